@@ -1,0 +1,146 @@
+/* Failures unwind with longjmp() to the nearest try_run() of their thread.
+ *
+ * The frames live on the stack and are chained through one thread-local pointer, the only state
+ * of this file. Nothing here allocates: running out of memory is itself a failure.
+ */
+#include "base/fail.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Frame {
+	jmp_buf place;
+	Failure *failure;
+	struct Frame *outer;
+} Frame;
+
+static _Thread_local Frame *innermost;
+
+/* Longest names shown of a place, so that a hostile model cannot push the message out. */
+enum { FILE_SHOWN = 512, NAME_SHOWN = 256 };
+
+static void
+append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void
+append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
+/* "place: message" on one line, control characters replaced. */
+static void
+compose(char *text, size_t size, const Loc *loc, const char *format, va_list args)
+	__attribute__((format(printf, 4, 0)));
+
+static void
+compose(char *text, size_t size, const Loc *loc, const char *format, va_list args)
+{
+	text[0] = 0;
+	if (loc && loc->file)
+		append(text, size, "%.*s:", FILE_SHOWN, loc->file);
+	if (loc && loc->file && loc->line > 0)
+		append(text, size, "%d:", loc->line);
+	if (loc && loc->node)
+		append(text, size, "%snode \"%.*s\"", *text ? " " : "", NAME_SHOWN, loc->node);
+	if (loc && loc->op)
+		append(text, size, "%s(%.*s)", *text ? " " : "", NAME_SHOWN, loc->op);
+	if (loc && (loc->node || loc->op))
+		append(text, size, ":");
+	if (*text)
+		append(text, size, " ");
+	size_t used = strlen(text);
+	vsnprintf(text + used, size - used, format, args);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+}
+
+/* Unwind with the failure; without a try_run() around, print it and end the process. */
+_Noreturn void
+fail_again(const Failure *failure)
+{
+	Frame *frame = innermost;
+	if (!frame) {
+		fprintf(stderr, "%s\n", failure->text);
+		exit(failure->kind);
+	}
+	if (frame->failure != failure)
+		*frame->failure = *failure;
+	innermost = frame->outer;
+	longjmp(frame->place, 1);
+}
+
+_Noreturn static void
+fail_with(FailKind kind, const Loc *loc, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+_Noreturn static void
+fail_with(FailKind kind, const Loc *loc, const char *format, va_list args)
+{
+	Failure failure = {.kind = kind};
+	compose(failure.text, sizeof failure.text, loc, format, args);
+	fail_again(&failure);
+}
+
+/* The va_list is not ended before the jump: on every ABI we build for, va_end() does nothing. */
+#define FAIL(kind, loc, format) \
+	do { \
+		va_list args; \
+		va_start(args, format); \
+		fail_with(kind, loc, format, args); \
+	} while (0)
+
+_Noreturn void
+fail(const Loc *loc, const char *format, ...)
+{
+	FAIL(FAIL_INVALID, loc, format);
+}
+
+_Noreturn void
+fail_unsupported(const Loc *loc, const char *format, ...)
+{
+	FAIL(FAIL_UNSUPPORTED, loc, format);
+}
+
+_Noreturn void
+fail_environment(const Loc *loc, const char *format, ...)
+{
+	FAIL(FAIL_ENVIRONMENT, loc, format);
+}
+
+_Noreturn void
+fail_as(FailKind kind, const Loc *loc, const char *format, ...)
+{
+	FAIL(kind, loc, format);
+}
+
+bool
+try_run(void (*fn)(void *arg), void *arg, Failure *failure)
+{
+	Frame frame = {.failure = failure, .outer = innermost};
+	if (setjmp(frame.place))
+		return false; /* fail_again() has taken the frame off */
+	innermost = &frame;
+	fn(arg);
+	innermost = frame.outer;
+	return true;
+}
+
+void
+warn(const Loc *loc, const char *format, ...)
+{
+	char text[sizeof((Failure *)0)->text];
+	va_list args;
+	va_start(args, format);
+	compose(text, sizeof text, loc, format, args);
+	va_end(args);
+	fprintf(stderr, "warning: %s\n", text);
+}

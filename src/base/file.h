@@ -1,0 +1,48 @@
+/* Files: mapped for reading, replaced whole for writing.
+ *
+ * A file is written under a temporary name beside its place and renamed when complete, so that a
+ * full disk or a crash leaves the old file or none.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/arena.h"
+
+typedef struct Bytes {
+	const unsigned char *data;
+	size_t size;
+} Bytes;
+
+/* Map a file for reading until the arena goes. "-" reads standard input. Fails with the reason. */
+Bytes file_map(Arena *arena, const char *path);
+
+/* The text of a file, terminated. */
+const char *file_text(Arena *arena, const char *path);
+
+/* Map `location`, relative to folder `root`, refusing absolute paths, "..", symbolic links in any
+ * component and anything that is not a regular file (openat2 RESOLVE_BENEATH|NO_SYMLINKS, or
+ * component by component where the kernel lacks it). For external data of models. */
+Bytes file_map_beneath(Arena *arena, const char *root, const char *location, const Loc *loc);
+
+typedef struct FileWriter FileWriter;
+
+/* Begin a file; nothing appears at `path` before file_commit(). A writer not committed when the
+ * arena goes is discarded. All three fail with FAIL_ENVIRONMENT (no space, no permission). */
+FileWriter *file_create(Arena *arena, const char *path);
+void file_put(FileWriter *writer, const void *data, size_t size);
+uint64_t file_position(const FileWriter *writer);
+void file_commit(FileWriter *writer);
+
+void file_write(Arena *arena, const char *path, const void *data, size_t size);
+bool file_exists(const char *path);
+void file_make_folder(const char *path); /* with parents */
+const char *file_folder(Arena *arena, const char *path);  /* "." when there is none */
+const char *file_base(const char *path);
+
+/* SHA-256 as 64 hex digits. */
+const char *sha256_hex(Arena *arena, const void *data, size_t size);
+
+#endif

@@ -1,0 +1,29 @@
+/* Growing arrays in an arena.
+ *
+ *     VEC(Node *) nodes = {0};
+ *     vec_push(arena, &nodes, node);
+ *     for (int i = 0; i < nodes.count; i++) use(nodes.data[i]);
+ */
+#ifndef BASE_VEC_H
+#define BASE_VEC_H
+
+#include "base/arena.h"
+
+#define VEC(T) \
+	struct { \
+		T *data; \
+		int count, capacity; \
+	}
+
+/* Append one element; `v` is evaluated several times. */
+#define vec_push(arena, v, ...) \
+	(vec_reserve((arena), (void **)&(v)->data, (v)->count, &(v)->capacity, sizeof *(v)->data), \
+	 (v)->data[(v)->count++] = (__VA_ARGS__))
+
+/* Make room for one more element: doubles, copies, checks for overflow. */
+void vec_reserve(Arena *arena, void **data, int count, int *capacity, size_t size);
+
+typedef VEC(int) IntVec;
+typedef VEC(const char *) StrVec;
+
+#endif
