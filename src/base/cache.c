@@ -125,6 +125,12 @@ compare_age(const void *a, const void *b)
 
 typedef VEC(Old) OldVec;
 
+static void
+close_folder(void *handle)
+{
+	closedir(handle);
+}
+
 /* Add the regular files of one two-letter folder. */
 static void
 list_folder(Arena *arena, const char *folder, OldVec *files)
@@ -132,7 +138,7 @@ list_folder(Arena *arena, const char *folder, OldVec *files)
 	DIR *dir = opendir(folder);
 	if (!dir)
 		return;
-	arena_defer(arena, (void (*)(void *))(void (*)(void))closedir, dir);
+	arena_defer(arena, close_folder, dir);
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		struct stat status;
 		const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);

@@ -1,0 +1,187 @@
+# Tilewright: build, test, install.
+#
+#   make demo    install what is missing, build, compile ResNet-18 and run it
+#   make test    build, then all tests
+#   make help    the other targets
+#
+# Everything made lies under $(BUILD). Sources are found, not listed: src/FOLDER/*.c (main is
+# src/cli/main.c), models/*.c (the program zoo), tests/unit/*.c (one Check program each).
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+VERSION := 0.1.0
+MAKEFLAGS += --no-builtin-rules
+
+# Packages unpacked by `make deps` without root, if there are any.
+DEPS   := $(wildcard $(CURDIR)/build/deps/usr)
+TRIPLE := $(shell $(CC) -dumpmachine)
+ifneq ($(DEPS),)
+DEPS_LIB := $(DEPS)/lib/$(TRIPLE)
+CPPFLAGS += -isystem $(DEPS)/include
+LDFLAGS  += -L$(DEPS_LIB) -Wl,-rpath,$(DEPS_LIB)
+TOOL     := LD_LIBRARY_PATH=$(DEPS_LIB) PATH=$(DEPS)/bin:$$PATH
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/build/deps PKG_CONFIG_PATH=$(DEPS_LIB)/pkgconfig pkg-config
+endif
+PKG_CONFIG ?= pkg-config
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -Isrc -I$(BUILD)/gen
+LIBS     := -Wl,--as-needed -lprotobuf-c -lcjson -ldl -lm -lpthread
+
+# oneDNN is loaded when a plan needs it, so only its headers matter here.
+HAVE_DNNL := $(shell echo '\#include <dnnl.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
+
+SOURCES := $(filter-out src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
+PRELUDE := $(sort $(wildcard src/codegen/prelude/*))
+GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
+           $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
+object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+MAIN    := $(call object,$(wildcard src/cli/main.c))
+CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
+RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
+ZOO     := $(call object,$(wildcard models/*.c))
+UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
+LIBRARY := $(BUILD)/libtilewright
+
+TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
+           $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
+
+.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz
+.SECONDARY:
+
+all: $(BUILD)/libcore.a $(TARGETS)
+	@echo "built $(notdir $(TARGETS)) in $(BUILD); backends: cpu$(if $(HAVE_DNNL), and oneDNN (loaded when a bundle needs it)); no CUDA"
+
+help:
+	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz"
+	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
+
+# Objects, archive, programs
+
+$(BUILD)/obj/%.o: %.c | $(BUILD)/gen/ready
+	@mkdir -p $(@D)
+	$(CC) $(DIALECT) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)
+$(call object,src/runtime/cpu_dnnl.c): $(DNNL_STAMP)
+$(call object,src/runtime/cpu_dnnl.c): CPPFLAGS += $(if $(HAVE_DNNL),-DHAVE_DNNL=1)
+$(DNNL_STAMP):
+	@mkdir -p $(@D) && rm -f $(BUILD)/gen/dnnl-* && touch $@
+
+$(BUILD)/libcore.a: $(CORE)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/tilewright: $(MAIN) $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/zoo: $(ZOO) $(BUILD)/libcore.a
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(LIBRARY).a: $(RUNTIME)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \
+	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(LIBS) -o $@
+	ln -sf $(@F) $@.0
+
+# Generated sources: ONNX's messages, and the texts that every kernel begins with
+
+$(BUILD)/gen/ready: $(GEN_C)
+	@mkdir -p $(@D) && touch $@
+
+$(BUILD)/gen/%.pb-c.c: proto/%.proto
+	@mkdir -p $(@D)
+	@command -v protoc-c >/dev/null || test -n "$(DEPS)" || { echo "protoc-c is missing: make deps"; false; }
+	$(TOOL) protoc-c --proto_path=proto --c_out=$(@D) $<
+
+$(BUILD)/gen/prelude.c: tools/prelude.awk $(PRELUDE)
+	@mkdir -p $(@D)
+	awk -f $^ >$@
+
+# Tests
+
+$(BUILD)/test/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$($(PKG_CONFIG) --libs check) $(LIBS) -o $@
+
+test: all $(UNIT)
+	@BUILD=$(BUILD) tools/test $(UNIT)
+
+unit: $(UNIT)
+	@BUILD=$(BUILD) tools/test -u $(UNIT)
+
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+asan:
+	@$(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
+
+accept: all
+	@TILEWRIGHT=$(BUILD)/tilewright tests/run -a $(or $(T),$$(find tests -name '*.t'))
+
+# Fuzzing needs clang; each harness runs for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@$(MAKE) CC=clang BUILD=$(BUILD)/fuzzing WARNINGS= \
+	    CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzz-run
+
+fuzz-run: $(FUZZERS)
+	@for f in $^; do mkdir -p $$f.corpus && \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $$f.corpus tests/fuzz/corpus/$$(basename $$f)* || exit 1; done
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
+
+bench: all
+	BUILD=$(BUILD) bench/run
+
+# Checks of the text: cheap ones on all files each time, the others on what changed
+
+FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch])
+FORMATTED := $(filter-out src/codegen/prelude/%,$(FORMATTED))
+
+lint: $(BUILD)/gen/ready $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
+	@tools/lint-tree
+
+$(BUILD)/lint/%.ok: % .clang-format tools/lint-file
+	@mkdir -p $(@D)
+	@tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) && touch $@
+
+format:
+	clang-format -i $(FORMATTED)
+
+# Installing
+
+deps:
+	@tools/deps
+
+demo:
+	@tools/deps --check || $(MAKE) deps
+	@$(MAKE) all
+	$(BUILD)/zoo resnet18 -o $(BUILD)/resnet18.onnx
+	$(BUILD)/tilewright compile $(BUILD)/resnet18.onnx -o $(BUILD)/resnet18.twb
+	$(BUILD)/tilewright run $(BUILD)/resnet18.twb --profile
+
+install: all
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man1)
+	install $(BUILD)/tilewright $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIBRARY).a $(DESTDIR)$(PREFIX)/lib
+	install $(LIBRARY).so $(DESTDIR)$(PREFIX)/lib/libtilewright.so.$(VERSION)
+	ln -sf libtilewright.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtilewright.so.0
+	ln -sf libtilewright.so.0 $(DESTDIR)$(PREFIX)/lib/libtilewright.so
+	install -m 644 src/runtime/tilewright.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 docs/tilewright.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/tilewright.pc.in \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tilewright.pc
+
+clean:
+	rm -rf $(filter-out $(BUILD)/deps,$(wildcard $(BUILD)/*))
+
+-include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d)
