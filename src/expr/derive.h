@@ -1,0 +1,44 @@
+/* Elementary derivation operations (EinNet, OSDI'23, section 4): each returns an equivalent program
+ * with one stage rewritten, or NULL with a reason when its guard does not hold. research notes:
+ * rules 3 (split a sum), 1 and 2 (substitute), 4 (merge), 5 (tighten), 9 (relax).
+ */
+#ifndef EXPR_DERIVE_H
+#define EXPR_DERIVE_H
+
+#include "expr/stage.h"
+
+/* Why an operation did not apply; static text or in the ctx's arena. May be NULL. */
+typedef const char *Reason;
+
+/* Sum over s1 and s2  =>  sum over s1 of an inner stage summing over s2. `outer` is a bit set of
+ * reduction iterators (0-based) that stay outside; the inner stage has them as its first loops. */
+Program *derive_split_sum(const Program *program, const Stage *stage, unsigned outer, Reason *why);
+
+/* Change loop iterators by a bijection: forward[j] gives new iterator j over the old iterators,
+ * inverse[i] gives old iterator i over the new. New boxes are bounding boxes; the old stage's
+ * readers read the new one at forward. Points of the box outside the image of the old box are
+ * guarded or provably unread. */
+typedef struct Bijection {
+	int nold, nnew;
+	const Expr *const *forward; /* nnew scalars over old positions */
+	const Expr *const *inverse; /* nold scalars over new positions */
+	const Iter *iters;          /* the new loops with their boxes */
+} Bijection;
+Program *derive_substitute(const Program *program, const Stage *stage, const Bijection *map,
+                           Reason *why);
+/* The two families of EinNet: (i,j) -> (i+b*j, j); (i,j) -> (a*i+b*j). Built as a Bijection. */
+bool derive_skew(ExprCtx *ctx, const Stage *stage, int i, int j, int64_t b, Bijection *out);
+bool derive_fuse(ExprCtx *ctx, const Stage *stage, int i, int j, Bijection *out);
+bool derive_split(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
+bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *out);
+
+/* Substitute a stage's body into its one reader (reads become its body at the index). */
+Program *derive_merge(const Program *program, const Stage *producer, Reason *why);
+
+/* Cut the box to where the value can be non-zero (guards move to the readers), or grow it where the
+ * added terms are provably zero or unread. */
+Program *derive_tighten(const Program *program, const Stage *stage, Reason *why);
+Program *derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo,
+                      const Dim *hi, Reason *why);
+
+#endif

@@ -1,0 +1,239 @@
+/* Graph: what the model says. Nodes with an operator, values with a type, subgraphs as regions.
+ *
+ *     graph g(%x: f32[N,3,224,224]) -> %y {
+ *       %w: f32[64,3,7,7]     = weight 0
+ *       %c: f32[N,64,112,112] = Conv(%x, %w) {strides=[2,2], pads=[3,3,3,3]}   "conv1"
+ *       %y: f32[N,64,112,112] = Relu(%c)                                       "relu1"
+ *     }
+ *
+ * Mutable; nodes of a region stand in topological order. A node inside a region may use values of
+ * the regions around it: these captures are listed in the region (explicit, checked, printed) and
+ * appear in the use lists of the outer values like any other use. Everything lives in graph->arena.
+ */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "expr/dim.h"
+#include "graph/op.h"
+
+typedef struct Graph Graph;
+typedef struct Region Region;
+typedef struct Node Node;
+typedef struct Value Value;
+
+typedef enum TypeKind {
+	TYPE_UNKNOWN, /* not inferred yet */
+	TYPE_TENSOR,
+	TYPE_SEQUENCE,
+	TYPE_OPTIONAL,
+} TypeKind;
+
+typedef struct Type {
+	TypeKind kind;
+	DType dtype;               /* tensors; DT_NONE = not known */
+	int rank;                  /* -1: unknown; such a value has no meaning until bound */
+	const Dim *const *dims;    /* never NULL entries: an unknown dim is a fresh symbol */
+	const struct Type *element; /* sequences and optionals */
+} Type;
+
+/* Integer values known before running: the elements of a small integer tensor (rank 0 or 1), each a
+ * dim or NULL where unknown. Shape, Gather, Concat, Mul … of these stay known, so shape-computing
+ * subgraphs need no execution. */
+typedef struct Known {
+	int count;
+	const Dim *const *value;
+} Known;
+
+enum { KNOWN_MAX = 1024 };
+
+/* One use: operand `index` of `node`, or result `index` of `region` (node NULL). */
+typedef struct Use {
+	Node *node;
+	Region *region;
+	int index;
+} Use;
+
+struct Value {
+	const char *name; /* unique in the graph; printed as %name */
+	Type type;
+	Node *def;        /* producer; NULL: a region's parameter or a constant */
+	int result;       /* which output of def, or which parameter */
+	Region *region;   /* where it is defined */
+	VEC(Use) uses;
+	const Array *constant;   /* initializers and folded results (data may be a view of the file) */
+	bool is_default;         /* constant that is also an input: the caller may override it */
+	const Known *known;      /* or NULL */
+	const char *layout;      /* storage, "nc16hw" (contract.md section 7); NULL: plain */
+	int weight;              /* number in texts, for constants */
+};
+
+typedef enum AttrKind {
+	ATTR_NONE,
+	ATTR_INT,
+	ATTR_FLOAT,
+	ATTR_STRING,
+	ATTR_TENSOR,
+	ATTR_TYPE,
+	ATTR_INTS,
+	ATTR_FLOATS,
+	ATTR_STRINGS,
+	ATTR_GRAPH, /* its body is a region of the node */
+} AttrKind;
+
+typedef struct Attr {
+	const char *name;
+	AttrKind kind;
+	int64_t count; /* of ints, floats, strings */
+	union {
+		int64_t i;
+		float f;
+		const char *s; /* terminated; `count` bytes may hold zeros */
+		const int64_t *ints;
+		const float *floats;
+		const char *const *strings;
+		const Array *tensor;
+		const Type *type;
+	};
+} Attr;
+
+struct Node {
+	const OpInfo *op;
+	Loc loc; /* model file, node name, operator */
+	int ninput, noutput;
+	Value **inputs;  /* NULL: absent optional input, `_` in texts */
+	Value **outputs; /* NULL: an output nobody asked for */
+	int nattr;
+	Attr *attrs;
+	int nregion;
+	Region **regions; /* If: then, else; Loop, Scan: body; fused: the original nodes */
+	StrVec origins;   /* names of the model's nodes it came from */
+	Region *parent;
+	Node *prev, *next;
+};
+
+struct Region {
+	Graph *graph;
+	Region *parent; /* NULL: the graph's body */
+	Node *owner;    /* NULL: the graph's body */
+	const char *name;
+	int nparam, nresult;
+	Value **params;
+	Value **results;
+	VEC(Value *) captures; /* values of outer regions used inside, in order of first use */
+	Node *first, *last;
+};
+
+/* Where a symbol gets its value (contract.md section 1): exactly one place each. */
+typedef enum SymbolSource {
+	SYMBOL_DIM,     /* axis `index` of `value`: an input, or the output of a host step */
+	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed */
+	SYMBOL_EXPR,    /* an i64 scalar over other symbols and constants (Resize's floor(f32(H)*s)) */
+} SymbolSource;
+
+typedef struct SymbolDef {
+	const Symbol *symbol;
+	SymbolSource source;
+	Value *value;
+	int index;
+	const Expr *expr;
+} SymbolDef;
+
+/* Two dims assumed equal because they met in a broadcast or an equality: checked when bound. */
+typedef struct Assumption {
+	const Dim *a, *b;
+	Loc loc;
+	const char *what; /* "dim 0 of inputs a and b" */
+} Assumption;
+
+typedef struct OpsetImport {
+	const char *domain; /* "" = ai.onnx */
+	int64_t version;
+} OpsetImport;
+
+typedef struct StringPair {
+	const char *key, *value;
+} StringPair;
+
+struct Graph {
+	Arena *arena;
+	ExprCtx *ctx;
+	const OpTable *ops;
+	const char *name, *file;
+	Region *body;           /* params: inputs; results: outputs */
+	VEC(Value *) constants; /* initializers, in order; Value.weight is the index */
+	VEC(SymbolDef) symbols;
+	VEC(Assumption) assumptions;
+	VEC(OpsetImport) opsets; /* the model's own, for export */
+	VEC(StringPair) metadata;
+	int64_t ir_version;
+	const char *producer, *doc;
+	int next_name; /* for fresh names */
+};
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+Graph *graph_new(Arena *arena, const char *name, const char *file);
+Value *graph_input(Graph *graph, const char *name, const Type *type);
+Value *graph_constant(Graph *graph, const char *name, const Array *data); /* data is kept */
+void graph_set_outputs(Graph *graph, int count, Value *const *outputs);
+
+/* A name not used yet, beginning with `base`. */
+const char *graph_fresh_name(Graph *graph, const char *base);
+
+/* Append (before == NULL) or insert a node. Outputs are made here: `output_names[k]` NULL = absent,
+ * "" = a fresh name. Types are unknown until inferred. */
+Node *node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninput,
+               Value *const *inputs, int noutput, const char *const *output_names);
+void node_add_attr(Node *node, const Attr *attr); /* replaces one of the same name */
+void node_remove_attr(Node *node, const char *name);
+void node_set_input(Node *node, int index, Value *value);
+void node_remove(Node *node);      /* its outputs must be unused */
+void node_move(Node *node, Region *region, Node *before);
+Region *region_new(Node *owner, const char *name);
+Value *region_param(Region *region, const char *name, const Type *type);
+void region_set_results(Region *region, int count, Value *const *results);
+void region_update_captures(Region *region); /* and of all regions inside and around */
+
+/* Every use of `old` becomes a use of `new`; graph outputs keep their names. */
+void value_replace_uses(Value *old, Value *new);
+bool value_is_graph_output(const Value *value);
+void node_add_origins(Node *node, const Node *from);
+/* Whether a value of `region` is visible inside `inner` (same region or around it). */
+bool region_encloses(const Region *region, const Region *inner);
+
+/* Restore topological order in every region; fails naming a node of a cycle. */
+void graph_sort(Graph *graph);
+/* A deep copy with its own ctx and arena (constants' data shared). */
+Graph *graph_clone(Arena *arena, const Graph *graph);
+
+/* ---- attributes: the row's default stands in for an absent one --------------------------------
+ * Kinds are checked when a node enters the graph; asking for a name that is not in the row is our
+ * bug. */
+const Attr *attr_find(const Node *node, const char *name); /* NULL: absent, no default */
+int64_t attr_int(const Node *node, const char *name);
+float attr_float(const Node *node, const char *name);
+const char *attr_string(const Node *node, const char *name); /* NULL when absent, no default */
+/* count = -1 when absent. */
+const int64_t *attr_ints(const Node *node, const char *name, int64_t *count);
+bool attr_has(const Node *node, const char *name); /* given explicitly */
+
+/* ---- texts, checking ------------------------------------------------------------------------- */
+
+void graph_print(Buf *buf, const Graph *graph);
+/* Weights are `weight N: type[dims]` with seeded values when parsed without data (seed = N), small
+ * constants may be written `= {1, 2, 3}`. */
+Graph *graph_parse(Arena *arena, const char *file, const char *text);
+void type_print(Buf *buf, const Type *type);
+/* Fails (FAIL_BUG) unless: order, use lists, captures, types present after inference, attributes of
+ * the row, one definition per symbol. */
+void graph_check(const Graph *graph);
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+Type type_tensor(DType dtype, int rank, const Dim *const *dims);
+Type type_of_array(ExprCtx *ctx, const Array *array);
+bool type_equal(const Type *a, const Type *b);
+bool type_is_static(const Type *type); /* every dim a constant */
+const Dim *type_count(ExprCtx *ctx, const Type *type);
+
+#endif

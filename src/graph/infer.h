@@ -1,0 +1,45 @@
+/* Infer: types, dims and known integer values of the inputs in, the same of the outputs out.
+ * Nothing else computes a shape. A function of a row is infer_NAME(Infer *) in src/graph/infer_*.c
+ * or src/graph/ops/; common ones are shared (infer_same, infer_broadcast …).
+ */
+#ifndef GRAPH_INFER_H
+#define GRAPH_INFER_H
+
+#include "graph/graph.h"
+
+struct Infer {
+	Graph *graph;
+	ExprCtx *ctx;
+	Node *node;
+};
+
+/* Infer every node in order, regions included. Fails with the node's place on a contradiction. */
+void graph_infer(Graph *graph);
+void node_infer(Graph *graph, Node *node);
+
+/* ---- for rows ---- */
+const Type *infer_input(const Infer *infer, int index);      /* NULL when absent */
+const Known *infer_known(const Infer *infer, int index);     /* NULL when nothing is known */
+const Array *infer_constant(const Infer *infer, int index);  /* NULL unless constant */
+bool infer_wants(const Infer *infer, int output);            /* somebody uses it */
+int infer_axis(const Infer *infer, int64_t axis, int rank);  /* negative counts from behind; fails */
+void infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims);
+void infer_set_unknown(Infer *infer, int output, DType dtype); /* unknown rank */
+void infer_set_known(Infer *infer, int output, int count, const Dim *const *values);
+/* The common dim of two that must be equal: records an assumption when not provably so; fails when
+ * provably different. `what` names them in the message. */
+const Dim *infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what);
+/* ONNX broadcast of two dims: a literal 1 broadcasts, otherwise infer_equal(). */
+const Dim *infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what);
+/* A fresh symbol read from element `element` of integer tensor input `index` at run time. */
+const Dim *infer_element(Infer *infer, int index, int element);
+/* Element `element` of input `index` as a dim: known, or infer_element(). */
+const Dim *infer_dim_value(Infer *infer, int index, int element);
+/* A fresh symbol defined by an i64 scalar over symbols and constants. */
+const Dim *infer_symbol(Infer *infer, const char *prefix, const Expr *definition);
+/* A fresh symbol that a host operator's output `output`, axis `axis`, will define. */
+const Dim *infer_output_dim(Infer *infer, int output, int axis);
+_Noreturn void infer_fail(const Infer *infer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,35 @@
+/* From a node to its tensor expression.
+ *
+ * graph_meaning() makes the program of one node: inputs are the node's present inputs in order
+ * (constants too), outputs its outputs. For a `fused` node it is the composition of the programs of
+ * the nodes in its region. Builders are written with expr/build.h over this struct:
+ */
+#ifndef GRAPH_MEANING_H
+#define GRAPH_MEANING_H
+
+#include "graph/graph.h"
+
+struct Build {
+	ExprCtx *ctx;
+	const Graph *graph;
+	const Node *node;      /* attributes */
+	int nin, nout;
+	const Type *const *in_types;  /* NULL where absent */
+	const Type *const *out_types; /* NULL where nobody asked */
+	Tensor *const *in;            /* reads; NULL where absent */
+	const Known *const *known;    /* of inputs; NULL where nothing is known */
+	const Array *const *constant; /* of inputs; NULL unless constant */
+	const Tensor **out;           /* to be filled in where out_types is not NULL */
+};
+
+/* The program, or NULL for host and control nodes. Cached nowhere: callers keep it. Fails with the
+ * node's place when the rank of an input is unknown. */
+Program *node_meaning(const Graph *graph, const Node *node);
+
+/* Whether a node has a meaning (formula, builder, or a region of such: fused). */
+bool node_has_meaning(const Node *node);
+
+/* Values of the program's inputs, in order: the node's distinct present inputs. */
+int node_meaning_inputs(const Node *node, Value **inputs);
+
+#endif

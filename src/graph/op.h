@@ -1,0 +1,84 @@
+/* An operator's row: everything the compiler knows of it (ops.def is the table).
+ *
+ * The specifications in ops.def are short texts, parsed once into an OpTable:
+ *
+ *   inputs   "x:T, w:T, b:T?"  name:type, ? optional, * variadic (last only). Types: a letter
+ *            bound per node (T, U …), or a set: num float int i64 i32|i64 bool string any
+ *   outputs  "y:T, indices:i64?"; a set name gives the type where it is single
+ *   attrs    "strides:ints, group:int=1, auto_pad:string='NOTSET', axis:int!"  ! = required
+ *   meaning  FORMULA("max(x, 0)")  pointwise, broadcasting implied; inputs and attributes by name;
+ *            absent optional inputs by `lo = lowest(T)` behind the name in the formula
+ *            BUILD(Conv)           build_Conv() in src/graph/ops/
+ *            HOST                  no expression can say it: host.def has the function
+ *            CONTROL               its regions are its meaning (If, Loop, Scan)
+ *   effect   pure, random, stateful: no pass folds, merges or duplicates the last two
+ */
+#ifndef GRAPH_OP_H
+#define GRAPH_OP_H
+
+#include "expr/build.h"
+
+typedef struct OpInfo OpInfo;
+typedef struct OpTable OpTable;
+typedef struct Infer Infer;
+typedef struct Build Build;
+
+typedef enum OpCode {
+	OP_NONE,
+#define OP(name, ...) OP_##name,
+#include "graph/ops.def"
+#undef OP
+	OP_COUNT
+} OpCode;
+
+typedef enum MeaningKind {
+	MEANING_FORMULA,
+	MEANING_BUILD,
+	MEANING_HOST,
+	MEANING_CONTROL,
+} MeaningKind;
+
+typedef enum Effect {
+	EFFECT_pure,
+	EFFECT_random,
+	EFFECT_stateful,
+} Effect;
+
+typedef struct ParamSpec {
+	const char *name;
+	char letter;        /* type variable, or 0 */
+	uint64_t types;     /* bit set of DType accepted (1 << DT_…) */
+	bool optional, variadic;
+} ParamSpec;
+
+typedef struct AttrSpec {
+	const char *name;
+	int kind; /* AttrKind of graph.h */
+	bool required;
+	const struct Attr *fallback; /* default, or NULL */
+} AttrSpec;
+
+struct OpInfo {
+	OpCode code;
+	const char *name;   /* ONNX's spelling; operators of ours are lower case (fused) */
+	const char *domain; /* "" = ai.onnx */
+	int since;          /* version of this meaning in our dialect (opset 27) */
+	int ninput, noutput, nattr;
+	const ParamSpec *inputs, *outputs;
+	const AttrSpec *attrs;
+	void (*infer)(Infer *infer);
+	MeaningKind meaning;
+	const char *formula;
+	void (*build)(Build *build);
+	Effect effect;
+	const char *doc;
+};
+
+OpTable *op_table_new(Arena *arena); /* parses ops.def; fails (FAIL_BUG) on a wrong row */
+const OpInfo *op_find(const OpTable *table, const char *domain, const char *name); /* or NULL */
+const OpInfo *op_row(const OpTable *table, OpCode code);
+
+/* Everything of a row, with its expression, as `tilewright list ops NAME` shows it. */
+void op_print(Buf *buf, const OpTable *table, const OpInfo *op);
+
+#endif

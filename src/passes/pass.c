@@ -1,0 +1,228 @@
+/* The pass manager: one table, one loop.
+ *
+ * A pass is a row of passes.def and a function pass_NAME(); this file finds rows, decides which are
+ * enabled (disabled wins, then required, then the level), runs them in the order of the table,
+ * checks, dumps and times after each, and keeps the rewrite log.
+ */
+#include "passes/pass.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "passes/passes.h"
+
+#define ROW_graph(fn) .graph = fn
+#define ROW_loop(fn) .loop = fn
+#define PASS(ir_, name_, level_, portability_, numerics_, doc_) \
+	{.name = #name_, \
+	 .ir = PASS_##ir_, \
+	 .level = level_, \
+	 .portability = PORT_##portability_, \
+	 .numerics = NUM_##numerics_, \
+	 .doc = doc_, \
+	 ROW_##ir_(pass_##name_)},
+static const PassInfo passes[] = {
+#include "passes/passes.def"
+};
+#undef PASS
+
+const PassInfo *
+pass_at(int index)
+{
+	return index >= 0 && index < (int)countof(passes) ? &passes[index] : NULL;
+}
+
+const PassInfo *
+pass_find(const char *name)
+{
+	for (size_t i = 0; i < countof(passes); i++)
+		if (strcasecmp(passes[i].name, name) == 0)
+			return &passes[i];
+	return NULL;
+}
+
+static bool
+list_has(const StrVec *list, const char *name)
+{
+	for (int i = 0; i < list->count; i++)
+		if (strcasecmp(list->data[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool
+pass_enabled(const PassContext *context, const PassInfo *pass)
+{
+	if (list_has(&context->disabled, pass->name))
+		return false;
+	if (context->only.count > 0)
+		return list_has(&context->only, pass->name);
+	if (list_has(&context->required, pass->name))
+		return true;
+	return pass->level <= context->level && pass->numerics != NUM_approximate;
+}
+
+/* Names that share most letters with a wrong one, for the message. */
+static const char *
+near_names(Arena *arena, const char *wrong)
+{
+	Buf buf = {.arena = arena};
+	for (size_t i = 0; i < countof(passes); i++)
+		if (tolower(passes[i].name[0]) == tolower(wrong[0]))
+			buf_printf(&buf, "%s%s", buf.size ? ", " : "", passes[i].name);
+	if (buf.size)
+		return buf_text(&buf);
+	for (size_t i = 0; i < countof(passes); i++)
+		buf_printf(&buf, "%s%s", buf.size ? ", " : "", passes[i].name);
+	return buf_text(&buf);
+}
+
+static void
+check_names(const PassContext *context, const StrVec *names)
+{
+	for (int i = 0; i < names->count; i++)
+		if (!pass_find(names->data[i]))
+			fail_as(FAIL_USAGE, NULL, "no pass is called '%s'; near it: %s", names->data[i],
+			        near_names(context->arena, names->data[i]));
+}
+
+void
+pass_context_check(const PassContext *context)
+{
+	check_names(context, &context->required);
+	check_names(context, &context->disabled);
+	check_names(context, &context->only);
+	for (int i = 0; i < context->config.count; i++) {
+		const char *key = context->config.entries[i].name, *dot = strchr(key, '.');
+		const char *pass = dot ? arena_strndup(context->arena, key, (size_t)(dot - key)) : key;
+		if (!dot || !pass_find(pass))
+			fail_as(FAIL_USAGE, NULL, "--config %s: expected PASS.key=value; passes near it: %s",
+			        key, near_names(context->arena, key));
+	}
+}
+
+int64_t
+pass_config_int(const PassContext *context, const char *key, int64_t fallback)
+{
+	const char *text = map_find(&context->config, key);
+	if (!text)
+		return fallback;
+	char *end;
+	long long value = strtoll(text, &end, 10);
+	if (end == text || *end)
+		fail_as(FAIL_USAGE, NULL, "--config %s: expected an integer, saw '%s'", key, text);
+	return value;
+}
+
+const char *
+pass_config_text(const PassContext *context, const char *key, const char *fallback)
+{
+	const char *text = map_find(&context->config, key);
+	return text ? text : fallback;
+}
+
+void
+pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
+         const char *reason)
+{
+	PassEvent event = {.pass = context->running, .rule = rule, .nodes = nodes, .made = made,
+	                   .reason = reason};
+	vec_push(context->arena, &context->log, event);
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int
+region_nodes(const Region *region)
+{
+	int count = 0;
+	for (const Node *node = region->first; node; node = node->next) {
+		count++;
+		for (int i = 0; i < node->nregion; i++)
+			count += region_nodes(node->regions[i]);
+	}
+	return count;
+}
+
+int
+graph_node_count(const Graph *graph)
+{
+	return region_nodes(graph->body);
+}
+
+static bool
+dump_wanted(const PassContext *context, const PassInfo *pass)
+{
+	const char *which = context->dump_after;
+	return which && (strcmp(which, "all") == 0 || strcasecmp(which, pass->name) == 0);
+}
+
+static void
+run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
+{
+	PassTiming timing = {.pass = pass->name, .nodes_before = graph_node_count(graph)};
+	Arena *before_arena = context->verify_each ? arena_new("verify") : NULL;
+	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
+	double start = now();
+
+	context->running = pass->name;
+	timing.changed = pass->graph(graph, context);
+	timing.seconds = now() - start;
+	timing.nodes_after = graph_node_count(graph);
+	vec_push(context->arena, &context->timings, timing);
+
+	if (context->verify)
+		graph_check(graph);
+	if (before && timing.changed)
+		context->verify_each(context->verify_arg, pass->name, before, graph);
+	if (dump_wanted(context, pass) && context->dump)
+		context->dump(context->dump_arg, pass->name, graph, timing.changed);
+	arena_free(before_arena);
+	context->running = NULL;
+}
+
+void
+run_graph_passes(Graph *graph, PassContext *context)
+{
+	pass_context_check(context);
+	if (context->only.count > 0) { /* exactly these, in the order given */
+		for (int i = 0; i < context->only.count; i++) {
+			const PassInfo *pass = pass_find(context->only.data[i]);
+			if (pass->ir == PASS_graph && pass_enabled(context, pass))
+				run_graph_pass(graph, context, pass);
+		}
+		return;
+	}
+	for (size_t i = 0; i < countof(passes); i++) {
+		if (passes[i].ir != PASS_graph || !pass_enabled(context, &passes[i]))
+			continue;
+		if (context->progress)
+			context->progress(context->progress_arg, passes[i].name, (int)i,
+			                  (int)countof(passes));
+		run_graph_pass(graph, context, &passes[i]);
+	}
+}
+
+void
+run_loop_passes(Kernel *kernel, PassContext *context)
+{
+	for (size_t i = 0; i < countof(passes); i++) {
+		if (passes[i].ir != PASS_loop || !pass_enabled(context, &passes[i]))
+			continue;
+		context->running = passes[i].name;
+		passes[i].loop(kernel, context);
+		if (context->verify)
+			kernel_check(kernel);
+	}
+	context->running = NULL;
+}

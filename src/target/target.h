@@ -1,0 +1,50 @@
+/* Targets: machines by row (devices.def), vendor calls by row (vendor.def), and the questions the
+ * compiler may ask of the outside (Oracle), which src/cli fills in. Nothing here touches a device
+ * or a vendor library.
+ */
+#ifndef TARGET_TARGET_H
+#define TARGET_TARGET_H
+
+#include "expr/stage.h"
+
+typedef struct Device {
+	const char *name;   /* "cpu:x86-64-v3" */
+	const char *doc;
+	const char *march;  /* the C compiler's -march; NULL: not a CPU */
+	int vector_bytes;   /* 16, 32, 64 */
+	int registers;      /* vector registers */
+	bool has_fma, has_f16, has_bf16;
+	int64_t l1, l2, l3; /* bytes per core; l3 shared */
+	double gflops;      /* f32 per core at nominal clock */
+	double bandwidth;   /* GB/s per core from DRAM */
+} Device;
+
+/* A row by name; "cpu:native" resolves to the best row this machine can run. NULL: none. */
+const Device *device_find(const char *name);
+const Device *device_native(void);
+int device_count(void);
+const Device *device_at(int index);
+
+/* A vendor primitive with everything decided but its speed: what vendor matching produces and what
+ * a plan stores. Rows state the general form; see vendor.def. */
+typedef struct VendorCall VendorCall;
+
+/* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
+typedef struct Oracle {
+	void *self;
+	/* Whether this vendor library can be used at all ("onednn"). */
+	bool (*available)(void *self, const char *library);
+	/* Whether the library runs `call` with a real implementation (never `ref`), and its median
+	 * time in seconds at the probe size (0 when not measured: `measure` false). `impl` names it. */
+	bool (*measure)(void *self, const VendorCall *call, bool measure, double *seconds,
+	                const char **impl);
+} Oracle;
+
+typedef struct Target {
+	const Device *device;
+	const Oracle *oracle;    /* NULL: no vendor libraries, nothing measured */
+	int threads;
+	const Binding *probe;    /* symbol values to choose at; default 1 per symbol */
+} Target;
+
+#endif

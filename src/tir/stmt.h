@@ -1,0 +1,137 @@
+/* Stmt: how a group is computed. Loops, stores, guards, buffers with scopes, bindings.
+ *
+ *     kernel conv1_relu1(N, X: f32[N,3,224,224], W: f32[64,3,7,7], Y: out f32[N,64,112,112]) {
+ *       for n in N @parallel
+ *         for f in 64 @parallel
+ *           for p in 112, q in 112 {
+ *             acc: f32 @reg = 0.0
+ *             for c in 3, r in 7, s in 7
+ *               if (0 <= 2*p + r - 3 && …)
+ *                 acc += X[n, c, 2*p + r - 3, 2*q + s - 3] * W[f, c, r, s]
+ *             Y[n, f, p, q] = max(acc, 0.0)
+ *           }
+ *     }
+ *
+ * Scalars are Exprs over EX_var (loop counters, lets), symbols and reads of buffers. Statements are
+ * mutable trees in the kernel's arena; a list of statements is linked by `next`.
+ */
+#ifndef TIR_STMT_H
+#define TIR_STMT_H
+
+#include "expr/simplify.h"
+
+typedef struct Stmt Stmt;
+typedef struct Buffer Buffer;
+typedef struct Kernel Kernel;
+
+typedef enum StmtKind {
+	STMT_FOR,   /* for var in lo..hi @bind { body } */
+	STMT_STORE, /* buffer[index] = value, or op= value */
+	STMT_IF,    /* if (condition) body else other */
+	STMT_LET,   /* var = value, visible in the statements behind it in this list */
+	STMT_ALLOC, /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
+	STMT_CHECK, /* if (!condition) report {code, value, index} once and go on */
+	STMT_SYNC,  /* barrier of the threads of a block */
+} StmtKind;
+
+typedef enum Bind {
+	BIND_SERIAL,
+	BIND_PARALLEL, /* outermost, perfectly nested: cut among workers as one flat index */
+	BIND_VECTOR,   /* all iterations in lockstep; no dependence between them except sums */
+	BIND_UNROLL,
+	BIND_BLOCK_X, BIND_BLOCK_Y, BIND_BLOCK_Z,
+	BIND_THREAD_X, BIND_THREAD_Y, BIND_THREAD_Z,
+	BIND_COUNT
+} Bind;
+
+typedef enum Scope {
+	SCOPE_PARAM,   /* an argument of the kernel */
+	SCOPE_REG,     /* scalars and small arrays of constant extent: registers */
+	SCOPE_STACK,   /* constant extent, at most STACK_BYTES in all */
+	SCOPE_SCRATCH, /* this worker's scratch memory: any extent */
+	SCOPE_SHARED,  /* a CUDA block's shared memory */
+} Scope;
+
+enum { STACK_BYTES = 16384 };
+
+/* A buffer is a tensor that can be written. EX_read nodes point at &buffer->tensor. Element address:
+ * base + sum index[d] * stride[d] (in elements). */
+struct Buffer {
+	Tensor tensor;              /* first member */
+	Scope scope;
+	const Expr *const *stride;  /* NULL: dense row-major; entries may be constants or symbols; a
+	                               NULL entry is passed at run time in TwArgs.strides */
+	int param;                  /* position among the kernel's buffers, -1: local */
+	bool is_output;             /* the kernel writes it */
+	bool may_alias;             /* may share storage with another argument (in place) */
+};
+
+/* The op of a store: STORE_SET, or the reduce row that combines (sum: may contract to fma). */
+enum { STORE_SET = -1 };
+
+struct Stmt {
+	StmtKind kind;
+	Stmt *next;
+	Loc loc;
+
+	const Var *var;         /* FOR, LET */
+	const Expr *lo, *hi;    /* FOR */
+	Bind bind;              /* FOR */
+	Stmt *body, *other;     /* FOR: body; IF: body, other */
+	const Expr *condition;  /* IF, CHECK */
+	const Buffer *buffer;   /* STORE, ALLOC */
+	const Expr *const *index; /* STORE */
+	const Expr *value;      /* STORE, LET, ALLOC, CHECK: the offending value */
+	int op;                 /* STORE */
+	int code;               /* CHECK: TW_CHECK_… of runtime/abi.h */
+};
+
+struct Kernel {
+	Arena *arena;
+	ExprCtx *ctx;
+	const char *name;
+	Loc loc;
+	const char *ancestry; /* "conv1 + relu1; schedule: …": printed in the emitted text */
+	VEC(const Symbol *) symbols; /* parameters, in order */
+	VEC(Buffer *) buffers;       /* arguments, in order */
+	Stmt *body;
+	const Dim *extent;           /* product of the @parallel loops: the flat index 0..extent */
+	const Dim *scratch;          /* bytes of scratch per worker; NULL: none */
+};
+
+Kernel *kernel_new(Arena *arena, ExprCtx *ctx, const char *name, const Loc *loc);
+Buffer *kernel_param(Kernel *kernel, const char *name, DType type, int rank,
+                     const Dim *const *dims, bool is_output);
+Buffer *kernel_local(Kernel *kernel, const char *name, DType type, int rank,
+                     const Dim *const *dims, Scope scope);
+/* Sets extent, scratch and symbols from the body. Call when the body is complete. */
+void kernel_finish(Kernel *kernel);
+
+Stmt *stmt_for(Kernel *kernel, const Var *var, const Expr *lo, const Expr *hi, Bind bind, Stmt *body);
+Stmt *stmt_store(Kernel *kernel, const Buffer *buffer, const Expr *const *index, int op,
+                 const Expr *value);
+Stmt *stmt_if(Kernel *kernel, const Expr *condition, Stmt *body, Stmt *other);
+Stmt *stmt_let(Kernel *kernel, const Var *var, const Expr *value);
+Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
+Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
+Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head */
+
+void kernel_print(Buf *buf, const Kernel *kernel);
+Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text);
+
+/* Fails (FAIL_BUG) unless: definitions precede uses, indices are proven in range under their
+ * conditions, @parallel loops are outermost and perfect, @vector bodies have no forbidden
+ * dependence, register buffers have constant extents, outputs are written. */
+void kernel_check(const Kernel *kernel);
+
+/* Evaluate a kernel as it stands, over the whole flat range (or begin..end): the oracle of every
+ * loop transformation. buffers[k] belongs to argument k and is written in place. Symbols by
+ * Symbol.id. Fails on an index out of range or an uninitialised register. */
+void kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers);
+
+/* Visit and rewrite. */
+void stmt_visit(Stmt *list, void (*visit)(Stmt *stmt, void *arg), void *arg);
+/* Apply replace to every scalar of the list (see expr_rewrite()). */
+void stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg);
+
+#endif
