@@ -14,6 +14,17 @@
  *
  * Scalars are Exprs over EX_var (loop counters, lets), symbols and reads of buffers. Statements are
  * mutable trees in the kernel's arena; a list of statements is linked by `next`.
+ *
+ * A @vector loop runs its iterations in lockstep. Its body may hold serial and unrolled loops whose
+ * bounds do not depend on its variable, registers (one per lane), lets, stores, conditions that
+ * differ per lane (masks), reads at any index (contiguous, uniform, or gathered). A store with an op
+ * to a register or element that does not depend on the variable is a reduction across the lanes.
+ *
+ * EX_at may stand in any index of a kernel: it wraps, reports an index outside into the status where
+ * flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay lazy.
+ *
+ * Codegen simplifies the flat address of each access (sum of index * stride) under the facts of the
+ * place, so indices such as X[hw / 7, hw % 7] cost one addition.
  */
 #ifndef TIR_STMT_H
 #define TIR_STMT_H
@@ -37,7 +48,7 @@ typedef enum StmtKind {
 typedef enum Bind {
 	BIND_SERIAL,
 	BIND_PARALLEL, /* outermost, perfectly nested: cut among workers as one flat index */
-	BIND_VECTOR,   /* all iterations in lockstep; no dependence between them except sums */
+	BIND_VECTOR,   /* all iterations in lockstep; no dependence between them except reductions */
 	BIND_UNROLL,
 	BIND_BLOCK_X, BIND_BLOCK_Y, BIND_BLOCK_Z,
 	BIND_THREAD_X, BIND_THREAD_Y, BIND_THREAD_Z,
