@@ -173,8 +173,8 @@ dtype_load_f64(DType type, const void *data, int64_t index)
 #define ROW(NAME, name) \
 	case DT_##NAME: \
 		return (double)name##_to_f32(bytes[index]);
-	FLOATS8(ROW)
-	ROW(F8E8M0, f8e8m0)
+		FLOATS8(ROW)
+		ROW(F8E8M0, f8e8m0)
 #undef ROW
 	case DT_F4E2M1:
 		return (double)f4e2m1_to_f32((uint8_t)load_bits(type, data, index));
@@ -195,7 +195,7 @@ dtype_load_i64(DType type, const void *data, int64_t index)
 		memcpy(&value, (const char *)data + index * (int64_t)sizeof value, sizeof value); \
 		return (int64_t)value; \
 	}
-	INTEGERS(ROW)
+		INTEGERS(ROW)
 #undef ROW
 	case DT_BOOL:
 		return ((const unsigned char *)data)[index] != 0;
@@ -242,7 +242,7 @@ dtype_store_f64(DType type, void *data, int64_t index, double value)
 	case DT_##NAME: \
 		bytes[index] = f32_to_##name((float)value, true); \
 		return;
-	FLOATS8(ROW)
+		FLOATS8(ROW)
 #undef ROW
 	case DT_F8E8M0:
 		bytes[index] = f32_to_f8e8m0((float)value, true, 0);
@@ -268,7 +268,7 @@ dtype_store_i64(DType type, void *data, int64_t index, int64_t value)
 		memcpy((char *)data + index * (int64_t)sizeof narrow, &narrow, sizeof narrow); \
 		return; \
 	}
-	INTEGERS(ROW)
+		INTEGERS(ROW)
 #undef ROW
 	case DT_BOOL:
 		((unsigned char *)data)[index] = value != 0;

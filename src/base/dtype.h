@@ -14,24 +14,16 @@ typedef enum DType {
 	DT_COUNT
 } DType; /* the numbers are ONNX's TensorProto.DataType */
 
-typedef enum DTypeClass {
-	DC_NONE,
-	DC_F,
-	DC_I,
-	DC_U,
-	DC_B,
-	DC_S,
-	DC_X
-} DTypeClass;
+typedef enum DTypeClass { DC_NONE, DC_F, DC_I, DC_U, DC_B, DC_S, DC_X } DTypeClass;
 
-const char *dtype_name(DType type);     /* "f32" */
-DType dtype_find(const char *name);     /* DT_NONE when there is none of this name */
+const char *dtype_name(DType type); /* "f32" */
+DType dtype_find(const char *name); /* DT_NONE when there is none of this name */
 DTypeClass dtype_class(DType type);
-int dtype_bits(DType type);             /* of one element, 4 for i4 */
-bool dtype_is_float(DType type);        /* f64 f32 f16 bf16 */
-bool dtype_is_integer(DType type);      /* I or U, not bool, not storage */
+int dtype_bits(DType type);        /* of one element, 4 for i4 */
+bool dtype_is_float(DType type);   /* f64 f32 f16 bf16 */
+bool dtype_is_integer(DType type); /* I or U, not bool, not storage */
 bool dtype_is_signed(DType type);
-bool dtype_is_arithmetic(DType type);   /* F, I, U or B */
+bool dtype_is_arithmetic(DType type); /* F, I, U or B */
 
 /* Bytes of `count` packed elements; false when it overflows or the type has no bytes. */
 bool dtype_bytes(DType type, int64_t count, size_t *bytes);

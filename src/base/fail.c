@@ -21,11 +21,7 @@ static _Thread_local Frame *innermost;
 /* Longest names shown of a place, so that a hostile model cannot push the message out. */
 enum { FILE_SHOWN = 512, NAME_SHOWN = 256 };
 
-static void
-append(char *text, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void
+__attribute__((format(printf, 3, 4))) static void
 append(char *text, size_t size, const char *format, ...)
 {
 	size_t used = strlen(text);
@@ -36,11 +32,7 @@ append(char *text, size_t size, const char *format, ...)
 }
 
 /* "place: message" on one line, control characters replaced. */
-static void
-compose(char *text, size_t size, const Loc *loc, const char *format, va_list args)
-	__attribute__((format(printf, 4, 0)));
-
-static void
+__attribute__((format(printf, 4, 0))) static void
 compose(char *text, size_t size, const Loc *loc, const char *format, va_list args)
 {
 	text[0] = 0;
@@ -78,24 +70,14 @@ fail_again(const Failure *failure)
 	longjmp(frame->place, 1);
 }
 
-_Noreturn static void
-fail_with(FailKind kind, const Loc *loc, const char *format, va_list args)
-	__attribute__((format(printf, 3, 0)));
-
-_Noreturn static void
-fail_with(FailKind kind, const Loc *loc, const char *format, va_list args)
-{
-	Failure failure = {.kind = kind};
-	compose(failure.text, sizeof failure.text, loc, format, args);
-	fail_again(&failure);
-}
-
-/* The va_list is not ended before the jump: on every ABI we build for, va_end() does nothing. */
-#define FAIL(kind, loc, format) \
+#define FAIL(a_kind, loc, format) \
 	do { \
+		Failure failure = {.kind = (a_kind)}; \
 		va_list args; \
 		va_start(args, format); \
-		fail_with(kind, loc, format, args); \
+		compose(failure.text, sizeof failure.text, loc, format, args); \
+		va_end(args); \
+		fail_again(&failure); \
 	} while (0)
 
 _Noreturn void

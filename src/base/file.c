@@ -282,8 +282,8 @@ file_commit(FileWriter *writer)
 	write_all(writer, writer->buffer, writer->used);
 	int fd = writer->fd;
 	writer->fd = -1;
-	bool is_done = close(fd) == 0 &&
-	               (!writer->temporary || rename(writer->temporary, writer->path) == 0);
+	bool is_done =
+		close(fd) == 0 && (!writer->temporary || rename(writer->temporary, writer->path) == 0);
 	if (is_done)
 		return;
 	int reason = errno;

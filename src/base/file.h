@@ -38,8 +38,8 @@ void file_commit(FileWriter *writer);
 
 void file_write(Arena *arena, const char *path, const void *data, size_t size);
 bool file_exists(const char *path);
-void file_make_folder(const char *path); /* with parents */
-const char *file_folder(Arena *arena, const char *path);  /* "." when there is none */
+void file_make_folder(const char *path);                 /* with parents */
+const char *file_folder(Arena *arena, const char *path); /* "." when there is none */
 const char *file_base(const char *path);
 
 /* SHA-256 as 64 hex digits. */

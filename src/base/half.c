@@ -127,10 +127,10 @@ bf16_to_f32(uint16_t bits)
 /* The float8 forms of ONNX (docs/technical/float8): where they differ. */
 typedef struct Float8 {
 	int mantissa, bias;
-	uint8_t largest;     /* code of the largest finite value */
-	uint8_t nan;         /* written with the sign in front, except in the FNUZ forms */
-	uint8_t infinity;    /* 0 when there is none */
-	bool is_fnuz;        /* one zero, one NaN (0x80); infinities become NaN even if saturating */
+	uint8_t largest;  /* code of the largest finite value */
+	uint8_t nan;      /* written with the sign in front, except in the FNUZ forms */
+	uint8_t infinity; /* 0 when there is none */
+	bool is_fnuz;     /* one zero, one NaN (0x80); infinities become NaN even if saturating */
 } Float8;
 
 static const Float8 E4M3FN = {3, 7, 0x7E, 0x7F, 0, false};

@@ -23,8 +23,8 @@ uint64_t hash64(const void *data, size_t size);
 uint64_t hash_mix(uint64_t hash, uint64_t value);
 
 typedef struct MapEntry {
-	const char *name;  /* StrMap */
-	const void *key;   /* PtrMap */
+	const char *name; /* StrMap */
+	const void *key;  /* PtrMap */
 	void *value;
 	uint64_t hash;
 } MapEntry;

@@ -38,17 +38,17 @@ typedef struct Scanner {
 /* Cut `text` (terminated) into tokens; fails on a stray character or an unterminated string. */
 void scan_open(Scanner *scan, Arena *arena, const char *file, const char *text);
 
-const Token *scan_peek(const Scanner *scan);              /* the next token, not taken */
+const Token *scan_peek(const Scanner *scan);               /* the next token, not taken */
 const Token *scan_peek_at(const Scanner *scan, int ahead); /* 0 is the next one */
 const Token *scan_next(Scanner *scan);
 
-bool scan_at(const Scanner *scan, const char *text);     /* next is this name or punctuation */
-bool scan_accept(Scanner *scan, const char *text);       /* take it if it is */
+bool scan_at(const Scanner *scan, const char *text); /* next is this name or punctuation */
+bool scan_accept(Scanner *scan, const char *text);   /* take it if it is */
 void scan_expect(Scanner *scan, const char *text, const char *where); /* or fail: "after inputs" */
-const char *scan_name(Scanner *scan, const char *what);  /* or fail: expected a <what> */
-int64_t scan_integer(Scanner *scan, const char *what);   /* with optional minus */
-double scan_number(Scanner *scan, const char *what);     /* with optional minus; inf, nan */
+const char *scan_name(Scanner *scan, const char *what); /* or fail: expected a <what> */
+int64_t scan_integer(Scanner *scan, const char *what);  /* with optional minus */
+double scan_number(Scanner *scan, const char *what);    /* with optional minus; inf, nan */
 const char *scan_string(Scanner *scan, const char *what);
-Loc scan_loc(const Scanner *scan);                       /* file and line of the next token */
+Loc scan_loc(const Scanner *scan); /* file and line of the next token */
 
 #endif

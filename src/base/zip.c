@@ -111,8 +111,8 @@ put_central(Bytesink *sink, const Record *entry)
 	put(sink, 4, 0x02014B50);
 	put(sink, 2, 45); /* made by: version 4.5, no system's attributes */
 	put_common(sink, entry, is_large || is_far, payload ? payload + 4 : 0);
-	put(sink, 2, 0);  /* no comment */
-	put(sink, 2, 0);  /* first disk */
+	put(sink, 2, 0); /* no comment */
+	put(sink, 2, 0); /* first disk */
 	put(sink, 2, 0);
 	put(sink, 4, 0);
 	put(sink, 4, least(entry->offset, LIMIT32));
@@ -376,8 +376,8 @@ read_entries(ZipReader *zip, Bytes file, const Directory *directory, char *error
 			return refuse(error, size, "the bundle's directory is damaged");
 		if (!is_good_name(entry.name, entry.name_size))
 			return refuse(error, size, "the bundle has an entry with a name that is not allowed");
-		const char *damage = check_entry(file, &entry, at, left, directory->offset, &central_size,
-		                                 &local_size);
+		const char *damage =
+			check_entry(file, &entry, at, left, directory->offset, &central_size, &local_size);
 		if (damage)
 			return refuse(error, size, "the bundle's entry %.*s is damaged: %s",
 			              (int)entry.name_size, entry.name, damage);
@@ -394,8 +394,9 @@ read_entries(ZipReader *zip, Bytes file, const Directory *directory, char *error
 		return refuse(error, size, "the bundle has bytes that belong to no entry");
 	const char *repeated = find_repeated(zip);
 	if (repeated)
-		return refuse(error, size, *repeated ? "the bundle has two entries named %s" :
-		                                       "out of memory%s", repeated);
+		return refuse(error, size,
+		              *repeated ? "the bundle has two entries named %s" : "out of memory%s",
+		              repeated);
 	return true;
 }
 
