@@ -206,6 +206,10 @@ void graph_sort(Graph *graph);
 /* A deep copy with its own ctx and arena (constants' data shared). */
 Graph *graph_clone(Arena *arena, const Graph *graph);
 
+/* The row's effect, except that a random operator that has a meaning (Dropout in inference) is
+ * pure. */
+Effect node_effect(const Node *node);
+
 /* ---- attributes: the row's default stands in for an absent one --------------------------------
  * Kinds are checked when a node enters the graph; asking for a name that is not in the row is our
  * bug. */
@@ -216,6 +220,7 @@ const char *attr_string(const Node *node, const char *name); /* NULL when absent
 /* count = -1 when absent. */
 const int64_t *attr_ints(const Node *node, const char *name, int64_t *count);
 bool attr_has(const Node *node, const char *name); /* given explicitly */
+const char *attr_kind_name(AttrKind kind);         /* "ints" */
 
 /* ---- texts, checking ------------------------------------------------------------------------- */
 

@@ -13,6 +13,11 @@ struct Infer {
 	Node *node;
 };
 
+#define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) \
+	void infer_##infer(Infer *);
+#include "graph/ops.def"
+#undef OP
+
 /* Infer every node in order, regions included. Fails with the node's place on a contradiction. */
 void graph_infer(Graph *graph);
 void node_infer(Graph *graph, Node *node);
@@ -39,6 +44,9 @@ const Dim *infer_dim_value(Infer *infer, int index, int element);
 const Dim *infer_symbol(Infer *infer, const char *prefix, const Expr *definition);
 /* A fresh symbol that a host operator's output `output`, axis `axis`, will define. */
 const Dim *infer_output_dim(Infer *infer, int output, int axis);
+/* The element type of output `output` by the row: its letter as bound by the inputs, or its only
+ * type; DT_NONE when the row leaves it open. */
+DType infer_dtype(const Infer *infer, int output);
 _Noreturn void infer_fail(const Infer *infer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

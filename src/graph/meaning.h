@@ -22,6 +22,24 @@ struct Build {
 	const Tensor **out;           /* to be filled in where out_types is not NULL */
 };
 
+#define FORMULA(text)
+#define HOST
+#define CONTROL
+#define BUILD(name) void build_##name(Build *);
+#define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) meaning
+#include "graph/ops.def"
+#undef OP
+#undef BUILD
+#undef CONTROL
+#undef HOST
+#undef FORMULA
+
+/* Element `element` of integer input `index` as a dim: known, or the symbol that infer made for it
+ * with infer_element(); NULL when neither. */
+const Dim *build_dim(const Build *build, int index, int element);
+_Noreturn void build_fail(const Build *build, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* The program, or NULL for host and control nodes. Cached nowhere: callers keep it. Fails with the
  * node's place when the rank of an input is unknown. */
 Program *node_meaning(const Graph *graph, const Node *node);

@@ -2,8 +2,9 @@
  *
  * The specifications in ops.def are short texts, parsed once into an OpTable:
  *
- *   inputs   "x:T, w:T, b:T?"  name:type, ? optional, * variadic (last only). Types: a letter
- *            bound per node (T, U …), or a set: num float int i64 i32|i64 bool string any
+ *   inputs   "x:T(float), w:T, b:T?"  name:type, ? optional, * variadic (last only). Types: a
+ *            letter bound per node, with its set in parentheses; or a set: num float int i64
+ *            i32|i64 bool string any seq optional
  *   outputs  "y:T, indices:i64?"; a set name gives the type where it is single
  *   attrs    "strides:ints, group:int=1, auto_pad:string='NOTSET', axis:int!"  ! = required
  *   meaning  FORMULA("max(x, 0)")  pointwise, broadcasting implied; inputs and attributes by name;
@@ -44,6 +45,10 @@ typedef enum Effect {
 	EFFECT_stateful,
 } Effect;
 
+/* Bits of ParamSpec.types beside those of DType. */
+#define TYPES_SEQUENCE ((uint64_t)1 << 62)
+#define TYPES_OPTIONAL ((uint64_t)1 << 63)
+
 typedef struct ParamSpec {
 	const char *name;
 	char letter;        /* type variable, or 0 */
@@ -77,6 +82,13 @@ struct OpInfo {
 OpTable *op_table_new(Arena *arena); /* parses ops.def; fails (FAIL_BUG) on a wrong row */
 const OpInfo *op_find(const OpTable *table, const char *domain, const char *name); /* or NULL */
 const OpInfo *op_row(const OpTable *table, OpCode code);
+
+const AttrSpec *op_attr(const OpInfo *op, const char *name); /* NULL: not in the row */
+/* The parameter that operand `index` goes to (a variadic one takes the rest), or NULL. */
+const ParamSpec *op_input(const OpInfo *op, int index);
+const ParamSpec *op_output(const OpInfo *op, int index);
+/* How texts write it: the name, with the domain in front unless it is ai.onnx or ours. */
+const char *op_text(Arena *arena, const OpInfo *op);
 
 /* Everything of a row, with its expression, as `tilewright list ops NAME` shows it. */
 void op_print(Buf *buf, const OpTable *table, const OpInfo *op);

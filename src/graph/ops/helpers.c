@@ -1,0 +1,320 @@
+/* What builders share: index scalars, and operators applied to tensors. */
+#include "graph/ops/helpers.h"
+
+#include <assert.h>
+
+/* ---- index scalars --------------------------------------------------------------------------- */
+
+const Expr *
+index_add(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	if (expr_is_zero(a))
+		return b;
+	return expr_is_zero(b) ? a : expr_add(ctx, a, b);
+}
+
+const Expr *
+index_sub(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return expr_is_zero(b) ? a : expr_sub(ctx, a, b);
+}
+
+const Expr *
+index_mul(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	if (expr_is_one(a))
+		return b;
+	return expr_is_one(b) ? a : expr_mul(ctx, a, b);
+}
+
+const Expr *
+index_div(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return expr_is_one(b) ? a : expr_floordiv(ctx, a, b);
+}
+
+const Expr *
+index_mod(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return expr_is_one(b) ? expr_i64(ctx, 0) : expr_floormod(ctx, a, b);
+}
+
+const Expr *
+index_scale(ExprCtx *ctx, const Expr *a, int64_t factor)
+{
+	return index_mul(ctx, a, expr_i64(ctx, factor));
+}
+
+const Expr *
+index_shift(ExprCtx *ctx, const Expr *a, int64_t offset)
+{
+	return index_add(ctx, a, expr_i64(ctx, offset));
+}
+
+const Expr *
+index_within(ExprCtx *ctx, const Expr *i, const Dim *extent, const Dim *limit)
+{
+	if (extent == limit || dim_proves_le(ctx, extent, limit))
+		return i;
+	return expr_at(ctx, i, limit, AT_CHECK);
+}
+
+const Expr *
+index_wrapped(ExprCtx *ctx, const Expr *value, const Dim *limit)
+{
+	return expr_at(ctx, expr_cast(ctx, DT_I64, value), limit, AT_WRAP | AT_CHECK);
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+DType
+work_type(DType type)
+{
+	bool is_half = type == DT_F16 || type == DT_BF16;
+	return is_half || dtype_class(type) == DC_S ? DT_F32 : type;
+}
+
+DType
+work_type2(DType a, DType b)
+{
+	return a == DT_F64 || b == DT_F64 ? DT_F64 : DT_F32;
+}
+
+const Expr *
+scalar_as(ExprCtx *ctx, DType type, const Expr *x)
+{
+	if (x->type == type)
+		return x;
+	if (dtype_class((DType)x->type) == DC_S && type != DT_I32)
+		x = expr_cast(ctx, DT_F32, x);
+	return expr_cast(ctx, type, x);
+}
+
+const Expr *
+dim_as(ExprCtx *ctx, DType type, const Dim *dim)
+{
+	return expr_cast(ctx, type, dim);
+}
+
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+const Expr *
+read_here(StageBuilder *stage, const Tensor *x)
+{
+	return read_row(stage, x, x->rank, 0);
+}
+
+const Expr *
+read_row(StageBuilder *stage, const Tensor *x, int rank, Axes axes)
+{
+	const Expr *index[MAX_RANK];
+	int n = 0;
+	for (int i = 0; i < rank; i++)
+		if (!(axes & AXIS(i)))
+			index[n++] = stage_iter(stage, i);
+	assert(n == x->rank);
+	return stage_read(stage, x, index);
+}
+
+bool
+tensor_is_scalar(const Tensor *x)
+{
+	for (int i = 0; i < x->rank; i++)
+		if (!dim_is(x->hi[i], 1))
+			return false;
+	return true;
+}
+
+const Expr *
+read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Expr *i)
+{
+	if (tensor_is_scalar(x))
+		return stage_read_scalar(stage, x);
+	return stage_read(stage, x, &i);
+}
+
+/* ---- sets of axes, broadcasting -------------------------------------------------------------- */
+
+uint64_t
+axes_from(int first, int rank)
+{
+	Axes axes = 0;
+	for (int i = first; i < rank; i++)
+		axes |= AXIS(i);
+	return axes;
+}
+
+const Dim *
+dims_over(ExprCtx *ctx, const Tensor *x, Axes axes)
+{
+	const Dim *count = dim_const(ctx, 1);
+	for (int i = 0; i < x->rank; i++)
+		if (axes & AXIS(i))
+			count = dim_mul(ctx, count, x->hi[i]);
+	return count;
+}
+
+const Dim *
+broadcast_dim(const Dim *a, const Dim *b)
+{
+	return dim_is(a, 1) ? b : a;
+}
+
+int
+build_axis(const Build *b, const char *name, int rank)
+{
+	int64_t axis = attr_int(b->node, name);
+	return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* ---- operators on tensors -------------------------------------------------------------------- */
+
+Tensor *
+op_cast(ExprCtx *ctx, const Tensor *x, DType type)
+{
+	StageBuilder *y = stage_open(ctx, "cast", x->rank, x->hi);
+	return stage_map(y, type, scalar_as(ctx, type, read_here(y, x)));
+}
+
+Tensor *
+op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x)
+{
+	StageBuilder *y = stage_open(ctx, scalar_info(op)->name, x->rank, x->hi);
+	const Expr *body = expr_op(ctx, op, (const Expr *[]){read_here(y, x)});
+	return stage_map(y, (DType)body->type, body);
+}
+
+Tensor *
+op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b)
+{
+	int rank = a->rank > b->rank ? a->rank : b->rank;
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < rank; i++) {
+		int ia = i - (rank - a->rank), ib = i - (rank - b->rank);
+		const Dim *da = ia < 0 ? dim_const(ctx, 1) : a->hi[ia];
+		const Dim *db = ib < 0 ? dim_const(ctx, 1) : b->hi[ib];
+		dims[i] = broadcast_dim(da, db);
+	}
+	StageBuilder *y = stage_open(ctx, scalar_info(op)->name, rank, dims);
+	const Expr *body = expr_op(ctx, op, (const Expr *[]){stage_read_broadcast(y, a),
+	                                                     stage_read_broadcast(y, b)});
+	return stage_map(y, (DType)body->type, body);
+}
+
+Tensor *
+op_transpose(ExprCtx *ctx, const Tensor *x, const int *perm)
+{
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = x->hi[perm[i]];
+	StageBuilder *y = stage_open(ctx, "transposed", x->rank, dims);
+	const Expr *index[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		index[perm[i]] = stage_iter(y, i);
+	return stage_map(y, x->type, stage_read(y, x, index));
+}
+
+/* Y[.., i, ..] = i < A ? a[.., i, ..] : b[.., i - A, ..] */
+Tensor *
+op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis)
+{
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < a->rank; i++)
+		dims[i] = a->hi[i];
+	dims[axis] = dim_add(ctx, a->hi[axis], b->hi[axis]);
+	StageBuilder *y = stage_open(ctx, "concat", a->rank, dims);
+	const Expr *index[MAX_RANK];
+	for (int i = 0; i < a->rank; i++)
+		index[i] = stage_iter(y, i);
+	const Expr *i = index[axis];
+	index[axis] = index_sub(ctx, i, a->hi[axis]);
+	const Expr *second = stage_read_or(y, b, index, expr_number(ctx, b->type, 0));
+	index[axis] = i;
+	return stage_map(y, a->type, stage_read_or(y, a, index, second));
+}
+
+Tensor *
+op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims)
+{
+	StageBuilder *y = stage_open(ctx, "reshaped", rank, dims);
+	const Expr *flat = expr_i64(ctx, 0);
+	for (int i = 0; i < rank; i++)
+		flat = index_add(ctx, index_mul(ctx, flat, dims[i]), stage_iter(y, i));
+	const Expr *index[MAX_RANK];
+	for (int i = x->rank - 1; i > 0; i--) {
+		index[i] = index_mod(ctx, flat, x->hi[i]);
+		flat = index_div(ctx, flat, x->hi[i]);
+	}
+	if (x->rank > 0)
+		index[0] = flat;
+	return stage_map(y, x->type, stage_read(y, x, index));
+}
+
+Tensor *
+op_keep_dims(ExprCtx *ctx, const Tensor *x, int rank, Axes axes)
+{
+	const Dim *dims[MAX_RANK];
+	for (int i = 0, n = 0; i < rank; i++)
+		dims[i] = axes & AXIS(i) ? dim_const(ctx, 1) : x->hi[n++];
+	StageBuilder *y = stage_open(ctx, "kept", rank, dims);
+	return stage_map(y, x->type, read_row(y, x, rank, axes));
+}
+
+StageBuilder *
+reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes, const Expr **index)
+{
+	const Dim *dims[MAX_RANK];
+	int n = 0;
+	for (int i = 0; i < x->rank; i++)
+		if (!(axes & AXIS(i)))
+			dims[n++] = x->hi[i];
+	StageBuilder *y = stage_open(ctx, name, n, dims);
+	for (int i = 0, k = 0; i < x->rank; i++)
+		if (axes & AXIS(i))
+			index[i] = stage_over(y, "k", dim_const(ctx, 0), x->hi[i]);
+		else
+			index[i] = stage_iter(y, k++);
+	return y;
+}
+
+Tensor *
+op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, DType acc, DType type)
+{
+	if (!axes)
+		return op_cast(ctx, x, type);
+	const Expr *index[MAX_RANK];
+	StageBuilder *y = reduction_open(ctx, reduce_info(op)->name, x, axes, index);
+	const Expr *term = scalar_as(ctx, acc, stage_read(y, x, index));
+	return stage_reduce_acc(y, op, type, acc, term);
+}
+
+/* sum / count, in work type */
+static Tensor *
+divided_by_count(ExprCtx *ctx, const char *name, const Tensor *sum, const Dim *count, DType type)
+{
+	StageBuilder *y = stage_open(ctx, name, sum->rank, sum->hi);
+	const Expr *mean = expr_div(ctx, read_here(y, sum), dim_as(ctx, sum->type, count));
+	return stage_map(y, type, expr_cast(ctx, type, mean));
+}
+
+Tensor *
+op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, DType type)
+{
+	DType work = work_type2(x->type, type);
+	Tensor *sum = op_reduce(ctx, REDUCE_sum, x, axes, work, work);
+	return divided_by_count(ctx, "mean", sum, dims_over(ctx, x, axes), type);
+}
+
+Tensor *
+op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType type)
+{
+	DType work = work_type2(x->type, type);
+	const Expr *index[MAX_RANK], *row[MAX_RANK];
+	StageBuilder *y = reduction_open(ctx, "squares", x, axes, index);
+	for (int i = 0; i < mean->rank; i++)
+		row[i] = stage_iter(y, i);
+	const Expr *m = scalar_as(ctx, work, stage_read(y, mean, row));
+	const Expr *d = expr_sub(ctx, scalar_as(ctx, work, stage_read(y, x, index)), m);
+	Tensor *sum = stage_reduce_acc(y, REDUCE_sum, work, work, expr_mul(ctx, d, d));
+	return divided_by_count(ctx, "variance", sum, dims_over(ctx, x, axes), type);
+}

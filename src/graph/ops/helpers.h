@@ -1,0 +1,127 @@
+/* What builders share: index scalars, operators applied to tensors, sliding windows.
+ *
+ * A builder gives one tensor per output; an operator that ONNX defines by a function body calls
+ * other operators on tensors, so that it reads as that body:
+ *
+ *     p = op_softmax(ctx, op_binary(ctx, EX_add, scores, mask), rank - 1, DT_F32);
+ *     y = op_matmul(ctx, p, v, DT_F32);
+ *
+ * Sums of f16 and bf16 run in f32 (work_type), and the result is rounded to its type once.
+ */
+#ifndef GRAPH_OPS_HELPERS_H
+#define GRAPH_OPS_HELPERS_H
+
+#include "graph/infer.h"
+#include "graph/meaning.h"
+
+enum { MAX_RANK = ARRAY_MAX_RANK };
+
+/* A set of axes. */
+typedef uint64_t Axes;
+#define AXIS(i) ((Axes)1 << (i))
+
+Axes axes_from(int first, int rank); /* first .. rank-1 */
+/* An axis attribute of a node, counted from 0 (infer has checked it). */
+int build_axis(const Build *b, const char *name, int rank);
+/* Entry i of an attribute; `fallback` where it is absent; fails unless it has `count` entries. */
+int64_t attr_at(const Node *node, const char *name, int count, int i, int64_t fallback);
+
+/* ---- index scalars: as the expr_ constructors, without terms and factors that do nothing ------ */
+
+const Expr *index_add(ExprCtx *ctx, const Expr *a, const Expr *b);
+const Expr *index_sub(ExprCtx *ctx, const Expr *a, const Expr *b);
+const Expr *index_mul(ExprCtx *ctx, const Expr *a, const Expr *b);
+const Expr *index_div(ExprCtx *ctx, const Expr *a, const Expr *b); /* rounded down */
+const Expr *index_mod(ExprCtx *ctx, const Expr *a, const Expr *b);
+const Expr *index_scale(ExprCtx *ctx, const Expr *a, int64_t factor);
+const Expr *index_shift(ExprCtx *ctx, const Expr *a, int64_t offset);
+/* Position i, 0 <= i < extent, used as an index below `limit`: i itself where extent <= limit is
+ * proven, else at(i, 0..limit, check). */
+const Expr *index_within(ExprCtx *ctx, const Expr *i, const Dim *extent, const Dim *limit);
+/* A value of an index tensor: negative counts from behind, outside fails the step. */
+const Expr *index_wrapped(ExprCtx *ctx, const Expr *value, const Dim *limit);
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+DType work_type(DType type);        /* f32 for f16, bf16 and storage types; else the type */
+DType work_type2(DType a, DType b); /* f64 if either is, else f32 */
+const Expr *scalar_as(ExprCtx *ctx, DType type, const Expr *x); /* a cast; storage through f32 */
+const Expr *dim_as(ExprCtx *ctx, DType type, const Dim *dim);
+
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+/* x at this stage's loops. */
+const Expr *read_here(StageBuilder *stage, const Tensor *x);
+/* x at the stage's first `rank` loops without those in `axes`, which x does not have. */
+const Expr *read_row(StageBuilder *stage, const Tensor *x, int rank, Axes axes);
+bool tensor_is_scalar(const Tensor *x); /* one element, whatever the rank */
+/* The only element, or element i of a vector: for parameters per tensor or per channel. */
+const Expr *read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Expr *i);
+
+/* ---- operators on tensors -------------------------------------------------------------------- */
+
+/* ONNX broadcast of two dims whose agreement infer has checked. */
+const Dim *broadcast_dim(const Dim *a, const Dim *b);
+/* Number of elements along the axes of the set. */
+const Dim *dims_over(ExprCtx *ctx, const Tensor *x, Axes axes);
+
+Tensor *op_cast(ExprCtx *ctx, const Tensor *x, DType type);
+Tensor *op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x);
+/* Broadcasting; the result has the operation's type. */
+Tensor *op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b);
+Tensor *op_transpose(ExprCtx *ctx, const Tensor *x, const int *perm);
+Tensor *op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis);
+/* x under other dims of the same product: element by row-major position. */
+Tensor *op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims);
+
+/* Open a stage over the axes of x that are not in the set, reducing those that are; index[] becomes
+ * the position in x. */
+StageBuilder *reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes,
+                             const Expr **index);
+/* Reduce the axes in the set; the result has the others only. Terms are x converted to `acc`. */
+Tensor *op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, DType acc, DType type);
+Tensor *op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, DType type);
+/* Mean of the squares of x - mean. */
+Tensor *op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType type);
+/* Put extent-1 axes where a reduction took some away. */
+Tensor *op_keep_dims(ExprCtx *ctx, const Tensor *x, int rank, Axes axes);
+
+Tensor *op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
+
+/* Rows and columns with leading axes broadcast, as ONNX MatMul; sums in work_type, result `type`. */
+Tensor *op_matmul(ExprCtx *ctx, const Tensor *a, const Tensor *b, DType type);
+/* The same in type acc with zero points (NULL: none) taken off: scalar, per row of a, per column
+ * of b. */
+Tensor *op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_zero,
+                       const Tensor *b_zero, DType acc, DType type);
+
+/* ---- sliding windows: one spatial axis of a convolution or pooling ----------------------------- */
+
+typedef struct Window {
+	const Dim *in, *kernel, *out;
+	int64_t stride, dilation;
+	const Dim *before, *after; /* padding */
+} Window;
+
+/* Attributes strides, dilations, pads and auto_pad of a node as windows over `count` spatial axes;
+ * `kernel` has their sizes. With `ceil`, a last window may hang over the end, provided it starts
+ * inside the input or the padding before it. */
+void windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
+                const Dim *const *kernel, bool ceil, Window *windows);
+/* The input position of tap r of the window at output position p. */
+const Expr *window_source(ExprCtx *ctx, const Window *w, const Expr *p, const Expr *r);
+/* How many taps of the window at p lie in lo..hi of the input. */
+const Expr *window_taps(ExprCtx *ctx, const Window *w, const Expr *p, const Dim *lo,
+                        const Dim *hi);
+
+/* sum over c, r… of (X[n, g*C + c, …] - x_zero) * (W[f, c, r…] - w_zero[f]), in type acc. */
+Tensor *op_conv(ExprCtx *ctx, const Tensor *x, const Tensor *w, const Window *windows,
+                int64_t group, const Tensor *x_zero, const Tensor *w_zero, DType acc);
+/* The windows and the result's dims of a convolution of types x and w. */
+void conv_shape(ExprCtx *ctx, const Node *node, const Type *x, const Type *w, Window *windows,
+                const Dim **dims);
+void infer_conv(Infer *infer, const Type *x, const Type *w, DType type);
+/* Dims of ONNX MatMul: rank of the result, or -1 when it is not known. */
+void infer_matmul(Infer *infer, const Type *a, const Type *b, DType type);
+
+#endif
