@@ -58,14 +58,15 @@ help:
 	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
-# Objects, archive, programs
+# Objects, archive, programs: one line each, or with V=1 the commands
+SAY = $(if $(V),,@echo '  $@';)
 
 $(BUILD)/obj/%.o: %.c | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
-	$(CC) $(DIALECT) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(SAY)$(CC) $(DIALECT) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
-	$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(SAY)$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)
 $(call object,src/runtime/cpu_dnnl.c): $(DNNL_STAMP)
@@ -75,20 +76,20 @@ $(DNNL_STAMP):
 
 $(BUILD)/libcore.a: $(CORE)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(SAY)$(AR) rcs $@ $^
 
 $(BUILD)/tilewright: $(MAIN) $(BUILD)/libcore.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/zoo: $(ZOO) $(BUILD)/libcore.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(LIBRARY).a: $(RUNTIME)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(SAY)$(AR) rcs $@ $^
 
 $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \
 	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(LIBS) -o $@
 	ln -sf $(@F) $@.0
 
@@ -110,7 +111,7 @@ $(BUILD)/gen/prelude.c: tools/prelude.awk $(PRELUDE)
 
 $(BUILD)/test/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $$($(PKG_CONFIG) --libs check) $(LIBS) -o $@
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $$($(PKG_CONFIG) --libs check) $(LIBS) -o $@
 
 test: all $(UNIT)
 	@BUILD=$(BUILD) tools/test $(UNIT)
@@ -137,7 +138,7 @@ fuzz-run: $(FUZZERS)
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
+	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
 bench: all
 	BUILD=$(BUILD) bench/run

@@ -1,0 +1,25 @@
+/* What every unit test begins with: Check, without its macro `fail`, and a main() in one line.
+ *
+ *     int main(void) { TCase *t = tcase_create("map"); tcase_add_test(t, order); return unit_run(t); }
+ */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <check.h>
+#undef fail
+
+/* Run the tests of one case; the exit code of main(). */
+static inline int
+unit_run(TCase *tcase)
+{
+	tcase_set_timeout(tcase, 120); /* sanitizers and busy machines */
+	Suite *suite = suite_create("unit");
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
+
+#endif
