@@ -1,0 +1,141 @@
+/* Bundle: the parts of one file, and its manifest.
+ *
+ * A bundle is a ZIP in canonical form (base/zip.h) with these entries, in this order:
+ *
+ *     manifest.json        first; what this header describes
+ *     plan/NAME.json       one per target (plan.h); NAME is the device with ':' as '-'
+ *     kernels/NAME.so      one per target: a shared object that exports tw_kernels_v1 and imports
+ *                          nothing; absent when the plan has no kernel
+ *     weights.bin          once; tensors at multiples of 64; absent when there are none
+ *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
+ *                          model.onnx, sample tensors): hashed, otherwise not looked at
+ *
+ * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
+ *
+ *     {"format": [1, 0],
+ *      "producer": "tilewright 0.1.0",
+ *      "model": {"name": "resnet18.onnx", "sha256": "<64 hex digits>"},
+ *      "pipeline": "O3",
+ *      "signature": {
+ *        "symbols": [{"name": "N", "lo": 0, "hi": 2147483647}],
+ *        "inputs":  [{"name": "x", "type": "f32", "dims": ["N", "3", "224", "224"]}],
+ *        "outputs": [{"name": "y", "type": "f32", "dims": ["N", "1000"]}]},
+ *      "targets": [{"device": "cpu:x86-64-v3", "march": "x86-64-v3", "plan":
+ *                   "plan/cpu-x86-64-v3.json", "kernels": "kernels/cpu-x86-64-v3.so",
+ *                   "vendor": ""}],
+ *      "weights": "weights.bin",
+ *      "parts": [{"entry": "plan/cpu-x86-64-v3.json", "size": 1234, "xxh3": "<32 hex digits>"}]}
+ *
+ * `parts` lists every entry but the manifest, once, in the file's order; xxh3 is XXH3-128 as
+ * bundle_hash_text() prints it. "kernels" and "weights" may be "". The signature is for readers
+ * without a plan reader; the runtime takes names, types and dims from the plan and refuses a
+ * bundle where the two disagree. The manifest itself is covered by its CRC in the ZIP, and a caller
+ * who wants to know *which* bundle this is asks for the file's SHA-256 (tilewright.h).
+ *
+ * The writer fills a Manifest and calls manifest_write(); the layout of the JSON is known here only.
+ */
+#ifndef RUNTIME_BUNDLE_H
+#define RUNTIME_BUNDLE_H
+
+#include "base/buf.h"
+#include "base/dtype.h"
+#include "base/map.h"
+#include "base/zip.h"
+#include "runtime/abi.h"
+#include "runtime/plan.h"
+
+enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 0, BUNDLE_HASH_SIZE = 33 };
+
+typedef struct ManifestTensor {
+	const char *name;
+	DType type;
+	int rank;
+	const char *const *dims; /* numbers, symbols or expressions, as texts */
+} ManifestTensor;
+
+typedef struct ManifestSymbol {
+	const char *name;
+	int64_t lo, hi;
+} ManifestSymbol;
+
+typedef struct ManifestTarget {
+	const char *device;  /* "cpu:x86-64-v3" */
+	const char *march;   /* what the machine must have: a row of cpu.def, "x86-64-v3" */
+	const char *plan;    /* entry */
+	const char *kernels; /* entry or "" */
+	const char *vendor;  /* libraries the plan uses, separated by blanks: "onednn" or "" */
+} ManifestTarget;
+
+typedef struct ManifestPart {
+	const char *entry;
+	uint64_t size;
+	Hash128 hash;
+} ManifestPart;
+
+typedef struct Manifest {
+	int major, minor;
+	const char *producer, *model_name, *model_sha256, *pipeline;
+	int nsymbol, ninput, noutput, ntarget, npart;
+	const ManifestSymbol *symbols;
+	const ManifestTensor *inputs, *outputs;
+	const ManifestTarget *targets;
+	const char *weights; /* entry or "" */
+	const ManifestPart *parts;
+} Manifest;
+
+/* Print the manifest (for the writer; `json` lives in an arena). Deterministic. */
+void manifest_write(Buf *json, const Manifest *manifest);
+
+/* Read and check one; false with a sentence. The result is malloc'd in pieces. */
+bool manifest_read(const char *json, size_t size, Manifest **manifest, char *error,
+                   size_t error_size);
+void manifest_free(Manifest *manifest);
+
+/* 32 hex digits, high word first. */
+void bundle_hash_text(Hash128 hash, char text[BUNDLE_HASH_SIZE]);
+bool bundle_hash_parse(const char *text, Hash128 *hash);
+
+/* The text of a plan's dim for a signature: a number, a symbol, or an expression of them. */
+void bundle_dim_text(Buf *text, const Plan *plan, int dim);
+
+/* The parts of an open bundle: views of the caller's bytes, which must outlive it. */
+typedef struct Bundle {
+	Bytes file;
+	ZipReader zip;
+	Manifest *manifest;
+	Bytes weights; /* size 0 when there are none */
+} Bundle;
+
+/* How much of a bundle is hashed when it is opened. */
+typedef enum BundleVerify {
+	BUNDLE_VERIFY_ALL,  /* every part: about 0.1 s per GB, and any damage is found */
+	BUNDLE_VERIFY_CODE, /* all but the weights, which stay untouched on disk until used */
+} BundleVerify;
+
+/* Read container and manifest, check hashes. Loads no code. */
+bool bundle_open(Bundle *bundle, Bytes file, BundleVerify verify, char *error, size_t error_size);
+void bundle_close(Bundle *bundle);
+
+/* The best target of the bundle that this machine runs, or -1 with a sentence saying what is
+ * missing and what to type. `device` NULL: choose; otherwise this one or none. */
+int bundle_find_target(const Bundle *bundle, const char *device, char *error, size_t error_size);
+
+/* The plan of a target: read, checked by plan_verify() against kernels and weights. */
+bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error,
+                      size_t error_size);
+
+/* Kernels of a target, mapped as code. Only from here on does anything of the bundle run. */
+typedef struct BundleCode {
+	void *library;            /* dlopen handle; NULL when the plan has no kernels */
+	const TwKernels *kernels; /* NULL likewise */
+} BundleCode;
+
+bool bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,
+                 size_t error_size);
+void bundle_unload(BundleCode *code);
+
+/* What this machine is: the best row of cpu.def that it supports ("x86-64-v4"). */
+const char *cpu_march(void);
+bool cpu_supports(const char *march);
+
+#endif

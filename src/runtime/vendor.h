@@ -1,0 +1,95 @@
+/* Vendor steps on the CPU: what a plan may ask of oneDNN, in words of the plan.
+ *
+ * The compiler writes PT_VENDOR steps by these texts; cpu_dnnl.c is the only code that knows the
+ * library. A step has a `row`, arguments and attributes (PlanAttr). The arguments' types, dims,
+ * strides and layouts are those of their buffers. A layout is NULL (row-major, strides allowed),
+ * "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels ("nc16hw",
+ * "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b"). Strides of a
+ * blocked buffer are those between blocks.
+ *
+ * row "conv"    args: src [N,C,spatial…], weights [M,C/g,kernel…], bias [M] or -1, what post-ops
+ *               name …, dst [N,M,spatial…]
+ *     group       ints: 1 number, default 1
+ *     strides, dilations, pads_lo, pads_hi
+ *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0, 0
+ *     algorithm   string: "direct" (default), "winograd", "auto"
+ * row "matmul"  args: a […,M,K], b […,K,N], bias [N] or -1, what post-ops name …, dst […,M,N];
+ *               leading dims broadcast as ONNX MatMul does
+ *     transpose_a, transpose_b
+ *                 ints: 1: the last two dims of that argument are swapped, default 0
+ * row "pool"    args: src, dst
+ *     kind        string: "max", "avg" (padding not counted), "avg_padded" (counted)
+ *     kernel      ints: one per spatial dim; strides, dilations, pads_lo, pads_hi as above
+ * row "reorder" args: src, dst: the same tensor in another layout
+ *
+ * All rows:
+ *     post        string: post-ops in order, separated by ';' (conv and matmul):
+ *                   sum(K)            += argument K, whose storage dst may be (else it is copied)
+ *                   add(K) mul(K) sub(K) max(K) min(K)
+ *                                     with argument K, broadcasting over dims of extent 1
+ *                   relu leaky_relu(a) elu(a) tanh sigmoid gelu_erf gelu_tanh swish(a) hardswish
+ *                   hardsigmoid(a,b) clip(lo,hi) exp abs sqrt square linear(a,b) round mish
+ *                 K counts the step's args from 0
+ *     pieces      ints: 1 number: most pieces that one run is cut into; default: by shape. Cutting
+ *                 never depends on the number of threads
+ *     impl        string: the implementation seen when compiling: for logs only
+ *
+ * A weight (bias, b of matmul) that is a PB_WEIGHT buffer is packed once per bundle. A call for
+ * which the library has only a reference implementation is refused; the step's fallback kernel
+ * runs then.
+ */
+#ifndef RUNTIME_VENDOR_H
+#define RUNTIME_VENDOR_H
+
+#include "base/dtype.h"
+#include "runtime/plan.h"
+
+enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
+
+/* An argument as the step sees it; type DT_NONE: absent. */
+typedef struct VendorTensor {
+	DType type;
+	int rank;
+	const int64_t *dims;
+	const int64_t *strides; /* elements; NULL: dense */
+	const char *layout;     /* NULL: row-major */
+	const void *constant;   /* a weight's bytes, which never change while the library is open */
+} VendorTensor;
+
+typedef struct VendorCallDesc {
+	const char *row;
+	int narg;
+	const VendorTensor *args; /* the last one is written */
+	int nattr;
+	const PlanAttr *attrs;
+} VendorCallDesc;
+
+/* The library with its engine, primitives and packed weights; shared by the sessions of a bundle
+ * (its functions lock). NULL with a sentence when it cannot be loaded or used. */
+typedef struct Vendor Vendor;
+Vendor *vendor_open(char *error, size_t error_size);
+void vendor_close(Vendor *vendor);
+const char *vendor_name(const Vendor *vendor); /* "oneDNN 2.6.3" */
+
+/* A call at concrete dims, for one session: primitives found or made, weights packed. NULL with a
+ * sentence when the library has no implementation but a reference one. */
+typedef struct VendorCall VendorCall;
+VendorCall *vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error,
+                            size_t error_size);
+void vendor_call_free(VendorCall *call);
+const char *vendor_call_impl(const VendorCall *call); /* "jit:avx512_core" */
+int vendor_call_pieces(const VendorCall *call);
+size_t vendor_call_scratch(const VendorCall *call);   /* bytes per worker, 64-byte aligned */
+
+/* Run one piece in this thread, single-threaded. `buffers` in the order of args. False with a
+ * sentence when the library reports an error. Different pieces may run at once. */
+bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch,
+                     char *error, size_t error_size);
+
+/* For choosing when compiling: the implementation's name and the median time in seconds of all
+ * pieces run one after another (seconds NULL: not measured). Weights are given by `constant` or
+ * made up. False with a sentence when it is not implemented. */
+bool dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
+                  char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
+
+#endif
