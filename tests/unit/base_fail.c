@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(without_a_frame_the_kind_is_the_exit_code)
 {
-	freopen("/dev/null", "w", stderr);
+	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
 	fail_unsupported(NULL, "nobody catches this");
 }
 END_TEST
