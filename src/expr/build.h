@@ -14,6 +14,7 @@
 #ifndef EXPR_BUILD_H
 #define EXPR_BUILD_H
 
+#include "expr/simplify.h"
 #include "expr/stage.h"
 
 typedef struct StageBuilder StageBuilder;
@@ -37,6 +38,10 @@ const Expr *stage_read_broadcast(StageBuilder *stage, const Tensor *tensor);
 const Expr *stage_read_scalar(StageBuilder *stage, const Tensor *tensor);
 /* Add a condition to the reduction's guard. */
 void stage_where(StageBuilder *stage, const Expr *condition);
+/* Reads between the two are made only where the condition holds (in the arm of a select that the
+ * caller builds): they must be provable under it and add nothing to the guard. Nests. */
+void stage_if(StageBuilder *stage, const Expr *condition);
+void stage_end_if(StageBuilder *stage);
 
 /* Finish. Each returns a new tensor (the result), of `type`; bodies are converted explicitly by
  * the caller. The accumulator is reduce_accumulator() of the body's type unless given. */
@@ -55,5 +60,9 @@ Tensor *stage_scatter(StageBuilder *stage, const Tensor *init, const Expr *const
 const Expr *stage_prev(StageBuilder *stage, int axis, const Tensor *init, bool reverse,
                        DType type);
 Tensor *stage_scan(StageBuilder *stage, DType type, const Expr *body);
+
+/* The conjunction of those lo <= index < hi of a read that the facts do not prove; NULL when they
+ * prove all. What stage_read() adds to guards and stage_read_or() tests. */
+const Expr *read_range(Facts *facts, const Tensor *tensor, const Expr *const *index);
 
 #endif

@@ -36,6 +36,10 @@ bool dim_is(const Dim *dim, int64_t value);
 bool dim_proves_le(ExprCtx *ctx, const Dim *a, const Dim *b);
 bool dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b);
 
+/* From now on every proof of this ctx may use a == b: inference has met the two in an equality and
+ * has recorded that binding checks it. */
+void dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b);
+
 /* Values of symbols, by Symbol.id; a symbol not bound is absent. */
 typedef struct Binding {
 	int count;              /* length of the arrays */

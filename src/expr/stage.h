@@ -115,11 +115,15 @@ void program_check(const Program *program);
 const Dim *stage_points(ExprCtx *ctx, const Stage *stage);
 /* Every element of the body is computed from reads at exactly the loop position or broadcasts. */
 bool stage_is_pointwise(const Stage *stage);
+/* Every tensor the stage reads (once or more), a scatter's init included. */
+void stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg),
+                       void *arg);
 /* Iterators by position as an identity map: {iter0, iter1 …}. */
 void stage_identity(ExprCtx *ctx, int count, const Expr **out);
 
-/* A copy of `stage` with other parts; results are new tensors of the given names' types. Used by
- * every transformation, so that a field cannot be forgotten. NULL fields of `change` keep. */
+/* A copy of `stage` to be given other parts; results are new tensors of the same types. Used by
+ * every transformation, so that a field cannot be forgotten: its lists are copies, which the caller
+ * may replace before anybody reads the stage. */
 Stage *stage_clone(ExprCtx *ctx, const Stage *stage);
 
 /* A program of the stages reachable from `outputs`, in topological order. */
