@@ -32,8 +32,8 @@ LIBS     := -Wl,--as-needed -lprotobuf-c -lcjson -ldl -lm -lpthread
 # oneDNN is loaded when a plan needs it, so only its headers matter here.
 HAVE_DNNL := $(shell echo '\#include <dnnl.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
 
-SOURCES := $(filter-out src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
-PRELUDE := $(sort $(wildcard src/codegen/prelude/*))
+SOURCES := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
+PRELUDE := $(sort $(wildcard src/expr/prelude/* src/codegen/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
            $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -146,7 +146,7 @@ bench: all
 # Checks of the text: cheap ones on all files each time, the others on what changed
 
 FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch])
-FORMATTED := $(filter-out src/codegen/prelude/%,$(FORMATTED))
+FORMATTED := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(FORMATTED))
 
 lint: $(BUILD)/gen/ready $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
 	@tools/lint-tree
