@@ -1,0 +1,163 @@
+#!/bin/sh
+# The project's own tools: the golden runner and lint must see what is wrong, and only that.
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+# check NAME EXPECTED ACTUAL
+check() {
+	if [ "$2" = "$3" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		printf 'FAIL %s\nexpected: %s\nsaw: %s\n' "$1" "$2" "$3"
+	fi
+}
+
+# A command that prints its arguments and input; the argument "bad" makes it fail with 3.
+cat >"$tmp/tw" <<'END'
+#!/bin/sh
+for a; do
+	[ "$a" = bad ] && { echo "in.t:1: bad" >&2; exit 3; }
+	[ "$a" = files ] && { ls "$2"; exit; }
+	echo "arg $a"
+done
+cat
+END
+chmod +x "$tmp/tw"
+
+# golden NAME SUMMARY: run the test on standard input
+golden() {
+	cat >"$tmp/t.t"
+	check "$1" "$2" "$(TILEWRIGHT=$tmp/tw tests/run "$tmp/t.t" 2>&1 | tail -n 1)"
+}
+ok="1 passed, 0 failed, 0 skipped"
+no="0 passed, 1 failed, 0 skipped"
+
+golden "equal output passes" "$ok" <<'END'
+# a comment
+-- args
+x 'a b'
+-- in
+hello
+-- out
+arg x
+arg a b
+arg -
+hello
+END
+golden "different output fails" "$no" <<'END'
+-- args
+x
+-- out
+arg y
+END
+golden "a missing last line fails" "$no" <<'END'
+-- args
+x y
+-- out
+arg x
+END
+golden "lines in order pass" "$ok" <<'END'
+-- args
+one two three
+-- has
+one
+three
+END
+golden "lines out of order fail" "$no" <<'END'
+-- args
+one two three
+-- has
+three
+one
+END
+golden "an expected error passes" "$ok" <<'END'
+-- args
+bad
+-- err
+in.t:1: bad
+-- exit
+3
+END
+golden "another exit code fails" "$no" <<'END'
+-- args
+bad
+-- exit
+4
+END
+golden "another message fails" "$no" <<'END'
+-- args
+bad
+-- err
+in.t:2: bad
+END
+golden "an unexpected error fails" "$no" <<'END'
+-- args
+bad
+END
+golden "success where an error is expected fails" "$no" <<'END'
+-- args
+x
+-- err
+END
+golden "what is needed and missing skips" "0 passed, 0 failed, 1 skipped" <<'END'
+-- needs
+test -e /nonexistent
+-- args
+bad
+END
+golden "there is an empty folder" "$ok" <<'END'
+-- args
+files $T
+-- out
+END
+
+cat >"$tmp/t.t" <<'END'
+# kept
+-- args
+x
+-- out
+old
+-- exit
+0
+END
+TILEWRIGHT=$tmp/tw tests/run -a "$tmp/t.t" >/dev/null
+check "accepting rewrites the output only" "$(printf '# kept\n-- args\nx\n-- out\narg x\n-- exit\n0')" \
+	"$(cat "$tmp/t.t")"
+
+# tools/test adds up and fails when a part fails.
+suite="tools/test -u"
+cat >"$tmp/unit" <<'END'
+#!/bin/sh
+echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1
+END
+cat >"$tmp/dies" <<'END'
+#!/bin/sh
+kill -SEGV $$
+END
+chmod +x "$tmp/unit" "$tmp/dies"
+check "unit tests are counted" "2 passed, 2 failed, 0 skipped" \
+	"$($suite "$tmp/unit" | tail -n 1)"
+check "a crash is a failure" "0 passed, 1 failed, 0 skipped" \
+	"$($suite "$tmp/dies" | tail -n 1)"
+check "failures give an exit code" 1 "$($suite "$tmp/unit" >/dev/null; echo $?)"
+
+# The layers, and the shape of the text.
+mkdir -p "$tmp/src/base" "$tmp/src/expr" "$tmp/src/passes"
+echo '#include "expr/expr.h"' >"$tmp/src/base/up.c"
+printf '#include "base/map.h"\n#include "expr/dim.h"\n#include <x.h>\n' >"$tmp/src/expr/fine.c"
+layers=$PWD/src/LAYERS tools=$PWD/tools
+cd "$tmp" || exit 1
+check "an include that climbs is named" \
+	'src/base/up.c:1: base may not include "expr/expr.h" (src/LAYERS)' \
+	"$(awk -f "$tools/layers.awk" "$layers" src/base/up.c src/expr/fine.c)"
+{ echo '/* HA''CK */'; printf '%0101d\n' 0; echo 'case OP_Relu:'; } >src/passes/bad.c
+yes '' | head -n 601 >src/passes/long.c
+{ echo '{'; yes 'x' | head -n 101; echo '}'; } >src/passes/function.c
+check "lint counts and finds words" 5 \
+	"$(awk -f "$tools/lint.awk" src/passes/bad.c src/passes/long.c src/passes/function.c |
+		grep -cE 'columns|HA''CK|operator|601 lines|function of 102')"
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
