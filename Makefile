@@ -90,7 +90,8 @@ $(LIBRARY).a: $(RUNTIME)
 
 $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \
-	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(LIBS) -o $@
+	    $(if $(findstring sanitize,$(CFLAGS)),,-Wl,-z,defs) \
+	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) -ldl -lm -lpthread -o $@
 	ln -sf $(@F) $@.0
 
 # Generated sources: ONNX's messages, and the texts that every kernel begins with
