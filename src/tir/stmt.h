@@ -77,7 +77,8 @@ struct Buffer {
 	bool may_alias;             /* may share storage with another argument (in place) */
 };
 
-/* The op of a store: STORE_SET, or the reduce row that combines (sum: may contract to fma). */
+/* The op of a store: STORE_SET, or the reduce row that combines: sum (may contract to fma), prod, max
+ * or min, the rows of one state. */
 enum { STORE_SET = -1 };
 
 struct Stmt {
@@ -126,6 +127,10 @@ Stmt *stmt_let(Kernel *kernel, const Var *var, const Expr *value);
 Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
 Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
 Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head */
+
+/* The operation by which a store combines: EX_add for sum and so on; EX_COUNT when `op` is none that
+ * a store can have. */
+ExprOp store_combine(int op);
 
 void kernel_print(Buf *buf, const Kernel *kernel);
 Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text);

@@ -1,0 +1,303 @@
+/* Kernels as text (the form at the head of stmt.h); parse.c reads it back.
+ *
+ * Scalars print by the names of their variables, so a name that is already visible where a variable
+ * is defined gets a number: the printed kernel is first given unique names, which stay.
+ */
+#include "tir/text.h"
+
+#include <string.h>
+
+static const char *const BIND_NAMES[BIND_COUNT] = {
+	[BIND_PARALLEL] = "parallel", [BIND_VECTOR] = "vector",     [BIND_UNROLL] = "unroll",
+	[BIND_BLOCK_X] = "block.x",   [BIND_BLOCK_Y] = "block.y",   [BIND_BLOCK_Z] = "block.z",
+	[BIND_THREAD_X] = "thread.x", [BIND_THREAD_Y] = "thread.y", [BIND_THREAD_Z] = "thread.z",
+};
+
+static const char *const SCOPE_NAMES[] = {
+	[SCOPE_REG] = "reg",
+	[SCOPE_STACK] = "stack",
+	[SCOPE_SCRATCH] = "scratch",
+	[SCOPE_SHARED] = "shared",
+};
+
+const char *
+bind_name(Bind bind)
+{
+	return BIND_NAMES[bind];
+}
+
+Bind
+bind_find(const char *name)
+{
+	for (int bind = 0; bind < BIND_COUNT; bind++)
+		if (BIND_NAMES[bind] && strcmp(BIND_NAMES[bind], name) == 0)
+			return (Bind)bind;
+	return BIND_COUNT;
+}
+
+const char *
+scope_name(Scope scope)
+{
+	return SCOPE_NAMES[scope];
+}
+
+int
+scope_find(const char *name)
+{
+	for (int scope = SCOPE_REG; scope < (int)countof(SCOPE_NAMES); scope++)
+		if (strcmp(SCOPE_NAMES[scope], name) == 0)
+			return scope;
+	return -1;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+typedef struct Names {
+	const Kernel *kernel;
+	Map taken; /* name to its owner */
+} Names;
+
+/* Give *name's owner a name nobody else in the kernel has. */
+static void
+claim(Names *names, const char **name, const void *owner)
+{
+	const char *base = *name && **name ? *name : "v";
+	const void *holder = map_find(&names->taken, base);
+	if (holder == owner)
+		return;
+	for (int i = 1; holder; i++) {
+		const char *other = arena_printf(names->kernel->arena, "%s_%d", base, i);
+		holder = map_find(&names->taken, other);
+		if (!holder || holder == owner)
+			*name = other;
+		if (holder == owner)
+			return;
+	}
+	map_set(&names->taken, *name, (void *)owner);
+}
+
+static void
+claim_stmt(Stmt *stmt, void *arg)
+{
+	Names *names = arg;
+	if (stmt->var)
+		claim(names, (const char **)&((Var *)stmt->var)->name, stmt->var);
+	if (stmt->kind == STMT_ALLOC)
+		claim(names, (const char **)&((Buffer *)stmt->buffer)->tensor.name, stmt->buffer);
+}
+
+void
+kernel_name_apart(const Kernel *kernel)
+{
+	Names names = {.kernel = kernel, .taken = {.arena = kernel->arena}};
+	for (int i = 0; i < kernel->symbols.count; i++)
+		map_set(&names.taken, kernel->symbols.data[i]->name, (void *)kernel->symbols.data[i]);
+	for (int i = 0; i < kernel->buffers.count; i++)
+		claim(&names, &kernel->buffers.data[i]->tensor.name, kernel->buffers.data[i]);
+	stmt_visit(kernel->body, claim_stmt, &names);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void
+print_indent(Buf *buf, int depth)
+{
+	for (int i = 0; i < depth; i++)
+		buf_puts(buf, "  ");
+}
+
+static void
+print_type(Buf *buf, const Buffer *buffer)
+{
+	const Tensor *tensor = &buffer->tensor;
+	buf_puts(buf, dtype_name(tensor->type));
+	for (int d = 0; d < tensor->rank; d++) {
+		buf_puts(buf, d ? "," : "[");
+		dim_print(buf, tensor->hi[d]);
+	}
+	buf_puts(buf, tensor->rank ? "]" : "");
+	for (int d = 0; buffer->stride && d < tensor->rank; d++) {
+		buf_puts(buf, d ? ", " : " strides(");
+		if (buffer->stride[d])
+			dim_print(buf, buffer->stride[d]);
+		else
+			buf_putc(buf, '_');
+	}
+	buf_puts(buf, buffer->stride && tensor->rank ? ")" : "");
+}
+
+static void
+print_range(Buf *buf, const Stmt *loop)
+{
+	int64_t lo;
+	buf_printf(buf, "%s in ", loop->var->name);
+	if (!expr_as_i64(loop->lo, &lo) || lo != 0) {
+		expr_print(buf, loop->lo, NULL);
+		buf_puts(buf, "..");
+	}
+	expr_print(buf, loop->hi, NULL);
+}
+
+static void print_list(Buf *buf, const Stmt *list, int depth);
+
+/* The statements under a header: one on its own line, several (or none) in braces. */
+static void
+print_block(Buf *buf, const Stmt *list, int depth, bool in_braces)
+{
+	if (list && !list->next && !in_braces) {
+		buf_putc(buf, '\n');
+		print_list(buf, list, depth + 1);
+		return;
+	}
+	buf_puts(buf, " {\n");
+	print_list(buf, list, depth + 1);
+	print_indent(buf, depth);
+	buf_puts(buf, "}\n");
+}
+
+static bool
+is_serial(const Stmt *stmt)
+{
+	return stmt && stmt->kind == STMT_FOR && stmt->bind == BIND_SERIAL;
+}
+
+/* Serial loops that nest perfectly share a line. */
+static void
+print_for(Buf *buf, const Stmt *stmt, int depth)
+{
+	buf_puts(buf, "for ");
+	print_range(buf, stmt);
+	while (is_serial(stmt) && is_serial(stmt->body) && !stmt->body->next) {
+		stmt = stmt->body;
+		buf_puts(buf, ", ");
+		print_range(buf, stmt);
+	}
+	if (bind_name(stmt->bind))
+		buf_printf(buf, " @%s", bind_name(stmt->bind));
+	print_block(buf, stmt->body, depth, false);
+}
+
+static void
+print_store(Buf *buf, const Stmt *stmt)
+{
+	int rank = stmt->buffer->tensor.rank;
+	buf_puts(buf, stmt->buffer->tensor.name);
+	for (int d = 0; d < rank; d++) {
+		buf_puts(buf, d ? ", " : "[");
+		expr_print(buf, stmt->index[d], NULL);
+	}
+	buf_puts(buf, rank ? "] " : " ");
+	if (stmt->op == REDUCE_sum || stmt->op == REDUCE_prod)
+		buf_puts(buf, stmt->op == REDUCE_sum ? "+" : "*");
+	else if (stmt->op != STORE_SET)
+		buf_puts(buf, reduce_info(stmt->op)->text);
+	buf_puts(buf, "= ");
+	expr_print(buf, stmt->value, NULL);
+	buf_putc(buf, '\n');
+}
+
+static void
+print_if(Buf *buf, const Stmt *stmt, int depth)
+{
+	buf_puts(buf, "if (");
+	expr_print(buf, stmt->condition, NULL);
+	buf_puts(buf, ")");
+	print_block(buf, stmt->body, depth, stmt->other != NULL);
+	if (!stmt->other)
+		return;
+	print_indent(buf, depth);
+	buf_puts(buf, "else");
+	print_block(buf, stmt->other, depth, true);
+}
+
+static void
+print_alloc(Buf *buf, const Stmt *stmt)
+{
+	buf_printf(buf, "%s: ", stmt->buffer->tensor.name);
+	print_type(buf, stmt->buffer);
+	buf_printf(buf, " @%s", scope_name(stmt->buffer->scope));
+	if (stmt->value) {
+		buf_puts(buf, " = ");
+		expr_print(buf, stmt->value, NULL);
+	}
+	buf_putc(buf, '\n');
+}
+
+static void
+print_stmt(Buf *buf, const Stmt *stmt, int depth)
+{
+	print_indent(buf, depth);
+	switch (stmt->kind) {
+	case STMT_FOR:
+		print_for(buf, stmt, depth);
+		break;
+	case STMT_STORE:
+		print_store(buf, stmt);
+		break;
+	case STMT_IF:
+		print_if(buf, stmt, depth);
+		break;
+	case STMT_LET:
+		buf_printf(buf, "let %s = ", stmt->var->name);
+		expr_print(buf, stmt->value, NULL);
+		buf_putc(buf, '\n');
+		break;
+	case STMT_ALLOC:
+		print_alloc(buf, stmt);
+		break;
+	case STMT_CHECK:
+		buf_printf(buf, "check %d (", stmt->code);
+		expr_print(buf, stmt->condition, NULL);
+		buf_puts(buf, ") value ");
+		expr_print(buf, stmt->value, NULL);
+		buf_putc(buf, '\n');
+		break;
+	case STMT_SYNC:
+		buf_puts(buf, "sync\n");
+		break;
+	}
+}
+
+static void
+print_list(Buf *buf, const Stmt *list, int depth)
+{
+	for (; list; list = list->next)
+		print_stmt(buf, list, depth);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static void
+print_symbol(Buf *buf, const Symbol *symbol)
+{
+	buf_puts(buf, symbol->name);
+	if (symbol->lo != 0 || symbol->hi != INT32_MAX)
+		buf_printf(buf, " in %lld..%lld", (long long)symbol->lo, (long long)symbol->hi);
+}
+
+void
+kernel_print(Buf *buf, const Kernel *kernel)
+{
+	kernel_name_apart(kernel);
+	buf_printf(buf, "kernel %s(", kernel->name);
+	for (int i = 0; i < kernel->symbols.count; i++) {
+		buf_puts(buf, i ? ", " : "");
+		print_symbol(buf, kernel->symbols.data[i]);
+	}
+	for (int i = 0; i < kernel->buffers.count; i++) {
+		const Buffer *buffer = kernel->buffers.data[i];
+		buf_puts(buf, i || kernel->symbols.count ? ", " : "");
+		buf_printf(buf, "%s: ", buffer->tensor.name);
+		buf_puts(buf, buffer->is_output ? "out " : "");
+		buf_puts(buf, buffer->may_alias ? "alias " : "");
+		print_type(buf, buffer);
+	}
+	buf_puts(buf, ")");
+	if (kernel->ancestry) {
+		buf_putc(buf, ' ');
+		buf_quote(buf, kernel->ancestry);
+	}
+	buf_puts(buf, " {\n");
+	print_list(buf, kernel->body, 1);
+	buf_puts(buf, "}\n");
+}

@@ -1,0 +1,138 @@
+/* tir_simplify: every scalar in the simplest form that holds where it stands; branches that are never
+ * taken, loops that run not at all or once, and statements without effect go.
+ *
+ * Lets stay: a let is there because a pass wanted the value computed once, at that place.
+ */
+#include "tir/schedule.h"
+
+typedef struct Simplifier {
+	Kernel *kernel;
+	Facts *facts;
+} Simplifier;
+
+static const Expr *
+simple(const Simplifier *simplifier, const Expr *e)
+{
+	return e ? expr_simplify(simplifier->facts, e) : NULL;
+}
+
+static Stmt *simplify_list(Simplifier *simplifier, Stmt *list);
+
+static Stmt *
+simplify_if(Simplifier *simplifier, Stmt *stmt)
+{
+	Facts *facts = simplifier->facts;
+	stmt->condition = simple(simplifier, stmt->condition);
+	bool is_true = facts_prove(facts, stmt->condition);
+	bool is_false = !is_true && facts_disprove(facts, stmt->condition);
+	int mark = facts_mark(facts);
+	if (!is_false) {
+		facts_assume(facts, stmt->condition);
+		stmt->body = simplify_list(simplifier, stmt->body);
+		facts_release(facts, mark);
+	}
+	if (!is_true) {
+		facts_assume(facts, expr_not(simplifier->kernel->ctx, stmt->condition));
+		stmt->other = simplify_list(simplifier, stmt->other);
+		facts_release(facts, mark);
+	}
+	if (is_true || is_false)
+		return is_true ? stmt->body : stmt->other;
+	if (!stmt->body && stmt->other) {
+		stmt->condition = expr_not(simplifier->kernel->ctx, stmt->condition);
+		stmt->body = stmt->other;
+		stmt->other = NULL;
+	}
+	return stmt->body ? stmt : NULL;
+}
+
+/* Whether the loop runs exactly once. */
+static bool
+runs_once(const Simplifier *simplifier, const Stmt *stmt)
+{
+	ExprCtx *ctx = simplifier->kernel->ctx;
+	const Expr *extent = simple(simplifier, expr_sub(ctx, stmt->hi, stmt->lo));
+	return expr_is_one(extent) &&
+	       (stmt->bind == BIND_SERIAL || stmt->bind == BIND_UNROLL || stmt->bind == BIND_VECTOR);
+}
+
+static Stmt *
+simplify_for(Simplifier *simplifier, Stmt *stmt)
+{
+	Facts *facts = simplifier->facts;
+	ExprCtx *ctx = simplifier->kernel->ctx;
+	stmt->lo = simple(simplifier, stmt->lo);
+	stmt->hi = simple(simplifier, stmt->hi);
+	if (facts_prove(facts, expr_le(ctx, stmt->hi, stmt->lo)))
+		return NULL;
+	if (runs_once(simplifier, stmt)) {
+		stmt_substitute(simplifier->kernel, stmt->body, stmt->var, stmt->lo);
+		return simplify_list(simplifier, stmt->body);
+	}
+	int mark = facts_mark(facts);
+	facts_var(facts, stmt->var, stmt->lo, stmt->hi);
+	stmt->body = simplify_list(simplifier, stmt->body);
+	facts_release(facts, mark);
+	return stmt->body ? stmt : NULL;
+}
+
+/* A let's variable lies where its value does. */
+static void
+learn_let(Simplifier *simplifier, const Stmt *stmt)
+{
+	ExprCtx *ctx = simplifier->kernel->ctx;
+	int64_t lo, hi;
+	if (stmt->value->type == DT_I64 && facts_range(simplifier->facts, stmt->value, &lo, &hi) &&
+	    hi < INT64_MAX)
+		facts_var(simplifier->facts, stmt->var, expr_i64(ctx, lo), expr_i64(ctx, hi + 1));
+}
+
+/* What stands in place of stmt: itself, other statements, or nothing. */
+static Stmt *
+simplify_stmt(Simplifier *simplifier, Stmt *stmt)
+{
+	if (stmt->kind == STMT_IF)
+		return simplify_if(simplifier, stmt);
+	if (stmt->kind == STMT_FOR)
+		return simplify_for(simplifier, stmt);
+	stmt->value = simple(simplifier, stmt->value);
+	stmt->condition = simple(simplifier, stmt->condition);
+	if (stmt->kind == STMT_CHECK && facts_prove(simplifier->facts, stmt->condition))
+		return NULL;
+	if (stmt->kind == STMT_LET)
+		learn_let(simplifier, stmt);
+	if (stmt->kind == STMT_STORE) {
+		int rank = stmt->buffer->tensor.rank;
+		const Expr **index = NEW_N(simplifier->kernel->arena, const Expr *, rank + 1);
+		for (int d = 0; d < rank; d++)
+			index[d] = simple(simplifier, stmt->index[d]);
+		stmt->index = index;
+	}
+	return stmt;
+}
+
+static Stmt *
+simplify_list(Simplifier *simplifier, Stmt *list)
+{
+	int mark = facts_mark(simplifier->facts);
+	Stmt *first = NULL;
+	while (list) {
+		Stmt *next = list->next;
+		list->next = NULL;
+		first = stmt_append(first, simplify_stmt(simplifier, list));
+		list = next;
+	}
+	facts_release(simplifier->facts, mark);
+	return first;
+}
+
+void
+tir_simplify(Kernel *kernel)
+{
+	Arena *arena = arena_new("simplifying a kernel");
+	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
+	Simplifier simplifier = {kernel, facts_new(kernel->ctx, arena)};
+	kernel->body = simplify_list(&simplifier, kernel->body);
+	arena_reset(arena);
+	kernel_finish(kernel);
+}

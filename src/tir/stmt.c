@@ -1,0 +1,283 @@
+/* Making loop IR: kernels, buffers, statements; what a finished kernel knows of itself; walks.
+ *
+ * A kernel is built from the inside out or by appending to lists, then kernel_finish() derives what
+ * its caller must know to launch it: the extent of the flat parallel index, the bytes of scratch
+ * memory per worker, and the symbols it takes as arguments.
+ */
+#include "tir/stmt.h"
+
+#include <assert.h>
+
+enum { SCRATCH_ALIGN = 64 };
+
+Kernel *
+kernel_new(Arena *arena, ExprCtx *ctx, const char *name, const Loc *loc)
+{
+	Kernel *kernel = NEW(arena, Kernel);
+	kernel->arena = arena;
+	kernel->ctx = ctx;
+	kernel->name = arena_strdup(arena, name);
+	if (loc)
+		kernel->loc = *loc;
+	return kernel;
+}
+
+/* A buffer begins with its tensor, so the two are made as one object: tensor_new() gives identity
+ * and a copy of the dims, which the buffer takes over. */
+static Buffer *
+buffer_new(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims)
+{
+	Buffer *buffer = NEW(kernel->arena, Buffer);
+	buffer->tensor = *tensor_new(kernel->ctx, name, type, rank, dims);
+	buffer->param = -1;
+	return buffer;
+}
+
+Buffer *
+kernel_param(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims,
+             bool is_output)
+{
+	Buffer *buffer = buffer_new(kernel, name, type, rank, dims);
+	buffer->scope = SCOPE_PARAM;
+	buffer->param = kernel->buffers.count;
+	buffer->is_output = is_output;
+	vec_push(kernel->arena, &kernel->buffers, buffer);
+	return buffer;
+}
+
+Buffer *
+kernel_local(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims,
+             Scope scope)
+{
+	assert(scope != SCOPE_PARAM);
+	Buffer *buffer = buffer_new(kernel, name, type, rank, dims);
+	buffer->scope = scope;
+	return buffer;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static Stmt *
+stmt_new(Kernel *kernel, StmtKind kind)
+{
+	Stmt *stmt = NEW(kernel->arena, Stmt);
+	stmt->kind = kind;
+	stmt->loc = kernel->loc;
+	stmt->op = STORE_SET;
+	return stmt;
+}
+
+Stmt *
+stmt_for(Kernel *kernel, const Var *var, const Expr *lo, const Expr *hi, Bind bind, Stmt *body)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_FOR);
+	stmt->var = var;
+	stmt->lo = lo ? lo : expr_i64(kernel->ctx, 0);
+	stmt->hi = hi;
+	stmt->bind = bind;
+	stmt->body = body;
+	return stmt;
+}
+
+Stmt *
+stmt_store(Kernel *kernel, const Buffer *buffer, const Expr *const *index, int op,
+           const Expr *value)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_STORE);
+	stmt->buffer = buffer;
+	size_t bytes = (size_t)buffer->tensor.rank * sizeof *index;
+	stmt->index = arena_memdup(kernel->arena, index, bytes);
+	stmt->op = op;
+	stmt->value = value;
+	return stmt;
+}
+
+Stmt *
+stmt_if(Kernel *kernel, const Expr *condition, Stmt *body, Stmt *other)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_IF);
+	stmt->condition = condition;
+	stmt->body = body;
+	stmt->other = other;
+	return stmt;
+}
+
+Stmt *
+stmt_let(Kernel *kernel, const Var *var, const Expr *value)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_LET);
+	stmt->var = var;
+	stmt->value = value;
+	return stmt;
+}
+
+Stmt *
+stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_ALLOC);
+	stmt->buffer = buffer;
+	stmt->value = initial;
+	return stmt;
+}
+
+Stmt *
+stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_CHECK);
+	stmt->condition = condition;
+	stmt->code = code;
+	stmt->value = value;
+	return stmt;
+}
+
+Stmt *
+stmt_append(Stmt *list, Stmt *tail)
+{
+	if (!list)
+		return tail;
+	Stmt *last = list;
+	while (last->next)
+		last = last->next;
+	last->next = tail;
+	return list;
+}
+
+ExprOp
+store_combine(int op)
+{
+	static const struct {
+		int op;
+		ExprOp combine;
+	} rows[] = {
+		{REDUCE_sum, EX_add},
+		{REDUCE_prod, EX_mul},
+		{REDUCE_max, EX_max},
+		{REDUCE_min, EX_min},
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		if (rows[i].op == op)
+			return rows[i].combine;
+	return EX_COUNT;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+void
+stmt_visit(Stmt *list, void (*visit)(Stmt *stmt, void *arg), void *arg)
+{
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+		visit(stmt, arg);
+		stmt_visit(stmt->body, visit, arg);
+		stmt_visit(stmt->other, visit, arg);
+	}
+}
+
+typedef struct Rewriter {
+	Kernel *kernel;
+	ExprRewrite replace;
+	void *arg;
+} Rewriter;
+
+static void
+rewrite_stmt(Stmt *stmt, void *arg)
+{
+	Rewriter *rewriter = arg;
+	ExprCtx *ctx = rewriter->kernel->ctx;
+	const Expr **fields[] = {&stmt->lo, &stmt->hi, &stmt->condition, &stmt->value};
+	for (size_t i = 0; i < countof(fields); i++)
+		if (*fields[i])
+			*fields[i] = expr_rewrite(ctx, *fields[i], rewriter->replace, rewriter->arg);
+	if (stmt->kind != STMT_STORE)
+		return;
+	int rank = stmt->buffer->tensor.rank;
+	const Expr **index = NEW_N(rewriter->kernel->arena, const Expr *, rank);
+	for (int d = 0; d < rank; d++)
+		index[d] = expr_rewrite(ctx, stmt->index[d], rewriter->replace, rewriter->arg);
+	stmt->index = index;
+}
+
+void
+stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg)
+{
+	stmt_visit(list, rewrite_stmt, &(Rewriter){kernel, replace, arg});
+}
+
+/* ---- finishing ------------------------------------------------------------------------------- */
+
+static void
+collect_symbol(const Expr *e, void *arg)
+{
+	Kernel *kernel = arg;
+	if (e->op != EX_symbol)
+		return;
+	for (int i = 0; i < kernel->symbols.count; i++)
+		if (kernel->symbols.data[i] == e->symbol)
+			return;
+	vec_push(kernel->arena, &kernel->symbols, e->symbol);
+}
+
+static void
+collect_symbols(Kernel *kernel, const Expr *e)
+{
+	if (e)
+		expr_visit(e, collect_symbol, kernel);
+}
+
+static void
+collect_from_buffer(Kernel *kernel, const Buffer *buffer)
+{
+	for (int d = 0; d < buffer->tensor.rank; d++) {
+		collect_symbols(kernel, buffer->tensor.hi[d]);
+		if (buffer->stride)
+			collect_symbols(kernel, buffer->stride[d]);
+	}
+}
+
+static const Dim *
+buffer_bytes(Kernel *kernel, const Buffer *buffer)
+{
+	ExprCtx *ctx = kernel->ctx;
+	const Dim *count = dim_product(ctx, buffer->tensor.rank, buffer->tensor.hi);
+	const Dim *bytes = dim_mul_i64(ctx, count, (dtype_bits(buffer->tensor.type) + 7) / 8);
+	const Dim *lines = dim_ceildiv(ctx, bytes, dim_const(ctx, SCRATCH_ALIGN));
+	return dim_mul_i64(ctx, lines, SCRATCH_ALIGN);
+}
+
+static void
+collect_from_stmt(Stmt *stmt, void *arg)
+{
+	Kernel *kernel = arg;
+	collect_symbols(kernel, stmt->lo);
+	collect_symbols(kernel, stmt->hi);
+	collect_symbols(kernel, stmt->condition);
+	for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+		collect_symbols(kernel, stmt->index[d]);
+	collect_symbols(kernel, stmt->value);
+	if (stmt->kind != STMT_ALLOC)
+		return;
+	collect_from_buffer(kernel, stmt->buffer);
+	if (stmt->buffer->scope == SCOPE_SCRATCH) {
+		const Dim *bytes = buffer_bytes(kernel, stmt->buffer);
+		kernel->scratch = kernel->scratch ? dim_add(kernel->ctx, kernel->scratch, bytes) : bytes;
+	}
+}
+
+void
+kernel_finish(Kernel *kernel)
+{
+	ExprCtx *ctx = kernel->ctx;
+	kernel->symbols.count = 0;
+	kernel->scratch = NULL;
+	for (int i = 0; i < kernel->buffers.count; i++)
+		collect_from_buffer(kernel, kernel->buffers.data[i]);
+	stmt_visit(kernel->body, collect_from_stmt, kernel);
+	kernel->extent = dim_const(ctx, 1);
+	for (Stmt *loop = kernel->body; loop && loop->kind == STMT_FOR && loop->bind == BIND_PARALLEL;
+	     loop = loop->body) {
+		const Dim *extent = dim_from_expr(ctx, expr_sub(ctx, loop->hi, loop->lo));
+		if (!extent)
+			fail_as(FAIL_BUG, &kernel->loc, "kernel %s: the extent of @parallel loop %s is no dim",
+			        kernel->name, loop->var->name);
+		kernel->extent = dim_mul(ctx, kernel->extent, extent);
+	}
+}
