@@ -1,6 +1,7 @@
 /* The one tokenizer of the three texts (graph, expr, loop) and of rule tables.
  *
- * Tokens: names (letters, digits, _, $, and . between letters; %name and @name are one token each),
+ * Tokens: names (letters, digits, _, $, and . before a letter; %name and @name are one token each,
+ * but a % directly behind an operand is a remainder: t%112),
  * integers, floats (1.5, 1e-3, 0x1p-2, inf and nan are names), "strings", and punctuation, longest
  * first: -> .. <= >= == != && || += and single characters. `#` comments run to the end of the line.
  */
