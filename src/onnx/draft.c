@@ -1,0 +1,384 @@
+/* Drafts: nodes on their way into the graph (import.h). What rows of upgrade.c do to them, and the
+ * last step, where a draft is checked against the operator's row and becomes a node.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/infer.h"
+#include "onnx/import.h"
+
+_Noreturn void
+draft_fail(const Draft *draft, const char *format, ...)
+{
+	char message[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(message, sizeof message, format, args);
+	va_end(args);
+	fail(&draft->loc, "%s", message);
+}
+
+_Noreturn void
+draft_unsupported(const Draft *draft, const char *format, ...)
+{
+	char message[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(message, sizeof message, format, args);
+	va_end(args);
+	fail_unsupported(&draft->loc, "%s", message);
+}
+
+/* ---- attributes ---- */
+
+const Attr *
+draft_find(const Draft *draft, const char *name)
+{
+	for (int i = 0; i < draft->attrs.count; i++)
+		if (strcmp(draft->attrs.data[i].name, name) == 0)
+			return &draft->attrs.data[i];
+	return NULL;
+}
+
+void
+draft_remove(Draft *draft, const char *name)
+{
+	const Attr *attr = draft_find(draft, name);
+	if (!attr)
+		return;
+	int i = (int)(attr - draft->attrs.data);
+	draft->attrs.count--;
+	memmove(&draft->attrs.data[i], &draft->attrs.data[i + 1],
+	        (size_t)(draft->attrs.count - i) * sizeof *attr);
+}
+
+void
+draft_rename(Draft *draft, const char *from, const char *to)
+{
+	for (int i = 0; i < draft->attrs.count; i++)
+		if (strcmp(draft->attrs.data[i].name, from) == 0)
+			draft->attrs.data[i].name = to;
+}
+
+/* An attribute that must be of a kind when it is there. */
+static const Attr *
+find_kind(const Draft *draft, const char *name, AttrKind kind)
+{
+	const Attr *attr = draft_find(draft, name);
+	if (attr && attr->kind != kind)
+		draft_fail(draft, "attribute %s is of kind %s, expected %s", name,
+		           attr_kind_name(attr->kind), attr_kind_name(kind));
+	return attr;
+}
+
+int64_t
+draft_int(const Draft *draft, const char *name, int64_t fallback)
+{
+	const Attr *attr = find_kind(draft, name, ATTR_INT);
+	return attr ? attr->i : fallback;
+}
+
+float
+draft_float(const Draft *draft, const char *name, float fallback)
+{
+	const Attr *attr = find_kind(draft, name, ATTR_FLOAT);
+	return attr ? attr->f : fallback;
+}
+
+const char *
+draft_string(const Draft *draft, const char *name, const char *fallback)
+{
+	const Attr *attr = find_kind(draft, name, ATTR_STRING);
+	return attr ? attr->s : fallback;
+}
+
+const int64_t *
+draft_ints(const Draft *draft, const char *name, int64_t *count)
+{
+	const Attr *attr = find_kind(draft, name, ATTR_INTS);
+	*count = attr ? attr->count : 0;
+	return attr ? (attr->ints ? attr->ints : &(const int64_t){0}) : NULL;
+}
+
+static void
+set_attr(Draft *draft, Attr attr)
+{
+	draft_remove(draft, attr.name);
+	vec_push(draft->import->arena, &draft->attrs, attr);
+}
+
+void
+draft_set_int(Draft *draft, const char *name, int64_t value)
+{
+	set_attr(draft, (Attr){.name = name, .kind = ATTR_INT, .i = value});
+}
+
+void
+draft_set_string(Draft *draft, const char *name, const char *value)
+{
+	set_attr(draft, (Attr){.name = name, .kind = ATTR_STRING, .s = value,
+	                       .count = (int64_t)strlen(value)});
+}
+
+/* ---- inputs and outputs ---- */
+
+Value *
+draft_input(const Draft *draft, int index)
+{
+	return index < draft->inputs.count ? draft->inputs.data[index] : NULL;
+}
+
+int
+draft_rank(const Draft *draft, int index)
+{
+	const Value *value = draft_input(draft, index);
+	return value && value->type.kind == TYPE_TENSOR ? value->type.rank : -1;
+}
+
+DType
+draft_dtype(const Draft *draft, int index)
+{
+	const Value *value = draft_input(draft, index);
+	return value && value->type.kind == TYPE_TENSOR ? value->type.dtype : DT_NONE;
+}
+
+void
+draft_set_input(Draft *draft, int index, Value *value)
+{
+	while (draft->inputs.count <= index)
+		vec_push(draft->import->arena, &draft->inputs, NULL);
+	draft->inputs.data[index] = value;
+}
+
+bool
+draft_wants(const Draft *draft, int output)
+{
+	return output < draft->outputs.count && *draft->outputs.data[output];
+}
+
+void
+draft_cut_outputs(Draft *draft, int count)
+{
+	if (draft->outputs.count > count)
+		draft->outputs.count = count;
+}
+
+/* ---- helpers in front ---- */
+
+/* A name for a value that the model has no name for: "conv1_out.axes". */
+static const char *
+helper_name(const Draft *draft, const char *base)
+{
+	const char *first = "";
+	for (int i = 0; i < draft->outputs.count && !*first; i++)
+		first = draft->outputs.data[i];
+	return arena_printf(draft->import->arena, "%s.%s", import_name(draft->import, first), base);
+}
+
+Value *
+draft_constant(Draft *draft, const char *base, const Array *data)
+{
+	return graph_constant(draft->import->graph, helper_name(draft, base), data);
+}
+
+Value *
+draft_ints_constant(Draft *draft, const char *base, int64_t count, const int64_t *values)
+{
+	return draft_constant(draft, base, array_vector_i64(draft->import->arena, count, values));
+}
+
+Value *
+draft_number(Draft *draft, const char *base, DType type, double value)
+{
+	Array *array = array_new(draft->import->arena, type, 0, NULL);
+	if (dtype_is_float(type))
+		dtype_store_f64(type, array->data, 0, value);
+	else
+		dtype_store_i64(type, array->data, 0, (int64_t)value);
+	return draft_constant(draft, base, array);
+}
+
+/* Inference needs every input's type; inside a failed region some may be unknown. */
+static void
+infer_types(const Draft *draft, Node *node)
+{
+	const FailureVec *obstacles = draft->import->obstacles;
+	if (node->nregion && obstacles && obstacles->count)
+		return;
+	for (int i = 0; i < node->ninput; i++)
+		if (node->inputs[i] && node->inputs[i]->type.kind == TYPE_UNKNOWN)
+			return;
+	node_infer(draft->import->graph, node);
+}
+
+static void
+set_origin(const Draft *draft, Node *node)
+{
+	const char *origin = draft->origin ? draft->origin : draft->loc.node;
+	if (origin && *origin)
+		vec_push(draft->import->arena, &node->origins, origin);
+}
+
+static Node *
+add_helper(Draft *draft, const char *op, int ninput, Value *const *inputs, int nattr,
+           const Attr *attrs, const char *output)
+{
+	Node *node = node_new(draft->region, NULL, op, &draft->loc, ninput, inputs, 1, &output);
+	for (int i = 0; i < nattr; i++)
+		node_add_attr(node, &attrs[i]);
+	set_origin(draft, node);
+	infer_types(draft, node);
+	return node;
+}
+
+Value *
+draft_emit(Draft *draft, const char *op, int ninput, Value *const *inputs, int nattr,
+           const Attr *attrs)
+{
+	const char *name = helper_name(draft, op);
+	return add_helper(draft, op, ninput, inputs, nattr, attrs, name)->outputs[0];
+}
+
+void
+draft_after(Draft *draft, int output, const char *op, Value *second, Attr attr)
+{
+	vec_push(draft->import->arena, &draft->after, (DraftAfter){output, op, second, attr});
+}
+
+/* ---- into the graph ---- */
+
+static void
+check_inputs(const Draft *draft, const OpInfo *op)
+{
+	for (int i = 0; i < draft->inputs.count; i++) {
+		const ParamSpec *param = op_input(op, i);
+		if (!param)
+			draft_fail(draft, "%d inputs, at most %d are expected", draft->inputs.count, op->ninput);
+		if (!draft->inputs.data[i] && !param->optional && !param->variadic)
+			draft_fail(draft, "input %d (%s) is absent", i, param->name);
+	}
+	for (int i = draft->inputs.count; i < op->ninput; i++)
+		if (!op->inputs[i].optional && !op->inputs[i].variadic)
+			draft_fail(draft, "input %d (%s) is missing", i, op->inputs[i].name);
+	if (draft->outputs.count > 0 && !op_output(op, draft->outputs.count - 1))
+		draft_fail(draft, "%d outputs, at most %d are expected", draft->outputs.count,
+		           op->noutput);
+}
+
+static const DraftGraph *
+find_graph(const Draft *draft, const char *name)
+{
+	for (int i = 0; i < draft->graphs.count; i++)
+		if (strcmp(draft->graphs.data[i].name, name) == 0)
+			return &draft->graphs.data[i];
+	return NULL;
+}
+
+static void
+check_attrs(const Draft *draft, const OpInfo *op)
+{
+	for (int i = 0; i < draft->attrs.count; i++) {
+		const Attr *attr = &draft->attrs.data[i];
+		const AttrSpec *spec = op_attr(op, attr->name);
+		if (!spec)
+			draft_fail(draft, "unknown attribute '%s' (opset %lld)", attr->name,
+			           (long long)draft->version);
+		if (spec->kind != (int)attr->kind)
+			draft_fail(draft, "attribute %s is of kind %s, expected %s", attr->name,
+			           attr_kind_name(attr->kind), attr_kind_name((AttrKind)spec->kind));
+	}
+	for (int i = 0; i < draft->graphs.count; i++) {
+		const AttrSpec *spec = op_attr(op, draft->graphs.data[i].name);
+		if (!spec || spec->kind != ATTR_GRAPH)
+			draft_fail(draft, "unknown graph attribute '%s'", draft->graphs.data[i].name);
+	}
+	for (int i = 0; i < op->nattr; i++) {
+		const char *name = op->attrs[i].name;
+		if (op->attrs[i].required && !draft_find(draft, name) && !find_graph(draft, name))
+			draft_fail(draft, "attribute %s is missing", name);
+	}
+}
+
+/* Whether a node of draft->after takes over the name of an output. */
+static bool
+is_wrapped(const Draft *draft, int output)
+{
+	for (int i = 0; i < draft->after.count; i++)
+		if (draft->after.data[i].output == output)
+			return true;
+	return false;
+}
+
+static const char **
+output_names(const Draft *draft)
+{
+	const char **names = NEW_N(draft->import->arena, const char *, draft->outputs.count + 1);
+	for (int i = 0; i < draft->outputs.count; i++) {
+		if (!*draft->outputs.data[i])
+			continue;
+		const char *name = import_name(draft->import, draft->outputs.data[i]);
+		names[i] = is_wrapped(draft, i) ? arena_printf(draft->import->arena, "%s.%s", name, draft->op)
+		                                : name;
+	}
+	return names;
+}
+
+/* Add the nodes behind: each takes what the one before made of its output. */
+static void
+add_after(Draft *draft, Node *node, Value **results)
+{
+	for (int i = 0; i < draft->after.count; i++) {
+		const DraftAfter *after = &draft->after.data[i];
+		int k = after->output;
+		if (k >= node->noutput || !results[k])
+			continue;
+		Value *inputs[] = {results[k], after->second};
+		const char *name = import_name(draft->import, draft->outputs.data[k]);
+		results[k] = add_helper(draft, after->op, after->second ? 2 : 1, inputs,
+		                        after->attr.kind != ATTR_NONE, &after->attr, name)
+		                     ->outputs[0];
+	}
+}
+
+static void
+add_regions(Draft *draft, Node *node, const Scope *scope)
+{
+	for (int i = 0; i < node->op->nattr; i++) {
+		const DraftGraph *graph = find_graph(draft, node->op->attrs[i].name);
+		if (!graph)
+			continue;
+		Region *region = region_new(node, graph->name);
+		import_region(draft->import, region, scope, graph->proto, &draft->loc);
+	}
+}
+
+void
+draft_finish(Draft *draft, Scope *scope)
+{
+	Import *import = draft->import;
+	const OpInfo *op = op_find(import->graph->ops, draft->domain, draft->op);
+	if (!op)
+		draft_unsupported(draft, "operator %s of domain '%s', opset %lld, is not supported",
+		                  draft->op, *draft->domain ? draft->domain : "ai.onnx",
+		                  (long long)draft->version);
+	while (draft->inputs.count > 0 && !draft->inputs.data[draft->inputs.count - 1])
+		draft->inputs.count--;
+	while (draft->outputs.count > 0 && !*draft->outputs.data[draft->outputs.count - 1])
+		draft->outputs.count--;
+	check_inputs(draft, op);
+	check_attrs(draft, op);
+	Node *node = node_new(draft->region, NULL, op_text(import->arena, op), &draft->loc,
+	                      draft->inputs.count, draft->inputs.data, draft->outputs.count,
+	                      output_names(draft));
+	for (int i = 0; i < draft->attrs.count; i++)
+		node_add_attr(node, &draft->attrs.data[i]);
+	set_origin(draft, node);
+	add_regions(draft, node, scope);
+	infer_types(draft, node);
+	Value **results = arena_memdup(import->arena, node->outputs,
+	                               (size_t)node->noutput * sizeof *node->outputs);
+	add_after(draft, node, results);
+	for (int i = 0; i < node->noutput; i++)
+		if (results[i])
+			scope_define(import, scope, draft->outputs.data[i], results[i], &draft->loc);
+}

@@ -1,0 +1,182 @@
+/* Reading a model: what the files of the importer share. Only src/onnx includes this.
+ *
+ * A node passes through a Draft: names resolved to values, attributes copied, still in the model's
+ * opset. The rows of upgrade.c rewrite it until it is in the dialect, then it enters the graph.
+ */
+#ifndef ONNX_IMPORT_H
+#define ONNX_IMPORT_H
+
+#include "onnx/onnx.h"
+#include "onnx/walk.h"
+
+/* What a name means: the value, or NULL for an optional input of a function that its call left out. */
+typedef struct Meaning {
+	Value *value;
+} Meaning;
+
+/* Names visible in a graph or a function body, and those around it. */
+typedef struct Scope {
+	const struct Scope *outer;
+	Map meanings; /* Meaning */
+} Scope;
+
+/* The call being inlined: its attributes stand in for references in the body. */
+typedef struct Call {
+	const struct Call *outer;
+	const Onnx__FunctionProto *function;
+	Map attrs;          /* Onnx__AttributeProto, resolved */
+	Map outputs;        /* names of the function's outputs to those of the call's */
+	const char *name;   /* of the calling node, outer calls in front: "a/b" */
+	const char *origin; /* name of the outermost calling node: what the model calls it */
+	int depth;
+} Call;
+
+typedef VEC(Failure) FailureVec;
+
+typedef struct Import {
+	Arena *arena;
+	Graph *graph;
+	const char *file;
+	const char *folder; /* NULL: no external data */
+	Bytes bytes;
+	const Onnx__ModelProto *model;
+	const Call *call;   /* NULL: in the model's own graph */
+	Map functions;      /* Onnx__FunctionProto by function_key() */
+	Map files;          /* Bytes of external files, by location */
+	int node_count, region_depth;
+	uint64_t dense_bytes;   /* made from sparse tensors */
+	FailureVec *obstacles;  /* NULL: stop at the first */
+} Import;
+
+enum {
+	IMPORT_MAX_NODES = 1 << 22, /* of inlined functions: calls of calls multiply */
+	IMPORT_MAX_CALLS = 100,     /* nested calls, as ONNX's own checker */
+	IMPORT_MAX_REGIONS = 32,
+};
+
+/* Optional texts of messages are NULL when absent. */
+static inline const char *
+text_of(const char *text)
+{
+	return text ? text : "";
+}
+
+/* ---- tensors (tensor.c, external.c) ---- */
+
+/* The elements of a tensor: a view of the file, of the message, or a copy where neither fits. */
+const Array *tensor_import(Import *import, const Onnx__TensorProto *proto, const Loc *loc);
+const Array *sparse_import(Import *import, const Onnx__SparseTensorProto *proto, const Loc *loc);
+/* The bytes of a tensor with data_location EXTERNAL that has `size` of them. */
+Bytes external_bytes(Import *import, const Onnx__TensorProto *proto, size_t size, const Loc *loc);
+
+/* ---- types (type.c) ---- */
+
+/* Named dims become symbols where `keep_names`, else every dim that is not a number is fresh. */
+Type type_import(Import *import, const Onnx__TypeProto *proto, bool keep_names, const Loc *loc);
+
+/* ---- attributes (attr.c) ---- */
+
+typedef struct Draft Draft;
+
+/* The attribute that stands for `proto` in the current call; NULL when the call does not give it. */
+const Onnx__AttributeProto *attr_resolve(const Import *import, const Onnx__AttributeProto *proto,
+                                         const Loc *loc);
+/* Copy an attribute that is no graph. */
+Attr attr_import(Import *import, const Onnx__AttributeProto *proto, const Loc *loc);
+/* Its type; guessed from the field in use where a file of IR 1 does not say. */
+Onnx__AttributeProto__AttributeType attr_type(const Onnx__AttributeProto *proto);
+
+/* ---- nodes on their way in (draft.c) ---- */
+
+typedef struct DraftGraph {
+	const char *name; /* of the attribute */
+	const Onnx__GraphProto *proto;
+} DraftGraph;
+
+/* A node to come behind the draft's own: op(output, second) {attr}, which takes over its name. */
+typedef struct DraftAfter {
+	int output;
+	const char *op;
+	Value *second; /* or NULL */
+	Attr attr;     /* ATTR_NONE: none */
+} DraftAfter;
+
+struct Draft {
+	Import *import;
+	Region *region;
+	Loc loc;
+	const char *origin; /* the model's node, where that is not loc.node */
+	const char *op, *domain;
+	int64_t version; /* of the domain */
+	VEC(Value *) inputs; /* NULL: absent */
+	StrVec outputs;      /* "": absent */
+	VEC(Attr) attrs;
+	VEC(DraftGraph) graphs;
+	VEC(DraftAfter) after;
+};
+
+const Attr *draft_find(const Draft *draft, const char *name); /* or NULL */
+void draft_remove(Draft *draft, const char *name);
+void draft_rename(Draft *draft, const char *from, const char *to);
+int64_t draft_int(const Draft *draft, const char *name, int64_t fallback);
+float draft_float(const Draft *draft, const char *name, float fallback);
+const char *draft_string(const Draft *draft, const char *name, const char *fallback);
+const int64_t *draft_ints(const Draft *draft, const char *name, int64_t *count); /* or NULL */
+void draft_set_int(Draft *draft, const char *name, int64_t value);
+void draft_set_string(Draft *draft, const char *name, const char *value);
+
+Value *draft_input(const Draft *draft, int index);     /* NULL when absent or beyond the end */
+int draft_rank(const Draft *draft, int index);         /* of an input; -1: not known */
+DType draft_dtype(const Draft *draft, int index);      /* of an input; DT_NONE: not known */
+void draft_set_input(Draft *draft, int index, Value *value);
+bool draft_wants(const Draft *draft, int output);      /* somebody asked for this output */
+void draft_cut_outputs(Draft *draft, int count);       /* drop those from `count` on */
+
+/* Constants and helper nodes in front of the draft; `base` names the value. */
+Value *draft_constant(Draft *draft, const char *base, const Array *data);
+Value *draft_ints_constant(Draft *draft, const char *base, int64_t count, const int64_t *values);
+Value *draft_number(Draft *draft, const char *base, DType type, double value);
+Value *draft_emit(Draft *draft, const char *op, int ninput, Value *const *inputs, int nattr,
+                  const Attr *attrs);
+void draft_after(Draft *draft, int output, const char *op, Value *second, Attr attr);
+
+/* Check against the operator's row and add to the graph, its regions too. */
+void draft_finish(Draft *draft, Scope *scope);
+
+_Noreturn void draft_fail(const Draft *draft, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+_Noreturn void draft_unsupported(const Draft *draft, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Rewrite the draft from its version to the dialect (upgrade.c). */
+void draft_upgrade(Draft *draft);
+
+/* ---- graphs and functions (import.c, order.c, function.c) ---- */
+
+const Meaning *scope_find(const Scope *scope, const char *name); /* outwards; or NULL */
+void scope_define(Import *import, Scope *scope, const char *name, Value *value, const Loc *loc);
+/* The name in the graph of a new value of that name in the model: inside a call, "call/name". */
+const char *import_name(const Import *import, const char *name);
+
+void import_nodes(Import *import, Region *region, Scope *scope, size_t count,
+                  Onnx__NodeProto *const *nodes);
+void import_initializers(Import *import, Scope *scope, const Onnx__GraphProto *proto);
+void import_results(Import *import, Region *region, const Scope *scope,
+                    const Onnx__GraphProto *proto, const Loc *loc);
+/* The body of a region: inputs, initializers, nodes, outputs. */
+void import_region(Import *import, Region *region, const Scope *outer,
+                   const Onnx__GraphProto *proto, const Loc *loc);
+/* The version of a domain where we are: in the model, or in the function being inlined. */
+int64_t import_version(const Import *import, const char *domain);
+const char *domain_normal(const char *domain); /* "" for ai.onnx and NULL */
+
+/* Topological order of nodes, the given one where it is right; fails naming a node of a cycle. */
+const int *import_order(Import *import, size_t count, Onnx__NodeProto *const *nodes);
+
+void functions_index(Import *import);
+const Onnx__FunctionProto *function_find(const Import *import, const Onnx__NodeProto *node);
+void function_inline(Import *import, Region *region, Scope *scope,
+                     const Onnx__FunctionProto *function, const Onnx__NodeProto *node,
+                     const Loc *loc);
+
+#endif

@@ -1,0 +1,199 @@
+/* Whole models: the header, inputs and outputs of the model's own graph, and the three ways in.
+ *
+ * A name in both `initializer` and `input` is a default that the caller may override, from IR 4 on;
+ * before, every initializer had to be listed as an input, and is a plain constant here.
+ */
+#include <string.h>
+
+#include "onnx/import.h"
+
+static void
+import_header(Import *import)
+{
+	const Onnx__ModelProto *model = import->model;
+	Graph *graph = import->graph;
+	Loc loc = {.file = import->file};
+	if (model->ir_version > ONNX_IR)
+		warn(&loc, "IR version %lld is newer than %d; fields it added are ignored",
+		     (long long)model->ir_version, ONNX_IR);
+	graph->ir_version = model->ir_version;
+	graph->producer = model->producer_name;
+	graph->doc = model->doc_string;
+	for (size_t i = 0; i < model->n_opset_import; i++) {
+		OpsetImport opset = {domain_normal(model->opset_import[i]->domain),
+		                     model->opset_import[i]->version};
+		for (int k = 0; k < graph->opsets.count; k++)
+			if (strcmp(graph->opsets.data[k].domain, opset.domain) == 0)
+				fail(&loc, "two opsets of domain '%s' are imported", opset.domain);
+		if (!*opset.domain && (opset.version > ONNX_DIALECT || opset.version < 1))
+			fail_unsupported(&loc, "opset %lld; supported are 1 to %d", (long long)opset.version,
+			                 ONNX_DIALECT);
+		vec_push(import->arena, &graph->opsets, opset);
+	}
+	for (size_t i = 0; i < model->n_metadata_props; i++) {
+		StringPair pair = {text_of(model->metadata_props[i]->key),
+		                   text_of(model->metadata_props[i]->value)};
+		vec_push(import->arena, &graph->metadata, pair);
+	}
+}
+
+static void
+import_inputs(Import *import, Scope *scope, const Onnx__GraphProto *proto)
+{
+	Map initialized = {.arena = import->arena};
+	for (size_t i = 0; i < proto->n_initializer; i++)
+		map_set(&initialized, text_of(proto->initializer[i]->name), proto->initializer[i]);
+	bool are_constants = import->model->ir_version < 4;
+	for (size_t i = 0; i < proto->n_input; i++) {
+		const char *name = text_of(proto->input[i]->name);
+		Loc loc = {.file = import->file, .node = name, .op = "input"};
+		if (!*name)
+			fail(&loc, "an input without a name");
+		if (are_constants && map_find(&initialized, name))
+			continue;
+		Type type = type_import(import, proto->input[i]->type, true, &loc);
+		if (type.kind == TYPE_UNKNOWN || (type.kind == TYPE_TENSOR && type.dtype == DT_NONE))
+			fail(&loc, "an input without a type");
+		if (map_find(&scope->meanings, name))
+			fail(&loc, "value '%s' is defined twice", name);
+		scope_define(import, scope, name, graph_input(import->graph, name, &type), &loc);
+	}
+}
+
+/* Outputs are known by their names; a value inside that has taken one gives it back. */
+static void
+claim_name(Graph *graph, Value *value, const char *name)
+{
+	if (strcmp(value->name, name) == 0)
+		return;
+	Value *other = graph_find_value(graph, name);
+	if (other) {
+		other->name = graph_fresh_name(graph, name);
+		map_set(graph->names, other->name, other);
+	}
+	map_set(graph->names, value->name, NULL);
+	value->name = name;
+	map_set(graph->names, name, value);
+}
+
+/* What the model says of an output must not contradict what follows from its nodes. */
+static void
+check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
+{
+	Loc loc = {.file = import->file, .node = text_of(proto->name), .op = "output"};
+	Type said = type_import(import, proto->type, false, &loc);
+	Type *type = &value->type;
+	if (type->kind == TYPE_UNKNOWN || said.kind == TYPE_UNKNOWN)
+		return;
+	if (type->kind != said.kind)
+		fail(&loc, "the model says it is a %s, its node makes a %s",
+		     said.kind == TYPE_TENSOR ? "tensor" : "sequence or optional",
+		     type->kind == TYPE_TENSOR ? "tensor" : "sequence or optional");
+	if (type->kind != TYPE_TENSOR || said.dtype == DT_NONE)
+		return;
+	if (type->dtype != DT_NONE && type->dtype != said.dtype)
+		fail(&loc, "the model says %s, its node makes %s", dtype_name(said.dtype),
+		     dtype_name(type->dtype));
+	if (type->rank >= 0 && said.rank >= 0 && type->rank != said.rank)
+		warn(&loc, "the model says rank %d, its node makes rank %d", said.rank, type->rank);
+}
+
+static void
+import_outputs(Import *import, const Scope *scope, const Onnx__GraphProto *proto)
+{
+	Loc loc = {.file = import->file};
+	Graph *graph = import->graph;
+	if (proto->n_output == 0)
+		fail(&loc, "the graph has no outputs");
+	import_results(import, graph->body, scope, proto, &loc);
+	for (int i = 0; i < graph->body->nresult; i++) {
+		claim_name(graph, graph->body->results[i], proto->output[i]->name);
+		check_output(import, graph->body->results[i], proto->output[i]);
+	}
+}
+
+static void
+import_model(Import *import)
+{
+	const Onnx__GraphProto *proto = import->model->graph;
+	Loc loc = {.file = import->file};
+	if (!proto)
+		fail(&loc, "the file holds no graph: is it an ONNX model?");
+	import->graph = graph_new(import->arena, text_of(proto->name), import->file);
+	import_header(import);
+	functions_index(import);
+	Scope scope = {.meanings = {.arena = import->arena}};
+	import_inputs(import, &scope, proto);
+	import_initializers(import, &scope, proto);
+	import_nodes(import, import->graph->body, &scope, proto->n_node, proto->node);
+	import_outputs(import, &scope, proto);
+	region_update_captures(import->graph->body);
+}
+
+static void
+begin_import(Import *import, Arena *arena, const char *file, Bytes bytes)
+{
+	import->arena = arena;
+	import->file = arena_strdup(arena, file);
+	import->bytes = bytes;
+	import->files.arena = arena;
+	import->model = onnx_unpack(arena, import->file, &onnx__model_proto__descriptor, bytes);
+}
+
+Graph *
+onnx_read_bytes(Arena *arena, const char *name, Bytes bytes, const OnnxReadOptions *options)
+{
+	Import import = {.folder = options ? options->external_folder : NULL};
+	begin_import(&import, arena, name, bytes);
+	import_model(&import);
+	return import.graph;
+}
+
+/* The options with the model's own folder where none is given. */
+static OnnxReadOptions
+with_folder(Arena *arena, const char *path, const OnnxReadOptions *options)
+{
+	OnnxReadOptions full = options ? *options : (OnnxReadOptions){0};
+	if (!full.external_folder && strcmp(path, "-") != 0)
+		full.external_folder = file_folder(arena, path);
+	return full;
+}
+
+Graph *
+onnx_read(Arena *arena, const char *path, const OnnxReadOptions *options)
+{
+	OnnxReadOptions full = with_folder(arena, path, options);
+	return onnx_read_bytes(arena, path, file_map(arena, path), &full);
+}
+
+/* ---- all obstacles ---- */
+
+typedef struct CheckJob {
+	Arena *arena;
+	const char *path;
+	const OnnxReadOptions *options;
+	FailureVec *obstacles;
+} CheckJob;
+
+static void
+check_model(void *arg)
+{
+	CheckJob *job = arg;
+	OnnxReadOptions full = with_folder(job->arena, job->path, job->options);
+	Import import = {.folder = full.external_folder, .obstacles = job->obstacles};
+	begin_import(&import, job->arena, job->path, file_map(job->arena, job->path));
+	import_model(&import);
+}
+
+int
+onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *options,
+               const Failure **list)
+{
+	FailureVec obstacles = {0};
+	CheckJob job = {arena, path, options, &obstacles};
+	Failure failure;
+	if (!try_run(check_model, &job, &failure))
+		vec_push(arena, &obstacles, failure);
+	*list = obstacles.data;
+	return obstacles.count;
+}
