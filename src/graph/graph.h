@@ -109,6 +109,7 @@ struct Node {
 	StrVec origins;   /* names of the model's nodes it came from */
 	Region *parent;
 	Node *prev, *next;
+	int mark; /* scratch of walks inside this folder */
 };
 
 struct Region {
@@ -126,7 +127,8 @@ struct Region {
 /* Where a symbol gets its value (contract.md section 1): exactly one place each. */
 typedef enum SymbolSource {
 	SYMBOL_DIM,     /* axis `index` of `value`: an input, or the output of a host step */
-	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed */
+	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed; an
+	                   index (a symbol whose range begins below 0) is clamped to its range */
 	SYMBOL_EXPR,    /* an i64 scalar over other symbols and constants (Resize's floor(f32(H)*s)) */
 } SymbolSource;
 
@@ -168,6 +170,8 @@ struct Graph {
 	int64_t ir_version;
 	const char *producer, *doc;
 	int next_name; /* for fresh names */
+	Map *names;    /* name to Value */
+	Map *symbol_map; /* Symbol to its SymbolDef's index + 1 */
 };
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -199,6 +203,8 @@ void value_replace_uses(Value *old, Value *new);
 bool value_is_graph_output(const Value *value);
 void node_add_origins(Node *node, const Node *from);
 /* Whether a value of `region` is visible inside `inner` (same region or around it). */
+/* The value of this name anywhere in the graph, or NULL. */
+Value *graph_find_value(const Graph *graph, const char *name);
 bool region_encloses(const Region *region, const Region *inner);
 
 /* Restore topological order in every region; fails naming a node of a cycle. */

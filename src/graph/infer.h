@@ -11,6 +11,7 @@ struct Infer {
 	Graph *graph;
 	ExprCtx *ctx;
 	Node *node;
+	DType letters[26]; /* element types bound to the row's letters so far */
 };
 
 #define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) \
@@ -30,6 +31,7 @@ bool infer_wants(const Infer *infer, int output);            /* somebody uses it
 int infer_axis(const Infer *infer, int64_t axis, int rank);  /* negative counts from behind; fails */
 void infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims);
 void infer_set_unknown(Infer *infer, int output, DType dtype); /* unknown rank */
+void infer_set_type(Infer *infer, int output, const Type *type);
 void infer_set_known(Infer *infer, int output, int count, const Dim *const *values);
 /* The common dim of two that must be equal: records an assumption when not provably so; fails when
  * provably different. `what` names them in the message. */
@@ -40,6 +42,13 @@ const Dim *infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const c
 const Dim *infer_element(Infer *infer, int index, int element);
 /* Element `element` of input `index` as a dim: known, or infer_element(). */
 const Dim *infer_dim_value(Infer *infer, int index, int element);
+/* The same for an index, which may be negative; clamped to 32 bits when read at run time. */
+const Dim *infer_index_value(Infer *infer, int index, int element);
+/* The elements of integer vector input `index`, which must be known as numbers (axes); count = -1
+ * when the input is absent. Fails (unsupported) when it is only known at run time. */
+const int64_t *infer_numbers(Infer *infer, int index, int *count);
+/* Number of elements of an integer vector input; fails when that is not known. */
+int infer_length(Infer *infer, int index);
 /* A fresh symbol defined by an i64 scalar over symbols and constants. */
 const Dim *infer_symbol(Infer *infer, const char *prefix, const Expr *definition);
 /* A fresh symbol that a host operator's output `output`, axis `axis`, will define. */

@@ -62,9 +62,8 @@ class_set(DTypeClass class)
 	return set;
 }
 
-/* The set a word of a specification stands for; 0 when it is none. */
-static uint64_t
-named_set(const char *word)
+uint64_t
+op_type_set(const char *word)
 {
 	if (!strcmp(word, "float"))
 		return class_set(DC_F);
@@ -89,7 +88,7 @@ parse_set(Scanner *scan)
 	do {
 		Loc loc = scan_loc(scan);
 		const char *word = scan_name(scan, "type");
-		uint64_t one = named_set(word);
+		uint64_t one = op_type_set(word);
 		if (one == 0)
 			fail_as(FAIL_BUG, &loc, "no type is called %s", word);
 		set |= one;

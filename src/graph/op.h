@@ -80,13 +80,16 @@ struct OpInfo {
 };
 
 OpTable *op_table_new(Arena *arena); /* parses ops.def; fails (FAIL_BUG) on a wrong row */
-const OpInfo *op_find(const OpTable *table, const char *domain, const char *name); /* or NULL */
+/* NULL when unknown. Our own operators are found in domain "" as well: no name is in both. */
+const OpInfo *op_find(const OpTable *table, const char *domain, const char *name);
 const OpInfo *op_row(const OpTable *table, OpCode code);
 
 const AttrSpec *op_attr(const OpInfo *op, const char *name); /* NULL: not in the row */
 /* The parameter that operand `index` goes to (a variadic one takes the rest), or NULL. */
 const ParamSpec *op_input(const OpInfo *op, int index);
 const ParamSpec *op_output(const OpInfo *op, int index);
+/* The set a word of a specification stands for (float, i64 …); 0 when it is none. */
+uint64_t op_type_set(const char *word);
 /* How texts write it: the name, with the domain in front unless it is ai.onnx or ours. */
 const char *op_text(Arena *arena, const OpInfo *op);
 

@@ -1,0 +1,100 @@
+/* Attributes: the node's own, or the default of the operator's row. */
+#include <assert.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+static Attr *
+find_own(const Node *node, const char *name)
+{
+	for (int i = 0; i < node->nattr; i++)
+		if (!strcmp(node->attrs[i].name, name))
+			return &node->attrs[i];
+	return NULL;
+}
+
+void
+node_add_attr(Node *node, const Attr *attr)
+{
+	const AttrSpec *spec = op_attr(node->op, attr->name);
+	if (!spec)
+		fail(&node->loc, "attribute %s is not one of %s", attr->name, node->op->name);
+	if (attr->kind != (AttrKind)spec->kind)
+		fail(&node->loc, "attribute %s is of kind %s, expected %s", attr->name,
+		     attr_kind_name(attr->kind), attr_kind_name((AttrKind)spec->kind));
+	Attr *own = find_own(node, attr->name);
+	if (!own) {
+		Arena *arena = node->parent->graph->arena;
+		size_t size = (size_t)node->nattr * sizeof(Attr);
+		node->attrs = arena_grow(arena, node->attrs, size, size + sizeof(Attr));
+		own = &node->attrs[node->nattr++];
+	}
+	*own = *attr;
+	own->name = spec->name;
+}
+
+void
+node_remove_attr(Node *node, const char *name)
+{
+	Attr *own = find_own(node, name);
+	if (!own)
+		return;
+	Attr *end = node->attrs + node->nattr;
+	memmove(own, own + 1, (size_t)(end - own - 1) * sizeof *own);
+	node->nattr--;
+}
+
+const Attr *
+attr_find(const Node *node, const char *name)
+{
+	const Attr *own = find_own(node, name);
+	if (own)
+		return own;
+	const AttrSpec *spec = op_attr(node->op, name);
+	assert(spec && "attribute in the operator's row");
+	return spec->fallback;
+}
+
+static const Attr *
+find_kind(const Node *node, const char *name, AttrKind kind)
+{
+	const Attr *attr = attr_find(node, name);
+	assert(!attr || attr->kind == kind);
+	(void)kind;
+	return attr;
+}
+
+int64_t
+attr_int(const Node *node, const char *name)
+{
+	const Attr *attr = find_kind(node, name, ATTR_INT);
+	return attr ? attr->i : 0;
+}
+
+float
+attr_float(const Node *node, const char *name)
+{
+	const Attr *attr = find_kind(node, name, ATTR_FLOAT);
+	return attr ? attr->f : 0;
+}
+
+const char *
+attr_string(const Node *node, const char *name)
+{
+	const Attr *attr = find_kind(node, name, ATTR_STRING);
+	return attr ? attr->s : NULL;
+}
+
+const int64_t *
+attr_ints(const Node *node, const char *name, int64_t *count)
+{
+	const Attr *attr = find_kind(node, name, ATTR_INTS);
+	*count = attr ? attr->count : -1;
+	return attr ? attr->ints : NULL;
+}
+
+bool
+attr_has(const Node *node, const char *name)
+{
+	return find_own(node, name) != NULL;
+}

@@ -1,0 +1,459 @@
+/* The engine of inference: operands against the row, the row's function, known integers.
+ *
+ * A node's row says which element types go together; its infer function gives dims; what is left,
+ * the values of small integer outputs, comes from running the row's own meaning on dims (known.c).
+ * Running it again is stable: symbols made for data-dependent dims are found by what defines them.
+ */
+#include "graph/infer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/inner.h"
+
+void
+infer_fail(const Infer *infer, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fail(&infer->node->loc, "%s", text);
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static Value *
+input_value(const Infer *infer, int index)
+{
+	return index < infer->node->ninput ? infer->node->inputs[index] : NULL;
+}
+
+const Type *
+infer_input(const Infer *infer, int index)
+{
+	Value *value = input_value(infer, index);
+	return value ? &value->type : NULL;
+}
+
+const Known *
+infer_known(const Infer *infer, int index)
+{
+	Value *value = input_value(infer, index);
+	return value ? value_known(infer->graph, value) : NULL;
+}
+
+const Array *
+infer_constant(const Infer *infer, int index)
+{
+	Value *value = input_value(infer, index);
+	return value && !value->is_default ? value->constant : NULL;
+}
+
+bool
+infer_wants(const Infer *infer, int output)
+{
+	return output < infer->node->noutput && infer->node->outputs[output];
+}
+
+int
+infer_axis(const Infer *infer, int64_t axis, int rank)
+{
+	if (axis < -rank || axis >= rank)
+		infer_fail(infer, "axis %lld is outside -%d..%d", (long long)axis, rank, rank - 1);
+	return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int
+infer_length(Infer *infer, int index)
+{
+	const Type *type = infer_input(infer, index);
+	const Known *known = infer_known(infer, index);
+	int64_t count = known ? known->count : -1;
+	if (count < 0 && type->rank == 0)
+		count = 1;
+	if (count < 0 && type->rank == 1 && !dim_is_const(type->dims[0], &count))
+		count = -1;
+	if (count < 0 || type->rank > 1)
+		fail_unsupported(&infer->node->loc, "the length of input %s is only known at run time",
+		                 op_input(infer->node->op, index)->name);
+	if (count > ARRAY_MAX_RANK)
+		infer_fail(infer, "input %s has %lld elements, expected at most %d",
+		           op_input(infer->node->op, index)->name, (long long)count, ARRAY_MAX_RANK);
+	return (int)count;
+}
+
+const int64_t *
+infer_numbers(Infer *infer, int index, int *count)
+{
+	*count = -1;
+	if (!infer_input(infer, index))
+		return NULL;
+	*count = infer_length(infer, index);
+	const Known *known = infer_known(infer, index);
+	int64_t *numbers = NEW_N(infer->graph->arena, int64_t, *count);
+	for (int i = 0; i < *count; i++)
+		if (!known || !known->value[i] || !dim_is_const(known->value[i], &numbers[i]))
+			fail_unsupported(&infer->node->loc, "input %s is only known at run time",
+			                 op_input(infer->node->op, index)->name);
+	return numbers;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+void
+infer_set_type(Infer *infer, int output, const Type *type)
+{
+	if (!infer_wants(infer, output))
+		return;
+	Value *value = infer->node->outputs[output];
+	const Type *old = &value->type;
+	if (type->kind == TYPE_TENSOR && type->rank < 0 && old->kind == TYPE_TENSOR && old->rank >= 0)
+		return; /* what was declared is better than nothing */
+	value->type = *type;
+}
+
+void
+infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims)
+{
+	if (!infer_wants(infer, output))
+		return;
+	if (rank > ARRAY_MAX_RANK)
+		infer_fail(infer, "rank %d is more than %d", rank, ARRAY_MAX_RANK);
+	const Dim **copy = NEW_N(infer->graph->arena, const Dim *, rank);
+	for (int i = 0; i < rank; i++) {
+		int64_t extent;
+		if (dim_is_const(dims[i], &extent) && extent < 0)
+			infer_fail(infer, "dim %d of the result would be %lld", i, (long long)extent);
+		copy[i] = dims[i];
+	}
+	Type type = type_tensor(dtype, rank, copy);
+	infer_set_type(infer, output, &type);
+}
+
+void
+infer_set_unknown(Infer *infer, int output, DType dtype)
+{
+	Type type = type_tensor(dtype, -1, NULL);
+	infer_set_type(infer, output, &type);
+}
+
+void
+infer_set_known(Infer *infer, int output, int count, const Dim *const *values)
+{
+	if (!infer_wants(infer, output) || count > KNOWN_MAX)
+		return;
+	Arena *arena = infer->graph->arena;
+	Known *known = NEW(arena, Known);
+	known->count = count;
+	known->value = arena_memdup(arena, values, (size_t)count * sizeof *values);
+	infer->node->outputs[output]->known = known;
+}
+
+/* ---- dims ------------------------------------------------------------------------------------ */
+
+/* Whether two dims differ by a number other than 0. */
+static bool
+proves_different(ExprCtx *ctx, const Dim *a, const Dim *b)
+{
+	int64_t difference;
+	return dim_is_const(dim_sub(ctx, a, b), &difference) && difference != 0;
+}
+
+static const char *
+dim_text(Arena *arena, const Dim *dim)
+{
+	Buf buf = {.arena = arena};
+	dim_print(&buf, dim);
+	return buf_text(&buf);
+}
+
+static void
+assume_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	Graph *graph = infer->graph;
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *old = &graph->assumptions.data[i];
+		if ((old->a == a && old->b == b) || (old->a == b && old->b == a))
+			return;
+	}
+	Assumption assumption = {a, b, infer->node->loc, arena_strdup(graph->arena, what)};
+	vec_push(graph->arena, &graph->assumptions, assumption);
+}
+
+const Dim *
+infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	if (a == b)
+		return a;
+	Arena *arena = infer->graph->arena;
+	if (proves_different(infer->ctx, a, b))
+		infer_fail(infer, "%s: %s and %s differ", what, dim_text(arena, a), dim_text(arena, b));
+	assume_equal(infer, a, b, what);
+	int64_t number;
+	return dim_is_const(b, &number) ? b : a;
+}
+
+const Dim *
+infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	if (dim_is(a, 1))
+		return b;
+	if (dim_is(b, 1))
+		return a;
+	return infer_equal(infer, a, b, what);
+}
+
+static const Symbol *
+find_symbol(const Graph *graph, SymbolSource source, const Value *value, int index,
+            const Expr *expr)
+{
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if (def->source == source && def->value == value && def->index == index &&
+		    def->expr == expr)
+			return def->symbol;
+	}
+	return NULL;
+}
+
+static const Dim *
+define_symbol(Infer *infer, const char *prefix, SymbolDef def, bool is_index)
+{
+	Graph *graph = infer->graph;
+	def.symbol = find_symbol(graph, def.source, def.value, def.index, def.expr);
+	if (!def.symbol) {
+		def.symbol = symbol_fresh(infer->ctx, prefix);
+		if (is_index)
+			symbol_set_range(def.symbol, INT32_MIN, INT32_MAX);
+		symbol_def_add(graph, &def);
+	}
+	return expr_symbol(infer->ctx, def.symbol);
+}
+
+const Dim *
+infer_element(Infer *infer, int index, int element)
+{
+	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
+	return define_symbol(infer, "E", def, false);
+}
+
+static const Dim *
+known_element(const Infer *infer, int index, int element)
+{
+	const Known *known = infer_known(infer, index);
+	return known && element < known->count ? known->value[element] : NULL;
+}
+
+const Dim *
+infer_dim_value(Infer *infer, int index, int element)
+{
+	const Dim *known = known_element(infer, index, element);
+	return known ? known : infer_element(infer, index, element);
+}
+
+const Dim *
+infer_index_value(Infer *infer, int index, int element)
+{
+	const Dim *known = known_element(infer, index, element);
+	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
+	return known ? known : define_symbol(infer, "E", def, true);
+}
+
+const Dim *
+infer_symbol(Infer *infer, const char *prefix, const Expr *definition)
+{
+	const Dim *dim = dim_from_expr(infer->ctx, definition);
+	if (dim)
+		return dim;
+	return define_symbol(infer, prefix, (SymbolDef){NULL, SYMBOL_EXPR, NULL, 0, definition}, false);
+}
+
+const Dim *
+infer_output_dim(Infer *infer, int output, int axis)
+{
+	assert(infer_wants(infer, output));
+	return infer_value_dim(infer, infer->node->outputs[output], axis);
+}
+
+const Dim *
+infer_value_dim(Infer *infer, Value *value, int axis)
+{
+	return define_symbol(infer, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL}, false);
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static uint64_t
+type_bit(const Type *type)
+{
+	switch (type->kind) {
+	case TYPE_SEQUENCE:
+		return TYPES_SEQUENCE;
+	case TYPE_OPTIONAL:
+		return TYPES_OPTIONAL;
+	default:
+		return (uint64_t)1 << type->dtype;
+	}
+}
+
+static void
+check_input(Infer *infer, int index)
+{
+	const Node *node = infer->node;
+	const ParamSpec *spec = op_input(node->op, index);
+	const Value *value = node->inputs[index];
+	if (!spec)
+		infer_fail(infer, "%d inputs given, expected at most %d", node->ninput, node->op->ninput);
+	if (!value) {
+		if (!spec->optional && !spec->variadic)
+			infer_fail(infer, "input %s is missing", spec->name);
+		return;
+	}
+	const Type *type = &value->type;
+	if (type->kind == TYPE_UNKNOWN)
+		infer_fail(infer, "the type of input %s (%%%s) is not known", spec->name, value->name);
+	if (type->kind == TYPE_TENSOR && type->dtype == DT_NONE)
+		return;
+	if (!(spec->types & type_bit(type)))
+		infer_fail(infer, "input %s is %s, which the operator does not take", spec->name,
+		           type->kind == TYPE_TENSOR     ? dtype_name(type->dtype)
+		           : type->kind == TYPE_SEQUENCE ? "a sequence"
+		                                         : "an optional");
+	if (!spec->letter || type->kind != TYPE_TENSOR)
+		return;
+	DType *bound = &infer->letters[spec->letter - 'A'];
+	if (*bound != DT_NONE && *bound != type->dtype)
+		infer_fail(infer, "input %s is %s, expected %s as the inputs before it", spec->name,
+		           dtype_name(type->dtype), dtype_name(*bound));
+	*bound = type->dtype;
+}
+
+static void
+check_operands(Infer *infer)
+{
+	const Node *node = infer->node;
+	const OpInfo *op = node->op;
+	for (int i = 0; i < node->ninput; i++)
+		check_input(infer, i);
+	for (int i = node->ninput; i < op->ninput; i++)
+		if (!op->inputs[i].optional && !op->inputs[i].variadic)
+			infer_fail(infer, "input %s is missing", op->inputs[i].name);
+	if (node->noutput > 0 && !op_output(op, node->noutput - 1))
+		infer_fail(infer, "%d outputs named, expected at most %d", node->noutput, op->noutput);
+	for (int i = 0; i < op->nattr; i++)
+		if (op->attrs[i].required && op->attrs[i].kind != ATTR_GRAPH &&
+		    !attr_has(node, op->attrs[i].name))
+			infer_fail(infer, "attribute %s is missing", op->attrs[i].name);
+}
+
+DType
+infer_dtype(const Infer *infer, int output)
+{
+	const ParamSpec *spec = op_output(infer->node->op, output);
+	if (spec->letter)
+		return infer->letters[spec->letter - 'A'];
+	for (int type = 1; type < DT_COUNT; type++)
+		if (spec->types == (uint64_t)1 << type)
+			return (DType)type;
+	return DT_NONE;
+}
+
+/* A row's function sees ranks only; when an input has none, neither have the outputs. */
+static bool
+has_unranked_input(const Node *node)
+{
+	for (int i = 0; i < node->ninput; i++) {
+		const Value *value = node->inputs[i];
+		if (value && value->type.kind == TYPE_TENSOR && value->type.rank < 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+takes_unranked(const OpInfo *op)
+{
+	return op->meaning == MEANING_CONTROL || (op->ninput > 0 && op->inputs[0].types == TYPES_SEQUENCE);
+}
+
+void
+node_infer(Graph *graph, Node *node)
+{
+	Infer infer = {.graph = graph, .ctx = graph->ctx, .node = node};
+	check_operands(&infer);
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i])
+			node->outputs[i]->known = NULL;
+	if (has_unranked_input(node) && !takes_unranked(node->op)) {
+		for (int i = 0; i < node->noutput; i++)
+			infer_set_unknown(&infer, i, infer_dtype(&infer, i));
+		return;
+	}
+	node->op->infer(&infer);
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && node->outputs[i]->type.kind == TYPE_UNKNOWN)
+			fail_as(FAIL_BUG, &node->loc, "infer gave output %d no type", i);
+	node_find_known(graph, node);
+}
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+void
+region_infer(Graph *graph, Region *region)
+{
+	for (Node *node = region->first; node; node = node->next)
+		node_infer(graph, node);
+}
+
+/* Whether a value still belongs to the graph. */
+static bool
+is_alive(const Value *value)
+{
+	if (value->def && !value->def->parent)
+		return false;
+	for (const Region *region = value->region; region->owner; region = region->parent)
+		if (!region->owner->parent)
+			return false;
+	return true;
+}
+
+/* Definitions of symbols by values that are gone go too. */
+static void
+prune_symbols(Graph *graph)
+{
+	int kept = 0;
+	Map *map = NEW(graph->arena, Map);
+	map->arena = graph->arena;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		SymbolDef def = graph->symbols.data[i];
+		if (def.value && !is_alive(def.value))
+			continue;
+		graph->symbols.data[kept++] = def;
+		map_set_ptr(map, def.symbol, (void *)(intptr_t)kept);
+	}
+	graph->symbols.count = kept;
+	graph->symbol_map = map;
+}
+
+static bool
+has_dead_symbols(const Graph *graph)
+{
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const Value *value = graph->symbols.data[i].value;
+		if (value && !is_alive(value))
+			return true;
+	}
+	return false;
+}
+
+void
+graph_infer(Graph *graph)
+{
+	graph->assumptions.count = 0;
+	region_infer(graph, graph->body);
+	if (has_dead_symbols(graph))
+		prune_symbols(graph);
+}

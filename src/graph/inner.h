@@ -1,0 +1,42 @@
+/* Inside of the graph, for the files of this folder only. */
+#ifndef GRAPH_INNER_H
+#define GRAPH_INNER_H
+
+#include "graph/infer.h"
+
+/* A value defined in `region`, named `name` or, where that is taken or empty, a fresh name. */
+Value *value_new(Region *region, const char *name);
+void value_add_use(Value *value, Use use);
+void value_remove_use(Value *value, Use use);
+void region_set_result(Region *region, int index, Value *value);
+
+/* The definition of a symbol, or NULL. */
+const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
+void symbol_def_add(Graph *graph, const SymbolDef *def);
+/* The symbol that a dim is, or NULL. */
+const Symbol *dim_as_symbol(const Dim *dim);
+/* Make the symbols that are whole dims of a new input, and not defined yet, defined by it. */
+void symbols_from_input(Graph *graph, Value *value);
+
+void region_infer(Graph *graph, Region *region);
+/* A fresh symbol defined by axis `axis` of a value. */
+const Dim *infer_value_dim(Infer *infer, Value *value, int axis);
+/* The known elements of a value; those of a small integer constant are made on demand. */
+const Known *value_known(Graph *graph, Value *value);
+/* Give the outputs of a node with a meaning their known integers, by running it on dims. */
+void node_find_known(Graph *graph, Node *node);
+
+/* Shared by infer functions and builders, which must agree. */
+
+/* Which axes of a Reduce node are reduced; `axes` is what is known of its second input. */
+void reduce_axes(const Node *node, const Known *axes, int rank, bool *is_reduced);
+/* Slice's first index and number of elements along an axis. */
+void slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int64_t by,
+                 const Dim **start, const Dim **length);
+/* The axes that Shape shows. */
+void shape_range(const Node *node, int rank, int *start, int *count);
+
+/* Values for weights that a text has no data for: a fixed sequence of numbers by seed. */
+Array *array_seeded(Arena *arena, DType dtype, int rank, const int64_t *dims, uint64_t seed);
+
+#endif

@@ -1,0 +1,446 @@
+/* Integers known before running: a node's meaning, run on dims.
+ *
+ *     %s = Shape(%x)            {N, 3, H, W}
+ *     %n = Gather(%s, {0})      {N}
+ *     %m = Mul(%n, {12})        {12*N}
+ *
+ * There is no table of operators here: the program of the node's row is evaluated point by point
+ * with iterators that are numbers and elements that are dims or not known. What is not known stays
+ * so; an arm that is not taken need not be known.
+ */
+#include <string.h>
+
+#include "graph/inner.h"
+#include "graph/meaning.h"
+
+enum { MAX_TERMS = 4096, MAX_DEPTH = 64 };
+
+typedef struct Run {
+	Graph *graph;
+	ExprCtx *ctx;
+	const Program *program;
+	Value **inputs; /* of the program */
+	int terms;      /* still allowed */
+	int depth;
+} Run;
+
+/* A stage and the numbers its iterators stand at. */
+typedef struct Point {
+	const Stage *stage;
+	const int64_t *at;
+} Point;
+
+static const Dim *run_tensor(Run *run, const Tensor *tensor, const int64_t *index);
+static const Dim *run_expr(Run *run, const Point *point, const Expr *e);
+
+static bool
+is_known_type(DType type)
+{
+	return dtype_is_integer(type) || type == DT_BOOL;
+}
+
+const Known *
+value_known(Graph *graph, Value *value)
+{
+	const Array *array = value->constant;
+	if (value->known || !array || value->is_default)
+		return value->known;
+	int64_t count = array_count(array);
+	if (!is_known_type(array->type) || array->rank > 1 || count > KNOWN_MAX)
+		return NULL;
+	const Dim **dims = NEW_N(graph->arena, const Dim *, count);
+	for (int64_t i = 0; i < count; i++)
+		dims[i] = dim_const(graph->ctx, dtype_load_i64(array->type, array->data, i));
+	Known *known = NEW(graph->arena, Known);
+	*known = (Known){(int)count, dims};
+	value->known = known;
+	return known;
+}
+
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+static const Dim *
+truth(Run *run, bool value)
+{
+	return dim_const(run->ctx, value);
+}
+
+/* a - b compared with 0, where that is decided. */
+static const Dim *
+run_compare(Run *run, ExprOp op, const Dim *a, const Dim *b)
+{
+	ExprCtx *ctx = run->ctx;
+	int64_t difference;
+	if (dim_is_const(dim_sub(ctx, a, b), &difference)) {
+		bool value = op == EX_lt   ? difference < 0
+		             : op == EX_le ? difference <= 0
+		             : op == EX_gt ? difference > 0
+		             : op == EX_ge ? difference >= 0
+		             : op == EX_eq ? difference == 0
+		                           : difference != 0;
+		return truth(run, value);
+	}
+	bool is_less = dim_proves_lt(ctx, a, b), is_more = dim_proves_lt(ctx, b, a);
+	if (is_less || is_more) {
+		bool value = op == EX_lt || op == EX_le ? is_less : op == EX_gt || op == EX_ge ? is_more
+		                                                : op == EX_ne;
+		return truth(run, value);
+	}
+	if ((op == EX_ge && dim_proves_le(ctx, b, a)) || (op == EX_le && dim_proves_le(ctx, a, b)))
+		return truth(run, true);
+	if ((op == EX_lt && dim_proves_le(ctx, b, a)) || (op == EX_gt && dim_proves_le(ctx, a, b)))
+		return truth(run, false);
+	return NULL;
+}
+
+/* Rounding towards zero is rounding down where neither operand is negative. */
+static const Dim *
+run_divide(Run *run, ExprOp op, const Dim *a, const Dim *b)
+{
+	ExprCtx *ctx = run->ctx;
+	const Dim *zero = dim_const(ctx, 0);
+	int64_t x, y;
+	if (dim_is_const(a, &x) && dim_is_const(b, &y)) {
+		Scalar args[2] = {{.i64 = x}, {.i64 = y}};
+		return dim_const(ctx, scalar_eval(op, DT_I64, args, DT_I64).i64);
+	}
+	if (!dim_proves_lt(ctx, zero, b))
+		return NULL;
+	bool is_floor = op == EX_floordiv || op == EX_floormod;
+	if (!is_floor && !dim_proves_le(ctx, zero, a))
+		return NULL;
+	return op == EX_floordiv || op == EX_quot ? dim_floordiv(ctx, a, b) : dim_floormod(ctx, a, b);
+}
+
+static const Dim *
+run_binary(Run *run, ExprOp op, const Dim *a, const Dim *b)
+{
+	ExprCtx *ctx = run->ctx;
+	switch (op) {
+	case EX_add:
+		return dim_add(ctx, a, b);
+	case EX_sub:
+		return dim_sub(ctx, a, b);
+	case EX_mul:
+		return dim_mul(ctx, a, b);
+	case EX_min:
+		return dim_min(ctx, a, b);
+	case EX_max:
+		return dim_max(ctx, a, b);
+	case EX_floordiv:
+	case EX_floormod:
+	case EX_quot:
+	case EX_rem:
+		return run_divide(run, op, a, b);
+	case EX_lt:
+	case EX_le:
+	case EX_gt:
+	case EX_ge:
+	case EX_eq:
+	case EX_ne:
+		return run_compare(run, op, a, b);
+	default:
+		return NULL;
+	}
+}
+
+static const Dim *
+run_unary(Run *run, ExprOp op, const Dim *a)
+{
+	ExprCtx *ctx = run->ctx;
+	const Dim *zero = dim_const(ctx, 0);
+	switch (op) {
+	case EX_neg:
+		return dim_sub(ctx, zero, a);
+	case EX_not:
+		return run_compare(run, EX_eq, a, zero);
+	case EX_abs:
+		return dim_max(ctx, a, dim_sub(ctx, zero, a));
+	case EX_sign:
+		if (dim_proves_lt(ctx, zero, a))
+			return dim_const(ctx, 1);
+		return dim_is(a, 0) ? a : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Conversions among integers keep the number; a symbol is within 32 bits. */
+static const Dim *
+run_cast(Run *run, const Point *point, const Expr *e)
+{
+	DType from = (DType)e->arg[0]->type, to = (DType)e->type;
+	if (!is_known_type(from) || !is_known_type(to))
+		return NULL;
+	const Dim *a = run_expr(run, point, e->arg[0]);
+	if (!a || from == to)
+		return a;
+	if (to == DT_BOOL)
+		return run_compare(run, EX_ne, a, dim_const(run->ctx, 0));
+	int64_t number;
+	if (!dim_is_const(a, &number))
+		return dtype_bits(to) >= 32 ? a : NULL;
+	return dim_const(run->ctx, scalar_cast(to, 0, from, (Scalar){.i64 = number}).i64);
+}
+
+/* select, && and ||: the side not taken is not looked at. */
+static const Dim *
+run_lazy(Run *run, const Point *point, const Expr *e)
+{
+	const Dim *left = run_expr(run, point, e->arg[0]);
+	int64_t is_true;
+	if (!left || !dim_is_const(left, &is_true))
+		return NULL;
+	if (e->op == EX_select)
+		return run_expr(run, point, e->arg[is_true ? 1 : 2]);
+	if ((e->op == EX_and) != (is_true != 0))
+		return left;
+	return run_expr(run, point, e->arg[1]);
+}
+
+static bool
+run_index(Run *run, const Point *point, const Expr *e, int64_t *number)
+{
+	const Dim *dim = run_expr(run, point, e);
+	return dim && dim_is_const(dim, number);
+}
+
+static const Dim *
+run_at(Run *run, const Point *point, const Expr *e)
+{
+	int64_t index, extent;
+	if (!run_index(run, point, e->arg[0], &index) || !dim_is_const(e->arg[1], &extent))
+		return NULL;
+	if ((e->flags & AT_WRAP) && index < 0)
+		index += extent;
+	return index < 0 || index >= extent ? NULL : dim_const(run->ctx, index);
+}
+
+static const Dim *
+run_read(Run *run, const Point *point, const Expr *e)
+{
+	int64_t index[ARRAY_MAX_RANK];
+	if (e->argc > ARRAY_MAX_RANK)
+		return NULL;
+	for (int i = 0; i < e->argc; i++)
+		if (!run_index(run, point, e->arg[i], &index[i]))
+			return NULL;
+	return run_tensor(run, e->tensor, index);
+}
+
+/* The value of an integer or boolean scalar at a point, or NULL. */
+static const Dim *
+run_expr(Run *run, const Point *point, const Expr *e)
+{
+	switch ((ExprOp)e->op) {
+	case EX_const:
+		return is_known_type((DType)e->type) ? dim_const(run->ctx, e->value.i64) : NULL;
+	case EX_symbol:
+		return e;
+	case EX_iter:
+		return dim_const(run->ctx, point->at[e->iter]);
+	case EX_read:
+		return run_read(run, point, e);
+	case EX_at:
+		return run_at(run, point, e);
+	case EX_cast:
+		return run_cast(run, point, e);
+	case EX_select:
+	case EX_and:
+	case EX_or:
+		return run_lazy(run, point, e);
+	default:
+		break;
+	}
+	if (e->argc < 1 || e->argc > 2 || !is_known_type((DType)e->arg[0]->type))
+		return NULL;
+	const Dim *a = run_expr(run, point, e->arg[0]);
+	if (!a || e->argc == 1)
+		return a ? run_unary(run, (ExprOp)e->op, a) : NULL;
+	const Dim *b = run_expr(run, point, e->arg[1]);
+	return b ? run_binary(run, (ExprOp)e->op, a, b) : NULL;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static const Dim *
+combine(Run *run, ReduceOp op, const Dim *a, const Dim *b)
+{
+	if (op == REDUCE_sum)
+		return dim_add(run->ctx, a, b);
+	if (op == REDUCE_prod)
+		return dim_mul(run->ctx, a, b);
+	if (op == REDUCE_max)
+		return dim_max(run->ctx, a, b);
+	return op == REDUCE_min ? dim_min(run->ctx, a, b) : NULL;
+}
+
+/* Step the reduction's iterators; false after the last point. */
+static bool
+step(const Stage *stage, int64_t *at, const int64_t *lo, const int64_t *hi)
+{
+	for (int i = stage->nloop + stage->nreduce - 1; i >= stage->nloop; i--) {
+		if (++at[i] < hi[i])
+			return true;
+		at[i] = lo[i];
+	}
+	return false;
+}
+
+static const Dim *
+run_reduce(Run *run, const Stage *stage, int64_t *at)
+{
+	int64_t lo[2 * ARRAY_MAX_RANK], hi[2 * ARRAY_MAX_RANK];
+	const Dim *result = NULL;
+	bool is_empty = false;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+		if (!dim_is_const(stage->iters[i].lo, &lo[i]) || !dim_is_const(stage->iters[i].hi, &hi[i]))
+			return NULL;
+		at[i] = lo[i];
+		is_empty |= lo[i] >= hi[i];
+	}
+	Point point = {stage, at};
+	while (!is_empty) {
+		int64_t is_kept = 1;
+		if (--run->terms < 0)
+			return NULL;
+		if (stage->guard && !run_index(run, &point, stage->guard, &is_kept))
+			return NULL;
+		const Dim *term = is_kept ? run_expr(run, &point, stage->body[0]) : NULL;
+		if (is_kept && !term)
+			return NULL;
+		if (term)
+			result = result ? combine(run, stage->reduce, result, term) : term;
+		if (term && !result)
+			return NULL;
+		is_empty = !step(stage, at, lo, hi);
+	}
+	if (result)
+		return result;
+	const Expr *identity = reduce_identity(run->ctx, stage->reduce, 0, stage->acc);
+	return run_expr(run, &point, identity);
+}
+
+static const Dim *
+run_stage(Run *run, const Stage *stage, const int64_t *index)
+{
+	int64_t at[2 * ARRAY_MAX_RANK];
+	if (stage->nloop + stage->nreduce > 2 * ARRAY_MAX_RANK || stage->scan)
+		return NULL;
+	memcpy(at, index, (size_t)stage->nloop * sizeof *at);
+	if (stage->kind == STAGE_map)
+		return run_expr(run, &(Point){stage, at}, stage->body[0]);
+	if (stage->kind == STAGE_reduce && stage->nresult == 1)
+		return run_reduce(run, stage, at);
+	return NULL;
+}
+
+static const Dim *
+run_input(Run *run, const Tensor *tensor, const int64_t *index)
+{
+	for (int i = 0; i < run->program->ninput; i++) {
+		if (run->program->inputs[i] != tensor)
+			continue;
+		const Known *known = value_known(run->graph, run->inputs[i]);
+		int64_t at = tensor->rank ? index[0] : 0;
+		return known && tensor->rank <= 1 && at >= 0 && at < known->count ? known->value[at] : NULL;
+	}
+	return NULL;
+}
+
+static const Dim *
+run_tensor(Run *run, const Tensor *tensor, const int64_t *index)
+{
+	if (!is_known_type(tensor->type) || --run->terms < 0 || run->depth >= MAX_DEPTH)
+		return NULL;
+	run->depth++;
+	const Dim *result =
+		tensor->stage ? run_stage(run, tensor->stage, index) : run_input(run, tensor, index);
+	run->depth--;
+	return result;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static int64_t
+known_count(const Value *value)
+{
+	const Type *type = &value->type;
+	int64_t count = 1;
+	if (type->kind != TYPE_TENSOR || type->rank < 0 || type->rank > 1 ||
+	    !is_known_type(type->dtype))
+		return -1;
+	if (type->rank == 1 && !dim_is_const(type->dims[0], &count))
+		return -1;
+	return count > KNOWN_MAX ? -1 : count;
+}
+
+static void
+find_output(Run *run, Value *value, const Tensor *tensor)
+{
+	int64_t count = known_count(value);
+	if (count < 0 || value->known)
+		return;
+	const Dim **dims = NEW_N(run->graph->arena, const Dim *, count);
+	bool is_any = count == 0;
+	for (int64_t i = 0; i < count; i++) {
+		dims[i] = run_tensor(run, tensor, &i);
+		is_any |= dims[i] != NULL;
+		if (!dims[i] && !is_any && i >= 8)
+			return; /* nothing known so far: not worth the rest */
+	}
+	if (!is_any)
+		return;
+	Known *known = NEW(run->graph->arena, Known);
+	*known = (Known){(int)count, dims};
+	value->known = known;
+}
+
+typedef struct Job {
+	Graph *graph;
+	Node *node;
+} Job;
+
+static void
+find_outputs(void *arg)
+{
+	const Job *job = arg;
+	const Node *node = job->node;
+	const Program *program = node_meaning(job->graph, node);
+	Value **inputs = NEW_N(job->graph->arena, Value *, node->ninput);
+	node_meaning_inputs(node, inputs);
+	for (int i = 0; i < node->noutput; i++) {
+		Run run = {job->graph, job->graph->ctx, program, inputs, MAX_TERMS, 0};
+		if (node->outputs[i] && program->outputs[i])
+			find_output(&run, node->outputs[i], program->outputs[i]);
+	}
+}
+
+/* Whether running the node can tell anything: an output that may be known, and either no input that
+ * decides it or one with known elements. */
+static bool
+is_worth_running(Graph *graph, const Node *node)
+{
+	bool is_wanted = false, has_known = false, has_integer = false;
+	for (int i = 0; i < node->noutput; i++)
+		is_wanted |= node->outputs[i] && !node->outputs[i]->known &&
+		             known_count(node->outputs[i]) >= 0;
+	for (int i = 0; is_wanted && i < node->ninput; i++) {
+		Value *value = node->inputs[i];
+		has_integer |= value && is_known_type(value->type.dtype);
+		has_known |= value && value_known(graph, value);
+	}
+	return is_wanted && (has_known || !has_integer) && node_has_meaning(node);
+}
+
+void
+node_find_known(Graph *graph, Node *node)
+{
+	if (node->op->meaning == MEANING_CONTROL || !is_worth_running(graph, node))
+		return;
+	Job job = {graph, node};
+	Failure failure;
+	if (!try_run(find_outputs, &job, &failure) && failure.kind != FAIL_INVALID &&
+	    failure.kind != FAIL_UNSUPPORTED)
+		fail_again(&failure); /* a dim that overflows is merely not known */
+}

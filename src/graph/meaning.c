@@ -1,0 +1,254 @@
+/* From a node to its program. */
+#include "graph/meaning.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/formula.h"
+#include "graph/inner.h"
+
+void
+build_fail(const Build *build, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fail_unsupported(&build->node->loc, "%s", text);
+}
+
+const Dim *
+build_dim(const Build *build, int index, int element)
+{
+	if (index >= build->nin || !build->in_types[index])
+		return NULL;
+	const Known *known = build->known[index];
+	if (known && element < known->count && known->value[element])
+		return known->value[element];
+	const Graph *graph = build->graph;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if (def->source == SYMBOL_ELEMENT && def->value == build->node->inputs[index] &&
+		    def->index == element)
+			return expr_symbol(build->ctx, def->symbol);
+	}
+	return NULL;
+}
+
+/* ---- whether --------------------------------------------------------------------------------- */
+
+/* Strings, complex numbers, sequences and tensors without a rank have no scalars. */
+static bool
+value_has_meaning(const Value *value)
+{
+	const Type *type = &value->type;
+	if (type->kind != TYPE_TENSOR || type->rank < 0)
+		return false;
+	DTypeClass class = dtype_class(type->dtype);
+	return class != DC_X && class != DC_NONE;
+}
+
+/* Dropout is the only operator that is random in one mode: input training_mode decides. */
+static bool
+is_training(const Node *node)
+{
+	if (node->ninput < 3 || !node->inputs[2])
+		return false;
+	Value *mode = node->inputs[2];
+	const Known *known = value_known(node->parent->graph, mode);
+	return !known || known->count != 1 || !known->value[0] || !dim_is(known->value[0], 0);
+}
+
+static bool
+fused_has_meaning(const Node *node)
+{
+	for (const Node *inner = node->regions[0]->first; inner; inner = inner->next)
+		if (!node_has_meaning(inner))
+			return false;
+	return true;
+}
+
+bool
+node_has_meaning(const Node *node)
+{
+	const OpInfo *op = node->op;
+	if (op->code == OP_fused)
+		return fused_has_meaning(node);
+	if (op->meaning != MEANING_FORMULA && op->meaning != MEANING_BUILD)
+		return false;
+	if (op->effect == EFFECT_random && is_training(node))
+		return false;
+	for (int i = 0; i < node->ninput; i++)
+		if (node->inputs[i] && !value_has_meaning(node->inputs[i]))
+			return false;
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && !value_has_meaning(node->outputs[i]))
+			return false;
+	return true;
+}
+
+Effect
+node_effect(const Node *node)
+{
+	Effect effect = node->op->effect;
+	return effect == EFFECT_random && node_has_meaning(node) ? EFFECT_pure : effect;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* The tensors that stand for values while programs of nodes are put together. */
+typedef struct Composer {
+	const Graph *graph;
+	ExprCtx *ctx;
+	Arena *arena;
+	Map tensors; /* Value to Tensor */
+} Composer;
+
+static void
+build_formula(Build *build)
+{
+	const Type *type = build->out_types[0];
+	const char *name = op_output(build->node->op, 0)->name;
+	StageBuilder *stage = stage_open(build->ctx, name, type->rank, type->dims);
+	const Expr *body = formula_scalar(build, stage);
+	build->out[0] = stage_map(stage, type->dtype, body);
+}
+
+static void
+check_output(const Node *node, const Type *type, const Tensor *tensor, int index)
+{
+	bool is_same = tensor && tensor->type == type->dtype && tensor->rank == type->rank;
+	for (int i = 0; is_same && i < type->rank; i++)
+		is_same = tensor->hi[i] == type->dims[i];
+	if (!is_same)
+		fail_as(FAIL_BUG, &node->loc, "infer and meaning disagree about output %d", index);
+}
+
+static void
+prepare(Composer *composer, const Node *node, Build *build)
+{
+	Arena *arena = composer->arena;
+	int nin = node->ninput, nout = node->noutput;
+	const Type **in_types = NEW_N(arena, const Type *, nin);
+	const Type **out_types = NEW_N(arena, const Type *, nout);
+	Tensor **in = NEW_N(arena, Tensor *, nin);
+	const Known **known = NEW_N(arena, const Known *, nin);
+	const Array **constant = NEW_N(arena, const Array *, nin);
+	for (int i = 0; i < nin; i++) {
+		Value *value = node->inputs[i];
+		if (!value)
+			continue;
+		in_types[i] = &value->type;
+		in[i] = map_find_ptr(&composer->tensors, value);
+		known[i] = value_known(value->region->graph, value);
+		constant[i] = value->is_default ? NULL : value->constant;
+	}
+	for (int i = 0; i < nout; i++)
+		out_types[i] = node->outputs[i] ? &node->outputs[i]->type : NULL;
+	*build = (Build){composer->ctx, composer->graph, node, nin,      nout, in_types,
+	                 out_types,     in,              known, constant, NEW_N(arena, const Tensor *, nout)};
+}
+
+static void
+compose_node(Composer *composer, const Node *node)
+{
+	if (node->op->code == OP_fused) {
+		const Region *region = node->regions[0];
+		for (const Node *inner = region->first; inner; inner = inner->next)
+			compose_node(composer, inner);
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i])
+				map_set_ptr(&composer->tensors, node->outputs[i],
+				            map_find_ptr(&composer->tensors, region->results[i]));
+		return;
+	}
+	Build build;
+	prepare(composer, node, &build);
+	if (node->op->meaning == MEANING_FORMULA)
+		build_formula(&build);
+	else
+		node->op->build(&build);
+	for (int i = 0; i < node->noutput; i++) {
+		if (!node->outputs[i])
+			continue;
+		check_output(node, build.out_types[i], build.out[i], i);
+		map_set_ptr(&composer->tensors, node->outputs[i], (void *)(uintptr_t)build.out[i]);
+	}
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+int
+node_meaning_inputs(const Node *node, Value **inputs)
+{
+	int count = 0;
+	for (int i = 0; i < node->ninput; i++) {
+		bool is_new = node->inputs[i] != NULL;
+		for (int k = 0; k < count && is_new; k++)
+			is_new = inputs[k] != node->inputs[i];
+		if (is_new)
+			inputs[count++] = node->inputs[i];
+	}
+	return count;
+}
+
+/* The row's name of the operand; in a group, the value's name as far as texts take it. */
+static const char *
+input_name(Arena *arena, const Node *node, const Value *value)
+{
+	int index = 0;
+	while (node->inputs[index] != value)
+		index++;
+	const ParamSpec *spec = op_input(node->op, index);
+	if (!spec->variadic)
+		return spec->name;
+	if (node->op->code != OP_fused)
+		return arena_printf(arena, "%s%d", spec->name, index);
+	char *name = arena_printf(arena, "v%s", value->name);
+	for (char *c = name; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+			*c = '_';
+	return name;
+}
+
+static const char *
+unique_name(Arena *arena, Map *taken, const char *name)
+{
+	const char *unique = name;
+	for (int i = 2; map_find(taken, unique); i++)
+		unique = arena_printf(arena, "%s_%d", name, i);
+	map_set(taken, unique, taken);
+	return unique;
+}
+
+Program *
+node_meaning(const Graph *graph, const Node *node)
+{
+	if (!node_has_meaning(node)) {
+		for (int i = 0; i < node->ninput; i++)
+			if (node->inputs[i] && node->inputs[i]->type.kind == TYPE_TENSOR &&
+			    node->inputs[i]->type.rank < 0)
+				fail_unsupported(&node->loc, "the rank of %%%s is not known",
+				                 node->inputs[i]->name);
+		return NULL;
+	}
+	Arena *arena = graph->arena;
+	Composer composer = {graph, graph->ctx, arena, {.arena = arena}};
+	Value **values = NEW_N(arena, Value *, node->ninput);
+	int count = node_meaning_inputs(node, values);
+	Tensor **inputs = NEW_N(arena, Tensor *, count);
+	Map taken = {.arena = arena};
+	for (int i = 0; i < count; i++) {
+		const Type *type = &values[i]->type;
+		const char *name = unique_name(arena, &taken, input_name(arena, node, values[i]));
+		inputs[i] = tensor_new(graph->ctx, name, type->dtype, type->rank, type->dims);
+		map_set_ptr(&composer.tensors, values[i], inputs[i]);
+	}
+	compose_node(&composer, node);
+	const Tensor **outputs = NEW_N(arena, const Tensor *, node->noutput);
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i])
+			outputs[i] = map_find_ptr(&composer.tensors, node->outputs[i]);
+	return program_new(graph->ctx, node->op->name, count, inputs, node->noutput, outputs);
+}
