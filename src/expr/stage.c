@@ -47,7 +47,8 @@ stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *
 /* A unit is a stage, or all steps of a scan. It is listed after the units it depends on. */
 typedef struct Order {
 	ExprCtx *ctx;
-	Map state; /* unit (Stage or Scan) to a mark: met, or listed */
+	Map inputs; /* Tensor to itself: whatever computes one of these is not part of the program */
+	Map state;  /* unit (Stage or Scan) to a mark: met, or listed */
 	VEC(const Stage *) pending; /* a stack; a stage is entered, and left when met again */
 	VEC(const Stage *) stages;
 } Order;
@@ -64,7 +65,7 @@ static void
 want_producer(const Tensor *tensor, void *arg)
 {
 	Order *order = arg;
-	if (!tensor || !tensor->stage)
+	if (!tensor || !tensor->stage || map_find_ptr(&order->inputs, tensor))
 		return;
 	if (!map_find_ptr(&order->state, unit_of(tensor->stage)))
 		vec_push(order->ctx->arena, &order->pending, tensor->stage);
@@ -117,7 +118,9 @@ program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, i
             const Tensor *const *outputs)
 {
 	Arena *arena = ctx->arena;
-	Order order = {.ctx = ctx, .state = {.arena = arena}};
+	Order order = {.ctx = ctx, .inputs = {.arena = arena}, .state = {.arena = arena}};
+	for (int i = 0; i < ninput; i++)
+		map_set_ptr(&order.inputs, inputs[i], inputs[i]);
 	for (int i = 0; i < noutput; i++)
 		order_from(&order, outputs[i]);
 	Program *program = NEW(arena, Program);
