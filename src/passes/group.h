@@ -1,0 +1,61 @@
+/* Groups: how the stages of one program share loops.
+ *
+ *     m[n:N] = max(c:C) X[n,c]      shared iterators {n}: every stage has it, and every read of an
+ *     e[n:N,c:C] = exp(X[n,c]-m[n]) intermediate result stands at exactly this n
+ *     s[n:N] = sum(c:C) e[n,c]
+ *     Y[n:N,c:C] = e[n,c] / s[n]    =>  for n { m; e[C]; s; Y[n,…] }
+ *
+ * The shared iterators are loops of the root (the last stage), mapped per stage to its own
+ * positions. Inside the shared loops the stages run one after the other; a result read by another
+ * stage of the group is kept in a local buffer over its non-shared dims, or in a register.
+ */
+#ifndef PASSES_GROUP_H
+#define PASSES_GROUP_H
+
+#include "passes/pass.h"
+
+/* Substitute map stages into their readers where that costs nothing: each element is read once per
+ * point of the reader, or computing it costs no more than a load (casts, one add, index maps).
+ * Outputs stay stages. */
+Program *program_inline(Arena *arena, const Program *program);
+
+/* Merge adjacent dims that are always used together, so that loops get long: [n,c,h,w] with
+ * every access at [n,c,h,w] becomes [n*c*h*w]. `fixed[k]` forbids it for program tensor k of the
+ * inputs, then the outputs (strided views); NULL: none is fixed. Inputs and outputs of the result
+ * keep their positions and get merged dims. */
+Program *program_collapse(Arena *arena, const Program *program, const bool *fixed);
+
+typedef struct Group {
+	const Program *program;
+	const Stage *root;
+	int nshared;
+	const int *shared;     /* loop positions of the root, ascending */
+	const int *const *map; /* map[s][k]: the loop of stage s that shared iterator k is */
+	int64_t local_bytes;   /* of intermediates per point of the shared loops; INT64_MAX: symbolic */
+	int64_t points;        /* of the shared loops at the probe sizes */
+} Group;
+
+/* How the stages share. False with a reason when they cannot stand in one kernel: scans and
+ * scatters with other stages, results of different boxes. A single stage always can. */
+bool group_analyse(Arena *arena, const Program *program, const Target *target, Group *group,
+                   const char **reason);
+
+/* Whether one kernel for the whole program is a good idea: it can be, its intermediates stay in
+ * cache, and its shared loops occupy the cores. FuseOps asks this before it joins nodes. */
+bool group_is_good(Arena *arena, const Program *program, const Target *target,
+                   const char **reason);
+
+/* The program cut into programs that each are one kernel, in order. Tensors that cross a cut are
+ * outputs of one part and inputs of later ones, by the same Tensor pointer. */
+typedef VEC(Program *) ProgramVec;
+void program_cut(Arena *arena, const Program *program, const Target *target, ProgramVec *parts);
+
+/* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
+ * then its outputs that are not NULL. */
+Kernel *lower_group(Arena *arena, const Program *program, const char *name, const Loc *loc,
+                    const char *ancestry, const Target *target);
+
+/* A number for a dim at the probe sizes: symbols not bound there count as 1. */
+int64_t probe_dim(const Target *target, const Dim *dim);
+
+#endif

@@ -1,0 +1,41 @@
+/* What the parts of lower_graph() share. */
+#ifndef PASSES_LOWER_H
+#define PASSES_LOWER_H
+
+#include "graph/meaning.h"
+#include "passes/group.h"
+
+typedef struct Lowering {
+	Arena *arena;
+	Graph *graph;
+	PassContext *context;
+	Module *module;
+	struct Lowering *parent; /* of a nested region */
+	Map buffers;             /* Value -> MBuffer */
+	int next_kernel;
+} Lowering;
+
+/* The buffer of a value: made at its first use; a value of an outer region becomes a capture. */
+MBuffer *lower_buffer(Lowering *low, Value *value);
+
+/* A new temporary. */
+MBuffer *lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *const *dims);
+
+/* A new step, appended: names and origins from the node. args are the inputs, then the outputs. */
+MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer **inputs,
+                  int noutput, MBuffer **outputs);
+
+/* When the node's program only renumbers elements of one input in place (Reshape, Identity, a
+ * leading Slice), make its output a view of that input. */
+bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
+
+/* Kernels for a program whose inputs and outputs live in these buffers. */
+void lower_program(Lowering *low, const Node *node, const Program *program,
+                   MBuffer *const *inputs, MBuffer *const *outputs);
+
+/* A vendor call for the main stage of a group, when a row of vendor.def matches, the library can
+ * run it, and it is not slower. Steps are appended; true when done. (match_vendor.c) */
+bool lower_vendor(Lowering *low, const Node *node, const Program *program,
+                  MBuffer *const *inputs, MBuffer *const *outputs);
+
+#endif

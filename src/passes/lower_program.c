@@ -1,0 +1,218 @@
+/* lower_view, lower_program: from a node's program to views and kernels. */
+#include <string.h>
+
+#include "passes/lower.h"
+
+/* ---- views ---- */
+
+static void
+dense_strides(ExprCtx *ctx, int rank, const Dim *const *dims, const Dim **strides)
+{
+	const Dim *step = dim_const(ctx, 1);
+	for (int d = rank - 1; d >= 0; d--) {
+		strides[d] = step;
+		step = dim_mul(ctx, step, dims[d]);
+	}
+}
+
+/* The flat position in the tensor that the stage's one read reads, over the stage's iterators. */
+static const Expr *
+flat_address(Lowering *low, const Stage *stage, const Expr *read)
+{
+	ExprCtx *ctx = low->graph->ctx;
+	const Tensor *t = read->tensor;
+	const Dim **stride = NEW_N(low->arena, const Dim *, t->rank + 1);
+	dense_strides(ctx, t->rank, t->hi, stride);
+	const Expr *address = expr_i64(ctx, 0);
+	for (int d = 0; d < t->rank; d++)
+		address = expr_add(ctx, address, expr_mul(ctx, read->arg[d], stride[d]));
+	return expr_simplify(facts_of_stage(ctx, low->arena, stage), address);
+}
+
+bool
+lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs)
+{
+	if (program->nstage != 1 || program->noutput != 1 || program->stages[0]->kind != STAGE_map)
+		return false;
+	ExprCtx *ctx = low->graph->ctx;
+	const Stage *stage = program->stages[0];
+	const Expr *read = stage->body[0], *rest;
+	if (read->op != EX_read || stage->scan)
+		return false;
+	int source = -1;
+	for (int i = 0; i < program->ninput; i++)
+		if (program->inputs[i] == read->tensor)
+			source = i;
+	if (source < 0 || inputs[source]->layout)
+		return false;
+	const Dim **coefficient = NEW_N(low->arena, const Dim *, stage->nloop + 1);
+	const Dim **dense = NEW_N(low->arena, const Dim *, stage->nloop + 1);
+	const Tensor *result = stage->results[0];
+	dense_strides(ctx, result->rank, result->hi, dense);
+	const Expr *address = flat_address(low, stage, read);
+	if (!expr_affine(ctx, address, stage->nloop, coefficient, &rest))
+		return false;
+	for (int d = 0; d < stage->nloop; d++)
+		if (coefficient[d] != dense[d] && !dim_is(result->hi[d], 1))
+			return false; /* a copy kernel is cheaper than strided readers */
+	const Dim *offset = dim_from_expr(ctx, rest);
+	if (!offset)
+		return false;
+	MBuffer *view = lower_buffer(low, node->outputs[0]);
+	MBuffer *base = inputs[source];
+	view->kind = MB_VIEW;
+	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->offset = base->kind == MB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
+	view->strides = dense;
+	view->is_data_sized = base->is_data_sized;
+	return true;
+}
+
+/* ---- kernels ---- */
+
+static void
+note_used(const Tensor *tensor, void *arg)
+{
+	map_set_ptr(arg, tensor, (void *)(uintptr_t)tensor);
+}
+
+/* The same program without inputs nothing reads (a shape operand inference has answered). */
+static Program *
+without_unused(Lowering *low, const Program *part)
+{
+	Map used = {.arena = low->arena};
+	for (int s = 0; s < part->nstage; s++) {
+		const Scan *scan = part->stages[s]->scan;
+		stage_visit_reads(part->stages[s], note_used, &used);
+		for (int k = 0; scan && k < scan->nstate; k++)
+			if (scan->init[k])
+				note_used(scan->init[k], &used);
+	}
+	Tensor **inputs = NEW_N(low->arena, Tensor *, part->ninput + 1);
+	int count = 0;
+	for (int i = 0; i < part->ninput; i++)
+		if (map_find_ptr(&used, part->inputs[i]))
+			inputs[count++] = part->inputs[i];
+	return program_new(part->ctx, part->name, count, inputs, part->noutput, part->outputs);
+}
+
+static const char *
+kernel_name(Lowering *low, const Node *node)
+{
+	Buf buf = {.arena = low->arena};
+	buf_printf(&buf, "k%d_", low->next_kernel++);
+	const char *text = node->loc.node && *node->loc.node ? node->loc.node : node->op->name;
+	size_t length = strlen(text);
+	const char *tail = length > 40 ? text + length - 40 : text;
+	for (; *tail; tail++) {
+		bool plain = (*tail >= 'a' && *tail <= 'z') || (*tail >= 'A' && *tail <= 'Z') ||
+		             (*tail >= '0' && *tail <= '9');
+		buf_putc(&buf, plain ? *tail : '_');
+	}
+	return buf_text(&buf);
+}
+
+static const char *
+ancestry(Lowering *low, const Node *node)
+{
+	Buf buf = {.arena = low->arena};
+	for (int i = 0; i < node->origins.count; i++)
+		buf_printf(&buf, "%s%s", i ? " + " : "", node->origins.data[i]);
+	if (!buf.size)
+		buf_puts(&buf, node->loc.node ? node->loc.node : node->op->name);
+	return buf_text(&buf);
+}
+
+static Kernel *
+lower_part(Lowering *low, const Node *node, const Program *part)
+{
+	part = program_collapse(low->arena, part, NULL);
+	Kernel *kernel = lower_group(low->arena, part, kernel_name(low, node), &node->loc,
+	                             ancestry(low, node), low->context->target);
+	run_loop_passes(kernel, low->context);
+	return kernel;
+}
+
+static double
+work_of(Lowering *low, const Program *part)
+{
+	double flops = 0;
+	for (int s = 0; s < part->nstage; s++) {
+		const Stage *stage = part->stages[s];
+		double points =
+			(double)probe_dim(low->context->target, stage_points(part->ctx, stage));
+		int cost = stage->kind == STAGE_reduce;
+		for (int b = 0; b < stage->nbody; b++)
+			cost += expr_cost(stage->body[b]);
+		flops += points * cost;
+	}
+	return flops;
+}
+
+static double
+bytes_of(Lowering *low, const MBuffer *buffer)
+{
+	double bytes = dtype_bits(buffer->type) / 8.0;
+	for (int d = 0; d < buffer->rank; d++)
+		bytes *= (double)probe_dim(low->context->target, buffer->dims[d]);
+	return bytes;
+}
+
+static void
+lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffers)
+{
+	MBuffer **inputs = NEW_N(low->arena, MBuffer *, part->ninput + 1);
+	MBuffer **outputs = NEW_N(low->arena, MBuffer *, part->noutput + 1);
+	for (int i = 0; i < part->ninput; i++)
+		inputs[i] = map_find_ptr(buffers, part->inputs[i]);
+	for (int i = 0; i < part->noutput; i++)
+		outputs[i] = map_find_ptr(buffers, part->outputs[i]);
+	const Stage *first = part->stages[0];
+	if (first->kind == STAGE_scatter) { /* the kernel updates a copy of the initial tensor */
+		MBuffer *from = map_find_ptr(buffers, first->init);
+		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
+	}
+	MStep *step =
+		lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
+	step->kernel = lower_part(low, node, part);
+	step->flops = work_of(low, part);
+	for (int i = 0; i < step->narg; i++)
+		step->bytes += bytes_of(low, step->args[i]);
+}
+
+void
+lower_program(Lowering *low, const Node *node, const Program *program,
+              MBuffer *const *inputs, MBuffer *const *outputs)
+{
+	ProgramVec parts = {0};
+	Map buffers = {.arena = low->arena};
+	for (int i = 0; i < program->ninput; i++)
+		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
+	for (int i = 0; i < program->noutput; i++) {
+		const Tensor *t = program->outputs[i];
+		if (!t || !outputs[i])
+			continue;
+		if (map_find_ptr(&buffers, t)) { /* an input, or a result wanted twice */
+			MBuffer *from = map_find_ptr(&buffers, t);
+			if (!t->stage)
+				lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+		} else
+			map_set_ptr(&buffers, t, outputs[i]);
+	}
+	program_cut(low->arena, program, low->context->target, &parts);
+	for (int p = 0; p < parts.count; p++) {
+		const Program *part = without_unused(low, parts.data[p]);
+		for (int i = 0; i < part->noutput; i++) {
+			const Tensor *t = part->outputs[i];
+			if (!map_find_ptr(&buffers, t))
+				map_set_ptr(&buffers, t, lower_temp(low, t->name, t->type, t->rank, t->hi));
+		}
+		lower_one(low, node, part, &buffers);
+	}
+	for (int i = 0; i < program->noutput; i++) { /* a result wanted twice */
+		const Tensor *t = program->outputs[i];
+		MBuffer *from = t ? map_find_ptr(&buffers, t) : NULL;
+		if (from && outputs[i] && from != outputs[i] && t->stage)
+			lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+	}
+}

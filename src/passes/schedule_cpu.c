@@ -1,0 +1,259 @@
+/* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost. */
+#include <string.h>
+
+#include "passes/schedule_cpu.h"
+
+enum {
+	CHUNK = 4096,          /* iterations per parallel piece when only the vector loop is long */
+	LONG_LOOP = 4 * CHUNK, /* shorter vector loops are not worth cutting for the pool */
+	FEW_PIECES = 16,       /* with this many outer iterations nothing needs cutting */
+	TILE_LANES = 4,        /* vectors per tile when stages take turns */
+	MAX_ROWS = 6,          /* accumulators of a register tile; 16 vector registers must suffice */
+};
+
+static const double GATHER_COST = 1.6; /* a scalar load and an insert, against one vector load */
+static const double UNIFORM_COST = 0.1;
+
+typedef struct Coster {
+	Arena *arena;
+	const Program *program;
+	const Target *target;
+	const Stage *stage;
+	int iter;     /* the lane iterator considered; -1: scalar code */
+	double lanes;
+	double cost;  /* of one point */
+	bool gathers;
+	/* counting reads that do not move with an iterator */
+	int without;
+	int still, moving;
+} Coster;
+
+/* How far apart neighbours along `iter` lie in this tensor, in elements: 0, 1, or `many`. */
+static bool
+stride_of(const Coster *c, const Tensor *t, const Expr *const *index, int64_t *stride)
+{
+	ExprCtx *ctx = c->program->ctx;
+	int n = c->stage->nloop + c->stage->nreduce;
+	const Dim **coefficient = NEW_N(c->arena, const Dim *, n + 1);
+	int64_t step = 1, total = 0;
+	for (int d = t->rank - 1; d >= 0; d--) {
+		const Expr *rest;
+		if (expr_uses_iter(index[d], c->iter)) {
+			if (!expr_affine(ctx, index[d], n, coefficient, &rest))
+				return false;
+			total += probe_dim(c->target, coefficient[c->iter]) * step;
+		}
+		step *= probe_dim(c->target, t->hi[d]);
+	}
+	*stride = total;
+	return true;
+}
+
+static double
+access_cost(Coster *c, const Tensor *t, const Expr *const *index)
+{
+	int64_t stride;
+	if (c->iter < 0)
+		return 1;
+	if (!stride_of(c, t, index, &stride)) {
+		c->gathers = true;
+		return GATHER_COST;
+	}
+	if (stride == 0)
+		return UNIFORM_COST;
+	if (stride == 1)
+		return 1 / c->lanes;
+	c->gathers = true;
+	return GATHER_COST;
+}
+
+static void
+add_cost(const Expr *e, void *arg)
+{
+	Coster *c = arg;
+	const ScalarInfo *info = scalar_info((ExprOp)e->op);
+	if (e->op == EX_read)
+		c->cost += access_cost(c, e->tensor, e->arg);
+	else if (info)
+		c->cost += 0.5 * info->cost / c->lanes;
+}
+
+/* Estimated time of a whole stage with `iter` in lanes. */
+static double
+stage_cost(Coster *c, const Stage *stage, int iter)
+{
+	ExprCtx *ctx = c->program->ctx;
+	c->stage = stage;
+	c->iter = iter;
+	c->cost = 0;
+	c->gathers = false;
+	int bits = dtype_bits(stage->results[0]->type);
+	double full = c->target->device->vector_bytes * 8.0 / (bits < 8 ? 8 : bits);
+	c->lanes = iter < 0 ? 1 : full;
+	for (int b = 0; b < stage->nbody; b++)
+		expr_visit(stage->body[b], add_cost, c);
+	if (stage->guard)
+		expr_visit(stage->guard, add_cost, c);
+	double points = (double)probe_dim(c->target, stage_points(ctx, stage));
+	double writes = 1;
+	for (int i = 0; i < stage->nloop; i++)
+		writes *= (double)probe_dim(c->target, stage->iters[i].hi);
+	const Expr **identity = NEW_N(c->arena, const Expr *, stage->nloop + stage->nreduce + 1);
+	stage_identity(ctx, stage->nloop, identity);
+	double total = points * c->cost;
+	if (stage->kind != STAGE_scatter && iter < stage->nloop)
+		total += writes * access_cost(c, stage->results[0], identity);
+	if (iter >= 0) { /* lanes left empty by a short loop */
+		double extent = (double)probe_dim(c->target, stage->iters[iter].hi);
+		double vectors = extent / full;
+		double rounded = vectors == (double)(int64_t)vectors ? vectors : (int64_t)vectors + 1.0;
+		total *= vectors > 0 ? rounded / vectors : 1;
+		if (iter >= stage->nloop) /* the tree at the end of a reduction across lanes */
+			total += writes * 4;
+	}
+	return total;
+}
+
+/* Reductions across lanes need one state and no order. */
+static bool
+may_vectorise(const Stage *stage, int iter)
+{
+	if (stage->kind == STAGE_scatter || stage->scan)
+		return false;
+	if (iter < stage->nloop)
+		return true;
+	const ReduceInfo *info = reduce_info(stage->reduce);
+	return info->states == 1 && info->freedom != REDUCE_ordered;
+}
+
+static bool
+is_shared_position(const Group *group, int s, int position)
+{
+	for (int k = 0; k < group->nshared; k++)
+		if (group->map[s][k] == position)
+			return true;
+	return false;
+}
+
+/* Best own iterator of stage s. */
+static double
+best_own(Coster *c, const Group *group, int s, int *best)
+{
+	const Stage *stage = group->program->stages[s];
+	double least = stage_cost(c, stage, -1);
+	*best = -1;
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		if (is_shared_position(group, s, i) || !may_vectorise(stage, i))
+			continue;
+		double cost = stage_cost(c, stage, i);
+		if (cost < least) {
+			least = cost;
+			*best = i;
+		}
+	}
+	return least;
+}
+
+static bool
+has_own_loops(const Group *group)
+{
+	for (int s = 0; s < group->program->nstage; s++)
+		if (group->program->stages[s]->nloop > group->nshared)
+			return true;
+	return false;
+}
+
+static void
+count_still(const Expr *e, void *arg)
+{
+	Coster *c = arg;
+	if (e->op != EX_read)
+		return;
+	bool moves = false;
+	for (int d = 0; d < e->argc; d++)
+		moves |= expr_uses_iter(e->arg[d], c->without);
+	c->still += !moves;
+	c->moving += moves;
+}
+
+/* A register tile pays where the one reduction reads something that does not move along another
+ * shared loop of constant extent (matrix product, dense convolution). */
+static void
+choose_rows(Coster *c, const Group *group, Schedule *schedule)
+{
+	const Stage *stage = group->program->stages[0];
+	if (stage->kind != STAGE_reduce || schedule->is_tiled || schedule->vector_shared < 0 ||
+	    !may_vectorise(stage, stage->nloop))
+		return;
+	for (int s = 1; s < group->program->nstage; s++)
+		if (group->program->stages[s]->kind != STAGE_map)
+			return;
+	for (int k = group->nshared - 1; k >= 0; k--) {
+		const Iter *iter = &group->root->iters[group->shared[k]];
+		int64_t extent;
+		if (k == schedule->vector_shared || !dim_is_const(iter->hi, &extent) ||
+		    !dim_is(iter->lo, 0))
+			continue;
+		c->without = group->map[0][k];
+		c->still = c->moving = 0;
+		expr_visit(stage->body[0], count_still, c);
+		if (c->still == 0 || c->moving == 0 ||
+		    (stage->guard && expr_uses_iter(stage->guard, c->without)))
+			continue;
+		for (int rows = MAX_ROWS; rows > 1; rows--)
+			if (extent % rows == 0) {
+				schedule->row_shared = k;
+				schedule->rows = rows;
+				return;
+			}
+	}
+}
+
+static void
+choose_tile(Coster *c, const Group *group, Schedule *schedule)
+{
+	if (schedule->vector_shared < 0)
+		return;
+	int bits = dtype_bits(group->root->results[0]->type);
+	int64_t lanes = c->target->device->vector_bytes * 8 / (bits < 8 ? 8 : bits);
+	if (schedule->is_tiled) {
+		schedule->tile = TILE_LANES * lanes;
+		return;
+	}
+	int64_t outer = 1, length = 1;
+	for (int k = 0; k < group->nshared; k++) {
+		int64_t extent = probe_dim(c->target, group->root->iters[group->shared[k]].hi);
+		if (k == schedule->vector_shared)
+			length = extent;
+		else
+			outer *= extent;
+	}
+	if (outer < FEW_PIECES && length >= LONG_LOOP)
+		schedule->tile = CHUNK;
+}
+
+void
+schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *schedule)
+{
+	Coster c = {.arena = arena, .program = group->program, .target = target};
+	int *own = NEW_N(arena, int, group->program->nstage);
+	double least = 0;
+	*schedule = (Schedule){.vector_shared = -1, .row_shared = -1, .vector_iter = own};
+	for (int s = 0; s < group->program->nstage; s++)
+		least += best_own(&c, group, s, &own[s]);
+	for (int k = group->nshared - 1; k >= 0; k--) {
+		double cost = 0;
+		bool allowed = true;
+		for (int s = 0; s < group->program->nstage; s++) {
+			allowed &= may_vectorise(group->program->stages[s], group->map[s][k]);
+			cost += stage_cost(&c, group->program->stages[s], group->map[s][k]);
+		}
+		if (allowed && cost < least) {
+			least = cost;
+			schedule->vector_shared = k;
+		}
+	}
+	schedule->is_tiled = schedule->vector_shared >= 0 && has_own_loops(group);
+	choose_tile(&c, group, schedule);
+	choose_rows(&c, group, schedule);
+}

@@ -1,0 +1,30 @@
+/* The plain CPU schedule of a group: which loop runs in vector lanes, what runs in parallel.
+ *
+ * Every choice is by estimated cost at the probe sizes: an access that is contiguous along the
+ * vectorised loop costs 1/lanes, a uniform one almost nothing, any other a scalar load per lane.
+ */
+#ifndef PASSES_SCHEDULE_CPU_H
+#define PASSES_SCHEDULE_CPU_H
+
+#include "passes/group.h"
+
+typedef struct Schedule {
+	/* The shared iterator (index into Group.shared) that runs in lanes for all stages; -1: each
+	 * stage vectorises a loop or reduction of its own. */
+	int vector_shared;
+	/* With vector_shared: intermediates have dims of their own, so the vector loop is cut into
+	 * tiles and each stage runs over a tile in turn. */
+	bool is_tiled;
+	int64_t tile; /* iterations of the vector loop per parallel piece; 0: not cut */
+	/* Rows of the register tile: `rows` consecutive iterations of shared iterator `row_shared` are
+	 * computed together, so that a vector loaded once serves all of them; 0: none. */
+	int row_shared;
+	int rows;
+	/* Without vector_shared: per stage, the iterator (position in the stage) that runs in lanes,
+	 * -1 none. */
+	const int *vector_iter;
+} Schedule;
+
+void schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *schedule);
+
+#endif
