@@ -15,7 +15,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # Packages unpacked by `make deps` without root, if there are any.
 DEPS   := $(wildcard $(CURDIR)/build/deps/usr)
-TRIPLE := $(shell $(CC) -dumpmachine)
+TRIPLE := $(shell $(CC) -dumpmachine 2>/dev/null)
 ifneq ($(DEPS),)
 DEPS_LIB := $(DEPS)/lib/$(TRIPLE)
 CPPFLAGS += -isystem $(DEPS)/include
@@ -48,7 +48,8 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz
+.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz fuzz-run \
+        lint-tree lint-files
 .SECONDARY:
 
 all: $(BUILD)/libcore.a $(TARGETS)
@@ -67,6 +68,10 @@ $(BUILD)/obj/%.o: %.c | $(BUILD)/gen/ready
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(SAY)$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Loops of the interpreter: vectors, and no trap or errno that anyone would look at.
+$(call object,src/expr/blocks.c src/expr/blocks_cast.c): \
+    CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 
 DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)
 $(call object,src/runtime/cpu_dnnl.c): $(DNNL_STAMP)
@@ -149,8 +154,13 @@ bench: all
 FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch])
 FORMATTED := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(FORMATTED))
 
-lint: $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
+lint:
+	@$(MAKE) -k --no-print-directory lint-tree lint-files
+
+lint-tree:
 	@tools/lint-tree
+
+lint-files: $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
 
 $(BUILD)/lint/%.ok: % .clang-format tools/lint-file | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
