@@ -71,7 +71,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 
 # Loops of the interpreter: vectors, and no trap or errno that anyone would look at.
 $(call object,src/expr/blocks.c src/expr/blocks_cast.c): \
-    CFLAGS += -O3 -fno-math-errno -fno-trapping-math
+    override CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 
 DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)
 $(call object,src/runtime/cpu_dnnl.c): $(DNNL_STAMP)

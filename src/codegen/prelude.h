@@ -1,15 +1,7 @@
-/* The texts that emitted kernels begin with: the files of src/codegen/prelude/, kept in the
- * compiler as strings (tools/prelude.awk makes them while building).
- */
+/* The texts every kernel begins with stand in expr/prelude.h: the interpreter compiles them too. */
 #ifndef CODEGEN_PRELUDE_H
 #define CODEGEN_PRELUDE_H
 
-typedef struct PreludeText {
-	const char *name; /* the file's name, without folders */
-	const char *text;
-} PreludeText;
-
-extern const PreludeText prelude_texts[];
-extern const int prelude_count;
+#include "expr/prelude.h"
 
 #endif

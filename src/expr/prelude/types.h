@@ -1,0 +1,92 @@
+/* Prelude 1: types and bits. The files of this folder are compiled into the interpreter and pasted
+ * in front of every emitted kernel, so both compute with the same text. They use basic IEEE
+ * operations and integers only: no library, no fma, no contraction. They may include nothing.
+ */
+#ifdef __CUDACC__
+#define TW_FN static __device__ __forceinline__
+#define TW_SLOW static __device__ __noinline__
+#else
+#define TW_FN static inline __attribute__((unused))
+#define TW_SLOW static __attribute__((noinline, unused))
+#endif
+
+typedef signed char tw_i8;
+typedef unsigned char tw_u8;
+typedef short tw_i16;
+typedef unsigned short tw_u16;
+typedef int tw_i32;
+typedef unsigned tw_u32;
+typedef long long tw_i64;
+typedef unsigned long long tw_u64;
+typedef float tw_f32;
+typedef double tw_f64;
+
+#ifndef __CUDACC__
+typedef tw_f32 tw_f32x2 __attribute__((vector_size(8)));
+typedef tw_f32 tw_f32x4 __attribute__((vector_size(16)));
+typedef tw_f32 tw_f32x8 __attribute__((vector_size(32)));
+typedef tw_f32 tw_f32x16 __attribute__((vector_size(64)));
+typedef tw_f64 tw_f64x2 __attribute__((vector_size(16)));
+typedef tw_f64 tw_f64x4 __attribute__((vector_size(32)));
+typedef tw_f64 tw_f64x8 __attribute__((vector_size(64)));
+typedef tw_i32 tw_i32x4 __attribute__((vector_size(16)));
+typedef tw_i32 tw_i32x8 __attribute__((vector_size(32)));
+typedef tw_i32 tw_i32x16 __attribute__((vector_size(64)));
+typedef tw_u32 tw_u32x4 __attribute__((vector_size(16)));
+typedef tw_u32 tw_u32x8 __attribute__((vector_size(32)));
+typedef tw_u32 tw_u32x16 __attribute__((vector_size(64)));
+typedef tw_i64 tw_i64x2 __attribute__((vector_size(16)));
+typedef tw_i64 tw_i64x4 __attribute__((vector_size(32)));
+typedef tw_i64 tw_i64x8 __attribute__((vector_size(64)));
+typedef tw_u64 tw_u64x2 __attribute__((vector_size(16)));
+typedef tw_u64 tw_u64x4 __attribute__((vector_size(32)));
+typedef tw_u64 tw_u64x8 __attribute__((vector_size(64)));
+typedef tw_u16 tw_u16x4 __attribute__((vector_size(8)));
+typedef tw_u16 tw_u16x8 __attribute__((vector_size(16)));
+typedef tw_u16 tw_u16x16 __attribute__((vector_size(32)));
+#endif
+
+TW_FN tw_u32
+tw_bits_f32(tw_f32 x)
+{
+	union {
+		tw_f32 f;
+		tw_u32 u;
+	} both = {.f = x};
+	return both.u;
+}
+
+TW_FN tw_f32
+tw_float_f32(tw_u32 bits)
+{
+	union {
+		tw_u32 u;
+		tw_f32 f;
+	} both = {.u = bits};
+	return both.f;
+}
+
+TW_FN tw_u64
+tw_bits_f64(tw_f64 x)
+{
+	union {
+		tw_f64 f;
+		tw_u64 u;
+	} both = {.f = x};
+	return both.u;
+}
+
+TW_FN tw_f64
+tw_float_f64(tw_u64 bits)
+{
+	union {
+		tw_u64 u;
+		tw_f64 f;
+	} both = {.u = bits};
+	return both.f;
+}
+
+#define TW_INF_F32 (tw_float_f32(0x7F800000u))
+#define TW_NAN_F32 (tw_float_f32(0x7FC00000u))
+#define TW_INF_F64 (tw_float_f64(0x7FF0000000000000ull))
+#define TW_NAN_F64 (tw_float_f64(0x7FF8000000000000ull))
