@@ -158,16 +158,16 @@ lint:
 	@$(MAKE) -k --no-print-directory lint-tree lint-files
 
 lint-tree:
-	@tools/lint-tree
+	@$(TOOL) tools/lint-tree
 
 lint-files: $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
 
 $(BUILD)/lint/%.ok: % .clang-format tools/lint-file | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
-	@tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) && touch $@
+	@$(TOOL) tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) && touch $@
 
 format:
-	clang-format -i $(FORMATTED)
+	$(TOOL) clang-format -i $(FORMATTED)
 
 # Installing
 
