@@ -65,6 +65,17 @@ index_wrapped(ExprCtx *ctx, const Expr *value, const Dim *limit)
 	return expr_at(ctx, expr_cast(ctx, DT_I64, value), limit, AT_WRAP | AT_CHECK);
 }
 
+int
+index_tuple(const Loc *loc, const Dim *last, int most)
+{
+	int64_t length;
+	if (!dim_is_const(last, &length))
+		fail_unsupported(loc, "the last dim of indices must be known");
+	if (length < 1 || length > most)
+		fail(loc, "index tuples of length %lld, expected 1..%d", (long long)length, most);
+	return (int)length;
+}
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 DType
@@ -169,9 +180,11 @@ build_axis(const Build *b, const char *name, int rank)
 
 /* ---- operators on tensors -------------------------------------------------------------------- */
 
-Tensor *
+const Tensor *
 op_cast(ExprCtx *ctx, const Tensor *x, DType type)
 {
+	if (x->type == type)
+		return x;
 	StageBuilder *y = stage_open(ctx, "cast", x->rank, x->hi);
 	return stage_map(y, type, scalar_as(ctx, type, read_here(y, x)));
 }
@@ -196,8 +209,8 @@ op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b)
 		dims[i] = broadcast_dim(da, db);
 	}
 	StageBuilder *y = stage_open(ctx, scalar_info(op)->name, rank, dims);
-	const Expr *body = expr_op(ctx, op, (const Expr *[]){stage_read_broadcast(y, a),
-	                                                     stage_read_broadcast(y, b)});
+	const Expr *body =
+		expr_op(ctx, op, (const Expr *[]){stage_read_broadcast(y, a), stage_read_broadcast(y, b)});
 	return stage_map(y, (DType)body->type, body);
 }
 
@@ -226,11 +239,15 @@ op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis)
 	const Expr *index[MAX_RANK];
 	for (int i = 0; i < a->rank; i++)
 		index[i] = stage_iter(y, i);
-	const Expr *i = index[axis];
+	const Expr *i = index[axis], *is_first = expr_lt(ctx, i, a->hi[axis]);
+	stage_if(y, is_first);
+	const Expr *first = stage_read(y, a, index);
+	stage_end_if(y);
+	stage_if(y, expr_ge(ctx, i, a->hi[axis]));
 	index[axis] = index_sub(ctx, i, a->hi[axis]);
-	const Expr *second = stage_read_or(y, b, index, expr_number(ctx, b->type, 0));
-	index[axis] = i;
-	return stage_map(y, a->type, stage_read_or(y, a, index, second));
+	const Expr *second = stage_read(y, b, index);
+	stage_end_if(y);
+	return stage_map(y, a->type, expr_select(ctx, is_first, first, second));
 }
 
 Tensor *
@@ -250,41 +267,34 @@ op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims)
 	return stage_map(y, x->type, stage_read(y, x, index));
 }
 
-Tensor *
-op_keep_dims(ExprCtx *ctx, const Tensor *x, int rank, Axes axes)
-{
-	const Dim *dims[MAX_RANK];
-	for (int i = 0, n = 0; i < rank; i++)
-		dims[i] = axes & AXIS(i) ? dim_const(ctx, 1) : x->hi[n++];
-	StageBuilder *y = stage_open(ctx, "kept", rank, dims);
-	return stage_map(y, x->type, read_row(y, x, rank, axes));
-}
-
 StageBuilder *
-reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes, const Expr **index)
+reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes, bool keep,
+               const Expr **index)
 {
 	const Dim *dims[MAX_RANK];
-	int n = 0;
-	for (int i = 0; i < x->rank; i++)
+	int place[MAX_RANK], n = 0;
+	for (int i = 0; i < x->rank; i++) {
+		place[i] = n;
 		if (!(axes & AXIS(i)))
 			dims[n++] = x->hi[i];
+		else if (keep)
+			dims[n++] = dim_const(ctx, 1);
+	}
 	StageBuilder *y = stage_open(ctx, name, n, dims);
-	for (int i = 0, k = 0; i < x->rank; i++)
-		if (axes & AXIS(i))
-			index[i] = stage_over(y, "k", dim_const(ctx, 0), x->hi[i]);
-		else
-			index[i] = stage_iter(y, k++);
+	for (int i = 0; i < x->rank; i++)
+		index[i] = axes & AXIS(i) ? stage_over(y, "k", dim_const(ctx, 0), x->hi[i])
+		                          : stage_iter(y, place[i]);
 	return y;
 }
 
 Tensor *
-op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, DType acc, DType type)
+op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, bool keep, DType acc, DType type)
 {
-	if (!axes)
-		return op_cast(ctx, x, type);
 	const Expr *index[MAX_RANK];
-	StageBuilder *y = reduction_open(ctx, reduce_info(op)->name, x, axes, index);
+	StageBuilder *y = reduction_open(ctx, reduce_info(op)->name, x, axes, keep, index);
 	const Expr *term = scalar_as(ctx, acc, stage_read(y, x, index));
+	if (!axes)
+		return stage_map(y, type, expr_cast(ctx, type, term));
 	return stage_reduce_acc(y, op, type, acc, term);
 }
 
@@ -298,10 +308,10 @@ divided_by_count(ExprCtx *ctx, const char *name, const Tensor *sum, const Dim *c
 }
 
 Tensor *
-op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, DType type)
+op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, bool keep, DType type)
 {
 	DType work = work_type2(x->type, type);
-	Tensor *sum = op_reduce(ctx, REDUCE_sum, x, axes, work, work);
+	Tensor *sum = op_reduce(ctx, REDUCE_sum, x, axes, keep, work, work);
 	return divided_by_count(ctx, "mean", sum, dims_over(ctx, x, axes), type);
 }
 
@@ -310,11 +320,15 @@ op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType 
 {
 	DType work = work_type2(x->type, type);
 	const Expr *index[MAX_RANK], *row[MAX_RANK];
-	StageBuilder *y = reduction_open(ctx, "squares", x, axes, index);
-	for (int i = 0; i < mean->rank; i++)
-		row[i] = stage_iter(y, i);
-	const Expr *m = scalar_as(ctx, work, stage_read(y, mean, row));
-	const Expr *d = expr_sub(ctx, scalar_as(ctx, work, stage_read(y, x, index)), m);
-	Tensor *sum = stage_reduce_acc(y, REDUCE_sum, work, work, expr_mul(ctx, d, d));
+	StageBuilder *y = reduction_open(ctx, "squares", x, axes, false, index);
+	const Expr *d = scalar_as(ctx, work, stage_read(y, x, index));
+	if (mean) {
+		for (int i = 0; i < mean->rank; i++)
+			row[i] = stage_iter(y, i);
+		d = expr_sub(ctx, d, scalar_as(ctx, work, stage_read(y, mean, row)));
+	}
+	const Expr *square = expr_mul(ctx, d, d);
+	Tensor *sum =
+		axes ? stage_reduce_acc(y, REDUCE_sum, work, work, square) : stage_map(y, work, square);
 	return divided_by_count(ctx, "variance", sum, dims_over(ctx, x, axes), type);
 }

@@ -41,6 +41,9 @@ const Expr *index_within(ExprCtx *ctx, const Expr *i, const Dim *extent, const D
 /* A value of an index tensor: negative counts from behind, outside fails the step. */
 const Expr *index_wrapped(ExprCtx *ctx, const Expr *value, const Dim *limit);
 
+/* Length of the index tuples of GatherND and ScatterND: the last dim of indices, 1..most. */
+int index_tuple(const Loc *loc, const Dim *last, int most);
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 DType work_type(DType type);        /* f32 for f16, bf16 and storage types; else the type */
@@ -65,7 +68,7 @@ const Dim *broadcast_dim(const Dim *a, const Dim *b);
 /* Number of elements along the axes of the set. */
 const Dim *dims_over(ExprCtx *ctx, const Tensor *x, Axes axes);
 
-Tensor *op_cast(ExprCtx *ctx, const Tensor *x, DType type);
+const Tensor *op_cast(ExprCtx *ctx, const Tensor *x, DType type);
 Tensor *op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x);
 /* Broadcasting; the result has the operation's type. */
 Tensor *op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b);
@@ -74,17 +77,16 @@ Tensor *op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis);
 /* x under other dims of the same product: element by row-major position. */
 Tensor *op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims);
 
-/* Open a stage over the axes of x that are not in the set, reducing those that are; index[] becomes
- * the position in x. */
-StageBuilder *reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes,
+/* Open a stage over the axes of x that are not in the set, reducing those that are (keep: they stay
+ * as loops of extent 1); index[] becomes the position in x. */
+StageBuilder *reduction_open(ExprCtx *ctx, const char *name, const Tensor *x, Axes axes, bool keep,
                              const Expr **index);
-/* Reduce the axes in the set; the result has the others only. Terms are x converted to `acc`. */
-Tensor *op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, DType acc, DType type);
-Tensor *op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, DType type);
-/* Mean of the squares of x - mean. */
+/* Terms are x converted to `acc`, the result to `type`. */
+Tensor *op_reduce(ExprCtx *ctx, ReduceOp op, const Tensor *x, Axes axes, bool keep, DType acc,
+                  DType type);
+Tensor *op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, bool keep, DType type);
+/* Mean of the squares of x - mean, where mean has the other axes only (NULL: 0). */
 Tensor *op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType type);
-/* Put extent-1 axes where a reduction took some away. */
-Tensor *op_keep_dims(ExprCtx *ctx, const Tensor *x, int rank, Axes axes);
 
 Tensor *op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
 
@@ -94,6 +96,10 @@ Tensor *op_matmul(ExprCtx *ctx, const Tensor *a, const Tensor *b, DType type);
  * of b. */
 Tensor *op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_zero,
                        const Tensor *b_zero, DType acc, DType type);
+/* A quantisation parameter at row m and column n of a product (NULL: of the other operand): per
+ * tensor, a vector, or of the operand's rank over `batch` leading loops, with extent 1 along k. */
+const Expr *read_product_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch,
+                                   const Expr *m, const Expr *n);
 
 /* ---- sliding windows: one spatial axis of a convolution or pooling ----------------------------- */
 
@@ -111,17 +117,15 @@ void windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
 /* The input position of tap r of the window at output position p. */
 const Expr *window_source(ExprCtx *ctx, const Window *w, const Expr *p, const Expr *r);
 /* How many taps of the window at p lie in lo..hi of the input. */
-const Expr *window_taps(ExprCtx *ctx, const Window *w, const Expr *p, const Dim *lo,
-                        const Dim *hi);
+const Expr *window_taps(ExprCtx *ctx, const Window *w, const Expr *p, const Dim *lo, const Dim *hi);
 
-/* sum over c, r… of (X[n, g*C + c, …] - x_zero) * (W[f, c, r…] - w_zero[f]), in type acc. */
-Tensor *op_conv(ExprCtx *ctx, const Tensor *x, const Tensor *w, const Window *windows,
-                int64_t group, const Tensor *x_zero, const Tensor *w_zero, DType acc);
-/* The windows and the result's dims of a convolution of types x and w. */
-void conv_shape(ExprCtx *ctx, const Node *node, const Type *x, const Type *w, Window *windows,
-                const Dim **dims);
-void infer_conv(Infer *infer, const Type *x, const Type *w, DType type);
-/* Dims of ONNX MatMul: rank of the result, or -1 when it is not known. */
-void infer_matmul(Infer *infer, const Type *a, const Type *b, DType type);
+/* sum over c, r… of (X[n, g*C + c, …] - x_zero) * (W[f, c, r…] - w_zero[f]), in type acc, with the
+ * windows of the node's attributes; zero points may be NULL. */
+Tensor *op_conv(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w,
+                const Tensor *x_zero, const Tensor *w_zero, DType acc, DType type);
+/* Output 0 as a convolution of types x and w with the node's attributes. */
+void infer_convolution(Infer *infer, const Type *x, const Type *w, DType type);
+/* Output 0 as the matrix product of types a and b. */
+void infer_product(Infer *infer, const Type *a, const Type *b, DType type);
 
 #endif

@@ -1,0 +1,505 @@
+/* Resize: every output element is a weighted sum of input elements around its position.
+ *
+ *     x(p)   = (f32(p) + 0.5) / scale - 0.5          (half_pixel; other modes in `position`)
+ *     Y[p]   = X[round(x(p))]                        nearest
+ *     W[p,r] = kernel((r - (x(p) - base(p))) * s)    linear, cubic; s < 1 stretches (antialias)
+ *     Y[p]   = sum(r:taps) W[p,r] * X[base(p) + r]   base(p) = ceil(x(p)) - 1, clamped positions
+ *
+ * One axis after the other; the weights of an axis are a small table. Positions are f32 in ONNX's
+ * order of operations, so that borders between pixels fall where ONNX puts them.
+ */
+#include "graph/ops/helpers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One axis to resize. */
+typedef struct Axis {
+	int axis, place; /* of x; of scales, sizes and roi */
+	const Dim *in, *out;
+	const Expr *scale, *width; /* f32; width: the result's extent before rounding */
+	bool is_same;              /* every element stays in its place */
+} Axis;
+
+typedef struct Resize {
+	ExprCtx *ctx;
+	const Node *node;
+	int count; /* of scales, sizes: half of roi */
+	const char *coordinates;
+	const Tensor *roi; /* NULL unless coordinates ask for it */
+} Resize;
+
+enum { ROI = 1, SCALES = 2, SIZES = 3 };
+
+/* ---- attributes and extents ------------------------------------------------------------------ */
+
+static bool
+attr_is(const Node *node, const char *name, const char *value)
+{
+	return strcmp(attr_string(node, name), value) == 0;
+}
+
+/* The axes attribute (all axes where it is absent); returns their number. */
+static int
+resized_axes(const Node *node, int rank, int *axes)
+{
+	int64_t count;
+	const int64_t *values = attr_ints(node, "axes", &count);
+	for (int i = 0; i < (count < 0 ? rank : count); i++) {
+		int64_t axis = count < 0 ? i : values[i];
+		if (axis < -rank || axis >= rank || i >= rank)
+			fail(&node->loc, "axis %lld of rank %d", (long long)axis, rank);
+		axes[i] = (int)(axis < 0 ? axis + rank : axis);
+	}
+	return count < 0 ? rank : (int)count;
+}
+
+/* Whether an optional input is there; older models write an absent one as an empty tensor. */
+static bool
+is_present(const Type *type)
+{
+	return type && !(type->rank == 1 && dim_is(type->dims[0], 0));
+}
+
+/* min or max over the axes of size / extent, as f32: the scale that keeps the aspect ratio. */
+static const Expr *
+common_scale(ExprCtx *ctx, const Node *node, int count, const int *axes, const Dim *const *in,
+             const Dim *const *sizes)
+{
+	bool not_larger = attr_is(node, "keep_aspect_ratio_policy", "not_larger");
+	const Expr *common = NULL;
+	for (int k = 0; k < count; k++) {
+		const Expr *scale =
+			expr_div(ctx, dim_as(ctx, DT_F32, sizes[k]), dim_as(ctx, DT_F32, in[axes[k]]));
+		common = !common      ? scale
+		         : not_larger ? expr_min(ctx, common, scale)
+		                      : expr_max(ctx, common, scale);
+	}
+	return common;
+}
+
+static bool
+keeps_aspect_ratio(const Node *node)
+{
+	return !attr_is(node, "keep_aspect_ratio_policy", "stretch");
+}
+
+/* floor(scale * in + shift) as a dim. */
+static const Dim *
+scaled_extent(Infer *infer, const Dim *in, const Expr *scale, double shift)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Expr *width = expr_mul(ctx, dim_as(ctx, DT_F32, in), scale);
+	if (shift != 0)
+		width = expr_add(ctx, width, expr_number(ctx, DT_F32, shift));
+	const Expr *extent = expr_cast(ctx, DT_I64, expr_floor(ctx, width));
+	int64_t value;
+	if (expr_as_i64(extent, &value))
+		return dim_const(ctx, value);
+	if (shift == 0 && expr_is_const(scale) && expr_const_f64(scale) == floor(expr_const_f64(scale)))
+		return dim_mul_i64(ctx, in, (int64_t)expr_const_f64(scale));
+	return infer_symbol(infer, "R", extent);
+}
+
+/* Extents from constant scales; unknown ones while scales are not folded yet. */
+static void
+extents_by_scales(Infer *infer, const Type *x, int count, const int *axes, const Dim **dims)
+{
+	const Array *scales = infer_constant(infer, SCALES);
+	if (scales && array_count(scales) != count)
+		infer_fail(infer, "%lld scales for %d axes", (long long)array_count(scales), count);
+	for (int k = 0; k < count; k++) {
+		double scale = scales ? dtype_load_f64(scales->type, scales->data, k) : 1;
+		if (!(scale > 0))
+			infer_fail(infer, "scale %g of axis %d must be positive", scale, axes[k]);
+		const Expr *s = expr_number(infer->ctx, DT_F32, scale);
+		dims[axes[k]] = scales ? scaled_extent(infer, x->dims[axes[k]], s, 0)
+		                       : infer_output_dim(infer, 0, axes[k]);
+	}
+}
+
+static void
+extents_by_sizes(Infer *infer, const Type *x, int count, const int *axes, const Dim **dims)
+{
+	if (infer_length(infer, SIZES) != count)
+		infer_fail(infer, "%d sizes for %d axes", infer_length(infer, SIZES), count);
+	const Dim *sizes[MAX_RANK];
+	for (int k = 0; k < count; k++)
+		sizes[k] = dims[axes[k]] = infer_dim_value(infer, SIZES, k);
+	if (!keeps_aspect_ratio(infer->node))
+		return;
+	const Expr *scale = common_scale(infer->ctx, infer->node, count, axes, x->dims, sizes);
+	for (int k = 0; k < count; k++)
+		dims[axes[k]] = scaled_extent(infer, x->dims[axes[k]], scale, 0.5);
+}
+
+/* A string attribute must be one of a list, separated by spaces. */
+static void
+check_choice(Infer *infer, const char *name, const char *choices)
+{
+	const char *value = attr_string(infer->node, name);
+	size_t length = strlen(value);
+	for (const char *at = choices; *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strncmp(at, value, length) == 0 && (at[length] == ' ' || !at[length]))
+			return;
+	infer_fail(infer, "%s \"%s\" is none of %s", name, value, choices);
+}
+
+void
+infer_Resize(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	bool by_scales = is_present(infer_input(infer, SCALES));
+	bool by_sizes = is_present(infer_input(infer, SIZES));
+	check_choice(infer, "mode", "nearest linear cubic");
+	check_choice(infer, "nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil");
+	check_choice(infer, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
+	check_choice(infer, "coordinate_transformation_mode",
+	             "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric "
+	             "tf_crop_and_resize");
+	if (by_scales == by_sizes)
+		infer_fail(infer, "expected either scales or sizes");
+	if (x->rank < 0) {
+		infer_set_unknown(infer, 0, x->dtype);
+		return;
+	}
+	int axes[MAX_RANK], count = resized_axes(infer->node, x->rank, axes);
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = x->dims[i];
+	if (by_scales)
+		extents_by_scales(infer, x, count, axes, dims);
+	else
+		extents_by_sizes(infer, x, count, axes, dims);
+	infer_set(infer, 0, x->dtype, x->rank, dims);
+}
+
+/* ---- positions ------------------------------------------------------------------------------- */
+
+static const Expr *
+f32(ExprCtx *ctx, double value)
+{
+	return expr_number(ctx, DT_F32, value);
+}
+
+/* (p + 0.5) / scale - 0.5 */
+static const Expr *
+half_pixel(ExprCtx *ctx, const Axis *a, const Expr *p)
+{
+	const Expr *centre = expr_add(ctx, p, f32(ctx, 0.5));
+	return expr_sub(ctx, expr_div(ctx, centre, a->scale), f32(ctx, 0.5));
+}
+
+/* in/2 * (1 - out/width) + half_pixel: the centres of both images coincide. */
+static const Expr *
+half_pixel_symmetric(ExprCtx *ctx, const Axis *a, const Expr *p)
+{
+	const Expr *adjustment = expr_div(ctx, dim_as(ctx, DT_F32, a->out), a->width);
+	const Expr *centre = expr_div(ctx, dim_as(ctx, DT_F32, a->in), f32(ctx, 2));
+	const Expr *offset = expr_mul(ctx, centre, expr_sub(ctx, f32(ctx, 1), adjustment));
+	const Expr *middle = expr_add(ctx, p, f32(ctx, 0.5));
+	const Expr *sum = expr_add(ctx, offset, expr_div(ctx, middle, a->scale));
+	return expr_sub(ctx, sum, f32(ctx, 0.5));
+}
+
+/* p * (in - 1) / (width - 1) */
+static const Expr *
+align_corners(ExprCtx *ctx, const Axis *a, const Expr *p, const Expr *last)
+{
+	const Expr *one = f32(ctx, 1);
+	const Expr *ratio = expr_div(ctx, expr_mul(ctx, p, last), expr_sub(ctx, a->width, one));
+	return expr_select(ctx, expr_eq(ctx, a->width, one), f32(ctx, 0), ratio);
+}
+
+/* start*(in - 1) + p*(end - start)*(in - 1)/(width - 1); the middle of the region for width 1. */
+static const Expr *
+crop_and_resize(const Resize *z, StageBuilder *y, const Axis *a, const Expr *p, const Expr *last)
+{
+	ExprCtx *ctx = z->ctx;
+	const Expr *from[] = {expr_i64(ctx, a->place)}, *to[] = {expr_i64(ctx, a->place + z->count)};
+	const Expr *start = expr_cast(ctx, DT_F32, stage_read(y, z->roi, from));
+	const Expr *end = expr_cast(ctx, DT_F32, stage_read(y, z->roi, to));
+	const Expr *length = expr_sub(ctx, end, start), *one = f32(ctx, 1);
+	const Expr *along = expr_mul(ctx, expr_mul(ctx, p, length), last);
+	along = expr_div(ctx, along, expr_sub(ctx, a->width, one));
+	const Expr *middle = expr_div(ctx, expr_mul(ctx, length, last), f32(ctx, 2));
+	along = expr_select(ctx, expr_eq(ctx, a->width, one), middle, along);
+	return expr_add(ctx, along, expr_mul(ctx, start, last));
+}
+
+/* Where output position p lies in the input, f32. */
+static const Expr *
+position(const Resize *z, StageBuilder *y, const Axis *a, const Expr *iter)
+{
+	ExprCtx *ctx = z->ctx;
+	const char *mode = z->coordinates;
+	const Expr *p = expr_cast(ctx, DT_F32, iter);
+	const Expr *last = dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1));
+	if (strcmp(mode, "asymmetric") == 0)
+		return expr_div(ctx, p, a->scale);
+	if (strcmp(mode, "align_corners") == 0)
+		return align_corners(ctx, a, p, last);
+	if (strcmp(mode, "tf_crop_and_resize") == 0)
+		return crop_and_resize(z, y, a, p, last);
+	if (strcmp(mode, "half_pixel_symmetric") == 0)
+		return half_pixel_symmetric(ctx, a, p);
+	if (strcmp(mode, "pytorch_half_pixel") == 0)
+		return expr_select(ctx, expr_gt(ctx, a->out, expr_i64(ctx, 1)), half_pixel(ctx, a, p),
+		                   f32(ctx, 0));
+	return half_pixel(ctx, a, p);
+}
+
+/* x < 0 || x > in - 1 */
+static const Expr *
+is_outside(ExprCtx *ctx, const Axis *a, const Expr *x)
+{
+	const Expr *last = dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1));
+	return expr_or(ctx, expr_lt(ctx, x, f32(ctx, 0)), expr_gt(ctx, x, last));
+}
+
+/* ---- nearest --------------------------------------------------------------------------------- */
+
+/* The pixel of position x; between two, nearest_mode decides. */
+static const Expr *
+nearest_pixel(ExprCtx *ctx, const Node *node, const Expr *x)
+{
+	const Expr *below = expr_floor(ctx, x), *half = f32(ctx, 0.5);
+	const Expr *above = expr_add(ctx, below, f32(ctx, 1)), *part = expr_sub(ctx, x, below);
+	if (attr_is(node, "nearest_mode", "floor"))
+		return below;
+	if (attr_is(node, "nearest_mode", "ceil"))
+		return expr_ceil(ctx, x);
+	const Expr *is_above = attr_is(node, "nearest_mode", "round_prefer_ceil")
+	                           ? expr_ge(ctx, part, half)
+	                           : expr_gt(ctx, part, half);
+	return expr_select(ctx, is_above, above, below);
+}
+
+static Tensor *
+resize_nearest(const Resize *z, const Tensor *x, const Type *type, int count, const Axis *axes)
+{
+	ExprCtx *ctx = z->ctx;
+	StageBuilder *y = stage_open(ctx, "y", type->rank, type->dims);
+	const Expr *index[MAX_RANK], *outside = NULL;
+	for (int i = 0; i < x->rank; i++)
+		index[i] = stage_iter(y, i);
+	for (int k = 0; k < count; k++) {
+		const Axis *a = &axes[k];
+		const Expr *at = position(z, y, a, stage_iter(y, a->axis));
+		const Expr *pixel = expr_cast(ctx, DT_I64, nearest_pixel(ctx, z->node, at));
+		index[a->axis] = expr_at(ctx, pixel, a->in, 0);
+		const Expr *beyond = z->roi ? is_outside(ctx, a, at) : NULL;
+		outside = outside ? expr_or(ctx, outside, beyond) : beyond;
+	}
+	const Expr *body = stage_read(y, x, index);
+	if (outside) {
+		const Expr *fill = expr_number(ctx, x->type, attr_float(z->node, "extrapolation_value"));
+		body = expr_select(ctx, outside, fill, body);
+	}
+	return stage_map(y, x->type, body);
+}
+
+/* ---- linear and cubic ------------------------------------------------------------------------ */
+
+static const Expr *
+linear_kernel(ExprCtx *ctx, const Expr *t)
+{
+	return expr_max(ctx, expr_sub(ctx, f32(ctx, 1), t), f32(ctx, 0));
+}
+
+/* ((a+2)*t - (a+3))*t*t + 1 up to 1, ((a*t - 5a)*t + 8a)*t - 4a up to 2, for t >= 0. */
+static const Expr *
+cubic_kernel(ExprCtx *ctx, const Expr *t, double a)
+{
+	const Expr *near = expr_sub(ctx, expr_mul(ctx, f32(ctx, a + 2), t), f32(ctx, a + 3));
+	near = expr_add(ctx, expr_mul(ctx, expr_mul(ctx, near, t), t), f32(ctx, 1));
+	const Expr *far = expr_sub(ctx, expr_mul(ctx, f32(ctx, a), t), f32(ctx, 5 * a));
+	far = expr_add(ctx, expr_mul(ctx, far, t), f32(ctx, 8 * a));
+	far = expr_sub(ctx, expr_mul(ctx, far, t), f32(ctx, 4 * a));
+	far = expr_select(ctx, expr_lt(ctx, t, f32(ctx, 2)), far, f32(ctx, 0));
+	return expr_select(ctx, expr_le(ctx, t, f32(ctx, 1)), near, far);
+}
+
+/* First tap relative to base(p), where the kernel reaches `support` pixels, stretched by 1/scale
+ * for antialias. Taps beyond the kernel have weight 0, so a symbolic extent may round up. */
+static const Dim *
+first_tap(ExprCtx *ctx, const Node *node, const Axis *a, int64_t support)
+{
+	if (!attr_int(node, "antialias"))
+		return dim_const(ctx, 1 - support);
+	if (expr_is_const(a->scale)) {
+		double scale = fmin(expr_const_f64(a->scale), 1);
+		return dim_const(ctx, (int64_t)floor(-(double)support / scale) + 1);
+	}
+	const Dim *reach = dim_mul_i64(ctx, a->in, -2 * support);
+	const Dim *width = dim_add_i64(ctx, dim_mul_i64(ctx, a->out, 2), -1);
+	const Dim *stretched = dim_floordiv(ctx, reach, width);
+	return dim_add_i64(ctx, dim_min(ctx, stretched, dim_const(ctx, -support)), 1);
+}
+
+/* W over its own sum. */
+static Tensor *
+normalised_weights(ExprCtx *ctx, const Tensor *weights)
+{
+	Tensor *sum = op_reduce(ctx, REDUCE_sum, weights, AXIS(1), false, DT_F32, DT_F32);
+	StageBuilder *w = stage_open(ctx, "weight", 2, weights->hi);
+	const Expr *total = read_row(w, sum, 2, AXIS(1));
+	total = expr_select(ctx, expr_eq(ctx, total, f32(ctx, 0)), f32(ctx, 1), total);
+	return stage_map(w, DT_F32, expr_div(ctx, read_here(w, weights), total));
+}
+
+/* The pixel left of position x; x itself belongs to the pixel before it. */
+static const Expr *
+base_pixel(ExprCtx *ctx, const Expr *x)
+{
+	return expr_sub(ctx, expr_ceil(ctx, x), f32(ctx, 1));
+}
+
+/* W[p,r]: how much pixel base(p) + first + r counts at output position p. */
+static Tensor *
+weight_table(const Resize *z, const Axis *a, const Dim *first, const Dim *taps)
+{
+	ExprCtx *ctx = z->ctx;
+	bool antialias = attr_int(z->node, "antialias") != 0;
+	bool exclude = attr_int(z->node, "exclude_outside") != 0;
+	StageBuilder *w = stage_open(ctx, "weight", 2, (const Dim *[]){a->out, taps});
+	const Expr *x = position(z, w, a, stage_iter(w, 0)), *base = base_pixel(ctx, x);
+	const Expr *tap = index_add(ctx, stage_iter(w, 1), first);
+	const Expr *t = expr_sub(ctx, expr_cast(ctx, DT_F32, tap), expr_sub(ctx, x, base));
+	if (antialias)
+		t = expr_mul(ctx, t, expr_min(ctx, a->scale, f32(ctx, 1)));
+	t = expr_abs(ctx, t);
+	const Expr *weight = attr_is(z->node, "mode", "linear")
+	                         ? linear_kernel(ctx, t)
+	                         : cubic_kernel(ctx, t, attr_float(z->node, "cubic_coeff_a"));
+	if (exclude) {
+		const Expr *pixel = expr_add(ctx, expr_cast(ctx, DT_I64, base), tap);
+		const Expr *inside =
+			expr_and(ctx, expr_ge(ctx, pixel, expr_i64(ctx, 0)), expr_lt(ctx, pixel, a->in));
+		weight = expr_select(ctx, inside, weight, f32(ctx, 0));
+	}
+	Tensor *table = stage_map(w, DT_F32, weight);
+	return antialias || exclude ? normalised_weights(ctx, table) : table;
+}
+
+/* Where the position on this axis is outside the input: extrapolation_value. */
+static Tensor *
+extrapolated(const Resize *z, const Axis *a, const Tensor *x)
+{
+	ExprCtx *ctx = z->ctx;
+	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
+	const Expr *outside = is_outside(ctx, a, position(z, y, a, stage_iter(y, a->axis)));
+	const Expr *fill = expr_number(ctx, x->type, attr_float(z->node, "extrapolation_value"));
+	return stage_map(y, x->type, expr_select(ctx, outside, fill, read_here(y, x)));
+}
+
+/* x resized along one axis, in type work. */
+static Tensor *
+resize_axis(const Resize *z, const Tensor *x, const Axis *a, DType work)
+{
+	ExprCtx *ctx = z->ctx;
+	int64_t support = attr_is(z->node, "mode", "linear") ? 1 : 2;
+	const Dim *first = first_tap(ctx, z->node, a, support);
+	const Dim *taps = dim_sub(ctx, dim_const(ctx, 2), dim_mul_i64(ctx, first, 2));
+	Tensor *weights = weight_table(z, a, first, taps);
+
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = i == a->axis ? a->out : x->hi[i];
+	StageBuilder *y = stage_open(ctx, "along", x->rank, dims);
+	const Expr *p = stage_iter(y, a->axis), *r = stage_over(y, "r", dim_const(ctx, 0), taps);
+	const Expr *base = expr_cast(ctx, DT_I64, base_pixel(ctx, position(z, y, a, p)));
+	const Expr *index[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		index[i] = stage_iter(y, i);
+	index[a->axis] = expr_at(ctx, index_add(ctx, base, index_add(ctx, r, first)), a->in, 0);
+	const Expr *weight = stage_read(y, weights, (const Expr *[]){p, r});
+	const Expr *term =
+		expr_mul(ctx, expr_cast(ctx, work, weight), scalar_as(ctx, work, stage_read(y, x, index)));
+	Tensor *sum = stage_reduce_acc(y, REDUCE_sum, work, work, term);
+	return z->roi ? extrapolated(z, a, sum) : sum;
+}
+
+/* As the result's type: integers are rounded, and saturate. */
+static const Tensor *
+as_result(ExprCtx *ctx, const Tensor *x, DType type)
+{
+	if (dtype_is_float(type))
+		return op_cast(ctx, x, type);
+	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
+	return stage_map(y, type, expr_cast(ctx, type, expr_round(ctx, read_here(y, x))));
+}
+
+/* ---- the builder ----------------------------------------------------------------------------- */
+
+/* The scale of axis a and the extent it asks for, from constant scales or from sizes. */
+static void
+axis_scale(const Build *b, Axis *a, const Expr *common)
+{
+	ExprCtx *ctx = b->ctx;
+	const Expr *in = dim_as(ctx, DT_F32, a->in), *out = dim_as(ctx, DT_F32, a->out);
+	if (is_present(b->nin > SCALES ? b->in_types[SCALES] : NULL)) {
+		const Array *scales = b->constant[SCALES];
+		if (!scales)
+			build_fail(b, "scales must be constant");
+		a->scale = f32(ctx, dtype_load_f64(scales->type, scales->data, a->place));
+		a->width = expr_mul(ctx, a->scale, in);
+		a->is_same = expr_is_one(a->scale);
+	} else if (common) {
+		a->scale = common;
+		a->width = expr_mul(ctx, a->scale, in);
+		a->is_same = expr_is_one(a->scale);
+	} else {
+		a->scale = expr_div(ctx, out, in);
+		a->width = out;
+		a->is_same = a->in == a->out;
+	}
+}
+
+/* The axes of x that change, with their scales; returns their number. */
+static int
+axes_to_resize(const Build *b, Resize *z, Axis *changed)
+{
+	const Tensor *x = b->in[0];
+	int axes[MAX_RANK], n = 0;
+	const Dim *sizes[MAX_RANK];
+	const Expr *common = NULL;
+	z->count = resized_axes(b->node, x->rank, axes);
+	if (b->nin > SIZES && is_present(b->in_types[SIZES]) && keeps_aspect_ratio(b->node)) {
+		for (int k = 0; k < z->count; k++)
+			sizes[k] = build_dim(b, SIZES, k);
+		common = common_scale(b->ctx, b->node, z->count, axes, x->hi, sizes);
+	}
+	for (int k = 0; k < z->count; k++) {
+		Axis a = {.axis = axes[k], .place = k, .in = x->hi[axes[k]]};
+		a.out = b->out_types[0]->dims[axes[k]];
+		axis_scale(b, &a, common);
+		if (!a.is_same || z->roi)
+			changed[n++] = a;
+	}
+	return n;
+}
+
+void
+build_Resize(Build *b)
+{
+	const Tensor *x = b->in[0];
+	Resize z = {.ctx = b->ctx, .node = b->node};
+	Axis axes[MAX_RANK];
+	z.coordinates = attr_string(b->node, "coordinate_transformation_mode");
+	if (strcmp(z.coordinates, "tf_crop_and_resize") == 0) {
+		if (!b->in[ROI])
+			build_fail(b, "tf_crop_and_resize needs the input roi");
+		z.roi = b->in[ROI];
+	}
+	int count = axes_to_resize(b, &z, axes);
+	if (attr_is(b->node, "mode", "nearest") || count == 0) {
+		b->out[0] = resize_nearest(&z, x, b->out_types[0], count, axes);
+		return;
+	}
+	DType work = dtype_bits(x->type) > 16 && x->type != DT_F32 ? DT_F64 : DT_F32;
+	const Tensor *y = x;
+	for (int k = 0; k < count; k++)
+		y = resize_axis(&z, y, &axes[k], work);
+	b->out[0] = as_result(b->ctx, y, x->type);
+}
