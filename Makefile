@@ -27,7 +27,8 @@ PKG_CONFIG ?= pkg-config
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
 DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -Isrc -I$(BUILD)/gen
-LIBS     := -Wl,--as-needed -lprotobuf-c -lcjson -ldl -lm -lpthread
+RUNTIME_LIBS := -Wl,--as-needed -lcjson -ldl -lm -lpthread
+LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
 # oneDNN is loaded when a plan needs it, so only its headers matter here.
 HAVE_DNNL := $(shell echo '\#include <dnnl.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
@@ -96,7 +97,7 @@ $(LIBRARY).a: $(RUNTIME)
 $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \
 	    $(if $(findstring sanitize,$(CFLAGS)),,-Wl,-z,defs) \
-	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) -ldl -lm -lpthread -o $@
+	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(RUNTIME_LIBS) -o $@
 	ln -sf $(@F) $@.0
 
 # Generated sources: ONNX's messages, and the texts that every kernel begins with
