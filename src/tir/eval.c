@@ -262,6 +262,23 @@ compile_stmt(Stmt *stmt, void *arg)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Storage types under a byte: several codes in one, the first in the low bits. */
+static int64_t
+load_code(DType type, const unsigned char *data, int64_t at)
+{
+	int bits = dtype_bits(type), per_byte = 8 / bits;
+	return data[at / per_byte] >> at % per_byte * bits & ((1 << bits) - 1);
+}
+
+static void
+store_code(DType type, unsigned char *data, int64_t at, uint64_t code)
+{
+	int bits = dtype_bits(type), per_byte = 8 / bits, shift = (int)(at % per_byte) * bits;
+	unsigned mask = ((1u << bits) - 1) << shift;
+	unsigned char *byte = &data[at / per_byte];
+	*byte = (unsigned char)((*byte & ~mask) | ((unsigned)code << shift & mask));
+}
+
 static Scalar
 load(DType type, const unsigned char *data, int64_t at)
 {
@@ -275,7 +292,7 @@ load(DType type, const unsigned char *data, int64_t at)
 	else if (dtype_is_arithmetic(type))
 		value.i64 = dtype_load_i64(type, data, at);
 	else
-		value = scalar_load_storage(type, data, at);
+		value.i64 = load_code(type, data, at);
 	return value;
 }
 
@@ -291,7 +308,7 @@ store(DType type, unsigned char *data, int64_t at, Scalar value)
 	else if (dtype_is_arithmetic(type))
 		dtype_store_i64(type, data, at, value.i64);
 	else
-		scalar_store_storage(type, data, at, value);
+		store_code(type, data, at, value.u64);
 }
 
 /* The position of an element; fails where an index leaves its range. */

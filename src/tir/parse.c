@@ -14,68 +14,52 @@
  *     range   = name "in" scalar [ ".." scalar ]
  *     block   = "{" { stmt } "}" | stmt
  *
- * Inner names hide outer ones. Scalars are read by expr/text.h, which asks here what a name means.
+ * Inner names hide outer ones. Scalars are read by expr/text.h; a name that is neither
+ * variable nor buffer is a symbol.
  */
 #include "tir/text.h"
 
-#include <string.h>
-
-#include "base/scan.h"
 #include "expr/text.h"
 
-typedef struct Name {
+/* What a name meant outside the scope that redefines it. */
+typedef struct Hidden {
 	const char *name;
-	const Var *var;       /* one of the two */
-	const Buffer *buffer;
-} Name;
+	void *var, *tensor;
+} Hidden;
 
 typedef struct Parser {
 	Scanner scan;
 	Kernel *kernel;
-	VEC(Name) names; /* in scope, innermost last */
+	Map vars, tensors; /* names in scope to Exprs, to Tensors */
+	VEC(Hidden) hidden;
+	TextScope scope;
 } Parser;
 
-static const Name *
-find_name(const Parser *parser, const char *name)
-{
-	for (int i = parser->names.count - 1; i >= 0; i--)
-		if (strcmp(parser->names.data[i].name, name) == 0)
-			return &parser->names.data[i];
-	return NULL;
-}
-
+/* Define a name until leave_scope() with an earlier mark. */
 static void
 add_name(Parser *parser, const char *name, const Var *var, const Buffer *buffer)
 {
-	vec_push(parser->kernel->arena, &parser->names, (Name){name, var, buffer});
+	Hidden hidden = {name, map_find(&parser->vars, name), map_find(&parser->tensors, name)};
+	vec_push(parser->kernel->arena, &parser->hidden, hidden);
+	map_set(&parser->vars, name, var ? (void *)expr_var(parser->kernel->ctx, var) : NULL);
+	map_set(&parser->tensors, name, (void *)buffer);
 }
 
-/* What a name in a scalar means; symbols are whatever is neither variable nor buffer. */
-static bool
-resolve(void *arg, const char *name, const Var **var, const Tensor **tensor)
+static void
+leave_scope(Parser *parser, int mark)
 {
-	const Name *found = find_name(arg, name);
-	if (!found)
-		return false;
-	*var = found->var;
-	*tensor = found->buffer ? &found->buffer->tensor : NULL;
-	return true;
+	while (parser->hidden.count > mark) {
+		Hidden hidden = parser->hidden.data[--parser->hidden.count];
+		map_set(&parser->vars, hidden.name, hidden.var);
+		map_set(&parser->tensors, hidden.name, hidden.tensor);
+	}
 }
 
+/* `type`: of a number that stands alone, and of the result; DT_NONE: any. */
 static const Expr *
-parse_scalar(Parser *parser, DType wanted)
+parse_scalar(Parser *parser, DType type)
 {
-	return text_scalar(&parser->scan, parser->kernel->ctx, resolve, parser, wanted);
-}
-
-static const Dim *
-parse_dim(Parser *parser)
-{
-	Loc loc = scan_loc(&parser->scan);
-	const Dim *dim = dim_from_expr(parser->kernel->ctx, parse_scalar(parser, DT_I64));
-	if (!dim)
-		fail(&loc, "expected a dim over symbols and numbers");
-	return dim;
+	return expr_parse_in(parser->kernel->ctx, &parser->scan, &parser->scope, type);
 }
 
 /* ---- types and arguments --------------------------------------------------------------------- */
@@ -101,7 +85,7 @@ parse_strides(Parser *parser, Buffer *buffer)
 		if (d)
 			scan_expect(&parser->scan, ",", "between strides");
 		if (!scan_accept(&parser->scan, "_"))
-			stride[d] = parse_dim(parser);
+			stride[d] = dim_parse(parser->kernel->ctx, &parser->scan);
 	}
 	scan_expect(&parser->scan, ")", "after strides");
 	buffer->stride = stride;
@@ -120,7 +104,7 @@ parse_buffer(Parser *parser, const char *name, bool is_output)
 			Loc loc = scan_loc(&parser->scan);
 			if (rank == ARRAY_MAX_RANK)
 				fail(&loc, "more than %d dims", ARRAY_MAX_RANK);
-			dims[rank++] = parse_dim(parser);
+			dims[rank++] = dim_parse(parser->kernel->ctx, &parser->scan);
 		} while (scan_accept(&parser->scan, ","));
 		scan_expect(&parser->scan, "]", "after dims");
 	}
@@ -173,7 +157,7 @@ static Stmt *parse_stmt(Parser *parser);
 static Stmt *
 parse_block(Parser *parser)
 {
-	int mark = parser->names.count;
+	int mark = parser->hidden.count;
 	Stmt *list = NULL;
 	if (!scan_accept(&parser->scan, "{")) {
 		list = parse_stmt(parser);
@@ -181,7 +165,7 @@ parse_block(Parser *parser)
 		while (!scan_accept(&parser->scan, "}"))
 			list = stmt_append(list, parse_stmt(parser));
 	}
-	parser->names.count = mark;
+	leave_scope(parser, mark);
 	return list;
 }
 
@@ -202,7 +186,7 @@ static Stmt *
 parse_for(Parser *parser)
 {
 	Kernel *kernel = parser->kernel;
-	int mark = parser->names.count;
+	int mark = parser->hidden.count;
 	const char *name = scan_name(&parser->scan, "loop variable");
 	scan_expect(&parser->scan, "in", "after the loop variable");
 	const Expr *lo = expr_i64(kernel->ctx, 0), *hi = parse_scalar(parser, DT_I64);
@@ -220,7 +204,7 @@ parse_for(Parser *parser)
 		bind = parse_bind(parser);
 		body = parse_block(parser);
 	}
-	parser->names.count = mark;
+	leave_scope(parser, mark);
 	return stmt_for(kernel, var, lo, hi, bind, body);
 }
 
@@ -296,23 +280,20 @@ parse_store_op(Parser *parser)
 static Stmt *
 parse_store(Parser *parser, const Loc *loc, const char *name)
 {
-	const Name *found = find_name(parser, name);
-	if (!found || !found->buffer)
+	const Buffer *buffer = map_find(&parser->tensors, name);
+	if (!buffer)
 		fail(loc, "%s is no buffer here", name);
 	const Expr *index[ARRAY_MAX_RANK];
-	int rank = found->buffer->tensor.rank;
+	int rank = buffer->tensor.rank;
 	for (int d = 0; d < rank; d++) {
 		scan_expect(&parser->scan, d ? "," : "[", "in the indices of a store");
-		index[d] = parse_scalar(parser, DT_I64);
+		index[d] = parse_scalar(parser, DT_NONE);
 	}
 	if (rank)
 		scan_expect(&parser->scan, "]", "after the indices of a store");
 	int op = parse_store_op(parser);
-	const Expr *value = parse_scalar(parser, found->buffer->tensor.type);
-	if (value->type != found->buffer->tensor.type)
-		fail(loc, "a store of %s to %s: %s", dtype_name(value->type), name,
-		     dtype_name(found->buffer->tensor.type));
-	return stmt_store(parser->kernel, found->buffer, index, op, value);
+	const Expr *value = parse_scalar(parser, buffer->tensor.type);
+	return stmt_store(parser->kernel, buffer, index, op, value);
 }
 
 static Stmt *
@@ -349,6 +330,8 @@ kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text)
 	scan_expect(&parser.scan, "kernel", "at the beginning of a kernel");
 	Kernel *kernel = kernel_new(arena, ctx, scan_name(&parser.scan, "kernel's name"), &loc);
 	parser.kernel = kernel;
+	parser.vars.arena = parser.tensors.arena = arena;
+	parser.scope = (TextScope){&parser.vars, &parser.tensors, NULL, SYMBOLS_NEW};
 	scan_expect(&parser.scan, "(", "after the kernel's name");
 	if (!scan_at(&parser.scan, ")"))
 		do

@@ -4,6 +4,7 @@
  * is defined gets a number: the printed kernel is first given unique names, which stay.
  */
 #include "tir/text.h"
+#include "expr/text.h"
 
 #include <string.h>
 
@@ -99,6 +100,13 @@ kernel_name_apart(const Kernel *kernel)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+/* Constants of the expected type are printed bare. */
+static void
+print_scalar(Buf *buf, const Expr *e, DType type)
+{
+	expr_print_in(buf, e, NULL, type);
+}
+
 static void
 print_indent(Buf *buf, int depth)
 {
@@ -132,10 +140,10 @@ print_range(Buf *buf, const Stmt *loop)
 	int64_t lo;
 	buf_printf(buf, "%s in ", loop->var->name);
 	if (!expr_as_i64(loop->lo, &lo) || lo != 0) {
-		expr_print(buf, loop->lo, NULL);
+		print_scalar(buf, loop->lo, DT_I64);
 		buf_puts(buf, "..");
 	}
-	expr_print(buf, loop->hi, NULL);
+	print_scalar(buf, loop->hi, DT_I64);
 }
 
 static void print_list(Buf *buf, const Stmt *list, int depth);
@@ -184,7 +192,7 @@ print_store(Buf *buf, const Stmt *stmt)
 	buf_puts(buf, stmt->buffer->tensor.name);
 	for (int d = 0; d < rank; d++) {
 		buf_puts(buf, d ? ", " : "[");
-		expr_print(buf, stmt->index[d], NULL);
+		print_scalar(buf, stmt->index[d], DT_I64);
 	}
 	buf_puts(buf, rank ? "] " : " ");
 	if (stmt->op == REDUCE_sum || stmt->op == REDUCE_prod)
@@ -192,7 +200,7 @@ print_store(Buf *buf, const Stmt *stmt)
 	else if (stmt->op != STORE_SET)
 		buf_puts(buf, reduce_info(stmt->op)->text);
 	buf_puts(buf, "= ");
-	expr_print(buf, stmt->value, NULL);
+	print_scalar(buf, stmt->value, stmt->buffer->tensor.type);
 	buf_putc(buf, '\n');
 }
 
@@ -200,7 +208,7 @@ static void
 print_if(Buf *buf, const Stmt *stmt, int depth)
 {
 	buf_puts(buf, "if (");
-	expr_print(buf, stmt->condition, NULL);
+	print_scalar(buf, stmt->condition, DT_BOOL);
 	buf_puts(buf, ")");
 	print_block(buf, stmt->body, depth, stmt->other != NULL);
 	if (!stmt->other)
@@ -218,7 +226,7 @@ print_alloc(Buf *buf, const Stmt *stmt)
 	buf_printf(buf, " @%s", scope_name(stmt->buffer->scope));
 	if (stmt->value) {
 		buf_puts(buf, " = ");
-		expr_print(buf, stmt->value, NULL);
+		print_scalar(buf, stmt->value, stmt->buffer->tensor.type);
 	}
 	buf_putc(buf, '\n');
 }
@@ -239,7 +247,7 @@ print_stmt(Buf *buf, const Stmt *stmt, int depth)
 		break;
 	case STMT_LET:
 		buf_printf(buf, "let %s = ", stmt->var->name);
-		expr_print(buf, stmt->value, NULL);
+		print_scalar(buf, stmt->value, DT_NONE);
 		buf_putc(buf, '\n');
 		break;
 	case STMT_ALLOC:
@@ -247,9 +255,9 @@ print_stmt(Buf *buf, const Stmt *stmt, int depth)
 		break;
 	case STMT_CHECK:
 		buf_printf(buf, "check %d (", stmt->code);
-		expr_print(buf, stmt->condition, NULL);
+		print_scalar(buf, stmt->condition, DT_BOOL);
 		buf_puts(buf, ") value ");
-		expr_print(buf, stmt->value, NULL);
+		print_scalar(buf, stmt->value, DT_I64);
 		buf_putc(buf, '\n');
 		break;
 	case STMT_SYNC:
