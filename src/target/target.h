@@ -15,13 +15,24 @@ typedef struct Device {
 	int registers;      /* vector registers */
 	bool has_fma, has_f16, has_bf16;
 	int64_t l1, l2, l3; /* bytes per core; l3 shared */
-	double gflops;      /* f32 per core at nominal clock */
-	double bandwidth;   /* GB/s per core from DRAM */
+	double gflops;      /* f32 per core at nominal clock; of a GPU: of all units */
+	double bandwidth;   /* GB/s per core from DRAM; of a GPU: of all units */
+	const struct GpuInfo *gpu; /* NULL: a CPU */
 } Device;
+
+/* What only GPUs have; see devices.def. Sizes in bytes, rates in GB/s and GFLOP/s. */
+typedef struct GpuInfo {
+	int capability, units;
+	int registers, threads, blocks; /* per unit */
+	int64_t shared_bytes, shared_bytes_block;
+	double shared_bandwidth;
+	double tf32, f16, f64;
+} GpuInfo;
 
 /* A row by name; "cpu:native" resolves to the best row this machine can run. NULL: none. */
 const Device *device_find(const char *name);
-const Device *device_native(void);
+const Device *device_native(void); /* NULL: no row fits this machine */
+bool device_runs_here(const Device *device);
 int device_count(void);
 const Device *device_at(int index);
 

@@ -1,0 +1,75 @@
+/* The rows of devices.def, and which of them this machine is. */
+#include "target/target.h"
+
+#include <string.h>
+
+enum { KIB = 1024, MIB = 1024 * 1024 };
+
+#define CPU(name, march, vector, registers, fma, f16, bf16, l1, l2, l3, gflops, bandwidth, doc) \
+	{name, doc, march, vector, registers, fma, f16, bf16, (int64_t)l1 * KIB, (int64_t)l2 * KIB, \
+	 (int64_t)l3 * KIB, gflops, bandwidth, NULL},
+#define GPU(name, cc, units, regs, threads, blocks, smem, smem_block, l2, dram, shared, f32, tf32, \
+            f16, f64, doc) \
+	{name, doc, NULL, 16, 255, true, true, cc >= 80, (int64_t)smem * KIB, (int64_t)l2 * MIB, 0, f32, \
+	 dram, &(const GpuInfo){cc, units, regs, threads, blocks, (int64_t)smem * KIB, \
+	                        (int64_t)smem_block * KIB, shared, tf32, f16, f64}},
+static const Device rows[] = {
+#include "target/devices.def"
+};
+#undef CPU
+#undef GPU
+
+int
+device_count(void)
+{
+	return (int)countof(rows);
+}
+
+const Device *
+device_at(int index)
+{
+	return &rows[index];
+}
+
+const Device *
+device_find(const char *name)
+{
+	if (strcmp(name, "cpu:native") == 0)
+		return device_native();
+	for (size_t i = 0; i < countof(rows); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* The features are asked one by one: compilers that know the level's name are newer than ours. */
+bool
+device_runs_here(const Device *device)
+{
+	if (!device->march)
+		return false;
+#if defined(__x86_64__)
+	if (strncmp(device->march, "x86-64-v", 8) != 0)
+		return false;
+	bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+	bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") &&
+	              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+	              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+	return device->vector_bytes == 64 ? has_v4 : has_v3;
+#elif defined(__aarch64__)
+	return strncmp(device->march, "armv8", 5) == 0;
+#else
+	return false;
+#endif
+}
+
+const Device *
+device_native(void)
+{
+	const Device *best = NULL;
+	for (size_t i = 0; i < countof(rows); i++)
+		if (device_runs_here(&rows[i]) && (!best || rows[i].gflops > best->gflops))
+			best = &rows[i];
+	return best;
+}
