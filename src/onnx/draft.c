@@ -95,9 +95,10 @@ draft_string(const Draft *draft, const char *name, const char *fallback)
 const int64_t *
 draft_ints(const Draft *draft, const char *name, int64_t *count)
 {
+	static const int64_t none;
 	const Attr *attr = find_kind(draft, name, ATTR_INTS);
 	*count = attr ? attr->count : 0;
-	return attr ? (attr->ints ? attr->ints : &(const int64_t){0}) : NULL;
+	return attr ? (attr->ints ? attr->ints : &none) : NULL;
 }
 
 static void
@@ -198,7 +199,20 @@ draft_number(Draft *draft, const char *base, DType type, double value)
 	return draft_constant(draft, base, array);
 }
 
-/* Inference needs every input's type; inside a failed region some may be unknown. */
+typedef struct InferJob {
+	Graph *graph;
+	Node *node;
+} InferJob;
+
+static void
+infer_node(void *arg)
+{
+	InferJob *job = arg;
+	node_infer(job->graph, job->node);
+}
+
+/* Give the outputs types. Inference needs those of all inputs, and may have to wait for values that
+ * are only known at run time: then outputs stay unknown, except that a list of obstacles says so. */
 static void
 infer_types(const Draft *draft, Node *node)
 {
@@ -208,7 +222,11 @@ infer_types(const Draft *draft, Node *node)
 	for (int i = 0; i < node->ninput; i++)
 		if (node->inputs[i] && node->inputs[i]->type.kind == TYPE_UNKNOWN)
 			return;
-	node_infer(draft->import->graph, node);
+	InferJob job = {draft->import->graph, node};
+	Failure failure;
+	if (!try_run(infer_node, &job, &failure) &&
+	    (failure.kind != FAIL_UNSUPPORTED || obstacles))
+		fail_again(&failure);
 }
 
 static void

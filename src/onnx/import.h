@@ -38,6 +38,7 @@ typedef struct Import {
 	Graph *graph;
 	const char *file;
 	const char *folder; /* NULL: no external data */
+	const OnnxReadOptions *options; /* or NULL */
 	Bytes bytes;
 	const Onnx__ModelProto *model;
 	const Call *call;   /* NULL: in the model's own graph */

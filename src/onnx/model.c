@@ -37,6 +37,24 @@ import_header(Import *import)
 	}
 }
 
+/* Whether an input is fixed to a value; then its constant is defined. */
+static bool
+fix_input(Import *import, Scope *scope, const char *name, const Type *type, const Loc *loc)
+{
+	for (int i = 0; import->options && i < import->options->nfixed; i++) {
+		const OnnxFixed *fixed = &import->options->fixed[i];
+		if (strcmp(fixed->input, name) != 0)
+			continue;
+		bool fits = type->kind == TYPE_TENSOR && type->dtype == fixed->value->type &&
+		            (type->rank < 0 || type->rank == fixed->value->rank);
+		if (!fits)
+			fail_as(FAIL_USAGE, loc, "the value to fix it to is of another type");
+		scope_define(import, scope, name, graph_constant(import->graph, name, fixed->value), loc);
+		return true;
+	}
+	return false;
+}
+
 static void
 import_inputs(Import *import, Scope *scope, const Onnx__GraphProto *proto)
 {
@@ -56,7 +74,8 @@ import_inputs(Import *import, Scope *scope, const Onnx__GraphProto *proto)
 			fail(&loc, "an input without a type");
 		if (map_find(&scope->meanings, name))
 			fail(&loc, "value '%s' is defined twice", name);
-		scope_define(import, scope, name, graph_input(import->graph, name, &type), &loc);
+		if (!fix_input(import, scope, name, &type, &loc))
+			scope_define(import, scope, name, graph_input(import->graph, name, &type), &loc);
 	}
 }
 
@@ -143,7 +162,7 @@ begin_import(Import *import, Arena *arena, const char *file, Bytes bytes)
 Graph *
 onnx_read_bytes(Arena *arena, const char *name, Bytes bytes, const OnnxReadOptions *options)
 {
-	Import import = {.folder = options ? options->external_folder : NULL};
+	Import import = {.options = options, .folder = options ? options->external_folder : NULL};
 	begin_import(&import, arena, name, bytes);
 	import_model(&import);
 	return import.graph;
@@ -180,7 +199,11 @@ check_model(void *arg)
 {
 	CheckJob *job = arg;
 	OnnxReadOptions full = with_folder(job->arena, job->path, job->options);
-	Import import = {.folder = full.external_folder, .obstacles = job->obstacles};
+	Import import = {
+		.options = &full,
+		.folder = full.external_folder,
+		.obstacles = job->obstacles,
+	};
 	begin_import(&import, job->arena, job->path, file_map(job->arena, job->path));
 	import_model(&import);
 }

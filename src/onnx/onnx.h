@@ -16,12 +16,22 @@
 
 enum { ONNX_DIALECT = 27, ONNX_IR = 13 };
 
+/* An input that is fixed while reading: it becomes a constant, so that shapes may depend on it. */
+typedef struct OnnxFixed {
+	const char *input;
+	const Array *value;
+} OnnxFixed;
+
 typedef struct OnnxReadOptions {
 	const char *external_folder; /* the one that external data must lie in; NULL: the model's */
+	int nfixed;
+	const OnnxFixed *fixed;
 } OnnxReadOptions;
 
 /* Read, upgrade and infer types node by node. `options` may be NULL. The graph's arena is `arena`, as
- * are the mapping and everything else; keep it as long as the graph. Fails at the first obstacle. */
+ * are the mapping and everything else; keep it as long as the graph. Fails at the first obstacle,
+ * except that a node whose types cannot be inferred yet (axes given at run time) keeps outputs of
+ * unknown type: graph_infer() says so again, after inputs were fixed or dims bound. */
 Graph *onnx_read(Arena *arena, const char *path, const OnnxReadOptions *options);
 
 /* The same from memory, which must outlive the graph. `name` stands in messages; external data is
