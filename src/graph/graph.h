@@ -196,6 +196,7 @@ void node_move(Node *node, Region *region, Node *before);
 Region *region_new(Node *owner, const char *name);
 Value *region_param(Region *region, const char *name, const Type *type);
 void region_set_results(Region *region, int count, Value *const *results);
+void region_set_result(Region *region, int index, Value *value);
 void region_update_captures(Region *region); /* and of all regions inside and around */
 
 /* Every use of `old` becomes a use of `new`; graph outputs keep their names. */

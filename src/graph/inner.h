@@ -8,7 +8,6 @@
 Value *value_new(Region *region, const char *name);
 void value_add_use(Value *value, Use use);
 void value_remove_use(Value *value, Use use);
-void region_set_result(Region *region, int index, Value *value);
 
 /* The definition of a symbol, or NULL. */
 const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);

@@ -252,3 +252,41 @@ node_meaning(const Graph *graph, const Node *node)
 			outputs[i] = map_find_ptr(&composer.tensors, node->outputs[i]);
 	return program_new(graph->ctx, node->op->name, count, inputs, node->noutput, outputs);
 }
+
+static bool
+is_made_inside(int count, const Node *const *nodes, const Value *value)
+{
+	for (int i = 0; i < count; i++)
+		if (value->def == nodes[i])
+			return true;
+	return false;
+}
+
+Program *
+nodes_meaning(const Graph *graph, int count, const Node *const *nodes, int noutput,
+              Value *const *outputs, Value **inputs)
+{
+	Arena *arena = graph->arena;
+	Composer composer = {graph, graph->ctx, arena, {.arena = arena}};
+	Map taken = {.arena = arena};
+	VEC(Tensor *) tensors = {0};
+	for (int n = 0; n < count; n++)
+		for (int i = 0; i < nodes[n]->ninput; i++) {
+			Value *value = nodes[n]->inputs[i];
+			if (!value || map_find_ptr(&composer.tensors, value) ||
+			    is_made_inside(count, nodes, value))
+				continue;
+			const char *name = unique_name(arena, &taken, input_name(arena, nodes[n], value));
+			const Type *type = &value->type;
+			Tensor *tensor = tensor_new(graph->ctx, name, type->dtype, type->rank, type->dims);
+			map_set_ptr(&composer.tensors, value, tensor);
+			inputs[tensors.count] = value;
+			vec_push(arena, &tensors, tensor);
+		}
+	for (int n = 0; n < count; n++)
+		compose_node(&composer, nodes[n]);
+	const Tensor **results = NEW_N(arena, const Tensor *, noutput);
+	for (int i = 0; i < noutput; i++)
+		results[i] = map_find_ptr(&composer.tensors, outputs[i]);
+	return program_new(graph->ctx, "group", tensors.count, tensors.data, noutput, results);
+}

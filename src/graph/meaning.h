@@ -44,6 +44,12 @@ _Noreturn void build_fail(const Build *build, const char *format, ...)
  * node's place when the rank of an input is unknown. */
 Program *node_meaning(const Graph *graph, const Node *node);
 
+/* The composition of several nodes of one region, in order: inputs are the values they use from
+ * outside (listed in `inputs`, which the caller gives room for all operands of all nodes), outputs
+ * the values asked for. */
+Program *nodes_meaning(const Graph *graph, int count, const Node *const *nodes, int noutput,
+                       Value *const *outputs, Value **inputs);
+
 /* Whether a node has a meaning (formula, builder, or a region of such: fused). */
 bool node_has_meaning(const Node *node);
 

@@ -1,0 +1,153 @@
+/* EliminateCommonSubexpr: compute once what two nodes compute alike.
+ *
+ * Value numbering in order: a node equals an earlier one when operator, attributes (defaults filled
+ * in), inputs with their holes, and asked-for outputs agree, and the earlier one is visible where
+ * the later one stands (same region or around it). Constants are equal by type, dims and bytes.
+ * Random and stateful nodes are never merged; nodes with regions are left alone.
+ */
+#include <string.h>
+
+#include "graph/meaning.h"
+#include "passes/passes.h"
+
+typedef struct Numbering {
+	Arena *arena;
+	Graph *graph;
+	PassContext *context;
+	Map nodes; /* text of the node's key -> NodeList */
+	bool changed;
+} Numbering;
+
+typedef VEC(Node *) NodeList;
+
+static void
+key_attr(Buf *key, const Attr *attr)
+{
+	buf_printf(key, ";%s=", attr->name);
+	switch (attr->kind) {
+	case ATTR_INT:
+		buf_printf(key, "%lld", (long long)attr->i);
+		break;
+	case ATTR_FLOAT:
+		buf_printf(key, "%a", (double)attr->f);
+		break;
+	case ATTR_STRING:
+		buf_quote(key, attr->s);
+		break;
+	case ATTR_INTS:
+		for (int64_t i = 0; i < attr->count; i++)
+			buf_printf(key, "%lld,", (long long)attr->ints[i]);
+		break;
+	case ATTR_FLOATS:
+		for (int64_t i = 0; i < attr->count; i++)
+			buf_printf(key, "%a,", (double)attr->floats[i]);
+		break;
+	default: /* strings, tensors, types: by identity */
+		buf_printf(key, "%p", (const void *)attr->strings);
+	}
+}
+
+static const char *
+key_of(Numbering *n, const Node *node)
+{
+	Buf key = {.arena = n->arena};
+	buf_printf(&key, "%s.%s(", node->op->domain, node->op->name);
+	for (int i = 0; i < node->ninput; i++)
+		buf_printf(&key, "%s,", node->inputs[i] ? node->inputs[i]->name : "_");
+	buf_puts(&key, ")->");
+	for (int i = 0; i < node->noutput; i++)
+		buf_putc(&key, node->outputs[i] ? 'y' : '_');
+	for (int i = 0; i < node->op->nattr; i++) {
+		const Attr *attr = attr_find(node, node->op->attrs[i].name);
+		if (attr)
+			key_attr(&key, attr);
+	}
+	return buf_text(&key);
+}
+
+static void
+merge(Numbering *n, Node *node, Node *earlier)
+{
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i])
+			value_replace_uses(node->outputs[i], earlier->outputs[i]);
+	pass_log(n->context, "merge", node->loc.node, earlier->loc.node, NULL);
+	node_add_origins(earlier, node);
+	node_remove(node);
+	n->changed = true;
+}
+
+static bool
+is_graph_result(const Node *node)
+{
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && value_is_graph_output(node->outputs[i]))
+			return true;
+	return false;
+}
+
+static void
+number_region(Numbering *n, Region *region)
+{
+	for (Node *node = region->first, *next; node; node = next) {
+		next = node->next;
+		for (int i = 0; i < node->nregion; i++)
+			number_region(n, node->regions[i]);
+		if (node_effect(node) != EFFECT_pure || node->nregion > 0 || is_graph_result(node))
+			continue;
+		const char *key = key_of(n, node);
+		NodeList *list = map_find(&n->nodes, key);
+		if (!list) {
+			list = NEW(n->arena, NodeList);
+			map_set(&n->nodes, key, list);
+		}
+		Node *earlier = NULL;
+		for (int i = 0; i < list->count && !earlier; i++)
+			if (region_encloses(list->data[i]->parent, region))
+				earlier = list->data[i];
+		if (earlier)
+			merge(n, node, earlier);
+		else
+			vec_push(n->arena, list, node);
+	}
+}
+
+/* Constants with equal bytes become one. */
+static void
+merge_constants(Numbering *n)
+{
+	Map seen = {.arena = n->arena};
+	Graph *graph = n->graph;
+	for (int i = 0; i < graph->constants.count; i++) {
+		Value *value = graph->constants.data[i];
+		size_t bytes;
+		if (value->is_default || value->constant->type == DT_STRING ||
+		    !dtype_bytes(value->constant->type, array_count(value->constant), &bytes))
+			continue;
+		Hash128 hash = hash128(value->constant->data, bytes);
+		const char *key = arena_printf(n->arena, "%d:%d:%016llx%016llx:%zu",
+		                               (int)value->constant->type, value->constant->rank,
+		                               (unsigned long long)hash.high,
+		                               (unsigned long long)hash.low, bytes);
+		Value *first = map_find(&seen, key);
+		if (first && array_same_bytes(first->constant, value->constant)) {
+			if (value->uses.count > 0) {
+				value_replace_uses(value, first);
+				n->changed = true;
+			}
+		} else if (!first)
+			map_set(&seen, key, value);
+	}
+}
+
+bool
+pass_EliminateCommonSubexpr(Graph *graph, PassContext *context)
+{
+	Arena *arena = arena_new("common subexpressions");
+	Numbering n = {.arena = arena, .graph = graph, .context = context, .nodes = {.arena = arena}};
+	merge_constants(&n);
+	number_region(&n, graph->body);
+	region_update_captures(graph->body);
+	arena_free(arena);
+	return n.changed;
+}

@@ -1,0 +1,353 @@
+/* FuseOps: group nodes so that each group reads its inputs and writes its outputs once.
+ *
+ *     %c = Conv(%x, %w)
+ *     %b = Add(%c, %bias)       =>   %r = fused(%x, %w, %bias) { … yield %r }
+ *     %r = Relu(%b)
+ *
+ * Each node in order asks to join the group of one of its producers. Whether it may is decided on the
+ * composed expression, never on operator names: the stages must share loops (group.h), intermediates
+ * must stay in cache, and nothing may be computed twice unless it is free. A group holds at most one
+ * heavy stage (a sum of products: convolution, matrix product), and behind it only stages that
+ * read its result in place, so that a vendor call can absorb them; nothing is put before it.
+ *
+ * needs   shapes, topological order
+ * keeps   shapes, order
+ * not     nodes without a meaning, with random or stateful effect, or across regions
+ */
+#include <string.h>
+
+#include "graph/meaning.h"
+#include "passes/group.h"
+#include "passes/passes.h"
+
+enum { MAX_NODES = 64 }; /* longer groups gain nothing and make long kernels */
+
+typedef struct Cluster {
+	VEC(const Node *) nodes; /* in order */
+	bool has_heavy;
+	bool is_open; /* others may join */
+} Cluster;
+
+typedef struct Fuser {
+	Arena *arena;
+	Graph *graph;
+	PassContext *context;
+	Map cluster_of; /* Node -> Cluster */
+	VEC(Cluster *) clusters;
+	Region *region;
+} Fuser;
+
+/* ---- what a program is ---- */
+
+static bool
+is_product_of_reads(const Expr *e)
+{
+	while (e->op == EX_cast)
+		e = e->arg[0];
+	return e->op == EX_mul && e->arg[0]->has_read && e->arg[1]->has_read;
+}
+
+static bool
+is_heavy(const Stage *stage)
+{
+	return stage->kind == STAGE_reduce && stage->reduce == REDUCE_sum && stage->nbody == 1 &&
+	       is_product_of_reads(stage->body[0]);
+}
+
+static int
+count_heavy(const Program *program)
+{
+	int count = 0;
+	for (int s = 0; s < program->nstage; s++)
+		count += is_heavy(program->stages[s]);
+	return count;
+}
+
+/* Everything behind the heavy stage is map stages over its own box. */
+static bool
+is_heavy_with_epilogue(const Program *program)
+{
+	if (program->nstage == 0 || !is_heavy(program->stages[0]))
+		return false;
+	const Stage *heavy = program->stages[0];
+	for (int s = 1; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		if (stage->kind != STAGE_map || stage->nloop != heavy->nloop)
+			return false;
+		for (int i = 0; i < stage->nloop; i++)
+			if (stage->iters[i].hi != heavy->iters[i].hi)
+				return false;
+	}
+	return true;
+}
+
+/* ---- clusters ---- */
+
+static Cluster *
+cluster_of(const Fuser *f, const Node *node)
+{
+	return map_find_ptr(&f->cluster_of, node);
+}
+
+static bool
+may_fuse(const Node *node)
+{
+	return node_has_meaning(node) && node_effect(node) == EFFECT_pure && node->nregion == 0;
+}
+
+/* Whether some node of `cluster` is reached going backwards from `from`, other than directly. */
+typedef struct Search {
+	const Fuser *fuser;
+	const Cluster *target;
+	Map seen;
+} Search;
+
+static bool
+depends_on(Search *search, const Node *from)
+{
+	VEC(const Node *) pending = {0};
+	Arena *arena = search->fuser->arena;
+	vec_push(arena, &pending, from);
+	while (pending.count > 0) {
+		const Node *node = pending.data[--pending.count];
+		if (map_find_ptr(&search->seen, node))
+			continue;
+		map_set_ptr(&search->seen, node, search);
+		const Cluster *cluster = cluster_of(search->fuser, node);
+		if (cluster == search->target)
+			return true;
+		/* a cluster runs as one: everything it needs comes before it */
+		int count = cluster ? cluster->nodes.count : 1;
+		for (int m = 0; m < count; m++) {
+			const Node *member = cluster ? cluster->nodes.data[m] : node;
+			for (int i = 0; i < member->ninput; i++)
+				if (member->inputs[i] && member->inputs[i]->def &&
+				    member->inputs[i]->def->parent == search->fuser->region)
+					vec_push(arena, &pending, member->inputs[i]->def);
+			for (int r = 0; r < member->nregion; r++)
+				for (int c = 0; c < member->regions[r]->captures.count; c++) {
+					const Value *value = member->regions[r]->captures.data[c];
+					if (value->def && value->def->parent == search->fuser->region)
+						vec_push(arena, &pending, value->def);
+				}
+		}
+	}
+	return false;
+}
+
+/* Joining must not make a cycle: no other operand may depend on the cluster. */
+static bool
+would_cycle(const Fuser *f, const Cluster *cluster, const Node *node)
+{
+	Search search = {.fuser = f, .target = cluster, .seen = {.arena = f->arena}};
+	for (int i = 0; i < node->ninput; i++) {
+		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;
+		if (!def || def->parent != f->region || cluster_of(f, def) == cluster)
+			continue;
+		if (depends_on(&search, def))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_member(const Cluster *cluster, const Node *node)
+{
+	for (int i = 0; i < cluster->nodes.count; i++)
+		if (cluster->nodes.data[i] == node)
+			return true;
+	return false;
+}
+
+static bool
+is_used_outside(const Cluster *cluster, const Node *joining, const Value *value)
+{
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *user = value->uses.data[i].node;
+		if (!user || (user != joining && !is_member(cluster, user)))
+			return true;
+	}
+	return value_is_graph_output(value);
+}
+
+typedef VEC(Value *) ValueVec;
+
+static void
+collect_outputs(const Fuser *f, const Cluster *cluster, const Node *joining, ValueVec *outputs)
+{
+	for (int n = 0; n < cluster->nodes.count + (joining ? 1 : 0); n++) {
+		const Node *node = n < cluster->nodes.count ? cluster->nodes.data[n] : joining;
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i] && is_used_outside(cluster, joining, node->outputs[i]))
+				vec_push(f->arena, outputs, node->outputs[i]);
+	}
+}
+
+/* The composed program of a cluster with one more node, inlined as lowering will do. */
+static Program *
+compose(const Fuser *f, const Cluster *cluster, const Node *joining)
+{
+	int count = cluster->nodes.count, noperand = 0;
+	const Node **nodes = NEW_N(f->arena, const Node *, count + 1);
+	for (int i = 0; i < count; i++)
+		nodes[i] = cluster->nodes.data[i];
+	if (joining)
+		nodes[count++] = joining;
+	for (int i = 0; i < count; i++)
+		noperand += nodes[i]->ninput;
+	ValueVec outputs = {0};
+	collect_outputs(f, cluster, joining, &outputs);
+	Value **inputs = NEW_N(f->arena, Value *, noperand + 1);
+	Program *program =
+		nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
+	return program_inline(f->graph->arena, program);
+}
+
+static const char *
+refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program *own)
+{
+	const char *reason = NULL;
+	if (!cluster->is_open || cluster->nodes.count >= MAX_NODES)
+		return "the producer's group is closed";
+	if (count_heavy(own) > 0)
+		return "nothing is computed inside the loops of a sum of products";
+	if (would_cycle(f, cluster, node))
+		return "another operand depends on the group";
+	const Program *joined = compose(f, cluster, node);
+	if (joined->nstage == 0)
+		return "nothing to compute";
+	if (cluster->has_heavy && !is_heavy_with_epilogue(joined))
+		return "not a plain epilogue of the sum of products";
+	if (!group_is_good(f->arena, joined, f->context->target, &reason))
+		return reason;
+	return NULL;
+}
+
+static void
+start_cluster(Fuser *f, const Node *node, const Program *program)
+{
+	Cluster *cluster = NEW(f->arena, Cluster);
+	vec_push(f->arena, &cluster->nodes, node);
+	const char *reason;
+	cluster->has_heavy = count_heavy(program) > 0;
+	cluster->is_open = program->nstage > 0 &&
+	                   (cluster->has_heavy
+	                            ? is_heavy_with_epilogue(program)
+	                            : group_is_good(f->arena, program, f->context->target, &reason));
+	map_set_ptr(&f->cluster_of, node, cluster);
+	vec_push(f->arena, &f->clusters, cluster);
+}
+
+static void
+place_node(Fuser *f, const Node *node)
+{
+	const Program *own = program_inline(f->graph->arena, node_meaning(f->graph, node));
+	for (int i = 0; i < node->ninput; i++) {
+		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;
+		Cluster *cluster = def && def->parent == f->region ? cluster_of(f, def) : NULL;
+		if (!cluster)
+			continue;
+		const char *reason = refusal(f, cluster, node, own);
+		pass_log(f->context, "join", node->loc.node, reason ? NULL : def->loc.node, reason);
+		if (reason)
+			continue;
+		vec_push(f->arena, &cluster->nodes, node);
+		map_set_ptr(&f->cluster_of, node, cluster);
+		return;
+	}
+	start_cluster(f, node, own);
+}
+
+/* ---- making the nodes ---- */
+
+static Node *
+node_after(const Cluster *cluster)
+{
+	return cluster->nodes.data[cluster->nodes.count - 1]->next;
+}
+
+static void
+redirect_uses(Region *inside, Value *old, Value *new)
+{
+	for (int i = old->uses.count - 1; i >= 0; i--) {
+		Use use = old->uses.data[i];
+		if (use.node && use.node->parent != inside)
+			node_set_input(use.node, use.index, new);
+		else if (use.region && use.region != inside)
+			region_set_result(use.region, use.index, new);
+	}
+}
+
+static void
+make_fused(Fuser *f, const Cluster *cluster)
+{
+	ValueVec outputs = {0}, inputs = {0};
+	Map seen = {.arena = f->arena};
+	collect_outputs(f, cluster, NULL, &outputs);
+	for (int n = 0; n < cluster->nodes.count; n++) {
+		const Node *node = cluster->nodes.data[n];
+		for (int i = 0; i < node->ninput; i++) {
+			Value *value = node->inputs[i];
+			bool is_inner = value && value->def && is_member(cluster, value->def);
+			if (!value || is_inner || map_find_ptr(&seen, value))
+				continue;
+			map_set_ptr(&seen, value, value);
+			vec_push(f->arena, &inputs, value);
+		}
+	}
+	const char **names = NEW_N(f->arena, const char *, outputs.count + 1);
+	for (int i = 0; i < outputs.count; i++)
+		names[i] = "";
+	const Node *last = cluster->nodes.data[cluster->nodes.count - 1];
+	Node *fused = node_new(f->region, node_after(cluster), "fused", &last->loc, inputs.count,
+	                       inputs.data, outputs.count, names);
+	Region *body = region_new(fused, "group");
+	for (int n = 0; n < cluster->nodes.count; n++) {
+		Node *node = (Node *)(uintptr_t)cluster->nodes.data[n];
+		node_move(node, body, NULL);
+		node_add_origins(fused, node);
+	}
+	for (int i = 0; i < outputs.count; i++) {
+		Value *inner = outputs.data[i], *outer = fused->outputs[i];
+		const char *name = inner->name; /* the group's result goes by the model's name */
+		inner->name = outer->name;
+		outer->name = name;
+		outer->type = inner->type;
+		outer->known = inner->known;
+		redirect_uses(body, inner, outer);
+	}
+	region_set_results(body, outputs.count, outputs.data);
+}
+
+static bool
+fuse_region(Fuser *f, Region *region)
+{
+	bool changed = false;
+	for (Node *node = region->first; node; node = node->next)
+		for (int i = 0; i < node->nregion; i++)
+			changed |= fuse_region(f, node->regions[i]);
+	f->region = region;
+	f->clusters.count = 0;
+	for (const Node *node = region->first; node; node = node->next)
+		if (may_fuse(node))
+			place_node(f, node);
+	for (int i = 0; i < f->clusters.count; i++)
+		if (f->clusters.data[i]->nodes.count > 1) {
+			make_fused(f, f->clusters.data[i]);
+			changed = true;
+		}
+	return changed;
+}
+
+bool
+pass_FuseOps(Graph *graph, PassContext *context)
+{
+	Arena *arena = arena_new("FuseOps");
+	Fuser f = {
+		.arena = arena, .graph = graph, .context = context, .cluster_of = {.arena = arena}};
+	bool changed = fuse_region(&f, graph->body);
+	graph_sort(graph);
+	region_update_captures(graph->body);
+	arena_free(arena);
+	return changed;
+}

@@ -1,0 +1,466 @@
+/* SimplifyInference: fold scales and shifts by constants into what comes before them.
+ *
+ *     %c = Conv(%x, %w)                                %c = Conv(%x, %w')        w' = w * s
+ *     %y = BatchNormalization(%c, s, b, mean, var) =>  %y = Add(%c, %t)          t = shift
+ *
+ * Stated on expressions, so that it holds for every operator with such a meaning (Conv, ConvTranspose,
+ * MatMul, Gemm; BatchNormalization, Mul, Div by constants …):
+ *
+ * - the node is affine in its one variable operand: y = scale * x + shift, where scale and shift are
+ *   made of constants and depend on at most one dim c of the result;
+ * - the producer is homogeneous of degree 1 in its constants, each of which is read at exactly c in
+ *   one of its dims: then multiplying them by scale[c] multiplies the result.
+ *
+ * Only the scale moves; the shift stays behind as an Add, which fusion makes a bias (moving it before
+ * a padded convolution would be wrong). A node without such a producer becomes Mul and Add when it
+ * was dearer than that. Sums are re-associated: -O2.
+ */
+#include <string.h>
+
+#include "expr/interp.h"
+#include "graph/infer.h"
+#include "graph/meaning.h"
+#include "passes/group.h"
+#include "passes/passes.h"
+
+enum { NO_DIM = -1 };
+
+typedef struct Affine {
+	const Expr *scale, *shift; /* NULL: 1, 0; over the stage's iterators and constant reads */
+} Affine;
+
+typedef struct Simplifier {
+	Graph *graph;
+	PassContext *context;
+	Arena *arena;
+	ExprCtx *ctx;
+	const Tensor *variable; /* the operand that is not constant */
+	int channel;            /* the loop that scale and shift depend on, or NO_DIM */
+} Simplifier;
+
+/* ---- the affine node ---- */
+
+static bool affine_of(Simplifier *s, const Expr *e, Affine *out);
+
+static const Expr *
+plus(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return !a ? b : !b ? a : expr_add(ctx, a, b);
+}
+
+static const Expr *
+times(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return !a ? b : !b ? a : expr_mul(ctx, a, b);
+}
+
+static bool
+reads_variable(const Simplifier *s, const Expr *e)
+{
+	return expr_reads(e, s->variable);
+}
+
+static bool
+affine_sum(Simplifier *s, const Expr *e, Affine *out)
+{
+	Affine a;
+	bool left = reads_variable(s, e->arg[0]);
+	if (left == reads_variable(s, e->arg[1]))
+		return false;
+	const Expr *other = e->arg[left ? 1 : 0];
+	if (!affine_of(s, e->arg[left ? 0 : 1], &a))
+		return false;
+	if (e->op == EX_sub && left)
+		other = expr_neg(s->ctx, other);
+	if (e->op == EX_sub && !left) {
+		a.scale = a.scale ? expr_neg(s->ctx, a.scale)
+		                  : expr_number(s->ctx, (DType)e->type, -1);
+		a.shift = a.shift ? expr_neg(s->ctx, a.shift) : NULL;
+	}
+	*out = (Affine){a.scale, plus(s->ctx, a.shift, other)};
+	return true;
+}
+
+static bool
+affine_product(Simplifier *s, const Expr *e, Affine *out)
+{
+	Affine a;
+	bool left = reads_variable(s, e->arg[0]);
+	if (left == reads_variable(s, e->arg[1]) || (e->op == EX_div && !left))
+		return false;
+	const Expr *other = e->arg[left ? 1 : 0];
+	if (!affine_of(s, e->arg[left ? 0 : 1], &a))
+		return false;
+	if (e->op == EX_div)
+		other = expr_div(s->ctx, expr_number(s->ctx, (DType)e->type, 1), other);
+	*out = (Affine){times(s->ctx, a.scale, other),
+	                a.shift ? times(s->ctx, a.shift, other) : NULL};
+	return true;
+}
+
+static bool
+affine_of(Simplifier *s, const Expr *e, Affine *out)
+{
+	switch (e->op) {
+	case EX_read:
+		*out = (Affine){NULL, NULL};
+		return e->tensor == s->variable;
+	case EX_add:
+	case EX_sub:
+		return affine_sum(s, e, out);
+	case EX_mul:
+	case EX_div:
+		return affine_product(s, e, out);
+	default:
+		return false;
+	}
+}
+
+/* The only loop the scalar depends on: false when there are several. */
+static bool
+one_iter(Simplifier *s, const Stage *stage, const Expr *e)
+{
+	for (int i = 0; e && i < stage->nloop; i++) {
+		if (!expr_uses_iter(e, i) || dim_is(stage->iters[i].hi, 1))
+			continue;
+		if (s->channel != NO_DIM && s->channel != i)
+			return false;
+		s->channel = i;
+	}
+	return true;
+}
+
+/* Every element of the variable is read in place: index d is loop d. */
+static void
+check_in_place(const Expr *e, void *arg)
+{
+	Simplifier *s = arg;
+	if (e->op != EX_read || e->tensor != s->variable)
+		return;
+	for (int d = 0; d < e->argc; d++)
+		if (e->arg[d]->op != EX_iter || e->arg[d]->iter != d)
+			s->variable = NULL;
+}
+
+/* ---- the producer ---- */
+
+typedef struct Degrees {
+	const Simplifier *s;
+	const Program *program;
+	Array *const *constants; /* of the program's inputs; NULL where variable */
+	int *dim;                /* of each constant input: the dim that is the channel; NO_DIM unseen */
+} Degrees;
+
+enum { NOT_HOMOGENEOUS = -1, ANY_DEGREE = -2 };
+
+static int degree_of(Degrees *d, const Stage *stage, const Expr *e, int channel);
+
+static int
+degree_of_stage(Degrees *d, const Stage *stage, int channel)
+{
+	if (stage->kind == STAGE_scatter || stage->scan || stage->nbody != 1)
+		return NOT_HOMOGENEOUS;
+	if (stage->kind == STAGE_reduce && stage->reduce != REDUCE_sum)
+		return NOT_HOMOGENEOUS;
+	return degree_of(d, stage, stage->body[0], channel);
+}
+
+/* A constant must be read at the channel in exactly one dim, always the same one. */
+static int
+degree_of_constant(Degrees *d, int input, const Expr *read, int channel)
+{
+	int found = NO_DIM;
+	for (int k = 0; k < read->argc; k++) {
+		if (!expr_uses_iter(read->arg[k], channel))
+			continue;
+		if (read->arg[k]->op != EX_iter || found != NO_DIM)
+			return NOT_HOMOGENEOUS;
+		found = k;
+	}
+	if (found == NO_DIM || (d->dim[input] != NO_DIM && d->dim[input] != found))
+		return NOT_HOMOGENEOUS;
+	d->dim[input] = found;
+	return 1;
+}
+
+static int
+degree_of_read(Degrees *d, const Expr *read, int channel)
+{
+	const Program *p = d->program;
+	for (int i = 0; i < p->ninput; i++)
+		if (p->inputs[i] == read->tensor)
+			return d->constants[i] ? degree_of_constant(d, i, read, channel) : 0;
+	for (int k = 0; read->tensor->stage && k < read->argc; k++)
+		if (read->arg[k]->op == EX_iter && read->arg[k]->iter == channel)
+			return degree_of_stage(d, read->tensor->stage, k);
+	return NOT_HOMOGENEOUS;
+}
+
+static int
+degree_of(Degrees *d, const Stage *stage, const Expr *e, int channel)
+{
+	if (e->op == EX_read)
+		return degree_of_read(d, e, channel);
+	if (e->op == EX_const)
+		return expr_const_f64(e) == 0 ? ANY_DEGREE : 0;
+	if (e->op == EX_cast && dtype_is_float((DType)e->type))
+		return degree_of(d, stage, e->arg[0], channel);
+	if (e->op == EX_select) { /* a border: both arms alike, or zero */
+		int a = degree_of(d, stage, e->arg[1], channel);
+		int b = degree_of(d, stage, e->arg[2], channel);
+		return a == b || b == ANY_DEGREE ? a : NOT_HOMOGENEOUS;
+	}
+	if (e->op != EX_add && e->op != EX_sub && e->op != EX_mul)
+		return NOT_HOMOGENEOUS;
+	int a = degree_of(d, stage, e->arg[0], channel);
+	int b = degree_of(d, stage, e->arg[1], channel);
+	if (a < 0 || b < 0)
+		return a == ANY_DEGREE || b == ANY_DEGREE ? (a > b ? a : b) : NOT_HOMOGENEOUS;
+	if (e->op == EX_mul)
+		return a + b;
+	return a == b ? a : NOT_HOMOGENEOUS;
+}
+
+/* ---- making constants ---- */
+
+/* The scalar over constants as an array over the channel: [C], or [1] without one. Inputs that are
+ * not constant are NULL and not among the small program's inputs. */
+static Array *
+evaluate(Simplifier *s, const Program *p, const Stage *stage, const Expr *e,
+         const Array *const *inputs, double otherwise)
+{
+	DType type = stage->results[0]->type;
+	const Dim *extent = s->channel == NO_DIM ? dim_const(s->ctx, 1) : stage->iters[s->channel].hi;
+	if (!e)
+		e = expr_number(s->ctx, type, otherwise);
+	StageBuilder *builder = stage_open(s->ctx, "constant", 1, &extent);
+	const Expr **iters = NEW_N(s->arena, const Expr *, stage->nloop + 1);
+	for (int i = 0; i < stage->nloop; i++)
+		iters[i] = i == s->channel ? stage_iter(builder, 0) : expr_i64(s->ctx, 0);
+	const Tensor *result =
+		stage_map(builder, type, expr_substitute(s->ctx, e, stage->nloop, iters));
+	Tensor **tensors = NEW_N(s->arena, Tensor *, p->ninput + 1);
+	const Array **arrays = NEW_N(s->arena, const Array *, p->ninput + 1);
+	int count = 0;
+	for (int i = 0; i < p->ninput; i++)
+		if (inputs[i]) {
+			tensors[count] = p->inputs[i];
+			arrays[count++] = inputs[i];
+		}
+	Program *program = program_new(s->ctx, "constant", count, tensors, 1, &result);
+	Array *out;
+	program_eval(s->graph->arena, program, NULL, arrays, &out);
+	return out;
+}
+
+/* constant * scale along `dim`. */
+static const Array *
+scaled(Simplifier *s, const Array *constant, const Array *scale, int dim)
+{
+	Type type = type_of_array(s->ctx, constant), by = type_of_array(s->ctx, scale);
+	Tensor *w = tensor_new(s->ctx, "w", type.dtype, type.rank, type.dims);
+	Tensor *k = tensor_new(s->ctx, "scale", by.dtype, by.rank, by.dims);
+	StageBuilder *builder = stage_open(s->ctx, "scaled", type.rank, type.dims);
+	const Expr **index = NEW_N(s->arena, const Expr *, type.rank + 1);
+	for (int d = 0; d < type.rank; d++)
+		index[d] = stage_iter(builder, d);
+	const Expr *factor = s->channel == NO_DIM ? expr_i64(s->ctx, 0) : index[dim];
+	const Expr *body = expr_mul(s->ctx, stage_read(builder, w, index),
+	                            stage_read(builder, k, &factor));
+	const Tensor *result = stage_map(builder, type.dtype, body);
+	Program *program =
+		program_new(s->ctx, "scaled", 2, (Tensor *[]){w, k}, 1, &result);
+	Array *out;
+	program_eval(s->graph->arena, program, NULL, (const Array *[]){constant, scale}, &out);
+	return out;
+}
+
+static bool
+is_all(const Array *array, double value)
+{
+	for (int64_t i = 0; i < array_count(array); i++)
+		if (dtype_load_f64(array->type, array->data, i) != value)
+			return false;
+	return true;
+}
+
+/* A constant that broadcasts along the channel of a result of this rank: [C,1,1]. */
+static Value *
+channel_constant(Simplifier *s, const Array *data, int rank, const char *name)
+{
+	int64_t *dims = NEW_N(s->graph->arena, int64_t, rank + 1);
+	int tail = s->channel == NO_DIM ? 0 : rank - 1 - s->channel;
+	dims[0] = data->dims[0];
+	for (int d = 1; d <= tail; d++)
+		dims[d] = 1;
+	Array *shaped = array_from(s->graph->arena, data->type, 1 + tail, dims, data->data);
+	return graph_constant(s->graph, graph_fresh_name(s->graph, name), shaped);
+}
+
+/* value (op) constant in front of `before`; gives the result, typed. */
+static Value *
+apply_constant(Simplifier *s, Node *before, const char *op, Value *value, Value *constant)
+{
+	const char *name = "";
+	Node *node = node_new(before->parent, before, op, &before->loc, 2,
+	                      (Value *[]){value, constant}, 1, &name);
+	node_add_origins(node, before);
+	node_infer(s->graph, node);
+	return node->outputs[0];
+}
+
+/* ---- the rewrite ---- */
+
+static void
+replace(Node *node, Value *value)
+{
+	Value *old = node->outputs[0];
+	const char *name = old->name;
+	value_replace_uses(old, value);
+	old->name = value->name;
+	value->name = name;
+	node_remove(node);
+}
+
+/* Constants of the producer by its program's inputs. */
+static bool
+producer_takes(Simplifier *s, Node *producer, const Program **program, int **dims)
+{
+	if (node_effect(producer) != EFFECT_pure || !node_has_meaning(producer) ||
+	    producer->nregion > 0 || producer->noutput < 1)
+		return false;
+	*program = node_meaning(s->graph, producer);
+	Value **values = NEW_N(s->arena, Value *, producer->ninput + 1);
+	int count = node_meaning_inputs(producer, values), nconstant = 0;
+	Array **constants = NEW_N(s->arena, Array *, count + 1);
+	*dims = NEW_N(s->arena, int, count + 1);
+	for (int i = 0; i < count; i++) {
+		(*dims)[i] = NO_DIM;
+		bool is_float = dtype_is_float(values[i]->type.dtype);
+		if (values[i]->constant && !values[i]->is_default && is_float) {
+			constants[i] = (Array *)(uintptr_t)values[i]->constant;
+			nconstant++;
+		}
+	}
+	if (nconstant == 0 || !(*program)->outputs[0] || !(*program)->outputs[0]->stage)
+		return false;
+	Degrees degrees = {s, *program, constants, *dims};
+	return degree_of_stage(&degrees, (*program)->outputs[0]->stage, s->channel) == 1;
+}
+
+static bool
+fold_into_producer(Simplifier *s, Node *node, Node *producer, const Array *scale)
+{
+	const Program *program;
+	int *dims;
+	if (s->channel == NO_DIM || !producer_takes(s, producer, &program, &dims))
+		return false;
+	Value **values = NEW_N(s->arena, Value *, producer->ninput + 1);
+	int count = node_meaning_inputs(producer, values);
+	for (int i = 0; i < count; i++) {
+		if (dims[i] == NO_DIM)
+			continue;
+		const Array *data = scaled(s, values[i]->constant, scale, dims[i]);
+		Value *constant =
+			graph_constant(s->graph, graph_fresh_name(s->graph, values[i]->name), data);
+		for (int k = 0; k < producer->ninput; k++)
+			if (producer->inputs[k] == values[i])
+				node_set_input(producer, k, constant);
+	}
+	node_add_origins(producer, node);
+	return true;
+}
+
+static Value *
+variable_operand(const Node *node, int *index)
+{
+	Value *variable = NULL;
+	for (int i = 0; i < node->ninput; i++) {
+		Value *value = node->inputs[i];
+		if (!value || (value->constant && !value->is_default))
+			continue;
+		if (variable)
+			return NULL;
+		variable = value;
+		*index = i;
+	}
+	return variable;
+}
+
+static bool
+simplify_node(Simplifier *s, Node *node)
+{
+	int operand = 0;
+	Value *x = variable_operand(node, &operand);
+	if (!x || !x->def || x->def->parent != node->parent || x->uses.count != 1 ||
+	    node->noutput < 1 || !node->outputs[0] || value_is_graph_output(x) ||
+	    node->nregion > 0 || !node_has_meaning(node) || node_effect(node) != EFFECT_pure ||
+	    !dtype_is_float(node->outputs[0]->type.dtype))
+		return false;
+	for (int k = 1; k < node->noutput; k++)
+		if (node->outputs[k])
+			return false;
+	const Program *program = program_inline(s->graph->arena, node_meaning(s->graph, node));
+	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map)
+		return false;
+	const Stage *stage = program->stages[0];
+	Value **values = NEW_N(s->arena, Value *, node->ninput + 1);
+	const Array **inputs = NEW_N(s->arena, const Array *, node->ninput + 1);
+	int count = node_meaning_inputs(node, values);
+	s->variable = NULL;
+	for (int i = 0; i < count; i++) {
+		if (values[i] == x)
+			s->variable = program->inputs[i];
+		inputs[i] = values[i]->constant;
+	}
+	expr_visit(stage->body[0], check_in_place, s);
+	Affine affine;
+	s->channel = NO_DIM;
+	if (!s->variable || x->type.rank != stage->nloop || !affine_of(s, stage->body[0], &affine) ||
+	    !one_iter(s, stage, affine.scale) || !one_iter(s, stage, affine.shift))
+		return false;
+	int64_t extent;
+	if (s->channel != NO_DIM && !dim_is_const(stage->iters[s->channel].hi, &extent))
+		return false;
+	if (!affine.scale)
+		return false; /* only a shift: fusion makes it a bias */
+	Array *scale = evaluate(s, program, stage, affine.scale, inputs, 1);
+	Array *shift = evaluate(s, program, stage, affine.shift, inputs, 0);
+	bool folded = fold_into_producer(s, node, x->def, scale);
+	if (!folded && expr_cost(stage->body[0]) <= 2)
+		return false; /* already a product and a sum */
+	Value *y = x;
+	if (!folded)
+		y = apply_constant(s, node, "Mul", y,
+		                   channel_constant(s, scale, stage->nloop, "scale"));
+	if (!is_all(shift, 0))
+		y = apply_constant(s, node, "Add", y,
+		                   channel_constant(s, shift, stage->nloop, "shift"));
+	pass_log(s->context, folded ? "fold into producer" : "scale and shift", node->loc.node,
+	         x->def->loc.node, NULL);
+	replace(node, y);
+	return true;
+}
+
+static bool
+simplify_region(Simplifier *s, Region *region)
+{
+	bool changed = false;
+	for (Node *node = region->first, *next; node; node = next) {
+		next = node->next;
+		for (int i = 0; i < node->nregion; i++)
+			changed |= simplify_region(s, node->regions[i]);
+		changed |= simplify_node(s, node);
+	}
+	return changed;
+}
+
+bool
+pass_SimplifyInference(Graph *graph, PassContext *context)
+{
+	Arena *arena = arena_new("SimplifyInference");
+	Simplifier s = {.graph = graph, .context = context, .arena = arena, .ctx = graph->ctx};
+	bool changed = simplify_region(&s, graph->body);
+	arena_free(arena);
+	return changed;
+}
