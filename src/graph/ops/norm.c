@@ -29,8 +29,9 @@ deviation_of(ExprCtx *ctx, const Tensor *variance, double epsilon)
 {
 	StageBuilder *d = stage_open(ctx, "deviation", variance->rank, variance->hi);
 	const Expr *v = read_here(d, variance);
-	const Expr *sum = expr_add(ctx, v, expr_number(ctx, variance->type, epsilon));
-	return stage_map(d, variance->type, expr_sqrt(ctx, sum));
+	if (epsilon != 0)
+		v = expr_add(ctx, v, expr_number(ctx, variance->type, epsilon));
+	return stage_map(d, variance->type, expr_sqrt(ctx, v));
 }
 
 static Moments

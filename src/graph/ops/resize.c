@@ -26,7 +26,8 @@ typedef struct Resize {
 	const Node *node;
 	int count; /* of scales, sizes: half of roi */
 	const char *coordinates;
-	const Tensor *roi; /* NULL unless coordinates ask for it */
+	const Tensor *roi;      /* NULL unless coordinates ask for it */
+	const Array *known_roi; /* its numbers, where constant */
 } Resize;
 
 enum { ROI = 1, SCALES = 2, SIZES = 3 };
@@ -121,9 +122,10 @@ extents_by_scales(Infer *infer, const Type *x, int count, const int *axes, const
 static void
 extents_by_sizes(Infer *infer, const Type *x, int count, const int *axes, const Dim **dims)
 {
-	if (infer_length(infer, SIZES) != count)
-		infer_fail(infer, "%d sizes for %d axes", infer_length(infer, SIZES), count);
-	const Dim *sizes[MAX_RANK];
+	int given = infer_length(infer, SIZES);
+	if (given != count)
+		infer_fail(infer, "%d sizes for %d axes", given, count);
+	const Dim *sizes[MAX_RANK] = {NULL};
 	for (int k = 0; k < count; k++)
 		sizes[k] = dims[axes[k]] = infer_dim_value(infer, SIZES, k);
 	if (!keeps_aspect_ratio(infer->node))
@@ -143,6 +145,15 @@ check_choice(Infer *infer, const char *name, const char *choices)
 		if (strncmp(at, value, length) == 0 && (at[length] == ' ' || !at[length]))
 			return;
 	infer_fail(infer, "%s \"%s\" is none of %s", name, value, choices);
+}
+
+static void
+check_roi(Infer *infer, int count)
+{
+	const Type *roi = infer_input(infer, ROI);
+	if (!roi || roi->rank != 1)
+		infer_fail(infer, "tf_crop_and_resize needs a vector roi");
+	infer_equal(infer, roi->dims[0], dim_const(infer->ctx, 2 * count), "length of roi");
 }
 
 void
@@ -167,6 +178,8 @@ infer_Resize(Infer *infer)
 	const Dim *dims[MAX_RANK];
 	for (int i = 0; i < x->rank; i++)
 		dims[i] = x->dims[i];
+	if (attr_is(infer->node, "coordinate_transformation_mode", "tf_crop_and_resize"))
+		check_roi(infer, count);
 	if (by_scales)
 		extents_by_scales(infer, x, count, axes, dims);
 	else
@@ -211,14 +224,23 @@ align_corners(ExprCtx *ctx, const Axis *a, const Expr *p, const Expr *last)
 	return expr_select(ctx, expr_eq(ctx, a->width, one), f32(ctx, 0), ratio);
 }
 
+/* Element k of roi. */
+static const Expr *
+roi_element(const Resize *z, StageBuilder *y, int k)
+{
+	if (z->known_roi)
+		return f32(z->ctx, dtype_load_f64(z->known_roi->type, z->known_roi->data, k));
+	const Expr *index[] = {expr_i64(z->ctx, k)};
+	return expr_cast(z->ctx, DT_F32, stage_read(y, z->roi, index));
+}
+
 /* start*(in - 1) + p*(end - start)*(in - 1)/(width - 1); the middle of the region for width 1. */
 static const Expr *
 crop_and_resize(const Resize *z, StageBuilder *y, const Axis *a, const Expr *p, const Expr *last)
 {
 	ExprCtx *ctx = z->ctx;
-	const Expr *from[] = {expr_i64(ctx, a->place)}, *to[] = {expr_i64(ctx, a->place + z->count)};
-	const Expr *start = expr_cast(ctx, DT_F32, stage_read(y, z->roi, from));
-	const Expr *end = expr_cast(ctx, DT_F32, stage_read(y, z->roi, to));
+	const Expr *start = roi_element(z, y, a->place);
+	const Expr *end = roi_element(z, y, a->place + z->count);
 	const Expr *length = expr_sub(ctx, end, start), *one = f32(ctx, 1);
 	const Expr *along = expr_mul(ctx, expr_mul(ctx, p, length), last);
 	along = expr_div(ctx, along, expr_sub(ctx, a->width, one));
@@ -456,13 +478,24 @@ axis_scale(const Build *b, Axis *a, const Expr *common)
 	}
 }
 
+/* Whether the region of axis k is the whole axis: always, without a roi. */
+static bool
+takes_all(const Resize *z, int k)
+{
+	if (!z->roi)
+		return true;
+	const Array *roi = z->known_roi;
+	return roi && dtype_load_f64(roi->type, roi->data, k) == 0 &&
+	       dtype_load_f64(roi->type, roi->data, k + z->count) == 1;
+}
+
 /* The axes of x that change, with their scales; returns their number. */
 static int
 axes_to_resize(const Build *b, Resize *z, Axis *changed)
 {
 	const Tensor *x = b->in[0];
 	int axes[MAX_RANK], n = 0;
-	const Dim *sizes[MAX_RANK];
+	const Dim *sizes[MAX_RANK] = {NULL};
 	const Expr *common = NULL;
 	z->count = resized_axes(b->node, x->rank, axes);
 	if (b->nin > SIZES && is_present(b->in_types[SIZES]) && keeps_aspect_ratio(b->node)) {
@@ -474,7 +507,7 @@ axes_to_resize(const Build *b, Resize *z, Axis *changed)
 		Axis a = {.axis = axes[k], .place = k, .in = x->hi[axes[k]]};
 		a.out = b->out_types[0]->dims[axes[k]];
 		axis_scale(b, &a, common);
-		if (!a.is_same || z->roi)
+		if (!a.is_same || !takes_all(z, k))
 			changed[n++] = a;
 	}
 	return n;
@@ -488,9 +521,8 @@ build_Resize(Build *b)
 	Axis axes[MAX_RANK];
 	z.coordinates = attr_string(b->node, "coordinate_transformation_mode");
 	if (strcmp(z.coordinates, "tf_crop_and_resize") == 0) {
-		if (!b->in[ROI])
-			build_fail(b, "tf_crop_and_resize needs the input roi");
 		z.roi = b->in[ROI];
+		z.known_roi = b->constant[ROI];
 	}
 	int count = axes_to_resize(b, &z, axes);
 	if (attr_is(b->node, "mode", "nearest") || count == 0) {

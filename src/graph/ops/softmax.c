@@ -38,25 +38,40 @@ infer_Hardmax(Infer *infer)
 	infer_along_axis(infer);
 }
 
-/* x - max of x along the axis, in type work. */
-static Tensor *
-below_largest(ExprCtx *ctx, const Tensor *x, int axis, DType work)
+/* m, e and s of above, in type work. */
+typedef struct Exponentials {
+	int axis;
+	DType work;
+	Tensor *largest, *e, *sum;
+} Exponentials;
+
+/* X - m at this point. */
+static const Expr *
+below_largest(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Exponentials *s)
 {
-	Tensor *largest = op_reduce(ctx, REDUCE_max, x, AXIS(axis), false, work, work);
-	StageBuilder *d = stage_open(ctx, "d", x->rank, x->hi);
-	const Expr *m = read_row(d, largest, x->rank, AXIS(axis));
-	return stage_map(d, work, expr_sub(ctx, scalar_as(ctx, work, read_here(d, x)), m));
+	const Expr *m = read_row(y, s->largest, x->rank, AXIS(s->axis));
+	return expr_sub(ctx, scalar_as(ctx, s->work, read_here(y, x)), m);
+}
+
+static Exponentials
+exponentials(ExprCtx *ctx, const Tensor *x, int axis)
+{
+	Exponentials s = {.axis = axis, .work = work_type(x->type)};
+	s.largest = op_reduce(ctx, REDUCE_max, x, AXIS(axis), false, s.work, s.work);
+	StageBuilder *e = stage_open(ctx, "e", x->rank, x->hi);
+	s.e = stage_map(e, s.work, expr_exp(ctx, below_largest(ctx, e, x, &s)));
+	s.sum = op_reduce(ctx, REDUCE_sum, s.e, AXIS(axis), false, s.work, s.work);
+	return s;
 }
 
 Tensor *
 op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type)
 {
-	DType work = work_type(x->type);
-	Tensor *e = op_unary(ctx, EX_exp, below_largest(ctx, x, axis, work));
-	Tensor *s = op_reduce(ctx, REDUCE_sum, e, AXIS(axis), false, work, work);
+	Exponentials s = exponentials(ctx, x, axis);
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *row = read_row(y, s, x->rank, AXIS(axis));
-	return stage_map(y, type, expr_cast(ctx, type, expr_div(ctx, read_here(y, e), row)));
+	const Expr *sum = read_row(y, s.sum, x->rank, AXIS(axis));
+	const Expr *body = expr_div(ctx, read_here(y, s.e), sum);
+	return stage_map(y, type, expr_cast(ctx, type, body));
 }
 
 void
@@ -66,20 +81,18 @@ build_Softmax(Build *b)
 	b->out[0] = op_softmax(b->ctx, x, build_axis(b, "axis", x->rank), x->type);
 }
 
+/* Y[n,c] = X[n,c] - m[n] - log(s[n]) */
 void
 build_LogSoftmax(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
 	int axis = build_axis(b, "axis", x->rank);
-	DType work = work_type(x->type);
-	Tensor *d = below_largest(ctx, x, axis, work);
-	Tensor *e = op_unary(ctx, EX_exp, d);
-	Tensor *s = op_reduce(ctx, REDUCE_sum, e, AXIS(axis), false, work, work);
-	Tensor *l = op_unary(ctx, EX_log, s);
+	Exponentials s = exponentials(ctx, x, axis);
+	Tensor *log = op_unary(ctx, EX_log, s.sum);
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *row = read_row(y, l, x->rank, AXIS(axis));
-	const Expr *body = expr_sub(ctx, read_here(y, d), row);
+	const Expr *row = read_row(y, log, x->rank, AXIS(axis));
+	const Expr *body = expr_sub(ctx, below_largest(ctx, y, x, &s), row);
 	b->out[0] = stage_map(y, x->type, expr_cast(ctx, x->type, body));
 }
 

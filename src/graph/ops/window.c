@@ -106,9 +106,9 @@ taps_below(ExprCtx *ctx, const Window *w, const Expr *length)
 const Expr *
 window_taps(ExprCtx *ctx, const Window *w, const Expr *p, const Dim *lo, const Dim *hi)
 {
-	const Expr *start = index_sub(ctx, index_scale(ctx, p, w->stride), w->before);
-	const Expr *below_hi = taps_below(ctx, w, expr_sub(ctx, hi, start));
-	const Expr *below_lo = taps_below(ctx, w, expr_sub(ctx, lo, start));
-	return expr_sub(ctx, expr_min(ctx, w->kernel, below_hi),
-	                expr_max(ctx, expr_i64(ctx, 0), below_lo));
+	const Expr *start = index_scale(ctx, p, w->stride);
+	const Expr *to_hi = expr_sub(ctx, dim_add(ctx, hi, w->before), start);
+	const Expr *to_lo = expr_sub(ctx, dim_add(ctx, lo, w->before), start);
+	return expr_sub(ctx, expr_min(ctx, w->kernel, taps_below(ctx, w, to_hi)),
+	                expr_max(ctx, expr_i64(ctx, 0), taps_below(ctx, w, to_lo)));
 }
