@@ -12,6 +12,7 @@
 
 #include "base/scan.h"
 #include "expr/text.h"
+#include "graph/ops/move.h"
 
 typedef struct Formula {
 	const Build *build;
@@ -185,6 +186,12 @@ name_attrs(Formula *formula, Map *names)
 	map_set(names, "count", (void *)(uintptr_t)count);
 }
 
+static const Expr *
+read_operand(const Build *build, StageBuilder *stage, int i)
+{
+	return read_broadcast(stage, build->ctx, build->out_types[0], build->in[i]);
+}
+
 /* A variadic row: `step` for each further input, then what stands behind the semicolon. */
 static const Expr *
 fold(Formula *formula, StageBuilder *stage, Map *names)
@@ -192,11 +199,11 @@ fold(Formula *formula, StageBuilder *stage, Map *names)
 	const Build *build = formula->build;
 	const char *so_far = formula->op->outputs[0].name, *next = formula->op->inputs[0].name;
 	Scanner scan = {formula->arena, formula->where, formula->tokens.data, 0};
-	const Expr *value = stage_read_broadcast(stage, build->in[0]);
+	const Expr *value = read_operand(build, stage, 0);
 	int end = 0;
 	for (int i = 1; i < build->nin; i++) {
 		map_set(names, so_far, (void *)(uintptr_t)value);
-		map_set(names, next, (void *)(uintptr_t)stage_read_broadcast(stage, build->in[i]));
+		map_set(names, next, (void *)(uintptr_t)read_operand(build, stage, i));
 		scan.position = 0;
 		value = expr_parse(build->ctx, &scan, names);
 		end = scan.position;
@@ -225,7 +232,7 @@ formula_scalar(const Build *build, StageBuilder *stage)
 	for (int i = 0; i < build->nin; i++)
 		if (build->in[i])
 			map_set(&names, op->inputs[i].name,
-			        (void *)(uintptr_t)stage_read_broadcast(stage, build->in[i]));
+			        (void *)(uintptr_t)read_operand(build, stage, i));
 	Scanner scan = {formula.arena, formula.where, formula.tokens.data, 0};
 	return expr_parse(build->ctx, &scan, &names);
 }

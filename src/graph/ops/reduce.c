@@ -1,0 +1,189 @@
+/* The Reduce family: a term of each element, a reduction over the axes, a step behind it.
+ *
+ *     L2:         sqrt(sum(x*x))         LogSumExp:  m + log(sum(exp(x - m))), m = max(x)
+ *
+ * Sums of f16 and bf16 run in f32 and are rounded once. Over no elements a sum is 0, a product 1, a
+ * maximum -inf (or the least integer), a minimum inf.
+ */
+#include "graph/inner.h"
+#include "graph/ops/move.h"
+
+typedef const Expr *(*Step)(ExprCtx *ctx, const Expr *x);
+
+/* One reduction of the node: x through `before` into `op`, in type `work`. */
+static Tensor *
+reduce_node(Build *b, ReduceOp op, Step before, const Tensor *shift, DType work)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *x = b->in[0];
+	bool is_reduced[MAX_RANK];
+	Axes axes = 0;
+	const Known *known = b->nin > 1 ? b->known[1] : NULL;
+	reduce_axes(b->node, known, x->rank, is_reduced);
+	for (int i = 0; i < x->rank; i++)
+		axes |= is_reduced[i] ? AXIS(i) : 0;
+	bool keeps = attr_int(b->node, "keepdims") != 0;
+	const Expr *index[MAX_RANK];
+	StageBuilder *y = reduction_open(ctx, reduce_info(op)->name, x, axes, keeps, index);
+	const Expr *term = expr_cast(ctx, work, stage_read(y, x, index));
+	if (shift) {
+		const Expr *here[MAX_RANK];
+		loops_of(y, shift->rank, here);
+		term = expr_sub(ctx, term, stage_read(y, shift, here));
+	}
+	if (before)
+		term = before(ctx, term);
+	return axes ? stage_reduce_acc(y, op, work, work, term) : stage_map(y, work, term);
+}
+
+/* `after` applied to the reduced tensor, in the output's type. */
+static void
+finish(Build *b, const Tensor *reduced, Step after)
+{
+	ExprCtx *ctx = b->ctx;
+	DType type = b->out_types[0]->dtype;
+	if (!after && reduced->type == type) {
+		b->out[0] = reduced;
+		return;
+	}
+	StageBuilder *y = output_open(b, 0);
+	const Expr *body = read_here(y, reduced);
+	if (after)
+		body = after(ctx, body);
+	b->out[0] = stage_map(y, type, expr_cast(ctx, type, body));
+}
+
+static void
+reduce_simple(Build *b, ReduceOp op, Step before, Step after)
+{
+	DType work = work_type(b->in[0]->type);
+	if (after && !dtype_is_float(work)) /* roots and logarithms of integers */
+		work = DT_F64;
+	finish(b, reduce_node(b, op, before, NULL, work), after);
+}
+
+static const Expr *
+magnitude(ExprCtx *ctx, const Expr *x)
+{
+	return expr_abs(ctx, x);
+}
+
+static const Expr *
+square(ExprCtx *ctx, const Expr *x)
+{
+	return expr_mul(ctx, x, x);
+}
+
+static const Expr *
+root(ExprCtx *ctx, const Expr *x)
+{
+	return expr_sqrt(ctx, x);
+}
+
+static const Expr *
+logarithm(ExprCtx *ctx, const Expr *x)
+{
+	return expr_log(ctx, x);
+}
+
+static const Expr *
+exponential(ExprCtx *ctx, const Expr *x)
+{
+	return expr_exp(ctx, x);
+}
+
+void
+build_ReduceSum(Build *b)
+{
+	reduce_simple(b, REDUCE_sum, NULL, NULL);
+}
+
+void
+build_ReduceProd(Build *b)
+{
+	reduce_simple(b, REDUCE_prod, NULL, NULL);
+}
+
+void
+build_ReduceL1(Build *b)
+{
+	reduce_simple(b, REDUCE_sum, magnitude, NULL);
+}
+
+void
+build_ReduceSumSquare(Build *b)
+{
+	reduce_simple(b, REDUCE_sum, square, NULL);
+}
+
+void
+build_ReduceL2(Build *b)
+{
+	reduce_simple(b, REDUCE_sum, square, root);
+}
+
+void
+build_ReduceLogSum(Build *b)
+{
+	reduce_simple(b, REDUCE_sum, NULL, logarithm);
+}
+
+/* Booleans are compared as numbers. */
+static void
+reduce_extreme(Build *b, ReduceOp op)
+{
+	DType type = b->in[0]->type;
+	finish(b, reduce_node(b, op, NULL, NULL, type == DT_BOOL ? DT_U8 : work_type(type)), NULL);
+}
+
+void
+build_ReduceMax(Build *b)
+{
+	reduce_extreme(b, REDUCE_max);
+}
+
+void
+build_ReduceMin(Build *b)
+{
+	reduce_extreme(b, REDUCE_min);
+}
+
+void
+build_ReduceMean(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *x = b->in[0];
+	DType type = b->out_types[0]->dtype, work = work_type(x->type);
+	const Tensor *sum = reduce_node(b, REDUCE_sum, NULL, NULL, work);
+	bool is_reduced[MAX_RANK];
+	const Dim *count = dim_const(ctx, 1);
+	reduce_axes(b->node, b->nin > 1 ? b->known[1] : NULL, x->rank, is_reduced);
+	for (int i = 0; i < x->rank; i++)
+		if (is_reduced[i])
+			count = dim_mul(ctx, count, x->hi[i]);
+	StageBuilder *y = output_open(b, 0);
+	const Expr *n = dim_as(ctx, work, count), *total = read_here(y, sum);
+	const Expr *mean =
+		dtype_is_float(work) ? expr_div(ctx, total, n) : expr_quot(ctx, total, n);
+	b->out[0] = stage_map(y, type, expr_cast(ctx, type, mean));
+}
+
+/* An infinite maximum is not subtracted: inf - inf would hide it. */
+void
+build_ReduceLogSumExp(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	DType type = b->out_types[0]->dtype, work = work_type(b->in[0]->type);
+	if (!dtype_is_float(work))
+		work = DT_F64;
+	const Tensor *top = reduce_node(b, REDUCE_max, NULL, NULL, work);
+	StageBuilder *s = stage_open(ctx, "shift", top->rank, top->hi);
+	const Expr *m = read_here(s, top);
+	const Expr *finite = expr_select(ctx, expr_isinf(ctx, m), expr_number(ctx, work, 0), m);
+	const Tensor *shift = stage_map(s, work, finite);
+	/* keepdims = 0 leaves the shift without the reduced axes, as the sum has it */
+	const Tensor *sum = reduce_node(b, REDUCE_sum, exponential, shift, work);
+	StageBuilder *y = output_open(b, 0);
+	const Expr *body = expr_add(ctx, expr_log(ctx, read_here(y, sum)), read_here(y, shift));
+	b->out[0] = stage_map(y, type, expr_cast(ctx, type, body));
+}
