@@ -1,0 +1,432 @@
+/* Graph -> ModelProto: nodes in order, at the model's own opset or the next that can say them.
+ *
+ * A first run over all nodes finds the opset, a second writes; `fused` nodes are opened, so that what
+ * they were made from stands in the file. Bytes depend on the graph only. Weights go from where they
+ * are (the mapped model, an arena) into the file, or above a limit into PATH.data beside it, each on
+ * a page of its own, under a name that we choose.
+ */
+#include "onnx/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "onnx/names.h"
+
+static const uint64_t EXTERNAL_ABOVE = 1900000000; /* protobuf ends at 2^31 - 1 */
+enum { EXTERNAL_LEAST = 1024, EXTERNAL_ALIGN = 4096, IR_LEAST = 4, IR_METADATA = 10 };
+
+/* ---- names ---- */
+
+static const char *
+out_name(const Export *out, const Value *value)
+{
+	const char *name = map_find_ptr(&out->renamed, value);
+	return name ? name : value->name;
+}
+
+static const char *
+made_name(Export *out, const char *base)
+{
+	const char *name = base;
+	for (int i = 1; graph_find_value(out->graph, name) || map_find(&out->made, name); i++)
+		name = arena_printf(out->arena, "%s_%d", base, i);
+	map_set(&out->made, name, out);
+	return name;
+}
+
+static const char *
+use_name(Export *out, const Value *value)
+{
+	const char *name = out_name(out, value);
+	map_set(&out->used, name, out);
+	return name;
+}
+
+/* ---- nodes ---- */
+
+static void out_region(Export *out, Wire *wire, const Region *region, bool is_body);
+
+static OutNode
+node_out(Export *out, const Node *node)
+{
+	OutNode result = {.out = out, .node = node, .op = node->op->name, .domain = node->op->domain};
+	for (int i = 0; i < node->ninput; i++) {
+		const Value *value = node->inputs[i];
+		vec_push(out->arena, &result.inputs, value ? out_name(out, value) : "");
+	}
+	for (int i = 0; i < node->noutput; i++) {
+		const Value *value = node->outputs[i];
+		vec_push(out->arena, &result.outputs, value ? out_name(out, value) : "");
+	}
+	for (int i = 0; i < node->nattr; i++)
+		vec_push(out->arena, &result.attrs, node->attrs[i]);
+	return result;
+}
+
+/* The names of the model's nodes a node was made from, one per line, unless that is its own name. */
+static const char *
+origins_text(const Export *out, const Node *node)
+{
+	const StrVec *origins = &node->origins;
+	const char *own = node->loc.node ? node->loc.node : "";
+	if (origins->count == 0 || (origins->count == 1 && strcmp(origins->data[0], own) == 0))
+		return NULL;
+	Buf text = {.arena = out->arena};
+	for (int i = 0; i < origins->count; i++)
+		buf_printf(&text, "%s%s", i ? "\n" : "", origins->data[i]);
+	return buf_text(&text);
+}
+
+static void
+out_pair(const Export *out, Wire *wire, int field, const char *key, const char *value)
+{
+	Wire pair = {.arena = out->arena};
+	wire_text(&pair, 1, key);
+	wire_text(&pair, 2, value);
+	wire_message(wire, field, &pair);
+}
+
+static void
+out_origins(const Export *out, Wire *wire, const Node *node)
+{
+	const char *text = origins_text(out, node);
+	if (text && out->ir_version >= IR_METADATA)
+		out_pair(out, wire, 9, KEY_ORIGINS, text);
+	else if (text)
+		wire_text(wire, 6, arena_printf(out->arena, KEY_ORIGINS "\n%s", text));
+}
+
+static void
+out_plain(Export *out, Wire *graph, const Node *node)
+{
+	OutNode result = node_out(out, node);
+	out_downgrade(&result);
+	Wire wire = {.arena = out->arena};
+	for (int i = 0; i < result.inputs.count; i++) {
+		map_set(&out->used, result.inputs.data[i], out);
+		wire_bytes(&wire, 1, result.inputs.data[i], strlen(result.inputs.data[i]));
+	}
+	for (int i = 0; i < result.outputs.count; i++)
+		wire_bytes(&wire, 2, result.outputs.data[i], strlen(result.outputs.data[i]));
+	wire_text(&wire, 3, node->loc.node);
+	wire_text(&wire, 4, result.op);
+	for (int i = 0; i < result.attrs.count; i++) {
+		Wire attr = {.arena = out->arena};
+		out_attr(out, &attr, &result.attrs.data[i]);
+		wire_message(&wire, 5, &attr);
+	}
+	for (int i = 0; i < node->nregion; i++) {
+		Wire attr = {.arena = out->arena}, body = {.arena = out->arena};
+		out_region(out, &body, node->regions[i], false);
+		wire_text(&attr, 1, node->regions[i]->name);
+		wire_message(&attr, 6, &body);
+		wire_int(&attr, 20, 5); /* AttributeProto.GRAPH */
+		wire_message(&wire, 5, &attr);
+	}
+	out_origins(out, &wire, node);
+	wire_text(&wire, 7, result.domain);
+	wire_message(graph, 1, &wire);
+}
+
+static void out_nodes(Export *out, Wire *wire, const Region *region);
+
+/* The nodes inside a fused node; its results take the names of its outputs. */
+static void
+out_fused(Export *out, Wire *wire, const Node *node)
+{
+	const Region *region = node->regions[0];
+	for (int i = 0; i < region->nparam; i++)
+		if (i < node->ninput && node->inputs[i])
+			map_set_ptr(&out->renamed, region->params[i],
+			            (void *)(uintptr_t)out_name(out, node->inputs[i]));
+	for (int i = 0; i < node->noutput && i < region->nresult; i++)
+		if (node->outputs[i] && region->results[i])
+			map_set_ptr(&out->renamed, region->results[i],
+			            (void *)(uintptr_t)out_name(out, node->outputs[i]));
+	out_nodes(out, wire, region);
+}
+
+static void
+out_nodes(Export *out, Wire *wire, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		if (strcmp(node->op->name, "fused") == 0 && node->nregion == 1)
+			out_fused(out, wire, node);
+		else if (strcmp(node->op->domain, "tilewright") == 0)
+			fail_unsupported(&node->loc, "a private operator, which ONNX has no word for");
+		else
+			out_plain(out, wire, node);
+	}
+}
+
+/* ---- graphs ---- */
+
+static void
+note_type(Export *out, const Type *type)
+{
+	int version = type_ir_version(type);
+	if (out->ir_version < version)
+		out->ir_version = version;
+}
+
+static void
+out_value(Export *out, Wire *wire, int field, const char *name, const Type *type)
+{
+	Wire info = {.arena = out->arena}, inner = {.arena = out->arena};
+	wire_text(&info, 1, name);
+	bool is_known = type->kind != TYPE_UNKNOWN &&
+	                (type->kind != TYPE_TENSOR || type->dtype != DT_NONE);
+	if (is_known) {
+		note_type(out, type);
+		out_type(out, &inner, type);
+		wire_message(&info, 2, &inner);
+	}
+	wire_message(wire, field, &info);
+}
+
+static void
+out_identity(Export *out, Wire *wire, const char *from, const char *to)
+{
+	Wire node = {.arena = out->arena};
+	wire_text(&node, 1, from);
+	wire_text(&node, 2, to);
+	wire_text(&node, 3, to);
+	wire_text(&node, 4, "Identity");
+	wire_message(wire, 1, &node);
+}
+
+/* Whether a result can stand in a graph's outputs as it is: made by a node of the graph, once. In a
+ * body constants and inputs may stand there too. */
+static bool
+is_own_result(const Region *region, int index, bool is_body)
+{
+	const Value *value = region->results[index];
+	for (int i = 0; i < index; i++)
+		if (region->results[i] == value)
+			return false;
+	return is_body || (value->region == region && (value->def || !value->constant));
+}
+
+static void
+out_results(Export *out, Wire *wire, const Region *region, bool is_body)
+{
+	StrVec names = {0};
+	for (int i = 0; i < region->nresult; i++) {
+		const char *name = use_name(out, region->results[i]);
+		if (!is_own_result(region, i, is_body)) {
+			const char *own = made_name(out, arena_printf(out->arena, "%s.result", name));
+			out_identity(out, wire, name, own);
+			name = own;
+		}
+		vec_push(out->arena, &names, name);
+	}
+	for (int i = 0; i < region->nresult; i++)
+		out_value(out, wire, 12, names.data[i], &region->results[i]->type);
+}
+
+static void
+out_region(Export *out, Wire *wire, const Region *region, bool is_body)
+{
+	out_nodes(out, wire, region);
+	wire_text(wire, 2, region->name);
+	for (int i = 0; i < region->nparam; i++)
+		out_value(out, wire, 11, region->params[i]->name, &region->params[i]->type);
+	out_results(out, wire, region, is_body);
+}
+
+/* ---- the model ---- */
+
+/* Where weights go: into the model's own bytes, or into a file beside it. */
+typedef struct DataFile {
+	FileWriter *writer; /* NULL: inside */
+	const char *name;
+} DataFile;
+
+static void
+pad_file(FileWriter *writer)
+{
+	static const char zeros[EXTERNAL_ALIGN];
+	uint64_t over = file_position(writer) % EXTERNAL_ALIGN;
+	if (over)
+		file_put(writer, zeros, EXTERNAL_ALIGN - over);
+}
+
+static void
+out_external(const Export *out, Wire *wire, const DataFile *file, const char *name,
+             const Array *data)
+{
+	size_t size = array_bytes(data);
+	pad_file(file->writer);
+	uint64_t offset = file_position(file->writer);
+	file_put(file->writer, data->data, size);
+	wire_ints(wire, 1, data->rank, data->dims);
+	wire_int(wire, 2, data->type);
+	wire_text(wire, 8, name);
+	out_pair(out, wire, 13, "location", file->name);
+	out_pair(out, wire, 13, "offset", arena_printf(out->arena, "%" PRIu64, offset));
+	out_pair(out, wire, 13, "length", arena_printf(out->arena, "%zu", size));
+	wire_int(wire, 14, 1); /* TensorProto.EXTERNAL */
+}
+
+static void
+out_constant(Export *out, Wire *graph, const DataFile *file, const char *name, const Array *data)
+{
+	Wire wire = {.arena = out->arena};
+	Type type = {.kind = TYPE_TENSOR, .dtype = data->type};
+	note_type(out, &type);
+	if (file->writer && data->type != DT_STRING && array_bytes(data) >= EXTERNAL_LEAST)
+		out_external(out, &wire, file, name, data);
+	else
+		out_tensor(&wire, name, data);
+	wire_message(graph, 5, &wire);
+}
+
+/* All constants that something uses, and the defaults of inputs. */
+static void
+out_constants(Export *out, Wire *graph, const DataFile *file)
+{
+	const Graph *from = out->graph;
+	for (int i = 0; i < from->body->nparam; i++)
+		if (from->body->params[i]->constant)
+			out_constant(out, graph, file, from->body->params[i]->name,
+			             from->body->params[i]->constant);
+	for (int i = 0; i < from->constants.count; i++) {
+		const Value *value = from->constants.data[i];
+		if (map_find(&out->used, value->name))
+			out_constant(out, graph, file, value->name, value->constant);
+	}
+	for (int i = 0; i < out->arrays.count; i++)
+		out_constant(out, graph, file, out->array_names.data[i], out->arrays.data[i]);
+}
+
+static void
+out_opsets(const Export *out, Wire *model)
+{
+	bool has_default = false;
+	for (int i = 0; i < out->graph->opsets.count; i++) {
+		OpsetImport opset = out->graph->opsets.data[i];
+		bool is_default = !*opset.domain;
+		has_default |= is_default;
+		Wire wire = {.arena = out->arena};
+		wire_text(&wire, 1, opset.domain);
+		wire_int(&wire, 2, is_default ? out->opset : opset.version);
+		wire_message(model, 8, &wire);
+	}
+	if (has_default)
+		return;
+	Wire wire = {.arena = out->arena};
+	wire_int(&wire, 2, out->opset);
+	wire_message(model, 8, &wire);
+}
+
+static Export
+begin(const Graph *graph, Arena *arena, int64_t opset)
+{
+	return (Export){
+		.arena = arena,
+		.graph = graph,
+		.opset = opset,
+		.ir_version = graph->ir_version > IR_LEAST ? graph->ir_version : IR_LEAST,
+		.renamed = {.arena = arena},
+		.made = {.arena = arena},
+		.used = {.arena = arena},
+	};
+}
+
+/* The least opset from `opset` on that can say every node. */
+static int64_t
+find_opset(const Graph *graph, Arena *arena, int64_t opset)
+{
+	for (;;) {
+		Export out = begin(graph, arena, opset);
+		Wire wire = {.arena = arena};
+		out_region(&out, &wire, graph->body, true);
+		if (out.needed <= opset)
+			return opset;
+		opset = out.needed;
+	}
+}
+
+static int64_t
+own_opset(const Graph *graph)
+{
+	for (int i = 0; i < graph->opsets.count; i++)
+		if (!*graph->opsets.data[i].domain)
+			return graph->opsets.data[i].version;
+	return ONNX_DIALECT;
+}
+
+static uint64_t
+weight_bytes(const Graph *graph)
+{
+	uint64_t total = 0;
+	for (int i = 0; i < graph->constants.count; i++)
+		if (graph->constants.data[i]->type.dtype != DT_STRING)
+			total += array_bytes(graph->constants.data[i]->constant);
+	return total;
+}
+
+static void
+out_model(Export *out, Wire *model, const DataFile *file)
+{
+	Wire graph = {.arena = out->arena};
+	out_region(out, &graph, out->graph->body, true);
+	out_constants(out, &graph, file);
+	wire_int(model, 1, out->ir_version);
+	wire_text(model, 2, "tilewright");
+	wire_text(model, 6, out->graph->doc);
+	wire_message(model, 7, &graph);
+	out_opsets(out, model);
+	for (int i = 0; i < out->graph->metadata.count; i++) {
+		StringPair pair = out->graph->metadata.data[i];
+		if (strncmp(pair.key, KEY_DIM, strlen(KEY_DIM)) != 0)
+			out_pair(out, model, 14, pair.key, pair.value);
+	}
+}
+
+typedef struct WriteJob {
+	Arena *arena;
+	const Graph *graph;
+	const char *path;
+	const OnnxWriteOptions *options;
+} WriteJob;
+
+static void
+write_model(void *arg)
+{
+	WriteJob *job = arg;
+	const OnnxWriteOptions *options = job->options;
+	int64_t opset = own_opset(job->graph);
+	if (options && options->opset > opset)
+		opset = options->opset;
+	Export out = begin(job->graph, job->arena, find_opset(job->graph, job->arena, opset));
+	Loc loc = {.file = job->path};
+	if (out.opset > own_opset(job->graph))
+		warn(&loc, "written for opset %" PRId64 ": opset %" PRId64 " cannot say all of its nodes",
+		     out.opset, own_opset(job->graph));
+	uint64_t limit = options && options->external_above ? options->external_above : EXTERNAL_ABOVE;
+	DataFile file = {0};
+	if (weight_bytes(job->graph) > limit) {
+		const char *path = arena_printf(job->arena, "%s.data", job->path);
+		file = (DataFile){file_create(job->arena, path), file_base(path)};
+	}
+	Wire model = {.arena = job->arena};
+	out_model(&out, &model, &file);
+	if (file.writer)
+		file_commit(file.writer);
+	FileWriter *writer = file_create(job->arena, job->path);
+	wire_save(writer, &model);
+	file_commit(writer);
+}
+
+void
+onnx_write(const Graph *graph, const char *path, const OnnxWriteOptions *options)
+{
+	Arena *arena = arena_new("export");
+	WriteJob job = {arena, graph, path, options};
+	Failure failure;
+	bool is_done = try_run(write_model, &job, &failure);
+	arena_free(arena);
+	if (!is_done)
+		fail_again(&failure);
+}

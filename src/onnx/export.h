@@ -1,0 +1,46 @@
+/* Writing a model: what the files of the exporter share. Only src/onnx includes this.
+ *
+ * The graph is not touched. Each node becomes an OutNode, names in the place of values; the rows of
+ * downgrade.c take it back to the target opset, and may find that it cannot be said there: then the
+ * whole graph is written for the first opset that can.
+ */
+#ifndef ONNX_EXPORT_H
+#define ONNX_EXPORT_H
+
+#include "onnx/onnx.h"
+#include "onnx/wire.h"
+
+typedef struct Export {
+	Arena *arena; /* scratch */
+	const Graph *graph;
+	int64_t opset;      /* being written */
+	int64_t needed;     /* the least that can say all nodes seen so far */
+	int64_t ir_version;
+	Map renamed;        /* Value to another name: results of fused nodes */
+	Map made;           /* names made up here, so that they differ */
+	Map used;           /* names that some node or output uses */
+	VEC(const Array *) arrays; /* constants made up here, for array_names */
+	StrVec array_names;
+} Export;
+
+typedef struct OutNode {
+	Export *out;
+	const Node *node;
+	const char *op, *domain;
+	StrVec inputs;  /* "": absent */
+	StrVec outputs;
+	VEC(Attr) attrs;
+} OutNode;
+
+/* ---- data.c ---- */
+void out_type(const Export *out, Wire *wire, const Type *type);
+void out_tensor(Wire *wire, const char *name, const Array *data);
+void out_attr(const Export *out, Wire *wire, const Attr *attr);
+int type_ir_version(const Type *type); /* the first IR version that has it */
+
+/* ---- downgrade.c ---- */
+
+/* Take a node from the dialect to out->opset; raises out->needed where that cannot say it. */
+void out_downgrade(OutNode *node);
+
+#endif
