@@ -314,6 +314,18 @@ add_fact(Facts *facts, FactKind kind, const Expr *atom, const Expr *lo, const Ex
 	forget_ranges(facts);
 }
 
+/* A product of what is never negative is positive only if every factor is. */
+static void
+add_positive_factors(Facts *facts, const Term *t)
+{
+	for (int i = 0; i < t->natom; i++)
+		if (facts_interval(facts, t->atom[i]).lo < 0)
+			return;
+	for (int i = 0; i < t->natom && t->coef > 0; i++)
+		if (facts_interval(facts, t->atom[i]).lo == 0)
+			add_fact(facts, FACT_BOUND, t->atom[i], expr_i64(facts->ctx, 1), NULL);
+}
+
 /* e >= 0. When e is a symbol or iterator plus or minus a constant it bounds it. */
 static void
 add_known(Facts *facts, const Expr *e)
@@ -322,6 +334,8 @@ add_known(Facts *facts, const Expr *e)
 	if (e->op == EX_const || !is_tame(e) || !poly_of(e, &p))
 		return;
 	int64_t constant = poly_constant(&p);
+	if (p.count == 2 && constant < 0)
+		add_positive_factors(facts, &p.term[0]);
 	const Term *t = &p.term[0];
 	bool is_single = p.count == 1 + (constant != 0) && t->natom == 1;
 	if (is_single && (t->coef == 1 || t->coef == -1) && constant != INT64_MIN) {

@@ -476,7 +476,7 @@ read_states(Reader *r, States *states)
 	}
 }
 
-/* Behind `scan`: `reverse t:T (states) { stages }` */
+/* Behind `scan`: `reverse t:T, (states) { stages }` */
 static void
 read_long_scan(Reader *r)
 {
@@ -486,6 +486,7 @@ read_long_scan(Reader *r)
 	VEC(const Stage *) steps = {0};
 	bool reverse = scan_accept(&r->scan, "reverse");
 	read_iter(r, &axis, &lo, &hi);
+	scan_expect(&r->scan, ",", "after the loop of the scan");
 	read_states(r, &states);
 	Scan *scan = new_scan(r, states.count, states.prev, states.init);
 	scan->lo = lo;

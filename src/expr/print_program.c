@@ -158,9 +158,10 @@ print_reduce(StagePrinter *p)
 	const Stage *stage = p->stage;
 	Buf *buf = p->buf;
 	buf_puts(buf, reduce_info(stage->reduce)->text);
-	if (stage->acc != stage->results[0]->type)
-		buf_printf(buf, " %s ", dtype_name(stage->acc));
-	buf_puts(buf, "(");
+	bool says_type = stage->acc != stage->results[0]->type;
+	if (says_type)
+		buf_printf(buf, " %s", dtype_name(stage->acc));
+	buf_puts(buf, says_type || strchr(reduce_info(stage->reduce)->text, ' ') ? " (" : "(");
 	print_iters(p, stage->nloop, stage->nloop + stage->nreduce);
 	if (stage->guard) {
 		buf_puts(buf, " where ");
@@ -257,7 +258,7 @@ print_state(Buf *buf, ProgramNames *tensors, const Scan *scan, int k)
 	           scan->init[k] ? name_tensor(buf->arena, tensors, scan->init[k]) : "0");
 }
 
-/* scan reverse t:T (h: f32[N,K] = H from H0) {
+/* scan reverse t:T, (h: f32[N,K] = H from H0) {
  *   H[t:T, n:N, k:K]: f32 = …
  * } */
 static void
@@ -275,7 +276,7 @@ print_long_scan(Buf *buf, ProgramNames *tensors, const Scan *scan, const char *i
 		buf_puts(buf, "..");
 	}
 	dim_print(buf, scan->hi);
-	buf_puts(buf, " (");
+	buf_puts(buf, ", (");
 	for (int k = 0; k < scan->nstate; k++) {
 		buf_puts(buf, k > 0 ? ", " : "");
 		print_state(buf, tensors, scan, k);
