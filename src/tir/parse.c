@@ -10,7 +10,7 @@
  *             | name ":" type "@" scope [ "=" scalar ]
  *             | "check" integer "(" scalar ")" "value" scalar
  *             | "sync"
- *             | name [ "[" scalar … "]" ] ( "=" | "+=" | "*=" | "max=" | "min=" ) scalar
+ *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) scalar
  *     range   = name "in" scalar [ ".." scalar ]
  *     block   = "{" { stmt } "}" | stmt
  *
@@ -41,7 +41,10 @@ add_name(Parser *parser, const char *name, const Var *var, const Buffer *buffer)
 {
 	Hidden hidden = {name, map_find(&parser->vars, name), map_find(&parser->tensors, name)};
 	vec_push(parser->kernel->arena, &parser->hidden, hidden);
-	map_set(&parser->vars, name, var ? (void *)expr_var(parser->kernel->ctx, var) : NULL);
+	const Expr *value = var ? expr_var(parser->kernel->ctx, var) : NULL;
+	if (buffer && buffer->tensor.rank == 0) /* `acc` may stand for `acc[]` */
+		value = expr_read(parser->kernel->ctx, &buffer->tensor, NULL);
+	map_set(&parser->vars, name, (void *)value);
 	map_set(&parser->tensors, name, (void *)buffer);
 }
 
@@ -285,11 +288,15 @@ parse_store(Parser *parser, const Loc *loc, const char *name)
 		fail(loc, "%s is no buffer here", name);
 	const Expr *index[ARRAY_MAX_RANK];
 	int rank = buffer->tensor.rank;
+	bool is_bracketed = rank > 0 || scan_at(&parser->scan, "[");
+	if (is_bracketed)
+		scan_expect(&parser->scan, "[", "in a store");
 	for (int d = 0; d < rank; d++) {
-		scan_expect(&parser->scan, d ? "," : "[", "in the indices of a store");
+		if (d)
+			scan_expect(&parser->scan, ",", "between the indices of a store");
 		index[d] = parse_scalar(parser, DT_NONE);
 	}
-	if (rank)
+	if (is_bracketed)
 		scan_expect(&parser->scan, "]", "after the indices of a store");
 	int op = parse_store_op(parser);
 	const Expr *value = parse_scalar(parser, buffer->tensor.type);

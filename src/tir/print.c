@@ -104,7 +104,7 @@ kernel_name_apart(const Kernel *kernel)
 static void
 print_scalar(Buf *buf, const Expr *e, DType type)
 {
-	expr_print_in(buf, e, NULL, type);
+	expr_print_in(buf, e, &(TextNames){0}, type);
 }
 
 static void
@@ -189,12 +189,12 @@ static void
 print_store(Buf *buf, const Stmt *stmt)
 {
 	int rank = stmt->buffer->tensor.rank;
-	buf_puts(buf, stmt->buffer->tensor.name);
+	buf_printf(buf, "%s[", stmt->buffer->tensor.name);
 	for (int d = 0; d < rank; d++) {
-		buf_puts(buf, d ? ", " : "[");
+		buf_puts(buf, d ? ", " : "");
 		print_scalar(buf, stmt->index[d], DT_I64);
 	}
-	buf_puts(buf, rank ? "] " : " ");
+	buf_puts(buf, "] ");
 	if (stmt->op == REDUCE_sum || stmt->op == REDUCE_prod)
 		buf_puts(buf, stmt->op == REDUCE_sum ? "+" : "*");
 	else if (stmt->op != STORE_SET)

@@ -7,8 +7,8 @@
  *             acc: f32 @reg = 0.0
  *             for c in 3, r in 7, s in 7
  *               if (0 <= 2*p + r - 3 && …)
- *                 acc += X[n, c, 2*p + r - 3, 2*q + s - 3] * W[f, c, r, s]
- *             Y[n, f, p, q] = max(acc, 0.0)
+ *                 acc[] += X[n, c, 2*p + r - 3, 2*q + s - 3] * W[f, c, r, s]
+ *             Y[n, f, p, q] = max(acc[], 0.0)
  *           }
  *     }
  *
