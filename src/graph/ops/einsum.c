@@ -143,7 +143,7 @@ parse_equation(const Node *node, int nin, const int *ranks, Equation *eq)
 void
 infer_Einsum(Infer *infer)
 {
-	int nin = infer->node->ninput, ranks[MAX_OPERANDS];
+	int nin = infer->node->ninput, ranks[MAX_OPERANDS] = {0};
 	const Dim *extent[LABELS] = {NULL};
 	const Dim *dims[MAX_RANK];
 	Equation eq;
@@ -189,7 +189,7 @@ build_Einsum(Build *b)
 	ExprCtx *ctx = b->ctx;
 	const Type *type = b->out_types[0];
 	DType work = work_type(type->dtype);
-	int ranks[MAX_OPERANDS];
+	int ranks[MAX_OPERANDS] = {0};
 	EinsumAxis axes[LABELS] = {{NULL, NULL}};
 	Equation eq;
 	for (int k = 0; k < b->nin && k < MAX_OPERANDS; k++)

@@ -1,0 +1,8 @@
+/* What printer and parser of graphs agree on. */
+#ifndef GRAPH_TEXT_H
+#define GRAPH_TEXT_H
+
+/* Constants of at most so many elements stand in the text; larger ones are weights by number. */
+enum { TEXT_INLINE_MAX = 16 };
+
+#endif
