@@ -52,7 +52,8 @@ build_Gather(Build *b)
 	for (int i = 0; i < rank; i++)
 		at[i] = stage_iter(y, axis + i);
 	for (int i = 0; i < x->rank; i++)
-		index[i] = stage_iter(y, i < axis ? i : i + rank - (i > axis));
+		if (i != axis)
+			index[i] = stage_iter(y, i < axis ? i : i + rank - 1);
 	index[axis] = index_wrapped(b->ctx, stage_read(y, indices, at), x->hi[axis]);
 	b->out[0] = stage_map(y, x->type, stage_read(y, x, index));
 }
