@@ -111,6 +111,20 @@ stage_read(StageBuilder *stage, const Tensor *tensor, const Expr *const *index)
 }
 
 const Expr *
+stage_read_checked(StageBuilder *stage, const Tensor *tensor, const Expr *const *index)
+{
+	ExprCtx *ctx = stage->ctx;
+	const Expr *safe[MAX_ITERS];
+	for (int i = 0; i < tensor->rank; i++) {
+		const Expr *lo = tensor->lo ? tensor->lo[i] : expr_i64(ctx, 0);
+		bool is_certain = facts_prove(stage->facts, expr_le(ctx, lo, index[i])) &&
+		                  facts_prove(stage->facts, expr_lt(ctx, index[i], tensor->hi[i]));
+		safe[i] = is_certain ? index[i] : expr_at(ctx, index[i], tensor->hi[i], AT_CHECK);
+	}
+	return expr_read(ctx, tensor, safe);
+}
+
+const Expr *
 stage_read_or(StageBuilder *stage, const Tensor *tensor, const Expr *const *index,
               const Expr *fill)
 {
@@ -128,7 +142,7 @@ stage_read_broadcast(StageBuilder *stage, const Tensor *tensor)
 	for (int i = 0; i < tensor->rank; i++)
 		index[i] = dim_is(tensor->hi[i], 1) ? expr_i64(stage->ctx, 0)
 		                                    : expr_iter(stage->ctx, shift + i);
-	return stage_read(stage, tensor, index);
+	return stage_read_checked(stage, tensor, index);
 }
 
 const Expr *

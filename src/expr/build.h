@@ -32,7 +32,12 @@ const Expr *stage_read(StageBuilder *stage, const Tensor *tensor, const Expr *co
 /* select(index in range, X[index…], fill); just the read where the range is provable. */
 const Expr *stage_read_or(StageBuilder *stage, const Tensor *tensor, const Expr *const *index,
                           const Expr *fill);
-/* X read at this stage's loops under ONNX broadcasting (trailing dims aligned, extent 1 reads 0). */
+/* X[index…] where an index that is not provable becomes at(index, 0..extent, check): for ranges that
+ * follow only from dims which infer took to be equal. */
+const Expr *stage_read_checked(StageBuilder *stage, const Tensor *tensor,
+                               const Expr *const *index);
+/* X read at this stage's loops under ONNX broadcasting (trailing dims aligned, extent 1 reads 0),
+ * checked in the same way. */
 const Expr *stage_read_broadcast(StageBuilder *stage, const Tensor *tensor);
 /* A scalar tensor's only element. */
 const Expr *stage_read_scalar(StageBuilder *stage, const Tensor *tensor);

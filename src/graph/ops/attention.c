@@ -129,7 +129,7 @@ by_heads(ExprCtx *ctx, const Tensor *x, const Dim *heads, const Dim *size)
 	const Expr *first = index_mul(ctx, stage_iter(y, 1), size);
 	const Expr *index[] = {stage_iter(y, 0), stage_iter(y, 2),
 	                       index_add(ctx, first, stage_iter(y, 3))};
-	return stage_map(y, x->type, stage_read(y, x, index));
+	return stage_map(y, x->type, stage_read_checked(y, x, index));
 }
 
 /* The key head of query head h. */
@@ -191,7 +191,7 @@ is_allowed(const Attention *a, StageBuilder *y, const Expr *b, const Expr *i, co
 	ExprCtx *ctx = a->ctx;
 	const Expr *allowed = NULL, *length = NULL, *at = index_add(ctx, i, a->h.past);
 	if (a->nonpad) {
-		length = stage_read(y, a->nonpad, &b);
+		length = stage_read_checked(y, a->nonpad, &b);
 		at = expr_add(ctx, i, expr_sub(ctx, length, a->h.rows));
 	}
 	if (a->is_causal)
@@ -306,7 +306,7 @@ joined_heads(const Attention *a, const Tensor *y4)
 	const Expr *c = stage_iter(y, 2);
 	const Expr *index[] = {stage_iter(y, 0), index_div(ctx, c, a->h.v_head), stage_iter(y, 1),
 	                       index_mod(ctx, c, a->h.v_head)};
-	return stage_map(y, y4->type, stage_read(y, y4, index));
+	return stage_map(y, y4->type, stage_read_checked(y, y4, index));
 }
 
 /* ---- the builder ----------------------------------------------------------------------------- */

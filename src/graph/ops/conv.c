@@ -125,7 +125,7 @@ with_bias(ExprCtx *ctx, const Tensor *sum, const Tensor *bias, DType type)
 {
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
 	const Expr *f = stage_iter(y, 1);
-	const Expr *b = scalar_as(ctx, sum->type, stage_read(y, bias, &f));
+	const Expr *b = scalar_as(ctx, sum->type, stage_read_checked(y, bias, &f));
 	return stage_map(y, type, expr_cast(ctx, type, expr_add(ctx, read_here(y, sum), b)));
 }
 

@@ -124,7 +124,7 @@ read_row(StageBuilder *stage, const Tensor *x, int rank, Axes axes)
 		if (!(axes & AXIS(i)))
 			index[n++] = stage_iter(stage, i);
 	assert(n == x->rank);
-	return stage_read(stage, x, index);
+	return stage_read_checked(stage, x, index);
 }
 
 bool
@@ -141,7 +141,7 @@ read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Expr *i)
 {
 	if (tensor_is_scalar(x))
 		return stage_read_scalar(stage, x);
-	return stage_read(stage, x, &i);
+	return stage_read_checked(stage, x, &i);
 }
 
 /* ---- sets of axes, broadcasting -------------------------------------------------------------- */

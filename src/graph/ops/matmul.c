@@ -81,12 +81,12 @@ read_product_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch
 	const Expr *index[MAX_RANK];
 	if (t->rank == 1) {
 		index[0] = m ? m : n;
-		return stage_read(y, t, index);
+		return stage_read_checked(y, t, index);
 	}
 	batch_index(ctx, y, t, batch, index);
 	index[t->rank - 2] = m ? m : expr_i64(ctx, 0);
 	index[t->rank - 1] = n ? n : expr_i64(ctx, 0);
-	return stage_read(y, t, index);
+	return stage_read_checked(y, t, index);
 }
 
 /* v - zero in type acc. */

@@ -103,7 +103,8 @@ static const Expr *
 read_channel(StageBuilder *y, ExprCtx *ctx, const Tensor *t, int rank, DType work)
 {
 	const Expr *c = rank > 1 ? stage_iter(y, 1) : expr_i64(ctx, 0);
-	return scalar_as(ctx, work, t->rank == 0 ? stage_read_scalar(y, t) : stage_read(y, t, &c));
+	return scalar_as(ctx, work,
+	                 t->rank == 0 ? stage_read_scalar(y, t) : stage_read_checked(y, t, &c));
 }
 
 /* old * momentum + new * (1 - momentum) */
@@ -295,7 +296,7 @@ grouped_channels(ExprCtx *ctx, const Tensor *x, int64_t groups, DType work)
 	const Expr *index[MAX_RANK] = {stage_iter(v, 0), index_add(ctx, first, stage_iter(v, 2))};
 	for (int i = 2; i < x->rank; i++)
 		index[i] = stage_iter(v, i + 1);
-	return stage_map(v, work, scalar_as(ctx, work, stage_read(v, x, index)));
+	return stage_map(v, work, scalar_as(ctx, work, stage_read_checked(v, x, index)));
 }
 
 void
@@ -309,8 +310,8 @@ build_GroupNormalization(Build *b)
 	                        attr_float(b->node, "epsilon"), grouped->type);
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
 	const Expr *at[] = {stage_iter(y, 0), index_div(ctx, stage_iter(y, 1), grouped->hi[2])};
-	const Expr *n = standardised(ctx, read_here(y, x), stage_read(y, group.mean, at),
-	                             stage_read(y, group.deviation, at), x->type);
+	const Expr *n = standardised(ctx, read_here(y, x), stage_read_checked(y, group.mean, at),
+	                             stage_read_checked(y, group.deviation, at), x->type);
 	b->out[0] = stage_map(y, x->type,
 	                      scaled(ctx, n, read_channel(y, ctx, b->in[1], x->rank, x->type),
 	                             read_channel(y, ctx, b->in[2], x->rank, x->type)));

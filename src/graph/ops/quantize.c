@@ -29,12 +29,12 @@ read_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int rank, int axi
 	const Expr *index[MAX_RANK] = {NULL};
 	if (block == 0) {
 		index[0] = stage_iter(y, axis);
-		return stage_read(y, t, index);
+		return stage_read_checked(y, t, index);
 	}
 	for (int i = 0; i < rank; i++)
 		index[i] = stage_iter(y, i);
 	index[axis] = index_div(ctx, index[axis], expr_i64(ctx, block));
-	return stage_read(y, t, index);
+	return stage_read_checked(y, t, index);
 }
 
 /* Parameter `k` must fit input 0: a scalar, a vector along the axis, or blocks along it. */
@@ -272,7 +272,7 @@ build_QLinearConv(Build *b)
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
 	const Expr *f = stage_iter(y, 1), *product = read_here(y, sum);
 	if (bias)
-		product = expr_add(ctx, product, stage_read(y, bias, &f));
+		product = expr_add(ctx, product, stage_read_checked(y, bias, &f));
 	const Expr *body = requantised(ctx, y, product, stage_read_scalar(y, in[1]),
 	                               read_scalar_or_vector(y, in[4], f), in[6], in[7]);
 	b->out[0] = stage_map(y, in[7]->type, body);
