@@ -22,6 +22,26 @@ dim_text(const Export *out, const Dim *dim)
 	return word;
 }
 
+/* Whether a dim follows from the dims of the graph's inputs; others are known at run time only, and
+ * have no name that a reader could use. */
+static bool
+follows_from_inputs(const Graph *graph, const Dim *dim)
+{
+	if (dim->op == EX_symbol) {
+		for (int i = 0; i < graph->symbols.count; i++) {
+			const SymbolDef *def = &graph->symbols.data[i];
+			if (def->symbol == dim->symbol)
+				return def->source == SYMBOL_DIM && def->value->region == graph->body &&
+				       !def->value->def;
+		}
+		return false;
+	}
+	for (int i = 0; i < dim->argc; i++)
+		if (!follows_from_inputs(graph, dim->arg[i]))
+			return false;
+	return true;
+}
+
 static void
 out_shape(const Export *out, Wire *wire, const Type *type)
 {
@@ -30,7 +50,7 @@ out_shape(const Export *out, Wire *wire, const Type *type)
 		int64_t value;
 		if (dim_is_const(type->dims[i], &value))
 			wire_int(&dim, 1, value);
-		else
+		else if (follows_from_inputs(out->graph, type->dims[i]))
 			wire_text(&dim, 2, dim_text(out, type->dims[i]));
 		wire_message(wire, 1, &dim);
 	}

@@ -225,6 +225,24 @@ dropout_to_attr(OutNode *node)
 	cut_inputs(node, 1);
 }
 
+/* Before 10 the mask was of the input's type: a Cast to that is part of the Dropout. */
+static void
+dropout_mask(OutNode *node)
+{
+	const Value *mask = node->node->noutput > 1 ? node->node->outputs[1] : NULL;
+	if (!mask)
+		return;
+	const Node *cast = mask->uses.count == 1 ? mask->uses.data[0].node : NULL;
+	const Type *type = input_type(node, 0);
+	bool is_cast = cast && strcmp(cast->op->name, "Cast") == 0 && cast->outputs[0];
+	if (!is_cast || !type || attr_int(cast, "to") != (int64_t)type->dtype) {
+		need(node, 10);
+		return;
+	}
+	node->outputs.data[1] = cast->outputs[0]->name;
+	map_set_ptr(&node->out->skipped, cast, node->out);
+}
+
 static void
 say_is_test(OutNode *node)
 {
@@ -468,6 +486,7 @@ static const DowngradeRow ROWS[] = {
 	ROW(11, Pad, pad_to_attrs)
 	ROW(11, Gemm, gemm_bias)
 	ROW(10, Resize, resize_upsample)
+	ROW(10, Dropout, dropout_mask)
 	ROW(10, Slice, slice_to_attrs)
 	ROW(10, TopK, topk_to_attr)
 	ROW(9, Upsample, upsample_attr)

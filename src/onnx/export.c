@@ -150,6 +150,8 @@ static void
 out_nodes(Export *out, Wire *wire, const Region *region)
 {
 	for (const Node *node = region->first; node; node = node->next) {
+		if (map_find_ptr(&out->skipped, node))
+			continue;
 		if (strcmp(node->op->name, "fused") == 0 && node->nregion == 1)
 			out_fused(out, wire, node);
 		else if (strcmp(node->op->domain, "tilewright") == 0)
@@ -227,8 +229,8 @@ out_results(Export *out, Wire *wire, const Region *region, bool is_body)
 static void
 out_region(Export *out, Wire *wire, const Region *region, bool is_body)
 {
-	out_nodes(out, wire, region);
 	wire_text(wire, 2, region->name);
+	out_nodes(out, wire, region);
 	for (int i = 0; i < region->nparam; i++)
 		out_value(out, wire, 11, region->params[i]->name, &region->params[i]->type);
 	out_results(out, wire, region, is_body);
@@ -328,6 +330,7 @@ begin(const Graph *graph, Arena *arena, int64_t opset)
 		.opset = opset,
 		.ir_version = graph->ir_version > IR_LEAST ? graph->ir_version : IR_LEAST,
 		.renamed = {.arena = arena},
+		.skipped = {.arena = arena},
 		.made = {.arena = arena},
 		.used = {.arena = arena},
 	};

@@ -17,6 +17,7 @@ typedef struct Export {
 	int64_t needed;     /* the least that can say all nodes seen so far */
 	int64_t ir_version;
 	Map renamed;        /* Value to another name: results of fused nodes */
+	Map skipped;        /* Node that another one says too */
 	Map made;           /* names made up here, so that they differ */
 	Map used;           /* names that some node or output uses */
 	VEC(const Array *) arrays; /* constants made up here, for array_names */

@@ -95,14 +95,21 @@ claim_name(Graph *graph, Value *value, const char *name)
 	map_set(graph->names, name, value);
 }
 
-/* What the model says of an output must not contradict what follows from its nodes. */
+/* What the model says of an output must not contradict what follows from its nodes; where nothing
+ * follows yet, it is believed. */
 static void
 check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
 {
 	Loc loc = {.file = import->file, .node = text_of(proto->name), .op = "output"};
 	Type said = type_import(import, proto->type, false, &loc);
 	Type *type = &value->type;
-	if (type->kind == TYPE_UNKNOWN || said.kind == TYPE_UNKNOWN)
+	bool is_unknown = type->kind == TYPE_UNKNOWN ||
+	                  (type->kind == TYPE_TENSOR && type->dtype == DT_NONE);
+	if (is_unknown && said.kind == TYPE_TENSOR && !type_is_static(&said))
+		said.rank = -1; /* its unknown dims would be symbols that nothing defines */
+	if (is_unknown)
+		*type = said;
+	if (is_unknown || said.kind == TYPE_UNKNOWN)
 		return;
 	if (type->kind != said.kind)
 		fail(&loc, "the model says it is a %s, its node makes a %s",
