@@ -9,12 +9,6 @@
 
 #include <string.h>
 
-static bool
-is_visible_here(const Lowering *low, const Value *value)
-{
-	return map_find_ptr(&low->buffers, value) != NULL;
-}
-
 static MBuffer *
 new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
 {
@@ -36,15 +30,6 @@ lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *con
 	return new_buffer(low, name, &t, MB_TEMP);
 }
 
-static bool
-is_defined_outside(const Lowering *low, const Value *value)
-{
-	for (const Lowering *up = low->parent; up; up = up->parent)
-		if (is_visible_here(up, value) || up->graph->body == value->region)
-			return true;
-	return false;
-}
-
 MBuffer *
 lower_buffer(Lowering *low, Value *value)
 {
@@ -58,7 +43,7 @@ lower_buffer(Lowering *low, Value *value)
 	if (value->constant) {
 		buffer = new_buffer(low, value->name, &value->type, MB_WEIGHT);
 		buffer->data = value->constant;
-	} else if (low->parent && is_defined_outside(low, value)) {
+	} else if (low->parent && value->region != low->region) {
 		buffer = new_buffer(low, value->name, &value->type, MB_CAPTURE);
 		buffer->base = lower_buffer(low->parent, value);
 	} else {
@@ -345,6 +330,7 @@ lower_symbols(Lowering *low, const Region *region)
 static void
 lower_body(Lowering *low, Region *region)
 {
+	low->region = region;
 	for (int i = 0; i < region->nparam; i++) {
 		Value *param = region->params[i];
 		MBuffer *buffer = new_buffer(low, param->name, &param->type, MB_INPUT);

@@ -11,6 +11,7 @@ typedef struct Lowering {
 	PassContext *context;
 	Module *module;
 	struct Lowering *parent; /* of a nested region */
+	const Region *region;
 	Map buffers;             /* Value -> MBuffer */
 	int next_kernel;
 } Lowering;
@@ -32,6 +33,12 @@ bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer
 /* Kernels for a program whose inputs and outputs live in these buffers. */
 void lower_program(Lowering *low, const Node *node, const Program *program,
                    MBuffer *const *inputs, MBuffer *const *outputs);
+
+/* One kernel for a program that is one group; loop passes applied. (lower_program.c) */
+Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part);
+
+/* Set the step's flops and bytes at the probe sizes. */
+void lower_count_work(Lowering *low, MStep *step, const Program *program);
 
 /* A vendor call for the main stage of a group, when a row of vendor.def matches, the library can
  * run it, and it is not slower. Steps are appended; true when done. (match_vendor.c) */

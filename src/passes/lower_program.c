@@ -1,6 +1,7 @@
 /* lower_view, lower_program: from a node's program to views and kernels. */
 #include <string.h>
 
+#include "passes/layout.h"
 #include "passes/lower.h"
 
 /* ---- views ---- */
@@ -43,7 +44,7 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	for (int i = 0; i < program->ninput; i++)
 		if (program->inputs[i] == read->tensor)
 			source = i;
-	if (source < 0 || inputs[source]->layout)
+	if (source < 0 || inputs[source]->layout || node->outputs[0]->layout)
 		return false;
 	const Dim **coefficient = NEW_N(low->arena, const Dim *, stage->nloop + 1);
 	const Dim **dense = NEW_N(low->arena, const Dim *, stage->nloop + 1);
@@ -123,8 +124,8 @@ ancestry(Lowering *low, const Node *node)
 	return buf_text(&buf);
 }
 
-static Kernel *
-lower_part(Lowering *low, const Node *node, const Program *part)
+Kernel *
+lower_kernel(Lowering *low, const Node *node, const Program *part)
 {
 	part = program_collapse(low->arena, part, NULL);
 	Kernel *kernel = lower_group(low->arena, part, kernel_name(low, node), &node->loc,
@@ -158,6 +159,15 @@ bytes_of(Lowering *low, const MBuffer *buffer)
 	return bytes;
 }
 
+void
+lower_count_work(Lowering *low, MStep *step, const Program *program)
+{
+	step->flops = work_of(low, program);
+	for (int i = 0; i < step->narg; i++)
+		if (step->args[i])
+			step->bytes += bytes_of(low, step->args[i]);
+}
+
 static void
 lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffers)
 {
@@ -174,10 +184,11 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 	}
 	MStep *step =
 		lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
-	step->kernel = lower_part(low, node, part);
-	step->flops = work_of(low, part);
+	const char **layouts = NEW_N(low->arena, const char *, step->narg + 1);
 	for (int i = 0; i < step->narg; i++)
-		step->bytes += bytes_of(low, step->args[i]);
+		layouts[i] = step->args[i]->layout;
+	step->kernel = lower_kernel(low, node, program_apply_layouts(low->arena, part, layouts));
+	lower_count_work(low, step, part);
 }
 
 void

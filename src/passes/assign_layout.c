@@ -1,0 +1,350 @@
+/* AssignLayout: store chains of convolutions in blocks of channels, with relayouts only at their ends.
+ *
+ *     %a = fused(%x, %w) {Conv, Relu}          %a @nc16hw = fused(…)
+ *     %b = fused(%a, %v) {Conv}          =>    %b @nc16hw = fused(%a, …)
+ *     %y = Reshape(%b)                         %p         = Relayout(%b)
+ *                                              %y         = Reshape(%p)
+ *
+ * Vendor convolutions and pools work on blocked storage; groups that read it in place (element-wise,
+ * concatenation at multiples of the block) keep it; groups that read it at a plain channel
+ * iterator (global pooling) take it and give plain. Everything else gets a Relayout. Padding of a
+ * last, incomplete block is zero; only vendor steps and Relayout see such values.
+ *
+ * needs   fused groups, an oracle with a vendor library
+ * keeps   shapes, meanings: types are logical
+ */
+#include <string.h>
+
+#include "graph/infer.h"
+#include "graph/meaning.h"
+#include "passes/layout.h"
+#include "passes/match_vendor.h"
+#include "passes/passes.h"
+
+typedef enum Role {
+	ROLE_OTHER,   /* plain in, plain out */
+	ROLE_READER,  /* takes blocked, gives plain */
+	ROLE_KEEPER,  /* gives blocked where its inputs are */
+	ROLE_VENDOR,  /* wants blocked */
+} Role;
+
+typedef struct NodeInfo {
+	Role role;
+	bool *takes; /* per distinct input value: may be blocked */
+	Value **values;
+	int nvalue;
+	bool wants_source; /* vendor: the source should be blocked (not an image of few channels) */
+} NodeInfo;
+
+typedef struct Assigner {
+	Graph *graph;
+	PassContext *context;
+	Arena *arena;
+	int64_t block;
+	Map info;     /* Node -> NodeInfo */
+	Map plain;    /* blocked Value -> its plain copy */
+	Map blocked;  /* plain Value -> its blocked copy */
+	bool changed;
+} Assigner;
+
+static bool
+channels_of(const Value *value, int64_t *channels)
+{
+	return value->type.kind == TYPE_TENSOR && value->type.dtype == DT_F32 &&
+	       value->type.rank >= 3 && value->type.rank <= 5 &&
+	       dim_is_const(value->type.dims[1], channels);
+}
+
+static bool
+is_even(const Assigner *a, const Value *value)
+{
+	int64_t channels;
+	return channels_of(value, &channels) && channels % a->block == 0;
+}
+
+/* ---- how a group reads ---- */
+
+typedef struct ChannelReads {
+	const Tensor *tensor;
+	int64_t block;
+	bool is_plain; /* every read has an iterator, or one less a multiple of the block, there */
+} ChannelReads;
+
+static void
+check_channel(const Expr *e, void *arg)
+{
+	ChannelReads *reads = arg;
+	int64_t offset;
+	if (e->op != EX_read || e->tensor != reads->tensor)
+		return;
+	const Expr *index = e->arg[1];
+	bool shifted = (index->op == EX_sub || index->op == EX_add) &&
+	               index->arg[0]->op == EX_iter && expr_as_i64(index->arg[1], &offset) &&
+	               offset % reads->block == 0;
+	reads->is_plain &= index->op == EX_iter || shifted;
+}
+
+static bool
+reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
+{
+	ChannelReads reads = {tensor, a->block, true};
+	for (int s = 0; s < p->nstage; s++) {
+		const Stage *stage = p->stages[s];
+		if (stage->kind == STAGE_scatter || stage->scan)
+			return false;
+		for (int b = 0; b < stage->nbody; b++)
+			expr_visit(stage->body[b], check_channel, &reads);
+	}
+	return reads.is_plain;
+}
+
+/* All stages run over the output's box: then blocked inputs make a blocked output for free. */
+static bool
+is_one_box(const Program *p)
+{
+	const Stage *last = p->stages[p->nstage - 1];
+	for (int s = 0; s < p->nstage; s++) {
+		const Stage *stage = p->stages[s];
+		if (stage->kind != STAGE_map || stage->nloop != last->nloop)
+			return false;
+		for (int i = 0; i < stage->nloop; i++)
+			if (stage->iters[i].hi != last->iters[i].hi)
+				return false;
+	}
+	return true;
+}
+
+static void
+examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p)
+{
+	int64_t channels;
+	info->role = ROLE_VENDOR;
+	for (int i = 0; i < p->ninput; i++) {
+		bool is_source = p->inputs[i] == m->src;
+		bool is_operand = false;
+		for (int k = 0; k < m->npost; k++)
+			is_operand |= m->post[k].operand && m->post[k].operand->tensor == p->inputs[i];
+		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->weights;
+		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
+			info->wants_source = channels >= a->block / 2;
+		if (is_source)
+			info->takes[i] = info->wants_source;
+	}
+}
+
+static void
+examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
+{
+	bool any = false;
+	for (int i = 0; i < p->ninput; i++) {
+		info->takes[i] =
+			is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
+		any |= info->takes[i];
+	}
+	if (!any)
+		return;
+	bool gives = is_one_box(p) && node->noutput > 0;
+	for (int i = 0; i < node->noutput; i++)
+		gives &= node->outputs[i] && is_even(a, node->outputs[i]);
+	info->role = gives ? ROLE_KEEPER : ROLE_READER;
+}
+
+static void
+examine(Assigner *a, const Node *node)
+{
+	NodeInfo *info = NEW(a->arena, NodeInfo);
+	map_set_ptr(&a->info, node, info);
+	info->values = NEW_N(a->arena, Value *, node->ninput + 1);
+	info->takes = NEW_N(a->arena, bool, node->ninput + 1);
+	if (!node_has_meaning(node) || node_effect(node) != EFFECT_pure)
+		return;
+	Program *p = program_inline(a->graph->arena, node_meaning(a->graph, node));
+	info->nvalue = node_meaning_inputs(node, info->values);
+	VendorMatch match;
+	if (p->nstage == 0)
+		return;
+	if (vendor_match(a->graph->arena, p, a->context->target, &match) && match.spatial > 0)
+		examine_vendor(a, info, &match, p);
+	else
+		examine_plain(a, info, p, node);
+}
+
+/* ---- which values are blocked ---- */
+
+static NodeInfo *
+info_of(const Assigner *a, const Node *node)
+{
+	return node ? map_find_ptr(&a->info, node) : NULL;
+}
+
+static bool
+takes(const Assigner *a, const Node *user, const Value *value)
+{
+	const NodeInfo *info = info_of(a, user);
+	for (int i = 0; info && i < info->nvalue; i++)
+		if (info->values[i] == value)
+			return info->takes[i];
+	return false;
+}
+
+static bool
+somebody_takes(const Assigner *a, const Value *value)
+{
+	for (int i = 0; i < value->uses.count; i++)
+		if (takes(a, value->uses.data[i].node, value))
+			return true;
+	return false;
+}
+
+/* Every big input of a keeper is blocked already (nodes are visited in order). */
+static bool
+inputs_are_blocked(const NodeInfo *info, const Value *output)
+{
+	bool any = false;
+	for (int i = 0; i < info->nvalue; i++) {
+		const Value *value = info->values[i];
+		if (value->constant || value->type.rank != output->type.rank)
+			continue;
+		if (!value->layout)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static void
+assign_outputs(Assigner *a, Node *node)
+{
+	const NodeInfo *info = info_of(a, node);
+	if (info->role != ROLE_VENDOR && info->role != ROLE_KEEPER)
+		return;
+	for (int i = 0; i < node->noutput; i++) {
+		Value *value = node->outputs[i];
+		int64_t channels;
+		if (!value || !channels_of(value, &channels) || channels < a->block / 2 ||
+		    !somebody_takes(a, value))
+			continue;
+		if (info->role == ROLE_KEEPER && !inputs_are_blocked(info, value))
+			continue;
+		value->layout = layout_blocked(a->graph->arena, value->type.rank, a->block);
+		a->changed = true;
+	}
+}
+
+/* ---- relayouts ---- */
+
+static Value *
+relayout(Assigner *a, Value *value, const char *layout, Node *before)
+{
+	const char *name = "";
+	Node *node =
+		node_new(before->parent, before, "Relayout", &before->loc, 1, &value, 1, &name);
+	node_infer(a->graph, node);
+	node->outputs[0]->layout = layout;
+	if (value->def)
+		node_add_origins(node, value->def);
+	map_set_ptr(&a->info, node, NEW(a->arena, NodeInfo));
+	return node->outputs[0];
+}
+
+static Node *
+place_behind(Region *region, const Value *value)
+{
+	return value->def && value->def->parent == region ? value->def->next : region->first;
+}
+
+/* The copy of a value in the other storage, made once, right behind the value. */
+static Value *
+other_storage(Assigner *a, Region *region, Value *value)
+{
+	Map *copies = value->layout ? &a->plain : &a->blocked;
+	Value *copy = map_find_ptr(copies, value);
+	if (copy)
+		return copy;
+	const char *layout =
+		value->layout ? NULL : layout_blocked(a->graph->arena, value->type.rank, a->block);
+	copy = relayout(a, value, layout, place_behind(region, value));
+	map_set_ptr(copies, value, copy);
+	return copy;
+}
+
+/* The storage this node needs a value in: blocked, plain, or as it is. */
+static bool
+wants_other(const Assigner *a, const Node *node, const Value *value)
+{
+	const NodeInfo *info = info_of(a, node);
+	if (value->layout)
+		return !takes(a, node, value) ||
+		       (info->role != ROLE_VENDOR && !is_even(a, value));
+	int64_t channels;
+	bool blocked_result = node->noutput > 0 && node->outputs[0] && node->outputs[0]->layout;
+	return info->role == ROLE_VENDOR && takes(a, node, value) && !value->constant &&
+	       channels_of(value, &channels) && value->type.rank == node->outputs[0]->type.rank &&
+	       !dim_is(value->type.dims[1], 1) && (blocked_result || info->wants_source);
+}
+
+static void
+fix_inputs(Assigner *a, Node *node)
+{
+	for (int i = 0; i < node->ninput; i++) {
+		Value *value = node->inputs[i];
+		if (!value || !info_of(a, node) || !wants_other(a, node, value))
+			continue;
+		Value *copy = other_storage(a, node->parent, value);
+		/* the group's nodes inside read the same value */
+		for (int r = 0; r < node->nregion; r++)
+			for (Node *inner = node->regions[r]->first; inner; inner = inner->next)
+				for (int k = 0; k < inner->ninput; k++)
+					if (inner->inputs[k] == value)
+						node_set_input(inner, k, copy);
+		node_set_input(node, i, copy);
+	}
+}
+
+static void
+fix_results(Assigner *a, Region *region)
+{
+	for (int i = 0; i < region->nresult; i++) {
+		Value *value = region->results[i];
+		if (!value->layout)
+			continue;
+		Value *copy = other_storage(a, region, value);
+		const char *name = value->name; /* the result keeps the model's name */
+		value->name = copy->name;
+		copy->name = name;
+		region_set_result(region, i, copy);
+	}
+}
+
+static void
+assign_region(Assigner *a, Region *region)
+{
+	for (Node *node = region->first; node; node = node->next)
+		examine(a, node);
+	for (Node *node = region->first; node; node = node->next)
+		assign_outputs(a, node);
+	for (Node *node = region->first; node; node = node->next)
+		fix_inputs(a, node);
+	fix_results(a, region);
+}
+
+bool
+pass_AssignLayout(Graph *graph, PassContext *context)
+{
+	const Target *target = context->target;
+	const Oracle *oracle = target ? target->oracle : NULL;
+	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn"))
+		return false;
+	Arena *arena = arena_new("AssignLayout");
+	Assigner a = {.graph = graph,
+	              .context = context,
+	              .arena = arena,
+	              .block = target->device->vector_bytes / 4,
+	              .info = {.arena = arena},
+	              .plain = {.arena = arena},
+	              .blocked = {.arena = arena}};
+	assign_region(&a, graph->body);
+	region_update_captures(graph->body);
+	arena_free(arena);
+	return a.changed;
+}

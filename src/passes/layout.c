@@ -1,0 +1,323 @@
+/* program_apply_layouts: blocks of channels become loops.
+ *
+ *     Y[n:N,c:C,h:H,w:W] = X[n,c,h,w] + B[c]                      X, Y stored as nc16hw
+ *     => Y[n:N,o:C/16,h:H,w:W,i:16] = X[n,o,h,w,i] + B[16*o + i]
+ *
+ * An iterator is split when it stands alone at the blocked dim of a tensor it reads or makes; so are
+ * the dims of intermediates it makes, and the iterators that read those alone. Elsewhere the old
+ * iterator is 16*o + i, which is contiguous along i all the same.
+ */
+#include "passes/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANNEL = 1 };
+
+int64_t
+layout_block(const char *layout)
+{
+	if (!layout)
+		return 0;
+	while (*layout && (*layout < '0' || *layout > '9'))
+		layout++;
+	return *layout ? strtoll(layout, NULL, 10) : 0;
+}
+
+const char *
+layout_blocked(Arena *arena, int rank, int64_t block)
+{
+	static const char *const spatial[] = {[3] = "w", [4] = "hw", [5] = "dhw"};
+	if (rank < 3 || rank > 5)
+		return NULL;
+	return arena_printf(arena, "nc%lld%s", (long long)block, spatial[rank]);
+}
+
+int
+layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+            const Dim **stored)
+{
+	int64_t block = layout_block(layout);
+	memcpy(stored, dims, (size_t)rank * sizeof *dims);
+	if (block == 0)
+		return rank;
+	const Dim *b = dim_const(ctx, block);
+	stored[CHANNEL] = dim_ceildiv(ctx, dims[CHANNEL], b);
+	stored[rank] = b;
+	return rank + 1;
+}
+
+/* What is split in a tensor or stage: dim or iterator d by `block`. At most one. */
+typedef struct Split {
+	int dim; /* -1: none */
+	bool is_last; /* the inner part is stored last, not behind the outer one */
+} Split;
+
+typedef struct Blocker {
+	Arena *arena;
+	ExprCtx *ctx;
+	const Program *program;
+	int64_t block;
+	Map tensors;   /* Tensor -> Split */
+	Split *stages; /* loops and reductions */
+	int now;
+	bool changed;
+	Map replaced;  /* Tensor -> Tensor */
+	const Expr **iters; /* old iterators over the new ones */
+} Blocker;
+
+static Split *
+split_of(Blocker *b, const Tensor *tensor)
+{
+	Split *split = map_find_ptr(&b->tensors, tensor);
+	if (!split) {
+		split = NEW(b->arena, Split);
+		split->dim = -1;
+		map_set_ptr(&b->tensors, tensor, split);
+	}
+	return split;
+}
+
+static void
+note_read(const Expr *e, void *arg)
+{
+	Blocker *b = arg;
+	if (e->op != EX_read)
+		return;
+	const Split *split = split_of(b, e->tensor);
+	Split *mine = &b->stages[b->now];
+	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter)
+		return;
+	mine->dim = e->arg[split->dim]->iter;
+	b->changed = true;
+}
+
+static void
+find_splits(Blocker *b)
+{
+	const Program *p = b->program;
+	do {
+		b->changed = false;
+		for (int s = 0; s < p->nstage; s++) {
+			const Stage *stage = p->stages[s];
+			Split *mine = &b->stages[s];
+			b->now = s;
+			for (int r = 0; mine->dim < 0 && r < stage->nresult; r++)
+				if (split_of(b, stage->results[r])->dim >= 0) {
+					mine->dim = split_of(b, stage->results[r])->dim;
+					b->changed = true;
+				}
+			for (int k = 0; k < stage->nbody; k++)
+				expr_visit(stage->body[k], note_read, b);
+			for (int r = 0; r < stage->nresult; r++) {
+				Split *result = split_of(b, stage->results[r]);
+				if (result->dim < 0 && mine->dim >= 0 && mine->dim < stage->nloop) {
+					result->dim = mine->dim;
+					b->changed = true;
+				}
+			}
+		}
+	} while (b->changed);
+}
+
+/* ---- the rewrite ---- */
+
+/* Dims (and lo, all 0 here) of a tensor with its dim split. */
+static int
+split_dims(Blocker *b, const Split *split, int rank, const Dim *const *dims, const Dim **out)
+{
+	const Dim *block = dim_const(b->ctx, b->block);
+	int n = 0;
+	for (int d = 0; d < rank; d++) {
+		out[n++] = d == split->dim ? dim_ceildiv(b->ctx, dims[d], block) : dims[d];
+		if (d == split->dim && !split->is_last)
+			out[n++] = block;
+	}
+	if (split->dim >= 0 && split->is_last)
+		out[n++] = block;
+	return n;
+}
+
+static const Expr *
+split_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	Blocker *b = arg;
+	if (e->op == EX_iter)
+		return b->iters[e->iter];
+	const Tensor *tensor = e->op == EX_read ? map_find_ptr(&b->replaced, e->tensor) : NULL;
+	if (!tensor)
+		return e;
+	const Split *split = split_of(b, e->tensor);
+	const Expr *block = expr_i64(ctx, b->block);
+	const Expr **index = NEW_N(b->arena, const Expr *, e->argc + 2);
+	const Expr *inner = NULL;
+	int n = 0;
+	for (int d = 0; d < e->argc; d++) {
+		if (d != split->dim) {
+			index[n++] = e->arg[d];
+			continue;
+		}
+		inner = expr_floormod(ctx, e->arg[d], block);
+		index[n++] = expr_floordiv(ctx, e->arg[d], block);
+		if (!split->is_last)
+			index[n++] = inner;
+	}
+	if (inner && split->is_last)
+		index[n++] = inner;
+	return expr_read(ctx, tensor, index);
+}
+
+/* New iterators of stage s, and the old ones over them. */
+static Iter *
+split_iters(Blocker *b, const Stage *stage, const Split *split, bool is_last, int *nloop)
+{
+	int n = stage->nloop + stage->nreduce, count = 0, outer = -1, inner = -1;
+	Iter *iters = NEW_N(b->arena, Iter, n + 2);
+	int *position = NEW_N(b->arena, int, n + 1);
+	const Dim *zero = dim_const(b->ctx, 0), *block = dim_const(b->ctx, b->block);
+	for (int i = 0; i < n; i++) {
+		if (i == stage->nloop && is_last && split->dim >= 0 && split->dim < stage->nloop) {
+			inner = count;
+			iters[count++] = (Iter){"b", zero, block};
+		}
+		position[i] = count;
+		iters[count++] = stage->iters[i];
+		if (i != split->dim)
+			continue;
+		outer = position[i];
+		iters[outer].hi = dim_ceildiv(b->ctx, stage->iters[i].hi, block);
+		if (!is_last || i >= stage->nloop) {
+			inner = count;
+			iters[count++] = (Iter){"b", zero, block};
+		}
+	}
+	if (split->dim >= 0 && inner < 0) {
+		inner = count;
+		iters[count++] = (Iter){"b", zero, block};
+	}
+	b->iters = NEW_N(b->arena, const Expr *, n + 1);
+	for (int i = 0; i < n; i++)
+		b->iters[i] = expr_iter(b->ctx, position[i]);
+	if (split->dim >= 0)
+		b->iters[split->dim] = expr_add(
+			b->ctx, expr_mul(b->ctx, expr_i64(b->ctx, b->block), expr_iter(b->ctx, outer)),
+			expr_iter(b->ctx, inner));
+	*nloop = stage->nloop + (split->dim >= 0 && split->dim < stage->nloop);
+	return iters;
+}
+
+static bool
+is_ragged(const Blocker *b, const Dim *extent)
+{
+	int64_t c;
+	return !dim_is_const(extent, &c) || c % b->block != 0;
+}
+
+static const Expr *
+rewrite(Blocker *b, const Stage *clone, const Expr *e, const Expr *known)
+{
+	Facts *facts = facts_of_stage(b->ctx, b->arena, clone);
+	if (known)
+		facts_assume(facts, known);
+	return expr_simplify(facts, expr_rewrite(b->ctx, e, split_read, b));
+}
+
+static void
+split_stage(Blocker *b, int s)
+{
+	const Stage *stage = b->program->stages[s];
+	const Split *split = &b->stages[s];
+	const Split *result = split_of(b, stage->results[0]);
+	Stage *clone = stage_clone(b->ctx, stage);
+	int nloop;
+	clone->iters = split_iters(b, stage, split, result->is_last, &nloop);
+	clone->nreduce = stage->nloop + stage->nreduce + (split->dim >= 0) - nloop;
+	clone->nloop = nloop;
+	const Expr *inside = NULL;
+	if (split->dim >= 0 && is_ragged(b, stage->iters[split->dim].hi))
+		inside = expr_lt(b->ctx, b->iters[split->dim], stage->iters[split->dim].hi);
+	clone->guard = stage->guard ? rewrite(b, clone, stage->guard, inside) : NULL;
+	if (inside && stage->kind == STAGE_reduce)
+		clone->guard = clone->guard ? expr_and(b->ctx, inside, clone->guard) : inside;
+	const Expr *known = stage->kind == STAGE_reduce ? clone->guard : inside;
+	const Expr **body = NEW_N(b->arena, const Expr *, stage->nbody);
+	for (int k = 0; k < stage->nbody; k++) {
+		body[k] = rewrite(b, clone, stage->body[k], known);
+		if (inside && stage->kind == STAGE_map) /* the padding of a block is zero */
+			body[k] = expr_select(b->ctx, inside, body[k],
+			                      expr_number(b->ctx, (DType)body[k]->type, 0));
+	}
+	clone->body = body;
+	for (int r = 0; r < stage->nresult; r++) {
+		Tensor *tensor = clone->results[r];
+		const Dim **dims = NEW_N(b->arena, const Dim *, tensor->rank + 2);
+		tensor->rank = split_dims(b, split_of(b, stage->results[r]), tensor->rank,
+		                          stage->results[r]->hi, dims);
+		tensor->hi = dims;
+		tensor->lo = NULL;
+		map_set_ptr(&b->replaced, stage->results[r], tensor);
+	}
+}
+
+/* Ragged outputs that a reduction makes get a map stage, which zeroes their padding. */
+static const Program *
+with_map_outputs(Blocker *b, const Program *p, const char *const *layouts)
+{
+	const Tensor **outputs = NEW_N(b->arena, const Tensor *, p->noutput + 1);
+	bool changed = false;
+	for (int k = 0; k < p->noutput; k++) {
+		const Tensor *t = outputs[k] = p->outputs[k];
+		if (!t || layout_block(layouts[p->ninput + k]) == 0 || !t->stage ||
+		    t->stage->kind == STAGE_map || !is_ragged(b, t->hi[CHANNEL]))
+			continue;
+		StageBuilder *copy = stage_open(b->ctx, t->name, t->rank, t->hi);
+		outputs[k] = stage_map(copy, t->type, stage_read_broadcast(copy, t));
+		changed = true;
+	}
+	if (!changed)
+		return p;
+	return program_new(p->ctx, p->name, p->ninput, p->inputs, p->noutput, outputs);
+}
+
+Program *
+program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts)
+{
+	Blocker b = {.arena = arena,
+	             .ctx = program->ctx,
+	             .tensors = {.arena = arena},
+	             .replaced = {.arena = arena}};
+	for (int k = 0; k < program->ninput + program->noutput; k++)
+		if (layout_block(layouts[k]))
+			b.block = layout_block(layouts[k]);
+	if (b.block == 0)
+		return (Program *)(uintptr_t)program;
+	b.program = program = with_map_outputs(&b, program, layouts);
+	b.stages = NEW_N(arena, Split, program->nstage + 1);
+	for (int s = 0; s < program->nstage; s++)
+		b.stages[s].dim = -1;
+	Tensor **inputs = NEW_N(arena, Tensor *, program->ninput + 1);
+	for (int k = 0; k < program->ninput + program->noutput; k++) {
+		const Tensor *t =
+			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
+		if (t && layout_block(layouts[k]))
+			*split_of(&b, t) = (Split){CHANNEL, true};
+	}
+	for (int k = 0; k < program->ninput; k++) {
+		const Tensor *t = program->inputs[k];
+		const Dim **dims = NEW_N(arena, const Dim *, t->rank + 2);
+		inputs[k] = (Tensor *)(uintptr_t)t;
+		if (split_of(&b, t)->dim < 0)
+			continue;
+		int rank = split_dims(&b, split_of(&b, t), t->rank, t->hi, dims);
+		inputs[k] = tensor_new(b.ctx, t->name, t->type, rank, dims);
+		map_set_ptr(&b.replaced, t, inputs[k]);
+	}
+	find_splits(&b);
+	for (int s = 0; s < program->nstage; s++)
+		split_stage(&b, s);
+	const Tensor **outputs = NEW_N(arena, const Tensor *, program->noutput + 1);
+	for (int k = 0; k < program->noutput; k++)
+		outputs[k] =
+			program->outputs[k] ? map_find_ptr(&b.replaced, program->outputs[k]) : NULL;
+	return program_new(b.ctx, program->name, program->ninput, inputs, program->noutput, outputs);
+}

@@ -1,0 +1,27 @@
+/* Blocked storage of a group's tensors: the map from logical index to address, put into its program.
+ *
+ *     "nc16hw":  element [n,c,h,w] lies at [n, c/16, h, w, c%16]
+ *
+ * Meaning and shapes never see layouts; lowering rewrites the program over the stored dims, where
+ * everything is dense again and the block is a loop of its own.
+ */
+#ifndef PASSES_LAYOUT_H
+#define PASSES_LAYOUT_H
+
+#include "passes/group.h"
+
+/* The block of channels of a layout; 0 for NULL and for unblocked ones. */
+int64_t layout_block(const char *layout);
+
+/* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
+const char *layout_blocked(Arena *arena, int rank, int64_t block);
+
+/* Stored dims of a tensor of these dims: rank + 1 where blocked. Gives the rank. */
+int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+                const Dim **stored);
+
+/* The program over stored dims: layouts of inputs, then of outputs, NULL entries plain. Where the
+ * block does not divide the channels, the padding of outputs is written as zero. */
+Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
+
+#endif

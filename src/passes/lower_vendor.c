@@ -1,0 +1,384 @@
+/* lower_vendor: a vendor step for a matched group, its best variant by measuring, its fallback.
+ *
+ * The step's arguments are buffers as runtime/vendor.h orders them: operands, bias, operands of
+ * post-ops, result. The fallback kernel takes the same buffers in the same order. Variants (direct or
+ * Winograd, residual as sum or as a binary addition) are timed at the probe sizes; a group for which
+ * the library has no real implementation becomes kernels of ours.
+ */
+#include <string.h>
+
+#include "passes/layout.h"
+#include "passes/lower.h"
+#include "passes/match_vendor.h"
+
+enum { MAX_ARGS = 4 + POST_MAX, MAX_ATTRS = 12 };
+
+typedef struct Variant {
+	const char *algorithm; /* NULL: the row has none */
+	const char *residual;  /* "add" or "sum" */
+} Variant;
+
+typedef struct VendorStep {
+	Lowering *low;
+	const Node *node;
+	const VendorMatch *match;
+	const Program *program;  /* the match's */
+	MBuffer *const *inputs;  /* by the program's inputs */
+	int narg;
+	MBuffer *args[MAX_ARGS]; /* NULL: absent */
+	const Tensor *tensors[MAX_ARGS];
+	int post_arg[POST_MAX];  /* argument of each post-op's operand */
+	VEC(MAttr) attrs;
+} VendorStep;
+
+/* ---- arguments ---- */
+
+static MBuffer *
+view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
+{
+	bool same = base->rank == rank;
+	for (int d = 0; same && d < rank; d++)
+		same = base->dims[d] == dims[d];
+	if (same)
+		return base;
+	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
+	ExprCtx *ctx = low->graph->ctx;
+	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1), *step = dim_const(ctx, 1);
+	for (int d = rank - 1; d >= 0; d--) {
+		strides[d] = step;
+		step = dim_mul(ctx, step, dims[d]);
+	}
+	view->kind = MB_VIEW;
+	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(ctx, 0);
+	view->strides = strides;
+	return view;
+}
+
+static MBuffer *
+buffer_of(const VendorStep *v, const Tensor *tensor, MBuffer *output)
+{
+	for (int i = 0; i < v->program->ninput; i++)
+		if (v->program->inputs[i] == tensor)
+			return v->inputs[i];
+	return output;
+}
+
+static void
+add_arg(VendorStep *v, const Tensor *tensor, MBuffer *buffer)
+{
+	v->tensors[v->narg] = tensor;
+	v->args[v->narg++] = buffer;
+}
+
+/* The tensor as it stands in the program; blocked buffers keep their logical dims. */
+static MBuffer *
+plain_arg(VendorStep *v, const Tensor *tensor, MBuffer *output)
+{
+	MBuffer *buffer = buffer_of(v, tensor, output);
+	return buffer->layout ? buffer : view_as(v->low, buffer, tensor->rank, tensor->hi);
+}
+
+/* A bias as [M], an operand of a post-op with as many dims as the result. */
+static MBuffer *
+vector_arg(VendorStep *v, const Tensor *tensor)
+{
+	const Dim *count = dim_product(v->low->graph->ctx, tensor->rank, tensor->hi);
+	return view_as(v->low, buffer_of(v, tensor, NULL), 1, &count);
+}
+
+static MBuffer *
+operand_arg(VendorStep *v, const Tensor *tensor)
+{
+	int rank = v->match->dst->rank, lead = rank - tensor->rank;
+	MBuffer *buffer = buffer_of(v, tensor, NULL);
+	if (lead == 0 || buffer->layout)
+		return plain_arg(v, tensor, NULL);
+	const Dim **dims = NEW_N(v->low->arena, const Dim *, rank + 1);
+	for (int d = 0; d < rank; d++)
+		dims[d] = d < lead ? dim_const(v->low->graph->ctx, 1) : tensor->hi[d - lead];
+	return view_as(v->low, buffer, rank, dims);
+}
+
+static void
+gather_args(VendorStep *v, MBuffer *output)
+{
+	const VendorMatch *m = v->match;
+	add_arg(v, m->src, plain_arg(v, m->src, NULL));
+	if (m->weights) {
+		add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
+		add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL);
+	}
+	for (int i = 0; i < m->npost; i++) {
+		v->post_arg[i] = v->narg;
+		if (m->post[i].operand)
+			add_arg(v, m->post[i].operand->tensor, operand_arg(v, m->post[i].operand->tensor));
+	}
+	add_arg(v, m->dst, plain_arg(v, m->dst, output));
+}
+
+/* ---- attributes ---- */
+
+static void
+add_ints(VendorStep *v, const char *name, int count, const int64_t *values)
+{
+	MAttr attr = {.name = name, .kind = MA_INTS, .count = count,
+	              .ints = arena_memdup(v->low->arena, values, (size_t)count * sizeof *values)};
+	vec_push(v->low->arena, &v->attrs, attr);
+}
+
+static void
+add_text(VendorStep *v, const char *name, const char *text)
+{
+	MAttr attr = {.name = name, .kind = MA_STRING, .count = 1, .string = text};
+	vec_push(v->low->arena, &v->attrs, attr);
+}
+
+static bool
+is_whole(const VendorStep *v, const Tensor *operand)
+{
+	const Tensor *dst = v->match->dst;
+	for (int d = 0; d < dst->rank; d++)
+		if (operand->rank != dst->rank || operand->hi[d] != dst->hi[d])
+			return false;
+	return true;
+}
+
+static bool
+has_residual(const VendorStep *v)
+{
+	for (int i = 0; i < v->match->npost; i++)
+		if (v->match->post[i].operand && strncmp(v->match->post[i].text, "sum", 3) == 0 &&
+		    is_whole(v, v->match->post[i].operand->tensor))
+			return true;
+	return false;
+}
+
+static const char *
+post_text(VendorStep *v, const Variant *variant)
+{
+	Buf buf = {.arena = v->low->arena};
+	for (int i = 0; i < v->match->npost; i++) {
+		const PostOp *post = &v->match->post[i];
+		const char *text = post->text, *k = strstr(text, "%K");
+		buf_printf(&buf, "%s", i ? ";" : "");
+		if (!k) {
+			buf_puts(&buf, text);
+			continue;
+		}
+		bool is_sum = strncmp(text, "sum", 3) == 0;
+		bool whole = is_whole(v, post->operand->tensor);
+		if (is_sum)
+			buf_printf(&buf, "%s(%d)", whole ? variant->residual : "add", v->post_arg[i]);
+		else
+			buf_printf(&buf, "%.*s%d%s", (int)(k - text), text, v->post_arg[i], k + 2);
+	}
+	return buf_text(&buf);
+}
+
+static void
+fill_attrs(VendorStep *v, const Variant *variant)
+{
+	const VendorMatch *m = v->match;
+	v->attrs.count = 0;
+	if (m->spatial > 0) {
+		if (m->weights)
+			add_ints(v, "group", 1, &m->group);
+		else
+			add_ints(v, "kernel", m->spatial, m->kernel);
+		add_ints(v, "strides", m->spatial, m->strides);
+		add_ints(v, "dilations", m->spatial, m->dilations);
+		add_ints(v, "pads_lo", m->spatial, m->pads_lo);
+		add_ints(v, "pads_hi", m->spatial, m->pads_hi);
+	}
+	int64_t one = 1;
+	if (m->transpose_a)
+		add_ints(v, "transpose_a", 1, &one);
+	if (m->transpose_b)
+		add_ints(v, "transpose_b", 1, &one);
+	if (m->kind)
+		add_text(v, "kind", m->kind);
+	if (variant->algorithm)
+		add_text(v, "algorithm", variant->algorithm);
+	if (m->npost > 0)
+		add_text(v, "post", post_text(v, variant));
+}
+
+/* ---- measuring ---- */
+
+static void
+describe_arg(VendorStep *v, const MBuffer *buffer, VendorArg *arg)
+{
+	const Target *target = v->low->context->target;
+	*arg = (VendorArg){.type = DT_NONE};
+	if (!buffer)
+		return;
+	int64_t *dims = NEW_N(v->low->arena, int64_t, buffer->rank + 1);
+	for (int d = 0; d < buffer->rank; d++)
+		dims[d] = probe_dim(target, buffer->dims[d]);
+	const MBuffer *base = buffer->kind == MB_VIEW ? buffer->base : buffer;
+	*arg = (VendorArg){.type = buffer->type,
+	                   .rank = buffer->rank,
+	                   .dims = dims,
+	                   .layout = buffer->layout,
+	                   .is_weight = base->kind == MB_WEIGHT};
+}
+
+static const char *
+query_text(VendorStep *v, const VendorQuery *query)
+{
+	Buf buf = {.arena = v->low->arena};
+	buf_printf(&buf, "%s", query->row);
+	for (int i = 0; i < query->narg; i++) {
+		const VendorArg *arg = &query->args[i];
+		buf_putc(&buf, ' ');
+		if (arg->type == DT_NONE) {
+			buf_putc(&buf, '_');
+			continue;
+		}
+		for (int d = 0; d < arg->rank; d++)
+			buf_printf(&buf, "%s%lld", d ? "x" : "", (long long)arg->dims[d]);
+		if (arg->layout)
+			buf_printf(&buf, "@%s", arg->layout);
+	}
+	for (int i = 0; i < query->nattr; i++) {
+		const VendorAttr *attr = &query->attrs[i];
+		buf_printf(&buf, " %s=", attr->name);
+		for (int k = 0; !attr->string && k < attr->count; k++)
+			buf_printf(&buf, "%s%lld", k ? "," : "", (long long)attr->ints[k]);
+		if (attr->string)
+			buf_puts(&buf, attr->string);
+	}
+	return buf_text(&buf);
+}
+
+static bool
+measure(VendorStep *v, const Variant *variant, double *seconds, const char **impl)
+{
+	const Oracle *oracle = v->low->context->target->oracle;
+	VendorArg *args = NEW_N(v->low->arena, VendorArg, v->narg);
+	for (int i = 0; i < v->narg; i++)
+		describe_arg(v, v->args[i], &args[i]);
+	fill_attrs(v, variant);
+	VendorAttr *attrs = NEW_N(v->low->arena, VendorAttr, v->attrs.count + 1);
+	for (int i = 0; i < v->attrs.count; i++)
+		attrs[i] = (VendorAttr){v->attrs.data[i].name, v->attrs.data[i].count,
+		                        v->attrs.data[i].ints, v->attrs.data[i].string};
+	VendorQuery query = {v->match->row, v->narg, v->attrs.count, args, attrs};
+	return oracle->measure(oracle->self, &query, seconds, impl);
+}
+
+static bool
+may_be_winograd(const VendorMatch *m)
+{
+	if (strcmp(m->row, "conv") != 0 || m->spatial != 2 || m->group != 1)
+		return false;
+	for (int d = 0; d < 2; d++)
+		if (m->kernel[d] != 3 || m->strides[d] != 1 || m->dilations[d] != 1)
+			return false;
+	return true;
+}
+
+static int
+list_variants(const VendorStep *v, Variant variants[4])
+{
+	const VendorMatch *m = v->match;
+	bool is_conv = strcmp(m->row, "conv") == 0;
+	int count = 0;
+	for (int w = 0; w <= (may_be_winograd(m) ? 1 : 0); w++)
+		for (int r = 0; r <= (has_residual(v) ? 1 : 0); r++)
+			variants[count++] = (Variant){!is_conv ? NULL : w ? "winograd" : "direct",
+			                              r ? "sum" : "add"};
+	return count;
+}
+
+/* The fastest variant, or none that is real. A recorded choice is taken without measuring. */
+static bool
+choose(VendorStep *v, Variant *best)
+{
+	const Oracle *oracle = v->low->context->target->oracle;
+	Variant variants[4];
+	int count = list_variants(v, variants);
+	double least = 0;
+	bool found = false;
+	if (!oracle || !oracle->available || !oracle->measure ||
+	    !oracle->available(oracle->self, "onednn"))
+		return false;
+	*best = variants[0];
+	for (int i = 0; i < count; i++) {
+		double seconds = 0;
+		const char *impl = "";
+		if (!measure(v, &variants[i], count > 1 ? &seconds : NULL, &impl))
+			continue;
+		if (!found || seconds < least) {
+			found = true;
+			least = seconds;
+			*best = variants[i];
+		}
+	}
+	return found;
+}
+
+/* ---- the fallback ---- */
+
+/* The program with its inputs in the order of the step's arguments. A tensor used twice gets a
+ * stand-in, so that arguments and parameters agree one to one. */
+static Kernel *
+fallback(VendorStep *v)
+{
+	ExprCtx *ctx = v->low->graph->ctx;
+	Tensor *inputs[MAX_ARGS];
+	const char *layouts[MAX_ARGS];
+	int count = 0, present = 0;
+	const VendorMatch *m = v->match;
+	for (int i = 0; i < v->narg; i++) {
+		if (!v->args[i])
+			continue;
+		layouts[present++] = v->args[i]->layout;
+		if (i == v->narg - 1)
+			continue;
+		const Tensor *t = v->tensors[i];
+		for (int k = 0; k < count; k++)
+			if (inputs[k] == t)
+				t = tensor_new(ctx, t->name, t->type, t->rank, t->hi);
+		inputs[count++] = (Tensor *)(uintptr_t)t;
+	}
+	const Program *program =
+		program_new(ctx, m->program->name, count, inputs, 1, m->program->outputs);
+	return lower_kernel(v->low, v->node, program_apply_layouts(v->low->arena, program, layouts));
+}
+
+/* ---- the step ---- */
+
+bool
+lower_vendor(Lowering *low, const Node *node, const Program *program,
+             MBuffer *const *inputs, MBuffer *const *outputs)
+{
+	VendorMatch match;
+	Variant best;
+	if (program->noutput != 1 || !outputs[0] ||
+	    !vendor_match(low->arena, program, low->context->target, &match))
+		return false;
+	VendorStep v = {.low = low,
+	                .node = node,
+	                .match = &match,
+	                .program = match.program,
+	                .inputs = inputs};
+	int before = low->module->buffers.count;
+	gather_args(&v, outputs[0]);
+	if (!choose(&v, &best)) {
+		low->module->buffers.count = before; /* the views are not needed */
+		return false;
+	}
+	fill_attrs(&v, &best);
+	MStep *step =
+		lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
+	step->row = match.row;
+	step->kernel = fallback(&v);
+	for (int i = 0; i < v.attrs.count; i++)
+		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
+	lower_count_work(low, step, program);
+	pass_log(low->context, match.row, node->loc.node,
+	         best.algorithm ? best.algorithm : "vendor call", NULL);
+	return true;
+}

@@ -1,0 +1,153 @@
+/* vendor_epilogue: match an epilogue against the rows of vendor.def, outermost operation first.
+ *
+ *     max(R + B[f], 0.0)      max(x, 0.0) with x = R + B[f]      -> relu
+ *                             x + z with x = R, z = B[f]         -> sum(z)
+ *
+ * A pattern is matched by one walk of both scalars. x binds to the part that holds the main result;
+ * it occurs several times in some rows and must then be the same node, which interning makes a
+ * comparison of pointers.
+ */
+#include "target/vendor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "expr/text.h"
+
+typedef struct Row {
+	const char *text, *pattern;
+} Row;
+
+static const Row rows[] = {
+#define POST(text, pattern) {text, pattern},
+#include "target/vendor.def"
+#undef POST
+};
+
+typedef struct Matcher {
+	ExprCtx *ctx;
+	const Expr *main;
+	const Expr *x, *a, *b, *z;             /* the pattern's leaves */
+	const Expr *bound_x, *bound_a, *bound_b, *bound_z;
+} Matcher;
+
+static const double CONSTANT_TOLERANCE = 1e-6;
+
+static bool
+holds_main(const Matcher *m, const Expr *e)
+{
+	return expr_reads(e, m->main->tensor);
+}
+
+static bool
+bind(const Expr **slot, const Expr *e)
+{
+	if (*slot)
+		return *slot == e;
+	*slot = e;
+	return true;
+}
+
+static bool
+same_number(const Expr *pattern, const Expr *e)
+{
+	double p = expr_const_f64(pattern), v = expr_const_f64(e);
+	return fabs(p - v) <= CONSTANT_TOLERANCE * fmax(1, fabs(p));
+}
+
+static bool match(Matcher *m, const Expr *pattern, const Expr *e);
+
+static bool
+match_args(Matcher *m, const Expr *pattern, const Expr *e, bool swapped)
+{
+	for (int i = 0; i < pattern->argc; i++) {
+		int k = swapped ? pattern->argc - 1 - i : i;
+		if (!match(m, pattern->arg[i], e->arg[k]))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_commutative(const Expr *e)
+{
+	return e->op == EX_add || e->op == EX_mul || e->op == EX_max || e->op == EX_min;
+}
+
+static bool
+match(Matcher *m, const Expr *pattern, const Expr *e)
+{
+	if (pattern == m->x)
+		return holds_main(m, e) && bind(&m->bound_x, e);
+	if (pattern == m->a)
+		return expr_is_const(e) && bind(&m->bound_a, e);
+	if (pattern == m->b)
+		return expr_is_const(e) && bind(&m->bound_b, e);
+	if (pattern == m->z)
+		return e->op == EX_read && !holds_main(m, e) && bind(&m->bound_z, e);
+	if (expr_is_const(pattern))
+		return expr_is_const(e) && pattern->type == e->type && same_number(pattern, e);
+	if (pattern->op != e->op || pattern->argc != e->argc || pattern->type != e->type)
+		return false;
+	Matcher saved = *m;
+	if (match_args(m, pattern, e, false))
+		return true;
+	*m = saved;
+	return is_commutative(e) && match_args(m, pattern, e, true);
+}
+
+static const char *
+fill_in(Arena *arena, const char *text, const Matcher *m)
+{
+	Buf buf = {.arena = arena};
+	for (const char *c = text; *c; c++) {
+		bool is_a = c[0] == '%' && c[1] == 'a', is_b = c[0] == '%' && c[1] == 'b';
+		if (!is_a && !is_b) {
+			buf_putc(&buf, *c);
+			continue;
+		}
+		buf_double(&buf, expr_const_f64(is_a ? m->bound_a : m->bound_b));
+		c++;
+	}
+	return buf_text(&buf);
+}
+
+static const Expr *
+parse_pattern(ExprCtx *ctx, Arena *arena, const char *text, const Map *names)
+{
+	Scanner scan;
+	scan_open(&scan, arena, "vendor.def", text);
+	return expr_parse(ctx, &scan, names);
+}
+
+int
+vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
+                PostOp post[POST_MAX])
+{
+	Matcher blank = {.ctx = ctx, .main = main};
+	Map names = {.arena = arena};
+	const char *const leaves[] = {"x", "a", "b", "z"};
+	const Expr **slots[] = {&blank.x, &blank.a, &blank.b, &blank.z};
+	for (int i = 0; i < 4; i++) {
+		*slots[i] = expr_var(ctx, var_new(ctx, leaves[i], DT_F32, NULL, NULL));
+		map_set(&names, leaves[i], (void *)(uintptr_t)*slots[i]);
+	}
+	PostOp found[POST_MAX];
+	int count = 0;
+	while (body != main) {
+		size_t r = 0;
+		Matcher m = blank;
+		for (; r < countof(rows); r++) {
+			m = blank;
+			if (match(&m, parse_pattern(ctx, arena, rows[r].pattern, &names), body))
+				break;
+		}
+		if (r == countof(rows) || count == POST_MAX)
+			return -1;
+		found[count++] = (PostOp){fill_in(arena, rows[r].text, &m), m.bound_z};
+		body = m.bound_x;
+	}
+	for (int i = 0; i < count; i++)
+		post[i] = found[count - 1 - i];
+	return count;
+}
