@@ -250,7 +250,7 @@ parse_alloc(Parser *parser, const char *name)
 	Buffer *buffer = parse_buffer(parser, name, false);
 	Loc loc = scan_loc(&parser->scan);
 	const char *scope = scan_name(&parser->scan, "scope");
-	int found = *scope == '@' ? scope_find(scope + 1) : -1;
+	int found = *scope == '@' ? scope_by_name(scope + 1) : -1;
 	if (found < 0)
 		fail(&loc, "expected @reg, @stack, @scratch or @shared, saw %s", scope);
 	buffer->scope = (Scope)found;

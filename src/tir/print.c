@@ -43,7 +43,7 @@ scope_name(Scope scope)
 }
 
 int
-scope_find(const char *name)
+scope_by_name(const char *name)
 {
 	for (int scope = SCOPE_REG; scope < (int)countof(SCOPE_NAMES); scope++)
 		if (strcmp(SCOPE_NAMES[scope], name) == 0)

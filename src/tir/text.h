@@ -8,7 +8,7 @@
 const char *bind_name(Bind bind);    /* NULL for serial */
 Bind bind_find(const char *name);    /* BIND_COUNT: none */
 const char *scope_name(Scope scope); /* not of SCOPE_PARAM */
-int scope_find(const char *name);    /* -1: none */
+int scope_by_name(const char *name); /* -1: none */
 
 /* Rename variables and local buffers so that no two things of the kernel have one name. */
 void kernel_name_apart(const Kernel *kernel);
