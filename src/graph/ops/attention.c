@@ -76,6 +76,22 @@ check_attention(Infer *infer, const Type *q, const Type *k, const Type *v, const
 		infer_fail(infer, "attn_mask of rank %d, expected at most 4", mask->rank);
 }
 
+/* Keys or values with the past ones in front: dims as of those that come first. */
+static void
+infer_present(Infer *infer, int output, const Type *x, const Type *past, const Heads *h,
+              const Dim *size)
+{
+	const Dim *dims[] = {x->dims[0], h->kv, h->total, size};
+	if (past && past->rank != 4)
+		infer_fail(infer, "past states of rank %d, expected 4", past->rank);
+	for (int i = 0; past && i < 4; i++)
+		if (i != 2) {
+			infer_equal(infer, past->dims[i], dims[i], "dims of past and new states");
+			dims[i] = past->dims[i];
+		}
+	infer_set(infer, output, x->dtype, 4, dims);
+}
+
 void
 infer_Attention(Infer *infer)
 {
@@ -91,8 +107,6 @@ infer_Attention(Infer *infer)
 	if ((q->rank != 3 && q->rank != 4) || k->rank != q->rank || v->rank != q->rank)
 		infer_fail(infer, "q, k, v of ranks %d, %d, %d: expected all 3 or all 4", q->rank, k->rank,
 		           v->rank);
-	if (past && past->rank != 4)
-		infer_fail(infer, "past_key of rank %d, expected 4", past->rank);
 	Heads h =
 		heads_of(ctx, infer->node, q->rank, q->dims, k->dims, v->dims, past ? past->dims : NULL);
 	check_attention(infer, q, k, v, &h);
@@ -101,8 +115,8 @@ infer_Attention(Infer *infer)
 	else
 		infer_set(infer, 0, q->dtype, 3,
 		          (const Dim *[]){h.batch, h.rows, dim_mul(ctx, h.q, h.v_head)});
-	infer_set(infer, 1, k->dtype, 4, (const Dim *[]){h.batch, h.kv, h.total, h.head});
-	infer_set(infer, 2, v->dtype, 4, (const Dim *[]){h.batch, h.kv, h.total, h.v_head});
+	infer_present(infer, 1, k, past, &h, h.head);
+	infer_present(infer, 2, v, infer_input(infer, PAST_VALUE), &h, h.v_head);
 	infer_set(infer, 3, q->dtype, 4, (const Dim *[]){h.batch, h.q, h.rows, h.total});
 }
 
