@@ -124,7 +124,7 @@ translate_node(ExprCtx *ctx, const Expr *e, void *arg)
 }
 
 const Expr *
-emit_scalar(Emit *emit, const Expr *e)
+lower_scalar(Emit *emit, const Expr *e)
 {
 	return expr_rewrite(emit->kernel->ctx, e, translate_node, emit);
 }
@@ -167,13 +167,13 @@ emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc)
 	ExprCtx *ctx = emit->kernel->ctx;
 	if (stage->nbody == 1 && reduce_info(stage->reduce)->states == 1)
 		return stmt_store(emit->kernel, acc[0], NULL, (int)stage->reduce,
-		                  emit_scalar(emit, stage->body[0]));
+		                  lower_scalar(emit, stage->body[0]));
 	const Expr *a[REDUCE_MAX_STATES], *b[REDUCE_MAX_STATES], *out[REDUCE_MAX_STATES];
 	Stmt *lets = NULL, *stores = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *term = var_new(ctx, "term", (DType)stage->body[k]->type, NULL, NULL);
 		lets = stmt_append(lets, stmt_let(emit->kernel, term,
-		                                  emit_scalar(emit, stage->body[k])));
+		                                  lower_scalar(emit, stage->body[k])));
 		a[k] = element(emit, acc[k]);
 		b[k] = expr_var(ctx, term);
 	}
@@ -210,7 +210,7 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
 	if (stage->kind == STAGE_map)
-		return emit_result(emit, stage->results[0], emit_scalar(emit, stage->body[0]));
+		return emit_result(emit, stage->results[0], lower_scalar(emit, stage->body[0]));
 	Buffer *acc[REDUCE_MAX_STATES];
 	Stmt *list = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
@@ -223,7 +223,7 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 		emit_open_iter(emit, stage, i);
 	Stmt *body = emit_terms(emit, stage, acc);
 	if (stage->guard)
-		body = stmt_if(emit->kernel, emit_scalar(emit, stage->guard), body, NULL);
+		body = stmt_if(emit->kernel, lower_scalar(emit, stage->guard), body, NULL);
 	if (lane >= stage->nloop)
 		body = emit_close_iter(emit, stage, lane, BIND_VECTOR, body);
 	for (int i = stage->nloop + stage->nreduce - 1; i >= stage->nloop; i--)

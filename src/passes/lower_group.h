@@ -31,7 +31,7 @@ typedef struct Emit {
 } Emit;
 
 /* A scalar of the current stage over loop variables and buffers. */
-const Expr *emit_scalar(Emit *emit, const Expr *e);
+const Expr *lower_scalar(Emit *emit, const Expr *e);
 
 /* The place of a tensor; made empty when first asked for. */
 Place *emit_place(Emit *emit, const Tensor *tensor);

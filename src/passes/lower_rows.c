@@ -69,10 +69,10 @@ emit_rows(Emit *emit)
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		emit_open_iter(emit, stage, i);
 	Stmt *body = stmt_store(emit->kernel, acc, &index, (int)stage->reduce,
-	                        emit_scalar(emit, stage->body[0]));
+	                        lower_scalar(emit, stage->body[0]));
 	body = unrolled(emit, row, body);
 	if (stage->guard)
-		body = stmt_if(emit->kernel, emit_scalar(emit, stage->guard), body, NULL);
+		body = stmt_if(emit->kernel, lower_scalar(emit, stage->guard), body, NULL);
 	for (int i = stage->nloop + stage->nreduce - 1; i >= stage->nloop; i--)
 		body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
 	Stmt *list = stmt_alloc(emit->kernel, acc, reduce_identity(ctx, stage->reduce, 0, type));

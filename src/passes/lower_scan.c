@@ -38,9 +38,9 @@ emit_scatter(Emit *emit, const Program *program)
 		emit_open_iter(emit, stage, i);
 	const Expr **target = NEW_N(emit->arena, const Expr *, result->rank + 1);
 	for (int d = 0; d < result->rank; d++)
-		target[d] = emit_scalar(emit, stage->target[d]);
+		target[d] = lower_scalar(emit, stage->target[d]);
 	Stmt *body = stmt_store(emit->kernel, out, target, stage->combine,
-	                        emit_scalar(emit, stage->body[0]));
+	                        lower_scalar(emit, stage->body[0]));
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (!owns_slice(stage, i))
 			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
@@ -126,7 +126,7 @@ pointwise_scan(Emit *emit, const Stage *stage)
 	Buffer *state = kernel_local(emit->kernel, "state", scan->prev[0]->type, 0, NULL, SCOPE_REG);
 	emit_place(emit, scan->prev[0])->local = state;
 	Stmt *body = stmt_store(emit->kernel, state, NULL, STORE_SET,
-	                        emit_scalar(emit, stage->body[0]));
+	                        lower_scalar(emit, stage->body[0]));
 	body = stmt_append(body, emit_result(emit, stage->results[0],
 	                                     expr_read(ctx, &state->tensor, NULL)));
 	body = stmt_for(emit->kernel, t, t->lo, t->hi, BIND_SERIAL, body);
