@@ -104,7 +104,9 @@ is_inline(const Array *array)
 {
 	if (array->type == DT_STRING)
 		return true;
-	return dtype_class(array->type) != DC_X && array_count(array) <= TEXT_INLINE_MAX;
+	bool is_integer = dtype_is_integer(array->type) || array->type == DT_BOOL;
+	int most = is_integer ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS;
+	return dtype_class(array->type) != DC_X && array_count(array) <= most;
 }
 
 static void

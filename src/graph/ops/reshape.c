@@ -36,9 +36,12 @@ group_index(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Type *type, Gr
             const Expr **index)
 {
 	const Expr *flat = expr_i64(ctx, 0);
-	for (int i = group.y0; i < group.y1; i++)
-		if (!dim_is(type->dims[i], 1))
-			flat = index_add(ctx, index_mul(ctx, flat, type->dims[i]), stage_iter(y, i));
+	for (int i = group.y0; i < group.y1; i++) {
+		if (dim_is(type->dims[i], 1))
+			continue;
+		const Expr *at = stage_iter(y, i);
+		flat = expr_is_zero(flat) ? at : expr_add(ctx, index_mul(ctx, flat, type->dims[i]), at);
+	}
 	int first = group.x0; /* the outermost dim that is not 1 takes what is left */
 	while (first < group.x1 - 1 && dim_is(x->hi[first], 1))
 		index[first++] = expr_i64(ctx, 0);
