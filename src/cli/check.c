@@ -1,0 +1,110 @@
+/* tilewright check: can this be compiled, and if not, what is in the way? All of it at once.
+ *
+ * For a bundle: is it whole? Container, manifest, every hash, every plan; no code is loaded.
+ */
+#include <stdio.h>
+
+#include "cli/model.h"
+#include "cli/report.h"
+#include "graph/meaning.h"
+#include "onnx/onnx.h"
+#include "runtime/bundle.h"
+
+static const char *
+kind_word(FailKind kind)
+{
+	static const char *const words[] = {"", "comparison", "usage", "invalid", "unsupported",
+	                                    "bug", "environment"};
+	return words[kind];
+}
+
+/* What the compiler itself would stumble over in a model that reads well: values of unknown rank
+ * feed nodes that are to become code. */
+static int
+check_nodes(const Graph *graph, Table *table)
+{
+	int count = 0;
+	for (const Node *node = graph->body->first; node; node = node->next)
+		for (int i = 0; i < node->ninput; i++) {
+			const Value *input = node->inputs[i];
+			if (!input || input->type.kind != TYPE_TENSOR || input->type.rank >= 0 ||
+			    !node_has_meaning(node))
+				continue;
+			table_text(table, kind_word(FAIL_UNSUPPORTED));
+			table_text(table, arena_printf(graph->arena,
+			                               "%s: node \"%s\" (%s): the rank of input %s is unknown; "
+			                               "--fix the input that decides it",
+			                               graph->file, node->loc.node ? node->loc.node : "",
+			                               node->op->name, input->name));
+			count++;
+		}
+	return count;
+}
+
+static int
+check_model(const Options *options, const char *path)
+{
+	Report *report = report_new(options);
+	Table *table = report_table(report, "obstacles", NULL);
+	table_column(table, "kind", "kind", false);
+	table_column(table, "text", "obstacle", false);
+	const Failure *list;
+	int count = onnx_obstacles(options->arena, path, NULL, &list), code = 0;
+	for (int i = 0; i < count; i++) {
+		table_text(table, kind_word(list[i].kind));
+		table_text(table, list[i].text);
+		if (!code || (int)list[i].kind < code)
+			code = list[i].kind;
+	}
+	if (count == 0) {
+		const Graph *graph = model_read(options, options->arena, path);
+		count = check_nodes(graph, table);
+		code = count ? FAIL_UNSUPPORTED : 0;
+		report_number(report, "nodes", NULL, graph_node_count(graph), "%.0f");
+	}
+	report_print(report);
+	if (count)
+		say(options, "%d obstacle%s\n", count, count == 1 ? "" : "s");
+	else
+		say(options, "%s: nothing is in the way; next: tilewright compile %s\n", path, path);
+	return code;
+}
+
+static void
+close_bundle(void *handle)
+{
+	bundle_close(handle);
+}
+
+static int
+check_bundle(const Options *options, const char *path, Bytes bytes)
+{
+	Loc loc = {.file = path};
+	char error[512];
+	Bundle *bundle = NEW(options->arena, Bundle);
+	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_ALL, error, sizeof error))
+		fail(&loc, "%s", error);
+	arena_defer(options->arena, close_bundle, bundle);
+	for (int i = 0; i < bundle->manifest->ntarget; i++) {
+		Plan *plan;
+		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
+			fail(&loc, "%s", error);
+		plan_free(plan);
+	}
+	say(options, "%s: whole; %d parts, %d targets\n", path, bundle->manifest->npart,
+	    bundle->manifest->ntarget);
+	return 0;
+}
+
+int
+verb_check(const Options *options)
+{
+	const char *path = options->args.data[0];
+	Bytes bytes = file_map(options->arena, path);
+	FileKind kind = file_kind(path, bytes);
+	if (kind == FILE_BUNDLE)
+		return check_bundle(options, path, bytes);
+	if (kind != FILE_ONNX)
+		fail_as(FAIL_USAGE, NULL, "%s: expected an ONNX model or a bundle", path);
+	return check_model(options, path);
+}

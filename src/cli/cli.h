@@ -1,0 +1,80 @@
+/* The command line: what its files share.
+ *
+ * One file per verb; a row in verbs.def; options in options.def, one set for all verbs. A verb
+ * returns its exit code (0, or FAIL_COMPARISON); everything else that can go wrong is a fail().
+ * Standard output carries results, standard error the rest.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/fail.h"
+#include "base/vec.h"
+
+typedef struct Verb Verb;
+
+enum {
+	PIPELINE = 1,
+	SHAPES = 2,
+	TARGET = 4,
+	THREADS = 8,
+	INPUTS = 16,
+	RUN = 32,
+	REPEAT = 64,
+	BENCH = 128,
+	PRINT = 256,
+	EXPORT = 512,
+	CASES = 1024,
+	OUTPUT = 2048,
+	ALL = 4096,
+};
+
+#define FIELD_flag bool
+#define FIELD_text const char *
+#define FIELD_count int64_t
+#define FIELD_list StrVec
+#define FIELD_many StrVec
+
+typedef struct Options {
+	Arena *arena; /* lives as long as the command */
+	const Verb *verb;
+	StrVec args;  /* what is not an option */
+#define OPTION(field, kind, short_, name, groups, argument, fallback, doc) FIELD_##kind field;
+#include "cli/options.def"
+#undef OPTION
+} Options;
+
+struct Verb {
+	const char *name, *args;
+	int least, most;
+	unsigned groups;
+	int (*run)(const Options *options);
+	const char *doc, *more;
+};
+
+#define VERB(name, ...) int verb_##name(const Options *options);
+#include "cli/verbs.def"
+#undef VERB
+
+const Verb *verb_find(const char *name);  /* NULL: none */
+const Verb *verb_at(int index);           /* NULL behind the last */
+
+/* Read the arguments behind the verb. Fails (FAIL_USAGE) on what the verb does not have. */
+void options_read(Options *options, int argc, char **argv);
+
+/* The name nearest to a wrong one, or NULL when none is near. */
+const char *near_name(const char *wrong, int count, const char *const *names);
+
+void print_help(void);
+void print_verb_help(const Verb *verb);
+
+/* "name=value" cut in two; fails unless there is a '='. `option` is for the message. */
+typedef struct Setting {
+	const char *name, *value;
+} Setting;
+Setting setting_of(Arena *arena, const char *option, const char *text);
+
+/* A number of an option; fails (FAIL_USAGE) on anything else. */
+int64_t number_of(const char *option, const char *text);
+double real_of(const char *option, const char *text, double fallback); /* text NULL: fallback */
+
+#endif

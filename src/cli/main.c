@@ -1,0 +1,70 @@
+/* tilewright VERB …: find the verb, read its options, run it, turn a failure into an exit code. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "runtime/tilewright.h"
+
+typedef struct Command {
+	int argc;
+	char **argv;
+	Arena *arena;
+	int code;
+} Command;
+
+static _Noreturn void
+unknown_verb(const char *name)
+{
+	const char *names[32];
+	int count = 0;
+	for (const Verb *verb; count < (int)countof(names) && (verb = verb_at(count)); count++)
+		names[count] = verb->name;
+	const char *near = near_name(name, count, names);
+	fail_as(FAIL_USAGE, NULL, "there is no verb '%s'%s%s%s; try: tilewright --help", name,
+	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void
+run_command(void *arg)
+{
+	Command *command = arg;
+	const char *name = command->argc > 1 ? command->argv[1] : "--help";
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		print_help();
+		command->code = command->argc > 1 ? 0 : FAIL_USAGE;
+		return;
+	}
+	if (strcmp(name, "--version") == 0) {
+		printf("tilewright %s\n", tw_version_text());
+		return;
+	}
+	Options options = {.arena = command->arena, .verb = verb_find(name)};
+	if (!options.verb)
+		unknown_verb(name);
+	options_read(&options, command->argc - 2, command->argv + 2);
+	if (options.help)
+		print_verb_help(options.verb);
+	else
+		command->code = options.verb->run(&options);
+}
+
+int
+main(int argc, char **argv)
+{
+	signal(SIGXFSZ, SIG_IGN); /* a full disk or a limit is an error of write(), with its reason */
+	signal(SIGPIPE, SIG_IGN);
+	Command command = {argc, argv, arena_new("command"), 0};
+	Failure failure;
+	if (!try_run(run_command, &command, &failure)) {
+		fflush(stdout);
+		fprintf(stderr, "%s\n", failure.text);
+		command.code = failure.kind;
+	}
+	arena_free(command.arena);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		perror("standard output");
+		command.code = command.code ? command.code : FAIL_ENVIRONMENT;
+	}
+	return command.code;
+}

@@ -1,0 +1,256 @@
+/* Reading models, and turning options into a pass context. */
+#include "cli/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/npy.h"
+#include "onnx/onnx.h"
+
+/* ---- files ---- */
+
+/* The first word behind blanks and comments. */
+static const char *
+first_word(Bytes bytes, size_t *length)
+{
+	const char *text = (const char *)bytes.data, *end = text + bytes.size;
+	while (text < end && (strchr(" \t\r\n", *text) || *text == '#')) {
+		if (*text == '#')
+			while (text < end && *text != '\n')
+				text++;
+		else
+			text++;
+	}
+	const char *word = text;
+	while (text < end && ((*text >= 'a' && *text <= 'z') || *text == '_'))
+		text++;
+	*length = (size_t)(text - word);
+	return word;
+}
+
+FileKind
+file_kind(const char *path, Bytes bytes)
+{
+	static const struct {
+		const char *word;
+		FileKind kind;
+	} words[] = {{"graph", FILE_GRAPH}, {"expr", FILE_EXPR}, {"kernel", FILE_LOOPS}};
+	size_t length, suffix = strlen(".onnx"), size = strlen(path);
+	if (bytes.size >= 4 && memcmp(bytes.data, "PK\3\4", 4) == 0)
+		return FILE_BUNDLE;
+	if (size > suffix && strcmp(path + size - suffix, ".onnx") == 0)
+		return FILE_ONNX;
+	const char *word = first_word(bytes, &length);
+	for (size_t i = 0; i < countof(words); i++)
+		if (length == strlen(words[i].word) && strncmp(word, words[i].word, length) == 0)
+			return words[i].kind;
+	return FILE_ONNX;
+}
+
+static OnnxReadOptions
+read_options(const Options *options, Arena *arena)
+{
+	OnnxFixed *fixed = NEW_N(arena, OnnxFixed, options->fix.count + 1);
+	for (int i = 0; i < options->fix.count; i++) {
+		Setting setting = setting_of(arena, "fix", options->fix.data[i]);
+		fixed[i] = (OnnxFixed){setting.name, array_of_text(arena, "--fix", setting.value)};
+	}
+	return (OnnxReadOptions){.nfixed = options->fix.count, .fixed = fixed};
+}
+
+Graph *
+model_read(const Options *options, Arena *arena, const char *path)
+{
+	return model_read_bytes(options, arena, path, file_map(arena, path));
+}
+
+Graph *
+model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes)
+{
+	OnnxReadOptions read = read_options(options, arena);
+	switch (file_kind(path, bytes)) {
+	case FILE_ONNX:
+		return strcmp(path, "-") == 0 ? onnx_read_bytes(arena, path, bytes, &read)
+		                              : onnx_read(arena, path, &read);
+	case FILE_GRAPH:
+		return graph_parse(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
+	case FILE_BUNDLE:
+		fail_as(FAIL_USAGE, NULL, "%s is a bundle, expected a model", path);
+	default:
+		fail_as(FAIL_USAGE, NULL, "%s is the text of an expression or a kernel, expected a model",
+		        path);
+	}
+}
+
+/* ---- shapes ---- */
+
+int
+dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK])
+{
+	int rank = 0;
+	for (const char *at = text;; at++) {
+		char *end;
+		long long value = strtoll(at, &end, 10);
+		if (end == at || value < 0 || rank == ARRAY_MAX_RANK || (*end && *end != 'x'))
+			fail_as(FAIL_USAGE, NULL, "%s: expected sizes as 1x3x224x224, saw '%s'", option, text);
+		dims[rank++] = value;
+		if (!*end)
+			return rank;
+		at = end;
+	}
+}
+
+typedef struct Shapes {
+	int count;
+	int64_t *value;
+	bool *is_bound;
+} Shapes;
+
+static void
+bind_symbol(const Shapes *shapes, const Symbol *symbol, int64_t value)
+{
+	if (symbol->id >= shapes->count)
+		return;
+	shapes->value[symbol->id] = value;
+	shapes->is_bound[symbol->id] = true;
+}
+
+static void
+bind_input(const Shapes *shapes, const Value *input, const char *text)
+{
+	int64_t dims[ARRAY_MAX_RANK], extent;
+	int rank = dims_of("--shape", text, dims);
+	if (input->type.rank >= 0 && rank != input->type.rank)
+		fail_as(FAIL_USAGE, NULL, "--shape: input %s has rank %d, saw %s", input->name,
+		        input->type.rank, text);
+	for (int d = 0; d < input->type.rank; d++) {
+		const Dim *dim = input->type.dims[d];
+		if (dim->op == EX_symbol)
+			bind_symbol(shapes, dim->symbol, dims[d]);
+		else if (dim_is_const(dim, &extent) && extent != dims[d])
+			fail_as(FAIL_USAGE, NULL, "--shape: dim %d of input %s is %lld, saw %lld", d,
+			        input->name, (long long)extent, (long long)dims[d]);
+	}
+}
+
+/* The symbol of this name among those that the model's inputs define. */
+static const Symbol *
+input_symbol(const Graph *graph, const char *name)
+{
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (strcmp(graph->symbols.data[i].symbol->name, name) == 0)
+			return graph->symbols.data[i].symbol;
+	return NULL;
+}
+
+static const char *
+symbol_names(Arena *arena, const Graph *graph)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < graph->symbols.count; i++)
+		buf_printf(&buf, "%s%s", i ? ", " : "", graph->symbols.data[i].symbol->name);
+	return buf.size ? buf_text(&buf) : "none";
+}
+
+const Binding *
+shape_binding(const Options *options, Arena *arena, const Graph *graph)
+{
+	int count = 1;
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (graph->symbols.data[i].symbol->id >= count)
+			count = graph->symbols.data[i].symbol->id + 1;
+	Shapes shapes = {count, NEW_N(arena, int64_t, count), NEW_N(arena, bool, count)};
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(arena, "shape", options->shape.data[i]);
+		const Value *input = graph_find_value(graph, setting.name);
+		const Symbol *symbol = input_symbol(graph, setting.name);
+		if (symbol)
+			bind_symbol(&shapes, symbol, number_of("--shape", setting.value));
+		else if (input && !input->def && !input->constant)
+			bind_input(&shapes, input, setting.value);
+		else
+			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
+			        setting.name, symbol_names(arena, graph));
+	}
+	Binding *binding = NEW(arena, Binding);
+	*binding = (Binding){shapes.count, shapes.value, shapes.is_bound};
+	return binding;
+}
+
+/* ---- passes ---- */
+
+static void
+dump_graph(void *arg, const char *pass, const Graph *graph, bool changed)
+{
+	Arena *arena = arg;
+	Buf buf = {.arena = arena};
+	if (changed)
+		graph_print(&buf, graph);
+	fprintf(stderr, "# after %s%s\n%s", pass, changed ? "" : " (unchanged)", buf_text(&buf));
+}
+
+PassContext *
+pipeline_new(const Options *options, Arena *arena, int level)
+{
+	PassContext *context = NEW(arena, PassContext);
+	*context = (PassContext){
+		.arena = arena,
+		.level = options->level >= 0 ? (int)options->level : level,
+		.required = options->require,
+		.disabled = options->disable,
+		.only = options->passes,
+		.config = {.arena = arena},
+		.dump_after = options->dump_after,
+		.dump = dump_graph,
+		.dump_arg = arena,
+	};
+	if (context->level > 3)
+		fail_as(FAIL_USAGE, NULL, "-O%d: levels are 0 to 3", context->level);
+	if (options->fold_limit >= 0)
+		map_set(&context->config, "FoldConstant.limit",
+		        arena_printf(arena, "%lld", (long long)options->fold_limit));
+	for (int i = 0; i < options->config.count; i++) {
+		Setting setting = setting_of(arena, "config", options->config.data[i]);
+		map_set(&context->config, setting.name, (void *)(uintptr_t)setting.value);
+	}
+	if (options->verify && strcmp(options->verify, "each") == 0)
+		fail_unsupported(NULL, "--verify=each");
+	else if (options->verify && strcmp(options->verify, "ir") != 0)
+		fail_as(FAIL_USAGE, NULL, "--verify: expected each or ir, saw '%s'", options->verify);
+	context->verify = options->verify != NULL;
+	return context;
+}
+
+const Device *
+device_of(const char *name)
+{
+	const Device *device = device_find(name);
+	if (device && device->march)
+		return device;
+	char names[512] = "cpu:native";
+	for (int i = 0; i < device_count(); i++)
+		if (device_at(i)->march)
+			snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
+			         device_at(i)->name);
+	if (device)
+		fail_unsupported(NULL, "no code is made for %s; devices: %s", name, names);
+	fail_as(FAIL_USAGE, NULL, "--target: there is no device '%s'; devices: %s", name, names);
+}
+
+void
+pipeline_report(const Options *options, const PassContext *context)
+{
+	for (int i = 0; options->log && i < context->log.count; i++) {
+		const PassEvent *event = &context->log.data[i];
+		fprintf(stderr, "%s: %s: %s%s%s%s\n", event->pass, event->rule, event->nodes,
+		        event->made ? " -> " : "", event->made ? event->made : "",
+		        event->reason ? arena_printf(context->arena, " not applied: %s", event->reason)
+		                      : "");
+	}
+	for (int i = 0; options->timings && i < context->timings.count; i++) {
+		const PassTiming *timing = &context->timings.data[i];
+		fprintf(stderr, "%-24s %8.2f ms  %5d -> %d nodes%s\n", timing->pass, timing->seconds * 1e3,
+		        timing->nodes_before, timing->nodes_after, timing->changed ? "" : "  (unchanged)");
+	}
+}

@@ -1,0 +1,39 @@
+/* Models on their way through the compiler: what the verbs share. */
+#ifndef CLI_MODEL_H
+#define CLI_MODEL_H
+
+#include "base/file.h"
+#include "cli/cli.h"
+#include "passes/pass.h"
+
+/* What a file holds, found out from its first word. */
+typedef enum FileKind { FILE_GRAPH, FILE_EXPR, FILE_LOOPS, FILE_ONNX, FILE_BUNDLE } FileKind;
+FileKind file_kind(const char *path, Bytes bytes);
+
+/* Read ONNX or the text of a graph; --fix is applied. The graph lives in `arena`. */
+Graph *model_read(const Options *options, Arena *arena, const char *path);
+
+/* The same from a file that is mapped already (standard input can be read only once). */
+Graph *model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes);
+
+/* A pass context with everything the options say. `level`: when -O is not given. Dumps go to
+ * standard error. */
+PassContext *pipeline_new(const Options *options, Arena *arena, int level);
+
+/* The values that --shape gives to the graph's symbols, as a binding for Target.probe. Fails
+ * (FAIL_USAGE) on a name that is neither a symbol nor an input. */
+const Binding *shape_binding(const Options *options, Arena *arena, const Graph *graph);
+
+/* "8x3x224x224" as numbers; fails (FAIL_USAGE) on anything else. */
+int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);
+
+/* The device of a --target word. Fails (FAIL_USAGE) listing the names. */
+const Device *device_of(const char *name);
+
+/* What --log and --timings ask for, on standard error. */
+void pipeline_report(const Options *options, const PassContext *context);
+
+/* Evaluate both graphs on made-up inputs and compare: --verify=each. */
+void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
+
+#endif

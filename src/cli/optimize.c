@@ -1,0 +1,42 @@
+/* tilewright optimize: ONNX to ONNX.
+ *
+ * Runs the passes that leave standard operators, and writes the model at its own opset; FuseOps and
+ * what else makes operators of ours is left out, so that the result runs anywhere.
+ */
+#include "cli/model.h"
+#include "cli/report.h"
+#include "onnx/onnx.h"
+
+static void
+disable_private(Arena *arena, PassContext *context)
+{
+	const PassInfo *pass;
+	for (int i = 0; (pass = pass_at(i)); i++)
+		if (pass->ir == PASS_graph && pass->portability != PORT_standard)
+			vec_push(arena, &context->disabled, pass->name);
+}
+
+int
+verb_optimize(const Options *options)
+{
+	Arena *arena = options->arena;
+	const char *in = options->args.data[0], *out = options->args.data[1];
+	Graph *graph = model_read(options, arena, in);
+	PassContext *context = pipeline_new(options, arena, 3);
+	Target target = {.threads = 1, .probe = shape_binding(options, arena, graph)};
+	context->target = &target;
+	disable_private(arena, context);
+	GraphCounts before = graph_counts(arena, graph);
+	run_graph_passes(graph, context);
+	graph_check(graph);
+	pipeline_report(options, context);
+	onnx_write(graph, out, &(OnnxWriteOptions){.opset = options->opset});
+
+	GraphCounts after = graph_counts(arena, graph);
+	Report *report = report_new(options);
+	report_graphs(report, &before, &after);
+	report_text(report, "output", NULL, out);
+	report_print(report);
+	say(options, "wrote %s; next: tilewright compile %s\n", out, out);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* tilewright print: read a model or a text, run passes if told to, print the text.
+ *
+ * The golden tests' way in: each IR prints and parses the same text, so every pass and every check
+ * can be tried alone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/model.h"
+#include "graph/meaning.h"
+#include "passes/pass.h"
+
+static FileKind
+kind_of_option(const char *word)
+{
+	static const char *const names[] = {"graph", "expr", "loops"};
+	for (int i = 0; i < (int)countof(names); i++)
+		if (strcmp(word, names[i]) == 0)
+			return (FileKind)i;
+	fail_as(FAIL_USAGE, NULL, "--ir: expected graph, expr or loops, saw '%s'", word);
+}
+
+/* ---- expressions and loops ---- */
+
+static void
+print_program(Arena *arena, Buf *out, const char *path, const char *text)
+{
+	const Program *program = program_parse(expr_ctx_new(arena), path, text);
+	program_check(program);
+	program_print(out, program);
+}
+
+static void
+print_kernel(const Options *options, Buf *out, const char *path, const char *text)
+{
+	Arena *arena = options->arena;
+	Kernel *kernel = kernel_parse(arena, expr_ctx_new(arena), path, text);
+	kernel_check(kernel);
+	if (options->passes.count || options->level >= 0) {
+		PassContext *context = pipeline_new(options, arena, 0);
+		pass_context_check(context);
+		run_loop_passes(kernel, context);
+		kernel_check(kernel);
+	}
+	kernel_print(out, kernel);
+}
+
+/* ---- graphs ---- */
+
+static void
+print_meanings(Buf *out, const Graph *graph, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		buf_printf(out, "# %s (%s)\n", node->loc.node ? node->loc.node : "", node->op->name);
+		const Program *program = node_has_meaning(node) ? node_meaning(graph, node) : NULL;
+		if (program) {
+			program_check(program);
+			program_print(out, program);
+		} else {
+			buf_puts(out, "# no expression\n");
+		}
+	}
+}
+
+static void
+print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *context)
+{
+	Target target = {
+		.device = device_of(options->target.count ? options->target.data[0] : "cpu:native"),
+		.threads = 1,
+		.probe = shape_binding(options, options->arena, graph),
+	};
+	context->target = &target;
+	const Module *module = lower_graph(options->arena, graph, context);
+	for (int i = 0; i < module->steps.count; i++)
+		if (module->steps.data[i]->kernel)
+			run_loop_passes(module->steps.data[i]->kernel, context);
+	module_print(out, module);
+}
+
+static void
+print_graph(const Options *options, Buf *out, Graph *graph)
+{
+	bool is_lowered = options->lower;
+	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
+	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
+	graph_check(graph);
+	if (has_passes || is_lowered) {
+		run_graph_passes(graph, context);
+		graph_check(graph);
+	}
+	pipeline_report(options, context);
+	if (is_lowered)
+		print_lowered(options, out, graph, context);
+	else if (options->meaning)
+		print_meanings(out, graph, graph->body);
+	else
+		graph_print(out, graph);
+}
+
+int
+verb_print(const Options *options)
+{
+	Arena *arena = options->arena;
+	const char *path = options->args.data[0];
+	Bytes bytes = file_map(arena, path);
+	FileKind kind = options->ir ? kind_of_option(options->ir) : file_kind(path, bytes);
+	Buf out = {.arena = arena};
+	const char *text = arena_strndup(arena, (const char *)bytes.data, bytes.size);
+	if (kind == FILE_EXPR)
+		print_program(arena, &out, path, text);
+	else if (kind == FILE_LOOPS)
+		print_kernel(options, &out, path, text);
+	else
+		print_graph(options, &out, model_read_bytes(options, arena, path, bytes));
+	fputs(buf_text(&out), stdout);
+	return 0;
+}

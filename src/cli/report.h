@@ -1,0 +1,61 @@
+/* Results for people and for programs, from one description.
+ *
+ *     Report *report = report_new(options);
+ *     report_number(report, "median_ms", "median", 18.4, "%.2f ms");
+ *     Table *table = report_table(report, "steps", NULL);
+ *     table_column(table, "name", "kernel", false);
+ *     table_column(table, "ms", "ms", true);
+ *     table_text(table, "conv1+relu1");
+ *     table_number(table, 1.25, "%.2f");
+ *     report_print(report);
+ *
+ * With --json each fact and each table is a member of one object, numbers in full; otherwise facts
+ * are lines and tables have aligned columns; with --quiet nothing is printed.
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+
+typedef struct Report Report;
+typedef struct Table Table;
+struct cJSON;
+
+Report *report_new(const Options *options);
+
+/* `key` names it in JSON, `label` for people (NULL: JSON only). Texts are not copied. */
+void report_text(Report *report, const char *key, const char *label, const char *value);
+void report_number(Report *report, const char *key, const char *label, double value,
+                   const char *format);
+void report_json(Report *report, const char *key, struct cJSON *value); /* JSON only; taken over */
+
+/* Rows are filled cell by cell, a number of columns at a time. `title` may be NULL. */
+Table *report_table(Report *report, const char *key, const char *title);
+void table_column(Table *table, const char *key, const char *label, bool is_right);
+void table_text(Table *table, const char *value); /* NULL: an empty cell */
+void table_number(Table *table, double value, const char *format);
+void table_print(const Table *table, FILE *file);
+
+void report_print(Report *report);
+
+/* A line for people: not with --json or --quiet. */
+void say(const Options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* 512, "1.5 KB", "47 MB": decimal. */
+const char *size_text(Arena *arena, double bytes);
+
+/* What a graph consists of, for tables before and after. */
+typedef struct GraphCounts {
+	Arena *arena;
+	Map ops; /* operator to its count, an int in the arena */
+	int nodes, constants;
+	double constant_bytes;
+} GraphCounts;
+
+GraphCounts graph_counts(Arena *arena, const Graph *graph);
+void report_graphs(Report *report, const GraphCounts *before, const GraphCounts *after);
+
+#endif
