@@ -252,10 +252,10 @@ query_text(VendorStep *v, const VendorQuery *query)
 	return buf_text(&buf);
 }
 
-static bool
-measure(VendorStep *v, const Variant *variant, double *seconds, const char **impl)
+/* The step with this variant as a question; lives in the lowering's arena. */
+static VendorQuery
+query_of(VendorStep *v, const Variant *variant)
 {
-	const Oracle *oracle = v->low->context->target->oracle;
 	VendorArg *args = NEW_N(v->low->arena, VendorArg, v->narg);
 	for (int i = 0; i < v->narg; i++)
 		describe_arg(v, v->args[i], &args[i]);
@@ -264,8 +264,7 @@ measure(VendorStep *v, const Variant *variant, double *seconds, const char **imp
 	for (int i = 0; i < v->attrs.count; i++)
 		attrs[i] = (VendorAttr){v->attrs.data[i].name, v->attrs.data[i].count,
 		                        v->attrs.data[i].ints, v->attrs.data[i].string};
-	VendorQuery query = {v->match->row, v->narg, v->attrs.count, args, attrs};
-	return oracle->measure(oracle->self, &query, seconds, impl);
+	return (VendorQuery){v->match->row, v->narg, v->attrs.count, args, attrs};
 }
 
 static bool
@@ -292,31 +291,64 @@ list_variants(const VendorStep *v, Variant variants[4])
 	return count;
 }
 
-/* The fastest variant, or none that is real. A recorded choice is taken without measuring. */
+static const char *
+variant_text(Arena *arena, const Variant *variant)
+{
+	return arena_printf(arena, "%s %s", variant->algorithm ? variant->algorithm : "plain",
+	                    variant->residual);
+}
+
+static bool
+recorded_choice(VendorStep *v, const char *key, const Variant *variants, int count, Variant *best)
+{
+	const char *chosen = map_find(&v->low->context->recorded, key);
+	for (int i = 0; chosen && i < count; i++)
+		if (strcmp(chosen, variant_text(v->low->arena, &variants[i])) == 0) {
+			*best = variants[i];
+			return true;
+		}
+	return false;
+}
+
+/* The fastest variant, or none that is real. A recorded choice is taken without measuring; a single
+ * candidate needs no time. */
 static bool
 choose(VendorStep *v, Variant *best)
 {
-	const Oracle *oracle = v->low->context->target->oracle;
+	PassContext *context = v->low->context;
+	const Oracle *oracle = context->target->oracle;
 	Variant variants[4];
 	int count = list_variants(v, variants);
 	double least = 0;
-	bool found = false;
+	Buf candidates = {.arena = context->arena};
+	PassChoice choice = {0};
 	if (!oracle || !oracle->available || !oracle->measure ||
 	    !oracle->available(oracle->self, "onednn"))
 		return false;
-	*best = variants[0];
-	for (int i = 0; i < count; i++) {
+	VendorQuery question = query_of(v, &variants[0]);
+	choice.key = query_text(v, &question);
+	bool is_recorded = recorded_choice(v, choice.key, variants, count, best);
+	for (int i = 0; i < count && !is_recorded; i++) {
 		double seconds = 0;
 		const char *impl = "";
-		if (!measure(v, &variants[i], count > 1 ? &seconds : NULL, &impl))
+		VendorQuery query = query_of(v, &variants[i]);
+		if (!oracle->measure(oracle->self, &query, count > 1 ? &seconds : NULL, &impl))
 			continue;
-		if (!found || seconds < least) {
-			found = true;
+		const char *text = variant_text(v->low->arena, &variants[i]);
+		buf_printf(&candidates, "%s%s %.1f us (%s)", candidates.size ? ", " : "", text,
+		           seconds * 1e6, impl ? impl : "");
+		if (!choice.chosen || seconds < least) {
+			choice.chosen = text;
 			least = seconds;
 			*best = variants[i];
 		}
 	}
-	return found;
+	if (is_recorded)
+		choice.chosen = variant_text(v->low->arena, best);
+	choice.candidates = buf_text(&candidates);
+	if (choice.chosen && count > 1)
+		vec_push(context->arena, &context->choices, choice);
+	return choice.chosen != NULL;
 }
 
 /* ---- the fallback ---- */

@@ -46,6 +46,13 @@ typedef struct PassEvent {
 	const char *reason; /* why not applied; NULL when applied */
 } PassEvent;
 
+/* A choice made by measuring: goes into the bundle, and is taken from there with --choices. */
+typedef struct PassChoice {
+	const char *key;        /* the question: "conv 1x64x56x56@nc16hw …" */
+	const char *chosen;     /* "winograd sum" */
+	const char *candidates; /* "direct add 812.0 us, winograd sum 455.1 us" */
+} PassChoice;
+
 typedef struct PassTiming {
 	const char *pass;
 	double seconds;
@@ -63,6 +70,8 @@ struct PassContext {
 	const Target *target;
 	VEC(PassEvent) log;
 	VEC(PassTiming) timings;
+	VEC(PassChoice) choices;
+	Map recorded;             /* key -> chosen, of an earlier compilation */
 	const char *dump_after;   /* pass name or "all" */
 	void (*dump)(void *arg, const char *pass, const Graph *graph, bool changed);
 	void *dump_arg;
