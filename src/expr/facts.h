@@ -28,8 +28,8 @@ struct Facts {
 	bool divisors_nonzero; /* dims: evaluated only where they are */
 	Memo ranges;           /* from nodes to indices of `intervals`; emptied when facts change */
 	VEC(Range) intervals;
-	int steps; /* left to the proof at work */
-	int scopes; /* assumptions of enclosing conditions, for simplify.c */
+	int steps;  /* left to the proof at work */
+	int scopes; /* opened by the simplification at work */
 };
 
 extern const Range range_all;
@@ -42,6 +42,8 @@ Range poly_interval(Facts *facts, const Poly *p);
 
 /* Whether arithmetic on e is taken not to overflow: indices and dims are, data is not. */
 bool is_tame(const Expr *e);
+/* Whether e says something about indices: assuming it may help to prove. */
+bool is_index_condition(const Expr *e);
 
 /* Whether p >= 0 at every point. */
 bool prove_nonneg(Facts *facts, const Poly *p);

@@ -31,39 +31,13 @@ split_term_const(const Term *t, int64_t b, Poly *quotient, Poly *rest)
 	return poly_add_term(quotient, &q) && poly_add_term(rest, &r);
 }
 
-/* Division of polynomials by the leading term of b. Each step takes one term off; what the leading
- * term does not divide goes to the rest. */
-static bool
-split_by_poly(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
-{
-	Poly left = *a;
-	for (int steps = 0; left.count > 0; steps++) {
-		Term lead = left.term[0], q;
-		if (steps > 2 * POLY_TERMS)
-			return false;
-		if (term_div(&q, &lead, &b->term[0])) {
-			Term minus = q;
-			minus.coef = -q.coef;
-			if (q.coef == INT64_MIN || !poly_add_term(quotient, &q) ||
-			    !poly_add_times(&left, b, &minus))
-				return false;
-		} else {
-			lead.coef = -lead.coef;
-			if (lead.coef == INT64_MIN || !poly_add_term(rest, &left.term[0]) ||
-			    !poly_add_term(&left, &lead))
-				return false;
-		}
-	}
-	return true;
-}
-
 static bool
 split_dividend(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
 {
 	int64_t divisor;
 	quotient->count = rest->count = 0;
 	if (!poly_is_const(b, &divisor))
-		return split_by_poly(a, b, quotient, rest);
+		return poly_divide(a, b, quotient, rest);
 	for (int i = 0; i < a->count; i++)
 		if (!split_term_const(&a->term[i], divisor, quotient, rest))
 			return false;

@@ -255,6 +255,33 @@ poly_split_atom(const Poly *p, const Expr *atom, Poly *coef, Poly *rest)
 	return true;
 }
 
+bool
+poly_divide(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
+{
+	Poly left = *a;
+	quotient->count = rest->count = 0;
+	if (b->count == 0)
+		return false;
+	for (int steps = 0; left.count > 0; steps++) {
+		Term lead = left.term[0], q;
+		if (steps > 2 * POLY_TERMS)
+			return false;
+		if (term_div(&q, &lead, &b->term[0])) {
+			Term minus = q;
+			minus.coef = -q.coef;
+			if (q.coef == INT64_MIN || !poly_add_term(quotient, &q) ||
+			    !poly_add_times(&left, b, &minus))
+				return false;
+		} else {
+			lead.coef = -lead.coef;
+			if (lead.coef == INT64_MIN || !poly_add_term(rest, &left.term[0]) ||
+			    !poly_add_term(&left, &lead))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* ---- from and to expressions ----------------------------------------------------------------- */
 
 static void

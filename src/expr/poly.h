@@ -53,4 +53,8 @@ void term_gcd(Term *out, const Term *a, const Term *b);
  * power of it. */
 bool poly_split_atom(const Poly *p, const Expr *atom, Poly *coef, Poly *rest);
 
+/* a = b * quotient + rest, by the leading term of b: each step takes one term off a, and what that
+ * term does not divide goes to the rest. */
+bool poly_divide(const Poly *a, const Poly *b, Poly *quotient, Poly *rest);
+
 #endif

@@ -71,14 +71,9 @@ eliminate_floordiv(Facts *facts, const Expr *atom, const Poly *coef, const Poly 
 	const Expr *value = upper ? atom->arg[0] : low;
 	if (expr_as_i64(atom->arg[1], &divisor))
 		return with_value(facts, coef, rest, value, divisor, depth);
-	Poly b, quotient = {0};
-	if (!poly_of(atom->arg[1], &b) || b.count != 1)
+	Poly b, quotient, left;
+	if (!poly_of(atom->arg[1], &b) || !poly_divide(coef, &b, &quotient, &left) || left.count > 0)
 		return false;
-	for (int i = 0; i < coef->count; i++) {
-		Term t;
-		if (!term_div(&t, &coef->term[i], &b.term[0]) || !poly_add_term(&quotient, &t))
-			return false;
-	}
 	return with_value(facts, &quotient, rest, value, 1, depth);
 }
 
@@ -282,13 +277,26 @@ prove_nonneg(Facts *facts, const Poly *p)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
+static bool
+has_remainder(const Poly *p)
+{
+	for (int i = 0; i < p->count; i++)
+		for (int k = 0; k < p->term[i].natom; k++)
+			if (p->term[i].atom[k]->op == EX_floormod)
+				return true;
+	return false;
+}
+
 /* a <= b + extra */
 static bool
 prove_le(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 {
 	Poly p;
-	return poly_of(b, &p) && add_expr(&p, a, -1) && poly_add_term(&p, &(Term){.coef = extra}) &&
-	       prove_nonneg(facts, &p);
+	if (!poly_of(b, &p) || !add_expr(&p, a, -1))
+		return false;
+	if (has_remainder(&p)) /* x/k*k + x%k is x */
+		poly_of_any(index_sum(facts, poly_build(facts->ctx, &p)), &p);
+	return poly_add_term(&p, &(Term){.coef = extra}) && prove_nonneg(facts, &p);
 }
 
 static bool

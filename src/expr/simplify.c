@@ -2,13 +2,13 @@
  *
  * Operands first, each distinct node once. The arms of a lazy operation are simplified under its
  * condition; that needs a memo of its own, because the same node may simplify further there, so
- * only conditions about indices open such a scope, and only a few deep.
+ * only conditions about indices open such a scope, and no more than a fixed number of them.
  */
 #include <assert.h>
 
 #include "expr/facts.h"
 
-enum { MAX_DEPTH = 600, MAX_SCOPES = 6 };
+enum { MAX_DEPTH = 600, MAX_SCOPES = 200 };
 
 typedef struct Simplifier {
 	Facts *facts;
@@ -19,7 +19,7 @@ typedef struct Simplifier {
 
 static const Expr *simplify(Simplifier *s, const Expr *e);
 
-static bool
+bool
 is_index_condition(const Expr *e)
 {
 	switch (e->op) {
@@ -52,7 +52,6 @@ simplify_under(Simplifier *s, const Expr *condition, bool holds, const Expr *e)
 	facts_assume(s->facts, holds ? condition : expr_not(s->ctx, condition));
 	const Expr *result = simplify(&inner, e);
 	facts_release(s->facts, mark);
-	s->facts->scopes--;
 	memo_give(s->ctx, inner.memo);
 	return result;
 }

@@ -70,7 +70,7 @@ static const char *const programs[] = {
 	"}\n",
 	"expr boxes(X: f32[8]) -> Y {\n"
 	"  Z[i:2..6]: f32 = X[i-1] + X[i+1]\n"
-	"  Y[]: f32 = sum(i:2..6 where i != 3 && i % 2 == 0 || i == 5) Z[i]\n"
+	"  Y[]: f32 = sum(i:2..6 where i != 3, i%2 == 0) Z[i]\n"
 	"}\n",
 	"expr moments(X: f32[N,C]) -> A, B, D {\n"
 	"  (A: f32, B: f32, D: f32)[n:N] = meanvar(c:C) 1 with X[n, c], 0\n"
