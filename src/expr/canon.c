@@ -100,6 +100,25 @@ canon_not(ExprCtx *ctx, const Expr *e)
 	                                                        : flipped;
 }
 
+/* Of a condition on indices and its opposite the one with a positive first coefficient, and == of
+ * == and !=, whichever arm it takes. */
+static const Expr *
+canon_select(ExprCtx *ctx, const Expr *e)
+{
+	const Expr *condition = e->arg[0];
+	Poly p;
+	bool is_index = is_compare(condition) && condition->arg[0]->type == DT_I64;
+	bool is_turned = condition->op == EX_not || (is_index && condition->op == EX_ne);
+	if (is_index && condition->op == EX_le && poly_of(condition->arg[1], &p))
+		is_turned = p.count > 0 && p.term[0].coef < 0;
+	if (!is_turned)
+		return e;
+	const Expr *opposite = condition->op == EX_not
+	                               ? condition->arg[0]
+	                               : canon_not(ctx, expr_not(ctx, condition));
+	return expr_select(ctx, opposite, e->arg[2], e->arg[1]);
+}
+
 static const Expr *
 swap_operands(Hasher *hasher, const Expr *e)
 {
@@ -122,9 +141,7 @@ canon_node(ExprCtx *ctx, const Expr *e, void *arg)
 	case EX_not:
 		return canon_not(ctx, e);
 	case EX_select:
-		return e->arg[0]->op != EX_not
-		               ? e
-		               : expr_select(ctx, e->arg[0]->arg[0], e->arg[2], e->arg[1]);
+		return canon_select(ctx, e);
 	case EX_add:
 	case EX_mul: /* index sums are sorted already */
 		return e->type == DT_I64 && !e->has_read ? e : swap_operands(hasher, e);
