@@ -201,6 +201,7 @@ void region_update_captures(Region *region); /* and of all regions inside and ar
 
 /* Every use of `old` becomes a use of `new`; graph outputs keep their names. */
 void value_replace_uses(Value *old, Value *new);
+void value_swap_names(Value *a, Value *b); /* a name that must move with a role */
 bool value_is_graph_output(const Value *value);
 void node_add_origins(Node *node, const Node *from);
 /* Whether a value of `region` is visible inside `inner` (same region or around it). */

@@ -51,8 +51,8 @@ value_is_graph_output(const Value *value)
 }
 
 /* Graph outputs are known by their names to the outside: the name moves with the role. */
-static void
-swap_names(Value *a, Value *b)
+void
+value_swap_names(Value *a, Value *b)
 {
 	Map *names = a->region->graph->names;
 	const char *name = a->name;
@@ -69,7 +69,7 @@ value_replace_uses(Value *old, Value *new)
 		return;
 	bool is_signature = (!new->def && !new->constant) || value_is_graph_output(new);
 	if (value_is_graph_output(old) && old->def && !is_signature)
-		swap_names(old, new);
+		value_swap_names(old, new);
 	while (old->uses.count > 0) {
 		Use use = old->uses.data[0];
 		if (use.node)

@@ -309,9 +309,7 @@ fix_results(Assigner *a, Region *region)
 		if (!value->layout)
 			continue;
 		Value *copy = other_storage(a, region, value);
-		const char *name = value->name; /* the result keeps the model's name */
-		value->name = copy->name;
-		copy->name = name;
+		value_swap_names(value, copy); /* the result keeps the model's name */
 		region_set_result(region, i, copy);
 	}
 }

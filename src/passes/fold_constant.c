@@ -72,8 +72,6 @@ replace_output(Folder *folder, const Node *node, int index, const Array *data)
 	Value *constant =
 		graph_constant(folder->graph, graph_fresh_name(folder->graph, old->name), data);
 	constant->known = old->known;
-	if (value_is_graph_output(old)) /* the output keeps its name: only inner uses change */
-		constant->name = graph_fresh_name(folder->graph, old->name);
 	value_replace_uses(old, constant);
 	pass_log(folder->context, "evaluate", node->loc.node, constant->name, NULL);
 	folder->changed = true;

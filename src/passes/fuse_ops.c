@@ -309,9 +309,7 @@ make_fused(Fuser *f, const Cluster *cluster)
 	}
 	for (int i = 0; i < outputs.count; i++) {
 		Value *inner = outputs.data[i], *outer = fused->outputs[i];
-		const char *name = inner->name; /* the group's result goes by the model's name */
-		inner->name = outer->name;
-		outer->name = name;
+		value_swap_names(inner, outer); /* the group's result goes by the model's name */
 		outer->type = inner->type;
 		outer->known = inner->known;
 		redirect_uses(body, inner, outer);

@@ -314,11 +314,7 @@ apply_constant(Simplifier *s, Node *before, const char *op, Value *value, Value 
 static void
 replace(Node *node, Value *value)
 {
-	Value *old = node->outputs[0];
-	const char *name = old->name;
-	value_replace_uses(old, value);
-	old->name = value->name;
-	value->name = name;
+	value_replace_uses(node->outputs[0], value);
 	node_remove(node);
 }
 
