@@ -92,6 +92,22 @@ symbol_def_add(Graph *graph, const SymbolDef *def)
 }
 
 void
+symbols_remove(Graph *graph, const bool *is_gone)
+{
+	int kept = 0;
+	graph->symbol_map = NEW(graph->arena, Map);
+	graph->symbol_map->arena = graph->arena;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		if (is_gone[i])
+			continue;
+		const SymbolDef def = graph->symbols.data[i];
+		graph->symbols.data[kept++] = def;
+		map_set_ptr(graph->symbol_map, def.symbol, (void *)(intptr_t)kept);
+	}
+	graph->symbols.count = kept;
+}
+
+void
 symbols_from_input(Graph *graph, Value *value)
 {
 	for (int i = 0; i < value->type.rank && value->type.kind == TYPE_TENSOR; i++) {

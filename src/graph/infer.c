@@ -424,36 +424,23 @@ is_alive(const Value *value)
 static void
 prune_symbols(Graph *graph)
 {
-	int kept = 0;
-	Map *map = NEW(graph->arena, Map);
-	map->arena = graph->arena;
-	for (int i = 0; i < graph->symbols.count; i++) {
-		SymbolDef def = graph->symbols.data[i];
-		if (def.value && !is_alive(def.value))
-			continue;
-		graph->symbols.data[kept++] = def;
-		map_set_ptr(map, def.symbol, (void *)(intptr_t)kept);
-	}
-	graph->symbols.count = kept;
-	graph->symbol_map = map;
-}
-
-static bool
-has_dead_symbols(const Graph *graph)
-{
+	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
+	bool is_any = false;
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const Value *value = graph->symbols.data[i].value;
-		if (value && !is_alive(value))
-			return true;
+		is_gone[i] = value && !is_alive(value);
+		is_any |= is_gone[i];
 	}
-	return false;
+	if (is_any)
+		symbols_remove(graph, is_gone);
 }
 
 void
 graph_infer(Graph *graph)
 {
-	graph->assumptions.count = 0;
-	region_infer(graph, graph->body);
-	if (has_dead_symbols(graph))
-		prune_symbols(graph);
+	do {
+		graph->assumptions.count = 0;
+		region_infer(graph, graph->body);
+	} while (graph_unify_symbols(graph)); /* each round removes a symbol */
+	prune_symbols(graph);
 }

@@ -14,6 +14,10 @@ const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
 void symbol_def_add(Graph *graph, const SymbolDef *def);
 /* The symbol that a dim is, or NULL. */
 const Symbol *dim_as_symbol(const Dim *dim);
+/* Forget the definitions marked, by their index. */
+void symbols_remove(Graph *graph, const bool *is_gone);
+/* Make one of symbols that were assumed equal; whether there were any. Inference must run again. */
+bool graph_unify_symbols(Graph *graph);
 /* Make the symbols that are whole dims of a new input, and not defined yet, defined by it. */
 void symbols_from_input(Graph *graph, Value *value);
 

@@ -517,10 +517,16 @@ resolve_symbol(Parser *parser, const Pending *pending)
 static void
 parse_assumption(Parser *parser)
 {
+	ExprCtx *ctx = parser->graph->ctx;
+	TextScope scope = {.symbols = SYMBOLS_NEW};
 	Assumption assumption = {.loc = scan_loc(parser->scan)};
-	assumption.a = dim_parse(parser->graph->ctx, parser->scan);
-	scan_expect(parser->scan, "==", "between dims");
-	assumption.b = dim_parse(parser->graph->ctx, parser->scan);
+	const Expr *equal = expr_parse_in(ctx, parser->scan, &scope, DT_BOOL);
+	if (equal->op == EX_eq) {
+		assumption.a = dim_from_expr(ctx, equal->arg[0]);
+		assumption.b = dim_from_expr(ctx, equal->arg[1]);
+	}
+	if (!assumption.a || !assumption.b)
+		fail(&assumption.loc, "expected dim == dim");
 	assumption.what = scan_string(parser->scan, "reason");
 	vec_push(parser->arena, &parser->graph->assumptions, assumption);
 }

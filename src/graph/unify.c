@@ -1,0 +1,133 @@
+/* Symbols that infer took to be equal become one.
+ *
+ *     add(%x: f32[N,4], %y: f32[M,4])    assumes N == M    =>    %y: f32[N,4]
+ *
+ * Only symbols that dims of graph inputs define are replaced, by an earlier one of these or by a
+ * number; binding then checks the second input against the first. Everything else that is assumed
+ * equal stays an assumption.
+ */
+#include "graph/inner.h"
+
+typedef struct Unifier {
+	Graph *graph;
+	Map replaced; /* Symbol to Dim */
+} Unifier;
+
+/* The place of a symbol's definition among those by inputs, or -1. */
+static int
+input_symbol(const Graph *graph, const Dim *dim)
+{
+	const Symbol *symbol = dim_as_symbol(dim);
+	const SymbolDef *def = symbol ? symbol_def_find(graph, symbol) : NULL;
+	bool is_input = def && def->source == SYMBOL_DIM && !def->value->def &&
+	                def->value->region == graph->body;
+	return is_input ? (int)(def - graph->symbols.data) : -1;
+}
+
+static bool
+is_free(const Unifier *unify, const Dim *dim)
+{
+	const Symbol *symbol = dim_as_symbol(dim);
+	return !symbol || !map_find_ptr(&unify->replaced, symbol);
+}
+
+/* Whether a symbol may be this number. */
+static bool
+may_be(const Dim *symbol, int64_t number)
+{
+	return symbol->symbol->lo <= number && number <= symbol->symbol->hi;
+}
+
+static void
+unify_pair(Unifier *unify, const Dim *a, const Dim *b)
+{
+	int ia = input_symbol(unify->graph, a), ib = input_symbol(unify->graph, b);
+	int64_t number;
+	if (!is_free(unify, a) || !is_free(unify, b))
+		return; /* next time */
+	const Dim *gone = NULL, *kept = NULL;
+	if (ia >= 0 && ib >= 0) {
+		gone = ia > ib ? a : b;
+		kept = ia > ib ? b : a;
+	} else if (ia >= 0 && dim_is_const(b, &number) && may_be(a, number)) {
+		gone = a;
+		kept = b;
+	} else if (ib >= 0 && dim_is_const(a, &number) && may_be(b, number)) {
+		gone = b;
+		kept = a;
+	}
+	if (gone)
+		map_set_ptr(&unify->replaced, gone->symbol, (void *)(uintptr_t)kept);
+}
+
+static const Expr *
+replace_symbol(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Unifier *unify = arg;
+	(void)ctx;
+	const Dim *kept = e->op == EX_symbol ? map_find_ptr(&unify->replaced, e->symbol) : NULL;
+	return kept ? kept : e;
+}
+
+static const Dim *
+replace_dim(Unifier *unify, const Dim *dim)
+{
+	ExprCtx *ctx = unify->graph->ctx;
+	return dim_from_expr(ctx, expr_rewrite(ctx, dim, replace_symbol, unify));
+}
+
+static void
+replace_inputs(Unifier *unify)
+{
+	const Region *body = unify->graph->body;
+	for (int i = 0; i < body->nparam; i++) {
+		Type *type = &body->params[i]->type;
+		if (type->kind != TYPE_TENSOR || type->rank < 1)
+			continue;
+		const Dim **dims = NEW_N(unify->graph->arena, const Dim *, type->rank);
+		for (int d = 0; d < type->rank; d++)
+			dims[d] = replace_dim(unify, type->dims[d]);
+		type->dims = dims;
+	}
+}
+
+typedef struct Search {
+	const Map *symbols;
+	bool is_found;
+} Search;
+
+static void
+find_symbol(const Expr *e, void *arg)
+{
+	Search *search = arg;
+	search->is_found |= e->op == EX_symbol && map_find_ptr(search->symbols, e->symbol);
+}
+
+/* Whether a definition is of a symbol that is gone, or needs one: inference makes it anew. */
+static bool
+is_stale(const Unifier *unify, const SymbolDef *def)
+{
+	if (map_find_ptr(&unify->replaced, def->symbol))
+		return true;
+	if (!def->expr)
+		return false;
+	Search search = {&unify->replaced, false};
+	expr_visit(def->expr, find_symbol, &search);
+	return search.is_found;
+}
+
+bool
+graph_unify_symbols(Graph *graph)
+{
+	Unifier unify = {graph, {.arena = graph->arena}};
+	for (int i = 0; i < graph->assumptions.count; i++)
+		unify_pair(&unify, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
+	if (unify.replaced.count == 0)
+		return false;
+	replace_inputs(&unify);
+	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
+	for (int i = 0; i < graph->symbols.count; i++)
+		is_gone[i] = is_stale(&unify, &graph->symbols.data[i]);
+	symbols_remove(graph, is_gone);
+	return true;
+}
