@@ -34,7 +34,7 @@ LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 HAVE_DNNL := $(shell echo '\#include <dnnl.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
 
 SOURCES := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
-PRELUDE := $(sort $(wildcard src/expr/prelude/* src/codegen/prelude/*))
+PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/prelude/* src/codegen/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
            $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -71,7 +71,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(SAY)$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Loops of the interpreter: vectors, and no trap or errno that anyone would look at.
-$(call object,src/expr/blocks.c src/expr/blocks_cast.c): \
+$(call object,src/expr/blocks.c src/expr/blocks_cast.c src/expr/interp_bound.c): \
     override CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 
 DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)

@@ -123,6 +123,66 @@ INTS(u16)
 INTS(u32)
 INTS(u64)
 
+/* state[i] = operation of state[i] and a term: in place, which the compiler must be told. */
+#define FOLD(T, name, value) \
+	static void T##_fold_##name(int n, void *state, Operand term) \
+	{ \
+		tw_##T *restrict y = state; \
+		const tw_##T *restrict x = term.data; \
+		if (term.step) { \
+			for (int i = 0; i < n; i++) { \
+				const tw_##T a = y[i], b = x[i]; \
+				y[i] = (tw_##T)(value); \
+			} \
+		} else { \
+			const tw_##T b = *x; \
+			for (int i = 0; i < n; i++) { \
+				const tw_##T a = y[i]; \
+				y[i] = (tw_##T)(value); \
+			} \
+		} \
+	}
+#define FOLDS(T) \
+	FOLD(T, add, tw_add_##T(a, b)) \
+	FOLD(T, mul, tw_mul_##T(a, b)) \
+	FOLD(T, min, tw_min_##T(a, b)) \
+	FOLD(T, max, tw_max_##T(a, b))
+#define tw_add_f32(a, b) ((a) + (b))
+#define tw_add_f64(a, b) ((a) + (b))
+#define tw_mul_f32(a, b) ((a) * (b))
+#define tw_mul_f64(a, b) ((a) * (b))
+FOLDS(f32)
+FOLDS(f64)
+FOLDS(i32)
+FOLDS(i64)
+FOLDS(u32)
+FOLDS(u64)
+
+BlockFold
+block_fold(ExprOp op, DType type)
+{
+	static const struct {
+		DType type;
+		BlockFold add, mul, min, max;
+	} rows[] = {
+#define FOLD_ROW(NAME, T) {DT_##NAME, T##_fold_add, T##_fold_mul, T##_fold_min, T##_fold_max},
+		FOLD_ROW(F32, f32)
+		FOLD_ROW(F64, f64)
+		FOLD_ROW(I32, i32)
+		FOLD_ROW(I64, i64)
+		FOLD_ROW(U32, u32)
+		FOLD_ROW(U64, u64)
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		if (rows[i].type == type)
+			return op == EX_add   ? rows[i].add
+			       : op == EX_mul ? rows[i].mul
+			       : op == EX_min ? rows[i].min
+			       : op == EX_max ? rows[i].max
+			                      : NULL;
+	return NULL;
+}
+
 /* Bools are 0 or 1: arithmetic on them is that of one bit. */
 typedef tw_u8 tw_bool;
 BINARY(bool, tw_u8, or, a | b)

@@ -29,18 +29,21 @@ typedef struct BoundArray {
 	const int64_t *dims;
 	double *value;      /* floats (type f64 f32 f16 bf16 and storage floats), else NULL */
 	int64_t *integer;   /* integers and bool, else NULL */
-	double *bound;      /* floats */
-	uint8_t *undecided; /* may be NULL: none */
+	double *bound;      /* floats; NULL: all 0 */
+	uint8_t *undecided; /* integers and bool; NULL: none */
+	int64_t sampled;    /* points evaluated when sampling left some out, else -1 */
 } BoundArray;
 
-/* As program_eval(), in bound mode. sample > 0: outputs above that many operations are evaluated at
- * sampled points only; the others have bound = inf / undecided = 1, and `sampled` counts points. */
+/* As program_eval(), in bound mode. sample > 0: reductions above that many operations whose results
+ * no other reduction reads are evaluated at sampled blocks of points only; points left out, or
+ * computed from such, have bound = inf / undecided = 1, and `sampled` counts the others. */
 void program_eval_bound(Arena *arena, const Program *program, const Binding *binding,
                         const BoundArray *const *inputs, BoundArray **outputs, double sample);
 
 BoundArray *bound_from_array(Arena *arena, const Array *array); /* bounds 0 */
 
-/* How an array agrees with a bounded result. slack multiplies the bound (1 = as stated). */
+/* How an array agrees with a bounded result. A point without a finite bound is undecided (or, where
+ * there was sampling, not counted). slack multiplies the bound (1 = as stated). */
 typedef struct Agreement {
 	int64_t points, wrong, undecided;
 	double worst;         /* largest |error| / bound among decided points */

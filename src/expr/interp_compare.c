@@ -1,0 +1,90 @@
+/* Arrays as bounded results, and whether an array lies within bounds. */
+#include <math.h>
+
+#include "expr/interp.h"
+
+static bool
+is_held_as_float(DType type)
+{
+	return dtype_is_float(type) || (dtype_class(type) == DC_S && type != DT_I4 && type != DT_U4 &&
+	                                type != DT_I2 && type != DT_U2);
+}
+
+BoundArray *
+bound_from_array(Arena *arena, const Array *array)
+{
+	BoundArray *bounds = NEW(arena, BoundArray);
+	int64_t count = array_count(array);
+	bounds->type = array->type;
+	bounds->rank = array->rank;
+	bounds->dims = array->dims;
+	bounds->sampled = -1;
+	if (is_held_as_float(array->type))
+		bounds->value = NEW_N(arena, double, count + 1);
+	else
+		bounds->integer = NEW_N(arena, int64_t, count + 1);
+	for (int64_t i = 0; i < count; i++)
+		if (bounds->value)
+			bounds->value[i] = dtype_load_f64(array->type, array->data, i);
+		else
+			bounds->integer[i] = dtype_load_i64(array->type, array->data, i);
+	return bounds;
+}
+
+static void
+note_wrong(Agreement *a, int64_t point, double expected, double seen, double bound)
+{
+	if (a->wrong++ > 0)
+		return;
+	a->first_wrong = point;
+	a->expected = expected;
+	a->seen = seen;
+	a->bound = bound;
+}
+
+static void
+compare_float(Agreement *a, int64_t point, double expected, double seen, double bound)
+{
+	if (expected == seen || (isnan(expected) && isnan(seen)))
+		return;
+	double error = fabs(expected - seen);
+	if (!(error <= bound)) { /* NaN and infinities too */
+		note_wrong(a, point, expected, seen, bound);
+		a->worst = bound > 0 && error == error ? fmax(a->worst, error / bound) : INFINITY;
+		return;
+	}
+	a->worst = fmax(a->worst, error / bound);
+}
+
+Agreement
+bound_compare(const BoundArray *expected, const Array *seen, double slack)
+{
+	Agreement a = {.first_wrong = -1};
+	bool is_shape = expected->type == seen->type && expected->rank == seen->rank;
+	for (int d = 0; is_shape && d < seen->rank; d++)
+		is_shape = expected->dims[d] == seen->dims[d];
+	if (!is_shape) { /* nothing can be right */
+		a.points = a.wrong = 1;
+		a.first_wrong = 0;
+		return a;
+	}
+	for (int64_t i = 0, count = array_count(seen); i < count; i++) {
+		double bound = expected->bound ? expected->bound[i] : 0;
+		bool is_open = expected->value ? isinf(bound) : expected->undecided && expected->undecided[i];
+		if (is_open && expected->sampled >= 0)
+			continue;
+		a.points++;
+		a.undecided += is_open;
+		if (is_open)
+			continue;
+		if (expected->value) {
+			double value = dtype_load_f64(seen->type, seen->data, i);
+			compare_float(&a, i, expected->value[i], value, bound * slack);
+		} else if (expected->integer[i] != dtype_load_i64(seen->type, seen->data, i)) {
+			note_wrong(&a, i, (double)expected->integer[i],
+			           dtype_load_f64(seen->type, seen->data, i), 0);
+			a.worst = INFINITY;
+		}
+	}
+	return a;
+}
