@@ -185,6 +185,8 @@ typedef struct Rebuild {
 	const Expr *(*scalar)(struct Rebuild *, const Expr *);
 	const Dim *(*dim)(struct Rebuild *, const Dim *);
 	const Binding *binding;
+	ExprRewrite rewrite; /* program_rewrite(): the caller's */
+	void *rewrite_arg;
 	bool all;
 } Rebuild;
 
@@ -373,6 +375,28 @@ program_substitute(const Program *program, const Map *tensors)
 			inputs[ninput++] = input;
 	}
 	return rebuild_program(&rebuild, program, ninput, inputs);
+}
+
+static const Expr *
+rewrite_node(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Rebuild *rebuild = arg;
+	return rebuild->rewrite(ctx, replace_read(ctx, e, arg), rebuild->rewrite_arg);
+}
+
+static const Expr *
+rewrite_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return expr_rewrite(rebuild->to, e, rewrite_node, rebuild);
+}
+
+Program *
+program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
+{
+	ExprCtx *ctx = program->ctx;
+	Rebuild rebuild = {.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = rewrite_scalar,
+	                   .dim = same_dim, .rewrite = rewrite, .rewrite_arg = arg};
+	return rebuild_program(&rebuild, program, program->ninput, program->inputs);
 }
 
 /* ---- binding and import ---------------------------------------------------------------------- */

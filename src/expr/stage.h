@@ -133,6 +133,9 @@ Program *program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *
 /* Replace tensors by tensors (PtrMap old to new) in every read, rebuilding what depends on them. */
 Program *program_substitute(const Program *program, const Map *tensors);
 
+/* Rewrite every scalar of every stage, as expr_rewrite() does; stages that change are new. */
+Program *program_rewrite(const Program *program, ExprRewrite rewrite, void *arg);
+
 /* Copy into another ctx (for another thread or search). */
 Program *program_import(ExprCtx *to, const Program *program);
 

@@ -158,7 +158,7 @@ examine(Assigner *a, const Node *node)
 	info->takes = NEW_N(a->arena, bool, node->ninput + 1);
 	if (!node_has_meaning(node) || node_effect(node) != EFFECT_pure)
 		return;
-	Program *p = program_inline(a->graph->arena, node_meaning(a->graph, node));
+	Program *p = node_program(a->graph->arena, a->graph, node, info->values);
 	info->nvalue = node_meaning_inputs(node, info->values);
 	VendorMatch match;
 	if (p->nstage == 0)

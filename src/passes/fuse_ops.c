@@ -200,7 +200,7 @@ compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 	Value **inputs = NEW_N(f->arena, Value *, noperand + 1);
 	Program *program =
 		nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
-	return program_inline(f->graph->arena, program);
+	return program_inline(f->graph->arena, program_with_constants(program, inputs));
 }
 
 static const char *
@@ -241,7 +241,8 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 static void
 place_node(Fuser *f, const Node *node)
 {
-	const Program *own = program_inline(f->graph->arena, node_meaning(f->graph, node));
+	Value **values = NEW_N(f->arena, Value *, node->ninput + 1);
+	const Program *own = node_program(f->graph->arena, f->graph, node, values);
 	for (int i = 0; i < node->ninput; i++) {
 		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;
 		Cluster *cluster = def && def->parent == f->region ? cluster_of(f, def) : NULL;

@@ -19,6 +19,13 @@
  * Outputs stay stages. */
 Program *program_inline(Arena *arena, const Program *program);
 
+/* Single numbers among the inputs' values become constants in the expressions; the inputs stay. */
+Program *program_with_constants(const Program *program, Value *const *values);
+
+/* The program lowering works on: node_meaning() with constants in it, inlined. `values` has room for
+ * the node's inputs and gets those of the program. */
+Program *node_program(Arena *arena, const Graph *graph, const Node *node, Value **values);
+
 /* Merge adjacent dims that are always used together, so that loops get long: [n,c,h,w] with
  * every access at [n,c,h,w] becomes [n*c*h*w]. `fixed[k]` forbids it for program tensor k of the
  * inputs, then the outputs (strided views); NULL: none is fixed. Inputs and outputs of the result

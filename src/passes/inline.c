@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "graph/meaning.h"
 #include "passes/group.h"
 
 enum { FREE_COST = 1 }; /* one add or max, a cast, an index map: as cheap as the load it replaces */
@@ -195,4 +196,12 @@ program_inline(Arena *arena, const Program *program)
 		outputs[i] = replaced(&in, program->outputs[i]);
 	return program_new(program->ctx, program->name, program->ninput, program->inputs,
 	                   program->noutput, outputs);
+}
+
+Program *
+node_program(Arena *arena, const Graph *graph, const Node *node, Value **values)
+{
+	Program *program = node_meaning(graph, node);
+	node_meaning_inputs(node, values);
+	return program_inline(arena, program_with_constants(program, values));
 }

@@ -1,4 +1,4 @@
-/* program_apply_layouts: blocks of channels become loops.
+/* program_apply_layouts, program_unfuse: one iterator becomes two.
  *
  *     Y[n:N,c:C,h:H,w:W] = X[n,c,h,w] + B[c]                      X, Y stored as nc16hw
  *     => Y[n:N,o:C/16,h:H,w:W,i:16] = X[n,o,h,w,i] + B[16*o + i]
@@ -49,15 +49,15 @@ layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
 
 /* What is split in a tensor or stage: dim or iterator d by `block`. At most one. */
 typedef struct Split {
-	int dim; /* -1: none */
-	bool is_last; /* the inner part is stored last, not behind the outer one */
+	int dim;       /* -1: none */
+	int64_t block;
+	bool is_last;  /* the inner part is stored last, not behind the outer one */
 } Split;
 
 typedef struct Blocker {
 	Arena *arena;
 	ExprCtx *ctx;
 	const Program *program;
-	int64_t block;
 	Map tensors;   /* Tensor -> Split */
 	Split *stages; /* loops and reductions */
 	int now;
@@ -89,6 +89,7 @@ note_read(const Expr *e, void *arg)
 	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter)
 		return;
 	mine->dim = e->arg[split->dim]->iter;
+	mine->block = split->block;
 	b->changed = true;
 }
 
@@ -104,7 +105,7 @@ find_splits(Blocker *b)
 			b->now = s;
 			for (int r = 0; mine->dim < 0 && r < stage->nresult; r++)
 				if (split_of(b, stage->results[r])->dim >= 0) {
-					mine->dim = split_of(b, stage->results[r])->dim;
+					*mine = *split_of(b, stage->results[r]);
 					b->changed = true;
 				}
 			for (int k = 0; k < stage->nbody; k++)
@@ -112,7 +113,7 @@ find_splits(Blocker *b)
 			for (int r = 0; r < stage->nresult; r++) {
 				Split *result = split_of(b, stage->results[r]);
 				if (result->dim < 0 && mine->dim >= 0 && mine->dim < stage->nloop) {
-					result->dim = mine->dim;
+					*result = (Split){mine->dim, mine->block, false};
 					b->changed = true;
 				}
 			}
@@ -126,7 +127,7 @@ find_splits(Blocker *b)
 static int
 split_dims(Blocker *b, const Split *split, int rank, const Dim *const *dims, const Dim **out)
 {
-	const Dim *block = dim_const(b->ctx, b->block);
+	const Dim *block = dim_const(b->ctx, split->block);
 	int n = 0;
 	for (int d = 0; d < rank; d++) {
 		out[n++] = d == split->dim ? dim_ceildiv(b->ctx, dims[d], block) : dims[d];
@@ -148,7 +149,7 @@ split_read(ExprCtx *ctx, const Expr *e, void *arg)
 	if (!tensor)
 		return e;
 	const Split *split = split_of(b, e->tensor);
-	const Expr *block = expr_i64(ctx, b->block);
+	const Expr *block = expr_i64(ctx, split->block);
 	const Expr **index = NEW_N(b->arena, const Expr *, e->argc + 2);
 	const Expr *inner = NULL;
 	int n = 0;
@@ -174,7 +175,7 @@ split_iters(Blocker *b, const Stage *stage, const Split *split, bool is_last, in
 	int n = stage->nloop + stage->nreduce, count = 0, outer = -1, inner = -1;
 	Iter *iters = NEW_N(b->arena, Iter, n + 2);
 	int *position = NEW_N(b->arena, int, n + 1);
-	const Dim *zero = dim_const(b->ctx, 0), *block = dim_const(b->ctx, b->block);
+	const Dim *zero = dim_const(b->ctx, 0), *block = dim_const(b->ctx, split->block);
 	for (int i = 0; i < n; i++) {
 		if (i == stage->nloop && is_last && split->dim >= 0 && split->dim < stage->nloop) {
 			inner = count;
@@ -200,17 +201,16 @@ split_iters(Blocker *b, const Stage *stage, const Split *split, bool is_last, in
 		b->iters[i] = expr_iter(b->ctx, position[i]);
 	if (split->dim >= 0)
 		b->iters[split->dim] = expr_add(
-			b->ctx, expr_mul(b->ctx, expr_i64(b->ctx, b->block), expr_iter(b->ctx, outer)),
+			b->ctx, expr_mul(b->ctx, expr_i64(b->ctx, split->block), expr_iter(b->ctx, outer)),
 			expr_iter(b->ctx, inner));
 	*nloop = stage->nloop + (split->dim >= 0 && split->dim < stage->nloop);
 	return iters;
 }
 
 static bool
-is_ragged(const Blocker *b, const Dim *extent)
+is_ragged(ExprCtx *ctx, const Dim *extent, int64_t block)
 {
-	int64_t c;
-	return !dim_is_const(extent, &c) || c % b->block != 0;
+	return !dim_is(dim_floormod(ctx, extent, dim_const(ctx, block)), 0);
 }
 
 static const Expr *
@@ -234,7 +234,7 @@ split_stage(Blocker *b, int s)
 	clone->nreduce = stage->nloop + stage->nreduce + (split->dim >= 0) - nloop;
 	clone->nloop = nloop;
 	const Expr *inside = NULL;
-	if (split->dim >= 0 && is_ragged(b, stage->iters[split->dim].hi))
+	if (split->dim >= 0 && is_ragged(b->ctx, stage->iters[split->dim].hi, split->block))
 		inside = expr_lt(b->ctx, b->iters[split->dim], stage->iters[split->dim].hi);
 	clone->guard = stage->guard ? rewrite(b, clone, stage->guard, inside) : NULL;
 	if (inside && stage->kind == STAGE_reduce)
@@ -267,8 +267,9 @@ with_map_outputs(Blocker *b, const Program *p, const char *const *layouts)
 	bool changed = false;
 	for (int k = 0; k < p->noutput; k++) {
 		const Tensor *t = outputs[k] = p->outputs[k];
-		if (!t || layout_block(layouts[p->ninput + k]) == 0 || !t->stage ||
-		    t->stage->kind == STAGE_map || !is_ragged(b, t->hi[CHANNEL]))
+		int64_t block = layout_block(layouts[p->ninput + k]);
+		if (!t || block == 0 || !t->stage || t->stage->kind == STAGE_map ||
+		    !is_ragged(b->ctx, t->hi[CHANNEL], block))
 			continue;
 		StageBuilder *copy = stage_open(b->ctx, t->name, t->rank, t->hi);
 		outputs[k] = stage_map(copy, t->type, stage_read_broadcast(copy, t));
@@ -279,6 +280,40 @@ with_map_outputs(Blocker *b, const Program *p, const char *const *layouts)
 	return program_new(p->ctx, p->name, p->ninput, p->inputs, p->noutput, outputs);
 }
 
+/* The program with every split put into it, found ones and those that follow from them. */
+static Program *
+apply_splits(Blocker *b)
+{
+	const Program *p = b->program;
+	Tensor **inputs = NEW_N(b->arena, Tensor *, p->ninput + 1);
+	for (int k = 0; k < p->ninput; k++) {
+		const Tensor *t = p->inputs[k];
+		const Dim **dims = NEW_N(b->arena, const Dim *, t->rank + 2);
+		inputs[k] = (Tensor *)(uintptr_t)t;
+		if (split_of(b, t)->dim < 0)
+			continue;
+		int rank = split_dims(b, split_of(b, t), t->rank, t->hi, dims);
+		inputs[k] = tensor_new(b->ctx, t->name, t->type, rank, dims);
+		map_set_ptr(&b->replaced, t, inputs[k]);
+	}
+	find_splits(b);
+	for (int s = 0; s < p->nstage; s++)
+		split_stage(b, s);
+	const Tensor **outputs = NEW_N(b->arena, const Tensor *, p->noutput + 1);
+	for (int k = 0; k < p->noutput; k++)
+		outputs[k] = p->outputs[k] ? map_find_ptr(&b->replaced, p->outputs[k]) : NULL;
+	return program_new(b->ctx, p->name, p->ninput, inputs, p->noutput, outputs);
+}
+
+static void
+start(Blocker *b, const Program *program)
+{
+	b->program = program;
+	b->stages = NEW_N(b->arena, Split, program->nstage + 1);
+	for (int s = 0; s < program->nstage; s++)
+		b->stages[s].dim = -1;
+}
+
 Program *
 program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts)
 {
@@ -286,38 +321,76 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 	             .ctx = program->ctx,
 	             .tensors = {.arena = arena},
 	             .replaced = {.arena = arena}};
+	bool any = false;
 	for (int k = 0; k < program->ninput + program->noutput; k++)
-		if (layout_block(layouts[k]))
-			b.block = layout_block(layouts[k]);
-	if (b.block == 0)
+		any |= layout_block(layouts[k]) != 0;
+	if (!any)
 		return (Program *)(uintptr_t)program;
-	b.program = program = with_map_outputs(&b, program, layouts);
-	b.stages = NEW_N(arena, Split, program->nstage + 1);
-	for (int s = 0; s < program->nstage; s++)
-		b.stages[s].dim = -1;
-	Tensor **inputs = NEW_N(arena, Tensor *, program->ninput + 1);
+	start(&b, program = with_map_outputs(&b, program, layouts));
 	for (int k = 0; k < program->ninput + program->noutput; k++) {
 		const Tensor *t =
 			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
 		if (t && layout_block(layouts[k]))
-			*split_of(&b, t) = (Split){CHANNEL, true};
+			*split_of(&b, t) = (Split){CHANNEL, layout_block(layouts[k]), true};
 	}
-	for (int k = 0; k < program->ninput; k++) {
-		const Tensor *t = program->inputs[k];
-		const Dim **dims = NEW_N(arena, const Dim *, t->rank + 2);
-		inputs[k] = (Tensor *)(uintptr_t)t;
-		if (split_of(&b, t)->dim < 0)
-			continue;
-		int rank = split_dims(&b, split_of(&b, t), t->rank, t->hi, dims);
-		inputs[k] = tensor_new(b.ctx, t->name, t->type, rank, dims);
-		map_set_ptr(&b.replaced, t, inputs[k]);
+	return apply_splits(&b);
+}
+
+/* ---- indices that take an iterator apart ---- */
+
+typedef struct Apart {
+	const Stage *stage;
+	int iter;
+	int64_t factor;
+} Apart;
+
+static void
+find_apart(const Expr *e, void *arg)
+{
+	Apart *apart = arg;
+	int64_t factor;
+	bool is_part = (e->op == EX_floordiv || e->op == EX_floormod) && e->arg[0]->op == EX_iter &&
+	               expr_as_i64(e->arg[1], &factor);
+	if (is_part && apart->iter < 0 && factor > 1) {
+		apart->iter = e->arg[0]->iter;
+		apart->factor = factor;
 	}
-	find_splits(&b);
-	for (int s = 0; s < program->nstage; s++)
-		split_stage(&b, s);
-	const Tensor **outputs = NEW_N(arena, const Tensor *, program->noutput + 1);
-	for (int k = 0; k < program->noutput; k++)
-		outputs[k] =
-			program->outputs[k] ? map_find_ptr(&b.replaced, program->outputs[k]) : NULL;
-	return program_new(b.ctx, program->name, program->ninput, inputs, program->noutput, outputs);
+}
+
+/* Output loop i of the stage, read as i / factor and i % factor: a reshape that splits it. */
+static bool
+taken_apart(ExprCtx *ctx, const Stage *stage, Split *split)
+{
+	Apart apart = {.stage = stage, .iter = -1};
+	for (int k = 0; k < stage->nbody; k++)
+		expr_visit(stage->body[k], find_apart, &apart);
+	if (apart.iter < 0 || apart.iter >= stage->nloop || stage->kind == STAGE_scatter ||
+	    !dim_is(stage->iters[apart.iter].lo, 0) ||
+	    is_ragged(ctx, stage->iters[apart.iter].hi, apart.factor))
+		return false;
+	*split = (Split){apart.iter, apart.factor, false};
+	return true;
+}
+
+Program *
+program_unfuse(Arena *arena, const Program *program)
+{
+	enum { MAX_ROUNDS = 8 }; /* one split per stage and round */
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		Blocker b = {.arena = arena,
+		             .ctx = program->ctx,
+		             .tensors = {.arena = arena},
+		             .replaced = {.arena = arena}};
+		bool found = false;
+		start(&b, program);
+		for (int s = 0; s < program->nstage && !found; s++) {
+			if (program->stages[s]->scan)
+				return (Program *)(uintptr_t)program;
+			found = taken_apart(b.ctx, program->stages[s], &b.stages[s]);
+		}
+		if (!found)
+			break;
+		program = apply_splits(&b);
+	}
+	return (Program *)(uintptr_t)program;
 }

@@ -24,4 +24,9 @@ int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *di
  * block does not divide the channels, the padding of outputs is written as zero. */
 Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
 
+/* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
+ * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of the
+ * same row-major storage. */
+Program *program_unfuse(Arena *arena, const Program *program);
+
 #endif

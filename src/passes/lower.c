@@ -182,13 +182,11 @@ lower_control(Lowering *low, const Node *node)
 static void
 lower_meaning(Lowering *low, const Node *node)
 {
-	const Program *program = node_meaning(low->graph, node);
-	Value **values = NEW_N(low->arena, Value *, program->ninput + 1);
-	node_meaning_inputs(node, values);
+	Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
+	const Program *program = node_program(low->arena, low->graph, node, values);
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		inputs[i] = lower_buffer(low, values[i]);
-	program = program_inline(low->arena, program);
 	if (lower_view(low, node, program, inputs))
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);

@@ -127,7 +127,7 @@ ancestry(Lowering *low, const Node *node)
 Kernel *
 lower_kernel(Lowering *low, const Node *node, const Program *part)
 {
-	part = program_collapse(low->arena, part, NULL);
+	part = program_collapse(low->arena, program_unfuse(low->arena, part), NULL);
 	Kernel *kernel = lower_group(low->arena, part, kernel_name(low, node), &node->loc,
 	                             ancestry(low, node), low->context->target);
 	run_loop_passes(kernel, low->context);

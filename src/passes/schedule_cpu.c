@@ -177,7 +177,7 @@ count_still(const Expr *e, void *arg)
 }
 
 /* A register tile pays where the one reduction reads something that does not move along another
- * shared loop of constant extent (matrix product, dense convolution). */
+ * shared loop (matrix product, dense convolution). */
 static void
 choose_rows(Coster *c, const Group *group, Schedule *schedule)
 {
@@ -190,9 +190,8 @@ choose_rows(Coster *c, const Group *group, Schedule *schedule)
 			return;
 	for (int k = group->nshared - 1; k >= 0; k--) {
 		const Iter *iter = &group->root->iters[group->shared[k]];
-		int64_t extent;
-		if (k == schedule->vector_shared || !dim_is_const(iter->hi, &extent) ||
-		    !dim_is(iter->lo, 0))
+		ExprCtx *ctx = c->program->ctx;
+		if (k == schedule->vector_shared || !dim_is(iter->lo, 0))
 			continue;
 		c->without = group->map[0][k];
 		c->still = c->moving = 0;
@@ -201,7 +200,7 @@ choose_rows(Coster *c, const Group *group, Schedule *schedule)
 		    (stage->guard && expr_uses_iter(stage->guard, c->without)))
 			continue;
 		for (int rows = MAX_ROWS; rows > 1; rows--)
-			if (extent % rows == 0) {
+			if (dim_is(dim_floormod(ctx, iter->hi, dim_const(ctx, rows)), 0)) {
 				schedule->row_shared = k;
 				schedule->rows = rows;
 				return;
