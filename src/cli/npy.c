@@ -138,6 +138,15 @@ npy_write(Arena *arena, const char *path, const Array *array)
 	file_commit(file);
 }
 
+Array *
+tensor_read(Arena *arena, const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	if (dot && strcmp(dot, ".pb") == 0)
+		fail_unsupported(NULL, "%s: a file of one ONNX tensor", path);
+	return npy_read(arena, path);
+}
+
 /* ---- words of the command line ---- */
 
 static Array *
@@ -172,5 +181,5 @@ array_of_text(Arena *arena, const char *option, const char *text)
 {
 	if (*text != '@')
 		return numbers(arena, option, text);
-	return npy_read(arena, text + 1);
+	return tensor_read(arena, text + 1);
 }

@@ -8,6 +8,9 @@
 /* Read a file: little-endian, C order, versions 1 to 3. Fails with the file's name. */
 Array *npy_read(Arena *arena, const char *path);
 
+/* A .pb file (one TensorProto) or a .npy file, by its name. */
+Array *tensor_read(Arena *arena, const char *path);
+
 /* Write one. Types NumPy has no word for are written as their bytes (u1, last dim counted in
  * bytes for sub-byte types); strings fail. */
 void npy_write(Arena *arena, const char *path, const Array *array);

@@ -1,0 +1,217 @@
+/* Made-up inputs, and those given by hand.
+ *
+ * Where an integer input selects elements, its meaning says so: X[at(I[i], 0..D, …)]. The search
+ * follows the input through nodes that only move or convert it, and reads D off the first such index.
+ */
+#include "cli/inputs.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/npy.h"
+#include "graph/meaning.h"
+
+/* ---- ranges ---- */
+
+typedef struct Search {
+	Arena *arena;
+	const Graph *graph;
+	const Binding *probe;
+	/* one node */
+	const Node *node;
+	const Tensor *tensor;
+	Program *program;
+	int64_t extent; /* found so far; INT64_MAX: none */
+} Search;
+
+static void
+make_program(void *arg)
+{
+	Search *search = arg;
+	search->program = node_meaning(search->graph, search->node);
+}
+
+/* An index that is an element of the tensor, perhaps converted. */
+static bool
+is_element(const Expr *e, const Tensor *tensor)
+{
+	while (e->op == EX_cast)
+		e = e->arg[0];
+	return e->op == EX_read && e->tensor == tensor;
+}
+
+static void
+note_index(const Expr *e, void *arg)
+{
+	Search *search = arg;
+	int64_t extent;
+	if (e->op == EX_at && is_element(e->arg[0], search->tensor) &&
+	    dim_eval(e->arg[1], search->probe, &extent) && extent < search->extent)
+		search->extent = extent;
+}
+
+static void
+visit_stage(const Stage *stage, Search *search)
+{
+	for (int i = 0; i < stage->nbody; i++)
+		expr_visit(stage->body[i], note_index, search);
+	if (stage->guard)
+		expr_visit(stage->guard, note_index, search);
+	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
+		expr_visit(stage->target[d], note_index, search);
+}
+
+static void search_value(Search *search, const Value *value, int depth);
+
+static void
+search_use(Search *search, const Node *node, const Value *value, int depth)
+{
+	Failure failure;
+	search->node = node;
+	if (!node_has_meaning(node) || !try_run(make_program, search, &failure))
+		return;
+	const Program *program = search->program;
+	Value **inputs = NEW_N(search->arena, Value *, node->ninput + 1);
+	int count = node_meaning_inputs(node, inputs);
+	search->tensor = NULL;
+	for (int k = 0; k < count && k < program->ninput; k++)
+		if (inputs[k] == value)
+			search->tensor = program->inputs[k];
+	if (!search->tensor)
+		return;
+	for (int s = 0; s < program->nstage; s++)
+		visit_stage(program->stages[s], search);
+	const Stage *only = program->nstage == 1 ? program->stages[0] : NULL;
+	bool is_move = only && only->kind == STAGE_map && is_element(only->body[0], search->tensor);
+	if ((is_move || program->nstage == 0) && node->noutput > 0 && node->outputs[0])
+		search_value(search, node->outputs[0], depth + 1);
+}
+
+static void
+search_value(Search *search, const Value *value, int depth)
+{
+	enum { MAX_DEPTH = 16 };
+	for (int i = 0; depth < MAX_DEPTH && i < value->uses.count; i++)
+		if (value->uses.data[i].node)
+			search_use(search, value->uses.data[i].node, value, depth);
+}
+
+InputRanges
+input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
+{
+	InputRanges ranges = {0};
+	for (int i = 0; i < graph->body->nparam; i++) {
+		const Value *input = graph->body->params[i];
+		if (input->type.kind != TYPE_TENSOR || !dtype_is_integer(input->type.dtype))
+			continue;
+		Search search = {.arena = arena, .graph = graph, .probe = probe, .extent = INT64_MAX};
+		search_value(&search, input, 0);
+		if (search.extent != INT64_MAX)
+			vec_push(arena, &ranges, (InputRange){input->name, search.extent});
+	}
+	return ranges;
+}
+
+const char *
+input_ranges_text(Arena *arena, const InputRanges *ranges)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < ranges->count; i++) {
+		buf_puts(&buf, i ? ", " : "{");
+		buf_quote(&buf, ranges->data[i].name);
+		buf_printf(&buf, ": %lld", (long long)ranges->data[i].extent);
+	}
+	buf_puts(&buf, ranges->count ? "}\n" : "{}\n");
+	return buf_text(&buf);
+}
+
+InputRanges
+input_ranges_parse(Arena *arena, const char *text, size_t size)
+{
+	InputRanges ranges = {0};
+	cJSON *json = cJSON_ParseWithLength(text, size);
+	for (const cJSON *item = json ? json->child : NULL; item; item = item->next)
+		if (cJSON_IsNumber(item) && item->string)
+			vec_push(arena, &ranges,
+			         (InputRange){arena_strdup(arena, item->string), (int64_t)item->valuedouble});
+	cJSON_Delete(json);
+	return ranges;
+}
+
+/* ---- making ---- */
+
+/* SplitMix64. */
+static uint64_t
+next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static int64_t
+range_of(const InputRanges *ranges, const char *name)
+{
+	for (int i = 0; ranges && i < ranges->count; i++)
+		if (strcmp(ranges->data[i].name, name) == 0)
+			return ranges->data[i].extent;
+	return 0;
+}
+
+static void
+fill_integers(Array *array, int64_t count, int64_t extent, uint64_t *state)
+{
+	int64_t low = 0, span = extent > 0 ? extent : 2;
+	if (extent <= 0 && array->type == DT_I8)
+		low = -64, span = 128;
+	else if (extent <= 0 && array->type == DT_U8)
+		span = 256;
+	for (int64_t i = 0; i < count; i++)
+		dtype_store_i64(array->type, array->data, i,
+		                low + (int64_t)(next_random(state) % (uint64_t)span));
+}
+
+static void
+fill_floats(Array *array, int64_t count, uint64_t *state)
+{
+	for (int64_t i = 0; i < count; i++) {
+		double unit = (double)(next_random(state) >> 40) / (1 << 24); /* exact in f32 */
+		dtype_store_f64(array->type, array->data, i, 2 * unit - 1);
+	}
+}
+
+Array *
+input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const char *name, DType type,
+           int rank, const int64_t *dims)
+{
+	static const char *const strings[] = {"a", "b", "c", "ab", "abc", ""};
+	Array *array = array_new(arena, type, rank, dims);
+	int64_t count = array_count(array);
+	uint64_t state = hash_mix(seed, hash64(name, strlen(name)));
+	if (type == DT_STRING)
+		for (int64_t i = 0; i < count; i++)
+			((const char **)array->data)[i] = strings[next_random(&state) % countof(strings)];
+	else if (dtype_class(type) == DC_X)
+		fail_unsupported(NULL, "input %s: no data can be made up for %s", name, dtype_name(type));
+	else if (dtype_is_integer(type) || type == DT_BOOL)
+		fill_integers(array, count, range_of(ranges, name), &state);
+	else
+		fill_floats(array, count, &state);
+	return array;
+}
+
+Array *
+input_given(const Options *options, Arena *arena, int index, const char *name)
+{
+	for (int i = 0; i < options->input.count; i++) {
+		Setting setting = setting_of(arena, "input", options->input.data[i]);
+		if (strcmp(setting.name, name) == 0)
+			return array_of_text(arena, "--input", setting.value);
+	}
+	if (!options->data_set)
+		return NULL;
+	const char *path = arena_printf(arena, "%s/input_%d.pb", options->data_set, index);
+	return file_exists(path) ? tensor_read(arena, path) : NULL;
+}

@@ -1,0 +1,172 @@
+/* tilewright inspect: what is in a bundle. Reads the file only; no code is loaded. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/model.h"
+#include "cli/report.h"
+#include "runtime/bundle.h"
+
+static const char *
+tensor_text(Arena *arena, const ManifestTensor *tensor)
+{
+	Buf buf = {.arena = arena};
+	buf_printf(&buf, "%s[", dtype_name(tensor->type));
+	for (int d = 0; d < tensor->rank; d++)
+		buf_printf(&buf, "%s%s", d ? "," : "", tensor->dims[d]);
+	buf_putc(&buf, ']');
+	return buf_text(&buf);
+}
+
+static void
+signature_table(Report *report, Arena *arena, const char *key, const char *label, int count,
+                const ManifestTensor *tensors)
+{
+	Table *table = report_table(report, key, NULL);
+	table_column(table, "name", label, false);
+	table_column(table, "type", "type", false);
+	for (int i = 0; i < count; i++) {
+		table_text(table, tensors[i].name);
+		table_text(table, tensor_text(arena, &tensors[i]));
+	}
+}
+
+static const char *
+step_kind(PlanStepKind kind)
+{
+	static const char *const words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
+	return words[kind];
+}
+
+static void
+count_steps(const Plan *plan, int counts[PT_SCAN + 1])
+{
+	for (int i = 0; i < plan->nstep; i++) {
+		counts[plan->steps[i].kind]++;
+		for (int k = 0; k < plan->steps[i].nbody; k++)
+			count_steps(plan->steps[i].bodies[k], counts);
+	}
+}
+
+static void
+plan_rows(Table *table, Arena *arena, const Plan *plan, const char *prefix)
+{
+	for (int i = 0; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		Buf result = {.arena = arena};
+		for (int k = step->narg - step->noutput; k < step->narg; k++) {
+			const PlanBuffer *buffer = step->args[k] >= 0 ? &plan->buffers[step->args[k]] : NULL;
+			if (!buffer)
+				continue;
+			buf_printf(&result, "%s%s[", result.size ? ", " : "", dtype_name(buffer->type));
+			for (int d = 0; d < buffer->rank; d++) {
+				buf_puts(&result, d ? "," : "");
+				bundle_dim_text(&result, plan, buffer->dims[d]);
+			}
+			buf_printf(&result, "]%s%s", buffer->layout ? " @" : "",
+			           buffer->layout ? buffer->layout : "");
+		}
+		table_text(table, arena_printf(arena, "%s%d", prefix, i));
+		table_text(table, step_kind(step->kind));
+		table_text(table, step->row);
+		table_text(table, buf_text(&result));
+		table_text(table, step->name);
+		for (int k = 0; k < step->nbody; k++)
+			plan_rows(table, arena, step->bodies[k], arena_printf(arena, "%s%d.", prefix, i));
+	}
+}
+
+static void
+report_plan(Report *report, Arena *arena, const Plan *plan)
+{
+	Table *table = report_table(report, "steps", NULL);
+	table_column(table, "index", "step", true);
+	table_column(table, "kind", "kind", false);
+	table_column(table, "row", "row", false);
+	table_column(table, "result", "result", false);
+	table_column(table, "name", "name", false);
+	plan_rows(table, arena, plan, "");
+}
+
+static void
+report_targets(Report *report, Arena *arena, const Bundle *bundle)
+{
+	Table *table = report_table(report, "targets", NULL);
+	char error[512];
+	table_column(table, "device", "target", false);
+	table_column(table, "here", "here", false);
+	table_column(table, "vendor", "vendor", false);
+	table_column(table, "steps", "steps", false);
+	for (int i = 0; i < bundle->manifest->ntarget; i++) {
+		const ManifestTarget *target = &bundle->manifest->targets[i];
+		Plan *plan;
+		Loc loc = {.file = target->plan};
+		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
+			fail(&loc, "%s", error);
+		int counts[PT_SCAN + 1] = {0};
+		count_steps(plan, counts);
+		Buf buf = {.arena = arena};
+		for (int k = 0; k <= PT_SCAN; k++)
+			if (counts[k])
+				buf_printf(&buf, "%s%d %s", buf.size ? ", " : "", counts[k],
+				           step_kind((PlanStepKind)k));
+		table_text(table, target->device);
+		table_text(table, cpu_supports(target->march) ? "runs" : "");
+		table_text(table, *target->vendor ? target->vendor : "none");
+		table_text(table, buf_text(&buf));
+		if (i == 0)
+			report_plan(report, arena, plan);
+		plan_free(plan);
+	}
+}
+
+static void
+report_parts(Report *report, Arena *arena, const Manifest *manifest)
+{
+	Table *table = report_table(report, "parts", NULL);
+	table_column(table, "entry", "part", false);
+	table_column(table, "bytes", "bytes", true);
+	table_column(table, "xxh3", "xxh3", false);
+	for (int i = 0; i < manifest->npart; i++) {
+		char hash[BUNDLE_HASH_SIZE];
+		bundle_hash_text(manifest->parts[i].hash, hash);
+		table_text(table, manifest->parts[i].entry);
+		table_number(table, (double)manifest->parts[i].size, "%.0f");
+		table_text(table, arena_strdup(arena, hash));
+	}
+}
+
+static void
+close_bundle(void *handle)
+{
+	bundle_close(handle);
+}
+
+int
+verb_inspect(const Options *options)
+{
+	Arena *arena = options->arena;
+	const char *path = options->args.data[0];
+	Loc loc = {.file = path};
+	char error[512];
+	Bundle *bundle = NEW(arena, Bundle);
+	Bytes bytes = file_map(arena, path);
+	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_CODE, error, sizeof error))
+		fail(&loc, "%s", error);
+	arena_defer(arena, close_bundle, bundle);
+	const Manifest *manifest = bundle->manifest;
+	Report *report = report_new(options);
+	report_text(report, "model", "model", manifest->model_name);
+	report_text(report, "model_sha256", "SHA-256 of the model", manifest->model_sha256);
+	report_text(report, "sha256", "SHA-256 of this file",
+	            sha256_hex(arena, bytes.data, bytes.size));
+	report_text(report, "producer", "producer", manifest->producer);
+	report_text(report, "pipeline", "pipeline", manifest->pipeline);
+	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
+	signature_table(report, arena, "inputs", "input", manifest->ninput, manifest->inputs);
+	signature_table(report, arena, "outputs", "output", manifest->noutput, manifest->outputs);
+	report_targets(report, arena, bundle);
+	report_parts(report, arena, manifest);
+	report_print(report);
+	return 0;
+}

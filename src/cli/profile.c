@@ -1,0 +1,141 @@
+/* Steps are told apart by depth, index and name: nested plans count from 0 again. */
+#include "cli/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/session.h"
+
+typedef struct StepTimes {
+	const char *name, *origins, *kind, *impl;
+	int depth, count;
+	double total, flops, bytes;
+} StepTimes;
+
+typedef struct Event {
+	const StepTimes *step;
+	double begin, seconds;
+} Event;
+
+struct Profile {
+	Arena *arena;
+	Map steps; /* "depth:index:name" -> StepTimes */
+	VEC(Event) events;
+	int last_index; /* of the main plan: a smaller one begins a new run */
+	double origin;
+};
+
+Profile *
+profile_new(Arena *arena)
+{
+	Profile *profile = NEW(arena, Profile);
+	*profile = (Profile){.arena = arena, .steps = {.arena = arena}, .origin = now_seconds()};
+	return profile;
+}
+
+static StepTimes *
+find_step(Profile *profile, const TwStep *step)
+{
+	char key[256];
+	snprintf(key, sizeof key, "%d:%d:%s", step->depth, step->index, step->name);
+	StepTimes *times = map_find(&profile->steps, key);
+	if (times)
+		return times;
+	times = NEW(profile->arena, StepTimes);
+	*times = (StepTimes){
+		.name = arena_strdup(profile->arena, step->name),
+		.origins = arena_strdup(profile->arena, step->origins),
+		.kind = arena_strdup(profile->arena, step->kind),
+		.impl = arena_strdup(profile->arena, step->impl),
+		.depth = step->depth,
+		.flops = step->flops,
+		.bytes = step->bytes,
+	};
+	map_set(&profile->steps, arena_strdup(profile->arena, key), times);
+	return times;
+}
+
+void
+profile_step(void *context, const TwStep *step)
+{
+	Profile *profile = context;
+	StepTimes *times = find_step(profile, step);
+	times->total += step->seconds;
+	times->count++;
+	if (step->depth == 0 && step->index < profile->last_index)
+		profile->events.count = 0;
+	if (step->depth == 0)
+		profile->last_index = step->index;
+	double begin = now_seconds() - profile->origin - step->seconds;
+	vec_push(profile->arena, &profile->events, (Event){times, begin, step->seconds});
+}
+
+static int
+slower_first(const void *a, const void *b)
+{
+	const StepTimes *x = *(StepTimes *const *)a, *y = *(StepTimes *const *)b;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void
+step_row(Table *table, const StepTimes *step, double runs, double all)
+{
+	double ms = step->total / runs * 1e3;
+	table_number(table, ms, "%.3f");
+	table_number(table, all > 0 ? 100 * step->total / all : 0, "%.1f");
+	table_number(table, ms > 0 ? step->flops / ms * 1e-6 : 0, "%.1f");
+	table_number(table, ms > 0 ? step->bytes / ms * 1e-6 : 0, "%.1f");
+	table_text(table, step->kind);
+	table_text(table, step->name);
+	table_text(table, step->impl);
+}
+
+void
+profile_report(Profile *profile, Report *report, int runs)
+{
+	int count = profile->steps.count;
+	const StepTimes **order = NEW_N(profile->arena, const StepTimes *, count + 1);
+	double all = 0;
+	for (int i = 0; i < count; i++) {
+		order[i] = profile->steps.entries[i].value;
+		all += order[i]->depth == 0 ? order[i]->total : 0;
+	}
+	qsort(order, (size_t)count, sizeof *order, slower_first);
+	Table *table = report_table(report, "profile", NULL);
+	table_column(table, "ms", "ms", true);
+	table_column(table, "percent", "%", true);
+	table_column(table, "gflops", "GFLOP/s", true);
+	table_column(table, "bandwidth", "GB/s", true);
+	table_column(table, "kind", "kind", false);
+	table_column(table, "name", "step", false);
+	table_column(table, "impl", "by", false);
+	for (int i = 0; i < count; i++)
+		step_row(table, order[i], runs, all);
+	report_number(report, "profile_ms", "all steps", all / runs * 1e3, "%.3f ms");
+}
+
+void
+profile_trace(const Profile *profile, Arena *arena, const char *path)
+{
+	Buf buf = {.arena = arena};
+	buf_puts(&buf, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+	for (int i = 0; i < profile->events.count; i++) {
+		const Event *event = &profile->events.data[i];
+		buf_puts(&buf, i ? ",\n" : "\n");
+		buf_puts(&buf, "{\"name\": ");
+		buf_quote(&buf, event->step->name);
+		buf_printf(&buf, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, ",
+		           event->step->kind, event->step->depth + 1);
+		buf_printf(&buf, "\"ts\": %.3f, \"dur\": %.3f, \"args\": {\"nodes\": ", event->begin * 1e6,
+		           event->seconds * 1e6);
+		buf_quote(&buf, event->step->origins);
+		buf_puts(&buf, ", \"by\": ");
+		buf_quote(&buf, event->step->impl);
+		buf_puts(&buf, "}}");
+	}
+	buf_puts(&buf, "\n]}\n");
+	file_write(arena, path, buf.data, buf.size);
+}

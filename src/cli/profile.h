@@ -1,0 +1,17 @@
+/* Where the time goes: per step, as a table or as a Chrome trace. */
+#ifndef CLI_PROFILE_H
+#define CLI_PROFILE_H
+
+#include "cli/report.h"
+#include "runtime/tilewright.h"
+
+typedef struct Profile Profile;
+
+Profile *profile_new(Arena *arena);
+void profile_step(void *profile, const TwStep *step); /* a TwProfile */
+/* Add the table of steps, slowest first, and of kinds. `runs` have been made. */
+void profile_report(Profile *profile, Report *report, int runs);
+/* The last run's steps as {"traceEvents": […]}. */
+void profile_trace(const Profile *profile, Arena *arena, const char *path);
+
+#endif

@@ -1,0 +1,189 @@
+/* The runtime library, driven as any program would: through tilewright.h alone, plus the entry with
+ * the ranges of made-up inputs, which is read from the file. */
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/compare.h"
+#include "cli/model.h"
+#include "runtime/bundle.h"
+
+double
+now_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int
+order_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double
+median(int count, double *values)
+{
+	if (count == 0)
+		return 0;
+	qsort(values, (size_t)count, sizeof *values, order_doubles);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static _Noreturn void
+fail_code(const char *path, const TwError *error)
+{
+	static const FailKind kinds[] = {
+		[TW_USAGE] = FAIL_USAGE,         [TW_FILE] = FAIL_ENVIRONMENT,
+		[TW_DAMAGED] = FAIL_INVALID,     [TW_UNSUPPORTED] = FAIL_ENVIRONMENT,
+		[TW_SHAPE] = FAIL_USAGE,         [TW_DATA] = FAIL_INVALID,
+		[TW_MEMORY] = FAIL_ENVIRONMENT,  [TW_CANCELLED] = FAIL_ENVIRONMENT,
+		[TW_DEVICE] = FAIL_ENVIRONMENT,  [TW_INTERNAL] = FAIL_BUG,
+	};
+	Loc loc = {.file = path};
+	bool is_known = error->code > 0 && (size_t)error->code < countof(kinds);
+	fail_as(is_known ? kinds[error->code] : FAIL_BUG, &loc, "%s", error->text);
+}
+
+static void
+close_session(void *handle)
+{
+	Session *session = handle;
+	tw_session_free(session->session);
+	tw_close(session->bundle);
+}
+
+static InputRanges
+read_ranges(Arena *arena, const char *path)
+{
+	char error[512];
+	Bundle bundle;
+	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_CODE, error, sizeof error))
+		return (InputRanges){0};
+	const ZipEntry *entry = zip_find(&bundle.zip, INPUTS_ENTRY);
+	InputRanges ranges = {0};
+	if (entry)
+		ranges = input_ranges_parse(arena, (const char *)entry->data.data, entry->data.size);
+	bundle_close(&bundle);
+	return ranges;
+}
+
+Session *
+session_open(Arena *arena, const char *path, const Options *options,
+             const TwSessionOptions *settings)
+{
+	Session *session = NEW(arena, Session);
+	*session = (Session){.arena = arena, .path = path};
+	arena_defer(arena, close_session, session);
+	TwOpenOptions open = {
+		.size = sizeof open,
+		.target = options->target.count ? options->target.data[0] : NULL,
+		.no_vendor = options->no_vendor,
+	};
+	if (open.target && strcmp(open.target, "cpu:native") == 0)
+		open.target = NULL;
+	TwError error;
+	if (tw_open(path, &open, &session->bundle, &error) != TW_OK)
+		fail_code(path, &error);
+	TwSessionOptions own = {.size = sizeof own};
+	if (settings)
+		own = *settings;
+	own.threads = own.threads ? own.threads : (int)options->threads;
+	if (tw_session_new(session->bundle, &own, &session->session, &error) != TW_OK)
+		fail_code(path, &error);
+	session->ninput = tw_input_count(session->bundle);
+	session->noutput = tw_output_count(session->bundle);
+	session->inputs = NEW_N(arena, Array *, session->ninput + 1);
+	return session;
+}
+
+/* ---- inputs ---- */
+
+/* The size --shape gives to one dim of an input. */
+static int64_t
+chosen_extent(Session *session, const Options *options, const TwTensorInfo *info, int d)
+{
+	const TwDim *dim = &info->dims[d];
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(session->arena, "shape", options->shape.data[i]);
+		int64_t dims[ARRAY_MAX_RANK];
+		if (dim->symbol && strcmp(setting.name, dim->symbol) == 0)
+			return number_of("--shape", setting.value);
+		if (strcmp(setting.name, info->name) == 0 &&
+		    dims_of("--shape", setting.value, dims) == info->rank)
+			return dims[d];
+	}
+	return dim->value >= 0 ? dim->value : 1;
+}
+
+static Array *
+make_input(Session *session, const Options *options, const TwTensorInfo *info)
+{
+	int64_t dims[ARRAY_MAX_RANK];
+	for (int d = 0; d < info->rank; d++)
+		dims[d] = chosen_extent(session, options, info, d);
+	return input_make(session->arena, (uint64_t)options->seed, &session->ranges, info->name,
+	                  (DType)info->type, info->rank, dims);
+}
+
+/* Every name given with --input must be one of the bundle's. */
+static void
+check_names(const Session *session, const Options *options)
+{
+	for (int i = 0; i < options->input.count; i++) {
+		Setting setting = setting_of(session->arena, "input", options->input.data[i]);
+		if (tw_find_input(session->bundle, setting.name) >= 0)
+			continue;
+		Buf names = {.arena = session->arena};
+		for (int k = 0; k < session->ninput; k++)
+			buf_printf(&names, "%s%s", k ? ", " : "", tw_input(session->bundle, k)->name);
+		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->path,
+		        setting.name, buf_text(&names));
+	}
+}
+
+void
+session_inputs(Session *session, const Options *options)
+{
+	TwError error;
+	check_names(session, options);
+	session->ranges = read_ranges(session->arena, session->path);
+	for (int i = 0; i < session->ninput; i++) {
+		const TwTensorInfo *info = tw_input(session->bundle, i);
+		Array *array = input_given(options, session->arena, i, info->name);
+		if (array && array->type != (DType)info->type)
+			fail_as(FAIL_USAGE, NULL, "%s: input %s is of type %s, what is given is %s",
+			        session->path, info->name, tw_type_name(info->type),
+			        array_type_text(session->arena, array));
+		if (!array)
+			array = make_input(session, options, info);
+		session->inputs[i] = array;
+		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
+		                  array->dims, &error) != TW_OK)
+			fail_code(session->path, &error);
+	}
+	if (tw_prepare(session->session, &error) != TW_OK)
+		fail_code(session->path, &error);
+}
+
+void
+session_run(Session *session)
+{
+	TwError error;
+	if (tw_run(session->session, &error) != TW_OK)
+		fail_code(session->path, &error);
+}
+
+Array
+session_output(Session *session, int index)
+{
+	TwError error;
+	TwTensor tensor;
+	if (tw_get_output(session->session, index, &tensor, &error) != TW_OK)
+		fail_code(session->path, &error);
+	return (Array){(DType)tensor.type, tensor.rank, tensor.dims, tensor.data};
+}

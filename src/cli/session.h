@@ -1,0 +1,35 @@
+/* A bundle being run, with its inputs: what run, bench and test-onnx drive. Failures of the library
+ * become fail()s with their exit code. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "base/file.h"
+#include "cli/inputs.h"
+#include "runtime/tilewright.h"
+
+typedef struct Session {
+	Arena *arena;
+	const char *path; /* for messages */
+	TwBundle *bundle;
+	TwSession *session;
+	int ninput, noutput;
+	Array **inputs; /* filled in by session_inputs() */
+	InputRanges ranges;
+} Session;
+
+/* Open a bundle file. Released with the arena. `settings` may be NULL. */
+Session *session_open(Arena *arena, const char *path, const Options *options,
+                      const TwSessionOptions *settings);
+
+/* Make or read the inputs, at the sizes of --shape (1 for the other symbols), and bind them. */
+void session_inputs(Session *session, const Options *options);
+void session_run(Session *session);
+/* An output of the last run: a view of the session's memory. */
+Array session_output(Session *session, int index);
+
+double now_seconds(void); /* a clock that only goes forward */
+
+/* Order statistics of times; sorts in place. */
+double median(int count, double *values);
+
+#endif
