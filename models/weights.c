@@ -220,11 +220,13 @@ deciding_use(const Value *value)
 
 /* Terms of one sum that a weight takes part in. */
 static double
-term_count(const Array *weight, Role role, const Node *node)
+term_count(const Type *weight, Role role, const Node *node)
 {
-	const int64_t *dims = weight->dims;
+	int64_t dims[8] = {1, 1, 1};
 	double kernel = 1;
-	for (int i = 2; i < weight->rank; i++)
+	for (int i = 0; i < weight->rank && i < (int)countof(dims); i++)
+		dim_is_const(weight->dims[i], &dims[i]);
+	for (int i = 2; i < weight->rank && i < (int)countof(dims); i++)
 		kernel *= (double)dims[i];
 	if (role == ROLE_CONV)
 		return (double)dims[1] * kernel;
@@ -241,7 +243,7 @@ term_count(const Array *weight, Role role, const Node *node)
 	}
 	if (role == ROLE_GEMM)
 		return (double)dims[attr_int(node, "transB") ? 1 : 0];
-	return weight->rank >= 2 ? (double)dims[weight->rank - 2] : 1;
+	return weight->rank >= 2 && weight->rank <= 8 ? (double)dims[weight->rank - 2] : 1;
 }
 
 static void
@@ -278,7 +280,8 @@ fill_weight(Graph *graph, const Flow *flow, Value *value)
 	double deviation = role == ROLE_SHIFT ? 0.1 : role == ROLE_MEAN ? 0.3 : 1;
 	Array *array = arena_memdup(graph->arena, value->constant, sizeof *array);
 	if (role >= ROLE_CONV && role <= ROLE_MATMUL) {
-		double terms = term_count(array, role, use->node);
+		const Type *operand = &use->node->inputs[use->index]->type; /* behind changes of shape */
+		double terms = term_count(operand, role, use->node);
 		deviation = rounded(1 / sqrt(terms * mean_square(moments_of(flow, use->node->inputs[0]))));
 	}
 	fill(graph->arena, array, value->name, role, deviation);

@@ -34,6 +34,19 @@ made_name(Export *out, const char *base)
 	return name;
 }
 
+/* A node's name, once in the model: one node of the model may have become several. */
+static const char *
+node_name(Export *out, const char *base)
+{
+	if (!base || !*base)
+		return "";
+	const char *name = base;
+	for (int i = 1; map_find(&out->node_names, name); i++)
+		name = arena_printf(out->arena, "%s_%d", base, i);
+	map_set(&out->node_names, name, out);
+	return name;
+}
+
 static const char *
 use_name(Export *out, const Value *value)
 {
@@ -65,10 +78,9 @@ node_out(Export *out, const Node *node)
 
 /* The names of the model's nodes a node was made from, one per line, unless that is its own name. */
 static const char *
-origins_text(const Export *out, const Node *node)
+origins_text(const Export *out, const Node *node, const char *own)
 {
 	const StrVec *origins = &node->origins;
-	const char *own = node->loc.node ? node->loc.node : "";
 	if (origins->count == 0 || (origins->count == 1 && strcmp(origins->data[0], own) == 0))
 		return NULL;
 	Buf text = {.arena = out->arena};
@@ -87,9 +99,9 @@ out_pair(const Export *out, Wire *wire, int field, const char *key, const char *
 }
 
 static void
-out_origins(const Export *out, Wire *wire, const Node *node)
+out_origins(const Export *out, Wire *wire, const Node *node, const char *own)
 {
-	const char *text = origins_text(out, node);
+	const char *text = origins_text(out, node, own);
 	if (text && out->ir_version >= IR_METADATA)
 		out_pair(out, wire, 9, KEY_ORIGINS, text);
 	else if (text)
@@ -108,7 +120,8 @@ out_plain(Export *out, Wire *graph, const Node *node)
 	}
 	for (int i = 0; i < result.outputs.count; i++)
 		wire_bytes(&wire, 2, result.outputs.data[i], strlen(result.outputs.data[i]));
-	wire_text(&wire, 3, node->loc.node);
+	const char *name = node_name(out, node->loc.node);
+	wire_text(&wire, 3, name);
 	wire_text(&wire, 4, result.op);
 	for (int i = 0; i < result.attrs.count; i++) {
 		Wire attr = {.arena = out->arena};
@@ -123,7 +136,7 @@ out_plain(Export *out, Wire *graph, const Node *node)
 		wire_int(&attr, 20, 5); /* AttributeProto.GRAPH */
 		wire_message(&wire, 5, &attr);
 	}
-	out_origins(out, &wire, node);
+	out_origins(out, &wire, node, name);
 	wire_text(&wire, 7, result.domain);
 	wire_message(graph, 1, &wire);
 }
@@ -192,7 +205,7 @@ out_identity(Export *out, Wire *wire, const char *from, const char *to)
 	Wire node = {.arena = out->arena};
 	wire_text(&node, 1, from);
 	wire_text(&node, 2, to);
-	wire_text(&node, 3, to);
+	wire_text(&node, 3, node_name(out, to));
 	wire_text(&node, 4, "Identity");
 	wire_message(wire, 1, &node);
 }
@@ -332,6 +345,7 @@ begin(const Graph *graph, Arena *arena, int64_t opset)
 		.renamed = {.arena = arena},
 		.skipped = {.arena = arena},
 		.made = {.arena = arena},
+		.node_names = {.arena = arena},
 		.used = {.arena = arena},
 	};
 }

@@ -18,7 +18,8 @@ typedef struct Export {
 	int64_t ir_version;
 	Map renamed;        /* Value to another name: results of fused nodes */
 	Map skipped;        /* Node that another one says too */
-	Map made;           /* names made up here, so that they differ */
+	Map made;           /* names of values made up here, so that they differ */
+	Map node_names;     /* names of nodes written so far */
 	Map used;           /* names that some node or output uses */
 	VEC(const Array *) arrays; /* constants made up here, for array_names */
 	StrVec array_names;
