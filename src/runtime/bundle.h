@@ -128,6 +128,7 @@ bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error
 typedef struct BundleCode {
 	void *library;            /* dlopen handle; NULL when the plan has no kernels */
 	const TwKernels *kernels; /* NULL likewise */
+	int file;                 /* what the library was loaded from; -1: none */
 } BundleCode;
 
 bool bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,

@@ -37,7 +37,10 @@ typedef struct PlanDim {
 	const PlanToken *tokens;
 } PlanDim;
 
-enum { PLAN_DIM_DEPTH = 32 };
+enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 16 };
+
+/* The value of a symbol not bound yet. */
+#define PLAN_UNBOUND INT64_MIN
 
 typedef enum PlanSource {
 	PS_INPUT,   /* axis `index` of buffer `buffer` (an input): bound first */
@@ -131,7 +134,8 @@ struct Plan {
 	const PlanStep *steps;
 	const int *inputs, *outputs; /* buffers */
 	const PlanAssumption *assumptions;
-	const Plan *parent; /* nested plans: symbols of the plan around come first, by index */
+	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
+	                       index; their values are taken from there on entry */
 };
 
 /* False when a symbol is unbound, a divisor 0 or the result overflows. */
@@ -148,5 +152,25 @@ int64_t plan_place(int count, const int64_t *size, const int *first, const int *
 void plan_write(Buf *json, const Plan *plan);
 bool plan_read(const char *json, size_t size, Plan **plan, char *error, size_t error_size);
 void plan_free(Plan *plan);
+
+/* Replay the plan without running it: kernels within `nkernel`, weights within `weights_size`
+ * bytes, every argument written before it is read, nothing touched outside its life, and, for a few
+ * values of the symbols, no two buffers alive at once overlapping and every view inside its base
+ * (the runtime checks views again for each binding). False with a sentence. */
+bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error,
+                 size_t error_size);
+
+/* Whether a view of `rank` dims with `strides` from `offset` stays in 0..count-1 elements. */
+bool plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset,
+                    int64_t count);
+
+/* One more than the largest kernel number, nested plans included. */
+int plan_kernels(const Plan *plan);
+
+/* The buffer that holds the storage of `buffer`: through views to their base. */
+int plan_root(const Plan *plan, int buffer);
+
+const PlanAttr *plan_attr(const PlanStep *step, const char *name); /* NULL: absent */
+int64_t plan_attr_int(const PlanStep *step, const char *name, int64_t otherwise);
 
 #endif

@@ -46,6 +46,8 @@
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
 
+/* The fallback kernel of a step takes the step's arguments in order, absent ones left out. */
+
 /* An argument as the step sees it; type DT_NONE: absent. */
 typedef struct VendorTensor {
 	DType type;
@@ -87,8 +89,9 @@ bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *sc
                      char *error, size_t error_size);
 
 /* For choosing when compiling: the implementation's name and the median time in seconds of all
- * pieces run one after another (seconds NULL: not measured). Weights are given by `constant` or
- * made up. False with a sentence when it is not implemented. */
+ * pieces run one after another (seconds NULL: not measured). Arguments with `constant` are packed
+ * as in a run (and stay packed until vendor_close()); the data of the others is made up. False with
+ * a sentence when it is not implemented. Whether the library took Winograd shows in `impl`. */
 bool dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 

@@ -1,0 +1,247 @@
+/* Opening bundles: container, manifest, hashes; plans; kernels as code.
+ *
+ * Everything before bundle_load() only reads bytes. Kernels become code through a memory file that
+ * the dynamic linker opens by its /proc path. The descriptor stays open as long as the library:
+ * the linker knows libraries by path, and a number used again would give the old one.
+ */
+#include "runtime/bundle.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U /* Linux 6.3: asks for what was the default before */
+#endif
+
+__attribute__((format(printf, 3, 4))) static bool
+refuse(char *error, size_t size, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(error, size, format, args);
+	va_end(args);
+	return false;
+}
+
+/* Every entry but the manifest is listed once, in order, with its size and hash. */
+static bool
+check_parts(const Bundle *bundle, BundleVerify verify, char *error, size_t size)
+{
+	const Manifest *manifest = bundle->manifest;
+	if (manifest->npart != bundle->zip.count - 1)
+		return refuse(error, size, "the bundle has %d parts and its manifest lists %d",
+		              bundle->zip.count - 1, manifest->npart);
+	for (int i = 0; i < manifest->npart; i++) {
+		const ManifestPart *part = &manifest->parts[i];
+		const ZipEntry *entry = &bundle->zip.entries[i + 1];
+		if (strcmp(part->entry, entry->name) != 0 || part->size != entry->data.size)
+			return refuse(error, size, "the bundle's part %.80s is not the one in its manifest",
+			              entry->name);
+		if (verify == BUNDLE_VERIFY_CODE && strcmp(part->entry, manifest->weights) == 0)
+			continue;
+		if (!hash128_equal(part->hash, hash128(entry->data.data, entry->data.size)))
+			return refuse(error, size, "the bundle's part %.80s was changed or is damaged: compile "
+			              "the model again, or fetch the bundle again", entry->name);
+	}
+	return true;
+}
+
+static bool
+read_bundle(Bundle *bundle, BundleVerify verify, char *error, size_t size)
+{
+	if (!zip_open(&bundle->zip, bundle->file, error, size))
+		return false;
+	const ZipEntry *entry = bundle->zip.count ? &bundle->zip.entries[0] : NULL;
+	if (!entry || strcmp(entry->name, "manifest.json") != 0)
+		return refuse(error, size, "the bundle does not begin with a manifest");
+	if (crc32_of(0, entry->data.data, entry->data.size) != entry->crc32)
+		return refuse(error, size, "the bundle's part manifest.json was changed or is damaged: "
+		              "compile the model again, or fetch the bundle again");
+	if (!manifest_read((const char *)entry->data.data, entry->data.size, &bundle->manifest, error,
+	                   size) || !check_parts(bundle, verify, error, size))
+		return false;
+	if (!*bundle->manifest->weights)
+		return true;
+	const ZipEntry *weights = zip_find(&bundle->zip, bundle->manifest->weights);
+	if (!weights)
+		return refuse(error, size, "the bundle's weights are missing");
+	bundle->weights = weights->data;
+	return true;
+}
+
+bool
+bundle_open(Bundle *bundle, Bytes file, BundleVerify verify, char *error, size_t error_size)
+{
+	*bundle = (Bundle){.file = file};
+	if (read_bundle(bundle, verify, error, error_size))
+		return true;
+	bundle_close(bundle);
+	return false;
+}
+
+void
+bundle_close(Bundle *bundle)
+{
+	manifest_free(bundle->manifest);
+	zip_close(&bundle->zip);
+	*bundle = (Bundle){0};
+}
+
+/* The signature in the manifest is what people and tools have read: it must be the plan's. */
+static bool
+check_signature(const Plan *plan, const int *ports, int count, const ManifestTensor *tensors,
+                int listed)
+{
+	if (count != listed)
+		return false;
+	for (int i = 0; i < count; i++) {
+		const PlanBuffer *buffer = &plan->buffers[ports[i]];
+		if (strcmp(buffer->name, tensors[i].name) != 0 || buffer->type != tensors[i].type ||
+		    buffer->rank != tensors[i].rank)
+			return false;
+	}
+	return true;
+}
+
+bool
+bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, size_t error_size)
+{
+	const Manifest *manifest = bundle->manifest;
+	const ZipEntry *entry = zip_find(&bundle->zip, manifest->targets[target].plan);
+	if (!entry)
+		return refuse(error, error_size, "the bundle's plan %.80s is missing",
+		              manifest->targets[target].plan);
+	if (!plan_read((const char *)entry->data.data, entry->data.size, plan, error, error_size))
+		return false;
+	if (!check_signature(*plan, (*plan)->inputs, (*plan)->ninput, manifest->inputs,
+	                     manifest->ninput) ||
+	    !check_signature(*plan, (*plan)->outputs, (*plan)->noutput, manifest->outputs,
+	                     manifest->noutput))
+		refuse(error, error_size, "the bundle's plan has another signature than its manifest");
+	else if (plan_verify(*plan, plan_kernels(*plan), bundle->weights.size, error, error_size))
+		return true;
+	plan_free(*plan);
+	*plan = NULL;
+	return false;
+}
+
+/* ---- Texts of dims ---- */
+
+/* One operator of a dim as people write it. */
+static void
+print_operation(Arena *arena, PlanOp op, const char **stack, int top)
+{
+	static const char *const INFIX[] = {[PD_ADD] = " + ", [PD_SUB] = " - ", [PD_MUL] = "*",
+	                                    [PD_FLOORDIV] = "/", [PD_FLOORMOD] = "%"};
+	const char *a = stack[top - 2], *b = stack[top - 1];
+	if (op == PD_MIN || op == PD_MAX)
+		stack[top - 2] = arena_printf(arena, "%s(%s, %s)", op == PD_MIN ? "min" : "max", a, b);
+	else if (op == PD_SCALE_FLOOR)
+		stack[top - 2] = arena_printf(arena, "scalefloor(%s, %s)", a, b);
+	else
+		stack[top - 2] = arena_printf(arena, "(%s%s%s)", a, INFIX[op], b);
+}
+
+void
+bundle_dim_text(Buf *text, const Plan *plan, int dim)
+{
+	const char *stack[PLAN_DIM_DEPTH] = {""};
+	int top = 0;
+	for (int i = 0; i < plan->dims[dim].count; i++) {
+		const PlanToken *token = &plan->dims[dim].tokens[i];
+		if (token->op == PD_SYMBOL)
+			stack[top++] = plan->symbols[token->value].name;
+		else if (token->op == PD_CONST)
+			stack[top++] = arena_printf(text->arena, "%lld", (long long)token->value);
+		else
+			print_operation(text->arena, token->op, stack, top--);
+	}
+	size_t length = strlen(stack[0]);
+	bool is_wrapped = top == 1 && plan->dims[dim].count > 1 && stack[0][0] == '(';
+	buf_write(text, stack[0] + is_wrapped, length - 2 * is_wrapped);
+}
+
+/* ---- Code ---- */
+
+static bool
+write_all(int file, Bytes bytes)
+{
+	while (bytes.size > 0) {
+		ssize_t written = write(file, bytes.data, bytes.size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		bytes.data += written;
+		bytes.size -= (size_t)written;
+	}
+	return true;
+}
+
+/* A memory file; where the system has none or does not let it run, a file without a name. */
+static int
+make_file(void)
+{
+	int file = memfd_create("tilewright-kernels", MFD_CLOEXEC | MFD_EXEC);
+	if (file < 0)
+		file = memfd_create("tilewright-kernels", MFD_CLOEXEC);
+	if (file < 0)
+		file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
+	return file;
+}
+
+static bool
+take_table(BundleCode *code, char *error, size_t size)
+{
+	code->kernels = dlsym(code->library, "tw_kernels_v1");
+	if (!code->kernels)
+		return refuse(error, size, "the bundle's kernels do not export tw_kernels_v1");
+	if (code->kernels->abi != TW_KERNEL_ABI)
+		return refuse(error, size, "the bundle's kernels have ABI %u and this library has %u: "
+		              "compile the model again", code->kernels->abi, TW_KERNEL_ABI);
+	return true;
+}
+
+bool
+bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error, size_t error_size)
+{
+	const char *name = bundle->manifest->targets[target].kernels;
+	char path[64];
+	*code = (BundleCode){.file = -1};
+	if (!*name)
+		return true;
+	const ZipEntry *entry = zip_find(&bundle->zip, name);
+	if (!entry)
+		return refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
+	code->file = make_file();
+	if (code->file < 0 || !write_all(code->file, entry->data)) {
+		refuse(error, error_size, "cannot make a file for the kernels: %s", strerror(errno));
+		bundle_unload(code);
+		return false;
+	}
+	snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
+	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!code->library)
+		refuse(error, error_size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
+	else if (take_table(code, error, error_size))
+		return true;
+	bundle_unload(code);
+	return false;
+}
+
+void
+bundle_unload(BundleCode *code)
+{
+	if (code->library)
+		dlclose(code->library);
+	if (code->file >= 0)
+		close(code->file);
+	*code = (BundleCode){.file = -1};
+}

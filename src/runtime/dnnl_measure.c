@@ -1,0 +1,119 @@
+/* Timing a vendor call for the compiler: all its pieces, one after another, with made-up data and
+ * the second-level cache flushed before each run, as the steps between two runs of a layer do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/dnnl_call.h"
+#include "runtime/memory.h"
+
+enum {
+	RUNS_MOST = 15,
+	RUNS_LEAST = 3,
+	FLUSH_BYTES = 4 << 20,
+	FILL = 0x3c, /* floats of about 0.01: no overflow, no denormal numbers */
+};
+
+static const double ENOUGH_SECONDS = 0.03;
+
+static double
+seconds_now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Bytes from the first to the last element of an argument. */
+static size_t
+argument_bytes(const VendorTensor *tensor)
+{
+	char error[128];
+	VendorCallDesc desc = {.narg = 1, .args = tensor};
+	CallPlan plan = {.desc = &desc, .error = error, .error_size = sizeof error};
+	CallTensor memory;
+	if (!call_tensor(&plan, 0, &memory))
+		return 64;
+	int64_t last = memory.block;
+	for (int i = 0; i < memory.rank; i++) {
+		int64_t units = i == 1 ? (memory.dims[i] + memory.block - 1) / memory.block :
+		                         memory.dims[i];
+		last += (units - 1) * memory.strides[i];
+	}
+	return (size_t)last * (size_t)dtype_bits(memory.type) / 8;
+}
+
+static bool
+run_all(VendorCall *call, void *const *buffers, void *scratch, char *error, size_t size)
+{
+	for (int i = 0; i < vendor_call_pieces(call); i++)
+		if (!vendor_call_run(call, i, buffers, scratch, error, size))
+			return false;
+	return true;
+}
+
+static bool
+time_call(VendorCall *call, void *const *buffers, void *scratch, unsigned char *flush,
+          double *seconds, char *error, size_t size)
+{
+	double times[RUNS_MOST], total = 0;
+	int runs = 0;
+	if (!run_all(call, buffers, scratch, error, size))
+		return false;
+	while (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS)) {
+		memset(flush, runs, FLUSH_BYTES);
+		double start = seconds_now();
+		if (!run_all(call, buffers, scratch, error, size))
+			return false;
+		times[runs] = seconds_now() - start;
+		total += times[runs++];
+	}
+	qsort(times, (size_t)runs, sizeof *times, compare_doubles);
+	*seconds = times[runs / 2];
+	return true;
+}
+
+bool
+dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
+             char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
+{
+	VendorCall *call = vendor_call_new(vendor, desc, error, error_size);
+	Memory memory = {0};
+	Block blocks[VENDOR_MAX_ARGS] = {{0}}, scratch = {0}, flush = {0};
+	void *buffers[VENDOR_MAX_ARGS] = {NULL};
+	if (!call)
+		return false;
+	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
+	bool is_done = true;
+	if (seconds) {
+		is_done = block_reserve(&memory, &scratch, vendor_call_scratch(call)) &&
+		          block_reserve(&memory, &flush, FLUSH_BYTES);
+		for (int i = 0; i < desc->narg && i < VENDOR_MAX_ARGS && is_done; i++) {
+			if (desc->args[i].type == DT_NONE)
+				continue;
+			size_t bytes = argument_bytes(&desc->args[i]);
+			is_done = block_reserve(&memory, &blocks[i], bytes);
+			if (is_done)
+				memset(blocks[i].data, FILL, bytes);
+			buffers[i] = blocks[i].data;
+		}
+		if (!is_done)
+			snprintf(error, error_size, "out of memory");
+		is_done = is_done && time_call(call, buffers, scratch.data, flush.data, seconds, error,
+		                               error_size);
+	}
+	for (int i = 0; i < VENDOR_MAX_ARGS; i++)
+		block_free(&memory, &blocks[i]);
+	block_free(&memory, &scratch);
+	block_free(&memory, &flush);
+	vendor_call_free(call);
+	return is_done;
+}

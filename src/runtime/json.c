@@ -1,0 +1,244 @@
+/* Reading JSON strictly, on top of cJSON (which bounds nesting and never trusts a length). */
+#include "runtime/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double EXACT = 9007199254740992.0; /* 2^53 */
+
+void
+json_fail(JsonReader *r, const char *format, ...)
+{
+	if (r->failed)
+		return;
+	r->failed = true;
+	int used = snprintf(r->error, r->error_size, "%s is damaged: ", r->what);
+	if (used < 0 || (size_t)used >= r->error_size)
+		return;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(r->error + used, r->error_size - (size_t)used, format, args);
+	va_end(args);
+}
+
+cJSON *
+json_parse(JsonReader *r, const char *text, size_t size, size_t limit)
+{
+	if (size > limit) {
+		json_fail(r, "it is longer than %zu bytes", limit);
+		return NULL;
+	}
+	cJSON *root = cJSON_ParseWithLength(text, size);
+	if (!cJSON_IsObject(root))
+		json_fail(r, "it is not a JSON object");
+	return root;
+}
+
+void *
+json_alloc(JsonReader *r, size_t count, size_t size)
+{
+	void *memory = r->failed ? NULL : pile_alloc(r->pile, count, size);
+	if (!memory && !r->failed) {
+		r->failed = true;
+		snprintf(r->error, r->error_size, "out of memory while reading %s", r->what);
+	}
+	return memory;
+}
+
+static const cJSON *
+member(JsonReader *r, const cJSON *object, const char *name)
+{
+	return r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+const cJSON *
+json_object(JsonReader *r, const cJSON *object, const char *name)
+{
+	const cJSON *item = member(r, object, name);
+	if (cJSON_IsObject(item))
+		return item;
+	json_fail(r, "%s is missing or not an object", name);
+	return NULL;
+}
+
+const cJSON *
+json_array_or_none(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+{
+	const cJSON *item = member(r, object, name);
+	*count = 0;
+	if (!item)
+		return NULL;
+	if (!cJSON_IsArray(item)) {
+		json_fail(r, "%s is not an array", name);
+		return NULL;
+	}
+	for (const cJSON *at = item->child; at; at = at->next)
+		if (++*count > most) {
+			json_fail(r, "%s has more than %d elements", name, most);
+			*count = 0;
+			return NULL;
+		}
+	return item->child;
+}
+
+const cJSON *
+json_array(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+{
+	if (!r->failed && !member(r, object, name))
+		json_fail(r, "%s is missing", name);
+	return json_array_or_none(r, object, name, most, count);
+}
+
+/* A number without fraction, or a text of digits; false when it is neither. */
+static bool
+item_integer(const cJSON *item, int64_t *value)
+{
+	if (cJSON_IsNumber(item)) {
+		double number = item->valuedouble;
+		if (!(number >= -EXACT && number <= EXACT) || number != floor(number))
+			return false;
+		*value = (int64_t)number;
+		return true;
+	}
+	if (!cJSON_IsString(item) || !item->valuestring[0])
+		return false;
+	char *end;
+	errno = 0;
+	*value = strtoll(item->valuestring, &end, 10);
+	return errno == 0 && *end == 0;
+}
+
+int64_t
+json_item_int(JsonReader *r, const cJSON *item, const char *name, int64_t lo, int64_t hi)
+{
+	int64_t value = 0;
+	if (r->failed)
+		return lo;
+	if (!item_integer(item, &value)) {
+		json_fail(r, "%s is not an integer", name);
+		return lo;
+	}
+	if (value < lo || value > hi) {
+		json_fail(r, "%s is %lld, outside %lld..%lld", name, (long long)value, (long long)lo,
+		          (long long)hi);
+		return lo;
+	}
+	return value;
+}
+
+int64_t
+json_int_or(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi,
+            int64_t otherwise)
+{
+	const cJSON *item = member(r, object, name);
+	return item ? json_item_int(r, item, name, lo, hi) : otherwise;
+}
+
+int64_t
+json_int(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi)
+{
+	const cJSON *item = member(r, object, name);
+	if (!item)
+		json_fail(r, "%s is missing", name);
+	return json_item_int(r, item, name, lo, hi);
+}
+
+double
+json_item_number(JsonReader *r, const cJSON *item, const char *name)
+{
+	if (cJSON_IsNumber(item))
+		return item->valuedouble;
+	const char *text = cJSON_IsString(item) ? item->valuestring : "";
+	if (strcmp(text, "inf") == 0)
+		return INFINITY;
+	if (strcmp(text, "-inf") == 0)
+		return -INFINITY;
+	if (strcmp(text, "nan") != 0)
+		json_fail(r, "%s is not a number", name);
+	return NAN;
+}
+
+double
+json_number_or(JsonReader *r, const cJSON *object, const char *name, double otherwise)
+{
+	const cJSON *item = member(r, object, name);
+	return item ? json_item_number(r, item, name) : otherwise;
+}
+
+const char *
+json_item_text(JsonReader *r, const cJSON *item, const char *name)
+{
+	if (!r->failed && !cJSON_IsString(item))
+		json_fail(r, "%s is not a text", name);
+	if (r->failed)
+		return "";
+	size_t size = strlen(item->valuestring) + 1;
+	char *copy = json_alloc(r, size, 1);
+	return copy ? memcpy(copy, item->valuestring, size) : "";
+}
+
+const char *
+json_text_or(JsonReader *r, const cJSON *object, const char *name, const char *otherwise)
+{
+	const cJSON *item = member(r, object, name);
+	return item ? json_item_text(r, item, name) : otherwise;
+}
+
+const char *
+json_text(JsonReader *r, const cJSON *object, const char *name)
+{
+	const cJSON *item = member(r, object, name);
+	if (!item)
+		json_fail(r, "%s is missing", name);
+	return json_item_text(r, item, name);
+}
+
+const int *
+json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo, int hi,
+          int *count)
+{
+	const cJSON *item = json_array_or_none(r, object, name, most, count);
+	int *values = *count ? json_alloc(r, (size_t)*count, sizeof *values) : NULL;
+	if (!values) {
+		*count = 0;
+		return NULL;
+	}
+	for (int i = 0; item; item = item->next)
+		values[i++] = (int)json_item_int(r, item, name, lo, hi);
+	return values;
+}
+
+void
+json_put_text(Buf *json, const char *text)
+{
+	buf_putc(json, '"');
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			buf_printf(json, "\\%c", *c);
+		else if (*c < ' ')
+			buf_printf(json, "\\u%04x", *c);
+		else
+			buf_putc(json, (char)*c);
+	}
+	buf_putc(json, '"');
+}
+
+void
+json_put_int(Buf *json, int64_t value)
+{
+	bool is_exact = value >= -(int64_t)EXACT && value <= (int64_t)EXACT;
+	buf_printf(json, is_exact ? "%lld" : "\"%lld\"", (long long)value);
+}
+
+void
+json_put_number(Buf *json, double value)
+{
+	if (isfinite(value))
+		buf_double(json, value);
+	else
+		buf_puts(json, isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
+}

@@ -1,0 +1,70 @@
+/* Reading JSON that nobody vouches for.
+ *
+ * A JsonReader walks a parsed text member by member. The first thing that is wrong makes it failed,
+ * with a sentence that names the member; from then on every question has a harmless answer (0, "",
+ * an empty array), so that readers check once at the end:
+ *
+ *     int64_t lo = json_int(&r, item, "lo", INT64_MIN, INT64_MAX);
+ *     const char *name = json_text(&r, item, "name");
+ *     if (r.failed) return false;
+ *
+ * Integers beyond 2^53 are written as texts, since JSON numbers are doubles here.
+ */
+#ifndef RUNTIME_JSON_H
+#define RUNTIME_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/buf.h"
+#include "runtime/pile.h"
+
+typedef struct JsonReader {
+	Pile *pile; /* owns the texts and arrays given out */
+	const char *what; /* "the plan": begins sentences */
+	char *error;
+	size_t error_size;
+	bool failed;
+} JsonReader;
+
+/* Parse a text of at most `limit` bytes; NULL (failed) when it is not one JSON object. The caller
+ * calls cJSON_Delete(). */
+cJSON *json_parse(JsonReader *r, const char *text, size_t size, size_t limit);
+
+void json_fail(JsonReader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Memory in the pile: never NULL unless failed. */
+void *json_alloc(JsonReader *r, size_t count, size_t size);
+
+const cJSON *json_object(JsonReader *r, const cJSON *object, const char *name);
+
+/* A member that is an array: its first element and its length (at most `most`). */
+const cJSON *json_array(JsonReader *r, const cJSON *object, const char *name, int most, int *count);
+const cJSON *json_array_or_none(JsonReader *r, const cJSON *object, const char *name, int most,
+                                int *count);
+
+int64_t json_int(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi);
+int64_t json_int_or(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi,
+                    int64_t otherwise);
+double json_number_or(JsonReader *r, const cJSON *object, const char *name, double otherwise);
+const char *json_text(JsonReader *r, const cJSON *object, const char *name);
+const char *json_text_or(JsonReader *r, const cJSON *object, const char *name,
+                         const char *otherwise);
+
+/* The same for an item itself; `name` only for the sentence. */
+int64_t json_item_int(JsonReader *r, const cJSON *item, const char *name, int64_t lo, int64_t hi);
+double json_item_number(JsonReader *r, const cJSON *item, const char *name);
+const char *json_item_text(JsonReader *r, const cJSON *item, const char *name);
+
+/* An array of ints as a member. */
+const int *json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo, int hi,
+                     int *count);
+
+/* Writing: a quoted string, an integer and a double as the reader takes them. */
+void json_put_text(Buf *json, const char *text);
+void json_put_int(Buf *json, int64_t value);
+void json_put_number(Buf *json, double value);
+
+#endif

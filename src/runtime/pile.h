@@ -1,0 +1,22 @@
+/* Piles: memory of the runtime that goes together and may run out.
+ *
+ * Like an arena, but running out of memory is a NULL that the caller turns into a code: nothing in
+ * the runtime unwinds. Used for what is read once (plans, manifests).
+ */
+#ifndef RUNTIME_PILE_H
+#define RUNTIME_PILE_H
+
+#include <stddef.h>
+
+typedef struct PileChunk PileChunk;
+
+typedef struct Pile {
+	PileChunk *chunks;
+} Pile;
+
+/* Zeroed, aligned to 16 bytes; NULL when memory is out or count * size overflows. */
+void *pile_alloc(Pile *pile, size_t count, size_t size);
+char *pile_text(Pile *pile, const char *text);
+void pile_free(Pile *pile);
+
+#endif

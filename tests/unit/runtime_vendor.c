@@ -1,0 +1,457 @@
+/* oneDNN behind vendor.h: every row against the plain definition, in several layouts, cuts and
+ * post-ops. Without the library the test says "skipped". */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "runtime/vendor.h"
+
+#if defined(__has_include)
+#if __has_include(<dnnl.h>)
+#include <dnnl.h>
+#if DNNL_VERSION_MAJOR == 2
+_Static_assert(sizeof(dnnl_memory_desc_t) == 696, "dnnl_api.c copies this much");
+_Static_assert(sizeof(dnnl_convolution_desc_t) <= 8192, "dnnl_api.c has room for this");
+_Static_assert(sizeof(dnnl_pooling_v2_desc_t) <= 8192, "dnnl_api.c has room for this");
+#endif
+#endif
+#endif
+
+static Vendor *vendor;
+
+static void
+set_up(void)
+{
+	char error[300];
+	vendor = vendor_open(error, sizeof error);
+	if (!vendor)
+		printf("skipped: %s\n", error);
+}
+
+static void
+tear_down(void)
+{
+	vendor_close(vendor);
+}
+
+/* Reproducible numbers in -1..1. */
+static float
+number(unsigned *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return (float)(int)(*state >> 8) / (float)(1 << 23) - 1;
+}
+
+static float *
+numbers(int64_t count, unsigned seed)
+{
+	float *data = malloc((size_t)count * sizeof *data);
+	for (int64_t i = 0; i < count; i++)
+		data[i] = number(&seed);
+	return data;
+}
+
+static int64_t
+product(int rank, const int64_t *dims)
+{
+	int64_t count = 1;
+	for (int i = 0; i < rank; i++)
+		count *= dims[i];
+	return count;
+}
+
+/* Channels in blocks of `block`, zero padded. */
+static float *
+blocked(const float *plain, const int64_t *d, int64_t block)
+{
+	int64_t blocks = (d[1] + block - 1) / block, area = d[2] * d[3];
+	float *data = calloc((size_t)(d[0] * blocks * block * area), sizeof *data);
+	for (int64_t n = 0; n < d[0]; n++)
+		for (int64_t c = 0; c < d[1]; c++)
+			for (int64_t i = 0; i < area; i++)
+				data[((n * blocks + c / block) * area + i) * block + c % block] =
+					plain[(n * d[1] + c) * area + i];
+	return data;
+}
+
+/* Run all pieces; false when the library has nothing for the call. */
+static bool
+run(const VendorCallDesc *desc, void *const *buffers, int *pieces)
+{
+	char error[300] = "";
+	VendorCall *call = vendor_call_new(vendor, desc, error, sizeof error);
+	if (!call) {
+		printf("%s: %s\n", desc->row, error);
+		return false;
+	}
+	ck_assert_ptr_null(strstr(vendor_call_impl(call), "ref"));
+	void *scratch = NULL;
+	ck_assert_int_eq(posix_memalign(&scratch, 64, vendor_call_scratch(call) + 64), 0);
+	for (int again = 0; again < 2; again++)
+		for (int i = 0; i < vendor_call_pieces(call); i++)
+			ck_assert_msg(vendor_call_run(call, i, buffers, scratch, error, sizeof error), "%s",
+			              error);
+	if (pieces)
+		*pieces = vendor_call_pieces(call);
+	free(scratch);
+	vendor_call_free(call);
+	return true;
+}
+
+typedef struct ConvCase {
+	int64_t n, c, h, w, m, k, group, stride, dilation, pad_lo, pad_hi;
+	const char *src_layout, *dst_layout, *post, *algorithm;
+	int64_t pieces; /* 0: by shape */
+} ConvCase;
+
+static float
+post_value(const char *post, float value, float other)
+{
+	if (strncmp(post, "sum(3)", 6) == 0 || strncmp(post, "add(3)", 6) == 0)
+		value += other;
+	if (strstr(post, "relu"))
+		value = value > 0 ? value : 0;
+	if (strstr(post, "clip(0,6)"))
+		value = value < 0 ? 0 : value > 6 ? 6 : value;
+	return value;
+}
+
+/* By definition, in double. */
+static float *
+conv_reference(const ConvCase *t, const float *x, const float *w, const float *b, const float *r,
+               const int64_t *out)
+{
+	float *y = malloc((size_t)product(4, out) * sizeof *y), *at = y;
+	int64_t in = t->c / t->group, each = t->m / t->group;
+	for (int64_t n = 0; n < t->n; n++)
+		for (int64_t m = 0; m < t->m; m++)
+			for (int64_t p = 0; p < out[2]; p++)
+				for (int64_t q = 0; q < out[3]; q++, at++) {
+					double sum = b[m];
+					for (int64_t c = 0; c < in; c++)
+						for (int64_t i = 0; i < t->k; i++)
+							for (int64_t j = 0; j < t->k; j++) {
+								int64_t h = p * t->stride + i * t->dilation - t->pad_lo;
+								int64_t v = q * t->stride + j * t->dilation - t->pad_lo;
+								if (h < 0 || h >= t->h || v < 0 || v >= t->w)
+									continue;
+								sum += (double)x[((n * t->c + m / each * in + c) * t->h + h) * t->w +
+								                 v] *
+								       w[((m * in + c) * t->k + i) * t->k + j];
+							}
+					*at = post_value(t->post, (float)sum, r[at - y]);
+				}
+	return y;
+}
+
+static void
+check_conv(const ConvCase *t, bool must_exist)
+{
+	int64_t span = (t->k - 1) * t->dilation + 1;
+	int64_t x_dims[4] = {t->n, t->c, t->h, t->w}, w_dims[4] = {t->m, t->c / t->group, t->k, t->k};
+	int64_t out[4] = {t->n, t->m, (t->h + t->pad_lo + t->pad_hi - span) / t->stride + 1,
+	                  (t->w + t->pad_lo + t->pad_hi - span) / t->stride + 1};
+	float *x = numbers(product(4, x_dims), 1), *w = numbers(product(4, w_dims), 2);
+	float *b = numbers(t->m, 3), *r = numbers(product(4, out), 4);
+	float *want = conv_reference(t, x, w, b, r, out);
+	float *x_in = t->src_layout ? blocked(x, x_dims, 16) : NULL;
+	float *r_in = t->dst_layout ? blocked(r, out, 16) : NULL;
+	float *y = calloc((size_t)(product(4, out) / t->m * ((t->m + 15) / 16 * 16)), sizeof *y);
+	bool has_other = strstr(t->post, "(3)") != NULL;
+	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
+	int64_t lo[2] = {t->pad_lo, t->pad_lo}, hi[2] = {t->pad_hi, t->pad_hi};
+	const PlanAttr attrs[] = {
+		{"group", PA_INTS, 1, &t->group, NULL, NULL}, {"strides", PA_INTS, 2, s, NULL, NULL},
+		{"dilations", PA_INTS, 2, d, NULL, NULL},     {"pads_lo", PA_INTS, 2, lo, NULL, NULL},
+		{"pads_hi", PA_INTS, 2, hi, NULL, NULL},      {"post", PA_STRING, 0, NULL, NULL, t->post},
+		{"algorithm", PA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
+		{"pieces", PA_INTS, 1, &t->pieces, NULL, NULL},
+	};
+	VendorTensor args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL},
+	                        {DT_F32, 4, w_dims, NULL, NULL, w},
+	                        {DT_F32, 1, &t->m, NULL, NULL, b},
+	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL},
+	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL}};
+	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
+	VendorCallDesc desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
+	int pieces = 0;
+	bool exists = run(&desc, buffers, &pieces);
+	ck_assert(exists || !must_exist);
+	float *want_out = t->dst_layout ? blocked(want, out, 16) : NULL;
+	int64_t count = product(4, out) / t->m * (t->dst_layout ? (t->m + 15) / 16 * 16 : t->m);
+	for (int64_t i = 0; i < count && exists; i++)
+		ck_assert_msg(fabsf(y[i] - (want_out ? want_out : want)[i]) < 2e-4f,
+		              "element %lld: %g instead of %g", (long long)i, (double)y[i],
+		              (double)(want_out ? want_out : want)[i]);
+	if (t->pieces > 1 && exists)
+		ck_assert_int_gt(pieces, 1);
+	free(x), free(w), free(b), free(r), free(want), free(x_in), free(r_in), free(y), free(want_out);
+}
+
+START_TEST(conv)
+{
+	static const char B16[] = "nc16hw";
+	static const ConvCase CASES[] = {
+		{1, 3, 23, 23, 64, 7, 1, 2, 1, 3, 3, NULL, B16, "relu", NULL, 0},
+		{2, 32, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, 0},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, 2},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, "aBcd16b", "relu", NULL, 0},
+		{3, 32, 14, 14, 128, 1, 1, 2, 1, 0, 0, B16, B16, "clip(0,6)", NULL, 6},
+		{1, 64, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", 0},
+		{1, 64, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", 2},
+		{1, 64, 17, 17, 64, 3, 64, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, 4},
+		{1, 24, 9, 9, 24, 3, 24, 2, 1, 1, 0, B16, B16, "", NULL, 0},
+		{2, 32, 9, 9, 64, 3, 2, 1, 1, 1, 1, B16, B16, "relu", NULL, 2},
+		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, 0},
+		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, 0},
+		{1, 8, 9, 9, 12, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, 0},
+	};
+	if (!vendor)
+		return;
+	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+		check_conv(&CASES[i], CASES[i].dst_layout != NULL);
+}
+END_TEST
+
+typedef struct MatmulCase {
+	int rank_a, rank_b;
+	int64_t a[4], b[4];
+	bool transpose_b, is_constant, has_bias;
+	const char *post;
+	int64_t pieces;
+} MatmulCase;
+
+static void
+check_matmul(const MatmulCase *t)
+{
+	int rank = t->rank_a > t->rank_b ? t->rank_a : t->rank_b;
+	int64_t out[4], batch = 1, m = t->a[t->rank_a - 2], k = t->a[t->rank_a - 1];
+	int64_t n = t->b[t->rank_b - (t->transpose_b ? 2 : 1)];
+	for (int i = 0; i < rank - 2; i++) {
+		int ia = i - (rank - t->rank_a), ib = i - (rank - t->rank_b);
+		out[i] = ia < 0 ? t->b[ib] : ib < 0 || t->a[ia] != 1 ? t->a[ia] : t->b[ib];
+		batch *= out[i];
+	}
+	out[rank - 2] = m;
+	out[rank - 1] = n;
+	float *a = numbers(product(t->rank_a, t->a), 5), *b = numbers(product(t->rank_b, t->b), 6);
+	float *bias = numbers(n, 7), *other = numbers(batch * m * n, 8);
+	float *y = calloc((size_t)(batch * m * n), sizeof *y);
+	int64_t batch_a = product(t->rank_a - 2, t->a), batch_b = product(t->rank_b - 2, t->b);
+	int64_t one = t->transpose_b;
+	const PlanAttr attrs[] = {{"transpose_b", PA_INTS, 1, &one, NULL, NULL},
+	                          {"post", PA_STRING, 0, NULL, NULL, t->post},
+	                          {"pieces", PA_INTS, 1, &t->pieces, NULL, NULL}};
+	VendorTensor args[5] = {{DT_F32, t->rank_a, t->a, NULL, NULL, NULL},
+	                        {DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL},
+	                        {t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias},
+	                        {DT_F32, rank, out, NULL, NULL, NULL},
+	                        {DT_F32, rank, out, NULL, NULL, NULL}};
+	void *buffers[5] = {a, b, bias, other, y};
+	bool has_other = strstr(t->post, "(3)") != NULL;
+	if (!has_other)
+		buffers[3] = y;
+	VendorCallDesc desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 3 : 2, attrs};
+	ck_assert(run(&desc, buffers, NULL));
+	for (int64_t g = 0; g < batch; g++)
+		for (int64_t i = 0; i < m; i++)
+			for (int64_t j = 0; j < n; j++) {
+				/* Batches of the cases are equal, or absent on one side. */
+				int64_t ga = batch_a == batch ? g : 0, gb = batch_b == batch ? g : 0;
+				double sum = t->has_bias ? bias[j] : 0;
+				for (int64_t p = 0; p < k; p++)
+					sum += (double)a[(ga * m + i) * k + p] *
+					       b[t->transpose_b ? (gb * n + j) * k + p : (gb * k + p) * n + j];
+				int64_t at = (g * m + i) * n + j;
+				double want = (double)post_value(t->post, (float)sum, other[at]);
+				if (strstr(t->post, "gelu_erf"))
+					want = want * 0.5 * (1 + erf(want / sqrt(2)));
+				ck_assert_msg(fabs((double)y[at] - want) < 2e-4, "%g instead of %g",
+				              (double)y[at], want);
+			}
+	free(a), free(b), free(bias), free(other), free(y);
+}
+
+START_TEST(matmul)
+{
+	static const MatmulCase CASES[] = {
+		{2, 2, {1, 512}, {512, 1000}, false, true, true, "", 4},
+		{2, 2, {1, 512}, {1000, 512}, true, true, true, "relu", 0},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "gelu_erf", 3},
+		{3, 2, {2, 64, 96}, {96, 32}, false, true, false, "add(3);relu", 4},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "sum(3)", 2},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0},
+		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2},
+	};
+	if (!vendor)
+		return;
+	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+		check_matmul(&CASES[i]);
+}
+END_TEST
+
+START_TEST(pool_and_reorder)
+{
+	if (!vendor)
+		return;
+	int64_t in[4] = {2, 40, 9, 9}, out[4] = {2, 40, 5, 5};
+	int64_t kernel[2] = {3, 3}, strides[2] = {2, 2}, pads[2] = {1, 1};
+	float *x = numbers(product(4, in), 9), *want = blocked(x, in, 16);
+	float *xb = calloc((size_t)(2 * 48 * 81), sizeof *xb), *yb = calloc(2 * 48 * 25, sizeof *yb);
+	float *y = calloc((size_t)product(4, out), sizeof *y);
+	VendorTensor plain = {DT_F32, 4, in, NULL, NULL, NULL};
+	VendorTensor block = {DT_F32, 4, in, NULL, "nc16hw", NULL};
+	VendorTensor small = {DT_F32, 4, out, NULL, "nc16hw", NULL};
+	VendorTensor small_plain = {DT_F32, 4, out, NULL, NULL, NULL};
+	int64_t three = 3;
+	const PlanAttr cut[] = {{"pieces", PA_INTS, 1, &three, NULL, NULL}};
+	const VendorTensor first[] = {plain, block};
+	VendorCallDesc desc = {"reorder", 2, first, 1, cut};
+	ck_assert(run(&desc, (void *[]){x, xb}, NULL));
+	ck_assert_mem_eq(xb, want, 2 * 48 * 81 * sizeof *xb);
+	const PlanAttr attrs[] = {{"kernel", PA_INTS, 2, kernel, NULL, NULL},
+	                          {"strides", PA_INTS, 2, strides, NULL, NULL},
+	                          {"pads_lo", PA_INTS, 2, pads, NULL, NULL},
+	                          {"pads_hi", PA_INTS, 2, pads, NULL, NULL},
+	                          {"kind", PA_STRING, 0, NULL, NULL, "max"}};
+	const VendorTensor second[] = {block, small};
+	desc = (VendorCallDesc){"pool", 2, second, 5, attrs};
+	ck_assert(run(&desc, (void *[]){xb, yb}, NULL));
+	const VendorTensor third[] = {small, small_plain};
+	desc = (VendorCallDesc){"reorder", 2, third, 0, NULL};
+	ck_assert(run(&desc, (void *[]){yb, y}, NULL));
+	for (int64_t c = 0; c < 80; c++)
+		for (int64_t p = 0; p < 5; p++)
+			for (int64_t q = 0; q < 5; q++) {
+				float most = -2;
+				for (int64_t i = 0; i < 9; i++) {
+					int64_t h = 2 * p + i / 3 - 1, w = 2 * q + i % 3 - 1;
+					if (h >= 0 && h < 9 && w >= 0 && w < 9)
+						most = fmaxf(most, x[(c * 9 + h) * 9 + w]);
+				}
+				ck_assert(y[(c * 5 + p) * 5 + q] == most);
+			}
+	free(x), free(want), free(xb), free(yb), free(y);
+}
+END_TEST
+
+/* A result that is a part of the channels of a larger tensor: how Concat is written in place. */
+START_TEST(view_in_place)
+{
+	if (!vendor)
+		return;
+	int64_t x_dims[4] = {2, 16, 6, 6}, w_dims[4] = {16, 16, 1, 1}, out[4] = {2, 16, 6, 6};
+	int64_t strides[4] = {3 * 16 * 36, 16 * 36, 6 * 16, 16}, m = 16;
+	float *x = numbers(product(4, x_dims), 1), *w = numbers(256, 2), *b = numbers(16, 3);
+	float *xb = blocked(x, x_dims, 16), *y = calloc(2 * 48 * 36, sizeof *y);
+	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL},
+	                             {DT_F32, 4, w_dims, NULL, NULL, w},
+	                             {DT_F32, 1, &m, NULL, NULL, b},
+	                             {DT_F32, 4, out, strides, "nc16hw", NULL}};
+	VendorCallDesc desc = {"conv", 4, args, 0, NULL};
+	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
+	for (int64_t n = 0; n < 2; n++)
+		for (int64_t f = 0; f < 48; f++)
+			for (int64_t i = 0; i < 36; i++) {
+				double sum = 0;
+				if (f >= 16 && f < 32) {
+					sum = b[f - 16];
+					for (int64_t c = 0; c < 16; c++)
+						sum += (double)x[(n * 16 + c) * 36 + i] * w[(f - 16) * 16 + c];
+				}
+				float got = y[((n * 3 + f / 16) * 36 + i) * 16 + f % 16];
+				ck_assert(fabs((double)got - sum) < 1e-4);
+			}
+	free(x), free(w), free(b), free(xb), free(y);
+}
+END_TEST
+
+static int
+count_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	int count = 0;
+	for (struct dirent *entry; (entry = readdir(folder));)
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	return count;
+}
+
+START_TEST(no_thread_of_its_own)
+{
+	if (!vendor)
+		return;
+	int before = count_threads();
+	ConvCase t = {4, 64, 56, 56, 64, 3, 1, 1, 1, 1, 1, "nc16hw", "nc16hw", "relu", NULL, 0};
+	check_conv(&t, true);
+	ck_assert_int_eq(count_threads(), before);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+	if (!vendor)
+		return;
+	char error[300] = "";
+	int64_t dims[4] = {1, 16, 4, 4}, m = 16, w[4] = {16, 16, 1, 1};
+	const VendorTensor args[] = {{DT_F32, 4, dims, NULL, NULL, NULL},
+	                             {DT_F32, 4, w, NULL, NULL, NULL},
+	                             {DT_F32, 1, &m, NULL, NULL, NULL},
+	                             {DT_F32, 4, dims, NULL, NULL, NULL}};
+	static const char *const POSTS[] = {"sum(9)", "nonsense", "relu(", "add(0,1)", "sum(1)",
+	                                    "add(1e30)"};
+	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
+		const PlanAttr attrs[] = {{"post", PA_STRING, 0, NULL, NULL, POSTS[i]}};
+		const VendorCallDesc desc = {"conv", 4, args, 1, attrs};
+		error[0] = 0;
+		ck_assert_ptr_null(vendor_call_new(vendor, &desc, error, sizeof error));
+		ck_assert(error[0]);
+	}
+	const VendorCallDesc unknown = {"softmax", 4, args, 0, NULL};
+	ck_assert_ptr_null(vendor_call_new(vendor, &unknown, error, sizeof error));
+	const VendorTensor odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL}, args[3]};
+	const VendorCallDesc layout = {"reorder", 2, odd, 0, NULL};
+	ck_assert_ptr_null(vendor_call_new(vendor, &layout, error, sizeof error));
+}
+END_TEST
+
+START_TEST(measuring)
+{
+	if (!vendor)
+		return;
+	char error[300], impl[VENDOR_IMPL_SIZE];
+	int64_t x[4] = {1, 64, 28, 28}, w[4] = {64, 64, 3, 3}, m = 64, one[2] = {1, 1};
+	float *weights = numbers(product(4, w), 1);
+	const VendorTensor args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL},
+	                             {DT_F32, 4, w, NULL, NULL, weights},
+	                             {DT_F32, 1, &m, NULL, NULL, weights},
+	                             {DT_F32, 4, x, NULL, "nc16hw", NULL}};
+	const PlanAttr attrs[] = {{"pads_lo", PA_INTS, 2, one, NULL, NULL},
+	                          {"pads_hi", PA_INTS, 2, one, NULL, NULL}};
+	const VendorCallDesc desc = {"conv", 4, args, 2, attrs};
+	double seconds = 0;
+	ck_assert_msg(dnnl_measure(vendor, &desc, &seconds, impl, error, sizeof error), "%s", error);
+	ck_assert(seconds > 1e-6 && seconds < 1);
+	ck_assert(impl[0] && !strstr(impl, "ref"));
+	free(weights);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *t = tcase_create("vendor");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, conv);
+	tcase_add_test(t, matmul);
+	tcase_add_test(t, pool_and_reorder);
+	tcase_add_test(t, view_in_place);
+	tcase_add_test(t, no_thread_of_its_own);
+	tcase_add_test(t, refusals);
+	tcase_add_test(t, measuring);
+	return unit_run(t);
+}
