@@ -49,8 +49,8 @@ check_use_list(const Value *value)
 			is_right = use->node->parent && use->index < use->node->ninput &&
 			           use->node->inputs[use->index] == value;
 		else if (use->region)
-			is_right = use->index < use->region->nresult &&
-			           use->region->results[use->index] == value;
+			is_right =
+				use->index < use->region->nresult && use->region->results[use->index] == value;
 		if (!is_right)
 			BUG(value->def ? &value->def->loc : NULL, "%%%s lists a use that is not there",
 			    value->name);

@@ -191,7 +191,8 @@ clone_definitions(Cloner *clone)
 	}
 	for (int i = 0; i < from->assumptions.count; i++) {
 		const Assumption *old = &from->assumptions.data[i];
-		Assumption copy = {clone_dim(clone, old->a), clone_dim(clone, old->b),
+		Assumption copy = {clone_dim(clone, old->a),
+		                   clone_dim(clone, old->b),
 		                   {clone_text(clone, old->loc.file), old->loc.line,
 		                    clone_text(clone, old->loc.node), clone_text(clone, old->loc.op)},
 		                   clone_text(clone, old->what)};

@@ -231,8 +231,7 @@ formula_scalar(const Build *build, StageBuilder *stage)
 		return fold(&formula, stage, &names);
 	for (int i = 0; i < build->nin; i++)
 		if (build->in[i])
-			map_set(&names, op->inputs[i].name,
-			        (void *)(uintptr_t)read_operand(build, stage, i));
+			map_set(&names, op->inputs[i].name, (void *)(uintptr_t)read_operand(build, stage, i));
 	Scanner scan = {formula.arena, formula.where, formula.tokens.data, 0};
 	return expr_parse(build->ctx, &scan, &names);
 }

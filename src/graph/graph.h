@@ -30,9 +30,9 @@ typedef enum TypeKind {
 
 typedef struct Type {
 	TypeKind kind;
-	DType dtype;               /* tensors; DT_NONE = not known */
-	int rank;                  /* -1: unknown; such a value has no meaning until bound */
-	const Dim *const *dims;    /* never NULL entries: an unknown dim is a fresh symbol */
+	DType dtype;                /* tensors; DT_NONE = not known */
+	int rank;                   /* -1: unknown; such a value has no meaning until bound */
+	const Dim *const *dims;     /* never NULL entries: an unknown dim is a fresh symbol */
 	const struct Type *element; /* sequences and optionals */
 } Type;
 
@@ -56,15 +56,15 @@ typedef struct Use {
 struct Value {
 	const char *name; /* unique in the graph; printed as %name */
 	Type type;
-	Node *def;        /* producer; NULL: a region's parameter or a constant */
-	int result;       /* which output of def, or which parameter */
-	Region *region;   /* where it is defined */
+	Node *def;      /* producer; NULL: a region's parameter or a constant */
+	int result;     /* which output of def, or which parameter */
+	Region *region; /* where it is defined */
 	VEC(Use) uses;
-	const Array *constant;   /* initializers and folded results (data may be a view of the file) */
-	bool is_default;         /* constant that is also an input: the caller may override it */
-	const Known *known;      /* or NULL */
-	const char *layout;      /* storage, "nc16hw" (contract.md section 7); NULL: plain */
-	int weight;              /* number in texts, for constants */
+	const Array *constant; /* initializers and folded results (data may be a view of the file) */
+	bool is_default;       /* constant that is also an input: the caller may override it */
+	const Known *known;    /* or NULL */
+	const char *layout;    /* storage, "nc16hw" (contract.md section 7); NULL: plain */
+	int weight;            /* number in texts, for constants */
 };
 
 typedef enum AttrKind {
@@ -169,8 +169,8 @@ struct Graph {
 	VEC(StringPair) metadata;
 	int64_t ir_version;
 	const char *producer, *doc;
-	int next_name; /* for fresh names */
-	Map *names;    /* name to Value */
+	int next_name;   /* for fresh names */
+	Map *names;      /* name to Value */
 	Map *symbol_map; /* Symbol to its SymbolDef's index + 1 */
 };
 
@@ -191,7 +191,7 @@ Node *node_new(Region *region, Node *before, const char *op, const Loc *loc, int
 void node_add_attr(Node *node, const Attr *attr); /* replaces one of the same name */
 void node_remove_attr(Node *node, const char *name);
 void node_set_input(Node *node, int index, Value *value);
-void node_remove(Node *node);      /* its outputs must be unused */
+void node_remove(Node *node); /* its outputs must be unused */
 void node_move(Node *node, Region *region, Node *before);
 Region *region_new(Node *owner, const char *name);
 Value *region_param(Region *region, const char *name, const Type *type);

@@ -376,7 +376,8 @@ has_unranked_input(const Node *node)
 static bool
 takes_unranked(const OpInfo *op)
 {
-	return op->meaning == MEANING_CONTROL || (op->ninput > 0 && op->inputs[0].types == TYPES_SEQUENCE);
+	return op->meaning == MEANING_CONTROL ||
+	       (op->ninput > 0 && op->inputs[0].types == TYPES_SEQUENCE);
 }
 
 void

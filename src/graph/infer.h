@@ -24,11 +24,11 @@ void graph_infer(Graph *graph);
 void node_infer(Graph *graph, Node *node);
 
 /* ---- for rows ---- */
-const Type *infer_input(const Infer *infer, int index);      /* NULL when absent */
-const Known *infer_known(const Infer *infer, int index);     /* NULL when nothing is known */
-const Array *infer_constant(const Infer *infer, int index);  /* NULL unless constant */
-bool infer_wants(const Infer *infer, int output);            /* somebody uses it */
-int infer_axis(const Infer *infer, int64_t axis, int rank);  /* negative counts from behind; fails */
+const Type *infer_input(const Infer *infer, int index);     /* NULL when absent */
+const Known *infer_known(const Infer *infer, int index);    /* NULL when nothing is known */
+const Array *infer_constant(const Infer *infer, int index); /* NULL unless constant */
+bool infer_wants(const Infer *infer, int output);           /* somebody uses it */
+int infer_axis(const Infer *infer, int64_t axis, int rank); /* negative counts from behind; fails */
 void infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims);
 void infer_set_unknown(Infer *infer, int output, DType dtype); /* unknown rank */
 void infer_set_type(Infer *infer, int output, const Type *type);

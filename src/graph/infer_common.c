@@ -83,8 +83,7 @@ infer_bit_cast(Infer *infer)
 	const Type *x = infer_input(infer, 0);
 	DType to = type_attr(infer, "to");
 	if (dtype_bits(to) != dtype_bits(x->dtype))
-		infer_fail(infer, "%s and %s are of different width", dtype_name(x->dtype),
-		           dtype_name(to));
+		infer_fail(infer, "%s and %s are of different width", dtype_name(x->dtype), dtype_name(to));
 	infer_set(infer, 0, to, x->rank, x->dims);
 }
 

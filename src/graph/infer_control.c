@@ -136,8 +136,8 @@ widen_param(Infer *infer, Value *param, const Type *back)
 		return true;
 	}
 	bool has_changed = false;
-	const Dim **dims = arena_memdup(infer->graph->arena, type->dims,
-	                                (size_t)type->rank * sizeof *type->dims);
+	const Dim **dims =
+		arena_memdup(infer->graph->arena, type->dims, (size_t)type->rank * sizeof *type->dims);
 	for (int i = 0; i < type->rank; i++) {
 		if (dims[i] == back->dims[i])
 			continue;
@@ -170,7 +170,8 @@ trip_count(Infer *infer, const Region *body, int output)
 	const Known *m = infer_known(infer, 0), *cond = infer_known(infer, 1);
 	Value *stop = body->results[0];
 	const Known *again = value_known(infer->graph, stop);
-	bool is_always = (!infer_input(infer, 1) || (cond && cond->value[0] && dim_is(cond->value[0], 1)));
+	bool is_always =
+		(!infer_input(infer, 1) || (cond && cond->value[0] && dim_is(cond->value[0], 1)));
 	bool is_passed = stop->def == NULL && stop == body->params[1];
 	bool goes_on = is_passed || (again && again->value[0] && dim_is(again->value[0], 1));
 	if (m && m->value[0] && is_always && goes_on)

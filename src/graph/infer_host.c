@@ -14,9 +14,10 @@ infer_Compress(Infer *infer)
 	const Dim *dims[ARRAY_MAX_RANK];
 	if (!infer_wants(infer, 0))
 		return;
-	const Dim *kept = infer_output_dim(infer, 0, attr_has(infer->node, "axis")
-	                                                 ? infer_axis(infer, attr_int(infer->node, "axis"), x->rank)
-	                                                 : 0);
+	const Dim *kept = infer_output_dim(
+		infer, 0,
+		attr_has(infer->node, "axis") ? infer_axis(infer, attr_int(infer->node, "axis"), x->rank)
+									  : 0);
 	if (!attr_has(infer->node, "axis")) {
 		infer_set(infer, 0, x->dtype, 1, &kept);
 		return;
@@ -65,7 +66,8 @@ unique_count(Infer *infer, int axis)
 	if (infer_wants(infer, 0))
 		return infer_output_dim(infer, 0, axis);
 	int output = infer_wants(infer, 1) ? 1 : 3;
-	return infer_wants(infer, output) ? infer_output_dim(infer, output, 0) : dim_const(infer->ctx, 0);
+	return infer_wants(infer, output) ? infer_output_dim(infer, output, 0)
+	                                  : dim_const(infer->ctx, 0);
 }
 
 void

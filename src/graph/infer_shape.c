@@ -114,8 +114,8 @@ reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 	const Dim *left = dim_floordiv(ctx, type_count(ctx, x), dim_mul_i64(ctx, product, -1));
 	for (int i = 0; i < rank; i++)
 		if (!dims[i] || dim_is(dims[i], -1))
-			dims[i] = reshape_unknown(infer, element[i], keeps && i < x->rank ? x->dims[i] : NULL,
-			                          left);
+			dims[i] =
+				reshape_unknown(infer, element[i], keeps && i < x->rank ? x->dims[i] : NULL, left);
 }
 
 void
@@ -365,8 +365,8 @@ infer_Split(Infer *infer)
 	const Dim *sum = dim_const(infer->ctx, 0);
 	copy_dims(x, dims);
 	for (int i = 0; i < parts; i++) {
-		dims[axis] = is_given ? infer_dim_value(infer, 1, i)
-		                      : equal_part(infer, x->dims[axis], i, parts);
+		dims[axis] =
+			is_given ? infer_dim_value(infer, 1, i) : equal_part(infer, x->dims[axis], i, parts);
 		sum = dim_add(infer->ctx, sum, dims[axis]);
 		infer_set(infer, i, infer_dtype(infer, i), x->rank, dims);
 	}

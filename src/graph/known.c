@@ -82,8 +82,9 @@ run_compare(Run *run, ExprOp op, const Dim *a, const Dim *b)
 	}
 	bool is_less = dim_proves_lt(ctx, a, b), is_more = dim_proves_lt(ctx, b, a);
 	if (is_less || is_more) {
-		bool value = op == EX_lt || op == EX_le ? is_less : op == EX_gt || op == EX_ge ? is_more
-		                                                : op == EX_ne;
+		bool value = op == EX_lt || op == EX_le   ? is_less
+		             : op == EX_gt || op == EX_ge ? is_more
+		                                          : op == EX_ne;
 		return truth(run, value);
 	}
 	if ((op == EX_ge && dim_proves_le(ctx, b, a)) || (op == EX_le && dim_proves_le(ctx, a, b)))
@@ -423,8 +424,8 @@ is_worth_running(Graph *graph, const Node *node)
 {
 	bool is_wanted = false, has_known = false, has_integer = false;
 	for (int i = 0; i < node->noutput; i++)
-		is_wanted |= node->outputs[i] && !node->outputs[i]->known &&
-		             known_count(node->outputs[i]) >= 0;
+		is_wanted |=
+			node->outputs[i] && !node->outputs[i]->known && known_count(node->outputs[i]) >= 0;
 	for (int i = 0; is_wanted && i < node->ninput; i++) {
 		Value *value = node->inputs[i];
 		has_integer |= value && is_known_type(value->type.dtype);

@@ -146,8 +146,17 @@ prepare(Composer *composer, const Node *node, Build *build)
 	}
 	for (int i = 0; i < nout; i++)
 		out_types[i] = node->outputs[i] ? &node->outputs[i]->type : NULL;
-	*build = (Build){composer->ctx, composer->graph, node, nin,      nout, in_types,
-	                 out_types,     in,              known, constant, NEW_N(arena, const Tensor *, nout)};
+	*build = (Build){composer->ctx,
+	                 composer->graph,
+	                 node,
+	                 nin,
+	                 nout,
+	                 in_types,
+	                 out_types,
+	                 in,
+	                 known,
+	                 constant,
+	                 NEW_N(arena, const Tensor *, nout)};
 }
 
 static void

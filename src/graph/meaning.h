@@ -12,7 +12,7 @@
 struct Build {
 	ExprCtx *ctx;
 	const Graph *graph;
-	const Node *node;      /* attributes */
+	const Node *node; /* attributes */
 	int nin, nout;
 	const Type *const *in_types;  /* NULL where absent */
 	const Type *const *out_types; /* NULL where nobody asked */

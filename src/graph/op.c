@@ -36,8 +36,16 @@ typedef struct RowText {
 #define HOST .meaning = MEANING_HOST
 #define CONTROL .meaning = MEANING_CONTROL
 #define OP(n, d, s, in, out, at, inf, mean, eff, text) \
-	[OP_##n] = {.name = #n, .domain = d, .since = s, .inputs = in, .outputs = out, .attrs = at, \
-	            .infer = infer_##inf, mean, .effect = EFFECT_##eff, .doc = text},
+	[OP_##n] = {.name = #n, \
+	            .domain = d, \
+	            .since = s, \
+	            .inputs = in, \
+	            .outputs = out, \
+	            .attrs = at, \
+	            .infer = infer_##inf, \
+	            mean, \
+	            .effect = EFFECT_##eff, \
+	            .doc = text},
 
 static const RowText ROWS[OP_COUNT] = {
 	[OP_NONE] = {.name = ""},
@@ -142,9 +150,9 @@ parse_params(Arena *arena, const char *where, const char *text, uint64_t letters
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 static const char *const KINDS[] = {
-	[ATTR_NONE] = "none",     [ATTR_INT] = "int",         [ATTR_FLOAT] = "float",
-	[ATTR_STRING] = "string", [ATTR_TENSOR] = "tensor",   [ATTR_TYPE] = "type",
-	[ATTR_INTS] = "ints",     [ATTR_FLOATS] = "floats",   [ATTR_STRINGS] = "strings",
+	[ATTR_NONE] = "none",     [ATTR_INT] = "int",       [ATTR_FLOAT] = "float",
+	[ATTR_STRING] = "string", [ATTR_TENSOR] = "tensor", [ATTR_TYPE] = "type",
+	[ATTR_INTS] = "ints",     [ATTR_FLOATS] = "floats", [ATTR_STRINGS] = "strings",
 	[ATTR_GRAPH] = "graph",
 };
 
@@ -229,8 +237,8 @@ parse_attrs(Arena *arena, const char *where, const char *text, int *count)
 static const char *
 text_name(Arena *arena, const char *domain, const char *name)
 {
-	bool is_plain = !domain || !domain[0] || !strcmp(domain, "ai.onnx") ||
-	                !strcmp(domain, "tilewright");
+	bool is_plain =
+		!domain || !domain[0] || !strcmp(domain, "ai.onnx") || !strcmp(domain, "tilewright");
 	return is_plain ? name : arena_printf(arena, "%s.%s", domain, name);
 }
 

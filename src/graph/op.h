@@ -51,8 +51,8 @@ typedef enum Effect {
 
 typedef struct ParamSpec {
 	const char *name;
-	char letter;        /* type variable, or 0 */
-	uint64_t types;     /* bit set of DType accepted (1 << DT_…) */
+	char letter;    /* type variable, or 0 */
+	uint64_t types; /* bit set of DType accepted (1 << DT_…) */
 	bool optional, variadic;
 } ParamSpec;
 

@@ -366,8 +366,8 @@ at_region_name(const Parser *parser)
 {
 	const Token *token = scan_peek(parser->scan), *then = scan_peek_at(parser->scan, 1);
 	bool is_name = token->kind == TOK_NAME && token->text[0] != '%' && strcmp(token->text, "yield");
-	return is_name && (!strcmp(then->text, "(") || !strcmp(then->text, "{") ||
-	                   !strcmp(then->text, "uses"));
+	return is_name &&
+	       (!strcmp(then->text, "(") || !strcmp(then->text, "{") || !strcmp(then->text, "uses"));
 }
 
 static void

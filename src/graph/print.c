@@ -290,8 +290,8 @@ print_symbol(Buf *buf, const Graph *graph, const SymbolDef *def)
 {
 	const Symbol *symbol = def->symbol;
 	bool has_range = symbol->lo != 0 || symbol->hi != INT32_MAX;
-	bool is_input = def->source == SYMBOL_DIM && !def->value->def &&
-	                def->value->region == graph->body;
+	bool is_input =
+		def->source == SYMBOL_DIM && !def->value->def && def->value->region == graph->body;
 	if (is_input && !has_range)
 		return;
 	buf_printf(buf, "  symbol %s", symbol->name);

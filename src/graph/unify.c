@@ -19,8 +19,8 @@ input_symbol(const Graph *graph, const Dim *dim)
 {
 	const Symbol *symbol = dim_as_symbol(dim);
 	const SymbolDef *def = symbol ? symbol_def_find(graph, symbol) : NULL;
-	bool is_input = def && def->source == SYMBOL_DIM && !def->value->def &&
-	                def->value->region == graph->body;
+	bool is_input =
+		def && def->source == SYMBOL_DIM && !def->value->def && def->value->region == graph->body;
 	return is_input ? (int)(def - graph->symbols.data) : -1;
 }
 

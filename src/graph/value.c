@@ -10,8 +10,8 @@ value_new(Region *region, const char *name)
 	Graph *graph = region->graph;
 	Value *value = NEW(graph->arena, Value);
 	value->name = name && name[0] && !map_find(graph->names, name)
-	                      ? arena_strdup(graph->arena, name)
-	                      : graph_fresh_name(graph, name && name[0] ? name : "v");
+	                  ? arena_strdup(graph->arena, name)
+	                  : graph_fresh_name(graph, name && name[0] ? name : "v");
 	map_set(graph->names, value->name, value);
 	value->region = region;
 	value->type.rank = -1;

@@ -214,8 +214,8 @@ build_Einsum(Build *b)
 		for (int i = 0; i < b->in[k]->rank; i++) {
 			const EinsumAxis *axis = &axes[eq.in[k].label[i]];
 			const Dim *dim = b->in[k]->hi[i];
-			index[i] = dim_is(dim, 1) ? expr_i64(ctx, 0)
-			                          : index_within(ctx, axis->at, axis->extent, dim);
+			index[i] =
+				dim_is(dim, 1) ? expr_i64(ctx, 0) : index_within(ctx, axis->at, axis->extent, dim);
 		}
 		const Expr *factor = expr_cast(ctx, work, stage_read(y, b->in[k], index));
 		body = body ? expr_mul(ctx, body, factor) : factor;

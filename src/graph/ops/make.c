@@ -113,7 +113,6 @@ build_ReverseSequence(Build *b)
 	const Expr *length = stage_read(y, b->in[1], &at);
 	const Expr *mirrored = expr_sub(ctx, index_shift(ctx, length, -1), t);
 	index[time] = expr_at(ctx, mirrored, x->hi[time], AT_CHECK);
-	const Expr *body =
-		expr_select(ctx, expr_lt(ctx, t, length), stage_read(y, x, index), as_is);
+	const Expr *body = expr_select(ctx, expr_lt(ctx, t, length), stage_read(y, x, index), as_is);
 	b->out[0] = stage_map(y, x->type, body);
 }

@@ -166,8 +166,7 @@ build_Split(Build *b)
 			const Expr *index[MAX_RANK];
 			loops_of(y, x->rank, index);
 			index[axis] = index_add(ctx, index[axis], from);
-			b->out[k] =
-				stage_map(y, x->type, read_checked(y, ctx, b->out_types[k], x, index));
+			b->out[k] = stage_map(y, x->type, read_checked(y, ctx, b->out_types[k], x, index));
 		}
 		const Dim *length = is_given ? build_dim(b, 1, k) : equal;
 		if (!length)
@@ -294,8 +293,9 @@ build_CenterCropPad(Build *b)
 			continue;
 		const Dim *less = dim_max(ctx, dim_sub(ctx, x->hi[i], type->dims[i]), zero);
 		const Dim *more = dim_max(ctx, dim_sub(ctx, type->dims[i], x->hi[i]), zero);
-		index[i] = index_add(ctx, index[i], dim_sub(ctx, dim_floordiv(ctx, less, two),
-		                                            dim_floordiv(ctx, more, two)));
+		index[i] =
+			index_add(ctx, index[i],
+		              dim_sub(ctx, dim_floordiv(ctx, less, two), dim_floordiv(ctx, more, two)));
 	}
 	b->out[0] = stage_map(y, x->type, stage_read_or(y, x, index, zero_of(ctx, x->type)));
 }

@@ -163,8 +163,7 @@ build_ReduceMean(Build *b)
 			count = dim_mul(ctx, count, x->hi[i]);
 	StageBuilder *y = output_open(b, 0);
 	const Expr *n = dim_as(ctx, work, count), *total = read_here(y, sum);
-	const Expr *mean =
-		dtype_is_float(work) ? expr_div(ctx, total, n) : expr_quot(ctx, total, n);
+	const Expr *mean = dtype_is_float(work) ? expr_div(ctx, total, n) : expr_quot(ctx, total, n);
 	b->out[0] = stage_map(y, type, expr_cast(ctx, type, mean));
 }
 
