@@ -1,4 +1,4 @@
-/* Pooling against plain loops: ceil_mode, paddings, dilations, what an average counts, positions. */
+/* Pooling against plain loops: ceil_mode, paddings, dilations, what an average counts. */
 #include "ops.h"
 
 enum { MOST = 2 };

@@ -163,8 +163,10 @@ START_TEST(two_axes)
 	OpTest t = test_of("Resize");
 	int64_t dims[] = {1, 3, 5}, sizes[] = {5, 9};
 	Array *x = array_new(t.arena, DT_F32, 3, dims);
-	for (int64_t i = 0; i < 15; i++)
-		dtype_store_f64(DT_F32, x->data, i, (double)(i / 5 * 10 + i % 5));
+	for (int64_t i = 0; i < 15; i++) {
+		int64_t ramp = i / 5 * 10 + i % 5;
+		dtype_store_f64(DT_F32, x->data, i, (double)ramp);
+	}
 	test_input(&t, x);
 	test_symbolic(&t, 0);
 	test_input(&t, NULL);
@@ -175,8 +177,10 @@ START_TEST(two_axes)
 	test_attr_string(&t, "coordinate_transformation_mode", "align_corners");
 	Array *y = test_run(&t);
 	expect_dims(y, 3, (int64_t[]){1, 5, 9});
-	for (int64_t i = 0; i < 45; i++)
-		expect_near((double)(i / 9) / 2 * 10 + (double)(i % 9) / 2, value_at(y, i), 1e-6);
+	for (int64_t i = 0; i < 45; i++) {
+		int64_t twice = i / 9 * 10 + i % 9; /* of what stands at row i/9, column i%9 */
+		expect_near((double)twice / 2, value_at(y, i), 1e-6);
+	}
 	arena_free(t.arena);
 }
 END_TEST

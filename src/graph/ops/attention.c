@@ -71,6 +71,9 @@ check_attention(Infer *infer, const Type *q, const Type *k, const Type *v, const
 		infer_fail(infer, "past_key and past_value belong together");
 	if (infer_input(infer, PAST_KEY) && infer_input(infer, NONPAD))
 		infer_fail(infer, "nonpad_kv_seqlen cannot be used with past_key");
+	int64_t mode = attr_int(infer->node, "qk_matmul_output_mode");
+	if (mode < 0 || mode > 3)
+		infer_fail(infer, "qk_matmul_output_mode %lld, expected 0..3", (long long)mode);
 	const Type *mask = infer_input(infer, MASK);
 	if (mask && mask->rank > 4)
 		infer_fail(infer, "attn_mask of rank %d, expected at most 4", mask->rank);
@@ -375,9 +378,6 @@ build_Attention(Build *b)
 		b->out[2] = v;
 	if (wants(b, 3)) {
 		const Tensor *steps[] = {raw, capped, logits, p};
-		int64_t mode = attr_int(b->node, "qk_matmul_output_mode");
-		if (mode < 0 || mode > 3)
-			build_fail(b, "qk_matmul_output_mode %lld, expected 0..3", (long long)mode);
-		b->out[3] = op_cast(ctx, steps[mode], q->type);
+		b->out[3] = op_cast(ctx, steps[attr_int(b->node, "qk_matmul_output_mode")], q->type);
 	}
 }

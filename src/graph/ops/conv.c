@@ -1,9 +1,10 @@
 /* Convolutions over any number of spatial axes.
  *
- *     Y[n,f,p,q] = sum(c:C, r:R, s:S) X[n, g*C + c, 2*p+r-1, 2*q+s-1] * W[f,c,r,s]     g = f / (F/G)
+ *     Y[n,f,p,q] = sum(c:C, r:R, s:S) X[n, g*C + c, 2*p+r-1, 2*q+s-1] * W[f,c,r,s]
+ *     where g = f / (F/G) is the group
  *
- * Taps in the padding are outside X, so the reads' own guard omits them. The bias is a second stage:
- * it is added once, to the rounded-once sum.
+ * Taps in the padding are outside X, so the reads' own guard omits them. The bias is a second
+ * stage; the sum stays in its accumulator's type until it is added.
  */
 #include "graph/ops/helpers.h"
 
@@ -140,8 +141,8 @@ build_Conv(Build *b)
 
 /* ---- ConvTranspose ---------------------------------------------------------------------------
  *
- *     Y[n,o,h] = sum(c, r where (h + before - d*r) % stride == 0) X[n, g*C + c, (h + before - d*r)/stride]
- *                                                                 * W[g*C + c, o % M, r]    g = o / M
+ *     Y[n,o,h] = sum(c, r where t % stride == 0) X[n, g*C + c, t / stride] * W[g*C + c, o % M, r]
+ *     where t = h + before - dilation*r, g = o / M
  */
 
 /* stride*(in - 1) + output_padding + dilation*(kernel - 1) + 1: the result without cropping. */

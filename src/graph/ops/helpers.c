@@ -155,7 +155,8 @@ axes_from(int first, int rank)
 	return axes;
 }
 
-const Dim *
+/* Number of elements along the axes of the set. */
+static const Dim *
 dims_over(ExprCtx *ctx, const Tensor *x, Axes axes)
 {
 	const Dim *count = dim_const(ctx, 1);
@@ -197,36 +198,6 @@ op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x)
 	return stage_map(y, (DType)body->type, body);
 }
 
-Tensor *
-op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b)
-{
-	int rank = a->rank > b->rank ? a->rank : b->rank;
-	const Dim *dims[MAX_RANK];
-	for (int i = 0; i < rank; i++) {
-		int ia = i - (rank - a->rank), ib = i - (rank - b->rank);
-		const Dim *da = ia < 0 ? dim_const(ctx, 1) : a->hi[ia];
-		const Dim *db = ib < 0 ? dim_const(ctx, 1) : b->hi[ib];
-		dims[i] = broadcast_dim(da, db);
-	}
-	StageBuilder *y = stage_open(ctx, scalar_info(op)->name, rank, dims);
-	const Expr *body =
-		expr_op(ctx, op, (const Expr *[]){stage_read_broadcast(y, a), stage_read_broadcast(y, b)});
-	return stage_map(y, (DType)body->type, body);
-}
-
-Tensor *
-op_transpose(ExprCtx *ctx, const Tensor *x, const int *perm)
-{
-	const Dim *dims[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = x->hi[perm[i]];
-	StageBuilder *y = stage_open(ctx, "transposed", x->rank, dims);
-	const Expr *index[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		index[perm[i]] = stage_iter(y, i);
-	return stage_map(y, x->type, stage_read(y, x, index));
-}
-
 /* Y[.., i, ..] = i < A ? a[.., i, ..] : b[.., i - A, ..] */
 Tensor *
 op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis)
@@ -248,23 +219,6 @@ op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis)
 	const Expr *second = stage_read(y, b, index);
 	stage_end_if(y);
 	return stage_map(y, a->type, expr_select(ctx, is_first, first, second));
-}
-
-Tensor *
-op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims)
-{
-	StageBuilder *y = stage_open(ctx, "reshaped", rank, dims);
-	const Expr *flat = expr_i64(ctx, 0);
-	for (int i = 0; i < rank; i++)
-		flat = index_add(ctx, index_mul(ctx, flat, dims[i]), stage_iter(y, i));
-	const Expr *index[MAX_RANK];
-	for (int i = x->rank - 1; i > 0; i--) {
-		index[i] = index_mod(ctx, flat, x->hi[i]);
-		flat = index_div(ctx, flat, x->hi[i]);
-	}
-	if (x->rank > 0)
-		index[0] = flat;
-	return stage_map(y, x->type, stage_read(y, x, index));
 }
 
 StageBuilder *

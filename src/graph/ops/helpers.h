@@ -3,8 +3,8 @@
  * A builder gives one tensor per output; an operator that ONNX defines by a function body calls
  * other operators on tensors, so that it reads as that body:
  *
- *     p = op_softmax(ctx, op_binary(ctx, EX_add, scores, mask), rank - 1, DT_F32);
- *     y = op_matmul(ctx, p, v, DT_F32);
+ *     mean = op_mean(ctx, x, axes, false, DT_F32);
+ *     variance = op_variance(ctx, x, mean, axes, DT_F32);
  *
  * Sums of f16 and bf16 run in f32 (work_type), and the result is rounded to its type once.
  */
@@ -26,7 +26,7 @@ int build_axis(const Build *b, const char *name, int rank);
 /* Entry i of an attribute; `fallback` where it is absent; fails unless it has `count` entries. */
 int64_t attr_at(const Node *node, const char *name, int count, int i, int64_t fallback);
 
-/* ---- index scalars: as the expr_ constructors, without terms and factors that do nothing ------ */
+/* ---- index scalars: as the expr_ constructors, without terms that do nothing ----------------- */
 
 const Expr *index_add(ExprCtx *ctx, const Expr *a, const Expr *b);
 const Expr *index_sub(ExprCtx *ctx, const Expr *a, const Expr *b);
@@ -65,17 +65,10 @@ const Expr *read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Ex
 
 /* ONNX broadcast of two dims whose agreement infer has checked. */
 const Dim *broadcast_dim(const Dim *a, const Dim *b);
-/* Number of elements along the axes of the set. */
-const Dim *dims_over(ExprCtx *ctx, const Tensor *x, Axes axes);
 
 const Tensor *op_cast(ExprCtx *ctx, const Tensor *x, DType type);
 Tensor *op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x);
-/* Broadcasting; the result has the operation's type. */
-Tensor *op_binary(ExprCtx *ctx, ExprOp op, const Tensor *a, const Tensor *b);
-Tensor *op_transpose(ExprCtx *ctx, const Tensor *x, const int *perm);
 Tensor *op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis);
-/* x under other dims of the same product: element by row-major position. */
-Tensor *op_reshape(ExprCtx *ctx, const Tensor *x, int rank, const Dim *const *dims);
 
 /* Open a stage over the axes of x that are not in the set, reducing those that are (keep: they stay
  * as loops of extent 1); index[] becomes the position in x. */
@@ -90,7 +83,7 @@ Tensor *op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes
 
 Tensor *op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
 
-/* Rows and columns with leading axes broadcast, as ONNX MatMul; sums in work_type, result `type`. */
+/* Rows and columns with leading axes broadcast, as ONNX MatMul; sums in work_type. */
 Tensor *op_matmul(ExprCtx *ctx, const Tensor *a, const Tensor *b, DType type);
 /* The same in type acc with zero points (NULL: none) taken off: scalar, per row of a, per column
  * of b. */
@@ -101,7 +94,7 @@ Tensor *op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Ten
 const Expr *read_product_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch,
                                    const Expr *m, const Expr *n);
 
-/* ---- sliding windows: one spatial axis of a convolution or pooling ----------------------------- */
+/* ---- sliding windows: one spatial axis of a convolution or pooling --------------------------- */
 
 typedef struct Window {
 	const Dim *in, *kernel, *out;

@@ -13,7 +13,7 @@ typedef struct Product {
 	const Dim *dims[MAX_RANK];
 } Product;
 
-/* Extent of batch axis i of `batch`, counted over the operand's leading axes; 1 where it has none. */
+/* Extent of an operand's part in batch axis i of `batch`; 1 where it has none. */
 static const Dim *
 batch_dim(ExprCtx *ctx, int rank, const Dim *const *dims, int batch, int i)
 {

@@ -4,8 +4,8 @@
  *     v[n]   = sum(c:C) (X[n,c] - m[n])^2 / C
  *     Y[n,c] = (X[n,c] - m[n]) / sqrt(v[n] + epsilon) * scale[c] + bias[c]
  *
- * The variance is of deviations, not E[x^2] - E[x]^2: it does not cancel. Statistics of f16 and bf16
- * are in f32.
+ * The variance is of deviations, not E[x^2] - E[x]^2: it does not cancel. Statistics of f16 and
+ * bf16 are in f32.
  */
 #include "graph/ops/helpers.h"
 

@@ -151,7 +151,7 @@ build_MaxPool(Build *b)
 	b->out[1] = results[1];
 }
 
-/* ---- LpPool: the p-norm of each window --------------------------------------------------------- */
+/* ---- LpPool: the p-norm of each window ------------------------------------------------------- */
 
 void
 infer_LpPool(Infer *infer)

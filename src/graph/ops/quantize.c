@@ -3,9 +3,9 @@
  *     Y[n,c] = T(round(X[n,c] / scale[c]) + zero[c])        QuantizeLinear
  *     Y[n,c] = (X[n,c] - zero[c]) * scale[c]                DequantizeLinear
  *
- * The conversion to an integer type saturates. Zero points of the float8 and float4 types are zero by
- * ONNX's rules and are not read. Quantised products subtract zero points before multiplying, so that
- * taps in the padding are worth nothing.
+ * The conversion to an integer type saturates. Zero points of the float8 and float4 types are zero
+ * by ONNX's rules and are not read. Quantised products subtract zero points before multiplying, so
+ * that taps in the padding are worth nothing.
  */
 #include "graph/ops/helpers.h"
 

@@ -2,8 +2,8 @@
  *
  *     Y = scatter X, (i:K, j:M) in order: [at(I[i,j], 0..D, wrap, check), j] add= U[i,j]
  *
- * Updates happen in row-major order, so duplicate indices are defined: the last one wins, or all are
- * combined in turn.
+ * Updates happen in row-major order, so duplicate indices are defined: the last one wins, or all
+ * are combined in turn.
  */
 #include "graph/ops/helpers.h"
 
