@@ -1,43 +1,8 @@
 /* Reading the text of a graph (print.c shows it). Every error has file and line. */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/scan.h"
 #include "expr/text.h"
-#include "graph/inner.h"
-
-/* A definition of a symbol, resolved when all values are known. */
-typedef struct Pending {
-	const Symbol *symbol;
-	int position; /* of the token behind = */
-} Pending;
-
-/* A list of captures as written, compared with the real one at the end. */
-typedef struct Claim {
-	Region *region;
-	VEC(Value *) values;
-	Loc loc;
-} Claim;
-
-typedef struct Parser {
-	Graph *graph;
-	Arena *arena;
-	Scanner *scan;
-	VEC(Pending) pending;
-	VEC(Claim) claims;
-} Parser;
-
-__attribute__((format(printf, 2, 3))) _Noreturn static void
-fail_here(const Parser *parser, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	Loc loc = scan_loc(parser->scan);
-	fail(&loc, "%s", text);
-}
+#include "graph/parser.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -52,7 +17,7 @@ static const char *
 parse_name(Parser *parser)
 {
 	if (!at_value(parser))
-		fail_here(parser, "expected a value (%%name), saw '%s'", scan_peek(parser->scan)->text);
+		parser_fail(parser, "expected a value (%%name), saw '%s'", scan_peek(parser->scan)->text);
 	if (scan_accept(parser->scan, "%"))
 		return scan_string(parser->scan, "name in quotes");
 	return scan_next(parser->scan)->text + 1;
@@ -64,7 +29,7 @@ parse_new_name(Parser *parser)
 {
 	const char *name = parse_name(parser);
 	if (graph_find_value(parser->graph, name))
-		fail_here(parser, "%%%s is defined twice", name);
+		parser_fail(parser, "%%%s is defined twice", name);
 	return name;
 }
 
@@ -79,237 +44,6 @@ parse_use(Parser *parser, const Region *region)
 	if (region && !region_encloses(value->region, region))
 		fail(&loc, "%%%s is defined in another region", name);
 	return value;
-}
-
-/* ---- types ----------------------------------------------------------------------------------- */
-
-static Type parse_type(Parser *parser);
-
-static const Type *
-parse_element_type(Parser *parser)
-{
-	scan_expect(parser->scan, "(", "before an element type");
-	if (scan_accept(parser->scan, ")"))
-		return NULL;
-	Type element = parse_type(parser);
-	scan_expect(parser->scan, ")", "after an element type");
-	return arena_memdup(parser->arena, &element, sizeof element);
-}
-
-static DType
-parse_dtype(Parser *parser)
-{
-	if (scan_accept(parser->scan, "?"))
-		return DT_NONE;
-	Loc loc = scan_loc(parser->scan);
-	const char *name = scan_name(parser->scan, "type");
-	DType dtype = dtype_find(name);
-	if (dtype == DT_NONE)
-		fail(&loc, "no type is called %s", name);
-	return dtype;
-}
-
-static Type
-parse_type(Parser *parser)
-{
-	Scanner *scan = parser->scan;
-	if (scan_accept(scan, "seq"))
-		return (Type){.kind = TYPE_SEQUENCE, .rank = -1, .element = parse_element_type(parser)};
-	if (scan_accept(scan, "optional"))
-		return (Type){.kind = TYPE_OPTIONAL, .rank = -1, .element = parse_element_type(parser)};
-	DType dtype = parse_dtype(parser);
-	VEC(const Dim *) dims = {0};
-	if (!scan_accept(scan, "["))
-		return dtype == DT_NONE ? (Type){.rank = -1} : type_tensor(dtype, 0, NULL);
-	if (scan_accept(scan, "*")) {
-		scan_expect(scan, "]", "after *");
-		return type_tensor(dtype, -1, NULL);
-	}
-	do
-		vec_push(parser->arena, &dims, dim_parse(parser->graph->ctx, scan));
-	while (scan_accept(scan, ","));
-	scan_expect(scan, "]", "after dims");
-	if (dims.count > ARRAY_MAX_RANK)
-		fail_here(parser, "rank %d is more than %d", dims.count, ARRAY_MAX_RANK);
-	return type_tensor(dtype, dims.count, dims.data);
-}
-
-/* What stands behind a name: its type and layout, if given. */
-static const char *
-parse_declared(Parser *parser, Type *type)
-{
-	*type = (Type){.rank = -1};
-	if (scan_accept(parser->scan, ":"))
-		*type = parse_type(parser);
-	const Token *token = scan_peek(parser->scan);
-	if (token->kind == TOK_NAME && token->text[0] == '@')
-		return scan_next(parser->scan)->text + 1;
-	return NULL;
-}
-
-/* ---- data ------------------------------------------------------------------------------------ */
-
-static void
-parse_element(Parser *parser, Array *array, int64_t i)
-{
-	DType type = array->type;
-	if (type == DT_STRING)
-		((const char **)array->data)[i] = scan_string(parser->scan, "string");
-	else if (type == DT_U64)
-		dtype_store_i64(type, array->data, i, scan_next(parser->scan)->integer);
-	else if (dtype_is_integer(type) || type == DT_BOOL)
-		dtype_store_i64(type, array->data, i, scan_integer(parser->scan, "integer"));
-	else
-		dtype_store_f64(type, array->data, i, scan_number(parser->scan, "number"));
-}
-
-static const Array *
-parse_elements(Parser *parser, DType type, int rank, const int64_t *dims)
-{
-	if (dtype_class(type) == DC_NONE || (dtype_class(type) == DC_X && type != DT_STRING))
-		fail_here(parser, "elements of this type cannot be written");
-	Array *array = array_new(parser->arena, type, rank, dims);
-	int64_t count = array_count(array);
-	scan_expect(parser->scan, "{", "before elements");
-	for (int64_t i = 0; i < count; i++) {
-		if (i)
-			scan_expect(parser->scan, ",", "between elements");
-		parse_element(parser, array, i);
-	}
-	scan_expect(parser->scan, "}", "after elements");
-	return array;
-}
-
-static int64_t *
-static_dims(Parser *parser, const Type *type)
-{
-	if (!type_is_static(type))
-		fail_here(parser, "a constant needs a type with numbers for dims");
-	int64_t *dims = NEW_N(parser->arena, int64_t, type->rank);
-	for (int i = 0; i < type->rank; i++)
-		dim_is_const(type->dims[i], &dims[i]);
-	if (dims_count(type->rank, dims) < 0)
-		fail_here(parser, "the size of the constant overflows");
-	return dims;
-}
-
-Array *
-array_seeded(Arena *arena, DType dtype, int rank, const int64_t *dims, uint64_t seed)
-{
-	Array *array = array_new(arena, dtype, rank, dims);
-	int64_t count = array_count(array);
-	uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-	bool is_integer = dtype_is_integer(dtype) || dtype == DT_BOOL;
-	for (int64_t i = 0; i < count; i++) {
-		state = hash_mix(state, (uint64_t)i);
-		if (is_integer)
-			dtype_store_i64(dtype, array->data, i, (int64_t)(state >> 40) % 2);
-		else if (dtype_class(dtype) != DC_X)
-			dtype_store_f64(dtype, array->data, i, (double)(state >> 40) * 0x1p-23 - 1);
-	}
-	return array;
-}
-
-static void
-parse_constant(Parser *parser, const char *name, const Type *type, const char *layout)
-{
-	bool is_default = scan_accept(parser->scan, "default");
-	const int64_t *dims = static_dims(parser, type);
-	const Array *array;
-	int number = -1;
-	if (scan_accept(parser->scan, "weight")) {
-		number = (int)scan_integer(parser->scan, "weight's number");
-		if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
-			fail_here(parser, "a weight of this type must be written out");
-		array = array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)number);
-	} else {
-		array = parse_elements(parser, type->dtype, type->rank, dims);
-	}
-	Value *value = graph_constant(parser->graph, name, array);
-	value->is_default = is_default;
-	value->layout = layout;
-	if (number >= 0)
-		value->weight = number;
-}
-
-/* ---- attributes ------------------------------------------------------------------------------ */
-
-static void
-parse_list(Parser *parser, Attr *attr)
-{
-	Scanner *scan = parser->scan;
-	VEC(int64_t) ints = {0};
-	VEC(float) floats = {0};
-	StrVec strings = {0};
-	scan_expect(scan, "[", "before a list");
-	for (attr->count = 0; !scan_at(scan, "]"); attr->count++) {
-		if (attr->count)
-			scan_expect(scan, ",", "in a list");
-		if (attr->kind == ATTR_INTS)
-			vec_push(parser->arena, &ints, scan_integer(scan, "integer"));
-		else if (attr->kind == ATTR_FLOATS)
-			vec_push(parser->arena, &floats, (float)scan_number(scan, "number"));
-		else
-			vec_push(parser->arena, &strings, scan_string(scan, "string"));
-	}
-	scan_next(scan);
-	if (attr->kind == ATTR_INTS)
-		attr->ints = ints.data;
-	else if (attr->kind == ATTR_FLOATS)
-		attr->floats = floats.data;
-	else
-		attr->strings = strings.data;
-}
-
-static void
-parse_attr_value(Parser *parser, Attr *attr)
-{
-	Type type;
-	switch (attr->kind) {
-	case ATTR_INT:
-		attr->i = scan_integer(parser->scan, "integer");
-		break;
-	case ATTR_FLOAT:
-		attr->f = (float)scan_number(parser->scan, "number");
-		break;
-	case ATTR_STRING:
-		attr->s = scan_string(parser->scan, "string");
-		attr->count = (int64_t)strlen(attr->s);
-		break;
-	case ATTR_TENSOR:
-		type = parse_type(parser);
-		attr->tensor = parse_elements(parser, type.dtype, type.rank, static_dims(parser, &type));
-		break;
-	case ATTR_TYPE:
-		type = parse_type(parser);
-		attr->type = arena_memdup(parser->arena, &type, sizeof type);
-		break;
-	case ATTR_INTS:
-	case ATTR_FLOATS:
-	case ATTR_STRINGS:
-		parse_list(parser, attr);
-		break;
-	case ATTR_NONE:
-	case ATTR_GRAPH:
-		fail_here(parser, "a region stands behind the node, not among its attributes");
-	}
-}
-
-static void
-parse_attrs(Parser *parser, Node *node)
-{
-	do {
-		Loc loc = scan_loc(parser->scan);
-		const char *name = scan_name(parser->scan, "attribute");
-		const AttrSpec *spec = op_attr(node->op, name);
-		if (!spec)
-			fail(&loc, "attribute %s is not one of %s", name, node->op->name);
-		scan_expect(parser->scan, "=", "after an attribute's name");
-		Attr attr = {.name = spec->name, .kind = (AttrKind)spec->kind};
-		parse_attr_value(parser, &attr);
-		node_add_attr(node, &attr);
-	} while (scan_accept(parser->scan, ","));
-	scan_expect(parser->scan, "}", "after attributes");
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -647,14 +381,14 @@ graph_parse(Arena *arena, const char *file, const char *text)
 	Parser parser = {.graph = graph, .arena = arena, .scan = &scan};
 	read_ranges(&parser);
 	if (!scan_at(&scan, "("))
-		fail_here(&parser, "expected '(' after the graph's name");
+		parser_fail(&parser, "expected '(' after the graph's name");
 	parse_params(&parser, graph->body);
 	int outputs = skip_outputs(&parser);
 	scan_expect(&scan, "{", "before the graph's lines");
 	parse_lines(&parser, graph->body);
 	scan_expect(&scan, "}", "after the graph's lines");
 	if (scan_peek(&scan)->kind != TOK_END)
-		fail_here(&parser, "expected the end of the text, saw '%s'", scan_peek(&scan)->text);
+		parser_fail(&parser, "expected the end of the text, saw '%s'", scan_peek(&scan)->text);
 	if (outputs >= 0) {
 		scan.position = outputs;
 		parse_results(&parser, graph->body);

@@ -1,0 +1,40 @@
+/* Inside of the graph parser: what its files share. */
+#ifndef GRAPH_PARSER_H
+#define GRAPH_PARSER_H
+
+#include "base/scan.h"
+#include "graph/inner.h"
+
+/* A definition of a symbol, resolved when all values are known. */
+typedef struct Pending {
+	const Symbol *symbol;
+	int position; /* of the token behind = */
+} Pending;
+
+/* A list of captures as written, compared with the real one at the end. */
+typedef struct Claim {
+	Region *region;
+	VEC(Value *) values;
+	Loc loc;
+} Claim;
+
+typedef struct Parser {
+	Graph *graph;
+	Arena *arena;
+	Scanner *scan;
+	VEC(Pending) pending;
+	VEC(Claim) claims;
+} Parser;
+
+/* Fail at the next token. */
+_Noreturn void parser_fail(const Parser *parser, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A type, and what stands behind a name: its type (unknown when not given) and layout (or NULL). */
+Type parse_type(Parser *parser);
+const char *parse_declared(Parser *parser, Type *type);
+/* What stands behind the = of a constant. */
+void parse_constant(Parser *parser, const char *name, const Type *type, const char *layout);
+/* Behind the brace of a node's attributes, to its end. */
+void parse_attrs(Parser *parser, Node *node);
+
+#endif
