@@ -8,7 +8,7 @@ FNR == 1 {
 	printf "\t{\"%s\",\n", name
 }
 {
-	gsub(/\\/, "\\\\")
+	gsub(/\\/, "&&")
 	gsub(/"/, "\\\"")
 	gsub(/\t/, "\\t")
 	printf "\t\t\"%s\\n\"\n", $0

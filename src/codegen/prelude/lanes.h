@@ -1,0 +1,339 @@
+/* Prelude K2: vectors of the kernels. A value of 4 bytes or less takes 4 bytes per lane (f16 and bf16
+ * as their bits), one of 8 takes 8; a mask has all bits of a lane set or none, and is as wide as the
+ * values it chooses. Everything here is a macro over lane counts; codegen says which instances it
+ * needs. What a machine does in one instruction stands under #if; the loops mean the same.
+ */
+#if defined(__AVX512VL__) && defined(__AVX512DQ__)
+#define TW_AVX512 1
+#elif defined(__AVX2__)
+#define TW_AVX2 1
+#endif
+
+#define TW_EACH(L) _Pragma("GCC unroll 16") for (int i = 0; i < L; i++)
+
+/* Vector types of L lanes; the 8-byte ones only where the machine has them. */
+#define TW_TYPES4(L) \
+	typedef tw_f32 tw_f32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_i32 tw_i32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_u32 tw_u32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_i16 tw_i16x##L __attribute__((vector_size(2 * L))); \
+	typedef tw_u16 tw_u16x##L __attribute__((vector_size(2 * L))); \
+	typedef tw_i8 tw_i8x##L __attribute__((vector_size(L))); \
+	typedef tw_u8 tw_u8x##L __attribute__((vector_size(L)));
+#define TW_TYPES8(L) \
+	typedef tw_f64 tw_f64x##L __attribute__((vector_size(8 * L))); \
+	typedef tw_i64 tw_i64x##L __attribute__((vector_size(8 * L))); \
+	typedef tw_u64 tw_u64x##L __attribute__((vector_size(8 * L)));
+
+/* ---- masked access to whole vectors ---------------------------------------------------------- */
+
+#if TW_AVX512
+#define TW_KMASK_i32x16(m) __builtin_ia32_cvtd2mask512((tw_i32x16)(m))
+#define TW_KMASK_i32x8(m) __builtin_ia32_cvtd2mask256((tw_i32x8)(m))
+#define TW_KMASK_i32x4(m) __builtin_ia32_cvtd2mask128((tw_i32x4)(m))
+#define TW_KMASK_i64x8(m) __builtin_ia32_cvtq2mask512((tw_i64x8)(m))
+#define TW_KMASK_i64x4(m) __builtin_ia32_cvtq2mask256((tw_i64x4)(m))
+#define TW_KMASK_i64x2(m) __builtin_ia32_cvtq2mask128((tw_i64x2)(m))
+#define TW_MLOAD_i32x16(p, m) __builtin_ia32_loadups512_mask((const float *)(p), (tw_f32x16){0}, TW_KMASK_i32x16(m))
+#define TW_MLOAD_i32x8(p, m) __builtin_ia32_loadups256_mask((const float *)(p), (tw_f32x8){0}, TW_KMASK_i32x8(m))
+#define TW_MLOAD_i32x4(p, m) __builtin_ia32_loadups128_mask((const float *)(p), (tw_f32x4){0}, TW_KMASK_i32x4(m))
+#define TW_MLOAD_i64x8(p, m) __builtin_ia32_loadupd512_mask((const double *)(p), (tw_f64x8){0}, TW_KMASK_i64x8(m))
+#define TW_MLOAD_i64x4(p, m) __builtin_ia32_loadupd256_mask((const double *)(p), (tw_f64x4){0}, TW_KMASK_i64x4(m))
+#define TW_MLOAD_i64x2(p, m) __builtin_ia32_loadupd128_mask((const double *)(p), (tw_f64x2){0}, TW_KMASK_i64x2(m))
+#define TW_MSTORE_i32x16(p, v, m) __builtin_ia32_storeups512_mask((float *)(p), (tw_f32x16)(v), TW_KMASK_i32x16(m))
+#define TW_MSTORE_i32x8(p, v, m) __builtin_ia32_storeups256_mask((float *)(p), (tw_f32x8)(v), TW_KMASK_i32x8(m))
+#define TW_MSTORE_i32x4(p, v, m) __builtin_ia32_storeups128_mask((float *)(p), (tw_f32x4)(v), TW_KMASK_i32x4(m))
+#define TW_MSTORE_i64x8(p, v, m) __builtin_ia32_storeupd512_mask((double *)(p), (tw_f64x8)(v), TW_KMASK_i64x8(m))
+#define TW_MSTORE_i64x4(p, v, m) __builtin_ia32_storeupd256_mask((double *)(p), (tw_f64x4)(v), TW_KMASK_i64x4(m))
+#define TW_MSTORE_i64x2(p, v, m) __builtin_ia32_storeupd128_mask((double *)(p), (tw_f64x2)(v), TW_KMASK_i64x2(m))
+#define TW_ANY(M, L, m) (TW_KMASK_##M(m) != 0)
+#elif TW_AVX2
+#define TW_MLOAD_i32x8(p, m) __builtin_ia32_maskloadps256((const tw_f32x8 *)(p), (tw_i32x8)(m))
+#define TW_MLOAD_i32x4(p, m) __builtin_ia32_maskloadps((const tw_f32x4 *)(p), (tw_i32x4)(m))
+#define TW_MLOAD_i64x4(p, m) __builtin_ia32_maskloadpd256((const tw_f64x4 *)(p), (tw_i64x4)(m))
+#define TW_MLOAD_i64x2(p, m) __builtin_ia32_maskloadpd((const tw_f64x2 *)(p), (tw_i64x2)(m))
+#define TW_MSTORE_i32x8(p, v, m) __builtin_ia32_maskstoreps256((tw_f32x8 *)(p), (tw_i32x8)(m), (tw_f32x8)(v))
+#define TW_MSTORE_i32x4(p, v, m) __builtin_ia32_maskstoreps((tw_f32x4 *)(p), (tw_i32x4)(m), (tw_f32x4)(v))
+#define TW_MSTORE_i64x4(p, v, m) __builtin_ia32_maskstorepd256((tw_f64x4 *)(p), (tw_i64x4)(m), (tw_f64x4)(v))
+#define TW_MSTORE_i64x2(p, v, m) __builtin_ia32_maskstorepd((tw_f64x2 *)(p), (tw_i64x2)(m), (tw_f64x2)(v))
+#define TW_ANY_i32x8(m) (__builtin_ia32_movmskps256((tw_f32x8)(m)) != 0)
+#define TW_ANY_i32x4(m) (__builtin_ia32_movmskps((tw_f32x4)(m)) != 0)
+#define TW_ANY_i64x4(m) (__builtin_ia32_movmskpd256((tw_f64x4)(m)) != 0)
+#define TW_ANY_i64x2(m) (__builtin_ia32_movmskpd((tw_f64x2)(m)) != 0)
+#define TW_ANY(M, L, m) TW_ANY_##M(m)
+#endif
+
+#if TW_AVX512 || TW_AVX2
+#define TW_MASKED(name, T, V, M, L) \
+	TW_FN V tw_loadm_##name##x##L(const T *p, tw_##M m) { return (V)TW_MLOAD_##M(p, m); } \
+	TW_FN void tw_storem_##name##x##L(T *p, V v, tw_##M m) { TW_MSTORE_##M(p, v, m); }
+#else
+#define TW_MASKED(name, T, V, M, L) TW_MASKED_LOOP(name, T, V, M, L)
+static inline __attribute__((unused)) int
+tw_any_lane(const void *mask, int size)
+{
+	const unsigned char *bytes = mask;
+	int any = 0;
+	for (int i = 0; i < size; i++)
+		any |= bytes[i];
+	return any;
+}
+#define TW_ANY(M, L, m) tw_any_lane(&m, sizeof m)
+#endif
+#define TW_MASKED_LOOP(name, T, V, M, L) \
+	TW_FN V tw_loadm_##name##x##L(const T *p, tw_##M m) \
+	{ \
+		V v = {0}; \
+		TW_EACH(L) \
+			if (m[i]) \
+				v[i] = p[i]; \
+		return v; \
+	} \
+	TW_FN void tw_storem_##name##x##L(T *p, V v, tw_##M m) \
+	{ \
+		TW_EACH(L) \
+			if (m[i]) \
+				p[i] = (T)v[i]; \
+	}
+
+/* ---- memory of one element type -------------------------------------------------------------- */
+
+/* Near enough to compare with small numbers in 32 bits. */
+TW_FN tw_i32
+tw_near(tw_i64 x)
+{
+	return x > 0x3FFFFFFF ? 0x3FFFFFFF : x < -0x3FFFFFFF ? -0x3FFFFFFF : (tw_i32)x;
+}
+
+/* Strided access and choice: name is the element type's, V the vector its values take. */
+#define TW_STRIDED(name, T, V, M, L) \
+	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
+	{ \
+		V v; \
+		TW_EACH(L) v[i] = p[i * step]; \
+		return v; \
+	} \
+	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
+	{ \
+		V v = {0}; \
+		TW_EACH(L) \
+			if (m[i]) \
+				v[i] = p[i * step]; \
+		return v; \
+	} \
+	TW_FN void tw_scatter_##name##x##L(T *p, tw_i64 step, V v) \
+	{ \
+		TW_EACH(L) p[i * step] = (T)v[i]; \
+	} \
+	TW_FN void tw_scatterm_##name##x##L(T *p, tw_i64 step, V v, tw_##M m) \
+	{ \
+		TW_EACH(L) \
+			if (m[i]) \
+				p[i * step] = (T)v[i]; \
+	}
+
+/* Elements as wide as their lanes. */
+#define TW_WIDE(name, T, V, M, L) \
+	TW_FN V tw_load_##name##x##L(const T *p) \
+	{ \
+		V v; \
+		__builtin_memcpy(&v, p, sizeof v); \
+		return v; \
+	} \
+	TW_FN void tw_store_##name##x##L(T *p, V v) { __builtin_memcpy(p, &v, sizeof v); } \
+	TW_FN V tw_set_##name##x##L(T x) { return x - (V){0}; } \
+	TW_FN V tw_pick_##name##x##L(tw_##M m, V a, V b) \
+	{ \
+		return (V)(((tw_##M)a & m) | ((tw_##M)b & ~m)); \
+	} \
+	TW_MASKED(name, T, V, M, L) \
+	TW_STRIDED(name, T, V, M, L)
+
+/* Elements of 1 or 2 bytes in lanes of 4: N is the vector as stored. */
+#define TW_NARROW(name, T, V, N, M, L) \
+	TW_FN V tw_load_##name##x##L(const T *p) \
+	{ \
+		TW_LOAD_NARROW_##L(T, V, N, L) \
+	} \
+	TW_FN void tw_store_##name##x##L(T *p, V v) \
+	{ \
+		TW_STORE_NARROW_##L(T, N, L) \
+	} \
+	TW_MASKED_LOOP(name, T, V, M, L) \
+	TW_STRIDED(name, T, V, M, L)
+/* A few lanes of a byte are no vector of any machine. */
+#define TW_LOAD_EACH(T, V, N, L) \
+	V v; \
+	TW_EACH(L) v[i] = p[i]; \
+	return v;
+#define TW_STORE_EACH(T, N, L) TW_EACH(L) p[i] = (T)v[i];
+#define TW_LOAD_WHOLE(T, V, N, L) \
+	N n; \
+	__builtin_memcpy(&n, p, sizeof n); \
+	return __builtin_convertvector(n, V);
+#define TW_STORE_WHOLE(T, N, L) \
+	N n = __builtin_convertvector(v, N); \
+	__builtin_memcpy(p, &n, sizeof n);
+#define TW_LOAD_NARROW_2 TW_LOAD_EACH
+#define TW_STORE_NARROW_2 TW_STORE_EACH
+#define TW_LOAD_NARROW_4 TW_LOAD_EACH
+#define TW_STORE_NARROW_4 TW_STORE_EACH
+#define TW_LOAD_NARROW_8 TW_LOAD_EACH
+#define TW_STORE_NARROW_8 TW_STORE_EACH
+#if TW_AVX512
+#define TW_LOAD_NARROW_16 TW_LOAD_WHOLE
+#define TW_STORE_NARROW_16 TW_STORE_WHOLE
+#else
+#define TW_LOAD_NARROW_16 TW_LOAD_EACH
+#define TW_STORE_NARROW_16 TW_STORE_EACH
+#endif
+
+/* The instances for L lanes. */
+#define TW_LANES4(L) \
+	TW_WIDE(f32, tw_f32, tw_f32x##L, i32x##L, L) \
+	TW_WIDE(i32, tw_i32, tw_i32x##L, i32x##L, L) \
+	TW_WIDE(u32, tw_u32, tw_u32x##L, i32x##L, L) \
+	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, i32x##L, L) \
+	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, i32x##L, L) \
+	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, i32x##L, L) \
+	TW_NARROW(u8, tw_u8, tw_u32x##L, tw_u8x##L, i32x##L, L) \
+	TW_FN tw_i32x##L tw_iota_i32x##L(void) \
+	{ \
+		tw_i32x##L v; \
+		TW_EACH(L) v[i] = i; \
+		return v; \
+	} \
+	TW_FN tw_f32x##L tw_f32_of_bf16x##L(tw_u32x##L h) { return (tw_f32x##L)(h << 16); } \
+	TW_FN tw_u32x##L tw_bf16_of_f32x##L(tw_f32x##L x) \
+	{ \
+		tw_u32x##L bits = (tw_u32x##L)x, even = bits + 0x7FFFu + (bits >> 16 & 1u); \
+		tw_i32x##L nan = (tw_i32x##L)(x != x); \
+		return tw_pick_u32x##L(nan, bits >> 16 | 0x40u, even >> 16); \
+	} \
+	/* truncated, saturated, NaN to 0 */ \
+	TW_FN tw_i32x##L tw_i32_of_f32x##L(tw_f32x##L x) \
+	{ \
+		tw_i32x##L high = (tw_i32x##L)(x >= 0x1p31f), same = (tw_i32x##L)(x == x); \
+		tw_i32x##L whole = __builtin_convertvector(tw_pick_f32x##L(high, x - x, x), tw_i32x##L); \
+		return tw_pick_i32x##L(high, tw_set_i32x##L(0x7FFFFFFF), whole & same); \
+	} \
+	TW_FN tw_i32x##L tw_clamp_i32x##L(tw_i32x##L x, tw_i32 low, tw_i32 high) \
+	{ \
+		tw_i32x##L a = tw_set_i32x##L(low), b = tw_set_i32x##L(high); \
+		x = tw_pick_i32x##L((tw_i32x##L)(x < a), a, x); \
+		return tw_pick_i32x##L((tw_i32x##L)(x > b), b, x); \
+	}
+#define TW_LANES8(L) \
+	TW_WIDE(f64, tw_f64, tw_f64x##L, i64x##L, L) \
+	TW_WIDE(i64, tw_i64, tw_i64x##L, i64x##L, L) \
+	TW_WIDE(u64, tw_u64, tw_u64x##L, i64x##L, L) \
+	TW_FN tw_i64x##L tw_iota_i64x##L(void) \
+	{ \
+		tw_i64x##L v; \
+		TW_EACH(L) v[i] = i; \
+		return v; \
+	}
+
+/* ---- reductions: a fixed tree of halves -------------------------------------------------------- */
+
+#define TW_TREE(op, name, T, V, L, join) \
+	TW_FN T tw_##op##_lanes_##name##x##L(V v) \
+	{ \
+		T a[L]; \
+		__builtin_memcpy(a, &v, sizeof a); \
+		for (int half = L / 2; half > 0; half /= 2) \
+			for (int i = 0; i < half; i++) { \
+				T x = a[i], y = a[i + half]; \
+				a[i] = join; \
+			} \
+		return a[0]; \
+	}
+#define TW_TREES(name, T, V, L, least, most) \
+	TW_TREE(add, name, T, V, L, (x + y)) \
+	TW_TREE(mul, name, T, V, L, (x * y)) \
+	TW_TREE(min, name, T, V, L, least(x, y)) \
+	TW_TREE(max, name, T, V, L, most(x, y))
+#define TW_TREES4(L) \
+	TW_TREES(f32, tw_f32, tw_f32x##L, L, tw_min_f32, tw_max_f32) \
+	TW_TREES(i32, tw_i32, tw_i32x##L, L, tw_min_i32, tw_max_i32) \
+	TW_TREES(u32, tw_u32, tw_u32x##L, L, tw_min_u32, tw_max_u32)
+#define TW_TREES8(L) \
+	TW_TREES(f64, tw_f64, tw_f64x##L, L, tw_min_f64, tw_max_f64) \
+	TW_TREES(i64, tw_i64, tw_i64x##L, L, tw_min_i64, tw_max_i64) \
+	TW_TREES(u64, tw_u64, tw_u64x##L, L, tw_min_u64, tw_max_u64)
+
+/* a*b + c rounded once. Codegen asks for it only where the machine has the instruction. */
+#define TW_FMA_LOOP(name, one, V, L) \
+	TW_FN V tw_fma_##name##x##L(V a, V b, V c) \
+	{ \
+		V v; \
+		TW_EACH(L) v[i] = one(a[i], b[i], c[i]); \
+		return v; \
+	}
+#if defined(__x86_64__) && !defined(__clang__)
+#define TW_FMA(name, V, L, call) \
+	TW_FN V tw_fma_##name##x##L(V a, V b, V c) { return call; }
+#if TW_AVX512
+#define TW_FMA_f32x16 TW_FMA(f32, tw_f32x16, 16, __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4))
+#define TW_FMA_f64x8 TW_FMA(f64, tw_f64x8, 8, __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4))
+#endif
+#define TW_FMA_f32x8 TW_FMA(f32, tw_f32x8, 8, __builtin_ia32_vfmaddps256(a, b, c))
+#define TW_FMA_f32x4 TW_FMA(f32, tw_f32x4, 4, __builtin_ia32_vfmaddps(a, b, c))
+#define TW_FMA_f64x4 TW_FMA(f64, tw_f64x4, 4, __builtin_ia32_vfmaddpd256(a, b, c))
+#define TW_FMA_f64x2 TW_FMA(f64, tw_f64x2, 2, __builtin_ia32_vfmaddpd(a, b, c))
+#else
+#define TW_FMA_f32x16 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x16, 16)
+#define TW_FMA_f32x8 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x8, 8)
+#define TW_FMA_f32x4 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x4, 4)
+#define TW_FMA_f64x8 TW_FMA_LOOP(f64, __builtin_fma, tw_f64x8, 8)
+#define TW_FMA_f64x4 TW_FMA_LOOP(f64, __builtin_fma, tw_f64x4, 4)
+#define TW_FMA_f64x2 TW_FMA_LOOP(f64, __builtin_fma, tw_f64x2, 2)
+#endif
+
+#define TW_FMA_f32x2 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x2, 2)
+
+/* Conversions between f32 and f16: exact one way, half to even the other. */
+#define TW_F16_LOOP(L) \
+	TW_FN tw_f32x##L tw_f32_of_f16x##L(tw_u32x##L h) \
+	{ \
+		tw_f32x##L v; \
+		TW_EACH(L) v[i] = tw_f32_of_f16((tw_u16)h[i]); \
+		return v; \
+	} \
+	TW_FN tw_u32x##L tw_f16_of_f32x##L(tw_f32x##L x) \
+	{ \
+		tw_u32x##L v; \
+		TW_EACH(L) v[i] = tw_f16_of_f32(x[i]); \
+		return v; \
+	}
+#if TW_AVX512 && !defined(__clang__)
+typedef short tw_v16hi __attribute__((vector_size(32)));
+typedef short tw_v8hi __attribute__((vector_size(16)));
+#define TW_F16x16 \
+	TW_FN tw_f32x16 tw_f32_of_f16x16(tw_u32x16 h) \
+	{ \
+		tw_u16x16 n = __builtin_convertvector(h, tw_u16x16); \
+		return __builtin_ia32_vcvtph2ps512_mask((tw_v16hi)n, (tw_f32x16){0}, -1, 4); \
+	} \
+	TW_FN tw_u32x16 tw_f16_of_f32x16(tw_f32x16 x) \
+	{ \
+		tw_v16hi n = __builtin_ia32_vcvtps2ph512_mask(x, 0, (tw_v16hi){0}, -1); \
+		return __builtin_convertvector((tw_u16x16)n, tw_u32x16); \
+	}
+#define TW_F16x8 \
+	TW_FN tw_f32x8 tw_f32_of_f16x8(tw_u32x8 h) \
+	{ \
+		tw_u16x8 n = __builtin_convertvector(h, tw_u16x8); \
+		return __builtin_ia32_vcvtph2ps256((tw_v8hi)n); \
+	} \
+	TW_FN tw_u32x8 tw_f16_of_f32x8(tw_f32x8 x) \
+	{ \
+		tw_v8hi n = __builtin_ia32_vcvtps2ph256(x, 0); \
+		return __builtin_convertvector((tw_u16x8)n, tw_u32x8); \
+	}
+#else
+#define TW_F16x16 TW_F16_LOOP(16)
+#define TW_F16x8 TW_F16_LOOP(8)
+#endif
+#define TW_F16x4 TW_F16_LOOP(4)
+#define TW_F16x2 TW_F16_LOOP(2)
