@@ -398,11 +398,51 @@ upsample_attr(OutNode *node)
 	cut_inputs(node, 1);
 }
 
-/* Before 7: equal shapes, or the second one a tail of the first and said so. */
+/* The Unsqueeze that upgrade.c put in front of an input, from where old opsets placed it themselves:
+ * it is said by the node again. NULL: there is none; `axes` get its constant axes. */
+static const Node *
+placing_unsqueeze(const OutNode *node, int input, const Array **axes)
+{
+	const Value *value = input_value(node, input);
+	const Node *def = value ? value->def : NULL;
+	if (!def || strcmp(def->op->name, "Unsqueeze") != 0 || value->uses.count != 1 ||
+	    !def->inputs[0] || def->inputs[0]->type.rank < 0)
+		return NULL;
+	*axes = def->inputs[1] ? def->inputs[1]->constant : NULL;
+	return *axes && (*axes)->type == DT_I64 ? def : NULL;
+}
+
+/* Whether axes are first, first + 1 … */
+static bool
+rise_from(const Array *axes, int64_t first)
+{
+	const int64_t *axis = axes->data;
+	for (int64_t i = 0; i < array_count(axes); i++)
+		if (axis[i] != first + i)
+			return false;
+	return true;
+}
+
+static void
+take_over(OutNode *node, int input, const Node *unsqueeze)
+{
+	node->inputs.data[input] = unsqueeze->inputs[0]->name;
+	map_set_ptr(&node->out->skipped, unsqueeze, node->out);
+}
+
+/* Before 7: equal shapes, or the second one a tail of the first and said so, or placed at an axis. */
 static void
 explicit_broadcast(OutNode *node)
 {
 	const Type *a = input_type(node, 0), *b = input_type(node, 1);
+	const Array *axes;
+	const Node *unsqueeze = placing_unsqueeze(node, 1, &axes);
+	if (unsqueeze && a && a->rank >= b->rank && rise_from(axes, unsqueeze->inputs[0]->type.rank)) {
+		take_over(node, 1, unsqueeze);
+		set_int(node, "axis", a->rank - b->rank);
+		set_int(node, "broadcast", 1);
+		return;
+	}
 	if (!a || !b || a->rank < b->rank || b->rank < 0) {
 		need(node, 7);
 		return;
@@ -421,6 +461,12 @@ static void
 slope_vector(OutNode *node)
 {
 	const Type *slope = input_type(node, 1), *x = input_type(node, 0);
+	const Array *axes;
+	const Node *unsqueeze = placing_unsqueeze(node, 1, &axes);
+	if (unsqueeze && x && x->rank == slope->rank + 1 && rise_from(axes, 1)) {
+		take_over(node, 1, unsqueeze);
+		return;
+	}
 	bool is_one = slope && slope->rank >= 0;
 	for (int i = 0; is_one && i < slope->rank; i++)
 		is_one = dim_is(slope->dims[i], 1);

@@ -350,16 +350,18 @@ begin(const Graph *graph, Arena *arena, int64_t opset)
 	};
 }
 
-/* The least opset from `opset` on that can say every node. */
-static int64_t
-find_opset(const Graph *graph, Arena *arena, int64_t opset)
+/* An export at the least opset from `opset` on that can say every node. A first run finds it, and the
+ * nodes that others take over. */
+static Export
+begin_export(const Graph *graph, Arena *arena, int64_t opset)
 {
 	for (;;) {
-		Export out = begin(graph, arena, opset);
+		Export out = begin(graph, arena, opset), final = begin(graph, arena, opset);
 		Wire wire = {.arena = arena};
 		out_region(&out, &wire, graph->body, true);
+		final.skipped = out.skipped;
 		if (out.needed <= opset)
-			return opset;
+			return final;
 		opset = out.needed;
 	}
 }
@@ -416,7 +418,7 @@ write_model(void *arg)
 	int64_t opset = own_opset(job->graph);
 	if (options && options->opset > opset)
 		opset = options->opset;
-	Export out = begin(job->graph, job->arena, find_opset(job->graph, job->arena, opset));
+	Export out = begin_export(job->graph, job->arena, opset);
 	Loc loc = {.file = job->path};
 	if (out.opset > own_opset(job->graph))
 		warn(&loc, "written for opset %" PRId64 ": opset %" PRId64 " cannot say all of its nodes",
