@@ -382,10 +382,24 @@ facts_iter(Facts *facts, int position, const Expr *lo, const Expr *hi)
 	add_box(facts, expr_iter(facts->ctx, position), lo, hi);
 }
 
+/* Below min(a, b) is below a and below b (a tile's last piece). */
+static void
+assume_below(Facts *facts, const Expr *e, const Expr *hi)
+{
+	if (hi->op == EX_min) {
+		assume_below(facts, e, hi->arg[0]);
+		assume_below(facts, e, hi->arg[1]);
+	} else
+		facts_assume(facts, expr_lt(facts->ctx, e, hi));
+}
+
 void
 facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
 {
-	add_box(facts, expr_var(facts->ctx, var), lo, hi);
+	const Expr *e = expr_var(facts->ctx, var);
+	add_box(facts, e, lo, hi);
+	if (hi && hi->op == EX_min)
+		assume_below(facts, e, hi);
 }
 
 Facts *

@@ -1,0 +1,265 @@
+/* Lowering against the interpreter: each graph is evaluated node by node from its meaning, then
+ * lowered (several pass levels and vector widths) and its kernels run by the loop interpreter; the
+ * results agree. No compiler, no library: what differs is grouping, layout of loops, schedules.
+ */
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "expr/interp.h"
+#include "graph/infer.h"
+#include "graph/meaning.h"
+#include "passes/pass.h"
+
+/* ---- a module interpreter: kernels by kernel_eval(), copies, views ---- */
+
+typedef struct Runner {
+	Arena *arena;
+	const Module *module;
+	Binding binding;
+	int64_t values[64];
+	bool bound[64];
+	Array **arrays; /* per buffer */
+} Runner;
+
+static int64_t
+number(const Runner *r, const Dim *dim)
+{
+	int64_t value = 0;
+	ck_assert(dim_eval(dim, &r->binding, &value));
+	return value;
+}
+
+static Array *
+array_of(Runner *r, const MBuffer *buffer)
+{
+	Array **slot = &r->arrays[buffer->index];
+	if (*slot)
+		return *slot;
+	int64_t dims[16];
+	for (int d = 0; d < buffer->rank; d++)
+		dims[d] = number(r, buffer->dims[d]);
+	if (buffer->kind == MB_WEIGHT)
+		*slot = (Array *)(uintptr_t)buffer->data;
+	else if (buffer->kind == MB_VIEW) {
+		Array *base = array_of(r, buffer->base);
+		int64_t *copy = arena_memdup(r->arena, dims, sizeof dims);
+		size_t size = (size_t)(dtype_bits(buffer->type) / 8);
+		Array *view = NEW(r->arena, Array);
+		*view = (Array){buffer->type, buffer->rank, copy,
+		                (char *)base->data + size * (size_t)number(r, buffer->offset)};
+		*slot = view;
+	} else
+		*slot = array_new(r->arena, buffer->type, buffer->rank, dims);
+	return *slot;
+}
+
+/* The kernel sees the same bytes under its own (merged) dims. */
+static Array *
+as_param(Runner *r, Array *array, const Buffer *param)
+{
+	int64_t *dims = NEW_N(r->arena, int64_t, param->tensor.rank + 1);
+	for (int d = 0; d < param->tensor.rank; d++)
+		dims[d] = number(r, param->tensor.hi[d]);
+	Array *same = NEW(r->arena, Array);
+	*same = (Array){array->type, param->tensor.rank, dims, array->data};
+	ck_assert_int_eq(array_count(same), array_count(array));
+	return same;
+}
+
+static void
+run_step(Runner *r, const MStep *step)
+{
+	Array *args[64];
+	if (step->kind == MS_COPY) {
+		Array *from = array_of(r, step->args[0]), *to = array_of(r, step->args[1]);
+		memcpy(to->data, from->data, array_bytes(from));
+		return;
+	}
+	ck_assert_int_eq(step->kind, MS_KERNEL);
+	kernel_check(step->kernel);
+	for (int i = 0; i < step->narg; i++)
+		args[i] = as_param(r, array_of(r, step->args[i]), step->kernel->buffers.data[i]);
+	kernel_eval(step->kernel, &r->binding, args);
+}
+
+static void
+bind_symbols(Runner *r, const Array *const *inputs)
+{
+	r->binding = (Binding){64, r->values, r->bound};
+	for (int i = 0; i < r->module->symbols.count; i++) {
+		const MSymbol *s = &r->module->symbols.data[i];
+		ck_assert_int_eq(s->source, MSYM_DIM);
+		for (int k = 0; k < r->module->inputs.count; k++)
+			if (r->module->inputs.data[k] == s->buffer) {
+				r->values[s->symbol->id] = inputs[k]->dims[s->index];
+				r->bound[s->symbol->id] = true;
+			}
+	}
+}
+
+static void
+run_module(Arena *arena, const Module *module, const Array *const *inputs, Array **outputs)
+{
+	Runner r = {.arena = arena, .module = module};
+	r.arrays = NEW_N(arena, Array *, module->buffers.count + 1);
+	bind_symbols(&r, inputs);
+	for (int i = 0; i < module->inputs.count; i++)
+		r.arrays[module->inputs.data[i]->index] = (Array *)(uintptr_t)inputs[i];
+	for (int i = 0; i < module->steps.count; i++)
+		run_step(&r, module->steps.data[i]);
+	for (int i = 0; i < module->outputs.count; i++)
+		outputs[i] = array_of(&r, module->outputs.data[i]);
+}
+
+/* ---- the reference: nodes in order, each from its meaning ---- */
+
+static void
+run_graph(Arena *arena, const Graph *graph, const Array *const *inputs, Array **outputs)
+{
+	Map values = {.arena = arena};
+	for (int i = 0; i < graph->body->nparam; i++)
+		map_set_ptr(&values, graph->body->params[i], (void *)(uintptr_t)inputs[i]);
+	int64_t numbers[64] = {0};
+	bool bound[64] = {false};
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		const Array *array = map_find_ptr(&values, def->value);
+		numbers[def->symbol->id] = array->dims[def->index];
+		bound[def->symbol->id] = true;
+	}
+	Binding binding = {64, numbers, bound};
+	for (const Node *node = graph->body->first; node; node = node->next) {
+		Program *program = node_meaning(graph, node);
+		Value *ins[64];
+		const Array *args[64];
+		Array *outs[16];
+		int count = node_meaning_inputs(node, ins);
+		program_check(program);
+		for (int i = 0; i < count; i++)
+			args[i] = ins[i]->constant ? ins[i]->constant : map_find_ptr(&values, ins[i]);
+		program_eval(arena, program, &binding, args, outs);
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i])
+				map_set_ptr(&values, node->outputs[i], outs[i]);
+	}
+	for (int i = 0; i < graph->body->nresult; i++)
+		outputs[i] = map_find_ptr(&values, graph->body->results[i]);
+}
+
+/* ---- the comparison ---- */
+
+static double
+next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static Array *
+random_input(Arena *arena, const Value *value, int64_t symbol, uint64_t *state)
+{
+	int64_t dims[16], extent;
+	for (int d = 0; d < value->type.rank; d++)
+		dims[d] = dim_is_const(value->type.dims[d], &extent) ? extent : symbol;
+	Array *array = array_new(arena, value->type.dtype, value->type.rank, dims);
+	for (int64_t i = 0; i < array_count(array); i++)
+		if (dtype_is_float(array->type))
+			dtype_store_f64(array->type, array->data, i, next_random(state) * 2 - 1);
+		else
+			dtype_store_i64(array->type, array->data, i, (int64_t)(next_random(state) * 3));
+	return array;
+}
+
+static void
+compare(const char *text, const Array *expected, const Array *seen)
+{
+	ck_assert_int_eq(expected->type, seen->type);
+	ck_assert_int_eq(array_count(expected), array_count(seen));
+	for (int64_t i = 0; i < array_count(expected); i++) {
+		double a = dtype_load_f64(expected->type, expected->data, i);
+		double b = dtype_load_f64(seen->type, seen->data, i);
+		ck_assert_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "%s\nelement %lld: %g, seen %g",
+		              text, (long long)i, a, b);
+	}
+}
+
+static void
+check_graph(const char *text, const char *device, int level, int64_t symbol)
+{
+	Arena *arena = arena_new("test");
+	Graph *graph = graph_parse(arena, "text", text);
+	graph_infer(graph);
+	const Array *inputs[16];
+	Array *expected[16], *seen[16];
+	uint64_t state = 1;
+	for (int i = 0; i < graph->body->nparam; i++)
+		inputs[i] = random_input(arena, graph->body->params[i], symbol, &state);
+	int noutput = graph->body->nresult;
+	run_graph(arena, graph, inputs, expected);
+	Target target = {.device = device_find(device), .threads = 1};
+	PassContext context = {.arena = arena, .level = level, .target = &target, .verify = true,
+	                       .config = {.arena = arena}, .recorded = {.arena = arena}};
+	run_graph_passes(graph, &context);
+	run_module(arena, lower_graph(arena, graph, &context), inputs, seen);
+	for (int i = 0; i < noutput; i++)
+		compare(text, expected[i], seen[i]);
+	arena_free(arena);
+}
+
+static const char *const graphs[] = {
+	"graph g(%x: f32[N,3,9,11]) -> %y { %w: f32[6,3,3,3] = weight 0 %b: f32[6] = weight 1\n"
+	"%c = Conv(%x, %w, %b) {strides=[2,1], pads=[1,0,2,1]} \"c\"\n %y = Relu(%c) \"r\" }",
+	"graph g(%x: f32[N,4,7,7]) -> %y { %w: f32[4,1,3,3] = weight 0\n"
+	"%c = Conv(%x, %w) {group=4, pads=[1,1,1,1]} \"c\"\n"
+	"%y = MaxPool(%c) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]} \"p\" }",
+	"graph g(%x: f32[N,5,40]) -> %y { %y = Softmax(%x) {axis=-1} \"s\" }",
+	"graph g(%x: f32[N,5,40]) -> %y { %y = Softmax(%x) {axis=1} \"s\" }",
+	"graph g(%x: f32[N,7,24], %a: f32[24]) -> %y, %m { %ax: i64[1] = {-1} %e: f32 = {0.001}\n"
+	"%r = Add(%x, %a) \"add\"\n %m = ReduceMean(%r, %ax) \"mean\"\n %c = Sub(%r, %m) \"sub\"\n"
+	"%q = Mul(%c, %c) \"sq\"\n %v = ReduceMean(%q, %ax) \"var\"\n %ve = Add(%v, %e) \"ve\"\n"
+	"%s = Sqrt(%ve) \"sqrt\"\n %y = Div(%c, %s) \"div\" }",
+	"graph g(%x: f32[N,6,20], %w: f32[20,33]) -> %y { %h: f32 = {0.5} %o: f32 = {1.0}\n"
+	"%s: f32 = {1.4142135} %m = MatMul(%x, %w) \"m\"\n %d = Div(%m, %s) \"d\"\n"
+	"%e = Erf(%d) \"e\"\n %a = Add(%e, %o) \"a\"\n %p = Mul(%m, %a) \"p\"\n"
+	"%y = Mul(%p, %h) \"y\" }",
+	"graph g(%x: f32[N,8,12]) -> %y { %s: i64[4] = {0, 0, 3, 4} %b: i64[3] = {0, 3, 32}\n"
+	"%r = Reshape(%x, %s) \"r\"\n %t = Transpose(%r) {perm=[0,2,1,3]} \"t\"\n"
+	"%u = Reshape(%t, %b) \"u\"\n %y = Exp(%u) \"e\" }",
+	"graph g(%x: f32[N,3,5], %z: f32[N,2,5]) -> %y { %c = Concat(%x, %z) {axis=1} \"c\"\n"
+	"%y = Tanh(%c) \"t\" }",
+	"graph g(%x: f32[10,4], %i: i64[N]) -> %y { %g = Gather(%x, %i) {axis=0} \"g\"\n"
+	"%y = Neg(%g) \"n\" }",
+	"graph g(%x: f32[4,6], %i: i64[N,6], %u: f32[N,6]) -> %y {\n"
+	"%y = ScatterElements(%x, %i, %u) {axis=0, reduction=\"add\"} \"s\" }",
+	"graph g(%x: f32[N,6,5]) -> %y { %a: i64 = {1} %y = CumSum(%x, %a) \"c\" }",
+	"graph g(%x: f32[N,6,35]) -> %y { %y = ArgMax(%x) {axis=2, keepdims=0} \"a\" }",
+	"graph g(%x: f32[N,6,35]) -> %y { %y = ArgMax(%x) {axis=1, keepdims=0} \"a\" }",
+	"graph g(%x: f32[N,3,4,4]) -> %y { %w: f32[3,5,3,3] = weight 0\n"
+	"%c = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,0,0]} \"c\"\n %y = Relu(%c) \"r\" }",
+	"graph g(%x: f32[N,3,6,6]) -> %y { %w: f32[4,3,3,3] = weight 0 %s: f32[4] = weight 1\n"
+	"%b: f32[4] = weight 2 %m: f32[4] = weight 3 %v: f32[4] = {0.5, 1.0, 2.0, 0.25}\n"
+	"%c = Conv(%x, %w) {pads=[1,1,1,1]} \"c\"\n"
+	"%n = BatchNormalization(%c, %s, %b, %m, %v) \"bn\"\n %y = Relu(%n) \"r\" }",
+	"graph g(%x: f16[N,3,40]) -> %y { %c = Mul(%x, %x) \"m\"\n %y = Add(%c, %x) \"a\" }",
+	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
+};
+
+START_TEST(lowering_agrees)
+{
+	check_graph(graphs[_i], "cpu:x86-64-v4", 0, 2);
+	check_graph(graphs[_i], "cpu:x86-64-v4", 1, 3);
+	check_graph(graphs[_i], "cpu:x86-64-v3", 2, 2);
+	check_graph(graphs[_i], "cpu:x86-64-v4", 3, 1);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *tcase = tcase_create("lowering");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, lowering_agrees, 0, (int)countof(graphs));
+	return unit_run(tcase);
+}
