@@ -1,0 +1,253 @@
+/* tilewright bench: subjects take turns, so that all see the same weather; medians and ratios.
+ *
+ * Opening and the first run are measured in processes of their own, which this program starts as
+ * `tilewright bench --rounds=0 --json SUBJECT`: nothing is warm there, and the peak of memory is
+ * the subject's alone. They get the inputs as files, so that making them costs them nothing.
+ */
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/file.h"
+#include "cli/compare.h"
+#include "cli/npy.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/subject.h"
+
+enum { FRESH_RUNS = 3, MAX_OUTPUT = 1 << 16 };
+
+/* ---- one process for one opening ---- */
+
+/* The largest resident size of this process, in bytes. */
+static double
+peak_memory(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	double kilobytes = 0;
+	while (file && fgets(line, sizeof line, file))
+		if (strncmp(line, "VmHWM:", 6) == 0)
+			kilobytes = strtod(line + 6, NULL);
+	if (file)
+		fclose(file);
+	return kilobytes * 1024;
+}
+
+static int
+bench_once(const Options *options)
+{
+	Arena *arena = options->arena;
+	Subject *subject = subject_new(options, arena, options->args.data[0]);
+	double start = now_seconds();
+	subject_open(subject, arena);
+	subject_run(subject);
+	Report *report = report_new(options);
+	report_number(report, "open_and_first_ms", "open and first run", (now_seconds() - start) * 1e3,
+	              "%.2f ms");
+	report_number(report, "peak_bytes", "peak memory", peak_memory(), "%.0f");
+	report_print(report);
+	return 0;
+}
+
+extern char **environ;
+
+/* Standard output of a program; fails when it does. */
+static const char *
+output_of(Arena *arena, char **argv)
+{
+	int ends[2], status = 0;
+	pid_t child;
+	posix_spawn_file_actions_t actions;
+	if (pipe(ends) != 0)
+		fail_environment(NULL, "cannot make a pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addclose(&actions, ends[0]);
+	int error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	char *text = arena_alloc(arena, MAX_OUTPUT + 1);
+	size_t size = 0;
+	ssize_t got;
+	while (!error && size < MAX_OUTPUT && (got = read(ends[0], text + size, MAX_OUTPUT - size)) > 0)
+		size += (size_t)got;
+	close(ends[0]);
+	if (error || waitpid(child, &status, 0) < 0 || status != 0)
+		fail_environment(NULL, "the process that measures opening failed");
+	return text;
+}
+
+static double
+member(const cJSON *json, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItem(json, name);
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static void
+measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrVec *inputs)
+{
+	double seconds[FRESH_RUNS];
+	VEC(char *) argv = {0};
+	const char *const fixed[] = {"tilewright", "bench", "--json", "--rounds=0"};
+	for (size_t i = 0; i < countof(fixed); i++)
+		vec_push(arena, &argv, arena_strdup(arena, fixed[i]));
+	vec_push(arena, &argv, arena_printf(arena, "--threads=%lld", (long long)subject->options.threads));
+	for (int i = 0; i < inputs->count; i++)
+		vec_push(arena, &argv, arena_printf(arena, "--input=%s", inputs->data[i]));
+	if (options->no_vendor)
+		vec_push(arena, &argv, arena_strdup(arena, "--no-vendor"));
+	vec_push(arena, &argv, subject->is_ort ? arena_printf(arena, "%s/ort", subject->file)
+	                                       : arena_strdup(arena, subject->bundle));
+	vec_push(arena, &argv, NULL);
+	for (int i = 0; i < FRESH_RUNS; i++) {
+		cJSON *json = cJSON_Parse(output_of(arena, argv.data));
+		seconds[i] = member(json, "open_and_first_ms") * 1e-3;
+		subject->fresh_bytes = member(json, "peak_bytes");
+		cJSON_Delete(json);
+	}
+	subject->fresh_seconds = median(FRESH_RUNS, seconds);
+}
+
+/* ---- inputs as files ---- */
+
+static void
+remove_folder(void *handle)
+{
+	const char *folder = handle;
+	for (int i = 0;; i++) {
+		char path[512];
+		snprintf(path, sizeof path, "%s/%d.npy", folder, i);
+		if (unlink(path) != 0)
+			break;
+	}
+	rmdir(folder);
+}
+
+/* The inputs of our first subject as --input words. */
+static StrVec
+write_inputs(Arena *arena, int count, Subject *const *subjects)
+{
+	StrVec words = {0};
+	const Session *session = NULL;
+	for (int i = 0; i < count && !session; i++)
+		session = subjects[i]->session;
+	const char *base = getenv("TMPDIR");
+	char *folder = arena_printf(arena, "%s/tilewright-XXXXXX", base ? base : "/tmp");
+	if (!session)
+		return words;
+	if (!mkdtemp(folder))
+		fail_environment(NULL, "cannot make a folder %s", folder);
+	arena_defer(arena, remove_folder, folder);
+	for (int i = 0; i < session->ninput; i++) {
+		const char *path = arena_printf(arena, "%s/%d.npy", folder, i);
+		npy_write(arena, path, session->inputs[i]);
+		vec_push(arena, &words,
+		         arena_printf(arena, "%s=@%s", tw_input(session->bundle, i)->name, path));
+	}
+	return words;
+}
+
+/* ---- rounds ---- */
+
+/* A turn lasts a tenth of a second, or one run. */
+static void
+take_turn(Subject *subject, Arena *arena)
+{
+	double spent = 0;
+	while (spent < 0.1) {
+		double start = now_seconds();
+		subject_run(subject);
+		double seconds = now_seconds() - start;
+		vec_push(arena, &subject->seconds, seconds);
+		spent += seconds;
+	}
+}
+
+/* The largest difference to the first subject's outputs, relative to the largest element. */
+static double
+difference(Arena *arena, Subject *a, Subject *b)
+{
+	double worst = 0;
+	int count = subject_output_count(a);
+	if (subject_output_count(b) != count)
+		return INFINITY;
+	for (int i = 0; i < count; i++) {
+		Array x = subject_output(a, i), y = subject_output(b, i);
+		Comparison c = compare_arrays(arena, &x, &y, 0, 0);
+		if (c.reason)
+			return INFINITY;
+		worst = fmax(worst, c.largest > 0 ? c.worst / c.largest : c.worst);
+	}
+	return worst;
+}
+
+static void
+report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
+{
+	Table *table = report_table(report, "subjects", NULL);
+	table_column(table, "subject", "subject", false);
+	table_column(table, "median_ms", "median ms", true);
+	table_column(table, "least_ms", "fastest", true);
+	table_column(table, "ratio", "ratio", true);
+	table_column(table, "open_and_first_ms", "open + first ms", true);
+	table_column(table, "peak_mb", "peak MB", true);
+	table_column(table, "difference", "difference", true);
+	table_column(table, "runs", "runs", true);
+	double base = 0;
+	for (int i = 0; i < count; i++) {
+		Subject *s = subjects[i];
+		double ms = median(s->seconds.count, s->seconds.data) * 1e3;
+		base = i == 0 ? ms : base;
+		table_text(table, s->text);
+		table_number(table, ms, "%.3f");
+		table_number(table, s->seconds.data[0] * 1e3, "%.3f");
+		table_number(table, ms / base, "%.3f");
+		table_number(table, s->fresh_seconds * 1e3, "%.2f");
+		table_number(table, s->fresh_bytes * 1e-6, "%.0f");
+		table_number(table, difference(arena, subjects[0], s), "%.1e");
+		table_number(table, s->seconds.count, "%.0f");
+	}
+}
+
+int
+verb_bench(const Options *options)
+{
+	Arena *arena = options->arena;
+	int count = options->args.count;
+	if (options->rounds <= 0)
+		return bench_once(options);
+	Progress progress = progress_begin(options);
+	Subject **subjects = NEW_N(arena, Subject *, count);
+	for (int i = 0; i < count; i++) {
+		progress_show(&progress, "opening subjects", i, count);
+		subjects[i] = subject_new(options, arena, options->args.data[i]);
+		subject_open(subjects[i], arena);
+		subject_run(subjects[i]); /* warm */
+	}
+	StrVec inputs = write_inputs(arena, count, subjects);
+	for (int i = 0; i < count; i++) {
+		progress_show(&progress, "opening in fresh processes", i, count);
+		measure_fresh(options, arena, subjects[i], &inputs);
+	}
+	for (int round = 0; round < options->rounds; round++) {
+		progress_show(&progress, "rounds", round, (int)options->rounds);
+		for (int i = 0; i < count; i++)
+			take_turn(subjects[i], arena);
+	}
+	progress_end(&progress);
+	Report *report = report_new(options);
+	report_number(report, "threads", NULL, (double)subjects[0]->options.threads, "%.0f");
+	report_subjects(report, arena, count, subjects);
+	report_print(report);
+	say(options, "times on %lld thread%s; ratio and difference are to the first subject\n",
+	    (long long)subjects[0]->options.threads, subjects[0]->options.threads == 1 ? "" : "s");
+	return 0;
+}

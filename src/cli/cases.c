@@ -1,0 +1,290 @@
+/* Finding cases, and deciding from tables what is skipped.
+ *
+ * Skipped: what the importer has no row for (operators, types), nodes of host operators without a
+ * function, inputs and outputs that are not tensors, values whose rank nothing decides. Everything
+ * else must pass.
+ */
+#include "cli/cases.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "graph/meaning.h"
+#include "onnx/onnx.h"
+
+/* ---- finding ---- */
+
+static bool
+is_folder(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool
+has_suffix(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), tail = strlen(suffix);
+	return length > tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+static void
+add_case(Arena *arena, CaseVec *cases, const char *folder, const char *glob)
+{
+	Case c = {.name = file_base(folder), .folder = folder};
+	c.model = arena_printf(arena, "%s/model.onnx", folder);
+	while (is_folder(arena_printf(arena, "%s/test_data_set_%d", folder, c.nset)))
+		c.nset++;
+	if (!glob || fnmatch(glob, c.name, 0) == 0)
+		vec_push(arena, cases, c);
+}
+
+static void
+add_light(Arena *arena, CaseVec *cases, const char *folder, const char *file, const char *glob)
+{
+	char *name = arena_strndup(arena, file, strlen(file) - strlen(".onnx"));
+	const char *expected = arena_printf(arena, "%s/%s_output_0.pb", folder, name);
+	Case c = {.name = name, .folder = folder, .is_light = true, .nset = 1};
+	c.model = arena_printf(arena, "%s/%s", folder, file);
+	if (file_exists(expected) && (!glob || fnmatch(glob, name, 0) == 0))
+		vec_push(arena, cases, c);
+}
+
+static void
+find_in(Arena *arena, CaseVec *cases, const char *folder, const char *glob)
+{
+	struct dirent **entries;
+	if (file_exists(arena_printf(arena, "%s/model.onnx", folder))) {
+		add_case(arena, cases, folder, glob);
+		return;
+	}
+	int count = scandir(folder, &entries, NULL, alphasort);
+	if (count < 0)
+		fail_environment(NULL, "cannot read folder %s", folder);
+	for (int i = 0; i < count; i++) {
+		const char *name = arena_strdup(arena, entries[i]->d_name);
+		const char *path = arena_printf(arena, "%s/%s", folder, name);
+		free(entries[i]);
+		if (name[0] == '.')
+			continue;
+		if (is_folder(path))
+			find_in(arena, cases, path, glob);
+		else if (has_suffix(name, ".onnx"))
+			add_light(arena, cases, folder, name, glob);
+	}
+	free(entries);
+}
+
+CaseVec
+cases_find(Arena *arena, const char *folder, const char *glob)
+{
+	CaseVec cases = {0};
+	find_in(arena, &cases, folder, glob);
+	return cases;
+}
+
+/* ---- data ---- */
+
+/* The one float input of a light model: arange(n)/n. */
+static Data
+light_input(Arena *arena, const Type *type)
+{
+	int64_t dims[ARRAY_MAX_RANK];
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_is_const(type->dims[d], &dims[d]))
+			dims[d] = 1;
+	Array *array = array_new(arena, type->dtype, type->rank, dims);
+	int64_t count = array_count(array);
+	for (int64_t i = 0; i < count; i++)
+		dtype_store_f64(array->type, array->data, i, (double)((float)i / (float)count));
+	return (Data){.kind = TYPE_TENSOR, .tensor = array, .name = ""};
+}
+
+Data
+case_input(Arena *arena, const Case *c, const CaseModel *model, int set, int index)
+{
+	if (c->is_light)
+		return light_input(arena, &model->types[index]);
+	const char *path = arena_printf(arena, "%s/test_data_set_%d/input_%d.pb", c->folder, set, index);
+	if (!file_exists(path))
+		return (Data){.kind = TYPE_UNKNOWN};
+	return data_read(arena, path, model->types[index].kind);
+}
+
+bool
+case_output(Arena *arena, const Case *c, const CaseModel *model, int set, int index, Data *data)
+{
+	const char *path =
+		c->is_light ? arena_printf(arena, "%s/%s_output_%d.pb", c->folder, c->name, index)
+		            : arena_printf(arena, "%s/test_data_set_%d/output_%d.pb", c->folder, set, index);
+	if (!file_exists(path))
+		return false;
+	*data = data_read(arena, path, model->graph->body->results[index]->type.kind);
+	return true;
+}
+
+/* ---- shape-deciding inputs ---- */
+
+static bool
+depends_on(const Value *value, const Value *input, int depth)
+{
+	enum { MAX_DEPTH = 32 };
+	if (value == input)
+		return true;
+	if (!value->def || depth > MAX_DEPTH)
+		return false;
+	for (int i = 0; i < value->def->ninput; i++)
+		if (value->def->inputs[i] && depends_on(value->def->inputs[i], input, depth + 1))
+			return true;
+	return false;
+}
+
+static bool
+is_unknown(const Value *value)
+{
+	return value->type.kind == TYPE_UNKNOWN ||
+	       (value->type.kind == TYPE_TENSOR && value->type.rank < 0);
+}
+
+/* Whether some node waits for this input's numbers to know its shapes. */
+static bool
+is_waited_for(const Region *region, const Value *input)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		bool waits = false;
+		for (int k = 0; k < node->noutput; k++)
+			waits |= node->outputs[k] && is_unknown(node->outputs[k]);
+		for (int i = 0; waits && i < node->ninput; i++)
+			if (node->inputs[i] && depends_on(node->inputs[i], input, 0))
+				return true;
+	}
+	return false;
+}
+
+static bool
+decides_shapes(const Graph *graph, const Value *input)
+{
+	if (input->type.kind != TYPE_TENSOR || !dtype_is_integer(input->type.dtype) ||
+	    input->type.rank > 1)
+		return false;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if (def->source == SYMBOL_ELEMENT && def->value && depends_on(def->value, input, 0))
+			return true;
+	}
+	return is_waited_for(graph->body, input);
+}
+
+/* Floats that decide shapes: Resize's scales. */
+static bool
+may_decide(const Graph *graph, const Value *input)
+{
+	return decides_shapes(graph, input) ||
+	       (input->type.kind == TYPE_TENSOR && input->type.rank <= 1 &&
+	        is_waited_for(graph->body, input));
+}
+
+/* ---- reading ---- */
+
+static const char *
+skip_type(Arena *arena, const char *what, const Value *value)
+{
+	Buf buf = {.arena = arena};
+	type_print(&buf, &value->type);
+	return arena_printf(arena, "%s %s is %s", what, value->name, buf_text(&buf));
+}
+
+/* Why a graph that reads well cannot become code, from tables; NULL: it can. */
+static const char *
+skip_region(Arena *arena, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		for (int i = 0; i < node->ninput; i++)
+			if (node->inputs[i] && is_unknown(node->inputs[i]) && node_has_meaning(node))
+				return arena_printf(arena, "%s: an input of unbound rank", node->op->name);
+		for (int i = 0; i < node->nregion; i++) {
+			const char *reason = skip_region(arena, node->regions[i]);
+			if (reason)
+				return reason;
+		}
+	}
+	return NULL;
+}
+
+static const char *
+skip_reason(Arena *arena, const Graph *graph)
+{
+	const Region *body = graph->body;
+	for (int i = 0; i < body->nparam; i++)
+		if (body->params[i]->type.kind != TYPE_TENSOR || is_unknown(body->params[i]))
+			return skip_type(arena, "input", body->params[i]);
+	for (int i = 0; i < body->nresult; i++)
+		if (body->results[i]->type.kind != TYPE_TENSOR || is_unknown(body->results[i]))
+			return skip_type(arena, "output", body->results[i]);
+	return skip_region(arena, body);
+}
+
+typedef struct ReadJob {
+	Arena *arena;
+	const char *path;
+	const OnnxReadOptions *options;
+	Graph *graph;
+} ReadJob;
+
+static void
+read_model(void *arg)
+{
+	ReadJob *job = arg;
+	job->graph = onnx_read(job->arena, job->path, job->options);
+}
+
+/* Fix what decides shapes and read again; true when there was something. */
+static bool
+fix_inputs(Arena *arena, const Case *c, CaseModel *model)
+{
+	OnnxFixed *fixed = NEW_N(arena, OnnxFixed, model->ninput + 1);
+	OnnxReadOptions options = {.fixed = fixed};
+	for (int i = 0; i < model->ninput; i++) {
+		const Value *input = graph_find_value(model->graph, model->names[i]);
+		if (!input || input->type.kind != TYPE_TENSOR || !may_decide(model->graph, input))
+			continue;
+		Data data = case_input(arena, c, model, 0, i);
+		if (data.kind != TYPE_TENSOR)
+			continue;
+		model->is_fixed[i] = true;
+		fixed[options.nfixed++] = (OnnxFixed){model->names[i], data.tensor};
+	}
+	if (options.nfixed == 0)
+		return false;
+	model->graph = onnx_read(arena, c->model, &options);
+	return true;
+}
+
+bool
+case_read(Arena *arena, const Case *c, CaseModel *model, const char **reason)
+{
+	ReadJob job = {arena, c->model, NULL, NULL};
+	Failure failure;
+	if (!try_run(read_model, &job, &failure)) {
+		if (failure.kind != FAIL_UNSUPPORTED)
+			fail_again(&failure);
+		*reason = arena_strdup(arena, failure.text + strlen(c->model) + 2);
+		return false;
+	}
+	const Region *body = job.graph->body;
+	const char **names = NEW_N(arena, const char *, body->nparam + 1);
+	Type *types = NEW_N(arena, Type, body->nparam + 1);
+	for (int i = 0; i < body->nparam; i++) {
+		names[i] = body->params[i]->name;
+		types[i] = body->params[i]->type;
+	}
+	*model = (CaseModel){job.graph, body->nparam, names, types,
+	                     NEW_N(arena, bool, body->nparam + 1)};
+	fix_inputs(arena, c, model);
+	*reason = skip_reason(arena, model->graph);
+	return *reason == NULL;
+}

@@ -1,0 +1,11 @@
+/* What the compiler may ask of this machine: target.h's Oracle, answered by the runtime. */
+#ifndef CLI_ORACLE_H
+#define CLI_ORACLE_H
+
+#include "target/target.h"
+
+/* The vendor libraries of this machine, opened at the first question and closed with the arena. Only
+ * for a target that runs here: others are compiled without vendor calls measured, so without any. */
+const Oracle *oracle_new(Arena *arena, const Device *device);
+
+#endif

@@ -1,0 +1,147 @@
+/* A subject is opened in two ways: by our library, or by ONNX Runtime with the inputs that our
+ * importer finds in the model. */
+#include "cli/subject.h"
+
+#include <string.h>
+
+#include "cli/compile.h"
+
+static void
+read_pipeline(Options *options, Arena *arena, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		const char *word = arena_strndup(arena, text, length);
+		if (strcmp(word, "none") == 0)
+			options->level = 0;
+		else if (word[0] == 'O' && word[1])
+			options->level = number_of("pipeline O", word + 1);
+		else if (word[0] == '-' && word[1])
+			vec_push(arena, &options->disable, word + 1);
+		else if (word[0] == '+' && word[1])
+			vec_push(arena, &options->require, word + 1);
+		else
+			fail_as(FAIL_USAGE, NULL, "pipeline: expected none, O3, -PASS or +PASS, saw '%s'", word);
+		text += length + (text[length] == ',');
+	}
+}
+
+/* Lists grow in place: a copy of the options needs its own. */
+static StrVec
+copy_list(Arena *arena, const StrVec *list)
+{
+	StrVec copy = {0};
+	for (int i = 0; i < list->count; i++)
+		vec_push(arena, &copy, list->data[i]);
+	return copy;
+}
+
+Subject *
+subject_new(const Options *options, Arena *arena, const char *text)
+{
+	Subject *subject = NEW(arena, Subject);
+	*subject = (Subject){.text = text, .options = *options};
+	subject->options.disable = copy_list(arena, &options->disable);
+	subject->options.require = copy_list(arena, &options->require);
+	if (subject->options.threads == 0)
+		subject->options.threads = 1;
+	char *file = arena_strdup(arena, text), *slash = strrchr(file, '/');
+	if (slash && (strcmp(slash, "/ort") == 0 || strcmp(slash, "/ours") == 0)) {
+		subject->is_ort = strcmp(slash, "/ort") == 0;
+		*slash = 0;
+	}
+	char *at = strrchr(file, '@');
+	if (at) {
+		*at = 0;
+		read_pipeline(&subject->options, arena, at + 1);
+	}
+	subject->file = file;
+	if (!subject->is_ort)
+		subject->bundle = bundle_of(&subject->options, arena, file);
+	return subject;
+}
+
+/* ---- inputs of ONNX Runtime ---- */
+
+static Array *
+make_input(const Subject *subject, Arena *arena, const Value *input, const InputRanges *ranges,
+           const Binding *probe)
+{
+	int64_t dims[ARRAY_MAX_RANK];
+	if (input->type.kind != TYPE_TENSOR || input->type.rank < 0)
+		fail_unsupported(NULL, "%s: input %s is no tensor of known rank", subject->file,
+		                 input->name);
+	for (int d = 0; d < input->type.rank; d++)
+		if (!dim_eval(input->type.dims[d], probe, &dims[d]))
+			dims[d] = 1;
+	return input_make(arena, (uint64_t)subject->options.seed, ranges, input->name,
+	                  input->type.dtype, input->type.rank, dims);
+}
+
+static bool
+needs_model(const Subject *subject)
+{
+	return subject->options.rounds > 0; /* else all inputs are given */
+}
+
+static void
+bind_ort(Subject *subject, Arena *arena)
+{
+	const Options *options = &subject->options;
+	VEC(const char *) names = {0};
+	VEC(Array *) inputs = {0};
+	for (int i = 0; i < options->input.count; i++) {
+		Setting setting = setting_of(arena, "input", options->input.data[i]);
+		vec_push(arena, &names, setting.name);
+		vec_push(arena, &inputs, input_given(options, arena, i, setting.name));
+	}
+	if (needs_model(subject)) {
+		const Graph *graph = model_read(options, arena, subject->file);
+		const Binding *probe = shape_binding(options, arena, graph);
+		InputRanges ranges = input_ranges(arena, graph, probe);
+		for (int i = 0; i < graph->body->nparam; i++) {
+			const Value *input = graph->body->params[i];
+			Array *given = input_given(options, arena, i, input->name);
+			vec_push(arena, &names, input->name);
+			vec_push(arena, &inputs,
+			         given ? given : make_input(subject, arena, input, &ranges, probe));
+		}
+	}
+	ort_bind(subject->ort, names.count, names.data, inputs.data);
+}
+
+/* ---- either way ---- */
+
+void
+subject_open(Subject *subject, Arena *arena)
+{
+	if (subject->is_ort) {
+		subject->ort = ort_open(arena, subject->file, (int)subject->options.threads);
+		bind_ort(subject, arena);
+	} else {
+		subject->session = session_open(arena, subject->bundle, &subject->options, NULL);
+		session_inputs(subject->session, &subject->options);
+	}
+}
+
+void
+subject_run(Subject *subject)
+{
+	if (subject->is_ort)
+		ort_run(subject->ort);
+	else
+		session_run(subject->session);
+}
+
+int
+subject_output_count(const Subject *subject)
+{
+	return subject->is_ort ? ort_output_count(subject->ort) : subject->session->noutput;
+}
+
+Array
+subject_output(Subject *subject, int index)
+{
+	return subject->is_ort ? *ort_output(subject->ort, index)
+	                       : session_output(subject->session, index);
+}
