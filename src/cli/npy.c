@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
+#include "onnx/tensor_file.h"
 
 /* NumPy's words for our types, both ways. */
 static const struct {
@@ -142,9 +143,11 @@ Array *
 tensor_read(Arena *arena, const char *path)
 {
 	const char *dot = strrchr(path, '.');
-	if (dot && strcmp(dot, ".pb") == 0)
-		fail_unsupported(NULL, "%s: a file of one ONNX tensor", path);
-	return npy_read(arena, path);
+	if (!dot || strcmp(dot, ".pb") != 0)
+		return npy_read(arena, path);
+	Array *array = NEW(arena, Array);
+	*array = *data_read(arena, path, TYPE_TENSOR).tensor;
+	return array;
 }
 
 /* ---- words of the command line ---- */

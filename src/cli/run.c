@@ -1,0 +1,179 @@
+/* tilewright run: open, bind, run, say how long it took; --profile says where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare.h"
+#include "cli/compile.h"
+#include "cli/npy.h"
+#include "cli/profile.h"
+#include "cli/report.h"
+#include "cli/session.h"
+
+enum { MAX_RUNS = 1000 };
+
+/* ---- times ---- */
+
+typedef struct Times {
+	double open, first, median, least;
+	int runs;
+} Times;
+
+/* Run as often as asked, or for half a second. */
+static void
+run_often(const Options *options, Session *session, Times *times)
+{
+	double start = now_seconds();
+	session_run(session);
+	times->first = now_seconds() - start;
+	int wanted = options->runs > 0 ? (int)options->runs : 0;
+	int limit = wanted ? wanted : MAX_RUNS;
+	double *seconds = NEW_N(session->arena, double, limit), spent = 0;
+	int count = 0;
+	while (count < limit && (wanted || spent < 0.5)) {
+		start = now_seconds();
+		session_run(session);
+		seconds[count] = now_seconds() - start;
+		spent += seconds[count++];
+	}
+	times->runs = count;
+	times->median = median(count, seconds);
+	times->least = seconds[0]; /* median() has sorted them */
+}
+
+static void
+report_times(Report *report, const Session *session, const Times *times)
+{
+	size_t held, most;
+	tw_memory(session->session, &held, &most);
+	report_text(report, "target", "target", tw_target(session->bundle));
+	report_text(report, "vendor", *tw_vendor(session->bundle) ? "vendor library" : NULL,
+	            tw_vendor(session->bundle));
+	report_number(report, "open_ms", "open", times->open * 1e3, "%.2f ms");
+	report_number(report, "first_ms", "first run", times->first * 1e3, "%.2f ms");
+	report_number(report, "median_ms", "median run", times->median * 1e3, "%.3f ms");
+	report_number(report, "least_ms", "fastest run", times->least * 1e3, "%.3f ms");
+	report_number(report, "runs", "runs", times->runs, "%.0f");
+	report_number(report, "temporary_bytes", NULL, (double)tw_arena_bytes(session->session), "%.0f");
+	report_number(report, "session_bytes", "memory of the session", (double)most / 1e6, "%.1f MB");
+}
+
+/* ---- outputs ---- */
+
+/* "y: f32[1,1000], 0.12 -0.5 … (largest 3.4)" */
+static const char *
+output_text(Arena *arena, const Array *output)
+{
+	enum { SHOWN = 4 };
+	Buf buf = {.arena = arena};
+	int64_t count = array_count(output);
+	buf_puts(&buf, array_type_text(arena, output));
+	if (output->type == DT_STRING || dtype_class(output->type) == DC_X)
+		return buf_text(&buf);
+	buf_puts(&buf, " ");
+	for (int64_t i = 0; i < count && i < SHOWN; i++)
+		buf_printf(&buf, " %.6g", dtype_load_f64(output->type, output->data, i));
+	buf_puts(&buf, count > SHOWN ? " …" : "");
+	return buf_text(&buf);
+}
+
+static void
+report_outputs(Report *report, Session *session)
+{
+	Table *table = report_table(report, "outputs", NULL);
+	table_column(table, "name", "output", false);
+	table_column(table, "value", "", false);
+	for (int i = 0; i < session->noutput; i++) {
+		Array output = session_output(session, i);
+		table_text(table, tw_output(session->bundle, i)->name);
+		table_text(table, output_text(session->arena, &output));
+	}
+}
+
+static void
+write_outputs(const Options *options, Session *session)
+{
+	Arena *arena = session->arena;
+	file_make_folder(options->result_dir);
+	for (int i = 0; i < session->noutput; i++) {
+		Array output = session_output(session, i);
+		char *name = arena_strdup(arena, tw_output(session->bundle, i)->name);
+		for (char *c = name; *c; c++)
+			if (*c == '/')
+				*c = '_';
+		npy_write(arena, arena_printf(arena, "%s/%s.npy", options->result_dir, name), &output);
+	}
+}
+
+/* ---- expectations ---- */
+
+static bool
+compare_output(const Options *options, Session *session, int index, const Array *expected)
+{
+	Arena *arena = session->arena;
+	Array seen = session_output(session, index);
+	Comparison exact = compare_arrays(arena, expected, &seen, 0, 0);
+	double largest = exact.largest > 1 ? exact.largest : 1;
+	double rtol = real_of("--rtol", options->rtol, 1e-3);
+	double atol = real_of("--atol", options->atol, 1e-7 * largest);
+	Comparison c = compare_arrays(arena, expected, &seen, rtol, atol);
+	const char *name = tw_output(session->bundle, index)->name;
+	if (!c.reason && c.wrong == 0) {
+		say(options, "%s agrees with what was expected; the largest error is %.3g\n", name, c.worst);
+		return true;
+	}
+	fprintf(stderr, "output %s: %s\n", name, comparison_text(arena, &c, expected, &seen));
+	return false;
+}
+
+static bool
+compare_all(const Options *options, Session *session)
+{
+	Arena *arena = session->arena;
+	bool agrees = true;
+	for (int i = 0; i < options->expect.count; i++) {
+		Setting setting = setting_of(arena, "expect", options->expect.data[i]);
+		int index = tw_find_output(session->bundle, setting.name);
+		if (index < 0)
+			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->path,
+			        setting.name);
+		agrees &= compare_output(options, session, index,
+		                         array_of_text(arena, "--expect", setting.value));
+	}
+	for (int i = 0; options->data_set && i < session->noutput; i++) {
+		const char *path = arena_printf(arena, "%s/output_%d.pb", options->data_set, i);
+		if (file_exists(path))
+			agrees &= compare_output(options, session, i, tensor_read(arena, path));
+	}
+	return agrees;
+}
+
+int
+verb_run(const Options *options)
+{
+	Arena *arena = options->arena;
+	Report *report = report_new(options);
+	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
+	const char *path = bundle_of(options, arena, options->args.data[0]);
+	Times times = {0};
+	double start = now_seconds();
+	TwSessionOptions settings = {.size = sizeof settings};
+	if (profile) {
+		settings.profile = profile_step;
+		settings.profile_context = profile;
+	}
+	Session *session = session_open(arena, path, options, &settings);
+	session_inputs(session, options);
+	times.open = now_seconds() - start;
+	run_often(options, session, &times);
+	report_times(report, session, &times);
+	report_outputs(report, session);
+	if (options->profile)
+		profile_report(profile, report, times.runs + 1);
+	if (options->trace)
+		profile_trace(profile, arena, options->trace);
+	report_print(report);
+	if (options->result_dir)
+		write_outputs(options, session);
+	return compare_all(options, session) ? 0 : FAIL_COMPARISON;
+}

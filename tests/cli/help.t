@@ -1,0 +1,7 @@
+# Help of a verb teaches with examples.
+-- args
+optimize --help
+-- has
+usage: tilewright optimize [options] IN.onnx OUT.onnx
+  tilewright optimize resnet18.onnx fast.onnx
+  -O, --level N

@@ -1,0 +1,6 @@
+# The lists, and what one row says.
+-- args
+list ops Relu
+-- has
+Relu(
+max(

@@ -1,0 +1,7 @@
+# Bytes that are no model.
+-- args
+print
+-- in
+neither a model nor a text
+-- exit
+3

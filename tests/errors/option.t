@@ -1,0 +1,7 @@
+# A wrong option gets the nearest one of this verb.
+-- args
+print --pases=InferShapes model.onnx
+-- err
+print has no option --pases; did you mean --passes?; try: tilewright print --help
+-- exit
+2

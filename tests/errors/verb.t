@@ -1,0 +1,7 @@
+# A wrong verb gets the nearest one.
+-- args
+compil model.onnx
+-- err
+there is no verb 'compil'; did you mean 'compile'?; try: tilewright --help
+-- exit
+2
