@@ -1,6 +1,7 @@
 /* Elementary derivation operations (EinNet, OSDI'23, section 4): each returns an equivalent program
  * with one stage rewritten, or NULL with a reason when its guard does not hold. research notes:
- * rules 3 (split a sum), 1 and 2 (substitute), 4 (merge), 5 (tighten), 9 (relax).
+ * rules 3 (split a sum), 1 and 2 (substitute), 4 (merge), 5 (tighten), 9 (relax). Terms of sums are
+ * reordered and structural zeros added: results agree within the bound for finite inputs.
  */
 #ifndef EXPR_DERIVE_H
 #define EXPR_DERIVE_H
@@ -32,8 +33,19 @@ bool derive_fuse(ExprCtx *ctx, const Stage *stage, int i, int j, Bijection *out)
 bool derive_split(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
 bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *out);
 
-/* Substitute a stage's body into its one reader (reads become its body at the index). */
+/* The same for the iterators of a sum, in place: nold is the number of reduction iterators, and
+ * scalars of the map have these at positions from 0. Points outside the image are omitted. */
+Program *derive_substitute_sum(const Program *program, const Stage *stage, const Bijection *map,
+                               Reason *why);
+
+/* Substitute a stage's body into its one reader (reads become its body at the index). A reduction
+ * goes into a copy of it, and a sum into a sum of it (times factors): their terms are then one
+ * sum. */
 Program *derive_merge(const Program *program, const Stage *producer, Reason *why);
+
+/* The other way round: give a read of the stage a stage of its own, T[v...] = X[index(v...)], over
+ * the iterators that its index uses, in their order; zero where X is not defined. */
+Program *derive_extract(const Program *program, const Stage *stage, const Expr *read, Reason *why);
 
 /* Cut the box to where the value can be non-zero (guards move to the readers), or grow it where the
  * added terms are provably zero or unread. */

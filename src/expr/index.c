@@ -175,6 +175,24 @@ drop_inner_mods(Facts *facts, Poly *rest, const Poly *b)
 
 /* ---- quotient and remainder ------------------------------------------------------------------ */
 
+/* k with k*b <= p < k*b + b at every point, p less k*b then; false when there is none or b is no
+ * number. The constant of p is already less than b, so k is mostly 0. */
+static bool
+find_multiple(Facts *facts, const Poly *p, const Poly *divisor, int64_t *k, Poly *less)
+{
+	int64_t b;
+	*k = 0;
+	*less = *p;
+	if (poly_is_const(divisor, &b) && b > 0) {
+		Range range = poly_interval(facts, p);
+		if (range.lo != INT64_MIN)
+			*k = range.lo / b - (range.lo % b < 0);
+		if (*k != 0 && !poly_add_term(less, &(Term){.coef = -*k * b}))
+			return false;
+	}
+	return is_remainder(facts, less, divisor);
+}
+
 /* The part of floordiv(p, b) that is left when no multiple of b can be taken out. */
 static const Expr *
 quotient_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *divisor)
@@ -182,8 +200,9 @@ quotient_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *divisor
 	ExprCtx *ctx = facts->ctx;
 	Poly multiple, others, smaller;
 	Term g;
-	if (is_remainder(facts, p, divisor))
-		return expr_i64(ctx, 0);
+	int64_t k;
+	if (find_multiple(facts, p, divisor, &k, &others))
+		return expr_i64(ctx, k);
 	if (find_scale(facts, p, divisor, &g, &multiple, &others) &&
 	    divide_poly(&smaller, divisor, &g))
 		return index_floordiv(facts, poly_build(ctx, &multiple), poly_build(ctx, &smaller));
@@ -231,8 +250,9 @@ remainder_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *diviso
 	ExprCtx *ctx = facts->ctx;
 	Poly multiple, others, smaller;
 	Term g;
-	if (is_remainder(facts, p, divisor))
-		return poly_build(ctx, p);
+	int64_t k;
+	if (find_multiple(facts, p, divisor, &k, &others))
+		return poly_build(ctx, &others);
 	if (!find_scale(facts, p, divisor, &g, &multiple, &others) ||
 	    !divide_poly(&smaller, divisor, &g))
 		return expr_floormod(ctx, poly_build(ctx, p), b);

@@ -207,31 +207,24 @@ list_atoms(const Poly *p, const Expr **atoms, int limit)
 	return count;
 }
 
-/* p - k*fact >= 0 for a fact that shares a leading atom with p. */
+/* p - k*fact >= 0, for the k that takes the fact's first term out of p; worth trying only when that
+ * leaves less to prove. */
 static bool
 prove_by_fact(Facts *facts, const Poly *p, const Expr *known, int depth)
 {
 	Poly f, rest = *p;
+	Term k = {0};
+	int64_t constant;
 	if (!poly_of(known, &f))
 		return false;
-	if (!poly_add_scaled(&rest, &f, -1))
+	for (int i = 0; i < p->count && k.coef <= 0; i++)
+		if (!term_div(&k, &p->term[i], &f.term[0]) || k.natom > 0)
+			k.coef = 0;
+	if (k.coef <= 0 || !poly_add_scaled(&rest, &f, -k.coef))
 		return false;
-	int64_t constant;
 	if (poly_is_const(&rest, &constant))
 		return constant >= 0;
-	if (depth < PROOF_DEPTH - 2)
-		return false;
-	for (int i = 0; i < f.count; i++) {
-		Term t;
-		for (int k = 0; k < p->count && f.term[i].natom > 0; k++) {
-			if (!term_div(&t, &p->term[k], &f.term[i]) || t.natom > 0 || t.coef <= 0)
-				continue;
-			rest = *p;
-			if (poly_add_scaled(&rest, &f, -t.coef) && nonneg(facts, &rest, depth - 1))
-				return true;
-		}
-	}
-	return false;
+	return rest.count < p->count && nonneg(facts, &rest, depth - 1);
 }
 
 static bool
@@ -253,7 +246,7 @@ nonneg(Facts *facts, const Poly *p, int depth)
 		return constant >= 0;
 	if (depth <= 0 || --facts->steps < 0)
 		return false;
-	if (poly_interval(facts, p).lo >= 0)
+	if (poly_interval(facts, p).lo >= 0 || prove_by_facts(facts, p, depth))
 		return true;
 	const Expr *atoms[16];
 	int natom = list_atoms(p, atoms, 16);
@@ -265,7 +258,7 @@ nonneg(Facts *facts, const Poly *p, int depth)
 		if (eligible && !is_first)
 			break;
 	}
-	return prove_by_facts(facts, p, depth);
+	return false;
 }
 
 bool

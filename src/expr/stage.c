@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "expr/ctx.h"
+#include "expr/rewrite.h"
 
 /* ---- what a stage reads ---------------------------------------------------------------------- */
 
@@ -187,6 +188,7 @@ typedef struct Rebuild {
 	const Binding *binding;
 	ExprRewrite rewrite; /* program_rewrite(): the caller's */
 	void *rewrite_arg;
+	bool tidy; /* changed stages */
 	bool all;
 } Rebuild;
 
@@ -243,7 +245,10 @@ map_parts(Rebuild *rebuild, const Stage *stage, Stage *out)
 	out->target = stage->target ? body + stage->nbody : NULL;
 	out->guard = map_scalar(rebuild, stage->guard, &is_changed);
 	out->init = new_tensor(rebuild, stage->init);
-	return is_changed || out->init != stage->init;
+	is_changed |= out->init != stage->init;
+	if (is_changed && rebuild->tidy)
+		stage_tidy(rebuild->to, out);
+	return is_changed;
 }
 
 static Stage *
@@ -368,7 +373,7 @@ program_substitute(const Program *program, const Map *tensors)
 	for (int i = 0; i < program->ninput; i++) {
 		Tensor *replaced = map_find_ptr(tensors, program->inputs[i]);
 		Tensor *input = replaced ? replaced : program->inputs[i];
-		bool is_listed = input->stage != NULL;
+		bool is_listed = replaced && replaced->stage;
 		for (int k = 0; k < ninput; k++)
 			is_listed |= inputs[k] == input;
 		if (!is_listed)
@@ -390,13 +395,25 @@ rewrite_scalar(Rebuild *rebuild, const Expr *e)
 	return expr_rewrite(rebuild->to, e, rewrite_node, rebuild);
 }
 
-Program *
-program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
+static Program *
+rewrite_all(const Program *program, ExprRewrite rewrite, void *arg, bool tidy)
 {
 	ExprCtx *ctx = program->ctx;
 	Rebuild rebuild = {.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = rewrite_scalar,
-	                   .dim = same_dim, .rewrite = rewrite, .rewrite_arg = arg};
+	                   .dim = same_dim, .rewrite = rewrite, .rewrite_arg = arg, .tidy = tidy};
 	return rebuild_program(&rebuild, program, program->ninput, program->inputs);
+}
+
+Program *
+program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
+{
+	return rewrite_all(program, rewrite, arg, false);
+}
+
+Program *
+program_rewrite_tidy(const Program *program, ExprRewrite rewrite, void *arg)
+{
+	return rewrite_all(program, rewrite, arg, true);
 }
 
 /* ---- binding and import ---------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "expr/facts.h"
+#include "expr/rewrite.h"
 
 enum { MAX_SCOPES = 4000 };
 
@@ -18,6 +19,8 @@ typedef struct Checker {
 	const Stage *stage;
 	Facts *facts;
 	int scopes; /* conditions opened in this stage */
+	bool reads_only; /* ask only whether reads are certain, and do not fail */
+	bool has_uncertain;
 } Checker;
 
 _Noreturn static void fail_check(const Checker *c, const char *format, ...)
@@ -64,7 +67,7 @@ static void
 check_read(Checker *c, const Tensor *tensor, int count, const Expr *const *index)
 {
 	ExprCtx *ctx = c->program->ctx;
-	if (!map_find_ptr(&c->known, tensor))
+	if (!c->reads_only && !map_find_ptr(&c->known, tensor))
 		fail_check(c, "reads '%s' before it is defined", name_of(tensor));
 	if (count != tensor->rank)
 		fail_check(c, "reads '%s' of rank %d with %d indices", name_of(tensor), tensor->rank, count);
@@ -75,8 +78,11 @@ check_read(Checker *c, const Tensor *tensor, int count, const Expr *const *index
 		    facts_prove(c->facts, expr_lt(ctx, at, tensor->hi[i])))
 			continue;
 		const Expr *simple = expr_simplify(c->facts, at);
-		if (!facts_prove(c->facts, expr_le(ctx, lo, simple)) ||
-		    !facts_prove(c->facts, expr_lt(ctx, simple, tensor->hi[i])))
+		if (facts_prove(c->facts, expr_le(ctx, lo, simple)) &&
+		    facts_prove(c->facts, expr_lt(ctx, simple, tensor->hi[i])))
+			continue;
+		c->has_uncertain = true;
+		if (!c->reads_only)
 			fail_check(c, "reads '%s' at %s in dim %d, not certainly in %s..%s", name_of(tensor),
 			           text_of(c, at), i, text_of(c, lo), text_of(c, tensor->hi[i]));
 	}
@@ -337,6 +343,19 @@ empty_scratch(ExprCtx *ctx)
 	return ctx->scratch;
 }
 
+bool
+stage_reads_are_certain(ExprCtx *ctx, const Stage *stage)
+{
+	Program program = {.ctx = ctx};
+	Checker c = {.program = &program, .arena = ctx->arena, .stage = stage, .reads_only = true};
+	c.facts = facts_of_stage(ctx, ctx->arena, stage);
+	if (stage->guard)
+		facts_assume(c.facts, stage->guard);
+	for (int i = 0; i < stage->nbody; i++)
+		check_scalar(&c, stage->body[i]);
+	return !c.has_uncertain;
+}
+
 void
 program_check(const Program *program)
 {
@@ -344,7 +363,7 @@ program_check(const Program *program)
 	Checker c = {.program = program, .arena = arena, .known = {.arena = arena}};
 	for (int i = 0; i < program->ninput; i++) {
 		const Tensor *input = program->inputs[i];
-		require(&c, !input->stage && !map_find_ptr(&c.known, input), "an input is listed twice");
+		require(&c, !map_find_ptr(&c.known, input), "an input is listed twice");
 		for (int k = 0; k < input->rank; k++)
 			check_dim(&c, input->hi[k]);
 		map_set_ptr(&c.known, input, program->inputs[i]);
