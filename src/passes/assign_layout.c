@@ -163,7 +163,7 @@ examine(Assigner *a, const Node *node)
 	VendorMatch match;
 	if (p->nstage == 0)
 		return;
-	if (vendor_match(a->graph->arena, p, a->context->target, &match) && match.spatial > 0)
+	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) && match.spatial > 0)
 		examine_vendor(a, info, &match, p);
 	else
 		examine_plain(a, info, p, node);

@@ -58,9 +58,10 @@ typedef VEC(Program *) ProgramVec;
 void program_cut(Arena *arena, const Program *program, const Target *target, ProgramVec *parts);
 
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
- * then its outputs that are not NULL. */
-Kernel *lower_group(Arena *arena, const Program *program, const char *name, const Loc *loc,
-                    const char *ancestry, const Target *target);
+ * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
+Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
+                    const char *name, const Loc *loc, const char *ancestry,
+                    const Target *target);
 
 /* A number for a dim at the probe sizes: symbols not bound there count as 1. */
 int64_t probe_dim(const Target *target, const Dim *dim);

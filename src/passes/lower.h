@@ -27,15 +27,20 @@ MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, M
                   int noutput, MBuffer **outputs);
 
 /* When the node's program only renumbers elements of one input in place (Reshape, Identity, a
- * leading Slice), make its output a view of that input. */
+ * leading Slice), make its output a view of that input. Other affine maps (Transpose) become strided
+ * views where every reader is a vendor call that takes strides. */
 bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
 
 /* Kernels for a program whose inputs and outputs live in these buffers. */
 void lower_program(Lowering *low, const Node *node, const Program *program,
                    MBuffer *const *inputs, MBuffer *const *outputs);
 
-/* One kernel for a program that is one group; loop passes applied. (lower_program.c) */
-Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part);
+/* One kernel for a program that is one group; loop passes applied. `args` are the buffers of its
+ * inputs, then of its outputs: their layouts and strides go into the kernel. (lower_program.c) */
+Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args);
+
+/* A view that is not dense row-major. */
+bool lower_is_strided(Lowering *low, const MBuffer *buffer);
 
 /* Set the step's flops and bytes at the probe sizes. */
 void lower_count_work(Lowering *low, MStep *step, const Program *program);

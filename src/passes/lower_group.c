@@ -363,18 +363,15 @@ emit_shared(Emit *emit)
 /* ---- the kernel ---- */
 
 static void
-make_params(Emit *emit, const Program *p)
+make_params(Emit *emit, const Program *p, const Dim *const *const *strides)
 {
-	for (int i = 0; i < p->ninput; i++) {
-		const Tensor *t = p->inputs[i];
-		emit_place(emit, t)->param =
-			kernel_param(emit->kernel, t->name, t->type, t->rank, t->hi, false);
-	}
-	for (int i = 0; i < p->noutput; i++) {
-		const Tensor *t = p->outputs[i];
-		if (t && !emit_place(emit, t)->param)
-			emit_place(emit, t)->param =
-				kernel_param(emit->kernel, t->name, t->type, t->rank, t->hi, true);
+	for (int i = 0; i < p->ninput + p->noutput; i++) {
+		bool is_output = i >= p->ninput;
+		const Tensor *t = is_output ? p->outputs[i - p->ninput] : p->inputs[i];
+		Buffer *param =
+			kernel_param(emit->kernel, t->name, t->type, t->rank, t->hi, is_output);
+		param->stride = strides[i];
+		emit_place(emit, t)->param = param;
 	}
 }
 
@@ -401,14 +398,14 @@ make_locals(Emit *emit, const Program *p)
 }
 
 Kernel *
-lower_group(Arena *arena, const Program *program, const char *name, const Loc *loc,
-            const char *ancestry, const Target *target)
+lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
+            const char *name, const Loc *loc, const char *ancestry, const Target *target)
 {
 	Emit emit = {.arena = arena, .target = target, .places = {.arena = arena}};
 	const char *reason;
 	emit.kernel = kernel_new(arena, program->ctx, name, loc);
 	emit.kernel->ancestry = ancestry;
-	make_params(&emit, program);
+	make_params(&emit, program, strides);
 	if (program->stages[0]->scan)
 		emit.kernel->body = emit_scan(&emit, program);
 	else if (program->stages[0]->kind == STAGE_scatter)

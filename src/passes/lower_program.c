@@ -3,6 +3,7 @@
 
 #include "passes/layout.h"
 #include "passes/lower.h"
+#include "passes/match_vendor.h"
 
 /* ---- views ---- */
 
@@ -16,18 +17,68 @@ dense_strides(ExprCtx *ctx, int rank, const Dim *const *dims, const Dim **stride
 	}
 }
 
-/* The flat position in the tensor that the stage's one read reads, over the stage's iterators. */
+bool
+lower_is_strided(Lowering *low, const MBuffer *buffer)
+{
+	if (buffer->kind != MB_VIEW)
+		return false;
+	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
+	dense_strides(low->graph->ctx, buffer->rank, buffer->dims, dense);
+	for (int d = 0; d < buffer->rank; d++)
+		if (buffer->strides[d] != dense[d] && !dim_is(buffer->dims[d], 1))
+			return true;
+	return false;
+}
+
+/* The flat position in the buffer that the stage's one read reads, over the stage's iterators. */
 static const Expr *
-flat_address(Lowering *low, const Stage *stage, const Expr *read)
+flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer *base)
 {
 	ExprCtx *ctx = low->graph->ctx;
 	const Tensor *t = read->tensor;
 	const Dim **stride = NEW_N(low->arena, const Dim *, t->rank + 1);
 	dense_strides(ctx, t->rank, t->hi, stride);
+	for (int d = 0; base->kind == MB_VIEW && d < t->rank; d++)
+		stride[d] = base->strides[d];
 	const Expr *address = expr_i64(ctx, 0);
 	for (int d = 0; d < t->rank; d++)
 		address = expr_add(ctx, address, expr_mul(ctx, read->arg[d], stride[d]));
 	return expr_simplify(facts_of_stage(ctx, low->arena, stage), address);
+}
+
+/* Whether every reader is a matrix product of the vendor's that reads the value as an operand. One
+ * of the last two dims must be contiguous. */
+static bool
+readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
+{
+	const Oracle *oracle = low->context->target->oracle;
+	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn") ||
+	    rank < 2 || value->uses.count == 0 ||
+	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
+		return false;
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *user = value->uses.data[i].node;
+		if (!user || user->parent != value->region || !node_has_meaning(user))
+			return false;
+		Value **values = NEW_N(low->arena, Value *, user->ninput + 1);
+		const Program *p = node_program(low->arena, low->graph, user, values);
+		bool *fixed = NEW_N(low->arena, bool, p->ninput + p->noutput + 1);
+		int input = -1;
+		for (int k = 0; k < p->ninput; k++)
+			if (values[k] == value)
+				input = k;
+		VendorMatch match;
+		if (input < 0)
+			return false;
+		fixed[input] = true;
+		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) ||
+		    match.spatial > 0)
+			return false;
+		const Tensor *operand = match.program->inputs[input];
+		if (operand != match.src && operand != match.weights)
+			return false;
+	}
+	return true;
 }
 
 bool
@@ -50,12 +101,14 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	const Dim **dense = NEW_N(low->arena, const Dim *, stage->nloop + 1);
 	const Tensor *result = stage->results[0];
 	dense_strides(ctx, result->rank, result->hi, dense);
-	const Expr *address = flat_address(low, stage, read);
+	const Expr *address = flat_address(low, stage, read, inputs[source]);
 	if (!expr_affine(ctx, address, stage->nloop, coefficient, &rest))
 		return false;
+	bool is_dense = true;
 	for (int d = 0; d < stage->nloop; d++)
-		if (coefficient[d] != dense[d] && !dim_is(result->hi[d], 1))
-			return false; /* a copy kernel is cheaper than strided readers */
+		is_dense &= coefficient[d] == dense[d] || dim_is(result->hi[d], 1);
+	if (!is_dense && !readers_take_strides(low, node->outputs[0], stage->nloop, coefficient))
+		return false; /* a copy kernel is cheaper than strided readers */
 	const Dim *offset = dim_from_expr(ctx, rest);
 	if (!offset)
 		return false;
@@ -64,7 +117,7 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	view->kind = MB_VIEW;
 	view->base = base->kind == MB_VIEW ? base->base : base;
 	view->offset = base->kind == MB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
-	view->strides = dense;
+	view->strides = is_dense ? dense : coefficient;
 	view->is_data_sized = base->is_data_sized;
 	return true;
 }
@@ -124,11 +177,22 @@ ancestry(Lowering *low, const Node *node)
 	return buf_text(&buf);
 }
 
+/* Buffers that are strided views keep their dims, and the kernel knows their strides. */
 Kernel *
-lower_kernel(Lowering *low, const Node *node, const Program *part)
+lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args)
 {
-	part = program_collapse(low->arena, program_unfuse(low->arena, part), NULL);
-	Kernel *kernel = lower_group(low->arena, part, kernel_name(low, node), &node->loc,
+	int count = part->ninput + part->noutput;
+	const char **layouts = NEW_N(low->arena, const char *, count + 1);
+	bool *fixed = NEW_N(low->arena, bool, count + 1);
+	const Dim *const **strides = NEW_N(low->arena, const Dim *const *, count + 1);
+	for (int i = 0; i < count; i++) {
+		layouts[i] = args[i]->layout;
+		fixed[i] = lower_is_strided(low, args[i]);
+		strides[i] = fixed[i] ? args[i]->strides : NULL;
+	}
+	part = program_apply_layouts(low->arena, part, layouts);
+	part = program_collapse(low->arena, program_unfuse(low->arena, part), fixed);
+	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
 	                             ancestry(low, node), low->context->target);
 	run_loop_passes(kernel, low->context);
 	return kernel;
@@ -184,10 +248,7 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 	}
 	MStep *step =
 		lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
-	const char **layouts = NEW_N(low->arena, const char *, step->narg + 1);
-	for (int i = 0; i < step->narg; i++)
-		layouts[i] = step->args[i]->layout;
-	step->kernel = lower_kernel(low, node, program_apply_layouts(low->arena, part, layouts));
+	step->kernel = lower_kernel(low, node, part, step->args);
 	lower_count_work(low, step, part);
 }
 

@@ -217,9 +217,14 @@ describe_arg(VendorStep *v, const MBuffer *buffer, VendorArg *arg)
 	for (int d = 0; d < buffer->rank; d++)
 		dims[d] = probe_dim(target, buffer->dims[d]);
 	const MBuffer *base = buffer->kind == MB_VIEW ? buffer->base : buffer;
+	int64_t *strides = NEW_N(v->low->arena, int64_t, buffer->rank + 1);
+	bool is_strided = lower_is_strided(v->low, buffer);
+	for (int d = 0; is_strided && d < buffer->rank; d++)
+		strides[d] = probe_dim(target, buffer->strides[d]);
 	*arg = (VendorArg){.type = buffer->type,
 	                   .rank = buffer->rank,
 	                   .dims = dims,
+	                   .strides = is_strided ? strides : NULL,
 	                   .layout = buffer->layout,
 	                   .is_weight = base->kind == MB_WEIGHT};
 }
@@ -360,13 +365,13 @@ fallback(VendorStep *v)
 {
 	ExprCtx *ctx = v->low->graph->ctx;
 	Tensor *inputs[MAX_ARGS];
-	const char *layouts[MAX_ARGS];
+	MBuffer *args[MAX_ARGS];
 	int count = 0, present = 0;
 	const VendorMatch *m = v->match;
 	for (int i = 0; i < v->narg; i++) {
 		if (!v->args[i])
 			continue;
-		layouts[present++] = v->args[i]->layout;
+		args[present++] = v->args[i];
 		if (i == v->narg - 1)
 			continue;
 		const Tensor *t = v->tensors[i];
@@ -377,7 +382,7 @@ fallback(VendorStep *v)
 	}
 	const Program *program =
 		program_new(ctx, m->program->name, count, inputs, 1, m->program->outputs);
-	return lower_kernel(v->low, v->node, program_apply_layouts(v->low->arena, program, layouts));
+	return lower_kernel(v->low, v->node, program, args);
 }
 
 /* ---- the step ---- */
@@ -388,8 +393,11 @@ lower_vendor(Lowering *low, const Node *node, const Program *program,
 {
 	VendorMatch match;
 	Variant best;
+	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
+	for (int i = 0; i < program->ninput; i++)
+		fixed[i] = lower_is_strided(low, inputs[i]);
 	if (program->noutput != 1 || !outputs[0] ||
-	    !vendor_match(low->arena, program, low->context->target, &match))
+	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
 		return false;
 	VendorStep v = {.low = low,
 	                .node = node,

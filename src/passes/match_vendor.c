@@ -381,7 +381,8 @@ match_pool(Arena *arena, VendorMatch *m)
 }
 
 bool
-vendor_match(Arena *arena, const Program *program, const Target *target, VendorMatch *match)
+vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
+             VendorMatch *match)
 {
 	(void)target;
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
@@ -393,6 +394,6 @@ vendor_match(Arena *arena, const Program *program, const Target *target, VendorM
 	*match = (VendorMatch){.program = program};
 	if (match_pool(arena, match))
 		return true;
-	*match = (VendorMatch){.program = program_collapse(arena, program, NULL)};
+	*match = (VendorMatch){.program = program_collapse(arena, program, fixed)};
 	return match_matmul(arena, match);
 }

@@ -37,7 +37,9 @@ typedef struct VendorMatch {
 } VendorMatch;
 
 /* True with the match filled in; false when no row fits. Programs are matched as they come from
- * program_inline(); matmul also after program_collapse(), which match->program then is. */
-bool vendor_match(Arena *arena, const Program *program, const Target *target, VendorMatch *match);
+ * program_inline(); matmul after program_collapse() with `fixed` (inputs
+ * keep their positions), which match->program then is. */
+bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
+                  VendorMatch *match);
 
 #endif
