@@ -135,6 +135,17 @@ typedef struct Attention {
 	int64_t left, right; /* window; negative: unbounded */
 } Attention;
 
+/* A stage over [b, h, i, j]. */
+static StageBuilder *
+heads_open(ExprCtx *ctx, const char *name, const Dim *const *dims)
+{
+	static const char *const NAMES[] = {"b", "h", "i", "j"};
+	StageBuilder *y = stage_open(ctx, name, 4, dims);
+	for (int i = 0; i < 4; i++)
+		stage_name_iter(y, i, NAMES[i]);
+	return y;
+}
+
 /* [b, h, s, d] of an input of rank 4, or of rank 3 with its heads side by side. */
 static const Tensor *
 by_heads(ExprCtx *ctx, const Tensor *x, const Dim *heads, const Dim *size)
@@ -142,7 +153,7 @@ by_heads(ExprCtx *ctx, const Tensor *x, const Dim *heads, const Dim *size)
 	if (x->rank == 4)
 		return x;
 	const Dim *dims[] = {x->hi[0], heads, x->hi[1], size};
-	StageBuilder *y = stage_open(ctx, "heads", 4, dims);
+	StageBuilder *y = heads_open(ctx, "heads", dims);
 	const Expr *first = index_mul(ctx, stage_iter(y, 1), size);
 	const Expr *index[] = {stage_iter(y, 0), stage_iter(y, 2),
 	                       index_add(ctx, first, stage_iter(y, 3))};
@@ -162,7 +173,7 @@ scores(const Attention *a, const Tensor *q, const Tensor *k)
 {
 	ExprCtx *ctx = a->ctx;
 	const Dim *dims[] = {a->h.batch, a->h.q, a->h.rows, a->h.total};
-	StageBuilder *s = stage_open(ctx, "scores", 4, dims);
+	StageBuilder *s = heads_open(ctx, "scores", dims);
 	const Expr *b = stage_iter(s, 0), *h = stage_iter(s, 1);
 	const Expr *i = stage_iter(s, 2), *j = stage_iter(s, 3);
 	const Expr *d = stage_over(s, "d", dim_const(ctx, 0), a->h.head);
@@ -189,7 +200,7 @@ soft_capped(const Attention *a, Tensor *s)
 	if (!(softcap > 0))
 		return s;
 	const Expr *cap = expr_number(ctx, a->work, softcap);
-	StageBuilder *y = stage_open(ctx, "capped", 4, s->hi);
+	StageBuilder *y = heads_open(ctx, "capped", s->hi);
 	const Expr *part = expr_tanh(ctx, expr_div(ctx, read_here(y, s), cap));
 	return stage_map(y, a->work, expr_mul(ctx, part, cap));
 }
@@ -257,7 +268,7 @@ bias_at(const Attention *a, StageBuilder *y, const Expr *const *at)
 static const Tensor *
 biased(const Attention *a, const Tensor *s)
 {
-	StageBuilder *y = stage_open(a->ctx, "biased", 4, s->hi);
+	StageBuilder *y = heads_open(a->ctx, "biased", s->hi);
 	const Expr *at[4];
 	for (int k = 0; k < 4; k++)
 		at[k] = stage_iter(y, k);
@@ -279,7 +290,7 @@ without_dead_rows(const Attention *a, Tensor *p)
 	const Expr *at[] = {stage_iter(m, 0), stage_iter(m, 1), stage_iter(m, 2),
 	                    stage_over(m, "j", dim_const(ctx, 0), p->hi[3])};
 	Tensor *best = stage_reduce_acc(m, REDUCE_max, a->work, a->work, bias_at(a, m, at));
-	StageBuilder *y = stage_open(ctx, "probability", 4, p->hi);
+	StageBuilder *y = heads_open(ctx, "probability", p->hi);
 	const Expr *is_dead = expr_eq(ctx, read_row(y, best, 4, AXIS(3)), expr_lowest(ctx, a->work));
 	const Expr *zero = expr_number(ctx, p->type, 0);
 	return stage_map(y, p->type, expr_select(ctx, is_dead, zero, read_here(y, p)));
@@ -303,7 +314,7 @@ weighted_values(const Attention *a, const Tensor *p, const Tensor *v, DType type
 {
 	ExprCtx *ctx = a->ctx;
 	const Dim *dims[] = {a->h.batch, a->h.q, a->h.rows, a->h.v_head};
-	StageBuilder *y = stage_open(ctx, "y", 4, dims);
+	StageBuilder *y = heads_open(ctx, "y", dims);
 	const Expr *b = stage_iter(y, 0), *h = stage_iter(y, 1);
 	const Expr *i = stage_iter(y, 2), *e = stage_iter(y, 3);
 	const Expr *j = stage_over(y, "j", dim_const(ctx, 0), a->h.total);

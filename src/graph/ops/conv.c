@@ -99,6 +99,7 @@ op_conv(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w, const 
 	const Dim *dims[MAX_RANK], *zero = dim_const(ctx, 0);
 	conv_shape(ctx, node, x->rank, x->hi, w->hi, windows, dims);
 	StageBuilder *y = stage_open(ctx, "conv", x->rank, dims);
+	window_name_loops(y, x->rank, "f");
 	const Expr *xi[MAX_RANK], *wi[MAX_RANK];
 	const Expr *f = stage_iter(y, 1), *c = stage_over(y, "c", zero, w->hi[1]);
 
@@ -112,7 +113,7 @@ op_conv(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w, const 
 		xi[1] = index_add(ctx, index_mul(ctx, g, w->hi[1]), c);
 	}
 	for (int i = 2; i < x->rank; i++) {
-		wi[i] = stage_over(y, "r", zero, windows[i - 2].kernel);
+		wi[i] = window_over(ctx, y, &windows[i - 2], i - 2);
 		xi[i] = window_source(ctx, &windows[i - 2], stage_iter(y, i), wi[i]);
 	}
 	const Expr *xv = less_zero(y, ctx, acc, stage_read(y, x, xi), x_zero, expr_i64(ctx, 0));
@@ -125,6 +126,7 @@ static Tensor *
 with_bias(ExprCtx *ctx, const Tensor *sum, const Tensor *bias, DType type)
 {
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
+	window_name_loops(y, sum->rank, "f");
 	const Expr *f = stage_iter(y, 1);
 	const Expr *b = scalar_as(ctx, sum->type, stage_read_checked(y, bias, &f));
 	return stage_map(y, type, expr_cast(ctx, type, expr_add(ctx, read_here(y, sum), b)));
@@ -221,6 +223,7 @@ transposed_sum(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w,
 	const Dim *dims[MAX_RANK], *zero = dim_const(ctx, 0);
 	transposed_shape(ctx, node, x->rank, x->hi, w->hi, windows, dims);
 	StageBuilder *y = stage_open(ctx, "conv", x->rank, dims);
+	window_name_loops(y, x->rank, "f");
 	const Dim *group = dim_const(ctx, attr_int(node, "group"));
 	const Dim *per_group = dim_floordiv(ctx, w->hi[0], group);
 	const Expr *xi[MAX_RANK], *wi[MAX_RANK];
@@ -236,7 +239,7 @@ transposed_sum(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w,
 	for (int i = 2; i < x->rank; i++) {
 		const Window *v = &windows[i - 2];
 		const Expr *stride = expr_i64(ctx, v->stride);
-		wi[i] = stage_over(y, "r", zero, v->kernel);
+		wi[i] = window_over(ctx, y, v, i - 2);
 		const Expr *h = index_add(ctx, stage_iter(y, i), v->before);
 		const Expr *from = expr_sub(ctx, h, index_scale(ctx, wi[i], v->dilation));
 		if (v->stride > 1)

@@ -107,6 +107,10 @@ typedef struct Window {
  * inside the input or the padding before it. */
 void windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
                 const Dim *const *kernel, bool ceil, Window *windows);
+/* Call the loops n, `channel`, p, q, o. */
+void window_name_loops(StageBuilder *stage, int rank, const char *channel);
+/* The taps of spatial axis `axis` as a reduction iterator: r, s, t. */
+const Expr *window_over(ExprCtx *ctx, StageBuilder *stage, const Window *w, int axis);
 /* The input position of tap r of the window at output position p. */
 const Expr *window_source(ExprCtx *ctx, const Window *w, const Expr *p, const Expr *r);
 /* How many taps of the window at p lie in lo..hi of the input. */

@@ -105,6 +105,10 @@ op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_z
 	const Expr *k = stage_over(y, "k", dim_const(ctx, 0), a->hi[a->rank - 1]);
 	const Expr *m = p.has_m ? stage_iter(y, p.batch) : NULL;
 	const Expr *n = p.has_n ? stage_iter(y, p.rank - 1) : NULL;
+	if (m)
+		stage_name_iter(y, p.batch, "m");
+	if (n)
+		stage_name_iter(y, p.rank - 1, "n");
 	const Expr *ai[MAX_RANK], *bi[MAX_RANK];
 	batch_index(ctx, y, a, p.batch, ai);
 	batch_index(ctx, y, b, p.batch, bi);
@@ -181,6 +185,8 @@ build_Gemm(Build *b)
 	DType work = work_type(a->type);
 	const Dim *dims[] = {a->hi[ta], w->hi[!tb]};
 	StageBuilder *s = stage_open(ctx, "product", 2, dims);
+	stage_name_iter(s, 0, "m");
+	stage_name_iter(s, 1, "n");
 	const Expr *m = stage_iter(s, 0), *n = stage_iter(s, 1);
 	const Expr *k = stage_over(s, "k", dim_const(ctx, 0), a->hi[!ta]);
 	const Expr *av = stage_read(s, a, ta ? (const Expr *[]){k, m} : (const Expr *[]){m, k});

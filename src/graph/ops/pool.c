@@ -46,11 +46,12 @@ pool_open(ExprCtx *ctx, const char *name, const Tensor *x, const Window *windows
 	for (int i = 2; i < x->rank; i++)
 		dims[i] = windows[i - 2].out;
 	StageBuilder *y = stage_open(ctx, name, x->rank, dims);
+	window_name_loops(y, x->rank, "c");
 	index[0] = stage_iter(y, 0);
 	index[1] = stage_iter(y, 1);
 	for (int i = 2; i < x->rank; i++) {
 		const Window *w = &windows[i - 2];
-		const Expr *r = stage_over(y, "r", dim_const(ctx, 0), w->kernel);
+		const Expr *r = window_over(ctx, y, w, i - 2);
 		index[i] = window_source(ctx, w, stage_iter(y, i), r);
 	}
 	return y;
@@ -98,6 +99,7 @@ build_AveragePool(Build *b)
 	Tensor *sum = stage_reduce_acc(s, REDUCE_sum, work, work, term);
 
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
+	window_name_loops(y, x->rank, "c");
 	bool ceil = attr_int(b->node, "ceil_mode") != 0;
 	bool with_padding = attr_int(b->node, "count_include_pad") != 0;
 	const Expr *count = pool_count(ctx, y, x->rank - 2, windows, ceil, with_padding);

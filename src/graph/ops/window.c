@@ -87,6 +87,22 @@ windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
 	}
 }
 
+void
+window_name_loops(StageBuilder *stage, int rank, const char *channel)
+{
+	const char *const names[] = {"n", channel, "p", "q", "o"};
+	for (int i = 0; i < rank && i < (int)countof(names); i++)
+		stage_name_iter(stage, i, names[i]);
+}
+
+const Expr *
+window_over(ExprCtx *ctx, StageBuilder *stage, const Window *w, int axis)
+{
+	static const char *const NAMES[] = {"r", "s", "t"};
+	const char *name = axis < (int)countof(NAMES) ? NAMES[axis] : "k";
+	return stage_over(stage, name, dim_const(ctx, 0), w->kernel);
+}
+
 const Expr *
 window_source(ExprCtx *ctx, const Window *w, const Expr *p, const Expr *r)
 {
