@@ -19,6 +19,9 @@
  * Outputs stay stages. */
 Program *program_inline(Arena *arena, const Program *program);
 
+/* The same whatever it costs: every map stage that is no output goes. For analysis, not to run. */
+Program *program_flatten(Arena *arena, const Program *program);
+
 /* Single numbers among the inputs' values become constants in the expressions; the inputs stay. */
 Program *program_with_constants(const Program *program, Value *const *values);
 

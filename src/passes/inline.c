@@ -24,6 +24,7 @@ typedef struct Reads {
 typedef struct Inliner {
 	Arena *arena;
 	const Program *program;
+	bool all;     /* whatever it costs */
 	Map reads;    /* Tensor -> Reads */
 	Map replaced; /* old Tensor -> new Tensor */
 	Map inlined;  /* old Tensor -> its rewritten body */
@@ -99,7 +100,7 @@ wants_inline(const Inliner *in, const Stage *stage)
 	const Reads *reads = map_find_ptr(&in->reads, stage->results[0]);
 	if (!reads)
 		return false; /* unread: program_new() drops it */
-	return expr_cost(stage->body[0]) <= FREE_COST || is_read_once(in, stage, reads);
+	return in->all || expr_cost(stage->body[0]) <= FREE_COST || is_read_once(in, stage, reads);
 }
 
 static const Expr *
@@ -174,11 +175,12 @@ rewrite_stage(Inliner *in, const Stage *stage)
 		map_set_ptr(&in->replaced, stage->results[i], clone->results[i]);
 }
 
-Program *
-program_inline(Arena *arena, const Program *program)
+static Program *
+inline_stages(Arena *arena, const Program *program, bool all)
 {
 	Inliner in = {.arena = arena,
 	              .program = program,
+	              .all = all,
 	              .reads = {.arena = arena},
 	              .replaced = {.arena = arena},
 	              .inlined = {.arena = arena}};
@@ -196,6 +198,18 @@ program_inline(Arena *arena, const Program *program)
 		outputs[i] = replaced(&in, program->outputs[i]);
 	return program_new(program->ctx, program->name, program->ninput, program->inputs,
 	                   program->noutput, outputs);
+}
+
+Program *
+program_inline(Arena *arena, const Program *program)
+{
+	return inline_stages(arena, program, false);
+}
+
+Program *
+program_flatten(Arena *arena, const Program *program)
+{
+	return inline_stages(arena, program, true);
 }
 
 Program *

@@ -396,7 +396,7 @@ simplify_node(Simplifier *s, Node *node)
 	for (int k = 1; k < node->noutput; k++)
 		if (node->outputs[k])
 			return false;
-	const Program *program = program_inline(s->graph->arena, node_meaning(s->graph, node));
+	const Program *program = program_flatten(s->graph->arena, node_meaning(s->graph, node));
 	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map)
 		return false;
 	const Stage *stage = program->stages[0];
