@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/model.h"
+#include "codegen/codegen.h"
 #include "graph/meaning.h"
 #include "passes/pass.h"
 
@@ -72,16 +73,22 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 	};
 	context->target = &target;
 	const Module *module = lower_graph(options->arena, graph, context);
+	VEC(Kernel *) kernels = {0};
 	for (int i = 0; i < module->steps.count; i++)
-		if (module->steps.data[i]->kernel)
+		if (module->steps.data[i]->kernel) {
 			run_loop_passes(module->steps.data[i]->kernel, context);
-	module_print(out, module);
+			vec_push(options->arena, &kernels, module->steps.data[i]->kernel);
+		}
+	if (options->c)
+		buf_puts(out, codegen_c(options->arena, &target, kernels.count, kernels.data));
+	else
+		module_print(out, module);
 }
 
 static void
 print_graph(const Options *options, Buf *out, Graph *graph)
 {
-	bool is_lowered = options->lower;
+	bool is_lowered = options->lower || options->c;
 	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
 	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
 	graph_check(graph);
