@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "graph/infer.h"
 #include "passes/passes.h"
 
 #define ROW_graph(fn) .graph = fn
@@ -195,6 +196,7 @@ void
 run_graph_passes(Graph *graph, PassContext *context)
 {
 	pass_context_check(context);
+	graph_infer(graph); /* what every pass needs */
 	if (context->only.count > 0) { /* exactly these, in the order given */
 		for (int i = 0; i < context->only.count; i++) {
 			const PassInfo *pass = pass_find(context->only.data[i]);
