@@ -420,13 +420,14 @@ v_round(Emit *em, DType to, const char *x)
 static const char *
 v_of_mask(Emit *em, DType to, const char *mask)
 {
-	int lanes = em->vector->lanes, bytes = dtype_bits(lane_type(to)) / 8;
-	const char *one = text(em, "(%s & 1)", natural_mask(em, mask, bytes));
-	if (!dtype_is_float(to))
-		return text(em, "((%s)%s)", c_vector(em, to, lanes), one);
+	char name[24];
 	if (is_short_float(to))
 		return v_cast(em, to, 0, DT_F32, v_of_mask(em, DT_F32, mask));
-	return text(em, "__builtin_convertvector(%s, %s)", one, c_vector(em, to, lanes));
+	const char *lanes = natural_mask(em, mask, dtype_bits(lane_type(to)) / 8);
+	if (!dtype_is_float(to))
+		return text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes), lanes);
+	value_name(to, name, em->vector->lanes);
+	return text(em, "tw_pick_%s(%s, tw_set_%s(1), tw_set_%s(0))", name, lanes, name, name);
 }
 
 const char *

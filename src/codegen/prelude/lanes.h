@@ -150,53 +150,49 @@ tw_near(tw_i64 x)
 	TW_STRIDED(name, T, V, M, L)
 
 /* Elements of 1 or 2 bytes in lanes of 4: N is the vector as stored. */
-#define TW_NARROW(name, T, V, N, M, L) \
+#define TW_NARROW(name, T, V, N, H, M, L) \
 	TW_FN V tw_load_##name##x##L(const T *p) \
 	{ \
-		TW_LOAD_NARROW_##L(T, V, N, L) \
+		TW_LOAD_NARROW_##L(T, V, N, H, L) \
 	} \
 	TW_FN void tw_store_##name##x##L(T *p, V v) \
 	{ \
-		TW_STORE_NARROW_##L(T, N, L) \
+		TW_STORE_NARROW_##L(T, N, H, L) \
 	} \
 	TW_MASKED_LOOP(name, T, V, M, L) \
 	TW_STRIDED(name, T, V, M, L)
-/* A few lanes of a byte are no vector of any machine. */
-#define TW_LOAD_EACH(T, V, N, L) \
+/* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that machines
+ * have. H is the vector of 16 bits. */
+#define TW_LOAD_EACH(T, V, N, H, L) \
 	V v; \
 	TW_EACH(L) v[i] = p[i]; \
 	return v;
-#define TW_STORE_EACH(T, N, L) TW_EACH(L) p[i] = (T)v[i];
-#define TW_LOAD_WHOLE(T, V, N, L) \
+#define TW_STORE_EACH(T, N, H, L) TW_EACH(L) p[i] = (T)v[i];
+#define TW_LOAD_WHOLE(T, V, N, H, L) \
 	N n; \
 	__builtin_memcpy(&n, p, sizeof n); \
-	return __builtin_convertvector(n, V);
-#define TW_STORE_WHOLE(T, N, L) \
-	N n = __builtin_convertvector(v, N); \
+	return __builtin_convertvector(__builtin_convertvector(n, H), V);
+#define TW_STORE_WHOLE(T, N, H, L) \
+	N n = __builtin_convertvector(__builtin_convertvector(v, H), N); \
 	__builtin_memcpy(p, &n, sizeof n);
 #define TW_LOAD_NARROW_2 TW_LOAD_EACH
 #define TW_STORE_NARROW_2 TW_STORE_EACH
 #define TW_LOAD_NARROW_4 TW_LOAD_EACH
 #define TW_STORE_NARROW_4 TW_STORE_EACH
-#define TW_LOAD_NARROW_8 TW_LOAD_EACH
-#define TW_STORE_NARROW_8 TW_STORE_EACH
-#if TW_AVX512
+#define TW_LOAD_NARROW_8 TW_LOAD_WHOLE
+#define TW_STORE_NARROW_8 TW_STORE_WHOLE
 #define TW_LOAD_NARROW_16 TW_LOAD_WHOLE
 #define TW_STORE_NARROW_16 TW_STORE_WHOLE
-#else
-#define TW_LOAD_NARROW_16 TW_LOAD_EACH
-#define TW_STORE_NARROW_16 TW_STORE_EACH
-#endif
 
 /* The instances for L lanes. */
 #define TW_LANES4(L) \
 	TW_WIDE(f32, tw_f32, tw_f32x##L, i32x##L, L) \
 	TW_WIDE(i32, tw_i32, tw_i32x##L, i32x##L, L) \
 	TW_WIDE(u32, tw_u32, tw_u32x##L, i32x##L, L) \
-	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, i32x##L, L) \
-	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, i32x##L, L) \
-	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, i32x##L, L) \
-	TW_NARROW(u8, tw_u8, tw_u32x##L, tw_u8x##L, i32x##L, L) \
+	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, tw_i16x##L, i32x##L, L) \
+	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, tw_u16x##L, i32x##L, L) \
+	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, tw_i16x##L, i32x##L, L) \
+	TW_NARROW(u8, tw_u8, tw_u32x##L, tw_u8x##L, tw_u16x##L, i32x##L, L) \
 	TW_FN tw_i32x##L tw_iota_i32x##L(void) \
 	{ \
 		tw_i32x##L v; \
