@@ -193,6 +193,30 @@ group_analyse(Arena *arena, const Program *program, const Target *target, Group 
 	return true;
 }
 
+/* An intermediate read at anything but an iterator or a number is read through a window or a map:
+ * then its consumer wants it stored, in a layout of its own. */
+static void
+check_window(const Expr *e, void *arg)
+{
+	bool *through_window = arg;
+	if (e->op != EX_read || !e->tensor->stage)
+		return;
+	for (int d = 0; d < e->argc; d++)
+		*through_window |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
+}
+
+static bool
+reads_through_window(const Program *program)
+{
+	bool found = false;
+	for (int s = 1; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		for (int b = 0; b < stage->nbody; b++)
+			expr_visit(stage->body[b], check_window, &found);
+	}
+	return found;
+}
+
 bool
 group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason)
 {
@@ -201,6 +225,10 @@ group_is_good(Arena *arena, const Program *program, const Target *target, const 
 		return false;
 	if (program->nstage == 1)
 		return true;
+	if (reads_through_window(program)) {
+		*reason = "an intermediate result is read through a window";
+		return false;
+	}
 	if (group.local_bytes > MAX_LOCAL_BYTES) {
 		*reason = "its intermediate results do not fit in cache";
 		return false;
