@@ -131,26 +131,20 @@ remove_folder(void *handle)
 	rmdir(folder);
 }
 
-/* The inputs of our first subject as --input words. */
+/* The inputs of a subject as --input words. */
 static StrVec
-write_inputs(Arena *arena, int count, Subject *const *subjects)
+write_inputs(Arena *arena, const Subject *subject)
 {
 	StrVec words = {0};
-	const Session *session = NULL;
-	for (int i = 0; i < count && !session; i++)
-		session = subjects[i]->session;
 	const char *base = getenv("TMPDIR");
 	char *folder = arena_printf(arena, "%s/tilewright-XXXXXX", base ? base : "/tmp");
-	if (!session)
-		return words;
 	if (!mkdtemp(folder))
 		fail_environment(NULL, "cannot make a folder %s", folder);
 	arena_defer(arena, remove_folder, folder);
-	for (int i = 0; i < session->ninput; i++) {
+	for (int i = 0; i < subject->ninput; i++) {
 		const char *path = arena_printf(arena, "%s/%d.npy", folder, i);
-		npy_write(arena, path, session->inputs[i]);
-		vec_push(arena, &words,
-		         arena_printf(arena, "%s=@%s", tw_input(session->bundle, i)->name, path));
+		npy_write(arena, path, subject->inputs[i]);
+		vec_push(arena, &words, arena_printf(arena, "%s=@%s", subject->names[i], path));
 	}
 	return words;
 }
@@ -232,7 +226,7 @@ verb_bench(const Options *options)
 		subject_open(subjects[i], arena);
 		subject_run(subjects[i]); /* warm */
 	}
-	StrVec inputs = write_inputs(arena, count, subjects);
+	StrVec inputs = write_inputs(arena, subjects[0]);
 	for (int i = 0; i < count; i++) {
 		progress_show(&progress, "opening in fresh processes", i, count);
 		measure_fresh(options, arena, subjects[i], &inputs);

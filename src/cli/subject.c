@@ -78,24 +78,18 @@ make_input(const Subject *subject, Arena *arena, const Value *input, const Input
 	                  input->type.dtype, input->type.rank, dims);
 }
 
-static bool
-needs_model(const Subject *subject)
-{
-	return subject->options.rounds > 0; /* else all inputs are given */
-}
-
 static void
 bind_ort(Subject *subject, Arena *arena)
 {
 	const Options *options = &subject->options;
 	VEC(const char *) names = {0};
 	VEC(Array *) inputs = {0};
-	for (int i = 0; i < options->input.count; i++) {
+	for (int i = 0; options->rounds <= 0 && i < options->input.count; i++) {
 		Setting setting = setting_of(arena, "input", options->input.data[i]);
 		vec_push(arena, &names, setting.name);
 		vec_push(arena, &inputs, input_given(options, arena, i, setting.name));
 	}
-	if (needs_model(subject)) {
+	if (options->rounds > 0) { /* else all inputs are given */
 		const Graph *graph = model_read(options, arena, subject->file);
 		const Binding *probe = shape_binding(options, arena, graph);
 		InputRanges ranges = input_ranges(arena, graph, probe);
@@ -107,6 +101,9 @@ bind_ort(Subject *subject, Arena *arena)
 			         given ? given : make_input(subject, arena, input, &ranges, probe));
 		}
 	}
+	subject->ninput = names.count;
+	subject->names = names.data;
+	subject->inputs = inputs.data;
 	ort_bind(subject->ort, names.count, names.data, inputs.data);
 }
 
@@ -121,6 +118,12 @@ subject_open(Subject *subject, Arena *arena)
 	} else {
 		subject->session = session_open(arena, subject->bundle, &subject->options, NULL);
 		session_inputs(subject->session, &subject->options);
+		subject->ninput = subject->session->ninput;
+		subject->inputs = subject->session->inputs;
+		const char **names = NEW_N(arena, const char *, subject->ninput + 1);
+		for (int i = 0; i < subject->ninput; i++)
+			names[i] = tw_input(subject->session->bundle, i)->name;
+		subject->names = names;
 	}
 }
 

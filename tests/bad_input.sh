@@ -1,0 +1,78 @@
+#!/bin/sh
+# Files that are wrong: one clear sentence, the right exit code, no crash, nothing half-written.
+tw=${TILEWRIGHT:-build/tilewright}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+# refused WHAT CODES COMMAND...: the exit code is one of CODES, with one line on standard error.
+refused() {
+	what=$1 codes=$2
+	shift 2
+	"$@" >/dev/null 2>"$tmp/err"
+	rc=$?
+	case " $codes " in
+	*" $rc "*) ;;
+	*) lose "$what: exit code $rc, expected $codes: $(head -n 3 "$tmp/err")"; return ;;
+	esac
+	if [ "$rc" != 0 ] && [ "$(wc -l <"$tmp/err")" != 1 ]; then
+		lose "$what: expected one sentence, saw: $(head -n 5 "$tmp/err")"
+		return
+	fi
+	pass
+}
+
+cat >"$tmp/model.txt" <<'TEXT'
+graph small(%x: f32[N,3,8,8]) -> %y {
+  %w: f32[4,3,3,3] = weight 0
+  %b: f32[4] = weight 1
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]}  "conv"
+  %r = Relu(%c)                           "relu"
+  %p = MaxPool(%r) {kernel_shape=[2,2], strides=[2,2]}  "pool"
+  %y = Flatten(%p)                        "flatten"
+}
+TEXT
+model=$tmp/model.onnx
+"$tw" optimize -q -O0 "$tmp/model.txt" "$model" || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+size=$(wc -c <"$model")
+
+# 200 places to cut, from a seed; the loop runs in this shell, for the counts.
+awk -v n="$size" 'BEGIN { srand(7); for (i = 0; i < 200; i++) print int(rand() * n) }' >"$tmp/places"
+while read -r at; do
+	head -c "$at" "$model" >"$tmp/cut.onnx"
+	refused "cut at $at" "3" "$tw" print "$tmp/cut.onnx"
+done <"$tmp/places"
+
+# One byte changed: it may still be a model.
+awk -v n="$size" 'BEGIN { srand(8); for (i = 0; i < 200; i++) print int(rand() * n), int(rand() * 256) }' \
+	>"$tmp/places"
+while read -r at byte; do
+	{ head -c "$at" "$model"; printf "\\$(printf %03o "$byte")"; tail -c +"$((at + 2))" "$model"; } \
+		>"$tmp/changed.onnx"
+	refused "byte $at set to $byte" "0 3 4" "$tw" print "$tmp/changed.onnx"
+done <"$tmp/places"
+
+awk 'BEGIN { srand(9); for (i = 0; i < 4000; i++) printf "%c", 1 + int(rand() * 255) }' >"$tmp/random.onnx"
+refused "random bytes" "3" "$tw" print "$tmp/random.onnx"
+: >"$tmp/empty.onnx"
+refused "an empty file" "3" "$tw" print "$tmp/empty.onnx"
+refused "a file that is not there" "6" "$tw" print "$tmp/nothing.onnx"
+refused "a folder" "6" "$tw" print "$tmp"
+
+# A full disk: files of at most one block.
+"$tw" optimize -q "$tmp/model.txt" "$tmp/full.onnx" && rm -f "$tmp/full.onnx"
+mkdir "$tmp/full"
+(
+	ulimit -f 0
+	"$tw" optimize -q "$tmp/model.txt" "$tmp/full/out.onnx" 2>"$tmp/pipe" | cat
+) >/dev/null 2>&1
+[ -z "$(ls -A "$tmp/full")" ] && pass || lose "a full disk leaves $(ls -A "$tmp/full")"
+mkdir "$tmp/shut" && chmod 555 "$tmp/shut"
+[ "$(id -u)" = 0 ] || refused "a folder that cannot be written" "6" \
+	"$tw" optimize -q "$tmp/model.txt" "$tmp/shut/out.onnx"
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]

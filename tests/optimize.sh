@@ -1,0 +1,48 @@
+#!/bin/sh
+# optimize, model by model: what is written reads back, is stable (optimising it again changes
+# nothing), and, where ONNX Runtime is found (ORT_LIBRARY, or build/ort as `make bench` leaves it),
+# loads there and gives the same outputs.
+tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+ort=
+ls build/ort/onnxruntime/capi/libonnxruntime.so* >/dev/null 2>&1 && ort=1
+[ -z "$ORT_LIBRARY" ] || ort=1
+
+# Largest relative difference of the outputs of two models in ONNX Runtime.
+difference() {
+	"$tw" bench --json --rounds 1 "$1/ort" "$2/ort" 2>"$tmp/err" |
+		awk '/"difference":/ { gsub(/[",]/, ""); d = $2 } END { print d == "" ? "none" : d }'
+}
+
+for model in resnet18 mobilenetv2 squeezenet dcgan bert-tiny; do
+	for batch in "" --symbolic; do
+		in=$tmp/in.onnx
+		"$zoo" "$model" $batch -o "$in" || { lose "zoo $model"; continue; }
+		for level in 1 3; do
+			out=$tmp/out$level.onnx again=$tmp/again.onnx
+			if ! "$tw" optimize -q -O$level "$in" "$out" 2>"$tmp/err"; then
+				lose "$model $batch -O$level: $(cat "$tmp/err")"
+				continue
+			fi
+			if ! "$tw" optimize -q -O$level "$out" "$again" 2>"$tmp/err"; then
+				lose "$model $batch -O$level, again: $(cat "$tmp/err")"
+				continue
+			fi
+			"$tw" print "$out" >"$tmp/a" && "$tw" print "$again" >"$tmp/b"
+			if cmp -s "$tmp/a" "$tmp/b"; then pass; else
+				lose "$model $batch -O$level: optimising twice is not optimising once"; fi
+		done
+		if [ -z "$ort" ]; then skipped=$((skipped + 1)); continue; fi
+		d=$(difference "$in" "$tmp/out3.onnx")
+		if awk -v d="$d" 'BEGIN { exit !(d != "none" && d <= 1e-5) }'; then pass; else
+			lose "$model $batch: outputs differ by $d after optimize; $(cat "$tmp/err")"; fi
+	done
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
