@@ -195,26 +195,40 @@ group_analyse(Arena *arena, const Program *program, const Target *target, Group 
 
 /* An intermediate read at anything but an iterator or a number is read through a window or a map:
  * then its consumer wants it stored, in a layout of its own. */
+typedef struct Windows {
+	const Program *program;
+	bool found;
+} Windows;
+
+static bool
+is_made_by(const Program *program, const Tensor *tensor)
+{
+	for (int s = 0; s < program->nstage; s++)
+		if (program->stages[s] == tensor->stage)
+			return true;
+	return false;
+}
+
 static void
 check_window(const Expr *e, void *arg)
 {
-	bool *through_window = arg;
-	if (e->op != EX_read || !e->tensor->stage)
+	Windows *windows = arg;
+	if (e->op != EX_read || !e->tensor->stage || !is_made_by(windows->program, e->tensor))
 		return;
 	for (int d = 0; d < e->argc; d++)
-		*through_window |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
+		windows->found |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
 }
 
 static bool
 reads_through_window(const Program *program)
 {
-	bool found = false;
+	Windows windows = {program, false};
 	for (int s = 1; s < program->nstage; s++) {
 		const Stage *stage = program->stages[s];
 		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], check_window, &found);
+			expr_visit(stage->body[b], check_window, &windows);
 	}
-	return found;
+	return windows.found;
 }
 
 bool
