@@ -25,14 +25,14 @@ typedef struct TwStatus {
 } TwStatus;
 
 typedef struct TwArgs {
-	uint32_t size; /* sizeof(TwArgs) of the caller */
-	uint32_t abi;  /* TW_KERNEL_ABI */
-	void *const *buffers;           /* in the order of the kernel's arguments */
-	const int64_t *const *strides;  /* per buffer: elements per dim; NULL entry: dense */
-	const int64_t *symbols;         /* values, in the order of the kernel's symbols */
-	void *scratch;                  /* this worker's, 64-byte aligned */
+	uint32_t size;                 /* sizeof(TwArgs) of the caller */
+	uint32_t abi;                  /* TW_KERNEL_ABI */
+	void *const *buffers;          /* in the order of the kernel's arguments */
+	const int64_t *const *strides; /* per buffer: elements per dim; NULL entry: dense */
+	const int64_t *symbols;        /* values, in the order of the kernel's symbols */
+	void *scratch;                 /* this worker's, 64-byte aligned */
 	TwStatus *status;
-	int32_t step;                   /* number reported in status */
+	int32_t step; /* number reported in status */
 } TwArgs;
 
 typedef void TwKernel(const TwArgs *args, int64_t begin, int64_t end);

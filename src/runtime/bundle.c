@@ -47,8 +47,10 @@ check_parts(const Bundle *bundle, BundleVerify verify, char *error, size_t size)
 		if (verify == BUNDLE_VERIFY_CODE && strcmp(part->entry, manifest->weights) == 0)
 			continue;
 		if (!hash128_equal(part->hash, hash128(entry->data.data, entry->data.size)))
-			return refuse(error, size, "the bundle's part %.80s was changed or is damaged: compile "
-			              "the model again, or fetch the bundle again", entry->name);
+			return refuse(error, size,
+			              "the bundle's part %.80s was changed or is damaged: compile "
+			              "the model again, or fetch the bundle again",
+			              entry->name);
 	}
 	return true;
 }
@@ -62,10 +64,12 @@ read_bundle(Bundle *bundle, BundleVerify verify, char *error, size_t size)
 	if (!entry || strcmp(entry->name, "manifest.json") != 0)
 		return refuse(error, size, "the bundle does not begin with a manifest");
 	if (crc32_of(0, entry->data.data, entry->data.size) != entry->crc32)
-		return refuse(error, size, "the bundle's part manifest.json was changed or is damaged: "
+		return refuse(error, size,
+		              "the bundle's part manifest.json was changed or is damaged: "
 		              "compile the model again, or fetch the bundle again");
 	if (!manifest_read((const char *)entry->data.data, entry->data.size, &bundle->manifest, error,
-	                   size) || !check_parts(bundle, verify, error, size))
+	                   size) ||
+	    !check_parts(bundle, verify, error, size))
 		return false;
 	if (!*bundle->manifest->weights)
 		return true;
@@ -138,8 +142,11 @@ bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, siz
 static void
 print_operation(Arena *arena, PlanOp op, const char **stack, int top)
 {
-	static const char *const INFIX[] = {[PD_ADD] = " + ", [PD_SUB] = " - ", [PD_MUL] = "*",
-	                                    [PD_FLOORDIV] = "/", [PD_FLOORMOD] = "%"};
+	static const char *const INFIX[] = {[PD_ADD] = " + ",
+	                                    [PD_SUB] = " - ",
+	                                    [PD_MUL] = "*",
+	                                    [PD_FLOORDIV] = "/",
+	                                    [PD_FLOORMOD] = "%"};
 	const char *a = stack[top - 2], *b = stack[top - 1];
 	if (op == PD_MIN || op == PD_MAX)
 		stack[top - 2] = arena_printf(arena, "%s(%s, %s)", op == PD_MIN ? "min" : "max", a, b);
@@ -204,8 +211,10 @@ take_table(BundleCode *code, char *error, size_t size)
 	if (!code->kernels)
 		return refuse(error, size, "the bundle's kernels do not export tw_kernels_v1");
 	if (code->kernels->abi != TW_KERNEL_ABI)
-		return refuse(error, size, "the bundle's kernels have ABI %u and this library has %u: "
-		              "compile the model again", code->kernels->abi, TW_KERNEL_ABI);
+		return refuse(error, size,
+		              "the bundle's kernels have ABI %u and this library has %u: "
+		              "compile the model again",
+		              code->kernels->abi, TW_KERNEL_ABI);
 	return true;
 }
 

@@ -32,7 +32,7 @@
  * bundle where the two disagree. The manifest itself is covered by its CRC in the ZIP, and a caller
  * who wants to know *which* bundle this is asks for the file's SHA-256 (tilewright.h).
  *
- * The writer fills a Manifest and calls manifest_write(); the layout of the JSON is known here only.
+ * The writer fills a Manifest and calls manifest_write(): the JSON is known here only.
  */
 #ifndef RUNTIME_BUNDLE_H
 #define RUNTIME_BUNDLE_H

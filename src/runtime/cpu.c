@@ -148,7 +148,9 @@ bundle_find_target(const Bundle *bundle, const char *device, char *error, size_t
 		return best;
 	if (least >= 0)
 		return refuse_target(&manifest->targets[least], error, error_size);
-	snprintf(error, error_size, "the bundle has nothing for %.60s: run `tilewright compile MODEL "
-	         "--target %.60s`", device ? device : "any machine", device ? device : "cpu:native");
+	snprintf(error, error_size,
+	         "the bundle has nothing for %.60s: run `tilewright compile MODEL "
+	         "--target %.60s`",
+	         device ? device : "any machine", device ? device : "cpu:native");
 	return -1;
 }

@@ -1,4 +1,4 @@
-/* oneDNN as a vendor library: calls made of pieces, packed weights, measuring.
+/* oneDNN as a vendor library: calls made of pieces, run one by one on any thread.
  *
  * A call is cut into boxes by its shape alone (dnnl_call.h). Boxes of one size share a primitive;
  * each box has its own memory objects, so that boxes run at once. Everything is made in
@@ -9,29 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/dnnl_call.h"
-#include "runtime/memory.h"
 #include "runtime/vendor.h"
-
-/* A weight in the layout that some primitive wants. */
-typedef struct Packed {
-	struct Packed *next;
-	const void *source;
-	int64_t size[DNNL_RANK], strides[DNNL_RANK]; /* of the region of the source */
-	int rank;
-	DnnlMd *md;
-	Block block;
-} Packed;
-
-struct Vendor {
-	DnnlApi api;
-	char name[64];
-	pthread_mutex_t lock;
-	Memory memory; /* of packed weights */
-	Packed *packed;
-};
 
 /* One size of box: what its pieces share. */
 typedef struct Shape {
@@ -91,13 +71,7 @@ vendor_close(Vendor *vendor)
 {
 	if (!vendor)
 		return;
-	while (vendor->packed) {
-		Packed *packed = vendor->packed;
-		vendor->packed = packed->next;
-		dnnl_md_free(&vendor->api, packed->md);
-		block_free(&vendor->memory, &packed->block);
-		free(packed);
-	}
+	packed_free(vendor);
 	dnnl_unload(&vendor->api);
 	pthread_mutex_destroy(&vendor->lock);
 	free(vendor);
@@ -107,202 +81,6 @@ const char *
 vendor_name(const Vendor *vendor)
 {
 	return vendor->name;
-}
-
-/* ---- Boxes ---- */
-
-/* "aBcd16b": the library's name of a blocked layout. */
-static void
-tag_name(const CallTensor *tensor, char text[32])
-{
-	int used = 0;
-	for (int i = 0; i < tensor->rank; i++)
-		text[used++] = (char)((tensor->order[i] == 1 ? 'A' : 'a') + tensor->order[i]);
-	snprintf(text + used, 32 - (size_t)used, "%lldb", (long long)tensor->block);
-}
-
-/* Extents of an operand's region for a box; the last box of an axis may be smaller. */
-static void
-region_size(const CallOperand *operand, const int64_t *box, int64_t *size)
-{
-	for (int i = 0; i < operand->tensor.rank; i++)
-		size[i] = operand->follow[i] < 0 ? operand->tensor.dims[i] :
-		                                   box[operand->follow[i]] * operand->scale[i];
-}
-
-/* Whether a region of a blocked tensor is a dense blocked tensor of its own. */
-static bool
-region_is_dense(const CallTensor *tensor, const int64_t *size)
-{
-	int64_t step = tensor->block;
-	for (int i = tensor->rank - 1; i >= 0; i--) {
-		int dim = tensor->order[i];
-		int64_t extent = size[dim];
-		if (dim == 1 && tensor->block > 1)
-			extent = (extent + tensor->block - 1) / tensor->block;
-		if (extent > 1 && tensor->strides[dim] != step)
-			return false;
-		step *= extent;
-	}
-	return true;
-}
-
-/* The descriptor of a region; NULL when the library has none for it. */
-static DnnlMd *
-region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size)
-{
-	char name[32];
-	if (tensor->block == 1)
-		return dnnl_md_strides(api, tensor->rank, size, tensor->type, tensor->strides);
-	if (!region_is_dense(tensor, size))
-		return NULL;
-	tag_name(tensor, name);
-	int tag = dnnl_find_tag(api, name);
-	return tag ? dnnl_md_tag(api, tensor->rank, size, tensor->type, tag) : NULL;
-}
-
-static int64_t
-region_offset(const CallOperand *operand, const int64_t *begin)
-{
-	const CallTensor *tensor = &operand->tensor;
-	int64_t offset = 0;
-	for (int i = 0; i < tensor->rank; i++) {
-		int64_t at = operand->follow[i] < 0 ? 0 : begin[operand->follow[i]] * operand->scale[i];
-		offset += (i == 1 ? at / tensor->block : at) * tensor->strides[i];
-	}
-	return offset * (dtype_bits(tensor->type) / 8);
-}
-
-/* A box smaller than the whole along dim 1 is only dense for one image. */
-static bool
-needs_single_images(const CallPlan *plan)
-{
-	for (int i = 0; i < plan->noperand; i++) {
-		const CallOperand *operand = &plan->operands[i];
-		if (operand->tensor.block > 1 && operand->follow[0] == 0 &&
-		    !region_is_dense(&operand->tensor, operand->tensor.dims))
-			return true;
-	}
-	return false;
-}
-
-/* How many pieces are worth it: below 16 million operations (0.1 ms) handing out costs more than a
- * second core gains. */
-static int64_t
-wanted_pieces(const CallPlan *plan)
-{
-	enum { MOST = 16 };
-	static const double PIECE_WORK = 16e6;
-	double by_work = plan->work / PIECE_WORK;
-	int64_t wanted = by_work >= MOST ? MOST : by_work < 1 ? 1 : (int64_t)by_work;
-	return call_attr_int(plan, "pieces", 0, wanted);
-}
-
-/* Cut the first axis, and if that gives too few pieces, the others. */
-static int64_t
-cut_axes(CallPlan *plan)
-{
-	int64_t wanted = wanted_pieces(plan), pieces = 1;
-	for (int axis = 0; axis < CALL_AXES; axis++) {
-		int64_t units = (plan->extent[axis] + plan->quantum[axis] - 1) / plan->quantum[axis];
-		int64_t cuts = units < wanted ? units : wanted < 1 ? 1 : wanted;
-		bool is_cut_inside = axis == 0 && wanted > units && plan->extent[1] > plan->quantum[1];
-		if (axis == 0 && (is_cut_inside || needs_single_images(plan)))
-			cuts = units;
-		int64_t units_each = (units + cuts - 1) / cuts;
-		plan->chunk[axis] = units_each * plan->quantum[axis];
-		if (plan->chunk[axis] > plan->extent[axis])
-			plan->chunk[axis] = plan->extent[axis];
-		cuts = (plan->extent[axis] + plan->chunk[axis] - 1) / plan->chunk[axis];
-		pieces *= cuts;
-		wanted = wanted / cuts;
-	}
-	return pieces;
-}
-
-/* ---- Packing ---- */
-
-static bool
-is_packed_form(const DnnlApi *api, const Packed *packed, const void *source, int rank,
-               const int64_t *size, const int64_t *strides, const DnnlMd *md)
-{
-	return packed->source == source && packed->rank == rank &&
-	       memcmp(packed->size, size, (size_t)rank * sizeof *size) == 0 &&
-	       memcmp(packed->strides, strides, (size_t)rank * sizeof *strides) == 0 &&
-	       api->memory_desc_equal(packed->md, md);
-}
-
-/* Copy between layouts, now. */
-static bool
-reorder_now(const DnnlApi *api, const DnnlMd *from, const void *source, const DnnlMd *to,
-            void *target)
-{
-	void *desc = NULL, *primitive = NULL, *src = NULL, *dst = NULL;
-	bool is_done = !api->reorder_primitive_desc_create(&desc, from, api->engine, to, api->engine,
-	                                                   NULL) &&
-	               !api->primitive_create(&primitive, desc) &&
-	               !api->memory_create(&src, from, api->engine, (void *)(uintptr_t)source) &&
-	               !api->memory_create(&dst, to, api->engine, target);
-	if (is_done) {
-		const DnnlArg args[] = {{DNNL_SRC, src}, {DNNL_DST, dst}};
-		is_done = !api->primitive_execute(primitive, api->stream, 2, args);
-	}
-	if (src)
-		api->memory_destroy(src);
-	if (dst)
-		api->memory_destroy(dst);
-	if (primitive)
-		api->primitive_destroy(primitive);
-	if (desc)
-		api->primitive_desc_destroy(desc);
-	return is_done;
-}
-
-static Packed *
-pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
-         const DnnlMd *md)
-{
-	const DnnlApi *api = &vendor->api;
-	Packed *packed = calloc(1, sizeof *packed);
-	DnnlMd *plain = packed ? region_md(api, tensor, size) : NULL;
-	size_t bytes = api->memory_desc_get_size(md);
-	if (packed)
-		packed->md = dnnl_md_copy(api, md);
-	bool is_done = plain && packed->md && block_reserve(&vendor->memory, &packed->block, bytes);
-	if (is_done) {
-		packed->source = source;
-		packed->rank = tensor->rank;
-		memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);
-		memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
-		is_done = reorder_now(api, plain, source, md, packed->block.data);
-	}
-	dnnl_md_free(api, plain);
-	if (is_done)
-		return packed;
-	if (packed) {
-		dnnl_md_free(api, packed->md);
-		block_free(&vendor->memory, &packed->block);
-		free(packed);
-	}
-	return NULL;
-}
-
-/* A region of a weight as `md` says: found or made. NULL when memory is out. */
-static const void *
-pack(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
-     const DnnlMd *md)
-{
-	pthread_mutex_lock(&vendor->lock);
-	Packed *packed = vendor->packed;
-	while (packed && !is_packed_form(&vendor->api, packed, source, tensor->rank, size,
-	                                 tensor->strides, md))
-		packed = packed->next;
-	if (!packed && (packed = pack_new(vendor, tensor, source, size, md))) {
-		packed->next = vendor->packed;
-		vendor->packed = packed;
-	}
-	pthread_mutex_unlock(&vendor->lock);
-	return packed ? packed->block.data : NULL;
 }
 
 /* ---- Shapes ---- */
@@ -315,14 +93,15 @@ make_mds(VendorCall *call, Shape *shape)
 	for (int i = 0; i < plan->noperand; i++) {
 		const CallOperand *operand = &plan->operands[i];
 		int64_t size[DNNL_RANK];
-		region_size(operand, shape->size, size);
-		shape->mds[i] = operand->is_packed ?
-		                dnnl_md_tag(plan->api, operand->tensor.rank, size, operand->tensor.type,
-		                            DNNL_TAG_ANY) :
-		                region_md(plan->api, &operand->tensor, size);
+		call_region_size(operand, shape->size, size);
+		shape->mds[i] = operand->is_packed ? dnnl_md_tag(plan->api, operand->tensor.rank, size,
+		                                                 operand->tensor.type, DNNL_TAG_ANY)
+		                                   : call_region_md(plan->api, &operand->tensor, size);
 		if (!shape->mds[i])
-			return call_refuse(&call->plan, "argument %d lies in a way that the library does not "
-			                   "know", operand->arg);
+			return call_refuse(&call->plan,
+			                   "argument %d lies in a way that the library does not "
+			                   "know",
+			                   operand->arg);
 	}
 	return true;
 }
@@ -339,9 +118,9 @@ take_choice(VendorCall *call, Shape *shape, const void *desc)
 	if (strncmp(impl, "ref", 3) == 0 || strncmp(impl, "simple:any", 10) == 0)
 		return call_refuse(plan, "the library has only the reference implementation %s", impl);
 	for (int i = 0; i < plan->noperand; i++) {
-		const DnnlMd *chosen = plan->operands[i].is_packed ?
-		                       plan->api->primitive_desc_query_md(desc, DNNL_QUERY_WEIGHTS, 0) :
-		                       NULL;
+		const DnnlMd *chosen = plan->operands[i].is_packed
+		                           ? plan->api->primitive_desc_query_md(desc, DNNL_QUERY_WEIGHTS, 0)
+		                           : NULL;
 		if (!plan->operands[i].is_packed)
 			continue;
 		dnnl_md_free(plan->api, shape->mds[i]);
@@ -405,17 +184,17 @@ make_operand(VendorCall *call, Piece *piece, int index, const int64_t *begin)
 	const CallOperand *operand = &plan->operands[index];
 	const Shape *shape = &call->shapes[piece->shape];
 	PieceOperand *at = &piece->operands[index];
-	at->offset = region_offset(operand, begin);
+	at->offset = call_region_offset(operand, begin);
 	if (operand->code == 0) {
 		piece->sum_bytes = plan->api->memory_desc_get_size(shape->mds[index]);
 		return true;
 	}
 	if (operand->is_packed) {
 		int64_t size[DNNL_RANK];
-		region_size(operand, shape->size, size);
-		at->fixed = pack(call->vendor, &operand->tensor,
-		                 (const unsigned char *)operand->constant + at->offset, size,
-		                 shape->mds[index]);
+		call_region_size(operand, shape->size, size);
+		at->fixed = vendor_pack(call->vendor, &operand->tensor,
+		                        (const unsigned char *)operand->constant + at->offset, size,
+		                        shape->mds[index]);
 		if (!at->fixed)
 			return call_refuse(plan, "weights could not be packed");
 	}
@@ -450,9 +229,8 @@ static bool
 make_pieces(VendorCall *call)
 {
 	CallPlan *plan = &call->plan;
-	int64_t begin[CALL_AXES] = {0}, pieces = cut_axes(plan);
-	if (pieces > INT32_MAX / 2 ||
-	    !(call->pieces = calloc((size_t)pieces, sizeof *call->pieces)))
+	int64_t begin[CALL_AXES] = {0}, pieces = call_cut(plan);
+	if (pieces > INT32_MAX / 2 || !(call->pieces = calloc((size_t)pieces, sizeof *call->pieces)))
 		return call_refuse(plan, "out of memory");
 	while (call->npiece < pieces) {
 		if (!make_piece(call, &call->pieces[call->npiece++], begin))
@@ -476,8 +254,8 @@ vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t 
 		return NULL;
 	}
 	call->vendor = vendor;
-	call->plan = (CallPlan){.api = &vendor->api, .desc = desc, .error = error,
-	                        .error_size = error_size};
+	call->plan =
+		(CallPlan){.api = &vendor->api, .desc = desc, .error = error, .error_size = error_size};
 	int before = dnnl_enter(&vendor->api);
 	bool is_made = call_plan_row(&call->plan) && make_pieces(call);
 	dnnl_leave(&vendor->api, before);
@@ -570,13 +348,12 @@ bring_sum(const VendorCall *call, const Piece *piece, int index, void *const *bu
 	const CallOperand *dst = &call->plan.operands[call->plan.dst];
 	const unsigned char *from = (const unsigned char *)buffers[call->plan.operands[index].arg] +
 	                            piece->operands[index].offset;
-	unsigned char *to =
-		(unsigned char *)buffers[dst->arg] + piece->operands[call->plan.dst].offset;
+	unsigned char *to = (unsigned char *)buffers[dst->arg] + piece->operands[call->plan.dst].offset;
 	int64_t size[DNNL_RANK];
-	region_size(dst, call->shapes[piece->shape].size, size);
+	call_region_size(dst, call->shapes[piece->shape].size, size);
 	if (from == to)
 		return;
-	if (region_is_dense(&dst->tensor, size))
+	if (call_region_is_dense(&dst->tensor, size))
 		memcpy(to, from, piece->sum_bytes);
 	else
 		copy_region((size_t)dtype_bits(dst->tensor.type) / 8, dst->tensor.rank, size,
@@ -596,8 +373,8 @@ run_piece(VendorCall *call, Piece *piece, void *const *buffers, void *scratch)
 			bring_sum(call, piece, i, buffers);
 			continue;
 		}
-		if (!at->fixed && !point(api, at->memory, &at->last,
-		                         (unsigned char *)buffers[operand->arg] + at->offset))
+		if (!at->fixed &&
+		    !point(api, at->memory, &at->last, (unsigned char *)buffers[operand->arg] + at->offset))
 			return false;
 		args[count++] = (DnnlArg){operand->code, at->memory};
 	}
@@ -606,8 +383,8 @@ run_piece(VendorCall *call, Piece *piece, void *const *buffers, void *scratch)
 			return false;
 		args[count++] = (DnnlArg){DNNL_SCRATCHPAD, piece->scratch};
 	}
-	return api->primitive_execute(call->shapes[piece->shape].primitive, api->stream, count,
-	                              args) == DNNL_OK;
+	return api->primitive_execute(call->shapes[piece->shape].primitive, api->stream, count, args) ==
+	       DNNL_OK;
 }
 
 bool

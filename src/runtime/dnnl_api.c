@@ -16,7 +16,10 @@ enum {
 	OP2_SIZE = 8192,
 	TAG_MOST = 2048,
 	ELTWISE_MOST = 512,
-	RUNTIME_NONE = 0, RUNTIME_SEQ = 1, RUNTIME_OMP = 2, RUNTIME_THREADPOOL = 8,
+	RUNTIME_NONE = 0,
+	RUNTIME_SEQ = 1,
+	RUNTIME_OMP = 2,
+	RUNTIME_THREADPOOL = 8,
 };
 
 typedef struct DnnlVersion {
@@ -66,7 +69,8 @@ check_version(DnnlApi *api, const DnnlVersion *version, char *error, size_t size
 		snprintf(error, size, "oneDNN %d.%d is not one of 2.6 to 3.x", api->major, api->minor);
 	else if (version->cpu_runtime != RUNTIME_SEQ && version->cpu_runtime != RUNTIME_THREADPOOL &&
 	         !(version->cpu_runtime == RUNTIME_OMP && has_omp))
-		snprintf(error, size, "oneDNN was built with a threading runtime that cannot be held to "
+		snprintf(error, size,
+		         "oneDNN was built with a threading runtime that cannot be held to "
 		         "one thread");
 	else
 		return true;
@@ -171,8 +175,8 @@ dnnl_find_eltwise(const DnnlApi *api, const char *name)
 int
 dnnl_type(DType type)
 {
-	static const signed char NUMBERS[DT_COUNT] = {[DT_F16] = 1, [DT_BF16] = 2, [DT_F32] = 3,
-	                                              [DT_I32] = 4, [DT_I8] = 5,   [DT_U8] = 6};
+	static const signed char NUMBERS[DT_COUNT] = {
+		[DT_F16] = 1, [DT_BF16] = 2, [DT_F32] = 3, [DT_I32] = 4, [DT_I8] = 5, [DT_U8] = 6};
 	return NUMBERS[type];
 }
 
@@ -280,17 +284,17 @@ dnnl_describe_pool(const DnnlApi *api, void **desc, int algorithm, const DnnlMd 
 		return api->pooling_forward_primitive_desc_create(
 			desc, api->engine, FORWARD_INFERENCE, algorithm, src, dst, window->strides,
 			window->kernel, dilates, window->pads_lo, window->pads_hi, attr);
-	int status = api->pooling_v2_forward_desc_init(
-		op, FORWARD_INFERENCE, algorithm, src, dst, window->strides, window->kernel, dilates,
-		window->pads_lo, window->pads_hi);
+	int status = api->pooling_v2_forward_desc_init(op, FORWARD_INFERENCE, algorithm, src, dst,
+	                                               window->strides, window->kernel, dilates,
+	                                               window->pads_lo, window->pads_hi);
 	return status ? status : api->primitive_desc_create(desc, op, attr, api->engine, NULL);
 }
 
 int
 dnnl_append_eltwise(const DnnlApi *api, void *post_ops, int algorithm, float alpha, float beta)
 {
-	return api->major == 3 ? api->append_eltwise3(post_ops, algorithm, alpha, beta) :
-	                         api->append_eltwise2(post_ops, 1, algorithm, alpha, beta);
+	return api->major == 3 ? api->append_eltwise3(post_ops, algorithm, alpha, beta)
+	                       : api->append_eltwise2(post_ops, 1, algorithm, alpha, beta);
 }
 
 int

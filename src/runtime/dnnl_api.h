@@ -69,7 +69,8 @@ typedef struct DnnlArg {
 	F(primitive_desc_query_md, const DnnlMd *, (const void *desc, int what, int index), 0) \
 	F(reorder_primitive_desc_create, int, \
 	  (void **desc, const DnnlMd *src, void *src_engine, const DnnlMd *dst, void *dst_engine, \
-	   const void *attr), 0) \
+	   const void *attr), \
+	  0) \
 	F(primitive_create, int, (void **primitive, const void *desc), 0) \
 	F(primitive_destroy, int, (void *primitive), 0) \
 	F(primitive_execute, int, \
@@ -77,41 +78,44 @@ typedef struct DnnlArg {
 	F(fmt_tag2str, const char *, (int tag), 0) \
 	F(alg_kind2str, const char *, (int algorithm), 0) \
 	F(memory_desc_init_by_tag, int, \
-	  (DnnlMd *md, int rank, const int64_t *dims, int type, int tag), 2) \
+	  (DnnlMd * md, int rank, const int64_t *dims, int type, int tag), 2) \
 	F(memory_desc_init_by_strides, int, \
-	  (DnnlMd *md, int rank, const int64_t *dims, int type, const int64_t *strides), 2) \
+	  (DnnlMd * md, int rank, const int64_t *dims, int type, const int64_t *strides), 2) \
 	F(dilated_convolution_forward_desc_init, int, \
 	  (void *op, int prop, int algorithm, const DnnlMd *src, const DnnlMd *weights, \
 	   const DnnlMd *bias, const DnnlMd *dst, const int64_t *strides, const int64_t *dilates, \
-	   const int64_t *pads_lo, const int64_t *pads_hi), 2) \
+	   const int64_t *pads_lo, const int64_t *pads_hi), \
+	  2) \
 	F(matmul_desc_init, int, \
-	  (void *op, const DnnlMd *src, const DnnlMd *weights, const DnnlMd *bias, \
-	   const DnnlMd *dst), 2) \
+	  (void *op, const DnnlMd *src, const DnnlMd *weights, const DnnlMd *bias, const DnnlMd *dst), \
+	  2) \
 	F(pooling_v2_forward_desc_init, int, \
 	  (void *op, int prop, int algorithm, const DnnlMd *src, const DnnlMd *dst, \
 	   const int64_t *strides, const int64_t *kernel, const int64_t *dilates, \
-	   const int64_t *pads_lo, const int64_t *pads_hi), 2) \
+	   const int64_t *pads_lo, const int64_t *pads_hi), \
+	  2) \
 	F(primitive_desc_create, int, \
 	  (void **desc, const void *op, const void *attr, void *engine, const void *hint), 2) \
 	F(memory_desc_create_with_tag, int, \
-	  (DnnlMd **md, int rank, const int64_t *dims, int type, int tag), 3) \
+	  (DnnlMd * *md, int rank, const int64_t *dims, int type, int tag), 3) \
 	F(memory_desc_create_with_strides, int, \
-	  (DnnlMd **md, int rank, const int64_t *dims, int type, const int64_t *strides), 3) \
-	F(memory_desc_clone, int, (DnnlMd **md, const DnnlMd *from), 3) \
-	F(memory_desc_destroy, int, (DnnlMd *md), 3) \
+	  (DnnlMd * *md, int rank, const int64_t *dims, int type, const int64_t *strides), 3) \
+	F(memory_desc_clone, int, (DnnlMd * *md, const DnnlMd *from), 3) \
+	F(memory_desc_destroy, int, (DnnlMd * md), 3) \
 	F(convolution_forward_primitive_desc_create, int, \
 	  (void **desc, void *engine, int prop, int algorithm, const DnnlMd *src, \
 	   const DnnlMd *weights, const DnnlMd *bias, const DnnlMd *dst, const int64_t *strides, \
-	   const int64_t *dilates, const int64_t *pads_lo, const int64_t *pads_hi, \
-	   const void *attr), 3) \
+	   const int64_t *dilates, const int64_t *pads_lo, const int64_t *pads_hi, const void *attr), \
+	  3) \
 	F(matmul_primitive_desc_create, int, \
 	  (void **desc, void *engine, const DnnlMd *src, const DnnlMd *weights, const DnnlMd *bias, \
-	   const DnnlMd *dst, const void *attr), 3) \
+	   const DnnlMd *dst, const void *attr), \
+	  3) \
 	F(pooling_forward_primitive_desc_create, int, \
-	  (void **desc, void *engine, int prop, int algorithm, const DnnlMd *src, \
-	   const DnnlMd *dst, const int64_t *strides, const int64_t *kernel, \
-	   const int64_t *dilates, const int64_t *pads_lo, const int64_t *pads_hi, \
-	   const void *attr), 3)
+	  (void **desc, void *engine, int prop, int algorithm, const DnnlMd *src, const DnnlMd *dst, \
+	   const int64_t *strides, const int64_t *kernel, const int64_t *dilates, \
+	   const int64_t *pads_lo, const int64_t *pads_hi, const void *attr), \
+	  3)
 
 typedef struct DnnlApi {
 	void *library;

@@ -10,10 +10,23 @@
 #ifndef RUNTIME_DNNL_CALL_H
 #define RUNTIME_DNNL_CALL_H
 
+#include <pthread.h>
+
 #include "runtime/dnnl_api.h"
+#include "runtime/memory.h"
 #include "runtime/vendor.h"
 
 enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1, CALL_POSTS = 8 };
+
+typedef struct Packed Packed;
+
+struct Vendor {
+	DnnlApi api;
+	char name[64];
+	pthread_mutex_t lock; /* of what follows */
+	Memory memory;
+	Packed *packed;
+};
 
 /* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */
 typedef struct CallTensor {
@@ -28,17 +41,17 @@ typedef struct CallOperand {
 	int code; /* DNNL_SRC …; 0: not passed (what a sum adds) */
 	int arg;  /* of the step */
 	CallTensor tensor;
-	int follow[DNNL_RANK];    /* axis, or -1: the whole dim */
+	int follow[DNNL_RANK]; /* axis, or -1: the whole dim */
 	int64_t scale[DNNL_RANK];
-	const void *constant;     /* packed once when the library chooses its layout */
+	const void *constant; /* packed once when the library chooses its layout */
 	bool is_packed;
 } CallOperand;
 
 typedef struct CallPost {
-	int kind;      /* POST_… of dnnl_post.c */
+	int kind; /* POST_… of dnnl_post.c */
 	int algorithm;
 	float alpha, beta;
-	int operand;   /* binary and sum: index into operands */
+	int operand; /* binary and sum: index into operands */
 } CallPost;
 
 typedef struct CallPlan CallPlan;
@@ -81,6 +94,19 @@ bool call_post_is_sum(const CallPost *post);
 /* Fill the plan for the step's row (dnnl_rows.c, dnnl_matmul.c). */
 bool call_plan_row(CallPlan *plan);
 bool call_plan_matmul(CallPlan *plan);
+
+/* Boxes (dnnl_box.c): choose plan->chunk and give the number of boxes; extents, descriptor (NULL:
+ * the library has none) and byte offset of an operand's region for a box. */
+int64_t call_cut(CallPlan *plan);
+void call_region_size(const CallOperand *operand, const int64_t *box, int64_t *size);
+bool call_region_is_dense(const CallTensor *tensor, const int64_t *size);
+DnnlMd *call_region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size);
+int64_t call_region_offset(const CallOperand *operand, const int64_t *begin);
+
+/* A region of a weight in the layout `md` (dnnl_pack.c): found or made. NULL: no memory. */
+const void *vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source,
+                        const int64_t *size, const DnnlMd *md);
+void packed_free(Vendor *vendor);
 
 const PlanAttr *call_attr(const CallPlan *plan, const char *name);
 int64_t call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise);

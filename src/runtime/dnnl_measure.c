@@ -44,8 +44,8 @@ argument_bytes(const VendorTensor *tensor)
 		return 64;
 	int64_t last = memory.block;
 	for (int i = 0; i < memory.rank; i++) {
-		int64_t units = i == 1 ? (memory.dims[i] + memory.block - 1) / memory.block :
-		                         memory.dims[i];
+		int64_t units =
+			i == 1 ? (memory.dims[i] + memory.block - 1) / memory.block : memory.dims[i];
 		last += (units - 1) * memory.strides[i];
 	}
 	return (size_t)last * (size_t)dtype_bits(memory.type) / 8;
@@ -107,8 +107,8 @@ dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
 		}
 		if (!is_done)
 			snprintf(error, error_size, "out of memory");
-		is_done = is_done && time_call(call, buffers, scratch.data, flush.data, seconds, error,
-		                               error_size);
+		is_done = is_done &&
+		          time_call(call, buffers, scratch.data, flush.data, seconds, error, error_size);
 	}
 	for (int i = 0; i < VENDOR_MAX_ARGS; i++)
 		block_free(&memory, &blocks[i]);

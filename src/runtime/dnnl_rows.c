@@ -164,8 +164,8 @@ read_window(CallPlan *plan, const CallTensor *src, const CallTensor *dst)
 		if (w->strides[i] < 1 || w->dilations[i] < 1 || w->kernel[i] < 1)
 			return call_refuse(plan, "strides, dilations and kernel must be positive");
 		/* oneDNN wants the padding that the result really uses: more is unused input. */
-		int64_t used = (dst->dims[i + 2] - 1) * w->strides[i] +
-		               (w->kernel[i] - 1) * w->dilations[i] + 1;
+		int64_t used =
+			(dst->dims[i + 2] - 1) * w->strides[i] + (w->kernel[i] - 1) * w->dilations[i] + 1;
 		int64_t high = used - src->dims[i + 2] - w->pads_lo[i];
 		if (high > w->pads_hi[i])
 			return call_refuse(plan, "dim %d of the result is too large", i + 2);
@@ -222,8 +222,8 @@ static bool
 check_conv(CallPlan *plan, const CallTensor *src, const CallTensor *weights, const CallTensor *dst,
            int64_t groups)
 {
-	if (weights->rank != src->rank || weights->block != 1 || dst->rank != src->rank ||
-	    groups < 1 || weights->dims[0] % groups || src->dims[1] != weights->dims[1] * groups ||
+	if (weights->rank != src->rank || weights->block != 1 || dst->rank != src->rank || groups < 1 ||
+	    weights->dims[0] % groups || src->dims[1] != weights->dims[1] * groups ||
 	    dst->dims[1] != weights->dims[0])
 		return call_refuse(plan, "channels of source, weights and result do not fit together");
 	for (int i = 0; i < src->rank - 2; i++)
@@ -235,8 +235,9 @@ static int
 read_algorithm(const CallPlan *plan)
 {
 	const char *name = call_attr_text(plan, "algorithm", "direct");
-	return strcmp(name, "winograd") == 0 ? DNNL_WINOGRAD : strcmp(name, "auto") == 0 ? DNNL_AUTO :
-	                                                                                   DNNL_DIRECT;
+	return strcmp(name, "winograd") == 0 ? DNNL_WINOGRAD
+	       : strcmp(name, "auto") == 0   ? DNNL_AUTO
+	                                     : DNNL_DIRECT;
 }
 
 static bool
@@ -333,8 +334,9 @@ plan_pool(CallPlan *plan)
 	if (src.dims[1] != dst.dims[1])
 		return call_refuse(plan, "source and result have different channels");
 	plan->describe = describe_pool;
-	plan->algorithm = strcmp(kind, "max") == 0 ? DNNL_POOL_MAX :
-	                  strcmp(kind, "avg") == 0 ? DNNL_POOL_AVG : DNNL_POOL_AVG_PADDED;
+	plan->algorithm = strcmp(kind, "max") == 0   ? DNNL_POOL_MAX
+	                  : strcmp(kind, "avg") == 0 ? DNNL_POOL_AVG
+	                                             : DNNL_POOL_AVG_PADDED;
 	plan->work = 8; /* a load costs several multiply-adds */
 	for (int i = 0; i < dst.rank; i++)
 		plan->work *= (double)dst.dims[i] * (i < 2 ? 1 : (double)plan->window.kernel[i - 2]);

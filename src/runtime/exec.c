@@ -30,8 +30,10 @@ TwCode
 exec_out_of_memory(Exec *exec, size_t bytes)
 {
 	if (exec->memory.limit && bytes > exec->memory.limit - exec->memory.now)
-		return exec_fail(exec, TW_MEMORY, "%zu more bytes are needed; %zu of the limit of %zu "
-		                 "bytes are in use", bytes, exec->memory.now, exec->memory.limit);
+		return exec_fail(exec, TW_MEMORY,
+		                 "%zu more bytes are needed; %zu of the limit of %zu "
+		                 "bytes are in use",
+		                 bytes, exec->memory.now, exec->memory.limit);
 	return exec_fail(exec, TW_MEMORY, "out of memory (%zu bytes asked for)", bytes);
 }
 
@@ -109,6 +111,8 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 		if (!state->arrays || !state->dense || !state->carried)
 			return false;
 	}
+	if (step->kind == PT_HOST && !host_step_make(frame->exec, step, state))
+		return false;
 	for (int i = 0; i < step->nbody; i++)
 		if (!(state->bodies[i] = frame_new(frame->exec, step->bodies[i], frame)))
 			return false;
@@ -205,7 +209,8 @@ exec_close(Exec *exec)
 {
 	frame_close(exec->main);
 	block_free(&exec->memory, &exec->scratch);
-	arena_free(exec->host);
+	for (int i = 0; i < HOST_BLOCKS; i++)
+		block_free(&exec->memory, &exec->host_scratch.blocks[i]);
 	pile_free(&exec->pile);
 }
 
@@ -239,8 +244,10 @@ slot_prepare(Frame *frame, int buffer)
 		                 described->name);
 	if (slot->bound) {
 		if (slot->bound_bytes < slot->bytes)
-			return exec_fail(exec, TW_MEMORY, "the memory bound to output '%.60s' has %zu bytes "
-			                 "and %zu are needed", described->name, slot->bound_bytes, slot->bytes);
+			return exec_fail(exec, TW_MEMORY,
+			                 "the memory bound to output '%.60s' has %zu bytes "
+			                 "and %zu are needed",
+			                 described->name, slot->bound_bytes, slot->bytes);
 		slot->data = slot->bound;
 		return TW_OK;
 	}
@@ -268,7 +275,7 @@ array_size(const Array *array)
 }
 
 TwCode
-slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step)
+slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step)
 {
 	const PlanBuffer *described = &frame->plan->buffers[buffer];
 	Slot *slot = &frame->slots[buffer];
@@ -281,9 +288,20 @@ slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step)
 		slot->has_dims = slot_measure(described, slot->dims, &slot->bytes);
 	}
 	if (!slot->has_dims || !dims_agree(array->rank, slot->dims, array->dims))
-		return exec_fail(frame->exec, TW_DATA, "node \"%.100s\": the result '%.60s' has not the "
-		                 "size that was computed for it", step->origins, described->name);
-	TwCode code = slot_prepare(frame, buffer);
+		return exec_fail(frame->exec, TW_DATA,
+		                 "node \"%.100s\": the result '%.60s' has not the "
+		                 "size that was computed for it",
+		                 step->origins, described->name);
+	return TW_OK;
+}
+
+TwCode
+slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step)
+{
+	const Slot *slot = &frame->slots[buffer];
+	TwCode code = slot_shape(frame, buffer, array, step);
+	if (!code)
+		code = slot_prepare(frame, buffer);
 	void *data = slot_data(frame, buffer);
 	if (code || data == array->data)
 		return code;
@@ -326,9 +344,12 @@ typedef struct StepKind {
 } StepKind;
 
 static const StepKind KINDS[] = {
-	[PT_KERNEL] = {"kernel", step_run_kernel}, [PT_VENDOR] = {"vendor", step_run_vendor},
-	[PT_HOST] = {"host", step_run_host},       [PT_COPY] = {"copy", step_run_copy},
-	[PT_IF] = {"if", step_run_if},             [PT_LOOP] = {"loop", step_run_loop},
+	[PT_KERNEL] = {"kernel", step_run_kernel},
+	[PT_VENDOR] = {"vendor", step_run_vendor},
+	[PT_HOST] = {"host", step_run_host},
+	[PT_COPY] = {"copy", step_run_copy},
+	[PT_IF] = {"if", step_run_if},
+	[PT_LOOP] = {"loop", step_run_loop},
 	[PT_SCAN] = {"scan", step_run_scan},
 };
 
@@ -352,7 +373,9 @@ report_step(const Frame *frame, int index, double seconds)
 		.name = step->name,
 		.origins = step->origins,
 		.kind = KINDS[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind].name,
-		.impl = call ? vendor_call_impl(call) : step->kind == PT_HOST ? step->row : "",
+		.impl = call                    ? vendor_call_impl(call)
+	            : step->kind == PT_HOST ? step->row
+	                                    : "",
 		.seconds = seconds,
 		.flops = step->flops,
 		.bytes = step->bytes,

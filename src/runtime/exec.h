@@ -1,4 +1,4 @@
-/* The executor: runs a plan on a kernel table, weights and a vendor library, wherever they are from.
+/* The executor: runs a plan on a kernel table, weights and a vendor library, wherever from.
  *
  * An Exec is what one session runs. It has a Frame for its plan and one, made beforehand, for each
  * nested plan. A frame has a value per symbol and dim and a Slot per buffer; binding sizes fills
@@ -36,17 +36,17 @@ typedef struct ExecModel {
 
 /* A buffer at run time. */
 typedef struct Slot {
-	unsigned char *data;  /* of the storage; views: unused, see slot_data() */
-	int64_t *dims;        /* valid when has_dims */
-	int64_t *strides;     /* views with strides: valid when has_dims; else NULL */
-	int64_t view_offset;  /* views: bytes from the root's data */
-	size_t bytes;         /* needed, when has_dims */
+	unsigned char *data; /* of the storage; views: unused, see slot_data() */
+	int64_t *dims;       /* valid when has_dims */
+	int64_t *strides;    /* views with strides: valid when has_dims; else NULL */
+	int64_t view_offset; /* views: bytes from the root's data */
+	size_t bytes;        /* needed, when has_dims */
 	bool has_dims;
 	bool is_late;         /* dims are not known when the frame is bound */
 	bool is_own;          /* memory is `own`, reserved when first written */
 	const void *constant; /* a weight's bytes, through captures too */
 	Block own;
-	void *bound;          /* outputs: memory given for this run, or NULL */
+	void *bound; /* outputs: memory given for this run, or NULL */
 	size_t bound_bytes;
 } Slot;
 
@@ -68,22 +68,33 @@ typedef struct Carried {
 	int64_t count; /* collected so far */
 } Carried;
 
+typedef struct HostStep HostStep; /* exec_host.c */
+
+/* Working memory of host operators: blocks handed out from the front, kept between calls. */
+enum { HOST_BLOCKS = 16 };
+typedef struct HostScratch {
+	Block blocks[HOST_BLOCKS];
+	int block;   /* being filled */
+	size_t used; /* of it */
+} HostScratch;
+
 typedef struct StepState {
 	bool is_bound, is_late;
 	int late_version;
 	int64_t extent;
 	size_t scratch;
-	int nbuffer;              /* arguments that are there */
-	const int *buffers;       /* their numbers */
-	void **data;              /* per argument, filled when the step runs; NULL: absent */
-	const int64_t **strides;  /* per argument that is there, of a kernel */
+	int nbuffer;             /* arguments that are there */
+	const int *buffers;      /* their numbers */
+	void **data;             /* per argument, filled when the step runs; NULL: absent */
+	const int64_t **strides; /* per argument that is there, of a kernel */
 	int64_t *symbols;
-	VendorCall *call;         /* for the sizes bound now; NULL: fallback */
+	VendorCall *call; /* for the sizes bound now; NULL: fallback */
 	CallCache *calls;
 	Frame **bodies;
 	Carried *carried;
-	Array *arrays;            /* arguments of host and flow steps */
-	Block *dense;             /* copies of strided arguments, one per argument */
+	Array *arrays; /* arguments of host and flow steps */
+	HostStep *host;
+	Block *dense; /* copies of strided arguments, one per argument */
 } StepState;
 
 struct Frame {
@@ -129,8 +140,7 @@ struct Exec {
 	size_t scratch_part;
 	WorkerStatus *workers;
 	Frame *main;
-	Arena *host; /* memory of host operators; NULL until one runs */
-	bool host_keeps; /* a text in it is still in use */
+	HostScratch host_scratch;
 };
 
 /* Make the frames of exec->model->plan. */
@@ -167,6 +177,8 @@ TwCode frame_run(Frame *frame);
 void *slot_data(const Frame *frame, int buffer);
 /* Make sure that there is memory to write `buffer` to. */
 TwCode slot_prepare(Frame *frame, int buffer);
+/* Give a buffer the dims of an array that will be written to it, or check that it has them. */
+TwCode slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step);
 /* Write an array to a buffer, taking its dims where they are not known. */
 TwCode slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step);
 /* A buffer as a dense array; strided views are copied to state->dense[arg]. */
@@ -180,8 +192,9 @@ TwCode step_run_vendor(Frame *frame, int index);  /* exec_vendor.c */
 TwCode step_bind_vendor(Frame *frame, int index); /* exec_vendor.c */
 void call_cache_free(Exec *exec, CallCache *cache);
 TwCode step_run_copy(Frame *frame, int index);
-TwCode step_run_host(Frame *frame, int index);    /* exec_host.c */
-TwCode step_run_if(Frame *frame, int index);      /* exec_flow.c */
+TwCode step_run_host(Frame *frame, int index); /* exec_host.c */
+bool host_step_make(Exec *exec, const PlanStep *step, StepState *state);
+TwCode step_run_if(Frame *frame, int index); /* exec_flow.c */
 TwCode step_run_loop(Frame *frame, int index);
 TwCode step_run_scan(Frame *frame, int index);
 

@@ -32,8 +32,8 @@ shape_text(int rank, const int64_t *dims, char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "[");
 	for (int i = 0; i < rank && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, i ? ",%lld" : "%lld",
-		                         (long long)dims[i]);
+		used +=
+			(size_t)snprintf(text + used, size - used, i ? ",%lld" : "%lld", (long long)dims[i]);
 	if (used < size)
 		snprintf(text + used, size - used, "]");
 	return text;
@@ -46,8 +46,8 @@ set_symbol(Frame *frame, int index, int64_t value)
 {
 	const PlanSymbol *symbol = &frame->plan->symbols[index];
 	if (value < symbol->lo || value > symbol->hi) {
-		const char *from = symbol->source == PS_DIM ? "a computed size" :
-		                                              frame->plan->buffers[symbol->buffer].name;
+		const char *from = symbol->source == PS_DIM ? "a computed size"
+		                                            : frame->plan->buffers[symbol->buffer].name;
 		return exec_fail(frame->exec, symbol->source == PS_INPUT ? TW_SHAPE : TW_DATA,
 		                 "%s is %lld (from %.60s), outside %lld..%lld", symbol->name,
 		                 (long long)value, from, (long long)symbol->lo, (long long)symbol->hi);
@@ -75,8 +75,8 @@ bind_early_symbols(Frame *frame, const Array *inputs)
 		const PlanSymbol *symbol = &plan->symbols[i];
 		frame->symbols[i] = PLAN_UNBOUND;
 		if (symbol->source == PS_INPUT)
-			code = set_symbol(frame, i, inputs[plan->buffers[symbol->buffer].index]
-			                                .dims[symbol->index]);
+			code = set_symbol(frame, i,
+			                  inputs[plan->buffers[symbol->buffer].index].dims[symbol->index]);
 	}
 	for (int i = own; i < plan->nsymbol && !code; i++) {
 		int64_t value;
@@ -163,9 +163,9 @@ bind_view(Frame *frame, int buffer)
 		step *= slot->dims[i] > 0 ? slot->dims[i] : 1;
 	}
 	int64_t room = storage_elements(frame, root);
-	bool is_inside = unit ? plan_view_fits(view->rank, slot->dims, strides, offset, room) :
-	                        offset == 0 && !slot->strides &&
-	                        slot->bytes <= frame->slots[root].bytes;
+	bool is_inside = unit
+	                     ? plan_view_fits(view->rank, slot->dims, strides, offset, room)
+	                     : offset == 0 && !slot->strides && slot->bytes <= frame->slots[root].bytes;
 	if (view->layout) /* strides are between blocks; the last block must fit too */
 		is_inside = offset >= 0 && offset < room;
 	if (!is_inside || element_bytes(plan->buffers[root].type) != unit)
@@ -247,8 +247,8 @@ size_temporaries(Frame *frame)
 		if (frame->size[i] == PLAN_UNBOUND || !slot->has_dims) {
 			frame->size[i] = -1;
 			slot->is_own = true;
-		} else if (frame->size[i] < 0 || (!described->layout &&
-		           frame->size[i] < (int64_t)slot->bytes)) {
+		} else if (frame->size[i] < 0 ||
+		           (!described->layout && frame->size[i] < (int64_t)slot->bytes)) {
 			return exec_fail(frame->exec, TW_INTERNAL, "'%.60s' is placed in %lld bytes",
 			                 described->name, (long long)frame->size[i]);
 		}
@@ -281,8 +281,8 @@ place_temporaries(Frame *frame)
 	TwCode code = size_temporaries(frame);
 	if (code)
 		return code;
-	int64_t total = plan_place(plan->nbuffer, frame->size, frame->first, frame->last,
-	                           frame->offset);
+	int64_t total =
+		plan_place(plan->nbuffer, frame->size, frame->first, frame->last, frame->offset);
 	if (total < 0)
 		return exec_fail(frame->exec, TW_MEMORY, "temporaries do not fit into memory");
 	code = reserve_arena(frame, (size_t)total);
@@ -300,9 +300,11 @@ check_input_types(Frame *frame, const Array *inputs)
 	for (int i = 0; i < frame->plan->ninput; i++) {
 		const PlanBuffer *wanted = &frame->plan->buffers[frame->plan->inputs[i]];
 		if (inputs[i].type != wanted->type || inputs[i].rank != wanted->rank)
-			return exec_fail(frame->exec, TW_SHAPE, "input '%.60s' is %s of rank %d; %s of rank "
-			                 "%d is needed", wanted->name, dtype_name(inputs[i].type),
-			                 inputs[i].rank, dtype_name(wanted->type), wanted->rank);
+			return exec_fail(frame->exec, TW_SHAPE,
+			                 "input '%.60s' is %s of rank %d; %s of rank "
+			                 "%d is needed",
+			                 wanted->name, dtype_name(inputs[i].type), inputs[i].rank,
+			                 dtype_name(wanted->type), wanted->rank);
 	}
 	return TW_OK;
 }
@@ -318,8 +320,10 @@ check_input_dims(Frame *frame, const Array *inputs)
 			if (value == inputs[i].dims[d] || value == PLAN_UNBOUND)
 				continue;
 			char shape[256];
-			return exec_fail(frame->exec, TW_SHAPE, "input '%.60s' has shape %s, and its dim %d "
-			                 "must be %lld", wanted->name,
+			return exec_fail(frame->exec, TW_SHAPE,
+			                 "input '%.60s' has shape %s, and its dim %d "
+			                 "must be %lld",
+			                 wanted->name,
 			                 shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d,
 			                 (long long)value);
 		}

@@ -69,8 +69,10 @@ check_counts(Frame *frame, const PlanStep *step, const Plan *body, int noutput)
 {
 	if (body->noutput == noutput)
 		return TW_OK;
-	return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s': a nested plan has %d outputs "
-	                 "instead of %d", step->name, body->noutput, noutput);
+	return exec_fail(frame->exec, TW_INTERNAL,
+	                 "step '%.60s': a nested plan has %d outputs "
+	                 "instead of %d",
+	                 step->name, body->noutput, noutput);
 }
 
 static bool
@@ -96,9 +98,10 @@ step_run_if(Frame *frame, int index)
 {
 	const PlanStep *step = &frame->plan->steps[index];
 	StepState *state = &frame->steps[index];
-	TwCode code = step->narg - step->noutput == 1 ? take_arguments(frame, step, state) :
-	              exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' needs one condition",
-	                        step->name);
+	TwCode code =
+		step->narg - step->noutput == 1
+			? take_arguments(frame, step, state)
+			: exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' needs one condition", step->name);
 	if (code)
 		return code;
 	Frame *body = state->bodies[array_truth(&state->arrays[0]) ? 0 : 1];
@@ -174,8 +177,10 @@ collect(Exec *exec, const PlanStep *step, Carried *all, const Array *value)
 	if (unit == 0 || value->rank > PLAN_MAX_RANK - 1 || all->rank != value->rank ||
 	    (value->rank &&
 	     memcmp(all->dims, value->dims, (size_t)value->rank * sizeof *all->dims) != 0))
-		return exec_fail(exec, TW_DATA, "node \"%.100s\": iterations gave outputs of different "
-		                 "shapes", step->origins);
+		return exec_fail(exec, TW_DATA,
+		                 "node \"%.100s\": iterations gave outputs of different "
+		                 "shapes",
+		                 step->origins);
 	if (__builtin_mul_overflow((size_t)elements, unit, &bytes) ||
 	    __builtin_mul_overflow((size_t)all->count, bytes, &used) ||
 	    __builtin_add_overflow(used, bytes, &total) ||
@@ -445,9 +450,10 @@ check_scan(ScanRun *run)
 		if (i == 0)
 			run->length = whole->dims[axis];
 		else if (run->length != whole->dims[axis])
-			return exec_fail(exec, TW_SHAPE, "node \"%.100s\": scan inputs have %lld and %lld "
-			                 "slices", step->origins, (long long)run->length,
-			                 (long long)whole->dims[axis]);
+			return exec_fail(exec, TW_SHAPE,
+			                 "node \"%.100s\": scan inputs have %lld and %lld "
+			                 "slices",
+			                 step->origins, (long long)run->length, (long long)whole->dims[axis]);
 	}
 	return code;
 }

@@ -17,8 +17,8 @@ static bool
 dims_known(const Frame *frame, const PlanStep *step)
 {
 	bool is_known = step->extent_dim < 0 || frame->dims[step->extent_dim] != PLAN_UNBOUND;
-	is_known = is_known &&
-	           (step->scratch_dim < 0 || frame->dims[step->scratch_dim] != PLAN_UNBOUND);
+	is_known =
+		is_known && (step->scratch_dim < 0 || frame->dims[step->scratch_dim] != PLAN_UNBOUND);
 	for (int i = 0; i < step->nsymbol; i++)
 		is_known = is_known && frame->symbols[step->symbols[i]] != PLAN_UNBOUND;
 	for (int i = 0; i < step->narg; i++)
@@ -79,7 +79,7 @@ typedef struct KernelJob {
 	_Atomic int64_t next;
 } KernelJob;
 
-/* Keep the finding of the piece that comes first, so that the sentence does not depend on threads. */
+/* Keep the finding of the piece that comes first: the sentence does not depend on threads. */
 static void
 run_piece(KernelJob *job, TwArgs *args, WorkerStatus *found, int64_t begin)
 {
@@ -98,8 +98,9 @@ run_kernel_task(void *arg, int worker)
 {
 	KernelJob *job = arg;
 	TwArgs args = job->args;
-	args.scratch = job->exec->scratch.data ?
-	               job->exec->scratch.data + (size_t)worker * job->exec->scratch_part : NULL;
+	args.scratch = job->exec->scratch.data
+	                   ? job->exec->scratch.data + (size_t)worker * job->exec->scratch_part
+	                   : NULL;
 	for (;;) {
 		int64_t begin = atomic_fetch_add_explicit(&job->next, job->piece, memory_order_relaxed);
 		if (begin >= job->extent)
@@ -144,8 +145,12 @@ step_run_kernel(Frame *frame, int index)
 	KernelJob job = {
 		.exec = exec,
 		.kernel = exec->model->kernels->table[step->kernel],
-		.args = {.size = sizeof(TwArgs), .abi = TW_KERNEL_ABI, .buffers = state->data,
-		         .strides = state->strides, .symbols = state->symbols, .step = index},
+		.args = {.size = sizeof(TwArgs),
+	             .abi = TW_KERNEL_ABI,
+	             .buffers = state->data,
+	             .strides = state->strides,
+	             .symbols = state->symbols,
+	             .step = index},
 		.extent = state->extent,
 		.piece = width == 1 ? state->extent : (state->extent + pieces - 1) / pieces,
 	};
@@ -209,8 +214,7 @@ step_run_copy(Frame *frame, int index)
 	int source = step->args[0], target = step->args[1];
 	const PlanBuffer *from = &frame->plan->buffers[source], *to = &frame->plan->buffers[target];
 	const Slot *read = &frame->slots[source], *written = &frame->slots[target];
-	bool is_same = from->type == to->type && from->rank == to->rank && !from->layout &&
-	               !to->layout;
+	bool is_same = from->type == to->type && from->rank == to->rank && !from->layout && !to->layout;
 	for (int i = 0; i < from->rank && is_same; i++)
 		is_same = read->dims[i] == written->dims[i];
 	if (!is_same || (element_bytes(from->type) == 0 && (read->strides || written->strides)))

@@ -99,8 +99,8 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 			continue;
 		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
 		const Slot *slot = &frame->slots[step->args[i]];
-		tensors[i] = (VendorTensor){buffer->type, buffer->rank, slot->dims, slot->strides,
-		                            buffer->layout, slot->constant};
+		tensors[i] = (VendorTensor){buffer->type,  buffer->rank,   slot->dims,
+		                            slot->strides, buffer->layout, slot->constant};
 	}
 	const VendorCallDesc desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
 	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
@@ -150,8 +150,10 @@ step_bind_vendor(Frame *frame, int index)
 	if (!frame->exec->model->vendor) {
 		if (step->kernel >= 0)
 			return TW_OK;
-		return exec_fail(frame->exec, TW_DEVICE, "step '%.60s' needs a vendor library, which could "
-		                 "not be loaded", step->name);
+		return exec_fail(frame->exec, TW_DEVICE,
+		                 "step '%.60s' needs a vendor library, which could "
+		                 "not be loaded",
+		                 step->name);
 	}
 	TwCode code = find_call(frame, step, state);
 	if (code || !state->call)

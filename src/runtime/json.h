@@ -22,7 +22,7 @@
 #include "runtime/pile.h"
 
 typedef struct JsonReader {
-	Pile *pile; /* owns the texts and arrays given out */
+	Pile *pile;       /* owns the texts and arrays given out */
 	const char *what; /* "the plan": begins sentences */
 	char *error;
 	size_t error_size;

@@ -156,8 +156,8 @@ read_targets(JsonReader *r, const cJSON *json, Manifest *manifest)
 	ManifestTarget *targets = json_alloc(r, (size_t)manifest->ntarget, sizeof *targets);
 	for (int i = 0; item && !r->failed; item = item->next)
 		targets[i++] = (ManifestTarget){
-			json_text(r, item, "device"),          json_text(r, item, "march"),
-			json_text(r, item, "plan"),            json_text_or(r, item, "kernels", ""),
+			json_text(r, item, "device"),        json_text(r, item, "march"),
+			json_text(r, item, "plan"),          json_text_or(r, item, "kernels", ""),
 			json_text_or(r, item, "vendor", ""),
 		};
 	manifest->targets = targets;

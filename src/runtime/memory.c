@@ -30,8 +30,8 @@ memory_alloc(Memory *memory, size_t bytes)
 	bytes += bytes == 0;
 	if (memory->limit && (bytes > memory->limit || memory->now > memory->limit - bytes))
 		return NULL;
-	void *block = memory->allocate ? memory->allocate(memory->context, bytes, MEMORY_ALIGN) :
-	                                 system_alloc(bytes);
+	void *block = memory->allocate ? memory->allocate(memory->context, bytes, MEMORY_ALIGN)
+	                               : system_alloc(bytes);
 	if (!block)
 		return NULL;
 	memory->now += bytes;

@@ -22,8 +22,13 @@ typedef struct Plan Plan;
 typedef enum PlanOp {
 	PD_CONST,
 	PD_SYMBOL,
-	PD_ADD, PD_SUB, PD_MUL,
-	PD_FLOORDIV, PD_FLOORMOD, PD_MIN, PD_MAX,
+	PD_ADD,
+	PD_SUB,
+	PD_MUL,
+	PD_FLOORDIV,
+	PD_FLOORMOD,
+	PD_MIN,
+	PD_MAX,
 	PD_SCALE_FLOOR, /* pops float bits s and x: floor(f32(x) * s), computed in f32 (Resize) */
 } PlanOp;
 
@@ -70,15 +75,15 @@ typedef struct PlanBuffer {
 	const char *name;
 	DType type;
 	int rank;
-	const int *dims;     /* logical extents */
+	const int *dims; /* logical extents */
 	PlanBufferKind kind;
 	int index;
-	int64_t offset, bytes;  /* weights */
-	int base, offset_dim;   /* views */
-	const int *strides;     /* views: dims in elements; NULL: dense */
-	int size_dim;           /* bytes to place: blocked layouts are larger than their logical size */
-	const char *layout;     /* NULL: plain row-major */
-	int first, last;        /* life, in steps */
+	int64_t offset, bytes; /* weights */
+	int base, offset_dim;  /* views */
+	const int *strides;    /* views: dims in elements; NULL: dense */
+	int size_dim;          /* bytes to place: blocked layouts are larger than their logical size */
+	const char *layout;    /* NULL: plain row-major */
+	int first, last;       /* life, in steps */
 } PlanBuffer;
 
 typedef enum PlanStepKind {
@@ -96,33 +101,33 @@ typedef struct PlanAttr {
 	const char *name;
 	enum { PA_INTS, PA_FLOATS, PA_STRING, PA_DIMS } kind;
 	int count;
-	const int64_t *ints;   /* PA_INTS; PA_DIMS: indices of dims */
+	const int64_t *ints; /* PA_INTS; PA_DIMS: indices of dims */
 	const double *floats;
 	const char *string;
 } PlanAttr;
 
 typedef struct PlanStep {
 	PlanStepKind kind;
-	const char *name;     /* for people: "conv1+relu1" */
-	const char *origins;  /* original node names, joined by ", " */
-	const char *row;      /* vendor or host row */
-	int kernel;           /* PT_KERNEL: in the kernel table; PT_VENDOR: the fallback, -1 none */
-	int extent_dim;       /* of the flat index */
-	int scratch_dim;      /* bytes per worker, -1: none */
+	const char *name;    /* for people: "conv1+relu1" */
+	const char *origins; /* original node names, joined by ", " */
+	const char *row;     /* vendor or host row */
+	int kernel;          /* PT_KERNEL: in the kernel table; PT_VENDOR: the fallback, -1 none */
+	int extent_dim;      /* of the flat index */
+	int scratch_dim;     /* bytes per worker, -1: none */
 	int nsymbol;
-	const int *symbols;   /* the kernel's parameters */
+	const int *symbols; /* the kernel's parameters */
 	int narg;
-	const int *args;      /* buffers; -1 = absent */
-	int noutput;          /* the last noutput args are written */
+	const int *args; /* buffers; -1 = absent */
+	int noutput;     /* the last noutput args are written */
 	int nattr;
 	const PlanAttr *attrs;
 	int nbody;
 	Plan *const *bodies;
-	double flops, bytes;  /* at the probe size, for profiles */
+	double flops, bytes; /* at the probe size, for profiles */
 } PlanStep;
 
 typedef struct PlanAssumption {
-	int a, b; /* dims that must be equal */
+	int a, b;         /* dims that must be equal */
 	const char *what; /* "dim 1 of input a and dim 0 of input b" */
 } PlanAssumption;
 

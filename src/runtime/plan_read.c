@@ -29,8 +29,9 @@ const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
 const char *const plan_step_words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
 const char *const plan_attr_words[] = {"ints", "floats", "string", "dims"};
 
-_Static_assert(sizeof plan_op_words / sizeof *plan_op_words == PLAN_OPS && PLAN_OPS ==
-               PD_SCALE_FLOOR + 1, "one word per operator");
+_Static_assert(sizeof plan_op_words / sizeof *plan_op_words == PLAN_OPS &&
+                   PLAN_OPS == PD_SCALE_FLOOR + 1,
+               "one word per operator");
 _Static_assert(PLAN_STEPS == PT_SCAN + 1 && PLAN_BUFFERS == PB_CAPTURE + 1, "one word per kind");
 
 /* A plan and the memory it lives in; plan_free() gets from the first to the second. */
@@ -191,8 +192,8 @@ read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 	b->layout = *layout ? layout : NULL;
 	b->size_dim = -1;
 	read_place(r, plan, item, b);
-	const PlanBuffer *lent = b->kind == PB_CAPTURE && !r->failed ?
-	                         &plan->parent->buffers[b->index] : NULL;
+	const PlanBuffer *lent =
+		b->kind == PB_CAPTURE && !r->failed ? &plan->parent->buffers[b->index] : NULL;
 	if (lent && (lent->type != b->type || lent->rank != b->rank))
 		json_fail(r, "captured buffer '%.60s' has another type or rank", b->name);
 }
@@ -280,8 +281,8 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 	step->kernel = has_kernel ? get_index(r, item, "kernel", 0, TABLE_LIMIT) : -1;
 	step->extent_dim = has_kernel ? get_index(r, item, "extent", 0, plan->ndim) : -1;
 	step->scratch_dim = (int)json_int_or(r, item, "scratch", -1, plan->ndim - 1, -1);
-	step->symbols = json_ints(r, item, "symbols", TABLE_LIMIT, 0, plan->nsymbol - 1,
-	                          &step->nsymbol);
+	step->symbols =
+		json_ints(r, item, "symbols", TABLE_LIMIT, 0, plan->nsymbol - 1, &step->nsymbol);
 	step->args = json_ints(r, item, "args", ARGS_LIMIT, -1, plan->nbuffer - 1, &step->narg);
 	step->noutput = (int)json_int(r, item, "outputs", 0, step->narg);
 	const cJSON *at = json_array_or_none(r, item, "attrs", ARGS_LIMIT, &step->nattr);
@@ -353,15 +354,15 @@ read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
 	read_buffers(r, plan, json);
 	read_steps(r, plan, json, nesting);
 	plan->inputs = json_ints(r, json, "inputs", TABLE_LIMIT, 0, plan->nbuffer - 1, &plan->ninput);
-	plan->outputs = json_ints(r, json, "outputs", TABLE_LIMIT, 0, plan->nbuffer - 1,
-	                          &plan->noutput);
+	plan->outputs =
+		json_ints(r, json, "outputs", TABLE_LIMIT, 0, plan->nbuffer - 1, &plan->noutput);
 	const cJSON *item = json_array(r, json, "assumptions", TABLE_LIMIT, &plan->nassumption);
 	PlanAssumption *assumptions = json_alloc(r, (size_t)plan->nassumption, sizeof *assumptions);
 	plan->assumptions = assumptions;
 	for (int i = 0; item && !r->failed; item = item->next, i++)
-		assumptions[i] = (PlanAssumption){get_index(r, item, "a", 0, plan->ndim),
-		                                  get_index(r, item, "b", 0, plan->ndim),
-		                                  json_text(r, item, "what")};
+		assumptions[i] =
+			(PlanAssumption){get_index(r, item, "a", 0, plan->ndim),
+		                     get_index(r, item, "b", 0, plan->ndim), json_text(r, item, "what")};
 	plan->ncapture = (int)json_int_or(r, json, "captures", 0, TABLE_LIMIT, 0);
 	check_ports(r, plan, PB_INPUT, plan->ninput, plan->inputs);
 	check_ports(r, plan, PB_OUTPUT, plan->noutput, plan->outputs);

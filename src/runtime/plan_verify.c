@@ -58,8 +58,8 @@ check_read(const Replay *replay, int buffer, int step, const char *written)
 	if (buffer < 0)
 		return true;
 	if (!written[plan_root(replay->plan, buffer)])
-		return refuse(replay, "step %d reads buffer '%.60s' before anything is written to it",
-		              step, replay->plan->buffers[buffer].name);
+		return refuse(replay, "step %d reads buffer '%.60s' before anything is written to it", step,
+		              replay->plan->buffers[buffer].name);
 	return check_life(replay, buffer, step);
 }
 
@@ -122,8 +122,7 @@ check_symbols(const Replay *replay, int step, const char *written)
 	const Plan *plan = replay->plan;
 	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++) {
 		const PlanSymbol *s = &plan->symbols[i];
-		if (s->source == PS_ELEMENT && s->step == step &&
-		    !written[plan_root(plan, s->buffer)])
+		if (s->source == PS_ELEMENT && s->step == step && !written[plan_root(plan, s->buffer)])
 			return refuse(replay, "symbol '%.60s' is read before anything is written there",
 			              s->name);
 	}
@@ -155,9 +154,9 @@ check_weights(const Replay *replay)
 {
 	for (int i = 0; i < replay->plan->nbuffer; i++) {
 		const PlanBuffer *b = &replay->plan->buffers[i];
-		if (b->kind == PB_WEIGHT && (b->offset % 64 != 0 ||
-		    (uint64_t)b->offset > replay->weights_size ||
-		    (uint64_t)b->bytes > replay->weights_size - (uint64_t)b->offset))
+		if (b->kind == PB_WEIGHT &&
+		    (b->offset % 64 != 0 || (uint64_t)b->offset > replay->weights_size ||
+		     (uint64_t)b->bytes > replay->weights_size - (uint64_t)b->offset))
 			return refuse(replay, "weight '%.60s' lies outside the weights or is not aligned",
 			              b->name);
 	}

@@ -16,6 +16,7 @@
 #include "runtime/bundle.h"
 #include "runtime/exec.h"
 #include "runtime/pool.h"
+#include "runtime/signature.h"
 
 struct TwBundle {
 	atomic_int users; /* the opener and the sessions */
@@ -63,7 +64,7 @@ tw_type_name(TwType type)
 }
 
 _Static_assert((int)TW_I2 == (int)DT_I2 && (int)TW_BF16 == (int)DT_BF16 &&
-               (int)TW_F8E8M0 == (int)DT_F8E8M0 && (int)TW_STRING == (int)DT_STRING,
+                   (int)TW_F8E8M0 == (int)DT_F8E8M0 && (int)TW_STRING == (int)DT_STRING,
                "types have ONNX's numbers on both sides");
 
 __attribute__((format(printf, 3, 4))) static TwCode
@@ -109,70 +110,18 @@ take_options(void *own, size_t own_size, const void *options)
 	return size >= sizeof size;
 }
 
-/* ---- Signature ---- */
+/* ---- Opening ---- */
 
-/* Whether a dim is known from the dims of inputs alone. */
-static bool
-dim_is_early(const Plan *plan, int dim)
-{
-	for (int i = 0; i < plan->dims[dim].count; i++) {
-		const PlanToken *token = &plan->dims[dim].tokens[i];
-		if (token->op != PD_SYMBOL)
-			continue;
-		const PlanSymbol *symbol = &plan->symbols[token->value];
-		bool is_early = symbol->source == PS_INPUT ||
-		                (symbol->source == PS_DIM && symbol->step == 0);
-		if (!is_early)
-			return false;
-	}
-	return true;
-}
-
-static TwDim
-describe_dim(Arena *arena, const Plan *plan, int dim)
-{
-	const PlanDim *program = &plan->dims[dim];
-	const PlanToken *token = &program->tokens[0];
-	if (program->count == 1 && token->op == PD_CONST)
-		return (TwDim){token->value, NULL, token->value, token->value, 0};
-	Buf text = {.arena = arena};
-	bundle_dim_text(&text, plan, dim);
-	TwDim result = {-1, arena_strdup(arena, buf_text(&text)), 0, INT64_MAX,
-	                !dim_is_early(plan, dim)};
-	if (program->count == 1) {
-		result.lo = plan->symbols[token->value].lo;
-		result.hi = plan->symbols[token->value].hi;
-	}
-	return result;
-}
-
-static TwTensorInfo *
-describe_tensors(Arena *arena, const Plan *plan, int count, const int *ports)
-{
-	TwTensorInfo *tensors = NEW_N(arena, TwTensorInfo, count + 1);
-	for (int i = 0; i < count; i++) {
-		const PlanBuffer *buffer = &plan->buffers[ports[i]];
-		TwDim *dims = NEW_N(arena, TwDim, buffer->rank + 1);
-		tensors[i] = (TwTensorInfo){buffer->name, (TwType)buffer->type, buffer->rank, dims, 0};
-		for (int d = 0; d < buffer->rank; d++) {
-			dims[d] = describe_dim(arena, plan, buffer->dims[d]);
-			tensors[i].is_data_dependent |= dims[d].is_data_dependent;
-		}
-	}
-	return tensors;
-}
-
+/* Run under try_run(): arenas unwind when memory is out. */
 static void
 describe(void *arg)
 {
 	TwBundle *bundle = arg;
 	const Plan *plan = bundle->plan;
 	bundle->texts = arena_new("signature");
-	bundle->inputs = describe_tensors(bundle->texts, plan, plan->ninput, plan->inputs);
-	bundle->outputs = describe_tensors(bundle->texts, plan, plan->noutput, plan->outputs);
+	bundle->inputs = signature_tensors(bundle->texts, plan, plan->ninput, plan->inputs);
+	bundle->outputs = signature_tensors(bundle->texts, plan, plan->noutput, plan->outputs);
 }
-
-/* ---- Opening ---- */
 
 static void
 free_bundle(TwBundle *bundle)
@@ -225,8 +174,10 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 		                 plan_kernels(b->plan), have);
 	if (!try_run(describe, b, &failure))
 		return fail_with(error, TW_MEMORY, "%s", failure.text);
-	b->model = (ExecModel){.plan = b->plan, .kernels = b->code.kernels,
-	                       .weights = b->bundle.weights.data, .log = options->log,
+	b->model = (ExecModel){.plan = b->plan,
+	                       .kernels = b->code.kernels,
+	                       .weights = b->bundle.weights.data,
+	                       .log = options->log,
 	                       .log_context = options->log_context};
 	if (!options->no_vendor && plan_uses_vendor(b->plan)) {
 		b->vendor = vendor_open(text, sizeof text);
@@ -287,12 +238,15 @@ open_bytes(Bytes file, void *map, size_t map_size, const TwOpenOptions *given, T
 	b->code.file = -1;
 	TwCode code = TW_OK;
 	if (!take_options(&options, sizeof options, given))
-		code = fail_with(error, TW_USAGE, "the options of tw_open() have the wrong size, or ask "
+		code = fail_with(error, TW_USAGE,
+		                 "the options of tw_open() have the wrong size, or ask "
 		                 "for what this version does not know");
 	if (!code)
 		code = check_file_hash(file, options.sha256, error);
-	if (!code && !bundle_open(&b->bundle, file, options.verify == TW_VERIFY_CODE ?
-	                          BUNDLE_VERIFY_CODE : BUNDLE_VERIFY_ALL, text, sizeof text))
+	if (!code &&
+	    !bundle_open(&b->bundle, file,
+	                 options.verify == TW_VERIFY_CODE ? BUNDLE_VERIFY_CODE : BUNDLE_VERIFY_ALL,
+	                 text, sizeof text))
 		code = fail_with(error, TW_DAMAGED, "%s", text);
 	if (!code)
 		code = load_target(b, &options, error);
@@ -425,10 +379,13 @@ set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
 	Exec *exec = &session->exec;
 	if (!o->allocate != !o->release || (o->arena && (uintptr_t)o->arena % MEMORY_ALIGN) ||
 	    o->threads < 0)
-		return fail_with(error, TW_USAGE, "allocate and release come together, an arena is 64-byte "
+		return fail_with(error, TW_USAGE,
+		                 "allocate and release come together, an arena is 64-byte "
 		                 "aligned, and threads are not negative");
-	exec->memory = (Memory){.allocate = o->allocate, .release = o->release,
-	                        .context = o->memory_context, .limit = o->memory_limit};
+	exec->memory = (Memory){.allocate = o->allocate,
+	                        .release = o->release,
+	                        .context = o->memory_context,
+	                        .limit = o->memory_limit};
 	exec->threads = o->threads == 0 ? pool_cores() : o->threads;
 	if (exec->threads > POOL_MOST)
 		exec->threads = POOL_MOST;
@@ -464,7 +421,8 @@ tw_session_new(TwBundle *bundle, const TwSessionOptions *given, TwSession **sess
 	TwSessionOptions options;
 	*session = NULL;
 	if (!take_options(&options, sizeof options, given))
-		return fail_with(error, TW_USAGE, "the options of tw_session_new() have the wrong size, or "
+		return fail_with(error, TW_USAGE,
+		                 "the options of tw_session_new() have the wrong size, or "
 		                 "ask for what this version does not know");
 	TwSession *s = calloc(1, sizeof *s);
 	if (!s)
@@ -570,9 +528,6 @@ tw_run(TwSession *session, TwError *error)
 		slot->bound = session->output_data[i];
 		slot->bound_bytes = session->output_bytes[i];
 	}
-	if (exec->host && exec->host_keeps)
-		arena_reset(exec->host);
-	exec->host_keeps = false;
 	code = frame_run(exec->main);
 	if (code)
 		return code;

@@ -48,8 +48,8 @@ typedef enum TwCode {
 	TW_DATA = 6,        /* a value in the data is out of range: an index, a count */
 	TW_MEMORY = 7,      /* out of memory, over the limit, or the caller's memory is too small */
 	TW_CANCELLED = 8,
-	TW_DEVICE = 9,      /* a vendor library or device reported an error */
-	TW_INTERNAL = 10    /* a bug of this library or of the compiler */
+	TW_DEVICE = 9,   /* a vendor library or device reported an error */
+	TW_INTERNAL = 10 /* a bug of this library or of the compiler */
 } TwCode;
 
 typedef struct TwError {
@@ -60,11 +60,32 @@ typedef struct TwError {
 /* Element types, with ONNX's numbers. Sub-byte types are packed, the first element lowest. Strings
  * are arrays of `const char *`. */
 typedef enum TwType {
-	TW_F32 = 1, TW_U8 = 2, TW_I8 = 3, TW_U16 = 4, TW_I16 = 5, TW_I32 = 6, TW_I64 = 7,
-	TW_STRING = 8, TW_BOOL = 9, TW_F16 = 10, TW_F64 = 11, TW_U32 = 12, TW_U64 = 13,
-	TW_C64 = 14, TW_C128 = 15, TW_BF16 = 16, TW_F8E4M3FN = 17, TW_F8E4M3FNUZ = 18,
-	TW_F8E5M2 = 19, TW_F8E5M2FNUZ = 20, TW_U4 = 21, TW_I4 = 22, TW_F4E2M1 = 23,
-	TW_F8E8M0 = 24, TW_U2 = 25, TW_I2 = 26
+	TW_F32 = 1,
+	TW_U8 = 2,
+	TW_I8 = 3,
+	TW_U16 = 4,
+	TW_I16 = 5,
+	TW_I32 = 6,
+	TW_I64 = 7,
+	TW_STRING = 8,
+	TW_BOOL = 9,
+	TW_F16 = 10,
+	TW_F64 = 11,
+	TW_U32 = 12,
+	TW_U64 = 13,
+	TW_C64 = 14,
+	TW_C128 = 15,
+	TW_BF16 = 16,
+	TW_F8E4M3FN = 17,
+	TW_F8E4M3FNUZ = 18,
+	TW_F8E5M2 = 19,
+	TW_F8E5M2FNUZ = 20,
+	TW_U4 = 21,
+	TW_I4 = 22,
+	TW_F4E2M1 = 23,
+	TW_F8E8M0 = 24,
+	TW_U2 = 25,
+	TW_I2 = 26
 } TwType;
 
 const char *tw_type_name(TwType type); /* "f32" */
@@ -118,9 +139,9 @@ typedef struct TwTensorInfo {
 
 int tw_input_count(const TwBundle *bundle);
 int tw_output_count(const TwBundle *bundle);
-const TwTensorInfo *tw_input(const TwBundle *bundle, int index);  /* NULL: no such index */
+const TwTensorInfo *tw_input(const TwBundle *bundle, int index); /* NULL: no such index */
 const TwTensorInfo *tw_output(const TwBundle *bundle, int index);
-int tw_find_input(const TwBundle *bundle, const char *name);      /* -1: no such name */
+int tw_find_input(const TwBundle *bundle, const char *name); /* -1: no such name */
 int tw_find_output(const TwBundle *bundle, const char *name);
 const char *tw_target(const TwBundle *bundle);   /* the chosen one: "cpu:x86-64-v4" */
 const char *tw_producer(const TwBundle *bundle); /* "tilewright 0.1.0" */
@@ -148,16 +169,16 @@ typedef void TwParallelFor(void *context, int count, void (*task)(void *arg, int
 
 typedef struct TwSessionOptions {
 	size_t size;
-	int threads;       /* 0: the cores this process may use; 1: none is started */
-	int spin_us;       /* how long idle threads spin before they sleep; 0: 50, -1: not at all */
+	int threads; /* 0: the cores this process may use; 1: none is started */
+	int spin_us; /* how long idle threads spin before they sleep; 0: 50, -1: not at all */
 	TwParallelFor *parallel_for; /* the caller's threads instead of ours; used `threads` wide */
 	void *parallel_context;
 	void *(*allocate)(void *context, size_t bytes, size_t alignment);
 	void (*release)(void *context, void *memory, size_t bytes); /* both or none */
 	void *memory_context;
-	void *arena;       /* the caller's memory for temporaries, 64-byte aligned; NULL: allocated */
+	void *arena; /* the caller's memory for temporaries, 64-byte aligned; NULL: allocated */
 	size_t arena_size;
-	size_t memory_limit; /* bytes this session may allocate; 0: no limit */
+	size_t memory_limit;        /* bytes this session may allocate; 0: no limit */
 	const volatile int *cancel; /* looked at between steps; not 0: tw_run() gives TW_CANCELLED */
 	TwProfile *profile;         /* after each step, in the thread that runs */
 	void *profile_context;

@@ -81,12 +81,12 @@ VendorCall *vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *er
 void vendor_call_free(VendorCall *call);
 const char *vendor_call_impl(const VendorCall *call); /* "jit:avx512_core" */
 int vendor_call_pieces(const VendorCall *call);
-size_t vendor_call_scratch(const VendorCall *call);   /* bytes per worker, 64-byte aligned */
+size_t vendor_call_scratch(const VendorCall *call); /* bytes per worker, 64-byte aligned */
 
 /* Run one piece in this thread, single-threaded. `buffers` in the order of args. False with a
  * sentence when the library reports an error. Different pieces may run at once. */
-bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch,
-                     char *error, size_t error_size);
+bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch, char *error,
+                     size_t error_size);
 
 /* For choosing when compiling: the implementation's name and the median time in seconds of all
  * pieces run one after another (seconds NULL: not measured). Arguments with `constant` are packed

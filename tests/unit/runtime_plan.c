@@ -6,9 +6,11 @@
 #include "unit.h"
 #include "runtime/plan.h"
 
+/* clang-format off */
 /* x -> t -> u -> y with a view, an attribute of each kind, and a nested plan. */
 static const char PLAN[] =
-	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": \"9223372036854775807\", \"from\": \"input\","
+	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": \"9223372036854775807\", \"from\": "
+    "\"input\","
 	" \"buffer\": 0, \"index\": 0}, {\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"dim\","
 	" \"dim\": 3}],\n"
 	"\"dims\": [\"8\", \"s0\", \"s0 32 *\", \"s0 2 - 1 max 7 min\", \"0\", \"s0 8 *\", \"1\"],\n"
@@ -18,12 +20,14 @@ static const char PLAN[] =
 	" \"first\": 0, \"last\": 1},"
 	"{\"name\": \"u\", \"type\": \"f32\", \"dims\": [1, 0], \"kind\": \"temp\", \"size\": 2,"
 	" \"first\": 1, \"last\": 3, \"layout\": \"nc16hw\"},"
-	"{\"name\": \"v\", \"type\": \"f32\", \"dims\": [1], \"kind\": \"view\", \"base\": 1, \"at\": 4,"
+	"{\"name\": \"v\", \"type\": \"f32\", \"dims\": [1], \"kind\": \"view\", \"base\": 1, \"at\": "
+    "4,"
 	" \"strides\": [0]},"
 	"{\"name\": \"y\", \"type\": \"f32\", \"dims\": [1, 0], \"kind\": \"output\", \"index\": 0},"
 	"{\"name\": \"w\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"weight\", \"offset\": 64,"
 	" \"bytes\": 32},"
-	"{\"name\": \"c\", \"type\": \"bool\", \"dims\": [], \"kind\": \"temp\", \"size\": 6, \"first\": 0,"
+	"{\"name\": \"c\", \"type\": \"bool\", \"dims\": [], \"kind\": \"temp\", \"size\": 6, "
+    "\"first\": 0,"
 	" \"last\": 3},"
 	"{\"name\": \"p\", \"type\": \"f32\", \"dims\": [1, 0], \"kind\": \"pool\"}],\n"
 	"\"steps\": ["
@@ -53,6 +57,7 @@ static const char PLAN[] =
 	"{\"kind\": \"copy\", \"name\": \"f\", \"args\": [7, 4], \"outputs\": 1}],\n"
 	"\"inputs\": [0], \"outputs\": [4], \"assumptions\": [{\"a\": 0, \"b\": 0, \"what\": \"it\"}],"
 	" \"captures\": 0}";
+/* clang-format on */
 
 static char error[400];
 
@@ -111,9 +116,15 @@ START_TEST(dim_values)
 		bool exists;
 		int64_t value;
 	} CASES[] = {
-		{"s0 2 +", true, -3},       {"s0 2 /", true, -3},      {"s0 2 %", true, 1},
-		{"5 -3 /", true, -2},       {"5 -3 %", true, -1},      {"s0 0 /", false, 0},
-		{"s1 1 +", false, 0},       {"3 9 min", true, 3},      {"3 9 max", true, 9},
+		{"s0 2 +", true, -3},
+		{"s0 2 /", true, -3},
+		{"s0 2 %", true, 1},
+		{"5 -3 /", true, -2},
+		{"5 -3 %", true, -1},
+		{"s0 0 /", false, 0},
+		{"s1 1 +", false, 0},
+		{"3 9 min", true, 3},
+		{"3 9 max", true, 9},
 		{"9223372036854775807 1 +", false, 0},
 		{"4611686018427387904 2 *", false, 0},
 		{"7 1069547520 scalefloor", true, 10}, /* 7 * 1.5f */
@@ -155,8 +166,7 @@ START_TEST(placement)
 			ck_assert(offset[i] < 0 || (offset[i] % 64 == 0 && offset[i] + size[i] <= total));
 			for (int j = 0; j < i; j++)
 				if (size[i] > 0 && size[j] > 0 && first[i] <= last[j] && first[j] <= last[i])
-					ck_assert(offset[i] >= offset[j] + size[j] ||
-					          offset[j] >= offset[i] + size[i]);
+					ck_assert(offset[i] >= offset[j] + size[j] || offset[j] >= offset[i] + size[i]);
 		}
 	}
 	int64_t huge[2] = {INT64_MAX - 100, INT64_MAX - 100}, offset[2];

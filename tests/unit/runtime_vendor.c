@@ -138,9 +138,10 @@ conv_reference(const ConvCase *t, const float *x, const float *w, const float *b
 								int64_t v = q * t->stride + j * t->dilation - t->pad_lo;
 								if (h < 0 || h >= t->h || v < 0 || v >= t->w)
 									continue;
-								sum += (double)x[((n * t->c + m / each * in + c) * t->h + h) * t->w +
-								                 v] *
-								       w[((m * in + c) * t->k + i) * t->k + j];
+								sum +=
+									(double)
+										x[((n * t->c + m / each * in + c) * t->h + h) * t->w + v] *
+									w[((m * in + c) * t->k + i) * t->k + j];
 							}
 					*at = post_value(t->post, (float)sum, r[at - y]);
 				}
@@ -164,9 +165,12 @@ check_conv(const ConvCase *t, bool must_exist)
 	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
 	int64_t lo[2] = {t->pad_lo, t->pad_lo}, hi[2] = {t->pad_hi, t->pad_hi};
 	const PlanAttr attrs[] = {
-		{"group", PA_INTS, 1, &t->group, NULL, NULL}, {"strides", PA_INTS, 2, s, NULL, NULL},
-		{"dilations", PA_INTS, 2, d, NULL, NULL},     {"pads_lo", PA_INTS, 2, lo, NULL, NULL},
-		{"pads_hi", PA_INTS, 2, hi, NULL, NULL},      {"post", PA_STRING, 0, NULL, NULL, t->post},
+		{"group", PA_INTS, 1, &t->group, NULL, NULL},
+		{"strides", PA_INTS, 2, s, NULL, NULL},
+		{"dilations", PA_INTS, 2, d, NULL, NULL},
+		{"pads_lo", PA_INTS, 2, lo, NULL, NULL},
+		{"pads_hi", PA_INTS, 2, hi, NULL, NULL},
+		{"post", PA_STRING, 0, NULL, NULL, t->post},
 		{"algorithm", PA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
 		{"pieces", PA_INTS, 1, &t->pieces, NULL, NULL},
 	};
@@ -269,8 +273,8 @@ check_matmul(const MatmulCase *t)
 				double want = (double)post_value(t->post, (float)sum, other[at]);
 				if (strstr(t->post, "gelu_erf"))
 					want = want * 0.5 * (1 + erf(want / sqrt(2)));
-				ck_assert_msg(fabs((double)y[at] - want) < 2e-4, "%g instead of %g",
-				              (double)y[at], want);
+				ck_assert_msg(fabs((double)y[at] - want) < 2e-4, "%g instead of %g", (double)y[at],
+				              want);
 			}
 	free(a), free(b), free(bias), free(other), free(y);
 }
@@ -402,8 +406,8 @@ START_TEST(refusals)
 	                             {DT_F32, 4, w, NULL, NULL, NULL},
 	                             {DT_F32, 1, &m, NULL, NULL, NULL},
 	                             {DT_F32, 4, dims, NULL, NULL, NULL}};
-	static const char *const POSTS[] = {"sum(9)", "nonsense", "relu(", "add(0,1)", "sum(1)",
-	                                    "add(1e30)"};
+	static const char *const POSTS[] = {"sum(9)",   "nonsense", "relu(",
+	                                    "add(0,1)", "sum(1)",   "add(1e30)"};
 	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
 		const PlanAttr attrs[] = {{"post", PA_STRING, 0, NULL, NULL, POSTS[i]}};
 		const VendorCallDesc desc = {"conv", 4, args, 1, attrs};

@@ -1,0 +1,111 @@
+/* Packed weights: once per library, weight and layout, until the bundle is closed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/dnnl_call.h"
+#include "runtime/memory.h"
+
+/* A weight in the layout that some primitive wants. */
+struct Packed {
+	Packed *next;
+	const void *source;
+	int64_t size[DNNL_RANK], strides[DNNL_RANK]; /* of the region of the source */
+	int rank;
+	DnnlMd *md;
+	Block block;
+};
+
+void
+packed_free(Vendor *vendor)
+{
+	while (vendor->packed) {
+		Packed *packed = vendor->packed;
+		vendor->packed = packed->next;
+		dnnl_md_free(&vendor->api, packed->md);
+		block_free(&vendor->memory, &packed->block);
+		free(packed);
+	}
+}
+
+static bool
+is_packed_form(const DnnlApi *api, const Packed *packed, const void *source, int rank,
+               const int64_t *size, const int64_t *strides, const DnnlMd *md)
+{
+	return packed->source == source && packed->rank == rank &&
+	       memcmp(packed->size, size, (size_t)rank * sizeof *size) == 0 &&
+	       memcmp(packed->strides, strides, (size_t)rank * sizeof *strides) == 0 &&
+	       api->memory_desc_equal(packed->md, md);
+}
+
+/* Copy between layouts, now. */
+static bool
+reorder_now(const DnnlApi *api, const DnnlMd *from, const void *source, const DnnlMd *to,
+            void *target)
+{
+	void *desc = NULL, *primitive = NULL, *src = NULL, *dst = NULL;
+	bool is_done =
+		!api->reorder_primitive_desc_create(&desc, from, api->engine, to, api->engine, NULL) &&
+		!api->primitive_create(&primitive, desc) &&
+		!api->memory_create(&src, from, api->engine, (void *)(uintptr_t)source) &&
+		!api->memory_create(&dst, to, api->engine, target);
+	if (is_done) {
+		const DnnlArg args[] = {{DNNL_SRC, src}, {DNNL_DST, dst}};
+		is_done = !api->primitive_execute(primitive, api->stream, 2, args);
+	}
+	if (src)
+		api->memory_destroy(src);
+	if (dst)
+		api->memory_destroy(dst);
+	if (primitive)
+		api->primitive_destroy(primitive);
+	if (desc)
+		api->primitive_desc_destroy(desc);
+	return is_done;
+}
+
+static Packed *
+pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+         const DnnlMd *md)
+{
+	const DnnlApi *api = &vendor->api;
+	Packed *packed = calloc(1, sizeof *packed);
+	DnnlMd *plain = packed ? call_region_md(api, tensor, size) : NULL;
+	size_t bytes = api->memory_desc_get_size(md);
+	if (packed)
+		packed->md = dnnl_md_copy(api, md);
+	bool is_done = plain && packed->md && block_reserve(&vendor->memory, &packed->block, bytes);
+	if (is_done) {
+		packed->source = source;
+		packed->rank = tensor->rank;
+		memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);
+		memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
+		is_done = reorder_now(api, plain, source, md, packed->block.data);
+	}
+	dnnl_md_free(api, plain);
+	if (is_done)
+		return packed;
+	if (packed) {
+		dnnl_md_free(api, packed->md);
+		block_free(&vendor->memory, &packed->block);
+		free(packed);
+	}
+	return NULL;
+}
+
+/* A region of a weight as `md` says: found or made. NULL when memory is out. */
+const void *
+vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+            const DnnlMd *md)
+{
+	pthread_mutex_lock(&vendor->lock);
+	Packed *packed = vendor->packed;
+	while (packed &&
+	       !is_packed_form(&vendor->api, packed, source, tensor->rank, size, tensor->strides, md))
+		packed = packed->next;
+	if (!packed && (packed = pack_new(vendor, tensor, source, size, md))) {
+		packed->next = vendor->packed;
+		vendor->packed = packed;
+	}
+	pthread_mutex_unlock(&vendor->lock);
+	return packed ? packed->block.data : NULL;
+}
