@@ -122,6 +122,8 @@ node_remove(Node *node)
 void
 node_move(Node *node, Region *region, Node *before)
 {
+	if (before == node)
+		return;
 	unlink_node(node);
 	link_node(region, before, node);
 	for (int i = 0; i < node->noutput; i++)
