@@ -16,9 +16,9 @@
 /* ---- types ----------------------------------------------------------------------------------- */
 
 typedef struct Format {
-	double unit;  /* half an ulp, relative */
-	double tiny;  /* half of the least subnormal */
-	double most;  /* largest finite value */
+	double unit; /* half an ulp, relative */
+	double tiny; /* half of the least subnormal */
+	double most; /* largest finite value */
 } Format;
 
 static Format
@@ -251,22 +251,22 @@ MONOTONE(acosh, 1, INFINITY)
 MONOTONE(atanh, -1, 1)
 MONOTONE(erf, -INFINITY, INFINITY)
 
-/* `rounds`: the operation adds an error of its own (scalar.def's ulp; half an ulp where that is 0). */
+/* `rounds`: the operation adds an error of its own, scalar.def's ulp or, where 0, half of one. */
 static const struct {
 	Propagate propagate;
 	bool rounds;
 } rules[EX_COUNT] = {
-	[EX_add] = {of_add, true}, [EX_sub] = {of_add, true}, [EX_mul] = {of_mul, true},
-	[EX_div] = {of_div, true}, [EX_fma] = {of_fma, true}, [EX_rem] = {of_rem, false},
-	[EX_neg] = {of_one, false}, [EX_abs] = {of_one, false}, [EX_min] = {of_larger, false},
-	[EX_max] = {of_larger, false}, [EX_sin] = {of_sine, true}, [EX_cos] = {of_sine, true},
-	[EX_tan] = {of_tan, true}, [EX_cosh] = {of_cosh, true}, [EX_pow] = {of_pow, true},
-	[EX_sign] = {of_sign, false}, [EX_floor] = {of_floor, false}, [EX_ceil] = {of_ceil, false},
+	[EX_add] = {of_add, true},      [EX_sub] = {of_add, true},      [EX_mul] = {of_mul, true},
+	[EX_div] = {of_div, true},      [EX_fma] = {of_fma, true},      [EX_rem] = {of_rem, false},
+	[EX_neg] = {of_one, false},     [EX_abs] = {of_one, false},     [EX_min] = {of_larger, false},
+	[EX_max] = {of_larger, false},  [EX_sin] = {of_sine, true},     [EX_cos] = {of_sine, true},
+	[EX_tan] = {of_tan, true},      [EX_cosh] = {of_cosh, true},    [EX_pow] = {of_pow, true},
+	[EX_sign] = {of_sign, false},   [EX_floor] = {of_floor, false}, [EX_ceil] = {of_ceil, false},
 	[EX_trunc] = {of_trunc, false}, [EX_round] = {of_round, false}, [EX_sqrt] = {of_sqrt, true},
-	[EX_exp] = {of_exp, true}, [EX_log] = {of_log, true}, [EX_log1p] = {of_log1p, true},
-	[EX_expm1] = {of_expm1, true}, [EX_asin] = {of_asin, true}, [EX_acos] = {of_acos, true},
-	[EX_atan] = {of_atan, true}, [EX_sinh] = {of_sinh, true}, [EX_tanh] = {of_tanh, true},
-	[EX_asinh] = {of_asinh, true}, [EX_acosh] = {of_acosh, true}, [EX_atanh] = {of_atanh, true},
+	[EX_exp] = {of_exp, true},      [EX_log] = {of_log, true},      [EX_log1p] = {of_log1p, true},
+	[EX_expm1] = {of_expm1, true},  [EX_asin] = {of_asin, true},    [EX_acos] = {of_acos, true},
+	[EX_atan] = {of_atan, true},    [EX_sinh] = {of_sinh, true},    [EX_tanh] = {of_tanh, true},
+	[EX_asinh] = {of_asinh, true},  [EX_acosh] = {of_acosh, true},  [EX_atanh] = {of_atanh, true},
 	[EX_erf] = {of_erf, true},
 };
 
@@ -290,12 +290,14 @@ settle_lanes(const Format *format, double *y, double *bound, int n)
 		bound[i] = settle(format, &y[i], bound[i]);
 }
 
-/* Products of exact values are most of the work: vectors of doubles. */
+/* Products of exact values are most of the work: vectors of doubles. What +, *, / and sqrt make of
+ * them shows whether it was rounded: a number of the type was not. */
 static void
-bound_exact(const double *restrict y, double *restrict bound, double own, double tiny, int n)
+bound_exact(const double *restrict y, double *restrict bound, double own, double tiny, bool shows,
+            int n)
 {
 	for (int i = 0; i < n; i++)
-		bound[i] = fabs(y[i]) * own + tiny;
+		bound[i] = shows && (double)(float)y[i] == y[i] ? 0 : fabs(y[i]) * own + tiny;
 }
 
 static void
@@ -303,23 +305,29 @@ bound_float(Machine *m, const Instr *in, int n)
 {
 	Reg *out = &m->regs.data[in->out];
 	Format format = format_of(out->logical);
-	double own = own_error(in->op, &format), tiny = own > 0 ? format.tiny : 0, *y = out->own;
 	bool is_sum = in->op == EX_add || in->op == EX_sub;
+	bool shows = out->logical == DT_F32 && scalar_info(in->op)->ulp == 0;
+	double own = own_error(in->op, &format), tiny = own > 0 && !is_sum ? format.tiny : 0;
+	double *y = out->own;
 	if (!has_bounds(m, in)) {
 		if (own == 0)
 			return;
 		out->bound = out->own_bound;
-		bound_exact(y, out->bound, own, is_sum ? 0 : tiny, n);
+		bound_exact(y, out->bound, own, tiny, shows, n);
 		settle_lanes(&format, y, out->bound, n);
 		return;
 	}
 	double *bound = out->bound = out->own_bound;
 	for (int i = 0; i < n; i++) {
 		Lane x[3];
-		for (int k = 0; k < in->narg; k++)
+		bool is_exact = shows && (double)(float)y[i] == y[i];
+		for (int k = 0; k < in->narg; k++) {
 			x[k] = lane_of(m, in->arg[k], i);
+			is_exact &= x[k].bound == 0;
+		}
 		bound[i] = rules[in->op].propagate(x, y[i]);
-		bound[i] += fabs(y[i]) * own + (own > 0 && !is_sum ? tiny : 0);
+		if (!is_exact && fabs(y[i]) != INFINITY)
+			bound[i] += fabs(y[i]) * own + tiny;
 	}
 	settle_lanes(&format, y, bound, n);
 }
@@ -332,8 +340,6 @@ bound_integer(Machine *m, const Instr *in, int n)
 		[EX_add] = true, [EX_sub] = true, [EX_mul] = true, [EX_neg] = true,
 		[EX_abs] = true, [EX_min] = true, [EX_max] = true,
 	};
-	if (!has_bounds(m, in))
-		return;
 	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++) {
 		Lane x[3];
@@ -349,39 +355,33 @@ bound_integer(Machine *m, const Instr *in, int n)
 }
 
 static bool
-is_undecided(ExprOp op, Lane a, Lane b)
+is_undecided(Lane a, Lane b)
 {
-	if (a.bound == 0 && b.bound == 0)
-		return false;
+	double doubt = a.bound + b.bound;
 	if (a.value != a.value || b.value != b.value)
-		return a.bound == INFINITY || b.bound == INFINITY;
-	double gap = fabs(a.value - b.value);
-	(void)op;
-	return !(gap > a.bound + b.bound);
+		return doubt == INFINITY;
+	return doubt > 0 && !(fabs(a.value - b.value) > doubt);
 }
 
 static void
 bound_compare_lanes(Machine *m, const Instr *in, int n)
 {
-	if (!has_bounds(m, in))
-		return;
-	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++)
-		bound[i] = is_undecided(in->op, lane_of(m, in->arg[0], i), lane_of(m, in->arg[1], i));
+		reg_bounds(m, in->out)[i] =
+			is_undecided(lane_of(m, in->arg[0], i), lane_of(m, in->arg[1], i));
 }
 
 /* An operand that decides the result alone makes the other one's doubt harmless. */
 static void
 bound_logic(Machine *m, const Instr *in, int n)
 {
-	if (!has_bounds(m, in))
-		return;
 	double *bound = reg_bounds(m, in->out), decides = in->op == EX_or;
 	for (int i = 0; i < n; i++) {
 		Lane a = lane_of(m, in->arg[0], i), b = in->narg > 1 ? lane_of(m, in->arg[1], i) : a;
 		bool is_open = a.bound > 0 || b.bound > 0;
 		if (in->op == EX_and || in->op == EX_or)
-			is_open &= !(a.bound == 0 && a.value == decides) && !(b.bound == 0 && b.value == decides);
+			is_open &=
+				!(a.bound == 0 && a.value == decides) && !(b.bound == 0 && b.value == decides);
 		bound[i] = is_open;
 	}
 }
@@ -389,11 +389,8 @@ bound_logic(Machine *m, const Instr *in, int n)
 static void
 bound_test(Machine *m, const Instr *in, int n)
 {
-	if (!has_bounds(m, in))
-		return;
-	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++)
-		bound[i] = lane_of(m, in->arg[0], i).bound == INFINITY;
+		reg_bounds(m, in->out)[i] = lane_of(m, in->arg[0], i).bound == INFINITY;
 }
 
 /* Where the condition is open either arm is right: the bound reaches from one to the other. */
@@ -412,23 +409,27 @@ bound_select(Machine *m, const Instr *in, int n)
 			continue;
 		double gap = fabs(taken.value - other.value) + other.bound;
 		bool is_same = taken.value == other.value || (taken.value != taken.value && gap != gap);
-		bound[i] = is_same ? fmax(taken.bound, other.bound)
-		                   : gap == gap ? fmax(taken.bound, gap) : (double)INFINITY;
+		bound[i] = is_same      ? fmax(taken.bound, other.bound)
+		           : gap == gap ? fmax(taken.bound, gap)
+		                        : (double)INFINITY;
 	}
 }
 
 static void
 bound_any(Machine *m, const Instr *in, int n)
 {
-	const ScalarInfo *row = scalar_info(in->op);
-	if (row->rule == RULE_cmp && m->regs.data[in->arg[0]].logical != DT_BOOL)
-		bound_compare_lanes(m, in, n);
-	else if (m->regs.data[in->out].logical == DT_BOOL && row->rule != RULE_test)
-		bound_logic(m, in, n);
-	else if (row->rule == RULE_test)
-		bound_test(m, in, n);
-	else if (m->regs.data[in->out].type == DT_F64)
+	const Reg *out = &m->regs.data[in->out];
+	int rule = scalar_info(in->op)->rule;
+	if (out->type == DT_F64)
 		bound_float(m, in, n);
+	else if (!has_bounds(m, in))
+		return;
+	else if (rule == RULE_cmp && m->regs.data[in->arg[0]].logical != DT_BOOL)
+		bound_compare_lanes(m, in, n);
+	else if (out->logical == DT_BOOL && rule != RULE_test)
+		bound_logic(m, in, n);
+	else if (rule == RULE_test)
+		bound_test(m, in, n);
 	else
 		bound_integer(m, in, n);
 }
@@ -583,7 +584,7 @@ bound_sum_fold(Machine *m, const unsigned char *mask)
 	}
 }
 
-/* Any order of n terms makes n-1 roundings of partial sums that are at most the sum of magnitudes. */
+/* Any order of n terms makes n-1 roundings of partial sums, at most the sum of magnitudes each. */
 void
 bound_sum_finish(Machine *m)
 {
