@@ -45,8 +45,7 @@ transpose(Zoo *zoo, const char *scope, Value *x, const int64_t *order)
 static Value *
 dense(Zoo *zoo, const char *scope, const char *path, Value *x, int64_t in, int64_t out)
 {
-	Value *weight =
-		zoo_weight(zoo, zoo_text(zoo, "%s.weight_t", path), 2, (int64_t[]){in, out});
+	Value *weight = zoo_weight(zoo, zoo_text(zoo, "%s.weight_t", path), 2, (int64_t[]){in, out});
 	x = zoo_binary(zoo, scope, "MatMul", x, weight);
 	return zoo_binary(zoo, scope, "Add", zoo_weight(zoo, zoo_text(zoo, "%s.bias", path), 1, &out),
 	                  x);
@@ -67,8 +66,7 @@ layer_norm(Bert *bert, const char *scope, const char *path, Value *x)
 	Value *two = zoo_number(zoo, zoo_text(zoo, "%s/Constant_output_0", scope), 2);
 	Value *variance = mean(zoo, scope, zoo_binary(zoo, scope, "Pow", centred, two));
 	Value *tiny = zoo_number(zoo, zoo_text(zoo, "%s/Constant_1_output_0", scope), 1e-12f);
-	Value *deviation =
-		zoo_unary(zoo, scope, "Sqrt", zoo_binary(zoo, scope, "Add", variance, tiny));
+	Value *deviation = zoo_unary(zoo, scope, "Sqrt", zoo_binary(zoo, scope, "Add", variance, tiny));
 	Value *unit = zoo_binary(zoo, scope, "Div", centred, deviation);
 	Value *scale = zoo_weight(zoo, zoo_text(zoo, "%s.weight", path), 1, &bert->hidden);
 	Value *shift = zoo_weight(zoo, zoo_text(zoo, "%s.bias", path), 1, &bert->hidden);
@@ -117,8 +115,8 @@ attention(Bert *bert, const char *scope, const char *path, Value *x, Value *mask
 	context = transpose(zoo, self, context, (int64_t[]){0, 2, 1, 3});
 	context = reshape(zoo, self, context, 1, &bert->hidden);
 	const char *output = zoo_text(zoo, "%s/output", scope);
-	Value *y = dense(zoo, zoo_text(zoo, "%s/dense", output),
-	                 zoo_text(zoo, "%s.output.dense", path), context, bert->hidden, bert->hidden);
+	Value *y = dense(zoo, zoo_text(zoo, "%s/dense", output), zoo_text(zoo, "%s.output.dense", path),
+	                 context, bert->hidden, bert->hidden);
 	y = zoo_binary(zoo, output, "Add", y, x);
 	return layer_norm(bert, zoo_text(zoo, "%s/LayerNorm", output),
 	                  zoo_text(zoo, "%s.output.LayerNorm", path), y);
@@ -130,8 +128,8 @@ layer(Bert *bert, int index, Value *x, Value *mask)
 	Zoo *zoo = bert->zoo;
 	const char *scope = zoo_text(zoo, "/encoder/layer.%d", index);
 	const char *path = zoo_text(zoo, "encoder.layer.%d", index);
-	x = attention(bert, zoo_text(zoo, "%s/attention", scope), zoo_text(zoo, "%s.attention", path), x,
-	              mask);
+	x = attention(bert, zoo_text(zoo, "%s/attention", scope), zoo_text(zoo, "%s.attention", path),
+	              x, mask);
 	Value *y = dense(zoo, zoo_text(zoo, "%s/intermediate/dense", scope),
 	                 zoo_text(zoo, "%s.intermediate.dense", path), x, bert->hidden, bert->inner);
 	y = gelu(zoo, zoo_text(zoo, "%s/intermediate/intermediate_act_fn", scope), y);

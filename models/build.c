@@ -100,8 +100,8 @@ static const char *
 node_name(Zoo *zoo, const char *scope, const char *op)
 {
 	for (int i = 0;; i++) {
-		const char *name = i == 0 ? zoo_text(zoo, "%s/%s", scope, op)
-		                          : zoo_text(zoo, "%s/%s_%d", scope, op, i);
+		const char *name =
+			i == 0 ? zoo_text(zoo, "%s/%s", scope, op) : zoo_text(zoo, "%s/%s_%d", scope, op, i);
 		if (!graph_find_value(zoo->graph, zoo_text(zoo, "%s_output_0", name)))
 			return name;
 	}

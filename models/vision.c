@@ -72,8 +72,7 @@ resnet(Zoo *zoo, const int *depths, int64_t expansion,
 	for (int stage = 0; stage < 4; stage++) {
 		int64_t width = (int64_t)64 << stage;
 		for (int i = 0; i < depths[stage]; i++) {
-			const char *scope =
-				zoo_text(zoo, "/layer%d/layer%d.%d", stage + 1, stage + 1, i);
+			const char *scope = zoo_text(zoo, "/layer%d/layer%d.%d", stage + 1, stage + 1, i);
 			const char *path = zoo_text(zoo, "layer%d.%d", stage + 1, i);
 			x = block(zoo, scope, path, x, in, width, i == 0 && stage > 0 ? 2 : 1);
 			in = width * expansion;
@@ -138,8 +137,8 @@ inverted_residual(Zoo *zoo, int index, Value *x, int64_t in, int64_t out, int64_
 	                    zoo_text(zoo, "%s.%d", path, part), y,
 	                    (Conv){hidden, hidden, 3, stride, 1, hidden, false});
 	part++;
-	y = zoo_conv(zoo, zoo_text(zoo, "%s/conv.%d", scope, part), zoo_text(zoo, "%s.%d", path, part), y,
-	             (Conv){hidden, out, 1, 1, 0, 1, false});
+	y = zoo_conv(zoo, zoo_text(zoo, "%s/conv.%d", scope, part), zoo_text(zoo, "%s.%d", path, part),
+	             y, (Conv){hidden, out, 1, 1, 0, 1, false});
 	part++;
 	y = zoo_batch_norm(zoo, zoo_text(zoo, "%s/conv.%d", scope, part),
 	                   zoo_text(zoo, "%s.%d", path, part), y, out);
@@ -153,7 +152,7 @@ mobilenetv2(Zoo *zoo)
 {
 	/* expansion, channels, blocks, stride of the first */
 	static const int64_t rows[][4] = {
-		{1, 16, 1, 1},  {6, 24, 2, 2},  {6, 32, 3, 2},  {6, 64, 4, 2},
+		{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2},  {6, 64, 4, 2},
 		{6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1},
 	};
 	Value *x = zoo_input(zoo, "input", DT_F32, 4, IMAGE);
@@ -203,8 +202,8 @@ squeezenet(Zoo *zoo)
 {
 	/* index in the sequence, squeezed channels, channels of each half; 0: a pool in front */
 	static const int64_t rows[][3] = {
-		{2, 0, 0},   {3, 16, 64}, {4, 16, 64},  {5, 0, 0},     {6, 32, 128},  {7, 32, 128},
-		{8, 0, 0},   {9, 48, 192}, {10, 48, 192}, {11, 64, 256}, {12, 64, 256},
+		{2, 0, 0}, {3, 16, 64},  {4, 16, 64},   {5, 0, 0},     {6, 32, 128},  {7, 32, 128},
+		{8, 0, 0}, {9, 48, 192}, {10, 48, 192}, {11, 64, 256}, {12, 64, 256},
 	};
 	Value *x = zoo_input(zoo, "input", DT_F32, 4, IMAGE);
 	x = zoo_conv(zoo, "/features/features.0", "features.0", x, (Conv){3, 64, 3, 2, 0, 1, true});

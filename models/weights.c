@@ -3,8 +3,8 @@
  * Each weight is filled by what it is used for. A product of n terms with inputs of mean square p
  * gets weights of variance 1/(n p), so that its outputs have variance one; mean and variance are
  * followed through the graph for that. Normalisations get statistics that are not trivial: means
- * around 0, variances from 0.5 to 1.5, scales from 0.8 to 1.2. The seed is the weight's name, so that
- * a weight has the same values in whatever order the graph is built.
+ * around 0, variances from 0.5 to 1.5, scales from 0.8 to 1.2. The seed is the weight's name, so
+ * that a weight has the same values in whatever order the graph is built.
  */
 #include <math.h>
 #include <string.h>
@@ -17,10 +17,10 @@ typedef enum Role {
 	ROLE_CONV_TRANSPOSE, /* [in, out/group, kernel…] */
 	ROLE_GEMM,
 	ROLE_MATMUL,
-	ROLE_TABLE, /* rows of variance one */
-	ROLE_SHIFT, /* normal, deviation 0.1 */
-	ROLE_SCALE, /* uniform, 0.8 .. 1.2 */
-	ROLE_MEAN,  /* normal, deviation 0.3 */
+	ROLE_TABLE,    /* rows of variance one */
+	ROLE_SHIFT,    /* normal, deviation 0.1 */
+	ROLE_SCALE,    /* uniform, 0.8 .. 1.2 */
+	ROLE_MEAN,     /* normal, deviation 0.3 */
 	ROLE_VARIANCE, /* uniform, 0.5 .. 1.5 */
 } Role;
 
@@ -204,7 +204,8 @@ use_role(const Use *use)
 static const Use *
 deciding_use(const Value *value)
 {
-	static const char *const shapes[] = {"Unsqueeze", "Reshape", "Transpose", "Squeeze", "Identity"};
+	static const char *const shapes[] = {"Unsqueeze", "Reshape", "Transpose", "Squeeze",
+	                                     "Identity"};
 	for (;;) {
 		if (value->uses.count == 0 || !value->uses.data[0].node)
 			return NULL;

@@ -35,7 +35,7 @@ typedef struct Options {
 } Options;
 
 static const char USAGE[] = "usage: zoo NAME [--batch N | --symbolic] -o FILE.onnx"
-                            " | zoo reweight IN.onnx -o OUT.onnx | zoo list";
+							" | zoo reweight IN.onnx -o OUT.onnx | zoo list";
 
 static Options
 parse_options(int argc, char **argv)

@@ -33,7 +33,8 @@ Attr zoo_attr_int(const char *name, int64_t value);
 Attr zoo_attr_float(const char *name, float value);
 Attr zoo_attr_ints(Zoo *zoo, const char *name, int count, const int64_t *values);
 
-/* A node "SCOPE/OP" with one output "SCOPE/OP_output_0"; a repeated name gets _1, _2, as PyTorch's. */
+/* A node "SCOPE/OP" with one output "SCOPE/OP_output_0"; a repeated name gets _1, _2, as PyTorch's.
+ */
 Value *zoo_node(Zoo *zoo, const char *scope, const char *op, int ninput, Value *const *inputs,
                 int nattr, const Attr *attrs);
 Value *zoo_unary(Zoo *zoo, const char *scope, const char *op, Value *x);

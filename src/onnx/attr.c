@@ -1,4 +1,4 @@
-/* AttributeProto -> Attr. Numbers and texts stay in the message, which lives as long as the graph. */
+/* AttributeProto -> Attr. Numbers and texts stay in the message, which the graph keeps alive. */
 #include "onnx/import.h"
 
 #include <string.h>
@@ -16,12 +16,12 @@ attr_type(const Onnx__AttributeProto *proto)
 		bool is_given;
 		ProtoType type;
 	} guesses[] = {
-		{proto->has_f, T(FLOAT)},         {proto->has_i, T(INT)},
-		{proto->has_s, T(STRING)},        {proto->t, T(TENSOR)},
-		{proto->g, T(GRAPH)},             {proto->n_floats, T(FLOATS)},
-		{proto->n_ints, T(INTS)},         {proto->n_strings, T(STRINGS)},
-		{proto->tp, T(TYPE_PROTO)},       {proto->sparse_tensor, T(SPARSE_TENSOR)},
-		{proto->n_tensors, T(TENSORS)},   {proto->n_graphs, T(GRAPHS)},
+		{proto->has_f, T(FLOAT)},       {proto->has_i, T(INT)},
+		{proto->has_s, T(STRING)},      {proto->t, T(TENSOR)},
+		{proto->g, T(GRAPH)},           {proto->n_floats, T(FLOATS)},
+		{proto->n_ints, T(INTS)},       {proto->n_strings, T(STRINGS)},
+		{proto->tp, T(TYPE_PROTO)},     {proto->sparse_tensor, T(SPARSE_TENSOR)},
+		{proto->n_tensors, T(TENSORS)}, {proto->n_graphs, T(GRAPHS)},
 	};
 	for (size_t i = 0; i < countof(guesses); i++)
 		if (guesses[i].is_given)
@@ -36,8 +36,7 @@ attr_resolve(const Import *import, const Onnx__AttributeProto *proto, const Loc 
 		return proto;
 	if (!import->call)
 		fail(loc, "attribute %s refers to '%s', but the node is in no function",
-		     text_of(proto->name),
-		     proto->ref_attr_name);
+		     text_of(proto->name), proto->ref_attr_name);
 	return map_find(&import->call->attrs, proto->ref_attr_name);
 }
 

@@ -81,9 +81,9 @@ int
 type_ir_version(const Type *type)
 {
 	static const int first[DT_COUNT] = {
-		[DT_BF16] = 4,     [DT_F8E4M3FN] = 9,    [DT_F8E4M3FNUZ] = 9, [DT_F8E5M2] = 9,
-		[DT_F8E5M2FNUZ] = 9, [DT_U4] = 10,       [DT_I4] = 10,        [DT_F4E2M1] = 11,
-		[DT_F8E8M0] = 12,  [DT_U2] = 13,         [DT_I2] = 13,
+		[DT_BF16] = 4,       [DT_F8E4M3FN] = 9, [DT_F8E4M3FNUZ] = 9, [DT_F8E5M2] = 9,
+		[DT_F8E5M2FNUZ] = 9, [DT_U4] = 10,      [DT_I4] = 10,        [DT_F4E2M1] = 11,
+		[DT_F8E8M0] = 12,    [DT_U2] = 13,      [DT_I2] = 13,
 	};
 	if (type->kind == TYPE_TENSOR)
 		return first[type->dtype];

@@ -2,9 +2,9 @@
  *
  *     ROW(13, Squeeze, axes_to_attr)      models below opset 13 want Squeeze's axes as an attribute
  *
- * Rows are those of upgrade.c read backwards, by falling version. What an opset cannot say (axes that
- * are computed, an attribute it does not know at other than its default) raises out->needed, and the
- * exporter starts again with the first opset that can.
+ * Rows are those of upgrade.c read backwards, by falling version. What an opset cannot say (axes
+ * that are computed, an attribute it does not know at other than its default) raises out->needed,
+ * and the exporter starts again with the first opset that can.
  */
 #include <string.h>
 
@@ -12,16 +12,15 @@
 
 /* ---- what rows are written with ---- */
 
-/* The model must be written for `opset` at least. */
-static void
-need(OutNode *node, int opset)
+void
+out_need(OutNode *node, int opset)
 {
 	if (node->out->needed < opset)
 		node->out->needed = opset;
 }
 
-static const Attr *
-find(const OutNode *node, const char *name)
+const Attr *
+out_find(const OutNode *node, const char *name)
 {
 	for (int i = 0; i < node->attrs.count; i++)
 		if (strcmp(node->attrs.data[i].name, name) == 0)
@@ -29,10 +28,10 @@ find(const OutNode *node, const char *name)
 	return NULL;
 }
 
-static void
-drop(OutNode *node, const char *name)
+void
+out_drop(OutNode *node, const char *name)
 {
-	const Attr *attr = find(node, name);
+	const Attr *attr = out_find(node, name);
 	if (!attr)
 		return;
 	int i = (int)(attr - node->attrs.data);
@@ -44,7 +43,7 @@ drop(OutNode *node, const char *name)
 static void
 set(OutNode *node, Attr attr)
 {
-	drop(node, attr.name);
+	out_drop(node, attr.name);
 	vec_push(node->out->arena, &node->attrs, attr);
 }
 
@@ -96,7 +95,7 @@ input_to_ints(OutNode *node, int input, const char *name, int opset)
 		return;
 	const Array *data = constant(node, input);
 	if (!data) {
-		need(node, opset);
+		out_need(node, opset);
 		return;
 	}
 	int64_t count = array_count(data);
@@ -114,7 +113,7 @@ input_to_float(OutNode *node, int input, const char *name, int opset)
 		return;
 	const Array *data = constant(node, input);
 	if (!data || array_count(data) != 1) {
-		need(node, opset);
+		out_need(node, opset);
 		return;
 	}
 	float value = (float)dtype_load_f64(data->type, data->data, 0);
@@ -127,7 +126,7 @@ input_to_int(OutNode *node, int input, const char *name, int opset)
 {
 	const Array *data = is_given(node, input) ? constant(node, input) : NULL;
 	if (!data || array_count(data) != 1) {
-		need(node, opset);
+		out_need(node, opset);
 		return;
 	}
 	set_int(node, name, dtype_load_i64(data->type, data->data, 0));
@@ -159,16 +158,16 @@ static void
 split_equal(OutNode *node)
 {
 	const Type *type = input_type(node, 0);
-	const Attr *axis = find(node, "axis");
+	const Attr *axis = out_find(node, "axis");
 	int64_t at = axis ? axis->i : 0, extent;
-	drop(node, "num_outputs");
+	out_drop(node, "num_outputs");
 	if (is_given(node, 1))
 		return;
 	if (!type || type->rank < 0)
-		need(node, 18);
+		out_need(node, 18);
 	else if (!dim_is_const(type->dims[at < 0 ? at + type->rank : at], &extent) ||
 	         extent % node->outputs.count != 0)
-		need(node, 18);
+		out_need(node, 18);
 }
 
 static void
@@ -178,9 +177,9 @@ slice_to_attrs(OutNode *node)
 		const Array *steps = constant(node, 4);
 		for (int64_t i = 0; steps && i < array_count(steps); i++)
 			if (dtype_load_i64(steps->type, steps->data, i) != 1)
-				need(node, 10);
+				out_need(node, 10);
 		if (!steps)
-			need(node, 10);
+			out_need(node, 10);
 	}
 	input_to_ints(node, 1, "starts", 10);
 	input_to_ints(node, 2, "ends", 10);
@@ -199,7 +198,7 @@ static void
 pad_axes(OutNode *node)
 {
 	if (is_given(node, 3))
-		need(node, 18);
+		out_need(node, 18);
 }
 
 static void
@@ -220,7 +219,7 @@ dropout_to_attr(OutNode *node)
 {
 	const Array *training = is_given(node, 2) ? constant(node, 2) : NULL;
 	if (is_given(node, 2) && (!training || dtype_load_i64(training->type, training->data, 0)))
-		need(node, 12);
+		out_need(node, 12);
 	input_to_float(node, 1, "ratio", 12);
 	cut_inputs(node, 1);
 }
@@ -236,7 +235,7 @@ dropout_mask(OutNode *node)
 	const Type *type = input_type(node, 0);
 	bool is_cast = cast && strcmp(cast->op->name, "Cast") == 0 && cast->outputs[0];
 	if (!is_cast || !type || attr_int(cast, "to") != (int64_t)type->dtype) {
-		need(node, 10);
+		out_need(node, 10);
 		return;
 	}
 	node->outputs.data[1] = cast->outputs[0]->name;
@@ -255,17 +254,17 @@ dft_to_attr(OutNode *node)
 	if (is_given(node, 2))
 		input_to_int(node, 2, "axis", 20);
 	else
-		need(node, 20); /* the default changed */
+		out_need(node, 20); /* the default changed */
 }
 
 static void
 batch_norm_training(OutNode *node)
 {
-	const Attr *training = find(node, "training_mode");
+	const Attr *training = out_find(node, "training_mode");
 	bool has_more = node->outputs.count > 1;
 	if ((training && training->i != 0) != has_more)
-		need(node, 14);
-	drop(node, "training_mode");
+		out_need(node, 14);
+	out_drop(node, "training_mode");
 }
 
 /* Softmax over one axis, said as over all axes from there on: the last axis only. */
@@ -273,30 +272,30 @@ static void
 softmax_last(OutNode *node)
 {
 	const Type *type = input_type(node, 0);
-	const Attr *attr = find(node, "axis");
+	const Attr *attr = out_find(node, "axis");
 	int64_t axis = attr ? attr->i : -1;
 	if (!type || type->rank < 0) {
-		need(node, 13);
+		out_need(node, 13);
 		return;
 	}
 	axis += axis < 0 ? type->rank : 0;
 	for (int64_t i = axis + 1; i < type->rank; i++)
 		if (!dim_is(type->dims[i], 1))
-			need(node, 13);
+			out_need(node, 13);
 	set_int(node, "axis", axis);
 }
 
 static void
 group_norm(OutNode *node)
 {
-	need(node, 21);
+	out_need(node, 21);
 }
 
 static void
 grid_sample_modes(OutNode *node)
 {
-	const Attr *mode = find(node, "mode");
-	const char *old = mode && strcmp(mode->s, "cubic") == 0   ? "bicubic"
+	const Attr *mode = out_find(node, "mode");
+	const char *old = mode && strcmp(mode->s, "cubic") == 0    ? "bicubic"
 	                  : mode && strcmp(mode->s, "linear") == 0 ? "bilinear"
 	                                                           : NULL;
 	if (old)
@@ -306,27 +305,27 @@ grid_sample_modes(OutNode *node)
 static void
 roi_align_pixels(OutNode *node)
 {
-	const Attr *mode = find(node, "coordinate_transformation_mode");
+	const Attr *mode = out_find(node, "coordinate_transformation_mode");
 	if (!mode || strcmp(mode->s, "output_half_pixel") != 0)
-		need(node, 16);
-	drop(node, "coordinate_transformation_mode");
+		out_need(node, 16);
+	out_drop(node, "coordinate_transformation_mode");
 }
 
 static void
 scatter_none(OutNode *node)
 {
-	const Attr *reduction = find(node, "reduction");
+	const Attr *reduction = out_find(node, "reduction");
 	if (reduction && strcmp(reduction->s, "none") != 0)
-		need(node, 16);
-	drop(node, "reduction");
+		out_need(node, 16);
+	out_drop(node, "reduction");
 }
 
 static void
 scatter_min_max(OutNode *node)
 {
-	const Attr *reduction = find(node, "reduction");
+	const Attr *reduction = out_find(node, "reduction");
 	if (reduction && (strcmp(reduction->s, "max") == 0 || strcmp(reduction->s, "min") == 0))
-		need(node, 18);
+		out_need(node, 18);
 }
 
 static void
@@ -361,7 +360,7 @@ resize_inputs(OutNode *node)
 static bool
 attr_is(const OutNode *node, const char *name, const char *text)
 {
-	const Attr *attr = find(node, name);
+	const Attr *attr = out_find(node, name);
 	return attr && strcmp(attr->s, text) == 0;
 }
 
@@ -371,9 +370,9 @@ resize_scales(OutNode *node)
 	bool is_linear = attr_is(node, "mode", "linear");
 	if (is_given(node, 3) || !attr_is(node, "coordinate_transformation_mode", "asymmetric") ||
 	    (!is_linear && !attr_is(node, "nearest_mode", "floor")) || attr_is(node, "mode", "cubic"))
-		need(node, 11);
-	drop(node, "coordinate_transformation_mode");
-	drop(node, "nearest_mode");
+		out_need(node, 11);
+	out_drop(node, "coordinate_transformation_mode");
+	out_drop(node, "nearest_mode");
 	if (node->inputs.count > 2)
 		node->inputs.data[1] = node->inputs.data[2];
 	cut_inputs(node, 2);
@@ -390,16 +389,18 @@ upsample_attr(OutNode *node)
 {
 	const Array *scales = constant(node, 2);
 	if (!scales || scales->type != DT_F32) {
-		need(node, 9);
+		out_need(node, 9);
 		return;
 	}
-	set(node, (Attr){.name = "scales", .kind = ATTR_FLOATS, .count = array_count(scales),
+	set(node, (Attr){.name = "scales",
+	                 .kind = ATTR_FLOATS,
+	                 .count = array_count(scales),
 	                 .floats = scales->data});
 	cut_inputs(node, 1);
 }
 
-/* The Unsqueeze that upgrade.c put in front of an input, from where old opsets placed it themselves:
- * it is said by the node again. NULL: there is none; `axes` get its constant axes. */
+/* The Unsqueeze that upgrade.c put in front of an input, from where old opsets placed it
+ * themselves: it is said by the node again. NULL: there is none; `axes` get its constant axes. */
 static const Node *
 placing_unsqueeze(const OutNode *node, int input, const Array **axes)
 {
@@ -430,7 +431,8 @@ take_over(OutNode *node, int input, const Node *unsqueeze)
 	map_set_ptr(&node->out->skipped, unsqueeze, node->out);
 }
 
-/* Before 7: equal shapes, or the second one a tail of the first and said so, or placed at an axis. */
+/* Before 7: equal shapes, or the second one a tail of the first and said so, or placed at an axis.
+ */
 static void
 explicit_broadcast(OutNode *node)
 {
@@ -444,7 +446,7 @@ explicit_broadcast(OutNode *node)
 		return;
 	}
 	if (!a || !b || a->rank < b->rank || b->rank < 0) {
-		need(node, 7);
+		out_need(node, 7);
 		return;
 	}
 	bool is_one = true;
@@ -452,7 +454,7 @@ explicit_broadcast(OutNode *node)
 		is_one = is_one && dim_is(b->dims[i], 1);
 	for (int i = 0; i < b->rank && !is_one; i++)
 		if (a->dims[a->rank - b->rank + i] != b->dims[i])
-			need(node, 7);
+			out_need(node, 7);
 	if (a->rank != b->rank || is_one)
 		set_int(node, "broadcast", 1);
 }
@@ -471,14 +473,14 @@ slope_vector(OutNode *node)
 	for (int i = 0; is_one && i < slope->rank; i++)
 		is_one = dim_is(slope->dims[i], 1);
 	if (!is_one && !(slope && slope->rank == 1 && x && x->rank == 2))
-		need(node, 7);
+		out_need(node, 7);
 }
 
 static void
 gemm_bias(OutNode *node)
 {
 	if (!is_given(node, 2))
-		need(node, 11);
+		out_need(node, 11);
 }
 
 static void
@@ -497,158 +499,71 @@ typedef struct DowngradeRow {
 
 /* below, operator of ai.onnx, how the opsets below say it. By falling version. */
 static const DowngradeRow ROWS[] = {
-	ROW(21, GroupNormalization, group_norm)
-	ROW(20, DFT, dft_to_attr)
-	ROW(20, GridSample, grid_sample_modes)
-	ROW(18, ReduceL1, axes_to_attr_18)
-	ROW(18, ReduceL2, axes_to_attr_18)
-	ROW(18, ReduceLogSum, axes_to_attr_18)
-	ROW(18, ReduceLogSumExp, axes_to_attr_18)
-	ROW(18, ReduceMax, axes_to_attr_18)
-	ROW(18, ReduceMean, axes_to_attr_18)
-	ROW(18, ReduceMin, axes_to_attr_18)
-	ROW(18, ReduceProd, axes_to_attr_18)
-	ROW(18, ReduceSumSquare, axes_to_attr_18)
-	ROW(18, Split, split_equal)
-	ROW(18, Pad, pad_axes)
-	ROW(18, ScatterElements, scatter_min_max)
-	ROW(18, ScatterND, scatter_min_max)
-	ROW(16, ScatterElements, scatter_none)
-	ROW(16, ScatterND, scatter_none)
-	ROW(16, RoiAlign, roi_align_pixels)
-	ROW(14, BatchNormalization, batch_norm_training)
-	ROW(13, Softmax, softmax_last)
-	ROW(13, LogSoftmax, softmax_last)
-	ROW(13, Hardmax, softmax_last)
-	ROW(13, Squeeze, axes_to_attr_13)
-	ROW(13, Unsqueeze, axes_to_attr_13)
-	ROW(13, ReduceSum, axes_to_attr_13)
-	ROW(13, Split, split_to_attr)
-	ROW(13, Resize, resize_inputs)
-	ROW(12, Dropout, dropout_to_attr)
-	ROW(11, Resize, resize_scales)
-	ROW(11, ScatterElements, scatter_name)
-	ROW(11, Clip, clip_to_attrs)
-	ROW(11, Pad, pad_to_attrs)
-	ROW(11, Gemm, gemm_bias)
-	ROW(10, Resize, resize_upsample)
-	ROW(10, Dropout, dropout_mask)
-	ROW(10, Slice, slice_to_attrs)
-	ROW(10, TopK, topk_to_attr)
-	ROW(9, Upsample, upsample_attr)
-	ROW(7, Add, explicit_broadcast)
-	ROW(7, Sub, explicit_broadcast)
-	ROW(7, Mul, explicit_broadcast)
-	ROW(7, Div, explicit_broadcast)
-	ROW(7, Pow, explicit_broadcast)
-	ROW(7, And, explicit_broadcast)
-	ROW(7, Or, explicit_broadcast)
-	ROW(7, Xor, explicit_broadcast)
-	ROW(7, Greater, explicit_broadcast)
-	ROW(7, Less, explicit_broadcast)
-	ROW(7, Equal, explicit_broadcast)
-	ROW(7, PRelu, slope_vector)
-	ROW(7, Gemm, gemm_broadcast)
-	ROW(7, BatchNormalization, say_is_test)
-	ROW(7, Dropout, say_is_test)
-};
+	ROW(21, GroupNormalization, group_norm) ROW(20, DFT, dft_to_attr) ROW(
+		20, GridSample, grid_sample_modes) ROW(18, ReduceL1, axes_to_attr_18) ROW(18, ReduceL2,
+                                                                                  axes_to_attr_18)
+		ROW(18, ReduceLogSum, axes_to_attr_18) ROW(18, ReduceLogSumExp, axes_to_attr_18) ROW(
+			18, ReduceMax, axes_to_attr_18) ROW(18, ReduceMean, axes_to_attr_18)
+			ROW(18, ReduceMin, axes_to_attr_18) ROW(18, ReduceProd, axes_to_attr_18) ROW(
+				18, ReduceSumSquare, axes_to_attr_18) ROW(18, Split, split_equal) ROW(18, Pad,
+                                                                                      pad_axes)
+				ROW(18, ScatterElements, scatter_min_max) ROW(18, ScatterND, scatter_min_max) ROW(
+					16,
+					ScatterElements,
+					scatter_none) ROW(16, ScatterND,
+                                      scatter_none) ROW(16, RoiAlign, roi_align_pixels)
+					ROW(14, BatchNormalization, batch_norm_training) ROW(
+						13,
+						Softmax,
+						softmax_last) ROW(13, LogSoftmax, softmax_last)
+						ROW(13, Hardmax, softmax_last) ROW(13, Squeeze, axes_to_attr_13) ROW(
+							13,
+							Unsqueeze, axes_to_attr_13) ROW(13, ReduceSum, axes_to_attr_13)
+							ROW(13, Split, split_to_attr) ROW(13, Resize, resize_inputs) ROW(
+								12,
+								Dropout,
+								dropout_to_attr) ROW(11, Resize, resize_scales)
+								ROW(11, ScatterElements, scatter_name) ROW(11, Clip, clip_to_attrs)
+									ROW(11, Pad, pad_to_attrs) ROW(11, Gemm, gemm_bias) ROW(
+										10,
+										Resize,
+										resize_upsample) ROW(10, Dropout, dropout_mask)
+										ROW(10, Slice, slice_to_attrs) ROW(
+											10,
+											TopK, topk_to_attr) ROW(9, Upsample, upsample_attr)
+											ROW(7, Add,
+                                                explicit_broadcast) ROW(7, Sub, explicit_broadcast)
+												ROW(7, Mul, explicit_broadcast) ROW(
+													7, Div,
+													explicit_broadcast)
+													ROW(7, Pow, explicit_broadcast) ROW(
+														7, And,
+														explicit_broadcast)
+														ROW(7, Or, explicit_broadcast) ROW(
+															7, Xor,
+															explicit_broadcast)
+															ROW(7, Greater, explicit_broadcast) ROW(
+																7, Less, explicit_broadcast)
+																ROW(7, Equal, explicit_broadcast)
+																	ROW(7, PRelu, slope_vector) ROW(
+																		7, Gemm, gemm_broadcast)
+																		ROW(7, BatchNormalization,
+                                                                            say_is_test)
+																			ROW(7, Dropout,
+                                                                                say_is_test)};
 
 #undef ROW
-
-/* Attributes that came later than their operator, or than opset 6: left out where they say what the
- * row's default says, otherwise the opset that brought them is needed. */
-typedef struct LaterAttr {
-	int since;
-	const char *op, *attr;
-} LaterAttr;
-
-static const LaterAttr LATER[] = {
-	{7, "AveragePool", "count_include_pad"}, {10, "AveragePool", "ceil_mode"},
-	{19, "AveragePool", "dilations"},        {8, "MaxPool", "storage_order"},
-	{10, "MaxPool", "ceil_mode"},            {10, "MaxPool", "dilations"},
-	{18, "LpPool", "ceil_mode"},             {18, "LpPool", "dilations"},
-	{14, "Reshape", "allowzero"},            {15, "Shape", "start"},
-	{15, "Shape", "end"},                    {19, "Cast", "saturate"},
-	{24, "Cast", "round_mode"},              {19, "CastLike", "saturate"},
-	{24, "CastLike", "round_mode"},          {12, "ArgMax", "select_last_index"},
-	{12, "ArgMin", "select_last_index"},     {13, "QuantizeLinear", "axis"},
-	{19, "QuantizeLinear", "saturate"},      {21, "QuantizeLinear", "block_size"},
-	{21, "QuantizeLinear", "output_dtype"},  {23, "QuantizeLinear", "precision"},
-	{13, "DequantizeLinear", "axis"},        {21, "DequantizeLinear", "block_size"},
-	{23, "DequantizeLinear", "output_dtype"}, {18, "Split", "num_outputs"},
-	{11, "TopK", "largest"},                 {11, "TopK", "sorted"},
-	{14, "GRU", "layout"},                   {14, "LSTM", "layout"},
-	{14, "RNN", "layout"},                   {11, "DepthToSpace", "mode"},
-	{12, "Dropout", "seed"},                 {12, "GatherND", "batch_dims"},
-	{27, "Range", "stash_type"},             {21, "GroupNormalization", "stash_type"},
-	{18, "Resize", "antialias"},             {18, "Resize", "axes"},
-	{18, "Resize", "keep_aspect_ratio_policy"}, {11, "Resize", "cubic_coeff_a"},
-	{11, "Resize", "exclude_outside"},       {11, "Resize", "extrapolation_value"},
-	{13, "ReduceSum", "noop_with_empty_axes"}, {18, "ReduceL1", "noop_with_empty_axes"},
-	{18, "ReduceL2", "noop_with_empty_axes"}, {18, "ReduceLogSum", "noop_with_empty_axes"},
-	{18, "ReduceLogSumExp", "noop_with_empty_axes"}, {18, "ReduceMax", "noop_with_empty_axes"},
-	{18, "ReduceMean", "noop_with_empty_axes"}, {18, "ReduceMin", "noop_with_empty_axes"},
-	{18, "ReduceProd", "noop_with_empty_axes"}, {18, "ReduceSumSquare", "noop_with_empty_axes"},
-};
-
-static bool
-says_default(const OutNode *node, const Attr *attr)
-{
-	const AttrSpec *spec = op_attr(node->node->op, attr->name);
-	const Attr *fallback = spec ? spec->fallback : NULL;
-	if (!fallback || fallback->kind != attr->kind)
-		return false;
-	if (attr->kind == ATTR_INT)
-		return attr->i == fallback->i;
-	if (attr->kind == ATTR_FLOAT)
-		return attr->f == fallback->f;
-	return attr->kind == ATTR_STRING && strcmp(attr->s, fallback->s) == 0;
-}
-
-static void
-drop_later(OutNode *node)
-{
-	for (size_t i = 0; i < countof(LATER); i++) {
-		const LaterAttr *later = &LATER[i];
-		if (node->out->opset >= later->since || strcmp(later->op, node->op) != 0)
-			continue;
-		const Attr *attr = find(node, later->attr);
-		bool is_counted = strcmp(later->attr, "num_outputs") == 0; /* split_equal looks at it */
-		if (attr && !says_default(node, attr) && !is_counted)
-			need(node, later->since);
-		if (attr)
-			drop(node, later->attr);
-	}
-}
-
-/* Operators that came after opset 6. */
-static const struct {
-	const char *op;
-	int opset;
-} FIRST_OPSETS[] = {
-#define FIRST(op, opset) {#op, opset},
-#include "onnx/first.def"
-#undef FIRST
-};
-
-static void
-need_operator(OutNode *node)
-{
-	for (size_t i = 0; i < countof(FIRST_OPSETS); i++)
-		if (strcmp(FIRST_OPSETS[i].op, node->op) == 0)
-			need(node, FIRST_OPSETS[i].opset);
-}
 
 void
 out_downgrade(OutNode *node)
 {
 	if (*node->domain)
 		return;
-	drop_later(node);
+	out_drop_later(node);
 	for (size_t i = 0; i < countof(ROWS); i++)
 		if (node->out->opset < ROWS[i].below && strcmp(ROWS[i].op, node->op) == 0)
 			ROWS[i].downgrade(node);
-	need_operator(node);
+	out_need_operator(node);
 	while (node->inputs.count > 0 && !*node->inputs.data[node->inputs.count - 1])
 		node->inputs.count--;
 }

@@ -117,8 +117,9 @@ draft_set_int(Draft *draft, const char *name, int64_t value)
 void
 draft_set_string(Draft *draft, const char *name, const char *value)
 {
-	set_attr(draft, (Attr){.name = name, .kind = ATTR_STRING, .s = value,
-	                       .count = (int64_t)strlen(value)});
+	set_attr(
+		draft,
+		(Attr){.name = name, .kind = ATTR_STRING, .s = value, .count = (int64_t)strlen(value)});
 }
 
 /* ---- inputs and outputs ---- */
@@ -212,7 +213,8 @@ infer_node(void *arg)
 }
 
 /* Give the outputs types. Inference needs those of all inputs, and may have to wait for values that
- * are only known at run time: then outputs stay unknown, except that a list of obstacles says so. */
+ * are only known at run time: then outputs stay unknown, except that a list of obstacles says so.
+ */
 static void
 infer_types(const Draft *draft, Node *node)
 {
@@ -224,8 +226,7 @@ infer_types(const Draft *draft, Node *node)
 			return;
 	InferJob job = {draft->import->graph, node};
 	Failure failure;
-	if (!try_run(infer_node, &job, &failure) &&
-	    (failure.kind != FAIL_UNSUPPORTED || obstacles))
+	if (!try_run(infer_node, &job, &failure) && (failure.kind != FAIL_UNSUPPORTED || obstacles))
 		fail_again(&failure);
 }
 
@@ -271,7 +272,8 @@ check_inputs(const Draft *draft, const OpInfo *op)
 	for (int i = 0; i < draft->inputs.count; i++) {
 		const ParamSpec *param = op_input(op, i);
 		if (!param)
-			draft_fail(draft, "%d inputs, at most %d are expected", draft->inputs.count, op->ninput);
+			draft_fail(draft, "%d inputs, at most %d are expected", draft->inputs.count,
+			           op->ninput);
 		if (!draft->inputs.data[i] && !param->optional && !param->variadic)
 			draft_fail(draft, "input %d (%s) is absent", i, param->name);
 	}
@@ -279,8 +281,7 @@ check_inputs(const Draft *draft, const OpInfo *op)
 		if (!op->inputs[i].optional && !op->inputs[i].variadic)
 			draft_fail(draft, "input %d (%s) is missing", i, op->inputs[i].name);
 	if (draft->outputs.count > 0 && !op_output(op, draft->outputs.count - 1))
-		draft_fail(draft, "%d outputs, at most %d are expected", draft->outputs.count,
-		           op->noutput);
+		draft_fail(draft, "%d outputs, at most %d are expected", draft->outputs.count, op->noutput);
 }
 
 static const DraftGraph *
@@ -335,8 +336,9 @@ output_names(const Draft *draft)
 		if (!*draft->outputs.data[i])
 			continue;
 		const char *name = import_name(draft->import, draft->outputs.data[i]);
-		names[i] = is_wrapped(draft, i) ? arena_printf(draft->import->arena, "%s.%s", name, draft->op)
-		                                : name;
+		names[i] = is_wrapped(draft, i)
+		               ? arena_printf(draft->import->arena, "%s.%s", name, draft->op)
+		               : name;
 	}
 	return names;
 }
@@ -354,7 +356,7 @@ add_after(Draft *draft, Node *node, Value **results)
 		const char *name = import_name(draft->import, draft->outputs.data[k]);
 		results[k] = add_helper(draft, after->op, after->second ? 2 : 1, inputs,
 		                        after->attr.kind != ATTR_NONE, &after->attr, name)
-		                     ->outputs[0];
+		                 ->outputs[0];
 	}
 }
 
@@ -385,16 +387,16 @@ draft_finish(Draft *draft, Scope *scope)
 		draft->outputs.count--;
 	check_inputs(draft, op);
 	check_attrs(draft, op);
-	Node *node = node_new(draft->region, NULL, op_text(import->arena, op), &draft->loc,
-	                      draft->inputs.count, draft->inputs.data, draft->outputs.count,
-	                      output_names(draft));
+	Node *node =
+		node_new(draft->region, NULL, op_text(import->arena, op), &draft->loc, draft->inputs.count,
+	             draft->inputs.data, draft->outputs.count, output_names(draft));
 	for (int i = 0; i < draft->attrs.count; i++)
 		node_add_attr(node, &draft->attrs.data[i]);
 	set_origin(draft, node);
 	add_regions(draft, node, scope);
 	infer_types(draft, node);
-	Value **results = arena_memdup(import->arena, node->outputs,
-	                               (size_t)node->noutput * sizeof *node->outputs);
+	Value **results =
+		arena_memdup(import->arena, node->outputs, (size_t)node->noutput * sizeof *node->outputs);
 	add_after(draft, node, results);
 	for (int i = 0; i < node->noutput; i++)
 		if (results[i])

@@ -1,9 +1,9 @@
 /* Graph -> ModelProto: nodes in order, at the model's own opset or the next that can say them.
  *
- * A first run over all nodes finds the opset, a second writes; `fused` nodes are opened, so that what
- * they were made from stands in the file. Bytes depend on the graph only. Weights go from where they
- * are (the mapped model, an arena) into the file, or above a limit into PATH.data beside it, each on
- * a page of its own, under a name that we choose.
+ * A first run over all nodes finds the opset, a second writes; `fused` nodes are opened, so that
+ * what they were made from stands in the file. Bytes depend on the graph only. Weights go from
+ * where they are (the mapped model, an arena) into the file, or above a limit into PATH.data beside
+ * it, each on a page of its own, under a name that we choose.
  */
 #include "onnx/export.h"
 
@@ -76,7 +76,8 @@ node_out(Export *out, const Node *node)
 	return result;
 }
 
-/* The names of the model's nodes a node was made from, one per line, unless that is its own name. */
+/* The names of the model's nodes a node was made from, one per line, unless that is its own name.
+ */
 static const char *
 origins_text(const Export *out, const Node *node, const char *own)
 {
@@ -189,8 +190,8 @@ out_value(Export *out, Wire *wire, int field, const char *name, const Type *type
 {
 	Wire info = {.arena = out->arena}, inner = {.arena = out->arena};
 	wire_text(&info, 1, name);
-	bool is_known = type->kind != TYPE_UNKNOWN &&
-	                (type->kind != TYPE_TENSOR || type->dtype != DT_NONE);
+	bool is_known =
+		type->kind != TYPE_UNKNOWN && (type->kind != TYPE_TENSOR || type->dtype != DT_NONE);
 	if (is_known) {
 		note_type(out, type);
 		out_type(out, &inner, type);
@@ -350,8 +351,8 @@ begin(const Graph *graph, Arena *arena, int64_t opset)
 	};
 }
 
-/* An export at the least opset from `opset` on that can say every node. A first run finds it, and the
- * nodes that others take over. */
+/* An export at the least opset from `opset` on that can say every node. A first run finds it, and
+ * the nodes that others take over. */
 static Export
 begin_export(const Graph *graph, Arena *arena, int64_t opset)
 {

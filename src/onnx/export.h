@@ -13,14 +13,14 @@
 typedef struct Export {
 	Arena *arena; /* scratch */
 	const Graph *graph;
-	int64_t opset;      /* being written */
-	int64_t needed;     /* the least that can say all nodes seen so far */
+	int64_t opset;  /* being written */
+	int64_t needed; /* the least that can say all nodes seen so far */
 	int64_t ir_version;
-	Map renamed;        /* Value to another name: results of fused nodes */
-	Map skipped;        /* Node that another one says too */
-	Map made;           /* names of values made up here, so that they differ */
-	Map node_names;     /* names of nodes written so far */
-	Map used;           /* names that some node or output uses */
+	Map renamed;               /* Value to another name: results of fused nodes */
+	Map skipped;               /* Node that another one says too */
+	Map made;                  /* names of values made up here, so that they differ */
+	Map node_names;            /* names of nodes written so far */
+	Map used;                  /* names that some node or output uses */
 	VEC(const Array *) arrays; /* constants made up here, for array_names */
 	StrVec array_names;
 } Export;
@@ -29,7 +29,7 @@ typedef struct OutNode {
 	Export *out;
 	const Node *node;
 	const char *op, *domain;
-	StrVec inputs;  /* "": absent */
+	StrVec inputs; /* "": absent */
 	StrVec outputs;
 	VEC(Attr) attrs;
 } OutNode;
@@ -40,7 +40,18 @@ void out_tensor(Wire *wire, const char *name, const Array *data);
 void out_attr(const Export *out, Wire *wire, const Attr *attr);
 int type_ir_version(const Type *type); /* the first IR version that has it */
 
+/* ---- opsets.c ---- */
+
+/* Leave out attributes that the opset does not know where they say what it means anyway. */
+void out_drop_later(OutNode *node);
+void out_need_operator(OutNode *node);
+
 /* ---- downgrade.c ---- */
+
+/* The model must be written for `opset` at least. */
+void out_need(OutNode *node, int opset);
+const Attr *out_find(const OutNode *node, const char *name); /* or NULL */
+void out_drop(OutNode *node, const char *name);
 
 /* Take a node from the dialect to out->opset; raises out->needed where that cannot say it. */
 void out_downgrade(OutNode *node);

@@ -1,9 +1,9 @@
 /* ModelProto -> Graph: header, inputs, initializers, nodes in order, regions, outputs.
  *
- * The walk (walk.h) has bounded the bytes; here the model's meaning is checked: names defined before
- * use and once, operators and attributes known to ops.def, sizes of data. Every node is inferred as
- * it enters, so that a wrong rank is reported at the node that has it and the rows of upgrade.c know
- * the ranks of their inputs.
+ * The walk (walk.h) has bounded the bytes; here the model's meaning is checked: names defined
+ * before use and once, operators and attributes known to ops.def, sizes of data. Every node is
+ * inferred as it enters, so that a wrong rank is reported at the node that has it and the rows of
+ * upgrade.c know the ranks of their inputs.
  *
  * With import->obstacles set, a failing node is noted instead, and its outputs become values of
  * unknown type, so that one run lists everything that is in the way.
@@ -204,7 +204,7 @@ import_node(void *arg)
 	};
 	if (!*draft.op)
 		draft_fail(&draft, "a node without an operator");
-	if (++import->node_count > IMPORT_MAX_NODES)
+	if (import->call && ++import->node_count > IMPORT_MAX_NODES)
 		draft_fail(&draft, "more than %d nodes after inlining functions", IMPORT_MAX_NODES);
 	const Onnx__FunctionProto *function = function_find(import, proto);
 	if (function) {
@@ -238,7 +238,8 @@ note_obstacle(Import *import, const NodeJob *job, const Failure *failure)
 	for (size_t i = 0; i < job->node->n_output; i++) {
 		const char *name = job->node->output[i];
 		if (*name && !map_find(&job->scope->meanings, name))
-			scope_define(import, job->scope, name, region_param(job->region, "unknown", NULL), NULL);
+			scope_define(import, job->scope, name, region_param(job->region, "unknown", NULL),
+			             NULL);
 	}
 }
 

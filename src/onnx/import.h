@@ -9,7 +9,8 @@
 #include "onnx/onnx.h"
 #include "onnx/walk.h"
 
-/* What a name means: the value, or NULL for an optional input of a function that its call left out. */
+/* What a name means: the value, or NULL for an optional input of a function that its call left out.
+ */
 typedef struct Meaning {
 	Value *value;
 } Meaning;
@@ -37,20 +38,20 @@ typedef struct Import {
 	Arena *arena;
 	Graph *graph;
 	const char *file;
-	const char *folder; /* NULL: no external data */
+	const char *folder;             /* NULL: no external data */
 	const OnnxReadOptions *options; /* or NULL */
 	Bytes bytes;
 	const Onnx__ModelProto *model;
-	const Call *call;   /* NULL: in the model's own graph */
-	Map functions;      /* Onnx__FunctionProto by function_key() */
-	Map files;          /* Bytes of external files, by location */
+	const Call *call; /* NULL: in the model's own graph */
+	Map functions;    /* Onnx__FunctionProto by function_key() */
+	Map files;        /* Bytes of external files, by location */
 	int node_count, region_depth;
-	uint64_t dense_bytes;   /* made from sparse tensors */
-	FailureVec *obstacles;  /* NULL: stop at the first */
+	uint64_t dense_bytes;  /* made from sparse tensors */
+	FailureVec *obstacles; /* NULL: stop at the first */
 } Import;
 
 enum {
-	IMPORT_MAX_NODES = 1 << 22, /* of inlined functions: calls of calls multiply */
+	IMPORT_MAX_NODES = 1 << 18, /* of inlined functions: calls of calls multiply */
 	IMPORT_MAX_CALLS = 100,     /* nested calls, as ONNX's own checker */
 	IMPORT_MAX_REGIONS = 32,
 };
@@ -79,7 +80,8 @@ Type type_import(Import *import, const Onnx__TypeProto *proto, bool keep_names, 
 
 typedef struct Draft Draft;
 
-/* The attribute that stands for `proto` in the current call; NULL when the call does not give it. */
+/* The attribute that stands for `proto` in the current call; NULL when the call does not give it.
+ */
 const Onnx__AttributeProto *attr_resolve(const Import *import, const Onnx__AttributeProto *proto,
                                          const Loc *loc);
 /* Copy an attribute that is no graph. */
@@ -108,7 +110,7 @@ struct Draft {
 	Loc loc;
 	const char *origin; /* the model's node, where that is not loc.node */
 	const char *op, *domain;
-	int64_t version; /* of the domain */
+	int64_t version;     /* of the domain */
 	VEC(Value *) inputs; /* NULL: absent */
 	StrVec outputs;      /* "": absent */
 	VEC(Attr) attrs;
@@ -126,12 +128,12 @@ const int64_t *draft_ints(const Draft *draft, const char *name, int64_t *count);
 void draft_set_int(Draft *draft, const char *name, int64_t value);
 void draft_set_string(Draft *draft, const char *name, const char *value);
 
-Value *draft_input(const Draft *draft, int index);     /* NULL when absent or beyond the end */
-int draft_rank(const Draft *draft, int index);         /* of an input; -1: not known */
-DType draft_dtype(const Draft *draft, int index);      /* of an input; DT_NONE: not known */
+Value *draft_input(const Draft *draft, int index); /* NULL when absent or beyond the end */
+int draft_rank(const Draft *draft, int index);     /* of an input; -1: not known */
+DType draft_dtype(const Draft *draft, int index);  /* of an input; DT_NONE: not known */
 void draft_set_input(Draft *draft, int index, Value *value);
-bool draft_wants(const Draft *draft, int output);      /* somebody asked for this output */
-void draft_cut_outputs(Draft *draft, int count);       /* drop those from `count` on */
+bool draft_wants(const Draft *draft, int output); /* somebody asked for this output */
+void draft_cut_outputs(Draft *draft, int count);  /* drop those from `count` on */
 
 /* Constants and helper nodes in front of the draft; `base` names the value. */
 Value *draft_constant(Draft *draft, const char *base, const Array *data);

@@ -103,8 +103,8 @@ check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
 	Loc loc = {.file = import->file, .node = text_of(proto->name), .op = "output"};
 	Type said = type_import(import, proto->type, false, &loc);
 	Type *type = &value->type;
-	bool is_unknown = type->kind == TYPE_UNKNOWN ||
-	                  (type->kind == TYPE_TENSOR && type->dtype == DT_NONE);
+	bool is_unknown =
+		type->kind == TYPE_UNKNOWN || (type->kind == TYPE_TENSOR && type->dtype == DT_NONE);
 	if (is_unknown && said.kind == TYPE_TENSOR && !type_is_static(&said))
 		said.rank = -1; /* its unknown dims would be symbols that nothing defines */
 	if (is_unknown)
@@ -216,8 +216,7 @@ check_model(void *arg)
 }
 
 int
-onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *options,
-               const Failure **list)
+onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *options, const Failure **list)
 {
 	FailureVec obstacles = {0};
 	CheckJob job = {arena, path, options, &obstacles};

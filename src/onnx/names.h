@@ -1,4 +1,5 @@
-/* Keys under which the exporter notes what ONNX has no field for, and the importer reads it again. */
+/* Keys under which the exporter notes what ONNX has no field for, and the importer reads it again.
+ */
 #ifndef ONNX_NAMES_H
 #define ONNX_NAMES_H
 

@@ -28,10 +28,10 @@ typedef struct OnnxReadOptions {
 	const OnnxFixed *fixed;
 } OnnxReadOptions;
 
-/* Read, upgrade and infer types node by node. `options` may be NULL. The graph's arena is `arena`, as
- * are the mapping and everything else; keep it as long as the graph. Fails at the first obstacle,
- * except that a node whose types cannot be inferred yet (axes given at run time) keeps outputs of
- * unknown type: graph_infer() says so again, after inputs were fixed or dims bound. */
+/* Read, upgrade and infer types node by node. `options` may be NULL. The graph's arena is `arena`,
+ * as are the mapping and everything else; keep it as long as the graph. Fails at the first
+ * obstacle, except that a node whose types cannot be inferred yet (axes given at run time) keeps
+ * outputs of unknown type: graph_infer() says so again, after inputs were fixed or dims bound. */
 Graph *onnx_read(Arena *arena, const char *path, const OnnxReadOptions *options);
 
 /* The same from memory, which must outlive the graph. `name` stands in messages; external data is
@@ -45,7 +45,7 @@ int onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *option
 
 typedef struct OnnxWriteOptions {
 	uint64_t external_above; /* bytes of weights from which they go beside the model; 0: 1.9 GB */
-	int64_t opset;           /* at least this one; 0: the model's own, or the next that can say it */
+	int64_t opset; /* at least this one; 0: the model's own, or the next that can say it */
 } OnnxWriteOptions;
 
 /* Write the graph as a model: names of inputs, outputs and symbols kept, equal bytes for equal

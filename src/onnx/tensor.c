@@ -1,9 +1,10 @@
-/* TensorProto -> Array: every element type, from raw bytes, typed fields or a file beside the model.
+/* TensorProto -> Array: every element type, from raw bytes, typed fields or a file beside the
+ * model.
  *
- * Nothing is copied that can stay: raw data is a view of the mapped file where it is aligned for its
- * type, typed fields of the same layout are views of the message. Copies are made of misaligned raw
- * data (protobuf aligns nothing), of bools that are neither 0 nor 1, and of narrow types that the
- * message holds as int32.
+ * Nothing is copied that can stay: raw data is a view of the mapped file where it is aligned for
+ * its type, typed fields of the same layout are views of the message. Copies are made of misaligned
+ * raw data (protobuf aligns nothing), of bools that are neither 0 nor 1, and of narrow types that
+ * the message holds as int32.
  */
 #include "onnx/import.h"
 
@@ -137,7 +138,8 @@ take_strings(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 	for (size_t i = 0; i < proto->n_string_data; i++) {
 		ProtobufCBinaryData text = proto->string_data[i];
 		if (text.len && memchr(text.data, 0, text.len))
-			fail_unsupported(loc, "tensor \"%s\": a zero byte in string %zu", tensor_name(proto), i);
+			fail_unsupported(loc, "tensor \"%s\": a zero byte in string %zu", tensor_name(proto),
+			                 i);
 		texts[i] = arena_strndup(import->arena, text.len ? (const char *)text.data : "", text.len);
 	}
 	return texts;

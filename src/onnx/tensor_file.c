@@ -64,9 +64,10 @@ data_read(Arena *arena, const char *path, TypeKind kind)
 	DataFile file = {.import = {.arena = arena, .file = arena_strdup(arena, path)}};
 	file.loc.file = file.import.file;
 	file.import.bytes = file_map(arena, path);
-	const ProtobufCMessageDescriptor *type = kind == TYPE_SEQUENCE   ? &onnx__sequence_proto__descriptor
-	                                         : kind == TYPE_OPTIONAL ? &onnx__optional_proto__descriptor
-	                                                                 : &onnx__tensor_proto__descriptor;
+	const ProtobufCMessageDescriptor *type =
+		kind == TYPE_SEQUENCE   ? &onnx__sequence_proto__descriptor
+		: kind == TYPE_OPTIONAL ? &onnx__optional_proto__descriptor
+								: &onnx__tensor_proto__descriptor;
 	const void *message = onnx_unpack(arena, file.import.file, type, file.import.bytes);
 	if (kind == TYPE_SEQUENCE)
 		return read_sequence(&file, message);

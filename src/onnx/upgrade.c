@@ -1,12 +1,12 @@
 /* Opset adapters, upwards: from the version a model is written in to the dialect, opset 27.
  *
- *     ROW(13, Squeeze, axes_to_input)      models below opset 13 have Squeeze's axes as an attribute
+ *     ROW(13, Squeeze, axes_to_input)     below opset 13, Squeeze's axes are an attribute
  *
- * A row says: where the model's opset is below the number, the operator meant something else, and the
- * function rewrites the draft to the meaning from there on. Rows stand by rising version and all that
- * apply are run in order, so that each knows one step only; a function may rename the operator, and
- * later rows of the new name then apply. downgrade.c is the way back. Versions that only added types
- * need no row.
+ * A row says: where the model's opset is below the number, the operator meant something else, and
+ * the function rewrites the draft to the meaning from there on. Rows stand by rising version and
+ * all that apply are run in order, so that each knows one step only; a function may rename the
+ * operator, and later rows of the new name then apply. downgrade.c is the way back. Versions that
+ * only added types need no row.
  */
 #include <string.h>
 
@@ -90,7 +90,8 @@ topk_to_input(Draft *draft)
 	draft_remove(draft, "k");
 }
 
-/* The ratio is kept for export; only training, which these versions do not ask for, would use it. */
+/* The ratio is kept for export; only training, which these versions do not ask for, would use it.
+ */
 static void
 dropout_to_input(Draft *draft)
 {
@@ -105,8 +106,8 @@ static void
 dft_to_input(Draft *draft)
 {
 	int64_t axis = draft_int(draft, "axis", 1);
-	draft_set_input(draft, 2, draft_constant(draft, "axis",
-	                                         array_scalar_i64(draft->import->arena, axis)));
+	draft_set_input(draft, 2,
+	                draft_constant(draft, "axis", array_scalar_i64(draft->import->arena, axis)));
 	draft_remove(draft, "axis");
 }
 
@@ -239,6 +240,7 @@ softmax_flat(Draft *draft)
 	Value *shape = draft_emit(draft, "Shape", 1, &x, 0, NULL);
 	Attr from = {.name = "axis", .kind = ATTR_INT, .i = axis};
 	draft_set_input(draft, 0, draft_emit(draft, "Flatten", 1, &x, 1, &from));
+	draft_set_int(draft, "axis", 1);
 	draft_after(draft, 0, "Reshape", shape, (Attr){0});
 }
 
@@ -350,66 +352,61 @@ typedef struct UpgradeRow {
 
 /* below, operator of ai.onnx, what the step to that version did. By version. */
 static const UpgradeRow ROWS[] = {
-	ROW(2, Pad, too_old)
-	ROW(2, Split, too_old)
-	ROW(4, Concat, concat_axis)
-	ROW(5, Reshape, too_old)
-	ROW(6, Cast, too_old)
-	ROW(6, Tile, too_old)
-	ROW(7, Add, numpy_broadcast)
-	ROW(7, Sub, numpy_broadcast)
-	ROW(7, Mul, numpy_broadcast)
-	ROW(7, Div, numpy_broadcast)
-	ROW(7, Pow, numpy_broadcast)
-	ROW(7, And, numpy_broadcast)
-	ROW(7, Or, numpy_broadcast)
-	ROW(7, Xor, numpy_broadcast)
-	ROW(7, Greater, numpy_broadcast)
-	ROW(7, Less, numpy_broadcast)
-	ROW(7, Equal, numpy_broadcast)
-	ROW(7, PRelu, prelu_slope)
-	ROW(7, Gemm, gemm_broadcast)
-	ROW(7, BatchNormalization, forget_is_test)
-	ROW(7, Dropout, forget_is_test)
-	ROW(7, RNN, forget_sequence)
-	ROW(7, GRU, forget_sequence)
-	ROW(7, LSTM, forget_sequence)
-	ROW(7, Upsample, too_old)
-	ROW(9, BatchNormalization, batch_norm_spatial)
-	ROW(9, Scan, scan_of_opset_8)
-	ROW(10, Dropout, mask_of_input_type)
-	ROW(10, Slice, slice_to_inputs)
-	ROW(10, TopK, topk_to_input)
-	ROW(11, Upsample, upsample_to_resize)
-	ROW(11, Clip, clip_to_inputs)
-	ROW(11, Pad, pad_to_inputs)
-	ROW(11, Resize, resize_coordinates)
-	ROW(12, Dropout, dropout_to_input)
-	ROW(13, Softmax, softmax_flat)
-	ROW(13, LogSoftmax, softmax_flat)
-	ROW(13, Hardmax, softmax_flat)
-	ROW(13, Squeeze, axes_to_input)
-	ROW(13, Unsqueeze, axes_to_input)
-	ROW(13, ReduceSum, axes_to_input)
-	ROW(13, Split, split_to_input)
-	ROW(14, BatchNormalization, batch_norm_outputs)
-	ROW(16, RoiAlign, roi_align_pixels)
-	ROW(18, ReduceL1, axes_to_input)
-	ROW(18, ReduceL2, axes_to_input)
-	ROW(18, ReduceLogSum, axes_to_input)
-	ROW(18, ReduceLogSumExp, axes_to_input)
-	ROW(18, ReduceMax, axes_to_input)
-	ROW(18, ReduceMean, axes_to_input)
-	ROW(18, ReduceMin, axes_to_input)
-	ROW(18, ReduceProd, axes_to_input)
-	ROW(18, ReduceSumSquare, axes_to_input)
-	ROW(18, Split, split_count)
-	ROW(18, Resize, resize_empty)
-	ROW(20, DFT, dft_to_input)
-	ROW(20, GridSample, grid_sample_modes)
-	ROW(21, GroupNormalization, group_norm_channels)
-	ROW(ONNX_DIALECT + 1, Scatter, scatter_elements)
-};
+	ROW(2, Pad, too_old) ROW(2, Split, too_old) ROW(4, Concat, concat_axis) ROW(5, Reshape, too_old)
+		ROW(6, Cast, too_old) ROW(6, Tile, too_old) ROW(7, Add, numpy_broadcast) ROW(
+			7, Sub, numpy_broadcast) ROW(7, Mul, numpy_broadcast) ROW(7, Div, numpy_broadcast)
+			ROW(7, Pow, numpy_broadcast) ROW(7, And, numpy_broadcast) ROW(7, Or, numpy_broadcast)
+				ROW(7, Xor, numpy_broadcast) ROW(7, Greater, numpy_broadcast) ROW(
+					7, Less, numpy_broadcast) ROW(7, Equal, numpy_broadcast)
+					ROW(7, PRelu, prelu_slope) ROW(7, Gemm, gemm_broadcast) ROW(
+						7, BatchNormalization, forget_is_test) ROW(7, Dropout, forget_is_test)
+						ROW(7, RNN, forget_sequence) ROW(7, GRU, forget_sequence) ROW(
+							7, LSTM, forget_sequence) ROW(7, Upsample, too_old)
+							ROW(9, BatchNormalization, batch_norm_spatial) ROW(
+								9, Scan, scan_of_opset_8) ROW(10, Dropout, mask_of_input_type)
+								ROW(10, Slice,
+                                    slice_to_inputs) ROW(10, TopK,
+                                                         topk_to_input) ROW(11, Upsample,
+                                                                            upsample_to_resize)
+									ROW(11, Clip, clip_to_inputs) ROW(11, Pad, pad_to_inputs) ROW(
+										11, Resize,
+										resize_coordinates) ROW(12, Dropout, dropout_to_input)
+										ROW(13, Softmax, softmax_flat) ROW(
+											13, LogSoftmax,
+											softmax_flat) ROW(13, Hardmax,
+                                                              softmax_flat) ROW(13, Squeeze,
+                                                                                axes_to_input)
+											ROW(13, Unsqueeze, axes_to_input) ROW(
+												13,
+												ReduceSum,
+												axes_to_input) ROW(13, Split, split_to_input)
+												ROW(14, BatchNormalization, batch_norm_outputs) ROW(
+													16, RoiAlign, roi_align_pixels)
+													ROW(18, ReduceL1, axes_to_input) ROW(
+														18, ReduceL2,
+														axes_to_input) ROW(18, ReduceLogSum,
+                                                                           axes_to_input)
+														ROW(18, ReduceLogSumExp, axes_to_input) ROW(
+															18,
+															ReduceMax,
+															axes_to_input) ROW(18, ReduceMean,
+                                                                               axes_to_input)
+															ROW(18, ReduceMin, axes_to_input) ROW(
+																18, ReduceProd,
+																axes_to_input) ROW(18,
+                                                                                   ReduceSumSquare,
+                                                                                   axes_to_input)
+																ROW(18, Split,
+                                                                    split_count) ROW(18, Resize,
+                                                                                     resize_empty)
+																	ROW(20, DFT, dft_to_input) ROW(
+																		20, GridSample,
+																		grid_sample_modes)
+																		ROW(21, GroupNormalization,
+                                                                            group_norm_channels)
+																			ROW(ONNX_DIALECT + 1,
+                                                                                Scatter,
+                                                                                scatter_elements)};
 
 void
 draft_upgrade(Draft *draft)

@@ -15,16 +15,17 @@
 #include "base/buf.h"
 
 enum {
-	LENGTH_BYTES = 5,      /* of a padded length: up to 2^35 */
-	VIEW_BYTES = 16,       /* offset and length */
+	LENGTH_BYTES = 5, /* of a padded length: up to 2^35 */
+	VIEW_BYTES = 16,  /* offset and length */
 	VARINT_MAX = 10,
-	FIELDS_MAX = 32,       /* of one message type; checked */
-	RAW_DATA_FIELD = 9,    /* TensorProto.raw_data */
-	MEMBER_COST = 64,      /* what protobuf-c keeps for one occurrence of a field, and malloc's share */
+	FIELDS_MAX = 32,    /* of one message type; checked */
+	RAW_DATA_FIELD = 9, /* TensorProto.raw_data */
+	MEMBER_COST = 64, /* what protobuf-c keeps for one occurrence of a field, and malloc's share */
 };
 
-/* Unpacked memory allowed: some for every file, then so many times its size. The dearest honest field
- * is a dimension: 4 bytes on the wire, some 150 in memory, always beside names and other fields. */
+/* Unpacked memory allowed: some for every file, then so many times its size. The dearest honest
+ * field is a dimension: 4 bytes on the wire, some 150 in memory, always beside names and other
+ * fields. */
 static const uint64_t BUDGET_BASE = 64 << 20, BUDGET_FACTOR = 64;
 
 typedef enum WireType {
@@ -64,9 +65,8 @@ print_path(Buf *buf, const Frame *frame)
 		buf_printf(buf, "[%u]", frame->index);
 }
 
-_Noreturn static void
-walk_fail(const Walk *walk, const Frame *frame, size_t at, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+_Noreturn static void walk_fail(const Walk *walk, const Frame *frame, size_t at, const char *format,
+                                ...) __attribute__((format(printf, 4, 5)));
 
 _Noreturn static void
 walk_fail(const Walk *walk, const Frame *frame, size_t at, const char *format, ...)
@@ -237,8 +237,8 @@ walk_field(Walk *walk, const ProtobufCMessageDescriptor *type, unsigned wire, si
 {
 	const ProtobufCFieldDescriptor *field = frame->field;
 	WireType own = wire_of(field);
-	bool is_packed = wire == WIRE_BYTES && own != WIRE_BYTES &&
-	                 field->label == PROTOBUF_C_LABEL_REPEATED;
+	bool is_packed =
+		wire == WIRE_BYTES && own != WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED;
 	if (wire != (unsigned)own && !is_packed)
 		walk_fail(walk, frame, start, "wire type %u where %d is expected", wire, (int)own);
 	charge(walk, frame, MEMBER_COST);
@@ -342,8 +342,9 @@ onnx_unpack(Arena *arena, const char *file, const ProtobufCMessageDescriptor *ty
 	Bytes skeleton = walk_message(scratch, file, type, bytes);
 	Loc loc = {.file = file};
 	if (skeleton.size > INT32_MAX)
-		fail_unsupported(&loc, "%zu bytes of names, attributes and typed data; protobuf's limit is "
-		                       "2 GB (raw and external data do not count)",
+		fail_unsupported(&loc,
+		                 "%zu bytes of names, attributes and typed data; protobuf's limit is "
+		                 "2 GB (raw and external data do not count)",
 		                 skeleton.size);
 	void *message = protobuf_c_message_unpack(type, NULL, skeleton.size, skeleton.data);
 	if (!message)

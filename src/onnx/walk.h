@@ -1,13 +1,14 @@
 /* The bounded walk: what happens to the bytes of a file before protobuf-c sees any of them.
  *
  * A message is read once, by the tables that protoc-c made, and written again as a skeleton: known
- * fields only, lengths checked, and in the place of each TensorProto.raw_data the 16 bytes of a view
- * (offset, length) into the file. A model of 500 MB becomes a skeleton of some hundred kilobytes,
- * and its weights stay where they are, in the mapped file.
+ * fields only, lengths checked, and in the place of each TensorProto.raw_data the 16 bytes of a
+ * view (offset, length) into the file. A model of 500 MB becomes a skeleton of some hundred
+ * kilobytes, and its weights stay where they are, in the mapped file.
  *
- * Refused, with the byte and the path ("graph.node[3].attribute[0].t"): a length beyond its message,
- * a varint over 10 bytes, a wire type that is not the field's, nesting over 100, a singular message
- * given twice, a zero byte in a name, and a file that would unpack to far more than its size.
+ * Refused, with the byte and the path ("graph.node[3].attribute[0].t"): a length beyond its
+ * message, a varint over 10 bytes, a wire type that is not the field's, nesting over 100, a
+ * singular message given twice, a zero byte in a name, and a file that would unpack to far more
+ * than its size.
  */
 #ifndef ONNX_WALK_H
 #define ONNX_WALK_H

@@ -34,11 +34,11 @@ uint64_t wire_size(const Wire *wire);
 void wire_int(Wire *wire, int field, int64_t value);
 void wire_float(Wire *wire, int field, float value);
 void wire_bytes(Wire *wire, int field, const void *data, size_t size);
-void wire_text(Wire *wire, int field, const char *text); /* nothing when NULL or "" */
+void wire_text(Wire *wire, int field, const char *text);              /* nothing when NULL or "" */
 void wire_data(Wire *wire, int field, const void *data, size_t size); /* kept until saved */
 void wire_message(Wire *wire, int field, const Wire *inner);
-void wire_ints(Wire *wire, int field, int64_t count, const int64_t *values);     /* packed */
-void wire_floats(Wire *wire, int field, int64_t count, const float *values);     /* packed */
+void wire_ints(Wire *wire, int field, int64_t count, const int64_t *values); /* packed */
+void wire_floats(Wire *wire, int field, int64_t count, const float *values); /* packed */
 
 void wire_save(FileWriter *file, const Wire *wire);
 

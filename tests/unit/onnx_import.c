@@ -82,12 +82,25 @@ START_TEST(typed_fields_and_raw_data_agree)
 		int field, entries;
 		double first;
 	} cases[] = {
-		{DT_I32, 5, 3, 1}, {DT_I8, 5, 3, 1},      {DT_U8, 5, 3, 1},    {DT_I16, 5, 3, 1},
-		{DT_U16, 5, 3, 1}, {DT_BOOL, 5, 3, 1},    {DT_I64, 7, 3, 1},   {DT_U64, 11, 3, 1},
-		{DT_U32, 11, 3, 1}, {DT_F16, 5, 3, 0x1p-24}, {DT_BF16, 5, 3, 0x1p-133},
-		{DT_F8E4M3FN, 5, 3, 0x1p-9}, {DT_F8E5M2, 5, 3, 0x1p-16},
-		{DT_F8E4M3FNUZ, 5, 3, 0x1p-10}, {DT_F8E5M2FNUZ, 5, 3, 0x1p-17},
-		{DT_U4, 5, 2, 1}, {DT_I4, 5, 2, 1}, {DT_U2, 5, 1, 1}, {DT_I2, 5, 1, 1},
+		{DT_I32, 5, 3, 1},
+		{DT_I8, 5, 3, 1},
+		{DT_U8, 5, 3, 1},
+		{DT_I16, 5, 3, 1},
+		{DT_U16, 5, 3, 1},
+		{DT_BOOL, 5, 3, 1},
+		{DT_I64, 7, 3, 1},
+		{DT_U64, 11, 3, 1},
+		{DT_U32, 11, 3, 1},
+		{DT_F16, 5, 3, 0x1p-24},
+		{DT_BF16, 5, 3, 0x1p-133},
+		{DT_F8E4M3FN, 5, 3, 0x1p-9},
+		{DT_F8E5M2, 5, 3, 0x1p-16},
+		{DT_F8E4M3FNUZ, 5, 3, 0x1p-10},
+		{DT_F8E5M2FNUZ, 5, 3, 0x1p-17},
+		{DT_U4, 5, 2, 1},
+		{DT_I4, 5, 2, 1},
+		{DT_U2, 5, 1, 1},
+		{DT_I2, 5, 1, 1},
 	};
 	for (size_t i = 0; i < countof(cases); i++) {
 		int64_t count = 3, ones[] = {1, 1, 1};
@@ -277,7 +290,8 @@ START_TEST(wrong_graphs)
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "the node is part of a cycle");
 	m = small();
 	make_node(&m, "Relu", "nobody", "y", NULL);
-	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "node \"y\" (Relu): input 'nobody' is not defined");
+	must_fail(make_model(&m, 8, 17), FAIL_INVALID,
+	          "node \"y\" (Relu): input 'nobody' is not defined");
 	m = small();
 	make_node(&m, "Relu", "x", "y", NULL);
 	make_node(&m, "Abs", "x", "y", NULL);
@@ -488,7 +502,8 @@ START_TEST(external_data_stays_in_the_folder)
 	               "is not a number of bytes");
 	external_fails(external_model(folder, "w.bin", "0", "20"), FAIL_INVALID,
 	               "20 bytes of data where 24 are expected");
-	external_fails(external_model(folder, "../w.bin", "0", "24"), FAIL_INVALID, "leaves the model's");
+	external_fails(external_model(folder, "../w.bin", "0", "24"), FAIL_INVALID,
+	               "leaves the model's");
 	external_fails(external_model(folder, "/etc/passwd", "0", "24"), FAIL_INVALID,
 	               "is not a relative path");
 	external_fails(external_model(folder, "none.bin", "0", "24"), FAIL_ENVIRONMENT, "none.bin");

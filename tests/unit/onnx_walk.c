@@ -64,11 +64,11 @@ START_TEST(unknown_fields_are_skipped)
 	Arena *arena = arena_new("test");
 	/* ir_version = 8, field 100 of each wire type, producer_name = "p" */
 	static const char text[] = "\x08\x08"
-	                           "\xa0\x06\x01"
-	                           "\xa1\x06zzzzzzzz"
-	                           "\xa2\x06\x03zzz"
-	                           "\xa5\x06zzzz"
-	                           "\x12\x01p";
+							   "\xa0\x06\x01"
+							   "\xa1\x06zzzzzzzz"
+							   "\xa2\x06\x03zzz"
+							   "\xa5\x06zzzz"
+							   "\x12\x01p";
 	UnpackJob job = {.arena = arena, .bytes = {(const unsigned char *)text, sizeof text - 1}};
 	unpack(&job);
 	ck_assert_int_eq(job.model->ir_version, 8);

@@ -1,0 +1,279 @@
+/* Writing models: stable bytes, names, external data, fused nodes opened, nothing half-written. */
+#include "unit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "graph/infer.h"
+#include "onnx/tensor_file.h"
+#include "onnx/walk.h"
+#include "onnx_make.h"
+
+static Arena *arena;
+static char folder[] = "/tmp/onnx_export.XXXXXX";
+
+static void
+begin(void)
+{
+	arena = arena_new("test");
+	strcpy(folder, "/tmp/onnx_export.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void
+end(void)
+{
+	ck_assert_int_eq(system(arena_printf(arena, "rm -r '%s'", folder)), 0);
+	arena_free(arena);
+}
+
+static const char *
+in_folder(const char *name)
+{
+	return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static Onnx__ModelProto *
+read_proto(const char *path)
+{
+	return onnx_unpack(arena, path, &onnx__model_proto__descriptor, file_map(arena, path));
+}
+
+/* x: f32[batch size, 4] -> Gemm w b -> Relu -> y, weights of 4 KiB and more. */
+static Bytes
+dense_model(int64_t ir_version)
+{
+	Maker m = maker(arena);
+	Wire attrs = {.arena = arena}, name = {.arena = arena}, dim = {.arena = arena};
+	Wire shape = {.arena = arena}, tensor = {.arena = arena}, type = {.arena = arena};
+	float *w = array_new(arena, DT_F32, 2, (int64_t[]){4, 600})->data;
+	for (int i = 0; i < 2400; i++)
+		w[i] = (float)i;
+	wire_text(&dim, 2, "batch size");
+	wire_message(&shape, 1, &dim);
+	dim = (Wire){.arena = arena};
+	wire_int(&dim, 1, 4);
+	wire_message(&shape, 1, &dim);
+	wire_int(&tensor, 1, DT_F32);
+	wire_message(&tensor, 2, &shape);
+	wire_message(&type, 1, &tensor);
+	Wire info = {.arena = arena};
+	wire_text(&info, 1, "x.1");
+	wire_message(&info, 2, &type);
+	wire_message(&m.graph, INPUT, &info);
+	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){-1, 600});
+	make_initializer(&m, "w", DT_F32, 2, (int64_t[]){4, 600}, w, 9600);
+	make_initializer(&m, "b", DT_F32, 1, (int64_t[]){600}, w, 2400);
+	wire_text(&attrs, 3, "/fc/Gemm");
+	make_node(&m, "Gemm", "x.1 w b", "/fc/Gemm_output_0", &attrs);
+	wire_text(&name, 3, "/relu");
+	make_node(&m, "Relu", "/fc/Gemm_output_0", "y", &name);
+	return make_model(&m, ir_version, 13);
+}
+
+START_TEST(the_second_export_has_the_same_bytes)
+{
+	const char *first = in_folder("1.onnx"), *second = in_folder("2.onnx");
+	onnx_write(onnx_read_bytes(arena, "test.onnx", dense_model(7), NULL), first, NULL);
+	onnx_write(onnx_read(arena, first, NULL), second, NULL);
+	Bytes a = file_map(arena, first), b = file_map(arena, second);
+	ck_assert_uint_eq(a.size, b.size);
+	ck_assert_mem_eq(a.data, b.data, a.size);
+}
+END_TEST
+
+START_TEST(names_dims_and_versions_are_kept)
+{
+	const char *path = in_folder("m.onnx");
+	onnx_write(onnx_read_bytes(arena, "test.onnx", dense_model(7), NULL), path, NULL);
+	Onnx__ModelProto *model = read_proto(path);
+	ck_assert_int_eq(model->ir_version, 7);
+	ck_assert_int_eq(model->opset_import[0]->version, 13);
+	ck_assert_uint_eq(model->n_metadata_props, 0);
+	ck_assert_uint_eq(model->graph->n_input, 1);
+	ck_assert_str_eq(model->graph->input[0]->name, "x.1");
+	Onnx__TensorShapeProto *shape = model->graph->input[0]->type->tensor_type->shape;
+	ck_assert_str_eq(shape->dim[0]->dim_param, "batch size");
+	shape = model->graph->output[0]->type->tensor_type->shape;
+	ck_assert_str_eq(shape->dim[0]->dim_param, "batch size");
+	ck_assert_int_eq(shape->dim[1]->dim_value, 600);
+	ck_assert_str_eq(model->graph->node[0]->name, "/fc/Gemm");
+	ck_assert_str_eq(model->graph->node[1]->output[0], "y");
+}
+END_TEST
+
+START_TEST(large_weights_go_beside_the_model)
+{
+	const char *path = in_folder("m.onnx");
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", dense_model(7), NULL);
+	onnx_write(graph, path, &(OnnxWriteOptions){.external_above = 1000});
+	Onnx__ModelProto *model = read_proto(path);
+	const Onnx__TensorProto *w = model->graph->initializer[0];
+	ck_assert_int_eq(w->data_location, 1);
+	ck_assert_str_eq(w->external_data[0]->value, "m.onnx.data");
+	struct stat status;
+	ck_assert_int_eq(stat(in_folder("m.onnx.data"), &status), 0);
+	ck_assert_int_eq(status.st_size, 3 * 4096 + 2400); /* b on a page of its own */
+	Graph *again = onnx_read(arena, path, NULL);
+	const Array *a = graph_find_value(graph, "w")->constant;
+	ck_assert(array_same_bytes(a, graph_find_value(again, "w")->constant));
+	a = graph_find_value(graph, "b")->constant;
+	ck_assert(array_same_bytes(a, graph_find_value(again, "b")->constant));
+}
+END_TEST
+
+START_TEST(fused_nodes_are_opened)
+{
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", dense_model(10), NULL);
+	Node *gemm = graph->body->first, *relu = gemm->next;
+	Loc loc = {.node = "/fc/Gemm+/relu"};
+	const char *none = "";
+	Node *fused = node_new(graph->body, gemm, "fused", &loc, 3, gemm->inputs, 1, &none);
+	Region *region = region_new(fused, "body");
+	value_replace_uses(relu->outputs[0], fused->outputs[0]);
+	node_move(gemm, region, NULL);
+	node_move(relu, region, NULL);
+	region_set_results(region, 1, relu->outputs);
+	region_update_captures(graph->body);
+	const char *path = in_folder("m.onnx");
+	onnx_write(graph, path, NULL);
+	Onnx__ModelProto *model = read_proto(path);
+	ck_assert_uint_eq(model->graph->n_node, 2);
+	ck_assert_str_eq(model->graph->node[0]->op_type, "Gemm");
+	ck_assert_str_eq(model->graph->node[1]->output[0], "y");
+	ck_assert_str_eq(model->graph->output[0]->name, "y");
+}
+END_TEST
+
+START_TEST(origins_are_kept_in_both_ways)
+{
+	for (int ir = 8; ir <= 10; ir += 2) {
+		const char *path = in_folder("m.onnx");
+		Graph *graph = onnx_read_bytes(arena, "test.onnx", dense_model(ir), NULL);
+		Node *gemm = graph->body->first;
+		node_add_origins(gemm, graph->body->last);
+		onnx_write(graph, path, NULL);
+		Onnx__NodeProto *node = read_proto(path)->graph->node[0];
+		ck_assert_uint_eq(node->n_metadata_props, ir >= 10);
+		ck_assert_int_eq(node->doc_string != NULL, ir < 10);
+		Node *again = onnx_read(arena, path, NULL)->body->first;
+		ck_assert_int_eq(again->origins.count, 2);
+		ck_assert_str_eq(again->origins.data[0], "/fc/Gemm");
+		ck_assert_str_eq(again->origins.data[1], "/relu");
+	}
+}
+END_TEST
+
+/* y = If(c) {z} else {constant}: results of branches must be made by nodes of theirs. */
+START_TEST(results_of_branches_are_made_there)
+{
+	Maker m = maker(arena);
+	float one = 1;
+	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
+	make_value(&m, INPUT, "z", DT_F32, 0, NULL);
+	make_value(&m, OUTPUT, "y", DT_F32, 0, NULL);
+	make_initializer(&m, "one", DT_F32, 0, NULL, &one, 4);
+	Wire then = {.arena = arena}, other = {.arena = arena}, attrs = {.arena = arena};
+	make_value_in(&then, arena, OUTPUT, "z", DT_F32, 0, NULL);
+	make_value_in(&other, arena, OUTPUT, "one", DT_F32, 0, NULL);
+	put_graph(&attrs, "then_branch", &then);
+	put_graph(&attrs, "else_branch", &other);
+	make_node(&m, "If", "c", "y", &attrs);
+	const char *path = in_folder("m.onnx"), *second = in_folder("2.onnx");
+	onnx_write(onnx_read_bytes(arena, "test.onnx", make_model(&m, 8, 17), NULL), path, NULL);
+	Onnx__NodeProto *node = read_proto(path)->graph->node[0];
+	for (size_t i = 0; i < 2; i++) {
+		Onnx__GraphProto *branch = node->attribute[i]->g;
+		ck_assert_uint_eq(branch->n_node, 1);
+		ck_assert_str_eq(branch->node[0]->op_type, "Identity");
+		ck_assert_str_eq(branch->node[0]->output[0], branch->output[0]->name);
+	}
+	onnx_write(onnx_read(arena, path, NULL), second, NULL);
+	Bytes a = file_map(arena, path), b = file_map(arena, second);
+	ck_assert_uint_eq(a.size, b.size);
+	ck_assert_mem_eq(a.data, b.data, a.size);
+}
+END_TEST
+
+typedef struct WriteJob {
+	const Graph *graph;
+	const char *path;
+} WriteJob;
+
+static void
+write_job(void *arg)
+{
+	WriteJob *job = arg;
+	onnx_write(job->graph, job->path, NULL);
+}
+
+START_TEST(what_cannot_be_written_leaves_nothing)
+{
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", dense_model(8), NULL);
+	WriteJob job = {graph, in_folder("none/m.onnx")};
+	Failure failure;
+	ck_assert(!try_run(write_job, &job, &failure));
+	ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
+	if (access("/dev/full", W_OK) == 0) {
+		job.path = "/dev/full";
+		ck_assert(!try_run(write_job, &job, &failure));
+		ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
+	}
+}
+END_TEST
+
+START_TEST(values_in_files)
+{
+	const char *path = in_folder("input_0.pb");
+	int64_t two = 2;
+	Data items[2];
+	for (int i = 0; i < 2; i++)
+		items[i] = (Data){
+			.kind = TYPE_TENSOR,
+			.tensor = array_vector_i64(arena, 2, (int64_t[]){i, i + 1}),
+			.name = "t",
+		};
+	data_write(arena, path, "x", &items[1]);
+	Data tensor = data_read(arena, path, TYPE_TENSOR);
+	ck_assert_str_eq(tensor.name, "x");
+	ck_assert(array_same_bytes(tensor.tensor, items[1].tensor));
+	Data sequence = {.kind = TYPE_SEQUENCE, .count = 2, .items = items};
+	data_write(arena, path, "s", &sequence);
+	Data again = data_read(arena, path, TYPE_SEQUENCE);
+	ck_assert_int_eq(again.count, 2);
+	ck_assert(array_same_bytes(again.items[0].tensor, items[0].tensor));
+	Data full = {.kind = TYPE_OPTIONAL, .count = 1, .items = &sequence},
+		 none = {.kind = TYPE_OPTIONAL};
+	data_write(arena, path, NULL, &full);
+	again = data_read(arena, path, TYPE_OPTIONAL);
+	ck_assert_int_eq(again.count, 1);
+	ck_assert_int_eq(again.items[0].kind, TYPE_SEQUENCE);
+	ck_assert(array_same_bytes(again.items[0].items[1].tensor, items[1].tensor));
+	data_write(arena, path, NULL, &none);
+	ck_assert_int_eq(data_read(arena, path, TYPE_OPTIONAL).count, 0);
+	Array strings = {DT_STRING, 1, &two, (void *)(uintptr_t)(const char *[]){"a", "bc"}};
+	Data text = {.kind = TYPE_TENSOR, .tensor = &strings};
+	data_write(arena, path, "s", &text);
+	again = data_read(arena, path, TYPE_TENSOR);
+	ck_assert_str_eq(((const char *const *)again.tensor->data)[1], "bc");
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *t = tcase_create("onnx_export");
+	tcase_add_checked_fixture(t, begin, end);
+	tcase_add_test(t, the_second_export_has_the_same_bytes);
+	tcase_add_test(t, names_dims_and_versions_are_kept);
+	tcase_add_test(t, large_weights_go_beside_the_model);
+	tcase_add_test(t, fused_nodes_are_opened);
+	tcase_add_test(t, origins_are_kept_in_both_ways);
+	tcase_add_test(t, results_of_branches_are_made_there);
+	tcase_add_test(t, what_cannot_be_written_leaves_nothing);
+	tcase_add_test(t, values_in_files);
+	return unit_run(t);
+}
