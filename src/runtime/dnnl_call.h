@@ -24,7 +24,6 @@ struct Vendor {
 	DnnlApi api;
 	char name[64];
 	pthread_mutex_t lock; /* of what follows */
-	Memory memory;
 	Packed *packed;
 };
 

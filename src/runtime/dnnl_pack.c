@@ -12,8 +12,17 @@ struct Packed {
 	int64_t size[DNNL_RANK], strides[DNNL_RANK]; /* of the region of the source */
 	int rank;
 	DnnlMd *md;
+	Memory memory; /* of the block */
 	Block block;
 };
+
+static void
+pack_free(Vendor *vendor, Packed *packed)
+{
+	dnnl_md_free(&vendor->api, packed->md);
+	block_free(&packed->memory, &packed->block);
+	free(packed);
+}
 
 void
 packed_free(Vendor *vendor)
@@ -22,7 +31,7 @@ packed_free(Vendor *vendor)
 		Packed *packed = vendor->packed;
 		vendor->packed = packed->next;
 		dnnl_md_free(&vendor->api, packed->md);
-		block_free(&vendor->memory, &packed->block);
+		block_free(&packed->memory, &packed->block);
 		free(packed);
 	}
 }
@@ -73,7 +82,7 @@ pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int
 	size_t bytes = api->memory_desc_get_size(md);
 	if (packed)
 		packed->md = dnnl_md_copy(api, md);
-	bool is_done = plain && packed->md && block_reserve(&vendor->memory, &packed->block, bytes);
+	bool is_done = plain && packed->md && block_reserve(&packed->memory, &packed->block, bytes);
 	if (is_done) {
 		packed->source = source;
 		packed->rank = tensor->rank;
@@ -84,28 +93,46 @@ pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int
 	dnnl_md_free(api, plain);
 	if (is_done)
 		return packed;
-	if (packed) {
-		dnnl_md_free(api, packed->md);
-		block_free(&vendor->memory, &packed->block);
-		free(packed);
-	}
+	if (packed)
+		pack_free(vendor, packed);
 	return NULL;
 }
 
-/* A region of a weight as `md` says: found or made. NULL when memory is out. */
+/* The packed form that fits, or NULL. Under the lock. */
+static Packed *
+find_packed(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+            const DnnlMd *md)
+{
+	Packed *packed = vendor->packed;
+	while (packed &&
+	       !is_packed_form(&vendor->api, packed, source, tensor->rank, size, tensor->strides, md))
+		packed = packed->next;
+	return packed;
+}
+
+/* Packing is done without the lock, so that several workers pack at once; when two made the same
+ * form, the second goes. */
 const void *
 vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
             const DnnlMd *md)
 {
 	pthread_mutex_lock(&vendor->lock);
-	Packed *packed = vendor->packed;
-	while (packed &&
-	       !is_packed_form(&vendor->api, packed, source, tensor->rank, size, tensor->strides, md))
-		packed = packed->next;
-	if (!packed && (packed = pack_new(vendor, tensor, source, size, md))) {
-		packed->next = vendor->packed;
-		vendor->packed = packed;
+	Packed *found = find_packed(vendor, tensor, source, size, md);
+	pthread_mutex_unlock(&vendor->lock);
+	if (found)
+		return found->block.data;
+	Packed *made = pack_new(vendor, tensor, source, size, md);
+	if (!made)
+		return NULL;
+	pthread_mutex_lock(&vendor->lock);
+	found = find_packed(vendor, tensor, source, size, md);
+	if (!found) {
+		made->next = vendor->packed;
+		vendor->packed = made;
 	}
 	pthread_mutex_unlock(&vendor->lock);
-	return packed ? packed->block.data : NULL;
+	if (!found)
+		return made->block.data;
+	pack_free(vendor, made);
+	return found->block.data;
 }

@@ -58,6 +58,8 @@ typedef struct CallCache {
 	int64_t *key[VENDOR_CALLS];
 	int key_size, count;
 	bool refused[VENDOR_CALLS]; /* known to have no implementation: the fallback runs */
+	char refusal[300];          /* why the last refused one was refused, */
+	bool is_said;               /* and whether the log has it */
 } CallCache;
 
 /* Values that an iteration hands to the next, and what iterations collected. */
@@ -190,6 +192,9 @@ TwCode step_bind(Frame *frame, int index);        /* exec_step.c; once its dims 
 TwCode step_run_kernel(Frame *frame, int index);  /* exec_step.c */
 TwCode step_run_vendor(Frame *frame, int index);  /* exec_vendor.c */
 TwCode step_bind_vendor(Frame *frame, int index); /* exec_vendor.c */
+/* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
+TwCode frame_make_calls(Frame *frame);
+bool step_has_sizes(const Frame *frame, const PlanStep *step); /* exec_step.c */
 void call_cache_free(Exec *exec, CallCache *cache);
 TwCode step_run_copy(Frame *frame, int index);
 TwCode step_run_host(Frame *frame, int index); /* exec_host.c */

@@ -362,6 +362,8 @@ bind_new(Frame *frame, const Array *inputs)
 		code = bind_slots(frame, false);
 	if (!code)
 		code = place_temporaries(frame);
+	if (!code)
+		code = frame_make_calls(frame);
 	for (int i = 0; i < frame->plan->nstep && !code; i++) {
 		frame->steps[i].is_bound = frame->steps[i].is_late = false;
 		code = step_bind(frame, i);

@@ -13,8 +13,8 @@ enum {
 
 /* ---- Binding ---- */
 
-static bool
-dims_known(const Frame *frame, const PlanStep *step)
+bool
+step_has_sizes(const Frame *frame, const PlanStep *step)
 {
 	bool is_known = step->extent_dim < 0 || frame->dims[step->extent_dim] != PLAN_UNBOUND;
 	is_known =
@@ -53,7 +53,7 @@ step_bind(Frame *frame, int index)
 	StepState *state = &frame->steps[index];
 	TwCode code = TW_OK;
 	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
-	if (is_work && !dims_known(frame, step)) {
+	if (is_work && !step_has_sizes(frame, step)) {
 		if (state->is_late)
 			return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no sizes when it runs",
 			                 step->name);

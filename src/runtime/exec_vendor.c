@@ -73,13 +73,14 @@ open_entry(Exec *exec, CallCache *cache)
 	int index = cache->count;
 	if (index == VENDOR_CALLS) {
 		vendor_call_free(cache->call[--index]);
-		cache->call[index] = NULL;
 	} else {
 		cache->key[index] = memory_alloc(&exec->memory, bytes);
 		if (!cache->key[index])
 			return false;
 		cache->count++;
 	}
+	cache->call[index] = NULL;
+	cache->refused[index] = false;
 	make_first(cache, index);
 	return true;
 }
@@ -106,13 +107,18 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
 }
 
-/* The call for the sizes bound now, from the cache or new. NULL: the fallback runs. */
-static TwCode
-find_call(Frame *frame, const PlanStep *step, StepState *state)
+/* Whether the first entry is new: neither made nor refused. */
+static bool
+is_pending(const CallCache *cache)
 {
-	CallCache *cache = state->calls;
+	return !cache->call[0] && !cache->refused[0];
+}
+
+/* Find the entry for the sizes bound now, or begin a new one, and make it the first. */
+static TwCode
+find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
+{
 	Exec *exec = frame->exec;
-	char error[300] = "";
 	cache->key_size = key_length(frame, step);
 	size_t bytes = (size_t)cache->key_size * sizeof(int64_t);
 	int64_t *key = memory_alloc(&exec->memory, bytes);
@@ -127,18 +133,42 @@ find_call(Frame *frame, const PlanStep *step, StepState *state)
 		make_first(cache, found);
 	} else if (open_entry(exec, cache)) {
 		memcpy(cache->key[0], key, bytes);
-		cache->call[0] = make_call(frame, step, error, sizeof error);
-		cache->refused[0] = !cache->call[0];
-		if (cache->refused[0] && step->kernel >= 0)
-			exec_log(exec->model, "step '%.60s' runs its fallback kernel: %s", step->name, error);
-		else if (cache->refused[0])
-			code = exec_fail(exec, TW_DEVICE, "step '%.60s' cannot run: %s", step->name, error);
 	} else {
 		code = exec_out_of_memory(exec, bytes);
 	}
 	memory_release(&exec->memory, key, bytes);
-	state->call = code ? NULL : cache->call[0];
 	return code;
+}
+
+/* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
+static void
+fill_entry(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	CallCache *cache = frame->steps[index].calls;
+	cache->refusal[0] = 0;
+	cache->is_said = false;
+	cache->call[0] = make_call(frame, step, cache->refusal, sizeof cache->refusal);
+	cache->refused[0] = !cache->call[0];
+}
+
+/* Use the first entry. */
+static TwCode
+take_entry(Frame *frame, const PlanStep *step, StepState *state)
+{
+	Exec *exec = frame->exec;
+	CallCache *cache = state->calls;
+	state->call = cache->call[0];
+	if (state->call)
+		return exec_reserve_scratch(exec, vendor_call_scratch(state->call));
+	if (step->kernel < 0)
+		return exec_fail(exec, TW_DEVICE, "step '%.60s' cannot run: %s", step->name,
+		                 cache->refusal);
+	if (!cache->is_said)
+		exec_log(exec->model, "step '%.60s' runs its fallback kernel: %s", step->name,
+		         cache->refusal);
+	cache->is_said = true;
+	return TW_OK;
 }
 
 TwCode
@@ -155,10 +185,48 @@ step_bind_vendor(Frame *frame, int index)
 		                 "not be loaded",
 		                 step->name);
 	}
-	TwCode code = find_call(frame, step, state);
-	if (code || !state->call)
-		return code;
-	return exec_reserve_scratch(frame->exec, vendor_call_scratch(state->call));
+	TwCode code = find_entry(frame, step, state->calls);
+	if (!code && is_pending(state->calls))
+		fill_entry(frame, index);
+	return code ? code : take_entry(frame, step, state);
+}
+
+typedef struct MakeJob {
+	Frame *frame;
+	_Atomic int next;
+} MakeJob;
+
+static void
+make_calls_task(void *arg, int worker)
+{
+	MakeJob *job = arg;
+	(void)worker;
+	for (;;) {
+		int index = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+		if (index >= job->frame->plan->nstep)
+			return;
+		StepState *state = &job->frame->steps[index];
+		if (state->calls && state->calls->count && is_pending(state->calls))
+			fill_entry(job->frame, index);
+	}
+}
+
+TwCode
+frame_make_calls(Frame *frame)
+{
+	TwCode code = TW_OK;
+	int pending = 0;
+	for (int i = 0; i < frame->plan->nstep && !code && frame->exec->model->vendor; i++) {
+		const PlanStep *step = &frame->plan->steps[i];
+		if (step->kind != PT_VENDOR || !step_has_sizes(frame, step))
+			continue;
+		code = find_entry(frame, step, frame->steps[i].calls);
+		pending += !code && is_pending(frame->steps[i].calls);
+	}
+	MakeJob job = {.frame = frame};
+	if (!code && pending)
+		exec_parallel(frame->exec, pending, make_calls_task, &job);
+	return code;
 }
 
 /* ---- Running ---- */
