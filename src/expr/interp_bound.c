@@ -307,18 +307,15 @@ bound_float(Machine *m, const Instr *in, int n)
 	Format format = format_of(out->logical);
 	bool is_sum = in->op == EX_add || in->op == EX_sub;
 	bool shows = out->logical == DT_F32 && scalar_info(in->op)->ulp == 0;
-	double own = own_error(in->op, &format), tiny = own > 0 && !is_sum ? format.tiny : 0;
-	double *y = out->own;
-	if (!has_bounds(m, in)) {
-		if (own == 0)
-			return;
-		out->bound = out->own_bound;
-		bound_exact(y, out->bound, own, tiny, shows, n);
-		settle_lanes(&format, y, out->bound, n);
+	double own = own_error(in->op, &format), *y = out->own;
+	double tiny = own > 0 && !is_sum ? format.tiny : 0;
+	bool are_exact = !has_bounds(m, in);
+	if (are_exact && own == 0)
 		return;
-	}
 	double *bound = out->bound = out->own_bound;
-	for (int i = 0; i < n; i++) {
+	if (are_exact)
+		bound_exact(y, bound, own, tiny, shows, n);
+	for (int i = 0; !are_exact && i < n; i++) {
 		Lane x[3];
 		bool is_exact = shows && (double)(float)y[i] == y[i];
 		for (int k = 0; k < in->narg; k++) {
