@@ -197,6 +197,7 @@ clone_definitions(Cloner *clone)
 		                    clone_text(clone, old->loc.node), clone_text(clone, old->loc.op)},
 		                   clone_text(clone, old->what)};
 		vec_push(to->arena, &to->assumptions, copy);
+		dim_assume_equal(to->ctx, copy.a, copy.b);
 	}
 }
 

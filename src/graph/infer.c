@@ -444,4 +444,6 @@ graph_infer(Graph *graph)
 		region_infer(graph, graph->body);
 	} while (graph_unify_symbols(graph)); /* each round removes a symbol */
 	prune_symbols(graph);
+	for (int i = 0; i < graph->assumptions.count; i++)
+		dim_assume_equal(graph->ctx, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
 }

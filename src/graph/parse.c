@@ -263,6 +263,7 @@ parse_assumption(Parser *parser)
 		fail(&assumption.loc, "expected dim == dim");
 	assumption.what = scan_string(parser->scan, "reason");
 	vec_push(parser->arena, &parser->graph->assumptions, assumption);
+	dim_assume_equal(ctx, assumption.a, assumption.b);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
