@@ -1,10 +1,14 @@
 /* tilewright compile: the whole compiler on one page.
  *
  *     read → graph passes → lower → loop passes → C → machine code → bundle
+ *
+ * Each target goes its own way from the model on, because layouts and vendor calls differ; weights are
+ * stored once.
  */
 #include "cli/compile.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/inputs.h"
@@ -12,13 +16,169 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/session.h"
-#include "codegen/codegen.h"
+#include "codegen/bundle.h"
+#include "runtime/tilewright.h"
+
+/* ---- one target ---- */
+
+static void
+optimise_loops(const Module *module, PassContext *context)
+{
+	for (int i = 0; i < module->steps.count; i++) {
+		const MStep *step = module->steps.data[i];
+		if (step->kernel)
+			run_loop_passes(step->kernel, context);
+		for (int k = 0; k < step->nbody; k++)
+			optimise_loops(step->bodies[k], context);
+	}
+}
+
+Module *
+compile_graph(Arena *arena, Graph *graph, PassContext *context)
+{
+	run_graph_passes(graph, context);
+	Module *module = lower_graph(arena, graph, context);
+	optimise_loops(module, context);
+	return module;
+}
+
+Target *
+target_new(const Options *options, Arena *arena, const Device *device, const Graph *graph)
+{
+	Target *target = NEW(arena, Target);
+	*target = (Target){
+		.device = device,
+		.oracle = options->no_vendor ? NULL : oracle_new(arena, device),
+		.threads = options->threads ? (int)options->threads : 1,
+		.probe = shape_binding(options, arena, graph),
+	};
+	return target;
+}
+
+/* ---- what else a bundle holds ---- */
+
+static const char *
+pipeline_text(Arena *arena, const PassContext *context)
+{
+	Buf buf = {.arena = arena};
+	buf_printf(&buf, "O%d", context->level);
+	for (int i = 0; i < context->disabled.count; i++)
+		buf_printf(&buf, ",-%s", context->disabled.data[i]);
+	for (int i = 0; i < context->required.count; i++)
+		buf_printf(&buf, ",+%s", context->required.data[i]);
+	for (int i = 0; i < context->only.count; i++)
+		buf_printf(&buf, "%s%s", i ? "," : ":", context->only.data[i]);
+	return buf_text(&buf);
+}
+
+static void
+add_choices(Buf *buf, const PassContext *context)
+{
+	for (int i = 0; i < context->choices.count; i++) {
+		const PassChoice *choice = &context->choices.data[i];
+		buf_puts(buf, "{\"key\": ");
+		buf_quote(buf, choice->key);
+		buf_puts(buf, ", \"chosen\": ");
+		buf_quote(buf, choice->chosen);
+		buf_puts(buf, ", \"candidates\": ");
+		buf_quote(buf, choice->candidates);
+		buf_puts(buf, "}\n");
+	}
+}
+
+static const char *
+base_name(Arena *arena, const char *path)
+{
+	return strcmp(path, "-") == 0 ? arena_strdup(arena, "stdin") : file_base(path);
+}
+
+/* Without -o: model.onnx becomes model.twb in the current folder. */
+static const char *
+default_output(Arena *arena, const char *path)
+{
+	char *name = arena_strdup(arena, base_name(arena, path)), *dot = strrchr(name, '.');
+	if (dot && dot != name)
+		*dot = 0;
+	return arena_printf(arena, "%s.twb", name);
+}
+
+/* ---- the whole way ---- */
+
+typedef struct Ways {
+	int count;
+	const Target **targets;
+	const Module **modules;
+	PassContext *context; /* of the first target */
+	Buf choices;
+	const char *ranges;
+	Compiled *result;
+} Ways;
+
+static void
+show(void *progress, const char *what, int done, int total)
+{
+	progress_show(progress, what, done, total);
+}
+
+/* From the model to a module for target `index`. */
+static void
+go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, Ways *ways,
+           int index, Progress *progress)
+{
+	Graph *graph = model_read_bytes(options, arena, path, bytes);
+	const char *name = options->target.count ? options->target.data[index] : "cpu:native";
+	Target *target = target_new(options, arena, device_of(name), graph);
+	PassContext *context = pipeline_new(options, arena, 3);
+	context->target = target;
+	context->progress = show;
+	context->progress_arg = progress;
+	if (index == 0) {
+		InputRanges ranges = input_ranges(arena, graph, target->probe);
+		ways->ranges = input_ranges_text(arena, &ranges);
+		ways->result->nodes_before = graph_node_count(graph);
+		ways->context = context;
+	}
+	ways->targets[index] = target;
+	ways->modules[index] = compile_graph(arena, graph, context);
+	if (index == 0)
+		ways->result->nodes_after = graph_node_count(graph);
+	pipeline_report(options, context);
+	add_choices(&ways->choices, context);
+}
 
 Compiled
 compile_file(const Options *options, Arena *arena, const char *path, const char *output)
 {
-	(void)options, (void)arena, (void)output;
-	fail_unsupported(NULL, "%s: bundles", path);
+	double start = now_seconds();
+	Progress progress = progress_begin(options);
+	Bytes bytes = file_map(arena, path);
+	Compiled result = {.path = output ? output : default_output(arena, path)};
+	int count = options->target.count ? options->target.count : 1;
+	Ways ways = {count, NEW_N(arena, const Target *, count), NEW_N(arena, const Module *, count),
+	             NULL, {.arena = arena}, NULL, &result};
+	for (int i = 0; i < count; i++)
+		go_one_way(options, arena, path, bytes, &ways, i, &progress);
+	BundlePart parts[] = {
+		{INPUTS_ENTRY, {(const unsigned char *)ways.ranges, strlen(ways.ranges)}},
+	};
+	BundleInput input = {
+		.producer = arena_printf(arena, "tilewright %s", tw_version_text()),
+		.model_name = base_name(arena, path),
+		.model_sha256 = sha256_hex(arena, bytes.data, bytes.size),
+		.pipeline = pipeline_text(arena, ways.context),
+		.ntarget = count,
+		.targets = ways.targets,
+		.modules = ways.modules,
+		.choices = ways.choices.size ? buf_text(&ways.choices) : NULL,
+		.npart = countof(parts),
+		.parts = parts,
+		.progress = show,
+		.progress_arg = &progress,
+	};
+	result.written = bundle_write(arena, result.path, &input);
+	progress_end(&progress);
+	result.seconds = now_seconds() - start;
+	return result;
 }
 
 /* ---- bundles of models, for run and bench ---- */
@@ -45,9 +205,41 @@ bundle_of(const Options *options, Arena *arena, const char *path)
 	return output;
 }
 
+/* ---- the verb ---- */
+
+static void
+report_row(Table *table, const char *what, double before, double after)
+{
+	table_text(table, what);
+	table_number(table, before, "%.0f");
+	table_number(table, after, "%.0f");
+}
+
 int
 verb_compile(const Options *options)
 {
-	compile_file(options, options->arena, options->args.data[0], options->output);
+	Arena *arena = options->arena;
+	Compiled c = compile_file(options, arena, options->args.data[0], options->output);
+	Report *report = report_new(options);
+	Table *table = report_table(report, "sizes", NULL);
+	table_column(table, "what", "", false);
+	table_column(table, "before", "before", true);
+	table_column(table, "after", "after", true);
+	report_row(table, "nodes and groups", c.nodes_before, c.nodes_after);
+	report_row(table, "steps: our kernels", 0, c.written.kernels);
+	report_row(table, "steps: vendor calls", 0, c.written.vendor);
+	report_row(table, "steps: host operators", 0, c.written.host);
+	report_row(table, "steps: copies", 0, c.written.copies);
+	report_text(report, "output", NULL, c.path);
+	report_number(report, "weight_bytes", NULL, (double)c.written.weight_bytes, "%.0f");
+	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
+	report_number(report, "file_bytes", NULL, (double)c.written.file_bytes, "%.0f");
+	report_number(report, "seconds", NULL, c.seconds, "%.2f");
+	report_print(report);
+	say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
+	    size_text(arena, (double)c.written.file_bytes),
+	    size_text(arena, (double)c.written.weight_bytes),
+	    size_text(arena, (double)c.written.code_bytes), c.seconds);
+	say(options, "next: tilewright run %s --profile\n", c.path);
 	return 0;
 }

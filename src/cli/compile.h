@@ -3,17 +3,24 @@
 #define CLI_COMPILE_H
 
 #include "cli/model.h"
+#include "codegen/bundle.h"
+
+/* From a graph as read to kernels and steps: graph passes, lowering, loop passes. */
+Module *compile_graph(Arena *arena, Graph *graph, PassContext *context);
+
+/* A device with its oracle and the sizes to choose at. */
+Target *target_new(const Options *options, Arena *arena, const Device *device, const Graph *graph);
 
 /* What a compilation made, for tables. */
 typedef struct Compiled {
 	const char *path;
 	int nodes_before, nodes_after;
-	int kernels, vendor, host, other; /* steps */
-	double bytes;   /* of the file */
+	BundleReport written;
 	double seconds;
 } Compiled;
 
-/* Compile the model at `path` into a bundle at `output`. */
+/* Compile the model at `path` into a bundle at `output` (NULL: in the current folder, by the model's
+ * name). */
 Compiled compile_file(const Options *options, Arena *arena, const char *path, const char *output);
 
 /* The bundle of a subject: the file itself, or, of a model, a bundle compiled to a temporary file
