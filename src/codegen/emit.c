@@ -3,7 +3,7 @@
  */
 #include "codegen/emit.h"
 
-enum { MAX_COPIES = 256 };
+enum { MAX_COPIES = 256, SHORT_BODY = 4 };
 
 void
 push_var(Emit *em, VarInfo info)
@@ -104,11 +104,12 @@ decode_begin(Emit *em, int count, const Stmt *const *loops)
 		const char *name = map_find_ptr(&em->names, loops[i]->var);
 		const Expr *extent = dim_from_expr(em->ctx, expr_sub(em->ctx, loops[i]->hi, loops[i]->lo));
 		const char *lo = emit_scalar(em, loops[i]->lo), *width = emit_scalar(em, extent);
+		const char *start = expr_is_zero(loops[i]->lo) ? "" : text(em, "%s + ", lo);
 		if (i == 0) {
-			line(em, "tw_i64 %s = %s + rest;", name, lo);
+			line(em, "tw_i64 %s = %srest;", name, start);
 			break;
 		}
-		line(em, "tw_i64 %s = %s + (tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, lo, width);
+		line(em, "tw_i64 %s = %s(tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, start, width);
 		line(em, "rest = (tw_i64)((tw_u64)rest / (tw_u64)%s);", width);
 	}
 }
@@ -122,7 +123,8 @@ count_on(Emit *em, int count, const Stmt *const *loops)
 		line(em, "\tcontinue;");
 		line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
 	}
-	line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
+	if (count > 0)
+		line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
 }
 
 static void
@@ -131,14 +133,21 @@ emit_parallel(Emit *em, const Stmt *outermost)
 	const Stmt *loops[ARRAY_MAX_RANK], *body = outermost;
 	int count = 0;
 	while (body && body->kind == STMT_FOR && body->bind == BIND_PARALLEL && !body->next) {
+		int64_t lo, hi;
 		if (count == ARRAY_MAX_RANK)
 			fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: too many @parallel loops",
 			        em->kernel->name);
-		loops[count++] = body;
+		if (expr_as_i64(body->lo, &lo) && expr_as_i64(body->hi, &hi) && hi - lo == 1) {
+			learn_loop(em, body);
+			push_var(em, (VarInfo){.var = body->var, .kind = VAR_CONST, .value = lo});
+		} else {
+			loops[count++] = body;
+		}
 		body = body->body;
 	}
 	begin_statement(em, 0, NULL);
-	decode_begin(em, count, loops);
+	if (count > 0)
+		decode_begin(em, count, loops);
 	line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
 	for (int i = 0; i < count; i++) {
 		learn_loop(em, loops[i]);
@@ -223,6 +232,65 @@ split_condition(Emit *em, const Expr *e, const Expr **uniform, const Expr **vary
 	*side = *side ? expr_and(em->ctx, *side, e) : e;
 }
 
+/* Whether a condition is a conjunction of affine comparisons: true at both ends of the lanes, it is
+ * true in between. */
+static bool
+is_convex(const Expr *e)
+{
+	if (e->op == EX_and)
+		return is_convex(e->arg[0]) && is_convex(e->arg[1]);
+	bool is_order = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge;
+	return is_order && e->arg[0]->type == DT_I64 && !e->has_read;
+}
+
+static bool
+is_affine_in_lanes(Emit *em, const Expr *e)
+{
+	int64_t factor;
+	const char *rest;
+	if (e->op == EX_and)
+		return is_affine_in_lanes(em, e->arg[0]) && is_affine_in_lanes(em, e->arg[1]);
+	return split_lanes(em, expr_sub(em->ctx, e->arg[0], e->arg[1]), &factor, &rest);
+}
+
+static bool
+is_short(const Stmt *list)
+{
+	int count = 0;
+	for (; list; list = list->next, count++)
+		if (list->kind != STMT_STORE && list->kind != STMT_LET)
+			return false;
+	return count <= SHORT_BODY;
+}
+
+/* The condition at one lane, as a scalar. */
+static const char *
+condition_at(Emit *em, const Expr *condition, const char *lane)
+{
+	int mark = em->memo.count;
+	em->vector->lane = lane;
+	const char *at = emit_scalar(em, condition);
+	em->vector->lane = NULL;
+	em->memo.count = mark;
+	return at;
+}
+
+/* Inside an image all taps of a window hold for all lanes: test the first and the last, then go
+ * without masks. Gives whether the masked form stands in an else branch now. */
+static bool
+emit_whole_case(Emit *em, const Stmt *stmt, const Expr *varying)
+{
+	if (stmt->other || !is_convex(varying) || !is_short(stmt->body) ||
+	    !is_affine_in_lanes(em, varying))
+		return false;
+	const char *first = condition_at(em, varying, "0");
+	const char *last = condition_at(em, varying, em->vector->last);
+	line(em, "if (%s && %s) {", first, last);
+	emit_arm_block(em, stmt->body, varying, true);
+	line(em, "} else {");
+	return true;
+}
+
 static void
 emit_varying_if(Emit *em, const Stmt *stmt)
 {
@@ -239,11 +307,15 @@ emit_varying_if(Emit *em, const Stmt *stmt)
 	int mark = facts_mark(em->facts);
 	if (uniform)
 		facts_assume(em->facts, uniform);
+	bool has_whole_case = emit_whole_case(em, stmt, varying);
+	begin_statement(em, 1, &varying);
 	const char *mask = new_name(em, 'm'), *test = emit_vector(em, varying);
 	line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
 	emit_masked(em, stmt->body, varying, mask, true);
 	if (stmt->other)
 		emit_masked(em, stmt->other, varying, mask, false);
+	if (has_whole_case)
+		line(em, "}");
 	facts_release(em->facts, mark);
 	em->depth--;
 	line(em, "}");

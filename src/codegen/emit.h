@@ -58,6 +58,7 @@ typedef struct Vector {
 	const char *mask;    /* name, or NULL: all lanes */
 	const char *tail;    /* the mask of a loop's last, partial vector; NULL: a whole one */
 	const char *live;    /* a mask that is known to have a lane */
+	const char *last;    /* number of the last lane that counts */
 	const char *lane;    /* lane mode: name of the lane counter */
 	int allocs;          /* registers known when the loop began: made outside */
 	struct Fold *folds;  /* reductions across the lanes */

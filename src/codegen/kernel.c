@@ -226,11 +226,11 @@ print_lanes(Buf *out, const bool *lanes_used, const bool *lanes8_used)
 	buf_puts(out, prelude_text("lanes.h"));
 	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
 		if (lanes_used[lanes])
-			buf_printf(out, "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n",
-			           lanes, lanes, lanes, lanes, lanes);
+			buf_printf(out, "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n"
+			           "TW_BOUNDS_f32x%d\n", lanes, lanes, lanes, lanes, lanes, lanes);
 		if (lanes8_used[lanes])
-			buf_printf(out, "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n", lanes,
-			           lanes, lanes, lanes);
+			buf_printf(out, "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n"
+			           "TW_BOUNDS_f64x%d\n", lanes, lanes, lanes, lanes, lanes);
 	}
 }
 

@@ -235,6 +235,28 @@ short_operation(Emit *em, const Expr *e, const char *const *args)
 	return e->type == type ? text(em, "tw_%s_of_f32(%s)", dtype_name(type), call) : call;
 }
 
+/* max(x, c) for a constant c that is no NaN: one instruction and, for a zero, an addition that makes
+ * its sign right. NULL where the sign would come out wrong (max with -0, min with +0). */
+static const char *
+bound_text(Emit *em, const Expr *e, const char *x, bool is_vector)
+{
+	char name[24];
+	const Expr *bound = e->argc == 2 && e->arg[1]->op == EX_const ? e->arg[1] : NULL;
+	if (!bound || (e->op != EX_max && e->op != EX_min) ||
+	    (e->type != DT_F32 && e->type != DT_F64))
+		return NULL;
+	double c = expr_const_f64(bound);
+	if (isnan(c) || (c == 0 && (e->op == EX_min || signbit(c))))
+		return NULL;
+	value_name(e->type, name, is_vector ? em->vector->lanes : 0);
+	if (!is_vector)
+		snprintf(name, sizeof name, "%s", dtype_name(e->type));
+	const char *number = c_number(em, e->type, bound->value);
+	const char *limit = is_vector ? text(em, "tw_set_%s(%s)", name, number) : number;
+	return text(em, c == 0 ? "(tw_%s_%s(%s, %s) + 0)" : "tw_%s_%s(%s, %s)",
+	            e->op == EX_max ? "atleast" : "atmost", name, limit, x);
+}
+
 const char *
 c_operation(Emit *em, const Expr *e, const char *const *args)
 {
@@ -248,6 +270,9 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 		return bool_operation(em, e->op, args);
 	if (is_short_float(type))
 		return short_operation(em, e, args);
+	const char *bound = bound_text(em, e, args[0], false);
+	if (bound)
+		return bound;
 	if (e->op == EX_fma)
 		return text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "", args[0], args[1],
 		            args[2]);
@@ -319,7 +344,9 @@ vector_call(Emit *em, const Expr *e, DType type, const char *const *args)
 	if (lanes == 2 && type != DT_F64)
 		return NULL; /* the prelude has no such instance */
 	value_name(type, name, lanes);
-	const char *op = scalar_info(e->op)->name, *call;
+	const char *op = scalar_info(e->op)->name, *call = bound_text(em, e, args[0], true);
+	if (call)
+		return call;
 	if (e->op == EX_fma && !em->target->device->has_fma)
 		return NULL;
 	if (e->argc == 1)

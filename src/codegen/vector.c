@@ -249,9 +249,11 @@ close_fold(Emit *em, Vector *vector, const Fold *fold, int copies)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static void
-emit_body(Emit *em, const Stmt *loop, VarInfo lane, const char *mask)
+emit_body(Emit *em, const Stmt *loop, VarInfo lane, const char *mask, const char *count)
 {
 	em->vector->mask = em->vector->tail = em->vector->live = mask;
+	em->vector->last = count ? text(em, "(%s - 1)", count)
+	                         : text(em, "%d", em->vector->lanes - 1);
 	lane.var = loop->var;
 	lane.kind = VAR_LANE;
 	lane.depth = em->vars.count + 1;
@@ -288,10 +290,9 @@ emit_flat(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 	for (int64_t at = lo; at < hi; at += lanes) {
 		line(em, "{");
 		em->depth++;
-		const char *mask = NULL;
-		if (hi - at < lanes)
-			mask = first_lanes(em, text(em, "%d", (int)(hi - at)));
-		emit_body(em, loop, fixed_lane(em, at), mask);
+		const char *count = hi - at < lanes ? text(em, "%d", (int)(hi - at)) : NULL;
+		const char *mask = count ? first_lanes(em, count) : NULL;
+		emit_body(em, loop, fixed_lane(em, at), mask, count);
 		em->depth--;
 		line(em, "}");
 	}
@@ -311,7 +312,7 @@ emit_whole_vectors(Emit *em, const Stmt *loop, const char *var, const char *hi, 
 		}
 		line(em, "{");
 		em->depth++;
-		emit_body(em, loop, (VarInfo){.val = {base, UNIFORM}}, NULL);
+		emit_body(em, loop, (VarInfo){.val = {base, UNIFORM}}, NULL, NULL);
 		em->depth--;
 		line(em, "}");
 	}
@@ -342,9 +343,9 @@ emit_counted(Emit *em, const Stmt *loop, int copies)
 		return;
 	line(em, "if (%s < %s) {", var, hi);
 	em->depth++;
-	const char *mask = first_lanes(em, text(em, vector->width == 8 ? "%s - %s" : "(tw_i32)(%s - %s)",
-	                                        hi, var));
-	emit_body(em, loop, (VarInfo){.val = {var, UNIFORM}}, mask);
+	const char *count = text(em, vector->width == 8 ? "(%s - %s)" : "(tw_i32)(%s - %s)", hi, var);
+	const char *mask = first_lanes(em, count);
+	emit_body(em, loop, (VarInfo){.val = {var, UNIFORM}}, mask, count);
 	em->depth--;
 	line(em, "}");
 }

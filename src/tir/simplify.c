@@ -52,8 +52,7 @@ runs_once(const Simplifier *simplifier, const Stmt *stmt)
 {
 	ExprCtx *ctx = simplifier->kernel->ctx;
 	const Expr *extent = simple(simplifier, expr_sub(ctx, stmt->hi, stmt->lo));
-	return expr_is_one(extent) &&
-	       (stmt->bind == BIND_SERIAL || stmt->bind == BIND_UNROLL || stmt->bind == BIND_VECTOR);
+	return expr_is_one(extent) && stmt->bind <= BIND_UNROLL;
 }
 
 static Stmt *

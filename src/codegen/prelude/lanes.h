@@ -105,14 +105,53 @@ tw_near(tw_i64 x)
 	return x > 0x3FFFFFFF ? 0x3FFFFFFF : x < -0x3FFFFFFF ? -0x3FFFFFFF : (tw_i32)x;
 }
 
+/* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second load
+ * begins one element early, so that nothing behind the last one is touched. */
+#if TW_AVX512 && !defined(__clang__)
+TW_FN tw_f32x16
+tw_each_i32x16(const void *p, tw_i64 step)
+{
+	tw_f32x16 a, b;
+	if (__builtin_constant_p(step) && step == 2) {
+		__builtin_memcpy(&a, p, sizeof a);
+		__builtin_memcpy(&b, (const char *)p + 60, sizeof b);
+		return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+	}
+	tw_i32x16 at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	return __builtin_ia32_gathersiv16sf((tw_f32x16){0}, p, at * (tw_i32)step, -1, 4);
+}
+#define TW_EACH_i32x16 1
+#endif
+#if (TW_AVX512 || TW_AVX2) && !defined(__clang__)
+TW_FN tw_f32x8
+tw_each_i32x8(const void *p, tw_i64 step)
+{
+	tw_f32x8 a, b;
+	if (__builtin_constant_p(step) && step == 2) {
+		__builtin_memcpy(&a, p, sizeof a);
+		__builtin_memcpy(&b, (const char *)p + 28, sizeof b);
+		return __builtin_shufflevector(a, b, 0, 2, 4, 6, 9, 11, 13, 15);
+	}
+	tw_i32x8 at = {0, 1, 2, 3, 4, 5, 6, 7}, all = ~(at ^ at);
+	return __builtin_ia32_gathersiv8sf((tw_f32x8){0}, p, at * (tw_i32)step, (tw_f32x8)all, 4);
+}
+#define TW_EACH_i32x8 1
+#endif
+#ifndef TW_EACH_i32x16
+#define TW_EACH_i32x16 0
+#define tw_each_i32x16(p, step) ((tw_f32x16){0})
+#endif
+#ifndef TW_EACH_i32x8
+#define TW_EACH_i32x8 0
+#define tw_each_i32x8(p, step) ((tw_f32x8){0})
+#endif
+#define TW_EACH_i32x4 0
+#define TW_EACH_i32x2 0
+#define tw_each_i32x4(p, step) ((tw_f32x4){0})
+#define tw_each_i32x2(p, step) ((tw_f32x2){0})
+
 /* Strided access and choice: name is the element type's, V the vector its values take. */
 #define TW_STRIDED(name, T, V, M, L) \
-	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
-	{ \
-		V v; \
-		TW_EACH(L) v[i] = p[i * step]; \
-		return v; \
-	} \
 	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
 	{ \
 		V v = {0}; \
@@ -148,6 +187,22 @@ tw_near(tw_i64 x)
 	} \
 	TW_MASKED(name, T, V, M, L) \
 	TW_STRIDED(name, T, V, M, L)
+#define TW_WIDE_LOOP(name, T, V, L) \
+	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
+	{ \
+		V v; \
+		TW_EACH(L) v[i] = p[i * step]; \
+		return v; \
+	}
+#define TW_WIDE_EACH(name, T, V, L) \
+	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
+	{ \
+		V v; \
+		if (TW_EACH_i32x##L && step < 1 << 26 && step > -(1 << 26)) \
+			return (V)tw_each_i32x##L(p, step); \
+		TW_EACH(L) v[i] = p[i * step]; \
+		return v; \
+	}
 
 /* Elements of 1 or 2 bytes in lanes of 4: N is the vector as stored. */
 #define TW_NARROW(name, T, V, N, H, M, L) \
@@ -160,7 +215,8 @@ tw_near(tw_i64 x)
 		TW_STORE_NARROW_##L(T, N, H, L) \
 	} \
 	TW_MASKED_LOOP(name, T, V, M, L) \
-	TW_STRIDED(name, T, V, M, L)
+	TW_STRIDED(name, T, V, M, L) \
+	TW_WIDE_LOOP(name, T, V, L)
 /* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that machines
  * have. H is the vector of 16 bits. */
 #define TW_LOAD_EACH(T, V, N, H, L) \
@@ -187,8 +243,11 @@ tw_near(tw_i64 x)
 /* The instances for L lanes. */
 #define TW_LANES4(L) \
 	TW_WIDE(f32, tw_f32, tw_f32x##L, i32x##L, L) \
+	TW_WIDE_EACH(f32, tw_f32, tw_f32x##L, L) \
 	TW_WIDE(i32, tw_i32, tw_i32x##L, i32x##L, L) \
+	TW_WIDE_EACH(i32, tw_i32, tw_i32x##L, L) \
 	TW_WIDE(u32, tw_u32, tw_u32x##L, i32x##L, L) \
+	TW_WIDE_EACH(u32, tw_u32, tw_u32x##L, L) \
 	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, tw_i16x##L, i32x##L, L) \
 	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, tw_u16x##L, i32x##L, L) \
 	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, tw_i16x##L, i32x##L, L) \
@@ -221,14 +280,54 @@ tw_near(tw_i64 x)
 	}
 #define TW_LANES8(L) \
 	TW_WIDE(f64, tw_f64, tw_f64x##L, i64x##L, L) \
+	TW_WIDE_LOOP(f64, tw_f64, tw_f64x##L, L) \
 	TW_WIDE(i64, tw_i64, tw_i64x##L, i64x##L, L) \
+	TW_WIDE_LOOP(i64, tw_i64, tw_i64x##L, L) \
 	TW_WIDE(u64, tw_u64, tw_u64x##L, i64x##L, L) \
+	TW_WIDE_LOOP(u64, tw_u64, tw_u64x##L, L) \
 	TW_FN tw_i64x##L tw_iota_i64x##L(void) \
 	{ \
 		tw_i64x##L v; \
 		TW_EACH(L) v[i] = i; \
 		return v; \
 	}
+
+/* bound > x ? bound : x, and bound < x ? bound : x: what a machine's max and min do, NaN of x kept. */
+TW_FN tw_f32 tw_atleast_f32(tw_f32 bound, tw_f32 x) { return bound > x ? bound : x; }
+TW_FN tw_f32 tw_atmost_f32(tw_f32 bound, tw_f32 x) { return bound < x ? bound : x; }
+TW_FN tw_f64 tw_atleast_f64(tw_f64 bound, tw_f64 x) { return bound > x ? bound : x; }
+TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : x; }
+#define TW_BOUNDS(name, V, L, atleast, atmost) \
+	TW_FN V tw_atleast_##name##x##L(V a, V b) { return atleast; } \
+	TW_FN V tw_atmost_##name##x##L(V a, V b) { return atmost; }
+#define TW_BOUNDS_LOOP(name, V, M, L) \
+	TW_BOUNDS(name, V, L, tw_pick_##name##x##L((M)(a > b), a, b), tw_pick_##name##x##L((M)(a < b), a, b))
+#if defined(__x86_64__) && !defined(__clang__)
+#if TW_AVX512
+#define TW_BOUNDS_f32x16 \
+	TW_BOUNDS(f32, tw_f32x16, 16, __builtin_ia32_maxps512_mask(a, b, a, -1, 4), \
+	          __builtin_ia32_minps512_mask(a, b, a, -1, 4))
+#define TW_BOUNDS_f64x8 \
+	TW_BOUNDS(f64, tw_f64x8, 8, __builtin_ia32_maxpd512_mask(a, b, a, -1, 4), \
+	          __builtin_ia32_minpd512_mask(a, b, a, -1, 4))
+#endif
+#define TW_BOUNDS_f32x8 \
+	TW_BOUNDS(f32, tw_f32x8, 8, __builtin_ia32_maxps256(a, b), __builtin_ia32_minps256(a, b))
+#define TW_BOUNDS_f32x4 \
+	TW_BOUNDS(f32, tw_f32x4, 4, __builtin_ia32_maxps(a, b), __builtin_ia32_minps(a, b))
+#define TW_BOUNDS_f64x4 \
+	TW_BOUNDS(f64, tw_f64x4, 4, __builtin_ia32_maxpd256(a, b), __builtin_ia32_minpd256(a, b))
+#define TW_BOUNDS_f64x2 \
+	TW_BOUNDS(f64, tw_f64x2, 2, __builtin_ia32_maxpd(a, b), __builtin_ia32_minpd(a, b))
+#else
+#define TW_BOUNDS_f32x16 TW_BOUNDS_LOOP(f32, tw_f32x16, tw_i32x16, 16)
+#define TW_BOUNDS_f32x8 TW_BOUNDS_LOOP(f32, tw_f32x8, tw_i32x8, 8)
+#define TW_BOUNDS_f32x4 TW_BOUNDS_LOOP(f32, tw_f32x4, tw_i32x4, 4)
+#define TW_BOUNDS_f64x8 TW_BOUNDS_LOOP(f64, tw_f64x8, tw_i64x8, 8)
+#define TW_BOUNDS_f64x4 TW_BOUNDS_LOOP(f64, tw_f64x4, tw_i64x4, 4)
+#define TW_BOUNDS_f64x2 TW_BOUNDS_LOOP(f64, tw_f64x2, tw_i64x2, 2)
+#endif
+#define TW_BOUNDS_f32x2 TW_BOUNDS_LOOP(f32, tw_f32x2, tw_i32x2, 2)
 
 /* ---- reductions: a fixed tree of halves -------------------------------------------------------- */
 
