@@ -46,7 +46,8 @@ measure(void *self, const VendorQuery *query, double *seconds, const char **impl
 	for (int i = 0; i < query->narg; i++) {
 		const VendorArg *arg = &query->args[i];
 		args[i] = (VendorTensor){.type = arg->type, .rank = arg->rank, .dims = arg->dims,
-		                         .strides = arg->strides, .layout = arg->layout};
+		                         .strides = arg->strides, .layout = arg->layout,
+		                         .is_weight = arg->is_weight};
 	}
 	for (int i = 0; i < query->nattr; i++) {
 		const VendorAttr *attr = &query->attrs[i];

@@ -106,6 +106,8 @@ int64_t call_region_offset(const CallOperand *operand, const int64_t *begin);
 const void *vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source,
                         const int64_t *size, const DnnlMd *md);
 void packed_free(Vendor *vendor);
+/* Drop what was packed from these bytes, which go; nobody uses it any more. */
+void packed_forget(Vendor *vendor, const void *data, size_t bytes);
 
 const PlanAttr *call_attr(const CallPlan *plan, const char *name);
 int64_t call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise);

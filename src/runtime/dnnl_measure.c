@@ -81,39 +81,75 @@ time_call(VendorCall *call, void *const *buffers, void *scratch, unsigned char *
 	return true;
 }
 
-bool
-dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
-             char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
+/* What a measurement holds. */
+typedef struct Trial {
+	Memory memory;
+	Block blocks[VENDOR_MAX_ARGS], scratch, flush;
+	void *buffers[VENDOR_MAX_ARGS];
+	VendorTensor args[VENDOR_MAX_ARGS];
+} Trial;
+
+/* Made-up data for what has none. */
+static bool
+make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
 {
-	VendorCall *call = vendor_call_new(vendor, desc, error, error_size);
-	Memory memory = {0};
-	Block blocks[VENDOR_MAX_ARGS] = {{0}}, scratch = {0}, flush = {0};
-	void *buffers[VENDOR_MAX_ARGS] = {NULL};
+	for (int i = 0; i < desc->narg; i++) {
+		VendorTensor *arg = &trial->args[i];
+		*arg = desc->args[i];
+		bool is_packed = arg->is_weight && !arg->constant;
+		if (arg->type == DT_NONE || !(is_timed || is_packed))
+			continue;
+		size_t bytes = argument_bytes(arg);
+		if (!block_reserve(&trial->memory, &trial->blocks[i], bytes))
+			return false;
+		memset(trial->blocks[i].data, FILL, bytes);
+		trial->buffers[i] = trial->blocks[i].data;
+		if (is_packed)
+			arg->constant = trial->blocks[i].data;
+	}
+	return !is_timed || block_reserve(&trial->memory, &trial->flush, FLUSH_BYTES);
+}
+
+static bool
+try_call(Vendor *vendor, const VendorCallDesc *desc, Trial *trial, double *seconds, char *impl,
+         char *error, size_t size)
+{
+	VendorCall *call = vendor_call_new(vendor, desc, error, size);
 	if (!call)
 		return false;
 	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
 	bool is_done = true;
 	if (seconds) {
-		is_done = block_reserve(&memory, &scratch, vendor_call_scratch(call)) &&
-		          block_reserve(&memory, &flush, FLUSH_BYTES);
-		for (int i = 0; i < desc->narg && i < VENDOR_MAX_ARGS && is_done; i++) {
-			if (desc->args[i].type == DT_NONE)
-				continue;
-			size_t bytes = argument_bytes(&desc->args[i]);
-			is_done = block_reserve(&memory, &blocks[i], bytes);
-			if (is_done)
-				memset(blocks[i].data, FILL, bytes);
-			buffers[i] = blocks[i].data;
-		}
+		is_done = block_reserve(&trial->memory, &trial->scratch, vendor_call_scratch(call));
 		if (!is_done)
-			snprintf(error, error_size, "out of memory");
-		is_done = is_done &&
-		          time_call(call, buffers, scratch.data, flush.data, seconds, error, error_size);
+			snprintf(error, size, "out of memory");
+		is_done = is_done && time_call(call, trial->buffers, trial->scratch.data, trial->flush.data,
+		                               seconds, error, size);
 	}
-	for (int i = 0; i < VENDOR_MAX_ARGS; i++)
-		block_free(&memory, &blocks[i]);
-	block_free(&memory, &scratch);
-	block_free(&memory, &flush);
 	vendor_call_free(call);
+	return is_done;
+}
+
+bool
+dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
+             char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
+{
+	Trial trial = {.buffers = {NULL}};
+	VendorCallDesc made = *desc;
+	made.args = trial.args;
+	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0) {
+		snprintf(error, error_size, "too many arguments");
+		return false;
+	}
+	bool is_done = make_data(&trial, desc, seconds != NULL);
+	if (!is_done)
+		snprintf(error, error_size, "out of memory");
+	is_done = is_done && try_call(vendor, &made, &trial, seconds, impl, error, error_size);
+	for (int i = 0; i < VENDOR_MAX_ARGS; i++) {
+		packed_forget(vendor, trial.blocks[i].data, trial.blocks[i].capacity);
+		block_free(&trial.memory, &trial.blocks[i]);
+	}
+	block_free(&trial.memory, &trial.scratch);
+	block_free(&trial.memory, &trial.flush);
 	return is_done;
 }

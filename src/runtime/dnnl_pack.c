@@ -36,6 +36,23 @@ packed_free(Vendor *vendor)
 	}
 }
 
+void
+packed_forget(Vendor *vendor, const void *data, size_t bytes)
+{
+	uintptr_t begin = (uintptr_t)data;
+	pthread_mutex_lock(&vendor->lock);
+	for (Packed **at = &vendor->packed; *at;) {
+		Packed *packed = *at;
+		if ((uintptr_t)packed->source - begin < bytes) {
+			*at = packed->next;
+			pack_free(vendor, packed);
+		} else {
+			at = &packed->next;
+		}
+	}
+	pthread_mutex_unlock(&vendor->lock);
+}
+
 static bool
 is_packed_form(const DnnlApi *api, const Packed *packed, const void *source, int rank,
                const int64_t *size, const int64_t *strides, const DnnlMd *md)

@@ -100,8 +100,12 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 			continue;
 		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
 		const Slot *slot = &frame->slots[step->args[i]];
-		tensors[i] = (VendorTensor){buffer->type,  buffer->rank,   slot->dims,
-		                            slot->strides, buffer->layout, slot->constant};
+		tensors[i] = (VendorTensor){.type = buffer->type,
+		                            .rank = buffer->rank,
+		                            .dims = slot->dims,
+		                            .strides = slot->strides,
+		                            .layout = buffer->layout,
+		                            .constant = slot->constant};
 	}
 	const VendorCallDesc desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
 	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);

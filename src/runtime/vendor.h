@@ -56,6 +56,7 @@ typedef struct VendorTensor {
 	const int64_t *strides; /* elements; NULL: dense */
 	const char *layout;     /* NULL: row-major */
 	const void *constant;   /* a weight's bytes, which never change while the library is open */
+	bool is_weight;         /* for dnnl_measure(): a weight whose bytes are made up */
 } VendorTensor;
 
 typedef struct VendorCallDesc {
@@ -89,9 +90,9 @@ bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *sc
                      size_t error_size);
 
 /* For choosing when compiling: the implementation's name and the median time in seconds of all
- * pieces run one after another (seconds NULL: not measured). Arguments with `constant` are packed
- * as in a run (and stay packed until vendor_close()); the data of the others is made up. False with
- * a sentence when it is not implemented. Whether the library took Winograd shows in `impl`. */
+ * pieces run one after another (seconds NULL: not measured). Weights are packed as in a run; data is
+ * made up where it is not given. False with a sentence when it is not implemented. Whether the
+ * library took Winograd shows in `impl`. */
 bool dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 

@@ -174,11 +174,11 @@ check_conv(const ConvCase *t, bool must_exist)
 		{"algorithm", PA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
 		{"pieces", PA_INTS, 1, &t->pieces, NULL, NULL},
 	};
-	VendorTensor args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL},
-	                        {DT_F32, 4, w_dims, NULL, NULL, w},
-	                        {DT_F32, 1, &t->m, NULL, NULL, b},
-	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL},
-	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL}};
+	VendorTensor args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false},
+	                        {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                        {DT_F32, 1, &t->m, NULL, NULL, b, false},
+	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
+	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
 	VendorCallDesc desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
 	int pieces = 0;
@@ -249,11 +249,11 @@ check_matmul(const MatmulCase *t)
 	const PlanAttr attrs[] = {{"transpose_b", PA_INTS, 1, &one, NULL, NULL},
 	                          {"post", PA_STRING, 0, NULL, NULL, t->post},
 	                          {"pieces", PA_INTS, 1, &t->pieces, NULL, NULL}};
-	VendorTensor args[5] = {{DT_F32, t->rank_a, t->a, NULL, NULL, NULL},
-	                        {DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL},
-	                        {t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias},
-	                        {DT_F32, rank, out, NULL, NULL, NULL},
-	                        {DT_F32, rank, out, NULL, NULL, NULL}};
+	VendorTensor args[5] = {{DT_F32, t->rank_a, t->a, NULL, NULL, NULL, false},
+	                        {DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false},
+	                        {t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false},
+	                        {DT_F32, rank, out, NULL, NULL, NULL, false},
+	                        {DT_F32, rank, out, NULL, NULL, NULL, false}};
 	void *buffers[5] = {a, b, bias, other, y};
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
@@ -307,10 +307,10 @@ START_TEST(pool_and_reorder)
 	float *x = numbers(product(4, in), 9), *want = blocked(x, in, 16);
 	float *xb = calloc((size_t)(2 * 48 * 81), sizeof *xb), *yb = calloc(2 * 48 * 25, sizeof *yb);
 	float *y = calloc((size_t)product(4, out), sizeof *y);
-	VendorTensor plain = {DT_F32, 4, in, NULL, NULL, NULL};
-	VendorTensor block = {DT_F32, 4, in, NULL, "nc16hw", NULL};
-	VendorTensor small = {DT_F32, 4, out, NULL, "nc16hw", NULL};
-	VendorTensor small_plain = {DT_F32, 4, out, NULL, NULL, NULL};
+	VendorTensor plain = {DT_F32, 4, in, NULL, NULL, NULL, false};
+	VendorTensor block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false};
+	VendorTensor small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false};
+	VendorTensor small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false};
 	int64_t three = 3;
 	const PlanAttr cut[] = {{"pieces", PA_INTS, 1, &three, NULL, NULL}};
 	const VendorTensor first[] = {plain, block};
@@ -352,10 +352,10 @@ START_TEST(view_in_place)
 	int64_t strides[4] = {3 * 16 * 36, 16 * 36, 6 * 16, 16}, m = 16;
 	float *x = numbers(product(4, x_dims), 1), *w = numbers(256, 2), *b = numbers(16, 3);
 	float *xb = blocked(x, x_dims, 16), *y = calloc(2 * 48 * 36, sizeof *y);
-	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL},
-	                             {DT_F32, 4, w_dims, NULL, NULL, w},
-	                             {DT_F32, 1, &m, NULL, NULL, b},
-	                             {DT_F32, 4, out, strides, "nc16hw", NULL}};
+	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
+	                             {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                             {DT_F32, 1, &m, NULL, NULL, b, false},
+	                             {DT_F32, 4, out, strides, "nc16hw", NULL, false}};
 	VendorCallDesc desc = {"conv", 4, args, 0, NULL};
 	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
 	for (int64_t n = 0; n < 2; n++)
@@ -402,10 +402,10 @@ START_TEST(refusals)
 		return;
 	char error[300] = "";
 	int64_t dims[4] = {1, 16, 4, 4}, m = 16, w[4] = {16, 16, 1, 1};
-	const VendorTensor args[] = {{DT_F32, 4, dims, NULL, NULL, NULL},
-	                             {DT_F32, 4, w, NULL, NULL, NULL},
-	                             {DT_F32, 1, &m, NULL, NULL, NULL},
-	                             {DT_F32, 4, dims, NULL, NULL, NULL}};
+	const VendorTensor args[] = {{DT_F32, 4, dims, NULL, NULL, NULL, false},
+	                             {DT_F32, 4, w, NULL, NULL, NULL, false},
+	                             {DT_F32, 1, &m, NULL, NULL, NULL, false},
+	                             {DT_F32, 4, dims, NULL, NULL, NULL, false}};
 	static const char *const POSTS[] = {"sum(9)",   "nonsense", "relu(",
 	                                    "add(0,1)", "sum(1)",   "add(1e30)"};
 	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
@@ -417,7 +417,7 @@ START_TEST(refusals)
 	}
 	const VendorCallDesc unknown = {"softmax", 4, args, 0, NULL};
 	ck_assert_ptr_null(vendor_call_new(vendor, &unknown, error, sizeof error));
-	const VendorTensor odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL}, args[3]};
+	const VendorTensor odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false}, args[3]};
 	const VendorCallDesc layout = {"reorder", 2, odd, 0, NULL};
 	ck_assert_ptr_null(vendor_call_new(vendor, &layout, error, sizeof error));
 }
@@ -430,10 +430,10 @@ START_TEST(measuring)
 	char error[300], impl[VENDOR_IMPL_SIZE];
 	int64_t x[4] = {1, 64, 28, 28}, w[4] = {64, 64, 3, 3}, m = 64, one[2] = {1, 1};
 	float *weights = numbers(product(4, w), 1);
-	const VendorTensor args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL},
-	                             {DT_F32, 4, w, NULL, NULL, weights},
-	                             {DT_F32, 1, &m, NULL, NULL, weights},
-	                             {DT_F32, 4, x, NULL, "nc16hw", NULL}};
+	const VendorTensor args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false},
+	                             {DT_F32, 4, w, NULL, NULL, weights, false},
+	                             {DT_F32, 1, &m, NULL, NULL, weights, false},
+	                             {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
 	const PlanAttr attrs[] = {{"pads_lo", PA_INTS, 2, one, NULL, NULL},
 	                          {"pads_hi", PA_INTS, 2, one, NULL, NULL}};
 	const VendorCallDesc desc = {"conv", 4, args, 2, attrs};
@@ -441,6 +441,15 @@ START_TEST(measuring)
 	ck_assert_msg(dnnl_measure(vendor, &desc, &seconds, impl, error, sizeof error), "%s", error);
 	ck_assert(seconds > 1e-6 && seconds < 1);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
+	VendorTensor made_up[4];
+	memcpy(made_up, args, sizeof args);
+	made_up[1].constant = NULL;
+	made_up[1].is_weight = true;
+	const VendorCallDesc again = {"conv", 4, made_up, 2, attrs};
+	char same[VENDOR_IMPL_SIZE];
+	for (int i = 0; i < 3; i++)
+		ck_assert(dnnl_measure(vendor, &again, i ? &seconds : NULL, same, error, sizeof error));
+	ck_assert_str_eq(impl, same);
 	free(weights);
 }
 END_TEST
