@@ -414,8 +414,8 @@ facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
 static bool
 is_index_compare(const Expr *e)
 {
-	return e->op >= EX_lt && e->op <= EX_ne && e->arg[0]->type == DT_I64 &&
-	       is_tame(e->arg[0]) && is_tame(e->arg[1]);
+	return e->op >= EX_lt && e->op <= EX_ne && e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) &&
+	       is_tame(e->arg[1]);
 }
 
 static void

@@ -91,7 +91,9 @@ read_range(Facts *facts, const Tensor *tensor, const Expr *const *index)
 _Noreturn static void
 fail_range(const StageBuilder *stage, const Tensor *tensor, const Expr *range)
 {
-	Stage shown = {.name = stage->name, .nloop = stage->nloop, .nreduce = stage->nreduce,
+	Stage shown = {.name = stage->name,
+	               .nloop = stage->nloop,
+	               .nreduce = stage->nreduce,
 	               .iters = stage->iters};
 	Buf text = {.arena = stage->ctx->arena};
 	expr_print(&text, range, &shown);
@@ -125,8 +127,7 @@ stage_read_checked(StageBuilder *stage, const Tensor *tensor, const Expr *const 
 }
 
 const Expr *
-stage_read_or(StageBuilder *stage, const Tensor *tensor, const Expr *const *index,
-              const Expr *fill)
+stage_read_or(StageBuilder *stage, const Tensor *tensor, const Expr *const *index, const Expr *fill)
 {
 	const Expr *range = read_range(stage->facts, tensor, index);
 	const Expr *read = expr_read(stage->ctx, tensor, index);
@@ -140,8 +141,8 @@ stage_read_broadcast(StageBuilder *stage, const Tensor *tensor)
 	int shift = stage->nloop - tensor->rank;
 	assert(shift >= 0);
 	for (int i = 0; i < tensor->rank; i++)
-		index[i] = dim_is(tensor->hi[i], 1) ? expr_i64(stage->ctx, 0)
-		                                    : expr_iter(stage->ctx, shift + i);
+		index[i] =
+			dim_is(tensor->hi[i], 1) ? expr_i64(stage->ctx, 0) : expr_iter(stage->ctx, shift + i);
 	return stage_read_checked(stage, tensor, index);
 }
 
@@ -279,8 +280,7 @@ stage_scatter(StageBuilder *builder, const Tensor *init, const Expr *const *targ
 		fail_range(builder, init, range);
 	Stage *stage = close_stage(builder, STAGE_scatter, 1, &body);
 	stage->init = init;
-	stage->target =
-		arena_memdup(builder->ctx->arena, target, (size_t)init->rank * sizeof *target);
+	stage->target = arena_memdup(builder->ctx->arena, target, (size_t)init->rank * sizeof *target);
 	stage->combine = combine;
 	add_results(builder->ctx, stage, 1, &(DType){init->type}, init->rank, init->hi, &result);
 	return result;

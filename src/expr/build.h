@@ -32,10 +32,9 @@ const Expr *stage_read(StageBuilder *stage, const Tensor *tensor, const Expr *co
 /* select(index in range, X[index…], fill); just the read where the range is provable. */
 const Expr *stage_read_or(StageBuilder *stage, const Tensor *tensor, const Expr *const *index,
                           const Expr *fill);
-/* X[index…] where an index that is not provable becomes at(index, 0..extent, check): for ranges that
- * follow only from dims which infer took to be equal. */
-const Expr *stage_read_checked(StageBuilder *stage, const Tensor *tensor,
-                               const Expr *const *index);
+/* X[index…] where an index that is not provable becomes at(index, 0..extent, check): for ranges
+ * that follow only from dims which infer took to be equal. */
+const Expr *stage_read_checked(StageBuilder *stage, const Tensor *tensor, const Expr *const *index);
 /* X read at this stage's loops under ONNX broadcasting (trailing dims aligned, extent 1 reads 0),
  * checked in the same way. */
 const Expr *stage_read_broadcast(StageBuilder *stage, const Tensor *tensor);
@@ -50,21 +49,22 @@ void stage_end_if(StageBuilder *stage);
 
 /* Finish. Each returns a new tensor (the result), of `type`; bodies are converted explicitly by
  * the caller. The accumulator is reduce_accumulator() of the body's type unless given. */
-Tensor *stage_map(StageBuilder *stage, DType type, const Expr *body);
+Tensor *stage_map(StageBuilder *builder, DType type, const Expr *body);
 Tensor *stage_reduce(StageBuilder *stage, ReduceOp op, DType type, const Expr *body);
-Tensor *stage_reduce_acc(StageBuilder *stage, ReduceOp op, DType type, DType acc, const Expr *body);
+Tensor *stage_reduce_acc(StageBuilder *builder, ReduceOp op, DType type, DType acc,
+                         const Expr *body);
 /* Tuples: a key and payloads, or maxsumexp and the like; types[k] is result k's. */
-void stage_reduce_tuple(StageBuilder *stage, ReduceOp op, int count, const DType *types,
+void stage_reduce_tuple(StageBuilder *builder, ReduceOp op, int count, const DType *types,
                         const Expr *const *bodies, Tensor **results);
 /* The box (opened with the updates' dims) writes into a copy of init. */
-Tensor *stage_scatter(StageBuilder *stage, const Tensor *init, const Expr *const *target,
+Tensor *stage_scatter(StageBuilder *builder, const Tensor *init, const Expr *const *target,
                       int combine, const Expr *body);
 
 /* A one-step recurrence along loop `axis`: body may read prev (stage_prev) and anything at the
  * current position. init may be NULL (zeros). */
-const Expr *stage_prev(StageBuilder *stage, int axis, const Tensor *init, bool reverse,
+const Expr *stage_prev(StageBuilder *builder, int axis, const Tensor *init, bool reverse,
                        DType type);
-Tensor *stage_scan(StageBuilder *stage, DType type, const Expr *body);
+Tensor *stage_scan(StageBuilder *builder, DType type, const Expr *body);
 
 /* The conjunction of those lo <= index < hi of a read that the facts do not prove; NULL when they
  * prove all. What stage_read() adds to guards and stage_read_or() tests. */

@@ -43,7 +43,7 @@ static uint64_t
 hash_node(const Expr *head, const Expr *const *args)
 {
 	uint64_t hash = hash_mix((uint64_t)head->op | (uint64_t)head->type << 8 |
-	                         (uint64_t)head->flags << 16 | (uint64_t)head->argc << 24,
+	                             (uint64_t)head->flags << 16 | (uint64_t)head->argc << 24,
 	                         leaf_bits(head));
 	for (int i = 0; i < head->argc; i++)
 		hash = hash_mix(hash, args[i]->id + 1);

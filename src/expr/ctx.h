@@ -53,7 +53,7 @@ struct ExprCtx {
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
 	Memo *memos;
-	Arena *scratch; /* of program_check(), emptied by each */
+	Arena *scratch;          /* of program_check(), emptied by each */
 	VEC(const Expr *) zeros; /* differences of dims assumed equal */
 	struct Facts *dim_facts; /* of symbols alone: dim.c */
 };

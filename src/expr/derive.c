@@ -78,7 +78,8 @@ derive_stage(ExprCtx *ctx, const Stage *like, StageKind kind, int nloop, int nre
 {
 	Arena *arena = expr_ctx_arena(ctx);
 	Stage *stage = arena_memdup(arena, like, sizeof *like);
-	const Dim **lo = NEW_N(arena, const Dim *, nloop + 1), **hi = NEW_N(arena, const Dim *, nloop + 1);
+	const Dim **lo = NEW_N(arena, const Dim *, nloop + 1),
+			  **hi = NEW_N(arena, const Dim *, nloop + 1);
 	Tensor **results = NEW_N(arena, Tensor *, like->nresult);
 	bool is_shifted = false;
 	for (int i = 0; i < nloop; i++) {
@@ -108,8 +109,8 @@ derive_in_box(ExprCtx *ctx, int count, const Expr *const *at, const Iter *box)
 {
 	const Expr *all = NULL;
 	for (int i = 0; i < count; i++) {
-		const Expr *inside = expr_and(ctx, expr_le(ctx, box[i].lo, at[i]),
-		                              expr_lt(ctx, at[i], box[i].hi));
+		const Expr *inside =
+			expr_and(ctx, expr_le(ctx, box[i].lo, at[i]), expr_lt(ctx, at[i], box[i].hi));
 		all = all ? expr_and(ctx, all, inside) : inside;
 	}
 	return all;
@@ -183,15 +184,15 @@ derive_split_sum(const Program *program, const Stage *stage, unsigned outer, Rea
 	const Expr *body = expr_substitute(ctx, stage->body[0], total, split.to_inner);
 	const Expr *guard =
 		stage->guard ? expr_substitute(ctx, stage->guard, total, split.to_inner) : NULL;
-	Stage *inner = derive_stage(ctx, stage, STAGE_reduce, n + split.nouter,
-	                            stage->nreduce - split.nouter, split.inner, &body, guard,
-	                            &stage->acc);
+	Stage *inner =
+		derive_stage(ctx, stage, STAGE_reduce, n + split.nouter, stage->nreduce - split.nouter,
+	                 split.inner, &body, guard, &stage->acc);
 	guard = guard_without(ctx, stage->guard, inside);
 	guard = guard ? expr_substitute(ctx, guard, total, split.to_outer) : NULL;
 	body = expr_read(ctx, inner->results[0], split.index);
 	DType type = stage->results[0]->type;
-	Stage *sum = derive_stage(ctx, stage, STAGE_reduce, n, split.nouter, split.outer, &body, guard,
-	                          &type);
+	Stage *sum =
+		derive_stage(ctx, stage, STAGE_reduce, n, split.nouter, split.outer, &body, guard, &type);
 	return derive_replace(program, stage, sum);
 }
 
@@ -199,9 +200,9 @@ derive_split_sum(const Program *program, const Stage *stage, unsigned outer, Rea
 
 typedef struct Uses {
 	const Stage *producer;
-	int readers;          /* stages that read it */
-	const Stage *reader;  /* the last of them */
-	bool is_whole;        /* used other than by a read: an initial value */
+	int readers;         /* stages that read it */
+	const Stage *reader; /* the last of them */
+	bool is_whole;       /* used other than by a read: an initial value */
 	bool reads_now;
 } Uses;
 

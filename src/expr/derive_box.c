@@ -159,10 +159,9 @@ derive_tighten(const Program *program, const Stage *stage, Reason *why)
 	stage_tidy(ctx, small);
 	stage_identity(ctx, stage->nloop, at);
 	const Expr *inside = derive_in_box(ctx, stage->nloop, at, cut.iters);
-	const Expr *body =
-		expr_select(ctx, inside, expr_read(ctx, small->results[0], at), otherwise);
-	Stage *copy = derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL,
-	                           &type);
+	const Expr *body = expr_select(ctx, inside, expr_read(ctx, small->results[0], at), otherwise);
+	Stage *copy =
+		derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL, &type);
 	stage_tidy(ctx, copy);
 	return derive_inline(derive_replace(program, stage, copy), copy);
 }
@@ -180,15 +179,14 @@ relax_loop(const Program *program, const Stage *stage, Stage *grown, const Expr 
 		if (stage->kind == STAGE_reduce) {
 			grown->guard = grown->guard ? expr_and(ctx, grown->guard, inside) : inside;
 		} else {
-			const Expr *body =
-				expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));
+			const Expr *body = expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));
 			grown->body = arena_memdup(expr_ctx_arena(ctx), &body, sizeof body);
 		}
 	}
 	stage_identity(ctx, stage->nloop, at);
 	const Expr *body = expr_read(ctx, grown->results[0], at);
-	Stage *copy = derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL,
-	                           &type);
+	Stage *copy =
+		derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL, &type);
 	return derive_inline(derive_replace(program, stage, copy), copy);
 }
 
@@ -223,7 +221,8 @@ relax_sum(const Program *program, const Stage *stage, Stage *grown, const Expr *
 	if (stage->reduce == REDUCE_sum)
 		factor = find_zero_factor(facts, stage->body[0], inside);
 	if (factor) {
-		Program *padded = derive_extract(derive_replace(program, stage, grown), grown, factor, NULL);
+		Program *padded =
+			derive_extract(derive_replace(program, stage, grown), grown, factor, NULL);
 		for (int i = 0; padded && i < padded->nstage; i++)
 			if (!stage_reads_are_certain(ctx, padded->stages[i]))
 				padded = NULL;
@@ -258,8 +257,8 @@ derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo
 	if (lo != old->lo)
 		inside = expr_le(ctx, old->lo, at);
 	if (hi != old->hi)
-		inside = inside ? expr_and(ctx, inside, expr_lt(ctx, at, old->hi))
-		                : expr_lt(ctx, at, old->hi);
+		inside =
+			inside ? expr_and(ctx, inside, expr_lt(ctx, at, old->hi)) : expr_lt(ctx, at, old->hi);
 	if (!inside)
 		return derive_refuse(why, "the range stays as it is");
 	DType type = stage->results[0]->type;

@@ -48,8 +48,7 @@ guard_image(ExprCtx *ctx, Stage *stage, int count, const Expr *const *old, const
 		stage->guard = stage->guard ? expr_and(ctx, stage->guard, inside) : inside;
 	} else {
 		DType type = stage->results[0]->type;
-		const Expr *body =
-			expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));
+		const Expr *body = expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));
 		stage->body = arena_memdup(expr_ctx_arena(ctx), &body, sizeof body);
 	}
 }
@@ -75,8 +74,8 @@ map_loops(ExprCtx *ctx, const Stage *stage, const Bijection *map)
 		types[i] = stage->results[i]->type;
 	}
 	guard = guard ? expr_substitute(ctx, guard, total, old) : NULL;
-	Stage *mapped = derive_stage(ctx, stage, stage->kind, map->nnew, stage->nreduce, iters, body,
-	                             guard, types);
+	Stage *mapped =
+		derive_stage(ctx, stage, stage->kind, map->nnew, stage->nreduce, iters, body, guard, types);
 	stage_tidy(ctx, mapped);
 	if (stage_reads_are_certain(ctx, mapped))
 		return mapped;
@@ -126,8 +125,7 @@ derive_substitute(const Program *program, const Stage *stage, const Bijection *m
 }
 
 Program *
-derive_substitute_sum(const Program *program, const Stage *stage, const Bijection *map,
-                      Reason *why)
+derive_substitute_sum(const Program *program, const Stage *stage, const Bijection *map, Reason *why)
 {
 	ExprCtx *ctx = program->ctx;
 	int n = stage->nloop;
@@ -160,8 +158,7 @@ derive_substitute_sum(const Program *program, const Stage *stage, const Bijectio
 	}
 	const Expr *guard = stage->guard;
 	guard = guard ? expr_substitute(ctx, guard, n + map->nold, old) : NULL;
-	Stage *mapped =
-		derive_stage(ctx, stage, STAGE_reduce, n, map->nnew, iters, body, guard, types);
+	Stage *mapped = derive_stage(ctx, stage, STAGE_reduce, n, map->nnew, iters, body, guard, types);
 	guard_image(ctx, mapped, map->nold, old + n, stage->iters + n);
 	/* each old point must be met once: a new point counts only if it is the image of its own */
 	for (int j = 0; j < map->nnew; j++) {

@@ -319,8 +319,7 @@ static const Expr *
 bind_symbol(ExprCtx *ctx, const Expr *e, void *arg)
 {
 	const Binding *binding = arg;
-	if (e->op != EX_symbol || e->symbol->id >= binding->count ||
-	    !binding->is_bound[e->symbol->id])
+	if (e->op != EX_symbol || e->symbol->id >= binding->count || !binding->is_bound[e->symbol->id])
 		return e;
 	return expr_i64(ctx, binding->value[e->symbol->id]);
 }

@@ -42,7 +42,7 @@ void dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b);
 
 /* Values of symbols, by Symbol.id; a symbol not bound is absent. */
 typedef struct Binding {
-	int count;              /* length of the arrays */
+	int count; /* length of the arrays */
 	const int64_t *value;
 	const bool *is_bound;
 } Binding;

@@ -29,13 +29,13 @@ typedef struct Var Var;
 typedef struct Stage Stage;
 
 typedef enum ExprOp {
-	EX_const,  /* value */
-	EX_symbol, /* symbol: a dim bound at run time, i64 */
-	EX_iter,   /* position: an iterator of the stage the scalar stands in, i64 */
-	EX_var,    /* var: a loop variable or let of the loop IR */
-	EX_read,   /* tensor[arg…]: an element of a tensor (stages) or buffer (loops) */
-	EX_at,     /* at(arg0, 0..arg1, flags): an integer scalar as an index with a declared range */
-	EX_cast,   /* type(arg0), cast flags */
+	EX_const,   /* value */
+	EX_symbol,  /* symbol: a dim bound at run time, i64 */
+	EX_iter,    /* position: an iterator of the stage the scalar stands in, i64 */
+	EX_var,     /* var: a loop variable or let of the loop IR */
+	EX_read,    /* tensor[arg…]: an element of a tensor (stages) or buffer (loops) */
+	EX_at,      /* at(arg0, 0..arg1, flags): an integer scalar as an index with a declared range */
+	EX_cast,    /* type(arg0), cast flags */
 	EX_bitcast, /* the same bits as another type of equal width */
 #define SCALAR(name, text, prec, arity, types, cost, ulp, doc) EX_##name,
 #include "expr/scalar.def"
@@ -52,9 +52,9 @@ enum { AT_WRAP = 1, AT_CHECK = 2 };
 enum { CAST_NOSAT = 1, CAST_ROUND_DOWN = 2, CAST_ROUND_NEAREST = 4 };
 
 struct Expr {
-	uint8_t op;     /* ExprOp */
-	uint8_t type;   /* DType of the result */
-	uint8_t flags;  /* AT_…, CAST_… */
+	uint8_t op;       /* ExprOp */
+	uint8_t type;     /* DType of the result */
+	uint8_t flags;    /* AT_…, CAST_… */
 	uint8_t has_read; /* some EX_read below (or is one): derived, for quick tests */
 	int argc;
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
@@ -86,7 +86,7 @@ struct Var {
 };
 
 /* Something that can be read: an input of a program, a result of a stage, a buffer of a loop nest.
- * Compared by identity. A stage's result may begin above 0 (lo): it is read at absolute positions. */
+ * Compared by identity. A stage's result may begin above 0 (lo) and is read at absolute places. */
 struct Tensor {
 	const char *name;
 	DType type;
@@ -135,8 +135,8 @@ const Expr *expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args);
 		return expr_op(ctx, EX_##name, (const Expr *[]){a, b}); \
 	}
 #define EXPR_3(name) \
-	static inline const Expr *expr_##name( \
-		ExprCtx *ctx, const Expr *a, const Expr *b, const Expr *c) \
+	static inline const Expr *expr_##name(ExprCtx *ctx, const Expr *a, const Expr *b, \
+	                                      const Expr *c) \
 	{ \
 		return expr_op(ctx, EX_##name, (const Expr *[]){a, b, c}); \
 	}

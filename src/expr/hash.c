@@ -159,8 +159,8 @@ hash_node(const Hasher *hasher, const Expr *e)
 		return hash_leaf(hasher, e);
 	if (e->type == DT_I64 && hash_sum(hasher, e, &hash))
 		return hash;
-	uint64_t head = e->op | (uint64_t)e->type << 8 | (uint64_t)e->flags << 16 |
-	                (uint64_t)e->argc << 24;
+	uint64_t head =
+		e->op | (uint64_t)e->type << 8 | (uint64_t)e->flags << 16 | (uint64_t)e->argc << 24;
 	hash = hash128_combine(hash_word(head), hash_leaf(hasher, e));
 	if (is_commutative(e)) {
 		local[0] = hash_at(hasher, e->arg[0]);
@@ -205,8 +205,11 @@ hash_guard(Hasher *hasher, const Expr *guard)
 Hash128
 hash_stage(Hasher *hasher, const Stage *stage)
 {
-	uint64_t head[] = {stage->kind,         (uint64_t)stage->nloop, (uint64_t)stage->nreduce,
-	                   (uint64_t)stage->nbody, stage->kind == STAGE_reduce ? stage->reduce + 1u : 0,
+	uint64_t head[] = {stage->kind,
+	                   (uint64_t)stage->nloop,
+	                   (uint64_t)stage->nreduce,
+	                   (uint64_t)stage->nbody,
+	                   stage->kind == STAGE_reduce ? stage->reduce + 1u : 0,
 	                   stage->kind == STAGE_reduce ? stage->acc : 0,
 	                   stage->kind == STAGE_scatter ? (uint64_t)(stage->combine + 2) : 0,
 	                   stage->scan ? (uint64_t)stage->scan_axis + 1 : 0};

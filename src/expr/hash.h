@@ -11,8 +11,8 @@ enum { HASH_ITERS = 64 };
 
 typedef struct Hasher {
 	ExprCtx *ctx;
-	Memo *memo;         /* nodes hashed so far; two numbers each */
-	const Map *tensors; /* Tensor to Hash128 *; others count by identity */
+	Memo *memo;                /* nodes hashed so far; two numbers each */
+	const Map *tensors;        /* Tensor to Hash128 *; others count by identity */
 	Hash128 iters[HASH_ITERS]; /* what iterators count as */
 } Hasher;
 
@@ -26,6 +26,9 @@ Hash128 hash_word(uint64_t word);
 int hash_compare(Hash128 a, Hash128 b);
 /* Of a set: sorts the array. */
 Hash128 hash_unordered(Hash128 *hashes, int count);
+
+/* expr_canon() with a hasher that knows what the reads read. */
+Stage *canon_stage(Hasher *hasher, const Stage *stage);
 
 /* The fingerprint of one canonical stage; its iterators count by position. */
 Hash128 hash_stage(Hasher *hasher, const Stage *stage);

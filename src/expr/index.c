@@ -203,8 +203,7 @@ quotient_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *divisor
 	int64_t k;
 	if (find_multiple(facts, p, divisor, &k, &others))
 		return expr_i64(ctx, k);
-	if (find_scale(facts, p, divisor, &g, &multiple, &others) &&
-	    divide_poly(&smaller, divisor, &g))
+	if (find_scale(facts, p, divisor, &g, &multiple, &others) && divide_poly(&smaller, divisor, &g))
 		return index_floordiv(facts, poly_build(ctx, &multiple), poly_build(ctx, &smaller));
 	const Expr *nested = merge_quotients(facts, p, b);
 	if (!nested)

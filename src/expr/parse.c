@@ -101,8 +101,8 @@ fold_numbers(ExprOp op, Operand a, Operand b, Operand *out)
 		return true;
 	case EX_div:
 		out->number = a.number / b.number;
-		out->is_integer = out->is_integer && out->number == floor(out->number) &&
-		                  fabs(out->number) < 9e15;
+		out->is_integer =
+			out->is_integer && out->number == floor(out->number) && fabs(out->number) < 9e15;
 		out->integer = out->is_integer ? (int64_t)out->number : 0;
 		return true;
 	default:
@@ -126,9 +126,8 @@ make_op(Parser *p, ExprOp op, const Expr *const *args)
 	if (scalar_result_type(op, types) == DT_NONE) {
 		const char *second = row->arity > 1 ? dtype_name(types[row->arity - 1]) : "";
 		Loc loc = scan_loc(p->scan);
-		fail(&loc, "'%s' does not take operands of type %s%s%s",
-		     row->text ? row->text : row->name, dtype_name(types[0]), row->arity > 1 ? ", " : "",
-		     second);
+		fail(&loc, "'%s' does not take operands of type %s%s%s", row->text ? row->text : row->name,
+		     dtype_name(types[0]), row->arity > 1 ? ", " : "", second);
 	}
 	return expr_op(p->ctx, op, args);
 }
@@ -336,7 +335,8 @@ parse_primary(Parser *p)
 		return parse_name(p);
 	if (token->kind == TOK_INT || token->kind == TOK_FLOAT) {
 		scan_next(p->scan);
-		return (Operand){.number = token->number, .integer = token->integer,
+		return (Operand){.number = token->number,
+		                 .integer = token->integer,
 		                 .is_integer = token->kind == TOK_INT};
 	}
 	if (!scan_accept(p->scan, "("))
@@ -409,8 +409,7 @@ static Operand
 parse_compare_chain(Parser *p, ExprOp op, Operand a, Operand b)
 {
 	Operand all = join_operands(p, op, a, b);
-	for (op = next_infix(p, COMPARE_LEVEL); op != EX_COUNT;
-	     op = next_infix(p, COMPARE_LEVEL)) {
+	for (op = next_infix(p, COMPARE_LEVEL); op != EX_COUNT; op = next_infix(p, COMPARE_LEVEL)) {
 		scan_next(p->scan);
 		Operand c = parse_binary(p, COMPARE_LEVEL + 1);
 		Operand more = join_operands(p, op, b, c);

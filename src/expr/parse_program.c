@@ -213,50 +213,6 @@ add_loop_results(Reader *r, Stage *stage, const Head *head)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* The row whose text comes next (one or two words) before `(` or a type; REDUCE_COUNT otherwise. */
-static ReduceOp
-accept_reduce(Reader *r)
-{
-	for (int op = 0; op < REDUCE_COUNT; op++) {
-		const char *text = reduce_info((ReduceOp)op)->text;
-		const char *space = strchr(text, ' ');
-		size_t length = space ? (size_t)(space - text) : strlen(text);
-		const Token *first = scan_peek(&r->scan), *second = scan_peek_at(&r->scan, 1);
-		if (first->kind != TOK_NAME || strlen(first->text) != length ||
-		    strncmp(first->text, text, length) != 0)
-			continue;
-		if (space && strcmp(second->text, space + 1) != 0)
-			continue;
-		const Token *behind = scan_peek_at(&r->scan, space ? 2 : 1);
-		bool has_type = dtype_find(behind->text) != DT_NONE;
-		const Token *paren = has_type ? scan_peek_at(&r->scan, space ? 3 : 2) : behind;
-		if (paren->kind != TOK_PUNCT || strcmp(paren->text, "(") != 0)
-			continue;
-		scan_next(&r->scan);
-		if (space)
-			scan_next(&r->scan);
-		return (ReduceOp)op;
-	}
-	return REDUCE_COUNT;
-}
-
-/* max(a, b) is a scalar, max(c:C) a reduction, and so is max(): the token behind the name tells. */
-static bool
-is_reduce_ahead(const Reader *r)
-{
-	int at = 0;
-	while (scan_peek_at(&r->scan, at)->kind == TOK_NAME)
-		at++;
-	const char *paren = scan_peek_at(&r->scan, at)->text;
-	const Token *inside = scan_peek_at(&r->scan, at + 1);
-	if (at == 0 || strcmp(paren, "(") != 0)
-		return false;
-	if (inside->kind != TOK_NAME)
-		return strcmp(inside->text, ")") == 0;
-	return strcmp(scan_peek_at(&r->scan, at + 2)->text, ":") == 0 ||
-	       strcmp(inside->text, "where") == 0;
-}
-
 static const Expr *
 read_guard(Reader *r)
 {
@@ -528,7 +484,7 @@ read_stage(Reader *r)
 		read_short_scan(r, &head);
 		return NULL;
 	}
-	ReduceOp op = is_reduce_ahead(r) ? accept_reduce(r) : REDUCE_COUNT;
+	ReduceOp op = reduce_accept(&r->scan);
 	return op == REDUCE_COUNT ? read_map(r, &head) : read_reduce(r, &head, op);
 }
 
@@ -620,18 +576,4 @@ program_parse(ExprCtx *ctx, const char *file, const char *text)
 		if (strcmp(outputs.data[i], "_") != 0)
 			results[i] = find_tensor(r, outputs.data[i]);
 	return program_new(ctx, name, r->inputs.count, r->inputs.data, outputs.count, results);
-}
-
-/* ---- words ----------------------------------------------------------------------------------- */
-
-bool
-text_is_word(const char *name)
-{
-	static const char *const words[] = {"true",  "false", "inf",    "nan",  "let",  "else",
-	                                    "where", "with",  "from",   "scan", "in",   "scatter",
-	                                    "prev",  "_",     "symbol", "assume"};
-	for (size_t i = 0; i < countof(words); i++)
-		if (strcmp(words[i], name) == 0)
-			return true;
-	return dtype_find(name) != DT_NONE;
 }

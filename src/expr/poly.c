@@ -100,8 +100,7 @@ term_mul(Term *out, const Term *a, const Term *b)
 	if (product.natom > POLY_ATOMS || __builtin_mul_overflow(a->coef, b->coef, &product.coef))
 		return false;
 	for (int i = 0, j = 0; i + j < product.natom;) {
-		bool take_a = j == b->natom ||
-		              (i < a->natom && expr_compare(a->atom[i], b->atom[j]) <= 0);
+		bool take_a = j == b->natom || (i < a->natom && expr_compare(a->atom[i], b->atom[j]) <= 0);
 		const Expr *atom = take_a ? a->atom[i] : b->atom[j];
 		product.atom[i + j] = atom;
 		i += take_a;

@@ -15,7 +15,7 @@ enum { PREC_TERNARY = 0, PREC_LOWEST = 1, PREC_UNARY = 8, LONG_TEXT = 400, SHORT
 typedef struct Printer {
 	Buf *buf;
 	const TextNames *names;
-	Memo *lets;         /* named nodes: number of the let; NULL: none */
+	Memo *lets;           /* named nodes: number of the let; NULL: none */
 	const Expr *defining; /* the node whose let is being written */
 } Printer;
 
@@ -341,9 +341,10 @@ expr_print_in(Buf *buf, const Expr *e, const TextNames *names, DType type)
 }
 
 void
-expr_print_list(Buf *buf, const Expr *e, const TextNames *names)
+expr_print_list(Buf *buf, const Expr *conjunction, const TextNames *names)
 {
 	VEC(const Expr *) terms = {0};
+	const Expr *e = conjunction;
 	while (e->op == EX_and) {
 		vec_push(buf->arena, &terms, e->arg[1]);
 		e = e->arg[0];

@@ -10,6 +10,18 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+bool
+text_is_word(const char *name)
+{
+	static const char *const words[] = {"true",  "false", "inf",    "nan",   "let", "else",
+	                                    "where", "with",  "from",   "scan",  "in",  "scatter",
+	                                    "prev",  "_",     "symbol", "assume"};
+	for (size_t i = 0; i < countof(words); i++)
+		if (strcmp(words[i], name) == 0)
+			return true;
+	return dtype_find(name) != DT_NONE;
+}
+
 static const char *
 clean_name(Arena *arena, const char *name, const char *fallback)
 {

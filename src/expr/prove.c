@@ -36,8 +36,8 @@ with_value(Facts *facts, const Poly *coef, const Poly *rest, const Expr *value, 
            int depth)
 {
 	Poly v, sum;
-	if (!poly_of(value, &v) || !poly_mul(&sum, coef, &v) ||
-	    !poly_add_scaled(&sum, rest, scale) || !poly_add_term(&sum, &(Term){.coef = scale - 1}))
+	if (!poly_of(value, &v) || !poly_mul(&sum, coef, &v) || !poly_add_scaled(&sum, rest, scale) ||
+	    !poly_add_term(&sum, &(Term){.coef = scale - 1}))
 		return false;
 	return nonneg(facts, &sum, depth - 1);
 }

@@ -86,3 +86,47 @@ reduce_combine(ExprCtx *ctx, ReduceOp op, int count, const Expr *const *a, const
 	for (int i = 0; i < count; i++)
 		out[i] = expr_select(ctx, replaces, b[i], a[i]);
 }
+
+/* ---- in texts -------------------------------------------------------------------------------- */
+
+/* max(a, b) is a scalar, max(c:C) a reduction, and so is max(): the token behind the name tells. */
+static bool
+is_reduce_ahead(const Scanner *scan)
+{
+	int at = 0;
+	while (scan_peek_at(scan, at)->kind == TOK_NAME)
+		at++;
+	const char *paren = scan_peek_at(scan, at)->text;
+	const Token *inside = scan_peek_at(scan, at + 1);
+	if (at == 0 || strcmp(paren, "(") != 0)
+		return false;
+	if (inside->kind != TOK_NAME)
+		return strcmp(inside->text, ")") == 0;
+	return strcmp(scan_peek_at(scan, at + 2)->text, ":") == 0 || strcmp(inside->text, "where") == 0;
+}
+
+ReduceOp
+reduce_accept(Scanner *scan)
+{
+	for (int op = 0; op < REDUCE_COUNT && is_reduce_ahead(scan); op++) {
+		const char *text = rows[op].text;
+		const char *space = strchr(text, ' ');
+		size_t length = space ? (size_t)(space - text) : strlen(text);
+		const Token *first = scan_peek(scan), *second = scan_peek_at(scan, 1);
+		if (first->kind != TOK_NAME || strlen(first->text) != length ||
+		    strncmp(first->text, text, length) != 0)
+			continue;
+		if (space && strcmp(second->text, space + 1) != 0)
+			continue;
+		const Token *behind = scan_peek_at(scan, space ? 2 : 1);
+		bool has_type = dtype_find(behind->text) != DT_NONE;
+		const Token *paren = has_type ? scan_peek_at(scan, space ? 3 : 2) : behind;
+		if (paren->kind != TOK_PUNCT || strcmp(paren->text, "(") != 0)
+			continue;
+		scan_next(scan);
+		if (space)
+			scan_next(scan);
+		return (ReduceOp)op;
+	}
+	return REDUCE_COUNT;
+}

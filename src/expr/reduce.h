@@ -11,11 +11,7 @@ typedef enum ReduceOp {
 	REDUCE_COUNT
 } ReduceOp;
 
-typedef enum ReduceFreedom {
-	REDUCE_order_free,
-	REDUCE_exact,
-	REDUCE_ordered
-} ReduceFreedom;
+typedef enum ReduceFreedom { REDUCE_order_free, REDUCE_exact, REDUCE_ordered } ReduceFreedom;
 
 typedef struct ReduceInfo {
 	const char *name, *text;

@@ -163,8 +163,8 @@ stage_clone(ExprCtx *ctx, const Stage *stage)
 	}
 	copy->results = results;
 	if (stage->target)
-		copy->target = arena_memdup(arena, stage->target,
-		                            (size_t)results[0]->rank * sizeof *stage->target);
+		copy->target =
+			arena_memdup(arena, stage->target, (size_t)results[0]->rank * sizeof *stage->target);
 	return copy;
 }
 
@@ -227,7 +227,8 @@ map_parts(Rebuild *rebuild, const Stage *stage, Stage *out)
 {
 	Arena *arena = rebuild->to->arena;
 	bool is_changed = rebuild->all;
-	int niter = stage->nloop + stage->nreduce, ntarget = stage->target ? stage->results[0]->rank : 0;
+	int niter = stage->nloop + stage->nreduce,
+		ntarget = stage->target ? stage->results[0]->rank : 0;
 	Iter *iters = NEW_N(arena, Iter, niter);
 	const Expr **body = NEW_N(arena, const Expr *, stage->nbody + ntarget);
 	*out = *stage;
@@ -365,8 +366,8 @@ Program *
 program_substitute(const Program *program, const Map *tensors)
 {
 	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = substitute_scalar,
-	                   .dim = same_dim};
+	Rebuild rebuild = {
+		.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = substitute_scalar, .dim = same_dim};
 	copy_map(&rebuild.tensors, tensors);
 	Tensor **inputs = NEW_N(ctx->arena, Tensor *, program->ninput);
 	int ninput = 0;
@@ -399,8 +400,13 @@ static Program *
 rewrite_all(const Program *program, ExprRewrite rewrite, void *arg, bool tidy)
 {
 	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = rewrite_scalar,
-	                   .dim = same_dim, .rewrite = rewrite, .rewrite_arg = arg, .tidy = tidy};
+	Rebuild rebuild = {.to = ctx,
+	                   .tensors = {.arena = ctx->arena},
+	                   .scalar = rewrite_scalar,
+	                   .dim = same_dim,
+	                   .rewrite = rewrite,
+	                   .rewrite_arg = arg,
+	                   .tidy = tidy};
 	return rebuild_program(&rebuild, program, program->ninput, program->inputs);
 }
 
@@ -455,8 +461,12 @@ Program *
 program_bind(const Program *program, const Binding *binding)
 {
 	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = bind_scalar,
-	                   .dim = bind_extent, .binding = binding, .all = true};
+	Rebuild rebuild = {.to = ctx,
+	                   .tensors = {.arena = ctx->arena},
+	                   .scalar = bind_scalar,
+	                   .dim = bind_extent,
+	                   .binding = binding,
+	                   .all = true};
 	Tensor **inputs = map_inputs(&rebuild, program);
 	return rebuild_program(&rebuild, program, program->ninput, inputs);
 }
@@ -471,8 +481,11 @@ Program *
 program_import(ExprCtx *to, const Program *program)
 {
 	const ExprCtx *from = program->ctx;
-	Rebuild rebuild = {.to = to, .tensors = {.arena = to->arena}, .scalar = import_scalar,
-	                   .dim = import_scalar, .all = true};
+	Rebuild rebuild = {.to = to,
+	                   .tensors = {.arena = to->arena},
+	                   .scalar = import_scalar,
+	                   .dim = import_scalar,
+	                   .all = true};
 	for (int i = 0; i < from->zeros.count; i++)
 		dim_assume_equal(to, import_scalar(&rebuild, from->zeros.data[i]), expr_i64(to, 0));
 	Tensor **inputs = map_inputs(&rebuild, program);

@@ -23,8 +23,8 @@
 #include "expr/reduce.h"
 
 typedef struct Iter {
-	const char *name;      /* for texts only */
-	const Dim *lo, *hi;    /* lo <= value < hi */
+	const char *name;   /* for texts only */
+	const Dim *lo, *hi; /* lo <= value < hi */
 } Iter;
 
 typedef enum StageKind {
@@ -94,7 +94,7 @@ typedef struct Program {
 	const Tensor *const *outputs; /* an input may be an output; NULL where nobody asked */
 } Program;
 
-/* ---- texts: parse(print(x)) == x, deterministically ------------------------------------------- */
+/* ---- texts: parse(print(x)) == x, deterministically ------------------------------------------ */
 
 void program_print(Buf *buf, const Program *program);
 void stage_print(Buf *buf, const Stage *stage);
@@ -127,8 +127,8 @@ void stage_identity(ExprCtx *ctx, int count, const Expr **out);
 Stage *stage_clone(ExprCtx *ctx, const Stage *stage);
 
 /* A program of the stages reachable from `outputs`, in topological order. */
-Program *program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs,
-                     int noutput, const Tensor *const *outputs);
+Program *program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, int noutput,
+                     const Tensor *const *outputs);
 
 /* Replace tensors by tensors (PtrMap old to new) in every read, rebuilding what depends on them. */
 Program *program_substitute(const Program *program, const Map *tensors);

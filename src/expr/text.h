@@ -32,6 +32,10 @@ const Expr *expr_parse_in(ExprCtx *ctx, Scanner *scan, const TextScope *scope, D
 /* A dim: names are symbols. */
 const Dim *dim_parse(ExprCtx *ctx, Scanner *scan);
 
+/* Take the name of a reduction, `sum` or `argmax first`, where one begins: before `(c:C`, with a
+ * type in between or not. REDUCE_COUNT where none does: max(a, b) is a scalar. */
+ReduceOp reduce_accept(Scanner *scan);
+
 /* How to print names. */
 typedef struct TextNames {
 	const char *const *iters; /* by position; NULL: i0, i1 … */

@@ -18,7 +18,7 @@ typedef struct Checker {
 	Map known; /* tensors that may be read */
 	const Stage *stage;
 	Facts *facts;
-	int scopes; /* conditions opened in this stage */
+	int scopes;      /* conditions opened in this stage */
 	bool reads_only; /* ask only whether reads are certain, and do not fail */
 	bool has_uncertain;
 } Checker;
@@ -70,7 +70,8 @@ check_read(Checker *c, const Tensor *tensor, int count, const Expr *const *index
 	if (!c->reads_only && !map_find_ptr(&c->known, tensor))
 		fail_check(c, "reads '%s' before it is defined", name_of(tensor));
 	if (count != tensor->rank)
-		fail_check(c, "reads '%s' of rank %d with %d indices", name_of(tensor), tensor->rank, count);
+		fail_check(c, "reads '%s' of rank %d with %d indices", name_of(tensor), tensor->rank,
+		           count);
 	for (int i = 0; i < count; i++) {
 		const Expr *lo = tensor->lo ? tensor->lo[i] : expr_i64(ctx, 0);
 		const Expr *at = expr_cast(ctx, DT_I64, index[i]);
@@ -244,8 +245,9 @@ check_kind(Checker *c)
 	if (stage->kind == STAGE_scatter)
 		check_scatter(c);
 	else
-		require(c, stage->nbody == 1 && stage->nresult == 1 &&
-		               stage->body[0]->type == stage->results[0]->type,
+		require(c,
+		        stage->nbody == 1 && stage->nresult == 1 &&
+		            stage->body[0]->type == stage->results[0]->type,
 		        "the body is not of the result's type");
 }
 
@@ -307,9 +309,10 @@ open_scan(Checker *c, const Scan *scan)
 {
 	for (int i = 0; i < scan->nstep; i++) {
 		const Stage *step = scan->steps[i];
-		require(c, step->scan == scan && step->scan_axis < step->nloop &&
-		               step->iters[step->scan_axis].lo == scan->lo &&
-		               step->iters[step->scan_axis].hi == scan->hi,
+		require(c,
+		        step->scan == scan && step->scan_axis < step->nloop &&
+		            step->iters[step->scan_axis].lo == scan->lo &&
+		            step->iters[step->scan_axis].hi == scan->hi,
 		        "a step does not run over its scan's range");
 	}
 	for (int k = 0; k < scan->nstate; k++) {

@@ -207,8 +207,7 @@ expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg)
 		const Expr *rebuilt = replace(ctx, expr_with_args(ctx, node, args), arg);
 		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)rebuilt);
 	}
-	const Expr *result =
-		(const Expr *)(uintptr_t)memo->numbers.data[memo->numbers.count - 1];
+	const Expr *result = (const Expr *)(uintptr_t)memo->numbers.data[memo->numbers.count - 1];
 	memo_give(e->ctx, memo);
 	return result;
 }

@@ -21,38 +21,41 @@ fingerprint(const char *text)
 /* Each line: programs that mean the same. */
 static const char *const same[][3] = {
 	{"expr f(X: f32[N,C]) -> Y { Y[n:N]: f32 = sum(c:C) X[n,c] }",
-	 "expr other(A: f32[N,C]) -> B { B[row:N]: f32 = sum(col:C) A[row,col] }", NULL},
+     "expr other(A: f32[N,C]) -> B { B[row:N]: f32 = sum(col:C) A[row,col] }", NULL},
 	{"expr f(X: f32[N], Y: f32[N]) -> Z { Z[n:N]: f32 = X[n] + Y[n] }",
-	 "expr f(X: f32[N], Y: f32[N]) -> Z { Z[n:N]: f32 = Y[n] + X[n] }", NULL},
+     "expr f(X: f32[N], Y: f32[N]) -> Z { Z[n:N]: f32 = Y[n] + X[n] }", NULL},
 	{"expr f(X: f32[C,H,W], K: f32[C,3,5]) -> Y { Y[h:H-2,w:W-4]: f32 = "
-	 "sum(c:C, r:3, s:5) X[c,h+r,w+s] * K[c,r,s] }",
-	 "expr f(X: f32[C,H,W], K: f32[C,3,5]) -> Y { Y[h:H-2,w:W-4]: f32 = "
-	 "sum(s:5, c:C, r:3) K[c,r,s] * X[c,r+h,s+w] }", NULL},
+     "sum(c:C, r:3, s:5) X[c,h+r,w+s] * K[c,r,s] }",
+     "expr f(X: f32[C,H,W], K: f32[C,3,5]) -> Y { Y[h:H-2,w:W-4]: f32 = "
+     "sum(s:5, c:C, r:3) K[c,r,s] * X[c,r+h,s+w] }",
+     NULL},
 	{"expr f(X: f32[H,W], K: f32[3,3]) -> Y { Y[h:H-2,w:W-2]: f32 = "
-	 "sum(r:3, s:3) X[h+r,w+s] * K[r,s] }",
-	 "expr f(X: f32[H,W], K: f32[3,3]) -> Y { Y[h:H-2,w:W-2]: f32 = "
-	 "sum(a:3, b:3) X[h+b,w+a] * K[b,a] }", NULL},
+     "sum(r:3, s:3) X[h+r,w+s] * K[r,s] }",
+     "expr f(X: f32[H,W], K: f32[3,3]) -> Y { Y[h:H-2,w:W-2]: f32 = "
+     "sum(a:3, b:3) X[h+b,w+a] * K[b,a] }",
+     NULL},
 	{"expr f(X: f32[9]) -> Y { Y[]: f32 = sum(a:3, b:3) X[a] * X[b] }",
-	 "expr f(X: f32[9]) -> Y { Y[]: f32 = sum(b:3, a:3) X[a] * X[b] }", NULL},
+     "expr f(X: f32[9]) -> Y { Y[]: f32 = sum(b:3, a:3) X[a] * X[b] }", NULL},
 	{"expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where 0 <= h+r-1, h+r-1 < H) X[h+r-1] }",
-	 "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where h+r <= H, r+h > 0, h < H) X[h+r-1] }",
-	 "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3, z:1 where 2*h >= 2-2*r+z, h+r-1 < H) "
-	 "X[(h*4+r*4-4+z)/4] }"},
+     "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where h+r <= H, r+h > 0, h < H) X[h+r-1] }",
+     "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3, z:1 where 2*h >= 2-2*r+z, h+r-1 < H) "
+     "X[(h*4+r*4-4+z)/4] }"},
 	{"expr f(X: f32[N,M]) -> Y { T[i:N*M]: f32 = X[i/M, i%M]\n Y[i:N*M]: f32 = exp(T[i]) }",
-	 "expr f(X: f32[N,M]) -> Y { T[i:N*M]: f32 = X[(i+2*M)/M-2, (i+M)%M]\n Y[k:N*M]: f32 = exp(T[k]) }",
-	 NULL},
+     "expr f(X: f32[N,M]) -> Y { T[i:N*M]: f32 = X[(i+2*M)/M-2, (i+M)%M]\n Y[k:N*M]: f32 = "
+     "exp(T[k]) }",
+     NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = i > 3 ? X[i] : 0 }",
-	 "expr f(X: f32[N]) -> Y { Y[i:N]: f32 = !(i >= 4) ? 0 : X[i] }", NULL},
+     "expr f(X: f32[N]) -> Y { Y[i:N]: f32 = !(i >= 4) ? 0 : X[i] }", NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = scan i from 0: prev + X[i] }",
-	 "expr f(X: f32[N]) -> Q { Q[k:N]: f32 = scan k from 0: X[k] + prev }", NULL},
+     "expr f(X: f32[N]) -> Q { Q[k:N]: f32 = scan k from 0: X[k] + prev }", NULL},
 };
 
 START_TEST(same_meanings_have_one_fingerprint)
 {
 	for (size_t i = 0; i < countof(same); i++)
 		for (int k = 1; k < 3 && same[i][k]; k++)
-			ck_assert_msg(hash128_equal(fingerprint(same[i][0]), fingerprint(same[i][k])),
-			              "%s\n%s", same[i][0], same[i][k]);
+			ck_assert_msg(hash128_equal(fingerprint(same[i][0]), fingerprint(same[i][k])), "%s\n%s",
+			              same[i][0], same[i][k]);
 }
 END_TEST
 
@@ -70,8 +73,10 @@ static const char *const different[] = {
 	"expr f(X: f32[N,C]) -> Y { Y[n:N]: f32 = sum(c:C where c % 2 == 0) X[n,c] }",
 	"expr f(X: f32[N,C]) -> Y { Y[n:N]: f32 = sum(c:C where c % 2 == 1) X[n,c] }",
 	/* square kernels: K[r,s] is not K[s,r] */
-	"expr f(X: f32[H,W], K: f32[3,3]) -> Y { Y[h:H-2,w:W-2]: f32 = sum(r:3, s:3) X[h+r,w+s] * K[r,s] }",
-	"expr f(X: f32[H,W], K: f32[3,3]) -> Y { Y[h:H-2,w:W-2]: f32 = sum(r:3, s:3) X[h+r,w+s] * K[s,r] }",
+	"expr f(X: f32[H,H], K: f32[3,3]) -> Y { Y[h:H-2,w:H-2]: f32 = sum(r:3,s:3) X[h+r,w+s]*K[r,s] "
+    "}",
+	"expr f(X: f32[H,H], K: f32[3,3]) -> Y { Y[h:H-2,w:H-2]: f32 = sum(r:3,s:3) X[h+r,w+s]*K[s,r] "
+    "}",
 	/* mods, compound quotients, fills */
 	"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = X[i%3*0] }",
 	"expr f(X: f32[8]) -> Y { Y[i:N]: f32 = X[i%3] }",

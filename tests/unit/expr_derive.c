@@ -158,13 +158,14 @@ static Program *
 convolution(const Conv *v)
 {
 	char text[1000];
-	snprintf(text, sizeof text,
-	         "expr conv(A: f32[%d,%d,%d,%d], K: f32[%d,%d,%d,%d]) -> Y {\n"
-	         "Y[n:%d, h:%d, w:%d, f:%d]: f32 = sum(c:%d, r:%d, s:%d where 0 <= h+r-%d, h+r-%d < %d, "
-	         "0 <= w+s-%d, w+s-%d < %d) A[n, h+r-%d, w+s-%d, c] * K[r, s, f, c] }",
-	         v->n, v->h, v->w, v->c, v->r, v->s, v->f, v->c, v->n,
-	         v->h + v->top + v->bottom - v->r + 1, v->w + v->left + v->right - v->s + 1, v->f, v->c,
-	         v->r, v->s, v->top, v->top, v->h, v->left, v->left, v->w, v->top, v->left);
+	snprintf(
+		text, sizeof text,
+		"expr conv(A: f32[%d,%d,%d,%d], K: f32[%d,%d,%d,%d]) -> Y {\n"
+		"Y[n:%d, h:%d, w:%d, f:%d]: f32 = sum(c:%d, r:%d, s:%d where 0 <= h+r-%d, h+r-%d < %d, "
+		"0 <= w+s-%d, w+s-%d < %d) A[n, h+r-%d, w+s-%d, c] * K[r, s, f, c] }",
+		v->n, v->h, v->w, v->c, v->r, v->s, v->f, v->c, v->n, v->h + v->top + v->bottom - v->r + 1,
+		v->w + v->left + v->right - v->s + 1, v->f, v->c, v->r, v->s, v->top, v->top, v->h, v->left,
+		v->left, v->w, v->top, v->left);
 	return program_parse(ctx, "conv.e", text);
 }
 
@@ -172,21 +173,19 @@ convolution(const Conv *v)
 static bool
 is_matrix_product(const Stage *stage)
 {
-	if (stage->nloop != 2 || stage->nreduce != 1 || stage->guard ||
-	    stage->reduce != REDUCE_sum || stage->body[0]->op != EX_mul)
+	if (stage->nloop != 2 || stage->nreduce != 1 || stage->guard || stage->reduce != REDUCE_sum ||
+	    stage->body[0]->op != EX_mul)
 		return false;
 	const Expr *a = stage->body[0]->arg[0], *b = stage->body[0]->arg[1];
 	const Expr *i = expr_iter(ctx, 0), *j = expr_iter(ctx, 1), *c = expr_iter(ctx, 2);
-	return a->op == EX_read && b->op == EX_read && a->argc == 2 && b->argc == 2 &&
-	       a->arg[0] == i && a->arg[1] == c && b->arg[0] == j && b->arg[1] == c;
+	return a->op == EX_read && b->op == EX_read && a->argc == 2 && b->argc == 2 && a->arg[0] == i &&
+	       a->arg[1] == c && b->arg[0] == j && b->arg[1] == c;
 }
 
 static const Conv convs[] = {
 	{1, 7, 7, 3, 2, 3, 3, 1, 1, 1, 1}, /* as in the paper, with fewer channels */
-	{2, 5, 4, 2, 3, 3, 3, 1, 1, 1, 1},
-	{1, 6, 5, 2, 2, 3, 3, 0, 2, 1, 1}, /* asymmetric */
-	{2, 5, 7, 1, 2, 3, 3, 2, 0, 0, 1},
-	{1, 5, 6, 2, 2, 2, 5, 1, 2, 0, 2},
+	{2, 5, 4, 2, 3, 3, 3, 1, 1, 1, 1}, {1, 6, 5, 2, 2, 3, 3, 0, 2, 1, 1}, /* asymmetric */
+	{2, 5, 7, 1, 2, 3, 3, 2, 0, 0, 1}, {1, 5, 6, 2, 2, 2, 5, 1, 2, 0, 2},
 	{1, 4, 4, 2, 2, 3, 3, 0, 0, 0, 0},
 };
 
@@ -211,7 +210,8 @@ START_TEST(convolution_becomes_matrix_product)
 	p = fuse(p, "r", "f", sample);
 	Bijection map;
 	ck_assert(derive_permute(ctx, product_stage(p),
-	                         (int[]){loop(product_stage(p), "n"), loop(product_stage(p), "r")}, &map));
+	                         (int[]){loop(product_stage(p), "n"), loop(product_stage(p), "r")},
+	                         &map));
 	p = step(p, derive_substitute(p, product_stage(p), &map, &why), why, sample);
 	p = extract(p, 0, sample);
 	p = extract(p, 1, sample);
@@ -385,7 +385,8 @@ START_TEST(a_kernel_grows_and_splits)
 		Program *p = program_parse(ctx, "relax.e", conv1d);
 		const Sample *sample = make_sample(p, size);
 		Reason why = NULL;
-		Program *q = derive_relax(p, product_stage(p), 2, dim_const(ctx, 0), dim_const(ctx, 6), &why);
+		Program *q =
+			derive_relax(p, product_stage(p), 2, dim_const(ctx, 0), dim_const(ctx, 6), &why);
 		q = step(p, q, why, sample);
 		ck_assert_int_eq(q->nstage, 3); /* the padded kernel */
 		const Stage *stage = product_stage(q);
@@ -393,7 +394,8 @@ START_TEST(a_kernel_grows_and_splits)
 		const Expr *three = expr_i64(ctx, 3), *r = expr_iter(ctx, 1);
 		const Expr *forward[] = {c, expr_floordiv(ctx, r, three), expr_floormod(ctx, r, three)};
 		const Expr *inverse[] = {c, expr_add(ctx, expr_mul(ctx, a, three), b)};
-		const Iter iters[] = {stage->iters[1], {"a", dim_const(ctx, 0), dim_const(ctx, 2)},
+		const Iter iters[] = {stage->iters[1],
+		                      {"a", dim_const(ctx, 0), dim_const(ctx, 2)},
 		                      {"b", dim_const(ctx, 0), dim_const(ctx, 3)}};
 		Bijection map = {2, 3, forward, inverse, iters};
 		q = step(q, derive_substitute_sum(q, stage, &map, &why), why, sample);
@@ -413,8 +415,8 @@ START_TEST(relaxed_loops_are_not_read)
 	const Sample *sample = make_sample(p, 5);
 	Reason why = NULL;
 	const Dim *H = dim_symbol(ctx, "H");
-	Program *q = derive_relax(p, product_stage(p), 0, dim_const(ctx, -1), dim_add_i64(ctx, H, 3),
-	                          &why);
+	Program *q =
+		derive_relax(p, product_stage(p), 0, dim_const(ctx, -1), dim_add_i64(ctx, H, 3), &why);
 	step(p, q, why, sample);
 	ck_assert_ptr_null(derive_relax(p, product_stage(p), 0, dim_const(ctx, 1), H, &why));
 	arena_free(arena);

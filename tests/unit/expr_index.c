@@ -197,8 +197,7 @@ START_TEST(quotients_join)
 			continue;
 		ck_assert_msg(seen == wanted, "%s became %s", cases[i][0], text_of(seen));
 	}
-	ck_assert_str_eq(text_of(expr_simplify(facts, parse(cases[17][0], DT_I64))),
-	                 "i >= 3 ? i : 6");
+	ck_assert_str_eq(text_of(expr_simplify(facts, parse(cases[17][0], DT_I64))), "i >= 3 ? i : 6");
 	close_ctx();
 }
 END_TEST
@@ -218,7 +217,7 @@ START_TEST(conditions_are_decided)
 		{"(n*C+c)*H+h < N*C*H-1", 0},
 		{"k/(W+1) < K/(W+1)+1", 1},
 		{"k/L < K/L+1", 1}, /* w runs over L*M, so L is not 0 */
-		{"k%W < W", 0}, /* W may be 0 */
+		{"k%W < W", 0},     /* W may be 0 */
 		{"k%(W+1) < W+1", 1},
 		{"2*i+r < 2*I+2", 1},
 		{"i/2 < (I+1)/2", 1},
@@ -290,16 +289,15 @@ static const char *const fuzz_symbols[2] = {"A", "B"};
 static const Expr *
 random_index(int depth)
 {
-	static const ExprOp ops[] = {EX_add, EX_sub, EX_mul, EX_floordiv, EX_floormod,
-	                             EX_min, EX_max, EX_add, EX_mul, EX_floordiv, EX_floormod};
+	static const ExprOp ops[] = {EX_add, EX_sub, EX_mul, EX_floordiv, EX_floormod, EX_min,
+	                             EX_max, EX_add, EX_mul, EX_floordiv, EX_floormod};
 	int kind = pick(depth == 0 ? 3 : 8);
 	if (kind == 0)
 		return expr_i64(ctx, pick(12) - 2);
 	if (kind == 1)
 		return expr_iter(ctx, pick(FUZZ_ITERS));
 	if (kind == 2)
-		return pick(3) ? expr_iter(ctx, pick(FUZZ_ITERS))
-		               : dim_symbol(ctx, fuzz_symbols[pick(2)]);
+		return pick(3) ? expr_iter(ctx, pick(FUZZ_ITERS)) : dim_symbol(ctx, fuzz_symbols[pick(2)]);
 	ExprOp op = ops[pick(countof(ops))];
 	const Expr *a = random_index(depth - 1), *b = random_index(depth - 1);
 	if ((op == EX_floordiv || op == EX_floormod) && pick(3))
@@ -341,7 +339,10 @@ value_at(const Expr *e, const int64_t *iter, const int64_t *symbol)
 	}
 	const Expr *point = expr_substitute(ctx, e, FUZZ_ITERS, map);
 	Tensor *Y = tensor_new(ctx, "Y", point->type, 0, NULL);
-	Stage stage = {.kind = STAGE_map, .nbody = 1, .body = &point, .nresult = 1,
+	Stage stage = {.kind = STAGE_map,
+	               .nbody = 1,
+	               .body = &point,
+	               .nresult = 1,
 	               .results = (Tensor *const[]){Y}};
 	Y->stage = &stage;
 	const Tensor *output = Y;

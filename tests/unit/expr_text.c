@@ -169,13 +169,38 @@ text_of(const Expr *e)
 START_TEST(scalars_keep_their_form)
 {
 	static const char *const texts[] = {
-		"x + (x + x)", "x + x + x", "x - (x - x)", "-x * x", "-(x * x)", "x * -1", "i+-3*i",
-		"b ? x : 0", "(b ? x : 1) + 2", "b ? b ? x : 1 : 2", "select(b, x, 2)",
-		"x < 0 == b", "(x == 1) == b", "!(x < 2) && (b || x != 3)", "fma(x, 2, x)",
-		"f16(x) * f16(0.1)", "u8(x, nosat)", "f8e8m0(x, down)", "bitcast(i32, x)",
-		"x * nan", "x * -inf", "x + -0", "i/2%3", "i % 2 / 3", "max(i, i64(u8(x)))",
-		"u64(18446744073709551615)", "i64(-9223372036854775808)", "bitcast(f32, u32(2143289345))",
-		"x * 1e-38", "f32(7)", "x * 0.1", "i <= 4 && 3 < i",
+		"x + (x + x)",
+		"x + x + x",
+		"x - (x - x)",
+		"-x * x",
+		"-(x * x)",
+		"x * -1",
+		"i+-3*i",
+		"b ? x : 0",
+		"(b ? x : 1) + 2",
+		"b ? b ? x : 1 : 2",
+		"select(b, x, 2)",
+		"x < 0 == b",
+		"(x == 1) == b",
+		"!(x < 2) && (b || x != 3)",
+		"fma(x, 2, x)",
+		"f16(x) * f16(0.1)",
+		"u8(x, nosat)",
+		"f8e8m0(x, down)",
+		"bitcast(i32, x)",
+		"x * nan",
+		"x * -inf",
+		"x + -0",
+		"i/2%3",
+		"i % 2 / 3",
+		"max(i, i64(u8(x)))",
+		"u64(18446744073709551615)",
+		"i64(-9223372036854775808)",
+		"bitcast(f32, u32(2143289345))",
+		"x * 1e-38",
+		"f32(7)",
+		"x * 0.1",
+		"i <= 4 && 3 < i",
 	};
 	open_ctx();
 	for (size_t i = 0; i < countof(texts); i++) {
@@ -222,21 +247,23 @@ parse_text(void *text)
 START_TEST(errors_have_a_line)
 {
 	static const char *const bad[] = {
-		"expr f(X: f32[N]) -> Y {\n Y[i:N]: f32 = X[j]\n}", "bad.e:2: unknown name 'j'",
+		"expr f(X: f32[N]) -> Y {\n Y[i:N]: f32 = X[j]\n}",
+		"bad.e:2: unknown name 'j'",
 		"expr f(X: f32[N]) -> Y {\n Y[i:N]: f32 = X[i] + i\n}",
 		"bad.e:3: '+' does not take operands of type f32, i64",
-		"expr f(X: f32[N]) -> Z {\n}", "bad.e:3: nothing called 'Z' has been defined",
-		"expr f(X: f99[N]) -> X {}", "bad.e:1: expected a type, saw 'f99'",
-		"expr f(X: f32[N/0]) -> X {}", "bad.e:1: this is not an extent: only numbers, symbols, "
-		"+ - * / % min and max are",
+		"expr f(X: f32[N]) -> Z {\n}",
+		"bad.e:2: nothing called 'Z' has been defined",
+		"expr f(X: f99[N]) -> X {}",
+		"bad.e:1: expected a type, saw 'f99'",
+		"expr f(X: f32[N/0]) -> X {}",
+		"bad.e:1: this is not an extent",
 	};
 	for (size_t i = 0; i < countof(bad); i += 2) {
 		Failure failure;
 		open_ctx();
 		ck_assert(!try_run(parse_text, (void *)(uintptr_t)bad[i], &failure));
 		ck_assert_int_eq(failure.kind, FAIL_INVALID);
-		const char *seen = strstr(failure.text, ": ");
-		ck_assert_msg(seen && strstr(failure.text, strchr(bad[i + 1], ' ') + 1),
+		ck_assert_msg(strstr(failure.text, bad[i + 1]) == failure.text,
 		              "expected \"%s\", saw \"%s\"", bad[i + 1], failure.text);
 		close_ctx();
 	}

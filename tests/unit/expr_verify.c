@@ -61,20 +61,21 @@ END_TEST
 START_TEST(wrong_programs_are_named)
 {
 	static const char *const programs[][2] = {
-		{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = X[i+1] }", "at i+1 in dim 0, not certainly in 0..N"},
+		{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = X[i+1] }",
+	     "at i+1 in dim 0, not certainly in 0..N"},
 		{"expr f(X: f32[N]) -> Y { Y[i:N+1]: f32 = X[i] }", "not certainly in 0..N"},
 		{"expr f(X: f32[N]) -> Y { Y[p:(N-3)/2+2]: f32 = sum(r:3) X[2*p+r] }", "not certainly"},
 		{"expr f(X: f32[N]) -> Y { Y[p:N]: f32 = sum(r:3 where 0 <= p+r-1) X[p+r-1] }",
-		 "at p+r-1 in dim 0"},
+	     "at p+r-1 in dim 0"},
 		{"expr f(X: f32[N], Y: f32[M]) -> Z { Z[i:N]: f32 = X[i] + Y[i] }", "reads 'Y' at i"},
 		{"expr f(X: f32[N]) -> Y { Y[]: f32 = sum(i:N where X[i] > 0) X[i] }",
-		 "not a conjunction of comparisons of indices"},
+	     "not a conjunction of comparisons of indices"},
 		{"expr f(X: f32[N]) -> Y { Y[]: f32 = sum(i:N where i < 3 || i > 5) X[i] }",
-		 "not a conjunction of comparisons of indices"},
+	     "not a conjunction of comparisons of indices"},
 		{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = i < 2 ? 0 : X[i-3] }", "reads 'X' at i-3"},
 		{"expr f(X: f32[D], I: i64[K]) -> Y { Y[k:K]: f32 = X[I[k]] }", "reads 'X' at I[k]"},
 		{"expr f(X: f32[D], I: i64[K]) -> Y { Y = scatter X, (k:K) in order: [I[k]] = 1 }",
-		 "reads 'X' at I[k]"},
+	     "reads 'X' at I[k]"},
 	};
 	for (size_t i = 0; i < countof(programs); i++) {
 		Failure failure;
@@ -123,10 +124,10 @@ END_TEST
 START_TEST(programs_bind_and_substitute)
 {
 	open_ctx();
-	Program *program = program_parse(
-		ctx, "test.e",
-		"expr f(X: f32[N], Z: f32[N]) -> Y { S[]: f32 = sum(i:N) X[i]\n"
-		"T[i:N]: f32 = Z[i] * 2\n Y[i:N]: f32 = T[i] / S[] }");
+	Program *program =
+		program_parse(ctx, "test.e",
+	                  "expr f(X: f32[N], Z: f32[N]) -> Y { S[]: f32 = sum(i:N) X[i]\n"
+	                  "T[i:N]: f32 = Z[i] * 2\n Y[i:N]: f32 = T[i] / S[] }");
 	Map map = {.arena = arena};
 	map_set_ptr(&map, program->inputs[0], program->inputs[1]);
 	Program *one = program_substitute(program, &map);
