@@ -109,7 +109,8 @@ case_input(Arena *arena, const Case *c, const CaseModel *model, int set, int ind
 {
 	if (c->is_light)
 		return light_input(arena, &model->types[index]);
-	const char *path = arena_printf(arena, "%s/test_data_set_%d/input_%d.pb", c->folder, set, index);
+	const char *path =
+		arena_printf(arena, "%s/test_data_set_%d/input_%d.pb", c->folder, set, index);
 	if (!file_exists(path))
 		return (Data){.kind = TYPE_UNKNOWN};
 	return data_read(arena, path, model->types[index].kind);
@@ -119,23 +120,30 @@ bool
 case_output(Arena *arena, const Case *c, const CaseModel *model, int set, int index, Data *data)
 {
 	const char *path =
-		c->is_light ? arena_printf(arena, "%s/%s_output_%d.pb", c->folder, c->name, index)
-		            : arena_printf(arena, "%s/test_data_set_%d/output_%d.pb", c->folder, set, index);
+		c->is_light
+			? arena_printf(arena, "%s/%s_output_%d.pb", c->folder, c->name, index)
+			: arena_printf(arena, "%s/test_data_set_%d/output_%d.pb", c->folder, set, index);
 	if (!file_exists(path))
 		return false;
 	*data = data_read(arena, path, model->graph->body->results[index]->type.kind);
 	return true;
 }
 
-/* ---- shape-deciding inputs ---- */
+/* ---- shape-deciding inputs ----
+ *
+ * An input decides shapes when a symbol is an element of it, or when somebody needs its numbers to
+ * know what to do and does not read them as data: axes, pads, scales. Such an operand is one that
+ * the reader's program does not read, or without whose numbers there is no program at all.
+ */
 
+/* Through small tensors only: what is computed from a shape depends on no data. */
 static bool
 depends_on(const Value *value, const Value *input, int depth)
 {
 	enum { MAX_DEPTH = 32 };
 	if (value == input)
 		return true;
-	if (!value->def || depth > MAX_DEPTH)
+	if (!value->def || depth > MAX_DEPTH || value->type.rank > 1)
 		return false;
 	for (int i = 0; i < value->def->ninput; i++)
 		if (value->def->inputs[i] && depends_on(value->def->inputs[i], input, depth + 1))
@@ -150,42 +158,94 @@ is_unknown(const Value *value)
 	       (value->type.kind == TYPE_TENSOR && value->type.rank < 0);
 }
 
-/* Whether some node waits for this input's numbers to know its shapes. */
 static bool
-is_waited_for(const Region *region, const Value *input)
+is_known(const Value *value)
+{
+	if (value->constant && !value->is_default)
+		return true;
+	for (int i = 0; value->known && i < value->known->count; i++)
+		if (!value->known->value[i])
+			return false;
+	return value->known != NULL;
+}
+
+typedef struct Reads {
+	const Graph *graph;
+	const Node *node;
+	Program *program;
+	const Tensor *tensor;
+	bool found;
+} Reads;
+
+static void
+make_program(void *arg)
+{
+	Reads *reads = arg;
+	reads->program = node_meaning(reads->graph, reads->node);
+}
+
+static void
+note_read(const Tensor *tensor, void *arg)
+{
+	Reads *reads = arg;
+	reads->found |= tensor == reads->tensor;
+}
+
+/* Whether the node's program takes elements of this operand as data. */
+static bool
+reads_data(Arena *arena, const Graph *graph, const Node *node, const Value *operand)
+{
+	Reads reads = {.graph = graph, .node = node};
+	Failure failure;
+	for (int k = 0; k < node->noutput; k++)
+		if (node->outputs[k] && is_unknown(node->outputs[k]))
+			return false;
+	if (!node_has_meaning(node))
+		return true;
+	if (!try_run(make_program, &reads, &failure))
+		return false;
+	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
+	int count = node_meaning_inputs(node, inputs);
+	for (int i = 0; i < count; i++) {
+		if (inputs[i] != operand)
+			continue;
+		reads.tensor = reads.program->inputs[i];
+		for (int s = 0; s < reads.program->nstage; s++)
+			stage_visit_reads(reads.program->stages[s], note_read, &reads);
+		for (int k = 0; k < reads.program->noutput; k++)
+			reads.found |= reads.program->outputs[k] == reads.tensor;
+	}
+	return reads.found;
+}
+
+static bool
+is_waited_for(Arena *arena, const Graph *graph, const Region *region, const Value *input)
 {
 	for (const Node *node = region->first; node; node = node->next) {
-		bool waits = false;
-		for (int k = 0; k < node->noutput; k++)
-			waits |= node->outputs[k] && is_unknown(node->outputs[k]);
-		for (int i = 0; waits && i < node->ninput; i++)
-			if (node->inputs[i] && depends_on(node->inputs[i], input, 0))
+		for (int i = 0; i < node->ninput; i++) {
+			const Value *operand = node->inputs[i];
+			if (operand && operand->type.rank <= 1 && !is_known(operand) &&
+			    depends_on(operand, input, 0) && !reads_data(arena, graph, node, operand))
+				return true;
+		}
+		for (int i = 0; i < node->nregion; i++)
+			if (is_waited_for(arena, graph, node->regions[i], input))
 				return true;
 	}
 	return false;
 }
 
 static bool
-decides_shapes(const Graph *graph, const Value *input)
+decides_shapes(Arena *arena, const Graph *graph, const Value *input)
 {
-	if (input->type.kind != TYPE_TENSOR || !dtype_is_integer(input->type.dtype) ||
-	    input->type.rank > 1)
+	if (input->type.kind != TYPE_TENSOR || input->type.rank > 1)
 		return false;
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
 		if (def->source == SYMBOL_ELEMENT && def->value && depends_on(def->value, input, 0))
 			return true;
 	}
-	return is_waited_for(graph->body, input);
-}
-
-/* Floats that decide shapes: Resize's scales. */
-static bool
-may_decide(const Graph *graph, const Value *input)
-{
-	return decides_shapes(graph, input) ||
-	       (input->type.kind == TYPE_TENSOR && input->type.rank <= 1 &&
-	        is_waited_for(graph->body, input));
+	return is_waited_for(arena, graph, graph->body, input);
 }
 
 /* ---- reading ---- */
@@ -250,7 +310,8 @@ fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 	OnnxReadOptions options = {.fixed = fixed};
 	for (int i = 0; i < model->ninput; i++) {
 		const Value *input = graph_find_value(model->graph, model->names[i]);
-		if (!input || input->type.kind != TYPE_TENSOR || !may_decide(model->graph, input))
+		if (!input || input->type.kind != TYPE_TENSOR ||
+		    !decides_shapes(arena, model->graph, input))
 			continue;
 		Data data = case_input(arena, c, model, 0, i);
 		if (data.kind != TYPE_TENSOR)
@@ -282,8 +343,8 @@ case_read(Arena *arena, const Case *c, CaseModel *model, const char **reason)
 		names[i] = body->params[i]->name;
 		types[i] = body->params[i]->type;
 	}
-	*model = (CaseModel){job.graph, body->nparam, names, types,
-	                     NEW_N(arena, bool, body->nparam + 1)};
+	*model =
+		(CaseModel){job.graph, body->nparam, names, types, NEW_N(arena, bool, body->nparam + 1)};
 	fix_inputs(arena, c, model);
 	*reason = skip_reason(arena, model->graph);
 	return *reason == NULL;

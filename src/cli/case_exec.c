@@ -1,0 +1,148 @@
+/* Plans run as sessions do (runtime/tilewright.c), on memory that never was a file. */
+#include "cli/case_exec.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/exec.h"
+
+struct CaseCode {
+	void *library;
+	const TwKernels *kernels;
+};
+
+struct CaseExec {
+	Arena *arena;
+	Exec exec;
+	ExecModel model;
+	TwError error;
+};
+
+static void
+close_code(void *handle)
+{
+	CaseCode *code = handle;
+	if (code->library)
+		dlclose(code->library);
+}
+
+const CaseCode *
+case_code_load(Arena *arena, Bytes object)
+{
+	CaseCode *code = NEW(arena, CaseCode);
+	char path[64];
+	int file = memfd_create("tilewright-cases", MFD_CLOEXEC);
+	if (file < 0 || write(file, object.data, object.size) != (ssize_t)object.size)
+		fail_environment(NULL, "cannot make a file for the kernels");
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	close(file);
+	if (!code->library)
+		fail_as(FAIL_BUG, NULL, "the kernels cannot be loaded: %s", dlerror());
+	arena_defer(arena, close_code, code);
+	code->kernels = dlsym(code->library, "tw_kernels_v1");
+	if (!code->kernels)
+		fail_as(FAIL_BUG, NULL, "the kernels export no table");
+	return code;
+}
+
+static void
+check(const CaseExec *exec, TwCode code)
+{
+	if (code != TW_OK)
+		fail_as(code == TW_DATA ? FAIL_INVALID : FAIL_BUG, NULL, "%s", exec->error.text);
+}
+
+static void
+close_exec(void *handle)
+{
+	CaseExec *exec = handle;
+	if (exec->exec.main)
+		exec_close(&exec->exec);
+	if (exec->model.vendor)
+		vendor_close(exec->model.vendor);
+}
+
+static const unsigned char *
+weights_blob(Arena *arena, const WeightPool *pool)
+{
+	unsigned char *blob = arena_alloc_aligned(arena, (size_t)pool->size + 64, 64);
+	for (int i = 0; i < pool->pieces.count; i++)
+		if (pool->pieces.data[i].bytes)
+			memcpy(blob + pool->pieces.data[i].offset, pool->pieces.data[i].data->data,
+			       pool->pieces.data[i].bytes);
+	return blob;
+}
+
+CaseExec *
+case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const CaseCode *code)
+{
+	CaseExec *exec = NEW(arena, CaseExec);
+	exec->arena = arena;
+	char error[512];
+	int nkernel = code ? (int)code->kernels->count : 0;
+	if (!plan_verify(plan, nkernel, (size_t)weights->size, error, sizeof error))
+		fail_as(FAIL_BUG, NULL, "%s", error);
+	exec->model = (ExecModel){
+		.plan = plan,
+		.kernels = code ? code->kernels : NULL,
+		.weights = weights_blob(arena, weights),
+	};
+	arena_defer(arena, close_exec, exec);
+	if (case_kind(plan) == CASE_VENDOR)
+		exec->model.vendor = vendor_open(error, sizeof error);
+	exec->exec = (Exec){.model = &exec->model, .error = &exec->error, .threads = 1};
+	check(exec, exec_open(&exec->exec));
+	return exec;
+}
+
+void
+case_exec_run(CaseExec *exec, const Array *const *inputs)
+{
+	const Plan *plan = exec->model.plan;
+	Frame *frame = exec->exec.main;
+	Array *arrays = NEW_N(exec->arena, Array, plan->ninput + 1);
+	for (int i = 0; i < plan->ninput; i++) {
+		const PlanBuffer *buffer = &plan->buffers[plan->inputs[i]];
+		if (inputs[i]->type != buffer->type || inputs[i]->rank != buffer->rank)
+			fail_as(FAIL_INVALID, NULL, "input %s is not of the type the model says", buffer->name);
+		arrays[i] = *inputs[i];
+	}
+	check(exec, frame_bind(frame, arrays));
+	for (int i = 0; i < plan->ninput; i++)
+		frame->slots[plan->inputs[i]].data = arrays[i].data;
+	check(exec, frame_run(frame));
+}
+
+Array
+case_exec_output(CaseExec *exec, int index)
+{
+	int buffer = exec->model.plan->outputs[index];
+	const PlanBuffer *info = &exec->model.plan->buffers[buffer];
+	const Slot *slot = &exec->exec.main->slots[buffer];
+	return (Array){info->type, info->rank, slot->dims, slot->data};
+}
+
+static void
+count_kinds(const Plan *plan, int counts[PT_SCAN + 1])
+{
+	for (int i = 0; i < plan->nstep; i++) {
+		counts[plan->steps[i].kind]++;
+		for (int k = 0; k < plan->steps[i].nbody; k++)
+			count_kinds(plan->steps[i].bodies[k], counts);
+	}
+}
+
+CaseResult
+case_kind(const Plan *plan)
+{
+	int counts[PT_SCAN + 1] = {0};
+	count_kinds(plan, counts);
+	return counts[PT_VENDOR]   ? CASE_VENDOR
+	       : counts[PT_HOST]   ? CASE_HOST
+	       : counts[PT_KERNEL] ? CASE_EMITTED
+	                           : CASE_FOLDED;
+}

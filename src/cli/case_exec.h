@@ -1,0 +1,24 @@
+/* The executor without a bundle: a plan, a kernel table shared by many plans, weights. */
+#ifndef CLI_CASE_EXEC_H
+#define CLI_CASE_EXEC_H
+
+#include "cli/cases.h"
+#include "codegen/bundle.h"
+#include "runtime/abi.h"
+
+typedef struct CaseCode CaseCode;
+typedef struct CaseExec CaseExec;
+
+/* Load a shared object as codegen_compile() makes it; closed with the arena. */
+const CaseCode *case_code_load(Arena *arena, Bytes object);
+
+/* `code` NULL: the plan has no kernels. */
+CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights,
+                        const CaseCode *code);
+void case_exec_run(CaseExec *exec, const Array *const *inputs);
+Array case_exec_output(CaseExec *exec, int index);
+
+/* How a plan does its work: the least of host, vendor, emitted, folded that it needs. */
+CaseResult case_kind(const Plan *plan);
+
+#endif
