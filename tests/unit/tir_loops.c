@@ -1,0 +1,338 @@
+/* Loop IR: texts read back as they print, the verifier refuses what its rules name, and every schedule
+ * primitive keeps the meaning, judged by the interpreter on the same data.
+ */
+#include <string.h>
+
+#include "tir/schedule.h"
+
+#include <check.h>
+
+static const char CONV[] =
+	"kernel conv(N, X: f32[N,2,9,9], W: f32[3,2,3,3], Y: out f32[N,3,5,5]) \"conv1; naive\" {\n"
+	"  for n in N @parallel\n"
+	"    for f in 3 @parallel\n"
+	"      for p in 5, q in 5 {\n"
+	"        acc: f32 @reg = 0\n"
+	"        for c in 2, r in 3, s in 3\n"
+	"          if (0 <= 2*p+r-1 && 2*p+r-1 < 9 && 0 <= 2*q+s-1 && 2*q+s-1 < 9)\n"
+	"            acc[] += X[n, c, 2*p+r-1, 2*q+s-1] * W[f, c, r, s]\n"
+	"        Y[n, f, p, q] = max(acc[], 0)\n"
+	"      }\n"
+	"}\n";
+
+static const char ADD[] =
+	"kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
+	"  for i in N, j in 13\n"
+	"    Y[i, j] = X[i, j] + 1\n"
+	"}\n";
+
+static const char MIXED[] =
+	"kernel mixed(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(_), "
+	"Y: out f32[N]) {\n"
+	"  t: f32[4,2] @stack = 0.5\n"
+	"  u: i32[N] @scratch\n"
+	"  for i in 1..N @parallel {\n"
+	"    let k = at(I[i], 0..7, wrap, check)\n"
+	"    check 1 (k < 7) value k\n"
+	"    if (X[k] > 0) {\n"
+	"      Y[i] = X[k]\n"
+	"      Y[i] *= 2\n"
+	"      Y[i] max= 0.25\n"
+	"    }\n"
+	"    else {\n"
+	"      Y[i] min= -X[k]\n"
+	"    }\n"
+	"    Z[i] = f16(X[k])\n"
+	"    for j in 2 @unroll\n"
+	"      t[j, 0] += X[k]\n"
+	"  }\n"
+	"}\n";
+
+static Arena *arena;
+static ExprCtx *ctx;
+
+static void
+setup(void)
+{
+	arena = arena_new("test");
+	ctx = expr_ctx_new(arena);
+}
+
+static void
+teardown(void)
+{
+	arena_free(arena);
+}
+
+static Kernel *
+read_kernel(const char *text)
+{
+	return kernel_parse(arena, ctx, "test.l", text);
+}
+
+static const char *
+printed(const Kernel *kernel)
+{
+	Buf buf = {.arena = arena};
+	kernel_print(&buf, kernel);
+	return buf_text(&buf);
+}
+
+START_TEST(test_round_trip)
+{
+	static const char *const texts[] = {CONV, ADD, MIXED};
+	for (size_t i = 0; i < countof(texts); i++)
+		ck_assert_str_eq(printed(read_kernel(texts[i])), texts[i]);
+}
+END_TEST
+
+START_TEST(test_finish)
+{
+	const Kernel *kernel = read_kernel(CONV);
+	ck_assert_int_eq(kernel->symbols.count, 1);
+	ck_assert_ptr_eq(kernel->extent, dim_mul_i64(ctx, dim_symbol(ctx, "N"), 3));
+	ck_assert_ptr_null(kernel->scratch);
+	ck_assert_ptr_nonnull(read_kernel(MIXED)->scratch);
+	kernel_check(kernel);
+}
+END_TEST
+
+/* ---- the verifier ---------------------------------------------------------------------------- */
+
+static void
+check_text(void *text)
+{
+	kernel_check(read_kernel(text));
+}
+
+START_TEST(test_refusals)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 5\n    Y[i] = 1\n}", "not proven in range"},
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    Y[i] = X[i+1]\n}",
+	     "not proven in range"},
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    X[i] = 1\n}", "no output"},
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    let x = X[i]\n}", "never written"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 {\n    for j in 2 @parallel\n      Y[i] = 1\n"
+	     "    Y[i] = 2\n  }\n}", "perfectly"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    Y[0] = 1\n}", "one place"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in 4 @vector\n      Y[i] = 1\n}",
+	     "stands in another"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in i\n      Y[i] = 1\n}",
+	     "differ between lanes"},
+		{"kernel k(N, Y: out f32[4]) {\n  a: f32[N] @reg\n  for i in 4\n    Y[i] = 1\n}",
+	     "constant extents"},
+		{"kernel k(Y: out f32[4]) {\n  a: f32[100,100] @stack\n  for i in 4\n    Y[i] = 1\n}",
+	     "too large for the stack"},
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		Failure failure;
+		ck_assert_msg(!try_run(check_text, (void *)cases[i].text, &failure), "%s", cases[i].text);
+		ck_assert_msg(strstr(failure.text, cases[i].message), "%s", failure.text);
+		ck_assert_int_eq(failure.kind, FAIL_BUG);
+	}
+}
+END_TEST
+
+START_TEST(test_a_guard_is_a_proof)
+{
+	kernel_check(read_kernel("kernel k(N, X: f32[N], Y: out f32[N]) {\n  for i in N\n"
+	                         "    Y[i] = 3 <= i ? X[i-3] : 0.0\n}"));
+	kernel_check(read_kernel("kernel k(N, X: f32[N], Y: out f32[N]) {\n  for i in N {\n"
+	                         "    let j = i - 3\n    if (0 <= j)\n      Y[j] = X[i]\n  }\n}"));
+}
+END_TEST
+
+/* ---- the interpreter ------------------------------------------------------------------------- */
+
+enum { BATCH = 3, MAX_BUFFERS = 8 };
+
+/* Evaluate with N = BATCH on fixed data; gives the last argument's elements. */
+static Array *
+evaluated(const Kernel *kernel)
+{
+	int64_t values[64];
+	bool is_bound[64];
+	for (int i = 0; i < 64; i++) {
+		values[i] = BATCH;
+		is_bound[i] = true;
+	}
+	Binding binding = {64, values, is_bound};
+	Array *arrays[MAX_BUFFERS] = {NULL};
+	uint64_t state = 1;
+	for (int i = 0; i < kernel->buffers.count; i++) {
+		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
+		int64_t dims[8];
+		for (int d = 0; d < tensor->rank; d++)
+			ck_assert(dim_eval(tensor->hi[d], &binding, &dims[d]));
+		arrays[i] = array_new(arena, tensor->type, tensor->rank, dims);
+		for (int64_t k = 0; k < array_count(arrays[i]); k++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			/* small integers: sums are exact, so their order does not matter */
+			dtype_store_f64(tensor->type, arrays[i]->data, k, (double)((int)(state >> 60) - 7));
+		}
+	}
+	kernel_eval(kernel, &binding, arrays);
+	return arrays[kernel->buffers.count - 1];
+}
+
+static void
+evaluate_text(void *text)
+{
+	evaluated(read_kernel(text));
+}
+
+START_TEST(test_eval)
+{
+	Array *y = evaluated(read_kernel("kernel k(Y: out i64[4]) {\n  s: i64 @reg = 1\n  for i in 4 {\n"
+	                                 "    Y[i] = i / 3 + s\n    s *= 2\n  }\n}"));
+	static const int64_t expected[] = {1, 2, 4, 9};
+	ck_assert_mem_eq(y->data, expected, sizeof expected);
+	Failure failure;
+	ck_assert(!try_run(evaluate_text, "kernel k(Y: out f32[4]) {\n  a: f32[2] @reg\n  Y[0] = a[1]\n}",
+	                   &failure));
+	ck_assert_msg(strstr(failure.text, "read before it is written"), "%s", failure.text);
+	ck_assert(!try_run(evaluate_text, "kernel k(Y: out f32[4]) {\n  for i in 5\n    Y[i] = 1\n}",
+	                   &failure));
+	ck_assert_msg(strstr(failure.text, "outside 0..4"), "%s", failure.text);
+}
+END_TEST
+
+/* ---- schedule primitives ---------------------------------------------------------------------- */
+
+static Stmt *
+loop_named(Stmt *list, const char *name)
+{
+	for (; list; list = list->next) {
+		if (list->kind == STMT_FOR && strcmp(list->var->name, name) == 0)
+			return list;
+		Stmt *inner = loop_named(list->body, name);
+		if (inner)
+			return inner;
+	}
+	return NULL;
+}
+
+static void
+split_q(Kernel *kernel)
+{
+	tir_split(kernel, loop_named(kernel->body, "q"), 4);
+}
+
+static void
+split_tail_q(Kernel *kernel)
+{
+	tir_split_tail(kernel, loop_named(kernel->body, "q"), 2);
+}
+
+static void
+split_exact_s(Kernel *kernel)
+{
+	tir_split(kernel, loop_named(kernel->body, "s"), 3);
+}
+
+static void
+fuse_pq(Kernel *kernel)
+{
+	tir_fuse(kernel, loop_named(kernel->body, "p"));
+}
+
+static void
+reorder_crs(Kernel *kernel)
+{
+	Stmt *c = loop_named(kernel->body, "c"), *r = c->body, *s = r->body;
+	const Var *order[] = {s->var, c->var, r->var};
+	tir_reorder(kernel, c, 3, order);
+}
+
+static void
+unroll_r(Kernel *kernel)
+{
+	tir_unroll(kernel, loop_named(kernel->body, "r"));
+}
+
+static void
+try_unroll(void *kernel)
+{
+	unroll_r(kernel);
+}
+
+/* Y[p, q] = Y[q, p] in place: what an iteration reads another one stores. */
+static void
+try_reorder(void *kernel)
+{
+	Stmt *p = loop_named(((Kernel *)kernel)->body, "p");
+	tir_reorder(kernel, p, 2, (const Var *[]){p->body->var, p->var});
+}
+
+START_TEST(test_primitives)
+{
+	static void (*const primitives[])(Kernel *kernel) = {
+		split_q, split_tail_q, split_exact_s, fuse_pq, reorder_crs, unroll_r, tir_simplify,
+	};
+	const Array *expected = evaluated(read_kernel(CONV));
+	for (size_t i = 0; i < countof(primitives); i++)
+		for (int simplified = 0; simplified < 2; simplified++) {
+			Kernel *kernel = read_kernel(CONV);
+			primitives[i](kernel);
+			if (simplified)
+				tir_simplify(kernel);
+			kernel_finish(kernel);
+			kernel_check(kernel);
+			ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "primitive %zu:\n%s", i,
+			              printed(kernel));
+			ck_assert_str_eq(printed(read_kernel(printed(kernel))), printed(kernel));
+		}
+}
+END_TEST
+
+START_TEST(test_refused_primitives)
+{
+	Failure failure;
+	Kernel *kernel = read_kernel("kernel k(N, Y: out f32[N]) {\n  for r in N\n    Y[r] = 1\n}");
+	ck_assert(!try_run(try_unroll, kernel, &failure));
+	ck_assert_msg(strstr(failure.text, "no constants"), "%s", failure.text);
+	kernel = read_kernel("kernel k(Y: out f32[5,5]) {\n  for p in 5, q in 5\n"
+	                     "    Y[p, q] = Y[q, p] + 1\n}");
+	ck_assert(!try_run(try_reorder, kernel, &failure));
+	ck_assert_msg(strstr(failure.text, "may read what another stored"), "%s", failure.text);
+}
+END_TEST
+
+START_TEST(test_simplify)
+{
+	Kernel *kernel = read_kernel(
+		"kernel k(N, X: f32[N,12], Y: out f32[N,12]) {\n  for i in N, h in 1, j in 12 {\n"
+		"    if (j < 20)\n      Y[i, (12*i + j) % 12] = X[(12*i + j) / 12, j]\n"
+		"    if (13 < j)\n      Y[i, j] = 2\n  }\n}");
+	tir_simplify(kernel);
+	ck_assert_str_eq(printed(kernel), "kernel k(N, X: f32[N,12], Y: out f32[N,12]) {\n"
+	                                  "  for i in N, j in 12\n"
+	                                  "    Y[i, j] = X[i, j]\n"
+	                                  "}\n");
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("tir_loops");
+	TCase *tests = tcase_create("loops");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, test_round_trip);
+	tcase_add_test(tests, test_finish);
+	tcase_add_test(tests, test_refusals);
+	tcase_add_test(tests, test_a_guard_is_a_proof);
+	tcase_add_test(tests, test_eval);
+	tcase_add_test(tests, test_primitives);
+	tcase_add_test(tests, test_refused_primitives);
+	tcase_add_test(tests, test_simplify);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
