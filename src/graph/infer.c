@@ -85,6 +85,16 @@ infer_length(Infer *infer, int index)
 	return (int)count;
 }
 
+/* The symbol made here shows, to who can fix inputs, which value inference waits for. */
+void
+infer_wait(Infer *infer, int index, int element)
+{
+	if (dtype_is_integer(infer_input(infer, index)->dtype))
+		infer_index_value(infer, index, element);
+	fail_unsupported(&infer->node->loc, "input %s is only known at run time",
+	                 op_input(infer->node->op, index)->name);
+}
+
 const int64_t *
 infer_numbers(Infer *infer, int index, int *count)
 {
@@ -96,8 +106,7 @@ infer_numbers(Infer *infer, int index, int *count)
 	int64_t *numbers = NEW_N(infer->graph->arena, int64_t, *count);
 	for (int i = 0; i < *count; i++)
 		if (!known || !known->value[i] || !dim_is_const(known->value[i], &numbers[i]))
-			fail_unsupported(&infer->node->loc, "input %s is only known at run time",
-			                 op_input(infer->node->op, index)->name);
+			infer_wait(infer, index, i);
 	return numbers;
 }
 

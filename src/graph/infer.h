@@ -47,6 +47,8 @@ const Dim *infer_index_value(Infer *infer, int index, int element);
 /* The elements of integer vector input `index`, which must be known as numbers (axes); count = -1
  * when the input is absent. Fails (unsupported) when it is only known at run time. */
 const int64_t *infer_numbers(Infer *infer, int index, int *count);
+/* Fail (unsupported): this element must be known before running. */
+_Noreturn void infer_wait(Infer *infer, int index, int element);
 /* Number of elements of an integer vector input; fails when that is not known. */
 int infer_length(Infer *infer, int index);
 /* A fresh symbol defined by an i64 scalar over symbols and constants. */

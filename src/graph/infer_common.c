@@ -122,7 +122,7 @@ require_axes(Infer *infer)
 	const Type *axes = infer_input(infer, 1);
 	bool is_empty = axes && axes->rank == 1 && dim_is(axes->dims[0], 0);
 	if (axes && !infer_known(infer, 1) && !is_empty)
-		fail_unsupported(&infer->node->loc, "input axes is only known at run time");
+		infer_wait(infer, 1, 0);
 }
 
 void

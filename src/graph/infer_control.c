@@ -126,6 +126,8 @@ static bool
 widen_param(Infer *infer, Value *param, const Type *back)
 {
 	Type *type = &param->type;
+	if (type->kind == TYPE_OPTIONAL)
+		return false; /* holds what comes back, and nothing at first */
 	if (type->kind != back->kind || (type->kind == TYPE_TENSOR && type->dtype != back->dtype))
 		infer_fail(infer, "state %%%s changes its type from one iteration to the next",
 		           param->name);
@@ -198,7 +200,8 @@ infer_Loop(Infer *infer)
 	for (int i = 0; i < node->noutput; i++) {
 		if (!infer_wants(infer, i))
 			continue;
-		const Type *inner = i < states ? &body->params[2 + i]->type : &body->results[1 + i]->type;
+		bool is_state = i < states && body->params[2 + i]->type.kind != TYPE_OPTIONAL;
+		const Type *inner = is_state ? &body->params[2 + i]->type : &body->results[1 + i]->type;
 		const Dim *lead = i < states ? NULL : trip_count(infer, body, i);
 		Type type = outside_type(infer, body, inner, i, lead);
 		infer_set_type(infer, i, &type);

@@ -563,7 +563,7 @@ infer_Range(Infer *infer)
 		const Known *delta = infer_known(infer, 2);
 		int64_t by;
 		if (!delta || !delta->value[0] || !dim_is_const(delta->value[0], &by))
-			fail_unsupported(&infer->node->loc, "delta is only known at run time");
+			infer_wait(infer, 2, 0);
 		if (by == 0)
 			infer_fail(infer, "delta is 0");
 		const Dim *span = by > 0 ? dim_sub(ctx, limit, start) : dim_sub(ctx, start, limit);

@@ -10,6 +10,15 @@
 
 typedef const Expr *(*Step)(ExprCtx *ctx, const Expr *x);
 
+static void
+node_axes(const Build *b, bool *is_reduced)
+{
+	const Known *known = b->nin > 1 ? b->known[1] : NULL;
+	if (b->nin > 1 && b->in[1] && !known && !dim_is(b->in[1]->hi[0], 0))
+		build_fail(b, "input axes is only known at run time");
+	reduce_axes(b->node, known, b->in[0]->rank, is_reduced);
+}
+
 /* One reduction of the node: x through `before` into `op`, in type `work`. */
 static Tensor *
 reduce_node(Build *b, ReduceOp op, Step before, const Tensor *shift, DType work)
@@ -18,8 +27,7 @@ reduce_node(Build *b, ReduceOp op, Step before, const Tensor *shift, DType work)
 	const Tensor *x = b->in[0];
 	bool is_reduced[MAX_RANK];
 	Axes axes = 0;
-	const Known *known = b->nin > 1 ? b->known[1] : NULL;
-	reduce_axes(b->node, known, x->rank, is_reduced);
+	node_axes(b, is_reduced);
 	for (int i = 0; i < x->rank; i++)
 		axes |= is_reduced[i] ? AXIS(i) : 0;
 	bool keeps = attr_int(b->node, "keepdims") != 0;
@@ -157,7 +165,7 @@ build_ReduceMean(Build *b)
 	const Tensor *sum = reduce_node(b, REDUCE_sum, NULL, NULL, work);
 	bool is_reduced[MAX_RANK];
 	const Dim *count = dim_const(ctx, 1);
-	reduce_axes(b->node, b->nin > 1 ? b->known[1] : NULL, x->rank, is_reduced);
+	node_axes(b, is_reduced);
 	for (int i = 0; i < x->rank; i++)
 		if (is_reduced[i])
 			count = dim_mul(ctx, count, x->hi[i]);
