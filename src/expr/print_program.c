@@ -19,7 +19,7 @@ text_is_word(const char *name)
 	for (size_t i = 0; i < countof(words); i++)
 		if (strcmp(words[i], name) == 0)
 			return true;
-	return dtype_find(name) != DT_NONE;
+	return false; /* names of types stand only before a parenthesis, where no iterator does */
 }
 
 static const char *

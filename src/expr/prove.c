@@ -250,12 +250,13 @@ nonneg(Facts *facts, const Poly *p, int depth)
 		return true;
 	const Expr *atoms[16];
 	int natom = list_atoms(p, atoms, 16);
-	bool is_first = depth == PROOF_DEPTH;
+	/* among iterators and symbols the order of elimination makes no difference */
+	bool tries_all = depth == PROOF_DEPTH && natom > 0 && class_of(atoms[0]) % 2 == 0;
 	for (int i = 0; i < natom; i++) {
 		bool eligible;
 		if (eliminate(facts, p, atoms[i], depth, &eligible))
 			return true;
-		if (eligible && !is_first)
+		if (eligible && !tries_all)
 			break;
 	}
 	return false;
