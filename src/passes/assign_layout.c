@@ -1,14 +1,15 @@
-/* AssignLayout: store chains of convolutions in blocks of channels, with relayouts only at their ends.
+/* AssignLayout: store chains of convolutions in blocks of channels, with relayouts only at their
+ * ends.
  *
  *     %a = fused(%x, %w) {Conv, Relu}          %a @nc16hw = fused(…)
  *     %b = fused(%a, %v) {Conv}          =>    %b @nc16hw = fused(%a, …)
  *     %y = Reshape(%b)                         %p         = Relayout(%b)
  *                                              %y         = Reshape(%p)
  *
- * Vendor convolutions and pools work on blocked storage; groups that read it in place (element-wise,
- * concatenation at multiples of the block) keep it; groups that read it at a plain channel
- * iterator (global pooling) take it and give plain. Everything else gets a Relayout. Padding of a
- * last, incomplete block is zero; only vendor steps and Relayout see such values.
+ * Vendor convolutions and pools work on blocked storage; groups that read it in place
+ * (element-wise, concatenation at multiples of the block) keep it; groups that read it at a plain
+ * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout.
+ * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  *
  * needs   fused groups, an oracle with a vendor library
  * keeps   shapes, meanings: types are logical
@@ -22,10 +23,10 @@
 #include "passes/passes.h"
 
 typedef enum Role {
-	ROLE_OTHER,   /* plain in, plain out */
-	ROLE_READER,  /* takes blocked, gives plain */
-	ROLE_KEEPER,  /* gives blocked where its inputs are */
-	ROLE_VENDOR,  /* wants blocked */
+	ROLE_OTHER,  /* plain in, plain out */
+	ROLE_READER, /* takes blocked, gives plain */
+	ROLE_KEEPER, /* gives blocked where its inputs are */
+	ROLE_VENDOR, /* wants blocked */
 } Role;
 
 typedef struct NodeInfo {
@@ -41,9 +42,9 @@ typedef struct Assigner {
 	PassContext *context;
 	Arena *arena;
 	int64_t block;
-	Map info;     /* Node -> NodeInfo */
-	Map plain;    /* blocked Value -> its plain copy */
-	Map blocked;  /* plain Value -> its blocked copy */
+	Map info;    /* Node -> NodeInfo */
+	Map plain;   /* blocked Value -> its plain copy */
+	Map blocked; /* plain Value -> its blocked copy */
 	bool changed;
 } Assigner;
 
@@ -78,9 +79,8 @@ check_channel(const Expr *e, void *arg)
 	if (e->op != EX_read || e->tensor != reads->tensor)
 		return;
 	const Expr *index = e->arg[1];
-	bool shifted = (index->op == EX_sub || index->op == EX_add) &&
-	               index->arg[0]->op == EX_iter && expr_as_i64(index->arg[1], &offset) &&
-	               offset % reads->block == 0;
+	bool shifted = (index->op == EX_sub || index->op == EX_add) && index->arg[0]->op == EX_iter &&
+	               expr_as_i64(index->arg[1], &offset) && offset % reads->block == 0;
 	reads->is_plain &= index->op == EX_iter || shifted;
 }
 
@@ -137,8 +137,7 @@ examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
 	bool any = false;
 	for (int i = 0; i < p->ninput; i++) {
-		info->takes[i] =
-			is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
+		info->takes[i] = is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
 	}
 	if (!any)
@@ -237,8 +236,7 @@ static Value *
 relayout(Assigner *a, Value *value, const char *layout, Node *before)
 {
 	const char *name = "";
-	Node *node =
-		node_new(before->parent, before, "Relayout", &before->loc, 1, &value, 1, &name);
+	Node *node = node_new(before->parent, before, "Relayout", &before->loc, 1, &value, 1, &name);
 	node_infer(a->graph, node);
 	node->outputs[0]->layout = layout;
 	if (value->def)
@@ -274,8 +272,7 @@ wants_other(const Assigner *a, const Node *node, const Value *value)
 {
 	const NodeInfo *info = info_of(a, node);
 	if (value->layout)
-		return !takes(a, node, value) ||
-		       (info->role != ROLE_VENDOR && !is_even(a, value));
+		return !takes(a, node, value) || (info->role != ROLE_VENDOR && !is_even(a, value));
 	int64_t channels;
 	bool blocked_result = node->noutput > 0 && node->outputs[0] && node->outputs[0]->layout;
 	return info->role == ROLE_VENDOR && takes(a, node, value) && !value->constant &&

@@ -20,15 +20,15 @@ typedef struct Collapser {
 	Arena *arena;
 	const Program *program;
 	ExprCtx *ctx;
-	Map tensors; /* Tensor -> Pairs over its dims */
+	Map tensors;   /* Tensor -> Pairs over its dims */
 	Pairs *stages; /* over the iterators */
 	bool changed;
 	/* while visiting one stage */
 	const Stage *stage;
 	Pairs *now;
 	/* while rewriting */
-	Map replaced; /* Tensor -> Tensor */
-	int *position;  /* old iterator -> new */
+	Map replaced;  /* Tensor -> Tensor */
+	int *position; /* old iterator -> new */
 } Collapser;
 
 static Pairs *
@@ -91,10 +91,10 @@ read_allows(Collapser *c, const Expr *read, int i)
 			continue;
 		if (index->op != EX_iter)
 			return false;
-		bool is_first = index->iter == i && d + 1 < read->argc && dims->pair[d] &&
-		                pair_fits(c, read, d);
-		bool is_second = index->iter == i + 1 && d > 0 && dims->pair[d - 1] &&
-		                 pair_fits(c, read, d - 1);
+		bool is_first =
+			index->iter == i && d + 1 < read->argc && dims->pair[d] && pair_fits(c, read, d);
+		bool is_second =
+			index->iter == i + 1 && d > 0 && dims->pair[d - 1] && pair_fits(c, read, d - 1);
 		if (!is_first && !is_second)
 			return false;
 	}

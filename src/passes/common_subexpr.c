@@ -125,10 +125,9 @@ merge_constants(Numbering *n)
 		    !dtype_bytes(value->constant->type, array_count(value->constant), &bytes))
 			continue;
 		Hash128 hash = hash128(value->constant->data, bytes);
-		const char *key = arena_printf(n->arena, "%d:%d:%016llx%016llx:%zu",
-		                               (int)value->constant->type, value->constant->rank,
-		                               (unsigned long long)hash.high,
-		                               (unsigned long long)hash.low, bytes);
+		const char *key = arena_printf(
+			n->arena, "%d:%d:%016llx%016llx:%zu", (int)value->constant->type, value->constant->rank,
+			(unsigned long long)hash.high, (unsigned long long)hash.low, bytes);
 		Value *first = map_find(&seen, key);
 		if (first && array_same_bytes(first->constant, value->constant)) {
 			if (value->uses.count > 0) {

@@ -48,8 +48,7 @@ fold(ExprCtx *ctx, const Expr *e, void *arg)
 		for (int i = 0; i < p->ninput; i++)
 			if (p->inputs[i] == e->tensor && is_single(constants->values[i]))
 				return constant_scalar(ctx, constants->values[i]->constant);
-	bool has_constant = e->argc == 2 && expr_is_const(e->arg[1]) &&
-	                    dtype_is_float((DType)e->type);
+	bool has_constant = e->argc == 2 && expr_is_const(e->arg[1]) && dtype_is_float((DType)e->type);
 	if (has_constant && e->op == EX_pow && expr_const_f64(e->arg[1]) == 2)
 		return expr_mul(ctx, e->arg[0], e->arg[0]);
 	if (has_constant && e->op == EX_div && is_power_of_two(expr_const_f64(e->arg[1]))) {

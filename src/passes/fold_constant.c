@@ -4,10 +4,10 @@
  *     %d = Gather(%s, %zero)    =>   %d = {2}
  *
  * Two ways for an output to be known: inference knows its integers, or all inputs are constants and
- * the interpreter computes it exactly as a kernel would. Random and stateful nodes stay, initializers
- * the caller may override are not constants, and results above the limit (--fold-limit, config
- * FoldConstant.limit in bytes) are left alone with a line in the log, unless they are no larger than
- * what they replace.
+ * the interpreter computes it exactly as a kernel would. Random and stateful nodes stay,
+ * initializers the caller may override are not constants, and results above the limit
+ * (--fold-limit, config FoldConstant.limit in bytes) are left alone with a line in the log, unless
+ * they are no larger than what they replace.
  */
 #include <string.h>
 
@@ -40,8 +40,7 @@ bytes_of_type(const Type *type)
 {
 	int64_t count = 1, extent;
 	for (int d = 0; d < type->rank; d++)
-		if (!dim_is_const(type->dims[d], &extent) ||
-		    __builtin_mul_overflow(count, extent, &count))
+		if (!dim_is_const(type->dims[d], &extent) || __builtin_mul_overflow(count, extent, &count))
 			return INT64_MAX;
 	size_t bytes;
 	return dtype_bytes(type->dtype, count, &bytes) ? (int64_t)bytes : INT64_MAX;
@@ -52,8 +51,8 @@ static Array *
 array_of_known(Arena *arena, const Value *value)
 {
 	const Known *known = value->known;
-	if (!known || value->type.kind != TYPE_TENSOR || value->type.rank > 1 ||
-	    value->type.rank < 0 || !dtype_is_integer(value->type.dtype))
+	if (!known || value->type.kind != TYPE_TENSOR || value->type.rank > 1 || value->type.rank < 0 ||
+	    !dtype_is_integer(value->type.dtype))
 		return NULL;
 	int64_t count = known->count, number;
 	Array *array = array_new(arena, value->type.dtype, value->type.rank, &count);
@@ -111,9 +110,8 @@ is_within_limit(const Folder *folder, const Node *node)
 			replaced += bytes_of_type(&node->inputs[i]->type);
 	if (made <= folder->limit || made <= replaced)
 		return true;
-	const char *reason =
-		arena_printf(folder->context->arena, "%lld bytes exceed --fold-limit %lld",
-	                 (long long)made, (long long)folder->limit);
+	const char *reason = arena_printf(folder->context->arena, "%lld bytes exceed --fold-limit %lld",
+	                                  (long long)made, (long long)folder->limit);
 	pass_log(folder->context, "evaluate", node->loc.node, NULL, reason);
 	return false;
 }
@@ -121,8 +119,8 @@ is_within_limit(const Folder *folder, const Node *node)
 static void
 fold_by_value(Folder *folder, const Node *node)
 {
-	if (node->op->effect != EFFECT_pure || !node_has_meaning(node) ||
-	    !inputs_are_constant(node) || !is_within_limit(folder, node))
+	if (node->op->effect != EFFECT_pure || !node_has_meaning(node) || !inputs_are_constant(node) ||
+	    !is_within_limit(folder, node))
 		return;
 	Arena *arena = folder->graph->arena;
 	Value **values = NEW_N(arena, Value *, node->ninput + 1);

@@ -4,11 +4,12 @@
  *     %b = Add(%c, %bias)       =>   %r = fused(%x, %w, %bias) { … yield %r }
  *     %r = Relu(%b)
  *
- * Each node in order asks to join the group of one of its producers. Whether it may is decided on the
- * composed expression, never on operator names: the stages must share loops (group.h), intermediates
- * must stay in cache, and nothing may be computed twice unless it is free. A group holds at most one
- * heavy stage (a sum of products: convolution, matrix product), and behind it only stages that
- * read its result in place, so that a vendor call can absorb them; nothing is put before it.
+ * Each node in order asks to join the group of one of its producers. Whether it may is decided on
+ * the composed expression, never on operator names: the stages must share loops (group.h),
+ * intermediates must stay in cache, and nothing may be computed twice unless it is free. A group
+ * holds at most one heavy stage (a sum of products: convolution, matrix product), and behind it
+ * only stages that read its result in place, so that a vendor call can absorb them; nothing is put
+ * before it.
  *
  * needs   shapes, topological order
  * keeps   shapes, order
@@ -198,8 +199,7 @@ compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 	ValueVec outputs = {0};
 	collect_outputs(f, cluster, joining, &outputs);
 	Value **inputs = NEW_N(f->arena, Value *, noperand + 1);
-	Program *program =
-		nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
+	Program *program = nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
 	return program_inline(f->graph->arena, program_with_constants(program, inputs));
 }
 
@@ -230,10 +230,10 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 	vec_push(f->arena, &cluster->nodes, node);
 	const char *reason;
 	cluster->has_heavy = count_heavy(program) > 0;
-	cluster->is_open = program->nstage > 0 &&
-	                   (cluster->has_heavy
-	                            ? is_heavy_with_epilogue(program)
-	                            : group_is_good(f->arena, program, f->context->target, &reason));
+	cluster->is_open =
+		program->nstage > 0 &&
+		(cluster->has_heavy ? is_heavy_with_epilogue(program)
+	                        : group_is_good(f->arena, program, f->context->target, &reason));
 	map_set_ptr(&f->cluster_of, node, cluster);
 	vec_push(f->arena, &f->clusters, cluster);
 }
@@ -342,8 +342,7 @@ bool
 pass_FuseOps(Graph *graph, PassContext *context)
 {
 	Arena *arena = arena_new("FuseOps");
-	Fuser f = {
-		.arena = arena, .graph = graph, .context = context, .cluster_of = {.arena = arena}};
+	Fuser f = {.arena = arena, .graph = graph, .context = context, .cluster_of = {.arena = arena}};
 	bool changed = fuse_region(&f, graph->body);
 	graph_sort(graph);
 	region_update_captures(graph->body);

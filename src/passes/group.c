@@ -23,8 +23,8 @@ probe_dim(const Target *target, const Dim *dim)
 	int64_t value[MAX_SYMBOLS];
 	bool bound[MAX_SYMBOLS];
 	for (int i = 0; i < MAX_SYMBOLS; i++) {
-		bool known = target && target->probe && i < target->probe->count &&
-		             target->probe->is_bound[i];
+		bool known =
+			target && target->probe && i < target->probe->count && target->probe->is_bound[i];
 		value[i] = known ? target->probe->value[i] : 1;
 		bound[i] = true;
 	}
@@ -52,16 +52,25 @@ stage_number(const Sharing *sharing, const Tensor *tensor)
 }
 
 /* The dim of `read` that is exactly loop `position` of the reader, over the whole range of `iter`. */
+static bool
+dim_is_loop(const Expr *read, int d, int position, const Iter *iter)
+{
+	const Tensor *t = read->tensor;
+	const Expr *index = read->arg[d];
+	bool lo_equal = t->lo ? t->lo[d] == iter->lo : dim_is(iter->lo, 0);
+	bool is_only = index == iter->lo && dim_is(iter->hi, 1); /* the 0 of an extent of 1 */
+	bool is_iter = index->op == EX_iter && index->iter == position;
+	return (is_iter || is_only) && lo_equal && t->hi[d] == iter->hi;
+}
+
 static int
 dim_of_loop(const Expr *read, int position, const Iter *iter)
 {
-	const Tensor *t = read->tensor;
-	for (int d = 0; d < read->argc; d++) {
-		bool lo_equal = t->lo ? t->lo[d] == iter->lo : dim_is(iter->lo, 0);
-		if (read->arg[d]->op == EX_iter && read->arg[d]->iter == position && lo_equal &&
-		    t->hi[d] == iter->hi)
+	if (position < read->argc && dim_is_loop(read, position, position, iter))
+		return position;
+	for (int d = 0; d < read->argc; d++)
+		if (dim_is_loop(read, d, position, iter))
 			return d;
-	}
 	return ABSENT;
 }
 

@@ -25,9 +25,12 @@ Program *program_flatten(Arena *arena, const Program *program);
 /* Single numbers among the inputs' values become constants in the expressions; the inputs stay. */
 Program *program_with_constants(const Program *program, Value *const *values);
 
-/* The program lowering works on: node_meaning() with constants in it, inlined. `values` has room for
- * the node's inputs and gets those of the program. */
+/* The program lowering works on: node_meaning() with constants in it, inlined. `values` has room
+ * for the node's inputs and gets those of the program. */
 Program *node_program(Arena *arena, const Graph *graph, const Node *node, Value **values);
+
+/* Drop dims and iterators of extent 1; `fixed` as below. */
+Program *program_squeeze(Arena *arena, const Program *program, const bool *fixed);
 
 /* Merge adjacent dims that are always used together, so that loops get long: [n,c,h,w] with
  * every access at [n,c,h,w] becomes [n*c*h*w]. `fixed[k]` forbids it for program tensor k of the
@@ -52,8 +55,7 @@ bool group_analyse(Arena *arena, const Program *program, const Target *target, G
 
 /* Whether one kernel for the whole program is a good idea: it can be, its intermediates stay in
  * cache, and its shared loops occupy the cores. FuseOps asks this before it joins nodes. */
-bool group_is_good(Arena *arena, const Program *program, const Target *target,
-                   const char **reason);
+bool group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason);
 
 /* The program cut into programs that each are one kernel, in order. Tensors that cross a cut are
  * outputs of one part and inputs of later ones, by the same Tensor pointer. */
@@ -63,8 +65,7 @@ void program_cut(Arena *arena, const Program *program, const Target *target, Pro
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
  * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
-                    const char *name, const Loc *loc, const char *ancestry,
-                    const Target *target);
+                    const char *name, const Loc *loc, const char *ancestry, const Target *target);
 
 /* A number for a dim at the probe sizes: symbols not bound there count as 1. */
 int64_t probe_dim(const Target *target, const Dim *dim);

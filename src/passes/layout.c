@@ -3,9 +3,9 @@
  *     Y[n:N,c:C,h:H,w:W] = X[n,c,h,w] + B[c]                      X, Y stored as nc16hw
  *     => Y[n:N,o:C/16,h:H,w:W,i:16] = X[n,o,h,w,i] + B[16*o + i]
  *
- * An iterator is split when it stands alone at the blocked dim of a tensor it reads or makes; so are
- * the dims of intermediates it makes, and the iterators that read those alone. Elsewhere the old
- * iterator is 16*o + i, which is contiguous along i all the same.
+ * An iterator is split when it stands alone at the blocked dim of a tensor it reads or makes; so
+ * are the dims of intermediates it makes, and the iterators that read those alone. Elsewhere the
+ * old iterator is 16*o + i, which is contiguous along i all the same.
  */
 #include "passes/layout.h"
 
@@ -34,8 +34,7 @@ layout_blocked(Arena *arena, int rank, int64_t block)
 }
 
 int
-layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
-            const Dim **stored)
+layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims, const Dim **stored)
 {
 	int64_t block = layout_block(layout);
 	memcpy(stored, dims, (size_t)rank * sizeof *dims);
@@ -49,9 +48,9 @@ layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
 
 /* What is split in a tensor or stage: dim or iterator d by `block`. At most one. */
 typedef struct Split {
-	int dim;       /* -1: none */
+	int dim; /* -1: none */
 	int64_t block;
-	bool is_last;  /* the inner part is stored last, not behind the outer one */
+	bool is_last; /* the inner part is stored last, not behind the outer one */
 } Split;
 
 typedef struct Blocker {
@@ -62,7 +61,7 @@ typedef struct Blocker {
 	Split *stages; /* loops and reductions */
 	int now;
 	bool changed;
-	Map replaced;  /* Tensor -> Tensor */
+	Map replaced;       /* Tensor -> Tensor */
 	const Expr **iters; /* old iterators over the new ones */
 } Blocker;
 
@@ -244,8 +243,8 @@ split_stage(Blocker *b, int s)
 	for (int k = 0; k < stage->nbody; k++) {
 		body[k] = rewrite(b, clone, stage->body[k], known);
 		if (inside && stage->kind == STAGE_map) /* the padding of a block is zero */
-			body[k] = expr_select(b->ctx, inside, body[k],
-			                      expr_number(b->ctx, (DType)body[k]->type, 0));
+			body[k] =
+				expr_select(b->ctx, inside, body[k], expr_number(b->ctx, (DType)body[k]->type, 0));
 	}
 	clone->body = body;
 	for (int r = 0; r < stage->nresult; r++) {

@@ -1,4 +1,5 @@
-/* Blocked storage of a group's tensors: the map from logical index to address, put into its program.
+/* Blocked storage of a group's tensors: the map from logical index to address, put into its
+ * program.
  *
  *     "nc16hw":  element [n,c,h,w] lies at [n, c/16, h, w, c%16]
  *
@@ -25,8 +26,8 @@ int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *di
 Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
 
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
- * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of the
- * same row-major storage. */
+ * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
+ * the same row-major storage. */
 Program *program_unfuse(Arena *arena, const Program *program);
 
 #endif

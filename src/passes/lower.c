@@ -1,5 +1,5 @@
-/* lower_graph: every node becomes a view, a vendor call, kernels, or a host step; regions of If, Loop
- * and Scan become nested modules.
+/* lower_graph: every node becomes a view, a vendor call, kernels, or a host step; regions of If,
+ * Loop and Scan become nested modules.
  *
  * One walk over the nodes in order. A node with a meaning is lowered from its program alone; which
  * operators it held does not matter here. Steps nobody reads are dropped at the end, so shape
@@ -38,8 +38,7 @@ lower_buffer(Lowering *low, Value *value)
 		return buffer;
 	if (value->type.kind != TYPE_TENSOR)
 		fail_unsupported(value->def ? &value->def->loc : NULL,
-		                 "value %%%s: sequences and optionals cannot be compiled yet",
-		                 value->name);
+		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
 	if (value->constant) {
 		buffer = new_buffer(low, value->name, &value->type, MB_WEIGHT);
 		buffer->data = value->constant;
@@ -212,8 +211,8 @@ lower_node(Lowering *low, const Node *node)
 		lower_meaning(low, node);
 	}
 	if (low->context->progress)
-		low->context->progress(low->context->progress_arg, node->loc.node,
-		                       low->module->steps.count, 0);
+		low->context->progress(low->context->progress_arg, node->loc.node, low->module->steps.count,
+		                       0);
 }
 
 /* ---- outputs, symbols, clean-up ---- */

@@ -12,7 +12,7 @@ typedef struct Lowering {
 	Module *module;
 	struct Lowering *parent; /* of a nested region */
 	const Region *region;
-	Map buffers;             /* Value -> MBuffer */
+	Map buffers; /* Value -> MBuffer */
 	int next_kernel;
 } Lowering;
 
@@ -27,13 +27,13 @@ MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, M
                   int noutput, MBuffer **outputs);
 
 /* When the node's program only renumbers elements of one input in place (Reshape, Identity, a
- * leading Slice), make its output a view of that input. Other affine maps (Transpose) become strided
- * views where every reader is a vendor call that takes strides. */
+ * leading Slice), make its output a view of that input. Other affine maps (Transpose) become
+ * strided views where every reader is a vendor call that takes strides. */
 bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
 
 /* Kernels for a program whose inputs and outputs live in these buffers. */
-void lower_program(Lowering *low, const Node *node, const Program *program,
-                   MBuffer *const *inputs, MBuffer *const *outputs);
+void lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                   MBuffer *const *outputs);
 
 /* One kernel for a program that is one group; loop passes applied. `args` are the buffers of its
  * inputs, then of its outputs: their layouts and strides go into the kernel. (lower_program.c) */
@@ -47,7 +47,7 @@ void lower_count_work(Lowering *low, MStep *step, const Program *program);
 
 /* A vendor call for the main stage of a group, when a row of vendor.def matches, the library can
  * run it, and it is not slower. Steps are appended; true when done. (match_vendor.c) */
-bool lower_vendor(Lowering *low, const Node *node, const Program *program,
-                  MBuffer *const *inputs, MBuffer *const *outputs);
+bool lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                  MBuffer *const *outputs);
 
 #endif

@@ -78,9 +78,9 @@ place_locally(Emit *emit, int s, const Tensor *tensor)
 		if (is_const)
 			bytes *= extent;
 	}
-	Scope scope = rank == 0                                               ? SCOPE_REG
+	Scope scope = rank == 0                                              ? SCOPE_REG
 	              : is_const && emit->stack_bytes + bytes <= STACK_BYTES ? SCOPE_STACK
-	                                                                      : SCOPE_SCRATCH;
+	                                                                     : SCOPE_SCRATCH;
 	if (scope == SCOPE_STACK)
 		emit->stack_bytes += bytes;
 	place->local = kernel_local(emit->kernel, tensor->name, tensor->type, rank, dims, scope);
@@ -118,8 +118,7 @@ translate_node(ExprCtx *ctx, const Expr *e, void *arg)
 		return e;
 	const Place *place = map_find_ptr(&emit->places, e->tensor);
 	if (place->local)
-		return expr_read(ctx, &place->local->tensor,
-		                 local_index(emit, place, e->tensor, e->arg));
+		return expr_read(ctx, &place->local->tensor, local_index(emit, place, e->tensor, e->arg));
 	return expr_read(ctx, &place->param->tensor, e->arg);
 }
 
@@ -147,8 +146,7 @@ emit_result(Emit *emit, const Tensor *result, const Expr *value)
 	if (place->param) {
 		const Expr **index = NEW_N(emit->arena, const Expr *, result->rank + 1);
 		memcpy(index, emit->iters, (size_t)result->rank * sizeof *index);
-		list = stmt_append(list,
-		                   stmt_store(emit->kernel, place->param, index, STORE_SET, value));
+		list = stmt_append(list, stmt_store(emit->kernel, place->param, index, STORE_SET, value));
 	}
 	return list;
 }
@@ -172,8 +170,7 @@ emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc)
 	Stmt *lets = NULL, *stores = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *term = var_new(ctx, "term", (DType)stage->body[k]->type, NULL, NULL);
-		lets = stmt_append(lets, stmt_let(emit->kernel, term,
-		                                  lower_scalar(emit, stage->body[k])));
+		lets = stmt_append(lets, stmt_let(emit->kernel, term, lower_scalar(emit, stage->body[k])));
 		a[k] = element(emit, acc[k]);
 		b[k] = expr_var(ctx, term);
 	}
@@ -216,8 +213,8 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 	for (int k = 0; k < stage->nbody; k++) {
 		DType type = (DType)stage->body[k]->type;
 		acc[k] = kernel_local(emit->kernel, "acc", type, 0, NULL, SCOPE_REG);
-		list = stmt_append(list, stmt_alloc(emit->kernel, acc[k],
-		                                    reduce_identity(ctx, stage->reduce, k, type)));
+		list = stmt_append(
+			list, stmt_alloc(emit->kernel, acc[k], reduce_identity(ctx, stage->reduce, k, type)));
 	}
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		emit_open_iter(emit, stage, i);
@@ -320,8 +317,7 @@ open_shared(Emit *emit, const Var **outer)
 	const Group *group = &emit->group;
 	for (int k = 0; k < group->nshared; k++) {
 		const Iter *iter = &group->root->iters[group->shared[k]];
-		emit->shared[k] =
-			expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
+		emit->shared[k] = expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
 	}
 	int v = emit->schedule.vector_shared;
 	if (v < 0 || emit->schedule.tile == 0)
@@ -368,8 +364,7 @@ make_params(Emit *emit, const Program *p, const Dim *const *const *strides)
 	for (int i = 0; i < p->ninput + p->noutput; i++) {
 		bool is_output = i >= p->ninput;
 		const Tensor *t = is_output ? p->outputs[i - p->ninput] : p->inputs[i];
-		Buffer *param =
-			kernel_param(emit->kernel, t->name, t->type, t->rank, t->hi, is_output);
+		Buffer *param = kernel_param(emit->kernel, t->name, t->type, t->rank, t->hi, is_output);
 		param->stride = strides[i];
 		emit_place(emit, t)->param = param;
 	}

@@ -22,12 +22,12 @@ typedef struct Emit {
 	Schedule schedule;
 	Map places; /* Tensor -> Place */
 	int64_t stack_bytes;
-	const Expr **shared;      /* value of shared iterator k (tiled: of the tile's first position) */
-	const Expr *tile_extent;  /* iterations of this tile */
-	const Var *row_tile;      /* counts register tiles along schedule.row_shared */
+	const Expr **shared;     /* value of shared iterator k (tiled: of the tile's first position) */
+	const Expr *tile_extent; /* iterations of this tile */
+	const Var *row_tile;     /* counts register tiles along schedule.row_shared */
 	/* of the stage being emitted */
-	const Expr **iters;       /* value of each iterator */
-	const Expr *in_tile;      /* position within the tile */
+	const Expr **iters;  /* value of each iterator */
+	const Expr *in_tile; /* position within the tile */
 } Emit;
 
 /* A scalar of the current stage over loop variables and buffers. */

@@ -52,9 +52,8 @@ static bool
 readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
 {
 	const Oracle *oracle = low->context->target->oracle;
-	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn") ||
-	    rank < 2 || value->uses.count == 0 ||
-	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
+	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn") || rank < 2 ||
+	    value->uses.count == 0 || (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
 		return false;
 	for (int i = 0; i < value->uses.count; i++) {
 		const Node *user = value->uses.data[i].node;
@@ -71,8 +70,7 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 		if (input < 0)
 			return false;
 		fixed[input] = true;
-		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) ||
-		    match.spatial > 0)
+		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) || match.spatial > 0)
 			return false;
 		const Tensor *operand = match.program->inputs[input];
 		if (operand != match.src && operand != match.weights)
@@ -191,7 +189,8 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 		strides[i] = fixed[i] ? args[i]->strides : NULL;
 	}
 	part = program_apply_layouts(low->arena, part, layouts);
-	part = program_collapse(low->arena, program_unfuse(low->arena, part), fixed);
+	part = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
+	part = program_collapse(low->arena, part, fixed);
 	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
 	                             ancestry(low, node), low->context->target);
 	run_loop_passes(kernel, low->context);
@@ -204,8 +203,7 @@ work_of(Lowering *low, const Program *part)
 	double flops = 0;
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
-		double points =
-			(double)probe_dim(low->context->target, stage_points(part->ctx, stage));
+		double points = (double)probe_dim(low->context->target, stage_points(part->ctx, stage));
 		int cost = stage->kind == STAGE_reduce;
 		for (int b = 0; b < stage->nbody; b++)
 			cost += expr_cost(stage->body[b]);
@@ -246,15 +244,14 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 		MBuffer *from = map_find_ptr(buffers, first->init);
 		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
 	}
-	MStep *step =
-		lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
+	MStep *step = lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
 	step->kernel = lower_kernel(low, node, part, step->args);
 	lower_count_work(low, step, part);
 }
 
 void
-lower_program(Lowering *low, const Node *node, const Program *program,
-              MBuffer *const *inputs, MBuffer *const *outputs)
+lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+              MBuffer *const *outputs)
 {
 	ProgramVec parts = {0};
 	Map buffers = {.arena = low->arena};

@@ -99,6 +99,6 @@ Stmt *
 emit_row_loop(Emit *emit, Stmt *body)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
-	return stmt_for(emit->kernel, emit->row_tile, expr_i64(ctx, 0), row_extent(emit),
-	                BIND_PARALLEL, body);
+	return stmt_for(emit->kernel, emit->row_tile, expr_i64(ctx, 0), row_extent(emit), BIND_PARALLEL,
+	                body);
 }

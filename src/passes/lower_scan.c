@@ -2,11 +2,12 @@
  *
  * A scatter's result starts as a copy of its initial tensor (the step before the kernel makes it);
  * the kernel applies the updates in row-major order. An iterator that stands alone as one dim of
- * the target writes a slice of its own, so loops over such iterators may go outside and in parallel.
+ * the target writes a slice of its own, so loops over such iterators may go outside and in
+ * parallel.
  *
  * A scan's iterator is a serial loop around its step stages. Where every step reads the state at
- * exactly its own point (CumSum), the other loops are independent: they go outside, in parallel, and
- * the state is a register. Otherwise the states are arrays and all loops stand inside.
+ * exactly its own point (CumSum), the other loops are independent: they go outside, in parallel,
+ * and the state is a register. Otherwise the states are arrays and all loops stand inside.
  */
 #include "passes/lower_group.h"
 
@@ -39,8 +40,8 @@ emit_scatter(Emit *emit, const Program *program)
 	const Expr **target = NEW_N(emit->arena, const Expr *, result->rank + 1);
 	for (int d = 0; d < result->rank; d++)
 		target[d] = lower_scalar(emit, stage->target[d]);
-	Stmt *body = stmt_store(emit->kernel, out, target, stage->combine,
-	                        lower_scalar(emit, stage->body[0]));
+	Stmt *body =
+		stmt_store(emit->kernel, out, target, stage->combine, lower_scalar(emit, stage->body[0]));
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (!owns_slice(stage, i))
 			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
@@ -91,7 +92,7 @@ time_loop(Emit *emit, const Scan *scan, const Expr **time)
 	const Var *var = var_new(ctx, "t", DT_I64, expr_i64(ctx, 0), extent);
 	const Expr *t = expr_var(ctx, var);
 	const Dim *last = dim_sub(ctx, scan->hi, dim_const(ctx, 1));
-	*time = scan->reverse ? expr_sub(ctx, last, t)
+	*time = scan->reverse            ? expr_sub(ctx, last, t)
 	        : expr_is_zero(scan->lo) ? t
 	                                 : expr_add(ctx, scan->lo, t);
 	return var;
@@ -125,13 +126,12 @@ pointwise_scan(Emit *emit, const Stage *stage)
 	}
 	Buffer *state = kernel_local(emit->kernel, "state", scan->prev[0]->type, 0, NULL, SCOPE_REG);
 	emit_place(emit, scan->prev[0])->local = state;
-	Stmt *body = stmt_store(emit->kernel, state, NULL, STORE_SET,
-	                        lower_scalar(emit, stage->body[0]));
-	body = stmt_append(body, emit_result(emit, stage->results[0],
-	                                     expr_read(ctx, &state->tensor, NULL)));
+	Stmt *body =
+		stmt_store(emit->kernel, state, NULL, STORE_SET, lower_scalar(emit, stage->body[0]));
+	body = stmt_append(body,
+	                   emit_result(emit, stage->results[0], expr_read(ctx, &state->tensor, NULL)));
 	body = stmt_for(emit->kernel, t, t->lo, t->hi, BIND_SERIAL, body);
-	body = stmt_append(
-		stmt_alloc(emit->kernel, state, initial_state(emit, scan, 0, others)), body);
+	body = stmt_append(stmt_alloc(emit->kernel, state, initial_state(emit, scan, 0, others)), body);
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (i != stage->scan_axis)
 			body = emit_close_iter(emit, stage, i, BIND_PARALLEL, body);
@@ -150,8 +150,8 @@ state_arrays(Emit *emit, const Scan *scan)
 		int *source = NEW_N(emit->arena, int, prev->rank + 1);
 		for (int d = 0; d < prev->rank; d++)
 			source[d] = d;
-		place->local = kernel_local(emit->kernel, prev->name, prev->type, prev->rank, prev->hi,
-		                            SCOPE_SCRATCH);
+		place->local =
+			kernel_local(emit->kernel, prev->name, prev->type, prev->rank, prev->hi, SCOPE_SCRATCH);
 		place->rank = prev->rank;
 		place->source = source;
 		list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
@@ -169,8 +169,8 @@ state_arrays(Emit *emit, const Scan *scan)
 					source[place->rank] = d;
 					dims[place->rank++] = result->hi[d];
 				}
-			place->local = kernel_local(emit->kernel, result->name, result->type,
-			                            place->rank, dims, SCOPE_SCRATCH);
+			place->local = kernel_local(emit->kernel, result->name, result->type, place->rank, dims,
+			                            SCOPE_SCRATCH);
 			place->source = source;
 			list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
 		}
@@ -201,8 +201,7 @@ fill_state(Emit *emit, const Scan *scan, int k, const Expr *time)
 		value = place->param ? expr_read(ctx, &place->param->tensor, full)
 		                     : expr_read(ctx, &place->local->tensor, index);
 	}
-	Stmt *body =
-		stmt_store(emit->kernel, emit_place(emit, prev)->local, index, STORE_SET, value);
+	Stmt *body = stmt_store(emit->kernel, emit_place(emit, prev)->local, index, STORE_SET, value);
 	for (int d = prev->rank - 1; d >= 0; d--)
 		body = stmt_for(emit->kernel, vars[d], vars[d]->lo, vars[d]->hi, BIND_SERIAL, body);
 	return body;
@@ -239,6 +238,5 @@ Stmt *
 emit_scan(Emit *emit, const Program *program)
 {
 	const Stage *stage = program->stages[0];
-	return is_pointwise_scan(stage) ? pointwise_scan(emit, stage)
-	                                : general_scan(emit, stage->scan);
+	return is_pointwise_scan(stage) ? pointwise_scan(emit, stage) : general_scan(emit, stage->scan);
 }

@@ -1,9 +1,9 @@
 /* lower_vendor: a vendor step for a matched group, its best variant by measuring, its fallback.
  *
  * The step's arguments are buffers as runtime/vendor.h orders them: operands, bias, operands of
- * post-ops, result. The fallback kernel takes the same buffers in the same order. Variants (direct or
- * Winograd, residual as sum or as a binary addition) are timed at the probe sizes; a group for which
- * the library has no real implementation becomes kernels of ours.
+ * post-ops, result. The fallback kernel takes the same buffers in the same order. Variants (direct
+ * or Winograd, residual as sum or as a binary addition) are timed at the probe sizes; a group for
+ * which the library has no real implementation becomes kernels of ours.
  */
 #include <string.h>
 
@@ -22,12 +22,12 @@ typedef struct VendorStep {
 	Lowering *low;
 	const Node *node;
 	const VendorMatch *match;
-	const Program *program;  /* the match's */
-	MBuffer *const *inputs;  /* by the program's inputs */
+	const Program *program; /* the match's */
+	MBuffer *const *inputs; /* by the program's inputs */
 	int narg;
 	MBuffer *args[MAX_ARGS]; /* NULL: absent */
 	const Tensor *tensors[MAX_ARGS];
-	int post_arg[POST_MAX];  /* argument of each post-op's operand */
+	int post_arg[POST_MAX]; /* argument of each post-op's operand */
 	VEC(MAttr) attrs;
 } VendorStep;
 
@@ -122,7 +122,9 @@ gather_args(VendorStep *v, MBuffer *output)
 static void
 add_ints(VendorStep *v, const char *name, int count, const int64_t *values)
 {
-	MAttr attr = {.name = name, .kind = MA_INTS, .count = count,
+	MAttr attr = {.name = name,
+	              .kind = MA_INTS,
+	              .count = count,
 	              .ints = arena_memdup(v->low->arena, values, (size_t)count * sizeof *values)};
 	vec_push(v->low->arena, &v->attrs, attr);
 }
@@ -291,7 +293,9 @@ list_variants(const VendorStep *v, Variant variants[4])
 	int count = 0;
 	for (int w = 0; w <= (may_be_winograd(m) ? 1 : 0); w++)
 		for (int r = 0; r <= (has_residual(v) ? 1 : 0); r++)
-			variants[count++] = (Variant){!is_conv ? NULL : w ? "winograd" : "direct",
+			variants[count++] = (Variant){!is_conv ? NULL
+			                              : w      ? "winograd"
+			                                       : "direct",
 			                              r ? "sum" : "add"};
 	return count;
 }
@@ -388,8 +392,8 @@ fallback(VendorStep *v)
 /* ---- the step ---- */
 
 bool
-lower_vendor(Lowering *low, const Node *node, const Program *program,
-             MBuffer *const *inputs, MBuffer *const *outputs)
+lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+             MBuffer *const *outputs)
 {
 	VendorMatch match;
 	Variant best;
@@ -399,11 +403,8 @@ lower_vendor(Lowering *low, const Node *node, const Program *program,
 	if (program->noutput != 1 || !outputs[0] ||
 	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
 		return false;
-	VendorStep v = {.low = low,
-	                .node = node,
-	                .match = &match,
-	                .program = match.program,
-	                .inputs = inputs};
+	VendorStep v = {
+		.low = low, .node = node, .match = &match, .program = match.program, .inputs = inputs};
 	int before = low->module->buffers.count;
 	gather_args(&v, outputs[0]);
 	if (!choose(&v, &best)) {
@@ -411,8 +412,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program,
 		return false;
 	}
 	fill_attrs(&v, &best);
-	MStep *step =
-		lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
+	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
 	step->row = match.row;
 	step->kernel = fallback(&v);
 	for (int i = 0; i < v.attrs.count; i++)

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+/* The index is loop `position`, or the 0 of a dim of extent 1. */
+static bool
+stands_at(const Expr *index, int position, const Dim *extent)
+{
+	return (index->op == EX_iter && index->iter == position) ||
+	       (expr_is_zero(index) && dim_is(extent, 1));
+}
+
 /* ---- the shape of the group: main stage, then an epilogue of map stages over its box ---- */
 
 static const Expr *
@@ -46,7 +54,7 @@ check_main_read(const Expr *e, void *arg)
 		return;
 	reads->read = e;
 	for (int d = 0; d < e->argc; d++)
-		reads->in_place &= e->arg[d]->op == EX_iter && e->arg[d]->iter == d;
+		reads->in_place &= stands_at(e->arg[d], d, e->tensor->hi[d]);
 }
 
 /* The epilogue as one scalar over reads of the main result in place; the read itself where there is
@@ -82,10 +90,7 @@ static bool
 is_broadcast_read(const Expr *read, int rank)
 {
 	for (int d = 0; d < read->argc; d++) {
-		int loop = rank - read->argc + d;
-		bool in_place = read->arg[d]->op == EX_iter && read->arg[d]->iter == loop;
-		bool is_one = expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
-		if (!in_place && !is_one)
+		if (!stands_at(read->arg[d], rank - read->argc + d, read->tensor->hi[d]))
 			return false;
 	}
 	return true;
@@ -136,8 +141,7 @@ match_epilogue(Arena *arena, VendorMatch *m, int channel)
 	for (int i = 0; i < m->npost; i++) {
 		const Expr *read = m->post[i].operand;
 		if (read && (read->argc > rank || !is_broadcast_read(read, rank) ||
-		             !is_program_input(m->program, read->tensor) ||
-		             read->tensor->type != DT_F32))
+		             !is_program_input(m->program, read->tensor) || read->tensor->type != DT_F32))
 			return false;
 	}
 	return !m->bias || (is_program_input(m->program, m->bias) && m->bias->type == DT_F32);
@@ -168,10 +172,12 @@ two_factors(const Program *p, const Expr **a, const Expr **b)
 
 /* ---- matmul ---- */
 
+/* Dim d of the read (negative: from behind) is loop or reduction `position`. */
 static bool
-is_iter(const Expr *e, int position)
+is_iter(const Expr *read, int d, int position)
 {
-	return e->op == EX_iter && e->iter == position;
+	d = d < 0 ? read->argc + d : d;
+	return stands_at(read->arg[d], position, read->tensor->hi[d]);
 }
 
 /* Leading dims read the result's batch loops, aligned from behind, or an extent of 1. */
@@ -182,8 +188,7 @@ batch_fits(const Expr *read, int nbatch)
 	if (lead > nbatch)
 		return false;
 	for (int d = 0; d < lead; d++) {
-		bool is_one = expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
-		if (!is_one && !is_iter(read->arg[d], nbatch - lead + d))
+		if (!is_iter(read, d, nbatch - lead + d))
 			return false;
 	}
 	return true;
@@ -194,9 +199,11 @@ matmul_operand(const Expr *read, int row, int column, bool *transposed)
 {
 	if (read->argc < 2)
 		return false;
-	const Expr *a = read->arg[read->argc - 2], *b = read->arg[read->argc - 1];
-	*transposed = is_iter(a, column) && is_iter(b, row);
-	return *transposed || (is_iter(a, row) && is_iter(b, column));
+	*transposed = false;
+	if (is_iter(read, -2, row) && is_iter(read, -1, column))
+		return true;
+	*transposed = is_iter(read, -2, column) && is_iter(read, -1, row);
+	return *transposed;
 }
 
 static bool
@@ -204,8 +211,7 @@ match_matmul(Arena *arena, VendorMatch *m)
 {
 	const Stage *main = m->program->stages[0];
 	const Expr *a, *b;
-	if (!two_factors(m->program, &a, &b) || main->guard || main->nreduce != 1 ||
-	    main->nloop < 2)
+	if (!two_factors(m->program, &a, &b) || main->guard || main->nreduce != 1 || main->nloop < 2)
 		return false;
 	int rows = main->nloop - 2, columns = main->nloop - 1, k = main->nloop;
 	for (int swap = 0; swap < 2; swap++) {
@@ -235,8 +241,7 @@ match_window(VendorMatch *m, int d, const Stage *main, const Expr *index, const 
 	const Expr *rest;
 	int n = main->nloop + main->nreduce;
 	int64_t in, out, kernel = 1, offset;
-	if (n > 64 || !expr_affine(ctx, index, n, coefficient, &rest) ||
-	    !expr_as_i64(rest, &offset))
+	if (n > 64 || !expr_affine(ctx, index, n, coefficient, &rest) || !expr_as_i64(rest, &offset))
 		return false;
 	m->strides[d] = m->dilations[d] = 1;
 	for (int i = 0; i < n; i++) {
@@ -256,8 +261,8 @@ match_window(VendorMatch *m, int d, const Stage *main, const Expr *index, const 
 	m->pads_lo[d] = -offset;
 	if (!dim_is_const(extent, &in) || !dim_is_const(main->iters[loop].hi, &out))
 		return false;
-	m->pads_hi[d] = (out - 1) * m->strides[d] + (kernel - 1) * m->dilations[d] + 1 - in -
-	                m->pads_lo[d];
+	m->pads_hi[d] =
+		(out - 1) * m->strides[d] + (kernel - 1) * m->dilations[d] + 1 - in - m->pads_lo[d];
 	return m->pads_lo[d] >= 0;
 }
 
@@ -297,8 +302,8 @@ match_group(VendorMatch *m, const Stage *main, const Expr *index, const Tensor *
 	if (m->group == 0 || filters % m->group)
 		return false;
 	const Expr *f = expr_iter(ctx, 1);
-	const Expr *g = m->group == 1 ? expr_i64(ctx, 0)
-	                              : expr_floordiv(ctx, f, expr_i64(ctx, filters / m->group));
+	const Expr *g =
+		m->group == 1 ? expr_i64(ctx, 0) : expr_floordiv(ctx, f, expr_i64(ctx, filters / m->group));
 	const Expr *expected = expr_mul(ctx, g, expr_i64(ctx, per_group));
 	if (c >= 0)
 		expected = expr_add(ctx, expected, expr_iter(ctx, c));
@@ -314,10 +319,10 @@ match_conv(Arena *arena, VendorMatch *m)
 	const Stage *main = m->program->stages[0];
 	const Expr *x, *w;
 	int c;
-	if (!two_factors(m->program, &x, &w) || main->nloop < 3 ||
-	    main->nloop > 2 + VENDOR_SPATIAL || x->argc != main->nloop || w->argc != main->nloop)
+	if (!two_factors(m->program, &x, &w) || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
+	    x->argc != main->nloop || w->argc != main->nloop)
 		return false;
-	if (!is_iter(x->arg[0], 0) || !is_iter(w->arg[0], 1))
+	if (!is_iter(x, 0, 0) || !is_iter(w, 0, 1))
 		return false; /* a product commutes: builders put the image first */
 	m->src = x->tensor;
 	m->weights = w->tensor;
@@ -360,15 +365,13 @@ match_pool(Arena *arena, VendorMatch *m)
 	if (main->kind != STAGE_reduce || x->op != EX_read || x->tensor->type != DT_F32 ||
 	    main->acc != DT_F32 || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
 	    x->argc != main->nloop || main->nreduce != main->nloop - 2 ||
-	    !is_program_input(m->program, x->tensor) || !is_iter(x->arg[0], 0) ||
-	    !is_iter(x->arg[1], 1))
+	    !is_program_input(m->program, x->tensor) || !is_iter(x, 0, 0) || !is_iter(x, 1, 1))
 		return false;
 	m->src = x->tensor;
 	m->dst = m->program->outputs[0];
 	m->spatial = main->nloop - 2;
 	for (int d = 0; d < m->spatial; d++)
-		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d,
-		                  main->nloop + d))
+		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d, main->nloop + d))
 			return false;
 	if (!guard_is_border(arena, m->program, main, x))
 		return false;

@@ -1,7 +1,7 @@
 /* Which vendor kernel a group's main stage is, found on its expression.
  *
- * A group is a sum of products (or a window's maximum or sum) with map stages behind it. The rows, by
- * which operands and result an iterator moves (research: EinNet's iterator table):
+ * A group is a sum of products (or a window's maximum or sum) with map stages behind it. The rows,
+ * by which operands and result an iterator moves (research: EinNet's iterator table):
  *
  *     matmul   sum A[b,m,k] * B[b,k,n]            b: all three, m: A and Y, n: B and Y, k: A and B
  *     conv     sum X[n, g*C+c, s*p+d*r-l, …] * W[f,c,r,…]   n,p: X and Y, f: W and Y, c,r: X and W
@@ -21,17 +21,17 @@ typedef struct VendorMatch {
 	const char *row;        /* "conv", "matmul", "pool" */
 	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue */
 	const Tensor *src, *weights; /* weights NULL: pool */
-	const Tensor *bias;     /* NULL: none */
+	const Tensor *bias;          /* NULL: none */
 	const Tensor *dst;
 	int npost;
-	PostOp post[POST_MAX];  /* without the bias */
+	PostOp post[POST_MAX]; /* without the bias */
 	/* conv and pool */
 	int spatial;
 	int64_t group;
 	int64_t strides[VENDOR_SPATIAL], dilations[VENDOR_SPATIAL];
 	int64_t pads_lo[VENDOR_SPATIAL], pads_hi[VENDOR_SPATIAL];
 	int64_t kernel[VENDOR_SPATIAL];
-	const char *kind;       /* pool: "max", "avg_padded" */
+	const char *kind; /* pool: "max", "avg_padded" */
 	/* matmul */
 	bool transpose_a, transpose_b;
 } VendorMatch;

@@ -130,8 +130,8 @@ void
 pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
          const char *reason)
 {
-	PassEvent event = {.pass = context->running, .rule = rule, .nodes = nodes, .made = made,
-	                   .reason = reason};
+	PassEvent event = {
+		.pass = context->running, .rule = rule, .nodes = nodes, .made = made, .reason = reason};
 	vec_push(context->arena, &context->log, event);
 }
 
@@ -196,7 +196,7 @@ void
 run_graph_passes(Graph *graph, PassContext *context)
 {
 	pass_context_check(context);
-	graph_infer(graph); /* what every pass needs */
+	graph_infer(graph);            /* what every pass needs */
 	if (context->only.count > 0) { /* exactly these, in the order given */
 		for (int i = 0; i < context->only.count; i++) {
 			const PassInfo *pass = pass_find(context->only.data[i]);
@@ -209,8 +209,7 @@ run_graph_passes(Graph *graph, PassContext *context)
 		if (passes[i].ir != PASS_graph || !pass_enabled(context, &passes[i]))
 			continue;
 		if (context->progress)
-			context->progress(context->progress_arg, passes[i].name, (int)i,
-			                  (int)countof(passes));
+			context->progress(context->progress_arg, passes[i].name, (int)i, (int)countof(passes));
 		run_graph_pass(graph, context, &passes[i]);
 	}
 }

@@ -62,20 +62,20 @@ typedef struct PassTiming {
 
 struct PassContext {
 	Arena *arena;
-	const char *running;      /* the pass at work; set by the manager */
-	int level;                /* -O */
+	const char *running; /* the pass at work; set by the manager */
+	int level;           /* -O */
 	StrVec required, disabled;
-	StrVec only;              /* --passes: run exactly these, in this order */
-	Map config;               /* "pass.key" -> text; typed access below */
+	StrVec only; /* --passes: run exactly these, in this order */
+	Map config;  /* "pass.key" -> text; typed access below */
 	const Target *target;
 	VEC(PassEvent) log;
 	VEC(PassTiming) timings;
 	VEC(PassChoice) choices;
-	Map recorded;             /* key -> chosen, of an earlier compilation */
-	const char *dump_after;   /* pass name or "all" */
+	Map recorded;           /* key -> chosen, of an earlier compilation */
+	const char *dump_after; /* pass name or "all" */
 	void (*dump)(void *arg, const char *pass, const Graph *graph, bool changed);
 	void *dump_arg;
-	bool verify;              /* run the checker after each pass */
+	bool verify; /* run the checker after each pass */
 	/* --verify=each: called before and after each pass on a clone; fails when they differ. */
 	void (*verify_each)(void *arg, const char *pass, const Graph *before, const Graph *after);
 	void *verify_arg;

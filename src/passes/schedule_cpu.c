@@ -19,9 +19,9 @@ typedef struct Coster {
 	const Program *program;
 	const Target *target;
 	const Stage *stage;
-	int iter;     /* the lane iterator considered; -1: scalar code */
+	int iter; /* the lane iterator considered; -1: scalar code */
 	double lanes;
-	double cost;  /* of one point */
+	double cost; /* of one point */
 	bool gathers;
 	/* counting reads that do not move with an iterator */
 	int without;

@@ -3,17 +3,18 @@
  *     %c = Conv(%x, %w)                                %c = Conv(%x, %w')        w' = w * s
  *     %y = BatchNormalization(%c, s, b, mean, var) =>  %y = Add(%c, %t)          t = shift
  *
- * Stated on expressions, so that it holds for every operator with such a meaning (Conv, ConvTranspose,
- * MatMul, Gemm; BatchNormalization, Mul, Div by constants …):
+ * Stated on expressions, so that it holds for every operator with such a meaning (Conv,
+ * ConvTranspose, MatMul, Gemm; BatchNormalization, Mul, Div by constants …):
  *
- * - the node is affine in its one variable operand: y = scale * x + shift, where scale and shift are
+ * - the node is affine in its one variable operand: y = scale * x + shift, where scale and shift
+ * are
  *   made of constants and depend on at most one dim c of the result;
  * - the producer is homogeneous of degree 1 in its constants, each of which is read at exactly c in
  *   one of its dims: then multiplying them by scale[c] multiplies the result.
  *
- * Only the scale moves; the shift stays behind as an Add, which fusion makes a bias (moving it before
- * a padded convolution would be wrong). A node without such a producer becomes Mul and Add when it
- * was dearer than that. Sums are re-associated: -O2.
+ * Only the scale moves; the shift stays behind as an Add, which fusion makes a bias (moving it
+ * before a padded convolution would be wrong). A node without such a producer becomes Mul and Add
+ * when it was dearer than that. Sums are re-associated: -O2.
  */
 #include <string.h>
 
@@ -73,8 +74,7 @@ affine_sum(Simplifier *s, const Expr *e, Affine *out)
 	if (e->op == EX_sub && left)
 		other = expr_neg(s->ctx, other);
 	if (e->op == EX_sub && !left) {
-		a.scale = a.scale ? expr_neg(s->ctx, a.scale)
-		                  : expr_number(s->ctx, (DType)e->type, -1);
+		a.scale = a.scale ? expr_neg(s->ctx, a.scale) : expr_number(s->ctx, (DType)e->type, -1);
 		a.shift = a.shift ? expr_neg(s->ctx, a.shift) : NULL;
 	}
 	*out = (Affine){a.scale, plus(s->ctx, a.shift, other)};
@@ -93,8 +93,7 @@ affine_product(Simplifier *s, const Expr *e, Affine *out)
 		return false;
 	if (e->op == EX_div)
 		other = expr_div(s->ctx, expr_number(s->ctx, (DType)e->type, 1), other);
-	*out = (Affine){times(s->ctx, a.scale, other),
-	                a.shift ? times(s->ctx, a.shift, other) : NULL};
+	*out = (Affine){times(s->ctx, a.scale, other), a.shift ? times(s->ctx, a.shift, other) : NULL};
 	return true;
 }
 
@@ -148,7 +147,7 @@ typedef struct Degrees {
 	const Simplifier *s;
 	const Program *program;
 	Array *const *constants; /* of the program's inputs; NULL where variable */
-	int *dim;                /* of each constant input: the dim that is the channel; NO_DIM unseen */
+	int *dim; /* of each constant input: the dim that is the channel; NO_DIM unseen */
 } Degrees;
 
 enum { NOT_HOMOGENEOUS = -1, ANY_DEGREE = -2 };
@@ -265,11 +264,10 @@ scaled(Simplifier *s, const Array *constant, const Array *scale, int dim)
 	for (int d = 0; d < type.rank; d++)
 		index[d] = stage_iter(builder, d);
 	const Expr *factor = s->channel == NO_DIM ? expr_i64(s->ctx, 0) : index[dim];
-	const Expr *body = expr_mul(s->ctx, stage_read(builder, w, index),
-	                            stage_read(builder, k, &factor));
+	const Expr *body =
+		expr_mul(s->ctx, stage_read(builder, w, index), stage_read(builder, k, &factor));
 	const Tensor *result = stage_map(builder, type.dtype, body);
-	Program *program =
-		program_new(s->ctx, "scaled", 2, (Tensor *[]){w, k}, 1, &result);
+	Program *program = program_new(s->ctx, "scaled", 2, (Tensor *[]){w, k}, 1, &result);
 	Array *out;
 	program_eval(s->graph->arena, program, NULL, (const Array *[]){constant, scale}, &out);
 	return out;
@@ -302,8 +300,8 @@ static Value *
 apply_constant(Simplifier *s, Node *before, const char *op, Value *value, Value *constant)
 {
 	const char *name = "";
-	Node *node = node_new(before->parent, before, op, &before->loc, 2,
-	                      (Value *[]){value, constant}, 1, &name);
+	Node *node = node_new(before->parent, before, op, &before->loc, 2, (Value *[]){value, constant},
+	                      1, &name);
 	node_add_origins(node, before);
 	node_infer(s->graph, node);
 	return node->outputs[0];
@@ -389,8 +387,8 @@ simplify_node(Simplifier *s, Node *node)
 	int operand = 0;
 	Value *x = variable_operand(node, &operand);
 	if (!x || !x->def || x->def->parent != node->parent || x->uses.count != 1 ||
-	    node->noutput < 1 || !node->outputs[0] || value_is_graph_output(x) ||
-	    node->nregion > 0 || !node_has_meaning(node) || node_effect(node) != EFFECT_pure ||
+	    node->noutput < 1 || !node->outputs[0] || value_is_graph_output(x) || node->nregion > 0 ||
+	    !node_has_meaning(node) || node_effect(node) != EFFECT_pure ||
 	    !dtype_is_float(node->outputs[0]->type.dtype))
 		return false;
 	for (int k = 1; k < node->noutput; k++)
@@ -427,11 +425,9 @@ simplify_node(Simplifier *s, Node *node)
 		return false; /* already a product and a sum */
 	Value *y = x;
 	if (!folded)
-		y = apply_constant(s, node, "Mul", y,
-		                   channel_constant(s, scale, stage->nloop, "scale"));
+		y = apply_constant(s, node, "Mul", y, channel_constant(s, scale, stage->nloop, "scale"));
 	if (!is_all(shift, 0))
-		y = apply_constant(s, node, "Add", y,
-		                   channel_constant(s, shift, stage->nloop, "shift"));
+		y = apply_constant(s, node, "Add", y, channel_constant(s, shift, stage->nloop, "shift"));
 	pass_log(s->context, folded ? "fold into producer" : "scale and shift", node->loc.node,
 	         x->def->loc.node, NULL);
 	replace(node, y);

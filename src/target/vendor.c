@@ -27,7 +27,7 @@ static const Row rows[] = {
 typedef struct Matcher {
 	ExprCtx *ctx;
 	const Expr *main;
-	const Expr *x, *a, *b, *z;             /* the pattern's leaves */
+	const Expr *x, *a, *b, *z; /* the pattern's leaves */
 	const Expr *bound_x, *bound_a, *bound_b, *bound_z;
 } Matcher;
 

@@ -34,9 +34,9 @@ number(const Runner *r, const Dim *dim)
 static Array *
 array_of(Runner *r, const MBuffer *buffer)
 {
-	Array **slot = &r->arrays[buffer->index];
-	if (*slot)
-		return *slot;
+	Array **slot = &r->arrays[buffer->index], *made = *slot;
+	if (made)
+		return made;
 	int64_t dims[16];
 	for (int d = 0; d < buffer->rank; d++)
 		dims[d] = number(r, buffer->dims[d]);
@@ -180,8 +180,8 @@ compare(const char *text, const Array *expected, const Array *seen)
 	for (int64_t i = 0; i < array_count(expected); i++) {
 		double a = dtype_load_f64(expected->type, expected->data, i);
 		double b = dtype_load_f64(seen->type, seen->data, i);
-		ck_assert_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "%s\nelement %lld: %g, seen %g",
-		              text, (long long)i, a, b);
+		ck_assert_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "%s\nelement %lld: %g, seen %g", text,
+		              (long long)i, a, b);
 	}
 }
 
@@ -199,8 +199,12 @@ check_graph(const char *text, const char *device, int level, int64_t symbol)
 	int noutput = graph->body->nresult;
 	run_graph(arena, graph, inputs, expected);
 	Target target = {.device = device_find(device), .threads = 1};
-	PassContext context = {.arena = arena, .level = level, .target = &target, .verify = true,
-	                       .config = {.arena = arena}, .recorded = {.arena = arena}};
+	PassContext context = {.arena = arena,
+	                       .level = level,
+	                       .target = &target,
+	                       .verify = true,
+	                       .config = {.arena = arena},
+	                       .recorded = {.arena = arena}};
 	run_graph_passes(graph, &context);
 	run_module(arena, lower_graph(arena, graph, &context), inputs, seen);
 	for (int i = 0; i < noutput; i++)
