@@ -110,8 +110,8 @@ give_slice(Eval *eval, const Value *param, const Value *value, int axis, int64_t
 	for (int d = 0; d < rank; d++)
 		if (d != axis)
 			part_dims[kept++] = dims[d];
-	Cell part = new_cell(eval, whole->array ? whole->array->type : whole->bounds->type, kept,
-	                     part_dims);
+	Cell part =
+		new_cell(eval, whole->array ? whole->array->type : whole->bounds->type, kept, part_dims);
 	move_slice(whole, &part, dims_count(axis, dims), dims[axis],
 	           dims_count(rank - axis - 1, dims + axis + 1), index, false);
 	eval_set_cell(eval, param, part);
@@ -132,7 +132,8 @@ set_stacked(Eval *eval, const Value *output, const Value *result, const Slices *
 	if (slices->count > 0)
 		part = dims_of(&slices->data[0], &rank);
 	if (rank < 0)
-		fail_unsupported(NULL, "a loop without iterations gives %%%s, of unknown rank", output->name);
+		fail_unsupported(NULL, "a loop without iterations gives %%%s, of unknown rank",
+		                 output->name);
 	axis += axis < 0 ? rank + 1 : 0;
 	for (int d = 0; d < rank; d++) {
 		int64_t extent = 0;
@@ -218,7 +219,8 @@ eval_loop(Eval *eval, const Node *node)
 		if (k < states)
 			eval_set_cell(eval, node->outputs[k], eval_copy(eval, body->params[2 + k]));
 		else
-			set_stacked(eval, node->outputs[k], body->results[1 + k], &slices[k - states], 0, false);
+			set_stacked(eval, node->outputs[k], body->results[1 + k], &slices[k - states], 0,
+			            false);
 	}
 	for (int k = 0; k < scans; k++)
 		free_slices(&slices[k]);

@@ -174,7 +174,8 @@ cell_copy(const Cell *from)
 	BoundArray *made = arena_memdup(to.memory, b, sizeof *b);
 	made->dims = arena_memdup(to.memory, b->dims, (size_t)b->rank * sizeof(int64_t));
 	made->value = b->value ? arena_memdup(to.memory, b->value, count * sizeof(double)) : NULL;
-	made->integer = b->integer ? arena_memdup(to.memory, b->integer, count * sizeof(int64_t)) : NULL;
+	made->integer =
+		b->integer ? arena_memdup(to.memory, b->integer, count * sizeof(int64_t)) : NULL;
 	made->bound = b->bound ? arena_memdup(to.memory, b->bound, count * sizeof(double)) : NULL;
 	made->undecided = b->undecided ? arena_memdup(to.memory, b->undecided, count) : NULL;
 	to.bounds = made;
@@ -305,7 +306,8 @@ run_program(void *arg)
 	const void **given = NEW_N(job->memory, const void *, ninput + 1);
 	for (int i = 0; i < ninput; i++) {
 		const Cell *cell = eval_cell(eval, job->inputs[i]);
-		given[i] = eval->mode == EVAL_bound ? (const void *)cell->bounds : (const void *)cell->array;
+		given[i] =
+			eval->mode == EVAL_bound ? (const void *)cell->bounds : (const void *)cell->array;
 	}
 	if (eval->mode == EVAL_bound)
 		program_eval_bound(job->memory, job->program, &binding, (const BoundArray *const *)given,

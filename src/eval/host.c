@@ -93,9 +93,15 @@ run_host(void *arg)
 		is_wanted[i] = node->outputs[i] != NULL;
 	for (int i = 0; i < node->nattr; i++)
 		attrs[i] = attr_of(&node->attrs[i]);
-	HostCall call = {.ninput = node->ninput, .noutput = node->noutput, .inputs = inputs,
-	                 .is_wanted = is_wanted, .nattr = node->nattr, .attrs = attrs,
-	                 .context = &job->outputs, .output = make_output, .scratch = make_scratch};
+	HostCall call = {.ninput = node->ninput,
+	                 .noutput = node->noutput,
+	                 .inputs = inputs,
+	                 .is_wanted = is_wanted,
+	                 .nattr = node->nattr,
+	                 .attrs = attrs,
+	                 .context = &job->outputs,
+	                 .output = make_output,
+	                 .scratch = make_scratch};
 	const char *error = job->row->run(&call);
 	if (error)
 		fail(&node->loc, "%s", error);

@@ -4,7 +4,7 @@
 
 #include "eval/eval.h"
 
-/* What a value is now. One of the two, by the mode; memory is the cell's own unless it was given. */
+/* What a value is now: one of the two, by the mode. Memory is its own unless it was given. */
 typedef struct Cell {
 	const Array *array;
 	const BoundArray *bounds;

@@ -71,18 +71,23 @@
 	BINARY(T, tw_u8, ne, a != b) \
 	SELECT(T)
 
+/* clang-format off */
 #define FLOAT_CALLS(X, T) \
 	X(T, neg) X(T, abs) X(T, sign) X(T, floor) X(T, ceil) X(T, trunc) X(T, round) X(T, sqrt) \
 	X(T, exp) X(T, log) X(T, log1p) X(T, expm1) X(T, sin) X(T, cos) X(T, tan) X(T, asin) \
 	X(T, acos) X(T, atan) X(T, sinh) X(T, cosh) X(T, tanh) X(T, asinh) X(T, acosh) X(T, atanh) \
 	X(T, erf)
+#define INT_CALLS(X, T) \
+	X(T, add) X(T, sub) X(T, mul) X(T, floordiv) X(T, floormod) X(T, quot) X(T, rem) X(T, min) \
+	X(T, max) X(T, pow) X(T, bitand) X(T, bitor) X(T, bitxor) X(T, shl) X(T, shr)
+/* clang-format on */
 #define FLOAT_CALL(T, name) UNARY(T, tw_##T, name, tw_##name##_##T(x))
 
 #define FLOATS(T, fused) \
 	COMPARE(T) \
 	BINARY(T, tw_##T, add, a + b) \
 	BINARY(T, tw_##T, sub, a - b) \
-	BINARY(T, tw_##T, mul, a * b) \
+	BINARY(T, tw_##T, mul, a *b) \
 	BINARY(T, tw_##T, div, a / b) \
 	BINARY(T, tw_##T, rem, tw_rem_##T(a, b)) \
 	BINARY(T, tw_##T, min, tw_min_##T(a, b)) \
@@ -102,9 +107,6 @@
 FLOATS(f64, fma)
 FLOATS(f32, fmaf)
 
-#define INT_CALLS(X, T) \
-	X(T, add) X(T, sub) X(T, mul) X(T, floordiv) X(T, floormod) X(T, quot) X(T, rem) X(T, min) \
-	X(T, max) X(T, pow) X(T, bitand) X(T, bitor) X(T, bitxor) X(T, shl) X(T, shr)
 #define INT_CALL(T, name) BINARY(T, tw_##T, name, tw_##name##_##T(a, b))
 #define INTS(T) \
 	COMPARE(T) \
@@ -166,13 +168,8 @@ block_fold(ExprOp op, DType type)
 		BlockFold add, mul, min, max;
 	} rows[] = {
 #define FOLD_ROW(NAME, T) {DT_##NAME, T##_fold_add, T##_fold_mul, T##_fold_min, T##_fold_max},
-		FOLD_ROW(F32, f32)
-		FOLD_ROW(F64, f64)
-		FOLD_ROW(I32, i32)
-		FOLD_ROW(I64, i64)
-		FOLD_ROW(U32, u32)
-		FOLD_ROW(U64, u64)
-	};
+		FOLD_ROW(F32, f32) FOLD_ROW(F64, f64) FOLD_ROW(I32, i32) FOLD_ROW(I64, i64)
+			FOLD_ROW(U32, u32) FOLD_ROW(U64, u64)};
 	for (size_t i = 0; i < countof(rows); i++)
 		if (rows[i].type == type)
 			return op == EX_add   ? rows[i].add
@@ -186,9 +183,9 @@ block_fold(ExprOp op, DType type)
 /* Bools are 0 or 1: arithmetic on them is that of one bit. */
 typedef tw_u8 tw_bool;
 BINARY(bool, tw_u8, or, a | b)
-BINARY(bool, tw_u8, and, a & b)
+BINARY(bool, tw_u8, and, a &b)
 BINARY(bool, tw_u8, ne, a ^ b)
-BINARY(bool, tw_u8, less, a & (b ^ 1)) /* floordiv, rem and the like of x by 0 give 0 */
+BINARY(bool, tw_u8, less, a &(b ^ 1)) /* floordiv, rem and the like of x by 0 give 0 */
 BINARY(bool, tw_u8, power, a | (b ^ 1))
 BINARY(bool, tw_u8, zero, 0 & a & b)
 UNARY(bool, tw_u8, not, x ^ 1)
@@ -198,12 +195,12 @@ UNARY(bool, tw_u8, same, x)
 #define COMPARE_ROW(T) AT(T, lt) AT(T, le) AT(T, gt) AT(T, ge) AT(T, eq) AT(T, ne) AT(T, select)
 #define FLOAT_ROW(NAME, T) \
 	[DT_##NAME] = {COMPARE_ROW(T) AT(T, add) AT(T, sub) AT(T, mul) AT(T, div) AT(T, rem) \
-	               AT(T, min) AT(T, max) AT(T, pow) AT(T, fma) FLOAT_CALLS(AT_SWAP, T) \
-	               AT(T, isnan) AT(T, isinf)},
+	                   AT(T, min) AT(T, max) AT(T, pow) AT(T, fma) FLOAT_CALLS(AT_SWAP, T) \
+	                       AT(T, isnan) AT(T, isinf)},
 #define AT_SWAP(T, name) AT(T, name)
 #define INT_ROW(NAME, T) \
 	[DT_##NAME] = {COMPARE_ROW(T) INT_CALLS(AT_SWAP, T) AT(T, neg) AT(T, abs) AT(T, sign) \
-	               AT(T, bitnot)},
+	                   AT(T, bitnot)},
 
 static const BlockFn operations[DT_COUNT][EX_COUNT] = {
 	FLOAT_ROW(F64, f64)

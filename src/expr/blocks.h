@@ -22,7 +22,7 @@ typedef void (*BlockFn)(int n, void *out, const Operand *args);
  * strict here. NULL when the operation does not take the type. */
 BlockFn block_op(ExprOp op, DType type);
 
-/* state[i] = op(state[i], term[i]) for add, mul, min, max of the wide types; NULL: not one of these.
+/* state[i] = op(state[i], term[i]) for add, mul, min, max of wide types; NULL: not one of these.
  * The term's block is another one than the state's. */
 typedef void (*BlockFold)(int n, void *state, Operand term);
 BlockFold block_fold(ExprOp op, DType type);

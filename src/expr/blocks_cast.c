@@ -16,12 +16,11 @@
 		} \
 	}
 
+/* clang-format off */
 #define INTEGERS(X, ...) \
 	X(i8, __VA_ARGS__) X(i16, __VA_ARGS__) X(i32, __VA_ARGS__) X(i64, __VA_ARGS__) \
 	X(u8, __VA_ARGS__) X(u16, __VA_ARGS__) X(u32, __VA_ARGS__) X(u64, __VA_ARGS__)
-#define INTEGERS_AGAIN(X, ...) \
-	X(i8, __VA_ARGS__) X(i16, __VA_ARGS__) X(i32, __VA_ARGS__) X(i64, __VA_ARGS__) \
-	X(u8, __VA_ARGS__) X(u16, __VA_ARGS__) X(u32, __VA_ARGS__) X(u64, __VA_ARGS__)
+/* clang-format on */
 
 /* plain: what C's conversion says: integers wrap, to floats rounded once */
 #define PLAIN(from, to) CAST(to, from, tw_##to, tw_##from, x)
@@ -50,12 +49,14 @@ PLAIN(f64, f64)
 /* Short floats are held as f32: of smaller integers through f64, which holds them exactly. */
 #define TO_SHORT(from, half) \
 	CAST(half, from, tw_f32, tw_##from, tw_f32_of_##half(tw_##half##_of_f64((tw_f64)x)))
+/* clang-format off */
 #define SHORT(half) \
 	TO_SHORT(i8, half) TO_SHORT(i16, half) TO_SHORT(i32, half) \
 	TO_SHORT(u8, half) TO_SHORT(u16, half) TO_SHORT(u32, half) TO_SHORT(f64, half) \
 	CAST(half, i64, tw_f32, tw_i64, tw_f32_of_##half(tw_##half##_of_i64(x))) \
 	CAST(half, u64, tw_f32, tw_u64, tw_f32_of_##half(tw_##half##_of_u64(x))) \
 	CAST(half, f32, tw_f32, tw_f32, tw_f32_of_##half(tw_##half##_of_f32(x)))
+/* clang-format on */
 SHORT(f16)
 SHORT(bf16)
 
@@ -91,10 +92,12 @@ STORAGE_INT(u2)
 /* Row: the source's C type; column: the target. */
 #define ENTRY(TO, to, from) [DT_##TO] = to##_of_##from,
 #define NUMBERS(from) \
-	ENTRY(I8, i8, from) ENTRY(I16, i16, from) ENTRY(I32, i32, from) ENTRY(I64, i64, from) \
-	ENTRY(U8, u8, from) ENTRY(U16, u16, from) ENTRY(U32, u32, from) ENTRY(U64, u64, from) \
-	ENTRY(F32, f32, from) ENTRY(F64, f64, from) ENTRY(BOOL, bool, from) \
-	ENTRY(F16, f16, from) ENTRY(BF16, bf16, from)
+	ENTRY(I8, i8, from) \
+	ENTRY(I16, i16, from) \
+	ENTRY(I32, i32, from) \
+	ENTRY(I64, i64, from) ENTRY(U8, u8, from) ENTRY(U16, u16, from) ENTRY(U32, u32, from) \
+		ENTRY(U64, u64, from) ENTRY(F32, f32, from) ENTRY(F64, f64, from) ENTRY(BOOL, bool, from) \
+			ENTRY(F16, f16, from) ENTRY(BF16, bf16, from)
 #define SMALL(from) ENTRY(I4, i4, from) ENTRY(U4, u4, from) ENTRY(I2, i2, from) ENTRY(U2, u2, from)
 
 static const BlockFn casts[DT_COUNT][DT_COUNT] = {
@@ -107,10 +110,9 @@ static const BlockFn casts[DT_COUNT][DT_COUNT] = {
 	[DT_U32] = {NUMBERS(u32)},
 	[DT_U64] = {NUMBERS(u64)},
 	[DT_F64] = {NUMBERS(f64)},
-	[DT_F32] = {NUMBERS(f32) SMALL(f32)
-	            ENTRY(F8E4M3FN, f8e4m3fn, f32) ENTRY(F8E4M3FNUZ, f8e4m3fnuz, f32)
-	            ENTRY(F8E5M2, f8e5m2, f32) ENTRY(F8E5M2FNUZ, f8e5m2fnuz, f32)
-	            ENTRY(F4E2M1, f4e2m1, f32) ENTRY(F8E8M0, f8e8m0, f32)},
+	[DT_F32] = {NUMBERS(f32) SMALL(f32) ENTRY(F8E4M3FN, f8e4m3fn, f32) ENTRY(
+		F8E4M3FNUZ, f8e4m3fnuz, f32) ENTRY(F8E5M2, f8e5m2, f32) ENTRY(F8E5M2FNUZ, f8e5m2fnuz, f32)
+                    ENTRY(F4E2M1, f4e2m1, f32) ENTRY(F8E8M0, f8e8m0, f32)},
 	[DT_F8E4M3FN] = {ENTRY(F32, f32, f8e4m3fn)},
 	[DT_F8E4M3FNUZ] = {ENTRY(F32, f32, f8e4m3fnuz)},
 	[DT_F8E5M2] = {ENTRY(F32, f32, f8e5m2)},
@@ -148,7 +150,7 @@ cast_by_flags(DType to, int flags)
 	}
 }
 
-/* The row of a type in the table: of what its blocks hold, except that storage types keep theirs. */
+/* The row of a type in the table: what its blocks hold, but storage types have their own. */
 static DType
 source_row(DType from)
 {

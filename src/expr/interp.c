@@ -71,8 +71,8 @@ stores_new(Stores *stores, const Tensor *tensor)
 		fail(NULL, "the size of tensor %s overflows", tensor->name);
 	store->data = arena_alloc_aligned(stores->arena, bytes ? bytes : 1, 64);
 	if (stores->is_bound)
-		store->bound = arena_alloc_aligned(stores->arena,
-		                                   ((size_t)store->count + 1) * sizeof(double), 64);
+		store->bound =
+			arena_alloc_aligned(stores->arena, ((size_t)store->count + 1) * sizeof(double), 64);
 	return store;
 }
 
@@ -226,7 +226,8 @@ is_reduced_again(const Program *program, const Stage *stage)
 		bool reads = false;
 		for (int k = 0; k < stage->nresult; k++)
 			reads |= stage->results[k] && stage_reads(reader, stage->results[k]);
-		if (reads && (reader->kind != STAGE_map || reader->scan || is_reduced_again(program, reader)))
+		if (reads &&
+		    (reader->kind != STAGE_map || reader->scan || is_reduced_again(program, reader)))
 			return true;
 	}
 	return false;
@@ -316,7 +317,8 @@ eval_exact(void *arg)
 		if (!program->outputs[k])
 			continue;
 		const Store *store = stores_get(&stores, program->outputs[k]);
-		job->outputs[k] = array_from(job->arena, store->type, store->rank, store->dims, store->data);
+		job->outputs[k] =
+			array_from(job->arena, store->type, store->rank, store->dims, store->data);
 	}
 }
 
@@ -391,7 +393,8 @@ eval_bound(void *arg)
 	for (int k = 0; k < program->noutput; k++) {
 		const Tensor *output = program->outputs[k];
 		job->bound_outputs[k] =
-			output ? save_bounds(job->arena, output, stores_get(&stores, output), is_sampled) : NULL;
+			output ? save_bounds(job->arena, output, stores_get(&stores, output), is_sampled)
+				   : NULL;
 	}
 }
 
@@ -411,7 +414,10 @@ void
 program_eval(Arena *arena, const Program *program, const Binding *binding,
              const Array *const *inputs, Array **outputs)
 {
-	Job job = {.arena = arena, .program = program, .binding = binding, .inputs = inputs,
+	Job job = {.arena = arena,
+	           .program = program,
+	           .binding = binding,
+	           .inputs = inputs,
 	           .outputs = outputs};
 	run_job(eval_exact, &job);
 }
@@ -420,7 +426,11 @@ void
 program_eval_bound(Arena *arena, const Program *program, const Binding *binding,
                    const BoundArray *const *inputs, BoundArray **outputs, double sample)
 {
-	Job job = {.arena = arena, .program = program, .binding = binding, .bound_inputs = inputs,
-	           .bound_outputs = outputs, .sample = sample};
+	Job job = {.arena = arena,
+	           .program = program,
+	           .binding = binding,
+	           .bound_inputs = inputs,
+	           .bound_outputs = outputs,
+	           .sample = sample};
 	run_job(eval_bound, &job);
 }

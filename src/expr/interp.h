@@ -24,7 +24,7 @@ void program_eval(Arena *arena, const Program *program, const Binding *binding,
 /* A tensor with bounds. Floats: value f64, bound >= 0 (0: exactly representable input). Integers
  * and bools: value i64 exact, undecided marks points where another value is as right. */
 typedef struct BoundArray {
-	DType type;     /* of the tensor it stands for */
+	DType type; /* of the tensor it stands for */
 	int rank;
 	const int64_t *dims;
 	double *value;      /* floats (type f64 f32 f16 bf16 and storage floats), else NULL */
@@ -46,8 +46,8 @@ BoundArray *bound_from_array(Arena *arena, const Array *array); /* bounds 0 */
  * there was sampling, not counted). slack multiplies the bound (1 = as stated). */
 typedef struct Agreement {
 	int64_t points, wrong, undecided;
-	double worst;         /* largest |error| / bound among decided points */
-	int64_t first_wrong;  /* flat index, -1 when none */
+	double worst;                 /* largest |error| / bound among decided points */
+	int64_t first_wrong;          /* flat index, -1 when none */
 	double expected, seen, bound; /* at first_wrong */
 } Agreement;
 Agreement bound_compare(const BoundArray *expected, const Array *seen, double slack);

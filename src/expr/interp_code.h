@@ -32,7 +32,7 @@ enum {
 /* A tensor in memory. In bound mode floats are held as f64 and `bound` (NULL: all exact) stands
  * beside the values; integers too may carry a bound: how far another right value may be. */
 typedef struct Store {
-	DType type;       /* of the elements in memory */
+	DType type; /* of the elements in memory */
 	int rank;
 	const int64_t *dims, *lo, *stride;
 	int64_t count;
@@ -54,15 +54,15 @@ typedef struct Runs {
 } Runs;
 
 typedef struct Reg {
-	DType type;   /* what the block holds (blocks.h) */
-	DType logical; /* the type of the scalar it stands for: differs for floats in bound mode */
-	bool is_uniform; /* one lane */
-	int level;       /* 0: once per block; 1 + k: when stepped iterator k changes */
-	uint64_t deps;   /* stepped iterators, as bits */
+	DType type;       /* what the block holds (blocks.h) */
+	DType logical;    /* the type of the scalar it stands for: differs for floats in bound mode */
+	bool is_uniform;  /* one lane */
+	int level;        /* 0: once per block; 1 + k: when stepped iterator k changes */
+	uint64_t deps;    /* stepped iterators, as bits */
 	void *own, *data; /* its buffer; where the value is (own, or a place in a tensor) */
 	double *own_bound, *bound; /* bound mode: NULL is exact */
-	MaskState state; /* of masks */
-	Runs *runs;      /* of mixed masks */
+	MaskState state;           /* of masks */
+	Runs *runs;                /* of mixed masks */
 } Reg;
 
 typedef struct Machine Machine;
@@ -82,13 +82,13 @@ typedef struct ReadInfo {
 	Store *store;
 	int64_t base;
 	int nscalar, nreg;
-	Term *scalars;        /* iterators outside of the lanes */
-	Term *regs;           /* indirect and other non-affine indices */
-	bool is_lanes;        /* some lane iterator has a coefficient */
-	bool is_strided;      /* lane i is at i*stride */
-	int row;              /* else: lanes of each stretch of this length are side by side, or 1 */
+	Term *scalars;   /* iterators outside of the lanes */
+	Term *regs;      /* indirect and other non-affine indices */
+	bool is_lanes;   /* some lane iterator has a coefficient */
+	bool is_strided; /* lane i is at i*stride */
+	int row;         /* else: lanes of each stretch of this length are side by side, or 1 */
 	int64_t stride;
-	int64_t *offset;      /* of lane i; NULL when is_strided or not is_lanes */
+	int64_t *offset; /* of lane i; NULL when is_strided or not is_lanes */
 } ReadInfo;
 
 typedef struct StepMemo {
@@ -115,8 +115,8 @@ struct Instr {
 	ExprOp op;
 	DType to; /* casts: the type converted to */
 	int flags;
-	bool is_negated;   /* masks: of the complement */
-	int64_t extent;    /* at */
+	bool is_negated; /* masks: of the complement */
+	int64_t extent;  /* at */
 	ReadInfo *read;
 	StepMemo *memo;
 };
@@ -151,16 +151,16 @@ struct Machine {
 	int guard_level;
 
 	int nstate;
-	int terms[REDUCE_MAX_STATES];   /* registers of the bodies */
-	int acc[REDUCE_MAX_STATES];     /* registers of the running state */
-	int next[REDUCE_MAX_STATES];    /* combined state */
+	int terms[REDUCE_MAX_STATES]; /* registers of the bodies */
+	int acc[REDUCE_MAX_STATES];   /* registers of the running state */
+	int next[REDUCE_MAX_STATES];  /* combined state */
 	Scalar identity[REDUCE_MAX_STATES];
-	BlockFold fold; /* sum, prod, max, min in exact mode; NULL: by combine_code */
+	BlockFold fold;              /* sum, prod, max, min in exact mode; NULL: by combine_code */
 	double *sum_abs, *sum_bound; /* bound mode, sums of floats: see interp_bound.c */
 	int64_t nterm;
 
-	int results[REDUCE_MAX_STATES]; /* registers to store: state or body, converted */
-	InstrVec finish;                /* conversions of results */
+	int results[REDUCE_MAX_STATES];      /* registers to store: state or body, converted */
+	InstrVec finish;                     /* conversions of results */
 	ReadInfo *places[REDUCE_MAX_STATES]; /* where lanes go */
 
 	/* scatter */
@@ -168,7 +168,7 @@ struct Machine {
 	Store *scatter;
 	int64_t *index; /* scratch, BLOCK_LANES */
 
-	uint64_t keep; /* sampling: blocks with a hash below this are computed; 0: all */
+	uint64_t keep;  /* sampling: blocks with a hash below this are computed; 0: all */
 	uint64_t block; /* number of the block */
 };
 

@@ -70,7 +70,8 @@ bound_compare(const BoundArray *expected, const Array *seen, double slack)
 	}
 	for (int64_t i = 0, count = array_count(seen); i < count; i++) {
 		double bound = expected->bound ? expected->bound[i] : 0;
-		bool is_open = expected->value ? isinf(bound) : expected->undecided && expected->undecided[i];
+		bool is_open =
+			expected->value ? isinf(bound) : expected->undecided && expected->undecided[i];
 		if (is_open && expected->sampled >= 0)
 			continue;
 		a.points++;

@@ -198,18 +198,18 @@ emit_op(Compiler *c, ExprOp op, DType type, int narg, const int *args)
 }
 
 int
-compile_cast(Compiler *c, DType to, int flags, int arg)
+compile_cast(Compiler *c, DType to, int flags, int reg)
 {
 	Machine *m = c->m;
-	DType from = reg_at(c, arg)->type, held = held_type(m->is_bound, to);
-	if (reg_at(c, arg)->logical == to)
-		return arg;
+	DType from = reg_at(c, reg)->type, held = held_type(m->is_bound, to);
+	if (reg_at(c, reg)->logical == to)
+		return reg;
 	BlockCast steps[BLOCK_CAST_MAX];
-	int count = block_cast_steps(held, from, m->is_bound ? 0 : flags, steps), source = arg;
+	int count = block_cast_steps(held, from, m->is_bound ? 0 : flags, steps), source = reg;
 	for (int i = 0; i < count; i++) {
-		Instr *in = new_instr(c, run_op, 1, &arg);
+		Instr *in = new_instr(c, run_op, 1, &reg);
 		in->fn = steps[i].fn;
-		in->out = compile_reg(c, i == count - 1 ? to : steps[i].type, reg_at(c, arg)->is_uniform);
+		in->out = compile_reg(c, i == count - 1 ? to : steps[i].type, reg_at(c, reg)->is_uniform);
 		if (m->is_bound && i == count - 1) {
 			in->bound = bound_cast;
 			in->to = to;
@@ -217,9 +217,9 @@ compile_cast(Compiler *c, DType to, int flags, int arg)
 			in->narg = 2; /* bounds come from what was there before the first step */
 			in->arg[1] = source;
 		}
-		arg = emit(c, in, 0);
+		reg = emit(c, in, 0);
 	}
-	return arg;
+	return reg;
 }
 
 static int
@@ -244,7 +244,8 @@ mask_and(Compiler *c, int mask, int condition, bool is_negated)
 static int
 compile_arm(Compiler *c, const Expr *arm, int mask, int condition, bool is_negated)
 {
-	return compile_expr(c, arm, is_lazy(c, arm) ? mask_and(c, mask, condition, is_negated) : NO_MASK);
+	return compile_expr(c, arm,
+	                    is_lazy(c, arm) ? mask_and(c, mask, condition, is_negated) : NO_MASK);
 }
 
 static int
@@ -343,7 +344,7 @@ static void
 check_range(const Compiler *c, const ReadInfo *info, const int64_t *coef)
 {
 	const Machine *m = c->m;
-	int64_t least = info->base, most = info->base;
+	int64_t least = 0, most = 0;
 	for (int i = 0; i < m->niter; i++) {
 		if (m->hi[i] <= m->lo[i])
 			return;
@@ -351,7 +352,7 @@ check_range(const Compiler *c, const ReadInfo *info, const int64_t *coef)
 		least += a < b ? a : b;
 		most += a < b ? b : a;
 	}
-	if (least < 0 || most >= info->store->count)
+	if (info->base + least < 0 || info->base + most >= info->store->count)
 		fail_as(FAIL_BUG, &m->stage->loc, "stage %s reads %s outside of its range", m->stage->name,
 		        info->tensor->name);
 }
@@ -372,7 +373,8 @@ compile_address(Compiler *c, const Tensor *tensor, const Expr *const *index, int
 			info->base += base - store->lo[k] * store->stride[k];
 			continue;
 		}
-		Term term = {compile_memo(c, index[k], mask), store->stride[k], store->dims[k], store->lo[k]};
+		Term term = {compile_memo(c, index[k], mask), store->stride[k], store->dims[k],
+		             store->lo[k]};
 		push_term(c, &info->regs, &info->nreg, term);
 	}
 	compile_offsets(c, info, coef);

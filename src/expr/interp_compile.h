@@ -25,8 +25,8 @@ typedef struct Compiler {
 	Arena *arena;
 	InstrVec *lists; /* by level */
 	Scope *scope;
-	Map vars;  /* Var to register + 1 */
-	Map lazy;  /* Expr to whether it may read: 1 no, 2 yes */
+	Map vars; /* Var to register + 1 */
+	Map lazy; /* Expr to whether it may read: 1 no, 2 yes */
 	VEC(MaskKey) masks;
 } Compiler;
 

@@ -187,7 +187,7 @@ address_scalars(const Machine *m, const ReadInfo *info)
 	return at;
 }
 
-/* Add factor * (index - lo); an index outside of the tensor, in a lane that is taken, is our bug. */
+/* Add factor * (index - lo); an index outside of the tensor in a lane that is taken is our bug. */
 static void
 add_term(Machine *m, const ReadInfo *info, const Term *term, const unsigned char *mask, int n)
 {
@@ -199,8 +199,9 @@ add_term(Machine *m, const ReadInfo *info, const Term *term, const unsigned char
 		if (v >= 0 && v < term->limit)
 			m->index[i] += term->factor * v;
 		else if (!mask || mask[i])
-			fail_as(FAIL_BUG, &m->stage->loc, "stage %s reads %s at index %lld, outside of its range",
-			        m->stage->name, info->tensor->name, (long long)v);
+			fail_as(FAIL_BUG, &m->stage->loc,
+			        "stage %s reads %s at index %lld, outside of its range", m->stage->name,
+			        info->tensor->name, (long long)v);
 	}
 }
 
@@ -393,9 +394,10 @@ combine_lanes(Machine *m, const unsigned char *mask)
 		if (!mask)
 			m->fold(m->n, acc->own, term);
 		for (int k = 0; runs && k < runs->count; k++)
-			m->fold(runs->length[k], (char *)acc->own + (size_t)runs->first[k] * size,
-			        (Operand){(const char *)term.data + (term.step ? (size_t)runs->first[k] * size : 0),
-			                  term.step});
+			m->fold(
+				runs->length[k], (char *)acc->own + (size_t)runs->first[k] * size,
+				(Operand){(const char *)term.data + (term.step ? (size_t)runs->first[k] * size : 0),
+			              term.step});
 		return;
 	}
 	interp_execute(m, &m->combine_code);

@@ -43,9 +43,9 @@ choose_lanes(Machine *m, int first, int last, int fixed)
 	m->inner = m->chunk = 1;
 	int order[MAX_ITER];
 	for (int i = last - 1; i >= first; i--) {
-		int64_t extent = extent_of(m, i) ? extent_of(m, i) : 1, fits = BLOCK_LANES / lanes;
 		if (i == fixed)
 			continue;
+		int64_t extent = extent_of(m, i) ? extent_of(m, i) : 1, fits = BLOCK_LANES / lanes;
 		if (extent > fits && fits < 2)
 			break;
 		order[m->nlane++] = i;

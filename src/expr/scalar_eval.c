@@ -37,8 +37,10 @@ scalar_eval(ExprOp op, DType type, const Scalar *args, DType arg_type)
 	Cell in[3], out;
 	Operand operands[3];
 	for (int i = 0; i < row->arity; i++) {
-		block_put(op == EX_select && i > 0 ? type : op == EX_select ? DT_BOOL : arg_type, &in[i],
-		          args[i]);
+		block_put(op == EX_select && i > 0 ? type
+		          : op == EX_select        ? DT_BOOL
+		                                   : arg_type,
+		          &in[i], args[i]);
 		operands[i] = (Operand){&in[i], 0};
 	}
 	fn(1, &out, operands);

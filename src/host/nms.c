@@ -62,7 +62,8 @@ static int64_t
 suppress(Suppression *s, int64_t batch, int64_t class)
 {
 	int64_t count = s->boxes->dims[1], ncandidate = 0, nkept = 0;
-	const float *scores = (const float *)s->scores->data + (batch * s->scores->dims[1] + class) * count;
+	const float *scores =
+		(const float *)s->scores->data + (batch * s->scores->dims[1] + class) * count;
 	const float *boxes = (const float *)s->boxes->data + batch * count * 4;
 	for (int64_t i = 0; i < count; i++)
 		if (scores[i] > s->least)

@@ -35,8 +35,10 @@ host_TopK(HostCall *call)
 		                  (long long)split.extent);
 	memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
 	dims[axis] = k;
-	Array *values = host_wants(call, 0) ? call->output(call->context, 0, x->type, x->rank, dims) : NULL;
-	Array *indices = host_wants(call, 1) ? call->output(call->context, 1, DT_I64, x->rank, dims) : NULL;
+	Array *values =
+		host_wants(call, 0) ? call->output(call->context, 0, x->type, x->rank, dims) : NULL;
+	Array *indices =
+		host_wants(call, 1) ? call->output(call->context, 1, DT_I64, x->rank, dims) : NULL;
 	Key *keys = call->scratch(call->context, (size_t)(split.extent + 1) * sizeof *keys);
 	if (!keys || (host_wants(call, 0) && !values) || (host_wants(call, 1) && !indices))
 		return host_no_memory;
@@ -84,7 +86,8 @@ compare_slices(const Slices *s, int64_t a, int64_t b)
 	for (int64_t o = 0; o < s->split.outer; o++)
 		for (int64_t i = 0; i < s->split.inner; i++) {
 			int64_t base = o * s->split.extent * s->split.inner + i;
-			int order = compare_elements(s->x, base + a * s->split.inner, base + b * s->split.inner);
+			int order =
+				compare_elements(s->x, base + a * s->split.inner, base + b * s->split.inner);
 			if (order != 0)
 				return order;
 		}
@@ -177,7 +180,8 @@ host_Unique(HostCall *call)
 		qsort(groups, (size_t)count, sizeof *groups, compare_first);
 	memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
 	dims[axis] = count;
-	Array *y = host_wants(call, 0) ? call->output(call->context, 0, x->type, from->rank, dims) : NULL;
+	Array *y =
+		host_wants(call, 0) ? call->output(call->context, 0, x->type, from->rank, dims) : NULL;
 	if (host_wants(call, 0) && !y)
 		return host_no_memory;
 	for (int64_t o = 0; y && o < s.split.outer; o++)

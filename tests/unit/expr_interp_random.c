@@ -160,8 +160,8 @@ slow_reduce(Slow *s, const Stage *stage, int64_t *iters, Scalar *out)
 			for (int k = 0; k < count; k++) {
 				Scalar value = slow(s, stage->body[k]);
 				DType type = acc[k]->type;
-				term[k] = expr_const(s->ctx, type,
-				                     scalar_cast(type, 0, stage->body[k]->type, value));
+				term[k] =
+					expr_const(s->ctx, type, scalar_cast(type, 0, stage->body[k]->type, value));
 			}
 			reduce_combine(s->ctx, stage->reduce, count, acc, term, next);
 			memcpy(acc, next, sizeof acc);
@@ -272,7 +272,8 @@ random_value(Maker *k, DType type, int64_t below)
 		double x = pick(k, 40) == 0 ? odd[pick(k, 7)] : (double)pick(k, 4001) / 500 - 4;
 		return scalar_cast(type, 0, DT_F64, (Scalar){.f64 = x});
 	}
-	int64_t x = below ? (int64_t)pick(k, (unsigned)(2 * below)) - below : (int64_t)pick(k, 300) - 150;
+	int64_t x =
+		below ? (int64_t)pick(k, (unsigned)(2 * below)) - below : (int64_t)pick(k, 300) - 150;
 	return scalar_cast(type, 0, DT_I64, (Scalar){.i64 = x});
 }
 
@@ -303,7 +304,8 @@ make_index(Maker *k)
 	const Expr *j = stage_iter(k->stage, (int)pick(k, (unsigned)k->niter));
 	switch (pick(k, 8)) {
 	case 0:
-		return expr_add(ctx, expr_mul(ctx, i, expr_i64(ctx, 2)), expr_sub(ctx, j, expr_i64(ctx, 1)));
+		return expr_add(ctx, expr_mul(ctx, i, expr_i64(ctx, 2)),
+		                expr_sub(ctx, j, expr_i64(ctx, 1)));
 	case 1:
 		return expr_floordiv(ctx, expr_add(ctx, i, j), expr_i64(ctx, 2));
 	case 2:
@@ -344,7 +346,8 @@ make_read(Maker *k, DType type)
 	}
 	if (k->reduces && pick(k, 2))
 		return stage_read(k->stage, tensor, index);
-	return stage_read_or(k->stage, tensor, index, expr_const(k->ctx, type, random_value(k, type, 0)));
+	return stage_read_or(k->stage, tensor, index,
+	                     expr_const(k->ctx, type, random_value(k, type, 0)));
 }
 
 static const Expr *
@@ -474,7 +477,8 @@ make_scan(Maker *k, DType type)
 	const Expr *prev = stage_prev(k->stage, (int)pick(k, 2), NULL, pick(k, 2), type);
 	static const ExprOp ops[] = {EX_add, EX_max, EX_sub};
 	ExprOp op = type == DT_BOOL ? EX_or : ops[pick(k, 3)];
-	return stage_scan(k->stage, type, expr_op(k->ctx, op, (const Expr *[]){prev, make(k, type, 2)}));
+	return stage_scan(k->stage, type,
+	                  expr_op(k->ctx, op, (const Expr *[]){prev, make(k, type, 2)}));
 }
 
 static Tensor *
@@ -516,9 +520,10 @@ is_same(const Array *a, const Array *b, int64_t *where)
 {
 	for (int64_t i = 0; i < array_count(a); i++) {
 		double x = dtype_load_f64(a->type, a->data, i), y = dtype_load_f64(b->type, b->data, i);
-		bool is_equal = dtype_is_float(a->type)
-		                    ? (x == y && signbit(x) == signbit(y)) || (isnan(x) && isnan(y))
-		                    : dtype_load_i64(a->type, a->data, i) == dtype_load_i64(b->type, b->data, i);
+		bool is_equal =
+			dtype_is_float(a->type)
+				? (x == y && signbit(x) == signbit(y)) || (isnan(x) && isnan(y))
+				: dtype_load_i64(a->type, a->data, i) == dtype_load_i64(b->type, b->data, i);
 		*where = i;
 		if (!is_equal)
 			return false;
@@ -593,7 +598,7 @@ run_seed(int seed)
 	arena_free(k.arena);
 }
 
-enum { SEEDS_PER_TEST = 150 };
+enum { SEEDS_PER_TEST = 75 };
 
 START_TEST(random_programs)
 {

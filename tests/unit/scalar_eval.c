@@ -95,7 +95,8 @@ START_TEST(short_floats)
 		if (i & 2) /* the range of f16, with few bits and ties */
 			y = (double)(int32_t)z / 0x1p15 * (z >> 60 & 1 ? 1 : 0x1p-24);
 		bad += tw_f16_of_f32(x) != f32_to_f16(x) || tw_bf16_of_f32(x) != f32_to_bf16(x);
-		bad += !isnan(y) && (tw_f16_of_f64(y) != f64_to_f16(y) || tw_bf16_of_f64(y) != f64_to_bf16(y));
+		bad +=
+			!isnan(y) && (tw_f16_of_f64(y) != f64_to_f16(y) || tw_bf16_of_f64(y) != f64_to_bf16(y));
 #define SAME(name) \
 	bad += tw_##name##_of_f32(x, 1) != f32_to_##name(x, true); \
 	bad += tw_##name##_of_f32(x, 0) != f32_to_##name(x, false); \

@@ -74,8 +74,9 @@
 	X(atanh, 1) \
 	X(erf, 6)
 
-#define EXACT(X) X(abs, 10) X(neg, 10) X(sign, 10) X(floor, 1e6) X(ceil, 1e6) X(trunc, 1e6) \
-	X(round, 1e6) X(sqrt, 1e6)
+#define EXACT(X) \
+	X(abs, 10) \
+	X(neg, 10) X(sign, 10) X(floor, 1e6) X(ceil, 1e6) X(trunc, 1e6) X(round, 1e6) X(sqrt, 1e6)
 
 enum { COUNT = 1 << 17 };
 
@@ -97,16 +98,42 @@ next(Random *r)
 static double
 argument64(Random *r, int i, double range)
 {
-	static const double edges[] = {0.0,     -0.0,   1.0,     -1.0,   0.5,   -0.5,
-	                               INFINITY, -INFINITY, NAN,  2.0,    1e300, -1e300,
-	                               5e-324,  -5e-324, 2.2250738585072014e-308,
-	                               709.782712893384, -745.1, 710.4758, 0.6, 0.9, 1e22, 0x1p20,
-	                               88.72283, -103.97, 4503599627370496.5, 2.5, 3.5, -0.7, 1e16};
+	static const double edges[] = {0.0,
+	                               -0.0,
+	                               1.0,
+	                               -1.0,
+	                               0.5,
+	                               -0.5,
+	                               INFINITY,
+	                               -INFINITY,
+	                               NAN,
+	                               2.0,
+	                               1e300,
+	                               -1e300,
+	                               5e-324,
+	                               -5e-324,
+	                               2.2250738585072014e-308,
+	                               709.782712893384,
+	                               -745.1,
+	                               710.4758,
+	                               0.6,
+	                               0.9,
+	                               1e22,
+	                               0x1p20,
+	                               88.72283,
+	                               -103.97,
+	                               4503599627370496.5,
+	                               2.5,
+	                               3.5,
+	                               -0.7,
+	                               1e16};
 	if (i < (int)countof(edges))
 		return edges[i];
 	double unit = (double)(int64_t)next(r) * 0x1p-63;
 	switch (i & 7) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		return unit * range;
 	case 3:
 		return unit * 4;
@@ -225,8 +252,8 @@ START_TEST(accuracy_of_pow)
 		if (u > worst32)
 			worst32 = u, at[2] = x, at[3] = y;
 	}
-	printf("  pow    f64 %.3f (%.17g, %.17g) f32 %.3f (%.17g, %.17g)\n", worst, at[0], at[1], worst32,
-	       at[2], at[3]);
+	printf("  pow    f64 %.3f (%.17g, %.17g) f32 %.3f (%.17g, %.17g)\n", worst, at[0], at[1],
+	       worst32, at[2], at[3]);
 	ck_assert(worst <= bound_of("pow") && worst32 <= bound_of("pow"));
 }
 END_TEST
@@ -269,7 +296,8 @@ END_TEST
 			tw_f##width##x##lanes y = tw_##name##_f##width##x##lanes(x); \
 			for (int k = 0; k < lanes; k++) { \
 				tw_f##width want = tw_##name##_f##width(x[k]); \
-				if (tw_bits_f##width(y[k]) != tw_bits_f##width(want) && !(y[k] != y[k] && want != want)) \
+				if (tw_bits_f##width(y[k]) != tw_bits_f##width(want) && \
+				    !(y[k] != y[k] && want != want)) \
 					bad++; \
 			} \
 		} \
