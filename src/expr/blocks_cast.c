@@ -91,14 +91,14 @@ STORAGE_INT(u2)
 
 /* Row: the source's C type; column: the target. */
 #define ENTRY(TO, to, from) [DT_##TO] = to##_of_##from,
+/* clang-format off */
 #define NUMBERS(from) \
-	ENTRY(I8, i8, from) \
-	ENTRY(I16, i16, from) \
-	ENTRY(I32, i32, from) \
-	ENTRY(I64, i64, from) ENTRY(U8, u8, from) ENTRY(U16, u16, from) ENTRY(U32, u32, from) \
-		ENTRY(U64, u64, from) ENTRY(F32, f32, from) ENTRY(F64, f64, from) ENTRY(BOOL, bool, from) \
-			ENTRY(F16, f16, from) ENTRY(BF16, bf16, from)
+	ENTRY(I8, i8, from) ENTRY(I16, i16, from) ENTRY(I32, i32, from) ENTRY(I64, i64, from) \
+	ENTRY(U8, u8, from) ENTRY(U16, u16, from) ENTRY(U32, u32, from) ENTRY(U64, u64, from) \
+	ENTRY(F32, f32, from) ENTRY(F64, f64, from) ENTRY(BOOL, bool, from) \
+	ENTRY(F16, f16, from) ENTRY(BF16, bf16, from)
 #define SMALL(from) ENTRY(I4, i4, from) ENTRY(U4, u4, from) ENTRY(I2, i2, from) ENTRY(U2, u2, from)
+/* clang-format on */
 
 static const BlockFn casts[DT_COUNT][DT_COUNT] = {
 	[DT_I8] = {NUMBERS(i8)},

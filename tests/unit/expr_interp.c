@@ -1,0 +1,210 @@
+/* The interpreter's edges: checked indices, packed types, symbols, few points with many terms, and
+ * what bound mode says of jumps and of samples.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "unit.h"
+#include "expr/interp.h"
+
+static Arena *arena;
+static ExprCtx *ctx;
+
+static void
+set_up(void)
+{
+	arena = arena_new("interpreter test");
+	ctx = expr_ctx_new(arena);
+}
+
+static void
+tear_down(void)
+{
+	arena_free(arena);
+}
+
+static Array *
+floats(int64_t count, const float *data)
+{
+	return array_from(arena, DT_F32, 1, &count, data);
+}
+
+static Array *
+eval(const char *text, const Array *a, const Array *b)
+{
+	const Array *inputs[] = {a, b};
+	Array *output;
+	program_eval(arena, program_parse(ctx, "t", text), NULL, inputs, &output);
+	return output;
+}
+
+static BoundArray *
+eval_bound(const char *text, const Array *a, const Array *b, double sample)
+{
+	const BoundArray *inputs[] = {bound_from_array(arena, a),
+	                              b ? bound_from_array(arena, b) : NULL};
+	BoundArray *output;
+	program_eval_bound(arena, program_parse(ctx, "t", text), NULL, inputs, &output, sample);
+	return output;
+}
+
+static void
+expect(const Array *seen, int64_t count, const double *want)
+{
+	ck_assert_int_eq(array_count(seen), count);
+	for (int64_t i = 0; i < count; i++)
+		ck_assert_msg(dtype_load_f64(seen->type, seen->data, i) == want[i],
+		              "element %d is %g, expected %g", (int)i,
+		              dtype_load_f64(seen->type, seen->data, i), want[i]);
+}
+
+static const char *const GATHER =
+	"expr g(X: f32[D], I: i64[K]) -> Y {\n Y[i:K]: f32 = X[at(I[i], 0..D, wrap, check)]\n}\n";
+
+static void
+gather_outside(void *arg)
+{
+	eval(GATHER, floats(3, (float[]){1, 2, 3}), arg);
+}
+
+START_TEST(indirect)
+{
+	const Array *x = floats(3, (float[]){1, 2, 3});
+	expect(eval(GATHER, x, array_vector_i64(arena, 3, (int64_t[]){-1, 0, -3})), 3,
+	       (double[]){3, 1, 1});
+	Failure failure;
+	ck_assert(!try_run(gather_outside, array_vector_i64(arena, 2, (int64_t[]){0, -4}), &failure));
+	ck_assert_ptr_nonnull(strstr(failure.text, "index -4 is outside of its range 0..2"));
+}
+END_TEST
+
+static void
+wrong_shape(void *arg)
+{
+	(void)arg;
+	eval("expr g(X: f32[N], Y: f32[N]) -> Z {\n Z[i:N]: f32 = X[i] + Y[i]\n}\n",
+	     floats(2, (float[]){1, 2}), floats(1, (float[]){1}));
+}
+
+START_TEST(symbols_must_agree)
+{
+	Failure failure;
+	ck_assert(!try_run(wrong_shape, NULL, &failure));
+	ck_assert_msg(strstr(failure.text, "N = 1, but it is 2") != NULL, "%s", failure.text);
+}
+END_TEST
+
+START_TEST(packed)
+{
+	int64_t four = 4;
+	Array *x = array_new(arena, DT_I4, 1, &four);
+	for (int i = 0; i < 4; i++)
+		dtype_store_i64(DT_I4, x->data, i, i * 5 - 8); /* -8 -3 2 7 */
+	expect(eval("expr g(X: i4[4]) -> Y {\n Y[i:4]: f32 = f32(X[3-i]) * 0.5\n}\n", x, NULL), 4,
+	       (double[]){3.5, 1, -1.5, -4});
+	Array *back = eval("expr g(X: f32[4]) -> Y {\n Y[i:4]: i4 = i4(X[i])\n}\n",
+	                   floats(4, (float[]){100, -2.9f, NAN, -100}), NULL);
+	ck_assert_int_eq(back->type, DT_I4);
+	expect(back, 4, (double[]){7, -2, 0, -8});
+}
+END_TEST
+
+/* One point, 20000 terms: lanes are terms, folded in row-major order, which f32 can tell. */
+START_TEST(few_points)
+{
+	enum { COUNT = 20000 };
+	static float data[COUNT];
+	float sum = 0;
+	for (int i = 0; i < COUNT; i++) {
+		data[i] = (float)((i * 7919) % 1000) / 3 - 100;
+		if (i % 3 != 1)
+			sum += data[i];
+	}
+	Array *y = eval("expr g(X: f32[N]) -> Y {\n Y: f32 = sum(i:N where i % 3 != 1) X[i]\n}\n",
+	                floats(COUNT, data), NULL);
+	ck_assert(((float *)y->data)[0] == sum);
+}
+END_TEST
+
+START_TEST(jumps_are_undecided)
+{
+	const Array *x = floats(2, (float[]){0.1f, 0.7f});
+	const char *text = "expr g(X: f32[2]) -> Y {\n Y[i:2]: i32 = i32(X[i] * 10)\n}\n";
+	BoundArray *y = eval_bound(text, x, NULL, 0);
+	ck_assert_uint_eq(y->undecided[0], 1); /* 0.1f*10 is a little above 1, f32 says 1 */
+	const char *compare = "expr g(X: f32[2]) -> Y {\n Y[i:2]: bool = X[i] * 3 < 0.3\n}\n";
+	y = eval_bound(compare, x, NULL, 0);
+	ck_assert_uint_eq(y->undecided[0], 1);
+	ck_assert_uint_eq(y->undecided[1], 0);
+	Agreement a = bound_compare(y, eval(compare, x, NULL), 1);
+	ck_assert_int_eq(a.undecided, 1);
+	ck_assert_int_eq(a.wrong, 0);
+}
+END_TEST
+
+START_TEST(argmax_ties)
+{
+	const char *text = "expr g(X: f32[3]) -> I {\n (V: f32, I: i64) = argmax first (i:3) "
+					   "X[i]*0.1 with i\n}\n";
+	BoundArray *sure = eval_bound(text, floats(3, (float[]){1, 3, 2}), NULL, 0);
+	ck_assert_int_eq(sure->integer[0], 1);
+	ck_assert_uint_eq(sure->undecided[0], 0);
+	BoundArray *close = eval_bound(text, floats(3, (float[]){1, 3, 3.0000002f}), NULL, 0);
+	ck_assert_uint_eq(close->undecided[0], 1);
+}
+END_TEST
+
+/* A wrong element is seen, one within the bound is not. */
+START_TEST(comparison)
+{
+	const Array *x = floats(3, (float[]){1, 2, 3});
+	BoundArray *y =
+		eval_bound("expr g(X: f32[3]) -> Y {\n Y[i:3]: f32 = X[i] / 3\n}\n", x, NULL, 0);
+	float third = 1.0f / 3;
+	Agreement a = bound_compare(y, floats(3, (float[]){third, 2 * third, 1}), 1);
+	ck_assert_int_eq(a.wrong, 0);
+	a = bound_compare(y, floats(3, (float[]){third, 2 * third, 1.000001f}), 1);
+	ck_assert_int_eq(a.wrong, 1);
+	ck_assert_int_eq(a.first_wrong, 2);
+	a = bound_compare(y, floats(3, (float[]){NAN, 2 * third, 1}), 1);
+	ck_assert_int_eq(a.wrong, 1);
+	ck_assert_int_eq(a.first_wrong, 0);
+}
+END_TEST
+
+START_TEST(sampling)
+{
+	enum { N = 4096 };
+	static float data[N];
+	for (int i = 0; i < N; i++)
+		data[i] = (float)i / 64;
+	const char *text = "expr g(X: f32[N]) -> Z {\n Y[i:N]: f32 = sum(k:16) X[k]*X[i]\n"
+					   " Z[i:N]: f32 = max(Y[i], 0)\n}\n";
+	Array *exact = eval(text, floats(N, data), NULL);
+	BoundArray *all = eval_bound(text, floats(N, data), NULL, 1e9);
+	ck_assert_int_eq(all->sampled, -1);
+	BoundArray *some = eval_bound(text, floats(N, data), NULL, N * 16 / 4);
+	ck_assert_int_gt(some->sampled, 0);
+	ck_assert_int_lt(some->sampled, N);
+	Agreement a = bound_compare(some, exact, 1);
+	ck_assert_int_eq(a.points, some->sampled);
+	ck_assert_int_eq(a.wrong, 0);
+	ck_assert_int_eq(a.undecided, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *t = tcase_create("interp");
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, indirect);
+	tcase_add_test(t, symbols_must_agree);
+	tcase_add_test(t, packed);
+	tcase_add_test(t, few_points);
+	tcase_add_test(t, jumps_are_undecided);
+	tcase_add_test(t, argmax_ties);
+	tcase_add_test(t, comparison);
+	tcase_add_test(t, sampling);
+	return unit_run(t);
+}
