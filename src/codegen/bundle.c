@@ -1,5 +1,5 @@
-/* Writing a bundle: all parts are made in memory, hashed, and written behind the manifest that names
- * them (the form is runtime/bundle.h's).
+/* Writing a bundle: all parts are made in memory, hashed, and written behind the manifest that
+ * names them (the form is runtime/bundle.h's).
  */
 #include "codegen/bundle.h"
 
@@ -16,10 +16,10 @@ typedef struct Writer {
 	Arena *arena;
 	const BundleInput *input;
 	WeightPool weights;
-	Plan **plans;          /* per target */
-	KernelList *kernels;   /* per target */
+	Plan **plans;        /* per target */
+	KernelList *kernels; /* per target */
 	VEC(Part) parts;
-	VEC(Part) sources;     /* kernels/NAME.c: behind the weights */
+	VEC(Part) sources; /* kernels/NAME.c: behind the weights */
 	ManifestTarget *targets;
 	int64_t code_bytes;
 } Writer;
@@ -76,8 +76,10 @@ make_target(Writer *writer, int t)
 	Buf json = {.arena = arena};
 	plan_write(&json, writer->plans[t]);
 	ManifestTarget *entry = &writer->targets[t];
-	*entry = (ManifestTarget){.device = target->device->name, .march = target->device->march,
-	                          .plan = arena_printf(arena, "plan/%s.json", name), .kernels = "",
+	*entry = (ManifestTarget){.device = target->device->name,
+	                          .march = target->device->march,
+	                          .plan = arena_printf(arena, "plan/%s.json", name),
+	                          .kernels = "",
 	                          .vendor = has_vendor(input->modules[t]) ? "onednn" : ""};
 	vec_push(arena, &writer->parts, (Part){entry->plan, text_bytes(buf_text(&json))});
 	if (list->kernels.count == 0)
@@ -102,8 +104,7 @@ make_weights(Writer *writer)
 	for (int i = 0; i < pool->pieces.count; i++)
 		memcpy(blob + pool->pieces.data[i].offset, pool->pieces.data[i].data->data,
 		       pool->pieces.data[i].bytes);
-	vec_push(writer->arena, &writer->parts,
-	         (Part){"weights.bin", {blob, (size_t)pool->size}});
+	vec_push(writer->arena, &writer->parts, (Part){"weights.bin", {blob, (size_t)pool->size}});
 }
 
 /* Entries in the order that runtime/bundle.h fixes: plans, code, weights, the rest. */
@@ -147,7 +148,8 @@ fill_signature(Arena *arena, const Plan *plan, Manifest *manifest)
 	ManifestTensor *inputs = NEW_N(arena, ManifestTensor, plan->ninput + 1);
 	ManifestTensor *outputs = NEW_N(arena, ManifestTensor, plan->noutput + 1);
 	for (int i = 0; i < plan->nsymbol; i++)
-		symbols[i] = (ManifestSymbol){plan->symbols[i].name, plan->symbols[i].lo, plan->symbols[i].hi};
+		symbols[i] =
+			(ManifestSymbol){plan->symbols[i].name, plan->symbols[i].lo, plan->symbols[i].hi};
 	for (int i = 0; i < plan->ninput; i++)
 		inputs[i] = signature_tensor(arena, plan, plan->inputs[i]);
 	for (int i = 0; i < plan->noutput; i++)
@@ -165,9 +167,13 @@ manifest_text(const Writer *writer)
 {
 	Arena *arena = writer->arena;
 	const BundleInput *input = writer->input;
-	Manifest manifest = {.major = BUNDLE_MAJOR, .minor = BUNDLE_MINOR, .producer = input->producer,
-	                     .model_name = input->model_name, .model_sha256 = input->model_sha256,
-	                     .pipeline = input->pipeline, .ntarget = input->ntarget,
+	Manifest manifest = {.major = BUNDLE_MAJOR,
+	                     .minor = BUNDLE_MINOR,
+	                     .producer = input->producer,
+	                     .model_name = input->model_name,
+	                     .model_sha256 = input->model_sha256,
+	                     .pipeline = input->pipeline,
+	                     .ntarget = input->ntarget,
 	                     .targets = writer->targets,
 	                     .weights = writer->weights.size ? "weights.bin" : "",
 	                     .npart = writer->parts.count};
@@ -175,8 +181,8 @@ manifest_text(const Writer *writer)
 	ManifestPart *parts = NEW_N(arena, ManifestPart, manifest.npart + 1);
 	for (int i = 0; i < manifest.npart; i++) {
 		const Part *part = &writer->parts.data[i];
-		parts[i] = (ManifestPart){part->entry, part->data.size,
-		                          hash128(part->data.data, part->data.size)};
+		parts[i] =
+			(ManifestPart){part->entry, part->data.size, hash128(part->data.data, part->data.size)};
 	}
 	manifest.parts = parts;
 	Buf json = {.arena = arena};

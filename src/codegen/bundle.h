@@ -8,7 +8,12 @@
 /* Weights of all plans, each content once, at multiples of 64 bytes. Starts as {.arena = arena}. */
 typedef struct WeightPool {
 	Arena *arena;
-	VEC(struct { const Array *data; size_t bytes; int64_t offset; }) pieces;
+	VEC(struct {
+		const Array *data;
+		size_t bytes;
+		int64_t offset;
+	})
+	pieces;
 	Map by_hash;  /* hash as text to piece number + 1 */
 	int64_t size; /* of the blob */
 } WeightPool;
@@ -34,7 +39,7 @@ typedef struct BundleInput {
 	const char *choices;          /* choices.jsonl, or NULL */
 	Bytes model;                  /* the optimised model; size 0: left out */
 	int npart;
-	const BundlePart *parts;      /* whatever else travels along */
+	const BundlePart *parts; /* whatever else travels along */
 	void (*progress)(void *arg, const char *what, int done, int total); /* may be NULL */
 	void *progress_arg;
 } BundleInput;

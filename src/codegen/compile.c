@@ -1,8 +1,8 @@
 /* C text to machine code: the system's C compiler, started without a shell, in a private folder.
  *
- * A file of many kernels is compiled in parts (TW_PARTS, see kernel.c), a few compilers at a time, and
- * linked into one shared object that imports nothing. How many parts depends on the text alone, so
- * that equal texts give equal bytes. The result is kept in the cache under a hash of text, flags
+ * A file of many kernels is compiled in parts (TW_PARTS, see kernel.c), a few compilers at a time,
+ * and linked into one shared object that imports nothing. How many parts depends on the text alone,
+ * so that equal texts give equal bytes. The result is kept in the cache under a hash of text, flags
  * and the compiler's own version.
  */
 #include "codegen/codegen.h"
@@ -24,9 +24,19 @@ extern char **environ;
 enum { MAX_PARTS = 8, KERNELS_PER_PART = 6, MAX_JOBS = 8, CACHE_MIB = 512 };
 
 static const char *const FLAGS[] = {
-	"-std=gnu11", "-O3", "-fPIC", "-ffreestanding", "-fwrapv", "-ffp-contract=off",
-	"-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-fno-stack-protector",
-	"-fno-asynchronous-unwind-tables", "-fno-ident", "-Wno-psabi",
+	"-std=gnu11",
+	"-O3",
+	"-fPIC",
+	"-ffreestanding",
+	"-fwrapv",
+	"-ffp-contract=off",
+	"-fno-math-errno",
+	"-fno-trapping-math",
+	"-fvisibility=hidden",
+	"-fno-stack-protector",
+	"-fno-asynchronous-unwind-tables",
+	"-fno-ident",
+	"-Wno-psabi",
 };
 static const char *const GCC_FLAGS[] = {"-Werror=vector-operation-performance"};
 static const char *const LINK_FLAGS[] = {
@@ -55,11 +65,14 @@ start(const Compiler *compiler, const StrVec *argv, const char *log)
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, mode, 0600);
 	posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-	int error = posix_spawnp(&pid, argv->data[0], &actions, NULL, (char *const *)argv->data, environ);
+	int error =
+		posix_spawnp(&pid, argv->data[0], &actions, NULL, (char *const *)argv->data, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (error)
-		fail_environment(NULL, "the C compiler '%s' cannot be started: %s   [hint: install gcc, or name one in $CC]",
-		                 compiler->command.data[0], strerror(error));
+		fail_environment(
+			NULL,
+			"the C compiler '%s' cannot be started: %s   [hint: install gcc, or name one in $CC]",
+			compiler->command.data[0], strerror(error));
 	return pid;
 }
 
@@ -99,7 +112,8 @@ complain(const Compiler *compiler, const char *log)
 	fail_environment(NULL, "the C compiler '%s' failed: %.600s", compiler->command.data[0], from);
 }
 
-/* ---- the folder, the compiler ----------------------------------------------------------------- */
+/* ---- the folder, the compiler -----------------------------------------------------------------
+ * */
 
 static int
 remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
@@ -120,9 +134,11 @@ static void
 make_folder(Compiler *compiler)
 {
 	const char *base = getenv("TMPDIR");
-	char *folder = arena_printf(compiler->arena, "%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
+	char *folder =
+		arena_printf(compiler->arena, "%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
 	if (!mkdtemp(folder))
-		fail_environment(NULL, "%s: a temporary folder cannot be made: %s", folder, strerror(errno));
+		fail_environment(NULL, "%s: a temporary folder cannot be made: %s", folder,
+		                 strerror(errno));
 	compiler->folder = folder;
 	arena_defer(compiler->arena, remove_folder, folder);
 }
@@ -223,8 +239,8 @@ cache_key(const Compiler *compiler, const Target *target, const char *text)
 	for (size_t i = 0; i < countof(FLAGS); i++)
 		key = hash128_combine(key, hash128(FLAGS[i], strlen(FLAGS[i])));
 	for (int i = 0; i < compiler->command.count; i++)
-		key = hash128_combine(key, hash128(compiler->command.data[i],
-		                                   strlen(compiler->command.data[i])));
+		key = hash128_combine(
+			key, hash128(compiler->command.data[i], strlen(compiler->command.data[i])));
 	return key;
 }
 

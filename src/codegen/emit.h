@@ -3,12 +3,13 @@
  *     emit.c     statements and loops
  *     vector.c   @vector loops: lanes, tails, reductions across lanes
  *     value.c    scalars to C expressions, one node at a time
- *     memory.c   reads and stores: addresses, registers, masks
+ *     memory.c   reads and stores: addresses, masks
+ *     reg.c      register buffers and other local ones
  *     text.c     types, numbers, casts and operations as C text
  *     kernel.c   functions, instances of the prelude, the file
  *
- * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR: a
- * C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that
+ * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
+ * a C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that
  * have no vector here (i64 indices in a loop of f32) and operations without a vector form; such a
  * value is computed by a loop over the lanes (`lane mode`), in which everything is scalar again.
  */
@@ -33,44 +34,60 @@ typedef struct Val {
 typedef struct VarInfo {
 	const Var *var;
 	enum { VAR_CONST, VAR_NAMED, VAR_LANE } kind; /* VAR_LANE: the @vector loop's own */
-	bool is_fixed;   /* VAR_LANE: lane 0 is the constant `value` */
+	bool is_fixed;                                /* VAR_LANE: lane 0 is the constant `value` */
 	int64_t value;
-	Val val;         /* VAR_NAMED; VAR_LANE: text of lane 0 */
-	int depth;       /* loops around the definition */
+	Val val;   /* VAR_NAMED; VAR_LANE: text of lane 0 */
+	int depth; /* loops around the definition */
 } VarInfo;
 
 /* How a register buffer is kept; found out by a first walk. */
 typedef struct RegInfo {
 	const Buffer *buffer;
 	const char *name;
-	int64_t count;       /* elements */
-	int alloc_lanes;     /* made inside a @vector loop: one element per lane; else 0 */
+	int64_t count;   /* elements */
+	int alloc_lanes; /* made inside a @vector loop: one element per lane; else 0 */
 	const char *alloc_mask;
 	/* what the first walk saw */
 	bool seen_scalar, seen_variable, seen_odd; /* scalar access; index no constant; misaligned */
-	int seen_lanes;      /* vector accesses of so many lanes along the last dim */
+	int seen_lanes; /* vector accesses of so many lanes along the last dim */
 } RegInfo;
 
 /* The @vector loop being emitted. */
 typedef struct Vector {
 	const Stmt *loop;
-	int lanes, width;    /* width: bytes of a mask's lane, 4 or 8 */
-	const char *mask;    /* name, or NULL: all lanes */
-	const char *tail;    /* the mask of a loop's last, partial vector; NULL: a whole one */
-	const char *live;    /* a mask that is known to have a lane */
-	const char *last;    /* number of the last lane that counts */
-	const char *lane;    /* lane mode: name of the lane counter */
-	int allocs;          /* registers known when the loop began: made outside */
-	struct Fold *folds;  /* reductions across the lanes */
+	int lanes, width;   /* width: bytes of a mask's lane, 4 or 8 */
+	const char *mask;   /* name, or NULL: all lanes */
+	const char *tail;   /* the mask of a loop's last, partial vector; NULL: a whole one */
+	const char *live;   /* a mask that is known to have a lane */
+	const char *last;   /* number of the last lane that counts */
+	const char *lane;   /* lane mode: name of the lane counter */
+	int allocs;         /* registers known when the loop began: made outside */
+	struct Fold *folds; /* reductions across the lanes */
 } Vector;
 
 /* A reduction across the lanes: a vector that gathers what each lane adds. */
 typedef struct Fold {
 	struct Fold *next;
 	const Stmt *store;
-	const char *name;    /* a vector, or an array of them when the buffer has several elements */
+	const char *name; /* a vector, or an array of them when the buffer has several elements */
 	bool is_array;
 } Fold;
+
+enum { MAX_TERMS = 64 };
+
+typedef struct Term {
+	const Expr *atom;
+	const Dim *factor;
+	int depth; /* of the innermost variable in it */
+} Term;
+
+typedef struct Address {
+	int count;
+	Term terms[MAX_TERMS];
+	const Dim *rest;        /* constants and symbols */
+	const Dim *lane_factor; /* coefficient of the lane variable; NULL: 0 */
+	bool is_affine;         /* no other term differs between lanes */
+} Address;
 
 typedef struct Memo {
 	const Expr *e;
@@ -97,32 +114,32 @@ typedef struct Emit {
 	ExprCtx *ctx;
 	Facts *facts;
 	Buf *out;
-	int depth;           /* indentation */
-	int walk;            /* 1: find out about registers; 2: the text that counts */
-	int next_name;       /* of temporaries */
-	Map names;           /* Tensor to C name (arguments, stack, scratch) */
-	Map uses;            /* Expr to number of users in the statement */
-	Map varying;         /* Expr to 1: uniform, 2: differs between lanes */
-	VEC(Memo) memo;      /* values at hand in this statement */
+	int depth;      /* indentation */
+	int walk;       /* 1: find out about registers; 2: the text that counts */
+	int next_name;  /* of temporaries */
+	Map names;      /* Tensor to C name (arguments, stack, scratch) */
+	Map uses;       /* Expr to number of users in the statement */
+	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
+	VEC(Memo) memo; /* values at hand in this statement */
 	VEC(VarInfo) vars;
-	VEC(RegInfo *) regs;  /* in scope */
+	VEC(RegInfo *) regs; /* in scope */
 	Map all_regs;        /* Buffer to RegInfo, from walk to walk */
 	VEC(Stride) strides;
 	VEC(Simplified) simplified; /* addresses at `place` */
-	const Stmt *place;   /* the statement being emitted */
-	Vector *vector;      /* NULL: no @vector loop around */
-	bool *lanes_used;    /* [17]: which lane counts occur; lanes8: with values of 8 bytes */
+	const Stmt *place;          /* the statement being emitted */
+	Vector *vector;             /* NULL: no @vector loop around */
+	bool *lanes_used;           /* [17]: which lane counts occur; lanes8: with values of 8 bytes */
 	bool *lanes8_used;
 	bool has_failed_vector; /* something has no vector form: emit this loop as a plain one */
-	int copy;            /* which copy of a loop body: its own accumulators */
+	int copy;               /* which copy of a loop body: its own accumulators */
 } Emit;
 
 /* ---- text.c ---- */
-const char *c_type(DType type);                         /* tw_f32; of bool and codes: tw_u8 */
-const char *c_vector(Emit *em, DType type, int lanes);  /* tw_f32x16: what values of type take */
+const char *c_type(DType type);                        /* tw_f32; of bool and codes: tw_u8 */
+const char *c_vector(Emit *em, DType type, int lanes); /* tw_f32x16: what values of type take */
 const char *value_name(DType type, char out[24], int lanes);
-DType lane_type(DType type);                            /* f32, i32, u32, f64, i64, u64 */
-DType memory_type(DType type);                          /* the element as stored: f16 is u16 */
+DType lane_type(DType type);   /* f32, i32, u32, f64, i64, u64 */
+DType memory_type(DType type); /* the element as stored: f16 is u16 */
 const char *c_number(Emit *em, DType type, Scalar value);
 const char *c_cast(Emit *em, DType to, int flags, DType from, const char *x);
 const char *c_operation(Emit *em, const Expr *e, const char *const *args);
@@ -166,13 +183,25 @@ Val emit_read(Emit *em, const Expr *e);
 void emit_store(Emit *em, const Stmt *stmt);
 /* The new contents of a place that holds `old`, by a store. */
 const char *stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old);
+
+/* ---- reg.c ---- */
+RegInfo *find_reg(Emit *em, const Tensor *tensor); /* NULL: no register buffer in scope */
+void reg_note(Emit *em, RegInfo *reg, const Expr *const *index); /* first walk */
+bool reg_is_local(const RegInfo *reg); /* else an array, accessed like other memory */
+Val read_reg(Emit *em, const RegInfo *reg, const Expr *e);
+void store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt);
 void emit_alloc(Emit *em, const Stmt *stmt);
-RegInfo *find_reg(Emit *em, const Tensor *tensor);
+/* The terms of a flat address, which flat_address() gives simplified. */
+void make_address(Emit *em, Address *address, const Expr *flat);
+const Expr *flat_address(Emit *em, const Buffer *buffer, const Expr *const *index);
+const char *address_text(Emit *em, const Address *address); /* of lane 0 */
+const char *dim_text(Emit *em, const Dim *dim);
+const char *buffer_name(Emit *em, const Tensor *tensor);
 /* e = factor * lane + rest, rest the same for all lanes; false when it is not so. */
 bool split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest);
 
 /* ---- vector.c ---- */
-void emit_vector_loop(Emit *em, const Stmt *stmt);
+void emit_vector_loop(Emit *em, const Stmt *loop);
 /* Combine a value into its accumulator; false: the store is no reduction across lanes. */
 bool emit_fold(Emit *em, const Stmt *stmt);
 const char *combine_text(Emit *em, int op, DType type, bool is_vector, const char *a,

@@ -1,11 +1,13 @@
-/* The file of all kernels: ABI, prelude, vectors in use, one function per distinct kernel, the table.
+/* The file of all kernels: ABI, prelude, vectors in use, one function per distinct kernel, the
+ * table.
  *
  *     static void k0_conv1(const TwArgs *args, const tw_f32 *restrict X, …, tw_i64 N, begin, end)
- *     void tw_k0(const TwArgs *args, int64_t begin, int64_t end) { k0_conv1(args, args->buffers[0]…); }
+ *     void tw_k0(const TwArgs *args, int64_t begin, int64_t end) { k0_conv1(args,
+ * args->buffers[0]…); }
  *
- * Arguments are parameters of a function of their own because that is where `restrict` counts. Kernels
- * whose text is the same share one function. Each stands under `#if TW_IN(i)`, so that a file can be
- * compiled in parts by several compilers at once.
+ * Arguments are parameters of a function of their own because that is where `restrict` counts.
+ * Kernels whose text is the same share one function. Each stands under `#if TW_IN(i)`, so that a
+ * file can be compiled in parts by several compilers at once.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,13 +22,13 @@ static bool
 is_reserved(const char *name)
 {
 	static const char *const words[] = {
-		"args",   "begin",    "end",      "flat",     "rest",   "auto",     "break",   "case",
-		"char",   "const",    "continue", "default",  "do",     "double",   "else",    "enum",
-		"extern", "float",    "for",      "goto",     "if",     "inline",   "int",     "long",
-		"main",   "register", "restrict", "return",   "short",  "signed",   "sizeof",  "static",
-		"struct", "switch",   "typedef",  "typeof",   "union",  "unsigned", "void",    "volatile",
-		"while",  "memcpy",   "memset",   "memmove",  "asm",    "unix",     "linux",   "TwArgs",
-		"i",
+		"args",   "begin",   "end",      "flat",     "rest",     "auto",     "break",
+		"case",   "char",    "const",    "continue", "default",  "do",       "double",
+		"else",   "enum",    "extern",   "float",    "for",      "goto",     "if",
+		"inline", "int",     "long",     "main",     "register", "restrict", "return",
+		"short",  "signed",  "sizeof",   "static",   "struct",   "switch",   "typedef",
+		"typeof", "union",   "unsigned", "void",     "volatile", "while",    "memcpy",
+		"memset", "memmove", "asm",      "unix",     "linux",    "TwArgs",   "i",
 	};
 	for (size_t k = 0; k < countof(words); k++)
 		if (strcmp(words[k], name) == 0)
@@ -34,7 +36,8 @@ is_reserved(const char *name)
 	if (strncmp(name, "tw_", 3) == 0 || strncmp(name, "TW_", 3) == 0)
 		return true;
 	/* t12, m3: ours */
-	return strchr("tmlefb", name[0]) && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
+	return strchr("tmlefb", name[0]) && name[1] &&
+	       strspn(name + 1, "0123456789") == strlen(name + 1);
 }
 
 /* A C identifier like `name` that nothing else in the kernel has. */
@@ -117,11 +120,14 @@ open_strides(Emit *em)
 		for (int d = 0; buffer->stride && d < tensor->rank; d++) {
 			if (buffer->stride[d])
 				continue;
-			const char *name = text(em, "%s_s%d", (const char *)map_find_ptr(&em->names, tensor), d);
+			const char *name =
+				text(em, "%s_s%d", (const char *)map_find_ptr(&em->names, tensor), d);
 			int behind = tensor->rank - d - 1;
 			const Dim *dense = dim_product(em->ctx, behind, tensor->hi + d + 1);
 			Var *var = var_new(em->ctx, name, DT_I64, NULL, NULL);
-			line(em, "const tw_i64 %s = args->strides && args->strides[%d] ? args->strides[%d][%d] : %s;",
+			line(em,
+			     "const tw_i64 %s = args->strides && args->strides[%d] ? args->strides[%d][%d] : "
+			     "%s;",
 			     name, i, i, d, emit_scalar(em, dense));
 			push_var(em, (VarInfo){.var = var, .kind = VAR_NAMED, .val = {name, UNIFORM}});
 			vec_push(em->arena, &em->strides, (Stride){buffer, d, expr_var(em->ctx, var)});
@@ -177,20 +183,19 @@ kernel_text(Emit *em)
 {
 	name_everything(em);
 	for (em->walk = 1; em->walk <= 2; em->walk++) {
-		Buf out = {.arena = em->arena};
-		em->out = &out;
+		em->out = NEW(em->arena, Buf);
+		em->out->arena = em->arena;
 		emit_function(em);
-		if (em->walk == 2)
-			return buf_text(&out);
 	}
-	return NULL;
+	return buf_text(em->out);
 }
 
 static void
 print_wrapper(Buf *out, int index, const char *name, const Kernel *kernel)
 {
-	buf_printf(out, "TW_KERNEL void\ntw_k%d(const TwArgs *args, int64_t begin, int64_t end)\n{\n\t%s(args",
-	           index, name);
+	buf_printf(
+		out, "TW_KERNEL void\ntw_k%d(const TwArgs *args, int64_t begin, int64_t end)\n{\n\t%s(args",
+		index, name);
 	for (int i = 0; i < kernel->buffers.count; i++)
 		buf_printf(out, ", args->buffers[%d]", i);
 	for (int i = 0; i < kernel->symbols.count; i++)
@@ -205,8 +210,8 @@ print_ancestry(Buf *out, const Kernel *kernel)
 	const char *words = kernel->ancestry ? kernel->ancestry : kernel->name;
 	buf_puts(out, "/* ");
 	for (; *words; words++)
-		buf_putc(out, (*words == '/' && out->data[out->size - 1] == '*') || *words < ' ' ? ' '
-		                                                                                : *words);
+		buf_putc(out,
+		         (*words == '/' && out->data[out->size - 1] == '*') || *words < ' ' ? ' ' : *words);
 	buf_puts(out, " */\n");
 }
 
@@ -226,18 +231,23 @@ print_lanes(Buf *out, const bool *lanes_used, const bool *lanes8_used)
 	buf_puts(out, prelude_text("lanes.h"));
 	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
 		if (lanes_used[lanes])
-			buf_printf(out, "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n"
-			           "TW_BOUNDS_f32x%d\n", lanes, lanes, lanes, lanes, lanes, lanes);
+			buf_printf(out,
+			           "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n"
+			           "TW_BOUNDS_f32x%d\n",
+			           lanes, lanes, lanes, lanes, lanes, lanes);
 		if (lanes8_used[lanes])
-			buf_printf(out, "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n"
-			           "TW_BOUNDS_f64x%d\n", lanes, lanes, lanes, lanes, lanes);
+			buf_printf(out,
+			           "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n"
+			           "TW_BOUNDS_f64x%d\n",
+			           lanes, lanes, lanes, lanes, lanes);
 	}
 }
 
 static void
 print_file(Buf *out, const Target *target, const bool *lanes_used, const bool *lanes8_used)
 {
-	buf_printf(out, "/* Kernels for %s. Compile freestanding: see README. */\n", target->device->name);
+	buf_printf(out, "/* Kernels for %s. Compile freestanding: see README. */\n",
+	           target->device->name);
 	buf_puts(out, prelude_text("abi.h"));
 	buf_puts(out, "#ifdef TW_PARTS\n#define TW_IN(i) ((i) % TW_PARTS == TW_PART)\n#else\n"
 	              "#define TW_IN(i) 1\n#endif\n"
@@ -258,8 +268,9 @@ print_table(Buf *out, int count, const int *function)
 	buf_printf(out, "static TwKernel *const tw_table[%d] = {", count ? count : 1);
 	for (int i = 0; i < count; i++)
 		buf_printf(out, "%s tw_k%d,", i % 8 ? "" : "\n\t", function[i]);
-	buf_printf(out, "%s};\n__attribute__((visibility(\"default\"))) const TwKernels tw_kernels_v1 = {\n"
-	                "\tTW_KERNEL_ABI, %d, tw_table\n};\n#endif\n",
+	buf_printf(out,
+	           "%s};\n__attribute__((visibility(\"default\"))) const TwKernels tw_kernels_v1 = {\n"
+	           "\tTW_KERNEL_ABI, %d, tw_table\n};\n#endif\n",
 	           count ? "\n" : "0", count);
 }
 
@@ -271,8 +282,12 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	int *function = NEW_N(arena, int, count + 1);
 	Buf bodies = {.arena = arena};
 	for (int i = 0; i < count; i++) {
-		Emit em = {.arena = arena, .target = target, .kernel = kernels[i], .ctx = kernels[i]->ctx,
-		           .lanes_used = lanes_used, .lanes8_used = lanes8_used};
+		Emit em = {.arena = arena,
+		           .target = target,
+		           .kernel = kernels[i],
+		           .ctx = kernels[i]->ctx,
+		           .lanes_used = lanes_used,
+		           .lanes8_used = lanes8_used};
 		em.names.arena = em.all_regs.arena = arena;
 		const char *body = kernel_text(&em);
 		uintptr_t same = (uintptr_t)map_find(&known, body);

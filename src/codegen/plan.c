@@ -1,7 +1,7 @@
 /* A Module as a runtime Plan: names become numbers, dims small programs, lives are computed.
  *
- * A temporary lives from the step that first writes it to the one that last touches it; views, nested
- * plans that capture it and symbols read from it count as touching their base.
+ * A temporary lives from the step that first writes it to the one that last touches it; views,
+ * nested plans that capture it and symbols read from it count as touching their base.
  */
 #include "codegen/bundle.h"
 
@@ -27,8 +27,8 @@ typedef struct Planner {
 static _Noreturn void
 broken(const Planner *planner, const char *what, const char *name)
 {
-	fail_as(FAIL_BUG, NULL, "plan of %s: %s %s", planner->module->name ? planner->module->name : "a graph",
-	        what, name ? name : "");
+	fail_as(FAIL_BUG, NULL, "plan of %s: %s %s",
+	        planner->module->name ? planner->module->name : "a graph", what, name ? name : "");
 }
 
 /* ---- dims ------------------------------------------------------------------------------------ */
@@ -84,8 +84,9 @@ put_tokens(Tokens *tokens, const Expr *e)
 	static const struct {
 		ExprOp op;
 		PlanOp token;
-	} ops[] = {{EX_add, PD_ADD}, {EX_sub, PD_SUB}, {EX_mul, PD_MUL}, {EX_floordiv, PD_FLOORDIV},
-	           {EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN}, {EX_max, PD_MAX}};
+	} ops[] = {
+		{EX_add, PD_ADD},           {EX_sub, PD_SUB}, {EX_mul, PD_MUL}, {EX_floordiv, PD_FLOORDIV},
+		{EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN}, {EX_max, PD_MAX}};
 	int64_t value;
 	if (expr_as_i64(e, &value)) {
 		add_token(tokens, PD_CONST, value);
@@ -183,7 +184,9 @@ find_latest(const Expr *e, void *arg)
 static void
 plan_symbol(Planner *planner, const MSymbol *def)
 {
-	PlanSymbol symbol = {.name = def->symbol->name, .lo = def->symbol->lo, .hi = def->symbol->hi,
+	PlanSymbol symbol = {.name = def->symbol->name,
+	                     .lo = def->symbol->lo,
+	                     .hi = def->symbol->hi,
 	                     .index = def->index};
 	if (def->source == MSYM_EXPR) {
 		Latest latest = {planner, 0};
@@ -195,7 +198,7 @@ plan_symbol(Planner *planner, const MSymbol *def)
 	} else {
 		symbol.buffer = def->buffer->index;
 		symbol.step = step_behind(planner, def->buffer);
-		symbol.source = def->source == MSYM_ELEMENT             ? PS_ELEMENT
+		symbol.source = def->source == MSYM_ELEMENT     ? PS_ELEMENT
 		                : def->buffer->kind == MB_INPUT ? PS_INPUT
 		                                                : PS_OUTPUT;
 	}
@@ -437,11 +440,20 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	int *args = NEW_N(planner->arena, int, from->narg + 1);
 	for (int i = 0; i < from->narg; i++)
 		args[i] = from->args[i] ? from->args[i]->index : -1;
-	*to = (PlanStep){.kind = kinds[from->kind], .name = from->name ? from->name : "",
-	                 .origins = from->origins, .row = from->row, .kernel = -1, .scratch_dim = -1,
-	                 .narg = from->narg, .args = args, .noutput = from->noutput,
-	                 .nattr = from->attrs.count, .attrs = plan_attrs(planner, from),
-	                 .nbody = from->nbody, .flops = from->flops, .bytes = from->bytes};
+	*to = (PlanStep){.kind = kinds[from->kind],
+	                 .name = from->name ? from->name : "",
+	                 .origins = from->origins,
+	                 .row = from->row,
+	                 .kernel = -1,
+	                 .scratch_dim = -1,
+	                 .narg = from->narg,
+	                 .args = args,
+	                 .noutput = from->noutput,
+	                 .nattr = from->attrs.count,
+	                 .attrs = plan_attrs(planner, from),
+	                 .nbody = from->nbody,
+	                 .flops = from->flops,
+	                 .bytes = from->bytes};
 	if (from->kernel)
 		plan_kernel(planner, from->kernel, to);
 	Plan **bodies = NEW_N(planner->arena, Plan *, from->nbody + 1);
@@ -510,8 +522,11 @@ make_plan(Planner *planner)
 static Plan *
 plan_nested(const Planner *parent, const Module *module)
 {
-	Planner planner = {.arena = parent->arena, .module = module, .parent = parent,
-	                   .weights = parent->weights, .kernels = parent->kernels};
+	Planner planner = {.arena = parent->arena,
+	                   .module = module,
+	                   .parent = parent,
+	                   .weights = parent->weights,
+	                   .kernels = parent->kernels};
 	return make_plan(&planner);
 }
 

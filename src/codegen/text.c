@@ -69,8 +69,8 @@ const char *
 c_type(DType type)
 {
 	static const char *const names[DT_COUNT] = {
-		[DT_F32] = "tw_f32", [DT_F64] = "tw_f64", [DT_I8] = "tw_i8",   [DT_I16] = "tw_i16",
-		[DT_I32] = "tw_i32", [DT_I64] = "tw_i64", [DT_U8] = "tw_u8",   [DT_U16] = "tw_u16",
+		[DT_F32] = "tw_f32", [DT_F64] = "tw_f64", [DT_I8] = "tw_i8", [DT_I16] = "tw_i16",
+		[DT_I32] = "tw_i32", [DT_I64] = "tw_i64", [DT_U8] = "tw_u8", [DT_U16] = "tw_u16",
 		[DT_U32] = "tw_u32", [DT_U64] = "tw_u64",
 	};
 	return names[memory_type(type)];
@@ -129,7 +129,9 @@ c_number(Emit *em, DType type, Scalar value)
 	if (type == DT_I32 && value.i64 == INT32_MIN)
 		return "(-2147483647 - 1)";
 	bool is_long = value.i64 > INT32_MAX || value.i64 < -INT32_MAX;
-	const char *form = value.i64 < 0 ? (is_long ? "(%lldll)" : "(%lld)") : is_long ? "%lldll" : "%lld";
+	const char *form = value.i64 < 0 ? (is_long ? "(%lldll)" : "(%lld)")
+	                   : is_long     ? "%lldll"
+	                                 : "%lld";
 	return text(em, form, (long long)value.i64);
 }
 
@@ -142,7 +144,9 @@ storage_of_f32(Emit *em, DType to, int flags, const char *x)
 	int saturate = !(flags & CAST_NOSAT);
 	if (to == DT_F8E8M0)
 		return text(em, "tw_%s_of_f32(%s, %d, %d)", name, x, saturate,
-		            flags & CAST_ROUND_NEAREST ? 2 : flags & CAST_ROUND_DOWN ? 1 : 0);
+		            flags & CAST_ROUND_NEAREST ? 2
+		            : flags & CAST_ROUND_DOWN  ? 1
+		                                       : 0);
 	if (to == DT_F4E2M1 || dtype_name(to)[0] != 'f')
 		return text(em, "tw_%s_of_f32(%s)", name, x);
 	return text(em, "tw_%s_of_f32(%s, %d)", name, x, saturate);
@@ -179,8 +183,8 @@ c_cast(Emit *em, DType to, int flags, DType from, const char *x)
 	if (to == DT_BOOL)
 		return text(em, "(%s != 0)", x);
 	if (is_short_float(to)) {
-		const char *via = from == DT_F32 || from == DT_F64 || from == DT_U64 ? dtype_name(from)
-		                                                                   : "i64";
+		const char *via =
+			from == DT_F32 || from == DT_F64 || from == DT_U64 ? dtype_name(from) : "i64";
 		return text(em, "tw_%s_of_%s(%s)", dtype_name(to), via, x);
 	}
 	if (dtype_is_float(from) && !dtype_is_float(to))
@@ -198,11 +202,11 @@ bool_operation(Emit *em, ExprOp op, const char *const *args)
 		ExprOp op;
 		const char *form;
 	} forms[] = {
-		{EX_add, "(%s ^ %s)"},      {EX_sub, "(%s ^ %s)"},      {EX_bitxor, "(%s ^ %s)"},
-		{EX_ne, "(%s ^ %s)"},       {EX_mul, "(%s & %s)"},      {EX_min, "(%s & %s)"},
-		{EX_bitand, "(%s & %s)"},   {EX_floordiv, "(%s & %s)"}, {EX_quot, "(%s & %s)"},
-		{EX_max, "(%s | %s)"},      {EX_bitor, "(%s | %s)"},    {EX_pow, "(%s | !%s)"},
-		{EX_shl, "(%s & !%s)"},     {EX_shr, "(%s & !%s)"},     {EX_rem, "(0 & %s & %s)"},
+		{EX_add, "(%s ^ %s)"},          {EX_sub, "(%s ^ %s)"},      {EX_bitxor, "(%s ^ %s)"},
+		{EX_ne, "(%s ^ %s)"},           {EX_mul, "(%s & %s)"},      {EX_min, "(%s & %s)"},
+		{EX_bitand, "(%s & %s)"},       {EX_floordiv, "(%s & %s)"}, {EX_quot, "(%s & %s)"},
+		{EX_max, "(%s | %s)"},          {EX_bitor, "(%s | %s)"},    {EX_pow, "(%s | !%s)"},
+		{EX_shl, "(%s & !%s)"},         {EX_shr, "(%s & !%s)"},     {EX_rem, "(0 & %s & %s)"},
 		{EX_floormod, "(0 & %s & %s)"},
 	};
 	for (size_t i = 0; i < countof(forms); i++)
@@ -235,15 +239,14 @@ short_operation(Emit *em, const Expr *e, const char *const *args)
 	return e->type == type ? text(em, "tw_%s_of_f32(%s)", dtype_name(type), call) : call;
 }
 
-/* max(x, c) for a constant c that is no NaN: one instruction and, for a zero, an addition that makes
- * its sign right. NULL where the sign would come out wrong (max with -0, min with +0). */
+/* max(x, c) for a constant c that is no NaN: one instruction and, for a zero, an addition that
+ * makes its sign right. NULL where the sign would come out wrong (max with -0, min with +0). */
 static const char *
 bound_text(Emit *em, const Expr *e, const char *x, bool is_vector)
 {
 	char name[24];
 	const Expr *bound = e->argc == 2 && e->arg[1]->op == EX_const ? e->arg[1] : NULL;
-	if (!bound || (e->op != EX_max && e->op != EX_min) ||
-	    (e->type != DT_F32 && e->type != DT_F64))
+	if (!bound || (e->op != EX_max && e->op != EX_min) || (e->type != DT_F32 && e->type != DT_F64))
 		return NULL;
 	double c = expr_const_f64(bound);
 	if (isnan(c) || (c == 0 && (e->op == EX_min || signbit(c))))
@@ -368,8 +371,9 @@ pick_operation(Emit *em, const Expr *e, DType type, const char *const *args)
 		return args[0];
 	const char *mask = text(em, "(tw_i%dx%d)", bits, em->vector->lanes);
 	if (e->op == EX_abs)
-		return wrap_lanes(em, type, text(em, "tw_pick_%s(%s(%s < 0), -%s, %s)", name, mask, args[0],
-		                                 args[0], args[0]));
+		return wrap_lanes(
+			em, type,
+			text(em, "tw_pick_%s(%s(%s < 0), -%s, %s)", name, mask, args[0], args[0], args[0]));
 	return text(em, "tw_pick_%s(%s(%s %s %s), %s, %s)", name, mask, args[0],
 	            e->op == EX_min ? "<" : ">", args[1], args[0], args[1]);
 }
@@ -473,8 +477,7 @@ v_cast(Emit *em, DType to, int flags, DType from, const char *x)
 	if (to == DT_BOOL)
 		return test_mask(em, from, text(em, "(%s != 0)", x));
 	if (is_short_float(to))
-		return from != DT_F32 ? NULL
-		                      : text(em, "tw_%s_of_f32x%d(%s)", dtype_name(to), lanes, x);
+		return from != DT_F32 ? NULL : text(em, "tw_%s_of_f32x%d(%s)", dtype_name(to), lanes, x);
 	const char *convert = text(em, "__builtin_convertvector(%s, %s)", x, c_vector(em, to, lanes));
 	if (dtype_is_float(from) && dtype_is_float(to))
 		return convert;

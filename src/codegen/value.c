@@ -217,8 +217,8 @@ emit_lanes(Emit *em, const Expr *e)
 	const char *vector = new_name(em, 't');
 	DType type = e->type != DT_BOOL ? e->type : em->vector->width == 8 ? DT_I64 : DT_I32;
 	value_name(type, name, em->vector->lanes);
-	line(em, "const %s %s = tw_load_%s(%s);", c_vector(em, e->type, em->vector->lanes), vector, name,
-	     array);
+	line(em, "const %s %s = tw_load_%s(%s);", c_vector(em, e->type, em->vector->lanes), vector,
+	     name, array);
 	return (Val){vector, VECTOR};
 }
 
@@ -304,12 +304,14 @@ emit_choice(Emit *em, const Expr *e, const char *condition, bool is_vector)
 	if (!arms[0].text.size && !arms[1].text.size) {
 		if (!is_vector && e->op != EX_select)
 			return (Val){text(em, "(%s %s %s)", condition, e->op == EX_and ? "&&" : "||",
-			                  values[e->op == EX_or]), UNIFORM};
+			                  values[e->op == EX_or]),
+			             UNIFORM};
 		return (Val){text(em, "(%s ? %s : %s)", condition, values[0], values[1]),
 		             is_vector ? VECTOR : UNIFORM};
 	}
 	const char *name = new_name(em, 't');
-	line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type), name);
+	line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type),
+	     name);
 	line(em, "if (%s) {", condition);
 	if (arms[0].text.size)
 		buf_puts(em->out, buf_text(&arms[0].text));
@@ -428,8 +430,8 @@ emit_affine_test(Emit *em, const Expr *e)
 	static const struct {
 		ExprOp op;
 		const char *text;
-	} tests[] = {{EX_lt, "<"}, {EX_le, "<="}, {EX_gt, ">"}, {EX_ge, ">="}, {EX_eq, "=="},
-	             {EX_ne, "!="}};
+	} tests[] = {{EX_lt, "<"},  {EX_le, "<="}, {EX_gt, ">"},
+	             {EX_ge, ">="}, {EX_eq, "=="}, {EX_ne, "!="}};
 	int64_t factor;
 	const char *rest;
 	if (e->argc != 2 || e->arg[0]->type != DT_I64 || e->type != DT_BOOL || em->vector->width != 4)
@@ -440,7 +442,8 @@ emit_affine_test(Emit *em, const Expr *e)
 	int lanes = em->vector->lanes;
 	for (size_t i = 0; i < countof(tests); i++)
 		if (tests[i].op == e->op) /* the rest is far from 0 where it is cut to 31 bits */
-			return text(em, "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
+			return text(em,
+			            "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
 			            lanes, lanes, (long long)factor, tests[i].text, lanes, rest);
 	return NULL;
 }
@@ -518,8 +521,8 @@ keep(Emit *em, const Expr *e, Val val)
 		return val;
 	if (val.form != LANES) {
 		const char *name = new_name(em, 't');
-		const char *type = val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes)
-		                                      : c_type(e->type);
+		const char *type =
+			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type);
 		line(em, "const %s %s = %s;", type, name, val.text);
 		val.text = name;
 	}

@@ -5,8 +5,8 @@
  *     }                           if (i < E) f0 = pick(m, f0 + loadm(X + i, m), f0)
  *                                 s = s + (f0's lanes added as a fixed tree)
  *
- * A loop that sums and holds no other loop runs four vectors at a time, each with its own f, since one
- * chain of additions would wait for itself. Which additions are joined depends on E alone.
+ * A loop that sums and holds no other loop runs four vectors at a time, each with its own f, since
+ * one chain of additions would wait for itself. Which additions are joined depends on E alone.
  *
  * What has no vector form (loops whose bounds differ between lanes, barriers, one place written by
  * all lanes) is emitted as an ordinary loop.
@@ -22,11 +22,11 @@ enum { COPIES = 4, FLAT_TRIPS = 4, REG_TRIPS = 64 };
 typedef struct Survey {
 	Emit *em;
 	const Stmt *loop;
-	bool is_wide;      /* values of 8 bytes are stored or computed */
+	bool is_wide; /* values of 8 bytes are stored or computed */
 	bool holds_loop, touches_regs, is_impossible;
 	int stores;
 	Fold *folds;
-	VEC(const Var *) inner; /* variables defined in the body */
+	VEC(const Var *) inner;   /* variables defined in the body */
 	VEC(const Var *) varying; /* the loop's own, and lets that may differ between lanes */
 	VEC(const Buffer *) local;
 } Survey;
@@ -95,7 +95,8 @@ survey_fold(Survey *survey, Stmt *stmt)
 	if (differs || is_inside(survey, stmt->buffer))
 		return;
 	bool is_reg = stmt->buffer->scope == SCOPE_REG;
-	bool is_plain = dtype_is_integer(tensor->type) || tensor->type == DT_F32 || tensor->type == DT_F64;
+	bool is_plain =
+		dtype_is_integer(tensor->type) || tensor->type == DT_F32 || tensor->type == DT_F64;
 	if (stmt->op == STORE_SET || (is_array && !is_reg) || !is_plain) {
 		survey->is_impossible = true;
 		return;
@@ -118,8 +119,8 @@ survey_stmt(Stmt *stmt, void *arg)
 	survey->stores++;
 	const RegInfo *reg = find_reg(survey->em, &stmt->buffer->tensor);
 	survey->touches_regs |= reg && stmt->buffer->tensor.rank > 0;
-	survey->is_wide |= dtype_bits(stmt->buffer->tensor.type) == 64 &&
-	                   !is_inside(survey, stmt->buffer);
+	survey->is_wide |=
+		dtype_bits(stmt->buffer->tensor.type) == 64 && !is_inside(survey, stmt->buffer);
 	survey_fold(survey, stmt);
 }
 
@@ -252,8 +253,7 @@ static void
 emit_body(Emit *em, const Stmt *loop, VarInfo lane, const char *mask, const char *count)
 {
 	em->vector->mask = em->vector->tail = em->vector->live = mask;
-	em->vector->last = count ? text(em, "(%s - 1)", count)
-	                         : text(em, "%d", em->vector->lanes - 1);
+	em->vector->last = count ? text(em, "(%s - 1)", count) : text(em, "%d", em->vector->lanes - 1);
 	lane.var = loop->var;
 	lane.kind = VAR_LANE;
 	lane.depth = em->vars.count + 1;
@@ -366,11 +366,14 @@ emit_as_vector(Emit *em, const Stmt *loop, const Survey *survey)
 {
 	int64_t lo = 0, hi = 0;
 	bool is_constant = constant_value(em, loop->lo, &lo) && constant_value(em, loop->hi, &hi);
-	Vector vector = {.loop = loop, .width = survey->is_wide ? 8 : 4, .allocs = em->regs.count,
+	Vector vector = {.loop = loop,
+	                 .width = survey->is_wide ? 8 : 4,
+	                 .allocs = em->regs.count,
 	                 .folds = survey->folds};
 	vector.lanes = choose_lanes(em, survey, is_constant ? hi - lo : 0);
 	int64_t trips = (hi - lo + vector.lanes - 1) / vector.lanes;
-	bool is_flat = is_constant && (trips <= FLAT_TRIPS || (survey->touches_regs && trips <= REG_TRIPS));
+	bool is_flat =
+		is_constant && (trips <= FLAT_TRIPS || (survey->touches_regs && trips <= REG_TRIPS));
 	bool is_chain = survey->folds && !survey->holds_loop && survey->stores <= 2 && !is_flat;
 	int copies = is_chain && (!is_constant || trips >= COPIES) ? COPIES : 1;
 	em->vector = &vector;

@@ -6,13 +6,37 @@
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
 #define CPU(name, march, vector, registers, fma, f16, bf16, l1, l2, l3, gflops, bandwidth, doc) \
-	{name, doc, march, vector, registers, fma, f16, bf16, (int64_t)l1 * KIB, (int64_t)l2 * KIB, \
-	 (int64_t)l3 * KIB, gflops, bandwidth, NULL},
+	{name, \
+	 doc, \
+	 march, \
+	 vector, \
+	 registers, \
+	 fma, \
+	 f16, \
+	 bf16, \
+	 (int64_t)l1 * KIB, \
+	 (int64_t)l2 * KIB, \
+	 (int64_t)l3 * KIB, \
+	 gflops, \
+	 bandwidth, \
+	 NULL},
 #define GPU(name, cc, units, regs, threads, blocks, smem, smem_block, l2, dram, shared, f32, tf32, \
             f16, f64, doc) \
-	{name, doc, NULL, 16, 255, true, true, cc >= 80, (int64_t)smem * KIB, (int64_t)l2 * MIB, 0, f32, \
-	 dram, &(const GpuInfo){cc, units, regs, threads, blocks, (int64_t)smem * KIB, \
-	                        (int64_t)smem_block * KIB, shared, tf32, f16, f64}},
+	{name, \
+	 doc, \
+	 NULL, \
+	 16, \
+	 255, \
+	 true, \
+	 true, \
+	 cc >= 80, \
+	 (int64_t)smem * KIB, \
+	 (int64_t)l2 * MIB, \
+	 0, \
+	 f32, \
+	 dram, \
+	 &(const GpuInfo){cc, units, regs, threads, blocks, (int64_t)smem * KIB, \
+	                  (int64_t)smem_block * KIB, shared, tf32, f16, f64}},
 static const Device rows[] = {
 #include "target/devices.def"
 };

@@ -8,15 +8,15 @@
 #include "expr/stage.h"
 
 typedef struct Device {
-	const char *name;   /* "cpu:x86-64-v3" */
+	const char *name; /* "cpu:x86-64-v3" */
 	const char *doc;
-	const char *march;  /* the C compiler's -march; NULL: not a CPU */
-	int vector_bytes;   /* 16, 32, 64 */
-	int registers;      /* vector registers */
+	const char *march; /* the C compiler's -march; NULL: not a CPU */
+	int vector_bytes;  /* 16, 32, 64 */
+	int registers;     /* vector registers */
 	bool has_fma, has_f16, has_bf16;
-	int64_t l1, l2, l3; /* bytes per core; l3 shared */
-	double gflops;      /* f32 per core at nominal clock; of a GPU: of all units */
-	double bandwidth;   /* GB/s per core from DRAM; of a GPU: of all units */
+	int64_t l1, l2, l3;        /* bytes per core; l3 shared */
+	double gflops;             /* f32 per core at nominal clock; of a GPU: of all units */
+	double bandwidth;          /* GB/s per core from DRAM; of a GPU: of all units */
 	const struct GpuInfo *gpu; /* NULL: a CPU */
 } Device;
 
@@ -48,8 +48,8 @@ typedef struct VendorArg {
 
 typedef struct VendorAttr {
 	const char *name;
-	int count;            /* of ints */
-	const int64_t *ints;  /* or */
+	int count;           /* of ints */
+	const int64_t *ints; /* or */
 	const char *string;
 } VendorAttr;
 
@@ -74,9 +74,9 @@ typedef struct Oracle {
 
 typedef struct Target {
 	const Device *device;
-	const Oracle *oracle;    /* NULL: no vendor libraries, nothing measured */
+	const Oracle *oracle; /* NULL: no vendor libraries, nothing measured */
 	int threads;
-	const Binding *probe;    /* symbol values to choose at; default 1 per symbol */
+	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 } Target;
 
 #endif

@@ -185,7 +185,7 @@ check_lanes(Checker *check, const Stmt *stmt)
 	for (int d = 0; d < stmt->buffer->tensor.rank; d++)
 		for (int i = 0; i < check->vars.count; i++)
 			if (expr_uses_var(expr_rewrite(check->kernel->ctx, stmt->index[d], expand_let, check),
-			             check->vector->var))
+			                  check->vector->var))
 				return;
 	if (stmt->op == STORE_SET)
 		broken(check, "all lanes of a @vector loop store to one place of %s",

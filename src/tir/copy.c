@@ -1,4 +1,5 @@
-/* Copies and substitutions of statements: what splitting a tail, unrolling and inlining are made of.
+/* Copies and substitutions of statements: what splitting a tail, unrolling and inlining are made
+ * of.
  */
 #include "tir/schedule.h"
 
@@ -87,8 +88,8 @@ copy_list(Copy *copy, const Stmt *list)
 Stmt *
 stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *value)
 {
-	Copy copy = {.kernel = kernel, .vars = {.arena = kernel->arena},
-	             .tensors = {.arena = kernel->arena}};
+	Copy copy = {
+		.kernel = kernel, .vars = {.arena = kernel->arena}, .tensors = {.arena = kernel->arena}};
 	if (var)
 		map_set_ptr(&copy.vars, var, (void *)value);
 	return copy_list(&copy, list);

@@ -19,14 +19,14 @@
 #include <string.h>
 
 typedef enum Act {
-	ACT_OP,     /* dst = op(a, b, c) */
+	ACT_OP, /* dst = op(a, b, c) */
 	ACT_CAST,
 	ACT_BITCAST,
-	ACT_READ,   /* dst = storage[slots from list a] */
+	ACT_READ, /* dst = storage[slots from list a] */
 	ACT_AT,
 	ACT_MOVE,
-	ACT_JUMP,   /* to target */
-	ACT_UNLESS, /* jump to target unless slot a */
+	ACT_JUMP,    /* to target */
+	ACT_UNLESS,  /* jump to target unless slot a */
 	ACT_ADD_I64, /* the commonest operations, without a call */
 	ACT_MUL_I64,
 	ACT_MUL_F32,
@@ -57,7 +57,7 @@ typedef struct Code {
 	int result[4]; /* lo, hi / condition / value: slots */
 	int *index;    /* STORE: slots */
 	Storage *storage;
-	int var;       /* FOR, LET: slot */
+	int var; /* FOR, LET: slot */
 } Code;
 
 typedef struct Known {
@@ -186,8 +186,10 @@ act_of(const Expr *e)
 		return ACT_LE_I64;
 	if (type == DT_I64 && e->op == EX_lt)
 		return ACT_LT_I64;
-	return e->op == EX_cast ? ACT_CAST : e->op == EX_bitcast ? ACT_BITCAST
-	       : e->op == EX_at ? ACT_AT : ACT_OP;
+	return e->op == EX_cast      ? ACT_CAST
+	       : e->op == EX_bitcast ? ACT_BITCAST
+	       : e->op == EX_at      ? ACT_AT
+	                             : ACT_OP;
 }
 
 static void
@@ -389,15 +391,33 @@ run_code(Machine *m, const Code *code)
 		Scalar a = slots[ins->arg[0]], b = slots[ins->arg[1]];
 		Scalar *dst = &slots[ins->dst];
 		switch ((Act)ins->act) {
-		case ACT_ADD_I64: dst->u64 = a.u64 + b.u64; break;
-		case ACT_MUL_I64: dst->u64 = a.u64 * b.u64; break;
-		case ACT_LE_I64: dst->u64 = a.i64 <= b.i64; break;
-		case ACT_LT_I64: dst->u64 = a.i64 < b.i64; break;
-		case ACT_MUL_F32: *dst = (Scalar){.f32 = a.f32 * b.f32}; break;
-		case ACT_MOVE: *dst = a; break;
-		case ACT_JUMP: pc = ins->target - 1; break;
-		case ACT_UNLESS: pc = a.u64 ? pc : ins->target - 1; break;
-		default: *dst = apply(m, code, ins); break;
+		case ACT_ADD_I64:
+			dst->u64 = a.u64 + b.u64;
+			break;
+		case ACT_MUL_I64:
+			dst->u64 = a.u64 * b.u64;
+			break;
+		case ACT_LE_I64:
+			dst->u64 = a.i64 <= b.i64;
+			break;
+		case ACT_LT_I64:
+			dst->u64 = a.i64 < b.i64;
+			break;
+		case ACT_MUL_F32:
+			*dst = (Scalar){.f32 = a.f32 * b.f32};
+			break;
+		case ACT_MOVE:
+			*dst = a;
+			break;
+		case ACT_JUMP:
+			pc = ins->target - 1;
+			break;
+		case ACT_UNLESS:
+			pc = a.u64 ? pc : ins->target - 1;
+			break;
+		default:
+			*dst = apply(m, code, ins);
+			break;
 		}
 	}
 }

@@ -1,5 +1,5 @@
-/* A lowered graph as text, for people: symbols, buffers, steps, each kernel below the step that first
- * runs it. Bodies of control steps follow, indented by their names.
+/* A lowered graph as text, for people: symbols, buffers, steps, each kernel below the step that
+ * first runs it. Bodies of control steps follow, indented by their names.
  */
 #include "tir/module.h"
 

@@ -27,13 +27,13 @@ struct MBuffer {
 	int rank;
 	const Dim *const *dims;
 	MBufferKind kind;
-	int index;                  /* position in its module's list */
-	const char *layout;         /* NULL: plain */
-	const Array *data;          /* weights */
-	MBuffer *base;              /* views, captures (in the module around) */
-	const Dim *offset;          /* views: elements */
-	const Dim *const *strides;  /* views: elements per dim */
-	bool is_data_sized;         /* its size depends on data: lives in the pool */
+	int index;                 /* position in its module's list */
+	const char *layout;        /* NULL: plain */
+	const Array *data;         /* weights */
+	MBuffer *base;             /* views, captures (in the module around) */
+	const Dim *offset;         /* views: elements */
+	const Dim *const *strides; /* views: elements per dim */
+	bool is_data_sized;        /* its size depends on data: lives in the pool */
 };
 
 typedef enum MStepKind {
@@ -61,10 +61,10 @@ typedef struct MStep {
 	const char *name;    /* "conv1+relu1" */
 	const char *origins; /* original node names joined by ", " */
 	Loc loc;
-	const char *row;     /* vendor.def or host.def row */
-	Kernel *kernel;      /* MS_KERNEL; MS_VENDOR: the fallback */
-	int narg, noutput;   /* the last noutput args are written */
-	MBuffer **args;      /* NULL: absent. For kernels: in the order of kernel->buffers */
+	const char *row;   /* vendor.def or host.def row */
+	Kernel *kernel;    /* MS_KERNEL; MS_VENDOR: the fallback */
+	int narg, noutput; /* the last noutput args are written */
+	MBuffer **args;    /* NULL: absent. For kernels: in the order of kernel->buffers */
 	VEC(MAttr) attrs;
 	int nbody;
 	Module **bodies;

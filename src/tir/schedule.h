@@ -21,8 +21,8 @@ void tir_unroll(Kernel *kernel, Stmt *loop); /* constant extent: copies of the b
 /* Simplify every scalar under what is known where it stands; drop dead branches and empty loops. */
 void tir_simplify(Kernel *kernel);
 
-
-/* A copy of the list with variables and buffers of its own; `var` (or NULL) is replaced by value. */
+/* A copy of the list with variables and buffers of its own; `var` (or NULL) is replaced by value.
+ * */
 Stmt *stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *value);
 /* Replace a variable by a value in every scalar of the list, in place. */
 void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value);

@@ -1,5 +1,5 @@
-/* tir_simplify: every scalar in the simplest form that holds where it stands; branches that are never
- * taken, loops that run not at all or once, and statements without effect go.
+/* tir_simplify: every scalar in the simplest form that holds where it stands; branches that are
+ * never taken, loops that run not at all or once, and statements without effect go.
  *
  * Lets stay: a let is there because a pass wanted the value computed once, at that place.
  */

@@ -17,11 +17,12 @@
  *
  * A @vector loop runs its iterations in lockstep. Its body may hold serial and unrolled loops whose
  * bounds do not depend on its variable, registers (one per lane), lets, stores, conditions that
- * differ per lane (masks), reads at any index (contiguous, uniform, or gathered). A store with an op
- * to a register or element that does not depend on the variable is a reduction across the lanes.
+ * differ per lane (masks), reads at any index (contiguous, uniform, or gathered). A store with an
+ * op to a register or element that does not depend on the variable is a reduction across the lanes.
  *
- * EX_at may stand in any index of a kernel: it wraps, reports an index outside into the status where
- * flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay lazy.
+ * EX_at may stand in any index of a kernel: it wraps, reports an index outside into the status
+ * where flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay
+ * lazy.
  *
  * Codegen simplifies the flat address of each access (sum of index * stride) under the facts of the
  * place, so indices such as X[hw / 7, hw % 7] cost one addition.
@@ -50,8 +51,12 @@ typedef enum Bind {
 	BIND_PARALLEL, /* outermost, perfectly nested: cut among workers as one flat index */
 	BIND_VECTOR,   /* all iterations in lockstep; no dependence between them except reductions */
 	BIND_UNROLL,
-	BIND_BLOCK_X, BIND_BLOCK_Y, BIND_BLOCK_Z,
-	BIND_THREAD_X, BIND_THREAD_Y, BIND_THREAD_Z,
+	BIND_BLOCK_X,
+	BIND_BLOCK_Y,
+	BIND_BLOCK_Z,
+	BIND_THREAD_X,
+	BIND_THREAD_Y,
+	BIND_THREAD_Z,
 	BIND_COUNT
 } Bind;
 
@@ -65,20 +70,20 @@ typedef enum Scope {
 
 enum { STACK_BYTES = 16384 };
 
-/* A buffer is a tensor that can be written. EX_read nodes point at &buffer->tensor. Element address:
- * base + sum index[d] * stride[d] (in elements). */
+/* A buffer is a tensor that can be written. EX_read nodes point at &buffer->tensor. Element
+ * address: base + sum index[d] * stride[d] (in elements). */
 struct Buffer {
-	Tensor tensor;              /* first member */
+	Tensor tensor; /* first member */
 	Scope scope;
-	const Expr *const *stride;  /* NULL: dense row-major; entries may be constants or symbols; a
+	const Expr *const *stride; /* NULL: dense row-major; entries may be constants or symbols; a
 	                               NULL entry is passed at run time in TwArgs.strides */
-	int param;                  /* position among the kernel's buffers, -1: local */
-	bool is_output;             /* the kernel writes it */
-	bool may_alias;             /* may share storage with another argument (in place) */
+	int param;                 /* position among the kernel's buffers, -1: local */
+	bool is_output;            /* the kernel writes it */
+	bool may_alias;            /* may share storage with another argument (in place) */
 };
 
-/* The op of a store: STORE_SET, or the reduce row that combines: sum (may contract to fma), prod, max
- * or min, the rows of one state. */
+/* The op of a store: STORE_SET, or the reduce row that combines: sum (may contract to fma), prod,
+ * max or min, the rows of one state. */
 enum { STORE_SET = -1 };
 
 struct Stmt {
@@ -86,16 +91,16 @@ struct Stmt {
 	Stmt *next;
 	Loc loc;
 
-	const Var *var;         /* FOR, LET */
-	const Expr *lo, *hi;    /* FOR */
-	Bind bind;              /* FOR */
-	Stmt *body, *other;     /* FOR: body; IF: body, other */
-	const Expr *condition;  /* IF, CHECK */
-	const Buffer *buffer;   /* STORE, ALLOC */
+	const Var *var;           /* FOR, LET */
+	const Expr *lo, *hi;      /* FOR */
+	Bind bind;                /* FOR */
+	Stmt *body, *other;       /* FOR: body; IF: body, other */
+	const Expr *condition;    /* IF, CHECK */
+	const Buffer *buffer;     /* STORE, ALLOC */
 	const Expr *const *index; /* STORE */
-	const Expr *value;      /* STORE, LET, ALLOC, CHECK: the offending value */
-	int op;                 /* STORE */
-	int code;               /* CHECK: TW_CHECK_… of runtime/abi.h */
+	const Expr *value;        /* STORE, LET, ALLOC, CHECK: the offending value */
+	int op;                   /* STORE */
+	int code;                 /* CHECK: TW_CHECK_… of runtime/abi.h */
 };
 
 struct Kernel {
@@ -103,23 +108,24 @@ struct Kernel {
 	ExprCtx *ctx;
 	const char *name;
 	Loc loc;
-	const char *ancestry; /* "conv1 + relu1; schedule: …": printed in the emitted text */
+	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
 	VEC(const Symbol *) symbols; /* parameters, in order */
 	VEC(Buffer *) buffers;       /* arguments, in order */
 	Stmt *body;
-	const Dim *extent;           /* product of the @parallel loops: the flat index 0..extent */
-	const Dim *scratch;          /* bytes of scratch per worker; NULL: none */
+	const Dim *extent;  /* product of the @parallel loops: the flat index 0..extent */
+	const Dim *scratch; /* bytes of scratch per worker; NULL: none */
 };
 
 Kernel *kernel_new(Arena *arena, ExprCtx *ctx, const char *name, const Loc *loc);
-Buffer *kernel_param(Kernel *kernel, const char *name, DType type, int rank,
-                     const Dim *const *dims, bool is_output);
-Buffer *kernel_local(Kernel *kernel, const char *name, DType type, int rank,
-                     const Dim *const *dims, Scope scope);
+Buffer *kernel_param(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims,
+                     bool is_output);
+Buffer *kernel_local(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims,
+                     Scope scope);
 /* Sets extent, scratch and symbols from the body. Call when the body is complete. */
 void kernel_finish(Kernel *kernel);
 
-Stmt *stmt_for(Kernel *kernel, const Var *var, const Expr *lo, const Expr *hi, Bind bind, Stmt *body);
+Stmt *stmt_for(Kernel *kernel, const Var *var, const Expr *lo, const Expr *hi, Bind bind,
+               Stmt *body);
 Stmt *stmt_store(Kernel *kernel, const Buffer *buffer, const Expr *const *index, int op,
                  const Expr *value);
 Stmt *stmt_if(Kernel *kernel, const Expr *condition, Stmt *body, Stmt *other);
@@ -128,8 +134,8 @@ Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
 Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
 Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head */
 
-/* The operation by which a store combines: EX_add for sum and so on; EX_COUNT when `op` is none that
- * a store can have. */
+/* The operation by which a store combines: EX_add for sum and so on; EX_COUNT when `op` is none
+ * that a store can have. */
 ExprOp store_combine(int op);
 
 void kernel_print(Buf *buf, const Kernel *kernel);

@@ -1,6 +1,6 @@
-/* Whole kernels: what is emitted agrees with the interpreter of loops, for every length of a tail, all
- * the ways to reach memory, and every CPU this machine runs; objects import nothing; the bits do not
- * depend on how the flat range is cut.
+/* Whole kernels: what is emitted agrees with the interpreter of loops, for every length of a tail,
+ * all the ways to reach memory, and every CPU this machine runs; objects import nothing; the bits
+ * do not depend on how the flat range is cut.
  */
 #include "codegen_run.h"
 
@@ -14,97 +14,167 @@ typedef struct Case {
 } Case;
 
 static const Case CASES[] = {
-	{"map", "kernel map(N, X: f32[N], B: f32[N], Y: out f32[N]) {\n"
-	        "  for i in N @vector\n    Y[i] = max(X[i] * 2.0 + B[i], 0.0)\n}", 0},
-	{"map_f16", "kernel map_f16(N, X: f16[N], Y: out f16[N]) {\n"
-	            "  for i in N @vector\n    Y[i] = f16(f32(X[i]) * 1.5) + X[i]\n}", 0},
-	{"map_bf16", "kernel map_bf16(N, X: bf16[N], Y: out bf16[N]) {\n"
-	             "  for i in N @vector\n    Y[i] = bf16(exp(f32(X[i])))\n}", 0},
-	{"map_f64", "kernel map_f64(N, X: f64[N], Y: out f64[N]) {\n"
-	            "  for i in N @vector\n    Y[i] = X[i] / 3.0 - 1.0\n}", 0},
-	{"map_i64", "kernel map_i64(N, X: i64[N], Y: out i64[N]) {\n"
-	            "  for i in N @vector\n    Y[i] = X[i] * 3 + i\n}", 0},
-	{"map_i8", "kernel map_i8(N, X: i8[N], Z: u8[N], Y: out i8[N], V: out u8[N]) {\n"
-	           "  for i in N @vector {\n    Y[i] = X[i] * X[i] + i8(1)\n"
-	           "    V[i] = max(Z[i], u8(77)) + Z[i]\n  }\n}", 0},
-	{"quantize", "kernel quantize(N, X: f32[N], Y: out i8[N], Z: out u8[N]) {\n"
-	             "  for i in N @vector {\n    let q = round(X[i] / 0.02)\n"
-	             "    Y[i] = i8(min(max(q + 3.0, -128.0), 127.0))\n    Z[i] = u8(q)\n  }\n}", 0},
-	{"select_mask", "kernel select_mask(N, X: f32[N], M: bool[N], Y: out f32[N], C: out bool[N]) {\n"
-	                "  for i in N @vector {\n    Y[i] = M[i] ? X[i] : -X[i]\n"
-	                "    C[i] = X[i] > 0.5 || M[i]\n  }\n}", 0},
-	{"pad", "kernel pad(N, X: f32[N], Y: out f32[N+5]) {\n"
-	        "  for i in N+5 @vector\n    Y[i] = 2 <= i && i - 2 < N ? X[i-2] : 9.0\n}", 0},
-	{"stride2", "kernel stride2(N, X: f32[2*N], Y: out f32[N]) {\n"
-	            "  for i in N @vector\n    Y[i] = X[2*i] + X[2*i+1]\n}", 0},
-	{"stride3", "kernel stride3(N, X: f32[3*N], Y: out f32[3*N]) {\n"
-	            "  for i in N @vector {\n    Y[3*i] = X[3*i+2]\n    Y[3*i+1] = X[3*i]\n"
-	            "    Y[3*i+2] = -X[3*i+1]\n  }\n}", 0},
-	{"reverse", "kernel reverse(N, X: f32[N], Y: out f32[N]) {\n"
-	            "  for i in N @vector\n    Y[i] = X[N - 1 - i]\n}", 0},
-	{"transpose", "kernel transpose(N, X: f32[N,7], Y: out f32[7,N]) {\n"
-	              "  for j in 7 @parallel\n    for i in N @vector\n      Y[j, i] = X[i, j]\n}", 0},
-	{"unflatten", "kernel unflatten(N, X: f32[N,6], Y: out f32[6*N]) {\n"
-	              "  for i in 6*N @vector\n    Y[i] = X[i / 6, i % 6]\n}", 0},
-	{"div_mod", "kernel div_mod(N, X: f32[N,4], Y: out f32[4*N]) {\n"
-	            "  for i in 4*N @vector\n    Y[i] = X[i % N, i / N]\n}", 0},
-	{"gather", "kernel gather(N, I: i64[N], X: f32[5,3], Y: out f32[N,3]) {\n"
-	           "  for i in N @parallel\n    for j in 3 @vector\n"
-	           "      Y[i, j] = X[at(I[i] % 5, 0..5, wrap), j]\n}", 0},
-	{"gather_lanes", "kernel gather_lanes(N, I: i64[N], X: f32[5], Y: out f32[N]) {\n"
-	                 "  for i in N @vector\n    Y[i] = X[at(I[i] % 5, 0..5, wrap, check)]\n}", 0},
-	{"sum", "kernel sum(N, X: f32[3,N], Y: out f32[3]) {\n  for r in 3 @parallel {\n"
-	        "    s: f32 @reg = 0.0\n    for i in N @vector\n      s += X[r, i]\n    Y[r] = s\n  }\n}", 1e-4},
-	{"sum_i32", "kernel sum_i32(N, X: i8[N], Y: out i32[1]) {\n  s: i32 @reg = 0\n"
-	            "  for i in N @vector\n    s += i32(X[i])\n  Y[0] = s\n}", 0},
-	{"max", "kernel max(N, X: f32[N], Y: out f32[1]) {\n  m: f32 @reg = -inf\n"
-	        "  for i in N @vector\n    m max= X[i]\n  Y[0] = m\n}", 0},
-	{"min_i64", "kernel min_i64(N, X: i64[N], Y: out i64[1]) {\n  m: i64 @reg = 9223372036854775807\n"
-	            "  for i in N @vector\n    m min= X[i]\n  Y[0] = m\n}", 0},
-	{"prod", "kernel prod(N, X: f64[N], Y: out f64[1]) {\n  m: f64 @reg = 1.0\n"
-	         "  for i in N @vector\n    m *= X[i]\n  Y[0] = m\n}", 1e-14},
-	{"dot", "kernel dot(N, A: f32[N], B: f32[N], Y: out f32[1]) {\n  s: f32 @reg = 0.0\n"
-	        "  for i in N @vector\n    s += A[i] * B[i]\n  Y[0] = s\n}", 1e-4},
-	{"softmax", "kernel softmax(N, X: f32[2,N], Y: out f32[2,N]) {\n  for n in 2 @parallel {\n"
-	            "    m: f32 @reg = -inf\n    for c in N @vector\n      m max= X[n, c]\n"
-	            "    s: f32 @reg = 0.0\n    for c in N @vector {\n      let e = exp(X[n, c] - m)\n"
-	            "      Y[n, c] = e\n      s += e\n    }\n    for c in N @vector\n      Y[n, c] *= 1.0 / s\n  }\n}",
-	 1e-6},
-	{"argmax", "kernel argmax(N, X: f32[4,N], V: out f32[N], I: out i64[N]) {\n  for j in N @vector {\n"
-	           "    k: f32 @reg = -inf\n    p: i64 @reg = 0\n    for r in 4 {\n      let x = X[r, j]\n"
-	           "      if (x > k) {\n        k = x\n        p = r\n      }\n    }\n"
-	           "    V[j] = k\n    I[j] = p\n  }\n}", 0},
-	{"conv1d", "kernel conv1d(N, X: f32[3,N], W: f32[2,3,5], Y: out f32[2,N]) {\n  for f in 2 @parallel\n"
-	           "    for q in N @vector {\n      acc: f32 @reg = 0.0\n      for c in 3, s in 5\n"
-	           "        if (0 <= q + s - 2 && q + s - 2 < N)\n"
-	           "          acc += X[c, q+s-2] * W[f, c, s]\n      Y[f, q] = max(acc, 0.0)\n    }\n}", 1e-6},
-	{"pool", "kernel pool(N, X: f32[2*N+1], Y: out f32[N], C: out i64[N]) {\n  for q in N @vector {\n"
-	         "    m: f32 @reg = -inf\n    n: i64 @reg = 0\n    for s in 3\n"
-	         "      if (0 <= 2*q + s - 1 && 2*q + s - 1 < 2*N+1) {\n        m max= X[2*q+s-1]\n"
-	         "        n += 1\n      }\n    Y[q] = m\n    C[q] = n\n  }\n}", 0},
-	{"tile", "kernel tile(N, A: f32[6,N], B: f32[N,40], C: out f32[6,40]) {\n  acc: f32[6,40] @reg = 0.0\n"
-	         "  for k in N\n    for i in 6 @unroll\n      for j in 40 @vector\n"
-	         "        acc[i, j] += A[i, k] * B[k, j]\n  for i in 6 @unroll\n    for j in 40 @vector\n"
-	         "      C[i, j] = acc[i, j]\n}", 1e-6},
-	{"lane_sums", "kernel lane_sums(N, X: f32[N], W: f32[4,N], Y: out f32[4]) {\n  acc: f32[4] @reg = 0.0\n"
-	              "  for i in N @vector\n    for f in 4 @unroll\n      acc[f] += X[i] * W[f, i]\n"
-	              "  for f in 4\n    Y[f] = acc[f]\n}", 1e-4},
-	{"locals", "kernel locals(N, X: f32[N], Y: out f32[N]) {\n  t: f32[32] @stack\n  u: f32[N] @scratch\n"
-	           "  v: f32[2*N] @scratch = 1.0\n  for i in 32 @vector\n    t[i] = f32(i) * 0.5\n"
-	           "  for i in N @vector\n    u[i] = X[i] + v[2*i]\n  for i in N @vector\n"
-	           "    Y[i] = u[i] * t[i % 32]\n}", 0},
-	{"branches", "kernel branches(N, X: f32[N], Y: out f32[N]) {\n  for i in N @vector\n"
-	             "    if (X[i] > 0.0) {\n      Y[i] = sqrt(X[i])\n    } else {\n      Y[i] = X[i]\n"
-	             "      if (X[i] < -1.0)\n        Y[i] += -1.0\n    }\n}", 0},
-	{"scan", "kernel scan(N, X: f32[N], Y: out f32[N]) {\n  s: f32 @reg = 0.0\n  for i in N {\n"
-	         "    s += X[i]\n    Y[i] = s\n  }\n}", 0},
-	{"in_place", "kernel in_place(N, X: f32[N], Y: out alias f32[N]) {\n  for i in N @vector\n"
-	             "    Y[i] += X[i]\n}", 0},
-	{"strided", "kernel strided(N, X: f32[N,3] strides(1, N), Y: out f32[3,N]) {\n  for j in 3 @parallel\n"
-	            "    for i in N @vector\n      Y[j, i] = X[i, j]\n}", 0},
-	{"nibbles", "kernel nibbles(N, X: u4[2*N], S: f32[N], Y: out f32[2*N], Z: out i4[2*N]) {\n"
-	            "  for i in 2*N @vector {\n    Y[i] = f32(X[i]) * S[i / 2]\n"
-	            "    Z[i] = i4(i32(X[i]) - 8)\n  }\n}", 0},
+	{"map",
+     "kernel map(N, X: f32[N], B: f32[N], Y: out f32[N]) {\n"
+     "  for i in N @vector\n    Y[i] = max(X[i] * 2.0 + B[i], 0.0)\n}",
+     0},
+	{"map_f16",
+     "kernel map_f16(N, X: f16[N], Y: out f16[N]) {\n"
+     "  for i in N @vector\n    Y[i] = f16(f32(X[i]) * 1.5) + X[i]\n}",
+     0},
+	{"map_bf16",
+     "kernel map_bf16(N, X: bf16[N], Y: out bf16[N]) {\n"
+     "  for i in N @vector\n    Y[i] = bf16(exp(f32(X[i])))\n}",
+     0},
+	{"map_f64",
+     "kernel map_f64(N, X: f64[N], Y: out f64[N]) {\n"
+     "  for i in N @vector\n    Y[i] = X[i] / 3.0 - 1.0\n}",
+     0},
+	{"map_i64",
+     "kernel map_i64(N, X: i64[N], Y: out i64[N]) {\n"
+     "  for i in N @vector\n    Y[i] = X[i] * 3 + i\n}",
+     0},
+	{"map_i8",
+     "kernel map_i8(N, X: i8[N], Z: u8[N], Y: out i8[N], V: out u8[N]) {\n"
+     "  for i in N @vector {\n    Y[i] = X[i] * X[i] + i8(1)\n"
+     "    V[i] = max(Z[i], u8(77)) + Z[i]\n  }\n}",
+     0},
+	{"quantize",
+     "kernel quantize(N, X: f32[N], Y: out i8[N], Z: out u8[N]) {\n"
+     "  for i in N @vector {\n    let q = round(X[i] / 0.02)\n"
+     "    Y[i] = i8(min(max(q + 3.0, -128.0), 127.0))\n    Z[i] = u8(q)\n  }\n}",
+     0},
+	{"select_mask",
+     "kernel select_mask(N, X: f32[N], M: bool[N], Y: out f32[N], C: out bool[N]) {\n"
+     "  for i in N @vector {\n    Y[i] = M[i] ? X[i] : -X[i]\n"
+     "    C[i] = X[i] > 0.5 || M[i]\n  }\n}",
+     0},
+	{"pad",
+     "kernel pad(N, X: f32[N], Y: out f32[N+5]) {\n"
+     "  for i in N+5 @vector\n    Y[i] = 2 <= i && i - 2 < N ? X[i-2] : 9.0\n}",
+     0},
+	{"stride2",
+     "kernel stride2(N, X: f32[2*N], Y: out f32[N]) {\n"
+     "  for i in N @vector\n    Y[i] = X[2*i] + X[2*i+1]\n}",
+     0},
+	{"stride3",
+     "kernel stride3(N, X: f32[3*N], Y: out f32[3*N]) {\n"
+     "  for i in N @vector {\n    Y[3*i] = X[3*i+2]\n    Y[3*i+1] = X[3*i]\n"
+     "    Y[3*i+2] = -X[3*i+1]\n  }\n}",
+     0},
+	{"reverse",
+     "kernel reverse(N, X: f32[N], Y: out f32[N]) {\n"
+     "  for i in N @vector\n    Y[i] = X[N - 1 - i]\n}",
+     0},
+	{"transpose",
+     "kernel transpose(N, X: f32[N,7], Y: out f32[7,N]) {\n"
+     "  for j in 7 @parallel\n    for i in N @vector\n      Y[j, i] = X[i, j]\n}",
+     0},
+	{"unflatten",
+     "kernel unflatten(N, X: f32[N,6], Y: out f32[6*N]) {\n"
+     "  for i in 6*N @vector\n    Y[i] = X[i / 6, i % 6]\n}",
+     0},
+	{"div_mod",
+     "kernel div_mod(N, X: f32[N,4], Y: out f32[4*N]) {\n"
+     "  for i in 4*N @vector\n    Y[i] = X[i % N, i / N]\n}",
+     0},
+	{"gather",
+     "kernel gather(N, I: i64[N], X: f32[5,3], Y: out f32[N,3]) {\n"
+     "  for i in N @parallel\n    for j in 3 @vector\n"
+     "      Y[i, j] = X[at(I[i] % 5, 0..5, wrap), j]\n}",
+     0},
+	{"gather_lanes",
+     "kernel gather_lanes(N, I: i64[N], X: f32[5], Y: out f32[N]) {\n"
+     "  for i in N @vector\n    Y[i] = X[at(I[i] % 5, 0..5, wrap, check)]\n}",
+     0},
+	{"sum",
+     "kernel sum(N, X: f32[3,N], Y: out f32[3]) {\n  for r in 3 @parallel {\n"
+     "    s: f32 @reg = 0.0\n    for i in N @vector\n      s += X[r, i]\n    Y[r] = s\n  }\n}",
+     1e-4},
+	{"sum_i32",
+     "kernel sum_i32(N, X: i8[N], Y: out i32[1]) {\n  s: i32 @reg = 0\n"
+     "  for i in N @vector\n    s += i32(X[i])\n  Y[0] = s\n}",
+     0},
+	{"max",
+     "kernel max(N, X: f32[N], Y: out f32[1]) {\n  m: f32 @reg = -inf\n"
+     "  for i in N @vector\n    m max= X[i]\n  Y[0] = m\n}",
+     0},
+	{"min_i64",
+     "kernel min_i64(N, X: i64[N], Y: out i64[1]) {\n  m: i64 @reg = 9223372036854775807\n"
+     "  for i in N @vector\n    m min= X[i]\n  Y[0] = m\n}",
+     0},
+	{"prod",
+     "kernel prod(N, X: f64[N], Y: out f64[1]) {\n  m: f64 @reg = 1.0\n"
+     "  for i in N @vector\n    m *= X[i]\n  Y[0] = m\n}",
+     1e-14},
+	{"dot",
+     "kernel dot(N, A: f32[N], B: f32[N], Y: out f32[1]) {\n  s: f32 @reg = 0.0\n"
+     "  for i in N @vector\n    s += A[i] * B[i]\n  Y[0] = s\n}",
+     1e-4},
+	{"softmax",
+     "kernel softmax(N, X: f32[2,N], Y: out f32[2,N]) {\n  for n in 2 @parallel {\n"
+     "    m: f32 @reg = -inf\n    for c in N @vector\n      m max= X[n, c]\n"
+     "    s: f32 @reg = 0.0\n    for c in N @vector {\n      let e = exp(X[n, c] - m)\n"
+     "      Y[n, c] = e\n      s += e\n    }\n    for c in N @vector\n      Y[n, c] *= 1.0 / s\n  "
+     "}\n}",
+     1e-6},
+	{"argmax",
+     "kernel argmax(N, X: f32[4,N], V: out f32[N], I: out i64[N]) {\n  for j in N @vector {\n"
+     "    k: f32 @reg = -inf\n    p: i64 @reg = 0\n    for r in 4 {\n      let x = X[r, j]\n"
+     "      if (x > k) {\n        k = x\n        p = r\n      }\n    }\n"
+     "    V[j] = k\n    I[j] = p\n  }\n}",
+     0},
+	{"conv1d",
+     "kernel conv1d(N, X: f32[3,N], W: f32[2,3,5], Y: out f32[2,N]) {\n  for f in 2 @parallel\n"
+     "    for q in N @vector {\n      acc: f32 @reg = 0.0\n      for c in 3, s in 5\n"
+     "        if (0 <= q + s - 2 && q + s - 2 < N)\n"
+     "          acc += X[c, q+s-2] * W[f, c, s]\n      Y[f, q] = max(acc, 0.0)\n    }\n}",
+     1e-6},
+	{"pool",
+     "kernel pool(N, X: f32[2*N+1], Y: out f32[N], C: out i64[N]) {\n  for q in N @vector {\n"
+     "    m: f32 @reg = -inf\n    n: i64 @reg = 0\n    for s in 3\n"
+     "      if (0 <= 2*q + s - 1 && 2*q + s - 1 < 2*N+1) {\n        m max= X[2*q+s-1]\n"
+     "        n += 1\n      }\n    Y[q] = m\n    C[q] = n\n  }\n}",
+     0},
+	{"tile",
+     "kernel tile(N, A: f32[6,N], B: f32[N,40], C: out f32[6,40]) {\n  acc: f32[6,40] @reg = 0.0\n"
+     "  for k in N\n    for i in 6 @unroll\n      for j in 40 @vector\n"
+     "        acc[i, j] += A[i, k] * B[k, j]\n  for i in 6 @unroll\n    for j in 40 @vector\n"
+     "      C[i, j] = acc[i, j]\n}",
+     1e-6},
+	{"lane_sums",
+     "kernel lane_sums(N, X: f32[N], W: f32[4,N], Y: out f32[4]) {\n  acc: f32[4] @reg = 0.0\n"
+     "  for i in N @vector\n    for f in 4 @unroll\n      acc[f] += X[i] * W[f, i]\n"
+     "  for f in 4\n    Y[f] = acc[f]\n}",
+     1e-4},
+	{"locals",
+     "kernel locals(N, X: f32[N], Y: out f32[N]) {\n  t: f32[32] @stack\n  u: f32[N] @scratch\n"
+     "  v: f32[2*N] @scratch = 1.0\n  for i in 32 @vector\n    t[i] = f32(i) * 0.5\n"
+     "  for i in N @vector\n    u[i] = X[i] + v[2*i]\n  for i in N @vector\n"
+     "    Y[i] = u[i] * t[i % 32]\n}",
+     0},
+	{"branches",
+     "kernel branches(N, X: f32[N], Y: out f32[N]) {\n  for i in N @vector\n"
+     "    if (X[i] > 0.0) {\n      Y[i] = sqrt(X[i])\n    } else {\n      Y[i] = X[i]\n"
+     "      if (X[i] < -1.0)\n        Y[i] += -1.0\n    }\n}",
+     0},
+	{"scan",
+     "kernel scan(N, X: f32[N], Y: out f32[N]) {\n  s: f32 @reg = 0.0\n  for i in N {\n"
+     "    s += X[i]\n    Y[i] = s\n  }\n}",
+     0},
+	{"in_place",
+     "kernel in_place(N, X: f32[N], Y: out alias f32[N]) {\n  for i in N @vector\n"
+     "    Y[i] += X[i]\n}",
+     0},
+	{"strided",
+     "kernel strided(N, X: f32[N,3] strides(1, N), Y: out f32[3,N]) {\n  for j in 3 @parallel\n"
+     "    for i in N @vector\n      Y[j, i] = X[i, j]\n}",
+     0},
+	{"nibbles",
+     "kernel nibbles(N, X: u4[2*N], S: f32[N], Y: out f32[2*N], Z: out i4[2*N]) {\n"
+     "  for i in 2*N @vector {\n    Y[i] = f32(X[i]) * S[i / 2]\n"
+     "    Z[i] = i4(i32(X[i]) - 8)\n  }\n}",
+     0},
 };
 
 typedef struct Loaded {
@@ -121,8 +191,7 @@ load_cases(Loaded *loaded, const Device *device)
 	loaded->arena = arena_new("test");
 	loaded->ctx = expr_ctx_new(loaded->arena);
 	for (size_t i = 0; i < countof(CASES); i++) {
-		loaded->kernels[i] =
-			kernel_parse(loaded->arena, loaded->ctx, CASES[i].name, CASES[i].text);
+		loaded->kernels[i] = kernel_parse(loaded->arena, loaded->ctx, CASES[i].name, CASES[i].text);
 		kernel_check(loaded->kernels[i]);
 	}
 	Target target = {.device = device};
@@ -233,7 +302,7 @@ START_TEST(test_reports_an_index)
 	Loaded loaded;
 	load_cases(&loaded, device_native());
 	const char *bad = "kernel bad(N, I: i64[N], X: f32[5], Y: out f32[N]) {\n  for i in N @vector\n"
-	                  "    Y[i] = X[at(I[i], 0..5, wrap, check)]\n}";
+					  "    Y[i] = X[at(I[i], 0..5, wrap, check)]\n}";
 	Kernel *kernel = kernel_parse(loaded.arena, loaded.ctx, "bad", bad);
 	Target target = {.device = device_native()};
 	const char *text = codegen_c(loaded.arena, &target, 1, &kernel);
@@ -269,7 +338,8 @@ START_TEST(test_shares_and_repeats)
 	Arena *arena = arena_new("test");
 	ExprCtx *ctx = expr_ctx_new(arena);
 	const char *source = CASES[case_named("map")].text;
-	Kernel *kernels[2] = {kernel_parse(arena, ctx, "a", source), kernel_parse(arena, ctx, "b", source)};
+	Kernel *kernels[2] = {kernel_parse(arena, ctx, "a", source),
+	                      kernel_parse(arena, ctx, "b", source)};
 	Target target = {.device = device_native()};
 	const char *text = codegen_c(arena, &target, 2, kernels);
 	ck_assert_str_eq(text, codegen_c(arena, &target, 2, kernels));

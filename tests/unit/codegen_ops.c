@@ -1,15 +1,15 @@
-/* Every operation of scalar.def on every type it takes, in a plain and in a @vector loop, emitted for
- * the CPU (f32 and f64: each CPU this machine runs): the interpreter's bits, edges included. Likewise casts.
- * Lengths are no multiples of a vector, so that masked tails take part.
+/* Every operation of scalar.def on every type it takes, in a plain and in a @vector loop, emitted
+ * for the CPU (f32 and f64: each CPU this machine runs): the interpreter's bits, edges included.
+ * Likewise casts. Lengths are no multiples of a vector, so that masked tails take part.
  */
 #include "codegen_run.h"
 
 enum { POINTS = 203 };
 
-static const DType TYPES[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8, DT_I16, DT_I32, DT_I64,
-                              DT_U8, DT_U16, DT_U32, DT_U64, DT_BOOL};
-static const DType STORAGE[] = {DT_F8E4M3FN, DT_F8E4M3FNUZ, DT_F8E5M2, DT_F8E5M2FNUZ, DT_U4, DT_I4,
-                                DT_F4E2M1, DT_F8E8M0, DT_U2, DT_I2};
+static const DType TYPES[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8,  DT_I16, DT_I32,
+                              DT_I64, DT_U8,  DT_U16, DT_U32,  DT_U64, DT_BOOL};
+static const DType STORAGE[] = {DT_F8E4M3FN, DT_F8E4M3FNUZ, DT_F8E5M2, DT_F8E5M2FNUZ, DT_U4,
+                                DT_I4,       DT_F4E2M1,     DT_F8E8M0, DT_U2,         DT_I2};
 
 typedef struct Suite1 {
 	Arena *arena;
@@ -24,12 +24,14 @@ typedef struct Suite1 {
 static void
 fill_edges(Array *array, uint64_t *state)
 {
-	static const double floats[] = {0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 1e-40, -1e-40, 1e30,
-	                                -1e30, 65504, 65520, 1e-8, 0.7, -0.7, 100, 88.8, -104, INFINITY,
-	                                -INFINITY, NAN, 2147483648.0, -2147483649.0, 9.3e18, 255.5, 256};
-	static const int64_t integers[] = {0, 1, -1, 2, -2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, -128, 128,
-	                                   255, 256, 32767, -32768, 65535, INT32_MAX, INT32_MIN,
-	                                   INT64_MAX, INT64_MIN};
+	static const double floats[] = {
+		0,     -0.0,   1,        -1,        0.5,   -0.5,         1.5,           2.5,    -2.5,  3,
+		1e-40, -1e-40, 1e30,     -1e30,     65504, 65520,        1e-8,          0.7,    -0.7,  100,
+		88.8,  -104,   INFINITY, -INFINITY, NAN,   2147483648.0, -2147483649.0, 9.3e18, 255.5, 256};
+	static const int64_t integers[] = {
+		0,   1,     -1,     2,     -2,        3,         7,         8,        15,
+		16,  31,    32,     63,    64,        127,       -128,      128,      255,
+		256, 32767, -32768, 65535, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
 	int64_t count = array_count(array);
 	bool is_float = dtype_is_float(array->type);
 	fill_random(array, state);

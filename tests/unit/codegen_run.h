@@ -57,15 +57,19 @@ run_kernel(const TwKernels *kernels, int index, const Kernel *kernel, const Bind
 	ck_assert(dim_eval(kernel->extent, binding, &extent));
 	if (kernel->scratch)
 		ck_assert(dim_eval(kernel->scratch, binding, &scratch));
-	TwArgs args = {.size = sizeof args, .abi = TW_KERNEL_ABI, .buffers = pointers,
-	               .symbols = symbols, .status = status,
+	TwArgs args = {.size = sizeof args,
+	               .abi = TW_KERNEL_ABI,
+	               .buffers = pointers,
+	               .symbols = symbols,
+	               .status = status,
 	               .scratch = scratch ? aligned_alloc(64, (size_t)scratch) : NULL};
 	for (int k = 0; k < pieces; k++)
 		kernels->table[index](&args, extent * k / pieces, extent * (k + 1) / pieces);
 	free(args.scratch);
 }
 
-/* Fill an array: floats of both signs with exact small values mixed in, integers over their range. */
+/* Fill an array: floats of both signs with exact small values mixed in, integers over their range.
+ * */
 static inline void
 fill_random(Array *array, uint64_t *state)
 {
@@ -79,7 +83,8 @@ fill_random(Array *array, uint64_t *state)
 		else if (array->type == DT_BOOL)
 			dtype_store_i64(array->type, array->data, i, (int64_t)(r >> 20 & 1));
 		else if (dtype_class(array->type) == DC_S)
-			((unsigned char *)array->data)[i * dtype_bits(array->type) / 8] = (unsigned char)(r >> 9);
+			((unsigned char *)array->data)[i * dtype_bits(array->type) / 8] =
+				(unsigned char)(r >> 9);
 		else
 			dtype_store_i64(array->type, array->data, i, (int64_t)(r >> 7));
 	}

@@ -1,5 +1,5 @@
-/* Loop IR: texts read back as they print, the verifier refuses what its rules name, and every schedule
- * primitive keeps the meaning, judged by the interpreter on the same data.
+/* Loop IR: texts read back as they print, the verifier refuses what its rules name, and every
+ * schedule primitive keeps the meaning, judged by the interpreter on the same data.
  */
 #include <string.h>
 
@@ -20,11 +20,10 @@ static const char CONV[] =
 	"      }\n"
 	"}\n";
 
-static const char ADD[] =
-	"kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
-	"  for i in N, j in 13\n"
-	"    Y[i, j] = X[i, j] + 1\n"
-	"}\n";
+static const char ADD[] = "kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
+						  "  for i in N, j in 13\n"
+						  "    Y[i, j] = X[i, j] + 1\n"
+						  "}\n";
 
 static const char MIXED[] =
 	"kernel mixed(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(_), "
@@ -110,15 +109,19 @@ START_TEST(test_refusals)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 5\n    Y[i] = 1\n}", "not proven in range"},
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 5\n    Y[i] = 1\n}",
+	     "not proven in range"},
 		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    Y[i] = X[i+1]\n}",
 	     "not proven in range"},
 		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    X[i] = 1\n}", "no output"},
-		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    let x = X[i]\n}", "never written"},
+		{"kernel k(X: f32[4], Y: out f32[4]) {\n  for i in 4\n    let x = X[i]\n}",
+	     "never written"},
 		{"kernel k(Y: out f32[4]) {\n  for i in 4 {\n    for j in 2 @parallel\n      Y[i] = 1\n"
-	     "    Y[i] = 2\n  }\n}", "perfectly"},
+	     "    Y[i] = 2\n  }\n}",
+	     "perfectly"},
 		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    Y[0] = 1\n}", "one place"},
-		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in 4 @vector\n      Y[i] = 1\n}",
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in 4 @vector\n      Y[i] = "
+	     "1\n}",
 	     "stands in another"},
 		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in i\n      Y[i] = 1\n}",
 	     "differ between lanes"},
@@ -186,13 +189,14 @@ evaluate_text(void *text)
 
 START_TEST(test_eval)
 {
-	Array *y = evaluated(read_kernel("kernel k(Y: out i64[4]) {\n  s: i64 @reg = 1\n  for i in 4 {\n"
-	                                 "    Y[i] = i / 3 + s\n    s *= 2\n  }\n}"));
+	Array *y =
+		evaluated(read_kernel("kernel k(Y: out i64[4]) {\n  s: i64 @reg = 1\n  for i in 4 {\n"
+	                          "    Y[i] = i / 3 + s\n    s *= 2\n  }\n}"));
 	static const int64_t expected[] = {1, 2, 4, 9};
 	ck_assert_mem_eq(y->data, expected, sizeof expected);
 	Failure failure;
-	ck_assert(!try_run(evaluate_text, "kernel k(Y: out f32[4]) {\n  a: f32[2] @reg\n  Y[0] = a[1]\n}",
-	                   &failure));
+	ck_assert(!try_run(evaluate_text,
+	                   "kernel k(Y: out f32[4]) {\n  a: f32[2] @reg\n  Y[0] = a[1]\n}", &failure));
 	ck_assert_msg(strstr(failure.text, "read before it is written"), "%s", failure.text);
 	ck_assert(!try_run(evaluate_text, "kernel k(Y: out f32[4]) {\n  for i in 5\n    Y[i] = 1\n}",
 	                   &failure));
@@ -200,7 +204,8 @@ START_TEST(test_eval)
 }
 END_TEST
 
-/* ---- schedule primitives ---------------------------------------------------------------------- */
+/* ---- schedule primitives ----------------------------------------------------------------------
+ * */
 
 static Stmt *
 loop_named(Stmt *list, const char *name)
@@ -269,7 +274,7 @@ try_reorder(void *kernel)
 
 START_TEST(test_primitives)
 {
-	static void (*const primitives[])(Kernel *kernel) = {
+	static void (*const primitives[])(Kernel * kernel) = {
 		split_q, split_tail_q, split_exact_s, fuse_pq, reorder_crs, unroll_r, tir_simplify,
 	};
 	const Array *expected = evaluated(read_kernel(CONV));

@@ -1,7 +1,8 @@
-/* Prelude K2: vectors of the kernels. A value of 4 bytes or less takes 4 bytes per lane (f16 and bf16
- * as their bits), one of 8 takes 8; a mask has all bits of a lane set or none, and is as wide as the
- * values it chooses. Everything here is a macro over lane counts; codegen says which instances it
- * needs. What a machine does in one instruction stands under #if; the loops mean the same.
+/* Prelude K2: vectors of the kernels. A value of 4 bytes or less takes 4 bytes per lane (f16 and
+ * bf16 as their bits), one of 8 takes 8; a mask has all bits of a lane set or none, and is as wide
+ * as the values it chooses. Everything here is a macro over lane counts; codegen says which
+ * instances it needs. What a machine does in one instruction stands under #if; the loops mean the
+ * same.
  */
 #if defined(__AVX512VL__) && defined(__AVX512DQ__)
 #define TW_AVX512 1
@@ -34,28 +35,44 @@
 #define TW_KMASK_i64x8(m) __builtin_ia32_cvtq2mask512((tw_i64x8)(m))
 #define TW_KMASK_i64x4(m) __builtin_ia32_cvtq2mask256((tw_i64x4)(m))
 #define TW_KMASK_i64x2(m) __builtin_ia32_cvtq2mask128((tw_i64x2)(m))
-#define TW_MLOAD_i32x16(p, m) __builtin_ia32_loadups512_mask((const float *)(p), (tw_f32x16){0}, TW_KMASK_i32x16(m))
-#define TW_MLOAD_i32x8(p, m) __builtin_ia32_loadups256_mask((const float *)(p), (tw_f32x8){0}, TW_KMASK_i32x8(m))
-#define TW_MLOAD_i32x4(p, m) __builtin_ia32_loadups128_mask((const float *)(p), (tw_f32x4){0}, TW_KMASK_i32x4(m))
-#define TW_MLOAD_i64x8(p, m) __builtin_ia32_loadupd512_mask((const double *)(p), (tw_f64x8){0}, TW_KMASK_i64x8(m))
-#define TW_MLOAD_i64x4(p, m) __builtin_ia32_loadupd256_mask((const double *)(p), (tw_f64x4){0}, TW_KMASK_i64x4(m))
-#define TW_MLOAD_i64x2(p, m) __builtin_ia32_loadupd128_mask((const double *)(p), (tw_f64x2){0}, TW_KMASK_i64x2(m))
-#define TW_MSTORE_i32x16(p, v, m) __builtin_ia32_storeups512_mask((float *)(p), (tw_f32x16)(v), TW_KMASK_i32x16(m))
-#define TW_MSTORE_i32x8(p, v, m) __builtin_ia32_storeups256_mask((float *)(p), (tw_f32x8)(v), TW_KMASK_i32x8(m))
-#define TW_MSTORE_i32x4(p, v, m) __builtin_ia32_storeups128_mask((float *)(p), (tw_f32x4)(v), TW_KMASK_i32x4(m))
-#define TW_MSTORE_i64x8(p, v, m) __builtin_ia32_storeupd512_mask((double *)(p), (tw_f64x8)(v), TW_KMASK_i64x8(m))
-#define TW_MSTORE_i64x4(p, v, m) __builtin_ia32_storeupd256_mask((double *)(p), (tw_f64x4)(v), TW_KMASK_i64x4(m))
-#define TW_MSTORE_i64x2(p, v, m) __builtin_ia32_storeupd128_mask((double *)(p), (tw_f64x2)(v), TW_KMASK_i64x2(m))
+#define TW_MLOAD_i32x16(p, m) \
+	__builtin_ia32_loadups512_mask((const float *)(p), (tw_f32x16){0}, TW_KMASK_i32x16(m))
+#define TW_MLOAD_i32x8(p, m) \
+	__builtin_ia32_loadups256_mask((const float *)(p), (tw_f32x8){0}, TW_KMASK_i32x8(m))
+#define TW_MLOAD_i32x4(p, m) \
+	__builtin_ia32_loadups128_mask((const float *)(p), (tw_f32x4){0}, TW_KMASK_i32x4(m))
+#define TW_MLOAD_i64x8(p, m) \
+	__builtin_ia32_loadupd512_mask((const double *)(p), (tw_f64x8){0}, TW_KMASK_i64x8(m))
+#define TW_MLOAD_i64x4(p, m) \
+	__builtin_ia32_loadupd256_mask((const double *)(p), (tw_f64x4){0}, TW_KMASK_i64x4(m))
+#define TW_MLOAD_i64x2(p, m) \
+	__builtin_ia32_loadupd128_mask((const double *)(p), (tw_f64x2){0}, TW_KMASK_i64x2(m))
+#define TW_MSTORE_i32x16(p, v, m) \
+	__builtin_ia32_storeups512_mask((float *)(p), (tw_f32x16)(v), TW_KMASK_i32x16(m))
+#define TW_MSTORE_i32x8(p, v, m) \
+	__builtin_ia32_storeups256_mask((float *)(p), (tw_f32x8)(v), TW_KMASK_i32x8(m))
+#define TW_MSTORE_i32x4(p, v, m) \
+	__builtin_ia32_storeups128_mask((float *)(p), (tw_f32x4)(v), TW_KMASK_i32x4(m))
+#define TW_MSTORE_i64x8(p, v, m) \
+	__builtin_ia32_storeupd512_mask((double *)(p), (tw_f64x8)(v), TW_KMASK_i64x8(m))
+#define TW_MSTORE_i64x4(p, v, m) \
+	__builtin_ia32_storeupd256_mask((double *)(p), (tw_f64x4)(v), TW_KMASK_i64x4(m))
+#define TW_MSTORE_i64x2(p, v, m) \
+	__builtin_ia32_storeupd128_mask((double *)(p), (tw_f64x2)(v), TW_KMASK_i64x2(m))
 #define TW_ANY(M, L, m) (TW_KMASK_##M(m) != 0)
 #elif TW_AVX2
 #define TW_MLOAD_i32x8(p, m) __builtin_ia32_maskloadps256((const tw_f32x8 *)(p), (tw_i32x8)(m))
 #define TW_MLOAD_i32x4(p, m) __builtin_ia32_maskloadps((const tw_f32x4 *)(p), (tw_i32x4)(m))
 #define TW_MLOAD_i64x4(p, m) __builtin_ia32_maskloadpd256((const tw_f64x4 *)(p), (tw_i64x4)(m))
 #define TW_MLOAD_i64x2(p, m) __builtin_ia32_maskloadpd((const tw_f64x2 *)(p), (tw_i64x2)(m))
-#define TW_MSTORE_i32x8(p, v, m) __builtin_ia32_maskstoreps256((tw_f32x8 *)(p), (tw_i32x8)(m), (tw_f32x8)(v))
-#define TW_MSTORE_i32x4(p, v, m) __builtin_ia32_maskstoreps((tw_f32x4 *)(p), (tw_i32x4)(m), (tw_f32x4)(v))
-#define TW_MSTORE_i64x4(p, v, m) __builtin_ia32_maskstorepd256((tw_f64x4 *)(p), (tw_i64x4)(m), (tw_f64x4)(v))
-#define TW_MSTORE_i64x2(p, v, m) __builtin_ia32_maskstorepd((tw_f64x2 *)(p), (tw_i64x2)(m), (tw_f64x2)(v))
+#define TW_MSTORE_i32x8(p, v, m) \
+	__builtin_ia32_maskstoreps256((tw_f32x8 *)(p), (tw_i32x8)(m), (tw_f32x8)(v))
+#define TW_MSTORE_i32x4(p, v, m) \
+	__builtin_ia32_maskstoreps((tw_f32x4 *)(p), (tw_i32x4)(m), (tw_f32x4)(v))
+#define TW_MSTORE_i64x4(p, v, m) \
+	__builtin_ia32_maskstorepd256((tw_f64x4 *)(p), (tw_i64x4)(m), (tw_f64x4)(v))
+#define TW_MSTORE_i64x2(p, v, m) \
+	__builtin_ia32_maskstorepd((tw_f64x2 *)(p), (tw_i64x2)(m), (tw_f64x2)(v))
 #define TW_ANY_i32x8(m) (__builtin_ia32_movmskps256((tw_f32x8)(m)) != 0)
 #define TW_ANY_i32x4(m) (__builtin_ia32_movmskps((tw_f32x4)(m)) != 0)
 #define TW_ANY_i64x4(m) (__builtin_ia32_movmskpd256((tw_f64x4)(m)) != 0)
@@ -105,8 +122,8 @@ tw_near(tw_i64 x)
 	return x > 0x3FFFFFFF ? 0x3FFFFFFF : x < -0x3FFFFFFF ? -0x3FFFFFFF : (tw_i32)x;
 }
 
-/* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second load
- * begins one element early, so that nothing behind the last one is touched. */
+/* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second
+ * load begins one element early, so that nothing behind the last one is touched. */
 #if TW_AVX512 && !defined(__clang__)
 TW_FN tw_f32x16
 tw_each_i32x16(const void *p, tw_i64 step)
@@ -115,7 +132,8 @@ tw_each_i32x16(const void *p, tw_i64 step)
 	if (__builtin_constant_p(step) && step == 2) {
 		__builtin_memcpy(&a, p, sizeof a);
 		__builtin_memcpy(&b, (const char *)p + 60, sizeof b);
-		return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+		return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29,
+		                               31);
 	}
 	tw_i32x16 at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 	return __builtin_ia32_gathersiv16sf((tw_f32x16){0}, p, at * (tw_i32)step, -1, 4);
@@ -217,8 +235,8 @@ tw_each_i32x8(const void *p, tw_i64 step)
 	TW_MASKED_LOOP(name, T, V, M, L) \
 	TW_STRIDED(name, T, V, M, L) \
 	TW_WIDE_LOOP(name, T, V, L)
-/* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that machines
- * have. H is the vector of 16 bits. */
+/* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that
+ * machines have. H is the vector of 16 bits. */
 #define TW_LOAD_EACH(T, V, N, H, L) \
 	V v; \
 	TW_EACH(L) v[i] = p[i]; \
@@ -292,7 +310,8 @@ tw_each_i32x8(const void *p, tw_i64 step)
 		return v; \
 	}
 
-/* bound > x ? bound : x, and bound < x ? bound : x: what a machine's max and min do, NaN of x kept. */
+/* bound > x ? bound : x, and bound < x ? bound : x: what a machine's max and min do, NaN of x kept.
+ * */
 TW_FN tw_f32 tw_atleast_f32(tw_f32 bound, tw_f32 x) { return bound > x ? bound : x; }
 TW_FN tw_f32 tw_atmost_f32(tw_f32 bound, tw_f32 x) { return bound < x ? bound : x; }
 TW_FN tw_f64 tw_atleast_f64(tw_f64 bound, tw_f64 x) { return bound > x ? bound : x; }
@@ -301,7 +320,8 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 	TW_FN V tw_atleast_##name##x##L(V a, V b) { return atleast; } \
 	TW_FN V tw_atmost_##name##x##L(V a, V b) { return atmost; }
 #define TW_BOUNDS_LOOP(name, V, M, L) \
-	TW_BOUNDS(name, V, L, tw_pick_##name##x##L((M)(a > b), a, b), tw_pick_##name##x##L((M)(a < b), a, b))
+	TW_BOUNDS(name, V, L, tw_pick_##name##x##L((M)(a > b), a, b), \
+	          tw_pick_##name##x##L((M)(a < b), a, b))
 #if defined(__x86_64__) && !defined(__clang__)
 #if TW_AVX512
 #define TW_BOUNDS_f32x16 \
@@ -329,7 +349,8 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 #endif
 #define TW_BOUNDS_f32x2 TW_BOUNDS_LOOP(f32, tw_f32x2, tw_i32x2, 2)
 
-/* ---- reductions: a fixed tree of halves -------------------------------------------------------- */
+/* ---- reductions: a fixed tree of halves --------------------------------------------------------
+ * */
 
 #define TW_TREE(op, name, T, V, L, join) \
 	TW_FN T tw_##op##_lanes_##name##x##L(V v) \
