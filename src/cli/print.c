@@ -43,6 +43,11 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 		run_loop_passes(kernel, context);
 		kernel_check(kernel);
 	}
+	if (options->c) {
+		const char *name = options->target.count ? options->target.data[0] : "cpu:native";
+		buf_puts(out, codegen_c(arena, &(Target){.device = device_of(name)}, 1, &kernel));
+		return;
+	}
 	kernel_print(out, kernel);
 }
 
