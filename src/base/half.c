@@ -130,7 +130,7 @@ typedef struct Float8 {
 	uint8_t largest;  /* code of the largest finite value */
 	uint8_t nan;      /* written with the sign in front, except in the FNUZ forms */
 	uint8_t infinity; /* 0 when there is none */
-	bool is_fnuz;     /* one zero, one NaN (0x80); infinities become NaN even if saturating */
+	bool is_fnuz;     /* one zero, one NaN (0x80) */
 } Float8;
 
 static const Float8 E4M3FN = {3, 7, 0x7E, 0x7F, 0, false};
@@ -147,8 +147,6 @@ narrow8(float value, bool saturate, const Float8 *form)
 	if (is_nan_bits(bits))
 		return nan;
 	uint32_t code = narrow(bits, form->mantissa, form->bias);
-	if (code == UINT32_MAX && form->is_fnuz)
-		return nan;
 	if (code > form->largest && saturate)
 		return sign | form->largest;
 	if (code > form->largest)
@@ -226,13 +224,13 @@ f4e2m1_to_f32(uint8_t nibble)
 	return nibble & 8 ? -value : value;
 }
 
-/* There is no NaN: it becomes 6, the largest value, as ONNX says. */
+/* There is no NaN: it becomes -0, as in ONNX's test data. */
 uint8_t
 f32_to_f4e2m1(float value)
 {
 	uint64_t bits = double_bits((double)value);
 	if (is_nan_bits(bits))
-		return 7;
+		return 8;
 	uint32_t code = narrow(bits, 1, 1);
 	return (uint8_t)((bits >> 63) << 3 | (code < 7 ? code : 7));
 }

@@ -147,7 +147,7 @@ START_TEST(overflow)
 		return; /* f16 and bf16 do not saturate */
 	ck_assert_int_eq(f->narrow(step(f, middle, next), true), f->largest);
 	ck_assert_int_eq(f->narrow(-1e30, true), sign | f->largest);
-	ck_assert_int_eq(f->narrow(INFINITY, true), is_fnuz ? 0x80 : f->largest);
+	ck_assert_int_eq(f->narrow(INFINITY, true), f->largest);
 	ck_assert_int_eq(f->narrow(-0.0, true), is_fnuz ? 0 : sign);
 	ck_assert_int_eq(f->narrow(-1e-30, true), is_fnuz ? 0 : sign);
 }
@@ -161,7 +161,7 @@ START_TEST(nan_stays_nan)
 	ck_assert_int_eq(isnan(f->widen(f->narrow(NAN, true))) != 0, has_nan);
 	ck_assert_int_eq(isnan(f->widen(f->narrow(NAN, false))) != 0, has_nan);
 	if (!has_nan)
-		ck_assert_int_eq(f->narrow(NAN, true), 7);
+		ck_assert_int_eq(f->narrow(NAN, true), 8);
 	/* Every code is finite, infinite or NaN as its format says. */
 	for (int code = 0; code < 2 * sign; code++) {
 		int magnitude = code & (sign - 1);

@@ -35,7 +35,7 @@ tw_widen(tw_u32 code, int mantissa, int bias)
 }
 
 /* largest: code of the largest finite value; infinity: 0 when there is none; fnuz: one zero, one
- * NaN (0x80), infinities become NaN even if saturating. */
+ * NaN (0x80). */
 #define TW_FLOAT8(name, mantissa, bias, largest, nan, infinity, fnuz) \
 	TW_FN tw_u8 tw_##name##_of_f32(tw_f32 x, int saturate) \
 	{ \
@@ -44,8 +44,6 @@ tw_widen(tw_u32 code, int mantissa, int bias)
 		if (x != x) \
 			return (tw_u8)nan_code; \
 		tw_u32 code = tw_narrow(bits & 0x7FFFFFFF, mantissa, bias); \
-		if (code == 0xFFFFFFFFu && fnuz) \
-			return (tw_u8)nan_code; \
 		if (code > largest) \
 			return (tw_u8)(saturate ? sign | largest : infinity ? sign | infinity : nan_code); \
 		return (tw_u8)(code == 0 && fnuz ? 0 : sign | code); \
@@ -65,12 +63,12 @@ TW_FLOAT8(f8e4m3fnuz, 3, 8, 0x7Fu, 0x80u, 0u, 1)
 TW_FLOAT8(f8e5m2, 2, 15, 0x7Bu, 0x7Eu, 0x7Cu, 0)
 TW_FLOAT8(f8e5m2fnuz, 2, 16, 0x7Fu, 0x80u, 0u, 1)
 
-/* No NaN here: it becomes the largest value. */
+/* No NaN here: it becomes -0. */
 TW_FN tw_u8
 tw_f4e2m1_of_f32(tw_f32 x)
 {
 	tw_u32 bits = tw_bits_f32(x), code = tw_narrow(bits & 0x7FFFFFFF, 1, 1);
-	return x != x ? 7 : (tw_u8)(bits >> 31 << 3 | (code < 7 ? code : 7));
+	return x != x ? 8 : (tw_u8)(bits >> 31 << 3 | (code < 7 ? code : 7));
 }
 
 TW_FN tw_f32
