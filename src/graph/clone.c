@@ -26,6 +26,7 @@ clone_dim(Cloner *clone, const Dim *dim)
 	if (!known) {
 		const Expr *copy = clone_expr(clone, dim);
 		known = dim_from_expr(clone->to->ctx, copy); /* back into normal form */
+		known = known ? known : copy;                /* a known float */
 		map_set_ptr(&clone->dims, dim, (void *)(uintptr_t)known);
 	}
 	return known;

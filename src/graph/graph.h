@@ -38,7 +38,8 @@ typedef struct Type {
 
 /* Integer values known before running: the elements of a small integer tensor (rank 0 or 1), each a
  * dim or NULL where unknown. Shape, Gather, Concat, Mul … of these stay known, so shape-computing
- * subgraphs need no execution. */
+ * subgraphs need no execution. On the way through floats (a shape times a scale, rounded) elements
+ * of the smallest float tensors are scalars over symbols as well. */
 typedef struct Known {
 	int count;
 	const Dim *const *value;

@@ -229,24 +229,23 @@ find_symbol(const Graph *graph, SymbolSource source, const Value *value, int ind
 }
 
 static const Dim *
-define_symbol(Infer *infer, const char *prefix, SymbolDef def, bool is_index)
+define_symbol(Graph *graph, const char *prefix, SymbolDef def, bool is_index)
 {
-	Graph *graph = infer->graph;
 	def.symbol = find_symbol(graph, def.source, def.value, def.index, def.expr);
 	if (!def.symbol) {
-		def.symbol = symbol_fresh(infer->ctx, prefix);
+		def.symbol = symbol_fresh(graph->ctx, prefix);
 		if (is_index)
 			symbol_set_range(def.symbol, INT32_MIN, INT32_MAX);
 		symbol_def_add(graph, &def);
 	}
-	return expr_symbol(infer->ctx, def.symbol);
+	return expr_symbol(graph->ctx, def.symbol);
 }
 
 const Dim *
 infer_element(Infer *infer, int index, int element)
 {
 	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
-	return define_symbol(infer, "E", def, false);
+	return define_symbol(infer->graph, "E", def, false);
 }
 
 static const Dim *
@@ -268,16 +267,21 @@ infer_index_value(Infer *infer, int index, int element)
 {
 	const Dim *known = known_element(infer, index, element);
 	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
-	return known ? known : define_symbol(infer, "E", def, true);
+	return known ? known : define_symbol(infer->graph, "E", def, true);
+}
+
+const Dim *
+graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition)
+{
+	const Dim *dim = dim_from_expr(graph->ctx, definition);
+	SymbolDef def = {NULL, SYMBOL_EXPR, NULL, 0, definition};
+	return dim ? dim : define_symbol(graph, prefix, def, false);
 }
 
 const Dim *
 infer_symbol(Infer *infer, const char *prefix, const Expr *definition)
 {
-	const Dim *dim = dim_from_expr(infer->ctx, definition);
-	if (dim)
-		return dim;
-	return define_symbol(infer, prefix, (SymbolDef){NULL, SYMBOL_EXPR, NULL, 0, definition}, false);
+	return graph_expr_symbol(infer->graph, prefix, definition);
 }
 
 const Dim *
@@ -290,7 +294,8 @@ infer_output_dim(Infer *infer, int output, int axis)
 const Dim *
 infer_value_dim(Infer *infer, Value *value, int axis)
 {
-	return define_symbol(infer, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL}, false);
+	return define_symbol(infer->graph, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL},
+	                     false);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */

@@ -538,11 +538,11 @@ float_range(Infer *infer)
 {
 	double number[3];
 	for (int i = 0; i < 3; i++) {
-		const Array *array = infer_constant(infer, i);
-		if (!array || array_count(array) != 1)
-			fail_unsupported(&infer->node->loc, "the bounds of a float range are only known at "
-			                                    "run time");
-		number[i] = dtype_load_f64(array->type, array->data, 0);
+		const Known *known = infer_known(infer, i);
+		if (!known || known->count != 1 || !known->value[0] || !expr_is_const(known->value[0]))
+			fail_unsupported(&infer->node->loc,
+			                 "the bounds of a float range are only known at run time");
+		number[i] = expr_const_f64(known->value[0]);
 	}
 	double span = (number[1] - number[0]) / number[2];
 	if (!(span < 0x1p53))

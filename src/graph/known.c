@@ -4,6 +4,9 @@
  *     %n = Gather(%s, {0})      {N}
  *     %m = Mul(%n, {12})        {12*N}
  *
+ *     %f = Cast(%h) {to=1}      {f32(H)}
+ *     %i = Cast(Floor(Mul(%f, {0.5}))) {to=7}      {S}, S = i64(floor(f32(H)*0.5))
+ *
  * There is no table of operators here: the program of the node's row is evaluated point by point
  * with iterators that are numbers and elements that are dims or not known. What is not known stays
  * so; an arm that is not taken need not be known.
@@ -13,7 +16,7 @@
 #include "graph/inner.h"
 #include "graph/meaning.h"
 
-enum { MAX_TERMS = 4096, MAX_DEPTH = 64 };
+enum { MAX_TERMS = 4096, MAX_DEPTH = 64, MAX_FLOATS = 4 };
 
 typedef struct Run {
 	Graph *graph;
@@ -39,6 +42,13 @@ is_known_type(DType type)
 	return dtype_is_integer(type) || type == DT_BOOL;
 }
 
+/* Most elements of a tensor that may be known. */
+static int
+known_most(DType type)
+{
+	return is_known_type(type) ? KNOWN_MAX : dtype_is_float(type) ? MAX_FLOATS : -1;
+}
+
 const Known *
 value_known(Graph *graph, Value *value)
 {
@@ -46,11 +56,14 @@ value_known(Graph *graph, Value *value)
 	if (value->known || !array || value->is_default)
 		return value->known;
 	int64_t count = array_count(array);
-	if (!is_known_type(array->type) || array->rank > 1 || count > KNOWN_MAX)
+	if (array->rank > 1 || count > known_most(array->type))
 		return NULL;
 	const Dim **dims = NEW_N(graph->arena, const Dim *, count);
 	for (int64_t i = 0; i < count; i++)
-		dims[i] = dim_const(graph->ctx, dtype_load_i64(array->type, array->data, i));
+		dims[i] =
+			is_known_type(array->type)
+				? dim_const(graph->ctx, dtype_load_i64(array->type, array->data, i))
+				: expr_number(graph->ctx, array->type, dtype_load_f64(array->type, array->data, i));
 	Known *known = NEW(graph->arena, Known);
 	*known = (Known){(int)count, dims};
 	value->known = known;
@@ -166,16 +179,61 @@ run_unary(Run *run, ExprOp op, const Dim *a)
 	}
 }
 
+/* Whether a float scalar over dims is certainly not negative. */
+static bool
+is_nonnegative(Run *run, const Expr *e)
+{
+	switch ((ExprOp)e->op) {
+	case EX_const:
+		return dtype_is_float((DType)e->type) && expr_const_f64(e) >= 0;
+	case EX_cast:
+		if (dtype_is_float((DType)e->arg[0]->type))
+			return is_nonnegative(run, e->arg[0]);
+		return dim_proves_le(run->ctx, dim_const(run->ctx, 0), e->arg[0]);
+	case EX_floor:
+	case EX_ceil:
+	case EX_round:
+	case EX_trunc:
+	case EX_sqrt:
+		return is_nonnegative(run, e->arg[0]);
+	case EX_add:
+	case EX_mul:
+	case EX_div:
+	case EX_min:
+	case EX_max:
+		return is_nonnegative(run, e->arg[0]) && is_nonnegative(run, e->arg[1]);
+	default:
+		return false;
+	}
+}
+
+/* A float as an integer: a number, or a symbol with this definition. */
+static const Dim *
+run_to_integer(Run *run, DType to, const Expr *x)
+{
+	const Expr *whole = expr_cast(run->ctx, to, x);
+	int64_t number;
+	if (expr_as_i64(whole, &number))
+		return dim_const(run->ctx, number);
+	if ((to != DT_I64 && to != DT_I32) || !is_nonnegative(run, x))
+		return NULL;
+	return graph_expr_symbol(run->graph, "S", expr_cast(run->ctx, DT_I64, x));
+}
+
 /* Conversions among integers keep the number; a symbol is within 32 bits. */
 static const Dim *
 run_cast(Run *run, const Point *point, const Expr *e)
 {
 	DType from = (DType)e->arg[0]->type, to = (DType)e->type;
-	if (!is_known_type(from) || !is_known_type(to))
+	if (known_most(from) < 0 || known_most(to) < 0)
 		return NULL;
 	const Dim *a = run_expr(run, point, e->arg[0]);
 	if (!a || from == to)
 		return a;
+	if (dtype_is_float(to))
+		return expr_cast(run->ctx, to, a);
+	if (dtype_is_float(from))
+		return run_to_integer(run, to, a);
 	if (to == DT_BOOL)
 		return run_compare(run, EX_ne, a, dim_const(run->ctx, 0));
 	int64_t number;
@@ -229,13 +287,33 @@ run_read(Run *run, const Point *point, const Expr *e)
 	return run_tensor(run, e->tensor, index);
 }
 
-/* The value of an integer or boolean scalar at a point, or NULL. */
+/* Operations on floats build the same scalar over what is known of the operands; a condition must
+ * come out as a constant. */
+static const Expr *
+run_float(Run *run, const Point *point, const Expr *e)
+{
+	const Expr *args[3];
+	if (e->argc < 1 || e->argc > 3 || !scalar_info((ExprOp)e->op))
+		return NULL;
+	for (int i = 0; i < e->argc; i++) {
+		args[i] = run_expr(run, point, e->arg[i]);
+		if (!args[i] || args[i]->type != e->arg[i]->type)
+			return NULL;
+	}
+	const Expr *result = expr_op(run->ctx, (ExprOp)e->op, args);
+	int64_t truth_value;
+	if (result->type != DT_BOOL)
+		return result;
+	return expr_as_i64(result, &truth_value) ? truth(run, truth_value != 0) : NULL;
+}
+
+/* The value of a scalar at a point, or NULL. Integers and booleans are dims. */
 static const Dim *
 run_expr(Run *run, const Point *point, const Expr *e)
 {
 	switch ((ExprOp)e->op) {
 	case EX_const:
-		return is_known_type((DType)e->type) ? dim_const(run->ctx, e->value.i64) : NULL;
+		return is_known_type((DType)e->type) ? dim_const(run->ctx, e->value.i64) : e;
 	case EX_symbol:
 		return e;
 	case EX_iter:
@@ -253,6 +331,8 @@ run_expr(Run *run, const Point *point, const Expr *e)
 	default:
 		break;
 	}
+	if (e->argc >= 1 && dtype_is_float((DType)e->arg[0]->type))
+		return run_float(run, point, e);
 	if (e->argc < 1 || e->argc > 2 || !is_known_type((DType)e->arg[0]->type))
 		return NULL;
 	const Dim *a = run_expr(run, point, e->arg[0]);
@@ -331,7 +411,7 @@ run_stage(Run *run, const Stage *stage, const int64_t *index)
 	memcpy(at, index, (size_t)stage->nloop * sizeof *at);
 	if (stage->kind == STAGE_map)
 		return run_expr(run, &(Point){stage, at}, stage->body[0]);
-	if (stage->kind == STAGE_reduce && stage->nresult == 1)
+	if (stage->kind == STAGE_reduce && stage->nresult == 1 && is_known_type(stage->acc))
 		return run_reduce(run, stage, at);
 	return NULL;
 }
@@ -352,7 +432,7 @@ run_input(Run *run, const Tensor *tensor, const int64_t *index)
 static const Dim *
 run_tensor(Run *run, const Tensor *tensor, const int64_t *index)
 {
-	if (!is_known_type(tensor->type) || --run->terms < 0 || run->depth >= MAX_DEPTH)
+	if (known_most(tensor->type) < 0 || --run->terms < 0 || run->depth >= MAX_DEPTH)
 		return NULL;
 	run->depth++;
 	const Dim *result =
@@ -369,11 +449,11 @@ known_count(const Value *value)
 	const Type *type = &value->type;
 	int64_t count = 1;
 	if (type->kind != TYPE_TENSOR || type->rank < 0 || type->rank > 1 ||
-	    !is_known_type(type->dtype))
+	    known_most(type->dtype) < 0)
 		return -1;
 	if (type->rank == 1 && !dim_is_const(type->dims[0], &count))
 		return -1;
-	return count > KNOWN_MAX ? -1 : count;
+	return count > known_most(type->dtype) ? -1 : count;
 }
 
 static void

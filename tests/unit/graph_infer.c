@@ -168,6 +168,24 @@ START_TEST(known_overflow)
 }
 END_TEST
 
+/* A shape on its way through floats becomes a symbol with a definition; numbers stay numbers. */
+START_TEST(known_floats)
+{
+	Graph *g = infer("graph g(%x: f32[N,H]) -> %y, %r {\n%one: i64 = {1} %axis: i64[1] = {0}\n"
+	                 "%half: f32 = {0.5} %three: f32 = {3} %s = Shape(%x)\n%h = Gather(%s, %one)\n"
+	                 "%f = Cast(%h) {to=1}\n%m = Mul(%f, %half)\n%fl = Floor(%m)\n"
+	                 "%i = Cast(%fl) {to=7}\n%i1 = Unsqueeze(%i, %axis)\n"
+	                 "%y = ConstantOfShape(%i1)\n%end = Div(%three, %half)\n"
+	                 "%r = Range(%half, %end, %half)\n}\n");
+	const Dim *dim = graph_find_value(g, "y")->type.dims[0];
+	ck_assert_int_eq(dim->op, EX_symbol);
+	Buf buf = {.arena = arena};
+	graph_print(&buf, g);
+	ck_assert_ptr_nonnull(strstr(buf_text(&buf), " = i64(floor(f32(H) * 0.5))\n"));
+	ck_assert_str_eq(type_of(g, "r"), "f32[11]");
+}
+END_TEST
+
 /* ---- symbols --------------------------------------------------------------------------------- */
 
 START_TEST(equal_symbols_become_one)
@@ -316,6 +334,7 @@ main(void)
 	tcase_add_test(t, shape_arithmetic);
 	tcase_add_test(t, known_values);
 	tcase_add_test(t, known_overflow);
+	tcase_add_test(t, known_floats);
 	tcase_add_test(t, equal_symbols_become_one);
 	tcase_add_test(t, other_equalities_are_assumed);
 	tcase_add_test(t, dims_from_data);
