@@ -495,62 +495,68 @@ typedef struct DowngradeRow {
 	void (*downgrade)(OutNode *node);
 } DowngradeRow;
 
-#define ROW(below, op, function) {below, #op, function},
+#define ROW(below, op, function) \
+	{ \
+		below, #op, function \
+	}
 
 /* below, operator of ai.onnx, how the opsets below say it. By falling version. */
 static const DowngradeRow ROWS[] = {
-	ROW(21, GroupNormalization, group_norm) ROW(20, DFT, dft_to_attr) ROW(
-		20, GridSample, grid_sample_modes) ROW(18, ReduceL1, axes_to_attr_18) ROW(18, ReduceL2,
-                                                                                  axes_to_attr_18)
-		ROW(18, ReduceLogSum, axes_to_attr_18) ROW(18, ReduceLogSumExp, axes_to_attr_18) ROW(
-			18, ReduceMax, axes_to_attr_18) ROW(18, ReduceMean, axes_to_attr_18)
-			ROW(18, ReduceMin, axes_to_attr_18) ROW(18, ReduceProd, axes_to_attr_18) ROW(
-				18, ReduceSumSquare, axes_to_attr_18) ROW(18, Split, split_equal) ROW(18, Pad,
-                                                                                      pad_axes)
-				ROW(18, ScatterElements, scatter_min_max) ROW(18, ScatterND, scatter_min_max) ROW(
-					16,
-					ScatterElements,
-					scatter_none) ROW(16, ScatterND,
-                                      scatter_none) ROW(16, RoiAlign, roi_align_pixels)
-					ROW(14, BatchNormalization, batch_norm_training) ROW(
-						13,
-						Softmax,
-						softmax_last) ROW(13, LogSoftmax, softmax_last)
-						ROW(13, Hardmax, softmax_last) ROW(13, Squeeze, axes_to_attr_13) ROW(
-							13,
-							Unsqueeze, axes_to_attr_13) ROW(13, ReduceSum, axes_to_attr_13)
-							ROW(13, Split, split_to_attr) ROW(13, Resize, resize_inputs) ROW(
-								12,
-								Dropout,
-								dropout_to_attr) ROW(11, Resize, resize_scales)
-								ROW(11, ScatterElements, scatter_name) ROW(11, Clip, clip_to_attrs)
-									ROW(11, Pad, pad_to_attrs) ROW(11, Gemm, gemm_bias) ROW(
-										10,
-										Resize,
-										resize_upsample) ROW(10, Dropout, dropout_mask)
-										ROW(10, Slice, slice_to_attrs) ROW(
-											10,
-											TopK, topk_to_attr) ROW(9, Upsample, upsample_attr)
-											ROW(7, Add,
-                                                explicit_broadcast) ROW(7, Sub, explicit_broadcast)
-												ROW(7, Mul, explicit_broadcast) ROW(
-													7, Div,
-													explicit_broadcast)
-													ROW(7, Pow, explicit_broadcast) ROW(
-														7, And,
-														explicit_broadcast)
-														ROW(7, Or, explicit_broadcast) ROW(
-															7, Xor,
-															explicit_broadcast)
-															ROW(7, Greater, explicit_broadcast) ROW(
-																7, Less, explicit_broadcast)
-																ROW(7, Equal, explicit_broadcast)
-																	ROW(7, PRelu, slope_vector) ROW(
-																		7, Gemm, gemm_broadcast)
-																		ROW(7, BatchNormalization,
-                                                                            say_is_test)
-																			ROW(7, Dropout,
-                                                                                say_is_test)};
+	ROW(21, GroupNormalization, group_norm),
+	ROW(20, DFT, dft_to_attr),
+	ROW(20, GridSample, grid_sample_modes),
+	ROW(18, ReduceL1, axes_to_attr_18),
+	ROW(18, ReduceL2, axes_to_attr_18),
+	ROW(18, ReduceLogSum, axes_to_attr_18),
+	ROW(18, ReduceLogSumExp, axes_to_attr_18),
+	ROW(18, ReduceMax, axes_to_attr_18),
+	ROW(18, ReduceMean, axes_to_attr_18),
+	ROW(18, ReduceMin, axes_to_attr_18),
+	ROW(18, ReduceProd, axes_to_attr_18),
+	ROW(18, ReduceSumSquare, axes_to_attr_18),
+	ROW(18, Split, split_equal),
+	ROW(18, Pad, pad_axes),
+	ROW(18, ScatterElements, scatter_min_max),
+	ROW(18, ScatterND, scatter_min_max),
+	ROW(16, ScatterElements, scatter_none),
+	ROW(16, ScatterND, scatter_none),
+	ROW(16, RoiAlign, roi_align_pixels),
+	ROW(14, BatchNormalization, batch_norm_training),
+	ROW(13, Softmax, softmax_last),
+	ROW(13, LogSoftmax, softmax_last),
+	ROW(13, Hardmax, softmax_last),
+	ROW(13, Squeeze, axes_to_attr_13),
+	ROW(13, Unsqueeze, axes_to_attr_13),
+	ROW(13, ReduceSum, axes_to_attr_13),
+	ROW(13, Split, split_to_attr),
+	ROW(13, Resize, resize_inputs),
+	ROW(12, Dropout, dropout_to_attr),
+	ROW(11, Resize, resize_scales),
+	ROW(11, ScatterElements, scatter_name),
+	ROW(11, Clip, clip_to_attrs),
+	ROW(11, Pad, pad_to_attrs),
+	ROW(11, Gemm, gemm_bias),
+	ROW(10, Resize, resize_upsample),
+	ROW(10, Dropout, dropout_mask),
+	ROW(10, Slice, slice_to_attrs),
+	ROW(10, TopK, topk_to_attr),
+	ROW(9, Upsample, upsample_attr),
+	ROW(7, Add, explicit_broadcast),
+	ROW(7, Sub, explicit_broadcast),
+	ROW(7, Mul, explicit_broadcast),
+	ROW(7, Div, explicit_broadcast),
+	ROW(7, Pow, explicit_broadcast),
+	ROW(7, And, explicit_broadcast),
+	ROW(7, Or, explicit_broadcast),
+	ROW(7, Xor, explicit_broadcast),
+	ROW(7, Greater, explicit_broadcast),
+	ROW(7, Less, explicit_broadcast),
+	ROW(7, Equal, explicit_broadcast),
+	ROW(7, PRelu, slope_vector),
+	ROW(7, Gemm, gemm_broadcast),
+	ROW(7, BatchNormalization, say_is_test),
+	ROW(7, Dropout, say_is_test),
+};
 
 #undef ROW
 

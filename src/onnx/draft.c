@@ -372,6 +372,17 @@ add_regions(Draft *draft, Node *node, const Scope *scope)
 	}
 }
 
+/* What could not be inferred may be in the model's value_info. */
+static void
+believe_types(const Draft *draft, Node *node)
+{
+	Import *import = draft->import;
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && !import->call && import->region_depth == 0)
+			type_adopt(import, node->outputs[i],
+			           map_find(&import->value_info, draft->outputs.data[i]), &draft->loc);
+}
+
 void
 draft_finish(Draft *draft, Scope *scope)
 {
@@ -395,6 +406,7 @@ draft_finish(Draft *draft, Scope *scope)
 	set_origin(draft, node);
 	add_regions(draft, node, scope);
 	infer_types(draft, node);
+	believe_types(draft, node);
 	Value **results =
 		arena_memdup(import->arena, node->outputs, (size_t)node->noutput * sizeof *node->outputs);
 	add_after(draft, node, results);

@@ -44,6 +44,7 @@ typedef struct Import {
 	const Onnx__ModelProto *model;
 	const Call *call; /* NULL: in the model's own graph */
 	Map functions;    /* Onnx__FunctionProto by function_key() */
+	Map value_info;   /* Onnx__ValueInfoProto by name: types the model gives inner values */
 	Map files;        /* Bytes of external files, by location */
 	int node_count, region_depth;
 	uint64_t dense_bytes;  /* made from sparse tensors */
@@ -75,6 +76,10 @@ Bytes external_bytes(Import *import, const Onnx__TensorProto *proto, size_t size
 
 /* Named dims become symbols where `keep_names`, else every dim that is not a number is fresh. */
 Type type_import(Import *import, const Onnx__TypeProto *proto, bool keep_names, const Loc *loc);
+
+/* Believe the model's word for the type of a value that nothing was inferred for. Unknown dims of
+ * it would be symbols that nothing defines: then only the element type is taken. */
+void type_adopt(Import *import, Value *value, const Onnx__ValueInfoProto *info, const Loc *loc);
 
 /* ---- attributes (attr.c) ---- */
 

@@ -103,12 +103,8 @@ check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
 	Loc loc = {.file = import->file, .node = text_of(proto->name), .op = "output"};
 	Type said = type_import(import, proto->type, false, &loc);
 	Type *type = &value->type;
-	bool is_unknown =
-		type->kind == TYPE_UNKNOWN || (type->kind == TYPE_TENSOR && type->dtype == DT_NONE);
-	if (is_unknown && said.kind == TYPE_TENSOR && !type_is_static(&said))
-		said.rank = -1; /* its unknown dims would be symbols that nothing defines */
-	if (is_unknown)
-		*type = said;
+	bool is_unknown = type->kind == TYPE_UNKNOWN;
+	type_adopt(import, value, proto, &loc);
 	if (is_unknown || said.kind == TYPE_UNKNOWN)
 		return;
 	if (type->kind != said.kind)
@@ -139,6 +135,14 @@ import_outputs(Import *import, const Scope *scope, const Onnx__GraphProto *proto
 }
 
 static void
+index_types(Import *import, const Onnx__GraphProto *proto)
+{
+	import->value_info.arena = import->arena;
+	for (size_t i = 0; i < proto->n_value_info; i++)
+		map_set(&import->value_info, text_of(proto->value_info[i]->name), proto->value_info[i]);
+}
+
+static void
 import_model(Import *import)
 {
 	const Onnx__GraphProto *proto = import->model->graph;
@@ -148,6 +152,7 @@ import_model(Import *import)
 	import->graph = graph_new(import->arena, text_of(proto->name), import->file);
 	import_header(import);
 	functions_index(import);
+	index_types(import, proto);
 	Scope scope = {.meanings = {.arena = import->arena}};
 	import_inputs(import, &scope, proto);
 	import_initializers(import, &scope, proto);

@@ -129,3 +129,20 @@ type_import(Import *import, const Onnx__TypeProto *proto, bool keep_names, const
 		return (Type){.kind = TYPE_UNKNOWN, .rank = -1};
 	return import_type(import, proto, keep_names, 0, loc);
 }
+
+void
+type_adopt(Import *import, Value *value, const Onnx__ValueInfoProto *info, const Loc *loc)
+{
+	Type *type = &value->type;
+	bool is_unknown = type->kind == TYPE_UNKNOWN ||
+	                  (type->kind == TYPE_TENSOR && (type->dtype == DT_NONE || type->rank < 0));
+	if (!info || !is_unknown)
+		return;
+	Type said = type_import(import, info->type, false, loc);
+	if (type->kind == TYPE_TENSOR && (said.kind != TYPE_TENSOR || said.dtype == DT_NONE ||
+	                                  (type->dtype != DT_NONE && type->dtype != said.dtype)))
+		return;
+	if (said.kind == TYPE_TENSOR && !type_is_static(&said))
+		said.rank = -1;
+	*type = said;
+}

@@ -273,6 +273,21 @@ resize_coordinates(Draft *draft)
 		draft_set_string(draft, "mode", "linear");
 }
 
+/* Gone since 13: floor((x + 0.5) / scale) is (x + 0.5) / scale - 0.5 rounded, halves up. */
+static void
+resize_tf_nearest(Draft *draft)
+{
+	const char *mode = draft_string(draft, "coordinate_transformation_mode", "half_pixel");
+	if (strcmp(mode, "tf_half_pixel_for_nn") != 0)
+		return;
+	const char *nearest = draft_string(draft, "nearest_mode", "round_prefer_floor");
+	bool is_nearest = strcmp(draft_string(draft, "mode", "nearest"), "nearest") == 0;
+	if (!is_nearest || strcmp(nearest, "floor") != 0)
+		draft_unsupported(draft, "tf_half_pixel_for_nn without nearest_mode floor");
+	draft_set_string(draft, "coordinate_transformation_mode", "half_pixel");
+	draft_set_string(draft, "nearest_mode", "round_prefer_ceil");
+}
+
 /* Before 18 an absent roi or scales could be given as a tensor without elements. */
 static void
 resize_empty(Draft *draft)
@@ -348,65 +363,76 @@ typedef struct UpgradeRow {
 	void (*upgrade)(Draft *draft);
 } UpgradeRow;
 
-#define ROW(below, op, function) {below, #op, function},
+#define ROW(below, op, function) \
+	{ \
+		below, #op, function \
+	}
 
 /* below, operator of ai.onnx, what the step to that version did. By version. */
 static const UpgradeRow ROWS[] = {
-	ROW(2, Pad, too_old) ROW(2, Split, too_old) ROW(4, Concat, concat_axis) ROW(5, Reshape, too_old)
-		ROW(6, Cast, too_old) ROW(6, Tile, too_old) ROW(7, Add, numpy_broadcast) ROW(
-			7, Sub, numpy_broadcast) ROW(7, Mul, numpy_broadcast) ROW(7, Div, numpy_broadcast)
-			ROW(7, Pow, numpy_broadcast) ROW(7, And, numpy_broadcast) ROW(7, Or, numpy_broadcast)
-				ROW(7, Xor, numpy_broadcast) ROW(7, Greater, numpy_broadcast) ROW(
-					7, Less, numpy_broadcast) ROW(7, Equal, numpy_broadcast)
-					ROW(7, PRelu, prelu_slope) ROW(7, Gemm, gemm_broadcast) ROW(
-						7, BatchNormalization, forget_is_test) ROW(7, Dropout, forget_is_test)
-						ROW(7, RNN, forget_sequence) ROW(7, GRU, forget_sequence) ROW(
-							7, LSTM, forget_sequence) ROW(7, Upsample, too_old)
-							ROW(9, BatchNormalization, batch_norm_spatial) ROW(
-								9, Scan, scan_of_opset_8) ROW(10, Dropout, mask_of_input_type)
-								ROW(10, Slice,
-                                    slice_to_inputs) ROW(10, TopK,
-                                                         topk_to_input) ROW(11, Upsample,
-                                                                            upsample_to_resize)
-									ROW(11, Clip, clip_to_inputs) ROW(11, Pad, pad_to_inputs) ROW(
-										11, Resize,
-										resize_coordinates) ROW(12, Dropout, dropout_to_input)
-										ROW(13, Softmax, softmax_flat) ROW(
-											13, LogSoftmax,
-											softmax_flat) ROW(13, Hardmax,
-                                                              softmax_flat) ROW(13, Squeeze,
-                                                                                axes_to_input)
-											ROW(13, Unsqueeze, axes_to_input) ROW(
-												13,
-												ReduceSum,
-												axes_to_input) ROW(13, Split, split_to_input)
-												ROW(14, BatchNormalization, batch_norm_outputs) ROW(
-													16, RoiAlign, roi_align_pixels)
-													ROW(18, ReduceL1, axes_to_input) ROW(
-														18, ReduceL2,
-														axes_to_input) ROW(18, ReduceLogSum,
-                                                                           axes_to_input)
-														ROW(18, ReduceLogSumExp, axes_to_input) ROW(
-															18,
-															ReduceMax,
-															axes_to_input) ROW(18, ReduceMean,
-                                                                               axes_to_input)
-															ROW(18, ReduceMin, axes_to_input) ROW(
-																18, ReduceProd,
-																axes_to_input) ROW(18,
-                                                                                   ReduceSumSquare,
-                                                                                   axes_to_input)
-																ROW(18, Split,
-                                                                    split_count) ROW(18, Resize,
-                                                                                     resize_empty)
-																	ROW(20, DFT, dft_to_input) ROW(
-																		20, GridSample,
-																		grid_sample_modes)
-																		ROW(21, GroupNormalization,
-                                                                            group_norm_channels)
-																			ROW(ONNX_DIALECT + 1,
-                                                                                Scatter,
-                                                                                scatter_elements)};
+	ROW(2, Pad, too_old),
+	ROW(2, Split, too_old),
+	ROW(4, Concat, concat_axis),
+	ROW(5, Reshape, too_old),
+	ROW(6, Cast, too_old),
+	ROW(6, Tile, too_old),
+	ROW(7, Add, numpy_broadcast),
+	ROW(7, Sub, numpy_broadcast),
+	ROW(7, Mul, numpy_broadcast),
+	ROW(7, Div, numpy_broadcast),
+	ROW(7, Pow, numpy_broadcast),
+	ROW(7, And, numpy_broadcast),
+	ROW(7, Or, numpy_broadcast),
+	ROW(7, Xor, numpy_broadcast),
+	ROW(7, Greater, numpy_broadcast),
+	ROW(7, Less, numpy_broadcast),
+	ROW(7, Equal, numpy_broadcast),
+	ROW(7, PRelu, prelu_slope),
+	ROW(7, Gemm, gemm_broadcast),
+	ROW(7, BatchNormalization, forget_is_test),
+	ROW(7, Dropout, forget_is_test),
+	ROW(7, RNN, forget_sequence),
+	ROW(7, GRU, forget_sequence),
+	ROW(7, LSTM, forget_sequence),
+	ROW(7, Upsample, too_old),
+	ROW(9, BatchNormalization, batch_norm_spatial),
+	ROW(9, Scan, scan_of_opset_8),
+	ROW(10, Dropout, mask_of_input_type),
+	ROW(10, Slice, slice_to_inputs),
+	ROW(10, TopK, topk_to_input),
+	ROW(11, Upsample, upsample_to_resize),
+	ROW(11, Clip, clip_to_inputs),
+	ROW(11, Pad, pad_to_inputs),
+	ROW(11, Resize, resize_coordinates),
+	ROW(12, Dropout, dropout_to_input),
+	ROW(13, Softmax, softmax_flat),
+	ROW(13, LogSoftmax, softmax_flat),
+	ROW(13, Hardmax, softmax_flat),
+	ROW(13, Squeeze, axes_to_input),
+	ROW(13, Unsqueeze, axes_to_input),
+	ROW(13, ReduceSum, axes_to_input),
+	ROW(13, Split, split_to_input),
+	ROW(13, Resize, resize_tf_nearest),
+	ROW(14, BatchNormalization, batch_norm_outputs),
+	ROW(16, RoiAlign, roi_align_pixels),
+	ROW(18, ReduceL1, axes_to_input),
+	ROW(18, ReduceL2, axes_to_input),
+	ROW(18, ReduceLogSum, axes_to_input),
+	ROW(18, ReduceLogSumExp, axes_to_input),
+	ROW(18, ReduceMax, axes_to_input),
+	ROW(18, ReduceMean, axes_to_input),
+	ROW(18, ReduceMin, axes_to_input),
+	ROW(18, ReduceProd, axes_to_input),
+	ROW(18, ReduceSumSquare, axes_to_input),
+	ROW(18, Split, split_count),
+	ROW(18, Resize, resize_empty),
+	ROW(20, DFT, dft_to_input),
+	ROW(20, GridSample, grid_sample_modes),
+	ROW(21, GroupNormalization, group_norm_channels),
+	ROW(ONNX_DIALECT + 1, Scatter, scatter_elements),
+};
+
+#undef ROW
 
 void
 draft_upgrade(Draft *draft)

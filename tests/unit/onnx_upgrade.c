@@ -184,6 +184,14 @@ nearest(Wire *a)
 	put_string(a, "mode", "nearest");
 }
 
+static void
+tf_nearest(Wire *a)
+{
+	put_string(a, "mode", "nearest");
+	put_string(a, "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+	put_string(a, "nearest_mode", "floor");
+}
+
 static const Case CASES[] = {
 	{"Squeeze", "g", NULL, 12, NULL, "Squeeze([1]) -> y"},
 	{"Unsqueeze", "c", NULL, 11, axes2, "Unsqueeze(c, [0,1]) -> y"},
@@ -221,6 +229,9 @@ static const Case CASES[] = {
      "Resize(x, _, [1,1,2,2]) mode=nearest coordinate_transformation_mode=asymmetric "
      "nearest_mode=floor -> y"},
 	{"Resize", "x empty scales", NULL, 13, nearest, "Resize(x, _, [1,1,2,2]) mode=nearest -> y"},
+	{"Resize", "x empty scales", NULL, 11, tf_nearest,
+     "Resize(x, _, [1,1,2,2]) mode=nearest coordinate_transformation_mode=half_pixel "
+     "nearest_mode=round_prefer_ceil -> y"},
 };
 
 START_TEST(nodes_become_those_of_the_dialect)
