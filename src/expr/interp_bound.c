@@ -550,12 +550,15 @@ bound_sum_step(Machine *m, const unsigned char *mask)
 	double *sum = m->regs.data[m->acc[0]].own;
 	const double *x = term->data;
 	int step = !term->is_uniform;
-	if (!mask) {
-		add_lanes(sum, m->sum_abs, x, step, m->n);
+	const Runs all = {1, {0}, {(short)m->n}}, *runs = mask ? runs_of(m, m->guard) : &all;
+	for (int k = 0; runs && k < runs->count; k++) {
+		int first = runs->first[k], n = runs->length[k];
+		add_lanes(sum + first, m->sum_abs + first, x + first * step, step, n);
 		if (term->bound)
-			add_bounds(m->sum_bound, term->bound, step, m->n);
-		return;
+			add_bounds(m->sum_bound + first, term->bound + first * step, step, n);
 	}
+	if (runs)
+		return;
 	for (int i = 0; i < m->n; i++) {
 		if (!mask[i])
 			continue;

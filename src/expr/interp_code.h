@@ -206,6 +206,8 @@ Operand reg_operand(const Machine *m, int reg);
 /* The bounds of a register's lanes, zero when it had none; its own buffer. */
 double *reg_bounds(Machine *m, int reg);
 int reg_lanes(const Machine *m, int reg); /* 1 or the block's */
+/* The stretches of a mixed mask; NULL when there are too many to list. */
+const Runs *runs_of(const Machine *m, int mask);
 /* Element numbers of the lanes' addresses in m->index (of lane 0 only when nothing varies). With
  * a mask, lanes not taken get the address of one that is; there must be one. */
 void address_lanes(Machine *m, const ReadInfo *info, const unsigned char *mask, int n);

@@ -235,8 +235,7 @@ is_direct(DType type)
 	return type != DT_BOOL && block_size(type) * 8 == (size_t)dtype_bits(type);
 }
 
-/* The stretches of a mixed mask; NULL when there are too many to list. */
-static const Runs *
+const Runs *
 runs_of(const Machine *m, int mask)
 {
 	const Runs *runs = m->regs.data[mask].runs;
