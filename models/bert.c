@@ -105,8 +105,8 @@ attention(Bert *bert, const char *scope, const char *path, Value *x, Value *mask
 	Value *query = heads(bert, self, self_path, "query", x, false);
 	Value *key = heads(bert, self, self_path, "key", x, true);
 	Value *value = heads(bert, self, self_path, "value", x, false);
-	Value *root = zoo_number(zoo, zoo_text(zoo, "%s/Constant_output_0", self),
-	                         sqrtf((float)(bert->hidden / bert->heads)));
+	int64_t width = bert->hidden / bert->heads;
+	Value *root = zoo_number(zoo, zoo_text(zoo, "%s/Constant_output_0", self), sqrtf((float)width));
 	Value *scores = zoo_binary(zoo, self, "Div", zoo_binary(zoo, self, "MatMul", query, key), root);
 	scores = zoo_binary(zoo, self, "Add", scores, mask);
 	Attr axis = zoo_attr_int("axis", -1);

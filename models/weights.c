@@ -240,7 +240,8 @@ term_count(const Type *weight, Role role, const Node *node)
 			is_point = is_point && dim_is(x->dims[i], 1);
 		for (int64_t i = 0; i < count && !is_point; i++)
 			kernel /= (double)strides[i];
-		return (double)(dims[0] / group) * (is_point ? 1 : kernel);
+		int64_t channels = dims[0] / group;
+		return (double)channels * (is_point ? 1 : kernel);
 	}
 	if (role == ROLE_GEMM)
 		return (double)dims[attr_int(node, "transB") ? 1 : 0];
