@@ -13,11 +13,15 @@
 
 #include "cli/inputs.h"
 #include "cli/oracle.h"
+#include "cli/prepack.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "codegen/bundle.h"
 #include "runtime/tilewright.h"
+
+/* Below a megabyte of weights, packing when the bundle is opened takes under a millisecond. */
+enum { WORTH_PACKING = 1 << 20 };
 
 /* ---- one target ---- */
 
@@ -176,6 +180,9 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.progress_arg = &progress,
 	};
 	result.written = bundle_write(arena, result.path, &input);
+	if (result.written.vendor && result.written.weight_bytes >= WORTH_PACKING &&
+	    !options->no_prepack)
+		result.written.file_bytes += prepack_bundle(options, arena, result.path);
 	progress_end(&progress);
 	result.seconds = now_seconds() - start;
 	return result;

@@ -30,6 +30,15 @@ refuse(char *error, size_t size, const char *format, ...)
 	return false;
 }
 
+static bool
+is_weights(const Manifest *manifest, const char *entry)
+{
+	bool is_packed = false;
+	for (int i = 0; i < manifest->ntarget; i++)
+		is_packed = is_packed || strcmp(entry, manifest->targets[i].packed) == 0;
+	return is_packed || strcmp(entry, manifest->weights) == 0;
+}
+
 /* Every entry but the manifest is listed once, in order, with its size and hash. */
 static bool
 check_parts(const Bundle *bundle, BundleVerify verify, char *error, size_t size)
@@ -44,7 +53,7 @@ check_parts(const Bundle *bundle, BundleVerify verify, char *error, size_t size)
 		if (strcmp(part->entry, entry->name) != 0 || part->size != entry->data.size)
 			return refuse(error, size, "the bundle's part %.80s is not the one in its manifest",
 			              entry->name);
-		if (verify == BUNDLE_VERIFY_CODE && strcmp(part->entry, manifest->weights) == 0)
+		if (verify == BUNDLE_VERIFY_CODE && is_weights(manifest, part->entry))
 			continue;
 		if (!hash128_equal(part->hash, hash128(entry->data.data, entry->data.size)))
 			return refuse(error, size,
@@ -134,6 +143,23 @@ bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, siz
 	plan_free(*plan);
 	*plan = NULL;
 	return false;
+}
+
+Bytes
+bundle_packed(const Bundle *bundle, int target)
+{
+	const ZipEntry *entry = zip_find(&bundle->zip, bundle->manifest->targets[target].packed);
+	return entry ? entry->data : (Bytes){NULL, 0};
+}
+
+Hash128
+bundle_weights_hash(const Bundle *bundle)
+{
+	const Manifest *manifest = bundle->manifest;
+	for (int i = 0; i < manifest->npart; i++)
+		if (strcmp(manifest->parts[i].entry, manifest->weights) == 0)
+			return manifest->parts[i].hash;
+	return (Hash128){0, 0};
 }
 
 /* ---- Texts of dims ---- */

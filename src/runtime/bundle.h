@@ -7,12 +7,14 @@
  *     kernels/NAME.so      one per target: a shared object that exports tw_kernels_v1 and imports
  *                          nothing; absent when the plan has no kernel
  *     weights.bin          once; tensors at multiples of 64; absent when there are none
+ *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
+ *                          cache that vendor_export() made and vendor_use_weights() reads
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
  *                          model.onnx, sample tensors): hashed, otherwise not looked at
  *
  * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
  *
- *     {"format": [1, 0],
+ *     {"format": [1, 1],
  *      "producer": "tilewright 0.1.0",
  *      "model": {"name": "resnet18.onnx", "sha256": "<64 hex digits>"},
  *      "pipeline": "O3",
@@ -22,7 +24,7 @@
  *        "outputs": [{"name": "y", "type": "f32", "dims": ["N", "1000"]}]},
  *      "targets": [{"device": "cpu:x86-64-v3", "march": "x86-64-v3", "plan":
  *                   "plan/cpu-x86-64-v3.json", "kernels": "kernels/cpu-x86-64-v3.so",
- *                   "vendor": ""}],
+ *                   "vendor": "", "packed": ""}],
  *      "weights": "weights.bin",
  *      "parts": [{"entry": "plan/cpu-x86-64-v3.json", "size": 1234, "xxh3": "<32 hex digits>"}]}
  *
@@ -44,7 +46,7 @@
 #include "runtime/abi.h"
 #include "runtime/plan.h"
 
-enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 0, BUNDLE_HASH_SIZE = 33 };
+enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
 
 typedef struct ManifestTensor {
 	const char *name;
@@ -64,6 +66,7 @@ typedef struct ManifestTarget {
 	const char *plan;    /* entry */
 	const char *kernels; /* entry or "" */
 	const char *vendor;  /* libraries the plan uses, separated by blanks: "onednn" or "" */
+	const char *packed;  /* entry of weights packed for the library, "" or NULL: none (1.1) */
 } ManifestTarget;
 
 typedef struct ManifestPart {
@@ -130,6 +133,10 @@ typedef struct BundleCode {
 	const TwKernels *kernels; /* NULL likewise */
 	int file;                 /* what the library was loaded from; -1: none */
 } BundleCode;
+
+/* The packed weights of a target, or nothing; and the hash of the weights. */
+Bytes bundle_packed(const Bundle *bundle, int target);
+Hash128 bundle_weights_hash(const Bundle *bundle);
 
 bool bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,
                  size_t error_size);

@@ -215,12 +215,31 @@ dnnl_md_strides(const DnnlApi *api, int rank, const int64_t *dims, DType type,
 DnnlMd *
 dnnl_md_copy(const DnnlApi *api, const DnnlMd *md)
 {
-	enum { MD2_COPIED = 696 };
 	DnnlMd *copy = NULL;
 	if (api->major == 3)
 		return api->memory_desc_clone(&copy, md) ? NULL : copy;
 	copy = calloc(1, MD2_SIZE);
-	return copy ? memcpy(copy, md, MD2_COPIED) : NULL;
+	return copy ? memcpy(copy, md, MD2_BYTES) : NULL;
+}
+
+bool
+dnnl_md_is_plain_data(const DnnlApi *api, const DnnlMd *md)
+{
+	/* How a descriptor of oneDNN 2 begins. */
+	typedef struct MdHead {
+		int rank;
+		int64_t dims[DNNL_RANK];
+		int type;
+		int64_t padded_dims[DNNL_RANK];
+	} MdHead;
+	MdHead head;
+	if (api->major != 2)
+		return false;
+	memcpy(&head, md, sizeof head);
+	for (int i = 0; i < head.rank && i < DNNL_RANK; i++)
+		if (head.dims[i] != head.padded_dims[i])
+			return false;
+	return head.rank > 0 && head.rank <= DNNL_RANK;
 }
 
 void

@@ -19,7 +19,8 @@
 
 enum {
 	DNNL_OK = 0,
-	DNNL_RANK = 12, /* most dims of a tensor */
+	MD2_BYTES = 696, /* size of a descriptor of oneDNN 2.6, a plain struct */
+	DNNL_RANK = 12,  /* most dims of a tensor */
 	DNNL_TAG_ANY = 1,
 	DNNL_SRC = 1, /* also src_0; weights of matmul are DNNL_WEIGHTS */
 	DNNL_SRC_1 = 2,
@@ -75,6 +76,7 @@ typedef struct DnnlArg {
 	F(primitive_destroy, int, (void *primitive), 0) \
 	F(primitive_execute, int, \
 	  (const void *primitive, void *stream, int count, const DnnlArg *args), 0) \
+	F(get_effective_cpu_isa, int, (void), 0) \
 	F(fmt_tag2str, const char *, (int tag), 0) \
 	F(alg_kind2str, const char *, (int algorithm), 0) \
 	F(memory_desc_init_by_tag, int, \
@@ -152,6 +154,8 @@ DnnlMd *dnnl_md_tag(const DnnlApi *api, int rank, const int64_t *dims, DType typ
 DnnlMd *dnnl_md_strides(const DnnlApi *api, int rank, const int64_t *dims, DType type,
                         const int64_t *strides);
 DnnlMd *dnnl_md_copy(const DnnlApi *api, const DnnlMd *md);
+/* Whether a descriptor's bytes say what it is, and it has no padding. */
+bool dnnl_md_is_plain_data(const DnnlApi *api, const DnnlMd *md);
 void dnnl_md_free(const DnnlApi *api, DnnlMd *md);
 
 /* Windows of convolution and pooling, per spatial dim. Dilations as ONNX counts. */

@@ -12,6 +12,8 @@
 
 #include <pthread.h>
 
+#include "base/file.h"
+#include "base/map.h"
 #include "runtime/dnnl_api.h"
 #include "runtime/memory.h"
 #include "runtime/vendor.h"
@@ -25,6 +27,9 @@ struct Vendor {
 	char name[64];
 	pthread_mutex_t lock; /* of what follows */
 	Packed *packed;
+	/* Set once, before sessions: what packed forms in a bundle's store belong to. */
+	Bytes weights, store;
+	Hash128 weights_hash;
 };
 
 /* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */

@@ -1,4 +1,9 @@
-/* Packed weights: once per library, weight and layout, until the bundle is closed. */
+/* Packed weights: once per library, weight and layout, until the bundle is closed.
+ *
+ * A bundle may bring forms that were packed when it was made (a "store"). They are a cache: each
+ * has a key of all that decides its bytes (library, instruction set, the weights' hash, region,
+ * layout), and what has no key here is packed from the plain weights.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +17,27 @@ struct Packed {
 	int64_t size[DNNL_RANK], strides[DNNL_RANK]; /* of the region of the source */
 	int rank;
 	DnnlMd *md;
+	Hash128 key; /* valid when has_key */
+	bool has_key;
+	const void *data; /* in the block or in a store */
+	size_t bytes;
 	Memory memory; /* of the block */
 	Block block;
 };
+
+/* A store: this head, `count` entries, then data at multiples of 64. */
+typedef struct StoreHead {
+	char magic[8];
+	uint64_t count;
+	char reserved[48];
+} StoreHead;
+
+typedef struct StoreEntry {
+	Hash128 key;
+	uint64_t offset, bytes;
+} StoreEntry;
+
+static const char MAGIC[8] = "TWPACK1";
 
 static void
 pack_free(Vendor *vendor, Packed *packed)
@@ -30,9 +53,7 @@ packed_free(Vendor *vendor)
 	while (vendor->packed) {
 		Packed *packed = vendor->packed;
 		vendor->packed = packed->next;
-		dnnl_md_free(&vendor->api, packed->md);
-		block_free(&packed->memory, &packed->block);
-		free(packed);
+		pack_free(vendor, packed);
 	}
 }
 
@@ -89,29 +110,135 @@ reorder_now(const DnnlApi *api, const DnnlMd *from, const void *source, const Dn
 	return is_done;
 }
 
+/* ---- Stores ---- */
+
+typedef struct PackKey {
+	char name[64]; /* the library and its version */
+	Hash128 weights;
+	int64_t isa, offset, rank, size[DNNL_RANK], strides[DNNL_RANK];
+	unsigned char md[MD2_BYTES];
+} PackKey;
+
+/* What decides the bytes of a packed form. False when it cannot be told: weights that are not the
+ * bundle's, descriptors that cannot be read (oneDNN 3), or padding, which the library may clear and
+ * a store is read-only. */
+static bool
+pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+         const DnnlMd *md, Hash128 *key)
+{
+	uintptr_t offset = (uintptr_t)source - (uintptr_t)vendor->weights.data;
+	PackKey whole;
+	if (vendor->weights.size == 0 || offset >= vendor->weights.size ||
+	    !dnnl_md_is_plain_data(&vendor->api, md))
+		return false;
+	memset(&whole, 0, sizeof whole);
+	memcpy(whole.name, vendor->name, sizeof whole.name);
+	whole.weights = vendor->weights_hash;
+	whole.isa = vendor->api.get_effective_cpu_isa();
+	whole.offset = (int64_t)offset;
+	whole.rank = tensor->rank;
+	memcpy(whole.size, size, (size_t)tensor->rank * sizeof *size);
+	memcpy(whole.strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
+	memcpy(whole.md, md, sizeof whole.md);
+	*key = hash128(&whole, sizeof whole);
+	return true;
+}
+
+/* The bytes that the store has under this key; NULL: none of this size. */
+static const void *
+find_stored(const Vendor *vendor, Hash128 key, size_t bytes)
+{
+	const StoreHead *head = (const void *)vendor->store.data;
+	const StoreEntry *entries = (const void *)(vendor->store.data + sizeof *head);
+	for (uint64_t i = 0; head && i < head->count; i++)
+		if (hash128_equal(entries[i].key, key) && entries[i].bytes == bytes)
+			return vendor->store.data + entries[i].offset;
+	return NULL;
+}
+
+void
+vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
+{
+	const StoreHead *head = (const void *)store.data;
+	vendor->weights = weights;
+	vendor->weights_hash = hash;
+	if (store.size < sizeof *head || memcmp(head->magic, MAGIC, sizeof MAGIC) != 0 ||
+	    head->count > (store.size - sizeof *head) / sizeof(StoreEntry))
+		return;
+	const StoreEntry *entries = (const void *)(store.data + sizeof *head);
+	for (uint64_t i = 0; i < head->count; i++)
+		if (entries[i].offset % MEMORY_ALIGN || entries[i].offset > store.size ||
+		    entries[i].bytes > store.size - entries[i].offset)
+			return;
+	vendor->store = store;
+}
+
+void *
+vendor_export(Vendor *vendor, size_t *size)
+{
+	size_t count = 0, at = sizeof(StoreHead);
+	for (const Packed *packed = vendor->packed; packed; packed = packed->next) {
+		count += packed->has_key;
+		at += sizeof(StoreEntry);
+	}
+	at = (at + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	*size = at;
+	for (const Packed *packed = vendor->packed; packed; packed = packed->next)
+		if (packed->has_key)
+			*size += (packed->bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	unsigned char *store = count ? calloc(1, *size) : NULL;
+	if (!store)
+		return NULL;
+	StoreHead *head = (void *)store;
+	StoreEntry *entry = (void *)(store + sizeof *head);
+	memcpy(head->magic, MAGIC, sizeof MAGIC);
+	head->count = count;
+	for (const Packed *packed = vendor->packed; packed; packed = packed->next) {
+		if (!packed->has_key)
+			continue;
+		*entry++ = (StoreEntry){packed->key, at, packed->bytes};
+		memcpy(store + at, packed->data, packed->bytes);
+		at += (packed->bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	}
+	return store;
+}
+
+/* ---- Packing ---- */
+
+/* Fill a new form: from the store, or by the library. */
+static bool
+fill_packed(Vendor *vendor, Packed *packed, const CallTensor *tensor, const void *source,
+            const int64_t *size, const DnnlMd *md)
+{
+	const DnnlApi *api = &vendor->api;
+	packed->source = source;
+	packed->rank = tensor->rank;
+	memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);
+	memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
+	packed->bytes = api->memory_desc_get_size(md);
+	packed->md = dnnl_md_copy(api, md);
+	packed->has_key = pack_key(vendor, tensor, source, size, md, &packed->key);
+	packed->data = packed->has_key ? find_stored(vendor, packed->key, packed->bytes) : NULL;
+	if (packed->data || !packed->md)
+		return packed->md;
+	DnnlMd *plain = call_region_md(api, tensor, size);
+	bool is_done = plain && block_reserve(&packed->memory, &packed->block, packed->bytes) &&
+	               reorder_now(api, plain, source, md, packed->block.data);
+	dnnl_md_free(api, plain);
+	packed->data = packed->block.data;
+	return is_done;
+}
+
 static Packed *
 pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
          const DnnlMd *md)
 {
-	const DnnlApi *api = &vendor->api;
 	Packed *packed = calloc(1, sizeof *packed);
-	DnnlMd *plain = packed ? call_region_md(api, tensor, size) : NULL;
-	size_t bytes = api->memory_desc_get_size(md);
-	if (packed)
-		packed->md = dnnl_md_copy(api, md);
-	bool is_done = plain && packed->md && block_reserve(&packed->memory, &packed->block, bytes);
-	if (is_done) {
-		packed->source = source;
-		packed->rank = tensor->rank;
-		memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);
-		memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
-		is_done = reorder_now(api, plain, source, md, packed->block.data);
-	}
-	dnnl_md_free(api, plain);
-	if (is_done)
+	if (!packed)
+		return NULL;
+	if (fill_packed(vendor, packed, tensor, source, size, md))
 		return packed;
-	if (packed)
-		pack_free(vendor, packed);
+	pack_free(vendor, packed);
 	return NULL;
 }
 
@@ -137,7 +264,7 @@ vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source, const 
 	Packed *found = find_packed(vendor, tensor, source, size, md);
 	pthread_mutex_unlock(&vendor->lock);
 	if (found)
-		return found->block.data;
+		return found->data;
 	Packed *made = pack_new(vendor, tensor, source, size, md);
 	if (!made)
 		return NULL;
@@ -149,7 +276,7 @@ vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source, const 
 	}
 	pthread_mutex_unlock(&vendor->lock);
 	if (!found)
-		return made->block.data;
+		return made->data;
 	pack_free(vendor, made);
-	return found->block.data;
+	return found->data;
 }

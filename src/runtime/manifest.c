@@ -70,6 +70,7 @@ manifest_write(Buf *json, const Manifest *manifest)
 		put_member(json, ", ", "plan", target->plan);
 		put_member(json, ", ", "kernels", target->kernels);
 		put_member(json, ", ", "vendor", target->vendor);
+		put_member(json, ", ", "packed", target->packed);
 		buf_putc(json, '}');
 	}
 	put_member(json, "],\n ", "weights", manifest->weights);
@@ -158,7 +159,7 @@ read_targets(JsonReader *r, const cJSON *json, Manifest *manifest)
 		targets[i++] = (ManifestTarget){
 			json_text(r, item, "device"),        json_text(r, item, "march"),
 			json_text(r, item, "plan"),          json_text_or(r, item, "kernels", ""),
-			json_text_or(r, item, "vendor", ""),
+			json_text_or(r, item, "vendor", ""), json_text_or(r, item, "packed", ""),
 		};
 	manifest->targets = targets;
 }

@@ -5,8 +5,12 @@
 #include "base/arena.h"
 #include "runtime/plan.h"
 #include "runtime/tilewright.h"
+#include "runtime/vendor.h"
 
 /* Descriptions of the buffers `ports`, in the arena; unwinds when memory is out. */
 TwTensorInfo *signature_tensors(Arena *arena, const Plan *plan, int count, const int *ports);
+
+/* The library of an open bundle, for keeping what it has packed; NULL: none. */
+Vendor *signature_vendor(const TwBundle *bundle);
 
 #endif

@@ -22,6 +22,7 @@ struct TwBundle {
 	atomic_int users; /* the opener and the sessions */
 	Bundle bundle;
 	void *map; /* what tw_close() unmaps; NULL: the caller's memory */
+	bool is_file;
 	size_t map_size;
 	int target;
 	Plan *plan;
@@ -156,6 +157,17 @@ plan_uses_vendor(const Plan *plan)
 	return false;
 }
 
+/* Tell the library what the bundle has packed for it. The plain weights then wait in the file: they
+ * were read to be hashed, and need not stay in memory. */
+static void
+use_packed(TwBundle *b)
+{
+	Bytes weights = b->bundle.weights, store = bundle_packed(&b->bundle, b->target);
+	vendor_use_weights(b->vendor, weights, bundle_weights_hash(&b->bundle), store);
+	if (store.size && b->is_file)
+		madvise((void *)(uintptr_t)weights.data, weights.size, MADV_DONTNEED);
+}
+
 /* Plan, kernels and vendor library of the chosen target. */
 static TwCode
 load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
@@ -184,6 +196,8 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 		b->model.vendor = b->vendor;
 		if (!b->vendor)
 			exec_log(&b->model, "%s: fallback kernels are used", text);
+		else
+			use_packed(b);
 	}
 	return TW_OK;
 }
@@ -220,7 +234,7 @@ check_file_hash(Bytes file, const char *wanted, TwError *error)
 
 /* Open what is mapped; on failure the mapping is gone too. */
 static TwCode
-open_bytes(Bytes file, void *map, size_t map_size, const TwOpenOptions *given, TwBundle **bundle,
+open_bytes(Bytes file, void *map, bool is_file, const TwOpenOptions *given, TwBundle **bundle,
            TwError *error)
 {
 	TwOpenOptions options;
@@ -229,12 +243,13 @@ open_bytes(Bytes file, void *map, size_t map_size, const TwOpenOptions *given, T
 	*bundle = NULL;
 	if (!b) {
 		if (map)
-			munmap(map, map_size);
+			munmap(map, file.size);
 		return fail_with(error, TW_MEMORY, "out of memory for a bundle");
 	}
 	atomic_init(&b->users, 1);
 	b->map = map;
-	b->map_size = map_size;
+	b->map_size = file.size;
+	b->is_file = is_file;
 	b->code.file = -1;
 	TwCode code = TW_OK;
 	if (!take_options(&options, sizeof options, given))
@@ -258,11 +273,19 @@ open_bytes(Bytes file, void *map, size_t map_size, const TwOpenOptions *given, T
 	return success(error);
 }
 
+/* Weights and packed forms are read where they lie, so they must lie as they do in a file. */
 TwCode
 tw_open_memory(const void *data, size_t data_size, const TwOpenOptions *options, TwBundle **bundle,
                TwError *error)
 {
-	return open_bytes((Bytes){data, data_size}, NULL, 0, options, bundle, error);
+	*bundle = NULL;
+	if ((uintptr_t)data % MEMORY_ALIGN == 0 || data_size == 0)
+		return open_bytes((Bytes){data, data_size}, NULL, false, options, bundle, error);
+	void *copy = mmap(NULL, data_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED)
+		return fail_with(error, TW_MEMORY, "out of memory for a bundle of %zu bytes", data_size);
+	memcpy(copy, data, data_size);
+	return open_bytes((Bytes){copy, data_size}, copy, false, options, bundle, error);
 }
 
 static TwCode
@@ -282,7 +305,7 @@ open_file(int file, const char *name, const TwOpenOptions *options, TwBundle **b
 	if (map == MAP_FAILED)
 		return fail_with(error, TW_FILE, "%.300s: %s", name, strerror(errno));
 	TwError inner;
-	TwCode code = open_bytes((Bytes){map, size}, map, size, options, bundle, &inner);
+	TwCode code = open_bytes((Bytes){map, size}, map, true, options, bundle, &inner);
 	return code ? fail_with(error, code, "%.300s: %.700s", name, inner.text) : success(error);
 }
 
@@ -302,6 +325,12 @@ tw_open(const char *path, const TwOpenOptions *options, TwBundle **bundle, TwErr
 	TwCode code = open_file(file, path, options, bundle, error);
 	close(file);
 	return code;
+}
+
+Vendor *
+signature_vendor(const TwBundle *bundle)
+{
+	return bundle->vendor;
 }
 
 /* ---- Questions ---- */

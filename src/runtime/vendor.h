@@ -42,6 +42,8 @@
 #define RUNTIME_VENDOR_H
 
 #include "base/dtype.h"
+#include "base/file.h"
+#include "base/map.h"
 #include "runtime/plan.h"
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
@@ -74,6 +76,13 @@ Vendor *vendor_open(char *error, size_t error_size);
 void vendor_close(Vendor *vendor);
 const char *vendor_name(const Vendor *vendor); /* "oneDNN 2.6.3" */
 
+/* Before any call: where the bundle's weights lie and what their hash is, and a store of packed
+ * forms that came with them (empty: none; one that is not a store is not used). Both outlive it. */
+void vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+
+/* All forms packed so far, as a store for the bundle; free() it. NULL: none, or no memory. */
+void *vendor_export(Vendor *vendor, size_t *size);
+
 /* A call at concrete dims, for one session: primitives found or made, weights packed. NULL with a
  * sentence when the library has no implementation but a reference one. */
 typedef struct VendorCall VendorCall;
@@ -90,8 +99,8 @@ bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *sc
                      size_t error_size);
 
 /* For choosing when compiling: the implementation's name and the median time in seconds of all
- * pieces run one after another (seconds NULL: not measured). Weights are packed as in a run; data is
- * made up where it is not given. False with a sentence when it is not implemented. Whether the
+ * pieces run one after another (seconds NULL: not measured). Weights are packed as in a run; data
+ * is made up where it is not given. False with a sentence when it is not implemented. Whether the
  * library took Winograd shows in `impl`. */
 bool dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);

@@ -423,6 +423,57 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* Packed weights that came with a bundle are used, and only where they are what they must be. */
+START_TEST(store)
+{
+	if (!vendor)
+		return;
+	char error[300];
+	int64_t x_dims[4] = {1, 16, 6, 6}, w_dims[4] = {32, 16, 3, 3}, out[4] = {1, 32, 4, 4}, m = 32;
+	float *x = numbers(16 * 36, 1), *xb = blocked(x, x_dims, 16), *w = numbers(32 * 144, 2);
+	float *b = numbers(32, 3), first[512], y[512];
+	Bytes weights = {(const unsigned char *)w, 32 * 144 * sizeof *w};
+	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
+	                             {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                             {DT_F32, 1, &m, NULL, NULL, b, false},
+	                             {DT_F32, 4, out, NULL, "nc16hw", NULL, false}};
+	const VendorCallDesc desc = {"conv", 4, args, 0, NULL};
+	void *buffers[] = {xb, w, b, first};
+	vendor_use_weights(vendor, weights, (Hash128){1, 2}, (Bytes){NULL, 0});
+	ck_assert(run(&desc, buffers, NULL));
+	size_t size = 0;
+	unsigned char *packed = vendor_export(vendor, &size);
+	bool has_store = strncmp(vendor_name(vendor), "oneDNN 2", 8) == 0;
+	ck_assert(has_store == (packed != NULL));
+	buffers[3] = y;
+	for (int round = 0; has_store && round < 6; round++) {
+		unsigned char *copy;
+		ck_assert_int_eq(posix_memalign((void **)&copy, 64, size), 0);
+		memcpy(copy, packed, size);
+		/* 0: as it is; 1: other numbers; 2: another key; 3 to 5: not a store. */
+		if (round == 1)
+			memset(copy + size - weights.size, 0, weights.size);
+		if (round == 2)
+			copy[64]++;
+		if (round == 3)
+			copy[0]++;
+		if (round == 4)
+			memset(copy + 8, 0xff, 8);
+		if (round == 5)
+			copy[64 + 16 + 7]++; /* an offset far away */
+		Vendor *other = vendor_open(error, sizeof error), *mine = vendor;
+		vendor_use_weights(other, weights, (Hash128){1, 2}, (Bytes){copy, size});
+		vendor = other;
+		ck_assert(run(&desc, buffers, NULL));
+		ck_assert((memcmp(first, y, sizeof y) == 0) == (round != 1));
+		vendor = mine;
+		vendor_close(other);
+		free(copy);
+	}
+	free(x), free(xb), free(w), free(b), free(packed);
+}
+END_TEST
+
 START_TEST(measuring)
 {
 	if (!vendor)
@@ -465,6 +516,7 @@ main(void)
 	tcase_add_test(t, view_in_place);
 	tcase_add_test(t, no_thread_of_its_own);
 	tcase_add_test(t, refusals);
+	tcase_add_test(t, store);
 	tcase_add_test(t, measuring);
 	return unit_run(t);
 }
