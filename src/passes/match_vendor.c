@@ -353,7 +353,8 @@ is_padded_mean(Arena *arena, const VendorMatch *m)
 	int64_t taps = 1;
 	for (int d = 0; d < m->spatial; d++)
 		taps *= m->kernel[d];
-	return body && body->op == EX_div && body->arg[0] == main && expr_is_const(body->arg[1]) &&
+	return body && body->op == EX_div && body->arg[0]->op == EX_read &&
+	       body->arg[0]->tensor == main->tensor && expr_is_const(body->arg[1]) &&
 	       expr_const_f64(body->arg[1]) == (double)taps;
 }
 

@@ -134,7 +134,7 @@ vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
 	}
 	PostOp found[POST_MAX];
 	int count = 0;
-	while (body != main) {
+	while (body->op != EX_read || body->tensor != main->tensor) {
 		size_t r = 0;
 		Matcher m = blank;
 		for (; r < countof(rows); r++) {
