@@ -91,7 +91,7 @@ at_attrs(const Parser *parser)
 {
 	const Token *next = scan_peek_at(parser->scan, 1), *then = scan_peek_at(parser->scan, 2);
 	return scan_at(parser->scan, "{") && next->kind == TOK_NAME && next->text[0] != '%' &&
-	       strcmp(next->text, "_") && then->kind == TOK_PUNCT && !strcmp(then->text, "=");
+	       strcmp(next->text, "_") != 0 && then->kind == TOK_PUNCT && !strcmp(then->text, "=");
 }
 
 /* A region's name is followed by its parameters, captures or brace. */
@@ -99,7 +99,8 @@ static bool
 at_region_name(const Parser *parser)
 {
 	const Token *token = scan_peek(parser->scan), *then = scan_peek_at(parser->scan, 1);
-	bool is_name = token->kind == TOK_NAME && token->text[0] != '%' && strcmp(token->text, "yield");
+	bool is_name =
+		token->kind == TOK_NAME && token->text[0] != '%' && strcmp(token->text, "yield") != 0;
 	return is_name &&
 	       (!strcmp(then->text, "(") || !strcmp(then->text, "{") || !strcmp(then->text, "uses"));
 }

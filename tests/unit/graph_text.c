@@ -79,7 +79,7 @@ static const char *const TEXTS[] = {
 	"  %f: f16[2]       = {0.5, nan}\n"
 	"  %e: f32[0]       = {}\n"
 	"  %c: f32[N,4,8,8] @nc16hw = Conv(%x, %w) {strides=[2,1], group=1}  \"conv1\" from \"a\", "
-    "\"b\"\n"
+	"\"b\"\n"
 	"  %y: f32[N,4,8,8]         = Clip(%c, _, %s)\n"
 	"}\n",
 
