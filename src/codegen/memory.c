@@ -116,8 +116,14 @@ address_text(Emit *em, const Address *address)
 		if (em->vars.data[i].kind == VAR_LANE)
 			lane = &em->vars.data[i];
 	int64_t value;
-	if (!dim_is_const(address->rest, &value))
-		sum = emit_scalar(em, address->rest);
+	const Dim *constant = address->rest;
+	if (lane && lane->is_fixed) {
+		const Dim *begin = dim_mul_i64(em->ctx, address->lane_factor, lane->value);
+		constant = dim_add(em->ctx, constant, begin);
+		lane = NULL;
+	}
+	if (!dim_is_const(constant, &value))
+		sum = emit_scalar(em, constant);
 	for (int depth = 0; depth <= em->vars.count; depth++) {
 		for (int i = 0; i < address->count; i++) {
 			const Term *term = &address->terms[i];
@@ -132,7 +138,7 @@ address_text(Emit *em, const Address *address)
 		const char *part = term_text(em, lane->val.text, address->lane_factor);
 		sum = sum ? text(em, "%s + %s", sum, part) : part;
 	}
-	if (!dim_is_const(address->rest, &value) || (value == 0 && sum))
+	if (!dim_is_const(constant, &value) || (value == 0 && sum))
 		return sum;
 	const char *rest = c_number(em, DT_I64, (Scalar){.i64 = value});
 	return sum ? text(em, "%s + %s", sum, rest) : rest;
