@@ -60,28 +60,39 @@ give_name(Emit *em, Map *taken, const void *owner, const char *name)
 typedef struct Naming {
 	Emit *em;
 	Map taken;
+	bool is_plain; /* names by order only, so that equal kernels have equal texts */
+	int count;
 } Naming;
+
+static void
+name_thing(Naming *naming, const void *owner, const char *name)
+{
+	if (naming->is_plain)
+		name = text(naming->em, "n%d", naming->count++);
+	give_name(naming->em, &naming->taken, owner, name);
+}
 
 static void
 name_stmt(Stmt *stmt, void *arg)
 {
 	Naming *naming = arg;
 	if (stmt->var)
-		give_name(naming->em, &naming->taken, stmt->var, stmt->var->name);
+		name_thing(naming, stmt->var, stmt->var->name);
 	if (stmt->kind == STMT_ALLOC)
-		give_name(naming->em, &naming->taken, &stmt->buffer->tensor, stmt->buffer->tensor.name);
+		name_thing(naming, &stmt->buffer->tensor, stmt->buffer->tensor.name);
 }
 
 static void
-name_everything(Emit *em)
+name_everything(Emit *em, bool is_plain)
 {
 	const Kernel *kernel = em->kernel;
-	Naming naming = {em, {.arena = em->arena}};
-	for (int i = 0; i < kernel->buffers.count; i++)
-		give_name(em, &naming.taken, &kernel->buffers.data[i]->tensor,
-		          kernel->buffers.data[i]->tensor.name);
+	Naming naming = {.em = em, .taken = {.arena = em->arena}, .is_plain = is_plain};
+	for (int i = 0; i < kernel->buffers.count; i++) {
+		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
+		name_thing(&naming, tensor, tensor->name);
+	}
 	for (int i = 0; i < kernel->symbols.count; i++)
-		give_name(em, &naming.taken, kernel->symbols.data[i], kernel->symbols.data[i]->name);
+		name_thing(&naming, kernel->symbols.data[i], kernel->symbols.data[i]->name);
 	stmt_visit(kernel->body, name_stmt, &naming);
 }
 
@@ -179,9 +190,10 @@ emit_function(Emit *em)
 
 /* Parameters and body, from two walks: the first sees how registers are used. */
 static const char *
-kernel_text(Emit *em)
+kernel_text(Emit *em, bool is_plain)
 {
-	name_everything(em);
+	em->names = em->all_regs = (Map){.arena = em->arena};
+	name_everything(em, is_plain);
 	for (em->walk = 1; em->walk <= 2; em->walk++) {
 		em->out = NEW(em->arena, Buf);
 		em->out->arena = em->arena;
@@ -288,20 +300,19 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		           .ctx = kernels[i]->ctx,
 		           .lanes_used = lanes_used,
 		           .lanes8_used = lanes8_used};
-		em.names.arena = em.all_regs.arena = arena;
-		const char *body = kernel_text(&em);
-		uintptr_t same = (uintptr_t)map_find(&known, body);
+		const char *plain = kernel_text(&em, true);
+		uintptr_t same = (uintptr_t)map_find(&known, plain);
 		function[i] = same ? (int)same - 1 : i;
 		if (same)
 			continue;
-		map_set(&known, body, (void *)(uintptr_t)(i + 1));
+		map_set(&known, plain, (void *)(uintptr_t)(i + 1));
 		char *name = arena_printf(arena, "k%d_%s", i, kernels[i]->name);
 		for (char *c = name; *c; c++)
 			if (!isalnum((unsigned char)*c))
 				*c = '_';
 		buf_printf(&bodies, "\n#if TW_IN(%d)\n", i);
 		print_ancestry(&bodies, kernels[i]);
-		buf_printf(&bodies, "TW_BODY\n%s%s\n", name, body);
+		buf_printf(&bodies, "TW_BODY\n%s%s\n", name, kernel_text(&em, false));
 		print_wrapper(&bodies, i, name, kernels[i]);
 		buf_puts(&bodies, "#endif\n");
 	}
