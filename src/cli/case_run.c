@@ -25,8 +25,8 @@ typedef struct CaseJob {
 	const char *reason; /* of a skip */
 	bool is_readable, is_done;
 	/* compiled */
-	const Device *device;
-	KernelList *kernels; /* of the batch */
+	const Device *device; /* NULL: interpreted */
+	KernelList *kernels;  /* of the batch */
 	WeightPool weights;
 	Plan *plan;
 	const CaseCode *code;
@@ -36,7 +36,8 @@ static void
 read_case(void *arg)
 {
 	CaseJob *job = arg;
-	job->is_readable = case_read(job->arena, job->c, &job->model, &job->reason);
+	job->is_readable =
+		case_read(job->arena, job->c, job->device != NULL, &job->model, &job->reason);
 }
 
 /* Which of the model's inputs parameter `param` of the graph is: fixed ones are gone. */

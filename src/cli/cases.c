@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "graph/meaning.h"
+#include "host/host.h"
 #include "onnx/onnx.h"
 
 /* ---- finding ---- */
@@ -258,16 +259,32 @@ skip_type(Arena *arena, const char *what, const Value *value)
 	return arena_printf(arena, "%s %s is %s", what, value->name, buf_text(&buf));
 }
 
+/* Why a node cannot be run, from tables; NULL: it can. Sequences live in the interpreter only. */
+static const char *
+skip_node(Arena *arena, const Node *node, bool is_compiled)
+{
+	if (node->op->meaning == MEANING_HOST && !host_find(node->op->name))
+		return arena_printf(arena, "operator %s has no host function", node->op->name);
+	for (int k = 0; is_compiled && k < node->noutput; k++)
+		if (node->outputs[k] && (node->outputs[k]->type.kind == TYPE_SEQUENCE ||
+		                         node->outputs[k]->type.kind == TYPE_OPTIONAL))
+			return skip_type(arena, "value", node->outputs[k]);
+	return NULL;
+}
+
 /* Why a graph that reads well cannot become code, from tables; NULL: it can. */
 static const char *
-skip_region(Arena *arena, const Region *region)
+skip_region(Arena *arena, const Region *region, bool is_compiled)
 {
 	for (const Node *node = region->first; node; node = node->next) {
+		const char *own = skip_node(arena, node, is_compiled);
+		if (own)
+			return own;
 		for (int i = 0; i < node->ninput; i++)
 			if (node->inputs[i] && is_unknown(node->inputs[i]) && node_has_meaning(node))
 				return arena_printf(arena, "%s: an input of unbound rank", node->op->name);
 		for (int i = 0; i < node->nregion; i++) {
-			const char *reason = skip_region(arena, node->regions[i]);
+			const char *reason = skip_region(arena, node->regions[i], is_compiled);
 			if (reason)
 				return reason;
 		}
@@ -276,7 +293,7 @@ skip_region(Arena *arena, const Region *region)
 }
 
 static const char *
-skip_reason(Arena *arena, const Graph *graph)
+skip_reason(Arena *arena, const Graph *graph, bool is_compiled)
 {
 	const Region *body = graph->body;
 	for (int i = 0; i < body->nparam; i++)
@@ -285,7 +302,7 @@ skip_reason(Arena *arena, const Graph *graph)
 	for (int i = 0; i < body->nresult; i++)
 		if (body->results[i]->type.kind != TYPE_TENSOR || is_unknown(body->results[i]))
 			return skip_type(arena, "output", body->results[i]);
-	return skip_region(arena, body);
+	return skip_region(arena, body, is_compiled);
 }
 
 typedef struct ReadJob {
@@ -326,7 +343,7 @@ fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 }
 
 bool
-case_read(Arena *arena, const Case *c, CaseModel *model, const char **reason)
+case_read(Arena *arena, const Case *c, bool is_compiled, CaseModel *model, const char **reason)
 {
 	ReadJob job = {arena, c->model, NULL, NULL};
 	Failure failure;
@@ -346,6 +363,6 @@ case_read(Arena *arena, const Case *c, CaseModel *model, const char **reason)
 	*model =
 		(CaseModel){job.graph, body->nparam, names, types, NEW_N(arena, bool, body->nparam + 1)};
 	fix_inputs(arena, c, model);
-	*reason = skip_reason(arena, model->graph);
+	*reason = skip_reason(arena, model->graph, is_compiled);
 	return *reason == NULL;
 }

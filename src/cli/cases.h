@@ -47,7 +47,8 @@ typedef struct CaseModel {
 
 /* Read and decide: false with a reason when the case is to be skipped. What is wrong otherwise
  * fails. */
-bool case_read(Arena *arena, const Case *c, CaseModel *model, const char **reason);
+bool case_read(Arena *arena, const Case *c, bool is_compiled, CaseModel *model,
+               const char **reason);
 
 /* Inputs and expected outputs of a data set; an input that is absent has kind TYPE_UNKNOWN. */
 Data case_input(Arena *arena, const Case *c, const CaseModel *model, int set, int index);

@@ -18,6 +18,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "codegen/bundle.h"
+#include "runtime/bundle.h"
 #include "runtime/tilewright.h"
 
 /* Below a megabyte of weights, packing when the bundle is opened takes under a millisecond. */
@@ -75,17 +76,22 @@ pipeline_text(Arena *arena, const PassContext *context)
 	return buf_text(&buf);
 }
 
+/* A choice that was replayed keeps what was measured when it was made. */
 static void
-add_choices(Buf *buf, const PassContext *context)
+add_choices(const Options *options, Buf *buf, const PassContext *context)
 {
+	Map measured = {.arena = buf->arena};
+	if (options->choices)
+		choices_read(buf->arena, options->choices, "candidates", &measured);
 	for (int i = 0; i < context->choices.count; i++) {
 		const PassChoice *choice = &context->choices.data[i];
+		const char *before = map_find(&measured, choice->key);
 		buf_puts(buf, "{\"key\": ");
 		buf_quote(buf, choice->key);
 		buf_puts(buf, ", \"chosen\": ");
 		buf_quote(buf, choice->chosen);
 		buf_puts(buf, ", \"candidates\": ");
-		buf_quote(buf, choice->candidates);
+		buf_quote(buf, before ? before : choice->candidates);
 		buf_puts(buf, "}\n");
 	}
 }
@@ -147,7 +153,24 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 	if (index == 0)
 		ways->result->nodes_after = graph_node_count(graph);
 	pipeline_report(options, context);
-	add_choices(&ways->choices, context);
+	add_choices(options, &ways->choices, context);
+}
+
+/* --keep: the parts of the bundle as files. */
+static void
+keep_parts(Arena *arena, const char *path, const char *folder)
+{
+	char error[512];
+	Bundle bundle;
+	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_ALL, error, sizeof error))
+		fail_as(FAIL_BUG, NULL, "%s: %s", path, error);
+	for (int i = 0; i < bundle.zip.count; i++) {
+		const ZipEntry *entry = &bundle.zip.entries[i];
+		const char *name = arena_printf(arena, "%s/%s", folder, entry->name);
+		file_make_folder(file_folder(arena, name));
+		file_write(arena, name, entry->data.data, entry->data.size);
+	}
+	bundle_close(&bundle);
 }
 
 Compiled
@@ -184,6 +207,8 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	    !options->no_prepack)
 		result.written.file_bytes += prepack_bundle(options, arena, result.path);
 	progress_end(&progress);
+	if (options->keep)
+		keep_parts(arena, result.path, options->keep);
 	result.seconds = now_seconds() - start;
 	return result;
 }

@@ -1,6 +1,7 @@
 /* Reading models, and turning options into a pass context. */
 #include "cli/model.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,27 @@ dump_graph(void *arg, const char *pass, const Graph *graph, bool changed)
 	fprintf(stderr, "# after %s%s\n%s", pass, changed ? "" : " (unchanged)", buf_text(&buf));
 }
 
+void
+choices_read(Arena *arena, const char *path, const char *member, Map *values)
+{
+	Loc loc = {.file = path};
+	const char *text = file_text(arena, path);
+	for (loc.line = 1; *text; loc.line++) {
+		size_t length = strcspn(text, "\n");
+		cJSON *json = cJSON_ParseWithLength(text, length);
+		const cJSON *key = cJSON_GetObjectItem(json, "key");
+		const cJSON *value = cJSON_GetObjectItem(json, member);
+		bool is_whole = cJSON_IsString(key) && cJSON_IsString(value);
+		if (is_whole)
+			map_set(values, arena_strdup(arena, key->valuestring),
+			        arena_strdup(arena, value->valuestring));
+		cJSON_Delete(json);
+		if (!is_whole && length)
+			fail(&loc, "expected {\"key\": …, \"%s\": …}", member);
+		text += length + (text[length] == '\n');
+	}
+}
+
 PassContext *
 pipeline_new(const Options *options, Arena *arena, int level)
 {
@@ -201,6 +223,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.disabled = options->disable,
 		.only = options->passes,
 		.config = {.arena = arena},
+		.recorded = {.arena = arena},
 		.dump_after = options->dump_after,
 		.dump = dump_graph,
 		.dump_arg = arena,
@@ -219,6 +242,8 @@ pipeline_new(const Options *options, Arena *arena, int level)
 	else if (options->verify && strcmp(options->verify, "ir") != 0)
 		fail_as(FAIL_USAGE, NULL, "--verify: expected each or ir, saw '%s'", options->verify);
 	context->verify = options->verify != NULL;
+	if (options->choices)
+		choices_read(arena, options->choices, "chosen", &context->recorded);
 	return context;
 }
 

@@ -30,6 +30,9 @@ int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);
 /* The device of a --target word. Fails (FAIL_USAGE) listing the names. */
 const Device *device_of(const char *name);
 
+/* Lines of {"key": …, "chosen": …, "candidates": …}, as compile writes them: one member by key. */
+void choices_read(Arena *arena, const char *path, const char *member, Map *values);
+
 /* What --log and --timings ask for, on standard error. */
 void pipeline_report(const Options *options, const PassContext *context);
 

@@ -130,6 +130,40 @@ make_input(Session *session, const Options *options, const TwTensorInfo *info)
 	                  (DType)info->type, info->rank, dims);
 }
 
+/* Whether --shape's word is an input, or a symbol of one. */
+static bool
+has_shape(const Session *session, const char *name)
+{
+	if (tw_find_input(session->bundle, name) >= 0)
+		return true;
+	for (int i = 0; i < session->ninput; i++) {
+		const TwTensorInfo *info = tw_input(session->bundle, i);
+		for (int d = 0; d < info->rank; d++)
+			if (info->dims[d].symbol && strcmp(info->dims[d].symbol, name) == 0)
+				return true;
+	}
+	return false;
+}
+
+static void
+check_shapes(const Session *session, const Options *options)
+{
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(session->arena, "shape", options->shape.data[i]);
+		if (has_shape(session, setting.name))
+			continue;
+		Buf names = {.arena = session->arena};
+		for (int k = 0; k < session->ninput; k++) {
+			const TwTensorInfo *info = tw_input(session->bundle, k);
+			for (int d = 0; d < info->rank; d++)
+				if (info->dims[d].symbol)
+					buf_printf(&names, "%s%s", names.size ? ", " : "", info->dims[d].symbol);
+		}
+		fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
+		        setting.name, names.size ? buf_text(&names) : "none");
+	}
+}
+
 /* Every name given with --input must be one of the bundle's. */
 static void
 check_names(const Session *session, const Options *options)
@@ -151,6 +185,7 @@ session_inputs(Session *session, const Options *options)
 {
 	TwError error;
 	check_names(session, options);
+	check_shapes(session, options);
 	session->ranges = read_ranges(session->arena, session->path);
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);

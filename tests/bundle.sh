@@ -1,0 +1,96 @@
+#!/bin/sh
+# Bundles from the command line: round trips of inputs and outputs, comparisons, damage, wrong shapes,
+# a full disk. Small models written as text.
+tw=${TILEWRIGHT:-build/tilewright}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+# expect CODE WHAT COMMAND...: the exit code, and for a failure one sentence.
+expect() {
+	code=$1 what=$2
+	shift 2
+	"$@" >"$tmp/out.txt" 2>"$tmp/err"
+	rc=$?
+	if [ $rc != "$code" ]; then
+		lose "$what: exit code $rc, expected $code: $(cat "$tmp/err")"
+	elif [ "$code" != 0 ] && [ "$(wc -l <"$tmp/err")" != 1 ]; then
+		lose "$what: expected one sentence, saw: $(cat "$tmp/err")"
+	else
+		pass
+	fi
+}
+
+cat >"$tmp/model.txt" <<'TEXT'
+graph small(%x: f32[N,3,8,8], %i: i64[N,2]) -> %y, %z {
+  %w: f32[4,3,3,3] = weight 0
+  %t: f32[10,5] = weight 1
+  %c = Conv(%x, %w) {pads=[1,1,1,1]}  "conv"
+  %r = Relu(%c)                       "relu"
+  %y = Flatten(%r)                    "flatten"
+  %z = Gather(%t, %i)                 "gather"
+}
+TEXT
+cd "$tmp" || exit 1
+case $tw in /*) ;; *) tw=$OLDPWD/$tw ;; esac
+
+expect 0 "compile" "$tw" compile -q model.txt -o m.twb
+[ -e m.twb ] || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+expect 0 "check of a whole bundle" "$tw" check m.twb
+expect 0 "inspect" "$tw" inspect m.twb --json
+"$tw" compile -q model.txt -o kept.twb --keep kept && touch choices.none
+choices=choices.none
+[ -e kept/choices.jsonl ] && choices=kept/choices.jsonl
+expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
+cmp -s kept.twb again.twb && pass || lose "recorded choices do not give the same bytes"
+
+# Inputs and outputs
+expect 0 "run" "$tw" run -q m.twb --shape N=2 --runs 1 --output first
+expect 0 "the same outputs are equal" "$tw" run -q m.twb --shape N=2 --runs 1 --rtol 0 --atol 0 \
+	--expect y=@first/y.npy --expect z=@first/z.npy
+expect 1 "other inputs give other outputs" "$tw" run -q m.twb --shape N=2 --runs 1 --seed 2 \
+	--expect y=@first/y.npy
+expect 1 "another batch has another shape" "$tw" run -q m.twb --runs 1 --expect y=@first/y.npy
+expect 2 "an input of another shape" "$tw" run -q m.twb --runs 1 --input x=@first/y.npy
+expect 2 "an input of another type" "$tw" run -q m.twb --runs 1 --input i=@first/y.npy
+expect 2 "an input that is not there" "$tw" run -q m.twb --runs 1 --input q=@first/y.npy
+expect 2 "a symbol that is not there" "$tw" run -q m.twb --runs 1 --shape M=2
+expect 6 "a file that is not there" "$tw" run -q nothing.twb
+expect 0 "a profile" "$tw" run m.twb --runs 3 --profile --trace trace.json
+grep -q '"ph": "X"' trace.json && pass || lose "the trace has no events"
+
+# Inputs that disagree about a symbol
+"$tw" run -q m.twb --shape N=3 --runs 1 --output third
+expect 0 "optimize of a text" "$tw" optimize -q model.txt model.onnx
+expect 0 "a model is compiled on the way" "$tw" run -q model.onnx --shape N=2 --runs 1 \
+	--expect y=@first/y.npy
+
+# One byte changed, in every part of the file: refused, or harmless padding that changes no result.
+size=$(wc -c <m.twb)
+awk -v n="$size" 'BEGIN { srand(5); for (i = 0; i < 60; i++) print int(rand() * n) }' >places
+while read -r at; do
+	byte=$(od -An -tu1 -j "$at" -N 1 m.twb)
+	{ head -c "$at" m.twb; printf "\\$(printf %03o $(((byte + 1) % 256)))"; tail -c +"$((at + 2))" m.twb; } >bad.twb
+	"$tw" run -q bad.twb --shape N=2 --runs 1 --expect y=@first/y.npy >out.txt 2>err
+	rc=$?
+	if [ $rc = 3 ] && [ "$(wc -l <err)" = 1 ]; then pass; else
+		lose "byte $at changed: exit code $rc: $(head -n 2 err)"; fi
+done <places
+head -c "$((size / 2))" m.twb >bad.twb
+expect 3 "half a bundle" "$tw" check bad.twb
+
+# A full disk: no file may grow beyond a block; nothing is left behind.
+mkdir full
+(
+	ulimit -f 8
+	XDG_CACHE_HOME=$tmp/cache "$tw" compile -q model.txt -o full/m.twb
+) >out.txt 2>err
+rc=$?
+[ $rc = 6 ] && [ "$(wc -l <err)" = 1 ] && pass || lose "a full disk: exit code $rc: $(cat err)"
+[ -z "$(ls -A full)" ] && pass || lose "a full disk leaves $(ls -A full)"
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]

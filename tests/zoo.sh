@@ -1,0 +1,45 @@
+#!/bin/sh
+# The zoo, model by model, from one bundle with a symbolic batch: batch 1 and 3, the same bits at 1, 2
+# and 3 threads, and every emitted object imports nothing. With ONNX Runtime at hand, its outputs.
+tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+ort=
+ls build/ort/onnxruntime/capi/libonnxruntime.so* >/dev/null 2>&1 && ort=1
+[ -z "$ORT_LIBRARY" ] || ort=1
+
+# With 440 MB of weights, bert-base is for `make bench`; bert-tiny is the same graph.
+for model in ${*:-$("$zoo" list | awk '$1 != "bert-base" { print $1 }')}; do
+	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
+	rm -rf "$tmp/kept"
+	if ! "$tw" compile -q "$tmp/m.onnx" -o "$tmp/m.twb" --keep "$tmp/kept" 2>"$tmp/err"; then
+		lose "compile $model: $(cat "$tmp/err")"
+		continue
+	fi
+	for object in "$tmp"/kept/kernels/*.so; do
+		[ -z "$(nm -u -D "$object")" ] && pass || lose "$model: $object imports $(nm -u -D "$object")"
+	done
+	for batch in 1 3; do
+		for threads in 1 2 3; do
+			"$tw" run -q "$tmp/m.twb" --shape batch=$batch --runs 1 --threads $threads \
+				--output "$tmp/out$threads" 2>"$tmp/err" ||
+				lose "run $model, batch $batch, $threads threads: $(cat "$tmp/err")"
+		done
+		for threads in 2 3; do
+			diff -r "$tmp/out1" "$tmp/out$threads" >/dev/null && pass ||
+				lose "$model, batch $batch: other bits at $threads threads"
+		done
+		if [ -z "$ort" ]; then skipped=$((skipped + 1)); continue; fi
+		d=$("$tw" bench --json --rounds 1 --shape batch=$batch "$tmp/m.twb" "$tmp/m.onnx/ort" 2>"$tmp/err" |
+			awk '/"difference":/ { gsub(/[",]/, ""); d = $2 } END { print d == "" ? "none" : d }')
+		awk -v d="$d" 'BEGIN { exit !(d != "none" && d <= 1e-4) }' && pass ||
+			lose "$model, batch $batch: outputs differ by $d from ONNX Runtime's; $(cat "$tmp/err")"
+	done
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
