@@ -41,6 +41,7 @@ view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 		same = base->dims[d] == dims[d];
 	if (same)
 		return base;
+	dims = arena_memdup(low->arena, dims, (size_t)rank * sizeof *dims);
 	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
 	ExprCtx *ctx = low->graph->ctx;
 	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1), *step = dim_const(ctx, 1);
