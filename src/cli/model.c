@@ -227,6 +227,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.dump_after = options->dump_after,
 		.dump = dump_graph,
 		.dump_arg = arena,
+		.verify_arg = (void *)(uintptr_t)options,
 	};
 	if (context->level > 3)
 		fail_as(FAIL_USAGE, NULL, "-O%d: levels are 0 to 3", context->level);
@@ -238,7 +239,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		map_set(&context->config, setting.name, (void *)(uintptr_t)setting.value);
 	}
 	if (options->verify && strcmp(options->verify, "each") == 0)
-		fail_unsupported(NULL, "--verify=each");
+		context->verify_each = verify_rewrite;
 	else if (options->verify && strcmp(options->verify, "ir") != 0)
 		fail_as(FAIL_USAGE, NULL, "--verify: expected each or ir, saw '%s'", options->verify);
 	context->verify = options->verify != NULL;

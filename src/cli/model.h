@@ -36,7 +36,7 @@ void choices_read(Arena *arena, const char *path, const char *member, Map *value
 /* What --log and --timings ask for, on standard error. */
 void pipeline_report(const Options *options, const PassContext *context);
 
-/* Evaluate both graphs on made-up inputs and compare: --verify=each. */
+/* Evaluate both graphs on made-up inputs and compare: --verify=each. `arg` is the Options. */
 void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
 
 #endif

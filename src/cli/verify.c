@@ -1,0 +1,54 @@
+/* --verify=each: after each pass that changed something, the graph before and after are evaluated on
+ * the same made-up inputs. Before: in double with error bounds; after: as kernels compute. What a pass
+ * may change (the order of a sum) stays within the bounds; anything else is a bug, named with its pass.
+ */
+#include "cli/inputs.h"
+#include "cli/model.h"
+#include "eval/eval.h"
+
+/* Above so many operations a reduction is evaluated at sampled points. */
+static const double SAMPLE = 1e8;
+
+static const Array **
+make_inputs(Arena *arena, const Options *options, const Graph *graph)
+{
+	const Binding *probe = shape_binding(options, arena, graph);
+	InputRanges ranges = input_ranges(arena, graph, probe);
+	const Array **inputs = NEW_N(arena, const Array *, graph->body->nparam + 1);
+	for (int i = 0; i < graph->body->nparam; i++) {
+		const Value *input = graph->body->params[i];
+		int64_t dims[ARRAY_MAX_RANK];
+		if (input->type.kind != TYPE_TENSOR || input->type.rank < 0)
+			fail_unsupported(NULL, "--verify=each: input %s is no tensor of known rank",
+			                 input->name);
+		for (int d = 0; d < input->type.rank; d++)
+			if (!dim_eval(input->type.dims[d], probe, &dims[d]))
+				dims[d] = 1;
+		inputs[i] = input_make(arena, (uint64_t)options->seed, &ranges, input->name,
+		                       input->type.dtype, input->type.rank, dims);
+	}
+	return inputs;
+}
+
+void
+verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after)
+{
+	const Options *options = arg;
+	Arena *arena = arena_new("verify");
+	int noutput = before->body->nresult;
+	const BoundArray **expected = NEW_N(arena, const BoundArray *, noutput + 1);
+	const Array **seen = NEW_N(arena, const Array *, noutput + 1);
+	const Array **inputs = make_inputs(arena, options, before);
+	eval_graph_bound(arena, before, inputs, expected, SAMPLE);
+	eval_graph(arena, after, inputs, seen);
+	for (int i = 0; i < noutput; i++) {
+		Agreement a = bound_compare(expected[i], seen[i], 1);
+		if (a.wrong)
+			fail_as(FAIL_BUG, NULL,
+			        "%s changed output %s: element %lld is %.9g, expected %.9g within %.3g; "
+			        "%lld of %lld are wrong",
+			        pass, before->body->results[i]->name, (long long)a.first_wrong, a.seen,
+			        a.expected, a.bound, (long long)a.wrong, (long long)a.points);
+	}
+	arena_free(arena);
+}

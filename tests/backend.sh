@@ -1,0 +1,18 @@
+#!/bin/sh
+# The ONNX backend cases, compiled: those of the archive beside the repository when it is there, else
+# Debian's libonnx-testdata (opset 17), which runs anywhere.
+tw=${TILEWRIGHT:-build/tilewright}
+archive=$(ls ../shared/data/onnx-backend-*.tar.xz 2>/dev/null | tail -n 1)
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+if [ -n "$archive" ] && tar -C "$tmp" -xf "$archive" 2>/dev/null; then
+	echo "backend cases of $(basename "$archive")"
+	cases=$tmp
+elif [ -n "$ONNX_TESTDATA" ]; then
+	echo "backend cases of libonnx-testdata"
+	cases=$ONNX_TESTDATA
+else
+	echo "no ONNX test data: make deps"
+	exit 77
+fi
+"$tw" test-onnx "$cases" -q
