@@ -81,14 +81,13 @@ typedef struct KernelJob {
 
 /* Keep the finding of the piece that comes first: the sentence does not depend on threads. */
 static void
-run_piece(KernelJob *job, TwArgs *args, WorkerStatus *found, int64_t begin)
+run_piece(KernelJob *job, const TwArgs *args, WorkerStatus *found, int64_t begin)
 {
-	TwStatus status = {0};
 	int64_t end = job->extent - begin < job->piece ? job->extent : begin + job->piece;
-	args->status = &status;
+	*args->status = (TwStatus){0};
 	job->kernel(args, begin, end);
-	if (status.code && (!found->status.code || begin < found->begin)) {
-		found->status = status;
+	if (args->status->code && (!found->status.code || begin < found->begin)) {
+		found->status = *args->status;
 		found->begin = begin;
 	}
 }
@@ -98,6 +97,8 @@ run_kernel_task(void *arg, int worker)
 {
 	KernelJob *job = arg;
 	TwArgs args = job->args;
+	TwStatus status;
+	args.status = &status;
 	args.scratch = job->exec->scratch.data
 	                   ? job->exec->scratch.data + (size_t)worker * job->exec->scratch_part
 	                   : NULL;

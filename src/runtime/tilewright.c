@@ -445,11 +445,12 @@ make_tables(TwSession *session)
 }
 
 TwCode
-tw_session_new(TwBundle *bundle, const TwSessionOptions *given, TwSession **session, TwError *error)
+tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **session,
+               TwError *error)
 {
-	TwSessionOptions options;
+	TwSessionOptions own;
 	*session = NULL;
-	if (!take_options(&options, sizeof options, given))
+	if (!take_options(&own, sizeof own, options))
 		return fail_with(error, TW_USAGE,
 		                 "the options of tw_session_new() have the wrong size, or "
 		                 "ask for what this version does not know");
@@ -461,7 +462,7 @@ tw_session_new(TwBundle *bundle, const TwSessionOptions *given, TwSession **sess
 	s->exec.error = error;
 	pool_acquire();
 	atomic_fetch_add(&bundle->users, 1);
-	TwCode code = set_options(s, &options, error);
+	TwCode code = set_options(s, &own, error);
 	if (!code && !make_tables(s))
 		code = fail_with(error, TW_MEMORY, "out of memory for a session");
 	if (!code)

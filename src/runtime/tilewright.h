@@ -109,9 +109,9 @@ typedef struct TwOpenOptions {
 	void *log_context;
 } TwOpenOptions;
 
-/* Open a bundle. tw_open_memory() reads `data` in place when it is 64-byte aligned (else it copies):
- * it must stay until tw_close() and all its sessions are gone. tw_open_descriptor() does not take
- * the descriptor over. */
+/* Open a bundle. tw_open_memory() reads `data` in place when it is 64-byte aligned and copies it
+ * otherwise; it must stay until tw_close() and all sessions are gone. tw_open_descriptor() does not
+ * take the descriptor over. */
 TwCode tw_open(const char *path, const TwOpenOptions *options, TwBundle **bundle, TwError *error);
 TwCode tw_open_descriptor(int descriptor, const TwOpenOptions *options, TwBundle **bundle,
                           TwError *error);

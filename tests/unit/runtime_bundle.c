@@ -68,8 +68,8 @@ write_bundle(const char *name, const char *march, const char *plan_text)
 	const char *const dims[] = {"N", "4"};
 	const ManifestTensor x = {"x", DT_F32, 2, dims}, y = {"y", DT_F32, 2, dims};
 	const ManifestSymbol symbol = {"N", 1, 1000};
-	const ManifestTarget target = {arena_printf(arena, "cpu:%s", march), march, "plan/p.json",
-	                               "kernels/k.so", "", ""};
+	const ManifestTarget target = {
+		arena_printf(arena, "cpu:%s", march), march, "plan/p.json", "kernels/k.so", "", ""};
 	const ManifestPart parts[] = {
 		part_of("plan/p.json", plan_text, strlen(plan_text)),
 		part_of("kernels/k.so", kernels.data, kernels.size),

@@ -99,6 +99,13 @@ static const TwKernels KERNELS = {TW_KERNEL_ABI, 6, TABLE};
 
 /* ---- Harness ---- */
 
+/* Whether two results are the same bits. */
+static inline bool
+same_bytes(const void *a, const void *b, size_t size)
+{
+	return memcmp(a, b, size) == 0;
+}
+
 typedef struct Rig {
 	Plan *plan;
 	ExecModel model;
