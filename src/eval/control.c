@@ -172,6 +172,18 @@ eval_if(Eval *eval, const Node *node)
 			eval_set_cell(eval, node->outputs[k], eval_copy(eval, side->results[k]));
 }
 
+/* ---- fused: its nodes, one after the other ---------------------------------------------------- */
+
+static void
+eval_fused(Eval *eval, const Node *node)
+{
+	const Region *body = node->regions[0];
+	eval_region(eval, body);
+	for (int k = 0; k < node->noutput; k++)
+		if (node->outputs[k])
+			eval_set_cell(eval, node->outputs[k], eval_copy(eval, body->results[k]));
+}
+
 /* ---- Loop ------------------------------------------------------------------------------------ */
 
 static void
@@ -303,7 +315,7 @@ eval_control(Eval *eval, const Node *node)
 	static const struct {
 		const char *name;
 		void (*run)(Eval *eval, const Node *node);
-	} rows[] = {{"If", eval_if}, {"Loop", eval_loop}, {"Scan", eval_scan}};
+	} rows[] = {{"If", eval_if}, {"Loop", eval_loop}, {"Scan", eval_scan}, {"fused", eval_fused}};
 	for (size_t i = 0; i < countof(rows); i++)
 		if (strcmp(rows[i].name, node->op->name) == 0) {
 			rows[i].run(eval, node);
