@@ -12,11 +12,7 @@
 #include "codegen/codegen.h"
 #include "runtime/abi.h"
 
-#ifdef CODEGEN_RUN_PLAIN
-#include CODEGEN_RUN_PLAIN
-#else
 #include <check.h> /* last: it defines fail */
-#endif
 
 /* A generator of our own, so that data are the same everywhere. */
 static inline uint64_t
