@@ -1,6 +1,7 @@
 #!/bin/sh
 # The ONNX backend cases, compiled: those of the archive beside the repository when it is there, else
 # Debian's libonnx-testdata (opset 17), which runs anywhere.
+# shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 tw=${TILEWRIGHT:-build/tilewright}
 archive=$(ls ../shared/data/onnx-backend-*.tar.xz 2>/dev/null | tail -n 1)
 tmp=$(mktemp -d) || exit 1

@@ -99,13 +99,15 @@ measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrV
 	const char *const fixed[] = {"tilewright", "bench", "--json", "--rounds=0"};
 	for (size_t i = 0; i < countof(fixed); i++)
 		vec_push(arena, &argv, arena_strdup(arena, fixed[i]));
-	vec_push(arena, &argv, arena_printf(arena, "--threads=%lld", (long long)subject->options.threads));
+	vec_push(arena, &argv,
+	         arena_printf(arena, "--threads=%lld", (long long)subject->options.threads));
 	for (int i = 0; i < inputs->count; i++)
 		vec_push(arena, &argv, arena_printf(arena, "--input=%s", inputs->data[i]));
 	if (options->no_vendor)
 		vec_push(arena, &argv, arena_strdup(arena, "--no-vendor"));
-	vec_push(arena, &argv, subject->is_ort ? arena_printf(arena, "%s/ort", subject->file)
-	                                       : arena_strdup(arena, subject->bundle));
+	vec_push(arena, &argv,
+	         subject->is_ort ? arena_printf(arena, "%s/ort", subject->file)
+	                         : arena_strdup(arena, subject->bundle));
 	vec_push(arena, &argv, NULL);
 	for (int i = 0; i < FRESH_RUNS; i++) {
 		cJSON *json = cJSON_Parse(output_of(arena, argv.data));

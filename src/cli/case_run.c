@@ -210,12 +210,16 @@ static bool
 run_batch(const Options *options, int count, Case **cases, CaseBegin *begin, CaseDone *done,
           void *arg)
 {
-	const Device *device = device_of(options->target.count ? options->target.data[0] : "cpu:native");
+	const Device *device =
+		device_of(options->target.count ? options->target.data[0] : "cpu:native");
 	Arena *arena = arena_new("batch");
 	CaseJob *jobs = NEW_N(arena, CaseJob, count);
 	KernelList kernels = {0};
 	for (int i = 0; i < count; i++) {
-		jobs[i] = (CaseJob){.arena = arena, .options = options, .c = cases[i], .device = device,
+		jobs[i] = (CaseJob){.arena = arena,
+		                    .options = options,
+		                    .c = cases[i],
+		                    .device = device,
 		                    .kernels = &kernels};
 		begin(arg, cases[i]);
 		if (!read_phase(&jobs[i]) || !phase(&jobs[i], lower_case))

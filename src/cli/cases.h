@@ -26,7 +26,7 @@ typedef struct Case {
 	const char *model; /* path */
 	const char *folder;
 	bool is_light;
-	int nset;          /* data sets */
+	int nset; /* data sets */
 	CaseResult result;
 	const char *detail; /* reason of a skip, what went wrong */
 } Case;

@@ -13,7 +13,7 @@
 static const char *
 kind_word(FailKind kind)
 {
-	static const char *const words[] = {"", "comparison", "usage", "invalid", "unsupported",
+	static const char *const words[] = {"",    "comparison", "usage", "invalid", "unsupported",
 	                                    "bug", "environment"};
 	return words[kind];
 }

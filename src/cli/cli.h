@@ -37,7 +37,7 @@ enum {
 typedef struct Options {
 	Arena *arena; /* lives as long as the command */
 	const Verb *verb;
-	StrVec args;  /* what is not an option */
+	StrVec args; /* what is not an option */
 #define OPTION(field, kind, short_, name, groups, argument, fallback, doc) FIELD_##kind field;
 #include "cli/options.def"
 #undef OPTION
@@ -55,8 +55,8 @@ struct Verb {
 #include "cli/verbs.def"
 #undef VERB
 
-const Verb *verb_find(const char *name);  /* NULL: none */
-const Verb *verb_at(int index);           /* NULL behind the last */
+const Verb *verb_find(const char *name); /* NULL: none */
+const Verb *verb_at(int index);          /* NULL behind the last */
 
 /* Read the arguments behind the verb. Fails (FAIL_USAGE) on what the verb does not have. */
 void options_read(Options *options, int argc, char **argv);

@@ -2,8 +2,8 @@
  *
  *     read → graph passes → lower → loop passes → C → machine code → bundle
  *
- * Each target goes its own way from the model on, because layouts and vendor calls differ; weights are
- * stored once.
+ * Each target goes its own way from the model on, because layouts and vendor calls differ; weights
+ * are stored once.
  */
 #include "cli/compile.h"
 
@@ -181,8 +181,13 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
 	int count = options->target.count ? options->target.count : 1;
-	Ways ways = {count, NEW_N(arena, const Target *, count), NEW_N(arena, const Module *, count),
-	             NULL, {.arena = arena}, NULL, &result};
+	Ways ways = {count,
+	             NEW_N(arena, const Target *, count),
+	             NEW_N(arena, const Module *, count),
+	             NULL,
+	             {.arena = arena},
+	             NULL,
+	             &result};
 	for (int i = 0; i < count; i++)
 		go_one_way(options, arena, path, bytes, &ways, i, &progress);
 	BundlePart parts[] = {

@@ -19,8 +19,8 @@ typedef struct Compiled {
 	double seconds;
 } Compiled;
 
-/* Compile the model at `path` into a bundle at `output` (NULL: in the current folder, by the model's
- * name). */
+/* Compile the model at `path` into a bundle at `output` (NULL: in the current folder, by the
+ * model's name). */
 Compiled compile_file(const Options *options, Arena *arena, const char *path, const char *output);
 
 /* The bundle of a subject: the file itself, or, of a model, a bundle compiled to a temporary file

@@ -1,7 +1,7 @@
 /* Made-up inputs, and those given by hand.
  *
  * Where an integer input selects elements, its meaning says so: X[at(I[i], 0..D, …)]. The search
- * follows the input through nodes that only move or convert it, and reads D off the first such index.
+ * follows the input through nodes that only move or convert it, and takes the least such D.
  */
 #include "cli/inputs.h"
 

@@ -1,8 +1,8 @@
 /* Made-up inputs: the same for every verb, subject and machine, from a seed and the input's name.
  *
  * Floats are in -1..1, masks (bool) are 0 and 1, integers that select elements lie within the axis
- * they select from, other integers are 0 and 1 (8-bit ones -64..63, or 0..255). The ranges come from
- * the model's meaning, and travel in bundles as the entry inputs.json:
+ * they select from, other integers are 0 and 1 (8-bit ones -64..63, or 0..255). The ranges come
+ * from the model's meaning, and travel in bundles as the entry inputs.json:
  *
  *     {"input_ids": 30522, "token_type_ids": 2}
  */
@@ -22,7 +22,7 @@ typedef struct InputRange {
 
 typedef VEC(InputRange) InputRanges;
 
-/* The ranges of a graph's inputs, as far as its expressions say them; extents at the probe sizes. */
+/* The ranges of a graph's inputs, as far as its expressions tell; extents at the probe sizes. */
 InputRanges input_ranges(Arena *arena, const Graph *graph, const Binding *probe);
 const char *input_ranges_text(Arena *arena, const InputRanges *ranges);
 InputRanges input_ranges_parse(Arena *arena, const char *text, size_t size);

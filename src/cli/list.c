@@ -138,7 +138,7 @@ list_dtypes(const Options *options, Report *report)
 		DType t = (DType)type;
 		table_text(table, dtype_name(t));
 		table_number(table, dtype_bits(t), "%.0f");
-		table_text(table, dtype_is_arithmetic(t)       ? "arithmetic"
+		table_text(table, dtype_is_arithmetic(t)   ? "arithmetic"
 		                  : dtype_class(t) == DC_S ? "storage: conversions only"
 		                                           : "host operators only");
 	}

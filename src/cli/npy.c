@@ -18,8 +18,8 @@ static const struct {
 	const char *word;
 	DType type;
 } words[] = {
-	{"<f4", DT_F32}, {"<f8", DT_F64}, {"<f2", DT_F16}, {"|i1", DT_I8},  {"<i2", DT_I16},
-	{"<i4", DT_I32}, {"<i8", DT_I64}, {"|u1", DT_U8},  {"<u2", DT_U16}, {"<u4", DT_U32},
+	{"<f4", DT_F32}, {"<f8", DT_F64},  {"<f2", DT_F16}, {"|i1", DT_I8},    {"<i2", DT_I16},
+	{"<i4", DT_I32}, {"<i8", DT_I64},  {"|u1", DT_U8},  {"<u2", DT_U16},   {"<u4", DT_U32},
 	{"<u8", DT_U64}, {"|b1", DT_BOOL}, {"<c8", DT_C64}, {"<c16", DT_C128},
 };
 
@@ -51,10 +51,9 @@ entry(const char *path, const char *text, const char *key)
 	char quoted[32];
 	snprintf(quoted, sizeof quoted, "'%s'", key);
 	const char *at = strstr(text, quoted);
-	at = at ? strchr(at, ':') : NULL;
 	if (!at)
 		fail(&loc, "the header has no %s", quoted);
-	return at + 1 + strspn(at + 1, " ");
+	return &at[strlen(quoted) + strspn(&at[strlen(quoted)], ": ")];
 }
 
 static DType

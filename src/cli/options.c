@@ -221,8 +221,8 @@ read_option(Options *options, int argc, char **argv, int at)
 	const char *text = argv[at], *value = NULL;
 	bool is_long = text[1] == '-';
 	size_t length = is_long ? strcspn(text + 2, "=") : 1;
-	const OptionInfo *info = is_long ? find_long(options, text + 2, length)
-	                                 : find_letter(options, text[1]);
+	const OptionInfo *info =
+		is_long ? find_long(options, text + 2, length) : find_letter(options, text[1]);
 	if (!info)
 		unknown_option(options, text, is_long ? length + 2 : strlen(text));
 	if (is_long && text[length + 2] == '=')

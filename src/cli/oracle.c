@@ -45,14 +45,20 @@ measure(void *self, const VendorQuery *query, double *seconds, const char **impl
 		return false;
 	for (int i = 0; i < query->narg; i++) {
 		const VendorArg *arg = &query->args[i];
-		args[i] = (VendorTensor){.type = arg->type, .rank = arg->rank, .dims = arg->dims,
-		                         .strides = arg->strides, .layout = arg->layout,
+		args[i] = (VendorTensor){.type = arg->type,
+		                         .rank = arg->rank,
+		                         .dims = arg->dims,
+		                         .strides = arg->strides,
+		                         .layout = arg->layout,
 		                         .is_weight = arg->is_weight};
 	}
 	for (int i = 0; i < query->nattr; i++) {
 		const VendorAttr *attr = &query->attrs[i];
-		attrs[i] = (PlanAttr){.name = attr->name, .kind = attr->string ? PA_STRING : PA_INTS,
-		                      .count = attr->count, .ints = attr->ints, .string = attr->string};
+		attrs[i] = (PlanAttr){.name = attr->name,
+		                      .kind = attr->string ? PA_STRING : PA_INTS,
+		                      .count = attr->count,
+		                      .ints = attr->ints,
+		                      .string = attr->string};
 	}
 	VendorCallDesc desc = {query->row, query->narg, args, query->nattr, attrs};
 	char name[VENDOR_IMPL_SIZE], error[256];

@@ -4,8 +4,8 @@
 
 #include "target/target.h"
 
-/* The vendor libraries of this machine, opened at the first question and closed with the arena. Only
- * for a target that runs here: others are compiled without vendor calls measured, so without any. */
+/* The vendor libraries of this machine, opened at the first question and closed with the arena.
+ * NULL for a target that does not run here: nothing can be measured, so no vendor is called. */
 const Oracle *oracle_new(Arena *arena, const Device *device);
 
 #endif

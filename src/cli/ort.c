@@ -184,10 +184,9 @@ ort_bind(Ort *ort, int count, const char *const *names, Array *const *inputs)
 	ort->input_names = names;
 	ort->ninput = count;
 	for (int i = 0; i < count; i++)
-		CALL(ort, CREATE_TENSOR,
-		     (Handle, void *, size_t, const int64_t *, size_t, int, Handle *), ort->memory,
-		     inputs[i]->data, array_bytes(inputs[i]), inputs[i]->dims, (size_t)inputs[i]->rank,
-		     (int)inputs[i]->type, &ort->inputs[i]);
+		CALL(ort, CREATE_TENSOR, (Handle, void *, size_t, const int64_t *, size_t, int, Handle *),
+		     ort->memory, inputs[i]->data, array_bytes(inputs[i]), inputs[i]->dims,
+		     (size_t)inputs[i]->rank, (int)inputs[i]->type, &ort->inputs[i]);
 }
 
 void
@@ -200,8 +199,8 @@ ort_run(Ort *ort)
 	CALL(ort, RUN,
 	     (Handle, Handle, const char *const *, Handle *, size_t, const char *const *, size_t,
 	      Handle *),
-	     ort->session, NULL, ort->input_names, ort->inputs, (size_t)ort->ninput,
-	     ort->output_names, (size_t)ort->noutput, ort->outputs);
+	     ort->session, NULL, ort->input_names, ort->inputs, (size_t)ort->ninput, ort->output_names,
+	     (size_t)ort->noutput, ort->outputs);
 }
 
 int

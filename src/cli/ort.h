@@ -1,4 +1,4 @@
-/* ONNX Runtime as a baseline, when libonnxruntime is there: loaded at run time through its C API. */
+/* ONNX Runtime as a baseline, when libonnxruntime is there: loaded at run time, by its C API. */
 #ifndef CLI_ORT_H
 #define CLI_ORT_H
 

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/model.h"
-#include "codegen/codegen.h"
+#include "cli/compile.h"
 #include "graph/meaning.h"
 #include "passes/pass.h"
 
@@ -69,23 +68,28 @@ print_meanings(Buf *out, const Graph *graph, const Region *region)
 }
 
 static void
+collect_kernels(Arena *arena, const Module *module, KernelList *list)
+{
+	for (int i = 0; i < module->steps.count; i++) {
+		const MStep *step = module->steps.data[i];
+		if (step->kernel)
+			vec_push(arena, &list->kernels, step->kernel);
+		for (int k = 0; k < step->nbody; k++)
+			collect_kernels(arena, step->bodies[k], list);
+	}
+}
+
+static void
 print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *context)
 {
-	Target target = {
-		.device = device_of(options->target.count ? options->target.data[0] : "cpu:native"),
-		.threads = 1,
-		.probe = shape_binding(options, options->arena, graph),
-	};
-	context->target = &target;
-	const Module *module = lower_graph(options->arena, graph, context);
-	VEC(Kernel *) kernels = {0};
-	for (int i = 0; i < module->steps.count; i++)
-		if (module->steps.data[i]->kernel) {
-			run_loop_passes(module->steps.data[i]->kernel, context);
-			vec_push(options->arena, &kernels, module->steps.data[i]->kernel);
-		}
+	Arena *arena = options->arena;
+	const char *name = options->target.count ? options->target.data[0] : "cpu:native";
+	context->target = target_new(options, arena, device_of(name), graph);
+	const Module *module = compile_graph(arena, graph, context);
+	KernelList list = {0};
+	collect_kernels(arena, module, &list);
 	if (options->c)
-		buf_puts(out, codegen_c(options->arena, &target, kernels.count, kernels.data));
+		buf_puts(out, codegen_c(arena, context->target, list.kernels.count, list.kernels.data));
 	else
 		module_print(out, module);
 }
@@ -97,17 +101,17 @@ print_graph(const Options *options, Buf *out, Graph *graph)
 	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
 	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
 	graph_check(graph);
-	if (has_passes || is_lowered) {
+	if (has_passes && !is_lowered) {
 		run_graph_passes(graph, context);
 		graph_check(graph);
 	}
-	pipeline_report(options, context);
 	if (is_lowered)
 		print_lowered(options, out, graph, context);
 	else if (options->meaning)
 		print_meanings(out, graph, graph->body);
 	else
 		graph_print(out, graph);
+	pipeline_report(options, context);
 }
 
 int

@@ -8,7 +8,7 @@
 typedef struct Profile Profile;
 
 Profile *profile_new(Arena *arena);
-void profile_step(void *profile, const TwStep *step); /* a TwProfile */
+void profile_step(void *context, const TwStep *step); /* a TwProfile */
 /* Add the table of steps, slowest first, and of kinds. `runs` have been made. */
 void profile_report(Profile *profile, Report *report, int runs);
 /* The last run's steps as {"traceEvents": […]}. */

@@ -31,7 +31,7 @@ struct Table {
 typedef struct Fact {
 	const char *key, *label;
 	Cell cell;
-	cJSON *json; /* or NULL */
+	cJSON *json;  /* or NULL */
 	Table *table; /* or NULL */
 } Fact;
 
@@ -76,8 +76,7 @@ report_text(Report *report, const char *key, const char *label, const char *valu
 }
 
 void
-report_number(Report *report, const char *key, const char *label, double value,
-              const char *format)
+report_number(Report *report, const char *key, const char *label, double value, const char *format)
 {
 	Arena *arena = report->options->arena;
 	Fact fact = {.key = key, .label = label, .cell = number_cell(arena, value, format)};
@@ -203,8 +202,9 @@ print_json(Report *report)
 	cJSON_AddStringToObject(object, "verb", report->options->verb->name);
 	for (int i = 0; i < report->facts.count; i++) {
 		Fact *fact = &report->facts.data[i];
-		cJSON *value = fact->json ? fact->json : fact->table ? table_json(fact->table)
-		                                                     : cell_json(&fact->cell);
+		cJSON *value = fact->json    ? fact->json
+		               : fact->table ? table_json(fact->table)
+		                             : cell_json(&fact->cell);
 		fact->json = NULL;
 		cJSON_AddItemToObject(object, fact->key, value);
 	}

@@ -54,7 +54,8 @@ report_times(Report *report, const Session *session, const Times *times)
 	report_number(report, "median_ms", "median run", times->median * 1e3, "%.3f ms");
 	report_number(report, "least_ms", "fastest run", times->least * 1e3, "%.3f ms");
 	report_number(report, "runs", "runs", times->runs, "%.0f");
-	report_number(report, "temporary_bytes", NULL, (double)tw_arena_bytes(session->session), "%.0f");
+	report_number(report, "temporary_bytes", NULL, (double)tw_arena_bytes(session->session),
+	              "%.0f");
 	report_number(report, "session_bytes", "memory of the session", (double)most / 1e6, "%.1f MB");
 }
 
@@ -119,7 +120,8 @@ compare_output(const Options *options, Session *session, int index, const Array 
 	Comparison c = compare_arrays(arena, expected, &seen, rtol, atol);
 	const char *name = tw_output(session->bundle, index)->name;
 	if (!c.reason && c.wrong == 0) {
-		say(options, "%s agrees with what was expected; the largest error is %.3g\n", name, c.worst);
+		say(options, "%s agrees with what was expected; the largest error is %.3g\n", name,
+		    c.worst);
 		return true;
 	}
 	fprintf(stderr, "output %s: %s\n", name, comparison_text(arena, &c, expected, &seen));

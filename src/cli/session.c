@@ -38,11 +38,11 @@ static _Noreturn void
 fail_code(const char *path, const TwError *error)
 {
 	static const FailKind kinds[] = {
-		[TW_USAGE] = FAIL_USAGE,         [TW_FILE] = FAIL_ENVIRONMENT,
-		[TW_DAMAGED] = FAIL_INVALID,     [TW_UNSUPPORTED] = FAIL_ENVIRONMENT,
-		[TW_SHAPE] = FAIL_USAGE,         [TW_DATA] = FAIL_INVALID,
-		[TW_MEMORY] = FAIL_ENVIRONMENT,  [TW_CANCELLED] = FAIL_ENVIRONMENT,
-		[TW_DEVICE] = FAIL_ENVIRONMENT,  [TW_INTERNAL] = FAIL_BUG,
+		[TW_USAGE] = FAIL_USAGE,        [TW_FILE] = FAIL_ENVIRONMENT,
+		[TW_DAMAGED] = FAIL_INVALID,    [TW_UNSUPPORTED] = FAIL_ENVIRONMENT,
+		[TW_SHAPE] = FAIL_USAGE,        [TW_DATA] = FAIL_INVALID,
+		[TW_MEMORY] = FAIL_ENVIRONMENT, [TW_CANCELLED] = FAIL_ENVIRONMENT,
+		[TW_DEVICE] = FAIL_ENVIRONMENT, [TW_INTERNAL] = FAIL_BUG,
 	};
 	Loc loc = {.file = path};
 	bool is_known = error->code > 0 && (size_t)error->code < countof(kinds);

@@ -21,7 +21,8 @@ read_pipeline(Options *options, Arena *arena, const char *text)
 		else if (word[0] == '+' && word[1])
 			vec_push(arena, &options->require, word + 1);
 		else
-			fail_as(FAIL_USAGE, NULL, "pipeline: expected none, O3, -PASS or +PASS, saw '%s'", word);
+			fail_as(FAIL_USAGE, NULL, "pipeline: expected none, O3, -PASS or +PASS, saw '%s'",
+			        word);
 		text += length + (text[length] == ',');
 	}
 }

@@ -19,10 +19,10 @@ typedef struct Subject {
 	const char *bundle; /* NULL: ort */
 	Session *session;
 	Ort *ort;
-	int ninput;         /* once open */
+	int ninput; /* once open */
 	const char *const *names;
 	Array *const *inputs;
-	VEC(double) seconds; /* one per run */
+	VEC(double) seconds;               /* one per run */
 	double fresh_seconds, fresh_bytes; /* open and first run, in a process of its own */
 } Subject;
 

@@ -20,7 +20,7 @@ enum { CASE_SECONDS = 120, LINE_SIZE = 4096, MAX_JOBS = 64 };
 typedef struct Worker {
 	pid_t pid;
 	int pipe;
-	int begun; /* case it is at; -1: none */
+	int begun;      /* case it is at; -1: none */
 	VEC(int) cases; /* indices it was given */
 	char line[LINE_SIZE];
 	size_t used;
@@ -134,9 +134,9 @@ bury_worker(Run *run, Worker *worker)
 	if (died && worker->begun >= 0)
 		finish_case(run, worker->begun, CASE_FAILED,
 		            WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "it takes too long"
-		            : WIFSIGNALED(status) ? arena_printf(run->arena, "crashed: %s",
-		                                                 strsignal(WTERMSIG(status)))
-		                                  : "its process ended");
+		            : WIFSIGNALED(status)
+		                ? arena_printf(run->arena, "crashed: %s", strsignal(WTERMSIG(status)))
+		                : "its process ended");
 	else if (died)
 		fail_as(FAIL_BUG, NULL, "a process of test-onnx ended between two cases");
 	int left = 0;
@@ -151,8 +151,8 @@ bury_worker(Run *run, Worker *worker)
 static void
 read_worker(Run *run, Worker *worker)
 {
-	ssize_t got = read(worker->pipe, worker->line + worker->used,
-	                   sizeof worker->line - 1 - worker->used);
+	ssize_t got =
+		read(worker->pipe, worker->line + worker->used, sizeof worker->line - 1 - worker->used);
 	if (got <= 0) {
 		bury_worker(run, worker);
 		return;

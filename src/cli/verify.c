@@ -1,6 +1,7 @@
-/* --verify=each: after each pass that changed something, the graph before and after are evaluated on
- * the same made-up inputs. Before: in double with error bounds; after: as kernels compute. What a pass
- * may change (the order of a sum) stays within the bounds; anything else is a bug, named with its pass.
+/* --verify=each: after each pass that changed something, the graph before and after are evaluated
+ * on the same made-up inputs. Before: in double with error bounds; after: as kernels compute. What
+ * a pass may change (the order of a sum) stays within the bounds; anything else is a bug, named
+ * with its pass.
  */
 #include "cli/inputs.h"
 #include "cli/model.h"
