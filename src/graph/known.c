@@ -497,27 +497,22 @@ find_outputs(void *arg)
 	}
 }
 
-/* Whether running the node can tell anything: an output that may be known, and either no input that
- * decides it or one with known elements. */
+/* Whether running the node can tell anything: an output that may be known. (Even where no input's
+ * elements are known: Shape needs none.) */
 static bool
-is_worth_running(Graph *graph, const Node *node)
+is_worth_running(const Node *node)
 {
-	bool is_wanted = false, has_known = false, has_integer = false;
+	bool is_wanted = false;
 	for (int i = 0; i < node->noutput; i++)
 		is_wanted |=
 			node->outputs[i] && !node->outputs[i]->known && known_count(node->outputs[i]) >= 0;
-	for (int i = 0; is_wanted && i < node->ninput; i++) {
-		Value *value = node->inputs[i];
-		has_integer |= value && is_known_type(value->type.dtype);
-		has_known |= value && value_known(graph, value);
-	}
-	return is_wanted && (has_known || !has_integer) && node_has_meaning(node);
+	return is_wanted && node_has_meaning(node);
 }
 
 void
 node_find_known(Graph *graph, Node *node)
 {
-	if (node->op->meaning == MEANING_CONTROL || !is_worth_running(graph, node))
+	if (node->op->meaning == MEANING_CONTROL || !is_worth_running(node))
 		return;
 	Job job = {graph, node};
 	Failure failure;

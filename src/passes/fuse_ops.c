@@ -34,6 +34,7 @@ typedef struct Fuser {
 	Graph *graph;
 	PassContext *context;
 	Map cluster_of; /* Node -> Cluster */
+	Map deciding; /* Value -> itself: a symbol is read from its elements, before anything uses it */
 	VEC(Cluster *) clusters;
 	Region *region;
 } Fuser;
@@ -161,8 +162,10 @@ is_member(const Cluster *cluster, const Node *node)
 }
 
 static bool
-is_used_outside(const Cluster *cluster, const Node *joining, const Value *value)
+is_used_outside(const Fuser *f, const Cluster *cluster, const Node *joining, const Value *value)
 {
+	if (map_find_ptr(&f->deciding, value))
+		return true;
 	for (int i = 0; i < value->uses.count; i++) {
 		const Node *user = value->uses.data[i].node;
 		if (!user || (user != joining && !is_member(cluster, user)))
@@ -179,7 +182,7 @@ collect_outputs(const Fuser *f, const Cluster *cluster, const Node *joining, Val
 	for (int n = 0; n < cluster->nodes.count + (joining ? 1 : 0); n++) {
 		const Node *node = n < cluster->nodes.count ? cluster->nodes.data[n] : joining;
 		for (int i = 0; i < node->noutput; i++)
-			if (node->outputs[i] && is_used_outside(cluster, joining, node->outputs[i]))
+			if (node->outputs[i] && is_used_outside(f, cluster, joining, node->outputs[i]))
 				vec_push(f->arena, outputs, node->outputs[i]);
 	}
 }
@@ -223,6 +226,16 @@ refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program 
 	return NULL;
 }
 
+/* Nothing joins behind a node that decides a symbol: its step must be over before others begin. */
+static bool
+decides_symbol(const Fuser *f, const Node *node)
+{
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && map_find_ptr(&f->deciding, node->outputs[i]))
+			return true;
+	return false;
+}
+
 static void
 start_cluster(Fuser *f, const Node *node, const Program *program)
 {
@@ -254,6 +267,7 @@ place_node(Fuser *f, const Node *node)
 			continue;
 		vec_push(f->arena, &cluster->nodes, node);
 		map_set_ptr(&f->cluster_of, node, cluster);
+		cluster->is_open = !decides_symbol(f, node);
 		return;
 	}
 	start_cluster(f, node, own);
@@ -342,7 +356,16 @@ bool
 pass_FuseOps(Graph *graph, PassContext *context)
 {
 	Arena *arena = arena_new("FuseOps");
-	Fuser f = {.arena = arena, .graph = graph, .context = context, .cluster_of = {.arena = arena}};
+	Fuser f = {.arena = arena,
+	           .graph = graph,
+	           .context = context,
+	           .cluster_of = {.arena = arena},
+	           .deciding = {.arena = arena}};
+	for (int i = 0; i < graph->symbols.count; i++) {
+		Value *value = graph->symbols.data[i].value;
+		if (graph->symbols.data[i].source == SYMBOL_ELEMENT)
+			map_set_ptr(&f.deciding, value, value);
+	}
 	bool changed = fuse_region(&f, graph->body);
 	graph_sort(graph);
 	region_update_captures(graph->body);
