@@ -1,0 +1,27 @@
+#!/bin/sh
+# The example is built against the installed library alone, as C and as C++, static and shared, and
+# runs a bundle with its own buffers.
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+[ -f docs/tilewright.1 ] || { echo "no man page to install"; exit 1; }
+make --no-print-directory install PREFIX="$tmp/usr" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+"$ZOO" squeezenet -o "$tmp/m.onnx" && "$TILEWRIGHT" compile -q "$tmp/m.onnx" -o "$tmp/m.twb" || exit 1
+set -e
+cp examples/run.c "$tmp" # away from our headers
+cd "$tmp"
+export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig" LD_LIBRARY_PATH="$tmp/usr/lib:$LD_LIBRARY_PATH"
+# shellcheck disable=SC2046  # flags are words
+cc -std=c11 -Wall -Wextra -D_GNU_SOURCE run.c $(pkg-config --cflags --libs tilewright) -o shared
+# shellcheck disable=SC2046
+cc -std=c11 -D_GNU_SOURCE run.c $(pkg-config --cflags tilewright) usr/lib/libtilewright.a \
+	$(pkg-config --static --libs-only-l tilewright | sed 's/-ltilewright//') -o static
+echo '#include <tilewright.h>
+int main() { return tw_version() != TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH; }' >v.cc
+# shellcheck disable=SC2046
+c++ -Wall -Wextra -Wpedantic -Werror v.cc $(pkg-config --cflags --libs tilewright) -o v && ./v
+./shared m.twb | grep -v ' ms$' >one
+./static m.twb | grep -v ' ms$' >two
+cmp one two
+grep -q '^output output: f32\[1,1000\]' one
+if ./shared run.c 2>err; then exit 1; fi
+grep -q '^run: run.c: the file is not a bundle' err
