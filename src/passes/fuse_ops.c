@@ -244,7 +244,7 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 	const char *reason;
 	cluster->has_heavy = count_heavy(program) > 0;
 	cluster->is_open =
-		program->nstage > 0 &&
+		program->nstage > 0 && !decides_symbol(f, node) &&
 		(cluster->has_heavy ? is_heavy_with_epilogue(program)
 	                        : group_is_good(f->arena, program, f->context->target, &reason));
 	map_set_ptr(&f->cluster_of, node, cluster);

@@ -57,6 +57,8 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 		return false;
 	for (int i = 0; i < value->uses.count; i++) {
 		const Node *user = value->uses.data[i].node;
+		if (user && user->parent->owner && user->parent->owner->op->code == OP_fused)
+			continue; /* the group itself is a reader too */
 		if (!user || user->parent != value->region || !node_has_meaning(user))
 			return false;
 		Value **values = NEW_N(low->arena, Value *, user->ninput + 1);
