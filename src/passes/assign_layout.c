@@ -34,6 +34,7 @@ typedef struct NodeInfo {
 	bool *takes; /* per distinct input value: may be blocked */
 	Value **values;
 	int nvalue;
+	bool is_conv;      /* vendor: gives blocked storage only (plain results have no real kernel) */
 	bool wants_source; /* vendor: the source should be blocked (not an image of few channels) */
 } NodeInfo;
 
@@ -119,6 +120,7 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 {
 	int64_t channels;
 	info->role = ROLE_VENDOR;
+	info->is_conv = m->weights != NULL;
 	for (int i = 0; i < p->ninput; i++) {
 		bool is_source = p->inputs[i] == m->src;
 		bool is_operand = false;
@@ -221,7 +223,7 @@ assign_outputs(Assigner *a, Node *node)
 		Value *value = node->outputs[i];
 		int64_t channels;
 		if (!value || !channels_of(value, &channels) || channels < a->block / 2 ||
-		    !somebody_takes(a, value))
+		    (!info->is_conv && !somebody_takes(a, value)))
 			continue;
 		if (info->role == ROLE_KEEPER && !inputs_are_blocked(info, value))
 			continue;

@@ -46,6 +46,20 @@ layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims, 
 	return rank + 1;
 }
 
+void
+layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+               const Dim **strides)
+{
+	int64_t block = layout_block(layout);
+	const Dim *step = dim_const(ctx, block ? block : 1);
+	for (int d = rank - 1; d >= 0; d--) {
+		bool is_channel = block && d == CHANNEL;
+		strides[d] = step;
+		step = dim_mul(ctx, step,
+		               is_channel ? dim_ceildiv(ctx, dims[d], dim_const(ctx, block)) : dims[d]);
+	}
+}
+
 /* What is split in a tensor or stage: dim or iterator d by `block`. At most one. */
 typedef struct Split {
 	int dim; /* -1: none */
@@ -77,6 +91,27 @@ split_of(Blocker *b, const Tensor *tensor)
 	return split;
 }
 
+static bool
+is_ragged(ExprCtx *ctx, const Dim *extent, int64_t block)
+{
+	return !dim_is(dim_floormod(ctx, extent, dim_const(ctx, block)), 0);
+}
+
+/* A result that goes out in plain storage cannot have an incomplete last block. */
+static bool
+must_stay_whole(const Blocker *b, const Stage *stage, int iter, int64_t block)
+{
+	const Program *p = b->program;
+	if (iter >= stage->nloop || !is_ragged(b->ctx, stage->iters[iter].hi, block))
+		return false;
+	for (int k = 0; k < p->noutput; k++) {
+		const Split *split = p->outputs[k] ? map_find_ptr(&b->tensors, p->outputs[k]) : NULL;
+		if (p->outputs[k] && p->outputs[k]->stage == stage && (!split || split->dim < 0))
+			return true;
+	}
+	return false;
+}
+
 static void
 note_read(const Expr *e, void *arg)
 {
@@ -85,7 +120,9 @@ note_read(const Expr *e, void *arg)
 		return;
 	const Split *split = split_of(b, e->tensor);
 	Split *mine = &b->stages[b->now];
-	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter)
+	const Stage *stage = b->program->stages[b->now];
+	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter ||
+	    must_stay_whole(b, stage, e->arg[split->dim]->iter, split->block))
 		return;
 	mine->dim = e->arg[split->dim]->iter;
 	mine->block = split->block;
@@ -204,12 +241,6 @@ split_iters(Blocker *b, const Stage *stage, const Split *split, bool is_last, in
 			expr_iter(b->ctx, inner));
 	*nloop = stage->nloop + (split->dim >= 0 && split->dim < stage->nloop);
 	return iters;
-}
-
-static bool
-is_ragged(ExprCtx *ctx, const Dim *extent, int64_t block)
-{
-	return !dim_is(dim_floormod(ctx, extent, dim_const(ctx, block)), 0);
 }
 
 static const Expr *

@@ -21,6 +21,11 @@ const char *layout_blocked(Arena *arena, int rank, int64_t block);
 int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
                 const Dim **stored);
 
+/* Elements between neighbours along each logical dim of dense storage; along the channels of a blocked
+ * layout: between blocks. */
+void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+                    const Dim **strides);
+
 /* The program over stored dims: layouts of inputs, then of outputs, NULL entries plain. Where the
  * block does not divide the channels, the padding of outputs is written as zero. */
 Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);

@@ -188,7 +188,7 @@ lower_meaning(Lowering *low, const Node *node)
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		inputs[i] = lower_buffer(low, values[i]);
-	if (lower_view(low, node, program, inputs))
+	if (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values, inputs))
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
 	if (lower_vendor(low, node, program, inputs, outputs))
@@ -271,6 +271,13 @@ keep_captures(bool *live, const Module *outer, const Module *inner)
 	}
 }
 
+/* A step may write its result through a view of the buffer that is read. */
+static bool
+is_read(const bool *live, const MBuffer *buffer)
+{
+	return live[buffer->index] || (buffer->kind == MB_VIEW && live[buffer->base->index]);
+}
+
 /* Drop steps whose results nobody reads, from the end. */
 static void
 drop_unread(Module *module, Arena *arena)
@@ -284,7 +291,7 @@ drop_unread(Module *module, Arena *arena)
 	for (int s = module->steps.count - 1; s >= 0; s--) {
 		MStep *step = module->steps.data[s];
 		for (int i = step->narg - step->noutput; i < step->narg; i++)
-			wanted[s] |= step->args[i] && live[step->args[i]->index];
+			wanted[s] |= step->args[i] && is_read(live, step->args[i]);
 		for (int i = 0; wanted[s] && i < step->narg; i++)
 			keep(live, step->args[i]);
 		for (int i = 0; wanted[s] && i < step->nbody; i++)

@@ -31,6 +31,11 @@ MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, M
  * strided views where every reader is a vendor call that takes strides. */
 bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
 
+/* When the node only puts tensors one behind the other, make its inputs views of its output: their
+ * producers write in place. True when done. (lower_concat.c) */
+bool lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values,
+                  MBuffer *const *inputs);
+
 /* Kernels for a program whose inputs and outputs live in these buffers. */
 void lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                    MBuffer *const *outputs);

@@ -7,23 +7,13 @@
 
 /* ---- views ---- */
 
-static void
-dense_strides(ExprCtx *ctx, int rank, const Dim *const *dims, const Dim **strides)
-{
-	const Dim *step = dim_const(ctx, 1);
-	for (int d = rank - 1; d >= 0; d--) {
-		strides[d] = step;
-		step = dim_mul(ctx, step, dims[d]);
-	}
-}
-
 bool
 lower_is_strided(Lowering *low, const MBuffer *buffer)
 {
 	if (buffer->kind != MB_VIEW)
 		return false;
 	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
-	dense_strides(low->graph->ctx, buffer->rank, buffer->dims, dense);
+	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, dense);
 	for (int d = 0; d < buffer->rank; d++)
 		if (buffer->strides[d] != dense[d] && !dim_is(buffer->dims[d], 1))
 			return true;
@@ -37,7 +27,7 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 	ExprCtx *ctx = low->graph->ctx;
 	const Tensor *t = read->tensor;
 	const Dim **stride = NEW_N(low->arena, const Dim *, t->rank + 1);
-	dense_strides(ctx, t->rank, t->hi, stride);
+	layout_strides(ctx, NULL, t->rank, t->hi, stride);
 	for (int d = 0; base->kind == MB_VIEW && d < t->rank; d++)
 		stride[d] = base->strides[d];
 	const Expr *address = expr_i64(ctx, 0);
@@ -100,7 +90,7 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	const Dim **coefficient = NEW_N(low->arena, const Dim *, stage->nloop + 1);
 	const Dim **dense = NEW_N(low->arena, const Dim *, stage->nloop + 1);
 	const Tensor *result = stage->results[0];
-	dense_strides(ctx, result->rank, result->hi, dense);
+	layout_strides(ctx, NULL, result->rank, result->hi, dense);
 	const Expr *address = flat_address(low, stage, read, inputs[source]);
 	if (!expr_affine(ctx, address, stage->nloop, coefficient, &rest))
 		return false;

@@ -44,11 +44,8 @@ view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 	dims = arena_memdup(low->arena, dims, (size_t)rank * sizeof *dims);
 	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
 	ExprCtx *ctx = low->graph->ctx;
-	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1), *step = dim_const(ctx, 1);
-	for (int d = rank - 1; d >= 0; d--) {
-		strides[d] = step;
-		step = dim_mul(ctx, step, dims[d]);
-	}
+	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1);
+	layout_strides(ctx, NULL, rank, dims, strides);
 	view->kind = MB_VIEW;
 	view->base = base->kind == MB_VIEW ? base->base : base;
 	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(ctx, 0);
@@ -106,7 +103,7 @@ gather_args(VendorStep *v, MBuffer *output)
 {
 	const VendorMatch *m = v->match;
 	add_arg(v, m->src, plain_arg(v, m->src, NULL));
-	if (m->weights) {
+	if (m->weights) { /* pools and reorders have none */
 		add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
 		add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL);
 	}
@@ -392,6 +389,23 @@ fallback(VendorStep *v)
 
 /* ---- the step ---- */
 
+/* One tensor in two storages: Relayout. */
+static bool
+match_reorder(const Program *program, MBuffer *const *inputs, MBuffer *const *outputs,
+              VendorMatch *match)
+{
+	const Stage *stage = program->nstage == 1 ? program->stages[0] : NULL;
+	if (!stage || stage->kind != STAGE_map || stage->body[0]->op != EX_read ||
+	    program->ninput != 1 || stage->body[0]->tensor != program->inputs[0] ||
+	    (inputs[0]->layout != NULL) == (outputs[0]->layout != NULL))
+		return false;
+	*match = (VendorMatch){.row = "reorder",
+	                       .program = program,
+	                       .src = program->inputs[0],
+	                       .dst = program->outputs[0]};
+	return stage_is_pointwise(stage);
+}
+
 bool
 lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
              MBuffer *const *outputs)
@@ -401,7 +415,9 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		fixed[i] = lower_is_strided(low, inputs[i]);
-	if (program->noutput != 1 || !outputs[0] ||
+	if (program->noutput != 1 || !outputs[0])
+		return false;
+	if (!match_reorder(program, inputs, outputs, &match) &&
 	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
 		return false;
 	VendorStep v = {

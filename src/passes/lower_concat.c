@@ -1,0 +1,149 @@
+/* lower_concat: a concatenation without a copy. Its inputs become views of the result, so whoever
+ * makes them writes in place.
+ *
+ *     Y[n,c,p] = c < 64 ? A[n,c,p] : B[n,c-64,p]      A = view of Y at 0, B = view of Y at 64*P
+ *
+ * The form is found on the expression: a chain of selects along one loop, whose arms read whole
+ * tensors one behind the other. Each input must be a temporary that only this node reads, and the
+ * pieces must be contiguous: every dim before the axis is 1 (so not for batches above 1 yet), and
+ * in blocked storage each piece begins at a block.
+ */
+#include "passes/layout.h"
+#include "passes/lower.h"
+
+enum { MAX_PIECES = 64 };
+
+typedef struct Pieces {
+	int axis, count;
+	const Tensor *tensor[MAX_PIECES];
+	const Dim *begin[MAX_PIECES];
+} Pieces;
+
+/* An arm reads a tensor at the stage's loops, less `begin` along the axis. */
+static bool
+add_piece(ExprCtx *ctx, Pieces *pieces, const Expr *read, const Dim *begin)
+{
+	if (read->op != EX_read || pieces->count == MAX_PIECES)
+		return false;
+	for (int d = 0; d < read->argc; d++) {
+		const Expr *expected = expr_iter(ctx, d);
+		if (d == pieces->axis && !expr_is_zero(begin))
+			expected = expr_sub(ctx, expected, begin);
+		bool is_one = expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
+		if (read->arg[d] != expected && !is_one)
+			return false;
+	}
+	pieces->tensor[pieces->count] = read->tensor;
+	pieces->begin[pieces->count++] = begin;
+	return true;
+}
+
+static bool
+find_pieces(ExprCtx *ctx, const Stage *stage, Pieces *pieces)
+{
+	const Expr *e = stage->body[0];
+	const Dim *begin = dim_const(ctx, 0);
+	if (e->op != EX_select || e->arg[0]->op != EX_lt || e->arg[0]->arg[0]->op != EX_iter)
+		return false;
+	pieces->axis = e->arg[0]->arg[0]->iter;
+	while (e->op == EX_select) {
+		const Expr *test = e->arg[0];
+		bool is_axis =
+			test->op == EX_lt && test->arg[0]->op == EX_iter && test->arg[0]->iter == pieces->axis;
+		const Dim *end = is_axis ? dim_from_expr(ctx, test->arg[1]) : NULL;
+		if (!end || !add_piece(ctx, pieces, e->arg[1], begin) ||
+		    dim_add(ctx, begin, e->arg[1]->tensor->hi[pieces->axis]) != end)
+			return false;
+		begin = end;
+		e = e->arg[2];
+	}
+	return add_piece(ctx, pieces, e, begin);
+}
+
+/* Elements between neighbours along the axis, of the result's storage; NULL when pieces are not
+ * contiguous in it. */
+static const Dim *
+axis_stride(ExprCtx *ctx, const MBuffer *out, int axis, int64_t block)
+{
+	const Dim *stride = dim_const(ctx, 1);
+	for (int d = 0; d < axis; d++)
+		if (!dim_is(out->dims[d], 1))
+			return NULL;
+	if (block && axis != 1)
+		return NULL;
+	for (int d = axis + 1; d < out->rank; d++)
+		stride = dim_mul(ctx, stride, out->dims[d]);
+	return stride; /* blocked: begin is a multiple of the block, so begin * stride holds too */
+}
+
+static int
+uses_outside_groups(const Value *value)
+{
+	int count = 0;
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *user = value->uses.data[i].node;
+		bool is_inner = user && user->parent->owner && user->parent->owner->op->code == OP_fused;
+		count += !is_inner;
+	}
+	return count;
+}
+
+static bool
+may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece,
+                   const MBuffer *out, const Dim *begin, int64_t block)
+{
+	int64_t first;
+	if (!value->def || value->region != low->region || uses_outside_groups(value) != 1 ||
+	    piece->kind != MB_TEMP || piece->is_data_sized || piece->type != out->type)
+		return false;
+	if (layout_block(piece->layout) != block)
+		return false;
+	return block == 0 || (dim_is_const(begin, &first) && first % block == 0);
+}
+
+/* `piece` and the views of it become views of `out`. */
+static void
+make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
+{
+	ExprCtx *ctx = low->graph->ctx;
+	const Dim **strides = NEW_N(low->arena, const Dim *, piece->rank + 1);
+	layout_strides(ctx, piece->layout, piece->rank, piece->dims, strides);
+	for (int i = 0; i < low->module->buffers.count; i++) {
+		MBuffer *view = low->module->buffers.data[i];
+		if (view->kind != MB_VIEW || view->base != piece)
+			continue;
+		view->base = out;
+		view->offset = dim_add(ctx, view->offset, offset);
+	}
+	piece->kind = MB_VIEW;
+	piece->base = out;
+	piece->offset = offset;
+	piece->strides = strides;
+}
+
+bool
+lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values,
+             MBuffer *const *inputs)
+{
+	ExprCtx *ctx = low->graph->ctx;
+	Pieces pieces = {0};
+	MBuffer *buffers[MAX_PIECES];
+	if (program->nstage != 1 || program->noutput != 1 || program->stages[0]->scan ||
+	    program->stages[0]->kind != STAGE_map || !find_pieces(ctx, program->stages[0], &pieces))
+		return false;
+	MBuffer *out = lower_buffer(low, node->outputs[0]);
+	int64_t block = layout_block(out->layout);
+	const Dim *stride = axis_stride(ctx, out, pieces.axis, block);
+	for (int p = 0; stride && p < pieces.count; p++) {
+		buffers[p] = NULL;
+		for (int i = 0; i < program->ninput; i++)
+			if (program->inputs[i] == pieces.tensor[p] &&
+			    may_write_in_place(low, values[i], inputs[i], out, pieces.begin[p], block))
+				buffers[p] = inputs[i];
+		if (!buffers[p])
+			return false;
+	}
+	for (int p = 0; stride && p < pieces.count; p++)
+		make_view(low, buffers[p], out, dim_mul(ctx, pieces.begin[p], stride));
+	return stride != NULL;
+}
