@@ -234,11 +234,13 @@ assign_outputs(Assigner *a, Node *node)
 
 /* ---- relayouts ---- */
 
+/* `before` NULL: at the region's end. */
 static Value *
-relayout(Assigner *a, Value *value, const char *layout, Node *before)
+relayout(Assigner *a, Region *region, Value *value, const char *layout, Node *before)
 {
 	const char *name = "";
-	Node *node = node_new(before->parent, before, "Relayout", &before->loc, 1, &value, 1, &name);
+	const Loc *loc = before ? &before->loc : &value->def->loc;
+	Node *node = node_new(region, before, "Relayout", loc, 1, &value, 1, &name);
 	node_infer(a->graph, node);
 	node->outputs[0]->layout = layout;
 	if (value->def)
@@ -263,7 +265,7 @@ other_storage(Assigner *a, Region *region, Value *value)
 		return copy;
 	const char *layout =
 		value->layout ? NULL : layout_blocked(a->graph->arena, value->type.rank, a->block);
-	copy = relayout(a, value, layout, place_behind(region, value));
+	copy = relayout(a, region, value, layout, place_behind(region, value));
 	map_set_ptr(copies, value, copy);
 	return copy;
 }
