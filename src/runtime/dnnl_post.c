@@ -134,6 +134,20 @@ add_operand(CallPlan *plan, CallPost *post, double number)
 	return true;
 }
 
+/* oneDNN 2.6's kernels keep one pair of numbers per element-wise algorithm, so that the second of two
+ * scales would be the first again. */
+static bool
+is_shadowed(const CallPlan *plan, const CallPost *post)
+{
+	for (int i = 0; i < plan->npost; i++) {
+		const CallPost *before = &plan->posts[i];
+		if (before->kind == POST_ELTWISE && before->algorithm == post->algorithm &&
+		    (before->alpha != post->alpha || before->beta != post->beta))
+			return true;
+	}
+	return false;
+}
+
 static bool
 read_post(CallPlan *plan, const char **text)
 {
@@ -158,6 +172,8 @@ read_post(CallPlan *plan, const char **text)
 		post->algorithm = dnnl_find_eltwise(plan->api, row->algorithm);
 		if (!post->algorithm)
 			return call_refuse(plan, "this version has no post-op %s", row->name);
+		if (is_shadowed(plan, post))
+			return call_refuse(plan, "post-op %s comes twice with different numbers", row->name);
 	}
 	plan->npost++;
 	return true;
