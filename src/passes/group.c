@@ -39,6 +39,7 @@ typedef struct Sharing {
 	const Program *program;
 	const Stage *root;
 	int **map; /* map[s][k] over all loops of the root */
+	bool *is_read; /* by a later stage */
 	int reader;
 	Map stage_index; /* Stage -> index + 1 */
 } Sharing;
@@ -51,7 +52,7 @@ stage_number(const Sharing *sharing, const Tensor *tensor)
 	return (int)(intptr_t)map_find_ptr(&sharing->stage_index, tensor->stage) - 1;
 }
 
-/* The dim of `read` that is exactly loop `position` of the reader, over the whole range of `iter`. */
+/* The dim of `read` that is exactly loop `position` of the reader, over all of `iter`. */
 static bool
 dim_is_loop(const Expr *read, int d, int position, const Iter *iter)
 {
@@ -83,6 +84,7 @@ follow_read(const Expr *e, void *arg)
 	int producer = stage_number(sharing, e->tensor);
 	if (producer < 0)
 		return;
+	sharing->is_read[producer] = true;
 	for (int k = 0; k < sharing->root->nloop; k++) {
 		int position = sharing->map[sharing->reader][k];
 		int dim = position < 0 ? ABSENT : dim_of_loop(e, position, &sharing->root->iters[k]);
@@ -110,10 +112,7 @@ follow_all(Sharing *sharing)
 		const Stage *stage = p->stages[s];
 		if (p->nstage > 1 && (stage->kind == STAGE_scatter || stage->scan))
 			return "a scatter or scan stands alone";
-		bool is_sink = stage->nloop >= 0;
-		for (int k = 0; k < sharing->root->nloop; k++)
-			is_sink &= sharing->map[s][k] == UNSEEN;
-		if (is_sink) {
+		if (!sharing->is_read[s]) {
 			if (!same_box(stage, sharing->root))
 				return "results over different boxes";
 			for (int k = 0; k < sharing->root->nloop; k++)
@@ -188,6 +187,7 @@ group_analyse(Arena *arena, const Program *program, const Target *target, Group 
 	}
 	sharing.root = program->stages[program->nstage - 1];
 	sharing.map = NEW_N(arena, int *, program->nstage);
+	sharing.is_read = NEW_N(arena, bool, program->nstage);
 	for (int s = 0; s < program->nstage; s++) {
 		map_set_ptr(&sharing.stage_index, program->stages[s], (void *)(intptr_t)(s + 1));
 		sharing.map[s] = NEW_N(arena, int, sharing.root->nloop + 1);

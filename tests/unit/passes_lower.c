@@ -247,6 +247,8 @@ static const char *const graphs[] = {
 	"%c = Conv(%x, %w) {pads=[1,1,1,1]} \"c\"\n"
 	"%n = BatchNormalization(%c, %s, %b, %m, %v) \"bn\"\n %y = Relu(%n) \"r\" }",
 	"graph g(%x: f16[N,3,40]) -> %y { %c = Mul(%x, %x) \"m\"\n %y = Add(%c, %x) \"a\" }",
+	"graph g(%x: f32[1,12]) -> %e, %q { %ax: i64[1] = {1} %e = Exp(%x) \"e\"\n"
+	"%m = ReduceMean(%e, %ax) \"m\"\n %q = Mul(%m, %m) \"q\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
 };
 
