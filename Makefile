@@ -165,7 +165,7 @@ lint-files: $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
 
 $(BUILD)/lint/%.ok: % .clang-format tools/lint-file | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
-	@$(TOOL) tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) && touch $@
+	@$(TOOL) tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) -Isrc/runtime && touch $@
 
 format:
 	$(TOOL) clang-format -i $(FORMATTED)

@@ -172,7 +172,7 @@ eval_if(Eval *eval, const Node *node)
 			eval_set_cell(eval, node->outputs[k], eval_copy(eval, side->results[k]));
 }
 
-/* ---- fused: its nodes, one after the other ---------------------------------------------------- */
+/* ---- fused: its nodes, one after the other --------------------------------------------------- */
 
 static void
 eval_fused(Eval *eval, const Node *node)

@@ -3,8 +3,7 @@
  * Each operation propagates its operands' bounds and adds its own error: ulp by scalar.def, of the
  * type the kernel computes in. Monotone operations, and conversions with all their rounding and
  * saturation, are evaluated at both ends of the interval instead. A bound of infinity says that
- * nothing is known. Integers and bools carry bounds too: 0 is decided, anything else says how far
- * another right value may be.
+ * nothing is known. Of integers and bools: 0 is decided, else how far another right value may be.
  */
 #include <float.h>
 #include <math.h>
@@ -584,7 +583,7 @@ bound_sum_fold(Machine *m, const unsigned char *mask)
 	}
 }
 
-/* Any order of n terms makes n-1 roundings of partial sums, at most the sum of magnitudes each. */
+/* n terms in any order: n-1 roundings of partial sums, each at most the sum of magnitudes. */
 void
 bound_sum_finish(Machine *m)
 {

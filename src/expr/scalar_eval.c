@@ -1,4 +1,4 @@
-/* Scalar operations on single values: blocks of one lane, so that there is one table of meanings. */
+/* Scalar operations on single values: blocks of one lane, so there is one table of meanings. */
 #include <assert.h>
 
 #include "expr/blocks.h"

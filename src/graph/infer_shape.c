@@ -55,7 +55,7 @@ infer_ConstantOfShape(Infer *infer)
 
 /* ---- Reshape and its relatives --------------------------------------------------------------- */
 
-/* The dim of one unknown element e of Reshape's target: -1 stands for what is left, 0 for the input's
+/* The dim of one unknown element e of Reshape's target: -1 stands for the rest, 0 for the input's
  * dim, everything else for itself. */
 static const Dim *
 reshape_unknown(Infer *infer, const Dim *e, const Dim *kept, const Dim *left)

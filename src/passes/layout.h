@@ -21,8 +21,8 @@ const char *layout_blocked(Arena *arena, int rank, int64_t block);
 int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
                 const Dim **stored);
 
-/* Elements between neighbours along each logical dim of dense storage; along the channels of a blocked
- * layout: between blocks. */
+/* Elements between neighbours along each logical dim of dense storage; along the channels of a
+ * blocked layout: between blocks. */
 void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
                     const Dim **strides);
 

@@ -183,7 +183,7 @@ START_TEST(sampling)
 	Array *exact = eval(text, floats(N, data), NULL);
 	BoundArray *all = eval_bound(text, floats(N, data), NULL, 1e9);
 	ck_assert_int_eq(all->sampled, -1);
-	BoundArray *some = eval_bound(text, floats(N, data), NULL, N * 16 / 4);
+	BoundArray *some = eval_bound(text, floats(N, data), NULL, N * 4);
 	ck_assert_int_gt(some->sampled, 0);
 	ck_assert_int_lt(some->sampled, N);
 	Agreement a = bound_compare(some, exact, 1);

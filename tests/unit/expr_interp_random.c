@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "unit.h"
+#include "array_access.h"
+#include "random_number.h"
 #include "expr/build.h"
 #include "expr/interp.h"
 
@@ -27,11 +29,7 @@ typedef struct Maker {
 static unsigned
 pick(Maker *k, unsigned count)
 {
-	k->state += 0x9E3779B97F4A7C15u;
-	uint64_t z = k->state;
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-	return (unsigned)((z ^ z >> 31) >> 33) % count;
+	return random_below(&k->state, count);
 }
 
 static const DType types[] = {DT_F32, DT_F32, DT_F32, DT_F64, DT_F16, DT_BF16,
@@ -53,34 +51,6 @@ typedef struct Slow {
 	const int64_t *iters;
 } Slow;
 
-static Scalar
-load(const Array *array, int64_t at)
-{
-	Scalar value = {.u64 = 0};
-	if (array->type == DT_F64)
-		value.f64 = ((double *)array->data)[at];
-	else if (array->type == DT_F32)
-		value.f32 = ((float *)array->data)[at];
-	else if (dtype_is_float(array->type))
-		value.bits16 = ((uint16_t *)array->data)[at];
-	else
-		value.i64 = dtype_load_i64(array->type, array->data, at);
-	return value;
-}
-
-static void
-store(Array *array, int64_t at, Scalar value)
-{
-	if (array->type == DT_F64)
-		((double *)array->data)[at] = value.f64;
-	else if (array->type == DT_F32)
-		((float *)array->data)[at] = value.f32;
-	else if (dtype_is_float(array->type))
-		((uint16_t *)array->data)[at] = value.bits16;
-	else
-		dtype_store_i64(array->type, array->data, at, value.i64);
-}
-
 static Scalar slow(Slow *s, const Expr *e);
 
 static Scalar
@@ -93,7 +63,7 @@ slow_read(Slow *s, const Expr *e)
 		ck_assert_msg(index >= 0 && index < array->dims[d], "a read that must not happen");
 		at = at * array->dims[d] + index;
 	}
-	return load(array, at);
+	return array_load(array, at);
 }
 
 static Scalar
@@ -194,7 +164,7 @@ slow_stage(Slow *s, Arena *arena, const Stage *stage)
 		else
 			values[0] = slow(s, stage->body[0]);
 		for (int k = 0; k < stage->nresult; k++)
-			store(arrays[k], at, values[k]);
+			array_store(arrays[k], at, values[k]);
 		at++;
 	} while (next_point(iters, stage->iters, 0, stage->nloop));
 }
@@ -213,11 +183,11 @@ slow_scatter(Slow *s, Arena *arena, const Stage *stage)
 			at = at * init->dims[d] + slow(s, stage->target[d]).i64;
 		const Expr *value = expr_const(s->ctx, init->type, slow(s, stage->body[0]));
 		if (stage->combine != SCATTER_SET) {
-			const Expr *old = expr_const(s->ctx, init->type, load(result, at)), *sum;
+			const Expr *old = expr_const(s->ctx, init->type, array_load(result, at)), *sum;
 			reduce_combine(s->ctx, (ReduceOp)stage->combine, 1, &old, &value, &sum);
 			value = sum;
 		}
-		store(result, at, value->value);
+		array_store(result, at, value->value);
 	} while (next_point(iters, stage->iters, 0, stage->nloop));
 }
 
@@ -254,9 +224,9 @@ slow_scan(Slow *s, Arena *arena, const Stage *stage)
 					slot = d == axis ? slot : slot * dims[d] + iters[d];
 				}
 				if (pass == 0)
-					store(result, at, slow(s, stage->body[0]));
+					array_store(result, at, slow(s, stage->body[0]));
 				else
-					store(prev, slot, load(result, at));
+					array_store(prev, slot, array_load(result, at));
 			} while (next_point(iters, stage->iters, 0, stage->nloop));
 		}
 	}
@@ -287,7 +257,7 @@ add_input(Maker *k, DType type, int rank, const int64_t *dims, int64_t below)
 		extents[d] = dim_const(k->ctx, dims[d]);
 	Array *array = array_new(k->arena, type, rank, dims);
 	for (int64_t i = 0; i < array_count(array); i++)
-		store(array, i, random_value(k, type, below));
+		array_store(array, i, random_value(k, type, below));
 	k->inputs[k->ninput] = tensor_new(k->ctx, name, type, rank, extents);
 	k->data[k->ninput++] = array;
 }

@@ -1,4 +1,4 @@
-/* Graphs as texts and as data structures: what is printed reads back, edits keep the verifier quiet,
+/* Graphs as texts and as data: what is printed reads back, edits keep the verifier quiet,
  * mistakes are named with their line.
  */
 #include "unit.h"

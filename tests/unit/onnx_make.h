@@ -9,6 +9,7 @@
 #ifndef ONNX_MAKE_H
 #define ONNX_MAKE_H
 
+#include <assert.h>
 #include <string.h>
 
 #include "onnx/onnx.h"

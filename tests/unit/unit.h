@@ -1,6 +1,7 @@
 /* What every unit test begins with: Check, without its macro `fail`, and a main() in one line.
  *
- *     int main(void) { TCase *t = tcase_create("map"); tcase_add_test(t, order); return unit_run(t); }
+ *     int main(void)
+ *     { TCase *t = tcase_create("map"); tcase_add_test(t, order); return unit_run(t); }
  */
 #ifndef UNIT_H
 #define UNIT_H

@@ -32,11 +32,12 @@ tw_reduce_large(tw_f64 x, tw_f64 *high, tw_f64 *low)
 		*high = *low = x - x;
 		return 0;
 	}
-	/* 192 bits of 2/pi from weight 2^1 (after scaling by 2^exponent) down: above it multiples of 4 */
+	/* 192 bits of 2/pi from weight 2^1 (scaled by 2^exponent) down: above it multiples of 4 */
 	int from = 64 + exponent - 2, word = from >> 6, shift = from & 63;
 	tw_u64 g[3];
 	for (int i = 0; i < 3; i++)
-		g[i] = shift ? tw_two_over_pi[word + i] << shift | tw_two_over_pi[word + i + 1] >> (64 - shift)
+		g[i] = shift ? tw_two_over_pi[word + i] << shift |
+		                       tw_two_over_pi[word + i + 1] >> (64 - shift)
 		             : tw_two_over_pi[word + i];
 	tw_u64 p1 = m * g[1], p0 = m * g[0] + tw_mul_high(m, g[1]), carry = tw_mul_high(m, g[2]);
 	p1 += carry;

@@ -113,7 +113,7 @@ build_Tile(Build *b)
 
 /* ---- joining and cutting --------------------------------------------------------------------- */
 
-/* Piece k of a Concat, which begins at `from`, read under the condition that the position is in it. */
+/* Piece k of a Concat, beginning at `from`, read where the position is in it. */
 static const Expr *
 read_piece(Build *b, StageBuilder *y, int k, int axis, const Dim *from, const Dim *to)
 {
