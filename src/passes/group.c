@@ -38,7 +38,7 @@ typedef struct Sharing {
 	Arena *arena;
 	const Program *program;
 	const Stage *root;
-	int **map; /* map[s][k] over all loops of the root */
+	int **map;     /* map[s][k] over all loops of the root */
 	bool *is_read; /* by a later stage */
 	int reader;
 	Map stage_index; /* Stage -> index + 1 */

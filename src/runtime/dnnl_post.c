@@ -134,8 +134,8 @@ add_operand(CallPlan *plan, CallPost *post, double number)
 	return true;
 }
 
-/* oneDNN 2.6's kernels keep one pair of numbers per element-wise algorithm, so that the second of two
- * scales would be the first again. */
+/* oneDNN 2.6's kernels keep one pair of numbers per element-wise algorithm, so that the second of
+ * two scales would be the first again. */
 static bool
 is_shadowed(const CallPlan *plan, const CallPost *post)
 {
