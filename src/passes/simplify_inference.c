@@ -382,6 +382,15 @@ variable_operand(const Node *node, int *index)
 }
 
 static bool
+is_one_operation(const Expr *e)
+{
+	for (int i = 0; i < e->argc; i++)
+		if (e->arg[i]->op != EX_read && !expr_is_const(e->arg[i]))
+			return false;
+	return true;
+}
+
+static bool
 simplify_node(Simplifier *s, Node *node)
 {
 	int operand = 0;
@@ -421,8 +430,8 @@ simplify_node(Simplifier *s, Node *node)
 	Array *scale = evaluate(s, program, stage, affine.scale, inputs, 1);
 	Array *shift = evaluate(s, program, stage, affine.shift, inputs, 0);
 	bool folded = fold_into_producer(s, node, x->def, scale);
-	if (!folded && expr_cost(stage->body[0]) <= 2)
-		return false; /* already a product and a sum */
+	if (!folded && (is_one_operation(stage->body[0]) || expr_cost(stage->body[0]) <= 2))
+		return false; /* already as simple */
 	Value *y = x;
 	if (!folded)
 		y = apply_constant(s, node, "Mul", y, channel_constant(s, scale, stage->nloop, "scale"));
