@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "graph/infer.h"
 #include "graph/meaning.h"
 #include "host/host.h"
 #include "onnx/onnx.h"
@@ -171,17 +172,19 @@ is_known(const Value *value)
 }
 
 typedef struct Reads {
-	const Graph *graph;
-	const Node *node;
+	Graph *graph;
+	Node *node;
 	Program *program;
 	const Tensor *tensor;
 	bool found;
 } Reads;
 
+/* Inference itself waits for some operands (a float Range, whatever extent the model declares). */
 static void
 make_program(void *arg)
 {
 	Reads *reads = arg;
+	node_infer(reads->graph, reads->node);
 	reads->program = node_meaning(reads->graph, reads->node);
 }
 
@@ -194,7 +197,7 @@ note_read(const Tensor *tensor, void *arg)
 
 /* Whether the node's program takes elements of this operand as data. */
 static bool
-reads_data(Arena *arena, const Graph *graph, const Node *node, const Value *operand)
+reads_data(Arena *arena, Graph *graph, Node *node, const Value *operand)
 {
 	Reads reads = {.graph = graph, .node = node};
 	Failure failure;
@@ -220,9 +223,9 @@ reads_data(Arena *arena, const Graph *graph, const Node *node, const Value *oper
 }
 
 static bool
-is_waited_for(Arena *arena, const Graph *graph, const Region *region, const Value *input)
+is_waited_for(Arena *arena, Graph *graph, const Region *region, const Value *input)
 {
-	for (const Node *node = region->first; node; node = node->next) {
+	for (Node *node = region->first; node; node = node->next) {
 		for (int i = 0; i < node->ninput; i++) {
 			const Value *operand = node->inputs[i];
 			if (operand && operand->type.rank <= 1 && !is_known(operand) &&
@@ -237,7 +240,7 @@ is_waited_for(Arena *arena, const Graph *graph, const Region *region, const Valu
 }
 
 static bool
-decides_shapes(Arena *arena, const Graph *graph, const Value *input)
+decides_shapes(Arena *arena, Graph *graph, const Value *input)
 {
 	if (input->type.kind != TYPE_TENSOR || input->type.rank > 1)
 		return false;

@@ -333,6 +333,43 @@ lower_symbols(Lowering *low, const Region *region)
 	}
 }
 
+typedef struct Home {
+	const Graph *graph;
+	const Region *region;
+	int depth;
+} Home;
+
+static void
+note_home(const Expr *e, void *arg)
+{
+	Home *home = arg;
+	for (int i = 0; e->op == EX_symbol && i < home->graph->symbols.count; i++) {
+		const SymbolDef *def = &home->graph->symbols.data[i];
+		int depth = 0;
+		if (def->symbol != e->symbol || !def->value)
+			continue;
+		for (const Region *r = def->value->region; r->parent; r = r->parent)
+			depth++;
+		if (depth > home->depth)
+			*home = (Home){home->graph, def->value->region, depth};
+	}
+}
+
+/* An assumption is checked by the innermost region whose symbols it speaks of. */
+static void
+lower_assumptions(Lowering *low, const Region *region)
+{
+	for (int i = 0; i < low->graph->assumptions.count; i++) {
+		const Assumption *a = &low->graph->assumptions.data[i];
+		Home home = {low->graph, low->graph->body, 0};
+		expr_visit(a->a, note_home, &home);
+		expr_visit(a->b, note_home, &home);
+		MAssumption out = {a->a, a->b, a->what};
+		if (home.region == region)
+			vec_push(low->arena, &low->module->assumptions, out);
+	}
+}
+
 static void
 lower_body(Lowering *low, Region *region)
 {
@@ -348,6 +385,7 @@ lower_body(Lowering *low, Region *region)
 	for (int i = 0; i < region->nresult; i++)
 		lower_result(low, region, region->results[i]);
 	lower_symbols(low, region);
+	lower_assumptions(low, region);
 }
 
 static Module *
@@ -384,11 +422,6 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 		.arena = arena, .graph = graph, .context = context, .buffers = {.arena = arena}};
 	low.module = new_module(&low, graph->name, NULL);
 	lower_body(&low, graph->body);
-	for (int i = 0; i < graph->assumptions.count; i++) {
-		const Assumption *a = &graph->assumptions.data[i];
-		MAssumption out = {a->a, a->b, a->what};
-		vec_push(arena, &low.module->assumptions, out);
-	}
 	drop_unread(low.module, arena);
 	return low.module;
 }

@@ -385,6 +385,20 @@ frame_bind(Frame *frame, const Array *inputs)
 
 /* ---- While running ---- */
 
+/* Where element `index` (row-major) of a slot lies, in elements; a view may have strides. */
+static int64_t
+element_offset(const Slot *slot, int rank, int64_t index)
+{
+	int64_t offset = 0;
+	if (!slot->strides)
+		return index;
+	for (int d = rank - 1; d >= 0; d--) {
+		offset += index % slot->dims[d] * slot->strides[d];
+		index /= slot->dims[d];
+	}
+	return offset;
+}
+
 /* The value of a late symbol; false with an error when there is none. */
 static TwCode
 read_symbol(Frame *frame, const PlanSymbol *symbol, int64_t *value)
@@ -397,15 +411,27 @@ read_symbol(Frame *frame, const PlanSymbol *symbol, int64_t *value)
 	} else if (symbol->source == PS_OUTPUT) {
 		is_read = slot->has_dims;
 		*value = is_read ? slot->dims[symbol->index] : 0;
-	} else if (slot->has_dims && !slot->strides) {
+	} else if (slot->has_dims) {
 		int64_t count = dims_count(from->rank, slot->dims);
 		const void *data = slot_data(frame, symbol->buffer);
 		is_read = data && symbol->index < count;
-		*value = is_read ? dtype_load_i64(from->type, data, symbol->index) : 0;
+		int64_t at = is_read ? element_offset(slot, from->rank, symbol->index) : 0;
+		*value = is_read ? dtype_load_i64(from->type, data, at) : 0;
 	}
 	if (is_read)
 		return TW_OK;
 	return exec_fail(frame->exec, TW_INTERNAL, "symbol %.60s cannot be read", symbol->name);
+}
+
+/* Once a symbol has changed, those that later steps decide are not known until they are read: their
+ * values belong to the run before, and together they may make no sense. */
+static void
+forget_later(Frame *frame, int index)
+{
+	const Plan *plan = frame->plan;
+	for (int i = first_own_symbol(frame); i < plan->nsymbol; i++)
+		if (plan->symbols[i].source != PS_INPUT && plan->symbols[i].step > index)
+			frame->symbols[i] = PLAN_UNBOUND;
 }
 
 TwCode
@@ -429,6 +455,7 @@ frame_bind_late(Frame *frame, int index)
 	if (!has_changed)
 		return TW_OK;
 	frame->late_version++;
+	forget_later(frame, index);
 	eval_dims(frame, true);
 	TwCode code = check_assumptions(frame);
 	return code ? code : bind_slots(frame, true);

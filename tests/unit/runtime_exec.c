@@ -340,6 +340,40 @@ START_TEST(late_sizes)
 END_TEST
 
 /* clang-format off */
+/* M and L are the same element, read at different steps, L through a view: while L's value is that
+ * of the run before, nothing is said about M == L. */
+static const char TOGETHER[] =
+	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"element\", \"buffer\": 1,"
+	" \"index\": 1, \"step\": 0}, {\"name\": \"L\", \"lo\": 0, \"hi\": 100, \"from\": \"element\","
+	" \"buffer\": 2, \"index\": 0, \"step\": 1}],"
+	" \"dims\": [\"1\", \"s0\", \"2\", \"s1\"], \"buffers\": ["
+	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
+	BUFFER("shape", "i64", "[2]", "\"kind\": \"input\", \"index\": 1") ","
+	BUFFER("v", "i64", "[0]", "\"kind\": \"view\", \"base\": 1, \"at\": 0, \"strides\": [0]") ","
+	BUFFER("p", "f32", "[1]", "\"kind\": \"pool\"") ","
+	BUFFER("y", "f32", "[3]", "\"kind\": \"output\", \"index\": 0")
+	"], \"steps\": [" KERNEL(3, 1, "[0, 3]") "," KERNEL(0, 3, "[3, 4]") "],"
+	"\"inputs\": [0, 1], \"outputs\": [4],"
+	"\"assumptions\": [{\"a\": 1, \"b\": 3, \"what\": \"the sizes\"}]}";
+/* clang-format on */
+
+START_TEST(late_symbols_together)
+{
+	Rig rig;
+	rig_open(&rig, TOGETHER, 1);
+	float x = 3;
+	int64_t one = 1, two = 2, shape[2] = {0, 5};
+	Array inputs[2] = {vector(&x, &one), {DT_I64, 1, &two, shape}};
+	for (int round = 0; round < 3; round++) {
+		shape[1] = (int64_t[]){5, 9, 4}[round];
+		ck_assert_msg(rig_run(&rig, inputs, NULL, 0) == TW_OK, "%s", rig.error.text);
+		ck_assert_int_eq(rig.exec.main->slots[4].dims[0], shape[1]);
+	}
+	rig_close(&rig);
+}
+END_TEST
+
+/* clang-format off */
 /* NonZero decides the size of what follows: y = the elements it found. */
 static const char HOST[] =
 	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 99, \"from\": \"input\", \"buffer\": 0,"
@@ -395,6 +429,7 @@ main(void)
 	tcase_add_test(t, sessions_at_once);
 	tcase_add_test(t, cancel_and_limits);
 	tcase_add_test(t, late_sizes);
+	tcase_add_test(t, late_symbols_together);
 	tcase_add_test(t, host_step);
 	return unit_run(t);
 }
