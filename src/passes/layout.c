@@ -369,34 +369,64 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 /* ---- indices that take an iterator apart ---- */
 
 typedef struct Apart {
+	ExprCtx *ctx;
+	Arena *arena;
 	const Stage *stage;
-	int iter;
+	int iter; /* -1: none found yet */
 	int64_t factor;
 } Apart;
 
 static void
-find_apart(const Expr *e, void *arg)
+try_apart(Apart *apart, int iter, int64_t factor)
 {
-	Apart *apart = arg;
-	int64_t factor;
-	bool is_part = (e->op == EX_floordiv || e->op == EX_floormod) && e->arg[0]->op == EX_iter &&
-	               expr_as_i64(e->arg[1], &factor);
-	if (is_part && apart->iter < 0 && factor > 1) {
-		apart->iter = e->arg[0]->iter;
-		apart->factor = factor;
-	}
+	const Stage *stage = apart->stage;
+	if (apart->iter >= 0 || iter >= stage->nloop || factor < 2 ||
+	    !dim_is(stage->iters[iter].lo, 0) || dim_is(stage->iters[iter].hi, factor) ||
+	    is_ragged(apart->ctx, stage->iters[iter].hi, factor))
+		return;
+	apart->iter = iter;
+	apart->factor = factor;
 }
 
-/* Output loop i of the stage, read as i / factor and i % factor: a reshape that splits it. */
-static bool
-taken_apart(ExprCtx *ctx, const Stage *stage, Split *split)
+/* A reshape that splits a dim: i / factor and i % factor. */
+static void
+find_reshape(const Expr *e, void *arg)
 {
-	Apart apart = {.stage = stage, .iter = -1};
+	int64_t factor;
+	bool is_part = e->op == EX_floordiv || e->op == EX_floormod;
+	if (is_part && e->arg[0]->op == EX_iter && expr_as_i64(e->arg[1], &factor))
+		try_apart(arg, e->arg[0]->iter, factor);
+}
+
+/* Phases of a strided window (transposed convolution): (i + rest) % factor in a guard. Each phase
+ * meets its own taps, and along i / factor the reads are contiguous. */
+static void
+find_phases(const Expr *e, void *arg)
+{
+	Apart *apart = arg;
+	int n = apart->stage->nloop + apart->stage->nreduce;
+	const Dim **coefficient = NEW_N(apart->arena, const Dim *, n + 1);
+	const Expr *rest;
+	int64_t factor;
+	if (e->op != EX_floormod || !expr_as_i64(e->arg[1], &factor) ||
+	    !expr_affine(apart->ctx, e->arg[0], n, coefficient, &rest))
+		return;
+	for (int i = 0; i < apart->stage->nloop; i++)
+		if (dim_is(coefficient[i], 1))
+			try_apart(apart, i, factor);
+}
+
+static bool
+taken_apart(ExprCtx *ctx, Arena *arena, const Stage *stage, Split *split)
+{
+	Apart apart = {.ctx = ctx, .arena = arena, .stage = stage, .iter = -1};
+	if (stage->kind == STAGE_scatter)
+		return false;
 	for (int k = 0; k < stage->nbody; k++)
-		expr_visit(stage->body[k], find_apart, &apart);
-	if (apart.iter < 0 || apart.iter >= stage->nloop || stage->kind == STAGE_scatter ||
-	    !dim_is(stage->iters[apart.iter].lo, 0) ||
-	    is_ragged(ctx, stage->iters[apart.iter].hi, apart.factor))
+		expr_visit(stage->body[k], find_reshape, &apart);
+	if (stage->guard)
+		expr_visit(stage->guard, find_phases, &apart);
+	if (apart.iter < 0)
 		return false;
 	*split = (Split){apart.iter, apart.factor, false};
 	return true;
@@ -416,7 +446,7 @@ program_unfuse(Arena *arena, const Program *program)
 		for (int s = 0; s < program->nstage && !found; s++) {
 			if (program->stages[s]->scan)
 				return (Program *)(uintptr_t)program;
-			found = taken_apart(b.ctx, program->stages[s], &b.stages[s]);
+			found = taken_apart(b.ctx, arena, program->stages[s], &b.stages[s]);
 		}
 		if (!found)
 			break;
