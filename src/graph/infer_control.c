@@ -98,6 +98,32 @@ get_region(const Infer *infer, const char *name)
 	infer_fail(infer, "region %s is missing", name);
 }
 
+/* What is known of a region's result and does not depend on the region's own symbols. */
+static void
+pass_known(Infer *infer, Region *region, int output)
+{
+	const Known *known = value_known(infer->graph, region->results[output]);
+	if (!known)
+		return;
+	const Dim **values = NEW_N(infer->graph->arena, const Dim *, known->count);
+	for (int i = 0; i < known->count; i++)
+		if (known->value[i] && !is_defined_inside(infer->graph, region, known->value[i]))
+			values[i] = known->value[i];
+	infer_set_known(infer, output, known->count, values);
+}
+
+/* The region that an If runs; NULL: decided at run time. */
+static Region *
+side_taken(const Infer *infer, Region *const *sides)
+{
+	const Known *condition = infer_known(infer, 0);
+	int64_t value;
+	if (!condition || condition->count != 1 || !condition->value[0] ||
+	    !dim_is_const(condition->value[0], &value))
+		return NULL;
+	return sides[value ? 0 : 1];
+}
+
 void
 infer_If(Infer *infer)
 {
@@ -109,13 +135,17 @@ infer_If(Infer *infer)
 			infer_fail(infer, "region %s gives %d results, expected %d", sides[i]->name,
 			           sides[i]->nresult, node->noutput);
 	}
+	Region *taken = side_taken(infer, sides);
 	for (int i = 0; i < node->noutput; i++) {
 		if (!infer_wants(infer, i))
 			continue;
-		Type a = outside_type(infer, sides[0], &sides[0]->results[i]->type, i, NULL);
-		Type b = outside_type(infer, sides[1], &sides[1]->results[i]->type, i, NULL);
+		Region *first = taken ? taken : sides[0], *second = taken ? taken : sides[1];
+		Type a = outside_type(infer, first, &first->results[i]->type, i, NULL);
+		Type b = outside_type(infer, second, &second->results[i]->type, i, NULL);
 		Type both = merge_types(infer, i, &a, &b);
 		infer_set_type(infer, i, &both);
+		if (taken)
+			pass_known(infer, taken, i);
 	}
 }
 

@@ -262,6 +262,19 @@ START_TEST(branches_merge)
 }
 END_TEST
 
+/* A condition that is known decides: no symbol, and the numbers of the branch are known outside. */
+START_TEST(branch_is_decided)
+{
+	Graph *g = infer("graph g(%x: f32[2,3], %z: f32[2,3,4]) -> %a, %b {\n"
+	                 "%two: i64 = {2} %s = Shape(%x) %r = Size(%s) %c = Equal(%r, %two)\n"
+	                 "%t, %a = If(%c) then_branch { %u = Shape(%x) yield %u, %x }\n"
+	                 "else_branch { %v = Shape(%z) yield %v, %z }\n"
+	                 "%b = ConstantOfShape(%t)\n}\n");
+	ck_assert_str_eq(type_of(g, "a"), "f32[2,3]");
+	ck_assert_str_eq(type_of(g, "b"), "f32[2,3]");
+}
+END_TEST
+
 START_TEST(loop_states_grow)
 {
 	Graph *g = infer("graph g(%x: f32[N,4]) -> %s, %a {\n%m: i64 = {5} %yes: bool = {1}\n"
@@ -340,6 +353,7 @@ main(void)
 	tcase_add_test(t, dims_from_data);
 	tcase_add_test(t, slices);
 	tcase_add_test(t, branches_merge);
+	tcase_add_test(t, branch_is_decided);
 	tcase_add_test(t, loop_states_grow);
 	tcase_add_test(t, scans);
 	tcase_add_test(t, refusals);
