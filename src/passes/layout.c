@@ -366,6 +366,18 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 	return apply_splits(&b);
 }
 
+Program *
+program_block_input(Arena *arena, const Program *program, int input, int dim, int64_t block)
+{
+	Blocker b = {.arena = arena,
+	             .ctx = program->ctx,
+	             .tensors = {.arena = arena},
+	             .replaced = {.arena = arena}};
+	start(&b, program);
+	*split_of(&b, program->inputs[input]) = (Split){dim, block, true};
+	return apply_splits(&b);
+}
+
 /* ---- indices that take an iterator apart ---- */
 
 typedef struct Apart {

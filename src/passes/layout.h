@@ -30,6 +30,11 @@ void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const
  * block does not divide the channels, the padding of outputs is written as zero. */
 Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
 
+/* The program with dim `dim` of one input stored in blocks, which come last: [.., dim/block, ..,
+ * block]. Iterators that stand alone there are split, results in place. */
+Program *program_block_input(Arena *arena, const Program *program, int input, int dim,
+                             int64_t block);
+
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
  * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
  * the same row-major storage. */

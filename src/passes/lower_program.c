@@ -237,7 +237,8 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
 	}
 	MStep *step = lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
-	step->kernel = lower_kernel(low, node, part, step->args);
+	const Program *stored = lower_block_weights(low, part, step->args);
+	step->kernel = lower_kernel(low, node, stored, step->args);
 	lower_count_work(low, step, part);
 }
 
