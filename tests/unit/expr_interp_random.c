@@ -529,7 +529,7 @@ run_seed(int seed)
 	setup(&k, (uint64_t)seed + 1);
 	Tensor *last = NULL;
 	for (int i = 0; i < 3; i++) {
-		char name[8];
+		char name[16];
 		snprintf(name, sizeof name, "S%d", i);
 		Tensor *result = make_stage(&k, name);
 		if (!result)
