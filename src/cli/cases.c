@@ -262,12 +262,27 @@ skip_type(Arena *arena, const char *what, const Value *value)
 	return arena_printf(arena, "%s %s is %s", what, value->name, buf_text(&buf));
 }
 
+static bool
+is_expressible(const OpInfo *op)
+{
+	return op->meaning == MEANING_FORMULA || op->meaning == MEANING_BUILD;
+}
+
 /* Why a node cannot be run, from tables; NULL: it can. Sequences live in the interpreter only. */
 static const char *
 skip_node(Arena *arena, const Node *node, bool is_compiled)
 {
 	if (node->op->meaning == MEANING_HOST && !host_find(node->op->name))
 		return arena_printf(arena, "operator %s has no host function", node->op->name);
+	if (is_expressible(node->op) && !node_has_meaning(node)) {
+		for (int i = 0; i < node->ninput; i++)
+			if (node->inputs[i] && is_unknown(node->inputs[i]))
+				return arena_printf(arena, "%s: an input of unbound rank", node->op->name);
+		return arena_printf(arena, "operator %s %s", node->op->name,
+		                    node->op->effect == EFFECT_random
+		                        ? "draws at random"
+		                        : "has no meaning for these types of operands");
+	}
 	for (int k = 0; is_compiled && k < node->noutput; k++)
 		if (node->outputs[k] && (node->outputs[k]->type.kind == TYPE_SEQUENCE ||
 		                         node->outputs[k]->type.kind == TYPE_OPTIONAL))
@@ -283,9 +298,6 @@ skip_region(Arena *arena, const Region *region, bool is_compiled)
 		const char *own = skip_node(arena, node, is_compiled);
 		if (own)
 			return own;
-		for (int i = 0; i < node->ninput; i++)
-			if (node->inputs[i] && is_unknown(node->inputs[i]) && node_has_meaning(node))
-				return arena_printf(arena, "%s: an input of unbound rank", node->op->name);
 		for (int i = 0; i < node->nregion; i++) {
 			const char *reason = skip_region(arena, node->regions[i], is_compiled);
 			if (reason)

@@ -183,6 +183,10 @@ lower_control(Lowering *low, const Node *node)
 static void
 lower_meaning(Lowering *low, const Node *node)
 {
+	if (!node_has_meaning(node))
+		fail_unsupported(&node->loc, node->op->effect == EFFECT_random
+		                                 ? "the operator draws at random"
+		                                 : "no meaning for these types of operands");
 	Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
 	const Program *program = node_program(low->arena, low->graph, node, values);
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
