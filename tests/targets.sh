@@ -1,0 +1,38 @@
+#!/bin/sh
+# Bundles and the machines they are for: one bundle with two targets, an AVX2 bundle with AVX-512 hidden
+# from the vendor library, an AVX-512 bundle refused by a machine (qemu) that has none.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+"$zoo" squeezenet -o "$tmp/m.onnx" || exit 1
+for t in v3 v4; do
+	"$tw" compile -q "$tmp/m.onnx" -o "$tmp/$t.twb" --target cpu:x86-64-$t 2>"$tmp/err" && pass ||
+		lose "compile for x86-64-$t: $(cat "$tmp/err")"
+done
+"$tw" compile -q "$tmp/m.onnx" -o "$tmp/both.twb" --target cpu:x86-64-v3 --target cpu:x86-64-v4 \
+	2>"$tmp/err" && pass || lose "compile for both: $(cat "$tmp/err")"
+"$tw" run -q "$tmp/v3.twb" --runs 1 --output "$tmp/out" 2>"$tmp/err" && pass ||
+	lose "run the v3 bundle: $(cat "$tmp/err")"
+"$tw" run -q "$tmp/both.twb" --runs 1 --expect "output=@$tmp/out/output.npy" 2>"$tmp/err" && pass ||
+	lose "the bundle for both: $(cat "$tmp/err")"
+
+DNNL_MAX_CPU_ISA=AVX2 "$tw" run -q "$tmp/v3.twb" --runs 1 --expect "output=@$tmp/out/output.npy" 2>"$tmp/err" && pass ||
+	lose "the v3 bundle with AVX-512 hidden from oneDNN: $(cat "$tmp/err")"
+
+if command -v qemu-x86_64 >/dev/null; then
+	qemu-x86_64 -cpu Haswell "$tw" run -q "$tmp/v4.twb" --runs 1 >"$tmp/out.txt" 2>"$tmp/err"
+	rc=$?
+	[ $rc = 6 ] && pass || lose "a v4 bundle on Haswell: exit code $rc, expected 6"
+	grep -q 'needs AVX-512 (cpu:x86-64-v4); this machine has x86-64-v3: run `tilewright compile' \
+		"$tmp/err" && pass || lose "a v4 bundle on Haswell says: $(grep -v warning "$tmp/err")"
+else
+	skipped=$((skipped + 2))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
