@@ -82,6 +82,7 @@ Tensor *op_mean(ExprCtx *ctx, const Tensor *x, Axes axes, bool keep, DType type)
 Tensor *op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType type);
 
 Tensor *op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
+Tensor *op_log_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
 
 /* Rows and columns with leading axes broadcast, as ONNX MatMul; sums in work_type. */
 Tensor *op_matmul(ExprCtx *ctx, const Tensor *a, const Tensor *b, DType type);

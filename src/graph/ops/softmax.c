@@ -82,18 +82,22 @@ build_Softmax(Build *b)
 }
 
 /* Y[n,c] = X[n,c] - m[n] - log(s[n]) */
-void
-build_LogSoftmax(Build *b)
+Tensor *
+op_log_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type)
 {
-	ExprCtx *ctx = b->ctx;
-	const Tensor *x = b->in[0];
-	int axis = build_axis(b, "axis", x->rank);
 	Exponentials s = exponentials(ctx, x, axis);
 	Tensor *log = op_unary(ctx, EX_log, s.sum);
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
 	const Expr *row = read_row(y, log, x->rank, AXIS(axis));
 	const Expr *body = expr_sub(ctx, below_largest(ctx, y, x, &s), row);
-	b->out[0] = stage_map(y, x->type, expr_cast(ctx, x->type, body));
+	return stage_map(y, type, expr_cast(ctx, type, body));
+}
+
+void
+build_LogSoftmax(Build *b)
+{
+	const Tensor *x = b->in[0];
+	b->out[0] = op_log_softmax(b->ctx, x, build_axis(b, "axis", x->rank), x->type);
 }
 
 /* Y[n,c] = c == argmax first (k:C) X[n,k] ? 1 : 0 */
