@@ -114,6 +114,9 @@ $(BUILD)/gen/prelude.c: tools/prelude.awk $(PRELUDE)
 	@mkdir -p $(@D)
 	awk -f $^ >$@
 
+$(BUILD)/bench-interpreter: $(BUILD)/obj/bench/interpreter.o $(BUILD)/libcore.a
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
 # Tests
 
 $(BUILD)/test/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libcore.a
@@ -144,15 +147,15 @@ fuzz-run: $(FUZZERS)
 	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $$f.corpus tests/fuzz/corpus/$$(basename $$f)* || exit 1; done
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
-	@mkdir -p $(@D)
-	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
+
+
 
 bench: all
 	BUILD=$(BUILD) bench/run
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
 
-FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch])
+FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch] bench/*.c)
 FORMATTED := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(FORMATTED))
 
 lint:
