@@ -147,10 +147,11 @@ fuzz-run: $(FUZZERS)
 	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $$f.corpus tests/fuzz/corpus/$$(basename $$f)* || exit 1; done
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
-
-
-bench: all
+bench: all $(BUILD)/bench-interpreter
+	$(BUILD)/bench-interpreter
 	BUILD=$(BUILD) bench/run
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
