@@ -149,6 +149,24 @@ START_TEST(largest)
 }
 END_TEST
 
+/* Windows in which every element is the least of its type: the first one is meant. */
+START_TEST(least_of_type)
+{
+	OpTest t = test_of("MaxPool");
+	int64_t dims[] = {1, 2, 5};
+	test_input(&t, array_new(t.arena, DT_U8, 3, dims));
+	test_attr_ints(&t, "kernel_shape", 1, (int64_t[]){3});
+	test_attr_ints(&t, "dilations", 1, (int64_t[]){2});
+	test_attr_ints(&t, "pads", 2, (int64_t[]){1, 1});
+	t.noutput = 2;
+	test_run(&t);
+	static const int64_t expected[] = {1, 0, 1, 6, 5, 6};
+	for (int i = 0; i < 6; i++)
+		ck_assert_int_eq((int64_t)value_at(t.outputs[1], i), expected[i]);
+	arena_free(t.arena);
+}
+END_TEST
+
 START_TEST(norm)
 {
 	Dice dice = {3};
@@ -187,6 +205,7 @@ main(void)
 	TCase *t = tcase_create("pool");
 	tcase_add_test(t, average);
 	tcase_add_test(t, largest);
+	tcase_add_test(t, least_of_type);
 	tcase_add_test(t, norm);
 	tcase_add_test(t, global);
 	return unit_run(t);

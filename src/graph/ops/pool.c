@@ -130,6 +130,25 @@ flat_position(ExprCtx *ctx, const Tensor *x, const Expr *const *index, bool reve
 	return flat;
 }
 
+/* Where elements are the least there are, none is larger than what the reduction begins with: then
+ * the first element of the window is meant. */
+static Tensor *
+first_where_least(ExprCtx *ctx, const Tensor *x, const Window *windows, Tensor *const *results,
+                  bool reversed)
+{
+	const Tensor *largest = results[0], *where = results[1];
+	StageBuilder *y = stage_open(ctx, "where", x->rank, where->hi);
+	const Expr *index[MAX_RANK] = {stage_iter(y, 0), stage_iter(y, 1)}, *zero = expr_i64(ctx, 0);
+	for (int i = 2; i < x->rank; i++) {
+		const Expr *start = window_source(ctx, &windows[i - 2], stage_iter(y, i), zero);
+		const Expr *step = expr_i64(ctx, windows[i - 2].dilation);
+		index[i] = expr_select(ctx, expr_lt(ctx, start, zero), index_mod(ctx, start, step), start);
+	}
+	const Expr *is_least = expr_eq(ctx, read_here(y, largest), expr_lowest(ctx, x->type));
+	const Expr *first = flat_position(ctx, x, index, reversed);
+	return stage_map(y, DT_I64, expr_select(ctx, is_least, first, read_here(y, where)));
+}
+
 void
 build_MaxPool(Build *b)
 {
@@ -150,7 +169,7 @@ build_MaxPool(Build *b)
 	stage_reduce_tuple(y, REDUCE_argmax_first, 2, (const DType[]){x->type, DT_I64},
 	                   (const Expr *[]){value, where}, results);
 	b->out[0] = results[0];
-	b->out[1] = results[1];
+	b->out[1] = first_where_least(ctx, x, windows, results, reversed);
 }
 
 /* ---- LpPool: the p-norm of each window ------------------------------------------------------- */
