@@ -309,7 +309,7 @@ bound_float(Machine *m, const Instr *in, int n)
 	double own = own_error(in->op, &format), *y = out->own;
 	double tiny = own > 0 && !is_sum ? format.tiny : 0;
 	bool are_exact = !has_bounds(m, in);
-	if (are_exact && own == 0)
+	if (are_exact && (own == 0 || bound_given(out, in, n)))
 		return;
 	double *bound = out->bound = out->own_bound;
 	if (are_exact)

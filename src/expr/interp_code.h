@@ -57,6 +57,7 @@ typedef struct Reg {
 	DType type;       /* what the block holds (blocks.h) */
 	DType logical;    /* the type of the scalar it stands for: differs for floats in bound mode */
 	bool is_uniform;  /* one lane */
+	bool is_given;    /* from iterators, symbols and constants alone: no reduction's order counts */
 	int level;        /* 0: once per block; 1 + k: when stepped iterator k changes */
 	uint64_t deps;    /* stepped iterators, as bits */
 	void *own, *data; /* its buffer; where the value is (own, or a place in a tensor) */
@@ -218,6 +219,7 @@ int64_t address_first(const Machine *m, const ReadInfo *info);
 BoundFn bound_op(ExprOp op);
 void bound_cast(Machine *m, const Instr *in, int n);
 void bound_read(Machine *m, const Instr *in, int n);
+bool bound_given(Reg *out, const Instr *in, int n); /* exact: rounded to the type */
 void bound_at(Machine *m, const Instr *in, int n);
 void bound_bitcast(Machine *m, const Instr *in, int n);
 /* One step of a sum of floats, and what it amounts to at the end. */

@@ -49,12 +49,16 @@ place(Compiler *c, Instr *in, int level)
 static int
 emit(Compiler *c, Instr *in, uint64_t deps)
 {
-	for (int i = 0; i < in->narg; i++)
+	bool is_given = in->narg > 0;
+	for (int i = 0; i < in->narg; i++) {
 		deps |= reg_at(c, in->arg[i])->deps;
+		is_given &= reg_at(c, in->arg[i])->is_given;
+	}
 	if (in->mask != NO_MASK)
 		deps |= reg_at(c, in->mask)->deps;
 	Reg *out = reg_at(c, in->out);
 	out->deps = deps;
+	out->is_given |= is_given;
 	out->level = level_of(deps);
 	place(c, in, out->level);
 	return in->out;
@@ -86,6 +90,7 @@ constant(Compiler *c, DType type, Scalar value)
 {
 	int reg = compile_reg(c, type, true);
 	DType held = reg_at(c, reg)->type;
+	reg_at(c, reg)->is_given = true;
 	block_put(held, reg_at(c, reg)->own, scalar_cast(held, 0, type, value));
 	return reg;
 }
@@ -268,6 +273,7 @@ compile_iter(Compiler *c, const Expr *e)
 	Instr *in = new_instr(c, m->is_lane[e->iter] ? run_lane_iter : run_iter, 0, NULL);
 	in->flags = e->iter;
 	in->out = compile_reg(c, DT_I64, !m->is_lane[e->iter]);
+	reg_at(c, in->out)->is_given = true;
 	return emit(c, in, deps_of_iter(m, e->iter));
 }
 

@@ -573,3 +573,19 @@ interp_run(Machine *m)
 			return;
 	}
 }
+
+/* ---- bound mode ----------------------------------------------------------------------------- */
+
+/* Positions and the like, made of iterators, symbols and constants: a kernel computes them as they
+ * stand, so one rounding of what double says (of +, -, *, / and sqrt it is the same) is all. */
+bool
+bound_given(Reg *out, const Instr *in, int n)
+{
+	double *y = out->own;
+	if (!out->is_given || out->logical != DT_F32 || in->op == EX_fma ||
+	    scalar_info(in->op)->ulp != 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		y[i] = (double)(float)y[i];
+	return true;
+}
