@@ -43,6 +43,7 @@ CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
+PROGRAMS := random
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
 LIBRARY := $(BUILD)/libtilewright
 
@@ -123,7 +124,15 @@ $(BUILD)/test/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $$($(PKG_CONFIG) --libs check) $(LIBS) -o $@
 
-test: all $(UNIT)
+# Programs that scripts of tests/ drive, from the files of a folder each.
+define test_program
+$(BUILD)/test/$(1): $(call object,$(wildcard tests/$(1)/*.c)) $(BUILD)/libcore.a
+	@mkdir -p $$(@D)
+	$$(SAY)$$(CC) $$(CFLAGS) $$(LDFLAGS) $$^ $$(LIBS) -o $$@
+endef
+$(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
+
+test: all $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%)
 	@BUILD=$(BUILD) tools/test $(UNIT)
 
 unit: $(UNIT)
