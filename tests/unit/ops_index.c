@@ -93,8 +93,10 @@ START_TEST(gather_nd)
 			for (int64_t i = 0; i < array_count(y); i++) {
 				int64_t at[8], index[3];
 				index_of(y, i, at);
-				for (int k = 0; k < 3; k++)
-					index[k] = k < batch ? at[k] : at[k - batch - length + 2];
+				for (int k = 0; k < batch; k++)
+					index[k] = at[k];
+				for (int k = batch + length; k < 3; k++)
+					index[k] = at[k - batch - length + 2];
 				int64_t tuple = (at[0] * id[1] + at[1]) * length;
 				for (int k = 0; k < length; k++)
 					index[batch + k] = wrapped(indices, tuple + k, dims[batch + k]);
