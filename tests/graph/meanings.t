@@ -23,11 +23,11 @@ graph g(%x: f32[N,H,8], %i: i64[N]) -> %y {
 -- out
 #  (Clip)
 expr Clip(x: f32[N,H,8], hi: f32[]) -> y {
-  y[i0:N, i1:H, i2_:8]: f32 = min(max(x[i0, i1, i2_], -inf), hi[])
+  y[i0:N, i1:H, i2:8]: f32 = min(max(x[i0, i1, i2], -inf), hi[])
 }
 #  (Elu)
 expr Elu(x: f32[N,H,8]) -> y {
-  y[i0:N, i1:H, i2_:8]: f32 = x[i0, i1, i2_] < 0 ? 0.5 * (exp(x[i0, i1, i2_]) - 1) : x[i0, i1, i2_]
+  y[i0:N, i1:H, i2:8]: f32 = x[i0, i1, i2] < 0 ? 0.5 * (exp(x[i0, i1, i2]) - 1) : x[i0, i1, i2]
 }
 #  (Div)
 expr Div(a: i64[N]) -> y {
@@ -35,23 +35,23 @@ expr Div(a: i64[N]) -> y {
 }
 #  (Sum)
 expr Sum(x0: f32[N,H,8], x1: f32[]) -> y {
-  y[i0:N, i1:H, i2_:8]: f32 = x0[i0, i1, i2_] + x1[] + x0[i0, i1, i2_]
+  y[i0:N, i1:H, i2:8]: f32 = x0[i0, i1, i2] + x1[] + x0[i0, i1, i2]
 }
 #  (Slice)
 expr Slice(data: f32[N,H,8], starts: i64[1], ends: i64[1], axes: i64[1]) -> output {
-  output[i0:N, i1:max(0, H-1), i2_:8]: f32 = data[i0, at(1+i1, 0..H, check), i2_]
+  output[i0:N, i1:max(0, H-1), i2:8]: f32 = data[i0, at(1+i1, 0..H, check), i2]
 }
 #  (Pad)
 expr Pad(data: f32[N,H,8], pads: i64[6]) -> output {
-  output[i0:N, i1:H+2, i2_:8]: f32 = data[i0, i1-1, i2_] else 0
+  output[i0:N, i1:H+2, i2:8]: f32 = data[i0, i1-1, i2] else 0
 }
 #  (Concat)
 expr Concat(inputs0: f32[N,H,8], inputs1: f32[N,H+2,8]) -> concat_result {
-  concat_result[i0:N, i1:H*2+2, i2_:8]: f32 = inputs0[i0, i1, i2_] else inputs1[i0, i1-H, i2_]
+  concat_result[i0:N, i1:H*2+2, i2:8]: f32 = inputs0[i0, i1, i2] else inputs1[i0, i1-H, i2]
 }
 #  (Reshape)
 expr Reshape(data: f32[N,H,8], shape: i64[4]) -> reshaped {
-  reshaped[i0:N, i1:H, i2_:2, i3:4]: f32 = data[i0, i1, i2_*4+i3]
+  reshaped[i0:N, i1:H, i2:2, i3:4]: f32 = data[i0, i1, i2*4+i3]
 }
 #  (ReduceL2)
 expr ReduceL2(x: f32[N,H,8], axes: i64[1]) -> y {
@@ -60,5 +60,5 @@ expr ReduceL2(x: f32[N,H,8], axes: i64[1]) -> y {
 }
 #  (CumSum)
 expr CumSum(x: f32[N,H,8], axis: i64[1]) -> y {
-  y[i0:N, i1:H, i2_:8]: f32 = scan i1 from 0: prev + x[i0, i1, i2_]
+  y[i0:N, i1:H, i2:8]: f32 = scan i1 from 0: prev + x[i0, i1, i2]
 }
