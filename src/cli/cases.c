@@ -357,7 +357,7 @@ fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 	return true;
 }
 
-/* Releases of ONNX before 1.13 wrote bf16 as u16, cut instead of rounded: no data for this model.
+/* Old releases of ONNX (1.12) wrote bf16 as u16, cut instead of rounded: no data for this model.
  * Other types that differ are failures. */
 static const char *
 skip_element(Arena *arena, const char *what, int index, const Data *data, const Type *type)

@@ -1,0 +1,183 @@
+/* Windows and the discrete Fourier transform.
+ *
+ *     Y[…, k, 0] = sum (j:N) X[…, j, 0] * cos a + X[…, j, 1] * sin a      a = 2*pi * (j*k mod L) / L
+ *     Y[…, k, 1] = sum (j:N) X[…, j, 1] * cos a - X[…, j, 0] * sin a
+ *
+ * The inverse turns the other way and divides by L. Of one side only, a forward transform leaves out
+ * what is the conjugate of something else, and an inverse one counts those elements twice. Sums run
+ * in f64: cosines of many turns cancel.
+ */
+#include "graph/ops/move.h"
+
+static const double TWO_PI = 6.283185307179586;
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+void
+infer_window(Infer *infer)
+{
+	const Dim *size = infer_dim_value(infer, 0, 0);
+	infer_set(infer, 0, (DType)attr_int(infer->node, "output_datatype"), 1, &size);
+}
+
+/* a0 - a1 cos(2 pi i / N) + a2 cos(4 pi i / N), with N = size, or size - 1 when symmetric. */
+static void
+build_window(Build *b, double a0, double a1, double a2)
+{
+	ExprCtx *ctx = b->ctx;
+	const Type *type = b->out_types[0];
+	DType work = work_type2(type->dtype, DT_F32);
+	StageBuilder *y = output_open(b, 0);
+	const Dim *period = attr_int(b->node, "periodic")
+	                        ? type->dims[0]
+	                        : dim_sub(ctx, type->dims[0], dim_const(ctx, 1));
+	const Expr *turn =
+		expr_mul(ctx, expr_cast(ctx, work, stage_iter(y, 0)), expr_number(ctx, work, TWO_PI));
+	const Expr *angle = expr_div(ctx, turn, dim_as(ctx, work, period));
+	const Expr *body = expr_sub(ctx, expr_number(ctx, work, a0),
+	                            expr_mul(ctx, expr_number(ctx, work, a1), expr_cos(ctx, angle)));
+	if (a2 != 0) {
+		const Expr *twice = expr_cos(ctx, expr_mul(ctx, angle, expr_number(ctx, work, 2)));
+		body = expr_add(ctx, body, expr_mul(ctx, expr_number(ctx, work, a2), twice));
+	}
+	b->out[0] = stage_map(y, type->dtype, expr_cast(ctx, type->dtype, body));
+}
+
+void
+build_HannWindow(Build *b)
+{
+	build_window(b, 0.5, 0.5, 0);
+}
+
+void
+build_HammingWindow(Build *b)
+{
+	build_window(b, 25.0 / 46, 21.0 / 46, 0);
+}
+
+void
+build_BlackmanWindow(Build *b)
+{
+	build_window(b, 0.42, 0.5, 0.08);
+}
+
+/* ---- DFT ------------------------------------------------------------------------------------- */
+
+typedef struct Transform {
+	int axis;
+	bool is_inverse, is_half;
+	const Dim *length, *terms; /* L; elements of the input that are used */
+} Transform;
+
+static const Dim *
+half_of(ExprCtx *ctx, const Dim *length)
+{
+	return dim_add(ctx, dim_floordiv(ctx, length, dim_const(ctx, 2)), dim_const(ctx, 1));
+}
+
+/* `given`: dft_length, NULL where absent. */
+static Transform
+transform_of(ExprCtx *ctx, const Node *node, int axis, const Dim *extent, const Dim *given)
+{
+	Transform t = {.axis = axis,
+	               .is_inverse = attr_int(node, "inverse") != 0,
+	               .is_half = attr_int(node, "onesided") != 0};
+	const Dim *one = dim_const(ctx, 1);
+	bool is_half_input = t.is_inverse && t.is_half;
+	t.length = given           ? given
+	           : is_half_input ? dim_mul(ctx, dim_const(ctx, 2), dim_sub(ctx, extent, one))
+	                           : extent;
+	t.terms = dim_min(ctx, extent, is_half_input ? half_of(ctx, t.length) : t.length);
+	return t;
+}
+
+void
+infer_DFT(Infer *infer)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Type *x = infer_input(infer, 0);
+	int64_t parts;
+	int count;
+	if (x->rank < 2 || !dim_is_const(x->dims[x->rank - 1], &parts) || parts < 1 || parts > 2)
+		infer_fail(infer, "the last dim must be 1 (real) or 2 (complex)");
+	const int64_t *given = infer_numbers(infer, 2, &count);
+	int axis = infer_axis(infer, count > 0 ? given[0] : -2, x->rank);
+	if (axis == x->rank - 1)
+		infer_fail(infer, "the axis holds the parts of complex numbers");
+	const Dim *length = infer_input(infer, 1) ? infer_dim_value(infer, 1, 0) : NULL;
+	Transform t = transform_of(ctx, infer->node, axis, x->dims[axis], length);
+	if (t.is_half && !t.is_inverse && parts != 1)
+		infer_fail(infer, "one side is enough of a real input only");
+	const Dim **dims = NEW_N(infer->graph->arena, const Dim *, x->rank);
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = x->dims[i];
+	dims[axis] = t.is_half && !t.is_inverse ? half_of(ctx, t.length) : t.length;
+	dims[x->rank - 1] = dim_const(ctx, t.is_half && t.is_inverse ? 1 : 2);
+	infer_set(infer, 0, x->dtype, x->rank, dims);
+}
+
+/* What element j stands for in the sum: itself, and in a half spectrum its conjugate too. */
+static const Expr *
+multiplicity(ExprCtx *ctx, const Transform *t, const Expr *j)
+{
+	const Expr *one = expr_number(ctx, DT_F64, 1), *two = expr_number(ctx, DT_F64, 2);
+	const Expr *is_zero = expr_eq(ctx, j, expr_i64(ctx, 0));
+	const Expr *is_middle = expr_eq(ctx, expr_mul(ctx, j, expr_i64(ctx, 2)), t->length);
+	return expr_select(ctx, expr_or(ctx, is_zero, is_middle), one, two);
+}
+
+/* Part `part` of element j of the input. */
+static const Expr *
+read_part(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Expr **index, int part)
+{
+	index[x->rank - 1] = expr_i64(ctx, part);
+	return scalar_as(ctx, DT_F64, stage_read(y, x, index));
+}
+
+/* The term of j: x times the unit number at angle a (backwards: at -a), real or imaginary part. */
+static const Expr *
+term_of(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Transform *t, const Expr *j)
+{
+	const Expr *index[MAX_RANK], *k = stage_iter(y, t->axis), *part = stage_iter(y, x->rank - 1);
+	loops_of(y, x->rank, index);
+	index[t->axis] = j;
+	const Expr *turns = expr_cast(ctx, DT_F64, index_mod(ctx, expr_mul(ctx, j, k), t->length));
+	const Expr *full = expr_mul(ctx, turns, expr_number(ctx, DT_F64, TWO_PI));
+	const Expr *angle = expr_div(ctx, full, dim_as(ctx, DT_F64, t->length));
+	const Expr *c = expr_cos(ctx, angle), *s = expr_sin(ctx, angle);
+	if (!t->is_inverse)
+		s = expr_neg(ctx, s);
+	const Expr *re = read_part(ctx, y, x, index, 0);
+	const Expr *real = expr_mul(ctx, re, c), *imaginary = expr_mul(ctx, re, s);
+	if (dim_is(x->hi[x->rank - 1], 2)) {
+		const Expr *im = read_part(ctx, y, x, index, 1);
+		real = expr_sub(ctx, real, expr_mul(ctx, im, s));
+		imaginary = expr_add(ctx, imaginary, expr_mul(ctx, im, c));
+	}
+	if (t->is_inverse && t->is_half)
+		return expr_mul(ctx, real, multiplicity(ctx, t, j));
+	return expr_select(ctx, expr_eq(ctx, part, expr_i64(ctx, 0)), real, imaginary);
+}
+
+void
+build_DFT(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *x = b->in[0];
+	const Type *type = b->out_types[0];
+	const Dim *given = build_dim(b, 2, 0);
+	int64_t axis = -2;
+	if (b->nin > 2 && b->in[2] && (!given || !dim_is_const(given, &axis)))
+		build_fail(b, "the axis is only known at run time");
+	axis += axis < 0 ? x->rank : 0;
+	Transform t = transform_of(ctx, b->node, (int)axis, x->hi[axis], build_dim(b, 1, 0));
+	StageBuilder *sum = stage_open(ctx, "sum", type->rank, type->dims);
+	const Expr *j = stage_over(sum, "j", dim_const(ctx, 0), t.terms);
+	const Tensor *total =
+		stage_reduce_acc(sum, REDUCE_sum, DT_F64, DT_F64, term_of(ctx, sum, x, &t, j));
+	StageBuilder *y = output_open(b, 0);
+	const Expr *body = read_here(y, total);
+	if (t.is_inverse)
+		body = expr_div(ctx, body, dim_as(ctx, DT_F64, t.length));
+	b->out[0] = stage_map(y, type->dtype, expr_cast(ctx, type->dtype, body));
+}
