@@ -149,7 +149,7 @@ region_nodes(const Region *region)
 	int count = 0;
 	for (const Node *node = region->first; node; node = node->next) {
 		count++;
-		for (int i = 0; i < node->nregion; i++)
+		for (int i = 0; i < node->nregion && node->op->code != OP_fused; i++)
 			count += region_nodes(node->regions[i]);
 	}
 	return count;

@@ -99,7 +99,7 @@ const char *pass_config_text(const PassContext *context, const char *key, const 
 void pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
               const char *reason);
 
-/* Nodes of all regions, for reports. */
+/* Nodes of all regions, for reports; a group is one. */
 int graph_node_count(const Graph *graph);
 
 /* The last graph-level step: every group becomes a kernel, a vendor call or a host step. */
