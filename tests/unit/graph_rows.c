@@ -105,6 +105,12 @@ static const Example EXAMPLES[] = {
      "%y = GridSample(%x, %g) {mode=\"cubic\", padding_mode=\"reflection\"}", ""},
 	{"GridSample", "%x: f16[N,$a,H,$b,$c], %g: f32[N,2,2,$d,3]",
      "%y = GridSample(%x, %g) {mode=\"nearest\", padding_mode=\"border\", align_corners=1}", ""},
+	{"RotaryEmbedding", "%x: f32[N,2,$a,8], %c: f32[N,$a,4]", "%y = RotaryEmbedding(%x, %c, %c)",
+     ""},
+	{"RotaryEmbedding", "%x: f32[N,$a,24], %c: f32[9,2], %p: i64[N,$a]",
+     "%y = RotaryEmbedding(%x, %c, %c, %p)"
+     " {num_heads=3, rotary_embedding_dim=4, interleaved=1}",
+     ""},
 	{"HannWindow", "%x: f32[N]", "%y = HannWindow(%c)", "%c: i64 = {9}"},
 	{"HammingWindow", "%x: f32[N]", "%y = HammingWindow(%c) {periodic=0}", "%c: i32 = {8}"},
 	{"BlackmanWindow", "%x: f32[N]", "%y = BlackmanWindow(%c) {output_datatype=11}",
