@@ -111,6 +111,8 @@ static const Example EXAMPLES[] = {
      "%y = RotaryEmbedding(%x, %c, %c, %p)"
      " {num_heads=3, rotary_embedding_dim=4, interleaved=1}",
      ""},
+	{"Col2Im", "%x: f32[N,12,6]", "%y = Col2Im(%x, %s, %c) {strides=[2,1], pads=[1,0,0,0]}",
+     "%s: i64[2] = {5, 3} %c: i64[2] = {3, 1}"},
 	{"HannWindow", "%x: f32[N]", "%y = HannWindow(%c)", "%c: i64 = {9}"},
 	{"HammingWindow", "%x: f32[N]", "%y = HammingWindow(%c) {periodic=0}", "%c: i32 = {8}"},
 	{"BlackmanWindow", "%x: f32[N]", "%y = BlackmanWindow(%c) {output_datatype=11}",
