@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bundles and the machines they are for: one bundle with two targets, an AVX2 bundle with AVX-512 hidden
+# Bundles, choices and the machines they are for: one bundle with two targets, an AVX2 bundle with AVX-512 hidden
 # from the vendor library, an AVX-512 bundle refused by a machine (qemu) that has none.
 # shellcheck disable=SC2015  # pass cannot fail
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
@@ -24,6 +24,14 @@ done
 
 DNNL_MAX_CPU_ISA=AVX2 "$tw" run -q "$tmp/v3.twb" --runs 1 --expect "output=@$tmp/out/output.npy" 2>"$tmp/err" && pass ||
 	lose "the v3 bundle with AVX-512 hidden from oneDNN: $(cat "$tmp/err")"
+
+# The choices of one compilation make the same bytes in another.
+unzip -qo "$tmp/v3.twb" choices.jsonl -d "$tmp" 2>/dev/null || cp /dev/null "$tmp/choices.jsonl"
+for copy in first second; do
+	"$tw" compile -q "$tmp/m.onnx" -o "$tmp/$copy.twb" --target cpu:x86-64-v3 \
+		--choices "$tmp/choices.jsonl" 2>"$tmp/err" || lose "compile with choices: $(cat "$tmp/err")"
+done
+cmp -s "$tmp/first.twb" "$tmp/second.twb" && pass || lose "equal choices made other bytes"
 
 if command -v qemu-x86_64 >/dev/null; then
 	qemu-x86_64 -cpu Haswell "$tw" run -q "$tmp/v4.twb" --runs 1 >"$tmp/out.txt" 2>"$tmp/err"

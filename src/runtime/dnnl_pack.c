@@ -173,33 +173,61 @@ vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
 	vendor->store = store;
 }
 
+static int
+by_key(const void *a, const void *b)
+{
+	Hash128 x = (*(const Packed *const *)a)->key, y = (*(const Packed *const *)b)->key;
+	if (x.high != y.high)
+		return x.high < y.high ? -1 : 1;
+	return x.low < y.low ? -1 : x.low > y.low;
+}
+
+/* The forms that have keys, in the order of their keys: workers pack in any order, and equal choices
+ * must give equal bytes. The list is malloc'd. */
+static const Packed **
+list_packed(const Vendor *vendor, size_t *count)
+{
+	*count = 0;
+	for (const Packed *packed = vendor->packed; packed; packed = packed->next)
+		*count += packed->has_key;
+	const Packed **list = *count ? malloc(*count * sizeof *list) : NULL;
+	size_t at = 0;
+	for (const Packed *packed = vendor->packed; list && packed; packed = packed->next)
+		if (packed->has_key)
+			list[at++] = packed;
+	if (list)
+		qsort(list, *count, sizeof *list, by_key);
+	return list;
+}
+
+static size_t
+aligned(size_t size)
+{
+	return (size + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+}
+
 void *
 vendor_export(Vendor *vendor, size_t *size)
 {
-	size_t count = 0, at = sizeof(StoreHead);
-	for (const Packed *packed = vendor->packed; packed; packed = packed->next) {
-		count += packed->has_key;
-		at += sizeof(StoreEntry);
-	}
-	at = (at + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	size_t count;
+	const Packed **list = list_packed(vendor, &count);
+	size_t at = aligned(sizeof(StoreHead) + count * sizeof(StoreEntry));
 	*size = at;
-	for (const Packed *packed = vendor->packed; packed; packed = packed->next)
-		if (packed->has_key)
-			*size += (packed->bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
-	unsigned char *store = count ? calloc(1, *size) : NULL;
-	if (!store)
-		return NULL;
-	StoreHead *head = (void *)store;
-	StoreEntry *entry = (void *)(store + sizeof *head);
-	memcpy(head->magic, MAGIC, sizeof MAGIC);
-	head->count = count;
-	for (const Packed *packed = vendor->packed; packed; packed = packed->next) {
-		if (!packed->has_key)
-			continue;
-		*entry++ = (StoreEntry){packed->key, at, packed->bytes};
-		memcpy(store + at, packed->data, packed->bytes);
-		at += (packed->bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	for (size_t i = 0; list && i < count; i++)
+		*size += aligned(list[i]->bytes);
+	unsigned char *store = list ? calloc(1, *size) : NULL;
+	if (store) {
+		StoreHead *head = (void *)store;
+		StoreEntry *entry = (void *)(store + sizeof *head);
+		memcpy(head->magic, MAGIC, sizeof MAGIC);
+		head->count = count;
+		for (size_t i = 0; i < count; i++) {
+			*entry++ = (StoreEntry){list[i]->key, at, list[i]->bytes};
+			memcpy(store + at, list[i]->data, list[i]->bytes);
+			at += aligned(list[i]->bytes);
+		}
 	}
+	free(list);
 	return store;
 }
 
