@@ -1,10 +1,10 @@
 /* RotaryEmbedding: pairs of elements of a head, turned by angles of their position.
  *
- *     Y[b,h,s,d]       = cos[p,d] * X[d] - sin[p,d] * X[d + R/2]          d < R/2, p = position of s
+ *     Y[b,h,s,d]       = cos[p,d] * X[d] - sin[p,d] * X[d + R/2]      d < R/2, p: position of s
  *     Y[b,h,s,d + R/2] = cos[p,d] * X[d + R/2] + sin[p,d] * X[d]
  *
- * Interleaved, the pairs are 2d and 2d + 1. What lies behind the first R elements stays. An input of
- * rank 3 holds the heads side by side in its last axis.
+ * Interleaved, the pairs are 2d and 2d + 1. What lies behind the first R elements stays. An input
+ * of rank 3 holds the heads side by side in its last axis.
  */
 #include "graph/ops/move.h"
 

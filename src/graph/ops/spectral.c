@@ -1,11 +1,12 @@
 /* Windows and the discrete Fourier transform.
  *
- *     Y[…, k, 0] = sum (j:N) X[…, j, 0] * cos a + X[…, j, 1] * sin a      a = 2*pi * (j*k mod L) / L
+ *     Y[…, k, 0] = sum (j:N) X[…, j, 0] * cos a + X[…, j, 1] * sin a
  *     Y[…, k, 1] = sum (j:N) X[…, j, 1] * cos a - X[…, j, 0] * sin a
+ *     a = 2*pi * (j*k mod L) / L
  *
- * The inverse turns the other way and divides by L. Of one side only, a forward transform leaves out
- * what is the conjugate of something else, and an inverse one counts those elements twice. Sums run
- * in f64: cosines of many turns cancel.
+ * The inverse turns the other way and divides by L. Of one side only, a forward transform leaves
+ * out what is the conjugate of something else, and an inverse one counts those elements twice. Sums
+ * run in f64: cosines of many turns cancel.
  */
 #include "graph/ops/move.h"
 
