@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 
-enum { CASE_SECONDS = 120, LINE_SIZE = 4096, MAX_JOBS = 64 };
+enum { CASE_SECONDS = 600 /* the machine may be busy */, LINE_SIZE = 4096, MAX_JOBS = 64 };
 
 typedef struct Worker {
 	pid_t pid;
