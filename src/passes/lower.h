@@ -44,8 +44,8 @@ void lower_program(Lowering *low, const Node *node, const Program *program, MBuf
  * inputs, then of its outputs: their layouts and strides go into the kernel. (lower_program.c) */
 Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args);
 
-/* Rearranges constant weights where channels should run in lanes: replaces the argument and gives the
- * program that reads it, or `part` itself. (lower_weights.c) */
+/* Rearranges constant weights where channels should run in lanes: replaces the argument and
+ * gives the program that reads it, or `part` itself. (lower_weights.c) */
 const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer **args);
 
 /* A view that is not dense row-major. */

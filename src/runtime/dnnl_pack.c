@@ -182,8 +182,8 @@ by_key(const void *a, const void *b)
 	return x.low < y.low ? -1 : x.low > y.low;
 }
 
-/* The forms that have keys, in the order of their keys: workers pack in any order, and equal choices
- * must give equal bytes. The list is malloc'd. */
+/* The forms that have keys, in the order of their keys: workers pack in any order, and equal
+ * choices must give equal bytes. The list is malloc'd. */
 static const Packed **
 list_packed(const Vendor *vendor, size_t *count)
 {

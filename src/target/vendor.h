@@ -12,8 +12,8 @@ typedef struct PostOp {
 	const Expr *operand; /* the read that is z, or NULL */
 } PostOp;
 
-/* Take an epilogue apart: `body` is a scalar over the read `main` (the result of the main stage) and
- * other reads. Gives the post-ops from the innermost outwards; -1 when an operation has no row. */
+/* Take an epilogue apart: `body` is a scalar over the read `main` (the main stage's result) and
+ * other reads. Gives the post-ops from the innermost outwards; -1 when one has no row. */
 int vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
                     PostOp post[POST_MAX]);
 
