@@ -16,4 +16,4 @@ else
 	echo "no ONNX test data: make deps"
 	exit 77
 fi
-"$tw" test-onnx "$cases" -q
+"$tw" test-onnx "$cases"
