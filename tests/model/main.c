@@ -14,6 +14,9 @@
  *             how many weights can be perturbed
  *     model perturb MODEL.onnx K OUT.onnx
  *             weight K made half as large again
+ *     model sensitivity MODEL.onnx
+ *             the same for each weight in turn, at -O0 with kernels compiled once, and the least
+ *             that any moves the samples
  *
  * NAME.ref, one block per shape:
  *
@@ -27,13 +30,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/case_exec.h"
+#include "cli/compile.h"
 #include "cli/inputs.h"
-#include "cli/model.h"
 #include "cli/npy.h"
 #include "cli/ort.h"
 #include "onnx/onnx.h"
 
 enum { SAMPLES = 64, SEED = 1 };
+
+/* What a perturbed weight is multiplied by, and how far it must then move a sample. */
+static const double FACTOR = 1.5, NOTICED = 1e-3;
 
 typedef struct Job {
 	Arena *arena;
@@ -136,15 +143,13 @@ print_output(const char *name, const Array *output)
 }
 
 /* The inputs that `tilewright run` makes up for this shape. */
-static void
-reference_at(Arena *arena, const char *path, const char *shape)
+static Array **
+make_inputs(const Options *options, const Graph *graph)
 {
-	Options options = options_for(arena, shape);
-	const Graph *graph = onnx_read(arena, path, NULL);
+	Arena *arena = options->arena;
 	const Region *body = graph->body;
-	const Binding *sizes = shape_binding(&options, arena, graph);
+	const Binding *sizes = shape_binding(options, arena, graph);
 	InputRanges ranges = input_ranges(arena, graph, sizes);
-	const char **names = NEW_N(arena, const char *, body->nparam + 1);
 	Array **inputs = NEW_N(arena, Array *, body->nparam + 1);
 	for (int i = 0; i < body->nparam; i++) {
 		const Value *input = body->params[i];
@@ -152,12 +157,23 @@ reference_at(Arena *arena, const char *path, const char *shape)
 		for (int d = 0; d < input->type.rank; d++)
 			if (!dim_eval(input->type.dims[d], sizes, &dims[d]))
 				dims[d] = 1;
-		names[i] = input->name;
 		inputs[i] = input_make(arena, SEED, &ranges, input->name, input->type.dtype,
 		                       input->type.rank, dims);
 	}
+	return inputs;
+}
+
+static void
+reference_at(Arena *arena, const char *path, const char *shape)
+{
+	Options options = options_for(arena, shape);
+	const Graph *graph = onnx_read(arena, path, NULL);
+	const Region *body = graph->body;
+	const char **names = NEW_N(arena, const char *, body->nparam + 1);
+	for (int i = 0; i < body->nparam; i++)
+		names[i] = body->params[i]->name;
 	Ort *ort = ort_open(arena, path, 1);
-	ort_bind(ort, body->nparam, names, inputs);
+	ort_bind(ort, body->nparam, names, make_inputs(&options, graph));
 	ort_run(ort);
 	printf("shape %s\n", shape);
 	for (int i = 0; i < ort_output_count(ort); i++)
@@ -318,10 +334,13 @@ agree(Job *job)
 
 /* ---- weights ---- */
 
-/* Tensors of floats with more than one element that some node reads. */
+/* Tensors of floats with more than one element that some node reads. The bias of attention's keys
+ * adds the same to all scores of a row, which softmax takes away again: no output depends on it. */
 static bool
 is_weight(const Value *value)
 {
+	if (strstr(value->name, "attention.self.key.bias"))
+		return false;
 	return value->constant && dtype_is_float(value->type.dtype) && value->uses.count > 0 &&
 	       array_count(value->constant) > 1;
 }
@@ -344,6 +363,20 @@ weights(Job *job)
 }
 
 static void
+scale(Array *array, double factor)
+{
+	for (int64_t i = 0; i < array_count(array); i++)
+		dtype_store_f64(array->type, array->data, i,
+		                factor * dtype_load_f64(array->type, array->data, i));
+}
+
+static Array *
+copy_of(Arena *arena, const Array *old)
+{
+	return array_from(arena, old->type, old->rank, old->dims, old->data);
+}
+
+static void
 perturb(Job *job)
 {
 	Graph *graph = onnx_read(job->arena, job->argv[2], NULL);
@@ -351,13 +384,106 @@ perturb(Job *job)
 	nth_weight(graph, (int)strtol(job->argv[3], NULL, 10), &found);
 	if (!found)
 		fail_as(FAIL_USAGE, NULL, "%s has no weight %s", job->argv[2], job->argv[3]);
-	const Array *old = found->constant;
-	Array *new = array_from(job->arena, old->type, old->rank, old->dims, old->data);
-	for (int64_t i = 0; i < array_count(new); i++)
-		dtype_store_f64(new->type, new->data, i, 1.5 * dtype_load_f64(old->type, old->data, i));
+	Array *new = copy_of(job->arena, found->constant);
+	scale(new, FACTOR);
 	found->constant = new;
 	printf("%s\n", found->name);
 	onnx_write(graph, job->argv[4], NULL);
+}
+
+/* ---- every weight, compiled once ---- */
+
+typedef struct Trial {
+	Arena *arena;
+	const Options *options;
+	const Graph *graph;
+	const CaseCode *code; /* NULL until the first run: kernels do not depend on weights */
+	const Array *const *inputs;
+	Array **expected; /* outputs with the weights as they are; NULL until then */
+} Trial;
+
+static Plan *
+plan_trial(Trial *trial, Arena *arena, WeightPool *pool)
+{
+	const Target *target = target_new(trial->options, arena, device_native(), trial->graph);
+	Graph *graph = graph_clone(arena, trial->graph);
+	KernelList kernels = {0};
+	PassContext *context = pipeline_new(trial->options, arena, 0);
+	context->target = target;
+	pool->arena = arena;
+	Plan *plan = plan_of_module(arena, compile_graph(arena, graph, context), pool, &kernels);
+	if (!trial->code) {
+		const char *text = codegen_c(arena, target, kernels.kernels.count, kernels.kernels.data);
+		trial->code = case_code_load(trial->arena, codegen_compile(arena, target, text));
+	}
+	return plan;
+}
+
+static double
+largest_move(const Array *expected, const Array *seen)
+{
+	double largest = statistics_of(expected).largest, most = 0;
+	for (int k = 0; k < SAMPLES && k < array_count(expected); k++) {
+		int64_t at = sample_place(expected, k);
+		double x = dtype_load_f64(expected->type, expected->data, at);
+		most = fmax(most, fabs(dtype_load_f64(seen->type, seen->data, at) - x) / largest);
+	}
+	return most;
+}
+
+/* The largest change of a sample, in units of the largest element; the first run is what others are
+ * compared with. */
+static double
+run_trial(Trial *trial)
+{
+	Arena *arena = arena_new("run");
+	WeightPool pool = {0};
+	const Plan *plan = plan_trial(trial, arena, &pool);
+	CaseExec *exec = case_exec_new(arena, plan, &pool, trial->code);
+	bool is_first = !trial->expected;
+	double most = 0;
+	if (is_first)
+		trial->expected = NEW_N(trial->arena, Array *, plan->noutput + 1);
+	case_exec_run(exec, trial->inputs);
+	for (int i = 0; i < plan->noutput; i++) {
+		Array seen = case_exec_output(exec, i);
+		if (is_first)
+			trial->expected[i] = copy_of(trial->arena, &seen);
+		most = fmax(most, largest_move(trial->expected[i], &seen));
+	}
+	arena_free(arena);
+	return most;
+}
+
+static void
+sensitivity(Job *job)
+{
+	Arena *arena = job->arena;
+	Graph *graph = onnx_read(arena, job->argv[2], NULL);
+	Options options = options_for(arena, "-");
+	options.no_vendor = true;
+	Value *found = NULL;
+	int count = nth_weight(graph, -1, &found);
+	Trial trial = {.arena = arena, .options = &options, .graph = graph};
+	trial.inputs = (const Array *const *)make_inputs(&options, graph);
+	run_trial(&trial);
+	double least = INFINITY;
+	for (int k = 0; k < count; k++) {
+		nth_weight(graph, k, &found);
+		const Array *old = found->constant;
+		Arena *scratch = arena_new("weight");
+		Array *new = copy_of(scratch, old);
+		scale(new, FACTOR);
+		found->constant = new;
+		double move = run_trial(&trial);
+		found->constant = old;
+		arena_free(scratch);
+		least = fmin(least, move);
+		if (!(move > NOTICED))
+			fprintf(stderr, "weight %d (%s) moves samples by %.3g only\n", k, found->name, move);
+	}
+	printf("%.3g\n", least);
+	job->result = least > NOTICED ? 0 : FAIL_COMPARISON;
 }
 
 /* ---- the program ---- */
@@ -367,8 +493,10 @@ static const struct {
 	int least; /* arguments */
 	void (*run)(Job *job);
 } COMMANDS[] = {
-	{"reference", 2, reference}, {"batches", 1, batches}, {"compare", 3, compare},
-	{"agree", 4, agree},         {"weights", 1, weights}, {"perturb", 3, perturb},
+	{"reference", 2, reference},     {"batches", 1, batches},
+	{"compare", 3, compare},         {"agree", 4, agree},
+	{"weights", 1, weights},         {"perturb", 3, perturb},
+	{"sensitivity", 1, sensitivity},
 };
 
 static void
@@ -393,5 +521,5 @@ main(int argc, char **argv)
 	arena_free(job.arena);
 	if (!is_done)
 		fprintf(stderr, "model: %s\n", failure.text);
-	return is_done ? 0 : (int)failure.kind;
+	return is_done ? job.result : (int)failure.kind;
 }

@@ -27,7 +27,7 @@ try_Softmax(Trial *t)
 	trial_int(t, "axis", chance(t, 30) ? axis - rank : axis);
 	Value *y = *trial_node(t, "Softmax", 1, &x, 1);
 	if (chance(t, 20))
-		y = *trial_node(t, "Sqrt", 1, &y, 1);
+		y = *trial_node(t, "Neg", 1, &y, 1);
 	trial_finish(t, 1, &y);
 }
 
