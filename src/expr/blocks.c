@@ -180,6 +180,94 @@ block_fold(ExprOp op, DType type)
 	return NULL;
 }
 
+/* ---- sums of products ------------------------------------------------------------------------ */
+
+#define FOLD_PRODUCT(T) \
+	static void T##_fold_product(int n, void *state, Operand a, Operand b) \
+	{ \
+		tw_##T *restrict y = state; \
+		const tw_##T *left = a.step ? a.data : b.data, *right = a.step ? b.data : a.data; \
+		if (a.step && b.step) { \
+			for (int i = 0; i < n; i++) \
+				y[i] = tw_add_##T(y[i], tw_mul_##T(left[i], right[i])); \
+		} else { \
+			const tw_##T factor = *right; \
+			for (int i = 0; i < n; i++) \
+				y[i] = tw_add_##T(y[i], tw_mul_##T(left[i], factor)); \
+		} \
+	}
+FOLD_PRODUCT(f32)
+FOLD_PRODUCT(f64)
+FOLD_PRODUCT(i32)
+FOLD_PRODUCT(i64)
+
+BlockFoldProduct
+block_fold_product(DType type)
+{
+	return type == DT_F32   ? f32_fold_product
+	       : type == DT_F64 ? f64_fold_product
+	       : type == DT_I32 ? i32_fold_product
+	       : type == DT_I64 ? i64_fold_product
+	                        : NULL;
+}
+
+void
+block_add_terms(int n, SumLanes lanes, Operand term, const double *bound)
+{
+	double *restrict sum = lanes.sum, *restrict size = lanes.size, *restrict doubt = lanes.bound;
+	const double *x = term.data;
+	if (term.step) {
+		for (int i = 0; i < n; i++) {
+			sum[i] += x[i];
+			size[i] += fabs(x[i]);
+		}
+	} else {
+		for (int i = 0; i < n; i++) {
+			sum[i] += *x;
+			size[i] += fabs(*x);
+		}
+	}
+	for (int i = 0; bound && i < n; i++)
+		doubt[i] += bound[i * term.step];
+}
+
+/* Inlined for each kind of factors: `step` is b's, `are_exact` says that there are no bounds. */
+static inline __attribute__((always_inline)) void
+add_products(int n, SumLanes lanes, const double *a, const double *b, int step,
+             const double *const *bounds, bool are_exact, double own, double tiny)
+{
+	double *restrict sum = lanes.sum, *restrict size = lanes.size, *restrict doubt = lanes.bound;
+	for (int i = 0; i < n; i++) {
+		double y = a[i] * b[i * step], most = fabs(y), error = most * own + tiny;
+		double p = are_exact ? 0 : bounds[0][i], q = are_exact ? 0 : bounds[1][i * step];
+		double carried = are_exact ? 0 : fabs(a[i]) * q + fabs(b[i * step]) * p + p * q;
+		bool is_exact = ((double)(float)y == y) & (are_exact || ((p == 0) & (q == 0)));
+		sum[i] += y;
+		size[i] += most;
+		doubt[i] += carried + (is_exact ? 0 : error);
+	}
+}
+
+void
+block_add_products(int n, SumLanes lanes, const Operand *factors, const double *const *bounds,
+                   double own, double tiny)
+{
+	static const double zeros[BLOCK_LANES];
+	int left = factors[0].step ? 0 : 1, step = factors[1 - left].step;
+	const double *a = factors[left].data, *b = factors[1 - left].data;
+	const double *both[2] = {bounds[left] ? bounds[left] : zeros,
+	                         bounds[1 - left] ? bounds[1 - left] : zeros};
+	bool are_exact = !bounds[0] && !bounds[1];
+	if (are_exact && step)
+		add_products(n, lanes, a, b, 1, both, true, own, tiny);
+	else if (are_exact)
+		add_products(n, lanes, a, b, 0, both, true, own, tiny);
+	else if (step)
+		add_products(n, lanes, a, b, 1, both, false, own, tiny);
+	else
+		add_products(n, lanes, a, b, 0, both, false, own, tiny);
+}
+
 /* Bools are 0 or 1: arithmetic on them is that of one bit. */
 typedef tw_u8 tw_bool;
 BINARY(bool, tw_u8, or, a | b)

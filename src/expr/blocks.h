@@ -10,6 +10,8 @@
 
 #include "expr/expr.h"
 
+enum { BLOCK_LANES = 256 }; /* 1 KB of f32: some thirty blocks stay in the first-level cache */
+
 typedef struct Operand {
 	const void *data;
 	int step; /* 1: a value per lane; 0: one value */
@@ -26,6 +28,21 @@ BlockFn block_op(ExprOp op, DType type);
  * The term's block is another one than the state's. */
 typedef void (*BlockFold)(int n, void *state, Operand term);
 BlockFold block_fold(ExprOp op, DType type);
+
+/* state[i] = state[i] + a[i] * b[i], each rounded, without a block for the products. */
+typedef void (*BlockFoldProduct)(int n, void *state, Operand a, Operand b);
+BlockFoldProduct block_fold_product(DType type);
+
+/* Sums in bound mode: of the terms, of their magnitudes and of their bounds. */
+typedef struct SumLanes {
+	double *sum, *size, *bound;
+} SumLanes;
+/* Add terms with their bounds (NULL: exact). */
+void block_add_terms(int n, SumLanes lanes, Operand term, const double *bound);
+/* Add products in f32: each has an error of its own, |product| * own + tiny, unless both factors
+ * are exact and so is what f32 makes of it. The bounds of a factor have its step; NULL: exact. */
+void block_add_products(int n, SumLanes lanes, const Operand *factors, const double *const *bounds,
+                        double own, double tiny);
 
 /* A cast as one to three functions in a row, each making a block of `type`. */
 typedef struct BlockCast {

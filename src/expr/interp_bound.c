@@ -299,6 +299,20 @@ bound_exact(const double *restrict y, double *restrict bound, double own, double
 		bound[i] = shows && (double)(float)y[i] == y[i] ? 0 : fabs(y[i]) * own + tiny;
 }
 
+/* Positions and the like, made of iterators, symbols and constants: a kernel computes them as they
+ * stand, so one rounding of what double says (of +, -, *, / and sqrt it is the same) is all. */
+static bool
+bound_given(Reg *out, const Instr *in, int n)
+{
+	double *y = out->own;
+	if (!out->is_given || out->logical != DT_F32 || in->op == EX_fma ||
+	    scalar_info(in->op)->ulp != 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		y[i] = (double)(float)y[i];
+	return true;
+}
+
 static void
 bound_float(Machine *m, const Instr *in, int n)
 {
@@ -463,6 +477,15 @@ bound_cast(Machine *m, const Instr *in, int n)
 	}
 }
 
+static bool
+are_zero(const double *bound, int n)
+{
+	int any = 0;
+	for (int i = 0; i < n; i++)
+		any |= bound[i] != 0;
+	return !any;
+}
+
 void
 bound_read(Machine *m, const Instr *in, int n)
 {
@@ -472,6 +495,12 @@ bound_read(Machine *m, const Instr *in, int n)
 		is_known &= !m->regs.data[info->regs[k].which].bound;
 	if (!info->store->bound && is_known)
 		return;
+	Reg *out = &m->regs.data[in->out];
+	int64_t first;
+	if (is_stretch(m, info, n, &first)) {
+		out->bound = are_zero(info->store->bound + first, n) ? NULL : info->store->bound + first;
+		return;
+	}
 	const unsigned char *mask = NULL;
 	if (in->mask != NO_MASK && m->regs.data[in->mask].state == MASK_mixed && n > 1)
 		mask = m->regs.data[in->mask].data;
@@ -509,84 +538,22 @@ bound_bitcast(Machine *m, const Instr *in, int n)
 		bound[i] = lane_of(m, in->arg[0], i).bound > 0 ? (double)INFINITY : 0;
 }
 
+/* The own error of a product in f32, for products that are summed as they are made. */
+void
+bound_product_error(double *own, double *tiny)
+{
+	Format format = format_of(DT_F32);
+	*own = own_error(EX_mul, &format);
+	*tiny = format.tiny;
+}
+
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Beside the sum of the terms stand the sum of their magnitudes and of their bounds. */
-void
-bound_sum_start(Machine *m)
-{
-	memset(m->sum_abs, 0, BLOCK_LANES * sizeof(double));
-	memset(m->sum_bound, 0, BLOCK_LANES * sizeof(double));
-}
-
-static void
-add_lanes(double *restrict sum, double *restrict size, const double *restrict term, int step, int n)
-{
-	if (step == 0) {
-		for (int i = 0; i < n; i++) {
-			sum[i] += *term;
-			size[i] += fabs(*term);
-		}
-		return;
-	}
-	for (int i = 0; i < n; i++) {
-		sum[i] += term[i];
-		size[i] += fabs(term[i]);
-	}
-}
-
-static void
-add_bounds(double *restrict sum, const double *restrict bound, int step, int n)
-{
-	for (int i = 0; i < n; i++)
-		sum[i] += bound[i * step];
-}
-
-void
-bound_sum_step(Machine *m, const unsigned char *mask)
-{
-	const Reg *term = &m->regs.data[m->terms[0]];
-	double *sum = m->regs.data[m->acc[0]].own;
-	const double *x = term->data;
-	int step = !term->is_uniform;
-	const Runs all = {1, {0}, {(short)m->n}}, *runs = mask ? runs_of(m, m->guard) : &all;
-	for (int k = 0; runs && k < runs->count; k++) {
-		int first = runs->first[k], n = runs->length[k];
-		add_lanes(sum + first, m->sum_abs + first, x + first * step, step, n);
-		if (term->bound)
-			add_bounds(m->sum_bound + first, term->bound + first * step, step, n);
-	}
-	if (runs)
-		return;
-	for (int i = 0; i < m->n; i++) {
-		if (!mask[i])
-			continue;
-		sum[i] += x[i * step];
-		m->sum_abs[i] += fabs(x[i * step]);
-		m->sum_bound[i] += term->bound ? term->bound[i * step] : 0;
-	}
-}
-
-void
-bound_sum_fold(Machine *m, const unsigned char *mask)
-{
-	const Reg *term = &m->regs.data[m->terms[0]];
-	double *sum = m->regs.data[m->acc[0]].own;
-	int step = !term->is_uniform;
-	for (int i = 0; i < m->n; i++) {
-		if (mask && !mask[i])
-			continue;
-		double x = ((const double *)term->data)[i * step];
-		*sum += x;
-		*m->sum_abs += fabs(x);
-		*m->sum_bound += term->bound ? term->bound[i * step] : 0;
-	}
-}
-
 /* n terms in any order: n-1 roundings of partial sums, each at most the sum of magnitudes. */
-void
+bool
 bound_sum_finish(Machine *m)
 {
+	bool are_sure = true;
 	Reg *acc = &m->regs.data[m->acc[0]];
 	Format format = format_of(acc->logical);
 	double count = m->nterm > 1 ? (double)(m->nterm - 1) : 0;
@@ -596,5 +563,7 @@ bound_sum_finish(Machine *m)
 		bound[i] = m->sum_bound[i] + count * (format.unit + 0x1p-53) * m->sum_abs[i];
 		bool is_sure = m->sum_abs[i] + bound[i] <= format.most;
 		bound[i] = is_sure ? bound[i] : settle(&format, &sum[i], bound[i]);
+		are_sure &= is_sure;
 	}
+	return are_sure;
 }

@@ -23,7 +23,6 @@
 #include "expr/interp.h"
 
 enum {
-	BLOCK_LANES = 256, /* 1 KB of f32: some thirty registers stay in the first-level cache */
 	MAX_ITER = 64,
 	MEMO_LIMIT = 128, /* remembered blocks per memo */
 	NO_MASK = -1,
@@ -95,9 +94,14 @@ typedef struct ReadInfo {
 typedef struct StepMemo {
 	InstrVec code;
 	int result;
+	int nouter; /* other iterators of blocks it depends on, and what they were when it was filled */
+	int outer[MAX_ITER];
+	int64_t seen[MAX_ITER];
+	int n;           /* of lanes, too, */
+	bool is_cut_key; /* unless a key says which chunk it is */
 	int nkey;
 	int key[MAX_ITER];
-	int64_t key_stride[MAX_ITER];
+	int64_t key_unit[MAX_ITER], key_stride[MAX_ITER];
 	int count;
 	bool *is_filled;
 	MaskState *states;
@@ -156,8 +160,12 @@ struct Machine {
 	int acc[REDUCE_MAX_STATES];   /* registers of the running state */
 	int next[REDUCE_MAX_STATES];  /* combined state */
 	Scalar identity[REDUCE_MAX_STATES];
-	BlockFold fold;              /* sum, prod, max, min in exact mode; NULL: by combine_code */
-	double *sum_abs, *sum_bound; /* bound mode, sums of floats: see interp_bound.c */
+	BlockFold fold;                /* sum, prod, max, min in exact mode; NULL: by combine_code */
+	Instr *product;                /* the terms are its result, not computed by the code; or NULL */
+	BlockFoldProduct fold_product; /* exact mode */
+	double product_error, product_tiny; /* bound mode: as bound_product_error() */
+	bool is_careful;                    /* bound mode: products one by one all the same */
+	double *sum_abs, *sum_bound;        /* bound mode, sums of floats: see interp_bound.c */
 	int64_t nterm;
 
 	int results[REDUCE_MAX_STATES];      /* registers to store: state or body, converted */
@@ -203,6 +211,8 @@ void run_read(Machine *m, const Instr *in);
 void run_memo(Machine *m, const Instr *in);
 
 void interp_execute(Machine *m, const InstrVec *code);
+/* The mask an instruction stands under; NULL when all lanes are taken. */
+const unsigned char *mask_of(const Machine *m, int mask, MaskState *state);
 Operand reg_operand(const Machine *m, int reg);
 /* The bounds of a register's lanes, zero when it had none; its own buffer. */
 double *reg_bounds(Machine *m, int reg);
@@ -212,20 +222,28 @@ const Runs *runs_of(const Machine *m, int mask);
 /* Element numbers of the lanes' addresses in m->index (of lane 0 only when nothing varies). With
  * a mask, lanes not taken get the address of one that is; there must be one. */
 void address_lanes(Machine *m, const ReadInfo *info, const unsigned char *mask, int n);
-int64_t address_first(const Machine *m, const ReadInfo *info);
+/* Whether lane i is element first + i, and all of them are inside the tensor, wanted or not. */
+bool is_stretch(const Machine *m, const ReadInfo *info, int n, int64_t *first);
 
 /* The function that bounds the result of an operation or cast; NULL when it is exact given exact
  * operands and its operands cannot carry bounds. */
 BoundFn bound_op(ExprOp op);
 void bound_cast(Machine *m, const Instr *in, int n);
 void bound_read(Machine *m, const Instr *in, int n);
-bool bound_given(Reg *out, const Instr *in, int n); /* exact: rounded to the type */
 void bound_at(Machine *m, const Instr *in, int n);
 void bound_bitcast(Machine *m, const Instr *in, int n);
-/* One step of a sum of floats, and what it amounts to at the end. */
+void bound_product_error(double *own, double *tiny);
+/* One step of a sum of floats (interp_sum.c), and what it amounts to at the end: false when some
+ * lane overflowed or is not a number, so that its terms must be looked at one by one. */
 void bound_sum_start(Machine *m);
 void bound_sum_step(Machine *m, const unsigned char *mask);
 void bound_sum_fold(Machine *m, const unsigned char *mask);
-void bound_sum_finish(Machine *m);
+bool bound_sum_finish(Machine *m);
+
+/* Sums of products make no block of products: find such a stage's multiplication and take it from
+ * the code; then its steps, false when this one has to be done in two instructions (the product is
+ * ready then). */
+void sum_find_product(Machine *m);
+bool sum_product(Machine *m, const unsigned char *mask);
 
 #endif

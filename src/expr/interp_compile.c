@@ -443,18 +443,47 @@ is_worth_memo(const Compiler *c, const Expr *e, uint64_t deps)
 	return is_repeated;
 }
 
+static void
+add_key(StepMemo *memo, int iter, int64_t unit, int64_t values)
+{
+	memo->key[memo->nkey] = iter;
+	memo->key_unit[memo->nkey] = unit;
+	memo->key_stride[memo->nkey++] = memo->count;
+	memo->count *= (int)values;
+}
+
+/* The iterators of blocks an expression depends on: more keys while there are few values (the
+ * chunks of a lane), else with other values the memo is void. */
+static void
+add_outer(const Machine *m, StepMemo *memo, const Expr *e)
+{
+	Iterators used = {{false}};
+	expr_visit(e, note_iter, &used);
+	for (int i = 0; i < m->niter; i++) {
+		bool is_cut = m->nlane && i == m->lane[0];
+		if (!used.is_used[i] || step_of(m, i) >= 0 || (m->is_lane[i] && !is_cut))
+			continue;
+		int64_t extent = m->hi[i] - m->lo[i], unit = is_cut ? m->chunk : 1;
+		int64_t values = extent > 0 ? (extent + unit - 1) / unit : 1;
+		bool is_key = i != m->fixed && values <= MEMO_LIMIT / (memo->count ? memo->count : 1);
+		memo->is_cut_key |= is_cut && is_key;
+		if (is_key)
+			add_key(memo, i, unit, values);
+		else
+			memo->outer[memo->nouter++] = i;
+	}
+}
+
 static StepMemo *
-new_memo(Compiler *c, uint64_t deps, DType type)
+new_memo(Compiler *c, const Expr *e, uint64_t deps, DType type)
 {
 	Machine *m = c->m;
 	StepMemo *memo = NEW(c->arena, StepMemo);
 	memo->count = 1;
 	for (int k = level_of(deps) - 1; k >= 0; k--)
-		if (deps >> k & 1) {
-			memo->key[memo->nkey] = m->step[k];
-			memo->key_stride[memo->nkey++] = memo->count;
-			memo->count *= (int)(m->hi[m->step[k]] - m->lo[m->step[k]]);
-		}
+		if (deps >> k & 1)
+			add_key(memo, m->step[k], 1, m->hi[m->step[k]] - m->lo[m->step[k]]);
+	add_outer(m, memo, e);
 	memo->block_size = BLOCK_LANES * block_size(type);
 	memo->is_filled = NEW_N(c->arena, bool, memo->count);
 	memo->states = NEW_N(c->arena, MaskState, memo->count);
@@ -481,7 +510,7 @@ compile_memo(Compiler *c, const Expr *e, int mask)
 	if (is_lazy(c, e) || !is_worth_memo(c, e, deps))
 		return compile_root(c, e, mask);
 	DType type = e->type == DT_BOOL ? DT_BOOL : DT_I64;
-	StepMemo *memo = new_memo(c, deps, type);
+	StepMemo *memo = new_memo(c, e, deps, type);
 	Scope scope = {.outer = c->scope, .code = &memo->code, .level = level_of(deps)};
 	c->scope = &scope;
 	int result = compile_root(c, e, NO_MASK);

@@ -29,8 +29,7 @@ reg_bounds(Machine *m, int reg)
 	return r->bound;
 }
 
-/* The mask an instruction stands under; NULL when all lanes are taken. */
-static const unsigned char *
+const unsigned char *
 mask_of(const Machine *m, int mask, MaskState *state)
 {
 	*state = mask == NO_MASK ? MASK_all : m->regs.data[mask].state;
@@ -176,145 +175,14 @@ run_bitcast(Machine *m, const Instr *in)
 	block_load_stride(out->type, n, out->own, memory, 0, 1);
 }
 
-/* ---- reads ----------------------------------------------------------------------------------- */
-
-static int64_t
-address_scalars(const Machine *m, const ReadInfo *info)
-{
-	int64_t at = info->base;
-	for (int i = 0; i < info->nscalar; i++)
-		at += info->scalars[i].factor * m->cur[info->scalars[i].which];
-	return at;
-}
-
-/* Add factor * (index - lo); an index outside of the tensor in a lane that is taken is our bug. */
-static void
-add_term(Machine *m, const ReadInfo *info, const Term *term, const unsigned char *mask, int n)
-{
-	const Reg *index = &m->regs.data[term->which];
-	const int64_t *x = index->data;
-	int step = !index->is_uniform;
-	for (int i = 0; i < n; i++) {
-		int64_t v = x[i * step] - term->shift;
-		if (v >= 0 && v < term->limit)
-			m->index[i] += term->factor * v;
-		else if (!mask || mask[i])
-			fail_as(FAIL_BUG, &m->stage->loc,
-			        "stage %s reads %s at index %lld, outside of its range", m->stage->name,
-			        info->tensor->name, (long long)v);
-	}
-}
-
-void
-address_lanes(Machine *m, const ReadInfo *info, const unsigned char *mask, int n)
-{
-	int64_t first = address_scalars(m, info), *index = m->index;
-	for (int i = 0; i < n; i++)
-		index[i] = info->offset ? first + info->offset[i] : first;
-	for (int k = 0; k < info->nreg; k++)
-		add_term(m, info, &info->regs[k], mask, n);
-	if (!mask)
-		return;
-	int64_t safe = 0;
-	for (int i = n - 1; i >= 0; i--)
-		safe = mask[i] ? index[i] : safe;
-	for (int i = 0; i < n; i++)
-		index[i] = mask[i] ? index[i] : safe;
-}
-
-int64_t
-address_first(const Machine *m, const ReadInfo *info)
-{
-	return address_scalars(m, info);
-}
-
-/* Whether memory holds elements as blocks do, so that a register can be a place in it. */
-static bool
-is_direct(DType type)
-{
-	return type != DT_BOOL && block_size(type) * 8 == (size_t)dtype_bits(type);
-}
-
-const Runs *
-runs_of(const Machine *m, int mask)
-{
-	const Runs *runs = m->regs.data[mask].runs;
-	return runs && runs->count >= 0 ? runs : NULL;
-}
-
-/* Lanes first..last-1 from where each is, stretches side by side at once. */
-static void
-read_run(const ReadInfo *info, const char *place, Reg *out, int first, int last)
-{
-	size_t size = block_size(out->type);
-	if (info->row < 8) {
-		block_load(out->type, last - first, (char *)out->own + (size_t)first * size, place,
-		           info->offset + first);
-		return;
-	}
-	for (int i = first; i < last;) {
-		int end = i / info->row * info->row + info->row;
-		end = end < last ? end : last;
-		memcpy((char *)out->own + (size_t)i * size, place + info->offset[i] * (int64_t)size,
-		       (size_t)(end - i) * size);
-		i = end;
-	}
-}
-
-static void
-read_runs(Machine *m, const ReadInfo *info, Reg *out, const Runs *runs)
-{
-	const char *place = (const char *)info->store->data +
-	                    address_scalars(m, info) * (int64_t)block_size(info->store->type);
-	if (!runs)
-		read_run(info, place, out, 0, m->n);
-	for (int k = 0; runs && k < runs->count; k++)
-		read_run(info, place, out, runs->first[k], runs->first[k] + runs->length[k]);
-}
-
-void
-run_read(Machine *m, const Instr *in)
-{
-	MaskState state;
-	const unsigned char *mask = mask_of(m, in->mask, &state);
-	Reg *out = &m->regs.data[in->out];
-	const ReadInfo *info = in->read;
-	const Store *store = info->store;
-	int n = out->is_uniform ? 1 : m->n;
-	out->bound = NULL;
-	out->data = out->own;
-	if (state == MASK_none)
-		return;
-	/* an address that is the same in all lanes is good if any lane wants it */
-	if (out->is_uniform || (in->mask != NO_MASK && m->regs.data[in->mask].is_uniform))
-		mask = NULL;
-	if (!mask && info->nreg == 0 && (info->is_strided || out->is_uniform)) {
-		int64_t first = address_scalars(m, info);
-		if (is_direct(store->type) && (out->is_uniform || info->stride == 1))
-			out->data = (char *)store->data + first * (int64_t)block_size(store->type);
-		else
-			block_load_stride(store->type, n, out->own, store->data, first, info->stride);
-		if (store->bound)
-			in->bound(m, in, n);
-		return;
-	}
-	if (info->nreg == 0 && is_direct(store->type) && (!mask || runs_of(m, in->mask))) {
-		read_runs(m, info, out, mask ? runs_of(m, in->mask) : NULL);
-	} else {
-		address_lanes(m, info, mask, n);
-		block_load(store->type, n, out->own, store->data, m->index);
-	}
-	if (in->bound)
-		in->bound(m, in, n);
-}
-
 void
 run_memo(Machine *m, const Instr *in)
 {
 	StepMemo *memo = in->memo;
 	int64_t key = 0;
 	for (int k = 0; k < memo->nkey; k++)
-		key += (m->cur[memo->key[k]] - m->lo[memo->key[k]]) * memo->key_stride[k];
+		key +=
+			(m->cur[memo->key[k]] - m->lo[memo->key[k]]) / memo->key_unit[k] * memo->key_stride[k];
 	char *block = memo->blocks + (size_t)key * memo->block_size;
 	Reg *out = &m->regs.data[in->out];
 	if (!memo->is_filled[key]) {
@@ -381,6 +249,8 @@ merge(Machine *m, int to, int from, const unsigned char *mask)
 static void
 combine_lanes(Machine *m, const unsigned char *mask)
 {
+	if (m->product && sum_product(m, mask))
+		return;
 	if (m->sum_abs) {
 		bound_sum_step(m, mask);
 		return;
@@ -520,18 +390,43 @@ store_results(Machine *m)
 	}
 }
 
+/* What a memo holds is good while the block's iterators that it depends on stay. */
+static void
+renew_memo(const Machine *m, StepMemo *memo)
+{
+	bool is_same = memo->is_cut_key || memo->n == m->n;
+	for (int k = 0; k < memo->nouter; k++) {
+		is_same &= memo->seen[k] == m->cur[memo->outer[k]];
+		memo->seen[k] = m->cur[memo->outer[k]];
+	}
+	memo->n = m->n;
+	if (!is_same)
+		memset(memo->is_filled, 0, (size_t)memo->count);
+}
+
+static void
+run_reduction(Machine *m)
+{
+	start_states(m);
+	run_terms(m);
+	if (!m->sum_abs || bound_sum_finish(m) || !m->product)
+		return;
+	m->is_careful = true;
+	start_states(m);
+	run_terms(m);
+	bound_sum_finish(m);
+	m->is_careful = false;
+}
+
 static void
 run_block(Machine *m)
 {
 	for (int k = 0; k < m->memos.count; k++)
-		memset(m->memos.data[k]->is_filled, 0, (size_t)m->memos.data[k]->count);
+		renew_memo(m, m->memos.data[k]);
 	interp_execute(m, &m->guard_code[0]);
 	interp_execute(m, &m->code[0]);
 	if (m->stage->kind == STAGE_reduce) {
-		start_states(m);
-		run_terms(m);
-		if (m->sum_abs)
-			bound_sum_finish(m);
+		run_reduction(m);
 		interp_execute(m, &m->finish);
 	}
 	if (m->stage->kind == STAGE_scatter)
@@ -572,20 +467,4 @@ interp_run(Machine *m)
 		if (i < 0)
 			return;
 	}
-}
-
-/* ---- bound mode ----------------------------------------------------------------------------- */
-
-/* Positions and the like, made of iterators, symbols and constants: a kernel computes them as they
- * stand, so one rounding of what double says (of +, -, *, / and sqrt it is the same) is all. */
-bool
-bound_given(Reg *out, const Instr *in, int n)
-{
-	double *y = out->own;
-	if (!out->is_given || out->logical != DT_F32 || in->op == EX_fma ||
-	    scalar_info(in->op)->ulp != 0)
-		return false;
-	for (int i = 0; i < n; i++)
-		y[i] = (double)(float)y[i];
-	return true;
 }

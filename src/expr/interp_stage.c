@@ -172,6 +172,7 @@ compile_reduce(Compiler *c)
 		m->sum_abs = NEW_N(m->arena, double, BLOCK_LANES);
 		m->sum_bound = NEW_N(m->arena, double, BLOCK_LANES);
 	}
+	sum_find_product(m);
 	Scope scope = {.outer = c->scope, .code = &m->finish};
 	c->scope = &scope;
 	for (int k = 0; k < m->nstate; k++)
