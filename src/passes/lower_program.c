@@ -167,6 +167,24 @@ ancestry(Lowering *low, const Node *node)
 	return buf_text(&buf);
 }
 
+/* Fewer dims, as long as the stages still stand in one kernel: two results of one box may come to
+ * have boxes that differ. */
+static const Program *
+simplest_form(Lowering *low, const Program *part, const bool *fixed)
+{
+	const Program *few = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
+	const Program *forms[] = {program_collapse(low->arena, few, fixed), few};
+	const Stage *first = part->stages[0];
+	Group group;
+	const char *reason;
+	if (first->scan || first->kind == STAGE_scatter)
+		return forms[0];
+	for (size_t i = 0; i < countof(forms); i++)
+		if (group_analyse(low->arena, forms[i], low->context->target, &group, &reason))
+			return forms[i];
+	return part;
+}
+
 /* Buffers that are strided views keep their dims, and the kernel knows their strides. */
 Kernel *
 lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args)
@@ -181,8 +199,7 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 		strides[i] = fixed[i] ? args[i]->strides : NULL;
 	}
 	part = program_apply_layouts(low->arena, part, layouts);
-	part = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
-	part = program_collapse(low->arena, part, fixed);
+	part = simplest_form(low, part, fixed);
 	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
 	                             ancestry(low, node), low->context->target);
 	run_loop_passes(kernel, low->context);
