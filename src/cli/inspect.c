@@ -68,9 +68,10 @@ plan_rows(Table *table, Arena *arena, const Plan *plan, const char *prefix)
 		}
 		table_text(table, arena_printf(arena, "%s%d", prefix, i));
 		table_text(table, step_kind(step->kind));
-		table_text(table, step->row);
+		/* the plan goes before the report is printed */
+		table_text(table, step->row ? arena_strdup(arena, step->row) : "");
 		table_text(table, buf_text(&result));
-		table_text(table, step->name);
+		table_text(table, step->name ? arena_strdup(arena, step->name) : "");
 		for (int k = 0; k < step->nbody; k++)
 			plan_rows(table, arena, step->bodies[k], arena_printf(arena, "%s%d.", prefix, i));
 	}
