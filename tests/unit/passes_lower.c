@@ -249,9 +249,10 @@ static const char *const graphs[] = {
 	"graph g(%x: f16[N,3,40]) -> %y { %c = Mul(%x, %x) \"m\"\n %y = Add(%c, %x) \"a\" }",
 	"graph g(%x: f32[1,12]) -> %e, %q { %ax: i64[1] = {1} %e = Exp(%x) \"e\"\n"
 	"%m = ReduceMean(%e, %ax) \"m\"\n %q = Mul(%m, %m) \"q\" }",
-	"graph g(%q: f32[2,3,3], %m: f32[1,1,3,3]) -> %y, %s {\n"
-	"%y, _, _, %s = Attention(%q, %q, %q, %m) {q_num_heads=1, kv_num_heads=1,\n"
-	"qk_matmul_output_mode=2} \"a\" }",
+	"graph g(%q: f32[2,3,3], %k: f32[2,3,3], %v: f32[2,3,3], %m: f32[1,1,3,3]) -> %y, %a, %b, %s "
+	"{\n"
+	"%y, %a, %b, %s = Attention(%q, %k, %v, %m) {q_num_heads=1, kv_num_heads=1,\n"
+	"softcap=1.9639783, qk_matmul_output_mode=2} \"a\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
 };
 
