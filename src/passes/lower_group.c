@@ -44,10 +44,13 @@ shared_at(const Emit *emit, int s, int position)
 	return -1;
 }
 
-static bool
-is_tile_dim(const Emit *emit, int k)
+Scope
+emit_scope(Emit *emit, int64_t bytes)
 {
-	return emit->schedule.is_tiled && k == emit->schedule.vector_shared;
+	if (bytes > STACK_BYTES - emit->stack_bytes)
+		return SCOPE_SCRATCH;
+	emit->stack_bytes += bytes;
+	return SCOPE_STACK;
 }
 
 /* A local buffer for the result of stage s: its own dims, then the tile where stages take turns. */
@@ -78,11 +81,7 @@ place_locally(Emit *emit, int s, const Tensor *tensor)
 		if (is_const)
 			bytes *= extent;
 	}
-	Scope scope = rank == 0                                              ? SCOPE_REG
-	              : is_const && emit->stack_bytes + bytes <= STACK_BYTES ? SCOPE_STACK
-	                                                                     : SCOPE_SCRATCH;
-	if (scope == SCOPE_STACK)
-		emit->stack_bytes += bytes;
+	Scope scope = rank == 0 ? SCOPE_REG : emit_scope(emit, is_const ? bytes : INT64_MAX);
 	place->local = kernel_local(emit->kernel, tensor->name, tensor->type, rank, dims, scope);
 	place->rank = rank;
 	place->source = source;
@@ -152,34 +151,35 @@ emit_result(Emit *emit, const Tensor *result, const Expr *value)
 }
 
 static const Expr *
-element(Emit *emit, const Buffer *buffer)
+element(Emit *emit, const Buffer *buffer, const Expr *const *at)
 {
-	return expr_read(emit->kernel->ctx, &buffer->tensor, NULL);
+	return expr_read(emit->kernel->ctx, &buffer->tensor, at);
 }
 
-/* acc = combination of acc and the terms. One state: a store with the row's op, which codegen may
- * contract and spread over lanes. Tuples: all new states are computed before any is stored. */
-static Stmt *
-emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc)
+/* acc[at] = combination of acc[at] and the terms. One state: a store with the row's op, which
+ * codegen may contract and spread over lanes. Tuples: all new states are computed before any is
+ * stored. `at` is NULL for a register. */
+Stmt *
+emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc, const Expr *const *at)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
 	if (stage->nbody == 1 && reduce_info(stage->reduce)->states == 1)
-		return stmt_store(emit->kernel, acc[0], NULL, (int)stage->reduce,
+		return stmt_store(emit->kernel, acc[0], at, (int)stage->reduce,
 		                  lower_scalar(emit, stage->body[0]));
 	const Expr *a[REDUCE_MAX_STATES], *b[REDUCE_MAX_STATES], *out[REDUCE_MAX_STATES];
 	Stmt *lets = NULL, *stores = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *term = var_new(ctx, "term", (DType)stage->body[k]->type, NULL, NULL);
 		lets = stmt_append(lets, stmt_let(emit->kernel, term, lower_scalar(emit, stage->body[k])));
-		a[k] = element(emit, acc[k]);
+		a[k] = element(emit, acc[k], at);
 		b[k] = expr_var(ctx, term);
 	}
 	reduce_combine(ctx, stage->reduce, stage->nbody, a, b, out);
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *next = var_new(ctx, "next", (DType)out[k]->type, NULL, NULL);
 		lets = stmt_append(lets, stmt_let(emit->kernel, next, out[k]));
-		stores = stmt_append(
-			stores, stmt_store(emit->kernel, acc[k], NULL, STORE_SET, expr_var(ctx, next)));
+		stores = stmt_append(stores,
+		                     stmt_store(emit->kernel, acc[k], at, STORE_SET, expr_var(ctx, next)));
 	}
 	return stmt_append(lets, stores);
 }
@@ -218,7 +218,7 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 	}
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		emit_open_iter(emit, stage, i);
-	Stmt *body = emit_terms(emit, stage, acc);
+	Stmt *body = emit_terms(emit, stage, acc, NULL);
 	if (stage->guard)
 		body = stmt_if(emit->kernel, lower_scalar(emit, stage->guard), body, NULL);
 	if (lane >= stage->nloop)
@@ -228,10 +228,28 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
 	list = stmt_append(list, body);
 	for (int k = 0; k < stage->nresult; k++) {
-		const Expr *value = expr_cast(ctx, stage->results[k]->type, element(emit, acc[k]));
+		const Expr *value = expr_cast(ctx, stage->results[k]->type, element(emit, acc[k], NULL));
 		list = stmt_append(list, emit_result(emit, stage->results[k], value));
 	}
 	return list;
+}
+
+const Var *
+emit_open_tile(Emit *emit, int s)
+{
+	ExprCtx *ctx = emit->kernel->ctx;
+	int v = emit->schedule.vector_shared;
+	Var *in_tile = var_new(ctx, "lane", DT_I64, expr_i64(ctx, 0), emit->tile_extent);
+	emit->in_tile = expr_var(ctx, in_tile);
+	emit->iters[emit->group.map[s][v]] = expr_add(ctx, emit->shared[v], emit->in_tile);
+	return in_tile;
+}
+
+Stmt *
+emit_close_tile(Emit *emit, const Var *in_tile, Stmt *body)
+{
+	const Expr *zero = expr_i64(emit->kernel->ctx, 0);
+	return stmt_for(emit->kernel, in_tile, zero, emit->tile_extent, BIND_VECTOR, body);
 }
 
 /* Stage s inside the shared loops: its own loops around its point. */
@@ -239,26 +257,25 @@ Stmt *
 emit_stage(Emit *emit, int s)
 {
 	const Stage *stage = emit->group.program->stages[s];
-	ExprCtx *ctx = emit->kernel->ctx;
 	int n = stage->nloop + stage->nreduce;
 	int lane = emit->schedule.vector_shared < 0 ? emit->schedule.vector_iter[s] : -1;
 	emit->iters = NEW_N(emit->arena, const Expr *, n + 1);
-	Var *tile_var = NULL;
 	for (int i = 0; i < stage->nloop; i++) {
 		int k = shared_at(emit, s, i);
 		if (k < 0)
 			emit_open_iter(emit, stage, i);
-		else if (is_tile_dim(emit, k)) {
-			tile_var = var_new(ctx, "lane", DT_I64, expr_i64(ctx, 0), emit->tile_extent);
-			emit->in_tile = expr_var(ctx, tile_var);
-			emit->iters[i] = expr_add(ctx, emit->shared[k], emit->in_tile);
-		} else
+		else
 			emit->iters[i] = emit->shared[k];
 	}
-	Stmt *body = emit_point(emit, stage, lane);
-	if (tile_var)
-		body = stmt_for(emit->kernel, tile_var, expr_i64(ctx, 0), emit->tile_extent, BIND_VECTOR,
-		                body);
+	Stmt *body;
+	if (!emit->schedule.is_tiled)
+		body = emit_point(emit, stage, lane);
+	else if (emit->schedule.is_streamed[s])
+		body = emit_stream(emit, s);
+	else {
+		const Var *in_tile = emit_open_tile(emit, s);
+		body = emit_close_tile(emit, in_tile, emit_point(emit, stage, lane));
+	}
 	if (lane >= 0 && lane < stage->nloop)
 		body = emit_close_iter(emit, stage, lane, BIND_VECTOR, body);
 	for (int i = stage->nloop - 1; i >= 0; i--)

@@ -35,6 +35,8 @@ const Expr *lower_scalar(Emit *emit, const Expr *e);
 
 /* The place of a tensor; made empty when first asked for. */
 Place *emit_place(Emit *emit, const Tensor *tensor);
+/* Where an array of so many bytes lives: on the stack while there is room. */
+Scope emit_scope(Emit *emit, int64_t bytes);
 /* Stores of one result of the current stage at its current iterators. */
 Stmt *emit_result(Emit *emit, const Tensor *result, const Expr *value);
 /* Give iterator `position` of a stage a loop variable; later put the loop around `body`. */
@@ -43,6 +45,11 @@ Stmt *emit_close_iter(Emit *emit, const Stage *stage, int position, Bind bind, S
 /* The reduction of a stage at its current loops, or its map body, and the stores of the results.
  * `lane`: the iterator that runs in vector lanes, -1 none. */
 Stmt *emit_point(Emit *emit, const Stage *stage, int lane);
+/* acc[at] combined with the terms of the current point; `at` NULL for registers. */
+Stmt *emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc, const Expr *const *at);
+/* Stage s over the positions of a tile: the loop's variable, and the vector loop around `body`. */
+const Var *emit_open_tile(Emit *emit, int s);
+Stmt *emit_close_tile(Emit *emit, const Var *in_tile, Stmt *body);
 /* Stage s of the group inside the shared loops. */
 Stmt *emit_stage(Emit *emit, int s);
 
@@ -50,6 +57,9 @@ Stmt *emit_stage(Emit *emit, int s);
  * rows (schedule.rows consecutive iterations of one shared iterator). */
 Stmt *emit_rows(Emit *emit);
 Stmt *emit_row_loop(Emit *emit, Stmt *body);
+
+/* The reduction of stage s over a tile, its loops outside the lanes (Schedule.is_streamed). */
+Stmt *emit_stream(Emit *emit, int s);
 
 /* Updates in row-major order, parallel over iterators that own a dim of the result. */
 Stmt *emit_scatter(Emit *emit, const Program *program);

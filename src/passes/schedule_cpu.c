@@ -1,4 +1,5 @@
 /* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes/schedule_cpu.h"
@@ -8,6 +9,10 @@ enum {
 	LONG_LOOP = 4 * CHUNK, /* shorter vector loops are not worth cutting for the pool */
 	FEW_PIECES = 16,       /* with this many outer iterations nothing needs cutting */
 	TILE_LANES = 4,        /* vectors per tile when stages take turns */
+	STREAM_LANES = 32,     /* the same when a reduction is streamed */
+	STREAM_STRIDE = 256,   /* bytes between steps from which streaming pays … */
+	STREAM_STEPS = 16,     /* … with at least so many steps */
+	TILE_BYTES = 128 << 10, /* intermediates of a tile */
 	MAX_ROWS = 6,          /* accumulators of a register tile; 16 vector registers must suffice */
 };
 
@@ -163,15 +168,22 @@ has_own_loops(const Group *group)
 	return false;
 }
 
+static bool
+moves_along(const Expr *read, int iter)
+{
+	bool moves = false;
+	for (int d = 0; d < read->argc; d++)
+		moves |= expr_uses_iter(read->arg[d], iter);
+	return moves;
+}
+
 static void
 count_still(const Expr *e, void *arg)
 {
 	Coster *c = arg;
 	if (e->op != EX_read)
 		return;
-	bool moves = false;
-	for (int d = 0; d < e->argc; d++)
-		moves |= expr_uses_iter(e->arg[d], c->without);
+	bool moves = moves_along(e, c->without);
 	c->still += !moves;
 	c->moving += moves;
 }
@@ -208,6 +220,71 @@ choose_rows(Coster *c, const Group *group, Schedule *schedule)
 	}
 }
 
+/* Whether each read that moves with the lanes (c->iter) moves far at every step of the reduction,
+ * so that a step finds nothing in cache that the last one brought. */
+static void
+check_strides(const Expr *e, void *arg)
+{
+	Coster *c = arg;
+	const Stage *stage = c->stage;
+	int lane = c->iter;
+	if (e->op != EX_read || !moves_along(e, lane))
+		return;
+	int bytes = dtype_bits(e->tensor->type) / 8, near = 0, far = 0;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+		int64_t stride;
+		c->iter = i;
+		if (!stride_of(c, e->tensor, e->arg, &stride) || llabs(stride) * bytes < STREAM_STRIDE)
+			near++;
+		else
+			far++;
+	}
+	c->iter = lane;
+	c->still += far > 0 && near > 0;
+	c->moving += far > 0 && near == 0;
+}
+
+static bool
+wants_stream(Coster *c, const Stage *stage, int lane)
+{
+	int64_t steps = 1;
+	if (stage->kind != STAGE_reduce)
+		return false;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
+		steps *= probe_dim(c->target, stage->iters[i].hi);
+	c->stage = stage;
+	c->iter = lane;
+	c->still = c->moving = 0;
+	for (int b = 0; b < stage->nbody; b++)
+		expr_visit(stage->body[b], check_strides, c);
+	return steps >= STREAM_STEPS && c->moving > 0 && c->still == 0;
+}
+
+static void
+choose_streams(Coster *c, const Group *group, Schedule *schedule)
+{
+	bool *streams = NEW_N(c->arena, bool, group->program->nstage);
+	schedule->is_streamed = streams;
+	if (schedule->vector_shared < 0 || schedule->rows > 1)
+		return;
+	for (int s = 0; s < group->program->nstage; s++) {
+		int lane = group->map[s][schedule->vector_shared];
+		streams[s] = wants_stream(c, group->program->stages[s], lane);
+		schedule->has_streams |= streams[s];
+	}
+	schedule->is_tiled |= schedule->has_streams;
+}
+
+/* Wide tiles for streams, as long as intermediates stay in cache. */
+static int64_t
+tile_lanes(const Group *group, const Schedule *schedule, int64_t lanes)
+{
+	int64_t count = schedule->has_streams ? STREAM_LANES : TILE_LANES;
+	while (count > TILE_LANES && group->local_bytes > TILE_BYTES / (count * lanes))
+		count /= 2;
+	return count * lanes;
+}
+
 static void
 choose_tile(Coster *c, const Group *group, Schedule *schedule)
 {
@@ -216,7 +293,7 @@ choose_tile(Coster *c, const Group *group, Schedule *schedule)
 	int bits = dtype_bits(group->root->results[0]->type);
 	int64_t lanes = c->target->device->vector_bytes * 8 / (bits < 8 ? 8 : bits);
 	if (schedule->is_tiled) {
-		schedule->tile = TILE_LANES * lanes;
+		schedule->tile = tile_lanes(group, schedule, lanes);
 		return;
 	}
 	int64_t outer = 1, length = 1;
@@ -253,6 +330,7 @@ schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *s
 		}
 	}
 	schedule->is_tiled = schedule->vector_shared >= 0 && has_own_loops(group);
-	choose_tile(&c, group, schedule);
 	choose_rows(&c, group, schedule);
+	choose_streams(&c, group, schedule);
+	choose_tile(&c, group, schedule);
 }

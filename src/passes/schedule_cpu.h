@@ -16,6 +16,11 @@ typedef struct Schedule {
 	 * tiles and each stage runs over a tile in turn. */
 	bool is_tiled;
 	int64_t tile; /* iterations of the vector loop per parallel piece; 0: not cut */
+	/* Per stage: its reduction loops stand outside its lanes, and a tile of accumulators in memory
+	 * takes each step, because a step moves far from the last one. Read down a column, memory gives
+	 * a line of it at a time and every line anew. Only with is_tiled. */
+	const bool *is_streamed;
+	bool has_streams; /* any of them */
 	/* Rows of the register tile: `rows` consecutive iterations of shared iterator `row_shared` are
 	 * computed together, so that a vector loaded once serves all of them; 0: none. */
 	int row_shared;

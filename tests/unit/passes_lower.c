@@ -253,6 +253,16 @@ static const char *const graphs[] = {
 	"{\n"
 	"%y, %a, %b, %s = Attention(%q, %k, %v, %m) {q_num_heads=1, kv_num_heads=1,\n"
 	"softcap=1.9639783, qk_matmul_output_mode=2} \"a\" }",
+	/* reductions that stride far: streamed through a tile of accumulators */
+	"graph g(%x: f32[N,20,70]) -> %y { %a: i64[1] = {1} %s = ReduceSum(%x, %a) {keepdims=0} \"s\"\n"
+	"%y = Exp(%s) \"e\" }",
+	"graph g(%x: f32[N,20,70], %i: f32[20,70]) -> %y { %m = Mul(%x, %i) \"m\" %a: i64[1] = {1}\n"
+	"%y = ReduceMax(%m, %a) \"s\" }",
+	"graph g(%x: f16[N,20,540]) -> %y { %a: i64[1] = {1} %y = ReduceMean(%x, %a) \"s\" }",
+	"graph g(%x: f32[N,20,70]) -> %y { %y = ArgMax(%x) {axis=1, keepdims=0} \"a\" }",
+	"graph g(%x: f32[N,20,70]) -> %y { %y = Softmax(%x) {axis=1} \"s\" }",
+	"graph g(%x: f32[1,40], %w: f32[40,90]) -> %y { %m = MatMul(%x, %w) \"m\"\n"
+	"%y = Relu(%m) \"r\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
 };
 
