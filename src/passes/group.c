@@ -347,6 +347,14 @@ part_of(const Readers *readers, int first, int last)
 	                   outputs.data);
 }
 
+Program *
+program_part(Arena *arena, const Program *program, int first, int last)
+{
+	Readers readers = {.program = program, .arena = arena, .last = {.arena = arena}};
+	find_readers(&readers);
+	return part_of(&readers, first, last);
+}
+
 /* Stages of one scan stand together; everything else may end a part anywhere. */
 static int
 end_of_unit(const Program *p, int s)

@@ -62,6 +62,13 @@ bool group_is_good(Arena *arena, const Program *program, const Target *target, c
 typedef VEC(Program *) ProgramVec;
 void program_cut(Arena *arena, const Program *program, const Target *target, ProgramVec *parts);
 
+/* Stages first..last-1 of a program as a program of their own; what others read is its output. */
+Program *program_part(Arena *arena, const Program *program, int first, int last);
+
+/* A program whose one reduction is long and leaves cores idle, with the reduction in two stages:
+ * the first (stages[0]) sums chunks and is to be a kernel of its own. NULL: nothing to gain. */
+const Program *program_split_reduction(Arena *arena, const Program *program, const Target *target);
+
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
  * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,

@@ -259,6 +259,37 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 	lower_count_work(low, step, part);
 }
 
+/* A kernel for what can stand in one; its results that have no buffer yet get one. */
+static void
+lower_part(Lowering *low, const Node *node, const Program *part, Map *buffers)
+{
+	part = without_unused(low, part);
+	for (int i = 0; i < part->noutput; i++) {
+		const Tensor *t = part->outputs[i];
+		if (!map_find_ptr(buffers, t))
+			map_set_ptr(buffers, t, lower_temp(low, t->name, t->type, t->rank, t->hi));
+	}
+	lower_one(low, node, part, buffers);
+}
+
+/* The same as two kernels where a long reduction would leave cores idle. */
+static bool
+lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffers)
+{
+	const Program *split = NULL;
+	if (low->context->level > 0)
+		split = program_split_reduction(low->arena, part, low->context->target);
+	if (!split)
+		return false;
+	for (int i = 0; i < part->noutput; i++)
+		map_set_ptr(buffers, split->outputs[i], map_find_ptr(buffers, part->outputs[i]));
+	lower_part(low, node, program_part(low->arena, split, 0, 1), buffers);
+	lower_part(low, node, program_part(low->arena, split, 1, split->nstage), buffers);
+	for (int i = 0; i < part->noutput; i++)
+		map_set_ptr(buffers, part->outputs[i], map_find_ptr(buffers, split->outputs[i]));
+	return true;
+}
+
 void
 lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
               MBuffer *const *outputs)
@@ -279,15 +310,9 @@ lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *
 			map_set_ptr(&buffers, t, outputs[i]);
 	}
 	program_cut(low->arena, program, low->context->target, &parts);
-	for (int p = 0; p < parts.count; p++) {
-		const Program *part = without_unused(low, parts.data[p]);
-		for (int i = 0; i < part->noutput; i++) {
-			const Tensor *t = part->outputs[i];
-			if (!map_find_ptr(&buffers, t))
-				map_set_ptr(&buffers, t, lower_temp(low, t->name, t->type, t->rank, t->hi));
-		}
-		lower_one(low, node, part, &buffers);
-	}
+	for (int p = 0; p < parts.count; p++)
+		if (!lower_in_chunks(low, node, parts.data[p], &buffers))
+			lower_part(low, node, parts.data[p], &buffers);
 	for (int i = 0; i < program->noutput; i++) { /* a result wanted twice */
 		const Tensor *t = program->outputs[i];
 		MBuffer *from = t ? map_find_ptr(&buffers, t) : NULL;

@@ -263,6 +263,12 @@ static const char *const graphs[] = {
 	"graph g(%x: f32[N,20,70]) -> %y { %y = Softmax(%x) {axis=1} \"s\" }",
 	"graph g(%x: f32[1,40], %w: f32[40,90]) -> %y { %m = MatMul(%x, %w) \"m\"\n"
 	"%y = Relu(%m) \"r\" }",
+	/* long reductions with little in parallel: two kernels */
+	"graph g(%x: f32[N,509,601]) -> %y { %s = ReduceMean(%x) {keepdims=0} \"s\"\n"
+	"%y = Exp(%s) \"e\" }",
+	"graph g(%x: i32[3,50000], %w: i32[50000,2]) -> %y { %y = MatMul(%x, %w) \"m\" }",
+	"graph g(%x: f16[N,3,300000]) -> %y { %a: i64[2] = {0, 2} %y = ReduceMax(%x, %a) \"s\" }",
+	"graph g(%x: f32[2,300000]) -> %y { %y = Softmax(%x) \"s\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
 };
 
