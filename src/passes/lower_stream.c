@@ -2,14 +2,14 @@
  *
  *     y[n] = sum(k) X[k,n]  =>  for piece in ceil(N/512) @parallel {
  *                                 acc: f32[512] @stack
- *                                 for lane in 512 @vector { acc[lane] = 0.0 }
+ *                                 for l in 512 @vector { acc[l] = 0.0 }
  *                                 for k in K
- *                                   for lane in 512 @vector { acc[lane] += X[k, 512*piece + lane] }
- *                                 for lane in 512 @vector { y[512*piece + lane] = acc[lane] }
+ *                                   for l in 512 @vector { acc[l] += X[k, 512*piece + l] }
+ *                                 for l in 512 @vector { y[512*piece + l] = acc[l] }
  *                               }
  *
- * Memory is then read in runs of a tile; with the lanes outside it would be read a vector at a time,
- * each from another page.
+ * Memory is then read in runs of a tile; with the lanes outside, a vector at a time, each from
+ * another page.
  */
 #include "passes/lower_group.h"
 

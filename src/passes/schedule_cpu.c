@@ -5,15 +5,15 @@
 #include "passes/schedule_cpu.h"
 
 enum {
-	CHUNK = 4096,          /* iterations per parallel piece when only the vector loop is long */
-	LONG_LOOP = 4 * CHUNK, /* shorter vector loops are not worth cutting for the pool */
-	FEW_PIECES = 16,       /* with this many outer iterations nothing needs cutting */
-	TILE_LANES = 4,        /* vectors per tile when stages take turns */
-	STREAM_LANES = 32,     /* the same when a reduction is streamed */
-	STREAM_STRIDE = 256,   /* bytes between steps from which streaming pays … */
-	STREAM_STEPS = 16,     /* … with at least so many steps */
+	CHUNK = 4096,           /* iterations per parallel piece when only the vector loop is long */
+	LONG_LOOP = 4 * CHUNK,  /* shorter vector loops are not worth cutting for the pool */
+	FEW_PIECES = 16,        /* with this many outer iterations nothing needs cutting */
+	TILE_LANES = 4,         /* vectors per tile when stages take turns */
+	STREAM_LANES = 32,      /* the same when a reduction is streamed */
+	STREAM_STRIDE = 256,    /* bytes between steps from which streaming pays … */
+	STREAM_STEPS = 16,      /* … with at least so many steps */
 	TILE_BYTES = 128 << 10, /* intermediates of a tile */
-	MAX_ROWS = 6,          /* accumulators of a register tile; 16 vector registers must suffice */
+	MAX_ROWS = 6,           /* accumulators of a register tile; 16 vector registers must suffice */
 };
 
 static const double GATHER_COST = 1.6; /* a scalar load and an insert, against one vector load */
