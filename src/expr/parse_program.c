@@ -502,6 +502,20 @@ read_symbol(Reader *r)
 	symbol_set_range(symbol, lo, hi);
 }
 
+/* Ranges must be known before the first dim is made: those of the inputs stand above their lines. */
+static void
+read_ranges_ahead(const Reader *r)
+{
+	Reader ahead = *r;
+	while (scan_peek(&ahead.scan)->kind != TOK_END) {
+		bool is_symbol = scan_peek(&ahead.scan)->starts_line && scan_at(&ahead.scan, "symbol") &&
+		                 scan_peek_at(&ahead.scan, 1)->kind == TOK_NAME;
+		scan_next(&ahead.scan);
+		if (is_symbol)
+			read_symbol(&ahead);
+	}
+}
+
 /* `assume N - M == 0` */
 static void
 read_assumption(Reader *r)
@@ -562,6 +576,7 @@ program_parse(ExprCtx *ctx, const char *file, const char *text)
 	StrVec outputs = {0};
 	scan_expect(&r->scan, "expr", "at the beginning");
 	const char *name = scan_name(&r->scan, "name of the program");
+	read_ranges_ahead(r);
 	read_inputs(r);
 	scan_expect(&r->scan, "->", "after the inputs");
 	do {

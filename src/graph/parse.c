@@ -202,10 +202,11 @@ static void
 read_ranges(Parser *parser)
 {
 	Scanner ahead = *parser->scan;
-	for (; scan_peek(&ahead)->kind != TOK_END; scan_next(&ahead)) {
-		if (!scan_at(&ahead, "symbol") || !scan_peek(&ahead)->starts_line)
-			continue;
+	while (scan_peek(&ahead)->kind != TOK_END) {
+		bool is_symbol = scan_at(&ahead, "symbol") && scan_peek(&ahead)->starts_line;
 		scan_next(&ahead);
+		if (!is_symbol)
+			continue;
 		const Symbol *symbol = symbol_get(parser->graph->ctx, scan_name(&ahead, "symbol"));
 		if (!scan_accept(&ahead, "in"))
 			continue;

@@ -80,6 +80,12 @@ static const char *const programs[] = {
 	"  assume N-M == 0\n"
 	"  Y[n:N]: f32 = X[n, n]\n"
 	"}\n",
+	/* what a dim of an input is depends on ranges below: E may be negative */
+	"expr bounds(X: f32[max(D, min(5, E-E/2147483648*5))]) -> Y {\n"
+	"  symbol D in -2147483648..2147483647\n"
+	"  symbol E in -2147483648..2147483647\n"
+	"  Y[i:max(D, min(5, E-E/2147483648*5))]: f32 = X[i] * 2\n"
+	"}\n",
 	"expr none() -> Y {\n"
 	"  Y[i:4]: f64 = sqrt(f64(i))\n"
 	"}\n",
@@ -115,7 +121,7 @@ END_TEST
 /* Texts above that are already as the printer would write them. */
 START_TEST(examples_print_exactly)
 {
-	static const int exact[] = {0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13};
+	static const int exact[] = {0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14};
 	for (size_t i = 0; i < countof(exact); i++) {
 		open_ctx();
 		ck_assert_str_eq(programs[exact[i]], reprint(programs[exact[i]]));

@@ -69,6 +69,11 @@ static const char *const TEXTS[] = {
 	"graph empty() {\n"
 	"}\n",
 
+	"graph ranges(%x: f32[N,M]) -> %x {\n"
+	"  symbol N in 1..64\n"
+	"  symbol M in 2..32\n"
+	"}\n",
+
 	"graph g(%x: f32[N,3,8,8], %s: f32) -> %y, %x {\n"
 	"  symbol N in 1..64\n"
 	"  %w: f32[4,3,1,1] = weight 0\n"
