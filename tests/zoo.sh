@@ -1,6 +1,7 @@
 #!/bin/sh
 # The zoo, model by model, from one bundle with a symbolic batch: batch 1 and 3, the same bits at 1, 2
-# and 3 threads, and every emitted object imports nothing. With ONNX Runtime at hand, its outputs.
+# and 3 threads, every emitted object imports nothing, all texts on the way read back. With ONNX
+# Runtime at hand, its outputs.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
 tmp=$(mktemp -d) || exit 1
@@ -20,7 +21,7 @@ ls build/ort/onnxruntime/capi/libonnxruntime.so* >/dev/null 2>&1 && ort=1
 for model; do
 	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	rm -rf "$tmp/kept"
-	if ! "$tw" compile -q "$tmp/m.onnx" -o "$tmp/m.twb" --keep "$tmp/kept" 2>"$tmp/err"; then
+	if ! "$tw" compile -q --verify=texts "$tmp/m.onnx" -o "$tmp/m.twb" --keep "$tmp/kept" 2>"$tmp/err"; then
 		lose "compile $model: $(cat "$tmp/err")"
 		continue
 	fi

@@ -33,6 +33,8 @@ optimise_loops(const Module *module, PassContext *context)
 		const MStep *step = module->steps.data[i];
 		if (step->kernel)
 			run_loop_passes(step->kernel, context);
+		if (step->kernel && context->verify_each == verify_texts)
+			verify_kernel_text(step->kernel);
 		for (int k = 0; k < step->nbody; k++)
 			optimise_loops(step->bodies[k], context);
 	}
@@ -42,6 +44,8 @@ Module *
 compile_graph(Arena *arena, Graph *graph, PassContext *context)
 {
 	run_graph_passes(graph, context);
+	if (context->verify_each == verify_texts)
+		verify_texts(NULL, "all passes", NULL, graph); /* also when no pass changed anything */
 	Module *module = lower_graph(arena, graph, context);
 	optimise_loops(module, context);
 	return module;

@@ -39,4 +39,9 @@ void pipeline_report(const Options *options, const PassContext *context);
 /* Evaluate both graphs on made-up inputs and compare: --verify=each. `arg` is the Options. */
 void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
 
+/* Print, read and print again what a pass left, or a kernel; fails (FAIL_BUG) unless the texts are
+ * equal: --verify=texts. */
+void verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after);
+void verify_kernel_text(const Kernel *kernel);
+
 #endif

@@ -1,0 +1,98 @@
+/* --verify=texts: whatever a compilation goes through prints a text that reads back as itself.
+ *
+ *     graph  →  text  →  graph  →  text      the texts are equal, for the graph after each pass,
+ *     the meaning of each of its nodes, and each kernel after the loop passes
+ *
+ * So a text shown by --dump-after or print can be edited and used as a test of its own.
+ */
+#include <string.h>
+
+#include "cli/model.h"
+#include "graph/meaning.h"
+
+typedef enum TextKind { TEXT_GRAPH, TEXT_EXPR, TEXT_KERNEL } TextKind;
+
+/* Read a text and print what was read. */
+static const char *
+print_again(Arena *arena, TextKind kind, const char *text)
+{
+	Buf again = {.arena = arena};
+	if (kind == TEXT_GRAPH)
+		graph_print(&again, graph_parse(arena, "text", text));
+	else if (kind == TEXT_EXPR)
+		program_print(&again, program_parse(expr_ctx_new(arena), "text", text));
+	else
+		kernel_print(&again, kernel_parse(arena, expr_ctx_new(arena), "text", text));
+	return buf_text(&again);
+}
+
+typedef struct Reading {
+	Arena *arena;
+	TextKind kind;
+	const char *text, *again;
+} Reading;
+
+static void
+read_text(void *arg)
+{
+	Reading *reading = arg;
+	reading->again = print_again(reading->arena, reading->kind, reading->text);
+}
+
+static void
+check_text(Arena *arena, TextKind kind, const char *what, const char *text)
+{
+	Reading reading = {arena, kind, text, NULL};
+	Failure failure;
+	if (!try_run(read_text, &reading, &failure))
+		fail_as(FAIL_BUG, NULL, "the text of %s does not read back: %s", what, failure.text);
+	const char *a = text, *b = reading.again, *line = a;
+	for (; *a && *a == *b; a++, b++)
+		line = *a == '\n' ? a + 1 : line;
+	if (*a != *b) {
+		const char *other = b - (a - line);
+		fail_as(FAIL_BUG, NULL, "the text of %s has '%.*s' and reads back as '%.*s'", what,
+		        (int)strcspn(line, "\n"), line, (int)strcspn(other, "\n"), other);
+	}
+}
+
+static void
+check_meanings(Arena *arena, const Graph *graph, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		for (int i = 0; i < node->nregion; i++)
+			check_meanings(arena, graph, node->regions[i]);
+		bool has_ranks = node_has_meaning(node);
+		for (int i = 0; i < node->ninput; i++)
+			has_ranks &= !node->inputs[i] || node->inputs[i]->type.rank >= 0;
+		Program *program = has_ranks ? node_meaning(graph, node) : NULL;
+		if (!program)
+			continue;
+		Buf buf = {.arena = arena};
+		program_print(&buf, program);
+		check_text(arena, TEXT_EXPR, arena_printf(arena, "the meaning of %s", node->op->name),
+		           buf_text(&buf));
+	}
+}
+
+void
+verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after)
+{
+	(void)arg, (void)before;
+	Arena *arena = arena_new("texts");
+	Buf buf = {.arena = arena};
+	graph_print(&buf, after);
+	check_text(arena, TEXT_GRAPH, arena_printf(arena, "the graph after %s", pass), buf_text(&buf));
+	check_meanings(arena, after, after->body);
+	arena_free(arena);
+}
+
+void
+verify_kernel_text(const Kernel *kernel)
+{
+	Arena *arena = arena_new("texts");
+	Buf buf = {.arena = arena};
+	kernel_print(&buf, kernel);
+	check_text(arena, TEXT_KERNEL, arena_printf(arena, "kernel %s", kernel->name), buf_text(&buf));
+	arena_free(arena);
+}
