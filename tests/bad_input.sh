@@ -63,13 +63,41 @@ refused "an empty file" "3" "$tw" print "$tmp/empty.onnx"
 refused "a file that is not there" "6" "$tw" print "$tmp/nothing.onnx"
 refused "a folder" "6" "$tw" print "$tmp"
 
+# What reads well and still cannot be compiled: check names all of it, compile the first, in its place.
+# obstacles CODE COUNT TEXT: of the graph on standard input
+obstacles() {
+	cat >"$tmp/bad.txt"
+	"$tw" optimize -q -O0 "$tmp/bad.txt" "$tmp/bad.onnx" || lose "$3 cannot be written"
+	refused "compile: $3" "$1" "$tw" compile -q "$tmp/bad.onnx" -o "$tmp/bad.twb"
+	grep -q "^$tmp/bad.onnx: $3" "$tmp/err" && pass || lose "compile says $(cat "$tmp/err"), not $3"
+	[ ! -e "$tmp/bad.twb" ] && pass || lose "compile wrote a bundle: $3"
+	"$tw" check "$tmp/bad.onnx" >"$tmp/out" 2>&1
+	rc=$?
+	[ $rc = "$1" ] && grep -q "^$2 obstacle" "$tmp/out" && grep -q "bad.onnx: $3" "$tmp/out" && pass ||
+		lose "check: exit code $rc, expected $1 and $2 obstacles: $(cat "$tmp/out")"
+}
+obstacles 3 2 "input x is f32\[1099511627776,1099511627776\]: too large" <<'TEXT'
+graph huge(%x: f32[1099511627776,1099511627776]) -> %y {
+  %y = Relu(%x)  "huge"
+}
+TEXT
+obstacles 4 2 'node "draw" (Bernoulli): the operator has no host function' <<'TEXT'
+graph functions(%x: f32[4], %s: string[2]) -> %y, %z {
+  %y     = Bernoulli(%x)    "draw"
+  %z, %n = StringSplit(%s)  "split"
+}
+TEXT
+
 # A full disk: files of at most one block.
 "$tw" optimize -q "$tmp/model.txt" "$tmp/full.onnx" && rm -f "$tmp/full.onnx"
 mkdir "$tmp/full"
 (
 	ulimit -f 0
-	"$tw" optimize -q "$tmp/model.txt" "$tmp/full/out.onnx" 2>"$tmp/pipe" | cat
-) >/dev/null 2>&1
+	"$tw" optimize -q "$tmp/model.txt" "$tmp/full/out.onnx" 2>&1 >/dev/null
+	echo $?
+) | cat >"$tmp/pipe"
+[ "$(wc -l <"$tmp/pipe")" = 2 ] && [ "$(tail -n 1 "$tmp/pipe")" = 6 ] && pass ||
+	lose "a full disk: $(cat "$tmp/pipe")"
 [ -z "$(ls -A "$tmp/full")" ] && pass || lose "a full disk leaves $(ls -A "$tmp/full")"
 mkdir "$tmp/shut" && chmod 555 "$tmp/shut"
 [ "$(id -u)" = 0 ] || refused "a folder that cannot be written" "6" \

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/obstacles.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "host/host.h"
@@ -154,13 +155,6 @@ depends_on(const Value *value, const Value *input, int depth)
 }
 
 static bool
-is_unknown(const Value *value)
-{
-	return value->type.kind == TYPE_UNKNOWN ||
-	       (value->type.kind == TYPE_TENSOR && value->type.rank < 0);
-}
-
-static bool
 is_known(const Value *value)
 {
 	if (value->constant && !value->is_default)
@@ -202,7 +196,7 @@ reads_data(Arena *arena, Graph *graph, Node *node, const Value *operand)
 	Reads reads = {.graph = graph, .node = node};
 	Failure failure;
 	for (int k = 0; k < node->noutput; k++)
-		if (node->outputs[k] && is_unknown(node->outputs[k]))
+		if (node->outputs[k] && value_is_unknown(node->outputs[k]))
 			return false;
 	if (!node_has_meaning(node))
 		return true;
@@ -253,72 +247,6 @@ decides_shapes(Arena *arena, Graph *graph, const Value *input)
 }
 
 /* ---- reading ---- */
-
-static const char *
-skip_type(Arena *arena, const char *what, const Value *value)
-{
-	Buf buf = {.arena = arena};
-	type_print(&buf, &value->type);
-	return arena_printf(arena, "%s %s is %s", what, value->name, buf_text(&buf));
-}
-
-static bool
-is_expressible(const OpInfo *op)
-{
-	return op->meaning == MEANING_FORMULA || op->meaning == MEANING_BUILD;
-}
-
-/* Why a node cannot be run, from tables; NULL: it can. Sequences live in the interpreter only. */
-static const char *
-skip_node(Arena *arena, const Node *node, bool is_compiled)
-{
-	if (node->op->meaning == MEANING_HOST && !host_find(node->op->name))
-		return arena_printf(arena, "operator %s has no host function", node->op->name);
-	if (is_expressible(node->op) && !node_has_meaning(node)) {
-		for (int i = 0; i < node->ninput; i++)
-			if (node->inputs[i] && is_unknown(node->inputs[i]))
-				return arena_printf(arena, "%s: an input of unbound rank", node->op->name);
-		return arena_printf(arena, "operator %s %s", node->op->name,
-		                    node->op->effect == EFFECT_random
-		                        ? "draws at random"
-		                        : "has no meaning for these types of operands");
-	}
-	for (int k = 0; is_compiled && k < node->noutput; k++)
-		if (node->outputs[k] && (node->outputs[k]->type.kind == TYPE_SEQUENCE ||
-		                         node->outputs[k]->type.kind == TYPE_OPTIONAL))
-			return skip_type(arena, "value", node->outputs[k]);
-	return NULL;
-}
-
-/* Why a graph that reads well cannot become code, from tables; NULL: it can. */
-static const char *
-skip_region(Arena *arena, const Region *region, bool is_compiled)
-{
-	for (const Node *node = region->first; node; node = node->next) {
-		const char *own = skip_node(arena, node, is_compiled);
-		if (own)
-			return own;
-		for (int i = 0; i < node->nregion; i++) {
-			const char *reason = skip_region(arena, node->regions[i], is_compiled);
-			if (reason)
-				return reason;
-		}
-	}
-	return NULL;
-}
-
-static const char *
-skip_reason(Arena *arena, const Graph *graph, bool is_compiled)
-{
-	const Region *body = graph->body;
-	for (int i = 0; i < body->nparam; i++)
-		if (body->params[i]->type.kind != TYPE_TENSOR || is_unknown(body->params[i]))
-			return skip_type(arena, "input", body->params[i]);
-	for (int i = 0; i < body->nresult; i++)
-		if (body->results[i]->type.kind != TYPE_TENSOR || is_unknown(body->results[i]))
-			return skip_type(arena, "output", body->results[i]);
-	return skip_region(arena, body, is_compiled);
-}
 
 typedef struct ReadJob {
 	Arena *arena;
@@ -408,8 +336,10 @@ case_read(Arena *arena, const Case *c, bool is_compiled, CaseModel *model, const
 	*model =
 		(CaseModel){job.graph, body->nparam, names, types, NEW_N(arena, bool, body->nparam + 1)};
 	fix_inputs(arena, c, model);
-	*reason = skip_reason(arena, model->graph, is_compiled);
-	if (!*reason)
-		*reason = skip_data(arena, c, model);
+	ObstacleVec obstacles = graph_obstacles(arena, model->graph, is_compiled);
+	const Obstacle *first = obstacles.count ? &obstacles.data[0] : NULL;
+	*reason = !first        ? skip_data(arena, c, model)
+	          : first->node ? arena_printf(arena, "%s: %s", first->node->op->name, first->text)
+	                        : first->text;
 	return *reason == NULL;
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "cli/model.h"
+#include "cli/obstacles.h"
 #include "cli/report.h"
-#include "graph/meaning.h"
 #include "onnx/onnx.h"
 #include "runtime/bundle.h"
 
@@ -18,27 +18,25 @@ kind_word(FailKind kind)
 	return words[kind];
 }
 
-/* What the compiler itself would stumble over in a model that reads well: values of unknown rank
- * feed nodes that are to become code. */
+/* What the compiler itself would stumble over in a model that reads well. */
 static int
-check_nodes(const Graph *graph, Table *table)
+check_nodes(const Graph *graph, Table *table, int *code)
 {
-	int count = 0;
-	for (const Node *node = graph->body->first; node; node = node->next)
-		for (int i = 0; i < node->ninput; i++) {
-			const Value *input = node->inputs[i];
-			if (!input || input->type.kind != TYPE_TENSOR || input->type.rank >= 0 ||
-			    !node_has_meaning(node))
-				continue;
-			table_text(table, kind_word(FAIL_UNSUPPORTED));
-			table_text(table, arena_printf(graph->arena,
-			                               "%s: node \"%s\" (%s): the rank of input %s is unknown; "
-			                               "--fix the input that decides it",
-			                               graph->file, node->loc.node ? node->loc.node : "",
-			                               node->op->name, input->name));
-			count++;
-		}
-	return count;
+	ObstacleVec list = graph_obstacles(graph->arena, graph, true);
+	for (int i = 0; i < list.count; i++) {
+		const Node *node = list.data[i].node;
+		const char *place =
+			!node ? ""
+				  : arena_printf(graph->arena,
+		                         "node \"%s\" (%s): ", node->loc.node ? node->loc.node : "",
+		                         node->op->name);
+		table_text(table, kind_word(list.data[i].kind));
+		table_text(table,
+		           arena_printf(graph->arena, "%s: %s%s", graph->file, place, list.data[i].text));
+		if (!*code || (int)list.data[i].kind < *code)
+			*code = list.data[i].kind;
+	}
+	return list.count;
 }
 
 static int
@@ -58,8 +56,7 @@ check_model(const Options *options, const char *path)
 	}
 	if (count == 0) {
 		const Graph *graph = model_read(options, options->arena, path);
-		count = check_nodes(graph, table);
-		code = count ? FAIL_UNSUPPORTED : 0;
+		count = check_nodes(graph, table, &code);
 		report_number(report, "nodes", NULL, graph_node_count(graph), "%.0f");
 	}
 	report_print(report);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/inputs.h"
+#include "cli/obstacles.h"
 #include "cli/oracle.h"
 #include "cli/prepack.h"
 #include "cli/progress.h"
@@ -46,6 +47,7 @@ compile_graph(Arena *arena, Graph *graph, PassContext *context)
 	run_graph_passes(graph, context);
 	if (context->verify_each == verify_texts)
 		verify_texts(NULL, "all passes", NULL, graph); /* also when no pass changed anything */
+	graph_refuse_obstacles(graph);
 	Module *module = lower_graph(arena, graph, context);
 	optimise_loops(module, context);
 	return module;

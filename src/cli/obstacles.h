@@ -1,0 +1,26 @@
+/* What keeps a graph that reads well from becoming code, from tables alone: for check (all of it),
+ * compile (the first) and test-onnx (why a case is skipped). */
+#ifndef CLI_OBSTACLES_H
+#define CLI_OBSTACLES_H
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+
+typedef struct Obstacle {
+	const Node *node; /* NULL: an input or output of the graph */
+	FailKind kind;    /* FAIL_UNSUPPORTED, or FAIL_INVALID: no machine could */
+	const char *text; /* "the operator has no host function" */
+} Obstacle;
+
+typedef VEC(Obstacle) ObstacleVec;
+
+/* `is_compiled`: for the compiler; otherwise for the interpreter, which knows sequences. */
+ObstacleVec graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled);
+
+/* Fail with the first one and its place, if there is any. */
+void graph_refuse_obstacles(const Graph *graph);
+
+/* Whether nothing says what rank a tensor has, or what kind of value it is. */
+bool value_is_unknown(const Value *value);
+
+#endif
