@@ -37,6 +37,16 @@ typedef struct Options {
 static const char USAGE[] = "usage: zoo NAME [--batch N | --symbolic] -o FILE.onnx"
 							" | zoo reweight IN.onnx -o OUT.onnx | zoo list";
 
+static int64_t
+batch_of(const char *text)
+{
+	char *end;
+	long batch = strtol(text, &end, 10);
+	if (*end || batch < 1)
+		fail_as(FAIL_USAGE, NULL, "--batch: expected a number from 1 up, saw '%s'", text);
+	return batch;
+}
+
 static Options
 parse_options(int argc, char **argv)
 {
@@ -46,7 +56,7 @@ parse_options(int argc, char **argv)
 		if (strcmp(argv[i], "-o") == 0 && has_next)
 			options.output = argv[++i];
 		else if (strcmp(argv[i], "--batch") == 0 && has_next)
-			options.batch = strtol(argv[++i], NULL, 10);
+			options.batch = batch_of(argv[++i]);
 		else if (strcmp(argv[i], "--symbolic") == 0)
 			options.batch = 0;
 		else if (argv[i][0] == '-')
@@ -56,7 +66,7 @@ parse_options(int argc, char **argv)
 		else
 			options.input = argv[i];
 	}
-	if (!options.name || options.batch < 0)
+	if (!options.name)
 		fail_as(FAIL_USAGE, NULL, "%s", USAGE);
 	return options;
 }
@@ -130,6 +140,11 @@ main(int argc, char **argv)
 	Arena *arena = arena_new("zoo");
 	Job job = {arena, argc, argv};
 	Failure failure;
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		puts(USAGE);
+		arena_free(arena);
+		return 0;
+	}
 	bool is_done = try_run(run, &job, &failure);
 	arena_free(arena);
 	if (!is_done)

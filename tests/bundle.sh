@@ -63,6 +63,30 @@ expect 6 "a file that is not there" "$tw" run -q nothing.twb
 expect 0 "a profile" "$tw" run m.twb --runs 3 --profile --trace trace.json
 grep -q '"ph": "X"' trace.json && pass || lose "the trace has no events"
 
+# Each verb prints one object with --json, and nothing else.
+object() {
+	"$tw" "$@" --json >object.json 2>err
+	rc=$?
+	[ $rc = 0 ] && [ "$(head -c 1 object.json)" = "{" ] && [ "$(tail -n 1 object.json)" = "}" ] &&
+		grep -q "^	\"verb\":	\"$1\"" object.json && pass ||
+		lose "$* --json: exit code $rc, $(head -n 2 object.json)"
+	! command -v python3 >/dev/null || python3 -m json.tool <object.json >/dev/null ||
+		lose "$* --json is no JSON"
+}
+object optimize model.txt object.onnx
+object compile model.txt -o object.twb
+object run m.twb --runs 1 --profile
+object bench m.twb --rounds 1
+object inspect m.twb
+object check m.twb
+object check object.onnx
+object list ops
+object list ops Softmax
+object list
+object print model.txt
+mkdir -p cases/case/test_data_set_0 && printf "graph c() -> %%y {\n  %%y: f32[2] = {1, 2}\n}\n" >case.txt && "$tw" optimize -q -O0 case.txt cases/case/model.onnx
+object test-onnx cases
+
 # Inputs that disagree about a symbol
 "$tw" run -q m.twb --shape N=3 --runs 1 --output third
 expect 0 "optimize of a text" "$tw" optimize -q model.txt model.onnx

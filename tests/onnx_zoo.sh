@@ -38,6 +38,8 @@ for model in squeezenet mobilenetv2 dcgan bert-tiny; do
 done
 check "names are PyTorch's" grep -q /features/features.12/expand3x3/Conv "$tmp/squeezenet.onnx"
 check "an unknown model" refuses 2 "no model is called nothing" "$zoo" nothing -o "$tmp/x"
+check "a batch that is no number" refuses 2 "saw 'three'" "$zoo" dcgan --batch three -o "$tmp/x"
+check "help is no mistake" "$zoo" --help
 check "a missing output" refuses 2 "no output" "$zoo" dcgan
 check "a full disk" refuses 6 "cannot write" "$zoo" bert-tiny -o /dev/full
 for file in "${ONNX_LIGHT:-none}"/*.onnx; do

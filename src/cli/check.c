@@ -88,6 +88,11 @@ check_bundle(const Options *options, const char *path, Bytes bytes)
 			fail(&loc, "%s", error);
 		plan_free(plan);
 	}
+	Report *report = report_new(options);
+	table_column(report_table(report, "obstacles", NULL), "text", "obstacle", false);
+	report_number(report, "parts", NULL, bundle->manifest->npart, "%.0f");
+	report_number(report, "targets", NULL, bundle->manifest->ntarget, "%.0f");
+	report_print(report);
 	say(options, "%s: whole; %d parts, %d targets\n", path, bundle->manifest->npart,
 	    bundle->manifest->ntarget);
 	return 0;

@@ -4,7 +4,9 @@
 #include <strings.h>
 
 #include "cli/report.h"
+#include "expr/reduce.h"
 #include "graph/op.h"
+#include "host/host.h"
 #include "passes/pass.h"
 #include "target/target.h"
 
@@ -15,10 +17,11 @@ typedef struct List {
 } List;
 
 static const char *
-meaning_word(MeaningKind kind)
+meaning_word(const OpInfo *op)
 {
 	static const char *const words[] = {"formula", "builder", "host", "control"};
-	return words[kind];
+	bool is_missing = op->meaning == MEANING_HOST && !host_find(op->name);
+	return is_missing ? "none yet" : words[op->meaning];
 }
 
 static void
@@ -34,7 +37,7 @@ list_ops(const Options *options, Report *report)
 		const OpInfo *op = op_row(ops, (OpCode)code);
 		table_text(table, op_text(options->arena, op));
 		table_number(table, op->since, "%.0f");
-		table_text(table, meaning_word(op->meaning));
+		table_text(table, meaning_word(op));
 		table_text(table, op->doc);
 	}
 }
@@ -128,6 +131,27 @@ list_scalars(const Options *options, Report *report)
 }
 
 static void
+list_reductions(const Options *options, Report *report)
+{
+	static const char *const freedoms[] = {"free", "exact", "ordered"};
+	Table *table = report_table(report, "reductions", NULL);
+	table_column(table, "name", "reduction", false);
+	table_column(table, "states", "states", true);
+	table_column(table, "order", "order", false);
+	table_column(table, "identity", "of no terms", false);
+	table_column(table, "doc", "", false);
+	for (int op = 0; op < REDUCE_COUNT; op++) {
+		const ReduceInfo *info = reduce_info((ReduceOp)op);
+		table_text(table, info->text);
+		table_number(table, info->states, "%.0f");
+		table_text(table, freedoms[info->freedom]);
+		table_text(table, info->identity);
+		table_text(table, info->doc);
+	}
+	(void)options;
+}
+
+static void
 list_dtypes(const Options *options, Report *report)
 {
 	Table *table = report_table(report, "dtypes", NULL);
@@ -148,8 +172,9 @@ list_dtypes(const Options *options, Report *report)
 static const List lists[] = {
 	{"ops", "operators; with a name, its row and expression", list_ops, show_op},
 	{"passes", "what -O, --passes and --disable choose from", list_passes, NULL},
-	{"devices", "what --target accepts", list_devices, NULL},
+	{"devices", "machines; --target accepts those that are CPUs", list_devices, NULL},
 	{"scalars", "operations of expressions", list_scalars, NULL},
+	{"reductions", "how the terms of a reduction combine", list_reductions, NULL},
 	{"dtypes", "element types", list_dtypes, NULL},
 };
 

@@ -1,4 +1,5 @@
 /* tilewright VERB …: find the verb, read its options, run it, turn a failure into an exit code. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,8 @@ main(int argc, char **argv)
 	}
 	arena_free(command.arena);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		perror("standard output");
+		if (errno != EPIPE) /* `tilewright list ops | head` is no accident */
+			perror("standard output");
 		command.code = command.code ? command.code : FAIL_ENVIRONMENT;
 	}
 	return command.code;

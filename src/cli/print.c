@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/compile.h"
+#include "cli/report.h"
 #include "graph/meaning.h"
 #include "passes/pass.h"
 
@@ -129,6 +130,10 @@ verb_print(const Options *options)
 		print_kernel(options, &out, path, text);
 	else
 		print_graph(options, &out, model_read_bytes(options, arena, path, bytes));
-	fputs(buf_text(&out), stdout);
+	Report *report = report_new(options);
+	report_text(report, "text", NULL, buf_text(&out));
+	report_print(report);
+	if (!options->json)
+		fputs(buf_text(&out), stdout);
 	return 0;
 }

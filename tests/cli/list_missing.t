@@ -1,0 +1,6 @@
+# An operator that is known but cannot run says so.
+-- args
+list ops --json
+-- has
+"name":	"StringSplit"
+"meaning":	"none yet"
