@@ -44,5 +44,16 @@ for model in resnet18 mobilenetv2 squeezenet dcgan bert-tiny; do
 			lose "$model $batch: outputs differ by $d after optimize; $(cat "$tmp/err")"; fi
 	done
 done
+
+# The instruments: each rewriting evaluated before and after, dumps, the log, timings.
+"$zoo" bert-tiny --symbolic -o "$tmp/in.onnx"
+if "$tw" compile -q --verify=each "$tmp/in.onnx" -o "$tmp/m.twb" 2>"$tmp/err"; then pass; else
+	lose "compile --verify=each: $(cat "$tmp/err")"; fi
+"$tw" optimize -q --log --timings --dump-after=all "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err" ||
+	lose "optimize with instruments"
+for line in "^# after FoldConstant$" "^# after SimplifyInference (unchanged)$" "^graph " \
+	"^FoldConstant: evaluate: /embeddings/Gather -> " "^FoldConstant  *[0-9.]* ms  *[0-9]* -> [0-9]* nodes"; do
+	if grep -q "$line" "$tmp/err"; then pass; else lose "no line $line with the instruments on"; fi
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
