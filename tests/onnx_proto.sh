@@ -2,7 +2,8 @@
 # usage: tests/onnx_proto.sh     proto/onnx.proto holds what the ONNX specification says, and no more
 #
 # Compares "message field number" of proto/onnx.proto with the recorded facts, and with the file of
-# Debian's libonnx-dev where that is installed (its IR_VERSION is an alias of the newest version).
+# Debian's libonnx-dev where that is installed (make deps), or another that ONNX_PROTO names. (Their
+# IR_VERSION is an alias of the newest version.)
 cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 
@@ -27,9 +28,11 @@ if ! diff "$tmp/known" "$tmp/ours" >"$tmp/diff"; then
 	cat "$tmp/diff"
 	exit 1
 fi
-debian=/usr/include/onnx/onnx.proto
-if [ -f $debian ]; then
-	facts $debian | grep -v ' IR_VERSION ' | comm -23 - "$tmp/ours" >"$tmp/missing"
+compared="; Debian's file is not here (package libonnx-dev)"
+for debian in /usr/include/onnx/onnx.proto build/deps/usr/include/onnx/onnx.proto $ONNX_PROTO; do
+	[ -f "$debian" ] || continue
+	compared=", and with $debian"
+	facts "$debian" | grep -v ' IR_VERSION ' | comm -23 - "$tmp/ours" >"$tmp/missing"
 	[ -s "$tmp/missing" ] && { echo "in $debian and not in ours:"; cat "$tmp/missing"; exit 1; }
-fi
-echo "onnx proto: $(wc -l <"$tmp/ours") facts agree, $(grep -c ' 1\.12$' tests/onnx_proto.facts) of them from ONNX 1.12"
+done
+echo "onnx proto: $(wc -l <"$tmp/ours") facts agree, $(grep -c ' 1\.12$' tests/onnx_proto.facts) of them from ONNX 1.12$compared"
