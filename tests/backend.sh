@@ -1,7 +1,7 @@
 #!/bin/sh
-# The ONNX backend cases, compiled: those of the archive beside the repository when it is there, else
-# Debian's libonnx-testdata (opset 17), which runs anywhere. On the way, the texts of all graphs,
-# meanings and kernels must read back as themselves (--verify=texts).
+# The ONNX backend cases, compiled and interpreted: those of the archive beside the repository when it
+# is there, else Debian's libonnx-testdata (opset 17), which runs anywhere. On the way, the texts of
+# all graphs, meanings and kernels must read back as themselves (--verify=texts).
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 tw=${TILEWRIGHT:-build/tilewright}
 archive=$(ls ../shared/data/onnx-backend-*.tar.xz 2>/dev/null | tail -n 1)
@@ -17,4 +17,22 @@ else
 	echo "no ONNX test data: make deps"
 	exit 77
 fi
-"$tw" test-onnx --verify=texts "$cases"
+# at_least LEAST NUMBER WHAT: of the last run. Skips are decided from tables, so a table that loses rows
+# would fail nothing.
+failed=0
+at_least() {
+	[ "${2:-0}" -ge "$1" ] && return
+	echo "FAIL backend: $2 $3, expected $1 or more"
+	echo "0 passed, 1 failed, 0 skipped"
+	failed=1
+}
+"$tw" test-onnx --verify=texts "$cases" >"$tmp/out" || failed=1
+cat "$tmp/out"
+at_least 900 "$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")" "pass compiled"
+at_least 600 "$(awk '/ emitted, / { print $1 + $3 }' "$tmp/out")" "are emitted or vendor's"
+
+# And interpreted, but for whole models (light), which take a minute.
+"$tw" test-onnx --via=interpreter --only 'test_*' "$cases" >"$tmp/out" || failed=1
+cat "$tmp/out"
+at_least 900 "$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")" "pass interpreted"
+exit $failed

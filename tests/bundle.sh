@@ -106,6 +106,8 @@ while read -r at; do
 done <places
 head -c "$((size / 2))" m.twb >bad.twb
 expect 3 "half a bundle" "$tw" check bad.twb
+expect 3 "half a bundle" "$tw" run bad.twb
+[ "$(grep -o 'bad.twb' err | wc -l)" = 1 ] && pass || lose "the file is not named once: $(cat err)"
 
 # A full disk: no file may grow beyond a block; nothing is left behind.
 mkdir full

@@ -45,8 +45,10 @@ fail_code(const char *path, const TwError *error)
 		[TW_DEVICE] = FAIL_ENVIRONMENT, [TW_INTERNAL] = FAIL_BUG,
 	};
 	Loc loc = {.file = path};
+	size_t length = strlen(path); /* tw_open() names the file itself */
+	bool is_named = strncmp(error->text, path, length) == 0 && error->text[length] == ':';
 	bool is_known = error->code > 0 && (size_t)error->code < countof(kinds);
-	fail_as(is_known ? kinds[error->code] : FAIL_BUG, &loc, "%s", error->text);
+	fail_as(is_known ? kinds[error->code] : FAIL_BUG, is_named ? NULL : &loc, "%s", error->text);
 }
 
 static void
