@@ -502,7 +502,7 @@ read_symbol(Reader *r)
 	symbol_set_range(symbol, lo, hi);
 }
 
-/* Ranges must be known before the first dim is made: those of the inputs stand above their lines. */
+/* Ranges must be known before the first dim is made, and those of the inputs stand below them. */
 static void
 read_ranges_ahead(const Reader *r)
 {
