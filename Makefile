@@ -115,7 +115,8 @@ $(BUILD)/gen/prelude.c: tools/prelude.awk $(PRELUDE)
 	@mkdir -p $(@D)
 	awk -f $^ >$@
 
-$(BUILD)/bench-interpreter: $(BUILD)/obj/bench/interpreter.o $(BUILD)/libcore.a
+$(BUILD)/obj/bench/peak.o: CFLAGS += -O3 -ffp-contract=fast
+$(BUILD)/bench-%: $(BUILD)/obj/bench/%.o $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Tests
@@ -159,8 +160,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
-bench: all $(BUILD)/bench-interpreter
+bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak
 	$(BUILD)/bench-interpreter
+	BUILD=$(BUILD) bench/kernels
 	BUILD=$(BUILD) bench/run
 
 # Checks of the text: cheap ones on all files each time, the others on what changed

@@ -138,13 +138,6 @@ of_tanh(Moments x)
 	return (Moments){0, 0.4};
 }
 
-static Moments
-of_softmax(Moments x)
-{
-	(void)x;
-	return (Moments){0, 0.03}; /* what averaging by it leaves of a variance of one */
-}
-
 /* What an operator makes of the moments of its first input; others leave them. */
 static const struct {
 	const char *op;
@@ -161,7 +154,6 @@ static const struct {
 	{"Gather", of_normal},
 	{"BatchNormalization", of_batch_norm},
 	{"Tanh", of_tanh},
-	{"Softmax", of_softmax},
 };
 
 static Moments

@@ -310,21 +310,43 @@ shared_loop(Emit *emit, int k, Bind bind, Stmt *body)
 	return stmt_for(emit->kernel, emit->shared[k]->var, iter->lo, iter->hi, bind, body);
 }
 
-/* The vector iterator k cut into pieces: for o in ceil(E/tile) @parallel { for v in piece }. */
+/* Iterations of shared iterator k in blocks of `size`, the inner loop of them around `body`. */
 static Stmt *
-cut_loop(Emit *emit, int k, const Var *outer, Stmt *body)
+piece_loop(Emit *emit, int k, const Var *piece, int64_t size, Bind bind, Stmt *body)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
 	const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
-	const Dim *extent = dim_sub(ctx, iter->hi, iter->lo);
-	const Dim *tile = dim_const(ctx, emit->schedule.tile);
-	if (!emit->schedule.is_tiled) {
-		const Expr *lo = expr_add(ctx, iter->lo, expr_mul(ctx, expr_var(ctx, outer), tile));
-		const Expr *hi = expr_min(ctx, expr_add(ctx, lo, tile), iter->hi);
-		body = stmt_for(emit->kernel, emit->shared[k]->var, lo, hi, BIND_VECTOR, body);
+	const Expr *first = expr_mul(ctx, expr_var(ctx, piece), expr_i64(ctx, size));
+	const Expr *lo = expr_add(ctx, iter->lo, first);
+	const Expr *hi = expr_min(ctx, expr_add(ctx, lo, expr_i64(ctx, size)), iter->hi);
+	return stmt_for(emit->kernel, emit->shared[k]->var, lo, hi, bind, body);
+}
+
+static Stmt *
+pieces_loop(Emit *emit, int k, const Var *piece, int64_t size, Stmt *body)
+{
+	ExprCtx *ctx = emit->kernel->ctx;
+	const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
+	const Dim *count = dim_ceildiv(ctx, dim_sub(ctx, iter->hi, iter->lo), dim_const(ctx, size));
+	return stmt_for(emit->kernel, piece, expr_i64(ctx, 0), count, BIND_PARALLEL, body);
+}
+
+/* The vector iterator cut into pieces: for o in ceil(E/tile) @parallel { for v in piece }; inside
+ * each piece a block of another iterator, where there is one. */
+static Stmt *
+cut_loop(Emit *emit, const Var *piece, Stmt *body)
+{
+	const Schedule *schedule = &emit->schedule;
+	int v = schedule->vector_shared, b = schedule->block_shared;
+	if (!schedule->is_tiled)
+		body = piece_loop(emit, v, piece, schedule->tile, BIND_VECTOR, body);
+	if (b >= 0) {
+		ExprCtx *ctx = emit->kernel->ctx;
+		const Var *block = var_new(ctx, "block", DT_I64, NULL, NULL);
+		body = piece_loop(emit, b, block, schedule->block, BIND_SERIAL, body);
+		body = pieces_loop(emit, b, block, schedule->block, body);
 	}
-	return stmt_for(emit->kernel, outer, expr_i64(ctx, 0), dim_ceildiv(ctx, extent, tile),
-	                BIND_PARALLEL, body);
+	return pieces_loop(emit, v, piece, schedule->tile, body);
 }
 
 static void
@@ -359,11 +381,11 @@ emit_shared(Emit *emit)
 	open_shared(emit, &outer);
 	Stmt *body = emit->schedule.rows > 1 ? emit_rows(emit) : emit_stages(emit);
 	if (v >= 0 && outer)
-		body = cut_loop(emit, v, outer, body);
+		body = cut_loop(emit, outer, body);
 	else if (v >= 0)
 		body = shared_loop(emit, v, BIND_VECTOR, body);
 	for (int k = emit->group.nshared - 1; k >= 0; k--) {
-		if (k == v)
+		if (k == v || k == emit->schedule.block_shared)
 			continue;
 		if (emit->schedule.rows > 1 && k == emit->schedule.row_shared)
 			body = emit_row_loop(emit, body);

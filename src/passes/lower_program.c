@@ -206,6 +206,21 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	return kernel;
 }
 
+typedef struct Operations {
+	bool is_float; /* what is computed: then integers are positions */
+	int count;
+} Operations;
+
+static void
+count_operation(const Expr *e, void *arg)
+{
+	Operations *operations = arg;
+	const ScalarInfo *row = scalar_info(e->op);
+	bool is_value = dtype_is_float((DType)e->type) || !operations->is_float;
+	operations->count += row && row->cost > 0 && is_value;
+}
+
+/* Arithmetic operations, each of any kind one, and one for each term of a reduction. */
 static double
 work_of(Lowering *low, const Program *part)
 {
@@ -213,10 +228,11 @@ work_of(Lowering *low, const Program *part)
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
 		double points = (double)probe_dim(low->context->target, stage_points(part->ctx, stage));
-		int cost = stage->kind == STAGE_reduce;
+		Operations operations = {dtype_is_float((DType)stage->body[0]->type),
+		                         stage->kind == STAGE_reduce};
 		for (int b = 0; b < stage->nbody; b++)
-			cost += expr_cost(stage->body[b]);
-		flops += points * cost;
+			expr_visit(stage->body[b], count_operation, &operations);
+		flops += points * operations.count;
 	}
 	return flops;
 }

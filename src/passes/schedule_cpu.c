@@ -13,6 +13,8 @@ enum {
 	STREAM_STRIDE = 256,    /* bytes between steps from which streaming pays … */
 	STREAM_STEPS = 16,      /* … with at least so many steps */
 	TILE_BYTES = 128 << 10, /* intermediates of a tile */
+	BLOCK_LANES = 4,        /* vectors of a piece of a transpose, and … */
+	BLOCK = 64,             /* … iterations along its lines */
 	MAX_ROWS = 6,           /* accumulators of a register tile; 16 vector registers must suffice */
 };
 
@@ -30,6 +32,7 @@ typedef struct Coster {
 	bool gathers;
 	/* counting reads that do not move with an iterator */
 	int without;
+	int line; /* the loop along which a strided read is contiguous */
 	int still, moving;
 } Coster;
 
@@ -285,6 +288,42 @@ tile_lanes(const Group *group, const Schedule *schedule, int64_t lanes)
 	return count * lanes;
 }
 
+/* A read that strides far along the lanes (c->iter) and is contiguous along another loop: that. */
+static void
+find_line(const Expr *e, void *arg)
+{
+	Coster *c = arg;
+	int lane = c->iter;
+	int64_t stride;
+	if (e->op != EX_read || !stride_of(c, e->tensor, e->arg, &stride) ||
+	    llabs(stride) * dtype_bits(e->tensor->type) / 8 < STREAM_STRIDE)
+		return;
+	for (int i = 0; i < c->stage->nloop; i++) {
+		c->iter = i;
+		if (i != lane && stride_of(c, e->tensor, e->arg, &stride) && stride == 1)
+			c->line = i;
+	}
+	c->iter = lane;
+}
+
+static void
+choose_block(Coster *c, const Group *group, Schedule *schedule, int64_t lanes)
+{
+	c->line = -1;
+	c->stage = group->root;
+	c->iter = group->shared[schedule->vector_shared];
+	for (int s = 0; s < group->program->nstage; s++)
+		if (group->program->stages[s]->kind != STAGE_map)
+			return;
+	expr_visit(group->root->body[0], find_line, c);
+	for (int k = 0; k < group->nshared && c->line >= 0; k++)
+		if (group->shared[k] == c->line) {
+			schedule->block_shared = k;
+			schedule->block = BLOCK;
+			schedule->tile = BLOCK_LANES * lanes;
+		}
+}
+
 static void
 choose_tile(Coster *c, const Group *group, Schedule *schedule)
 {
@@ -296,6 +335,9 @@ choose_tile(Coster *c, const Group *group, Schedule *schedule)
 		schedule->tile = tile_lanes(group, schedule, lanes);
 		return;
 	}
+	choose_block(c, group, schedule, lanes);
+	if (schedule->block_shared >= 0)
+		return;
 	int64_t outer = 1, length = 1;
 	for (int k = 0; k < group->nshared; k++) {
 		int64_t extent = probe_dim(c->target, group->root->iters[group->shared[k]].hi);
@@ -314,7 +356,8 @@ schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *s
 	Coster c = {.arena = arena, .program = group->program, .target = target};
 	int *own = NEW_N(arena, int, group->program->nstage);
 	double least = 0;
-	*schedule = (Schedule){.vector_shared = -1, .row_shared = -1, .vector_iter = own};
+	*schedule =
+		(Schedule){.vector_shared = -1, .block_shared = -1, .row_shared = -1, .vector_iter = own};
 	for (int s = 0; s < group->program->nstage; s++)
 		least += best_own(&c, group, s, &own[s]);
 	for (int k = group->nshared - 1; k >= 0; k--) {

@@ -263,6 +263,12 @@ static const char *const graphs[] = {
 	"graph g(%x: f32[N,20,70]) -> %y { %y = Softmax(%x) {axis=1} \"s\" }",
 	"graph g(%x: f32[1,40], %w: f32[40,90]) -> %y { %m = MatMul(%x, %w) \"m\"\n"
 	"%y = Relu(%m) \"r\" }",
+	/* transposes: blocks along the lines of what is read */
+	"graph g(%x: f32[N,70,130]) -> %y { %t = Transpose(%x) {perm=[0,2,1]} \"t\"\n"
+	"%y = Exp(%t) \"e\" }",
+	"graph g(%x: f32[N,5,67,35], %z: f32[N,67,35,5]) -> %y {\n"
+	"%t = Transpose(%x) {perm=[0,2,3,1]} \"t\"\n %y = Add(%t, %z) \"a\" }",
+	"graph g(%x: i8[N,300,70]) -> %y { %y = Transpose(%x) {perm=[2,0,1]} \"t\" }",
 	/* long reductions with little in parallel: two kernels */
 	"graph g(%x: f32[N,509,601]) -> %y { %s = ReduceMean(%x) {keepdims=0} \"s\"\n"
 	"%y = Exp(%s) \"e\" }",

@@ -1,0 +1,20 @@
+# A transpose goes through memory in blocks: a piece of lanes, and a block of lines under it.
+-- args
+print -O2 --lower --no-vendor --target cpu:x86-64-v4
+-- in
+graph g(%x: f32[N,300,130]) -> %y { %y = Transpose(%x) {perm=[0,2,1]} "t" }
+-- out
+module g(%x) -> %y {
+  N = dim 0 of %x
+  %x: f32[N,300,130] = input
+  %y: f32[N,130,300] = output
+  kernel(%x, out %y)  "t"
+kernel k0_t(N, data: f32[N,300,130], transposed: out f32[N,130,300]) "t" {
+  for i0 in N @parallel
+    for piece in 5 @parallel
+      for block in 3 @parallel
+        for i1 in block*64..min(130, block*64+64)
+          for i2 in piece*64..min(300, piece*64+64) @vector
+            transposed[i0, i1, i2] = data[i0, i2, i1]
+}
+}
