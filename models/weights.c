@@ -2,7 +2,7 @@
  *
  * Each weight is filled by what it is used for. A product of n terms with inputs of mean square p
  * gets weights of variance 1/(n p), so that its outputs have variance one; mean and variance are
- * followed through the graph for that. Normalisations get statistics that are not trivial: means
+ * followed through the graph for that; only scores of attention get more. Normalisations get statistics that are not trivial: means
  * around 0, variances from 0.5 to 1.5, scales from 0.8 to 1.2. The seed is the weight's name, so
  * that a weight has the same values in whatever order the graph is built.
  */
@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "zoo.h"
+
+/* Queries and keys are so much larger that attention selects: shares that are nearly equal make all
+ * tokens alike after a few layers, and then nothing in a model matters to its output. */
+enum { SCORE_GAIN = 2 };
 
 typedef enum Role {
 	ROLE_NONE,
@@ -149,6 +153,7 @@ static const struct {
 	{"AveragePool", of_average},
 	{"GlobalAveragePool", of_average},
 	{"Conv", of_normal},
+	{"MatMul", of_normal},
 	{"ConvTranspose", of_normal},
 	{"Gemm", of_normal},
 	{"Gather", of_normal},
@@ -164,8 +169,6 @@ node_moments(const Flow *flow, const Node *node)
 	for (size_t i = 0; i < countof(FLOWS); i++)
 		if (strcmp(op, FLOWS[i].op) == 0)
 			return FLOWS[i].flow(first);
-	if (strcmp(op, "MatMul") == 0) /* shares of attention average; weights are made for one */
-		return node->inputs[1]->constant || first.variance > 0.1 ? of_normal(first) : first;
 	for (int i = 0; i < node->ninput; i++) {
 		Moments part = {0};
 		if (node->inputs[i] && !node->inputs[i]->constant)
@@ -209,6 +212,36 @@ deciding_use(const Value *value)
 			return use_role(use) == ROLE_NONE ? NULL : use;
 		value = use->node->outputs[0];
 	}
+}
+
+/* The node that computes with the value; extents do not. */
+static const Node *
+computing_use(const Value *value)
+{
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *node = value->uses.data[i].node;
+		if (node && strcmp(node->op->name, "Shape") != 0)
+			return node;
+	}
+	return NULL;
+}
+
+/* Whether the value becomes scores of attention: a factor of a product of two computed values that
+ * goes to a Softmax. */
+static bool
+makes_scores(const Value *value)
+{
+	bool is_product = false;
+	for (const Node *node = computing_use(value); node; node = computing_use(node->outputs[0])) {
+		if (strcmp(node->op->name, "Softmax") == 0)
+			return is_product;
+		if (strcmp(node->op->name, "MatMul") != 0)
+			continue;
+		if (node->inputs[1]->constant || is_product)
+			return false;
+		is_product = true;
+	}
+	return false;
 }
 
 /* Terms of one sum that a weight takes part in. */
@@ -278,6 +311,8 @@ fill_weight(Graph *graph, const Flow *flow, Value *value)
 		double terms = term_count(operand, role, use->node);
 		deviation = rounded(1 / sqrt(terms * mean_square(moments_of(flow, use->node->inputs[0]))));
 	}
+	if (use && makes_scores(use->node->outputs[0]))
+		deviation *= SCORE_GAIN;
 	fill(graph->arena, array, value->name, role, deviation);
 	value->constant = array;
 }

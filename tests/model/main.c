@@ -39,8 +39,9 @@
 
 enum { SAMPLES = 64, SEED = 1 };
 
-/* What a perturbed weight is multiplied by, and how far it must then move a sample. */
-static const double FACTOR = 1.5, NOTICED = 1e-3;
+/* What a perturbed weight is multiplied by, and how far it must then move a sample: twice what the
+ * comparison with ONNX Runtime allows. */
+static const double FACTOR = 1.5, NOTICED = 2e-4;
 
 typedef struct Job {
 	Arena *arena;
