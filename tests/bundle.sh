@@ -48,6 +48,16 @@ choices=choices.none
 expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
 cmp -s kept.twb again.twb && pass || lose "recorded choices do not give the same bytes"
 
+# A shape that is data: one bundle, several targets, of which 0 and -1 take their part
+cat >reshape.txt <<'TEXT'
+graph reshape(%x: f32[2,3,4], %s: i64[3]) -> %y { %y = Reshape(%x, %s)  "reshape" }
+TEXT
+expect 0 "compile Reshape to a shape of the caller" "$tw" compile -q reshape.txt -o reshape.twb
+for case in 4,3,2:4,3,2 0,-1,2:2,6,2 -1,0,0:2,3,4 0,12,-1:2,12,1; do
+	expect 0 "Reshape to ${case%:*}" "$tw" run -q --json reshape.twb --runs 1 --input "s=${case%:*}"
+	grep -q "f32.${case#*:}. " out.txt && pass || lose "Reshape to ${case%:*}: $(grep f32 out.txt)"
+done
+
 # Inputs and outputs
 expect 0 "run" "$tw" run -q m.twb --shape N=2 --runs 1 --output first
 expect 0 "the same outputs are equal" "$tw" run -q m.twb --shape N=2 --runs 1 --rtol 0 --atol 0 \

@@ -20,7 +20,8 @@ typedef struct Planner {
 	VEC(PlanSymbol) symbols;
 	VEC(const Symbol *) symbol_of; /* parallel to symbols */
 	VEC(PlanDim) dims;
-	Map dim_numbers; /* Dim to number + 1 */
+	Map dim_numbers;  /* Dim to number + 1 */
+	const char *what; /* whose dims are being numbered */
 	PlanBuffer *buffers;
 } Planner;
 
@@ -84,9 +85,10 @@ put_tokens(Tokens *tokens, const Expr *e)
 	static const struct {
 		ExprOp op;
 		PlanOp token;
-	} ops[] = {
-		{EX_add, PD_ADD},           {EX_sub, PD_SUB}, {EX_mul, PD_MUL}, {EX_floordiv, PD_FLOORDIV},
-		{EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN}, {EX_max, PD_MAX}};
+	} ops[] = {{EX_add, PD_ADD},           {EX_sub, PD_SUB},           {EX_mul, PD_MUL},
+	           {EX_floordiv, PD_FLOORDIV}, {EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN},
+	           {EX_max, PD_MAX},           {EX_lt, PD_LESS},           {EX_eq, PD_EQUAL},
+	           {EX_select, PD_SELECT}};
 	int64_t value;
 	if (expr_as_i64(e, &value)) {
 		add_token(tokens, PD_CONST, value);
@@ -98,8 +100,8 @@ put_tokens(Tokens *tokens, const Expr *e)
 	}
 	for (size_t i = 0; i < countof(ops); i++)
 		if (ops[i].op == e->op) {
-			put_tokens(tokens, e->arg[0]);
-			put_tokens(tokens, e->arg[1]);
+			for (int k = 0; k < e->argc; k++)
+				put_tokens(tokens, e->arg[k]);
 			add_token(tokens, ops[i].token, 0);
 			return;
 		}
@@ -107,7 +109,8 @@ put_tokens(Tokens *tokens, const Expr *e)
 		return;
 	Buf text = {.arena = tokens->planner->arena};
 	expr_print(&text, e, NULL);
-	fail_unsupported(NULL, "a plan cannot compute the extent %s", buf_text(&text));
+	fail_unsupported(NULL, "value %s: a plan cannot compute the extent %s", tokens->planner->what,
+	                 buf_text(&text));
 }
 
 /* Postfix needs as many cells as the deeper operand on the right makes wait. */
@@ -121,7 +124,7 @@ dim_number(Planner *planner, const Expr *dim)
 	put_tokens(&tokens, dim);
 	int depth = 0;
 	for (int i = 0; i < tokens.list.count; i++) {
-		depth += tokens.list.data[i].op <= PD_SYMBOL ? 1 : -1;
+		depth += 1 - plan_op_arity(tokens.list.data[i].op);
 		if (depth > PLAN_DIM_DEPTH)
 			fail_unsupported(NULL, "an extent is nested too deeply for a plan");
 	}
@@ -193,6 +196,7 @@ plan_symbol(Planner *planner, const MSymbol *def)
 		expr_visit(def->expr, find_latest, &latest);
 		symbol.source = PS_DIM;
 		symbol.index = 0;
+		planner->what = def->symbol->name;
 		symbol.dim = dim_number(planner, def->expr);
 		symbol.step = latest.step;
 	} else {
@@ -300,6 +304,7 @@ plan_view(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	ExprCtx *ctx = planner->module->ctx;
 	to->kind = PB_VIEW;
 	to->base = from->base->index;
+	planner->what = from->name;
 	to->offset_dim = dim_number(planner, from->offset ? from->offset : dim_const(ctx, 0));
 	to->strides = from->strides ? dim_numbers(planner, from->rank, from->strides) : NULL;
 }
@@ -311,6 +316,7 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	to->name = from->name;
 	to->type = from->type;
 	to->rank = from->rank;
+	planner->what = from->name;
 	to->dims = dim_numbers(planner, from->rank, from->dims);
 	to->layout = from->layout;
 	to->size_dim = -1;
@@ -418,6 +424,7 @@ plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
 {
 	step->kernel = planner->kernels->kernels.count;
 	vec_push(planner->arena, &planner->kernels->kernels, kernel);
+	planner->what = kernel->name;
 	step->extent_dim = dim_number(planner, kernel->extent);
 	if (kernel->scratch)
 		step->scratch_dim = dim_number(planner, kernel->scratch);

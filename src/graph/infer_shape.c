@@ -55,18 +55,14 @@ infer_ConstantOfShape(Infer *infer)
 
 /* ---- Reshape and its relatives --------------------------------------------------------------- */
 
-/* The dim of one unknown element e of Reshape's target: -1 stands for the rest, 0 for the input's
- * dim, everything else for itself. */
+/* The dim of one unknown element e of Reshape's target, 0 already resolved: -1 stands for the rest,
+ * everything else for itself. */
 static const Dim *
-reshape_unknown(Infer *infer, const Dim *e, const Dim *kept, const Dim *left)
+reshape_unknown(Infer *infer, const Dim *e, const Dim *left)
 {
 	ExprCtx *ctx = infer->ctx;
-	const Expr *zero = expr_i64(ctx, 0);
-	const Expr *value = e;
-	if (kept)
-		value = expr_select(ctx, expr_eq(ctx, e, zero), kept, value);
-	value = expr_select(ctx, expr_lt(ctx, e, zero), left, value);
-	return infer_symbol(infer, "R", value);
+	const Expr *is_rest = expr_lt(ctx, e, expr_i64(ctx, 0));
+	return infer_symbol(infer, "R", expr_select(ctx, is_rest, left, e));
 }
 
 /* What stands for element i before -1 is resolved: 0 copies the input's dim. */
@@ -108,14 +104,17 @@ reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 	bool keeps = !attr_int(infer->node, "allowzero");
 	for (int i = 0; i < rank; i++) {
 		element[i] = dims[i] ? dims[i] : infer_index_value(infer, 1, i);
+		if (!dims[i] && keeps && i < x->rank) {
+			const Expr *is_kept = expr_eq(ctx, element[i], expr_i64(ctx, 0));
+			element[i] = expr_select(ctx, is_kept, x->dims[i], element[i]);
+		}
 		product = dim_mul(ctx, product, element[i]);
 	}
 	/* With one element -1 the product of all is minus that of the others. */
 	const Dim *left = dim_floordiv(ctx, type_count(ctx, x), dim_mul_i64(ctx, product, -1));
 	for (int i = 0; i < rank; i++)
 		if (!dims[i] || dim_is(dims[i], -1))
-			dims[i] =
-				reshape_unknown(infer, element[i], keeps && i < x->rank ? x->dims[i] : NULL, left);
+			dims[i] = reshape_unknown(infer, element[i], left);
 }
 
 void

@@ -168,13 +168,13 @@ bundle_weights_hash(const Bundle *bundle)
 static void
 print_operation(Arena *arena, PlanOp op, const char **stack, int top)
 {
-	static const char *const INFIX[] = {[PD_ADD] = " + ",
-	                                    [PD_SUB] = " - ",
-	                                    [PD_MUL] = "*",
-	                                    [PD_FLOORDIV] = "/",
-	                                    [PD_FLOORMOD] = "%"};
+	static const char *const INFIX[] = {
+		[PD_ADD] = " + ",    [PD_SUB] = " - ",  [PD_MUL] = "*",     [PD_FLOORDIV] = "/",
+		[PD_FLOORMOD] = "%", [PD_LESS] = " < ", [PD_EQUAL] = " == "};
 	const char *a = stack[top - 2], *b = stack[top - 1];
-	if (op == PD_MIN || op == PD_MAX)
+	if (op == PD_SELECT)
+		stack[top - 3] = arena_printf(arena, "(%s ? %s : %s)", stack[top - 3], a, b);
+	else if (op == PD_MIN || op == PD_MAX)
 		stack[top - 2] = arena_printf(arena, "%s(%s, %s)", op == PD_MIN ? "min" : "max", a, b);
 	else if (op == PD_SCALE_FLOOR)
 		stack[top - 2] = arena_printf(arena, "scalefloor(%s, %s)", a, b);
@@ -193,8 +193,10 @@ bundle_dim_text(Buf *text, const Plan *plan, int dim)
 			stack[top++] = plan->symbols[token->value].name;
 		else if (token->op == PD_CONST)
 			stack[top++] = arena_printf(text->arena, "%lld", (long long)token->value);
-		else
-			print_operation(text->arena, token->op, stack, top--);
+		else {
+			print_operation(text->arena, token->op, stack, top);
+			top -= plan_op_arity(token->op) - 1;
+		}
 	}
 	size_t length = strlen(stack[0]);
 	bool is_wrapped = top == 1 && plan->dims[dim].count > 1 && stack[0][0] == '(';

@@ -41,15 +41,39 @@ apply(PlanOp op, int64_t a, int64_t b, int64_t *result)
 		*result = (int64_t)product;
 		return true;
 	}
+	case PD_LESS:
+		*result = a < b;
+		return true;
+	case PD_EQUAL:
+		*result = a == b;
+		return true;
 	default:
 		return false;
 	}
 }
 
+/* A value on the stack; operations on what does not exist do not exist. */
+typedef struct Cell {
+	int64_t value;
+	bool exists;
+} Cell;
+
+static Cell
+operate(PlanOp op, const Cell *operands)
+{
+	Cell result = {0};
+	if (op == PD_SELECT) {
+		if (operands[0].exists)
+			result = operands[operands[0].value ? 1 : 2];
+	} else if (operands[0].exists && operands[1].exists)
+		result.exists = apply(op, operands[0].value, operands[1].value, &result.value);
+	return result;
+}
+
 bool
 plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value)
 {
-	int64_t stack[PLAN_DIM_DEPTH];
+	Cell stack[PLAN_DIM_DEPTH] = {{0}};
 	int depth = 0;
 	if (dim < 0 || dim >= plan->ndim)
 		return false;
@@ -60,17 +84,17 @@ plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value)
 			if (depth == PLAN_DIM_DEPTH)
 				return false;
 			int64_t pushed = token->op == PD_CONST ? token->value : symbols[token->value];
-			if (token->op == PD_SYMBOL && pushed == PLAN_UNBOUND)
-				return false;
-			stack[depth++] = pushed;
+			stack[depth++] = (Cell){pushed, token->op == PD_CONST || pushed != PLAN_UNBOUND};
 			continue;
 		}
-		if (depth < 2 || !apply(token->op, stack[depth - 2], stack[depth - 1], &stack[depth - 2]))
+		int arity = plan_op_arity(token->op);
+		if (depth < arity)
 			return false;
-		depth--;
+		depth -= arity - 1;
+		stack[depth - 1] = operate(token->op, &stack[depth - 1]);
 	}
-	*value = stack[0];
-	return depth == 1;
+	*value = stack[0].value;
+	return depth == 1 && stack[0].exists;
 }
 
 /* A buffer to place, and where it lies. */

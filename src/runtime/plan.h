@@ -30,7 +30,16 @@ typedef enum PlanOp {
 	PD_MIN,
 	PD_MAX,
 	PD_SCALE_FLOOR, /* pops float bits s and x: floor(f32(x) * s), computed in f32 (Resize) */
+	PD_LESS,        /* 1 or 0 */
+	PD_EQUAL,
+	PD_SELECT, /* pops b, a, c: a unless c is 0; what is not chosen need not exist */
 } PlanOp;
+
+static inline int
+plan_op_arity(PlanOp op)
+{
+	return op <= PD_SYMBOL ? 0 : op == PD_SELECT ? 3 : 2;
+}
 
 typedef struct PlanToken {
 	PlanOp op;

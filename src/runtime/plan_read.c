@@ -22,7 +22,8 @@ enum {
 	ATTR_LIMIT = 1 << 20,
 };
 
-const char *const plan_op_words[] = {"", "s", "+", "-", "*", "/", "%", "min", "max", "scalefloor"};
+const char *const plan_op_words[] = {"",    "s",   "+",          "-", "*",  "/", "%",
+                                     "min", "max", "scalefloor", "<", "==", "?"};
 const char *const plan_source_words[] = {"input", "element", "dim", "output"};
 const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
                                          "view",  "pool",   "capture"};
@@ -30,7 +31,7 @@ const char *const plan_step_words[] = {"kernel", "vendor", "host", "copy", "if",
 const char *const plan_attr_words[] = {"ints", "floats", "string", "dims"};
 
 _Static_assert(sizeof plan_op_words / sizeof *plan_op_words == PLAN_OPS &&
-                   PLAN_OPS == PD_SCALE_FLOOR + 1,
+                   PLAN_OPS == PD_SELECT + 1,
                "one word per operator");
 _Static_assert(PLAN_STEPS == PT_SCAN + 1 && PLAN_BUFFERS == PB_CAPTURE + 1, "one word per kind");
 
@@ -81,8 +82,11 @@ dim_is_sound(const PlanDim *dim)
 {
 	int depth = 0;
 	for (int i = 0; i < dim->count; i++) {
-		depth += dim->tokens[i].op <= PD_SYMBOL ? 1 : -1;
-		if (depth < 1 || depth > PLAN_DIM_DEPTH)
+		int arity = plan_op_arity(dim->tokens[i].op);
+		if (depth < arity)
+			return false;
+		depth += 1 - arity;
+		if (depth > PLAN_DIM_DEPTH)
 			return false;
 	}
 	return depth == 1;

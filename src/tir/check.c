@@ -298,6 +298,15 @@ check_list(Checker *check, const Stmt *list)
 		check_stmt(check, list);
 }
 
+static bool
+is_empty(const Buffer *buffer)
+{
+	for (int d = 0; d < buffer->tensor.rank; d++)
+		if (dim_is(buffer->tensor.hi[d], 0))
+			return true;
+	return false;
+}
+
 void
 kernel_check(const Kernel *kernel)
 {
@@ -311,7 +320,8 @@ kernel_check(const Kernel *kernel)
 	}
 	check_list(&check, kernel->body);
 	for (int i = 0; i < kernel->buffers.count; i++)
-		if (kernel->buffers.data[i]->is_output && !check.written.data[i])
+		if (kernel->buffers.data[i]->is_output && !check.written.data[i] &&
+		    !is_empty(kernel->buffers.data[i]))
 			broken(&check, "output %s is never written", kernel->buffers.data[i]->tensor.name);
 	arena_reset(arena);
 }

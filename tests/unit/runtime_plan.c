@@ -128,6 +128,11 @@ START_TEST(dim_values)
 		{"9223372036854775807 1 +", false, 0},
 		{"4611686018427387904 2 *", false, 0},
 		{"7 1069547520 scalefloor", true, 10}, /* 7 * 1.5f */
+		{"s0 0 < 4 9 ?", true, 4},
+		{"s0 -5 == 0 == 4 9 ?", true, 9},
+		{"s0 0 < 4 1 0 / ?", true, 4}, /* what is not chosen need not exist */
+		{"0 s0 < 4 1 0 / ?", false, 0},
+		{"1 0 / 4 9 ?", false, 0},
 	};
 	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
 		char *text = replace(PLAN, "s0 8 *", CASES[i].text);
