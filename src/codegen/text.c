@@ -348,6 +348,8 @@ vector_call(Emit *em, const Expr *e, DType type, const char *const *args)
 		return NULL; /* the prelude has no such instance */
 	value_name(type, name, lanes);
 	const char *op = scalar_info(e->op)->name, *call = bound_text(em, e, args[0], true);
+	if (e->op == EX_max || e->op == EX_min) /* in few instructions (prelude lanes.h) */
+		op = e->op == EX_max ? "most" : "least";
 	if (call)
 		return call;
 	if (e->op == EX_fma && !em->target->device->has_fma)

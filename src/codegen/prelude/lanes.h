@@ -316,38 +316,70 @@ TW_FN tw_f32 tw_atleast_f32(tw_f32 bound, tw_f32 x) { return bound > x ? bound :
 TW_FN tw_f32 tw_atmost_f32(tw_f32 bound, tw_f32 x) { return bound < x ? bound : x; }
 TW_FN tw_f64 tw_atleast_f64(tw_f64 bound, tw_f64 x) { return bound > x ? bound : x; }
 TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : x; }
-#define TW_BOUNDS(name, V, L, atleast, atmost) \
+#define TW_BOUNDS(name, V, M, L, atleast, atmost) \
 	TW_FN V tw_atleast_##name##x##L(V a, V b) { return atleast; } \
-	TW_FN V tw_atmost_##name##x##L(V a, V b) { return atmost; }
+	TW_FN V tw_atmost_##name##x##L(V a, V b) { return atmost; } \
+	TW_MOST(name, V, M, L)
 #define TW_BOUNDS_LOOP(name, V, M, L) \
-	TW_BOUNDS(name, V, L, tw_pick_##name##x##L((M)(a > b), a, b), \
-	          tw_pick_##name##x##L((M)(a < b), a, b))
+	TW_BOUNDS(name, V, M, L, tw_pick_##name##x##L((tw_##M)(a > b), a, b), \
+	          tw_pick_##name##x##L((tw_##M)(a < b), a, b))
+/* max and min as scalars have them (prelude float.h), from the two bounds with operands both ways.
+ * They differ only for zeros of different sign and for a NaN beside a number. The bits of both
+ * joined are the zero that min wants, or a NaN; max wants the other zero, of another sign. */
+#define TW_MOST(name, V, M, L) \
+	TW_FN V tw_most_##name##x##L(V a, V b) \
+	{ \
+		tw_##M m = (tw_##M)tw_atleast_##name##x##L(a, b); \
+		tw_##M n = (tw_##M)tw_atleast_##name##x##L(b, a); \
+		return (V)TW_ZEROS_##M(m, n); \
+	} \
+	TW_FN V tw_least_##name##x##L(V a, V b) \
+	{ \
+		tw_##M m = (tw_##M)tw_atmost_##name##x##L(a, b); \
+		tw_##M n = (tw_##M)tw_atmost_##name##x##L(b, a); \
+		return (V)(m | n); \
+	}
+/* m | n, but of the signs m & n. */
+#if TW_AVX512 && !defined(__clang__)
+#define TW_SIGNS(m) ((m ^ m) + (-0x7FFFFFFF - 1))
+#define TW_ZEROS_i32x16(m, n) __builtin_ia32_pternlogd512_mask(m, n, TW_SIGNS(m), 0xD4, -1)
+#define TW_ZEROS_i32x8(m, n) __builtin_ia32_pternlogd256_mask(m, n, TW_SIGNS(m), 0xD4, -1)
+#define TW_ZEROS_i32x4(m, n) __builtin_ia32_pternlogd128_mask(m, n, TW_SIGNS(m), 0xD4, -1)
+#else
+#define TW_ZEROS_i32x16(m, n) (((m | n) & 0x7FFFFFFF) | (m & n))
+#define TW_ZEROS_i32x8 TW_ZEROS_i32x16
+#define TW_ZEROS_i32x4 TW_ZEROS_i32x16
+#endif
+#define TW_ZEROS_i32x2(m, n) (((m | n) & 0x7FFFFFFF) | (m & n))
+#define TW_ZEROS_i64x8(m, n) (((m | n) & 0x7FFFFFFFFFFFFFFF) | (m & n))
+#define TW_ZEROS_i64x4 TW_ZEROS_i64x8
+#define TW_ZEROS_i64x2 TW_ZEROS_i64x8
 #if defined(__x86_64__) && !defined(__clang__)
 #if TW_AVX512
 #define TW_BOUNDS_f32x16 \
-	TW_BOUNDS(f32, tw_f32x16, 16, __builtin_ia32_maxps512_mask(a, b, a, -1, 4), \
+	TW_BOUNDS(f32, tw_f32x16, i32x16, 16, __builtin_ia32_maxps512_mask(a, b, a, -1, 4), \
 	          __builtin_ia32_minps512_mask(a, b, a, -1, 4))
 #define TW_BOUNDS_f64x8 \
-	TW_BOUNDS(f64, tw_f64x8, 8, __builtin_ia32_maxpd512_mask(a, b, a, -1, 4), \
+	TW_BOUNDS(f64, tw_f64x8, i64x8, 8, __builtin_ia32_maxpd512_mask(a, b, a, -1, 4), \
 	          __builtin_ia32_minpd512_mask(a, b, a, -1, 4))
 #endif
 #define TW_BOUNDS_f32x8 \
-	TW_BOUNDS(f32, tw_f32x8, 8, __builtin_ia32_maxps256(a, b), __builtin_ia32_minps256(a, b))
+	TW_BOUNDS(f32, tw_f32x8, i32x8, 8, __builtin_ia32_maxps256(a, b), __builtin_ia32_minps256(a, b))
 #define TW_BOUNDS_f32x4 \
-	TW_BOUNDS(f32, tw_f32x4, 4, __builtin_ia32_maxps(a, b), __builtin_ia32_minps(a, b))
+	TW_BOUNDS(f32, tw_f32x4, i32x4, 4, __builtin_ia32_maxps(a, b), __builtin_ia32_minps(a, b))
 #define TW_BOUNDS_f64x4 \
-	TW_BOUNDS(f64, tw_f64x4, 4, __builtin_ia32_maxpd256(a, b), __builtin_ia32_minpd256(a, b))
+	TW_BOUNDS(f64, tw_f64x4, i64x4, 4, __builtin_ia32_maxpd256(a, b), __builtin_ia32_minpd256(a, b))
 #define TW_BOUNDS_f64x2 \
-	TW_BOUNDS(f64, tw_f64x2, 2, __builtin_ia32_maxpd(a, b), __builtin_ia32_minpd(a, b))
+	TW_BOUNDS(f64, tw_f64x2, i64x2, 2, __builtin_ia32_maxpd(a, b), __builtin_ia32_minpd(a, b))
 #else
-#define TW_BOUNDS_f32x16 TW_BOUNDS_LOOP(f32, tw_f32x16, tw_i32x16, 16)
-#define TW_BOUNDS_f32x8 TW_BOUNDS_LOOP(f32, tw_f32x8, tw_i32x8, 8)
-#define TW_BOUNDS_f32x4 TW_BOUNDS_LOOP(f32, tw_f32x4, tw_i32x4, 4)
-#define TW_BOUNDS_f64x8 TW_BOUNDS_LOOP(f64, tw_f64x8, tw_i64x8, 8)
-#define TW_BOUNDS_f64x4 TW_BOUNDS_LOOP(f64, tw_f64x4, tw_i64x4, 4)
-#define TW_BOUNDS_f64x2 TW_BOUNDS_LOOP(f64, tw_f64x2, tw_i64x2, 2)
+#define TW_BOUNDS_f32x16 TW_BOUNDS_LOOP(f32, tw_f32x16, i32x16, 16)
+#define TW_BOUNDS_f32x8 TW_BOUNDS_LOOP(f32, tw_f32x8, i32x8, 8)
+#define TW_BOUNDS_f32x4 TW_BOUNDS_LOOP(f32, tw_f32x4, i32x4, 4)
+#define TW_BOUNDS_f64x8 TW_BOUNDS_LOOP(f64, tw_f64x8, i64x8, 8)
+#define TW_BOUNDS_f64x4 TW_BOUNDS_LOOP(f64, tw_f64x4, i64x4, 4)
+#define TW_BOUNDS_f64x2 TW_BOUNDS_LOOP(f64, tw_f64x2, i64x2, 2)
 #endif
-#define TW_BOUNDS_f32x2 TW_BOUNDS_LOOP(f32, tw_f32x2, tw_i32x2, 2)
+#define TW_BOUNDS_f32x2 TW_BOUNDS_LOOP(f32, tw_f32x2, i32x2, 2)
 
 /* ---- reductions: a fixed tree of halves --------------------------------------------------------
  * */
