@@ -3,7 +3,7 @@
  */
 #include "codegen/emit.h"
 
-enum { MAX_COPIES = 256, SHORT_BODY = 4 };
+enum { MAX_COPIES = 256 };
 
 void
 push_var(Emit *em, VarInfo info)
@@ -27,8 +27,15 @@ learn_loop(Emit *em, const Stmt *loop)
 	facts_var(em->facts, loop->var, loop->lo, loop->hi);
 }
 
+void
+learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi)
+{
+	facts_var(em->facts, var, expr_i64(em->ctx, lo), expr_i64(em->ctx, hi));
+	em->simplified.count = 0; /* the same places come again under other facts */
+}
+
 /* A block of its own: what is defined inside ends with it. */
-static void
+void
 emit_block(Emit *em, const Stmt *list)
 {
 	int vars = em->vars.count, regs = em->regs.count, mark = facts_mark(em->facts);
@@ -84,11 +91,14 @@ emit_unrolled(Emit *em, const Stmt *loop)
 	int mark = facts_mark(em->facts);
 	learn_loop(em, loop);
 	for (int64_t i = lo; i < hi; i++) {
+		int copy = facts_mark(em->facts);
+		learn_range(em, loop->var, i, i + 1);
 		line(em, "{");
 		push_var(em, (VarInfo){.var = loop->var, .kind = VAR_CONST, .value = i});
 		emit_block(em, loop->body);
 		em->vars.count--;
 		line(em, "}");
+		facts_release(em->facts, copy);
 	}
 	facts_release(em->facts, mark);
 }
@@ -178,158 +188,6 @@ emit_for(Emit *em, const Stmt *stmt)
 		        em->kernel->name);
 	else
 		emit_serial_loop(em, stmt);
-}
-
-/* ---- conditions ------------------------------------------------------------------------------ */
-
-static void
-emit_arm_block(Emit *em, const Stmt *list, const Expr *condition, bool holds)
-{
-	int mark = facts_mark(em->facts);
-	facts_assume(em->facts, holds ? condition : expr_not(em->ctx, condition));
-	emit_block(em, list);
-	facts_release(em->facts, mark);
-}
-
-static void
-emit_plain_if(Emit *em, const Stmt *stmt)
-{
-	line(em, "if (%s) {", emit_scalar(em, stmt->condition));
-	emit_arm_block(em, stmt->body, stmt->condition, true);
-	if (stmt->other) {
-		line(em, "} else {");
-		emit_arm_block(em, stmt->other, stmt->condition, false);
-	}
-	line(em, "}");
-}
-
-static void
-emit_masked(Emit *em, const Stmt *list, const Expr *condition, const char *mask, bool holds)
-{
-	Vector *vector = em->vector;
-	const char *outer = vector->mask, *live = vector->live, *both = new_name(em, 'm');
-	const char *chosen = holds ? mask : text(em, "~%s", mask);
-	line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
-	     c_vector(em, DT_BOOL, vector->lanes), both, chosen, outer);
-	line(em, "if (TW_ANY(i%dx%d, %d, %s)) {", vector->width * 8, vector->lanes, vector->lanes,
-	     both);
-	vector->mask = vector->live = both;
-	emit_arm_block(em, list, condition, holds);
-	vector->mask = outer;
-	vector->live = live;
-	line(em, "}");
-}
-
-/* The conjuncts that are the same for all lanes, and the others. */
-static void
-split_condition(Emit *em, const Expr *e, const Expr **uniform, const Expr **varying)
-{
-	if (e->op == EX_and && !e->has_read) {
-		split_condition(em, e->arg[0], uniform, varying);
-		split_condition(em, e->arg[1], uniform, varying);
-		return;
-	}
-	const Expr **side = varies(em, e) ? varying : uniform;
-	*side = *side ? expr_and(em->ctx, *side, e) : e;
-}
-
-/* Whether a condition is a conjunction of affine comparisons: true at both ends of the lanes, it is
- * true in between. */
-static bool
-is_convex(const Expr *e)
-{
-	if (e->op == EX_and)
-		return is_convex(e->arg[0]) && is_convex(e->arg[1]);
-	bool is_order = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge;
-	return is_order && e->arg[0]->type == DT_I64 && !e->has_read;
-}
-
-static bool
-is_affine_in_lanes(Emit *em, const Expr *e)
-{
-	int64_t factor;
-	const char *rest;
-	if (e->op == EX_and)
-		return is_affine_in_lanes(em, e->arg[0]) && is_affine_in_lanes(em, e->arg[1]);
-	return split_lanes(em, expr_sub(em->ctx, e->arg[0], e->arg[1]), &factor, &rest);
-}
-
-static bool
-is_short(const Stmt *list)
-{
-	int count = 0;
-	for (; list; list = list->next, count++)
-		if (list->kind != STMT_STORE && list->kind != STMT_LET)
-			return false;
-	return count <= SHORT_BODY;
-}
-
-/* The condition at one lane, as a scalar. */
-static const char *
-condition_at(Emit *em, const Expr *condition, const char *lane)
-{
-	int mark = em->memo.count;
-	em->vector->lane = lane;
-	const char *at = emit_scalar(em, condition);
-	em->vector->lane = NULL;
-	em->memo.count = mark;
-	return at;
-}
-
-/* Inside an image all taps of a window hold for all lanes: test the first and the last, then go
- * without masks. Gives whether the masked form stands in an else branch now. */
-static bool
-emit_whole_case(Emit *em, const Stmt *stmt, const Expr *varying)
-{
-	if (stmt->other || !is_convex(varying) || !is_short(stmt->body) ||
-	    !is_affine_in_lanes(em, varying))
-		return false;
-	const char *first = condition_at(em, varying, "0");
-	const char *last = condition_at(em, varying, em->vector->last);
-	line(em, "if (%s && %s) {", first, last);
-	emit_arm_block(em, stmt->body, varying, true);
-	line(em, "} else {");
-	return true;
-}
-
-static void
-emit_varying_if(Emit *em, const Stmt *stmt)
-{
-	const Expr *uniform = NULL, *varying = NULL;
-	if (stmt->other)
-		varying = stmt->condition;
-	else
-		split_condition(em, stmt->condition, &uniform, &varying);
-	if (uniform)
-		line(em, "if (%s)", emit_scalar(em, uniform));
-	line(em, "{");
-	em->depth++;
-	begin_statement(em, 1, &varying);
-	int mark = facts_mark(em->facts);
-	if (uniform)
-		facts_assume(em->facts, uniform);
-	bool has_whole_case = emit_whole_case(em, stmt, varying);
-	begin_statement(em, 1, &varying);
-	const char *mask = new_name(em, 'm'), *test = emit_vector(em, varying);
-	line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
-	emit_masked(em, stmt->body, varying, mask, true);
-	if (stmt->other)
-		emit_masked(em, stmt->other, varying, mask, false);
-	if (has_whole_case)
-		line(em, "}");
-	facts_release(em->facts, mark);
-	em->depth--;
-	line(em, "}");
-}
-
-static void
-emit_if(Emit *em, const Stmt *stmt)
-{
-	begin_statement(em, 1, &stmt->condition);
-	if (varies(em, stmt->condition))
-		emit_varying_if(em, stmt);
-	else
-		emit_plain_if(em, stmt);
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */

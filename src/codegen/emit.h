@@ -1,6 +1,7 @@
 /* Inside of the walk from Stmt to C: what its files share.
  *
  *     emit.c     statements and loops
+ *     condition.c  branches, masks
  *     vector.c   @vector loops: lanes, tails, reductions across lanes
  *     value.c    scalars to C expressions, one node at a time
  *     memory.c   reads and stores: addresses, masks
@@ -73,7 +74,7 @@ typedef struct Fold {
 	bool is_array;
 } Fold;
 
-enum { MAX_TERMS = 64 };
+enum { MAX_TERMS = 64, LANES_MAX = 17 };
 
 typedef struct Term {
 	const Expr *atom;
@@ -200,6 +201,9 @@ const char *buffer_name(Emit *em, const Tensor *tensor);
 /* e = factor * lane + rest, rest the same for all lanes; false when it is not so. */
 bool split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest);
 
+/* ---- condition.c ---- */
+void emit_if(Emit *em, const Stmt *stmt);
+
 /* ---- vector.c ---- */
 void emit_vector_loop(Emit *em, const Stmt *loop);
 /* Combine a value into its accumulator; false: the store is no reduction across lanes. */
@@ -207,14 +211,14 @@ bool emit_fold(Emit *em, const Stmt *stmt);
 const char *combine_text(Emit *em, int op, DType type, bool is_vector, const char *a,
                          const char *b);
 
-/* ---- kernel.c ---- */
-enum { LANES_MAX = 17 };
-
 /* ---- emit.c ---- */
 void emit_list(Emit *em, const Stmt *list);
+void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
 void emit_serial_loop(Emit *em, const Stmt *loop);
 void push_var(Emit *em, VarInfo info);
 const VarInfo *find_var(const Emit *em, const Var *var);
 void learn_loop(Emit *em, const Stmt *loop);
+/* lo <= var < hi in this copy of the statements, other numbers in the next. */
+void learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi);
 
 #endif

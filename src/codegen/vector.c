@@ -23,7 +23,7 @@ typedef struct Survey {
 	Emit *em;
 	const Stmt *loop;
 	bool is_wide; /* values of 8 bytes are stored or computed */
-	bool holds_loop, touches_regs, is_impossible;
+	bool holds_loop, touches_regs, tests_lanes, is_impossible;
 	int stores;
 	Fold *folds;
 	VEC(const Var *) inner;   /* variables defined in the body */
@@ -114,6 +114,7 @@ survey_stmt(Stmt *stmt, void *arg)
 	for (size_t i = 0; i < countof(fields); i++)
 		if (fields[i])
 			expr_visit(fields[i], survey_node, survey);
+	survey->tests_lanes |= stmt->kind == STMT_IF && may_differ(survey, stmt->condition);
 	if (stmt->kind != STMT_STORE)
 		return;
 	survey->stores++;
@@ -288,6 +289,8 @@ emit_flat(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 {
 	int lanes = em->vector->lanes;
 	for (int64_t at = lo; at < hi; at += lanes) {
+		int mark = facts_mark(em->facts);
+		learn_range(em, loop->var, at, at + lanes < hi ? at + lanes : hi);
 		line(em, "{");
 		em->depth++;
 		const char *count = hi - at < lanes ? text(em, "%d", (int)(hi - at)) : NULL;
@@ -295,7 +298,29 @@ emit_flat(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 		emit_body(em, loop, fixed_lane(em, at), mask, count);
 		em->depth--;
 		line(em, "}");
+		facts_release(em->facts, mark);
 	}
+}
+
+/* Constant bounds, more vectors than that, and lanes that are tested: the first and the last vector
+ * apart, since what is tested (a border) is mostly known for those between. */
+static void
+emit_between_borders(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
+{
+	int lanes = em->vector->lanes, rest = (int)((hi - lo) % lanes);
+	int64_t first = lo + lanes, last = hi - (rest ? rest : lanes);
+	const char *var = map_find_ptr(&em->names, loop->var);
+	emit_flat(em, loop, lo, first);
+	int mark = facts_mark(em->facts);
+	learn_range(em, loop->var, first, last);
+	line(em, "for (tw_i64 %s = %lld; %s < %lld; %s += %d) {", var, (long long)first, var,
+	     (long long)last, var, lanes);
+	em->depth++;
+	emit_body(em, loop, (VarInfo){.val = {var, UNIFORM}}, NULL, NULL);
+	em->depth--;
+	line(em, "}");
+	facts_release(em->facts, mark);
+	emit_flat(em, loop, last, hi);
 }
 
 static void
@@ -384,6 +409,8 @@ emit_as_vector(Emit *em, const Stmt *loop, const Survey *survey)
 	open_folds(em, survey->folds, copies);
 	if (is_flat)
 		emit_flat(em, loop, lo, hi);
+	else if (is_constant && survey->tests_lanes && copies == 1)
+		emit_between_borders(em, loop, lo, hi);
 	else
 		emit_counted(em, loop, copies);
 	em->vector = NULL;

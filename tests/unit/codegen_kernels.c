@@ -136,6 +136,31 @@ static const Case CASES[] = {
      "      if (0 <= 2*q + s - 1 && 2*q + s - 1 < 2*N+1) {\n        m max= X[2*q+s-1]\n"
      "        n += 1\n      }\n    Y[q] = m\n    C[q] = n\n  }\n}",
      0},
+	{"window", /* few vectors, all at constant positions */
+     "kernel window(N, X: f32[N,20], W: f32[5], Y: out f32[N,20]) {\n  for n in N @parallel\n"
+     "    for q in 20 @vector {\n      acc: f32 @reg = 0.0\n      for s in 5 @unroll\n"
+     "        if (0 <= q + s - 2 && q + s - 2 < 20)\n          acc += X[n, q+s-2] * W[s]\n"
+     "      Y[n, q] = acc\n    }\n}",
+     1e-6},
+	{"wide_window", /* borders only in the first and the last vectors */
+     "kernel wide_window(N, X: f32[N,150], Y: out f32[N,150]) {\n  for n in N @parallel\n"
+     "    for q in 150 @vector {\n      m: f32 @reg = -inf\n      for s in 5 @unroll\n"
+     "        if (0 <= q + s - 2 && q + s - 2 < 150)\n          m max= X[n, q+s-2]\n"
+     "      Y[n, q] = m\n    }\n}",
+     0},
+	{"strided_window",
+     "kernel strided_window(N, X: f32[N,39], Y: out f32[N,20]) {\n  for n in N @parallel\n"
+     "    for q in 20 @vector {\n      m: f32 @reg = inf\n      for s in 3 @unroll\n"
+     "        if (0 <= 2*q + s - 1 && 2*q + s - 1 < 39)\n          m min= X[n, 2*q+s-1]\n"
+     "      Y[n, q] = m\n    }\n}",
+     0},
+	{"phases", /* copies of one place, each with another address */
+     "kernel phases(N, X: f32[N,5], W: f32[4], Y: out f32[N,6,2]) {\n  for n in N @parallel\n"
+     "    for b in 2 @parallel\n      for q in 6 @vector {\n        acc: f32 @reg = 0.0\n"
+     "        for s in 4 @unroll\n          if ((b - s) % 2 == 0 && 0 <= q + (b - s) / 2 &&\n"
+     "              q + (b - s) / 2 < 5)\n"
+     "            acc += X[n, q + (b - s) / 2] * W[s]\n        Y[n, q, b] = acc\n      }\n}",
+     1e-6},
 	{"tile",
      "kernel tile(N, A: f32[6,N], B: f32[N,40], C: out f32[6,40]) {\n  acc: f32[6,40] @reg = 0.0\n"
      "  for k in N\n    for i in 6 @unroll\n      for j in 40 @vector\n"
