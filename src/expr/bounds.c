@@ -393,11 +393,24 @@ assume_below(Facts *facts, const Expr *e, const Expr *hi)
 		facts_assume(facts, expr_lt(facts->ctx, e, hi));
 }
 
+/* From max(a, b) on is from a on and from b on (a window cut by a border). */
+static void
+assume_above(Facts *facts, const Expr *e, const Expr *lo)
+{
+	if (lo->op == EX_max) {
+		assume_above(facts, e, lo->arg[0]);
+		assume_above(facts, e, lo->arg[1]);
+	} else
+		facts_assume(facts, expr_le(facts->ctx, lo, e));
+}
+
 void
 facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
 {
 	const Expr *e = expr_var(facts->ctx, var);
 	add_box(facts, e, lo, hi);
+	if (lo && lo->op == EX_max)
+		assume_above(facts, e, lo);
 	if (hi && hi->op == EX_min)
 		assume_below(facts, e, hi);
 }

@@ -1,0 +1,38 @@
+# What a guard says about a loop becomes its bounds; rows that reach no border have constant ones.
+-- args
+print --ir=loops --passes=SplitBorders
+-- in
+kernel depthwise(X: f32[56,56], W: f32[3,3], Y: out f32[56,56]) {
+  for p in 56 @parallel
+    for q in 56 @vector {
+      acc: f32 @reg = 0
+      for r in 3, s in 3
+        if (0 <= p+r-1 && p+r-1 < 56 && 0 <= q+s-1 && q+s-1 < 56)
+          acc[] += X[p+r-1, q+s-1] * W[r, s]
+      Y[p, q] = acc[]
+    }
+}
+-- out
+kernel depthwise(X: f32[56,56], W: f32[3,3], Y: out f32[56,56]) {
+  for p in 56 @parallel
+    if (1-p <= 0 && 3 <= 57-p) {
+      for q in 56 @vector {
+        acc: f32 @reg = 0
+        for r in 3 @unroll
+          for s in 3 @unroll
+            if (0 <= q+s-1 && q+s-1 < 56)
+              acc[] += X[p+r-1, q+s-1] * W[r, s]
+        Y[p, q] = acc[]
+      }
+    }
+    else {
+      for q_1 in 56 @vector {
+        acc_1: f32 @reg = 0
+        for r_1 in max(0, 1-p)..min(3, 57-p)
+          for s_1 in 3 @unroll
+            if (0 <= q_1+s_1-1 && q_1+s_1-1 < 56)
+              acc_1[] += X[p+r_1-1, q_1+s_1-1] * W[r_1, s_1]
+        Y[p, q_1] = acc_1[]
+      }
+    }
+}
