@@ -19,6 +19,7 @@ enum {
 };
 
 static const double GATHER_COST = 1.6; /* a scalar load and an insert, against one vector load */
+static const double PAIR_COST = 3;     /* every second element: two vector loads and a shuffle */
 static const double UNIFORM_COST = 0.1;
 
 typedef struct Coster {
@@ -75,13 +76,23 @@ access_cost(Coster *c, const Tensor *t, const Expr *const *index)
 	return GATHER_COST;
 }
 
+static double
+read_cost(Coster *c, const Expr *e)
+{
+	int64_t stride;
+	bool has_pairs = dtype_bits(e->tensor->type) == 32 && c->target->device->vector_bytes >= 32;
+	if (has_pairs && c->iter >= 0 && stride_of(c, e->tensor, e->arg, &stride) && stride == 2)
+		return PAIR_COST / c->lanes;
+	return access_cost(c, e->tensor, e->arg);
+}
+
 static void
 add_cost(const Expr *e, void *arg)
 {
 	Coster *c = arg;
 	const ScalarInfo *info = scalar_info((ExprOp)e->op);
 	if (e->op == EX_read)
-		c->cost += access_cost(c, e->tensor, e->arg);
+		c->cost += read_cost(c, e);
 	else if (info)
 		c->cost += 0.5 * info->cost / c->lanes;
 }

@@ -123,7 +123,8 @@ tw_near(tw_i64 x)
 }
 
 /* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second
- * load begins one element early, so that nothing behind the last one is touched. */
+ * load begins one element early, so that nothing behind the last one is touched. tw_pairs: the
+ * same under a mask, whose lanes stand apart as far as the elements do. */
 #if TW_AVX512 && !defined(__clang__)
 TW_FN tw_f32x16
 tw_each_i32x16(const void *p, tw_i64 step)
@@ -137,6 +138,18 @@ tw_each_i32x16(const void *p, tw_i64 step)
 	}
 	tw_i32x16 at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 	return __builtin_ia32_gathersiv16sf((tw_f32x16){0}, p, at * (tw_i32)step, -1, 4);
+}
+TW_FN tw_f32x16
+tw_pairs_i32x16(const void *p, tw_i32x16 m)
+{
+	tw_i32x16 none = {0};
+	tw_i32x16 low = __builtin_shufflevector(m, none, 0, 16, 1, 16, 2, 16, 3, 16, 4, 16, 5, 16, 6,
+	                                        16, 7, 16);
+	tw_i32x16 high = __builtin_shufflevector(m, none, 8, 16, 9, 16, 10, 16, 11, 16, 12, 16, 13, 16,
+	                                         14, 16, 15, 16);
+	return __builtin_shufflevector((tw_f32x16)TW_MLOAD_i32x16(p, low),
+	                               (tw_f32x16)TW_MLOAD_i32x16((const char *)p + 64, high), 0, 2, 4,
+	                               6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 #define TW_EACH_i32x16 1
 #endif
@@ -153,31 +166,37 @@ tw_each_i32x8(const void *p, tw_i64 step)
 	tw_i32x8 at = {0, 1, 2, 3, 4, 5, 6, 7}, all = ~(at ^ at);
 	return __builtin_ia32_gathersiv8sf((tw_f32x8){0}, p, at * (tw_i32)step, (tw_f32x8)all, 4);
 }
+TW_FN tw_f32x8
+tw_pairs_i32x8(const void *p, tw_i32x8 m)
+{
+	tw_i32x8 none = {0};
+	tw_i32x8 low = __builtin_shufflevector(m, none, 0, 8, 1, 8, 2, 8, 3, 8);
+	tw_i32x8 high = __builtin_shufflevector(m, none, 4, 8, 5, 8, 6, 8, 7, 8);
+	return __builtin_shufflevector((tw_f32x8)TW_MLOAD_i32x8(p, low),
+	                               (tw_f32x8)TW_MLOAD_i32x8((const char *)p + 32, high), 0, 2, 4, 6,
+	                               8, 10, 12, 14);
+}
 #define TW_EACH_i32x8 1
 #endif
 #ifndef TW_EACH_i32x16
 #define TW_EACH_i32x16 0
 #define tw_each_i32x16(p, step) ((tw_f32x16){0})
+#define tw_pairs_i32x16(p, m) ((tw_f32x16){0})
 #endif
 #ifndef TW_EACH_i32x8
 #define TW_EACH_i32x8 0
 #define tw_each_i32x8(p, step) ((tw_f32x8){0})
+#define tw_pairs_i32x8(p, m) ((tw_f32x8){0})
 #endif
 #define TW_EACH_i32x4 0
 #define TW_EACH_i32x2 0
 #define tw_each_i32x4(p, step) ((tw_f32x4){0})
 #define tw_each_i32x2(p, step) ((tw_f32x2){0})
+#define tw_pairs_i32x4(p, m) ((tw_f32x4){0})
+#define tw_pairs_i32x2(p, m) ((tw_f32x2){0})
 
 /* Strided access and choice: name is the element type's, V the vector its values take. */
 #define TW_STRIDED(name, T, V, M, L) \
-	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
-	{ \
-		V v = {0}; \
-		TW_EACH(L) \
-			if (m[i]) \
-				v[i] = p[i * step]; \
-		return v; \
-	} \
 	TW_FN void tw_scatter_##name##x##L(T *p, tw_i64 step, V v) \
 	{ \
 		TW_EACH(L) p[i * step] = (T)v[i]; \
@@ -205,20 +224,38 @@ tw_each_i32x8(const void *p, tw_i64 step)
 	} \
 	TW_MASKED(name, T, V, M, L) \
 	TW_STRIDED(name, T, V, M, L)
-#define TW_WIDE_LOOP(name, T, V, L) \
+#define TW_WIDE_LOOP(name, T, V, M, L) \
 	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
 	{ \
 		V v; \
 		TW_EACH(L) v[i] = p[i * step]; \
 		return v; \
+	} \
+	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
+	{ \
+		V v = {0}; \
+		TW_EACH(L) \
+			if (m[i]) \
+				v[i] = p[i * step]; \
+		return v; \
 	}
-#define TW_WIDE_EACH(name, T, V, L) \
+#define TW_WIDE_EACH(name, T, V, M, L) \
 	TW_FN V tw_gather_##name##x##L(const T *p, tw_i64 step) \
 	{ \
 		V v; \
 		if (TW_EACH_i32x##L && step < 1 << 26 && step > -(1 << 26)) \
 			return (V)tw_each_i32x##L(p, step); \
 		TW_EACH(L) v[i] = p[i * step]; \
+		return v; \
+	} \
+	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
+	{ \
+		V v = {0}; \
+		if (TW_EACH_i32x##L && __builtin_constant_p(step) && step == 2) \
+			return (V)tw_pairs_i32x##L(p, m); \
+		TW_EACH(L) \
+			if (m[i]) \
+				v[i] = p[i * step]; \
 		return v; \
 	}
 
@@ -234,7 +271,7 @@ tw_each_i32x8(const void *p, tw_i64 step)
 	} \
 	TW_MASKED_LOOP(name, T, V, M, L) \
 	TW_STRIDED(name, T, V, M, L) \
-	TW_WIDE_LOOP(name, T, V, L)
+	TW_WIDE_LOOP(name, T, V, M, L)
 /* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that
  * machines have. H is the vector of 16 bits. */
 #define TW_LOAD_EACH(T, V, N, H, L) \
@@ -261,11 +298,11 @@ tw_each_i32x8(const void *p, tw_i64 step)
 /* The instances for L lanes. */
 #define TW_LANES4(L) \
 	TW_WIDE(f32, tw_f32, tw_f32x##L, i32x##L, L) \
-	TW_WIDE_EACH(f32, tw_f32, tw_f32x##L, L) \
+	TW_WIDE_EACH(f32, tw_f32, tw_f32x##L, i32x##L, L) \
 	TW_WIDE(i32, tw_i32, tw_i32x##L, i32x##L, L) \
-	TW_WIDE_EACH(i32, tw_i32, tw_i32x##L, L) \
+	TW_WIDE_EACH(i32, tw_i32, tw_i32x##L, i32x##L, L) \
 	TW_WIDE(u32, tw_u32, tw_u32x##L, i32x##L, L) \
-	TW_WIDE_EACH(u32, tw_u32, tw_u32x##L, L) \
+	TW_WIDE_EACH(u32, tw_u32, tw_u32x##L, i32x##L, L) \
 	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, tw_i16x##L, i32x##L, L) \
 	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, tw_u16x##L, i32x##L, L) \
 	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, tw_i16x##L, i32x##L, L) \
@@ -298,11 +335,11 @@ tw_each_i32x8(const void *p, tw_i64 step)
 	}
 #define TW_LANES8(L) \
 	TW_WIDE(f64, tw_f64, tw_f64x##L, i64x##L, L) \
-	TW_WIDE_LOOP(f64, tw_f64, tw_f64x##L, L) \
+	TW_WIDE_LOOP(f64, tw_f64, tw_f64x##L, i64x##L, L) \
 	TW_WIDE(i64, tw_i64, tw_i64x##L, i64x##L, L) \
-	TW_WIDE_LOOP(i64, tw_i64, tw_i64x##L, L) \
+	TW_WIDE_LOOP(i64, tw_i64, tw_i64x##L, i64x##L, L) \
 	TW_WIDE(u64, tw_u64, tw_u64x##L, i64x##L, L) \
-	TW_WIDE_LOOP(u64, tw_u64, tw_u64x##L, L) \
+	TW_WIDE_LOOP(u64, tw_u64, tw_u64x##L, i64x##L, L) \
 	TW_FN tw_i64x##L tw_iota_i64x##L(void) \
 	{ \
 		tw_i64x##L v; \
