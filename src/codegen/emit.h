@@ -64,6 +64,7 @@ typedef struct Vector {
 	const char *lane;   /* lane mode: name of the lane counter */
 	int allocs;         /* registers known when the loop began: made outside */
 	struct Fold *folds; /* reductions across the lanes */
+	bool may_repeat;    /* an iteration may run twice */
 } Vector;
 
 /* A reduction across the lanes: a vector that gathers what each lane adds. */

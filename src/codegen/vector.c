@@ -24,6 +24,7 @@ typedef struct Survey {
 	const Stmt *loop;
 	bool is_wide; /* values of 8 bytes are stored or computed */
 	bool holds_loop, touches_regs, tests_lanes, is_impossible;
+	bool may_repeat; /* an iteration run twice leaves what it left the first time */
 	int stores;
 	Fold *folds;
 	VEC(const Var *) inner;   /* variables defined in the body */
@@ -37,6 +38,7 @@ survey_node(const Expr *e, void *arg)
 	Survey *survey = arg;
 	survey->is_wide |= e->type == DT_F64;
 	if (e->op == EX_read) {
+		survey->may_repeat &= !((const Buffer *)e->tensor)->is_output;
 		const RegInfo *reg = find_reg(survey->em, e->tensor);
 		survey->touches_regs |= reg && e->tensor->rank > 0;
 	}
@@ -118,6 +120,9 @@ survey_stmt(Stmt *stmt, void *arg)
 	if (stmt->kind != STMT_STORE)
 		return;
 	survey->stores++;
+	if (!is_inside(survey, stmt->buffer))
+		survey->may_repeat &=
+			stmt->op == STORE_SET && stmt->buffer->scope == SCOPE_PARAM && !stmt->buffer->may_alias;
 	const RegInfo *reg = find_reg(survey->em, &stmt->buffer->tensor);
 	survey->touches_regs |= reg && stmt->buffer->tensor.rank > 0;
 	survey->is_wide |=
@@ -283,12 +288,15 @@ fixed_lane(Emit *em, int64_t value)
 	return (VarInfo){.is_fixed = true, .value = value, .val = val};
 }
 
-/* Constant bounds, few vectors: one after the other. */
+/* Constant bounds, few vectors: one after the other. The last one may begin early where computing
+ * an element twice does no harm: whole vectors need no masks. */
 static void
 emit_flat(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 {
 	int lanes = em->vector->lanes;
 	for (int64_t at = lo; at < hi; at += lanes) {
+		if (em->vector->may_repeat && hi - at < lanes && at - lo >= lanes)
+			at = hi - lanes;
 		int mark = facts_mark(em->facts);
 		learn_range(em, loop->var, at, at + lanes < hi ? at + lanes : hi);
 		line(em, "{");
@@ -307,7 +315,8 @@ emit_flat(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 static void
 emit_between_borders(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 {
-	int lanes = em->vector->lanes, rest = (int)((hi - lo) % lanes);
+	const Vector *vector = em->vector;
+	int lanes = vector->lanes, rest = (int)((hi - lo) % lanes);
 	int64_t first = lo + lanes, last = hi - (rest ? rest : lanes);
 	const char *var = map_find_ptr(&em->names, loop->var);
 	emit_flat(em, loop, lo, first);
@@ -320,7 +329,7 @@ emit_between_borders(Emit *em, const Stmt *loop, int64_t lo, int64_t hi)
 	em->depth--;
 	line(em, "}");
 	facts_release(em->facts, mark);
-	emit_flat(em, loop, last, hi);
+	emit_flat(em, loop, vector->may_repeat ? hi - lanes : last, hi);
 }
 
 static void
@@ -394,6 +403,7 @@ emit_as_vector(Emit *em, const Stmt *loop, const Survey *survey)
 	Vector vector = {.loop = loop,
 	                 .width = survey->is_wide ? 8 : 4,
 	                 .allocs = em->regs.count,
+	                 .may_repeat = survey->may_repeat,
 	                 .folds = survey->folds};
 	vector.lanes = choose_lanes(em, survey, is_constant ? hi - lo : 0);
 	int64_t trips = (hi - lo + vector.lanes - 1) / vector.lanes;
@@ -434,7 +444,7 @@ save_regs(Emit *em)
 void
 emit_vector_loop(Emit *em, const Stmt *loop)
 {
-	Survey survey = {.em = em, .loop = loop};
+	Survey survey = {.em = em, .loop = loop, .may_repeat = true};
 	vec_push(em->arena, &survey.varying, loop->var);
 	stmt_visit(loop->body, survey_definition, &survey);
 	stmt_visit(loop->body, survey_stmt, &survey);

@@ -191,6 +191,11 @@ static const Case CASES[] = {
      "kernel in_place(N, X: f32[N], Y: out alias f32[N]) {\n  for i in N @vector\n"
      "    Y[i] += X[i]\n}",
      0},
+	{"not_twice", /* no element may be computed again */
+     "kernel not_twice(N, X: f32[N,20], Y: out f32[N,20], Z: out alias f32[N,20]) {\n"
+     "  for n in N @parallel {\n    for i in 20 @vector\n      Y[n, i] = Y[n, i] + X[n, i]\n"
+     "    for i in 20 @vector\n      Z[n, i] *= 3.0\n  }\n}",
+     0},
 	{"strided",
      "kernel strided(N, X: f32[N,3] strides(1, N), Y: out f32[3,N]) {\n  for j in 3 @parallel\n"
      "    for i in N @vector\n      Y[j, i] = X[i, j]\n}",
