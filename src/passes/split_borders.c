@@ -1,14 +1,16 @@
-/* SplitBorders: windows without tests. What a guard says about a reduction loop becomes the loop's
- * bounds, and lanes that reach no border above or below run in a copy with constant bounds.
+/* SplitBorders: windows without tests. Lanes that reach no border above or below run in a copy
+ * without the tests for it; a loop too long to be unrolled takes what a guard says as its bounds.
  *
  *     for q in 56 @vector {
  *       for r in 3, s in 3
- *         if (0 <= p + r - 1 && p + r - 1 < 56 && 0 <= q + s - 1 && …)
+ *         if (0 <= p + r - 1 && p + r - 1 < 56 && 0 <= q + s - 1 && ...)
  *           acc[] += X[p + r - 1, q + s - 1] * W[r, s]
- *       …
+ *       ...
  *   =>
- *     if (1 <= p && p < 55) { for q in 56 @vector { for r in 3 @unroll … } }
- *     else { for q in 56 @vector { for r in max(0, 1 - p)..min(3, 57 - p) … } }
+ *     if (1 <= p && p < 55) { for q in 56 @vector { for r in 3 @unroll, s in 3 @unroll ... } }
+ *     else { for q in 56 @vector { for r in 3 @unroll { if (0 <= p + r - 1 && ...) ... } ... } }
+ *
+ *     for k in N { if (k <= p) ... }   =>   for k in 0..p + 1 { ... }
  *
  * keeps    the order of the terms, so the bits of every result
  * not for  conditions that read memory or differ between lanes: they stay where they are
@@ -21,10 +23,10 @@ enum { MAX_TAPS = 32, MAX_TESTS = 4 };
 typedef struct Borders {
 	Kernel *kernel;
 	Arena *arena;
-	const Stmt *vector;          /* the @vector loop around, or NULL */
-	VEC(const Var *) inner;      /* defined in it */
-	VEC(const Var *) varying;    /* its own variable and its lets: may differ between lanes */
-	VEC(const Expr *) is_inside; /* tests under which no loop of it is narrowed */
+	const Stmt *vector;       /* the @vector loop around, or NULL */
+	VEC(const Stmt *) inner;  /* loops and lets in it */
+	VEC(const Var *) varying; /* its own variable and its lets: may differ between lanes */
+	VEC(const Expr *) gaps;   /* where none of these is negative no loop of it is narrowed */
 } Borders;
 
 static bool
@@ -75,7 +77,7 @@ typedef struct Bounds {
 	const Expr *lo, *hi; /* of a loop */
 	const Expr *kept;    /* conditions that still have to be tested inside */
 	const Expr *outer;   /* conditions that are the same for the whole loop */
-	const Expr *full;    /* tests under which the bounds are those of before */
+	bool is_window;      /* it will be unrolled: conditions are cheaper than counting to bounds */
 } Bounds;
 
 static const Expr *
@@ -84,35 +86,76 @@ both(ExprCtx *ctx, const Expr *a, const Expr *b)
 	return a ? expr_and(ctx, a, b) : b;
 }
 
-/* Narrow the bounds by `gap >= 0`, where gap = var + rest or rest - var. */
+/* How much e grows with each step of var; false when that is no constant. */
 static bool
-narrow(const Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
+step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
-	const Expr *zero = expr_i64(ctx, 0), *one = expr_i64(ctx, 1);
-	const Expr *var = expr_var(ctx, loop->var);
-	const Expr *rest = at_value(borders, gap, loop->var, zero);
-	const Expr *next =
-		expr_rewrite(ctx, gap, replace_var, &(Substitute){loop->var, expr_add(ctx, var, one)});
-	const Expr *step = expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, gap));
-	int64_t sign;
-	if (!expr_as_i64(step, &sign) || (sign != 1 && sign != -1))
-		return false;
-	if (sign == 1) {
-		const Expr *least = expr_neg(ctx, rest);
-		bounds->full = both(ctx, bounds->full, expr_le(ctx, least, loop->lo));
-		bounds->lo = expr_max(ctx, bounds->lo, least);
-	} else {
-		const Expr *end = expr_add(ctx, rest, one);
-		bounds->full = both(ctx, bounds->full, expr_le(ctx, loop->hi, end));
-		bounds->hi = expr_min(ctx, bounds->hi, end);
+	const Expr *next = expr_add(ctx, expr_var(ctx, var), expr_i64(ctx, 1));
+	next = expr_rewrite(ctx, e, replace_var, &(Substitute){var, next});
+	return expr_as_i64(expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, e)), step);
+}
+
+/* The least that gap can be over the loops inside the lanes: where it is not negative, nothing is
+ * narrowed by the gap. */
+static void
+note_gap(Borders *borders, const Expr *gap)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	int64_t step;
+	if (!borders->vector)
+		return;
+	for (int i = borders->inner.count - 1; i >= 0; i--) {
+		const Stmt *inner = borders->inner.data[i];
+		if (!expr_uses_var(gap, inner->var))
+			continue;
+		if (inner->kind != STMT_FOR || !step_of(borders, gap, inner->var, &step))
+			return;
+		const Expr *last = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
+		gap = at_value(borders, gap, inner->var, step > 0 ? inner->lo : last);
 	}
+	vec_push(borders->arena, &borders->gaps, gap);
+}
+
+/* Narrow the bounds by `gap >= 0`, where gap = var + rest or rest - var. */
+static bool
+narrow(Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	int64_t step;
+	if (!step_of(borders, gap, loop->var, &step) || (step != 1 && step != -1))
+		return false;
+	const Expr *rest = at_value(borders, gap, loop->var, expr_i64(ctx, 0));
+	note_gap(borders, gap);
+	if (bounds->is_window)
+		return false;
+	if (step == 1)
+		bounds->lo = expr_max(ctx, bounds->lo, expr_neg(ctx, rest));
+	else
+		bounds->hi = expr_min(ctx, bounds->hi, expr_add(ctx, rest, expr_i64(ctx, 1)));
 	return true;
+}
+
+/* How many stores a nest of short loops around one store makes; 0 for other nests. */
+static int64_t
+count_taps(const Stmt *list)
+{
+	int64_t lo, hi;
+	if (!list || list->next || list->other)
+		return 0;
+	if (list->kind == STMT_STORE)
+		return 1;
+	if (list->kind == STMT_IF)
+		return count_taps(list->body);
+	if (list->kind != STMT_FOR || !expr_as_i64(list->lo, &lo) || !expr_as_i64(list->hi, &hi) ||
+	    hi - lo > MAX_TAPS)
+		return 0;
+	return (hi - lo) * count_taps(list->body);
 }
 
 /* Distribute the conjuncts of a guard directly inside `loop`. */
 static void
-distribute(const Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
+distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
 	if (e->op == EX_and && !e->has_read) {
@@ -130,23 +173,17 @@ distribute(const Borders *borders, const Stmt *loop, const Expr *e, Bounds *boun
 }
 
 static void
-note_inside(Borders *borders, const Expr *full)
-{
-	if (borders->vector && !uses_any(full, borders->inner.count, borders->inner.data))
-		vec_push(borders->arena, &borders->is_inside, full);
-}
-
-static void
 bound_loop(Borders *borders, Stmt *loop)
 {
 	Stmt *guard = loop->body;
 	if (loop->bind != BIND_SERIAL || !guard || guard->next || guard->kind != STMT_IF ||
 	    guard->other)
 		return;
-	Bounds bounds = {.lo = loop->lo, .hi = loop->hi};
+	Stmt alone = *loop;
+	alone.next = NULL;
+	int64_t taps = borders->vector ? count_taps(&alone) : 0;
+	Bounds bounds = {.lo = loop->lo, .hi = loop->hi, .is_window = taps > 0 && taps <= MAX_TAPS};
 	distribute(borders, loop, guard->condition, &bounds);
-	if (bounds.full)
-		note_inside(borders, bounds.full);
 	loop->lo = bounds.lo;
 	loop->hi = bounds.hi;
 	guard->condition = bounds.kept;
@@ -167,11 +204,11 @@ static void
 split_inside(Borders *borders, Stmt *loop)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
-	if (borders->is_inside.count == 0 || borders->is_inside.count > MAX_TESTS)
+	if (borders->gaps.count == 0 || borders->gaps.count > MAX_TESTS)
 		return;
 	const Expr *test = NULL;
-	for (int i = 0; i < borders->is_inside.count; i++)
-		test = both(ctx, test, borders->is_inside.data[i]);
+	for (int i = 0; i < borders->gaps.count; i++)
+		test = both(ctx, test, expr_le(ctx, expr_i64(ctx, 0), borders->gaps.data[i]));
 	Stmt *next = loop->next;
 	loop->next = NULL;
 	Stmt *inside = stmt_copy(borders->kernel, loop, NULL, NULL);
@@ -192,7 +229,7 @@ split_loop(Borders *borders, Stmt *loop)
 		return;
 	}
 	borders->vector = loop;
-	borders->inner.count = borders->varying.count = borders->is_inside.count = 0;
+	borders->inner.count = borders->varying.count = borders->gaps.count = 0;
 	vec_push(borders->arena, &borders->varying, loop->var);
 	split_list(borders, loop->body);
 	split_inside(borders, loop);
@@ -206,7 +243,7 @@ split_list(Borders *borders, Stmt *list)
 	for (Stmt *next, *stmt = list; stmt; stmt = next) {
 		next = stmt->next;
 		if (stmt->var && borders->vector)
-			vec_push(borders->arena, &borders->inner, stmt->var);
+			vec_push(borders->arena, &borders->inner, stmt);
 		if (stmt->kind == STMT_LET)
 			vec_push(borders->arena, &borders->varying, stmt->var);
 		if (stmt->kind == STMT_FOR) {
@@ -219,23 +256,6 @@ split_list(Borders *borders, Stmt *list)
 }
 
 /* ---- taps one by one ------------------------------------------------------------------------- */
-
-/* How many stores a nest of short loops around one store makes; 0 for other nests. */
-static int64_t
-count_taps(const Stmt *list)
-{
-	int64_t lo, hi;
-	if (!list || list->next || list->other)
-		return 0;
-	if (list->kind == STMT_STORE)
-		return 1;
-	if (list->kind == STMT_IF)
-		return count_taps(list->body);
-	if (list->kind != STMT_FOR || !expr_as_i64(list->lo, &lo) || !expr_as_i64(list->hi, &hi) ||
-	    hi - lo > MAX_TAPS)
-		return 0;
-	return (hi - lo) * count_taps(list->body);
-}
 
 static void
 unroll_taps(Stmt *list, bool is_in_lanes)

@@ -1,4 +1,4 @@
-/* SplitBorders keeps every bit: windows of all kinds, evaluated by the loop interpreter before and
+/* TileRows and SplitBorders keep every bit: windows of all kinds, evaluated by the loop interpreter before and
  * after, and the verifier finds every index proven.
  */
 #include "unit.h"
@@ -8,6 +8,16 @@
 #include "tir/stmt.h"
 
 static const char *const WINDOWS[] = {
+	/* enough rows to take four at once; a wider window is not unrolled but narrowed */
+	"kernel rows(X: f32[5,12,20], Y: out f32[5,12,20]) {\n  for c in 5 @parallel\n"
+	"    for p in 12 @parallel\n      for q in 20 @vector {\n        m: f32 @reg = -inf\n"
+	"        for r in 3, s in 3\n"
+	"          if (0 <= p+r-1 && p+r-1 < 12 && 0 <= q+s-1 && q+s-1 < 20)\n"
+	"            m max= X[c, p+r-1, q+s-1]\n        Y[c, p, q] = m\n      }\n}",
+	"kernel wide(X: f32[12,20], Y: out f32[12,20]) {\n  for p in 12 @parallel\n"
+	"    for q in 20 @vector {\n      acc: f32 @reg = 0.0\n      for r in 7, s in 7\n"
+	"        if (0 <= p+r-3 && p+r-3 < 12 && 0 <= q+s-3 && q+s-3 < 20)\n"
+	"          acc += X[p+r-3, q+s-3]\n      Y[p, q] = acc\n    }\n}",
 	"kernel pool(X: f32[9,20], Y: out f32[9,20]) {\n  for p in 9 @parallel\n"
 	"    for q in 20 @vector {\n      m: f32 @reg = -inf\n      for r in 3, s in 3\n"
 	"        if (0 <= p+r-1 && p+r-1 < 9 && 0 <= q+s-1 && q+s-1 < 20)\n"
@@ -72,6 +82,8 @@ START_TEST(test_windows)
 		Kernel *kernel = kernel_parse(arena, ctx, "window", WINDOWS[i]);
 		kernel_check(kernel);
 		const Array *expected = evaluated(arena, kernel);
+		pass_TileRows(kernel, NULL);
+		kernel_check(kernel);
 		pass_SplitBorders(kernel, NULL);
 		kernel_check(kernel);
 		Buf text = {.arena = arena};
