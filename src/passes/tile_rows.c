@@ -7,11 +7,11 @@
  *       for q in 56 @vector
  *         for u in 4 @unroll { … p is 4*p_tile + u … }
  *
- * Once all is unrolled the C compiler loads each X[…] and W[…] once for the four rows: a vector that
- * crosses a cache line costs more to load than to use.
+ * Once all is unrolled the C compiler loads each X[…] and W[…] once for the four rows: a vector
+ * that crosses a cache line costs more to load than to use.
  *
  * keeps    the order of the terms of each row
- * not for  rows that share nothing, long reductions (lower_rows.c has their tiles)
+ * not for  rows that share little, long reductions (lower_rows.c has their tiles)
  */
 #include "passes/passes.h"
 #include "tir/schedule.h"
@@ -26,11 +26,30 @@ enum {
 static const int ROWS[] = {4, 5, 3}; /* in the order they are tried; two gain nothing */
 
 typedef struct Window {
+	Kernel *kernel;
 	const Var *row;
 	const Var *loops[8]; /* of the reduction */
 	int count;
 	bool overlaps; /* something is read at row + a loop of the window */
 } Window;
+
+static const Expr *
+next_row(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Window *window = arg;
+	bool is_row = e->op == EX_var && e->var == window->row;
+	return is_row ? expr_add(ctx, e, expr_i64(ctx, 1)) : e;
+}
+
+/* Neighbouring rows lie one apart: with strides they share too little. */
+static bool
+moves_by_one(Window *window, const Expr *index)
+{
+	ExprCtx *ctx = window->kernel->ctx;
+	const Expr *next = expr_rewrite(ctx, index, next_row, window);
+	Facts *facts = facts_new(ctx, window->kernel->arena);
+	return expr_is_one(expr_simplify(facts, expr_sub(ctx, next, index)));
+}
 
 static void
 find_overlap(const Expr *e, void *arg)
@@ -38,7 +57,8 @@ find_overlap(const Expr *e, void *arg)
 	Window *window = arg;
 	for (int d = 0; e->op == EX_read && d < e->argc; d++)
 		for (int i = 0; i < window->count && expr_uses_var(e->arg[d], window->row); i++)
-			window->overlaps |= expr_uses_var(e->arg[d], window->loops[i]);
+			window->overlaps |= expr_uses_var(e->arg[d], window->loops[i]) &&
+			                    e->arg[d]->type == DT_I64 && moves_by_one(window, e->arg[d]);
 }
 
 /* Terms of a nest of constant serial loops around one store; 0 for anything else. */
@@ -63,7 +83,7 @@ window_terms(Window *window, const Stmt *stmt)
 
 /* How many rows to take at once: the body holds windows and nothing else that loops. */
 static int
-choose_rows(const Stmt *row, int64_t extent, int64_t pieces)
+choose_rows(Kernel *kernel, const Stmt *row, int64_t extent, int64_t pieces)
 {
 	int64_t terms = 0;
 	bool overlaps = false;
@@ -72,7 +92,7 @@ choose_rows(const Stmt *row, int64_t extent, int64_t pieces)
 			continue;
 		Stmt alone = *stmt;
 		alone.next = NULL;
-		Window window = {.row = row->var};
+		Window window = {.kernel = kernel, .row = row->var};
 		int64_t found = window_terms(&window, &alone);
 		if (found == 0 || found > MAX_WINDOW)
 			return 1;
@@ -117,7 +137,7 @@ pass_TileRows(Kernel *kernel, PassContext *context)
 		    lanes->bind != BIND_VECTOR || !expr_is_zero(lanes->lo) ||
 		    !expr_as_i64(lanes->hi, &length) || length > MAX_ROW)
 			continue;
-		int rows = choose_rows(loop, extent, pieces);
+		int rows = choose_rows(kernel, loop, extent, pieces);
 		if (rows > 1)
 			take_rows(kernel, loop, extent, rows);
 		kernel_finish(kernel);

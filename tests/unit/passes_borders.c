@@ -1,5 +1,5 @@
-/* TileRows and SplitBorders keep every bit: windows of all kinds, evaluated by the loop interpreter before and
- * after, and the verifier finds every index proven.
+/* TileRows and SplitBorders keep every bit: windows of all kinds, evaluated by the loop interpreter
+ * before and after, and the verifier finds every index proven.
  */
 #include "unit.h"
 
