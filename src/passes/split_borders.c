@@ -114,7 +114,8 @@ note_gap(Borders *borders, const Expr *gap)
 		const Expr *last = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
 		gap = at_value(borders, gap, inner->var, step > 0 ? inner->lo : last);
 	}
-	vec_push(borders->arena, &borders->gaps, gap);
+	if (gap->op != EX_const)
+		vec_push(borders->arena, &borders->gaps, gap);
 }
 
 /* Narrow the bounds by `gap >= 0`, where gap = var + rest or rest - var. */
@@ -176,13 +177,16 @@ static void
 bound_loop(Borders *borders, Stmt *loop)
 {
 	Stmt *guard = loop->body;
-	if (loop->bind != BIND_SERIAL || !guard || guard->next || guard->kind != STMT_IF ||
-	    guard->other)
+	bool is_unrolled = loop->bind == BIND_UNROLL;
+	if ((loop->bind != BIND_SERIAL && !is_unrolled) || !guard || guard->next ||
+	    guard->kind != STMT_IF || guard->other)
 		return;
 	Stmt alone = *loop;
 	alone.next = NULL;
 	int64_t taps = borders->vector ? count_taps(&alone) : 0;
-	Bounds bounds = {.lo = loop->lo, .hi = loop->hi, .is_window = taps > 0 && taps <= MAX_TAPS};
+	Bounds bounds = {.lo = loop->lo,
+	                 .hi = loop->hi,
+	                 .is_window = loop->bind == BIND_UNROLL || (taps > 0 && taps <= MAX_TAPS)};
 	distribute(borders, loop, guard->condition, &bounds);
 	loop->lo = bounds.lo;
 	loop->hi = bounds.hi;

@@ -18,26 +18,28 @@ kernel depthwise(X: f32[8,28,28], W: f32[8,3,3], Y: out f32[8,28,28]) {
   for f in 8 @parallel
     for p_tile in 7 @parallel
       if (0 <= p_tile*4-1 && 0 <= 23-p_tile*4) {
-        for q in 28 @vector
-          for u in 4 @unroll {
-            acc: f32 @reg = 0
-            for r in 3 @unroll
-              for s in 3 @unroll
-                if (0 <= q+s-1 && q+s-1 < 28)
-                  acc[] += X[f, p_tile*4+r+u-1, q+s-1] * W[f, r, s]
-            Y[f, p_tile*4+u, q] = acc[]
-          }
+        for q in 28 @vector {
+          acc: f32[4] @reg = 0
+          for r_row in 6 @unroll
+            for s in 3 @unroll
+              for u in 4 @unroll
+                if (0 <= r_row-u && r_row-u < 3 && 0 <= q+s-1 && q+s-1 < 28)
+                  acc[u] += X[f, p_tile*4+r_row-1, q+s-1] * W[f, r_row-u, s]
+          for u_1 in 4 @unroll
+            Y[f, p_tile*4+u_1, q] = acc[u_1]
+        }
       }
       else {
-        for q_1 in 28 @vector
-          for u_1 in 4 @unroll {
-            acc_1: f32 @reg = 0
-            for r_1 in 3 @unroll
-              if (0 <= p_tile*4+r_1+u_1-1 && p_tile*4+r_1+u_1-1 < 28)
-                for s_1 in 3 @unroll
-                  if (0 <= q_1+s_1-1 && q_1+s_1-1 < 28)
-                    acc_1[] += X[f, p_tile*4+r_1+u_1-1, q_1+s_1-1] * W[f, r_1, s_1]
-            Y[f, p_tile*4+u_1, q_1] = acc_1[]
-          }
+        for q_1 in 28 @vector {
+          acc_1: f32[4] @reg = 0
+          for r_row_1 in 6 @unroll
+            if (0 <= p_tile*4+r_row_1-1 && p_tile*4+r_row_1-1 < 28)
+              for s_1 in 3 @unroll
+                for u_2 in 4 @unroll
+                  if (0 <= r_row_1-u_2 && r_row_1-u_2 < 3 && 0 <= q_1+s_1-1 && q_1+s_1-1 < 28)
+                    acc_1[u_2] += X[f, p_tile*4+r_row_1-1, q_1+s_1-1] * W[f, r_row_1-u_2, s_1]
+          for u_3 in 4 @unroll
+            Y[f, p_tile*4+u_3, q_1] = acc_1[u_3]
+        }
       }
 }
