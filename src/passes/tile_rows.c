@@ -1,7 +1,7 @@
 /* TileRows: windows of neighbouring rows together, since they read nearly the same.
  *
  *     for p in 56 @parallel
- *       for q in 56 @vector { acc = 0; for r in 3, s in 3 { acc += X[p + r, q + s] * W[r, s] } ... }
+ *       for q in 56 @vector { acc = 0; for r in 3, s in 3 { acc += X[p+r, q+s] * W[r, s] } ... }
  *   =>
  *     for p_tile in 14 @parallel
  *       for q in 56 @vector {
