@@ -36,6 +36,7 @@ verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *af
 {
 	const Options *options = arg;
 	Arena *arena = arena_new("verify");
+	arena_defer(after->arena, (void (*)(void *))arena_free, arena); /* also when it fails */
 	int noutput = before->body->nresult;
 	const BoundArray **expected = NEW_N(arena, const BoundArray *, noutput + 1);
 	const Array **seen = NEW_N(arena, const Array *, noutput + 1);
@@ -51,5 +52,5 @@ verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *af
 			        pass, before->body->results[i]->name, (long long)a.first_wrong, a.seen,
 			        a.expected, a.bound, (long long)a.wrong, (long long)a.points);
 	}
-	arena_free(arena);
+	arena_reset(arena);
 }

@@ -55,16 +55,6 @@ infer_ConstantOfShape(Infer *infer)
 
 /* ---- Reshape and its relatives --------------------------------------------------------------- */
 
-/* The dim of one unknown element e of Reshape's target, 0 already resolved: -1 stands for the rest,
- * everything else for itself. */
-static const Dim *
-reshape_unknown(Infer *infer, const Dim *e, const Dim *left)
-{
-	ExprCtx *ctx = infer->ctx;
-	const Expr *is_rest = expr_lt(ctx, e, expr_i64(ctx, 0));
-	return infer_symbol(infer, "R", expr_select(ctx, is_rest, left, e));
-}
-
 /* What stands for element i before -1 is resolved: 0 copies the input's dim. */
 static const Dim *
 reshape_element(Infer *infer, const Type *x, int i, const Dim *known)
@@ -99,22 +89,24 @@ static void
 reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 {
 	ExprCtx *ctx = infer->ctx;
-	const Dim *element[ARRAY_MAX_RANK];
+	const Dim *said[ARRAY_MAX_RANK], *meant[ARRAY_MAX_RANK]; /* meant: 0 is the input's dim */
 	const Dim *product = dim_const(ctx, 1);
 	bool keeps = !attr_int(infer->node, "allowzero");
 	for (int i = 0; i < rank; i++) {
-		element[i] = dims[i] ? dims[i] : infer_index_value(infer, 1, i);
+		said[i] = meant[i] = dims[i] ? dims[i] : infer_index_value(infer, 1, i);
 		if (!dims[i] && keeps && i < x->rank) {
-			const Expr *is_kept = expr_eq(ctx, element[i], expr_i64(ctx, 0));
-			element[i] = expr_select(ctx, is_kept, x->dims[i], element[i]);
+			const Expr *is_kept = expr_eq(ctx, said[i], expr_i64(ctx, 0));
+			meant[i] = expr_select(ctx, is_kept, x->dims[i], said[i]);
 		}
-		product = dim_mul(ctx, product, element[i]);
+		product = dim_mul(ctx, product, meant[i]);
 	}
 	/* With one element -1 the product of all is minus that of the others. */
 	const Dim *left = dim_floordiv(ctx, type_count(ctx, x), dim_mul_i64(ctx, product, -1));
 	for (int i = 0; i < rank; i++)
-		if (!dims[i] || dim_is(dims[i], -1))
-			dims[i] = reshape_unknown(infer, element[i], left);
+		if (!dims[i] || dim_is(dims[i], -1)) {
+			const Expr *is_rest = expr_lt(ctx, said[i], expr_i64(ctx, 0));
+			dims[i] = infer_symbol(infer, "R", expr_select(ctx, is_rest, left, meant[i]));
+		}
 }
 
 void
