@@ -543,12 +543,45 @@ tw_prepare(TwSession *session, TwError *error)
 	return success(error);
 }
 
+static bool
+overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+	uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+	return a && b && (x < y ? y - x < a_bytes : x - y < b_bytes);
+}
+
+/* Kernels are made for results that share memory with nothing they read. */
+static TwCode
+check_outputs(const TwSession *session, TwError *error)
+{
+	const Plan *plan = session->bundle->plan;
+	for (int i = 0; i < plan->noutput; i++) {
+		const char *name = session->bundle->outputs[i].name;
+		const void *data = session->output_data[i];
+		size_t bytes = session->output_bytes[i];
+		for (int k = 0; k < plan->ninput; k++)
+			if (overlap(data, bytes, session->inputs[k].data,
+			            session->exec.main->slots[plan->inputs[k]].bytes))
+				return fail_with(error, TW_USAGE,
+				                 "the memory of output '%.60s' overlaps that of input '%.60s'",
+				                 name, session->bundle->inputs[k].name);
+		for (int k = 0; k < i; k++)
+			if (overlap(data, bytes, session->output_data[k], session->output_bytes[k]))
+				return fail_with(error, TW_USAGE,
+				                 "the memory of output '%.60s' overlaps that of output '%.60s'",
+				                 name, session->bundle->outputs[k].name);
+	}
+	return TW_OK;
+}
+
 TwCode
 tw_run(TwSession *session, TwError *error)
 {
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
 	TwCode code = session->is_prepared ? TW_OK : tw_prepare(session, error);
+	if (!code)
+		code = check_outputs(session, error);
 	if (code)
 		return code;
 	exec->error = error;

@@ -144,6 +144,26 @@ check_run(TwBundle *bundle, const TwSessionOptions *options)
 	tw_session_free(session);
 }
 
+/* The caller's memory for a result may not overlap what is read; next to it is well. */
+START_TEST(outputs_apart)
+{
+	TwBundle *bundle;
+	TwSession *session;
+	float memory[24] = {0};
+	int64_t dims[2] = {3, 4};
+	ck_assert_int_eq(tw_open(path, NULL, &bundle, &error), TW_OK);
+	ck_assert_int_eq(tw_session_new(bundle, NULL, &session, &error), TW_OK);
+	ck_assert_int_eq(tw_bind_input(session, 0, memory, 48, 2, dims, &error), TW_OK);
+	for (int first = 0; first <= 12; first += 4) {
+		ck_assert_int_eq(tw_bind_output(session, 0, memory + first, 48, &error), TW_OK);
+		ck_assert_int_eq(tw_run(session, &error), first < 12 ? TW_USAGE : TW_OK);
+		ck_assert(first == 12 || strstr(error.text, "overlaps that of input"));
+	}
+	tw_session_free(session);
+	tw_close(bundle);
+}
+END_TEST
+
 START_TEST(opened_in_three_ways)
 {
 	TwBundle *bundle;
@@ -369,6 +389,7 @@ main(void)
 	TCase *t = tcase_create("bundle");
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, opened_in_three_ways);
+	tcase_add_test(t, outputs_apart);
 	tcase_add_test(t, signature);
 	tcase_add_test(t, options);
 	tcase_add_test(t, wrong_calls);
