@@ -42,7 +42,7 @@ expect 0 "compile" "$tw" compile -q model.txt -o m.twb
 [ -e m.twb ] || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 expect 0 "check of a whole bundle" "$tw" check m.twb
 expect 0 "inspect" "$tw" inspect m.twb --json
-"$tw" compile -q model.txt -o kept.twb --keep kept && touch choices.none
+"$tw" compile -q "$tmp/model.txt" -o kept.twb --keep kept && touch choices.none
 choices=choices.none
 [ -e kept/choices.jsonl ] && choices=kept/choices.jsonl
 expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
@@ -88,6 +88,7 @@ object compile model.txt -o object.twb
 object run m.twb --runs 1 --profile
 object bench m.twb --rounds 1
 object inspect m.twb
+object inspect m.twb --graph
 object check m.twb
 object check object.onnx
 object list ops
@@ -103,9 +104,20 @@ expect 0 "optimize of a text" "$tw" optimize -q model.txt model.onnx
 expect 0 "a model is compiled on the way" "$tw" run -q model.onnx --shape N=2 --runs 1 \
 	--expect y=@first/y.npy
 
+# The optimised graph: reads back, holds no weights and nothing of this machine.
+expect 0 "the graph of a bundle" "$tw" inspect --graph m.twb
+cp out.txt graph.txt
+grep -q ' = fused(' graph.txt && pass || lose "the graph is not the optimised one"
+"$tw" print graph.txt | cmp -s - graph.txt && pass || lose "the graph of a bundle does not read back"
+[ "$(wc -c <graph.txt)" -lt 2000 ] && pass || lose "the graph of a bundle holds $(wc -c <graph.txt) bytes"
+! grep -q "$tmp" kept/graph/*.txt && pass || lose "the graph names a folder of this machine"
+
 # One byte changed, in every part of the file: refused, or harmless padding that changes no result.
 size=$(wc -c <m.twb)
-awk -v n="$size" 'BEGIN { srand(5); for (i = 0; i < 60; i++) print int(rand() * n) }' >places
+{
+	awk -v n="$size" 'BEGIN { srand(5); for (i = 0; i < 60; i++) print int(rand() * n) }'
+	grep -abo 'graph small(' m.twb | cut -d : -f 1
+} >places
 while read -r at; do
 	byte=$(od -An -tu1 -j "$at" -N 1 m.twb)
 	{ head -c "$at" m.twb; printf "\\$(printf %03o $(((byte + 1) % 256)))"; tail -c +"$((at + 2))" m.twb; } >bad.twb

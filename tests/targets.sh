@@ -25,6 +25,9 @@ done
 DNNL_MAX_CPU_ISA=AVX2 "$tw" run -q "$tmp/v3.twb" --runs 1 --expect "output=@$tmp/out/output.npy" 2>"$tmp/err" && pass ||
 	lose "the v3 bundle with AVX-512 hidden from oneDNN: $(cat "$tmp/err")"
 
+[ "$("$tw" inspect --graph "$tmp/both.twb" | grep -c '^# graph/cpu-x86-64-v[34].txt$')" = 2 ] && pass ||
+	lose "the bundle for both does not hold two graphs"
+
 # The choices of one compilation make the same bytes in another.
 unzip -qo "$tmp/v3.twb" choices.jsonl -d "$tmp" 2>/dev/null || cp /dev/null "$tmp/choices.jsonl"
 for copy in first second; do

@@ -26,6 +26,7 @@ enum {
 	CASES = 1024,
 	OUTPUT = 2048,
 	ALL = 4096,
+	INSPECT = 8192,
 };
 
 #define FIELD_flag bool

@@ -41,16 +41,28 @@ optimise_loops(const Module *module, PassContext *context)
 	}
 }
 
-Module *
-compile_graph(Arena *arena, Graph *graph, PassContext *context)
+static void
+optimise_graph(Graph *graph, PassContext *context)
 {
 	run_graph_passes(graph, context);
 	if (context->verify_each == verify_texts)
 		verify_texts(NULL, "all passes", NULL, graph); /* also when no pass changed anything */
 	graph_refuse_obstacles(graph);
+}
+
+static Module *
+lower_to_loops(Arena *arena, Graph *graph, PassContext *context)
+{
 	Module *module = lower_graph(arena, graph, context);
 	optimise_loops(module, context);
 	return module;
+}
+
+Module *
+compile_graph(Arena *arena, Graph *graph, PassContext *context)
+{
+	optimise_graph(graph, context);
+	return lower_to_loops(arena, graph, context);
 }
 
 Target *
@@ -124,6 +136,7 @@ typedef struct Ways {
 	int count;
 	const Target **targets;
 	const Module **modules;
+	const char **graphs;  /* as texts, after the passes */
 	PassContext *context; /* of the first target */
 	Buf choices;
 	const char *ranges;
@@ -155,7 +168,11 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 		ways->context = context;
 	}
 	ways->targets[index] = target;
-	ways->modules[index] = compile_graph(arena, graph, context);
+	optimise_graph(graph, context);
+	Buf text = {.arena = arena};
+	graph_print(&text, graph);
+	ways->graphs[index] = buf_text(&text);
+	ways->modules[index] = lower_to_loops(arena, graph, context);
 	if (index == 0)
 		ways->result->nodes_after = graph_node_count(graph);
 	pipeline_report(options, context);
@@ -187,13 +204,14 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
 	int count = options->target.count ? options->target.count : 1;
-	Ways ways = {count,
-	             NEW_N(arena, const Target *, count),
-	             NEW_N(arena, const Module *, count),
-	             NULL,
-	             {.arena = arena},
-	             NULL,
-	             &result};
+	Ways ways = {
+		.count = count,
+		.targets = NEW_N(arena, const Target *, count),
+		.modules = NEW_N(arena, const Module *, count),
+		.graphs = NEW_N(arena, const char *, count),
+		.choices = {.arena = arena},
+		.result = &result,
+	};
 	for (int i = 0; i < count; i++)
 		go_one_way(options, arena, path, bytes, &ways, i, &progress);
 	BundlePart parts[] = {
@@ -207,6 +225,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.ntarget = count,
 		.targets = ways.targets,
 		.modules = ways.modules,
+		.graphs = ways.graphs,
 		.choices = ways.choices.size ? buf_text(&ways.choices) : NULL,
 		.npart = countof(parts),
 		.parts = parts,

@@ -137,6 +137,37 @@ report_parts(Report *report, Arena *arena, const Manifest *manifest)
 	}
 }
 
+/* The optimised graphs, one per target, each under the name of its part when there are several. */
+static const char *
+graphs_text(Arena *arena, const Bundle *bundle)
+{
+	Buf text = {.arena = arena};
+	bool is_single = bundle->manifest->ntarget == 1;
+	for (int i = 0; i < bundle->zip.count; i++) {
+		const ZipEntry *entry = &bundle->zip.entries[i];
+		if (strncmp(entry->name, GRAPH_FOLDER, strlen(GRAPH_FOLDER)) != 0)
+			continue;
+		if (!is_single)
+			buf_printf(&text, "# %s\n", entry->name);
+		buf_write(&text, (const char *)entry->data.data, entry->data.size);
+	}
+	return buf_text(&text);
+}
+
+static void
+print_graphs(const Options *options, const char *path, const Bundle *bundle)
+{
+	const char *text = graphs_text(options->arena, bundle);
+	if (!*text)
+		fail_unsupported(NULL, "%s holds no graph: it was compiled by %s; compile the model again",
+		                 path, bundle->manifest->producer);
+	Report *report = report_new(options);
+	report_text(report, "graph", NULL, text);
+	report_print(report);
+	if (!options->json)
+		fputs(text, stdout);
+}
+
 static void
 close_bundle(void *handle)
 {
@@ -156,6 +187,10 @@ verb_inspect(const Options *options)
 		fail(&loc, "%s", error);
 	arena_defer(arena, close_bundle, bundle);
 	const Manifest *manifest = bundle->manifest;
+	if (options->graph) {
+		print_graphs(options, path, bundle);
+		return 0;
+	}
 	Report *report = report_new(options);
 	report_text(report, "model", "model", manifest->model_name);
 	report_text(report, "model_sha256", "SHA-256 of the model", manifest->model_sha256);

@@ -120,8 +120,11 @@ make_parts(Writer *writer)
 		vec_push(arena, &writer->parts, writer->sources.data[i]);
 	if (input->choices)
 		vec_push(arena, &writer->parts, (Part){"choices.jsonl", text_bytes(input->choices)});
-	if (input->model.size)
-		vec_push(arena, &writer->parts, (Part){"model.onnx", input->model});
+	for (int t = 0; t < input->ntarget; t++)
+		vec_push(arena, &writer->parts,
+		         (Part){arena_printf(arena, GRAPH_FOLDER "%s.txt",
+		                             file_name(arena, input->targets[t]->device->name)),
+		                text_bytes(input->graphs[t])});
 	for (int i = 0; i < input->npart; i++)
 		vec_push(arena, &writer->parts, (Part){input->parts[i].entry, input->parts[i].data});
 }

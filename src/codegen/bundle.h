@@ -27,7 +27,7 @@ typedef struct KernelList {
 Plan *plan_of_module(Arena *arena, const Module *module, WeightPool *weights, KernelList *kernels);
 
 typedef struct BundlePart {
-	const char *entry; /* "sample/input0.npy" */
+	const char *entry; /* "inputs.json" */
 	Bytes data;
 } BundlePart;
 
@@ -36,8 +36,8 @@ typedef struct BundleInput {
 	int ntarget;
 	const Target *const *targets;
 	const Module *const *modules; /* one per target, of one signature */
+	const char *const *graphs;    /* per target, the text of the graph that was lowered */
 	const char *choices;          /* choices.jsonl, or NULL */
-	Bytes model;                  /* the optimised model; size 0: left out */
 	int npart;
 	const BundlePart *parts; /* whatever else travels along */
 	void (*progress)(void *arg, const char *what, int done, int total); /* may be NULL */

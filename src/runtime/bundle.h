@@ -10,7 +10,7 @@
  *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
  *                          cache that vendor_export() made and vendor_use_weights() reads
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
- *                          model.onnx, sample tensors): hashed, otherwise not looked at
+ *                          graph/NAME.txt): hashed, otherwise not looked at
  *
  * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
  *
@@ -47,6 +47,9 @@
 #include "runtime/plan.h"
 
 enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
+
+/* Where the optimised graphs lie, one per target, named as the plans are. */
+#define GRAPH_FOLDER "graph/"
 
 typedef struct ManifestTensor {
 	const char *name;
