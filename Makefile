@@ -43,7 +43,7 @@ CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
-PROGRAMS := random model
+PROGRAMS := random model amend
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
 LIBRARY := $(BUILD)/libtilewright
 

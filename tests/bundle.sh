@@ -2,7 +2,8 @@
 # Bundles from the command line: round trips of inputs and outputs, comparisons, damage, wrong shapes,
 # a full disk. Small models written as text.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
-tw=${TILEWRIGHT:-build/tilewright}
+tw=${TILEWRIGHT:-build/tilewright} amend=${BUILD:-build}/test/amend
+[ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0
@@ -37,6 +38,7 @@ graph small(%x: f32[N,3,8,8], %i: i64[N,2]) -> %y, %z {
 TEXT
 cd "$tmp" || exit 1
 case $tw in /*) ;; *) tw=$OLDPWD/$tw ;; esac
+case $amend in /*) ;; *) amend=$OLDPWD/$amend ;; esac
 
 expect 0 "compile" "$tw" compile -q model.txt -o m.twb
 [ -e m.twb ] || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
@@ -87,6 +89,7 @@ object optimize model.txt object.onnx
 object compile model.txt -o object.twb
 object run m.twb --runs 1 --profile
 object bench m.twb --rounds 1
+object run m.twb --self-test
 object inspect m.twb
 object inspect m.twb --graph
 object check m.twb
@@ -110,13 +113,47 @@ cp out.txt graph.txt
 grep -q ' = fused(' graph.txt && pass || lose "the graph is not the optimised one"
 "$tw" print graph.txt | cmp -s - graph.txt && pass || lose "the graph of a bundle does not read back"
 [ "$(wc -c <graph.txt)" -lt 2000 ] && pass || lose "the graph of a bundle holds $(wc -c <graph.txt) bytes"
-! grep -q "$tmp" kept/graph/*.txt && pass || lose "the graph names a folder of this machine"
+! grep -q "$tmp" kept/graph/*.txt kept/selftest.json && pass || lose "parts name a folder of this machine"
+
+# The self-test: agrees; finds a weight that somebody changed, hashes and all; says why there is none.
+expect 0 "the self-test" "$tw" run --self-test m.twb
+grep -q 'self-test: 2 outputs agree .* with the interpreter' out.txt && pass ||
+	lose "the self-test says: $(tail -n 1 out.txt)"
+expect 0 "the self-test of our own kernels" "$tw" run -q --self-test --no-vendor --threads 2 m.twb
+expect 2 "a self-test with a shape" "$tw" run --self-test --shape N=2 m.twb
+"$amend" m.twb weight.twb xor weights.bin 3 64 || lose "amend"
+expect 0 "check of a bundle with another weight" "$tw" check weight.twb
+expect 1 "the self-test of a bundle with another weight" "$tw" run -q --self-test weight.twb
+grep -q '^self-test: output [yz]: element \[0,[0-9,]*\] is .*, expected .* within ' err && pass ||
+	lose "another weight: $(cat err)"
+"$amend" m.twb text.twb xor selftest.json 0 1 || lose "amend"
+expect 3 "a self-test that is no JSON" "$tw" run --self-test text.twb
+cat >data.txt <<'TEXT'
+graph data(%x: bool[N,4]) -> %y {
+  %y = NonZero(%x)
+}
+TEXT
+expect 0 "compile a model without a self-test" "$tw" compile data.txt -o data.twb
+grep -q 'self-test: left out: the size of output y depends on data' out.txt && pass ||
+	lose "no self-test: $(cat out.txt)"
+expect 4 "a self-test that was left out" "$tw" run --self-test data.twb
+
+# A bundle of an older version has neither.
+"$amend" m.twb older.twb drop selftest.json || lose "amend"
+for part in kept/graph/*.txt; do
+	"$amend" older.twb older.twb drop "${part#kept/}" || lose "amend"
+done
+expect 0 "check of an older bundle" "$tw" check older.twb
+expect 0 "inspect an older bundle" "$tw" inspect older.twb
+expect 0 "an older bundle" "$tw" run -q older.twb --shape N=2 --runs 1 --rtol 0 --atol 0 --expect y=@first/y.npy
+expect 4 "the self-test of an older bundle" "$tw" run --self-test older.twb
+expect 4 "the graph of an older bundle" "$tw" inspect --graph older.twb
 
 # One byte changed, in every part of the file: refused, or harmless padding that changes no result.
 size=$(wc -c <m.twb)
 {
 	awk -v n="$size" 'BEGIN { srand(5); for (i = 0; i < 60; i++) print int(rand() * n) }'
-	grep -abo 'graph small(' m.twb | cut -d : -f 1
+	grep -abo 'graph small(\|"tolerance"' m.twb | cut -d : -f 1
 } >places
 while read -r at; do
 	byte=$(od -An -tu1 -j "$at" -N 1 m.twb)

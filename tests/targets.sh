@@ -25,6 +25,15 @@ done
 DNNL_MAX_CPU_ISA=AVX2 "$tw" run -q "$tmp/v3.twb" --runs 1 --expect "output=@$tmp/out/output.npy" 2>"$tmp/err" && pass ||
 	lose "the v3 bundle with AVX-512 hidden from oneDNN: $(cat "$tmp/err")"
 
+# What one machine recorded, others must give too: with other kernels and other vector lengths.
+for target in v3 v4; do
+	"$tw" run -q --self-test "$tmp/both.twb" --target cpu:x86-64-$target 2>"$tmp/err" && pass ||
+		lose "self-test of both on x86-64-$target: $(cat "$tmp/err")"
+done
+"$tw" run -q --self-test "$tmp/v4.twb" --no-vendor 2>"$tmp/err" && pass ||
+	lose "self-test without a vendor library: $(cat "$tmp/err")"
+DNNL_MAX_CPU_ISA=AVX2 "$tw" run -q --self-test "$tmp/v3.twb" 2>"$tmp/err" && pass ||
+	lose "self-test with AVX-512 hidden from oneDNN: $(cat "$tmp/err")"
 [ "$("$tw" inspect --graph "$tmp/both.twb" | grep -c '^# graph/cpu-x86-64-v[34].txt$')" = 2 ] && pass ||
 	lose "the bundle for both does not hold two graphs"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The zoo, model by model, from one bundle with a symbolic batch: batch 1 and 3, the same bits at 1, 2
-# and 3 threads, every emitted object imports nothing, all texts on the way read back. With ONNX
-# Runtime at hand, its outputs.
+# and 3 threads, every emitted object imports nothing, all texts on the way read back, each bundle
+# passes its own self-test. With ONNX Runtime at hand, its outputs.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
 tmp=$(mktemp -d) || exit 1
@@ -28,6 +28,7 @@ for model; do
 	for object in "$tmp"/kept/kernels/*.so; do
 		[ -z "$(nm -u -D "$object")" ] && pass || lose "$model: $object imports $(nm -u -D "$object")"
 	done
+	"$tw" run -q --self-test "$tmp/m.twb" 2>"$tmp/err" && pass || lose "self-test of $model: $(cat "$tmp/err")"
 	for batch in 1 3; do
 		for threads in 1 2 3; do
 			"$tw" run -q "$tmp/m.twb" --shape batch=$batch --runs 1 --threads $threads \

@@ -51,8 +51,8 @@ agree(const Array *expected, const Array *seen, int64_t i, double rtol, double a
 	return *error <= atol + rtol * fabs(a) && !isinf(a);
 }
 
-static const char *
-shape_reason(Arena *arena, const Array *expected, const Array *seen)
+const char *
+shape_difference(Arena *arena, const Array *expected, const Array *seen)
 {
 	bool same = expected->type == seen->type && expected->rank == seen->rank;
 	for (int d = 0; same && d < expected->rank; d++)
@@ -65,7 +65,7 @@ shape_reason(Arena *arena, const Array *expected, const Array *seen)
 Comparison
 compare_arrays(Arena *arena, const Array *expected, const Array *seen, double rtol, double atol)
 {
-	Comparison c = {.first = -1, .reason = shape_reason(arena, expected, seen)};
+	Comparison c = {.first = -1, .reason = shape_difference(arena, expected, seen)};
 	if (c.reason || dtype_class(expected->type) == DC_NONE)
 		return c;
 	c.count = array_count(expected);

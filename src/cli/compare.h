@@ -21,6 +21,9 @@ Comparison compare_arrays(Arena *arena, const Array *expected, const Array *seen
 const char *comparison_text(Arena *arena, const Comparison *comparison, const Array *expected,
                             const Array *seen);
 
+/* "it is f32[3], expected f32[4]"; NULL: type and shape are equal. */
+const char *shape_difference(Arena *arena, const Array *expected, const Array *seen);
+
 /* "f32[1,3,224,224]" */
 const char *array_type_text(Arena *arena, const Array *array);
 

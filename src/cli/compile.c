@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/finish.h"
 #include "cli/inputs.h"
 #include "cli/obstacles.h"
 #include "cli/oracle.h"
-#include "cli/prepack.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/session.h"
@@ -140,6 +140,8 @@ typedef struct Ways {
 	PassContext *context; /* of the first target */
 	Buf choices;
 	const char *ranges;
+	Graph *model; /* as read */
+	SelfTest *test;
 	Compiled *result;
 } Ways;
 
@@ -164,6 +166,8 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 	if (index == 0) {
 		InputRanges ranges = input_ranges(arena, graph, target->probe);
 		ways->ranges = input_ranges_text(arena, &ranges);
+		ways->model = graph_clone(arena, graph);
+		ways->test = selftest_new(arena, graph, target->probe, options->seed);
 		ways->result->nodes_before = graph_node_count(graph);
 		ways->context = context;
 	}
@@ -233,9 +237,15 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.progress_arg = &progress,
 	};
 	result.written = bundle_write(arena, result.path, &input);
-	if (result.written.vendor && result.written.weight_bytes >= WORTH_PACKING &&
-	    !options->no_prepack)
-		result.written.file_bytes += prepack_bundle(options, arena, result.path);
+	Finish finish = {
+		.path = result.path,
+		.model = ways.model,
+		.test = ways.test,
+		.is_packed = result.written.vendor && result.written.weight_bytes >= WORTH_PACKING &&
+	                 !options->no_prepack,
+	};
+	result.written.file_bytes = finish_bundle(options, arena, &finish);
+	result.self_test = selftest_summary(arena, ways.test);
 	progress_end(&progress);
 	if (options->keep)
 		keep_parts(arena, result.path, options->keep);
@@ -296,12 +306,14 @@ verb_compile(const Options *options)
 	report_number(report, "weight_bytes", NULL, (double)c.written.weight_bytes, "%.0f");
 	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
 	report_number(report, "file_bytes", NULL, (double)c.written.file_bytes, "%.0f");
+	report_text(report, "self_test", NULL, c.self_test);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
 	say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
 	    size_text(arena, (double)c.written.file_bytes),
 	    size_text(arena, (double)c.written.weight_bytes),
 	    size_text(arena, (double)c.written.code_bytes), c.seconds);
+	say(options, "self-test: %s\n", c.self_test);
 	say(options, "next: tilewright run %s --profile\n", c.path);
 	return 0;
 }

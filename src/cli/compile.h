@@ -16,6 +16,7 @@ typedef struct Compiled {
 	const char *path;
 	int nodes_before, nodes_after;
 	BundleReport written;
+	const char *self_test; /* in words */
 	double seconds;
 } Compiled;
 

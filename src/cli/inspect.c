@@ -5,6 +5,7 @@
 
 #include "cli/model.h"
 #include "cli/report.h"
+#include "cli/selftest.h"
 #include "runtime/bundle.h"
 
 static const char *
@@ -168,6 +169,13 @@ print_graphs(const Options *options, const char *path, const Bundle *bundle)
 		fputs(text, stdout);
 }
 
+static const char *
+self_test_text(Arena *arena, const char *path, const Bundle *bundle)
+{
+	const ZipEntry *entry = zip_find(&bundle->zip, SELFTEST_ENTRY);
+	return entry ? selftest_summary(arena, selftest_read(arena, path, entry->data)) : "none";
+}
+
 static void
 close_bundle(void *handle)
 {
@@ -199,6 +207,7 @@ verb_inspect(const Options *options)
 	report_text(report, "producer", "producer", manifest->producer);
 	report_text(report, "pipeline", "pipeline", manifest->pipeline);
 	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
+	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));
 	signature_table(report, arena, "inputs", "input", manifest->ninput, manifest->inputs);
 	signature_table(report, arena, "outputs", "output", manifest->noutput, manifest->outputs);
 	report_targets(report, arena, bundle);

@@ -8,7 +8,7 @@
 #include "cli/npy.h"
 #include "cli/profile.h"
 #include "cli/report.h"
-#include "cli/session.h"
+#include "cli/selftest.h"
 
 enum { MAX_RUNS = 1000 };
 
@@ -157,6 +157,8 @@ verb_run(const Options *options)
 	Report *report = report_new(options);
 	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
 	const char *path = bundle_of(options, arena, options->args.data[0]);
+	if (options->self_test)
+		return selftest_run(options, path);
 	Times times = {0};
 	double start = now_seconds();
 	TwSessionOptions settings = {.size = sizeof settings};

@@ -8,7 +8,7 @@
 
 #include "cli/compare.h"
 #include "cli/model.h"
-#include "runtime/bundle.h"
+#include "cli/parts.h"
 
 double
 now_seconds(void)
@@ -62,16 +62,10 @@ close_session(void *handle)
 static InputRanges
 read_ranges(Arena *arena, const char *path)
 {
-	char error[512];
-	Bundle bundle;
-	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_CODE, error, sizeof error))
+	Bytes part = bundle_part(arena, path, INPUTS_ENTRY);
+	if (!part.data)
 		return (InputRanges){0};
-	const ZipEntry *entry = zip_find(&bundle.zip, INPUTS_ENTRY);
-	InputRanges ranges = {0};
-	if (entry)
-		ranges = input_ranges_parse(arena, (const char *)entry->data.data, entry->data.size);
-	bundle_close(&bundle);
-	return ranges;
+	return input_ranges_parse(arena, (const char *)part.data, part.size);
 }
 
 Session *
@@ -100,6 +94,7 @@ session_open(Arena *arena, const char *path, const Options *options,
 	session->ninput = tw_input_count(session->bundle);
 	session->noutput = tw_output_count(session->bundle);
 	session->inputs = NEW_N(arena, Array *, session->ninput + 1);
+	session->ranges = read_ranges(arena, path);
 	return session;
 }
 
@@ -183,12 +178,24 @@ check_names(const Session *session, const Options *options)
 }
 
 void
-session_inputs(Session *session, const Options *options)
+session_bind(Session *session)
 {
 	TwError error;
+	for (int i = 0; i < session->ninput; i++) {
+		const Array *array = session->inputs[i];
+		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
+		                  array->dims, &error) != TW_OK)
+			fail_code(session->path, &error);
+	}
+	if (tw_prepare(session->session, &error) != TW_OK)
+		fail_code(session->path, &error);
+}
+
+void
+session_inputs(Session *session, const Options *options)
+{
 	check_names(session, options);
 	check_shapes(session, options);
-	session->ranges = read_ranges(session->arena, session->path);
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
 		Array *array = input_given(options, session->arena, i, info->name);
@@ -199,12 +206,8 @@ session_inputs(Session *session, const Options *options)
 		if (!array)
 			array = make_input(session, options, info);
 		session->inputs[i] = array;
-		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
-		                  array->dims, &error) != TW_OK)
-			fail_code(session->path, &error);
 	}
-	if (tw_prepare(session->session, &error) != TW_OK)
-		fail_code(session->path, &error);
+	session_bind(session);
 }
 
 void

@@ -13,7 +13,7 @@ typedef struct Session {
 	TwBundle *bundle;
 	TwSession *session;
 	int ninput, noutput;
-	Array **inputs; /* filled in by session_inputs() */
+	Array **inputs; /* filled in by session_inputs(), or by whoever calls session_bind() */
 	InputRanges ranges;
 } Session;
 
@@ -23,6 +23,7 @@ Session *session_open(Arena *arena, const char *path, const Options *options,
 
 /* Make or read the inputs, at the sizes of --shape (1 for the other symbols), and bind them. */
 void session_inputs(Session *session, const Options *options);
+void session_bind(Session *session); /* bind session->inputs, and prepare */
 void session_run(Session *session);
 /* An output of the last run: a view of the session's memory. */
 Array session_output(Session *session, int index);

@@ -10,7 +10,7 @@
  *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
  *                          cache that vendor_export() made and vendor_use_weights() reads
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
- *                          graph/NAME.txt): hashed, otherwise not looked at
+ *                          graph/NAME.txt, selftest.json): hashed, otherwise not looked at
  *
  * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
  *

@@ -1,0 +1,186 @@
+/* Finishing a bundle: a session is prepared as for a run, which packs all weights, and the file is
+ * written again with what was found (runtime/bundle.h, packed/NAME.bin; cli/selftest.h).
+ *
+ * The plain weights stay: what the library finds no packed form for, another version of it for
+ * example, is packed from them when sizes are bound.
+ *
+ * The self-test's sample comes from the interpreter where that is cheap: it shares no kernel, no
+ * pass and no library with what is tested. For larger models it comes from running the bundle.
+ */
+#include "cli/finish.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/parts.h"
+#include "eval/eval.h"
+#include "graph/infer.h"
+#include "runtime/bundle.h"
+#include "runtime/signature.h"
+
+/* Operations and bytes that the interpreter may see: it does 1e9 to 2e9 of them in a second
+ * (SqueezeNet's 0.7e9 take 0.35 s), and a compilation should not wait for it. */
+static const double INTERPRETED = 2e8;
+
+typedef struct Job {
+	const Options *options;
+	Arena *arena;
+	const Finish *finish;
+	const Plan *plan; /* of the first target */
+	Session *session; /* NULL: not open */
+	Bytes store;      /* packed weights */
+	Arena *scratch;   /* of the interpreter */
+} Job;
+
+static void
+close_bundle(void *bundle)
+{
+	bundle_close(bundle);
+}
+
+static void
+free_plan(void *plan)
+{
+	plan_free(plan);
+}
+
+static const Plan *
+first_plan(Arena *arena, const char *path)
+{
+	char error[512];
+	Plan *plan;
+	Bundle *bundle = NEW(arena, Bundle);
+	if (!bundle_open(bundle, file_map(arena, path), BUNDLE_VERIFY_CODE, error, sizeof error))
+		fail_as(FAIL_BUG, NULL, "%s", error);
+	arena_defer(arena, close_bundle, bundle);
+	if (!bundle_read_plan(bundle, 0, &plan, error, sizeof error))
+		fail_as(FAIL_BUG, NULL, "%s", error);
+	arena_defer(arena, free_plan, plan);
+	return plan;
+}
+
+/* ---- packed weights ---- */
+
+static Session *
+session_of(Job *job)
+{
+	if (!job->session)
+		job->session = session_open(job->arena, job->finish->path, job->options, NULL);
+	return job->session;
+}
+
+/* Run under try_run(): a bundle for another machine cannot be prepared here, and need not be. */
+static void
+make_store(void *arg)
+{
+	Job *job = arg;
+	size_t size = 0;
+	Session *session = session_of(job);
+	session_inputs(session, job->options);
+	Vendor *vendor = signature_vendor(session->bundle);
+	void *store = vendor ? vendor_export(vendor, &size) : NULL;
+	if (!store)
+		return;
+	arena_defer(job->arena, free, store);
+	job->store = (Bytes){store, size};
+}
+
+static const char *
+packed_entry(Arena *arena, const char *device)
+{
+	char *name = arena_printf(arena, "packed/%s.bin", device);
+	for (char *c = name; *c; c++)
+		if (*c == ':')
+			*c = '-';
+	return name;
+}
+
+/* ---- the self-test ---- */
+
+/* At the probe's sizes; what loops do is not known before. */
+static bool
+is_cheap(const Plan *plan)
+{
+	double work = 0;
+	for (int i = 0; i < plan->nstep; i++) {
+		if (plan->steps[i].nbody)
+			return false;
+		work += plan->steps[i].flops + plan->steps[i].bytes;
+	}
+	return work <= INTERPRETED;
+}
+
+static void
+interpret(void *arg)
+{
+	Job *job = arg;
+	Graph *model = job->finish->model;
+	SelfTest *test = job->finish->test;
+	Bytes text = bundle_part(job->scratch, job->finish->path, INPUTS_ENTRY);
+	InputRanges ranges = input_ranges_parse(job->scratch, (const char *)text.data, text.size);
+	const Array **outputs = NEW_N(job->scratch, const Array *, model->body->nresult + 1);
+	graph_infer(model); /* a text may say no types */
+	eval_graph(job->scratch, model, selftest_inputs(test, job->scratch, &ranges), outputs);
+	Array *arrays = NEW_N(job->scratch, Array, job->plan->noutput + 1);
+	for (int i = 0; i < job->plan->noutput; i++)
+		arrays[i] = *outputs[i];
+	selftest_sample(test, job->arena, job->plan, arrays);
+	test->oracle = "the interpreter";
+}
+
+static void
+run_bundle(void *arg)
+{
+	Job *job = arg;
+	SelfTest *test = job->finish->test;
+	Session *session = session_of(job);
+	selftest_bind(test, session);
+	session_run(session);
+	Array *arrays = NEW_N(job->arena, Array, session->noutput + 1);
+	for (int i = 0; i < session->noutput; i++)
+		arrays[i] = session_output(session, i);
+	selftest_sample(test, job->arena, job->plan, arrays);
+	test->oracle = arena_printf(job->arena, "the bundle itself when it was made, on %s",
+	                            tw_target(session->bundle));
+}
+
+static void
+make_sample(Job *job)
+{
+	Failure failure;
+	SelfTest *test = job->finish->test;
+	selftest_judge(test, job->arena, job->plan);
+	if (test->left_out)
+		return;
+	job->scratch = arena_new("self-test");
+	bool is_done = is_cheap(job->plan) && try_run(interpret, job, &failure);
+	arena_free(job->scratch);
+	if (!is_done && !try_run(run_bundle, job, &failure))
+		test->left_out = "the bundle did not run on made-up inputs where it was made";
+}
+
+/* ---- both ---- */
+
+int64_t
+finish_bundle(const Options *options, Arena *arena, const Finish *finish)
+{
+	Job job = {
+		.options = options,
+		.arena = arena,
+		.finish = finish,
+		.plan = first_plan(arena, finish->path),
+	};
+	Failure failure;
+	BundleChange changes[2];
+	int count = 0;
+	if (finish->is_packed && try_run(make_store, &job, &failure) && job.store.size) {
+		const char *device = tw_target(job.session->bundle);
+		changes[count++] =
+			(BundleChange){packed_entry(arena, device), job.store, arena_strdup(arena, device)};
+	}
+	make_sample(&job);
+	const char *text = selftest_text(arena, finish->test);
+	changes[count++] =
+		(BundleChange){SELFTEST_ENTRY, {(const unsigned char *)text, strlen(text)}, NULL};
+	return bundle_amend(arena, finish->path, finish->path, count, changes);
+}

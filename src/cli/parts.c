@@ -1,0 +1,117 @@
+/* The manifest is read, its lists are changed, and the file is written whole behind it. */
+#include "cli/parts.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+#include "runtime/bundle.h"
+
+static void
+close_bundle(void *bundle)
+{
+	bundle_close(bundle);
+}
+
+Bytes
+bundle_part(Arena *arena, const char *path, const char *entry)
+{
+	char error[512];
+	Bundle bundle;
+	Bytes part = {NULL, 0};
+	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_CODE, error, sizeof error))
+		return part;
+	const ZipEntry *found = zip_find(&bundle.zip, entry);
+	if (found) {
+		unsigned char *copy = NEW_N(arena, unsigned char, found->data.size + 1);
+		memcpy(copy, found->data.data, found->data.size);
+		part = (Bytes){copy, found->data.size};
+	}
+	bundle_close(&bundle);
+	return part;
+}
+
+/* ---- writing again ---- */
+
+static const BundleChange *
+find_change(int count, const BundleChange *changes, const char *entry)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(changes[i].entry, entry) == 0)
+			return &changes[i];
+	return NULL;
+}
+
+typedef VEC(ManifestPart) PartList;
+
+static void
+add_change(Arena *arena, PartList *list, const BundleChange *change)
+{
+	Bytes data = change->data;
+	if (data.data)
+		vec_push(arena, list,
+		         (ManifestPart){change->entry, data.size, hash128(data.data, data.size)});
+}
+
+/* The manifest's parts as they will be: what nothing changes keeps its hash. */
+static PartList
+list_parts(Arena *arena, const Bundle *bundle, int count, const BundleChange *changes)
+{
+	PartList list = {0};
+	for (int i = 0; i < bundle->manifest->npart; i++) {
+		const ManifestPart *part = &bundle->manifest->parts[i];
+		const BundleChange *change = find_change(count, changes, part->entry);
+		if (change)
+			add_change(arena, &list, change);
+		else
+			vec_push(arena, &list, *part);
+	}
+	for (int i = 0; i < count; i++)
+		if (!zip_find(&bundle->zip, changes[i].entry))
+			add_change(arena, &list, &changes[i]);
+	return list;
+}
+
+static const char *
+changed_manifest(Arena *arena, const Manifest *old, const PartList *parts, int count,
+                 const BundleChange *changes)
+{
+	Manifest manifest = *old;
+	ManifestTarget *targets = NEW_N(arena, ManifestTarget, old->ntarget + 1);
+	for (int t = 0; t < old->ntarget; t++) {
+		targets[t] = old->targets[t];
+		for (int i = 0; i < count; i++)
+			if (changes[i].packed_for && strcmp(targets[t].device, changes[i].packed_for) == 0)
+				targets[t].packed = changes[i].entry;
+	}
+	manifest.targets = targets;
+	manifest.parts = parts->data;
+	manifest.npart = parts->count;
+	Buf json = {.arena = arena};
+	manifest_write(&json, &manifest);
+	return buf_text(&json);
+}
+
+int64_t
+bundle_amend(Arena *arena, const char *from, const char *to, int count, const BundleChange *changes)
+{
+	char error[512];
+	Bundle *bundle = NEW(arena, Bundle);
+	Loc loc = {.file = from};
+	if (!bundle_open(bundle, file_map(arena, from), BUNDLE_VERIFY_CODE, error, sizeof error))
+		fail(&loc, "%s", error);
+	arena_defer(arena, close_bundle, bundle);
+	PartList parts = list_parts(arena, bundle, count, changes);
+	const char *manifest = changed_manifest(arena, bundle->manifest, &parts, count, changes);
+	ZipWriter *zip = zip_create(arena, to);
+	zip_add(zip, "manifest.json", manifest, strlen(manifest));
+	int64_t bytes = 0;
+	for (int i = 0; i < parts.count; i++) {
+		const char *entry = parts.data[i].entry;
+		const BundleChange *change = find_change(count, changes, entry);
+		Bytes data = change ? change->data : zip_find(&bundle->zip, entry)->data;
+		zip_add(zip, entry, data.data, data.size);
+		bytes += (int64_t)data.size;
+	}
+	zip_commit(zip);
+	return bytes;
+}

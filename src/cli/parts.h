@@ -1,0 +1,25 @@
+/* Bundle files by part: one read, or all written again with changes.
+ *
+ *     bundle_amend(arena, "m.twb", "m.twb", 1, (BundleChange[]){{"selftest.json", text}});
+ */
+#ifndef CLI_PARTS_H
+#define CLI_PARTS_H
+
+#include "base/file.h"
+
+/* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
+Bytes bundle_part(Arena *arena, const char *path, const char *entry);
+
+/* A part that is replaced where it stands, or added at the end; without data it goes. */
+typedef struct BundleChange {
+	const char *entry;
+	Bytes data;
+	const char *packed_for; /* the device whose packed weights these are; NULL: something else */
+} BundleChange;
+
+/* Write bundle `from` as `to` (which may be the same) with these changes, sizes and hashes in the
+ * manifest as they then are. Gives the bytes of all parts. */
+int64_t bundle_amend(Arena *arena, const char *from, const char *to, int count,
+                     const BundleChange *changes);
+
+#endif

@@ -1,0 +1,469 @@
+/* Making, storing and running the self-test sample. */
+#include "cli/selftest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/compare.h"
+#include "cli/parts.h"
+#include "cli/report.h"
+#include "runtime/json.h"
+#include "runtime/signature.h"
+
+/* Elements of each output; and what a reader accepts. */
+enum { SAMPLES = 32, SAMPLES_LIMIT = 4096, LIST_LIMIT = 65536 };
+static const size_t TEXT_LIMIT = 1 << 26;
+
+/* ---- inputs ---- */
+
+static bool
+has_random(const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		if (node_effect(node) == EFFECT_random)
+			return true;
+		for (int i = 0; i < node->nregion; i++)
+			if (has_random(node->regions[i]))
+				return true;
+	}
+	return false;
+}
+
+static TestInput
+input_of(Arena *arena, const Value *value, const Binding *probe)
+{
+	const Type *type = &value->type;
+	int64_t *dims = NEW_N(arena, int64_t, type->rank + 1);
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_eval(type->dims[d], probe, &dims[d]))
+			dims[d] = 1;
+	return (TestInput){arena_strdup(arena, value->name), type->dtype, type->rank, dims};
+}
+
+SelfTest *
+selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t seed)
+{
+	SelfTest *test = NEW(arena, SelfTest);
+	const Region *body = graph->body;
+	*test = (SelfTest){.seed = seed, .ninput = body->nparam};
+	test->inputs = NEW_N(arena, TestInput, body->nparam + 1);
+	if (has_random(body))
+		test->left_out = "the model has random operators";
+	for (int i = 0; i < body->nparam; i++) {
+		const Type *type = &body->params[i]->type;
+		if (type->kind != TYPE_TENSOR || type->rank < 0 || dtype_class(type->dtype) == DC_X) {
+			test->left_out =
+				arena_printf(arena, "no data is made up for input %s", body->params[i]->name);
+			return test;
+		}
+		test->inputs[i] = input_of(arena, body->params[i], probe);
+	}
+	return test;
+}
+
+static Array *
+make_input(const SelfTest *test, Arena *arena, const InputRanges *ranges, const TestInput *input)
+{
+	return input_make(arena, (uint64_t)test->seed, ranges, input->name, input->type, input->rank,
+	                  input->dims);
+}
+
+const Array **
+selftest_inputs(const SelfTest *test, Arena *arena, const InputRanges *ranges)
+{
+	const Array **arrays = NEW_N(arena, const Array *, test->ninput + 1);
+	for (int i = 0; i < test->ninput; i++)
+		arrays[i] = make_input(test, arena, ranges, &test->inputs[i]);
+	return arrays;
+}
+
+void
+selftest_bind(const SelfTest *test, Session *session)
+{
+	Loc loc = {.file = session->path};
+	for (int i = 0; i < session->ninput; i++) {
+		const TwTensorInfo *info = tw_input(session->bundle, i);
+		const TestInput *input = NULL;
+		for (int k = 0; k < test->ninput; k++)
+			if (strcmp(test->inputs[k].name, info->name) == 0)
+				input = &test->inputs[k];
+		if (!input || input->type != (DType)info->type || input->rank != info->rank)
+			fail(&loc, "the self-test has no data for input %s", info->name);
+		session->inputs[i] = make_input(test, session->arena, &session->ranges, input);
+	}
+	session_bind(session);
+}
+
+/* ---- outputs ---- */
+
+void
+selftest_judge(SelfTest *test, Arena *arena, const Plan *plan)
+{
+	const TwTensorInfo *outputs = signature_tensors(arena, plan, plan->noutput, plan->outputs);
+	for (int i = 0; i < plan->noutput && !test->left_out; i++) {
+		const char *name = arena_strdup(arena, outputs[i].name);
+		if (dtype_class((DType)outputs[i].type) == DC_X)
+			test->left_out = arena_printf(arena, "output %s is of type %s", name,
+			                              dtype_name((DType)outputs[i].type));
+		else if (outputs[i].is_data_dependent)
+			test->left_out = arena_printf(arena, "the size of output %s depends on data", name);
+	}
+}
+
+/* Quantised models jump by a step where a sum is a hair off; half precision is what it says. */
+static bool
+is_narrow(const Plan *plan)
+{
+	for (int i = 0; i < plan->nbuffer; i++) {
+		DType type = plan->buffers[i].type;
+		bool is_half = dtype_is_float(type) && dtype_bits(type) <= 16;
+		bool is_small = type != DT_BOOL && dtype_class(type) != DC_X && dtype_bits(type) <= 8;
+		if (is_half || is_small)
+			return true;
+	}
+	for (int i = 0; i < plan->nstep; i++)
+		for (int k = 0; k < plan->steps[i].nbody; k++)
+			if (is_narrow(plan->steps[i].bodies[k]))
+				return true;
+	return false;
+}
+
+/* Indices, counts and bools; not 8-bit numbers, which are rounded quantities. */
+static bool
+is_exact(DType type)
+{
+	return type == DT_BOOL || (dtype_is_integer(type) && dtype_bits(type) > 8);
+}
+
+static double
+tolerance_of(const Array *whole, bool narrow)
+{
+	double largest = 0;
+	int64_t count = array_count(whole);
+	if (is_exact(whole->type))
+		return 0;
+	for (int64_t i = 0; i < count; i++) {
+		double value = fabs(dtype_load_f64(whole->type, whole->data, i));
+		largest = isfinite(value) ? fmax(largest, value) : largest;
+	}
+	double least = dtype_is_float(whole->type) ? 1e-7 : 1;
+	return fmax(least, (narrow ? 5e-2 : 1e-3) * largest);
+}
+
+/* The elements at `at` in the type they are stored in. */
+static Array *
+gather(Arena *arena, const Array *whole, int64_t count, const int64_t *at)
+{
+	Array *values = array_new(arena, is_exact(whole->type) ? DT_I64 : DT_F64, 1, &count);
+	for (int64_t i = 0; i < count; i++)
+		if (values->type == DT_I64)
+			((int64_t *)values->data)[i] = dtype_load_i64(whole->type, whole->data, at[i]);
+		else
+			((double *)values->data)[i] = dtype_load_f64(whole->type, whole->data, at[i]);
+	return values;
+}
+
+/* One position from each of so many equal stretches, at an uneven place: even steps would see
+ * only some channels. */
+static const int64_t *
+places(Arena *arena, int64_t total, int64_t count)
+{
+	int64_t *at = NEW_N(arena, int64_t, count + 1);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t from = total / count * i, to = i + 1 < count ? from + total / count : total;
+		at[i] = from + (int64_t)(hash_mix((uint64_t)i, (uint64_t)total) % (uint64_t)(to - from));
+	}
+	return at;
+}
+
+void
+selftest_sample(SelfTest *test, Arena *arena, const Plan *plan, const Array *arrays)
+{
+	bool narrow = is_narrow(plan);
+	test->noutput = plan->noutput;
+	test->outputs = NEW_N(arena, TestOutput, plan->noutput + 1);
+	for (int i = 0; i < plan->noutput; i++) {
+		const Array *whole = &arrays[i];
+		int64_t total = array_count(whole), count = total < SAMPLES ? total : SAMPLES;
+		const int64_t *at = places(arena, total, count);
+		test->outputs[i] = (TestOutput){
+			.name = arena_strdup(arena, plan->buffers[plan->outputs[i]].name),
+			.type = whole->type,
+			.rank = whole->rank,
+			.dims = arena_memdup(arena, whole->dims, (size_t)whole->rank * sizeof *whole->dims),
+			.tolerance = tolerance_of(whole, narrow),
+			.at = at,
+			.value = gather(arena, whole, count, at),
+		};
+	}
+}
+
+/* ---- as text ---- */
+
+static void
+put_ints(Buf *json, const char *name, int64_t count, const int64_t *values)
+{
+	buf_printf(json, ", \"%s\": [", name);
+	for (int64_t i = 0; i < count; i++) {
+		buf_puts(json, i ? ", " : "");
+		json_put_int(json, values[i]);
+	}
+	buf_putc(json, ']');
+}
+
+static void
+put_tensor(Buf *json, bool is_first, const char *name, DType type, int rank, const int64_t *dims)
+{
+	buf_puts(json, is_first ? "\n  {\"name\": " : ",\n  {\"name\": ");
+	json_put_text(json, name);
+	buf_printf(json, ", \"type\": \"%s\"", dtype_name(type));
+	put_ints(json, "dims", rank, dims);
+}
+
+static void
+put_output(Buf *json, bool is_first, const TestOutput *output)
+{
+	const Array *value = output->value;
+	put_tensor(json, is_first, output->name, output->type, output->rank, output->dims);
+	buf_puts(json, ", \"tolerance\": ");
+	json_put_number(json, output->tolerance);
+	put_ints(json, "at", value->dims[0], output->at);
+	if (value->type == DT_I64) {
+		put_ints(json, "values", value->dims[0], value->data);
+	} else {
+		buf_puts(json, ", \"values\": [");
+		for (int64_t i = 0; i < value->dims[0]; i++) {
+			buf_puts(json, i ? ", " : "");
+			json_put_number(json, ((const double *)value->data)[i]);
+		}
+		buf_putc(json, ']');
+	}
+	buf_putc(json, '}');
+}
+
+const char *
+selftest_text(Arena *arena, const SelfTest *test)
+{
+	Buf json = {.arena = arena};
+	buf_puts(&json, test->left_out ? "{\"left_out\": " : "{\"oracle\": ");
+	json_put_text(&json, test->left_out ? test->left_out : test->oracle);
+	if (!test->left_out) {
+		buf_puts(&json, ", \"seed\": ");
+		json_put_int(&json, test->seed);
+		buf_puts(&json, ",\n \"inputs\": [");
+		for (int i = 0; i < test->ninput; i++) {
+			const TestInput *input = &test->inputs[i];
+			put_tensor(&json, i == 0, input->name, input->type, input->rank, input->dims);
+			buf_putc(&json, '}');
+		}
+		buf_puts(&json, "],\n \"outputs\": [");
+		for (int i = 0; i < test->noutput; i++)
+			put_output(&json, i == 0, &test->outputs[i]);
+		buf_putc(&json, ']');
+	}
+	buf_puts(&json, "}\n");
+	return buf_text(&json);
+}
+
+static const int64_t *
+read_ints(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+{
+	const cJSON *item = json_array(r, object, name, most, count);
+	int64_t *values = json_alloc(r, (size_t)*count, sizeof *values);
+	for (int i = 0; item && !r->failed; item = item->next)
+		values[i++] = json_item_int(r, item, name, INT64_MIN, INT64_MAX);
+	return values;
+}
+
+static TestInput
+read_tensor(JsonReader *r, const cJSON *object)
+{
+	TestInput tensor = {.name = json_text(r, object, "name")};
+	tensor.type = dtype_find(json_text(r, object, "type"));
+	tensor.dims = read_ints(r, object, "dims", PLAN_MAX_RANK, &tensor.rank);
+	if (!r->failed && (tensor.type == DT_NONE || dims_count(tensor.rank, tensor.dims) < 0))
+		json_fail(r, "'%.60s' has a wrong type or shape", tensor.name);
+	return tensor;
+}
+
+static TestOutput
+read_output(JsonReader *r, Arena *arena, const cJSON *object)
+{
+	int count, nvalue;
+	TestInput tensor = read_tensor(r, object);
+	TestOutput output = {tensor.name, tensor.type, tensor.rank, tensor.dims, 0, NULL, NULL};
+	output.tolerance = json_number_or(r, object, "tolerance", 0);
+	output.at = read_ints(r, object, "at", SAMPLES_LIMIT, &count);
+	const cJSON *item = json_array(r, object, "values", SAMPLES_LIMIT, &nvalue);
+	if (!r->failed && count != nvalue)
+		json_fail(r, "'%.60s' has %d places and %d values", output.name, count, nvalue);
+	for (int i = 0; i < count && !r->failed; i++)
+		if (output.at[i] < 0 || output.at[i] >= dims_count(output.rank, output.dims))
+			json_fail(r, "'%.60s' has no element %lld", output.name, (long long)output.at[i]);
+	if (r->failed)
+		return output;
+	int64_t length = count;
+	Array *value = array_new(arena, is_exact(output.type) ? DT_I64 : DT_F64, 1, &length);
+	for (int i = 0; item && !r->failed; item = item->next, i++)
+		if (value->type == DT_I64)
+			((int64_t *)value->data)[i] = json_item_int(r, item, "value", INT64_MIN, INT64_MAX);
+		else
+			((double *)value->data)[i] = json_item_number(r, item, "value");
+	output.value = value;
+	return output;
+}
+
+static void
+read_sample(JsonReader *r, Arena *arena, const cJSON *json, SelfTest *test)
+{
+	test->oracle = json_text(r, json, "oracle");
+	test->seed = json_int(r, json, "seed", INT64_MIN, INT64_MAX);
+	const cJSON *item = json_array(r, json, "inputs", LIST_LIMIT, &test->ninput);
+	test->inputs = json_alloc(r, (size_t)test->ninput, sizeof *test->inputs);
+	for (int i = 0; item && !r->failed; item = item->next)
+		test->inputs[i++] = read_tensor(r, item);
+	item = json_array(r, json, "outputs", LIST_LIMIT, &test->noutput);
+	test->outputs = json_alloc(r, (size_t)test->noutput, sizeof *test->outputs);
+	for (int i = 0; item && !r->failed; item = item->next)
+		test->outputs[i++] = read_output(r, arena, item);
+}
+
+static void
+free_pile(void *pile)
+{
+	pile_free(pile);
+}
+
+SelfTest *
+selftest_read(Arena *arena, const char *path, Bytes text)
+{
+	char error[512];
+	Loc loc = {.file = path};
+	Pile *pile = NEW(arena, Pile);
+	SelfTest *test = NEW(arena, SelfTest);
+	arena_defer(arena, free_pile, pile);
+	JsonReader r = {pile, "the self-test", error, sizeof error, false};
+	cJSON *json = json_parse(&r, (const char *)text.data, text.size, TEXT_LIMIT);
+	const char *left_out = json_text_or(&r, json, "left_out", "");
+	if (!r.failed && *left_out)
+		test->left_out = left_out;
+	else if (!r.failed)
+		read_sample(&r, arena, json, test);
+	cJSON_Delete(json);
+	if (r.failed)
+		fail(&loc, "%s", error);
+	return test;
+}
+
+const char *
+selftest_summary(Arena *arena, const SelfTest *test)
+{
+	if (test->left_out)
+		return arena_printf(arena, "left out: %s", test->left_out);
+	int64_t count = 0;
+	for (int i = 0; i < test->noutput; i++)
+		count += test->outputs[i].value->dims[0];
+	return arena_printf(arena, "%lld element%s of %d output%s, by %s", (long long)count,
+	                    count == 1 ? "" : "s", test->noutput, test->noutput == 1 ? "" : "s",
+	                    test->oracle);
+}
+
+/* ---- running ---- */
+
+/* "element [0,3] is 0.5, expected 0.25, within 0.001; 7 of 32 are wrong, …" */
+static const char *
+difference_text(Arena *arena, const TestOutput *output, const Comparison *c, const Array *seen)
+{
+	int64_t index[PLAN_MAX_RANK], rest = output->at[c->first];
+	Buf buf = {.arena = arena};
+	for (int d = output->rank - 1; d >= 0; d--) {
+		index[d] = rest % output->dims[d];
+		rest /= output->dims[d];
+	}
+	buf_puts(&buf, "element [");
+	for (int d = 0; d < output->rank; d++)
+		buf_printf(&buf, "%s%lld", d ? "," : "", (long long)index[d]);
+	buf_printf(&buf,
+	           "] is %.9g, expected %.9g within %.3g; %lld of %lld samples are wrong, the "
+	           "largest error is %.3g",
+	           dtype_load_f64(seen->type, seen->data, c->first),
+	           dtype_load_f64(output->value->type, output->value->data, c->first),
+	           output->tolerance, (long long)c->wrong, (long long)c->count, c->worst);
+	return buf_text(&buf);
+}
+
+/* Whether an output is as recorded; the difference goes to standard error. */
+static bool
+check_output(Session *session, const TestOutput *output, Comparison *c)
+{
+	Arena *arena = session->arena;
+	int index = tw_find_output(session->bundle, output->name);
+	*c = (Comparison){.reason = "the bundle has no such output"};
+	Array whole = {0}, expected = {output->type, output->rank, output->dims, NULL};
+	Array *seen = NULL;
+	if (index >= 0) {
+		whole = session_output(session, index);
+		c->reason = shape_difference(arena, &expected, &whole);
+	}
+	if (!c->reason) {
+		seen = gather(arena, &whole, output->value->dims[0], output->at);
+		*c = compare_arrays(arena, output->value, seen, 0, output->tolerance);
+	}
+	if (!c->reason && c->wrong == 0)
+		return true;
+	fprintf(stderr, "self-test: output %s: %s\n", output->name,
+	        c->reason ? c->reason : difference_text(arena, output, c, seen));
+	return false;
+}
+
+static int
+report_outputs(const Options *options, Session *session, const SelfTest *test)
+{
+	Report *report = report_new(options);
+	report_text(report, "oracle", NULL, test->oracle);
+	report_text(report, "target", NULL, tw_target(session->bundle));
+	Table *table = report_table(report, "outputs", NULL);
+	table_column(table, "name", "output", false);
+	table_column(table, "samples", "samples", true);
+	table_column(table, "wrong", "wrong", true);
+	table_column(table, "error", "largest error", true);
+	table_column(table, "tolerance", "tolerance", true);
+	int wrong = 0;
+	double worst = 0;
+	for (int i = 0; i < test->noutput; i++) {
+		Comparison c;
+		wrong += !check_output(session, &test->outputs[i], &c);
+		worst = fmax(worst, c.worst);
+		table_text(table, test->outputs[i].name);
+		table_number(table, (double)test->outputs[i].value->dims[0], "%.0f");
+		table_number(table, (double)c.wrong, "%.0f");
+		table_number(table, c.worst, "%.3g");
+		table_number(table, test->outputs[i].tolerance, "%.3g");
+	}
+	report_print(report);
+	if (wrong == 0)
+		say(options, "self-test: %d output%s agree%s (largest error %.3g) with %s\n", test->noutput,
+		    test->noutput == 1 ? "" : "s", test->noutput == 1 ? "s" : "", worst, test->oracle);
+	return wrong ? FAIL_COMPARISON : 0;
+}
+
+int
+selftest_run(const Options *options, const char *path)
+{
+	Arena *arena = options->arena;
+	if (options->input.count || options->data_set || options->shape.count || options->expect.count)
+		fail_as(FAIL_USAGE, NULL,
+		        "--self-test makes its own inputs and knows what to expect: "
+		        "leave out --input, --data-set, --shape and --expect");
+	Session *session = session_open(arena, path, options, NULL);
+	Bytes text = bundle_part(arena, path, SELFTEST_ENTRY);
+	const SelfTest *test = text.data ? selftest_read(arena, path, text) : NULL;
+	if (!test)
+		fail_unsupported(NULL, "%s holds no self-test: compile the model again", path);
+	if (test->left_out)
+		fail_unsupported(NULL, "%s holds no self-test: %s", path, test->left_out);
+	selftest_bind(test, session);
+	session_run(session);
+	return report_outputs(options, session, test);
+}
