@@ -141,7 +141,8 @@ unit: $(UNIT)
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 asan:
-	@$(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
+	@LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
+	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
 
 accept: all
 	@TILEWRIGHT=$(BUILD)/tilewright tests/run -a $(or $(T),$$(find tests -name '*.t'))

@@ -44,6 +44,7 @@ optimise_loops(const Module *module, PassContext *context)
 static void
 optimise_graph(Graph *graph, PassContext *context)
 {
+	graph_refuse_sizes(graph);
 	run_graph_passes(graph, context);
 	if (context->verify_each == verify_texts)
 		verify_texts(NULL, "all passes", NULL, graph); /* also when no pass changed anything */

@@ -113,13 +113,26 @@ graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled)
 	return search.list;
 }
 
+static void
+refuse(const Graph *graph, const Obstacle *obstacle)
+{
+	Loc loc = {.file = graph->file};
+	fail_as(obstacle->kind, obstacle->node ? &obstacle->node->loc : &loc, "%s", obstacle->text);
+}
+
+void
+graph_refuse_sizes(const Graph *graph)
+{
+	ObstacleVec list = graph_obstacles(graph->arena, graph, true);
+	for (int i = 0; i < list.count; i++)
+		if (list.data[i].kind == FAIL_INVALID)
+			refuse(graph, &list.data[i]);
+}
+
 void
 graph_refuse_obstacles(const Graph *graph)
 {
 	ObstacleVec list = graph_obstacles(graph->arena, graph, true);
-	if (list.count == 0)
-		return;
-	Loc loc = {.file = graph->file};
-	const Obstacle *first = &list.data[0];
-	fail_as(first->kind, first->node ? &first->node->loc : &loc, "%s", first->text);
+	if (list.count)
+		refuse(graph, &list.data[0]);
 }

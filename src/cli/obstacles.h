@@ -17,8 +17,10 @@ typedef VEC(Obstacle) ObstacleVec;
 /* `is_compiled`: for the compiler; otherwise for the interpreter, which knows sequences. */
 ObstacleVec graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled);
 
-/* Fail with the first one and its place, if there is any. */
+/* Fail with the first one and its place, if there is any; before passes, which may remove others,
+ * only for what no machine could hold. */
 void graph_refuse_obstacles(const Graph *graph);
+void graph_refuse_sizes(const Graph *graph);
 
 /* Whether nothing says what rank a tensor has, or what kind of value it is. */
 bool value_is_unknown(const Value *value);

@@ -34,6 +34,13 @@ probe_dim(const Target *target, const Dim *dim)
 	return result;
 }
 
+int64_t
+probe_times(int64_t a, int64_t b)
+{
+	int64_t product;
+	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 typedef struct Sharing {
 	Arena *arena;
 	const Program *program;
@@ -140,9 +147,10 @@ local_bytes_of(const Sharing *sharing, int s, const bool *is_shared, const Targe
 			for (int k = 0; k < sharing->root->nloop; k++)
 				shared |= is_shared[k] && sharing->map[s][k] == d;
 			if (!shared)
-				count *= probe_dim(target, stage->iters[d].hi);
+				count = probe_times(count, probe_dim(target, stage->iters[d].hi));
 		}
-		bytes += count * (dtype_bits(stage->results[r]->type) / 8);
+		count = probe_times(count, dtype_bits(stage->results[r]->type) / 8);
+		bytes = count > INT64_MAX - bytes ? INT64_MAX : bytes + count;
 	}
 	return bytes;
 }
@@ -162,7 +170,7 @@ collect_shared(const Sharing *sharing, const Target *target, Group *group)
 		if (!is_shared[k])
 			continue;
 		shared[group->nshared++] = k;
-		group->points *= probe_dim(target, sharing->root->iters[k].hi);
+		group->points = probe_times(group->points, probe_dim(target, sharing->root->iters[k].hi));
 	}
 	int **map = NEW_N(sharing->arena, int *, p->nstage);
 	for (int s = 0; s < p->nstage; s++) {
@@ -256,9 +264,9 @@ group_is_good(Arena *arena, const Program *program, const Target *target, const 
 		*reason = "its intermediate results do not fit in cache";
 		return false;
 	}
-	int64_t work = 0;
+	double work = 0;
 	for (int s = 0; s < program->nstage; s++)
-		work += probe_dim(target, stage_points(program->ctx, program->stages[s]));
+		work += (double)probe_dim(target, stage_points(program->ctx, program->stages[s]));
 	if (group.points < MIN_POINTS && work > SMALL_WORK) {
 		*reason = "too few shared iterations to occupy the cores";
 		return false;

@@ -1,5 +1,5 @@
 /* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost. */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "passes/schedule_cpu.h"
@@ -50,12 +50,21 @@ stride_of(const Coster *c, const Tensor *t, const Expr *const *index, int64_t *s
 		if (expr_uses_iter(index[d], c->iter)) {
 			if (!expr_affine(ctx, index[d], n, coefficient, &rest))
 				return false;
-			total += probe_dim(c->target, coefficient[c->iter]) * step;
+			int64_t part = probe_times(probe_dim(c->target, coefficient[c->iter]), step);
+			if (__builtin_add_overflow(total, part, &total))
+				total = INT64_MAX;
 		}
-		step *= probe_dim(c->target, t->hi[d]);
+		step = probe_times(step, probe_dim(c->target, t->hi[d]));
 	}
 	*stride = total;
 	return true;
+}
+
+/* So far apart that a step finds nothing in cache that the last one brought. */
+static bool
+is_far(const Tensor *t, int64_t stride)
+{
+	return fabs((double)stride) * dtype_bits(t->type) >= STREAM_STRIDE * 8.0;
 }
 
 static double
@@ -244,14 +253,14 @@ check_strides(const Expr *e, void *arg)
 	int lane = c->iter;
 	if (e->op != EX_read || !moves_along(e, lane))
 		return;
-	int bytes = dtype_bits(e->tensor->type) / 8, near = 0, far = 0;
+	int near = 0, far = 0;
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
 		int64_t stride;
 		c->iter = i;
-		if (!stride_of(c, e->tensor, e->arg, &stride) || llabs(stride) * bytes < STREAM_STRIDE)
-			near++;
-		else
+		if (stride_of(c, e->tensor, e->arg, &stride) && is_far(e->tensor, stride))
 			far++;
+		else
+			near++;
 	}
 	c->iter = lane;
 	c->still += far > 0 && near > 0;
@@ -265,7 +274,7 @@ wants_stream(Coster *c, const Stage *stage, int lane)
 	if (stage->kind != STAGE_reduce)
 		return false;
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
-		steps *= probe_dim(c->target, stage->iters[i].hi);
+		steps = probe_times(steps, probe_dim(c->target, stage->iters[i].hi));
 	c->stage = stage;
 	c->iter = lane;
 	c->still = c->moving = 0;
@@ -306,8 +315,7 @@ find_line(const Expr *e, void *arg)
 	Coster *c = arg;
 	int lane = c->iter;
 	int64_t stride;
-	if (e->op != EX_read || !stride_of(c, e->tensor, e->arg, &stride) ||
-	    llabs(stride) * dtype_bits(e->tensor->type) / 8 < STREAM_STRIDE)
+	if (e->op != EX_read || !stride_of(c, e->tensor, e->arg, &stride) || !is_far(e->tensor, stride))
 		return;
 	for (int i = 0; i < c->stage->nloop; i++) {
 		c->iter = i;
@@ -355,7 +363,7 @@ choose_tile(Coster *c, const Group *group, Schedule *schedule)
 		if (k == schedule->vector_shared)
 			length = extent;
 		else
-			outer *= extent;
+			outer = probe_times(outer, extent);
 	}
 	if (outer < FEW_PIECES && length >= LONG_LOOP)
 		schedule->tile = CHUNK;

@@ -21,7 +21,7 @@ typedef struct Schedule {
 	 * a line of it at a time and every line anew. Only with is_tiled. */
 	const bool *is_streamed;
 	bool has_streams; /* any of them */
-	/* The shared iterator along which memory is contiguous where the lanes stride far (a transpose):
+	/* The shared iterator along which memory is contiguous where the lanes stride far (transposes):
 	 * `block` iterations of it run inside each piece, so that lines fetched for one serve the next;
 	 * -1: none. Only without is_tiled. */
 	int block_shared;

@@ -28,7 +28,8 @@ parallel_pieces(Arena *arena, const Group *group, const Target *target)
 	const Iter *lane = &group->root->iters[group->shared[schedule.vector_shared]];
 	int64_t length = probe_dim(target, lane->hi);
 	pieces /= length > 0 ? length : 1;
-	return schedule.tile > 0 ? pieces * ((length + schedule.tile - 1) / schedule.tile) : pieces;
+	int64_t tile = schedule.tile;
+	return tile > 0 ? probe_times(pieces, length / tile + (length % tile != 0)) : pieces;
 }
 
 /* The one reduction of the program if it comes first and its terms may be combined in any order. */

@@ -9,8 +9,9 @@
  *      "inputs": [0], "outputs": [1], "assumptions": [], "captures": 0}
  *
  * A dim is its postfix text: numbers, sI for symbol I, and + - * / % min max scalefloor < == ?
- * (floor division and modulo; `c a b ?` is a unless c is 0). Members that have their default are left out. Nested plans stand inside
- * their step as "bodies". The tables of words here are the reader's too (plan_text.h).
+ * (floor division and modulo; `c a b ?` is a unless c is 0). Members that have their default are
+ * left out. Nested plans stand inside their step as "bodies". The tables of words here are the
+ * reader's too (plan_text.h).
  */
 #include "runtime/plan.h"
 
