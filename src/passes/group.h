@@ -74,8 +74,8 @@ const Program *program_split_reduction(Arena *arena, const Program *program, con
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
                     const char *name, const Loc *loc, const char *ancestry, const Target *target);
 
-/* A number for a dim at the probe sizes: symbols not bound there count as 1. Products of them may be
- * larger than any number: then the largest. */
+/* A number for a dim at the probe sizes: symbols not bound there count as 1. Products of them
+ * may be larger than any number: then the largest. */
 int64_t probe_dim(const Target *target, const Dim *dim);
 int64_t probe_times(int64_t a, int64_t b);
 

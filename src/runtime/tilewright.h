@@ -196,8 +196,8 @@ TwCode tw_bind_input(TwSession *session, int index, const void *data, size_t byt
                      const int64_t *dims, TwError *error);
 
 /* Bind memory of at least the size needed, which may overlap no input and no other output: tw_run()
- * looks. NULL: the session's own (the default). Memory for a data-dependent output that turns out too
- * small gives TW_MEMORY. */
+ * looks. NULL: the session's own (the default). Memory for a data-dependent output that turns out
+ * too small gives TW_MEMORY. */
 TwCode tw_bind_output(TwSession *session, int index, void *data, size_t bytes, TwError *error);
 
 /* Bind sizes: checks inputs against each other, places temporaries, makes vendor primitives.

@@ -1,0 +1,45 @@
+/* What stands behind the handles of tilewright.h, for the files that implement it. */
+#ifndef RUNTIME_HANDLE_H
+#define RUNTIME_HANDLE_H
+
+#include <stdatomic.h>
+
+#include "runtime/bundle.h"
+#include "runtime/exec.h"
+#include "runtime/tilewright.h"
+
+struct TwBundle {
+	atomic_int users; /* the opener and the sessions */
+	Bundle bundle;
+	void *map; /* what tw_close() unmaps; NULL: the caller's memory */
+	bool is_file;
+	size_t map_size;
+	int target;
+	Plan *plan;
+	BundleCode code;
+	Vendor *vendor;
+	ExecModel model;
+	Arena *texts; /* of the signature */
+	TwTensorInfo *inputs, *outputs;
+};
+
+struct TwSession {
+	TwBundle *bundle;
+	Exec exec;
+	Array *inputs;
+	bool *is_input_bound, has_run, is_prepared;
+	int64_t *input_dims; /* PLAN_MAX_RANK each */
+	void **output_data;
+	size_t *output_bytes;
+};
+
+/* A code and its sentence, without control characters; `error` may be NULL. */
+TwCode handle_fail(TwError *error, TwCode code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+TwCode handle_success(TwError *error);
+
+/* Copy the caller's options, which may be those of an older or newer header. False when a member
+ * that this library does not know is set. */
+bool handle_options(void *own, size_t own_size, const void *options);
+
+#endif

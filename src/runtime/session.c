@@ -1,0 +1,236 @@
+/* The public functions of sessions: binding, running, results. What they promise is in
+ * tilewright.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/handle.h"
+#include "runtime/pool.h"
+
+enum { SPIN_DEFAULT_US = 50 };
+
+static TwCode
+set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
+{
+	Exec *exec = &session->exec;
+	if (!o->allocate != !o->release || (o->arena && (uintptr_t)o->arena % MEMORY_ALIGN) ||
+	    o->threads < 0)
+		return handle_fail(error, TW_USAGE,
+		                   "allocate and release come together, an arena is 64-byte "
+		                   "aligned, and threads are not negative");
+	exec->memory = (Memory){.allocate = o->allocate,
+	                        .release = o->release,
+	                        .context = o->memory_context,
+	                        .limit = o->memory_limit};
+	exec->threads = o->threads == 0 ? pool_cores() : o->threads;
+	if (exec->threads > POOL_MOST)
+		exec->threads = POOL_MOST;
+	exec->spin_us = o->spin_us == 0 ? SPIN_DEFAULT_US : o->spin_us < 0 ? 0 : o->spin_us;
+	exec->parallel_for = o->parallel_for;
+	exec->parallel_context = o->parallel_context;
+	exec->cancel = o->cancel;
+	exec->profile = o->profile;
+	exec->profile_context = o->profile_context;
+	exec->arena = o->arena;
+	exec->arena_size = o->arena_size;
+	return TW_OK;
+}
+
+static bool
+make_tables(TwSession *session)
+{
+	const Plan *plan = session->bundle->plan;
+	Pile *pile = &session->exec.pile;
+	size_t ninput = (size_t)plan->ninput, noutput = (size_t)plan->noutput;
+	session->inputs = pile_alloc(pile, ninput, sizeof *session->inputs);
+	session->is_input_bound = pile_alloc(pile, ninput, sizeof *session->is_input_bound);
+	session->input_dims = pile_alloc(pile, ninput * PLAN_MAX_RANK, sizeof *session->input_dims);
+	session->output_data = pile_alloc(pile, noutput, sizeof *session->output_data);
+	session->output_bytes = pile_alloc(pile, noutput, sizeof *session->output_bytes);
+	return session->inputs && session->is_input_bound && session->input_dims &&
+	       session->output_data && session->output_bytes;
+}
+
+TwCode
+tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **session,
+               TwError *error)
+{
+	TwSessionOptions own;
+	*session = NULL;
+	if (!handle_options(&own, sizeof own, options))
+		return handle_fail(error, TW_USAGE,
+		                   "the options of tw_session_new() have the wrong size, or "
+		                   "ask for what this version does not know");
+	TwSession *s = calloc(1, sizeof *s);
+	if (!s)
+		return handle_fail(error, TW_MEMORY, "out of memory for a session");
+	s->bundle = bundle;
+	s->exec.model = &bundle->model;
+	s->exec.error = error;
+	pool_acquire();
+	atomic_fetch_add(&bundle->users, 1);
+	TwCode code = set_options(s, &own, error);
+	if (!code && !make_tables(s))
+		code = handle_fail(error, TW_MEMORY, "out of memory for a session");
+	if (!code)
+		code = exec_open(&s->exec);
+	if (code) {
+		tw_session_free(s);
+		return code;
+	}
+	*session = s;
+	return handle_success(error);
+}
+
+void
+tw_session_free(TwSession *session)
+{
+	if (!session)
+		return;
+	TwBundle *bundle = session->bundle;
+	exec_close(&session->exec);
+	free(session);
+	pool_release();
+	tw_close(bundle);
+}
+
+TwCode
+tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int rank,
+              const int64_t *dims, TwError *error)
+{
+	const TwTensorInfo *info = tw_input(session->bundle, index);
+	size_t needed;
+	if (!info)
+		return handle_fail(error, TW_USAGE, "there is no input %d", index);
+	if (rank != info->rank)
+		return handle_fail(error, TW_SHAPE, "input '%.60s' has rank %d; rank %d is needed",
+		                   info->name, rank, info->rank);
+	const PlanBuffer shape = {.type = (DType)info->type, .rank = rank};
+	if (!slot_measure(&shape, dims, &needed))
+		return handle_fail(error, TW_SHAPE, "the dims of input '%.60s' are negative or too large",
+		                   info->name);
+	if (bytes < needed || (!data && needed))
+		return handle_fail(error, TW_USAGE, "input '%.60s' needs %zu bytes and %zu were given",
+		                   info->name, needed, data ? bytes : 0);
+	int64_t *own = session->input_dims + (size_t)index * PLAN_MAX_RANK;
+	if (rank)
+		memcpy(own, dims, (size_t)rank * sizeof *own);
+	session->inputs[index] = (Array){(DType)info->type, rank, own, (void *)(uintptr_t)data};
+	session->is_input_bound[index] = true;
+	session->is_prepared = false;
+	return handle_success(error);
+}
+
+TwCode
+tw_bind_output(TwSession *session, int index, void *data, size_t bytes, TwError *error)
+{
+	if (!tw_output(session->bundle, index))
+		return handle_fail(error, TW_USAGE, "there is no output %d", index);
+	session->output_data[index] = data;
+	session->output_bytes[index] = bytes;
+	return handle_success(error);
+}
+
+TwCode
+tw_prepare(TwSession *session, TwError *error)
+{
+	const Plan *plan = session->bundle->plan;
+	Frame *frame = session->exec.main;
+	session->exec.error = error;
+	for (int i = 0; i < plan->ninput; i++)
+		if (!session->is_input_bound[i])
+			return handle_fail(error, TW_USAGE, "input '%.60s' is not bound",
+			                   session->bundle->inputs[i].name);
+	TwCode code = frame_bind(frame, session->inputs);
+	if (code)
+		return code;
+	for (int i = 0; i < plan->ninput; i++)
+		frame->slots[plan->inputs[i]].data = session->inputs[i].data;
+	session->is_prepared = true;
+	return handle_success(error);
+}
+
+static bool
+overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+	uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+	return a && b && (x < y ? y - x < a_bytes : x - y < b_bytes);
+}
+
+/* Kernels are made for results that share memory with nothing they read. */
+static TwCode
+check_outputs(const TwSession *session, TwError *error)
+{
+	const Plan *plan = session->bundle->plan;
+	for (int i = 0; i < plan->noutput; i++) {
+		const char *name = session->bundle->outputs[i].name;
+		const void *data = session->output_data[i];
+		size_t bytes = session->output_bytes[i];
+		for (int k = 0; k < plan->ninput; k++)
+			if (overlap(data, bytes, session->inputs[k].data,
+			            session->exec.main->slots[plan->inputs[k]].bytes))
+				return handle_fail(error, TW_USAGE,
+				                   "the memory of output '%.60s' overlaps that of input '%.60s'",
+				                   name, session->bundle->inputs[k].name);
+		for (int k = 0; k < i; k++)
+			if (overlap(data, bytes, session->output_data[k], session->output_bytes[k]))
+				return handle_fail(error, TW_USAGE,
+				                   "the memory of output '%.60s' overlaps that of output '%.60s'",
+				                   name, session->bundle->outputs[k].name);
+	}
+	return TW_OK;
+}
+
+TwCode
+tw_run(TwSession *session, TwError *error)
+{
+	const Plan *plan = session->bundle->plan;
+	Exec *exec = &session->exec;
+	TwCode code = session->is_prepared ? TW_OK : tw_prepare(session, error);
+	if (!code)
+		code = check_outputs(session, error);
+	if (code)
+		return code;
+	exec->error = error;
+	session->has_run = false;
+	for (int i = 0; i < plan->noutput; i++) {
+		Slot *slot = &exec->main->slots[plan->outputs[i]];
+		slot->bound = session->output_data[i];
+		slot->bound_bytes = session->output_bytes[i];
+	}
+	code = frame_run(exec->main);
+	if (code)
+		return code;
+	session->has_run = true;
+	return handle_success(error);
+}
+
+TwCode
+tw_get_output(TwSession *session, int index, TwTensor *tensor, TwError *error)
+{
+	const TwTensorInfo *info = tw_output(session->bundle, index);
+	*tensor = (TwTensor){0};
+	if (!info)
+		return handle_fail(error, TW_USAGE, "there is no output %d", index);
+	const Slot *slot = &session->exec.main->slots[session->bundle->plan->outputs[index]];
+	if (!session->is_prepared || !slot->has_dims || (slot->is_late && !session->has_run))
+		return handle_fail(error, TW_USAGE, "the size of output '%.60s' is not known before %s",
+		                   info->name, session->is_prepared ? "tw_run()" : "tw_prepare()");
+	void *data = session->has_run ? slot->data : session->output_data[index];
+	*tensor = (TwTensor){info->type, info->rank, slot->dims, data, slot->bytes};
+	return handle_success(error);
+}
+
+size_t
+tw_arena_bytes(const TwSession *session)
+{
+	return session->is_prepared ? session->exec.main->arena_bytes : 0;
+}
+
+void
+tw_memory(const TwSession *session, size_t *now, size_t *most)
+{
+	if (now)
+		*now = session->exec.memory.now;
+	if (most)
+		*most = session->exec.memory.most;
+}
