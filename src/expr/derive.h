@@ -53,4 +53,10 @@ Program *derive_tighten(const Program *program, const Stage *stage, Reason *why)
 Program *derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo,
                       const Dim *hi, Reason *why);
 
+/* All of these on a sum of products over windows: a product over all positions of the operand that
+ * the windows move over (*product), and a sum of its results at offsets (derive_offsets.c). Its
+ * loops are in the order of a matrix product, the other operand's before the positions or last. */
+Program *derive_offsets(const Program *program, const Stage *stage, bool weights_last,
+                        const Stage **product, Reason *why);
+
 #endif

@@ -195,7 +195,8 @@ lower_meaning(Lowering *low, const Node *node)
 	if (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values, inputs))
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
-	if (lower_vendor(low, node, program, inputs, outputs))
+	if (lower_vendor(low, node, program, inputs, outputs) ||
+	    lower_offsets(low, node, program, inputs, outputs))
 		return;
 	lower_program(low, node, program, inputs, outputs);
 }

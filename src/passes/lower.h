@@ -48,6 +48,11 @@ Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part, MBuff
  * gives the program that reads it, or `part` itself. (lower_weights.c) */
 const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer **args);
 
+/* A sum of products over windows as a vendor's matrix product and a kernel that sums its results at
+ * offsets. Steps are appended; false when that is not possible or not better. (lower_offsets.c) */
+bool lower_offsets(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                   MBuffer *const *outputs);
+
 /* A view that is not dense row-major. */
 bool lower_is_strided(Lowering *low, const MBuffer *buffer);
 

@@ -423,6 +423,83 @@ START_TEST(relaxed_loops_are_not_read)
 }
 END_TEST
 
+/* ---- products and offsets -------------------------------------------------------------------- */
+
+/* A transposed convolution, and what is added behind it. */
+static Program *
+transposed(int in, int out, int k, int stride, int dilation, int before)
+{
+	char text[800];
+	snprintf(text, sizeof text,
+	         "expr f(X: f32[2,3,%d,4], W: f32[3,2,%d,2], B: f32[2]) -> Y {\n"
+	         "T[n:2, f:2, p:%d, q:7]: f32 = sum(c:3, r:%d, s:2 where (p+%d-%d*r)%%%d == 0,\n"
+	         " 0 <= (p+%d-%d*r)/%d, (p+%d-%d*r)/%d < %d, (q+1-s)%%2 == 0, 0 <= (q+1-s)/2,\n"
+	         " (q+1-s)/2 < 4) X[n, c, (p+%d-%d*r)/%d, (q+1-s)/2] * W[c, f, r, s]\n"
+	         "Y[n:2, f:2, p:%d, q:7]: f32 = max(T[n, f, p, q] + B[f], 0) }",
+	         in, k, out, k, before, dilation, stride, before, dilation, stride, before, dilation,
+	         stride, in, before, dilation, stride, out);
+	return program_parse(ctx, "transposed.e", text);
+}
+
+/* Whether some tap of some place reads X at all. */
+static bool
+reads_something(int in, int out, int k, int stride, int dilation, int before)
+{
+	for (int p = 0; p < out; p++)
+		for (int r = 0; r < k; r++) {
+			int at = p + before - dilation * r;
+			if (at >= 0 && at % stride == 0 && at / stride < in)
+				return true;
+		}
+	return false;
+}
+
+/* Strides, dilations and borders of all kinds, results longer and shorter than their inputs reach:
+ * the product has no guard and every position of X. */
+START_TEST(a_transposed_convolution_is_a_product_and_offsets)
+{
+	seed = 13;
+	for (int turn = 0; turn < 60; turn++) {
+		int in = 1 + pick(5), k = 1 + pick(4), stride = 1 + pick(3), dilation = 1 + pick(3);
+		int out = 1 + pick(9), before = pick(5);
+		if (!reads_something(in, out, k, stride, dilation, before))
+			continue;
+		open_ctx();
+		Program *p = transposed(in, out, k, stride, dilation, before);
+		const Sample *sample = make_sample(p, 3);
+		const Stage *product = NULL;
+		Reason why = NULL;
+		Program *q = derive_offsets(p, p->stages[0], turn % 2, &product, &why);
+		q = step(p, q, why, sample);
+		ck_assert_ptr_null(product->guard);
+		ck_assert_int_eq(product->nreduce, 1);
+		const Iter *position = &product->iters[turn % 2 ? 1 : 4];
+		ck_assert(dim_is(position->lo, 0) && dim_is(position->hi, in));
+		arena_free(arena);
+	}
+}
+END_TEST
+
+START_TEST(golden_text_of_product_and_offsets)
+{
+	open_ctx();
+	Program *p = transposed(3, 6, 4, 2, 1, 1);
+	const Stage *product;
+	Reason why = NULL;
+	Program *q = derive_offsets(p, p->stages[0], false, &product, &why);
+	ck_assert_msg(q != NULL, "%s", why);
+	ck_assert_str_eq(
+		text_of(q),
+		"expr f(X: f32[2,3,3,4], W: f32[3,2,4,2], B: f32[2]) -> Y {\n"
+		"  T[n:2, f:2, r:4, s:2, p:3, q:4]: f32 = sum(c:3) X[n, c, p, q] * W[c, f, r, s]\n"
+		"  T_2[n:2, f:2, p:6, q:7]: f32 = sum(r:4, s:2 where (p-r+1)%2 == 0, 0 <= (p-r+1)/2, "
+		"(p-r+1)/2 < 3, (q-s+1)%2 == 0) T[n, f, r, s, (p-r+1)/2, (q-s+1)/2]\n"
+		"  Y[n:2, f:2, p:6, q:7]: f32 = max(T_2[n, f, p, q] + B[f], 0)\n"
+		"}\n");
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(what_does_not_apply_says_why)
 {
 	open_ctx();
@@ -461,6 +538,8 @@ main(void)
 	tcase_add_test(t, tightening_rounds_by_floor);
 	tcase_add_test(t, a_kernel_grows_and_splits);
 	tcase_add_test(t, relaxed_loops_are_not_read);
+	tcase_add_test(t, a_transposed_convolution_is_a_product_and_offsets);
+	tcase_add_test(t, golden_text_of_product_and_offsets);
 	tcase_add_test(t, what_does_not_apply_says_why);
 	return unit_run(t);
 }
