@@ -53,6 +53,9 @@ Program *derive_tighten(const Program *program, const Stage *stage, Reason *why)
 Program *derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo,
                       const Dim *hi, Reason *why);
 
+/* Where the guard has (a + c*r) % s == 0 with r at `iter`, run over every s-th value of r alone. */
+Program *derive_residue(const Program *program, const Stage *stage, int iter, Reason *why);
+
 /* All of these on a sum of products over windows: a product over all positions of the operand that
  * the windows move over (*product), and a sum of its results at offsets (derive_offsets.c). Its
  * loops are in the order of a matrix product, the other operand's before the positions or last. */

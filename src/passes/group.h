@@ -69,6 +69,9 @@ Program *program_part(Arena *arena, const Program *program, int first, int last)
  * the first (stages[0]) sums chunks and is to be a kernel of its own. NULL: nothing to gain. */
 const Program *program_split_reduction(Arena *arena, const Program *program, const Target *target);
 
+/* Sums whose guard fixes the remainder of an iterator run over the terms that have it alone. */
+const Program *program_pick_terms(const Program *program);
+
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
  * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,

@@ -173,6 +173,7 @@ static const Program *
 simplest_form(Lowering *low, const Program *part, const bool *fixed)
 {
 	const Program *few = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
+	few = program_pick_terms(few);
 	const Program *forms[] = {program_collapse(low->arena, few, fixed), few};
 	const Stage *first = part->stages[0];
 	Group group;

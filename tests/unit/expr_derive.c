@@ -480,6 +480,51 @@ START_TEST(a_transposed_convolution_is_a_product_and_offsets)
 }
 END_TEST
 
+/* Only terms of the right remainder are left, also where the stride does not divide the kernel. A
+ * factor that shares one with the stride has no inverse. */
+START_TEST(terms_are_picked_by_their_remainder)
+{
+	seed = 14;
+	for (int turn = 0; turn < 40; turn++) {
+		int in = 1 + pick(5), k = 2 + pick(4), stride = 2 + pick(3), dilation = 1 + pick(4);
+		int out = 2 + pick(8), before = pick(5);
+		if (!reads_something(in, out, k, stride, dilation, before))
+			continue;
+		open_ctx();
+		Program *p = transposed(in, out, k, stride, dilation, before);
+		const Sample *sample = make_sample(p, 3);
+		Reason why = NULL;
+		Program *q = derive_residue(p, p->stages[0], 6, &why);
+		q = step(p, q, why, sample);
+		Program *both = derive_residue(q, q->stages[0], 5, &why);
+		bool is_coprime = (stride % 2 || dilation % 2) && (stride != 3 || dilation != 3);
+		ck_assert_msg((both != NULL) == is_coprime, "%s\n%s", why, text_of(q));
+		if (both)
+			step(q, both, why, sample);
+		arena_free(arena);
+	}
+}
+END_TEST
+
+START_TEST(golden_text_of_picked_terms)
+{
+	open_ctx();
+	Program *p = transposed(3, 6, 4, 2, 1, 1);
+	Reason why = NULL;
+	Program *q = derive_residue(p, p->stages[0], 5, &why);
+	ck_assert_msg(q != NULL, "%s", why);
+	q = derive_residue(q, q->stages[0], 6, &why);
+	ck_assert_str_eq(text_of(q),
+	                 "expr f(X: f32[2,3,3,4], W: f32[3,2,4,2], B: f32[2]) -> Y {\n"
+	                 "  T[n:2, f:2, p:6, q:7]: f32 = sum(c:3, r:2, s:1 where 0 <= (p+1)/2-r, "
+	                 "(p+1)/2-r < 3) X[n, c, (p+1)/2-r, (q+1)/2-s] * "
+	                 "W[c, f, r*2+(p+1)%2, s*2+(q+1)%2]\n"
+	                 "  Y[n:2, f:2, p:6, q:7]: f32 = max(T[n, f, p, q] + B[f], 0)\n"
+	                 "}\n");
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(golden_text_of_product_and_offsets)
 {
 	open_ctx();
@@ -539,6 +584,8 @@ main(void)
 	tcase_add_test(t, a_kernel_grows_and_splits);
 	tcase_add_test(t, relaxed_loops_are_not_read);
 	tcase_add_test(t, a_transposed_convolution_is_a_product_and_offsets);
+	tcase_add_test(t, terms_are_picked_by_their_remainder);
+	tcase_add_test(t, golden_text_of_picked_terms);
 	tcase_add_test(t, golden_text_of_product_and_offsets);
 	tcase_add_test(t, what_does_not_apply_says_why);
 	return unit_run(t);
