@@ -43,14 +43,18 @@ stride_of(const Coster *c, const Tensor *t, const Expr *const *index, int64_t *s
 {
 	ExprCtx *ctx = c->program->ctx;
 	int n = c->stage->nloop + c->stage->nreduce;
-	const Dim **coefficient = NEW_N(c->arena, const Dim *, n + 1);
+	const Expr **others = NEW_N(c->arena, const Expr *, n + 1); /* may do as they like */
 	int64_t step = 1, total = 0;
+	for (int i = 0; i < n; i++)
+		others[i] = expr_iter(ctx, i == c->iter ? 0 : i + 1);
 	for (int d = t->rank - 1; d >= 0; d--) {
+		const Dim *coefficient;
 		const Expr *rest;
 		if (expr_uses_iter(index[d], c->iter)) {
-			if (!expr_affine(ctx, index[d], n, coefficient, &rest))
+			const Expr *along = expr_substitute(ctx, index[d], n, others);
+			if (!expr_affine(ctx, along, 1, &coefficient, &rest))
 				return false;
-			int64_t part = probe_times(probe_dim(c->target, coefficient[c->iter]), step);
+			int64_t part = probe_times(probe_dim(c->target, coefficient), step);
 			if (__builtin_add_overflow(total, part, &total))
 				total = INT64_MAX;
 		}
@@ -100,10 +104,20 @@ add_cost(const Expr *e, void *arg)
 {
 	Coster *c = arg;
 	const ScalarInfo *info = scalar_info((ExprOp)e->op);
+	bool is_uniform = c->iter >= 0 && !e->has_read && !expr_uses_iter(e, c->iter);
 	if (e->op == EX_read)
 		c->cost += read_cost(c, e);
-	else if (info)
+	else if (info && !is_uniform) /* once for all lanes, most often outside the loops */
 		c->cost += 0.5 * info->cost / c->lanes;
+}
+
+/* Lanes of a vector that hold something, on average: a short loop leaves some empty. */
+static double
+used_lanes(int64_t extent, double full)
+{
+	double vectors = (double)extent / full;
+	double rounded = vectors == (double)(int64_t)vectors ? vectors : (double)(int64_t)vectors + 1;
+	return extent > 0 ? (double)extent / rounded : full;
 }
 
 /* Estimated time of a whole stage with `iter` in lanes. */
@@ -117,7 +131,7 @@ stage_cost(Coster *c, const Stage *stage, int iter)
 	c->gathers = false;
 	int bits = dtype_bits(stage->results[0]->type);
 	double full = c->target->device->vector_bytes * 8.0 / (bits < 8 ? 8 : bits);
-	c->lanes = iter < 0 ? 1 : full;
+	c->lanes = iter < 0 ? 1 : used_lanes(probe_dim(c->target, stage->iters[iter].hi), full);
 	for (int b = 0; b < stage->nbody; b++)
 		expr_visit(stage->body[b], add_cost, c);
 	if (stage->guard)
@@ -131,14 +145,8 @@ stage_cost(Coster *c, const Stage *stage, int iter)
 	double total = points * c->cost;
 	if (stage->kind != STAGE_scatter && iter < stage->nloop)
 		total += writes * access_cost(c, stage->results[0], identity);
-	if (iter >= 0) { /* lanes left empty by a short loop */
-		double extent = (double)probe_dim(c->target, stage->iters[iter].hi);
-		double vectors = extent / full;
-		double rounded = vectors == (double)(int64_t)vectors ? vectors : (int64_t)vectors + 1.0;
-		total *= vectors > 0 ? rounded / vectors : 1;
-		if (iter >= stage->nloop) /* the tree at the end of a reduction across lanes */
-			total += writes * 4;
-	}
+	if (iter >= stage->nloop) /* the tree at the end of a reduction across lanes */
+		total += writes * 4;
 	return total;
 }
 
