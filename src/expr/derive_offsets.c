@@ -6,8 +6,8 @@
  *     Y[n,f,p] = sum(r where (p+1-r)%2 == 0, 0 <= (p+1-r)/2 < H) T[n,f,r,(p+1-r)/2]
  *
  * Elementary operations do it, so each step has its own proof: split the sum over c from that over
- * r; substitute p by the position i = (p+1-r)/2 and the phase e = (p+1-r)%2; tighten to e = 0 and to
- * the positions that X has; relax where the reader leaves out some of these; drop e.
+ * r; substitute p by the position i = (p+1-r)/2 and the phase e = (p+1-r)%2; tighten to e = 0 and
+ * to the positions that X has; relax where the reader leaves out some of these; drop e.
  */
 #include "expr/derive.h"
 #include "expr/rewrite.h"

@@ -1,5 +1,5 @@
-/* lower_offsets: a sum of products over windows that no vendor kernel computes, as one that does and
- * a sum of its results at offsets (derive_offsets.c).
+/* lower_offsets: a sum of products over windows that no vendor kernel computes, as a product that
+ * one does and a sum of its results at offsets (derive_offsets.c).
  *
  *     Y[f,p] = relu(B[f] + sum(c, r where (p+1-r)%2 == 0, ...) X[c,(p+1-r)/2] * W[c,f,r])
  * =>  T[f,r,i] = sum(c) X[c,i] * W'[f,r,c]                                        vendor call
