@@ -246,31 +246,48 @@ take_table(BundleCode *code, char *error, size_t size)
 	return true;
 }
 
-bool
-bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error, size_t error_size)
+/* The kernels' bytes in a file; TW_FILE with a sentence when it cannot be made. */
+static TwCode
+fill_file(int *file, Bytes bytes, char *error, size_t size)
 {
-	const char *name = bundle->manifest->targets[target].kernels;
+	*file = make_file();
+	if (*file >= 0 && write_all(*file, bytes))
+		return TW_OK;
+	refuse(error, size, "cannot make a file for the kernels: %s", strerror(errno));
+	return TW_FILE;
+}
+
+static TwCode
+link_file(BundleCode *code, const char *name, char *error, size_t size)
+{
 	char path[64];
-	*code = (BundleCode){.file = -1};
-	if (!*name)
-		return true;
-	const ZipEntry *entry = zip_find(&bundle->zip, name);
-	if (!entry)
-		return refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
-	code->file = make_file();
-	if (code->file < 0 || !write_all(code->file, entry->data)) {
-		refuse(error, error_size, "cannot make a file for the kernels: %s", strerror(errno));
-		bundle_unload(code);
-		return false;
-	}
 	snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
 	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!code->library)
-		refuse(error, error_size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
-	else if (take_table(code, error, error_size))
-		return true;
-	bundle_unload(code);
-	return false;
+		refuse(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
+	else if (take_table(code, error, size))
+		return TW_OK;
+	return TW_DAMAGED;
+}
+
+TwCode
+bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error, size_t error_size)
+{
+	const char *name = bundle->manifest->targets[target].kernels;
+	*code = (BundleCode){.file = -1};
+	if (!*name)
+		return TW_OK;
+	const ZipEntry *entry = zip_find(&bundle->zip, name);
+	if (!entry) {
+		refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
+		return TW_DAMAGED;
+	}
+	TwCode result = fill_file(&code->file, entry->data, error, error_size);
+	if (!result)
+		result = link_file(code, name, error, error_size);
+	if (result)
+		bundle_unload(code);
+	return result;
 }
 
 void

@@ -45,6 +45,7 @@
 #include "base/zip.h"
 #include "runtime/abi.h"
 #include "runtime/plan.h"
+#include "runtime/tilewright.h"
 
 enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
 
@@ -130,7 +131,7 @@ int bundle_find_target(const Bundle *bundle, const char *device, char *error, si
 bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error,
                       size_t error_size);
 
-/* Kernels of a target, mapped as code. Only from here on does anything of the bundle run. */
+/* Kernels of a target, mapped as code. */
 typedef struct BundleCode {
 	void *library;            /* dlopen handle; NULL when the plan has no kernels */
 	const TwKernels *kernels; /* NULL likewise */
@@ -141,8 +142,10 @@ typedef struct BundleCode {
 Bytes bundle_packed(const Bundle *bundle, int target);
 Hash128 bundle_weights_hash(const Bundle *bundle);
 
-bool bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,
-                 size_t error_size);
+/* Only from here on does anything of the bundle run. TW_DAMAGED: the bundle is not what it should
+ * be; TW_FILE: the machine has no place for its code. */
+TwCode bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,
+                   size_t error_size);
 void bundle_unload(BundleCode *code);
 
 /* What this machine is: the best row of cpu.def that it supports ("x86-64-v4"). */

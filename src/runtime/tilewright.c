@@ -148,9 +148,11 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 	b->target = bundle_find_target(&b->bundle, options->target, text, sizeof text);
 	if (b->target < 0)
 		return handle_fail(error, TW_UNSUPPORTED, "%s", text);
-	if (!bundle_read_plan(&b->bundle, b->target, &b->plan, text, sizeof text) ||
-	    !bundle_load(&b->bundle, b->target, &b->code, text, sizeof text))
+	if (!bundle_read_plan(&b->bundle, b->target, &b->plan, text, sizeof text))
 		return handle_fail(error, TW_DAMAGED, "%s", text);
+	TwCode loaded = bundle_load(&b->bundle, b->target, &b->code, text, sizeof text);
+	if (loaded)
+		return handle_fail(error, loaded, "%s", text);
 	int have = b->code.kernels ? (int)b->code.kernels->count : 0;
 	if (plan_kernels(b->plan) > have)
 		return handle_fail(error, TW_DAMAGED, "the bundle's plan uses %d kernels and has %d",

@@ -41,7 +41,7 @@ const char *tw_version_text(void); /* "0.1.0" */
 typedef enum TwCode {
 	TW_OK = 0,
 	TW_USAGE = 1,       /* a call's arguments are wrong: unknown index, nothing bound, … */
-	TW_FILE = 2,        /* cannot be opened or read */
+	TW_FILE = 2,        /* cannot be opened, read or made */
 	TW_DAMAGED = 3,     /* not a bundle, or changed since it was written */
 	TW_UNSUPPORTED = 4, /* made for another machine, or by a newer version */
 	TW_SHAPE = 5,       /* an input's type, rank or dims do not fit the model */

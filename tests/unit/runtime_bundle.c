@@ -2,9 +2,11 @@
  * wrong machines, wrong calls. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -365,6 +367,28 @@ START_TEST(wrong_plans)
 }
 END_TEST
 
+/* The machine, not the bundle, is to blame: no descriptor is left, or the file may not grow. */
+START_TEST(no_room_for_kernels)
+{
+	TwBundle *bundle;
+	struct rlimit old;
+	Bytes good = file_map(arena, path);
+	signal(SIGXFSZ, SIG_IGN);
+	int limits[] = {RLIMIT_NOFILE, RLIMIT_FSIZE};
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		ck_assert_int_eq(getrlimit(limits[i], &old), 0);
+		struct rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+		ck_assert_int_eq(setrlimit(limits[i], &none), 0);
+		TwCode code = tw_open_memory(good.data, good.size, NULL, &bundle, &error);
+		ck_assert_int_eq(setrlimit(limits[i], &old), 0);
+		ck_assert_int_eq(code, TW_FILE);
+		ck_assert_ptr_nonnull(strstr(error.text, "cannot make a file for the kernels: "));
+	}
+	ck_assert_int_eq(tw_open(path, NULL, &bundle, &error), TW_OK);
+	tw_close(bundle);
+}
+END_TEST
+
 START_TEST(fork_after_run)
 {
 	TwBundle *bundle;
@@ -398,6 +422,7 @@ main(void)
 	tcase_add_test(t, expected_hash);
 	tcase_add_test(t, other_machines);
 	tcase_add_test(t, wrong_plans);
+	tcase_add_test(t, no_room_for_kernels);
 	tcase_add_test(t, fork_after_run);
 	return unit_run(t);
 }
