@@ -1,6 +1,7 @@
 #!/bin/sh
-# Bundles, choices and the machines they are for: one bundle with two targets, an AVX2 bundle with AVX-512 hidden
-# from the vendor library, an AVX-512 bundle refused by a machine (qemu) that has none.
+# Bundles, choices and the machines they are for: one bundle with two targets, an AVX2 bundle with
+# AVX-512 hidden from the vendor library, a bundle for another processor, an AVX-512 bundle refused by
+# a machine (qemu) that has none.
 # shellcheck disable=SC2015  # pass cannot fail
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
 tmp=$(mktemp -d) || exit 1
@@ -44,6 +45,33 @@ for copy in first second; do
 		--choices "$tmp/choices.jsonl" 2>"$tmp/err" || lose "compile with choices: $(cat "$tmp/err")"
 done
 cmp -s "$tmp/first.twb" "$tmp/second.twb" && pass || lose "equal choices made other bytes"
+
+# Another processor: with a compiler that cannot, what to do; with one that can, a bundle.
+case $(uname -m) in
+aarch64) other=cpu:x86-64-v3 triple=x86_64-linux-gnu machine=62 ;;
+*) other=cpu:aarch64 triple=aarch64-linux-gnu machine=183 ;;
+esac
+printf 'graph g(%%x: f32[N,300]) -> %%y {\n  %%y = Exp(%%x)\n}\n' >"$tmp/small.txt"
+for cc in cc clang; do
+	command -v $cc >/dev/null || { skipped=$((skipped + 1)); continue; }
+	CC=$cc "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" --target $other 2>"$tmp/err"
+	rc=$?
+	[ $rc = 6 ] && [ "$(cat "$tmp/err")" = "the C compiler '$cc' cannot make code for $other   [hint: \
+name one in \$CC that can, for another processor a cross compiler such as aarch64-linux-gnu-gcc]" ] &&
+		pass || lose "compile for $other with $cc: exit code $rc: $(cat "$tmp/err")"
+done
+if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
+	CC="clang --target=$triple -fuse-ld=lld" "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" \
+		--target $other --keep "$tmp/kept" 2>"$tmp/err" &&
+		[ "$(od -An -tu2 -j 18 -N 2 "$tmp"/kept/kernels/*.so | tr -d ' ')" = $machine ] && pass ||
+		lose "compile for $other with clang and lld: $(cat "$tmp/err")"
+	"$tw" run -q "$tmp/other.twb" --runs 1 2>"$tmp/err"
+	rc=$?
+	[ $rc = 6 ] && grep -q "tilewright compile" "$tmp/err" && pass ||
+		lose "a bundle for $other here: exit code $rc: $(cat "$tmp/err")"
+else
+	skipped=$((skipped + 2))
+fi
 
 sanitized=
 case $BUILD in */asan) sanitized=1 ;; esac # their shadow memory does not fit into qemu's

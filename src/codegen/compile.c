@@ -195,6 +195,32 @@ start_part(const Compiler *compiler, const Target *target, int part, int parts)
 	return start(compiler, &argv, arena_printf(arena, "%s/log%d", compiler->folder, part));
 }
 
+/* Whether an empty file compiles, with one more word unless it is NULL. */
+static bool
+compiles_nothing(const Compiler *compiler, const char *word)
+{
+	static const char *const words[] = {"-S", "-x", "c", "/dev/null", "-o", "/dev/null"};
+	Arena *arena = compiler->arena;
+	StrVec argv = command_of(compiler);
+	add_words(arena, &argv, countof(words), words);
+	vec_push(arena, &argv, word);
+	vec_push(arena, &argv, NULL);
+	return finish(start(compiler, &argv, arena_printf(arena, "%s/nothing", compiler->folder)));
+}
+
+/* A compiler for other machines is the likeliest reason; its own words do not say what to do. */
+static _Noreturn void
+complain_of_code(const Compiler *compiler, const Target *target, const char *log)
+{
+	const char *march = arena_printf(compiler->arena, "-march=%s", target->device->march);
+	if (compiles_nothing(compiler, march) || !compiles_nothing(compiler, NULL))
+		complain(compiler, log);
+	fail_environment(NULL,
+	                 "the C compiler '%s' cannot make code for %s   [hint: name one in $CC that "
+	                 "can, for another processor a cross compiler such as aarch64-linux-gnu-gcc]",
+	                 compiler->command.data[0], target->device->name);
+}
+
 static void
 compile_parts(const Compiler *compiler, const Target *target, int parts)
 {
@@ -209,7 +235,8 @@ compile_parts(const Compiler *compiler, const Target *target, int parts)
 			running[part] = start_part(compiler, target, part, parts);
 	}
 	if (failed >= 0)
-		complain(compiler, arena_printf(compiler->arena, "%s/log%d", compiler->folder, failed));
+		complain_of_code(compiler, target,
+		                 arena_printf(compiler->arena, "%s/log%d", compiler->folder, failed));
 }
 
 static void
