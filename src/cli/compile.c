@@ -146,16 +146,30 @@ typedef struct Ways {
 	Compiled *result;
 } Ways;
 
+typedef struct Watch {
+	Progress progress;
+	const Graph *graph;
+	int lowered, nodes;
+} Watch;
+
+/* Lowering says which node is done, and does not know how many there are. */
 static void
-show(void *progress, const char *what, int done, int total)
+show(void *arg, const char *what, int done, int total)
 {
-	progress_show(progress, what, done, total);
+	Watch *watch = arg;
+	if (total > 0) {
+		progress_show(&watch->progress, what, done, total);
+		return;
+	}
+	if (watch->lowered++ == 0)
+		watch->nodes = graph_node_count(watch->graph);
+	progress_show(&watch->progress, "lowering", watch->lowered, watch->nodes);
 }
 
 /* From the model to a module for target `index`. */
 static void
 go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, Ways *ways,
-           int index, Progress *progress)
+           int index, Watch *watch)
 {
 	Graph *graph = model_read_bytes(options, arena, path, bytes);
 	const char *name = options->target.count ? options->target.data[index] : "cpu:native";
@@ -163,7 +177,9 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 	PassContext *context = pipeline_new(options, arena, 3);
 	context->target = target;
 	context->progress = show;
-	context->progress_arg = progress;
+	context->progress_arg = watch;
+	watch->graph = graph;
+	watch->lowered = 0;
 	if (index == 0) {
 		InputRanges ranges = input_ranges(arena, graph, target->probe);
 		ways->ranges = input_ranges_text(arena, &ranges);
@@ -205,7 +221,7 @@ Compiled
 compile_file(const Options *options, Arena *arena, const char *path, const char *output)
 {
 	double start = now_seconds();
-	Progress progress = progress_begin(options);
+	Watch watch = {.progress = progress_begin(options)};
 	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
 	int count = options->target.count ? options->target.count : 1;
@@ -218,7 +234,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.result = &result,
 	};
 	for (int i = 0; i < count; i++)
-		go_one_way(options, arena, path, bytes, &ways, i, &progress);
+		go_one_way(options, arena, path, bytes, &ways, i, &watch);
 	BundlePart parts[] = {
 		{INPUTS_ENTRY, {(const unsigned char *)ways.ranges, strlen(ways.ranges)}},
 	};
@@ -235,7 +251,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.npart = countof(parts),
 		.parts = parts,
 		.progress = show,
-		.progress_arg = &progress,
+		.progress_arg = &watch,
 	};
 	result.written = bundle_write(arena, result.path, &input);
 	Finish finish = {
@@ -247,7 +263,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	};
 	result.written.file_bytes = finish_bundle(options, arena, &finish);
 	result.self_test = selftest_summary(arena, ways.test);
-	progress_end(&progress);
+	progress_end(&watch.progress);
 	if (options->keep)
 		keep_parts(arena, result.path, options->keep);
 	result.seconds = now_seconds() - start;

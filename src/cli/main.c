@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "runtime/tilewright.h"
 
 typedef struct Command {
@@ -59,6 +60,7 @@ main(int argc, char **argv)
 	Failure failure;
 	if (!try_run(run_command, &command, &failure)) {
 		fflush(stdout);
+		progress_wipe();
 		fprintf(stderr, "%s\n", failure.text);
 		command.code = failure.kind;
 	}

@@ -39,6 +39,13 @@ void
 progress_end(Progress *progress)
 {
 	if (progress->is_on)
-		fputs("\r\033[K", stderr);
+		progress_wipe();
 	progress->is_on = false;
+}
+
+void
+progress_wipe(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
 }

@@ -30,13 +30,6 @@ text_bytes(const char *text)
 	return (Bytes){(const unsigned char *)text, strlen(text)};
 }
 
-static void
-report_progress(const Writer *writer, const char *what, int done, int total)
-{
-	if (writer->input->progress)
-		writer->input->progress(writer->input->progress_arg, what, done, total);
-}
-
 /* "cpu:x86-64-v3" as a file's name. */
 static char *
 file_name(Arena *arena, const char *device)
@@ -84,9 +77,9 @@ make_target(Writer *writer, int t)
 	vec_push(arena, &writer->parts, (Part){entry->plan, text_bytes(buf_text(&json))});
 	if (list->kernels.count == 0)
 		return;
-	report_progress(writer, target->device->name, t, input->ntarget);
 	const char *source = codegen_c(arena, target, list->kernels.count, list->kernels.data);
-	Bytes code = codegen_compile(arena, target, source);
+	CodegenWatch watch = {input->progress, input->progress_arg};
+	Bytes code = codegen_compile_watched(arena, target, source, &watch);
 	entry->kernels = arena_printf(arena, "kernels/%s.so", name);
 	writer->code_bytes += (int64_t)code.size;
 	vec_push(arena, &writer->parts, (Part){entry->kernels, code});

@@ -17,4 +17,13 @@ const char *codegen_c(Arena *arena, const Target *target, int count, Kernel *con
  * The bytes live in the arena. */
 Bytes codegen_compile(Arena *arena, const Target *target, const char *text);
 
+/* The same, and says after each part how many are done; nothing when the cache has the object. */
+typedef struct CodegenWatch {
+	void (*progress)(void *arg, const char *what, int done, int total);
+	void *arg;
+} CodegenWatch;
+
+Bytes codegen_compile_watched(Arena *arena, const Target *target, const char *text,
+                              const CodegenWatch *watch);
+
 #endif

@@ -49,6 +49,7 @@ typedef struct Compiler {
 	const char *folder;
 	const char *version;
 	bool is_gcc;
+	const CodegenWatch *watch; /* or NULL */
 } Compiler;
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -222,15 +223,30 @@ complain_of_code(const Compiler *compiler, const Target *target, const char *log
 }
 
 static void
+tell(const Compiler *compiler, const Target *target, int done, int total)
+{
+	const CodegenWatch *watch = compiler->watch;
+	const char *name = target->device->name;
+	if (watch && watch->progress)
+		watch->progress(watch->arg, arena_printf(compiler->arena, "compiling kernels for %s", name),
+		                done, total);
+}
+
+static void
 compile_parts(const Compiler *compiler, const Target *target, int parts)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int jobs = cores < 1 ? 1 : cores > MAX_JOBS ? MAX_JOBS : (int)cores;
 	pid_t running[MAX_PARTS];
 	int failed = -1;
+	tell(compiler, target, 0, parts);
 	for (int part = 0; part < parts + jobs; part++) {
-		if (part >= jobs && part - jobs < parts && !finish(running[part - jobs]) && failed < 0)
-			failed = part - jobs;
+		int ended = part - jobs;
+		if (ended >= 0 && ended < parts) {
+			if (!finish(running[ended]) && failed < 0)
+				failed = ended;
+			tell(compiler, target, ended + 1, parts);
+		}
 		if (part < parts)
 			running[part] = start_part(compiler, target, part, parts);
 	}
@@ -274,9 +290,16 @@ cache_key(const Compiler *compiler, const Target *target, const char *text)
 Bytes
 codegen_compile(Arena *arena, const Target *target, const char *text)
 {
+	return codegen_compile_watched(arena, target, text, NULL);
+}
+
+Bytes
+codegen_compile_watched(Arena *arena, const Target *target, const char *text,
+                        const CodegenWatch *watch)
+{
 	if (!target->device->march)
 		fail_as(FAIL_BUG, NULL, "%s is not a target of the C compiler", target->device->name);
-	Compiler compiler = {.arena = arena_new("compiling kernels")};
+	Compiler compiler = {.arena = arena_new("compiling kernels"), .watch = watch};
 	arena_defer(arena, (void (*)(void *))arena_free, compiler.arena);
 	make_folder(&compiler);
 	find_compiler(&compiler);
