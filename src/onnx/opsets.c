@@ -48,7 +48,7 @@ out_drop_later(OutNode *node)
 	}
 }
 
-/* Operators that came after opset 6. */
+/* Operators that came, or got the form they are written in, after opset 1. */
 static const struct {
 	const char *op;
 	int opset;

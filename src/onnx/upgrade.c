@@ -8,6 +8,7 @@
  * operator, and later rows of the new name then apply. downgrade.c is the way back. Versions that
  * only added types need no row.
  */
+#include <math.h>
 #include <string.h>
 
 #include "onnx/import.h"
@@ -316,6 +317,18 @@ mask_of_input_type(Draft *draft)
 		            (Attr){.name = "to", .kind = ATTR_INT, .i = draft_dtype(draft, 0)});
 }
 
+/* In 1 the p of a p-norm was a float. */
+static void
+norm_to_int(Draft *draft)
+{
+	if (!draft_find(draft, "p"))
+		return;
+	float p = draft_float(draft, "p", 2);
+	if (!(p >= 1 && p <= 1 << 20) || p != floorf(p))
+		draft_unsupported(draft, "a norm with p = %g", (double)p);
+	draft_set_int(draft, "p", (int64_t)p);
+}
+
 static void
 concat_axis(Draft *draft)
 {
@@ -372,6 +385,8 @@ typedef struct UpgradeRow {
 static const UpgradeRow ROWS[] = {
 	ROW(2, Pad, too_old),
 	ROW(2, Split, too_old),
+	ROW(2, LpPool, norm_to_int),
+	ROW(2, GlobalLpPool, norm_to_int),
 	ROW(4, Concat, concat_axis),
 	ROW(5, Reshape, too_old),
 	ROW(6, Cast, too_old),
@@ -439,6 +454,8 @@ draft_upgrade(Draft *draft)
 {
 	if (*draft->domain)
 		return;
+	if (draft->version < 6)
+		draft_remove(draft, "consumed_inputs"); /* most operators' hint about reuse of memory */
 	for (size_t i = 0; i < countof(ROWS); i++)
 		if (draft->version < ROWS[i].below && strcmp(ROWS[i].op, draft->op) == 0)
 			ROWS[i].upgrade(draft);
