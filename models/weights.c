@@ -2,10 +2,11 @@
  *
  * Each weight is filled by what it is used for. A product of n terms with inputs of mean square p
  * gets weights of variance 1/(n p), so that its outputs have variance one; mean and variance are
- * followed through the graph for that; only scores of attention get more. Normalisations get
- * statistics that are not trivial: means around 0, variances from 0.5 to 1.5, scales from 0.8 to
- * 1.2. The seed is the weight's name, so that a weight has the same values in whatever order the
- * graph is built.
+ * followed through the graph for that, though not through a LayerNorm made of single operators,
+ * behind which products come out smaller (tests/spread.sh); only scores of attention get more.
+ * Normalisations get statistics that are not trivial: means around 0, variances from 0.5 to 1.5,
+ * scales from 0.8 to 1.2. The seed is the weight's name, so that a weight has the same values in
+ * whatever order the graph is built.
  */
 #include <math.h>
 #include <string.h>

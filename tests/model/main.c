@@ -14,6 +14,8 @@
  *             how many weights can be perturbed
  *     model perturb MODEL.onnx K OUT.onnx
  *             weight K made half as large again
+ *     model spread MODEL.onnx
+ *             the deviation of each product with a weight
  *     model sensitivity MODEL.onnx
  *             the same for each weight in turn, at -O0 with kernels compiled once, and the least
  *             that any moves the samples
@@ -487,6 +489,37 @@ sensitivity(Job *job)
 	job->result = least > NOTICED ? 0 : FAIL_COMPARISON;
 }
 
+/* ---- the spread of activations ---- */
+
+static bool
+is_product_with_weight(const Node *node)
+{
+	static const char *const ops[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+	for (size_t i = 0; i < countof(ops); i++)
+		if (strcmp(node->op->name, ops[i]) == 0)
+			return node->inputs[1]->constant != NULL;
+	return false;
+}
+
+static void
+spread(Job *job)
+{
+	Arena *arena = job->arena;
+	Graph *graph = onnx_read(arena, job->argv[2], NULL);
+	Options options = options_for(arena, "-");
+	VEC(Value *) products = {0};
+	for (const Node *node = graph->body->first; node; node = node->next)
+		if (is_product_with_weight(node))
+			vec_push(arena, &products, node->outputs[0]);
+	graph_set_outputs(graph, products.count, products.data);
+	Trial trial = {.arena = arena, .options = &options, .graph = graph};
+	options.no_vendor = true;
+	trial.inputs = (const Array *const *)make_inputs(&options, graph);
+	run_trial(&trial);
+	for (int i = 0; i < products.count; i++)
+		printf("%.3g %s\n", statistics_of(trial.expected[i]).deviation, products.data[i]->name);
+}
+
 /* ---- the program ---- */
 
 static const struct {
@@ -497,7 +530,7 @@ static const struct {
 	{"reference", 2, reference},     {"batches", 1, batches},
 	{"compare", 3, compare},         {"agree", 4, agree},
 	{"weights", 1, weights},         {"perturb", 3, perturb},
-	{"sensitivity", 1, sensitivity},
+	{"sensitivity", 1, sensitivity}, {"spread", 1, spread},
 };
 
 static void
@@ -510,7 +543,7 @@ run(void *arg)
 			COMMANDS[i].run(job);
 			return;
 		}
-	fail_as(FAIL_USAGE, NULL, "usage: model reference|batches|compare|weights|perturb ...");
+	fail_as(FAIL_USAGE, NULL, "usage: model reference|batches|compare|weights|spread ...");
 }
 
 int
