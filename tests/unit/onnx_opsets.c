@@ -4,9 +4,9 @@
  *
  * Each row is a model of one node in the form of an old opset: what goes in, attributes, and what
  * must come out, computed by hand from ONNX's specification of that opset (floor and clamp of old
- * Resize, one row per leading index of old Softmax …). The model is read, evaluated, written for its
- * own opset and for the dialect, read again from both, and evaluated again. An input that begins
- * with '=' is an initializer, "_" is absent.
+ * Resize, one row per leading index of old Softmax ...). The model is read, evaluated, written for
+ * its own opset and for the dialect, read again from both, and evaluated again. An input that
+ * begins with '=' is an initializer, "_" is absent.
  */
 #include "unit.h"
 
