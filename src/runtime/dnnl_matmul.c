@@ -138,6 +138,18 @@ simplify(Matmul *m)
 	return 0;
 }
 
+/* A row or column of extent 1 may have any stride, but the library takes one for the distance of rows
+ * and refuses, when it runs, what is too near for that. */
+static void
+settle_ones(CallTensor *tensor)
+{
+	for (int i = tensor->rank - 2; i < tensor->rank; i++) {
+		int other = i == tensor->rank - 2 ? i + 1 : i - 1;
+		if (tensor->dims[i] == 1)
+			tensor->strides[i] = tensor->strides[other] == 1 ? tensor->dims[other] : 1;
+	}
+}
+
 static bool
 shapes_fit(const Matmul *m)
 {
@@ -256,6 +268,9 @@ call_plan_matmul(CallPlan *plan)
 	if (!shapes_fit(&m))
 		return call_refuse(plan, "the shapes do not fit together");
 	int joined = simplify(&m), rows = m.dst.rank - 2;
+	settle_ones(&m.a);
+	settle_ones(&m.b);
+	settle_ones(&m.dst);
 	set_axes(&m);
 	plan->describe = describe_matmul;
 	CallOperand *a = call_operand(plan, DNNL_SRC, 0, &m.a);

@@ -234,6 +234,7 @@ typedef struct MatmulCase {
 	bool transpose_b, is_constant, has_bias;
 	const char *post;
 	int64_t pieces;
+	int64_t strides_a[4]; /* all 0: dense */
 } MatmulCase;
 
 static void
@@ -257,11 +258,12 @@ check_matmul(const MatmulCase *t)
 	const PlanAttr attrs[] = {{"transpose_b", PA_INTS, 1, &one, NULL, NULL},
 	                          {"post", PA_STRING, 0, NULL, NULL, t->post},
 	                          {"pieces", PA_INTS, 1, &t->pieces, NULL, NULL}};
-	VendorTensor args[5] = {{DT_F32, t->rank_a, t->a, NULL, NULL, NULL, false},
-	                        {DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false},
-	                        {t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false},
-	                        {DT_F32, rank, out, NULL, NULL, NULL, false},
-	                        {DT_F32, rank, out, NULL, NULL, NULL, false}};
+	VendorTensor args[5] = {
+		{DT_F32, t->rank_a, t->a, t->strides_a[0] ? t->strides_a : NULL, NULL, NULL, false},
+		{DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false},
+		{t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false},
+		{DT_F32, rank, out, NULL, NULL, NULL, false},
+		{DT_F32, rank, out, NULL, NULL, NULL, false}};
 	void *buffers[5] = {a, b, bias, other, y};
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
@@ -290,15 +292,18 @@ check_matmul(const MatmulCase *t)
 START_TEST(matmul)
 {
 	static const MatmulCase CASES[] = {
-		{2, 2, {1, 512}, {512, 1000}, false, true, true, "", 4},
-		{2, 2, {1, 512}, {1000, 512}, true, true, true, "relu", 0},
-		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "gelu_erf", 3},
-		{3, 2, {2, 64, 96}, {96, 32}, false, true, false, "add(3);relu", 4},
-		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "sum(3)", 2},
-		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6},
-		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0},
-		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2},
-		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5)", 0},
+		{2, 2, {1, 512}, {512, 1000}, false, true, true, "", 4, {0}},
+		{2, 2, {1, 512}, {1000, 512}, true, true, true, "relu", 0, {0}},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "gelu_erf", 3, {0}},
+		{3, 2, {2, 64, 96}, {96, 32}, false, true, false, "add(3);relu", 4, {0}},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "sum(3)", 2, {0}},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6, {0}},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0, {0}},
+		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2, {0}},
+		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5)", 0, {0}},
+		/* a dim of 1 has any stride, also one that makes no sense as a leading dimension */
+		{3, 2, {2, 3, 1}, {1, 4}, false, true, false, "", 0, {3, 1, 3}},
+		{2, 2, {1, 24}, {24, 33}, false, false, false, "", 0, {1, 1}},
 	};
 	if (!vendor)
 		return;
