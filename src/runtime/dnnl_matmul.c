@@ -46,14 +46,28 @@ raise(CallTensor *tensor, int rank)
 	return true;
 }
 
+/* The last of dims `from`..`to` that is not 1: neighbours along all of them lie as far apart as
+ * along it. The stride of a dim of 1 says nothing. */
+static int
+innermost(const CallTensor *tensor, int from, int to)
+{
+	while (to > from && tensor->dims[to] == 1)
+		to--;
+	return to;
+}
+
 /* Whether dims `from`..`to` lie so that they can be counted as one. */
 static bool
 can_join(const CallTensor *tensor, int from, int to)
 {
-	for (int i = from; i < to; i++)
-		if (tensor->dims[i] != 1 &&
-		    tensor->strides[i] != tensor->strides[i + 1] * tensor->dims[i + 1])
+	int inner = innermost(tensor, from, to);
+	for (int i = inner - 1; i >= from; i--) {
+		if (tensor->dims[i] == 1)
+			continue;
+		if (tensor->strides[i] != tensor->strides[inner] * tensor->dims[inner])
 			return false;
+		inner = i;
+	}
 	return true;
 }
 
@@ -64,8 +78,8 @@ join(CallTensor *tensor, int from, int to)
 	int64_t count = 1, removed = to - from;
 	for (int i = from; i <= to; i++)
 		count *= tensor->dims[i];
+	tensor->strides[from] = tensor->strides[innermost(tensor, from, to)];
 	tensor->dims[from] = count;
-	tensor->strides[from] = tensor->strides[to];
 	for (int i = from + 1; i + removed < tensor->rank; i++) {
 		tensor->dims[i] = tensor->dims[i + removed];
 		tensor->strides[i] = tensor->strides[i + removed];

@@ -235,13 +235,16 @@ typedef struct MatmulCase {
 	const char *post;
 	int64_t pieces;
 	int64_t strides_a[4]; /* all 0: dense */
+	bool transpose_a;
 } MatmulCase;
 
 static void
 check_matmul(const MatmulCase *t)
 {
 	int rank = t->rank_a > t->rank_b ? t->rank_a : t->rank_b;
-	int64_t out[4], batch = 1, m = t->a[t->rank_a - 2], k = t->a[t->rank_a - 1];
+	int64_t out[4], batch = 1;
+	int64_t m = t->a[t->rank_a - (t->transpose_a ? 1 : 2)];
+	int64_t k = t->a[t->rank_a - (t->transpose_a ? 2 : 1)];
 	int64_t n = t->b[t->rank_b - (t->transpose_b ? 2 : 1)];
 	for (int i = 0; i < rank - 2; i++) {
 		int ia = i - (rank - t->rank_a), ib = i - (rank - t->rank_b);
@@ -254,8 +257,9 @@ check_matmul(const MatmulCase *t)
 	float *bias = numbers(n, 7), *other = numbers(batch * m * n, 8);
 	float *y = calloc((size_t)(batch * m * n), sizeof *y);
 	int64_t batch_a = product(t->rank_a - 2, t->a), batch_b = product(t->rank_b - 2, t->b);
-	int64_t one = t->transpose_b;
+	int64_t one = t->transpose_b, also = t->transpose_a;
 	const PlanAttr attrs[] = {{"transpose_b", PA_INTS, 1, &one, NULL, NULL},
+	                          {"transpose_a", PA_INTS, 1, &also, NULL, NULL},
 	                          {"post", PA_STRING, 0, NULL, NULL, t->post},
 	                          {"pieces", PA_INTS, 1, &t->pieces, NULL, NULL}};
 	VendorTensor args[5] = {
@@ -268,7 +272,7 @@ check_matmul(const MatmulCase *t)
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
 		buffers[3] = y;
-	VendorCallDesc desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 3 : 2, attrs};
+	VendorCallDesc desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 4 : 3, attrs};
 	ck_assert(run(&desc, buffers, NULL));
 	for (int64_t g = 0; g < batch; g++)
 		for (int64_t i = 0; i < m; i++)
@@ -277,7 +281,7 @@ check_matmul(const MatmulCase *t)
 				int64_t ga = batch_a == batch ? g : 0, gb = batch_b == batch ? g : 0;
 				double sum = t->has_bias ? bias[j] : 0;
 				for (int64_t p = 0; p < k; p++)
-					sum += (double)a[(ga * m + i) * k + p] *
+					sum += (double)a[t->transpose_a ? (ga * k + p) * m + i : (ga * m + i) * k + p] *
 					       b[t->transpose_b ? (gb * n + j) * k + p : (gb * k + p) * n + j];
 				int64_t at = (g * m + i) * n + j;
 				double want = (double)post_value(t->post, (float)sum, other[at]);
@@ -292,18 +296,22 @@ check_matmul(const MatmulCase *t)
 START_TEST(matmul)
 {
 	static const MatmulCase CASES[] = {
-		{2, 2, {1, 512}, {512, 1000}, false, true, true, "", 4, {0}},
-		{2, 2, {1, 512}, {1000, 512}, true, true, true, "relu", 0, {0}},
-		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "gelu_erf", 3, {0}},
-		{3, 2, {2, 64, 96}, {96, 32}, false, true, false, "add(3);relu", 4, {0}},
-		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "sum(3)", 2, {0}},
-		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6, {0}},
-		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0, {0}},
-		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2, {0}},
-		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5)", 0, {0}},
+		{2, 2, {1, 512}, {512, 1000}, false, true, true, "", 4, {0}, false},
+		{2, 2, {1, 512}, {1000, 512}, true, true, true, "relu", 0, {0}, false},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "gelu_erf", 3, {0}, false},
+		{3, 2, {2, 64, 96}, {96, 32}, false, true, false, "add(3);relu", 4, {0}, false},
+		{3, 2, {2, 64, 96}, {96, 160}, false, true, true, "sum(3)", 2, {0}, false},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6, {0}, false},
+		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0, {0}, false},
+		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2, {0}, false},
+		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5)", 0, {0}, false},
 		/* a dim of 1 has any stride, also one that makes no sense as a leading dimension */
-		{3, 2, {2, 3, 1}, {1, 4}, false, true, false, "", 0, {3, 1, 3}},
-		{2, 2, {1, 24}, {24, 33}, false, false, false, "", 0, {1, 1}},
+		{3, 2, {2, 3, 1}, {1, 4}, false, true, false, "", 0, {3, 1, 3}, false},
+		{2, 2, {1, 24}, {24, 33}, false, false, false, "", 0, {1, 1}, false},
+		/* a batch of single rows is one product */
+		{3, 2, {5, 24, 1}, {24, 33}, false, true, true, "add(3);relu", 0, {0}, true},
+		{3, 2, {5, 24, 3}, {24, 33}, false, true, false, "add(3)", 0, {0}, true},
+		{4, 2, {1, 5, 1, 24}, {24, 33}, false, true, false, "sum(3)", 2, {0}, false},
 	};
 	if (!vendor)
 		return;
