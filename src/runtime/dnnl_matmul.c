@@ -152,8 +152,8 @@ simplify(Matmul *m)
 	return 0;
 }
 
-/* A row or column of extent 1 may have any stride, but the library takes one for the distance of rows
- * and refuses, when it runs, what is too near for that. */
+/* A row or column of extent 1 may have any stride, but the library takes one for the distance of
+ * rows and refuses, when it runs, what is too near for that. */
 static void
 settle_ones(CallTensor *tensor)
 {
