@@ -30,9 +30,6 @@ DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -Isrc -I$(BUILD)/gen
 RUNTIME_LIBS := -Wl,--as-needed -lcjson -ldl -lm -lpthread
 LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
-# oneDNN is loaded when a plan needs it, so only its headers matter here.
-HAVE_DNNL := $(shell echo '\#include <dnnl.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo 1)
-
 SOURCES := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
 PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/prelude/* src/codegen/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
@@ -55,7 +52,7 @@ TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
 .SECONDARY:
 
 all: $(BUILD)/libcore.a $(TARGETS)
-	@echo "built $(notdir $(TARGETS)) in $(BUILD); backends: cpu$(if $(HAVE_DNNL), and oneDNN (loaded when a bundle needs it)); no CUDA"
+	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
 	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz"
@@ -74,12 +71,6 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 # Loops of the interpreter: vectors, and no trap or errno that anyone would look at.
 $(call object,src/expr/blocks.c src/expr/blocks_cast.c src/expr/interp_bound.c): \
     override CFLAGS += -O3 -fno-math-errno -fno-trapping-math
-
-DNNL_STAMP := $(BUILD)/gen/dnnl-$(if $(HAVE_DNNL),found,missing)
-$(call object,src/runtime/cpu_dnnl.c): $(DNNL_STAMP)
-$(call object,src/runtime/cpu_dnnl.c): CPPFLAGS += $(if $(HAVE_DNNL),-DHAVE_DNNL=1)
-$(DNNL_STAMP):
-	@mkdir -p $(@D) && rm -f $(BUILD)/gen/dnnl-* && touch $@
 
 $(BUILD)/libcore.a: $(CORE)
 	@rm -f $@

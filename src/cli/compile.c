@@ -263,6 +263,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	};
 	result.written.file_bytes = finish_bundle(options, arena, &finish);
 	result.self_test = selftest_summary(arena, ways.test);
+	result.trouble = oracle_trouble(ways.targets[0]->oracle);
 	progress_end(&watch.progress);
 	if (options->keep)
 		keep_parts(arena, result.path, options->keep);
@@ -331,6 +332,8 @@ verb_compile(const Options *options)
 	    size_text(arena, (double)c.written.weight_bytes),
 	    size_text(arena, (double)c.written.code_bytes), c.seconds);
 	say(options, "self-test: %s\n", c.self_test);
+	if (c.trouble)
+		say(options, "no vendor calls: %s\n", c.trouble);
 	say(options, "next: tilewright run %s --profile\n", c.path);
 	return 0;
 }

@@ -17,6 +17,7 @@ typedef struct Compiled {
 	int nodes_before, nodes_after;
 	BundleReport written;
 	const char *self_test; /* in words */
+	const char *trouble;   /* why no vendor library was used; NULL: nothing is wrong */
 	double seconds;
 } Compiled;
 

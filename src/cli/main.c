@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "runtime/tilewright.h"
+#include "runtime/vendor.h"
 
 typedef struct Command {
 	int argc;
@@ -27,6 +28,20 @@ unknown_verb(const char *name)
 	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Vendor libraries are loaded, not linked: what there is can only be seen by trying. */
+static void
+print_version(void)
+{
+	char error[256];
+	Vendor *vendor = vendor_open(error, sizeof error);
+	printf("tilewright %s\n", tw_version_text());
+	if (vendor)
+		printf("backends: cpu, %s\n", vendor_name(vendor));
+	else
+		printf("backends: cpu; %s\n", error);
+	vendor_close(vendor);
+}
+
 static void
 run_command(void *arg)
 {
@@ -38,7 +53,7 @@ run_command(void *arg)
 		return;
 	}
 	if (strcmp(name, "--version") == 0) {
-		printf("tilewright %s\n", tw_version_text());
+		print_version();
 		return;
 	}
 	Options options = {.arena = command->arena, .verb = verb_find(name)};

@@ -9,7 +9,8 @@ typedef struct Answers {
 	Arena *arena;
 	Vendor *vendor;
 	bool is_tried;
-	Map names; /* of implementations, one copy each */
+	char trouble[256]; /* why `vendor` is NULL */
+	Map names;         /* of implementations, one copy each */
 } Answers;
 
 static void
@@ -24,11 +25,10 @@ static bool
 is_available(void *self, const char *library)
 {
 	Answers *answers = self;
-	char error[256];
 	if (strcmp(library, "onednn") != 0)
 		return false;
 	if (!answers->is_tried)
-		answers->vendor = vendor_open(error, sizeof error);
+		answers->vendor = vendor_open(answers->trouble, sizeof answers->trouble);
 	answers->is_tried = true;
 	return answers->vendor != NULL;
 }
@@ -78,4 +78,11 @@ oracle_new(Arena *arena, const Device *device)
 	Oracle *oracle = NEW(arena, Oracle);
 	*oracle = (Oracle){.self = answers, .available = is_available, .measure = measure};
 	return device_runs_here(device) ? oracle : NULL;
+}
+
+const char *
+oracle_trouble(const Oracle *oracle)
+{
+	const Answers *answers = oracle ? oracle->self : NULL;
+	return answers && answers->trouble[0] ? answers->trouble : NULL;
 }

@@ -8,4 +8,8 @@
  * NULL for a target that does not run here: nothing can be measured, so no vendor is called. */
 const Oracle *oracle_new(Arena *arena, const Device *device);
 
+/* Why a vendor library that was asked for cannot be used, in words; NULL: nothing is wrong. Lives
+ * as long as the oracle. */
+const char *oracle_trouble(const Oracle *oracle);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli/session.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -51,6 +52,14 @@ fail_code(const char *path, const TwError *error)
 	fail_as(is_known ? kinds[error->code] : FAIL_BUG, is_named ? NULL : &loc, "%s", error->text);
 }
 
+/* What runs otherwise than the bundle's maker meant: a fallback kernel for a vendor's call. */
+static void
+show_note(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "note: %s\n", line);
+}
+
 static void
 close_session(void *handle)
 {
@@ -79,6 +88,7 @@ session_open(Arena *arena, const char *path, const Options *options,
 		.size = sizeof open,
 		.target = options->target.count ? options->target.data[0] : NULL,
 		.no_vendor = options->no_vendor,
+		.log = options->quiet ? NULL : show_note,
 	};
 	if (open.target && strcmp(open.target, "cpu:native") == 0)
 		open.target = NULL;

@@ -20,6 +20,7 @@ enum {
 	RUNTIME_SEQ = 1,
 	RUNTIME_OMP = 2,
 	RUNTIME_THREADPOOL = 8,
+	NEWEST_MINOR = 15, /* of names looked for */
 };
 
 typedef struct DnnlVersion {
@@ -77,12 +78,26 @@ check_version(DnnlApi *api, const DnnlVersion *version, char *error, size_t size
 	return false;
 }
 
+static void *
+open_library(void)
+{
+	static const char *const NAMES[] = {"libdnnl.so.3", "libdnnl.so.2"};
+	void *library = NULL;
+	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !library; i++)
+		library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	/* Debian 13 gives each minor version a name of its own. */
+	for (int minor = NEWEST_MINOR; minor > 0 && !library; minor--) {
+		char name[32];
+		snprintf(name, sizeof name, "libdnnl.so.3.%d", minor);
+		library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	}
+	return library;
+}
+
 static bool
 load_library(DnnlApi *api, char *error, size_t size)
 {
-	static const char *const NAMES[] = {"libdnnl.so.3", "libdnnl.so.2"};
-	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !api->library; i++)
-		api->library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	api->library = open_library();
 	if (!api->library) {
 		snprintf(error, size, "oneDNN (libdnnl.so.3 or libdnnl.so.2) is not installed");
 		return false;
