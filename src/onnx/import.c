@@ -221,6 +221,8 @@ import_node(void *arg)
 		return;
 	}
 	draft_upgrade(&draft);
+	if (branch_inline(&draft, job->scope))
+		return;
 	draft_finish(&draft, job->scope);
 	if (job->region->last)
 		read_origins(import, job->region->last, proto);
@@ -306,17 +308,29 @@ import_initializers(Import *import, Scope *scope, const Onnx__GraphProto *proto)
 }
 
 void
+import_enter(Import *import, const Loc *loc)
+{
+	if (++import->region_depth > IMPORT_MAX_REGIONS)
+		fail_unsupported(loc, "graphs nested deeper than %d", IMPORT_MAX_REGIONS);
+}
+
+Value *
+import_result(const Scope *scope, const Onnx__GraphProto *proto, size_t index, const Loc *loc)
+{
+	const char *name = text_of(proto->output[index]->name);
+	const Meaning *meaning = scope_find(scope, name);
+	if (!meaning || !meaning->value)
+		fail(loc, "output '%s' of graph '%s' is not computed", name, text_of(proto->name));
+	return meaning->value;
+}
+
+void
 import_results(Import *import, Region *region, const Scope *scope, const Onnx__GraphProto *proto,
                const Loc *loc)
 {
 	Value **results = NEW_N(import->arena, Value *, proto->n_output + 1);
-	for (size_t i = 0; i < proto->n_output; i++) {
-		const char *name = text_of(proto->output[i]->name);
-		const Meaning *meaning = scope_find(scope, name);
-		if (!meaning || !meaning->value)
-			fail(loc, "output '%s' of graph '%s' is not computed", name, text_of(proto->name));
-		results[i] = meaning->value;
-	}
+	for (size_t i = 0; i < proto->n_output; i++)
+		results[i] = import_result(scope, proto, i, loc);
 	region_set_results(region, (int)proto->n_output, results);
 }
 
@@ -324,8 +338,7 @@ void
 import_region(Import *import, Region *region, const Scope *outer, const Onnx__GraphProto *proto,
               const Loc *loc)
 {
-	if (++import->region_depth > IMPORT_MAX_REGIONS)
-		fail_unsupported(loc, "graphs nested deeper than %d", IMPORT_MAX_REGIONS);
+	import_enter(import, loc);
 	Scope scope = {.outer = outer, .meanings = {.arena = import->arena}};
 	for (size_t i = 0; i < proto->n_input; i++) {
 		const char *name = text_of(proto->input[i]->name);

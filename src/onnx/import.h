@@ -159,7 +159,7 @@ _Noreturn void draft_unsupported(const Draft *draft, const char *format, ...)
 /* Rewrite the draft from its version to the dialect (upgrade.c). */
 void draft_upgrade(Draft *draft);
 
-/* ---- graphs and functions (import.c, order.c, function.c) ---- */
+/* ---- graphs and functions (import.c, order.c, function.c, branch.c) ---- */
 
 const Meaning *scope_find(const Scope *scope, const char *name); /* outwards; or NULL */
 void scope_define(Import *import, Scope *scope, const char *name, Value *value, const Loc *loc);
@@ -169,6 +169,10 @@ const char *import_name(const Import *import, const char *name);
 void import_nodes(Import *import, Region *region, Scope *scope, size_t count,
                   Onnx__NodeProto *const *nodes);
 void import_initializers(Import *import, Scope *scope, const Onnx__GraphProto *proto);
+/* One level deeper in nested graphs; leaving is region_depth--. */
+void import_enter(Import *import, const Loc *loc);
+Value *import_result(const Scope *scope, const Onnx__GraphProto *proto, size_t index,
+                     const Loc *loc);
 void import_results(Import *import, Region *region, const Scope *scope,
                     const Onnx__GraphProto *proto, const Loc *loc);
 /* The body of a region: inputs, initializers, nodes, outputs. */
@@ -186,5 +190,8 @@ const Onnx__FunctionProto *function_find(const Import *import, const Onnx__NodeP
 void function_inline(Import *import, Region *region, Scope *scope,
                      const Onnx__FunctionProto *function, const Onnx__NodeProto *node,
                      const Loc *loc);
+
+/* In place of an If that is decided already, its side; false: it is none. */
+bool branch_inline(Draft *draft, Scope *scope);
 
 #endif

@@ -1,0 +1,65 @@
+/* An If that shapes and constants decide: its side stands in its place.
+ *
+ *     c = Equal(Size(Shape(x)), 4);  y = If(c) {then: a = Relu(x) => (a)    x: f32[1,3,8,8]
+ *                                               else: … => (…)}
+ *  => c = …;  y is a = Relu(x)
+ *
+ * The other side is not read. It may be nonsense: the function of AffineGrid splits five dims in four
+ * on its way for images, where the input is a volume.
+ */
+#include <string.h>
+
+#include "onnx/import.h"
+
+static bool
+is_decided(const Value *condition, bool *truth)
+{
+	const Known *known = condition->known;
+	int64_t value;
+	if (known && known->count == 1 && known->value[0] && dim_is_const(known->value[0], &value)) {
+		*truth = value != 0;
+		return true;
+	}
+	const Array *constant = condition->is_default ? NULL : condition->constant;
+	if (!constant || array_count(constant) != 1 || constant->type != DT_BOOL)
+		return false;
+	*truth = dtype_load_i64(constant->type, constant->data, 0) != 0;
+	return true;
+}
+
+static const Onnx__GraphProto *
+find_side(const Draft *draft)
+{
+	const Value *condition = draft_input(draft, 0);
+	bool truth;
+	if (strcmp(draft->op, "If") != 0 || *draft->domain || !condition ||
+	    !is_decided(condition, &truth))
+		return NULL;
+	for (int i = 0; i < draft->graphs.count; i++)
+		if (strcmp(draft->graphs.data[i].name, truth ? "then_branch" : "else_branch") == 0)
+			return draft->graphs.data[i].proto;
+	return NULL;
+}
+
+bool
+branch_inline(Draft *draft, Scope *scope)
+{
+	Import *import = draft->import;
+	const Onnx__GraphProto *side = find_side(draft);
+	if (!side)
+		return false;
+	if ((size_t)draft->outputs.count != side->n_output)
+		draft_fail(draft, "graph '%s' gives %zu results, expected %d", text_of(side->name),
+		           side->n_output, draft->outputs.count);
+	Scope inner = {.outer = scope, .meanings = {.arena = import->arena}};
+	import_enter(import, &draft->loc);
+	import_initializers(import, &inner, side);
+	import_nodes(import, draft->region, &inner, side->n_node, side->node);
+	for (int i = 0; i < draft->outputs.count; i++) {
+		Value *result = import_result(&inner, side, (size_t)i, &draft->loc);
+		if (*draft->outputs.data[i])
+			scope_define(import, scope, draft->outputs.data[i], result, &draft->loc);
+	}
+	import->region_depth--;
+	return true;
+}
