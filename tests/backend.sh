@@ -17,6 +17,15 @@ else
 	echo "no ONNX test data: make deps"
 	exit 77
 fi
+# Without the cases of tests/backend.wrong. The data may be read-only: links to it.
+grep -v '^#' tests/backend.wrong | (cd "$cases" && sha256sum -c 2>/dev/null) | sed -n 's/: OK$//p' >"$tmp/wrong"
+if [ -s "$tmp/wrong" ]; then
+	cp -rs "$(realpath "$cases")" "$tmp/cases"
+	cases=$tmp/cases
+	while read -r file; do rm -r "${cases:?}/${file%/*/*}"; done <"$tmp/wrong"
+	echo "without $(wc -l <"$tmp/wrong") cases whose files are known to be wrong (tests/backend.wrong)"
+fi
+
 # at_least LEAST NUMBER WHAT: of the last run. Skips are decided from tables, so a table that loses rows
 # would fail nothing.
 failed=0

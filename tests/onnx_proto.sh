@@ -9,14 +9,21 @@ tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 
 # "message.inner name number", one line for each field and enum value; a oneof is no level.
 facts() {
-	awk '{ sub(/\/\/.*/, "") }
+	awk 'function number(text, value, i) { # not all of awk reads 0x
+		gsub(/[ \t]/, "", text)
+		if (text !~ /^0x/) return text + 0
+		for (i = 3; i <= length(text); i++)
+			value = value * 16 + index("0123456789abcdef", tolower(substr(text, i, 1))) - 1
+		return value
+	}
+	{ sub(/\/\/.*/, "") }
 	/^ *(message|enum|oneof) / { kind[++depth] = $1; name[depth] = $2; next }
 	/^ *}/ { depth--; next }
 	/=/ && depth {
 		gsub(/\[.*\]|;/, ""); split($0, side, "="); n = split(side[1], word, " ")
 		if (word[1] == "reserved") next
 		path = name[1]; for (i = 2; i <= depth; i++) if (kind[i] != "oneof") path = path "." name[i]
-		print path, word[n], side[2] + 0
+		print path, word[n], number(side[2])
 	}' "$1" | sort
 }
 
