@@ -1,11 +1,11 @@
 /* An If that shapes and constants decide: its side stands in its place.
  *
- *     c = Equal(Size(Shape(x)), 4);  y = If(c) {then: a = Relu(x) => (a)    x: f32[1,3,8,8]
+ *     c = Equal(Size(Shape(x)), 4);  y = If(c) {then: a = Relu(x) => (a)   x: f32[1,3,8,8]
  *                                               else: … => (…)}
  *  => c = …;  y is a = Relu(x)
  *
- * The other side is not read. It may be nonsense: the function of AffineGrid splits five dims in four
- * on its way for images, where the input is a volume.
+ * The other side is not read. It may be nonsense: the function of AffineGrid splits five dims in
+ * four on its way for images, where the input is a volume.
  */
 #include <string.h>
 

@@ -123,7 +123,8 @@ START_TEST(a_full_disk_leaves_the_old_file)
 	ck_assert_str_eq(file_text(arena, path("a")), "old");
 	ck_assert_int_eq(files_in_folder(), 1);
 	if (file_exists("/dev/full")) {
-		ck_assert(!try_run(write_megabyte, (void *)(uintptr_t) "/dev/full", &failure));
+		static char full[] = "/dev/full";
+		ck_assert(!try_run(write_megabyte, full, &failure));
 		ck_assert_str_eq(failure.text, "cannot write /dev/full: No space left on device");
 	}
 }

@@ -1,4 +1,4 @@
-/* Reading models: data of every form, names, functions, regions, external files, and every sentence
+/* Reading models: data of every form, names, functions, external files, and every sentence
  * for a model that is wrong. */
 #include "unit.h"
 
@@ -344,87 +344,6 @@ START_TEST(files_that_are_no_models)
 }
 END_TEST
 
-/* If with a constant in one branch and a capture in the other. */
-static Maker
-conditional(void)
-{
-	Maker m = small();
-	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
-	Wire then = {.arena = arena}, other = {.arena = arena}, attrs = {.arena = arena};
-	Wire node = make_node_wire(arena, "Relu", "x", "t", NULL);
-	wire_message(&then, 1, &node);
-	make_value_in(&then, arena, OUTPUT, "t", DT_F32, 2, (int64_t[]){2, 3});
-	node = make_node_wire(arena, "Neg", "a", "t", NULL);
-	wire_message(&other, 1, &node);
-	make_value_in(&other, arena, OUTPUT, "t", DT_F32, 2, (int64_t[]){2, 3});
-	put_graph(&attrs, "then_branch", &then);
-	put_graph(&attrs, "else_branch", &other);
-	make_node(&m, "If", "c", "y", &attrs);
-	make_node(&m, "Abs", "x", "a", NULL);
-	return m;
-}
-
-START_TEST(regions_capture_and_may_repeat_names)
-{
-	Maker m = conditional();
-	Graph *graph = must_read(make_model(&m, 8, 17));
-	Node *node = graph->body->last; /* moved behind Abs, which its branch needs */
-	ck_assert_str_eq(node->op->name, "If");
-	ck_assert_int_eq(node->nregion, 2);
-	for (int i = 0; i < 2; i++) {
-		Region *region = node->regions[i];
-		bool is_then = strcmp(region->name, "then_branch") == 0;
-		ck_assert_int_eq(region->captures.count, 1);
-		ck_assert_str_eq(region->captures.data[0]->name, is_then ? "x" : "a");
-	}
-	ck_assert_str_ne(node->regions[0]->results[0]->name, node->regions[1]->results[0]->name);
-	graph_check(graph);
-}
-END_TEST
-
-/* y = If(c) {MatMul(x, x), of no sense for f32[2,3]} else {Relu(x)} */
-static void
-put_choice(Maker *m)
-{
-	Wire then = {.arena = arena}, other = {.arena = arena}, attrs = {.arena = arena};
-	Wire node = make_node_wire(arena, "MatMul", "x x", "t", NULL);
-	wire_message(&then, 1, &node);
-	make_value_in(&then, arena, OUTPUT, "t", DT_F32, 2, (int64_t[]){2, 2});
-	node = make_node_wire(arena, "Relu", "x", "t", NULL);
-	wire_message(&other, 1, &node);
-	make_value_in(&other, arena, OUTPUT, "t", DT_F32, 2, (int64_t[]){2, 3});
-	put_graph(&attrs, "then_branch", &then);
-	put_graph(&attrs, "else_branch", &other);
-	make_node(m, "If", "c", "y", &attrs);
-}
-
-START_TEST(a_decided_if_is_its_side)
-{
-	int64_t six = 6;
-	bool no = false;
-	Maker m = small();
-	make_initializer(&m, "six", DT_I64, 0, NULL, &six, sizeof six);
-	make_node(&m, "Size", "x", "size", NULL);
-	make_node(&m, "Greater", "size six", "c", NULL);
-	put_choice(&m);
-	Graph *graph = must_read(make_model(&m, 8, 17));
-	graph_check(graph);
-	ck_assert_str_eq(graph->body->last->op->name, "Relu");
-	ck_assert_ptr_eq(graph->body->results[0], graph->body->last->outputs[0]);
-
-	m = small(); /* a constant decides, too */
-	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
-	put_choice(&m);
-	ck_assert_str_eq(must_read(make_model(&m, 8, 17))->body->last->op->name, "Relu");
-
-	m = small(); /* a default does not: the caller may say otherwise */
-	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
-	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
-	put_choice(&m);
-	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "(MatMul): ");
-}
-END_TEST
-
 /* function f(X) {alpha, beta = 0.5} => (Y): Y = Elu(LeakyRelu(X)), in domain "local". */
 static void
 add_function(Maker *m, const char *inner)
@@ -619,8 +538,6 @@ main(void)
 	tcase_add_test(t, nodes_out_of_order_are_put_in_order);
 	tcase_add_test(t, wrong_graphs);
 	tcase_add_test(t, files_that_are_no_models);
-	tcase_add_test(t, regions_capture_and_may_repeat_names);
-	tcase_add_test(t, a_decided_if_is_its_side);
 	tcase_add_test(t, functions_are_inlined);
 	tcase_add_test(t, external_data_stays_in_the_folder);
 	tcase_add_test(t, all_obstacles_are_listed);

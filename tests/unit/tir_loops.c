@@ -274,7 +274,8 @@ try_reorder(void *kernel)
 
 START_TEST(test_primitives)
 {
-	static void (*const primitives[])(Kernel * kernel) = {
+	typedef void Primitive(Kernel *);
+	static Primitive *const primitives[] = {
 		split_q, split_tail_q, split_exact_s, fuse_pq, reorder_crs, unroll_r, tir_simplify,
 	};
 	const Array *expected = evaluated(read_kernel(CONV));

@@ -1,0 +1,129 @@
+/* Nested graphs of models: what they capture, their names, and an If that needs none. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "onnx_make.h"
+
+static Arena *arena;
+
+static void
+begin(void)
+{
+	arena = arena_new("test");
+}
+
+static void
+end(void)
+{
+	arena_free(arena);
+}
+
+static Graph *
+read_model(const Maker *m)
+{
+	Failure failure;
+	Graph *graph = try_bytes(arena, make_model(m, 8, 17), &failure);
+	ck_assert_msg(graph != NULL, "%s", failure.text);
+	return graph;
+}
+
+/* x: f32[2,3], y: f32[2,3] */
+static Maker
+small(void)
+{
+	Maker m = maker(arena);
+	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
+	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
+	return m;
+}
+
+/* A graph t = op(inputs). */
+static Wire
+new_branch(const char *op, const char *inputs)
+{
+	Wire branch = {.arena = arena}, node = make_node_wire(arena, op, inputs, "t", NULL);
+	wire_message(&branch, 1, &node);
+	make_value_in(&branch, arena, OUTPUT, "t", DT_F32, 2, (int64_t[]){2, 3});
+	return branch;
+}
+
+/* y = If(c) {*then} else {*other} */
+static void
+put_if(Maker *m, const Wire *then, const Wire *other)
+{
+	Wire attrs = {.arena = arena};
+	put_graph(&attrs, "then_branch", then);
+	put_graph(&attrs, "else_branch", other);
+	make_node(m, "If", "c", "y", &attrs);
+}
+
+/* One side captures an input, the other a node that the file has behind the If. */
+START_TEST(regions_capture_and_may_repeat_names)
+{
+	Maker m = small();
+	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
+	Wire then = new_branch("Relu", "x"), other = new_branch("Neg", "a");
+	put_if(&m, &then, &other);
+	make_node(&m, "Abs", "x", "a", NULL);
+	Graph *graph = read_model(&m);
+	Node *node = graph->body->last; /* moved behind Abs, which its branch needs */
+	ck_assert_str_eq(node->op->name, "If");
+	ck_assert_int_eq(node->nregion, 2);
+	for (int i = 0; i < 2; i++) {
+		Region *region = node->regions[i];
+		bool is_then = strcmp(region->name, "then_branch") == 0;
+		ck_assert_int_eq(region->captures.count, 1);
+		ck_assert_str_eq(region->captures.data[0]->name, is_then ? "x" : "a");
+	}
+	ck_assert_str_ne(node->regions[0]->results[0]->name, node->regions[1]->results[0]->name);
+	graph_check(graph);
+}
+END_TEST
+
+/* y = If(c) {MatMul(x, x), of no sense for f32[2,3]} else {Relu(x)} */
+static void
+put_choice(Maker *m)
+{
+	Wire then = new_branch("MatMul", "x x"), other = new_branch("Relu", "x");
+	put_if(m, &then, &other);
+}
+
+START_TEST(a_decided_if_is_its_side)
+{
+	int64_t six = 6;
+	bool no = false;
+	Maker m = small();
+	make_initializer(&m, "six", DT_I64, 0, NULL, &six, sizeof six);
+	make_node(&m, "Size", "x", "size", NULL);
+	make_node(&m, "Greater", "size six", "c", NULL);
+	put_choice(&m);
+	Graph *graph = read_model(&m);
+	graph_check(graph);
+	ck_assert_str_eq(graph->body->last->op->name, "Relu");
+	ck_assert_ptr_eq(graph->body->results[0], graph->body->last->outputs[0]);
+
+	m = small(); /* a constant decides, too */
+	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
+	put_choice(&m);
+	ck_assert_str_eq(read_model(&m)->body->last->op->name, "Relu");
+
+	m = small(); /* a default does not: the caller may say otherwise */
+	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
+	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
+	put_choice(&m);
+	Failure failure;
+	ck_assert_ptr_null(try_bytes(arena, make_model(&m, 8, 17), &failure));
+	ck_assert_msg(strstr(failure.text, "(MatMul): ") != NULL, "%s", failure.text);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *t = tcase_create("onnx_branch");
+	tcase_add_checked_fixture(t, begin, end);
+	tcase_add_test(t, regions_capture_and_may_repeat_names);
+	tcase_add_test(t, a_decided_if_is_its_side);
+	return unit_run(t);
+}
