@@ -530,6 +530,15 @@ START_TEST(measuring)
 	for (int i = 0; i < 3; i++)
 		ck_assert(dnnl_measure(vendor, &again, i ? &seconds : NULL, same, error, sizeof error));
 	ck_assert_str_eq(impl, same);
+	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
+	made_up[3].dims = y;
+	const PlanAttr strided[] = {attrs[0],
+	                            attrs[1],
+	                            {"strides", PA_INTS, 2, two, NULL, NULL},
+	                            {"algorithm", PA_STRING, 0, NULL, NULL, "winograd"}};
+	const VendorCallDesc none = {"conv", 4, made_up, 4, strided};
+	ck_assert(!dnnl_measure(vendor, &none, NULL, impl, error, sizeof error));
+	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
 	free(weights);
 }
 END_TEST
