@@ -16,6 +16,7 @@ enum {
 	OP2_SIZE = 8192,
 	TAG_MOST = 2048,
 	ELTWISE_MOST = 512,
+	BLOB_MOST = 4096,
 	RUNTIME_NONE = 0,
 	RUNTIME_SEQ = 1,
 	RUNTIME_OMP = 2,
@@ -56,6 +57,7 @@ find_functions(DnnlApi *api, char *error, size_t size)
 	            is_2 ? (void *)&api->append_eltwise2 : (void *)&api->append_eltwise3);
 	find_symbol(api->library, "dnnl_post_ops_append_sum",
 	            is_2 ? (void *)&api->append_sum2 : (void *)&api->append_sum3);
+	find_symbol(api->library, "dnnl_memory_desc_get_blob", &api->md_get_blob);
 	find_symbol(api->library, "omp_get_max_threads", &api->omp_get_max_threads);
 	find_symbol(api->library, "omp_set_num_threads", &api->omp_set_num_threads);
 	return true;
@@ -237,10 +239,10 @@ dnnl_md_copy(const DnnlApi *api, const DnnlMd *md)
 	return copy ? memcpy(copy, md, MD2_BYTES) : NULL;
 }
 
-bool
-dnnl_md_is_plain_data(const DnnlApi *api, const DnnlMd *md)
+static bool
+md2_key(const DnnlMd *md, Hash128 *key)
 {
-	/* How a descriptor of oneDNN 2 begins. */
+	/* How a descriptor begins. */
 	typedef struct MdHead {
 		int rank;
 		int64_t dims[DNNL_RANK];
@@ -248,13 +250,37 @@ dnnl_md_is_plain_data(const DnnlApi *api, const DnnlMd *md)
 		int64_t padded_dims[DNNL_RANK];
 	} MdHead;
 	MdHead head;
-	if (api->major != 2)
-		return false;
 	memcpy(&head, md, sizeof head);
-	for (int i = 0; i < head.rank && i < DNNL_RANK; i++)
-		if (head.dims[i] != head.padded_dims[i])
-			return false;
-	return head.rank > 0 && head.rank <= DNNL_RANK;
+	if (head.rank <= 0 || head.rank > DNNL_RANK ||
+	    memcmp(head.dims, head.padded_dims, (size_t)head.rank * sizeof *head.dims) != 0)
+		return false;
+	*key = hash128(md, MD2_BYTES);
+	return true;
+}
+
+static bool
+md3_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key)
+{
+	int rank = 0;
+	const int64_t *dims = NULL, *padded = NULL;
+	if (!api->md_get_blob || api->memory_desc_query(md, DNNL_QUERY_RANK, &rank) != DNNL_OK ||
+	    api->memory_desc_query(md, DNNL_QUERY_DIMS, &dims) != DNNL_OK ||
+	    api->memory_desc_query(md, DNNL_QUERY_PADDED_DIMS, &padded) != DNNL_OK || rank <= 0 ||
+	    memcmp(dims, padded, (size_t)rank * sizeof *dims) != 0)
+		return false;
+	size_t size = 0;
+	unsigned char blob[BLOB_MOST];
+	if (api->md_get_blob(NULL, &size, md) != DNNL_OK || size > sizeof blob ||
+	    api->md_get_blob(blob, &size, md) != DNNL_OK)
+		return false;
+	*key = hash128(blob, size);
+	return true;
+}
+
+bool
+dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key)
+{
+	return api->major == 2 ? md2_key(md, key) : md3_key(api, md, key);
 }
 
 void

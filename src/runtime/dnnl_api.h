@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "base/map.h"
 
 enum {
 	DNNL_OK = 0,
@@ -30,6 +31,9 @@ enum {
 	DNNL_SCRATCHPAD = 80,
 	DNNL_QUERY_WEIGHTS = 131,
 	DNNL_QUERY_SCRATCHPAD = 136,
+	DNNL_QUERY_RANK = 256, /* of descriptors, version 3 */
+	DNNL_QUERY_DIMS = 257,
+	DNNL_QUERY_PADDED_DIMS = 260,
 	DNNL_DIRECT = 1,
 	DNNL_WINOGRAD = 2,
 	DNNL_AUTO = 3,
@@ -104,6 +108,7 @@ typedef struct DnnlArg {
 	  (DnnlMd * *md, int rank, const int64_t *dims, int type, const int64_t *strides), 3) \
 	F(memory_desc_clone, int, (DnnlMd * *md, const DnnlMd *from), 3) \
 	F(memory_desc_destroy, int, (DnnlMd * md), 3) \
+	F(memory_desc_query, int, (const DnnlMd *md, int what, void *result), 3) \
 	F(convolution_forward_primitive_desc_create, int, \
 	  (void **desc, void *engine, int prop, int algorithm, const DnnlMd *src, \
 	   const DnnlMd *weights, const DnnlMd *bias, const DnnlMd *dst, const int64_t *strides, \
@@ -131,6 +136,8 @@ typedef struct DnnlApi {
 	int (*append_eltwise3)(void *post_ops, int algorithm, float alpha, float beta);
 	int (*append_sum2)(void *post_ops, float scale);
 	int (*append_sum3)(void *post_ops, float scale, int32_t zero, int type);
+	/* Of later versions 3; may be NULL. */
+	int (*md_get_blob)(uint8_t *blob, size_t *size, const DnnlMd *md);
 #define F(name, result, args, versions) result(*name) args;
 	DNNL_FUNCTIONS(F)
 #undef F
@@ -154,8 +161,8 @@ DnnlMd *dnnl_md_tag(const DnnlApi *api, int rank, const int64_t *dims, DType typ
 DnnlMd *dnnl_md_strides(const DnnlApi *api, int rank, const int64_t *dims, DType type,
                         const int64_t *strides);
 DnnlMd *dnnl_md_copy(const DnnlApi *api, const DnnlMd *md);
-/* Whether a descriptor's bytes say what it is, and it has no padding. */
-bool dnnl_md_is_plain_data(const DnnlApi *api, const DnnlMd *md);
+/* A hash of all that a descriptor says; false where it has padding or cannot be read. */
+bool dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key);
 void dnnl_md_free(const DnnlApi *api, DnnlMd *md);
 
 /* Windows of convolution and pooling, per spatial dim. Dilations as ONNX counts. */

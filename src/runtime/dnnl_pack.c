@@ -116,22 +116,22 @@ typedef struct PackKey {
 	char name[64]; /* the library and its version */
 	Hash128 weights;
 	int64_t isa, offset, rank, size[DNNL_RANK], strides[DNNL_RANK];
-	unsigned char md[MD2_BYTES];
+	Hash128 md;
 } PackKey;
 
 /* What decides the bytes of a packed form. False when it cannot be told: weights that are not the
- * bundle's, descriptors that cannot be read (oneDNN 3), or padding, which the library may clear and
- * a store is read-only. */
+ * bundle's, descriptors that cannot be read (of the first versions 3), or padding, which the library
+ * may clear and a store is read-only. */
 static bool
 pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
          const DnnlMd *md, Hash128 *key)
 {
 	uintptr_t offset = (uintptr_t)source - (uintptr_t)vendor->weights.data;
 	PackKey whole;
-	if (vendor->weights.size == 0 || offset >= vendor->weights.size ||
-	    !dnnl_md_is_plain_data(&vendor->api, md))
-		return false;
 	memset(&whole, 0, sizeof whole);
+	if (vendor->weights.size == 0 || offset >= vendor->weights.size ||
+	    !dnnl_md_key(&vendor->api, md, &whole.md))
+		return false;
 	memcpy(whole.name, vendor->name, sizeof whole.name);
 	whole.weights = vendor->weights_hash;
 	whole.isa = vendor->api.get_effective_cpu_isa();
@@ -139,7 +139,6 @@ pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, con
 	whole.rank = tensor->rank;
 	memcpy(whole.size, size, (size_t)tensor->rank * sizeof *size);
 	memcpy(whole.strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
-	memcpy(whole.md, md, sizeof whole.md);
 	*key = hash128(&whole, sizeof whole);
 	return true;
 }

@@ -472,8 +472,8 @@ START_TEST(store)
 	ck_assert(run(&desc, buffers, NULL));
 	size_t size = 0;
 	unsigned char *packed = vendor_export(vendor, &size);
-	bool has_store = strncmp(vendor_name(vendor), "oneDNN 2", 8) == 0;
-	ck_assert(has_store == (packed != NULL));
+	bool has_store = packed != NULL; /* the first versions 3 have none */
+	ck_assert(has_store || strncmp(vendor_name(vendor), "oneDNN 3", 8) == 0);
 	buffers[3] = y;
 	for (int round = 0; has_store && round < 6; round++) {
 		unsigned char *copy;
