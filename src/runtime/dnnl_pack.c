@@ -120,8 +120,8 @@ typedef struct PackKey {
 } PackKey;
 
 /* What decides the bytes of a packed form. False when it cannot be told: weights that are not the
- * bundle's, descriptors that cannot be read (of the first versions 3), or padding, which the library
- * may clear and a store is read-only. */
+ * bundle's, descriptors that cannot be read (of the first versions 3), or padding, which the
+ * library may clear and a store is read-only. */
 static bool
 pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
          const DnnlMd *md, Hash128 *key)
