@@ -192,7 +192,7 @@ lower_meaning(Lowering *low, const Node *node)
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		inputs[i] = lower_buffer(low, values[i]);
-	if (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values, inputs))
+	if (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values))
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
 	if (lower_vendor(low, node, program, inputs, outputs) ||
@@ -385,6 +385,7 @@ lower_body(Lowering *low, Region *region)
 		map_set_ptr(&low->buffers, param, buffer);
 		vec_push(low->arena, &low->module->inputs, buffer);
 	}
+	lower_place_concats(low, region);
 	for (const Node *node = region->first; node; node = node->next)
 		lower_node(low, node);
 	for (int i = 0; i < region->nresult; i++)
@@ -412,6 +413,7 @@ lower_region(Lowering *parent, Region *region)
 	                .context = parent->context,
 	                .parent = parent,
 	                .buffers = {.arena = parent->arena},
+	                .placed = {.arena = parent->arena},
 	                .next_kernel = parent->next_kernel};
 	low.module = new_module(&low, region->name, parent->module);
 	lower_body(&low, region);
@@ -423,8 +425,11 @@ lower_region(Lowering *parent, Region *region)
 Module *
 lower_graph(Arena *arena, Graph *graph, PassContext *context)
 {
-	Lowering low = {
-		.arena = arena, .graph = graph, .context = context, .buffers = {.arena = arena}};
+	Lowering low = {.arena = arena,
+	                .graph = graph,
+	                .context = context,
+	                .buffers = {.arena = arena},
+	                .placed = {.arena = arena}};
 	low.module = new_module(&low, graph->name, NULL);
 	lower_body(&low, graph->body);
 	drop_unread(low.module, arena);

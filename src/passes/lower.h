@@ -13,6 +13,7 @@ typedef struct Lowering {
 	struct Lowering *parent; /* of a nested region */
 	const Region *region;
 	Map buffers; /* Value -> MBuffer */
+	Map placed;  /* Node -> itself: concatenations whose inputs write in place */
 	int next_kernel;
 } Lowering;
 
@@ -31,10 +32,11 @@ MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, M
  * strided views where every reader is a vendor call that takes strides. */
 bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
 
-/* When the node only puts tensors one behind the other, make its inputs views of its output: their
- * producers write in place. True when done. (lower_concat.c) */
-bool lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values,
-                  MBuffer *const *inputs);
+/* When a node only puts tensors one behind the other, make its inputs views of its output: their
+ * producers write in place. For blocked storage before any node is lowered; else when its turn
+ * comes. True when done. (lower_concat.c) */
+void lower_place_concats(Lowering *low, const Region *region);
+bool lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values);
 
 /* Kernels for a program whose inputs and outputs live in these buffers. */
 void lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,

@@ -4,9 +4,12 @@
  *     Y[n,c,p] = c < 64 ? A[n,c,p] : B[n,c-64,p]      A = view of Y at 0, B = view of Y at 64*P
  *
  * The form is found on the expression: a chain of selects along one loop, whose arms read whole
- * tensors one behind the other. Each input must be a temporary that only this node reads, and the
- * pieces must be contiguous: every dim before the axis is 1 (so not for batches above 1 yet), and
- * in blocked storage each piece begins at a block.
+ * tensors one behind the other. Each input must be a temporary that only this node reads.
+ *
+ * In row-major storage the pieces must be contiguous, so every dim before the axis is 1: strided
+ * results would cost their kernels dense rows. In blocked storage (batch, then blocks of channels)
+ * each piece begins at a block; pieces of more than one image have the result's stride from image
+ * to image. Their producers must know that stride, so these are placed before anything is lowered.
  */
 #include "passes/layout.h"
 #include "passes/lower.h"
@@ -60,13 +63,13 @@ find_pieces(ExprCtx *ctx, const Stage *stage, Pieces *pieces)
 	return add_piece(ctx, pieces, e, begin);
 }
 
-/* Elements between neighbours along the axis, of the result's storage; NULL when pieces are not
- * contiguous in it. */
+/* Elements between neighbours along the axis, of the result's storage; NULL when pieces do not lie
+ * in it as they must. */
 static const Dim *
 axis_stride(ExprCtx *ctx, const MBuffer *out, int axis, int64_t block)
 {
 	const Dim *stride = dim_const(ctx, 1);
-	for (int d = 0; d < axis; d++)
+	for (int d = 0; d < axis && !block; d++)
 		if (!dim_is(out->dims[d], 1))
 			return NULL;
 	if (block && axis != 1)
@@ -101,29 +104,53 @@ may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece
 	return block == 0 || (dim_is_const(begin, &first) && first % block == 0);
 }
 
-/* `piece` and the views of it become views of `out`. */
+static const Dim *const *
+strides_of(Lowering *low, const MBuffer *buffer)
+{
+	if (buffer->kind == MB_VIEW)
+		return buffer->strides;
+	const Dim **strides = NEW_N(low->arena, const Dim *, buffer->rank + 1);
+	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, strides);
+	return strides;
+}
+
+/* `view` of a blocked piece goes from image to image as the result does. */
+static void
+stride_images(Lowering *low, MBuffer *view, const Dim *image)
+{
+	size_t size = (size_t)view->rank * sizeof *view->strides;
+	const Dim **strides = arena_memdup(low->arena, view->strides, size);
+	strides[0] = image;
+	if (!dim_is(view->dims[0], 1))
+		view->strides = strides;
+}
+
+/* `piece` and the views of it become views of `out`, which may be a view itself. */
 static void
 make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
 {
 	ExprCtx *ctx = low->graph->ctx;
-	const Dim **strides = NEW_N(low->arena, const Dim *, piece->rank + 1);
-	layout_strides(ctx, piece->layout, piece->rank, piece->dims, strides);
+	const Dim *image = strides_of(low, out)[0];
+	piece->strides = strides_of(low, piece);
+	piece->kind = MB_VIEW;
+	piece->base = piece;
+	piece->offset = dim_const(ctx, 0);
 	for (int i = 0; i < low->module->buffers.count; i++) {
 		MBuffer *view = low->module->buffers.data[i];
 		if (view->kind != MB_VIEW || view->base != piece)
 			continue;
-		view->base = out;
+		view->base = out->kind == MB_VIEW ? out->base : out;
 		view->offset = dim_add(ctx, view->offset, offset);
+		if (out->kind == MB_VIEW)
+			view->offset = dim_add(ctx, view->offset, out->offset);
+		if (piece->layout)
+			stride_images(low, view, image);
 	}
-	piece->kind = MB_VIEW;
-	piece->base = out;
-	piece->offset = offset;
-	piece->strides = strides;
 }
 
-bool
-lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values,
-             MBuffer *const *inputs)
+/* The pieces become views of the node's result. */
+static bool
+place_pieces(Lowering *low, const Node *node, const Program *program, Value *const *values)
 {
 	ExprCtx *ctx = low->graph->ctx;
 	Pieces pieces = {0};
@@ -138,12 +165,35 @@ lower_concat(Lowering *low, const Node *node, const Program *program, Value *con
 		buffers[p] = NULL;
 		for (int i = 0; i < program->ninput; i++)
 			if (program->inputs[i] == pieces.tensor[p] &&
-			    may_write_in_place(low, values[i], inputs[i], out, pieces.begin[p], block))
-				buffers[p] = inputs[i];
+			    may_write_in_place(low, values[i], lower_buffer(low, values[i]), out,
+			                       pieces.begin[p], block))
+				buffers[p] = lower_buffer(low, values[i]);
 		if (!buffers[p])
 			return false;
 	}
 	for (int p = 0; stride && p < pieces.count; p++)
 		make_view(low, buffers[p], out, dim_mul(ctx, pieces.begin[p], stride));
 	return stride != NULL;
+}
+
+bool
+lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values)
+{
+	if (map_find_ptr(&low->placed, node))
+		return true;
+	return !node->outputs[0]->layout && place_pieces(low, node, program, values);
+}
+
+void
+lower_place_concats(Lowering *low, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		if (node->noutput != 1 || node->ninput < 2 || !node->outputs[0] ||
+		    !node->outputs[0]->layout || !node_has_meaning(node))
+			continue;
+		Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
+		const Program *program = node_program(low->arena, low->graph, node, values);
+		if (place_pieces(low, node, program, values))
+			map_set_ptr(&low->placed, node, (void *)(uintptr_t)node);
+	}
 }

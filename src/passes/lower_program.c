@@ -186,6 +186,18 @@ simplest_form(Lowering *low, const Program *part, const bool *fixed)
 	return part;
 }
 
+/* The strides of a kernel's argument: of a blocked one as the program has it, lanes last. */
+static const Dim *const *
+argument_strides(Lowering *low, const MBuffer *buffer)
+{
+	if (!buffer->layout)
+		return buffer->strides;
+	const Dim **strides = NEW_N(low->arena, const Dim *, buffer->rank + 2);
+	memcpy(strides, buffer->strides, (size_t)buffer->rank * sizeof *strides);
+	strides[buffer->rank] = dim_const(low->graph->ctx, 1);
+	return strides;
+}
+
 /* Buffers that are strided views keep their dims, and the kernel knows their strides. */
 Kernel *
 lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args)
@@ -197,7 +209,7 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	for (int i = 0; i < count; i++) {
 		layouts[i] = args[i]->layout;
 		fixed[i] = lower_is_strided(low, args[i]);
-		strides[i] = fixed[i] ? args[i]->strides : NULL;
+		strides[i] = fixed[i] ? argument_strides(low, args[i]) : NULL;
 	}
 	part = program_apply_layouts(low->arena, part, layouts);
 	part = simplest_form(low, part, fixed);

@@ -417,6 +417,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 		fixed[i] = lower_is_strided(low, inputs[i]);
 	if (program->noutput != 1 || !outputs[0])
 		return false;
+	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
 	if (!match_reorder(program, inputs, outputs, &match) &&
 	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
 		return false;
