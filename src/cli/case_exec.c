@@ -78,7 +78,8 @@ weights_blob(Arena *arena, const WeightPool *pool)
 }
 
 CaseExec *
-case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const CaseCode *code)
+case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const CaseCode *code,
+              bool no_vendor)
 {
 	CaseExec *exec = NEW(arena, CaseExec);
 	exec->arena = arena;
@@ -92,7 +93,7 @@ case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const C
 		.weights = weights_blob(arena, weights),
 	};
 	arena_defer(arena, close_exec, exec);
-	if (case_kind(plan) == CASE_VENDOR)
+	if (case_kind(plan) == CASE_VENDOR && !no_vendor)
 		exec->model.vendor = vendor_open(error, sizeof error);
 	exec->exec = (Exec){.model = &exec->model, .error = &exec->error, .threads = 1};
 	check(exec, exec_open(&exec->exec));

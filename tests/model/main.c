@@ -442,7 +442,7 @@ run_trial(Trial *trial)
 	Arena *arena = arena_new("run");
 	WeightPool pool = {0};
 	const Plan *plan = plan_trial(trial, arena, &pool);
-	CaseExec *exec = case_exec_new(arena, plan, &pool, trial->code);
+	CaseExec *exec = case_exec_new(arena, plan, &pool, trial->code, false);
 	bool is_first = !trial->expected;
 	double most = 0;
 	if (is_first)

@@ -2,8 +2,8 @@
  *
  * Random cases of one operator, each run in every way there is: interpreted in double with error
  * bounds, which the others must keep to; interpreted as kernels compute; compiled to our own
- * kernels at some level; compiled for oneDNN where that matches; by ONNX Runtime where it is found
- * (cli/ort.h) and takes the model. With NUMBER only that case, with its graph; with FOLDER its
+ * kernels at some level; compiled for oneDNN where that matches, with it and with the fallback
+ * kernels; by ONNX Runtime where it is found (cli/ort.h) and takes the model. With NUMBER only that case, with its graph; with FOLDER its
  * model and data are left there (model.onnx, NAME.npy), for other programs.
  *
  * Cases are compiled in batches that share a call of the C compiler, as test-onnx does.
@@ -27,9 +27,10 @@
 
 enum { BATCH = 25, MAX_SHOWN = 5, OPSET = 24, IR_VERSION = 11 };
 
-typedef enum Way { WAY_EXACT, WAY_OWN, WAY_VENDOR, WAY_ORT, WAY_COUNT } Way;
+typedef enum Way { WAY_EXACT, WAY_OWN, WAY_VENDOR, WAY_FALLBACK, WAY_ORT, WAY_COUNT } Way;
 
-static const char *const WAY_NAMES[] = {"interpreted", "compiled", "oneDNN", "ONNX Runtime"};
+static const char *const WAY_NAMES[] = {"interpreted", "compiled", "oneDNN", "fallback",
+                                        "ONNX Runtime"};
 
 typedef struct Tally {
 	int cases, failed, ways[WAY_COUNT], refused;
@@ -187,8 +188,10 @@ static void
 execute(void *arg)
 {
 	Job *job = arg;
-	const Plan *plan = job->plans[job->way];
-	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[job->way], job->code);
+	bool is_fallback = job->way == WAY_FALLBACK; /* the same plan */
+	int made = is_fallback ? WAY_VENDOR : job->way;
+	const Plan *plan = job->plans[made];
+	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[made], job->code, is_fallback);
 	case_exec_run(exec, job->trial.inputs.data);
 	for (int i = 0; i < plan->noutput; i++) {
 		Array seen = case_exec_output(exec, i);
@@ -280,9 +283,9 @@ static void
 finish_job(Job *job, const CaseCode *code)
 {
 	job->code = code;
-	for (int way = WAY_OWN; way <= WAY_VENDOR; way++) {
+	for (int way = WAY_OWN; way <= WAY_FALLBACK; way++) {
 		job->way = (Way)way;
-		if (job->plans[way])
+		if (job->plans[way == WAY_FALLBACK ? WAY_VENDOR : way])
 			phase(job, execute);
 	}
 	if (job->expected)
