@@ -4,15 +4,13 @@
  *     => Y[n:N,o:C/16,h:H,w:W,i:16] = X[n,o,h,w,i] + B[16*o + i]
  *
  * An iterator is split when it stands alone at the blocked dim of a tensor it reads or makes; so
- * are the dims of intermediates it makes, and the iterators that read those alone. Elsewhere the
- * old iterator is 16*o + i, which is contiguous along i all the same.
+ * are the dims of intermediates it makes or reads, and the iterators of other stages at those.
+ * Elsewhere the old iterator is 16*o + i, which is contiguous along i all the same.
  */
 #include "passes/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { CHANNEL = 1 };
 
 int64_t
 layout_block(const char *layout)
@@ -22,6 +20,15 @@ layout_block(const char *layout)
 	while (*layout && (*layout < '0' || *layout > '9'))
 		layout++;
 	return *layout ? strtoll(layout, NULL, 10) : 0;
+}
+
+int
+layout_dim(const char *layout)
+{
+	int letters = 0;
+	while (layout[letters] && (layout[letters] < '0' || layout[letters] > '9'))
+		letters++;
+	return letters - 1;
 }
 
 const char *
@@ -41,7 +48,8 @@ layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims, 
 	if (block == 0)
 		return rank;
 	const Dim *b = dim_const(ctx, block);
-	stored[CHANNEL] = dim_ceildiv(ctx, dims[CHANNEL], b);
+	int channel = layout_dim(layout);
+	stored[channel] = dim_ceildiv(ctx, dims[channel], b);
 	stored[rank] = b;
 	return rank + 1;
 }
@@ -53,7 +61,7 @@ layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dim
 	int64_t block = layout_block(layout);
 	const Dim *step = dim_const(ctx, block ? block : 1);
 	for (int d = rank - 1; d >= 0; d--) {
-		bool is_channel = block && d == CHANNEL;
+		bool is_channel = block && d == layout_dim(layout);
 		strides[d] = step;
 		step = dim_mul(ctx, step,
 		               is_channel ? dim_ceildiv(ctx, dims[d], dim_const(ctx, block)) : dims[d]);
@@ -112,6 +120,31 @@ must_stay_whole(const Blocker *b, const Stage *stage, int iter, int64_t block)
 	return false;
 }
 
+static bool
+is_intermediate(const Program *p, const Tensor *tensor)
+{
+	bool is_output = false;
+	for (int k = 0; k < p->noutput; k++)
+		is_output |= p->outputs[k] == tensor;
+	return tensor->stage && !is_output;
+}
+
+/* An intermediate is stored as the loop that reads it runs: then the stage that makes it runs so
+ * too, instead of over blocks of what it reads itself (a convolution: of its input's channels). */
+static void
+split_as_read(Blocker *b, const Expr *read, const Stage *reader, const Split *loop)
+{
+	if (loop->dim >= reader->nloop || !is_intermediate(b->program, read->tensor))
+		return;
+	for (int d = 0; d < read->argc; d++) {
+		if (read->arg[d]->op != EX_iter || read->arg[d]->iter != loop->dim)
+			continue;
+		*split_of(b, read->tensor) = (Split){d, loop->block, true};
+		b->changed = true;
+		return;
+	}
+}
+
 static void
 note_read(const Expr *e, void *arg)
 {
@@ -121,6 +154,8 @@ note_read(const Expr *e, void *arg)
 	const Split *split = split_of(b, e->tensor);
 	Split *mine = &b->stages[b->now];
 	const Stage *stage = b->program->stages[b->now];
+	if (split->dim < 0 && mine->dim >= 0)
+		split_as_read(b, e, stage, mine);
 	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter ||
 	    must_stay_whole(b, stage, e->arg[split->dim]->iter, split->block))
 		return;
@@ -129,13 +164,14 @@ note_read(const Expr *e, void *arg)
 	b->changed = true;
 }
 
+/* From the last stage to the first, so that readers decide. */
 static void
 find_splits(Blocker *b)
 {
 	const Program *p = b->program;
 	do {
 		b->changed = false;
-		for (int s = 0; s < p->nstage; s++) {
+		for (int s = p->nstage - 1; s >= 0; s--) {
 			const Stage *stage = p->stages[s];
 			Split *mine = &b->stages[s];
 			b->now = s;
@@ -299,7 +335,7 @@ with_map_outputs(Blocker *b, const Program *p, const char *const *layouts)
 		const Tensor *t = outputs[k] = p->outputs[k];
 		int64_t block = layout_block(layouts[p->ninput + k]);
 		if (!t || block == 0 || !t->stage || t->stage->kind == STAGE_map ||
-		    !is_ragged(b->ctx, t->hi[CHANNEL], block))
+		    !is_ragged(b->ctx, t->hi[layout_dim(layouts[p->ninput + k])], block))
 			continue;
 		StageBuilder *copy = stage_open(b->ctx, t->name, t->rank, t->hi);
 		outputs[k] = stage_map(copy, t->type, stage_read_broadcast(copy, t));
@@ -361,7 +397,7 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 		const Tensor *t =
 			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
 		if (t && layout_block(layouts[k]))
-			*split_of(&b, t) = (Split){CHANNEL, layout_block(layouts[k]), true};
+			*split_of(&b, t) = (Split){layout_dim(layouts[k]), layout_block(layouts[k]), true};
 	}
 	return apply_splits(&b);
 }

@@ -2,6 +2,7 @@
  * program.
  *
  *     "nc16hw":  element [n,c,h,w] lies at [n, c/16, h, w, c%16]
+ *     "o16ihw":  element [o,i,h,w] lies at [o/16, i, h, w, o%16]
  *
  * Meaning and shapes never see layouts; lowering rewrites the program over the stored dims, where
  * everything is dense again and the block is a loop of its own.
@@ -11,8 +12,11 @@
 
 #include "passes/group.h"
 
-/* The block of channels of a layout; 0 for NULL and for unblocked ones. */
+/* The block of a layout; 0 for NULL and for unblocked ones. */
 int64_t layout_block(const char *layout);
+
+/* The dim that a blocked layout blocks: as many letters stand before it. */
+int layout_dim(const char *layout);
 
 /* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
 const char *layout_blocked(Arena *arena, int rank, int64_t block);

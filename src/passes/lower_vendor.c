@@ -360,6 +360,23 @@ choose(VendorStep *v, Variant *best)
 
 /* ---- the fallback ---- */
 
+/* Where the result is stored in blocks of channels, the kernel has them in lanes, and weights stored
+ * by output channel would be gathered. It reads them in blocks instead; who runs it stores them so
+ * first (runtime/vendor.h: fallback_weights). */
+static MBuffer *
+block_weights(VendorStep *v, MBuffer *weights, const MBuffer *result)
+{
+	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
+	int64_t block = layout_block(result->layout);
+	if (block == 0 || weights->rank < 3 || weights->rank > 5 || weights->layout)
+		return weights;
+	MBuffer *blocked = NEW(v->low->arena, MBuffer);
+	*blocked = *weights;
+	blocked->layout = arena_printf(v->low->arena, "o%lld%s", (long long)block, rest[weights->rank]);
+	add_ints(v, "fallback_weights", 1, &block);
+	return blocked;
+}
+
 /* The program with its inputs in the order of the step's arguments. A tensor used twice gets a
  * stand-in, so that arguments and parameters agree one to one. */
 static Kernel *
@@ -373,7 +390,9 @@ fallback(VendorStep *v)
 	for (int i = 0; i < v->narg; i++) {
 		if (!v->args[i])
 			continue;
-		args[present++] = v->args[i];
+		bool is_weights = v->tensors[i] == m->weights && v->args[i]->kind == MB_WEIGHT;
+		args[present++] =
+			is_weights ? block_weights(v, v->args[i], v->args[v->narg - 1]) : v->args[i];
 		if (i == v->narg - 1)
 			continue;
 		const Tensor *t = v->tensors[i];
@@ -430,9 +449,10 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 		return false;
 	}
 	fill_attrs(&v, &best);
+	Kernel *kernel = fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
 	step->row = match.row;
-	step->kernel = fallback(&v);
+	step->kernel = kernel;
 	for (int i = 0; i < v.attrs.count; i++)
 		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
 	lower_count_work(low, step, program);

@@ -183,6 +183,7 @@ frame_close(Frame *frame)
 		StepState *state = &frame->steps[i];
 		if (state->calls)
 			call_cache_free(frame->exec, state->calls);
+		block_free(memory, &state->blocked);
 		for (int j = 0; state->dense && j < frame->plan->steps[i].narg; j++) {
 			block_free(memory, &state->dense[j]);
 			if (state->carried) {

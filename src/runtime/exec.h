@@ -96,7 +96,9 @@ typedef struct StepState {
 	Carried *carried;
 	Array *arrays; /* arguments of host and flow steps */
 	HostStep *host;
-	Block *dense; /* copies of strided arguments, one per argument */
+	Block *dense;  /* copies of strided arguments, one per argument */
+	Block blocked; /* weights as a vendor step's fallback kernel reads them, */
+	int weights;   /* and which of `buffers` they are */
 } StepState;
 
 struct Frame {
@@ -192,6 +194,8 @@ TwCode step_bind(Frame *frame, int index);        /* exec_step.c; once its dims 
 TwCode step_run_kernel(Frame *frame, int index);  /* exec_step.c */
 TwCode step_run_vendor(Frame *frame, int index);  /* exec_vendor.c */
 TwCode step_bind_vendor(Frame *frame, int index); /* exec_vendor.c */
+/* Make state->blocked where the fallback kernel wants it. (exec_fallback.c) */
+TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
 TwCode frame_make_calls(Frame *frame);
 bool step_has_sizes(const Frame *frame, const PlanStep *step); /* exec_step.c */

@@ -64,6 +64,8 @@ step_bind(Frame *frame, int index)
 		code = step_bind_vendor(frame, index);
 	if (!code && is_work && step->kernel >= 0 && !state->call)
 		code = bind_kernel(frame, step, state);
+	if (!code && step->kind == PT_VENDOR && !state->call)
+		code = step_block_weights(frame, step, state);
 	state->is_bound = !code;
 	state->late_version = frame->late_version;
 	return code;
@@ -140,6 +142,8 @@ step_run_kernel(Frame *frame, int index)
 		return TW_OK;
 	for (int i = 0; i < state->nbuffer; i++)
 		state->data[i] = slot_data(frame, state->buffers[i]);
+	if (state->blocked.data)
+		state->data[state->weights] = state->blocked.data;
 	bool is_small = step->flops + step->bytes > 0 && step->flops + step->bytes < SMALL_STEP;
 	int width = is_small || state->extent == 1 ? 1 : exec->threads;
 	int64_t pieces = (int64_t)width * PIECES_PER_WORKER;

@@ -13,6 +13,9 @@
  *     strides, dilations, pads_lo, pads_hi
  *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0, 0
  *     algorithm   string: "direct" (default), "winograd", "auto"
+ *     fallback_weights
+ *                 ints: 1 number b: the fallback kernel reads the weights, which are constant, in
+ *                 blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the last
  * row "matmul"  args: a […,M,K], b […,K,N], bias [N] or -1, what post-ops name …, dst […,M,N];
  *               leading dims broadcast as ONNX MatMul does
  *     transpose_a, transpose_b

@@ -3,8 +3,9 @@
  * Random cases of one operator, each run in every way there is: interpreted in double with error
  * bounds, which the others must keep to; interpreted as kernels compute; compiled to our own
  * kernels at some level; compiled for oneDNN where that matches, with it and with the fallback
- * kernels; by ONNX Runtime where it is found (cli/ort.h) and takes the model. With NUMBER only that case, with its graph; with FOLDER its
- * model and data are left there (model.onnx, NAME.npy), for other programs.
+ * kernels; by ONNX Runtime where it is found (cli/ort.h) and takes the model. With NUMBER only that
+ * case, with its graph; with FOLDER its model and data are left there (model.onnx, NAME.npy), for
+ * other programs.
  *
  * Cases are compiled in batches that share a call of the C compiler, as test-onnx does.
  */

@@ -22,11 +22,28 @@ k_product(const TwArgs *args, int64_t begin, int64_t end)
 	}
 }
 
-static TwKernel *const PRODUCT[] = {k_product};
-static const TwKernels PRODUCTS = {TW_KERNEL_ABI, 1, PRODUCT};
+/* The same, of weights in blocks of five rows; the last block has one. */
+static void
+k_blocked(const TwArgs *args, int64_t begin, int64_t end)
+{
+	const float *x = args->buffers[0], *w = args->buffers[1], *b = args->buffers[2];
+	float *y = args->buffers[3];
+	for (int64_t i = begin; i < end; i++) {
+		float sum = b[i % COLUMNS];
+		for (int64_t k = 0; k < INNER; k++)
+			sum += x[i / COLUMNS * INNER + k] * w[(k / 5 * COLUMNS + i % COLUMNS) * 5 + k % 5];
+		for (int64_t k = INNER; k < 100; k++) /* filled up with zeros */
+			sum += w[(k / 5 * COLUMNS + i % COLUMNS) * 5 + k % 5];
+		y[i] = sum > 0 ? sum : 0;
+	}
+}
+
+static TwKernel *const PRODUCT[] = {k_product}, *const BLOCKED[] = {k_blocked};
+static const TwKernels PRODUCTS = {TW_KERNEL_ABI, 1, PRODUCT}, BLOCKS = {TW_KERNEL_ABI, 1, BLOCKED};
 
 /* clang-format off */
-/* w and b come as inputs' neighbours: weights at 0 and behind. %s: what post-ops there are. */
+/* w and b come as inputs' neighbours: weights at 0 and behind. %s: an attribute and a comma, or
+ * nothing, and what post-ops there are. */
 static const char PLAN[] =
 	"{" SYMBOL_N ", \"dims\": [\"s0\", \"96\", \"640\", \"s0 640 *\"], \"buffers\": ["
 	BUFFER("x", "f32", "[0, 1]", "\"kind\": \"input\", \"index\": 0") ","
@@ -35,7 +52,7 @@ static const char PLAN[] =
 	BUFFER("y", "f32", "[0, 2]", "\"kind\": \"output\", \"index\": 0")
 	"], \"steps\": [{\"kind\": \"vendor\", \"name\": \"mm\", \"origins\": \"mm\","
 	" \"row\": \"matmul\","
-	" \"kernel\": 0, \"extent\": 3, \"args\": [0, 1, 2, 3], \"outputs\": 1, \"attrs\": ["
+	" \"kernel\": 0, \"extent\": 3, \"args\": [0, 1, 2, 3], \"outputs\": 1, \"attrs\": [%s"
 	"{\"name\": \"post\", \"string\": \"%s\"}, {\"name\": \"pieces\", \"ints\": [5]}],"
 	" \"flops\": 1e9}], \"inputs\": [0], \"outputs\": [3], " NOTHING "}";
 /* clang-format on */
@@ -73,15 +90,16 @@ tear_down(void)
 }
 
 static void
-open_product(Rig *rig, const char *post, int threads, bool with_vendor)
+open_step(Rig *rig, const TwKernels *kernels, const char *attr, const char *post, int threads,
+          bool with_vendor)
 {
 	char text[4000], sentence[400];
-	snprintf(text, sizeof text, PLAN, post);
+	snprintf(text, sizeof text, PLAN, attr, post);
 	*rig = (Rig){.plan = NULL};
 	ck_assert_msg(plan_read(text, strlen(text), &rig->plan, sentence, sizeof sentence), "%s",
 	              sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
-	                         .kernels = &PRODUCTS,
+	                         .kernels = kernels,
 	                         .weights = (const unsigned char *)weights,
 	                         .vendor = with_vendor ? vendor : NULL,
 	                         .log = note};
@@ -90,6 +108,12 @@ open_product(Rig *rig, const char *post, int threads, bool with_vendor)
 		(Memory){.allocate = count_allocate, .release = count_release, .context = rig};
 	pool_acquire();
 	ck_assert_int_eq(exec_open(&rig->exec), TW_OK);
+}
+
+static void
+open_product(Rig *rig, const char *post, int threads, bool with_vendor)
+{
+	open_step(rig, &PRODUCTS, "", post, threads, with_vendor);
 }
 
 static void
@@ -159,6 +183,43 @@ START_TEST(fallback)
 }
 END_TEST
 
+/* Weights in blocks are made once, for the fallback kernel alone. */
+START_TEST(fallback_weights)
+{
+	static const char five[] = "{\"name\": \"fallback_weights\", \"ints\": [5]}, ";
+	static const char none[] = "{\"name\": \"fallback_weights\", \"ints\": [0]}, ";
+	static float want[4 * COLUMNS], y[4 * COLUMNS];
+	Rig plain, rig;
+	open_product(&plain, "relu", 1, false);
+	run_product(&plain, 4, want);
+	open_step(&rig, &BLOCKS, five, "relu", 2, false);
+	const void *made = NULL;
+	for (int64_t n = 2; n <= 4; n++) {
+		run_product(&rig, n, y);
+		ck_assert(n == 2 || made == rig.exec.main->steps[0].blocked.data);
+		made = rig.exec.main->steps[0].blocked.data;
+	}
+	ck_assert_mem_eq(y, want, sizeof y);
+	rig_close(&rig);
+	if (vendor) {
+		open_step(&rig, &BLOCKS, five, "relu", 2, true);
+		run_product(&rig, 4, y);
+		ck_assert_ptr_null(rig.exec.main->steps[0].blocked.data);
+		for (int i = 0; i < 4 * COLUMNS; i++)
+			ck_assert(fabsf(y[i] - want[i]) < 1e-4f);
+		rig_close(&rig);
+	}
+	open_step(&rig, &BLOCKS, none, "relu", 1, false);
+	float x[INNER] = {0};
+	int64_t dims[2] = {1, INNER};
+	ck_assert_int_eq(rig_run(&rig, &(Array){DT_F32, 2, dims, x}, y, COLUMNS * sizeof *y),
+	                 TW_DAMAGED);
+	ck_assert_msg(strstr(rig.error.text, "weights in blocks") != NULL, "%s", rig.error.text);
+	rig_close(&rig);
+	rig_close(&plain);
+}
+END_TEST
+
 #ifndef __SANITIZE_THREAD__
 START_TEST(fork_with_vendor)
 {
@@ -189,6 +250,7 @@ main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, sizes_and_threads);
 	tcase_add_test(t, fallback);
+	tcase_add_test(t, fallback_weights);
 #ifndef __SANITIZE_THREAD__
 	tcase_add_test(t, fork_with_vendor);
 #endif
