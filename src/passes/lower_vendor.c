@@ -360,9 +360,9 @@ choose(VendorStep *v, Variant *best)
 
 /* ---- the fallback ---- */
 
-/* Where the result is stored in blocks of channels, the kernel has them in lanes, and weights stored
- * by output channel would be gathered. It reads them in blocks instead; who runs it stores them so
- * first (runtime/vendor.h: fallback_weights). */
+/* Where the result is stored in blocks of channels, the kernel has them in lanes, and would gather
+ * weights that are stored by output channel. It reads them in blocks instead; who runs it stores
+ * them so first (runtime/vendor.h: fallback_weights). */
 static MBuffer *
 block_weights(VendorStep *v, MBuffer *weights, const MBuffer *result)
 {
