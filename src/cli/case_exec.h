@@ -12,7 +12,7 @@ typedef struct CaseExec CaseExec;
 /* Load a shared object as codegen_compile() makes it; closed with the arena. */
 const CaseCode *case_code_load(Arena *arena, Bytes object);
 
-/* `code` NULL: the plan has no kernels. With no_vendor its vendor steps run their fallback kernels. */
+/* `code` NULL: the plan has no kernels. no_vendor: vendor steps run their fallback kernels. */
 CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights,
                         const CaseCode *code, bool no_vendor);
 void case_exec_run(CaseExec *exec, const Array *const *inputs);
