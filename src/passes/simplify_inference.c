@@ -7,14 +7,14 @@
  * ConvTranspose, MatMul, Gemm; BatchNormalization, Mul, Div by constants …):
  *
  * - the node is affine in its one variable operand: y = scale * x + shift, where scale and shift
- * are
- *   made of constants and depend on at most one dim c of the result;
+ *   are made of constants and depend on at most one dim c of the result;
  * - the producer is homogeneous of degree 1 in its constants, each of which is read at exactly c in
  *   one of its dims: then multiplying them by scale[c] multiplies the result.
  *
  * Only the scale moves; the shift stays behind as an Add, which fusion makes a bias (moving it
- * before a padded convolution would be wrong). A node without such a producer becomes Mul and Add
- * when it was dearer than that. Sums are re-associated: -O2.
+ * before a padded convolution would be wrong). Scales and shifts one after the other are one first.
+ * A node without such a producer becomes Mul and Add when it was dearer than that. Sums are
+ * re-associated: -O2.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@
 #include "passes/group.h"
 #include "passes/passes.h"
 
-enum { NO_DIM = -1 };
+enum { NO_DIM = -1, MAX_CHAIN = 16 };
 
 typedef struct Affine {
 	const Expr *scale, *shift; /* NULL: 1, 0; over the stage's iterators and constant reads */
@@ -366,7 +366,7 @@ fold_into_producer(Simplifier *s, Node *node, Node *producer, const Array *scale
 }
 
 static Value *
-variable_operand(const Node *node, int *index)
+variable_operand(const Node *node)
 {
 	Value *variable = NULL;
 	for (int i = 0; i < node->ninput; i++) {
@@ -376,7 +376,6 @@ variable_operand(const Node *node, int *index)
 		if (variable)
 			return NULL;
 		variable = value;
-		*index = i;
 	}
 	return variable;
 }
@@ -390,19 +389,31 @@ is_one_operation(const Expr *e)
 	return true;
 }
 
+/* y = scale * x + shift; [C] along loop `channel` of the result, or [1]. */
+typedef struct Linear {
+	Value *x;
+	Array *scale, *shift; /* scale NULL: 1 */
+	int channel;
+	bool is_simple; /* no dearer than a Mul and an Add */
+} Linear;
+
+/* What only one result is made of, by an operator without state. */
 static bool
-simplify_node(Simplifier *s, Node *node)
+has_one_result(const Node *node)
 {
-	int operand = 0;
-	Value *x = variable_operand(node, &operand);
-	if (!x || !x->def || x->def->parent != node->parent || x->uses.count != 1 ||
-	    node->noutput < 1 || !node->outputs[0] || value_is_graph_output(x) || node->nregion > 0 ||
-	    !node_has_meaning(node) || node_effect(node) != EFFECT_pure ||
-	    !dtype_is_float(node->outputs[0]->type.dtype))
-		return false;
 	for (int k = 1; k < node->noutput; k++)
 		if (node->outputs[k])
 			return false;
+	return node->noutput > 0 && node->outputs[0] && node->nregion == 0 && node_has_meaning(node) &&
+	       node_effect(node) == EFFECT_pure && dtype_is_float(node->outputs[0]->type.dtype);
+}
+
+static bool
+linear_of(Simplifier *s, Node *node, Linear *out)
+{
+	Value *x = variable_operand(node);
+	if (!x || !has_one_result(node))
+		return false;
 	const Program *program = program_flatten(s->graph->arena, node_meaning(s->graph, node));
 	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map)
 		return false;
@@ -425,21 +436,112 @@ simplify_node(Simplifier *s, Node *node)
 	int64_t extent;
 	if (s->channel != NO_DIM && !dim_is_const(stage->iters[s->channel].hi, &extent))
 		return false;
-	if (!affine.scale)
-		return false; /* only a shift: fusion makes it a bias */
-	Array *scale = evaluate(s, program, stage, affine.scale, inputs, 1);
-	Array *shift = evaluate(s, program, stage, affine.shift, inputs, 0);
-	bool folded = fold_into_producer(s, node, x->def, scale);
-	if (!folded && (is_one_operation(stage->body[0]) || expr_cost(stage->body[0]) <= 2))
+	*out = (Linear){.x = x, .channel = s->channel};
+	out->scale = affine.scale ? evaluate(s, program, stage, affine.scale, inputs, 1) : NULL;
+	out->shift = evaluate(s, program, stage, affine.shift, inputs, 0);
+	out->is_simple = is_one_operation(stage->body[0]) || expr_cost(stage->body[0]) <= 2;
+	return true;
+}
+
+/* ---- one after the other ---- */
+
+/* a * b + c over `count` elements; each is [count], [1] or NULL, which is 1, 1, 0. */
+static Array *
+times_plus(Simplifier *s, int64_t count, const Array *a, const Array *b, const Array *c)
+{
+	const Array *all[] = {a, b, c};
+	Array *out = array_new(s->graph->arena, (a ? a : b ? b : c)->type, 1, &count);
+	for (int64_t i = 0; i < count; i++) {
+		double x[] = {1, 1, 0};
+		for (size_t k = 0; k < countof(all); k++)
+			if (all[k])
+				x[k] = dtype_load_f64(all[k]->type, all[k]->data, all[k]->dims[0] > 1 ? i : 0);
+		dtype_store_f64(out->type, out->data, i, x[0] * x[1] + x[2]);
+	}
+	return out;
+}
+
+/* Whether nobody else reads what makes x, so that it may change. */
+static bool
+is_private(const Value *x, const Node *node)
+{
+	return x->def && x->def->parent == node->parent && x->uses.count == 1 &&
+	       !value_is_graph_output(x);
+}
+
+/* What makes l->x goes into l; false when that is not linear along the same loop. */
+static bool
+absorb_producer(Simplifier *s, Linear *l)
+{
+	Linear inner;
+	if (!linear_of(s, l->x->def, &inner) ||
+	    (inner.channel != NO_DIM && l->channel != NO_DIM && inner.channel != l->channel))
+		return false;
+	int64_t a = l->shift->dims[0], b = inner.shift->dims[0], count = a > b ? a : b;
+	l->shift = times_plus(s, count, l->scale, inner.shift, l->shift);
+	if (l->scale || inner.scale)
+		l->scale = times_plus(s, count, l->scale, inner.scale, NULL);
+	l->channel = l->channel == NO_DIM ? inner.channel : l->channel;
+	l->x = inner.x;
+	return true;
+}
+
+/* `node` and the private nodes before it that are linear, as one: chain[0] is the node. */
+static int
+gather_chain(Simplifier *s, Node *node, Node *chain[MAX_CHAIN], Linear *l)
+{
+	int count = 0;
+	if (!linear_of(s, node, l) || !is_private(l->x, node))
+		return 0;
+	chain[count++] = node;
+	while (count < MAX_CHAIN && is_private(l->x, chain[count - 1])) {
+		chain[count] = l->x->def;
+		if (!absorb_producer(s, l))
+			break;
+		count++;
+	}
+	return count;
+}
+
+static void
+write_linear(Simplifier *s, const Linear *l, Node *const *chain, int count)
+{
+	Value *y = l->x;
+	int rank = y->type.rank;
+	s->channel = l->channel;
+	if (l->scale)
+		y = apply_constant(s, chain[0], "Mul", y, channel_constant(s, l->scale, rank, "scale"));
+	if (!is_all(l->shift, 0))
+		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, l->shift, rank, "shift"));
+	replace(chain[0], y);
+	for (int i = 1; i < count; i++)
+		node_remove(chain[i]);
+}
+
+static bool
+simplify_node(Simplifier *s, Node *node)
+{
+	Linear l;
+	Node *chain[MAX_CHAIN];
+	int count = gather_chain(s, node, chain, &l);
+	if (count == 0)
+		return false;
+	s->channel = l.channel;
+	bool folded = l.scale && is_private(l.x, chain[count - 1]) &&
+	              fold_into_producer(s, node, l.x->def, l.scale);
+	if (folded)
+		l.scale = NULL;
+	int left = (l.scale != NULL) + !is_all(l.shift, 0);
+	if (!folded && left >= count && (count > 1 || l.is_simple))
 		return false; /* already as simple */
-	Value *y = x;
-	if (!folded)
-		y = apply_constant(s, node, "Mul", y, channel_constant(s, scale, stage->nloop, "scale"));
-	if (!is_all(shift, 0))
-		y = apply_constant(s, node, "Add", y, channel_constant(s, shift, stage->nloop, "shift"));
+	for (int i = 1; i < count; i++) {
+		node_add_origins(node, chain[i]);
+		if (folded)
+			node_add_origins(l.x->def, chain[i]);
+	}
 	pass_log(s->context, folded ? "fold into producer" : "scale and shift", node->loc.node,
-	         x->def->loc.node, NULL);
-	replace(node, y);
+	         l.x->def ? l.x->def->loc.node : NULL, NULL);
+	write_linear(s, &l, chain, count);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 # Nothing moves through an activation.
 -- args
-print --passes=SimplifyInference,DeadCodeElimination
+print --passes=SimplifyInference,DeadCodeElimination --verify=each
 -- in
 graph g(%x: f32[N,3,8,8]) -> %y {
   %w: f32[4,3,3,3] = weight 0

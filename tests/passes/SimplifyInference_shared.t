@@ -1,6 +1,6 @@
 # A convolution whose result somebody else reads keeps its weights.
 -- args
-print --passes=SimplifyInference,DeadCodeElimination
+print --passes=SimplifyInference,DeadCodeElimination --verify=each
 -- in
 graph g(%x: f32[N,3,8,8]) -> %y, %z {
   %w: f32[4,3,3,3] = weight 0
