@@ -129,16 +129,18 @@ one_iter(Simplifier *s, const Stage *stage, const Expr *e)
 	return true;
 }
 
-/* Every element of the variable is read in place: index d is loop d. */
+/* Every element of the variable is read in place: index d is loop d, or 0 of an extent of 1. */
 static void
 check_in_place(const Expr *e, void *arg)
 {
 	Simplifier *s = arg;
 	if (e->op != EX_read || e->tensor != s->variable)
 		return;
-	for (int d = 0; d < e->argc; d++)
-		if (e->arg[d]->op != EX_iter || e->arg[d]->iter != d)
+	for (int d = 0; d < e->argc; d++) {
+		bool is_loop = e->arg[d]->op == EX_iter && e->arg[d]->iter == d;
+		if (!is_loop && !(expr_is_zero(e->arg[d]) && dim_is(e->tensor->hi[d], 1)))
 			s->variable = NULL;
+	}
 }
 
 /* ---- the producer ---- */
@@ -389,6 +391,16 @@ is_one_operation(const Expr *e)
 	return true;
 }
 
+/* x is not broadcast: the stage runs over its dims. */
+static bool
+has_dims_of(const Stage *stage, const Type *x)
+{
+	bool same = x->rank == stage->nloop;
+	for (int d = 0; same && d < x->rank; d++)
+		same = stage->iters[d].hi == x->dims[d];
+	return same;
+}
+
 /* y = scale * x + shift; [C] along loop `channel` of the result, or [1]. */
 typedef struct Linear {
 	Value *x;
@@ -430,7 +442,7 @@ linear_of(Simplifier *s, Node *node, Linear *out)
 	expr_visit(stage->body[0], check_in_place, s);
 	Affine affine;
 	s->channel = NO_DIM;
-	if (!s->variable || x->type.rank != stage->nloop || !affine_of(s, stage->body[0], &affine) ||
+	if (!s->variable || !has_dims_of(stage, &x->type) || !affine_of(s, stage->body[0], &affine) ||
 	    !one_iter(s, stage, affine.scale) || !one_iter(s, stage, affine.shift))
 		return false;
 	int64_t extent;
