@@ -115,6 +115,43 @@ is_one_box(const Program *p)
 	return true;
 }
 
+static VendorArg
+argument(const Assigner *a, const Tensor *tensor, bool is_blocked)
+{
+	int64_t *dims = NEW_N(a->arena, int64_t, tensor->rank + 1);
+	for (int d = 0; d < tensor->rank; d++)
+		dims[d] = probe_dim(a->context->target, tensor->hi[d]);
+	return (VendorArg){.type = tensor->type,
+	                   .rank = tensor->rank,
+	                   .dims = dims,
+	                   .layout =
+	                       is_blocked ? layout_blocked(a->arena, tensor->rank, a->block) : NULL};
+}
+
+/* Whether the library has a real implementation between blocked values: not for groups of channels
+ * that are no whole blocks, say. Images of few channels come plain. */
+static bool
+library_runs(const Assigner *a, const VendorMatch *m)
+{
+	const Oracle *oracle = a->context->target->oracle;
+	VendorAttr attrs[VENDOR_ATTRS];
+	VendorArg args[4];
+	int narg = 0, nattr = vendor_match_attrs(m, attrs);
+	int64_t channels;
+	bool is_image = dim_is_const(m->src->hi[1], &channels) && channels < a->block / 2;
+	if (!oracle->measure)
+		return true;
+	args[narg++] = argument(a, m->src, !is_image);
+	if (m->weights) {
+		args[narg++] = argument(a, m->weights, false);
+		args[narg - 1].is_weight = true;
+		args[narg++] = (VendorArg){.type = DT_NONE};
+	}
+	args[narg++] = argument(a, m->dst, true);
+	VendorQuery query = {m->row, narg, nattr, args, attrs};
+	return oracle->measure(oracle->self, &query, NULL, NULL);
+}
+
 static void
 examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p)
 {
@@ -164,7 +201,8 @@ examine(Assigner *a, const Node *node)
 	VendorMatch match;
 	if (p->nstage == 0)
 		return;
-	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) && match.spatial > 0)
+	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) && match.spatial > 0 &&
+	    library_runs(a, &match))
 		examine_vendor(a, info, &match, p);
 	else
 		examine_plain(a, info, p, node);

@@ -401,3 +401,25 @@ vendor_match(Arena *arena, const Program *program, const Target *target, const b
 	*match = (VendorMatch){.program = program_collapse(arena, program, fixed)};
 	return match_matmul(arena, match);
 }
+
+int
+vendor_match_attrs(const VendorMatch *m, VendorAttr *attrs)
+{
+	static const int64_t one = 1;
+	int n = 0;
+	if (m->spatial > 0) {
+		attrs[n++] = m->weights ? (VendorAttr){"group", 1, &m->group, NULL}
+		                        : (VendorAttr){"kernel", m->spatial, m->kernel, NULL};
+		attrs[n++] = (VendorAttr){"strides", m->spatial, m->strides, NULL};
+		attrs[n++] = (VendorAttr){"dilations", m->spatial, m->dilations, NULL};
+		attrs[n++] = (VendorAttr){"pads_lo", m->spatial, m->pads_lo, NULL};
+		attrs[n++] = (VendorAttr){"pads_hi", m->spatial, m->pads_hi, NULL};
+	}
+	if (m->transpose_a)
+		attrs[n++] = (VendorAttr){"transpose_a", 1, &one, NULL};
+	if (m->transpose_b)
+		attrs[n++] = (VendorAttr){"transpose_b", 1, &one, NULL};
+	if (m->kind)
+		attrs[n++] = (VendorAttr){"kind", 0, NULL, m->kind};
+	return n;
+}

@@ -42,4 +42,9 @@ typedef struct VendorMatch {
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 
+/* What a match says of itself, as attributes of its row; `attrs` has room for VENDOR_ATTRS, and
+ * points into the match. Algorithm and post-ops are the caller's. Gives their number. */
+enum { VENDOR_ATTRS = 8 };
+int vendor_match_attrs(const VendorMatch *match, VendorAttr *attrs);
+
 #endif

@@ -427,7 +427,7 @@ linear_of(Simplifier *s, Node *node, Linear *out)
 	if (!x || !has_one_result(node))
 		return false;
 	const Program *program = program_flatten(s->graph->arena, node_meaning(s->graph, node));
-	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map)
+	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map || program->stages[0]->scan)
 		return false;
 	const Stage *stage = program->stages[0];
 	Value **values = NEW_N(s->arena, Value *, node->ninput + 1);
@@ -503,7 +503,8 @@ static int
 gather_chain(Simplifier *s, Node *node, Node *chain[MAX_CHAIN], Linear *l)
 {
 	int count = 0;
-	if (!linear_of(s, node, l) || !is_private(l->x, node))
+	const Value *x = variable_operand(node);
+	if (!x || !is_private(x, node) || !linear_of(s, node, l))
 		return 0;
 	chain[count++] = node;
 	while (count < MAX_CHAIN && is_private(l->x, chain[count - 1])) {
