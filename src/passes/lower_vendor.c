@@ -308,8 +308,8 @@ recorded_choice(VendorStep *v, const char *key, const Variant *variants, int cou
 	return false;
 }
 
-/* oneDNN's matrix products of groups are small, and with post-ops slow: on ShuffleNet's layers 1x1 in
- * 4 groups 3 to 48 GFLOP/s, our kernels 50 to 70. */
+/* oneDNN's matrix products of groups are small, and with post-ops slow: on ShuffleNet's layers, 1x1
+ * in 4 groups, 3 to 48 GFLOP/s, our kernels 50 to 70. */
 static bool
 is_slower_than_ours(const VendorStep *v, const char *impl)
 {

@@ -2,14 +2,14 @@
 -- args
 print --passes=SimplifyInference,DeadCodeElimination --verify=each
 -- in
-graph g(%x: f32[N,3,8]) -> %y {
-  %axis: i64 = {2}
+graph g(%x: f32[8]) -> %y {
+  %axis: i64 = {0}
   %r = Relu(%x)           "relu"
   %y = CumSum(%r, %axis)  "sum"
 }
 -- out
-graph g(%x: f32[N,3,8]) -> %y {
-  %axis: i64     = {2}
-  %r: f32[N,3,8] = Relu(%x)  "relu"
-  %y: f32[N,3,8] = CumSum(%r, %axis)  "sum"
+graph g(%x: f32[8]) -> %y {
+  %axis: i64 = {0}
+  %r: f32[8] = Relu(%x)  "relu"
+  %y: f32[8] = CumSum(%r, %axis)  "sum"
 }
