@@ -105,3 +105,41 @@ array_same_bytes(const Array *a, const Array *b)
 	size_t bytes = array_bytes(a);
 	return bytes == 0 || memcmp(a->data, b->data, bytes) == 0;
 }
+
+Blocking
+blocking_of(const Array *array, int dim, int64_t block)
+{
+	return (Blocking){.size = (size_t)dtype_bits(array->type) / 8,
+	                  .outer = dims_count(dim, array->dims),
+	                  .count = array->dims[dim],
+	                  .inner = dims_count(array->rank - dim - 1, array->dims + dim + 1),
+	                  .block = block};
+}
+
+static int64_t
+block_number(const Blocking *b)
+{
+	return b->count / b->block + (b->count % b->block != 0);
+}
+
+int64_t
+blocking_count(const Blocking *b)
+{
+	return b->outer * block_number(b) * b->inner * b->block;
+}
+
+void
+blocking_copy(const Blocking *b, const void *in, void *out)
+{
+	const unsigned char *from = in;
+	size_t step = (size_t)b->block * b->size, part = (size_t)(block_number(b) * b->inner) * step;
+	memset(out, 0, (size_t)blocking_count(b) * b->size);
+	for (int64_t o = 0; o < b->outer; o++)
+		for (int64_t c = 0; c < b->count; c++) {
+			unsigned char *to = (unsigned char *)out + (size_t)o * part +
+			                    (size_t)(c / b->block * b->inner) * step +
+			                    (size_t)(c % b->block) * b->size;
+			for (int64_t i = 0; i < b->inner; i++, from += b->size, to += step)
+				memcpy(to, from, b->size);
+		}
+}

@@ -27,6 +27,17 @@ Array *array_from(Arena *arena, DType type, int rank, const int64_t *dims, const
 Array *array_scalar_i64(Arena *arena, int64_t value);
 Array *array_vector_i64(Arena *arena, int64_t count, const int64_t *values);
 
+/* out[o][c/b][i][c%b] = in[o][c][i]: the middle one of three dims in blocks of b, which come last;
+ * zeros behind the last. With b = count that dim moves behind the others. */
+typedef struct Blocking {
+	size_t size; /* of an element, bytes */
+	int64_t outer, count, inner, block;
+} Blocking;
+
+Blocking blocking_of(const Array *array, int dim, int64_t block); /* elements of whole bytes */
+int64_t blocking_count(const Blocking *blocking);                 /* elements of out */
+void blocking_copy(const Blocking *blocking, const void *in, void *out);
+
 size_t array_bytes(const Array *array); /* of a valid array */
 bool array_same_bytes(const Array *a, const Array *b);
 

@@ -2,8 +2,8 @@
  * the ranges of made-up inputs, which is read from the file. */
 #include "cli/session.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

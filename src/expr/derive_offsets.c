@@ -31,14 +31,6 @@ typedef struct Offsets {
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
-static const Expr *
-without_casts(const Expr *e)
-{
-	while (e->op == EX_cast)
-		e = e->arg[0];
-	return e;
-}
-
 static bool
 read_window(const Offsets *o, int total, const Expr *index, Window *window)
 {
@@ -101,14 +93,14 @@ read_windows(Offsets *o, int total)
 static bool
 recognise(Offsets *o, const Stage *stage)
 {
-	const Expr *body = without_casts(stage->body[0]);
+	const Expr *body = expr_without_casts(stage->body[0]);
 	int total = stage->nloop + stage->nreduce;
 	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || body->op != EX_mul ||
 	    total > MAX_ITERS - 2 * MAX_WINDOWS)
 		return false;
 	for (int k = 0; k < 2; k++) {
-		o->x = without_casts(body->arg[k]);
-		o->w = without_casts(body->arg[1 - k]);
+		o->x = expr_without_casts(body->arg[k]);
+		o->w = expr_without_casts(body->arg[1 - k]);
 		bool fits = o->x->op == EX_read && o->w->op == EX_read && o->x->tensor != o->w->tensor;
 		for (int d = 0; fits && d < o->w->argc; d++)
 			fits = is_fixed(o->w->arg[d]);

@@ -196,6 +196,7 @@ const Expr *expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void 
 void expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg);
 bool expr_uses_iter(const Expr *e, int position);
 bool expr_reads(const Expr *e, const Tensor *tensor);
+const Expr *expr_without_casts(const Expr *e); /* what the casts around it are applied to */
 
 /* Copy into another ctx; tensors, symbols and variables are mapped by name through `map` (PtrMap
  * from old tensor/var to new), symbols by name. */

@@ -143,6 +143,14 @@ expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg)
 	memo_give(e->ctx, memo);
 }
 
+const Expr *
+expr_without_casts(const Expr *e)
+{
+	while (e->op == EX_cast)
+		e = e->arg[0];
+	return e;
+}
+
 bool
 expr_uses_iter(const Expr *e, int position)
 {

@@ -23,6 +23,9 @@ struct Infer {
 void graph_infer(Graph *graph);
 void node_infer(Graph *graph, Node *node);
 
+/* The known elements of a value; those of a small constant are made on demand. NULL: none. */
+const Known *value_known(Graph *graph, Value *value);
+
 /* ---- for rows ---- */
 const Type *infer_input(const Infer *infer, int index);     /* NULL when absent */
 const Known *infer_known(const Infer *infer, int index);    /* NULL when nothing is known */

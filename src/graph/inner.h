@@ -26,8 +26,6 @@ void region_infer(Graph *graph, Region *region);
 const Dim *infer_value_dim(Infer *infer, Value *value, int axis);
 /* infer_symbol() without a node at hand. */
 const Dim *graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition);
-/* The known elements of a value; those of a small integer constant are made on demand. */
-const Known *value_known(Graph *graph, Value *value);
 /* Give the outputs of a node with a meaning their known integers, by running it on dims. */
 void node_find_known(Graph *graph, Node *node);
 

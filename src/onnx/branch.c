@@ -9,31 +9,18 @@
  */
 #include <string.h>
 
+#include "graph/infer.h"
 #include "onnx/import.h"
-
-static bool
-is_decided(const Value *condition, bool *truth)
-{
-	const Known *known = condition->known;
-	int64_t value;
-	if (known && known->count == 1 && known->value[0] && dim_is_const(known->value[0], &value)) {
-		*truth = value != 0;
-		return true;
-	}
-	const Array *constant = condition->is_default ? NULL : condition->constant;
-	if (!constant || array_count(constant) != 1 || constant->type != DT_BOOL)
-		return false;
-	*truth = dtype_load_i64(constant->type, constant->data, 0) != 0;
-	return true;
-}
 
 static const Onnx__GraphProto *
 find_side(const Draft *draft)
 {
-	const Value *condition = draft_input(draft, 0);
-	bool truth;
-	if (strcmp(draft->op, "If") != 0 || *draft->domain || !condition ||
-	    !is_decided(condition, &truth))
+	Value *condition = draft_input(draft, 0);
+	int64_t truth;
+	if (strcmp(draft->op, "If") != 0 || *draft->domain || !condition)
+		return NULL;
+	const Known *known = value_known(draft->import->graph, condition);
+	if (!known || known->count != 1 || !known->value[0] || !dim_is_const(known->value[0], &truth))
 		return NULL;
 	for (int i = 0; i < draft->graphs.count; i++)
 		if (strcmp(draft->graphs.data[i].name, truth ? "then_branch" : "else_branch") == 0)

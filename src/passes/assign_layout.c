@@ -139,8 +139,6 @@ library_runs(const Assigner *a, const VendorMatch *m)
 	int narg = 0, nattr = vendor_match_attrs(m, attrs);
 	int64_t channels;
 	bool is_image = dim_is_const(m->src->hi[1], &channels) && channels < a->block / 2;
-	if (!oracle->measure)
-		return true;
 	args[narg++] = argument(a, m->src, !is_image);
 	if (m->weights) {
 		args[narg++] = argument(a, m->weights, false);
@@ -369,8 +367,7 @@ bool
 pass_AssignLayout(Graph *graph, PassContext *context)
 {
 	const Target *target = context->target;
-	const Oracle *oracle = target ? target->oracle : NULL;
-	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn"))
+	if (!target_calls(target, "onednn"))
 		return false;
 	Arena *arena = arena_new("AssignLayout");
 	Assigner a = {.graph = graph,

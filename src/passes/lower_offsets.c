@@ -20,23 +20,15 @@
 static Array *
 rotated(Arena *arena, const Array *data, int d)
 {
-	int64_t dims[ARRAY_MAX_RANK], inner = 1, outer = 1, count = data->dims[d];
+	int64_t dims[ARRAY_MAX_RANK];
 	int rank = 0;
-	for (int k = 0; k < data->rank; k++) {
-		outer *= k < d ? data->dims[k] : 1;
-		inner *= k > d ? data->dims[k] : 1;
+	for (int k = 0; k < data->rank; k++)
 		if (k != d)
 			dims[rank++] = data->dims[k];
-	}
-	dims[rank++] = count;
+	dims[rank++] = data->dims[d];
 	Array *out = array_new(arena, data->type, rank, dims);
-	size_t size = (size_t)dtype_bits(data->type) / 8;
-	const char *from = data->data;
-	char *to = out->data;
-	for (int64_t o = 0; o < outer; o++)
-		for (int64_t i = 0; i < inner; i++)
-			for (int64_t c = 0; c < count; c++, to += size)
-				memcpy(to, from + size * (size_t)((o * count + c) * inner + i), size);
+	Blocking blocking = blocking_of(data, d, data->dims[d]);
+	blocking_copy(&blocking, data->data, out->data);
 	return out;
 }
 
@@ -105,10 +97,8 @@ rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 static bool
 is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
 {
-	const Oracle *oracle = low->context->target->oracle;
-	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn") ||
-	    program->noutput != 1 || !outputs[0] || outputs[0]->layout ||
-	    lower_is_strided(low, outputs[0]))
+	if (!target_calls(low->context->target, "onednn") || program->noutput != 1 || !outputs[0] ||
+	    outputs[0]->layout || lower_is_strided(low, outputs[0]))
 		return false;
 	for (int i = 0; i < program->ninput; i++)
 		if (inputs[i]->layout || lower_is_strided(low, inputs[i]))
@@ -122,20 +112,12 @@ points_of(Lowering *low, const Stage *stage)
 	return probe_dim(low->context->target, stage_points(low->graph->ctx, stage));
 }
 
-static const Expr *
-without_casts(const Expr *e)
-{
-	while (e->op == EX_cast)
-		e = e->arg[0];
-	return e;
-}
-
 /* The factor that does not move with the product's last loop, a position. */
 static const Expr *
 weights_of(const Stage *product)
 {
-	const Expr *body = without_casts(product->body[0]);
-	const Expr *a = without_casts(body->arg[0]), *b = without_casts(body->arg[1]);
+	const Expr *body = expr_without_casts(product->body[0]);
+	const Expr *a = expr_without_casts(body->arg[0]), *b = expr_without_casts(body->arg[1]);
 	return expr_uses_iter(a, product->nloop - 1) ? b : a;
 }
 

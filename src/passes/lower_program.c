@@ -41,9 +41,8 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 static bool
 readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
 {
-	const Oracle *oracle = low->context->target->oracle;
-	if (!oracle || !oracle->available || !oracle->available(oracle->self, "onednn") || rank < 2 ||
-	    value->uses.count == 0 || (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
+	if (!target_calls(low->context->target, "onednn") || rank < 2 || value->uses.count == 0 ||
+	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
 		return false;
 	for (int i = 0; i < value->uses.count; i++) {
 		const Node *user = value->uses.data[i].node;

@@ -328,8 +328,7 @@ choose(VendorStep *v, Variant *best)
 	double least = 0;
 	Buf candidates = {.arena = context->arena};
 	PassChoice choice = {0};
-	if (!oracle || !oracle->available || !oracle->measure ||
-	    !oracle->available(oracle->self, "onednn"))
+	if (!target_calls(context->target, "onednn"))
 		return false;
 	VendorQuery question = query_of(v, &variants[0]);
 	choice.key = query_text(v, &question);

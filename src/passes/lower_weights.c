@@ -19,12 +19,6 @@ typedef struct Factors {
 	int dim;           /* of w */
 } Factors;
 
-static const Expr *
-without_cast(const Expr *e)
-{
-	return e->op == EX_cast ? e->arg[0] : e;
-}
-
 static int
 input_number(const Program *p, const Tensor *tensor)
 {
@@ -40,12 +34,12 @@ find_factors(const Program *p, MBuffer *const *args, Factors *f)
 	const Stage *main = p->stages[0];
 	if (main->kind != STAGE_reduce || main->reduce != REDUCE_sum || main->nbody != 1)
 		return false;
-	const Expr *body = without_cast(main->body[0]);
+	const Expr *body = expr_without_casts(main->body[0]);
 	if (body->op != EX_mul)
 		return false;
 	for (int k = 0; k < 2; k++) {
-		f->w = without_cast(body->arg[k]);
-		f->x = without_cast(body->arg[1 - k]);
+		f->w = expr_without_casts(body->arg[k]);
+		f->x = expr_without_casts(body->arg[1 - k]);
 		if (f->w->op != EX_read || f->x->op != EX_read || f->w->tensor == f->x->tensor)
 			return false;
 		f->weight = input_number(p, f->w->tensor);
@@ -96,22 +90,13 @@ has_long_row(Lowering *low, const Stage *main, const Expr *x, int64_t lanes)
 static Array *
 block_data(Arena *arena, const Array *data, int dim, int64_t block)
 {
-	int64_t dims[ARRAY_MAX_RANK + 1], inner = 1, outer = 1;
+	int64_t dims[ARRAY_MAX_RANK + 1];
 	memcpy(dims, data->dims, (size_t)data->rank * sizeof *dims);
 	dims[dim] /= block;
 	dims[data->rank] = block;
 	Array *out = array_new(arena, data->type, data->rank + 1, dims);
-	for (int d = 0; d < dim; d++)
-		outer *= data->dims[d];
-	for (int d = dim + 1; d < data->rank; d++)
-		inner *= data->dims[d];
-	size_t size = (size_t)dtype_bits(data->type) / 8;
-	const char *from = data->data;
-	char *to = out->data;
-	for (int64_t o = 0; o < outer * dims[dim]; o++)
-		for (int64_t i = 0; i < inner; i++)
-			for (int64_t b = 0; b < block; b++, to += size)
-				memcpy(to, from + size * (size_t)((o * block + b) * inner + i), size);
+	Blocking blocking = blocking_of(data, dim, block);
+	blocking_copy(&blocking, data->data, out->data);
 	return out;
 }
 

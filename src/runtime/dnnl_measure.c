@@ -115,15 +115,11 @@ make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
 static bool
 is_as_asked(const VendorCallDesc *desc, const char *impl, char *error, size_t size)
 {
-	for (int i = 0; i < desc->nattr; i++) {
-		const PlanAttr *attr = &desc->attrs[i];
-		if (strcmp(attr->name, "algorithm") == 0 && attr->string &&
-		    strcmp(attr->string, "winograd") == 0 && !strstr(impl, "wino")) {
-			snprintf(error, size, "oneDNN runs %s where winograd was asked for", impl);
-			return false;
-		}
-	}
-	return true;
+	const CallPlan plan = {.desc = desc};
+	if (strcmp(call_attr_text(&plan, "algorithm", ""), "winograd") != 0 || strstr(impl, "wino"))
+		return true;
+	snprintf(error, size, "oneDNN runs %s where winograd was asked for", impl);
+	return false;
 }
 
 static bool

@@ -97,8 +97,7 @@ typedef struct StepState {
 	Array *arrays; /* arguments of host and flow steps */
 	HostStep *host;
 	Block *dense;  /* copies of strided arguments, one per argument */
-	Block blocked; /* weights as a vendor step's fallback kernel reads them, */
-	int weights;   /* and which of `buffers` they are */
+	Block blocked; /* argument 1, weights, as a vendor step's fallback kernel reads them */
 } StepState;
 
 struct Frame {

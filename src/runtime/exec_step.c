@@ -142,8 +142,8 @@ step_run_kernel(Frame *frame, int index)
 		return TW_OK;
 	for (int i = 0; i < state->nbuffer; i++)
 		state->data[i] = slot_data(frame, state->buffers[i]);
-	if (state->blocked.data)
-		state->data[state->weights] = state->blocked.data;
+	if (state->blocked.data) /* then arguments 0 and 1 are both there */
+		state->data[1] = state->blocked.data;
 	bool is_small = step->flops + step->bytes > 0 && step->flops + step->bytes < SMALL_STEP;
 	int width = is_small || state->extent == 1 ? 1 : exec->threads;
 	int64_t pieces = (int64_t)width * PIECES_PER_WORKER;

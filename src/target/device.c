@@ -97,3 +97,11 @@ device_native(void)
 			best = &rows[i];
 	return best;
 }
+
+bool
+target_calls(const Target *target, const char *library)
+{
+	const Oracle *oracle = target ? target->oracle : NULL;
+	return oracle && oracle->available && oracle->measure &&
+	       oracle->available(oracle->self, library);
+}

@@ -79,4 +79,7 @@ typedef struct Target {
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 } Target;
 
+/* Whether calls of this vendor library ("onednn") can be made and measured. */
+bool target_calls(const Target *target, const char *library);
+
 #endif

@@ -3,21 +3,7 @@
 
 #include <stdio.h>
 
-#include "onnx_make.h"
-
-static Arena *arena;
-
-static void
-begin(void)
-{
-	arena = arena_new("test");
-}
-
-static void
-end(void)
-{
-	arena_free(arena);
-}
+#include "onnx_fixture.h"
 
 static Graph *
 read_model(const Maker *m)

@@ -10,21 +10,7 @@
 #include <stdio.h>
 
 #include "eval/eval.h"
-#include "onnx_make.h"
-
-static Arena *arena;
-
-static void
-begin(void)
-{
-	arena = arena_new("test");
-}
-
-static void
-end(void)
-{
-	arena_free(arena);
-}
+#include "onnx_fixture.h"
 
 /* ---- functions of domain "local" ---- */
 

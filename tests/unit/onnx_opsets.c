@@ -18,26 +18,7 @@
 
 #include "eval/eval.h"
 #include "onnx/walk.h"
-#include "onnx_make.h"
-
-static Arena *arena;
-static char folder[] = "/tmp/onnx_opsets.XXXXXX";
-
-static void
-begin(void)
-{
-	arena = arena_new("test");
-	strcpy(folder, "/tmp/onnx_opsets.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void
-end(void)
-{
-	unlink(arena_printf(arena, "%s/m.onnx", folder));
-	rmdir(folder);
-	arena_free(arena);
-}
+#include "onnx_fixture.h"
 
 typedef struct Case {
 	const char *op;

@@ -7,26 +7,7 @@
 #include <unistd.h>
 
 #include "onnx/walk.h"
-#include "onnx_make.h"
-
-static Arena *arena;
-static char folder[] = "/tmp/onnx_upgrade.XXXXXX";
-
-static void
-begin(void)
-{
-	arena = arena_new("test");
-	strcpy(folder, "/tmp/onnx_upgrade.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void
-end(void)
-{
-	unlink(arena_printf(arena, "%s/m.onnx", folder));
-	rmdir(folder);
-	arena_free(arena);
-}
+#include "onnx_fixture.h"
 
 /* The body in one line: "Op(in, in) {attr=…} -> out; …", known constants as their numbers. */
 static const char *
