@@ -22,18 +22,23 @@ typedef struct Pieces {
 	const Dim *begin[MAX_PIECES];
 } Pieces;
 
-/* An arm reads a tensor at the stage's loops, less `begin` along the axis. */
+/* An arm reads the whole of a tensor at the stage's loops, from `begin` to `end` along the axis. A
+ * tensor that is broadcast, or of which a part is read, is no piece. */
 static bool
-add_piece(ExprCtx *ctx, Pieces *pieces, const Expr *read, const Dim *begin)
+add_piece(ExprCtx *ctx, const Stage *stage, Pieces *pieces, const Expr *read, const Dim *begin,
+          const Dim *end)
 {
-	if (read->op != EX_read || pieces->count == MAX_PIECES)
+	if (read->op != EX_read || pieces->count == MAX_PIECES || read->argc != stage->nloop)
 		return false;
 	for (int d = 0; d < read->argc; d++) {
+		const Dim *extent = stage->iters[d].hi;
 		const Expr *expected = expr_iter(ctx, d);
-		if (d == pieces->axis && !expr_is_zero(begin))
-			expected = expr_sub(ctx, expected, begin);
-		bool is_one = expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
-		if (read->arg[d] != expected && !is_one)
+		if (d == pieces->axis) {
+			extent = dim_sub(ctx, end, begin);
+			expected = expr_is_zero(begin) ? expected : expr_sub(ctx, expected, begin);
+		}
+		bool is_one = expr_is_zero(read->arg[d]) && dim_is(extent, 1);
+		if (read->tensor->hi[d] != extent || (read->arg[d] != expected && !is_one))
 			return false;
 	}
 	pieces->tensor[pieces->count] = read->tensor;
@@ -54,13 +59,12 @@ find_pieces(ExprCtx *ctx, const Stage *stage, Pieces *pieces)
 		bool is_axis =
 			test->op == EX_lt && test->arg[0]->op == EX_iter && test->arg[0]->iter == pieces->axis;
 		const Dim *end = is_axis ? dim_from_expr(ctx, test->arg[1]) : NULL;
-		if (!end || !add_piece(ctx, pieces, e->arg[1], begin) ||
-		    dim_add(ctx, begin, e->arg[1]->tensor->hi[pieces->axis]) != end)
+		if (!end || !add_piece(ctx, stage, pieces, e->arg[1], begin, end))
 			return false;
 		begin = end;
 		e = e->arg[2];
 	}
-	return add_piece(ctx, pieces, e, begin);
+	return add_piece(ctx, stage, pieces, e, begin, stage->iters[pieces->axis].hi);
 }
 
 /* Elements between neighbours along the axis, of the result's storage; NULL when pieces do not lie

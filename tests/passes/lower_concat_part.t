@@ -1,0 +1,17 @@
+# The first rows of a product stand behind another one: the product is longer than the room that is
+# left in the result, so it is computed apart.
+-- args
+print -O3 --lower --no-vendor --target cpu:x86-64-v4
+-- in
+graph g(%x: f32[8,5], %w: f32[5,6], %v: f32[5,6]) -> %o {
+  %begin: i64[1] = {0}
+  %end: i64[1] = {3}
+  %m = MatMul(%x, %w)  "m"
+  %n = MatMul(%x, %v)  "n"
+  %s = Slice(%m, %begin, %end, %begin)  "s"
+  %o = Concat(%n, %s) {axis=0}  "o"
+}
+-- has
+  %m: f32[8,6] = temp
+  %n: f32[8,6] = temp
+      concat_result[i0, i1] = i0 < 8 ? vn[i0, i1] : vm[i0-8, i1]
