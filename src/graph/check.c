@@ -215,6 +215,9 @@ check_definitions(const Checker *check)
 				BUG(NULL, "symbol %s is defined twice", def->symbol->name);
 		if (def->source == SYMBOL_EXPR ? !def->expr : !def->value)
 			BUG(NULL, "the definition of symbol %s is incomplete", def->symbol->name);
+		if (def->value && !map_find_ptr(&check->seen, def->value))
+			BUG(NULL, "symbol %s is read from %%%s, which is gone", def->symbol->name,
+			    def->value->name);
 	}
 	for (int i = 0; i < check->seen.count; i++) {
 		const Value *value = check->seen.entries[i].value;

@@ -1,7 +1,6 @@
-/* Graphs: making them, names, symbols, order. */
+/* Graphs: making them, names, order. */
 #include "graph/graph.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "graph/inner.h"
@@ -65,55 +64,6 @@ graph_fresh_name(Graph *graph, const char *base)
 		const char *name = arena_printf(graph->arena, "%s_%d", base, ++graph->next_name);
 		if (!map_find(graph->names, name))
 			return name;
-	}
-}
-
-/* ---- symbols --------------------------------------------------------------------------------- */
-
-const Symbol *
-dim_as_symbol(const Dim *dim)
-{
-	return dim->op == EX_symbol ? dim->symbol : NULL;
-}
-
-const SymbolDef *
-symbol_def_find(const Graph *graph, const Symbol *symbol)
-{
-	intptr_t index = (intptr_t)map_find_ptr(graph->symbol_map, symbol);
-	return index ? &graph->symbols.data[index - 1] : NULL;
-}
-
-void
-symbol_def_add(Graph *graph, const SymbolDef *def)
-{
-	assert(!symbol_def_find(graph, def->symbol));
-	vec_push(graph->arena, &graph->symbols, *def);
-	map_set_ptr(graph->symbol_map, def->symbol, (void *)(intptr_t)graph->symbols.count);
-}
-
-void
-symbols_remove(Graph *graph, const bool *is_gone)
-{
-	int kept = 0;
-	graph->symbol_map = NEW(graph->arena, Map);
-	graph->symbol_map->arena = graph->arena;
-	for (int i = 0; i < graph->symbols.count; i++) {
-		if (is_gone[i])
-			continue;
-		const SymbolDef def = graph->symbols.data[i];
-		graph->symbols.data[kept++] = def;
-		map_set_ptr(graph->symbol_map, def.symbol, (void *)(intptr_t)kept);
-	}
-	graph->symbols.count = kept;
-}
-
-void
-symbols_from_input(Graph *graph, Value *value)
-{
-	for (int i = 0; i < value->type.rank && value->type.kind == TYPE_TENSOR; i++) {
-		const Symbol *symbol = dim_as_symbol(value->type.dims[i]);
-		if (symbol && !symbol_def_find(graph, symbol))
-			symbol_def_add(graph, &(SymbolDef){symbol, SYMBOL_DIM, value, i, NULL});
 	}
 }
 

@@ -36,9 +36,9 @@ typedef struct Type {
 	const struct Type *element; /* sequences and optionals */
 } Type;
 
-/* Integer values known before running: the elements of a small integer tensor (rank 0 or 1), each a
- * dim or NULL where unknown. Shape, Gather, Concat, Mul … of these stay known, so shape-computing
- * subgraphs need no execution. On the way through floats (a shape times a scale, rounded) elements
+/* Integer values known before running: the elements of a small integer tensor in row-major order,
+ * each a dim or NULL where unknown. Shape, Gather, Concat, Mul … of these stay known, so that
+ * subgraphs which compute shapes need no execution. On the way through floats (a shape times a scale, rounded) elements
  * of the smallest float tensors are scalars over symbols as well. */
 typedef struct Known {
 	int count;
@@ -200,8 +200,12 @@ void region_set_results(Region *region, int count, Value *const *results);
 void region_set_result(Region *region, int index, Value *value);
 void region_update_captures(Region *region); /* and of all regions inside and around */
 
-/* Every use of `old` becomes a use of `new`; graph outputs keep their names. */
+/* Every use of `old` becomes a use of `new`, symbols too; graph outputs keep their names. */
 void value_replace_uses(Value *old, Value *new);
+/* What an element or a dim of the old value was, that of the new one is: definitions of symbols. */
+void symbols_move(Graph *graph, const Value *old, Value *new);
+/* Forget symbols that no type, known integer or assumption speaks of; whether there were any. */
+bool symbols_prune(Graph *graph);
 void value_swap_names(Value *a, Value *b); /* a name that must move with a role */
 bool value_is_graph_output(const Value *value);
 void node_add_origins(Node *node, const Node *from);

@@ -56,7 +56,7 @@ value_known(Graph *graph, Value *value)
 	if (value->known || !array || value->is_default)
 		return value->known;
 	int64_t count = array_count(array);
-	if (array->rank > 1 || count > known_most(array->type))
+	if (count > known_most(array->type))
 		return NULL;
 	const Dim **dims = NEW_N(graph->arena, const Dim *, count);
 	for (int64_t i = 0; i < count; i++)
@@ -416,6 +416,19 @@ run_stage(Run *run, const Stage *stage, const int64_t *index)
 	return NULL;
 }
 
+/* The place of an element among all, in row-major order; -1 when it has none. */
+static int64_t
+element_place(const Tensor *tensor, const int64_t *index)
+{
+	int64_t place = 0, extent;
+	for (int i = 0; i < tensor->rank; i++) {
+		if (!dim_is_const(tensor->hi[i], &extent) || index[i] < 0 || index[i] >= extent)
+			return -1;
+		place = place * extent + index[i];
+	}
+	return place;
+}
+
 static const Dim *
 run_input(Run *run, const Tensor *tensor, const int64_t *index)
 {
@@ -423,8 +436,8 @@ run_input(Run *run, const Tensor *tensor, const int64_t *index)
 		if (run->program->inputs[i] != tensor)
 			continue;
 		const Known *known = value_known(run->graph, run->inputs[i]);
-		int64_t at = tensor->rank ? index[0] : 0;
-		return known && tensor->rank <= 1 && at >= 0 && at < known->count ? known->value[at] : NULL;
+		int64_t at = known ? element_place(tensor, index) : -1;
+		return at >= 0 && at < known->count ? known->value[at] : NULL;
 	}
 	return NULL;
 }
@@ -443,29 +456,42 @@ run_tensor(Run *run, const Tensor *tensor, const int64_t *index)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Elements of a value that may be known, and its extents; -1 when they are too many or open. */
 static int64_t
-known_count(const Value *value)
+known_count(const Value *value, int64_t *extents)
 {
 	const Type *type = &value->type;
-	int64_t count = 1;
-	if (type->kind != TYPE_TENSOR || type->rank < 0 || type->rank > 1 ||
-	    known_most(type->dtype) < 0)
+	int64_t count = 1, most = type->kind == TYPE_TENSOR ? known_most(type->dtype) : -1;
+	if (type->rank < 0 || most < 0)
 		return -1;
-	if (type->rank == 1 && !dim_is_const(type->dims[0], &count))
-		return -1;
-	return count > known_most(type->dtype) ? -1 : count;
+	for (int i = 0; i < type->rank; i++)
+		if (!dim_is_const(type->dims[i], &extents[i]) || extents[i] > most ||
+		    (count *= extents[i]) > most)
+			return -1;
+	return count;
+}
+
+static void
+next_element(int64_t *index, int rank, const int64_t *extents)
+{
+	for (int d = rank - 1; d >= 0; d--) {
+		if (++index[d] < extents[d])
+			return;
+		index[d] = 0;
+	}
 }
 
 static void
 find_output(Run *run, Value *value, const Tensor *tensor)
 {
-	int64_t count = known_count(value);
+	int64_t extents[ARRAY_MAX_RANK], index[ARRAY_MAX_RANK] = {0};
+	int64_t count = known_count(value, extents);
 	if (count < 0 || value->known)
 		return;
 	const Dim **dims = NEW_N(run->graph->arena, const Dim *, count);
 	bool is_any = count == 0;
-	for (int64_t i = 0; i < count; i++) {
-		dims[i] = run_tensor(run, tensor, &i);
+	for (int64_t i = 0; i < count; i++, next_element(index, value->type.rank, extents)) {
+		dims[i] = run_tensor(run, tensor, index);
 		is_any |= dims[i] != NULL;
 		if (!dims[i] && !is_any && i >= 8)
 			return; /* nothing known so far: not worth the rest */
@@ -503,9 +529,10 @@ static bool
 is_worth_running(const Node *node)
 {
 	bool is_wanted = false;
+	int64_t extents[ARRAY_MAX_RANK];
 	for (int i = 0; i < node->noutput; i++)
-		is_wanted |=
-			node->outputs[i] && !node->outputs[i]->known && known_count(node->outputs[i]) >= 0;
+		is_wanted |= node->outputs[i] && !node->outputs[i]->known &&
+		             known_count(node->outputs[i], extents) >= 0;
 	return is_wanted && node_has_meaning(node);
 }
 

@@ -70,6 +70,7 @@ value_replace_uses(Value *old, Value *new)
 	bool is_signature = (!new->def && !new->constant) || value_is_graph_output(new);
 	if (value_is_graph_output(old) && old->def && !is_signature)
 		value_swap_names(old, new);
+	symbols_move(old->region->graph, old, new);
 	while (old->uses.count > 0) {
 		Use use = old->uses.data[0];
 		if (use.node)

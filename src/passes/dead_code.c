@@ -2,36 +2,54 @@
  *
  * One walk from the last node to the first, regions included: a node goes when it has no effect and
  * none of its outputs has a use. Removing it may free the nodes before it, which the walk meets
- * next.
+ * next. A symbol that something still speaks of is a use of the value that it is read from; when
+ * the last of them is gone, the walk begins again.
  */
 #include "graph/meaning.h"
 #include "passes/passes.h"
 
+typedef struct Sweep {
+	PassContext *context;
+	Map deciding; /* Value -> itself: a symbol is read from it */
+	bool changed;
+} Sweep;
+
 static bool
-is_unused(const Node *node)
+is_unused(const Sweep *sweep, const Node *node)
 {
 	for (int i = 0; i < node->noutput; i++)
-		if (node->outputs[i] && node->outputs[i]->uses.count > 0)
+		if (node->outputs[i] &&
+		    (node->outputs[i]->uses.count > 0 || map_find_ptr(&sweep->deciding, node->outputs[i])))
 			return false;
 	return node->op->effect != EFFECT_stateful;
 }
 
-static bool
-remove_dead(Region *region, PassContext *context)
+static void
+remove_dead(Sweep *sweep, Region *region)
 {
-	bool changed = false;
 	for (Node *node = region->last, *before; node; node = before) {
 		before = node->prev;
-		if (is_unused(node)) {
-			pass_log(context, "unused", node->loc.node, "", NULL);
+		if (is_unused(sweep, node)) {
+			pass_log(sweep->context, "unused", node->loc.node, "", NULL);
 			node_remove(node);
-			changed = true;
+			sweep->changed = true;
 			continue;
 		}
 		for (int i = 0; i < node->nregion; i++)
-			changed |= remove_dead(node->regions[i], context);
+			remove_dead(sweep, node->regions[i]);
 	}
-	return changed;
+}
+
+static bool
+sweep_once(Arena *arena, Graph *graph, PassContext *context)
+{
+	Sweep sweep = {context, {.arena = arena}, false};
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (graph->symbols.data[i].value)
+			map_set_ptr(&sweep.deciding, graph->symbols.data[i].value,
+			            graph->symbols.data[i].value);
+	remove_dead(&sweep, graph->body);
+	return sweep.changed;
 }
 
 /* Initializers that are inputs too are part of the model's signature and stay. */
@@ -54,7 +72,12 @@ remove_constants(Graph *graph)
 bool
 pass_DeadCodeElimination(Graph *graph, PassContext *context)
 {
-	bool changed = remove_dead(graph->body, context);
+	Arena *arena = arena_new("DeadCodeElimination");
+	symbols_prune(graph);
+	bool changed = sweep_once(arena, graph, context);
+	while (symbols_prune(graph) && sweep_once(arena, graph, context))
+		changed = true;
+	arena_free(arena);
 	region_update_captures(graph->body);
 	return remove_constants(graph) || changed;
 }

@@ -51,11 +51,14 @@ static Array *
 array_of_known(Arena *arena, const Value *value)
 {
 	const Known *known = value->known;
-	if (!known || value->type.kind != TYPE_TENSOR || value->type.rank > 1 || value->type.rank < 0 ||
-	    !dtype_is_integer(value->type.dtype))
+	const Type *type = &value->type;
+	if (!known || type->kind != TYPE_TENSOR || type->rank < 0 || !dtype_is_integer(type->dtype))
 		return NULL;
-	int64_t count = known->count, number;
-	Array *array = array_new(arena, value->type.dtype, value->type.rank, &count);
+	int64_t extents[ARRAY_MAX_RANK], number;
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_is_const(type->dims[d], &extents[d]))
+			return NULL;
+	Array *array = array_new(arena, type->dtype, type->rank, extents);
 	for (int i = 0; i < known->count; i++) {
 		if (!known->value[i] || !dim_is_const(known->value[i], &number))
 			return NULL;
@@ -70,7 +73,6 @@ replace_output(Folder *folder, const Node *node, int index, const Array *data)
 	Value *old = node->outputs[index];
 	Value *constant =
 		graph_constant(folder->graph, graph_fresh_name(folder->graph, old->name), data);
-	constant->known = old->known;
 	value_replace_uses(old, constant);
 	pass_log(folder->context, "evaluate", node->loc.node, constant->name, NULL);
 	folder->changed = true;
@@ -181,6 +183,8 @@ pass_FoldConstant(Graph *graph, PassContext *context)
 	                 .context = context,
 	                 .limit = pass_config_int(context, "FoldConstant.limit", DEFAULT_LIMIT)};
 	fold_region(&folder, graph->body);
+	if (folder.changed)
+		graph_infer(graph); /* assumptions and symbols are of what is left */
 	region_update_captures(graph->body);
 	return folder.changed;
 }

@@ -293,15 +293,6 @@ redirect_uses(Region *inside, Value *old, Value *new)
 	}
 }
 
-/* What an element or a dim of the old value was, that of the new one is. */
-static void
-redirect_symbols(Graph *graph, const Value *old, Value *new)
-{
-	for (int i = 0; i < graph->symbols.count; i++)
-		if (graph->symbols.data[i].value == old)
-			graph->symbols.data[i].value = new;
-}
-
 static void
 make_fused(Fuser *f, const Cluster *cluster)
 {
@@ -337,7 +328,7 @@ make_fused(Fuser *f, const Cluster *cluster)
 		outer->type = inner->type;
 		outer->known = inner->known;
 		redirect_uses(body, inner, outer);
-		redirect_symbols(f->graph, inner, outer);
+		symbols_move(f->graph, inner, outer);
 	}
 	region_set_results(body, outputs.count, outputs.data);
 }

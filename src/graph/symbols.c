@@ -1,0 +1,137 @@
+/* Symbols and the places that define them: one each, among the values that are there.
+ *
+ * A rewrite may take away the value that a symbol is read from. What reads the same element is then
+ * its place (symbols_move), and symbols that nothing speaks of any more go (symbols_prune).
+ */
+#include <assert.h>
+
+#include "graph/inner.h"
+
+const Symbol *
+dim_as_symbol(const Dim *dim)
+{
+	return dim->op == EX_symbol ? dim->symbol : NULL;
+}
+
+const SymbolDef *
+symbol_def_find(const Graph *graph, const Symbol *symbol)
+{
+	intptr_t index = (intptr_t)map_find_ptr(graph->symbol_map, symbol);
+	return index ? &graph->symbols.data[index - 1] : NULL;
+}
+
+void
+symbol_def_add(Graph *graph, const SymbolDef *def)
+{
+	assert(!symbol_def_find(graph, def->symbol));
+	vec_push(graph->arena, &graph->symbols, *def);
+	map_set_ptr(graph->symbol_map, def->symbol, (void *)(intptr_t)graph->symbols.count);
+}
+
+void
+symbols_remove(Graph *graph, const bool *is_gone)
+{
+	int kept = 0;
+	graph->symbol_map = NEW(graph->arena, Map);
+	graph->symbol_map->arena = graph->arena;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		if (is_gone[i])
+			continue;
+		const SymbolDef def = graph->symbols.data[i];
+		graph->symbols.data[kept++] = def;
+		map_set_ptr(graph->symbol_map, def.symbol, (void *)(intptr_t)kept);
+	}
+	graph->symbols.count = kept;
+}
+
+void
+symbols_from_input(Graph *graph, Value *value)
+{
+	for (int i = 0; i < value->type.rank && value->type.kind == TYPE_TENSOR; i++) {
+		const Symbol *symbol = dim_as_symbol(value->type.dims[i]);
+		if (symbol && !symbol_def_find(graph, symbol))
+			symbol_def_add(graph, &(SymbolDef){symbol, SYMBOL_DIM, value, i, NULL});
+	}
+}
+
+void
+symbols_move(Graph *graph, const Value *old, Value *new)
+{
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (graph->symbols.data[i].value == old)
+			graph->symbols.data[i].value = new;
+}
+
+/* ---- which are spoken of --------------------------------------------------------------------- */
+
+typedef struct Used {
+	const Graph *graph;
+	bool *is_used; /* by the index of the definition */
+	bool is_new;   /* one was found since this was set to false */
+} Used;
+
+static void
+note_symbol(const Expr *e, void *arg)
+{
+	Used *used = arg;
+	const SymbolDef *def = e->op == EX_symbol ? symbol_def_find(used->graph, e->symbol) : NULL;
+	if (!def || used->is_used[def - used->graph->symbols.data])
+		return;
+	used->is_used[def - used->graph->symbols.data] = true;
+	used->is_new = true;
+}
+
+static void
+note_value(Used *used, const Value *value)
+{
+	const Type *type = &value->type;
+	for (int i = 0; type->kind == TYPE_TENSOR && i < type->rank; i++)
+		expr_visit(type->dims[i], note_symbol, used);
+	for (int i = 0; value->known && i < value->known->count; i++)
+		if (value->known->value[i])
+			expr_visit(value->known->value[i], note_symbol, used);
+}
+
+static void
+note_region(Used *used, const Region *region)
+{
+	for (int i = 0; i < region->nparam; i++)
+		note_value(used, region->params[i]);
+	for (const Node *node = region->first; node; node = node->next) {
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i])
+				note_value(used, node->outputs[i]);
+		for (int i = 0; i < node->nregion; i++)
+			note_region(used, node->regions[i]);
+	}
+}
+
+/* Definitions of symbols that are used speak of symbols themselves. */
+static void
+note_definitions(Used *used)
+{
+	do {
+		used->is_new = false;
+		for (int i = 0; i < used->graph->symbols.count; i++)
+			if (used->is_used[i] && used->graph->symbols.data[i].expr)
+				expr_visit(used->graph->symbols.data[i].expr, note_symbol, used);
+	} while (used->is_new);
+}
+
+bool
+symbols_prune(Graph *graph)
+{
+	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
+	Used used = {graph, is_gone, false};
+	note_region(&used, graph->body);
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		expr_visit(graph->assumptions.data[i].a, note_symbol, &used);
+		expr_visit(graph->assumptions.data[i].b, note_symbol, &used);
+	}
+	note_definitions(&used);
+	int before = graph->symbols.count;
+	for (int i = 0; i < before; i++)
+		is_gone[i] = !used.is_used[i];
+	symbols_remove(graph, is_gone);
+	return graph->symbols.count < before;
+}
