@@ -41,13 +41,14 @@ RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
 PROGRAMS := random model amend
-FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
+HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
+FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
 LIBRARY := $(BUILD)/libtilewright
 
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz fuzz-run \
+.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz \
         lint-tree lint-files
 .SECONDARY:
 
@@ -124,7 +125,15 @@ $(BUILD)/test/$(1): $(call object,$(wildcard tests/$(1)/*.c)) $(BUILD)/libcore.a
 endef
 $(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
 
-test: all $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%)
+# The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
+FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))
+$(call object,$(wildcard tests/fuzz/*.c tests/fuzz/*/*.c)): CPPFLAGS += -Itests/fuzz/shared
+$(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain/main.c) \
+    $(FUZZ_SHARED) $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+test: all $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
 	@BUILD=$(BUILD) tools/test $(UNIT)
 
 unit: $(UNIT)
@@ -142,17 +151,19 @@ asan:
 accept: all
 	@TILEWRIGHT=$(BUILD)/tilewright tests/run -a $(or $(T),$$(find tests -name '*.t'))
 
-# Fuzzing needs clang; each harness runs for FUZZ_SECONDS.
+# Fuzzing needs clang; each harness (or FUZZ="NAME …") runs for FUZZ_SECONDS from what earlier runs
+# found worth keeping and from seeds: our own tests, and the models of $ONNX_TESTDATA.
 FUZZ_SECONDS ?= 60
-fuzz:
+FUZZ ?= $(HARNESSES)
+fuzz: all
 	@$(MAKE) CC=clang BUILD=$(BUILD)/fuzzing WARNINGS= \
-	    CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined" fuzz-run
+	    CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all" \
+	    $(FUZZ:%=$(BUILD)/fuzzing/fuzz/%)
+	@tests/fuzz/seeds $(BUILD)/tilewright $(BUILD)/fuzzing/seeds
+	@for name in $(FUZZ); do \
+	    tests/fuzz/hunt $(BUILD)/fuzzing $$name $(FUZZ_SECONDS) || exit 1; done
 
-fuzz-run: $(FUZZERS)
-	@for f in $^; do mkdir -p $$f.corpus && \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $$f.corpus tests/fuzz/corpus/$$(basename $$f)* || exit 1; done
-
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/libcore.a
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_SHARED) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -163,7 +174,7 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
 
-FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] examples/*.[ch] bench/*.c)
+FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] tests/fuzz/*/*.[ch] examples/*.[ch] bench/*.c)
 FORMATTED := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(FORMATTED))
 
 lint:
@@ -176,7 +187,7 @@ lint-files: $(patsubst %,$(BUILD)/lint/%.ok,$(FORMATTED))
 
 $(BUILD)/lint/%.ok: % .clang-format tools/lint-file | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
-	@$(TOOL) tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) -Isrc/runtime && touch $@
+	@$(TOOL) tools/lint-file $< $(DIALECT) $(WARNINGS) $(CPPFLAGS) -Isrc/runtime -Itests/fuzz/shared && touch $@
 
 format:
 	$(TOOL) clang-format -i $(FORMATTED)

@@ -15,7 +15,15 @@
 
 #include "base/fail.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef __SANITIZE_ADDRESS__ /* gcc's word for it; clang's is a feature */
+#define HAS_ASAN 1
+#elif defined __has_feature
+#define HAS_ASAN __has_feature(address_sanitizer)
+#else
+#define HAS_ASAN 0
+#endif
+
+#if HAS_ASAN
 #include <sanitizer/asan_interface.h>
 enum { GAP = 32 };
 #else

@@ -75,7 +75,7 @@ model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes b
 		return strcmp(path, "-") == 0 ? onnx_read_bytes(arena, path, bytes, &read)
 		                              : onnx_read(arena, path, &read);
 	case FILE_GRAPH:
-		return graph_parse(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
+		return text_graph(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
 	case FILE_BUNDLE:
 		fail_as(FAIL_USAGE, NULL, "%s is a bundle, expected a model", path);
 	default:

@@ -36,6 +36,11 @@ void choices_read(Arena *arena, const char *path, const char *member, Map *value
 /* What --log and --timings ask for, on standard error. */
 void pipeline_report(const Options *options, const PassContext *context);
 
+/* The text of a graph, an expression or a kernel, checked: FAIL_INVALID where it is wrong. */
+Graph *text_graph(Arena *arena, const char *path, const char *text);
+Program *text_program(Arena *arena, const char *path, const char *text);
+Kernel *text_kernel(Arena *arena, const char *path, const char *text);
+
 /* Evaluate both graphs on made-up inputs and compare: --verify=each. `arg` is the Options. */
 void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
 

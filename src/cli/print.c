@@ -26,17 +26,14 @@ kind_of_option(const char *word)
 static void
 print_program(Arena *arena, Buf *out, const char *path, const char *text)
 {
-	const Program *program = program_parse(expr_ctx_new(arena), path, text);
-	program_check(program);
-	program_print(out, program);
+	program_print(out, text_program(arena, path, text));
 }
 
 static void
 print_kernel(const Options *options, Buf *out, const char *path, const char *text)
 {
 	Arena *arena = options->arena;
-	Kernel *kernel = kernel_parse(arena, expr_ctx_new(arena), path, text);
-	kernel_check(kernel);
+	Kernel *kernel = text_kernel(arena, path, text);
 	if (options->passes.count || options->level >= 0) {
 		PassContext *context = pipeline_new(options, arena, 0);
 		pass_context_check(context);

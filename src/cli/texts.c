@@ -1,4 +1,9 @@
-/* --verify=texts: whatever a compilation goes through prints a text that reads back as itself.
+/* Texts of the three IRs: read as a user's, and read back as ours.
+ *
+ * What a check of an IR finds is a bug of whoever made it; in a text that is the user, and his text
+ * is invalid.
+ *
+ * --verify=texts: whatever a compilation goes through prints a text that reads back as itself.
  *
  *     graph  →  text  →  graph  →  text      the texts are equal, for the graph after each pass,
  *     the meaning of each of its nodes, and each kernel after the loop passes
@@ -11,6 +16,64 @@
 #include "graph/meaning.h"
 
 typedef enum TextKind { TEXT_GRAPH, TEXT_EXPR, TEXT_KERNEL } TextKind;
+
+/* ---- texts of users ---- */
+
+typedef struct Input {
+	TextKind kind;
+	const Graph *graph;
+	const Program *program;
+	const Kernel *kernel;
+} Input;
+
+static void
+check_input(void *arg)
+{
+	const Input *input = arg;
+	if (input->kind == TEXT_GRAPH)
+		graph_check(input->graph);
+	else if (input->kind == TEXT_EXPR)
+		program_check(input->program);
+	else
+		kernel_check(input->kernel);
+}
+
+static void
+refuse_wrong(Input input)
+{
+	Failure failure;
+	if (try_run(check_input, &input, &failure))
+		return;
+	if (failure.kind == FAIL_BUG)
+		failure.kind = FAIL_INVALID;
+	fail_again(&failure);
+}
+
+Graph *
+text_graph(Arena *arena, const char *path, const char *text)
+{
+	Graph *graph = graph_parse(arena, path, text);
+	refuse_wrong((Input){.kind = TEXT_GRAPH, .graph = graph});
+	return graph;
+}
+
+Program *
+text_program(Arena *arena, const char *path, const char *text)
+{
+	Program *program = program_parse(expr_ctx_new(arena), path, text);
+	refuse_wrong((Input){.kind = TEXT_EXPR, .program = program});
+	return program;
+}
+
+Kernel *
+text_kernel(Arena *arena, const char *path, const char *text)
+{
+	Kernel *kernel = kernel_parse(arena, expr_ctx_new(arena), path, text);
+	refuse_wrong((Input){.kind = TEXT_KERNEL, .kernel = kernel});
+	return kernel;
+}
+
+/* ---- texts of ours ---- */
 
 /* Read a text and print what was read. */
 static const char *

@@ -7,3 +7,5 @@ expr f(X: f32[N]) -> Y {
 }
 -- err
 -:3: expression 'f', stage 'Y': reads 'X' at p+r-1 in dim 0, not certainly in 0..N
+-- exit
+3

@@ -9,4 +9,4 @@ kernel k(N, X: f32[N], Y: out f32[N]) {
 -- err
 -:1: kernel k: index 0 of X is not proven in range: i+1
 -- exit
-5
+3

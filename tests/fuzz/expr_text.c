@@ -1,0 +1,18 @@
+/* The text of expressions: what reads and checks, prints as a text that reads back as itself. */
+#include "cli/model.h"
+#include "fuzz.h"
+
+static const char *
+print(Arena *arena, const char *text)
+{
+	Buf buf = {.arena = arena};
+	program_print(&buf, text_program(arena, "fuzz.txt", text));
+	return buf_text(&buf);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_text(print, data, size);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* Plans: what a stranger's bundle may say of its steps is followed only if the verifier agrees. */
+#include "fuzz.h"
+#include "runtime/bundle.h"
+#include "runtime/signature.h"
+
+enum { WEIGHTS = 1 << 16 }; /* bytes that the bundle is said to have */
+
+static void
+read_plan(void *arg)
+{
+	FuzzCase *one = arg;
+	char error[512] = "";
+	Plan *plan;
+	if (!plan_read((const char *)one->data, one->size, &plan, error, sizeof error)) {
+		if (!*error)
+			fuzz_found("a plan is refused without a word");
+		return;
+	}
+	if (plan_verify(plan, plan_kernels(plan), WEIGHTS, error, sizeof error)) {
+		signature_tensors(one->arena, plan, plan->ninput, plan->inputs);
+		signature_tensors(one->arena, plan, plan->noutput, plan->outputs);
+	}
+	plan_free(plan);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_case(read_plan, data, size, NULL);
+	return 0;
+}
