@@ -144,32 +144,31 @@ is_whole(const VendorStep *v, const Tensor *operand)
 	return true;
 }
 
-static bool
-has_residual(const VendorStep *v)
+/* The post-op that may be a sum, which adds to what the result's storage holds: the first addition
+ * of a whole tensor. There is one such storage, so others are additions. */
+static int
+find_residual(const VendorStep *v)
 {
 	for (int i = 0; i < v->match->npost; i++)
-		if (v->match->post[i].operand && strncmp(v->match->post[i].text, "sum", 3) == 0 &&
+		if (v->match->post[i].operand && strcmp(v->match->post[i].text, "sum(%K)") == 0 &&
 		    is_whole(v, v->match->post[i].operand->tensor))
-			return true;
-	return false;
+			return i;
+	return -1;
 }
 
 static const char *
 post_text(VendorStep *v, const Variant *variant)
 {
 	Buf buf = {.arena = v->low->arena};
+	int residual = find_residual(v);
 	for (int i = 0; i < v->match->npost; i++) {
 		const PostOp *post = &v->match->post[i];
 		const char *text = post->text, *k = strstr(text, "%K");
 		buf_printf(&buf, "%s", i ? ";" : "");
-		if (!k) {
+		if (!k)
 			buf_puts(&buf, text);
-			continue;
-		}
-		bool is_sum = strncmp(text, "sum", 3) == 0;
-		bool whole = is_whole(v, post->operand->tensor);
-		if (is_sum)
-			buf_printf(&buf, "%s(%d)", whole ? variant->residual : "add", v->post_arg[i]);
+		else if (strcmp(text, "sum(%K)") == 0)
+			buf_printf(&buf, "%s(%d)", i == residual ? variant->residual : "add", v->post_arg[i]);
 		else
 			buf_printf(&buf, "%.*s%d%s", (int)(k - text), text, v->post_arg[i], k + 2);
 	}
@@ -281,7 +280,7 @@ list_variants(const VendorStep *v, Variant variants[4])
 	bool is_conv = strcmp(m->row, "conv") == 0;
 	int count = 0;
 	for (int w = 0; w <= (may_be_winograd(m) ? 1 : 0); w++)
-		for (int r = 0; r <= (has_residual(v) ? 1 : 0); r++)
+		for (int r = 0; r <= (find_residual(v) >= 0 ? 1 : 0); r++)
 			variants[count++] = (Variant){!is_conv ? NULL
 			                              : w      ? "winograd"
 			                                       : "direct",

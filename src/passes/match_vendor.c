@@ -1,14 +1,36 @@
-/* vendor_match: convolution, matrix product and pooling, by their iterators. */
+/* vendor_match: convolution, matrix product and pooling, by their iterators.
+ *
+ * A match is exact. Every dim of every operand is read by the index that its row gives it, over the
+ * whole box of its iterators and the whole extent of the tensor; coefficients are known and not
+ * zero; each reduction has one place; the guard says what the reads say. Anything else (a diagonal,
+ * a slice, a tap used twice, a sum over an iterator that moves nothing) is no match.
+ */
 #include "passes/match_vendor.h"
 
 #include <string.h>
 
-/* The index is loop `position`, or the 0 of a dim of extent 1. */
 static bool
-stands_at(const Expr *index, int position, const Dim *extent)
+same_extent(ExprCtx *ctx, const Dim *a, const Dim *b)
 {
-	return (index->op == EX_iter && index->iter == position) ||
-	       (expr_is_zero(index) && dim_is(extent, 1));
+	return a == b || (dim_proves_le(ctx, a, b) && dim_proves_le(ctx, b, a));
+}
+
+/* Dim d of the read is the 0 of an extent of 1. */
+static bool
+is_one(const Expr *read, int d)
+{
+	return expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
+}
+
+/* Dim d of the read (negative: from behind) is iterator `position`, all of it. */
+static bool
+is_iter(const Program *p, const Expr *read, int d, int position)
+{
+	d = d < 0 ? read->argc + d : d;
+	const Iter *iter = &p->stages[0]->iters[position];
+	const Expr *index = read->arg[d];
+	bool stands = (index->op == EX_iter && index->iter == position) || is_one(read, d);
+	return stands && same_extent(p->ctx, iter->hi, read->tensor->hi[d]);
 }
 
 /* ---- the shape of the group: main stage, then an epilogue of map stages over its box ---- */
@@ -41,6 +63,7 @@ same_loops(const Stage *a, const Stage *b)
 }
 
 typedef struct MainReads {
+	const Program *program;
 	const Tensor *tensor;
 	const Expr *read; /* the one read, at the reader's own loops */
 	bool in_place;
@@ -54,7 +77,7 @@ check_main_read(const Expr *e, void *arg)
 		return;
 	reads->read = e;
 	for (int d = 0; d < e->argc; d++)
-		reads->in_place &= stands_at(e->arg[d], d, e->tensor->hi[d]);
+		reads->in_place &= is_iter(reads->program, e, d, d);
 }
 
 /* The epilogue as one scalar over reads of the main result in place; the read itself where there is
@@ -62,9 +85,6 @@ check_main_read(const Expr *e, void *arg)
 static const Expr *
 epilogue_of(Arena *arena, const Program *p, const Expr **main_read)
 {
-	if (p->nstage == 0 || p->noutput != 1 || p->stages[0]->kind != STAGE_reduce ||
-	    p->stages[0]->nresult != 1)
-		return NULL;
 	const Stage *main = p->stages[0], *last = p->stages[p->nstage - 1];
 	if (last->results[0] != p->outputs[0])
 		return NULL;
@@ -75,40 +95,39 @@ epilogue_of(Arena *arena, const Program *p, const Expr **main_read)
 	Map bodies = {.arena = arena};
 	for (int s = 1; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
-		if (stage->kind != STAGE_map || !same_loops(stage, main))
+		if (stage->kind != STAGE_map || stage->scan || !same_loops(stage, main))
 			return NULL;
 		body = expr_rewrite(p->ctx, stage->body[0], fold_stage, &bodies);
 		map_set_ptr(&bodies, stage->results[0], (void *)(uintptr_t)body);
 	}
-	MainReads reads = {main->results[0], NULL, true};
+	MainReads reads = {p, main->results[0], NULL, true};
 	expr_visit(body, check_main_read, &reads);
 	return reads.read && reads.in_place ? body : NULL;
 }
 
 /* An operand of the epilogue: reads each dim of the result in place, or an extent of 1. */
 static bool
-is_broadcast_read(const Expr *read, int rank)
+is_broadcast_read(const Program *p, const Expr *read, int rank)
 {
-	for (int d = 0; d < read->argc; d++) {
-		if (!stands_at(read->arg[d], rank - read->argc + d, read->tensor->hi[d]))
+	for (int d = 0; d < read->argc; d++)
+		if (!is_one(read, d) && !is_iter(p, read, d, rank - read->argc + d))
 			return false;
-	}
 	return true;
 }
 
 /* A vector over loop `loop` alone: a bias, in any rank. */
 static bool
-is_vector_over(const Expr *read, int loop)
+is_vector_over(const Program *p, const Expr *read, int loop)
 {
-	bool found = false;
+	int found = 0;
 	for (int d = 0; d < read->argc; d++) {
-		bool is_loop = read->arg[d]->op == EX_iter && read->arg[d]->iter == loop;
-		bool is_one = expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
-		if (!is_loop && !is_one)
+		if (is_one(read, d))
+			continue;
+		if (!is_iter(p, read, d, loop))
 			return false;
-		found |= is_loop;
+		found++;
 	}
-	return found;
+	return found == 1;
 }
 
 static bool
@@ -133,14 +152,14 @@ match_epilogue(Arena *arena, VendorMatch *m, int channel)
 		return false;
 	int rank = m->program->stages[0]->nloop;
 	if (m->npost > 0 && m->post[0].operand && strcmp(m->post[0].text, "sum(%K)") == 0 &&
-	    is_vector_over(m->post[0].operand, channel)) {
+	    is_vector_over(m->program, m->post[0].operand, channel)) {
 		m->bias = m->post[0].operand->tensor;
 		memmove(m->post, m->post + 1, (size_t)(m->npost - 1) * sizeof *m->post);
 		m->npost--;
 	}
 	for (int i = 0; i < m->npost; i++) {
 		const Expr *read = m->post[i].operand;
-		if (read && (read->argc > rank || !is_broadcast_read(read, rank) ||
+		if (read && (read->argc > rank || !is_broadcast_read(m->program, read, rank) ||
 		             !is_program_input(m->program, read->tensor) || read->tensor->type != DT_F32))
 			return false;
 	}
@@ -172,64 +191,76 @@ two_factors(const Program *p, const Expr **a, const Expr **b)
 
 /* ---- matmul ---- */
 
-/* Dim d of the read (negative: from behind) is loop or reduction `position`. */
-static bool
-is_iter(const Expr *read, int d, int position)
-{
-	d = d < 0 ? read->argc + d : d;
-	return stands_at(read->arg[d], position, read->tensor->hi[d]);
-}
-
 /* Leading dims read the result's batch loops, aligned from behind, or an extent of 1. */
 static bool
-batch_fits(const Expr *read, int nbatch)
+batch_fits(const Program *p, const Expr *read, int nbatch)
 {
 	int lead = read->argc - 2;
 	if (lead > nbatch)
 		return false;
-	for (int d = 0; d < lead; d++) {
-		if (!is_iter(read, d, nbatch - lead + d))
+	for (int d = 0; d < lead; d++)
+		if (!is_one(read, d) && !is_iter(p, read, d, nbatch - lead + d))
 			return false;
-	}
+	return true;
+}
+
+/* The result is no larger than what its operands say: each batch loop moves one of them. */
+static bool
+batch_is_covered(const Stage *main, const Expr *a, const Expr *b)
+{
+	for (int i = 0; i < main->nloop - 2; i++)
+		if (!dim_is(main->iters[i].hi, 1) && !expr_uses_iter(a, i) && !expr_uses_iter(b, i))
+			return false;
 	return true;
 }
 
 static bool
-matmul_operand(const Expr *read, int row, int column, bool *transposed)
+matmul_operand(const Program *p, const Expr *read, int row, int column, bool *transposed)
 {
 	if (read->argc < 2)
 		return false;
 	*transposed = false;
-	if (is_iter(read, -2, row) && is_iter(read, -1, column))
+	if (is_iter(p, read, -2, row) && is_iter(p, read, -1, column))
 		return true;
-	*transposed = is_iter(read, -2, column) && is_iter(read, -1, row);
+	*transposed = is_iter(p, read, -2, column) && is_iter(p, read, -1, row);
 	return *transposed;
 }
 
 static bool
 match_matmul(Arena *arena, VendorMatch *m)
 {
-	const Stage *main = m->program->stages[0];
+	const Program *p = m->program;
+	const Stage *main = p->stages[0];
 	const Expr *a, *b;
-	if (!two_factors(m->program, &a, &b) || main->guard || main->nreduce != 1 || main->nloop < 2)
+	if (!two_factors(p, &a, &b) || main->guard || main->nreduce != 1 || main->nloop < 2 ||
+	    !batch_is_covered(main, a, b))
 		return false;
 	int rows = main->nloop - 2, columns = main->nloop - 1, k = main->nloop;
 	for (int swap = 0; swap < 2; swap++) {
 		const Expr *left = swap ? b : a, *right = swap ? a : b;
-		if (!matmul_operand(left, rows, k, &m->transpose_a) ||
-		    !matmul_operand(right, k, columns, &m->transpose_b) ||
-		    !batch_fits(left, main->nloop - 2) || !batch_fits(right, main->nloop - 2))
+		if (!matmul_operand(p, left, rows, k, &m->transpose_a) ||
+		    !matmul_operand(p, right, k, columns, &m->transpose_b) ||
+		    !batch_fits(p, left, main->nloop - 2) || !batch_fits(p, right, main->nloop - 2))
 			continue;
 		m->row = "matmul";
 		m->src = left->tensor;
 		m->weights = right->tensor;
-		m->dst = m->program->outputs[0];
+		m->dst = p->outputs[0];
 		return match_epilogue(arena, m, columns);
 	}
 	return false;
 }
 
 /* ---- windows ---- */
+
+/* The factor of iterator i in a window's index: what a row needs where the iterator moves. */
+static bool
+take_factor(const Stage *main, int i, int64_t c, int64_t *factor)
+{
+	if (c > 0)
+		*factor = c;
+	return c > 0 || (c == 0 && dim_is(main->iters[i].hi, 1));
+}
 
 /* index = stride * loop + dilation * tap - pad, with nothing else. */
 static bool
@@ -246,13 +277,14 @@ match_window(VendorMatch *m, int d, const Stage *main, const Expr *index, const 
 	m->strides[d] = m->dilations[d] = 1;
 	for (int i = 0; i < n; i++) {
 		int64_t c;
-		if (!dim_is_const(coefficient[i], &c))
-			return false;
-		if (i == loop && c > 0)
-			m->strides[d] = c;
-		else if (i == tap && c > 0)
-			m->dilations[d] = c;
-		else if (c != 0)
+		bool fits = dim_is_const(coefficient[i], &c);
+		if (fits && i == loop)
+			fits = take_factor(main, i, c, &m->strides[d]);
+		else if (fits && i == tap)
+			fits = take_factor(main, i, c, &m->dilations[d]);
+		else
+			fits = fits && c == 0;
+		if (!fits)
 			return false;
 	}
 	if (tap >= 0 && !dim_is_const(main->iters[tap].hi, &kernel))
@@ -283,10 +315,25 @@ guard_is_border(Arena *arena, const Program *p, const Stage *main, const Expr *r
 
 /* The reduction iterator that dim `d` of the weights reads; -1 for a kernel of extent 1. */
 static bool
-weight_tap(const Expr *weights, int d, int *tap)
+weight_tap(const Program *p, const Expr *weights, int d, int *tap)
 {
 	*tap = weights->arg[d]->op == EX_iter ? weights->arg[d]->iter : -1;
-	return *tap >= 0 || (expr_is_zero(weights->arg[d]) && dim_is(weights->tensor->hi[d], 1));
+	return *tap < 0 ? is_one(weights, d)
+	                : *tap >= p->stages[0]->nloop && is_iter(p, weights, d, *tap);
+}
+
+/* Each reduction stands in one of these places (-1: an empty one). */
+static bool
+are_all_reductions(const Stage *main, int count, const int *places)
+{
+	int taken = 0;
+	for (int i = 0; i < count; i++) {
+		taken += places[i] >= 0;
+		for (int k = 0; k < i; k++)
+			if (places[i] >= 0 && places[i] == places[k])
+				return false;
+	}
+	return taken == main->nreduce;
 }
 
 /* Channel c of group g: X's channel is c, or floordiv(f, F/G)*C + c. */
@@ -316,29 +363,31 @@ match_group(VendorMatch *m, const Stage *main, const Expr *index, const Tensor *
 static bool
 match_conv(Arena *arena, VendorMatch *m)
 {
-	const Stage *main = m->program->stages[0];
+	const Program *p = m->program;
+	const Stage *main = p->stages[0];
 	const Expr *x, *w;
-	int c;
-	if (!two_factors(m->program, &x, &w) || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
+	int places[1 + VENDOR_SPATIAL]; /* of the channel, of the taps */
+	if (!two_factors(p, &x, &w) || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
 	    x->argc != main->nloop || w->argc != main->nloop)
 		return false;
-	if (!is_iter(x, 0, 0) || !is_iter(w, 0, 1))
+	if (!is_iter(p, x, 0, 0) || !is_iter(p, w, 0, 1))
 		return false; /* a product commutes: builders put the image first */
 	m->src = x->tensor;
 	m->weights = w->tensor;
 	m->spatial = main->nloop - 2;
-	if (!weight_tap(w, 1, &c) || !match_group(m, main, x->arg[1], w->tensor, c))
-		return false;
-	for (int d = 0; d < m->spatial; d++) {
-		int tap;
-		if (!weight_tap(w, 2 + d, &tap) ||
-		    !match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d, tap))
+	for (int d = 0; d <= m->spatial; d++)
+		if (!weight_tap(p, w, 1 + d, &places[d]))
 			return false;
-	}
-	if (!guard_is_border(arena, m->program, main, x))
+	if (!are_all_reductions(main, 1 + m->spatial, places) ||
+	    !match_group(m, main, x->arg[1], w->tensor, places[0]))
+		return false;
+	for (int d = 0; d < m->spatial; d++)
+		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d, places[1 + d]))
+			return false;
+	if (!guard_is_border(arena, p, main, x))
 		return false;
 	m->row = "conv";
-	m->dst = m->program->outputs[0];
+	m->dst = p->outputs[0];
 	return match_epilogue(arena, m, 1);
 }
 
@@ -358,30 +407,64 @@ is_padded_mean(Arena *arena, const VendorMatch *m)
 	       expr_const_f64(body->arg[1]) == (double)taps;
 }
 
+/* Every window has an element that is there: the maximum of none is ours alone. */
+static bool
+is_never_empty(const VendorMatch *m, const Stage *main, int d)
+{
+	int64_t in, out;
+	if (!dim_is_const(m->src->hi[2 + d], &in) || !dim_is_const(main->iters[2 + d].hi, &out))
+		return false;
+	for (int64_t i = 0; i < out; i++) {
+		int64_t first = i * m->strides[d] - m->pads_lo[d], tap = 0;
+		if (first < 0)
+			tap = (-first + m->dilations[d] - 1) / m->dilations[d];
+		if (tap >= m->kernel[d] || first + tap * m->dilations[d] >= in)
+			return false;
+	}
+	return true;
+}
+
 static bool
 match_pool(Arena *arena, VendorMatch *m)
 {
-	const Stage *main = m->program->stages[0];
+	const Program *p = m->program;
+	const Stage *main = p->stages[0];
 	const Expr *x = main_body(main);
-	if (main->kind != STAGE_reduce || x->op != EX_read || x->tensor->type != DT_F32 ||
-	    main->acc != DT_F32 || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
-	    x->argc != main->nloop || main->nreduce != main->nloop - 2 ||
-	    !is_program_input(m->program, x->tensor) || !is_iter(x, 0, 0) || !is_iter(x, 1, 1))
+	bool is_max = main->reduce == REDUCE_max;
+	if (x->op != EX_read || x->tensor->type != DT_F32 || main->acc != DT_F32 || main->nloop < 3 ||
+	    main->nloop > 2 + VENDOR_SPATIAL || x->argc != main->nloop ||
+	    main->nreduce != main->nloop - 2 || !is_program_input(p, x->tensor) ||
+	    !is_iter(p, x, 0, 0) || !is_iter(p, x, 1, 1))
 		return false;
 	m->src = x->tensor;
-	m->dst = m->program->outputs[0];
+	m->dst = p->outputs[0];
 	m->spatial = main->nloop - 2;
 	for (int d = 0; d < m->spatial; d++)
-		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d, main->nloop + d))
+		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d,
+		                  main->nloop + d) ||
+		    (is_max && !is_never_empty(m, main, d)))
 			return false;
-	if (!guard_is_border(arena, m->program, main, x))
+	if (!guard_is_border(arena, p, main, x))
 		return false;
 	m->row = "pool";
-	if (main->reduce == REDUCE_max && m->program->nstage == 1)
+	if (is_max && p->nstage == 1)
 		m->kind = "max";
 	else if (main->reduce == REDUCE_sum && is_padded_mean(arena, m))
 		m->kind = "avg_padded";
 	return m->kind != NULL;
+}
+
+/* The main stage reduces f32 to one f32 over boxes that begin at 0. */
+static bool
+is_main_stage(const Stage *stage)
+{
+	if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 ||
+	    stage->results[0]->type != DT_F32)
+		return false;
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+		if (!dim_is(stage->iters[i].lo, 0))
+			return false;
+	return true;
 }
 
 bool
@@ -390,7 +473,7 @@ vendor_match(Arena *arena, const Program *program, const Target *target, const b
 {
 	(void)target;
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
-	    program->outputs[0]->type != DT_F32 || program->stages[0]->kind != STAGE_reduce)
+	    program->outputs[0]->type != DT_F32 || !is_main_stage(program->stages[0]))
 		return false;
 	*match = (VendorMatch){.program = program};
 	if (match_conv(arena, match))

@@ -149,6 +149,15 @@ is_shadowed(const CallPlan *plan, const CallPost *post)
 }
 
 static bool
+has_sum(const CallPlan *plan)
+{
+	for (int i = 0; i < plan->npost; i++)
+		if (plan->posts[i].kind == POST_SUM)
+			return true;
+	return false;
+}
+
+static bool
 read_post(CallPlan *plan, const char **text)
 {
 	double numbers[2] = {0, 0};
@@ -166,6 +175,8 @@ read_post(CallPlan *plan, const char **text)
 	*post = (CallPost){.kind = row->kind, .algorithm = row->number, .operand = -1};
 	post->alpha = count > 0 ? (float)numbers[0] : row->alpha;
 	post->beta = count > 1 ? (float)numbers[1] : row->beta;
+	if (row->kind == POST_SUM && has_sum(plan))
+		return call_refuse(plan, "post-op sum comes twice, and the result lies in one place");
 	if (row->kind != POST_ELTWISE && !add_operand(plan, post, numbers[0]))
 		return false;
 	if (row->kind == POST_ELTWISE) {

@@ -419,7 +419,7 @@ reverse_collected(Carried *all, size_t unit)
 {
 	size_t bytes = (size_t)dims_count(all->rank, all->dims) * unit;
 	unsigned char *low = all->block[0].data, *high = low + (size_t)all->count * bytes;
-	while (all->count > 1 && bytes > 0 && low + bytes < (high -= bytes)) {
+	while (all->count > 1 && bytes > 0 && low < (high -= bytes)) {
 		for (size_t i = 0; i < bytes; i++) {
 			unsigned char byte = low[i];
 			low[i] = high[i];

@@ -52,7 +52,7 @@ static bool
 same_number(const Expr *pattern, const Expr *e)
 {
 	double p = expr_const_f64(pattern), v = expr_const_f64(e);
-	return fabs(p - v) <= CONSTANT_TOLERANCE * fmax(1, fabs(p));
+	return fabs(p - v) <= CONSTANT_TOLERANCE * fabs(p); /* 0 is exactly 0: a bound, not a number */
 }
 
 static bool match(Matcher *m, const Expr *pattern, const Expr *e);
@@ -94,6 +94,13 @@ match(Matcher *m, const Expr *pattern, const Expr *e)
 		return true;
 	*m = saved;
 	return is_commutative(e) && match_args(m, pattern, e, true);
+}
+
+/* Bounds the wrong way round are taken in one order by a pattern, in another by a library. */
+static bool
+in_order(const Matcher *m)
+{
+	return !m->bound_a || !m->bound_b || expr_const_f64(m->bound_a) <= expr_const_f64(m->bound_b);
 }
 
 static const char *
@@ -139,7 +146,7 @@ vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
 		Matcher m = blank;
 		for (; r < countof(rows); r++) {
 			m = blank;
-			if (match(&m, parse_pattern(ctx, arena, rows[r].pattern, &names), body))
+			if (match(&m, parse_pattern(ctx, arena, rows[r].pattern, &names), body) && in_order(&m))
 				break;
 		}
 		if (r == countof(rows) || count == POST_MAX)

@@ -100,10 +100,12 @@ START_TEST(loop_step)
 }
 END_TEST
 
+enum { MAX_LENGTH = 6 };
+
 /* clang-format off */
-/* Scan: s = s + slice; outputs s each time. Axis and directions are filled in by the test. */
+/* Scan: s = s + slice; outputs s each time. The test fills in length, axes and directions. */
 static const char SCAN[] =
-	"{\"symbols\": [], \"dims\": [\"2\", \"3\", \"8\"], \"buffers\": ["
+	"{\"symbols\": [], \"dims\": [\"2\", \"%d\", \"8\"], \"buffers\": ["
 	BUFFER("s", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
 	BUFFER("x", "f32", "%s", "\"kind\": \"input\", \"index\": 1") ","
 	BUFFER("f", "f32", "[0]", "\"kind\": \"temp\", \"size\": 2, \"first\": 0, \"last\": 0") ","
@@ -124,30 +126,39 @@ static const char SCAN[] =
 	"\"inputs\": [0, 1], \"outputs\": [3], " NOTHING "}";
 /* clang-format on */
 
+/* `mode`: axis and direction of the input and of the output, a bit each. */
+static void
+check_scan(int mode, int length)
+{
+	int in = mode & 1, out = mode >> 1 & 1, back_in = mode >> 2 & 1, back_out = mode >> 3;
+	char text[4000];
+	snprintf(text, sizeof text, SCAN, length, in ? "[0, 1]" : "[1, 0]", out ? "[0, 1]" : "[1, 0]",
+	         in ? -1 : 0, out, back_in, back_out);
+	Rig rig;
+	rig_open(&rig, text, 1);
+	float s[2] = {100, 200}, x[2 * MAX_LENGTH], y[2 * MAX_LENGTH], sum[2] = {100, 200};
+	int64_t two = 2, dims[2] = {in ? 2 : length, in ? length : 2};
+	for (int t = 0; t < length; t++)
+		for (int i = 0; i < 2; i++)
+			x[in ? i * length + t : t * 2 + i] = (float)(10 * t + i + 1);
+	Array inputs[2] = {vector(s, &two), {DT_F32, 2, dims, x}};
+	ck_assert_msg(rig_run(&rig, inputs, y, (size_t)(8 * length)) == TW_OK, "%s", rig.error.text);
+	for (int t = 0; t < length; t++)
+		for (int i = 0; i < 2; i++) {
+			int from = back_in ? length - 1 - t : t, to = back_out ? length - 1 - t : t;
+			sum[i] += (float)(10 * from + i + 1);
+			float seen = y[out ? i * length + to : to * 2 + i];
+			ck_assert_msg(seen == sum[i], "mode %d, slice %d of %d: %g instead of %g", mode, to,
+			              length, (double)seen, (double)sum[i]);
+		}
+	rig_close(&rig);
+}
+
 START_TEST(scan_step)
 {
-	for (int mode = 0; mode < 16; mode++) {
-		int in = mode & 1, out = mode >> 1 & 1, back_in = mode >> 2 & 1, back_out = mode >> 3;
-		char text[4000];
-		snprintf(text, sizeof text, SCAN, in ? "[0, 1]" : "[1, 0]", out ? "[0, 1]" : "[1, 0]",
-		         in ? -1 : 0, out, back_in, back_out);
-		Rig rig;
-		rig_open(&rig, text, 1);
-		float s[2] = {100, 200}, x[6], y[6], sum[2] = {100, 200};
-		int64_t two = 2, dims[2] = {in ? 2 : 3, in ? 3 : 2};
-		for (int t = 0; t < 3; t++)
-			for (int i = 0; i < 2; i++)
-				x[in ? i * 3 + t : t * 2 + i] = (float)(10 * t + i + 1);
-		Array inputs[2] = {vector(s, &two), {DT_F32, 2, dims, x}};
-		ck_assert_msg(rig_run(&rig, inputs, y, sizeof y) == TW_OK, "%s", rig.error.text);
-		for (int t = 0; t < 3; t++)
-			for (int i = 0; i < 2; i++) {
-				int from = back_in ? 2 - t : t, to = back_out ? 2 - t : t;
-				sum[i] += (float)(10 * from + i + 1);
-				ck_assert(y[out ? i * 3 + to : to * 2 + i] == sum[i]);
-			}
-		rig_close(&rig);
-	}
+	for (int mode = 0; mode < 16; mode++)
+		for (int length = 0; length <= MAX_LENGTH; length++)
+			check_scan(mode, length);
 }
 END_TEST
 

@@ -1,0 +1,220 @@
+/* The rows of vendor.def by their definition (runtime/vendor.h), on dense arrays, in double: what a
+ * library does with a step's arguments and attributes, so that matching is judged without one.
+ *
+ * Shapes that no library would take end the test: a match should have refused.
+ */
+#ifndef UNIT_VENDOR_ROWS_H
+#define UNIT_VENDOR_ROWS_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "base/array.h"
+#include "target/target.h"
+
+enum { ROW_MAX_RANK = 8, ROW_MAX_ARGS = 16 };
+
+typedef struct RowCall {
+	const char *row;
+	int narg;
+	Array *const *args; /* NULL: absent; the last one is written */
+	int nattr;
+	const VendorAttr *attrs;
+} RowCall;
+
+static inline const VendorAttr *
+row_attr(const RowCall *call, const char *name)
+{
+	for (int i = 0; i < call->nattr; i++)
+		if (strcmp(call->attrs[i].name, name) == 0)
+			return &call->attrs[i];
+	return NULL;
+}
+
+static inline int64_t
+row_int(const RowCall *call, const char *name, int index, int64_t otherwise)
+{
+	const VendorAttr *attr = row_attr(call, name);
+	return attr && index < attr->count ? attr->ints[index] : otherwise;
+}
+
+/* The element of `a` at the last of `rank` indices; dims of 1 broadcast. */
+static inline double
+row_element(const Array *a, int rank, const int64_t *index)
+{
+	int64_t at = 0;
+	for (int d = 0; d < a->rank; d++) {
+		int64_t i = a->dims[d] == 1 ? 0 : index[rank - a->rank + d];
+		ck_assert(i >= 0 && i < a->dims[d]);
+		at = at * a->dims[d] + i;
+	}
+	return dtype_load_f64(a->type, a->data, at);
+}
+
+/* The index at a position in row-major order. */
+static inline void
+row_unflatten(int64_t flat, int rank, const int64_t *dims, int64_t *index)
+{
+	for (int d = rank - 1; d >= 0; d--) {
+		index[d] = flat % dims[d];
+		flat /= dims[d];
+	}
+}
+
+/* Where tap `tap` of the window at `out` lies in x, all spatial dims; false: in the padding. */
+static inline bool
+row_window(const RowCall *call, const Array *x, const int64_t *out, const int64_t *tap, int64_t *in)
+{
+	bool is_inside = true;
+	for (int d = 0; d < x->rank - 2; d++) {
+		in[2 + d] = out[2 + d] * row_int(call, "strides", d, 1) +
+		            tap[d] * row_int(call, "dilations", d, 1) - row_int(call, "pads_lo", d, 0);
+		is_inside = is_inside && in[2 + d] >= 0 && in[2 + d] < x->dims[2 + d];
+	}
+	return is_inside;
+}
+
+static inline void
+row_check_windows(const RowCall *call, const Array *x, const int64_t *kernel, const Array *y)
+{
+	for (int d = 0; d < x->rank - 2; d++) {
+		int64_t span = (kernel[d] - 1) * row_int(call, "dilations", d, 1) + 1;
+		int64_t room =
+			x->dims[2 + d] + row_int(call, "pads_lo", d, 0) + row_int(call, "pads_hi", d, 0) - span;
+		ck_assert_int_eq(room / row_int(call, "strides", d, 1) + 1, y->dims[2 + d]);
+	}
+}
+
+static inline double
+row_conv(const RowCall *call, const int64_t *out)
+{
+	const Array *x = call->args[0], *w = call->args[1], *bias = call->args[2];
+	const Array *y = call->args[call->narg - 1];
+	int64_t group = row_int(call, "group", 0, 1), in[ROW_MAX_RANK] = {out[0]}, at[ROW_MAX_RANK];
+	ck_assert(y->dims[0] == x->dims[0] && y->dims[1] == w->dims[0]);
+	ck_assert(w->dims[0] % group == 0 && x->dims[1] == w->dims[1] * group);
+	row_check_windows(call, x, w->dims + 2, y);
+	double sum = bias ? row_element(bias, 1, out + 1) : 0;
+	at[0] = out[1];
+	for (int64_t t = 0; t < dims_count(w->rank - 1, w->dims + 1); t++) {
+		row_unflatten(t, w->rank - 1, w->dims + 1, at + 1);
+		in[1] = out[1] / (w->dims[0] / group) * w->dims[1] + at[1];
+		if (row_window(call, x, out, at + 2, in))
+			sum += row_element(x, x->rank, in) * row_element(w, w->rank, at);
+	}
+	return sum;
+}
+
+static inline double
+row_pool(const RowCall *call, const int64_t *out)
+{
+	const Array *x = call->args[0], *y = call->args[call->narg - 1];
+	const VendorAttr *kernel = row_attr(call, "kernel");
+	bool is_max = strcmp(row_attr(call, "kind")->string, "max") == 0;
+	int64_t in[ROW_MAX_RANK] = {out[0], out[1]}, at[ROW_MAX_RANK], taps;
+	taps = dims_count(x->rank - 2, kernel->ints);
+	ck_assert(y->dims[0] == x->dims[0] && y->dims[1] == x->dims[1]);
+	row_check_windows(call, x, kernel->ints, y);
+	double value = is_max ? -3.4028235e38 : 0;
+	for (int64_t t = 0; t < taps; t++) {
+		row_unflatten(t, x->rank - 2, kernel->ints, at);
+		if (!row_window(call, x, out, at, in))
+			continue;
+		double element = row_element(x, x->rank, in);
+		value = is_max ? fmax(value, element) : value + element / (double)taps;
+	}
+	return value;
+}
+
+static inline double
+row_matmul(const RowCall *call, const int64_t *out)
+{
+	const Array *a = call->args[0], *b = call->args[1], *bias = call->args[2];
+	const Array *y = call->args[call->narg - 1];
+	int rank = y->rank, i = rank - 2, j = rank - 1;
+	bool swap_a = row_int(call, "transpose_a", 0, 0), swap_b = row_int(call, "transpose_b", 0, 0);
+	int64_t ia[ROW_MAX_RANK], ib[ROW_MAX_RANK], k = a->dims[a->rank - (swap_a ? 2 : 1)];
+	ck_assert_int_eq(k, b->dims[b->rank - (swap_b ? 1 : 2)]);
+	ck_assert_int_eq(y->dims[i], a->dims[a->rank - (swap_a ? 1 : 2)]);
+	ck_assert_int_eq(y->dims[j], b->dims[b->rank - (swap_b ? 2 : 1)]);
+	for (int d = 0; d < i; d++) {
+		int64_t da = d < rank - a->rank ? 1 : a->dims[d - (rank - a->rank)];
+		int64_t db = d < rank - b->rank ? 1 : b->dims[d - (rank - b->rank)];
+		ck_assert((da == db || da == 1 || db == 1) && y->dims[d] == (da == 1 ? db : da));
+		ia[d] = ib[d] = out[d];
+	}
+	double sum = bias ? row_element(bias, 1, out + j) : 0;
+	for (int64_t c = 0; c < k; c++) {
+		ia[swap_a ? j : i] = out[i];
+		ib[swap_b ? i : j] = out[j];
+		ia[swap_a ? i : j] = ib[swap_b ? j : i] = c;
+		sum += row_element(a, rank, ia) * row_element(b, rank, ib);
+	}
+	return sum;
+}
+
+/* With arguments a and b of the post-op, or operand z. */
+static inline double
+row_post(const char *name, double x, double a, double b, double z)
+{
+	double tanh_of = sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+	/* clang-format off */
+	const struct { const char *name; double value; } posts[] = {
+		{"sum", x + z},      {"add", x + z},      {"sub", x - z},    {"mul", x * z},
+		{"max", fmax(x, z)}, {"min", fmin(x, z)}, {"exp", exp(x)},   {"abs", fabs(x)},
+		{"tanh", tanh(x)},   {"sqrt", sqrt(x)},   {"linear", a * x + b},
+		{"relu", fmax(x, 0)},                     {"clip", fmin(fmax(x, a), b)},
+		{"sigmoid", 1 / (1 + exp(-x))},           {"swish", x / (1 + exp(-a * x))},
+		{"leaky_relu", x < 0 ? a * x : x},        {"elu", x < 0 ? a * (exp(x) - 1) : x},
+		{"hardswish", x * fmax(0, fmin(1, x / 6 + 0.5))},
+		{"gelu_erf", 0.5 * x * (1 + erf(x / sqrt(2)))},
+		{"gelu_tanh", 0.5 * x * (1 + tanh(tanh_of))},
+	};
+	/* clang-format on */
+	for (size_t i = 0; i < countof(posts); i++)
+		if (strcmp(posts[i].name, name) == 0)
+			return posts[i].value;
+	ck_abort_msg("post-op %s has no definition here", name);
+	return 0;
+}
+
+/* A library keeps one result to add to: of several sums, the last one's argument lies there. */
+static inline double
+row_posts(const RowCall *call, const char *posts, double x, const int64_t *out)
+{
+	int rank = call->args[call->narg - 1]->rank, kept = -1;
+	for (const char *at = strstr(posts, "sum("); at; at = strstr(at + 1, "sum("))
+		kept = atoi(at + 4);
+	for (const char *at = posts; *at; at += strcspn(at, ";"), at += *at == ';') {
+		double a = 0, b = 0, z = 0;
+		char name[32] = "";
+		int numbers = sscanf(at, "%31[a-z_](%lf,%lf)", name, &a, &b) - 1;
+		if (numbers == 1) /* of an argument, or nobody looks at z */
+			z = row_element(call->args[strcmp(name, "sum") == 0 ? kept : (int)a], rank, out);
+		x = row_post(name, x, a, b, z);
+	}
+	return x;
+}
+
+static inline void
+row_run(const RowCall *call)
+{
+	static const struct {
+		const char *name;
+		double (*value)(const RowCall *call, const int64_t *out);
+	} rows[] = {{"conv", row_conv}, {"pool", row_pool}, {"matmul", row_matmul}};
+	const VendorAttr *post = row_attr(call, "post");
+	Array *y = call->args[call->narg - 1];
+	int64_t count = array_count(y), out[ROW_MAX_RANK];
+	for (size_t r = 0; r < countof(rows); r++)
+		for (int64_t i = 0; i < count && strcmp(rows[r].name, call->row) == 0; i++) {
+			row_unflatten(i, y->rank, y->dims, out);
+			double value = row_posts(call, post ? post->string : "", rows[r].value(call, out), out);
+			dtype_store_f64(y->type, y->data, i, value);
+		}
+}
+
+#endif
