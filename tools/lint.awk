@@ -17,6 +17,7 @@ FNR == 1 { end_file(); last = FILENAME; start = 0 }
 		say("blanks at the end of the line")
 }
 /(^|[^A-Za-z0-9_])(HA[C]K|FI[X]ME)([^A-Za-z0-9_]|$)/ { say("a mark for later: mend it or write an issue") }
+/(^|[^A-Za-z0-9_])assert\(/ && FILENAME ~ /^src\// { say("assert() ends the process: must() is a failure") }
 /case OP_/ && FILENAME ~ /^src\// && FILENAME !~ /^src\/(graph|onnx)\// { say("switch on an operator outside src/graph and src/onnx: make it a table") }
 /^\{/ { start = FNR }
 /^\}/ {

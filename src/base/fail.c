@@ -1,7 +1,8 @@
 /* Failures unwind with longjmp() to the nearest try_run() of their thread.
  *
- * The frames live on the stack and are chained through one thread-local pointer, the only state
- * of this file. Nothing here allocates: running out of memory is itself a failure.
+ * The frames live on the stack and are chained through one thread-local pointer; it and what the
+ * thread is at work on are the only state of this file. Nothing here allocates: running out of
+ * memory is itself a failure.
  */
 #include "base/fail.h"
 
@@ -13,10 +14,12 @@
 typedef struct Frame {
 	jmp_buf place;
 	Failure *failure;
+	Work work; /* when it was entered */
 	struct Frame *outer;
 } Frame;
 
 static _Thread_local Frame *innermost;
+static _Thread_local Work work;
 
 /* Longest names shown of a place, so that a hostile model cannot push the message out. */
 enum { FILE_SHOWN = 512, NAME_SHOWN = 256 };
@@ -55,27 +58,98 @@ compose(char *text, size_t size, const Loc *loc, const char *format, va_list arg
 			*c = '?';
 }
 
+/* ---- what is under way ---- */
+
+Work
+work_begin(const Loc *loc, const char *pass)
+{
+	Work before = work;
+	if (loc)
+		work.loc = *loc;
+	if (loc && !loc->file)
+		work.loc.file = before.loc.file;
+	if (pass)
+		work.pass = pass;
+	return before;
+}
+
+void
+work_end(Work before)
+{
+	work = before;
+}
+
+Work
+work_now(void)
+{
+	return work;
+}
+
+/* The place of a bug: what `loc` says, and the work under way for the rest. */
+static Loc
+place_of_bug(const Loc *loc)
+{
+	Loc place = loc ? *loc : (Loc){0};
+	if (!place.file)
+		place.file = work.loc.file;
+	if (!place.node && !place.op && place.line == 0) {
+		place.node = work.loc.node;
+		place.op = work.loc.op;
+	}
+	return place;
+}
+
+void
+bug_advice(char *text, size_t size, const char *pass)
+{
+	if (pass && *pass)
+		snprintf(text, size,
+		         "this is a bug in Tilewright, met in pass %s; a way round it may be --disable %s, "
+		         "or -O0",
+		         pass, pass);
+	else
+		snprintf(text, size, "this is a bug in Tilewright; a way round it may be -O0");
+}
+
+/* ---- unwinding ---- */
+
+void
+failure_print(const Failure *failure)
+{
+	char advice[256];
+	fprintf(stderr, "%s\n", failure->text);
+	if (failure->kind != FAIL_BUG)
+		return;
+	bug_advice(advice, sizeof advice, failure->pass);
+	fprintf(stderr, "%s\n", advice);
+}
+
 /* Unwind with the failure; without a try_run() around, print it and end the process. */
 _Noreturn void
 fail_again(const Failure *failure)
 {
 	Frame *frame = innermost;
 	if (!frame) {
-		fprintf(stderr, "%s\n", failure->text);
+		failure_print(failure);
 		exit(failure->kind);
 	}
 	if (frame->failure != failure)
 		*frame->failure = *failure;
 	innermost = frame->outer;
+	work = frame->work;
 	longjmp(frame->place, 1);
 }
 
 #define FAIL(a_kind, loc, format) \
 	do { \
 		Failure failure = {.kind = (a_kind)}; \
+		bool is_bug = failure.kind == FAIL_BUG; \
+		Loc place = is_bug ? place_of_bug(loc) : (Loc){0}; \
 		va_list args; \
 		va_start(args, format); \
-		compose(failure.text, sizeof failure.text, loc, format, args); \
+		compose(failure.text, sizeof failure.text, is_bug ? &place : (loc), format, args); \
+		if (is_bug && work.pass) \
+			append(failure.pass, sizeof failure.pass, "%s", work.pass); \
 		va_end(args); \
 		fail_again(&failure); \
 	} while (0)
@@ -104,10 +178,16 @@ fail_as(FailKind kind, const Loc *loc, const char *format, ...)
 	FAIL(kind, loc, format);
 }
 
+void
+fail_must(const char *file, int line, const char *condition)
+{
+	fail_as(FAIL_BUG, NULL, "%s:%d: expected %s", file, line, condition);
+}
+
 bool
 try_run(void (*fn)(void *arg), void *arg, Failure *failure)
 {
-	Frame frame = {.failure = failure, .outer = innermost};
+	Frame frame = {.failure = failure, .work = work, .outer = innermost};
 	if (setjmp(frame.place))
 		return false; /* fail_again() has taken the frame off */
 	innermost = &frame;

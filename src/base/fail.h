@@ -1,8 +1,8 @@
 /* Errors have a place and a kind.
  *
  * fail() is for the user's input and unwinds to the nearest try_run() of this thread, which may
- * nest; assert() is for our own bugs; warn() goes on. Messages are lower case, say what was
- * expected and what was seen, and carry no full stop:
+ * nest; must() is for our own bugs, and unwinds like it; warn() goes on. Messages are lower case,
+ * say what was expected and what was seen, and carry no full stop:
  *
  *     resnet50.onnx: node "conv1" (Conv): group 3 does not divide 64 channels
  *     fuse.t:7: expected ')' after inputs of Relu, saw '{'
@@ -14,6 +14,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Where something came from. All strings may be NULL; they must outlive the Loc. */
 typedef struct Loc {
@@ -37,9 +38,25 @@ typedef enum FailKind {
 typedef struct Failure {
 	FailKind kind;
 	char text[2048]; /* one line, with its place in front */
+	char pass[64];   /* of a FAIL_BUG: the pass that was running; empty when none was */
 } Failure;
 
-/* Unwind with "place: message". `loc` may be NULL. fail() is FAIL_INVALID. */
+/* What this thread is at work on: the pass manager, inference, meanings, lowering and code
+ * generation say it, so that a bug has a place also where nothing knows of nodes. try_run() puts
+ * back what it found. */
+typedef struct Work {
+	Loc loc;
+	const char *pass;
+} Work;
+
+/* Begin with a node (NULL: the same one) or a pass (NULL: the same one); gives what was before, for
+ * work_end(). Strings must live until then. */
+Work work_begin(const Loc *loc, const char *pass);
+void work_end(Work before);
+Work work_now(void);
+
+/* Unwind with "place: message". `loc` may be NULL. fail() is FAIL_INVALID. What the place of a
+ * FAIL_BUG leaves open is taken from the work under way. */
 _Noreturn void fail(const Loc *loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void fail_unsupported(const Loc *loc, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -47,6 +64,15 @@ _Noreturn void fail_environment(const Loc *loc, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 _Noreturn void fail_as(FailKind kind, const Loc *loc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* What holds unless we made a mistake: FAIL_BUG with the place in our source. */
+#define must(condition) ((condition) ? (void)0 : fail_must(__FILE__, __LINE__, #condition))
+_Noreturn void fail_must(const char *file, int line, const char *condition);
+
+/* The sentence to print behind a FAIL_BUG: whose mistake it is, and a way on. */
+void bug_advice(char *text, size_t size, const char *pass);
+/* The failure on standard error, with this advice where it is due. */
+void failure_print(const Failure *failure);
 
 /* Pass on a failure that another try_run() (or another thread) caught. */
 _Noreturn void fail_again(const Failure *failure);

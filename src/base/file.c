@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/litter.h"
+
 typedef struct Mapping {
 	void *address;
 	size_t size;
@@ -170,6 +172,15 @@ struct FileWriter {
 	unsigned char buffer[1 << 16];
 };
 
+static void
+remove_temporary(const FileWriter *writer)
+{
+	if (!writer->temporary)
+		return;
+	unlink(writer->temporary);
+	litter_remove(writer->temporary);
+}
+
 /* Registered with the arena: what was not committed vanishes. */
 static void
 discard(void *handle)
@@ -179,8 +190,7 @@ discard(void *handle)
 		return;
 	close(writer->fd);
 	writer->fd = -1;
-	if (writer->temporary)
-		unlink(writer->temporary);
+	remove_temporary(writer);
 }
 
 _Noreturn static void
@@ -198,6 +208,8 @@ open_temporary(Arena *arena, FileWriter *writer)
 	for (int i = 0; i < 100; i++) {
 		writer->temporary = arena_printf(arena, "%s.tmp%d.%d", writer->path, (int)getpid(), i);
 		writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (writer->fd >= 0)
+			litter_add(writer->temporary);
 		if (writer->fd >= 0 || errno != EEXIST)
 			return;
 	}
@@ -284,11 +296,12 @@ file_commit(FileWriter *writer)
 	writer->fd = -1;
 	bool is_done =
 		close(fd) == 0 && (!writer->temporary || rename(writer->temporary, writer->path) == 0);
+	int reason = errno;
+	if (writer->temporary && is_done)
+		litter_remove(writer->temporary);
 	if (is_done)
 		return;
-	int reason = errno;
-	if (writer->temporary)
-		unlink(writer->temporary);
+	remove_temporary(writer);
 	fail_environment(NULL, "cannot write %s: %s", writer->path, strerror(reason));
 }
 

@@ -15,6 +15,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/file.h"
+#include "base/litter.h"
 #include "cli/compare.h"
 #include "cli/npy.h"
 #include "cli/progress.h"
@@ -131,6 +132,7 @@ remove_folder(void *handle)
 			break;
 	}
 	rmdir(folder);
+	litter_remove(folder);
 }
 
 /* The inputs of a subject as --input words. */
@@ -142,6 +144,7 @@ write_inputs(Arena *arena, const Subject *subject)
 	char *folder = arena_printf(arena, "%s/tilewright-XXXXXX", base ? base : "/tmp");
 	if (!mkdtemp(folder))
 		fail_environment(NULL, "cannot make a folder %s", folder);
+	litter_add(folder);
 	arena_defer(arena, remove_folder, folder);
 	for (int i = 0; i < subject->ninput; i++) {
 		const char *path = arena_printf(arena, "%s/%d.npy", folder, i);

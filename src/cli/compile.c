@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/litter.h"
 #include "cli/finish.h"
 #include "cli/inputs.h"
 #include "cli/obstacles.h"
@@ -277,6 +278,7 @@ static void
 remove_file(void *path)
 {
 	unlink(path);
+	litter_remove(path);
 }
 
 const char *
@@ -290,6 +292,7 @@ bundle_of(const Options *options, Arena *arena, const char *path)
 	if (file < 0)
 		fail_environment(NULL, "cannot make a temporary file %s", output);
 	close(file);
+	litter_add(output);
 	arena_defer(arena, remove_file, output);
 	compile_file(options, arena, path, output);
 	return output;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/crash.h"
 #include "cli/progress.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"
@@ -60,6 +61,8 @@ run_command(void *arg)
 	if (!options.verb)
 		unknown_verb(name);
 	options_read(&options, command->argc - 2, command->argv + 2);
+	if (options.args.count)
+		work_begin(&(Loc){.file = options.args.data[0]}, NULL);
 	if (options.help)
 		print_verb_help(options.verb);
 	else
@@ -71,12 +74,13 @@ main(int argc, char **argv)
 {
 	signal(SIGXFSZ, SIG_IGN); /* a full disk or a limit is an error of write(), with its reason */
 	signal(SIGPIPE, SIG_IGN);
+	crash_watch();
 	Command command = {argc, argv, arena_new("command"), 0};
 	Failure failure;
 	if (!try_run(run_command, &command, &failure)) {
 		fflush(stdout);
 		progress_wipe();
-		fprintf(stderr, "%s\n", failure.text);
+		failure_print(&failure);
 		command.code = failure.kind;
 	}
 	arena_free(command.arena);

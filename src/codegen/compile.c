@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cache.h"
+#include "base/litter.h"
 
 extern char **environ;
 
@@ -129,6 +130,7 @@ static void
 remove_folder(void *path)
 {
 	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	litter_remove(path);
 }
 
 static void
@@ -141,6 +143,7 @@ make_folder(Compiler *compiler)
 		fail_environment(NULL, "%s: a temporary folder cannot be made: %s", folder,
 		                 strerror(errno));
 	compiler->folder = folder;
+	litter_add(folder);
 	arena_defer(compiler->arena, remove_folder, folder);
 }
 

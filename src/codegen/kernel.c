@@ -300,7 +300,9 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		           .ctx = kernels[i]->ctx,
 		           .lanes_used = lanes_used,
 		           .lanes8_used = lanes8_used};
+		Work work = work_begin(&kernels[i]->loc, NULL);
 		const char *plain = kernel_text(&em, true);
+		work_end(work);
 		uintptr_t same = (uintptr_t)map_find(&known, plain);
 		function[i] = same ? (int)same - 1 : i;
 		if (same)

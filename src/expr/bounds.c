@@ -4,7 +4,6 @@
  * known to be >= 0, or any other condition known to hold. A box that is not empty is itself a fact:
  * inside 0 <= i < N, N is at least 1.
  */
-#include <assert.h>
 
 #include "expr/facts.h"
 
@@ -470,7 +469,7 @@ assume(Facts *facts, const Expr *e, bool holds)
 void
 facts_assume(Facts *facts, const Expr *condition)
 {
-	assert(condition->type == DT_BOOL);
+	must(condition->type == DT_BOOL);
 	assume(facts, condition, true);
 }
 

@@ -1,7 +1,6 @@
 /* Building stages: see build.h. */
 #include "expr/build.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 #include "expr/ctx.h"
@@ -25,7 +24,7 @@ StageBuilder *
 stage_open(ExprCtx *ctx, const char *name, int rank, const Dim *const *dims)
 {
 	StageBuilder *stage = NEW(ctx->arena, StageBuilder);
-	assert(rank <= MAX_ITERS);
+	must(rank <= MAX_ITERS);
 	stage->ctx = ctx;
 	stage->name = ctx_name(ctx, name);
 	stage->nloop = rank;
@@ -48,7 +47,7 @@ stage_name_iter(StageBuilder *stage, int position, const char *name)
 const Expr *
 stage_iter(StageBuilder *stage, int position)
 {
-	assert(position < stage->nloop + stage->nreduce);
+	must(position < stage->nloop + stage->nreduce);
 	return expr_iter(stage->ctx, position);
 }
 
@@ -56,7 +55,7 @@ const Expr *
 stage_over(StageBuilder *stage, const char *name, const Dim *lo, const Dim *hi)
 {
 	int position = stage->nloop + stage->nreduce++;
-	assert(position < MAX_ITERS);
+	must(position < MAX_ITERS);
 	stage->iters[position] = (Iter){ctx_name(stage->ctx, name), lo, hi};
 	facts_iter(stage->facts, position, lo, hi);
 	return expr_iter(stage->ctx, position);
@@ -139,7 +138,7 @@ stage_read_broadcast(StageBuilder *stage, const Tensor *tensor)
 {
 	const Expr *index[MAX_ITERS];
 	int shift = stage->nloop - tensor->rank;
-	assert(shift >= 0);
+	must(shift >= 0);
 	for (int i = 0; i < tensor->rank; i++)
 		index[i] =
 			dim_is(tensor->hi[i], 1) ? expr_i64(stage->ctx, 0) : expr_iter(stage->ctx, shift + i);
@@ -158,7 +157,7 @@ stage_read_scalar(StageBuilder *stage, const Tensor *tensor)
 void
 stage_where(StageBuilder *stage, const Expr *condition)
 {
-	assert(stage->nreduce > 0 && stage->nmark == 0);
+	must(stage->nreduce > 0 && stage->nmark == 0);
 	stage->guard = join_conditions(stage->ctx, stage->guard, condition);
 	facts_assume(stage->facts, condition);
 }
@@ -166,7 +165,7 @@ stage_where(StageBuilder *stage, const Expr *condition)
 void
 stage_if(StageBuilder *stage, const Expr *condition)
 {
-	assert(stage->nmark < MAX_CONDITIONS);
+	must(stage->nmark < MAX_CONDITIONS);
 	stage->marks[stage->nmark++] = facts_mark(stage->facts);
 	facts_assume(stage->facts, condition);
 }
@@ -174,7 +173,7 @@ stage_if(StageBuilder *stage, const Expr *condition)
 void
 stage_end_if(StageBuilder *stage)
 {
-	assert(stage->nmark > 0);
+	must(stage->nmark > 0);
 	facts_release(stage->facts, stage->marks[--stage->nmark]);
 }
 
@@ -186,7 +185,7 @@ close_stage(StageBuilder *builder, StageKind kind, int nbody, const Expr *const 
 	Arena *arena = builder->ctx->arena;
 	int niter = builder->nloop + builder->nreduce;
 	Stage *stage = NEW(arena, Stage);
-	assert(builder->nmark == 0);
+	must(builder->nmark == 0);
 	stage->kind = kind;
 	stage->name = builder->name;
 	stage->nloop = builder->nloop;
@@ -227,7 +226,7 @@ Tensor *
 stage_map(StageBuilder *builder, DType type, const Expr *body)
 {
 	Tensor *result;
-	assert(builder->nreduce == 0 && body->type == type);
+	must(builder->nreduce == 0 && body->type == type);
 	Stage *stage = close_stage(builder, STAGE_map, 1, &body);
 	add_loop_results(builder->ctx, stage, 1, &type, &result);
 	return result;
@@ -237,7 +236,7 @@ Tensor *
 stage_reduce_acc(StageBuilder *builder, ReduceOp op, DType type, DType acc, const Expr *body)
 {
 	Tensor *result;
-	assert(builder->nreduce > 0 && reduce_info(op)->states < 2);
+	must(builder->nreduce > 0 && reduce_info(op)->states < 2);
 	const Expr *term = expr_cast(builder->ctx, acc, body);
 	Stage *stage = close_stage(builder, STAGE_reduce, 1, &term);
 	stage->reduce = op;
@@ -259,8 +258,8 @@ stage_reduce_tuple(StageBuilder *builder, ReduceOp op, int count, const DType *t
 	int states = reduce_info(op)->states;
 	const Expr *terms[REDUCE_MAX_STATES];
 	DType acc = reduce_accumulator(op, bodies[0]->type);
-	assert(builder->nreduce > 0 && count <= REDUCE_MAX_STATES);
-	assert(states == 0 ? count >= 1 : count == states);
+	must(builder->nreduce > 0 && count <= REDUCE_MAX_STATES);
+	must(states == 0 ? count >= 1 : count == states);
 	for (int i = 0; i < count; i++)
 		terms[i] = i == 0 || states > 0 ? expr_cast(builder->ctx, acc, bodies[i]) : bodies[i];
 	Stage *stage = close_stage(builder, STAGE_reduce, count, terms);
@@ -274,7 +273,7 @@ stage_scatter(StageBuilder *builder, const Tensor *init, const Expr *const *targ
               const Expr *body)
 {
 	Tensor *result;
-	assert(builder->nreduce == 0 && body->type == init->type);
+	must(builder->nreduce == 0 && body->type == init->type);
 	const Expr *range = read_range(builder->facts, init, target);
 	if (range)
 		fail_range(builder, init, range);
@@ -295,7 +294,7 @@ stage_prev(StageBuilder *builder, int axis, const Tensor *init, bool reverse, DT
 	const Dim *dims[MAX_ITERS];
 	const Expr *index[MAX_ITERS];
 	int rank = 0;
-	assert(axis < builder->nloop && builder->nreduce == 0);
+	must(axis < builder->nloop && builder->nreduce == 0);
 	for (int i = 0; i < builder->nloop; i++)
 		if (i != axis) {
 			dims[rank] = builder->iters[i].hi;
@@ -318,7 +317,7 @@ Tensor *
 stage_scan(StageBuilder *builder, DType type, const Expr *body)
 {
 	Arena *arena = builder->ctx->arena;
-	assert(builder->scan);
+	must(builder->scan);
 	Tensor *result = stage_map(builder, type, body);
 	Stage *stage = (Stage *)(uintptr_t)result->stage;
 	Scan *scan = builder->scan;

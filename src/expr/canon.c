@@ -7,8 +7,6 @@
  */
 #include "expr/canon.h"
 
-#include <assert.h>
-
 #include "expr/facts.h"
 #include "expr/hash.h"
 
@@ -350,7 +348,7 @@ order_iterators(Hasher *hasher, const Stage *stage, int *order)
 {
 	Ordering o = {.hasher = hasher, .stage = stage, .tries = 60};
 	Hash128 colours[HASH_ITERS];
-	assert(stage->nloop + stage->nreduce <= HASH_ITERS);
+	must(stage->nloop + stage->nreduce <= HASH_ITERS);
 	hasher_forget(hasher);
 	for (int i = 0; i < stage->nreduce; i++)
 		colours[i] = box_hash(hasher, stage, stage->nloop + i);

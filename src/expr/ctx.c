@@ -6,7 +6,6 @@
  */
 #include "expr/ctx.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 1024 };
@@ -151,7 +150,7 @@ symbol_fresh(ExprCtx *ctx, const char *prefix)
 void
 symbol_set_range(const Symbol *symbol, int64_t lo, int64_t hi)
 {
-	assert(lo <= hi);
+	must(lo <= hi);
 	((Symbol *)(uintptr_t)symbol)->lo = lo;
 	((Symbol *)(uintptr_t)symbol)->hi = hi;
 }
@@ -166,7 +165,7 @@ tensor_new(ExprCtx *ctx, const char *name, DType type, int rank, const Dim *cons
 	tensor->hi = arena_memdup(ctx->arena, dims, (size_t)rank * sizeof *dims);
 	tensor->id = ctx->ntensor++;
 	for (int i = 0; i < rank; i++)
-		assert(dims[i] && dims[i]->type == DT_I64);
+		must(dims[i] && dims[i]->type == DT_I64);
 	return tensor;
 }
 
@@ -183,7 +182,7 @@ var_new(ExprCtx *ctx, const char *name, DType type, const Expr *lo, const Expr *
 const Expr *
 expr_iter(ExprCtx *ctx, int position)
 {
-	assert(position >= 0);
+	must(position >= 0);
 	Expr head = {.op = EX_iter, .type = DT_I64};
 	head.iter = position;
 	return expr_intern(ctx, &head, NULL);
@@ -209,7 +208,7 @@ const Expr *
 expr_read(ExprCtx *ctx, const Tensor *tensor, const Expr *const *index)
 {
 	for (int i = 0; i < tensor->rank; i++)
-		assert(dtype_is_integer(index[i]->type));
+		must(dtype_is_integer(index[i]->type));
 	Expr head = {.op = EX_read, .type = (uint8_t)tensor->type, .argc = tensor->rank};
 	head.tensor = tensor;
 	return expr_intern(ctx, &head, index);
@@ -218,7 +217,7 @@ expr_read(ExprCtx *ctx, const Tensor *tensor, const Expr *const *index)
 const Expr *
 expr_at(ExprCtx *ctx, const Expr *index, const Dim *extent, int flags)
 {
-	assert(dtype_is_integer(index->type) && extent->type == DT_I64);
+	must(dtype_is_integer(index->type) && extent->type == DT_I64);
 	Expr head = {.op = EX_at, .type = DT_I64, .flags = (uint8_t)flags, .argc = 2};
 	return expr_intern(ctx, &head, (const Expr *[]){index, extent});
 }

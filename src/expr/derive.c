@@ -1,8 +1,6 @@
 /* Derivation: what its operations share, splitting sums, merging and extracting stages. */
 #include "expr/derive.h"
 
-#include <assert.h>
-
 #include "expr/build.h"
 #include "expr/facts.h"
 #include "expr/rewrite.h"
@@ -59,7 +57,7 @@ inline_read(ExprCtx *ctx, const Expr *e, void *arg)
 Program *
 derive_inline(const Program *program, const Stage *stage)
 {
-	assert(stage->kind == STAGE_map);
+	must(stage->kind == STAGE_map);
 	return program_rewrite_tidy(program, inline_read, (void *)(uintptr_t)stage);
 }
 

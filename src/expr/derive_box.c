@@ -5,7 +5,6 @@
  *
  * Readers of a cut stage test the new box; in a sum the test becomes a guard (derive_tidy.c).
  */
-#include <assert.h>
 
 #include "expr/build.h"
 #include "expr/derive.h"

@@ -7,7 +7,6 @@
  *     T[r, h] = sum(c where 0 <= h+r-1 < H) A[h+r-1, c]*K[r, c]
  *     T'[r, t] = sum(c where 0 <= t-1 < H) A[t-1, c]*K[r, c]      read at [r, h+r]
  */
-#include <assert.h>
 
 #include "expr/derive.h"
 #include "expr/facts.h"

@@ -4,7 +4,6 @@
  * guard, because boxes can then be cut to it: `select(c, x, 0) * y` gives its condition up to the
  * guard, if that is a conjunction of comparisons of indices.
  */
-#include <assert.h>
 
 #include "expr/facts.h"
 #include "expr/rewrite.h"

@@ -1,5 +1,4 @@
 /* Dims: index expressions over symbols, always in normal form (index.c has the rules). */
-#include <assert.h>
 
 #include "expr/facts.h"
 

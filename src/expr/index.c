@@ -10,7 +10,6 @@
  * and the rest stays, is in range (then it is the remainder), or loses what is too small to matter.
  * Division is by floor throughout, so these hold for negative dividends too.
  */
-#include <assert.h>
 
 #include "expr/facts.h"
 

@@ -3,7 +3,6 @@
  * One pass over the expressions, each distinct node compiled once per mask. A node that does not
  * read anything needs no mask: it may be computed for lanes nobody wants.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "expr/ctx.h"
@@ -188,7 +187,7 @@ emit_op(Compiler *c, ExprOp op, DType type, int narg, const int *args)
 	in->fn = block_op(op, operand);
 	in->bound = c->m->is_bound ? bound_op(op) : NULL;
 	in->to = logical;
-	assert(in->fn);
+	must(in->fn);
 	in->out = compile_reg(c, type, are_uniform(c, narg, args));
 	emit(c, in, 0);
 	if (c->m->is_bound || !block_rounds(type) || op == EX_select)

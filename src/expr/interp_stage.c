@@ -1,5 +1,4 @@
 /* From a stage to a machine: which iterators are lanes, what is computed when. */
-#include <assert.h>
 #include <string.h>
 
 #include "expr/interp_compile.h"

@@ -1,7 +1,8 @@
 #include "expr/prelude.h"
 
-#include <assert.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 const char *
 prelude_text(const char *name)
@@ -9,7 +10,7 @@ prelude_text(const char *name)
 	for (int i = 0; i < prelude_count; i++)
 		if (strcmp(prelude_texts[i].name, name) == 0)
 			return prelude_texts[i].text;
-	assert(!"a prelude text of this name");
+	must(!"a prelude text of this name");
 	return "";
 }
 
@@ -37,7 +38,7 @@ prelude_print_scalars(Buf *buf)
 void
 prelude_print_lanes(Buf *buf, int lanes)
 {
-	assert(lanes == 4 || lanes == 8 || lanes == 16);
+	must(lanes == 4 || lanes == 8 || lanes == 16);
 	print_width(buf, 64, lanes / 2);
 	print_width(buf, 32, lanes);
 }

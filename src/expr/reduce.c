@@ -1,7 +1,6 @@
 /* Reductions by row: the formulas of reduce.def are read as scalars when they are wanted. */
 #include "expr/reduce.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,7 +76,7 @@ reduce_combine(ExprCtx *ctx, ReduceOp op, int count, const Expr *const *a, const
 	name_operands(&names, "a", count, a);
 	name_operands(&names, "b", count, b);
 	if (rows[op].states > 0) {
-		assert(count == rows[op].states);
+		must(count == rows[op].states);
 		for (int i = 0; i < count; i++)
 			out[i] = parse_state(ctx, rows[op].combine, i, &names, (DType)a[i]->type);
 		return;

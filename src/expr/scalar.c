@@ -1,5 +1,4 @@
 /* Scalar operations by row (scalar.def): types, folding of constants, properties. */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,7 +90,7 @@ tidy_scalar(DType type, Scalar value)
 const Expr *
 expr_const(ExprCtx *ctx, DType type, Scalar value)
 {
-	assert(dtype_is_arithmetic(type));
+	must(dtype_is_arithmetic(type));
 	Expr head = {.op = EX_const, .type = (uint8_t)type};
 	head.value = tidy_scalar(type, value);
 	return expr_intern(ctx, &head, NULL);
@@ -153,7 +152,7 @@ expr_as_i64(const Expr *e, int64_t *value)
 double
 expr_const_f64(const Expr *e)
 {
-	assert(e->op == EX_const);
+	must(e->op == EX_const);
 	return scalar_cast(DT_F64, 0, e->type, e->value).f64;
 }
 
@@ -206,11 +205,11 @@ expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args)
 {
 	int argc = rows[op].arity;
 	DType types[3] = {DT_NONE, DT_NONE, DT_NONE};
-	assert(rows[op].name && argc <= 3);
+	must(rows[op].name && argc <= 3);
 	for (int i = 0; i < argc; i++)
 		types[i] = args[i]->type;
 	DType type = scalar_result_type(op, types);
-	assert(type != DT_NONE);
+	must(type != DT_NONE);
 	const Expr *folded = fold_lazy(op, args);
 	if (!folded && op != EX_select)
 		folded = fold_constants(ctx, op, type, argc, args);
@@ -250,7 +249,7 @@ scalar_bits(DType from, Scalar value)
 const Expr *
 expr_bitcast(ExprCtx *ctx, DType type, const Expr *x)
 {
-	assert(dtype_bits(type) == dtype_bits(x->type));
+	must(dtype_bits(type) == dtype_bits(x->type));
 	if (x->type == type)
 		return x;
 	if (x->op == EX_const && dtype_is_arithmetic(type))

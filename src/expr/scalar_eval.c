@@ -1,5 +1,4 @@
 /* Scalar operations on single values: blocks of one lane, so there is one table of meanings. */
-#include <assert.h>
 
 #include "expr/blocks.h"
 
@@ -33,7 +32,7 @@ scalar_eval(ExprOp op, DType type, const Scalar *args, DType arg_type)
 {
 	const ScalarInfo *row = scalar_info(op);
 	BlockFn fn = block_op(op, op == EX_select ? type : arg_type);
-	assert(row && fn);
+	must(row && fn);
 	Cell in[3], out;
 	Operand operands[3];
 	for (int i = 0; i < row->arity; i++) {

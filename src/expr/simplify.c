@@ -4,7 +4,6 @@
  * condition; that needs a memo of its own, because the same node may simplify further there, so
  * only conditions about indices open such a scope, and no more than a fixed number of them.
  */
-#include <assert.h>
 
 #include "expr/facts.h"
 
@@ -230,7 +229,7 @@ bool
 expr_affine(ExprCtx *ctx, const Expr *e, int count, const Dim **coefficient, const Expr **rest)
 {
 	Poly p, left = {0}, part;
-	assert(count < 63);
+	must(count < 63);
 	uint64_t mask = (UINT64_C(1) << count) - 1;
 	for (int i = 0; i < count; i++)
 		coefficient[i] = dim_const(ctx, 0);

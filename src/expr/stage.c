@@ -1,7 +1,6 @@
 /* Programs of stages: ordering, copying, substituting. */
 #include "expr/stage.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "expr/ctx.h"

@@ -1,7 +1,6 @@
 /* Walks over expressions as graphs: each distinct node once, operands first, without recursion (a
  * group composed of a thousand operators is a thousand nodes deep, and shares much).
  */
-#include <assert.h>
 #include <string.h>
 
 #include "expr/ctx.h"
@@ -251,7 +250,7 @@ static const void *
 find_mapped(const Map *map, const void *old)
 {
 	const void *found = map ? map_find_ptr(map, old) : NULL;
-	assert(found || !old);
+	must(found || !old);
 	return found;
 }
 

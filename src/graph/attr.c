@@ -1,5 +1,4 @@
 /* Attributes: the node's own, or the default of the operator's row. */
-#include <assert.h>
 #include <string.h>
 
 #include "graph/graph.h"
@@ -51,7 +50,7 @@ attr_find(const Node *node, const char *name)
 	if (own)
 		return own;
 	const AttrSpec *spec = op_attr(node->op, name);
-	assert(spec && "attribute in the operator's row");
+	must(spec);
 	return spec->fallback;
 }
 
@@ -59,7 +58,7 @@ static const Attr *
 find_kind(const Node *node, const char *name, AttrKind kind)
 {
 	const Attr *attr = attr_find(node, name);
-	assert(!attr || attr->kind == kind);
+	must(!attr || attr->kind == kind);
 	(void)kind;
 	return attr;
 }

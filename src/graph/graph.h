@@ -38,8 +38,8 @@ typedef struct Type {
 
 /* Integer values known before running: the elements of a small integer tensor in row-major order,
  * each a dim or NULL where unknown. Shape, Gather, Concat, Mul … of these stay known, so that
- * subgraphs which compute shapes need no execution. On the way through floats (a shape times a scale, rounded) elements
- * of the smallest float tensors are scalars over symbols as well. */
+ * subgraphs which compute shapes need no execution. On the way through floats (a shape times a
+ * scale, rounded) elements of the smallest float tensors are scalars over symbols as well. */
 typedef struct Known {
 	int count;
 	const Dim *const *value;

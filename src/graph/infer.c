@@ -6,7 +6,6 @@
  */
 #include "graph/infer.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -287,7 +286,7 @@ infer_symbol(Infer *infer, const char *prefix, const Expr *definition)
 const Dim *
 infer_output_dim(Infer *infer, int output, int axis)
 {
-	assert(infer_wants(infer, output));
+	must(infer_wants(infer, output));
 	return infer_value_dim(infer, infer->node->outputs[output], axis);
 }
 
@@ -394,24 +393,34 @@ takes_unranked(const OpInfo *op)
 	       (op->ninput > 0 && op->inputs[0].types == TYPES_SEQUENCE);
 }
 
-void
-node_infer(Graph *graph, Node *node)
+/* Types of the outputs; what is known of their elements goes. */
+static void
+infer_outputs(Infer *infer)
 {
-	Infer infer = {.graph = graph, .ctx = graph->ctx, .node = node};
-	check_operands(&infer);
+	Node *node = infer->node;
+	check_operands(infer);
 	for (int i = 0; i < node->noutput; i++)
 		if (node->outputs[i])
 			node->outputs[i]->known = NULL;
 	if (has_unranked_input(node) && !takes_unranked(node->op)) {
 		for (int i = 0; i < node->noutput; i++)
-			infer_set_unknown(&infer, i, infer_dtype(&infer, i));
+			infer_set_unknown(infer, i, infer_dtype(infer, i));
 		return;
 	}
-	node->op->infer(&infer);
+	node->op->infer(infer);
 	for (int i = 0; i < node->noutput; i++)
 		if (node->outputs[i] && node->outputs[i]->type.kind == TYPE_UNKNOWN)
 			fail_as(FAIL_BUG, &node->loc, "infer gave output %d no type", i);
-	node_find_known(graph, node);
+}
+
+void
+node_infer(Graph *graph, Node *node)
+{
+	Infer infer = {.graph = graph, .ctx = graph->ctx, .node = node};
+	Work work = work_begin(&node->loc, NULL);
+	infer_outputs(&infer);
+	node_find_known(graph, node); /* nothing where ranks are unknown */
+	work_end(work);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */

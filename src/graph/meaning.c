@@ -173,6 +173,7 @@ compose_node(Composer *composer, const Node *node)
 		return;
 	}
 	Build build;
+	Work work = work_begin(&node->loc, NULL);
 	prepare(composer, node, &build);
 	if (node->op->meaning == MEANING_FORMULA)
 		build_formula(&build);
@@ -184,6 +185,7 @@ compose_node(Composer *composer, const Node *node)
 		check_output(node, build.out_types[i], build.out[i], i);
 		map_set_ptr(&composer->tensors, node->outputs[i], (void *)(uintptr_t)build.out[i]);
 	}
+	work_end(work);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

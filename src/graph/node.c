@@ -1,5 +1,4 @@
 /* Nodes and regions: making, moving, removing; captures. */
-#include <assert.h>
 #include <string.h>
 
 #include "graph/inner.h"
@@ -9,7 +8,7 @@
 static void
 link_node(Region *region, Node *before, Node *node)
 {
-	assert(!before || before->parent == region);
+	must(!before || before->parent == region);
 	node->parent = region;
 	node->next = before;
 	node->prev = before ? before->prev : region->last;
@@ -80,7 +79,7 @@ node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninpu
 void
 node_set_input(Node *node, int index, Value *value)
 {
-	assert(index >= 0 && index < node->ninput);
+	must(index >= 0 && index < node->ninput);
 	value_remove_use(node->inputs[index], (Use){node, NULL, index});
 	node->inputs[index] = value;
 	value_add_use(value, (Use){node, NULL, index});
@@ -89,7 +88,7 @@ node_set_input(Node *node, int index, Value *value)
 static void
 forget_value(Value *value)
 {
-	assert(value->uses.count == 0);
+	must(value->uses.count == 0);
 	map_set(value->region->graph->names, value->name, NULL);
 }
 

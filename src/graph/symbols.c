@@ -3,7 +3,6 @@
  * A rewrite may take away the value that a symbol is read from. What reads the same element is then
  * its place (symbols_move), and symbols that nothing speaks of any more go (symbols_prune).
  */
-#include <assert.h>
 
 #include "graph/inner.h"
 
@@ -23,7 +22,7 @@ symbol_def_find(const Graph *graph, const Symbol *symbol)
 void
 symbol_def_add(Graph *graph, const SymbolDef *def)
 {
-	assert(!symbol_def_find(graph, def->symbol));
+	must(!symbol_def_find(graph, def->symbol));
 	vec_push(graph->arena, &graph->symbols, *def);
 	map_set_ptr(graph->symbol_map, def->symbol, (void *)(intptr_t)graph->symbols.count);
 }

@@ -1,5 +1,4 @@
 /* Values and their uses. Every operand of a node and every result of a region is one use. */
-#include <assert.h>
 #include <string.h>
 
 #include "graph/inner.h"
@@ -38,7 +37,7 @@ value_remove_use(Value *value, Use use)
 		memmove(at, at + 1, (size_t)(value->uses.count - i) * sizeof *at);
 		return;
 	}
-	assert(!"the use is in the list");
+	must(!"the use is in the list");
 }
 
 bool

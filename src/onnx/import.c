@@ -202,6 +202,7 @@ import_node(void *arg)
 		.op = text_of(proto->op_type),
 		.domain = domain_normal(proto->domain),
 	};
+	work_begin(&draft.loc, NULL); /* until the next node, or the end */
 	if (!*draft.op)
 		draft_fail(&draft, "a node without an operator");
 	if (import->call && ++import->node_count > IMPORT_MAX_NODES)
@@ -250,6 +251,7 @@ import_nodes(Import *import, Region *region, Scope *scope, size_t count,
              Onnx__NodeProto *const *nodes)
 {
 	const int *order = import_order(import, count, nodes);
+	Work work = work_now();
 	for (size_t i = 0; i < count; i++) {
 		NodeJob job = {import, region, scope, nodes[order[i]]};
 		const Call *call = import->call;
@@ -263,6 +265,7 @@ import_nodes(Import *import, Region *region, Scope *scope, size_t count,
 			note_obstacle(import, &job, &failure);
 		}
 	}
+	work_end(work);
 }
 
 /* ---- graphs ---- */

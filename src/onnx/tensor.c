@@ -8,7 +8,6 @@
  */
 #include "onnx/import.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* Which typed field holds elements of a type, and how many of its entries one element takes. */

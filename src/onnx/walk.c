@@ -8,7 +8,6 @@
  */
 #include "onnx/walk.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -287,7 +286,7 @@ walk_fields(Walk *walk, const ProtobufCMessageDescriptor *type, size_t end, cons
 {
 	unsigned count[FIELDS_MAX] = {0};
 	uint64_t seen = 0;
-	assert(type->n_fields <= FIELDS_MAX);
+	must(type->n_fields <= FIELDS_MAX);
 	while (walk->at < end) {
 		size_t start = walk->at;
 		uint64_t key = take_varint(walk, end, frame);
@@ -358,8 +357,8 @@ Bytes
 onnx_raw_view(Bytes file, const ProtobufCBinaryData *raw)
 {
 	uint64_t view[2];
-	assert(raw->len == sizeof view);
+	must(raw->len == sizeof view);
 	memcpy(view, raw->data, sizeof view);
-	assert(view[0] <= file.size && view[1] <= file.size - view[0]);
+	must(view[0] <= file.size && view[1] <= file.size - view[0]);
 	return (Bytes){file.data + view[0], view[1]};
 }

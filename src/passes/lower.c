@@ -204,6 +204,7 @@ lower_meaning(Lowering *low, const Node *node)
 static void
 lower_node(Lowering *low, const Node *node)
 {
+	Work work = work_begin(&node->loc, NULL);
 	switch (node->op->meaning) {
 	case MEANING_HOST:
 		lower_host(low, node);
@@ -220,6 +221,7 @@ lower_node(Lowering *low, const Node *node)
 	if (low->context->progress)
 		low->context->progress(low->context->progress_arg, node->loc.node, low->module->steps.count,
 		                       0);
+	work_end(work);
 }
 
 /* ---- outputs, symbols, clean-up ---- */

@@ -174,6 +174,7 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 	PassTiming timing = {.pass = pass->name, .nodes_before = graph_node_count(graph)};
 	Arena *before_arena = context->verify_each ? arena_new("verify") : NULL;
 	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
+	Work work = work_begin(&(Loc){.file = graph->file}, pass->name);
 	double start = now();
 
 	context->running = pass->name;
@@ -190,6 +191,7 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 		context->dump(context->dump_arg, pass->name, graph, timing.changed);
 	arena_free(before_arena);
 	context->running = NULL;
+	work_end(work);
 }
 
 void
@@ -221,9 +223,11 @@ run_loop_passes(Kernel *kernel, PassContext *context)
 		if (passes[i].ir != PASS_loop || !pass_enabled(context, &passes[i]))
 			continue;
 		context->running = passes[i].name;
+		Work work = work_begin(&kernel->loc, passes[i].name);
 		passes[i].loop(kernel, context);
 		if (context->verify)
 			kernel_check(kernel);
+		work_end(work);
 	}
 	context->running = NULL;
 }

@@ -15,7 +15,6 @@
  */
 #include "tir/stmt.h"
 
-#include <assert.h>
 #include <string.h>
 
 typedef enum Act {
@@ -516,7 +515,7 @@ bind_arguments(Machine *m, Array *const *buffers)
 		if (!buffers[i])
 			continue;
 		Storage *storage = storage_of(m, &buffer->tensor);
-		assert(buffers[i]->type == buffer->tensor.type);
+		must(buffers[i]->type == buffer->tensor.type);
 		storage->count = array_count(buffers[i]);
 		storage->data = buffers[i]->data;
 	}

@@ -6,8 +6,6 @@
  */
 #include "tir/stmt.h"
 
-#include <assert.h>
-
 enum { SCRATCH_ALIGN = 64 };
 
 Kernel *
@@ -49,7 +47,7 @@ Buffer *
 kernel_local(Kernel *kernel, const char *name, DType type, int rank, const Dim *const *dims,
              Scope scope)
 {
-	assert(scope != SCOPE_PARAM);
+	must(scope != SCOPE_PARAM);
 	Buffer *buffer = buffer_new(kernel, name, type, rank, dims);
 	buffer->scope = scope;
 	return buffer;

@@ -22,6 +22,38 @@ fail_case(void *arg)
 	fail_as(c->kind, &c->loc, "%s", c->message);
 }
 
+/* ---- bugs: the work under way ---- */
+
+static void
+fail_in_pass(void *arg)
+{
+	(void)arg;
+	work_begin(&(Loc){.node = "n", .op = "Relu"}, "FuseOps");
+	must(arg != NULL);
+}
+
+START_TEST(a_bug_says_what_was_under_way)
+{
+	Failure failure;
+	char advice[256];
+	Work before = work_begin(&(Loc){.file = "m.onnx"}, NULL);
+	ck_assert(!try_run(fail_in_pass, NULL, &failure));
+	ck_assert_int_eq(failure.kind, FAIL_BUG);
+	ck_assert_ptr_nonnull(strstr(failure.text, "m.onnx: node \"n\" (Relu): "));
+	ck_assert_ptr_nonnull(strstr(failure.text, "base_fail.c"));
+	ck_assert_ptr_nonnull(strstr(failure.text, "expected arg != NULL"));
+	ck_assert_str_eq(failure.pass, "FuseOps");
+	bug_advice(advice, sizeof advice, failure.pass);
+	ck_assert_ptr_nonnull(strstr(advice, "--disable FuseOps"));
+	/* what try_run() found is there again */
+	ck_assert_ptr_null(work_now().loc.node);
+	ck_assert_ptr_null(work_now().pass);
+	ck_assert_str_eq(work_now().loc.file, "m.onnx");
+	work_end(before);
+	ck_assert_ptr_null(work_now().loc.file);
+}
+END_TEST
+
 START_TEST(places_are_written_in_front)
 {
 	Case cases[] = {
@@ -145,6 +177,7 @@ main(void)
 	tcase_add_test(tcase, places_are_written_in_front);
 	tcase_add_test(tcase, long_texts_are_cut);
 	tcase_add_test(tcase, failures_nest);
+	tcase_add_test(tcase, a_bug_says_what_was_under_way);
 	tcase_add_test(tcase, threads_do_not_meet);
 	tcase_add_exit_test(tcase, without_a_frame_the_kind_is_the_exit_code, FAIL_UNSUPPORTED);
 	return unit_run(tcase);

@@ -1,8 +1,6 @@
 /* What builders share: index scalars, and operators applied to tensors. */
 #include "graph/ops/helpers.h"
 
-#include <assert.h>
-
 /* ---- index scalars --------------------------------------------------------------------------- */
 
 const Expr *
@@ -123,7 +121,7 @@ read_row(StageBuilder *stage, const Tensor *x, int rank, Axes axes)
 	for (int i = 0; i < rank; i++)
 		if (!(axes & AXIS(i)))
 			index[n++] = stage_iter(stage, i);
-	assert(n == x->rank);
+	must(n == x->rank);
 	return stage_read_checked(stage, x, index);
 }
 

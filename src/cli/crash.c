@@ -1,0 +1,138 @@
+/* Signals that end the process: a sentence, no litter, exit code 5.
+ *
+ * The handler runs on a stack of its own, since the end of the stack is one of the reasons. It
+ * trusts nothing: it allocates nothing, calls only what may be called in a handler, and when the
+ * record of the work under way is itself what cannot be read, the second signal says less. Under
+ * AddressSanitizer signals are left to it, which says more.
+ */
+#include "cli/crash.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/litter.h"
+
+enum { STACK_BYTES = 64 << 10, SHOWN = 256 };
+
+static const struct {
+	int number;
+	const char *words;
+} BUGS[] = {
+	{SIGSEGV, "stopped at an address that is none (SIGSEGV)"},
+	{SIGFPE, "a division that has no result (SIGFPE)"},
+	{SIGILL, "an instruction that is none (SIGILL)"},
+	{SIGABRT, "a library gave up (SIGABRT)"},
+	{SIGBUS, "memory that cannot be read (SIGBUS)"},
+};
+
+static const int KILLS[] = {SIGINT, SIGTERM, SIGHUP};
+
+typedef struct Line {
+	char text[1536];
+	size_t used;
+} Line;
+
+/* At most SHOWN characters, control characters replaced. */
+static void
+add(Line *line, const char *words)
+{
+	for (size_t i = 0; i < SHOWN && words[i] && line->used < sizeof line->text; i++)
+		line->text[line->used++] =
+			(unsigned char)words[i] < ' ' && words[i] != '\n' ? '?' : words[i];
+}
+
+static void
+add_place(Line *line, const Work *work)
+{
+	if (work->loc.file) {
+		add(line, work->loc.file);
+		add(line, ": ");
+	}
+	if (work->loc.node) {
+		add(line, "node \"");
+		add(line, work->loc.node);
+		add(line, "\"");
+	}
+	if (work->loc.op) {
+		add(line, " (");
+		add(line, work->loc.op);
+		add(line, ")");
+	}
+	if (work->loc.node || work->loc.op)
+		add(line, ": ");
+}
+
+static void
+add_advice(Line *line, const Work *work)
+{
+	add(line, "\nthis is a bug in Tilewright");
+	if (work->pass) {
+		add(line, ", met in pass ");
+		add(line, work->pass);
+	}
+	add(line, "; a way round it may be ");
+	if (work->pass) {
+		add(line, "--disable ");
+		add(line, work->pass);
+		add(line, ", or ");
+	}
+	add(line, "-O0\n");
+}
+
+static void
+die_of_bug(int number)
+{
+	static volatile sig_atomic_t entered;
+	Line line = {.used = 0};
+	Work work = {0};
+	if (entered++ == 0) {
+		litter_sweep();
+		work = work_now();
+		add_place(&line, &work);
+	}
+	for (size_t i = 0; i < countof(BUGS); i++)
+		if (BUGS[i].number == number)
+			add(&line, BUGS[i].words);
+	add_advice(&line, &work);
+	if (write(STDERR_FILENO, line.text, line.used) < 0)
+		_exit(FAIL_BUG);
+	_exit(FAIL_BUG);
+}
+
+static void
+die_of_kill(int number)
+{
+	litter_sweep();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void
+on_signal(int number, void (*handler)(int), int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+void
+crash_watch(void)
+{
+	for (size_t i = 0; i < countof(KILLS); i++)
+		on_signal(KILLS[i], die_of_kill, 0);
+#ifndef __SANITIZE_ADDRESS__
+	void *stack =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED ||
+	    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = STACK_BYTES}, NULL) < 0)
+		return;
+	for (size_t i = 0; i < countof(BUGS); i++)
+		on_signal(BUGS[i].number, die_of_bug, SA_ONSTACK | SA_NODEFER);
+#endif
+}

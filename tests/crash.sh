@@ -1,0 +1,56 @@
+#!/bin/sh
+# A signal that ends the compiler is a failure like others: where it was at work, that it is our
+# bug, exit code 5. Neither it nor being killed leaves files.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=${TILEWRIGHT:-build/tilewright}
+case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
+nm "$tw" 2>/dev/null | grep -q __asan_init && { echo "signals are AddressSanitizer's here"; exit 77; }
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+cd "$tmp" || exit 1
+mkdir temporary
+export TMPDIR="$tmp/temporary" XDG_CACHE_HOME="$tmp/cache"
+echo 'graph g(%x: f32[N,300]) -> %y { %y = Relu(%x) "relu" }' >m.txt
+cat >slow <<'TEXT'
+#!/bin/sh
+case $1 in --version) exec cc "$@" ;; esac
+touch started
+sleep 2
+TEXT
+chmod +x slow
+
+# Compile, and send the signal while the C compiler is at work.
+interrupted() {
+	rm -rf started cache
+	CC=./slow "$tw" compile m.txt -o m.twb 2>err &
+	pid=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -e started ] || break
+		sleep 0.2
+	done
+	kill "-$1" $pid
+	wait $pid 2>/dev/null
+	rc=$?
+}
+
+for signal in SEGV ABRT FPE ILL; do
+	interrupted $signal
+	[ $rc = 5 ] && pass || lose "$signal: exit code $rc"
+	grep -q "^m.txt: .*SIG$signal" err && pass || lose "$signal has no place: $(cat err)"
+	grep -q "this is a bug in Tilewright; a way round it may be" err && pass ||
+		lose "$signal gives no advice: $(cat err)"
+	[ -z "$(ls temporary)" ] && [ ! -e m.twb ] && pass || lose "$signal leaves $(ls . temporary)"
+done
+for signal in TERM HUP; do # a shell lets no background process see SIGINT
+	interrupted $signal
+	[ $rc -gt 128 ] && pass || lose "$signal: exit code $rc"
+	[ -z "$(ls temporary)" ] && [ ! -e m.twb ] && pass || lose "$signal leaves $(ls . temporary)"
+done
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
