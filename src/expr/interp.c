@@ -31,9 +31,8 @@ stores_get(const Stores *stores, const Tensor *tensor)
 	return store;
 }
 
-/* A store without data: shape and strides from the tensor's dims. */
-static Store *
-shape_store(Stores *stores, const Tensor *tensor)
+Store *
+stores_shape(Stores *stores, const Tensor *tensor)
 {
 	Store *store = NEW(stores->arena, Store);
 	int rank = tensor->rank;
@@ -53,6 +52,7 @@ shape_store(Stores *stores, const Tensor *tensor)
 		stride[d] = below;
 		below *= dims[d] ? dims[d] : 1;
 	}
+	store->most = store->count - 1;
 	store->type = held_type(stores->is_bound, tensor->type);
 	store->rank = rank;
 	store->dims = dims;
@@ -65,7 +65,7 @@ shape_store(Stores *stores, const Tensor *tensor)
 Store *
 stores_new(Stores *stores, const Tensor *tensor)
 {
-	Store *store = shape_store(stores, tensor);
+	Store *store = stores_shape(stores, tensor);
 	size_t bytes;
 	if (!dtype_bytes(store->type, store->count, &bytes))
 		fail(NULL, "the size of tensor %s overflows", tensor->name);
@@ -90,10 +90,9 @@ set_symbol(Stores *stores, const Symbol *symbol, int64_t value, const Tensor *te
 	is_bound[symbol->id] = true;
 }
 
-/* Values given by the caller, then those that inputs' shapes say. */
-static void
-bind_symbols(Stores *stores, const Program *program, const Binding *given,
-             const int64_t *const *dims, const int *ranks)
+void
+stores_bind(Stores *stores, const Program *program, const Binding *given,
+            const int64_t *const *dims, const int *ranks)
 {
 	int count = program->ctx->symbol_list.count;
 	int64_t *value = NEW_N(stores->arena, int64_t, count + 1);
@@ -114,10 +113,10 @@ bind_symbols(Stores *stores, const Program *program, const Binding *given,
 	}
 }
 
-static Store *
-input_store(Stores *stores, const Tensor *tensor, const int64_t *dims)
+Store *
+stores_input(Stores *stores, const Tensor *tensor, const int64_t *dims)
 {
-	Store *store = shape_store(stores, tensor);
+	Store *store = stores_shape(stores, tensor);
 	for (int d = 0; d < tensor->rank; d++)
 		if (store->dims[d] != dims[d])
 			fail(NULL, "input %s has extent %lld in dim %d, expected %lld", tensor->name,
@@ -307,9 +306,9 @@ eval_exact(void *arg)
 		dims[k] = job->inputs[k]->dims;
 		ranks[k] = job->inputs[k]->rank;
 	}
-	bind_symbols(&stores, program, job->binding, dims, ranks);
+	stores_bind(&stores, program, job->binding, dims, ranks);
 	for (int k = 0; k < program->ninput; k++)
-		input_store(&stores, program->inputs[k], dims[k])->data = job->inputs[k]->data;
+		stores_input(&stores, program->inputs[k], dims[k])->data = job->inputs[k]->data;
 	bool is_sampled = false;
 	run_stages(&stores, program, 0, &is_sampled);
 	for (int k = 0; k < program->noutput; k++) {
@@ -384,9 +383,9 @@ eval_bound(void *arg)
 		dims[k] = job->bound_inputs[k]->dims;
 		ranks[k] = job->bound_inputs[k]->rank;
 	}
-	bind_symbols(&stores, program, job->binding, dims, ranks);
+	stores_bind(&stores, program, job->binding, dims, ranks);
 	for (int k = 0; k < program->ninput; k++)
-		load_bounds(input_store(&stores, program->inputs[k], dims[k]), job->scratch,
+		load_bounds(stores_input(&stores, program->inputs[k], dims[k]), job->scratch,
 		            job->bound_inputs[k]);
 	bool is_sampled = false;
 	run_stages(&stores, program, job->sample, &is_sampled);

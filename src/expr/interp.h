@@ -49,6 +49,7 @@ typedef struct Agreement {
 	double worst;                 /* largest |error| / bound among decided points */
 	int64_t first_wrong;          /* flat index, -1 when none */
 	double expected, seen, bound; /* at first_wrong */
+	double spread; /* of points with deviations (points.h): sqrt(mean((error / deviation)^2)) */
 } Agreement;
 Agreement bound_compare(const BoundArray *expected, const Array *seen, double slack);
 

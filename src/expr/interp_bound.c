@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "expr/interp_code.h"
+#include "expr/interp_listed.h"
 #include "expr/scalar_math.h"
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -64,10 +64,6 @@ quantise(DType type, int flags, double x)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-typedef struct Lane {
-	double value, bound;
-} Lane;
-
 static double
 value_at(const Reg *r, int i)
 {
@@ -79,8 +75,8 @@ value_at(const Reg *r, int i)
 	return dtype_load_f64(r->type, (const unsigned char *)r->data + i, 0);
 }
 
-static Lane
-lane_of(const Machine *m, int reg, int i)
+Lane
+reg_lane(const Machine *m, int reg, int i)
 {
 	const Reg *r = &m->regs.data[reg];
 	int lane = r->is_uniform ? 0 : i;
@@ -167,7 +163,7 @@ of_rem(const Lane *x, double y)
 	double a = x[0].bound, b = x[1].bound, size = fabs(x[1].value) - b;
 	if (a == 0 && b == 0)
 		return 0;
-	if (!(size > 0))
+	if (!(size > 0) || a == INFINITY)
 		return INFINITY;
 	double least = trunc((fabs(x[0].value) - a) / (size + 2 * b));
 	double most = trunc((fabs(x[0].value) + a) / size);
@@ -179,7 +175,7 @@ static double
 of_sine(const Lane *x, double y)
 {
 	(void)y;
-	return fmin(x[0].bound, 2);
+	return x[0].bound == INFINITY ? x[0].bound : fmin(x[0].bound, 2);
 }
 
 static double
@@ -206,7 +202,7 @@ of_pow(const Lane *x, double y)
 	double worst = 0;
 	if (x[0].bound == 0 && x[1].bound == 0)
 		return 0;
-	if (x[0].value - x[0].bound < 0 && (x[1].bound > 0 || x[1].value != floor(x[1].value)))
+	if (!(x[0].value - x[0].bound >= 0) && (x[1].bound > 0 || x[1].value != floor(x[1].value)))
 		return INFINITY;
 	bool passes_zero = fabs(x[0].value) <= x[0].bound;
 	for (int i = 0; i < 4; i++) {
@@ -225,7 +221,7 @@ of_pow(const Lane *x, double y)
 		double a = x[0].bound; \
 		if (a == 0) \
 			return 0; \
-		if (x[0].value - a < low || x[0].value + a > high) \
+		if (a == INFINITY || x[0].value - a < low || x[0].value + a > high) \
 			return INFINITY; \
 		double below = tw_##name##_f64(x[0].value - a), above = tw_##name##_f64(x[0].value + a); \
 		return fmax(fabs(above - y), fabs(y - below)); \
@@ -268,6 +264,22 @@ static const struct {
 	[EX_asinh] = {of_asinh, true},  [EX_acosh] = {of_acosh, true},  [EX_atanh] = {of_atanh, true},
 	[EX_erf] = {of_erf, true},
 };
+
+bool
+bound_propagates(ExprOp op)
+{
+	static const bool jumps[EX_COUNT] = {
+		[EX_rem] = true,  [EX_sign] = true,  [EX_floor] = true,
+		[EX_ceil] = true, [EX_trunc] = true, [EX_round] = true,
+	};
+	return rules[op].propagate && !jumps[op];
+}
+
+double
+bound_propagate(ExprOp op, const Lane *x, double y)
+{
+	return rules[op].propagate(x, y);
+}
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -332,11 +344,11 @@ bound_float(Machine *m, const Instr *in, int n)
 		Lane x[3];
 		bool is_exact = shows && (double)(float)y[i] == y[i];
 		for (int k = 0; k < in->narg; k++) {
-			x[k] = lane_of(m, in->arg[k], i);
+			x[k] = reg_lane(m, in->arg[k], i);
 			is_exact &= x[k].bound == 0;
 		}
 		bound[i] = rules[in->op].propagate(x, y[i]);
-		if (!is_exact && fabs(y[i]) != INFINITY)
+		if (!is_exact && fabs(y[i]) < (double)INFINITY) /* NaN: bound stays */
 			bound[i] += fabs(y[i]) * own + tiny;
 	}
 	settle_lanes(&format, y, bound, n);
@@ -355,7 +367,7 @@ bound_integer(Machine *m, const Instr *in, int n)
 		Lane x[3];
 		bool is_exact = true;
 		for (int k = 0; k < in->narg; k++) {
-			x[k] = lane_of(m, in->arg[k], i);
+			x[k] = reg_lane(m, in->arg[k], i);
 			is_exact &= x[k].bound == 0;
 		}
 		bound[i] = is_exact              ? 0
@@ -378,7 +390,7 @@ bound_compare_lanes(Machine *m, const Instr *in, int n)
 {
 	for (int i = 0; i < n; i++)
 		reg_bounds(m, in->out)[i] =
-			is_undecided(lane_of(m, in->arg[0], i), lane_of(m, in->arg[1], i));
+			is_undecided(reg_lane(m, in->arg[0], i), reg_lane(m, in->arg[1], i));
 }
 
 /* An operand that decides the result alone makes the other one's doubt harmless. */
@@ -387,7 +399,7 @@ bound_logic(Machine *m, const Instr *in, int n)
 {
 	double *bound = reg_bounds(m, in->out), decides = in->op == EX_or;
 	for (int i = 0; i < n; i++) {
-		Lane a = lane_of(m, in->arg[0], i), b = in->narg > 1 ? lane_of(m, in->arg[1], i) : a;
+		Lane a = reg_lane(m, in->arg[0], i), b = in->narg > 1 ? reg_lane(m, in->arg[1], i) : a;
 		bool is_open = a.bound > 0 || b.bound > 0;
 		if (in->op == EX_and || in->op == EX_or)
 			is_open &=
@@ -400,7 +412,7 @@ static void
 bound_test(Machine *m, const Instr *in, int n)
 {
 	for (int i = 0; i < n; i++)
-		reg_bounds(m, in->out)[i] = lane_of(m, in->arg[0], i).bound == INFINITY;
+		reg_bounds(m, in->out)[i] = reg_lane(m, in->arg[0], i).bound == INFINITY;
 }
 
 /* Where the condition is open either arm is right: the bound reaches from one to the other. */
@@ -411,8 +423,8 @@ bound_select(Machine *m, const Instr *in, int n)
 		return;
 	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++) {
-		Lane c = lane_of(m, in->arg[0], i);
-		Lane a = lane_of(m, in->arg[1], i), b = lane_of(m, in->arg[2], i);
+		Lane c = reg_lane(m, in->arg[0], i);
+		Lane a = reg_lane(m, in->arg[1], i), b = reg_lane(m, in->arg[2], i);
 		Lane taken = c.value != 0 ? a : b, other = c.value != 0 ? b : a;
 		bound[i] = taken.bound;
 		if (c.bound == 0)
@@ -463,7 +475,7 @@ bound_cast(Machine *m, const Instr *in, int n)
 		return;
 	double *bound = from->bound ? reg_bounds(m, in->out) : NULL, *y = out->own;
 	for (int i = 0; i < n; i++) {
-		Lane x = lane_of(m, in->arg[1], i);
+		Lane x = reg_lane(m, in->arg[1], i);
 		double value = quantise(in->to, in->flags, x.value);
 		if (is_float)
 			y[i] = value;
@@ -509,7 +521,7 @@ bound_read(Machine *m, const Instr *in, int n)
 	for (int i = 0; i < n; i++) {
 		bound[i] = info->store->bound ? info->store->bound[m->index[i]] : 0;
 		for (int k = 0; k < info->nreg; k++)
-			if (lane_of(m, info->regs[k].which, i).bound > 0)
+			if (reg_lane(m, info->regs[k].which, i).bound > 0)
 				bound[i] = INFINITY;
 		sum += bound[i];
 	}
@@ -525,7 +537,7 @@ bound_at(Machine *m, const Instr *in, int n)
 		return;
 	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++)
-		bound[i] = lane_of(m, in->arg[0], i).bound;
+		bound[i] = reg_lane(m, in->arg[0], i).bound;
 }
 
 void
@@ -535,16 +547,22 @@ bound_bitcast(Machine *m, const Instr *in, int n)
 		return;
 	double *bound = reg_bounds(m, in->out);
 	for (int i = 0; i < n; i++)
-		bound[i] = lane_of(m, in->arg[0], i).bound > 0 ? (double)INFINITY : 0;
+		bound[i] = reg_lane(m, in->arg[0], i).bound > 0 ? (double)INFINITY : 0;
+}
+
+void
+bound_own_error(ExprOp op, DType type, double *own, double *tiny)
+{
+	Format format = format_of(type);
+	*own = own_error(op, &format);
+	*tiny = *own > 0 && op != EX_add && op != EX_sub ? format.tiny : 0;
 }
 
 /* The own error of a product in f32, for products that are summed as they are made. */
 void
 bound_product_error(double *own, double *tiny)
 {
-	Format format = format_of(DT_F32);
-	*own = own_error(EX_mul, &format);
-	*tiny = format.tiny;
+	bound_own_error(EX_mul, DT_F32, own, tiny);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

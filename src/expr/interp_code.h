@@ -35,8 +35,11 @@ typedef struct Store {
 	int rank;
 	const int64_t *dims, *lo, *stride;
 	int64_t count;
+	int64_t least, most; /* addresses of its elements */
 	void *data;
 	double *bound;
+	struct Listing *listing; /* the elements there are, and where (interp_listed.h); NULL: all */
+	double *deviation;       /* of listed ones */
 } Store;
 
 typedef enum MaskState {
@@ -60,9 +63,10 @@ typedef struct Reg {
 	int level;        /* 0: once per block; 1 + k: when stepped iterator k changes */
 	uint64_t deps;    /* stepped iterators, as bits */
 	void *own, *data; /* its buffer; where the value is (own, or a place in a tensor) */
-	double *own_bound, *bound; /* bound mode: NULL is exact */
-	MaskState state;           /* of masks */
-	Runs *runs;                /* of mixed masks */
+	double *own_bound, *bound;         /* bound mode: NULL is exact */
+	double *own_deviation, *deviation; /* listed points: of the error; NULL: the bound itself */
+	MaskState state;                   /* of masks */
+	Runs *runs;                        /* of mixed masks */
 } Reg;
 
 typedef struct Machine Machine;
@@ -89,6 +93,11 @@ typedef struct ReadInfo {
 	int row;         /* else: lanes of each stretch of this length are side by side, or 1 */
 	int64_t stride;
 	int64_t *offset; /* of lane i; NULL when is_strided or not is_lanes */
+
+	/* listed points */
+	const int64_t *coef;            /* of each iterator: offsets are made for each block */
+	BlockCast cast[BLOCK_CAST_MAX]; /* from elements in memory to what the register holds */
+	int ncast;
 } ReadInfo;
 
 typedef struct StepMemo {
@@ -177,6 +186,12 @@ struct Machine {
 	Store *scatter;
 	int64_t *index; /* scratch, BLOCK_LANES */
 
+	/* listed points (interp_listed.h) */
+	bool is_listed, is_collecting;
+	struct ListedSums *sums;
+	VEC(ReadInfo *) listed_reads;
+	int64_t *slots; /* where the results of the block's lanes go */
+
 	uint64_t keep;  /* sampling: blocks with a hash below this are computed; 0: all */
 	uint64_t block; /* number of the block */
 };
@@ -191,6 +206,12 @@ typedef struct Stores {
 
 Store *stores_get(const Stores *stores, const Tensor *tensor);
 Store *stores_new(Stores *stores, const Tensor *tensor); /* zeroed */
+/* A store without data: shape and strides from the tensor's dims; of an input, checked. */
+Store *stores_shape(Stores *stores, const Tensor *tensor);
+Store *stores_input(Stores *stores, const Tensor *tensor, const int64_t *dims);
+/* Symbols given by the caller, then those that inputs' shapes say. */
+void stores_bind(Stores *stores, const Program *program, const Binding *given,
+                 const int64_t *const *dims, const int *ranks);
 /* The type elements have in memory and in blocks in this mode. */
 DType held_type(bool is_bound, DType type);
 
@@ -198,6 +219,7 @@ DType held_type(bool is_bound, DType type);
 Machine *interp_compile(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed);
 /* Compute all points (of the present value of the fixed iterator). */
 void interp_run(Machine *m);
+void interp_run_block(Machine *m);
 void interp_scatter(Machine *m);
 
 /* The kinds of instructions. */

@@ -1,7 +1,7 @@
-/* Arrays as bounded results, and whether an array lies within bounds. */
+/* Arrays as bounded results, and whether an array, or some points of it, lies within bounds. */
 #include <math.h>
 
-#include "expr/interp.h"
+#include "expr/points.h"
 
 static bool
 is_held_as_float(DType type)
@@ -87,5 +87,57 @@ bound_compare(const BoundArray *expected, const Array *seen, double slack)
 			a.worst = INFINITY;
 		}
 	}
+	return a;
+}
+
+/* Where element `at` in row-major order lies. */
+static int64_t
+address_of(const PointInput *seen, int64_t at)
+{
+	int64_t address = 0;
+	for (int d = seen->rank - 1; seen->strides && d >= 0; d--) {
+		address += at % seen->dims[d] * seen->strides[d];
+		at /= seen->dims[d];
+	}
+	return seen->strides ? address : at;
+}
+
+/* The square of error / deviation, where there is one. */
+static bool
+square_of(const PointSet *expected, int64_t i, double seen, double *square)
+{
+	double error = expected->value[i] - seen, deviation = expected->deviation[i];
+	*square = error / deviation * (error / deviation);
+	return deviation > 0 && isfinite(*square);
+}
+
+Agreement
+points_compare(const PointSet *expected, const PointInput *seen, double slack)
+{
+	Agreement a = {.first_wrong = -1};
+	double squares = 0;
+	int64_t count = 0;
+	for (int64_t i = 0; i < expected->count; i++) {
+		int64_t at = expected->at[i], address = address_of(seen, at);
+		bool is_open = expected->value ? isinf(expected->bound[i]) : expected->undecided[i];
+		double value = dtype_load_f64(seen->type, seen->data, address), square = 0;
+		a.points++;
+		a.undecided += is_open;
+		if (is_open)
+			continue;
+		if (!expected->value) {
+			if (expected->integer[i] == dtype_load_i64(seen->type, seen->data, address))
+				continue;
+			note_wrong(&a, at, (double)expected->integer[i], value, 0);
+			a.worst = INFINITY;
+			continue;
+		}
+		compare_float(&a, at, expected->value[i], value, expected->bound[i] * slack);
+		if (square_of(expected, i, value, &square)) {
+			squares += square;
+			count++;
+		}
+	}
+	a.spread = count ? sqrt(squares / (double)count) : 0;
 	return a;
 }

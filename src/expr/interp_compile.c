@@ -7,6 +7,7 @@
 
 #include "expr/ctx.h"
 #include "expr/interp_compile.h"
+#include "expr/interp_listed.h"
 
 /* ---- registers and emission ------------------------------------------------------------------ */
 
@@ -25,6 +26,8 @@ compile_reg(Compiler *c, DType type, bool is_uniform)
 	reg.own = reg.data = arena_alloc_aligned(c->arena, lanes * block_size(reg.type), 64);
 	if (m->is_bound)
 		reg.own_bound = arena_alloc_aligned(c->arena, lanes * sizeof(double), 64);
+	if (m->is_listed)
+		reg.own_deviation = arena_alloc_aligned(c->arena, lanes * sizeof(double), 64);
 	vec_push(c->arena, &m->regs, reg);
 	return m->regs.count - 1;
 }
@@ -327,6 +330,10 @@ compile_offsets(Compiler *c, ReadInfo *info, const int64_t *coef)
 	}
 	if (!info->is_lanes)
 		return;
+	if (m->is_listed && !m->is_folded) {
+		listed_offsets(m, info, coef);
+		return;
+	}
 	int64_t lanes = m->chunk * m->inner;
 	info->offset = NEW_N(c->arena, int64_t, lanes);
 	for (int k = 0; k < m->nlane; k++)
@@ -357,7 +364,7 @@ check_range(const Compiler *c, const ReadInfo *info, const int64_t *coef)
 		least += a < b ? a : b;
 		most += a < b ? b : a;
 	}
-	if (info->base + least < 0 || info->base + most >= info->store->count)
+	if (info->base + least < info->store->least || info->base + most > info->store->most)
 		fail_as(FAIL_BUG, &m->stage->loc, "stage %s reads %s outside of its range", m->stage->name,
 		        info->tensor->name);
 }
@@ -392,10 +399,12 @@ static int
 compile_read(Compiler *c, const Expr *e, int mask)
 {
 	ReadInfo *info = compile_address(c, e->tensor, e->arg, mask);
-	Instr *in = new_instr(c, run_read, 0, NULL);
+	Instr *in = new_instr(c, c->m->is_listed ? run_listed_read : run_read, 0, NULL);
 	in->read = info;
 	in->mask = mask;
 	in->bound = c->m->is_bound ? bound_read : NULL;
+	if (c->m->is_listed)
+		listed_casts(info);
 	bool is_uniform = !info->is_lanes;
 	uint64_t deps = 0;
 	for (int i = 0; i < info->nscalar; i++)

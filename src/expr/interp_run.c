@@ -1,7 +1,7 @@
 /* Running flat code: the kinds of instructions, then blocks and steps. */
 #include <string.h>
 
-#include "expr/interp_code.h"
+#include "expr/interp_listed.h"
 #include "expr/scalar_math.h"
 
 /* ---- registers ------------------------------------------------------------------------------- */
@@ -46,11 +46,13 @@ run_op(Machine *m, const Instr *in)
 		args[i] = reg_operand(m, in->arg[i]);
 	Reg *out = &m->regs.data[in->out];
 	int n = out->is_uniform ? 1 : m->n;
-	out->bound = NULL;
+	out->bound = out->deviation = NULL;
 	out->data = out->own;
 	in->fn(n, out->own, args);
 	if (in->bound)
 		in->bound(m, in, n);
+	if (m->is_listed)
+		deviate(m, in, n);
 }
 
 static MaskState
@@ -131,11 +133,12 @@ run_at(Machine *m, const Instr *in)
 	const int64_t *x = index->data;
 	int64_t *y = out->own, extent = in->extent;
 	bool is_mask_uniform = in->mask != NO_MASK && m->regs.data[in->mask].is_uniform;
-	out->bound = NULL;
+	out->bound = out->deviation = NULL;
 	for (int i = 0; i < n; i++) {
 		int64_t v = (in->flags & AT_WRAP) && x[i] < 0 ? x[i] + extent : x[i];
 		bool is_taken = state == MASK_all ||
 		                (state == MASK_mixed && (out->is_uniform || mask[is_mask_uniform ? 0 : i]));
+		is_taken &= !m->is_collecting || !index->bound || index->bound[i] == 0;
 		if ((v < 0 || v >= extent) && (in->flags & AT_CHECK) && is_taken)
 			fail(&m->stage->loc, "index %lld is outside of its range 0..%lld", (long long)x[i],
 			     (long long)extent - 1);
@@ -163,7 +166,7 @@ run_bitcast(Machine *m, const Instr *in)
 	const Reg *x = &m->regs.data[in->arg[0]];
 	Reg *out = &m->regs.data[in->out];
 	int n = out->is_uniform ? 1 : m->n;
-	out->bound = NULL;
+	out->bound = out->deviation = NULL;
 	if (m->is_bound) { /* bits are those of the type itself, not of the double that stands for it */
 		for (int i = 0; i < n; i++)
 			bitcast_lane(x, out, i);
@@ -217,13 +220,15 @@ start_states(Machine *m)
 		int n = acc->is_uniform ? 1 : m->n;
 		size_t size = block_size(acc->type);
 		acc->data = acc->own;
-		acc->bound = NULL;
+		acc->bound = acc->deviation = NULL;
 		block_put(acc->type, acc->own, m->identity[k]);
 		for (int i = 1; i < n; i++)
 			memcpy((char *)acc->own + (size_t)i * size, acc->own, size);
 	}
 	if (m->sum_abs)
 		bound_sum_start(m);
+	if (m->sums)
+		deviate_sum_start(m);
 }
 
 /* Let register `to` become `from` in the lanes of the mask (NULL: all). */
@@ -240,6 +245,8 @@ merge(Machine *m, int to, int from, const unsigned char *mask)
 	block_op(EX_select, a->type)(n, a->own, args);
 	if (!a->bound && !b->bound)
 		return;
+	if (m->is_listed)
+		deviate_merge(m, to, from, mask);
 	double *bound = reg_bounds(m, to);
 	for (int i = 0; i < n; i++)
 		if (!mask || mask[i])
@@ -251,6 +258,8 @@ combine_lanes(Machine *m, const unsigned char *mask)
 {
 	if (m->product && sum_product(m, mask))
 		return;
+	if (m->sums)
+		deviate_sum_step(m, mask);
 	if (m->sum_abs) {
 		bound_sum_step(m, mask);
 		return;
@@ -278,6 +287,8 @@ combine_lanes(Machine *m, const unsigned char *mask)
 static void
 fold_lanes(Machine *m, const unsigned char *mask)
 {
+	if (m->sums)
+		deviate_sum_fold(m, mask);
 	if (m->sum_abs) {
 		bound_sum_fold(m, mask);
 		return;
@@ -298,7 +309,9 @@ fold_lanes(Machine *m, const unsigned char *mask)
 			continue;
 		term->is_uniform = true;
 		term->data = (char *)lanes.data + (size_t)i * size;
-		term->bound = lanes.bound ? lanes.bound + (lanes.is_uniform ? 0 : i) : NULL;
+		int lane = lanes.is_uniform ? 0 : i;
+		term->bound = lanes.bound ? lanes.bound + lane : NULL;
+		term->deviation = lanes.deviation ? lanes.deviation + lane : NULL;
 		interp_execute(m, &m->combine_code);
 		merge(m, m->acc[0], m->next[0], NULL);
 	}
@@ -375,7 +388,9 @@ store_results(Machine *m)
 			continue;
 		const Reg *r = &m->regs.data[m->results[k]];
 		int n = m->is_folded ? 1 : m->n;
-		address_lanes(m, place, NULL, n);
+		if (!m->is_listed)
+			address_lanes(m, place, NULL, n);
+		const int64_t *index = m->is_listed ? m->slots : m->index;
 		Store *store = place->store;
 		unsigned char spread[BLOCK_LANES * 8];
 		const void *data = r->data;
@@ -384,9 +399,11 @@ store_results(Machine *m)
 				memcpy(spread + (size_t)i * block_size(r->type), r->data, block_size(r->type));
 			data = spread;
 		}
-		block_store(store->type, n, store->data, m->index, data);
+		block_store(store->type, n, store->data, index, data);
 		for (int i = 0; store->bound && i < n; i++)
-			store->bound[m->index[i]] = r->bound ? r->bound[r->is_uniform ? 0 : i] : 0;
+			store->bound[index[i]] = r->bound ? r->bound[r->is_uniform ? 0 : i] : 0;
+		for (int i = 0; store->deviation && i < n; i++)
+			store->deviation[index[i]] = reg_deviation(r, i);
 	}
 }
 
@@ -394,7 +411,7 @@ store_results(Machine *m)
 static void
 renew_memo(const Machine *m, StepMemo *memo)
 {
-	bool is_same = memo->is_cut_key || memo->n == m->n;
+	bool is_same = !m->is_listed && (memo->is_cut_key || memo->n == m->n);
 	for (int k = 0; k < memo->nouter; k++) {
 		is_same &= memo->seen[k] == m->cur[memo->outer[k]];
 		memo->seen[k] = m->cur[memo->outer[k]];
@@ -409,6 +426,11 @@ run_reduction(Machine *m)
 {
 	start_states(m);
 	run_terms(m);
+	if (m->sums) {
+		bound_sum_finish(m);
+		deviate_sum_finish(m);
+		return;
+	}
 	if (!m->sum_abs || bound_sum_finish(m) || !m->product)
 		return;
 	m->is_careful = true;
@@ -418,8 +440,8 @@ run_reduction(Machine *m)
 	m->is_careful = false;
 }
 
-static void
-run_block(Machine *m)
+void
+interp_run_block(Machine *m)
 {
 	for (int k = 0; k < m->memos.count; k++)
 		renew_memo(m, m->memos.data[k]);
@@ -429,6 +451,8 @@ run_block(Machine *m)
 		run_reduction(m);
 		interp_execute(m, &m->finish);
 	}
+	if (m->is_collecting)
+		return;
 	if (m->stage->kind == STAGE_scatter)
 		interp_scatter(m);
 	else
@@ -453,7 +477,7 @@ interp_run(Machine *m)
 			m->n = (int)((left < m->chunk ? left : m->chunk) * m->inner);
 		}
 		if (!m->keep || hash_mix(1, m->block) < m->keep || m->block == 0)
-			run_block(m);
+			interp_run_block(m);
 		m->block++;
 		int i = nloop - 1;
 		for (; i >= 0; i--) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "expr/interp_compile.h"
+#include "expr/interp_listed.h"
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
@@ -77,16 +78,19 @@ number_lanes(Machine *m)
 	}
 }
 
+/* Iterators as lanes, steps, or fixed; `listed` points of the box, or -1 for all. */
 static void
-choose_shape(Machine *m, int fixed)
+choose_shape(Machine *m, int fixed, int64_t listed)
 {
 	const Stage *stage = m->stage;
-	int64_t points = product_of(m, 0, stage->nloop, fixed);
+	int64_t points = listed < 0 ? product_of(m, 0, stage->nloop, fixed) : listed;
 	m->nterm = product_of(m, stage->nloop, m->niter, -1);
 	/* too few points to make blocks of: make them of terms */
 	m->is_folded = fold_op(stage) != EX_const && points <= 16 && m->nterm / 4 > points;
 	if (m->is_folded)
 		choose_lanes(m, stage->nloop, m->niter, -1);
+	else if (m->is_listed)
+		listed_lanes(m);
 	else
 		choose_lanes(m, 0, stage->nloop, fixed);
 	number_lanes(m);
@@ -170,8 +174,10 @@ compile_reduce(Compiler *c)
 	if (m->is_bound && stage->reduce == REDUCE_sum && dtype_is_float(types[0])) {
 		m->sum_abs = NEW_N(m->arena, double, BLOCK_LANES);
 		m->sum_bound = NEW_N(m->arena, double, BLOCK_LANES);
+		m->sums = m->is_listed ? NEW(m->arena, ListedSums) : NULL;
 	}
-	sum_find_product(m);
+	if (!m->is_listed)
+		sum_find_product(m);
 	Scope scope = {.outer = c->scope, .code = &m->finish};
 	c->scope = &scope;
 	for (int k = 0; k < m->nstate; k++)
@@ -213,13 +219,14 @@ compile_places(Compiler *c)
 			coef[d] = info->store->stride[d];
 			info->base -= info->store->lo[d] * info->store->stride[d];
 		}
-		compile_offsets(c, info, coef);
+		if (!m->is_listed)
+			compile_offsets(c, info, coef);
 		m->places[k] = info;
 	}
 }
 
-Machine *
-interp_compile(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed)
+static Machine *
+compile_stage(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed, int64_t listed)
 {
 	Arena *arena = stores->arena;
 	Machine *m = NEW(arena, Machine);
@@ -228,9 +235,11 @@ interp_compile(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed)
 	m->is_bound = stores->is_bound;
 	m->guard = NO_MASK;
 	m->fixed = fixed;
+	m->is_listed = listed >= 0;
+	m->slots = m->is_listed ? NEW_N(arena, int64_t, BLOCK_LANES) : NULL;
 	m->index = NEW_N(arena, int64_t, BLOCK_LANES);
 	bind_box(m, stores);
-	choose_shape(m, fixed);
+	choose_shape(m, fixed, listed);
 	Scope scope = {.outer = NULL};
 	Compiler c = {.m = m, .stores = stores, .ctx = ctx, .arena = arena, .lists = m->code};
 	c.scope = &scope;
@@ -245,4 +254,16 @@ interp_compile(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed)
 	if (stage->kind != STAGE_scatter)
 		compile_places(&c);
 	return m;
+}
+
+Machine *
+interp_compile(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed)
+{
+	return compile_stage(stores, ctx, stage, fixed, -1);
+}
+
+Machine *
+interp_compile_listed(Stores *stores, ExprCtx *ctx, const Stage *stage, int64_t count)
+{
+	return compile_stage(stores, ctx, stage, -1, count);
 }

@@ -154,6 +154,26 @@ START_TEST(argmax_ties)
 }
 END_TEST
 
+/* What may be infinite or no number may be anything behind a function, too. */
+START_TEST(unknown_stays_unknown)
+{
+	static const char *const bodies[] = {"sin(X[i])", "tanh(X[i])", "rem(X[i], 2.0)",
+	                                     "rem(X[i], X[i])", "pow(Z[i], X[i])"};
+	BoundArray *inputs[2], *output;
+	for (int k = 0; k < 2; k++)
+		inputs[k] = bound_from_array(arena, floats(1, (float[]){k ? NAN : 0}));
+	inputs[0]->bound = NEW_N(arena, double, 1);
+	inputs[0]->bound[0] = INFINITY;
+	for (size_t i = 0; i < countof(bodies); i++) {
+		const char *text = arena_printf(
+			arena, "expr t(X: f32[1], Z: f32[1]) -> Y {\n Y[i:1]: f32 = %s\n}\n", bodies[i]);
+		program_eval_bound(arena, program_parse(ctx, "t", text), NULL,
+		                   (const BoundArray *const *)inputs, &output, 0);
+		ck_assert_msg(output->bound[0] == INFINITY, "%s +- %g", bodies[i], output->bound[0]);
+	}
+}
+END_TEST
+
 /* A wrong element is seen, one within the bound is not. */
 START_TEST(comparison)
 {
@@ -203,6 +223,7 @@ main(void)
 	tcase_add_test(t, packed);
 	tcase_add_test(t, few_points);
 	tcase_add_test(t, jumps_are_undecided);
+	tcase_add_test(t, unknown_stays_unknown);
 	tcase_add_test(t, argmax_ties);
 	tcase_add_test(t, comparison);
 	tcase_add_test(t, sampling);

@@ -1,15 +1,14 @@
 /* Random small programs: the interpreter against a slow evaluator that walks the definition point
- * by point, bit by bit; and the bound mode against the exact results, which must lie within.
+ * by point, bit by bit; and the bound mode against the exact results, which must lie within, and
+ * against the point evaluator.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "unit.h"
+#include "points_check.h"
 #include "array_access.h"
 #include "random_number.h"
 #include "expr/build.h"
-#include "expr/interp.h"
 
 typedef struct Maker {
 	Arena *arena;
@@ -501,16 +500,26 @@ is_same(const Array *a, const Array *b, int64_t *where)
 	return true;
 }
 
-static const char *
-text_of(const Program *program)
+/* Points of the output, some twice. */
+static void
+check_some_points(const Program *program, Maker *k, const BoundArray *bounds, const Array *seen,
+                  int seed)
 {
-	Buf buf = {.arena = expr_ctx_arena(program->ctx)};
-	program_print(&buf, program);
-	return buf_text(&buf);
+	const PointInput *inputs[8];
+	int64_t at[40], size = array_count(seen);
+	PointSet set = {.at = at};
+	for (int i = 0; i < k->ninput; i++)
+		inputs[i] = point_input(k->arena, k->data[i]);
+	for (unsigned want = 1 + pick(k, 40); size && set.count < want; set.count++)
+		at[set.count] = pick(k, (unsigned)size);
+	const char *what = arena_printf(k->arena, "seed %d\n%s", seed, text_of(program));
+	check_points(k->arena, program, inputs, &set, bounds, what);
+	Agreement a = points_compare(&set, point_input(k->arena, seen), 1);
+	ck_assert_msg(a.wrong == 0 && a.spread <= POINTS_SPREAD, "spread %g\n%s", a.spread, what);
 }
 
 static void
-check_bounds(const Program *program, const Maker *k, const Array *seen, int seed)
+check_bounds(const Program *program, Maker *k, const Array *seen, int seed)
 {
 	const BoundArray *inputs[8];
 	BoundArray *bounds;
@@ -520,6 +529,7 @@ check_bounds(const Program *program, const Maker *k, const Array *seen, int seed
 	Agreement a = bound_compare(bounds, seen, 1);
 	ck_assert_msg(a.wrong == 0, "seed %d: point %lld: %.17g, bound mode says %.17g +- %g\n%s", seed,
 	              (long long)a.first_wrong, a.seen, a.expected, a.bound, text_of(program));
+	check_some_points(program, k, bounds, seen, seed);
 }
 
 static void
