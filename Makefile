@@ -49,14 +49,14 @@ TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
 .PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz \
-        lint-tree lint-files
+        lint-tree lint-files models-real
 .SECONDARY:
 
 all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz"
+	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -171,6 +171,20 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak
 	$(BUILD)/bench-interpreter
 	BUILD=$(BUILD) bench/kernels
 	BUILD=$(BUILD) bench/run
+
+# Models as PyTorch exports them today, against ONNX Runtime: a development tool, the only thing here
+# that needs Python. PYTHON names one that has tools/models-real/requirements.txt; else one is made.
+VENV   := $(BUILD)/models-real/venv
+PYTHON ?= $(VENV)/bin/python
+
+$(VENV)/bin/python: tools/models-real/requirements.txt
+	python3 -m venv $(VENV)
+	$@ -m pip install --quiet --requirement $<
+	@touch $@
+
+models-real: $(BUILD)/tilewright $(filter $(VENV)/%,$(PYTHON))
+	@set -f; $(PYTHON) tools/models-real --tilewright $(BUILD)/tilewright \
+	    --root $(BUILD)/models-real $(MODELS_OPTIONS) $(MODELS)
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
 

@@ -1,0 +1,244 @@
+"""Compile one exported model, run it at its sizes, optimise it, and compare all with ONNX Runtime.
+
+What decides is ONNX Runtime with its defaults. Where we differ, it is asked again with its optimiser
+off, and then PyTorch: who agrees with one of these is right, and the row says with whom.
+"""
+import hashlib
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from export import EXPORTED, REFUSED, sizes_of
+
+# Largest difference allowed, relative to the largest element of an output. A rounding of 16 bits or of
+# 8 may fall the other way wherever sums are ordered differently.
+TOLERANCE = {"half": 1e-2, "bfloat16": 6e-2, "int8": 3e-2, "qdq": 3e-2}
+PLAIN_TOLERANCE = 1e-3
+
+VERDICTS = ("right", "wrong", "refused", "crashed", "internal", "no reference", "not exported")
+BAD = ("wrong", "crashed", "internal")
+TIMEOUT = 600
+
+
+class Stop(Exception):
+    """A verdict that ends a comparison early."""
+
+    def __init__(self, verdict, note):
+        self.verdict, self.note = verdict, note
+
+
+def tolerance_of(form):
+    return TOLERANCE.get(form, PLAIN_TOLERANCE)
+
+
+def last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def tilewright(tool, verb, *words):
+    """Run a verb; its exit code decides between refused, a bug of ours and a crash."""
+    command = [str(tool), verb, "-q", *map(str, words)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, errors="replace")
+    except subprocess.TimeoutExpired:
+        raise Stop("crashed", f"{verb}: longer than {TIMEOUT} s")
+    if done.returncode == 0:
+        return done.stdout
+    said = f"{verb}: {last_line(done.stderr)}"
+    if done.returncode < 0:
+        raise Stop("crashed", f"{said} (signal {-done.returncode})")
+    if done.returncode in (3, 4):
+        raise Stop("refused", said)
+    raise Stop("internal", f"{said} (exit code {done.returncode})")
+
+
+class Runtime:
+    """A model in ONNX Runtime; `optimised` is its default."""
+
+    def __init__(self, path, optimised=True):
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = 1
+        if not optimised:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.names = [o.name for o in self.session.get_outputs()]
+
+    def run(self, folder):
+        import numpy as np
+
+        arrays = {p.stem: np.load(p) for p in folder.glob("*.npy")}
+        feeds = {i.name: arrays[i.name] for i in self.session.get_inputs()}
+        return self.session.run(self.names, feeds)
+
+
+def reference(path, folders, optimised):
+    """The results for each folder of inputs, or a sentence."""
+    try:
+        runtime = Runtime(path, optimised)
+        return runtime.names, [runtime.run(f) for f in folders], None
+    except Exception as error:  # ONNX Runtime has many
+        return None, None, last_line(str(error))
+
+
+def stored(folder):
+    import numpy as np
+
+    return [np.load(folder / f"{i}.npy") for i in range(len(list(folder.glob("*.npy"))))]
+
+
+def difference(seen, expected):
+    """The largest difference of two lists of arrays, each relative to its largest element."""
+    import numpy as np
+
+    worst = 0.0
+    if len(seen) != len(expected):
+        return float("inf")
+    for a, b in zip(seen, expected):
+        if a.shape != b.shape:
+            return float("inf")
+        if not a.size:
+            continue
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        finite = np.isfinite(b)
+        if not np.array_equal(np.where(finite, 0, b), np.where(np.isfinite(a), 0, a), equal_nan=True):
+            return float("inf")
+        largest = np.abs(b[finite]).max(initial=0)
+        worst = max(worst, float(np.abs(a - b)[finite].max(initial=0) / (largest or 1)))
+    return worst
+
+
+def largest_difference(seen, expected):
+    return max(difference(a, b) for a, b in zip(seen, expected))
+
+
+class Case:
+    """One exported model; `row` is what the table shows of it."""
+
+    def __init__(self, model, form, root, tool, tool_hash):
+        self.model, self.form, self.tool, self.tool_hash = model, form, tool, tool_hash
+        self.folder = root / model.name / form
+        self.onnx = self.folder / EXPORTED
+        self.inputs = [root / model.name / f"inputs_{s}" for s in range(sizes_of(form))]
+        self.torch = [root / model.name / f"outputs_{s}" for s in range(sizes_of(form))]
+        self.row = {"case": f"{model.name}/{form}", "tolerance": tolerance_of(form), "note": ""}
+
+    def key(self):
+        digest = hashlib.sha256(self.tool_hash.encode())
+        for path in sorted(self.folder.glob("model.onnx*")) + sorted(self.folder.glob("weights*")):
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()
+
+    def result(self):
+        """The row, from a file if the same compiler has seen the same model."""
+        if (self.folder / REFUSED).exists() or not self.onnx.exists():
+            note = self.folder / REFUSED
+            text = note.read_text().splitlines()[0] if note.exists() else "no file"
+            return {**self.row, "verdict": "not exported", "note": text}
+        saved, key = self.folder / "result.json", self.key()
+        if saved.exists():
+            row = json.loads(saved.read_text())
+            if row["key"] == key:
+                return row
+        try:
+            self.compare()
+            self.row.setdefault("verdict", "right")
+        except Stop as stop:
+            self.row.update(verdict=stop.verdict, note=stop.note)
+        row = {**self.row, "key": key}
+        saved.write_text(json.dumps(row))
+        return row
+
+    def compare(self):
+        names, expected, excuse = reference(self.onnx, self.inputs, True)
+        with tempfile.TemporaryDirectory(prefix="models-real-") as folder:
+            bundle = self.folder / "model.twb"
+            tilewright(self.tool, "compile", self.onnx, "-o", bundle)
+            seen = self.run_bundle(bundle, names, Path(folder))
+            self.judge("error", seen, expected, excuse)
+            self.compare_optimised(Path(folder), names, expected, excuse)
+
+    def run_bundle(self, bundle, names, folder):
+        """Our results, in the order of `names`, or of the signature without."""
+        import numpy as np
+
+        seen = []
+        for size, inputs in enumerate(self.inputs):
+            target = folder / str(size)
+            words = [f"--input={p.stem}=@{p}" for p in self.used(bundle, inputs)]
+            said = tilewright(self.tool, "run", "--json", "--runs=1", "--output", target, *words, bundle)
+            order = names or [o["name"] for o in json.loads(said)["outputs"]]
+            seen.append([np.load(target / f"{n.replace('/', '_')}.npy") for n in order])
+        return seen
+
+    def used(self, bundle, folder):
+        """The inputs that the model has left: exporters drop those that no result needs."""
+        signature = json.loads(tilewright(self.tool, "inspect", "--json", bundle))
+        names = {i["name"] for i in signature["inputs"]}
+        return sorted(p for p in folder.glob("*.npy") if p.stem in names)
+
+    def judge(self, column, seen, expected, excuse):
+        limit = self.row["tolerance"]
+        if expected:
+            self.row[column] = largest_difference(seen, expected)
+            if self.row[column] <= limit:
+                return
+        others = []
+        if not expected:
+            others.append(f"ONNX Runtime: {excuse}")
+        _, plain, _ = reference(self.onnx, self.inputs, False)
+        if plain:
+            error = largest_difference(seen, plain)
+            if error <= limit:
+                self.row["error"] = error
+                self.note(f"as ONNX Runtime without its optimiser, which differs by "
+                          f"{largest_difference(expected, plain) if expected else 'failing'}")
+                return
+            others.append(f"{error:.1e} from ONNX Runtime without its optimiser")
+        if self.form not in ("int8", "qdq"):
+            error = largest_difference(seen, [stored(f) for f in self.torch])
+            if error <= limit:
+                self.row["error"] = error
+                self.note(f"as PyTorch; {others[0]}")
+                return
+            others.append(f"{error:.1e} from PyTorch")
+        verdict = "wrong" if expected or plain or self.form not in ("int8", "qdq") else "no reference"
+        raise Stop(verdict, f"{column}: " + "; ".join(others))
+
+    def compare_optimised(self, folder, names, expected, excuse):
+        """The same model rewritten, in ONNX Runtime."""
+        target = folder / "optimised.onnx"
+        tilewright(self.tool, "optimize", self.onnx, target)
+        new_names, seen, new_excuse = reference(target, self.inputs, True)
+        if not seen:
+            if expected:
+                raise Stop("wrong", f"ONNX Runtime on the optimised model: {new_excuse}")
+            return
+        if names and new_names != names:
+            raise Stop("wrong", f"the optimised model's outputs are {new_names}, not {names}")
+        self.judge("optimised", seen, expected, excuse)
+
+    def note(self, text):
+        self.row["note"] = "; ".join(filter(None, [self.row["note"], text]))
+
+
+def measure(case, library):
+    """Times of ours and of ONNX Runtime in turns: the ratio of medians, at all threads and at one."""
+    import os
+
+    words = [f"--input={p.stem}=@{p}" for p in case.used(case.folder / "model.twb", case.inputs[0])]
+    ratios = {}
+    for column, threads in (("ratio", 0), ("ratio_1", 1)):
+        command = [str(case.tool), "bench", "-q", "--json", f"--threads={threads}", "--rounds=5", *words,
+                   str(case.folder / "model.twb"), f"{case.onnx}/ort"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT,
+                              env={**os.environ, "ORT_LIBRARY": library})
+        if done.returncode == 0:
+            subjects = json.loads(done.stdout)["subjects"]
+            ratios[column] = subjects[1]["median_ms"] / subjects[0]["median_ms"]
+    return ratios
