@@ -7,14 +7,14 @@
  *     Array *y = test_run(&t);
  *
  * Dims of an input can be made symbols (test_symbolic), which must not change the result. Every run
- * checks the program, that its text reads back as itself, and that infer's dims are the result's.
+ * checks the program, that its text reads back as itself, that infer's dims are the result's, and
+ * that some of its points are what bound mode says.
  */
 #ifndef OPS_H
 #define OPS_H
 
-#include "unit.h"
+#include "points_check.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -182,6 +182,7 @@ test_run_inside(void *arg)
 			inputs[n++] = t->inputs[k];
 	ck_assert_int_eq(n, program->ninput);
 	program_eval(t->arena, program, NULL, inputs, t->outputs);
+	check_program_points(t->arena, program, inputs, t->outputs);
 	for (int k = 0; k < t->noutput; k++)
 		test_check_type(t, node, k);
 }
