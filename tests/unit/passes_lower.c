@@ -393,6 +393,15 @@ static const char *const graphs[] = {
 	"graph g(%x: f16[N,3,300000]) -> %y { %a: i64[2] = {0, 2} %y = ReduceMax(%x, %a) \"s\" }",
 	"graph g(%x: f32[2,300000]) -> %y { %y = Softmax(%x) \"s\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
+	/* two results of one reduction, one of them read by the next stage */
+	"graph g(%x: f32[N,2,8,8]) -> %y { %v, %y = MaxPool(%x) {dilations=[2,2],\n"
+	"kernel_shape=[2,2], strides=[1,1]} \"v\" }",
+	"graph g(%x: f32[N,2,8,8]) -> %v, %y { %v, %y = MaxPool(%x) {dilations=[2,2],\n"
+	"kernel_shape=[2,2], strides=[1,1], pads=[1,0,0,1], storage_order=1} \"v\" }",
+	"graph g(%x: f32[N,2,8,4]) -> %v, %y { %v, %y = MaxPool(%x) {dilations=[2,2],\n"
+	"kernel_shape=[1,2], strides=[1,2], ceil_mode=1} \"v\" }",
+	"graph g(%x: f32[N,2,6,4,4]) -> %v, %y { %v, %y = MaxPool(%x) {dilations=[3,2,1],\n"
+	"kernel_shape=[2,2,2], strides=[1,1,1], pads=[3,0,1,0,1,1]} \"v\" }",
 	/* additions behind a product: one of them may be where the result lies */
 	"graph g(%x: f32[N,6,5], %z: f32[N,6,7], %c: f32[N,6,7]) -> %y { %w: f32[5,7] = weight 0\n"
 	"%m = MatMul(%x, %w) \"m\"\n %a = Add(%m, %z) \"a\"\n %y = Add(%a, %c) \"y\" }",
@@ -467,6 +476,21 @@ static const char blocked_concats[] =
 	"  %e: f32[N,80,2,3] @nc16hw = Concat(%d, %c) {axis=1}  \"e\"\n"
 	"  %y = Tanh(%e)  \"t\"\n}";
 
+/* Two results of one reduction, one of them in blocks. */
+static const char blocked_indices[] =
+	"graph g(%x: f32[N,16,6,6]) -> %y, %w {\n"
+	"  %a: f32[N,16,6,6] @nc16hw = Relu(%x)  \"a\"\n"
+	"  %v: f32[N,16,4,4] @nc16hw, %w: i64[N,16,4,4] = MaxPool(%a)"
+	" {dilations=[2,2], kernel_shape=[2,2], strides=[1,1]}  \"v\"\n"
+	"  %y = Tanh(%v)  \"t\"\n}";
+
+START_TEST(results_of_one_stage_in_two_storages)
+{
+	for (int batch = 1; batch <= 3; batch++)
+		check_graph(blocked_indices, "cpu:x86-64-v4", 0, batch);
+}
+END_TEST
+
 START_TEST(blocked_concatenations_are_written_in_place)
 {
 	Arena *arena = arena_new("test");
@@ -513,6 +537,7 @@ main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, lowering_agrees, 0, (int)countof(graphs));
 	tcase_add_loop_test(tcase, concatenations_agree, 0, (int)countof(concats));
+	tcase_add_test(tcase, results_of_one_stage_in_two_storages);
 	tcase_add_test(tcase, blocked_concatenations_are_written_in_place);
 	return unit_run(tcase);
 }
