@@ -50,6 +50,23 @@ choices=choices.none
 expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
 cmp -s kept.twb again.twb && pass || lose "recorded choices do not give the same bytes"
 
+# Dims that must be equal: the message names the node, or both inputs
+cat >sum.txt <<'TEXT'
+graph sum(%x: f32[N,3], %z: f32[M,6], %w: f32[M,1]) -> %y, %v {
+  %s: i64[2] = {-1, 6}
+  %r = Reshape(%x, %s)  "rows"
+  %y = Add(%r, %z)      "sum"
+  %v = Add(%z, %w)      "next"
+}
+TEXT
+expect 0 "compile a sum" "$tw" compile -q sum.txt -o sum.twb
+expect 2 "sizes that differ" "$tw" run -q sum.twb --shape x=2x3 --shape z=3x6 --shape w=3x1
+grep -q 'node "sum" (Add): dim 0 of the inputs must be equal, and are 1 and 3' err && pass ||
+	lose "sizes that differ: $(cat err)"
+expect 2 "inputs that differ" "$tw" run -q sum.twb --shape x=6x3 --shape z=3x6 --shape w=2x1
+grep -q "input 'w' has shape .2,1., and its dim 0 must be 3, as dim 0 of input 'z'" err && pass ||
+	lose "inputs that differ: $(cat err)"
+
 # A shape that is data: one bundle, several targets, of which 0 and -1 take their part
 cat >reshape.txt <<'TEXT'
 graph reshape(%x: f32[2,3,4], %s: i64[3]) -> %y { %y = Reshape(%x, %s)  "reshape" }

@@ -11,6 +11,8 @@
 
 #include "graph/inner.h"
 
+enum { INPUTS_SHOWN = 4 }; /* of a node, in messages */
+
 void
 infer_fail(const Infer *infer, const char *format, ...)
 {
@@ -191,6 +193,22 @@ assume_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 	vec_push(graph->arena, &graph->assumptions, assumption);
 }
 
+/* "inputs x: f32[2,3], w: f32[4,5]": the node's operands, for messages. */
+static const char *
+inputs_text(const Infer *infer)
+{
+	Buf buf = {.arena = infer->graph->arena};
+	int shown = 0;
+	for (int i = 0; i < infer->node->ninput; i++) {
+		const Value *value = infer->node->inputs[i];
+		if (!value || shown == INPUTS_SHOWN)
+			continue;
+		buf_printf(&buf, "%s %s: ", shown++ ? "," : "inputs", value->name);
+		type_print(&buf, &value->type);
+	}
+	return buf_text(&buf);
+}
+
 const Dim *
 infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 {
@@ -198,7 +216,8 @@ infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 		return a;
 	Arena *arena = infer->graph->arena;
 	if (proves_different(infer->ctx, a, b))
-		infer_fail(infer, "%s: %s and %s differ", what, dim_text(arena, a), dim_text(arena, b));
+		infer_fail(infer, "%s: %s and %s differ (%s)", what, dim_text(arena, a), dim_text(arena, b),
+		           inputs_text(infer));
 	assume_equal(infer, a, b, what);
 	int64_t number;
 	return dim_is_const(b, &number) ? b : a;

@@ -389,9 +389,7 @@ draft_finish(Draft *draft, Scope *scope)
 	Import *import = draft->import;
 	const OpInfo *op = op_find(import->graph->ops, draft->domain, draft->op);
 	if (!op)
-		draft_unsupported(draft, "operator %s of domain '%s', opset %lld, is not supported",
-		                  draft->op, *draft->domain ? draft->domain : "ai.onnx",
-		                  (long long)draft->version);
+		unknown_fail(draft);
 	while (draft->inputs.count > 0 && !draft->inputs.data[draft->inputs.count - 1])
 		draft->inputs.count--;
 	while (draft->outputs.count > 0 && !*draft->outputs.data[draft->outputs.count - 1])

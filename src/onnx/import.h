@@ -158,6 +158,12 @@ _Noreturn void draft_unsupported(const Draft *draft, const char *format, ...)
 
 /* Rewrite the draft from its version to the dialect (upgrade.c). */
 void draft_upgrade(Draft *draft);
+/* What the dialect calls an operator of ai.onnx, which may have had another name. */
+const char *upgrade_name(const char *op);
+
+/* No row of ops.def has the draft's operator: say so, of all of the model's that none has
+ * (unknown.c). */
+_Noreturn void unknown_fail(const Draft *draft);
 
 /* ---- graphs and functions (import.c, order.c, function.c, branch.c) ---- */
 

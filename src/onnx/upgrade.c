@@ -245,6 +245,18 @@ softmax_flat(Draft *draft)
 	draft_after(draft, 0, "Reshape", shape, (Attr){0});
 }
 
+const char *
+upgrade_name(const char *op)
+{
+	static const struct {
+		const char *old, *name;
+	} renamed[] = {{"Upsample", "Resize"}, {"Scatter", "ScatterElements"}};
+	for (size_t i = 0; i < countof(renamed); i++)
+		if (strcmp(renamed[i].old, op) == 0)
+			return renamed[i].name;
+	return op;
+}
+
 /* ---- Upsample and Resize ---- */
 
 static void
@@ -257,7 +269,7 @@ upsample_to_resize(Draft *draft)
 		draft_set_input(draft, 1, draft_constant(draft, "scales", data));
 		draft_remove(draft, "scales");
 	}
-	draft->op = "Resize";
+	draft->op = upgrade_name(draft->op);
 	draft->loc.op = "Resize";
 }
 
@@ -305,7 +317,7 @@ resize_empty(Draft *draft)
 static void
 scatter_elements(Draft *draft)
 {
-	draft->op = "ScatterElements";
+	draft->op = upgrade_name(draft->op);
 	draft->loc.op = "ScatterElements";
 }
 

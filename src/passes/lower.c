@@ -362,6 +362,16 @@ note_home(const Expr *e, void *arg)
 	}
 }
 
+/* "node "add" (Add): dim 0 of the inputs" */
+static const char *
+assumption_text(Lowering *low, const Assumption *a)
+{
+	if (!a->loc.node && !a->loc.op)
+		return a->what;
+	const char *node = a->loc.node ? arena_printf(low->arena, "node \"%s\" ", a->loc.node) : "";
+	return arena_printf(low->arena, "%s(%s): %s", node, a->loc.op ? a->loc.op : "", a->what);
+}
+
 /* An assumption is checked by the innermost region whose symbols it speaks of. */
 static void
 lower_assumptions(Lowering *low, const Region *region)
@@ -371,7 +381,7 @@ lower_assumptions(Lowering *low, const Region *region)
 		Home home = {low->graph, low->graph->body, 0};
 		expr_visit(a->a, note_home, &home);
 		expr_visit(a->b, note_home, &home);
-		MAssumption out = {a->a, a->b, a->what};
+		MAssumption out = {a->a, a->b, assumption_text(low, a)};
 		if (home.region == region)
 			vec_push(low->arena, &low->module->assumptions, out);
 	}

@@ -309,6 +309,21 @@ check_input_types(Frame *frame, const Array *inputs)
 	return TW_OK;
 }
 
+/* Where a dim that is just a symbol has its value from: ", as dim 0 of input 'x'"; else "". */
+static const char *
+source_text(const Plan *plan, int dim, char *text, size_t size)
+{
+	const PlanDim *d = &plan->dims[dim];
+	text[0] = 0;
+	if (d->count != 1 || d->tokens[0].op != PD_SYMBOL)
+		return text;
+	const PlanSymbol *symbol = &plan->symbols[d->tokens[0].value];
+	if (symbol->source == PS_INPUT)
+		snprintf(text, size, ", as dim %d of input '%.60s'", symbol->index,
+		         plan->buffers[symbol->buffer].name);
+	return text;
+}
+
 /* Every dim of an input must be what the plan computes for it. */
 static TwCode
 check_input_dims(Frame *frame, const Array *inputs)
@@ -319,13 +334,13 @@ check_input_dims(Frame *frame, const Array *inputs)
 			int64_t value = frame->dims[wanted->dims[d]];
 			if (value == inputs[i].dims[d] || value == PLAN_UNBOUND)
 				continue;
-			char shape[256];
-			return exec_fail(frame->exec, TW_SHAPE,
-			                 "input '%.60s' has shape %s, and its dim %d "
-			                 "must be %lld",
-			                 wanted->name,
-			                 shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d,
-			                 (long long)value);
+			char shape[256], source[100];
+			return exec_fail(
+				frame->exec, TW_SHAPE,
+				"input '%.60s' has shape %s, and its dim %d "
+				"must be %lld%s",
+				wanted->name, shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d,
+				(long long)value, source_text(frame->plan, wanted->dims[d], source, sizeof source));
 		}
 	}
 	return TW_OK;

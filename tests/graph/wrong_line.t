@@ -7,4 +7,4 @@ graph g(%x: f32[2], %y: f32[3]) -> %z {
   %z = Add(%a, %y)  "sum"
 }
 -- err
--:3: node "sum" (Add): dim 0 of the inputs: 2 and 3 differ
+-:3: node "sum" (Add): dim 0 of the inputs: 2 and 3 differ (inputs a: f32[2], y: f32[3])

@@ -305,7 +305,8 @@ END_TEST
 START_TEST(refusals)
 {
 	refuse("graph g(%x: f32[2], %y: f32[3]) -> %z {\n%z = Add(%x, %y) \"sum\"\n}",
-	       "t:2: node \"sum\" (Add): dim 0 of the inputs: 2 and 3 differ");
+	       "t:2: node \"sum\" (Add): dim 0 of the inputs: 2 and 3 differ "
+	       "(inputs x: f32[2], y: f32[3])");
 	refuse("graph g(%x: f32[2], %y: i64[2]) -> %z {\n%z = Add(%x, %y)\n}",
 	       "t:2: (Add): input b is i64, expected f32 as the inputs before it");
 	refuse("graph g(%x: i64[2]) -> %z {\n%z = Sin(%x)\n}",
@@ -320,7 +321,8 @@ START_TEST(refusals)
 	refuse("graph g(%x: f32[2,3]) -> %z {\n%s: i64[2] = {-1, -1}\n%z = Reshape(%x, %s)\n}",
 	       "t:3: (Reshape): elements 0 and 1 of the shape are both -1");
 	refuse("graph g(%x: f32[2,3]) -> %z {\n%s: i64[2] = {4, 2}\n%z = Reshape(%x, %s)\n}",
-	       "t:3: (Reshape): elements before and after: 6 and 8 differ");
+	       "t:3: (Reshape): elements before and after: 6 and 8 differ "
+	       "(inputs x: f32[2,3], s: i64[2])");
 	refuse("graph g(%x: f32[2,3], %a: i64[1]) -> %z {\n%z = ReduceSum(%x, %a)\n}",
 	       "t:2: (ReduceSum): input axes is only known at run time");
 	refuse(
