@@ -1,4 +1,4 @@
-/* Networks for images: ResNet, MobileNetV2, SqueezeNet and the generator of DCGAN. */
+/* Networks for images: ResNet, VGG-11, MobileNetV2, SqueezeNet and the generator of DCGAN. */
 #include "zoo.h"
 
 static const int64_t IMAGE[] = {0, 3, 224, 224};
@@ -93,6 +93,37 @@ void
 resnet50(Zoo *zoo)
 {
 	resnet(zoo, (int[]){3, 4, 6, 3}, 4, bottleneck);
+}
+
+/* ---- VGG-11 (Simonyan and Zisserman, 2014): few steps, four fifths of its weights in one ---- */
+
+void
+vgg11(Zoo *zoo)
+{
+	static const int64_t widths[] = {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0};
+	static const int64_t linear[] = {512 * 7 * 7, 4096, 4096, 1000};
+	Value *x = zoo_input(zoo, "input", DT_F32, 4, IMAGE);
+	int64_t in = 3;
+	int index = 0; /* in the sequence: each convolution has a Relu behind it */
+	for (size_t i = 0; i < countof(widths); i++, index++) {
+		const char *scope = zoo_text(zoo, "/features/features.%d", index);
+		if (widths[i] == 0) {
+			x = zoo_max_pool(zoo, scope, x, 2, 2, 0, 0);
+			continue;
+		}
+		x = zoo_conv(zoo, scope, zoo_text(zoo, "features.%d", index), x,
+		             (Conv){in, widths[i], 3, 1, 1, 1, true});
+		x = zoo_unary(zoo, zoo_text(zoo, "/features/features.%d", ++index), "Relu", x);
+		in = widths[i];
+	}
+	x = zoo_flatten(zoo, "", x);
+	for (int i = 0; i < 3; i++) {
+		x = zoo_linear(zoo, zoo_text(zoo, "/classifier/classifier.%d", 3 * i),
+		               zoo_text(zoo, "classifier.%d", 3 * i), x, linear[i], linear[i + 1]);
+		if (i < 2)
+			x = zoo_unary(zoo, zoo_text(zoo, "/classifier/classifier.%d", 3 * i + 1), "Relu", x);
+	}
+	zoo_outputs(zoo, 1, &x, (const char *[]){"output"});
 }
 
 /* ---- MobileNetV2 (Sandler et al., 2018): expand, depthwise, project ---- */

@@ -22,6 +22,7 @@ static const struct {
 } MODELS[] = {
 	{"resnet18", resnet18, "ResNet-18, images 224x224"},
 	{"resnet50", resnet50, "ResNet-50, images 224x224"},
+	{"vgg11", vgg11, "VGG-11, images 224x224; 507 MB"},
 	{"mobilenetv2", mobilenetv2, "MobileNetV2, images 224x224"},
 	{"squeezenet", squeezenet, "SqueezeNet 1.1, images 224x224"},
 	{"dcgan", dcgan, "generator of DCGAN, 100 numbers to images 64x64"},

@@ -59,6 +59,7 @@ const char *zoo_text(Zoo *zoo, const char *format, ...) __attribute__((format(pr
 
 void resnet18(Zoo *zoo);
 void resnet50(Zoo *zoo);
+void vgg11(Zoo *zoo);
 void mobilenetv2(Zoo *zoo);
 void squeezenet(Zoo *zoo);
 void dcgan(Zoo *zoo);

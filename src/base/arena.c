@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/spill.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* gcc's word for it; clang's is a feature */
 #define HAS_ASAN 1
@@ -37,6 +38,7 @@ enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
 typedef struct Chunk {
 	struct Chunk *next;
 	size_t size, used; /* of the bytes behind this head */
+	bool is_spilled;
 } Chunk;
 
 typedef struct Deferred {
@@ -50,6 +52,7 @@ struct Arena {
 	Chunk *chunks; /* the first is the one being filled */
 	Deferred *deferred;
 	size_t chunk_size, used;
+	char *folder; /* of large allocations; NULL: they are memory as any other */
 };
 
 /* The head, rounded up so that what follows is aligned as malloc() aligns. */
@@ -90,7 +93,10 @@ arena_reset(Arena *arena)
 		Chunk *chunk = arena->chunks;
 		arena->chunks = chunk->next;
 		ASAN_UNPOISON_MEMORY_REGION(chunk_bytes(chunk), chunk->size);
-		free(chunk);
+		if (chunk->is_spilled)
+			spill_release(arena->folder, chunk, HEAD + chunk->size);
+		else
+			free(chunk);
 	}
 	arena->chunk_size = CHUNK_MIN;
 	arena->used = 0;
@@ -102,6 +108,7 @@ arena_free(Arena *arena)
 	if (!arena)
 		return;
 	arena_reset(arena);
+	free(arena->folder);
 	free(arena);
 }
 
@@ -114,10 +121,13 @@ add_chunk(Arena *arena, size_t size)
 	size_t room = size > arena->chunk_size || is_single ? size : arena->chunk_size;
 	if (room > SIZE_MAX - HEAD)
 		return NULL;
-	Chunk *chunk = calloc(1, HEAD + room);
+	bool is_spilled = is_single && arena->folder;
+	Chunk *chunk =
+		is_spilled ? spill_alloc(arena->folder, HEAD + room, ALIGN) : calloc(1, HEAD + room);
 	if (!chunk)
 		return NULL;
 	chunk->size = room;
+	chunk->is_spilled = is_spilled;
 	ASAN_POISON_MEMORY_REGION(chunk_bytes(chunk), room);
 	Chunk **place = is_single ? &arena->chunks->next : &arena->chunks;
 	chunk->next = *place;
@@ -233,6 +243,13 @@ arena_defer(Arena *arena, void (*release)(void *), void *handle)
 	}
 	*deferred = (Deferred){arena->deferred, release, handle};
 	arena->deferred = deferred;
+}
+
+void
+arena_spill(Arena *arena, const char *folder)
+{
+	free(arena->folder);
+	arena->folder = folder && !GAP ? strdup(folder) : NULL;
 }
 
 size_t

@@ -38,6 +38,11 @@ char *arena_strndup(Arena *arena, const char *text, size_t length);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *arena_memdup(Arena *arena, const void *data, size_t size);
 
+/* Large allocations from now on lie in files without names in this folder, whose pages the system
+ * can write out (base/spill.h); NULL: no longer. Not under AddressSanitizer, which does not look
+ * there for pointers. */
+void arena_spill(Arena *arena, const char *folder);
+
 /* Call release(handle) when the arena is freed or reset. */
 void arena_defer(Arena *arena, void (*release)(void *), void *handle);
 

@@ -199,8 +199,20 @@ zip_create(Arena *arena, const char *path)
 	return zip;
 }
 
+static void
+sum_portion(void *crc, const void *data, size_t size)
+{
+	*(uint32_t *)crc = crc32_of(*(uint32_t *)crc, data, size);
+}
+
+static void
+put_portion(void *file, const void *data, size_t size)
+{
+	file_put(file, data, size);
+}
+
 void
-zip_add(ZipWriter *zip, const char *name, const void *data, size_t size)
+zip_add_blob(ZipWriter *zip, const char *name, const Blob *blob)
 {
 	if (!is_good_name(name, strlen(name)))
 		fail(NULL, "'%s' cannot be the name of a bundle's entry", name);
@@ -212,16 +224,23 @@ zip_add(ZipWriter *zip, const char *name, const void *data, size_t size)
 	Record entry = {
 		.name = arena_strdup(zip->arena, name),
 		.name_size = strlen(name),
-		.size = size,
+		.size = blob->size,
 		.offset = file_position(zip->file),
-		.crc32 = crc32_of(0, data, size),
 	};
+	blob_each(blob, sum_portion, &entry.crc32);
 	unsigned char header[HEADER_LONGEST];
 	Bytesink sink = {header, 0};
 	put_local(&sink, &entry);
 	file_put(zip->file, header, sink.size);
-	file_put(zip->file, data, size);
+	blob_each(blob, put_portion, zip->file);
 	vec_push(zip->arena, &zip->entries, entry);
+}
+
+void
+zip_add(ZipWriter *zip, const char *name, const void *data, size_t size)
+{
+	const BlobPiece whole = {0, {data, size}};
+	zip_add_blob(zip, name, &(Blob){size, 1, &whole});
 }
 
 void

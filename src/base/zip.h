@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/file.h"
+#include "base/blob.h"
 
 enum { ZIP_ALIGN = 4096, ZIP_MAX_ENTRIES = 65535 };
 
@@ -20,6 +20,7 @@ typedef struct ZipWriter ZipWriter;
 
 ZipWriter *zip_create(Arena *arena, const char *path); /* fails as file_create() does */
 void zip_add(ZipWriter *zip, const char *name, const void *data, size_t size);
+void zip_add_blob(ZipWriter *zip, const char *name, const Blob *blob);
 void zip_commit(ZipWriter *zip); /* directory, then the rename */
 
 typedef struct ZipEntry {

@@ -225,6 +225,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Watch watch = {.progress = progress_begin(options)};
 	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
+	arena_spill(arena, file_folder(arena, result.path));
 	int count = options->target.count ? options->target.count : 1;
 	Ways ways = {
 		.count = count,
@@ -268,6 +269,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	progress_end(&watch.progress);
 	if (options->keep)
 		keep_parts(arena, result.path, options->keep);
+	arena_spill(arena, NULL);
 	result.seconds = now_seconds() - start;
 	return result;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spill.h"
 #include "cli/parts.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
@@ -28,7 +29,7 @@ typedef struct Job {
 	const Finish *finish;
 	const Plan *plan; /* of the first target */
 	Session *session; /* NULL: not open */
-	Bytes store;      /* packed weights */
+	Blob store;       /* packed weights, which lie in the session */
 	Arena *scratch;   /* of the interpreter */
 } Job;
 
@@ -61,11 +62,19 @@ first_plan(Arena *arena, const char *path)
 
 /* ---- packed weights ---- */
 
+/* What it packs is as large as the model, and looked at once more. */
 static Session *
 session_of(Job *job)
 {
-	if (!job->session)
-		job->session = session_open(job->arena, job->finish->path, job->options, NULL);
+	if (job->session)
+		return job->session;
+	job->session = session_open(job->arena, job->finish->path, job->options, NULL);
+	Vendor *vendor = signature_vendor(job->session->bundle);
+	const char *folder = file_folder(job->arena, job->finish->path);
+	const Memory spilled = {
+		.allocate = spill_alloc, .release = spill_release, .context = (void *)(uintptr_t)folder};
+	if (vendor)
+		vendor_use_memory(vendor, &spilled);
 	return job->session;
 }
 
@@ -74,15 +83,12 @@ static void
 make_store(void *arg)
 {
 	Job *job = arg;
-	size_t size = 0;
 	Session *session = session_of(job);
 	session_inputs(session, job->options);
 	Vendor *vendor = signature_vendor(session->bundle);
-	void *store = vendor ? vendor_export(vendor, &size) : NULL;
-	if (!store)
-		return;
-	arena_defer(job->arena, free, store);
-	job->store = (Bytes){store, size};
+	void *store = vendor ? vendor_export(vendor, &job->store) : NULL;
+	if (store)
+		arena_defer(job->arena, free, store);
 }
 
 static const char *
@@ -176,11 +182,11 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	if (finish->is_packed && try_run(make_store, &job, &failure) && job.store.size) {
 		const char *device = tw_target(job.session->bundle);
 		changes[count++] =
-			(BundleChange){packed_entry(arena, device), job.store, arena_strdup(arena, device)};
+			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
 	make_sample(&job);
 	const char *text = selftest_text(arena, finish->test);
-	changes[count++] =
-		(BundleChange){SELFTEST_ENTRY, {(const unsigned char *)text, strlen(text)}, NULL};
+	Blob sample = blob_of(arena, text, strlen(text));
+	changes[count++] = (BundleChange){SELFTEST_ENTRY, &sample, NULL};
 	return bundle_amend(arena, finish->path, finish->path, count, changes);
 }

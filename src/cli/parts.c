@@ -46,10 +46,9 @@ typedef VEC(ManifestPart) PartList;
 static void
 add_change(Arena *arena, PartList *list, const BundleChange *change)
 {
-	Bytes data = change->data;
-	if (data.data)
-		vec_push(arena, list,
-		         (ManifestPart){change->entry, data.size, hash128(data.data, data.size)});
+	const Blob *data = change->data;
+	if (data)
+		vec_push(arena, list, (ManifestPart){change->entry, data->size, blob_hash(data)});
 }
 
 /* The manifest's parts as they will be: what nothing changes keeps its hash. */
@@ -108,9 +107,13 @@ bundle_amend(Arena *arena, const char *from, const char *to, int count, const Bu
 	for (int i = 0; i < parts.count; i++) {
 		const char *entry = parts.data[i].entry;
 		const BundleChange *change = find_change(count, changes, entry);
-		Bytes data = change ? change->data : zip_find(&bundle->zip, entry)->data;
-		zip_add(zip, entry, data.data, data.size);
-		bytes += (int64_t)data.size;
+		if (change) {
+			zip_add_blob(zip, entry, change->data);
+		} else {
+			Bytes same = zip_find(&bundle->zip, entry)->data;
+			zip_add(zip, entry, same.data, same.size);
+		}
+		bytes += (int64_t)parts.data[i].size;
 	}
 	zip_commit(zip);
 	return bytes;

@@ -5,15 +5,15 @@
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 
-#include "base/file.h"
+#include "base/blob.h"
 
 /* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
 Bytes bundle_part(Arena *arena, const char *path, const char *entry);
 
-/* A part that is replaced where it stands, or added at the end; without data it goes. */
+/* A part that is replaced where it stands, or added at the end. */
 typedef struct BundleChange {
 	const char *entry;
-	Bytes data;
+	const Blob *data;       /* NULL: it goes */
 	const char *packed_for; /* the device whose packed weights these are; NULL: something else */
 } BundleChange;
 

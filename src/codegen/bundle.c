@@ -1,5 +1,5 @@
-/* Writing a bundle: all parts are made in memory, hashed, and written behind the manifest that
- * names them (the form is runtime/bundle.h's).
+/* Writing a bundle: all parts are made, hashed, and written behind the manifest that names them
+ * (the form is runtime/bundle.h's). Weights stay where they are: each is a piece of the part.
  */
 #include "codegen/bundle.h"
 
@@ -9,7 +9,7 @@
 
 typedef struct Part {
 	const char *entry;
-	Bytes data;
+	Blob data;
 } Part;
 
 typedef struct Writer {
@@ -24,10 +24,11 @@ typedef struct Writer {
 	int64_t code_bytes;
 } Writer;
 
-static Bytes
-text_bytes(const char *text)
+static void
+add_text(Writer *writer, const char *entry, const char *text)
 {
-	return (Bytes){(const unsigned char *)text, strlen(text)};
+	Part part = {entry, blob_of(writer->arena, text, strlen(text))};
+	vec_push(writer->arena, &writer->parts, part);
 }
 
 /* "cpu:x86-64-v3" as a file's name. */
@@ -74,7 +75,7 @@ make_target(Writer *writer, int t)
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
 	                          .vendor = has_vendor(input->modules[t]) ? "onednn" : ""};
-	vec_push(arena, &writer->parts, (Part){entry->plan, text_bytes(buf_text(&json))});
+	add_text(writer, entry->plan, buf_text(&json));
 	if (list->kernels.count == 0)
 		return;
 	const char *source = codegen_c(arena, target, list->kernels.count, list->kernels.data);
@@ -82,9 +83,10 @@ make_target(Writer *writer, int t)
 	Bytes code = codegen_compile_watched(arena, target, source, &watch);
 	entry->kernels = arena_printf(arena, "kernels/%s.so", name);
 	writer->code_bytes += (int64_t)code.size;
-	vec_push(arena, &writer->parts, (Part){entry->kernels, code});
-	vec_push(arena, &writer->sources,
-	         (Part){arena_printf(arena, "kernels/%s.c", name), text_bytes(source)});
+	vec_push(arena, &writer->parts, (Part){entry->kernels, blob_of(arena, code.data, code.size)});
+	vec_push(
+		arena, &writer->sources,
+		(Part){arena_printf(arena, "kernels/%s.c", name), blob_of(arena, source, strlen(source))});
 }
 
 static void
@@ -93,11 +95,12 @@ make_weights(Writer *writer)
 	const WeightPool *pool = &writer->weights;
 	if (pool->size == 0)
 		return;
-	unsigned char *blob = arena_alloc_aligned(writer->arena, (size_t)pool->size, 64);
+	BlobPiece *pieces = NEW_N(writer->arena, BlobPiece, pool->pieces.count);
 	for (int i = 0; i < pool->pieces.count; i++)
-		memcpy(blob + pool->pieces.data[i].offset, pool->pieces.data[i].data->data,
-		       pool->pieces.data[i].bytes);
-	vec_push(writer->arena, &writer->parts, (Part){"weights.bin", {blob, (size_t)pool->size}});
+		pieces[i] = (BlobPiece){(uint64_t)pool->pieces.data[i].offset,
+		                        {pool->pieces.data[i].data->data, pool->pieces.data[i].bytes}};
+	Blob blob = {(uint64_t)pool->size, pool->pieces.count, pieces};
+	vec_push(writer->arena, &writer->parts, (Part){"weights.bin", blob});
 }
 
 /* Entries in the order that runtime/bundle.h fixes: plans, code, weights, the rest. */
@@ -112,14 +115,16 @@ make_parts(Writer *writer)
 	for (int i = 0; i < writer->sources.count; i++)
 		vec_push(arena, &writer->parts, writer->sources.data[i]);
 	if (input->choices)
-		vec_push(arena, &writer->parts, (Part){"choices.jsonl", text_bytes(input->choices)});
+		add_text(writer, "choices.jsonl", input->choices);
 	for (int t = 0; t < input->ntarget; t++)
-		vec_push(arena, &writer->parts,
-		         (Part){arena_printf(arena, GRAPH_FOLDER "%s.txt",
-		                             file_name(arena, input->targets[t]->device->name)),
-		                text_bytes(input->graphs[t])});
+		add_text(writer,
+		         arena_printf(arena, GRAPH_FOLDER "%s.txt",
+		                      file_name(arena, input->targets[t]->device->name)),
+		         input->graphs[t]);
 	for (int i = 0; i < input->npart; i++)
-		vec_push(arena, &writer->parts, (Part){input->parts[i].entry, input->parts[i].data});
+		vec_push(arena, &writer->parts,
+		         (Part){input->parts[i].entry,
+		                blob_of(arena, input->parts[i].data.data, input->parts[i].data.size)});
 }
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
@@ -177,8 +182,7 @@ manifest_text(const Writer *writer)
 	ManifestPart *parts = NEW_N(arena, ManifestPart, manifest.npart + 1);
 	for (int i = 0; i < manifest.npart; i++) {
 		const Part *part = &writer->parts.data[i];
-		parts[i] =
-			(ManifestPart){part->entry, part->data.size, hash128(part->data.data, part->data.size)};
+		parts[i] = (ManifestPart){part->entry, part->data.size, blob_hash(&part->data)};
 	}
 	manifest.parts = parts;
 	Buf json = {.arena = arena};
@@ -228,7 +232,7 @@ bundle_write(Arena *arena, const char *path, const BundleInput *input)
 	BundleReport report = {.weight_bytes = writer.weights.size, .code_bytes = writer.code_bytes};
 	for (int i = 0; i < writer.parts.count; i++) {
 		const Part *part = &writer.parts.data[i];
-		zip_add(zip, part->entry, part->data.data, part->data.size);
+		zip_add_blob(zip, part->entry, &part->data);
 		report.file_bytes += (int64_t)part->data.size;
 	}
 	zip_commit(zip);

@@ -189,7 +189,7 @@ make_operand(VendorCall *call, Piece *piece, int index, const int64_t *begin)
 		piece->sum_bytes = plan->api->memory_desc_get_size(shape->mds[index]);
 		return true;
 	}
-	if (operand->is_packed) {
+	if (operand->is_packed && !plan->is_question) {
 		int64_t size[DNNL_RANK];
 		call_region_size(operand, shape->size, size);
 		at->fixed = vendor_pack(call->vendor, &operand->tensor,
@@ -246,7 +246,8 @@ make_pieces(VendorCall *call)
 }
 
 VendorCall *
-vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t error_size)
+vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question, char *error,
+                 size_t error_size)
 {
 	VendorCall *call = calloc(1, sizeof *call);
 	if (!call) {
@@ -254,8 +255,11 @@ vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t 
 		return NULL;
 	}
 	call->vendor = vendor;
-	call->plan =
-		(CallPlan){.api = &vendor->api, .desc = desc, .error = error, .error_size = error_size};
+	call->plan = (CallPlan){.api = &vendor->api,
+	                        .desc = desc,
+	                        .is_question = is_question,
+	                        .error = error,
+	                        .error_size = error_size};
 	int before = dnnl_enter(&vendor->api);
 	bool is_made = call_plan_row(&call->plan) && make_pieces(call);
 	dnnl_leave(&vendor->api, before);
@@ -265,6 +269,12 @@ vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t 
 		return call;
 	vendor_call_free(call);
 	return NULL;
+}
+
+VendorCall *
+vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t error_size)
+{
+	return vendor_call_make(vendor, desc, false, error, error_size);
 }
 
 void

@@ -30,6 +30,7 @@ struct Vendor {
 	/* Set once, before sessions: what packed forms in a bundle's store belong to. */
 	Bytes weights, store;
 	Hash128 weights_hash;
+	Memory memory; /* how packed forms are allocated: copied, so that each counts alone */
 };
 
 /* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */
@@ -66,6 +67,7 @@ typedef int CallDescribe(const CallPlan *plan, void **desc, DnnlMd *const *mds, 
 struct CallPlan {
 	const DnnlApi *api;
 	const VendorCallDesc *desc;
+	bool is_question; /* nothing is packed, and the call cannot run */
 	CallDescribe *describe;
 	int noperand, dst; /* dst: index into operands */
 	CallOperand operands[CALL_OPERANDS];
@@ -79,6 +81,10 @@ struct CallPlan {
 	char *error;
 	size_t error_size;
 };
+
+/* vendor_call_new(), or only the question whether there is such a call. */
+VendorCall *vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question,
+                             char *error, size_t error_size);
 
 bool call_refuse(CallPlan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -89,7 +89,8 @@ typedef struct Trial {
 	VendorTensor args[VENDOR_MAX_ARGS];
 } Trial;
 
-/* Made-up data for what has none. */
+/* Made-up data for what has none. Where no time is asked for, nothing is read: a weight is then any
+ * address. */
 static bool
 make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
 {
@@ -97,7 +98,9 @@ make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
 		VendorTensor *arg = &trial->args[i];
 		*arg = desc->args[i];
 		bool is_packed = arg->is_weight && !arg->constant;
-		if (arg->type == DT_NONE || !(is_timed || is_packed))
+		if (is_packed && !is_timed)
+			arg->constant = trial;
+		if (arg->type == DT_NONE || !is_timed)
 			continue;
 		size_t bytes = argument_bytes(arg);
 		if (!block_reserve(&trial->memory, &trial->blocks[i], bytes))
@@ -126,7 +129,7 @@ static bool
 try_call(Vendor *vendor, const VendorCallDesc *desc, Trial *trial, double *seconds, char *impl,
          char *error, size_t size)
 {
-	VendorCall *call = vendor_call_new(vendor, desc, error, size);
+	VendorCall *call = vendor_call_make(vendor, desc, !seconds, error, size);
 	if (!call)
 		return false;
 	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));

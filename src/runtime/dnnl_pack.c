@@ -156,6 +156,12 @@ find_stored(const Vendor *vendor, Hash128 key, size_t bytes)
 }
 
 void
+vendor_use_memory(Vendor *vendor, const Memory *memory)
+{
+	vendor->memory = *memory;
+}
+
+void
 vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
 {
 	const StoreHead *head = (const void *)store.data;
@@ -206,28 +212,28 @@ aligned(size_t size)
 }
 
 void *
-vendor_export(Vendor *vendor, size_t *size)
+vendor_export(Vendor *vendor, Blob *store)
 {
 	size_t count;
 	const Packed **list = list_packed(vendor, &count);
-	size_t at = aligned(sizeof(StoreHead) + count * sizeof(StoreEntry));
-	*size = at;
-	for (size_t i = 0; list && i < count; i++)
-		*size += aligned(list[i]->bytes);
-	unsigned char *store = list ? calloc(1, *size) : NULL;
-	if (store) {
-		StoreHead *head = (void *)store;
-		StoreEntry *entry = (void *)(store + sizeof *head);
+	size_t table = sizeof(StoreHead) + count * sizeof(StoreEntry);
+	uint64_t at = aligned(table);
+	BlobPiece *pieces = list ? calloc(1, (count + 1) * sizeof *pieces + table) : NULL;
+	if (pieces) {
+		StoreHead *head = (void *)(pieces + count + 1);
+		StoreEntry *entry = (void *)(head + 1);
 		memcpy(head->magic, MAGIC, sizeof MAGIC);
 		head->count = count;
+		pieces[0] = (BlobPiece){0, {(void *)head, table}};
 		for (size_t i = 0; i < count; i++) {
-			*entry++ = (StoreEntry){list[i]->key, at, list[i]->bytes};
-			memcpy(store + at, list[i]->data, list[i]->bytes);
+			entry[i] = (StoreEntry){list[i]->key, at, list[i]->bytes};
+			pieces[i + 1] = (BlobPiece){at, {list[i]->data, list[i]->bytes}};
 			at += aligned(list[i]->bytes);
 		}
+		*store = (Blob){at, (int64_t)count + 1, pieces};
 	}
 	free(list);
-	return store;
+	return pieces;
 }
 
 /* ---- Packing ---- */
@@ -238,6 +244,7 @@ fill_packed(Vendor *vendor, Packed *packed, const CallTensor *tensor, const void
             const int64_t *size, const DnnlMd *md)
 {
 	const DnnlApi *api = &vendor->api;
+	packed->memory = vendor->memory;
 	packed->source = source;
 	packed->rank = tensor->rank;
 	memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);

@@ -45,8 +45,8 @@
 #define RUNTIME_VENDOR_H
 
 #include "base/dtype.h"
-#include "base/file.h"
-#include "base/map.h"
+#include "base/blob.h"
+#include "runtime/memory.h"
 #include "runtime/plan.h"
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
@@ -83,8 +83,12 @@ const char *vendor_name(const Vendor *vendor); /* "oneDNN 2.6.3" */
  * forms that came with them (empty: none; one that is not a store is not used). Both outlive it. */
 void vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
 
-/* All forms packed so far, as a store for the bundle; free() it. NULL: none, or no memory. */
-void *vendor_export(Vendor *vendor, size_t *size);
+/* Before any call: where packed forms lie from now on, as in Memory (runtime/memory.h). */
+void vendor_use_memory(Vendor *vendor, const Memory *memory);
+
+/* All forms packed so far, as a store for the bundle. Its pieces are the forms themselves, so the
+ * library stays open while it is used; free() the result then. NULL: none, or no memory. */
+void *vendor_export(Vendor *vendor, Blob *store);
 
 /* A call at concrete dims, for one session: primitives found or made, weights packed. NULL with a
  * sentence when the library has no implementation but a reference one. */

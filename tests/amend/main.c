@@ -19,6 +19,7 @@ amend(void *arg)
 {
 	Job *job = arg;
 	char **argv = job->argv;
+	Blob changed;
 	BundleChange change = {.entry = argv[4]};
 	Bytes part = bundle_part(job->arena, argv[1], argv[4]);
 	if (!part.data)
@@ -29,7 +30,8 @@ amend(void *arg)
 			fail(NULL, "%s has %zu bytes", argv[4], part.size);
 		unsigned char *data = arena_memdup(job->arena, part.data, part.size);
 		data[at] ^= (unsigned char)atoi(argv[6]);
-		change.data = (Bytes){data, part.size};
+		changed = blob_of(job->arena, data, part.size);
+		change.data = &changed;
 	}
 	bundle_amend(job->arena, argv[1], argv[2], 1, &change);
 }

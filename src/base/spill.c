@@ -1,0 +1,58 @@
+/* Spilled blocks: a mapping each, of a file or, where there can be none, of nothing. Small blocks
+ * come from malloc(), so that the size alone says how a block is given back. */
+#include "base/spill.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WORTH_A_FILE = 1 << 18 };
+
+/* The disk's room is taken at once: a page that cannot be written later would be a signal. */
+static void *
+map_file(const char *folder, size_t size)
+{
+	void *memory = MAP_FAILED;
+	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file < 0)
+		return MAP_FAILED;
+	if (posix_fallocate(file, 0, (off_t)size) == 0)
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	return memory;
+}
+
+static void *
+small_block(size_t size, size_t alignment)
+{
+	void *memory;
+	if (posix_memalign(&memory, alignment, size ? size : 1))
+		return NULL;
+	return memset(memory, 0, size);
+}
+
+void *
+spill_alloc(void *folder, size_t size, size_t alignment)
+{
+	if (size < WORTH_A_FILE)
+		return small_block(size, alignment);
+	if (size > SIZE_MAX / 2)
+		return NULL;
+	void *memory = map_file(folder, size);
+	if (memory == MAP_FAILED)
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void
+spill_release(void *folder, void *memory, size_t size)
+{
+	(void)folder;
+	if (size < WORTH_A_FILE)
+		free(memory);
+	else if (memory)
+		munmap(memory, size);
+}
