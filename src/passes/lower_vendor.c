@@ -2,8 +2,8 @@
  *
  * The step's arguments are buffers as runtime/vendor.h orders them: operands, bias, operands of
  * post-ops, result. The fallback kernel takes the same buffers in the same order. Variants (direct
- * or Winograd, residual as sum or as a binary addition) are timed at the probe sizes; a group for
- * which the library has no real implementation becomes kernels of ours.
+ * or Winograd, residual as sum or as a binary addition) are timed at the probe sizes from -O3 on; a
+ * group for which the library has no real implementation becomes kernels of ours.
  */
 #include <string.h>
 
@@ -11,7 +11,11 @@
 #include "passes/lower.h"
 #include "passes/match_vendor.h"
 
-enum { MAX_ARGS = 4 + POST_MAX, MAX_ATTRS = 12 };
+enum {
+	MAX_ARGS = 4 + POST_MAX,
+	MAX_ATTRS = 12,
+	MEASURED = 3, /* -O: below, a model has one bundle, and no Winograd, which is no exact sum */
+};
 
 typedef struct Variant {
 	const char *algorithm; /* NULL: the row has none */
@@ -279,7 +283,8 @@ list_variants(const VendorStep *v, Variant variants[4])
 	const VendorMatch *m = v->match;
 	bool is_conv = strcmp(m->row, "conv") == 0;
 	int count = 0;
-	for (int w = 0; w <= (may_be_winograd(m) ? 1 : 0); w++)
+	int winograd = v->low->context->level >= MEASURED && may_be_winograd(m) ? 1 : 0;
+	for (int w = 0; w <= winograd; w++)
 		for (int r = 0; r <= (find_residual(v) >= 0 ? 1 : 0); r++)
 			variants[count++] = (Variant){!is_conv ? NULL
 			                              : w      ? "winograd"
@@ -315,45 +320,69 @@ is_slower_than_ours(const VendorStep *v, const char *impl)
 	return v->match->spatial > 0 && v->match->group > 1 && impl && strstr(impl, "gemm");
 }
 
-/* The fastest variant, or none that is real. A recorded choice is taken without measuring; a single
- * candidate needs no time. */
-static bool
-choose(VendorStep *v, Variant *best)
+/* Note a choice where it was made first: steps with one key are alike. */
+static void
+note_choice(PassContext *context, PassChoice choice)
 {
-	PassContext *context = v->low->context;
-	const Oracle *oracle = context->target->oracle;
-	Variant variants[4];
-	int count = list_variants(v, variants);
+	for (int i = 0; i < context->choices.count; i++)
+		if (strcmp(context->choices.data[i].key, choice.key) == 0)
+			return;
+	vec_push(context->arena, &context->choices, choice);
+}
+
+/* The fastest of several variants, or the first, where times are not asked for; NULL: none is real.
+ * `candidates` says what was seen. */
+static const char *
+ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candidates,
+    Variant *best)
+{
+	const Oracle *oracle = v->low->context->target->oracle;
+	const char *chosen = NULL;
 	double least = 0;
-	Buf candidates = {.arena = context->arena};
-	PassChoice choice = {0};
-	if (!target_calls(context->target, "onednn"))
-		return false;
-	VendorQuery question = query_of(v, &variants[0]);
-	choice.key = query_text(v, &question);
-	bool is_recorded = recorded_choice(v, choice.key, variants, count, best);
-	for (int i = 0; i < count && !is_recorded; i++) {
+	for (int i = 0; i < count && (is_timed || !chosen); i++) {
 		double seconds = 0;
 		const char *impl = "";
 		VendorQuery query = query_of(v, &variants[i]);
-		if (!oracle->measure(oracle->self, &query, count > 1 ? &seconds : NULL, &impl) ||
+		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl) ||
 		    is_slower_than_ours(v, impl))
 			continue;
-		const char *text = variant_text(v->low->arena, &variants[i]);
-		buf_printf(&candidates, "%s%s %.1f us (%s)", candidates.size ? ", " : "", text,
+		const char *text = variant_text(v->low->context->arena, &variants[i]);
+		buf_printf(candidates, "%s%s %.1f us (%s)", candidates->size ? ", " : "", text,
 		           seconds * 1e6, impl ? impl : "");
-		if (!choice.chosen || seconds < least) {
-			choice.chosen = text;
+		if (!chosen || seconds < least) {
+			chosen = text;
 			least = seconds;
 			*best = variants[i];
 		}
 	}
-	if (is_recorded)
-		choice.chosen = variant_text(v->low->arena, best);
+	return chosen;
+}
+
+/* A variant that is real, or false: below -O3 the first that the library has, from there on the
+ * fastest, measured once for all steps that are alike. A recorded choice is taken as it is. */
+static bool
+choose(VendorStep *v, Variant *best)
+{
+	PassContext *context = v->low->context;
+	Variant variants[4];
+	int count = list_variants(v, variants);
+	Buf candidates = {.arena = context->arena};
+	if (!target_calls(context->target, "onednn"))
+		return false;
+	if (count == 1 || context->level < MEASURED)
+		return ask(v, count, variants, false, &candidates, best);
+	VendorQuery question = query_of(v, &variants[0]);
+	PassChoice choice = {.key = query_text(v, &question)};
+	if (recorded_choice(v, choice.key, variants, count, best))
+		choice.chosen = variant_text(context->arena, best);
+	else
+		choice.chosen = ask(v, count, variants, true, &candidates, best);
+	if (!choice.chosen)
+		return false;
 	choice.candidates = buf_text(&candidates);
-	if (choice.chosen && count > 1)
-		vec_push(context->arena, &context->choices, choice);
-	return choice.chosen != NULL;
+	map_set(&context->recorded, choice.key, (void *)(uintptr_t)choice.chosen);
+	note_choice(context, choice);
+	return true;
 }
 
 /* ---- the fallback ---- */
