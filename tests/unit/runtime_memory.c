@@ -43,6 +43,7 @@ is_refused(void)
 	return true;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's are reserved words */
 static void *
 given(void *memory)
 {
@@ -90,6 +91,8 @@ free(void *memory)
 		atomic_fetch_sub(&held, 1);
 	__libc_free(memory);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static TwError error;
 
