@@ -40,7 +40,7 @@ CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
-PROGRAMS := random model amend
+PROGRAMS := random model amend graphs
 HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
 LIBRARY := $(BUILD)/libtilewright
@@ -124,6 +124,7 @@ $(BUILD)/test/$(1): $(call object,$(wildcard tests/$(1)/*.c)) $(BUILD)/libcore.a
 	$$(SAY)$$(CC) $$(CFLAGS) $$(LDFLAGS) $$^ $$(LIBS) -o $$@
 endef
 $(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
+$(BUILD)/test/graphs: $(BUILD)/obj/tests/random/trial.o
 
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))

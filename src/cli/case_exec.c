@@ -49,6 +49,14 @@ case_code_load(Arena *arena, Bytes object)
 	return code;
 }
 
+const CaseCode *
+case_code_compile(Arena *arena, const Device *device, const KernelList *kernels)
+{
+	const Target target = {.device = device};
+	const char *text = codegen_c(arena, &target, kernels->kernels.count, kernels->kernels.data);
+	return case_code_load(arena, codegen_compile(arena, &target, text));
+}
+
 static void
 check(const CaseExec *exec, TwCode code)
 {

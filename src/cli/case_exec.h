@@ -11,6 +11,8 @@ typedef struct CaseExec CaseExec;
 
 /* Load a shared object as codegen_compile() makes it; closed with the arena. */
 const CaseCode *case_code_load(Arena *arena, Bytes object);
+/* All kernels of a list, by one call of the C compiler. */
+const CaseCode *case_code_compile(Arena *arena, const Device *device, const KernelList *kernels);
 
 /* `code` NULL: the plan has no kernels. no_vendor: vendor steps run their fallback kernels. */
 CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights,

@@ -211,10 +211,7 @@ static void
 compile_batch(void *arg)
 {
 	BatchCode *batch = arg;
-	const Target target = {.device = batch->device};
-	const char *text = codegen_c(batch->arena, &target, batch->kernels->kernels.count,
-	                             batch->kernels->kernels.data);
-	batch->code = case_code_load(batch->arena, codegen_compile(batch->arena, &target, text));
+	batch->code = case_code_compile(batch->arena, batch->device, batch->kernels);
 }
 
 static void

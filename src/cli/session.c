@@ -36,7 +36,7 @@ median(int count, double *values)
 }
 
 static _Noreturn void
-fail_code(const Session *session, const TwError *error)
+fail_code(const char *path, const TwError *error)
 {
 	static const FailKind kinds[] = {
 		[TW_USAGE] = FAIL_USAGE,        [TW_FILE] = FAIL_ENVIRONMENT,
@@ -45,13 +45,11 @@ fail_code(const Session *session, const TwError *error)
 		[TW_MEMORY] = FAIL_ENVIRONMENT, [TW_CANCELLED] = FAIL_ENVIRONMENT,
 		[TW_DEVICE] = FAIL_ENVIRONMENT, [TW_INTERNAL] = FAIL_BUG,
 	};
-	Loc loc = {.file = session->name};
-	size_t length = strlen(session->path); /* tw_open() names the file itself */
-	bool is_named = strncmp(error->text, session->path, length) == 0 &&
-	                strncmp(error->text + length, ": ", 2) == 0;
+	Loc loc = {.file = path};
+	size_t length = strlen(path); /* tw_open() names the file itself */
+	bool is_named = strncmp(error->text, path, length) == 0 && error->text[length] == ':';
 	bool is_known = error->code > 0 && (size_t)error->code < countof(kinds);
-	fail_as(is_known ? kinds[error->code] : FAIL_BUG, &loc, "%s",
-	        error->text + (is_named ? length + 2 : 0));
+	fail_as(is_known ? kinds[error->code] : FAIL_BUG, is_named ? NULL : &loc, "%s", error->text);
 }
 
 /* What runs otherwise than the bundle's maker meant: a fallback kernel for a vendor's call. */
@@ -80,11 +78,11 @@ read_ranges(Arena *arena, const char *path)
 }
 
 Session *
-session_open(Arena *arena, const char *path, const char *name, const Options *options,
+session_open(Arena *arena, const char *path, const Options *options,
              const TwSessionOptions *settings)
 {
 	Session *session = NEW(arena, Session);
-	*session = (Session){.arena = arena, .path = path, .name = name};
+	*session = (Session){.arena = arena, .path = path};
 	arena_defer(arena, close_session, session);
 	TwOpenOptions open = {
 		.size = sizeof open,
@@ -96,13 +94,13 @@ session_open(Arena *arena, const char *path, const char *name, const Options *op
 		open.target = NULL;
 	TwError error;
 	if (tw_open(path, &open, &session->bundle, &error) != TW_OK)
-		fail_code(session, &error);
+		fail_code(path, &error);
 	TwSessionOptions own = {.size = sizeof own};
 	if (settings)
 		own = *settings;
 	own.threads = own.threads ? own.threads : (int)options->threads;
 	if (tw_session_new(session->bundle, &own, &session->session, &error) != TW_OK)
-		fail_code(session, &error);
+		fail_code(path, &error);
 	session->ninput = tw_input_count(session->bundle);
 	session->noutput = tw_output_count(session->bundle);
 	session->inputs = NEW_N(arena, Array *, session->ninput + 1);
@@ -184,7 +182,7 @@ check_names(const Session *session, const Options *options)
 		Buf names = {.arena = session->arena};
 		for (int k = 0; k < session->ninput; k++)
 			buf_printf(&names, "%s%s", k ? ", " : "", tw_input(session->bundle, k)->name);
-		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->name,
+		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->path,
 		        setting.name, buf_text(&names));
 	}
 }
@@ -197,10 +195,10 @@ session_bind(Session *session)
 		const Array *array = session->inputs[i];
 		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
 		                  array->dims, &error) != TW_OK)
-			fail_code(session, &error);
+			fail_code(session->path, &error);
 	}
 	if (tw_prepare(session->session, &error) != TW_OK)
-		fail_code(session, &error);
+		fail_code(session->path, &error);
 }
 
 void
@@ -213,7 +211,7 @@ session_inputs(Session *session, const Options *options)
 		Array *array = input_given(options, session->arena, i, info->name);
 		if (array && array->type != (DType)info->type)
 			fail_as(FAIL_USAGE, NULL, "%s: input %s is of type %s, what is given is %s",
-			        session->name, info->name, tw_type_name(info->type),
+			        session->path, info->name, tw_type_name(info->type),
 			        array_type_text(session->arena, array));
 		if (!array)
 			array = make_input(session, options, info);
@@ -227,7 +225,7 @@ session_run(Session *session)
 {
 	TwError error;
 	if (tw_run(session->session, &error) != TW_OK)
-		fail_code(session, &error);
+		fail_code(session->path, &error);
 }
 
 Array
@@ -236,6 +234,6 @@ session_output(Session *session, int index)
 	TwError error;
 	TwTensor tensor;
 	if (tw_get_output(session->session, index, &tensor, &error) != TW_OK)
-		fail_code(session, &error);
+		fail_code(session->path, &error);
 	return (Array){(DType)tensor.type, tensor.rank, tensor.dims, tensor.data};
 }

@@ -39,7 +39,4 @@ void slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to
 /* The axes that Shape shows. */
 void shape_range(const Node *node, int rank, int *start, int *count);
 
-/* Values for weights that a text has no data for: a fixed sequence of numbers by seed. */
-Array *array_seeded(Arena *arena, DType dtype, int rank, const int64_t *dims, uint64_t seed);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "expr/text.h"
+#include "graph/text.h"
 
 void
 parser_fail(const Parser *parser, const char *format, ...)

@@ -21,6 +21,7 @@ typedef struct Trial {
 	Arena *arena;
 	uint64_t dice;
 	Graph *graph;
+	Region *region;     /* where nodes are added; NULL: the graph's body */
 	bool is_symbolic;   /* dim 0 of the data is the symbol N */
 	const char *no_ort; /* why ONNX Runtime is not asked; NULL: it is */
 	double ort_share;   /* of the largest element, by which ONNX Runtime may be beyond the bound */

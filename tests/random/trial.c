@@ -124,7 +124,8 @@ trial_node(Trial *t, const char *op, int ninput, Value *const *inputs, int noutp
 {
 	static const char *const names[] = {"", "", "", "", "", "", "", ""};
 	Loc loc = {.file = "random", .node = arena_strdup(t->arena, op), .op = op};
-	Node *node = node_new(t->graph->body, NULL, op, &loc, ninput, inputs, noutput, names);
+	Region *region = t->region ? t->region : t->graph->body;
+	Node *node = node_new(region, NULL, op, &loc, ninput, inputs, noutput, names);
 	for (int i = 0; i < t->attrs.count; i++)
 		node_add_attr(node, &t->attrs.data[i]);
 	t->attrs.count = 0;

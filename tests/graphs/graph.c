@@ -1,0 +1,201 @@
+/* The plan of a random graph, and its text. */
+#include "graphs.h"
+
+#include <string.h>
+
+#include "eval/eval.h"
+#include "onnx/onnx.h"
+
+enum { OPSET = 24, IR_VERSION = 11, TRIES = 8 };
+
+/* ---- which operators ------------------------------------------------------------------------- */
+
+/* Operators are drawn by kind, then by row: the eighty pointwise ones are not all there is. */
+static const Row *
+draw_row(Gen *g)
+{
+	static const int weights[KIND_COUNT] = {
+		[KIND_elementwise] = 26, [KIND_reduction] = 9, [KIND_view] = 22,     [KIND_concat] = 7,
+		[KIND_gather] = 6,       [KIND_scatter] = 4,   [KIND_matmul] = 8,    [KIND_conv] = 5,
+		[KIND_pool] = 3,         [KIND_norm] = 6,      [KIND_quantised] = 2, [KIND_generator] = 2,
+		[KIND_control] = 3,      [KIND_host] = 1,
+	};
+	Trial *t = &g->dice;
+	int total = 0, kind = 0;
+	for (int i = 0; i < KIND_COUNT; i++)
+		total += weights[i];
+	for (int64_t at = roll(t, 0, total - 1); at >= weights[kind]; kind++)
+		at -= weights[kind];
+	for (;;) {
+		const Row *row = row_of((OpCode)roll(t, 1, OP_COUNT - 1));
+		if ((int)row->kind == kind)
+			return row;
+	}
+}
+
+static int
+node_count(const Gen *g)
+{
+	int count = 0;
+	for (const Node *node = g->region->first; node; node = node->next)
+		count++;
+	return count;
+}
+
+void
+gen_nodes(Gen *g, int count)
+{
+	Trial *t = &g->dice;
+	for (int tries = 0; node_count(g) < count && tries < 3 * count && !g->is_over; tries++) {
+		bool has_base = g->pool.count > 0;
+		if (has_base && !g->focus && chance(t, 60)) /* a chain rather than a heap */
+			g->focus = g->pool.data[g->pool.count - 1].value;
+		gen_try(g, draw_row(g));
+		g->focus = NULL;
+	}
+}
+
+/* The graphs of a run go round all rows, and all pairs of a view and a kind behind it. */
+static void
+theme_row(Gen *g, int number)
+{
+	const Row *row = row_of((OpCode)(1 + number % (OP_COUNT - 1)));
+	for (int tries = 0; tries < TRIES && !gen_try(g, row); tries++)
+		continue;
+}
+
+static const Row *
+view_row(int number)
+{
+	for (int code = 1;; code = code % (OP_COUNT - 1) + 1)
+		if (row_of((OpCode)code)->kind == KIND_view && number-- == 0)
+			return row_of((OpCode)code);
+}
+
+static const Row *
+row_of_kind(Gen *g, Kind kind)
+{
+	for (;;) {
+		const Row *row = row_of((OpCode)roll(&g->dice, 1, OP_COUNT - 1));
+		if (row->kind == kind)
+			return row;
+	}
+}
+
+static void
+theme_pair(Gen *g, int number)
+{
+	int views = 0;
+	for (int code = 1; code < OP_COUNT; code++)
+		views += row_of((OpCode)code)->kind == KIND_view;
+	const Row *view = view_row(number % views);
+	Kind kind = (Kind)(number / views % KIND_refused);
+	for (int tries = 0; tries < TRIES && !g->is_over; tries++) {
+		if (!gen_try(g, view) || g->is_over)
+			continue;
+		Value *seen = g->region->last->outputs[0];
+		for (int again = 0; again < TRIES && !g->is_over; again++) {
+			g->focus = seen;
+			if (gen_try(g, row_of_kind(g, kind)) && !g->focus)
+				return;
+		}
+		g->focus = NULL;
+		return;
+	}
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static bool
+can_leave(const Value *value)
+{
+	return value->type.kind == TYPE_TENSOR && value->type.rank >= 0;
+}
+
+static void
+add_results(Gen *g)
+{
+	Trial *t = &g->dice;
+	VEC(Value *) results = {0};
+	for (const Node *node = g->region->first; node; node = node->next)
+		for (int i = 0; i < node->noutput; i++) {
+			Value *value = node->outputs[i];
+			if (value && ((value->uses.count == 0 && results.count < 6) || chance(t, 12)))
+				vec_push(g->arena, &results, value);
+		}
+	if (g->graph->body->nparam && chance(t, 6))
+		vec_push(g->arena, &results, g->graph->body->params[0]);
+	if (g->graph->constants.count && chance(t, 6))
+		vec_push(g->arena, &results,
+		         g->graph->constants.data[roll(t, 0, g->graph->constants.count - 1)]);
+	Value *again = results.count ? results.data[roll(t, 0, results.count - 1)] : NULL;
+	if (again && chance(t, 6))
+		vec_push(g->arena, &results, again);
+	int kept = 0;
+	for (int i = 0; i < results.count; i++)
+		if (can_leave(results.data[i]) || g->is_over)
+			results.data[kept++] = results.data[i];
+	graph_set_outputs(g->graph, kept, results.data);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void
+forget_types(const Region *region)
+{
+	for (Node *node = region->first; node; node = node->next) {
+		node->loc.node = NULL;
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i])
+				node->outputs[i]->type = (Type){.rank = -1};
+		for (int i = 0; i < node->nregion; i++) {
+			for (int k = 0; k < node->regions[i]->nparam; k++)
+				node->regions[i]->params[k]->type = (Type){.rank = -1};
+			forget_types(node->regions[i]);
+		}
+	}
+}
+
+const char *
+graph_source(Arena *arena, Graph *graph)
+{
+	graph = graph_clone(arena, graph);
+	int inputs = 0, constants = 0;
+	for (int i = 0; i < graph->body->nparam; i++)
+		if (graph->body->params[i]->uses.count)
+			graph->body->params[inputs++] = graph->body->params[i];
+	graph->body->nparam = inputs;
+	for (int i = 0; i < graph->constants.count; i++)
+		if (graph->constants.data[i]->uses.count)
+			graph->constants.data[constants++] = graph->constants.data[i];
+	graph->constants.count = constants;
+	forget_types(graph->body);
+	graph->symbols.count = graph->assumptions.count = 0;
+	Buf text = {.arena = arena};
+	graph_print(&text, graph);
+	return buf_text(&text);
+}
+
+const char *
+graph_make(Arena *arena, uint64_t seed, int number, char *note)
+{
+	Gen *g = NEW(arena, Gen);
+	Trial *t = &g->dice;
+	g->arena = t->arena = arena;
+	g->seed = seed;
+	t->dice = seed;
+	g->graph = t->graph = graph_new(arena, "random", "random");
+	g->region = g->graph->body;
+	g->note = note;
+	t->is_symbolic = chance(t, 45);
+	int count = (int)roll(t, 2, 12);
+	if (chance(t, 50))
+		theme_row(g, number);
+	else
+		theme_pair(g, number);
+	gen_nodes(g, count);
+	if (!g->region->first)
+		return NULL;
+	add_results(g);
+	return graph_source(arena, g->graph);
+}

@@ -1,0 +1,117 @@
+/* Whole random graphs: made (gen.c, make_*.c), run in every way (run.c), made small (shrink.c).
+ *
+ * A case is a text of the graph IR, without types: everything else follows from it and a seed, the
+ * values of its symbols (graph_symbol_value) and the data of its inputs (sample_input). So a case
+ * that fails can be kept, changed and run again.
+ */
+#ifndef GRAPHS_GRAPHS_H
+#define GRAPHS_GRAPHS_H
+
+#include "cli/cli.h"
+#include "gen.h"
+
+/* ---- texts (graph.c) ----------------------------------------------------------------------- */
+
+/* The text of a graph, from its own seed; its number chooses the theme. */
+const char *graph_make(Arena *arena, uint64_t seed, int number, char *note);
+
+/* The value of a symbol in run `run` (0: the one the graph was made at). */
+int64_t graph_symbol_value(uint64_t seed, int run, const char *name);
+
+/* The text of a graph without types and what follows from them; unused inputs are left out. */
+const char *graph_source(Arena *arena, Graph *graph);
+
+/* ---- running cases (run.c) ------------------------------------------------------------------- */
+
+typedef enum Verdict {
+	VERDICT_open,
+	VERDICT_right,
+	VERDICT_refused, /* in a sentence */
+	VERDICT_unmade,  /* the generator made nothing */
+	VERDICT_wrong,   /* results differ */
+	VERDICT_bug,     /* an internal error, a plan that does not verify */
+	VERDICT_crash,   /* a signal, or no end */
+	VERDICT_COUNT
+} Verdict;
+
+typedef enum Way {
+	WAY_make,
+	WAY_read,
+	WAY_exact,
+	WAY_O0,
+	WAY_O1,
+	WAY_O2,
+	WAY_O3,
+	WAY_fallback,
+	WAY_ort,
+	WAY_COUNT
+} Way;
+
+extern const char *const WAY_NAMES[];
+
+enum { GRAPH_BATCH = 16, GRAPH_REASON = 300 };
+
+/* What a worker and the process that watches it share. */
+typedef struct Sample {
+	uint64_t seed; /* of this graph */
+	int number;
+	unsigned ways; /* bits: which to go; 0 = as the number says */
+	Verdict verdict;
+	Way way; /* at which it stands, or stopped */
+	char reason[GRAPH_REASON];
+	char text[GRAPH_TEXT]; /* empty: to be made */
+} Sample;
+
+typedef struct Coverage {
+	int64_t rows[OP_COUNT], views[OP_COUNT][KIND_COUNT + 1], refused_rows[OP_COUNT];
+	int64_t types[DT_COUNT];
+#define FEATURE(name) int64_t name;
+#include "features.def"
+#undef FEATURE
+} Coverage;
+
+/* Sentences, without their numbers and names. */
+typedef struct Reason {
+	char text[200];
+	int64_t count;
+} Reason;
+
+enum { GRAPH_REASONS = 100 };
+
+typedef struct Tallies {
+	int64_t cases, failed, shrunk, verdicts[VERDICT_COUNT];
+	Reason reasons[GRAPH_REASONS];
+	int64_t runs[WAY_COUNT], points, undecided, unbound, ort_refused;
+	double worst[WAY_COUNT];
+	Coverage coverage;
+} Tallies;
+
+typedef struct Shared {
+	int count, current; /* cases of the batch, the one at work or -1 */
+	Sample cases[GRAPH_BATCH];
+	Tallies tallies;
+} Shared;
+
+/* Run the open cases of a batch, in this process. */
+/* `model`: a file to hand ONNX Runtime models in, or NULL. */
+void batch_run(Shared *shared, const Options *options, const char *model);
+
+/* The data of an input; `ranges` (InputRanges) may be NULL. */
+Array *sample_input(Arena *arena, uint64_t seed, const char *name, const void *ranges, DType type,
+                    int rank, const int64_t *dims);
+
+void coverage_add(Coverage *coverage, const Graph *graph, bool is_refused);
+/* The number of operators that ought to have come and did not. */
+int coverage_print(const Coverage *coverage, int64_t graphs);
+
+/* Count a sentence; all of one run into those of another. */
+void tallies_reason(Tallies *tallies, const char *what, const char *sentence);
+void tallies_add(Tallies *sum, const Tallies *more);
+
+/* ---- making small (shrink.c) ----------------------------------------------------------------- */
+
+/* Whether a text still fails in the same way. */
+typedef bool Fails(void *arg, const char *text);
+const char *graph_shrink(Arena *arena, const char *text, uint64_t seed, Fails *fails, void *arg);
+
+#endif

@@ -1,0 +1,240 @@
+/* Matrix products in all their forms, attention, Fourier transforms. */
+#include "gen.h"
+
+#include <string.h>
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Residuals as networks add them: full shapes, biases, several in a row. */
+static void
+random_residuals(Gen *g, Value *y)
+{
+	Trial *t = &g->dice;
+	for (int more = (int)PICK(t, 0, 0, 0, 1, 1, 2, 2); more > 0; more--) {
+		Value *z = chance(t, 60) ? gen_like(g, y, gen_dtype(y)) : NULL;
+		Value *inputs[] = {y, z ? z : gen_mate(g, y, true)};
+		if (chance(t, 40)) {
+			Value *kept = inputs[0];
+			inputs[0] = inputs[1];
+			inputs[1] = kept;
+		}
+		y = gen_one(g, "Add", 2, inputs);
+	}
+	if (chance(t, 25))
+		gen_one(g, dtype_is_float(gen_dtype(y)) && chance(t, 50) ? "Gelu" : "Neg", 1, &y);
+}
+
+/* What multiplies x from the right: its last dim is the inner one. */
+static Value *
+right_factor(Gen *g, const Value *x, DType type)
+{
+	Trial *t = &g->dice;
+	int rank = gen_rank(x);
+	int64_t dims[GRAPH_RANK], inner = rank ? gen_fixed(x, rank - 1) : 0;
+	if (inner < 0 || inner > 70)
+		gen_give_up();
+	int more = rank > 2 && chance(t, 35) ? (int)roll(t, 1, rank - 2) : 0, count = 0;
+	if (chance(t, 6)) /* a vector */
+		return gen_weight_or_input(g, type, 1, &inner);
+	for (int i = 0; i < more; i++) {
+		int64_t dim = gen_fixed(x, rank - 2 - more + i);
+		dims[count++] = dim < 0 || chance(t, 40) ? 1 : dim;
+	}
+	dims[count++] = inner;
+	dims[count++] = gen_size(g);
+	return gen_weight_or_input(g, type, count, dims);
+}
+
+/* x times itself transposed, as attention does. */
+static Value *
+transposed(Gen *g, Value *x)
+{
+	int64_t perm[GRAPH_RANK];
+	int rank = gen_rank(x);
+	for (int i = 0; i < rank; i++)
+		perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+	trial_ints(&g->dice, "perm", rank, perm);
+	return gen_one(g, "Transpose", 1, &x);
+}
+
+void
+make_matmul(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	const OpInfo *op = op_row(g->graph->ops, row->code);
+	Value *x = gen_take(g, chance(t, 85) ? BIT(DT_F32) : op->inputs[0].types, 1, 5);
+	bool is_self = gen_rank(x) >= 2 && chance(t, 20);
+	Value *inputs[] = {x, is_self ? transposed(g, x) : right_factor(g, x, gen_dtype(x))};
+	if (!is_self && gen_rank(x) == 2 && gen_rank(inputs[1]) == 2 && chance(t, 20)) {
+		Value *a = transposed(g, inputs[1]); /* the pool's value on the right */
+		inputs[1] = transposed(g, x);
+		inputs[0] = a;
+	}
+	random_residuals(g, gen_one(g, row->op, 2, inputs));
+}
+
+void
+make_gemm(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	const OpInfo *op = op_row(g->graph->ops, row->code);
+	Value *x = gen_take(g, chance(t, 85) ? BIT(DT_F32) : op->inputs[0].types, 2, 2);
+	bool is_left = chance(t, 30), is_right = chance(t, 50), has_c = chance(t, 65);
+	int64_t inner = gen_fixed(x, is_left ? 0 : 1), rows = gen_fixed(x, is_left ? 1 : 0);
+	int64_t columns = gen_size(g), b[] = {inner, columns};
+	if (inner < 0)
+		gen_give_up();
+	if (is_right) {
+		b[0] = columns;
+		b[1] = inner;
+	}
+	int64_t c[] = {rows < 0 || chance(t, 50) ? 1 : rows, chance(t, 20) ? 1 : columns};
+	int rank = (int)roll(t, 0, 2);
+	Value *inputs[] = {x, gen_weight_or_input(g, gen_dtype(x), 2, b),
+	                   has_c ? gen_weight_or_input(g, gen_dtype(x), rank, c + 2 - rank) : NULL};
+	trial_int(t, "transA", is_left);
+	trial_int(t, "transB", is_right);
+	if (chance(t, 30))
+		trial_float(t, "alpha", (double)roll(t, 1, 6) / 4);
+	if (chance(t, 30))
+		trial_float(t, "beta", (double)roll(t, 0, 6) / 4);
+	random_residuals(g, gen_one(g, row->op, has_c ? 3 : 2, inputs));
+}
+
+/* ---- Einsum ---------------------------------------------------------------------------------- */
+
+/* The extent of each letter as the operands so far say it; 0: free. */
+typedef struct Letters {
+	const char *equation;
+	int64_t extent[26];
+} Letters;
+
+static Value *
+einsum_operand(Gen *g, Letters *l, const char *term, int rank)
+{
+	int64_t dims[GRAPH_RANK];
+	for (int i = 0; i < rank; i++) {
+		int64_t *extent = &l->extent[term[i] - 'a'];
+		if (*extent == 0)
+			*extent = roll(&g->dice, 1, 6);
+		dims[i] = *extent;
+	}
+	return gen_weight_or_input(g, DT_F32, rank, dims);
+}
+
+void
+make_einsum(Gen *g, const Row *row)
+{
+	static const char *const equations[] = {
+		"ij,jk->ik",    "bij,bjk->bik",  "bij,kj->bik",   "bhid,bhjd->bhij",
+		"ij->ji",       "ii->i",         "ij->i",         "ij,ij->",
+		"i,j->ij",      "abc,c->ab",     "bcij,cd->bdij", "ijk,ilk->jl",
+		"ab,bc,cd->ad", "abij,abji->ab", "aab,ac->bc",    "ncij,oci->noj",
+	};
+	Trial *t = &g->dice;
+	Letters l = {.equation = equations[roll(t, 0, countof(equations) - 1)]};
+	Value *inputs[3];
+	int count = 0;
+	for (const char *term = l.equation; *term != '-'; count++) {
+		int rank = (int)strspn(term, "abcdefghijklmnopqrstuvwxyz");
+		Value *x =
+			count == 0 && !strchr("ia", term[0]) ? gen_take(g, BIT(DT_F32), rank, rank) : NULL;
+		for (int i = 0; x && i < rank; i++)
+			if ((l.extent[term[i] - 'a'] = gen_fixed(x, i)) < 1)
+				x = NULL;
+		inputs[count] = x ? x : einsum_operand(g, &l, term, rank);
+		term += rank + (term[rank] == ',');
+	}
+	trial_string(t, "equation", l.equation);
+	gen_node(g, row->op, count, inputs, 1);
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+static Value *
+zero_point(Gen *g, DType type)
+{
+	return gen_scalar(g, type, (double)roll(&g->dice, type == DT_I8 ? -9 : 0, 9));
+}
+
+void
+make_matmul_integer(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, BIT(DT_U8) | BIT(DT_I8), 2, 4);
+	Value *w = right_factor(g, x, chance(t, 70) ? DT_I8 : DT_U8);
+	Value *inputs[] = {x, w, zero_point(g, gen_dtype(x)), zero_point(g, gen_dtype(w))};
+	gen_node(g, row->op, chance(t, 50) ? 4 : 2, inputs, 1);
+}
+
+void
+make_qlinear_matmul(Gen *g, const Row *row)
+{
+	Value *x = gen_take(g, BIT(DT_U8) | BIT(DT_I8), 2, 4);
+	Value *w = right_factor(g, x, chance(&g->dice, 70) ? DT_I8 : DT_U8);
+	Value *inputs[] = {x,
+	                   gen_scalar(g, DT_F32, 0.125),
+	                   zero_point(g, gen_dtype(x)),
+	                   w,
+	                   gen_scalar(g, DT_F32, 0.0625),
+	                   zero_point(g, gen_dtype(w)),
+	                   gen_scalar(g, DT_F32, 0.5),
+	                   zero_point(g, gen_dtype(x))};
+	gen_node(g, row->op, 8, inputs, 1);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+void
+make_attention(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	int64_t heads = roll(t, 1, 3), size = roll(t, 1, 5), past = chance(t, 25) ? roll(t, 1, 3) : 0;
+	int64_t length = chance(t, 40) ? -1 : roll(t, 1, 5);
+	int64_t dims[] = {-1, heads, length, size}, before[] = {-1, heads, past, size};
+	Value *q = gen_input(g, DT_F32, 4, dims);
+	dims[0] = gen_fixed(q, 0);
+	Value *k = gen_like(g, q, DT_F32), *v = chance(t, 30) ? k : gen_like(g, q, DT_F32);
+	Value *inputs[6] = {q, k, v};
+	if (past) {
+		before[0] = gen_fixed(q, 0);
+		if (before[0] < 0)
+			gen_give_up();
+		inputs[4] = gen_input(g, DT_F32, 4, before);
+		inputs[5] = gen_input(g, DT_F32, 4, before);
+	}
+	if (chance(t, 40))
+		trial_int(t, "is_causal", 1);
+	if (chance(t, 30))
+		trial_float(t, "scale", 0.5);
+	gen_node(g, row->op, past ? 6 : 3, inputs, past ? 3 : 1);
+}
+
+void
+make_rotary(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	int64_t length = roll(t, 1, 5), half = roll(t, 1, 3), most = roll(t, 5, 7);
+	int64_t dims[] = {roll(t, 1, 3), roll(t, 1, 3), length, 2 * half}, at[] = {dims[0], length};
+	int64_t cache[] = {most, half};
+	Value *inputs[] = {gen_input(g, DT_F32, 4, dims), gen_weight_or_input(g, DT_F32, 2, cache),
+	                   gen_weight_or_input(g, DT_F32, 2, cache),
+	                   gen_indices(g, DT_I64, 2, at, most)};
+	if (chance(t, 40))
+		trial_int(t, "interleaved", 1);
+	gen_node(g, row->op, 4, inputs, 1);
+}
+
+void
+make_dft(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	int64_t dims[] = {-1, roll(t, 1, 9), PICK(t, 1, 2)};
+	Value *x = gen_input(g, DT_F32, 3, dims);
+	Value *inputs[] = {x, NULL, gen_scalar(g, DT_I64, 1)};
+	if (dims[2] == 2 && chance(t, 40))
+		trial_int(t, "inverse", 1);
+	else if (dims[2] == 1 && chance(t, 40))
+		trial_int(t, "onesided", 1);
+	gen_node(g, row->op, 3, inputs, 1);
+}

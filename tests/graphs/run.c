@@ -1,0 +1,427 @@
+/* Running cases: the interpreter with error bounds says what is right, at two bindings of the
+ * symbols (or two sets of inputs); all others must agree with it, and say the model's names.
+ *
+ * A batch shares one call of the C compiler. The process that runs it may die at any case: what is
+ * under way stands in memory shared with the process that watches.
+ */
+#include "graphs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/case_exec.h"
+#include "cli/compile.h"
+#include "cli/inputs.h"
+#include "cli/ort.h"
+#include "eval/eval.h"
+#include "graph/infer.h"
+#include "onnx/onnx.h"
+
+enum { SECONDS = 60, ORT_OPSET = 24, ORT_IR = 11 };
+
+const char *const WAY_NAMES[] = {"making", "reading", "interpreted", "-O0",         "-O1",
+                                 "-O2",    "-O3",     "fallback",    "ONNX Runtime"};
+
+/* ONNX Runtime sums in other orders, and has shorter polynomials. */
+static const double ORT_SHARE = 2e-5;
+
+/* Folding scales into weights (-O2) rounds elsewhere than the bound was counted: four units. */
+static const double FOLDING_SHARE = 5e-7;
+
+typedef struct Job {
+	Arena *arena;
+	Shared *shared;
+	Sample *c;
+	const Options *options;
+	const Device *device;
+	const char *model; /* file for ONNX Runtime; NULL: not asked */
+	Graph *graph;
+	int run, nrun;
+	const Array **inputs[GRAPH_RUNS];
+	const BoundArray **expected[GRAPH_RUNS];
+	KernelList *kernels;
+	Plan *plans[WAY_COUNT];
+	WeightPool weights[WAY_COUNT];
+	const CaseCode *code;
+	bool is_refused; /* by ONNX Runtime */
+} Job;
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+Array *
+sample_input(Arena *arena, uint64_t seed, const char *name, const void *ranges, DType type,
+             int rank, const int64_t *dims)
+{
+	const InputRanges *known = ranges;
+	bool has_range = false;
+	for (int i = 0; known && i < known->count; i++)
+		has_range |= strcmp(known->data[i].name, name) == 0;
+	if (has_range || !dtype_is_integer(type))
+		return input_make(arena, seed, known, name, type, rank, dims);
+	Array *array = array_new(arena, type, rank, dims);
+	uint64_t state = hash_mix(seed, hash64(name, strlen(name)));
+	for (int64_t i = 0, count = array_count(array); i < count; i++) {
+		state = hash_mix(state, (uint64_t)i);
+		dtype_store_i64(type, array->data, i,
+		                (int64_t)(state >> 40) % 16 - (dtype_is_signed(type) ? 4 : 0));
+	}
+	return array;
+}
+
+static Binding
+binding_of(const Job *job)
+{
+	int count = 0;
+	for (int i = 0; i < job->graph->symbols.count; i++)
+		if (job->graph->symbols.data[i].symbol->id >= count)
+			count = job->graph->symbols.data[i].symbol->id + 1;
+	int64_t *value = NEW_N(job->arena, int64_t, count + 1);
+	bool *is_bound = NEW_N(job->arena, bool, count + 1);
+	for (int i = 0; i < job->graph->symbols.count; i++) {
+		const SymbolDef *def = &job->graph->symbols.data[i];
+		if (def->source != SYMBOL_DIM || def->value->def || def->value->region->parent)
+			continue;
+		value[def->symbol->id] = graph_symbol_value(job->c->seed, job->run, def->symbol->name);
+		is_bound[def->symbol->id] = true;
+	}
+	return (Binding){count, value, is_bound};
+}
+
+static void
+make_inputs(Job *job)
+{
+	const Region *body = job->graph->body;
+	Binding binding = binding_of(job);
+	InputRanges ranges = input_ranges(job->arena, job->graph, &binding);
+	const Array **inputs = NEW_N(job->arena, const Array *, body->nparam + 1);
+	for (int i = 0; i < body->nparam; i++) {
+		const Value *param = body->params[i];
+		int64_t *dims = NEW_N(job->arena, int64_t, param->type.rank + 1);
+		for (int d = 0; d < param->type.rank; d++)
+			if (!dim_eval(param->type.dims[d], &binding, &dims[d]))
+				fail(NULL, "a dim of input %s is no symbol", param->name);
+		inputs[i] = sample_input(job->arena, job->c->seed + (uint64_t)job->run, param->name,
+		                         &ranges, param->type.dtype, param->type.rank, dims);
+	}
+	job->inputs[job->run] = inputs;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* Others may have more freedom than we: a share of the largest element on top of the bound. */
+static const BoundArray *
+widen(Arena *arena, const BoundArray *expected, double share)
+{
+	if (!expected->value || share <= 0)
+		return expected;
+	BoundArray *wide = arena_memdup(arena, expected, sizeof *wide);
+	int64_t count = dims_count(expected->rank, expected->dims);
+	double largest = 0;
+	wide->bound = NEW_N(arena, double, count + 1);
+	for (int64_t i = 0; i < count; i++)
+		if (isfinite(expected->value[i]))
+			largest = fmax(largest, fabs(expected->value[i]));
+	for (int64_t i = 0; i < count; i++)
+		wide->bound[i] = (expected->bound ? expected->bound[i] : 0) + share * largest;
+	return wide;
+}
+
+static void
+check_shape(const BoundArray *expected, const Array *seen, int index)
+{
+	bool is_same = expected->type == seen->type && expected->rank == seen->rank;
+	for (int i = 0; is_same && i < seen->rank; i++)
+		is_same = expected->dims[i] == seen->dims[i];
+	if (!is_same)
+		fail_as(FAIL_COMPARISON, NULL, "output %d: %s of rank %d, expected %s of rank %d", index,
+		        dtype_name(seen->type), seen->rank, dtype_name(expected->type), expected->rank);
+}
+
+static void
+judge(Job *job, int index, const Array *seen, double share)
+{
+	Shared *shared = job->shared;
+	Way way = job->c->way;
+	const BoundArray *expected = job->expected[job->run][index];
+	check_shape(expected, seen, index);
+	Agreement a = bound_compare(widen(job->arena, expected, share), seen, 1);
+	if (way == WAY_exact) {
+		shared->tallies.points += a.points;
+		shared->tallies.undecided += a.undecided;
+	}
+	shared->tallies.worst[way] = fmax(shared->tallies.worst[way], a.worst);
+	if (a.wrong)
+		fail_as(FAIL_COMPARISON, NULL,
+		        "output %d, run %d: %lld of %lld are wrong; element %lld is %.9g, "
+		        "expected %.9g within %.3g",
+		        index, job->run, (long long)a.wrong, (long long)a.points, (long long)a.first_wrong,
+		        a.seen, a.expected, a.bound);
+}
+
+/* ---- the ways -------------------------------------------------------------------------------- */
+
+static void
+make_text(void *arg)
+{
+	Job *job = arg;
+	Sample *c = job->c;
+	const char *text = graph_make(job->arena, c->seed, c->number, c->text);
+	if (!text || strlen(text) >= GRAPH_TEXT)
+		fail(NULL, "nothing came of it");
+	snprintf(c->text, sizeof c->text, "%s", text);
+}
+
+static void
+read_text(void *arg)
+{
+	Job *job = arg;
+	job->graph = graph_parse(job->arena, "random", job->c->text);
+	graph_infer(job->graph);
+	graph_check(job->graph);
+	job->graph->ir_version = ORT_IR;
+	vec_push(job->arena, &job->graph->opsets, (OpsetImport){"", ORT_OPSET});
+}
+
+static void
+expect(void *arg)
+{
+	Job *job = arg;
+	make_inputs(job);
+	job->expected[job->run] = NEW_N(job->arena, const BoundArray *, job->graph->body->nresult + 1);
+	eval_graph_bound(job->arena, job->graph, job->inputs[job->run], job->expected[job->run], 0);
+}
+
+static void
+interpret(void *arg)
+{
+	Job *job = arg;
+	int count = job->graph->body->nresult;
+	const Array **seen = NEW_N(job->arena, const Array *, count + 1);
+	for (job->run = 0; job->run < job->nrun; job->run++) {
+		eval_graph(job->arena, job->graph, job->inputs[job->run], seen);
+		for (int i = 0; i < count; i++)
+			judge(job, i, seen[i], 0);
+	}
+}
+
+static void
+lower(void *arg)
+{
+	Job *job = arg;
+	Way way = job->c->way;
+	Options options = *job->options;
+	options.no_vendor = way != WAY_O3 || job->c->seed % 4 == 0;
+	Graph *graph = graph_clone(job->arena, job->graph);
+	PassContext *context = pipeline_new(&options, job->arena, way - WAY_O0);
+	context->target = target_new(&options, job->arena, job->device, graph);
+	const Module *module = compile_graph(job->arena, graph, context);
+	job->weights[way].arena = job->arena;
+	job->plans[way] = plan_of_module(job->arena, module, &job->weights[way], job->kernels);
+}
+
+static void
+execute(void *arg)
+{
+	Job *job = arg;
+	bool is_fallback = job->c->way == WAY_fallback; /* the same plan */
+	Way made = is_fallback ? WAY_O3 : job->c->way;
+	const Plan *plan = job->plans[made];
+	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[made], job->code, is_fallback);
+	for (job->run = 0; job->run < job->nrun; job->run++) {
+		case_exec_run(exec, job->inputs[job->run]);
+		for (int i = 0; i < plan->noutput; i++) {
+			Array seen = case_exec_output(exec, i);
+			judge(job, i, &seen, job->c->way >= WAY_O2 ? FOLDING_SHARE : 0);
+		}
+	}
+}
+
+static void
+ask_ort(void *arg)
+{
+	Job *job = arg;
+	const Region *body = job->graph->body;
+	const char **names = NEW_N(job->arena, const char *, body->nparam + 1);
+	for (int i = 0; i < body->nparam; i++)
+		names[i] = body->params[i]->name;
+	job->run = 0;
+	job->is_refused = true;
+	onnx_write(job->graph, job->model, NULL);
+	Ort *ort = ort_open(job->arena, job->model, 1);
+	ort_bind(ort, body->nparam, names, (Array *const *)job->inputs[0]);
+	ort_run(ort);
+	job->is_refused = ort_output_count(ort) != body->nresult;
+	for (int i = 0; i < ort_output_count(ort) && !job->is_refused; i++)
+		judge(job, i, ort_output(ort, i), ORT_SHARE);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static Verdict
+verdict_of(const Job *job, FailKind kind)
+{
+	Way way = job->c->way;
+	if (kind == FAIL_UNSUPPORTED)
+		return VERDICT_refused;
+	if (kind == FAIL_BUG)
+		return VERDICT_bug;
+	if (way <= WAY_read || !job->expected[0])
+		return VERDICT_unmade;
+	return kind == FAIL_ENVIRONMENT ? VERDICT_bug : VERDICT_wrong;
+}
+
+/* Whether the case goes on. */
+static bool
+phase(Job *job, Way way, void (*act)(void *arg))
+{
+	Failure failure;
+	Sample *c = job->c;
+	c->way = way;
+	job->shared->current = (int)(c - job->shared->cases);
+	alarm(SECONDS);
+	bool is_done = try_run(act, job, &failure);
+	alarm(0);
+	job->shared->current = -1;
+	if (!is_done) {
+		c->verdict = verdict_of(job, failure.kind);
+		snprintf(c->reason, sizeof c->reason, "%.299s", failure.text);
+	} else {
+		job->shared->tallies.runs[way]++;
+	}
+	return is_done;
+}
+
+/* The second run is another binding: where it is none of the graph's, there is only one. */
+static bool
+expect_all(Job *job)
+{
+	Failure failure;
+	if (!phase(job, WAY_exact, expect))
+		return false;
+	job->run = 1;
+	job->nrun = 1;
+	alarm(SECONDS);
+	job->shared->current = (int)(job->c - job->shared->cases);
+	if (try_run(expect, job, &failure))
+		job->nrun = GRAPH_RUNS;
+	else
+		job->shared->tallies.unbound++;
+	job->run = 0;
+	alarm(0);
+	return phase(job, WAY_exact, interpret);
+}
+
+static unsigned
+usual_ways(const Sample *c)
+{
+	unsigned ways = 1u << WAY_O0 | 1u << WAY_O3 | 1u << WAY_fallback | 1u << WAY_ort;
+	if (c->number % 10 == 3)
+		ways |= 1u << WAY_O1;
+	if (c->number % 10 == 7)
+		ways |= 1u << WAY_O2;
+	return ways;
+}
+
+static bool
+is_open(const Sample *c)
+{
+	return c->verdict == VERDICT_open;
+}
+
+static void
+prepare(Job *job)
+{
+	Sample *c = job->c;
+	if (!c->ways)
+		c->ways = usual_ways(c);
+	if (!c->text[0] && !phase(job, WAY_make, make_text))
+		return;
+	if (!phase(job, WAY_read, read_text) || !expect_all(job))
+		return;
+	for (Way way = WAY_O0; way <= WAY_O3 && is_open(c); way++)
+		if (c->ways & 1u << way)
+			phase(job, way, lower);
+}
+
+/* What ONNX Runtime does not take says nothing about us. */
+static void
+run_ort(Job *job)
+{
+	if (!job->model || !(job->c->ways & 1u << WAY_ort) || phase(job, WAY_ort, ask_ort))
+		return;
+	if (job->is_refused) {
+		job->c->verdict = VERDICT_open;
+		job->shared->tallies.ort_refused++;
+	}
+}
+
+static void
+finish(Job *job, const CaseCode *code)
+{
+	Sample *c = job->c;
+	job->code = code;
+	for (Way way = WAY_O0; way <= WAY_O3 && is_open(c); way++)
+		if (job->plans[way])
+			phase(job, way, execute);
+	if (is_open(c) && job->plans[WAY_O3] && case_kind(job->plans[WAY_O3]) == CASE_VENDOR)
+		phase(job, WAY_fallback, execute);
+	if (is_open(c))
+		run_ort(job);
+	if (is_open(c))
+		c->verdict = VERDICT_right;
+	if (c->verdict == VERDICT_right || c->verdict == VERDICT_refused)
+		coverage_add(&job->shared->tallies.coverage, job->graph, c->verdict == VERDICT_refused);
+}
+
+static void
+blame(Sample *c, const char *reason)
+{
+	c->verdict = VERDICT_bug;
+	snprintf(c->reason, sizeof c->reason, "%.299s", reason);
+}
+
+typedef struct Batch {
+	Arena *arena;
+	const Device *device;
+	KernelList kernels;
+	const CaseCode *code;
+} Batch;
+
+static void
+compile_batch(void *arg)
+{
+	Batch *batch = arg;
+	batch->code = case_code_compile(batch->arena, batch->device, &batch->kernels);
+}
+
+void
+batch_run(Shared *shared, const Options *options, const char *model)
+{
+	Batch batch = {.arena = arena_new("batch"), .device = device_native()};
+	Job *jobs = NEW_N(batch.arena, Job, shared->count);
+	Failure failure;
+	for (int i = 0; i < shared->count; i++) {
+		jobs[i] = (Job){.arena = batch.arena,
+		                .shared = shared,
+		                .c = &shared->cases[i],
+		                .options = options,
+		                .device = batch.device,
+		                .model = model,
+		                .kernels = &batch.kernels};
+		if (is_open(jobs[i].c))
+			prepare(&jobs[i]);
+	}
+	bool is_compiled = batch.kernels.kernels.count == 0 || try_run(compile_batch, &batch, &failure);
+	for (int i = 0; i < shared->count; i++) {
+		Sample *c = jobs[i].c;
+		if (is_open(c) && is_compiled)
+			finish(&jobs[i], batch.code);
+		else if (is_open(c) && shared->count == 1)
+			blame(c, failure.text);
+		else if (c->verdict == VERDICT_refused && jobs[i].graph)
+			coverage_add(&shared->tallies.coverage, jobs[i].graph, true);
+	}
+	arena_free(batch.arena);
+}
