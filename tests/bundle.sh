@@ -67,6 +67,12 @@ expect 2 "inputs that differ" "$tw" run -q sum.twb --shape x=6x3 --shape z=3x6 -
 grep -q "input 'w' has shape .2,1., and its dim 0 must be 3, as dim 0 of input 'z'" err && pass ||
 	lose "inputs that differ: $(cat err)"
 
+# A model that is run: messages name it, not the bundle made on the way
+expect 2 "a model with inputs that differ" "$tw" run -q sum.txt --shape x=6x3 --shape z=3x6 --shape w=2x1
+grep -q "^sum.txt: input 'w'" err && pass || lose "a model is not named: $(cat err)"
+expect 2 "a model without such an input" "$tw" run -q sum.txt --input q=1
+grep -q "sum.txt has no input 'q'" err && pass || lose "a model is not named: $(cat err)"
+
 # A shape that is data: one bundle, several targets, of which 0 and -1 take their part
 cat >reshape.txt <<'TEXT'
 graph reshape(%x: f32[2,3,4], %s: i64[3]) -> %y { %y = Reshape(%x, %s)  "reshape" }

@@ -19,6 +19,12 @@
 
 enum { STACK_BYTES = 64 << 10, SHOWN = 256 };
 
+#ifdef __SANITIZE_ADDRESS__
+enum { REPORTS_ITSELF = true };
+#else
+enum { REPORTS_ITSELF = false };
+#endif
+
 static const struct {
 	int number;
 	const char *words;
@@ -126,7 +132,8 @@ crash_watch(void)
 {
 	for (size_t i = 0; i < countof(KILLS); i++)
 		on_signal(KILLS[i], die_of_kill, 0);
-#ifndef __SANITIZE_ADDRESS__
+	if (REPORTS_ITSELF)
+		return;
 	void *stack =
 		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED ||
@@ -134,5 +141,4 @@ crash_watch(void)
 		return;
 	for (size_t i = 0; i < countof(BUGS); i++)
 		on_signal(BUGS[i].number, die_of_bug, SA_ONSTACK | SA_NODEFER);
-#endif
 }

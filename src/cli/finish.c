@@ -68,7 +68,8 @@ session_of(Job *job)
 {
 	if (job->session)
 		return job->session;
-	job->session = session_open(job->arena, job->finish->path, job->options, NULL);
+	job->session =
+		session_open(job->arena, job->finish->path, job->finish->path, job->options, NULL);
 	Vendor *vendor = signature_vendor(job->session->bundle);
 	const char *folder = file_folder(job->arena, job->finish->path);
 	const Memory spilled = {

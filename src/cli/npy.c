@@ -1,6 +1,9 @@
 /* NumPy's .npy format: "\x93NUMPY", version, length, a Python dictionary as text, then the data.
  *
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }
+ *
+ * Read is what NumPy writes of our types: either byte order ('>f4'), and Fortran's order of
+ * elements, where the first index runs fastest. Written is little-endian, the last index fastest.
  */
 #include "cli/npy.h"
 
@@ -56,15 +59,19 @@ entry(const char *path, const char *text, const char *key)
 	return &at[strlen(quoted) + strspn(&at[strlen(quoted)], ": ")];
 }
 
+/* The type that a word such as '<f4' names; sets whether its bytes stand in the other order. */
 static DType
-type_of(const char *path, const char *text)
+type_of(const char *path, const char *text, bool *is_swapped)
 {
 	Loc loc = {.file = path};
-	for (size_t i = 0; i < countof(words); i++)
-		if (*text == '\'' && strncmp(text + 1, words[i].word, strlen(words[i].word)) == 0 &&
-		    text[1 + strlen(words[i].word)] == '\'')
+	size_t length = strcspn(text, ",}");
+	*is_swapped = text[0] == '\'' && text[1] == '>';
+	for (size_t i = 0; i < countof(words) && text[0] == '\'' && strchr("<>=|", text[1]); i++) {
+		size_t rest = strlen(words[i].word + 1);
+		if (strncmp(text + 2, words[i].word + 1, rest) == 0 && text[2 + rest] == '\'')
 			return words[i].type;
-	fail_unsupported(&loc, "elements of type %.*s", (int)strcspn(text, ","), text);
+	}
+	fail_unsupported(&loc, "elements of type %.*s", (int)length, text);
 }
 
 static int
@@ -87,22 +94,59 @@ shape_of(const char *path, const char *text, int64_t dims[ARRAY_MAX_RANK])
 	}
 }
 
+/* Turn the bytes of each number round. */
+static void
+swap_bytes(Array *array)
+{
+	bool is_pair = dtype_class(array->type) == DC_X; /* complex: strings are not read */
+	size_t size = (size_t)dtype_bits(array->type) / (is_pair ? 16 : 8);
+	unsigned char *data = array->data;
+	for (size_t at = 0; at < array_bytes(array); at += size)
+		for (size_t i = 0; i < size / 2; i++) {
+			unsigned char byte = data[at + i];
+			data[at + i] = data[at + size - 1 - i];
+			data[at + size - 1 - i] = byte;
+		}
+}
+
+/* Elements whose first index runs fastest, into row-major order. */
+static Array *
+from_fortran(Arena *arena, const Array *given)
+{
+	Array *array = array_new(arena, given->type, given->rank, given->dims);
+	size_t size = (size_t)dtype_bits(given->type) / 8;
+	int64_t index[ARRAY_MAX_RANK] = {0}, count = array_count(given);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t from = 0;
+		for (int d = given->rank - 1; d >= 0; d--)
+			from = from * given->dims[d] + index[d];
+		memcpy((char *)array->data + (size_t)i * size,
+		       (const char *)given->data + (size_t)from * size, size);
+		for (int d = given->rank - 1; d >= 0 && ++index[d] == given->dims[d]; d--)
+			index[d] = 0;
+	}
+	return array;
+}
+
 Array *
 npy_read(Arena *arena, const char *path)
 {
 	Loc loc = {.file = path};
 	Bytes file = file_map(arena, path);
 	size_t at, bytes;
+	bool is_swapped;
 	const char *text = dictionary(arena, path, file, &at);
-	DType type = type_of(path, entry(path, text, "descr"));
-	if (strncmp(entry(path, text, "fortran_order"), "False", 5) != 0)
-		fail_unsupported(&loc, "elements in Fortran order");
+	DType type = type_of(path, entry(path, text, "descr"), &is_swapped);
+	bool is_fortran = strncmp(entry(path, text, "fortran_order"), "True", 4) == 0;
 	int64_t dims[ARRAY_MAX_RANK];
 	int rank = shape_of(path, entry(path, text, "shape"), dims);
 	int64_t count = dims_count(rank, dims);
 	if (count < 0 || !dtype_bytes(type, count, &bytes) || bytes != file.size - at)
 		fail(&loc, "the shape does not fit the file's %zu bytes of data", file.size - at);
-	return array_from(arena, type, rank, dims, file.data + at);
+	Array *array = array_from(arena, type, rank, dims, file.data + at);
+	if (is_swapped)
+		swap_bytes(array);
+	return is_fortran ? from_fortran(arena, array) : array;
 }
 
 void

@@ -137,7 +137,7 @@ compare_all(const Options *options, Session *session)
 		Setting setting = setting_of(arena, "expect", options->expect.data[i]);
 		int index = tw_find_output(session->bundle, setting.name);
 		if (index < 0)
-			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->path,
+			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->name,
 			        setting.name);
 		agrees &= compare_output(options, session, index,
 		                         array_of_text(arena, "--expect", setting.value));
@@ -156,9 +156,9 @@ verb_run(const Options *options)
 	Arena *arena = options->arena;
 	Report *report = report_new(options);
 	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
-	const char *path = bundle_of(options, arena, options->args.data[0]);
+	const char *name = options->args.data[0], *path = bundle_of(options, arena, name);
 	if (options->self_test)
-		return selftest_run(options, path);
+		return selftest_run(options, path, name);
 	Times times = {0};
 	double start = now_seconds();
 	TwSessionOptions settings = {.size = sizeof settings};
@@ -166,7 +166,7 @@ verb_run(const Options *options)
 		settings.profile = profile_step;
 		settings.profile_context = profile;
 	}
-	Session *session = session_open(arena, path, options, &settings);
+	Session *session = session_open(arena, path, name, options, &settings);
 	session_inputs(session, options);
 	times.open = now_seconds() - start;
 	run_often(options, session, &times);

@@ -81,7 +81,7 @@ selftest_inputs(const SelfTest *test, Arena *arena, const InputRanges *ranges)
 void
 selftest_bind(const SelfTest *test, Session *session)
 {
-	Loc loc = {.file = session->path};
+	Loc loc = {.file = session->name};
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
 		const TestInput *input = NULL;
@@ -449,20 +449,20 @@ report_outputs(const Options *options, Session *session, const SelfTest *test)
 }
 
 int
-selftest_run(const Options *options, const char *path)
+selftest_run(const Options *options, const char *path, const char *name)
 {
 	Arena *arena = options->arena;
 	if (options->input.count || options->data_set || options->shape.count || options->expect.count)
 		fail_as(FAIL_USAGE, NULL,
 		        "--self-test makes its own inputs and knows what to expect: "
 		        "leave out --input, --data-set, --shape and --expect");
-	Session *session = session_open(arena, path, options, NULL);
+	Session *session = session_open(arena, path, name, options, NULL);
 	Bytes text = bundle_part(arena, path, SELFTEST_ENTRY);
 	const SelfTest *test = text.data ? selftest_read(arena, path, text) : NULL;
 	if (!test)
-		fail_unsupported(NULL, "%s holds no self-test: compile the model again", path);
+		fail_unsupported(NULL, "%s holds no self-test: compile the model again", name);
 	if (test->left_out)
-		fail_unsupported(NULL, "%s holds no self-test: %s", path, test->left_out);
+		fail_unsupported(NULL, "%s holds no self-test: %s", name, test->left_out);
 	selftest_bind(test, session);
 	session_run(session);
 	return report_outputs(options, session, test);

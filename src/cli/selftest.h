@@ -68,7 +68,7 @@ SelfTest *selftest_read(Arena *arena, const char *path, Bytes text);
 /* "32 elements of 2 outputs, by the interpreter", or why there is none. */
 const char *selftest_summary(Arena *arena, const SelfTest *test);
 
-/* run --self-test: run the bundle, compare, say so; the exit code. */
-int selftest_run(const Options *options, const char *path);
+/* run --self-test: run the bundle, called `name` in messages, compare, say so; the exit code. */
+int selftest_run(const Options *options, const char *path, const char *name);
 
 #endif

@@ -36,7 +36,7 @@ median(int count, double *values)
 }
 
 static _Noreturn void
-fail_code(const char *path, const TwError *error)
+fail_code(const Session *session, const TwError *error)
 {
 	static const FailKind kinds[] = {
 		[TW_USAGE] = FAIL_USAGE,        [TW_FILE] = FAIL_ENVIRONMENT,
@@ -45,11 +45,13 @@ fail_code(const char *path, const TwError *error)
 		[TW_MEMORY] = FAIL_ENVIRONMENT, [TW_CANCELLED] = FAIL_ENVIRONMENT,
 		[TW_DEVICE] = FAIL_ENVIRONMENT, [TW_INTERNAL] = FAIL_BUG,
 	};
-	Loc loc = {.file = path};
-	size_t length = strlen(path); /* tw_open() names the file itself */
-	bool is_named = strncmp(error->text, path, length) == 0 && error->text[length] == ':';
+	Loc loc = {.file = session->name};
+	size_t length = strlen(session->path); /* tw_open() names the file itself */
+	bool is_named = strncmp(error->text, session->path, length) == 0 &&
+	                strncmp(error->text + length, ": ", 2) == 0;
 	bool is_known = error->code > 0 && (size_t)error->code < countof(kinds);
-	fail_as(is_known ? kinds[error->code] : FAIL_BUG, is_named ? NULL : &loc, "%s", error->text);
+	fail_as(is_known ? kinds[error->code] : FAIL_BUG, &loc, "%s",
+	        error->text + (is_named ? length + 2 : 0));
 }
 
 /* What runs otherwise than the bundle's maker meant: a fallback kernel for a vendor's call. */
@@ -78,11 +80,11 @@ read_ranges(Arena *arena, const char *path)
 }
 
 Session *
-session_open(Arena *arena, const char *path, const Options *options,
+session_open(Arena *arena, const char *path, const char *name, const Options *options,
              const TwSessionOptions *settings)
 {
 	Session *session = NEW(arena, Session);
-	*session = (Session){.arena = arena, .path = path};
+	*session = (Session){.arena = arena, .path = path, .name = name};
 	arena_defer(arena, close_session, session);
 	TwOpenOptions open = {
 		.size = sizeof open,
@@ -94,13 +96,13 @@ session_open(Arena *arena, const char *path, const Options *options,
 		open.target = NULL;
 	TwError error;
 	if (tw_open(path, &open, &session->bundle, &error) != TW_OK)
-		fail_code(path, &error);
+		fail_code(session, &error);
 	TwSessionOptions own = {.size = sizeof own};
 	if (settings)
 		own = *settings;
 	own.threads = own.threads ? own.threads : (int)options->threads;
 	if (tw_session_new(session->bundle, &own, &session->session, &error) != TW_OK)
-		fail_code(path, &error);
+		fail_code(session, &error);
 	session->ninput = tw_input_count(session->bundle);
 	session->noutput = tw_output_count(session->bundle);
 	session->inputs = NEW_N(arena, Array *, session->ninput + 1);
@@ -182,7 +184,7 @@ check_names(const Session *session, const Options *options)
 		Buf names = {.arena = session->arena};
 		for (int k = 0; k < session->ninput; k++)
 			buf_printf(&names, "%s%s", k ? ", " : "", tw_input(session->bundle, k)->name);
-		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->path,
+		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->name,
 		        setting.name, buf_text(&names));
 	}
 }
@@ -195,10 +197,10 @@ session_bind(Session *session)
 		const Array *array = session->inputs[i];
 		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
 		                  array->dims, &error) != TW_OK)
-			fail_code(session->path, &error);
+			fail_code(session, &error);
 	}
 	if (tw_prepare(session->session, &error) != TW_OK)
-		fail_code(session->path, &error);
+		fail_code(session, &error);
 }
 
 void
@@ -211,7 +213,7 @@ session_inputs(Session *session, const Options *options)
 		Array *array = input_given(options, session->arena, i, info->name);
 		if (array && array->type != (DType)info->type)
 			fail_as(FAIL_USAGE, NULL, "%s: input %s is of type %s, what is given is %s",
-			        session->path, info->name, tw_type_name(info->type),
+			        session->name, info->name, tw_type_name(info->type),
 			        array_type_text(session->arena, array));
 		if (!array)
 			array = make_input(session, options, info);
@@ -225,7 +227,7 @@ session_run(Session *session)
 {
 	TwError error;
 	if (tw_run(session->session, &error) != TW_OK)
-		fail_code(session->path, &error);
+		fail_code(session, &error);
 }
 
 Array
@@ -234,6 +236,6 @@ session_output(Session *session, int index)
 	TwError error;
 	TwTensor tensor;
 	if (tw_get_output(session->session, index, &tensor, &error) != TW_OK)
-		fail_code(session->path, &error);
+		fail_code(session, &error);
 	return (Array){(DType)tensor.type, tensor.rank, tensor.dims, tensor.data};
 }

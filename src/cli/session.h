@@ -9,7 +9,8 @@
 
 typedef struct Session {
 	Arena *arena;
-	const char *path; /* for messages */
+	const char *path; /* of the bundle */
+	const char *name; /* for messages: of the model, where the bundle was made on the way */
 	TwBundle *bundle;
 	TwSession *session;
 	int ninput, noutput;
@@ -17,8 +18,8 @@ typedef struct Session {
 	InputRanges ranges;
 } Session;
 
-/* Open a bundle file. Released with the arena. `settings` may be NULL. */
-Session *session_open(Arena *arena, const char *path, const Options *options,
+/* Open a bundle file, called `name` in messages. Released with the arena. `settings` may be NULL. */
+Session *session_open(Arena *arena, const char *path, const char *name, const Options *options,
                       const TwSessionOptions *settings);
 
 /* Make or read the inputs, at the sizes of --shape (1 for the other symbols), and bind them. */

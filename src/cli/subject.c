@@ -117,7 +117,8 @@ subject_open(Subject *subject, Arena *arena)
 		subject->ort = ort_open(arena, subject->file, (int)subject->options.threads);
 		bind_ort(subject, arena);
 	} else {
-		subject->session = session_open(arena, subject->bundle, &subject->options, NULL);
+		subject->session =
+			session_open(arena, subject->bundle, subject->file, &subject->options, NULL);
 		session_inputs(subject->session, &subject->options);
 		subject->ninput = subject->session->ninput;
 		subject->inputs = subject->session->inputs;

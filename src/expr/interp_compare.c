@@ -117,6 +117,11 @@ points_compare(const PointSet *expected, const PointInput *seen, double slack)
 	Agreement a = {.first_wrong = -1};
 	double squares = 0;
 	int64_t count = 0;
+	if (expected->type != seen->type) { /* nothing can be right */
+		a.points = a.wrong = expected->count;
+		a.first_wrong = expected->count ? expected->at[0] : -1;
+		return a;
+	}
 	for (int64_t i = 0; i < expected->count; i++) {
 		int64_t at = expected->at[i], address = address_of(seen, at);
 		bool is_open = expected->value ? isinf(expected->bound[i]) : expected->undecided[i];

@@ -15,12 +15,15 @@ listing_new(Arena *arena, int64_t size)
 	return listing;
 }
 
+/* Neighbours share a cache line, as lanes that step along a row read them; where in the line the
+ * first stands differs from row to row, so that every 16th element alone fills lines evenly. */
 static int *
 slot_of(const Listing *listing, int64_t at)
 {
-	uint64_t mask = (uint64_t)listing->nslot - 1, i = hash_mix(1, (uint64_t)at) & mask;
+	uint64_t mask = (uint64_t)listing->nslot - 1, hash = hash_mix(1, (uint64_t)at >> 4);
+	uint64_t i = (hash << 4 | (((uint64_t)at ^ hash >> 60) & 15)) & mask;
 	while (listing->slots[i] && listing->at[listing->slots[i] - 1] != at)
-		i = (i + 1) & mask;
+		i = (i + 17) & mask;
 	return &listing->slots[i];
 }
 

@@ -61,20 +61,39 @@ value_swap_names(Value *a, Value *b)
 	map_set(names, b->name, b);
 }
 
+/* What stands for `old` among the graph's outputs: `new` under the name of `old`; where it has a name
+ * that is known outside already, a copy. */
+static Value *
+as_output(Value *old, Value *new)
+{
+	bool is_input = !new->def && (!new->constant || new->is_default);
+	if (!is_input && !value_is_graph_output(new)) {
+		value_swap_names(old, new);
+		return new;
+	}
+	const char *name = "";
+	Loc none = {.node = old->name}, *loc = old->def ? &old->def->loc : &none;
+	Node *copy = node_new(old->region, NULL, "Identity", loc, 1, &new, 1, &name);
+	copy->outputs[0]->type = new->type;
+	copy->outputs[0]->known = new->known;
+	if (old->def)
+		node_add_origins(copy, old->def);
+	value_swap_names(old, copy->outputs[0]);
+	return copy->outputs[0];
+}
+
 void
 value_replace_uses(Value *old, Value *new)
 {
 	if (old == new)
 		return;
-	bool is_signature = (!new->def && !new->constant) || value_is_graph_output(new);
-	if (value_is_graph_output(old) && old->def && !is_signature)
-		value_swap_names(old, new);
+	Value *output = value_is_graph_output(old) ? as_output(old, new) : new;
 	symbols_move(old->region->graph, old, new);
 	while (old->uses.count > 0) {
 		Use use = old->uses.data[0];
 		if (use.node)
 			node_set_input(use.node, use.index, new);
 		else
-			region_set_result(use.region, use.index, new);
+			region_set_result(use.region, use.index, use.region->parent ? new : output);
 	}
 }

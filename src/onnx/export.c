@@ -211,13 +211,13 @@ out_identity(Export *out, Wire *wire, const char *from, const char *to)
 	wire_message(wire, 1, &node);
 }
 
-/* Whether a result can stand in a graph's outputs as it is: made by a node of the graph, once. In a
- * body constants and inputs may stand there too. */
+/* Whether a result can stand in a graph's outputs as it is: made by a node of the graph, once. The
+ * outputs of a model are known by their names, whatever they are. */
 static bool
 is_own_result(const Region *region, int index, bool is_body)
 {
 	const Value *value = region->results[index];
-	for (int i = 0; i < index; i++)
+	for (int i = 0; i < index && !is_body; i++)
 		if (region->results[i] == value)
 			return false;
 	return is_body || (value->region == region && (value->def || !value->constant));

@@ -100,6 +100,22 @@ split_of(Blocker *b, const Tensor *tensor)
 }
 
 static bool
+same_split(const Split *a, const Split *b)
+{
+	return a->dim == b->dim && a->block == b->block && a->is_last == b->is_last;
+}
+
+/* A tensor of the program is split so, and with it what its stage makes beside it: results of one
+ * stage are stored alike, as its loops run. */
+static void
+split_results(Blocker *b, const Tensor *tensor, Split split)
+{
+	*split_of(b, tensor) = split;
+	for (int r = 0; tensor->stage && r < tensor->stage->nresult; r++)
+		*split_of(b, tensor->stage->results[r]) = split;
+}
+
+static bool
 is_ragged(ExprCtx *ctx, const Dim *extent, int64_t block)
 {
 	return !dim_is(dim_floormod(ctx, extent, dim_const(ctx, block)), 0);
@@ -120,12 +136,13 @@ must_stay_whole(const Blocker *b, const Stage *stage, int iter, int64_t block)
 	return false;
 }
 
+/* Made by a stage none of whose results goes out. */
 static bool
 is_intermediate(const Program *p, const Tensor *tensor)
 {
 	bool is_output = false;
 	for (int k = 0; k < p->noutput; k++)
-		is_output |= p->outputs[k] == tensor;
+		is_output |= p->outputs[k] && p->outputs[k]->stage == tensor->stage;
 	return tensor->stage && !is_output;
 }
 
@@ -139,7 +156,7 @@ split_as_read(Blocker *b, const Expr *read, const Stage *reader, const Split *lo
 	for (int d = 0; d < read->argc; d++) {
 		if (read->arg[d]->op != EX_iter || read->arg[d]->iter != loop->dim)
 			continue;
-		*split_of(b, read->tensor) = (Split){d, loop->block, true};
+		split_results(b, read->tensor, (Split){d, loop->block, true});
 		b->changed = true;
 		return;
 	}
@@ -294,6 +311,10 @@ split_stage(Blocker *b, int s)
 	const Stage *stage = b->program->stages[s];
 	const Split *split = &b->stages[s];
 	const Split *result = split_of(b, stage->results[0]);
+	for (int r = 1; r < stage->nresult; r++)
+		if (!same_split(split_of(b, stage->results[r]), result))
+			fail_as(FAIL_BUG, &stage->loc, "results of stage %s are to be stored in two ways",
+			        stage->name);
 	Stage *clone = stage_clone(b->ctx, stage);
 	int nloop;
 	clone->iters = split_iters(b, stage, split, result->is_last, &nloop);
@@ -397,7 +418,7 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 		const Tensor *t =
 			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
 		if (t && layout_block(layouts[k]))
-			*split_of(&b, t) = (Split){layout_dim(layouts[k]), layout_block(layouts[k]), true};
+			split_results(&b, t, (Split){layout_dim(layouts[k]), layout_block(layouts[k]), true});
 	}
 	return apply_splits(&b);
 }

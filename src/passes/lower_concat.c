@@ -23,13 +23,17 @@ typedef struct Pieces {
 } Pieces;
 
 /* An arm reads the whole of a tensor at the stage's loops, from `begin` to `end` along the axis. A
- * tensor that is broadcast, or of which a part is read, is no piece. */
+ * tensor that is broadcast, of which a part is read, or which another arm reads (it can lie in one
+ * place only) is no piece. */
 static bool
 add_piece(ExprCtx *ctx, const Stage *stage, Pieces *pieces, const Expr *read, const Dim *begin,
           const Dim *end)
 {
 	if (read->op != EX_read || pieces->count == MAX_PIECES || read->argc != stage->nloop)
 		return false;
+	for (int p = 0; p < pieces->count; p++)
+		if (pieces->tensor[p] == read->tensor)
+			return false;
 	for (int d = 0; d < read->argc; d++) {
 		const Dim *extent = stage->iters[d].hi;
 		const Expr *expected = expr_iter(ctx, d);

@@ -168,9 +168,71 @@ dump_wanted(const PassContext *context, const PassInfo *pass)
 	return which && (strcmp(which, "all") == 0 || strcasecmp(which, pass->name) == 0);
 }
 
+/* ---- what the outside sees ---- */
+
+typedef struct Signature {
+	int ninput, count; /* inputs, then outputs */
+	const char **names;
+	Type *types;
+} Signature;
+
+static Signature
+signature_of(Arena *arena, const Graph *graph)
+{
+	const Region *body = graph->body;
+	Signature s = {.ninput = body->nparam, .count = body->nparam + body->nresult};
+	s.names = NEW_N(arena, const char *, s.count + 1);
+	s.types = NEW_N(arena, Type, s.count + 1);
+	for (int i = 0; i < s.count; i++) {
+		const Value *value = i < s.ninput ? body->params[i] : body->results[i - s.ninput];
+		s.names[i] = value->name;
+		s.types[i] = value->type;
+	}
+	return s;
+}
+
+/* Dims may become better known, never others. */
+static bool
+keeps_type(const Type *before, const Type *after)
+{
+	int64_t a, b;
+	if (before->kind != TYPE_TENSOR || before->dtype == DT_NONE)
+		return true;
+	if (after->kind != TYPE_TENSOR || after->dtype != before->dtype ||
+	    (before->rank >= 0 && after->rank != before->rank))
+		return false;
+	for (int d = 0; d < before->rank; d++)
+		if (dim_is_const(before->dims[d], &a) && (!dim_is_const(after->dims[d], &b) || a != b))
+			return false;
+	return true;
+}
+
+/* Names, order and types of inputs and outputs are the model's, whatever a pass did. */
+static void
+check_signature(const Graph *graph, PassContext *context, const Signature *before)
+{
+	Signature after = signature_of(context->arena, graph);
+	if (after.ninput != before->ninput || after.count != before->count)
+		fail_as(FAIL_BUG, &(Loc){.file = graph->file},
+		        "pass %s: %d inputs and %d outputs became %d "
+		        "and %d",
+		        context->running, before->ninput, before->count - before->ninput, after.ninput,
+		        after.count - after.ninput);
+	for (int i = 0; i < after.count; i++) {
+		const char *what = i < after.ninput ? "input" : "output";
+		if (strcmp(before->names[i], after.names[i]) != 0)
+			fail_as(FAIL_BUG, &(Loc){.file = graph->file}, "pass %s: %s '%s' has become '%s'",
+			        context->running, what, before->names[i], after.names[i]);
+		if (!keeps_type(&before->types[i], &after.types[i]))
+			fail_as(FAIL_BUG, &(Loc){.file = graph->file}, "pass %s: %s '%s' has another type",
+			        context->running, what, before->names[i]);
+	}
+}
+
 static void
 run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 {
+	Signature signature = signature_of(context->arena, graph);
 	PassTiming timing = {.pass = pass->name, .nodes_before = graph_node_count(graph)};
 	Arena *before_arena = context->verify_each ? arena_new("verify") : NULL;
 	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
@@ -183,6 +245,7 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 	timing.nodes_after = graph_node_count(graph);
 	vec_push(context->arena, &context->timings, timing);
 
+	check_signature(graph, context, &signature);
 	if (context->verify)
 		graph_check(graph);
 	if (before && timing.changed)

@@ -284,7 +284,8 @@ is_all(const Array *array, double value)
 	return true;
 }
 
-/* A constant that broadcasts along the channel of a result of this rank: [C,1,1]. */
+/* A constant that broadcasts along the channel of a result of this rank: [C,1,1]; [] for a
+ * scalar. */
 static Value *
 channel_constant(Simplifier *s, const Array *data, int rank, const char *name)
 {
@@ -293,7 +294,8 @@ channel_constant(Simplifier *s, const Array *data, int rank, const char *name)
 	dims[0] = data->dims[0];
 	for (int d = 1; d <= tail; d++)
 		dims[d] = 1;
-	Array *shaped = array_from(s->graph->arena, data->type, 1 + tail, dims, data->data);
+	Array *shaped =
+		array_from(s->graph->arena, data->type, rank == 0 ? 0 : 1 + tail, dims, data->data);
 	return graph_constant(s->graph, graph_fresh_name(s->graph, name), shaped);
 }
 

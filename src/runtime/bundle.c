@@ -93,6 +93,7 @@ bool
 bundle_open(Bundle *bundle, Bytes file, BundleVerify verify, char *error, size_t error_size)
 {
 	*bundle = (Bundle){.file = file};
+	errno = 0;
 	if (read_bundle(bundle, verify, error, error_size))
 		return true;
 	bundle_close(bundle);
@@ -127,6 +128,7 @@ bool
 bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, size_t error_size)
 {
 	const Manifest *manifest = bundle->manifest;
+	errno = 0;
 	const ZipEntry *entry = zip_find(&bundle->zip, manifest->targets[target].plan);
 	if (!entry)
 		return refuse(error, error_size, "the bundle's plan %.80s is missing",
@@ -253,8 +255,9 @@ fill_file(int *file, Bytes bytes, char *error, size_t size)
 	*file = make_file();
 	if (*file >= 0 && write_all(*file, bytes))
 		return TW_OK;
+	bool is_memory = errno == ENOMEM;
 	refuse(error, size, "cannot make a file for the kernels: %s", strerror(errno));
-	return TW_FILE;
+	return is_memory ? TW_MEMORY : TW_FILE;
 }
 
 static TwCode
@@ -262,10 +265,14 @@ link_file(BundleCode *code, const char *name, char *error, size_t size)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
+	errno = 0;
 	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!code->library)
+	if (!code->library) {
+		bool is_memory = errno == ENOMEM;
 		refuse(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
-	else if (take_table(code, error, size))
+		return is_memory ? TW_MEMORY : TW_DAMAGED;
+	}
+	if (take_table(code, error, size))
 		return TW_OK;
 	return TW_DAMAGED;
 }

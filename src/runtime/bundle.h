@@ -119,7 +119,8 @@ typedef enum BundleVerify {
 	BUNDLE_VERIFY_CODE, /* all but the weights, which stay untouched on disk until used */
 } BundleVerify;
 
-/* Read container and manifest, check hashes. Loads no code. */
+/* Read container and manifest, check hashes. Loads no code. As of every reader below: false comes
+ * with a sentence, and with errno ENOMEM where memory was what lacked. */
 bool bundle_open(Bundle *bundle, Bytes file, BundleVerify verify, char *error, size_t error_size);
 void bundle_close(Bundle *bundle);
 

@@ -37,6 +37,8 @@ struct TwSession {
 TwCode handle_fail(TwError *error, TwCode code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 TwCode handle_success(TwError *error);
+/* TW_USAGE for an argument that may not be NULL. */
+TwCode handle_missing(TwError *error, const char *function, const char *argument);
 
 /* Copy the caller's options, which may be those of an older or newer header. False when a member
  * that this library does not know is set. */

@@ -25,6 +25,13 @@ json_fail(JsonReader *r, const char *format, ...)
 	va_end(args);
 }
 
+static void
+fail_memory(JsonReader *r)
+{
+	r->failed = true;
+	snprintf(r->error, r->error_size, "out of memory while reading %s", r->what);
+}
+
 cJSON *
 json_parse(JsonReader *r, const char *text, size_t size, size_t limit)
 {
@@ -32,8 +39,11 @@ json_parse(JsonReader *r, const char *text, size_t size, size_t limit)
 		json_fail(r, "it is longer than %zu bytes", limit);
 		return NULL;
 	}
+	errno = 0;
 	cJSON *root = cJSON_ParseWithLength(text, size);
-	if (!cJSON_IsObject(root))
+	if (!root && errno == ENOMEM) /* from malloc(): cJSON itself does not say */
+		fail_memory(r);
+	else if (!cJSON_IsObject(root))
 		json_fail(r, "it is not a JSON object");
 	return root;
 }
@@ -42,10 +52,8 @@ void *
 json_alloc(JsonReader *r, size_t count, size_t size)
 {
 	void *memory = r->failed ? NULL : pile_alloc(r->pile, count, size);
-	if (!memory && !r->failed) {
-		r->failed = true;
-		snprintf(r->error, r->error_size, "out of memory while reading %s", r->what);
-	}
+	if (!memory && !r->failed)
+		fail_memory(r);
 	return memory;
 }
 

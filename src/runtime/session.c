@@ -55,7 +55,11 @@ tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **se
                TwError *error)
 {
 	TwSessionOptions own;
+	if (!session)
+		return handle_missing(error, "tw_session_new()", "session");
 	*session = NULL;
+	if (!bundle)
+		return handle_missing(error, "tw_session_new()", "bundle");
 	if (!handle_options(&own, sizeof own, options))
 		return handle_fail(error, TW_USAGE,
 		                   "the options of tw_session_new() have the wrong size, or "
@@ -97,6 +101,8 @@ TwCode
 tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int rank,
               const int64_t *dims, TwError *error)
 {
+	if (!session)
+		return handle_missing(error, "tw_bind_input()", "session");
 	const TwTensorInfo *info = tw_input(session->bundle, index);
 	size_t needed;
 	if (!info)
@@ -104,6 +110,8 @@ tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int
 	if (rank != info->rank)
 		return handle_fail(error, TW_SHAPE, "input '%.60s' has rank %d; rank %d is needed",
 		                   info->name, rank, info->rank);
+	if (!dims && rank)
+		return handle_missing(error, "tw_bind_input()", "dims");
 	const PlanBuffer shape = {.type = (DType)info->type, .rank = rank};
 	if (!slot_measure(&shape, dims, &needed))
 		return handle_fail(error, TW_SHAPE, "the dims of input '%.60s' are negative or too large",
@@ -123,6 +131,8 @@ tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int
 TwCode
 tw_bind_output(TwSession *session, int index, void *data, size_t bytes, TwError *error)
 {
+	if (!session)
+		return handle_missing(error, "tw_bind_output()", "session");
 	if (!tw_output(session->bundle, index))
 		return handle_fail(error, TW_USAGE, "there is no output %d", index);
 	session->output_data[index] = data;
@@ -133,6 +143,8 @@ tw_bind_output(TwSession *session, int index, void *data, size_t bytes, TwError 
 TwCode
 tw_prepare(TwSession *session, TwError *error)
 {
+	if (!session)
+		return handle_missing(error, "tw_prepare()", "session");
 	const Plan *plan = session->bundle->plan;
 	Frame *frame = session->exec.main;
 	session->exec.error = error;
@@ -183,6 +195,8 @@ check_outputs(const TwSession *session, TwError *error)
 TwCode
 tw_run(TwSession *session, TwError *error)
 {
+	if (!session)
+		return handle_missing(error, "tw_run()", "session");
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
 	TwCode code = session->is_prepared ? TW_OK : tw_prepare(session, error);
@@ -207,8 +221,12 @@ tw_run(TwSession *session, TwError *error)
 TwCode
 tw_get_output(TwSession *session, int index, TwTensor *tensor, TwError *error)
 {
-	const TwTensorInfo *info = tw_output(session->bundle, index);
+	if (!tensor)
+		return handle_missing(error, "tw_get_output()", "tensor");
 	*tensor = (TwTensor){0};
+	if (!session)
+		return handle_missing(error, "tw_get_output()", "session");
+	const TwTensorInfo *info = tw_output(session->bundle, index);
 	if (!info)
 		return handle_fail(error, TW_USAGE, "there is no output %d", index);
 	const Slot *slot = &session->exec.main->slots[session->bundle->plan->outputs[index]];
@@ -223,14 +241,14 @@ tw_get_output(TwSession *session, int index, TwTensor *tensor, TwError *error)
 size_t
 tw_arena_bytes(const TwSession *session)
 {
-	return session->is_prepared ? session->exec.main->arena_bytes : 0;
+	return session && session->is_prepared ? session->exec.main->arena_bytes : 0;
 }
 
 void
 tw_memory(const TwSession *session, size_t *now, size_t *most)
 {
 	if (now)
-		*now = session->exec.memory.now;
+		*now = session ? session->exec.memory.now : 0;
 	if (most)
-		*most = session->exec.memory.most;
+		*most = session ? session->exec.memory.most : 0;
 }

@@ -82,6 +82,19 @@ handle_options(void *own, size_t own_size, const void *options)
 	return size >= sizeof size;
 }
 
+TwCode
+handle_missing(TwError *error, const char *function, const char *argument)
+{
+	return handle_fail(error, TW_USAGE, "%s: %s is NULL", function, argument);
+}
+
+/* What a reader of bundles refused (bundle.h): errno says whether for want of memory. */
+static TwCode
+refused_code(TwCode otherwise)
+{
+	return errno == ENOMEM ? TW_MEMORY : otherwise;
+}
+
 /* ---- Opening ---- */
 
 /* Run under try_run(): arenas unwind when memory is out. */
@@ -149,7 +162,7 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 	if (b->target < 0)
 		return handle_fail(error, TW_UNSUPPORTED, "%s", text);
 	if (!bundle_read_plan(&b->bundle, b->target, &b->plan, text, sizeof text))
-		return handle_fail(error, TW_DAMAGED, "%s", text);
+		return handle_fail(error, refused_code(TW_DAMAGED), "%s", text);
 	TwCode loaded = bundle_load(&b->bundle, b->target, &b->code, text, sizeof text);
 	if (loaded)
 		return handle_fail(error, loaded, "%s", text);
@@ -235,7 +248,7 @@ open_bytes(Bytes file, void *map, bool is_file, const TwOpenOptions *given, TwBu
 	    !bundle_open(&b->bundle, file,
 	                 options.verify == TW_VERIFY_CODE ? BUNDLE_VERIFY_CODE : BUNDLE_VERIFY_ALL,
 	                 text, sizeof text))
-		code = handle_fail(error, TW_DAMAGED, "%s", text);
+		code = handle_fail(error, refused_code(TW_DAMAGED), "%s", text);
 	if (!code)
 		code = load_target(b, &options, error);
 	if (code) {
@@ -251,7 +264,11 @@ TwCode
 tw_open_memory(const void *data, size_t data_size, const TwOpenOptions *options, TwBundle **bundle,
                TwError *error)
 {
+	if (!bundle)
+		return handle_missing(error, "tw_open_memory()", "bundle");
 	*bundle = NULL;
+	if (!data)
+		return handle_missing(error, "tw_open_memory()", "data");
 	if ((uintptr_t)data % MEMORY_ALIGN == 0 || data_size == 0)
 		return open_bytes((Bytes){data, data_size}, NULL, false, options, bundle, error);
 	void *copy = mmap(NULL, data_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -276,7 +293,7 @@ open_file(int file, const char *name, const TwOpenOptions *options, TwBundle **b
 	size_t size = (size_t)status.st_size;
 	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (map == MAP_FAILED)
-		return handle_fail(error, TW_FILE, "%.300s: %s", name, strerror(errno));
+		return handle_fail(error, refused_code(TW_FILE), "%.300s: %s", name, strerror(errno));
 	TwError inner;
 	TwCode code = open_bytes((Bytes){map, size}, map, true, options, bundle, &inner);
 	return code ? handle_fail(error, code, "%.300s: %.700s", name, inner.text)
@@ -286,13 +303,19 @@ open_file(int file, const char *name, const TwOpenOptions *options, TwBundle **b
 TwCode
 tw_open_descriptor(int descriptor, const TwOpenOptions *options, TwBundle **bundle, TwError *error)
 {
+	if (!bundle)
+		return handle_missing(error, "tw_open_descriptor()", "bundle");
 	return open_file(descriptor, "bundle", options, bundle, error);
 }
 
 TwCode
 tw_open(const char *path, const TwOpenOptions *options, TwBundle **bundle, TwError *error)
 {
+	if (!bundle)
+		return handle_missing(error, "tw_open()", "bundle");
 	*bundle = NULL;
+	if (!path)
+		return handle_missing(error, "tw_open()", "path");
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return handle_fail(error, TW_FILE, "%.300s: %s", path, strerror(errno));
@@ -312,31 +335,31 @@ signature_vendor(const TwBundle *bundle)
 int
 tw_input_count(const TwBundle *bundle)
 {
-	return bundle->plan->ninput;
+	return bundle ? bundle->plan->ninput : 0;
 }
 
 int
 tw_output_count(const TwBundle *bundle)
 {
-	return bundle->plan->noutput;
+	return bundle ? bundle->plan->noutput : 0;
 }
 
 const TwTensorInfo *
 tw_input(const TwBundle *bundle, int index)
 {
-	return index >= 0 && index < bundle->plan->ninput ? &bundle->inputs[index] : NULL;
+	return index >= 0 && index < tw_input_count(bundle) ? &bundle->inputs[index] : NULL;
 }
 
 const TwTensorInfo *
 tw_output(const TwBundle *bundle, int index)
 {
-	return index >= 0 && index < bundle->plan->noutput ? &bundle->outputs[index] : NULL;
+	return index >= 0 && index < tw_output_count(bundle) ? &bundle->outputs[index] : NULL;
 }
 
 static int
 find_name(const TwTensorInfo *tensors, int count, const char *name)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; name && i < count; i++)
 		if (strcmp(tensors[i].name, name) == 0)
 			return i;
 	return -1;
@@ -345,29 +368,29 @@ find_name(const TwTensorInfo *tensors, int count, const char *name)
 int
 tw_find_input(const TwBundle *bundle, const char *name)
 {
-	return find_name(bundle->inputs, bundle->plan->ninput, name);
+	return bundle ? find_name(bundle->inputs, bundle->plan->ninput, name) : -1;
 }
 
 int
 tw_find_output(const TwBundle *bundle, const char *name)
 {
-	return find_name(bundle->outputs, bundle->plan->noutput, name);
+	return bundle ? find_name(bundle->outputs, bundle->plan->noutput, name) : -1;
 }
 
 const char *
 tw_target(const TwBundle *bundle)
 {
-	return bundle->bundle.manifest->targets[bundle->target].device;
+	return bundle ? bundle->bundle.manifest->targets[bundle->target].device : "";
 }
 
 const char *
 tw_producer(const TwBundle *bundle)
 {
-	return bundle->bundle.manifest->producer;
+	return bundle ? bundle->bundle.manifest->producer : "";
 }
 
 const char *
 tw_vendor(const TwBundle *bundle)
 {
-	return bundle->vendor ? vendor_name(bundle->vendor) : "";
+	return bundle && bundle->vendor ? vendor_name(bundle->vendor) : "";
 }

@@ -198,6 +198,26 @@ START_TEST(results_of_branches_are_made_there)
 }
 END_TEST
 
+/* A constant, an input and a value that stand among the outputs, a constant of them twice. */
+START_TEST(outputs_keep_their_names)
+{
+	static const char *const names[] = {"named", "x", "y", "named"};
+	Graph *graph = graph_parse(arena, "t",
+	                           "graph g(%x: f32[2], %unused: i64[1]) -> %named, %x, %y, %named {\n"
+	                           "  %named: f32[2] = {1, 2}\n"
+	                           "  %y = Relu(%x)  \"r\"\n}");
+	graph_infer(graph);
+	const char *path = in_folder("m.onnx");
+	onnx_write(graph, path, NULL);
+	Onnx__GraphProto *written = read_proto(path)->graph;
+	ck_assert_uint_eq(written->n_input, 2);
+	ck_assert_str_eq(written->input[1]->name, "unused");
+	ck_assert_uint_eq(written->n_output, countof(names));
+	for (size_t i = 0; i < countof(names); i++)
+		ck_assert_str_eq(written->output[i]->name, names[i]);
+}
+END_TEST
+
 typedef struct WriteJob {
 	const Graph *graph;
 	const char *path;
@@ -273,6 +293,7 @@ main(void)
 	tcase_add_test(t, fused_nodes_are_opened);
 	tcase_add_test(t, origins_are_kept_in_both_ways);
 	tcase_add_test(t, results_of_branches_are_made_there);
+	tcase_add_test(t, outputs_keep_their_names);
 	tcase_add_test(t, what_cannot_be_written_leaves_nothing);
 	tcase_add_test(t, values_in_files);
 	return unit_run(t);

@@ -274,6 +274,47 @@ START_TEST(wrong_calls)
 }
 END_TEST
 
+/* NULL where something must be: a code and a sentence, or an answer that says nothing. */
+START_TEST(null_arguments)
+{
+	TwBundle *bundle;
+	TwSession *session;
+	TwTensor out;
+	float x[4] = {0};
+	int64_t dims[2] = {1, 4};
+	size_t now = 1, most = 1;
+	ck_assert_int_eq(tw_open(NULL, NULL, &bundle, &error), TW_USAGE);
+	ck_assert_str_eq(error.text, "tw_open(): path is NULL");
+	ck_assert_int_eq(tw_open(path, NULL, NULL, NULL), TW_USAGE);
+	ck_assert_int_eq(tw_open_descriptor(0, NULL, NULL, &error), TW_USAGE);
+	ck_assert_int_eq(tw_open_memory(NULL, 7, NULL, &bundle, &error), TW_USAGE);
+	ck_assert_ptr_null(bundle);
+	ck_assert_int_eq(tw_open_memory(x, 7, NULL, NULL, &error), TW_USAGE);
+	ck_assert_int_eq(tw_input_count(NULL) + tw_output_count(NULL), 0);
+	ck_assert(!tw_input(NULL, 0) && !tw_output(NULL, 0));
+	ck_assert(tw_find_input(NULL, "x") == -1 && tw_find_output(NULL, "y") == -1);
+	ck_assert(!*tw_target(NULL) && !*tw_producer(NULL) && !*tw_vendor(NULL));
+	ck_assert_int_eq(tw_session_new(NULL, NULL, &session, &error), TW_USAGE);
+	ck_assert_int_eq(tw_bind_input(NULL, 0, x, 16, 2, dims, &error), TW_USAGE);
+	ck_assert_int_eq(tw_bind_output(NULL, 0, x, 16, &error), TW_USAGE);
+	ck_assert_int_eq(tw_prepare(NULL, &error), TW_USAGE);
+	ck_assert_int_eq(tw_run(NULL, NULL), TW_USAGE);
+	ck_assert_int_eq(tw_get_output(NULL, 0, &out, &error), TW_USAGE);
+	tw_memory(NULL, &now, &most);
+	ck_assert(tw_arena_bytes(NULL) == 0 && now == 0 && most == 0);
+	ck_assert_int_eq(tw_open(path, NULL, &bundle, NULL), TW_OK);
+	ck_assert_int_eq(tw_find_input(bundle, NULL), -1);
+	ck_assert_int_eq(tw_session_new(bundle, NULL, NULL, &error), TW_USAGE);
+	ck_assert_int_eq(tw_session_new(bundle, NULL, &session, NULL), TW_OK);
+	ck_assert_int_eq(tw_bind_input(session, 0, NULL, 16, 2, dims, &error), TW_USAGE);
+	ck_assert_int_eq(tw_bind_input(session, 0, x, 16, 2, NULL, &error), TW_USAGE);
+	ck_assert_int_eq(tw_get_output(session, 0, NULL, &error), TW_USAGE);
+	tw_memory(session, NULL, NULL);
+	tw_session_free(session);
+	tw_close(bundle);
+}
+END_TEST
+
 /* Every byte of the file, one at a time (every 7th where that would be many): the bundle is refused
  * with a sentence. Nothing in it is loose. */
 START_TEST(one_byte_changed)
@@ -417,6 +458,7 @@ main(void)
 	tcase_add_test(t, signature);
 	tcase_add_test(t, options);
 	tcase_add_test(t, wrong_calls);
+	tcase_add_test(t, null_arguments);
 	tcase_add_test(t, one_byte_changed);
 	tcase_add_test(t, damage_is_named);
 	tcase_add_test(t, expected_hash);
