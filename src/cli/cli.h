@@ -27,6 +27,7 @@ enum {
 	OUTPUT = 2048,
 	ALL = 4096,
 	INSPECT = 8192,
+	COMPILE = 16384,
 };
 
 #define FIELD_flag bool

@@ -7,6 +7,8 @@
  */
 #include "cli/compile.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,6 +136,13 @@ default_output(Arena *arena, const char *path)
 
 /* ---- the whole way ---- */
 
+static void
+remove_file(void *path)
+{
+	unlink(path);
+	litter_remove(path);
+}
+
 typedef struct Ways {
 	int count;
 	const Target **targets;
@@ -142,7 +151,9 @@ typedef struct Ways {
 	PassContext *context; /* of the first target */
 	Buf choices;
 	const char *ranges;
-	Graph *model; /* as read */
+	Graph *model;          /* as read */
+	const Graph *compiled; /* of the first target, behind its passes */
+	Map denied;            /* choices that proving found wrong */
 	SelfTest *test;
 	Compiled *result;
 } Ways;
@@ -177,6 +188,8 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 	Target *target = target_new(options, arena, device_of(name), graph);
 	PassContext *context = pipeline_new(options, arena, 3);
 	context->target = target;
+	for (int i = 0; i < ways->denied.count; i++)
+		map_set(&context->recorded, ways->denied.entries[i].name, ways->denied.entries[i].value);
 	context->progress = show;
 	context->progress_arg = watch;
 	watch->graph = graph;
@@ -195,8 +208,10 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
 	graph_print(&text, graph);
 	ways->graphs[index] = buf_text(&text);
 	ways->modules[index] = lower_to_loops(arena, graph, context);
-	if (index == 0)
+	if (index == 0) {
+		ways->compiled = graph;
 		ways->result->nodes_after = graph_node_count(graph);
+	}
 	pipeline_report(options, context);
 	add_choices(options, &ways->choices, context);
 }
@@ -218,6 +233,98 @@ keep_parts(Arena *arena, const char *path, const char *folder)
 	bundle_close(&bundle);
 }
 
+/* Compile and write to `path`, without the choices that are denied. */
+static void
+write_once(const Options *options, Arena *arena, const char *model, Bytes bytes, const char *path,
+           Ways *ways, Watch *watch)
+{
+	int count = ways->count;
+	ways->targets = NEW_N(arena, const Target *, count);
+	ways->modules = NEW_N(arena, const Module *, count);
+	ways->graphs = NEW_N(arena, const char *, count);
+	ways->choices = (Buf){.arena = arena};
+	for (int i = 0; i < count; i++)
+		go_one_way(options, arena, model, bytes, ways, i, watch);
+	BundlePart parts[] = {
+		{INPUTS_ENTRY, {(const unsigned char *)ways->ranges, strlen(ways->ranges)}},
+	};
+	BundleInput input = {
+		.producer = arena_printf(arena, "tilewright %s", tw_version_text()),
+		.model_name = base_name(arena, model),
+		.model_sha256 = sha256_hex(arena, bytes.data, bytes.size),
+		.pipeline = pipeline_text(arena, ways->context),
+		.ntarget = count,
+		.targets = ways->targets,
+		.modules = ways->modules,
+		.graphs = ways->graphs,
+		.choices = ways->choices.size ? buf_text(&ways->choices) : NULL,
+		.npart = countof(parts),
+		.parts = parts,
+		.progress = show,
+		.progress_arg = watch,
+	};
+	ways->result->written = bundle_write(arena, path, &input);
+}
+
+/* Prove what was written, and add what only running it gives. */
+static void
+finish(const Options *options, Arena *arena, const char *path, Ways *ways)
+{
+	BundleReport *written = &ways->result->written;
+	Finish finish = {
+		.path = path,
+		.model = ways->model,
+		.compiled = ways->compiled,
+		.probe = ways->targets[0]->probe,
+		.test = ways->test,
+		.proof = &ways->result->proof,
+		.is_packed =
+			written->vendor && written->weight_bytes >= WORTH_PACKING && !options->no_prepack,
+	};
+	written->file_bytes = finish_bundle(options, arena, &finish);
+}
+
+/* What was found, and what is done about it. */
+static void
+report_findings(Arena *arena, const char *model, const ProofResult *proof, const char *next)
+{
+	Loc loc = {.file = model};
+	if (proof->broken)
+		warn(&loc, "the compiled plan does not run: %s", proof->broken);
+	for (int i = 0; proof->proof && i < proof->proof->findings.count; i++)
+		warn(&loc, "%s", finding_text(arena, &proof->proof->findings.data[i]));
+	warn(&loc,
+	     "what was compiled is wrong, which is a bug in Tilewright: please report it with these "
+	     "lines; %s",
+	     next);
+}
+
+/* Compile until the result is proved: choices that were found wrong are denied, and in the end all
+ * are. */
+static void
+write_proved(const Options *options, Arena *arena, const char *model, Bytes bytes, const char *path,
+             Ways *ways, Watch *watch)
+{
+	enum { ATTEMPTS = 4 };
+	Options own = *options;
+	for (int attempt = 0;; attempt++) {
+		ProofResult *proof = &ways->result->proof;
+		write_once(&own, arena, model, bytes, path, ways, watch);
+		finish(&own, arena, path, ways);
+		if (!proof_failed(proof))
+			break;
+		bool is_new = attempt + 1 < ATTEMPTS && proof_deny(arena, proof, &ways->denied);
+		bool is_last = !is_new && own.level == 0;
+		report_findings(arena, model, proof,
+		                is_last  ? "nothing was written"
+		                : is_new ? "compiling again without the choices that made it so"
+		                         : "compiling again at -O0");
+		if (is_last)
+			fail_as(FAIL_BUG, &(Loc){.file = model}, "no bundle that could be proved");
+		own.level = is_new ? own.level : 0;
+	}
+}
+
 Compiled
 compile_file(const Options *options, Arena *arena, const char *path, const char *output)
 {
@@ -225,45 +332,18 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Watch watch = {.progress = progress_begin(options)};
 	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
+	char *unproved = arena_printf(arena, "%s.unproved", result.path);
+	litter_add(unproved);
+	arena_defer(arena, remove_file, unproved);
 	arena_spill(arena, file_folder(arena, result.path));
-	int count = options->target.count ? options->target.count : 1;
 	Ways ways = {
-		.count = count,
-		.targets = NEW_N(arena, const Target *, count),
-		.modules = NEW_N(arena, const Module *, count),
-		.graphs = NEW_N(arena, const char *, count),
-		.choices = {.arena = arena},
+		.count = options->target.count ? options->target.count : 1,
+		.denied = {.arena = arena},
 		.result = &result,
 	};
-	for (int i = 0; i < count; i++)
-		go_one_way(options, arena, path, bytes, &ways, i, &watch);
-	BundlePart parts[] = {
-		{INPUTS_ENTRY, {(const unsigned char *)ways.ranges, strlen(ways.ranges)}},
-	};
-	BundleInput input = {
-		.producer = arena_printf(arena, "tilewright %s", tw_version_text()),
-		.model_name = base_name(arena, path),
-		.model_sha256 = sha256_hex(arena, bytes.data, bytes.size),
-		.pipeline = pipeline_text(arena, ways.context),
-		.ntarget = count,
-		.targets = ways.targets,
-		.modules = ways.modules,
-		.graphs = ways.graphs,
-		.choices = ways.choices.size ? buf_text(&ways.choices) : NULL,
-		.npart = countof(parts),
-		.parts = parts,
-		.progress = show,
-		.progress_arg = &watch,
-	};
-	result.written = bundle_write(arena, result.path, &input);
-	Finish finish = {
-		.path = result.path,
-		.model = ways.model,
-		.test = ways.test,
-		.is_packed = result.written.vendor && result.written.weight_bytes >= WORTH_PACKING &&
-	                 !options->no_prepack,
-	};
-	result.written.file_bytes = finish_bundle(options, arena, &finish);
+	write_proved(options, arena, path, bytes, unproved, &ways, &watch);
+	if (rename(unproved, result.path) != 0)
+		fail_environment(NULL, "cannot write %s: %s", result.path, strerror(errno));
 	result.self_test = selftest_summary(arena, ways.test);
 	result.trouble = oracle_trouble(ways.targets[0]->oracle);
 	progress_end(&watch.progress);
@@ -275,13 +355,6 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 }
 
 /* ---- bundles of models, for run and bench ---- */
-
-static void
-remove_file(void *path)
-{
-	unlink(path);
-	litter_remove(path);
-}
 
 const char *
 bundle_of(const Options *options, Arena *arena, const char *path)
@@ -330,12 +403,14 @@ verb_compile(const Options *options)
 	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
 	report_number(report, "file_bytes", NULL, (double)c.written.file_bytes, "%.0f");
 	report_text(report, "self_test", NULL, c.self_test);
+	report_text(report, "proved", NULL, proof_text(arena, &c.proof));
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
 	say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
 	    size_text(arena, (double)c.written.file_bytes),
 	    size_text(arena, (double)c.written.weight_bytes),
 	    size_text(arena, (double)c.written.code_bytes), c.seconds);
+	say(options, "proved: %s\n", proof_text(arena, &c.proof));
 	say(options, "self-test: %s\n", c.self_test);
 	if (c.trouble)
 		say(options, "no vendor calls: %s\n", c.trouble);

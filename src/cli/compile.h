@@ -3,6 +3,7 @@
 #define CLI_COMPILE_H
 
 #include "cli/model.h"
+#include "cli/proof.h"
 #include "codegen/bundle.h"
 
 /* From a graph as read to kernels and steps: graph passes, lowering, loop passes. */
@@ -16,6 +17,7 @@ typedef struct Compiled {
 	const char *path;
 	int nodes_before, nodes_after;
 	BundleReport written;
+	ProofResult proof;     /* of the target that runs here */
 	const char *self_test; /* in words */
 	const char *trouble;   /* why no vendor library was used; NULL: nothing is wrong */
 	double seconds;

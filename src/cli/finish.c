@@ -14,6 +14,7 @@
 
 #include "base/spill.h"
 #include "cli/parts.h"
+#include "cli/proof.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "runtime/bundle.h"
@@ -168,6 +169,12 @@ make_sample(Job *job)
 
 /* ---- both ---- */
 
+static void
+open_session(void *arg)
+{
+	session_of(arg);
+}
+
 int64_t
 finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 {
@@ -178,15 +185,23 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 		.plan = first_plan(arena, finish->path),
 	};
 	Failure failure;
-	BundleChange changes[2];
+	BundleChange changes[3];
 	int count = 0;
-	if (finish->is_packed && try_run(make_store, &job, &failure) && job.store.size) {
+	bool is_open = try_run(open_session, &job, &failure);
+	if (finish->is_packed && is_open && try_run(make_store, &job, &failure) && job.store.size) {
 		const char *device = tw_target(job.session->bundle);
 		changes[count++] =
 			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
+	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->probe};
+	*finish->proof = proof_run(options, arena, &run);
+	if (proof_failed(finish->proof))
+		return 0;
+	const char *text = proof_json(arena, finish->proof);
+	Blob proof = blob_of(arena, text, strlen(text));
+	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
 	make_sample(&job);
-	const char *text = selftest_text(arena, finish->test);
+	text = selftest_text(arena, finish->test);
 	Blob sample = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){SELFTEST_ENTRY, &sample, NULL};
 	return bundle_amend(arena, finish->path, finish->path, count, changes);

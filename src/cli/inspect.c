@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/model.h"
+#include "cli/proof.h"
 #include "cli/report.h"
 #include "cli/selftest.h"
 #include "runtime/bundle.h"
@@ -176,6 +177,13 @@ self_test_text(Arena *arena, const char *path, const Bundle *bundle)
 	return entry ? selftest_summary(arena, selftest_read(arena, path, entry->data)) : "none";
 }
 
+static const char *
+proved_text(Arena *arena, const char *path, const Bundle *bundle)
+{
+	const ZipEntry *entry = zip_find(&bundle->zip, PROOF_ENTRY);
+	return entry ? proof_read(arena, path, entry->data) : "not proved: made by an older version";
+}
+
 static void
 close_bundle(void *handle)
 {
@@ -207,6 +215,7 @@ verb_inspect(const Options *options)
 	report_text(report, "producer", "producer", manifest->producer);
 	report_text(report, "pipeline", "pipeline", manifest->pipeline);
 	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
+	report_text(report, "proved", "proved", proved_text(arena, path, bundle));
 	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));
 	signature_table(report, arena, "inputs", "input", manifest->ninput, manifest->inputs);
 	signature_table(report, arena, "outputs", "output", manifest->noutput, manifest->outputs);

@@ -7,6 +7,7 @@
 #include "cli/compile.h"
 #include "cli/npy.h"
 #include "cli/profile.h"
+#include "cli/proof.h"
 #include "cli/report.h"
 #include "cli/selftest.h"
 
@@ -150,6 +151,24 @@ compare_all(const Options *options, Session *session)
 	return agrees;
 }
 
+/* run --prove */
+static int
+run_proved(const Options *options, Session *session)
+{
+	Report *report = report_new(options);
+	const Proof *proof = proof_session(options, session->arena, session);
+	if (!proof)
+		fail_unsupported(NULL, "%s holds no graph to prove it by: compile the model again",
+		                 session->path);
+	report_text(report, "proved", "proved", proof_summary(session->arena, proof));
+	Table *table = report_table(report, "findings", NULL);
+	table_column(table, "finding", "wrong", false);
+	for (int i = 0; i < proof->findings.count; i++)
+		table_text(table, finding_text(session->arena, &proof->findings.data[i]));
+	report_print(report);
+	return proof->findings.count ? FAIL_COMPARISON : 0;
+}
+
 int
 verb_run(const Options *options)
 {
@@ -169,6 +188,8 @@ verb_run(const Options *options)
 	Session *session = session_open(arena, path, name, options, &settings);
 	session_inputs(session, options);
 	times.open = now_seconds() - start;
+	if (options->prove_run)
+		return run_proved(options, session);
 	run_often(options, session, &times);
 	report_times(report, session, &times);
 	report_outputs(report, session);

@@ -298,12 +298,23 @@ plan_weight(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	to->offset = pool_weight(planner->weights, from->data, bytes);
 }
 
+/* What a view shows; views of it that nobody needed are gone. */
+static const MBuffer *
+shown_by(const Module *module, const MBuffer *view)
+{
+	for (const MBuffer *of = view->of; of && of->kind == MB_VIEW; of = of->of)
+		if (of->index < module->buffers.count && module->buffers.data[of->index] == of)
+			return of;
+	return view->base;
+}
+
 static void
 plan_view(Planner *planner, const MBuffer *from, PlanBuffer *to)
 {
 	ExprCtx *ctx = planner->module->ctx;
 	to->kind = PB_VIEW;
 	to->base = from->base->index;
+	to->of = shown_by(planner->module, from)->index;
 	planner->what = from->name;
 	to->offset_dim = dim_number(planner, from->offset ? from->offset : dim_const(ctx, 0));
 	to->strides = from->strides ? dim_numbers(planner, from->rank, from->strides) : NULL;
@@ -319,6 +330,7 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	planner->what = from->name;
 	to->dims = dim_numbers(planner, from->rank, from->dims);
 	to->layout = from->layout;
+	to->is_value = from->is_value;
 	to->size_dim = -1;
 	to->last = -1;
 	switch (from->kind) {

@@ -241,6 +241,8 @@ void graph_print(Buf *buf, const Graph *graph);
 /* Weights are `weight N: type[dims]` with seeded values when parsed without data (seed = N), small
  * constants may be written `= {1, 2, 3}`. */
 Graph *graph_parse(Arena *arena, const char *file, const char *text);
+/* The same where the data of numbered weights lies elsewhere: their arrays have data NULL. */
+Graph *graph_parse_bare(Arena *arena, const char *file, const char *text);
 void type_print(Buf *buf, const Type *type);
 /* Fails (FAIL_BUG) unless: order, use lists, captures, types present after inference, attributes of
  * the row, one definition per symbol. */

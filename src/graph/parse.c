@@ -374,14 +374,14 @@ skip_outputs(Parser *parser)
 	return position;
 }
 
-Graph *
-graph_parse(Arena *arena, const char *file, const char *text)
+static Graph *
+parse(Arena *arena, const char *file, const char *text, bool is_bare)
 {
 	Scanner scan;
 	scan_open(&scan, arena, file, text);
 	scan_expect(&scan, "graph", "at the beginning");
 	Graph *graph = graph_new(arena, parse_graph_name(&scan), file);
-	Parser parser = {.graph = graph, .arena = arena, .scan = &scan};
+	Parser parser = {.graph = graph, .arena = arena, .scan = &scan, .is_bare = is_bare};
 	read_ranges(&parser);
 	if (!scan_at(&scan, "("))
 		parser_fail(&parser, "expected '(' after the graph's name");
@@ -402,4 +402,16 @@ graph_parse(Arena *arena, const char *file, const char *text)
 	region_update_captures(graph->body);
 	check_claims(&parser);
 	return graph;
+}
+
+Graph *
+graph_parse(Arena *arena, const char *file, const char *text)
+{
+	return parse(arena, file, text, false);
+}
+
+Graph *
+graph_parse_bare(Arena *arena, const char *file, const char *text)
+{
+	return parse(arena, file, text, true);
 }

@@ -146,6 +146,14 @@ array_seeded(Arena *arena, DType dtype, int rank, const int64_t *dims, uint64_t 
 	return array;
 }
 
+static Array *
+bare_array(Arena *arena, DType dtype, int rank, const int64_t *dims)
+{
+	Array *array = NEW(arena, Array);
+	*array = (Array){dtype, rank, dims, NULL};
+	return array;
+}
+
 void
 parse_constant(Parser *parser, const char *name, const Type *type, const char *layout)
 {
@@ -157,7 +165,10 @@ parse_constant(Parser *parser, const char *name, const Type *type, const char *l
 		number = (int)scan_integer(parser->scan, "weight's number");
 		if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
 			parser_fail(parser, "a weight of this type must be written out");
-		array = array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)number);
+		if (parser->is_bare)
+			array = bare_array(parser->arena, type->dtype, type->rank, dims);
+		else
+			array = array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)number);
 	} else {
 		array = parse_elements(parser, type->dtype, type->rank, dims);
 	}

@@ -22,6 +22,7 @@ typedef struct Parser {
 	Graph *graph;
 	Arena *arena;
 	Scanner *scan;
+	bool is_bare; /* numbered weights get no data */
 	VEC(Pending) pending;
 	VEC(Claim) claims;
 } Parser;

@@ -263,6 +263,8 @@ assign_outputs(Assigner *a, Node *node)
 			continue;
 		if (info->role == ROLE_KEEPER && !inputs_are_blocked(info, value))
 			continue;
+		if (pass_denied(a->context, "layout", value))
+			continue;
 		value->layout = layout_blocked(a->graph->arena, value->type.rank, a->block);
 		a->changed = true;
 	}

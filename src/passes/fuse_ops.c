@@ -251,11 +251,22 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 	vec_push(f->arena, &f->clusters, cluster);
 }
 
+static bool
+is_denied(const Fuser *f, const Node *node)
+{
+	bool is_found = false;
+	for (int i = 0; i < node->noutput; i++)
+		is_found = is_found || pass_denied(f->context, "fusion", node->outputs[i]);
+	return is_found;
+}
+
 static void
 place_node(Fuser *f, const Node *node)
 {
 	Value **values = NEW_N(f->arena, Value *, node->ninput + 1);
 	const Program *own = node_program(f->graph->arena, f->graph, node, values);
+	if (is_denied(f, node))
+		return;
 	for (int i = 0; i < node->ninput; i++) {
 		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;
 		Cluster *cluster = def && def->parent == f->region ? cluster_of(f, def) : NULL;

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* A temporary of a step. */
 static MBuffer *
 new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
 {
@@ -20,6 +21,15 @@ new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
 	                    .kind = kind,
 	                    .index = low->module->buffers.count};
 	vec_push(low->arena, &low->module->buffers, buffer);
+	return buffer;
+}
+
+/* Where a value lives. */
+static MBuffer *
+value_buffer(Lowering *low, const Value *value, MBufferKind kind)
+{
+	MBuffer *buffer = new_buffer(low, value->name, &value->type, kind);
+	buffer->is_value = true;
 	return buffer;
 }
 
@@ -40,13 +50,13 @@ lower_buffer(Lowering *low, Value *value)
 		fail_unsupported(value->def ? &value->def->loc : NULL,
 		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
 	if (value->constant) {
-		buffer = new_buffer(low, value->name, &value->type, MB_WEIGHT);
+		buffer = value_buffer(low, value, MB_WEIGHT);
 		buffer->data = value->constant;
 	} else if (low->parent && value->region != low->region) {
-		buffer = new_buffer(low, value->name, &value->type, MB_CAPTURE);
+		buffer = value_buffer(low, value, MB_CAPTURE);
 		buffer->base = lower_buffer(low->parent, value);
 	} else {
-		buffer = new_buffer(low, value->name, &value->type, MB_TEMP);
+		buffer = value_buffer(low, value, MB_TEMP);
 		buffer->layout = value->layout;
 	}
 	map_set_ptr(&low->buffers, value, buffer);
@@ -180,6 +190,15 @@ lower_control(Lowering *low, const Node *node)
 
 /* ---- nodes with a meaning ---- */
 
+static bool
+is_denied(Lowering *low, const Node *node, const char *choice)
+{
+	bool is_found = false;
+	for (int i = 0; i < node->noutput; i++)
+		is_found = is_found || pass_denied(low->context, choice, node->outputs[i]);
+	return is_found;
+}
+
 static void
 lower_meaning(Lowering *low, const Node *node)
 {
@@ -192,11 +211,13 @@ lower_meaning(Lowering *low, const Node *node)
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		inputs[i] = lower_buffer(low, values[i]);
-	if (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values))
+	if (!is_denied(low, node, "view") &&
+	    (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values)))
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
-	if (lower_vendor(low, node, program, inputs, outputs) ||
-	    lower_offsets(low, node, program, inputs, outputs))
+	low->is_plain = is_denied(low, node, "schedule");
+	if (!is_denied(low, node, "vendor") && (lower_vendor(low, node, program, inputs, outputs) ||
+	                                        lower_offsets(low, node, program, inputs, outputs)))
 		return;
 	lower_program(low, node, program, inputs, outputs);
 }
@@ -246,7 +267,7 @@ lower_result(Lowering *low, const Region *region, Value *value)
 		vec_push(low->arena, &low->module->outputs, buffer);
 		return;
 	}
-	MBuffer *copy = new_buffer(low, value->name, &value->type, MB_OUTPUT);
+	MBuffer *copy = value_buffer(low, value, MB_OUTPUT);
 	MStep *step = NEW(low->arena, MStep);
 	*step = (MStep){.kind = MS_COPY, .name = value->name, .origins = "", .narg = 2, .noutput = 1};
 	if (value->def)
@@ -393,7 +414,7 @@ lower_body(Lowering *low, Region *region)
 	low->region = region;
 	for (int i = 0; i < region->nparam; i++) {
 		Value *param = region->params[i];
-		MBuffer *buffer = new_buffer(low, param->name, &param->type, MB_INPUT);
+		MBuffer *buffer = value_buffer(low, param, MB_INPUT);
 		map_set_ptr(&low->buffers, param, buffer);
 		vec_push(low->arena, &low->module->inputs, buffer);
 	}

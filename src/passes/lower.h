@@ -15,6 +15,7 @@ typedef struct Lowering {
 	Map buffers; /* Value -> MBuffer */
 	Map placed;  /* Node -> itself: concatenations whose inputs write in place */
 	int next_kernel;
+	bool is_plain; /* the node's loops stay as they come */
 } Lowering;
 
 /* The buffer of a value: made at its first use; a value of an outer region becomes a capture. */

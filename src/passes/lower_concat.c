@@ -142,6 +142,7 @@ make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
 	piece->strides = strides_of(low, piece);
 	piece->kind = MB_VIEW;
 	piece->base = piece;
+	piece->of = out;
 	piece->offset = dim_const(ctx, 0);
 	for (int i = 0; i < low->module->buffers.count; i++) {
 		MBuffer *view = low->module->buffers.data[i];
@@ -197,7 +198,8 @@ lower_place_concats(Lowering *low, const Region *region)
 {
 	for (const Node *node = region->first; node; node = node->next) {
 		if (node->noutput != 1 || node->ninput < 2 || !node->outputs[0] ||
-		    !node->outputs[0]->layout || !node_has_meaning(node))
+		    !node->outputs[0]->layout || !node_has_meaning(node) ||
+		    pass_denied(low->context, "view", node->outputs[0]))
 			continue;
 		Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
 		const Program *program = node_program(low->arena, low->graph, node, values);

@@ -439,6 +439,7 @@ lower_group(Arena *arena, const Program *program, const Dim *const *const *strid
 	const char *reason;
 	emit.kernel = kernel_new(arena, program->ctx, name, loc);
 	emit.kernel->ancestry = ancestry;
+	emit.kernel->is_plain = target->is_plain;
 	make_params(&emit, program, strides);
 	if (program->stages[0]->scan)
 		emit.kernel->body = emit_scan(&emit, program);

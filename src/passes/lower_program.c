@@ -105,6 +105,7 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	MBuffer *base = inputs[source];
 	view->kind = MB_VIEW;
 	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->of = base;
 	view->offset = base->kind == MB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
 	view->strides = is_dense ? dense : coefficient;
 	view->is_data_sized = base->is_data_sized;
@@ -210,10 +211,12 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 		fixed[i] = lower_is_strided(low, args[i]);
 		strides[i] = fixed[i] ? argument_strides(low, args[i]) : NULL;
 	}
+	Target target = *low->context->target;
+	target.is_plain = low->is_plain;
 	part = program_apply_layouts(low->arena, part, layouts);
 	part = simplest_form(low, part, fixed);
 	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
-	                             ancestry(low, node), low->context->target);
+	                             ancestry(low, node), &target);
 	run_loop_passes(kernel, low->context);
 	return kernel;
 }
@@ -282,7 +285,7 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
 	}
 	MStep *step = lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
-	const Program *stored = lower_block_weights(low, part, step->args);
+	const Program *stored = low->is_plain ? part : lower_block_weights(low, part, step->args);
 	step->kernel = lower_kernel(low, node, stored, step->args);
 	lower_count_work(low, step, part);
 }
@@ -305,7 +308,7 @@ static bool
 lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffers)
 {
 	const Program *split = NULL;
-	if (low->context->level > 0)
+	if (low->context->level > 0 && !low->is_plain)
 		split = program_split_reduction(low->arena, part, low->context->target);
 	if (!split)
 		return false;

@@ -52,6 +52,7 @@ view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 	layout_strides(ctx, NULL, rank, dims, strides);
 	view->kind = MB_VIEW;
 	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->of = base;
 	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(ctx, 0);
 	view->strides = strides;
 	return view;

@@ -135,6 +135,22 @@ pass_log(PassContext *context, const char *rule, const char *nodes, const char *
 	vec_push(context->arena, &context->log, event);
 }
 
+bool
+pass_denied(PassContext *context, const char *choice, const Value *value)
+{
+	const char *key = arena_printf(context->arena, "deny %s %s", choice, value ? value->name : "");
+	const char *why = value ? map_find(&context->recorded, key) : NULL;
+	if (!why)
+		return false;
+	for (int i = 0; i < context->choices.count; i++)
+		if (strcmp(context->choices.data[i].key, key) == 0)
+			return true;
+	vec_push(context->arena, &context->choices, (PassChoice){key, why, ""});
+	pass_log(context, "deny", value->name, NULL,
+	         arena_printf(context->arena, "%s: %s", choice, why));
+	return true;
+}
+
 static double
 now(void)
 {
@@ -283,7 +299,9 @@ void
 run_loop_passes(Kernel *kernel, PassContext *context)
 {
 	for (size_t i = 0; i < countof(passes); i++) {
-		if (passes[i].ir != PASS_loop || !pass_enabled(context, &passes[i]))
+		bool is_optional = passes[i].level > 0;
+		if (passes[i].ir != PASS_loop || !pass_enabled(context, &passes[i]) ||
+		    (kernel->is_plain && is_optional))
 			continue;
 		context->running = passes[i].name;
 		Work work = work_begin(&kernel->loc, passes[i].name);

@@ -99,6 +99,10 @@ const char *pass_config_text(const PassContext *context, const char *key, const 
 void pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
               const char *reason);
 
+/* Whether an earlier compilation found this value wrong with this choice: "vendor", "view",
+ * "fusion", "layout" or "schedule". Such denials are recorded choices, "deny vendor y". */
+bool pass_denied(PassContext *context, const char *choice, const Value *value);
+
 /* Nodes of all regions, for reports; a group is one. */
 int graph_node_count(const Graph *graph);
 

@@ -385,8 +385,13 @@ schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *s
 	double least = 0;
 	*schedule =
 		(Schedule){.vector_shared = -1, .block_shared = -1, .row_shared = -1, .vector_iter = own};
-	for (int s = 0; s < group->program->nstage; s++)
+	for (int s = 0; s < group->program->nstage; s++) {
 		least += best_own(&c, group, s, &own[s]);
+		if (target->is_plain)
+			own[s] = -1;
+	}
+	if (target->is_plain)
+		return;
 	for (int k = group->nshared - 1; k >= 0; k--) {
 		double cost = 0;
 		bool allowed = true;

@@ -415,6 +415,8 @@ frame_run(Frame *frame)
 		TwCode code = TW_OK;
 		if (frame->step_has_symbols[i])
 			code = frame_bind_late(frame, i);
+		if (!code && frame->exec->watch)
+			code = frame->exec->watch(frame->exec->watch_context, frame, i);
 		if (!code && i < plan->nstep)
 			code = run_step(frame, i);
 		if (code)

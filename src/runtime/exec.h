@@ -50,6 +50,10 @@ typedef struct Slot {
 	size_t bound_bytes;
 } Slot;
 
+/* Who looks on while a plan runs: called before each step, with its symbols bound, and once behind
+ * the last (step == plan->nstep); of nested plans too. What it gives ends the run unless TW_OK. */
+typedef TwCode FrameWatch(void *context, Frame *frame, int step);
+
 enum { VENDOR_CALLS = 4 };
 
 /* Vendor calls by the dims of their arguments, most recent first. */
@@ -137,6 +141,8 @@ struct Exec {
 	const volatile int *cancel;
 	TwProfile *profile;
 	void *profile_context;
+	FrameWatch *watch; /* NULL: nobody; with one, an If runs the other branch first */
+	void *watch_context;
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
 	Block scratch; /* one part of scratch_part bytes per worker */

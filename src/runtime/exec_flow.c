@@ -93,6 +93,18 @@ take_arguments(Frame *frame, const PlanStep *step, StepState *state)
 
 /* ---- If ---- */
 
+/* For who looks on: the branch that is not taken, its results dropped. It may well not work with
+ * what the condition rules out; then there is nothing to see. */
+static void
+show_branch(Frame *body)
+{
+	TwError *error = body->exec->error;
+	body->exec->error = NULL;
+	if (enter_body(body, NULL, 0) == TW_OK)
+		frame_run(body);
+	body->exec->error = error;
+}
+
 TwCode
 step_run_if(Frame *frame, int index)
 {
@@ -104,7 +116,10 @@ step_run_if(Frame *frame, int index)
 			: exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' needs one condition", step->name);
 	if (code)
 		return code;
-	Frame *body = state->bodies[array_truth(&state->arrays[0]) ? 0 : 1];
+	bool is_taken = array_truth(&state->arrays[0]);
+	Frame *body = state->bodies[is_taken ? 0 : 1];
+	if (frame->exec->watch)
+		show_branch(state->bodies[is_taken ? 1 : 0]);
 	const int *outputs = step->args + 1;
 	code = check_counts(frame, step, body->plan, step->noutput);
 	if (!code)

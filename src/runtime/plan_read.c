@@ -164,6 +164,7 @@ read_place(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 		break;
 	case PB_VIEW:
 		b->base = get_index(r, item, "base", 0, plan->nbuffer);
+		b->of = (int)json_int_or(r, item, "of", 0, plan->nbuffer - 1, b->base);
 		b->offset_dim = get_index(r, item, "at", 0, plan->ndim);
 		break;
 	case PB_TEMP:
@@ -194,6 +195,7 @@ read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 		json_fail(r, "buffer '%.60s' has strides that do not fit its dims", b->name);
 	layout = json_text_or(r, item, "layout", "");
 	b->layout = *layout ? layout : NULL;
+	b->is_value = json_int_or(r, item, "value", 0, 1, 0) != 0;
 	b->size_dim = -1;
 	read_place(r, plan, item, b);
 	const PlanBuffer *lent =
@@ -211,10 +213,12 @@ read_buffers(JsonReader *r, Plan *plan, const cJSON *json)
 	for (int i = 0; item && !r->failed; item = item->next)
 		read_buffer(r, plan, item, &buffers[i++]);
 	for (int i = 0; i < plan->nbuffer && !r->failed; i++) {
-		int at = i, hops = 0;
+		int at = i, hops = 0, seen = i, steps = 0;
 		while (buffers[at].kind == PB_VIEW && ++hops <= PLAN_MAX_RANK)
 			at = buffers[at].base;
-		if (hops > PLAN_MAX_RANK)
+		while (buffers[seen].kind == PB_VIEW && ++steps <= plan->nbuffer)
+			seen = buffers[seen].of;
+		if (hops > PLAN_MAX_RANK || steps > plan->nbuffer)
 			json_fail(r, "buffer '%.60s' is a view of itself", buffers[i].name);
 	}
 }

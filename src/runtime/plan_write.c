@@ -86,6 +86,8 @@ put_buffer(Buf *json, const PlanBuffer *buffer)
 	put_text(json, "kind", plan_buffer_words[buffer->kind]);
 	if (buffer->layout)
 		put_text(json, "layout", buffer->layout);
+	if (buffer->is_value)
+		buf_puts(json, ", \"value\": 1");
 	switch (buffer->kind) {
 	case PB_INPUT:
 	case PB_OUTPUT:
@@ -100,6 +102,8 @@ put_buffer(Buf *json, const PlanBuffer *buffer)
 		break;
 	case PB_VIEW:
 		buf_printf(json, ", \"base\": %d, \"at\": %d", buffer->base, buffer->offset_dim);
+		if (buffer->of != buffer->base)
+			buf_printf(json, ", \"of\": %d", buffer->of);
 		break;
 	case PB_TEMP:
 		buf_printf(json, ", \"size\": %d, \"first\": %d, \"last\": %d", buffer->size_dim,

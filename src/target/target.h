@@ -77,6 +77,7 @@ typedef struct Target {
 	const Oracle *oracle; /* NULL: no vendor libraries, nothing measured */
 	int threads;
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
+	bool is_plain;        /* loops as they come: no lanes, no tiles */
 } Target;
 
 /* Whether calls of this vendor library ("onednn") can be made and measured. */

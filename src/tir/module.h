@@ -31,9 +31,11 @@ struct MBuffer {
 	const char *layout;        /* NULL: plain */
 	const Array *data;         /* weights */
 	MBuffer *base;             /* views, captures (in the module around) */
+	MBuffer *of;               /* views: what it shows, which may be a view of base itself */
 	const Dim *offset;         /* views: elements */
 	const Dim *const *strides; /* views: elements per dim */
 	bool is_data_sized;        /* its size depends on data: lives in the pool */
+	bool is_value;             /* holds the graph's value of this name, not a part of a step */
 };
 
 typedef enum MStepKind {

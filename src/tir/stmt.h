@@ -109,6 +109,7 @@ struct Kernel {
 	const char *name;
 	Loc loc;
 	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
+	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
 	VEC(const Symbol *) symbols; /* parameters, in order */
 	VEC(Buffer *) buffers;       /* arguments, in order */
 	Stmt *body;

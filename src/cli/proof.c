@@ -1,0 +1,369 @@
+/* proof_run: two bindings of the symbols, each run watched.
+ *
+ * Sizes: those of --shape, 1 for the other symbols, then odd ones. Where a model does not run at
+ * these (a network that halves an image five times), others are tried until two have run.
+ */
+#include "cli/proof.h"
+
+#include <string.h>
+
+#include "expr/ctx.h"
+#include "graph/infer.h"
+#include "runtime/handle.h"
+#include "runtime/json.h"
+
+/* ---- sizes ---- */
+
+/* What candidate `index` makes of a symbol that --shape gave `value`, or nothing (0). */
+static int64_t
+size_of(int index, int64_t value)
+{
+	static const int64_t sizes[] = {1, 3, 2, 32, 7, 64, 128, 224};
+	const int64_t from_value[] = {value, value + 1, 2 * value, 2 * value + 1};
+	if (value <= 0)
+		return index < (int)countof(sizes) ? sizes[index] : -1;
+	return index < (int)countof(from_value) ? from_value[index] : value;
+}
+
+typedef struct Sizes {
+	int count;
+	int64_t *value;
+	bool *is_bound, *is_given; /* by --shape: these stay */
+} Sizes;
+
+static Binding
+binding_of(const Sizes *sizes)
+{
+	return (Binding){sizes->count, sizes->value, sizes->is_bound};
+}
+
+static bool
+holds(const Assumption *assumption, const Sizes *sizes)
+{
+	int64_t a, b;
+	Binding binding = binding_of(sizes);
+	bool is_known = dim_eval(assumption->a, &binding, &a) && dim_eval(assumption->b, &binding, &b);
+	return !is_known || a == b;
+}
+
+typedef struct Search {
+	const Assumption *assumption;
+	Sizes *sizes;
+	bool is_done;
+} Search;
+
+/* Another size for one symbol of a broken assumption, so that it holds. */
+static void
+mend_symbol(const Expr *e, void *arg)
+{
+	enum { LARGEST = 1024 };
+	Search *search = arg;
+	if (e->op != EX_symbol || e->symbol->id >= search->sizes->count || search->is_done ||
+	    search->sizes->is_given[e->symbol->id])
+		return;
+	int64_t *value = &search->sizes->value[e->symbol->id], before = *value;
+	for (*value = 1; *value <= LARGEST && !search->is_done; ++*value)
+		search->is_done = holds(search->assumption, search->sizes);
+	*value = search->is_done ? *value - 1 : before;
+}
+
+/* What a model demands of its sizes, as far as one symbol at a time can give it. */
+static void
+mend_sizes(const Graph *graph, Sizes *sizes)
+{
+	enum { ROUNDS = 4 };
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < graph->assumptions.count; i++) {
+			Search search = {&graph->assumptions.data[i], sizes, false};
+			if (holds(search.assumption, sizes))
+				continue;
+			expr_visit(search.assumption->a, mend_symbol, &search);
+			expr_visit(search.assumption->b, mend_symbol, &search);
+		}
+}
+
+/* The inputs' symbols; others follow from them. */
+static void
+bind_symbol(const Expr *e, void *arg)
+{
+	Sizes *sizes = arg;
+	if (e->op == EX_symbol && e->symbol->id < sizes->count)
+		sizes->is_bound[e->symbol->id] = true;
+}
+
+/* Candidate `index`; NULL: there are no more. */
+static const Binding *
+candidate(Arena *arena, const ProofRun *run, int index)
+{
+	int count = run->compiled->ctx->symbol_list.count;
+	Sizes sizes = {count, NEW_N(arena, int64_t, count + 1), NEW_N(arena, bool, count + 1),
+	               NEW_N(arena, bool, count + 1)};
+	for (int i = 0; i < count; i++) {
+		const Binding *probe = run->probe;
+		sizes.is_given[i] = probe && i < probe->count && probe->is_bound[i];
+		sizes.value[i] = size_of(index, sizes.is_given[i] ? probe->value[i] : 0);
+		if (sizes.value[i] < 0)
+			return NULL;
+	}
+	for (int i = 0; i < run->compiled->body->nparam; i++) {
+		const Type *type = &run->compiled->body->params[i]->type;
+		for (int d = 0; d < type->rank; d++)
+			expr_visit(type->dims[d], bind_symbol, &sizes);
+	}
+	mend_sizes(run->compiled, &sizes);
+	Binding *binding = NEW(arena, Binding);
+	*binding = binding_of(&sizes);
+	return binding;
+}
+
+static bool
+has_symbols(const Graph *graph)
+{
+	for (int i = 0; i < graph->body->nparam; i++)
+		if (!type_is_static(&graph->body->params[i]->type))
+			return true;
+	return false;
+}
+
+/* ---- runs ---- */
+
+typedef struct Job {
+	const Options *options;
+	Arena *arena, *scratch; /* `scratch` of one run */
+	const ProofRun *run;
+	Prover *prover;
+	const Binding *sizes;
+} Job;
+
+static void
+run_once(void *arg)
+{
+	Job *job = arg;
+	SelfTest *test = selftest_new(job->scratch, job->run->compiled, job->sizes, job->options->seed);
+	if (test->left_out)
+		fail_unsupported(NULL, "%s", test->left_out);
+	prover_watch(job->prover, job->run->session->session);
+	selftest_bind(test, job->run->session);
+	session_run(job->run->session);
+}
+
+/* One candidate; false when the bundle does not run at these sizes. */
+static bool
+try_sizes(Job *job, ProofResult *result, Failure *failure)
+{
+	job->scratch = arena_new("proof");
+	bool is_done = try_run(run_once, job, failure);
+	prover_watch(NULL, job->run->session->session);
+	arena_free(job->scratch);
+	result->runs += is_done;
+	if (!is_done && failure->kind == FAIL_BUG)
+		result->broken = arena_strdup(job->arena, failure->text);
+	return is_done;
+}
+
+ProofResult
+proof_run(const Options *options, Arena *arena, const ProofRun *run)
+{
+	enum { CANDIDATES = 8 };
+	ProofResult result = {0};
+	Failure failure = {0};
+	if (options->prove && strcmp(options->prove, "none") == 0)
+		return (ProofResult){.left_out = "--prove=none"};
+	if (options->prove && strcmp(options->prove, "steps") != 0)
+		fail_as(FAIL_USAGE, NULL, "--prove: expected steps or none, saw '%s'", options->prove);
+	if (!run->session)
+		return (ProofResult){.left_out = arena_strdup(arena, run->trouble)};
+	result.target = arena_strdup(arena, tw_target(run->session->bundle));
+	Job job = {.options = options, .arena = arena, .run = run};
+	job.prover = prover_new(arena, run->compiled, (uint64_t)options->seed);
+	int wanted = has_symbols(run->compiled) ? 2 : 1;
+	for (int i = 0; i < CANDIDATES && result.runs < wanted; i++) {
+		job.sizes = candidate(arena, run, i);
+		if (!job.sizes || (i > 0 && wanted == 1))
+			break;
+		if (!try_sizes(&job, &result, &failure) &&
+		    (result.broken || failure.kind == FAIL_UNSUPPORTED))
+			break;
+		if (prover_proof(job.prover)->findings.count > 0)
+			break;
+	}
+	if (result.runs > 0)
+		result.proof = prover_proof(job.prover);
+	if (result.runs < wanted && !result.broken)
+		result.left_out = arena_strdup(arena, failure.text);
+	return result;
+}
+
+/* ---- bundles as they are ---- */
+
+/* The text of the graph that the session's plan was made from. */
+static const char *
+graph_text(Arena *arena, const TwBundle *bundle)
+{
+	const char *plan = bundle->bundle.manifest->targets[bundle->target].plan;
+	const char *name = file_base(plan);
+	const char *entry = arena_printf(arena, GRAPH_FOLDER "%.*s.txt", (int)strcspn(name, "."), name);
+	const ZipEntry *found = zip_find(&bundle->bundle.zip, entry);
+	return found ? arena_strndup(arena, (const char *)found->data.data, found->data.size) : NULL;
+}
+
+static const PlanBuffer *
+weight_of(const Plan *plan, const char *name)
+{
+	for (int i = 0; i < plan->nbuffer; i++) {
+		const PlanBuffer *buffer = &plan->buffers[i];
+		if (buffer->kind == PB_WEIGHT && buffer->is_value && strcmp(buffer->name, name) == 0)
+			return buffer;
+	}
+	for (int s = 0; s < plan->nstep; s++)
+		for (int k = 0; k < plan->steps[s].nbody; k++) {
+			const PlanBuffer *found = weight_of(plan->steps[s].bodies[k], name);
+			if (found)
+				return found;
+		}
+	return NULL;
+}
+
+/* Weights where the plan has them. One that it stores rearranged is not known. */
+static void
+find_weights(Graph *graph, const TwBundle *bundle)
+{
+	for (int i = 0; i < graph->constants.count; i++) {
+		Value *value = graph->constants.data[i];
+		if (value->constant->data || array_count(value->constant) == 0)
+			continue;
+		const PlanBuffer *buffer = weight_of(bundle->plan, value->name);
+		Array *array = arena_memdup(graph->arena, value->constant, sizeof *array);
+		array->data = buffer ? (char *)(uintptr_t)bundle->model.weights + buffer->offset : NULL;
+		value->constant = buffer ? array : NULL;
+	}
+}
+
+const Proof *
+proof_session(const Options *options, Arena *arena, Session *session)
+{
+	const char *text = graph_text(arena, session->bundle);
+	if (!text)
+		return NULL;
+	Graph *graph = graph_parse_bare(arena, session->path, text);
+	find_weights(graph, session->bundle);
+	graph_infer(graph);
+	Prover *prover = prover_new(arena, graph, (uint64_t)options->seed);
+	prover_watch(prover, session->session);
+	session_run(session);
+	prover_watch(NULL, session->session);
+	return prover_proof(prover);
+}
+
+bool
+proof_failed(const ProofResult *result)
+{
+	return result->broken || (result->proof && result->proof->findings.count > 0);
+}
+
+/* ---- denials ---- */
+
+static bool
+deny(Arena *arena, Map *denied, const char *choice, const Value *value, const char *why)
+{
+	const char *key = arena_printf(arena, "deny %s %s", choice, value->name);
+	if (map_find(denied, key))
+		return false;
+	map_set(denied, key, (void *)(uintptr_t)why);
+	return true;
+}
+
+/* All nodes of a group stay alone. Its results have the names that the model gave them. */
+static bool
+deny_fusion(Arena *arena, Map *denied, const Node *group, const char *why)
+{
+	bool is_new = false;
+	for (const Node *node = group->regions[0]->first; node; node = node->next)
+		for (int i = 0; i < node->noutput; i++)
+			is_new |= node->outputs[i] && deny(arena, denied, "fusion", node->outputs[i], why);
+	for (int i = 0; i < group->noutput; i++)
+		is_new |= group->outputs[i] && deny(arena, denied, "fusion", group->outputs[i], why);
+	return is_new;
+}
+
+static bool
+deny_layout(Arena *arena, Map *denied, const Node *node, const char *why)
+{
+	bool is_new = false;
+	for (int i = 0; i < node->noutput; i++)
+		is_new |= node->outputs[i] && deny(arena, denied, "layout", node->outputs[i], why);
+	for (int i = 0; i < node->ninput; i++)
+		is_new |= node->inputs[i] && deny(arena, denied, "layout", node->inputs[i], why);
+	return is_new;
+}
+
+bool
+proof_deny(Arena *arena, const ProofResult *result, Map *denied)
+{
+	bool is_new = false;
+	for (int i = 0; result->proof && i < result->proof->findings.count; i++) {
+		const ProofFinding *f = &result->proof->findings.data[i];
+		const Node *node = f->value->def;
+		const char *why = arena_strdup(arena, f->text);
+		bool is_group = node && node->op->code == OP_fused;
+		is_new |= (f->kind == PT_VENDOR && deny(arena, denied, "vendor", f->value, why)) ||
+		          (f->is_view && deny(arena, denied, "view", f->value, why)) ||
+		          (is_group && deny_fusion(arena, denied, node, why)) ||
+		          (node && f->is_blocked && deny_layout(arena, denied, node, why)) ||
+		          deny(arena, denied, "schedule", f->value, why);
+	}
+	return is_new;
+}
+
+/* ---- texts ---- */
+
+const char *
+proof_text(Arena *arena, const ProofResult *result)
+{
+	if (!result->proof)
+		return arena_printf(arena, "not here (%s)",
+		                    result->left_out ? result->left_out : result->broken);
+	const char *text = proof_summary(arena, result->proof);
+	if (!result->left_out)
+		return text;
+	return arena_printf(arena, "%s; at other sizes not: %s", text, result->left_out);
+}
+
+const char *
+proof_json(Arena *arena, const ProofResult *result)
+{
+	Buf json = {.arena = arena};
+	const Proof *proof = result->proof;
+	buf_puts(&json, "{\"target\": ");
+	json_put_text(&json, result->target ? result->target : "");
+	buf_puts(&json, ", \"summary\": ");
+	json_put_text(&json, proof_text(arena, result));
+	buf_printf(&json, ", \"values\": %lld, \"points\": %lld, \"undecided\": %lld, \"gaps\": [",
+	           (long long)(proof ? proof->values : 0), (long long)(proof ? proof->points : 0),
+	           (long long)(proof ? proof->undecided : 0));
+	for (int i = 0; proof && i < proof->gaps.count; i++) {
+		buf_puts(&json, i ? ", {\"reason\": " : "{\"reason\": ");
+		json_put_text(&json, proof->gaps.data[i].reason);
+		buf_printf(&json, ", \"count\": %lld}", (long long)proof->gaps.data[i].count);
+	}
+	buf_puts(&json, "]}\n");
+	return buf_text(&json);
+}
+
+const char *
+proof_read(Arena *arena, const char *path, Bytes text)
+{
+	enum { LONGEST = 1 << 22 };
+	char error[512];
+	Loc loc = {.file = path};
+	Pile pile = {0};
+	JsonReader r = {&pile, "the proof", error, sizeof error, false};
+	cJSON *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
+	const char *target = arena_strdup(arena, json_text_or(&r, json, "target", ""));
+	const char *summary = arena_strdup(arena, json_text_or(&r, json, "summary", ""));
+	cJSON_Delete(json);
+	pile_free(&pile);
+	if (r.failed)
+		fail(&loc, "%s", error);
+	return *target ? arena_printf(arena, "%s, on %s", summary, target) : summary;
+}

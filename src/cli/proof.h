@@ -1,0 +1,47 @@
+/* Proving a bundle before it is put into place: run it on made-up inputs, watched (prove/prove.h),
+ * and turn what was found into denials for another compilation. */
+#ifndef CLI_PROOF_H
+#define CLI_PROOF_H
+
+#include "cli/selftest.h"
+#include "prove/prove.h"
+
+typedef struct ProofRun {
+	Session *session;      /* of the bundle, which is not in its place yet; NULL: it cannot run, */
+	const char *trouble;   /* and why */
+	const Graph *compiled; /* behind all passes, as it was lowered */
+	const Binding *probe;  /* sizes that were asked for */
+} ProofRun;
+
+typedef struct ProofResult {
+	const Proof *proof;   /* NULL: see left_out */
+	const char *left_out; /* why nothing was run, or only once; NULL: all was done */
+	const char *broken;   /* the bundle's own library says that the plan is wrong; or NULL */
+	int runs;             /* bindings of the symbols that were run: 2 where there are symbols */
+	const char *target;
+} ProofResult;
+
+/* Never fails because of the bundle: that is a result. */
+ProofResult proof_run(const Options *options, Arena *arena, const ProofRun *run);
+
+/* run --prove: watch one run of an open session with its inputs bound. The graph comes from the
+ * bundle, its weights as the plan has them; NULL where the bundle holds no graph. */
+const Proof *proof_session(const Options *options, Arena *arena, Session *session);
+
+bool proof_failed(const ProofResult *result);
+
+/* Add to `denied` (PassContext.recorded) a denial for each finding: of the vendor call, the view,
+ * the fusion, the blocked storage, the schedule, whichever comes first and was not denied yet.
+ * False when there was nothing left to deny. */
+bool proof_deny(Arena *arena, const ProofResult *result, Map *denied);
+
+/* One line: "212 values at 13568 points; not proved: …". */
+const char *proof_text(Arena *arena, const ProofResult *result);
+
+/* The part of the bundle: {"target": …, "summary": …, "values": …, "points": …, "gaps": […]}; and
+ * what it says, in a line. */
+#define PROOF_ENTRY "proof.json"
+const char *proof_json(Arena *arena, const ProofResult *result);
+const char *proof_read(Arena *arena, const char *path, Bytes text);
+
+#endif

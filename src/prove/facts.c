@@ -1,0 +1,208 @@
+/* plan_facts: buffers, values and nodes, and the boundaries between which things hold.
+ *
+ * A buffer is whole behind the last step that writes it, or a view of it: the pieces of a
+ * concatenation are written one by one. A view that no step writes shows what was there before, and
+ * is whole as soon as the inputs of its node are.
+ */
+#include "prove/facts.h"
+
+#include <string.h>
+
+#include "graph/meaning.h"
+
+/* ---- buffers ---- */
+
+static void
+note_writer(PlanFacts *facts, int buffer, int step)
+{
+	const PlanBuffer *buffers = facts->plan->buffers;
+	for (; buffer >= 0; buffer = buffers[buffer].kind == PB_VIEW ? buffers[buffer].of : -1)
+		if (facts->done[buffer] < step + 1)
+			facts->done[buffer] = step + 1;
+}
+
+static void
+find_writers(PlanFacts *facts)
+{
+	const Plan *plan = facts->plan;
+	for (int i = 0; i < plan->nbuffer; i++) {
+		PlanBufferKind kind = plan->buffers[i].kind;
+		bool is_given = kind == PB_INPUT || kind == PB_WEIGHT || kind == PB_CAPTURE;
+		facts->done[i] = is_given ? 0 : NEVER;
+	}
+	for (int s = 0; s < plan->nstep; s++) {
+		const PlanStep *step = &plan->steps[s];
+		for (int k = step->narg - step->noutput; k < step->narg; k++)
+			note_writer(facts, step->args[k], s);
+	}
+}
+
+static void
+add_claim(Arena *arena, PlanFacts *facts, int buffer, const Value *value)
+{
+	Claim claim = {.buffer = buffer, .value = value, .node = -1, .done = facts->done[buffer]};
+	claim.step = claim.done > 0 ? claim.done - 1 : NEVER;
+	facts->claim_of[buffer] = facts->claims.count;
+	vec_push(arena, &facts->claims, claim);
+	if (!map_find_ptr(&facts->values, value))
+		map_set_ptr(&facts->values, value, (void *)(uintptr_t)facts->claims.count);
+}
+
+static void
+find_claims(Arena *arena, PlanFacts *facts, const Graph *graph)
+{
+	for (int i = 0; i < facts->plan->nbuffer; i++) {
+		const PlanBuffer *buffer = &facts->plan->buffers[i];
+		const Value *value = buffer->is_value ? graph_find_value(graph, buffer->name) : NULL;
+		facts->claim_of[i] = -1;
+		if (value)
+			add_claim(arena, facts, i, value);
+	}
+}
+
+static Claim *
+claim_for(const PlanFacts *facts, const Value *value)
+{
+	uintptr_t known = (uintptr_t)map_find_ptr(&facts->values, value);
+	return known ? &facts->claims.data[known - 1] : NULL;
+}
+
+/* ---- nodes ---- */
+
+static void
+note_read(const Tensor *tensor, void *arg)
+{
+	map_set_ptr(arg, tensor, (void *)(uintptr_t)tensor);
+}
+
+/* Whether the program needs the data of input `index`; shapes are known without. */
+static bool
+is_read(const Program *program, const Map *reads, int index)
+{
+	for (int k = 0; k < program->noutput; k++)
+		if (program->outputs[k] == program->inputs[index])
+			return true;
+	return map_find_ptr(reads, program->inputs[index]) != NULL;
+}
+
+/* The boundary at which all that the program reads is there. */
+static void
+find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
+{
+	Map reads = {.arena = arena};
+	for (int s = 0; s < node->program->nstage; s++)
+		stage_visit_reads(node->program->stages[s], note_read, &reads);
+	for (int i = 0; i < node->program->ninput; i++) {
+		const Value *value = node->inputs[i];
+		const Claim *claim = claim_for(facts, value);
+		if (value->constant || !is_read(node->program, &reads, i))
+			continue;
+		if (!claim || claim->done == NEVER)
+			node->reason = "an input has no storage of its own";
+		else if (claim->done > node->ready)
+			node->ready = claim->done;
+	}
+}
+
+/* A control node needs what its regions capture, too. */
+static void
+find_captures(PlanFacts *facts, NodeFacts *node)
+{
+	for (int i = 0; i < node->node->ninput; i++) {
+		const Value *value = node->node->inputs[i];
+		const Claim *claim = value ? claim_for(facts, value) : NULL;
+		if (claim && claim->done > node->ready)
+			node->ready = claim->done;
+	}
+	for (int r = 0; r < node->node->nregion; r++)
+		for (int i = 0; i < node->node->regions[r]->captures.count; i++) {
+			const Claim *claim = claim_for(facts, node->node->regions[r]->captures.data[i]);
+			if (claim && claim->done > node->ready)
+				node->ready = claim->done;
+		}
+}
+
+static const char *
+no_meaning(Arena *arena, const Node *node)
+{
+	if (node_effect(node) == EFFECT_random)
+		return arena_printf(arena, "random operator %s", node->op->name);
+	return arena_printf(arena, "host operator %s", node->op->name);
+}
+
+static NodeFacts
+facts_of_node(Arena *arena, const Graph *graph, PlanFacts *facts, const Node *node)
+{
+	NodeFacts out = {.node = node};
+	bool is_random = node_effect(node) == EFFECT_random;
+	if (node_has_meaning(node) && !is_random) {
+		out.inputs = NEW_N(arena, Value *, node->ninput + 1);
+		node_meaning_inputs(node, out.inputs);
+		out.program = node_meaning(graph, node);
+		find_inputs(arena, facts, &out);
+	} else if (node->nregion > 0 && !is_random) {
+		find_captures(facts, &out);
+	} else {
+		out.reason = no_meaning(arena, node);
+	}
+	return out;
+}
+
+static bool
+has_claim(const PlanFacts *facts, const Node *node)
+{
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && claim_for(facts, node->outputs[i]))
+			return true;
+	return false;
+}
+
+/* All claims of a value learn its node; those that no step writes, that they show its inputs. */
+static void
+tell_claims(PlanFacts *facts, int index)
+{
+	const NodeFacts *node = &facts->nodes.data[index];
+	for (int i = 0; i < facts->claims.count; i++) {
+		Claim *claim = &facts->claims.data[i];
+		if (claim->value->def != node->node)
+			continue;
+		if (facts->plan->buffers[claim->buffer].kind != PB_CAPTURE)
+			claim->node = index;
+		if (claim->done == NEVER && facts->plan->buffers[claim->buffer].kind == PB_VIEW)
+			facts->done[claim->buffer] = claim->done = node->ready;
+	}
+}
+
+PlanFacts *
+plan_facts(Arena *arena, const Graph *graph, const Region *region, const Plan *plan)
+{
+	PlanFacts *facts = NEW(arena, PlanFacts);
+	facts->plan = plan;
+	facts->region = region;
+	facts->values.arena = arena;
+	facts->claim_of = NEW_N(arena, int, plan->nbuffer + 1);
+	facts->done = NEW_N(arena, int, plan->nbuffer + 1);
+	find_writers(facts);
+	find_claims(arena, facts, graph);
+	for (const Node *node = region->first; node; node = node->next) {
+		if (!has_claim(facts, node))
+			continue;
+		vec_push(arena, &facts->nodes, facts_of_node(arena, graph, facts, node));
+		tell_claims(facts, facts->nodes.count - 1);
+	}
+	return facts;
+}
+
+const PlanStep *
+facts_step_of(const PlanFacts *facts, const Node *node)
+{
+	for (int s = 0; s < facts->plan->nstep; s++) {
+		const PlanStep *step = &facts->plan->steps[s];
+		for (int k = step->narg - step->noutput; step->nbody && k < step->narg; k++) {
+			int claim = step->args[k] < 0 ? -1 : facts->claim_of[step->args[k]];
+			if (claim >= 0 && facts->claims.data[claim].value->def == node)
+				return step;
+		}
+	}
+	return NULL;
+}

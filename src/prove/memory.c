@@ -1,0 +1,147 @@
+/* Reading values through strides and blocks; the pattern of memory that nobody wrote. */
+#include "prove/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 0x7fb1 twice: f16, bf16 and f32 read a NaN. */
+static const unsigned char PATTERN[4] = {0xb1, 0x7f, 0xb1, 0x7f};
+
+/* ---- places ---- */
+
+static void
+read_layout(Held *held, const char *layout)
+{
+	held->block_dim = -1;
+	for (int i = 0; layout && layout[i]; i++)
+		if (layout[i] >= '0' && layout[i] <= '9') {
+			held->block_dim = i - 1;
+			held->block = strtoll(layout + i, NULL, 10);
+			return;
+		}
+}
+
+static int64_t
+stored_extent(const Held *held, int d)
+{
+	if (d != held->block_dim)
+		return held->dims[d];
+	return (held->dims[d] + held->block - 1) / held->block;
+}
+
+bool
+held_of(const Frame *frame, int buffer, Held *held)
+{
+	const PlanBuffer *described = &frame->plan->buffers[buffer];
+	const Slot *slot = &frame->slots[buffer];
+	*held = (Held){.type = described->type, .rank = described->rank, .dims = slot->dims};
+	held->data = slot_data(frame, buffer);
+	held->is_view = described->kind == PB_VIEW;
+	if (!slot->has_dims || (!held->data && slot->bytes))
+		return false;
+	read_layout(held, described->layout);
+	int64_t step = held->block_dim >= 0 ? held->block : 1;
+	held->is_dense = held->block_dim < 0;
+	for (int d = held->rank - 1; d >= 0; d--) {
+		held->strides[d] = slot->strides ? slot->strides[d] : step;
+		held->is_dense = held->is_dense && (held->strides[d] == step || held->dims[d] == 1);
+		step *= stored_extent(held, d);
+	}
+	return true;
+}
+
+int64_t
+held_offset(const Held *held, int64_t index)
+{
+	int64_t offset = 0;
+	if (held->is_dense)
+		return index;
+	for (int d = held->rank - 1; d >= 0; d--) {
+		int64_t at = index % held->dims[d];
+		index /= held->dims[d];
+		if (d == held->block_dim)
+			offset += at / held->block * held->strides[d] + at % held->block;
+		else
+			offset += at * held->strides[d];
+	}
+	return offset;
+}
+
+/* ---- elements ---- */
+
+static size_t
+held_bytes(const Held *held)
+{
+	size_t bytes = 0;
+	dtype_bytes(held->type, dims_count(held->rank, held->dims), &bytes);
+	return bytes;
+}
+
+const void *
+held_dense(Arena *arena, const Held *held)
+{
+	if (held->is_dense)
+		return held->data;
+	size_t size = element_bytes(held->type);
+	int64_t count = dims_count(held->rank, held->dims);
+	unsigned char *out = arena_alloc_aligned(arena, held_bytes(held) + 1, 64);
+	int last = held->rank - 1;
+	int64_t row = last >= 0 ? held->dims[last] : 1;
+	int64_t step = last >= 0 && held->block_dim != last ? held->strides[last] : 0;
+	for (int64_t i = 0; i < count; i += row) {
+		int64_t first = held_offset(held, i);
+		for (int64_t k = 0; k < row; k++) {
+			int64_t from = step || row == 1 ? first + k * step : held_offset(held, i + k);
+			memcpy(out + (size_t)(i + k) * size, held->data + from * (int64_t)size, size);
+		}
+	}
+	return out;
+}
+
+/* The bytes that are the value's alone. */
+static const unsigned char *
+own_bytes(Arena *arena, const Held *held, size_t *bytes)
+{
+	*bytes = held_bytes(held);
+	if (held->block_dim < 0 || held->is_view)
+		return held_dense(arena, held);
+	*bytes = element_bytes(held->type) * (size_t)held->block;
+	for (int d = 0; d < held->rank; d++)
+		*bytes *= (size_t)stored_extent(held, d);
+	return held->data;
+}
+
+Hash128
+held_hash(Arena *arena, const Held *held)
+{
+	size_t bytes;
+	const unsigned char *data = own_bytes(arena, held, &bytes);
+	return hash128(data, bytes);
+}
+
+/* ---- memory that nobody wrote ---- */
+
+void
+memory_poison(void *data, size_t bytes)
+{
+	unsigned char *to = data;
+	for (size_t i = 0; i + sizeof PATTERN <= bytes; i += sizeof PATTERN)
+		memcpy(to + i, PATTERN, sizeof PATTERN);
+	memcpy(to + bytes / sizeof PATTERN * sizeof PATTERN, PATTERN, bytes % sizeof PATTERN);
+}
+
+int64_t
+held_unwritten(Arena *arena, const Held *held)
+{
+	size_t bytes, size = element_bytes(held->type);
+	int64_t count = 0;
+	if ((size < 2 && held->type != DT_BOOL) || held->type == DT_STRING ||
+	    (size == 2 && !dtype_is_float(held->type)))
+		return 0;
+	const unsigned char *data = own_bytes(arena, held, &bytes);
+	unsigned char element[16];
+	memory_poison(element, sizeof element);
+	for (size_t i = 0; i + size <= bytes; i += size)
+		count += size == 1 ? data[i] > 1 : memcmp(data + i, element, size) == 0;
+	return count;
+}

@@ -1,0 +1,40 @@
+/* Values as they lie in memory while a plan runs. */
+#ifndef PROVE_MEMORY_H
+#define PROVE_MEMORY_H
+
+#include "base/array.h"
+#include "base/map.h"
+#include "runtime/exec.h"
+
+/* A value in its storage: dense, strided, or in blocks along one dim (graph.h: layouts). */
+typedef struct Held {
+	DType type;
+	int rank;
+	const int64_t *dims;
+	int64_t strides[PLAN_MAX_RANK]; /* elements; of blocks along the blocked dim */
+	bool is_dense;                  /* row-major and without gaps */
+	bool is_view;
+	int block_dim; /* -1: none */
+	int64_t block;
+	const unsigned char *data;
+} Held;
+
+/* What a frame's buffer holds now; false when its dims are not known or it has no memory. */
+bool held_of(const Frame *frame, int buffer, Held *held);
+
+/* Where the element of this flat row-major index lies, in elements. */
+int64_t held_offset(const Held *held, int64_t index);
+
+/* All elements one behind the other: the storage itself, or a copy in `arena`. */
+const void *held_dense(Arena *arena, const Held *held);
+
+/* Of all elements, and of the padding of incomplete blocks where that is the value's own. */
+Hash128 held_hash(Arena *arena, const Held *held);
+
+/* Memory before anyone writes it: a signalling NaN in every float type, no number people use in the
+ * integers, and neither false nor true. */
+void memory_poison(void *data, size_t bytes);
+/* Elements that are still as memory_poison() left them. 0 for types too short to tell. */
+int64_t held_unwritten(Arena *arena, const Held *held);
+
+#endif

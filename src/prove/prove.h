@@ -1,0 +1,70 @@
+/* Proving: what a compiled plan computes is what the graph means.
+ *
+ * The plan runs once, watched step by step. Each value that has storage is compared, at some points
+ * of it, with what the meaning of its node gives for the inputs that lie in memory at that moment:
+ *
+ *     before the node's first step   its points are evaluated (expr/points.h), from the step's
+ *                                    actual inputs, by a way that shares no pass, no kernel and no
+ *                                    library with what is proved
+ *     behind its last step           the elements at these points are read, through the value's
+ *                                    layout and strides, and compared; the whole value is searched
+ *                                    for elements that nobody wrote, and hashed
+ *     before a step reads it         the hash is taken again: nobody may have changed it
+ *
+ * Memory is filled with a pattern before it is first written, so that what stays unwritten shows.
+ * A wrong value is found where it arises, not where it is noticed: values behind it are compared
+ * with what they should be for their wrong input.
+ *
+ * What this cannot find stands in docs/bundle.md.
+ */
+#ifndef PROVE_PROVE_H
+#define PROVE_PROVE_H
+
+#include "graph/graph.h"
+#include "runtime/plan.h"
+#include "runtime/tilewright.h"
+
+typedef struct Prover Prover;
+
+/* Something that is not as it should be. */
+typedef struct ProofFinding {
+	const Value *value; /* of the graph */
+	PlanStepKind kind;  /* of the step that made it; a view has none: is_view */
+	bool is_view;
+	bool is_blocked;  /* its storage, or that of something its step reads, is */
+	const char *step; /* name */
+	const char *text; /* a sentence without the names */
+} ProofFinding;
+
+/* Values that were not proved, by reason. */
+typedef struct ProofGap {
+	const char *reason;
+	int64_t count;
+	const char *first; /* the name of one */
+} ProofGap;
+
+typedef struct Proof {
+	int64_t values, points, undecided; /* compared */
+	VEC(ProofFinding) findings;        /* at most PROOF_FINDINGS */
+	VEC(ProofGap) gaps;
+} Proof;
+
+enum { PROOF_FINDINGS = 16 };
+
+/* For plans made from `graph`, as it is behind all passes, with its constants. `seed` chooses the
+ * points. Everything lives in `arena`. */
+Prover *prover_new(Arena *arena, const Graph *graph, uint64_t seed);
+
+/* Watch the runs of a session of such a plan from now on; NULL: no more. */
+void prover_watch(Prover *prover, TwSession *session);
+
+/* What has been seen in all runs so far. */
+const Proof *prover_proof(const Prover *prover);
+
+/* "212 values at 13568 points; not proved: 3 (host operator NonZero: %idx …)". */
+const char *proof_summary(Arena *arena, const Proof *proof);
+
+/* "value %y (step conv1, node …): element [0,3] is 0.5, expected 0.25 within 1e-6". */
+const char *finding_text(Arena *arena, const ProofFinding *finding);
+
+#endif

@@ -1,0 +1,363 @@
+/* The prover at work: what it does at each boundary of a run.
+ *
+ *     evaluate   nodes whose inputs have just become whole
+ *     settle     values that have just become whole: compare, search for unwritten elements, hash
+ *     verify     what the next step reads is still what was settled
+ *     poison     what the next step is the first to write
+ *
+ * A nested plan is entered often; entries 0, 1, 2, 4, 8 … are watched.
+ */
+#include <string.h>
+
+#include "prove/expect.h"
+#include "runtime/handle.h"
+
+typedef struct FrameState {
+	const Frame *frame;
+	PlanFacts *facts;
+	int64_t entry;
+	bool is_on;
+	Expected **expected; /* per node of the facts */
+	Hash128 *hash;       /* per buffer */
+	bool *is_hashed, *is_poisoned;
+} FrameState;
+
+struct Prover {
+	Arena *arena;
+	Arena *scratch; /* of one boundary */
+	const Graph *graph;
+	uint64_t seed;
+	Map frames; /* Frame -> FrameState */
+	Map facts;  /* Plan -> PlanFacts */
+	Proof proof;
+};
+
+/* ---- findings and gaps ---- */
+
+static bool
+is_blocked(const PlanFacts *facts, int buffer, int step)
+{
+	bool found = facts->plan->buffers[buffer].layout != NULL;
+	for (int k = 0; step >= 0 && k < facts->plan->steps[step].narg; k++) {
+		int arg = facts->plan->steps[step].args[k];
+		found = found || (arg >= 0 && facts->plan->buffers[arg].layout);
+	}
+	return found;
+}
+
+static void
+add_finding(Prover *p, const PlanFacts *facts, const Claim *claim, const char *text)
+{
+	if (p->proof.findings.count >= PROOF_FINDINGS)
+		return;
+	const PlanStep *step = claim->step >= 0 ? &facts->plan->steps[claim->step] : NULL;
+	ProofFinding finding = {
+		.value = claim->value,
+		.kind = step ? step->kind : PT_COPY,
+		.is_view = !step,
+		.is_blocked = is_blocked(facts, claim->buffer, claim->step),
+		.step = step ? step->name : "a view",
+		.text = arena_strdup(p->arena, text),
+	};
+	vec_push(p->arena, &p->proof.findings, finding);
+}
+
+static void
+add_gap(Prover *p, const char *reason, const Value *value)
+{
+	for (int i = 0; i < p->proof.gaps.count; i++)
+		if (strcmp(p->proof.gaps.data[i].reason, reason) == 0) {
+			p->proof.gaps.data[i].count++;
+			return;
+		}
+	vec_push(p->arena, &p->proof.gaps, (ProofGap){arena_strdup(p->arena, reason), 1, value->name});
+}
+
+/* ---- frames ---- */
+
+/* The region a nested plan was lowered from: the plan has an If's then-branch first. */
+static const Region *
+region_of(const PlanFacts *outer, const Plan *plan)
+{
+	for (int s = 0; s < outer->plan->nstep; s++)
+		for (int k = 0; k < outer->plan->steps[s].nbody; k++) {
+			if (outer->plan->steps[s].bodies[k] != plan)
+				continue;
+			for (int n = 0; n < outer->nodes.count; n++) {
+				const Node *node = outer->nodes.data[n].node;
+				if (facts_step_of(outer, node) != &outer->plan->steps[s])
+					continue;
+				bool is_swapped =
+					node->nregion == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
+				return node->regions[is_swapped ? 1 - k : k];
+			}
+		}
+	return NULL;
+}
+
+static PlanFacts *
+facts_of(Prover *p, const Frame *frame)
+{
+	PlanFacts *facts = map_find_ptr(&p->facts, frame->plan);
+	if (facts)
+		return facts;
+	const Region *region = p->graph->body;
+	if (frame->outer)
+		region = region_of(facts_of(p, frame->outer), frame->plan);
+	if (!region)
+		return NULL;
+	facts = plan_facts(p->arena, p->graph, region, frame->plan);
+	map_set_ptr(&p->facts, frame->plan, facts);
+	return facts;
+}
+
+static FrameState *
+state_of(Prover *p, const Frame *frame)
+{
+	FrameState *state = map_find_ptr(&p->frames, frame);
+	if (state)
+		return state;
+	state = NEW(p->arena, FrameState);
+	state->frame = frame;
+	state->entry = -1;
+	state->facts = facts_of(p, frame);
+	if (state->facts) {
+		state->expected = NEW_N(p->arena, Expected *, state->facts->nodes.count + 1);
+		state->hash = NEW_N(p->arena, Hash128, frame->plan->nbuffer + 1);
+		state->is_hashed = NEW_N(p->arena, bool, frame->plan->nbuffer + 1);
+		state->is_poisoned = NEW_N(p->arena, bool, frame->plan->nbuffer + 1);
+	}
+	map_set_ptr(&p->frames, frame, state);
+	return state;
+}
+
+static void
+enter_frame(FrameState *state)
+{
+	size_t count = (size_t)state->frame->plan->nbuffer;
+	state->entry++;
+	state->is_on = state->facts && (state->entry & (state->entry - 1)) == 0;
+	if (!state->is_on)
+		return;
+	memset(state->is_hashed, 0, count);
+	memset(state->is_poisoned, 0, count);
+}
+
+/* ---- evaluate ---- */
+
+static void
+evaluate(Prover *p, FrameState *state, int boundary)
+{
+	for (int n = 0; n < state->facts->nodes.count; n++) {
+		const NodeFacts *node = &state->facts->nodes.data[n];
+		if (node->ready == boundary)
+			state->expected[n] = expect_node(p->arena, p->graph, state->facts, node, state->frame,
+			                                 p->seed + (uint64_t)n);
+	}
+}
+
+/* ---- settle ---- */
+
+/* What a value should be that no node of this plan makes. */
+static const PointSet *
+expected_given(Prover *p, FrameState *state, const Claim *claim)
+{
+	const Claim *first =
+		&state->facts->claims
+			 .data[(uintptr_t)map_find_ptr(&state->facts->values, claim->value) - 1];
+	Held held;
+	if (claim->value->constant)
+		return expect_array(p->scratch, claim->value->constant, p->seed);
+	if (first == claim || !held_of(state->frame, first->buffer, &held))
+		return NULL;
+	Array whole = {held.type, held.rank, held.dims, NULL};
+	whole.data = (void *)(uintptr_t)held_dense(p->scratch, &held);
+	return expect_array(p->scratch, &whole, p->seed);
+}
+
+static const PointSet *
+expected_of(Prover *p, FrameState *state, const Claim *claim)
+{
+	if (claim->node < 0)
+		return expected_given(p, state, claim);
+	const Expected *expected = state->expected[claim->node];
+	const NodeFacts *node = &state->facts->nodes.data[claim->node];
+	const char *reason = node->reason ? node->reason : expected ? expected->reason : NULL;
+	if (!reason && !expected)
+		reason = "its inputs are not whole before it is read";
+	if (!reason)
+		return expected->outputs[claim->value->result];
+	add_gap(p, reason, claim->value);
+	return NULL;
+}
+
+static void
+settle_claim(Prover *p, FrameState *state, const Claim *claim)
+{
+	Held held;
+	if (claim->value->type.dtype == DT_STRING || !held_of(state->frame, claim->buffer, &held)) {
+		add_gap(p, "it has no memory, or holds texts", claim->value);
+		return;
+	}
+	const PointSet *expected = expected_of(p, state, claim);
+	const char *text = expected ? expect_judge(p->scratch, expected, &held, &p->proof) : NULL;
+	int64_t unwritten = claim->done > 0 ? held_unwritten(p->scratch, &held) : 0;
+	if (unwritten > 0)
+		text = arena_printf(p->scratch, "%lld of %lld elements were never written",
+		                    (long long)unwritten, (long long)dims_count(held.rank, held.dims));
+	if (text)
+		add_finding(p, state->facts, claim, text);
+	state->hash[claim->buffer] = held_hash(p->scratch, &held);
+	state->is_hashed[claim->buffer] = true;
+}
+
+static void
+settle(Prover *p, FrameState *state, int boundary)
+{
+	for (int i = 0; i < state->facts->claims.count; i++)
+		if (state->facts->claims.data[i].done == boundary)
+			settle_claim(p, state, &state->facts->claims.data[i]);
+}
+
+/* ---- verify ---- */
+
+/* The settled value that a step reads through this buffer. */
+static void
+verify_buffer(Prover *p, FrameState *state, int buffer, int step)
+{
+	const PlanBuffer *buffers = state->frame->plan->buffers;
+	while (buffer >= 0 && !state->is_hashed[buffer])
+		buffer = buffers[buffer].kind == PB_VIEW ? buffers[buffer].of : -1;
+	Held held;
+	if (buffer < 0 || !held_of(state->frame, buffer, &held))
+		return;
+	Hash128 now = held_hash(p->scratch, &held);
+	if (hash128_equal(now, state->hash[buffer]))
+		return;
+	state->hash[buffer] = now;
+	const Claim *claim = &state->facts->claims.data[state->facts->claim_of[buffer]];
+	const Plan *plan = state->frame->plan;
+	const char *reader = step < plan->nstep ? plan->steps[step].name : "";
+	add_finding(p, state->facts, claim,
+	            arena_printf(p->scratch, "was changed before %s%s read it",
+	                         step < plan->nstep ? "step " : "the caller", reader));
+}
+
+static void
+verify(Prover *p, FrameState *state, int index)
+{
+	const PlanStep *step = &state->frame->plan->steps[index];
+	for (int k = 0; k < step->narg - step->noutput; k++)
+		if (step->args[k] >= 0)
+			verify_buffer(p, state, step->args[k], index);
+	for (int b = 0; b < step->nbody; b++)
+		for (int i = 0; i < step->bodies[b]->nbuffer; i++)
+			if (step->bodies[b]->buffers[i].kind == PB_CAPTURE)
+				verify_buffer(p, state, step->bodies[b]->buffers[i].index, index);
+}
+
+/* ---- poison ---- */
+
+/* The storage of what the step is the first to write. */
+static TwCode
+poison(FrameState *state, Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	for (int k = step->narg - step->noutput; k < step->narg; k++) {
+		int root = step->args[k] < 0 ? -1 : plan_root(frame->plan, step->args[k]);
+		if (root < 0 || state->is_poisoned[root])
+			continue;
+		const PlanBuffer *buffer = &frame->plan->buffers[root];
+		Slot *slot = &frame->slots[root];
+		if (!slot->has_dims || buffer->type == DT_STRING)
+			continue;
+		TwCode code = slot_prepare(frame, root);
+		if (code)
+			return code;
+		size_t bytes = frame->size[root] > 0 ? (size_t)frame->size[root] : slot->bytes;
+		if (slot->data && bytes)
+			memory_poison(slot->data, bytes);
+		state->is_poisoned[root] = true;
+	}
+	return TW_OK;
+}
+
+/* ---- the boundary ---- */
+
+typedef struct Boundary {
+	Prover *prover;
+	Frame *frame;
+	int index;
+	TwCode code;
+} Boundary;
+
+static void
+look(void *arg)
+{
+	Boundary *b = arg;
+	Prover *p = b->prover;
+	FrameState *state = state_of(p, b->frame);
+	if (b->index == 0)
+		enter_frame(state);
+	if (!state->is_on)
+		return;
+	evaluate(p, state, b->index);
+	settle(p, state, b->index);
+	if (b->index == b->frame->plan->nstep) {
+		for (int i = 0; i < b->frame->plan->noutput; i++)
+			verify_buffer(p, state, b->frame->plan->outputs[i], b->index);
+		return;
+	}
+	verify(p, state, b->index);
+	b->code = poison(state, b->frame, b->index);
+}
+
+static TwCode
+watch(void *context, Frame *frame, int index)
+{
+	Boundary boundary = {.prover = context, .frame = frame, .index = index};
+	Failure failure;
+	Arena *scratch = boundary.prover->scratch;
+	bool is_done = try_run(look, &boundary, &failure);
+	arena_reset(scratch);
+	if (!is_done)
+		return exec_fail(frame->exec, TW_INTERNAL, "%s", failure.text);
+	return boundary.code;
+}
+
+/* ---- entry points ---- */
+
+static void
+free_scratch(void *arena)
+{
+	arena_free(arena);
+}
+
+Prover *
+prover_new(Arena *arena, const Graph *graph, uint64_t seed)
+{
+	Prover *p = NEW(arena, Prover);
+	*p = (Prover){.arena = arena,
+	              .graph = graph,
+	              .seed = seed,
+	              .frames = {.arena = arena},
+	              .facts = {.arena = arena}};
+	p->scratch = arena_new("prove");
+	arena_defer(arena, free_scratch, p->scratch);
+	return p;
+}
+
+void
+prover_watch(Prover *prover, TwSession *session)
+{
+	if (prover)
+		prover->frames = (Map){.arena = prover->arena};
+	session->exec.watch = prover ? watch : NULL;
+	session->exec.watch_context = prover;
+}
+
+const Proof *
+prover_proof(const Prover *prover)
+{
+	return &prover->proof;
+}
