@@ -268,12 +268,26 @@ stage_reduce_tuple(StageBuilder *builder, ReduceOp op, int count, const DType *t
 	add_loop_results(builder->ctx, stage, count, types, results);
 }
 
+/* What no update changes: a stage that is never run writes nothing. */
+static Tensor *
+unchanged(ExprCtx *ctx, const Tensor *init)
+{
+	StageBuilder *y = stage_open(ctx, init->name, init->rank, init->hi);
+	const Expr *index[MAX_ITERS];
+	for (int i = 0; i < init->rank; i++)
+		index[i] = stage_iter(y, i);
+	return stage_map(y, init->type, stage_read(y, init, index));
+}
+
 Tensor *
 stage_scatter(StageBuilder *builder, const Tensor *init, const Expr *const *target, int combine,
               const Expr *body)
 {
 	Tensor *result;
 	must(builder->nreduce == 0 && body->type == init->type);
+	for (int i = 0; i < builder->nloop; i++)
+		if (dim_is(builder->iters[i].hi, 0))
+			return unchanged(builder->ctx, init);
 	const Expr *range = read_range(builder->facts, init, target);
 	if (range)
 		fail_range(builder, init, range);

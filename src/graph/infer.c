@@ -191,6 +191,7 @@ assume_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 	}
 	Assumption assumption = {a, b, infer->node->loc, arena_strdup(graph->arena, what)};
 	vec_push(graph->arena, &graph->assumptions, assumption);
+	dim_assume_equal(graph->ctx, a, b); /* the node's own meaning relies on it already */
 }
 
 /* "inputs x: f32[2,3], w: f32[4,5]": the node's operands, for messages. */
@@ -277,6 +278,10 @@ const Dim *
 infer_dim_value(Infer *infer, int index, int element)
 {
 	const Dim *known = known_element(infer, index, element);
+	int64_t number;
+	if (known && dim_is_const(known, &number) && number < 0)
+		infer_fail(infer, "element %d of input %s is %lld, expected 0 or more", element,
+		           op_input(infer->node->op, index)->name, (long long)number);
 	return known ? known : infer_element(infer, index, element);
 }
 
@@ -340,7 +345,7 @@ check_input(Infer *infer, int index)
 	if (!spec)
 		infer_fail(infer, "%d inputs given, expected at most %d", node->ninput, node->op->ninput);
 	if (!value) {
-		if (!spec->optional && !spec->variadic)
+		if (!spec->optional)
 			infer_fail(infer, "input %s is missing", spec->name);
 		return;
 	}
@@ -363,6 +368,24 @@ check_input(Infer *infer, int index)
 	*bound = type->dtype;
 }
 
+/* Outputs that nobody wants may be left out, but not all of them. */
+static void
+check_outputs(Infer *infer)
+{
+	const Node *node = infer->node;
+	bool is_any = false;
+	if (node->noutput > 0 && !op_output(node->op, node->noutput - 1))
+		infer_fail(infer, "%d outputs named, expected at most %d", node->noutput,
+		           node->op->noutput);
+	for (int i = 0; i < node->noutput; i++)
+		is_any |= node->outputs[i] != NULL;
+	if (!is_any)
+		infer_fail(infer, "the node has no output");
+	for (int i = 0; i < node->op->noutput; i++)
+		if (!node->op->outputs[i].optional && !node->op->outputs[i].variadic)
+			node_want_output(infer->node, i); /* meanings may rely on it */
+}
+
 static void
 check_operands(Infer *infer)
 {
@@ -371,10 +394,9 @@ check_operands(Infer *infer)
 	for (int i = 0; i < node->ninput; i++)
 		check_input(infer, i);
 	for (int i = node->ninput; i < op->ninput; i++)
-		if (!op->inputs[i].optional && !op->inputs[i].variadic)
+		if (!op->inputs[i].optional && (!op->inputs[i].variadic || i == 0))
 			infer_fail(infer, "input %s is missing", op->inputs[i].name);
-	if (node->noutput > 0 && !op_output(op, node->noutput - 1))
-		infer_fail(infer, "%d outputs named, expected at most %d", node->noutput, op->noutput);
+	check_outputs(infer);
 	for (int i = 0; i < op->nattr; i++)
 		if (op->attrs[i].required && op->attrs[i].kind != ATTR_GRAPH &&
 		    !attr_has(node, op->attrs[i].name))
@@ -486,6 +508,4 @@ graph_infer(Graph *graph)
 		region_infer(graph, graph->body);
 	} while (graph_unify_symbols(graph)); /* each round removes a symbol */
 	prune_symbols(graph);
-	for (int i = 0; i < graph->assumptions.count; i++)
-		dim_assume_equal(graph->ctx, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
 }

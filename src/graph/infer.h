@@ -61,6 +61,16 @@ const Dim *infer_output_dim(Infer *infer, int output, int axis);
 /* The element type of output `output` by the row: its letter as bound by the inputs, or its only
  * type; DT_NONE when the row leaves it open. */
 DType infer_dtype(const Infer *infer, int output);
+/* ---- what operands must be: fail where they are not, assume it of dims that are open. Absent
+ * inputs are fine. ---- */
+void infer_rank(const Infer *infer, int index, int rank);
+void infer_single(Infer *infer, int index); /* one element, of any rank */
+void infer_vector(Infer *infer, int index, const Dim *length);
+void infer_single_or_vector(Infer *infer, int index, const Dim *length);
+/* The input broadcasts to these dims, which stay as they are. */
+void infer_broadcast_to(Infer *infer, int index, int rank, const Dim *const *dims);
+/* The float type that an integer attribute names. */
+DType infer_float_attr(const Infer *infer, const char *name);
 _Noreturn void infer_fail(const Infer *infer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -4,6 +4,80 @@
 
 #include "graph/inner.h"
 
+/* ---- what operands must be ------------------------------------------------------------------- */
+
+static const char *
+name_of(const Infer *infer, int index)
+{
+	return op_input(infer->node->op, index)->name;
+}
+
+void
+infer_rank(const Infer *infer, int index, int rank)
+{
+	const Type *type = infer_input(infer, index);
+	if (type && type->rank >= 0 && type->rank != rank)
+		infer_fail(infer, "input %s has rank %d, expected %d", name_of(infer, index), type->rank,
+		           rank);
+}
+
+void
+infer_single(Infer *infer, int index)
+{
+	const Type *type = infer_input(infer, index);
+	char what[128];
+	snprintf(what, sizeof what, "dims of %s, of which one element is expected",
+	         name_of(infer, index));
+	for (int i = 0; type && i < type->rank; i++)
+		infer_equal(infer, type->dims[i], dim_const(infer->ctx, 1), what);
+}
+
+void
+infer_vector(Infer *infer, int index, const Dim *length)
+{
+	const Type *type = infer_input(infer, index);
+	char what[128];
+	infer_rank(infer, index, 1);
+	snprintf(what, sizeof what, "elements of %s, and expected ones", name_of(infer, index));
+	if (type && type->rank == 1)
+		infer_equal(infer, type->dims[0], length, what);
+}
+
+void
+infer_single_or_vector(Infer *infer, int index, const Dim *length)
+{
+	const Type *type = infer_input(infer, index);
+	bool is_single = type != NULL;
+	for (int i = 0; type && i < type->rank; i++)
+		is_single &= dim_is(type->dims[i], 1);
+	if (!is_single)
+		infer_vector(infer, index, length);
+}
+
+void
+infer_broadcast_to(Infer *infer, int index, int rank, const Dim *const *dims)
+{
+	const Type *type = infer_input(infer, index);
+	char what[128];
+	snprintf(what, sizeof what, "dims of %s, and those it broadcasts to", name_of(infer, index));
+	if (type && type->rank > rank)
+		infer_fail(infer, "input %s has rank %d, expected at most %d", name_of(infer, index),
+		           type->rank, rank);
+	for (int i = 0; type && i < type->rank; i++)
+		if (!dim_is(type->dims[i], 1))
+			infer_equal(infer, type->dims[i], dims[rank - type->rank + i], what);
+}
+
+DType
+infer_float_attr(const Infer *infer, const char *name)
+{
+	int64_t number = attr_int(infer->node, name);
+	if (number <= DT_NONE || number >= DT_COUNT || !dtype_is_float((DType)number))
+		infer_fail(infer, "%s = %lld is no float type that can be computed in", name,
+		           (long long)number);
+	return (DType)number;
+}
+
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* The broadcast shape of the inputs from `first` to `last`, both included. */
@@ -52,8 +126,8 @@ infer_same(Infer *infer)
 }
 
 /* The dims of the first input, the element type of the row. */
-void
-infer_same_first(Infer *infer)
+static void
+set_as_first(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	infer_set(infer, 0, infer_dtype(infer, 0), x->rank, x->dims);
@@ -90,7 +164,7 @@ infer_bit_cast(Infer *infer)
 void
 infer_Dropout(Infer *infer)
 {
-	infer_same_first(infer);
+	set_as_first(infer);
 	const Type *x = infer_input(infer, 0);
 	infer_set(infer, 1, DT_BOOL, x->rank, x->dims);
 }
@@ -152,5 +226,5 @@ infer_cumulative(Infer *infer)
 	if (count != 1)
 		infer_fail(infer, "axis has %d elements, expected 1", count);
 	infer_axis(infer, axis[0], infer_input(infer, 0)->rank);
-	infer_same_first(infer);
+	set_as_first(infer);
 }

@@ -157,10 +157,45 @@ element_of(const Infer *infer, int index)
 	return sequence->element;
 }
 
+typedef struct Search {
+	const Graph *graph;
+	bool is_open;
+} Search;
+
+static void
+find_undefined(const Expr *e, void *arg)
+{
+	Search *search = arg;
+	search->is_open |= e->op == EX_symbol && !symbol_def_find(search->graph, e->symbol);
+}
+
+/* A dim of an element, which output 0 will have at `axis`. Symbols in the type of a sequence that
+ * is an input have no other place that tells them. */
+static const Dim *
+element_dim(Infer *infer, const Dim *dim, int axis)
+{
+	Search search = {infer->graph, false};
+	expr_visit(dim, find_undefined, &search);
+	return search.is_open ? infer_output_dim(infer, 0, axis) : dim;
+}
+
+static void
+set_element(Infer *infer, const Type *element)
+{
+	const Dim *dims[ARRAY_MAX_RANK];
+	if (element->kind != TYPE_TENSOR || element->rank < 0) {
+		infer_set_type(infer, 0, element);
+		return;
+	}
+	for (int i = 0; i < element->rank && i < ARRAY_MAX_RANK; i++)
+		dims[i] = element_dim(infer, element->dims[i], i);
+	infer_set(infer, 0, element->dtype, element->rank, dims);
+}
+
 void
 infer_SequenceAt(Infer *infer)
 {
-	infer_set_type(infer, 0, element_of(infer, 0));
+	set_element(infer, element_of(infer, 0));
 }
 
 void
@@ -224,10 +259,8 @@ infer_ConcatFromSequence(Infer *infer)
 	int axis = infer_axis(infer, attr_int(infer->node, "axis"), rank);
 	for (int i = 0; i < rank && i < ARRAY_MAX_RANK; i++) {
 		bool is_joined = i == axis;
-		if (!is_joined || !is_new)
-			dims[i] = element->dims[from++];
-		if (is_joined)
-			dims[i] = infer_output_dim(infer, 0, i);
+		const Dim *own = is_joined && is_new ? NULL : element->dims[from++];
+		dims[i] = is_joined ? infer_output_dim(infer, 0, i) : element_dim(infer, own, i);
 	}
 	infer_set(infer, 0, element->dtype, rank, dims);
 }
@@ -249,7 +282,7 @@ void
 infer_OptionalGetElement(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	infer_set_type(infer, 0, x->kind == TYPE_OPTIONAL ? element_of(infer, 0) : x);
+	set_element(infer, x->kind == TYPE_OPTIONAL ? element_of(infer, 0) : x);
 }
 
 void

@@ -278,6 +278,7 @@ infer_Pad(Infer *infer)
 	int padded = count < 0 ? x->rank : count;
 	if (infer_length(infer, 1) != 2 * padded)
 		infer_fail(infer, "pads has %d elements, expected %d", infer_length(infer, 1), 2 * padded);
+	infer_single(infer, 2);
 	copy_dims(x, dims);
 	for (int i = 0; i < padded; i++) {
 		int axis = count < 0 ? i : infer_axis(infer, axes[i], x->rank);
@@ -510,6 +511,8 @@ infer_OneHot(Infer *infer)
 	const Type *x = infer_input(infer, 0);
 	const Dim *dims[ARRAY_MAX_RANK];
 	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank + 1), from = 0;
+	infer_single(infer, 1);
+	infer_vector(infer, 2, dim_const(infer->ctx, 2));
 	const Array *depth = infer_constant(infer, 1);
 	const Dim *extent;
 	if (depth && dtype_is_float(depth->type) && array_count(depth) == 1)
@@ -547,6 +550,8 @@ infer_Range(Infer *infer)
 {
 	ExprCtx *ctx = infer->ctx;
 	const Dim *count;
+	for (int i = 0; i < 3; i++)
+		infer_single(infer, i);
 	if (dtype_is_float(infer_input(infer, 0)->dtype)) {
 		count = float_range(infer);
 	} else {

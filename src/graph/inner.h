@@ -6,6 +6,8 @@
 
 /* A value defined in `region`, named `name` or, where that is taken or empty, a fresh name. */
 Value *value_new(Region *region, const char *name);
+/* Make sure that the node has this output, under a fresh name if it was left out. */
+void node_want_output(Node *node, int index);
 void value_add_use(Value *value, Use use);
 void value_remove_use(Value *value, Use use);
 

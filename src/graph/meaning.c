@@ -115,12 +115,19 @@ build_formula(Build *build)
 	build->out[0] = stage_map(stage, type->dtype, body);
 }
 
+/* The same dim, or one that was assumed to be equal. */
+static bool
+is_same_extent(const Dim *a, const Dim *b)
+{
+	return a == b || (dim_proves_le(a->ctx, a, b) && dim_proves_le(a->ctx, b, a));
+}
+
 static void
 check_output(const Node *node, const Type *type, const Tensor *tensor, int index)
 {
 	bool is_same = tensor && tensor->type == type->dtype && tensor->rank == type->rank;
 	for (int i = 0; is_same && i < type->rank; i++)
-		is_same = tensor->hi[i] == type->dims[i];
+		is_same = is_same_extent(tensor->hi[i], type->dims[i]);
 	if (!is_same)
 		fail_as(FAIL_BUG, &node->loc, "infer and meaning disagree about output %d", index);
 }

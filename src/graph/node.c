@@ -45,6 +45,15 @@ find_op(const Graph *graph, const char *text)
 	return op && op->code != OP_NONE ? op : NULL;
 }
 
+static void
+add_output(Node *node, int index, const char *name)
+{
+	Value *value = value_new(node->parent, name);
+	value->def = node;
+	value->result = index;
+	node->outputs[index] = value;
+}
+
 Node *
 node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninput,
          Value *const *inputs, int noutput, const char *const *output_names)
@@ -66,14 +75,23 @@ node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninpu
 		node_set_input(node, i, inputs[i]);
 	node->noutput = noutput;
 	node->outputs = NEW_N(graph->arena, Value *, noutput);
-	for (int i = 0; i < noutput; i++) {
-		if (!output_names[i])
-			continue;
-		node->outputs[i] = value_new(region, output_names[i]);
-		node->outputs[i]->def = node;
-		node->outputs[i]->result = i;
-	}
+	for (int i = 0; i < noutput; i++)
+		if (output_names[i])
+			add_output(node, i, output_names[i]);
 	return node;
+}
+
+void
+node_want_output(Node *node, int index)
+{
+	if (index >= node->noutput) {
+		Value **outputs = NEW_N(node->parent->graph->arena, Value *, index + 1);
+		memcpy(outputs, node->outputs, (size_t)node->noutput * sizeof *outputs);
+		node->outputs = outputs;
+		node->noutput = index + 1;
+	}
+	if (!node->outputs[index])
+		add_output(node, index, "");
 }
 
 void

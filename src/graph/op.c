@@ -80,7 +80,7 @@ op_type_set(const char *word)
 	if (!strcmp(word, "num"))
 		return class_set(DC_F) | class_set(DC_I) | class_set(DC_U);
 	if (!strcmp(word, "any"))
-		return ~(uint64_t)0;
+		return ~(TYPES_SEQUENCE | TYPES_OPTIONAL);
 	if (!strcmp(word, "seq"))
 		return TYPES_SEQUENCE;
 	if (!strcmp(word, "optional"))
@@ -121,7 +121,7 @@ parse_param_type(Scanner *scan, ParamSpec *param, uint64_t letters[26])
 		scan_expect(scan, ")", "after a set of types");
 	}
 	if (*set == 0)
-		*set = ~(uint64_t)0;
+		*set = op_type_set("any");
 	param->types = *set;
 }
 

@@ -11,6 +11,7 @@
 typedef struct Unifier {
 	Graph *graph;
 	Map replaced; /* Symbol to Dim */
+	Map kept;     /* Symbol to itself: it stands for another one already */
 } Unifier;
 
 /* The place of a symbol's definition among those by inputs, or -1. */
@@ -56,8 +57,11 @@ unify_pair(Unifier *unify, const Dim *a, const Dim *b)
 		gone = b;
 		kept = a;
 	}
-	if (gone)
-		map_set_ptr(&unify->replaced, gone->symbol, (void *)(uintptr_t)kept);
+	if (!gone || map_find_ptr(&unify->kept, gone->symbol))
+		return;
+	map_set_ptr(&unify->replaced, gone->symbol, (void *)(uintptr_t)kept);
+	if (dim_as_symbol(kept))
+		map_set_ptr(&unify->kept, kept->symbol, unify);
 }
 
 static const Expr *
@@ -119,7 +123,7 @@ is_stale(const Unifier *unify, const SymbolDef *def)
 bool
 graph_unify_symbols(Graph *graph)
 {
-	Unifier unify = {graph, {.arena = graph->arena}};
+	Unifier unify = {graph, {.arena = graph->arena}, {.arena = graph->arena}};
 	for (int i = 0; i < graph->assumptions.count; i++)
 		unify_pair(&unify, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
 	if (unify.replaced.count == 0)

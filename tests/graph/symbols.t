@@ -18,8 +18,8 @@ graph g(%x: f32[N,4], %y: f32[N,4], %k: i64[1], %s: i64[2]) -> %v, %z, %r {
   symbol E5 in -2147483648..2147483647 = %s[1]
   symbol R6 = E4 < 0 ? N*4/((E4 == 0 ? N : E4)*(E5 == 0 ? 4 : E5)*-1) : E4 == 0 ? N : E4
   symbol R7 = E5 < 0 ? N*4/((E4 == 0 ? N : E4)*(E5 == 0 ? 4 : E5)*-1) : E5 == 0 ? 4 : E5
-  %a: f32[N,4]     = Add(%x, %y)
-  %v: f32[N,E2], _ = TopK(%a, %k)
-  %z: i64[2,D3]    = NonZero(%a)
-  %r: f32[R6,R7]   = Reshape(%a, %s)
+  %a: f32[N,4]                   = Add(%x, %y)
+  %v: f32[N,E2], %v_1: i64[N,E2] = TopK(%a, %k)
+  %z: i64[2,D3]                  = NonZero(%a)
+  %r: f32[R6,R7]                 = Reshape(%a, %s)
 }

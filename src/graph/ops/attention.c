@@ -19,7 +19,8 @@ enum { MASK = 3, PAST_KEY = 4, PAST_VALUE = 5, NONPAD = 6 };
 typedef struct Heads {
 	const Dim *batch, *q, *kv;     /* numbers of heads */
 	const Dim *rows, *keys, *past; /* sequence lengths; past: 0 without a cache */
-	const Dim *head, *v_head;      /* sizes of a head */
+	const Dim *head, *v_head;      /* sizes of a head; */
+	const Dim *key_head;           /* of k, which must be as q's */
 	const Dim *total;              /* past + keys */
 } Heads;
 
@@ -43,12 +44,12 @@ static Heads
 heads_of(ExprCtx *ctx, const Node *node, int rank, const Dim *const *q, const Dim *const *k,
          const Dim *const *v, const Dim *const *past)
 {
-	const Dim *kv;
+	const Dim *heads;
 	int sequence = rank == 4 ? 2 : 1;
 	Heads h = {.batch = q[0], .rows = q[sequence], .keys = k[sequence]};
 	split_heads(ctx, node, rank, q, "q_num_heads", &h.q, &h.head);
-	split_heads(ctx, node, rank, k, "kv_num_heads", &h.kv, &kv);
-	split_heads(ctx, node, rank, v, "kv_num_heads", &kv, &h.v_head);
+	split_heads(ctx, node, rank, k, "kv_num_heads", &h.kv, &h.key_head);
+	split_heads(ctx, node, rank, v, "kv_num_heads", &heads, &h.v_head);
 	h.past = past ? past[2] : dim_const(ctx, 0);
 	h.total = dim_add(ctx, h.past, h.keys);
 	return h;
@@ -59,7 +60,15 @@ heads_of(ExprCtx *ctx, const Node *node, int rank, const Dim *const *q, const Di
 static void
 check_attention(Infer *infer, const Type *q, const Type *k, const Type *v, const Heads *h)
 {
-	int64_t heads, shared;
+	int64_t heads, shared, width;
+	const Type *operands[] = {q, k, v};
+	const Dim *counts[] = {h->q, h->kv, h->kv};
+	for (int i = 0; i < 3 && q->rank == 3; i++)
+		if (dim_is_const(operands[i]->dims[2], &width) && dim_is_const(counts[i], &heads) &&
+		    width % heads != 0)
+			infer_fail(infer, "%lld heads do not divide a last dim of %lld", (long long)heads,
+			           (long long)width);
+	infer_equal(infer, h->head, h->key_head, "sizes of the heads of q and k");
 	infer_equal(infer, q->dims[0], k->dims[0], "batches of q and k");
 	infer_equal(infer, k->dims[0], v->dims[0], "batches of k and v");
 	infer_equal(infer, h->keys, v->dims[q->rank == 4 ? 2 : 1], "lengths of k and v");
@@ -85,13 +94,11 @@ infer_present(Infer *infer, int output, const Type *x, const Type *past, const H
               const Dim *size)
 {
 	const Dim *dims[] = {x->dims[0], h->kv, h->total, size};
-	if (past && past->rank != 4)
-		infer_fail(infer, "past states of rank %d, expected 4", past->rank);
-	for (int i = 0; past && i < 4; i++)
-		if (i != 2) {
-			infer_equal(infer, past->dims[i], dims[i], "dims of past and new states");
-			dims[i] = past->dims[i];
-		}
+	for (int i = 0; past && i < 4; i++) {
+		const Dim *now = i == 2 ? h->past : dims[i];
+		infer_equal(infer, past->dims[i], now, "dims of past and new states");
+		dims[i] = i == 2 ? dims[i] : past->dims[i];
+	}
 	infer_set(infer, output, x->dtype, 4, dims);
 }
 
@@ -110,6 +117,10 @@ infer_Attention(Infer *infer)
 	if ((q->rank != 3 && q->rank != 4) || k->rank != q->rank || v->rank != q->rank)
 		infer_fail(infer, "q, k, v of ranks %d, %d, %d: expected all 3 or all 4", q->rank, k->rank,
 		           v->rank);
+	infer_rank(infer, PAST_KEY, 4);
+	infer_rank(infer, PAST_VALUE, 4);
+	if (attr_has(infer->node, "softmax_precision"))
+		infer_float_attr(infer, "softmax_precision");
 	Heads h =
 		heads_of(ctx, infer->node, q->rank, q->dims, k->dims, v->dims, past ? past->dims : NULL);
 	check_attention(infer, q, k, v, &h);

@@ -77,7 +77,10 @@ void
 infer_Conv(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	infer_convolution(infer, x, infer_input(infer, 1), x->dtype);
+	const Type *w = infer_input(infer, 1);
+	infer_convolution(infer, x, w, x->dtype);
+	if (w->rank > 0)
+		infer_vector(infer, 2, w->dims[0]);
 }
 
 /* x - zero in type acc; the zero point of an absent input is none. */
@@ -213,6 +216,7 @@ infer_ConvTranspose(Infer *infer)
 	Window windows[MAX_RANK];
 	const Dim *dims[MAX_RANK];
 	transposed_shape(infer->ctx, infer->node, x->rank, x->dims, w->dims, windows, dims);
+	infer_vector(infer, 2, dims[1]);
 	infer_set(infer, 0, x->dtype, x->rank, dims);
 }
 

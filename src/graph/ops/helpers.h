@@ -123,6 +123,9 @@ Tensor *op_conv(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w
                 const Tensor *x_zero, const Tensor *w_zero, DType acc, DType type);
 /* Output 0 as a convolution of types x and w with the node's attributes. */
 void infer_convolution(Infer *infer, const Type *x, const Type *w, DType type);
+/* Input `index`, a scale or zero point of operand `of` of a product: one element, one for each row
+ * (or column) of the operand, or of the operand's rank with extent 1 along what is summed. */
+void infer_product_parameter(Infer *infer, int index, int of, bool is_row);
 /* Output 0 as the matrix product of types a and b. */
 void infer_product(Infer *infer, const Type *a, const Type *b, DType type);
 

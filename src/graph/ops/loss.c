@@ -14,6 +14,7 @@ infer_loss(Infer *infer)
 {
 	const Node *node = infer->node;
 	const Type *x = infer_input(infer, 0), *labels = infer_input(infer, 1);
+	const Type *weights = infer_input(infer, 2);
 	const char *reduction = attr_string(node, "reduction");
 	if (x->rank < 2 || labels->rank != x->rank - 1)
 		infer_fail(infer, "scores of rank %d and labels of rank %d: expected one less, from 1",
@@ -22,6 +23,10 @@ infer_loss(Infer *infer)
 	for (int i = 0; i < labels->rank; i++)
 		dims[i] = infer_equal(infer, labels->dims[i], x->dims[i ? i + 1 : 0],
 		                      "dims of scores and labels");
+	if (weights && weights->rank != 1)
+		infer_fail(infer, "weights of rank %d, expected 1", weights->rank);
+	if (weights)
+		infer_equal(infer, weights->dims[0], x->dims[1], "weights and classes");
 	if (strcmp(reduction, "none") == 0)
 		infer_set(infer, 0, x->dtype, labels->rank, dims);
 	else if (strcmp(reduction, "sum") == 0 || strcmp(reduction, "mean") == 0)

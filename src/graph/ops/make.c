@@ -64,12 +64,20 @@ build_EyeLike(Build *b)
 }
 
 void
+infer_Trilu(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	if (x->rank < 2)
+		infer_fail(infer, "the input has rank %d, expected 2 or more", x->rank);
+	infer_single(infer, 1);
+	infer_set(infer, 0, x->dtype, x->rank, x->dims);
+}
+
+void
 build_Trilu(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
-	if (x->rank < 2)
-		build_fail(b, "the input has rank %d, expected 2 or more", x->rank);
 	StageBuilder *y = output_open(b, 0);
 	const Expr *column = stage_iter(y, x->rank - 1), *diagonal = stage_iter(y, x->rank - 2);
 	if (b->nin > 1 && b->in[1])
@@ -96,6 +104,20 @@ build_OneHot(Build *b)
 	const Expr *off = stage_read(y, values, (const Expr *[]){expr_i64(ctx, 0)});
 	const Expr *on = stage_read(y, values, (const Expr *[]){expr_i64(ctx, 1)});
 	b->out[0] = stage_map(y, type->dtype, expr_select(ctx, is_on, on, off));
+}
+
+void
+infer_ReverseSequence(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	int64_t batch = attr_int(infer->node, "batch_axis"), time = attr_int(infer->node, "time_axis");
+	if (x->rank < 2)
+		infer_fail(infer, "the input has rank %d, expected 2 or more", x->rank);
+	if (batch < 0 || batch > 1 || time != 1 - batch)
+		infer_fail(infer, "batch_axis %lld and time_axis %lld, expected 0 and 1 or 1 and 0",
+		           (long long)batch, (long long)time);
+	infer_vector(infer, 1, x->dims[batch]);
+	infer_set(infer, 0, x->dtype, x->rank, x->dims);
 }
 
 /* Y[…t…] = t < length ? X[… length - 1 - t …] : X[…t…] */

@@ -57,6 +57,25 @@ infer_product(Infer *infer, const Type *a, const Type *b, DType type)
 }
 
 void
+infer_product_parameter(Infer *infer, int index, int of, bool is_row)
+{
+	const Type *t = infer_input(infer, index), *x = infer_input(infer, of);
+	if (!t || t->rank < 0 || x->rank < 0)
+		return;
+	if (t->rank <= 1 || x->rank < 2) {
+		const Dim *one = dim_const(infer->ctx, 1);
+		infer_single_or_vector(infer, index,
+		                       x->rank < 2 ? one : x->dims[x->rank - (is_row ? 2 : 1)]);
+		return;
+	}
+	const Dim *dims[MAX_RANK];
+	for (int i = 0; i < x->rank; i++)
+		dims[i] = x->dims[i];
+	dims[x->rank - (is_row ? 1 : 2)] = dim_const(infer->ctx, 1);
+	infer_broadcast_to(infer, index, x->rank, dims);
+}
+
+void
 infer_MatMul(Infer *infer)
 {
 	const Type *a = infer_input(infer, 0);
@@ -80,7 +99,7 @@ read_product_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch
 		return stage_read_scalar(y, t);
 	const Expr *index[MAX_RANK];
 	if (t->rank == 1) {
-		index[0] = m ? m : n;
+		index[0] = m ? m : n ? n : expr_i64(ctx, 0);
 		return stage_read_checked(y, t, index);
 	}
 	batch_index(ctx, y, t, batch, index);

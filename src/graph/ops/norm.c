@@ -70,10 +70,8 @@ infer_channels(Infer *infer, const Type *x, int first, int last)
 	const Dim *channels = x->rank > 1 ? x->dims[1] : dim_const(infer->ctx, 1);
 	for (int k = first; k <= last; k++) {
 		const Type *parameter = infer_input(infer, k);
-		if (parameter && parameter->rank == 1)
-			infer_equal(infer, parameter->dims[0], channels, "parameter and channels");
-		else if (parameter && parameter->rank > 1)
-			infer_fail(infer, "parameter %d of rank %d, expected 1", k, parameter->rank);
+		if (parameter && parameter->rank != 0)
+			infer_vector(infer, k, channels);
 	}
 }
 
@@ -84,6 +82,8 @@ infer_BatchNormalization(Infer *infer)
 	if (x->rank == 0)
 		infer_fail(infer, "input of rank 0, expected 1 or more");
 	infer_channels(infer, x, 1, 4);
+	for (int k = 3; k <= 4 && attr_int(infer->node, "training_mode"); k++)
+		infer_rank(infer, k, 1);
 	infer_like_first(infer, x->dtype);
 	for (int k = 1; k < 3; k++) {
 		if (!infer_wants(infer, k))
@@ -148,6 +148,15 @@ build_BatchNormalization(Build *b)
 
 /* ---- over trailing axes: LayerNormalization, RMSNormalization -------------------------------- */
 
+/* Scale and bias broadcast to x, statistics are in a float type. */
+static void
+infer_scaled(Infer *infer, const Type *x, int first, int last)
+{
+	infer_float_attr(infer, "stash_type");
+	for (int k = first; k <= last && x->rank >= 0; k++)
+		infer_broadcast_to(infer, k, x->rank, x->dims);
+}
+
 static DType
 stash_type(const Node *node)
 {
@@ -168,6 +177,7 @@ void
 infer_LayerNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
+	infer_scaled(infer, x, 1, 2);
 	infer_like_first(infer, x->dtype);
 	int axis = x->rank < 0 ? 0 : infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
 	for (int k = 1; k < 3; k++) {
@@ -215,6 +225,7 @@ void
 infer_RMSNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
+	infer_scaled(infer, x, 1, 1);
 	infer_like_first(infer, infer_input(infer, 1)->dtype);
 	if (x->rank >= 0)
 		infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
@@ -280,6 +291,7 @@ infer_GroupNormalization(Infer *infer)
 	if (x->rank > 1 && dim_is_const(x->dims[1], &channels) && channels % groups != 0)
 		infer_fail(infer, "num_groups %lld does not divide %lld channels", (long long)groups,
 		           (long long)channels);
+	infer_float_attr(infer, "stash_type");
 	infer_channelwise(infer);
 }
 

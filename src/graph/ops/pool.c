@@ -231,8 +231,8 @@ infer_global_pool(Infer *infer)
 		infer_set_unknown(infer, 0, x->dtype);
 		return;
 	}
-	if (x->rank < 2)
-		infer_fail(infer, "input of rank %d, expected 2 or more", x->rank);
+	if (x->rank < 3)
+		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
 	const Dim *dims[MAX_RANK] = {x->dims[0], x->dims[1]};
 	for (int i = 2; i < x->rank; i++)
 		dims[i] = dim_const(infer->ctx, 1);

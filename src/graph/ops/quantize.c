@@ -86,6 +86,8 @@ infer_QuantizeLinear(Infer *infer)
 	const Type *zero = infer_input(infer, 2);
 	DType asked = (DType)attr_int(infer->node, "output_dtype");
 	DType type = zero ? zero->dtype : asked ? asked : DT_U8;
+	if (attr_int(infer->node, "precision"))
+		infer_float_attr(infer, "precision");
 	if (zero && asked && asked != zero->dtype)
 		infer_fail(infer, "output_dtype %s and zero point of type %s", dtype_name(asked),
 		           dtype_name(zero->dtype));
@@ -216,7 +218,11 @@ build_DynamicQuantizeLinear(Build *b)
 void
 infer_ConvInteger(Infer *infer)
 {
-	infer_convolution(infer, infer_input(infer, 0), infer_input(infer, 1), DT_I32);
+	const Type *w = infer_input(infer, 1);
+	infer_convolution(infer, infer_input(infer, 0), w, DT_I32);
+	infer_single(infer, 2);
+	if (w->rank > 0)
+		infer_single_or_vector(infer, 3, w->dims[0]);
 }
 
 void
@@ -230,6 +236,8 @@ void
 infer_MatMulInteger(Infer *infer)
 {
 	infer_product(infer, infer_input(infer, 0), infer_input(infer, 1), DT_I32);
+	infer_product_parameter(infer, 2, 0, true);
+	infer_product_parameter(infer, 3, 1, false);
 }
 
 void
@@ -258,8 +266,15 @@ requantised(ExprCtx *ctx, StageBuilder *y, const Expr *product, const Expr *x_sc
 void
 infer_QLinearConv(Infer *infer)
 {
-	infer_convolution(infer, infer_input(infer, 0), infer_input(infer, 3),
-	                  infer_input(infer, 7)->dtype);
+	static const int singles[] = {1, 2, 6, 7};
+	const Type *w = infer_input(infer, 3);
+	infer_convolution(infer, infer_input(infer, 0), w, infer_input(infer, 7)->dtype);
+	for (size_t i = 0; i < countof(singles); i++)
+		infer_single(infer, singles[i]);
+	for (int k = 4; k <= 5 && w->rank > 0; k++)
+		infer_single_or_vector(infer, k, w->dims[0]);
+	if (w->rank > 0)
+		infer_vector(infer, 8, w->dims[0]);
 }
 
 void
@@ -283,6 +298,12 @@ infer_QLinearMatMul(Infer *infer)
 {
 	infer_product(infer, infer_input(infer, 0), infer_input(infer, 3),
 	              infer_input(infer, 7)->dtype);
+	for (int k = 1; k <= 2; k++)
+		infer_product_parameter(infer, k, 0, true);
+	for (int k = 4; k <= 5; k++)
+		infer_product_parameter(infer, k, 3, false);
+	for (int k = 6; k <= 7; k++)
+		infer_single(infer, k);
 }
 
 void
