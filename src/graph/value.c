@@ -61,8 +61,8 @@ value_swap_names(Value *a, Value *b)
 	map_set(names, b->name, b);
 }
 
-/* What stands for `old` among the graph's outputs: `new` under the name of `old`; where it has a name
- * that is known outside already, a copy. */
+/* What stands for `old` among the graph's outputs: `new` under the name of `old`; where it has a
+ * name that is known outside already, a copy. */
 static Value *
 as_output(Value *old, Value *new)
 {

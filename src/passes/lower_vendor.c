@@ -37,6 +37,7 @@ typedef struct VendorStep {
 
 /* ---- arguments ---- */
 
+/* The same elements under other dims; NULL where strides say otherwise. */
 static MBuffer *
 view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 {
@@ -45,6 +46,8 @@ view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 		same = base->dims[d] == dims[d];
 	if (same)
 		return base;
+	if (lower_is_strided(low, base))
+		return NULL;
 	dims = arena_memdup(low->arena, dims, (size_t)rank * sizeof *dims);
 	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
 	ExprCtx *ctx = low->graph->ctx;
@@ -67,11 +70,12 @@ buffer_of(const VendorStep *v, const Tensor *tensor, MBuffer *output)
 	return output;
 }
 
-static void
+static bool
 add_arg(VendorStep *v, const Tensor *tensor, MBuffer *buffer)
 {
 	v->tensors[v->narg] = tensor;
 	v->args[v->narg++] = buffer;
+	return buffer != NULL;
 }
 
 /* The tensor as it stands in the program; blocked buffers keep their logical dims. */
@@ -103,21 +107,23 @@ operand_arg(VendorStep *v, const Tensor *tensor)
 	return view_as(v->low, buffer, rank, dims);
 }
 
-static void
+/* False when one of them cannot be seen as the row needs it. */
+static bool
 gather_args(VendorStep *v, MBuffer *output)
 {
 	const VendorMatch *m = v->match;
-	add_arg(v, m->src, plain_arg(v, m->src, NULL));
+	bool fits = add_arg(v, m->src, plain_arg(v, m->src, NULL));
 	if (m->weights) { /* pools and reorders have none */
-		add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
-		add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL);
+		fits &= add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
+		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
 	}
 	for (int i = 0; i < m->npost; i++) {
 		v->post_arg[i] = v->narg;
 		if (m->post[i].operand)
-			add_arg(v, m->post[i].operand->tensor, operand_arg(v, m->post[i].operand->tensor));
+			fits &=
+				add_arg(v, m->post[i].operand->tensor, operand_arg(v, m->post[i].operand->tensor));
 	}
-	add_arg(v, m->dst, plain_arg(v, m->dst, output));
+	return add_arg(v, m->dst, plain_arg(v, m->dst, output)) && fits;
 }
 
 /* ---- attributes ---- */
@@ -471,8 +477,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	VendorStep v = {
 		.low = low, .node = node, .match = &match, .program = match.program, .inputs = inputs};
 	int before = low->module->buffers.count;
-	gather_args(&v, outputs[0]);
-	if (!choose(&v, &best)) {
+	if (!gather_args(&v, outputs[0]) || !choose(&v, &best)) {
 		low->module->buffers.count = before; /* the views are not needed */
 		return false;
 	}

@@ -207,6 +207,8 @@ degree_of(Degrees *d, const Stage *stage, const Expr *e, int channel)
 	if (e->op == EX_cast && dtype_is_float((DType)e->type))
 		return degree_of(d, stage, e->arg[0], channel);
 	if (e->op == EX_select) { /* a border: both arms alike, or zero */
+		if (e->arg[0]->has_read)
+			return NOT_HOMOGENEOUS; /* a negative scale turns comparisons around */
 		int a = degree_of(d, stage, e->arg[1], channel);
 		int b = degree_of(d, stage, e->arg[2], channel);
 		return a == b || b == ANY_DEGREE ? a : NOT_HOMOGENEOUS;

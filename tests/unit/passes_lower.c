@@ -393,6 +393,14 @@ static const char *const graphs[] = {
 	"graph g(%x: f16[N,3,300000]) -> %y { %a: i64[2] = {0, 2} %y = ReduceMax(%x, %a) \"s\" }",
 	"graph g(%x: f32[2,300000]) -> %y { %y = Softmax(%x) \"s\" }",
 	"graph g(%x: f32[N,70]) -> %y, %z { %y = Relu(%x) \"r\"\n %z = Exp(%y) \"e\" }",
+	/* a transposed operand, which is added, too: its strides are not those of its dims */
+	"graph g(%a: f32[2,4,4], %x: f32[4,4]) -> %y { %t = Transpose(%x) {perm=[1,0]} \"t\"\n"
+	"%m = MatMul(%a, %t) \"m\"\n %y = Add(%m, %t) \"y\" }",
+	"graph g(%a: f32[2,3,4], %x: f32[4,4], %z: f32[1,4]) -> %y { %i: i64[1] = {0}\n"
+	"%t = Transpose(%x) {perm=[1,0]} \"t\"\n %m = MatMul(%a, %t) \"m\"\n"
+	"%y = Mul(%m, %z) \"y\" }",
+	"graph g(%a: f32[N,4,4]) -> %y { %t = Transpose(%a) {perm=[0,2,1]} \"t\"\n"
+	"%m = MatMul(%t, %t) \"m\"\n %s = Sub(%m, %t) \"s\"\n %y = Relu(%s) \"y\" }",
 	/* two results of one reduction, one of them read by the next stage */
 	"graph g(%x: f32[N,2,8,8]) -> %y { %v, %y = MaxPool(%x) {dilations=[2,2],\n"
 	"kernel_shape=[2,2], strides=[1,1]} \"v\" }",
