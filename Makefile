@@ -234,4 +234,4 @@ install: all
 clean:
 	rm -rf $(filter-out $(BUILD)/deps,$(wildcard $(BUILD)/*))
 
--include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d)
+-include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d $(BUILD)/obj/tests/*/*/*.d)

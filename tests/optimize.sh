@@ -45,6 +45,11 @@ for model in resnet18 mobilenetv2 squeezenet dcgan bert-tiny; do
 	done
 done
 
+# The batch normalisations of MobileNetV2 go altogether: scales into weights, shifts into biases.
+"$zoo" mobilenetv2 -o "$tmp/in.onnx"
+nodes=$("$tw" optimize "$tmp/in.onnx" "$tmp/out.onnx" | awk '/^all nodes/ { print $3 "-" $4 }')
+if [ "$nodes" = 152-100 ]; then pass; else lose "mobilenetv2: $nodes nodes, expected 152-100"; fi
+
 # The instruments: each rewriting evaluated before and after, dumps, the log, timings.
 "$zoo" bert-tiny --symbolic -o "$tmp/in.onnx"
 if "$tw" compile -q --verify=each "$tmp/in.onnx" -o "$tmp/m.twb" 2>"$tmp/err"; then pass; else

@@ -11,7 +11,7 @@
  * - the producer is homogeneous of degree 1 in its constants, each of which is read at exactly c in
  *   one of its dims: then multiplying them by scale[c] multiplies the result.
  *
- * Only the scale moves; the shift stays behind as an Add, which fusion makes a bias (moving it
+ * Only the scale moves; the shift stays behind as an Add, which FoldBias makes a bias (moving it
  * before a padded convolution would be wrong). Scales and shifts one after the other are one first.
  * A node without such a producer becomes Mul and Add when it was dearer than that. Sums are
  * re-associated: -O2.

@@ -185,6 +185,15 @@ parse_bind(Parser *parser)
 	return bind;
 }
 
+/* How many tasks there are is asked before anything runs. */
+static void
+check_parallel(Parser *parser, const Loc *loc, const Expr *lo, const Expr *hi)
+{
+	ExprCtx *ctx = parser->kernel->ctx;
+	if (!dim_from_expr(ctx, expr_sub(ctx, hi, lo)))
+		fail(loc, "the extent of a @parallel loop is a dim: numbers and symbols");
+}
+
 static Stmt *
 parse_for(Parser *parser)
 {
@@ -204,7 +213,10 @@ parse_for(Parser *parser)
 	if (scan_accept(&parser->scan, ",")) {
 		body = parse_for(parser);
 	} else {
+		Loc loc = scan_loc(&parser->scan);
 		bind = parse_bind(parser);
+		if (bind == BIND_PARALLEL)
+			check_parallel(parser, &loc, lo, hi);
 		body = parse_block(parser);
 	}
 	leave_scope(parser, mark);
