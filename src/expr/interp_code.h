@@ -188,6 +188,7 @@ struct Machine {
 
 	/* listed points (interp_listed.h) */
 	bool is_listed, is_collecting;
+	double joined; /* additions may have been made with so many terms of a sum; 0: not so */
 	struct ListedSums *sums;
 	VEC(ReadInfo *) listed_reads;
 	int64_t *slots; /* where the results of the block's lanes go */

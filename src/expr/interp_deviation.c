@@ -106,6 +106,25 @@ deviate(Machine *m, const Instr *in, int n)
 		deviate_op(m, in, n);
 }
 
+/* Each of the sum's partial sums is larger by the operand then, and rounded accordingly. */
+void
+join_sum(Machine *m, const Instr *in, int n)
+{
+	Reg *out = &m->regs.data[in->out];
+	double own, tiny;
+	if ((in->op != EX_add && in->op != EX_sub) || !dtype_is_float(out->logical) || !out->bound)
+		return;
+	bound_own_error(EX_add, out->logical, &own, &tiny);
+	for (int i = 0; i < n; i++) {
+		double size =
+			fabs(reg_lane(m, in->arg[0], i).value) + fabs(reg_lane(m, in->arg[1], i).value);
+		double deviation = reg_deviation(out, i);
+		out->bound[i] += m->joined * own * size;
+		out->own_deviation[i] = deviation + sqrt(m->joined) * own * size;
+	}
+	out->deviation = out->own_deviation;
+}
+
 void
 deviate_merge(Machine *m, int to, int from, const unsigned char *mask)
 {

@@ -53,6 +53,8 @@ run_op(Machine *m, const Instr *in)
 		in->bound(m, in, n);
 	if (m->is_listed)
 		deviate(m, in, n);
+	if (m->joined > 0)
+		join_sum(m, in, n);
 }
 
 static MaskState

@@ -21,6 +21,7 @@ typedef struct Walk {
 	const PointInput *const *inputs;
 	PointSet *const *outputs;
 	double limit;
+	bool joins_sums;
 	PointResult result;
 
 	Stores stores;
@@ -322,6 +323,26 @@ run_scan(Walk *w, const Scan *scan, int first)
 	}
 }
 
+static bool
+is_float_sum(const Stage *stage)
+{
+	return stage->kind == STAGE_reduce && stage->reduce == REDUCE_sum && dtype_is_float(stage->acc);
+}
+
+/* What map stages add, stages before them may have summed with their terms. */
+static void
+join_sums(Walk *w)
+{
+	int64_t most = 0;
+	for (int i = 0; i < w->program->nstage; i++) {
+		Machine *m = w->machines[i];
+		if (m && m->stage->kind == STAGE_map)
+			m->joined = (double)most;
+		if (m && is_float_sum(m->stage) && m->nterm > most)
+			most = m->nterm;
+	}
+}
+
 static void
 walk_forward(Walk *w)
 {
@@ -378,6 +399,8 @@ walk(void *arg)
 	w->result.is_done = walk_back(w);
 	if (!w->result.is_done)
 		return;
+	if (w->joins_sums)
+		join_sums(w);
 	walk_forward(w);
 	for (int k = 0; k < w->program->noutput; k++)
 		if (w->outputs[k] && w->program->outputs[k])
@@ -399,9 +422,11 @@ run_walk(void (*fn)(void *arg), Walk *w)
 
 PointResult
 program_eval_points(Arena *arena, const Program *program, const Binding *binding,
-                    const PointInput *const *inputs, PointSet *const *outputs, double limit)
+                    const PointInput *const *inputs, PointSet *const *outputs, double limit,
+                    bool joins_sums)
 {
 	Walk w = {.arena = arena,
+	          .joins_sums = joins_sums,
 	          .program = program,
 	          .binding = binding,
 	          .inputs = inputs,

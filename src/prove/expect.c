@@ -204,8 +204,9 @@ evaluate_points(Job *job)
 		inputs[i] = input_of(job, &binding, i);
 	for (int i = 0; i < program->noutput; i++)
 		ask(job, &binding, i);
-	PointResult result = program_eval_points(job->arena, program, &binding, inputs,
-	                                         job->expected->outputs, POINT_OPERATIONS);
+	PointResult result =
+		program_eval_points(job->arena, program, &binding, inputs, job->expected->outputs,
+	                        POINT_OPERATIONS, job->node->is_vendor);
 	if (!result.is_done)
 		job->expected->reason = result.reason;
 }

@@ -1,14 +1,15 @@
 /* plan_facts: buffers, values and nodes, and the boundaries between which things hold.
  *
  * A buffer is whole behind the last step that writes it, or a view of it: the pieces of a
- * concatenation are written one by one. A view that no step writes shows what was there before, and
- * is whole as soon as the inputs of its node are.
+ * concatenation are written one by one. A view that no step writes is whole when what it shows is.
  */
 #include "prove/facts.h"
 
 #include <string.h>
 
 #include "graph/meaning.h"
+
+enum { PRODUCERS = 16 }; /* without storage, that are taken together */
 
 /* ---- buffers ---- */
 
@@ -104,6 +105,40 @@ find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
 	}
 }
 
+typedef struct Deciding {
+	const Plan *plan;
+	int boundary;
+} Deciding;
+
+static void
+note_symbol(const Expr *e, void *arg)
+{
+	Deciding *deciding = arg;
+	for (int i = 0; e->op == EX_symbol && i < deciding->plan->nsymbol; i++) {
+		const PlanSymbol *symbol = &deciding->plan->symbols[i];
+		if (symbol->source != PS_INPUT && symbol->step > deciding->boundary &&
+		    strcmp(symbol->name, e->symbol->name) == 0)
+			deciding->boundary = symbol->step;
+	}
+}
+
+/* Sizes and numbers that are known only while the plan runs. */
+static void
+find_symbols(const PlanFacts *facts, NodeFacts *node)
+{
+	Deciding deciding = {facts->plan, node->ready};
+	for (int s = 0; s < node->program->nstage; s++) {
+		const Stage *stage = node->program->stages[s];
+		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+			expr_visit(stage->iters[i].hi, note_symbol, &deciding);
+		for (int b = 0; b < stage->nbody; b++)
+			expr_visit(stage->body[b], note_symbol, &deciding);
+		if (stage->guard)
+			expr_visit(stage->guard, note_symbol, &deciding);
+	}
+	node->ready = deciding.boundary;
+}
+
 /* A control node needs what its regions capture, too. */
 static void
 find_captures(PlanFacts *facts, NodeFacts *node)
@@ -130,16 +165,58 @@ no_meaning(Arena *arena, const Node *node)
 	return arena_printf(arena, "host operator %s", node->op->name);
 }
 
+typedef struct NodeList {
+	const Node *nodes[PRODUCERS];
+	int count;
+} NodeList;
+
+/* A node behind the producers of those of its inputs that have no storage, in order. */
+static void
+list_producers(const PlanFacts *facts, const Node *node, NodeList *list)
+{
+	for (int i = 0; i < list->count; i++)
+		if (list->nodes[i] == node)
+			return;
+	for (int i = 0; i < node->ninput; i++) {
+		const Value *value = node->inputs[i];
+		const Node *def = value ? value->def : NULL;
+		if (def && !claim_for(facts, value) && def->parent == node->parent &&
+		    node_has_meaning(def) && node_effect(def) == EFFECT_pure)
+			list_producers(facts, def, list);
+	}
+	if (list->count < PRODUCERS)
+		list->nodes[list->count++] = node;
+}
+
+/* What the node's results are, of values that have storage. */
+static void
+find_meaning(Arena *arena, const Graph *graph, PlanFacts *facts, NodeFacts *out)
+{
+	const Node *node = out->node;
+	NodeList list = {.count = 0};
+	int noperand = 1;
+	list_producers(facts, node, &list);
+	for (int i = 0; i < list.count; i++)
+		noperand += list.nodes[i]->ninput;
+	out->inputs = NEW_N(arena, Value *, noperand);
+	if (list.count == 1 || list.nodes[list.count - 1] != node) {
+		node_meaning_inputs(node, out->inputs);
+		out->program = node_meaning(graph, node);
+		return;
+	}
+	out->program =
+		nodes_meaning(graph, list.count, list.nodes, node->noutput, node->outputs, out->inputs);
+}
+
 static NodeFacts
 facts_of_node(Arena *arena, const Graph *graph, PlanFacts *facts, const Node *node)
 {
 	NodeFacts out = {.node = node};
 	bool is_random = node_effect(node) == EFFECT_random;
 	if (node_has_meaning(node) && !is_random) {
-		out.inputs = NEW_N(arena, Value *, node->ninput + 1);
-		node_meaning_inputs(node, out.inputs);
-		out.program = node_meaning(graph, node);
+		find_meaning(arena, graph, facts, &out);
 		find_inputs(arena, facts, &out);
+		find_symbols(facts, &out);
 	} else if (node->nregion > 0 && !is_random) {
 		find_captures(facts, &out);
 	} else {
@@ -157,19 +234,26 @@ has_claim(const PlanFacts *facts, const Node *node)
 	return false;
 }
 
-/* All claims of a value learn its node; those that no step writes, that they show its inputs. */
+/* All claims of a value learn its node. One that no step writes is whole when what it shows is. */
 static void
 tell_claims(PlanFacts *facts, int index)
 {
-	const NodeFacts *node = &facts->nodes.data[index];
+	NodeFacts *node = &facts->nodes.data[index];
 	for (int i = 0; i < facts->claims.count; i++) {
 		Claim *claim = &facts->claims.data[i];
 		if (claim->value->def != node->node)
 			continue;
-		if (facts->plan->buffers[claim->buffer].kind != PB_CAPTURE)
+		const PlanBuffer *buffers = facts->plan->buffers;
+		if (buffers[claim->buffer].kind != PB_CAPTURE)
 			claim->node = index;
-		if (claim->done == NEVER && facts->plan->buffers[claim->buffer].kind == PB_VIEW)
-			facts->done[claim->buffer] = claim->done = node->ready;
+		if (claim->step >= 0 && facts->plan->steps[claim->step].kind == PT_VENDOR)
+			node->is_vendor = true;
+		int of = claim->buffer;
+		while (facts->done[of] == NEVER && buffers[of].kind == PB_VIEW)
+			of = buffers[of].of;
+		if (claim->done == NEVER && facts->done[of] != NEVER)
+			claim->done = facts->done[of] > node->ready ? facts->done[of] : node->ready;
+		facts->done[claim->buffer] = claim->done;
 	}
 }
 

@@ -18,6 +18,7 @@ typedef struct NodeFacts {
 	Value **inputs;         /* of the program */
 	const char *reason;     /* why its results are not proved; NULL: they are */
 	int ready;              /* from this boundary on all its inputs are there */
+	bool is_vendor;         /* a library makes one of them */
 } NodeFacts;
 
 /* A buffer that holds a value. */

@@ -60,7 +60,7 @@ large(const char *body, PointSet *set, double limit)
 	                                body);
 	PointInput a = {DT_F32, 2, wide, all_rows, numbers(DT_F32, 1, row, -1, 1)->data}, b = a;
 	const PointInput *inputs[] = {&a, &b};
-	PointResult result = program_eval_points(arena, parse(text), NULL, inputs, &set, limit);
+	PointResult result = program_eval_points(arena, parse(text), NULL, inputs, &set, limit, false);
 	for (int64_t i = 0; result.is_done && i < set->count; i++) {
 		double sum = 0;
 		for (int k = 0; k < DEPTH; k++)
@@ -166,7 +166,8 @@ static void
 ask(void *arg)
 {
 	Asked *asked = arg;
-	asked->result = program_eval_points(arena, parse(forms), NULL, asked->inputs, asked->sets, 1e6);
+	asked->result =
+		program_eval_points(arena, parse(forms), NULL, asked->inputs, asked->sets, 1e6, false);
 }
 
 /* An index that is out of range fails for the points that it is read for, and for no others. */
@@ -261,7 +262,7 @@ compare_sums(float *a, float *b, int n, int order)
 	const PointInput *inputs[] = {&left, &right};
 	for (int s = 0; s < SUMS; s++)
 		at[s] = s;
-	ck_assert(program_eval_points(arena, parse(products), NULL, inputs, &sets, 1e8).is_done);
+	ck_assert(program_eval_points(arena, parse(products), NULL, inputs, &sets, 1e8, false).is_done);
 	for (int s = 0; s < SUMS; s++) {
 		float *row_of_a = a + (ptrdiff_t)s * n, *row_of_b = b + (ptrdiff_t)s * n;
 		if (order < 0)
@@ -301,6 +302,43 @@ START_TEST(spread_of_a_lost_term)
 }
 END_TEST
 
+/* A sum that begins with a bias of 1, as a library's may, of terms that are small beside it. */
+static Agreement
+compare_biased(float *a, float *b, int n, bool joins_sums)
+{
+	static const char biased[] = "expr e(A: f32[S,N], B: f32[S,N]) -> Y {\n"
+								 " P[s:S]: f32 = sum(k:N) A[s,k] * B[s,k]\n"
+								 " Y[s:S]: f32 = P[s] + 1\n}\n";
+	int64_t dims[2] = {SUMS, n}, at[SUMS];
+	float seen[SUMS];
+	PointSet set = {.count = SUMS, .at = at}, *sets = &set;
+	PointInput left = {DT_F32, 2, dims, NULL, a}, right = {DT_F32, 2, dims, NULL, b};
+	const PointInput *inputs[] = {&left, &right};
+	for (int s = 0; s < SUMS; s++) {
+		at[s] = s;
+		seen[s] = 1;
+		for (int k = 0; k < n; k++)
+			seen[s] += a[s * n + k] * b[s * n + k];
+	}
+	program_eval_points(arena, parse(biased), NULL, inputs, &sets, 1e8, joins_sums);
+	return points_compare(&set, &(PointInput){DT_F32, 1, dims, NULL, seen}, 1);
+}
+
+START_TEST(bias_among_the_terms)
+{
+	enum { N = 600 };
+	float *a = NEW_N(arena, float, SUMS *N), *b = NEW_N(arena, float, SUMS *N);
+	make_terms(a, SUMS * N, 1);
+	make_terms(b, SUMS * N, 0);
+	for (int i = 0; i < SUMS * N; i++)
+		a[i] *= 1e-4f;
+	ck_assert_int_gt(compare_biased(a, b, N, false).wrong, 0);
+	Agreement agreement = compare_biased(a, b, N, true);
+	ck_assert_int_eq(agreement.wrong, 0);
+	ck_assert_msg(agreement.spread < POINTS_SPREAD / 4.0, "spread %g", agreement.spread);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -312,5 +350,6 @@ main(void)
 	tcase_add_test(t, only_what_is_asked);
 	tcase_add_loop_test(t, spread_of_right_sums, 0, 5);
 	tcase_add_loop_test(t, spread_of_a_lost_term, 0, 2);
+	tcase_add_test(t, bias_among_the_terms);
 	return unit_run(t);
 }
