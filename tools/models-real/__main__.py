@@ -4,9 +4,10 @@
     make models-real MODELS='bert* swin*/half'  some of them, by the patterns of a shell
     python tools/models-real --help
 
-Everything lies under build/models-real/MODEL/FORM. A model is exported once; a result is kept for as
-long as neither the model nor the compiler changes.
+Everything lies under build/models-real/MODEL/FORM. A model is exported once; a result is kept for
+as long as neither the model nor the compiler changes.
 """
+
 import argparse
 import concurrent.futures
 import fnmatch
@@ -29,8 +30,11 @@ from table import failed, summary, table  # noqa: E402
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="models-real", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="models-real",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("patterns", nargs="*", help="MODEL or MODEL/FORM, with * and ?")
     parser.add_argument("--tilewright", default="build/tilewright")
     parser.add_argument("--root", default="build/models-real", help="where exports and results lie")
@@ -42,11 +46,14 @@ def arguments():
     return parser.parse_args()
 
 
+def is_named(model, form, patterns):
+    return any(fnmatch.fnmatch(n, p) for p in patterns for n in (model, f"{model}/{form}"))
+
+
 def chosen(patterns):
     """Pairs of a model and its forms that a pattern names."""
     for model in all_models():
-        forms = [f for f in model.all_forms() if not patterns or any(
-            fnmatch.fnmatch(name, p) for p in patterns for name in (model.name, f"{model.name}/{f}"))]
+        forms = [f for f in model.all_forms() if not patterns or is_named(model.name, f, patterns)]
         if forms:
             yield model, forms
 
@@ -63,9 +70,13 @@ class Exporter:
         if all(done(folder / f) for f in forms):
             return None
         if not self.process:
-            self.process = subprocess.Popen([sys.executable, str(HERE / "export.py")], text=True,
-                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                [sys.executable, str(HERE / "export.py")],
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
         print(model.name, folder, *forms, file=self.process.stdin, flush=True)
         status = int(self.process.stdout.readline() or -1)
         lines = (folder / "export.log").read_text(errors="replace").strip().splitlines()

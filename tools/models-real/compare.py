@@ -1,8 +1,9 @@
 """Compile one exported model, run it at its sizes, optimise it, and compare all with ONNX Runtime.
 
-What decides is ONNX Runtime with its defaults. Where we differ, it is asked again with its optimiser
-off, and then PyTorch: who agrees with one of these is right, and the row says with whom.
+What decides is ONNX Runtime with its defaults. Where we differ, it is asked again with its
+optimiser off, and then PyTorch: who agrees with one of these is right, and the row says with whom.
 """
+
 import hashlib
 import json
 import subprocess
@@ -11,8 +12,8 @@ from pathlib import Path
 
 from export import EXPORTED, REFUSED, sizes_of
 
-# Largest difference allowed, relative to the largest element of an output. A rounding of 16 bits or of
-# 8 may fall the other way wherever sums are ordered differently.
+# Largest difference allowed, relative to the largest element of an output. A rounding of 16 bits or
+# of 8 may fall the other way wherever sums are ordered differently.
 TOLERANCE = {"half": 1e-2, "bfloat16": 6e-2, "int8": 3e-2, "qdq": 3e-2}
 PLAIN_TOLERANCE = 1e-3
 
@@ -41,7 +42,9 @@ def tilewright(tool, verb, *words):
     """Run a verb; its exit code decides between refused, a bug of ours and a crash."""
     command = [str(tool), verb, "-q", *map(str, words)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, errors="replace")
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT, errors="replace"
+        )
     except subprocess.TimeoutExpired:
         raise Stop("crashed", f"{verb}: longer than {TIMEOUT} s")
     if done.returncode == 0:
@@ -105,7 +108,9 @@ def difference(seen, expected):
             continue
         a, b = a.astype(np.float64), b.astype(np.float64)
         finite = np.isfinite(b)
-        if not np.array_equal(np.where(finite, 0, b), np.where(np.isfinite(a), 0, a), equal_nan=True):
+        if not np.array_equal(
+            np.where(finite, 0, b), np.where(np.isfinite(a), 0, a), equal_nan=True
+        ):
             return float("inf")
         largest = np.abs(b[finite]).max(initial=0)
         worst = max(worst, float(np.abs(a - b)[finite].max(initial=0) / (largest or 1)))
@@ -171,7 +176,9 @@ class Case:
         for size, inputs in enumerate(self.inputs):
             target = folder / str(size)
             words = [f"--input={p.stem}=@{p}" for p in self.used(bundle, inputs)]
-            said = tilewright(self.tool, "run", "--json", "--runs=1", "--output", target, *words, bundle)
+            said = tilewright(
+                self.tool, "run", "--json", "--runs=1", "--output", target, *words, bundle
+            )
             order = names or [o["name"] for o in json.loads(said)["outputs"]]
             seen.append([np.load(target / f"{n.replace('/', '_')}.npy") for n in order])
         return seen
@@ -196,8 +203,10 @@ class Case:
             error = largest_difference(seen, plain)
             if error <= limit:
                 self.row["error"] = error
-                self.note(f"as ONNX Runtime without its optimiser, which differs by "
-                          f"{largest_difference(expected, plain) if expected else 'failing'}")
+                self.note(
+                    f"as ONNX Runtime without its optimiser, which differs by "
+                    f"{largest_difference(expected, plain) if expected else 'failing'}"
+                )
                 return
             others.append(f"{error:.1e} from ONNX Runtime without its optimiser")
         if self.form not in ("int8", "qdq"):
@@ -207,7 +216,9 @@ class Case:
                 self.note(f"as PyTorch; {others[0]}")
                 return
             others.append(f"{error:.1e} from PyTorch")
-        verdict = "wrong" if expected or plain or self.form not in ("int8", "qdq") else "no reference"
+        verdict = (
+            "wrong" if expected or plain or self.form not in ("int8", "qdq") else "no reference"
+        )
         raise Stop(verdict, f"{column}: " + "; ".join(others))
 
     def compare_optimised(self, folder, names, expected, excuse):
@@ -228,16 +239,30 @@ class Case:
 
 
 def measure(case, library):
-    """Times of ours and of ONNX Runtime in turns: the ratio of medians, at all threads and at one."""
+    """ONNX Runtime's median time over ours, in turns: at all threads and at one."""
     import os
 
     words = [f"--input={p.stem}=@{p}" for p in case.used(case.folder / "model.twb", case.inputs[0])]
     ratios = {}
     for column, threads in (("ratio", 0), ("ratio_1", 1)):
-        command = [str(case.tool), "bench", "-q", "--json", f"--threads={threads}", "--rounds=5", *words,
-                   str(case.folder / "model.twb"), f"{case.onnx}/ort"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT,
-                              env={**os.environ, "ORT_LIBRARY": library})
+        command = [
+            str(case.tool),
+            "bench",
+            "-q",
+            "--json",
+            f"--threads={threads}",
+            "--rounds=5",
+            *words,
+            str(case.folder / "model.twb"),
+            f"{case.onnx}/ort",
+        ]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            env={**os.environ, "ORT_LIBRARY": library},
+        )
         if done.returncode == 0:
             subjects = json.loads(done.stdout)["subjects"]
             ratios[column] = subjects[1]["median_ms"] / subjects[0]["median_ms"]

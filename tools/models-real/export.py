@@ -1,8 +1,10 @@
 """Export models, each in a process of its own, because exporters crash and keep memory.
 
-For each form a folder appears with model.onnx; for each size, beside the inputs, what PyTorch computes.
-What an exporter refuses is written to refused.txt: it is no fault of ours, and is not tried again.
+For each form a folder appears with model.onnx; for each size, beside the inputs, what PyTorch
+computes. What an exporter refuses is written to refused.txt: it is no fault of ours, and is not
+tried again.
 """
+
 import os
 import signal
 import sys
@@ -48,7 +50,12 @@ def export_model(model, root, wanted):
         except Exception as error:  # whatever an exporter throws is its refusal
             for part in folder.iterdir():
                 part.unlink()
-            (folder / REFUSED).write_text(f"{type(error).__name__}: {error}\n")
+            (folder / REFUSED).write_text(f"{type(error).__name__}: {heart(str(error))}\n")
+
+
+def heart(text):
+    """What the newer exporter says behind its advice."""
+    return text.split("## Exception summary")[-1].strip()
 
 
 def save_inputs(model, root):
@@ -98,12 +105,17 @@ def run_exporter(model, module, inputs, path, is_dynamo, is_dynamic):
     import torch
 
     names = [i.name for i in model.inputs]
-    axes = {i.name: {a: d for a, d in enumerate(i.dims) if isinstance(d, str)} for i in model.inputs}
+    axes = {
+        i.name: {a: d for a, d in enumerate(i.dims) if isinstance(d, str)} for i in model.inputs
+    }
     settings = {"input_names": names}
     if model.opset:
         settings["opset_version"] = model.opset
     if is_dynamic:
-        settings["dynamic_shapes" if is_dynamo else "dynamic_axes"] = tuple(axes.values()) if is_dynamo else axes
+        if is_dynamo:
+            settings["dynamic_shapes"] = tuple(axes.values())
+        else:
+            settings["dynamic_axes"] = axes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, inputs, str(path), dynamo=is_dynamo, **settings)
@@ -149,8 +161,10 @@ def quantize(model, folder, form):
 
     class Samples(q.CalibrationDataReader):
         def __init__(self):
-            self.left = [{i.name: i.array(model.name, size, model.all_sizes()) for i in model.inputs}
-                         for size in range(2)]
+            self.left = [
+                {i.name: i.array(model.name, size, model.all_sizes()) for i in model.inputs}
+                for size in range(2)
+            ]
 
         def get_next(self):
             return self.left.pop() if self.left else None
@@ -161,8 +175,13 @@ def quantize(model, folder, form):
 def outside(source, path):
     import onnx
 
-    onnx.save_model(onnx.load(source), path, save_as_external_data=True, location="weights.bin",
-                    size_threshold=64)
+    onnx.save_model(
+        onnx.load(source),
+        path,
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=64,
+    )
 
 
 def warm_up():
@@ -175,7 +194,9 @@ def warm_up():
     torch.set_grad_enabled(False)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(torch.nn.Tanh(), (torch.zeros(2, 3),), f"{folder}/{EXPORTED}", dynamo=True)
+        torch.onnx.export(
+            torch.nn.Tanh(), (torch.zeros(2, 3),), f"{folder}/{EXPORTED}", dynamo=True
+        )
 
 
 def export_in_child(model, folder, forms):

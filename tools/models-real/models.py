@@ -1,10 +1,11 @@
 """What a row of the model lists says, and the inputs that a row needs.
 
-A row names a model, makes it (random weights), and says what its inputs are: a kind of data and dims,
-which are numbers or names. A name is a symbol of the exported model; the row says which two sizes it
-runs at, and static exports take the first. Sizes above 1 that differ from one another, so that no
-exporter takes a symbol for a constant or two of them for the same.
+A row names a model, makes it (random weights), and says what its inputs are: a kind of data and
+dims, which are numbers or names. A name is a symbol of the exported model; the row says which two
+sizes it runs at, and static exports take the first. Sizes are above 1 and differ from one another,
+so that no exporter takes a symbol for a constant or two of them for the same.
 """
+
 import zlib
 from dataclasses import dataclass, field
 from typing import Callable
@@ -29,7 +30,7 @@ EXTRA_FORMS = ("half", "bfloat16", "int8", "qdq", "external")
 class Input:
     name: str
     dims: tuple
-    kind: str = "normal"  # normal, image, mask, indices, integers, true
+    kind: str = "normal"  # normal, image, mask, indices, permutation
     limit: int = 0  # of indices: how many there are
 
     def shape(self, size, sizes):
@@ -81,7 +82,7 @@ def tokens(vocabulary=99, mask=True):
 
 
 def perturb(module):
-    """Make parameters and statistics that all start alike differ, so that each shows in the result."""
+    """Make parameters and statistics that start alike differ, so that each shows in the result."""
     import torch
 
     tensors = list(module.parameters()) + [b for b in module.buffers() if b.is_floating_point()]

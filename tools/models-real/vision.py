@@ -1,4 +1,5 @@
 """Models for images, from torchvision and timm, as small as they can be made by their arguments."""
+
 from models import Model, Input, image
 
 
@@ -25,7 +26,7 @@ def timm(name, inputs=None, extra=(), **config):
 
 
 def Outputs(model):
-    """A model of tensors to tensors: segmentation gives a dictionary, training ones auxiliary results."""
+    """A module that gives tensors: segmentation gives a dictionary, some give auxiliary results."""
     import torch
     from models import flat
 
@@ -78,20 +79,41 @@ ROWS = [
     torchvision("regnet_y_400mf"),
     torchvision("regnet_x_400mf"),
     torchvision("convnext_tiny", image(side=64)),
-    torchvision("vit_b_16", image(side=64), "VisionTransformer", ("half", "int8", "qdq"),
-                image_size=64, patch_size=16, num_layers=3, num_heads=4, hidden_dim=64, mlp_dim=128),
+    torchvision(
+        "vit_b_16",
+        image(side=64),
+        "VisionTransformer",
+        ("half", "int8", "qdq"),
+        image_size=64,
+        patch_size=16,
+        num_layers=3,
+        num_heads=4,
+        hidden_dim=64,
+        mlp_dim=128,
+    ),
     torchvision("swin_t", extra=("half",)),
     torchvision("swin_v2_t", image(side=64)),
-    torchvision("maxvit_t", image(side=64), "MaxVit", input_size=(64, 64), stem_channels=16,
-                block_channels=[16, 32], block_layers=[1, 2], head_dim=8,
-                stochastic_depth_prob=0.0, partition_size=4),
+    torchvision(
+        "maxvit_t",
+        image(side=64),
+        "MaxVit",
+        input_size=(64, 64),
+        stem_channels=16,
+        block_channels=[16, 32],
+        block_layers=[1, 2],
+        head_dim=8,
+        stochastic_depth_prob=0.0,
+        partition_size=4,
+    ),
     torchvision("vgg11", image(side=64), num_classes=10),
     torchvision("alexnet", image(side=96), num_classes=10),
     torchvision("resnext50_32x4d"),
     torchvision("segmentation.fcn_resnet50", weights_backbone=None),
     torchvision("segmentation.deeplabv3_mobilenet_v3_large", weights_backbone=None),
     torchvision("segmentation.lraspp_mobilenet_v3_large", weights_backbone=None),
-    torchvision("video.r3d_18", [Input("x", ("batch", 3, "frames", 48, 48))], sizes={"frames": (8, 12)}),
+    torchvision(
+        "video.r3d_18", [Input("x", ("batch", 3, "frames", 48, 48))], sizes={"frames": (8, 12)}
+    ),
     detector("ssd300_vgg16"),
     detector("ssdlite320_mobilenet_v3_large"),
     detector("retinanet_resnet50_fpn", min_size=96, max_size=128),

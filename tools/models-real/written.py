@@ -1,4 +1,5 @@
 """Modules written by hand: what people write themselves, and one operator or idiom at a time."""
+
 from models import FORMS, Model, Input, image
 
 
@@ -54,8 +55,13 @@ def unet():
     from torch import nn
 
     def block(i, o):
-        return nn.Sequential(nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU(),
-                             nn.Conv2d(o, o, 3, padding=1), nn.ReLU())
+        return nn.Sequential(
+            nn.Conv2d(i, o, 3, padding=1),
+            nn.BatchNorm2d(o),
+            nn.ReLU(),
+            nn.Conv2d(o, o, 3, padding=1),
+            nn.ReLU(),
+        )
 
     def call(self, x):
         a = self.a(x)
@@ -64,9 +70,19 @@ def unet():
         b = self.d(torch.cat([self.up1(c), b], 1))
         return self.last(self.e(torch.cat([self.up2(b), a], 1)))
 
-    return module(call, ["x"], a=block(3, 8), b=block(8, 16), c=block(16, 32), d=block(32, 16),
-                  e=block(16, 8), pool=nn.MaxPool2d(2), up1=nn.ConvTranspose2d(32, 16, 2, 2),
-                  up2=nn.ConvTranspose2d(16, 8, 2, 2), last=nn.Conv2d(8, 2, 1))
+    return module(
+        call,
+        ["x"],
+        a=block(3, 8),
+        b=block(8, 16),
+        c=block(16, 32),
+        d=block(32, 16),
+        e=block(16, 8),
+        pool=nn.MaxPool2d(2),
+        up1=nn.ConvTranspose2d(32, 16, 2, 2),
+        up2=nn.ConvTranspose2d(16, 8, 2, 2),
+        last=nn.Conv2d(8, 2, 1),
+    )
 
 
 @written("unet_resized", image(side=None))
@@ -83,8 +99,13 @@ def unet_resized():
         e = interpolate(a, scale_factor=0.5, mode="bicubic", align_corners=False)
         return self.last(torch.cat([a, c, d], 1)), e
 
-    return module(call, ["x"], a=nn.Conv2d(3, 8, 3, padding=1), last=nn.Conv2d(24, 2, 1),
-                  b=nn.Conv2d(8, 8, 3, stride=2, padding=1))
+    return module(
+        call,
+        ["x"],
+        a=nn.Conv2d(3, 8, 3, padding=1),
+        last=nn.Conv2d(24, 2, 1),
+        b=nn.Conv2d(8, 8, 3, stride=2, padding=1),
+    )
 
 
 @written("fsrcnn", image(1), extra=("half",))
@@ -92,9 +113,16 @@ def fsrcnn():
     from torch import nn
 
     return nn.Sequential(
-        nn.Conv2d(1, 16, 5, padding=2), nn.PReLU(16), nn.Conv2d(16, 8, 1), nn.PReLU(8),
-        nn.Conv2d(8, 8, 3, padding=1), nn.PReLU(8), nn.Conv2d(8, 16, 1), nn.PReLU(16),
-        nn.ConvTranspose2d(16, 1, 9, stride=2, padding=4, output_padding=1))
+        nn.Conv2d(1, 16, 5, padding=2),
+        nn.PReLU(16),
+        nn.Conv2d(16, 8, 1),
+        nn.PReLU(8),
+        nn.Conv2d(8, 8, 3, padding=1),
+        nn.PReLU(8),
+        nn.Conv2d(8, 16, 1),
+        nn.PReLU(16),
+        nn.ConvTranspose2d(16, 1, 9, stride=2, padding=4, output_padding=1),
+    )
 
 
 @written("yolo_head", image())
@@ -122,48 +150,90 @@ def tcn():
 
     parts = []
     for dilation in (1, 2, 4):
-        parts += [nn.ConstantPad1d((2 * dilation, 0), 0.0), nn.Conv1d(8, 8, 3, dilation=dilation),
-                  nn.BatchNorm1d(8), nn.GELU()]
+        parts += [
+            nn.ConstantPad1d((2 * dilation, 0), 0.0),
+            nn.Conv1d(8, 8, 3, dilation=dilation),
+            nn.BatchNorm1d(8),
+            nn.GELU(),
+        ]
     return nn.Sequential(*parts)
 
 
-@written("conv3d", [f32("x", "batch", 2, "frames", "height", "width")], frames=(6, 9), height=(16, 20),
-         width=(18, 14))
+@written(
+    "conv3d",
+    [f32("x", "batch", 2, "frames", "height", "width")],
+    frames=(6, 9),
+    height=(16, 20),
+    width=(18, 14),
+)
 def conv3d():
     from torch import nn
 
-    return nn.Sequential(nn.Conv3d(2, 8, 3, padding=1), nn.BatchNorm3d(8), nn.ReLU(), nn.MaxPool3d(2),
-                         nn.Conv3d(8, 4, (1, 3, 3), stride=(1, 2, 2)), nn.AdaptiveAvgPool3d(1))
+    return nn.Sequential(
+        nn.Conv3d(2, 8, 3, padding=1),
+        nn.BatchNorm3d(8),
+        nn.ReLU(),
+        nn.MaxPool3d(2),
+        nn.Conv3d(8, 4, (1, 3, 3), stride=(1, 2, 2)),
+        nn.AdaptiveAvgPool3d(1),
+    )
 
 
 @written("norms", image(8), height=(16, 20), width=(12, 10))
 def norms():
     from torch import nn
 
-    return nn.Sequential(nn.GroupNorm(2, 8), nn.SiLU(), nn.InstanceNorm2d(8, affine=True),
-                         nn.Conv2d(8, 8, 3, padding=1, padding_mode="reflect"), nn.Hardswish(),
-                         nn.Conv2d(8, 8, 3, padding=1, padding_mode="replicate"),
-                         nn.LocalResponseNorm(3), nn.Conv2d(8, 8, 3, padding=1, groups=8),
-                         nn.Mish(), nn.Softmax2d())
+    return nn.Sequential(
+        nn.GroupNorm(2, 8),
+        nn.SiLU(),
+        nn.InstanceNorm2d(8, affine=True),
+        nn.Conv2d(8, 8, 3, padding=1, padding_mode="reflect"),
+        nn.Hardswish(),
+        nn.Conv2d(8, 8, 3, padding=1, padding_mode="replicate"),
+        nn.LocalResponseNorm(3),
+        nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        nn.Mish(),
+        nn.Softmax2d(),
+    )
 
 
 @written("activations", FEATURES)
 def activations():
     from torch import nn
 
-    return nn.Sequential(nn.Linear(24, 24), nn.ELU(), nn.SELU(), nn.CELU(1.5), nn.Softplus(), nn.GELU(),
-                         nn.GELU("tanh"), nn.LeakyReLU(0.2), nn.LogSigmoid(), nn.Hardtanh(-3, 3),
-                         nn.Softsign(), nn.Tanhshrink(), nn.Hardsigmoid(), nn.ReLU6(),
-                         nn.LayerNorm(24), nn.GLU(-1), nn.LogSoftmax(-1))
+    return nn.Sequential(
+        nn.Linear(24, 24),
+        nn.ELU(),
+        nn.SELU(),
+        nn.CELU(1.5),
+        nn.Softplus(),
+        nn.GELU(),
+        nn.GELU("tanh"),
+        nn.LeakyReLU(0.2),
+        nn.LogSigmoid(),
+        nn.Hardtanh(-3, 3),
+        nn.Softsign(),
+        nn.Tanhshrink(),
+        nn.Hardsigmoid(),
+        nn.ReLU6(),
+        nn.LayerNorm(24),
+        nn.GLU(-1),
+        nn.LogSoftmax(-1),
+    )
 
 
 @written("pools", image(8), height=(32, 40), width=(24, 36))
 def pools():
     from torch import nn
 
-    return nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(3, 1, 1, count_include_pad=False),
-                         nn.AvgPool2d(2, 2, ceil_mode=True), nn.MaxPool2d(2, 2, ceil_mode=True),
-                         nn.LPPool2d(2, 2), nn.AdaptiveAvgPool2d(1))
+    return nn.Sequential(
+        nn.MaxPool2d(3, 2, 1),
+        nn.AvgPool2d(3, 1, 1, count_include_pad=False),
+        nn.AvgPool2d(2, 2, ceil_mode=True),
+        nn.MaxPool2d(2, 2, ceil_mode=True),
+        nn.LPPool2d(2, 2),
+        nn.AdaptiveAvgPool2d(1),
+    )
 
 
 @written("grid_sample", image(4) + [f32("grid", "batch", 7, 9, 2)], height=(16, 20), width=(12, 10))
@@ -171,9 +241,11 @@ def grid_sample():
     import torch.nn.functional as F
 
     def call(x, grid):
-        return (F.grid_sample(x, grid, align_corners=False),
-                F.grid_sample(x, grid, mode="nearest", padding_mode="border", align_corners=True),
-                F.grid_sample(x, grid, padding_mode="reflection", align_corners=False))
+        return (
+            F.grid_sample(x, grid, align_corners=False),
+            F.grid_sample(x, grid, mode="nearest", padding_mode="border", align_corners=True),
+            F.grid_sample(x, grid, padding_mode="reflection", align_corners=False),
+        )
 
     return module(call, ["x", "grid"])
 
@@ -182,15 +254,22 @@ def grid_sample():
 def pixel_shuffle():
     from torch import nn
 
-    return nn.Sequential(nn.Conv2d(4, 16, 3, padding=1), nn.PixelShuffle(2), nn.PixelUnshuffle(4),
-                         nn.Conv2d(64, 4, 1), nn.ChannelShuffle(2))
+    return nn.Sequential(
+        nn.Conv2d(4, 16, 3, padding=1),
+        nn.PixelShuffle(2),
+        nn.PixelUnshuffle(4),
+        nn.Conv2d(64, 4, 1),
+        nn.ChannelShuffle(2),
+    )
 
 
 @written("mlp", [f32("x", "batch", 24)], extra=("half", "bfloat16", "int8", "qdq", "external"))
 def mlp():
     from torch import nn
 
-    return nn.Sequential(nn.Linear(24, 64), nn.ReLU(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 5))
+    return nn.Sequential(
+        nn.Linear(24, 64), nn.ReLU(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 5)
+    )
 
 
 @written("parallel_residual", FEATURES)
@@ -234,7 +313,9 @@ def rotary():
         half = torch.arange(12, dtype=torch.float32)
         angles = torch.outer(torch.arange(x.shape[1], dtype=torch.float32), 10000 ** (-half / 12))
         a, b = x.chunk(2, -1)
-        return torch.cat([a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()], -1)
+        return torch.cat(
+            [a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()], -1
+        )
 
     return module(call, ["x"], unused=nn.Identity())
 
@@ -271,62 +352,116 @@ def torch_function(name, inputs, text, **sizes):
 
 
 MATRIX = [f32("x", "batch", "sequence")]
-torch_function("einsum", [f32("x", "batch", "sequence", 8), f32("y", "batch", "target", 8)],
-               "(torch.einsum('bsd,btd->bst', x, y), torch.einsum('bsd,btd->bd', x, y), "
-               "torch.einsum('bsd->sd', x))")
+torch_function(
+    "einsum",
+    [f32("x", "batch", "sequence", 8), f32("y", "batch", "target", 8)],
+    "(torch.einsum('bsd,btd->bst', x, y), torch.einsum('bsd,btd->bd', x, y), "
+    "torch.einsum('bsd->sd', x))",
+)
 torch_function("topk", [f32("x", "batch", "sequence")], "torch.topk(x, 3, -1)")
 torch_function("sort", [f32("x", "batch", "sequence")], "torch.sort(x, -1, descending=True)")
 torch_function("cumsum", [f32("x", "batch", "sequence")], "(x.cumsum(1), x.flip(1).cumsum(0))")
 torch_function("argmax", MATRIX, "(x.argmax(1), x.argmin(0), x.max(1), x.amax(0))")
-torch_function("reductions", FEATURES,
-               "(x.mean((0, 2)), x.var(-1), x.std(1), x.norm(dim=-1), x.logsumexp(1), x.prod(-1))")
+torch_function(
+    "reductions",
+    FEATURES,
+    "(x.mean((0, 2)), x.var(-1), x.std(1), x.norm(dim=-1), x.logsumexp(1), x.prod(-1))",
+)
 torch_function("where_mask", MATRIX, "torch.where(x > 0, x, x.masked_fill(x < -1, float('-inf')))")
-torch_function("slices", FEATURES, "(x[:, 1:-1:2, ::3], x[:, -3:], x[..., None, 2], x.flip(1), "
-               "x.roll(1, 1), x[:, :, [3, 1, 2]])")
-torch_function("shapes", FEATURES, "(x.reshape(x.shape[0], -1), x.flatten(0, 1).unsqueeze(-1), "
-               "x.permute(2, 0, 1), x.expand(2, *x.shape), x.repeat(1, 2, 1), x.unfold(2, 4, 2))")
-torch_function("gather", [f32("x", "batch", 9), Input("i", ("batch", "sequence"), "indices", 9)],
-               "(torch.gather(x, 1, i), x[:, i[0]], F.one_hot(i, 9), F.embedding(i, x.t()))")
-torch_function("scatter",
-               [f32("x", "batch", 9), Input("i", ("batch", 9), "permutation"), f32("u", "batch", 9)],
-               "(x.scatter(1, i, u), x.scatter_add(1, i // 2, u))")
-torch_function("index_put", [f32("x", "batch", "sequence", 4), f32("u", "batch", 4)],
-               "torch.index_put(x, (torch.arange(x.shape[0]), torch.tensor(1)), u)")
-torch_function("tri", [f32("x", "batch", "sequence", "sequence")],
-               "(x.tril(), x.triu(1), torch.full_like(x, 2.0).triu(), x.diagonal(dim1=1, dim2=2))")
-torch_function("integers", [Input("i", ("batch", "sequence"), "indices", 50)],
-               "(i // 7, i % 7, i * 3 - 100, (i - 25) // 4, (i - 25) % 4, i << 2, i & 12, i.float() / 3)")
-torch_function("pads", image(2),
-               "(F.pad(x, (1, 2, 3, 4)), F.pad(x, (2, 1), mode='reflect'), F.pad(x, (1, 1, 2, 2), "
-               "mode='replicate'), F.pad(x, (1, 1), mode='circular'), F.pad(x, (-1, 2, 0, -3), value=7.0))",
-               height=(16, 20), width=(12, 10))
-torch_function("resizes", image(2),
-               "(F.interpolate(x, scale_factor=1.5, mode='bilinear'), F.interpolate(x, size=(5, 7)), "
-               "F.adaptive_avg_pool2d(x, 2), "
-               "F.interpolate(x, scale_factor=2, mode='bicubic', align_corners=True))",
-               height=(16, 20), width=(12, 10))
-torch_function("math", MATRIX,
-               "(x.erf(), x.exp().log1p(), x.abs().sqrt(), x.abs().rsqrt(), x.sin() * x.cos(), x.atan(), "
-               "x.tanh(), x.floor(), x.ceil(), x.round(), x.sign(), x.clamp(-0.5, 0.5), x.pow(3), "
-               "x.abs().pow(0.3), x.expm1(), x.remainder(0.7), torch.fmod(x, 0.7), x.reciprocal(), "
-               "torch.maximum(x, -x), x.isnan(), torch.atan2(x, x + 2))")
-torch_function("unfold_fold", image(3),
-               "F.fold(F.unfold(x, 3, padding=1), x.shape[-2:], 3, padding=1)", height=(16, 20),
-               width=(12, 10))
+torch_function(
+    "slices",
+    FEATURES,
+    "(x[:, 1:-1:2, ::3], x[:, -3:], x[..., None, 2], x.flip(1), "
+    "x.roll(1, 1), x[:, :, [3, 1, 2]])",
+)
+torch_function(
+    "shapes",
+    FEATURES,
+    "(x.reshape(x.shape[0], -1), x.flatten(0, 1).unsqueeze(-1), "
+    "x.permute(2, 0, 1), x.expand(2, *x.shape), x.repeat(1, 2, 1), x.unfold(2, 4, 2))",
+)
+torch_function(
+    "gather",
+    [f32("x", "batch", 9), Input("i", ("batch", "sequence"), "indices", 9)],
+    "(torch.gather(x, 1, i), x[:, i[0]], F.one_hot(i, 9), F.embedding(i, x.t()))",
+)
+torch_function(
+    "scatter",
+    [f32("x", "batch", 9), Input("i", ("batch", 9), "permutation"), f32("u", "batch", 9)],
+    "(x.scatter(1, i, u), x.scatter_add(1, i // 2, u))",
+)
+torch_function(
+    "index_put",
+    [f32("x", "batch", "sequence", 4), f32("u", "batch", 4)],
+    "torch.index_put(x, (torch.arange(x.shape[0]), torch.tensor(1)), u)",
+)
+torch_function(
+    "tri",
+    [f32("x", "batch", "sequence", "sequence")],
+    "(x.tril(), x.triu(1), torch.full_like(x, 2.0).triu(), x.diagonal(dim1=1, dim2=2))",
+)
+torch_function(
+    "integers",
+    [Input("i", ("batch", "sequence"), "indices", 50)],
+    "(i // 7, i % 7, i * 3 - 100, (i - 25) // 4, (i - 25) % 4, i << 2, i & 12, " "i.float() / 3)",
+)
+torch_function(
+    "pads",
+    image(2),
+    "(F.pad(x, (1, 2, 3, 4)), F.pad(x, (2, 1, 1, 2), mode='reflect'), "
+    "F.pad(x, (1, 1, 2, 2), mode='replicate'), F.pad(x, (1, 1, 2, 0), mode='circular'), "
+    "F.pad(x, (-1, 2, 0, -3), value=7.0))",
+    height=(16, 20),
+    width=(12, 10),
+)
+torch_function(
+    "resizes",
+    image(2),
+    "(F.interpolate(x, scale_factor=1.5, mode='bilinear'), F.interpolate(x, size=(5, 7)), "
+    "F.adaptive_avg_pool2d(x, 2), "
+    "F.interpolate(x, scale_factor=2, mode='bicubic', align_corners=True))",
+    height=(16, 20),
+    width=(12, 10),
+)
+torch_function(
+    "math",
+    MATRIX,
+    "(x.erf(), x.exp().log1p(), x.abs().sqrt(), x.abs().rsqrt(), x.sin() * x.cos(), "
+    "x.atan(), x.tanh(), x.floor(), x.ceil(), x.round(), x.sign(), x.clamp(-0.5, 0.5), x.pow(3), "
+    "x.abs().pow(0.3), x.expm1(), x.remainder(0.7), torch.fmod(x, 0.7), x.reciprocal(), "
+    "torch.maximum(x, -x), x.isnan(), torch.atan2(x, x + 2))",
+)
+torch_function(
+    "unfold_fold",
+    image(3),
+    "F.fold(F.unfold(x, 3, padding=1), x.shape[-2:], 3, padding=1)",
+    height=(16, 20),
+    width=(12, 10),
+)
 torch_function("distance", [f32("x", "batch", 5, 8), f32("y", "batch", 7, 8)], "torch.cdist(x, y)")
-torch_function("stack_split", FEATURES,
-               "torch.stack(x.split([8, 10, 6], -1)[0:1] + x[..., 4:].split(8, -1)[:1], 1)")
+torch_function(
+    "stack_split",
+    FEATURES,
+    "torch.stack(x.split([8, 10, 6], -1)[0:1] + x[..., 4:].split(8, -1)[:1], 1)",
+)
 torch_function("nonzero", MATRIX, "(x > 0).nonzero()")
 torch_function("masked_select", MATRIX, "x[x > 0] * 2")
-torch_function("bincount", [Input("i", ("batch", "sequence"), "indices", 6)],
-               "F.one_hot(i, 6).sum((0, 1))")
-torch_function("losses", [f32("x", "batch", 6), Input("i", ("batch",), "indices", 6)],
-               "(F.cross_entropy(x, i), F.nll_loss(x.log_softmax(1), i, reduction='none'), "
-               "F.mse_loss(x, x * 0.5))")
+torch_function(
+    "bincount", [Input("i", ("batch", "sequence"), "indices", 6)], "F.one_hot(i, 6).sum((0, 1))"
+)
+torch_function(
+    "losses",
+    [f32("x", "batch", 6), Input("i", ("batch",), "indices", 6)],
+    "(F.cross_entropy(x, i), F.nll_loss(x.log_softmax(1), i, reduction='none'), "
+    "F.mse_loss(x, x * 0.5))",
+)
 
 
-@written("nms", [Input("boxes", ("batch", 4), "image"), Input("scores", ("batch",), "image")],
-         batch=(24, 31))
+@written(
+    "nms",
+    [Input("boxes", ("batch", 4), "image"), Input("scores", ("batch",), "image")],
+    batch=(24, 31),
+)
 def nms():
     import torch
     import torchvision
@@ -344,7 +479,8 @@ def roi_align():
     import torchvision
 
     def call(x, boxes):
-        boxes = torch.cat([boxes[:, :1] * 0, boxes[:, :2] * 8, boxes[:, :2] * 8 + boxes[:, 2:] * 5], 1)
+        corner, size = boxes[:, :2] * 8, boxes[:, 2:] * 5
+        boxes = torch.cat([boxes[:, :1] * 0, corner, corner + size], 1)
         return torchvision.ops.roi_align(x, boxes, 3, sampling_ratio=2)
 
     return module(call, ["x", "boxes"])
