@@ -52,7 +52,7 @@ def tilewright(tool, verb, *words):
     said = f"{verb}: {last_line(done.stderr)}"
     if done.returncode < 0:
         raise Stop("crashed", f"{said} (signal {-done.returncode})")
-    if done.returncode in (3, 4):
+    if done.returncode in (3, 4) or verb == "run" and done.returncode == 2:
         raise Stop("refused", said)
     raise Stop("internal", f"{said} (exit code {done.returncode})")
 
@@ -161,12 +161,23 @@ class Case:
 
     def compare(self):
         names, expected, excuse = reference(self.onnx, self.inputs, True)
+        if not expected and len(self.inputs) > 1:
+            names, expected, excuse = self.first_size_alone(excuse)
         with tempfile.TemporaryDirectory(prefix="models-real-") as folder:
             bundle = self.folder / "model.twb"
             tilewright(self.tool, "compile", self.onnx, "-o", bundle)
             seen = self.run_bundle(bundle, names, Path(folder))
             self.judge("error", seen, expected, excuse)
             self.compare_optimised(Path(folder), names, expected, excuse)
+
+    def first_size_alone(self, excuse):
+        """A traced loop over a sequence runs at the length that it was traced with, and no other."""
+        found = reference(self.onnx, self.inputs[:1], True)
+        if not found[1]:
+            return None, None, excuse
+        self.inputs, self.torch = self.inputs[:1], self.torch[:1]
+        self.note("ONNX Runtime runs the first size only")
+        return found
 
     def run_bundle(self, bundle, names, folder):
         """Our results, in the order of `names`, or of the signature without."""
