@@ -1,0 +1,115 @@
+/* Infer functions of operators that make tensors from numbers: EyeLike, OneHot, Range. */
+#include <math.h>
+
+#include "graph/inner.h"
+
+void
+infer_EyeLike(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	if (x->rank != 2)
+		infer_fail(infer, "the input has rank %d, expected 2", x->rank);
+	int64_t dtype = attr_has(infer->node, "dtype") ? attr_int(infer->node, "dtype") : x->dtype;
+	if (dtype <= DT_NONE || dtype >= DT_COUNT)
+		infer_fail(infer, "dtype = %lld is not an element type", (long long)dtype);
+	infer_set(infer, 0, (DType)dtype, 2, x->dims);
+}
+
+void
+infer_OneHot(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	const Dim *dims[ARRAY_MAX_RANK];
+	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank + 1), from = 0;
+	infer_single(infer, 1);
+	infer_vector(infer, 2, dim_const(infer->ctx, 2));
+	const Array *depth = infer_constant(infer, 1);
+	const Dim *extent;
+	if (depth && dtype_is_float(depth->type) && array_count(depth) == 1)
+		extent = dim_const(infer->ctx, (int64_t)dtype_load_f64(depth->type, depth->data, 0));
+	else if (dtype_is_float(infer_input(infer, 1)->dtype))
+		fail_unsupported(&infer->node->loc, "depth is a float only known at run time");
+	else
+		extent = infer_dim_value(infer, 1, 0);
+	for (int i = 0; i <= x->rank && i < ARRAY_MAX_RANK; i++)
+		dims[i] = i == axis ? extent : x->dims[from++];
+	infer_set(infer, 0, infer_dtype(infer, 0), x->rank + 1, dims);
+}
+
+/* max(ceil((limit - start) / by), 0) */
+static const Dim *
+range_length(Infer *infer, const Dim *start, const Dim *limit, int64_t by)
+{
+	ExprCtx *ctx = infer->ctx;
+	if (by == 0)
+		infer_fail(infer, "delta is 0");
+	const Dim *span = by > 0 ? dim_sub(ctx, limit, start) : dim_sub(ctx, start, limit);
+	const Dim *count = dim_ceildiv(ctx, span, dim_const(ctx, by > 0 ? by : -by));
+	const Dim *none = dim_const(ctx, 0);
+	return dim_proves_le(ctx, none, count) ? count : dim_max(ctx, count, none);
+}
+
+/* A float as a dim, when it is whole: a number, or a dim converted, as rotary embeddings convert
+ * the length of their sequence. f32 rounds what is above 2^24. NULL: not whole, or not known. */
+static const Dim *
+whole_number(Infer *infer, const Expr *e)
+{
+	ExprCtx *ctx = infer->ctx;
+	if (expr_is_const(e)) {
+		double value = expr_const_f64(e);
+		bool is_whole = value == floor(value) && fabs(value) < 0x1p53;
+		return is_whole ? dim_const(ctx, (int64_t)value) : NULL;
+	}
+	if (e->op != EX_cast || e->arg[0]->type != DT_I64 || (e->type != DT_F32 && e->type != DT_F64))
+		return NULL;
+	if (e->type == DT_F64 || dim_proves_le(ctx, e->arg[0], dim_const(ctx, 1 << 24)))
+		return e->arg[0];
+	const Expr *rounded = expr_mul(ctx, e, expr_number(ctx, DT_F32, 1));
+	return infer_symbol(infer, "R", expr_cast(ctx, DT_I64, expr_floor(ctx, rounded)));
+}
+
+/* The length of a range of floats: bounds are numbers, or all of them whole. */
+static const Dim *
+float_range(Infer *infer)
+{
+	const Expr *bound[3];
+	const Dim *whole[3];
+	bool is_number = true, is_whole = true;
+	for (int i = 0; i < 3; i++) {
+		const Known *known = infer_known(infer, i);
+		bound[i] = known && known->count == 1 ? known->value[0] : NULL;
+		is_number &= bound[i] && expr_is_const(bound[i]);
+		whole[i] = bound[i] ? whole_number(infer, bound[i]) : NULL;
+		is_whole &= whole[i] != NULL;
+	}
+	int64_t by;
+	if (is_whole && dim_is_const(whole[2], &by))
+		return range_length(infer, whole[0], whole[1], by);
+	if (!is_number)
+		fail_unsupported(&infer->node->loc,
+		                 "the bounds of a float range are only known at run time");
+	double span = (expr_const_f64(bound[1]) - expr_const_f64(bound[0])) / expr_const_f64(bound[2]);
+	if (!(span < 0x1p53))
+		infer_fail(infer, "the range has no end");
+	int64_t count = span > 0 ? (int64_t)span : 0;
+	return dim_const(infer->ctx, count + ((double)count < span));
+}
+
+void
+infer_Range(Infer *infer)
+{
+	const Dim *count;
+	for (int i = 0; i < 3; i++)
+		infer_single(infer, i);
+	if (dtype_is_float(infer_input(infer, 0)->dtype)) {
+		count = float_range(infer);
+	} else {
+		const Dim *start = infer_index_value(infer, 0, 0), *limit = infer_index_value(infer, 1, 0);
+		const Known *delta = infer_known(infer, 2);
+		int64_t by;
+		if (!delta || !delta->value[0] || !dim_is_const(delta->value[0], &by))
+			infer_wait(infer, 2, 0);
+		count = range_length(infer, start, limit, by);
+	}
+	infer_set(infer, 0, infer_dtype(infer, 0), 1, &count);
+}
