@@ -207,6 +207,23 @@ collect(Exec *exec, const PlanStep *step, Carried *all, const Array *value)
 	return TW_OK;
 }
 
+/* The dims of values that no iteration gave: as the result's are known outside, or as far as the
+ * body knows, whose symbols may not be bound. */
+static void
+take_dims_of_none(const Slot *result, const Frame *body, const PlanBuffer *inner, int axis,
+                  Carried *all)
+{
+	all->rank = inner->rank;
+	for (int i = 0; i < inner->rank; i++) {
+		int64_t dim = 0;
+		if (result->has_dims)
+			dim = result->dims[i + (i >= axis)];
+		else if (!plan_dim_eval(body->plan, inner->dims[i], body->symbols, &dim) || dim < 0)
+			dim = 0;
+		all->dims[i] = dim;
+	}
+}
+
 /* Collected values as an array with the iterations as dim `axis`, reversed if asked. `frame` and
  * `buffer` say where it goes; without iterations the dims come from there or from the body. */
 static TwCode
@@ -217,19 +234,13 @@ give_collected(Frame *frame, const PlanStep *step, int buffer, Carried *all, con
 	int64_t dims[PLAN_MAX_RANK], strides[PLAN_MAX_RANK], elements = 1;
 	if (buffer < 0)
 		return TW_OK;
-	if (all->count == 0) {
-		all->rank = inner->rank;
-		for (int i = 0; i < inner->rank; i++) {
-			int64_t dim;
-			bool is_known = plan_dim_eval(body->plan, inner->dims[i], body->symbols, &dim);
-			all->dims[i] = is_known && dim >= 0 ? dim : 0;
-		}
-	}
-	int rank = all->rank + 1;
+	int rank = (all->count ? all->rank : inner->rank) + 1;
 	if (axis < 0)
 		axis += rank;
 	if (axis < 0 || axis >= rank || rank > PLAN_MAX_RANK)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no axis %d", step->name, axis);
+	if (all->count == 0)
+		take_dims_of_none(&frame->slots[buffer], body, inner, axis, all);
 	for (int i = rank - 1; i >= 0; i--) {
 		dims[i] = i == axis ? all->count : all->dims[i - (i > axis)];
 		strides[i] = elements;

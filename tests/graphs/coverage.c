@@ -191,9 +191,8 @@ add_counts(int64_t *sum, const int64_t *more, size_t bytes)
 		sum[i] += more[i];
 }
 
-/* Numbers and names out of a sentence, so that equal reasons count together. */
-static void
-make_plain(char *to, size_t room, const char *from)
+void
+plain_sentence(char *to, size_t room, const char *from)
 {
 	const char *end = to + room - 1;
 	for (; *from && to < end; from++)
@@ -227,7 +226,7 @@ tallies_reason(Tallies *tallies, const char *what, const char *sentence)
 {
 	char text[sizeof tallies->reasons[0].text], all[GRAPH_REASON + 40];
 	snprintf(all, sizeof all, "%s: %s", what, sentence);
-	make_plain(text, sizeof text, all);
+	plain_sentence(text, sizeof text, all);
 	count_reason(tallies, text, 1);
 }
 

@@ -100,10 +100,17 @@ void batch_run(Shared *shared, const Options *options, const char *model);
 Array *sample_input(Arena *arena, uint64_t seed, const char *name, const void *ranges, DType type,
                     int rank, const int64_t *dims);
 
+/* Where ONNX Runtime is known to do otherwise than the standard says (ort.c): NULL, or how. */
+const char *ort_deviates(const Graph *graph);
+/* Of the largest element, by which it may be beyond the bound. */
+double ort_share(const Graph *graph);
+
 void coverage_add(Coverage *coverage, const Graph *graph, bool is_refused);
 /* The number of operators that ought to have come and did not. */
 int coverage_print(const Coverage *coverage, int64_t graphs);
 
+/* A sentence without its numbers and names, so that equal ones are seen to be equal. */
+void plain_sentence(char *to, size_t room, const char *from);
 /* Count a sentence; all of one run into those of another. */
 void tallies_reason(Tallies *tallies, const char *what, const char *sentence);
 void tallies_add(Tallies *sum, const Tallies *more);

@@ -97,10 +97,14 @@ tw_any_lane(const void *mask, int size)
 }
 #define TW_ANY(M, L, m) tw_any_lane(&m, sizeof m)
 #endif
+/* Lanes read one by one under a mask, chosen from by a select: gcc 12 makes vectors of a loop of
+ * these and reads zeros. It leaves a loop with an asm alone. */
+#define TW_LANES_APART __asm__("")
 #define TW_MASKED_LOOP(name, T, V, M, L) \
 	TW_FN V tw_loadm_##name##x##L(const T *p, tw_##M m) \
 	{ \
 		V v = {0}; \
+		TW_LANES_APART; \
 		TW_EACH(L) \
 			if (m[i]) \
 				v[i] = p[i]; \
@@ -234,6 +238,7 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
 	{ \
 		V v = {0}; \
+		TW_LANES_APART; \
 		TW_EACH(L) \
 			if (m[i]) \
 				v[i] = p[i * step]; \
@@ -251,6 +256,7 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
 	{ \
 		V v = {0}; \
+		TW_LANES_APART; \
 		if (TW_EACH_i32x##L && __builtin_constant_p(step) && step == 2) \
 			return (V)tw_pairs_i32x##L(p, m); \
 		TW_EACH(L) \
