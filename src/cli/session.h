@@ -18,7 +18,8 @@ typedef struct Session {
 	InputRanges ranges;
 } Session;
 
-/* Open a bundle file, called `name` in messages. Released with the arena. `settings` may be NULL. */
+/* Open a bundle file, called `name` in messages. Released with the arena. `settings` may be
+ * NULL. */
 Session *session_open(Arena *arena, const char *path, const char *name, const Options *options,
                       const TwSessionOptions *settings);
 

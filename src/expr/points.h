@@ -47,8 +47,8 @@ typedef struct PointResult {
  * bound shape of program->inputs[k] (checked); symbols are bound from these shapes and from
  * `binding` (may be NULL). Above `limit` operations, and above some millions of inner elements,
  * nothing is filled in. joins_sums: a kernel may add what is added to a sum's result (a bias, a
- * residual) before or among its terms, as vendors' do; it is rounded with each of them then. Fails as program_eval() does, also on a checked index that the points need.
- */
+ * residual) before or among its terms, as vendors' do; it is rounded with each of them then.
+ * Fails as program_eval() does, also on a checked index that the points need. */
 PointResult program_eval_points(Arena *arena, const Program *program, const Binding *binding,
                                 const PointInput *const *inputs, PointSet *const *outputs,
                                 double limit, bool joins_sums);

@@ -1,5 +1,4 @@
-/* .npy files as NumPy writes them: byte orders, orders of elements, ranks; and what is no such file.
- */
+/* .npy files as NumPy writes them: byte orders, orders of elements, ranks; and what is none. */
 #include "unit.h"
 
 #include <stdio.h>
