@@ -340,6 +340,28 @@ fix_inputs(Assigner *a, Node *node)
 	}
 }
 
+/* What a branch or a loop's body reads from around it, it reads in plain storage. */
+static void
+fix_captures(Assigner *a, const Node *node)
+{
+	for (int r = 0; r < node->nregion && node->op->code != OP_fused; r++) {
+		const Region *region = node->regions[r];
+		for (int c = 0; c < region->captures.count; c++) {
+			Value *value = region->captures.data[c];
+			Value *copy = value->layout ? other_storage(a, node->parent, value) : NULL;
+			for (int i = copy ? value->uses.count - 1 : -1; i >= 0; i--) {
+				Use use = value->uses.data[i];
+				if (!region_encloses(region, use.node ? use.node->parent : use.region))
+					continue;
+				if (use.node)
+					node_set_input(use.node, use.index, copy);
+				else
+					region_set_result(use.region, use.index, copy);
+			}
+		}
+	}
+}
+
 static void
 fix_results(Assigner *a, Region *region)
 {
@@ -360,8 +382,10 @@ assign_region(Assigner *a, Region *region)
 		examine(a, node);
 	for (Node *node = region->first; node; node = node->next)
 		assign_outputs(a, node);
-	for (Node *node = region->first; node; node = node->next)
+	for (Node *node = region->first; node; node = node->next) {
 		fix_inputs(a, node);
+		fix_captures(a, node);
+	}
 	fix_results(a, region);
 }
 
