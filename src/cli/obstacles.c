@@ -3,6 +3,7 @@
 
 #include "graph/meaning.h"
 #include "host/host.h"
+#include "runtime/plan.h"
 
 bool
 value_is_unknown(const Value *value)
@@ -66,6 +67,7 @@ node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 typedef struct Search {
 	Arena *arena;
 	bool is_compiled;
+	int nesting; /* of regions */
 	ObstacleVec list;
 } Search;
 
@@ -85,8 +87,12 @@ search_region(Search *search, const Region *region)
 		for (int k = 0; k < node->noutput; k++)
 			if (node->outputs[k])
 				note(search, node, FAIL_INVALID, size_obstacle(arena, "value", node->outputs[k]));
-		for (int i = 0; i < node->nregion; i++)
+		if (node->nregion && ++search->nesting > PLAN_MAX_NESTING)
+			note(search, node, FAIL_UNSUPPORTED,
+			     arena_printf(arena, "graphs nested deeper than %d", PLAN_MAX_NESTING));
+		for (int i = 0; i < node->nregion && search->nesting <= PLAN_MAX_NESTING; i++)
 			search_region(search, node->regions[i]);
+		search->nesting -= node->nregion > 0;
 	}
 }
 
@@ -106,7 +112,7 @@ search_signature(Search *search, const char *what, int count, Value *const *valu
 ObstacleVec
 graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled)
 {
-	Search search = {arena, is_compiled, {0}};
+	Search search = {arena, is_compiled, 0, {0}};
 	search_signature(&search, "input", graph->body->nparam, graph->body->params);
 	search_signature(&search, "output", graph->body->nresult, graph->body->results);
 	search_region(&search, graph->body);

@@ -51,7 +51,7 @@ typedef struct PlanDim {
 	const PlanToken *tokens;
 } PlanDim;
 
-enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 16 };
+enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 40 };
 
 /* The value of a symbol not bound yet. */
 #define PLAN_UNBOUND INT64_MIN
