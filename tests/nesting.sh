@@ -26,7 +26,7 @@ nested() {
 nested 30 >deep.txt
 "$tw" compile -q deep.txt -o deep.twb 2>err && "$tw" run deep.twb -q >out 2>&1 && pass ||
 	lose "30 nested graphs: $(cat err out)"
-for depth in 60 5000; do
+for depth in 60 100000; do
 	nested $depth >deeper.txt
 	"$tw" compile -q deeper.txt -o deeper.twb 2>err
 	rc=$?

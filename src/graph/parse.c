@@ -48,6 +48,8 @@ parse_use(Parser *parser, const Region *region)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+enum { MAX_REGIONS = 200 }; /* whatever walks over a graph goes down into them */
+
 static void parse_region(Parser *parser, Node *node, const char *name);
 
 typedef struct Left {
@@ -323,6 +325,8 @@ static void
 parse_region(Parser *parser, Node *node, const char *name)
 {
 	Region *region = region_new(node, name);
+	if (++parser->depth > MAX_REGIONS)
+		parser_fail(parser, "graphs nested deeper than %d", MAX_REGIONS);
 	parse_params(parser, region);
 	Claim claim = {.region = region, .loc = scan_loc(parser->scan)};
 	if (scan_accept(parser->scan, "uses")) {
@@ -336,6 +340,7 @@ parse_region(Parser *parser, Node *node, const char *name)
 	scan_expect(parser->scan, "yield", "at the end of a region");
 	parse_results(parser, region);
 	scan_expect(parser->scan, "}", "after a region");
+	parser->depth--;
 }
 
 static void

@@ -23,6 +23,7 @@ typedef struct Parser {
 	Arena *arena;
 	Scanner *scan;
 	bool is_bare; /* numbered weights get no data */
+	int depth;    /* of regions */
 	VEC(Pending) pending;
 	VEC(Claim) claims;
 } Parser;
