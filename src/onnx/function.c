@@ -12,6 +12,9 @@
 
 #include "onnx/import.h"
 
+/* Each call puts its name in front of all names inside: values get a number where names meet. */
+enum { MAX_NAME = 512 };
+
 static const char *
 function_key(Arena *arena, const char *domain, const char *name, const char *overload)
 {
@@ -104,7 +107,7 @@ function_inline(Import *import, Region *region, Scope *scope, const Onnx__Functi
 		.function = function,
 		.attrs = {.arena = arena},
 		.outputs = {.arena = arena},
-		.name = loc->node,
+		.name = arena_strndup(arena, loc->node, strnlen(loc->node, MAX_NAME)),
 		.origin = outer ? outer->origin : loc->node,
 		.depth = outer ? outer->depth + 1 : 1,
 	};

@@ -205,8 +205,6 @@ import_node(void *arg)
 	work_begin(&draft.loc, NULL); /* until the next node, or the end */
 	if (!*draft.op)
 		draft_fail(&draft, "a node without an operator");
-	if (import->call && ++import->node_count > IMPORT_MAX_NODES)
-		draft_fail(&draft, "more than %d nodes after inlining functions", IMPORT_MAX_NODES);
 	const Onnx__FunctionProto *function = function_find(import, proto);
 	if (function) {
 		function_inline(import, job->region, job->scope, function, proto, &draft.loc);

@@ -46,13 +46,13 @@ typedef struct Import {
 	Map functions;    /* Onnx__FunctionProto by function_key() */
 	Map value_info;   /* Onnx__ValueInfoProto by name: types the model gives inner values */
 	Map files;        /* Bytes of external files, by location */
-	int node_count, region_depth;
+	int region_depth;
 	uint64_t dense_bytes;  /* made from sparse tensors */
 	FailureVec *obstacles; /* NULL: stop at the first */
 } Import;
 
 enum {
-	IMPORT_MAX_NODES = 1 << 18, /* of inlined functions: calls of calls multiply */
+	IMPORT_MAX_NODES = 1 << 16, /* of inlined functions: calls of calls multiply */
 	IMPORT_MAX_CALLS = 100,     /* nested calls, as ONNX's own checker */
 	IMPORT_MAX_REGIONS = 32,
 };
@@ -192,6 +192,8 @@ const char *domain_normal(const char *domain); /* "" for ai.onnx and NULL */
 const int *import_order(Import *import, size_t count, Onnx__NodeProto *const *nodes);
 
 void functions_index(Import *import);
+/* Fails when inlining would make too much of the model. (function_size.c) */
+void functions_measure(Import *import);
 const Onnx__FunctionProto *function_find(const Import *import, const Onnx__NodeProto *node);
 void function_inline(Import *import, Region *region, Scope *scope,
                      const Onnx__FunctionProto *function, const Onnx__NodeProto *node,

@@ -152,6 +152,7 @@ import_model(Import *import)
 	import->graph = graph_new(import->arena, text_of(proto->name), import->file);
 	import_header(import);
 	functions_index(import);
+	functions_measure(import);
 	index_types(import, proto);
 	Scope scope = {.meanings = {.arena = import->arena}};
 	import_inputs(import, &scope, proto);

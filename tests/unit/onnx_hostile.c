@@ -179,6 +179,7 @@ START_TEST(functions_that_multiply)
 	Failure failure;
 	ck_assert(!try_bytes(arena, bytes, &failure));
 	ck_assert_msg(strstr(failure.text, "nodes after inlining") != NULL, "%s", failure.text);
+	ck_assert_uint_lt(arena_used(arena), 4 << 20); /* refused before any is inlined */
 	arena_free(arena);
 }
 END_TEST
