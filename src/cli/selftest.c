@@ -14,6 +14,8 @@
 /* Elements of each output; and what a reader accepts. */
 enum { SAMPLES = 32, SAMPLES_LIMIT = 4096, LIST_LIMIT = 65536 };
 static const size_t TEXT_LIMIT = 1 << 26;
+/* Data made up while compiling, of all inputs; a model that takes more is left to its user. */
+static const size_t MADE_UP_LIMIT = (size_t)256 << 20;
 
 /* ---- inputs ---- */
 
@@ -41,6 +43,23 @@ input_of(Arena *arena, const Value *value, const Binding *probe)
 	return (TestInput){arena_strdup(arena, value->name), type->dtype, type->rank, dims};
 }
 
+/* Whether the inputs are small enough to be made up here. */
+static bool
+is_within_limit(const SelfTest *test)
+{
+	size_t total = 0, bytes;
+	for (int i = 0; i < test->ninput; i++) {
+		int64_t count = 1;
+		for (int d = 0; d < test->inputs[i].rank; d++)
+			if (__builtin_mul_overflow(count, test->inputs[i].dims[d], &count))
+				return false;
+		if (!dtype_bytes(test->inputs[i].type, count, &bytes) || bytes > MADE_UP_LIMIT)
+			return false;
+		total += bytes;
+	}
+	return total <= MADE_UP_LIMIT;
+}
+
 SelfTest *
 selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t seed)
 {
@@ -59,6 +78,9 @@ selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t see
 		}
 		test->inputs[i] = input_of(arena, body->params[i], probe);
 	}
+	if (!test->left_out && !is_within_limit(test))
+		test->left_out = arena_printf(arena, "its inputs take more than %zu MB at these sizes",
+		                              MADE_UP_LIMIT >> 20);
 	return test;
 }
 
