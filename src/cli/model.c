@@ -60,6 +60,23 @@ read_options(const Options *options, Arena *arena)
 	return (OnnxReadOptions){.nfixed = options->fix.count, .fixed = fixed};
 }
 
+static Graph *
+read_model(const OnnxReadOptions *read, Arena *arena, const char *path, Bytes bytes)
+{
+	switch (file_kind(path, bytes)) {
+	case FILE_ONNX:
+		return strcmp(path, "-") == 0 ? onnx_read_bytes(arena, path, bytes, read)
+		                              : onnx_read(arena, path, read);
+	case FILE_GRAPH:
+		return text_graph(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
+	case FILE_BUNDLE:
+		fail_as(FAIL_USAGE, NULL, "%s is a bundle, expected a model", path);
+	default:
+		fail_as(FAIL_USAGE, NULL, "%s is the text of an expression or a kernel, expected a model",
+		        path);
+	}
+}
+
 Graph *
 model_read(const Options *options, Arena *arena, const char *path)
 {
@@ -70,18 +87,15 @@ Graph *
 model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes)
 {
 	OnnxReadOptions read = read_options(options, arena);
-	switch (file_kind(path, bytes)) {
-	case FILE_ONNX:
-		return strcmp(path, "-") == 0 ? onnx_read_bytes(arena, path, bytes, &read)
-		                              : onnx_read(arena, path, &read);
-	case FILE_GRAPH:
-		return text_graph(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
-	case FILE_BUNDLE:
-		fail_as(FAIL_USAGE, NULL, "%s is a bundle, expected a model", path);
-	default:
-		fail_as(FAIL_USAGE, NULL, "%s is the text of an expression or a kernel, expected a model",
-		        path);
-	}
+	return read_model(&read, arena, path, bytes);
+}
+
+Graph *
+model_read_open(const Options *options, Arena *arena, const char *path)
+{
+	OnnxReadOptions read = read_options(options, arena);
+	read.is_open = true;
+	return read_model(&read, arena, path, file_map(arena, path));
 }
 
 /* ---- shapes ---- */

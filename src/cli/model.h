@@ -13,6 +13,9 @@ FileKind file_kind(const char *path, Bytes bytes);
 /* Read ONNX or the text of a graph; --fix is applied. The graph lives in `arena`. */
 Graph *model_read(const Options *options, Arena *arena, const char *path);
 
+/* Read a model only to write it again: operators that ops.def does not have pass through. */
+Graph *model_read_open(const Options *options, Arena *arena, const char *path);
+
 /* The same from a file that is mapped already (standard input can be read only once). */
 Graph *model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes);
 

@@ -54,6 +54,8 @@ node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 {
 	if (node->op->meaning == MEANING_HOST && !host_find(node->op->name))
 		return "the operator has no host function";
+	if (node->op->meaning == MEANING_UNKNOWN)
+		return "the operator is not known";
 	bool is_expressible =
 		node->op->meaning == MEANING_FORMULA || node->op->meaning == MEANING_BUILD;
 	const char *text = is_expressible ? meaning_obstacle(arena, node) : NULL;

@@ -1,7 +1,8 @@
 /* tilewright optimize: ONNX to ONNX.
  *
  * Runs the passes that leave standard operators, and writes the model at its own opset; FuseOps and
- * what else makes operators of ours is left out, so that the result runs anywhere.
+ * what else makes operators of ours is left out, so that the result runs anywhere. Operators that
+ * we do not know pass through untouched.
  */
 #include "cli/model.h"
 #include "cli/report.h"
@@ -21,7 +22,7 @@ verb_optimize(const Options *options)
 {
 	Arena *arena = options->arena;
 	const char *in = options->args.data[0], *out = options->args.data[1];
-	Graph *graph = model_read(options, arena, in);
+	Graph *graph = model_read_open(options, arena, in);
 	PassContext *context = pipeline_new(options, arena, 3);
 	Target target = {.threads = 1, .probe = shape_binding(options, arena, graph)};
 	context->target = &target;

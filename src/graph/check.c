@@ -199,7 +199,7 @@ static void
 check_symbol(const Expr *e, void *arg)
 {
 	const SymbolUse *use = arg;
-	if (e->op == EX_symbol && !symbol_def_find(use->graph, e->symbol))
+	if (e->op == EX_symbol && !use->graph->is_open && !symbol_def_find(use->graph, e->symbol))
 		BUG(use->value->def ? &use->value->def->loc : NULL,
 		    "symbol %s in the type of %%%s has no definition", e->symbol->name, use->value->name);
 }

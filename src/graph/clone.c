@@ -141,8 +141,10 @@ clone_node(Cloner *clone, const Node *old, Region *to)
 		outputs[i] = old->outputs[i] ? old->outputs[i]->name : NULL;
 	Loc loc = {clone_text(clone, old->loc.file), old->loc.line, clone_text(clone, old->loc.node),
 	           NULL};
-	Node *node = node_new(to, NULL, op_text(arena, old->op), &loc, old->ninput, inputs,
-	                      old->noutput, outputs);
+	const OpInfo *op = old->op; /* one of no row lives in the old graph, as its texts do */
+	if (op->meaning != MEANING_UNKNOWN)
+		op = op_row(clone->to->ops, op->code);
+	Node *node = node_new_row(to, NULL, op, &loc, old->ninput, inputs, old->noutput, outputs);
 	for (int i = 0; i < old->noutput; i++)
 		if (old->outputs[i])
 			copy_value(clone, old->outputs[i], node->outputs[i]);
@@ -208,6 +210,7 @@ clone_header(Cloner *clone)
 	const Graph *from = clone->from;
 	Graph *to = clone->to;
 	to->ir_version = from->ir_version;
+	to->is_open = from->is_open;
 	to->producer = clone_text(clone, from->producer);
 	to->doc = clone_text(clone, from->doc);
 	for (int i = 0; i < from->opsets.count; i++) {

@@ -169,6 +169,7 @@ struct Graph {
 	VEC(OpsetImport) opsets; /* the model's own, for export */
 	VEC(StringPair) metadata;
 	int64_t ir_version;
+	bool is_open; /* for ONNX only: types that cannot be inferred stay unknown, operators too */
 	const char *producer, *doc;
 	int next_name;   /* for fresh names */
 	Map *names;      /* name to Value */
@@ -189,6 +190,8 @@ const char *graph_fresh_name(Graph *graph, const char *base);
  * "" = a fresh name. Types are unknown until inferred. */
 Node *node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninput,
                Value *const *inputs, int noutput, const char *const *output_names);
+Node *node_new_row(Region *region, Node *before, const OpInfo *op, const Loc *loc, int ninput,
+                   Value *const *inputs, int noutput, const char *const *output_names);
 void node_add_attr(Node *node, const Attr *attr); /* replaces one of the same name */
 void node_remove_attr(Node *node, const char *name);
 void node_set_input(Node *node, int index, Value *value);

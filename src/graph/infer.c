@@ -444,24 +444,49 @@ infer_outputs(Infer *infer)
 		if (node->outputs[i])
 			node->outputs[i]->known = NULL;
 	if (has_unranked_input(node) && !takes_unranked(node->op)) {
-		for (int i = 0; i < node->noutput; i++)
+		for (int i = 0; i < node->noutput && !infer->graph->is_open; i++)
 			infer_set_unknown(infer, i, infer_dtype(infer, i));
 		return;
 	}
 	node->op->infer(infer);
+	if (node->op->meaning == MEANING_UNKNOWN)
+		return;
 	for (int i = 0; i < node->noutput; i++)
 		if (node->outputs[i] && node->outputs[i]->type.kind == TYPE_UNKNOWN)
 			fail_as(FAIL_BUG, &node->loc, "infer gave output %d no type", i);
 }
 
+typedef struct InferJob {
+	Graph *graph;
+	Node *node;
+} InferJob;
+
+static void
+infer_strictly(void *arg)
+{
+	InferJob *job = arg;
+	Infer infer = {.graph = job->graph, .ctx = job->graph->ctx, .node = job->node};
+	Work work = work_begin(&job->node->loc, NULL);
+	infer_outputs(&infer);
+	node_find_known(job->graph, job->node); /* nothing where ranks are unknown */
+	work_end(work);
+}
+
+/* In an open graph what cannot be inferred keeps the types that the model gave it. */
 void
 node_infer(Graph *graph, Node *node)
 {
-	Infer infer = {.graph = graph, .ctx = graph->ctx, .node = node};
-	Work work = work_begin(&node->loc, NULL);
-	infer_outputs(&infer);
-	node_find_known(graph, node); /* nothing where ranks are unknown */
-	work_end(work);
+	Failure failure;
+	InferJob job = {graph, node};
+	if (!graph->is_open) {
+		infer_strictly(&job);
+		return;
+	}
+	for (int i = 0; i < node->ninput; i++)
+		if (node->inputs[i] && node->inputs[i]->type.kind == TYPE_UNKNOWN)
+			return;
+	if (!try_run(infer_strictly, &job, &failure) && failure.kind != FAIL_UNSUPPORTED)
+		fail_again(&failure);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */

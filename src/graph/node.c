@@ -58,11 +58,19 @@ Node *
 node_new(Region *region, Node *before, const char *op, const Loc *loc, int ninput,
          Value *const *inputs, int noutput, const char *const *output_names)
 {
+	const OpInfo *row = find_op(region->graph, op);
+	if (!row)
+		fail_unsupported(loc, "operator %s is not known", op);
+	return node_new_row(region, before, row, loc, ninput, inputs, noutput, output_names);
+}
+
+Node *
+node_new_row(Region *region, Node *before, const OpInfo *op, const Loc *loc, int ninput,
+             Value *const *inputs, int noutput, const char *const *output_names)
+{
 	Graph *graph = region->graph;
 	Node *node = NEW(graph->arena, Node);
-	node->op = find_op(graph, op);
-	if (!node->op)
-		fail_unsupported(loc, "operator %s is not known", op);
+	node->op = op;
 	if (loc)
 		node->loc = *loc;
 	node->loc.op = node->op->name;

@@ -349,5 +349,40 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 	case MEANING_CONTROL:
 		buf_puts(buf, "  its regions are its meaning\n");
 		break;
+	case MEANING_UNKNOWN: /* of no row */
+		break;
 	}
+}
+
+/* Types stay what the model says. */
+static void
+infer_unknown(Infer *infer)
+{
+	(void)infer;
+}
+
+const OpInfo *
+op_unknown(Arena *arena, const char *domain, const char *name, int since, int nattr,
+           const AttrSpec *attrs)
+{
+	ParamSpec *any = NEW(arena, ParamSpec);
+	*any =
+		(ParamSpec){.name = "operand", .types = ~(uint64_t)0, .optional = true, .variadic = true};
+	OpInfo *op = NEW(arena, OpInfo);
+	*op = (OpInfo){
+		.name = name,
+		.domain = domain,
+		.since = since,
+		.ninput = 1,
+		.noutput = 1,
+		.nattr = nattr,
+		.inputs = any,
+		.outputs = any,
+		.attrs = attrs,
+		.infer = infer_unknown,
+		.meaning = MEANING_UNKNOWN,
+		.effect = EFFECT_stateful,
+		.doc = "unknown",
+	};
+	return op;
 }

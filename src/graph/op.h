@@ -37,6 +37,7 @@ typedef enum MeaningKind {
 	MEANING_BUILD,
 	MEANING_HOST,
 	MEANING_CONTROL,
+	MEANING_UNKNOWN, /* no row has it: only passed through, from ONNX to ONNX */
 } MeaningKind;
 
 typedef enum Effect {
@@ -83,6 +84,10 @@ OpTable *op_table_new(Arena *arena); /* parses ops.def; fails (FAIL_BUG) on a wr
 /* NULL when unknown. Our own operators are found in domain "" as well: no name is in both. */
 const OpInfo *op_find(const OpTable *table, const char *domain, const char *name);
 const OpInfo *op_row(const OpTable *table, OpCode code);
+/* A row for an operator that the table does not have, of these attributes: any operands, nothing
+ * known of them, and no pass may touch it. `since`: the version it is used in. */
+const OpInfo *op_unknown(Arena *arena, const char *domain, const char *name, int since, int nattr,
+                         const AttrSpec *attrs);
 
 const AttrSpec *op_attr(const OpInfo *op, const char *name); /* NULL: not in the row */
 /* The parameter that operand `index` goes to (a variadic one takes the rest), or NULL. */

@@ -388,17 +388,19 @@ draft_finish(Draft *draft, Scope *scope)
 {
 	Import *import = draft->import;
 	const OpInfo *op = op_find(import->graph->ops, draft->domain, draft->op);
-	if (!op)
+	bool is_open = import->options && import->options->is_open;
+	if (!op && !is_open)
 		unknown_fail(draft);
-	while (draft->inputs.count > 0 && !draft->inputs.data[draft->inputs.count - 1])
+	if (!op)
+		op = unknown_row(draft);
+	while (op->code && draft->inputs.count > 0 && !draft->inputs.data[draft->inputs.count - 1])
 		draft->inputs.count--;
-	while (draft->outputs.count > 0 && !*draft->outputs.data[draft->outputs.count - 1])
+	while (op->code && draft->outputs.count > 0 && !*draft->outputs.data[draft->outputs.count - 1])
 		draft->outputs.count--;
 	check_inputs(draft, op);
 	check_attrs(draft, op);
-	Node *node =
-		node_new(draft->region, NULL, op_text(import->arena, op), &draft->loc, draft->inputs.count,
-	             draft->inputs.data, draft->outputs.count, output_names(draft));
+	Node *node = node_new_row(draft->region, NULL, op, &draft->loc, draft->inputs.count,
+	                          draft->inputs.data, draft->outputs.count, output_names(draft));
 	for (int i = 0; i < draft->attrs.count; i++)
 		node_add_attr(node, &draft->attrs.data[i]);
 	set_origin(draft, node);

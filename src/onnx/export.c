@@ -109,11 +109,25 @@ out_origins(const Export *out, Wire *wire, const Node *node, const char *own)
 		wire_text(wire, 6, arena_printf(out->arena, KEY_ORIGINS "\n%s", text));
 }
 
+/* What an operator that we do not know means in another opset, nobody knows. */
+static void
+check_unknown(const Export *out, const Node *node)
+{
+	if (!*node->op->domain && out->opset != node->op->since)
+		fail_unsupported(&node->loc,
+		                 "the operator is not known: it stays in opset %d, and opset %" PRId64
+		                 " is needed for others",
+		                 node->op->since, out->opset);
+}
+
 static void
 out_plain(Export *out, Wire *graph, const Node *node)
 {
 	OutNode result = node_out(out, node);
-	out_downgrade(&result);
+	if (node->op->meaning == MEANING_UNKNOWN)
+		check_unknown(out, node);
+	else
+		out_downgrade(&result);
 	Wire wire = {.arena = out->arena};
 	for (int i = 0; i < result.inputs.count; i++) {
 		map_set(&out->used, result.inputs.data[i], out);

@@ -78,7 +78,8 @@ Bytes external_bytes(Import *import, const Onnx__TensorProto *proto, size_t size
 Type type_import(Import *import, const Onnx__TypeProto *proto, bool keep_names, const Loc *loc);
 
 /* Believe the model's word for the type of a value that nothing was inferred for. Unknown dims of
- * it would be symbols that nothing defines: then only the element type is taken. */
+ * it would be symbols that nothing defines: then, unless the graph is open, only the element type
+ * is taken. */
 void type_adopt(Import *import, Value *value, const Onnx__ValueInfoProto *info, const Loc *loc);
 
 /* ---- attributes (attr.c) ---- */
@@ -164,6 +165,8 @@ const char *upgrade_name(const char *op);
 /* No row of ops.def has the draft's operator: say so, of all of the model's that none has
  * (unknown.c). */
 _Noreturn void unknown_fail(const Draft *draft);
+/* The same of a model that is read to be written: a row of its own for this node. */
+const OpInfo *unknown_row(const Draft *draft);
 
 /* ---- graphs and functions (import.c, order.c, function.c, branch.c) ---- */
 

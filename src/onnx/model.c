@@ -150,6 +150,7 @@ import_model(Import *import)
 	if (!proto)
 		fail(&loc, "the file holds no graph: is it an ONNX model?");
 	import->graph = graph_new(import->arena, text_of(proto->name), import->file);
+	import->graph->is_open = import->options && import->options->is_open;
 	import_header(import);
 	functions_index(import);
 	functions_measure(import);

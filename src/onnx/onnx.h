@@ -23,6 +23,7 @@ typedef struct OnnxFixed {
 } OnnxFixed;
 
 typedef struct OnnxReadOptions {
+	bool is_open; /* operators that ops.def does not have pass through: only to be written again */
 	const char *external_folder; /* the one that external data must lie in; NULL: the model's */
 	int nfixed;
 	const OnnxFixed *fixed;

@@ -138,11 +138,11 @@ type_adopt(Import *import, Value *value, const Onnx__ValueInfoProto *info, const
 	                  (type->kind == TYPE_TENSOR && (type->dtype == DT_NONE || type->rank < 0));
 	if (!info || !is_unknown)
 		return;
-	Type said = type_import(import, info->type, false, loc);
+	Type said = type_import(import, info->type, import->graph->is_open, loc);
 	if (type->kind == TYPE_TENSOR && (said.kind != TYPE_TENSOR || said.dtype == DT_NONE ||
 	                                  (type->dtype != DT_NONE && type->dtype != said.dtype)))
 		return;
-	if (said.kind == TYPE_TENSOR && !type_is_static(&said))
+	if (said.kind == TYPE_TENSOR && !type_is_static(&said) && !import->graph->is_open)
 		said.rank = -1;
 	*type = said;
 }

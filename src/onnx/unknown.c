@@ -1,5 +1,8 @@
-/* Operators that ops.def does not have: all of a model's in one sentence, so that nobody finds the
- * next one only when the first is gone.
+/* Operators that ops.def does not have.
+ *
+ * Who compiles gets all of a model's in one sentence, and does not find the next one only when the
+ * first is gone. Who optimizes wants the others optimized: then an unknown node gets a row of its
+ * own and passes through, with its attributes and graphs, in the very opset it came in.
  */
 #include <string.h>
 
@@ -73,4 +76,38 @@ unknown_fail(const Draft *draft)
 	                  is_single ? full_name(import->arena, draft->domain, draft->op)
 	                            : buf_text(&search.text),
 	                  is_single ? "is" : "are");
+}
+
+/* The domain's version must be said when writing; a function may have brought it along. */
+static void
+keep_version(const Draft *draft)
+{
+	Import *import = draft->import;
+	for (int i = 0; i < import->graph->opsets.count; i++) {
+		const OpsetImport *opset = &import->graph->opsets.data[i];
+		if (strcmp(opset->domain, draft->domain) != 0)
+			continue;
+		if (opset->version != draft->version)
+			draft_unsupported(draft,
+			                  "an unknown operator of version %lld in a function, where the model "
+			                  "imports %lld",
+			                  (long long)draft->version, (long long)opset->version);
+		return;
+	}
+	vec_push(import->arena, &import->graph->opsets, (OpsetImport){draft->domain, draft->version});
+}
+
+const OpInfo *
+unknown_row(const Draft *draft)
+{
+	Arena *arena = draft->import->arena;
+	int count = 0;
+	AttrSpec *attrs = NEW_N(arena, AttrSpec, draft->attrs.count + draft->graphs.count + 1);
+	for (int i = 0; i < draft->attrs.count; i++)
+		attrs[count++] =
+			(AttrSpec){.name = draft->attrs.data[i].name, .kind = (int)draft->attrs.data[i].kind};
+	for (int i = 0; i < draft->graphs.count; i++)
+		attrs[count++] = (AttrSpec){.name = draft->graphs.data[i].name, .kind = ATTR_GRAPH};
+	keep_version(draft);
+	return op_unknown(arena, draft->domain, draft->op, (int)draft->version, count, attrs);
 }

@@ -4,9 +4,9 @@
  *     %y = Add(%c, %t)       =>   %y = Conv(%x, %w, %b)      b[f] = t[f, 0, 0]
  *
  * Stated on expressions: the operator before has an optional input that is absent, or a constant,
- * and with it its meaning is what it was, plus this input at one dim of the result. Which input that
- * is, and whether Gemm's beta is 1, nobody asks: the meaning of the new node is looked at. A bias
- * that is there already is added to. Sums are re-associated: -O2.
+ * and with it its meaning is what it was, plus this input at one dim of the result. Which input
+ * that is, and whether Gemm's beta is 1, nobody asks: the meaning of the new node is looked at. A
+ * bias that is there already is added to. Sums are re-associated: -O2.
  */
 #include <string.h>
 

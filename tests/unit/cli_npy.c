@@ -32,9 +32,9 @@ static void
 write_npy(const char *descr, const char *order, const char *shape, size_t size, const void *data)
 {
 	char header[118];
-	int used = snprintf(header, sizeof header,
-	                    "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", descr, order,
-	                    shape);
+	int used =
+		snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }",
+	             descr, order, shape);
 	memset(header + used, ' ', sizeof header - (size_t)used);
 	FILE *file = fopen(path, "wb");
 	ck_assert_ptr_nonnull(file);
