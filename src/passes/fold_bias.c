@@ -83,6 +83,8 @@ find_channel(const Value *x, const Value *constant, int *channel)
 {
 	int behind = x->type.rank - constant->type.rank, count = 0;
 	int64_t extent, own;
+	if (behind < 0)
+		return false;
 	for (int d = 0; d < constant->type.rank; d++) {
 		if (!dim_is_const(constant->type.dims[d], &own) || own == 1)
 			continue;
