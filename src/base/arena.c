@@ -252,6 +252,12 @@ arena_spill(Arena *arena, const char *folder)
 	arena->folder = folder && !GAP ? strdup(folder) : NULL;
 }
 
+const char *
+arena_folder(const Arena *arena)
+{
+	return arena->folder;
+}
+
 size_t
 arena_used(const Arena *arena)
 {

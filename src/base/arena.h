@@ -42,6 +42,7 @@ void *arena_memdup(Arena *arena, const void *data, size_t size);
  * can write out (base/spill.h); NULL: no longer. Not under AddressSanitizer, which does not look
  * there for pointers. */
 void arena_spill(Arena *arena, const char *folder);
+const char *arena_folder(const Arena *arena); /* that folder, or NULL */
 
 /* Call release(handle) when the arena is freed or reset. */
 void arena_defer(Arena *arena, void (*release)(void *), void *handle);

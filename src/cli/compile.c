@@ -330,12 +330,12 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 {
 	double start = now_seconds();
 	Watch watch = {.progress = progress_begin(options)};
-	Bytes bytes = file_map(arena, path);
 	Compiled result = {.path = output ? output : default_output(arena, path)};
+	arena_spill(arena, file_folder(arena, result.path));
+	Bytes bytes = file_map(arena, path);
 	char *unproved = arena_printf(arena, "%s.unproved", result.path);
 	litter_add(unproved);
 	arena_defer(arena, remove_file, unproved);
-	arena_spill(arena, file_folder(arena, result.path));
 	Ways ways = {
 		.count = options->target.count ? options->target.count : 1,
 		.denied = {.arena = arena},

@@ -63,18 +63,21 @@ first_plan(Arena *arena, const char *path)
 
 /* ---- packed weights ---- */
 
-/* What it packs is as large as the model, and looked at once more. */
+/* What it packs is as large as the model, and looked at once more; what it computes may be more. */
 static Session *
 session_of(Job *job)
 {
 	if (job->session)
 		return job->session;
+	void *folder = (void *)(uintptr_t)file_folder(job->arena, job->finish->path);
+	TwSessionOptions settings = {.size = sizeof settings,
+	                             .allocate = spill_alloc,
+	                             .release = spill_release,
+	                             .memory_context = folder};
 	job->session =
-		session_open(job->arena, job->finish->path, job->finish->path, job->options, NULL);
+		session_open(job->arena, job->finish->path, job->finish->path, job->options, &settings);
 	Vendor *vendor = signature_vendor(job->session->bundle);
-	const char *folder = file_folder(job->arena, job->finish->path);
-	const Memory spilled = {
-		.allocate = spill_alloc, .release = spill_release, .context = (void *)(uintptr_t)folder};
+	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
 	if (vendor)
 		vendor_use_memory(vendor, &spilled);
 	return job->session;

@@ -338,6 +338,7 @@ onnx_unpack(Arena *arena, const char *file, const ProtobufCMessageDescriptor *ty
 {
 	Arena *scratch = arena_new("walk");
 	arena_defer(arena, release_arena, scratch);
+	arena_spill(scratch, arena_folder(arena)); /* typed data makes the skeleton large */
 	Bytes skeleton = walk_message(scratch, file, type, bytes);
 	Loc loc = {.file = file};
 	if (skeleton.size > INT32_MAX)
