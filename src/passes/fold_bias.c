@@ -88,7 +88,7 @@ find_channel(const Value *x, const Value *constant, int *channel)
 	for (int d = 0; d < constant->type.rank; d++) {
 		if (!dim_is_const(constant->type.dims[d], &own) || own == 1)
 			continue;
-		if (!dim_is_const(x->type.dims[behind + d], &extent) || extent != own)
+		if (behind + d < 0 || !dim_is_const(x->type.dims[behind + d], &extent) || extent != own)
 			return false;
 		*channel = behind + d;
 		count++;

@@ -207,7 +207,7 @@ plain_sentence(char *to, size_t room, const char *from)
 	*to = 0;
 }
 
-static void
+static int64_t
 count_reason(Tallies *tallies, const char *text, int64_t count)
 {
 	for (int i = 0; i < GRAPH_REASONS; i++) {
@@ -215,19 +215,19 @@ count_reason(Tallies *tallies, const char *text, int64_t count)
 		if (!reason->count)
 			snprintf(reason->text, sizeof reason->text, "%s", text);
 		if (strcmp(reason->text, text) == 0) {
-			reason->count += count;
-			return;
+			return reason->count += count;
 		}
 	}
+	return 0;
 }
 
-void
+int64_t
 tallies_reason(Tallies *tallies, const char *what, const char *sentence)
 {
 	char text[sizeof tallies->reasons[0].text], all[GRAPH_REASON + 40];
 	snprintf(all, sizeof all, "%s: %s", what, sentence);
 	plain_sentence(text, sizeof text, all);
-	count_reason(tallies, text, 1);
+	return count_reason(tallies, text, 1);
 }
 
 void

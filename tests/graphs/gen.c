@@ -16,7 +16,7 @@
 #include "graph/infer.h"
 #include "graph/text.h"
 
-enum { GAVE_UP = 99 }; /* a FailKind of our own */
+enum { GAVE_UP = 99 /* a FailKind of our own */, GRAPH_SYMBOLS = 64 };
 
 static const Row ROWS[] = {
 #define ROW(op, kind, make, domain) {#op, OP_##op, KIND_##kind, make_##make, domain},
@@ -349,6 +349,29 @@ is_sound(const Array *a)
 	return true;
 }
 
+/* Dims that were assumed to be equal must be so, at the first binding. */
+static void
+check_assumptions(const Gen *g, int before)
+{
+	static const char *const names[] = {"N", "S"};
+	int64_t values[GRAPH_SYMBOLS] = {0};
+	bool is_bound[GRAPH_SYMBOLS] = {false};
+	for (size_t i = 0; i < countof(names); i++) {
+		int id = symbol_get(g->graph->ctx, names[i])->id;
+		if (id < GRAPH_SYMBOLS) {
+			values[id] = graph_symbol_value(g->seed, 0, names[i]);
+			is_bound[id] = true;
+		}
+	}
+	Binding binding = {GRAPH_SYMBOLS, values, is_bound};
+	for (int i = before; i < g->graph->assumptions.count; i++) {
+		const Assumption *a = &g->graph->assumptions.data[i];
+		int64_t left, right;
+		if (dim_eval(a->a, &binding, &left) && dim_eval(a->b, &binding, &right) && left != right)
+			gen_give_up();
+	}
+}
+
 static void
 infer_node(void *arg)
 {
@@ -383,7 +406,7 @@ gen_settle(Gen *g, Node *node)
 {
 	Step step = {.g = g, .node = node};
 	Failure failure;
-	int before = g->pool.count;
+	int before = g->pool.count, assumed = g->graph->assumptions.count;
 	note_text(g);
 	region_update_captures(g->graph->body);
 	bool is_done = try_run(infer_node, &step, &failure) && (check_outputs(node), true) &&
@@ -392,6 +415,7 @@ gen_settle(Gen *g, Node *node)
 		g->is_over |= failure.kind == FAIL_BUG;
 		fail_again(&failure);
 	}
+	check_assumptions(g, assumed);
 	for (int i = before; i < g->pool.count; i++)
 		if (!is_sound(g->pool.data[i].data))
 			gen_give_up();

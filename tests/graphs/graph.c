@@ -18,10 +18,13 @@ draw_row(Gen *g)
 		[KIND_elementwise] = 26, [KIND_reduction] = 9, [KIND_view] = 22,     [KIND_concat] = 7,
 		[KIND_gather] = 6,       [KIND_scatter] = 4,   [KIND_matmul] = 8,    [KIND_conv] = 5,
 		[KIND_pool] = 3,         [KIND_norm] = 6,      [KIND_quantised] = 2, [KIND_generator] = 2,
-		[KIND_control] = 3,      [KIND_host] = 1,
+		[KIND_control] = 5,      [KIND_host] = 1,
 	};
+	static const OpCode common[] = {OP_Add, OP_Mul, OP_Sub, OP_Relu, OP_Cast, OP_Where, OP_Sigmoid};
 	Trial *t = &g->dice;
 	int total = 0, kind = 0;
+	if (chance(t, 8))
+		return row_of(common[roll(t, 0, countof(common) - 1)]);
 	for (int i = 0; i < KIND_COUNT; i++)
 		total += weights[i];
 	for (int64_t at = roll(t, 0, total - 1); at >= weights[kind]; kind++)

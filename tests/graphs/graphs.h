@@ -49,7 +49,7 @@ typedef enum Way {
 
 extern const char *const WAY_NAMES[];
 
-enum { GRAPH_BATCH = 16, GRAPH_REASON = 300 };
+enum { GRAPH_BATCH = 48, GRAPH_REASON = 300 };
 
 /* What a worker and the process that watches it share. */
 typedef struct Sample {
@@ -79,7 +79,7 @@ typedef struct Reason {
 enum { GRAPH_REASONS = 100 };
 
 typedef struct Tallies {
-	int64_t cases, failed, shrunk, verdicts[VERDICT_COUNT];
+	int64_t cases, failed, verdicts[VERDICT_COUNT];
 	Reason reasons[GRAPH_REASONS];
 	int64_t runs[WAY_COUNT], points, undecided, unbound, ort_refused;
 	double worst[WAY_COUNT];
@@ -111,8 +111,8 @@ int coverage_print(const Coverage *coverage, int64_t graphs);
 
 /* A sentence without its numbers and names, so that equal ones are seen to be equal. */
 void plain_sentence(char *to, size_t room, const char *from);
-/* Count a sentence; all of one run into those of another. */
-void tallies_reason(Tallies *tallies, const char *what, const char *sentence);
+/* Count a sentence: how often it has come. All of one run into those of another. */
+int64_t tallies_reason(Tallies *tallies, const char *what, const char *sentence);
 void tallies_add(Tallies *sum, const Tallies *more);
 
 /* ---- making small (shrink.c) ----------------------------------------------------------------- */

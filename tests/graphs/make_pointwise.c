@@ -160,7 +160,7 @@ make_cast(Gen *g, const Row *row)
 	double least, most;
 	gen_range(g, x, &least, &most);
 	bool is_stored = dtype_class(gen_dtype(x)) == DC_S;
-	DType type = !is_stored && chance(t, 15) ? STORED[roll(t, 0, countof(STORED) - 1)]
+	DType type = !is_stored && chance(t, 25) ? STORED[roll(t, 0, countof(STORED) - 1)]
 	                                         : to[roll(t, 0, countof(to) - 1)];
 	if (is_stored)
 		type = DT_F32;

@@ -34,6 +34,14 @@ is_integer(const Node *node)
 	return dtype_is_integer(node->inputs[0]->type.dtype);
 }
 
+/* A sum of no products. */
+static bool
+is_empty(const Node *node)
+{
+	const Type *a = &node->inputs[0]->type;
+	return a->rank == 2 && dim_is(a->dims[attr_int(node, "transA") ? 0 : 1], 0);
+}
+
 static const struct {
 	OpCode op;
 	bool (*is_other)(const Node *node);
@@ -41,6 +49,7 @@ static const struct {
 } ROWS[] = {
 	{OP_Scan, passes_on, "a result that is a parameter or an outer value is never written"},
 	{OP_Shrink, is_integer, "integers are shrunk in their own type"},
+	{OP_Gemm, is_empty, "no beta where there is nothing to multiply"},
 	{OP_MeanVarianceNormalization, always, "no epsilon: equal elements give NaN"},
 };
 

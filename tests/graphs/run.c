@@ -185,9 +185,11 @@ static void
 expect(void *arg)
 {
 	Job *job = arg;
+	int count = job->graph->body->nresult;
+	const BoundArray **expected = NEW_N(job->arena, const BoundArray *, count + 1);
 	make_inputs(job);
-	job->expected[job->run] = NEW_N(job->arena, const BoundArray *, job->graph->body->nresult + 1);
-	eval_graph_bound(job->arena, job->graph, job->inputs[job->run], job->expected[job->run], 0);
+	eval_graph_bound(job->arena, job->graph, job->inputs[job->run], expected, 0);
+	job->expected[job->run] = expected;
 }
 
 static void
@@ -270,7 +272,8 @@ ask_ort(void *arg)
 	ort_run(ort);
 	job->is_refused = ort_output_count(ort) != body->nresult;
 	for (int i = 0; i < ort_output_count(ort) && !job->is_refused; i++)
-		judge(job, i, ort_output(ort, i), share);
+		if (array_count(ort_output(ort, i)) > 0) /* its shapes of nothing are not always ONNX's */
+			judge(job, i, ort_output(ort, i), share);
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
