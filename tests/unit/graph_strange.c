@@ -65,8 +65,9 @@ operand_type(Case *c, const ParamSpec *spec)
 	if (!spec || chance(c, 3))
 		return (DType)(1 + below(c, DT_COUNT - 1));
 	DType *letter = spec->letter ? &c->letters[spec->letter - 'A'] : NULL;
-	if (letter && *letter)
-		return *letter;
+	DType known = letter ? *letter : DT_NONE;
+	if (known != DT_NONE)
+		return known;
 	DType type = type_in(c, spec->types);
 	if (letter)
 		*letter = type;
