@@ -105,11 +105,14 @@ same_split(const Split *a, const Split *b)
 	return a->dim == b->dim && a->block == b->block && a->is_last == b->is_last;
 }
 
-/* A tensor of the program is split so, and with it what its stage makes beside it: results of one
- * stage are stored alike, as its loops run. */
+/* A tensor of the program is split so, and with it the stage that makes it, whatever that was split
+ * by before, and its other results: those of one stage are stored alike, as its loops run. */
 static void
 split_results(Blocker *b, const Tensor *tensor, Split split)
 {
+	for (int s = 0; tensor->stage && s < b->program->nstage; s++)
+		if (b->program->stages[s] == tensor->stage)
+			b->stages[s] = split;
 	*split_of(b, tensor) = split;
 	for (int r = 0; tensor->stage && r < tensor->stage->nresult; r++)
 		*split_of(b, tensor->stage->results[r]) = split;

@@ -1,0 +1,166 @@
+#!/bin/sh
+# Proving from the command line: what compile says that it proved, run --prove of bundles as they are and
+# with plans that are well-formed and wrong, and denials: choices that were found wrong are not made.
+# tests/mistakes.sh tries whether mistakes of the compiler are found.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=${TILEWRIGHT:-build/tilewright} amend=${BUILD:-build}/test/amend
+[ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
+case $amend in /*) ;; *) amend=$PWD/$amend ;; esac
+cd "$tmp" || exit 1
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL proving: $*"; }
+
+# proves FILE PATTERN [OPTION ...]: what compile says behind "proved: "; the bundle proves, too.
+proves() {
+	file=$1 pattern=$2
+	shift 2
+	"$tw" compile "$file" -o proved.twb "$@" >said 2>&1
+	sed -n 's/^proved: //p' said | grep -qx "$pattern" && ! grep -q "is wrong" said && pass ||
+		lose "$file $*: $(cat said)"
+	"$tw" run --prove proved.twb >said 2>&1 && grep -q "^proved  [0-9]* values at [0-9]* points" said &&
+		pass || lose "run --prove of $file: $(cat said)"
+}
+
+cat >control.g <<'TEXT'
+graph control(%c: bool, %x: f32[4,6], %y: f32[4,6]) -> %i, %p, %f {
+  %i = If(%c)  "if" then_branch {
+    %t = Add(%x, %y)
+    yield %t
+  } else_branch {
+    %e = Mul(%x, %y)
+    yield %e
+  }
+  %m: i64 = {5}
+  %yes: bool = {1}
+  %p = Loop(%m, %yes, %x)  "loop" body(%n, %b, %g) {
+    %h = Tanh(%g)
+    yield %b, %h
+  }
+  %z: f32[6] = {0, 0, 0, 0, 0, 0}
+  %f, %s = Scan(%z, %y) {num_scan_inputs=1}  "scan" body(%d, %r) {
+    %v = Add(%d, %r)
+    yield %v, %v
+  }
+}
+TEXT
+cat >open.g <<'TEXT'
+graph open(%x: f32[N,M]) -> %y { %s = Softmax(%x)  "s" %y = Exp(%s)  "e" }
+TEXT
+cat >half.g <<'TEXT'
+graph half(%x: f16[7,33], %w: f16[33,9]) -> %y { %y = MatMul(%x, %w)  "product" }
+TEXT
+cat >narrow.g <<'TEXT'
+graph narrow(%x: f32[5,12]) -> %y {
+  %s: f32 = {0.02}
+  %z: u8 = {120}
+  %w: u8[12,8] = weight 0
+  %q = QuantizeLinear(%x, %s, %z)                              "quantize"
+  %p = QLinearMatMul(%q, %s, %z, %w, %s, %z, %s, %z)           "product"
+  %y = DequantizeLinear(%p, %s, %z)                            "back"
+}
+TEXT
+cat >host.g <<'TEXT'
+graph host(%x: f32[5]) -> %y { %n = NonZero(%x)  "places" %y = Neg(%n)  "minus" }
+TEXT
+proves control.g '[0-9]* values at [0-9]* points'
+proves open.g '[0-9]* values at [0-9]* points'
+proves half.g '[0-9]* values at [0-9]* points'
+proves narrow.g '[0-9]* values at [0-9]* points.*'
+proves host.g '.*not proved: 1 (host operator NonZero: .*'
+proves control.g '[0-9]* values at [0-9]* points' -O0
+"$tw" compile open.g -o none.twb --prove=none | grep -qx 'proved: not here (--prove=none)' && pass ||
+	lose "--prove=none"
+"$tw" inspect none.twb | grep -q '^proved  *not here (--prove=none)' && pass || lose "inspect of --prove=none"
+"$tw" compile open.g -o none.twb --prove=all >said 2>&1
+[ $? = 2 ] && grep -q "expected steps or none, saw 'all'" said && pass || lose "--prove=all: $(cat said)"
+
+# Plans that are well-formed and compute something else. The graph in the bundle says what is meant.
+cat >plan.g <<'TEXT'
+graph plan(%x: f32[6,16], %y: f32[6,16]) -> %d, %p, %t {
+  %d = Sub(%x, %y)  "difference"
+  %one: i64[1] = {1}
+  %four: i64[1] = {4}
+  %zero: i64[1] = {0}
+  %p = Slice(%d, %one, %four, %zero)  "rows"
+  %t = Softmax(%d)  "soft"
+}
+TEXT
+cp plan.g rows.g
+"$tw" compile -q plan.g -o plan.twb --keep kept && "$tw" run -q --prove plan.twb || lose "plan.g"
+plan=$(cd kept && ls plan/*.json)
+
+# index NAME: of a buffer; dim VALUE: of an extent.
+index() { grep -o '{"name": "[^"]*", "type"' "kept/$plan" | grep -n "\"$1\"" | head -n 1 | sed 's/:.*//' | awk '{ print $1 - 1 }'; }
+dim() { sed -n 's/^ "dims": \[\(.*\)\],$/\1/p' "kept/$plan" | tr -d ' "' | tr ',' '\n' | grep -nx "$1" | sed 's/:.*//' | awk '{ print $1 - 1 }'; }
+
+# wrong WHAT VALUE SED: run --prove finds that this value is wrong, behind a change of the plan.
+wrong() {
+	sed "$3" "kept/$plan" >changed
+	cmp -s changed "kept/$plan" && lose "$1: the plan has another form: $(cat "kept/$plan")"
+	"$amend" plan.twb wrong.twb set "$plan" changed || lose "amend"
+	"$tw" run --prove wrong.twb >said 2>&1
+	rc=$?
+	[ $rc = 1 ] && grep -q "value %$2 of node" said && pass || lose "$1: exit code $rc: $(cat said)"
+}
+x=$(index x) y=$(index y)
+wrong "operands that changed places" d "s/\"args\": \[$x, $y, /\"args\": [$y, $x, /"
+wrong "a view that begins elsewhere" p "/\"kind\": \"view\"/s/\"at\": [0-9]*/\"at\": $(dim 6)/"
+wrong "a view with other strides" p "/\"kind\": \"view\"/s/\"strides\": \[[0-9]*, \([0-9]*\)\]/\"strides\": [\1, \1]/"
+
+if "$tw" --version | grep -q 'oneDNN [0-9]'; then
+	vendor=1
+	cat >plan.g <<'TEXT'
+graph plan(%x: f32[2,16,9,11], %s: f32[2,16,9,11], %q: f32[12,16]) -> %y, %m {
+  %w: f32[16,16,3,3] = weight 0
+  %c = Conv(%x, %w) {pads=[1,1,1,1]}  "conv"
+  %a = Add(%c, %s)                    "add"
+  %y = Relu(%a)                       "relu"
+  %v: f32[16,16] = weight 1
+  %m = MatMul(%q, %v)                 "product"
+}
+TEXT
+	rm -r kept
+	"$tw" compile -q plan.g -o plan.twb --keep kept && "$tw" run -q --prove plan.twb || lose "plan.g"
+	grep '"row": "conv"' "kept/$plan" | sed 's/.*"args": \[[^]]*, \([0-9]*\)\].*/\1/' >conv
+	"$tw" run -q --prove --no-vendor plan.twb && pass || lose "fallback kernels"
+	result=$(grep -o '{"name": "[^"]*", "type"' "kept/$plan" | sed -n "$(($(cat conv) + 1))s/.*\"name\": \"\([^\"]*\)\".*/\1/p")
+	wrong "other pads" "$result" 's/"pads_lo", "ints": \[1, 1\]}, {"name": "pads_hi", "ints": \[1, 1\]/"pads_lo", "ints": [0, 1]}, {"name": "pads_hi", "ints": [2, 1]/'
+	wrong "no relu" "$result" 's/"post", "string": "[^"]*"/"post", "string": "abs"/'
+	wrong "transposed weights" m 's/"row": "matmul", \(.*\), "outputs": 1,/"row": "matmul", \1, "outputs": 1, "attrs": [{"name": "transpose_b", "ints": [1]}],/'
+fi
+
+# Denials: "deny CHOICE VALUE" among the choices. steps CHOICES: how many steps of which kind there are.
+steps() { "$tw" inspect "$1" | sed -n '/^step  kind/,/^part/{/^ *[0-9]/p}' | awk '{ print $2 }' | sort | uniq -c | awk '{ all = all (NR == 1 ? "" : ", ") $1 " " $2 } END { print all }'; }
+
+# denied FILE CHOICE VALUE BEFORE AFTER: its steps without and with a denial.
+denied() {
+	rm -rf before
+	"$tw" compile -q "$1" -o before.twb --keep before || lose "compile $1"
+	echo "{\"key\": \"deny $2 $3\", \"chosen\": \"it was wrong\", \"candidates\": \"\"}" >choices
+	rm -rf denied
+	"$tw" compile -q "$1" -o after.twb --choices choices --keep denied >said 2>&1 || lose "deny $2: $(cat said)"
+	! grep -q "is wrong" said && pass || lose "deny $2 $3: $(cat said)"
+	before=$(steps before.twb) after=$(steps after.twb)
+	[ "$before" = "$4" ] && [ "$after" = "$5" ] && pass || lose "deny $2 $3: $before, then $after"
+	grep -q "\"deny $2 $3\"" denied/choices.jsonl && pass || lose "deny $2 is not among the choices: $(cat denied/choices.jsonl)"
+	"$tw" run -q --prove after.twb && pass || lose "deny $2: not proved"
+}
+cat >fused.g <<'TEXT'
+graph fused(%x: f32[6,16]) -> %y { %e = Exp(%x)  "e" %y = Neg(%e)  "n" }
+TEXT
+denied fused.g fusion y "1 kernel" "2 kernel"
+denied rows.g view p "1 copy, 1 kernel" "2 kernel"
+denied fused.g schedule y "1 kernel" "1 kernel"
+! cmp -s before/kernels/*.c denied/kernels/*.c && pass || lose "deny schedule: the kernel is the same"
+if [ "$vendor" ]; then
+	denied plan.g vendor m "5 vendor" "1 kernel, 4 vendor"
+	denied plan.g layout y "5 vendor" "1 kernel, 3 vendor"
+	"$tw" inspect after.twb | grep -q 'f32\[2,16,9,11\]  *relu' && pass || lose "deny layout: %y is blocked"
+fi
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
