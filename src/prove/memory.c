@@ -21,8 +21,8 @@ read_layout(Held *held, const char *layout)
 		}
 }
 
-static int64_t
-stored_extent(const Held *held, int d)
+int64_t
+held_stored(const Held *held, int d)
 {
 	if (d != held->block_dim)
 		return held->dims[d];
@@ -45,7 +45,7 @@ held_of(const Frame *frame, int buffer, Held *held)
 	for (int d = held->rank - 1; d >= 0; d--) {
 		held->strides[d] = slot->strides ? slot->strides[d] : step;
 		held->is_dense = held->is_dense && (held->strides[d] == step || held->dims[d] == 1);
-		step *= stored_extent(held, d);
+		step *= held_stored(held, d);
 	}
 	return true;
 }
@@ -107,7 +107,7 @@ own_bytes(Arena *arena, const Held *held, size_t *bytes)
 		return held_dense(arena, held);
 	*bytes = element_bytes(held->type) * (size_t)held->block;
 	for (int d = 0; d < held->rank; d++)
-		*bytes *= (size_t)stored_extent(held, d);
+		*bytes *= (size_t)held_stored(held, d);
 	return held->data;
 }
 

@@ -22,6 +22,9 @@ typedef struct Held {
 /* What a frame's buffer holds now; false when its dims are not known or it has no memory. */
 bool held_of(const Frame *frame, int buffer, Held *held);
 
+/* The extent of dim d in the storage; of the blocked dim, in blocks. */
+int64_t held_stored(const Held *held, int d);
+
 /* Where the element of this flat row-major index lies, in elements. */
 int64_t held_offset(const Held *held, int64_t index);
 

@@ -1,5 +1,6 @@
 /* The prover at work: what it does at each boundary of a run.
  *
+ *     look round what lies around the last step's results is as it was
  *     evaluate   nodes whose inputs have just become whole
  *     settle     values that have just become whole: compare, search for unwritten elements, hash
  *     verify     what the next step reads is still what was settled
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "prove/expect.h"
+#include "prove/margin.h"
 #include "runtime/handle.h"
 
 typedef struct FrameState {
@@ -20,6 +22,7 @@ typedef struct FrameState {
 	Expected **expected; /* per node of the facts */
 	Hash128 *hash;       /* per buffer */
 	bool *is_hashed, *is_poisoned;
+	Margins margins; /* of the step that runs */
 } FrameState;
 
 struct Prover {
@@ -139,8 +142,39 @@ enter_frame(FrameState *state)
 	state->is_on = state->facts && (state->entry & (state->entry - 1)) == 0;
 	if (!state->is_on)
 		return;
+	state->margins.list.count = 0;
 	memset(state->is_hashed, 0, count);
 	memset(state->is_poisoned, 0, count);
+}
+
+/* ---- look round ---- */
+
+/* The claim that a step's buffer works for: its own, or that of a later step. */
+static const Claim *
+claim_behind(const PlanFacts *facts, int buffer, int step)
+{
+	const Claim *found = NULL;
+	if (facts->claim_of[buffer] >= 0)
+		return &facts->claims.data[facts->claim_of[buffer]];
+	for (int i = 0; i < facts->claims.count; i++) {
+		const Claim *claim = &facts->claims.data[i];
+		if (claim->step >= step && (!found || claim->step < found->step))
+			found = claim;
+	}
+	return found;
+}
+
+static void
+look_round(Prover *p, FrameState *state, int boundary)
+{
+	int buffer = margins_broken(&state->margins);
+	if (buffer < 0)
+		return;
+	const char *step = state->frame->plan->steps[boundary - 1].name;
+	const Claim *claim = claim_behind(state->facts, buffer, boundary - 1);
+	if (claim)
+		add_finding(p, state->facts, claim,
+		            arena_printf(p->scratch, "step %s wrote outside of its result", step));
 }
 
 /* ---- evaluate ---- */
@@ -271,6 +305,7 @@ poison(FrameState *state, Frame *frame, int index)
 		Slot *slot = &frame->slots[root];
 		if (!slot->has_dims || buffer->type == DT_STRING)
 			continue;
+		margins_reserve(frame, root);
 		TwCode code = slot_prepare(frame, root);
 		if (code)
 			return code;
@@ -301,6 +336,7 @@ look(void *arg)
 		enter_frame(state);
 	if (!state->is_on)
 		return;
+	look_round(p, state, b->index);
 	evaluate(p, state, b->index);
 	settle(p, state, b->index);
 	if (b->index == b->frame->plan->nstep) {
@@ -310,6 +346,7 @@ look(void *arg)
 	}
 	verify(p, state, b->index);
 	b->code = poison(state, b->frame, b->index);
+	margins_note(p->arena, &state->margins, b->frame, b->index);
 }
 
 static TwCode

@@ -54,6 +54,9 @@ typedef struct Slot {
  * the last (step == plan->nstep); of nested plans too. What it gives ends the run unless TW_OK. */
 typedef TwCode FrameWatch(void *context, Frame *frame, int step);
 
+/* Bytes behind the temporaries while somebody looks on, who may want to see that they stay. */
+enum { WATCH_ROOM = 256 };
+
 enum { VENDOR_CALLS = 4 };
 
 /* Vendor calls by the dims of their arguments, most recent first. */

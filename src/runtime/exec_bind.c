@@ -268,6 +268,8 @@ reserve_arena(Frame *frame, size_t total)
 		frame->base = exec->arena;
 		return TW_OK;
 	}
+	if (exec->watch)
+		total += WATCH_ROOM;
 	if (!block_reserve(&exec->memory, &frame->arena, total))
 		return exec_out_of_memory(exec, total);
 	frame->base = frame->arena.data;
