@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "eval/inner.h"
+#include "graph/expand.h"
 
 static const Region *
 region_named(const Node *node, const char *name)
@@ -307,6 +308,34 @@ eval_scan(Eval *eval, const Node *node)
 	}
 	for (int k = 0; k < outputs; k++)
 		free_slices(&slices[k]);
+}
+
+/* ---- other nodes ----------------------------------------------------------------------------- */
+
+void
+eval_expanded(Eval *eval, const Node *node)
+{
+	Arena *memory = arena_new("expanded");
+	Array *like = NEW_N(memory, Array, node->ninput + 1);
+	for (int i = 0; i < node->ninput; i++) {
+		const Cell *cell = node->inputs[i] ? eval_cell(eval, node->inputs[i]) : NULL;
+		if (!cell)
+			continue;
+		like[i].type = cell->array ? cell->array->type : cell->bounds->type;
+		like[i].dims = dims_of(cell, &like[i].rank);
+	}
+	Graph *graph = node_expanded(memory, node, like);
+	Eval *inner = eval_new(memory, graph, eval->mode);
+	for (int i = 0, k = 0; i < node->ninput; i++)
+		if (node->inputs[i]) {
+			const Cell *cell = eval_cell(eval, node->inputs[i]);
+			eval_set_cell(inner, graph->body->params[k++], (Cell){cell->array, cell->bounds, NULL});
+		}
+	eval_region(inner, graph->body);
+	for (int i = 0, k = 0; i < node->noutput; i++)
+		if (node->outputs[i])
+			eval_set_cell(eval, node->outputs[i], eval_copy(inner, graph->body->results[k++]));
+	arena_free(memory);
 }
 
 void

@@ -368,6 +368,8 @@ eval_node(Eval *eval, const Node *node)
 		eval_control(eval, node);
 	else if (node_has_meaning(node))
 		eval_meaning(eval, node);
+	else if (node->op->meaning == MEANING_NODES)
+		eval_expanded(eval, node);
 	else if (node->op->meaning == MEANING_HOST)
 		eval_host(eval, node);
 	else

@@ -41,6 +41,8 @@ int64_t eval_number(Eval *eval, const Value *value, const Loc *loc);
 
 /* What control nodes do. */
 void eval_control(Eval *eval, const Node *node);
+/* What an operator that stands for other nodes does: those, in a graph of their own. */
+void eval_expanded(Eval *eval, const Node *node);
 void eval_host(Eval *eval, const Node *node);
 
 #endif

@@ -18,7 +18,6 @@
 
 typedef struct Graph Graph;
 typedef struct Region Region;
-typedef struct Node Node;
 typedef struct Value Value;
 
 typedef enum TypeKind {
@@ -110,8 +109,7 @@ struct Node {
 	StrVec origins;   /* names of the model's nodes it came from */
 	Region *parent;
 	Node *prev, *next;
-	int mark;        /* scratch of walks inside this folder */
-	bool is_waiting; /* could not be inferred yet: types of outputs are the model's word */
+	int mark; /* scratch of walks inside this folder */
 };
 
 struct Region {

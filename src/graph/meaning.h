@@ -25,11 +25,13 @@ struct Build {
 #define FORMULA(text)
 #define HOST
 #define CONTROL
+#define NODES(name)
 #define BUILD(name) void build_##name(Build *);
 #define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) meaning
 #include "graph/ops.def"
 #undef OP
 #undef BUILD
+#undef NODES
 #undef CONTROL
 #undef HOST
 #undef FORMULA

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/scan.h"
+#include "graph/expand.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 
@@ -27,6 +28,7 @@ typedef struct RowText {
 	MeaningKind meaning;
 	const char *formula;
 	void (*build)(Build *build);
+	void (*expand)(Node *node);
 	Effect effect;
 	const char *doc;
 } RowText;
@@ -35,6 +37,7 @@ typedef struct RowText {
 #define BUILD(function) .meaning = MEANING_BUILD, .build = build_##function
 #define HOST .meaning = MEANING_HOST
 #define CONTROL .meaning = MEANING_CONTROL
+#define NODES(function) .meaning = MEANING_NODES, .expand = expand_##function
 #define OP(n, d, s, in, out, at, inf, mean, eff, text) \
 	[OP_##n] = {.name = #n, \
 	            .domain = d, \
@@ -53,6 +56,7 @@ static const RowText ROWS[OP_COUNT] = {
 };
 
 #undef OP
+#undef NODES
 #undef CONTROL
 #undef HOST
 #undef BUILD
@@ -257,6 +261,7 @@ parse_row(OpTable *table, OpCode code)
 		.meaning = text->meaning,
 		.formula = text->formula,
 		.build = text->build,
+		.expand = text->expand,
 		.effect = text->effect,
 		.doc = text->doc,
 	};
@@ -348,6 +353,9 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 		break;
 	case MEANING_CONTROL:
 		buf_puts(buf, "  its regions are its meaning\n");
+		break;
+	case MEANING_NODES:
+		buf_puts(buf, "  stands for other nodes, which ExpandOperators puts in its place\n");
 		break;
 	case MEANING_UNKNOWN: /* of no row */
 		break;

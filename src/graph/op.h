@@ -23,6 +23,7 @@ typedef struct OpInfo OpInfo;
 typedef struct OpTable OpTable;
 typedef struct Infer Infer;
 typedef struct Build Build;
+typedef struct Node Node;
 
 typedef enum OpCode {
 	OP_NONE,
@@ -37,6 +38,7 @@ typedef enum MeaningKind {
 	MEANING_BUILD,
 	MEANING_HOST,
 	MEANING_CONTROL,
+	MEANING_NODES,
 	MEANING_UNKNOWN, /* no row has it: only passed through, from ONNX to ONNX */
 } MeaningKind;
 
@@ -76,6 +78,7 @@ struct OpInfo {
 	MeaningKind meaning;
 	const char *formula;
 	void (*build)(Build *build);
+	void (*expand)(Node *node);
 	Effect effect;
 	const char *doc;
 };

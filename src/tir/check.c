@@ -310,7 +310,8 @@ is_empty(const Buffer *buffer)
 void
 kernel_check(const Kernel *kernel)
 {
-	Arena *arena = arena_new_in(kernel->arena, "checking a kernel");
+	Arena *arena = arena_new("checking a kernel");
+	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
 	Checker check = {.kernel = kernel, .arena = arena, .facts = facts_new(kernel->ctx, arena)};
 	check.lets.arena = arena;
 	for (int i = 0; i < kernel->buffers.count; i++) {

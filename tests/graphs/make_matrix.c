@@ -238,3 +238,48 @@ make_dft(Gen *g, const Row *row)
 		trial_int(t, "onesided", 1);
 	gen_node(g, row->op, 3, inputs, 1);
 }
+
+/* ---- recurrent cells ------------------------------------------------------------------------- */
+
+/* Lengths of the sequences, some of them shorter than there are steps; or none. */
+static Value *
+sequence_lengths(Gen *g, int64_t steps, int64_t batch)
+{
+	int64_t lengths[GRAPH_ELEMENTS];
+	if (steps < 0 || batch < 0 || batch > GRAPH_ELEMENTS || chance(&g->dice, 60))
+		return NULL;
+	for (int64_t i = 0; i < batch; i++)
+		lengths[i] = roll(&g->dice, 0, steps);
+	return gen_ints(g, DT_I32, (int)batch, lengths);
+}
+
+void
+make_recurrent(Gen *g, const Row *row)
+{
+	static const char *const ways[] = {"forward", "reverse", "bidirectional"};
+	Trial *t = &g->dice;
+	int gates = row->code == OP_LSTM ? 4 : row->code == OP_GRU ? 3 : 1;
+	const char *way = ways[roll(t, 0, 2)];
+	int64_t count = strcmp(way, "bidirectional") == 0 ? 2 : 1, hidden = roll(t, 1, 5);
+	bool is_batch_first = chance(t, 25);
+	Value *x = gen_bring(g, gen_take(g, BIT(DT_F32), 3, 3), SMALL);
+	int64_t inner = gen_fixed(x, 2), batch = gen_fixed(x, is_batch_first ? 0 : 1);
+	if (inner < 0 || inner > 70)
+		gen_give_up();
+	int64_t w[] = {count, gates * hidden, inner}, r[] = {count, gates * hidden, hidden};
+	int64_t b[] = {count, 2 * gates * hidden}, p[] = {count, 3 * hidden};
+	int64_t h[] = {is_batch_first ? batch : count, is_batch_first ? count : batch, hidden};
+	Value *inputs[8] = {x, gen_weight(g, DT_F32, 3, w), gen_weight(g, DT_F32, 3, r)};
+	inputs[3] = chance(t, 70) ? gen_weight(g, DT_F32, 2, b) : NULL;
+	inputs[4] = sequence_lengths(g, gen_fixed(x, is_batch_first ? 1 : 0), batch);
+	inputs[5] = batch >= 0 && chance(t, 40) ? gen_weight_or_input(g, DT_F32, 3, h) : NULL;
+	bool is_lstm = row->code == OP_LSTM;
+	inputs[6] = is_lstm && inputs[5] ? gen_weight_or_input(g, DT_F32, 3, h) : NULL;
+	inputs[7] = is_lstm && chance(t, 30) ? gen_weight(g, DT_F32, 2, p) : NULL;
+	trial_string(t, "direction", way);
+	trial_int(t, "hidden_size", hidden);
+	trial_int(t, "layout", is_batch_first);
+	if (row->code == OP_GRU)
+		trial_int(t, "linear_before_reset", chance(t, 50));
+	gen_node(g, row->op, is_lstm ? 8 : 6, inputs, is_lstm ? 3 : 2);
+}

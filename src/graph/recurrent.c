@@ -1,0 +1,437 @@
+/* LSTM, GRU and RNN: their types, and what they mean in other nodes.
+ *
+ *     %y = LSTM(%x, %w, %r, %b)  =>  %g = Add(MatMul(%x, %w'), %b')         all steps at once
+ *                                    _, _, %y = Scan(%h, %c, %g) {
+ *                                      body(%h, %c, %g) { %a = Add(%g, MatMul(%h, %r'))
+ *                                                         … yield %h', %c', %h' } }
+ *
+ * Each direction is a Scan of its own, over the gates that the inputs give; a step adds what the
+ * state gives. Beyond the length of a sequence its state stays, and its output is 0. Directions
+ * are joined at the end.
+ */
+#include <string.h>
+
+#include "graph/expand.h"
+#include "graph/inner.h"
+
+enum { X, W, R, B, LENGTHS, STATE, CELL, PEEPHOLES }; /* inputs; the last two are LSTM's */
+enum { Y, Y_STATE, Y_CELL, OUTPUTS };
+enum { MAX_GATES = 4, MAX_STATES = 2 };
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static int
+direction_count(const Node *node)
+{
+	return strcmp(attr_string(node, "direction"), "bidirectional") == 0 ? 2 : 1;
+}
+
+void
+infer_recurrent(Infer *infer)
+{
+	const Type *x = infer_input(infer, X), *r = infer_input(infer, R);
+	if (x->rank != 3 || infer_input(infer, W)->rank != 3 || r->rank != 3)
+		infer_fail(infer, "inputs, weights and recurrent weights have rank 3");
+	bool is_batch_first = attr_int(infer->node, "layout") != 0;
+	const Dim *count = dim_const(infer->ctx, direction_count(infer->node));
+	infer_equal(infer, r->dims[0], count, "directions of the recurrent weights");
+	infer_equal(infer, infer_input(infer, W)->dims[1], r->dims[1], "gates of both weights");
+	infer_equal(infer, infer_input(infer, W)->dims[2], x->dims[2], "features of input and weights");
+	const Dim *time = x->dims[is_batch_first], *batch = x->dims[!is_batch_first], *h = r->dims[2];
+	if (is_batch_first) {
+		infer_set(infer, Y, x->dtype, 4, (const Dim *[]){batch, time, count, h});
+		for (int k = Y_STATE; k < infer->node->noutput; k++)
+			infer_set(infer, k, x->dtype, 3, (const Dim *[]){batch, count, h});
+		return;
+	}
+	infer_set(infer, Y, x->dtype, 4, (const Dim *[]){time, count, batch, h});
+	for (int k = Y_STATE; k < infer->node->noutput; k++)
+		infer_set(infer, k, x->dtype, 3, (const Dim *[]){count, batch, h});
+}
+
+/* ---- making nodes ---------------------------------------------------------------------------- */
+
+/* Where nodes go: before `before`, or at the end of a body that is inferred later as a whole. */
+typedef struct Maker {
+	Region *region;
+	Node *before;
+	const Node *node; /* what they stand for */
+} Maker;
+
+static Node *
+make_node(const Maker *m, const char *op, int ninput, Value *const *inputs, int noutput)
+{
+	const char *names[MAX_GATES] = {"", "", "", ""};
+	Node *made = node_new(m->region, m->before, op, &m->node->loc, ninput, inputs, noutput, names);
+	node_add_origins(made, m->node);
+	return made;
+}
+
+static void
+set_int(Node *node, const char *name, int64_t number)
+{
+	node_add_attr(node, &(Attr){.name = name, .kind = ATTR_INT, .i = number});
+}
+
+static Value *
+result_of(const Maker *m, Node *made)
+{
+	if (m->before)
+		node_infer(m->region->graph, made);
+	return made->outputs[0];
+}
+
+static Value *
+unary(const Maker *m, const char *op, Value *x)
+{
+	return result_of(m, make_node(m, op, 1, &x, 1));
+}
+
+static Value *
+binary(const Maker *m, const char *op, Value *a, Value *b)
+{
+	return result_of(m, make_node(m, op, 2, (Value *[]){a, b}, 1));
+}
+
+/* a + b, where b may be absent. */
+static Value *
+plus(const Maker *m, Value *a, Value *b)
+{
+	return b ? binary(m, "Add", a, b) : a;
+}
+
+/* An i64 constant: a scalar where rank is 0. */
+static Value *
+integer(const Maker *m, int rank, int64_t number)
+{
+	Graph *graph = m->region->graph;
+	Array *array = array_new(graph->arena, DT_I64, rank, (const int64_t[]){1});
+	dtype_store_i64(DT_I64, array->data, 0, number);
+	return graph_constant(graph, graph_fresh_name(graph, "step"), array);
+}
+
+static Value *
+number(const Maker *m, DType type, double value)
+{
+	Graph *graph = m->region->graph;
+	Array *array = array_new(graph->arena, type, 0, NULL);
+	dtype_store_f64(type, array->data, 0, value);
+	return graph_constant(graph, graph_fresh_name(graph, "step"), array);
+}
+
+/* Slice `index` of the first axis, without that axis. */
+static Value *
+pick(const Maker *m, Value *x, int index)
+{
+	return x ? binary(m, "Gather", x, integer(m, 0, index)) : NULL;
+}
+
+static Value *
+transpose(const Maker *m, Value *x, int rank, const int64_t *order)
+{
+	Node *made = make_node(m, "Transpose", 1, &x, 1);
+	int64_t *kept = NEW_N(m->region->graph->arena, int64_t, rank);
+	memcpy(kept, order, (size_t)rank * sizeof *kept);
+	node_add_attr(made, &(Attr){.name = "perm", .kind = ATTR_INTS, .count = rank, .ints = kept});
+	return result_of(m, made);
+}
+
+/* Equal parts of the last axis. */
+static void
+split(const Maker *m, Value *x, int count, Value **parts)
+{
+	Node *made = make_node(m, "Split", 1, &x, count);
+	set_int(made, "axis", -1);
+	set_int(made, "num_outputs", count);
+	result_of(m, made);
+	memcpy(parts, made->outputs, (size_t)count * sizeof *parts);
+}
+
+/* ---- the activations ------------------------------------------------------------------------- */
+
+static Value *
+activate(const Maker *m, const char *name, Value *x)
+{
+	static const char *const known[] = {"Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"};
+	for (size_t i = 0; i < countof(known); i++)
+		if (strcmp(known[i], name) == 0)
+			return unary(m, name, x);
+	fail_unsupported(&m->node->loc, "activation %s is not supported", name);
+}
+
+/* ---- one direction --------------------------------------------------------------------------- */
+
+typedef struct Direction {
+	int number; /* which slice of the weights */
+	bool is_reversed;
+	const char *names[3]; /* of its activations */
+	Value *x, *r;         /* inputs by steps; recurrent weights, transposed */
+	Value *bias;          /* of the recurrent product, or NULL */
+	Value *peephole[3];   /* of i, o and f, or NULL */
+	Value *lengths;       /* i64[N], or NULL */
+} Direction;
+
+typedef struct States {
+	Value *h, *c; /* c is LSTM's */
+} States;
+
+/* What the state gives to the gates. */
+static Value *
+recurrent_part(const Maker *m, const Direction *d, Value *h)
+{
+	return plus(m, binary(m, "MatMul", h, d->r), d->bias);
+}
+
+static Value *
+with_peephole(const Maker *m, Value *gate, Value *weight, Value *c)
+{
+	return weight ? binary(m, "Add", gate, binary(m, "Mul", weight, c)) : gate;
+}
+
+static States
+step_LSTM(const Maker *m, const Direction *d, Value *g, States s)
+{
+	Value *gate[4]; /* i o f c */
+	split(m, binary(m, "Add", g, recurrent_part(m, d, s.h)), 4, gate);
+	Value *i = activate(m, d->names[0], with_peephole(m, gate[0], d->peephole[0], s.c));
+	Value *f = activate(m, d->names[0], with_peephole(m, gate[2], d->peephole[2], s.c));
+	Value *fresh = binary(m, "Mul", i, activate(m, d->names[1], gate[3]));
+	Value *c = binary(m, "Add", binary(m, "Mul", f, s.c), fresh);
+	Value *o = activate(m, d->names[0], with_peephole(m, gate[1], d->peephole[1], c));
+	return (States){binary(m, "Mul", o, activate(m, d->names[2], c)), c};
+}
+
+/* The recurrent product of the hidden gate is reset before it is taken, or after. */
+static Value *
+hidden_GRU(const Maker *m, const Direction *d, Value *h, Value *reset, Value *after)
+{
+	if (attr_int(m->node, "linear_before_reset"))
+		return binary(m, "Mul", reset, after);
+	Value *gate[3];
+	split(m, recurrent_part(m, d, binary(m, "Mul", reset, h)), 3, gate);
+	return gate[2];
+}
+
+static States
+step_GRU(const Maker *m, const Direction *d, Value *g, States s)
+{
+	Value *in[3], *back[3]; /* z r h */
+	split(m, g, 3, in);
+	split(m, recurrent_part(m, d, s.h), 3, back);
+	Value *z = activate(m, d->names[0], binary(m, "Add", in[0], back[0]));
+	Value *r = activate(m, d->names[0], binary(m, "Add", in[1], back[1]));
+	Value *hidden = binary(m, "Add", in[2], hidden_GRU(m, d, s.h, r, back[2]));
+	Value *fresh = activate(m, d->names[1], hidden);
+	Value *new =
+		binary(m, "Mul", binary(m, "Sub", number(m, m->node->inputs[X]->type.dtype, 1), z), fresh);
+	return (States){binary(m, "Add", new, binary(m, "Mul", z, s.h)), NULL};
+}
+
+static States
+step_RNN(const Maker *m, const Direction *d, Value *g, States s)
+{
+	return (States){activate(m, d->names[0], binary(m, "Add", g, recurrent_part(m, d, s.h))), NULL};
+}
+
+static const struct Cell {
+	const char *name;
+	int gates, states, activations;
+	const char *defaults[3];
+	States (*step)(const Maker *m, const Direction *d, Value *g, States s);
+} CELLS[] = {
+	{"LSTM", 4, 2, 3, {"Sigmoid", "Tanh", "Tanh"}, step_LSTM},
+	{"GRU", 3, 1, 2, {"Sigmoid", "Tanh", NULL}, step_GRU},
+	{"RNN", 1, 1, 1, {"Tanh", NULL, NULL}, step_RNN},
+};
+
+static const struct Cell *
+cell_of(const Node *node)
+{
+	for (size_t i = 0; i < countof(CELLS); i++)
+		if (strcmp(CELLS[i].name, node->op->name) == 0)
+			return &CELLS[i];
+	fail_as(FAIL_BUG, &node->loc, "no recurrent cell of this name");
+}
+
+static Value *
+input_of(const Node *node, int index)
+{
+	return index < node->ninput ? node->inputs[index] : NULL;
+}
+
+/* State `input` at the first step: as given, or zeros [N,H]. */
+static Value *
+first_state(const Maker *m, const Direction *d, int input)
+{
+	Value *given = input_of(m->node, input);
+	if (given) {
+		bool is_batch_first = attr_int(m->node, "layout") != 0;
+		return pick(m, is_batch_first ? transpose(m, given, 3, (int64_t[]){1, 0, 2}) : given,
+		            d->number);
+	}
+	Value *batch = binary(m, "Gather", unary(m, "Shape", d->x), integer(m, 1, 1));
+	Value *width = binary(m, "Gather", unary(m, "Shape", d->r), integer(m, 1, 0));
+	Node *shape = make_node(m, "Concat", 2, (Value *[]){batch, width}, 1);
+	set_int(shape, "axis", 0);
+	Node *zeros = make_node(m, "ConstantOfShape", 1, (Value *[]){result_of(m, shape)}, 1);
+	Graph *graph = m->region->graph;
+	Array *zero = array_new(graph->arena, m->node->inputs[X]->type.dtype, 1, (const int64_t[]){1});
+	memset(zero->data, 0, array_bytes(zero));
+	node_add_attr(zeros, &(Attr){.name = "value", .kind = ATTR_TENSOR, .tensor = zero});
+	return result_of(m, zeros);
+}
+
+static void
+read_weights(const Maker *m, Direction *d, Value **w, Value **bias)
+{
+	const Node *node = m->node;
+	static const int64_t turned[] = {1, 0};
+	*w = transpose(m, pick(m, node->inputs[W], d->number), 2, turned);
+	d->r = transpose(m, pick(m, node->inputs[R], d->number), 2, turned);
+	if (input_of(node, B)) {
+		Value *halves[2];
+		split(m, pick(m, node->inputs[B], d->number), 2, halves);
+		*bias = halves[0];
+		d->bias = halves[1];
+	}
+	if (input_of(node, PEEPHOLES))
+		split(m, pick(m, node->inputs[PEEPHOLES], d->number), 3, d->peephole);
+}
+
+/* The body of the Scan: states, the gates of a step, and its number where there are lengths. */
+static void
+make_body(const Maker *outer, Node *scan, const Direction *d, const struct Cell *cell)
+{
+	Region *body = region_new(scan, "body");
+	Maker m = {body, NULL, outer->node};
+	States old = {.h = region_param(body, "h", NULL)};
+	if (cell->states > 1)
+		old.c = region_param(body, "c", NULL);
+	Value *g = region_param(body, "g", NULL);
+	States new = cell->step(&m, d, g, old);
+	Value *y = new.h;
+	if (d->lengths) {
+		Value *at = region_param(body, "t", NULL);
+		Value *is_inside =
+			binary(&m, "Unsqueeze", binary(&m, "Less", at, d->lengths), integer(&m, 1, 1));
+		Value *zero = number(&m, outer->node->inputs[X]->type.dtype, 0);
+		y = result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.h, zero}, 1));
+		new.h = result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.h, old.h}, 1));
+		if (new.c)
+			new.c =
+				result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.c, old.c}, 1));
+	}
+	Value *results[] = {new.h, new.c ? new.c : y, y};
+	region_set_results(body, cell->states + 1, results);
+}
+
+static void
+set_directions(Node *scan, const char *name, int count, bool is_reversed)
+{
+	int64_t *list = NEW_N(scan->parent->graph->arena, int64_t, count);
+	for (int i = 0; i < count; i++)
+		list[i] = is_reversed;
+	node_add_attr(scan, &(Attr){.name = name, .kind = ATTR_INTS, .count = count, .ints = list});
+}
+
+/* Results of one direction: Y [T,N,H], then the last states [N,H]. */
+static void
+make_direction(const Maker *m, Direction *d, Value **results)
+{
+	const struct Cell *cell = cell_of(m->node);
+	Value *w, *bias = NULL, *inputs[4];
+	int count = 0;
+	read_weights(m, d, &w, &bias);
+	for (int i = 0; i < cell->states; i++)
+		inputs[count++] = first_state(m, d, STATE + i);
+	inputs[count++] = plus(m, binary(m, "MatMul", d->x, w), bias);
+	if (d->lengths) {
+		Value *time = binary(m, "Gather", unary(m, "Shape", d->x), integer(m, 0, 0));
+		Value *bounds[] = {integer(m, 0, 0), time, integer(m, 0, 1)};
+		inputs[count++] = result_of(m, make_node(m, "Range", 3, bounds, 1));
+	}
+	Node *scan = make_node(m, "Scan", count, inputs, cell->states + 1);
+	set_int(scan, "num_scan_inputs", count - cell->states);
+	set_directions(scan, "scan_input_directions", count - cell->states, d->is_reversed);
+	set_directions(scan, "scan_output_directions", 1, d->is_reversed);
+	make_body(m, scan, d, cell);
+	region_update_captures(scan->regions[0]);
+	result_of(m, scan);
+	results[Y] = scan->outputs[cell->states];
+	for (int i = 0; i < cell->states; i++)
+		results[Y_STATE + i] = scan->outputs[i];
+}
+
+/* ---- the node -------------------------------------------------------------------------------- */
+
+/* Names of the activations of direction `number`: those given, or the cell's. */
+static void
+name_activations(const Node *node, Direction *d)
+{
+	const struct Cell *cell = cell_of(node);
+	const Attr *given = attr_find(node, "activations");
+	for (int i = 0; i < cell->activations; i++) {
+		int at = d->number * cell->activations + i;
+		d->names[i] = given && at < given->count ? given->strings[at] : cell->defaults[i];
+	}
+}
+
+static void
+check_attributes(const Node *node)
+{
+	static const char *const names[] = {"clip", "activation_alpha", "activation_beta"};
+	for (size_t i = 0; i < countof(names); i++)
+		if (attr_has(node, names[i]))
+			fail_unsupported(&node->loc, "attribute %s is not supported", names[i]);
+	if (op_attr(node->op, "input_forget") && attr_int(node, "input_forget"))
+		fail_unsupported(&node->loc, "coupled gates (input_forget) are not supported");
+}
+
+/* The results of all directions as output `output` of the node. */
+static Value *
+join(const Maker *m, int count, Value *const *parts, int output)
+{
+	int axis = output == Y ? 1 : 0;
+	Value *joined[2];
+	for (int i = 0; i < count; i++)
+		joined[i] = binary(m, "Unsqueeze", parts[i], integer(m, 1, axis));
+	Value *y = joined[0];
+	if (count > 1) {
+		Node *concat = make_node(m, "Concat", count, joined, 1);
+		set_int(concat, "axis", axis);
+		y = result_of(m, concat);
+	}
+	if (attr_int(m->node, "layout") == 0)
+		return y;
+	return output == Y ? transpose(m, y, 4, (int64_t[]){2, 0, 1, 3})
+	                   : transpose(m, y, 3, (int64_t[]){1, 0, 2});
+}
+
+void
+expand_recurrent(Node *node)
+{
+	Maker m = {node->parent, node, node};
+	int count = direction_count(node);
+	Value *results[2][OUTPUTS] = {{NULL}}, *x = node->inputs[X];
+	check_attributes(node);
+	if (attr_int(node, "layout"))
+		x = transpose(&m, x, 3, (int64_t[]){1, 0, 2});
+	Value *lengths = input_of(node, LENGTHS);
+	if (lengths) {
+		Node *cast = make_node(&m, "Cast", 1, &lengths, 1);
+		set_int(cast, "to", DT_I64);
+		lengths = result_of(&m, cast);
+	}
+	for (int i = 0; i < count; i++) {
+		bool is_reversed = i == 1 || strcmp(attr_string(node, "direction"), "reverse") == 0;
+		Direction d = {.number = i, .is_reversed = is_reversed, .x = x, .lengths = lengths};
+		name_activations(node, &d);
+		make_direction(&m, &d, results[i]);
+	}
+	for (int k = 0; k < node->noutput; k++) {
+		Value *parts[] = {results[0][k], results[1][k]};
+		if (node->outputs[k])
+			value_replace_uses(node->outputs[k], join(&m, count, parts, k));
+	}
+	node_remove(node);
+}

@@ -1,0 +1,36 @@
+/* ExpandOperators: put the nodes that an operator stands for into its place.
+ *
+ *     %y = LSTM(%x, %w, %r)  =>  %g = MatMul(%x, %w')
+ *                                %y = Scan(%h, %g) { … }
+ *
+ * For rows whose meaning is other nodes (NODES in ops.def). Not for optimize: a runtime that has
+ * the operator runs it better than a loop.
+ */
+#include "graph/expand.h"
+#include "passes/passes.h"
+
+static bool
+expand_region(Region *region, PassContext *context)
+{
+	bool changed = false;
+	for (Node *node = region->first, *next; node; node = next) {
+		next = node->next;
+		for (int i = 0; i < node->nregion; i++)
+			changed |= expand_region(node->regions[i], context);
+		if (node->op->meaning != MEANING_NODES)
+			continue;
+		pass_log(context, "expand", node->loc.node, NULL, NULL);
+		node_expand(node);
+		changed = true;
+	}
+	return changed;
+}
+
+bool
+pass_ExpandOperators(Graph *graph, PassContext *context)
+{
+	bool changed = expand_region(graph->body, context);
+	if (changed)
+		region_update_captures(graph->body);
+	return changed;
+}
