@@ -10,7 +10,7 @@ def torchvision(name, inputs=None, builder=None, extra=(), sizes=None, **config)
         room = models
         for part in (builder or name).split("."):
             room = getattr(room, part)
-        return Outputs(room(weights=None, **config))
+        return Outputs(room(**({} if builder else {"weights": None}), **config))
 
     return Model(name.split(".")[-1], make, inputs or image(), extra=extra, sizes=sizes or {})
 
