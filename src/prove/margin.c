@@ -73,8 +73,9 @@ void
 margins_reserve(Frame *frame, int buffer)
 {
 	Slot *slot = &frame->slots[plan_root(frame->plan, buffer)];
-	if (slot->is_own && slot->has_dims && !slot->bound)
-		block_reserve(&frame->exec->memory, &slot->own, slot->bytes + MARGIN);
+	if (slot->is_own && slot->has_dims && !slot->bound &&
+	    block_reserve(&frame->exec->memory, &slot->own, slot->bytes + MARGIN))
+		memory_poison(slot->own.data, slot->own.capacity);
 }
 
 void

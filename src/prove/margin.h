@@ -25,7 +25,8 @@ typedef struct Margins {
 	VEC(Margin) list;
 } Margins;
 
-/* Memory behind a result that the frame does not place is reserved before the step runs. */
+/* Memory for a result that the frame does not place, and behind it, before its first step runs.
+ * Poisoned: a vector's unused lanes are often zeros, like fresh memory. */
 void margins_reserve(Frame *frame, int buffer);
 
 void margins_note(Arena *arena, Margins *margins, const Frame *frame, int step);

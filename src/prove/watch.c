@@ -143,6 +143,8 @@ enter_frame(FrameState *state)
 	if (!state->is_on)
 		return;
 	state->margins.list.count = 0;
+	if (state->frame->arena.data) /* nothing lies in it yet */
+		memory_poison(state->frame->arena.data, state->frame->arena.capacity);
 	memset(state->is_hashed, 0, count);
 	memset(state->is_poisoned, 0, count);
 }

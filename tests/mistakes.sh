@@ -1,0 +1,159 @@
+#!/bin/sh
+# usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source?
+#        tests/mistakes.sh -a         try them all: some minutes
+#        tests/mistakes.sh NAME ...   try these
+#
+# Whether proving finds mistakes of the compiler: each row of the table puts one into a copy of the
+# tree, builds that, and compiles the models that meet it. A row counts as found when the compiler says
+# that what it compiled is wrong. Rows that something else refuses, or whose text the source no longer
+# has, are mistakes of the table, and fail. Models: graphs beside the table, and programs of the zoo.
+build=${BUILD:-build}
+jobs=${JOBS:-$(nproc)}
+here=$build/mistakes
+rows=tests/mistakes/table
+least=90 # percent
+
+rm -rf "$here"
+mkdir -p "$here/rows" "$here/models" "$here/said" || exit 1
+
+# One file per row: name, kind, file, models, options, missed (why it is not found), then the texts
+# in files of their own, without the signs that begin their lines.
+awk -v to="$here/rows" '
+	/^#/ { next }
+	/^$/ { name = ""; next }
+	name == "" && !/^row / { print "FAIL " FILENAME ": expected row NAME, saw " $0; exit 1 }
+	/^row / { name = $2; file = to "/" name; printf "" >file; printf "" >(file ".old"); printf "" >(file ".new"); next }
+	/^- / || /^-$/ { print substr($0, 3) >(file ".old"); next }
+	/^\+ / || /^\+$/ { print substr($0, 3) >(file ".new"); next }
+	{ print >file }' "$rows" || exit 1
+
+# value ROW KEY
+value() { sed -n "s/^$2  *//p" "$here/rows/$1"; }
+
+# changed ROW TREE: its file with the mistake, which has one place.
+changed() {
+	OLD=$(cat "$here/rows/$1.old") NEW=$(cat "$here/rows/$1.new") awk '
+		{ text = text $0 "\n" }
+		END {
+			old = ENVIRON["OLD"]
+			at = index(text, old)
+			rest = substr(text, at + length(old))
+			if (!at || index(rest, old)) exit 1
+			printf "%s%s%s", substr(text, 1, at - 1), ENVIRON["NEW"], rest
+		}' "$2/$(value "$1" file)"
+}
+
+# model NAME: a file to compile.
+model() {
+	case $1 in
+	*.g) echo "tests/mistakes/$1" ;;
+	*) echo "$here/models/$1.onnx" ;;
+	esac
+}
+
+# try ROW TREE: one line "found|missed|refused TEXT" in said/ROW.
+try() {
+	says=$here/said/$1
+	changed "$1" "$2" >"$says.new" ||
+		{ echo "refused its text is not in the source, or more than once" >"$says"; return; }
+	cat "$says.new" >"$2/$(value "$1" file)"
+	make -s -C "$2" BUILD=build "build/tilewright" >"$says.make" 2>&1 ||
+		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
+	echo missed >"$says"
+	for name in $(value "$1" models); do
+		# shellcheck disable=SC2046  # several options
+		timeout 120 "$2/build/tilewright" compile -q $(value "$1" options) "$(model "$name")" \
+			-o "$2/out.twb" >"$says.out" 2>&1
+		rc=$?
+		if grep -q "what was compiled is wrong" "$says.out"; then
+			echo "found $name: $(grep -m 1 "value\|compiled plan" "$says.out" | sed 's/^[^ ]*: //')" >"$says"
+			return
+		fi
+		[ $rc = 0 ] || { echo "refused $name: exit code $rc: $(tail -n 1 "$says.out")" >"$says"; return; }
+	done
+}
+
+# What the copies are made from: sources, objects, and nothing that tests made.
+copy_tree() {
+	mkdir -p "$1/build/obj"
+	cp -a Makefile src tools proto "$1"
+	cp -a "$build/obj/src" "$1/build/obj"
+	cp -a "$build/gen" "$build/libcore.a" "$build/tilewright" "$1/build"
+	[ ! -d build/deps ] || ln -s "$PWD/build/deps" "$1/build/deps"
+}
+
+# work NUMBER ROW ...: each row in a fresh copy.
+work() {
+	tree=$here/tree$1
+	shift
+	for row; do
+		rm -rf "$tree"
+		cp -a "$here/tree" "$tree"
+		try "$row" "$tree"
+	done
+}
+
+names=$(sed -n 's/^row //p' "$rows")
+if [ $# = 0 ]; then
+	passed=0 failed=0
+	for row in $names; do
+		if changed "$row" . >/dev/null; then
+			passed=$((passed + 1))
+		else
+			echo "FAIL mistakes: the text of $row is not in $(value "$row" file), or more than once"
+			failed=$((failed + 1))
+		fi
+	done
+	echo "$passed passed, $failed failed, 0 skipped"
+	[ $failed = 0 ]
+	exit
+fi
+
+[ "$1" != -a ] || shift
+"$build/tilewright" --version | grep -q 'oneDNN [0-9]' || { echo "no oneDNN to call wrongly"; exit 77; }
+copy_tree "$here/tree"
+names=${*:-$names}
+
+# The compiler as it is finds nothing in any of the models.
+for name in $(for row in $names; do value "$row" models | tr ' ' '\n'; done | sort -u); do
+	case $name in
+	*.g) ;;
+	*) "$build/zoo" "$name" -o "$here/models/$name.onnx" || exit 1 ;;
+	esac
+	"$build/tilewright" compile -q "$(model "$name")" -o "$here/right.twb" >"$here/right" 2>&1 || {
+		echo "FAIL mistakes: $name without any: $(tail -n 1 "$here/right")"
+		exit 1
+	}
+	! grep -q "is wrong" "$here/right" || { echo "FAIL mistakes: $name without any"; cat "$here/right"; exit 1; }
+done
+
+number=0
+while [ $number -lt "$jobs" ]; do
+	# shellcheck disable=SC2046,SC2086  # names
+	work $number $(printf '%s\n' $names | awk -v n=$number -v jobs="$jobs" 'NR % jobs == n') &
+	number=$((number + 1))
+done
+wait
+
+found=0 failed=0 all=0
+for row in $names; do
+	said=$(cat "$here/said/$row")
+	why=$(value "$row" missed)
+	all=$((all + 1))
+	printf '%-24s %-10s %s\n' "$row" "$(value "$row" kind)" "$said"
+	case $said in
+	found*)
+		found=$((found + 1))
+		[ -z "$why" ] || echo "     and the table says that it is not: $why" ;;
+	missed*)
+		[ -n "$why" ] || { echo "FAIL mistakes: $row is not found"; failed=$((failed + 1)); } ;;
+	*)
+		echo "FAIL mistakes: $row says nothing about proving"
+		failed=$((failed + 1)) ;;
+	esac
+done
+echo "$found found of $all"
+[ $((100 * found)) -ge $((least * all)) ] || { echo "FAIL mistakes: less than $least %"; failed=$((failed + 1)); }
+rm -rf "$here"/tree*
+echo "$((all - failed)) passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
