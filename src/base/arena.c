@@ -258,6 +258,20 @@ arena_folder(const Arena *arena)
 	return arena->folder;
 }
 
+static void
+free_arena(void *arena)
+{
+	arena_free(arena);
+}
+
+Arena *
+arena_new_in(Arena *owner, const char *name)
+{
+	Arena *arena = arena_new(name);
+	arena_defer(owner, free_arena, arena);
+	return arena;
+}
+
 size_t
 arena_used(const Arena *arena)
 {

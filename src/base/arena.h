@@ -15,6 +15,10 @@ typedef struct Arena Arena;
 /* Make an empty arena; `name` (static text) appears in out-of-memory messages. Never NULL. */
 Arena *arena_new(const char *name);
 
+/* An arena that goes with `owner`, also when a failure unwinds past who made it. arena_reset()
+ * gives its memory back before. */
+Arena *arena_new_in(Arena *owner, const char *name);
+
 /* Run the deferred releases in reverse order, then free everything. NULL is accepted. */
 void arena_free(Arena *arena);
 

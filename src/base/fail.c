@@ -85,9 +85,9 @@ work_now(void)
 	return work;
 }
 
-/* The place of a bug: what `loc` says, and the work under way for the rest. */
+/* What `loc` says of a place, and the work under way for the rest. */
 static Loc
-place_of_bug(const Loc *loc)
+place_of_work(const Loc *loc)
 {
 	Loc place = loc ? *loc : (Loc){0};
 	if (!place.file)
@@ -144,10 +144,11 @@ fail_again(const Failure *failure)
 	do { \
 		Failure failure = {.kind = (a_kind)}; \
 		bool is_bug = failure.kind == FAIL_BUG; \
-		Loc place = is_bug ? place_of_bug(loc) : (Loc){0}; \
+		bool is_open = is_bug || (failure.kind == FAIL_UNSUPPORTED && !(loc)); \
+		Loc place = is_open ? place_of_work(loc) : (Loc){0}; \
 		va_list args; \
 		va_start(args, format); \
-		compose(failure.text, sizeof failure.text, is_bug ? &place : (loc), format, args); \
+		compose(failure.text, sizeof failure.text, is_open ? &place : (loc), format, args); \
 		if (is_bug && work.pass) \
 			append(failure.pass, sizeof failure.pass, "%s", work.pass); \
 		va_end(args); \

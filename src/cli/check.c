@@ -1,10 +1,13 @@
 /* tilewright check: can this be compiled, and if not, what is in the way? All of it at once.
  *
+ * A model in which nothing is in the way is then compiled as far as that goes without a C compiler
+ * and without loading code: passes, lowering, plans as the runtime reads them, kernels as text.
+ *
  * For a bundle: is it whole? Container, manifest, every hash, every plan; no code is loaded.
  */
 #include <stdio.h>
 
-#include "cli/model.h"
+#include "cli/compile.h"
 #include "cli/obstacles.h"
 #include "cli/report.h"
 #include "onnx/onnx.h"
@@ -39,6 +42,50 @@ check_nodes(const Graph *graph, Table *table, int *code)
 	return list.count;
 }
 
+typedef struct Trial {
+	Options options;
+	const Graph *model;
+	int target;
+} Trial;
+
+/* All of a compilation for one target that needs nothing but the model. */
+static void
+try_target(void *arg)
+{
+	const Trial *trial = arg;
+	const Options *options = &trial->options;
+	Arena *arena = options->arena;
+	Graph *graph = graph_clone(arena, trial->model);
+	const char *name = options->target.count ? options->target.data[trial->target] : "cpu:native";
+	PassContext *context = pipeline_new(options, arena, 3);
+	context->target = target_new(options, arena, device_of(name), graph);
+	const Module *module = compile_graph(arena, graph, context);
+	bundle_rehearse(arena, context->target, module);
+}
+
+/* One row for each target that cannot be had. */
+static int
+check_targets(const Options *options, const Graph *model, Table *table, int *code)
+{
+	Trial trial = {.options = *options, .model = model};
+	int count = options->target.count ? options->target.count : 1, failed = 0;
+	char advice[256];
+	trial.options.no_vendor = true; /* asking a library is loading it */
+	for (; trial.target < count; trial.target++) {
+		Failure failure;
+		if (try_run(try_target, &trial, &failure))
+			continue;
+		table_text(table, kind_word(failure.kind));
+		table_text(table, arena_strdup(options->arena, failure.text));
+		bug_advice(advice, sizeof advice, failure.pass);
+		if (failure.kind == FAIL_BUG)
+			say(options, "%s\n", advice);
+		*code = *code && *code < (int)failure.kind ? *code : (int)failure.kind;
+		failed++;
+	}
+	return failed;
+}
+
 static int
 check_model(const Options *options, const char *path)
 {
@@ -57,6 +104,8 @@ check_model(const Options *options, const char *path)
 	if (count == 0) {
 		const Graph *graph = model_read(options, options->arena, path);
 		count = check_nodes(graph, table, &code);
+		if (count == 0)
+			count = check_targets(options, graph, table, &code);
 		report_number(report, "nodes", NULL, graph_node_count(graph), "%.0f");
 	}
 	report_print(report);

@@ -138,20 +138,11 @@ check_meanings(Arena *arena, const Graph *graph, const Region *region)
 	}
 }
 
-/* Freed with its owner: a check that fails does not come back. */
-static Arena *
-owned_arena(Arena *owner)
-{
-	Arena *arena = arena_new("texts");
-	arena_defer(owner, (void (*)(void *))arena_free, arena);
-	return arena;
-}
-
 void
 verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after)
 {
 	(void)arg, (void)before;
-	Arena *arena = owned_arena(after->arena);
+	Arena *arena = arena_new_in(after->arena, "texts");
 	Buf buf = {.arena = arena};
 	graph_print(&buf, after);
 	check_text(arena, TEXT_GRAPH, arena_printf(arena, "the graph after %s", pass), buf_text(&buf));
@@ -162,7 +153,7 @@ verify_texts(void *arg, const char *pass, const Graph *before, const Graph *afte
 void
 verify_kernel_text(const Kernel *kernel)
 {
-	Arena *arena = owned_arena(kernel->arena);
+	Arena *arena = arena_new_in(kernel->arena, "texts");
 	Buf buf = {.arena = arena};
 	kernel_print(&buf, kernel);
 	check_text(arena, TEXT_KERNEL, arena_printf(arena, "kernel %s", kernel->name), buf_text(&buf));

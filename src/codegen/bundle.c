@@ -217,6 +217,26 @@ check_plans(const Writer *writer)
 			fail_as(FAIL_BUG, NULL, "%s", error);
 }
 
+void
+bundle_rehearse(Arena *arena, const Target *target, const Module *module)
+{
+	char error[512];
+	WeightPool weights = {.arena = arena};
+	KernelList list = {0};
+	Buf json = {.arena = arena};
+	const Plan *plan = plan_of_module(arena, module, &weights, &list);
+	plan_write(&json, plan);
+	Plan *read = NULL;
+	bool is_sound =
+		plan_read(buf_text(&json), json.size, &read, error, sizeof error) &&
+		plan_verify(read, list.kernels.count, (size_t)weights.size, error, sizeof error);
+	plan_free(read);
+	if (!is_sound)
+		fail_as(FAIL_BUG, NULL, "%s", error);
+	if (list.kernels.count)
+		codegen_c(arena, target, list.kernels.count, list.kernels.data);
+}
+
 BundleReport
 bundle_write(Arena *arena, const char *path, const BundleInput *input)
 {

@@ -49,6 +49,10 @@ typedef struct BundleReport {
 	int64_t weight_bytes, code_bytes, file_bytes;
 } BundleReport;
 
+/* Everything of bundle_write() that needs neither a C compiler nor a file, for one target: fails as
+ * it would. */
+void bundle_rehearse(Arena *arena, const Target *target, const Module *module);
+
 /* Write the file whole or not at all; fails as file_create() and codegen_compile() do. Equal inputs
  * give equal bytes. */
 BundleReport bundle_write(Arena *arena, const char *path, const BundleInput *input);

@@ -145,6 +145,7 @@ clone_node(Cloner *clone, const Node *old, Region *to)
 	if (op->meaning != MEANING_UNKNOWN)
 		op = op_row(clone->to->ops, op->code);
 	Node *node = node_new_row(to, NULL, op, &loc, old->ninput, inputs, old->noutput, outputs);
+	node->is_waiting = old->is_waiting;
 	for (int i = 0; i < old->noutput; i++)
 		if (old->outputs[i])
 			copy_value(clone, old->outputs[i], node->outputs[i]);

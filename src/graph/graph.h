@@ -109,7 +109,8 @@ struct Node {
 	StrVec origins;   /* names of the model's nodes it came from */
 	Region *parent;
 	Node *prev, *next;
-	int mark; /* scratch of walks inside this folder */
+	int mark;        /* scratch of walks inside this folder */
+	bool is_waiting; /* could not be inferred yet: types of outputs are the model's word */
 };
 
 struct Region {

@@ -468,6 +468,7 @@ infer_strictly(void *arg)
 	Infer infer = {.graph = job->graph, .ctx = job->graph->ctx, .node = job->node};
 	Work work = work_begin(&job->node->loc, NULL);
 	infer_outputs(&infer);
+	job->node->is_waiting = false;
 	node_find_known(job->graph, job->node); /* nothing where ranks are unknown */
 	work_end(work);
 }
@@ -485,7 +486,10 @@ node_infer(Graph *graph, Node *node)
 	for (int i = 0; i < node->ninput; i++)
 		if (node->inputs[i] && node->inputs[i]->type.kind == TYPE_UNKNOWN)
 			return;
-	if (!try_run(infer_strictly, &job, &failure) && failure.kind != FAIL_UNSUPPORTED)
+	if (try_run(infer_strictly, &job, &failure))
+		return;
+	node->is_waiting = true;
+	if (failure.kind != FAIL_UNSUPPORTED)
 		fail_again(&failure);
 }
 

@@ -77,7 +77,7 @@ node_has_meaning(const Node *node)
 		return fused_has_meaning(node);
 	if (op->meaning != MEANING_FORMULA && op->meaning != MEANING_BUILD)
 		return false;
-	if (op->effect == EFFECT_random && is_training(node))
+	if (node->is_waiting || (op->effect == EFFECT_random && is_training(node)))
 		return false;
 	for (int i = 0; i < node->ninput; i++)
 		if (node->inputs[i] && !value_has_meaning(node->inputs[i]))

@@ -226,7 +226,10 @@ infer_types(const Draft *draft, Node *node)
 			return;
 	InferJob job = {draft->import->graph, node};
 	Failure failure;
-	if (!try_run(infer_node, &job, &failure) && (failure.kind != FAIL_UNSUPPORTED || obstacles))
+	if (try_run(infer_node, &job, &failure))
+		return;
+	node->is_waiting = true;
+	if (failure.kind != FAIL_UNSUPPORTED || obstacles)
 		fail_again(&failure);
 }
 

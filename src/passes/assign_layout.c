@@ -395,7 +395,7 @@ pass_AssignLayout(Graph *graph, PassContext *context)
 	const Target *target = context->target;
 	if (!target_calls(target, "onednn"))
 		return false;
-	Arena *arena = arena_new("AssignLayout");
+	Arena *arena = arena_new_in(graph->arena, "AssignLayout");
 	Assigner a = {.graph = graph,
 	              .context = context,
 	              .arena = arena,
@@ -405,6 +405,6 @@ pass_AssignLayout(Graph *graph, PassContext *context)
 	              .blocked = {.arena = arena}};
 	assign_region(&a, graph->body);
 	region_update_captures(graph->body);
-	arena_free(arena);
+	arena_reset(arena);
 	return a.changed;
 }

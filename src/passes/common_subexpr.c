@@ -142,11 +142,11 @@ merge_constants(Numbering *n)
 bool
 pass_EliminateCommonSubexpr(Graph *graph, PassContext *context)
 {
-	Arena *arena = arena_new("common subexpressions");
+	Arena *arena = arena_new_in(graph->arena, "common subexpressions");
 	Numbering n = {.arena = arena, .graph = graph, .context = context, .nodes = {.arena = arena}};
 	merge_constants(&n);
 	number_region(&n, graph->body);
 	region_update_captures(graph->body);
-	arena_free(arena);
+	arena_reset(arena);
 	return n.changed;
 }

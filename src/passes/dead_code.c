@@ -72,12 +72,12 @@ remove_constants(Graph *graph)
 bool
 pass_DeadCodeElimination(Graph *graph, PassContext *context)
 {
-	Arena *arena = arena_new("DeadCodeElimination");
+	Arena *arena = arena_new_in(graph->arena, "DeadCodeElimination");
 	symbols_prune(graph);
 	bool changed = sweep_once(arena, graph, context);
 	while (symbols_prune(graph) && sweep_once(arena, graph, context))
 		changed = true;
-	arena_free(arena);
+	arena_reset(arena);
 	region_update_captures(graph->body);
 	return remove_constants(graph) || changed;
 }

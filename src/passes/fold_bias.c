@@ -88,7 +88,7 @@ find_channel(const Value *x, const Value *constant, int *channel)
 	for (int d = 0; d < constant->type.rank; d++) {
 		if (!dim_is_const(constant->type.dims[d], &own) || own == 1)
 			continue;
-		if (behind + d < 0 || !dim_is_const(x->type.dims[behind + d], &extent) || extent != own)
+		if (!dim_is_const(x->type.dims[behind + d], &extent) || extent != own)
 			return false;
 		*channel = behind + d;
 		count++;
@@ -171,8 +171,14 @@ with_input(Graph *graph, Node *node, int index, Value *value)
 	                      inputs, 1, &name);
 	for (int i = 0; i < node->nattr; i++)
 		node_add_attr(made, &node->attrs[i]);
-	node_infer(graph, made);
 	return made;
+}
+
+static void
+infer_made(void *arg)
+{
+	Node *made = arg;
+	node_infer(made->parent->graph, made);
 }
 
 /* NULL: no input of the node is a bias. */
@@ -189,7 +195,9 @@ with_bias(Graph *graph, Node *node, const Shift *shift)
 			continue;
 		Value *bias = graph_constant(graph, graph_fresh_name(graph, "bias"), data);
 		Node *made = with_input(graph, node, i, bias);
-		if (type_equal(&made->outputs[0]->type, &shift->x->type) &&
+		Failure refused; /* the operator takes no bias of this length */
+		if (try_run(infer_made, made, &refused) &&
+		    type_equal(&made->outputs[0]->type, &shift->x->type) &&
 		    adds_bias(graph, made, bias, shift->channel))
 			return made;
 		node_remove(made);

@@ -367,7 +367,7 @@ fuse_region(Fuser *f, Region *region)
 bool
 pass_FuseOps(Graph *graph, PassContext *context)
 {
-	Arena *arena = arena_new("FuseOps");
+	Arena *arena = arena_new_in(graph->arena, "FuseOps");
 	Fuser f = {.arena = arena,
 	           .graph = graph,
 	           .context = context,
@@ -381,6 +381,6 @@ pass_FuseOps(Graph *graph, PassContext *context)
 	bool changed = fuse_region(&f, graph->body);
 	graph_sort(graph);
 	region_update_captures(graph->body);
-	arena_free(arena);
+	arena_reset(arena);
 	return changed;
 }

@@ -250,7 +250,7 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 {
 	Signature signature = signature_of(context->arena, graph);
 	PassTiming timing = {.pass = pass->name, .nodes_before = graph_node_count(graph)};
-	Arena *before_arena = context->verify_each ? arena_new("verify") : NULL;
+	Arena *before_arena = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
 	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
 	Work work = work_begin(&(Loc){.file = graph->file}, pass->name);
 	double start = now();
@@ -268,7 +268,8 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 		context->verify_each(context->verify_arg, pass->name, before, graph);
 	if (dump_wanted(context, pass) && context->dump)
 		context->dump(context->dump_arg, pass->name, graph, timing.changed);
-	arena_free(before_arena);
+	if (before_arena)
+		arena_reset(before_arena);
 	context->running = NULL;
 	work_end(work);
 }

@@ -578,9 +578,9 @@ simplify_region(Simplifier *s, Region *region)
 bool
 pass_SimplifyInference(Graph *graph, PassContext *context)
 {
-	Arena *arena = arena_new("SimplifyInference");
+	Arena *arena = arena_new_in(graph->arena, "SimplifyInference");
 	Simplifier s = {.graph = graph, .context = context, .arena = arena, .ctx = graph->ctx};
 	bool changed = simplify_region(&s, graph->body);
-	arena_free(arena);
+	arena_reset(arena);
 	return changed;
 }

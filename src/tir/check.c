@@ -310,8 +310,7 @@ is_empty(const Buffer *buffer)
 void
 kernel_check(const Kernel *kernel)
 {
-	Arena *arena = arena_new("checking a kernel");
-	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
+	Arena *arena = arena_new_in(kernel->arena, "checking a kernel");
 	Checker check = {.kernel = kernel, .arena = arena, .facts = facts_new(kernel->ctx, arena)};
 	check.lets.arena = arena;
 	for (int i = 0; i < kernel->buffers.count; i++) {

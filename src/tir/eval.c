@@ -524,8 +524,7 @@ bind_arguments(Machine *m, Array *const *buffers)
 void
 kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
 {
-	Arena *arena = arena_new("interpreting a kernel");
-	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
+	Arena *arena = arena_new_in(kernel->arena, "interpreting a kernel");
 	Machine m = {.kernel = kernel, .arena = arena, .binding = binding};
 	m.codes.arena = m.storages.arena = m.vars.arena = arena;
 	new_slot(&m); /* slot 0: of statements without a condition */

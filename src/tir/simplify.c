@@ -128,8 +128,7 @@ simplify_list(Simplifier *simplifier, Stmt *list)
 void
 tir_simplify(Kernel *kernel)
 {
-	Arena *arena = arena_new("simplifying a kernel");
-	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
+	Arena *arena = arena_new_in(kernel->arena, "simplifying a kernel");
 	Simplifier simplifier = {kernel, facts_new(kernel->ctx, arena)};
 	kernel->body = simplify_list(&simplifier, kernel->body);
 	arena_reset(arena);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "graph/meaning.h"
 #include "onnx_make.h"
 
 static Arena *arena;
@@ -530,6 +531,24 @@ START_TEST(unknown_operators_are_named_together)
 }
 END_TEST
 
+/* A node that waits for values of run time has the types that the model says, and no meaning: what
+ * inference would have refused is not built. */
+START_TEST(types_on_the_models_word_have_no_meaning)
+{
+	Maker m = maker(arena);
+	Failure failure;
+	make_value(&m, INPUT, "x", DT_F32, 3, (int64_t[]){1, 5, 5});
+	make_value(&m, INPUT, "block", DT_I64, 1, (int64_t[]){2});
+	make_i64s(&m, "image", 2, (int64_t[]){5, 5});
+	make_node(&m, "Col2Im", "x image block", "y", NULL);
+	make_value(&m, OUTPUT, "y", DT_F32, 4, (int64_t[]){1, 1, 5, 5});
+	Graph *graph = try_bytes(arena, make_model(&m, 8, 18), &failure);
+	ck_assert_msg(graph != NULL, "%s", failure.text);
+	ck_assert_int_eq(graph->body->last->outputs[0]->type.rank, 4);
+	ck_assert(!node_has_meaning(graph->body->last));
+}
+END_TEST
+
 START_TEST(inputs_can_be_fixed)
 {
 	Maker m = maker(arena);
@@ -565,6 +584,7 @@ main(void)
 	tcase_add_test(t, external_data_stays_in_the_folder);
 	tcase_add_test(t, all_obstacles_are_listed);
 	tcase_add_test(t, unknown_operators_are_named_together);
+	tcase_add_test(t, types_on_the_models_word_have_no_meaning);
 	tcase_add_test(t, inputs_can_be_fixed);
 	return unit_run(t);
 }
