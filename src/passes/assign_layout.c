@@ -249,21 +249,31 @@ inputs_are_blocked(const NodeInfo *info, const Value *output)
 	return any;
 }
 
+static bool
+may_be_blocked(const Assigner *a, const NodeInfo *info, const Value *value)
+{
+	int64_t channels;
+	return channels_of(value, &channels) && channels >= a->block / 2 &&
+	       (info->role != ROLE_KEEPER || inputs_are_blocked(info, value)) &&
+	       !pass_denied(a->context, "layout", value);
+}
+
+/* All outputs of a node or none: they may come from one kernel, over one box. */
 static void
 assign_outputs(Assigner *a, Node *node)
 {
 	const NodeInfo *info = info_of(a, node);
+	bool is_wanted = info->is_conv;
 	if (info->role != ROLE_VENDOR && info->role != ROLE_KEEPER)
 		return;
 	for (int i = 0; i < node->noutput; i++) {
+		if (node->outputs[i] && !may_be_blocked(a, info, node->outputs[i]))
+			return;
+		is_wanted |= node->outputs[i] && somebody_takes(a, node->outputs[i]);
+	}
+	for (int i = 0; i < node->noutput && is_wanted; i++) {
 		Value *value = node->outputs[i];
-		int64_t channels;
-		if (!value || !channels_of(value, &channels) || channels < a->block / 2 ||
-		    (!info->is_conv && !somebody_takes(a, value)))
-			continue;
-		if (info->role == ROLE_KEEPER && !inputs_are_blocked(info, value))
-			continue;
-		if (pass_denied(a->context, "layout", value))
+		if (!value)
 			continue;
 		value->layout = layout_blocked(a->graph->arena, value->type.rank, a->block);
 		a->changed = true;

@@ -456,6 +456,9 @@ match_reorder(const Program *program, MBuffer *const *inputs, MBuffer *const *ou
 	                       .program = program,
 	                       .src = program->inputs[0],
 	                       .dst = program->outputs[0]};
+	for (int d = 0; d < match->src->rank; d++)
+		if (match->src->rank != stage->nloop || match->src->hi[d] != stage->iters[d].hi)
+			return false;
 	return stage_is_pointwise(stage);
 }
 

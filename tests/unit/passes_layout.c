@@ -1,0 +1,133 @@
+/* Blocked storage: who reads it, and what is a relayout. A library that takes everything stands for
+ * the real one.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "graph/infer.h"
+#include "passes/pass.h"
+
+static bool
+is_available(void *self, const char *library)
+{
+	(void)self;
+	return strcmp(library, "onednn") == 0;
+}
+
+static bool
+measure(void *self, const VendorQuery *query, double *seconds, const char **impl)
+{
+	(void)self, (void)query;
+	if (seconds)
+		*seconds = 1;
+	if (impl)
+		*impl = "any";
+	return true;
+}
+
+static const Oracle oracle = {.available = is_available, .measure = measure};
+static Arena *arena;
+static Target target;
+static PassContext context;
+
+static void
+set_up(void)
+{
+	arena = arena_new("test");
+	target = (Target){.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
+	context = (PassContext){.arena = arena,
+	                        .level = 3,
+	                        .target = &target,
+	                        .verify = true,
+	                        .config = {.arena = arena},
+	                        .recorded = {.arena = arena}};
+}
+
+static void
+tear_down(void)
+{
+	arena_free(arena);
+}
+
+/* Branches and bodies read plain storage, whatever the values around them are stored in. */
+START_TEST(captures_are_plain)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,32,6,6], %k: bool) -> %y { %w: f32[32,32,3,3] = weight 0\n"
+		"%c = Conv(%x, %w) {pads=[1,1,1,1]} \"c\"\n"
+		"%i = If(%k) \"i\" else_branch { %e = Neg(%c) \"e\"\n yield %e }\n"
+		"then_branch { %r = Relu(%c) \"r\"\n %t = Exp(%r) \"t\"\n yield %t }\n"
+		"%d = Conv(%c, %w) {pads=[1,1,1,1]} \"d\"\n %y = Add(%i, %d) \"y\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	int blocked = 0, captures = 0;
+	for (const Node *node = graph->body->first; node; node = node->next) {
+		blocked += node->outputs[0]->layout != NULL;
+		for (int r = 0; r < node->nregion && node->op->code != OP_fused; r++)
+			for (int c = 0; c < node->regions[r]->captures.count; c++, captures++)
+				ck_assert_ptr_null(node->regions[r]->captures.data[c]->layout);
+	}
+	ck_assert(blocked > 0 && captures == 2);
+}
+END_TEST
+
+/* Outputs of one node are stored alike: here one goes into a convolution, the other does not. */
+START_TEST(outputs_are_stored_alike)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,32,6,6]) -> %y, %b { %w: f32[32,32,3,3] = weight 0\n"
+		"%v: f32[16,16,3,3] = weight 1\n %c = Conv(%x, %w) \"c\"\n"
+		"%a, %b = Split(%c) {axis=1, num_outputs=2} \"s\"\n"
+		"%y = Conv(%a, %v) \"y\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	int blocked = 0;
+	for (const Node *node = graph->body->first; node; node = node->next)
+		for (int i = 0; i < node->noutput; i++) {
+			blocked += node->outputs[i]->layout != NULL;
+			ck_assert(!node->outputs[i]->layout == !node->outputs[0]->layout);
+		}
+	ck_assert_int_gt(blocked, 3);
+	lower_graph(arena, graph, &context);
+}
+END_TEST
+
+static int
+count_reorders(const char *text)
+{
+	Graph *graph = graph_parse(arena, "text", text);
+	graph_infer(graph);
+	const Module *module = lower_graph(arena, graph, &context);
+	int count = 0;
+	for (int i = 0; i < module->steps.count; i++)
+		count += module->steps.data[i]->kind == MS_VENDOR;
+	return count;
+}
+
+/* The library brings a tensor into another storage; what is broadcast on the way is our work. */
+START_TEST(only_relayouts_are_reorders)
+{
+	ck_assert_int_eq(count_reorders("graph g(%x: f32[N,16,1,4]) -> %y {\n"
+	                                "  %b: f32[N,16,1,4] @nc16hw = Relayout(%x)  \"b\"\n"
+	                                "  %r: f32[N,16,1,4] @nc16hw = Relu(%b)  \"r\"\n"
+	                                "  %y = Relayout(%r)  \"y\"\n}"),
+	                 2);
+	ck_assert_int_eq(count_reorders("graph g(%x: f32[N,16,1,4]) -> %y {\n"
+	                                "  %e: i64[4] = {1, 16, 3, 4}\n"
+	                                "  %b: f32[N,16,1,4] @nc16hw = Relu(%x)  \"b\"\n"
+	                                "  %y = Expand(%b, %e)  \"y\"\n}"),
+	                 0);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *tcase = tcase_create("layout");
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, captures_are_plain);
+	tcase_add_test(tcase, outputs_are_stored_alike);
+	tcase_add_test(tcase, only_relayouts_are_reorders);
+	return unit_run(tcase);
+}
