@@ -68,8 +68,12 @@ build_Col2Im(Build *b)
 	int count = type->rank - 2;
 	StageBuilder *y = stage_open(ctx, "sum", type->rank, type->dims);
 	const Expr *taps[MAX_RANK], *index[3], *column = expr_i64(ctx, 0);
-	for (int d = 0; d < count; d++)
-		taps[d] = stage_over(y, "r", dim_const(ctx, 0), build_dim(b, 2, d));
+	for (int d = 0; d < count; d++) {
+		const Dim *block = build_dim(b, 2, d);
+		if (!block)
+			build_fail(b, "element %d of block_shape is only known at run time", d);
+		taps[d] = stage_over(y, "r", dim_const(ctx, 0), block);
+	}
 	index[0] = stage_iter(y, 0);
 	index[1] = stage_iter(y, 1);
 	for (int d = 0; d < count; d++) {
