@@ -293,16 +293,34 @@ prove_le(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 	return poly_add_term(&p, &(Term){.coef = extra}) && prove_nonneg(facts, &p);
 }
 
+/* An index, an iterator, a variable is below the end it was declared with, however many terms that
+ * has: more than a polynomial holds, where a model joins what each of its classes found. */
+static bool
+is_declared_below(const Facts *facts, const Expr *a, const Expr *b)
+{
+	if (a->op == EX_at)
+		return a->arg[1] == b;
+	if (a->op != EX_iter && a->op != EX_var)
+		return false;
+	const Expr *last = expr_sub(facts->ctx, b, expr_i64(facts->ctx, 1));
+	for (int i = facts->list.count - 1; i >= 0; i--) {
+		const Fact *fact = &facts->list.data[i];
+		if (fact->kind == FACT_BOUND && fact->atom == a && fact->last == last)
+			return true;
+	}
+	return false;
+}
+
 static bool
 prove_compare(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
 {
 	switch (op) {
 	case EX_lt:
-		return prove_le(facts, a, b, -1);
+		return is_declared_below(facts, a, b) || prove_le(facts, a, b, -1);
 	case EX_le:
 		return prove_le(facts, a, b, 0);
 	case EX_gt:
-		return prove_le(facts, b, a, -1);
+		return is_declared_below(facts, b, a) || prove_le(facts, b, a, -1);
 	case EX_ge:
 		return prove_le(facts, b, a, 0);
 	case EX_eq:
