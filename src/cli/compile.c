@@ -22,6 +22,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "codegen/bundle.h"
+#include "graph/infer.h"
 #include "runtime/bundle.h"
 #include "runtime/tilewright.h"
 
@@ -184,6 +185,7 @@ go_one_way(const Options *options, Arena *arena, const char *path, Bytes bytes, 
            int index, Watch *watch)
 {
 	Graph *graph = model_read_bytes(options, arena, path, bytes);
+	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	const char *name = options->target.count ? options->target.data[index] : "cpu:native";
 	Target *target = target_new(options, arena, device_of(name), graph);
 	PassContext *context = pipeline_new(options, arena, 3);

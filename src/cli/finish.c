@@ -167,7 +167,9 @@ make_sample(Job *job)
 	bool is_done = is_cheap(job->plan) && try_run(interpret, job, &failure);
 	arena_free(job->scratch);
 	if (!is_done && !try_run(run_bundle, job, &failure))
-		test->left_out = "the bundle did not run on made-up inputs where it was made";
+		test->left_out = arena_printf(
+			job->arena, "the bundle did not run on made-up inputs where it was made: %s",
+			failure.text);
 }
 
 /* ---- both ---- */
