@@ -45,6 +45,21 @@ bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 	return exec_reserve_scratch(frame->exec, state->scratch);
 }
 
+/* All symbols have values, and still a size has none: it divides by an extent that came to 0 (half
+ * of a side of 1), or overflows. */
+static TwCode
+report_no_sizes(Frame *frame, const PlanStep *step)
+{
+	for (int i = 0; i < frame->plan->nsymbol; i++)
+		if (frame->symbols[i] == PLAN_UNBOUND)
+			return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no sizes when it runs",
+			                 step->name);
+	return exec_fail(frame->exec, TW_SHAPE,
+	                 "node \"%.100s\": a size has no value for these inputs: it is divided by an "
+	                 "extent of 0, or overflows",
+	                 *step->origins ? step->origins : step->name);
+}
+
 /* Steps whose dims depend on data are bound when they run. */
 TwCode
 step_bind(Frame *frame, int index)
@@ -55,8 +70,7 @@ step_bind(Frame *frame, int index)
 	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
 	if (is_work && !step_has_sizes(frame, step)) {
 		if (state->is_late)
-			return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no sizes when it runs",
-			                 step->name);
+			return report_no_sizes(frame, step);
 		state->is_late = true;
 		return TW_OK;
 	}
