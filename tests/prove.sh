@@ -81,7 +81,10 @@ graph host(%x: f32[5]) -> %y { %n = NonZero(%x)  "places" %y = Neg(%n)  "minus" 
 TEXT
 proves control.g '[0-9]* values at [0-9]* points'
 proves open.g '[0-9]* values at [0-9]* points'
-proves halves.g '[0-9]* values at [0-9]* points'
+"$tw" compile halves.g -o halves.twb >said 2>&1
+grep -q "^proved: [0-9]* values at [0-9]* points" said && pass || lose "halves: $(cat said)"
+"$tw" run halves.twb --shape H=1 >said 2>&1
+[ $? = 2 ] && grep -q "divided by an extent of 0" said && pass || lose "a side of 1: $(cat said)"
 proves half.g '[0-9]* values at [0-9]* points'
 proves narrow.g '[0-9]* values at [0-9]* points.*'
 proves host.g '.*not proved: 1 (host operator NonZero: .*'
