@@ -190,7 +190,9 @@ lower_concat(Lowering *low, const Node *node, const Program *program, Value *con
 {
 	if (map_find_ptr(&low->placed, node))
 		return true;
-	return !node->outputs[0]->layout && place_pieces(low, node, program, values);
+	if (node->noutput != 1 || !node->outputs[0] || node->outputs[0]->layout)
+		return false;
+	return place_pieces(low, node, program, values);
 }
 
 void
