@@ -152,6 +152,7 @@ typedef struct Ways {
 	PassContext *context; /* of the first target */
 	Buf choices;
 	const char *ranges;
+	const char *name;      /* of the model */
 	Graph *model;          /* as read */
 	const Graph *compiled; /* of the first target, behind its passes */
 	Map denied;            /* choices that proving found wrong */
@@ -252,7 +253,7 @@ write_once(const Options *options, Arena *arena, const char *model, Bytes bytes,
 	};
 	BundleInput input = {
 		.producer = arena_printf(arena, "tilewright %s", tw_version_text()),
-		.model_name = base_name(arena, model),
+		.model_name = ways->name,
 		.model_sha256 = sha256_hex(arena, bytes.data, bytes.size),
 		.pipeline = pipeline_text(arena, ways->context),
 		.ntarget = count,
@@ -275,6 +276,7 @@ finish(const Options *options, Arena *arena, const char *path, Ways *ways)
 	BundleReport *written = &ways->result->written;
 	Finish finish = {
 		.path = path,
+		.name = ways->name,
 		.model = ways->model,
 		.compiled = ways->compiled,
 		.probe = ways->targets[0]->probe,
@@ -341,6 +343,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Ways ways = {
 		.count = options->target.count ? options->target.count : 1,
 		.denied = {.arena = arena},
+		.name = base_name(arena, path),
 		.result = &result,
 	};
 	write_proved(options, arena, path, bytes, unproved, &ways, &watch);

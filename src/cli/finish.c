@@ -75,7 +75,7 @@ session_of(Job *job)
 	                             .release = spill_release,
 	                             .memory_context = folder};
 	job->session =
-		session_open(job->arena, job->finish->path, job->finish->path, job->options, &settings);
+		session_open(job->arena, job->finish->path, job->finish->name, job->options, &settings);
 	Vendor *vendor = signature_vendor(job->session->bundle);
 	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
 	if (vendor)
@@ -205,6 +205,8 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	const char *text = proof_json(arena, finish->proof);
 	Blob proof = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
+	if (finish->proof->sizes)
+		*finish->test = *selftest_new(arena, finish->compiled, finish->proof->sizes, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, finish->test);
 	Blob sample = blob_of(arena, text, strlen(text));

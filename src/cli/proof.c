@@ -155,7 +155,8 @@ try_sizes(Job *job, ProofResult *result, Failure *failure)
 	bool is_done = try_run(run_once, job, failure);
 	prover_watch(NULL, job->run->session->session);
 	arena_free(job->scratch);
-	result->runs += is_done;
+	if (is_done && result->runs++ == 0)
+		result->sizes = job->sizes;
 	if (!is_done && failure->kind == FAIL_BUG)
 		result->broken = arena_strdup(job->arena, failure->text);
 	return is_done;
