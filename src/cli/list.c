@@ -19,7 +19,10 @@ typedef struct List {
 static const char *
 meaning_word(const OpInfo *op)
 {
-	static const char *const words[] = {"formula", "builder", "host", "control"};
+	static const char *const words[] = {
+		[MEANING_FORMULA] = "formula", [MEANING_BUILD] = "builder", [MEANING_HOST] = "host",
+		[MEANING_CONTROL] = "control", [MEANING_NODES] = "nodes",   [MEANING_UNKNOWN] = "none",
+	};
 	bool is_missing = op->meaning == MEANING_HOST && !host_find(op->name);
 	return is_missing ? "none yet" : words[op->meaning];
 }
