@@ -7,6 +7,7 @@
 # made without the limit, too.
 # shellcheck disable=SC3045 # ulimit -d: dash and bash have it
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+nm "$tw" 2>/dev/null | grep -q __asan_init && { echo "memory is AddressSanitizer's here"; exit 77; }
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/memory-XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0

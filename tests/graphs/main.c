@@ -44,7 +44,11 @@ work(Run *run)
 {
 	struct rlimit memory = {(rlim_t)MEMORY_GIB << 30, (rlim_t)MEMORY_GIB << 30};
 	struct rlimit no_core = {0, 0};
+#ifndef __SANITIZE_ADDRESS__ /* its shadow alone is larger */
 	setrlimit(RLIMIT_AS, &memory);
+#else
+	(void)memory;
+#endif
 	setrlimit(RLIMIT_CORE, &no_core);
 	mallopt(M_PERTURB, 0xa5); /* memory begins with garbage */
 	dup2(run->errors, STDERR_FILENO);
@@ -439,5 +443,6 @@ main(int argc, char **argv)
 		failed = run_lanes(&run, argc > 3 ? atoi(argv[3]) : 0, atoi(argv[1]));
 	}
 	unlink(run.model);
+	arena_free(run.arena);
 	return failed;
 }
