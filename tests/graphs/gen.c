@@ -349,21 +349,33 @@ is_sound(const Array *a)
 	return true;
 }
 
+typedef struct Sizes {
+	int64_t value[GRAPH_SYMBOLS];
+	bool is_bound[GRAPH_SYMBOLS];
+} Sizes;
+
+/* The symbols' values in a run. */
+static Binding
+bind_run(const Gen *g, int run, Sizes *sizes)
+{
+	static const char *const names[] = {"N", "S"};
+	*sizes = (Sizes){.value = {0}};
+	for (size_t i = 0; i < countof(names); i++) {
+		int id = symbol_get(g->graph->ctx, names[i])->id;
+		if (id < GRAPH_SYMBOLS) {
+			sizes->value[id] = graph_symbol_value(g->seed, run, names[i]);
+			sizes->is_bound[id] = true;
+		}
+	}
+	return (Binding){GRAPH_SYMBOLS, sizes->value, sizes->is_bound};
+}
+
 /* Dims that were assumed to be equal must be so, at the first binding. */
 static void
 check_assumptions(const Gen *g, int before)
 {
-	static const char *const names[] = {"N", "S"};
-	int64_t values[GRAPH_SYMBOLS] = {0};
-	bool is_bound[GRAPH_SYMBOLS] = {false};
-	for (size_t i = 0; i < countof(names); i++) {
-		int id = symbol_get(g->graph->ctx, names[i])->id;
-		if (id < GRAPH_SYMBOLS) {
-			values[id] = graph_symbol_value(g->seed, 0, names[i]);
-			is_bound[id] = true;
-		}
-	}
-	Binding binding = {GRAPH_SYMBOLS, values, is_bound};
+	Sizes sizes;
+	Binding binding = bind_run(g, 0, &sizes);
 	for (int i = before; i < g->graph->assumptions.count; i++) {
 		const Assumption *a = &g->graph->assumptions.data[i];
 		int64_t left, right;
@@ -391,13 +403,30 @@ count_uses(Gen *g, const Node *node)
 	}
 }
 
+/* A window that is larger than what it moves over gives an extent below 0: no model has that. */
 static void
-check_outputs(const Node *node)
+check_extents(const Gen *g, const Type *type)
+{
+	for (int run = 0; run < GRAPH_RUNS; run++) {
+		Sizes sizes;
+		Binding binding = bind_run(g, run, &sizes);
+		for (int d = 0; d < type->rank; d++) {
+			int64_t extent;
+			if (dim_eval(type->dims[d], &binding, &extent) && extent < 0)
+				gen_give_up();
+		}
+	}
+}
+
+static void
+check_outputs(const Gen *g, const Node *node)
 {
 	for (int i = 0; i < node->noutput; i++) {
 		const Type *type = node->outputs[i] ? &node->outputs[i]->type : NULL;
 		if (type && type->kind == TYPE_TENSOR && type->rank < 0)
 			gen_give_up();
+		if (type && type->kind == TYPE_TENSOR)
+			check_extents(g, type);
 	}
 }
 
@@ -409,7 +438,7 @@ gen_settle(Gen *g, Node *node)
 	int before = g->pool.count, assumed = g->graph->assumptions.count;
 	note_text(g);
 	region_update_captures(g->graph->body);
-	bool is_done = try_run(infer_node, &step, &failure) && (check_outputs(node), true) &&
+	bool is_done = try_run(infer_node, &step, &failure) && (check_outputs(g, node), true) &&
 	               try_run(evaluate, &step, &failure);
 	if (!is_done) {
 		g->is_over |= failure.kind == FAIL_BUG;
