@@ -222,6 +222,10 @@ void graph_sort(Graph *graph);
 /* A deep copy with its own ctx and arena (constants' data shared). */
 Graph *graph_clone(Arena *arena, const Graph *graph);
 
+/* Region `index` in the order of plans: an If has its then-branch first, whichever the model names
+ * first. */
+Region *node_body(const Node *node, int index);
+
 /* The row's effect, except that a random operator that has a meaning (Dropout in inference) is
  * pure. */
 Effect node_effect(const Node *node);

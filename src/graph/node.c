@@ -281,3 +281,10 @@ region_update_captures(Region *region)
 	for (Region *outer = region->parent; outer; outer = outer->parent)
 		update_one(outer);
 }
+
+Region *
+node_body(const Node *node, int index)
+{
+	bool is_swapped = node->nregion == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
+	return node->regions[is_swapped ? 1 - index : index];
+}

@@ -179,10 +179,8 @@ lower_control(Lowering *low, const Node *node)
 		copy_attrs(low, node, step);
 		step->nbody = node->nregion;
 		step->bodies = NEW_N(low->arena, Module *, node->nregion + 1);
-		/* a model gives the branches of an If in any order, a plan has `then` first */
-		bool is_swapped = node->nregion == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
 		for (int k = 0; k < node->nregion; k++)
-			step->bodies[k] = lower_region(low, node->regions[is_swapped ? 1 - k : k]);
+			step->bodies[k] = lower_region(low, node_body(node, k));
 		return;
 	}
 	fail_unsupported(&node->loc, "this control operator cannot be compiled yet");

@@ -119,18 +119,11 @@ expect_binding(Arena *arena, const Graph *graph, const Frame *frame)
 	return (Binding){count, value, is_bound};
 }
 
-static const Claim *
-claim_of(const PlanFacts *facts, const Value *value)
-{
-	uintptr_t known = (uintptr_t)map_find_ptr(&facts->values, value);
-	return known ? &facts->claims.data[known - 1] : NULL;
-}
-
 /* The array a value is now. */
 static bool
 array_of(Arena *arena, const PlanFacts *facts, const Frame *frame, const Value *value, Array *out)
 {
-	const Claim *claim = claim_of(facts, value);
+	const Claim *claim = facts_claim(facts, value);
 	Held held;
 	if (value->constant)
 		*out = *value->constant;
@@ -161,7 +154,7 @@ input_of(Job *job, const Binding *binding, int index)
 	const Tensor *tensor = job->node->program->inputs[index];
 	PointInput *input = NEW(job->scratch, PointInput);
 	const Value *value = job->node->inputs[index];
-	const Claim *claim = claim_of(job->facts, value);
+	const Claim *claim = facts_claim(job->facts, value);
 	Held *held = NEW(job->scratch, Held);
 	Array array;
 	if (!value->constant && claim && claim->done != NEVER &&
@@ -185,7 +178,7 @@ ask(Job *job, const Binding *binding, int output)
 {
 	const Tensor *tensor = job->node->program->outputs[output];
 	const Value *value = job->node->node->outputs[output];
-	if (!tensor || !value || !claim_of(job->facts, value))
+	if (!tensor || !value || !facts_claim(job->facts, value))
 		return;
 	int64_t *dims = NEW_N(job->scratch, int64_t, tensor->rank + 1);
 	for (int d = 0; d < tensor->rank; d++)
@@ -289,7 +282,7 @@ interpret_control(Job *job)
 	for (int i = 0; i < node->noutput; i++) {
 		const Value *value = node->outputs[i];
 		const BoundArray *whole = value ? eval_bounds(eval, value) : NULL;
-		if (whole && claim_of(job->facts, value))
+		if (whole && facts_claim(job->facts, value))
 			take_points(job, i, whole);
 	}
 }

@@ -61,8 +61,8 @@ find_claims(Arena *arena, PlanFacts *facts, const Graph *graph)
 	}
 }
 
-static Claim *
-claim_for(const PlanFacts *facts, const Value *value)
+Claim *
+facts_claim(const PlanFacts *facts, const Value *value)
 {
 	uintptr_t known = (uintptr_t)map_find_ptr(&facts->values, value);
 	return known ? &facts->claims.data[known - 1] : NULL;
@@ -95,7 +95,7 @@ find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
 		stage_visit_reads(node->program->stages[s], note_read, &reads);
 	for (int i = 0; i < node->program->ninput; i++) {
 		const Value *value = node->inputs[i];
-		const Claim *claim = claim_for(facts, value);
+		const Claim *claim = facts_claim(facts, value);
 		if (value->constant || !is_read(node->program, &reads, i))
 			continue;
 		if (!claim || claim->done == NEVER)
@@ -145,13 +145,13 @@ find_captures(PlanFacts *facts, NodeFacts *node)
 {
 	for (int i = 0; i < node->node->ninput; i++) {
 		const Value *value = node->node->inputs[i];
-		const Claim *claim = value ? claim_for(facts, value) : NULL;
+		const Claim *claim = value ? facts_claim(facts, value) : NULL;
 		if (claim && claim->done > node->ready)
 			node->ready = claim->done;
 	}
 	for (int r = 0; r < node->node->nregion; r++)
 		for (int i = 0; i < node->node->regions[r]->captures.count; i++) {
-			const Claim *claim = claim_for(facts, node->node->regions[r]->captures.data[i]);
+			const Claim *claim = facts_claim(facts, node->node->regions[r]->captures.data[i]);
 			if (claim && claim->done > node->ready)
 				node->ready = claim->done;
 		}
@@ -180,7 +180,7 @@ list_producers(const PlanFacts *facts, const Node *node, NodeList *list)
 	for (int i = 0; i < node->ninput; i++) {
 		const Value *value = node->inputs[i];
 		const Node *def = value ? value->def : NULL;
-		if (def && !claim_for(facts, value) && def->parent == node->parent &&
+		if (def && !facts_claim(facts, value) && def->parent == node->parent &&
 		    node_has_meaning(def) && node_effect(def) == EFFECT_pure)
 			list_producers(facts, def, list);
 	}
@@ -229,7 +229,7 @@ static bool
 has_claim(const PlanFacts *facts, const Node *node)
 {
 	for (int i = 0; i < node->noutput; i++)
-		if (node->outputs[i] && claim_for(facts, node->outputs[i]))
+		if (node->outputs[i] && facts_claim(facts, node->outputs[i]))
 			return true;
 	return false;
 }

@@ -43,6 +43,9 @@ typedef struct PlanFacts {
 /* The facts of `plan`, lowered from `region`. */
 PlanFacts *plan_facts(Arena *arena, const Graph *graph, const Region *region, const Plan *plan);
 
+/* The first buffer that holds a value; NULL: none does. */
+Claim *facts_claim(const PlanFacts *facts, const Value *value);
+
 /* The step of a plan that makes the results of a control node; NULL: none. */
 const PlanStep *facts_step_of(const PlanFacts *facts, const Node *node);
 

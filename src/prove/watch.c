@@ -78,7 +78,7 @@ add_gap(Prover *p, const char *reason, const Value *value)
 
 /* ---- frames ---- */
 
-/* The region a nested plan was lowered from: the plan has an If's then-branch first. */
+/* The region a nested plan was lowered from. */
 static const Region *
 region_of(const PlanFacts *outer, const Plan *plan)
 {
@@ -90,9 +90,7 @@ region_of(const PlanFacts *outer, const Plan *plan)
 				const Node *node = outer->nodes.data[n].node;
 				if (facts_step_of(outer, node) != &outer->plan->steps[s])
 					continue;
-				bool is_swapped =
-					node->nregion == 2 && strcmp(node->regions[0]->name, "else_branch") == 0;
-				return node->regions[is_swapped ? 1 - k : k];
+				return node_body(node, k);
 			}
 		}
 	return NULL;
