@@ -500,6 +500,36 @@ START_TEST(results_of_one_stage_in_two_storages)
 }
 END_TEST
 
+/* Where nothing is measured, a residual is a sum in place: the library's products may do other
+ * post-ops element by element. */
+START_TEST(unmeasured_residuals_are_sums)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,4,6,6], %z: f32[1,4,6,6]) -> %y { %w: f32[4,4,1,1] = weight 0\n"
+		"%c = Conv(%x, %w) \"c\"\n %a = Add(%c, %z) \"a\"\n %y = Relu(%a) \"y\" }";
+	static char add[] = "add(";
+	const Oracle oracle = {.self = add, .available = is_available, .measure = measure};
+	Arena *arena = arena_new("test");
+	Graph *graph = graph_parse(arena, "test", text);
+	Target target = {.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
+	PassContext context = {.arena = arena,
+	                       .level = 2,
+	                       .target = &target,
+	                       .config = {.arena = arena},
+	                       .recorded = {.arena = arena}};
+	graph_infer(graph);
+	run_graph_passes(graph, &context);
+	Module *module = lower_graph(arena, graph, &context);
+	ck_assert_int_eq(module->steps.count, 1);
+	const MStep *step = module->steps.data[0];
+	ck_assert_str_eq(step->row, "conv");
+	const MAttr *post = &step->attrs.data[step->attrs.count - 1];
+	ck_assert_str_eq(post->name, "post");
+	ck_assert_str_eq(post->string, "sum(3);relu");
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(blocked_concatenations_are_written_in_place)
 {
 	Arena *arena = arena_new("test");
@@ -548,5 +578,6 @@ main(void)
 	tcase_add_loop_test(tcase, concatenations_agree, 0, (int)countof(concats));
 	tcase_add_test(tcase, results_of_one_stage_in_two_storages);
 	tcase_add_test(tcase, blocked_concatenations_are_written_in_place);
+	tcase_add_test(tcase, unmeasured_residuals_are_sums);
 	return unit_run(tcase);
 }
