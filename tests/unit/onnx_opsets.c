@@ -175,6 +175,9 @@ static const Case CASES[] = {
 	/* weights of a cubic half way, a = -3/4: -3/32, 19/32, 19/32, -3/32; outside is 0 */
 	{"GridSample", 16, "f32[1,1,1,2]{32,64} f32[1,1,1,2]{0,0}", "mode=bicubic align_corners=1",
      "f32[1,1,1,1]{57}", 0},
+	/* … half a step behind the last element, which its three outer taps show */
+	{"GridSample", 16, "f32[1,1,1,2]{32,64} f32[1,1,1,2]{2,0}",
+     "mode=bicubic padding_mode=border align_corners=1", "f32[1,1,1,1]{67}", 0},
 	{"GroupNormalization", 18, "f32[1,4,1]{1,3,2,6} f32[2]{10,100} f32[2]{1,2}",
      "num_groups=2 epsilon=0.0", "f32[1,4,1]{-9,11,-98,102}", 21},
 	{"MaxPool", 1, "f32[1,1,4]{1,3,2,4}", "kernel_shape=[2] strides=[2]", "f32[1,1,2]{3,4}", 0},

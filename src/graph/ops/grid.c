@@ -143,7 +143,7 @@ axis_at(const Grid *g, const Dim *extent, int taps, const Expr *coordinate)
 	}
 	if (taps == 1)
 		x = expr_round(ctx, x);
-	place_taps(g, &axis, padded(g, &axis, x));
+	place_taps(g, &axis, taps == 4 ? x : padded(g, &axis, x)); /* a cubic pads each tap alone */
 	return axis;
 }
 
