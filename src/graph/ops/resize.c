@@ -156,6 +156,16 @@ check_roi(Infer *infer, int count)
 	infer_equal(infer, roi->dims[0], dim_const(infer->ctx, 2 * count), "length of roi");
 }
 
+static void
+check_elements(Infer *infer, const Type *x, const Dim *const *dims)
+{
+	int64_t extent;
+	for (int i = 0; i < x->rank; i++)
+		if (dim_is(x->dims[i], 0) && dim_is_const(dims[i], &extent) && extent > 0)
+			infer_fail(infer, "axis %d has no elements, expected some to make %lld of", i,
+			           (long long)extent);
+}
+
 void
 infer_Resize(Infer *infer)
 {
@@ -184,6 +194,7 @@ infer_Resize(Infer *infer)
 		extents_by_scales(infer, x, count, axes, dims);
 	else
 		extents_by_sizes(infer, x, count, axes, dims);
+	check_elements(infer, x, dims);
 	infer_set(infer, 0, x->dtype, x->rank, dims);
 }
 
