@@ -177,6 +177,30 @@ ort_version(const Ort *ort)
 	return ort->base->get_version();
 }
 
+/* Its numbers of types are ONNX's but for the last three. */
+static const struct {
+	DType type;
+	int number;
+} OTHER_NUMBERS[] = {{DT_U2, 24}, {DT_I2, 25}, {DT_F8E8M0, 26}};
+
+static int
+number_of_type(DType type)
+{
+	for (size_t i = 0; i < countof(OTHER_NUMBERS); i++)
+		if (OTHER_NUMBERS[i].type == type)
+			return OTHER_NUMBERS[i].number;
+	return (int)type;
+}
+
+static DType
+type_of_number(int number)
+{
+	for (size_t i = 0; i < countof(OTHER_NUMBERS); i++)
+		if (OTHER_NUMBERS[i].number == number)
+			return OTHER_NUMBERS[i].type;
+	return (DType)number;
+}
+
 void
 ort_bind(Ort *ort, int count, const char *const *names, Array *const *inputs)
 {
@@ -186,7 +210,7 @@ ort_bind(Ort *ort, int count, const char *const *names, Array *const *inputs)
 	for (int i = 0; i < count; i++)
 		CALL(ort, CREATE_TENSOR, (Handle, void *, size_t, const int64_t *, size_t, int, Handle *),
 		     ort->memory, inputs[i]->data, array_bytes(inputs[i]), inputs[i]->dims,
-		     (size_t)inputs[i]->rank, (int)inputs[i]->type, &ort->inputs[i]);
+		     (size_t)inputs[i]->rank, number_of_type(inputs[i]->type), &ort->inputs[i]);
 }
 
 void
@@ -228,7 +252,7 @@ ort_output(Ort *ort, int index)
 	int64_t *dims = NEW_N(ort->arena, int64_t, rank + 1);
 	CALL(ort, DIMS, (Handle, int64_t *, size_t), info, dims, rank);
 	release(ort, RELEASE_TYPE_AND_SHAPE, info);
-	*array = (Array){(DType)type, (int)rank, dims, NULL};
+	*array = (Array){type_of_number(type), (int)rank, dims, NULL};
 	CALL(ort, TENSOR_DATA, (Handle, void **), ort->outputs[index], &array->data);
 	return array;
 }

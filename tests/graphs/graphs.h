@@ -104,6 +104,8 @@ Array *sample_input(Arena *arena, uint64_t seed, const char *name, const void *r
 const char *ort_deviates(const Graph *graph);
 /* Of the largest element, by which it may be beyond the bound. */
 double ort_share(const Graph *graph);
+/* The distance of 1 and the next number, in the shortest type of floats that nodes give. */
+double graph_float_unit(const Graph *graph);
 
 void coverage_add(Coverage *coverage, const Graph *graph, bool is_refused);
 /* The number of operators that ought to have come and did not. */
