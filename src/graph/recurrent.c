@@ -18,37 +18,6 @@ enum { X, W, R, B, LENGTHS, STATE, CELL, PEEPHOLES }; /* inputs; the last two ar
 enum { Y, Y_STATE, Y_CELL, OUTPUTS };
 enum { MAX_GATES = 4, MAX_STATES = 2 };
 
-/* ---- types ----------------------------------------------------------------------------------- */
-
-static int
-direction_count(const Node *node)
-{
-	return strcmp(attr_string(node, "direction"), "bidirectional") == 0 ? 2 : 1;
-}
-
-void
-infer_recurrent(Infer *infer)
-{
-	const Type *x = infer_input(infer, X), *r = infer_input(infer, R);
-	if (x->rank != 3 || infer_input(infer, W)->rank != 3 || r->rank != 3)
-		infer_fail(infer, "inputs, weights and recurrent weights have rank 3");
-	bool is_batch_first = attr_int(infer->node, "layout") != 0;
-	const Dim *count = dim_const(infer->ctx, direction_count(infer->node));
-	infer_equal(infer, r->dims[0], count, "directions of the recurrent weights");
-	infer_equal(infer, infer_input(infer, W)->dims[1], r->dims[1], "gates of both weights");
-	infer_equal(infer, infer_input(infer, W)->dims[2], x->dims[2], "features of input and weights");
-	const Dim *time = x->dims[is_batch_first], *batch = x->dims[!is_batch_first], *h = r->dims[2];
-	if (is_batch_first) {
-		infer_set(infer, Y, x->dtype, 4, (const Dim *[]){batch, time, count, h});
-		for (int k = Y_STATE; k < infer->node->noutput; k++)
-			infer_set(infer, k, x->dtype, 3, (const Dim *[]){batch, count, h});
-		return;
-	}
-	infer_set(infer, Y, x->dtype, 4, (const Dim *[]){time, count, batch, h});
-	for (int k = Y_STATE; k < infer->node->noutput; k++)
-		infer_set(infer, k, x->dtype, 3, (const Dim *[]){count, batch, h});
-}
-
 /* ---- making nodes ---------------------------------------------------------------------------- */
 
 /* Where nodes go: before `before`, or at the end of a body that is inferred later as a whole. */
@@ -253,6 +222,77 @@ cell_of(const Node *node)
 	fail_as(FAIL_BUG, &node->loc, "no recurrent cell of this name");
 }
 
+/* ---- types ----------------------------------------------------------------------------------- */
+
+enum { FORWARD, REVERSE, BIDIRECTIONAL };
+
+static int
+direction_of(const Node *node)
+{
+	static const char *const words[] = {"forward", "reverse", "bidirectional"};
+	const char *word = attr_string(node, "direction");
+	for (int i = 0; i < (int)countof(words); i++)
+		if (strcmp(words[i], word) == 0)
+			return i;
+	fail(&node->loc, "direction '%s' is none of forward, reverse and bidirectional", word);
+}
+
+static int
+direction_count(const Node *node)
+{
+	return direction_of(node) == BIDIRECTIONAL ? 2 : 1;
+}
+
+/* An operand that is there has these dims. */
+static void
+check_operand(Infer *infer, int index, int rank, const Dim *const *dims)
+{
+	const Type *type = infer_input(infer, index);
+	if (!type)
+		return;
+	const char *name = op_input(infer->node->op, index)->name;
+	if (type->rank != rank)
+		infer_fail(infer, "input %s has rank %d, expected %d", name, type->rank, rank);
+	for (int d = 0; d < rank; d++)
+		infer_equal(infer, type->dims[d], dims[d],
+		            arena_printf(infer->graph->arena, "dim %d of input %s", d, name));
+}
+
+static const Dim *
+times(const Infer *infer, const Dim *dim, int factor)
+{
+	return dim_mul(infer->ctx, dim, dim_const(infer->ctx, factor));
+}
+
+void
+infer_recurrent(Infer *infer)
+{
+	const Type *x = infer_input(infer, X), *r = infer_input(infer, R);
+	if (x->rank != 3 || r->rank != 3)
+		infer_fail(infer, "inputs and recurrent weights have rank 3");
+	bool is_batch_first = attr_int(infer->node, "layout") != 0;
+	const Dim *count = dim_const(infer->ctx, direction_count(infer->node));
+	const Dim *time = x->dims[is_batch_first], *batch = x->dims[!is_batch_first], *h = r->dims[2];
+	if (attr_has(infer->node, "hidden_size"))
+		infer_equal(infer, h, dim_const(infer->ctx, attr_int(infer->node, "hidden_size")),
+		            "hidden_size");
+	const Dim *gates = times(infer, h, cell_of(infer->node)->gates);
+	const Dim *state[] = {is_batch_first ? batch : count, is_batch_first ? count : batch, h};
+	check_operand(infer, W, 3, (const Dim *[]){count, gates, x->dims[2]});
+	check_operand(infer, R, 3, (const Dim *[]){count, gates, h});
+	check_operand(infer, B, 2, (const Dim *[]){count, times(infer, gates, 2)});
+	check_operand(infer, LENGTHS, 1, &batch);
+	check_operand(infer, STATE, 3, state);
+	check_operand(infer, CELL, 3, state);
+	check_operand(infer, PEEPHOLES, 2, (const Dim *[]){count, times(infer, h, 3)});
+	const Dim *by_batch[] = {batch, time, count, h}, *by_time[] = {time, count, batch, h};
+	infer_set(infer, Y, x->dtype, 4, is_batch_first ? by_batch : by_time);
+	for (int k = Y_STATE; k < infer->node->noutput; k++)
+		infer_set(infer, k, x->dtype, 3, state);
+}
+
+/* ---- a direction as nodes -------------------------------------------------------------------- */
+
 static Value *
 input_of(const Node *node, int index)
 {
@@ -423,7 +463,7 @@ expand_recurrent(Node *node)
 		lengths = result_of(&m, cast);
 	}
 	for (int i = 0; i < count; i++) {
-		bool is_reversed = i == 1 || strcmp(attr_string(node, "direction"), "reverse") == 0;
+		bool is_reversed = i == 1 || direction_of(node) == REVERSE;
 		Direction d = {.number = i, .is_reversed = is_reversed, .x = x, .lengths = lengths};
 		name_activations(node, &d);
 		make_direction(&m, &d, results[i]);

@@ -97,16 +97,20 @@ any_node(Mutator *m, const Onnx__GraphProto *graph)
 	return graph->n_node ? graph->node[fuzz_random(&m->state) % graph->n_node] : NULL;
 }
 
+/* Never NULL, which no list of strings may hold: "" where there is no value, or a nameless one. */
 static char *
 any_value(Mutator *m, const Onnx__GraphProto *graph)
 {
 	size_t node = fuzz_random(&m->state) % (graph->n_node + 1);
 	uint32_t random = fuzz_random(&m->state);
+	char *name = NULL;
 	if (node < graph->n_node && graph->node[node]->n_output)
-		return graph->node[node]->output[random % graph->node[node]->n_output];
-	if (random % 2 && graph->n_initializer)
-		return graph->initializer[random / 2 % graph->n_initializer]->name;
-	return graph->n_input ? graph->input[random / 2 % graph->n_input]->name : NULL;
+		name = graph->node[node]->output[random % graph->node[node]->n_output];
+	else if (random % 2 && graph->n_initializer)
+		name = graph->initializer[random / 2 % graph->n_initializer]->name;
+	else if (graph->n_input)
+		name = graph->input[random / 2 % graph->n_input]->name;
+	return name ? name : arena_strdup(m->arena, "");
 }
 
 /* One more node of some operator on some values; what it makes is an output. */
@@ -126,10 +130,8 @@ add_node(Mutator *m, Onnx__GraphProto *graph)
 	size_t count = 1 + fuzz_random(&m->state) % (size_t)(op->ninput ? op->ninput : 1);
 	node->n_input = count;
 	node->input = NEW_N(m->arena, char *, count);
-	for (size_t i = 0; i < count; i++) {
-		char *name = any_value(m, graph);
-		node->input[i] = name ? name : arena_strdup(m->arena, "");
-	}
+	for (size_t i = 0; i < count; i++)
+		node->input[i] = any_value(m, graph);
 	const char *made = arena_printf(m->arena, "made%u", fuzz_random(&m->state) % 1000);
 	node->n_output = 1;
 	node->output = NEW(m->arena, char *);
