@@ -30,8 +30,8 @@ DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -Isrc -I$(BUILD)/gen
 RUNTIME_LIBS := -Wl,--as-needed -lcjson -ldl -lm -lpthread
 LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
-SOURCES := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
-PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/prelude/* src/codegen/prelude/*))
+SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
+PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/c/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
            $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -70,7 +70,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(SAY)$(CC) $(DIALECT) -w $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Loops of the interpreter: vectors, and no trap or errno that anyone would look at.
-$(call object,src/expr/blocks.c src/expr/blocks_cast.c src/expr/interp_bound.c): \
+$(call object,src/expr/scalar/blocks.c src/expr/scalar/blocks_cast.c src/expr/interp/bound.c): \
     override CFLAGS += -O3 -fno-math-errno -fno-trapping-math
 
 $(BUILD)/libcore.a: $(CORE)
@@ -190,7 +190,7 @@ models-real: $(BUILD)/tilewright $(filter $(VENV)/%,$(PYTHON))
 # Checks of the text: cheap ones on all files each time, the others on what changed
 
 FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] tests/fuzz/*/*.[ch] examples/*.[ch] bench/*.c)
-FORMATTED := $(filter-out src/expr/prelude/% src/codegen/prelude/%,$(FORMATTED))
+FORMATTED := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(FORMATTED))
 
 lint:
 	@$(MAKE) -k --no-print-directory lint-tree lint-files

@@ -144,14 +144,16 @@ check "a crash is a failure" "0 passed, 1 failed, 0 skipped" \
 check "failures give an exit code" 1 "$($suite "$tmp/unit" >/dev/null; echo $?)"
 
 # The layers, and the shape of the text.
-mkdir -p "$tmp/src/base" "$tmp/src/expr" "$tmp/src/passes"
-echo '#include "expr/expr.h"' >"$tmp/src/base/up.c"
-printf '#include "base/map.h"\n#include "expr/dim.h"\n#include <x.h>\n' >"$tmp/src/expr/fine.c"
+mkdir -p "$tmp/src/base" "$tmp/src/expr/index" "$tmp/src/passes"
+echo '#include "expr/scalar/expr.h"' >"$tmp/src/base/up.c"
+printf '#include "base/map.h"\n#include "expr/index/dim.h"\n#include <x.h>\n' >"$tmp/src/expr/index/fine.c"
+echo '#include "expr/stage/stage.h"' >"$tmp/src/expr/index/up.c"
 layers=$PWD/src/LAYERS tools=$PWD/tools
 cd "$tmp" || exit 1
 check "an include that climbs is named" \
-	'src/base/up.c:1: base may not include "expr/expr.h" (src/LAYERS)' \
-	"$(awk -f "$tools/layers.awk" "$layers" src/base/up.c src/expr/fine.c)"
+	'src/base/up.c:1: base may not include "expr/scalar/expr.h" (src/LAYERS)
+src/expr/index/up.c:1: expr/index may not include "expr/stage/stage.h" (src/LAYERS)' \
+	"$(awk -f "$tools/layers.awk" "$layers" src/base/up.c src/expr/index/*.c)"
 { echo '/* HA''CK */'; printf '%0101d\n' 0; echo 'case OP_Relu:'; } >src/passes/bad.c
 yes '' | head -n 601 >src/passes/long.c
 { echo '{'; yes 'x' | head -n 101; echo '}'; } >src/passes/function.c

@@ -1,5 +1,5 @@
 # Turns the files named on the command line into prelude.c: an array of {name, text}.
-BEGIN { print "#include \"expr/prelude.h\"\n\nconst PreludeText prelude_texts[] = {" }
+BEGIN { print "#include \"expr/scalar/prelude.h\"\n\nconst PreludeText prelude_texts[] = {" }
 FNR == 1 {
 	if (count++)
 		print "\t},"

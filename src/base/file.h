@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "base/fail.h"
 #include "base/arena.h"
+#include "base/fail.h"
 
 typedef struct Bytes {
 	const unsigned char *data;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/exec.h"
+#include "runtime/exec/exec.h"
 
 struct CaseCode {
 	void *library;

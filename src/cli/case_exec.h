@@ -3,7 +3,7 @@
 #define CLI_CASE_EXEC_H
 
 #include "cli/cases.h"
-#include "codegen/bundle.h"
+#include "codegen/common/bundle.h"
 #include "runtime/abi.h"
 
 typedef struct CaseCode CaseCode;

@@ -21,8 +21,9 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/session.h"
-#include "codegen/bundle.h"
+#include "codegen/common/bundle.h"
 #include "graph/infer.h"
+#include "lower/lower.h"
 #include "runtime/bundle.h"
 #include "runtime/tilewright.h"
 
@@ -30,20 +31,6 @@
 enum { WORTH_PACKING = 1 << 20 };
 
 /* ---- one target ---- */
-
-static void
-optimise_loops(const Module *module, PassContext *context)
-{
-	for (int i = 0; i < module->steps.count; i++) {
-		const MStep *step = module->steps.data[i];
-		if (step->kernel)
-			run_loop_passes(step->kernel, context);
-		if (step->kernel && context->verify_each == verify_texts)
-			verify_kernel_text(step->kernel);
-		for (int k = 0; k < step->nbody; k++)
-			optimise_loops(step->bodies[k], context);
-	}
-}
 
 static void
 optimise_graph(Graph *graph, PassContext *context)
@@ -59,7 +46,9 @@ static Module *
 lower_to_loops(Arena *arena, Graph *graph, PassContext *context)
 {
 	Module *module = lower_graph(arena, graph, context);
-	optimise_loops(module, context);
+	run_loop_passes(module, context);
+	if (context->verify_each == verify_texts)
+		verify_module_texts(module);
 	return module;
 }
 

@@ -4,7 +4,7 @@
 
 #include "cli/model.h"
 #include "cli/proof.h"
-#include "codegen/bundle.h"
+#include "codegen/common/bundle.h"
 
 /* From a graph as read to kernels and steps: graph passes, lowering, loop passes. */
 Module *compile_graph(Arena *arena, Graph *graph, PassContext *context);

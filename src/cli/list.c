@@ -4,10 +4,10 @@
 #include <strings.h>
 
 #include "cli/report.h"
-#include "expr/reduce.h"
+#include "expr/stage/reduce.h"
 #include "graph/op.h"
 #include "host/host.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 #include "target/target.h"
 
 typedef struct List {

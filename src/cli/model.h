@@ -4,7 +4,8 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
+#include "target/target.h"
 
 /* What a file holds, found out from its first word. */
 typedef enum FileKind { FILE_GRAPH, FILE_EXPR, FILE_LOOPS, FILE_ONNX, FILE_BUNDLE } FileKind;
@@ -50,6 +51,6 @@ void verify_rewrite(void *arg, const char *pass, const Graph *before, const Grap
 /* Print, read and print again what a pass left, or a kernel; fails (FAIL_BUG) unless the texts are
  * equal: --verify=texts. */
 void verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after);
-void verify_kernel_text(const Kernel *kernel);
+void verify_module_texts(const Module *module);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "graph/meaning.h"
 #include "host/host.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 bool
 value_is_unknown(const Value *value)

@@ -9,7 +9,7 @@
 #include "cli/compile.h"
 #include "cli/report.h"
 #include "graph/meaning.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 
 static FileKind
 kind_of_option(const char *word)
@@ -37,7 +37,7 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 	if (options->passes.count || options->level >= 0) {
 		PassContext *context = pipeline_new(options, arena, 0);
 		pass_context_check(context);
-		run_loop_passes(kernel, context);
+		run_kernel_passes(kernel, context);
 		kernel_check(kernel);
 	}
 	if (options->c) {

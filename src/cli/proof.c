@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "expr/ctx.h"
+#include "expr/scalar/ctx.h"
 #include "graph/infer.h"
 #include "runtime/handle.h"
 #include "runtime/json.h"

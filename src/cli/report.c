@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "passes/pass.h"
+#include "passes/manager.h"
 
 typedef struct Cell {
 	const char *text; /* as printed */

@@ -16,7 +16,7 @@
 #define CLI_SELFTEST_H
 
 #include "cli/session.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 #define SELFTEST_ENTRY "selftest.json"
 

@@ -150,7 +150,7 @@ verify_texts(void *arg, const char *pass, const Graph *before, const Graph *afte
 	arena_reset(arena);
 }
 
-void
+static void
 verify_kernel_text(const Kernel *kernel)
 {
 	Arena *arena = arena_new_in(kernel->arena, "texts");
@@ -158,4 +158,16 @@ verify_kernel_text(const Kernel *kernel)
 	kernel_print(&buf, kernel);
 	check_text(arena, TEXT_KERNEL, arena_printf(arena, "kernel %s", kernel->name), buf_text(&buf));
 	arena_reset(arena);
+}
+
+void
+verify_module_texts(const Module *module)
+{
+	for (int i = 0; i < module->steps.count; i++) {
+		const MStep *step = module->steps.data[i];
+		if (step->kernel)
+			verify_kernel_text(step->kernel);
+		for (int k = 0; k < step->nbody; k++)
+			verify_module_texts(step->bodies[k]);
+	}
 }

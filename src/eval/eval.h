@@ -14,7 +14,7 @@
 #ifndef EVAL_EVAL_H
 #define EVAL_EVAL_H
 
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
 #include "graph/graph.h"
 
 typedef struct Eval Eval;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/scan.h"
-#include "expr/text.h"
+#include "expr/index/text.h"
 #include "graph/ops/move.h"
 
 typedef struct Formula {

@@ -13,7 +13,7 @@
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
-#include "expr/dim.h"
+#include "expr/index/dim.h"
 #include "graph/op.h"
 
 typedef struct Graph Graph;

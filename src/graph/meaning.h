@@ -2,7 +2,7 @@
  *
  * graph_meaning() makes the program of one node: inputs are the node's present inputs in order
  * (constants too), outputs its outputs. For a `fused` node it is the composition of the programs of
- * the nodes in its region. Builders are written with expr/build.h over this struct:
+ * the nodes in its region. Builders are written with expr/stage/build.h over this struct:
  */
 #ifndef GRAPH_MEANING_H
 #define GRAPH_MEANING_H

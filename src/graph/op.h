@@ -17,7 +17,7 @@
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
 
-#include "expr/build.h"
+#include "expr/stage/build.h"
 
 typedef struct OpInfo OpInfo;
 typedef struct OpTable OpTable;

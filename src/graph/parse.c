@@ -1,7 +1,7 @@
 /* Reading the text of a graph (print.c shows it). Every error has file and line. */
 #include <string.h>
 
-#include "expr/text.h"
+#include "expr/index/text.h"
 #include "graph/parser.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/text.h"
+#include "expr/index/text.h"
 #include "graph/text.h"
 
 void

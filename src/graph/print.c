@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "expr/index/text.h"
 #include "graph/inner.h"
 #include "graph/text.h"
 
@@ -307,7 +308,7 @@ print_symbol(Buf *buf, const Graph *graph, const SymbolDef *def)
 		buf_printf(buf, "[%d]", def->index);
 	} else if (def->source == SYMBOL_EXPR) {
 		buf_puts(buf, " = ");
-		expr_print(buf, def->expr, NULL);
+		expr_print(buf, def->expr);
 	}
 	buf_puts(buf, "\n");
 }

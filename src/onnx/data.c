@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "onnx/names.h"
 #include "onnx.pb-c.h"
+#include "onnx/names.h"
 
 /* The model's spelling of a dim: a symbol's own name, or the text of a term. */
 static const char *

@@ -10,8 +10,8 @@
  */
 #include <string.h>
 
-#include "graph/infer.h"
 #include "onnx/import.h"
+#include "graph/infer.h"
 #include "onnx/names.h"
 
 const char *

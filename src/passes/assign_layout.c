@@ -18,9 +18,10 @@
 
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/layout.h"
-#include "passes/match_vendor.h"
+#include "lower/node.h"
 #include "passes/passes.h"
+#include "program/layout.h"
+#include "program/match.h"
 
 typedef enum Role {
 	ROLE_OTHER,  /* plain in, plain out */
@@ -255,7 +256,7 @@ may_be_blocked(const Assigner *a, const NodeInfo *info, const Value *value)
 	int64_t channels;
 	return channels_of(value, &channels) && channels >= a->block / 2 &&
 	       (info->role != ROLE_KEEPER || inputs_are_blocked(info, value)) &&
-	       !pass_denied(a->context, "layout", value);
+	       !pass_denied(a->context, "layout", value->name);
 }
 
 /* All outputs of a node or none: they may come from one kernel, over one box. */

@@ -12,8 +12,8 @@
 
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/group.h"
 #include "passes/passes.h"
+#include "program/forms.h"
 
 /* y = x + shift[i], where i is the index along `channel` of x. */
 typedef struct Shift {

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/passes.h"

@@ -18,8 +18,9 @@
 #include <string.h>
 
 #include "graph/meaning.h"
-#include "passes/group.h"
+#include "lower/node.h"
 #include "passes/passes.h"
+#include "program/group.h"
 
 enum { MAX_NODES = 64 }; /* longer groups gain nothing and make long kernels */
 
@@ -203,7 +204,7 @@ compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 	collect_outputs(f, cluster, joining, &outputs);
 	Value **inputs = NEW_N(f->arena, Value *, noperand + 1);
 	Program *program = nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
-	return program_inline(f->graph->arena, program_with_constants(program, inputs));
+	return program_with_values(f->graph->arena, program, inputs);
 }
 
 static const char *
@@ -251,21 +252,12 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 	vec_push(f->arena, &f->clusters, cluster);
 }
 
-static bool
-is_denied(const Fuser *f, const Node *node)
-{
-	bool is_found = false;
-	for (int i = 0; i < node->noutput; i++)
-		is_found = is_found || pass_denied(f->context, "fusion", node->outputs[i]);
-	return is_found;
-}
-
 static void
 place_node(Fuser *f, const Node *node)
 {
 	Value **values = NEW_N(f->arena, Value *, node->ninput + 1);
 	const Program *own = node_program(f->graph->arena, f->graph, node, values);
-	if (is_denied(f, node))
+	if (node_is_denied(f->context, node, "fusion"))
 		return;
 	for (int i = 0; i < node->ninput; i++) {
 		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;

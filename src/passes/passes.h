@@ -1,16 +1,16 @@
-/* Prototypes of the passes, made from the table. */
+/* Prototypes of the graph passes, made from the table; those of other rooms stand there. */
 #ifndef PASSES_PASSES_H
 #define PASSES_PASSES_H
 
-#include "passes/pass.h"
+#include "passes/manager.h"
+#include "tir/loops/loops.h"
 
-#define PASS_ARG_graph Graph
-#define PASS_ARG_loop Kernel
-#define PASS(ir, name, level, portability, numerics, doc) \
-	bool pass_##name(PASS_ARG_##ir *subject, PassContext *context);
+#define DECLARE_graph(name) bool pass_##name(Graph *graph, PassContext *context);
+#define DECLARE_loop(name)
+#define PASS(ir, name, level, portability, numerics, doc) DECLARE_##ir(name)
 #include "passes/passes.def"
 #undef PASS
-#undef PASS_ARG_graph
-#undef PASS_ARG_loop
+#undef DECLARE_graph
+#undef DECLARE_loop
 
 #endif

@@ -18,11 +18,11 @@
  */
 #include <string.h>
 
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/group.h"
 #include "passes/passes.h"
+#include "program/forms.h"
 
 enum { NO_DIM = -1, MAX_CHAIN = 16 };
 

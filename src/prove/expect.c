@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "expr/ctx.h"
+#include "expr/scalar/ctx.h"
 
 enum { POINTS = 64, CORNER_DIMS = 4 };
 

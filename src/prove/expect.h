@@ -2,7 +2,7 @@
 #ifndef PROVE_EXPECT_H
 #define PROVE_EXPECT_H
 
-#include "expr/points.h"
+#include "expr/interp/points.h"
 #include "prove/facts.h"
 #include "prove/memory.h"
 

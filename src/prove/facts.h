@@ -6,7 +6,7 @@
 #ifndef PROVE_FACTS_H
 #define PROVE_FACTS_H
 
-#include "expr/stage.h"
+#include "expr/stage/stage.h"
 #include "prove/prove.h"
 
 enum { NEVER = -1 };

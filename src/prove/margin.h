@@ -9,7 +9,7 @@
 #define PROVE_MARGIN_H
 
 #include "base/vec.h"
-#include "runtime/exec.h"
+#include "runtime/exec/exec.h"
 
 enum { MARGIN = WATCH_ROOM }; /* bytes: some vectors */
 

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "runtime/exec.h"
+#include "runtime/exec/exec.h"
 
 /* A value in its storage: dense, strided, or in blocks along one dim (graph.h: layouts). */
 typedef struct Held {

@@ -3,8 +3,8 @@
  * The plan runs once, watched step by step. Each value that has storage is compared, at some points
  * of it, with what the meaning of its node gives for the inputs that lie in memory at that moment:
  *
- *     before the node's first step   its points are evaluated (expr/points.h), from the step's
- *                                    actual inputs, by a way that shares no pass, no kernel and no
+ *     before the node's first step   its points are evaluated (points.h), from the step's actual
+ *                                    inputs, by a way that shares no pass, no kernel and no
  *                                    library with what is proved
  *     behind its last step           the elements at these points are read, through the value's
  *                                    layout and strides, and compared; the whole value is searched
@@ -21,7 +21,7 @@
 #define PROVE_PROVE_H
 
 #include "graph/graph.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tilewright.h"
 
 typedef struct Prover Prover;

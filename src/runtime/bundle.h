@@ -44,7 +44,7 @@
 #include "base/map.h"
 #include "base/zip.h"
 #include "runtime/abi.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tilewright.h"
 
 enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };

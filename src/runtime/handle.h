@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "runtime/bundle.h"
-#include "runtime/exec.h"
+#include "runtime/exec/exec.h"
 #include "runtime/tilewright.h"
 
 struct TwBundle {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/exec/pool.h"
 #include "runtime/handle.h"
-#include "runtime/pool.h"
 
 enum { SPIN_DEFAULT_US = 50 };
 

@@ -3,7 +3,7 @@
 #define RUNTIME_SIGNATURE_H
 
 #include "base/arena.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"
 

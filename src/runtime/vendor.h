@@ -1,7 +1,7 @@
 /* Vendor steps on the CPU: what a plan may ask of oneDNN, in words of the plan.
  *
- * The compiler writes PT_VENDOR steps by these texts; cpu_dnnl.c is the only code that knows the
- * library. A step has a `row`, arguments and attributes (PlanAttr). The arguments' types, dims,
+ * The compiler writes PT_VENDOR steps by these texts; runtime/onednn is the only code that knows
+ * the library. A step has a `row`, arguments and attributes (PlanAttr). The arguments' types, dims,
  * strides and layouts are those of their buffers. A layout is NULL (row-major, strides allowed),
  * "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels ("nc16hw",
  * "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b"). Strides of a
@@ -44,10 +44,10 @@
 #ifndef RUNTIME_VENDOR_H
 #define RUNTIME_VENDOR_H
 
-#include "base/dtype.h"
 #include "base/blob.h"
+#include "base/dtype.h"
 #include "runtime/memory.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
 

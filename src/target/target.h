@@ -5,7 +5,7 @@
 #ifndef TARGET_TARGET_H
 #define TARGET_TARGET_H
 
-#include "expr/stage.h"
+#include "expr/stage/stage.h"
 
 typedef struct Device {
 	const char *name; /* "cpu:x86-64-v3" */
@@ -82,5 +82,10 @@ typedef struct Target {
 
 /* Whether calls of this vendor library ("onednn") can be made and measured. */
 bool target_calls(const Target *target, const char *library);
+
+/* A number for a dim at the probe sizes: symbols not bound there count as 1. Products of them
+ * may be larger than any number: then the largest. */
+int64_t probe_dim(const Target *target, const Dim *dim);
+int64_t probe_times(int64_t a, int64_t b);
 
 #endif

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "expr/text.h"
+#include "expr/index/text.h"
 
 typedef struct Row {
 	const char *text, *pattern;

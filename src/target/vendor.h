@@ -2,7 +2,7 @@
 #ifndef TARGET_VENDOR_H
 #define TARGET_VENDOR_H
 
-#include "expr/stage.h"
+#include "expr/stage/stage.h"
 
 enum { POST_MAX = 8 };
 

@@ -4,7 +4,8 @@
  * integers are put in place of their variables before an index is judged, so that a proof does not
  * depend on how an index was cut into pieces.
  */
-#include "tir/schedule.h"
+#include "expr/index/text.h"
+#include "tir/rewrite.h"
 
 #include <stdio.h>
 
@@ -80,7 +81,7 @@ prove_index(const Checker *check, const Tensor *tensor, int d, const Expr *index
 	    facts_prove(check->facts, expr_lt(ctx, i, tensor->hi[d])))
 		return;
 	Buf text = {.arena = check->arena};
-	expr_print(&text, i, NULL);
+	expr_print(&text, i);
 	fail_as(FAIL_BUG, &check->kernel->loc, "kernel %s: index %d of %s is not proven in range: %s",
 	        check->kernel->name, d, tensor->name, buf_text(&text));
 }

@@ -1,7 +1,7 @@
 /* Copies and substitutions of statements: what splitting a tail, unrolling and inlining are made
  * of.
  */
-#include "tir/schedule.h"
+#include "tir/rewrite.h"
 
 typedef struct Copy {
 	Kernel *kernel;

@@ -2,6 +2,7 @@
  * first runs it. Bodies of control steps follow, indented by their names.
  */
 #include "tir/module.h"
+#include "expr/index/text.h"
 
 static const char *const BUFFER_KINDS[] = {
 	[MB_INPUT] = "input", [MB_OUTPUT] = "output", [MB_WEIGHT] = "weight",
@@ -73,7 +74,7 @@ print_symbol(Buf *buf, const MSymbol *symbol)
 {
 	buf_printf(buf, "  %s = ", symbol->symbol->name);
 	if (symbol->source == MSYM_EXPR)
-		expr_print(buf, symbol->expr, NULL);
+		expr_print(buf, symbol->expr);
 	else
 		buf_printf(buf, "%s %d of %%%s", symbol->source == MSYM_DIM ? "dim" : "element",
 		           symbol->index, symbol->buffer->name);

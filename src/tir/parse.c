@@ -14,12 +14,12 @@
  *     range   = name "in" scalar [ ".." scalar ]
  *     block   = "{" { stmt } "}" | stmt
  *
- * Inner names hide outer ones. Scalars are read by expr/text.h; a name that is neither
+ * Inner names hide outer ones. Scalars are read by expr/index/text.h; a name that is neither
  * variable nor buffer is a symbol.
  */
 #include "tir/text.h"
 
-#include "expr/text.h"
+#include "expr/index/text.h"
 
 /* What a name meant outside the scope that redefines it. */
 typedef struct Hidden {

@@ -3,8 +3,8 @@
  * Scalars print by the names of their variables, so a name that is already visible where a variable
  * is defined gets a number: the printed kernel is first given unique names, which stay.
  */
+#include "expr/index/text.h"
 #include "tir/text.h"
-#include "expr/text.h"
 
 #include <string.h>
 

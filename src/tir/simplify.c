@@ -3,7 +3,7 @@
  *
  * Lets stay: a let is there because a pass wanted the value computed once, at that place.
  */
-#include "tir/schedule.h"
+#include "tir/rewrite.h"
 
 typedef struct Simplifier {
 	Kernel *kernel;

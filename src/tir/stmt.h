@@ -30,7 +30,8 @@
 #ifndef TIR_STMT_H
 #define TIR_STMT_H
 
-#include "expr/simplify.h"
+#include "expr/index/simplify.h"
+#include "expr/stage/reduce.h"
 
 typedef struct Stmt Stmt;
 typedef struct Buffer Buffer;

@@ -24,8 +24,8 @@ enum { SECONDS = 60, ORT_OPSET = 24, ORT_IR = 11 };
 const char *const WAY_NAMES[] = {"making", "reading", "interpreted", "-O0",         "-O1",
                                  "-O2",    "-O3",     "fallback",    "ONNX Runtime"};
 
-/* Folding into weights and biases (-O2) rounds elsewhere, or less often, than the bound was counted:
- * four units of the shortest floats. */
+/* Folding into weights and biases (-O2) rounds elsewhere, or less often, than the bound was
+ * counted: four units of the shortest floats. */
 static const double FOLDING_UNITS = 4;
 
 typedef struct Job {

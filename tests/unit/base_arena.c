@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "unit.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/vec.h"
+#include "unit.h"
 
 typedef struct Trace {
 	char text[64];

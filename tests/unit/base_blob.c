@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "base/blob.h"
 #include "base/spill.h"
+#include "unit.h"
 
 typedef struct Sink {
 	unsigned char data[20000];

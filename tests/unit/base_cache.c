@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "base/cache.h"
+#include "unit.h"
 
 static Arena *arena;
 static char folder[] = "/tmp/tw-cache-XXXXXX";

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "unit.h"
 #include "base/array.h"
 #include "base/dtype.h"
 #include "base/fail.h"
+#include "unit.h"
 
 START_TEST(names_and_numbers)
 {

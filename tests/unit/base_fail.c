@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "base/arena.h"
 #include "base/fail.h"
+#include "unit.h"
 
 typedef struct Case {
 	FailKind kind;

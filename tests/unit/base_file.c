@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "base/file.h"
+#include "unit.h"
 
 static Arena *arena;
 static char folder[] = "/tmp/tw-file-XXXXXX";

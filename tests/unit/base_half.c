@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "unit.h"
 #include "base/half.h"
+#include "unit.h"
 
 /* A format: `value` by its definition, independent of the code under test. */
 typedef struct Format {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unit.h"
 #include "base/map.h"
+#include "unit.h"
 
 START_TEST(iteration_is_in_order_of_insertion)
 {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unit.h"
 #include "base/buf.h"
 #include "base/scan.h"
+#include "unit.h"
 
 static Arena *arena;
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "base/zip.h"
+#include "unit.h"
 
 static Arena *arena;
 static char folder[] = "/tmp/tw-zip-XXXXXX";

@@ -4,7 +4,7 @@
  */
 #include "codegen_run.h"
 
-#include "tir/schedule.h"
+#include "tir/schedule/schedule.h"
 
 enum { LENGTHS = 40 };
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "unit.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
+#include "unit.h"
 
 static Arena *arena;
 

@@ -1,8 +1,8 @@
 /* Canonical form and fingerprints: what means the same counts the same, and nothing else does. */
 #include <string.h>
 
-#include "expr/build.h"
-#include "expr/canon.h"
+#include "expr/stage/build.h"
+#include "expr/stage/canon.h"
 #include "unit.h"
 
 static Arena *arena;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/build.h"
-#include "expr/canon.h"
-#include "expr/derive.h"
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
+#include "expr/stage/build.h"
+#include "expr/stage/canon.h"
+#include "program/derive.h"
 #include "unit.h"
 
 static Arena *arena;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/scan.h"
-#include "expr/build.h"
-#include "expr/text.h"
+#include "expr/index/text.h"
+#include "expr/stage/build.h"
 #include "unit.h"
 
 static Arena *arena;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "expr/interp/interp.h"
 #include "unit.h"
-#include "expr/interp.h"
 
 static Arena *arena;
 static ExprCtx *ctx;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "points_check.h"
 #include "array_access.h"
+#include "expr/stage/build.h"
+#include "points_check.h"
 #include "random_number.h"
-#include "expr/build.h"
 
 typedef struct Maker {
 	Arena *arena;

@@ -1,7 +1,8 @@
 /* The verifier accepts what is right and names what is wrong. */
 #include <string.h>
 
-#include "expr/build.h"
+#include "expr/index/text.h"
+#include "expr/stage/build.h"
 #include "unit.h"
 
 static Arena *arena;
@@ -175,7 +176,7 @@ START_TEST(reductions_have_formulas)
 	}
 	reduce_combine(ctx, REDUCE_argmax_first, 2, a, b, out);
 	Buf buf = {.arena = arena};
-	expr_print(&buf, out[1], NULL);
+	expr_print(&buf, out[1]);
 	ck_assert_str_eq(buf_text(&buf), "b0 > a0 || b0 != b0 && a0 == a0 ? b1 : a1");
 	ck_assert_int_eq(reduce_accumulator(REDUCE_sum, DT_BF16), DT_F32);
 	ck_assert_int_eq(reduce_accumulator(REDUCE_max, DT_BF16), DT_BF16);

@@ -13,7 +13,7 @@
 #include "cli/compile.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 #include "random_number.h"
 
 enum { TRIES = 40, MAX_OPERANDS = 12 };

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "unit.h"
 #include "host/host.h"
+#include "unit.h"
 
 typedef struct Bench {
 	Arena *arena;

@@ -4,7 +4,8 @@
 #include <assert.h>
 
 #include "onnx_fixture.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
+#include "target/target.h"
 
 /* y, z = Foo(relu, _, same) {alpha, body: inner = Add(relu, relu)}; the others are known. */
 static Bytes

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 

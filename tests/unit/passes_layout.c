@@ -1,12 +1,13 @@
 /* Blocked storage: who reads it, and what is a relayout. A library that takes everything stands for
  * the real one.
  */
+#include "lower/lower.h"
 #include "unit.h"
 
 #include <string.h>
 
 #include "graph/infer.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 
 static bool
 is_available(void *self, const char *library)

@@ -4,15 +4,16 @@
  * Vendor steps are offered, too: they run by the definition of their rows, and so do the kernels
  * that stand beside them.
  */
+#include "lower/lower.h"
 #include "vendor_rows.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "expr/interp.h"
+#include "expr/interp/interp.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 
 /* ---- a module interpreter: kernels by kernel_eval(), copies, views ---- */
 
@@ -313,7 +314,9 @@ check_graph_with(const Oracle *oracle, const char *text, const char *device, int
 	                       .config = {.arena = arena},
 	                       .recorded = {.arena = arena}};
 	run_graph_passes(graph, &context);
-	run_module(arena, lower_graph(arena, graph, &context), inputs, seen);
+	const Module *module = lower_graph(arena, graph, &context);
+	run_loop_passes(module, &context);
+	run_module(arena, module, inputs, seen);
 	for (int i = 0; i < noutput; i++)
 		compare(text, expected[i], seen[i]);
 	arena_free(arena);

@@ -3,12 +3,13 @@
  * and a matrix product, with indices shifted, scaled, repeated, exchanged or gone, reductions that
  * move nothing, and tensors larger than what is read.
  */
+#include "program/forms.h"
 #include "vendor_rows.h"
 
 #include <stdio.h>
 
-#include "expr/interp.h"
-#include "passes/match_vendor.h"
+#include "expr/interp/interp.h"
+#include "program/match.h"
 #include "random_number.h"
 
 enum { MAX_ITERS = 7, MAX_READS = 2, PROGRAMS = 30000 };

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "expr/interp/points.h"
 #include "unit.h"
-#include "expr/points.h"
 
 static inline const char *
 text_of(const Program *program)

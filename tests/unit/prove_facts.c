@@ -2,11 +2,12 @@
  * whole (boundary i is before step i), and who makes it. The plans are those that lowering makes
  * without fusion and without a library.
  */
+#include "lower/lower.h"
 #include "unit.h"
 
-#include "codegen/bundle.h"
+#include "codegen/common/bundle.h"
 #include "graph/infer.h"
-#include "passes/pass.h"
+#include "passes/manager.h"
 #include "prove/facts.h"
 
 /* "x 0 given; a 1 step; s 2 view": each claim of the graph's plan, in order of its buffers. */

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "runtime/bundle.h"
 #include "runtime/tilewright.h"
+#include "unit.h"
 
 static const char KERNELS_C[] = "#include <stdint.h>\n"
 								"#include \"runtime/abi.h\"\n"

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "runtime_rig.h"
+#include "unit.h"
 
 /* clang-format off */
 /* t = 2x+1; u = t+x; y = [u, t] written through views. */

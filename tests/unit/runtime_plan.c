@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan.h"
 #include "unit.h"
-#include "runtime/plan.h"
 
 /* clang-format off */
 /* x -> t -> u -> y with a view, an attribute of each kind, and a nested plan. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/exec/exec.h"
+#include "runtime/exec/pool.h"
 #include "unit.h"
-#include "runtime/exec.h"
-#include "runtime/pool.h"
 
 /* ---- Kernels ---- */
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
 #include "runtime/vendor.h"
+#include "unit.h"
 
 #if defined(__has_include)
 #if __has_include(<dnnl.h>)
 #include <dnnl.h>
 #if DNNL_VERSION_MAJOR == 2
-_Static_assert(sizeof(dnnl_memory_desc_t) == 696, "dnnl_api.c copies this much");
-_Static_assert(sizeof(dnnl_convolution_desc_t) <= 8192, "dnnl_api.c has room for this");
-_Static_assert(sizeof(dnnl_pooling_v2_desc_t) <= 8192, "dnnl_api.c has room for this");
+_Static_assert(sizeof(dnnl_memory_desc_t) == 696, "runtime/onednn/api.c copies this much");
+_Static_assert(sizeof(dnnl_convolution_desc_t) <= 8192, "runtime/onednn/api.c has room for this");
+_Static_assert(sizeof(dnnl_pooling_v2_desc_t) <= 8192, "runtime/onednn/api.c has room for this");
 #endif
 #endif
 #endif

@@ -3,8 +3,8 @@
 
 #include "unit.h"
 #include "base/half.h"
-#include "expr/expr.h"
-#include "expr/scalar_math.h"
+#include "expr/scalar/expr.h"
+#include "expr/scalar/math.h"
 
 static Scalar
 of_i64(int64_t value)

@@ -8,49 +8,49 @@
 
 #include "unit.h"
 #include "base/arena.h"
-#include "expr/scalar_math.h"
+#include "expr/scalar/math.h"
 
 #define TW_WIDTH 64
 #define TW_LANES 2
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math64.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math64.h"
+#include "expr/scalar/prelude/lanes_close.h"
 #define TW_WIDTH 32
 #define TW_LANES 4
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math32.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math32.h"
+#include "expr/scalar/prelude/lanes_close.h"
 
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx2")
 #define TW_WIDTH 64
 #define TW_LANES 4
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math64.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math64.h"
+#include "expr/scalar/prelude/lanes_close.h"
 #define TW_WIDTH 32
 #define TW_LANES 8
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math32.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math32.h"
+#include "expr/scalar/prelude/lanes_close.h"
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
 #define TW_WIDTH 64
 #define TW_LANES 8
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math64.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math64.h"
+#include "expr/scalar/prelude/lanes_close.h"
 #define TW_WIDTH 32
 #define TW_LANES 16
-#include "expr/prelude/lanes_open.h"
-#include "expr/prelude/float.h"
-#include "expr/prelude/math32.h"
-#include "expr/prelude/lanes_close.h"
+#include "expr/scalar/prelude/lanes_open.h"
+#include "expr/scalar/prelude/float.h"
+#include "expr/scalar/prelude/math32.h"
+#include "expr/scalar/prelude/lanes_close.h"
 #pragma GCC pop_options
 #endif
 
@@ -193,7 +193,7 @@ bound_of(const char *name)
 		int ulp;
 	} rows[] = {
 #define SCALAR(n, text, prec, arity, types, cost, ulp, doc) {#n, ulp},
-#include "expr/scalar.def"
+#include "expr/scalar/scalar.def"
 #undef SCALAR
 	};
 	for (size_t i = 0; i < countof(rows); i++)

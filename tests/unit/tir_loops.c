@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tir/schedule.h"
+#include "tir/schedule/schedule.h"
 
 #include <check.h>
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
 #include "base/array.h"
 #include "target/target.h"
+#include "unit.h"
 
 enum { ROW_MAX_RANK = 8, ROW_MAX_ARGS = 16 };
 

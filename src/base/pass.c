@@ -1,0 +1,51 @@
+/* What passes ask of the pass manager, and tell it. */
+#include "base/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+int64_t
+pass_config_int(const PassContext *context, const char *key, int64_t fallback)
+{
+	const char *text = map_find(&context->config, key);
+	if (!text)
+		return fallback;
+	char *end;
+	long long value = strtoll(text, &end, 10);
+	if (end == text || *end)
+		fail_as(FAIL_USAGE, NULL, "--config %s: expected an integer, saw '%s'", key, text);
+	return value;
+}
+
+const char *
+pass_config_text(const PassContext *context, const char *key, const char *fallback)
+{
+	const char *text = map_find(&context->config, key);
+	return text ? text : fallback;
+}
+
+void
+pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
+         const char *reason)
+{
+	PassEvent event = {
+		.pass = context->running, .rule = rule, .nodes = nodes, .made = made, .reason = reason};
+	vec_push(context->arena, &context->log, event);
+}
+
+bool
+pass_denied(PassContext *context, const char *choice, const char *value)
+{
+	const char *key = arena_printf(context->arena, "deny %s %s", choice, value ? value : "");
+	const char *why = value ? map_find(&context->recorded, key) : NULL;
+	if (!why)
+		return false;
+	for (int i = 0; i < context->choices.count; i++)
+		if (strcmp(context->choices.data[i].key, key) == 0)
+			return true;
+	vec_push(context->arena, &context->choices, (PassChoice){key, why, ""});
+	pass_log(context, "deny", value, NULL, arena_printf(context->arena, "%s: %s", choice, why));
+	return true;
+}

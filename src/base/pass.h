@@ -1,0 +1,73 @@
+/* What a rewrite of any IR may ask of whoever runs it: how far to go, what to aim at, settings; and
+ * what it must tell: what it did and what it left, choices made by measuring, progress.
+ *
+ * Rows and order of passes are in src/passes; rewrites stand where their IR is.
+ */
+#ifndef BASE_PASS_H
+#define BASE_PASS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct Graph;
+struct Target;
+
+/* One line of the rewrite log. */
+typedef struct PassEvent {
+	const char *pass, *rule;
+	const char *nodes;  /* names matched */
+	const char *made;   /* names made; NULL when not applied */
+	const char *reason; /* why not applied; NULL when applied */
+} PassEvent;
+
+/* A choice made by measuring: goes into the bundle, and is taken from there with --choices. */
+typedef struct PassChoice {
+	const char *key;        /* the question: "conv 1x64x56x56@nc16hw …" */
+	const char *chosen;     /* "winograd sum" */
+	const char *candidates; /* "direct add 812.0 us, winograd sum 455.1 us" */
+} PassChoice;
+
+typedef struct PassTiming {
+	const char *pass;
+	double seconds;
+	bool changed;
+	int nodes_before, nodes_after;
+} PassTiming;
+
+typedef struct PassContext {
+	Arena *arena;
+	const char *running; /* the pass at work; set by the manager */
+	int level;           /* -O */
+	StrVec required, disabled;
+	StrVec only; /* --passes: run exactly these, in this order */
+	Map config;  /* "pass.key" -> text; typed access below */
+	const struct Target *target;
+	VEC(PassEvent) log;
+	VEC(PassTiming) timings;
+	VEC(PassChoice) choices;
+	Map recorded;           /* key -> chosen, of an earlier compilation */
+	const char *dump_after; /* pass name or "all" */
+	void (*dump)(void *arg, const char *pass, const struct Graph *graph, bool changed);
+	void *dump_arg;
+	bool verify; /* run the checker after each pass */
+	/* --verify=each: called before and after each pass on a clone; fails when they differ. */
+	void (*verify_each)(void *arg, const char *pass, const struct Graph *before,
+	                    const struct Graph *after);
+	void *verify_arg;
+	void (*progress)(void *arg, const char *what, int done, int total);
+	void *progress_arg;
+} PassContext;
+
+/* Config of a pass with its default; fails (FAIL_USAGE) on a value of the wrong form. */
+int64_t pass_config_int(const PassContext *context, const char *key, int64_t fallback);
+const char *pass_config_text(const PassContext *context, const char *key, const char *fallback);
+
+void pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
+              const char *reason);
+
+/* Whether an earlier compilation found the value of this name (NULL: never) wrong with this choice:
+ * "vendor", "view", "fusion", "layout" or "schedule". Such denials are recorded choices, "deny
+ * vendor y". */
+bool pass_denied(PassContext *context, const char *choice, const char *value);
+
+#endif

@@ -1,0 +1,291 @@
+/* Statements to C. Loops are counted in int64, unrolled ones are written out, @parallel ones decode
+ * the flat range begin..end once and then count like an odometer.
+ */
+#include "codegen/c/emit.h"
+
+enum { MAX_COPIES = 256 };
+
+void
+push_var(Emit *em, VarInfo info)
+{
+	vec_push(em->arena, &em->vars, info);
+}
+
+const VarInfo *
+find_var(const Emit *em, const Var *var)
+{
+	for (int i = em->vars.count - 1; i >= 0; i--)
+		if (em->vars.data[i].var == var)
+			return &em->vars.data[i];
+	fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: %s has no value here", em->kernel->name,
+	        var->name);
+}
+
+void
+learn_loop(Emit *em, const Stmt *loop)
+{
+	facts_var(em->facts, loop->var, loop->lo, loop->hi);
+}
+
+void
+learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi)
+{
+	facts_var(em->facts, var, expr_i64(em->ctx, lo), expr_i64(em->ctx, hi));
+	em->simplified.count = 0; /* the same places come again under other facts */
+}
+
+/* A block of its own: what is defined inside ends with it. */
+void
+emit_block(Emit *em, const Stmt *list)
+{
+	int vars = em->vars.count, regs = em->regs.count, mark = facts_mark(em->facts);
+	em->depth++;
+	emit_list(em, list);
+	em->depth--;
+	em->vars.count = vars;
+	em->regs.count = regs;
+	facts_release(em->facts, mark);
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static VarInfo
+counter(Emit *em, const Var *var)
+{
+	Val val = {map_find_ptr(&em->names, var), UNIFORM};
+	return (VarInfo){.var = var, .kind = VAR_NAMED, .val = val, .depth = em->vars.count + 1};
+}
+
+void
+emit_serial_loop(Emit *em, const Stmt *loop)
+{
+	begin_statement(em, 2, (const Expr *[]){loop->lo, loop->hi});
+	const char *lo = emit_scalar(em, loop->lo), *hi = emit_scalar(em, loop->hi);
+	VarInfo info = counter(em, loop->var);
+	int64_t value;
+	if (!constant_value(em, loop->hi, &value)) {
+		const char *end = new_name(em, 'e');
+		line(em, "const tw_i64 %s = %s;", end, hi);
+		hi = end;
+	}
+	line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", info.val.text, lo, info.val.text, hi,
+	     info.val.text);
+	int mark = facts_mark(em->facts);
+	learn_loop(em, loop);
+	push_var(em, info);
+	emit_block(em, loop->body);
+	em->vars.count--;
+	facts_release(em->facts, mark);
+	line(em, "}");
+}
+
+static void
+emit_unrolled(Emit *em, const Stmt *loop)
+{
+	int64_t lo, hi;
+	if (!constant_value(em, loop->lo, &lo) || !constant_value(em, loop->hi, &hi) ||
+	    hi - lo > MAX_COPIES) {
+		emit_serial_loop(em, loop);
+		return;
+	}
+	int mark = facts_mark(em->facts);
+	learn_loop(em, loop);
+	for (int64_t i = lo; i < hi; i++) {
+		int copy = facts_mark(em->facts);
+		learn_range(em, loop->var, i, i + 1);
+		line(em, "{");
+		push_var(em, (VarInfo){.var = loop->var, .kind = VAR_CONST, .value = i});
+		emit_block(em, loop->body);
+		em->vars.count--;
+		line(em, "}");
+		facts_release(em->facts, copy);
+	}
+	facts_release(em->facts, mark);
+}
+
+/* ---- the parallel range ---------------------------------------------------------------------- */
+
+/* From the flat index to the loops' variables, innermost first; afterwards they are counted. */
+static void
+decode_begin(Emit *em, int count, const Stmt *const *loops)
+{
+	line(em, "tw_i64 rest = begin;");
+	for (int i = count - 1; i >= 0; i--) {
+		const char *name = map_find_ptr(&em->names, loops[i]->var);
+		const Expr *extent = dim_from_expr(em->ctx, expr_sub(em->ctx, loops[i]->hi, loops[i]->lo));
+		const char *lo = emit_scalar(em, loops[i]->lo), *width = emit_scalar(em, extent);
+		const char *start = expr_is_zero(loops[i]->lo) ? "" : text(em, "%s + ", lo);
+		if (i == 0) {
+			line(em, "tw_i64 %s = %srest;", name, start);
+			break;
+		}
+		line(em, "tw_i64 %s = %s(tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, start, width);
+		line(em, "rest = (tw_i64)((tw_u64)rest / (tw_u64)%s);", width);
+	}
+}
+
+static void
+count_on(Emit *em, int count, const Stmt *const *loops)
+{
+	for (int i = count - 1; i > 0; i--) {
+		const char *name = map_find_ptr(&em->names, loops[i]->var);
+		line(em, "if (++%s < %s)", name, emit_scalar(em, loops[i]->hi));
+		line(em, "\tcontinue;");
+		line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
+	}
+	if (count > 0)
+		line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
+}
+
+static void
+emit_parallel(Emit *em, const Stmt *outermost)
+{
+	const Stmt *loops[ARRAY_MAX_RANK], *body = outermost;
+	int count = 0;
+	while (body && body->kind == STMT_FOR && body->bind == BIND_PARALLEL && !body->next) {
+		int64_t lo, hi;
+		if (count == ARRAY_MAX_RANK)
+			fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: too many @parallel loops",
+			        em->kernel->name);
+		if (expr_as_i64(body->lo, &lo) && expr_as_i64(body->hi, &hi) && hi - lo == 1) {
+			learn_loop(em, body);
+			push_var(em, (VarInfo){.var = body->var, .kind = VAR_CONST, .value = lo});
+		} else {
+			loops[count++] = body;
+		}
+		body = body->body;
+	}
+	begin_statement(em, 0, NULL);
+	if (count > 0)
+		decode_begin(em, count, loops);
+	line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
+	for (int i = 0; i < count; i++) {
+		learn_loop(em, loops[i]);
+		push_var(em, counter(em, loops[i]->var));
+	}
+	em->depth++;
+	line(em, "{");
+	emit_block(em, body);
+	line(em, "}");
+	begin_statement(em, 0, NULL);
+	count_on(em, count, loops);
+	em->depth--;
+	em->vars.count -= count;
+	line(em, "}");
+}
+
+static void
+emit_for(Emit *em, const Stmt *stmt)
+{
+	if (stmt->bind == BIND_PARALLEL && !em->vector && stmt == em->kernel->body)
+		emit_parallel(em, stmt);
+	else if (stmt->bind == BIND_VECTOR && !em->vector)
+		emit_vector_loop(em, stmt);
+	else if (stmt->bind == BIND_UNROLL)
+		emit_unrolled(em, stmt);
+	else if (stmt->bind >= BIND_BLOCK_X && stmt->bind < BIND_COUNT)
+		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no blocks and threads",
+		        em->kernel->name);
+	else
+		emit_serial_loop(em, stmt);
+}
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+/* What is known of a let's variable: where its value lies. */
+static void
+learn_let(Emit *em, const Stmt *stmt)
+{
+	int64_t lo, hi;
+	if (stmt->value->type == DT_I64 && facts_range(em->facts, stmt->value, &lo, &hi) &&
+	    hi < INT64_MAX)
+		facts_var(em->facts, stmt->var, expr_i64(em->ctx, lo), expr_i64(em->ctx, hi + 1));
+}
+
+static void
+emit_let(Emit *em, const Stmt *stmt)
+{
+	int64_t value;
+	begin_statement(em, 1, &stmt->value);
+	learn_let(em, stmt);
+	VarInfo info = counter(em, stmt->var);
+	if (stmt->value->type == DT_I64 && constant_value(em, stmt->value, &value)) {
+		push_var(em, (VarInfo){.var = stmt->var, .kind = VAR_CONST, .value = value});
+		return;
+	}
+	Val val = emit_value(em, stmt->value);
+	DType type = stmt->value->type;
+	if (val.form == LANES) {
+		info.val = val;
+	} else {
+		const char *name = info.val.text;
+		info.val.form = val.form;
+		line(em, "const %s %s = %s;",
+		     val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type), name,
+		     val.text);
+	}
+	push_var(em, info);
+}
+
+typedef struct Limit {
+	const Expr *value, *limit;
+} Limit;
+
+/* The check's limit: what the value is compared with. */
+static void
+find_limit(const Expr *e, void *arg)
+{
+	Limit *limit = arg;
+	if (e->op == EX_lt && e->arg[0] == limit->value)
+		limit->limit = e->arg[1];
+}
+
+static void
+emit_check(Emit *em, const Stmt *stmt)
+{
+	Limit limit = {stmt->value, NULL};
+	expr_visit(stmt->condition, find_limit, &limit);
+	begin_statement(em, 3, (const Expr *[]){stmt->condition, stmt->value, limit.limit});
+	bool is_lane_wise = varies(em, stmt->condition) || varies(em, stmt->value);
+	int mark = is_lane_wise ? enter_lanes(em) : 0;
+	line(em, "if (!%s)", emit_scalar(em, stmt->condition));
+	line(em, "\ttw_report(args, %d, %s, %s);", stmt->code, emit_scalar(em, stmt->value),
+	     limit.limit ? emit_scalar(em, limit.limit) : "0");
+	if (is_lane_wise)
+		leave_lanes(em, mark);
+}
+
+static void
+emit_stmt(Emit *em, const Stmt *stmt)
+{
+	em->place = stmt;
+	switch (stmt->kind) {
+	case STMT_FOR:
+		emit_for(em, stmt);
+		break;
+	case STMT_STORE:
+		emit_store(em, stmt);
+		break;
+	case STMT_IF:
+		emit_if(em, stmt);
+		break;
+	case STMT_LET:
+		emit_let(em, stmt);
+		break;
+	case STMT_ALLOC:
+		emit_alloc(em, stmt);
+		break;
+	case STMT_CHECK:
+		emit_check(em, stmt);
+		break;
+	case STMT_SYNC:
+		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no barriers", em->kernel->name);
+	}
+}
+
+void
+emit_list(Emit *em, const Stmt *list)
+{
+	for (; list; list = list->next)
+		emit_stmt(em, list);
+}

@@ -1,0 +1,225 @@
+/* Inside of the walk from Stmt to C: what its files share.
+ *
+ *     emit.c     statements and loops
+ *     condition.c  branches, masks
+ *     vector.c   @vector loops: lanes, tails, reductions across lanes
+ *     value.c    scalars to C expressions, one node at a time
+ *     memory.c   reads and stores: addresses, masks
+ *     reg.c      register buffers and other local ones
+ *     text.c     types, numbers, casts and operations as C text
+ *     kernel.c   functions, instances of the prelude, the file
+ *
+ * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
+ * a C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that
+ * have no vector here (i64 indices in a loop of f32) and operations without a vector form; such a
+ * value is computed by a loop over the lanes (`lane mode`), in which everything is scalar again.
+ */
+#ifndef CODEGEN_C_EMIT_H
+#define CODEGEN_C_EMIT_H
+
+#include "codegen/common/codegen.h"
+#include "tir/rewrite.h"
+
+typedef enum Form {
+	UNIFORM,
+	VECTOR,
+	LANES,
+} Form;
+
+/* The C text of a value: an atom or in parentheses. VECTOR and LANES values are names when kept. */
+typedef struct Val {
+	const char *text;
+	Form form;
+} Val;
+
+typedef struct VarInfo {
+	const Var *var;
+	enum { VAR_CONST, VAR_NAMED, VAR_LANE } kind; /* VAR_LANE: the @vector loop's own */
+	bool is_fixed;                                /* VAR_LANE: lane 0 is the constant `value` */
+	int64_t value;
+	Val val;   /* VAR_NAMED; VAR_LANE: text of lane 0 */
+	int depth; /* loops around the definition */
+} VarInfo;
+
+/* How a register buffer is kept; found out by a first walk. */
+typedef struct RegInfo {
+	const Buffer *buffer;
+	const char *name;
+	int64_t count;   /* elements */
+	int alloc_lanes; /* made inside a @vector loop: one element per lane; else 0 */
+	const char *alloc_mask;
+	/* what the first walk saw */
+	bool seen_scalar, seen_variable, seen_odd; /* scalar access; index no constant; misaligned */
+	int seen_lanes; /* vector accesses of so many lanes along the last dim */
+} RegInfo;
+
+/* The @vector loop being emitted. */
+typedef struct Vector {
+	const Stmt *loop;
+	int lanes, width;   /* width: bytes of a mask's lane, 4 or 8 */
+	const char *mask;   /* name, or NULL: all lanes */
+	const char *tail;   /* the mask of a loop's last, partial vector; NULL: a whole one */
+	const char *live;   /* a mask that is known to have a lane */
+	const char *last;   /* number of the last lane that counts */
+	const char *lane;   /* lane mode: name of the lane counter */
+	int allocs;         /* registers known when the loop began: made outside */
+	struct Fold *folds; /* reductions across the lanes */
+	bool may_repeat;    /* an iteration may run twice */
+} Vector;
+
+/* A reduction across the lanes: a vector that gathers what each lane adds. */
+typedef struct Fold {
+	struct Fold *next;
+	const Stmt *store;
+	const char *name; /* a vector, or an array of them when the buffer has several elements */
+	bool is_array;
+} Fold;
+
+enum { MAX_TERMS = 64, LANES_MAX = 17 };
+
+typedef struct Term {
+	const Expr *atom;
+	const Dim *factor;
+	int depth; /* of the innermost variable in it */
+} Term;
+
+typedef struct Address {
+	int count;
+	Term terms[MAX_TERMS];
+	const Dim *rest;        /* constants and symbols */
+	const Dim *lane_factor; /* coefficient of the lane variable; NULL: 0 */
+	bool is_affine;         /* no other term differs between lanes */
+} Address;
+
+typedef struct Memo {
+	const Expr *e;
+	Val val;
+} Memo;
+
+/* A run-time stride as a variable. */
+typedef struct Stride {
+	const Buffer *buffer;
+	int dim;
+	const Expr *value;
+} Stride;
+
+typedef struct Simplified {
+	const Expr *from, *to;
+	const Stmt *place;
+	int facts;
+} Simplified;
+
+typedef struct Emit {
+	Arena *arena;
+	const Target *target;
+	const Kernel *kernel;
+	ExprCtx *ctx;
+	Facts *facts;
+	Buf *out;
+	int depth;      /* indentation */
+	int walk;       /* 1: find out about registers; 2: the text that counts */
+	int next_name;  /* of temporaries */
+	Map names;      /* Tensor to C name (arguments, stack, scratch) */
+	Map uses;       /* Expr to number of users in the statement */
+	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
+	VEC(Memo) memo; /* values at hand in this statement */
+	VEC(VarInfo) vars;
+	VEC(RegInfo *) regs; /* in scope */
+	Map all_regs;        /* Buffer to RegInfo, from walk to walk */
+	VEC(Stride) strides;
+	VEC(Simplified) simplified; /* addresses at `place` */
+	const Stmt *place;          /* the statement being emitted */
+	Vector *vector;             /* NULL: no @vector loop around */
+	bool *lanes_used;           /* [17]: which lane counts occur; lanes8: with values of 8 bytes */
+	bool *lanes8_used;
+	bool has_failed_vector; /* something has no vector form: emit this loop as a plain one */
+	int copy;               /* which copy of a loop body: its own accumulators */
+} Emit;
+
+/* ---- text.c ---- */
+const char *c_type(DType type);                        /* tw_f32; of bool and codes: tw_u8 */
+const char *c_vector(Emit *em, DType type, int lanes); /* tw_f32x16: what values of type take */
+const char *value_name(DType type, char out[24], int lanes);
+DType lane_type(DType type);   /* f32, i32, u32, f64, i64, u64 */
+DType memory_type(DType type); /* the element as stored: f16 is u16 */
+const char *c_number(Emit *em, DType type, Scalar value);
+const char *c_cast(Emit *em, DType to, int flags, DType from, const char *x);
+const char *c_operation(Emit *em, const Expr *e, const char *const *args);
+/* NULL: no vector form. Operands are vectors of e's argument types (masks for bool). */
+const char *v_operation(Emit *em, const Expr *e, const char *const *args);
+const char *v_cast(Emit *em, DType to, int flags, DType from, const char *x);
+const char *text(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- value.c ---- */
+void begin_statement(Emit *em, int count, const Expr *const *exprs);
+Val emit_value(Emit *em, const Expr *e);
+/* The value as a scalar (outside lanes, or in lane mode), or as a vector of its type. */
+const char *emit_scalar(Emit *em, const Expr *e);
+const char *emit_vector(Emit *em, const Expr *e);
+const char *as_vector(Emit *em, DType type, Val val);
+bool varies(Emit *em, const Expr *e); /* differs between lanes */
+bool constant_value(Emit *em, const Expr *e, int64_t *value);
+const char *new_name(Emit *em, char kind);
+void line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *natural_mask(Emit *em, const char *mask, int bytes);
+const char *full_mask(Emit *em, const char *mask, int bytes);
+const char *and_mask(Emit *em, const char *a, const char *b);
+bool has_vector(const Emit *em, DType type); /* values of the type can be vectors here */
+bool in_lanes(const Emit *em);               /* a vector loop is around and not lane mode */
+/* Begin and end of a loop over the lanes, with everything in it scalar; guarded by the mask. */
+int enter_lanes(Emit *em);
+void leave_lanes(Emit *em, int mark);
+/* One lane of a value, in lane mode. */
+const char *lane_of(Emit *em, DType type, Val val);
+/* Emit into `arm` instead of the current text, assuming a condition. */
+typedef struct Arm {
+	Buf text;
+	Buf *out;
+	int memo, facts;
+} Arm;
+void enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds);
+void leave_arm(Emit *em, Arm *arm);
+
+/* ---- memory.c ---- */
+Val emit_read(Emit *em, const Expr *e);
+void emit_store(Emit *em, const Stmt *stmt);
+/* The new contents of a place that holds `old`, by a store. */
+const char *stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old);
+
+/* ---- reg.c ---- */
+RegInfo *find_reg(Emit *em, const Tensor *tensor); /* NULL: no register buffer in scope */
+void reg_note(Emit *em, RegInfo *reg, const Expr *const *index); /* first walk */
+bool reg_is_local(const RegInfo *reg); /* else an array, accessed like other memory */
+Val read_reg(Emit *em, const RegInfo *reg, const Expr *e);
+void store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt);
+void emit_alloc(Emit *em, const Stmt *stmt);
+/* The terms of a flat address, which flat_address() gives simplified. */
+void make_address(Emit *em, Address *address, const Expr *flat);
+const Expr *flat_address(Emit *em, const Buffer *buffer, const Expr *const *index);
+const char *address_text(Emit *em, const Address *address); /* of lane 0 */
+const char *dim_text(Emit *em, const Dim *dim);
+const char *buffer_name(Emit *em, const Tensor *tensor);
+/* e = factor * lane + rest, rest the same for all lanes; false when it is not so. */
+bool split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest);
+
+/* ---- condition.c ---- */
+void emit_if(Emit *em, const Stmt *stmt);
+
+/* ---- vector.c ---- */
+void emit_vector_loop(Emit *em, const Stmt *loop);
+/* Combine a value into its accumulator; false: the store is no reduction across lanes. */
+bool emit_fold(Emit *em, const Stmt *stmt);
+const char *combine_text(Emit *em, int op, DType type, bool is_vector, const char *a,
+                         const char *b);
+
+/* ---- emit.c ---- */
+void emit_list(Emit *em, const Stmt *list);
+void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
+void emit_serial_loop(Emit *em, const Stmt *loop);
+void push_var(Emit *em, VarInfo info);
+const VarInfo *find_var(const Emit *em, const Var *var);
+void learn_loop(Emit *em, const Stmt *loop);
+/* lo <= var < hi in this copy of the statements, other numbers in the next. */
+void learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi);
+
+#endif

@@ -1,0 +1,326 @@
+/* The file of all kernels: ABI, prelude, vectors in use, one function per distinct kernel, the
+ * table.
+ *
+ *     static void k0_conv1(const TwArgs *args, const tw_f32 *restrict X, …, tw_i64 N, begin, end)
+ *     void tw_k0(const TwArgs *args, int64_t begin, int64_t end) { k0_conv1(args,
+ * args->buffers[0]…); }
+ *
+ * Arguments are parameters of a function of their own because that is where `restrict` counts.
+ * Kernels whose text is the same share one function. Each stands under `#if TW_IN(i)`, so that a
+ * file can be compiled in parts by several compilers at once.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "codegen/c/emit.h"
+#include "expr/scalar/prelude.h"
+#include "tir/text.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool
+is_reserved(const char *name)
+{
+	static const char *const words[] = {
+		"args",   "begin",   "end",      "flat",     "rest",     "auto",     "break",
+		"case",   "char",    "const",    "continue", "default",  "do",       "double",
+		"else",   "enum",    "extern",   "float",    "for",      "goto",     "if",
+		"inline", "int",     "long",     "main",     "register", "restrict", "return",
+		"short",  "signed",  "sizeof",   "static",   "struct",   "switch",   "typedef",
+		"typeof", "union",   "unsigned", "void",     "volatile", "while",    "memcpy",
+		"memset", "memmove", "asm",      "unix",     "linux",    "TwArgs",   "i",
+	};
+	for (size_t k = 0; k < countof(words); k++)
+		if (strcmp(words[k], name) == 0)
+			return true;
+	if (strncmp(name, "tw_", 3) == 0 || strncmp(name, "TW_", 3) == 0)
+		return true;
+	/* t12, m3: ours */
+	return strchr("tmlefb", name[0]) && name[1] &&
+	       strspn(name + 1, "0123456789") == strlen(name + 1);
+}
+
+/* A C identifier like `name` that nothing else in the kernel has. */
+static void
+give_name(Emit *em, Map *taken, const void *owner, const char *name)
+{
+	char *base = arena_strdup(em->arena, name && *name ? name : "v");
+	for (char *c = base; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+	if (isdigit((unsigned char)base[0]) || base[0] == '_' || is_reserved(base))
+		base = arena_printf(em->arena, "v_%s", base);
+	const char *unique = base;
+	for (int i = 1; map_find(taken, unique); i++)
+		unique = arena_printf(em->arena, "%s_v%d", base, i);
+	map_set(taken, unique, (void *)owner);
+	map_set_ptr(&em->names, owner, (void *)unique);
+}
+
+typedef struct Naming {
+	Emit *em;
+	Map taken;
+	bool is_plain; /* names by order only, so that equal kernels have equal texts */
+	int count;
+} Naming;
+
+static void
+name_thing(Naming *naming, const void *owner, const char *name)
+{
+	if (naming->is_plain)
+		name = text(naming->em, "n%d", naming->count++);
+	give_name(naming->em, &naming->taken, owner, name);
+}
+
+static void
+name_stmt(Stmt *stmt, void *arg)
+{
+	Naming *naming = arg;
+	if (stmt->var)
+		name_thing(naming, stmt->var, stmt->var->name);
+	if (stmt->kind == STMT_ALLOC)
+		name_thing(naming, &stmt->buffer->tensor, stmt->buffer->tensor.name);
+}
+
+static void
+name_everything(Emit *em, bool is_plain)
+{
+	const Kernel *kernel = em->kernel;
+	Naming naming = {.em = em, .taken = {.arena = em->arena}, .is_plain = is_plain};
+	for (int i = 0; i < kernel->buffers.count; i++) {
+		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
+		name_thing(&naming, tensor, tensor->name);
+	}
+	for (int i = 0; i < kernel->symbols.count; i++)
+		name_thing(&naming, kernel->symbols.data[i], kernel->symbols.data[i]->name);
+	stmt_visit(kernel->body, name_stmt, &naming);
+}
+
+/* ---- one kernel ------------------------------------------------------------------------------ */
+
+static const char *
+parameter_type(Emit *em, const Buffer *buffer)
+{
+	return text(em, "%s%s *%s", buffer->is_output ? "" : "const ", c_type(buffer->tensor.type),
+	            buffer->may_alias ? "" : "restrict ");
+}
+
+static void
+print_parameters(Emit *em)
+{
+	const Kernel *kernel = em->kernel;
+	buf_puts(em->out, "(const TwArgs *args");
+	for (int i = 0; i < kernel->buffers.count; i++) {
+		const Buffer *buffer = kernel->buffers.data[i];
+		buf_printf(em->out, ", %s%s", parameter_type(em, buffer),
+		           (const char *)map_find_ptr(&em->names, &buffer->tensor));
+	}
+	for (int i = 0; i < kernel->symbols.count; i++)
+		buf_printf(em->out, ", const tw_i64 %s",
+		           (const char *)map_find_ptr(&em->names, kernel->symbols.data[i]));
+	buf_puts(em->out, ", const tw_i64 begin, const tw_i64 end)\n{\n");
+}
+
+/* Strides passed at run time become constants of the function. */
+static void
+open_strides(Emit *em)
+{
+	for (int i = 0; i < em->kernel->buffers.count; i++) {
+		const Buffer *buffer = em->kernel->buffers.data[i];
+		const Tensor *tensor = &buffer->tensor;
+		for (int d = 0; buffer->stride && d < tensor->rank; d++) {
+			if (buffer->stride[d])
+				continue;
+			const char *name =
+				text(em, "%s_s%d", (const char *)map_find_ptr(&em->names, tensor), d);
+			int behind = tensor->rank - d - 1;
+			const Dim *dense = dim_product(em->ctx, behind, tensor->hi + d + 1);
+			Var *var = var_new(em->ctx, name, DT_I64, NULL, NULL);
+			line(em,
+			     "const tw_i64 %s = args->strides && args->strides[%d] ? args->strides[%d][%d] : "
+			     "%s;",
+			     name, i, i, d, emit_scalar(em, dense));
+			push_var(em, (VarInfo){.var = var, .kind = VAR_NAMED, .val = {name, UNIFORM}});
+			vec_push(em->arena, &em->strides, (Stride){buffer, d, expr_var(em->ctx, var)});
+		}
+	}
+}
+
+typedef struct Scratch {
+	Emit *em;
+	const char *offset; /* text of the bytes used so far */
+} Scratch;
+
+static void
+open_scratch(Stmt *stmt, void *arg)
+{
+	Scratch *scratch = arg;
+	Emit *em = scratch->em;
+	if (stmt->kind != STMT_ALLOC || stmt->buffer->scope != SCOPE_SCRATCH)
+		return;
+	const Tensor *tensor = &stmt->buffer->tensor;
+	const char *name = map_find_ptr(&em->names, tensor), *type = c_type(tensor->type);
+	line(em, "%s *restrict const %s = (%s *)((char *)args->scratch + %s);", type, name, type,
+	     scratch->offset);
+	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
+	const Dim *bytes = dim_mul_i64(em->ctx, count, (dtype_bits(tensor->type) + 7) / 8);
+	const char *next = new_name(em, 'e');
+	line(em, "const tw_i64 %s = %s + (%s + 63) / 64 * 64;", next, scratch->offset,
+	     emit_scalar(em, bytes));
+	scratch->offset = next;
+}
+
+static void
+emit_function(Emit *em)
+{
+	em->vars.count = em->regs.count = em->strides.count = em->simplified.count = 0;
+	em->next_name = 0;
+	em->depth = 1;
+	em->vector = NULL;
+	em->facts = facts_new(em->ctx, em->arena);
+	print_parameters(em);
+	line(em, "if (begin >= end)");
+	line(em, "\treturn;");
+	begin_statement(em, 0, NULL);
+	open_strides(em);
+	stmt_visit(em->kernel->body, open_scratch, &(Scratch){em, "0"});
+	emit_list(em, em->kernel->body);
+	buf_puts(em->out, "}\n");
+}
+
+/* Parameters and body, from two walks: the first sees how registers are used. */
+static const char *
+kernel_text(Emit *em, bool is_plain)
+{
+	em->names = em->all_regs = (Map){.arena = em->arena};
+	name_everything(em, is_plain);
+	for (em->walk = 1; em->walk <= 2; em->walk++) {
+		em->out = NEW(em->arena, Buf);
+		em->out->arena = em->arena;
+		emit_function(em);
+	}
+	return buf_text(em->out);
+}
+
+static void
+print_wrapper(Buf *out, int index, const char *name, const Kernel *kernel)
+{
+	buf_printf(
+		out, "TW_KERNEL void\ntw_k%d(const TwArgs *args, int64_t begin, int64_t end)\n{\n\t%s(args",
+		index, name);
+	for (int i = 0; i < kernel->buffers.count; i++)
+		buf_printf(out, ", args->buffers[%d]", i);
+	for (int i = 0; i < kernel->symbols.count; i++)
+		buf_printf(out, ", args->symbols[%d]", i);
+	buf_puts(out, ", begin, end);\n}\n");
+}
+
+/* A comment cannot end early or hold strange characters. */
+static void
+print_ancestry(Buf *out, const Kernel *kernel)
+{
+	const char *words = kernel->ancestry ? kernel->ancestry : kernel->name;
+	buf_puts(out, "/* ");
+	for (; *words; words++)
+		buf_putc(out,
+		         (*words == '/' && out->data[out->size - 1] == '*') || *words < ' ' ? ' ' : *words);
+	buf_puts(out, " */\n");
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void
+print_lanes(Buf *out, const bool *lanes_used, const bool *lanes8_used)
+{
+	bool math[LANES_MAX * 2] = {false};
+	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
+		math[lanes] |= lanes_used[lanes] && lanes >= 4;
+		math[lanes * 2] |= lanes8_used[lanes];
+	}
+	for (int lanes = 4; lanes < LANES_MAX; lanes *= 2)
+		if (math[lanes])
+			prelude_print_lanes(out, lanes);
+	buf_puts(out, prelude_text("lanes.h"));
+	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
+		if (lanes_used[lanes])
+			buf_printf(out,
+			           "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n"
+			           "TW_BOUNDS_f32x%d\n",
+			           lanes, lanes, lanes, lanes, lanes, lanes);
+		if (lanes8_used[lanes])
+			buf_printf(out,
+			           "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n"
+			           "TW_BOUNDS_f64x%d\n",
+			           lanes, lanes, lanes, lanes, lanes);
+	}
+}
+
+static void
+print_file(Buf *out, const Target *target, const bool *lanes_used, const bool *lanes8_used)
+{
+	buf_printf(out, "/* Kernels for %s. Compile freestanding: see README. */\n",
+	           target->device->name);
+	buf_puts(out, prelude_text("abi.h"));
+	buf_puts(out, "#ifdef TW_PARTS\n#define TW_IN(i) ((i) % TW_PARTS == TW_PART)\n#else\n"
+	              "#define TW_IN(i) 1\n#endif\n"
+	              "#define TW_KERNEL __attribute__((visibility(\"hidden\")))\n"
+	              "#define TW_BODY static __attribute__((noinline)) void\n");
+	prelude_print_scalars(out);
+	buf_puts(out, prelude_text("kernel.h"));
+	print_lanes(out, lanes_used, lanes8_used);
+}
+
+static void
+print_table(Buf *out, int count, const int *function)
+{
+	buf_puts(out, "\n#if TW_IN(0)\n");
+	for (int i = 0; i < count; i++)
+		if (function[i] == i)
+			buf_printf(out, "TW_KERNEL TwKernel tw_k%d;\n", i);
+	buf_printf(out, "static TwKernel *const tw_table[%d] = {", count ? count : 1);
+	for (int i = 0; i < count; i++)
+		buf_printf(out, "%s tw_k%d,", i % 8 ? "" : "\n\t", function[i]);
+	buf_printf(out,
+	           "%s};\n__attribute__((visibility(\"default\"))) const TwKernels tw_kernels_v1 = {\n"
+	           "\tTW_KERNEL_ABI, %d, tw_table\n};\n#endif\n",
+	           count ? "\n" : "0", count);
+}
+
+const char *
+codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
+{
+	bool lanes_used[LANES_MAX] = {false}, lanes8_used[LANES_MAX] = {false};
+	Map known = {.arena = arena}; /* text of a function to its index + 1 */
+	int *function = NEW_N(arena, int, count + 1);
+	Buf bodies = {.arena = arena};
+	for (int i = 0; i < count; i++) {
+		Emit em = {.arena = arena,
+		           .target = target,
+		           .kernel = kernels[i],
+		           .ctx = kernels[i]->ctx,
+		           .lanes_used = lanes_used,
+		           .lanes8_used = lanes8_used};
+		Work work = work_begin(&kernels[i]->loc, NULL);
+		const char *plain = kernel_text(&em, true);
+		work_end(work);
+		uintptr_t same = (uintptr_t)map_find(&known, plain);
+		function[i] = same ? (int)same - 1 : i;
+		if (same)
+			continue;
+		map_set(&known, plain, (void *)(uintptr_t)(i + 1));
+		char *name = arena_printf(arena, "k%d_%s", i, kernels[i]->name);
+		for (char *c = name; *c; c++)
+			if (!isalnum((unsigned char)*c))
+				*c = '_';
+		buf_printf(&bodies, "\n#if TW_IN(%d)\n", i);
+		print_ancestry(&bodies, kernels[i]);
+		buf_printf(&bodies, "TW_BODY\n%s%s\n", name, kernel_text(&em, false));
+		print_wrapper(&bodies, i, name, kernels[i]);
+		buf_puts(&bodies, "#endif\n");
+	}
+	Buf out = {.arena = arena};
+	print_file(&out, target, lanes_used, lanes8_used);
+	buf_puts(&out, buf_text(&bodies));
+	print_table(&out, count, function);
+	return buf_text(&out);
+}

@@ -1,0 +1,320 @@
+/* Register buffers, and where local buffers begin.
+ *
+ * Small buffers whose every index is a constant once loops are unrolled become C locals, one per
+ * element, or one per vector of elements: that keeps accumulators in registers. Others become
+ * arrays. The first walk over the kernel sees how they are used, the second writes them.
+ */
+#include "codegen/c/emit.h"
+
+enum { MAX_LOCALS = 512 };
+
+RegInfo *
+find_reg(Emit *em, const Tensor *tensor)
+{
+	for (int i = em->regs.count - 1; i >= 0; i--)
+		if (&em->regs.data[i]->buffer->tensor == tensor)
+			return em->regs.data[i];
+	return NULL;
+}
+
+/* Lanes of the vectors a buffer is kept in: 0 for scalars. */
+static int
+reg_lanes(const RegInfo *reg)
+{
+	bool is_clean = !reg->seen_scalar && !reg->seen_odd;
+	return reg->alloc_lanes ? reg->alloc_lanes : is_clean ? reg->seen_lanes : 0;
+}
+
+/* Whether it lives in C locals; else it is an array in memory like any other. */
+bool
+reg_is_local(const RegInfo *reg)
+{
+	return reg->alloc_lanes > 0 || reg->seen_lanes == 0 || reg_lanes(reg) > 0;
+}
+
+static bool
+is_split(const RegInfo *reg)
+{
+	return !reg->seen_variable && reg->count <= MAX_LOCALS;
+}
+
+/* How one access to a register buffer lies: the element, or the vector of elements. */
+typedef struct RegAccess {
+	const char *place; /* an lvalue */
+	bool is_vector;    /* a vector along the last dim, or an element that is one itself */
+} RegAccess;
+
+/* The position of an access with all indices constant: flat; whether a vector along the last dim.
+ * */
+static bool
+constant_position(Emit *em, const RegInfo *reg, const Expr *const *index, int64_t *flat,
+                  bool *is_row)
+{
+	const Tensor *tensor = &reg->buffer->tensor;
+	int64_t extent, value;
+	*flat = 0;
+	*is_row = false;
+	for (int d = 0; d < tensor->rank; d++) {
+		dim_is_const(tensor->hi[d], &extent);
+		bool is_last = d == tensor->rank - 1;
+		if (is_last && reg->seen_lanes > 0 && reg_lanes(reg) > 0 && !reg->alloc_lanes)
+			extent = (extent + reg->seen_lanes - 1) / reg->seen_lanes * reg->seen_lanes;
+		if (is_last && varies(em, index[d])) {
+			Address address;
+			make_address(em, &address, index[d]);
+			const VarInfo *lane = NULL;
+			for (int i = 0; i < em->vars.count; i++)
+				if (em->vars.data[i].kind == VAR_LANE)
+					lane = &em->vars.data[i];
+			if (!address.is_affine || address.count > 0 || !dim_is(address.lane_factor, 1) ||
+			    !lane->is_fixed || !dim_is_const(address.rest, &value))
+				return false;
+			value += lane->value;
+			*is_row = true;
+		} else if (!constant_value(em, index[d], &value)) {
+			return false;
+		}
+		*flat = *flat * extent + value;
+	}
+	return true;
+}
+
+/* The first walk: note how the buffer is used. */
+void
+reg_note(Emit *em, RegInfo *reg, const Expr *const *index)
+{
+	int64_t flat;
+	bool is_row, differs = false;
+	bool is_constant = constant_position(em, reg, index, &flat, &is_row);
+	for (int d = 0; d < reg->buffer->tensor.rank; d++)
+		differs = differs || varies(em, index[d]);
+	if (!is_constant)
+		reg->seen_variable = true;
+	if (reg->alloc_lanes)
+		return;
+	if (!differs) {
+		reg->seen_scalar = true;
+		return;
+	}
+	int lanes = em->vector->lanes;
+	if (reg->seen_lanes > 0 && reg->seen_lanes != lanes)
+		reg->seen_odd = true;
+	reg->seen_lanes = lanes;
+	if (!is_constant || flat % lanes != 0 || !has_vector(em, reg->buffer->tensor.type) ||
+	    reg->buffer->tensor.type == DT_BOOL)
+		reg->seen_odd = true;
+}
+
+static const char *
+element_name(Emit *em, const RegInfo *reg, int64_t element)
+{
+	if (is_split(reg))
+		return reg->buffer->tensor.rank ? text(em, "%s_%lld", reg->name, (long long)element)
+		                                : reg->name;
+	return text(em, "%s[%lld]", reg->name, (long long)element);
+}
+
+/* The lvalue of an access; is_vector where the element is a vector in this context. */
+static RegAccess
+reg_access(Emit *em, const RegInfo *reg, const Expr *const *index)
+{
+	int64_t flat;
+	bool is_row;
+	const char *place;
+	if (constant_position(em, reg, index, &flat, &is_row)) {
+		int lanes = is_row ? em->vector->lanes : 1;
+		place = element_name(em, reg, flat / lanes);
+	} else {
+		Address address;
+		is_row = false;
+		make_address(em, &address, flat_address(em, reg->buffer, index));
+		place = text(em, "%s[%s]", reg->name, address_text(em, &address));
+	}
+	return (RegAccess){place, is_row || reg->alloc_lanes > 0};
+}
+
+Val
+read_reg(Emit *em, const RegInfo *reg, const Expr *e)
+{
+	for (int d = 0; d < e->argc && reg->alloc_lanes; d++)
+		if (varies(em, e->arg[d]))
+			em->has_failed_vector = true; /* each lane another element */
+	RegAccess access = reg_access(em, reg, e->arg);
+	if (!access.is_vector)
+		return (Val){access.place, UNIFORM};
+	bool is_whole = dtype_class(e->type) != DC_S && has_vector(em, e->type);
+	Val val = {access.place, is_whole ? VECTOR : LANES};
+	return em->vector->lane ? (Val){lane_of(em, e->type, val), UNIFORM} : val;
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+void
+store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
+{
+	char name[24];
+	DType type = reg->buffer->tensor.type;
+	for (int d = 0; d < reg->buffer->tensor.rank && reg->alloc_lanes; d++)
+		if (varies(em, stmt->index[d]))
+			em->has_failed_vector = true;
+	RegAccess access = reg_access(em, reg, stmt->index);
+	if (!access.is_vector) {
+		line(em, "%s = %s;", access.place, stored_text(em, stmt, false, access.place));
+		return;
+	}
+	if (!has_vector(em, type) || dtype_class(type) == DC_S) {
+		int mark = enter_lanes(em);
+		const char *place = text(em, "%s[%s]", access.place, em->vector->lane);
+		line(em, "%s = %s;", place, stored_text(em, stmt, false, place));
+		leave_lanes(em, mark);
+		return;
+	}
+	const char *value = stored_text(em, stmt, true, access.place);
+	const char *mask = em->vector->mask;
+	if (mask && mask != reg->alloc_mask && mask != em->vector->tail && type == DT_BOOL)
+		value = text(em, "((%s & %s) | (%s & ~%s))", value, mask, access.place, mask);
+	else if (mask && mask != reg->alloc_mask && mask != em->vector->tail)
+		value =
+			text(em, "tw_pick_%s(%s, %s, %s)", (value_name(type, name, em->vector->lanes), name),
+		         natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, access.place);
+	line(em, "%s = %s;", access.place, value);
+}
+
+/* ---- allocs ---------------------------------------------------------------------------------- */
+
+/* How many C objects hold the buffer, and of what type. */
+static int64_t
+reg_objects(Emit *em, const RegInfo *reg, const char **type)
+{
+	const Tensor *tensor = &reg->buffer->tensor;
+	int lanes = reg_lanes(reg);
+	*type = c_type(tensor->type);
+	if (lanes == 0)
+		return reg->count;
+	bool is_whole = !em->vector || has_vector(em, tensor->type);
+	if (is_whole)
+		*type = c_vector(em, tensor->type, lanes);
+	if (reg->alloc_lanes)
+		return reg->count;
+	int64_t last, rows = 1;
+	dim_is_const(tensor->hi[tensor->rank - 1], &last);
+	rows = last > 0 ? reg->count / last : 0;
+	return rows * ((last + lanes - 1) / lanes);
+}
+
+static const char *
+initial_text(Emit *em, const RegInfo *reg, const Stmt *stmt)
+{
+	char name[24];
+	DType type = reg->buffer->tensor.type;
+	if (!stmt->value)
+		return NULL;
+	int lanes = reg_lanes(reg);
+	if (reg->alloc_lanes && has_vector(em, type) && dtype_class(type) != DC_S)
+		return emit_vector(em, stmt->value);
+	if (lanes == 0 || reg->alloc_lanes)
+		return emit_scalar(em, stmt->value);
+	value_name(type, name, lanes);
+	return text(em, "tw_set_%s(%s)", name, emit_scalar(em, stmt->value));
+}
+
+static void
+alloc_array(Emit *em, const RegInfo *reg, const char *type, int64_t objects, const char *initial,
+            bool is_per_lane)
+{
+	const char *lanes = is_per_lane ? text(em, "[%d]", reg->alloc_lanes) : "";
+	line(em, "%s %s[%lld]%s __attribute__((aligned(64)));", type, reg->name, (long long)objects,
+	     lanes);
+	if (!initial)
+		return;
+	const char *i = new_name(em, 'l');
+	line(em, "for (int %s = 0; %s < %lld; %s++)", i, i, (long long)objects, i);
+	if (is_per_lane) {
+		const char *k = new_name(em, 'l');
+		line(em, "\tfor (int %s = 0; %s < %d; %s++)", k, k, reg->alloc_lanes, k);
+		line(em, "\t\t%s[%s][%s] = %s;", reg->name, i, k, initial);
+	} else {
+		line(em, "\t%s[%s] = %s;", reg->name, i, initial);
+	}
+}
+
+static void
+alloc_locals(Emit *em, const RegInfo *reg, const char *type, int64_t objects, const char *initial,
+             bool is_per_lane)
+{
+	for (int64_t i = 0; i < objects; i++) {
+		const char *name = element_name(em, reg, i);
+		if (is_per_lane && initial)
+			line(em, "%s %s[%d]; TW_EACH(%d) %s[i] = %s;", type, name, reg->alloc_lanes,
+			     reg->alloc_lanes, name, initial);
+		else if (is_per_lane)
+			line(em, "%s %s[%d];", type, name, reg->alloc_lanes);
+		else if (initial)
+			line(em, "%s %s = %s;", type, name, initial);
+		else
+			line(em, "%s %s;", type, name);
+	}
+}
+
+/* The buffer's RegInfo: made in the first walk, found again in the second. */
+static RegInfo *
+open_reg(Emit *em, const Stmt *stmt)
+{
+	RegInfo *reg = map_find_ptr(&em->all_regs, stmt->buffer);
+	if (!reg) {
+		reg = NEW(em->arena, RegInfo);
+		reg->buffer = stmt->buffer;
+		reg->name = map_find_ptr(&em->names, &stmt->buffer->tensor);
+		reg->count = 1;
+		for (int d = 0; d < stmt->buffer->tensor.rank; d++) {
+			int64_t extent = 0;
+			dim_is_const(stmt->buffer->tensor.hi[d], &extent);
+			reg->count *= extent;
+		}
+		map_set_ptr(&em->all_regs, stmt->buffer, reg);
+	}
+	reg->alloc_lanes = in_lanes(em) ? em->vector->lanes : 0;
+	reg->alloc_mask = in_lanes(em) ? em->vector->mask : NULL;
+	vec_push(em->arena, &em->regs, reg);
+	return reg;
+}
+
+static void
+alloc_reg(Emit *em, const Stmt *stmt)
+{
+	RegInfo *reg = open_reg(em, stmt);
+	const char *type, *initial = initial_text(em, reg, stmt);
+	int64_t objects = reg_objects(em, reg, &type);
+	DType element = stmt->buffer->tensor.type;
+	bool is_per_lane =
+		reg->alloc_lanes && (dtype_class(element) == DC_S || !has_vector(em, element));
+	if (reg_is_local(reg) && is_split(reg))
+		alloc_locals(em, reg, type, objects, initial, is_per_lane);
+	else
+		alloc_array(em, reg, type, objects, initial, is_per_lane);
+}
+
+void
+emit_alloc(Emit *em, const Stmt *stmt)
+{
+	const Tensor *tensor = &stmt->buffer->tensor;
+	begin_statement(em, 1, &stmt->value);
+	if (stmt->buffer->scope == SCOPE_REG) {
+		alloc_reg(em, stmt);
+		return;
+	}
+	if (em->vector) {
+		em->has_failed_vector = true; /* one per lane would be needed */
+		return;
+	}
+	const char *name = buffer_name(em, tensor);
+	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
+	if (stmt->buffer->scope == SCOPE_STACK)
+		line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name,
+		     dim_text(em, count));
+	if (!stmt->value)
+		return;
+	const char *value = emit_scalar(em, stmt->value), *i = new_name(em, 'l');
+	line(em, "for (tw_i64 %s = 0; %s < %s; %s++)", i, i, dim_text(em, count), i);
+	line(em, "\t%s[%s] = %s;", name, i, value);
+}

@@ -1,0 +1,554 @@
+/* Scalars to C: one node at a time, shared nodes named, lazy operations with their reads inside.
+ *
+ * Expressions are graphs, so a node with several users becomes a named constant at its first use;
+ * what is named inside an arm of a lazy operation is forgotten behind it.
+ */
+#include "codegen/c/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void
+line(Emit *em, const char *format, ...)
+{
+	va_list args;
+	for (int i = 0; i < em->depth; i++)
+		buf_putc(em->out, '\t');
+	va_start(args, format);
+	char stack[512];
+	va_list again;
+	va_copy(again, args);
+	int length = vsnprintf(stack, sizeof stack, format, args);
+	va_end(args);
+	if ((size_t)length >= sizeof stack) {
+		char *long_text = arena_alloc(em->arena, (size_t)length + 1);
+		vsnprintf(long_text, (size_t)length + 1, format, again);
+		buf_puts(em->out, long_text);
+	} else {
+		buf_puts(em->out, stack);
+	}
+	va_end(again);
+	buf_putc(em->out, '\n');
+}
+
+const char *
+new_name(Emit *em, char kind)
+{
+	return text(em, "%c%d", kind, em->next_name++);
+}
+
+/* ---- statements' bookkeeping ----------------------------------------------------------------- */
+
+static void
+count_uses(const Expr *e, void *arg)
+{
+	Emit *em = arg;
+	for (int i = 0; i < e->argc; i++) {
+		uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, e->arg[i]);
+		map_set_ptr(&em->uses, e->arg[i], (void *)(uses + 1));
+	}
+}
+
+void
+begin_statement(Emit *em, int count, const Expr *const *exprs)
+{
+	em->memo.count = 0;
+	em->uses = (Map){.arena = em->arena};
+	em->varying = (Map){.arena = em->arena};
+	for (int i = 0; i < count; i++)
+		if (exprs[i])
+			expr_visit(exprs[i], count_uses, em);
+}
+
+bool
+in_lanes(const Emit *em)
+{
+	return em->vector && !em->vector->lane;
+}
+
+bool
+has_vector(const Emit *em, DType type)
+{
+	if (dtype_class(type) == DC_S)
+		return false;
+	return type == DT_BOOL || dtype_bits(lane_type(type)) / 8 <= em->vector->width;
+}
+
+static bool
+leaf_varies(Emit *em, const Expr *e)
+{
+	if (e->op == EX_var) {
+		const VarInfo *info = find_var(em, e->var);
+		return info->kind == VAR_LANE || (info->kind == VAR_NAMED && info->val.form != UNIFORM);
+	}
+	if (e->op != EX_read)
+		return false;
+	const RegInfo *reg = find_reg(em, e->tensor);
+	return reg && reg->alloc_lanes > 0;
+}
+
+bool
+varies(Emit *em, const Expr *e)
+{
+	if (!in_lanes(em))
+		return false;
+	uintptr_t known = (uintptr_t)map_find_ptr(&em->varying, e);
+	if (known)
+		return known == 2;
+	bool is_varying = leaf_varies(em, e);
+	for (int i = 0; i < e->argc && !is_varying; i++)
+		is_varying = varies(em, e->arg[i]);
+	map_set_ptr(&em->varying, e, (void *)(uintptr_t)(is_varying ? 2 : 1));
+	return is_varying;
+}
+
+/* The value of an integer scalar over constants and variables fixed by unrolling. */
+bool
+constant_value(Emit *em, const Expr *e, int64_t *value)
+{
+	if (expr_as_i64(e, value))
+		return true;
+	if (e->op == EX_var) {
+		const VarInfo *info = find_var(em, e->var);
+		*value = info->value;
+		return info->kind == VAR_CONST;
+	}
+	if (!scalar_info(e->op) || !dtype_is_integer(e->type) || e->op == EX_select || e->argc > 2)
+		return false;
+	Scalar args[2] = {{.u64 = 0}, {.u64 = 0}};
+	for (int i = 0; i < e->argc; i++)
+		if (!constant_value(em, e->arg[i], &args[i].i64))
+			return false;
+	*value = scalar_eval(e->op, e->type, args, e->arg[0]->type).i64;
+	return true;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+const char *
+natural_mask(Emit *em, const char *mask, int bytes)
+{
+	if (!mask || bytes == em->vector->width)
+		return mask;
+	return text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, bytes * 8, em->vector->lanes);
+}
+
+const char *
+full_mask(Emit *em, const char *mask, int bytes)
+{
+	int width = em->vector->width;
+	if (bytes == width)
+		return mask;
+	return text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, width * 8, em->vector->lanes);
+}
+
+const char *
+and_mask(Emit *em, const char *a, const char *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	const char *name = new_name(em, 'm');
+	line(em, "const %s %s = %s & %s;", c_vector(em, DT_BOOL, em->vector->lanes), name, a, b);
+	return name;
+}
+
+/* ---- lane mode ------------------------------------------------------------------------------- */
+
+int
+enter_lanes(Emit *em)
+{
+	int mark = em->memo.count;
+	const char *lane = new_name(em, 'l');
+	line(em, "for (int %s = 0; %s < %d; %s++) {", lane, lane, em->vector->lanes, lane);
+	em->depth++;
+	if (em->vector->mask) {
+		line(em, "if (!%s[%s])", em->vector->mask, lane);
+		line(em, "\tcontinue;");
+	}
+	em->vector->lane = lane;
+	return mark;
+}
+
+void
+leave_lanes(Emit *em, int mark)
+{
+	em->vector->lane = NULL;
+	em->memo.count = mark;
+	em->depth--;
+	line(em, "}");
+}
+
+const char *
+lane_of(Emit *em, DType type, Val val)
+{
+	if (val.form == UNIFORM)
+		return val.text;
+	const char *element = text(em, "%s[%s]", val.text, em->vector->lane);
+	if (val.form == LANES)
+		return element;
+	if (type == DT_BOOL)
+		return text(em, "(%s != 0)", element);
+	return dtype_bits(type) < 32 ? text(em, "((%s)%s)", c_type(type), element) : element;
+}
+
+/* The type of an array that holds values of `type`, one per lane. */
+static const char *
+lane_array(Emit *em, DType type)
+{
+	if (type == DT_BOOL)
+		return em->vector->width == 8 ? "tw_i64" : "tw_i32";
+	return c_type(has_vector(em, type) ? lane_type(type) : type);
+}
+
+/* Compute e lane by lane. */
+static Val
+emit_lanes(Emit *em, const Expr *e)
+{
+	char name[24];
+	const char *array = new_name(em, 't');
+	line(em, "%s %s[%d]%s;", lane_array(em, e->type), array, em->vector->lanes,
+	     em->vector->mask ? " = {0}" : "");
+	int mark = enter_lanes(em);
+	const char *lane = em->vector->lane, *value = emit_scalar(em, e);
+	line(em, e->type == DT_BOOL ? "%s[%s] = -(%s);" : "%s[%s] = %s;", array, lane, value);
+	leave_lanes(em, mark);
+	if (!has_vector(em, e->type))
+		return (Val){array, LANES};
+	const char *vector = new_name(em, 't');
+	DType type = e->type != DT_BOOL ? e->type : em->vector->width == 8 ? DT_I64 : DT_I32;
+	value_name(type, name, em->vector->lanes);
+	line(em, "const %s %s = tw_load_%s(%s);", c_vector(em, e->type, em->vector->lanes), vector,
+	     name, array);
+	return (Val){vector, VECTOR};
+}
+
+/* ---- conversions of form --------------------------------------------------------------------- */
+
+const char *
+as_vector(Emit *em, DType type, Val val)
+{
+	char name[24];
+	if (val.form == VECTOR)
+		return val.text;
+	if (val.form == LANES) {
+		em->has_failed_vector = true;
+		return "0";
+	}
+	bool is_mask = type == DT_BOOL;
+	if (is_mask)
+		type = em->vector->width == 8 ? DT_I64 : DT_I32;
+	value_name(type, name, em->vector->lanes);
+	return text(em, is_mask ? "tw_set_%s(-(%s))" : "tw_set_%s(%s)", name, val.text);
+}
+
+const char *
+emit_scalar(Emit *em, const Expr *e)
+{
+	Val val = emit_value(em, e);
+	if (val.form == UNIFORM)
+		return val.text;
+	em->has_failed_vector = true;
+	return "0";
+}
+
+const char *
+emit_vector(Emit *em, const Expr *e)
+{
+	return as_vector(em, e->type, emit_value(em, e));
+}
+
+/* ---- lazy operations ------------------------------------------------------------------------- */
+
+void
+enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds)
+{
+	arm->text = (Buf){.arena = em->arena};
+	arm->out = em->out;
+	arm->memo = em->memo.count;
+	arm->facts = facts_mark(em->facts);
+	if (condition)
+		facts_assume(em->facts, holds ? condition : expr_not(em->ctx, condition));
+	em->out = &arm->text;
+	em->depth++;
+}
+
+void
+leave_arm(Emit *em, Arm *arm)
+{
+	em->out = arm->out;
+	em->memo.count = arm->memo;
+	em->depth--;
+	facts_release(em->facts, arm->facts);
+}
+
+/* select, and, or of a scalar condition. Only an arm with reads has to wait for it. */
+static Val
+emit_choice(Emit *em, const Expr *e, const char *condition, bool is_vector)
+{
+	ExprCtx *ctx = em->ctx;
+	const Expr *yes = e->op == EX_or ? expr_bool(ctx, true) : e->arg[1];
+	const Expr *no = e->op == EX_select ? e->arg[2]
+	                 : e->op == EX_or   ? e->arg[1]
+	                                    : expr_bool(ctx, false);
+	Arm arms[2];
+	const char *values[2];
+	for (int i = 0; i < 2; i++) {
+		const Expr *arm = i ? no : yes;
+		arms[i].text.size = 0;
+		if (arm->has_read)
+			enter_arm(em, &arms[i], e->arg[0], i == 0);
+		values[i] = is_vector ? emit_vector(em, arm) : emit_scalar(em, arm);
+		if (arm->has_read)
+			leave_arm(em, &arms[i]);
+	}
+	if (!arms[0].text.size && !arms[1].text.size) {
+		if (!is_vector && e->op != EX_select)
+			return (Val){text(em, "(%s %s %s)", condition, e->op == EX_and ? "&&" : "||",
+			                  values[e->op == EX_or]),
+			             UNIFORM};
+		return (Val){text(em, "(%s ? %s : %s)", condition, values[0], values[1]),
+		             is_vector ? VECTOR : UNIFORM};
+	}
+	const char *name = new_name(em, 't');
+	line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type),
+	     name);
+	line(em, "if (%s) {", condition);
+	if (arms[0].text.size)
+		buf_puts(em->out, buf_text(&arms[0].text));
+	line(em, "\t%s = %s;", name, values[0]);
+	line(em, "} else {");
+	if (arms[1].text.size)
+		buf_puts(em->out, buf_text(&arms[1].text));
+	line(em, "\t%s = %s;", name, values[1]);
+	line(em, "}");
+	return (Val){name, is_vector ? VECTOR : UNIFORM};
+}
+
+/* The arm of a choice that differs between lanes: its reads happen in the lanes that take it. */
+static const char *
+emit_masked_arm(Emit *em, const Expr *e, const Expr *condition, const char *mask, bool holds)
+{
+	if (!e->has_read)
+		return emit_vector(em, e);
+	const char *outer = em->vector->mask;
+	const char *chosen = holds ? mask : text(em, "(~%s)", mask);
+	Arm arm;
+	enter_arm(em, &arm, condition, holds);
+	em->depth--;
+	em->out = arm.out; /* no block: masks do what the branch would */
+	const char *both = new_name(em, 'm');
+	line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
+	     c_vector(em, DT_BOOL, em->vector->lanes), both, chosen, outer);
+	em->vector->mask = both;
+	const char *value = emit_vector(em, e), *name = new_name(em, 't');
+	line(em, "const %s %s = %s;", c_vector(em, e->type, em->vector->lanes), name, value);
+	em->vector->mask = outer;
+	em->depth++;
+	leave_arm(em, &arm);
+	return name;
+}
+
+static Val
+emit_lazy(Emit *em, const Expr *e)
+{
+	if (!varies(em, e))
+		return emit_choice(em, e, emit_scalar(em, e->arg[0]), false);
+	if (!has_vector(em, e->type))
+		return emit_lanes(em, e);
+	if (!varies(em, e->arg[0]))
+		return emit_choice(em, e, emit_scalar(em, e->arg[0]), true);
+	const char *test = emit_vector(em, e->arg[0]), *mask = new_name(em, 'm');
+	line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
+	const char *args[3] = {mask, NULL, NULL};
+	for (int i = 1; i < e->argc; i++)
+		args[i] = emit_masked_arm(em, e->arg[i], e->arg[0], mask,
+		                          e->op == EX_select ? i == 1 : e->op == EX_and);
+	return (Val){v_operation(em, e, args), VECTOR};
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static Val
+emit_at(Emit *em, const Expr *e)
+{
+	if (varies(em, e))
+		return emit_lanes(em, e);
+	const char *index = new_name(em, 't'), *wrapped = index;
+	const char *value = c_cast(em, DT_I64, 0, e->arg[0]->type, emit_scalar(em, e->arg[0]));
+	const char *extent = emit_scalar(em, e->arg[1]);
+	line(em, "const tw_i64 %s = %s;", index, value);
+	if (e->flags & AT_WRAP)
+		wrapped = text(em, "(%s < 0 ? %s + %s : %s)", index, index, extent, index);
+	if (e->flags & AT_CHECK)
+		return (Val){text(em, "tw_at_check(args, %s, %s, %s)", wrapped, extent, index), UNIFORM};
+	return (Val){text(em, "tw_at(%s, %s)", wrapped, extent), UNIFORM};
+}
+
+static const char *
+bitcast_text(Emit *em, const Expr *e, const char *x)
+{
+	DType from = e->arg[0]->type, to = e->type;
+	if (from == DT_F32 || from == DT_F64)
+		x = text(em, "tw_bits_%s(%s)", dtype_name(from), x);
+	if (to == DT_F32 || to == DT_F64)
+		return text(em, "tw_float_%s(%s)", dtype_name(to), x);
+	return text(em, "((%s)%s)", c_type(to), x);
+}
+
+/* Floor division of numbers known not to be negative, by a positive one, is C's. */
+static const char *
+simple_division(Emit *em, const Expr *e, const char *const *args)
+{
+	int64_t lo, hi, low_divisor;
+	if ((e->op != EX_floordiv && e->op != EX_floormod) || e->type != DT_I64)
+		return NULL;
+	if (!facts_range(em->facts, e->arg[0], &lo, &hi) || lo < 0 ||
+	    !facts_range(em->facts, e->arg[1], &low_divisor, &hi) || low_divisor <= 0)
+		return NULL;
+	return text(em, "((tw_i64)((tw_u64)%s %s (tw_u64)%s))", args[0],
+	            e->op == EX_floordiv ? "/" : "%", args[1]);
+}
+
+static Val
+emit_uniform(Emit *em, const Expr *e)
+{
+	const char *args[3];
+	for (int i = 0; i < e->argc; i++)
+		args[i] = emit_scalar(em, e->arg[i]);
+	if (e->op == EX_cast)
+		return (Val){c_cast(em, e->type, e->flags, e->arg[0]->type, args[0]), UNIFORM};
+	if (e->op == EX_bitcast)
+		return (Val){bitcast_text(em, e, args[0]), UNIFORM};
+	const char *division = simple_division(em, e, args);
+	return (Val){division ? division : c_operation(em, e, args), UNIFORM};
+}
+
+/* a - b = factor * lane + rest for i64 operands: a comparison of small vectors. */
+static const char *
+emit_affine_test(Emit *em, const Expr *e)
+{
+	static const struct {
+		ExprOp op;
+		const char *text;
+	} tests[] = {{EX_lt, "<"},  {EX_le, "<="}, {EX_gt, ">"},
+	             {EX_ge, ">="}, {EX_eq, "=="}, {EX_ne, "!="}};
+	int64_t factor;
+	const char *rest;
+	if (e->argc != 2 || e->arg[0]->type != DT_I64 || e->type != DT_BOOL || em->vector->width != 4)
+		return NULL;
+	const Expr *difference = expr_sub(em->ctx, e->arg[0], e->arg[1]);
+	if (!split_lanes(em, difference, &factor, &rest) || factor > 1 << 20 || factor < -(1 << 20))
+		return NULL;
+	int lanes = em->vector->lanes;
+	for (size_t i = 0; i < countof(tests); i++)
+		if (tests[i].op == e->op) /* the rest is far from 0 where it is cut to 31 bits */
+			return text(em,
+			            "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
+			            lanes, lanes, (long long)factor, tests[i].text, lanes, rest);
+	return NULL;
+}
+
+static Val
+emit_varying(Emit *em, const Expr *e)
+{
+	const char *args[3];
+	const char *test = emit_affine_test(em, e);
+	if (test)
+		return (Val){test, VECTOR};
+	bool is_vector = has_vector(em, e->type) && e->op != EX_bitcast;
+	for (int i = 0; i < e->argc; i++)
+		is_vector = is_vector && has_vector(em, e->arg[i]->type);
+	if (!is_vector)
+		return emit_lanes(em, e);
+	for (int i = 0; i < e->argc; i++)
+		args[i] = emit_vector(em, e->arg[i]);
+	const char *result = e->op == EX_cast ? v_cast(em, e->type, e->flags, e->arg[0]->type, args[0])
+	                                      : v_operation(em, e, args);
+	return result ? (Val){result, VECTOR} : emit_lanes(em, e);
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static Val
+emit_var(Emit *em, const Expr *e)
+{
+	const VarInfo *info = find_var(em, e->var);
+	if (info->kind == VAR_CONST)
+		return (Val){c_number(em, DT_I64, (Scalar){.i64 = info->value}), UNIFORM};
+	if (info->kind == VAR_NAMED) {
+		if (em->vector && em->vector->lane)
+			return (Val){lane_of(em, e->type, info->val), UNIFORM};
+		return info->val;
+	}
+	if (em->vector->lane)
+		return (Val){text(em, "(%s + (tw_i64)%s)", info->val.text, em->vector->lane), UNIFORM};
+	if (!has_vector(em, DT_I64))
+		return emit_lanes(em, e);
+	int lanes = em->vector->lanes;
+	return (Val){text(em, "(tw_set_i64x%d(%s) + tw_iota_i64x%d())", lanes, info->val.text, lanes),
+	             VECTOR};
+}
+
+static Val
+emit_node(Emit *em, const Expr *e)
+{
+	if (e->op == EX_select || e->op == EX_and || e->op == EX_or)
+		return emit_lazy(em, e);
+	if (e->op == EX_read) {
+		Val val = emit_read(em, e);
+		return val.text ? val : emit_lanes(em, e);
+	}
+	if (e->op == EX_at)
+		return emit_at(em, e);
+	return varies(em, e) ? emit_varying(em, e) : emit_uniform(em, e);
+}
+
+static bool
+is_name(const char *word)
+{
+	for (; *word; word++)
+		if (strchr("+-*/ (?[.<>", *word))
+			return false;
+	return true;
+}
+
+/* Give a value a name when it has several users or can only be reached by one. */
+static Val
+keep(Emit *em, const Expr *e, Val val)
+{
+	uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, e);
+	if (val.form != LANES && (uses < 2 || is_name(val.text)))
+		return val;
+	if (val.form != LANES) {
+		const char *name = new_name(em, 't');
+		const char *type =
+			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type);
+		line(em, "const %s %s = %s;", type, name, val.text);
+		val.text = name;
+	}
+	vec_push(em->arena, &em->memo, (Memo){e, val});
+	return val;
+}
+
+Val
+emit_value(Emit *em, const Expr *e)
+{
+	int64_t value;
+	if (e->op == EX_const)
+		return (Val){c_number(em, e->type, e->value), UNIFORM};
+	if (e->op == EX_symbol)
+		return (Val){map_find_ptr(&em->names, e->symbol), UNIFORM};
+	if (e->op == EX_var)
+		return emit_var(em, e);
+	if (e->type == DT_I64 && constant_value(em, e, &value))
+		return (Val){c_number(em, DT_I64, (Scalar){.i64 = value}), UNIFORM};
+	for (int i = em->memo.count - 1; i >= 0; i--) {
+		if (em->memo.data[i].e != e)
+			continue;
+		Val val = em->memo.data[i].val;
+		if (em->vector && em->vector->lane)
+			return (Val){lane_of(em, e->type, val), UNIFORM};
+		return val;
+	}
+	return keep(em, e, emit_node(em, e));
+}

@@ -1,0 +1,29 @@
+/* From loops to machine code: one walk over Stmt, dialects by table; compiled by the system
+ * compiler into one freestanding object per target.
+ */
+#ifndef CODEGEN_COMMON_CODEGEN_H
+#define CODEGEN_COMMON_CODEGEN_H
+
+#include "base/file.h"
+#include "target/target.h"
+#include "tir/module.h"
+
+/* The text of one C file with the prelude, all kernels and the table tw_kernels_v1. Vectors are as
+ * wide as the target. Deterministic. */
+const char *codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels);
+
+/* Compile C text to a relocatable object / shared object with -ffreestanding -nostdlib for this
+ * target; cached by text, target and compiler. Fails (FAIL_ENVIRONMENT) with the compiler's words.
+ * The bytes live in the arena. */
+Bytes codegen_compile(Arena *arena, const Target *target, const char *text);
+
+/* The same, and says after each part how many are done; nothing when the cache has the object. */
+typedef struct CodegenWatch {
+	void (*progress)(void *arg, const char *what, int done, int total);
+	void *arg;
+} CodegenWatch;
+
+Bytes codegen_compile_watched(Arena *arena, const Target *target, const char *text,
+                              const CodegenWatch *watch);
+
+#endif

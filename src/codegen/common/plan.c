@@ -1,0 +1,559 @@
+/* A Module as a runtime Plan: names become numbers, dims small programs, lives are computed.
+ *
+ * A temporary lives from the step that first writes it to the one that last touches it; views,
+ * nested plans that capture it and symbols read from it count as touching their base.
+ */
+#include "codegen/common/bundle.h"
+#include "expr/index/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WEIGHT_ALIGN = 64 };
+
+typedef struct Planner {
+	Arena *arena;
+	const Module *module;
+	const struct Planner *parent;
+	WeightPool *weights;
+	KernelList *kernels;
+	Plan *plan;
+	VEC(PlanSymbol) symbols;
+	VEC(const Symbol *) symbol_of; /* parallel to symbols */
+	VEC(PlanDim) dims;
+	Map dim_numbers;  /* Dim to number + 1 */
+	const char *what; /* whose dims are being numbered */
+	PlanBuffer *buffers;
+} Planner;
+
+static _Noreturn void
+broken(const Planner *planner, const char *what, const char *name)
+{
+	fail_as(FAIL_BUG, NULL, "plan of %s: %s %s",
+	        planner->module->name ? planner->module->name : "a graph", what, name ? name : "");
+}
+
+/* ---- dims ------------------------------------------------------------------------------------ */
+
+static int
+symbol_number(const Planner *planner, const Symbol *symbol)
+{
+	for (int i = 0; i < planner->symbol_of.count; i++)
+		if (planner->symbol_of.data[i] == symbol)
+			return i;
+	broken(planner, "nothing defines symbol", symbol->name);
+}
+
+typedef struct Tokens {
+	Planner *planner;
+	VEC(PlanToken) list;
+} Tokens;
+
+static void
+add_token(Tokens *tokens, PlanOp op, int64_t value)
+{
+	vec_push(tokens->planner->arena, &tokens->list, (PlanToken){op, value});
+}
+
+static void put_tokens(Tokens *tokens, const Expr *e);
+
+/* i64(floor(f32(x) * s)): how Resize computes an extent. */
+static bool
+put_scale(Tokens *tokens, const Expr *e)
+{
+	const Expr *floor = e->op == EX_cast ? e->arg[0] : NULL;
+	const Expr *product = floor && floor->op == EX_floor ? floor->arg[0] : NULL;
+	if (!product || product->op != EX_mul || product->type != DT_F32)
+		return false;
+	const Expr *x = product->arg[0], *scale = product->arg[1];
+	if (x->op == EX_const) {
+		x = product->arg[1];
+		scale = product->arg[0];
+	}
+	if (x->op != EX_cast || x->arg[0]->type != DT_I64 || scale->op != EX_const)
+		return false;
+	uint32_t bits;
+	memcpy(&bits, &scale->value.f32, sizeof bits);
+	put_tokens(tokens, x->arg[0]);
+	add_token(tokens, PD_CONST, bits);
+	add_token(tokens, PD_SCALE_FLOOR, 0);
+	return true;
+}
+
+static void
+put_tokens(Tokens *tokens, const Expr *e)
+{
+	static const struct {
+		ExprOp op;
+		PlanOp token;
+	} ops[] = {{EX_add, PD_ADD},           {EX_sub, PD_SUB},           {EX_mul, PD_MUL},
+	           {EX_floordiv, PD_FLOORDIV}, {EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN},
+	           {EX_max, PD_MAX},           {EX_lt, PD_LESS},           {EX_eq, PD_EQUAL},
+	           {EX_select, PD_SELECT}};
+	int64_t value;
+	if (expr_as_i64(e, &value)) {
+		add_token(tokens, PD_CONST, value);
+		return;
+	}
+	if (e->op == EX_symbol) {
+		add_token(tokens, PD_SYMBOL, symbol_number(tokens->planner, e->symbol));
+		return;
+	}
+	for (size_t i = 0; i < countof(ops); i++)
+		if (ops[i].op == e->op) {
+			for (int k = 0; k < e->argc; k++)
+				put_tokens(tokens, e->arg[k]);
+			add_token(tokens, ops[i].token, 0);
+			return;
+		}
+	if (put_scale(tokens, e))
+		return;
+	Buf text = {.arena = tokens->planner->arena};
+	expr_print(&text, e);
+	fail_unsupported(NULL, "value %s: a plan cannot compute the extent %s", tokens->planner->what,
+	                 buf_text(&text));
+}
+
+/* Postfix needs as many cells as the deeper operand on the right makes wait. */
+static int
+dim_number(Planner *planner, const Expr *dim)
+{
+	uintptr_t known = (uintptr_t)map_find_ptr(&planner->dim_numbers, dim);
+	if (known)
+		return (int)known - 1;
+	Tokens tokens = {.planner = planner};
+	put_tokens(&tokens, dim);
+	int depth = 0;
+	for (int i = 0; i < tokens.list.count; i++) {
+		depth += 1 - plan_op_arity(tokens.list.data[i].op);
+		if (depth > PLAN_DIM_DEPTH)
+			fail_unsupported(NULL, "an extent is nested too deeply for a plan");
+	}
+	int number = planner->dims.count;
+	vec_push(planner->arena, &planner->dims, (PlanDim){tokens.list.count, tokens.list.data});
+	map_set_ptr(&planner->dim_numbers, dim, (void *)(uintptr_t)(number + 1));
+	return number;
+}
+
+static int *
+dim_numbers(Planner *planner, int count, const Dim *const *dims)
+{
+	int *numbers = NEW_N(planner->arena, int, count + 1);
+	for (int i = 0; i < count; i++)
+		numbers[i] = dim_number(planner, dims[i]);
+	return numbers;
+}
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+static const MBuffer *
+root_of(const MBuffer *buffer)
+{
+	while (buffer->kind == MB_VIEW && buffer->base)
+		buffer = buffer->base;
+	return buffer;
+}
+
+/* The step behind the one that writes a buffer last: from there on its contents are known. */
+static int
+step_behind(const Planner *planner, const MBuffer *buffer)
+{
+	int step = 0;
+	for (int i = 0; i < planner->module->steps.count; i++) {
+		const MStep *s = planner->module->steps.data[i];
+		for (int k = s->narg - s->noutput; k < s->narg; k++)
+			if (s->args[k] && root_of(s->args[k]) == root_of(buffer))
+				step = i + 1;
+	}
+	return step;
+}
+
+typedef struct Latest {
+	Planner *planner;
+	int step;
+} Latest;
+
+static void
+find_latest(const Expr *e, void *arg)
+{
+	Latest *latest = arg;
+	if (e->op != EX_symbol)
+		return;
+	const PlanSymbol *symbol =
+		&latest->planner->symbols.data[symbol_number(latest->planner, e->symbol)];
+	if (symbol->step > latest->step)
+		latest->step = symbol->step;
+}
+
+static void
+plan_symbol(Planner *planner, const MSymbol *def)
+{
+	PlanSymbol symbol = {.name = def->symbol->name,
+	                     .lo = def->symbol->lo,
+	                     .hi = def->symbol->hi,
+	                     .index = def->index};
+	if (def->source == MSYM_EXPR) {
+		Latest latest = {planner, 0};
+		expr_visit(def->expr, find_latest, &latest);
+		symbol.source = PS_DIM;
+		symbol.index = 0;
+		planner->what = def->symbol->name;
+		symbol.dim = dim_number(planner, def->expr);
+		symbol.step = latest.step;
+	} else {
+		symbol.buffer = def->buffer->index;
+		symbol.step = step_behind(planner, def->buffer);
+		symbol.source = def->source == MSYM_ELEMENT     ? PS_ELEMENT
+		                : def->buffer->kind == MB_INPUT ? PS_INPUT
+		                                                : PS_OUTPUT;
+	}
+	vec_push(planner->arena, &planner->symbols, symbol);
+	vec_push(planner->arena, &planner->symbol_of, def->symbol);
+}
+
+/* Symbols of the plan around come first; one of the same name defined again inside is the outer. */
+static void
+plan_symbols(Planner *planner)
+{
+	for (int i = 0; planner->parent && i < planner->parent->symbols.count; i++) {
+		PlanSymbol symbol = planner->parent->symbols.data[i];
+		vec_push(planner->arena, &planner->symbols, symbol);
+		vec_push(planner->arena, &planner->symbol_of, planner->parent->symbol_of.data[i]);
+	}
+	int outer = planner->symbol_of.count;
+	for (int i = 0; i < planner->module->symbols.count; i++) {
+		const MSymbol *def = &planner->module->symbols.data[i];
+		bool is_outer = false;
+		for (int k = 0; k < outer; k++)
+			is_outer = is_outer || planner->symbol_of.data[k] == def->symbol;
+		if (!is_outer)
+			plan_symbol(planner, def);
+	}
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+static int64_t
+pool_weight(WeightPool *pool, const Array *data, size_t bytes)
+{
+	char key[48];
+	Hash128 hash = hash128(data->data, bytes);
+	snprintf(key, sizeof key, "%016llx%016llx", (unsigned long long)hash.high,
+	         (unsigned long long)hash.low);
+	uintptr_t known = (uintptr_t)map_find(&pool->by_hash, key);
+	if (known && pool->pieces.data[known - 1].bytes == bytes)
+		return pool->pieces.data[known - 1].offset;
+	int64_t offset = pool->size;
+	vec_push(pool->arena, &pool->pieces, (__typeof__(*pool->pieces.data)){data, bytes, offset});
+	map_set(&pool->by_hash, arena_strdup(pool->arena, key), (void *)(uintptr_t)pool->pieces.count);
+	pool->size += ((int64_t)bytes + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
+	return offset;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+/* "nc16hw": dims behind a letter's number come in blocks, the last one padded. */
+static const Dim *
+stored_count(Planner *planner, const MBuffer *buffer)
+{
+	ExprCtx *ctx = planner->module->ctx;
+	const Dim *count = dim_const(ctx, 1);
+	int64_t block = 0;
+	for (const char *c = buffer->layout; c && *c; c++)
+		if (*c >= '0' && *c <= '9')
+			block = block * 10 + (*c - '0');
+	for (int d = 0; d < buffer->rank; d++) {
+		const Dim *dim = buffer->dims[d];
+		if (block > 1 && d == 1)
+			dim = dim_mul_i64(ctx, dim_ceildiv(ctx, dim, dim_const(ctx, block)), block);
+		count = dim_mul(ctx, count, dim);
+	}
+	return count;
+}
+
+static const Dim *
+stored_bytes(Planner *planner, const MBuffer *buffer)
+{
+	ExprCtx *ctx = planner->module->ctx;
+	const Dim *bits = dim_mul_i64(ctx, stored_count(planner, buffer), dtype_bits(buffer->type));
+	return dim_ceildiv(ctx, bits, dim_const(ctx, 8));
+}
+
+static int
+position_in(const MBuffer *buffer, int count, MBuffer *const *list)
+{
+	for (int i = 0; i < count; i++)
+		if (list[i] == buffer)
+			return i;
+	return 0;
+}
+
+static void
+plan_weight(Planner *planner, const MBuffer *from, PlanBuffer *to)
+{
+	size_t bytes = 0;
+	to->kind = PB_WEIGHT;
+	if (!from->data || !dtype_bytes(from->type, array_count(from->data), &bytes))
+		broken(planner, "no data for weight", from->name);
+	to->bytes = (int64_t)bytes;
+	to->offset = pool_weight(planner->weights, from->data, bytes);
+}
+
+/* What a view shows; views of it that nobody needed are gone. */
+static const MBuffer *
+shown_by(const Module *module, const MBuffer *view)
+{
+	for (const MBuffer *of = view->of; of && of->kind == MB_VIEW; of = of->of)
+		if (of->index < module->buffers.count && module->buffers.data[of->index] == of)
+			return of;
+	return view->base;
+}
+
+static void
+plan_view(Planner *planner, const MBuffer *from, PlanBuffer *to)
+{
+	ExprCtx *ctx = planner->module->ctx;
+	to->kind = PB_VIEW;
+	to->base = from->base->index;
+	to->of = shown_by(planner->module, from)->index;
+	planner->what = from->name;
+	to->offset_dim = dim_number(planner, from->offset ? from->offset : dim_const(ctx, 0));
+	to->strides = from->strides ? dim_numbers(planner, from->rank, from->strides) : NULL;
+}
+
+static void
+plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
+{
+	const Module *module = planner->module;
+	to->name = from->name;
+	to->type = from->type;
+	to->rank = from->rank;
+	planner->what = from->name;
+	to->dims = dim_numbers(planner, from->rank, from->dims);
+	to->layout = from->layout;
+	to->is_value = from->is_value;
+	to->size_dim = -1;
+	to->last = -1;
+	switch (from->kind) {
+	case MB_INPUT:
+		to->kind = PB_INPUT;
+		to->index = position_in(from, module->inputs.count, module->inputs.data);
+		break;
+	case MB_OUTPUT:
+		to->kind = PB_OUTPUT;
+		to->index = position_in(from, module->outputs.count, module->outputs.data);
+		break;
+	case MB_WEIGHT:
+		plan_weight(planner, from, to);
+		break;
+	case MB_VIEW:
+		plan_view(planner, from, to);
+		break;
+	case MB_CAPTURE:
+		to->kind = PB_CAPTURE;
+		to->index = from->base->index;
+		break;
+	case MB_TEMP:
+		to->kind = from->is_data_sized ? PB_POOL : PB_TEMP;
+		if (to->kind == PB_TEMP)
+			to->size_dim = dim_number(planner, stored_bytes(planner, from));
+		break;
+	}
+}
+
+/* ---- lives ----------------------------------------------------------------------------------- */
+
+static void
+touch(Planner *planner, const MBuffer *buffer, int step)
+{
+	PlanBuffer *root = &planner->buffers[root_of(buffer)->index];
+	if (root->last < 0)
+		root->first = step;
+	if (step > root->last)
+		root->last = step;
+}
+
+static void
+touch_captures(Planner *planner, const Module *body, int step)
+{
+	for (int i = 0; i < body->buffers.count; i++)
+		if (body->buffers.data[i]->kind == MB_CAPTURE)
+			touch(planner, body->buffers.data[i]->base, step);
+}
+
+static void
+plan_lives(Planner *planner)
+{
+	const Module *module = planner->module;
+	for (int i = 0; i < module->steps.count; i++) {
+		const MStep *step = module->steps.data[i];
+		for (int k = 0; k < step->narg; k++)
+			if (step->args[k])
+				touch(planner, step->args[k], i);
+		for (int k = 0; k < step->nbody; k++)
+			touch_captures(planner, step->bodies[k], i);
+	}
+	for (int i = 0; i < module->symbols.count; i++)
+		if (module->symbols.data[i].source == MSYM_ELEMENT) {
+			const MBuffer *buffer = module->symbols.data[i].buffer;
+			int step = step_behind(planner, buffer), last = module->steps.count - 1;
+			touch(planner, buffer, step < last ? step : last);
+		}
+	for (int i = 0; i < module->buffers.count; i++)
+		if (planner->buffers[i].last < 0) /* never touched */
+			planner->buffers[i].first = planner->buffers[i].last = 0;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static PlanAttr *
+plan_attrs(Planner *planner, const MStep *step)
+{
+	PlanAttr *attrs = NEW_N(planner->arena, PlanAttr, step->attrs.count + 1);
+	for (int i = 0; i < step->attrs.count; i++) {
+		const MAttr *from = &step->attrs.data[i];
+		PlanAttr *to = &attrs[i];
+		to->name = from->name;
+		to->count = from->count;
+		to->ints = from->ints;
+		to->floats = from->floats;
+		to->string = from->string;
+		to->kind = from->kind == MA_INTS     ? PA_INTS
+		           : from->kind == MA_FLOATS ? PA_FLOATS
+		           : from->kind == MA_STRING ? PA_STRING
+		                                     : PA_DIMS;
+		if (from->kind != MA_DIMS)
+			continue;
+		int64_t *numbers = NEW_N(planner->arena, int64_t, from->count + 1);
+		for (int k = 0; k < from->count; k++)
+			numbers[k] = dim_number(planner, from->dims[k]);
+		to->ints = numbers;
+	}
+	return attrs;
+}
+
+static void
+plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
+{
+	step->kernel = planner->kernels->kernels.count;
+	vec_push(planner->arena, &planner->kernels->kernels, kernel);
+	planner->what = kernel->name;
+	step->extent_dim = dim_number(planner, kernel->extent);
+	if (kernel->scratch)
+		step->scratch_dim = dim_number(planner, kernel->scratch);
+	int *symbols = NEW_N(planner->arena, int, kernel->symbols.count + 1);
+	for (int i = 0; i < kernel->symbols.count; i++)
+		symbols[i] = symbol_number(planner, kernel->symbols.data[i]);
+	step->nsymbol = kernel->symbols.count;
+	step->symbols = symbols;
+}
+
+static Plan *plan_nested(const Planner *parent, const Module *module);
+
+static void
+plan_step(Planner *planner, const MStep *from, PlanStep *to)
+{
+	static const PlanStepKind kinds[] = {
+		[MS_KERNEL] = PT_KERNEL, [MS_VENDOR] = PT_VENDOR, [MS_HOST] = PT_HOST, [MS_COPY] = PT_COPY,
+		[MS_IF] = PT_IF,         [MS_LOOP] = PT_LOOP,     [MS_SCAN] = PT_SCAN,
+	};
+	int *args = NEW_N(planner->arena, int, from->narg + 1);
+	for (int i = 0; i < from->narg; i++)
+		args[i] = from->args[i] ? from->args[i]->index : -1;
+	*to = (PlanStep){.kind = kinds[from->kind],
+	                 .name = from->name ? from->name : "",
+	                 .origins = from->origins,
+	                 .row = from->row,
+	                 .kernel = -1,
+	                 .scratch_dim = -1,
+	                 .narg = from->narg,
+	                 .args = args,
+	                 .noutput = from->noutput,
+	                 .nattr = from->attrs.count,
+	                 .attrs = plan_attrs(planner, from),
+	                 .nbody = from->nbody,
+	                 .flops = from->flops,
+	                 .bytes = from->bytes};
+	if (from->kernel)
+		plan_kernel(planner, from->kernel, to);
+	Plan **bodies = NEW_N(planner->arena, Plan *, from->nbody + 1);
+	for (int i = 0; i < from->nbody; i++)
+		bodies[i] = plan_nested(planner, from->bodies[i]);
+	to->bodies = bodies;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int *
+buffer_numbers(Planner *planner, int count, MBuffer *const *list)
+{
+	int *numbers = NEW_N(planner->arena, int, count + 1);
+	for (int i = 0; i < count; i++)
+		numbers[i] = list[i]->index;
+	return numbers;
+}
+
+static PlanAssumption *
+plan_assumptions(Planner *planner)
+{
+	const Module *module = planner->module;
+	PlanAssumption *list = NEW_N(planner->arena, PlanAssumption, module->assumptions.count + 1);
+	for (int i = 0; i < module->assumptions.count; i++)
+		list[i] = (PlanAssumption){dim_number(planner, module->assumptions.data[i].a),
+		                           dim_number(planner, module->assumptions.data[i].b),
+		                           module->assumptions.data[i].what};
+	return list;
+}
+
+static Plan *
+make_plan(Planner *planner)
+{
+	const Module *module = planner->module;
+	Plan *plan = planner->plan = NEW(planner->arena, Plan);
+	planner->dim_numbers.arena = planner->arena;
+	plan->parent = planner->parent ? planner->parent->plan : NULL;
+	plan_symbols(planner);
+	planner->buffers = NEW_N(planner->arena, PlanBuffer, module->buffers.count + 1);
+	for (int i = 0; i < module->buffers.count; i++)
+		plan_buffer(planner, module->buffers.data[i], &planner->buffers[i]);
+	plan_lives(planner);
+	PlanStep *steps = NEW_N(planner->arena, PlanStep, module->steps.count + 1);
+	plan->symbols = planner->symbols.data;
+	plan->nsymbol = planner->symbols.count;
+	for (int i = 0; i < module->steps.count; i++)
+		plan_step(planner, module->steps.data[i], &steps[i]);
+	plan->assumptions = plan_assumptions(planner);
+	plan->nassumption = module->assumptions.count;
+	plan->ndim = planner->dims.count;
+	plan->dims = planner->dims.data;
+	plan->nbuffer = module->buffers.count;
+	plan->buffers = planner->buffers;
+	plan->nstep = module->steps.count;
+	plan->steps = steps;
+	plan->ninput = module->inputs.count;
+	plan->inputs = buffer_numbers(planner, plan->ninput, module->inputs.data);
+	plan->noutput = module->outputs.count;
+	plan->outputs = buffer_numbers(planner, plan->noutput, module->outputs.data);
+	for (int i = 0; i < plan->nbuffer; i++)
+		plan->ncapture += plan->buffers[i].kind == PB_CAPTURE;
+	return plan;
+}
+
+static Plan *
+plan_nested(const Planner *parent, const Module *module)
+{
+	Planner planner = {.arena = parent->arena,
+	                   .module = module,
+	                   .parent = parent,
+	                   .weights = parent->weights,
+	                   .kernels = parent->kernels};
+	return make_plan(&planner);
+}
+
+Plan *
+plan_of_module(Arena *arena, const Module *module, WeightPool *weights, KernelList *kernels)
+{
+	weights->by_hash.arena = weights->arena;
+	Planner planner = {.arena = arena, .module = module, .weights = weights, .kernels = kernels};
+	return make_plan(&planner);
+}

@@ -1,0 +1,480 @@
+/* Facts and intervals.
+ *
+ * A fact is a bound of an iterator, variable or symbol (bounds may be dims), an index expression
+ * known to be >= 0, or any other condition known to hold. A box that is not empty is itself a fact:
+ * inside 0 <= i < N, N is at least 1.
+ */
+
+#include "expr/index/facts.h"
+
+const Range range_all = {INT64_MIN, INT64_MAX};
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+static int64_t
+add_end(int64_t a, int64_t b, int64_t infinite)
+{
+	int64_t sum;
+	if (a == infinite || b == infinite || __builtin_add_overflow(a, b, &sum))
+		return infinite;
+	return sum;
+}
+
+Range
+range_add(Range a, Range b)
+{
+	return (Range){add_end(a.lo, b.lo, INT64_MIN), add_end(a.hi, b.hi, INT64_MAX)};
+}
+
+static bool
+is_infinite(int64_t end)
+{
+	return end == INT64_MIN || end == INT64_MAX;
+}
+
+/* Product of two ends, with infinities. */
+static int64_t
+mul_end(int64_t a, int64_t b)
+{
+	int64_t product;
+	if (a == 0 || b == 0)
+		return 0;
+	if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product))
+		return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+	return product;
+}
+
+Range
+range_mul(Range a, Range b)
+{
+	int64_t ends[4] = {mul_end(a.lo, b.lo), mul_end(a.lo, b.hi), mul_end(a.hi, b.lo),
+	                   mul_end(a.hi, b.hi)};
+	Range out = {ends[0], ends[0]};
+	for (int i = 1; i < 4; i++) {
+		out.lo = ends[i] < out.lo ? ends[i] : out.lo;
+		out.hi = ends[i] > out.hi ? ends[i] : out.hi;
+	}
+	return out;
+}
+
+Range
+range_scale(Range a, int64_t by)
+{
+	return range_mul(a, (Range){by, by});
+}
+
+static int64_t
+floor_quotient(int64_t a, int64_t b)
+{
+	return is_infinite(a) ? a : a / b - (a % b < 0);
+}
+
+/* For divisors that are positive; x/0 = 0 lies between as well. */
+static Range
+range_floordiv(Range a, Range b)
+{
+	if (b.lo < 1 || is_infinite(b.lo))
+		return range_all;
+	Range out = {a.lo >= 0 ? 0 : floor_quotient(a.lo, b.lo),
+	             a.hi < 0 ? -1 : floor_quotient(a.hi, b.lo)};
+	if (!is_infinite(b.hi) && a.lo > 0)
+		out.lo = floor_quotient(a.lo, b.hi);
+	if (!is_infinite(b.hi) && a.hi < 0)
+		out.hi = floor_quotient(a.hi, b.hi);
+	return out;
+}
+
+static Range
+range_floormod(Range a, Range b)
+{
+	if (b.lo < 1)
+		return range_all;
+	if (a.lo >= 0 && a.hi < b.lo)
+		return a;
+	Range out = {0, is_infinite(b.hi) ? INT64_MAX : b.hi - 1};
+	if (a.lo >= 0 && a.hi < out.hi)
+		out.hi = a.hi;
+	return out;
+}
+
+static Range
+range_union(Range a, Range b)
+{
+	return (Range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
+static Range
+range_minmax(Range a, Range b, bool is_max)
+{
+	bool first_lo = (a.lo > b.lo) == is_max, first_hi = (a.hi > b.hi) == is_max;
+	return (Range){first_lo ? a.lo : b.lo, first_hi ? a.hi : b.hi};
+}
+
+static Range
+type_range(DType type)
+{
+	int bits = dtype_bits(type);
+	if (type == DT_BOOL)
+		return (Range){0, 1};
+	if (!dtype_is_integer(type) || bits == 64)
+		return dtype_class(type) == DC_U ? (Range){0, INT64_MAX} : range_all;
+	int64_t top = INT64_C(1) << (bits - dtype_is_signed(type));
+	return (Range){dtype_is_signed(type) ? -top : 0, top - 1};
+}
+
+/* ---- what e can be --------------------------------------------------------------------------- */
+
+static Range
+bound_interval(Facts *facts, const Expr *atom, Range range)
+{
+	for (int i = 0; i < facts->list.count; i++) {
+		Fact fact = facts->list.data[i];
+		if (fact.kind != FACT_BOUND || fact.atom != atom)
+			continue;
+		int64_t lo = fact.lo ? facts_interval(facts, fact.lo).lo : INT64_MIN;
+		int64_t hi = fact.last ? facts_interval(facts, fact.last).hi : INT64_MAX;
+		range.lo = lo > range.lo ? lo : range.lo;
+		range.hi = hi < range.hi ? hi : range.hi;
+	}
+	return range;
+}
+
+static Range
+leaf_interval(Facts *facts, const Expr *e)
+{
+	if (e->op == EX_const)
+		return dtype_is_float(e->type) ? range_all : (Range){e->value.i64, e->value.i64};
+	Range range = type_range(e->type);
+	if (e->op == EX_symbol)
+		range = (Range){e->symbol->lo, e->symbol->hi};
+	if (e->op == EX_var && e->var->lo)
+		range.lo = facts_interval(facts, e->var->lo).lo;
+	if (e->op == EX_var && e->var->hi)
+		range.hi = add_end(facts_interval(facts, e->var->hi).hi, -1, INT64_MAX);
+	return e->op == EX_read ? range : bound_interval(facts, e, range);
+}
+
+static Range
+operation_interval(Facts *facts, const Expr *e)
+{
+	Range a = facts_interval(facts, e->arg[e->op == EX_select]);
+	Range b = e->argc > 1 ? facts_interval(facts, e->arg[e->op == EX_select ? 2 : 1]) : a;
+	switch (e->op) {
+	case EX_add:
+		return range_add(a, b);
+	case EX_sub:
+		return range_add(a, range_scale(b, -1));
+	case EX_neg:
+		return range_scale(a, -1);
+	case EX_mul:
+		return range_mul(a, b);
+	case EX_floordiv:
+		return range_floordiv(a, b);
+	case EX_floormod:
+		return range_floormod(a, b);
+	case EX_min:
+	case EX_max:
+		return range_minmax(a, b, e->op == EX_max);
+	case EX_select:
+		return range_union(a, b);
+	case EX_at:
+		return (Range){0, add_end(b.hi, -1, INT64_MAX)};
+	case EX_cast:
+		return dtype_is_float(e->arg[0]->type) ? range_all : a;
+	default:
+		return range_all;
+	}
+}
+
+static bool
+is_within(Range a, Range b)
+{
+	return a.lo >= b.lo && a.hi <= b.hi;
+}
+
+enum { INTERVAL_DEPTH = 200 };
+
+/* Data wraps: an interval that touches an end of its type says nothing, unless it is an index. */
+static Range
+compute_interval(Facts *facts, const Expr *e)
+{
+	if (e->argc == 0 || e->op == EX_read)
+		return leaf_interval(facts, e);
+	Range all = type_range(e->type);
+	if (!dtype_is_integer(e->type) && e->type != DT_BOOL)
+		return range_all;
+	Range range = operation_interval(facts, e);
+	if (e->op == EX_floordiv || e->op == EX_floormod)
+		range = bound_interval(facts, e, range); /* a guard may say more of it than its operands */
+	if (e->type == DT_I64 && is_tame(e))
+		return range;
+	return is_within(range, all) && range.lo != INT64_MIN && range.hi != INT64_MAX ? range : all;
+}
+
+Range
+facts_interval(Facts *facts, const Expr *e)
+{
+	uint64_t index;
+	if (e->op == EX_const)
+		return leaf_interval(facts, e);
+	if (memo_find(&facts->ranges, e, &index))
+		return facts->intervals.data[index];
+	if (facts->ranges.stack.count >= INTERVAL_DEPTH) /* only counts the nesting */
+		return type_range(e->type);
+	facts->ranges.stack.count++;
+	Range range = compute_interval(facts, e);
+	facts->ranges.stack.count--;
+	memo_set(&facts->ranges, e, (uint64_t)facts->intervals.count);
+	vec_push(facts->arena, &facts->intervals, range);
+	return range;
+}
+
+Range
+poly_interval(Facts *facts, const Poly *p)
+{
+	Range sum = {0, 0};
+	for (int i = 0; i < p->count; i++) {
+		Range product = {p->term[i].coef, p->term[i].coef};
+		for (int k = 0; k < p->term[i].natom; k++)
+			product = range_mul(product, facts_interval(facts, p->term[i].atom[k]));
+		sum = range_add(sum, product);
+	}
+	return sum;
+}
+
+bool
+facts_range(Facts *facts, const Expr *e, int64_t *lo, int64_t *hi)
+{
+	Poly p;
+	Range range = facts_interval(facts, e);
+	if (is_tame(e) && poly_of(e, &p)) { /* like terms joined: often narrower */
+		Range joined = poly_interval(facts, &p);
+		range.lo = joined.lo > range.lo ? joined.lo : range.lo;
+		range.hi = joined.hi < range.hi ? joined.hi : range.hi;
+	}
+	*lo = range.lo;
+	*hi = range.hi;
+	return !is_infinite(range.lo) && !is_infinite(range.hi);
+}
+
+static bool
+is_tame_node(const Expr *e)
+{
+	switch (e->op) {
+	case EX_const:
+	case EX_iter:
+	case EX_symbol:
+	case EX_var:
+	case EX_at:
+	case EX_add:
+	case EX_sub:
+	case EX_neg:
+	case EX_mul:
+	case EX_floordiv:
+	case EX_floormod:
+	case EX_min:
+	case EX_max:
+	case EX_select:
+		return true;
+	case EX_cast: /* widening keeps the value */
+		return dtype_is_integer(e->arg[0]->type) && dtype_bits(e->arg[0]->type) < 64;
+	default:
+		return false;
+	}
+}
+
+/* Follows operands only through arithmetic: below at() and casts anything may stand. */
+bool
+is_tame(const Expr *e)
+{
+	if (e->type != DT_I64 || !is_tame_node(e))
+		return false;
+	if (!e->has_read || e->op == EX_at || e->op == EX_cast)
+		return true;
+	if (e->argc == 0)
+		return true;
+	for (int i = e->op == EX_select; i < e->argc; i++)
+		if (!is_tame(e->arg[i]))
+			return false;
+	return true;
+}
+
+/* ---- adding facts ---------------------------------------------------------------------------- */
+
+static void
+forget_ranges(Facts *facts)
+{
+	memo_clear(&facts->ranges);
+	facts->intervals.count = 0;
+}
+
+static void
+add_fact(Facts *facts, FactKind kind, const Expr *atom, const Expr *lo, const Expr *last)
+{
+	vec_push(facts->arena, &facts->list, (Fact){kind, atom, lo, last});
+	forget_ranges(facts);
+}
+
+/* A product of what is never negative is positive only if every factor is. */
+static void
+add_positive_factors(Facts *facts, const Term *t)
+{
+	for (int i = 0; i < t->natom; i++)
+		if (facts_interval(facts, t->atom[i]).lo < 0)
+			return;
+	for (int i = 0; i < t->natom && t->coef > 0; i++)
+		if (facts_interval(facts, t->atom[i]).lo == 0)
+			add_fact(facts, FACT_BOUND, t->atom[i], expr_i64(facts->ctx, 1), NULL);
+}
+
+/* e >= 0. When e is a symbol or iterator plus or minus a constant it bounds it. */
+static void
+add_known(Facts *facts, const Expr *e)
+{
+	Poly p;
+	if (e->op == EX_const || !is_tame(e) || !poly_of(e, &p))
+		return;
+	int64_t constant = poly_constant(&p);
+	if (p.count == 2 && constant < 0)
+		add_positive_factors(facts, &p.term[0]);
+	const Term *t = &p.term[0];
+	bool is_single = p.count == 1 + (constant != 0) && t->natom == 1;
+	if (is_single && (t->coef == 1 || t->coef == -1) && constant != INT64_MIN) {
+		bool is_lower = t->coef == 1;
+		const Expr *end = expr_i64(facts->ctx, is_lower ? -constant : constant);
+		add_fact(facts, FACT_BOUND, t->atom[0], is_lower ? end : NULL, is_lower ? NULL : end);
+	} else if (p.count > 0) {
+		add_fact(facts, FACT_KNOWN, poly_build(facts->ctx, &p), NULL, NULL);
+	}
+}
+
+Facts *
+facts_new(ExprCtx *ctx, Arena *arena)
+{
+	enum { SLOTS = 64 };
+	Facts *facts = NEW(arena, Facts);
+	facts->ctx = ctx;
+	facts->arena = arena;
+	facts->ranges.arena = arena;
+	facts->ranges.slot_count = SLOTS;
+	facts->ranges.slots = NEW_N(arena, MemoSlot, SLOTS);
+	facts->ranges.stamp = 1;
+	for (int i = 0; i < ctx->zeros.count; i++) {
+		add_known(facts, ctx->zeros.data[i]);
+		add_known(facts, expr_sub(ctx, expr_i64(ctx, 0), ctx->zeros.data[i]));
+	}
+	return facts;
+}
+
+static void
+add_box(Facts *facts, const Expr *atom, const Expr *lo, const Expr *hi)
+{
+	ExprCtx *ctx = facts->ctx;
+	const Expr *one = expr_i64(ctx, 1);
+	const Expr *last = hi ? expr_sub(ctx, hi, one) : NULL;
+	add_fact(facts, FACT_BOUND, atom, lo, last);
+	if (lo && last)
+		add_known(facts, expr_sub(ctx, last, lo));
+}
+
+void
+facts_iter(Facts *facts, int position, const Expr *lo, const Expr *hi)
+{
+	add_box(facts, expr_iter(facts->ctx, position), lo, hi);
+}
+
+/* Below min(a, b) is below a and below b (a tile's last piece). */
+static void
+assume_below(Facts *facts, const Expr *e, const Expr *hi)
+{
+	if (hi->op == EX_min) {
+		assume_below(facts, e, hi->arg[0]);
+		assume_below(facts, e, hi->arg[1]);
+	} else
+		facts_assume(facts, expr_lt(facts->ctx, e, hi));
+}
+
+/* From max(a, b) on is from a on and from b on (a window cut by a border). */
+static void
+assume_above(Facts *facts, const Expr *e, const Expr *lo)
+{
+	if (lo->op == EX_max) {
+		assume_above(facts, e, lo->arg[0]);
+		assume_above(facts, e, lo->arg[1]);
+	} else
+		facts_assume(facts, expr_le(facts->ctx, lo, e));
+}
+
+void
+facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
+{
+	const Expr *e = expr_var(facts->ctx, var);
+	add_box(facts, e, lo, hi);
+	if (lo && lo->op == EX_max)
+		assume_above(facts, e, lo);
+	if (hi && hi->op == EX_min)
+		assume_below(facts, e, hi);
+}
+
+static bool
+is_index_compare(const Expr *e)
+{
+	return e->op >= EX_lt && e->op <= EX_ne && e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) &&
+	       is_tame(e->arg[1]);
+}
+
+static void
+assume_compare(Facts *facts, const Expr *e, bool holds)
+{
+	ExprCtx *ctx = facts->ctx;
+	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
+	const Expr *a = e->arg[0], *b = e->arg[1], *one = expr_i64(ctx, 1);
+	ExprOp op = holds ? (ExprOp)e->op : (ExprOp)opposite[e->op - EX_lt];
+	if (op == EX_lt)
+		add_known(facts, expr_sub(ctx, expr_sub(ctx, b, a), one));
+	if (op == EX_gt)
+		add_known(facts, expr_sub(ctx, expr_sub(ctx, a, b), one));
+	if (op == EX_le || op == EX_eq)
+		add_known(facts, expr_sub(ctx, b, a));
+	if (op == EX_ge || op == EX_eq)
+		add_known(facts, expr_sub(ctx, a, b));
+}
+
+static void
+assume(Facts *facts, const Expr *e, bool holds)
+{
+	if (e->op == EX_const)
+		return;
+	if (e->op == EX_not) {
+		assume(facts, e->arg[0], !holds);
+	} else if (e->op == (holds ? EX_and : EX_or)) {
+		assume(facts, e->arg[0], holds);
+		assume(facts, e->arg[1], holds);
+	} else {
+		add_fact(facts, FACT_TRUE, holds ? e : expr_not(facts->ctx, e), NULL, NULL);
+		if (is_index_compare(e))
+			assume_compare(facts, e, holds);
+	}
+}
+
+void
+facts_assume(Facts *facts, const Expr *condition)
+{
+	must(condition->type == DT_BOOL);
+	assume(facts, condition, true);
+}
+
+int
+facts_mark(const Facts *facts)
+{
+	return facts->list.count;
+}
+
+void
+facts_release(Facts *facts, int mark)
+{
+	if (facts->list.count == mark)
+		return;
+	facts->list.count = mark;
+	forget_ranges(facts);
+}

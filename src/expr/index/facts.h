@@ -1,0 +1,58 @@
+/* Facts, inside: what bounds.c, prove.c, index.c and simplify.c share. */
+#ifndef EXPR_INDEX_FACTS_H
+#define EXPR_INDEX_FACTS_H
+
+#include "expr/index/poly.h"
+#include "expr/index/simplify.h"
+
+/* A closed interval; the ends of int64_t stand for no bound. */
+typedef struct Range {
+	int64_t lo, hi;
+} Range;
+
+typedef enum FactKind {
+	FACT_BOUND, /* lo <= atom <= last; either may be NULL */
+	FACT_KNOWN, /* atom >= 0, an index expression */
+	FACT_TRUE,  /* atom, another condition */
+} FactKind;
+
+typedef struct Fact {
+	FactKind kind;
+	const Expr *atom, *lo, *last;
+} Fact;
+
+struct Facts {
+	ExprCtx *ctx;
+	Arena *arena;
+	VEC(Fact) list;
+	bool divisors_nonzero; /* dims: evaluated only where they are */
+	Memo ranges;           /* from nodes to indices of `intervals`; emptied when facts change */
+	VEC(Range) intervals;
+	int steps;  /* left to the proof at work */
+	int scopes; /* opened by the simplification at work */
+};
+
+extern const Range range_all;
+Range range_add(Range a, Range b);
+Range range_mul(Range a, Range b);
+Range range_scale(Range a, int64_t by);
+
+Range facts_interval(Facts *facts, const Expr *e);
+Range poly_interval(Facts *facts, const Poly *p);
+
+/* Whether arithmetic on e is taken not to overflow: indices and dims are, data is not. */
+bool is_tame(const Expr *e);
+/* Whether e says something about indices: assuming it may help to prove. */
+bool is_index_condition(const Expr *e);
+
+/* Whether p >= 0 at every point. */
+bool prove_nonneg(Facts *facts, const Poly *p);
+
+/* The normal form of floordiv(a, b), floormod(a, b), min and max of operands in normal form. */
+const Expr *index_floordiv(Facts *facts, const Expr *a, const Expr *b);
+const Expr *index_floormod(Facts *facts, const Expr *a, const Expr *b);
+const Expr *index_minmax(Facts *facts, ExprOp op, const Expr *a, const Expr *b);
+/* The normal form of sums, differences, products: like terms joined, x/k*k + x%k = x. */
+const Expr *index_sum(Facts *facts, const Expr *e);
+
+#endif

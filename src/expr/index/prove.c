@@ -1,0 +1,410 @@
+/* Proving that an index expression is never negative, and conditions made of such claims.
+ *
+ * The claim p >= 0 is weakened step by step: an atom whose coefficient has a known sign is replaced
+ * by its bound on the bad side (an iterator by its first or last value, floordiv(a, b) by what
+ * follows from b*floordiv(a,b) <= a < b*floordiv(a,b) + b), until the interval of what is left
+ * decides. Compound atoms go first, because their operands are the iterators still to come. A
+ * proof that does not succeed quickly is given up: most guards that stay are not provable at all.
+ */
+#include "expr/index/facts.h"
+
+enum { PROOF_STEPS = 80, PROOF_DEPTH = 14 };
+
+static bool nonneg(Facts *facts, const Poly *p, int depth);
+
+/* p + scale * q with q an expression. */
+static bool
+add_expr(Poly *p, const Expr *q, int64_t scale)
+{
+	Poly other;
+	return poly_of(q, &other) && poly_add_scaled(p, &other, scale);
+}
+
+static bool
+is_positive(Facts *facts, const Expr *e)
+{
+	if (facts_interval(facts, e).lo >= 1)
+		return true;
+	Poly p;
+	return e->op != EX_const && poly_of(e, &p) && poly_add_term(&p, &(Term){.coef = -1}) &&
+	       nonneg(facts, &p, 4);
+}
+
+/* coef * value + scale * rest + scale - 1 >= 0: the claim with scale * atom replaced by value. */
+static bool
+with_value(Facts *facts, const Poly *coef, const Poly *rest, const Expr *value, int64_t scale,
+           int depth)
+{
+	Poly v, sum;
+	if (!poly_of(value, &v) || !poly_mul(&sum, coef, &v) || !poly_add_scaled(&sum, rest, scale) ||
+	    !poly_add_term(&sum, &(Term){.coef = scale - 1}))
+		return false;
+	return nonneg(facts, &sum, depth - 1);
+}
+
+/* floordiv(a, b) with coefficient 1 or -1: the claim says b*rest + a >= 0 or b*(rest+1) > a. */
+static bool
+divide_exactly(Facts *facts, const Expr *atom, int64_t sign, const Poly *rest, int depth)
+{
+	Poly b, r = *rest, sum;
+	if (sign < 0 && !poly_add_term(&r, &(Term){.coef = 1}))
+		return false;
+	if (!poly_of(atom->arg[1], &b) || !poly_mul(&sum, &b, &r) ||
+	    !add_expr(&sum, atom->arg[0], sign))
+		return false;
+	if (sign < 0 && !poly_add_term(&sum, &(Term){.coef = -1}))
+		return false;
+	return nonneg(facts, &sum, depth - 1);
+}
+
+static bool
+eliminate_floordiv(Facts *facts, const Expr *atom, const Poly *coef, const Poly *rest, bool upper,
+                   int depth)
+{
+	int64_t k, divisor;
+	ExprCtx *ctx = facts->ctx;
+	if (!is_positive(facts, atom->arg[1]))
+		return false;
+	if (poly_is_const(coef, &k) && (k == 1 || k == -1))
+		return divide_exactly(facts, atom, k, rest, depth);
+	const Expr *low = expr_add(ctx, expr_sub(ctx, atom->arg[0], atom->arg[1]), expr_i64(ctx, 1));
+	const Expr *value = upper ? atom->arg[0] : low;
+	if (expr_as_i64(atom->arg[1], &divisor))
+		return with_value(facts, coef, rest, value, divisor, depth);
+	Poly b, quotient, left;
+	if (!poly_of(atom->arg[1], &b) || !poly_divide(coef, &b, &quotient, &left) || left.count > 0)
+		return false;
+	return with_value(facts, &quotient, rest, value, 1, depth);
+}
+
+static bool
+eliminate_floormod(Facts *facts, const Expr *atom, const Poly *coef, const Poly *rest, bool upper,
+                   int depth)
+{
+	ExprCtx *ctx = facts->ctx;
+	if (!is_positive(facts, atom->arg[1]))
+		return false;
+	if (!upper)
+		return with_value(facts, coef, rest, expr_i64(ctx, 0), 1, depth);
+	const Expr *last = expr_sub(ctx, atom->arg[1], expr_i64(ctx, 1));
+	if (with_value(facts, coef, rest, last, 1, depth))
+		return true;
+	return facts_interval(facts, atom->arg[0]).lo >= 0 &&
+	       with_value(facts, coef, rest, atom->arg[0], 1, depth);
+}
+
+/* Iterators, variables and symbols by their bounds; the interval stands for all other atoms. */
+static bool
+eliminate_leaf(Facts *facts, const Expr *atom, const Poly *coef, const Poly *rest, bool upper,
+               int depth)
+{
+	int count = facts->list.count;
+	for (int i = count - 1; i >= 0; i--) {
+		Fact fact = facts->list.data[i];
+		if (fact.kind != FACT_BOUND || fact.atom != atom)
+			continue;
+		const Expr *end = upper ? fact.last : fact.lo;
+		if (end && with_value(facts, coef, rest, end, 1, depth))
+			return true;
+	}
+	if (atom->op == EX_var && atom->var->lo && atom->var->hi) {
+		const Expr *one = expr_i64(facts->ctx, 1);
+		const Expr *end = upper ? expr_sub(facts->ctx, atom->var->hi, one) : atom->var->lo;
+		if (with_value(facts, coef, rest, end, 1, depth))
+			return true;
+	}
+	Range range = facts_interval(facts, atom);
+	int64_t end = upper ? range.hi : range.lo;
+	if (end == INT64_MIN || end == INT64_MAX)
+		return false;
+	return with_value(facts, coef, rest, expr_i64(facts->ctx, end), 1, depth);
+}
+
+/* min, max and select: one of the two operands is the value. */
+static bool
+eliminate_choice(Facts *facts, const Expr *atom, const Poly *coef, const Poly *rest, bool upper,
+                 int depth)
+{
+	const Expr *a = atom->arg[atom->op == EX_select], *b = atom->arg[1 + (atom->op == EX_select)];
+	bool either_will_do = atom->op == (upper ? EX_min : EX_max);
+	bool first = with_value(facts, coef, rest, a, 1, depth);
+	if (first == either_will_do)
+		return first;
+	return with_value(facts, coef, rest, b, 1, depth);
+}
+
+/* The sign of a coefficient: 1, -1 or 0 when not known. */
+static int
+sign_of(Facts *facts, const Poly *coef, int depth)
+{
+	Range range = poly_interval(facts, coef);
+	if (range.lo >= 0)
+		return 1;
+	if (range.hi <= 0)
+		return -1;
+	int64_t unused;
+	if (poly_is_const(coef, &unused) || depth <= 1)
+		return 0;
+	Poly negative = {0};
+	if (nonneg(facts, coef, depth / 2))
+		return 1;
+	return poly_add_scaled(&negative, coef, -1) && nonneg(facts, &negative, depth / 2) ? -1 : 0;
+}
+
+/* Weaken the claim by removing one atom. *eligible says that its coefficient had a sign. */
+static bool
+eliminate(Facts *facts, const Poly *p, const Expr *atom, int depth, bool *eligible)
+{
+	Poly coef, rest;
+	*eligible = false;
+	if (!poly_split_atom(p, atom, &coef, &rest))
+		return false;
+	int sign = sign_of(facts, &coef, depth);
+	if (sign == 0)
+		return false;
+	*eligible = true;
+	bool upper = sign < 0;
+	if (atom->op == EX_floordiv)
+		return eliminate_floordiv(facts, atom, &coef, &rest, upper, depth);
+	if (atom->op == EX_floormod)
+		return eliminate_floormod(facts, atom, &coef, &rest, upper, depth);
+	if (atom->op == EX_min || atom->op == EX_max || atom->op == EX_select)
+		return eliminate_choice(facts, atom, &coef, &rest, upper, depth);
+	if (atom->op == EX_at) {
+		const Expr *last = expr_sub(facts->ctx, atom->arg[1], expr_i64(facts->ctx, 1));
+		const Expr *end = upper ? last : expr_i64(facts->ctx, 0);
+		return with_value(facts, &coef, &rest, end, 1, depth);
+	}
+	return eliminate_leaf(facts, atom, &coef, &rest, upper, depth);
+}
+
+/* Compound atoms over iterators, iterators, compound atoms over symbols, symbols. */
+static int
+class_of(const Expr *atom)
+{
+	bool is_leaf = atom->argc == 0;
+	bool is_local = atom->iters != 0 || atom->op == EX_var || atom->has_read;
+	if (atom->op == EX_symbol)
+		return 3;
+	return is_local ? is_leaf : 2;
+}
+
+/* Atoms in the order of elimination, each once. */
+static int
+list_atoms(const Poly *p, const Expr **atoms, int limit)
+{
+	int count = 0;
+	for (int kind = 0; kind < 4; kind++)
+		for (int i = 0; i < p->count; i++)
+			for (int k = 0; k < p->term[i].natom; k++) {
+				const Expr *atom = p->term[i].atom[k];
+				bool is_listed = class_of(atom) != kind || count == limit;
+				for (int m = 0; m < count && !is_listed; m++)
+					is_listed = atoms[m] == atom;
+				if (!is_listed)
+					atoms[count++] = atom;
+			}
+	return count;
+}
+
+/* p - k*fact >= 0, for the k that takes the fact's first term out of p; worth trying only when that
+ * leaves less to prove. */
+static bool
+prove_by_fact(Facts *facts, const Poly *p, const Expr *known, int depth)
+{
+	Poly f, rest = *p;
+	Term k = {0};
+	int64_t constant;
+	if (!poly_of(known, &f))
+		return false;
+	for (int i = 0; i < p->count && k.coef <= 0; i++)
+		if (!term_div(&k, &p->term[i], &f.term[0]) || k.natom > 0)
+			k.coef = 0;
+	if (k.coef <= 0 || !poly_add_scaled(&rest, &f, -k.coef))
+		return false;
+	if (poly_is_const(&rest, &constant))
+		return constant >= 0;
+	return rest.count < p->count && nonneg(facts, &rest, depth - 1);
+}
+
+static bool
+prove_by_facts(Facts *facts, const Poly *p, int depth)
+{
+	for (int i = facts->list.count - 1; i >= 0; i--) {
+		Fact fact = facts->list.data[i];
+		if (fact.kind == FACT_KNOWN && prove_by_fact(facts, p, fact.atom, depth))
+			return true;
+	}
+	return false;
+}
+
+static bool
+nonneg(Facts *facts, const Poly *p, int depth)
+{
+	int64_t constant;
+	if (poly_is_const(p, &constant))
+		return constant >= 0;
+	if (depth <= 0 || --facts->steps < 0)
+		return false;
+	if (poly_interval(facts, p).lo >= 0 || prove_by_facts(facts, p, depth))
+		return true;
+	const Expr *atoms[16];
+	int natom = list_atoms(p, atoms, 16);
+	/* among iterators and symbols the order of elimination makes no difference */
+	bool tries_all = depth == PROOF_DEPTH && natom > 0 && class_of(atoms[0]) % 2 == 0;
+	for (int i = 0; i < natom; i++) {
+		bool eligible;
+		if (eliminate(facts, p, atoms[i], depth, &eligible))
+			return true;
+		if (eligible && !tries_all)
+			break;
+	}
+	return false;
+}
+
+bool
+prove_nonneg(Facts *facts, const Poly *p)
+{
+	facts->steps = PROOF_STEPS;
+	return nonneg(facts, p, PROOF_DEPTH);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static bool
+has_remainder(const Poly *p)
+{
+	for (int i = 0; i < p->count; i++)
+		for (int k = 0; k < p->term[i].natom; k++)
+			if (p->term[i].atom[k]->op == EX_floormod)
+				return true;
+	return false;
+}
+
+/* a <= b + extra */
+static bool
+prove_le(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
+{
+	Poly p;
+	if (!poly_of(b, &p) || !add_expr(&p, a, -1))
+		return false;
+	if (has_remainder(&p)) /* x/k*k + x%k is x */
+		poly_of_any(index_sum(facts, poly_build(facts->ctx, &p)), &p);
+	return poly_add_term(&p, &(Term){.coef = extra}) && prove_nonneg(facts, &p);
+}
+
+/* An index, an iterator, a variable is below the end it was declared with, however many terms that
+ * has: more than a polynomial holds, where a model joins what each of its classes found. */
+static bool
+is_declared_below(const Facts *facts, const Expr *a, const Expr *b)
+{
+	if (a->op == EX_at)
+		return a->arg[1] == b;
+	if (a->op != EX_iter && a->op != EX_var)
+		return false;
+	const Expr *last = expr_sub(facts->ctx, b, expr_i64(facts->ctx, 1));
+	for (int i = facts->list.count - 1; i >= 0; i--) {
+		const Fact *fact = &facts->list.data[i];
+		if (fact->kind == FACT_BOUND && fact->atom == a && fact->last == last)
+			return true;
+	}
+	return false;
+}
+
+static bool
+prove_compare(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
+{
+	switch (op) {
+	case EX_lt:
+		return is_declared_below(facts, a, b) || prove_le(facts, a, b, -1);
+	case EX_le:
+		return prove_le(facts, a, b, 0);
+	case EX_gt:
+		return is_declared_below(facts, b, a) || prove_le(facts, b, a, -1);
+	case EX_ge:
+		return prove_le(facts, b, a, 0);
+	case EX_eq:
+		return prove_le(facts, a, b, 0) && prove_le(facts, b, a, 0);
+	case EX_ne:
+		return prove_le(facts, a, b, -1) || prove_le(facts, b, a, -1);
+	default:
+		return false;
+	}
+}
+
+static bool
+is_known_true(const Facts *facts, const Expr *e)
+{
+	for (int i = facts->list.count - 1; i >= 0; i--)
+		if (facts->list.data[i].kind == FACT_TRUE && facts->list.data[i].atom == e)
+			return true;
+	return false;
+}
+
+static bool
+is_compare(const Expr *e)
+{
+	return e->op >= EX_lt && e->op <= EX_ne;
+}
+
+/* Integers other than i64, and data: by their intervals, which know about wrapping. */
+static bool
+compare_intervals(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
+{
+	if (dtype_is_float(a->type) || a->type == DT_U64)
+		return false;
+	Range x = facts_interval(facts, a), y = facts_interval(facts, b);
+	switch (op) {
+	case EX_lt:
+		return x.hi < y.lo;
+	case EX_le:
+		return x.hi <= y.lo;
+	case EX_gt:
+		return x.lo > y.hi;
+	case EX_ge:
+		return x.lo >= y.hi;
+	case EX_eq:
+		return x.lo == x.hi && y.lo == y.hi && x.lo == y.lo;
+	case EX_ne:
+		return x.hi < y.lo || x.lo > y.hi;
+	default:
+		return false;
+	}
+}
+
+static bool
+decide(Facts *facts, const Expr *e, bool wanted)
+{
+	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
+	if (e->op == EX_const)
+		return (e->value.u64 != 0) == wanted;
+	if (is_known_true(facts, wanted ? e : expr_not(facts->ctx, e)))
+		return true;
+	if (e->op == EX_not)
+		return decide(facts, e->arg[0], !wanted);
+	if (e->op == EX_and || e->op == EX_or) {
+		bool both = (e->op == EX_and) == wanted;
+		bool first = decide(facts, e->arg[0], wanted);
+		return first == both ? decide(facts, e->arg[1], wanted) : first;
+	}
+	if (!is_compare(e))
+		return false;
+	if (!wanted && dtype_is_float(e->arg[0]->type))
+		return false; /* NaN: the opposite of < is not >= */
+	ExprOp op = wanted ? (ExprOp)e->op : (ExprOp)opposite[e->op - EX_lt];
+	if (is_tame(e->arg[0]) && is_tame(e->arg[1]))
+		return prove_compare(facts, op, e->arg[0], e->arg[1]);
+	return compare_intervals(facts, op, e->arg[0], e->arg[1]);
+}
+
+bool
+facts_prove(Facts *facts, const Expr *condition)
+{
+	return decide(facts, condition, true);
+}
+
+bool
+facts_disprove(Facts *facts, const Expr *condition)
+{
+	return decide(facts, condition, false);
+}

@@ -1,0 +1,242 @@
+/* The owner of expressions: interning, names, symbols, tensors and variables.
+ *
+ * Every node goes through expr_intern(): a table of open addressing over (op, type, flags, leaf,
+ * operands). Operands are interned before their users, so equality of nodes is equality of
+ * pointers, and an operand's id is always smaller than its user's.
+ */
+#include "expr/scalar/ctx.h"
+
+#include <string.h>
+
+enum { FIRST_SLOTS = 1024 };
+
+ExprCtx *
+expr_ctx_new(Arena *arena)
+{
+	ExprCtx *ctx = NEW(arena, ExprCtx);
+	ctx->arena = arena;
+	ctx->slot_count = FIRST_SLOTS;
+	ctx->slots = NEW_N(arena, InternSlot, FIRST_SLOTS);
+	ctx->names = (Map){.arena = arena};
+	ctx->symbols = (Map){.arena = arena};
+	return ctx;
+}
+
+Arena *
+expr_ctx_arena(const ExprCtx *ctx)
+{
+	return ctx->arena;
+}
+
+/* ---- interning ------------------------------------------------------------------------------- */
+
+static uint64_t
+leaf_bits(const Expr *head)
+{
+	uint64_t bits;
+	memcpy(&bits, &head->value, sizeof bits);
+	return bits;
+}
+
+static uint64_t
+hash_node(const Expr *head, const Expr *const *args)
+{
+	uint64_t hash = hash_mix((uint64_t)head->op | (uint64_t)head->type << 8 |
+	                             (uint64_t)head->flags << 16 | (uint64_t)head->argc << 24,
+	                         leaf_bits(head));
+	for (int i = 0; i < head->argc; i++)
+		hash = hash_mix(hash, args[i]->id + 1);
+	return hash ^ hash >> 29;
+}
+
+static bool
+is_same_node(const Expr *e, const Expr *head, const Expr *const *args)
+{
+	if (e->op != head->op || e->type != head->type || e->flags != head->flags ||
+	    e->argc != head->argc || leaf_bits(e) != leaf_bits(head))
+		return false;
+	for (int i = 0; i < head->argc; i++)
+		if (e->arg[i] != args[i])
+			return false;
+	return true;
+}
+
+static void
+grow_table(ExprCtx *ctx)
+{
+	if (ctx->slot_count > UINT32_MAX / 4)
+		fail_environment(NULL, "out of memory: more than %u expressions", ctx->count);
+	uint32_t slot_count = ctx->slot_count * 4;
+	InternSlot *slots = NEW_N(ctx->arena, InternSlot, slot_count);
+	for (uint32_t i = 0; i < ctx->slot_count; i++) {
+		if (!ctx->slots[i].e)
+			continue;
+		uint32_t at = (uint32_t)ctx->slots[i].hash & (slot_count - 1);
+		while (slots[at].e)
+			at = (at + 1) & (slot_count - 1);
+		slots[at] = ctx->slots[i];
+	}
+	ctx->slots = slots;
+	ctx->slot_count = slot_count;
+}
+
+/* Fill in what follows from the operands. */
+static void
+derive_fields(Expr *e)
+{
+	e->has_read = e->op == EX_read;
+	if (e->op == EX_iter)
+		e->iters = UINT64_C(1) << (e->iter < 63 ? e->iter : 63);
+	for (int i = 0; i < e->argc; i++) {
+		e->has_read |= e->arg[i]->has_read;
+		e->iters |= e->arg[i]->iters;
+	}
+}
+
+const Expr *
+expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args)
+{
+	if (ctx->count > ctx->slot_count / 2)
+		grow_table(ctx);
+	uint64_t hash = hash_node(head, args);
+	uint32_t at = (uint32_t)hash & (ctx->slot_count - 1);
+	for (; ctx->slots[at].e; at = (at + 1) & (ctx->slot_count - 1))
+		if (ctx->slots[at].hash == hash && is_same_node(ctx->slots[at].e, head, args))
+			return ctx->slots[at].e;
+	size_t bytes = (size_t)head->argc * sizeof *args;
+	Expr *e = arena_alloc(ctx->arena, sizeof *e + bytes);
+	memcpy(e, head, sizeof *e);
+	if (bytes)
+		memcpy(e->arg, args, bytes);
+	e->ctx = ctx;
+	e->id = ctx->count++;
+	e->iters = 0;
+	derive_fields(e);
+	ctx->slots[at] = (InternSlot){hash, e};
+	return e;
+}
+
+/* ---- names, symbols, variables, tensors ------------------------------------------------------ */
+
+const char *
+ctx_name(ExprCtx *ctx, const char *name)
+{
+	return name ? map_intern(&ctx->names, name, strlen(name)) : NULL;
+}
+
+const Symbol *
+symbol_get(ExprCtx *ctx, const char *name)
+{
+	Symbol *symbol = map_find(&ctx->symbols, name);
+	if (symbol)
+		return symbol;
+	symbol = NEW(ctx->arena, Symbol);
+	*symbol = (Symbol){ctx_name(ctx, name), 0, INT32_MAX, ctx->symbol_list.count};
+	vec_push(ctx->arena, &ctx->symbol_list, symbol);
+	map_set(&ctx->symbols, symbol->name, symbol);
+	return symbol;
+}
+
+const Symbol *
+symbol_fresh(ExprCtx *ctx, const char *prefix)
+{
+	for (int i = ctx->symbol_list.count;; i++) {
+		char *name = arena_printf(ctx->arena, "%s%d", prefix, i);
+		if (!map_find(&ctx->symbols, name))
+			return symbol_get(ctx, name);
+	}
+}
+
+void
+symbol_set_range(const Symbol *symbol, int64_t lo, int64_t hi)
+{
+	must(lo <= hi);
+	((Symbol *)(uintptr_t)symbol)->lo = lo;
+	((Symbol *)(uintptr_t)symbol)->hi = hi;
+}
+
+Tensor *
+tensor_new(ExprCtx *ctx, const char *name, DType type, int rank, const Dim *const *dims)
+{
+	Tensor *tensor = NEW(ctx->arena, Tensor);
+	tensor->name = ctx_name(ctx, name);
+	tensor->type = type;
+	tensor->rank = rank;
+	tensor->hi = arena_memdup(ctx->arena, dims, (size_t)rank * sizeof *dims);
+	tensor->id = ctx->ntensor++;
+	for (int i = 0; i < rank; i++)
+		must(dims[i] && dims[i]->type == DT_I64);
+	return tensor;
+}
+
+Var *
+var_new(ExprCtx *ctx, const char *name, DType type, const Expr *lo, const Expr *hi)
+{
+	Var *var = NEW(ctx->arena, Var);
+	*var = (Var){ctx_name(ctx, name), type, lo, hi, ctx->nvar++};
+	return var;
+}
+
+/* ---- constructors of leaves and of what has no row ------------------------------------------- */
+
+const Expr *
+expr_iter(ExprCtx *ctx, int position)
+{
+	must(position >= 0);
+	Expr head = {.op = EX_iter, .type = DT_I64};
+	head.iter = position;
+	return expr_intern(ctx, &head, NULL);
+}
+
+const Expr *
+expr_var(ExprCtx *ctx, const Var *var)
+{
+	Expr head = {.op = EX_var, .type = (uint8_t)var->type};
+	head.var = var;
+	return expr_intern(ctx, &head, NULL);
+}
+
+const Expr *
+expr_symbol(ExprCtx *ctx, const Symbol *symbol)
+{
+	Expr head = {.op = EX_symbol, .type = DT_I64};
+	head.symbol = symbol;
+	return expr_intern(ctx, &head, NULL);
+}
+
+const Expr *
+expr_read(ExprCtx *ctx, const Tensor *tensor, const Expr *const *index)
+{
+	for (int i = 0; i < tensor->rank; i++)
+		must(dtype_is_integer(index[i]->type));
+	Expr head = {.op = EX_read, .type = (uint8_t)tensor->type, .argc = tensor->rank};
+	head.tensor = tensor;
+	return expr_intern(ctx, &head, index);
+}
+
+const Expr *
+expr_at(ExprCtx *ctx, const Expr *index, const Dim *extent, int flags)
+{
+	must(dtype_is_integer(index->type) && extent->type == DT_I64);
+	Expr head = {.op = EX_at, .type = DT_I64, .flags = (uint8_t)flags, .argc = 2};
+	return expr_intern(ctx, &head, (const Expr *[]){index, extent});
+}
+
+const Expr *
+expr_with_args(ExprCtx *ctx, const Expr *e, const Expr *const *args)
+{
+	bool is_changed = false;
+	for (int i = 0; i < e->argc; i++)
+		is_changed |= args[i] != e->arg[i];
+	if (!is_changed)
+		return e;
+	if (e->op == EX_cast)
+		return expr_cast_flags(ctx, e->type, args[0], e->flags);
+	if (e->op == EX_bitcast)
+		return expr_bitcast(ctx, e->type, args[0]);
+	if (e->op == EX_at)
+		return expr_at(ctx, args[0], args[1], e->flags);
+	if (e->op == EX_read)
+		return expr_read(ctx, e->tensor, args);
+	return expr_op(ctx, e->op, args);
+}

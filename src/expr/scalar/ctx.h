@@ -1,0 +1,72 @@
+/* Inside of an ExprCtx, for the files of this folder only: the interning table, and scratch memory
+ * for walks that is used again and again instead of growing the arena.
+ */
+#ifndef EXPR_SCALAR_CTX_H
+#define EXPR_SCALAR_CTX_H
+
+#include "expr/scalar/expr.h"
+
+/* A table from nodes to a word, emptied in constant time. Taken from the ctx and given back; one
+ * that is lost because fail() unwound past its user is only unused memory of the arena. */
+typedef struct MemoSlot {
+	const Expr *key;
+	uint64_t value;
+	uint32_t stamp; /* in use when equal to the memo's */
+} MemoSlot;
+
+typedef struct Memo {
+	struct Memo *next; /* in the ctx's list of free ones */
+	Arena *arena;
+	MemoSlot *slots;
+	int slot_count, count;
+	uint32_t stamp;
+	/* a stack and a list for walks */
+	VEC(const Expr *) nodes;
+	VEC(uint64_t) stack;
+	VEC(int64_t) numbers;
+} Memo;
+
+Memo *memo_take(ExprCtx *ctx);
+void memo_give(ExprCtx *ctx, Memo *memo);
+void memo_clear(Memo *memo);
+bool memo_find(const Memo *memo, const Expr *key, uint64_t *value);
+void memo_set(Memo *memo, const Expr *key, uint64_t value);
+
+const Expr *memo_find_expr(const Memo *memo, const Expr *key); /* NULL when absent */
+void memo_set_expr(Memo *memo, const Expr *key, const Expr *value);
+
+/* Append the distinct nodes below e that the memo does not hold yet to memo->nodes, operands first;
+ * each enters the memo with its index there. No recursion. */
+void walk_nodes(Memo *memo, const Expr *e);
+
+typedef struct InternSlot {
+	uint64_t hash;
+	const Expr *e;
+} InternSlot;
+
+struct ExprCtx {
+	Arena *arena;
+	InternSlot *slots;
+	uint32_t slot_count, count;
+	Map names;   /* one copy of each text */
+	Map symbols; /* name to Symbol */
+	VEC(Symbol *) symbol_list;
+	int ntensor, nvar;
+	Memo *memos;
+	Arena *scratch;          /* of program_check(), emptied by each */
+	VEC(const Expr *) zeros; /* differences of dims assumed equal */
+	struct Facts *dim_facts; /* of symbols alone: dim.c */
+};
+
+/* The node equal to `head` with these operands: head carries op, type, flags, argc and leaf data in
+ * its union (unused bytes zero); the rest is derived. */
+const Expr *expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args);
+
+/* One copy of a text, living as long as the ctx. */
+const char *ctx_name(ExprCtx *ctx, const char *name);
+
+/* An order of nodes that depends on their structure and on names only, not on when they were made
+ * (so that texts read back in the same order): <0, 0 (same node), >0. */
+int expr_compare(const Expr *a, const Expr *b);
+
+#endif

@@ -1,0 +1,303 @@
+/* Walks over expressions as graphs: each distinct node once, operands first, without recursion (a
+ * group composed of a thousand operators is a thousand nodes deep, and shares much).
+ */
+#include <string.h>
+
+#include "expr/scalar/ctx.h"
+
+/* ---- memos ----------------------------------------------------------------------------------- */
+
+enum { MEMO_SLOTS = 64 };
+
+Memo *
+memo_take(ExprCtx *ctx)
+{
+	Memo *memo = ctx->memos;
+	if (memo) {
+		ctx->memos = memo->next;
+		return memo;
+	}
+	memo = NEW(ctx->arena, Memo);
+	memo->arena = ctx->arena;
+	memo->slot_count = MEMO_SLOTS;
+	memo->slots = NEW_N(ctx->arena, MemoSlot, MEMO_SLOTS);
+	memo->stamp = 1;
+	return memo;
+}
+
+void
+memo_clear(Memo *memo)
+{
+	memo->count = 0;
+	memo->nodes.count = 0;
+	memo->stack.count = 0;
+	memo->numbers.count = 0;
+	if (++memo->stamp == 0) { /* after 2^32 uses old stamps could be taken for new ones */
+		memset(memo->slots, 0, (size_t)memo->slot_count * sizeof *memo->slots);
+		memo->stamp = 1;
+	}
+}
+
+void
+memo_give(ExprCtx *ctx, Memo *memo)
+{
+	memo_clear(memo);
+	memo->next = ctx->memos;
+	ctx->memos = memo;
+}
+
+static MemoSlot *
+memo_slot(const Memo *memo, const Expr *key)
+{
+	uint32_t mask = (uint32_t)memo->slot_count - 1;
+	uint32_t at = (key->id * UINT32_C(0x9E3779B1)) >> 7 & mask;
+	while (memo->slots[at].stamp == memo->stamp && memo->slots[at].key != key)
+		at = (at + 1) & mask;
+	return &memo->slots[at];
+}
+
+bool
+memo_find(const Memo *memo, const Expr *key, uint64_t *value)
+{
+	const MemoSlot *slot = memo_slot(memo, key);
+	if (slot->stamp != memo->stamp)
+		return false;
+	*value = slot->value;
+	return true;
+}
+
+static void
+memo_grow(Memo *memo)
+{
+	MemoSlot *old = memo->slots;
+	int old_count = memo->slot_count;
+	memo->slot_count *= 4;
+	memo->slots = NEW_N(memo->arena, MemoSlot, memo->slot_count);
+	for (int i = 0; i < old_count; i++)
+		if (old[i].stamp == memo->stamp)
+			*memo_slot(memo, old[i].key) = old[i];
+}
+
+void
+memo_set(Memo *memo, const Expr *key, uint64_t value)
+{
+	if (memo->count > memo->slot_count / 2)
+		memo_grow(memo);
+	MemoSlot *slot = memo_slot(memo, key);
+	memo->count += slot->stamp != memo->stamp;
+	*slot = (MemoSlot){key, value, memo->stamp};
+}
+
+const Expr *
+memo_find_expr(const Memo *memo, const Expr *key)
+{
+	uint64_t value;
+	return memo_find(memo, key, &value) ? (const Expr *)(uintptr_t)value : NULL;
+}
+
+void
+memo_set_expr(Memo *memo, const Expr *key, const Expr *value)
+{
+	memo_set(memo, key, (uint64_t)(uintptr_t)value);
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+/* The stack holds pairs (node, next operand). A node enters the memo when it is first met, with a
+ * mark, so that the stack never holds it twice. */
+void
+walk_nodes(Memo *memo, const Expr *e)
+{
+	uint64_t seen;
+	if (memo_find(memo, e, &seen))
+		return;
+	memo_set(memo, e, 0);
+	vec_push(memo->arena, &memo->stack, (uint64_t)(uintptr_t)e);
+	vec_push(memo->arena, &memo->stack, 0);
+	while (memo->stack.count > 0) {
+		uint64_t *top = &memo->stack.data[memo->stack.count - 2];
+		const Expr *node = (const Expr *)(uintptr_t)top[0];
+		if (top[1] == (uint64_t)node->argc) {
+			memo_set(memo, node, (uint64_t)memo->nodes.count);
+			vec_push(memo->arena, &memo->nodes, node);
+			memo->stack.count -= 2;
+			continue;
+		}
+		const Expr *operand = node->arg[top[1]++];
+		if (memo_find(memo, operand, &seen))
+			continue;
+		memo_set(memo, operand, 0);
+		vec_push(memo->arena, &memo->stack, (uint64_t)(uintptr_t)operand);
+		vec_push(memo->arena, &memo->stack, 0);
+	}
+}
+
+void
+expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg)
+{
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	for (int i = 0; i < memo->nodes.count; i++)
+		visit(memo->nodes.data[i], arg);
+	memo_give(e->ctx, memo);
+}
+
+const Expr *
+expr_without_casts(const Expr *e)
+{
+	while (e->op == EX_cast)
+		e = e->arg[0];
+	return e;
+}
+
+bool
+expr_uses_iter(const Expr *e, int position)
+{
+	if (position < 63)
+		return e->iters >> position & 1;
+	if (!(e->iters >> 63))
+		return false;
+	bool is_used = false;
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	for (int i = 0; i < memo->nodes.count; i++)
+		is_used |= memo->nodes.data[i]->op == EX_iter && memo->nodes.data[i]->iter == position;
+	memo_give(e->ctx, memo);
+	return is_used;
+}
+
+bool
+expr_reads(const Expr *e, const Tensor *tensor)
+{
+	if (!e->has_read)
+		return false;
+	bool is_read = false;
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	for (int i = 0; i < memo->nodes.count; i++)
+		is_read |= memo->nodes.data[i]->op == EX_read && memo->nodes.data[i]->tensor == tensor;
+	memo_give(e->ctx, memo);
+	return is_read;
+}
+
+int
+expr_cost(const Expr *e)
+{
+	int64_t cost = 0;
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	for (int i = 0; i < memo->nodes.count; i++) {
+		const ScalarInfo *row = scalar_info(memo->nodes.data[i]->op);
+		cost += row ? row->cost : 0;
+	}
+	memo_give(e->ctx, memo);
+	return cost < INT32_MAX ? (int)cost : INT32_MAX;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------- */
+
+/* Rebuild e bottom-up. `result` holds the new node by index of the walk. */
+const Expr *
+expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg)
+{
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	for (int i = 0; i < memo->nodes.count; i++) {
+		const Expr *node = memo->nodes.data[i];
+		const Expr *local[8];
+		const Expr **args = node->argc <= 8 ? local : NEW_N(ctx->arena, const Expr *, node->argc);
+		for (int k = 0; k < node->argc; k++) {
+			uint64_t index = 0;
+			memo_find(memo, node->arg[k], &index);
+			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
+		}
+		const Expr *rebuilt = replace(ctx, expr_with_args(ctx, node, args), arg);
+		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)rebuilt);
+	}
+	const Expr *result = (const Expr *)(uintptr_t)memo->numbers.data[memo->numbers.count - 1];
+	memo_give(e->ctx, memo);
+	return result;
+}
+
+typedef struct Substitution {
+	int count;
+	const Expr *const *map;
+} Substitution;
+
+static const Expr *
+substitute_iter(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	(void)ctx;
+	const Substitution *sub = arg;
+	if (e->op != EX_iter || e->iter >= sub->count || !sub->map[e->iter])
+		return e;
+	return sub->map[e->iter];
+}
+
+const Expr *
+expr_substitute(ExprCtx *ctx, const Expr *e, int count, const Expr *const *map)
+{
+	if (e->iters == 0)
+		return e;
+	if (e->op == EX_iter)
+		return e->iter < count && map[e->iter] ? map[e->iter] : e;
+	return expr_rewrite(ctx, e, substitute_iter, &(Substitution){count, map});
+}
+
+/* ---- import ---------------------------------------------------------------------------------- */
+
+static const void *
+find_mapped(const Map *map, const void *old)
+{
+	const void *found = map ? map_find_ptr(map, old) : NULL;
+	must(found || !old);
+	return found;
+}
+
+static const Expr *
+import_leaf(ExprCtx *to, const Expr *e, const Map *map)
+{
+	Expr head = {.op = e->op, .type = e->type, .flags = e->flags};
+	head.value = e->value;
+	if (e->op == EX_var)
+		head.var = find_mapped(map, e->var);
+	if (e->op == EX_symbol) {
+		const Symbol *symbol = symbol_get(to, e->symbol->name);
+		symbol_set_range(symbol, e->symbol->lo, e->symbol->hi);
+		head.symbol = symbol;
+	}
+	return expr_intern(to, &head, NULL);
+}
+
+static const Expr *
+import_node(ExprCtx *to, const Expr *e, const Map *map, const Expr *const *args)
+{
+	if (e->argc == 0 && e->op != EX_read)
+		return import_leaf(to, e, map);
+	Expr head = {.op = e->op, .type = e->type, .flags = e->flags, .argc = e->argc};
+	if (e->op == EX_read)
+		head.tensor = find_mapped(map, e->tensor);
+	return expr_intern(to, &head, args);
+}
+
+const Expr *
+expr_import(ExprCtx *to, const Expr *e, const Map *map)
+{
+	Memo *memo = memo_take(e->ctx);
+	walk_nodes(memo, e);
+	const Expr *result = NULL;
+	for (int i = 0; i < memo->nodes.count; i++) {
+		const Expr *node = memo->nodes.data[i];
+		const Expr *local[8];
+		const Expr **args = node->argc <= 8 ? local : NEW_N(to->arena, const Expr *, node->argc);
+		for (int k = 0; k < node->argc; k++) {
+			uint64_t index = 0;
+			memo_find(memo, node->arg[k], &index);
+			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
+		}
+		result = import_node(to, node, map, args);
+		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)result);
+	}
+	memo_give(e->ctx, memo);
+	return result;
+}

@@ -1,0 +1,541 @@
+/* Programs of stages: ordering, copying, substituting. */
+#include "expr/stage/stage.h"
+
+#include <string.h>
+
+#include "expr/scalar/ctx.h"
+#include "expr/stage/rewrite.h"
+
+/* ---- what a stage reads ---------------------------------------------------------------------- */
+
+typedef struct Reads {
+	void (*visit)(const Tensor *tensor, void *arg);
+	void *arg;
+} Reads;
+
+static void
+visit_read(const Expr *e, void *arg)
+{
+	Reads *reads = arg;
+	if (e->op == EX_read)
+		reads->visit(e->tensor, reads->arg);
+}
+
+static void
+visit_scalar(const Expr *e, Reads *reads)
+{
+	if (e && e->has_read)
+		expr_visit(e, visit_read, reads);
+}
+
+void
+stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg), void *arg)
+{
+	Reads reads = {visit, arg};
+	for (int i = 0; i < stage->nbody; i++)
+		visit_scalar(stage->body[i], &reads);
+	visit_scalar(stage->guard, &reads);
+	if (stage->kind != STAGE_scatter)
+		return;
+	for (int i = 0; i < stage->results[0]->rank; i++)
+		visit_scalar(stage->target[i], &reads);
+	visit(stage->init, arg);
+}
+
+/* ---- topological order ----------------------------------------------------------------------- */
+
+/* A unit is a stage, or all steps of a scan. It is listed after the units it depends on. */
+typedef struct Order {
+	ExprCtx *ctx;
+	Map inputs; /* Tensor to itself: whatever computes one of these is not part of the program */
+	Map state;  /* unit (Stage or Scan) to a mark: met, or listed */
+	VEC(const Stage *) pending; /* a stack; a stage is entered, and left when met again */
+	VEC(const Stage *) stages;
+} Order;
+
+enum { MET = 1, LISTED };
+
+static const void *
+unit_of(const Stage *stage)
+{
+	return stage->scan ? (const void *)stage->scan : (const void *)stage;
+}
+
+static void
+want_producer(const Tensor *tensor, void *arg)
+{
+	Order *order = arg;
+	if (!tensor || !tensor->stage || map_find_ptr(&order->inputs, tensor))
+		return;
+	if (!map_find_ptr(&order->state, unit_of(tensor->stage)))
+		vec_push(order->ctx->arena, &order->pending, tensor->stage);
+}
+
+static void
+want_unit(Order *order, const Stage *stage)
+{
+	const Scan *scan = stage->scan;
+	if (!scan) {
+		stage_visit_reads(stage, want_producer, order);
+		return;
+	}
+	for (int i = 0; i < scan->nstep; i++)
+		stage_visit_reads(scan->steps[i], want_producer, order);
+	for (int i = 0; i < scan->nstate; i++)
+		want_producer(scan->init[i], order);
+}
+
+static void
+list_unit(Order *order, const Stage *stage)
+{
+	int count = stage->scan ? stage->scan->nstep : 1;
+	for (int i = 0; i < count; i++)
+		vec_push(order->ctx->arena, &order->stages, stage->scan ? stage->scan->steps[i] : stage);
+}
+
+static void
+order_from(Order *order, const Tensor *output)
+{
+	want_producer(output, order);
+	while (order->pending.count > 0) {
+		const Stage *stage = order->pending.data[order->pending.count - 1];
+		uintptr_t state = (uintptr_t)map_find_ptr(&order->state, unit_of(stage));
+		if (state == 0) {
+			map_set_ptr(&order->state, unit_of(stage), (void *)(uintptr_t)MET);
+			want_unit(order, stage);
+			continue;
+		}
+		order->pending.count--;
+		if (state == MET) {
+			map_set_ptr(&order->state, unit_of(stage), (void *)(uintptr_t)LISTED);
+			list_unit(order, stage);
+		}
+	}
+}
+
+Program *
+program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, int noutput,
+            const Tensor *const *outputs)
+{
+	Arena *arena = ctx->arena;
+	Order order = {.ctx = ctx, .inputs = {.arena = arena}, .state = {.arena = arena}};
+	for (int i = 0; i < ninput; i++)
+		map_set_ptr(&order.inputs, inputs[i], inputs[i]);
+	for (int i = 0; i < noutput; i++)
+		order_from(&order, outputs[i]);
+	Program *program = NEW(arena, Program);
+	program->ctx = ctx;
+	program->name = ctx_name(ctx, name);
+	program->ninput = ninput;
+	program->inputs = arena_memdup(arena, inputs, (size_t)ninput * sizeof *inputs);
+	program->nstage = order.stages.count;
+	program->stages = order.stages.data;
+	program->noutput = noutput;
+	program->outputs = arena_memdup(arena, outputs, (size_t)noutput * sizeof *outputs);
+	return program;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static Tensor *
+copy_tensor(ExprCtx *ctx, const Tensor *tensor)
+{
+	Tensor *copy = tensor_new(ctx, tensor->name, tensor->type, tensor->rank, tensor->hi);
+	if (tensor->lo)
+		copy->lo = arena_memdup(ctx->arena, tensor->lo, (size_t)tensor->rank * sizeof *copy->lo);
+	copy->result = tensor->result;
+	return copy;
+}
+
+Stage *
+stage_clone(ExprCtx *ctx, const Stage *stage)
+{
+	Arena *arena = ctx->arena;
+	Stage *copy = arena_memdup(arena, stage, sizeof *stage);
+	size_t niter = (size_t)(stage->nloop + stage->nreduce);
+	Tensor **results = NEW_N(arena, Tensor *, stage->nresult);
+	copy->iters = arena_memdup(arena, stage->iters, niter * sizeof *stage->iters);
+	copy->body = arena_memdup(arena, stage->body, (size_t)stage->nbody * sizeof *stage->body);
+	for (int i = 0; i < stage->nresult; i++) {
+		results[i] = copy_tensor(ctx, stage->results[i]);
+		results[i]->stage = copy;
+	}
+	copy->results = results;
+	if (stage->target)
+		copy->target =
+			arena_memdup(arena, stage->target, (size_t)results[0]->rank * sizeof *stage->target);
+	return copy;
+}
+
+void
+stage_identity(ExprCtx *ctx, int count, const Expr **out)
+{
+	for (int i = 0; i < count; i++)
+		out[i] = expr_iter(ctx, i);
+}
+
+/* ---- rebuilding a program -------------------------------------------------------------------- */
+
+/* One engine for substitution, binding and import: `scalar` maps every scalar and `dim` every
+ * extent; `tensors` holds what has been replaced so far. A stage in which nothing changes is kept,
+ * unless everything has to be new. */
+typedef struct Rebuild {
+	ExprCtx *to;
+	Map tensors;
+	const Expr *(*scalar)(struct Rebuild *, const Expr *);
+	const Dim *(*dim)(struct Rebuild *, const Dim *);
+	const Binding *binding;
+	ExprRewrite rewrite; /* program_rewrite(): the caller's */
+	void *rewrite_arg;
+	bool tidy; /* changed stages */
+	bool all;
+} Rebuild;
+
+static const Tensor *
+new_tensor(const Rebuild *rebuild, const Tensor *tensor)
+{
+	const Tensor *found = tensor ? map_find_ptr(&rebuild->tensors, tensor) : NULL;
+	return found ? found : tensor;
+}
+
+static const Expr *
+map_scalar(Rebuild *rebuild, const Expr *e, bool *is_changed)
+{
+	const Expr *mapped = e ? rebuild->scalar(rebuild, e) : NULL;
+	*is_changed |= mapped != e;
+	return mapped;
+}
+
+static Tensor *
+map_tensor(Rebuild *rebuild, const Tensor *tensor)
+{
+	const Dim **ends = NEW_N(rebuild->to->arena, const Dim *, 2 * tensor->rank + 1);
+	for (int i = 0; i < tensor->rank; i++) {
+		ends[i] = rebuild->dim(rebuild, tensor->hi[i]);
+		ends[tensor->rank + i] = tensor->lo ? rebuild->dim(rebuild, tensor->lo[i]) : NULL;
+	}
+	Tensor *copy = tensor_new(rebuild->to, tensor->name, tensor->type, tensor->rank, ends);
+	copy->lo = tensor->lo ? ends + tensor->rank : NULL;
+	copy->result = tensor->result;
+	return copy;
+}
+
+/* The parts of a stage through the maps; true when any differs. */
+static bool
+map_parts(Rebuild *rebuild, const Stage *stage, Stage *out)
+{
+	Arena *arena = rebuild->to->arena;
+	bool is_changed = rebuild->all;
+	int niter = stage->nloop + stage->nreduce,
+		ntarget = stage->target ? stage->results[0]->rank : 0;
+	Iter *iters = NEW_N(arena, Iter, niter);
+	const Expr **body = NEW_N(arena, const Expr *, stage->nbody + ntarget);
+	*out = *stage;
+	for (int i = 0; i < niter; i++)
+		iters[i] = (Iter){ctx_name(rebuild->to, stage->iters[i].name),
+		                  rebuild->dim(rebuild, stage->iters[i].lo),
+		                  rebuild->dim(rebuild, stage->iters[i].hi)};
+	for (int i = 0; i < stage->nbody; i++)
+		body[i] = map_scalar(rebuild, stage->body[i], &is_changed);
+	for (int i = 0; i < ntarget; i++)
+		body[stage->nbody + i] = map_scalar(rebuild, stage->target[i], &is_changed);
+	out->name = ctx_name(rebuild->to, stage->name);
+	out->iters = iters;
+	out->body = body;
+	out->target = stage->target ? body + stage->nbody : NULL;
+	out->guard = map_scalar(rebuild, stage->guard, &is_changed);
+	out->init = new_tensor(rebuild, stage->init);
+	is_changed |= out->init != stage->init;
+	if (is_changed && rebuild->tidy)
+		stage_tidy(rebuild->to, out);
+	return is_changed;
+}
+
+static Stage *
+new_stage(Rebuild *rebuild, const Stage *old, const Stage *parts)
+{
+	Arena *arena = rebuild->to->arena;
+	Stage *stage = arena_memdup(arena, parts, sizeof *parts);
+	Tensor **results = NEW_N(arena, Tensor *, old->nresult);
+	for (int i = 0; i < old->nresult; i++) {
+		results[i] = map_tensor(rebuild, old->results[i]);
+		results[i]->stage = stage;
+		map_set_ptr(&rebuild->tensors, old->results[i], results[i]);
+	}
+	stage->results = results;
+	return stage;
+}
+
+/* Steps of a scan change together: whether any does is tried with the old previous states. */
+static bool
+scan_changes(Rebuild *rebuild, const Scan *scan)
+{
+	bool is_changed = rebuild->all;
+	for (int i = 0; i < scan->nstate; i++)
+		is_changed |= new_tensor(rebuild, scan->init[i]) != scan->init[i];
+	for (int i = 0; i < scan->nstep; i++) {
+		Stage parts;
+		is_changed |= !is_changed && map_parts(rebuild, scan->steps[i], &parts);
+	}
+	return is_changed;
+}
+
+static void
+rebuild_scan(Rebuild *rebuild, const Scan *old)
+{
+	if (!scan_changes(rebuild, old))
+		return;
+	Arena *arena = rebuild->to->arena;
+	Scan *scan = arena_memdup(arena, old, sizeof *old);
+	Tensor **prev = NEW_N(arena, Tensor *, old->nstate);
+	const Tensor **ends = NEW_N(arena, const Tensor *, 2 * old->nstate);
+	const Stage **steps = NEW_N(arena, const Stage *, old->nstep);
+	for (int i = 0; i < old->nstate; i++) {
+		prev[i] = map_tensor(rebuild, old->prev[i]);
+		map_set_ptr(&rebuild->tensors, old->prev[i], prev[i]);
+		ends[i] = new_tensor(rebuild, old->init[i]);
+	}
+	for (int i = 0; i < old->nstep; i++) {
+		Stage parts;
+		map_parts(rebuild, old->steps[i], &parts);
+		parts.scan = scan;
+		steps[i] = new_stage(rebuild, old->steps[i], &parts);
+	}
+	for (int i = 0; i < old->nstate; i++)
+		ends[old->nstate + i] = new_tensor(rebuild, old->next[i]);
+	scan->lo = rebuild->dim(rebuild, old->lo);
+	scan->hi = rebuild->dim(rebuild, old->hi);
+	scan->prev = prev;
+	scan->init = ends;
+	scan->next = ends + old->nstate;
+	scan->steps = steps;
+}
+
+static Program *
+rebuild_program(Rebuild *rebuild, const Program *program, int ninput, Tensor *const *inputs)
+{
+	for (int i = 0; i < program->nstage; i++) {
+		const Stage *stage = program->stages[i];
+		Stage parts;
+		if (stage->scan && stage->scan->steps[0] == stage)
+			rebuild_scan(rebuild, stage->scan);
+		else if (!stage->scan && map_parts(rebuild, stage, &parts))
+			new_stage(rebuild, stage, &parts);
+	}
+	const Tensor **outputs = NEW_N(rebuild->to->arena, const Tensor *, program->noutput);
+	for (int i = 0; i < program->noutput; i++)
+		outputs[i] = new_tensor(rebuild, program->outputs[i]);
+	return program_new(rebuild->to, program->name, ninput, inputs, program->noutput, outputs);
+}
+
+/* ---- substitution ---------------------------------------------------------------------------- */
+
+static const Expr *
+replace_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Rebuild *rebuild = arg;
+	if (e->op != EX_read)
+		return e;
+	const Tensor *tensor = new_tensor(rebuild, e->tensor);
+	return tensor == e->tensor ? e : expr_read(ctx, tensor, e->arg);
+}
+
+static const Expr *
+substitute_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return e->has_read ? expr_rewrite(rebuild->to, e, replace_read, rebuild) : e;
+}
+
+static const Dim *
+same_dim(Rebuild *rebuild, const Dim *dim)
+{
+	(void)rebuild;
+	return dim;
+}
+
+static void
+copy_map(Map *to, const Map *from)
+{
+	for (int i = 0; i < from->count; i++)
+		map_set_ptr(to, from->entries[i].key, from->entries[i].value);
+}
+
+/* An input replaced by another input takes its place; one replaced by a result goes. */
+Program *
+program_substitute(const Program *program, const Map *tensors)
+{
+	ExprCtx *ctx = program->ctx;
+	Rebuild rebuild = {
+		.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = substitute_scalar, .dim = same_dim};
+	copy_map(&rebuild.tensors, tensors);
+	Tensor **inputs = NEW_N(ctx->arena, Tensor *, program->ninput);
+	int ninput = 0;
+	for (int i = 0; i < program->ninput; i++) {
+		Tensor *replaced = map_find_ptr(tensors, program->inputs[i]);
+		Tensor *input = replaced ? replaced : program->inputs[i];
+		bool is_listed = replaced && replaced->stage;
+		for (int k = 0; k < ninput; k++)
+			is_listed |= inputs[k] == input;
+		if (!is_listed)
+			inputs[ninput++] = input;
+	}
+	return rebuild_program(&rebuild, program, ninput, inputs);
+}
+
+static const Expr *
+rewrite_node(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Rebuild *rebuild = arg;
+	return rebuild->rewrite(ctx, replace_read(ctx, e, arg), rebuild->rewrite_arg);
+}
+
+static const Expr *
+rewrite_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return expr_rewrite(rebuild->to, e, rewrite_node, rebuild);
+}
+
+static Program *
+rewrite_all(const Program *program, ExprRewrite rewrite, void *arg, bool tidy)
+{
+	ExprCtx *ctx = program->ctx;
+	Rebuild rebuild = {.to = ctx,
+	                   .tensors = {.arena = ctx->arena},
+	                   .scalar = rewrite_scalar,
+	                   .dim = same_dim,
+	                   .rewrite = rewrite,
+	                   .rewrite_arg = arg,
+	                   .tidy = tidy};
+	return rebuild_program(&rebuild, program, program->ninput, program->inputs);
+}
+
+Program *
+program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
+{
+	return rewrite_all(program, rewrite, arg, false);
+}
+
+Program *
+program_rewrite_tidy(const Program *program, ExprRewrite rewrite, void *arg)
+{
+	return rewrite_all(program, rewrite, arg, true);
+}
+
+/* ---- binding and import ---------------------------------------------------------------------- */
+
+static Tensor **
+map_inputs(Rebuild *rebuild, const Program *program)
+{
+	Tensor **inputs = NEW_N(rebuild->to->arena, Tensor *, program->ninput);
+	for (int i = 0; i < program->ninput; i++) {
+		inputs[i] = map_tensor(rebuild, program->inputs[i]);
+		map_set_ptr(&rebuild->tensors, program->inputs[i], inputs[i]);
+	}
+	return inputs;
+}
+
+static const Expr *
+bind_node(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Rebuild *rebuild = arg;
+	const Binding *binding = rebuild->binding;
+	if (e->op == EX_symbol && e->symbol->id < binding->count && binding->is_bound[e->symbol->id])
+		return expr_i64(ctx, binding->value[e->symbol->id]);
+	return replace_read(ctx, e, arg);
+}
+
+static const Expr *
+bind_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return expr_rewrite(rebuild->to, e, bind_node, rebuild);
+}
+
+static const Dim *
+bind_extent(Rebuild *rebuild, const Dim *dim)
+{
+	return dim_bind(rebuild->to, dim, rebuild->binding);
+}
+
+Program *
+program_bind(const Program *program, const Binding *binding)
+{
+	ExprCtx *ctx = program->ctx;
+	Rebuild rebuild = {.to = ctx,
+	                   .tensors = {.arena = ctx->arena},
+	                   .scalar = bind_scalar,
+	                   .dim = bind_extent,
+	                   .binding = binding,
+	                   .all = true};
+	Tensor **inputs = map_inputs(&rebuild, program);
+	return rebuild_program(&rebuild, program, program->ninput, inputs);
+}
+
+static const Expr *
+import_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return expr_import(rebuild->to, e, &rebuild->tensors);
+}
+
+Program *
+program_import(ExprCtx *to, const Program *program)
+{
+	const ExprCtx *from = program->ctx;
+	Rebuild rebuild = {.to = to,
+	                   .tensors = {.arena = to->arena},
+	                   .scalar = import_scalar,
+	                   .dim = import_scalar,
+	                   .all = true};
+	for (int i = 0; i < from->zeros.count; i++)
+		dim_assume_equal(to, import_scalar(&rebuild, from->zeros.data[i]), expr_i64(to, 0));
+	Tensor **inputs = map_inputs(&rebuild, program);
+	return rebuild_program(&rebuild, program, program->ninput, inputs);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+const Dim *
+stage_points(ExprCtx *ctx, const Stage *stage)
+{
+	const Dim *points = dim_const(ctx, 1);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		const Iter *iter = &stage->iters[i];
+		points = dim_mul(ctx, points, dim_sub(ctx, iter->hi, iter->lo));
+	}
+	return points;
+}
+
+/* Indices are constants or loops in rising order. */
+static void
+check_position(const Expr *e, void *arg)
+{
+	bool *is_pointwise = arg;
+	int last = -1;
+	if (e->op == EX_at)
+		*is_pointwise = false;
+	for (int i = 0; i < e->argc && e->op == EX_read; i++) {
+		const Expr *index = e->arg[i];
+		bool is_next = index->op == EX_iter && index->iter > last;
+		if (is_next)
+			last = index->iter;
+		else if (index->op != EX_const)
+			*is_pointwise = false;
+	}
+}
+
+bool
+stage_is_pointwise(const Stage *stage)
+{
+	bool is_pointwise = stage->kind == STAGE_map && !stage->scan;
+	if (is_pointwise)
+		expr_visit(stage->body[0], check_position, &is_pointwise);
+	return is_pointwise;
+}
+
+Facts *
+facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
+{
+	Facts *facts = facts_new(ctx, arena);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+		facts_iter(facts, i, stage->iters[i].lo, stage->iters[i].hi);
+	return facts;
+}

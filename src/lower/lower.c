@@ -1,0 +1,460 @@
+/* lower_graph: every node becomes a view, a vendor call, kernels, or a host step; regions of If,
+ * Loop and Scan become nested modules.
+ *
+ * One walk over the nodes in order. A node with a meaning is lowered from its program alone; which
+ * operators it held does not matter here. Steps nobody reads are dropped at the end, so shape
+ * computations that inference already answered leave nothing behind.
+ */
+#include "lower/inner.h"
+
+#include <string.h>
+
+/* A temporary of a step. */
+static MBuffer *
+new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
+{
+	MBuffer *buffer = NEW(low->arena, MBuffer);
+	*buffer = (MBuffer){.name = name,
+	                    .type = type->dtype,
+	                    .rank = type->rank,
+	                    .dims = type->dims,
+	                    .kind = kind,
+	                    .index = low->module->buffers.count};
+	vec_push(low->arena, &low->module->buffers, buffer);
+	return buffer;
+}
+
+/* Where a value lives. */
+static MBuffer *
+value_buffer(Lowering *low, const Value *value, MBufferKind kind)
+{
+	MBuffer *buffer = new_buffer(low, value->name, &value->type, kind);
+	buffer->is_value = true;
+	return buffer;
+}
+
+MBuffer *
+lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *const *dims)
+{
+	Type t = type_tensor(type, rank, dims);
+	return new_buffer(low, name, &t, MB_TEMP);
+}
+
+MBuffer *
+lower_buffer(Lowering *low, Value *value)
+{
+	MBuffer *buffer = map_find_ptr(&low->buffers, value);
+	if (buffer)
+		return buffer;
+	if (value->type.kind != TYPE_TENSOR)
+		fail_unsupported(value->def ? &value->def->loc : NULL,
+		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
+	if (value->constant) {
+		buffer = value_buffer(low, value, MB_WEIGHT);
+		buffer->data = value->constant;
+	} else if (low->parent && value->region != low->region) {
+		buffer = value_buffer(low, value, MB_CAPTURE);
+		buffer->base = lower_buffer(low->parent, value);
+	} else {
+		buffer = value_buffer(low, value, MB_TEMP);
+		buffer->layout = value->layout;
+	}
+	map_set_ptr(&low->buffers, value, buffer);
+	return buffer;
+}
+
+/* ---- steps ---- */
+
+static const char *
+joined_origins(Arena *arena, const Node *node)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < node->origins.count; i++)
+		buf_printf(&buf, "%s%s", i ? ", " : "", node->origins.data[i]);
+	if (!buf.size && node->loc.node)
+		buf_puts(&buf, node->loc.node);
+	return buf_text(&buf);
+}
+
+MStep *
+lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer **inputs,
+           int noutput, MBuffer **outputs)
+{
+	MStep *step = NEW(low->arena, MStep);
+	step->kind = kind;
+	step->loc = node->loc;
+	step->name = node->loc.node ? node->loc.node : node->op->name;
+	step->origins = joined_origins(low->arena, node);
+	step->narg = ninput + noutput;
+	step->noutput = noutput;
+	step->args = NEW_N(low->arena, MBuffer *, step->narg + 1);
+	for (int i = 0; i < ninput; i++)
+		step->args[i] = inputs[i];
+	for (int i = 0; i < noutput; i++)
+		step->args[ninput + i] = outputs[i];
+	vec_push(low->arena, &low->module->steps, step);
+	return step;
+}
+
+static void
+copy_attrs(Lowering *low, const Node *node, MStep *step)
+{
+	for (int i = 0; i < node->op->nattr; i++) {
+		const Attr *attr = attr_find(node, node->op->attrs[i].name);
+		if (!attr)
+			continue;
+		MAttr out = {.name = attr->name, .count = 1};
+		int64_t *ints = NEW_N(low->arena, int64_t, attr->count + 1);
+		double *floats = NEW_N(low->arena, double, attr->count + 1);
+		switch (attr->kind) {
+		case ATTR_INT:
+			ints[0] = attr->i;
+			out.kind = MA_INTS, out.ints = ints;
+			break;
+		case ATTR_FLOAT:
+			floats[0] = (double)attr->f;
+			out.kind = MA_FLOATS, out.floats = floats;
+			break;
+		case ATTR_STRING:
+			out.kind = MA_STRING, out.string = attr->s;
+			break;
+		case ATTR_INTS:
+			out.kind = MA_INTS, out.count = (int)attr->count, out.ints = attr->ints;
+			break;
+		case ATTR_FLOATS:
+			for (int64_t k = 0; k < attr->count; k++)
+				floats[k] = (double)attr->floats[k];
+			out.kind = MA_FLOATS, out.count = (int)attr->count, out.floats = floats;
+			break;
+		default:
+			continue;
+		}
+		vec_push(low->arena, &step->attrs, out);
+	}
+}
+
+static MBuffer **
+buffers_of(Lowering *low, int count, Value **values)
+{
+	MBuffer **buffers = NEW_N(low->arena, MBuffer *, count + 1);
+	for (int i = 0; i < count; i++)
+		buffers[i] = values[i] ? lower_buffer(low, values[i]) : NULL;
+	return buffers;
+}
+
+static void
+lower_host(Lowering *low, const Node *node)
+{
+	MBuffer **inputs = buffers_of(low, node->ninput, node->inputs);
+	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
+	MStep *step = lower_step(low, MS_HOST, node, node->ninput, inputs, node->noutput, outputs);
+	step->row = node->op->name;
+	for (int i = 0; i < node->noutput; i++)
+		if (outputs[i] && !type_is_static(&node->outputs[i]->type))
+			outputs[i]->is_data_sized = true;
+	copy_attrs(low, node, step);
+}
+
+/* ---- regions ---- */
+
+static Module *lower_region(Lowering *parent, Region *region);
+
+static void
+lower_control(Lowering *low, const Node *node)
+{
+	static const struct {
+		OpCode code;
+		MStepKind kind;
+	} kinds[] = {{OP_If, MS_IF}, {OP_Loop, MS_LOOP}, {OP_Scan, MS_SCAN}};
+	for (size_t i = 0; i < countof(kinds); i++) {
+		if (node->op->code != kinds[i].code)
+			continue;
+		MBuffer **inputs = buffers_of(low, node->ninput, node->inputs);
+		MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
+		for (int k = 0; k < node->noutput; k++)
+			if (outputs[k] && !type_is_static(&node->outputs[k]->type))
+				outputs[k]->is_data_sized = true;
+		MStep *step =
+			lower_step(low, kinds[i].kind, node, node->ninput, inputs, node->noutput, outputs);
+		copy_attrs(low, node, step);
+		step->nbody = node->nregion;
+		step->bodies = NEW_N(low->arena, Module *, node->nregion + 1);
+		for (int k = 0; k < node->nregion; k++)
+			step->bodies[k] = lower_region(low, node_body(node, k));
+		return;
+	}
+	fail_unsupported(&node->loc, "this control operator cannot be compiled yet");
+}
+
+/* ---- nodes with a meaning ---- */
+
+static void
+lower_meaning(Lowering *low, const Node *node)
+{
+	if (!node_has_meaning(node))
+		fail_unsupported(&node->loc, node->op->effect == EFFECT_random
+		                                 ? "the operator draws at random"
+		                                 : "no meaning for these types of operands");
+	Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
+	const Program *program = node_program(low->arena, low->graph, node, values);
+	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
+	for (int i = 0; i < program->ninput; i++)
+		inputs[i] = lower_buffer(low, values[i]);
+	if (!node_is_denied(low->context, node, "view") &&
+	    (lower_view(low, node, program, inputs) || lower_concat(low, node, program, values)))
+		return;
+	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
+	low->is_plain = node_is_denied(low->context, node, "schedule");
+	if (!node_is_denied(low->context, node, "vendor") &&
+	    (lower_vendor(low, node, program, inputs, outputs) ||
+	     lower_offsets(low, node, program, inputs, outputs)))
+		return;
+	lower_program(low, node, program, inputs, outputs);
+}
+
+static void
+lower_node(Lowering *low, const Node *node)
+{
+	Work work = work_begin(&node->loc, NULL);
+	switch (node->op->meaning) {
+	case MEANING_HOST:
+		lower_host(low, node);
+		break;
+	case MEANING_CONTROL:
+		if (!node_has_meaning(node)) {
+			lower_control(low, node);
+			break;
+		}
+		/* fall through */
+	default:
+		lower_meaning(low, node);
+	}
+	if (low->context->progress)
+		low->context->progress(low->context->progress_arg, node->loc.node, low->module->steps.count,
+		                       0);
+	work_end(work);
+}
+
+/* ---- outputs, symbols, clean-up ---- */
+
+static bool
+is_listed(const Module *module, const MBuffer *buffer)
+{
+	for (int i = 0; i < module->outputs.count; i++)
+		if (module->outputs.data[i] == buffer)
+			return true;
+	return false;
+}
+
+/* A result is a buffer of its own that a step writes: inputs, weights, views and repeated results
+ * are copied. */
+static void
+lower_result(Lowering *low, const Region *region, Value *value)
+{
+	MBuffer *buffer = lower_buffer(low, value);
+	if (buffer->kind == MB_TEMP && !is_listed(low->module, buffer)) {
+		buffer->kind = MB_OUTPUT;
+		vec_push(low->arena, &low->module->outputs, buffer);
+		return;
+	}
+	MBuffer *copy = value_buffer(low, value, MB_OUTPUT);
+	MStep *step = NEW(low->arena, MStep);
+	*step = (MStep){.kind = MS_COPY, .name = value->name, .origins = "", .narg = 2, .noutput = 1};
+	if (value->def)
+		step->loc = value->def->loc;
+	(void)region;
+	step->args = NEW_N(low->arena, MBuffer *, 2);
+	step->args[0] = buffer;
+	step->args[1] = copy;
+	copy->is_data_sized = buffer->is_data_sized;
+	vec_push(low->arena, &low->module->steps, step);
+	vec_push(low->arena, &low->module->outputs, copy);
+}
+
+static void
+keep(bool *live, const MBuffer *buffer)
+{
+	for (; buffer && !live[buffer->index]; buffer = buffer->kind == MB_VIEW ? buffer->base : NULL)
+		live[buffer->index] = true;
+}
+
+static void
+keep_captures(bool *live, const Module *outer, const Module *inner)
+{
+	for (int i = 0; i < inner->buffers.count; i++) {
+		const MBuffer *buffer = inner->buffers.data[i];
+		if (buffer->kind == MB_CAPTURE && buffer->base->index < outer->buffers.count &&
+		    outer->buffers.data[buffer->base->index] == buffer->base)
+			keep(live, buffer->base);
+	}
+}
+
+/* A step may write its result through a view of the buffer that is read. */
+static bool
+is_read(const bool *live, const MBuffer *buffer)
+{
+	return live[buffer->index] || (buffer->kind == MB_VIEW && live[buffer->base->index]);
+}
+
+/* Drop steps whose results nobody reads, from the end. */
+static void
+drop_unread(Module *module, Arena *arena)
+{
+	bool *live = NEW_N(arena, bool, module->buffers.count + 1);
+	bool *wanted = NEW_N(arena, bool, module->steps.count + 1);
+	for (int i = 0; i < module->outputs.count; i++)
+		keep(live, module->outputs.data[i]);
+	for (int i = 0; i < module->symbols.count; i++)
+		keep(live, module->symbols.data[i].buffer);
+	for (int s = module->steps.count - 1; s >= 0; s--) {
+		MStep *step = module->steps.data[s];
+		for (int i = step->narg - step->noutput; i < step->narg; i++)
+			wanted[s] |= step->args[i] && is_read(live, step->args[i]);
+		for (int i = 0; wanted[s] && i < step->narg; i++)
+			keep(live, step->args[i]);
+		for (int i = 0; wanted[s] && i < step->nbody; i++)
+			keep_captures(live, module, step->bodies[i]);
+	}
+	int count = 0;
+	for (int s = 0; s < module->steps.count; s++)
+		if (wanted[s])
+			module->steps.data[count++] = module->steps.data[s];
+	module->steps.count = count;
+	count = 0;
+	for (int i = 0; i < module->buffers.count; i++) {
+		MBuffer *buffer = module->buffers.data[i];
+		if (live[i] || buffer->kind == MB_INPUT)
+			module->buffers.data[count++] = buffer;
+	}
+	module->buffers.count = count;
+	for (int i = 0; i < count; i++)
+		module->buffers.data[i]->index = i;
+}
+
+/* Symbols of the graph whose source is a value of this region (or, for the body, anything else). */
+static void
+lower_symbols(Lowering *low, const Region *region)
+{
+	Graph *graph = low->graph;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		bool is_here = def->value ? def->value->region == region : !region->parent;
+		if (!is_here)
+			continue;
+		MSymbol symbol = {.symbol = def->symbol, .index = def->index, .expr = def->expr};
+		symbol.source = def->source == SYMBOL_DIM       ? MSYM_DIM
+		                : def->source == SYMBOL_ELEMENT ? MSYM_ELEMENT
+		                                                : MSYM_EXPR;
+		if (def->value)
+			symbol.buffer = lower_buffer(low, def->value);
+		vec_push(low->arena, &low->module->symbols, symbol);
+	}
+}
+
+typedef struct Home {
+	const Graph *graph;
+	const Region *region;
+	int depth;
+} Home;
+
+static void
+note_home(const Expr *e, void *arg)
+{
+	Home *home = arg;
+	for (int i = 0; e->op == EX_symbol && i < home->graph->symbols.count; i++) {
+		const SymbolDef *def = &home->graph->symbols.data[i];
+		int depth = 0;
+		if (def->symbol != e->symbol || !def->value)
+			continue;
+		for (const Region *r = def->value->region; r->parent; r = r->parent)
+			depth++;
+		if (depth > home->depth)
+			*home = (Home){home->graph, def->value->region, depth};
+	}
+}
+
+/* "node "add" (Add): dim 0 of the inputs" */
+static const char *
+assumption_text(Lowering *low, const Assumption *a)
+{
+	if (!a->loc.node && !a->loc.op)
+		return a->what;
+	const char *node = a->loc.node ? arena_printf(low->arena, "node \"%s\" ", a->loc.node) : "";
+	return arena_printf(low->arena, "%s(%s): %s", node, a->loc.op ? a->loc.op : "", a->what);
+}
+
+/* An assumption is checked by the innermost region whose symbols it speaks of. */
+static void
+lower_assumptions(Lowering *low, const Region *region)
+{
+	for (int i = 0; i < low->graph->assumptions.count; i++) {
+		const Assumption *a = &low->graph->assumptions.data[i];
+		Home home = {low->graph, low->graph->body, 0};
+		expr_visit(a->a, note_home, &home);
+		expr_visit(a->b, note_home, &home);
+		MAssumption out = {a->a, a->b, assumption_text(low, a)};
+		if (home.region == region)
+			vec_push(low->arena, &low->module->assumptions, out);
+	}
+}
+
+static void
+lower_body(Lowering *low, Region *region)
+{
+	low->region = region;
+	for (int i = 0; i < region->nparam; i++) {
+		Value *param = region->params[i];
+		MBuffer *buffer = value_buffer(low, param, MB_INPUT);
+		map_set_ptr(&low->buffers, param, buffer);
+		vec_push(low->arena, &low->module->inputs, buffer);
+	}
+	lower_place_concats(low, region);
+	for (const Node *node = region->first; node; node = node->next)
+		lower_node(low, node);
+	for (int i = 0; i < region->nresult; i++)
+		lower_result(low, region, region->results[i]);
+	lower_symbols(low, region);
+	lower_assumptions(low, region);
+}
+
+static Module *
+new_module(Lowering *low, const char *name, Module *parent)
+{
+	Module *module = NEW(low->arena, Module);
+	module->arena = low->arena;
+	module->ctx = low->graph->ctx;
+	module->name = name;
+	module->parent = parent;
+	return module;
+}
+
+static Module *
+lower_region(Lowering *parent, Region *region)
+{
+	Lowering low = {.arena = parent->arena,
+	                .graph = parent->graph,
+	                .context = parent->context,
+	                .parent = parent,
+	                .buffers = {.arena = parent->arena},
+	                .placed = {.arena = parent->arena},
+	                .next_kernel = parent->next_kernel};
+	low.module = new_module(&low, region->name, parent->module);
+	lower_body(&low, region);
+	drop_unread(low.module, low.arena);
+	parent->next_kernel = low.next_kernel;
+	return low.module;
+}
+
+Module *
+lower_graph(Arena *arena, Graph *graph, PassContext *context)
+{
+	Lowering low = {.arena = arena,
+	                .graph = graph,
+	                .context = context,
+	                .buffers = {.arena = arena},
+	                .placed = {.arena = arena}};
+	low.module = new_module(&low, graph->name, NULL);
+	lower_body(&low, graph->body);
+	drop_unread(low.module, arena);
+	return low.module;
+}

@@ -1,0 +1,18 @@
+/* Lowering: from groups of nodes to kernels, vendor calls, host steps and views. */
+#ifndef LOWER_LOWER_H
+#define LOWER_LOWER_H
+
+#include "base/pass.h"
+#include "graph/graph.h"
+#include "target/target.h"
+#include "tir/module.h"
+
+/* The last graph-level step: every group becomes a kernel, a vendor call or a host step. */
+Module *lower_graph(Arena *arena, Graph *graph, PassContext *context);
+
+/* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
+ * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
+Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
+                    const char *name, const Loc *loc, const char *ancestry, const Target *target);
+
+#endif

@@ -1,0 +1,189 @@
+/* lower_offsets: a sum of products over windows that no vendor kernel computes, as a product that
+ * one does and a sum of its results at offsets (program/offsets.c).
+ *
+ *     Y[f,p] = relu(B[f] + sum(c, r where (p+1-r)%2 == 0, ...) X[c,(p+1-r)/2] * W[c,f,r])
+ * =>  T[f,r,i] = sum(c) X[c,i] * W'[f,r,c]                                        vendor call
+ *     Y[f,p] = relu(B[f] + sum(r where (p+1-r)%2 == 0, ...) T[f,r,(p+1-r)/2])     kernel
+ *
+ * Transposed convolutions above all. Constant weights are stored with c last, where the matrix
+ * product reads them in runs; few positions i become its rows instead, with weights as they are.
+ * Sums are reordered: from level 2.
+ */
+#include <string.h>
+
+#include "lower/inner.h"
+#include "program/derive.h"
+
+/* ---- weights with the summed dim last ---- */
+
+/* The elements of `data` with dim d moved behind the others. */
+static Array *
+rotated(Arena *arena, const Array *data, int d)
+{
+	int64_t dims[ARRAY_MAX_RANK];
+	int rank = 0;
+	for (int k = 0; k < data->rank; k++)
+		if (k != d)
+			dims[rank++] = data->dims[k];
+	dims[rank++] = data->dims[d];
+	Array *out = array_new(arena, data->type, rank, dims);
+	Blocking blocking = blocking_of(data, d, data->dims[d]);
+	blocking_copy(&blocking, data->data, out->data);
+	return out;
+}
+
+typedef struct Rotation {
+	const Tensor *from, *to;
+	int dim;
+} Rotation;
+
+static const Expr *
+rotate_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Rotation *rotation = arg;
+	if (e->op != EX_read || e->tensor != rotation->from)
+		return e;
+	const Expr *index[ARRAY_MAX_RANK];
+	int rank = 0;
+	for (int d = 0; d < e->argc; d++)
+		if (d != rotation->dim)
+			index[rank++] = e->arg[d];
+	index[rank] = e->arg[rotation->dim];
+	return expr_read(ctx, rotation->to, index);
+}
+
+typedef struct SumDim {
+	const Tensor *tensor;
+	int iter, dim; /* the dim of the tensor's read that this iterator stands at, -1 none */
+} SumDim;
+
+static void
+find_dim(const Expr *e, void *arg)
+{
+	SumDim *sum = arg;
+	for (int d = 0; e->op == EX_read && e->tensor == sum->tensor && d < e->argc; d++)
+		if (e->arg[d]->op == EX_iter && e->arg[d]->iter == sum->iter)
+			sum->dim = d;
+}
+
+/* The product with the summed dim of constant input k last; the program itself when it is. */
+static const Program *
+rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
+{
+	const Stage *stage = product->stages[0];
+	const Tensor *weight = product->inputs[k];
+	SumDim sum = {weight, stage->nloop, -1};
+	expr_visit(stage->body[0], find_dim, &sum);
+	if ((*buffer)->kind != MB_WEIGHT || stage->nreduce != 1 || sum.dim < 0 ||
+	    sum.dim == weight->rank - 1 || weight->rank != (*buffer)->data->rank)
+		return product;
+	Array *data = rotated(low->arena, (*buffer)->data, sum.dim);
+	Type type = type_of_array(low->graph->ctx, data);
+	MBuffer *made = lower_temp(low, arena_printf(low->arena, "%s.rotated", (*buffer)->name),
+	                           type.dtype, type.rank, type.dims);
+	made->kind = MB_WEIGHT;
+	made->data = data;
+	*buffer = made;
+	Tensor **inputs = arena_memdup(low->arena, product->inputs,
+	                               (size_t)product->ninput * sizeof *product->inputs);
+	inputs[k] = tensor_new(product->ctx, weight->name, weight->type, type.rank, type.dims);
+	Rotation rotation = {weight, inputs[k], sum.dim};
+	const Program *p = program_rewrite(product, rotate_read, &rotation);
+	return program_new(p->ctx, p->name, p->ninput, inputs, p->noutput, p->outputs);
+}
+
+/* ---- the two parts ---- */
+
+static bool
+is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
+{
+	if (!target_calls(low->context->target, "onednn") || program->noutput != 1 || !outputs[0] ||
+	    outputs[0]->layout || lower_is_strided(low, outputs[0]))
+		return false;
+	for (int i = 0; i < program->ninput; i++)
+		if (inputs[i]->layout || lower_is_strided(low, inputs[i]))
+			return false;
+	return true;
+}
+
+static int64_t
+points_of(Lowering *low, const Stage *stage)
+{
+	return probe_dim(low->context->target, stage_points(low->graph->ctx, stage));
+}
+
+/* The factor that does not move with the product's last loop, a position. */
+static const Expr *
+weights_of(const Stage *product)
+{
+	const Expr *body = expr_without_casts(product->body[0]);
+	const Expr *a = expr_without_casts(body->arg[0]), *b = expr_without_casts(body->arg[1]);
+	return expr_uses_iter(a, product->nloop - 1) ? b : a;
+}
+
+/* How many positions there are: they are the product's last loops, and weights have none. */
+static int64_t
+positions_of(Lowering *low, const Stage *product)
+{
+	const Expr *weights = weights_of(product);
+	int64_t positions = 1;
+	for (int i = product->nloop - 1; i >= 0 && !expr_uses_iter(weights, i); i--)
+		positions *= probe_dim(low->context->target, product->iters[i].hi);
+	return positions;
+}
+
+/* The program with the product as its first stage; NULL where that would not help. */
+static const Program *
+with_product(Lowering *low, const Program *program, bool *weights_last)
+{
+	const Stage *stage = program->stages[0], *product;
+	const Device *device = low->context->target->device;
+	const Program *derived = derive_offsets(program, stage, false, &product, NULL);
+	if (!derived || product->nloop == 0 || points_of(low, product) > points_of(low, stage))
+		return NULL;
+	*weights_last = positions_of(low, product) < device->vector_bytes / 4;
+	if (*weights_last)
+		derived = derive_offsets(program, stage, true, &product, NULL);
+	return derived && derived->nstage > 1 && derived->stages[0] == product ? derived : NULL;
+}
+
+/* The buffers of a part's inputs. */
+static MBuffer **
+part_buffers(Lowering *low, const Map *buffers, const Program *part)
+{
+	MBuffer **found = NEW_N(low->arena, MBuffer *, part->ninput + 1);
+	for (int i = 0; i < part->ninput; i++)
+		found[i] = map_find_ptr(buffers, part->inputs[i]);
+	return found;
+}
+
+bool
+lower_offsets(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+              MBuffer *const *outputs)
+{
+	bool weights_last = false;
+	if (low->context->level < 2 || program->nstage == 0 || !is_plain(low, program, inputs, outputs))
+		return false;
+	const Program *derived = with_product(low, program, &weights_last);
+	if (!derived)
+		return false;
+	Map buffers = {.arena = low->arena};
+	for (int i = 0; i < derived->ninput; i++)
+		map_set_ptr(&buffers, derived->inputs[i], inputs[i]);
+	int before = low->module->buffers.count;
+	const Program *product = program_part(low->arena, derived, 0, 1);
+	const Program *sum = program_part(low->arena, derived, 1, derived->nstage);
+	MBuffer **operands = part_buffers(low, &buffers, product);
+	for (int k = 0; k < product->ninput && !weights_last; k++)
+		if (product->inputs[k] == weights_of(product->stages[0])->tensor)
+			product = rotate_weight(low, product, k, &operands[k]);
+	const Tensor *t = product->outputs[0];
+	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
+	if (!lower_vendor(low, node, product, operands, &result)) {
+		low->module->buffers.count = before;
+		return false;
+	}
+	map_set_ptr(&buffers, derived->stages[0]->results[0], result);
+	lower_program(low, node, sum, part_buffers(low, &buffers, sum), outputs);
+	return true;
+}

@@ -1,0 +1,352 @@
+/* lower_view, lower_program: from a node's program to views and kernels. */
+#include <string.h>
+
+#include "lower/inner.h"
+#include "program/layout.h"
+#include "program/match.h"
+
+/* ---- views ---- */
+
+bool
+lower_is_strided(Lowering *low, const MBuffer *buffer)
+{
+	if (buffer->kind != MB_VIEW)
+		return false;
+	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
+	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, dense);
+	for (int d = 0; d < buffer->rank; d++)
+		if (buffer->strides[d] != dense[d] && !dim_is(buffer->dims[d], 1))
+			return true;
+	return false;
+}
+
+/* The flat position in the buffer that the stage's one read reads, over the stage's iterators. */
+static const Expr *
+flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer *base)
+{
+	ExprCtx *ctx = low->graph->ctx;
+	const Tensor *t = read->tensor;
+	const Dim **stride = NEW_N(low->arena, const Dim *, t->rank + 1);
+	layout_strides(ctx, NULL, t->rank, t->hi, stride);
+	for (int d = 0; base->kind == MB_VIEW && d < t->rank; d++)
+		stride[d] = base->strides[d];
+	const Expr *address = expr_i64(ctx, 0);
+	for (int d = 0; d < t->rank; d++)
+		address = expr_add(ctx, address, expr_mul(ctx, read->arg[d], stride[d]));
+	return expr_simplify(facts_of_stage(ctx, low->arena, stage), address);
+}
+
+/* Whether every reader is a matrix product of the vendor's that reads the value as an operand. One
+ * of the last two dims must be contiguous. */
+static bool
+readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
+{
+	if (!target_calls(low->context->target, "onednn") || rank < 2 || value->uses.count == 0 ||
+	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
+		return false;
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *user = value->uses.data[i].node;
+		if (user && user->parent->owner && user->parent->owner->op->code == OP_fused)
+			continue; /* the group itself is a reader too */
+		if (!user || user->parent != value->region || !node_has_meaning(user))
+			return false;
+		Value **values = NEW_N(low->arena, Value *, user->ninput + 1);
+		const Program *p = node_program(low->arena, low->graph, user, values);
+		bool *fixed = NEW_N(low->arena, bool, p->ninput + p->noutput + 1);
+		int input = -1;
+		for (int k = 0; k < p->ninput; k++)
+			if (values[k] == value)
+				input = k;
+		VendorMatch match;
+		if (input < 0)
+			return false;
+		fixed[input] = true;
+		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) || match.spatial > 0)
+			return false;
+		const Tensor *operand = match.program->inputs[input];
+		if (operand != match.src && operand != match.weights)
+			return false;
+	}
+	return true;
+}
+
+bool
+lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs)
+{
+	if (program->nstage != 1 || program->noutput != 1 || program->stages[0]->kind != STAGE_map)
+		return false;
+	ExprCtx *ctx = low->graph->ctx;
+	const Stage *stage = program->stages[0];
+	const Expr *read = stage->body[0], *rest;
+	if (read->op != EX_read || stage->scan)
+		return false;
+	int source = -1;
+	for (int i = 0; i < program->ninput; i++)
+		if (program->inputs[i] == read->tensor)
+			source = i;
+	if (source < 0 || inputs[source]->layout || node->outputs[0]->layout)
+		return false;
+	const Dim **coefficient = NEW_N(low->arena, const Dim *, stage->nloop + 1);
+	const Dim **dense = NEW_N(low->arena, const Dim *, stage->nloop + 1);
+	const Tensor *result = stage->results[0];
+	layout_strides(ctx, NULL, result->rank, result->hi, dense);
+	const Expr *address = flat_address(low, stage, read, inputs[source]);
+	if (!expr_affine(ctx, address, stage->nloop, coefficient, &rest))
+		return false;
+	bool is_dense = true;
+	for (int d = 0; d < stage->nloop; d++)
+		is_dense &= coefficient[d] == dense[d] || dim_is(result->hi[d], 1);
+	if (!is_dense && !readers_take_strides(low, node->outputs[0], stage->nloop, coefficient))
+		return false; /* a copy kernel is cheaper than strided readers */
+	const Dim *offset = dim_from_expr(ctx, rest);
+	if (!offset)
+		return false;
+	MBuffer *view = lower_buffer(low, node->outputs[0]);
+	MBuffer *base = inputs[source];
+	view->kind = MB_VIEW;
+	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->of = base;
+	view->offset = base->kind == MB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
+	view->strides = is_dense ? dense : coefficient;
+	view->is_data_sized = base->is_data_sized;
+	return true;
+}
+
+/* ---- kernels ---- */
+
+static void
+note_used(const Tensor *tensor, void *arg)
+{
+	map_set_ptr(arg, tensor, (void *)(uintptr_t)tensor);
+}
+
+/* The same program without inputs nothing reads (a shape operand inference has answered). */
+static Program *
+without_unused(Lowering *low, const Program *part)
+{
+	Map used = {.arena = low->arena};
+	for (int s = 0; s < part->nstage; s++) {
+		const Scan *scan = part->stages[s]->scan;
+		stage_visit_reads(part->stages[s], note_used, &used);
+		for (int k = 0; scan && k < scan->nstate; k++)
+			if (scan->init[k])
+				note_used(scan->init[k], &used);
+	}
+	Tensor **inputs = NEW_N(low->arena, Tensor *, part->ninput + 1);
+	int count = 0;
+	for (int i = 0; i < part->ninput; i++)
+		if (map_find_ptr(&used, part->inputs[i]))
+			inputs[count++] = part->inputs[i];
+	return program_new(part->ctx, part->name, count, inputs, part->noutput, part->outputs);
+}
+
+static const char *
+kernel_name(Lowering *low, const Node *node)
+{
+	Buf buf = {.arena = low->arena};
+	buf_printf(&buf, "k%d_", low->next_kernel++);
+	const char *text = node->loc.node && *node->loc.node ? node->loc.node : node->op->name;
+	size_t length = strlen(text);
+	const char *tail = length > 40 ? text + length - 40 : text;
+	for (; *tail; tail++) {
+		bool plain = (*tail >= 'a' && *tail <= 'z') || (*tail >= 'A' && *tail <= 'Z') ||
+		             (*tail >= '0' && *tail <= '9');
+		buf_putc(&buf, plain ? *tail : '_');
+	}
+	return buf_text(&buf);
+}
+
+static const char *
+ancestry(Lowering *low, const Node *node)
+{
+	Buf buf = {.arena = low->arena};
+	for (int i = 0; i < node->origins.count; i++)
+		buf_printf(&buf, "%s%s", i ? " + " : "", node->origins.data[i]);
+	if (!buf.size)
+		buf_puts(&buf, node->loc.node ? node->loc.node : node->op->name);
+	return buf_text(&buf);
+}
+
+/* Fewer dims, as long as the stages still stand in one kernel: two results of one box may come to
+ * have boxes that differ. */
+static const Program *
+simplest_form(Lowering *low, const Program *part, const bool *fixed)
+{
+	const Program *few = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
+	few = program_pick_terms(few);
+	const Program *forms[] = {program_collapse(low->arena, few, fixed), few};
+	const Stage *first = part->stages[0];
+	Group group;
+	const char *reason;
+	if (first->scan || first->kind == STAGE_scatter)
+		return forms[0];
+	for (size_t i = 0; i < countof(forms); i++)
+		if (group_analyse(low->arena, forms[i], low->context->target, &group, &reason))
+			return forms[i];
+	return part;
+}
+
+/* The strides of a kernel's argument: of a blocked one as the program has it, lanes last. */
+static const Dim *const *
+argument_strides(Lowering *low, const MBuffer *buffer)
+{
+	if (!buffer->layout)
+		return buffer->strides;
+	const Dim **strides = NEW_N(low->arena, const Dim *, buffer->rank + 2);
+	memcpy(strides, buffer->strides, (size_t)buffer->rank * sizeof *strides);
+	strides[buffer->rank] = dim_const(low->graph->ctx, 1);
+	return strides;
+}
+
+/* Buffers that are strided views keep their dims, and the kernel knows their strides. */
+Kernel *
+lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *const *args)
+{
+	int count = part->ninput + part->noutput;
+	const char **layouts = NEW_N(low->arena, const char *, count + 1);
+	bool *fixed = NEW_N(low->arena, bool, count + 1);
+	const Dim *const **strides = NEW_N(low->arena, const Dim *const *, count + 1);
+	for (int i = 0; i < count; i++) {
+		layouts[i] = args[i]->layout;
+		fixed[i] = lower_is_strided(low, args[i]);
+		strides[i] = fixed[i] ? argument_strides(low, args[i]) : NULL;
+	}
+	Target target = *low->context->target;
+	target.is_plain = low->is_plain;
+	part = program_apply_layouts(low->arena, part, layouts);
+	part = simplest_form(low, part, fixed);
+	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
+	                             ancestry(low, node), &target);
+	return kernel;
+}
+
+typedef struct Operations {
+	bool is_float; /* what is computed: then integers are positions */
+	int count;
+} Operations;
+
+static void
+count_operation(const Expr *e, void *arg)
+{
+	Operations *operations = arg;
+	const ScalarInfo *row = scalar_info(e->op);
+	bool is_value = dtype_is_float((DType)e->type) || !operations->is_float;
+	operations->count += row && row->cost > 0 && is_value;
+}
+
+/* Arithmetic operations, each of any kind one, and one for each term of a reduction. */
+static double
+work_of(Lowering *low, const Program *part)
+{
+	double flops = 0;
+	for (int s = 0; s < part->nstage; s++) {
+		const Stage *stage = part->stages[s];
+		double points = (double)probe_dim(low->context->target, stage_points(part->ctx, stage));
+		Operations operations = {dtype_is_float((DType)stage->body[0]->type),
+		                         stage->kind == STAGE_reduce};
+		for (int b = 0; b < stage->nbody; b++)
+			expr_visit(stage->body[b], count_operation, &operations);
+		flops += points * operations.count;
+	}
+	return flops;
+}
+
+static double
+bytes_of(Lowering *low, const MBuffer *buffer)
+{
+	double bytes = dtype_bits(buffer->type) / 8.0;
+	for (int d = 0; d < buffer->rank; d++)
+		bytes *= (double)probe_dim(low->context->target, buffer->dims[d]);
+	return bytes;
+}
+
+void
+lower_count_work(Lowering *low, MStep *step, const Program *program)
+{
+	step->flops = work_of(low, program);
+	for (int i = 0; i < step->narg; i++)
+		if (step->args[i])
+			step->bytes += bytes_of(low, step->args[i]);
+}
+
+static void
+lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffers)
+{
+	MBuffer **inputs = NEW_N(low->arena, MBuffer *, part->ninput + 1);
+	MBuffer **outputs = NEW_N(low->arena, MBuffer *, part->noutput + 1);
+	for (int i = 0; i < part->ninput; i++)
+		inputs[i] = map_find_ptr(buffers, part->inputs[i]);
+	for (int i = 0; i < part->noutput; i++)
+		outputs[i] = map_find_ptr(buffers, part->outputs[i]);
+	const Stage *first = part->stages[0];
+	if (first->kind == STAGE_scatter) { /* the kernel updates a copy of the initial tensor */
+		MBuffer *from = map_find_ptr(buffers, first->init);
+		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
+	}
+	MStep *step = lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
+	const Program *stored = low->is_plain ? part : lower_block_weights(low, part, step->args);
+	step->kernel = lower_kernel(low, node, stored, step->args);
+	lower_count_work(low, step, part);
+}
+
+/* A kernel for what can stand in one; its results that have no buffer yet get one. */
+static void
+lower_part(Lowering *low, const Node *node, const Program *part, Map *buffers)
+{
+	part = without_unused(low, part);
+	for (int i = 0; i < part->noutput; i++) {
+		const Tensor *t = part->outputs[i];
+		if (!map_find_ptr(buffers, t))
+			map_set_ptr(buffers, t, lower_temp(low, t->name, t->type, t->rank, t->hi));
+	}
+	lower_one(low, node, part, buffers);
+}
+
+/* The same as two kernels where a long reduction would leave cores idle. */
+static bool
+lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffers)
+{
+	const Program *split = NULL;
+	if (low->context->level > 0 && !low->is_plain)
+		split = program_split_reduction(low->arena, part, low->context->target);
+	if (!split)
+		return false;
+	for (int i = 0; i < part->noutput; i++)
+		map_set_ptr(buffers, split->outputs[i], map_find_ptr(buffers, part->outputs[i]));
+	lower_part(low, node, program_part(low->arena, split, 0, 1), buffers);
+	lower_part(low, node, program_part(low->arena, split, 1, split->nstage), buffers);
+	for (int i = 0; i < part->noutput; i++)
+		map_set_ptr(buffers, part->outputs[i], map_find_ptr(buffers, split->outputs[i]));
+	return true;
+}
+
+void
+lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+              MBuffer *const *outputs)
+{
+	ProgramVec parts = {0};
+	Map buffers = {.arena = low->arena};
+	for (int i = 0; i < program->ninput; i++)
+		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
+	for (int i = 0; i < program->noutput; i++) {
+		const Tensor *t = program->outputs[i];
+		if (!t || !outputs[i])
+			continue;
+		if (map_find_ptr(&buffers, t)) { /* an input, or a result wanted twice */
+			MBuffer *from = map_find_ptr(&buffers, t);
+			if (!t->stage)
+				lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+		} else
+			map_set_ptr(&buffers, t, outputs[i]);
+	}
+	program_cut(low->arena, program, low->context->target, &parts);
+	for (int p = 0; p < parts.count; p++)
+		if (!lower_in_chunks(low, node, parts.data[p], &buffers))
+			lower_part(low, node, parts.data[p], &buffers);
+	for (int i = 0; i < program->noutput; i++) { /* a result wanted twice */
+		const Tensor *t = program->outputs[i];
+		MBuffer *from = t ? map_find_ptr(&buffers, t) : NULL;
+		if (from && outputs[i] && from != outputs[i] && t->stage)
+			lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+	}
+}

@@ -1,0 +1,126 @@
+/* program_split_reduction: a long reduction with little to run in parallel becomes two kernels.
+ *
+ *     y = sum(k:16777216) X[k]  =>  part[b:16] = sum(k:1048576) X[1048576*b + k]     kernel 1
+ *                                   y = sum(b:16) part[b]                            kernel 2
+ *
+ * Two derivations do it: an iterator of the sum is split in two, then the sum is. The number of
+ * chunks comes from the shapes, never from the threads, so results do not depend on these.
+ */
+#include "expr/stage/build.h"
+#include "lower/inner.h"
+#include "lower/schedule_cpu.h"
+#include "program/derive.h"
+
+enum {
+	ENOUGH_PIECES = 8,     /* parallel pieces that occupy the cores */
+	WANTED_PIECES = 16,    /* after splitting */
+	LONG_WORK = 256 << 10, /* terms below which a second kernel costs more than it brings */
+};
+
+/* How many pieces of work the schedule would hand to the threads. */
+static int64_t
+parallel_pieces(Arena *arena, const Group *group, const Target *target)
+{
+	Schedule schedule;
+	int64_t pieces = group->points;
+	schedule_cpu(arena, group, target, &schedule);
+	if (schedule.vector_shared < 0)
+		return pieces;
+	const Iter *lane = &group->root->iters[group->shared[schedule.vector_shared]];
+	int64_t length = probe_dim(target, lane->hi);
+	pieces /= length > 0 ? length : 1;
+	int64_t tile = schedule.tile;
+	return tile > 0 ? probe_times(pieces, length / tile + (length % tile != 0)) : pieces;
+}
+
+/* The one reduction of the program if it comes first and its terms may be combined in any order. */
+static const Stage *
+the_reduction(const Program *program)
+{
+	const Stage *stage = program->stages[0];
+	for (int s = 1; s < program->nstage; s++)
+		if (program->stages[s]->kind != STAGE_map)
+			return NULL;
+	if (stage->kind != STAGE_reduce || stage->scan)
+		return NULL;
+	const ReduceInfo *info = reduce_info(stage->reduce);
+	return info->states == 1 && info->freedom != REDUCE_ordered ? stage : NULL;
+}
+
+/* Iterator k of the sum as two: chunks of `size`, and the positions within one. */
+static void
+split_iterator(ExprCtx *ctx, const Stage *stage, int k, int64_t size, Bijection *out)
+{
+	Arena *arena = expr_ctx_arena(ctx);
+	int n = stage->nreduce;
+	const Iter *old = &stage->iters[stage->nloop];
+	const Expr **forward = NEW_N(arena, const Expr *, n + 1);
+	const Expr **inverse = NEW_N(arena, const Expr *, n);
+	Iter *iters = NEW_N(arena, Iter, n + 1);
+	const Expr *length = expr_i64(ctx, size);
+	for (int i = 0; i < n; i++) {
+		int to = i <= k ? i : i + 1;
+		iters[to] = old[i];
+		forward[to] = expr_iter(ctx, i);
+		inverse[i] = expr_iter(ctx, to);
+	}
+	iters[k].hi = dim_ceildiv(ctx, old[k].hi, dim_const(ctx, size));
+	iters[k + 1] = (Iter){.name = old[k].name, .lo = old[k].lo, .hi = dim_const(ctx, size)};
+	forward[k] = expr_floordiv(ctx, expr_iter(ctx, k), length);
+	forward[k + 1] = expr_floormod(ctx, expr_iter(ctx, k), length);
+	inverse[k] = expr_add(ctx, expr_mul(ctx, expr_iter(ctx, k), length), expr_iter(ctx, k + 1));
+	*out = (Bijection){n, n + 1, forward, inverse, iters};
+}
+
+/* Length of each of at least `chunks` chunks: one that leaves no rest if a few more will do. */
+static int64_t
+chunk_length(int64_t extent, int64_t chunks)
+{
+	for (int64_t count = chunks; count < 2 * chunks; count++)
+		if (extent % count == 0)
+			return extent / count;
+	return (extent + chunks - 1) / chunks;
+}
+
+/* Put `chunks` pieces of the reduction outside: whole outer iterators, and a part of the next. */
+static const Program *
+chunked(const Program *program, const Stage *stage, const Target *target, int64_t chunks)
+{
+	unsigned outer = 0;
+	for (int k = 0; k < stage->nreduce && chunks > 1; k++) {
+		const Iter *iter = &stage->iters[stage->nloop + k];
+		int64_t extent = probe_dim(target, iter->hi);
+		if (!dim_is(iter->lo, 0))
+			return NULL;
+		if (extent <= chunks) {
+			chunks = extent > 0 ? (chunks + extent - 1) / extent : chunks;
+			outer |= 1u << k;
+			continue;
+		}
+		Bijection map;
+		split_iterator(program->ctx, stage, k, chunk_length(extent, chunks), &map);
+		program = derive_substitute_sum(program, stage, &map, NULL);
+		if (!program)
+			return NULL;
+		stage = program->stages[0];
+		outer |= 1u << k;
+		break;
+	}
+	return derive_split_sum(program, stage, outer, NULL);
+}
+
+const Program *
+program_split_reduction(Arena *arena, const Program *program, const Target *target)
+{
+	Group group;
+	const char *reason;
+	const Stage *stage = the_reduction(program);
+	if (!stage || !group_analyse(arena, program, target, &group, &reason))
+		return NULL;
+	if (probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)
+		return NULL;
+	int64_t pieces = parallel_pieces(arena, &group, target);
+	if (pieces >= ENOUGH_PIECES || pieces < 1)
+		return NULL;
+	return chunked(program, stage, target, (WANTED_PIECES + pieces - 1) / pieces);
+}

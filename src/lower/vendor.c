@@ -1,0 +1,501 @@
+/* lower_vendor: a vendor step for a matched group, its best variant by measuring, its fallback.
+ *
+ * The step's arguments are buffers as runtime/vendor.h orders them: operands, bias, operands of
+ * post-ops, result. The fallback kernel takes the same buffers in the same order. Variants (direct
+ * or Winograd, residual as sum or as a binary addition) are timed at the probe sizes from -O3 on; a
+ * group for which the library has no real implementation becomes kernels of ours.
+ */
+#include <string.h>
+
+#include "lower/inner.h"
+#include "program/layout.h"
+#include "program/match.h"
+
+enum {
+	MAX_ARGS = 4 + POST_MAX,
+	MAX_ATTRS = 12,
+	MEASURED = 3, /* -O: below, a model has one bundle, and no Winograd, which is no exact sum */
+};
+
+typedef struct Variant {
+	const char *algorithm; /* NULL: the row has none */
+	const char *residual;  /* "add" or "sum" */
+} Variant;
+
+typedef struct VendorStep {
+	Lowering *low;
+	const Node *node;
+	const VendorMatch *match;
+	const Program *program; /* the match's */
+	MBuffer *const *inputs; /* by the program's inputs */
+	int narg;
+	MBuffer *args[MAX_ARGS]; /* NULL: absent */
+	const Tensor *tensors[MAX_ARGS];
+	int post_arg[POST_MAX]; /* argument of each post-op's operand */
+	VEC(MAttr) attrs;
+} VendorStep;
+
+/* ---- arguments ---- */
+
+/* The same elements under other dims; NULL where strides say otherwise. */
+static MBuffer *
+view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
+{
+	bool same = base->rank == rank;
+	for (int d = 0; same && d < rank; d++)
+		same = base->dims[d] == dims[d];
+	if (same)
+		return base;
+	if (lower_is_strided(low, base))
+		return NULL;
+	dims = arena_memdup(low->arena, dims, (size_t)rank * sizeof *dims);
+	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
+	ExprCtx *ctx = low->graph->ctx;
+	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1);
+	layout_strides(ctx, NULL, rank, dims, strides);
+	view->kind = MB_VIEW;
+	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->of = base;
+	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(ctx, 0);
+	view->strides = strides;
+	return view;
+}
+
+static MBuffer *
+buffer_of(const VendorStep *v, const Tensor *tensor, MBuffer *output)
+{
+	for (int i = 0; i < v->program->ninput; i++)
+		if (v->program->inputs[i] == tensor)
+			return v->inputs[i];
+	return output;
+}
+
+static bool
+add_arg(VendorStep *v, const Tensor *tensor, MBuffer *buffer)
+{
+	v->tensors[v->narg] = tensor;
+	v->args[v->narg++] = buffer;
+	return buffer != NULL;
+}
+
+/* The tensor as it stands in the program; blocked buffers keep their logical dims. */
+static MBuffer *
+plain_arg(VendorStep *v, const Tensor *tensor, MBuffer *output)
+{
+	MBuffer *buffer = buffer_of(v, tensor, output);
+	return buffer->layout ? buffer : view_as(v->low, buffer, tensor->rank, tensor->hi);
+}
+
+/* A bias as [M], an operand of a post-op with as many dims as the result. */
+static MBuffer *
+vector_arg(VendorStep *v, const Tensor *tensor)
+{
+	const Dim *count = dim_product(v->low->graph->ctx, tensor->rank, tensor->hi);
+	return view_as(v->low, buffer_of(v, tensor, NULL), 1, &count);
+}
+
+static MBuffer *
+operand_arg(VendorStep *v, const Tensor *tensor)
+{
+	int rank = v->match->dst->rank, lead = rank - tensor->rank;
+	MBuffer *buffer = buffer_of(v, tensor, NULL);
+	if (lead == 0 || buffer->layout)
+		return plain_arg(v, tensor, NULL);
+	const Dim **dims = NEW_N(v->low->arena, const Dim *, rank + 1);
+	for (int d = 0; d < rank; d++)
+		dims[d] = d < lead ? dim_const(v->low->graph->ctx, 1) : tensor->hi[d - lead];
+	return view_as(v->low, buffer, rank, dims);
+}
+
+/* False when one of them cannot be seen as the row needs it. */
+static bool
+gather_args(VendorStep *v, MBuffer *output)
+{
+	const VendorMatch *m = v->match;
+	bool fits = add_arg(v, m->src, plain_arg(v, m->src, NULL));
+	if (m->weights) { /* pools and reorders have none */
+		fits &= add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
+		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
+	}
+	for (int i = 0; i < m->npost; i++) {
+		v->post_arg[i] = v->narg;
+		if (m->post[i].operand)
+			fits &=
+				add_arg(v, m->post[i].operand->tensor, operand_arg(v, m->post[i].operand->tensor));
+	}
+	return add_arg(v, m->dst, plain_arg(v, m->dst, output)) && fits;
+}
+
+/* ---- attributes ---- */
+
+static void
+add_ints(VendorStep *v, const char *name, int count, const int64_t *values)
+{
+	MAttr attr = {.name = name,
+	              .kind = MA_INTS,
+	              .count = count,
+	              .ints = arena_memdup(v->low->arena, values, (size_t)count * sizeof *values)};
+	vec_push(v->low->arena, &v->attrs, attr);
+}
+
+static void
+add_text(VendorStep *v, const char *name, const char *text)
+{
+	MAttr attr = {.name = name, .kind = MA_STRING, .count = 1, .string = text};
+	vec_push(v->low->arena, &v->attrs, attr);
+}
+
+static bool
+is_whole(const VendorStep *v, const Tensor *operand)
+{
+	const Tensor *dst = v->match->dst;
+	for (int d = 0; d < dst->rank; d++)
+		if (operand->rank != dst->rank || operand->hi[d] != dst->hi[d])
+			return false;
+	return true;
+}
+
+/* The post-op that may be a sum, which adds to what the result's storage holds: the first addition
+ * of a whole tensor. There is one such storage, so others are additions. */
+static int
+find_residual(const VendorStep *v)
+{
+	for (int i = 0; i < v->match->npost; i++)
+		if (v->match->post[i].operand && strcmp(v->match->post[i].text, "sum(%K)") == 0 &&
+		    is_whole(v, v->match->post[i].operand->tensor))
+			return i;
+	return -1;
+}
+
+static const char *
+post_text(VendorStep *v, const Variant *variant)
+{
+	Buf buf = {.arena = v->low->arena};
+	int residual = find_residual(v);
+	for (int i = 0; i < v->match->npost; i++) {
+		const PostOp *post = &v->match->post[i];
+		const char *text = post->text, *k = strstr(text, "%K");
+		buf_printf(&buf, "%s", i ? ";" : "");
+		if (!k)
+			buf_puts(&buf, text);
+		else if (strcmp(text, "sum(%K)") == 0)
+			buf_printf(&buf, "%s(%d)", i == residual ? variant->residual : "add", v->post_arg[i]);
+		else
+			buf_printf(&buf, "%.*s%d%s", (int)(k - text), text, v->post_arg[i], k + 2);
+	}
+	return buf_text(&buf);
+}
+
+static void
+fill_attrs(VendorStep *v, const Variant *variant)
+{
+	const VendorMatch *m = v->match;
+	v->attrs.count = 0;
+	VendorAttr attrs[VENDOR_ATTRS];
+	int count = vendor_match_attrs(m, attrs);
+	for (int i = 0; i < count; i++) {
+		if (attrs[i].string)
+			add_text(v, attrs[i].name, attrs[i].string);
+		else
+			add_ints(v, attrs[i].name, attrs[i].count, attrs[i].ints);
+	}
+	if (variant->algorithm)
+		add_text(v, "algorithm", variant->algorithm);
+	if (m->npost > 0)
+		add_text(v, "post", post_text(v, variant));
+}
+
+/* ---- measuring ---- */
+
+static void
+describe_arg(VendorStep *v, const MBuffer *buffer, VendorArg *arg)
+{
+	const Target *target = v->low->context->target;
+	*arg = (VendorArg){.type = DT_NONE};
+	if (!buffer)
+		return;
+	int64_t *dims = NEW_N(v->low->arena, int64_t, buffer->rank + 1);
+	for (int d = 0; d < buffer->rank; d++)
+		dims[d] = probe_dim(target, buffer->dims[d]);
+	const MBuffer *base = buffer->kind == MB_VIEW ? buffer->base : buffer;
+	int64_t *strides = NEW_N(v->low->arena, int64_t, buffer->rank + 1);
+	bool is_strided = lower_is_strided(v->low, buffer);
+	for (int d = 0; is_strided && d < buffer->rank; d++)
+		strides[d] = probe_dim(target, buffer->strides[d]);
+	*arg = (VendorArg){.type = buffer->type,
+	                   .rank = buffer->rank,
+	                   .dims = dims,
+	                   .strides = is_strided ? strides : NULL,
+	                   .layout = buffer->layout,
+	                   .is_weight = base->kind == MB_WEIGHT};
+}
+
+static const char *
+query_text(VendorStep *v, const VendorQuery *query)
+{
+	Buf buf = {.arena = v->low->arena};
+	buf_printf(&buf, "%s", query->row);
+	for (int i = 0; i < query->narg; i++) {
+		const VendorArg *arg = &query->args[i];
+		buf_putc(&buf, ' ');
+		if (arg->type == DT_NONE) {
+			buf_putc(&buf, '_');
+			continue;
+		}
+		for (int d = 0; d < arg->rank; d++)
+			buf_printf(&buf, "%s%lld", d ? "x" : "", (long long)arg->dims[d]);
+		if (arg->layout)
+			buf_printf(&buf, "@%s", arg->layout);
+	}
+	for (int i = 0; i < query->nattr; i++) {
+		const VendorAttr *attr = &query->attrs[i];
+		buf_printf(&buf, " %s=", attr->name);
+		for (int k = 0; !attr->string && k < attr->count; k++)
+			buf_printf(&buf, "%s%lld", k ? "," : "", (long long)attr->ints[k]);
+		if (attr->string)
+			buf_puts(&buf, attr->string);
+	}
+	return buf_text(&buf);
+}
+
+/* The step with this variant as a question; lives in the lowering's arena. */
+static VendorQuery
+query_of(VendorStep *v, const Variant *variant)
+{
+	VendorArg *args = NEW_N(v->low->arena, VendorArg, v->narg);
+	for (int i = 0; i < v->narg; i++)
+		describe_arg(v, v->args[i], &args[i]);
+	fill_attrs(v, variant);
+	VendorAttr *attrs = NEW_N(v->low->arena, VendorAttr, v->attrs.count + 1);
+	for (int i = 0; i < v->attrs.count; i++)
+		attrs[i] = (VendorAttr){v->attrs.data[i].name, v->attrs.data[i].count,
+		                        v->attrs.data[i].ints, v->attrs.data[i].string};
+	return (VendorQuery){v->match->row, v->narg, v->attrs.count, args, attrs};
+}
+
+static bool
+may_be_winograd(const VendorMatch *m)
+{
+	if (strcmp(m->row, "conv") != 0 || m->spatial != 2 || m->group != 1)
+		return false;
+	for (int d = 0; d < 2; d++)
+		if (m->kernel[d] != 3 || m->strides[d] != 1 || m->dilations[d] != 1)
+			return false;
+	return true;
+}
+
+/* The first is taken where nothing is measured: a sum in place costs a copy at most, while some of
+ * oneDNN's matrix products do other post-ops element by element (six times the product's own time
+ * on MobileNetV2's residuals). */
+static int
+list_variants(const VendorStep *v, Variant variants[4])
+{
+	const VendorMatch *m = v->match;
+	bool is_conv = strcmp(m->row, "conv") == 0;
+	int count = 0;
+	int winograd = v->low->context->level >= MEASURED && may_be_winograd(m) ? 1 : 0;
+	for (int w = 0; w <= winograd; w++)
+		for (int r = find_residual(v) >= 0 ? 1 : 0; r >= 0; r--)
+			variants[count++] = (Variant){!is_conv ? NULL
+			                              : w      ? "winograd"
+			                                       : "direct",
+			                              r ? "sum" : "add"};
+	return count;
+}
+
+static const char *
+variant_text(Arena *arena, const Variant *variant)
+{
+	return arena_printf(arena, "%s %s", variant->algorithm ? variant->algorithm : "plain",
+	                    variant->residual);
+}
+
+static bool
+recorded_choice(VendorStep *v, const char *key, const Variant *variants, int count, Variant *best)
+{
+	const char *chosen = map_find(&v->low->context->recorded, key);
+	for (int i = 0; chosen && i < count; i++)
+		if (strcmp(chosen, variant_text(v->low->arena, &variants[i])) == 0) {
+			*best = variants[i];
+			return true;
+		}
+	return false;
+}
+
+/* oneDNN's matrix products of groups are small, and with post-ops slow: on ShuffleNet's layers, 1x1
+ * in 4 groups, 3 to 48 GFLOP/s, our kernels 50 to 70. */
+static bool
+is_slower_than_ours(const VendorStep *v, const char *impl)
+{
+	return v->match->spatial > 0 && v->match->group > 1 && impl && strstr(impl, "gemm");
+}
+
+/* Note a choice where it was made first: steps with one key are alike. */
+static void
+note_choice(PassContext *context, PassChoice choice)
+{
+	for (int i = 0; i < context->choices.count; i++)
+		if (strcmp(context->choices.data[i].key, choice.key) == 0)
+			return;
+	vec_push(context->arena, &context->choices, choice);
+}
+
+/* The fastest of several variants, or the first, where times are not asked for; NULL: none is real.
+ * `candidates` says what was seen. */
+static const char *
+ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candidates,
+    Variant *best)
+{
+	const Oracle *oracle = v->low->context->target->oracle;
+	const char *chosen = NULL;
+	double least = 0;
+	for (int i = 0; i < count && (is_timed || !chosen); i++) {
+		double seconds = 0;
+		const char *impl = "";
+		VendorQuery query = query_of(v, &variants[i]);
+		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl) ||
+		    is_slower_than_ours(v, impl))
+			continue;
+		const char *text = variant_text(v->low->context->arena, &variants[i]);
+		buf_printf(candidates, "%s%s %.1f us (%s)", candidates->size ? ", " : "", text,
+		           seconds * 1e6, impl ? impl : "");
+		if (!chosen || seconds < least) {
+			chosen = text;
+			least = seconds;
+			*best = variants[i];
+		}
+	}
+	return chosen;
+}
+
+/* A variant that is real, or false: below -O3 the first that the library has, from there on the
+ * fastest, measured once for all steps that are alike. A recorded choice is taken as it is. */
+static bool
+choose(VendorStep *v, Variant *best)
+{
+	PassContext *context = v->low->context;
+	Variant variants[4];
+	int count = list_variants(v, variants);
+	Buf candidates = {.arena = context->arena};
+	if (!target_calls(context->target, "onednn"))
+		return false;
+	if (count == 1 || context->level < MEASURED)
+		return ask(v, count, variants, false, &candidates, best);
+	VendorQuery question = query_of(v, &variants[0]);
+	PassChoice choice = {.key = query_text(v, &question)};
+	if (recorded_choice(v, choice.key, variants, count, best))
+		choice.chosen = variant_text(context->arena, best);
+	else
+		choice.chosen = ask(v, count, variants, true, &candidates, best);
+	if (!choice.chosen)
+		return false;
+	choice.candidates = buf_text(&candidates);
+	map_set(&context->recorded, choice.key, (void *)(uintptr_t)choice.chosen);
+	note_choice(context, choice);
+	return true;
+}
+
+/* ---- the fallback ---- */
+
+/* Where the result is stored in blocks of channels, the kernel has them in lanes, and would gather
+ * weights that are stored by output channel. It reads them in blocks instead; who runs it stores
+ * them so first (runtime/vendor.h: fallback_weights). */
+static MBuffer *
+block_weights(VendorStep *v, MBuffer *weights, const MBuffer *result)
+{
+	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
+	int64_t block = layout_block(result->layout);
+	if (block == 0 || weights->rank < 3 || weights->rank > 5 || weights->layout)
+		return weights;
+	MBuffer *blocked = NEW(v->low->arena, MBuffer);
+	*blocked = *weights;
+	blocked->layout = arena_printf(v->low->arena, "o%lld%s", (long long)block, rest[weights->rank]);
+	add_ints(v, "fallback_weights", 1, &block);
+	return blocked;
+}
+
+/* The program with its inputs in the order of the step's arguments. A tensor used twice gets a
+ * stand-in, so that arguments and parameters agree one to one. */
+static Kernel *
+fallback(VendorStep *v)
+{
+	ExprCtx *ctx = v->low->graph->ctx;
+	Tensor *inputs[MAX_ARGS];
+	MBuffer *args[MAX_ARGS];
+	int count = 0, present = 0;
+	const VendorMatch *m = v->match;
+	for (int i = 0; i < v->narg; i++) {
+		if (!v->args[i])
+			continue;
+		bool is_weights = v->tensors[i] == m->weights && v->args[i]->kind == MB_WEIGHT;
+		args[present++] =
+			is_weights ? block_weights(v, v->args[i], v->args[v->narg - 1]) : v->args[i];
+		if (i == v->narg - 1)
+			continue;
+		const Tensor *t = v->tensors[i];
+		for (int k = 0; k < count; k++)
+			if (inputs[k] == t)
+				t = tensor_new(ctx, t->name, t->type, t->rank, t->hi);
+		inputs[count++] = (Tensor *)(uintptr_t)t;
+	}
+	const Program *program =
+		program_new(ctx, m->program->name, count, inputs, 1, m->program->outputs);
+	return lower_kernel(v->low, v->node, program, args);
+}
+
+/* ---- the step ---- */
+
+/* One tensor in two storages: Relayout. */
+static bool
+match_reorder(const Program *program, MBuffer *const *inputs, MBuffer *const *outputs,
+              VendorMatch *match)
+{
+	const Stage *stage = program->nstage == 1 ? program->stages[0] : NULL;
+	if (!stage || stage->kind != STAGE_map || stage->body[0]->op != EX_read ||
+	    program->ninput != 1 || stage->body[0]->tensor != program->inputs[0] ||
+	    (inputs[0]->layout != NULL) == (outputs[0]->layout != NULL))
+		return false;
+	*match = (VendorMatch){.row = "reorder",
+	                       .program = program,
+	                       .src = program->inputs[0],
+	                       .dst = program->outputs[0]};
+	for (int d = 0; d < match->src->rank; d++)
+		if (match->src->rank != stage->nloop || match->src->hi[d] != stage->iters[d].hi)
+			return false;
+	return stage_is_pointwise(stage);
+}
+
+bool
+lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+             MBuffer *const *outputs)
+{
+	VendorMatch match;
+	Variant best;
+	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
+	for (int i = 0; i < program->ninput; i++)
+		fixed[i] = lower_is_strided(low, inputs[i]);
+	if (program->noutput != 1 || !outputs[0])
+		return false;
+	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
+	if (!match_reorder(program, inputs, outputs, &match) &&
+	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
+		return false;
+	VendorStep v = {
+		.low = low, .node = node, .match = &match, .program = match.program, .inputs = inputs};
+	int before = low->module->buffers.count;
+	if (!gather_args(&v, outputs[0]) || !choose(&v, &best)) {
+		low->module->buffers.count = before; /* the views are not needed */
+		return false;
+	}
+	fill_attrs(&v, &best);
+	Kernel *kernel = fallback(&v);
+	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
+	step->row = match.row;
+	step->kernel = kernel;
+	for (int i = 0; i < v.attrs.count; i++)
+		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
+	lower_count_work(low, step, program);
+	pass_log(low->context, match.row, node->loc.node,
+	         best.algorithm ? best.algorithm : "vendor call", NULL);
+	return true;
+}

@@ -1,0 +1,52 @@
+/* Passes: one file and one row each (passes.def); after import, the only way an IR changes.
+ *
+ * A graph pass is `bool pass_NAME(Graph *, PassContext *)` and says whether anything changed; a
+ * loop pass the same over a Kernel. run_passes() is the only loop: for each enabled row in order
+ * run it, verify, dump if asked, time it. Enabled: not disabled, and required or of a level at most
+ * the context's. Every rewrite calls pass_log(), which explain, bisect and report read.
+ */
+#ifndef PASSES_MANAGER_H
+#define PASSES_MANAGER_H
+
+#include "base/pass.h"
+#include "graph/graph.h"
+#include "tir/module.h"
+
+typedef enum Portability {
+	PORT_standard, /* leaves standard ONNX operators: can be exported anywhere */
+	PORT_private,  /* makes operators of ours; export writes their original nodes */
+	PORT_hardware, /* layouts of one machine: never exported */
+} Portability;
+
+typedef enum Numerics {
+	NUM_exact,         /* equal bits outside order-free reductions */
+	NUM_reassociating, /* the same error bound over the whole group */
+	NUM_finite,        /* also multiplies structural zeros: not for NaN and Inf inputs */
+	NUM_approximate,   /* only with a flag */
+} Numerics;
+
+typedef struct PassInfo {
+	const char *name; /* "FoldConstant" */
+	enum { PASS_graph, PASS_loop } ir;
+	int level; /* smallest -O at which it runs */
+	Portability portability;
+	Numerics numerics;
+	const char *doc; /* one sentence */
+	bool (*graph)(Graph *graph, PassContext *context);
+	bool (*loop)(Kernel *kernel, PassContext *context);
+} PassInfo;
+
+const PassInfo *pass_find(const char *name);
+const PassInfo *pass_at(int index); /* NULL behind the last */
+
+/* Check names in required, disabled, only and config: fails (FAIL_USAGE) listing near names. */
+void pass_context_check(const PassContext *context);
+bool pass_enabled(const PassContext *context, const PassInfo *pass);
+void run_graph_passes(Graph *graph, PassContext *context);
+void run_kernel_passes(Kernel *kernel, PassContext *context);
+void run_loop_passes(const Module *module, PassContext *context); /* all its kernels */
+
+/* Nodes of all regions, for reports; a group is one. */
+int graph_node_count(const Graph *graph);
+
+#endif

@@ -1,0 +1,64 @@
+/* program_with_constants: single numbers of the model become constants of the expressions.
+ *
+ *     Y[n] = pow(X[n] - M[0], E[])     E = {2.0}      =>   Y[n] = (X[n] - M[0]) * (X[n] - M[0])
+ *
+ * So they cost no load, patterns with numbers match, and two powers and quotients become what they
+ * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits).
+ */
+#include <math.h>
+
+#include "program/forms.h"
+
+typedef struct Constants {
+	const Program *program;
+	const Array *const *values;
+} Constants;
+
+static bool
+is_single(const Array *value)
+{
+	return value && dtype_is_arithmetic(value->type) && array_count(value) == 1;
+}
+
+static const Expr *
+constant_scalar(ExprCtx *ctx, const Array *array)
+{
+	DTypeClass class = dtype_class(array->type);
+	if (class == DC_F)
+		return expr_number(ctx, array->type, dtype_load_f64(array->type, array->data, 0));
+	Scalar value = {.i64 = dtype_load_i64(array->type, array->data, 0)};
+	return expr_const(ctx, array->type, value);
+}
+
+static bool
+is_power_of_two(double value)
+{
+	int exponent;
+	return isfinite(value) && frexp(value, &exponent) == 0.5 && exponent > -60 && exponent < 60;
+}
+
+static const Expr *
+fold(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Constants *constants = arg;
+	const Program *p = constants->program;
+	if (e->op == EX_read)
+		for (int i = 0; i < p->ninput; i++)
+			if (p->inputs[i] == e->tensor && is_single(constants->values[i]))
+				return constant_scalar(ctx, constants->values[i]);
+	bool has_constant = e->argc == 2 && expr_is_const(e->arg[1]) && dtype_is_float((DType)e->type);
+	if (has_constant && e->op == EX_pow && expr_const_f64(e->arg[1]) == 2)
+		return expr_mul(ctx, e->arg[0], e->arg[0]);
+	if (has_constant && e->op == EX_div && is_power_of_two(expr_const_f64(e->arg[1]))) {
+		double inverse = 1 / expr_const_f64(e->arg[1]);
+		return expr_mul(ctx, e->arg[0], expr_number(ctx, (DType)e->type, inverse));
+	}
+	return e;
+}
+
+Program *
+program_with_constants(const Program *program, const Array *const *values)
+{
+	Constants constants = {program, values};
+	return program_rewrite(program, fold, &constants);
+}

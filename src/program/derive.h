@@ -1,0 +1,65 @@
+/* Elementary derivation operations (EinNet, OSDI'23, section 4): each returns an equivalent program
+ * with one stage rewritten, or NULL with a reason when its guard does not hold. research notes:
+ * rules 3 (split a sum), 1 and 2 (substitute), 4 (merge), 5 (tighten), 9 (relax). Terms of sums are
+ * reordered and structural zeros added: results agree within the bound for finite inputs.
+ */
+#ifndef PROGRAM_DERIVE_H
+#define PROGRAM_DERIVE_H
+
+#include "expr/stage/stage.h"
+
+/* Why an operation did not apply; static text or in the ctx's arena. May be NULL. */
+typedef const char *Reason;
+
+/* Sum over s1 and s2  =>  sum over s1 of an inner stage summing over s2. `outer` is a bit set of
+ * reduction iterators (0-based) that stay outside; the inner stage has them as its first loops. */
+Program *derive_split_sum(const Program *program, const Stage *stage, unsigned outer, Reason *why);
+
+/* Change loop iterators by a bijection: forward[j] gives new iterator j over the old iterators,
+ * inverse[i] gives old iterator i over the new. New boxes are bounding boxes; the old stage's
+ * readers read the new one at forward. Points of the box outside the image of the old box are
+ * guarded or provably unread. */
+typedef struct Bijection {
+	int nold, nnew;
+	const Expr *const *forward; /* nnew scalars over old positions */
+	const Expr *const *inverse; /* nold scalars over new positions */
+	const Iter *iters;          /* the new loops with their boxes */
+} Bijection;
+Program *derive_substitute(const Program *program, const Stage *stage, const Bijection *map,
+                           Reason *why);
+/* The two families of EinNet: (i,j) -> (i+b*j, j); (i,j) -> (a*i+b*j). Built as a Bijection. */
+bool derive_skew(ExprCtx *ctx, const Stage *stage, int i, int j, int64_t b, Bijection *out);
+bool derive_fuse(ExprCtx *ctx, const Stage *stage, int i, int j, Bijection *out);
+bool derive_split(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
+bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *out);
+
+/* The same for the iterators of a sum, in place: nold is the number of reduction iterators, and
+ * scalars of the map have these at positions from 0. Points outside the image are omitted. */
+Program *derive_substitute_sum(const Program *program, const Stage *stage, const Bijection *map,
+                               Reason *why);
+
+/* Substitute a stage's body into its one reader (reads become its body at the index). A reduction
+ * goes into a copy of it, and a sum into a sum of it (times factors): their terms are then one
+ * sum. */
+Program *derive_merge(const Program *program, const Stage *producer, Reason *why);
+
+/* The other way round: give a read of the stage a stage of its own, T[v...] = X[index(v...)], over
+ * the iterators that its index uses, in their order; zero where X is not defined. */
+Program *derive_extract(const Program *program, const Stage *stage, const Expr *read, Reason *why);
+
+/* Cut the box to where the value can be non-zero (guards move to the readers), or grow it where the
+ * added terms are provably zero or unread. */
+Program *derive_tighten(const Program *program, const Stage *stage, Reason *why);
+Program *derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo,
+                      const Dim *hi, Reason *why);
+
+/* Where the guard has (a + c*r) % s == 0 with r at `iter`, run over every s-th value of r alone. */
+Program *derive_residue(const Program *program, const Stage *stage, int iter, Reason *why);
+
+/* All of these on a sum of products over windows: a product over all positions of the operand that
+ * the windows move over (*product), and a sum of its results at offsets (offsets.c). Its
+ * loops are in the order of a matrix product, the other operand's before the positions or last. */
+Program *derive_offsets(const Program *program, const Stage *stage, bool weights_last,
+                        const Stage **product, Reason *why);
+
+#endif

@@ -1,0 +1,31 @@
+/* What the elementary derivations share, inside this folder. */
+#ifndef PROGRAM_DERIVE_INNER_H
+#define PROGRAM_DERIVE_INNER_H
+
+#include "expr/stage/rewrite.h"
+
+/* NULL, with the reason. */
+Program *derive_refuse(const char **why, const char *reason);
+
+/* Whether the stage may be rewritten at all: no scatter, no member of a scan, one result (or any
+ * number), no indirect read; otherwise why not. */
+const char *derive_obstacle(const Stage *stage, bool any_results);
+
+/* The program with `old` computed by `replacement`, whose results have the same boxes. */
+Program *derive_replace(const Program *program, const Stage *old, const Stage *replacement);
+
+/* The program with every read of stage's results replaced by its body; it is a map. */
+Program *derive_inline(const Program *program, const Stage *stage);
+
+bool derive_is_output(const Program *program, const Stage *stage);
+
+/* A new stage of this kind and these loops and reduction iterators; bodies and guard as given. Its
+ * results (one per type) have the loops' box. */
+Stage *derive_stage(ExprCtx *ctx, const Stage *like, StageKind kind, int nloop, int nreduce,
+                    const Iter *iters, const Expr *const *body, const Expr *guard,
+                    const DType *types);
+
+/* select(lo <= position < hi for every iterator where the box is not enough, e, otherwise). */
+const Expr *derive_in_box(ExprCtx *ctx, int count, const Expr *const *at, const Iter *box);
+
+#endif

@@ -1,0 +1,47 @@
+/* Blocked storage of a group's tensors: the map from logical index to address, put into its
+ * program.
+ *
+ *     "nc16hw":  element [n,c,h,w] lies at [n, c/16, h, w, c%16]
+ *     "o16ihw":  element [o,i,h,w] lies at [o/16, i, h, w, o%16]
+ *
+ * Meaning and shapes never see layouts; lowering rewrites the program over the stored dims, where
+ * everything is dense again and the block is a loop of its own.
+ */
+#ifndef PROGRAM_LAYOUT_H
+#define PROGRAM_LAYOUT_H
+
+#include "program/group.h"
+
+/* The block of a layout; 0 for NULL and for unblocked ones. */
+int64_t layout_block(const char *layout);
+
+/* The dim that a blocked layout blocks: as many letters stand before it. */
+int layout_dim(const char *layout);
+
+/* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
+const char *layout_blocked(Arena *arena, int rank, int64_t block);
+
+/* Stored dims of a tensor of these dims: rank + 1 where blocked. Gives the rank. */
+int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+                const Dim **stored);
+
+/* Elements between neighbours along each logical dim of dense storage; along the channels of a
+ * blocked layout: between blocks. */
+void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
+                    const Dim **strides);
+
+/* The program over stored dims: layouts of inputs, then of outputs, NULL entries plain. Where the
+ * block does not divide the channels, the padding of outputs is written as zero. */
+Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
+
+/* The program with dim `dim` of one input stored in blocks, which come last: [.., dim/block, ..,
+ * block]. Iterators that stand alone there are split, results in place. */
+Program *program_block_input(Arena *arena, const Program *program, int input, int dim,
+                             int64_t block);
+
+/* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
+ * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
+ * the same row-major storage. */
+Program *program_unfuse(Arena *arena, const Program *program);
+
+#endif

@@ -1,0 +1,23 @@
+/* program_pick_terms: sums without the terms that a stride leaves out.
+ *
+ *     sum(r:4 where (p+1-r)%2 == 0, ...) W[r] * X[(p+1-r)/2]
+ * =>  sum(r:2 where ...) W[2*r + (p+1)%2] * X[(p+1)/2 - r]
+ *
+ * One derivation (derive_residue) wherever it applies: fewer terms to test, indices that move with
+ * their loops in a line, and no other order of the terms.
+ */
+#include "program/derive.h"
+#include "program/forms.h"
+
+const Program *
+program_pick_terms(const Program *program)
+{
+	for (int s = 0; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+			const Program *picked = derive_residue(program, program->stages[s], i, NULL);
+			program = picked ? picked : program;
+		}
+	}
+	return program;
+}

@@ -1,0 +1,426 @@
+/* Sessions' executors: making frames, running steps in order, moving values in and out of slots. */
+#include "runtime/exec/exec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/exec/pool.h"
+
+/* ---- Errors, logs, threads ---- */
+
+TwCode
+exec_fail(Exec *exec, TwCode code, const char *format, ...)
+{
+	if (!exec->error)
+		return code;
+	va_list args;
+	va_start(args, format);
+	exec->error->code = code;
+	vsnprintf(exec->error->text, sizeof exec->error->text, format, args);
+	va_end(args);
+	for (char *c = exec->error->text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	return code;
+}
+
+TwCode
+exec_out_of_memory(Exec *exec, size_t bytes)
+{
+	if (exec->memory.limit && bytes > exec->memory.limit - exec->memory.now)
+		return exec_fail(exec, TW_MEMORY,
+		                 "%zu more bytes are needed; %zu of the limit of %zu "
+		                 "bytes are in use",
+		                 bytes, exec->memory.now, exec->memory.limit);
+	return exec_fail(exec, TW_MEMORY, "out of memory (%zu bytes asked for)", bytes);
+}
+
+void
+exec_log(const ExecModel *model, const char *format, ...)
+{
+	char line[1024];
+	if (!model->log)
+		return;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	model->log(model->log_context, line);
+}
+
+void
+exec_parallel(Exec *exec, int width, void (*task)(void *arg, int worker), void *arg)
+{
+	if (width > exec->threads)
+		width = exec->threads;
+	if (width <= 1)
+		task(arg, 0);
+	else if (exec->parallel_for)
+		exec->parallel_for(exec->parallel_context, width, task, arg);
+	else
+		pool_run(width, exec->spin_us, task, arg);
+}
+
+TwCode
+exec_reserve_scratch(Exec *exec, size_t bytes)
+{
+	size_t part, total;
+	if (bytes <= exec->scratch_part)
+		return TW_OK;
+	if (__builtin_add_overflow(bytes, (size_t)63, &part))
+		return exec_out_of_memory(exec, bytes);
+	part = part / 64 * 64;
+	if (__builtin_mul_overflow(part, (size_t)exec->threads, &total) ||
+	    !block_reserve(&exec->memory, &exec->scratch, total)) {
+		exec->scratch_part = 0;
+		return exec_out_of_memory(exec, part);
+	}
+	exec->scratch_part = part;
+	return TW_OK;
+}
+
+/* ---- Frames ---- */
+
+static Frame *frame_new(Exec *exec, const Plan *plan, Frame *outer);
+
+/* Tables of one step. False when memory is out. */
+static bool
+make_step(Frame *frame, const PlanStep *step, StepState *state)
+{
+	Pile *pile = &frame->exec->pile;
+	size_t nargs = (size_t)step->narg;
+	int *buffers = pile_alloc(pile, nargs, sizeof *buffers);
+	state->data = pile_alloc(pile, nargs, sizeof *state->data);
+	state->strides = pile_alloc(pile, nargs, sizeof *state->strides);
+	state->symbols = pile_alloc(pile, (size_t)step->nsymbol, sizeof *state->symbols);
+	state->bodies = pile_alloc(pile, (size_t)step->nbody, sizeof *state->bodies);
+	if (!buffers || !state->data || !state->strides || !state->symbols || !state->bodies)
+		return false;
+	for (int i = 0; i < step->narg; i++)
+		if (step->args[i] >= 0)
+			buffers[state->nbuffer++] = step->args[i];
+	state->buffers = buffers;
+	if (step->kind == PT_VENDOR && !(state->calls = pile_alloc(pile, 1, sizeof *state->calls)))
+		return false;
+	if (step->kind != PT_KERNEL && step->kind != PT_VENDOR) {
+		state->arrays = pile_alloc(pile, nargs, sizeof *state->arrays);
+		state->dense = pile_alloc(pile, nargs, sizeof *state->dense);
+		state->carried = pile_alloc(pile, nargs, sizeof *state->carried);
+		if (!state->arrays || !state->dense || !state->carried)
+			return false;
+	}
+	if (step->kind == PT_HOST && !host_step_make(frame->exec, step, state))
+		return false;
+	for (int i = 0; i < step->nbody; i++)
+		if (!(state->bodies[i] = frame_new(frame->exec, step->bodies[i], frame)))
+			return false;
+	return true;
+}
+
+static bool
+make_slot(Frame *frame, const PlanBuffer *buffer, Slot *slot)
+{
+	Pile *pile = &frame->exec->pile;
+	slot->dims = pile_alloc(pile, (size_t)buffer->rank, sizeof *slot->dims);
+	if (buffer->kind == PB_VIEW && buffer->strides)
+		slot->strides = pile_alloc(pile, (size_t)buffer->rank, sizeof *slot->strides);
+	if (buffer->kind == PB_WEIGHT) {
+		slot->data = (unsigned char *)frame->exec->model->weights + buffer->offset;
+		slot->constant = slot->data;
+	}
+	return slot->dims && (slot->strides || !buffer->strides || buffer->kind != PB_VIEW);
+}
+
+/* A frame for a plan and frames for its nested plans; NULL when memory is out. What it holds beyond
+ * the pile is freed by frame_close(). */
+static Frame *
+frame_new(Exec *exec, const Plan *plan, Frame *outer)
+{
+	Pile *pile = &exec->pile;
+	Frame *frame = pile_alloc(pile, 1, sizeof *frame);
+	size_t nbuffer = (size_t)plan->nbuffer, nstep = (size_t)plan->nstep;
+	if (!frame)
+		return NULL;
+	*frame = (Frame){.exec = exec, .plan = plan, .outer = outer};
+	frame->depth = outer ? outer->depth + 1 : 0;
+	frame->symbols = pile_alloc(pile, (size_t)plan->nsymbol, sizeof *frame->symbols);
+	frame->dims = pile_alloc(pile, (size_t)plan->ndim, sizeof *frame->dims);
+	frame->dim_is_late = pile_alloc(pile, (size_t)plan->ndim, sizeof *frame->dim_is_late);
+	frame->step_has_symbols = pile_alloc(pile, nstep + 1, sizeof *frame->step_has_symbols);
+	frame->slots = pile_alloc(pile, nbuffer, sizeof *frame->slots);
+	frame->size = pile_alloc(pile, nbuffer, sizeof *frame->size);
+	frame->offset = pile_alloc(pile, nbuffer, sizeof *frame->offset);
+	frame->first = pile_alloc(pile, nbuffer, sizeof *frame->first);
+	frame->last = pile_alloc(pile, nbuffer, sizeof *frame->last);
+	frame->steps = pile_alloc(pile, nstep, sizeof *frame->steps);
+	if (!frame->symbols || !frame->dims || !frame->dim_is_late || !frame->step_has_symbols ||
+	    !frame->slots || !frame->size || !frame->offset || !frame->first || !frame->last ||
+	    !frame->steps)
+		return NULL;
+	for (int i = outer ? outer->plan->nsymbol : 0; i < plan->nsymbol; i++)
+		if (plan->symbols[i].source != PS_INPUT)
+			frame->step_has_symbols[plan->symbols[i].step] = true;
+	for (int i = 0; i < plan->nbuffer; i++)
+		if (!make_slot(frame, &plan->buffers[i], &frame->slots[i]))
+			return NULL;
+	for (int i = 0; i < plan->nstep; i++)
+		if (!make_step(frame, &plan->steps[i], &frame->steps[i]))
+			return NULL;
+	return frame;
+}
+
+static void
+frame_close(Frame *frame)
+{
+	if (!frame || !frame->steps)
+		return;
+	Memory *memory = &frame->exec->memory;
+	for (int i = 0; i < frame->plan->nbuffer; i++)
+		block_free(memory, &frame->slots[i].own);
+	for (int i = 0; i < frame->plan->nstep; i++) {
+		StepState *state = &frame->steps[i];
+		if (state->calls)
+			call_cache_free(frame->exec, state->calls);
+		block_free(memory, &state->blocked);
+		for (int j = 0; state->dense && j < frame->plan->steps[i].narg; j++) {
+			block_free(memory, &state->dense[j]);
+			if (state->carried) {
+				block_free(memory, &state->carried[j].block[0]);
+				block_free(memory, &state->carried[j].block[1]);
+			}
+		}
+		for (int j = 0; state->bodies && j < frame->plan->steps[i].nbody; j++)
+			frame_close(state->bodies[j]);
+	}
+	block_free(memory, &frame->arena);
+}
+
+TwCode
+exec_open(Exec *exec)
+{
+	exec->workers = pile_alloc(&exec->pile, (size_t)exec->threads, sizeof *exec->workers);
+	exec->main = exec->workers ? frame_new(exec, exec->model->plan, NULL) : NULL;
+	return exec->main ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
+}
+
+void
+exec_close(Exec *exec)
+{
+	frame_close(exec->main);
+	block_free(&exec->memory, &exec->scratch);
+	for (int i = 0; i < HOST_BLOCKS; i++)
+		block_free(&exec->memory, &exec->host_scratch.blocks[i]);
+	pile_free(&exec->pile);
+}
+
+/* ---- Slots ---- */
+
+void *
+slot_data(const Frame *frame, int buffer)
+{
+	if (buffer < 0)
+		return NULL;
+	const Slot *slot = &frame->slots[buffer];
+	if (frame->plan->buffers[buffer].kind != PB_VIEW)
+		return slot->data;
+	unsigned char *data = frame->slots[plan_root(frame->plan, buffer)].data;
+	return data ? data + slot->view_offset : NULL;
+}
+
+TwCode
+slot_prepare(Frame *frame, int buffer)
+{
+	if (buffer < 0)
+		return TW_OK;
+	int root = plan_root(frame->plan, buffer);
+	const PlanBuffer *described = &frame->plan->buffers[root];
+	Slot *slot = &frame->slots[root];
+	Exec *exec = frame->exec;
+	if (!slot->is_own)
+		return TW_OK;
+	if (!slot->has_dims)
+		return exec_fail(exec, TW_INTERNAL, "the size of '%.60s' is not known when it is written",
+		                 described->name);
+	if (slot->bound) {
+		if (slot->bound_bytes < slot->bytes)
+			return exec_fail(exec, TW_MEMORY,
+			                 "the memory bound to output '%.60s' has %zu bytes "
+			                 "and %zu are needed",
+			                 described->name, slot->bound_bytes, slot->bytes);
+		slot->data = slot->bound;
+		return TW_OK;
+	}
+	if (!block_reserve(&exec->memory, &slot->own, slot->bytes))
+		return exec_out_of_memory(exec, slot->bytes);
+	slot->data = slot->own.data;
+	return TW_OK;
+}
+
+static bool
+dims_agree(int rank, const int64_t *a, const int64_t *b)
+{
+	return rank == 0 || memcmp(a, b, (size_t)rank * sizeof *a) == 0;
+}
+
+static size_t
+array_size(const Array *array)
+{
+	size_t bytes = 0;
+	int64_t count = dims_count(array->rank, array->dims);
+	if (array->type == DT_STRING)
+		return (size_t)count * sizeof(char *);
+	dtype_bytes(array->type, count, &bytes);
+	return bytes;
+}
+
+TwCode
+slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step)
+{
+	const PlanBuffer *described = &frame->plan->buffers[buffer];
+	Slot *slot = &frame->slots[buffer];
+	if (array->type != described->type || array->rank != described->rank)
+		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' gave %s of rank %d for '%.60s'",
+		                 step->name, dtype_name(array->type), array->rank, described->name);
+	if (slot->is_late && described->kind != PB_VIEW) {
+		if (array->rank)
+			memcpy(slot->dims, array->dims, (size_t)array->rank * sizeof *slot->dims);
+		slot->has_dims = slot_measure(described, slot->dims, &slot->bytes);
+	}
+	if (!slot->has_dims || !dims_agree(array->rank, slot->dims, array->dims))
+		return exec_fail(frame->exec, TW_DATA,
+		                 "node \"%.100s\": the result '%.60s' has not the "
+		                 "size that was computed for it",
+		                 step->origins, described->name);
+	return TW_OK;
+}
+
+TwCode
+slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step)
+{
+	const Slot *slot = &frame->slots[buffer];
+	TwCode code = slot_shape(frame, buffer, array, step);
+	if (!code)
+		code = slot_prepare(frame, buffer);
+	void *data = slot_data(frame, buffer);
+	if (code || data == array->data)
+		return code;
+	if (slot->strides)
+		copy_strided(element_bytes(array->type), array->rank, array->dims, array->data, NULL, data,
+		             slot->strides);
+	else if (array_size(array))
+		memcpy(data, array->data, array_size(array));
+	return TW_OK;
+}
+
+TwCode
+slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
+{
+	*array = (Array){0};
+	if (buffer < 0)
+		return TW_OK;
+	const PlanBuffer *described = &frame->plan->buffers[buffer];
+	const Slot *slot = &frame->slots[buffer];
+	*array = (Array){described->type, described->rank, slot->dims, slot_data(frame, buffer)};
+	if (!slot->has_dims || (!array->data && slot->bytes))
+		return exec_fail(frame->exec, TW_INTERNAL, "'%.60s' is read before it is written",
+		                 described->name);
+	if (!slot->strides)
+		return TW_OK;
+	Block *dense = &state->dense[arg];
+	if (!block_reserve(&frame->exec->memory, dense, slot->bytes))
+		return exec_out_of_memory(frame->exec, slot->bytes);
+	copy_strided(element_bytes(described->type), described->rank, slot->dims, array->data,
+	             slot->strides, dense->data, NULL);
+	array->data = dense->data;
+	return TW_OK;
+}
+
+/* ---- Running ---- */
+
+typedef struct StepKind {
+	const char *name;
+	TwCode (*run)(Frame *frame, int index);
+} StepKind;
+
+static const StepKind KINDS[] = {
+	[PT_KERNEL] = {"kernel", step_run_kernel},
+	[PT_VENDOR] = {"vendor", step_run_vendor},
+	[PT_HOST] = {"host", step_run_host},
+	[PT_COPY] = {"copy", step_run_copy},
+	[PT_IF] = {"if", step_run_if},
+	[PT_LOOP] = {"loop", step_run_loop},
+	[PT_SCAN] = {"scan", step_run_scan},
+};
+
+static double
+seconds_now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void
+report_step(const Frame *frame, int index, double seconds)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	const VendorCall *call = frame->steps[index].call;
+	TwStep report = {
+		.size = sizeof report,
+		.index = index,
+		.depth = frame->depth,
+		.name = step->name,
+		.origins = step->origins,
+		.kind = KINDS[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind].name,
+		.impl = call                    ? vendor_call_impl(call)
+	            : step->kind == PT_HOST ? step->row
+	                                    : "",
+		.seconds = seconds,
+		.flops = step->flops,
+		.bytes = step->bytes,
+	};
+	frame->exec->profile(frame->exec->profile_context, &report);
+}
+
+static TwCode
+run_step(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	if (exec->cancel && *exec->cancel)
+		return exec_fail(exec, TW_CANCELLED, "the run was cancelled before step '%.60s'",
+		                 step->name);
+	double start = exec->profile ? seconds_now() : 0;
+	TwCode code = TW_OK;
+	if (!state->is_bound || (state->is_late && state->late_version != frame->late_version))
+		code = step_bind(frame, index);
+	for (int i = step->narg - step->noutput; i < step->narg && !code; i++)
+		if (step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY)
+			code = slot_prepare(frame, step->args[i]);
+	if (!code)
+		code = KINDS[step->kind].run(frame, index);
+	if (!code && exec->profile)
+		report_step(frame, index, seconds_now() - start);
+	return code;
+}
+
+TwCode
+frame_run(Frame *frame)
+{
+	const Plan *plan = frame->plan;
+	for (int i = 0; i <= plan->nstep; i++) {
+		TwCode code = TW_OK;
+		if (frame->step_has_symbols[i])
+			code = frame_bind_late(frame, i);
+		if (!code && frame->exec->watch)
+			code = frame->exec->watch(frame->exec->watch_context, frame, i);
+		if (!code && i < plan->nstep)
+			code = run_step(frame, i);
+		if (code)
+			return code;
+	}
+	return TW_OK;
+}

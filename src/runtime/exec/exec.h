@@ -1,0 +1,222 @@
+/* The executor: runs a plan on a kernel table, weights and a vendor library, wherever from.
+ *
+ * An Exec is what one session runs. It has a Frame for its plan and one, made beforehand, for each
+ * nested plan. A frame has a value per symbol and dim and a Slot per buffer; binding sizes fills
+ * them, running fills in addresses. What depends on data (symbols read from elements or from host
+ * outputs) is bound late, before the step that says so, and bound anew only when a value changed.
+ *
+ *     frame_bind   inputs' dims -> symbols -> dims -> slots, placement, steps
+ *     frame_run    for each step: late symbols, arguments, work, status
+ *
+ * All functions give a TwCode; the sentence is in exec->error.
+ */
+#ifndef RUNTIME_EXEC_EXEC_H
+#define RUNTIME_EXEC_EXEC_H
+
+#include "base/array.h"
+#include "runtime/abi.h"
+#include "runtime/memory.h"
+#include "runtime/pile.h"
+#include "runtime/plan/plan.h"
+#include "runtime/tilewright.h"
+#include "runtime/vendor.h"
+
+typedef struct Exec Exec;
+typedef struct Frame Frame;
+
+/* What sessions share; never written after it was made. */
+typedef struct ExecModel {
+	const Plan *plan;
+	const TwKernels *kernels; /* NULL: the plan has none */
+	const unsigned char *weights;
+	Vendor *vendor; /* NULL: fallback kernels */
+	TwLog *log;     /* NULL: nobody listens */
+	void *log_context;
+} ExecModel;
+
+/* A buffer at run time. */
+typedef struct Slot {
+	unsigned char *data; /* of the storage; views: unused, see slot_data() */
+	int64_t *dims;       /* valid when has_dims */
+	int64_t *strides;    /* views with strides: valid when has_dims; else NULL */
+	int64_t view_offset; /* views: bytes from the root's data */
+	size_t bytes;        /* needed, when has_dims */
+	bool has_dims;
+	bool is_late;         /* dims are not known when the frame is bound */
+	bool is_own;          /* memory is `own`, reserved when first written */
+	const void *constant; /* a weight's bytes, through captures too */
+	Block own;
+	void *bound; /* outputs: memory given for this run, or NULL */
+	size_t bound_bytes;
+} Slot;
+
+/* Who looks on while a plan runs: called before each step, with its symbols bound, and once behind
+ * the last (step == plan->nstep); of nested plans too. What it gives ends the run unless TW_OK. */
+typedef TwCode FrameWatch(void *context, Frame *frame, int step);
+
+/* Bytes behind the temporaries while somebody looks on, who may want to see that they stay. */
+enum { WATCH_ROOM = 256 };
+
+enum { VENDOR_CALLS = 4 };
+
+/* Vendor calls by the dims of their arguments, most recent first. */
+typedef struct CallCache {
+	VendorCall *call[VENDOR_CALLS];
+	int64_t *key[VENDOR_CALLS];
+	int key_size, count;
+	bool refused[VENDOR_CALLS]; /* known to have no implementation: the fallback runs */
+	char refusal[300];          /* why the last refused one was refused, */
+	bool is_said;               /* and whether the log has it */
+} CallCache;
+
+/* Values that an iteration hands to the next, and what iterations collected. */
+typedef struct Carried {
+	Block block[2];
+	int rank;
+	int64_t dims[PLAN_MAX_RANK];
+	int64_t count; /* collected so far */
+} Carried;
+
+typedef struct HostStep HostStep; /* host.c */
+
+/* Working memory of host operators: blocks handed out from the front, kept between calls. */
+enum { HOST_BLOCKS = 16 };
+typedef struct HostScratch {
+	Block blocks[HOST_BLOCKS];
+	int block;   /* being filled */
+	size_t used; /* of it */
+} HostScratch;
+
+typedef struct StepState {
+	bool is_bound, is_late;
+	int late_version;
+	int64_t extent;
+	size_t scratch;
+	int nbuffer;             /* arguments that are there */
+	const int *buffers;      /* their numbers */
+	void **data;             /* per argument, filled when the step runs; NULL: absent */
+	const int64_t **strides; /* per argument that is there, of a kernel */
+	int64_t *symbols;
+	VendorCall *call; /* for the sizes bound now; NULL: fallback */
+	CallCache *calls;
+	Frame **bodies;
+	Carried *carried;
+	Array *arrays; /* arguments of host and flow steps */
+	HostStep *host;
+	Block *dense;  /* copies of strided arguments, one per argument */
+	Block blocked; /* argument 1, weights, as a vendor step's fallback kernel reads them */
+} StepState;
+
+struct Frame {
+	Exec *exec;
+	const Plan *plan;
+	Frame *outer; /* NULL: the main plan */
+	int depth;
+	bool is_bound;
+	int late_version;
+	int64_t *symbols, *dims; /* PLAN_UNBOUND where not known */
+	bool *dim_is_late, *step_has_symbols;
+	Slot *slots;
+	StepState *steps;
+	int64_t *size, *offset; /* of temporaries */
+	int *first, *last;
+	Block arena;
+	unsigned char *base; /* of temporaries: in `arena` or the caller's memory */
+	size_t arena_bytes;
+};
+
+/* What one worker found in a step. */
+typedef struct WorkerStatus {
+	TwStatus status;
+	int64_t begin; /* of the piece it was found in */
+	char text[256];
+	char padding[64]; /* workers do not share lines */
+} WorkerStatus;
+
+struct Exec {
+	const ExecModel *model;
+	Memory memory;
+	TwError *error; /* of the call under way; may be NULL */
+	Pile pile;      /* tables that live as long as the session */
+	int threads, spin_us;
+	TwParallelFor *parallel_for;
+	void *parallel_context;
+	const volatile int *cancel;
+	TwProfile *profile;
+	void *profile_context;
+	FrameWatch *watch; /* NULL: nobody; with one, an If runs the other branch first */
+	void *watch_context;
+	unsigned char *arena; /* the caller's, for the main plan */
+	size_t arena_size;
+	Block scratch; /* one part of scratch_part bytes per worker */
+	size_t scratch_part;
+	WorkerStatus *workers;
+	Frame *main;
+	HostScratch host_scratch;
+};
+
+/* Make the frames of exec->model->plan. */
+TwCode exec_open(Exec *exec);
+void exec_close(Exec *exec);
+
+/* Record an error: the sentence's control characters are replaced. */
+TwCode exec_fail(Exec *exec, TwCode code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+TwCode exec_out_of_memory(Exec *exec, size_t bytes);
+void exec_log(const ExecModel *model, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Call task(arg, worker) on up to `width` workers. */
+void exec_parallel(Exec *exec, int width, void (*task)(void *arg, int worker), void *arg);
+
+/* Scratch of at least `bytes` for each worker. */
+TwCode exec_reserve_scratch(Exec *exec, size_t bytes);
+
+/* ---- Frames (bind.c) ---- */
+
+/* Bind sizes to inputs of these types and dims (data is not looked at). */
+TwCode frame_bind(Frame *frame, const Array *inputs);
+/* Bind the symbols whose place is before step `index`. */
+TwCode frame_bind_late(Frame *frame, int index);
+/* Elements and bytes of a slot whose dims are known; false when they overflow or are negative. */
+bool slot_measure(const PlanBuffer *buffer, const int64_t *dims, size_t *bytes);
+size_t element_bytes(DType type); /* 0: less than a byte */
+
+/* ---- Running (exec.c) ---- */
+
+/* Run the steps. Input and bound output memory are in the slots. */
+TwCode frame_run(Frame *frame);
+void *slot_data(const Frame *frame, int buffer);
+/* Make sure that there is memory to write `buffer` to. */
+TwCode slot_prepare(Frame *frame, int buffer);
+/* Give a buffer the dims of an array that will be written to it, or check that it has them. */
+TwCode slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step);
+/* Write an array to a buffer, taking its dims where they are not known. */
+TwCode slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step);
+/* A buffer as a dense array; strided views are copied to state->dense[arg]. */
+TwCode slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array);
+
+/* ---- Steps ---- */
+
+TwCode step_bind(Frame *frame, int index);        /* step.c; once its dims are known */
+TwCode step_run_kernel(Frame *frame, int index);  /* step.c */
+TwCode step_run_vendor(Frame *frame, int index);  /* vendor.c */
+TwCode step_bind_vendor(Frame *frame, int index); /* vendor.c */
+/* Make state->blocked where the fallback kernel wants it. (fallback.c) */
+TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
+/* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
+TwCode frame_make_calls(Frame *frame);
+bool step_has_sizes(const Frame *frame, const PlanStep *step); /* step.c */
+void call_cache_free(Exec *exec, CallCache *cache);
+TwCode step_run_copy(Frame *frame, int index);
+TwCode step_run_host(Frame *frame, int index); /* host.c */
+bool host_step_make(Exec *exec, const PlanStep *step, StepState *state);
+TwCode step_run_if(Frame *frame, int index); /* flow.c */
+TwCode step_run_loop(Frame *frame, int index);
+TwCode step_run_scan(Frame *frame, int index);
+
+/* Copy elements of `size` bytes between strides in elements; NULL strides: dense. */
+void copy_strided(size_t size, int rank, const int64_t *dims, const void *source,
+                  const int64_t *source_strides, void *target, const int64_t *target_strides);
+
+#endif

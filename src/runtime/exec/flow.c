@@ -1,0 +1,518 @@
+/* Steps with nested plans: If, Loop, Scan.
+ *
+ * A body is a frame like the main plan's, entered with arrays for its inputs; what it captures are
+ * slots of the frame around. Values carried by a loop lie in two blocks that change roles, so that
+ * an iteration never writes what it reads. All blocks keep their size from run to run.
+ */
+#include <string.h>
+
+#include "runtime/exec/exec.h"
+
+/* ---- Entering a body ---- */
+
+/* Lend the outer frame's slots to the body. */
+static void
+set_captures(Frame *body)
+{
+	for (int i = 0; i < body->plan->nbuffer; i++) {
+		const PlanBuffer *buffer = &body->plan->buffers[i];
+		if (buffer->kind != PB_CAPTURE)
+			continue;
+		body->slots[i].data = slot_data(body->outer, buffer->index);
+		body->slots[i].strides = body->outer->slots[buffer->index].strides;
+		body->slots[i].constant = body->outer->slots[buffer->index].constant;
+	}
+}
+
+/* Bind a body's sizes; its outputs go to its own memory until told otherwise. */
+static TwCode
+enter_body(Frame *body, const Array *inputs, int ninput)
+{
+	if (ninput != body->plan->ninput)
+		return exec_fail(body->exec, TW_INTERNAL, "a nested plan has %d inputs instead of %d",
+		                 body->plan->ninput, ninput);
+	set_captures(body);
+	TwCode code = frame_bind(body, inputs);
+	for (int i = 0; i < ninput && !code; i++)
+		body->slots[body->plan->inputs[i]].data = inputs[i].data;
+	for (int i = 0; i < body->plan->noutput; i++)
+		body->slots[body->plan->outputs[i]].bound = NULL;
+	return code;
+}
+
+/* Output `index` of a body that has run. */
+static TwCode
+body_output(Frame *body, int index, Array *array)
+{
+	int buffer = body->plan->outputs[index];
+	const PlanBuffer *described = &body->plan->buffers[buffer];
+	const Slot *slot = &body->slots[buffer];
+	*array = (Array){described->type, described->rank, slot->dims, slot->data};
+	if (slot->has_dims && (slot->data || slot->bytes == 0))
+		return TW_OK;
+	return exec_fail(body->exec, TW_INTERNAL, "nothing was written to '%.60s'", described->name);
+}
+
+/* Let a body write its output straight to `data` when it has the size for it. */
+static void
+lend_output(Frame *body, int index, void *data, size_t bytes)
+{
+	Slot *slot = &body->slots[body->plan->outputs[index]];
+	if (slot->has_dims && slot->bytes == bytes) {
+		slot->bound = data;
+		slot->bound_bytes = bytes;
+	}
+}
+
+static TwCode
+check_counts(Frame *frame, const PlanStep *step, const Plan *body, int noutput)
+{
+	if (body->noutput == noutput)
+		return TW_OK;
+	return exec_fail(frame->exec, TW_INTERNAL,
+	                 "step '%.60s': a nested plan has %d outputs "
+	                 "instead of %d",
+	                 step->name, body->noutput, noutput);
+}
+
+static bool
+array_truth(const Array *array)
+{
+	return array->data && *(const unsigned char *)array->data != 0;
+}
+
+/* Arguments before the outputs, as dense arrays in state->arrays. */
+static TwCode
+take_arguments(Frame *frame, const PlanStep *step, StepState *state)
+{
+	TwCode code = TW_OK;
+	for (int i = 0; i < step->narg - step->noutput && !code; i++)
+		code = slot_array(frame, state, i, step->args[i], &state->arrays[i]);
+	return code;
+}
+
+/* ---- If ---- */
+
+/* For who looks on: the branch that is not taken, its results dropped. It may well not work with
+ * what the condition rules out; then there is nothing to see. */
+static void
+show_branch(Frame *body)
+{
+	TwError *error = body->exec->error;
+	body->exec->error = NULL;
+	if (enter_body(body, NULL, 0) == TW_OK)
+		frame_run(body);
+	body->exec->error = error;
+}
+
+TwCode
+step_run_if(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	TwCode code =
+		step->narg - step->noutput == 1
+			? take_arguments(frame, step, state)
+			: exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' needs one condition", step->name);
+	if (code)
+		return code;
+	bool is_taken = array_truth(&state->arrays[0]);
+	Frame *body = state->bodies[is_taken ? 0 : 1];
+	if (frame->exec->watch)
+		show_branch(state->bodies[is_taken ? 1 : 0]);
+	const int *outputs = step->args + 1;
+	code = check_counts(frame, step, body->plan, step->noutput);
+	if (!code)
+		code = enter_body(body, NULL, 0);
+	for (int i = 0; i < step->noutput && !code; i++) {
+		const Slot *slot = outputs[i] < 0 ? NULL : &frame->slots[outputs[i]];
+		if (!slot || !slot->has_dims || slot->strides || slot->is_late)
+			continue;
+		code = slot_prepare(frame, outputs[i]);
+		lend_output(body, i, slot_data(frame, outputs[i]), slot->bytes);
+	}
+	if (!code)
+		code = frame_run(body);
+	for (int i = 0; i < step->noutput && !code; i++) {
+		Array result;
+		code = body_output(body, i, &result);
+		if (!code && outputs[i] >= 0)
+			code = slot_take(frame, outputs[i], &result, step);
+	}
+	return code;
+}
+
+/* ---- Carried and collected values ---- */
+
+/* Make `carried` hold `value` in the block that is not `value`'s own. */
+static TwCode
+carry(Exec *exec, Carried *carried, int parity, const Array *value, Array *next)
+{
+	Block *block = &carried->block[parity];
+	size_t bytes;
+	const PlanBuffer shape = {.type = value->type, .rank = value->rank};
+	if (!slot_measure(&shape, value->dims, &bytes) || value->rank > PLAN_MAX_RANK)
+		return exec_fail(exec, TW_INTERNAL, "a carried value has no size");
+	if (value->data != block->data) {
+		if (!block_reserve(&exec->memory, block, bytes))
+			return exec_out_of_memory(exec, bytes);
+		if (bytes)
+			memcpy(block->data, value->data, bytes);
+	}
+	if (value->rank)
+		memmove(carried->dims, value->dims, (size_t)value->rank * sizeof *carried->dims);
+	*next = (Array){value->type, value->rank, carried->dims, block->data};
+	return TW_OK;
+}
+
+/* Let the body write output `index` into the block that the next iteration will read. */
+static TwCode
+lend_carried(Frame *body, int index, Carried *carried, int parity)
+{
+	const Slot *slot = &body->slots[body->plan->outputs[index]];
+	Block *block = &carried->block[parity];
+	if (!slot->has_dims || slot->is_late)
+		return TW_OK;
+	if (!block_reserve(&body->exec->memory, block, slot->bytes))
+		return exec_out_of_memory(body->exec, slot->bytes);
+	lend_output(body, index, block->data, slot->bytes);
+	return TW_OK;
+}
+
+/* Add one iteration's value behind the others. */
+static TwCode
+collect(Exec *exec, const PlanStep *step, Carried *all, const Array *value)
+{
+	size_t unit = element_bytes(value->type), bytes, used, total;
+	int64_t elements = dims_count(value->rank, value->dims);
+	if (all->count == 0) {
+		all->rank = value->rank;
+		memcpy(all->dims, value->dims, (size_t)value->rank * sizeof *all->dims);
+	}
+	if (unit == 0 || value->rank > PLAN_MAX_RANK - 1 || all->rank != value->rank ||
+	    (value->rank &&
+	     memcmp(all->dims, value->dims, (size_t)value->rank * sizeof *all->dims) != 0))
+		return exec_fail(exec, TW_DATA,
+		                 "node \"%.100s\": iterations gave outputs of different "
+		                 "shapes",
+		                 step->origins);
+	if (__builtin_mul_overflow((size_t)elements, unit, &bytes) ||
+	    __builtin_mul_overflow((size_t)all->count, bytes, &used) ||
+	    __builtin_add_overflow(used, bytes, &total) ||
+	    !block_grow(&exec->memory, &all->block[0], used, total))
+		return exec_out_of_memory(exec, bytes);
+	if (bytes)
+		memcpy(all->block[0].data + used, value->data, bytes);
+	all->count++;
+	return TW_OK;
+}
+
+/* The dims of values that no iteration gave: as the result's are known outside, or as far as the
+ * body knows, whose symbols may not be bound. */
+static void
+take_dims_of_none(const Slot *result, const Frame *body, const PlanBuffer *inner, int axis,
+                  Carried *all)
+{
+	all->rank = inner->rank;
+	for (int i = 0; i < inner->rank; i++) {
+		int64_t dim = 0;
+		if (result->has_dims)
+			dim = result->dims[i + (i >= axis)];
+		else if (!plan_dim_eval(body->plan, inner->dims[i], body->symbols, &dim) || dim < 0)
+			dim = 0;
+		all->dims[i] = dim;
+	}
+}
+
+/* Collected values as an array with the iterations as dim `axis`, reversed if asked. `frame` and
+ * `buffer` say where it goes; without iterations the dims come from there or from the body. */
+static TwCode
+give_collected(Frame *frame, const PlanStep *step, int buffer, Carried *all, const Frame *body,
+               int output, int axis)
+{
+	const PlanBuffer *inner = &body->plan->buffers[body->plan->outputs[output]];
+	int64_t dims[PLAN_MAX_RANK], strides[PLAN_MAX_RANK], elements = 1;
+	if (buffer < 0)
+		return TW_OK;
+	int rank = (all->count ? all->rank : inner->rank) + 1;
+	if (axis < 0)
+		axis += rank;
+	if (axis < 0 || axis >= rank || rank > PLAN_MAX_RANK)
+		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no axis %d", step->name, axis);
+	if (all->count == 0)
+		take_dims_of_none(&frame->slots[buffer], body, inner, axis, all);
+	for (int i = rank - 1; i >= 0; i--) {
+		dims[i] = i == axis ? all->count : all->dims[i - (i > axis)];
+		strides[i] = elements;
+		elements *= i == axis || all->count == 0 ? 1 : dims[i];
+	}
+	strides[axis] = elements;
+	Array result = {inner->type, rank, dims, all->block[0].data};
+	if (axis == 0 || all->count == 0)
+		return slot_take(frame, buffer, &result, step);
+	size_t bytes = (size_t)all->count * (size_t)elements * element_bytes(inner->type);
+	if (!block_reserve(&frame->exec->memory, &all->block[1], bytes))
+		return exec_out_of_memory(frame->exec, bytes);
+	copy_strided(element_bytes(inner->type), rank, dims, all->block[0].data, strides,
+	             all->block[1].data, NULL);
+	result.data = all->block[1].data;
+	return slot_take(frame, buffer, &result, step);
+}
+
+/* ---- Loop ---- */
+
+typedef struct LoopRun {
+	Frame *frame, *body;
+	const PlanStep *step;
+	StepState *state;
+	int ncarried, ncollected;
+	Array *values;    /* carried, in order: the body's inputs from 2 on */
+	Carried *carried; /* then collected */
+} LoopRun;
+
+/* One iteration; *goes_on is the condition it gives. */
+static TwCode
+run_iteration(LoopRun *run, int64_t number, bool *goes_on)
+{
+	Exec *exec = run->frame->exec;
+	int parity = (int)(number & 1);
+	unsigned char condition = 1;
+	Array *inputs = run->values - 2, result;
+	inputs[0] = (Array){DT_I64, 0, NULL, &number};
+	inputs[1] = (Array){DT_BOOL, 0, NULL, &condition};
+	TwCode code = enter_body(run->body, inputs, 2 + run->ncarried);
+	for (int i = 0; i < run->ncarried && !code; i++)
+		code = lend_carried(run->body, 1 + i, &run->carried[i], parity);
+	if (!code)
+		code = frame_run(run->body);
+	if (!code)
+		code = body_output(run->body, 0, &result);
+	if (code)
+		return code;
+	*goes_on = array_truth(&result);
+	for (int i = 0; i < run->ncarried && !code; i++) {
+		code = body_output(run->body, 1 + i, &result);
+		if (!code)
+			code = carry(exec, &run->carried[i], parity, &result, &run->values[i]);
+	}
+	for (int i = 0; i < run->ncollected && !code; i++) {
+		code = body_output(run->body, 1 + run->ncarried + i, &result);
+		if (!code)
+			code = collect(exec, run->step, &run->carried[run->ncarried + i], &result);
+	}
+	return code;
+}
+
+/* Iterate up to `limit` times (-1: no limit). */
+static TwCode
+run_iterations(LoopRun *run, int64_t limit, bool goes_on)
+{
+	Exec *exec = run->frame->exec;
+	for (int64_t number = 0; goes_on && (limit < 0 || number < limit); number++) {
+		if (exec->cancel && *exec->cancel)
+			return exec_fail(exec, TW_CANCELLED, "the run was cancelled in step '%.60s'",
+			                 run->step->name);
+		TwCode code = run_iteration(run, number, &goes_on);
+		if (code)
+			return code;
+	}
+	return TW_OK;
+}
+
+TwCode
+step_run_loop(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	LoopRun run = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
+	run.ncarried = step->narg - step->noutput - 2;
+	run.ncollected = step->noutput - run.ncarried;
+	run.values = state->arrays + 2;
+	run.carried = state->carried;
+	if (run.ncarried < 0 || run.ncollected < 0)
+		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has %d arguments and %d outputs",
+		                 step->name, step->narg, step->noutput);
+	TwCode code = check_counts(frame, step, run.body->plan, 1 + step->noutput);
+	if (!code)
+		code = take_arguments(frame, step, state);
+	if (code)
+		return code;
+	bool has_limit = step->args[0] >= 0, has_condition = step->args[1] >= 0;
+	int64_t limit = has_limit ? dtype_load_i64(DT_I64, state->arrays[0].data, 0) : -1;
+	limit = has_limit && limit < 0 ? 0 : limit;
+	for (int i = 0; i < run.ncollected; i++)
+		run.carried[run.ncarried + i].count = 0;
+	code = run_iterations(&run, limit, !has_condition || array_truth(&state->arrays[1]));
+	const int *outputs = step->args + step->narg - step->noutput;
+	for (int i = 0; i < run.ncarried && !code; i++)
+		if (outputs[i] >= 0)
+			code = slot_take(frame, outputs[i], &run.values[i], step);
+	for (int i = 0; i < run.ncollected && !code; i++)
+		code = give_collected(frame, step, outputs[run.ncarried + i],
+		                      &run.carried[run.ncarried + i], run.body, 1 + run.ncarried + i, 0);
+	return code;
+}
+
+/* ---- Scan ---- */
+
+typedef struct ScanRun {
+	Frame *frame, *body;
+	const PlanStep *step;
+	StepState *state;
+	int nstate, nscan, ncollected;
+	int64_t length;
+	Array values[2 * PLAN_MAX_RANK]; /* the body's inputs */
+} ScanRun;
+
+/* Element `index` of a list attribute, 0 when it is not there. */
+static int64_t
+list_item(const PlanStep *step, const char *name, int index)
+{
+	const PlanAttr *attr = plan_attr(step, name);
+	return attr && attr->kind == PA_INTS && index < attr->count ? attr->ints[index] : 0;
+}
+
+static int
+scan_axis(const PlanStep *step, const char *name, int index, int rank)
+{
+	int64_t axis = list_item(step, name, index);
+	axis += axis < 0 ? rank : 0;
+	return axis >= 0 && axis < rank ? (int)axis : -1;
+}
+
+/* Slice `number` of scan input `index` as a dense array in its block. */
+static TwCode
+take_slice(ScanRun *run, int index, int64_t number, Array *slice)
+{
+	Exec *exec = run->frame->exec;
+	const Array *whole = &run->state->arrays[run->nstate + index];
+	Carried *carried = &run->state->carried[run->nstate + index];
+	int64_t strides[PLAN_MAX_RANK], picked[PLAN_MAX_RANK], step = 1;
+	size_t unit = element_bytes(whole->type);
+	int axis = scan_axis(run->step, "scan_input_axes", index, whole->rank);
+	for (int i = whole->rank - 1; i >= 0; i--) {
+		strides[i] = step;
+		step *= whole->dims[i];
+	}
+	for (int i = 0; i < whole->rank - 1; i++) {
+		carried->dims[i] = whole->dims[i + (i >= axis)];
+		picked[i] = strides[i + (i >= axis)];
+	}
+	if (list_item(run->step, "scan_input_directions", index))
+		number = run->length - 1 - number;
+	size_t bytes = (size_t)dims_count(whole->rank - 1, carried->dims) * unit;
+	if (!block_reserve(&exec->memory, &carried->block[0], bytes))
+		return exec_out_of_memory(exec, bytes);
+	copy_strided(unit, whole->rank - 1, carried->dims,
+	             (const unsigned char *)whole->data + number * strides[axis] * (int64_t)unit,
+	             picked, carried->block[0].data, NULL);
+	*slice = (Array){whole->type, whole->rank - 1, carried->dims, carried->block[0].data};
+	return TW_OK;
+}
+
+static TwCode
+run_scan_step(ScanRun *run, int64_t number)
+{
+	Exec *exec = run->frame->exec;
+	Carried *carried = run->state->carried;
+	int parity = (int)(number & 1), first_output = run->nstate + run->nscan;
+	TwCode code = TW_OK;
+	Array result;
+	for (int i = 0; i < run->nscan && !code; i++)
+		code = take_slice(run, i, number, &run->values[run->nstate + i]);
+	if (!code)
+		code = enter_body(run->body, run->values, run->nstate + run->nscan);
+	for (int i = 0; i < run->nstate && !code; i++)
+		code = lend_carried(run->body, i, &carried[i], parity);
+	if (!code)
+		code = frame_run(run->body);
+	for (int i = 0; i < run->nstate && !code; i++) {
+		code = body_output(run->body, i, &result);
+		if (!code)
+			code = carry(exec, &carried[i], parity, &result, &run->values[i]);
+	}
+	for (int i = 0; i < run->ncollected && !code; i++) {
+		code = body_output(run->body, run->nstate + i, &result);
+		if (!code)
+			code = collect(exec, run->step, &carried[first_output + run->nstate + i], &result);
+	}
+	return code;
+}
+
+/* Turn the order of what was collected around. */
+static void
+reverse_collected(Carried *all, size_t unit)
+{
+	size_t bytes = (size_t)dims_count(all->rank, all->dims) * unit;
+	unsigned char *low = all->block[0].data, *high = low + (size_t)all->count * bytes;
+	while (all->count > 1 && bytes > 0 && low < (high -= bytes)) {
+		for (size_t i = 0; i < bytes; i++) {
+			unsigned char byte = low[i];
+			low[i] = high[i];
+			high[i] = byte;
+		}
+		low += bytes;
+	}
+}
+
+static TwCode
+check_scan(ScanRun *run)
+{
+	const PlanStep *step = run->step;
+	Exec *exec = run->frame->exec;
+	if (run->nscan < 1 || run->nstate < 0 || run->ncollected < 0 ||
+	    run->nstate + run->nscan > 2 * PLAN_MAX_RANK)
+		return exec_fail(exec, TW_INTERNAL, "step '%.60s' has %d arguments and %d outputs",
+		                 step->name, step->narg, step->noutput);
+	TwCode code = check_counts(run->frame, step, run->body->plan, step->noutput);
+	if (!code)
+		code = take_arguments(run->frame, step, run->state);
+	for (int i = 0; i < run->nscan && !code; i++) {
+		const Array *whole = &run->state->arrays[run->nstate + i];
+		int axis = scan_axis(step, "scan_input_axes", i, whole->rank);
+		if (axis < 0 || element_bytes(whole->type) == 0)
+			return exec_fail(exec, TW_INTERNAL, "step '%.60s': input %d cannot be cut into slices",
+			                 step->name, i);
+		if (i == 0)
+			run->length = whole->dims[axis];
+		else if (run->length != whole->dims[axis])
+			return exec_fail(exec, TW_SHAPE,
+			                 "node \"%.100s\": scan inputs have %lld and %lld "
+			                 "slices",
+			                 step->origins, (long long)run->length, (long long)whole->dims[axis]);
+	}
+	return code;
+}
+
+TwCode
+step_run_scan(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	ScanRun run = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
+	run.nscan = (int)plan_attr_int(step, "num_scan_inputs", 1);
+	run.nstate = step->narg - step->noutput - run.nscan;
+	run.ncollected = step->noutput - run.nstate;
+	TwCode code = check_scan(&run);
+	if (code)
+		return code;
+	const int *outputs = step->args + step->narg - step->noutput;
+	Carried *all = state->carried + run.nstate + run.nscan + run.nstate;
+	memcpy(run.values, state->arrays, (size_t)run.nstate * sizeof *run.values);
+	for (int i = 0; i < run.ncollected; i++)
+		all[i].count = 0;
+	for (int64_t number = 0; number < run.length && !code; number++)
+		code = run_scan_step(&run, number);
+	for (int i = 0; i < run.nstate && !code; i++)
+		if (outputs[i] >= 0)
+			code = slot_take(frame, outputs[i], &run.values[i], step);
+	for (int i = 0; i < run.ncollected && !code; i++) {
+		const Frame *body = run.body;
+		DType type = body->plan->buffers[body->plan->outputs[run.nstate + i]].type;
+		if (list_item(step, "scan_output_directions", i))
+			reverse_collected(&all[i], element_bytes(type));
+		code = give_collected(frame, step, outputs[run.nstate + i], &all[i], body, run.nstate + i,
+		                      (int)list_item(step, "scan_output_axes", i));
+	}
+	return code;
+}

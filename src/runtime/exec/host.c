@@ -1,0 +1,214 @@
+/* Steps that run host operators: functions on arrays (host/host.h).
+ *
+ * Results are written straight to their buffers: a function asks for memory once it knows a shape,
+ * and that is where a size that depends on data becomes known. Working memory comes from blocks
+ * that the session keeps from run to run.
+ */
+#include <string.h>
+
+#include "host/host.h"
+#include "runtime/exec/exec.h"
+
+/* What the step needs beside the plan: the function, and attributes as it takes them. */
+struct HostStep {
+	const HostInfo *info;
+	int nattr;
+	HostAttr *attrs;
+	const Array **inputs;
+	bool *is_wanted;
+	Array *outputs;
+	int64_t (*dims)[PLAN_MAX_RANK]; /* of outputs */
+};
+
+typedef struct HostRun {
+	Frame *frame;
+	const PlanStep *step;
+	StepState *state;
+	TwCode code; /* what went wrong in a callback */
+} HostRun;
+
+/* Doubles of the plan as the floats that functions take. */
+static bool
+convert_attr(Pile *pile, const PlanAttr *attr, HostAttr *converted)
+{
+	*converted = (HostAttr){.name = attr->name, .count = attr->count, .string = attr->string};
+	if (attr->kind == PA_FLOATS) {
+		float *floats = pile_alloc(pile, (size_t)attr->count, sizeof *floats);
+		for (int i = 0; floats && i < attr->count; i++)
+			floats[i] = (float)attr->floats[i];
+		converted->floats = floats;
+		return floats;
+	}
+	int64_t *ints = pile_alloc(pile, (size_t)attr->count, sizeof *ints);
+	if (ints && attr->kind == PA_INTS && attr->count)
+		memcpy(ints, attr->ints, (size_t)attr->count * sizeof *ints);
+	converted->ints = attr->kind == PA_STRING ? NULL : ints;
+	return ints;
+}
+
+bool
+host_step_make(Exec *exec, const PlanStep *step, StepState *state)
+{
+	Pile *pile = &exec->pile;
+	HostStep *host = pile_alloc(pile, 1, sizeof *host);
+	size_t nargs = (size_t)step->narg;
+	if (!host)
+		return false;
+	*host = (HostStep){.info = host_find(step->row), .nattr = step->nattr};
+	host->attrs = pile_alloc(pile, (size_t)step->nattr, sizeof *host->attrs);
+	host->inputs = pile_alloc(pile, nargs, sizeof *host->inputs);
+	host->is_wanted = pile_alloc(pile, nargs, sizeof *host->is_wanted);
+	host->outputs = pile_alloc(pile, nargs, sizeof *host->outputs);
+	host->dims = pile_alloc(pile, nargs, sizeof *host->dims);
+	state->host = host;
+	if (!host->attrs || !host->inputs || !host->is_wanted || !host->outputs || !host->dims)
+		return false;
+	for (int i = 0; i < step->nattr; i++)
+		if (!convert_attr(pile, &step->attrs[i], &host->attrs[i]))
+			return false;
+	return true;
+}
+
+/* Attributes that are dims have their values for the sizes bound now. */
+static void
+set_dim_attrs(const Frame *frame, const PlanStep *step, HostStep *host)
+{
+	for (int i = 0; i < step->nattr; i++) {
+		int64_t *ints = (int64_t *)(uintptr_t)host->attrs[i].ints;
+		for (int j = 0; step->attrs[i].kind == PA_DIMS && j < step->attrs[i].count; j++)
+			ints[j] = frame->dims[step->attrs[i].ints[j]];
+	}
+}
+
+/* ---- Memory for the function ---- */
+
+static void *
+take_scratch(void *context, size_t bytes)
+{
+	HostRun *run = context;
+	Exec *exec = run->frame->exec;
+	HostScratch *scratch = &exec->host_scratch;
+	size_t rounded = (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+	if (rounded < bytes)
+		return NULL;
+	while (scratch->block < HOST_BLOCKS) {
+		Block *block = &scratch->blocks[scratch->block];
+		if (block->capacity - scratch->used >= rounded && block->data) {
+			void *memory = block->data + scratch->used;
+			scratch->used += rounded;
+			return memory;
+		}
+		if (scratch->used == 0) { /* nothing of this block is in use: make it large enough */
+			size_t least = (size_t)65536 << scratch->block;
+			if (!block_reserve(&exec->memory, block, rounded > least ? rounded : least))
+				break;
+			continue;
+		}
+		scratch->block++;
+		scratch->used = 0;
+	}
+	run->code = exec_out_of_memory(exec, bytes);
+	return NULL;
+}
+
+/* Where output `index` goes when it has these dims. */
+static Array *
+give_output(void *context, int index, DType type, int rank, const int64_t *dims)
+{
+	HostRun *run = context;
+	Frame *frame = run->frame;
+	HostStep *host = run->state->host;
+	int arg = run->step->narg - run->step->noutput + index, buffer = run->step->args[arg];
+	if (index < 0 || index >= run->step->noutput || buffer < 0 || rank > PLAN_MAX_RANK)
+		return NULL;
+	Array *array = &host->outputs[index];
+	if (rank)
+		memcpy(host->dims[index], dims, (size_t)rank * sizeof *dims);
+	*array = (Array){type, rank, host->dims[index], NULL};
+	run->code = slot_shape(frame, buffer, array, run->step);
+	if (!run->code)
+		run->code = slot_prepare(frame, buffer);
+	if (run->code)
+		return NULL;
+	const Slot *slot = &frame->slots[buffer];
+	if (slot->strides) {
+		Block *dense = &run->state->dense[arg];
+		if (!block_reserve(&frame->exec->memory, dense, slot->bytes)) {
+			run->code = exec_out_of_memory(frame->exec, slot->bytes);
+			return NULL;
+		}
+		array->data = dense->data;
+	} else {
+		array->data = slot_data(frame, buffer);
+	}
+	return array;
+}
+
+/* ---- Running ---- */
+
+/* Results of strided views go from their dense form to their place; missing ones are a bug. */
+static TwCode
+finish_outputs(HostRun *run)
+{
+	const PlanStep *step = run->step;
+	HostStep *host = run->state->host;
+	for (int i = 0; i < step->noutput; i++) {
+		int buffer = step->args[step->narg - step->noutput + i];
+		if (buffer < 0)
+			continue;
+		if (host->outputs[i].type == DT_NONE)
+			return exec_fail(run->frame->exec, TW_INTERNAL, "host operator %s gave no output %d",
+			                 host->info->name, i);
+		if (run->frame->slots[buffer].strides) {
+			TwCode code = slot_take(run->frame, buffer, &host->outputs[i], step);
+			if (code)
+				return code;
+		}
+	}
+	return TW_OK;
+}
+
+TwCode
+step_run_host(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	HostStep *host = state->host;
+	HostRun run = {frame, step, state, TW_OK};
+	int ninput = step->narg - step->noutput;
+	if (!host->info)
+		return exec_fail(exec, TW_UNSUPPORTED, "this library has no host operator '%.60s'",
+		                 step->row);
+	for (int i = 0; i < ninput; i++) {
+		TwCode code = slot_array(frame, state, i, step->args[i], &state->arrays[i]);
+		if (code)
+			return code;
+		host->inputs[i] = step->args[i] < 0 ? NULL : &state->arrays[i];
+	}
+	for (int i = 0; i < step->noutput; i++) {
+		host->is_wanted[i] = step->args[ninput + i] >= 0;
+		host->outputs[i] = (Array){0};
+	}
+	set_dim_attrs(frame, step, host);
+	exec->host_scratch.block = 0;
+	exec->host_scratch.used = 0;
+	HostCall call = {
+		.ninput = ninput,
+		.noutput = step->noutput,
+		.inputs = host->inputs,
+		.is_wanted = host->is_wanted,
+		.nattr = host->nattr,
+		.attrs = host->attrs,
+		.context = &run,
+		.output = give_output,
+		.scratch = take_scratch,
+	};
+	const char *sentence = host->info->run(&call);
+	if (run.code)
+		return run.code;
+	if (sentence)
+		return exec_fail(exec, TW_DATA, "node \"%.200s\": %.300s",
+		                 *step->origins ? step->origins : step->name, sentence);
+	return finish_outputs(&run);
+}

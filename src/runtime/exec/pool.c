@@ -1,0 +1,242 @@
+/* The worker pool.
+ *
+ * One word, `state`, says everything about the current job: its number, whether workers may still
+ * join, and how many have. A worker joins by compare-and-swap while the job is open; the caller
+ * works too, then closes the job with one atomic operation and waits only for those who joined.
+ *
+ *     bits 63..17  number of the job      bit 16  open      bits 15..0  joined
+ *
+ * This is the only mutable state of the library that is not inside an object of the caller: it is
+ * one per process because cores are. `lock` guards starting and ending threads and sleeping;
+ * `busy` is held by the session whose job is running.
+ */
+#include "runtime/exec/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { JOINED_MASK = 0xFFFF, OPEN = 0x10000, JOB_SHIFT = 17, SPINS_PER_LOOK = 32 };
+
+typedef struct Pool {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t threads[POOL_MOST];
+	int thread_count, users;
+	bool is_hooked; /* the fork handlers are in place */
+	atomic_bool busy, is_ending;
+	_Atomic uint64_t state;
+	_Atomic int finished, sleepers;
+	/* The job: written before `state` opens it. */
+	PoolTask *task;
+	void *arg;
+	_Atomic int width;
+	_Atomic int spin_us;
+} Pool;
+
+static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static void
+relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static int64_t
+now_us(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* Take part in the open job, if there is room. */
+static bool
+try_join(void)
+{
+	uint64_t state = atomic_load(&pool.state);
+	while (state & OPEN) {
+		int joined = (int)(state & JOINED_MASK) + 1;
+		if (joined >= atomic_load(&pool.width))
+			return false;
+		if (atomic_compare_exchange_weak(&pool.state, &state, state + 1)) {
+			pool.task(pool.arg, joined);
+			atomic_fetch_add(&pool.finished, 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Wait until the job number differs from `seen`: spin for a while, then sleep. */
+static void
+await_job(uint64_t seen)
+{
+	int64_t end = now_us() + atomic_load(&pool.spin_us);
+	do {
+		for (int i = 0; i < SPINS_PER_LOOK; i++, relax())
+			if (atomic_load(&pool.state) >> JOB_SHIFT != seen || atomic_load(&pool.is_ending))
+				return;
+	} while (now_us() < end);
+	pthread_mutex_lock(&pool.lock);
+	atomic_fetch_add(&pool.sleepers, 1);
+	while (atomic_load(&pool.state) >> JOB_SHIFT == seen && !atomic_load(&pool.is_ending))
+		pthread_cond_wait(&pool.wake, &pool.lock);
+	atomic_fetch_sub(&pool.sleepers, 1);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void *
+work(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&pool.is_ending)) {
+		uint64_t seen = atomic_load(&pool.state) >> JOB_SHIFT;
+		try_join();
+		await_job(seen);
+	}
+	return NULL;
+}
+
+/* ---- fork ---- */
+
+static void
+before_fork(void)
+{
+	pthread_mutex_lock(&pool.lock);
+}
+
+static void
+after_fork_parent(void)
+{
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* In the child there are no workers, and nobody holds anything. */
+static void
+after_fork_child(void)
+{
+	pool.thread_count = 0;
+	pthread_mutex_init(&pool.lock, NULL);
+	pthread_cond_init(&pool.wake, NULL);
+	atomic_store(&pool.busy, false);
+	atomic_store(&pool.is_ending, false);
+	atomic_store(&pool.sleepers, 0);
+	atomic_store(&pool.finished, 0);
+	atomic_store(&pool.state, (atomic_load(&pool.state) >> JOB_SHIFT) << JOB_SHIFT);
+}
+
+/* ---- Threads ---- */
+
+void
+pool_acquire(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.users++;
+	if (!pool.is_hooked)
+		pool.is_hooked = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* The last user ends the threads; `busy` keeps a session that comes meanwhile from using them. */
+void
+pool_release(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	bool is_last = --pool.users == 0 && pool.thread_count > 0 && !atomic_exchange(&pool.busy, true);
+	if (is_last) {
+		atomic_store(&pool.is_ending, true);
+		pthread_cond_broadcast(&pool.wake);
+	}
+	pthread_mutex_unlock(&pool.lock);
+	if (!is_last)
+		return;
+	for (int i = 0; i < pool.thread_count; i++)
+		pthread_join(pool.threads[i], NULL);
+	pthread_mutex_lock(&pool.lock);
+	pool.thread_count = 0;
+	atomic_store(&pool.is_ending, false);
+	atomic_store(&pool.busy, false);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Have at least `count` workers, or as many as the system gives. Signals go to other threads. */
+static void
+start_threads(int count)
+{
+	sigset_t all, old;
+	if (count > POOL_MOST)
+		count = POOL_MOST;
+	if (pool.thread_count >= count)
+		return;
+	pthread_mutex_lock(&pool.lock);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (pool.thread_count < count &&
+	       pthread_create(&pool.threads[pool.thread_count], NULL, work, NULL) == 0)
+		pool.thread_count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Close the job and wait for those who joined. */
+static void
+finish(void)
+{
+	uint64_t joined = atomic_fetch_and(&pool.state, ~(uint64_t)OPEN) & JOINED_MASK;
+	for (int spins = 0; (uint64_t)atomic_load(&pool.finished) < joined; spins++) {
+		relax();
+		if (spins > 4096)
+			sched_yield(); /* a worker lost its core: let it have this one */
+	}
+}
+
+void
+pool_run(int width, int spin_us, PoolTask *task, void *arg)
+{
+	if (width <= 1 || atomic_exchange(&pool.busy, true)) {
+		task(arg, 0);
+		return;
+	}
+	start_threads(width - 1);
+	pool.task = task;
+	pool.arg = arg;
+	atomic_store(&pool.width, width);
+	atomic_store(&pool.spin_us, spin_us);
+	atomic_store(&pool.finished, 0);
+	uint64_t job = (atomic_load(&pool.state) >> JOB_SHIFT) + 1;
+	atomic_store(&pool.state, job << JOB_SHIFT | OPEN);
+	if (atomic_load(&pool.sleepers) > 0) {
+		pthread_mutex_lock(&pool.lock);
+		pthread_cond_broadcast(&pool.wake);
+		pthread_mutex_unlock(&pool.lock);
+	}
+	task(arg, 0);
+	finish();
+	atomic_store(&pool.busy, false);
+}
+
+int
+pool_threads(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	int count = pool.thread_count;
+	pthread_mutex_unlock(&pool.lock);
+	return count;
+}
+
+int
+pool_cores(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+	return count < 1 ? 1 : count > POOL_MOST ? POOL_MOST : count;
+}

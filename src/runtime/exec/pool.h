@@ -1,0 +1,38 @@
+/* The process's worker threads: one pool, bounded, made when first needed.
+ *
+ * Work is handed out as tasks that take pieces from a shared counter, so any number of workers,
+ * none included, gives the same result:
+ *
+ *     pool_run(width, spin_us, task, arg);    calls task(arg, 0) here and task(arg, w) on up to
+ *                                             width-1 workers, 0 < w < width, each w at most once
+ *
+ * It returns when all calls have returned. A worker that is asleep and comes late finds the work
+ * done and is not waited for. When another session is using the workers, the caller does all of
+ * the work itself: two sessions never wait for one another.
+ *
+ * Threads do not survive fork(): a child begins with no workers and makes its own when needed.
+ */
+#ifndef RUNTIME_EXEC_POOL_H
+#define RUNTIME_EXEC_POOL_H
+
+#include <stdbool.h>
+
+enum { POOL_MOST = 256 };
+
+typedef void PoolTask(void *arg, int worker);
+
+/* Say that a session will use the pool, and that it no longer does; the last one to go ends the
+ * threads. Threads are started by pool_run(). */
+void pool_acquire(void);
+void pool_release(void);
+
+/* `spin_us`: how long workers look for the next task before they sleep. */
+void pool_run(int width, int spin_us, PoolTask *task, void *arg);
+
+/* Threads running now (for tests). */
+int pool_threads(void);
+
+/* Cores that this process may use, at least 1. */
+int pool_cores(void);
+
+#endif

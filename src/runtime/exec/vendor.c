@@ -1,0 +1,281 @@
+/* Vendor steps: calls by the sizes of their arguments, run in pieces; the fallback kernel where the
+ * library has nothing real to offer.
+ *
+ * A step remembers the last few calls it made, so that going back to known sizes makes nothing.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/exec/exec.h"
+
+/* ---- Calls by sizes ---- */
+
+void
+call_cache_free(Exec *exec, CallCache *cache)
+{
+	size_t bytes = (size_t)cache->key_size * sizeof **cache->key;
+	for (int i = 0; i < cache->count; i++) {
+		vendor_call_free(cache->call[i]);
+		memory_release(&exec->memory, cache->key[i], bytes);
+	}
+	cache->count = 0;
+}
+
+/* What decides a call beside the plan: dims and strides of all arguments. */
+static int
+key_length(const Frame *frame, const PlanStep *step)
+{
+	int length = 0;
+	for (int i = 0; i < step->narg; i++)
+		length += step->args[i] < 0 ? 0 : 2 * frame->plan->buffers[step->args[i]].rank;
+	return length;
+}
+
+static void
+fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
+{
+	for (int i = 0; i < step->narg; i++) {
+		if (step->args[i] < 0)
+			continue;
+		const Slot *slot = &frame->slots[step->args[i]];
+		size_t rank = (size_t)frame->plan->buffers[step->args[i]].rank;
+		for (size_t d = 0; d < rank; d++) {
+			*key++ = slot->dims[d];
+			*key++ = slot->strides ? slot->strides[d] : -1;
+		}
+	}
+}
+
+/* Move entry `index` to the front. */
+static void
+make_first(CallCache *cache, int index)
+{
+	VendorCall *call = cache->call[index];
+	int64_t *key = cache->key[index];
+	bool refused = cache->refused[index];
+	for (int i = index; i > 0; i--) {
+		cache->call[i] = cache->call[i - 1];
+		cache->key[i] = cache->key[i - 1];
+		cache->refused[i] = cache->refused[i - 1];
+	}
+	cache->call[0] = call;
+	cache->key[0] = key;
+	cache->refused[0] = refused;
+}
+
+/* A place for a new call at the front; the oldest goes when all are taken. False: no memory. */
+static bool
+open_entry(Exec *exec, CallCache *cache)
+{
+	size_t bytes = (size_t)cache->key_size * sizeof **cache->key;
+	int index = cache->count;
+	if (index == VENDOR_CALLS) {
+		vendor_call_free(cache->call[--index]);
+	} else {
+		cache->key[index] = memory_alloc(&exec->memory, bytes);
+		if (!cache->key[index])
+			return false;
+		cache->count++;
+	}
+	cache->call[index] = NULL;
+	cache->refused[index] = false;
+	make_first(cache, index);
+	return true;
+}
+
+/* ---- Binding ---- */
+
+static VendorCall *
+make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
+{
+	VendorTensor tensors[VENDOR_MAX_ARGS] = {{0}};
+	if (step->narg > VENDOR_MAX_ARGS) {
+		snprintf(error, error_size, "it has more than %d arguments", VENDOR_MAX_ARGS);
+		return NULL;
+	}
+	for (int i = 0; i < step->narg; i++) {
+		if (step->args[i] < 0)
+			continue;
+		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
+		const Slot *slot = &frame->slots[step->args[i]];
+		tensors[i] = (VendorTensor){.type = buffer->type,
+		                            .rank = buffer->rank,
+		                            .dims = slot->dims,
+		                            .strides = slot->strides,
+		                            .layout = buffer->layout,
+		                            .constant = slot->constant};
+	}
+	const VendorCallDesc desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
+	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
+}
+
+/* Whether the first entry is new: neither made nor refused. */
+static bool
+is_pending(const CallCache *cache)
+{
+	return !cache->call[0] && !cache->refused[0];
+}
+
+/* Find the entry for the sizes bound now, or begin a new one, and make it the first. */
+static TwCode
+find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
+{
+	Exec *exec = frame->exec;
+	cache->key_size = key_length(frame, step);
+	size_t bytes = (size_t)cache->key_size * sizeof(int64_t);
+	int64_t *key = memory_alloc(&exec->memory, bytes);
+	if (!key)
+		return exec_out_of_memory(exec, bytes);
+	fill_key(frame, step, key);
+	int found = 0;
+	while (found < cache->count && memcmp(cache->key[found], key, bytes) != 0)
+		found++;
+	TwCode code = TW_OK;
+	if (found < cache->count) {
+		make_first(cache, found);
+	} else if (open_entry(exec, cache)) {
+		memcpy(cache->key[0], key, bytes);
+	} else {
+		code = exec_out_of_memory(exec, bytes);
+	}
+	memory_release(&exec->memory, key, bytes);
+	return code;
+}
+
+/* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
+static void
+fill_entry(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	CallCache *cache = frame->steps[index].calls;
+	cache->refusal[0] = 0;
+	cache->is_said = false;
+	cache->call[0] = make_call(frame, step, cache->refusal, sizeof cache->refusal);
+	cache->refused[0] = !cache->call[0];
+}
+
+/* Use the first entry. */
+static TwCode
+take_entry(Frame *frame, const PlanStep *step, StepState *state)
+{
+	Exec *exec = frame->exec;
+	CallCache *cache = state->calls;
+	state->call = cache->call[0];
+	if (state->call)
+		return exec_reserve_scratch(exec, vendor_call_scratch(state->call));
+	if (step->kernel < 0)
+		return exec_fail(exec, TW_DEVICE, "step '%.60s' cannot run: %s", step->name,
+		                 cache->refusal);
+	if (!cache->is_said)
+		exec_log(exec->model, "step '%.60s' runs its fallback kernel: %s", step->name,
+		         cache->refusal);
+	cache->is_said = true;
+	return TW_OK;
+}
+
+TwCode
+step_bind_vendor(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	state->call = NULL;
+	if (!frame->exec->model->vendor) {
+		if (step->kernel >= 0)
+			return TW_OK;
+		return exec_fail(frame->exec, TW_DEVICE,
+		                 "step '%.60s' needs a vendor library, which could "
+		                 "not be loaded",
+		                 step->name);
+	}
+	TwCode code = find_entry(frame, step, state->calls);
+	if (!code && is_pending(state->calls))
+		fill_entry(frame, index);
+	return code ? code : take_entry(frame, step, state);
+}
+
+typedef struct MakeJob {
+	Frame *frame;
+	_Atomic int next;
+} MakeJob;
+
+static void
+make_calls_task(void *arg, int worker)
+{
+	MakeJob *job = arg;
+	(void)worker;
+	for (;;) {
+		int index = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+		if (index >= job->frame->plan->nstep)
+			return;
+		StepState *state = &job->frame->steps[index];
+		if (state->calls && state->calls->count && is_pending(state->calls))
+			fill_entry(job->frame, index);
+	}
+}
+
+TwCode
+frame_make_calls(Frame *frame)
+{
+	TwCode code = TW_OK;
+	int pending = 0;
+	for (int i = 0; i < frame->plan->nstep && !code && frame->exec->model->vendor; i++) {
+		const PlanStep *step = &frame->plan->steps[i];
+		if (step->kind != PT_VENDOR || !step_has_sizes(frame, step))
+			continue;
+		code = find_entry(frame, step, frame->steps[i].calls);
+		pending += !code && is_pending(frame->steps[i].calls);
+	}
+	MakeJob job = {.frame = frame};
+	if (!code && pending)
+		exec_parallel(frame->exec, pending, make_calls_task, &job);
+	return code;
+}
+
+/* ---- Running ---- */
+
+typedef struct VendorJob {
+	Exec *exec;
+	StepState *state;
+	int pieces;
+	_Atomic int next;
+} VendorJob;
+
+static void
+run_vendor_task(void *arg, int worker)
+{
+	VendorJob *job = arg;
+	Exec *exec = job->exec;
+	WorkerStatus *found = &exec->workers[worker];
+	unsigned char *scratch =
+		exec->scratch.data ? exec->scratch.data + (size_t)worker * exec->scratch_part : NULL;
+	for (;;) {
+		int piece = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+		if (piece >= job->pieces || found->text[0])
+			return;
+		vendor_call_run(job->state->call, piece, job->state->data, scratch, found->text,
+		                sizeof found->text);
+	}
+}
+
+TwCode
+step_run_vendor(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	if (!state->call)
+		return step_run_kernel(frame, index);
+	for (int i = 0; i < step->narg; i++)
+		state->data[i] = slot_data(frame, step->args[i]);
+	for (int i = 0; i < exec->threads; i++)
+		exec->workers[i].text[0] = 0;
+	VendorJob job = {.exec = exec, .state = state, .pieces = vendor_call_pieces(state->call)};
+	exec_parallel(exec, job.pieces, run_vendor_task, &job);
+	for (int i = 0; i < exec->threads; i++)
+		if (exec->workers[i].text[0])
+			return exec_fail(exec, TW_DEVICE, "node \"%.200s\": %s", step->origins,
+			                 exec->workers[i].text);
+	return TW_OK;
+}

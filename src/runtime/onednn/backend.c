@@ -1,0 +1,410 @@
+/* oneDNN as a vendor library: calls made of pieces, run one by one on any thread.
+ *
+ * A call is cut into boxes by its shape alone (call.h). Boxes of one size share a primitive;
+ * each box has its own memory objects, so that boxes run at once. Everything is made in
+ * vendor_call_new(); running sets addresses and executes. Weights are packed once per library,
+ * weight and layout, under the lock; they stay until the bundle is closed.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/onednn/call.h"
+#include "runtime/vendor.h"
+
+/* One size of box: what its pieces share. */
+typedef struct Shape {
+	int64_t size[CALL_AXES];
+	void *primitive;
+	DnnlMd *mds[CALL_OPERANDS];
+	DnnlMd *scratch_md;
+	size_t scratch;
+} Shape;
+
+/* Where an operand of a piece lies, and the library's object for it. */
+typedef struct PieceOperand {
+	int64_t offset;    /* bytes from the argument */
+	const void *fixed; /* packed weights: the address */
+	void *memory, *last;
+} PieceOperand;
+
+typedef struct Piece {
+	int shape;
+	PieceOperand operands[CALL_OPERANDS];
+	void *scratch, *last_scratch;
+	size_t sum_bytes; /* to copy before a sum whose argument is not the result's storage */
+} Piece;
+
+struct VendorCall {
+	Vendor *vendor;
+	CallPlan plan; /* .desc is not valid after making */
+	int nshape, npiece;
+	Shape *shapes;
+	Piece *pieces;
+	size_t scratch;
+	char impl[VENDOR_IMPL_SIZE];
+};
+
+/* ---- The library ---- */
+
+Vendor *
+vendor_open(char *error, size_t error_size)
+{
+	Vendor *vendor = calloc(1, sizeof *vendor);
+	if (!vendor) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	if (!dnnl_load(&vendor->api, error, error_size)) {
+		free(vendor);
+		return NULL;
+	}
+	pthread_mutex_init(&vendor->lock, NULL);
+	snprintf(vendor->name, sizeof vendor->name, "oneDNN %d.%d.%d", vendor->api.major,
+	         vendor->api.minor, vendor->api.patch);
+	return vendor;
+}
+
+void
+vendor_close(Vendor *vendor)
+{
+	if (!vendor)
+		return;
+	packed_free(vendor);
+	dnnl_unload(&vendor->api);
+	pthread_mutex_destroy(&vendor->lock);
+	free(vendor);
+}
+
+const char *
+vendor_name(const Vendor *vendor)
+{
+	return vendor->name;
+}
+
+/* ---- Shapes ---- */
+
+/* Descriptors of all operands for a box; weights that are packed are left to the library. */
+static bool
+make_mds(VendorCall *call, Shape *shape)
+{
+	const CallPlan *plan = &call->plan;
+	for (int i = 0; i < plan->noperand; i++) {
+		const CallOperand *operand = &plan->operands[i];
+		int64_t size[DNNL_RANK];
+		call_region_size(operand, shape->size, size);
+		shape->mds[i] = operand->is_packed ? dnnl_md_tag(plan->api, operand->tensor.rank, size,
+		                                                 operand->tensor.type, DNNL_TAG_ANY)
+		                                   : call_region_md(plan->api, &operand->tensor, size);
+		if (!shape->mds[i])
+			return call_refuse(&call->plan,
+			                   "argument %d lies in a way that the library does not "
+			                   "know",
+			                   operand->arg);
+	}
+	return true;
+}
+
+/* Take over what the chosen implementation wants; refuse reference implementations. */
+static bool
+take_choice(VendorCall *call, Shape *shape, const void *desc)
+{
+	enum { QUERY_IMPL = 8 };
+	CallPlan *plan = &call->plan;
+	const char *impl = "";
+	plan->api->primitive_desc_query(desc, QUERY_IMPL, 0, (void *)&impl);
+	snprintf(call->impl, sizeof call->impl, "%s", impl);
+	if (strncmp(impl, "ref", 3) == 0 || strncmp(impl, "simple:any", 10) == 0)
+		return call_refuse(plan, "the library has only the reference implementation %s", impl);
+	for (int i = 0; i < plan->noperand; i++) {
+		const DnnlMd *chosen = plan->operands[i].is_packed
+		                           ? plan->api->primitive_desc_query_md(desc, DNNL_QUERY_WEIGHTS, 0)
+		                           : NULL;
+		if (!plan->operands[i].is_packed)
+			continue;
+		dnnl_md_free(plan->api, shape->mds[i]);
+		shape->mds[i] = chosen ? dnnl_md_copy(plan->api, chosen) : NULL;
+		if (!shape->mds[i])
+			return call_refuse(plan, "out of memory");
+	}
+	const DnnlMd *scratch = plan->api->primitive_desc_query_md(desc, DNNL_QUERY_SCRATCHPAD, 0);
+	shape->scratch = scratch ? plan->api->memory_desc_get_size(scratch) : 0;
+	shape->scratch_md = shape->scratch ? dnnl_md_copy(plan->api, scratch) : NULL;
+	if (shape->scratch > call->scratch)
+		call->scratch = shape->scratch;
+	return !shape->scratch || shape->scratch_md || call_refuse(plan, "out of memory");
+}
+
+static bool
+make_shape(VendorCall *call, const int64_t *size, Shape *shape)
+{
+	CallPlan *plan = &call->plan;
+	void *desc = NULL;
+	memcpy(shape->size, size, sizeof shape->size);
+	if (!make_mds(call, shape))
+		return false;
+	void *attr = call_make_attr(plan, shape->mds);
+	if (!attr)
+		return call_refuse(plan, "the library does not know these post-ops");
+	int status = plan->describe(plan, &desc, shape->mds, attr);
+	plan->api->primitive_attr_destroy(attr);
+	if (status)
+		return call_refuse(plan, "the library has no implementation (status %d)", status);
+	bool is_made = take_choice(call, shape, desc);
+	if (is_made && plan->api->primitive_create(&shape->primitive, desc))
+		is_made = call_refuse(plan, "the library could not make the primitive");
+	plan->api->primitive_desc_destroy(desc);
+	return is_made;
+}
+
+/* The shape of this size, made when it is new; -1 with a sentence. */
+static int
+find_shape(VendorCall *call, const int64_t *size)
+{
+	for (int i = 0; i < call->nshape; i++)
+		if (memcmp(call->shapes[i].size, size, sizeof call->shapes[i].size) == 0)
+			return i;
+	Shape *shapes = realloc(call->shapes, (size_t)(call->nshape + 1) * sizeof *shapes);
+	if (!shapes) {
+		call_refuse(&call->plan, "out of memory");
+		return -1;
+	}
+	call->shapes = shapes;
+	shapes[call->nshape] = (Shape){.primitive = NULL};
+	return make_shape(call, size, &shapes[call->nshape++]) ? call->nshape - 1 : -1;
+}
+
+/* ---- Pieces ---- */
+
+static bool
+make_operand(VendorCall *call, Piece *piece, int index, const int64_t *begin)
+{
+	CallPlan *plan = &call->plan;
+	const CallOperand *operand = &plan->operands[index];
+	const Shape *shape = &call->shapes[piece->shape];
+	PieceOperand *at = &piece->operands[index];
+	at->offset = call_region_offset(operand, begin);
+	if (operand->code == 0) {
+		piece->sum_bytes = plan->api->memory_desc_get_size(shape->mds[index]);
+		return true;
+	}
+	if (operand->is_packed && !plan->is_question) {
+		int64_t size[DNNL_RANK];
+		call_region_size(operand, shape->size, size);
+		at->fixed = vendor_pack(call->vendor, &operand->tensor,
+		                        (const unsigned char *)operand->constant + at->offset, size,
+		                        shape->mds[index]);
+		if (!at->fixed)
+			return call_refuse(plan, "weights could not be packed");
+	}
+	if (plan->api->memory_create(&at->memory, shape->mds[index], plan->api->engine,
+	                             (void *)(uintptr_t)at->fixed))
+		return call_refuse(plan, "the library could not make a memory object");
+	return true;
+}
+
+static bool
+make_piece(VendorCall *call, Piece *piece, const int64_t *begin)
+{
+	CallPlan *plan = &call->plan;
+	int64_t size[CALL_AXES];
+	for (int i = 0; i < CALL_AXES; i++) {
+		int64_t left = plan->extent[i] - begin[i];
+		size[i] = left < plan->chunk[i] ? left : plan->chunk[i];
+	}
+	piece->shape = find_shape(call, size);
+	if (piece->shape < 0)
+		return false;
+	for (int i = 0; i < plan->noperand; i++)
+		if (!make_operand(call, piece, i, begin))
+			return false;
+	const Shape *shape = &call->shapes[piece->shape];
+	return !shape->scratch_md ||
+	       !plan->api->memory_create(&piece->scratch, shape->scratch_md, plan->api->engine, NULL) ||
+	       call_refuse(plan, "the library could not make a memory object");
+}
+
+static bool
+make_pieces(VendorCall *call)
+{
+	CallPlan *plan = &call->plan;
+	int64_t begin[CALL_AXES] = {0}, pieces = call_cut(plan);
+	if (pieces > INT32_MAX / 2 || !(call->pieces = calloc((size_t)pieces, sizeof *call->pieces)))
+		return call_refuse(plan, "out of memory");
+	while (call->npiece < pieces) {
+		if (!make_piece(call, &call->pieces[call->npiece++], begin))
+			return false;
+		for (int axis = CALL_AXES - 1; axis >= 0; axis--) {
+			begin[axis] += plan->chunk[axis];
+			if (begin[axis] < plan->extent[axis])
+				break;
+			begin[axis] = 0;
+		}
+	}
+	return true;
+}
+
+VendorCall *
+vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question, char *error,
+                 size_t error_size)
+{
+	VendorCall *call = calloc(1, sizeof *call);
+	if (!call) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	call->vendor = vendor;
+	call->plan = (CallPlan){.api = &vendor->api,
+	                        .desc = desc,
+	                        .is_question = is_question,
+	                        .error = error,
+	                        .error_size = error_size};
+	int before = dnnl_enter(&vendor->api);
+	bool is_made = call_plan_row(&call->plan) && make_pieces(call);
+	dnnl_leave(&vendor->api, before);
+	call->plan.desc = NULL;
+	call->plan.error = NULL;
+	if (is_made)
+		return call;
+	vendor_call_free(call);
+	return NULL;
+}
+
+VendorCall *
+vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t error_size)
+{
+	return vendor_call_make(vendor, desc, false, error, error_size);
+}
+
+void
+vendor_call_free(VendorCall *call)
+{
+	if (!call)
+		return;
+	const DnnlApi *api = call->plan.api;
+	for (int i = 0; i < call->npiece; i++) {
+		for (int j = 0; j < call->plan.noperand; j++)
+			if (call->pieces[i].operands[j].memory)
+				api->memory_destroy(call->pieces[i].operands[j].memory);
+		if (call->pieces[i].scratch)
+			api->memory_destroy(call->pieces[i].scratch);
+	}
+	for (int i = 0; i < call->nshape; i++) {
+		for (int j = 0; j < call->plan.noperand; j++)
+			dnnl_md_free(api, call->shapes[i].mds[j]);
+		dnnl_md_free(api, call->shapes[i].scratch_md);
+		if (call->shapes[i].primitive)
+			api->primitive_destroy(call->shapes[i].primitive);
+	}
+	free(call->pieces);
+	free(call->shapes);
+	free(call);
+}
+
+const char *
+vendor_call_impl(const VendorCall *call)
+{
+	return call->impl;
+}
+
+int
+vendor_call_pieces(const VendorCall *call)
+{
+	return call->npiece;
+}
+
+size_t
+vendor_call_scratch(const VendorCall *call)
+{
+	return call->scratch;
+}
+
+/* ---- Running ---- */
+
+/* Point a memory object somewhere, if it is not there already: the library may clear padding. */
+static bool
+point(const DnnlApi *api, void *memory, void **last, void *data)
+{
+	if (*last == data)
+		return true;
+	*last = data;
+	return api->memory_set_data_handle(memory, data) == DNNL_OK;
+}
+
+/* Copy a region between equal strides. */
+static void
+copy_region(size_t unit, int rank, const int64_t *size, const int64_t *strides,
+            const unsigned char *from, unsigned char *to)
+{
+	if (rank == 0) {
+		memcpy(to, from, unit);
+		return;
+	}
+	if (rank == 1 && *strides == 1) {
+		memcpy(to, from, (size_t)*size * unit);
+		return;
+	}
+	for (int64_t i = 0; i < *size; i++) {
+		int64_t at = i * *strides * (int64_t)unit;
+		copy_region(unit, rank - 1, size + 1, strides + 1, from + at, to + at);
+	}
+}
+
+/* A sum adds to what the result holds: bring it there unless it lies there already. */
+static void
+bring_sum(const VendorCall *call, const Piece *piece, int index, void *const *buffers)
+{
+	const CallOperand *dst = &call->plan.operands[call->plan.dst];
+	const unsigned char *from = (const unsigned char *)buffers[call->plan.operands[index].arg] +
+	                            piece->operands[index].offset;
+	unsigned char *to = (unsigned char *)buffers[dst->arg] + piece->operands[call->plan.dst].offset;
+	int64_t size[DNNL_RANK];
+	call_region_size(dst, call->shapes[piece->shape].size, size);
+	if (from == to)
+		return;
+	if (call_region_is_dense(&dst->tensor, size))
+		memcpy(to, from, piece->sum_bytes);
+	else
+		copy_region((size_t)dtype_bits(dst->tensor.type) / 8, dst->tensor.rank, size,
+		            dst->tensor.strides, from, to);
+}
+
+static bool
+run_piece(VendorCall *call, Piece *piece, void *const *buffers, void *scratch)
+{
+	const DnnlApi *api = call->plan.api;
+	DnnlArg args[CALL_OPERANDS + 1];
+	int count = 0;
+	for (int i = 0; i < call->plan.noperand; i++) {
+		const CallOperand *operand = &call->plan.operands[i];
+		PieceOperand *at = &piece->operands[i];
+		if (operand->code == 0) {
+			bring_sum(call, piece, i, buffers);
+			continue;
+		}
+		if (!at->fixed &&
+		    !point(api, at->memory, &at->last, (unsigned char *)buffers[operand->arg] + at->offset))
+			return false;
+		args[count++] = (DnnlArg){operand->code, at->memory};
+	}
+	if (piece->scratch) {
+		if (!point(api, piece->scratch, &piece->last_scratch, scratch))
+			return false;
+		args[count++] = (DnnlArg){DNNL_SCRATCHPAD, piece->scratch};
+	}
+	return api->primitive_execute(call->shapes[piece->shape].primitive, api->stream, count, args) ==
+	       DNNL_OK;
+}
+
+bool
+vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch, char *error,
+                size_t error_size)
+{
+	int before = dnnl_enter(call->plan.api);
+	bool is_done = run_piece(call, &call->pieces[piece], buffers, scratch);
+	dnnl_leave(call->plan.api, before);
+	if (!is_done)
+		snprintf(error, error_size, "%s failed in %s", call->vendor->name, call->impl);
+	return is_done;
+}

@@ -1,0 +1,127 @@
+/* A vendor call in the making: an operation over a small space of its own that is cut into boxes.
+ *
+ * The space of a row has up to three axes that can be cut: images and channels (conv, pool,
+ * reorder), batch, rows and columns (matmul). Each operand says which of its dims follow which axis
+ * and by what factor; so a box of the space gives every operand's region, its descriptor and its
+ * address. conv with 2 groups of 8 -> 16 channels, cut at one group:
+ *
+ *     axis 1 = groups;  src dim 1 follows it times 8, weights dim 0 times 1, dst dim 1 times 16
+ */
+#ifndef RUNTIME_ONEDNN_CALL_H
+#define RUNTIME_ONEDNN_CALL_H
+
+#include <pthread.h>
+
+#include "base/file.h"
+#include "base/map.h"
+#include "runtime/memory.h"
+#include "runtime/onednn/api.h"
+#include "runtime/vendor.h"
+
+enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1, CALL_POSTS = 8 };
+
+typedef struct Packed Packed;
+
+struct Vendor {
+	DnnlApi api;
+	char name[64];
+	pthread_mutex_t lock; /* of what follows */
+	Packed *packed;
+	/* Set once, before sessions: what packed forms in a bundle's store belong to. */
+	Bytes weights, store;
+	Hash128 weights_hash;
+	Memory memory; /* how packed forms are allocated: copied, so that each counts alone */
+};
+
+/* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */
+typedef struct CallTensor {
+	DType type;
+	int rank;
+	int64_t dims[DNNL_RANK], strides[DNNL_RANK];
+	int order[DNNL_RANK]; /* dims from outermost to innermost */
+	int64_t block;        /* channels in a block; 1: plain */
+} CallTensor;
+
+typedef struct CallOperand {
+	int code; /* DNNL_SRC …; 0: not passed (what a sum adds) */
+	int arg;  /* of the step */
+	CallTensor tensor;
+	int follow[DNNL_RANK]; /* axis, or -1: the whole dim */
+	int64_t scale[DNNL_RANK];
+	const void *constant; /* packed once when the library chooses its layout */
+	bool is_packed;
+} CallOperand;
+
+typedef struct CallPost {
+	int kind; /* POST_… of post.c */
+	int algorithm;
+	float alpha, beta;
+	int operand; /* binary and sum: index into operands */
+} CallPost;
+
+typedef struct CallPlan CallPlan;
+
+/* Describe the operation for one shape of pieces; `mds` are its operands' descriptors. */
+typedef int CallDescribe(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr);
+
+struct CallPlan {
+	const DnnlApi *api;
+	const VendorCallDesc *desc;
+	bool is_question; /* nothing is packed, and the call cannot run */
+	CallDescribe *describe;
+	int noperand, dst; /* dst: index into operands */
+	CallOperand operands[CALL_OPERANDS];
+	int npost;
+	CallPost posts[CALL_POSTS];
+	int64_t extent[CALL_AXES], quantum[CALL_AXES]; /* cuts are at multiples of quantum */
+	int64_t chunk[CALL_AXES];
+	double work; /* operations, for cutting */
+	DnnlWindow window;
+	int algorithm;
+	char *error;
+	size_t error_size;
+};
+
+/* vendor_call_new(), or only the question whether there is such a call. */
+VendorCall *vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question,
+                             char *error, size_t error_size);
+
+bool call_refuse(CallPlan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The tensor of argument `arg` as dims and strides of memory. */
+bool call_tensor(CallPlan *plan, int arg, CallTensor *tensor);
+/* Add an operand that follows nothing yet; NULL (refused) when there are too many. */
+CallOperand *call_operand(CallPlan *plan, int code, int arg, const CallTensor *tensor);
+void call_follow(CallOperand *operand, int dim, int axis, int64_t scale);
+
+/* Read the step's post-ops; binary operands are made to fit dst. */
+bool call_read_posts(CallPlan *plan);
+/* Attributes with these post-ops; NULL when the library refuses. */
+void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
+/* Whether post-op `index` is a sum into dst. */
+bool call_post_is_sum(const CallPost *post);
+
+/* Fill the plan for the step's row (rows.c, matmul.c). */
+bool call_plan_row(CallPlan *plan);
+bool call_plan_matmul(CallPlan *plan);
+
+/* Boxes (box.c): choose plan->chunk and give the number of boxes; extents, descriptor (NULL:
+ * the library has none) and byte offset of an operand's region for a box. */
+int64_t call_cut(CallPlan *plan);
+void call_region_size(const CallOperand *operand, const int64_t *box, int64_t *size);
+bool call_region_is_dense(const CallTensor *tensor, const int64_t *size);
+DnnlMd *call_region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size);
+int64_t call_region_offset(const CallOperand *operand, const int64_t *begin);
+
+/* A region of a weight in the layout `md` (pack.c): found or made. NULL: no memory. */
+const void *vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source,
+                        const int64_t *size, const DnnlMd *md);
+void packed_free(Vendor *vendor);
+/* Drop what was packed from these bytes, which go; nobody uses it any more. */
+void packed_forget(Vendor *vendor, const void *data, size_t bytes);
+
+const PlanAttr *call_attr(const CallPlan *plan, const char *name);
+int64_t call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise);
+const char *call_attr_text(const CallPlan *plan, const char *name, const char *otherwise);
+
+#endif

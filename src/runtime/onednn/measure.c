@@ -1,0 +1,170 @@
+/* Timing a vendor call for the compiler: all its pieces, one after another, with made-up data and
+ * the second-level cache flushed before each run, as the steps between two runs of a layer do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/memory.h"
+#include "runtime/onednn/call.h"
+
+enum {
+	RUNS_MOST = 15,
+	RUNS_LEAST = 3,
+	FLUSH_BYTES = 4 << 20,
+	FILL = 0x3c, /* floats of about 0.01: no overflow, no denormal numbers */
+};
+
+static const double ENOUGH_SECONDS = 0.03;
+
+static double
+seconds_now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Bytes from the first to the last element of an argument. */
+static size_t
+argument_bytes(const VendorTensor *tensor)
+{
+	char error[128];
+	VendorCallDesc desc = {.narg = 1, .args = tensor};
+	CallPlan plan = {.desc = &desc, .error = error, .error_size = sizeof error};
+	CallTensor memory;
+	if (!call_tensor(&plan, 0, &memory))
+		return 64;
+	int64_t last = memory.block;
+	for (int i = 0; i < memory.rank; i++) {
+		int64_t units =
+			i == 1 ? (memory.dims[i] + memory.block - 1) / memory.block : memory.dims[i];
+		last += (units - 1) * memory.strides[i];
+	}
+	return (size_t)last * (size_t)dtype_bits(memory.type) / 8;
+}
+
+static bool
+run_all(VendorCall *call, void *const *buffers, void *scratch, char *error, size_t size)
+{
+	for (int i = 0; i < vendor_call_pieces(call); i++)
+		if (!vendor_call_run(call, i, buffers, scratch, error, size))
+			return false;
+	return true;
+}
+
+static bool
+time_call(VendorCall *call, void *const *buffers, void *scratch, unsigned char *flush,
+          double *seconds, char *error, size_t size)
+{
+	double times[RUNS_MOST], total = 0;
+	int runs = 0;
+	if (!run_all(call, buffers, scratch, error, size))
+		return false;
+	while (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS)) {
+		memset(flush, runs, FLUSH_BYTES);
+		double start = seconds_now();
+		if (!run_all(call, buffers, scratch, error, size))
+			return false;
+		times[runs] = seconds_now() - start;
+		total += times[runs++];
+	}
+	qsort(times, (size_t)runs, sizeof *times, compare_doubles);
+	*seconds = times[runs / 2];
+	return true;
+}
+
+/* What a measurement holds. */
+typedef struct Trial {
+	Memory memory;
+	Block blocks[VENDOR_MAX_ARGS], scratch, flush;
+	void *buffers[VENDOR_MAX_ARGS];
+	VendorTensor args[VENDOR_MAX_ARGS];
+} Trial;
+
+/* Made-up data for what has none. Where no time is asked for, nothing is read: a weight is then any
+ * address. */
+static bool
+make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
+{
+	for (int i = 0; i < desc->narg; i++) {
+		VendorTensor *arg = &trial->args[i];
+		*arg = desc->args[i];
+		bool is_packed = arg->is_weight && !arg->constant;
+		if (is_packed && !is_timed)
+			arg->constant = trial;
+		if (arg->type == DT_NONE || !is_timed)
+			continue;
+		size_t bytes = argument_bytes(arg);
+		if (!block_reserve(&trial->memory, &trial->blocks[i], bytes))
+			return false;
+		memset(trial->blocks[i].data, FILL, bytes);
+		trial->buffers[i] = trial->blocks[i].data;
+		if (is_packed)
+			arg->constant = trial->blocks[i].data;
+	}
+	return !is_timed || block_reserve(&trial->memory, &trial->flush, FLUSH_BYTES);
+}
+
+/* Where the library has no Winograd, the call runs another algorithm, and measuring it would only
+ * say which of two equal times was smaller. */
+static bool
+is_as_asked(const VendorCallDesc *desc, const char *impl, char *error, size_t size)
+{
+	const CallPlan plan = {.desc = desc};
+	if (strcmp(call_attr_text(&plan, "algorithm", ""), "winograd") != 0 || strstr(impl, "wino"))
+		return true;
+	snprintf(error, size, "oneDNN runs %s where winograd was asked for", impl);
+	return false;
+}
+
+static bool
+try_call(Vendor *vendor, const VendorCallDesc *desc, Trial *trial, double *seconds, char *impl,
+         char *error, size_t size)
+{
+	VendorCall *call = vendor_call_make(vendor, desc, !seconds, error, size);
+	if (!call)
+		return false;
+	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
+	bool is_done = is_as_asked(desc, impl, error, size);
+	if (is_done && seconds) {
+		is_done = block_reserve(&trial->memory, &trial->scratch, vendor_call_scratch(call));
+		if (!is_done)
+			snprintf(error, size, "out of memory");
+		is_done = is_done && time_call(call, trial->buffers, trial->scratch.data, trial->flush.data,
+		                               seconds, error, size);
+	}
+	vendor_call_free(call);
+	return is_done;
+}
+
+bool
+dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
+             char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
+{
+	Trial trial = {.buffers = {NULL}};
+	VendorCallDesc made = *desc;
+	made.args = trial.args;
+	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0) {
+		snprintf(error, error_size, "too many arguments");
+		return false;
+	}
+	bool is_done = make_data(&trial, desc, seconds != NULL);
+	if (!is_done)
+		snprintf(error, error_size, "out of memory");
+	is_done = is_done && try_call(vendor, &made, &trial, seconds, impl, error, error_size);
+	for (int i = 0; i < VENDOR_MAX_ARGS; i++) {
+		packed_forget(vendor, trial.blocks[i].data, trial.blocks[i].capacity);
+		block_free(&trial.memory, &trial.blocks[i]);
+	}
+	block_free(&trial.memory, &trial.scratch);
+	block_free(&trial.memory, &trial.flush);
+	return is_done;
+}

@@ -1,0 +1,224 @@
+/* Plans: evaluating dims, placing temporaries, small questions. */
+#include "runtime/plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Apply a two-operand operator; false when the result does not exist in 64 bits. */
+static bool
+apply(PlanOp op, int64_t a, int64_t b, int64_t *result)
+{
+	switch (op) {
+	case PD_ADD:
+		return !__builtin_add_overflow(a, b, result);
+	case PD_SUB:
+		return !__builtin_sub_overflow(a, b, result);
+	case PD_MUL:
+		return !__builtin_mul_overflow(a, b, result);
+	case PD_FLOORDIV:
+	case PD_FLOORMOD: {
+		if (b == 0 || (a == INT64_MIN && b == -1))
+			return false;
+		int64_t quotient = a / b, rest = a % b;
+		bool is_low = rest != 0 && (rest < 0) != (b < 0);
+		*result = op == PD_FLOORDIV ? quotient - is_low : is_low ? rest + b : rest;
+		return true;
+	}
+	case PD_MIN:
+		*result = a < b ? a : b;
+		return true;
+	case PD_MAX:
+		*result = a > b ? a : b;
+		return true;
+	case PD_SCALE_FLOOR: {
+		float scale, product;
+		uint32_t bits = (uint32_t)b;
+		memcpy(&scale, &bits, sizeof scale);
+		product = floorf((float)a * scale);
+		if (!(product >= -0x1p62f && product <= 0x1p62f))
+			return false;
+		*result = (int64_t)product;
+		return true;
+	}
+	case PD_LESS:
+		*result = a < b;
+		return true;
+	case PD_EQUAL:
+		*result = a == b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A value on the stack; operations on what does not exist do not exist. */
+typedef struct Cell {
+	int64_t value;
+	bool exists;
+} Cell;
+
+static Cell
+operate(PlanOp op, const Cell *operands)
+{
+	Cell result = {0};
+	if (op == PD_SELECT) {
+		if (operands[0].exists)
+			result = operands[operands[0].value ? 1 : 2];
+	} else if (operands[0].exists && operands[1].exists)
+		result.exists = apply(op, operands[0].value, operands[1].value, &result.value);
+	return result;
+}
+
+bool
+plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value)
+{
+	Cell stack[PLAN_DIM_DEPTH] = {{0}};
+	int depth = 0;
+	if (dim < 0 || dim >= plan->ndim)
+		return false;
+	const PlanDim *program = &plan->dims[dim];
+	for (int i = 0; i < program->count; i++) {
+		const PlanToken *token = &program->tokens[i];
+		if (token->op == PD_CONST || token->op == PD_SYMBOL) {
+			if (depth == PLAN_DIM_DEPTH)
+				return false;
+			int64_t pushed = token->op == PD_CONST ? token->value : symbols[token->value];
+			stack[depth++] = (Cell){pushed, token->op == PD_CONST || pushed != PLAN_UNBOUND};
+			continue;
+		}
+		int arity = plan_op_arity(token->op);
+		if (depth < arity)
+			return false;
+		depth -= arity - 1;
+		stack[depth - 1] = operate(token->op, &stack[depth - 1]);
+	}
+	*value = stack[0].value;
+	return depth == 1 && stack[0].exists;
+}
+
+/* A buffer to place, and where it lies. */
+typedef struct Place {
+	int64_t size, offset;
+	int index, first, last;
+} Place;
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	const Place *x = a, *y = b;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return x->index - y->index;
+}
+
+/* Put `place` into the first gap among `placed` (sorted by offset) that is free during its life,
+ * and into the list. False on overflow. */
+static bool
+place_one(Place *placed, int count, Place place)
+{
+	int64_t at = 0, end;
+	for (int i = 0; i < count; i++) {
+		const Place *other = &placed[i];
+		if (other->first > place.last || other->last < place.first)
+			continue;
+		if (other->offset >= at && other->offset - at >= place.size)
+			break;
+		if (other->offset + other->size > at)
+			at = other->offset + other->size;
+	}
+	if (__builtin_add_overflow(at, place.size, &end))
+		return false;
+	place.offset = at;
+	int i = count;
+	for (; i > 0 && placed[i - 1].offset > at; i--)
+		placed[i] = placed[i - 1];
+	placed[i] = place;
+	return true;
+}
+
+int64_t
+plan_place(int count, const int64_t *size, const int *first, const int *last, int64_t *offset)
+{
+	Place *queue = calloc((size_t)count * 2 + 1, sizeof *queue), *placed = queue + count;
+	int wanted = 0;
+	int64_t total = 0;
+	if (!queue)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		offset[i] = -1;
+		if (size[i] < 0)
+			continue;
+		if (size[i] > INT64_MAX - 63) {
+			total = -1;
+			break;
+		}
+		queue[wanted++] = (Place){(size[i] + 63) / 64 * 64, 0, i, first[i], last[i]};
+	}
+	qsort(queue, (size_t)wanted, sizeof *queue, compare_sizes);
+	for (int i = 0; i < wanted && total >= 0; i++)
+		if (!place_one(placed, i, queue[i]))
+			total = -1;
+	for (int i = 0; i < wanted && total >= 0; i++) {
+		offset[placed[i].index] = placed[i].offset;
+		if (placed[i].offset + placed[i].size > total)
+			total = placed[i].offset + placed[i].size;
+	}
+	free(queue);
+	return total;
+}
+
+bool
+plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset, int64_t count)
+{
+	int64_t low = offset, high = offset;
+	for (int i = 0; i < rank; i++) {
+		int64_t span;
+		if (dims[i] == 0)
+			return true; /* no element is ever touched */
+		if (__builtin_mul_overflow(dims[i] - 1, strides[i], &span) ||
+		    __builtin_add_overflow(span < 0 ? low : high, span, span < 0 ? &low : &high))
+			return false;
+	}
+	return low >= 0 && high < count;
+}
+
+int
+plan_root(const Plan *plan, int buffer)
+{
+	while (plan->buffers[buffer].kind == PB_VIEW)
+		buffer = plan->buffers[buffer].base;
+	return buffer;
+}
+
+int
+plan_kernels(const Plan *plan)
+{
+	int most = 0;
+	for (int i = 0; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		if (step->kernel + 1 > most)
+			most = step->kernel + 1;
+		for (int j = 0; j < step->nbody; j++) {
+			int inner = plan_kernels(step->bodies[j]);
+			most = inner > most ? inner : most;
+		}
+	}
+	return most;
+}
+
+const PlanAttr *
+plan_attr(const PlanStep *step, const char *name)
+{
+	for (int i = 0; i < step->nattr; i++)
+		if (strcmp(step->attrs[i].name, name) == 0)
+			return &step->attrs[i];
+	return NULL;
+}
+
+int64_t
+plan_attr_int(const PlanStep *step, const char *name, int64_t otherwise)
+{
+	const PlanAttr *attr = plan_attr(step, name);
+	return attr && attr->kind == PA_INTS && attr->count > 0 ? attr->ints[0] : otherwise;
+}

@@ -1,0 +1,192 @@
+/* Plan: what a bundle does, as data. The compiler writes it, the executor follows it, and neither
+ * it nor its reader knows whether it came from a bundle, a shared object or the linker.
+ *
+ * Every size, offset, stride and extent is a dim: an index into plan->dims, a small program over
+ * the plan's symbols (postfix; see PlanDim). Steps run in order. Buffers have a kind and, when
+ * temporary, a life from the step that first writes to the step that last reads; offsets are
+ * computed from lives and sizes by plan_place(), the same function in verifier and runtime.
+ */
+#ifndef RUNTIME_PLAN_PLAN_H
+#define RUNTIME_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/dtype.h"
+
+typedef struct Plan Plan;
+
+/* A dim in postfix: constants, symbols and operators on an int64 stack. */
+typedef enum PlanOp {
+	PD_CONST,
+	PD_SYMBOL,
+	PD_ADD,
+	PD_SUB,
+	PD_MUL,
+	PD_FLOORDIV,
+	PD_FLOORMOD,
+	PD_MIN,
+	PD_MAX,
+	PD_SCALE_FLOOR, /* pops float bits s and x: floor(f32(x) * s), computed in f32 (Resize) */
+	PD_LESS,        /* 1 or 0 */
+	PD_EQUAL,
+	PD_SELECT, /* pops b, a, c: a unless c is 0; what is not chosen need not exist */
+} PlanOp;
+
+static inline int
+plan_op_arity(PlanOp op)
+{
+	return op <= PD_SYMBOL ? 0 : op == PD_SELECT ? 3 : 2;
+}
+
+typedef struct PlanToken {
+	PlanOp op;
+	int64_t value; /* PD_CONST: the number; PD_SYMBOL: its index */
+} PlanToken;
+
+typedef struct PlanDim {
+	int count;
+	const PlanToken *tokens;
+} PlanDim;
+
+enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 40 };
+
+/* The value of a symbol not bound yet. */
+#define PLAN_UNBOUND INT64_MIN
+
+typedef enum PlanSource {
+	PS_INPUT,   /* axis `index` of buffer `buffer` (an input): bound first */
+	PS_ELEMENT, /* element `index` of integer buffer `buffer`, before step `step` */
+	PS_DIM,     /* the value of dim `dim`, before step `step` */
+	PS_OUTPUT,  /* axis `index` of the output of host step `step`-1 in `buffer` */
+} PlanSource;
+
+typedef struct PlanSymbol {
+	const char *name;
+	int64_t lo, hi; /* checked when bound */
+	PlanSource source;
+	int buffer, index, dim, step;
+} PlanSymbol;
+
+typedef enum PlanBufferKind {
+	PB_INPUT,   /* the caller's; `index` is which */
+	PB_OUTPUT,  /* the caller's, or the session's when the caller gives none */
+	PB_WEIGHT,  /* in the weights at `offset`, `bytes` long */
+	PB_TEMP,    /* placed in the arena by life */
+	PB_VIEW,    /* of `base`, at `offset_dim` elements, with `strides` */
+	PB_POOL,    /* size depends on data: own growing memory */
+	PB_CAPTURE, /* nested plans: buffer `index` of the plan around */
+} PlanBufferKind;
+
+typedef struct PlanBuffer {
+	const char *name;
+	DType type;
+	int rank;
+	const int *dims; /* logical extents */
+	PlanBufferKind kind;
+	int index;
+	int64_t offset, bytes; /* weights */
+	int base, offset_dim;  /* views */
+	int of;                /* views: the buffer it shows a part of, `base` or another view of it */
+	const int *strides;    /* views: dims in elements; NULL: dense */
+	int size_dim;          /* bytes to place: blocked layouts are larger than their logical size */
+	const char *layout;    /* NULL: plain row-major */
+	bool is_value;         /* holds the graph's value of this name: can be proved by its meaning */
+	int first, last;       /* life, in steps */
+} PlanBuffer;
+
+typedef enum PlanStepKind {
+	PT_KERNEL,
+	PT_VENDOR,
+	PT_HOST,
+	PT_COPY, /* strided copy between buffers of one shape (a view that had to become dense) */
+	PT_IF,   /* args[0]: condition; bodies: then, else */
+	PT_LOOP, /* args: M, cond, carried…; body 0 */
+	PT_SCAN,
+} PlanStepKind;
+
+/* A named attribute of vendor and host steps. */
+typedef struct PlanAttr {
+	const char *name;
+	enum { PA_INTS, PA_FLOATS, PA_STRING, PA_DIMS } kind;
+	int count;
+	const int64_t *ints; /* PA_INTS; PA_DIMS: indices of dims */
+	const double *floats;
+	const char *string;
+} PlanAttr;
+
+typedef struct PlanStep {
+	PlanStepKind kind;
+	const char *name;    /* for people: "conv1+relu1" */
+	const char *origins; /* original node names, joined by ", " */
+	const char *row;     /* vendor or host row */
+	int kernel;          /* PT_KERNEL: in the kernel table; PT_VENDOR: the fallback, -1 none */
+	int extent_dim;      /* of the flat index */
+	int scratch_dim;     /* bytes per worker, -1: none */
+	int nsymbol;
+	const int *symbols; /* the kernel's parameters */
+	int narg;
+	const int *args; /* buffers; -1 = absent */
+	int noutput;     /* the last noutput args are written */
+	int nattr;
+	const PlanAttr *attrs;
+	int nbody;
+	Plan *const *bodies;
+	double flops, bytes; /* at the probe size, for profiles */
+} PlanStep;
+
+typedef struct PlanAssumption {
+	int a, b;         /* dims that must be equal */
+	const char *what; /* "dim 1 of input a and dim 0 of input b" */
+} PlanAssumption;
+
+struct Plan {
+	int nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, ncapture;
+	const PlanSymbol *symbols;
+	const PlanDim *dims;
+	const PlanBuffer *buffers;
+	const PlanStep *steps;
+	const int *inputs, *outputs; /* buffers */
+	const PlanAssumption *assumptions;
+	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
+	                       index; their values are taken from there on entry */
+};
+
+/* False when a symbol is unbound, a divisor 0 or the result overflows. */
+bool plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value);
+
+/* Offsets (64-byte aligned) for `count` buffers of `size` bytes alive in [first, last] steps, so
+ * that no two alive at once overlap. Deterministic: by size descending, then by index, first fit.
+ * Gives the total, or -1 on overflow. offset[i] = -1 where size[i] < 0 (not placed). */
+int64_t plan_place(int count, const int64_t *size, const int *first, const int *last,
+                   int64_t *offset);
+
+/* Texts: JSON both ways (the bundle's `plan` entry). Reading checks every index and count and never
+ * trusts the text; false with a sentence in error[]. The plan lives in one malloc'd block set. */
+void plan_write(Buf *json, const Plan *plan);
+bool plan_read(const char *json, size_t size, Plan **plan, char *error, size_t error_size);
+void plan_free(Plan *plan);
+
+/* Replay the plan without running it: kernels within `nkernel`, weights within `weights_size`
+ * bytes, every argument written before it is read, nothing touched outside its life, and, for a few
+ * values of the symbols, no two buffers alive at once overlapping and every view inside its base
+ * (the runtime checks views again for each binding). False with a sentence. */
+bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error,
+                 size_t error_size);
+
+/* Whether a view of `rank` dims with `strides` from `offset` stays in 0..count-1 elements. */
+bool plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset,
+                    int64_t count);
+
+/* One more than the largest kernel number, nested plans included. */
+int plan_kernels(const Plan *plan);
+
+/* The buffer that holds the storage of `buffer`: through views to their base. */
+int plan_root(const Plan *plan, int buffer);
+
+const PlanAttr *plan_attr(const PlanStep *step, const char *name); /* NULL: absent */
+int64_t plan_attr_int(const PlanStep *step, const char *name, int64_t otherwise);
+
+#endif

@@ -1,0 +1,306 @@
+/* Replaying a plan without running it.
+ *
+ * First the order of steps: which buffers are written when, whether everything read has been
+ * written, and whether a temporary is touched only during its life (a view counts as its base).
+ * Then sizes: for a few bindings of the symbols, temporaries are placed with plan_place() and
+ * compared pairwise, and views are held against their bases. Bindings that contradict the plan's
+ * assumptions say nothing and are passed over. The proof for the binding that is used is repeated
+ * by the runtime each time sizes are bound.
+ */
+#include "runtime/plan/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Replay {
+	const Plan *plan;
+	int nkernel;
+	size_t weights_size;
+	char *error;
+	size_t error_size;
+} Replay;
+
+__attribute__((format(printf, 2, 3))) static bool
+refuse(const Replay *replay, const char *format, ...)
+{
+	int used = snprintf(replay->error, replay->error_size, "the plan is not sound: ");
+	if (used < 0 || (size_t)used >= replay->error_size)
+		return false;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(replay->error + used, replay->error_size - (size_t)used, format, args);
+	va_end(args);
+	return false;
+}
+
+/* Buffers that need no step to write them. */
+static bool
+is_given(const PlanBuffer *buffer)
+{
+	return buffer->kind == PB_INPUT || buffer->kind == PB_WEIGHT || buffer->kind == PB_CAPTURE;
+}
+
+static bool
+check_life(const Replay *replay, int buffer, int step)
+{
+	const PlanBuffer *root = &replay->plan->buffers[plan_root(replay->plan, buffer)];
+	if (root->kind == PB_TEMP && (step < root->first || step > root->last))
+		return refuse(replay, "step %d touches buffer '%.60s', which lives in steps %d..%d", step,
+		              root->name, root->first, root->last);
+	return true;
+}
+
+static bool
+check_read(const Replay *replay, int buffer, int step, const char *written)
+{
+	if (buffer < 0)
+		return true;
+	if (!written[plan_root(replay->plan, buffer)])
+		return refuse(replay, "step %d reads buffer '%.60s' before anything is written to it", step,
+		              replay->plan->buffers[buffer].name);
+	return check_life(replay, buffer, step);
+}
+
+static bool
+check_write(const Replay *replay, int buffer, int step, char *written)
+{
+	if (buffer < 0)
+		return true;
+	int root = plan_root(replay->plan, buffer);
+	if (is_given(&replay->plan->buffers[root]))
+		return refuse(replay, "step %d writes to buffer '%.60s', which is not its own", step,
+		              replay->plan->buffers[buffer].name);
+	written[root] = 1;
+	return check_life(replay, buffer, step);
+}
+
+/* Arguments that outer buffers lend to the bodies of a step are read by it. */
+static bool
+check_captures(const Replay *replay, const PlanStep *step, int index, const char *written)
+{
+	for (int i = 0; i < step->nbody; i++)
+		for (int j = 0; j < step->bodies[i]->nbuffer; j++) {
+			const PlanBuffer *buffer = &step->bodies[i]->buffers[j];
+			if (buffer->kind == PB_CAPTURE && !check_read(replay, buffer->index, index, written))
+				return false;
+		}
+	return true;
+}
+
+static bool
+check_step(const Replay *replay, int index, char *written)
+{
+	const PlanStep *step = &replay->plan->steps[index];
+	int nread = step->narg - step->noutput;
+	if (step->kind == PT_KERNEL || (step->kind == PT_VENDOR && step->kernel >= 0)) {
+		if (step->kernel >= replay->nkernel)
+			return refuse(replay, "step '%.60s' uses kernel %d of %d", step->name, step->kernel,
+			              replay->nkernel);
+	}
+	if (step->kind == PT_COPY && (step->narg != 2 || step->noutput != 1))
+		return refuse(replay, "copy '%.60s' needs a source and a destination", step->name);
+	if ((step->kind == PT_COPY || step->kind == PT_VENDOR) &&
+	    (step->args[0] < 0 || step->args[step->narg - 1] < 0 || step->noutput != 1))
+		return refuse(replay, "step '%.60s' lacks an argument", step->name);
+	for (int i = 0; i < nread; i++)
+		if (!check_read(replay, step->args[i], index, written))
+			return false;
+	if (!check_captures(replay, step, index, written))
+		return false;
+	for (int i = nread; i < step->narg; i++)
+		if (!check_write(replay, step->args[i], index, written))
+			return false;
+	return true;
+}
+
+/* Symbols read from buffers are read at their step. */
+static bool
+check_symbols(const Replay *replay, int step, const char *written)
+{
+	const Plan *plan = replay->plan;
+	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++) {
+		const PlanSymbol *s = &plan->symbols[i];
+		if (s->source == PS_ELEMENT && s->step == step && !written[plan_root(plan, s->buffer)])
+			return refuse(replay, "symbol '%.60s' is read before anything is written there",
+			              s->name);
+	}
+	return true;
+}
+
+static bool
+check_order(const Replay *replay)
+{
+	const Plan *plan = replay->plan;
+	bool is_sound = true;
+	char *written = calloc((size_t)plan->nbuffer + 1, 1);
+	if (!written)
+		return refuse(replay, "out of memory");
+	for (int i = 0; i < plan->nbuffer; i++)
+		written[i] = is_given(&plan->buffers[i]);
+	for (int i = 0; i < plan->nstep && is_sound; i++)
+		is_sound = check_symbols(replay, i, written) && check_step(replay, i, written);
+	for (int i = 0; i < plan->noutput && is_sound; i++)
+		if (!written[plan->outputs[i]])
+			is_sound = refuse(replay, "nothing is written to output '%.60s'",
+			                  plan->buffers[plan->outputs[i]].name);
+	free(written);
+	return is_sound;
+}
+
+static bool
+check_weights(const Replay *replay)
+{
+	for (int i = 0; i < replay->plan->nbuffer; i++) {
+		const PlanBuffer *b = &replay->plan->buffers[i];
+		if (b->kind == PB_WEIGHT &&
+		    (b->offset % 64 != 0 || (uint64_t)b->offset > replay->weights_size ||
+		     (uint64_t)b->bytes > replay->weights_size - (uint64_t)b->offset))
+			return refuse(replay, "weight '%.60s' lies outside the weights or is not aligned",
+			              b->name);
+	}
+	return true;
+}
+
+/* Symbols for a sample: `wanted` moved into each range; those that are dims of others follow. */
+static void
+sample_symbols(const Plan *plan, int64_t wanted, int64_t *symbols)
+{
+	for (int i = 0; i < plan->nsymbol; i++) {
+		const PlanSymbol *s = &plan->symbols[i];
+		int64_t value = wanted + i % 3;
+		if (s->source == PS_DIM && i >= (plan->parent ? plan->parent->nsymbol : 0) &&
+		    plan_dim_eval(plan, s->dim, symbols, &symbols[i]))
+			continue;
+		symbols[i] = value < s->lo ? s->lo : value > s->hi ? s->hi : value;
+	}
+}
+
+static bool
+sample_is_possible(const Plan *plan, const int64_t *symbols)
+{
+	for (int i = 0; i < plan->nsymbol; i++)
+		if (symbols[i] < plan->symbols[i].lo || symbols[i] > plan->symbols[i].hi)
+			return false;
+	for (int i = 0; i < plan->nassumption; i++) {
+		int64_t a, b;
+		const PlanAssumption *assumption = &plan->assumptions[i];
+		if (!plan_dim_eval(plan, assumption->a, symbols, &a) ||
+		    !plan_dim_eval(plan, assumption->b, symbols, &b) || a != b)
+			return false;
+	}
+	return true;
+}
+
+/* Elements of a buffer at a sample; -1 when it has no size there. */
+static int64_t
+count_elements(const Plan *plan, const PlanBuffer *b, const int64_t *symbols, int64_t *dims)
+{
+	int64_t count = 1;
+	for (int i = 0; i < b->rank; i++)
+		if (!plan_dim_eval(plan, b->dims[i], symbols, &dims[i]) || dims[i] < 0 ||
+		    __builtin_mul_overflow(count, dims[i], &count))
+			return -1;
+	return count;
+}
+
+static bool
+check_view(const Replay *replay, const PlanBuffer *view, const int64_t *symbols)
+{
+	const Plan *plan = replay->plan;
+	const PlanBuffer *base = &plan->buffers[view->base];
+	int64_t dims[PLAN_MAX_RANK], strides[PLAN_MAX_RANK], unused[PLAN_MAX_RANK], offset, size;
+	int64_t count = count_elements(plan, view, symbols, dims), step = 1;
+	int64_t room = count_elements(plan, base, symbols, unused);
+	if (base->kind == PB_TEMP && dtype_bits(base->type) >= 8 &&
+	    plan_dim_eval(plan, base->size_dim, symbols, &size))
+		room = size / (dtype_bits(base->type) / 8);
+	if (count < 0 || room < 0 || base->kind == PB_VIEW || view->layout ||
+	    base->type != view->type || !plan_dim_eval(plan, view->offset_dim, symbols, &offset))
+		return true; /* not decidable here; checked when bound */
+	for (int i = view->rank - 1; i >= 0; i--) {
+		strides[i] = step;
+		if (view->strides && !plan_dim_eval(plan, view->strides[i], symbols, &strides[i]))
+			return true;
+		step *= dims[i] > 0 ? dims[i] : 1;
+	}
+	if (plan_view_fits(view->rank, dims, strides, offset, room))
+		return true;
+	return refuse(replay, "view '%.60s' reaches outside '%.60s'", view->name, base->name);
+}
+
+/* Sizes of the temporaries at a sample; -1 where unknown. */
+static void
+sample_sizes(const Plan *plan, const int64_t *symbols, int64_t *size, int *first, int *last)
+{
+	for (int i = 0; i < plan->nbuffer; i++) {
+		const PlanBuffer *b = &plan->buffers[i];
+		size[i] = -1;
+		first[i] = b->first;
+		last[i] = b->last;
+		if (b->kind == PB_TEMP && !plan_dim_eval(plan, b->size_dim, symbols, &size[i]))
+			size[i] = -1;
+	}
+}
+
+static bool
+check_overlaps(const Replay *replay, const int64_t *size, const int *first, const int *last,
+               const int64_t *offset)
+{
+	const Plan *plan = replay->plan;
+	for (int i = 0; i < plan->nbuffer; i++)
+		for (int j = i + 1; j < plan->nbuffer && offset[i] >= 0; j++)
+			if (offset[j] >= 0 && first[i] <= last[j] && first[j] <= last[i] &&
+			    offset[i] < offset[j] + size[j] && offset[j] < offset[i] + size[i])
+				return refuse(replay, "buffers '%.60s' and '%.60s' overlap", plan->buffers[i].name,
+				              plan->buffers[j].name);
+	return true;
+}
+
+/* `tables` is memory for symbols, sizes, offsets and lives of one sample. */
+static bool
+check_sample(const Replay *replay, int64_t wanted, int64_t *tables)
+{
+	const Plan *plan = replay->plan;
+	int64_t *symbols = tables, *size = symbols + plan->nsymbol, *offset = size + plan->nbuffer;
+	int *first = (int *)(offset + plan->nbuffer), *last = first + plan->nbuffer;
+	sample_symbols(plan, wanted, symbols);
+	if (!sample_is_possible(plan, symbols))
+		return true;
+	for (int i = 0; i < plan->nbuffer; i++)
+		if (plan->buffers[i].kind == PB_VIEW && !check_view(replay, &plan->buffers[i], symbols))
+			return false;
+	sample_sizes(plan, symbols, size, first, last);
+	if (plan_place(plan->nbuffer, size, first, last, offset) < 0)
+		return true; /* too large at this sample; refused when bound */
+	return check_overlaps(replay, size, first, last, offset);
+}
+
+static bool
+check_sizes(const Replay *replay)
+{
+	static const int64_t SAMPLES[] = {1, 2, 7, 64};
+	const Plan *plan = replay->plan;
+	bool is_sound = true;
+	int64_t *tables = calloc((size_t)plan->nsymbol + 3 * (size_t)plan->nbuffer + 1, sizeof *tables);
+	if (!tables)
+		return refuse(replay, "out of memory");
+	for (size_t i = 0; i < sizeof SAMPLES / sizeof *SAMPLES && is_sound; i++)
+		is_sound = check_sample(replay, SAMPLES[i], tables);
+	free(tables);
+	return is_sound;
+}
+
+bool
+plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error, size_t error_size)
+{
+	Replay replay = {plan, nkernel, weights_size, error, error_size};
+	if (!check_weights(&replay) || !check_order(&replay) || !check_sizes(&replay))
+		return false;
+	for (int i = 0; i < plan->nstep; i++)
+		for (int j = 0; j < plan->steps[i].nbody; j++)
+			if (!plan_verify(plan->steps[i].bodies[j], nkernel, weights_size, error, error_size))
+				return false;
+	return true;
+}

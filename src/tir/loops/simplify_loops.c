@@ -1,0 +1,11 @@
+/* SimplifyLoops: fold index arithmetic and conditions under what is known where they stand. */
+#include "tir/loops/loops.h"
+#include "tir/schedule/schedule.h"
+
+bool
+pass_SimplifyLoops(Kernel *kernel, PassContext *context)
+{
+	(void)context;
+	tir_simplify(kernel);
+	return true;
+}

@@ -1,0 +1,290 @@
+/* SplitBorders: windows without tests. Lanes that reach no border above or below run in a copy
+ * without the tests for it; a loop too long to be unrolled takes what a guard says as its bounds.
+ *
+ *     for q in 56 @vector {
+ *       for r in 3, s in 3
+ *         if (0 <= p + r - 1 && p + r - 1 < 56 && 0 <= q + s - 1 && ...)
+ *           acc[] += X[p + r - 1, q + s - 1] * W[r, s]
+ *       ...
+ *   =>
+ *     if (1 <= p && p < 55) { for q in 56 @vector { for r in 3 @unroll, s in 3 @unroll ... } }
+ *     else { for q in 56 @vector { for r in 3 @unroll { if (0 <= p + r - 1 && ...) ... } ... } }
+ *
+ *     for k in N { if (k <= p) ... }   =>   for k in 0..p + 1 { ... }
+ *
+ * keeps    the order of the terms, so the bits of every result
+ * not for  conditions that read memory or differ between lanes: they stay where they are
+ */
+#include "tir/loops/loops.h"
+#include "tir/schedule/schedule.h"
+
+enum { MAX_TAPS = 32, MAX_TESTS = 4 };
+
+typedef struct Borders {
+	Kernel *kernel;
+	Arena *arena;
+	const Stmt *vector;       /* the @vector loop around, or NULL */
+	VEC(const Stmt *) inner;  /* loops and lets in it */
+	VEC(const Var *) varying; /* its own variable and its lets: may differ between lanes */
+	VEC(const Expr *) gaps;   /* where none of these is negative no loop of it is narrowed */
+} Borders;
+
+static bool
+uses_any(const Expr *e, int count, const Var *const *vars)
+{
+	for (int i = 0; i < count; i++)
+		if (expr_uses_var(e, vars[i]))
+			return true;
+	return false;
+}
+
+/* ---- a guard's conditions as bounds ---------------------------------------------------------- */
+
+typedef struct Substitute {
+	const Var *var;
+	const Expr *value;
+} Substitute;
+
+static const Expr *
+replace_var(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	(void)ctx;
+	const Substitute *sub = arg;
+	return e->op == EX_var && e->var == sub->var ? sub->value : e;
+}
+
+static const Expr *
+at_value(const Borders *borders, const Expr *e, const Var *var, const Expr *value)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	return expr_simplify(facts_new(ctx, borders->arena),
+	                     expr_rewrite(ctx, e, replace_var, &(Substitute){var, value}));
+}
+
+/* What a comparison of indices says is not negative; NULL where it says something else. */
+static const Expr *
+not_negative(ExprCtx *ctx, const Expr *e)
+{
+	bool is_order = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge;
+	if (!is_order || e->arg[0]->type != DT_I64 || e->has_read)
+		return NULL;
+	bool is_greater = e->op == EX_gt || e->op == EX_ge;
+	const Expr *gap = expr_sub(ctx, e->arg[!is_greater], e->arg[is_greater]);
+	return e->op == EX_lt || e->op == EX_gt ? expr_sub(ctx, gap, expr_i64(ctx, 1)) : gap;
+}
+
+typedef struct Bounds {
+	const Expr *lo, *hi; /* of a loop */
+	const Expr *kept;    /* conditions that still have to be tested inside */
+	const Expr *outer;   /* conditions that are the same for the whole loop */
+	bool is_window;      /* it will be unrolled: conditions are cheaper than counting to bounds */
+} Bounds;
+
+static const Expr *
+both(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return a ? expr_and(ctx, a, b) : b;
+}
+
+/* How much e grows with each step of var; false when that is no constant. */
+static bool
+step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	const Expr *next = expr_add(ctx, expr_var(ctx, var), expr_i64(ctx, 1));
+	next = expr_rewrite(ctx, e, replace_var, &(Substitute){var, next});
+	return expr_as_i64(expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, e)), step);
+}
+
+/* The least that gap can be over the loops inside the lanes: where it is not negative, nothing is
+ * narrowed by the gap. */
+static void
+note_gap(Borders *borders, const Expr *gap)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	int64_t step;
+	if (!borders->vector)
+		return;
+	for (int i = borders->inner.count - 1; i >= 0; i--) {
+		const Stmt *inner = borders->inner.data[i];
+		if (!expr_uses_var(gap, inner->var))
+			continue;
+		if (inner->kind != STMT_FOR || !step_of(borders, gap, inner->var, &step))
+			return;
+		const Expr *last = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
+		gap = at_value(borders, gap, inner->var, step > 0 ? inner->lo : last);
+	}
+	if (gap->op != EX_const)
+		vec_push(borders->arena, &borders->gaps, gap);
+}
+
+/* Narrow the bounds by `gap >= 0`, where gap = var + rest or rest - var. */
+static bool
+narrow(Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	int64_t step;
+	if (!step_of(borders, gap, loop->var, &step) || (step != 1 && step != -1))
+		return false;
+	const Expr *rest = at_value(borders, gap, loop->var, expr_i64(ctx, 0));
+	note_gap(borders, gap);
+	if (bounds->is_window)
+		return false;
+	if (step == 1)
+		bounds->lo = expr_max(ctx, bounds->lo, expr_neg(ctx, rest));
+	else
+		bounds->hi = expr_min(ctx, bounds->hi, expr_add(ctx, rest, expr_i64(ctx, 1)));
+	return true;
+}
+
+/* How many stores a nest of short loops around one store makes; 0 for other nests. */
+static int64_t
+count_taps(const Stmt *list)
+{
+	int64_t lo, hi;
+	if (!list || list->next || list->other)
+		return 0;
+	if (list->kind == STMT_STORE)
+		return 1;
+	if (list->kind == STMT_IF)
+		return count_taps(list->body);
+	if (list->kind != STMT_FOR || !expr_as_i64(list->lo, &lo) || !expr_as_i64(list->hi, &hi) ||
+	    hi - lo > MAX_TAPS)
+		return 0;
+	return (hi - lo) * count_taps(list->body);
+}
+
+/* Distribute the conjuncts of a guard directly inside `loop`. */
+static void
+distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	if (e->op == EX_and && !e->has_read) {
+		distribute(borders, loop, e->arg[0], bounds);
+		distribute(borders, loop, e->arg[1], bounds);
+		return;
+	}
+	const Expr *gap = not_negative(ctx, e);
+	if (e->has_read || uses_any(e, borders->varying.count, borders->varying.data))
+		bounds->kept = both(ctx, bounds->kept, e);
+	else if (!expr_uses_var(e, loop->var))
+		bounds->outer = both(ctx, bounds->outer, e);
+	else if (!gap || !narrow(borders, loop, gap, bounds))
+		bounds->kept = both(ctx, bounds->kept, e);
+}
+
+static void
+bound_loop(Borders *borders, Stmt *loop)
+{
+	Stmt *guard = loop->body;
+	bool is_unrolled = loop->bind == BIND_UNROLL;
+	if ((loop->bind != BIND_SERIAL && !is_unrolled) || !guard || guard->next ||
+	    guard->kind != STMT_IF || guard->other)
+		return;
+	Stmt alone = *loop;
+	alone.next = NULL;
+	int64_t taps = borders->vector ? count_taps(&alone) : 0;
+	Bounds bounds = {.lo = loop->lo,
+	                 .hi = loop->hi,
+	                 .is_window = loop->bind == BIND_UNROLL || (taps > 0 && taps <= MAX_TAPS)};
+	distribute(borders, loop, guard->condition, &bounds);
+	loop->lo = bounds.lo;
+	loop->hi = bounds.hi;
+	guard->condition = bounds.kept;
+	if (!bounds.kept)
+		loop->body = guard->body;
+	if (!bounds.outer)
+		return;
+	Stmt *inner = stmt_for(borders->kernel, loop->var, loop->lo, loop->hi, loop->bind, loop->body);
+	Stmt *next = loop->next;
+	*loop = *stmt_if(borders->kernel, bounds.outer, inner, NULL);
+	loop->next = next;
+}
+
+/* ---- the inside of an image ------------------------------------------------------------------ */
+
+/* if (nothing is narrowed) { a copy of the loop } else { the loop }. */
+static void
+split_inside(Borders *borders, Stmt *loop)
+{
+	ExprCtx *ctx = borders->kernel->ctx;
+	if (borders->gaps.count == 0 || borders->gaps.count > MAX_TESTS)
+		return;
+	const Expr *test = NULL;
+	for (int i = 0; i < borders->gaps.count; i++)
+		test = both(ctx, test, expr_le(ctx, expr_i64(ctx, 0), borders->gaps.data[i]));
+	Stmt *next = loop->next;
+	loop->next = NULL;
+	Stmt *inside = stmt_copy(borders->kernel, loop, NULL, NULL);
+	Stmt *border = NEW(borders->kernel->arena, Stmt);
+	*border = *loop;
+	*loop = *stmt_if(borders->kernel, test, inside, border);
+	loop->next = next;
+}
+
+static void split_list(Borders *borders, Stmt *list);
+
+static void
+split_loop(Borders *borders, Stmt *loop)
+{
+	if (loop->bind != BIND_VECTOR) {
+		split_list(borders, loop->body);
+		bound_loop(borders, loop);
+		return;
+	}
+	borders->vector = loop;
+	borders->inner.count = borders->varying.count = borders->gaps.count = 0;
+	vec_push(borders->arena, &borders->varying, loop->var);
+	split_list(borders, loop->body);
+	split_inside(borders, loop);
+	borders->vector = NULL;
+	borders->varying.count = 0;
+}
+
+static void
+split_list(Borders *borders, Stmt *list)
+{
+	for (Stmt *next, *stmt = list; stmt; stmt = next) {
+		next = stmt->next;
+		if (stmt->var && borders->vector)
+			vec_push(borders->arena, &borders->inner, stmt);
+		if (stmt->kind == STMT_LET)
+			vec_push(borders->arena, &borders->varying, stmt->var);
+		if (stmt->kind == STMT_FOR) {
+			split_loop(borders, stmt);
+			continue;
+		}
+		split_list(borders, stmt->body);
+		split_list(borders, stmt->other);
+	}
+}
+
+/* ---- taps one by one ------------------------------------------------------------------------- */
+
+static void
+unroll_taps(Stmt *list, bool is_in_lanes)
+{
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+		Stmt alone = *stmt;
+		alone.next = NULL;
+		int64_t taps = is_in_lanes && stmt->kind == STMT_FOR ? count_taps(&alone) : 0;
+		if (taps > 0 && taps <= MAX_TAPS && stmt->bind == BIND_SERIAL)
+			stmt->bind = BIND_UNROLL;
+		unroll_taps(stmt->body, is_in_lanes || stmt->bind == BIND_VECTOR);
+		unroll_taps(stmt->other, is_in_lanes);
+	}
+}
+
+bool
+pass_SplitBorders(Kernel *kernel, PassContext *context)
+{
+	(void)context;
+	Arena *arena = arena_new("splitting borders");
+	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
+	Borders borders = {.kernel = kernel, .arena = arena};
+	split_list(&borders, kernel->body);
+	tir_simplify(kernel);
+	unroll_taps(kernel->body, false);
+	arena_reset(arena);
+	return true;
+}

@@ -1,0 +1,17 @@
+/* What rewrites of loops are made of: copies, substitution, simplification. */
+#ifndef TIR_REWRITE_H
+#define TIR_REWRITE_H
+
+#include "tir/stmt.h"
+
+/* Simplify every scalar under what is known where it stands; drop dead branches and empty loops. */
+void tir_simplify(Kernel *kernel);
+
+/* A copy of the list with variables and buffers of its own; `var` (or NULL) is replaced by value.
+ * */
+Stmt *stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *value);
+/* Replace a variable by a value in every scalar of the list, in place. */
+void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value);
+bool expr_uses_var(const Expr *e, const Var *var);
+
+#endif
