@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "expr/points.h"
+#include "expr/interp/points.h"
 
 enum { RUNS = 5, POINTS = 64 };
 

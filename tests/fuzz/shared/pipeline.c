@@ -11,7 +11,7 @@
 #include "cli/selftest.h"
 #include "fuzz.h"
 #include "onnx/onnx.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 static Options *
 options_new(Arena *arena, int level)
