@@ -354,7 +354,8 @@ bound_float(Machine *m, const Instr *in, int n)
 	settle_lanes(&format, y, bound, n);
 }
 
-/* Integers: sums and products are followed, of everything else we know nothing. */
+/* Integers: sums and products are followed, of everything else we know nothing: NaN is a product
+ * with nothing known. */
 static void
 bound_integer(Machine *m, const Instr *in, int n)
 {
@@ -370,9 +371,8 @@ bound_integer(Machine *m, const Instr *in, int n)
 			x[k] = reg_lane(m, in->arg[k], i);
 			is_exact &= x[k].bound == 0;
 		}
-		bound[i] = is_exact              ? 0
-		           : is_followed[in->op] ? rules[in->op].propagate(x, 0)
-		                                 : (double)INFINITY;
+		double followed = is_followed[in->op] ? rules[in->op].propagate(x, 0) : (double)INFINITY;
+		bound[i] = is_exact ? 0 : followed == followed ? followed : (double)INFINITY;
 	}
 }
 
