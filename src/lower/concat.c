@@ -168,6 +168,8 @@ place_pieces(Lowering *low, const Node *node, const Program *program, Value *con
 	    program->stages[0]->kind != STAGE_map || !find_pieces(ctx, program->stages[0], &pieces))
 		return false;
 	MBuffer *out = lower_buffer(low, node->outputs[0]);
+	if (dtype_bits(out->type) < 8)
+		return false; /* a piece may end within a byte */
 	int64_t block = layout_block(out->layout);
 	const Dim *stride = axis_stride(ctx, out, pieces.axis, block);
 	for (int p = 0; stride && p < pieces.count; p++) {

@@ -99,7 +99,8 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 	if (!is_dense && !readers_take_strides(low, node->outputs[0], stage->nloop, coefficient))
 		return false; /* a copy kernel is cheaper than strided readers */
 	const Dim *offset = dim_from_expr(ctx, rest);
-	if (!offset)
+	bool is_packed = dtype_bits(result->type) < 8; /* a view begins with a byte, as all do */
+	if (!offset || (is_packed && (!is_dense || !dim_is(offset, 0))))
 		return false;
 	MBuffer *view = lower_buffer(low, node->outputs[0]);
 	MBuffer *base = inputs[source];

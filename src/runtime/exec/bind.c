@@ -158,14 +158,16 @@ bind_view(Frame *frame, int buffer)
 	}
 	if (slot->strides && !dim_values(frame, view->rank, view->strides, slot->strides))
 		return exec_fail(frame->exec, TW_INTERNAL, "view '%.60s' has no strides", view->name);
+	bool is_dense = true;
 	for (int i = view->rank - 1; i >= 0; i--) {
 		strides[i] = slot->strides ? slot->strides[i] : step;
+		is_dense &= strides[i] == step || slot->dims[i] <= 1;
 		step *= slot->dims[i] > 0 ? slot->dims[i] : 1;
 	}
 	int64_t room = storage_elements(frame, root);
-	bool is_inside = unit
-	                     ? plan_view_fits(view->rank, slot->dims, strides, offset, room)
-	                     : offset == 0 && !slot->strides && slot->bytes <= frame->slots[root].bytes;
+	/* Of several elements in a byte a view shows all from the first on. */
+	bool is_inside = unit ? plan_view_fits(view->rank, slot->dims, strides, offset, room)
+	                      : offset == 0 && is_dense && slot->bytes <= frame->slots[root].bytes;
 	if (view->layout) /* strides are between blocks; the last block must fit too */
 		is_inside = offset >= 0 && offset < room;
 	if (!is_inside || element_bytes(plan->buffers[root].type) != unit)

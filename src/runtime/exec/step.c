@@ -236,10 +236,11 @@ step_run_copy(Frame *frame, int index)
 	bool is_same = from->type == to->type && from->rank == to->rank && !from->layout && !to->layout;
 	for (int i = 0; i < from->rank && is_same; i++)
 		is_same = read->dims[i] == written->dims[i];
-	if (!is_same || (element_bytes(from->type) == 0 && (read->strides || written->strides)))
+	bool is_packed = element_bytes(from->type) == 0; /* bind_view(): without gaps */
+	if (!is_same)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' copies between different shapes",
 		                 step->name);
-	if (!read->strides && !written->strides && read->bytes)
+	if (read->bytes && (is_packed || (!read->strides && !written->strides)))
 		memmove(slot_data(frame, target), slot_data(frame, source), read->bytes);
 	else if (read->bytes)
 		copy_strided(element_bytes(from->type), from->rank, read->dims, slot_data(frame, source),
