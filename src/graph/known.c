@@ -49,6 +49,17 @@ known_most(DType type)
 	return is_known_type(type) ? KNOWN_MAX : dtype_is_float(type) ? MAX_FLOATS : -1;
 }
 
+/* Dims do not wrap around: a number that the type cannot hold is not known. */
+static const Dim *
+held(DType type, const Dim *a)
+{
+	int64_t number;
+	if (!a || !dtype_is_integer(type) || !dim_is_const(a, &number))
+		return a;
+	bool is_held = scalar_cast(type, 0, DT_I64, (Scalar){.i64 = number}).i64 == number;
+	return is_held && (type != DT_U64 || number >= 0) ? a : NULL;
+}
+
 const Known *
 value_known(Graph *graph, Value *value)
 {
@@ -62,7 +73,8 @@ value_known(Graph *graph, Value *value)
 	for (int64_t i = 0; i < count; i++)
 		dims[i] =
 			is_known_type(array->type)
-				? dim_const(graph->ctx, dtype_load_i64(array->type, array->data, i))
+				? held(array->type,
+		               dim_const(graph->ctx, dtype_load_i64(array->type, array->data, i)))
 				: expr_number(graph->ctx, array->type, dtype_load_f64(array->type, array->data, i));
 	Known *known = NEW(graph->arena, Known);
 	*known = (Known){(int)count, dims};
@@ -239,7 +251,7 @@ run_cast(Run *run, const Point *point, const Expr *e)
 	int64_t number;
 	if (!dim_is_const(a, &number))
 		return dtype_bits(to) >= 32 ? a : NULL;
-	return dim_const(run->ctx, scalar_cast(to, 0, from, (Scalar){.i64 = number}).i64);
+	return held(to, dim_const(run->ctx, scalar_cast(to, 0, from, (Scalar){.i64 = number}).i64));
 }
 
 /* select, && and ||: the side not taken is not looked at. */
@@ -313,7 +325,9 @@ run_expr(Run *run, const Point *point, const Expr *e)
 {
 	switch ((ExprOp)e->op) {
 	case EX_const:
-		return is_known_type((DType)e->type) ? dim_const(run->ctx, e->value.i64) : e;
+		return is_known_type((DType)e->type)
+		           ? held((DType)e->type, dim_const(run->ctx, e->value.i64))
+		           : e;
 	case EX_symbol:
 		return e;
 	case EX_iter:
@@ -337,9 +351,9 @@ run_expr(Run *run, const Point *point, const Expr *e)
 		return NULL;
 	const Dim *a = run_expr(run, point, e->arg[0]);
 	if (!a || e->argc == 1)
-		return a ? run_unary(run, (ExprOp)e->op, a) : NULL;
+		return a ? held((DType)e->type, run_unary(run, (ExprOp)e->op, a)) : NULL;
 	const Dim *b = run_expr(run, point, e->arg[1]);
-	return b ? run_binary(run, (ExprOp)e->op, a, b) : NULL;
+	return b ? held((DType)e->type, run_binary(run, (ExprOp)e->op, a, b)) : NULL;
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -391,7 +405,7 @@ run_reduce(Run *run, const Stage *stage, int64_t *at)
 		if (is_kept && !term)
 			return NULL;
 		if (term)
-			result = result ? combine(run, stage->reduce, result, term) : term;
+			result = result ? held(stage->acc, combine(run, stage->reduce, result, term)) : term;
 		if (term && !result)
 			return NULL;
 		is_empty = !step(stage, at, lo, hi);
