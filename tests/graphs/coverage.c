@@ -30,6 +30,7 @@ add_value(Coverage *c, const Graph *graph, const Value *value)
 	bool is_result = value_is_graph_output(value);
 	c->input_is_output += is_result && !value->def && !value->constant;
 	c->constant_is_output += is_result && value->constant;
+	c->scalar_is_output += is_result && type->rank == 0;
 	c->value_is_two_outputs += is_in_body_twice(graph->body, value);
 }
 
@@ -60,6 +61,8 @@ is_reversed(const Node *node)
 static void
 add_pairs(Coverage *c, const Node *node)
 {
+	const Value *first = node->outputs[0];
+	c->scalar_of_a_view += first && first->type.rank == 0;
 	for (int k = 0; k < node->noutput; k++) {
 		const Value *value = node->outputs[k];
 		for (int i = 0; value && i < value->uses.count; i++) {
@@ -88,9 +91,57 @@ add_operands(Coverage *c, const Node *node, Kind kind)
 	}
 }
 
-static void
-add_region(Coverage *c, const Graph *graph, const Region *region, bool is_refused)
+static const Node *
+maker_of(const Value *value, OpCode code)
 {
+	return value && value->def && value->def->op->code == code ? value->def : NULL;
+}
+
+/* A letter twice in one term of an Einsum. */
+static bool
+has_diagonal(const char *equation)
+{
+	for (const char *term = equation; *term && *term != '-'; term += *term == ',') {
+		const char *first = term;
+		for (; *term && *term != ',' && *term != '-'; term++)
+			for (const char *before = first; before < term; before++)
+				if (*before == *term)
+					return true;
+	}
+	return false;
+}
+
+/* What only some operators have. */
+static void
+add_special(Coverage *c, const Node *node)
+{
+	const Value *second = node->ninput > 1 ? node->inputs[1] : NULL;
+	int64_t size;
+	int expands = 0;
+	for (int i = 0; node->op->code == OP_Concat && i < node->ninput; i++) {
+		const Node *stacked = maker_of(node->inputs[i], OP_Unsqueeze);
+		expands += maker_of(stacked ? stacked->inputs[0] : node->inputs[i], OP_Expand) != NULL;
+	}
+	c->concat_of_expands += expands > 1;
+	if (node->op->code == OP_Einsum)
+		c->diagonal += has_diagonal(attr_string(node, "equation"));
+	if (node->op->code == OP_Attention && node->ninput > 4 && node->inputs[4])
+		c->symbolic_past += !dim_is_const(node->inputs[4]->type.dims[2], &size);
+	if (node->op->code == OP_LayerNormalization || node->op->code == OP_RMSNormalization) {
+		int64_t axis = attr_int(node, "axis"), rank = node->inputs[0]->type.rank;
+		c->parameter_of_more_axes += second->type.rank > (axis < 0 ? -axis : rank - axis);
+	}
+	if (node->op->code == OP_QLinearMatMul)
+		c->parameter_of_more_axes += second->type.rank > 1;
+	for (int i = 0; i < node->noutput; i++)
+		c->unasked[node->op->code] += !node->outputs[i];
+}
+
+static void
+add_region(Coverage *c, const Graph *graph, const Region *region, int depth, bool is_refused)
+{
+	c->depth_3 += depth == 3;
+	c->depth_4 += depth == 4;
 	for (const Node *node = region->first; node; node = node->next) {
 		Kind kind = row_of(node->op->code)->kind;
 		c->rows[node->op->code]++;
@@ -98,6 +149,7 @@ add_region(Coverage *c, const Graph *graph, const Region *region, bool is_refuse
 		if (kind == KIND_view)
 			add_pairs(c, node);
 		add_operands(c, node, kind);
+		add_special(c, node);
 		c->negative_step += has_negative(node);
 		c->reversed_scan += is_reversed(node);
 		for (int i = 0; i < node->noutput; i++)
@@ -105,14 +157,16 @@ add_region(Coverage *c, const Graph *graph, const Region *region, bool is_refuse
 				add_value(c, graph, node->outputs[i]);
 		for (int i = 0; i < node->nregion; i++) {
 			c->capture += node->regions[i]->captures.count;
-			add_region(c, graph, node->regions[i], is_refused);
+			add_region(c, graph, node->regions[i], depth + 1, is_refused);
 		}
 	}
 }
 
 void
-coverage_add(Coverage *c, const Graph *graph, bool is_refused)
+coverage_add(Coverage *c, const Graph *graph, const char *text, bool is_refused)
 {
+	/* Symbols that are assumed to be equal are one when all is inferred. */
+	c->equal_symbols += strstr(text, "[M") || strstr(text, ",M");
 	for (int i = 0; i < graph->body->nparam; i++)
 		add_value(c, graph, graph->body->params[i]);
 	for (int i = 0; i < graph->constants.count; i++)
@@ -124,7 +178,7 @@ coverage_add(Coverage *c, const Graph *graph, bool is_refused)
 	}
 	c->symbolic += symbols > 0;
 	c->two_symbols += symbols > 1;
-	add_region(c, graph, graph->body, is_refused);
+	add_region(c, graph, graph->body, 0, is_refused);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -147,6 +201,31 @@ print_rows(const Coverage *c)
 	return asked - seen;
 }
 
+/* Whether a row has outputs that may go without a name while others stay. */
+static bool
+may_be_unasked(const OpInfo *op, const Row *row)
+{
+	bool is_variadic = op->noutput > 0 && op->outputs[op->noutput - 1].variadic;
+	return row->kind < KIND_refused && (op->noutput > 1 || is_variadic);
+}
+
+static void
+print_unasked(const Coverage *c, const OpTable *ops)
+{
+	int seen = 0, asked = 0;
+	printf("outputs not asked for; missing:");
+	for (int code = 1; code < OP_COUNT; code++) {
+		const Row *row = row_of((OpCode)code);
+		if (!may_be_unasked(op_row(ops, (OpCode)code), row))
+			continue;
+		asked++;
+		seen += c->unasked[code] > 0;
+		if (!c->unasked[code])
+			printf(" %s", row->op);
+	}
+	printf("\noutputs not asked for: of %d operators of %d\n", seen, asked);
+}
+
 static void
 print_pairs(const Coverage *c)
 {
@@ -167,9 +246,10 @@ print_pairs(const Coverage *c)
 }
 
 int
-coverage_print(const Coverage *c, int64_t graphs)
+coverage_print(const Coverage *c, const OpTable *ops, int64_t graphs)
 {
 	int missing = print_rows(c);
+	print_unasked(c, ops);
 	print_pairs(c);
 	printf("types:");
 	for (int type = 1; type < DT_COUNT; type++)

@@ -146,12 +146,37 @@ gen_range(const Gen *g, const Value *value, double *least, double *most)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
+/* M has the value of N at any time: graphs in which they meet assume that they are equal. */
+static const char *const SYMBOLS[] = {"N", "S", "M"};
+
 int64_t
 graph_symbol_value(uint64_t seed, int run, const char *name)
 {
 	static const int64_t first[] = {2, 3, 4, 5, 7, 8}, second[] = {1, 3, 5, 7, 9, 13};
+	if (strcmp(name, "M") == 0)
+		name = "N";
 	uint64_t pick = hash_mix(seed, hash64(name, strlen(name))) % countof(first);
 	return run ? second[(pick + (uint64_t)run) % countof(second)] : first[pick];
+}
+
+typedef struct Sizes {
+	int64_t value[GRAPH_SYMBOLS];
+	bool is_bound[GRAPH_SYMBOLS];
+} Sizes;
+
+/* The symbols' values in a run. */
+static Binding
+bind_run(const Gen *g, int run, Sizes *sizes)
+{
+	*sizes = (Sizes){.value = {0}};
+	for (size_t i = 0; i < countof(SYMBOLS); i++) {
+		int id = symbol_get(g->graph->ctx, SYMBOLS[i])->id;
+		if (id < GRAPH_SYMBOLS) {
+			sizes->value[id] = graph_symbol_value(g->seed, run, SYMBOLS[i]);
+			sizes->is_bound[id] = true;
+		}
+	}
+	return (Binding){GRAPH_SYMBOLS, sizes->value, sizes->is_bound};
 }
 
 static void
@@ -166,13 +191,30 @@ made_up(Gen *g, const char *name, DType type, int rank, const int64_t *dims)
 	return sample_input(g->arena, g->seed, name, NULL, type, rank, dims);
 }
 
-static Value *
-add_input(Gen *g, const Type *type, const int64_t *dims)
+Value *
+gen_input_of(Gen *g, DType type, int rank, const Dim *const *dims)
 {
+	Sizes sizes;
+	Binding binding = bind_run(g, 0, &sizes);
+	int64_t extents[GRAPH_RANK + 2];
+	for (int i = 0; i < rank; i++)
+		if (!dim_eval(dims[i], &binding, &extents[i]))
+			gen_give_up();
+	if (dims_count(rank, extents) > GRAPH_ELEMENTS)
+		gen_give_up();
 	const char *name = graph_fresh_name(g->graph, "x");
-	Value *value = graph_input(g->graph, name, type);
-	add_entry(g, value, made_up(g, name, type->dtype, type->rank, dims));
+	const Dim *const *kept = arena_memdup(g->arena, dims, (size_t)rank * sizeof *dims);
+	Type made = type_tensor(type, rank, kept);
+	Value *value = graph_input(g->graph, name, &made);
+	add_entry(g, value, made_up(g, name, type, rank, extents));
 	return value;
+}
+
+const Dim *
+gen_extent(Gen *g, const char *symbol, int percent, int64_t size)
+{
+	bool is_symbol = g->dice.is_symbolic && chance(&g->dice, percent);
+	return is_symbol ? dim_symbol(g->graph->ctx, symbol) : dim_const(g->graph->ctx, size);
 }
 
 /* Leading and trailing dims are symbols by chance, where they have that symbol's value or are free
@@ -180,7 +222,6 @@ add_input(Gen *g, const Type *type, const int64_t *dims)
 Value *
 gen_input(Gen *g, DType type, int rank, const int64_t *given)
 {
-	static const char *const symbols[] = {"N", "S"};
 	Trial *t = &g->dice;
 	const Dim *dims[GRAPH_RANK + 2];
 	int64_t extents[GRAPH_RANK + 2];
@@ -191,40 +232,49 @@ gen_input(Gen *g, DType type, int rank, const int64_t *given)
 		dims[i] = dim_const(g->graph->ctx, extents[i]);
 		if (!t->is_symbolic || !is_free || !chance(t, i < 2 ? 60 : 15))
 			continue;
-		extents[i] = graph_symbol_value(g->seed, 0, symbols[which]);
-		dims[i] = dim_symbol(g->graph->ctx, symbols[which]);
+		extents[i] = graph_symbol_value(g->seed, 0, SYMBOLS[which]);
+		dims[i] = dim_symbol(g->graph->ctx, SYMBOLS[which]);
 	}
 	for (int i = 0; i < rank && dims_count(rank, extents) > GRAPH_ELEMENTS; i++)
 		if (extents[i] > 3 && given[i] < 0) {
 			extents[i] = 3;
 			dims[i] = dim_const(g->graph->ctx, 3);
 		}
-	if (dims_count(rank, extents) > GRAPH_ELEMENTS)
-		gen_give_up();
-	const Dim *const *kept = arena_memdup(g->arena, dims, sizeof dims);
-	Type made = type_tensor(type, rank, kept);
-	return add_input(g, &made, arena_memdup(g->arena, extents, sizeof extents));
+	return gen_input_of(g, type, rank, dims);
 }
 
 static bool
 is_simple(const Gen *g, const Dim *dim)
 {
 	int64_t number;
-	return dim_is_const(dim, &number) || dim == dim_symbol(g->graph->ctx, "N") ||
-	       dim == dim_symbol(g->graph->ctx, "S");
+	bool is_simple = dim_is_const(dim, &number);
+	for (size_t i = 0; i < countof(SYMBOLS); i++)
+		is_simple |= dim == dim_symbol(g->graph->ctx, SYMBOLS[i]);
+	return is_simple;
+}
+
+Value *
+gen_like_but(Gen *g, const Value *x, DType type, int axis)
+{
+	const Dim *dims[GRAPH_RANK + 2], *own = dim_symbol(g->graph->ctx, "N");
+	bool is_other = chance(&g->dice, axis < 0 ? 20 : 50);
+	int rank = 0;
+	if (!gen_data(g, x))
+		return NULL;
+	for (int i = 0; i < gen_rank(x); i++) {
+		const Dim *dim = x->type.dims[i];
+		if (!is_simple(g, dim))
+			return NULL;
+		if (i != axis)
+			dims[rank++] = is_other && dim == own ? dim_symbol(g->graph->ctx, "M") : dim;
+	}
+	return gen_input_of(g, type, rank, dims);
 }
 
 Value *
 gen_like(Gen *g, const Value *x, DType type)
 {
-	const Array *data = gen_data(g, x);
-	for (int i = 0; i < gen_rank(x); i++)
-		if (!is_simple(g, x->type.dims[i]))
-			return NULL;
-	if (!data)
-		return NULL;
-	Type made = type_tensor(type, gen_rank(x), x->type.dims);
-	return add_input(g, &made, data->dims);
+	return gen_like_but(g, x, type, -1);
 }
 
 Value *
@@ -259,6 +309,14 @@ Value *
 gen_weight_or_input(Gen *g, DType type, int rank, const int64_t *dims)
 {
 	return chance(&g->dice, 65) ? gen_weight(g, type, rank, dims) : gen_input(g, type, rank, dims);
+}
+
+Value *
+gen_scales(Gen *g, DType type, int rank, const int64_t *dims)
+{
+	Value *inputs[] = {gen_bring(g, gen_weight(g, type, rank, dims), POSITIVE),
+	                   gen_scalar(g, type, 0.0625)};
+	return gen_one(g, "Mul", 2, inputs);
 }
 
 Value *
@@ -349,27 +407,6 @@ is_sound(const Array *a)
 	return true;
 }
 
-typedef struct Sizes {
-	int64_t value[GRAPH_SYMBOLS];
-	bool is_bound[GRAPH_SYMBOLS];
-} Sizes;
-
-/* The symbols' values in a run. */
-static Binding
-bind_run(const Gen *g, int run, Sizes *sizes)
-{
-	static const char *const names[] = {"N", "S"};
-	*sizes = (Sizes){.value = {0}};
-	for (size_t i = 0; i < countof(names); i++) {
-		int id = symbol_get(g->graph->ctx, names[i])->id;
-		if (id < GRAPH_SYMBOLS) {
-			sizes->value[id] = graph_symbol_value(g->seed, run, names[i]);
-			sizes->is_bound[id] = true;
-		}
-	}
-	return (Binding){GRAPH_SYMBOLS, sizes->value, sizes->is_bound};
-}
-
 /* Dims that were assumed to be equal must be so, at the first binding. */
 static void
 check_assumptions(const Gen *g, int before)
@@ -430,6 +467,16 @@ check_outputs(const Gen *g, const Node *node)
 	}
 }
 
+/* Texts and complex numbers, which no interpreter knows: what reads them comes last. */
+static bool
+is_strange(const Node *node, const Failure *failure)
+{
+	bool is_strange = false;
+	for (int i = 0; i < node->ninput; i++)
+		is_strange |= node->inputs[i] && dtype_class(gen_dtype(node->inputs[i])) == DC_X;
+	return is_strange && failure->kind == FAIL_UNSUPPORTED;
+}
+
 void
 gen_settle(Gen *g, Node *node)
 {
@@ -441,7 +488,7 @@ gen_settle(Gen *g, Node *node)
 	bool is_done = try_run(infer_node, &step, &failure) && (check_outputs(g, node), true) &&
 	               try_run(evaluate, &step, &failure);
 	if (!is_done) {
-		g->is_over |= failure.kind == FAIL_BUG;
+		g->is_over |= failure.kind == FAIL_BUG || is_strange(node, &failure);
 		fail_again(&failure);
 	}
 	check_assumptions(g, assumed);

@@ -84,10 +84,16 @@ Value *gen_take(Gen *g, uint64_t types, int least, int most);
 Value *gen_mate(Gen *g, Value *x, bool is_within);
 /* Dims below 0 are free: a size by chance, or a symbol. */
 Value *gen_input(Gen *g, DType type, int rank, const int64_t *given);
+Value *gen_input_of(Gen *g, DType type, int rank, const Dim *const *dims);
+/* A dim: by chance a symbol, where the graph has symbols. */
+const Dim *gen_extent(Gen *g, const char *symbol, int percent, int64_t size);
 Value *gen_like(Gen *g, const Value *x, DType type); /* an input of the same shape, or NULL */
+Value *gen_like_but(Gen *g, const Value *x, DType type, int axis); /* … without an axis */
 Value *gen_constant(Gen *g, const Array *data);
 Value *gen_weight(Gen *g, DType type, int rank, const int64_t *dims);
 Value *gen_weight_or_input(Gen *g, DType type, int rank, const int64_t *dims);
+/* Small positive numbers, computed from a weight. */
+Value *gen_scales(Gen *g, DType type, int rank, const int64_t *dims);
 Value *gen_ints(Gen *g, DType type, int count, const int64_t *values);
 Value *gen_scalar(Gen *g, DType type, double value);
 /* Indices in -extent..extent-1 (from 0 up where not constant). */

@@ -6,7 +6,7 @@
 #include "eval/eval.h"
 #include "onnx/onnx.h"
 
-enum { OPSET = 24, IR_VERSION = 11, TRIES = 8 };
+enum { OPSET = 24, IR_VERSION = 11, TRIES = 8, PAIR_TRIES = 60 };
 
 /* ---- which operators ------------------------------------------------------------------------- */
 
@@ -85,6 +85,24 @@ row_of_kind(Gen *g, Kind kind)
 	}
 }
 
+/* A view of row->code with a reader of row->kind right behind it. */
+static void
+make_pair(Gen *g, const Row *row)
+{
+	const Row *view = row_of(row->code), *reader = row_of_kind(g, row->kind);
+	view->make(g, view);
+	Value *seen = g->region->last->outputs[0];
+	bool is_read = false;
+	g->focus = seen;
+	reader->make(g, reader);
+	for (int i = 0; i < seen->uses.count; i++) {
+		const Node *user = seen->uses.data[i].node;
+		is_read |= user && row_of(user->op->code)->kind == row->kind;
+	}
+	if (!is_read)
+		gen_give_up();
+}
+
 static void
 theme_pair(Gen *g, int number)
 {
@@ -93,18 +111,24 @@ theme_pair(Gen *g, int number)
 		views += row_of((OpCode)code)->kind == KIND_view;
 	const Row *view = view_row(number % views);
 	Kind kind = (Kind)(number / views % KIND_refused);
-	for (int tries = 0; tries < TRIES && !g->is_over; tries++) {
-		if (!gen_try(g, view) || g->is_over)
-			continue;
-		Value *seen = g->region->last->outputs[0];
-		for (int again = 0; again < TRIES && !g->is_over; again++) {
-			g->focus = seen;
-			if (gen_try(g, row_of_kind(g, kind)) && !g->focus)
-				return;
-		}
-		g->focus = NULL;
-		return;
+	Row pair = {.code = view->code, .kind = kind, .make = make_pair};
+	for (int tries = 0; tries < PAIR_TRIES && !gen_try(g, &pair); tries++)
+		continue;
+	g->focus = NULL;
+}
+
+/* An element type with operators that take any. */
+static void
+theme_type(Gen *g, int number)
+{
+	Trial *t = &g->dice;
+	int64_t dims[] = {-1, -1, -1};
+	Value *x = gen_input(g, (DType)(1 + number % (DT_COUNT - 1)), (int)roll(t, 0, 3), dims);
+	for (int tries = 0; tries < 3 * TRIES && x->uses.count < 2 && !g->is_over; tries++) {
+		g->focus = chance(t, 60) ? x : g->pool.data[g->pool.count - 1].value;
+		gen_try(g, row_of_kind(g, (Kind)PICK(t, KIND_view, KIND_view, KIND_concat, KIND_gather)));
 	}
+	g->focus = NULL;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -113,6 +137,24 @@ static bool
 can_leave(const Value *value)
 {
 	return value->type.kind == TYPE_TENSOR && value->type.rank >= 0;
+}
+
+/* Outputs that nobody reads go without a name, by chance; one stays. */
+static void
+drop_outputs(Gen *g, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next) {
+		int left = 0;
+		for (int i = 0; i < node->noutput; i++)
+			left += node->outputs[i] != NULL;
+		for (int i = 0; i < node->noutput && left > 1; i++)
+			if (node->outputs[i]->uses.count == 0 && chance(&g->dice, 35)) {
+				node->outputs[i] = NULL;
+				left--;
+			}
+		for (int i = 0; i < node->nregion; i++)
+			drop_outputs(g, node->regions[i]);
+	}
 }
 
 static void
@@ -192,13 +234,17 @@ graph_make(Arena *arena, uint64_t seed, int number, char *note)
 	g->note = note;
 	t->is_symbolic = chance(t, 45);
 	int count = (int)roll(t, 2, 12);
-	if (chance(t, 50))
+	int theme = (int)roll(t, 0, 99);
+	if (theme < 46)
 		theme_row(g, number);
-	else
+	else if (theme < 92)
 		theme_pair(g, number);
+	else
+		theme_type(g, number);
 	gen_nodes(g, count);
 	if (!g->region->first)
 		return NULL;
+	drop_outputs(g, g->region);
 	add_results(g);
 	return graph_source(arena, g->graph);
 }

@@ -63,7 +63,8 @@ typedef struct Sample {
 } Sample;
 
 typedef struct Coverage {
-	int64_t rows[OP_COUNT], views[OP_COUNT][KIND_COUNT + 1], refused_rows[OP_COUNT];
+	int64_t rows[OP_COUNT], views[OP_COUNT][KIND_COUNT + 1], refused_rows[OP_COUNT],
+		unasked[OP_COUNT];
 	int64_t types[DT_COUNT];
 #define FEATURE(name) int64_t name;
 #include "features.def"
@@ -107,9 +108,9 @@ double ort_share(const Graph *graph);
 /* The distance of 1 and the next number, in the shortest type of floats that nodes give. */
 double graph_float_unit(const Graph *graph);
 
-void coverage_add(Coverage *coverage, const Graph *graph, bool is_refused);
+void coverage_add(Coverage *coverage, const Graph *graph, const char *text, bool is_refused);
 /* The number of operators that ought to have come and did not. */
-int coverage_print(const Coverage *coverage, int64_t graphs);
+int coverage_print(const Coverage *coverage, const OpTable *ops, int64_t graphs);
 
 /* A sentence without its numbers and names, so that equal ones are seen to be equal. */
 void plain_sentence(char *to, size_t room, const char *from);

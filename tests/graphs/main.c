@@ -261,7 +261,7 @@ report(const Run *run, const Tallies *s)
 	int64_t failed = s->failed;
 	for (int i = 0; i < GRAPH_REASONS && s->reasons[i].count; i++)
 		printf("%6lld  %s\n", (long long)s->reasons[i].count, s->reasons[i].text);
-	int missing = coverage_print(&s->coverage, s->cases);
+	int missing = coverage_print(&s->coverage, op_table_new(run->arena), s->cases);
 	printf("%lld graphs: %lld right, %lld refused, %lld not made; %.3g points, %.2g%% undecided;",
 	       (long long)s->cases, (long long)s->verdicts[VERDICT_right],
 	       (long long)s->verdicts[VERDICT_refused], (long long)s->verdicts[VERDICT_unmade],

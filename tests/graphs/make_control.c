@@ -2,14 +2,14 @@
  * optionals, texts and random numbers, which are refused in a sentence. */
 #include "gen.h"
 
-enum { MAX_DEPTH = 2 };
+enum { MAX_DEPTH = 4, MAX_BODY_DEPTH = 2 };
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void
-enter(Gen *g, Region *region)
+enter(Gen *g, Region *region, int most)
 {
-	if (++g->depth > MAX_DEPTH)
+	if (++g->depth > most)
 		gen_give_up();
 	g->region = region;
 	g->focus = NULL;
@@ -85,8 +85,10 @@ make_side(Gen *g, Node *node, const char *name, Value *like)
 {
 	Region *outer = g->region, *side = region_new(node, name);
 	int pool = g->pool.count;
-	enter(g, side);
+	enter(g, side, MAX_DEPTH);
 	gen_nodes(g, (int)roll(&g->dice, 0, 3));
+	if (g->depth < MAX_DEPTH && chance(&g->dice, 30))
+		gen_try(g, row_of(OP_If));
 	Value *last = last_of(g, pool), *results[2] = {last ? fold_into(g, like, last) : like, like};
 	region_set_results(side, node->noutput, results);
 	leave(g, outer, pool);
@@ -128,7 +130,7 @@ make_loop_body(Gen *g, Node *node, int states, int outputs)
 	Type number = type_tensor(DT_I64, 0, NULL), flag = type_tensor(DT_BOOL, 0, NULL);
 	Array *yes = array_new(g->arena, DT_BOOL, 0, NULL);
 	dtype_store_i64(DT_BOOL, yes->data, 0, 1);
-	enter(g, body);
+	enter(g, body, MAX_BODY_DEPTH);
 	add_param(g, body, &number, array_scalar_i64(g->arena, 0));
 	add_param(g, body, &flag, yes);
 	for (int i = 0; i < states; i++)
@@ -190,7 +192,7 @@ make_scan_body(Gen *g, Node *node, const ScanPlan *p)
 {
 	Region *outer = g->region, *body = region_new(node, "body");
 	int pool = g->pool.count;
-	enter(g, body);
+	enter(g, body, MAX_BODY_DEPTH);
 	for (int i = 0; i < p->states; i++)
 		add_param(g, body, &node->inputs[i]->type, gen_data(g, node->inputs[i]));
 	for (int i = 0; i < p->scans; i++) {

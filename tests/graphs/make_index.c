@@ -121,34 +121,36 @@ make_grid_sample(Gen *g, const Row *row)
 	gen_node(g, row->op, 2, inputs, 1);
 }
 
+/* Classes of the places of x, which has them along axis 1; all 0 where their number is a symbol. */
+static Value *
+random_classes(Gen *g, const Value *x, int64_t classes)
+{
+	DType type = index_type(g);
+	Value *any = gen_like_but(g, x, type, 1);
+	if (!any)
+		gen_give_up();
+	Value *inputs[] = {any, gen_scalar(g, type, (double)(classes < 0 ? 1 : classes))};
+	return gen_one(g, "Mod", 2, inputs);
+}
+
 void
 make_loss(Gen *g, const Row *row)
 {
 	static const char *const reductions[] = {"mean", "sum", "none"};
 	Trial *t = &g->dice;
 	Value *x = gen_take(g, BIT(DT_F32), 2, 4);
-	int64_t classes = gen_fixed(x, 1), dims[GRAPH_RANK];
-	int rank = 0;
-	if (classes < 1)
-		gen_give_up();
-	for (int i = 0; i < gen_rank(x); i++)
-		if (i != 1)
-			dims[rank++] = gen_fixed(x, i);
-	for (int i = 0; i < rank; i++)
-		if (dims[i] < 1)
-			gen_give_up();
+	int64_t classes = gen_fixed(x, 1);
 	bool has_weights = chance(t, 40), has_log = row->code == OP_SoftmaxCrossEntropyLoss;
-	Value *target = gen_indices(g, DT_I64, rank, dims, classes);
-	if (target->constant) { /* classes are not counted from behind */
-		Value *inputs[] = {target, gen_scalar(g, DT_I64, (double)classes)};
-		target = gen_one(g, "Mod", 2, inputs);
-	}
-	Value *inputs[] = {x, target, NULL};
-	if (has_weights)
+	if (classes == 0)
+		gen_give_up();
+	Value *inputs[] = {x, random_classes(g, x, classes), NULL};
+	if (has_weights && classes > 0)
 		inputs[2] = gen_bring(g, gen_weight(g, DT_F32, 1, &classes), POSITIVE);
+	else if (has_weights)
+		inputs[2] = gen_bring(g, gen_input_of(g, DT_F32, 1, &x->type.dims[1]), POSITIVE);
 	trial_string(t, "reduction", reductions[roll(t, 0, 2)]);
 	if (chance(t, 30))
-		trial_int(t, "ignore_index", roll(t, 0, classes - 1));
+		trial_int(t, "ignore_index", roll(t, 0, classes < 0 ? 0 : classes - 1));
 	gen_node(g, row->op, has_weights ? 3 : 2, inputs, has_log && chance(t, 50) ? 2 : 1);
 }
 

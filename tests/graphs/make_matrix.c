@@ -103,10 +103,11 @@ make_gemm(Gen *g, const Row *row)
 
 /* ---- Einsum ---------------------------------------------------------------------------------- */
 
+enum { LETTERS = 26, EINSUM_TERMS = 3 };
+
 /* The extent of each letter as the operands so far say it; 0: free. */
 typedef struct Letters {
-	const char *equation;
-	int64_t extent[26];
+	int64_t extent[LETTERS];
 } Letters;
 
 static Value *
@@ -122,30 +123,83 @@ einsum_operand(Gen *g, Letters *l, const char *term, int rank)
 	return gen_weight_or_input(g, DT_F32, rank, dims);
 }
 
+/* A value that is there as the first operand, where its extents are those of the letters. */
+static Value *
+first_operand(Gen *g, Letters *l, const char *term, int rank)
+{
+	Value *x = gen_take(g, BIT(DT_F32), rank, rank);
+	Letters own = {.extent = {0}};
+	for (int i = 0; i < rank; i++) {
+		int64_t *extent = &own.extent[term[i] - 'a'], dim = gen_fixed(x, i);
+		if (dim < 1 || dim > 16 || (*extent && *extent != dim))
+			return NULL;
+		*extent = dim;
+	}
+	*l = own;
+	return x;
+}
+
+/* Letters once or twice in a term, in several terms, and those of the result in any order; without
+ * an arrow the result has those that stand once, in order. */
+static const char *
+random_equation(Gen *g)
+{
+	Trial *t = &g->dice;
+	int terms = (int)PICK(t, 1, 2, 2, 2, EINSUM_TERMS), most = (int)roll(t, 1, 6);
+	Buf text = {.arena = g->arena};
+	char kept[LETTERS];
+	int nkept = 0;
+	bool is_there[LETTERS] = {false};
+	for (int i = 0; i < terms; i++) {
+		if (i)
+			buf_puts(&text, ",");
+		for (int k = (int)roll(t, 0, 4); k > 0; k--) {
+			int letter = (int)roll(t, 0, most - 1);
+			is_there[letter] = true;
+			buf_printf(&text, "%c", 'a' + letter);
+		}
+	}
+	if (chance(t, 20))
+		return buf_text(&text);
+	for (int i = 0; i < most; i++)
+		if (is_there[i] && chance(t, 55) && nkept < 5)
+			kept[nkept++] = (char)('a' + i);
+	buf_puts(&text, "->");
+	for (; nkept > 0; nkept--) {
+		int at = (int)roll(t, 0, nkept - 1);
+		buf_printf(&text, "%c", kept[at]);
+		kept[at] = kept[nkept - 1];
+	}
+	return buf_text(&text);
+}
+
 void
 make_einsum(Gen *g, const Row *row)
 {
 	static const char *const equations[] = {
-		"ij,jk->ik",    "bij,bjk->bik",  "bij,kj->bik",   "bhid,bhjd->bhij",
-		"ij->ji",       "ii->i",         "ij->i",         "ij,ij->",
-		"i,j->ij",      "abc,c->ab",     "bcij,cd->bdij", "ijk,ilk->jl",
-		"ab,bc,cd->ad", "abij,abji->ab", "aab,ac->bc",    "ncij,oci->noj",
+		"ij,jk->ik",       "bij,bjk->bik",    "bij,kj->bik",   "bhid,bhjd->bhij",
+		"ij->ji",          "ii->i",           "ij->i",         "ij,ij->",
+		"i,j->ij",         "abc,c->ab",       "bcij,cd->bdij", "ijk,ilk->jl",
+		"ab,bc,cd->ad",    "abij,abji->ab",   "aab,ac->bc",    "ncij,oci->noj",
+		"nchw,fcrs->nfhw", "nchw,fcrs->nfrs", "nchw,fchw->nf", "nch,fcr->nfh",
+		"nchw,fchh->nfw",  "nchw,nchw->nhw",  "ii->",          ",ij->ji",
 	};
 	Trial *t = &g->dice;
-	Letters l = {.equation = equations[roll(t, 0, countof(equations) - 1)]};
-	Value *inputs[3];
+	bool is_known = chance(t, 50);
+	const char *equation =
+		is_known ? equations[roll(t, 0, countof(equations) - 1)] : random_equation(g);
+	Letters l = {.extent = {0}};
+	Value *inputs[EINSUM_TERMS];
 	int count = 0;
-	for (const char *term = l.equation; *term != '-'; count++) {
+	for (const char *term = equation; count < EINSUM_TERMS;) {
 		int rank = (int)strspn(term, "abcdefghijklmnopqrstuvwxyz");
-		Value *x =
-			count == 0 && !strchr("ia", term[0]) ? gen_take(g, BIT(DT_F32), rank, rank) : NULL;
-		for (int i = 0; x && i < rank; i++)
-			if ((l.extent[term[i] - 'a'] = gen_fixed(x, i)) < 1)
-				x = NULL;
-		inputs[count] = x ? x : einsum_operand(g, &l, term, rank);
-		term += rank + (term[rank] == ',');
+		Value *x = count == 0 && chance(t, 70) ? first_operand(g, &l, term, rank) : NULL;
+		inputs[count++] = x ? x : einsum_operand(g, &l, term, rank);
+		term += rank;
+		if (*term++ != ',')
+			break;
 	}
-	trial_string(t, "equation", l.equation);
+	trial_string(t, "equation", equation);
 	gen_node(g, row->op, count, inputs, 1);
 }
 
@@ -157,13 +211,55 @@ zero_point(Gen *g, DType type)
 	return gen_scalar(g, type, (double)roll(&g->dice, type == DT_I8 ? -9 : 0, 9));
 }
 
+/* How parameters of a factor lie: one, one per row or column as a vector, or as a tensor with a 1
+ * in the place of the inner dim (`axis` counts from behind, 1 or 2). */
+typedef struct Spread {
+	int rank;
+	int64_t dims[GRAPH_RANK];
+} Spread;
+
+static Spread
+random_spread(Gen *g, const Value *x, int inner)
+{
+	Trial *t = &g->dice;
+	Spread s = {.rank = 0};
+	int rank = gen_rank(x), own = inner == 1 ? rank - 2 : rank - 1;
+	if (rank < 2 || chance(t, 50))
+		return s;
+	if (rank == 2 && chance(t, 60)) {
+		s.rank = 1;
+		s.dims[0] = gen_fixed(x, own);
+	} else {
+		s.rank = rank;
+		for (int i = 0; i < rank; i++)
+			s.dims[i] = i == rank - inner ? 1 : gen_fixed(x, i);
+	}
+	for (int i = 0; i < s.rank; i++)
+		if (s.dims[i] < 1)
+			return (Spread){.rank = 0};
+	return s;
+}
+
+static Value *
+zeros_of(Gen *g, DType type, const Spread *s)
+{
+	return s->rank ? gen_weight(g, type, s->rank, s->dims) : zero_point(g, type);
+}
+
+static Value *
+scales_of(Gen *g, const Spread *s, double otherwise)
+{
+	return s->rank ? gen_scales(g, DT_F32, s->rank, s->dims) : gen_scalar(g, DT_F32, otherwise);
+}
+
 void
 make_matmul_integer(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
 	Value *x = gen_take(g, BIT(DT_U8) | BIT(DT_I8), 2, 4);
 	Value *w = right_factor(g, x, chance(t, 70) ? DT_I8 : DT_U8);
-	Value *inputs[] = {x, w, zero_point(g, gen_dtype(x)), zero_point(g, gen_dtype(w))};
+	Spread rows = random_spread(g, x, 1), columns = random_spread(g, w, 2);
+	Value *inputs[] = {x, w, zeros_of(g, gen_dtype(x), &rows), zeros_of(g, gen_dtype(w), &columns)};
 	gen_node(g, row->op, chance(t, 50) ? 4 : 2, inputs, 1);
 }
 
@@ -172,12 +268,13 @@ make_qlinear_matmul(Gen *g, const Row *row)
 {
 	Value *x = gen_take(g, BIT(DT_U8) | BIT(DT_I8), 2, 4);
 	Value *w = right_factor(g, x, chance(&g->dice, 70) ? DT_I8 : DT_U8);
+	Spread rows = random_spread(g, x, 1), columns = random_spread(g, w, 2);
 	Value *inputs[] = {x,
-	                   gen_scalar(g, DT_F32, 0.125),
-	                   zero_point(g, gen_dtype(x)),
+	                   scales_of(g, &rows, 0.125),
+	                   zeros_of(g, gen_dtype(x), &rows),
 	                   w,
-	                   gen_scalar(g, DT_F32, 0.0625),
-	                   zero_point(g, gen_dtype(w)),
+	                   scales_of(g, &columns, 0.0625),
+	                   zeros_of(g, gen_dtype(w), &columns),
 	                   gen_scalar(g, DT_F32, 0.5),
 	                   zero_point(g, gen_dtype(x))};
 	gen_node(g, row->op, 8, inputs, 1);
@@ -185,29 +282,89 @@ make_qlinear_matmul(Gen *g, const Row *row)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
+/* Heads side by side (rank 3) or one by one; fewer of keys than of queries; lengths by symbols. */
+typedef struct Heads {
+	bool is_flat, has_past;
+	int64_t queries, keys, size, width;
+	const Dim *batch, *rows, *length, *past;
+} Heads;
+
+static Heads
+random_heads(Gen *g)
+{
+	Trial *t = &g->dice;
+	Heads h = {.is_flat = chance(t, 30), .has_past = chance(t, 40)};
+	h.keys = roll(t, 1, 2);
+	h.queries = h.keys * PICK(t, 1, 1, 2);
+	h.size = roll(t, 1, 5);
+	h.width = chance(t, 60) ? h.size : roll(t, 1, 5);
+	h.batch = gen_extent(g, "N", 60, roll(t, 1, 3));
+	h.rows = gen_extent(g, "S", 40, roll(t, 1, 5));
+	h.length = chance(t, 40) ? h.rows : gen_extent(g, "S", 30, roll(t, 1, 5));
+	h.past = gen_extent(g, chance(t, 50) ? "S" : "N", 50, roll(t, 1, 3));
+	return h;
+}
+
+static Value *
+head_input(Gen *g, const Heads *h, bool is_flat, int64_t heads, const Dim *length, int64_t size)
+{
+	ExprCtx *ctx = g->graph->ctx;
+	const Dim *flat[] = {h->batch, length, dim_const(ctx, heads * size)};
+	const Dim *dims[] = {h->batch, dim_const(ctx, heads), length, dim_const(ctx, size)};
+	return gen_input_of(g, DT_F32, is_flat ? 3 : 4, is_flat ? flat : dims);
+}
+
+/* Added to the scores, or where they count; of fewer dims, or for all queries. */
+static Value *
+random_mask(Gen *g, const Heads *h)
+{
+	Trial *t = &g->dice;
+	ExprCtx *ctx = g->graph->ctx;
+	const Dim *total = h->has_past ? dim_add(ctx, h->past, h->length) : h->length;
+	const Dim *one = dim_const(ctx, 1), *dims[] = {h->batch, one, h->rows, total};
+	int64_t size;
+	int rank = (int)roll(t, 2, 4);
+	if (h->has_past && !dim_is_const(total, &size))
+		return NULL;
+	if (chance(t, 25))
+		dims[2] = one;
+	return gen_input_of(g, chance(t, 50) ? DT_F32 : DT_BOOL, rank, dims + 4 - rank);
+}
+
 void
 make_attention(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
-	int64_t heads = roll(t, 1, 3), size = roll(t, 1, 5), past = chance(t, 25) ? roll(t, 1, 3) : 0;
-	int64_t length = chance(t, 40) ? -1 : roll(t, 1, 5);
-	int64_t dims[] = {-1, heads, length, size}, before[] = {-1, heads, past, size};
-	Value *q = gen_input(g, DT_F32, 4, dims);
-	dims[0] = gen_fixed(q, 0);
-	Value *k = gen_like(g, q, DT_F32), *v = chance(t, 30) ? k : gen_like(g, q, DT_F32);
-	Value *inputs[6] = {q, k, v};
-	if (past) {
-		before[0] = gen_fixed(q, 0);
-		if (before[0] < 0)
-			gen_give_up();
-		inputs[4] = gen_input(g, DT_F32, 4, before);
-		inputs[5] = gen_input(g, DT_F32, 4, before);
+	Heads h = random_heads(g);
+	Value *inputs[6] = {head_input(g, &h, h.is_flat, h.queries, h.rows, h.size),
+	                    head_input(g, &h, h.is_flat, h.keys, h.length, h.size),
+	                    head_input(g, &h, h.is_flat, h.keys, h.length, h.width)};
+	inputs[3] = chance(t, 35) ? random_mask(g, &h) : NULL;
+	if (h.has_past) {
+		inputs[4] = head_input(g, &h, false, h.keys, h.past, h.size);
+		inputs[5] = head_input(g, &h, false, h.keys, h.past, h.width);
+	}
+	if (h.is_flat) {
+		trial_int(t, "q_num_heads", h.queries);
+		trial_int(t, "kv_num_heads", h.keys);
 	}
 	if (chance(t, 40))
 		trial_int(t, "is_causal", 1);
 	if (chance(t, 30))
 		trial_float(t, "scale", 0.5);
-	gen_node(g, row->op, past ? 6 : 3, inputs, past ? 3 : 1);
+	if (chance(t, 20))
+		trial_float(t, "softcap", 2);
+	bool has_scores = chance(t, 25);
+	if (has_scores)
+		trial_int(t, "qk_matmul_output_mode", roll(t, 0, 3));
+	gen_node(g, row->op,
+	         h.has_past  ? 6
+	         : inputs[3] ? 4
+	                     : 3,
+	         inputs,
+	         has_scores   ? 4
+	         : h.has_past ? 3
+	                      : 1);
 }
 
 void

@@ -92,27 +92,35 @@ make_lrn(Gen *g, const Row *row)
 	gen_node(g, row->op, 1, &x, 1);
 }
 
-/* The scale has the normalised dims, fewer of them, or ones. */
+/* What broadcasts to x: the dims from `first` on, or any number of them with ones among them. */
+static Value *
+broadcast_weight(Gen *g, const Value *x, int first)
+{
+	Trial *t = &g->dice;
+	int rank = gen_rank(x), count = 0;
+	bool is_odd = chance(t, 35);
+	int64_t dims[GRAPH_RANK];
+	for (int i = is_odd ? (int)roll(t, 0, rank) : first; i < rank; i++) {
+		int64_t dim = gen_fixed(x, i);
+		if (dim < 1 && !is_odd)
+			gen_give_up();
+		dims[count++] = dim < 1 || (is_odd && chance(t, 35)) ? 1 : dim;
+	}
+	return gen_weight_or_input(g, gen_dtype(x), count, dims);
+}
+
 void
 make_layer_norm(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
 	Value *x = gen_take(g, TYPES(float), 1, 4);
-	int rank = gen_rank(x), axis = (int)roll(t, 0, rank - 1), count = 0;
-	int64_t dims[GRAPH_RANK];
-	if (chance(t, 60))
-		axis = rank - 1;
-	for (int i = axis; i < rank; i++)
-		if ((dims[count++] = gen_fixed(x, i)) < 1)
-			gen_give_up();
+	int rank = gen_rank(x), axis = chance(t, 60) ? rank - 1 : (int)roll(t, 0, rank - 1);
 	bool is_rms = row->code == OP_RMSNormalization, has_bias = !is_rms && chance(t, 50);
-	Value *scale = gen_weight_or_input(g, gen_dtype(x), count, dims);
-	if (chance(t, 15))
-		scale = gen_rerank(g, scale, rank, rank);
-	Value *inputs[] = {x, scale, has_bias ? gen_weight(g, gen_dtype(x), count, dims) : NULL};
+	Value *inputs[] = {x, broadcast_weight(g, x, axis),
+	                   has_bias ? broadcast_weight(g, x, axis) : NULL};
 	trial_int(t, "axis", gen_axis(g, axis, rank));
 	trial_float(t, "epsilon", 0.125);
-	gen_node(g, row->op, has_bias ? 3 : 2, inputs, !is_rms && chance(t, 20) ? 3 : 1);
+	gen_node(g, row->op, has_bias ? 3 : 2, inputs, !is_rms && chance(t, 30) ? 3 : 1);
 }
 
 void
@@ -131,26 +139,18 @@ make_mean_variance(Gen *g, const Row *row)
 
 /* ---- quantising ------------------------------------------------------------------------------ */
 
-/* One scale, or one per element of an axis. */
+/* One scale, or one per element of an axis: the attribute of the next node says which. */
 static Value *
 random_scale(Gen *g, const Value *x, DType type, int64_t *extent)
 {
 	Trial *t = &g->dice;
-	*extent = -1;
-	if (gen_rank(x) > 0 && chance(t, 40)) {
-		int axis = (int)roll(t, 0, gen_rank(x) - 1);
-		*extent = gen_fixed(x, axis);
-		if (*extent > 0)
-			trial_int(t, "axis", gen_axis(g, axis, gen_rank(x)));
-	}
+	int axis = gen_rank(x) && chance(t, 40) ? (int)roll(t, 0, gen_rank(x) - 1) : -1;
+	*extent = axis < 0 ? -1 : gen_fixed(x, axis);
 	if (*extent < 1)
 		return gen_scalar(g, type, (double)PICK(t, 1, 2, 4, 3) / 32);
-	Array *data = array_new(g->arena, type, 1, extent);
-	if (*extent > 2)
-		return gen_weight(g, type, 1, extent);
-	for (int64_t i = 0; i < *extent; i++)
-		dtype_store_f64(type, data->data, i, (double)roll(t, 1, 9) / 64);
-	return gen_constant(g, data);
+	Value *scales = gen_scales(g, type, 1, extent);
+	trial_int(t, "axis", gen_axis(g, axis, gen_rank(x)));
+	return scales;
 }
 
 static Value *
@@ -171,8 +171,6 @@ make_quantize(Gen *g, const Row *row)
 	bool has_zeros = chance(t, 75) && (extent < 1 || dtype_bits(type) >= 8);
 	if (!has_zeros)
 		trial_int(t, "output_dtype", type);
-	if (extent > 2) /* seeded scales may be negative: honest only where they are not near 0 */
-		gen_give_up();
 	Value *inputs[] = {x, scale, has_zeros ? random_zeros(g, type, extent) : NULL};
 	Value *y = *gen_node(g, row->op, has_zeros ? 3 : 2, inputs, 1);
 	if (chance(t, 60) || dtype_bits(type) < 8) {

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static const uint64_t MOVABLE = ~((uint64_t)1 << DT_STRING | (uint64_t)1 << DT_C64 |
-                                  (uint64_t)1 << DT_C128 | TYPES_SEQUENCE | TYPES_OPTIONAL);
+static const uint64_t MOVABLE = ~(TYPES_SEQUENCE | TYPES_OPTIONAL);
 
 static Value *
 take(Gen *g, int least, int most)
 {
-	return gen_take(g, chance(&g->dice, 80) ? TYPES(num) : MOVABLE, least, most);
+	bool is_other = g->focus && !(TYPES(num) & BIT(gen_dtype(g->focus)));
+	return gen_take(g, is_other || chance(&g->dice, 25) ? MOVABLE : TYPES(num), least, most);
 }
 
 static Value *
@@ -79,6 +79,16 @@ factor_of(Gen *g, int64_t extent)
 	return extent > factor && extent % factor == 0 ? factor : 1;
 }
 
+/* One element, which may be a scalar. */
+static bool
+is_single(const Value *x)
+{
+	bool is_single = true;
+	for (int i = 0; i < gen_rank(x); i++)
+		is_single &= gen_fixed(x, i) == 1;
+	return is_single;
+}
+
 void
 make_reshape(Gen *g, const Row *row)
 {
@@ -102,9 +112,11 @@ make_reshape(Gen *g, const Row *row)
 		shape[rank++] = is_copy && chance(t, 30) ? 0 : s.extent[i] < 0 ? -1 : s.extent[i] / factor;
 		unknown += rank > 0 && shape[rank - 1] == 0;
 	}
-	if (chance(t, 15) || rank == 0)
+	if (chance(t, 15))
 		shape[rank++] = 1;
-	if (unknown == 0 && chance(t, 30) && gen_is_fixed(x))
+	if (is_single(x) && chance(t, 40))
+		rank = 0;
+	if (rank && unknown == 0 && chance(t, 30) && gen_is_fixed(x))
 		shape[roll(t, 0, rank - 1)] = -1;
 	with_ints(g, "Reshape", x, rank, shape);
 }
@@ -379,10 +391,32 @@ another_part(Gen *g, Value *x, int axis)
 	return found ? found : x;
 }
 
+/* Two values that broadcast, each expanded to the shape of both, side by side. */
+static void
+concat_of_expands(Gen *g, Value *x)
+{
+	Trial *t = &g->dice;
+	Value *both[] = {x, gen_mate(g, x, false)}, *parts[2];
+	Value *sum = gen_one(g, "Add", 2, both), *shape = gen_one(g, "Shape", 1, &sum);
+	bool is_stacked = chance(t, 50);
+	for (int i = 0; i < 2; i++) {
+		Value *inputs[] = {both[i], shape};
+		parts[i] = gen_one(g, "Expand", 2, inputs);
+		if (is_stacked)
+			parts[i] = with_ints(g, "Unsqueeze", parts[i], 1, (int64_t[]){-1});
+	}
+	trial_int(t, "axis", is_stacked ? -1 : roll(t, 0, gen_rank(sum) - 1));
+	gen_node(g, "Concat", 2, parts, 1);
+}
+
 void
 make_concat(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
+	if (chance(t, 12)) {
+		concat_of_expands(g, gen_take(g, TYPES(num), 1, 4));
+		return;
+	}
 	Value *x = take(g, 1, 5), *parts[4] = {x};
 	int axis = (int)roll(t, 0, gen_rank(x) - 1), count = (int)PICK(t, 1, 2, 2, 2, 3, 4);
 	for (int i = 1; i < count; i++)

@@ -246,9 +246,14 @@ random_integers(Gen *g)
 	for (int i = 0; i < c.window.rank; i++)
 		k[2 + i] = c.window.kernel[i];
 	c.w = gen_weight_or_input(g, chance(t, 70) ? DT_I8 : DT_U8, gen_rank(c.x), k);
-	trial_int(t, "group", c.group);
-	window_attrs(g, &c.window, chance(t, 50));
 	return c;
+}
+
+static void
+integer_attrs(Gen *g, const Integers *c)
+{
+	trial_int(&g->dice, "group", c->group);
+	window_attrs(g, &c->window, chance(&g->dice, 50));
 }
 
 void
@@ -258,6 +263,7 @@ make_conv_integer(Gen *g, const Row *row)
 	Integers c = random_integers(g);
 	bool has_zeros = chance(t, 60);
 	Value *inputs[] = {c.x, c.w, zero_point(g, gen_dtype(c.x)), zero_point(g, gen_dtype(c.w))};
+	integer_attrs(g, &c);
 	gen_node(g, row->op, has_zeros ? 4 : 2, inputs, 1);
 }
 
@@ -268,19 +274,18 @@ make_qlinear_conv(Gen *g, const Row *row)
 	Trial *t = &g->dice;
 	Integers c = random_integers(g);
 	DType out = gen_dtype(c.x);
-	Array *scales = array_new(g->arena, DT_F32, 1, &c.out), *zeros;
-	zeros = array_new(g->arena, gen_dtype(c.w), 1, &c.out);
-	for (int64_t i = 0; i < c.out; i++)
-		dtype_store_f64(DT_F32, scales->data, i, (double)roll(t, 1, 9) / 64);
-	bool is_per_channel = chance(t, 40) && c.out <= 2;
+	Array *zeros = array_new(g->arena, gen_dtype(c.w), 1, &c.out);
+	bool is_per_channel = chance(t, 40);
 	Value *inputs[] = {c.x,
 	                   gen_scalar(g, DT_F32, 0.125),
 	                   zero_point(g, gen_dtype(c.x)),
 	                   c.w,
-	                   is_per_channel ? gen_constant(g, scales) : gen_scalar(g, DT_F32, 0.0625),
+	                   is_per_channel ? gen_scales(g, DT_F32, 1, &c.out)
+	                                  : gen_scalar(g, DT_F32, 0.0625),
 	                   is_per_channel ? gen_constant(g, zeros) : zero_point(g, gen_dtype(c.w)),
 	                   gen_scalar(g, DT_F32, 0.5),
 	                   zero_point(g, out),
 	                   chance(t, 50) ? gen_weight(g, DT_I32, 1, &c.out) : NULL};
+	integer_attrs(g, &c);
 	gen_node(g, row->op, inputs[8] ? 9 : 8, inputs, 1);
 }

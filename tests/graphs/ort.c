@@ -86,6 +86,21 @@ is_masked_otherwise(const Node *node)
 	return mode == 1 || mode == 2 || (attr_int(node, "is_causal") && (!is_known || rows == 1));
 }
 
+/* Floats as integers of two or four bits. */
+static bool
+is_of_few_bits(const Node *node)
+{
+	DType type = node->outputs[0]->type.dtype;
+	bool is_few = type == DT_U4 || type == DT_I4 || type == DT_U2 || type == DT_I2;
+	return is_few && dtype_is_float(node->inputs[0]->type.dtype);
+}
+
+static bool
+is_training(const Node *node)
+{
+	return attr_int(node, "training_mode") != 0;
+}
+
 static bool
 has_readers(const Node *node)
 {
@@ -106,6 +121,13 @@ static const struct {
 	{OP_GRU, has_lengths, "a sequence of no steps ends at 0, not at its initial state"},
 	{OP_LSTM, has_lengths, "a sequence of no steps ends at 0, not at its initial state"},
 	{OP_RNN, has_lengths, "a sequence of no steps ends at 0, not at its initial state"},
+	{OP_BatchNormalization, is_training, "running values are written over the old ones"},
+	{OP_Cast, is_of_few_bits, "it rounds, where the standard's reference cuts off"},
+	{OP_CastLike, is_of_few_bits, "it rounds, where the standard's reference cuts off"},
+	{OP_BlackmanWindow, has_readers, "its errors decide among results that are exactly equal"},
+	{OP_HammingWindow, has_readers, "its errors decide among results that are exactly equal"},
+	{OP_HannWindow, has_readers, "its errors decide among results that are exactly equal"},
+	{OP_MatMul, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_DFT, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_DynamicQuantizeLinear, always, "a scale of 1 where all are zero"},
 	{OP_Attention, is_masked_otherwise,

@@ -14,14 +14,15 @@ static DType
 draw_type(Gen *g, uint64_t types)
 {
 	Trial *t = &g->dice;
-	for (int tries = 0; tries < 20; tries++) {
+	bool is_any = (types & BIT(DT_U4)) != 0; /* all types are to come */
+	for (int tries = 0; tries < 20 && chance(t, is_any ? 60 : 95); tries++) {
 		DType type = COMMON[roll(t, 0, countof(COMMON) - 1)];
 		if (types & BIT(type))
 			return type;
 	}
 	for (int tries = 0; tries < 200; tries++) {
 		DType type = (DType)roll(t, 1, DT_COUNT - 1);
-		if ((types & BIT(type)) && dtype_class(type) != DC_X)
+		if (types & BIT(type))
 			return type;
 	}
 	gen_give_up();
