@@ -134,6 +134,9 @@ static const struct {
      "a single query sees all keys; scores that are masked are the lowest number, not -inf"},
 	{OP_Resize, is_rounded_otherwise, "it rounds extents and decides ties otherwise"},
 	{OP_MatMulInteger, has_no_elements, "nothing is written where there is nothing to multiply"},
+	{OP_ReduceLogSum, is_integer, "steps between are integers"},
+	{OP_ReduceLogSumExp, is_integer, "steps between are integers"},
+	{OP_ReduceL2, is_integer, "steps between are integers"},
 	{OP_ReduceProd, is_integer, "integers are multiplied as floats"},
 	{OP_MeanVarianceNormalization, always, "no epsilon: equal elements give NaN"},
 };

@@ -118,7 +118,7 @@ widen(Arena *arena, const BoundArray *expected, double share)
 		return expected;
 	BoundArray *wide = arena_memdup(arena, expected, sizeof *wide);
 	int64_t count = dims_count(expected->rank, expected->dims);
-	double largest = 0;
+	double largest = 0.01; /* functions are as near as this beside 1, not beside their own value */
 	wide->bound = NEW_N(arena, double, count + 1);
 	for (int64_t i = 0; i < count; i++)
 		if (isfinite(expected->value[i]))

@@ -161,7 +161,7 @@ bind_view(Frame *frame, int buffer)
 	bool is_dense = true;
 	for (int i = view->rank - 1; i >= 0; i--) {
 		strides[i] = slot->strides ? slot->strides[i] : step;
-		is_dense &= strides[i] == step || slot->dims[i] <= 1;
+		is_dense &= strides[i] == step || slot->dims[i] == 1 || slot->bytes == 0;
 		step *= slot->dims[i] > 0 ? slot->dims[i] : 1;
 	}
 	int64_t room = storage_elements(frame, root);
