@@ -79,7 +79,18 @@ TEXT
 cat >host.g <<'TEXT'
 graph host(%x: f32[5]) -> %y { %n = NonZero(%x)  "places" %y = Neg(%n)  "minus" }
 TEXT
+# As many pieces as a detector has classes, none of a known length; and more than a sum can have.
+joined() {
+	echo "graph joined($(seq -s ', ' "$1" | sed 's/[0-9][0-9]*/%x&: f32[N&,2]/g')) -> %y {"
+	echo "  %y = Concat($(seq -s ', ' "$1" | sed 's/[0-9][0-9]*/%x&/g')) {axis=0}  \"joined\""
+	echo "}"
+}
+joined 91 >joined.g
+joined 140 >more.g
 proves control.g '[0-9]* values at [0-9]* points'
+proves joined.g '2 values at [0-9]* points'
+"$tw" compile more.g -o more.twb >said 2>&1
+[ $? = 4 ] && grep -q 'node "joined" (Concat).*has more than 128 terms' said && pass || lose "140 pieces: $(cat said)"
 proves open.g '[0-9]* values at [0-9]* points'
 "$tw" compile halves.g -o halves.twb >said 2>&1
 grep -q "^proved: [0-9]* values at [0-9]* points" said && pass || lose "halves: $(cat said)"

@@ -1,6 +1,7 @@
 /* Index arithmetic: dims in normal form, proofs, and simplification checked against evaluation of
  * random expressions over random small boxes.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/scan.h"
@@ -89,6 +90,29 @@ START_TEST(equal_dims_are_equal_pointers)
 		              text_of(dim(pairs[i][0])), text_of(dim(pairs[i][1])));
 	ck_assert_ptr_ne(dim("N"), dim("M"));
 	ck_assert_ptr_ne(dim("N/2"), dim("(N+1)/2"));
+	close_ctx();
+}
+END_TEST
+
+/* What is left of a sum of many terms less another, in whatever order they come. */
+START_TEST(sums_may_be_long)
+{
+	open_ctx();
+	const Dim *sum = dim_const(ctx, 0), *other = sum, *sums[92];
+	for (int i = 0; i < 92; i++) {
+		char name[8];
+		snprintf(name, sizeof name, "N%d", i * 37 % 92);
+		sums[i] = sum;
+		sum = dim_add(ctx, sum, dim_min(ctx, dim(name), dim_const(ctx, 300)));
+		snprintf(name, sizeof name, "N%d", i);
+		other = dim_add(ctx, dim_min(ctx, dim(name), dim_const(ctx, 300)), other);
+	}
+	ck_assert_ptr_eq(sum, other);
+	ck_assert_ptr_eq(dim_sub(ctx, sum, sums[91]), dim("min(N55, 300)"));
+	ck_assert(dim_is(
+		dim_sub(ctx, dim_mul_i64(ctx, sum, 3), dim_add(ctx, sum, dim_add(ctx, sum, other))), 0));
+	for (int i = 0; i < 92; i++)
+		ck_assert(dim_proves_le(ctx, sums[i], sum));
 	close_ctx();
 }
 END_TEST
@@ -437,6 +461,7 @@ main(void)
 {
 	TCase *t = tcase_create("expr_index");
 	tcase_add_test(t, equal_dims_are_equal_pointers);
+	tcase_add_test(t, sums_may_be_long);
 	tcase_add_test(t, dims_have_values);
 	tcase_add_test(t, dims_compare);
 	tcase_add_test(t, products_that_overflow_fail);

@@ -311,7 +311,7 @@ forget_ranges(Facts *facts)
 static void
 add_fact(Facts *facts, FactKind kind, const Expr *atom, const Expr *lo, const Expr *last)
 {
-	vec_push(facts->arena, &facts->list, (Fact){kind, atom, lo, last});
+	vec_push(facts->arena, &facts->list, (Fact){kind, atom, lo, last, NULL});
 	forget_ranges(facts);
 }
 
@@ -345,6 +345,9 @@ add_known(Facts *facts, const Expr *e)
 		add_fact(facts, FACT_BOUND, t->atom[0], is_lower ? end : NULL, is_lower ? NULL : end);
 	} else if (p.count > 0) {
 		add_fact(facts, FACT_KNOWN, poly_build(facts->ctx, &p), NULL, NULL);
+		Term *first = NEW(facts->arena, Term);
+		*first = p.term[0];
+		facts->list.data[facts->list.count - 1].first = first;
 	}
 }
 

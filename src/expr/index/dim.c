@@ -196,6 +196,13 @@ dim_from_expr(ExprCtx *ctx, const Expr *e)
 /* ---- questions ------------------------------------------------------------------------------- */
 
 bool
+dim_is_polynomial(const Dim *dim)
+{
+	Poly p;
+	return poly_of(dim, &p);
+}
+
+bool
 dim_is_const(const Dim *dim, int64_t *value)
 {
 	return expr_as_i64(dim, value);

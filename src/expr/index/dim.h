@@ -30,6 +30,9 @@ const Dim *dim_product(ExprCtx *ctx, int count, const Dim *const *dims);
  * holds anything else. */
 const Dim *dim_from_expr(ExprCtx *ctx, const Expr *e);
 
+/* Whether arithmetic knows the dim's terms: not where these are more than DIM_TERMS. */
+enum { DIM_TERMS = 128 };
+bool dim_is_polynomial(const Dim *dim);
 bool dim_is_const(const Dim *dim, int64_t *value);
 bool dim_is(const Dim *dim, int64_t value);
 /* Whether a <= b (a < b) for every value of the symbols in their ranges; false = not proven. */

@@ -19,6 +19,7 @@ typedef enum FactKind {
 typedef struct Fact {
 	FactKind kind;
 	const Expr *atom, *lo, *last;
+	const Term *first; /* FACT_KNOWN: the first term of atom's polynomial */
 } Fact;
 
 struct Facts {

@@ -47,7 +47,8 @@ split_dividend(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
 static bool
 is_remainder(Facts *facts, const Poly *p, const Poly *b)
 {
-	Poly gap = *b;
+	Poly gap;
+	poly_copy(&gap, b);
 	return prove_nonneg(facts, p) && poly_add_scaled(&gap, p, -1) &&
 	       poly_add_term(&gap, &(Term){.coef = -1}) && prove_nonneg(facts, &gap);
 }
@@ -55,7 +56,8 @@ is_remainder(Facts *facts, const Poly *p, const Poly *b)
 static bool
 is_positive_poly(Facts *facts, const Poly *b)
 {
-	Poly p = *b;
+	Poly p;
+	poly_copy(&p, b);
 	return poly_add_term(&p, &(Term){.coef = -1}) && prove_nonneg(facts, &p);
 }
 
@@ -82,11 +84,11 @@ find_scale(Facts *facts, const Poly *p, const Poly *b, Term *g, Poly *multiple, 
 	if (b->count != 1)
 		return false;
 	for (int i = 0; i < p->count; i++) {
-		Poly scale = {.count = 1};
+		Poly scale;
 		term_gcd(g, &p->term[i], &b->term[0]);
 		if (g->coef == 1 && g->natom == 0)
 			continue;
-		scale.term[0] = *g;
+		poly_term(&scale, g);
 		if (g->natom > 0 && !is_positive_poly(facts, &scale) && !facts->divisors_nonzero)
 			continue;
 		if (split_by_gcd(p, g, multiple, others) && is_remainder(facts, others, &scale))
@@ -138,8 +140,8 @@ divide_remainder(Facts *facts, const Poly *rest, const Expr *b)
 	    !term_div(&q, &inner.term[0], &divisor.term[0]) || q.coef <= 0 ||
 	    !is_positive_poly(facts, &divisor) || !is_positive_poly(facts, &inner))
 		return NULL;
-	Poly ratio = {.count = 1};
-	ratio.term[0] = q;
+	Poly ratio;
+	poly_term(&ratio, &q);
 	return index_floormod(facts, index_floordiv(facts, mod->arg[0], b),
 	                      poly_build(facts->ctx, &ratio));
 }
@@ -162,10 +164,11 @@ drop_inner_mods(Facts *facts, Poly *rest, const Poly *b)
 			    !is_positive_poly(facts, &b1))
 				continue;
 			minus.coef = -t.coef;
-			Poly joined = *rest;
+			Poly joined;
+			poly_copy(&joined, rest);
 			if (!poly_add_term(&joined, &minus) || !poly_add_times(&joined, &x, &outer))
 				continue;
-			*rest = joined;
+			poly_copy(rest, &joined);
 			return true;
 		}
 	}
@@ -181,7 +184,7 @@ find_multiple(Facts *facts, const Poly *p, const Poly *divisor, int64_t *k, Poly
 {
 	int64_t b;
 	*k = 0;
-	*less = *p;
+	poly_copy(less, p);
 	if (poly_is_const(divisor, &b) && b > 0) {
 		Range range = poly_interval(facts, p);
 		if (range.lo != INT64_MIN)
@@ -256,8 +259,8 @@ remainder_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *diviso
 		return expr_floormod(ctx, poly_build(ctx, p), b);
 	const Expr *inner =
 		index_floormod(facts, poly_build(ctx, &multiple), poly_build(ctx, &smaller));
-	Poly scale = {.count = 1};
-	scale.term[0] = g;
+	Poly scale;
+	poly_term(&scale, &g);
 	const Expr *scaled = expr_mul(ctx, inner, poly_build(ctx, &scale));
 	return index_sum(facts, expr_add(ctx, scaled, poly_build(ctx, &others)));
 }
@@ -275,7 +278,8 @@ index_floormod(Facts *facts, const Expr *a, const Expr *b)
 	if (!split_dividend(&dividend, &divisor, &quotient, &rest))
 		return expr_floormod(ctx, a, b);
 	for (int i = 0; i < 8 && drop_inner_mods(facts, &rest, &divisor); i++) {
-		Poly again = rest;
+		Poly again;
+		poly_copy(&again, &rest);
 		if (!split_dividend(&again, &divisor, &quotient, &rest))
 			return expr_floormod(ctx, a, b);
 	}
@@ -320,13 +324,14 @@ join_pair(Facts *facts, Poly *p, int at, const Expr *mod)
 		if (i == at || !term_div(&x, &other, &wanted) || x.coef != 1 || x.natom != 1)
 			continue;
 		const Expr *joined = joined_value(facts, x.atom[0], mod);
-		Poly next = *p;
+		Poly next;
+		poly_copy(&next, p);
 		t.coef = -t.coef;
 		other.coef = -other.coef;
 		if (!joined || !poly_of(joined, &value) || !poly_add_term(&next, &t) ||
 		    !poly_add_term(&next, &other) || !poly_add_times(&next, &value, &outer))
 			return false;
-		*p = next;
+		poly_copy(p, &next);
 		return true;
 	}
 	return false;

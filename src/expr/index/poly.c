@@ -166,8 +166,21 @@ term_gcd(Term *out, const Term *a, const Term *b)
 void
 poly_const(Poly *out, int64_t value)
 {
-	out->count = value != 0;
-	out->term[0] = (Term){.coef = value};
+	poly_term(out, &(Term){.coef = value});
+}
+
+void
+poly_term(Poly *out, const Term *term)
+{
+	out->count = term->coef != 0;
+	out->term[0] = *term;
+}
+
+void
+poly_copy(Poly *out, const Poly *p)
+{
+	out->count = p->count;
+	memcpy(out->term, p->term, (size_t)p->count * sizeof *p->term);
 }
 
 bool
@@ -184,21 +197,46 @@ poly_constant(const Poly *poly)
 	return poly->count > 0 && last->natom == 0 ? last->coef : 0;
 }
 
+/* Where the term stands or would stand: often at the end, because sums are read in their order. */
+static int
+find_place(const Poly *poly, const Term *term, bool *is_there)
+{
+	int from = 0, to = poly->count, probe = to - 1;
+	*is_there = false;
+	while (from < to) {
+		int order = compare_terms(&poly->term[probe], term);
+		*is_there |= order == 0;
+		if (order < 0)
+			from = probe + 1;
+		else
+			to = probe;
+		probe = from + (to - from) / 2;
+	}
+	return from;
+}
+
+const Term *
+poly_find(const Poly *p, const Term *like)
+{
+	bool is_there;
+	int at = find_place(p, like, &is_there);
+	return is_there ? &p->term[at] : NULL;
+}
+
 bool
 poly_add_term(Poly *poly, const Term *term)
 {
 	if (term->coef == 0)
 		return true;
-	int at = poly->count, order = 1;
-	while (at > 0 && (order = compare_terms(&poly->term[at - 1], term)) > 0)
-		at--;
+	bool is_there;
+	int at = find_place(poly, term, &is_there);
 	size_t behind = (size_t)(poly->count - at) * sizeof *term;
-	if (at > 0 && order == 0) {
-		Term *same = &poly->term[at - 1];
+	if (is_there) {
+		Term *same = &poly->term[at];
 		if (__builtin_add_overflow(same->coef, term->coef, &same->coef))
 			return false;
 		if (same->coef == 0) {
-			memmove(same, same + 1, behind);
+			memmove(same, same + 1, behind - sizeof *same);
 			poly->count--;
 		}
 		return true;
@@ -222,10 +260,31 @@ poly_add_times(Poly *out, const Poly *p, const Term *t)
 	return true;
 }
 
+/* Both are sorted: a merge. */
 bool
 poly_add_scaled(Poly *out, const Poly *p, int64_t scale)
 {
-	return poly_add_times(out, p, &(Term){.coef = scale});
+	Poly old;
+	poly_copy(&old, out);
+	out->count = 0;
+	for (int i = 0, k = 0; i < old.count || k < p->count;) {
+		int order = i == old.count  ? 1
+		            : k == p->count ? -1
+		                            : compare_terms(&old.term[i], &p->term[k]);
+		Term sum = order <= 0 ? old.term[i] : p->term[k];
+		int64_t added = 0;
+		if (order >= 0 && __builtin_mul_overflow(p->term[k].coef, scale, &added))
+			return false;
+		if (__builtin_add_overflow(order <= 0 ? sum.coef : 0, added, &sum.coef))
+			return false;
+		if (sum.coef != 0 && out->count == POLY_TERMS)
+			return false;
+		if (sum.coef != 0)
+			out->term[out->count++] = sum;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return true;
 }
 
 bool
@@ -257,7 +316,8 @@ poly_split_atom(const Poly *p, const Expr *atom, Poly *coef, Poly *rest)
 bool
 poly_divide(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
 {
-	Poly left = *a;
+	Poly left;
+	poly_copy(&left, a);
 	quotient->count = rest->count = 0;
 	if (b->count == 0)
 		return false;
@@ -286,8 +346,7 @@ poly_divide(const Poly *a, const Poly *b, Poly *quotient, Poly *rest)
 static void
 poly_atom(Poly *out, const Expr *e)
 {
-	out->count = 1;
-	out->term[0] = (Term){.coef = 1, .natom = 1, .atom = {e}};
+	poly_term(out, &(Term){.coef = 1, .natom = 1, .atom = {e}});
 }
 
 /* `budget` bounds the visits: a sum of shared sums is a tree with many paths. */
@@ -302,7 +361,9 @@ add_product(Poly *out, const Expr *e, int64_t scale, int *budget)
 		return !__builtin_mul_overflow(scale, value, &scale) &&
 		       add_scaled_expr(out, other, scale, budget);
 	}
-	Poly a = {0}, b = {0};
+	Poly a, b;
+	poly_const(&a, 0);
+	poly_const(&b, 0);
 	if (!add_scaled_expr(&a, e->arg[0], scale, budget) ||
 	    !add_scaled_expr(&b, e->arg[1], 1, budget))
 		return false;
@@ -338,7 +399,7 @@ add_scaled_expr(Poly *out, const Expr *e, int64_t scale, int *budget)
 bool
 poly_of(const Expr *e, Poly *out)
 {
-	int budget = 400;
+	int budget = 10 * POLY_TERMS;
 	out->count = 0;
 	return e->type == DT_I64 && add_scaled_expr(out, e, 1, &budget);
 }

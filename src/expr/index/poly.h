@@ -6,14 +6,17 @@
  * An atom is any i64 scalar that is not a sum, difference, product or constant. Terms are sorted by
  * degree (highest first), then by atoms, so equal polynomials are equal arrays and the constant
  * stands last. They have a fixed room, live on the stack, and every operation says false when the
- * room or 64 bits do not suffice: callers then keep the expression as it is.
+ * room or 64 bits do not suffice: callers then keep the expression as it is. The room is for a
+ * detector that joins what each of its 91 classes found; most polynomials have a few terms, so
+ * they are copied by poly_copy() and made empty by poly_const(), not by assignment.
  */
 #ifndef EXPR_INDEX_POLY_H
 #define EXPR_INDEX_POLY_H
 
+#include "expr/index/dim.h"
 #include "expr/scalar/ctx.h"
 
-enum { POLY_TERMS = 40, POLY_ATOMS = 8 };
+enum { POLY_TERMS = DIM_TERMS, POLY_ATOMS = 8 };
 
 typedef struct Term {
 	int64_t coef;
@@ -33,11 +36,15 @@ void poly_of_any(const Expr *e, Poly *out);
 const Expr *poly_build(ExprCtx *ctx, const Poly *poly);
 
 void poly_const(Poly *out, int64_t value);
+void poly_term(Poly *out, const Term *term);
+void poly_copy(Poly *out, const Poly *p); /* the terms there are */
 bool poly_is_const(const Poly *poly, int64_t *value);
 int64_t poly_constant(const Poly *poly); /* the constant term */
 
+/* The term of p with the atoms of `like`; NULL when there is none. */
+const Term *poly_find(const Poly *p, const Term *like);
 bool poly_add_term(Poly *poly, const Term *term);
-/* out += scale * p; out and p are different. */
+/* out += scale * p; out and p are different. What out holds is lost where it says false. */
 bool poly_add_scaled(Poly *out, const Poly *p, int64_t scale);
 /* out += t * p */
 bool poly_add_times(Poly *out, const Poly *p, const Term *t);

@@ -46,7 +46,8 @@ with_value(Facts *facts, const Poly *coef, const Poly *rest, const Expr *value, 
 static bool
 divide_exactly(Facts *facts, const Expr *atom, int64_t sign, const Poly *rest, int depth)
 {
-	Poly b, r = *rest, sum;
+	Poly b, r, sum;
+	poly_copy(&r, rest);
 	if (sign < 0 && !poly_add_term(&r, &(Term){.coef = 1}))
 		return false;
 	if (!poly_of(atom->arg[1], &b) || !poly_mul(&sum, &b, &r) ||
@@ -145,7 +146,8 @@ sign_of(Facts *facts, const Poly *coef, int depth)
 	int64_t unused;
 	if (poly_is_const(coef, &unused) || depth <= 1)
 		return 0;
-	Poly negative = {0};
+	Poly negative;
+	poly_const(&negative, 0);
 	if (nonneg(facts, coef, depth / 2))
 		return 1;
 	return poly_add_scaled(&negative, coef, -1) && nonneg(facts, &negative, depth / 2) ? -1 : 0;
@@ -210,17 +212,16 @@ list_atoms(const Poly *p, const Expr **atoms, int limit)
 /* p - k*fact >= 0, for the k that takes the fact's first term out of p; worth trying only when that
  * leaves less to prove. */
 static bool
-prove_by_fact(Facts *facts, const Poly *p, const Expr *known, int depth)
+prove_by_fact(Facts *facts, const Poly *p, const Fact *fact, int depth)
 {
-	Poly f, rest = *p;
-	Term k = {0};
+	Poly known, rest;
+	Term k;
 	int64_t constant;
-	if (!poly_of(known, &f))
+	const Term *like = poly_find(p, fact->first);
+	if (!like || !term_div(&k, like, fact->first) || k.coef <= 0 || !poly_of(fact->atom, &known))
 		return false;
-	for (int i = 0; i < p->count && k.coef <= 0; i++)
-		if (!term_div(&k, &p->term[i], &f.term[0]) || k.natom > 0)
-			k.coef = 0;
-	if (k.coef <= 0 || !poly_add_scaled(&rest, &f, -k.coef))
+	poly_copy(&rest, p);
+	if (!poly_add_scaled(&rest, &known, -k.coef))
 		return false;
 	if (poly_is_const(&rest, &constant))
 		return constant >= 0;
@@ -231,8 +232,8 @@ static bool
 prove_by_facts(Facts *facts, const Poly *p, int depth)
 {
 	for (int i = facts->list.count - 1; i >= 0; i--) {
-		Fact fact = facts->list.data[i];
-		if (fact.kind == FACT_KNOWN && prove_by_fact(facts, p, fact.atom, depth))
+		const Fact *fact = &facts->list.data[i];
+		if (fact->kind == FACT_KNOWN && prove_by_fact(facts, p, fact, depth))
 			return true;
 	}
 	return false;

@@ -228,7 +228,8 @@ is_dim_term(const Term *t)
 bool
 expr_affine(ExprCtx *ctx, const Expr *e, int count, const Dim **coefficient, const Expr **rest)
 {
-	Poly p, left = {0}, part;
+	Poly p, left, part;
+	poly_const(&left, 0);
 	must(count < 63);
 	uint64_t mask = (UINT64_C(1) << count) - 1;
 	for (int i = 0; i < count; i++)

@@ -49,7 +49,8 @@ canon_le(ExprCtx *ctx, const Expr *a, const Expr *b, int64_t extra)
 static const Expr *
 canon_eq(ExprCtx *ctx, ExprOp op, const Expr *a, const Expr *b)
 {
-	Poly p, q, sum = {0};
+	Poly p, q, sum;
+	poly_const(&sum, 0);
 	const Expr *zero = expr_i64(ctx, 0);
 	if (!poly_of(b, &p) || !poly_of(a, &q) || !poly_add_scaled(&p, &q, -1))
 		return expr_op(ctx, op, (const Expr *[]){a, b});
@@ -57,7 +58,7 @@ canon_eq(ExprCtx *ctx, ExprOp op, const Expr *a, const Expr *b)
 		return expr_bool(ctx, op == EX_ne);
 	/* the sign under which the first term is positive; terms are sorted */
 	if (p.count > 0 && p.term[0].coef < 0 && poly_add_scaled(&sum, &p, -1))
-		p = sum;
+		poly_copy(&p, &sum);
 	return expr_op(ctx, op, (const Expr *[]){poly_build(ctx, &p), zero});
 }
 

@@ -143,6 +143,8 @@ build_Concat(Build *b)
 	from[0] = dim_const(ctx, 0);
 	for (int k = 0; k < n; k++)
 		from[k + 1] = dim_add(ctx, from[k], b->in[k]->hi[axis]);
+	if (!dim_is_polynomial(from[n]))
+		build_fail(b, "the sum of the %d extents has more than %d terms", n, DIM_TERMS);
 	const Expr *at = stage_iter(y, axis);
 	const Expr *body = read_piece(b, y, n - 1, axis, from[n - 1], from[n]);
 	for (int k = n - 2; k >= 0; k--)
