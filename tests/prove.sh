@@ -76,6 +76,17 @@ graph narrow(%x: f32[5,12]) -> %y {
   %y = DequantizeLinear(%p, %s, %z)                            "back"
 }
 TEXT
+# The pieces have sizes when they are made, what they are joined to has one only later.
+cat >late.g <<'TEXT'
+graph late(%x: f32[5], %y: f32[7]) -> %o {
+  %a = NonZero(%x)                "first"
+  %b = Neg(%a)                    "before"
+  %d = NonZero(%y)                "second"
+  %e = Neg(%d)                    "behind"
+  %c = Concat(%b, %e) {axis=1}    "joined"
+  %o = Neg(%c)                    "all"
+}
+TEXT
 cat >host.g <<'TEXT'
 graph host(%x: f32[5]) -> %y { %n = NonZero(%x)  "places" %y = Neg(%n)  "minus" }
 TEXT
@@ -98,6 +109,7 @@ grep -q "^proved: [0-9]* values at [0-9]* points" said && pass || lose "halves: 
 [ $? = 2 ] && grep -q "divided by an extent of 0" said && pass || lose "a side of 1: $(cat said)"
 proves half.g '[0-9]* values at [0-9]* points'
 proves narrow.g '[0-9]* values at [0-9]* points.*'
+proves late.g '.*not proved: 2 (host operator NonZero: .*' -O0
 proves host.g '.*not proved: 1 (host operator NonZero: .*'
 proves control.g '[0-9]* values at [0-9]* points' -O0
 "$tw" compile open.g -o none.twb --prove=none | grep -qx 'proved: not here (--prove=none)' && pass ||

@@ -99,13 +99,62 @@ uses_outside_groups(const Value *value)
 	return count;
 }
 
+/* A question about symbols: which of them a buffer whose size is known does not have. */
+typedef struct Sizes {
+	const Graph *graph;
+	const MBuffer *known;
+	const Expr *wanted;
+	bool is_found, is_later;
+} Sizes;
+
+static void
+note_found(const Expr *e, void *arg)
+{
+	Sizes *sizes = arg;
+	sizes->is_found |= e == sizes->wanted;
+}
+
+/* A symbol that the known buffer has not, and that a node's results define. */
+static void
+note_later(const Expr *e, void *arg)
+{
+	Sizes *sizes = arg;
+	if (e->op != EX_symbol)
+		return;
+	sizes->wanted = e;
+	sizes->is_found = false;
+	for (int d = 0; d < sizes->known->rank; d++)
+		expr_visit(sizes->known->dims[d], note_found, sizes);
+	for (int i = 0; !sizes->is_found && i < sizes->graph->symbols.count; i++) {
+		const SymbolDef *def = &sizes->graph->symbols.data[i];
+		if (def->symbol != e->symbol)
+			continue;
+		if (def->expr)
+			expr_visit(def->expr, note_later, sizes);
+		else
+			sizes->is_later |= def->value->def != NULL;
+	}
+}
+
+/* What a host operator finds decides extents of the result: it may run only after the piece that
+ * would stand there is made. */
+static bool
+is_sized_later(const Lowering *low, const MBuffer *out, const MBuffer *piece)
+{
+	Sizes sizes = {.graph = low->graph, .known = piece};
+	for (int d = 0; d < out->rank; d++)
+		expr_visit(out->dims[d], note_later, &sizes);
+	return sizes.is_later;
+}
+
 static bool
 may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece,
                    const MBuffer *out, const Dim *begin, int64_t block)
 {
 	int64_t first;
 	if (!value->def || value->region != low->region || uses_outside_groups(value) != 1 ||
-	    piece->kind != MB_TEMP || piece->is_data_sized || piece->type != out->type)
+	    piece->kind != MB_TEMP || piece->is_data_sized || piece->type != out->type ||
+	    is_sized_later(low, out, piece))
 		return false;
 	if (layout_block(piece->layout) != block)
 		return false;
