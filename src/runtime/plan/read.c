@@ -185,7 +185,7 @@ read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 	b->name = json_text_or(r, item, "name", "");
 	const char *type = json_text(r, item, "type");
 	b->type = dtype_find(type);
-	if (!r->failed && (b->type == DT_NONE || b->type == DT_C64 || b->type == DT_C128))
+	if (!r->failed && b->type == DT_NONE)
 		json_fail(r, "buffer type '%.20s' is not known", type);
 	b->dims = json_ints(r, item, "dims", PLAN_MAX_RANK, 0, plan->ndim - 1, &b->rank);
 	b->kind = (PlanBufferKind)find_word(r, "kind", json_text(r, item, "kind"), plan_buffer_words,
