@@ -348,12 +348,12 @@ output_names(const Draft *draft)
 
 /* Add the nodes behind: each takes what the one before made of its output. */
 static void
-add_after(Draft *draft, Node *node, Value **results)
+add_after(Draft *draft, Value **results)
 {
 	for (int i = 0; i < draft->after.count; i++) {
 		const DraftAfter *after = &draft->after.data[i];
 		int k = after->output;
-		if (k >= node->noutput || !results[k])
+		if (k >= draft->outputs.count || !results[k])
 			continue;
 		Value *inputs[] = {results[k], after->second};
 		const char *name = import_name(draft->import, draft->outputs.data[k]);
@@ -380,7 +380,7 @@ static void
 believe_types(const Draft *draft, Node *node)
 {
 	Import *import = draft->import;
-	for (int i = 0; i < node->noutput; i++)
+	for (int i = 0; i < draft->outputs.count; i++) /* inference may have added some */
 		if (node->outputs[i] && !import->call && import->region_depth == 0)
 			type_adopt(import, node->outputs[i],
 			           map_find(&import->value_info, draft->outputs.data[i]), &draft->loc);
@@ -412,8 +412,8 @@ draft_finish(Draft *draft, Scope *scope)
 	believe_types(draft, node);
 	Value **results =
 		arena_memdup(import->arena, node->outputs, (size_t)node->noutput * sizeof *node->outputs);
-	add_after(draft, node, results);
-	for (int i = 0; i < node->noutput; i++)
+	add_after(draft, results);
+	for (int i = 0; i < draft->outputs.count; i++)
 		if (results[i])
 			scope_define(import, scope, draft->outputs.data[i], results[i], &draft->loc);
 }
