@@ -152,7 +152,7 @@ static const Type *
 element_of(const Infer *infer, int index)
 {
 	const Type *sequence = infer_input(infer, index);
-	if (!sequence->element)
+	if (!sequence->element || sequence->element->kind == TYPE_UNKNOWN)
 		infer_fail(infer, "the elements' type of input %d is not known", index);
 	return sequence->element;
 }
