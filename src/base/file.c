@@ -1,4 +1,4 @@
-/* Files: mapped for reading, replaced whole for writing. */
+/* Files: mapped for reading; paths. Writing is file_write.c. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -10,8 +10,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/litter.h"
 
 typedef struct Mapping {
 	void *address;
@@ -161,156 +159,6 @@ file_map_beneath(Arena *arena, const char *root, const char *location, const Loc
 		fail(loc, "external data '%s' is not a regular file", location);
 	}
 	return map_regular(arena, loc, location, fd, status.st_size);
-}
-
-struct FileWriter {
-	const char *path;      /* where it will be */
-	const char *temporary; /* where it is until then; NULL when written in place (a device) */
-	int fd;                /* -1 once committed or discarded */
-	size_t used;           /* of the buffer */
-	uint64_t position;
-	unsigned char buffer[1 << 16];
-};
-
-static void
-remove_temporary(const FileWriter *writer)
-{
-	if (!writer->temporary)
-		return;
-	unlink(writer->temporary);
-	litter_remove(writer->temporary);
-}
-
-/* Registered with the arena: what was not committed vanishes. */
-static void
-discard(void *handle)
-{
-	FileWriter *writer = handle;
-	if (writer->fd < 0)
-		return;
-	close(writer->fd);
-	writer->fd = -1;
-	remove_temporary(writer);
-}
-
-_Noreturn static void
-fail_write(FileWriter *writer)
-{
-	int reason = errno;
-	discard(writer);
-	fail_environment(NULL, "cannot write %s: %s", writer->path, strerror(reason));
-}
-
-/* Open a new file beside the path, under a name that nobody else uses. */
-static void
-open_temporary(Arena *arena, FileWriter *writer)
-{
-	for (int i = 0; i < 100; i++) {
-		writer->temporary = arena_printf(arena, "%s.tmp%d.%d", writer->path, (int)getpid(), i);
-		writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (writer->fd >= 0)
-			litter_add(writer->temporary);
-		if (writer->fd >= 0 || errno != EEXIST)
-			return;
-	}
-}
-
-static void
-release_text(void *handle)
-{
-	free(handle);
-}
-
-/* The path behind symbolic links, so that a link stays and its target is replaced. */
-static const char *
-resolve(Arena *arena, const char *path)
-{
-	char *real = realpath(path, NULL);
-	if (!real)
-		return arena_strdup(arena, path);
-	arena_defer(arena, release_text, real);
-	return real;
-}
-
-FileWriter *
-file_create(Arena *arena, const char *path)
-{
-	FileWriter *writer = NEW(arena, FileWriter);
-	writer->path = resolve(arena, path);
-	writer->fd = -1;
-	arena_defer(arena, discard, writer);
-	struct stat status;
-	bool is_there = stat(writer->path, &status) == 0;
-	if (is_there && S_ISDIR(status.st_mode))
-		fail_environment(NULL, "cannot write %s: it is a folder", path);
-	if (is_there && !S_ISREG(status.st_mode))
-		writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
-	else
-		open_temporary(arena, writer);
-	if (writer->fd < 0)
-		fail_file(NULL, path, "write", -1);
-	return writer;
-}
-
-static void
-write_all(FileWriter *writer, const unsigned char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t put = write(writer->fd, data, size);
-		if (put < 0 && errno != EINTR)
-			fail_write(writer);
-		if (put > 0) {
-			data += put;
-			size -= (size_t)put;
-		}
-	}
-}
-
-void
-file_put(FileWriter *writer, const void *data, size_t size)
-{
-	writer->position += size;
-	if (size >= sizeof writer->buffer - writer->used) {
-		write_all(writer, writer->buffer, writer->used);
-		writer->used = 0;
-	}
-	if (size >= sizeof writer->buffer) {
-		write_all(writer, data, size);
-	} else if (size > 0) {
-		memcpy(writer->buffer + writer->used, data, size);
-		writer->used += size;
-	}
-}
-
-uint64_t
-file_position(const FileWriter *writer)
-{
-	return writer->position;
-}
-
-void
-file_commit(FileWriter *writer)
-{
-	write_all(writer, writer->buffer, writer->used);
-	int fd = writer->fd;
-	writer->fd = -1;
-	bool is_done =
-		close(fd) == 0 && (!writer->temporary || rename(writer->temporary, writer->path) == 0);
-	int reason = errno;
-	if (writer->temporary && is_done)
-		litter_remove(writer->temporary);
-	if (is_done)
-		return;
-	remove_temporary(writer);
-	fail_environment(NULL, "cannot write %s: %s", writer->path, strerror(reason));
-}
-
-void
-file_write(Arena *arena, const char *path, const void *data, size_t size)
-{
-	FileWriter *writer = file_create(arena, path);
-	file_put(writer, data, size);
-	file_commit(writer);
 }
 
 bool

@@ -1,7 +1,7 @@
 /* Files: mapped for reading, replaced whole for writing.
  *
- * A file is written under a temporary name beside its place and renamed when complete, so that a
- * full disk or a crash leaves the old file or none.
+ * A file gets its name when it is complete, so that a full disk or a crash leaves the old file or
+ * none, and a process that is killed leaves no other.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -37,6 +37,12 @@ uint64_t file_position(const FileWriter *writer);
 void file_commit(FileWriter *writer);
 
 void file_write(Arena *arena, const char *path, const void *data, size_t size);
+
+/* A file on the disk of `path` that vanishes with the arena or the process: it is empty, is written
+ * and read as any other by the path returned, in this process, and is `path` once published. */
+const char *file_draft(Arena *arena, const char *path);
+void file_publish(Arena *arena, const char *draft, const char *path);
+
 bool file_exists(const char *path);
 void file_make_folder(const char *path);                 /* with parents */
 const char *file_folder(Arena *arena, const char *path); /* "." when there is none */

@@ -3,7 +3,9 @@
 #include "base/spill.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,12 +13,26 @@
 
 enum { WORTH_A_FILE = 1 << 18 };
 
+/* A file that no name leads to, or not for long where the file system wants one. */
+static int
+open_unnamed(const char *folder)
+{
+	char path[PATH_MAX];
+	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0 || snprintf(path, sizeof path, "%s/.tilewright-XXXXXX", folder) >= PATH_MAX)
+		return file;
+	file = mkostemp(path, O_CLOEXEC);
+	if (file >= 0)
+		unlink(path);
+	return file;
+}
+
 /* The disk's room is taken at once: a page that cannot be written later would be a signal. */
 static void *
 map_file(const char *folder, size_t size)
 {
 	void *memory = MAP_FAILED;
-	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int file = open_unnamed(folder);
 	if (file < 0)
 		return MAP_FAILED;
 	if (posix_fallocate(file, 0, (off_t)size) == 0)

@@ -265,6 +265,7 @@ finish(const Options *options, Arena *arena, const char *path, Ways *ways)
 	BundleReport *written = &ways->result->written;
 	Finish finish = {
 		.path = path,
+		.folder = file_folder(arena, ways->result->path),
 		.name = ways->name,
 		.model = ways->model,
 		.compiled = ways->compiled,
@@ -326,9 +327,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 	Compiled result = {.path = output ? output : default_output(arena, path)};
 	arena_spill(arena, file_folder(arena, result.path));
 	Bytes bytes = file_map(arena, path);
-	char *unproved = arena_printf(arena, "%s.unproved", result.path);
-	litter_add(unproved);
-	arena_defer(arena, remove_file, unproved);
+	const char *unproved = file_draft(arena, result.path);
 	Ways ways = {
 		.count = options->target.count ? options->target.count : 1,
 		.denied = {.arena = arena},
@@ -336,8 +335,7 @@ compile_file(const Options *options, Arena *arena, const char *path, const char 
 		.result = &result,
 	};
 	write_proved(options, arena, path, bytes, unproved, &ways, &watch);
-	if (rename(unproved, result.path) != 0)
-		fail_environment(NULL, "cannot write %s: %s", result.path, strerror(errno));
+	file_publish(arena, unproved, result.path);
 	result.self_test = selftest_summary(arena, ways.test);
 	result.trouble = oracle_trouble(ways.targets[0]->oracle);
 	progress_end(&watch.progress);

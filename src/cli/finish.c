@@ -69,7 +69,7 @@ session_of(Job *job)
 {
 	if (job->session)
 		return job->session;
-	void *folder = (void *)(uintptr_t)file_folder(job->arena, job->finish->path);
+	void *folder = (void *)(uintptr_t)job->finish->folder;
 	TwSessionOptions settings = {.size = sizeof settings,
 	                             .allocate = spill_alloc,
 	                             .release = spill_release,

@@ -6,6 +6,7 @@
 
 typedef struct Finish {
 	const char *path;      /* of the bundle */
+	const char *folder;    /* whose disk takes what is looked at seldom */
 	const char *name;      /* of the model, in messages: they are the same wherever it is written */
 	Graph *model;          /* as read: what the interpreter computes for the self-test */
 	SelfTest *test;        /* with inputs */

@@ -1,12 +1,14 @@
 /* Blobs: pieces and gaps are the same as the bytes put together. Spilled memory: zeroed, apart, and
  * no file to be seen. */
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/blob.h"
 #include "base/spill.h"
+#include "no_unnamed.h"
 #include "unit.h"
 
 typedef struct Sink {
@@ -112,6 +114,35 @@ START_TEST(spilled_blocks)
 }
 END_TEST
 
+/* The mappings of files in a folder. */
+static int
+count_mappings(const char *folder)
+{
+	char line[4096];
+	int count = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	ck_assert_ptr_nonnull(maps);
+	while (fgets(line, sizeof line, maps))
+		count += strstr(line, folder) != NULL;
+	fclose(maps);
+	return count;
+}
+
+/* With and without a file system that knows unnamed files. */
+START_TEST(spilled_in_files)
+{
+	char folder[] = "/tmp/tilewright-spill-XXXXXX";
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	has_unnamed = _i == 0;
+	check_spill(folder);
+	void *block = spill_alloc(folder, 1 << 20, 64);
+	ck_assert_int_eq(count_mappings(folder), 1);
+	ck_assert_int_eq(count_files(folder), 0);
+	spill_release(folder, block, 1 << 20);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 /* Memory all the same. */
 START_TEST(no_place_to_spill)
 {
@@ -125,6 +156,7 @@ main(void)
 	TCase *tcase = tcase_create("blob");
 	tcase_add_test(tcase, pieces_and_gaps);
 	tcase_add_test(tcase, spilled_blocks);
+	tcase_add_loop_test(tcase, spilled_in_files, 0, 2);
 	tcase_add_test(tcase, no_place_to_spill);
 	return unit_run(tcase);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "no_unnamed.h"
 #include "unit.h"
 
 static Arena *arena;
@@ -91,15 +92,61 @@ END_TEST
 
 START_TEST(interrupted_writes_leave_the_old_file)
 {
+	has_unnamed = _i == 0;
 	put("a", "old");
 	Arena *inner = arena_new("inner");
 	FileWriter *writer = file_create(inner, path("a"));
 	file_put(writer, "new", 3);
-	ck_assert_int_eq(files_in_folder(), 2);
+	ck_assert_int_eq(files_in_folder(), has_unnamed ? 1 : 2);
 	ck_assert_str_eq(file_text(arena, path("a")), "old");
 	arena_free(inner); /* never committed */
 	ck_assert_str_eq(file_text(arena, path("a")), "old");
 	ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+/* Written, read while it is written anew, published where there is nothing, a file, a link. */
+START_TEST(drafts)
+{
+	has_unnamed = _i == 0;
+	int named = has_unnamed ? 0 : 1;
+	for (int round = 0; round < 3; round++) {
+		Arena *inner = arena_new("inner");
+		if (round == 2)
+			ck_assert_int_eq(symlink("a", path("link")), 0);
+		const char *place = path(round == 2 ? "link" : "a"), *draft = file_draft(inner, place);
+		int before = files_in_folder();
+		file_write(inner, draft, "first", 5);
+		Bytes first = file_map(inner, draft);
+		file_write(inner, draft, "second", 6);
+		ck_assert_mem_eq(first.data, "first", 5);
+		ck_assert_str_eq(file_text(inner, draft), "second");
+		ck_assert_int_eq(files_in_folder(), before);
+		ck_assert_int_eq(before, (round > 0) + (round > 1) + named);
+		file_publish(inner, draft, place);
+		ck_assert_str_eq(file_text(inner, path("a")), "second");
+		arena_free(inner);
+		ck_assert_str_eq(file_text(arena, path("a")), "second");
+		put("a", "old");
+	}
+	ck_assert_int_eq(files_in_folder(), 2);
+	struct stat status;
+	ck_assert(lstat(path("link"), &status) == 0 && S_ISLNK(status.st_mode));
+}
+END_TEST
+
+START_TEST(drafts_vanish)
+{
+	has_unnamed = _i == 0;
+	Arena *inner = arena_new("inner");
+	file_write(inner, file_draft(inner, path("a")), "draft", 5);
+	const char *other = file_draft(inner, "/dev/null");
+	file_write(inner, other, "draft", 5);
+	file_publish(inner, other, "/dev/null");
+	arena_free(inner);
+	ck_assert_int_eq(files_in_folder(), 0);
+	struct stat status;
+	ck_assert(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
 }
 END_TEST
 
@@ -303,7 +350,9 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, write_and_map);
 	tcase_add_test(tcase, large_writes_keep_their_order);
-	tcase_add_test(tcase, interrupted_writes_leave_the_old_file);
+	tcase_add_loop_test(tcase, interrupted_writes_leave_the_old_file, 0, 2);
+	tcase_add_loop_test(tcase, drafts, 0, 2);
+	tcase_add_loop_test(tcase, drafts_vanish, 0, 2);
 	tcase_add_test(tcase, a_full_disk_leaves_the_old_file);
 	tcase_add_test(tcase, links_stay_and_devices_are_written_in_place);
 	tcase_add_test(tcase, failures_give_the_reason);
