@@ -8,6 +8,7 @@
  */
 #include "graph/formula.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/scan.h"
@@ -170,7 +171,7 @@ attr_scalar(Formula *formula, const Attr *attr)
 	DType type = main_type(formula);
 	double value = attr->kind == ATTR_INT ? (double)attr->i : (double)attr->f;
 	if (!dtype_is_float(type))
-		value = (double)(int64_t)value;
+		value = trunc(value);
 	return expr_number(formula->build->ctx, type, value);
 }
 

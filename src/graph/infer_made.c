@@ -26,7 +26,7 @@ infer_OneHot(Infer *infer)
 	const Array *depth = infer_constant(infer, 1);
 	const Dim *extent;
 	if (depth && dtype_is_float(depth->type) && array_count(depth) == 1)
-		extent = dim_const(infer->ctx, (int64_t)dtype_load_f64(depth->type, depth->data, 0));
+		extent = dim_const(infer->ctx, dtype_load_i64(depth->type, depth->data, 0));
 	else if (dtype_is_float(infer_input(infer, 1)->dtype))
 		fail_unsupported(&infer->node->loc, "depth is a float only known at run time");
 	else

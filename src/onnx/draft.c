@@ -193,10 +193,7 @@ Value *
 draft_number(Draft *draft, const char *base, DType type, double value)
 {
 	Array *array = array_new(draft->import->arena, type, 0, NULL);
-	if (dtype_is_float(type))
-		dtype_store_f64(type, array->data, 0, value);
-	else
-		dtype_store_i64(type, array->data, 0, (int64_t)value);
+	dtype_store_f64(type, array->data, 0, value);
 	return draft_constant(draft, base, array);
 }
 
