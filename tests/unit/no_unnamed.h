@@ -10,7 +10,7 @@
 
 static bool has_unnamed = true;
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved words */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc has reserved words */
 int
 open(const char *path, int flags, ...)
 {

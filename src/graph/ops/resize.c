@@ -362,7 +362,8 @@ first_tap(ExprCtx *ctx, const Node *node, const Axis *a, int64_t support)
 		return dim_const(ctx, 1 - support);
 	if (expr_is_const(a->scale)) {
 		double scale = fmin(expr_const_f64(a->scale), 1);
-		double reach = fmax(floor(-(double)support / scale), -0x1p62); /* a tiny scale: any number */
+		double reach =
+			fmax(floor(-(double)support / scale), -0x1p62); /* a tiny scale: any number */
 		return dim_const(ctx, (int64_t)reach + 1);
 	}
 	const Dim *reach = dim_mul_i64(ctx, a->in, -2 * support);
