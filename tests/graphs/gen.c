@@ -291,6 +291,8 @@ gen_weight(Gen *g, DType type, int rank, const int64_t *dims)
 	bool is_integer = dtype_is_integer(type) || type == DT_BOOL;
 	if (count > GRAPH_ELEMENTS)
 		gen_give_up();
+	if (dtype_class(type) == DC_X)
+		return gen_input(g, type, rank, dims);
 	if (count > (is_integer ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS)) {
 		int number = g->graph->constants.count;
 		return gen_constant(g, array_seeded(g->arena, type, rank, dims, (uint64_t)number));
@@ -404,6 +406,19 @@ is_sound(const Array *a)
 	for (int64_t i = 0; i < count && dtype_is_float(a->type); i++)
 		if (!(fabs(dtype_load_f64(a->type, a->data, i)) <= most))
 			return false;
+	return true;
+}
+
+bool
+gen_is_positive(const Gen *g, const Dim *dim)
+{
+	int64_t extent;
+	for (int run = 0; run < GRAPH_RUNS; run++) {
+		Sizes sizes;
+		Binding binding = bind_run(g, run, &sizes);
+		if (!dim_eval(dim, &binding, &extent) || extent < 1)
+			return false;
+	}
 	return true;
 }
 

@@ -245,7 +245,7 @@ void
 make_compress(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
-	Value *x = gen_take(g, TYPES(num), 1, 3);
+	Value *x = gen_take(g, TYPES(num), 1, 4);
 	int axis = indexed_axis(g, x);
 	int64_t extent = gen_fixed(x, axis);
 	Value *inputs[] = {x, gen_weight_or_input(g, DT_BOOL, 1, &extent)};
@@ -267,7 +267,7 @@ make_suppression(Gen *g, const Row *row)
 void
 make_non_zero(Gen *g, const Row *row)
 {
-	Value *x = gen_take(g, TYPES(num) | BIT(DT_BOOL), 1, 3);
+	Value *x = gen_take(g, TYPES(num) | BIT(DT_BOOL), 1, 4);
 	gen_node(g, row->op, 1, &x, 1);
 }
 
@@ -275,7 +275,7 @@ void
 make_top_k(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
-	Value *x = gen_take(g, TYPES(num), 1, 3);
+	Value *x = gen_take(g, TYPES(num), 1, 4);
 	int axis = indexed_axis(g, x);
 	int64_t k = roll(t, 1, gen_fixed(x, axis));
 	Value *inputs[] = {x, gen_ints(g, DT_I64, 1, &k)};
@@ -288,7 +288,7 @@ void
 make_unique(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
-	Value *x = gen_take(g, TYPES(num), 1, 3);
+	Value *x = gen_take(g, TYPES(num), 1, 4);
 	if (chance(t, 50))
 		trial_int(t, "axis", gen_axis(g, (int)roll(t, 0, gen_rank(x) - 1), gen_rank(x)));
 	gen_node(g, row->op, 1, &x, (int)PICK(t, 1, 2, 4));
