@@ -12,6 +12,17 @@
 struct Graph;
 struct Target;
 
+/* What rewrites work on. Rows of one kind run in the order of the table, each kind where the
+ * compiler has come so far. */
+typedef enum PassIr {
+	IR_graph,   /* Graph: the model */
+	IR_program, /* ProgramUnit: what a node or a group means */
+	IR_part,    /* ProgramUnit: what is to be one kernel */
+	IR_nest,    /* ProgramUnit: the same in the form that becomes loops */
+	IR_loop,    /* Kernel */
+	IR_COUNT
+} PassIr;
+
 /* One line of the rewrite log. */
 typedef struct PassEvent {
 	const char *pass, *rule;
@@ -29,13 +40,15 @@ typedef struct PassChoice {
 
 typedef struct PassTiming {
 	const char *pass;
-	double seconds;
-	bool changed;
+	double seconds; /* of all its runs */
+	bool changed;   /* anything */
 	int nodes_before, nodes_after;
 } PassTiming;
 
-typedef struct PassContext {
+typedef struct PassContext PassContext;
+struct PassContext {
 	Arena *arena;
+	void (*run)(PassContext *context, PassIr ir, void *subject); /* run_passes() of the manager */
 	const char *running; /* the pass at work; set by the manager */
 	int level;           /* -O */
 	StrVec required, disabled;
@@ -47,16 +60,16 @@ typedef struct PassContext {
 	VEC(PassChoice) choices;
 	Map recorded;           /* key -> chosen, of an earlier compilation */
 	const char *dump_after; /* pass name or "all" */
-	void (*dump)(void *arg, const char *pass, const struct Graph *graph, bool changed);
-	void *dump_arg;
-	bool verify; /* run the checker after each pass */
+	void (*dump)(void *arg, const char *pass, const char *subject, const char *text);
+	void *dump_arg; /* text: NULL where nothing changed */
+	bool verify;    /* run the checker after each pass */
 	/* --verify=each: called before and after each pass on a clone; fails when they differ. */
 	void (*verify_each)(void *arg, const char *pass, const struct Graph *before,
 	                    const struct Graph *after);
 	void *verify_arg;
 	void (*progress)(void *arg, const char *what, int done, int total);
 	void *progress_arg;
-} PassContext;
+};
 
 /* Config of a pass with its default; fails (FAIL_USAGE) on a value of the wrong form. */
 int64_t pass_config_int(const PassContext *context, const char *key, int64_t fallback);

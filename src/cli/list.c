@@ -78,7 +78,7 @@ list_passes(const Options *options, Report *report)
 	const PassInfo *pass;
 	for (int i = 0; (pass = pass_at(i)); i++) {
 		table_text(table, pass->name);
-		table_text(table, pass->ir == PASS_graph ? "graph" : "loops");
+		table_text(table, pass_ir_name(pass->ir));
 		table_number(table, pass->level, "%.0f");
 		table_text(table, ports[pass->portability]);
 		table_text(table, numerics[pass->numerics]);

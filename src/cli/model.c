@@ -196,13 +196,11 @@ shape_binding(const Options *options, Arena *arena, const Graph *graph)
 /* ---- passes ---- */
 
 static void
-dump_graph(void *arg, const char *pass, const Graph *graph, bool changed)
+dump(void *arg, const char *pass, const char *subject, const char *text)
 {
-	Arena *arena = arg;
-	Buf buf = {.arena = arena};
-	if (changed)
-		graph_print(&buf, graph);
-	fprintf(stderr, "# after %s%s\n%s", pass, changed ? "" : " (unchanged)", buf_text(&buf));
+	(void)arg;
+	fprintf(stderr, "# after %s%s%s%s\n%s", pass, subject ? ": " : "", subject ? subject : "",
+	        text ? "" : " (unchanged)", text ? text : "");
 }
 
 void
@@ -232,6 +230,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 	PassContext *context = NEW(arena, PassContext);
 	*context = (PassContext){
 		.arena = arena,
+		.run = run_passes,
 		.level = options->level >= 0 ? (int)options->level : level,
 		.required = options->require,
 		.disabled = options->disable,
@@ -239,8 +238,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.config = {.arena = arena},
 		.recorded = {.arena = arena},
 		.dump_after = options->dump_after,
-		.dump = dump_graph,
-		.dump_arg = arena,
+		.dump = dump,
 		.verify_arg = (void *)(uintptr_t)options,
 	};
 	if (context->level > 3)
@@ -262,6 +260,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 	context->verify = options->verify && context->verify_each != verify_texts;
 	if (options->choices)
 		choices_read(arena, options->choices, "chosen", &context->recorded);
+	pass_context_check(context);
 	return context;
 }
 
@@ -293,7 +292,12 @@ pipeline_report(const Options *options, const PassContext *context)
 	}
 	for (int i = 0; options->timings && i < context->timings.count; i++) {
 		const PassTiming *timing = &context->timings.data[i];
-		fprintf(stderr, "%-24s %8.2f ms  %5d -> %d nodes%s\n", timing->pass, timing->seconds * 1e3,
-		        timing->nodes_before, timing->nodes_after, timing->changed ? "" : "  (unchanged)");
+		PassIr ir = pass_find(timing->pass)->ir;
+		const char *sizes = "";
+		if (ir != IR_loop)
+			sizes = arena_printf(context->arena, "  %5d -> %d %s", timing->nodes_before,
+			                     timing->nodes_after, ir == IR_graph ? "nodes" : "stages");
+		fprintf(stderr, "%-24s %8.2f ms%s%s\n", timing->pass, timing->seconds * 1e3, sizes,
+		        timing->changed ? "" : "  (unchanged)");
 	}
 }

@@ -13,7 +13,7 @@ disable_private(Arena *arena, PassContext *context)
 {
 	const PassInfo *pass;
 	for (int i = 0; (pass = pass_at(i)); i++)
-		if (pass->ir == PASS_graph && pass->portability != PORT_standard)
+		if (pass->ir == IR_graph && pass->portability != PORT_standard)
 			vec_push(arena, &context->disabled, pass->name);
 }
 

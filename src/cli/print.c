@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"
+#include "program/unit.h"
 
 static FileKind
 kind_of_option(const char *word)
@@ -23,10 +24,35 @@ kind_of_option(const char *word)
 
 /* ---- expressions and loops ---- */
 
-static void
-print_program(Arena *arena, Buf *out, const char *path, const char *text)
+/* The context of passes over one text; NULL: none are asked for. */
+static PassContext *
+passes_of_text(const Options *options)
 {
-	program_print(out, text_program(arena, path, text));
+	bool is_asked = options->passes.count || options->level >= 0 || options->require.count;
+	PassContext *context = pipeline_new(options, options->arena, 0);
+	const char *name = options->target.count ? options->target.data[0] : "cpu:native";
+	Target *target = NEW(options->arena, Target);
+	*target = (Target){.device = device_of(name), .threads = 1};
+	context->target = target;
+	return is_asked ? context : NULL;
+}
+
+static void
+print_program(const Options *options, Buf *out, const char *path, const char *text)
+{
+	Arena *arena = options->arena;
+	const Program *program = text_program(arena, path, text);
+	PassContext *context = passes_of_text(options);
+	if (context) {
+		ProgramUnit unit = {
+			.arena = arena, .name = program->name, .target = context->target, .program = program};
+		for (PassIr ir = IR_program; ir <= IR_nest; ir++)
+			run_passes(context, ir, &unit);
+		program_check(unit.program);
+		program = unit.program;
+		pipeline_report(options, context);
+	}
+	program_print(out, program);
 }
 
 static void
@@ -34,11 +60,11 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 {
 	Arena *arena = options->arena;
 	Kernel *kernel = text_kernel(arena, path, text);
-	if (options->passes.count || options->level >= 0) {
-		PassContext *context = pipeline_new(options, arena, 0);
-		pass_context_check(context);
-		run_kernel_passes(kernel, context);
+	PassContext *context = passes_of_text(options);
+	if (context) {
+		run_passes(context, IR_loop, kernel);
 		kernel_check(kernel);
+		pipeline_report(options, context);
 	}
 	if (options->c) {
 		const char *name = options->target.count ? options->target.data[0] : "cpu:native";
@@ -122,7 +148,7 @@ verb_print(const Options *options)
 	Buf out = {.arena = arena};
 	const char *text = arena_strndup(arena, (const char *)bytes.data, bytes.size);
 	if (kind == FILE_EXPR)
-		print_program(arena, &out, path, text);
+		print_program(options, &out, path, text);
 	else if (kind == FILE_LOOPS)
 		print_kernel(options, &out, path, text);
 	else

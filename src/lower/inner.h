@@ -70,8 +70,4 @@ void lower_count_work(Lowering *low, MStep *step, const Program *program);
 bool lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                   MBuffer *const *outputs);
 
-/* A program whose one reduction is long and leaves cores idle, with the reduction in two stages:
- * the first (stages[0]) sums chunks and is to be a kernel of its own. NULL: nothing to gain. */
-const Program *program_split_reduction(Arena *arena, const Program *program, const Target *target);
-
 #endif

@@ -188,6 +188,20 @@ lower_control(Lowering *low, const Node *node)
 
 /* ---- nodes with a meaning ---- */
 
+/* As node_program(), by way of the passes. */
+static const Program *
+program_of(Lowering *low, const Node *node, Value **values)
+{
+	ProgramUnit unit = {.arena = low->arena,
+	                    .name = node->loc.node,
+	                    .target = low->context->target,
+	                    .program = node_meaning(low->graph, node)};
+	node_meaning_inputs(node, values);
+	unit.values = known_values(low->arena, unit.program, values);
+	low->context->run(low->context, IR_program, &unit);
+	return unit.program;
+}
+
 static void
 lower_meaning(Lowering *low, const Node *node)
 {
@@ -196,7 +210,7 @@ lower_meaning(Lowering *low, const Node *node)
 		                                 ? "the operator draws at random"
 		                                 : "no meaning for these types of operands");
 	Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
-	const Program *program = node_program(low->arena, low->graph, node, values);
+	const Program *program = program_of(low, node, values);
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++)
 		inputs[i] = lower_buffer(low, values[i]);
@@ -454,7 +468,9 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	                .buffers = {.arena = arena},
 	                .placed = {.arena = arena}};
 	low.module = new_module(&low, graph->name, NULL);
+	context->running = "lowering";
 	lower_body(&low, graph->body);
+	context->running = NULL;
 	drop_unread(low.module, arena);
 	return low.module;
 }

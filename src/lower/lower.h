@@ -4,11 +4,15 @@
 
 #include "base/pass.h"
 #include "graph/graph.h"
-#include "target/target.h"
+#include "program/unit.h"
 #include "tir/module.h"
 
 /* The last graph-level step: every group becomes a kernel, a vendor call or a host step. */
 Module *lower_graph(Arena *arena, Graph *graph, PassContext *context);
+
+/* A part whose one reduction is long and leaves cores idle gets it in two stages: the first sums
+ * chunks, and is to be a kernel of its own. */
+bool pass_SplitReduction(ProgramUnit *unit, PassContext *context);
 
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
  * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */

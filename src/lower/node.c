@@ -4,12 +4,19 @@
 #include "graph/meaning.h"
 #include "program/forms.h"
 
-Program *
-program_with_values(Arena *arena, const Program *meaning, Value *const *values)
+const Array *const *
+known_values(Arena *arena, const Program *meaning, Value *const *values)
 {
 	const Array **known = NEW_N(arena, const Array *, meaning->ninput + 1);
 	for (int i = 0; i < meaning->ninput; i++)
 		known[i] = values[i]->is_default ? NULL : values[i]->constant;
+	return known;
+}
+
+Program *
+program_with_values(Arena *arena, const Program *meaning, Value *const *values)
+{
+	const Array *const *known = known_values(arena, meaning, values);
 	return program_inline(arena, program_with_constants(meaning, known));
 }
 

@@ -5,6 +5,10 @@
 #include "base/pass.h"
 #include "graph/graph.h"
 
+/* What is known of a meaning's inputs, when values[k] is what its input k reads; NULL entries:
+ * nothing, or a default that a caller may replace. */
+const Array *const *known_values(Arena *arena, const Program *meaning, Value *const *values);
+
 /* A meaning with the numbers of the model in it, inlined; values[k] is what its input k reads. */
 Program *program_with_values(Arena *arena, const Program *meaning, Value *const *values);
 

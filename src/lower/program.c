@@ -168,25 +168,6 @@ ancestry(Lowering *low, const Node *node)
 	return buf_text(&buf);
 }
 
-/* Fewer dims, as long as the stages still stand in one kernel: two results of one box may come to
- * have boxes that differ. */
-static const Program *
-simplest_form(Lowering *low, const Program *part, const bool *fixed)
-{
-	const Program *few = program_unfuse(low->arena, program_squeeze(low->arena, part, fixed));
-	few = program_pick_terms(few);
-	const Program *forms[] = {program_collapse(low->arena, few, fixed), few};
-	const Stage *first = part->stages[0];
-	Group group;
-	const char *reason;
-	if (first->scan || first->kind == STAGE_scatter)
-		return forms[0];
-	for (size_t i = 0; i < countof(forms); i++)
-		if (group_analyse(low->arena, forms[i], low->context->target, &group, &reason))
-			return forms[i];
-	return part;
-}
-
 /* The strides of a kernel's argument: of a blocked one as the program has it, lanes last. */
 static const Dim *const *
 argument_strides(Lowering *low, const MBuffer *buffer)
@@ -214,11 +195,19 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	}
 	Target target = *low->context->target;
 	target.is_plain = low->is_plain;
-	part = program_apply_layouts(low->arena, part, layouts);
-	part = simplest_form(low, part, fixed);
-	Kernel *kernel = lower_group(low->arena, part, strides, kernel_name(low, node), &node->loc,
-	                             ancestry(low, node), &target);
-	return kernel;
+	ProgramUnit unit = {.arena = low->arena,
+	                    .name = kernel_name(low, node),
+	                    .target = &target,
+	                    .program = part,
+	                    .layouts = layouts,
+	                    .fixed = fixed};
+	low->context->run(low->context, IR_nest, &unit);
+	for (int i = 0; i < count; i++)
+		if (layouts[i] && !unit.is_stored)
+			fail_as(FAIL_USAGE, &node->loc, "a tensor is stored as %s: ApplyLayouts must run",
+			        layouts[i]);
+	return lower_group(low->arena, unit.program, strides, unit.name, &node->loc,
+	                   ancestry(low, node), &target);
 }
 
 typedef struct Operations {
@@ -307,10 +296,14 @@ lower_part(Lowering *low, const Node *node, const Program *part, Map *buffers)
 static bool
 lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffers)
 {
-	const Program *split = NULL;
-	if (low->context->level > 0 && !low->is_plain)
-		split = program_split_reduction(low->arena, part, low->context->target);
-	if (!split)
+	ProgramUnit unit = {.arena = low->arena,
+	                    .name = node->loc.node,
+	                    .target = low->context->target,
+	                    .program = part};
+	if (!low->is_plain)
+		low->context->run(low->context, IR_part, &unit);
+	const Program *split = unit.program;
+	if (split == part)
 		return false;
 	for (int i = 0; i < part->noutput; i++)
 		map_set_ptr(buffers, split->outputs[i], map_find_ptr(buffers, part->outputs[i]));

@@ -1,4 +1,4 @@
-/* program_split_reduction: a long reduction with little to run in parallel becomes two kernels.
+/* SplitReduction: a long reduction with little to run in parallel becomes two kernels.
  *
  *     y = sum(k:16777216) X[k]  =>  part[b:16] = sum(k:1048576) X[1048576*b + k]     kernel 1
  *                                   y = sum(b:16) part[b]                            kernel 2
@@ -109,8 +109,9 @@ chunked(const Program *program, const Stage *stage, const Target *target, int64_
 	return derive_split_sum(program, stage, outer, NULL);
 }
 
-const Program *
-program_split_reduction(Arena *arena, const Program *program, const Target *target)
+/* NULL: nothing to gain. */
+static const Program *
+split_reduction(Arena *arena, const Program *program, const Target *target)
 {
 	Group group;
 	const char *reason;
@@ -123,4 +124,12 @@ program_split_reduction(Arena *arena, const Program *program, const Target *targ
 	if (pieces >= ENOUGH_PIECES || pieces < 1)
 		return NULL;
 	return chunked(program, stage, target, (WANTED_PIECES + pieces - 1) / pieces);
+}
+
+bool
+pass_SplitReduction(ProgramUnit *unit, PassContext *context)
+{
+	(void)context;
+	const Program *split = split_reduction(unit->arena, unit->program, unit->target);
+	return split && unit_take(unit, split);
 }

@@ -14,18 +14,30 @@
 #include <time.h>
 
 #include "graph/infer.h"
+#include "graph/text.h"
 #include "passes/passes.h"
 
-#define ROW_graph(fn) .graph = fn
-#define ROW_loop(fn) .loop = fn
+#define SUBJECT_graph Graph
+#define SUBJECT_program ProgramUnit
+#define SUBJECT_part ProgramUnit
+#define SUBJECT_nest ProgramUnit
+#define SUBJECT_loop Kernel
+#define PASS(ir, name, level, portability, numerics, doc) \
+	static bool run_##name(void *subject, PassContext *context) \
+	{ \
+		return pass_##name((SUBJECT_##ir *)subject, context); \
+	}
+#include "passes/passes.def"
+#undef PASS
+
 #define PASS(ir_, name_, level_, portability_, numerics_, doc_) \
 	{.name = #name_, \
-	 .ir = PASS_##ir_, \
+	 .ir = IR_##ir_, \
 	 .level = level_, \
 	 .portability = PORT_##portability_, \
 	 .numerics = NUM_##numerics_, \
 	 .doc = doc_, \
-	 ROW_##ir_(pass_##name_)},
+	 .run = run_##name_},
 static const PassInfo passes[] = {
 #include "passes/passes.def"
 };
@@ -83,12 +95,18 @@ near_names(Arena *arena, const char *wrong)
 }
 
 static void
+check_name(const PassContext *context, const char *name)
+{
+	if (!pass_find(name))
+		fail_as(FAIL_USAGE, NULL, "no pass is called '%s'; near it: %s", name,
+		        near_names(context->arena, name));
+}
+
+static void
 check_names(const PassContext *context, const StrVec *names)
 {
 	for (int i = 0; i < names->count; i++)
-		if (!pass_find(names->data[i]))
-			fail_as(FAIL_USAGE, NULL, "no pass is called '%s'; near it: %s", names->data[i],
-			        near_names(context->arena, names->data[i]));
+		check_name(context, names->data[i]);
 }
 
 void
@@ -97,6 +115,8 @@ pass_context_check(const PassContext *context)
 	check_names(context, &context->required);
 	check_names(context, &context->disabled);
 	check_names(context, &context->only);
+	if (context->dump_after && strcmp(context->dump_after, "all") != 0)
+		check_name(context, context->dump_after);
 	for (int i = 0; i < context->config.count; i++) {
 		const char *key = context->config.entries[i].name, *dot = strchr(key, '.');
 		const char *pass = dot ? arena_strndup(context->arena, key, (size_t)(dot - key)) : key;
@@ -180,93 +200,227 @@ keeps_type(const Type *before, const Type *after)
 
 /* Names, order and types of inputs and outputs are the model's, whatever a pass did. */
 static void
-check_signature(const Graph *graph, PassContext *context, const Signature *before)
+check_signature(const Graph *graph, PassContext *context, const PassInfo *pass,
+                const Signature *before)
 {
 	Signature after = signature_of(context->arena, graph);
 	if (after.ninput != before->ninput || after.count != before->count)
 		fail_as(FAIL_BUG, &(Loc){.file = graph->file},
 		        "pass %s: %d inputs and %d outputs became %d "
 		        "and %d",
-		        context->running, before->ninput, before->count - before->ninput, after.ninput,
+		        pass->name, before->ninput, before->count - before->ninput, after.ninput,
 		        after.count - after.ninput);
 	for (int i = 0; i < after.count; i++) {
 		const char *what = i < after.ninput ? "input" : "output";
 		if (strcmp(before->names[i], after.names[i]) != 0)
 			fail_as(FAIL_BUG, &(Loc){.file = graph->file}, "pass %s: %s '%s' has become '%s'",
-			        context->running, what, before->names[i], after.names[i]);
+			        pass->name, what, before->names[i], after.names[i]);
 		if (!keeps_type(&before->types[i], &after.types[i]))
 			fail_as(FAIL_BUG, &(Loc){.file = graph->file}, "pass %s: %s '%s' has another type",
-			        context->running, what, before->names[i]);
+			        pass->name, what, before->names[i]);
 	}
 }
 
+/* ---- what each IR has for the manager ---- */
+
+typedef struct IrRow {
+	const char *name; /* --ir, list passes */
+	const char *(*subject)(const void *ir);
+	void (*print)(Buf *buf, const void *ir);
+	void (*check)(const void *ir);
+	int (*size)(const void *ir);
+	bool (*is_plain)(const void *ir); /* loops as they come: only rows of level 0 */
+} IrRow;
+
+static const char *
+graph_subject(const void *ir)
+{
+	(void)ir;
+	return NULL;
+}
+
+static void
+graph_text(Buf *buf, const void *ir)
+{
+	graph_print(buf, ir);
+}
+
+static void
+graph_verify(const void *ir)
+{
+	graph_check(ir);
+}
+
+static int
+graph_size(const void *ir)
+{
+	return graph_node_count(ir);
+}
+
+static const char *
+unit_subject(const void *ir)
+{
+	return ((const ProgramUnit *)ir)->name;
+}
+
+static void
+unit_text(Buf *buf, const void *ir)
+{
+	program_print(buf, ((const ProgramUnit *)ir)->program);
+}
+
+static void
+unit_verify(const void *ir)
+{
+	program_check(((const ProgramUnit *)ir)->program);
+}
+
+static int
+unit_size(const void *ir)
+{
+	return ((const ProgramUnit *)ir)->program->nstage;
+}
+
+static const char *
+kernel_subject(const void *ir)
+{
+	return ((const Kernel *)ir)->name;
+}
+
+static void
+kernel_text(Buf *buf, const void *ir)
+{
+	kernel_print(buf, ir);
+}
+
+static void
+kernel_verify(const void *ir)
+{
+	kernel_check(ir);
+}
+
+static bool
+kernel_is_plain(const void *ir)
+{
+	return ((const Kernel *)ir)->is_plain;
+}
+
+static const IrRow irs[IR_COUNT] = {
+	[IR_graph] = {"graph", graph_subject, graph_text, graph_verify, graph_size, NULL},
+	[IR_program] = {"program", unit_subject, unit_text, unit_verify, unit_size, NULL},
+	[IR_part] = {"part", unit_subject, unit_text, unit_verify, unit_size, NULL},
+	[IR_nest] = {"nest", unit_subject, unit_text, unit_verify, unit_size, NULL},
+	[IR_loop] = {"loop", kernel_subject, kernel_text, kernel_verify, NULL, kernel_is_plain},
+};
+
+const char *
+pass_ir_name(PassIr ir)
+{
+	return irs[ir].name;
+}
+
+/* ---- running ---- */
+
+/* One line per pass, however many programs and kernels it is run on. */
+static void
+add_timing(PassContext *context, const PassTiming *timing)
+{
+	for (int i = 0; i < context->timings.count; i++) {
+		PassTiming *sum = &context->timings.data[i];
+		if (strcmp(sum->pass, timing->pass) != 0)
+			continue;
+		sum->seconds += timing->seconds;
+		sum->changed |= timing->changed;
+		sum->nodes_before += timing->nodes_before;
+		sum->nodes_after += timing->nodes_after;
+		return;
+	}
+	vec_push(context->arena, &context->timings, *timing);
+}
+
+static void
+dump(const PassContext *context, const PassInfo *pass, const void *subject, bool changed)
+{
+	const IrRow *ir = &irs[pass->ir];
+	Buf buf = {.arena = context->arena};
+	if (changed)
+		ir->print(&buf, subject);
+	context->dump(context->dump_arg, pass->name, ir->subject(subject),
+	              changed ? buf_text(&buf) : NULL);
+}
+
+static bool
+run_pass(void *subject, PassContext *context, const PassInfo *pass)
+{
+	const IrRow *ir = &irs[pass->ir];
+	const char *outer = context->running;
+	PassTiming timing = {.pass = pass->name, .nodes_before = ir->size ? ir->size(subject) : 0};
+	double start = now();
+
+	context->running = pass->name;
+	timing.changed = pass->run(subject, context);
+	timing.seconds = now() - start;
+	timing.nodes_after = ir->size ? ir->size(subject) : 0;
+	add_timing(context, &timing);
+	if (context->verify)
+		ir->check(subject);
+	if (dump_wanted(context, pass) && context->dump)
+		dump(context, pass, subject, timing.changed);
+	context->running = outer;
+	return timing.changed;
+}
+
+/* A graph is checked from outside as well: its signature, and what it computes. */
 static void
 run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 {
 	Signature signature = signature_of(context->arena, graph);
-	PassTiming timing = {.pass = pass->name, .nodes_before = graph_node_count(graph)};
 	Arena *before_arena = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
 	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
 	Work work = work_begin(&(Loc){.file = graph->file}, pass->name);
-	double start = now();
 
-	context->running = pass->name;
-	timing.changed = pass->graph(graph, context);
-	timing.seconds = now() - start;
-	timing.nodes_after = graph_node_count(graph);
-	vec_push(context->arena, &context->timings, timing);
-
-	check_signature(graph, context, &signature);
-	if (context->verify)
-		graph_check(graph);
-	if (before && timing.changed)
+	bool is_changed = run_pass(graph, context, pass);
+	check_signature(graph, context, pass, &signature);
+	if (before && is_changed)
 		context->verify_each(context->verify_arg, pass->name, before, graph);
-	if (dump_wanted(context, pass) && context->dump)
-		context->dump(context->dump_arg, pass->name, graph, timing.changed);
 	if (before_arena)
 		arena_reset(before_arena);
-	context->running = NULL;
 	work_end(work);
+}
+
+static void
+run_row(PassContext *context, void *subject, const PassInfo *pass)
+{
+	const IrRow *ir = &irs[pass->ir];
+	if (!pass_enabled(context, pass) || (pass->level > 0 && ir->is_plain && ir->is_plain(subject)))
+		return;
+	if (pass->ir == IR_graph && context->progress)
+		context->progress(context->progress_arg, pass->name, (int)(pass - passes),
+		                  (int)countof(passes));
+	if (pass->ir == IR_graph)
+		run_graph_pass(subject, context, pass);
+	else
+		run_pass(subject, context, pass);
+}
+
+void
+run_passes(PassContext *context, PassIr ir, void *subject)
+{
+	for (int i = 0; i < context->only.count; i++) { /* exactly these, in the order given */
+		const PassInfo *pass = pass_find(context->only.data[i]);
+		if (pass && pass->ir == ir)
+			run_row(context, subject, pass);
+	}
+	for (size_t i = 0; i < countof(passes) && context->only.count == 0; i++)
+		if (passes[i].ir == ir)
+			run_row(context, subject, &passes[i]);
 }
 
 void
 run_graph_passes(Graph *graph, PassContext *context)
 {
-	pass_context_check(context);
-	graph_infer(graph);            /* what every pass needs */
-	if (context->only.count > 0) { /* exactly these, in the order given */
-		for (int i = 0; i < context->only.count; i++) {
-			const PassInfo *pass = pass_find(context->only.data[i]);
-			if (pass->ir == PASS_graph && pass_enabled(context, pass))
-				run_graph_pass(graph, context, pass);
-		}
-		return;
-	}
-	for (size_t i = 0; i < countof(passes); i++) {
-		if (passes[i].ir != PASS_graph || !pass_enabled(context, &passes[i]))
-			continue;
-		if (context->progress)
-			context->progress(context->progress_arg, passes[i].name, (int)i, (int)countof(passes));
-		run_graph_pass(graph, context, &passes[i]);
-	}
-}
-
-void
-run_kernel_passes(Kernel *kernel, PassContext *context)
-{
-	for (size_t i = 0; i < countof(passes); i++) {
-		bool is_optional = passes[i].level > 0;
-		if (passes[i].ir != PASS_loop || !pass_enabled(context, &passes[i]) ||
-		    (kernel->is_plain && is_optional))
-			continue;
-		context->running = passes[i].name;
-		Work work = work_begin(&kernel->loc, passes[i].name);
-		passes[i].loop(kernel, context);
-		if (context->verify)
-			kernel_check(kernel);
-		work_end(work);
-	}
-	context->running = NULL;
+	graph_infer(graph); /* what every pass needs */
+	run_passes(context, IR_graph, graph);
 }
 
 void
@@ -274,8 +428,10 @@ run_loop_passes(const Module *module, PassContext *context)
 {
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
+		Work work = work_begin(&step->loc, "loop passes");
 		if (step->kernel)
-			run_kernel_passes(step->kernel, context);
+			run_passes(context, IR_loop, step->kernel);
+		work_end(work);
 		for (int k = 0; k < step->nbody; k++)
 			run_loop_passes(step->bodies[k], context);
 	}

@@ -1,7 +1,7 @@
 /* Passes: one file and one row each (passes.def); after import, the only way an IR changes.
  *
- * A graph pass is `bool pass_NAME(Graph *, PassContext *)` and says whether anything changed; a
- * loop pass the same over a Kernel. run_passes() is the only loop: for each enabled row in order
+ * A pass is `bool pass_NAME(Graph *, PassContext *)`, or the same over a ProgramUnit or a Kernel,
+ * and says whether anything changed. run_passes() is the only loop: for each enabled row in order
  * run it, verify, dump if asked, time it. Enabled: not disabled, and required or of a level at most
  * the context's. Every rewrite calls pass_log(), which explain, bisect and report read.
  */
@@ -27,13 +27,12 @@ typedef enum Numerics {
 
 typedef struct PassInfo {
 	const char *name; /* "FoldConstant" */
-	enum { PASS_graph, PASS_loop } ir;
+	PassIr ir;
 	int level; /* smallest -O at which it runs */
 	Portability portability;
 	Numerics numerics;
 	const char *doc; /* one sentence */
-	bool (*graph)(Graph *graph, PassContext *context);
-	bool (*loop)(Kernel *kernel, PassContext *context);
+	bool (*run)(void *subject, PassContext *context);
 } PassInfo;
 
 const PassInfo *pass_find(const char *name);
@@ -42,9 +41,11 @@ const PassInfo *pass_at(int index); /* NULL behind the last */
 /* Check names in required, disabled, only and config: fails (FAIL_USAGE) listing near names. */
 void pass_context_check(const PassContext *context);
 bool pass_enabled(const PassContext *context, const PassInfo *pass);
-void run_graph_passes(Graph *graph, PassContext *context);
-void run_kernel_passes(Kernel *kernel, PassContext *context);
+/* The one loop: every enabled row of this kind over a Graph, ProgramUnit or Kernel. */
+void run_passes(PassContext *context, PassIr ir, void *subject);
+void run_graph_passes(Graph *graph, PassContext *context);        /* and infer it before */
 void run_loop_passes(const Module *module, PassContext *context); /* all its kernels */
+const char *pass_ir_name(PassIr ir);
 
 /* Nodes of all regions, for reports; a group is one. */
 int graph_node_count(const Graph *graph);

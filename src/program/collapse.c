@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "program/forms.h"
+#include "program/unit.h"
 
 /* pair[i]: positions i and i+1 may be merged. */
 typedef struct Pairs {
@@ -334,4 +335,11 @@ program_collapse(Arena *arena, const Program *program, const bool *fixed)
 	}
 	return program_new(program->ctx, program->name, program->ninput, inputs, program->noutput,
 	                   outputs);
+}
+
+bool
+pass_CollapseDims(ProgramUnit *unit, PassContext *context)
+{
+	const bool *fixed = unit_fixed(unit, context);
+	return unit_take_nest(unit, program_collapse(unit->arena, unit->program, fixed), context);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "program/forms.h"
+#include "program/unit.h"
 
 typedef struct Constants {
 	const Program *program;
@@ -61,4 +62,10 @@ program_with_constants(const Program *program, const Array *const *values)
 {
 	Constants constants = {program, values};
 	return program_rewrite(program, fold, &constants);
+}
+
+bool
+pass_FoldNumbers(ProgramUnit *unit, PassContext *context)
+{
+	return unit_take(unit, program_with_constants(unit->program, unit_values(unit, context)));
 }

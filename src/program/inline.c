@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "program/forms.h"
+#include "program/unit.h"
 
 enum { FREE_COST = 1 }; /* one add or max, a cast, an index map: as cheap as the load it replaces */
 
@@ -209,4 +210,11 @@ Program *
 program_flatten(Arena *arena, const Program *program)
 {
 	return inline_stages(arena, program, true);
+}
+
+bool
+pass_InlineStages(ProgramUnit *unit, PassContext *context)
+{
+	(void)context;
+	return unit_take(unit, program_inline(unit->arena, unit->program));
 }

@@ -8,6 +8,7 @@
  * Elsewhere the old iterator is 16*o + i, which is contiguous along i all the same.
  */
 #include "program/layout.h"
+#include "program/unit.h"
 #include "expr/stage/build.h"
 
 #include <stdlib.h>
@@ -526,4 +527,18 @@ program_unfuse(Arena *arena, const Program *program)
 		program = apply_splits(&b);
 	}
 	return (Program *)(uintptr_t)program;
+}
+
+bool
+pass_ApplyLayouts(ProgramUnit *unit, PassContext *context)
+{
+	const char *const *layouts = unit_layouts(unit, context);
+	unit->is_stored = true;
+	return unit_take(unit, program_apply_layouts(unit->arena, unit->program, layouts));
+}
+
+bool
+pass_SplitDims(ProgramUnit *unit, PassContext *context)
+{
+	return unit_take_nest(unit, program_unfuse(unit->arena, unit->program), context);
 }

@@ -8,6 +8,7 @@
  */
 #include "program/derive.h"
 #include "program/forms.h"
+#include "program/unit.h"
 
 const Program *
 program_pick_terms(const Program *program)
@@ -20,4 +21,10 @@ program_pick_terms(const Program *program)
 		}
 	}
 	return program;
+}
+
+bool
+pass_PickTerms(ProgramUnit *unit, PassContext *context)
+{
+	return unit_take_nest(unit, program_pick_terms(unit->program), context);
 }

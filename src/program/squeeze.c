@@ -6,6 +6,7 @@
  * together. Symbolic extents stay, whatever they are bound to.
  */
 #include "program/forms.h"
+#include "program/unit.h"
 
 typedef struct Squeezer {
 	Arena *arena;
@@ -159,4 +160,11 @@ program_squeeze(Arena *arena, const Program *program, const bool *fixed)
 		outputs[k] = new ? new : p->outputs[k];
 	}
 	return program_new(p->ctx, p->name, p->ninput, inputs, p->noutput, outputs);
+}
+
+bool
+pass_SqueezeDims(ProgramUnit *unit, PassContext *context)
+{
+	const bool *fixed = unit_fixed(unit, context);
+	return unit_take_nest(unit, program_squeeze(unit->arena, unit->program, fixed), context);
 }

@@ -6,6 +6,6 @@ graph g(%x: f32[2]) -> %y {
   %y: f32[2] = Relu(%x)
 }
 -- err
-no pass is called 'FuseOpts'; near it: FoldConstant, FoldBias, FuseOps
+no pass is called 'FuseOpts'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers
 -- exit
 2

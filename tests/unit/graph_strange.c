@@ -259,7 +259,7 @@ try_case(void *arg)
 		return;
 	Target *target = NEW(c->arena, Target);
 	target->device = device_find(device);
-	PassContext context = {.arena = c->arena, .level = 3, .target = target};
+	PassContext context = {.arena = c->arena, .run = run_passes, .level = 3, .target = target};
 	compile_graph(c->arena, c->graph, &context);
 	c->is_lowered = true;
 }

@@ -47,7 +47,8 @@ static void
 read_and_write(void *arg)
 {
 	Job *job = arg;
-	PassContext context = {.arena = arena, .level = 3, .config = {.arena = arena}};
+	PassContext context = {
+		.arena = arena, .run = run_passes, .level = 3, .config = {.arena = arena}};
 	Target target = {.threads = 1};
 	context.target = &target;
 	vec_push(arena, &context.disabled, "FuseOps");

@@ -38,6 +38,7 @@ set_up(void)
 	arena = arena_new("test");
 	target = (Target){.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
 	context = (PassContext){.arena = arena,
+	                        .run = run_passes,
 	                        .level = 3,
 	                        .target = &target,
 	                        .verify = true,

@@ -308,6 +308,7 @@ check_graph_with(const Oracle *oracle, const char *text, const char *device, int
 	run_graph(arena, graph, inputs, expected);
 	Target target = {.device = device_find(device), .oracle = oracle, .threads = 1};
 	PassContext context = {.arena = arena,
+	                       .run = run_passes,
 	                       .level = level,
 	                       .target = &target,
 	                       .verify = true,
@@ -516,6 +517,7 @@ START_TEST(unmeasured_residuals_are_sums)
 	Graph *graph = graph_parse(arena, "test", text);
 	Target target = {.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
 	PassContext context = {.arena = arena,
+	                       .run = run_passes,
 	                       .level = 2,
 	                       .target = &target,
 	                       .config = {.arena = arena},
@@ -539,6 +541,7 @@ START_TEST(blocked_concatenations_are_written_in_place)
 	Graph *graph = graph_parse(arena, "test", blocked_concats);
 	Target target = {.device = device_find("cpu:x86-64-v4"), .threads = 1};
 	PassContext context = {.arena = arena,
+	                       .run = run_passes,
 	                       .target = &target,
 	                       .config = {.arena = arena},
 	                       .recorded = {.arena = arena}};

@@ -17,6 +17,7 @@ facts_text(Arena *arena, const char *text)
 	Graph *graph = graph_parse(arena, "test", text);
 	Target target = {.device = device_find("cpu:x86-64-v4"), .threads = 1};
 	PassContext context = {.arena = arena,
+	                       .run = run_passes,
 	                       .target = &target,
 	                       .config = {.arena = arena},
 	                       .recorded = {.arena = arena}};

@@ -1,0 +1,12 @@
+# Names of passes are checked, whatever they run on.
+-- args
+print --ir=loops --dump-after FoldSomething
+-- in
+kernel k(X: f32[4], Y: out f32[4]) {
+  for i in 4
+    Y[i] = X[i]
+}
+-- err
+no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers
+-- exit
+2

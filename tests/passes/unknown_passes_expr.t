@@ -1,0 +1,11 @@
+# Names of passes are checked, whatever they run on.
+-- args
+print --ir=expr --passes=FoldSomething
+-- in
+expr f(X: f32[4]) -> Y {
+  Y[n:4]: f32 = X[n]
+}
+-- err
+no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers
+-- exit
+2
