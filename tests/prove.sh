@@ -87,6 +87,18 @@ graph late(%x: f32[5], %y: f32[7]) -> %o {
   %o = Neg(%c)                    "all"
 }
 TEXT
+# What an initializer that is an input, too, holds unless it is given; a branch captures it.
+cat >default.g <<'TEXT'
+graph default(%x: f32[3], %w: f32[3] = {1, 2, 4}, %c: bool = {1}) -> %y {
+  %y = If(%c)  "if" then_branch {
+    %a = Add(%x, %w)
+    yield %a
+  } else_branch {
+    %s = Sub(%x, %w)
+    yield %s
+  }
+}
+TEXT
 cat >host.g <<'TEXT'
 graph host(%x: f32[5]) -> %y { %n = NonZero(%x)  "places" %y = Neg(%n)  "minus" }
 TEXT
@@ -110,6 +122,15 @@ grep -q "^proved: [0-9]* values at [0-9]* points" said && pass || lose "halves: 
 proves half.g '[0-9]* values at [0-9]* points'
 proves narrow.g '[0-9]* values at [0-9]* points.*'
 proves late.g '.*not proved: 2 (host operator NonZero: .*' -O0
+for level in -O0 -O3; do
+	proves default.g '3 values at [0-9]* points' $level
+	"$tw" run -q --self-test proved.twb && pass || lose "self-test of defaults"
+	for given in 'x=10.5,20.5,30.5 11.5,22.5,34.5' 'x=10.5,20.5,30.5 w=5.5,6.5,7.5 16,27,38.0'; do
+		# shellcheck disable=SC2046  # several inputs
+		"$tw" run -q --prove proved.twb $(echo "$given" | sed 's/\([a-z]=\)/--input \1/g; s/ \([^ ]*\)$/ --expect y=\1/') &&
+			pass || lose "default.g $level with $given"
+	done
+done
 proves host.g '.*not proved: 1 (host operator NonZero: .*'
 proves control.g '[0-9]* values at [0-9]* points' -O0
 "$tw" compile open.g -o none.twb --prove=none | grep -qx 'proved: not here (--prove=none)' && pass ||

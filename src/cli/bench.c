@@ -147,6 +147,8 @@ write_inputs(Arena *arena, const Subject *subject)
 	litter_add(folder);
 	arena_defer(arena, remove_folder, folder);
 	for (int i = 0; i < subject->ninput; i++) {
+		if (!subject->inputs[i]) /* its default holds */
+			continue;
 		const char *path = arena_printf(arena, "%s/%d.npy", folder, i);
 		npy_write(arena, path, subject->inputs[i]);
 		vec_push(arena, &words, arena_printf(arena, "%s=@%s", subject->names[i], path));

@@ -157,7 +157,7 @@ depends_on(const Value *value, const Value *input, int depth)
 static bool
 is_known(const Value *value)
 {
-	if (value->constant && !value->is_default)
+	if (value_fixed(value))
 		return true;
 	for (int i = 0; value->known && i < value->known->count; i++)
 		if (!value->known->value[i])

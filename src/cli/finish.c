@@ -131,7 +131,11 @@ interpret(void *arg)
 	InputRanges ranges = input_ranges_parse(job->scratch, (const char *)text.data, text.size);
 	const Array **outputs = NEW_N(job->scratch, const Array *, model->body->nresult + 1);
 	graph_infer(model); /* a text may say no types */
-	eval_graph(job->scratch, model, selftest_inputs(test, job->scratch, &ranges), outputs);
+	const Array **inputs = selftest_inputs(test, job->scratch, &ranges);
+	for (int i = 0; i < model->body->nparam; i++)
+		if (value_default(model->body->params[i]))
+			inputs[i] = value_default(model->body->params[i]);
+	eval_graph(job->scratch, model, inputs, outputs);
 	Array *arrays = NEW_N(job->scratch, Array, job->plan->noutput + 1);
 	for (int i = 0; i < job->plan->noutput; i++)
 		arrays[i] = *outputs[i];

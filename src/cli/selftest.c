@@ -107,6 +107,8 @@ selftest_bind(const SelfTest *test, Session *session)
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
 		const TestInput *input = NULL;
+		if (info->has_default)
+			continue;
 		for (int k = 0; k < test->ninput; k++)
 			if (strcmp(test->inputs[k].name, info->name) == 0)
 				input = &test->inputs[k];

@@ -194,9 +194,9 @@ session_bind(Session *session)
 {
 	TwError error;
 	for (int i = 0; i < session->ninput; i++) {
-		const Array *array = session->inputs[i];
-		if (tw_bind_input(session->session, i, array->data, array_bytes(array), array->rank,
-		                  array->dims, &error) != TW_OK)
+		const Array *array = session->inputs[i]; /* NULL: its default stays bound */
+		if (array && tw_bind_input(session->session, i, array->data, array_bytes(array),
+		                           array->rank, array->dims, &error) != TW_OK)
 			fail_code(session, &error);
 	}
 	if (tw_prepare(session->session, &error) != TW_OK)
@@ -215,7 +215,7 @@ session_inputs(Session *session, const Options *options)
 			fail_as(FAIL_USAGE, NULL, "%s: input %s is of type %s, what is given is %s",
 			        session->name, info->name, tw_type_name(info->type),
 			        array_type_text(session->arena, array));
-		if (!array)
+		if (!array && !info->has_default)
 			array = make_input(session, options, info);
 		session->inputs[i] = array;
 	}

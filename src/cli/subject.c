@@ -97,6 +97,8 @@ bind_ort(Subject *subject, Arena *arena)
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];
 			Array *given = input_given(options, arena, i, input->name);
+			if (!given && value_default(input))
+				continue;
 			vec_push(arena, &names, input->name);
 			vec_push(arena, &inputs,
 			         given ? given : make_input(subject, arena, input, &ranges, probe));

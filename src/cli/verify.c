@@ -25,6 +25,9 @@ make_inputs(Arena *arena, const Options *options, const Graph *graph)
 		for (int d = 0; d < input->type.rank; d++)
 			if (!dim_eval(input->type.dims[d], probe, &dims[d]))
 				dims[d] = 1;
+		inputs[i] = value_default(input);
+		if (inputs[i])
+			continue;
 		inputs[i] = input_make(arena, (uint64_t)options->seed, &ranges, input->name,
 		                       input->type.dtype, input->type.rank, dims);
 	}

@@ -61,7 +61,7 @@ struct Value {
 	Region *region; /* where it is defined */
 	VEC(Use) uses;
 	const Array *constant; /* initializers and folded results (data may be a view of the file) */
-	bool is_default;       /* constant that is also an input: the caller may override it */
+	bool is_default;       /* an input: its constant is what holds where nothing is given */
 	const Known *known;    /* or NULL */
 	const char *layout;    /* storage, "nc16hw" (contract.md section 7); NULL: plain */
 	int weight;            /* number in texts, for constants */
@@ -260,7 +260,9 @@ void graph_check(const Graph *graph);
 Type type_tensor(DType dtype, int rank, const Dim *const *dims);
 Type type_of_array(ExprCtx *ctx, const Array *array);
 bool type_equal(const Type *a, const Type *b);
-bool type_is_static(const Type *type); /* every dim a constant */
+bool type_is_static(const Type *type);          /* every dim a constant */
+const Array *value_fixed(const Value *value);   /* what it always is; NULL: computed, or given */
+const Array *value_default(const Value *value); /* of an input of a known size; NULL: none */
 const Dim *type_count(ExprCtx *ctx, const Type *type);
 
 #endif

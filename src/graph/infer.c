@@ -50,7 +50,7 @@ const Array *
 infer_constant(const Infer *infer, int index)
 {
 	Value *value = input_value(infer, index);
-	return value && !value->is_default ? value->constant : NULL;
+	return value ? value_fixed(value) : NULL;
 }
 
 bool

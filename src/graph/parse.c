@@ -317,6 +317,8 @@ parse_params(Parser *parser, Region *region)
 		Value *param = region->parent ? region_param(region, name, &type)
 		                              : graph_input(parser->graph, name, &type);
 		param->layout = layout;
+		if (!region->parent && scan_accept(parser->scan, "="))
+			parse_default(parser, param);
 	}
 	scan_next(parser->scan);
 }

@@ -154,29 +154,41 @@ bare_array(Arena *arena, DType dtype, int rank, const int64_t *dims)
 	return array;
 }
 
+/* Elements, or the number of a weight (else -1). */
+static const Array *
+parse_value(Parser *parser, const Type *type, int *number)
+{
+	const int64_t *dims = static_dims(parser, type);
+	*number = -1;
+	if (!scan_accept(parser->scan, "weight"))
+		return parse_elements(parser, type->dtype, type->rank, dims);
+	*number = (int)scan_integer(parser->scan, "weight's number");
+	if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
+		parser_fail(parser, "a weight of this type must be written out");
+	if (parser->is_bare)
+		return bare_array(parser->arena, type->dtype, type->rank, dims);
+	return array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)*number);
+}
+
 void
 parse_constant(Parser *parser, const char *name, const Type *type, const char *layout)
 {
-	bool is_default = scan_accept(parser->scan, "default");
-	const int64_t *dims = static_dims(parser, type);
-	const Array *array;
-	int number = -1;
-	if (scan_accept(parser->scan, "weight")) {
-		number = (int)scan_integer(parser->scan, "weight's number");
-		if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
-			parser_fail(parser, "a weight of this type must be written out");
-		if (parser->is_bare)
-			array = bare_array(parser->arena, type->dtype, type->rank, dims);
-		else
-			array = array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)number);
-	} else {
-		array = parse_elements(parser, type->dtype, type->rank, dims);
-	}
+	int number;
+	const Array *array = parse_value(parser, type, &number);
 	Value *value = graph_constant(parser->graph, name, array);
-	value->is_default = is_default;
 	value->layout = layout;
 	if (number >= 0)
 		value->weight = number;
+}
+
+void
+parse_default(Parser *parser, Value *input)
+{
+	int number;
+	input->constant = parse_value(parser, &input->type, &number);
+	input->is_default = true;
+	if (number >= 0)
+		input->weight = number;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

@@ -36,6 +36,7 @@ Type parse_type(Parser *parser);
 const char *parse_declared(Parser *parser, Type *type);
 /* What stands behind the = of a constant. */
 void parse_constant(Parser *parser, const char *name, const Type *type, const char *layout);
+void parse_default(Parser *parser, Value *input); /* what stands behind the = of an input */
 /* Behind the brace of a node's attributes, to its end. */
 void parse_attrs(Parser *parser, Node *node);
 

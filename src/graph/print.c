@@ -113,8 +113,6 @@ is_inline(const Array *array)
 static void
 print_constant(Buf *buf, const Value *value)
 {
-	if (value->is_default)
-		buf_puts(buf, "default ");
 	if (is_inline(value->constant))
 		print_elements(buf, value->constant);
 	else
@@ -360,6 +358,10 @@ graph_print(Buf *buf, const Graph *graph)
 	for (int i = 0; i < graph->body->nparam; i++) {
 		buf_puts(buf, i ? ", " : "");
 		print_declared(buf, graph->body->params[i]);
+		if (graph->body->params[i]->is_default) {
+			buf_puts(buf, " = ");
+			print_constant(buf, graph->body->params[i]);
+		}
 	}
 	buf_puts(buf, graph->body->nresult ? ") -> " : ")");
 	print_names(buf, graph->body->nresult, graph->body->results);

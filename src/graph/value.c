@@ -49,6 +49,18 @@ value_is_graph_output(const Value *value)
 	return false;
 }
 
+const Array *
+value_fixed(const Value *value)
+{
+	return value->is_default ? NULL : value->constant;
+}
+
+const Array *
+value_default(const Value *value)
+{
+	return value->is_default && type_is_static(&value->type) ? value->constant : NULL;
+}
+
 /* Graph outputs are known by their names to the outside: the name moves with the role. */
 void
 value_swap_names(Value *a, Value *b)
@@ -66,7 +78,7 @@ value_swap_names(Value *a, Value *b)
 static Value *
 as_output(Value *old, Value *new)
 {
-	bool is_input = !new->def && (!new->constant || new->is_default);
+	bool is_input = !new->def && !value_fixed(new);
 	if (!is_input && !value_is_graph_output(new)) {
 		value_swap_names(old, new);
 		return new;

@@ -49,7 +49,7 @@ lower_buffer(Lowering *low, Value *value)
 	if (value->type.kind != TYPE_TENSOR)
 		fail_unsupported(value->def ? &value->def->loc : NULL,
 		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
-	if (value->constant) {
+	if (value_fixed(value)) {
 		buffer = value_buffer(low, value, MB_WEIGHT);
 		buffer->data = value->constant;
 	} else if (low->parent && value->region != low->region) {
@@ -419,6 +419,7 @@ lower_body(Lowering *low, Region *region)
 	for (int i = 0; i < region->nparam; i++) {
 		Value *param = region->params[i];
 		MBuffer *buffer = value_buffer(low, param, MB_INPUT);
+		buffer->data = value_default(param);
 		map_set_ptr(&low->buffers, param, buffer);
 		vec_push(low->arena, &low->module->inputs, buffer);
 	}

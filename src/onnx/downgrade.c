@@ -77,7 +77,7 @@ static const Array *
 constant(const OutNode *node, int input)
 {
 	const Value *value = input_value(node, input);
-	return value && value->constant && !value->is_default ? value->constant : NULL;
+	return value ? value_fixed(value) : NULL;
 }
 
 static void

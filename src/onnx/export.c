@@ -394,6 +394,9 @@ static uint64_t
 weight_bytes(const Graph *graph)
 {
 	uint64_t total = 0;
+	for (int i = 0; i < graph->body->nparam; i++)
+		if (graph->body->params[i]->constant)
+			total += array_bytes(graph->body->params[i]->constant);
 	for (int i = 0; i < graph->constants.count; i++)
 		if (graph->constants.data[i]->type.dtype != DT_STRING)
 			total += array_bytes(graph->constants.data[i]->constant);

@@ -285,6 +285,7 @@ define_constant(Import *import, Scope *scope, const char *name, const Array *dat
 		     dtype_name(input->value->type.dtype), dtype_name(data->type));
 	input->value->constant = data;
 	input->value->is_default = true;
+	input->value->weight = input->value->result;
 }
 
 void

@@ -52,14 +52,13 @@ sweep_once(Arena *arena, Graph *graph, PassContext *context)
 	return sweep.changed;
 }
 
-/* Initializers that are inputs too are part of the model's signature and stay. */
 static bool
 remove_constants(Graph *graph)
 {
 	int count = 0;
 	for (int i = 0; i < graph->constants.count; i++) {
 		Value *value = graph->constants.data[i];
-		if (value->uses.count > 0 || value->is_default) {
+		if (value->uses.count > 0) {
 			value->weight = count;
 			graph->constants.data[count++] = value;
 		}

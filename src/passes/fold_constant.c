@@ -32,7 +32,7 @@ typedef struct Folder {
 static const Array *
 constant_of(const Value *value)
 {
-	return value && !value->is_default ? value->constant : NULL;
+	return value ? value_fixed(value) : NULL;
 }
 
 static int64_t

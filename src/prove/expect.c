@@ -125,9 +125,10 @@ array_of(Arena *arena, const PlanFacts *facts, const Frame *frame, const Value *
 {
 	const Claim *claim = facts_claim(facts, value);
 	Held held;
-	if (value->constant)
-		*out = *value->constant;
-	if (value->constant)
+	const Array *fixed = value_fixed(value);
+	if (fixed)
+		*out = *fixed;
+	if (fixed)
 		return true;
 	if (!claim || claim->done == NEVER || !held_of(frame, claim->buffer, &held))
 		return false;
@@ -157,7 +158,7 @@ input_of(Job *job, const Binding *binding, int index)
 	const Claim *claim = facts_claim(job->facts, value);
 	Held *held = NEW(job->scratch, Held);
 	Array array;
-	if (!value->constant && claim && claim->done != NEVER &&
+	if (!value_fixed(value) && claim && claim->done != NEVER &&
 	    held_of(job->frame, claim->buffer, held) && held->block_dim < 0) {
 		*input = (PointInput){held->type, held->rank, held->dims, held->strides, held->data};
 		return input;
@@ -244,7 +245,8 @@ static void
 give_value(Job *job, Eval *eval, const Value *value)
 {
 	Array array;
-	if (value && !value->constant && array_of(job->scratch, job->facts, job->frame, value, &array))
+	if (value && !value_fixed(value) &&
+	    array_of(job->scratch, job->facts, job->frame, value, &array))
 		eval_give(eval, value, arena_memdup(job->scratch, &array, sizeof array));
 }
 

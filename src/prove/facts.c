@@ -96,7 +96,7 @@ find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
 	for (int i = 0; i < node->program->ninput; i++) {
 		const Value *value = node->inputs[i];
 		const Claim *claim = facts_claim(facts, value);
-		if (value->constant || !is_read(node->program, &reads, i))
+		if (value_fixed(value) || !is_read(node->program, &reads, i))
 			continue;
 		if (!claim || claim->done == NEVER)
 			node->reason = "an input has no storage of its own";

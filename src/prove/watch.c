@@ -200,8 +200,8 @@ expected_given(Prover *p, FrameState *state, const Claim *claim)
 		&state->facts->claims
 			 .data[(uintptr_t)map_find_ptr(&state->facts->values, claim->value) - 1];
 	Held held;
-	if (claim->value->constant)
-		return expect_array(p->scratch, claim->value->constant, p->seed);
+	if (value_fixed(claim->value))
+		return expect_array(p->scratch, value_fixed(claim->value), p->seed);
 	if (first == claim || !held_of(state->frame, first->buffer, &held))
 		return NULL;
 	Array whole = {held.type, held.rank, held.dims, NULL};

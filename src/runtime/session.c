@@ -50,6 +50,26 @@ make_tables(TwSession *session)
 	       session->output_data && session->output_bytes;
 }
 
+/* Until something else is bound, an input with a default holds that: its dims are numbers. */
+static TwCode
+bind_defaults(TwSession *session, TwError *error)
+{
+	const Plan *plan = session->bundle->plan;
+	TwCode code = TW_OK;
+	for (int i = 0; i < plan->ninput && !code; i++) {
+		const PlanBuffer *input = &plan->buffers[plan->inputs[i]];
+		int64_t dims[PLAN_MAX_RANK];
+		for (int d = 0; d < input->rank && input->bytes >= 0; d++)
+			if (!plan_dim_eval(plan, input->dims[d], session->exec.main->symbols, &dims[d]))
+				return handle_fail(error, TW_DAMAGED, "input '%.60s' has a default of no size",
+				                   input->name);
+		if (input->bytes >= 0)
+			code = tw_bind_input(session, i, session->bundle->model.weights + input->offset,
+			                     (size_t)input->bytes, input->rank, dims, error);
+	}
+	return code;
+}
+
 TwCode
 tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **session,
                TwError *error)
@@ -77,6 +97,8 @@ tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **se
 		code = handle_fail(error, TW_MEMORY, "out of memory for a session");
 	if (!code)
 		code = exec_open(&s->exec);
+	if (!code)
+		code = bind_defaults(s, error);
 	if (code) {
 		tw_session_free(s);
 		return code;

@@ -45,7 +45,12 @@ signature_tensors(Arena *arena, const Plan *plan, int count, const int *ports)
 	for (int i = 0; i < count; i++) {
 		const PlanBuffer *buffer = &plan->buffers[ports[i]];
 		TwDim *dims = NEW_N(arena, TwDim, buffer->rank + 1);
-		tensors[i] = (TwTensorInfo){buffer->name, (TwType)buffer->type, buffer->rank, dims, 0};
+		tensors[i] = (TwTensorInfo){buffer->name,
+		                            (TwType)buffer->type,
+		                            buffer->rank,
+		                            dims,
+		                            0,
+		                            buffer->kind == PB_INPUT && buffer->bytes >= 0};
 		for (int d = 0; d < buffer->rank; d++) {
 			dims[d] = describe_dim(arena, plan, buffer->dims[d]);
 			tensors[i].is_data_dependent |= dims[d].is_data_dependent;

@@ -136,6 +136,7 @@ typedef struct TwTensorInfo {
 	int rank;
 	const TwDim *dims;
 	int is_data_dependent; /* 1: some dim is; "sizes known before" does not hold for it */
+	int has_default;       /* 1: an input that need not be bound: the bundle has what holds then */
 } TwTensorInfo;
 
 int tw_input_count(const TwBundle *bundle);

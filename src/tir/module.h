@@ -29,7 +29,7 @@ struct MBuffer {
 	MBufferKind kind;
 	int index;                 /* position in its module's list */
 	const char *layout;        /* NULL: plain */
-	const Array *data;         /* weights */
+	const Array *data;         /* weights; inputs: what holds where nothing is given, or NULL */
 	MBuffer *base;             /* views, captures (in the module around) */
 	MBuffer *of;               /* views: what it shows, which may be a view of base itself */
 	const Dim *offset;         /* views: elements */

@@ -74,11 +74,11 @@ static const char *const TEXTS[] = {
 	"  symbol M in 2..32\n"
 	"}\n",
 
-	"graph g(%x: f32[N,3,8,8], %s: f32) -> %y, %x {\n"
+	"graph g(%x: f32[N,3,8,8], %s: f32 = {0.5}, %v: f32[9] = weight 3) -> %y, %x {\n"
 	"  symbol N in 1..64\n"
 	"  %w: f32[4,3,1,1] = weight 0\n"
 	"  %k: i64[2]       = {1, -9223372036854775808}\n"
-	"  %b: bool         = default {1}\n"
+	"  %b: bool         = {1}\n"
 	"  %u: u64[1]       = {18446744073709551615}\n"
 	"  %t: string[2]    = {\"a\", \"line\\n\"}\n"
 	"  %f: f16[2]       = {0.5, nan}\n"

@@ -289,10 +289,9 @@ position_in(const MBuffer *buffer, int count, MBuffer *const *list)
 }
 
 static void
-plan_weight(Planner *planner, const MBuffer *from, PlanBuffer *to)
+plan_data(Planner *planner, const MBuffer *from, PlanBuffer *to)
 {
 	size_t bytes = 0;
-	to->kind = PB_WEIGHT;
 	if (!from->data || !dtype_bytes(from->type, array_count(from->data), &bytes))
 		broken(planner, "no data for weight", from->name);
 	to->bytes = (int64_t)bytes;
@@ -337,6 +336,9 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	switch (from->kind) {
 	case MB_INPUT:
 		to->kind = PB_INPUT;
+		to->bytes = -1;
+		if (from->data)
+			plan_data(planner, from, to);
 		to->index = position_in(from, module->inputs.count, module->inputs.data);
 		break;
 	case MB_OUTPUT:
@@ -344,7 +346,8 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 		to->index = position_in(from, module->outputs.count, module->outputs.data);
 		break;
 	case MB_WEIGHT:
-		plan_weight(planner, from, to);
+		to->kind = PB_WEIGHT;
+		plan_data(planner, from, to);
 		break;
 	case MB_VIEW:
 		plan_view(planner, from, to);

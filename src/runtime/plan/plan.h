@@ -87,14 +87,15 @@ typedef struct PlanBuffer {
 	const int *dims; /* logical extents */
 	PlanBufferKind kind;
 	int index;
-	int64_t offset, bytes; /* weights */
-	int base, offset_dim;  /* views */
-	int of;                /* views: the buffer it shows a part of, `base` or another view of it */
-	const int *strides;    /* views: dims in elements; NULL: dense */
-	int size_dim;          /* bytes to place: blocked layouts are larger than their logical size */
-	const char *layout;    /* NULL: plain row-major */
-	bool is_value;         /* holds the graph's value of this name: can be proved by its meaning */
-	int first, last;       /* life, in steps */
+	int64_t offset,
+		bytes; /* weights, and what holds for an input where nothing is bound (else -1) */
+	int base, offset_dim; /* views */
+	int of;               /* views: the buffer it shows a part of, `base` or another view of it */
+	const int *strides;   /* views: dims in elements; NULL: dense */
+	int size_dim;         /* bytes to place: blocked layouts are larger than their logical size */
+	const char *layout;   /* NULL: plain row-major */
+	bool is_value;        /* holds the graph's value of this name: can be proved by its meaning */
+	int first, last;      /* life, in steps */
 } PlanBuffer;
 
 typedef enum PlanStepKind {

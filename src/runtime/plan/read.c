@@ -152,6 +152,10 @@ read_place(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 	int parents = plan->parent ? plan->parent->nbuffer : 0;
 	switch (b->kind) {
 	case PB_INPUT:
+		b->offset = json_int_or(r, item, "offset", 0, INT64_MAX / 2, 0);
+		b->bytes = json_int_or(r, item, "bytes", -1, INT64_MAX / 2, -1);
+		b->index = (int)json_int(r, item, "index", 0, TABLE_LIMIT);
+		break;
 	case PB_OUTPUT:
 		b->index = (int)json_int(r, item, "index", 0, TABLE_LIMIT);
 		break;

@@ -154,9 +154,9 @@ check_weights(const Replay *replay)
 {
 	for (int i = 0; i < replay->plan->nbuffer; i++) {
 		const PlanBuffer *b = &replay->plan->buffers[i];
-		if (b->kind == PB_WEIGHT &&
-		    (b->offset % 64 != 0 || (uint64_t)b->offset > replay->weights_size ||
-		     (uint64_t)b->bytes > replay->weights_size - (uint64_t)b->offset))
+		bool has_data = b->kind == PB_WEIGHT || (b->kind == PB_INPUT && b->bytes >= 0);
+		if (has_data && (b->offset % 64 != 0 || (uint64_t)b->offset > replay->weights_size ||
+		                 (uint64_t)b->bytes > replay->weights_size - (uint64_t)b->offset))
 			return refuse(replay, "weight '%.60s' lies outside the weights or is not aligned",
 			              b->name);
 	}

@@ -76,6 +76,15 @@ put_symbol(Buf *json, const PlanSymbol *symbol)
 }
 
 static void
+put_data(Buf *json, const PlanBuffer *buffer)
+{
+	buf_puts(json, ", \"offset\": ");
+	json_put_int(json, buffer->offset);
+	buf_puts(json, ", \"bytes\": ");
+	json_put_int(json, buffer->bytes);
+}
+
+static void
 put_buffer(Buf *json, const PlanBuffer *buffer)
 {
 	buf_puts(json, "{\"name\": ");
@@ -93,12 +102,11 @@ put_buffer(Buf *json, const PlanBuffer *buffer)
 	case PB_OUTPUT:
 	case PB_CAPTURE:
 		buf_printf(json, ", \"index\": %d", buffer->index);
+		if (buffer->kind == PB_INPUT && buffer->bytes >= 0)
+			put_data(json, buffer);
 		break;
 	case PB_WEIGHT:
-		buf_puts(json, ", \"offset\": ");
-		json_put_int(json, buffer->offset);
-		buf_puts(json, ", \"bytes\": ");
-		json_put_int(json, buffer->bytes);
+		put_data(json, buffer);
 		break;
 	case PB_VIEW:
 		buf_printf(json, ", \"base\": %d, \"at\": %d", buffer->base, buffer->offset_dim);
