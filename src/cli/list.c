@@ -5,7 +5,10 @@
 
 #include "cli/report.h"
 #include "expr/stage/reduce.h"
+#include "graph/infer.h"
+#include "graph/meaning.h"
 #include "graph/op.h"
+#include "graph/text.h"
 #include "host/host.h"
 #include "passes/manager.h"
 #include "target/target.h"
@@ -45,6 +48,20 @@ list_ops(const Options *options, Report *report)
 	}
 }
 
+/* The stages of a row's first example. */
+static void
+print_example(Buf *buf, const OpInfo *op)
+{
+	static const int64_t extents[26] = {2, 3, 4, 5, 6, 7};
+	const char *text = op_example(buf->arena, op, 0, extents);
+	if (!text)
+		return;
+	Graph *graph = graph_parse(buf->arena, "example", text);
+	graph_infer(graph);
+	buf_puts(buf, text);
+	program_print(buf, node_meaning(graph, graph->body->last));
+}
+
 /* By the spelling of texts, or by the bare name, in any case. */
 static bool
 show_op(const Options *options, Report *report, const char *name)
@@ -56,6 +73,7 @@ show_op(const Options *options, Report *report, const char *name)
 			continue;
 		Buf buf = {.arena = options->arena};
 		op_print(&buf, ops, op);
+		print_example(&buf, op);
 		report_text(report, "text", NULL, buf_text(&buf));
 		say(options, "%s", buf_text(&buf));
 		return true;

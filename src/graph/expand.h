@@ -14,7 +14,7 @@ Graph *node_expanded(Arena *arena, const Node *node, const Array *like);
 #define FORMULA(text)
 #define HOST
 #define CONTROL
-#define BUILD(name)
+#define BUILD(name, examples)
 #define NODES(name) void expand_##name(Node *);
 #define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) meaning
 #include "graph/ops.def"

@@ -26,7 +26,7 @@ struct Build {
 #define HOST
 #define CONTROL
 #define NODES(name)
-#define BUILD(name) void build_##name(Build *);
+#define BUILD(name, examples) void build_##name(Build *);
 #define OP(name, domain, since, inputs, outputs, attrs, infer, meaning, effect, doc) meaning
 #include "graph/ops.def"
 #undef OP

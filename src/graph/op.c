@@ -27,6 +27,7 @@ typedef struct RowText {
 	void (*infer)(Infer *infer);
 	MeaningKind meaning;
 	const char *formula;
+	const char *examples;
 	void (*build)(Build *build);
 	void (*expand)(Node *node);
 	Effect effect;
@@ -34,7 +35,8 @@ typedef struct RowText {
 } RowText;
 
 #define FORMULA(text) .meaning = MEANING_FORMULA, .formula = text
-#define BUILD(function) .meaning = MEANING_BUILD, .build = build_##function
+#define BUILD(function, lines) \
+	.meaning = MEANING_BUILD, .build = build_##function, .examples = lines
 #define HOST .meaning = MEANING_HOST
 #define CONTROL .meaning = MEANING_CONTROL
 #define NODES(function) .meaning = MEANING_NODES, .expand = expand_##function
@@ -260,6 +262,7 @@ parse_row(OpTable *table, OpCode code)
 		.infer = text->infer,
 		.meaning = text->meaning,
 		.formula = text->formula,
+		.examples = text->examples,
 		.build = text->build,
 		.expand = text->expand,
 		.effect = text->effect,
@@ -346,7 +349,7 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 		buf_printf(buf, "  = %s\n", op->formula);
 		break;
 	case MEANING_BUILD:
-		buf_puts(buf, "  built as stages\n");
+		buf_puts(buf, "  built as stages; for example\n");
 		break;
 	case MEANING_HOST:
 		buf_puts(buf, "  computed by a host function\n");
@@ -360,6 +363,37 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 	case MEANING_UNKNOWN: /* of no row */
 		break;
 	}
+}
+
+/* $a … $f filled in. */
+static void
+put_line(Buf *buf, const char *line, size_t length, const int64_t *extents)
+{
+	for (size_t i = 0; i < length; i++)
+		if (line[i] == '$')
+			buf_printf(buf, "%d", (int)extents[line[++i] - 'a']);
+		else
+			buf_putc(buf, line[i]);
+}
+
+const char *
+op_example(Arena *arena, const OpInfo *op, int index, const int64_t *extents)
+{
+	const char *line = op->examples;
+	for (; line && index > 0; index--) {
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	if (!line)
+		return NULL;
+	Buf buf = {.arena = arena};
+	const char *nodes = strstr(line, ") ") + 2; /* inputs have no such thing */
+	buf_puts(&buf, "graph example");
+	put_line(&buf, line, (size_t)(nodes - 1 - line), extents);
+	buf_puts(&buf, " -> %y {\n  ");
+	put_line(&buf, nodes, strcspn(nodes, "\n"), extents);
+	buf_puts(&buf, "\n}\n");
+	return buf_text(&buf);
 }
 
 /* Types stay what the model says. */

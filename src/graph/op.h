@@ -9,7 +9,7 @@
  *   attrs    "strides:ints, group:int=1, auto_pad:string='NOTSET', axis:int!"  ! = required
  *   meaning  FORMULA("max(x, 0)")  pointwise, broadcasting implied; inputs and attributes by name;
  *            absent optional inputs by `lo = lowest(T)` behind the name in the formula
- *            BUILD(Conv)           build_Conv() in src/graph/ops/
+ *            BUILD(Conv, "…")      build_Conv() in src/graph/ops/, examples
  *            HOST                  no expression can say it: host.def has the function
  *            CONTROL               its regions are its meaning (If, Loop, Scan)
  *   effect   pure, random, stateful: no pass folds, merges or duplicates the last two
@@ -77,6 +77,7 @@ struct OpInfo {
 	void (*infer)(Infer *infer);
 	MeaningKind meaning;
 	const char *formula;
+	const char *examples; /* NULL: a formula, or nothing to show */
 	void (*build)(Build *build);
 	void (*expand)(Node *node);
 	Effect effect;
@@ -100,6 +101,9 @@ const ParamSpec *op_output(const OpInfo *op, int index);
 uint64_t op_type_set(const char *word);
 /* How texts write it: the name, with the domain in front unless it is ai.onnx or ours. */
 const char *op_text(Arena *arena, const OpInfo *op);
+
+/* The text of a graph with this example of the row; $a is extents[0] and so on. NULL: no more. */
+const char *op_example(Arena *arena, const OpInfo *op, int index, const int64_t *extents);
 
 /* Everything of a row, with its expression, as `tilewright list ops NAME` shows it. */
 void op_print(Buf *buf, const OpTable *table, const OpInfo *op);
