@@ -483,8 +483,13 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	VendorStep v = {
 		.low = low, .node = node, .match = &match, .program = match.program, .inputs = inputs};
 	int before = low->module->buffers.count;
-	if (!gather_args(&v, outputs[0]) || !choose(&v, &best)) {
+	bool is_seen = gather_args(&v, outputs[0]);
+	if (!is_seen || !choose(&v, &best)) {
 		low->module->buffers.count = before; /* the views are not needed */
+		if (low->context->target->oracle)
+			pass_log(low->context, match.row, node->loc.node, NULL,
+			         is_seen ? "the library refuses it, or would take a slow way"
+			                 : "an operand does not lie as the call needs it");
 		return false;
 	}
 	fill_attrs(&v, &best);

@@ -129,21 +129,33 @@ argument(const Assigner *a, const Tensor *tensor, bool is_blocked)
 	                       is_blocked ? layout_blocked(a->arena, tensor->rank, a->block) : NULL};
 }
 
+/* What a tensor of the node's program reads. */
+static const Value *
+value_of(const NodeInfo *info, const Program *p, const Tensor *tensor)
+{
+	for (int i = 0; i < p->ninput; i++)
+		if (p->inputs[i] == tensor)
+			return info->values[i];
+	return NULL;
+}
+
 /* Whether the library has a real implementation between blocked values: not for groups of channels
- * that are no whole blocks, say. Images of few channels come plain. */
+ * that are no whole blocks, say, or for weights that it cannot pack, as they are given at run time.
+ * Images of few channels come plain. */
 static bool
-library_runs(const Assigner *a, const VendorMatch *m)
+library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const VendorMatch *m)
 {
 	const Oracle *oracle = a->context->target->oracle;
 	VendorAttr attrs[VENDOR_ATTRS];
 	VendorArg args[4];
 	int narg = 0, nattr = vendor_match_attrs(m, attrs);
 	int64_t channels;
+	const Value *weights = value_of(info, p, m->weights);
 	bool is_image = dim_is_const(m->src->hi[1], &channels) && channels < a->block / 2;
 	args[narg++] = argument(a, m->src, !is_image);
 	if (m->weights) {
 		args[narg++] = argument(a, m->weights, false);
-		args[narg - 1].is_weight = true;
+		args[narg - 1].is_weight = weights && value_fixed(weights);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
 	args[narg++] = argument(a, m->dst, true);
@@ -201,7 +213,7 @@ examine(Assigner *a, const Node *node)
 	if (p->nstage == 0)
 		return;
 	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) && match.spatial > 0 &&
-	    library_runs(a, &match))
+	    library_runs(a, info, p, &match))
 		examine_vendor(a, info, &match, p);
 	else
 		examine_plain(a, info, p, node);

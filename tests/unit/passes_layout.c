@@ -95,6 +95,34 @@ START_TEST(outputs_are_stored_alike)
 }
 END_TEST
 
+/* As a library does that takes blocked values only with weights it can pack. */
+static bool
+measure_packed(void *self, const VendorQuery *query, double *seconds, const char **impl)
+{
+	bool is_packed = true;
+	for (int i = 0; i < query->narg && strcmp(query->row, "conv") == 0; i++)
+		is_packed &= query->args[i].layout == NULL || query->args[1].is_weight;
+	return is_packed && measure(self, query, seconds, impl);
+}
+
+/* Weights that somebody gives at run time are no weights to the library: it is asked with the truth,
+ * and nothing is stored for a call that is then refused. */
+START_TEST(weights_that_are_inputs)
+{
+	static const Oracle strict = {.available = is_available, .measure = measure_packed};
+	static const char text[] =
+		"graph g(%x: f32[1,32,6,6], %w: f32[32,32,3,3]) -> %y {\n"
+		"%c = Conv(%x, %w) {pads=[1,1,1,1]} \"c\"\n %y = Conv(%c, %w) {pads=[1,1,1,1]} \"y\" }";
+	target.oracle = &strict;
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	const Module *module = lower_graph(arena, graph, &context);
+	ck_assert_int_eq(module->steps.count, 2);
+	for (int i = 0; i < module->steps.count; i++)
+		ck_assert_str_eq(module->steps.data[i]->row, "conv");
+}
+END_TEST
+
 static int
 count_reorders(const char *text)
 {
@@ -130,6 +158,7 @@ main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, captures_are_plain);
 	tcase_add_test(tcase, outputs_are_stored_alike);
+	tcase_add_test(tcase, weights_that_are_inputs);
 	tcase_add_test(tcase, only_relayouts_are_reorders);
 	return unit_run(tcase);
 }
