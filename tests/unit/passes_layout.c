@@ -105,8 +105,8 @@ measure_packed(void *self, const VendorQuery *query, double *seconds, const char
 	return is_packed && measure(self, query, seconds, impl);
 }
 
-/* Weights that somebody gives at run time are no weights to the library: it is asked with the truth,
- * and nothing is stored for a call that is then refused. */
+/* Weights that somebody gives at run time are no weights to the library: it is asked with the
+ * truth, and nothing is stored for a call that is then refused. */
 START_TEST(weights_that_are_inputs)
 {
 	static const Oracle strict = {.available = is_available, .measure = measure_packed};
