@@ -43,6 +43,7 @@ typedef enum Way {
 	WAY_O2,
 	WAY_O3,
 	WAY_fallback,
+	WAY_export,
 	WAY_ort,
 	WAY_COUNT
 } Way;

@@ -162,6 +162,8 @@ fails_alike(void *arg, const char *text)
 	*c = (Sample){.seed = l->like.seed, .number = l->like.number};
 	snprintf(c->text, sizeof c->text, "%s", text);
 	c->ways = l->like.way >= WAY_O0 ? 1u << l->like.way : 1u << WAY_O0;
+	if (l->like.way == WAY_export)
+		c->ways = 1u << WAY_ort;
 	if (l->like.way == WAY_fallback)
 		c->ways = 1u << WAY_O3;
 	run_alone(l->run, c);

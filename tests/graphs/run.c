@@ -21,8 +21,8 @@
 
 enum { SECONDS = 60, ORT_OPSET = 24, ORT_IR = 11 };
 
-const char *const WAY_NAMES[] = {"making", "reading", "interpreted", "-O0",         "-O1",
-                                 "-O2",    "-O3",     "fallback",    "ONNX Runtime"};
+const char *const WAY_NAMES[] = {"making", "reading", "interpreted", "-O0",    "-O1",
+                                 "-O2",    "-O3",     "fallback",    "export", "ONNX Runtime"};
 
 /* Folding into weights and biases (-O2) rounds elsewhere, or less often, than the bound was
  * counted: four units of the shortest floats. */
@@ -307,6 +307,13 @@ judge_ort(Job *job, Ort *ort)
 }
 
 static void
+export_model(void *arg)
+{
+	Job *job = arg;
+	onnx_write(job->graph, job->model, NULL);
+}
+
+static void
 ask_ort(void *arg)
 {
 	Job *job = arg;
@@ -318,7 +325,6 @@ ask_ort(void *arg)
 	job->is_refused = true;
 	if (ort_deviates(job->graph))
 		fail(NULL, "%s", ort_deviates(job->graph));
-	onnx_write(job->graph, job->model, NULL);
 	Ort *ort = ort_open(job->arena, job->model, 1);
 	ort_bind(ort, body->nparam, names, (Array *const *)job->inputs[0]);
 	ort_run(ort);
@@ -433,7 +439,8 @@ prepare(Job *job)
 static void
 run_ort(Job *job)
 {
-	if (!job->model || !(job->c->ways & 1u << WAY_ort) || phase(job, WAY_ort, ask_ort))
+	if (!job->model || !(job->c->ways & 1u << WAY_ort) || !phase(job, WAY_export, export_model) ||
+	    phase(job, WAY_ort, ask_ort))
 		return;
 	if (job->is_refused) {
 		job->c->verdict = VERDICT_open;
