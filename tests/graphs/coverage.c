@@ -201,12 +201,14 @@ print_rows(const Coverage *c)
 	return asked - seen;
 }
 
-/* Whether a row has outputs that may go without a name while others stay. */
+/* Whether a row has outputs that may go without a name; others have one when it is inferred. */
 static bool
 may_be_unasked(const OpInfo *op, const Row *row)
 {
-	bool is_variadic = op->noutput > 0 && op->outputs[op->noutput - 1].variadic;
-	return row->kind < KIND_refused && (op->noutput > 1 || is_variadic);
+	bool may = false;
+	for (int i = 0; i < op->noutput; i++)
+		may |= op->outputs[i].optional || op->outputs[i].variadic;
+	return row->kind < KIND_refused && may;
 }
 
 static void
