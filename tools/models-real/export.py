@@ -94,6 +94,10 @@ def make_form(model, module, inputs, folder, form):
         run_exporter(model, narrow(module, form, model), inputs[0], path, True, True)
     elif form in ("int8", "qdq"):
         quantize(model, folder, form)
+    elif form == "inputs":  # weights that a caller may give
+        run_exporter(
+            model, module, inputs[0], path, False, True, keep_initializers_as_inputs=True
+        )
     elif form == "external":
         outside(folder.parent / "script-dynamic" / EXPORTED, path)
     else:
@@ -101,14 +105,14 @@ def make_form(model, module, inputs, folder, form):
         run_exporter(model, module, inputs[0], path, exporter == "dynamo", dims == "dynamic")
 
 
-def run_exporter(model, module, inputs, path, is_dynamo, is_dynamic):
+def run_exporter(model, module, inputs, path, is_dynamo, is_dynamic, **settings):
     import torch
 
     names = [i.name for i in model.inputs]
     axes = {
         i.name: {a: d for a, d in enumerate(i.dims) if isinstance(d, str)} for i in model.inputs
     }
-    settings = {"input_names": names}
+    settings["input_names"] = names
     if model.opset:
         settings["opset_version"] = model.opset
     if is_dynamic:

@@ -82,7 +82,9 @@ SEEN = dict(SMALL, image_size=32, patch_size=8)
 
 
 ROWS = [
-    transformer("bert", "BertModel", "BertConfig", SMALL, extra=("half", "int8", "external")),
+    transformer(
+        "bert", "BertModel", "BertConfig", SMALL, extra=("half", "int8", "external", "inputs")
+    ),
     transformer(
         "bert_sdpa", "BertForSequenceClassification", "BertConfig", SMALL, attention="sdpa"
     ),

@@ -23,7 +23,7 @@ SIZES = {
 FORMS = ("dynamo-dynamic", "dynamo-static", "script-dynamic", "script-static")
 
 # Made from the f32 exports for rows that ask for it, see export.py.
-EXTRA_FORMS = ("half", "bfloat16", "int8", "qdq", "external")
+EXTRA_FORMS = ("half", "bfloat16", "int8", "qdq", "external", "inputs")
 
 
 @dataclass

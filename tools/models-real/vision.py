@@ -65,7 +65,7 @@ def detector(name, **config):
 
 
 ROWS = [
-    torchvision("resnet18", extra=("half", "bfloat16", "int8", "qdq", "external")),
+    torchvision("resnet18", extra=("half", "bfloat16", "int8", "qdq", "external", "inputs")),
     torchvision("resnet50"),
     torchvision("mobilenet_v2", extra=("qdq", "half")),
     torchvision("mobilenet_v3_small", extra=("qdq",)),

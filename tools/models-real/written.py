@@ -262,7 +262,11 @@ def pixel_shuffle():
     )
 
 
-@written("mlp", [f32("x", "batch", 24)], extra=("half", "bfloat16", "int8", "qdq", "external"))
+@written(
+    "mlp",
+    [f32("x", "batch", 24)],
+    extra=("half", "bfloat16", "int8", "qdq", "external", "inputs"),
+)
 def mlp():
     from torch import nn
 
