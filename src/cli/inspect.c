@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "cli/model.h"
 #include "cli/proof.h"
 #include "cli/report.h"

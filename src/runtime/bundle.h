@@ -149,8 +149,4 @@ TwCode bundle_load(const Bundle *bundle, int target, BundleCode *code, char *err
                    size_t error_size);
 void bundle_unload(BundleCode *code);
 
-/* What this machine is: the best row of cpu.def that it supports ("x86-64-v4"). */
-const char *cpu_march(void);
-bool cpu_supports(const char *march);
-
 #endif

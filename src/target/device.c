@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
+
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
 #define CPU(name, march, vector, registers, fma, f16, bf16, l1, l2, l3, gflops, bandwidth, doc) \
@@ -66,26 +68,10 @@ device_find(const char *name)
 	return NULL;
 }
 
-/* The features are asked one by one: compilers that know the level's name are newer than ours. */
 bool
 device_runs_here(const Device *device)
 {
-	if (!device->march)
-		return false;
-#if defined(__x86_64__)
-	if (strncmp(device->march, "x86-64-v", 8) != 0)
-		return false;
-	bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-	bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") &&
-	              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-	              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-	return device->vector_bytes == 64 ? has_v4 : has_v3;
-#elif defined(__aarch64__)
-	return strncmp(device->march, "armv8", 5) == 0;
-#else
-	return false;
-#endif
+	return device->march && cpu_supports(device->march);
 }
 
 const Device *

@@ -1,8 +1,7 @@
-/* What this machine's CPU can do (cpu.def), and which target of a bundle suits it. */
-#include <stdio.h>
-#include <string.h>
+/* What this machine's CPU can do, by row of cpu.def. */
+#include "base/cpu.h"
 
-#include "runtime/bundle.h"
+#include <string.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -80,14 +79,14 @@ typedef struct CpuRow {
 
 static const CpuRow ROWS[] = {
 #define CPU(march, architecture, check, adds) {march, architecture, check, adds},
-#include "runtime/cpu/cpu.def"
+#include "base/cpu.def"
 #undef CPU
 };
 
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 
-static int
-find_row(const char *march)
+int
+cpu_row(const char *march)
 {
 	for (int i = 0; i < ROW_COUNT; i++)
 		if (strcmp(ROWS[i].march, march) == 0)
@@ -95,8 +94,8 @@ find_row(const char *march)
 	return -1;
 }
 
-static bool
-row_runs(int row)
+bool
+cpu_runs(int row)
 {
 	return row >= 0 && ROWS[row].is_ours && ROWS[row].check();
 }
@@ -104,53 +103,20 @@ row_runs(int row)
 bool
 cpu_supports(const char *march)
 {
-	return row_runs(find_row(march));
+	return cpu_runs(cpu_row(march));
 }
 
 const char *
 cpu_march(void)
 {
 	for (int i = ROW_COUNT - 1; i >= 0; i--)
-		if (row_runs(i))
+		if (cpu_runs(i))
 			return ROWS[i].march;
 	return "unknown";
 }
 
-static int
-refuse_target(const ManifestTarget *target, char *error, size_t error_size)
+const char *
+cpu_adds(int row)
 {
-	int row = find_row(target->march);
-	snprintf(error, error_size,
-	         "the bundle needs %s (%s); this machine has %s: run `tilewright compile MODEL "
-	         "--target cpu:%s`",
-	         row >= 0 ? ROWS[row].adds : target->march, target->device, cpu_march(), cpu_march());
-	return -1;
-}
-
-int
-bundle_find_target(const Bundle *bundle, const char *device, char *error, size_t error_size)
-{
-	const Manifest *manifest = bundle->manifest;
-	int best = -1, best_row = -1, least = -1;
-	for (int i = 0; i < manifest->ntarget; i++) {
-		const ManifestTarget *target = &manifest->targets[i];
-		int row = find_row(target->march);
-		if (device && strcmp(device, target->device) != 0)
-			continue;
-		if (least < 0 || row < find_row(manifest->targets[least].march))
-			least = i;
-		if (row_runs(row) && row > best_row) {
-			best = i;
-			best_row = row;
-		}
-	}
-	if (best >= 0)
-		return best;
-	if (least >= 0)
-		return refuse_target(&manifest->targets[least], error, error_size);
-	snprintf(error, error_size,
-	         "the bundle has nothing for %.60s: run `tilewright compile MODEL "
-	         "--target %.60s`",
-	         device ? device : "any machine", device ? device : "cpu:native");
-	return -1;
+	return ROWS[row].adds;
 }
