@@ -387,7 +387,7 @@ void
 draft_finish(Draft *draft, Scope *scope)
 {
 	Import *import = draft->import;
-	const OpInfo *op = op_find(import->graph->ops, draft->domain, draft->op);
+	const OpInfo *op = known_row(import, draft->domain, draft->op);
 	bool is_open = import->options && import->options->is_open;
 	if (!op && !is_open)
 		unknown_fail(draft);

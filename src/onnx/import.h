@@ -162,6 +162,8 @@ void draft_upgrade(Draft *draft);
 /* What the dialect calls an operator of ai.onnx, which may have had another name. */
 const char *upgrade_name(const char *op);
 
+/* The row of an operator in the dialect, or NULL: rows of our own are no operators of a model. */
+const OpInfo *known_row(const Import *import, const char *domain, const char *op);
 /* No row of ops.def has the draft's operator: say so, of all of the model's that none has
  * (unknown.c). */
 _Noreturn void unknown_fail(const Draft *draft);

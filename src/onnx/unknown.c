@@ -15,6 +15,13 @@ typedef struct Search {
 	int count;
 } Search;
 
+const OpInfo *
+known_row(const Import *import, const char *domain, const char *op)
+{
+	const OpInfo *row = op_find(import->graph->ops, domain, op);
+	return row && strcmp(row->domain, "tilewright") != 0 ? row : NULL;
+}
+
 static const char *
 full_name(Arena *arena, const char *domain, const char *op)
 {
@@ -28,7 +35,7 @@ look_at_node(Search *search, const Onnx__NodeProto *node)
 	const char *domain = domain_normal(node->domain), *op = text_of(node->op_type);
 	bool is_constant = !*domain && strcmp(op, "Constant") == 0;
 	if (!*op || is_constant || function_find(import, node) ||
-	    op_find(import->graph->ops, domain, *domain ? op : upgrade_name(op)))
+	    known_row(import, domain, *domain ? op : upgrade_name(op)))
 		return;
 	const char *name = full_name(import->arena, domain, op);
 	if (map_find(&search->seen, name))

@@ -305,6 +305,9 @@ START_TEST(wrong_graphs)
 	must_fail(make_model(&m, 8, 17), FAIL_UNSUPPORTED,
 	          "node \"y\" (Frobnicate): operator Frobnicate is not supported in any");
 	m = small();
+	make_node(&m, "fused", "x", "y", NULL); /* a row, which no model may name */
+	must_fail(make_model(&m, 8, 17), FAIL_UNSUPPORTED, "operator fused is not supported in any");
+	m = small();
 	Wire attrs = {.arena = arena};
 	put_int(&attrs, "speed", 3);
 	make_node(&m, "Relu", "x", "y", &attrs);
