@@ -1,5 +1,6 @@
 /* Plans: what a stranger's bundle may say of its steps is followed only if the verifier agrees. */
 #include "fuzz.h"
+#include "json.h"
 #include "runtime/bundle.h"
 #include "runtime/signature.h"
 
@@ -28,4 +29,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	fuzz_case(read_plan, data, size, NULL);
 	return 0;
+}
+
+/* Mostly as JSON: few changed bytes leave a text that is read to the end. */
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	uint64_t state = seed;
+	fuzz_random(&state);
+	size_t made = fuzz_random(&state) % 8 ? fuzz_change_json(data, size, max_size, &state) : 0;
+	return made ? made : fuzz_change_bytes(data, size, &state);
 }

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "fuzz.h"
 
-enum { MUTANT_MAX = 1 << 16 };
+enum { MUTANT_MAX = 1 << 18 };
 
 #pragma weak LLVMFuzzerCustomMutator
 #pragma weak LLVMFuzzerInitialize
