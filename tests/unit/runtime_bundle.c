@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "runtime/bundle.h"
 #include "runtime/tilewright.h"
 #include "unit.h"
