@@ -9,6 +9,7 @@
 
 #include "cli/compile.h"
 #include "cli/obstacles.h"
+#include "cli/parts.h"
 #include "cli/report.h"
 #include "onnx/onnx.h"
 #include "runtime/bundle.h"
@@ -129,12 +130,12 @@ check_bundle(const Options *options, const char *path, Bytes bytes)
 	char error[512];
 	Bundle *bundle = NEW(options->arena, Bundle);
 	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_ALL, error, sizeof error))
-		fail(&loc, "%s", error);
+		bundle_refuse(&loc, error);
 	arena_defer(options->arena, close_bundle, bundle);
 	for (int i = 0; i < bundle->manifest->ntarget; i++) {
 		Plan *plan;
 		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
-			fail(&loc, "%s", error);
+			bundle_refuse(&loc, error);
 		plan_free(plan);
 	}
 	Report *report = report_new(options);

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "cli/model.h"
+#include "cli/parts.h"
 #include "cli/proof.h"
 #include "cli/report.h"
 #include "cli/selftest.h"
@@ -106,7 +107,7 @@ report_targets(Report *report, Arena *arena, const Bundle *bundle)
 		Plan *plan;
 		Loc loc = {.file = target->plan};
 		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
-			fail(&loc, "%s", error);
+			bundle_refuse(&loc, error);
 		int counts[PT_SCAN + 1] = {0};
 		count_steps(plan, counts);
 		Buf buf = {.arena = arena};
@@ -201,7 +202,7 @@ verb_inspect(const Options *options)
 	Bundle *bundle = NEW(arena, Bundle);
 	Bytes bytes = file_map(arena, path);
 	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_CODE, error, sizeof error))
-		fail(&loc, "%s", error);
+		bundle_refuse(&loc, error);
 	arena_defer(arena, close_bundle, bundle);
 	const Manifest *manifest = bundle->manifest;
 	if (options->graph) {

@@ -1,6 +1,7 @@
 /* The manifest is read, its lists are changed, and the file is written whole behind it. */
 #include "cli/parts.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -10,6 +11,14 @@ static void
 close_bundle(void *bundle)
 {
 	bundle_close(bundle);
+}
+
+_Noreturn void
+bundle_refuse(const Loc *loc, const char *error)
+{
+	if (errno == ENOMEM)
+		fail_environment(loc, "%s", error);
+	fail(loc, "%s", error);
 }
 
 Bytes
@@ -97,7 +106,7 @@ bundle_amend(Arena *arena, const char *from, const char *to, int count, const Bu
 	Bundle *bundle = NEW(arena, Bundle);
 	Loc loc = {.file = from};
 	if (!bundle_open(bundle, file_map(arena, from), BUNDLE_VERIFY_CODE, error, sizeof error))
-		fail(&loc, "%s", error);
+		bundle_refuse(&loc, error);
 	arena_defer(arena, close_bundle, bundle);
 	PartList parts = list_parts(arena, bundle, count, changes);
 	const char *manifest = changed_manifest(arena, bundle->manifest, &parts, count, changes);

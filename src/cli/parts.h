@@ -6,6 +6,10 @@
 #define CLI_PARTS_H
 
 #include "base/blob.h"
+#include "base/fail.h"
+
+/* Fail with what a reader of a bundle says: where memory lacked (errno), the file is not to blame. */
+_Noreturn void bundle_refuse(const Loc *loc, const char *error);
 
 /* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
 Bytes bundle_part(Arena *arena, const char *path, const char *entry);

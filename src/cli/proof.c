@@ -3,6 +3,7 @@
  * Sizes: those of --shape, 1 for the other symbols, then odd ones. Where a model does not run at
  * these (a network that halves an image five times), others are tried until two have run.
  */
+#include "cli/parts.h"
 #include "cli/proof.h"
 
 #include <string.h>
@@ -365,6 +366,6 @@ proof_read(Arena *arena, const char *path, Bytes text)
 	cJSON_Delete(json);
 	pile_free(&pile);
 	if (r.failed)
-		fail(&loc, "%s", error);
+		bundle_refuse(&loc, error);
 	return *target ? arena_printf(arena, "%s, on %s", summary, target) : summary;
 }

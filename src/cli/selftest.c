@@ -376,7 +376,7 @@ selftest_read(Arena *arena, const char *path, Bytes text)
 		read_sample(&r, arena, json, test);
 	cJSON_Delete(json);
 	if (r.failed)
-		fail(&loc, "%s", error);
+		bundle_refuse(&loc, error);
 	return test;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "runtime/tilewright.h"
 
 #if defined __SANITIZE_ADDRESS__
@@ -176,6 +177,45 @@ START_TEST(every_allocation_fails_once)
 }
 END_TEST
 
+typedef struct Call {
+	Arena *arena;
+	char *verb, *path;
+} Call;
+
+static void
+call_verb(void *arg)
+{
+	Call *call = arg;
+	Options *options = NEW(call->arena, Options);
+	*options = (Options){.arena = call->arena, .verb = verb_find(call->verb)};
+	options_read(options, 1, &call->path);
+	options->verb->run(options);
+}
+
+/* What looks at bundles without running them: memory is the environment's, no fault of the file. */
+START_TEST(verbs_without_memory)
+{
+	char folder[] = "/tmp/tw-memory-XXXXXX", path[64], command[64];
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	make_bundle(folder);
+	snprintf(path, sizeof path, "%s/m.twb", folder);
+	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
+	bool is_over = false;
+	for (int n = 0; !is_over; n++) {
+		Failure failure;
+		Call call = {arena_new("command"), _i ? "check" : "inspect", path};
+		atomic_store(&left, n);
+		bool is_fine = try_run(call_verb, &call, &failure);
+		is_over = atomic_exchange(&left, -1) >= 0;
+		if (!is_fine && failure.kind != FAIL_ENVIRONMENT)
+			ck_abort_msg("allocation %d: kind %d, %s", n, (int)failure.kind, failure.text);
+		arena_free(call.arena);
+	}
+	snprintf(command, sizeof command, "rm -rf %s", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 #endif
 
 int
@@ -187,6 +227,7 @@ main(void)
 #else
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, every_allocation_fails_once);
+	tcase_add_loop_test(t, verbs_without_memory, 0, 2);
 #endif
 	return unit_run(t);
 }
