@@ -8,7 +8,7 @@
 #include "base/blob.h"
 #include "base/fail.h"
 
-/* Fail with what a reader of a bundle says: where memory lacked (errno), not the file is to blame. */
+/* Fail with what a reader of a bundle says; for lack of memory (errno) no file is to blame. */
 _Noreturn void bundle_refuse(const Loc *loc, const char *error);
 
 /* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
