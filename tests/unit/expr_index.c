@@ -100,7 +100,7 @@ START_TEST(sums_may_be_long)
 	open_ctx();
 	const Dim *sum = dim_const(ctx, 0), *other = sum, *sums[92];
 	for (int i = 0; i < 92; i++) {
-		char name[8];
+		char name[16];
 		snprintf(name, sizeof name, "N%d", i * 37 % 92);
 		sums[i] = sum;
 		sum = dim_add(ctx, sum, dim_min(ctx, dim(name), dim_const(ctx, 300)));
