@@ -8,6 +8,7 @@
 
 #include "cli/compile.h"
 #include "cli/report.h"
+#include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"
 #include "program/unit.h"
@@ -131,9 +132,10 @@ print_graph(const Options *options, Buf *out, Graph *graph)
 	}
 	if (is_lowered)
 		print_lowered(options, out, graph, context);
-	else if (options->meaning)
+	else if (options->meaning) {
+		graph_infer(graph);
 		print_meanings(out, graph, graph->body);
-	else
+	} else
 		graph_print(out, graph);
 	pipeline_report(options, context);
 }
