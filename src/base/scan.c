@@ -8,6 +8,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,27 +282,32 @@ saw(const Scanner *scan)
 	return arena_printf(scan->arena, "'%.40s'", token->text);
 }
 
+_Noreturn void
+scan_fail(const Scanner *scan, const char *format, ...)
+{
+	Loc loc = scan_loc(scan);
+	char text[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fail(&loc, "%s", text);
+}
+
 void
 scan_expect(Scanner *scan, const char *text, const char *where)
 {
 	if (scan_accept(scan, text))
 		return;
-	Loc loc = scan_loc(scan);
-	fail(&loc, "expected '%s'%s%s, saw %s", text, where ? " " : "", where ? where : "", saw(scan));
-}
-
-_Noreturn static void
-fail_expected(const Scanner *scan, const char *what)
-{
-	Loc loc = scan_loc(scan);
-	fail(&loc, "expected %s, saw %s", what, saw(scan));
+	scan_fail(scan, "expected '%s'%s%s, saw %s", text, where ? " " : "", where ? where : "",
+	          saw(scan));
 }
 
 const char *
 scan_name(Scanner *scan, const char *what)
 {
 	if (scan_peek(scan)->kind != TOK_NAME)
-		fail_expected(scan, what);
+		scan_fail(scan, "expected %s, saw %s", what, saw(scan));
 	return scan_next(scan)->text;
 }
 
@@ -310,12 +317,11 @@ scan_integer(Scanner *scan, const char *what)
 	bool is_negative = scan_accept(scan, "-");
 	const Token *token = scan_peek(scan);
 	if (token->kind != TOK_INT)
-		fail_expected(scan, what);
+		scan_fail(scan, "expected %s, saw %s", what, saw(scan));
 	/* Tokens hold 64 bits without a sign: -2^63 is the one value above INT64_MAX that fits. */
-	if (token->integer < 0 && !(is_negative && token->integer == INT64_MIN)) {
-		Loc loc = scan_loc(scan);
-		fail(&loc, "integer %s%s does not fit in 64 bits", is_negative ? "-" : "", token->text);
-	}
+	if (token->integer < 0 && !(is_negative && token->integer == INT64_MIN))
+		scan_fail(scan, "integer %s%s does not fit in 64 bits", is_negative ? "-" : "",
+		          token->text);
 	scan_next(scan);
 	return is_negative ? (int64_t)(0 - (uint64_t)token->integer) : token->integer;
 }
@@ -332,7 +338,7 @@ scan_number(Scanner *scan, const char *what)
 	else if (scan_peek(scan)->kind == TOK_INT || scan_peek(scan)->kind == TOK_FLOAT)
 		value = scan_next(scan)->number;
 	else
-		fail_expected(scan, what);
+		scan_fail(scan, "expected %s, saw %s", what, saw(scan));
 	return is_negative ? -value : value;
 }
 
@@ -340,6 +346,6 @@ const char *
 scan_string(Scanner *scan, const char *what)
 {
 	if (scan_peek(scan)->kind != TOK_STRING)
-		fail_expected(scan, what);
+		scan_fail(scan, "expected %s, saw %s", what, saw(scan));
 	return scan_next(scan)->text;
 }

@@ -51,5 +51,8 @@ int64_t scan_integer(Scanner *scan, const char *what);  /* with optional minus *
 double scan_number(Scanner *scan, const char *what);    /* with optional minus; inf, nan */
 const char *scan_string(Scanner *scan, const char *what);
 Loc scan_loc(const Scanner *scan); /* file and line of the next token */
+/* fail() there. */
+_Noreturn void scan_fail(const Scanner *scan, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

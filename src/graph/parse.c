@@ -17,7 +17,8 @@ static const char *
 parse_name(Parser *parser)
 {
 	if (!at_value(parser))
-		parser_fail(parser, "expected a value (%%name), saw '%s'", scan_peek(parser->scan)->text);
+		scan_fail(parser->scan, "expected a value (%%name), saw '%s'",
+		          scan_peek(parser->scan)->text);
 	if (scan_accept(parser->scan, "%"))
 		return scan_string(parser->scan, "name in quotes");
 	return scan_next(parser->scan)->text + 1;
@@ -29,7 +30,7 @@ parse_new_name(Parser *parser)
 {
 	const char *name = parse_name(parser);
 	if (graph_find_value(parser->graph, name))
-		parser_fail(parser, "%%%s is defined twice", name);
+		scan_fail(parser->scan, "%%%s is defined twice", name);
 	return name;
 }
 
@@ -328,7 +329,7 @@ parse_region(Parser *parser, Node *node, const char *name)
 {
 	Region *region = region_new(node, name);
 	if (++parser->depth > MAX_REGIONS)
-		parser_fail(parser, "graphs nested deeper than %d", MAX_REGIONS);
+		scan_fail(parser->scan, "graphs nested deeper than %d", MAX_REGIONS);
 	parse_params(parser, region);
 	Claim claim = {.region = region, .loc = scan_loc(parser->scan)};
 	if (scan_accept(parser->scan, "uses")) {
@@ -391,14 +392,14 @@ parse(Arena *arena, const char *file, const char *text, bool is_bare)
 	Parser parser = {.graph = graph, .arena = arena, .scan = &scan, .is_bare = is_bare};
 	read_ranges(&parser);
 	if (!scan_at(&scan, "("))
-		parser_fail(&parser, "expected '(' after the graph's name");
+		scan_fail(parser.scan, "expected '(' after the graph's name");
 	parse_params(&parser, graph->body);
 	int outputs = skip_outputs(&parser);
 	scan_expect(&scan, "{", "before the graph's lines");
 	parse_lines(&parser, graph->body);
 	scan_expect(&scan, "}", "after the graph's lines");
 	if (scan_peek(&scan)->kind != TOK_END)
-		parser_fail(&parser, "expected the end of the text, saw '%s'", scan_peek(&scan)->text);
+		scan_fail(parser.scan, "expected the end of the text, saw '%s'", scan_peek(&scan)->text);
 	if (outputs >= 0) {
 		scan.position = outputs;
 		parse_results(&parser, graph->body);

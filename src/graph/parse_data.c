@@ -7,18 +7,6 @@
 #include "expr/index/text.h"
 #include "graph/text.h"
 
-void
-parser_fail(const Parser *parser, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	Loc loc = scan_loc(parser->scan);
-	fail(&loc, "%s", text);
-}
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static const Type *
@@ -66,7 +54,7 @@ parse_type(Parser *parser)
 	while (scan_accept(scan, ","));
 	scan_expect(scan, "]", "after dims");
 	if (dims.count > ARRAY_MAX_RANK)
-		parser_fail(parser, "rank %d is more than %d", dims.count, ARRAY_MAX_RANK);
+		scan_fail(parser->scan, "rank %d is more than %d", dims.count, ARRAY_MAX_RANK);
 	return type_tensor(dtype, dims.count, dims.data);
 }
 
@@ -103,7 +91,7 @@ static const Array *
 parse_elements(Parser *parser, DType type, int rank, const int64_t *dims)
 {
 	if (dtype_class(type) == DC_NONE || (dtype_class(type) == DC_X && type != DT_STRING))
-		parser_fail(parser, "elements of this type cannot be written");
+		scan_fail(parser->scan, "elements of this type cannot be written");
 	Array *array = array_new(parser->arena, type, rank, dims);
 	int64_t count = array_count(array);
 	scan_expect(parser->scan, "{", "before elements");
@@ -120,12 +108,12 @@ static int64_t *
 static_dims(Parser *parser, const Type *type)
 {
 	if (!type_is_static(type))
-		parser_fail(parser, "a constant needs a type with numbers for dims");
+		scan_fail(parser->scan, "a constant needs a type with numbers for dims");
 	int64_t *dims = NEW_N(parser->arena, int64_t, type->rank);
 	for (int i = 0; i < type->rank; i++)
 		dim_is_const(type->dims[i], &dims[i]);
 	if (dims_count(type->rank, dims) < 0)
-		parser_fail(parser, "the size of the constant overflows");
+		scan_fail(parser->scan, "the size of the constant overflows");
 	return dims;
 }
 
@@ -164,7 +152,7 @@ parse_value(Parser *parser, const Type *type, int *number)
 		return parse_elements(parser, type->dtype, type->rank, dims);
 	*number = (int)scan_integer(parser->scan, "weight's number");
 	if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
-		parser_fail(parser, "a weight of this type must be written out");
+		scan_fail(parser->scan, "a weight of this type must be written out");
 	if (parser->is_bare)
 		return bare_array(parser->arena, type->dtype, type->rank, dims);
 	return array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)*number);
@@ -250,7 +238,7 @@ parse_attr_value(Parser *parser, Attr *attr)
 		break;
 	case ATTR_NONE:
 	case ATTR_GRAPH:
-		parser_fail(parser, "a region stands behind the node, not among its attributes");
+		scan_fail(parser->scan, "a region stands behind the node, not among its attributes");
 	}
 }
 

@@ -28,9 +28,6 @@ typedef struct Parser {
 	VEC(Claim) claims;
 } Parser;
 
-/* Fail at the next token. */
-_Noreturn void parser_fail(const Parser *parser, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /* A type, and what stands behind a name: its type (unknown when not given) and layout (or NULL). */
 Type parse_type(Parser *parser);
 const char *parse_declared(Parser *parser, Type *type);

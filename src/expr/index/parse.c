@@ -30,13 +30,6 @@ typedef struct Operand {
 static Operand parse_ternary(Parser *p);
 static Operand parse_binary(Parser *p, int level);
 
-_Noreturn static void
-fail_here(const Parser *p, const char *format, const char *a, const char *b)
-{
-	Loc loc = scan_loc(p->scan);
-	fail(&loc, format, a, b);
-}
-
 /* ---- typing numbers -------------------------------------------------------------------------- */
 
 static const Expr *
@@ -48,7 +41,7 @@ typed(Parser *p, Operand x, DType type)
 	if (type == DT_NONE)
 		type = x.is_integer ? DT_I64 : DT_F32;
 	if (!dtype_is_arithmetic(type))
-		fail_here(p, "%s has no numbers: convert from another type%s", dtype_name(type), "");
+		scan_fail(p->scan, "%s has no numbers: convert from another type", dtype_name(type));
 	bool is_exact = x.is_integer && !(x.integer == 0 && signbit(x.number));
 	if (!is_exact)
 		x.integer = (int64_t)(fabs(x.number) < 9e18 ? x.number : 0);
@@ -58,7 +51,7 @@ typed(Parser *p, Operand x, DType type)
 		return expr_const(ctx, type, scalar_cast(type, 0, DT_I64, (Scalar){.i64 = x.integer}));
 	const Expr *e = expr_const(ctx, type, (Scalar){.i64 = x.integer});
 	if (expr_const_f64(e) != x.number)
-		fail_here(p, "the number is not a value of type %s%s", dtype_name(type), "");
+		scan_fail(p->scan, "the number is not a value of type %s", dtype_name(type));
 	return e;
 }
 
@@ -124,9 +117,9 @@ make_op(Parser *p, ExprOp op, const Expr *const *args)
 		types[i] = args[i]->type;
 	if (scalar_result_type(op, types) == DT_NONE) {
 		const char *second = row->arity > 1 ? dtype_name(types[row->arity - 1]) : "";
-		Loc loc = scan_loc(p->scan);
-		fail(&loc, "'%s' does not take operands of type %s%s%s", row->text ? row->text : row->name,
-		     dtype_name(types[0]), row->arity > 1 ? ", " : "", second);
+		scan_fail(p->scan, "'%s' does not take operands of type %s%s%s",
+		          row->text ? row->text : row->name, dtype_name(types[0]),
+		          row->arity > 1 ? ", " : "", second);
 	}
 	return expr_op(p->ctx, op, args);
 }
@@ -154,7 +147,7 @@ parse_type(Parser *p)
 	const char *name = scan_name(p->scan, "type");
 	DType type = find_type(p, name);
 	if (type == DT_NONE)
-		fail_here(p, "expected a type, saw '%s'%s", name, "");
+		scan_fail(p->scan, "expected a type, saw '%s'", name);
 	return type;
 }
 
@@ -179,13 +172,13 @@ parse_cast(Parser *p, DType type)
 		else if (strcmp(mode, "nearest") == 0)
 			flags |= CAST_ROUND_NEAREST;
 		else
-			fail_here(p, "expected nosat, down or nearest, saw '%s'%s", mode, "");
+			scan_fail(p->scan, "expected nosat, down or nearest, saw '%s'", mode);
 	}
 	scan_expect(p->scan, ")", "after what is converted");
 	const Expr *e = typed(p, x, dtype_is_arithmetic(type) ? type : DT_F32);
 	DTypeClass class = dtype_class(e->type), to = dtype_class(type);
 	if (class == DC_X || to == DC_X || class == DC_NONE)
-		fail_here(p, "cannot convert %s to %s", dtype_name(e->type), dtype_name(type));
+		scan_fail(p->scan, "cannot convert %s to %s", dtype_name(e->type), dtype_name(type));
 	return operand(expr_cast_flags(p->ctx, type, e, flags));
 }
 
@@ -197,7 +190,8 @@ parse_bitcast(Parser *p)
 	const Expr *e = parse_scalar(p, DT_NONE);
 	scan_expect(p->scan, ")", "after the operand of a bitcast");
 	if (dtype_bits(type) != dtype_bits(e->type))
-		fail_here(p, "%s and %s have different widths", dtype_name(type), dtype_name(e->type));
+		scan_fail(p->scan, "%s and %s have different widths", dtype_name(type),
+		          dtype_name(e->type));
 	return operand(expr_bitcast(p->ctx, type, e));
 }
 
@@ -209,7 +203,7 @@ parse_at(Parser *p)
 	const Expr *index = parse_scalar(p, DT_I64);
 	scan_expect(p->scan, ",", "after the index of at()");
 	if (scan_integer(p->scan, "0") != 0)
-		fail_here(p, "the range of at() begins at 0%s%s", "", "");
+		scan_fail(p->scan, "the range of at() begins at 0");
 	scan_expect(p->scan, "..", "in the range of at()");
 	const Expr *extent = parse_scalar(p, DT_I64);
 	while (scan_accept(p->scan, ",")) {
@@ -219,11 +213,11 @@ parse_at(Parser *p)
 		else if (strcmp(mode, "check") == 0)
 			flags |= AT_CHECK;
 		else if (strcmp(mode, "nowrap") != 0 && strcmp(mode, "clamp") != 0)
-			fail_here(p, "expected wrap, nowrap, check or clamp, saw '%s'%s", mode, "");
+			scan_fail(p->scan, "expected wrap, nowrap, check or clamp, saw '%s'", mode);
 	}
 	scan_expect(p->scan, ")", "after at(");
 	if (!dtype_is_integer(index->type) || extent->type != DT_I64)
-		fail_here(p, "at() takes an integer and an extent%s%s", "", "");
+		scan_fail(p->scan, "at() takes an integer and an extent");
 	return operand(expr_at(p->ctx, index, extent, flags));
 }
 
@@ -264,7 +258,7 @@ parse_call(Parser *p, const char *name)
 		return parse_operation(p, op);
 	DType type = find_type(p, name);
 	if (type == DT_NONE)
-		fail_here(p, "unknown function '%s'%s", name, "");
+		scan_fail(p->scan, "unknown function '%s'", name);
 	return parse_cast(p, type);
 }
 
@@ -275,17 +269,17 @@ parse_read(Parser *p, const char *name)
 {
 	const Tensor *tensor = p->scope->tensors ? map_find(p->scope->tensors, name) : NULL;
 	if (!tensor)
-		fail_here(p, "nothing called '%s' can be read here%s", name, "");
+		scan_fail(p->scan, "nothing called '%s' can be read here", name);
 	const Expr **index = NEW_N(p->ctx->arena, const Expr *, tensor->rank + 1);
 	scan_expect(p->scan, "[", "after the tensor");
 	for (int i = 0; i < tensor->rank; i++) {
 		if (i > 0)
 			scan_expect(p->scan, ",", "between indices");
 		if (scan_at(p->scan, "]"))
-			fail_here(p, "'%s' has more dims than indices%s", name, "");
+			scan_fail(p->scan, "'%s' has more dims than indices", name);
 		index[i] = parse_scalar(p, DT_I64);
 		if (!dtype_is_integer(index[i]->type))
-			fail_here(p, "an index of '%s' has type %s", name, dtype_name(index[i]->type));
+			scan_fail(p->scan, "an index of '%s' has type %s", name, dtype_name(index[i]->type));
 	}
 	scan_expect(p->scan, "]", "after the indices");
 	return operand(expr_read(p->ctx, tensor, index));
@@ -296,7 +290,7 @@ parse_symbol(Parser *p, const char *name)
 {
 	bool is_known = map_find(&p->ctx->symbols, name) != NULL;
 	if (p->scope->symbols == SYMBOLS_NONE || (p->scope->symbols == SYMBOLS_KNOWN && !is_known))
-		fail_here(p, "unknown name '%s'%s", name, "");
+		scan_fail(p->scan, "unknown name '%s'", name);
 	return operand(expr_symbol(p->ctx, symbol_get(p->ctx, name)));
 }
 
@@ -339,8 +333,8 @@ parse_primary(Parser *p)
 		                 .is_integer = token->kind == TOK_INT};
 	}
 	if (!scan_accept(p->scan, "("))
-		fail_here(p, "expected an expression, saw '%s'%s",
-		          token->kind == TOK_END ? "the end" : token->text, "");
+		scan_fail(p->scan, "expected an expression, saw '%s'",
+		          token->kind == TOK_END ? "the end" : token->text);
 	Operand inner = parse_ternary(p);
 	scan_expect(p->scan, ")", "after an expression in parentheses");
 	return inner;
@@ -350,7 +344,7 @@ static void
 enter(Parser *p)
 {
 	if (++p->nesting > MAX_NESTING)
-		fail_here(p, "expression nested too deep%s%s", "", "");
+		scan_fail(p->scan, "expression nested too deep");
 }
 
 static Operand
@@ -443,10 +437,10 @@ parse_else(Parser *p, const Expr *read)
 {
 	Facts *facts = p->scope->facts ? p->scope->facts : facts_new(p->ctx, p->ctx->arena);
 	if (read->op != EX_read)
-		fail_here(p, "'else' follows a read%s%s", "", "");
+		scan_fail(p->scan, "'else' follows a read");
 	const Expr *fill = parse_scalar(p, read->type);
 	if (fill->type != read->type)
-		fail_here(p, "a read of %s cannot be filled with %s", dtype_name(read->type),
+		scan_fail(p->scan, "a read of %s cannot be filled with %s", dtype_name(read->type),
 		          dtype_name(fill->type));
 	const Expr *range = read_range(facts, read->tensor, read->arg);
 	return operand(range ? expr_select(p->ctx, range, read, fill) : read);
@@ -487,7 +481,7 @@ expr_parse_in(ExprCtx *ctx, Scanner *scan, const TextScope *scope, DType type)
 	}
 	const Expr *e = parse_scalar(&p, type);
 	if (type != DT_NONE && e->type != type)
-		fail_here(&p, "expected an expression of type %s before this, saw one of %s",
+		scan_fail(p.scan, "expected an expression of type %s before this, saw one of %s",
 		          dtype_name(type), dtype_name(e->type));
 	return e;
 }

@@ -22,20 +22,13 @@ typedef struct Reader {
 	TextScope scope;
 } Reader;
 
-_Noreturn static void
-fail_here(const Reader *r, const char *format, const char *a, const char *b)
-{
-	Loc loc = scan_loc(&r->scan);
-	fail(&loc, format, a, b);
-}
-
 static DType
 read_type(Reader *r)
 {
 	const char *name = scan_name(&r->scan, "type");
 	DType type = dtype_find(name);
 	if (type == DT_NONE)
-		fail_here(r, "expected a type, saw '%s'%s", name, "");
+		scan_fail(&r->scan, "expected a type, saw '%s'", name);
 	return type;
 }
 
@@ -43,7 +36,7 @@ static void
 define_tensor(Reader *r, const char *name, Tensor *tensor)
 {
 	if (map_find(&r->tensors, name))
-		fail_here(r, "'%s' is defined twice%s", name, "");
+		scan_fail(&r->scan, "'%s' is defined twice", name);
 	map_set(&r->tensors, name, tensor);
 }
 
@@ -52,7 +45,7 @@ find_tensor(Reader *r, const char *name)
 {
 	Tensor *tensor = map_find(&r->tensors, name);
 	if (!tensor)
-		fail_here(r, "nothing called '%s' has been defined%s", name, "");
+		scan_fail(&r->scan, "nothing called '%s' has been defined", name);
 	return tensor;
 }
 
@@ -68,7 +61,7 @@ read_typed_tensor(Reader *r, const char *name)
 		if (rank > 0)
 			scan_expect(&r->scan, ",", "between dims");
 		if (rank == MAX_ITERS)
-			fail_here(r, "'%s' has too many dims%s", name, "");
+			scan_fail(&r->scan, "'%s' has too many dims", name);
 		dims[rank++] = dim_parse(r->ctx, &r->scan);
 	}
 	return tensor_new(r->ctx, name, type, rank, dims);
@@ -89,9 +82,9 @@ static void
 add_iter(Reader *r, const char *name, const Dim *lo, const Dim *hi)
 {
 	if (map_find(&r->names, name))
-		fail_here(r, "iterator '%s' is named twice%s", name, "");
+		scan_fail(&r->scan, "iterator '%s' is named twice", name);
 	if (r->niter == MAX_ITERS)
-		fail_here(r, "too many iterators at '%s'%s", name, "");
+		scan_fail(&r->scan, "too many iterators at '%s'", name);
 	map_set(&r->names, name, (void *)(uintptr_t)expr_iter(r->ctx, r->niter));
 	facts_iter(r->scope.facts, r->niter, lo, hi);
 	r->iters[r->niter++] = (Iter){ctx_name(r->ctx, name), lo, hi};
@@ -148,7 +141,7 @@ read_head(Reader *r, Head *head)
 	bool is_tuple = scan_accept(&r->scan, "(");
 	do {
 		if (head->count == MAX_RESULTS)
-			fail_here(r, "a stage has too many results%s%s", "", "");
+			scan_fail(&r->scan, "a stage has too many results");
 		head->names[head->count] = scan_name(&r->scan, "name of a stage");
 		if (is_tuple && scan_accept(&r->scan, ":"))
 			head->types[head->count] = read_type(r);
@@ -243,7 +236,7 @@ read_reduce(Reader *r, Head *head, ReduceOp op)
 	if (scan_accept(&r->scan, "with")) {
 		do {
 			if (count == MAX_RESULTS)
-				fail_here(r, "a reduction has too many states%s%s", "", "");
+				scan_fail(&r->scan, "a reduction has too many states");
 			DType type = row->states > 0 ? (DType)body[0]->type : DT_NONE;
 			DType stated = count < head->count ? head->types[count] : DT_NONE;
 			const Token *at = scan_peek(&r->scan);
@@ -254,7 +247,7 @@ read_reduce(Reader *r, Head *head, ReduceOp op)
 		} while (scan_accept(&r->scan, ","));
 	}
 	if (count != head->count || (row->states > 0 && count != row->states))
-		fail_here(r, "%s: the number of results and states differ%s", row->text, "");
+		scan_fail(&r->scan, "%s: the number of results and states differ", row->text);
 	for (int i = 0; i < count; i++)
 		if (head->types[i] == DT_NONE)
 			head->types[i] = (DType)body[i]->type;
@@ -283,7 +276,7 @@ read_combine(Reader *r)
 		if (reduce_info((ReduceOp)op)->states == 1 &&
 		    strcmp(reduce_info((ReduceOp)op)->text, name) == 0)
 			return op;
-	fail_here(r, "unknown combination '%s'%s", name, "");
+	scan_fail(&r->scan, "unknown combination '%s'", name);
 }
 
 /* Behind `scatter`: `X, (i:K, j:M) in order: [at(I[i,j], 0..D), j] add= U[i,j]` */
@@ -292,7 +285,7 @@ read_scatter(Reader *r, Head *head)
 {
 	const Tensor *init = find_tensor(r, scan_name(&r->scan, "tensor to scatter into"));
 	if (head->count != 1 || head->nloop != 0)
-		fail_here(r, "a scatter has one result and no loops of its own%s%s", "", "");
+		scan_fail(&r->scan, "a scatter has one result and no loops of its own");
 	scan_expect(&r->scan, ",", "after the tensor");
 	scan_expect(&r->scan, "(", "before the loops of the updates");
 	read_iters(r, ")");
@@ -324,7 +317,7 @@ static Stage *
 read_map(Reader *r, Head *head)
 {
 	if (head->count != 1)
-		fail_here(r, "only a reduction has several results%s%s", "", "");
+		scan_fail(&r->scan, "only a reduction has several results");
 	const Expr *body = read_scalar(r, head->types[0]);
 	head->types[0] = (DType)body->type;
 	Stage *stage = new_stage(r, head, STAGE_map, 1, &body);
@@ -340,7 +333,7 @@ find_axis(Reader *r, const char *name, int nloop)
 	for (int i = 0; i < nloop; i++)
 		if (strcmp(r->iters[i].name, name) == 0)
 			return i;
-	fail_here(r, "'%s' is not a loop of this stage%s", name, "");
+	scan_fail(&r->scan, "'%s' is not a loop of this stage", name);
 }
 
 static const Tensor *
@@ -374,7 +367,7 @@ read_short_scan(Reader *r, Head *head)
 	const Tensor *init = read_init(r);
 	scan_expect(&r->scan, ":", "after the initial state");
 	if (head->count != 1 || head->types[0] == DT_NONE)
-		fail_here(r, "a scan has one result, with its type%s%s", "", "");
+		scan_fail(&r->scan, "a scan has one result, with its type");
 	const Dim *dims[MAX_ITERS];
 	const Expr *index[MAX_ITERS];
 	int rank = 0;
@@ -421,7 +414,7 @@ read_states(Reader *r, States *states)
 		if (k > 0)
 			scan_expect(&r->scan, ",", "between states");
 		if (k == MAX_ITERS)
-			fail_here(r, "a scan has too many states%s%s", "", "");
+			scan_fail(&r->scan, "a scan has too many states");
 		const char *name = scan_name(&r->scan, "state");
 		scan_expect(&r->scan, ":", "after the state");
 		states->prev[k] = read_typed_tensor(r, name);
@@ -453,7 +446,7 @@ read_long_scan(Reader *r)
 	while (!scan_accept(&r->scan, "}")) {
 		Stage *stage = read_stage(r);
 		if (!stage)
-			fail_here(r, "a step of a scan is a plain stage%s%s", "", "");
+			scan_fail(&r->scan, "a step of a scan is a plain stage");
 		stage->scan = scan;
 		stage->scan_axis = find_axis(r, axis, stage->nloop);
 		vec_push(r->arena, &steps, stage);
@@ -462,7 +455,7 @@ read_long_scan(Reader *r)
 	for (int i = 0; i < states.count; i++)
 		next[i] = find_tensor(r, states.next[i]);
 	if (steps.count == 0)
-		fail_here(r, "a scan has no steps%s%s", "", "");
+		scan_fail(&r->scan, "a scan has no steps");
 	scan->next = next;
 	scan->nstep = steps.count;
 	scan->steps = steps.data;
@@ -499,7 +492,7 @@ read_symbol(Reader *r)
 	scan_expect(&r->scan, "..", "between the ends of a range");
 	int64_t hi = scan_integer(&r->scan, "largest value");
 	if (lo > hi)
-		fail_here(r, "the range of '%s' is empty%s", symbol->name, "");
+		scan_fail(&r->scan, "the range of '%s' is empty", symbol->name);
 	symbol_set_range(symbol, lo, hi);
 }
 
@@ -526,7 +519,7 @@ read_assumption(Reader *r)
 	const Dim *a = e->op == EX_eq ? dim_from_expr(r->ctx, e->arg[0]) : NULL;
 	const Dim *b = a ? dim_from_expr(r->ctx, e->arg[1]) : NULL;
 	if (!b)
-		fail_here(r, "an assumption is an equality of dims%s%s", "", "");
+		scan_fail(&r->scan, "an assumption is an equality of dims");
 	dim_assume_equal(r->ctx, a, b);
 }
 
@@ -585,8 +578,8 @@ program_parse(ExprCtx *ctx, const char *file, const char *text)
 	} while (scan_accept(&r->scan, ","));
 	read_stages(r);
 	if (scan_peek(&r->scan)->kind != TOK_END)
-		fail_here(r, "expected the end after the program, saw '%s'%s", scan_peek(&r->scan)->text,
-		          "");
+		scan_fail(&r->scan, "expected the end after the program, saw '%s'",
+		          scan_peek(&r->scan)->text);
 	const Tensor **results = NEW_N(r->arena, const Tensor *, outputs.count);
 	for (int i = 0; i < outputs.count; i++)
 		if (strcmp(outputs.data[i], "_") != 0)
