@@ -60,9 +60,9 @@ struct PassContext {
 	VEC(PassChoice) choices;
 	Map recorded;           /* key -> chosen, of an earlier compilation */
 	const char *dump_after; /* pass name or "all" */
-	void (*dump)(void *arg, const char *pass, const char *subject, const char *text);
-	void *dump_arg; /* text: NULL where nothing changed */
-	bool verify;    /* run the checker after each pass */
+	/* subject: NULL for the model; text: NULL where nothing changed */
+	void (*dump)(const char *pass, const char *subject, const char *text);
+	bool verify; /* run the checker after each pass */
 	/* --verify=each: called before and after each pass on a clone; fails when they differ. */
 	void (*verify_each)(void *arg, const char *pass, const struct Graph *before,
 	                    const struct Graph *after);

@@ -196,9 +196,8 @@ shape_binding(const Options *options, Arena *arena, const Graph *graph)
 /* ---- passes ---- */
 
 static void
-dump(void *arg, const char *pass, const char *subject, const char *text)
+dump(const char *pass, const char *subject, const char *text)
 {
-	(void)arg;
 	fprintf(stderr, "# after %s%s%s%s\n%s", pass, subject ? ": " : "", subject ? subject : "",
 	        text ? "" : " (unchanged)", text ? text : "");
 }

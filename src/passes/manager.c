@@ -345,8 +345,7 @@ dump(const PassContext *context, const PassInfo *pass, const void *subject, bool
 	Buf buf = {.arena = context->arena};
 	if (changed)
 		ir->print(&buf, subject);
-	context->dump(context->dump_arg, pass->name, ir->subject(subject),
-	              changed ? buf_text(&buf) : NULL);
+	context->dump(pass->name, ir->subject(subject), changed ? buf_text(&buf) : NULL);
 }
 
 static bool

@@ -1,5 +1,5 @@
-/* Other forms of a program that mean the same and are better to match, to group or to run. Each
- * lives in a file of its name.
+/* Other forms of a program that mean the same and are better to match, to group or to run. Their
+ * passes (unit.h) stand beside them.
  */
 #ifndef PROGRAM_FORMS_H
 #define PROGRAM_FORMS_H

@@ -75,17 +75,6 @@ follow_read(const Expr *e, void *arg)
 	}
 }
 
-static bool
-same_box(const Stage *a, const Stage *b)
-{
-	if (a->nloop != b->nloop)
-		return false;
-	for (int i = 0; i < a->nloop; i++)
-		if (a->iters[i].lo != b->iters[i].lo || a->iters[i].hi != b->iters[i].hi)
-			return false;
-	return true;
-}
-
 static const char *
 follow_all(Sharing *sharing)
 {
@@ -95,7 +84,7 @@ follow_all(Sharing *sharing)
 		if (p->nstage > 1 && (stage->kind == STAGE_scatter || stage->scan))
 			return "a scatter or scan stands alone";
 		if (!sharing->is_read[s]) {
-			if (!same_box(stage, sharing->root))
+			if (!stage_same_loops(stage, sharing->root))
 				return "results over different boxes";
 			for (int k = 0; k < sharing->root->nloop; k++)
 				sharing->map[s][k] = k;

@@ -52,17 +52,6 @@ fold_stage(ExprCtx *ctx, const Expr *e, void *arg)
 	return body ? expr_substitute(ctx, body, e->argc, e->arg) : e;
 }
 
-static bool
-same_loops(const Stage *a, const Stage *b)
-{
-	if (a->nloop != b->nloop)
-		return false;
-	for (int i = 0; i < a->nloop; i++)
-		if (a->iters[i].lo != b->iters[i].lo || a->iters[i].hi != b->iters[i].hi)
-			return false;
-	return true;
-}
-
 typedef struct MainReads {
 	const Program *program;
 	const Tensor *tensor;
@@ -96,7 +85,7 @@ epilogue_of(Arena *arena, const Program *p, const Expr **main_read)
 	Map bodies = {.arena = arena};
 	for (int s = 1; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
-		if (stage->kind != STAGE_map || stage->scan || !same_loops(stage, main))
+		if (stage->kind != STAGE_map || stage->scan || !stage_same_loops(stage, main))
 			return NULL;
 		body = expr_rewrite(p->ctx, stage->body[0], fold_stage, &bodies);
 		map_set_ptr(&bodies, stage->results[0], (void *)(uintptr_t)body);

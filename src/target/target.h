@@ -68,8 +68,6 @@ typedef struct Oracle {
 	/* Whether the library runs the query with a real implementation (never `ref`), named in *impl
 	 * (may be NULL; lives as long as the oracle). With seconds: the median time of one run. */
 	bool (*measure)(void *self, const VendorQuery *query, double *seconds, const char **impl);
-	/* The median time of a kernel at the probe sizes; false when it cannot be measured. */
-	bool (*measure_kernel)(void *self, const void *kernel, double *seconds);
 } Oracle;
 
 typedef struct Target {

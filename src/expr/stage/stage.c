@@ -539,3 +539,14 @@ facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
 		facts_iter(facts, i, stage->iters[i].lo, stage->iters[i].hi);
 	return facts;
 }
+
+bool
+stage_same_loops(const Stage *a, const Stage *b)
+{
+	if (a->nloop != b->nloop)
+		return false;
+	for (int i = 0; i < a->nloop; i++)
+		if (a->iters[i].lo != b->iters[i].lo || a->iters[i].hi != b->iters[i].hi)
+			return false;
+	return true;
+}

@@ -142,6 +142,8 @@ Program *program_import(ExprCtx *to, const Program *program);
 /* The program with symbols bound to numbers. */
 Program *program_bind(const Program *program, const Binding *binding);
 
+/* Whether their loops are as many and have the same ranges. */
+bool stage_same_loops(const Stage *a, const Stage *b);
 /* The boxes of its iterators, not the guard. */
 Facts *facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage);
 
