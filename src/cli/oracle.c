@@ -34,35 +34,13 @@ is_available(void *self, const char *library)
 }
 
 static bool
-measure(void *self, const VendorQuery *query, double *seconds, const char **impl)
+measure(void *self, const VendorCall *call, double *seconds, const char **impl)
 {
 	Answers *answers = self;
 	if (!is_available(self, "onednn"))
 		return false;
-	VendorTensor args[VENDOR_MAX_ARGS];
-	PlanAttr *attrs = NEW_N(answers->arena, PlanAttr, query->nattr + 1);
-	if (query->narg > VENDOR_MAX_ARGS)
-		return false;
-	for (int i = 0; i < query->narg; i++) {
-		const VendorArg *arg = &query->args[i];
-		args[i] = (VendorTensor){.type = arg->type,
-		                         .rank = arg->rank,
-		                         .dims = arg->dims,
-		                         .strides = arg->strides,
-		                         .layout = arg->layout,
-		                         .is_weight = arg->is_weight};
-	}
-	for (int i = 0; i < query->nattr; i++) {
-		const VendorAttr *attr = &query->attrs[i];
-		attrs[i] = (PlanAttr){.name = attr->name,
-		                      .kind = attr->string ? PA_STRING : PA_INTS,
-		                      .count = attr->count,
-		                      .ints = attr->ints,
-		                      .string = attr->string};
-	}
-	VendorCallDesc desc = {query->row, query->narg, args, query->nattr, attrs};
 	char name[VENDOR_IMPL_SIZE], error[256];
-	if (!dnnl_measure(answers->vendor, &desc, seconds, name, error, sizeof error))
+	if (!dnnl_measure(answers->vendor, call, seconds, name, error, sizeof error))
 		return false;
 	if (impl)
 		*impl = map_intern(&answers->names, name, strlen(name));

@@ -34,34 +34,6 @@ make_scratch(void *context, size_t bytes)
 	return arena_alloc(((Outputs *)context)->scratch, bytes);
 }
 
-static HostAttr
-attr_of(const Attr *attr)
-{
-	HostAttr made = {.name = attr->name, .count = attr->count};
-	switch (attr->kind) {
-	case ATTR_INT:
-		made.ints = &attr->i;
-		made.count = 1;
-		break;
-	case ATTR_FLOAT:
-		made.floats = &attr->f;
-		made.count = 1;
-		break;
-	case ATTR_INTS:
-		made.ints = attr->ints;
-		break;
-	case ATTR_FLOATS:
-		made.floats = attr->floats;
-		break;
-	case ATTR_STRING:
-		made.string = attr->s;
-		break;
-	default:
-		break;
-	}
-	return made;
-}
-
 static bool
 is_inexact(const BoundArray *b)
 {
@@ -80,7 +52,7 @@ run_host(void *arg)
 	Arena *scratch = job->outputs.scratch;
 	const Array **inputs = NEW_N(scratch, const Array *, node->ninput + 1);
 	bool *is_wanted = NEW_N(scratch, bool, node->noutput + 1);
-	HostAttr *attrs = NEW_N(scratch, HostAttr, node->nattr + 1);
+	StepAttr *attrs = NEW_N(scratch, StepAttr, node->nattr + 1);
 	for (int i = 0; i < node->ninput; i++) {
 		if (!node->inputs[i])
 			continue;
@@ -91,13 +63,14 @@ run_host(void *arg)
 	}
 	for (int i = 0; i < node->noutput; i++)
 		is_wanted[i] = node->outputs[i] != NULL;
+	int nattr = 0;
 	for (int i = 0; i < node->nattr; i++)
-		attrs[i] = attr_of(&node->attrs[i]);
+		nattr += attr_for_step(&node->attrs[i], &attrs[nattr]);
 	HostCall call = {.ninput = node->ninput,
 	                 .noutput = node->noutput,
 	                 .inputs = inputs,
 	                 .is_wanted = is_wanted,
-	                 .nattr = node->nattr,
+	                 .nattr = nattr,
 	                 .attrs = attrs,
 	                 .context = &job->outputs,
 	                 .output = make_output,

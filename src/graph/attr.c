@@ -54,6 +54,31 @@ attr_find(const Node *node, const char *name)
 	return spec->fallback;
 }
 
+bool
+attr_for_step(const Attr *attr, StepAttr *made)
+{
+	bool is_single = attr->kind == ATTR_INT || attr->kind == ATTR_FLOAT;
+	*made = (StepAttr){.name = attr->name, .count = is_single ? 1 : (int)attr->count};
+	switch (attr->kind) {
+	case ATTR_INT:
+	case ATTR_INTS:
+		made->kind = SA_INTS;
+		made->ints = is_single ? &attr->i : attr->ints;
+		return true;
+	case ATTR_FLOAT:
+	case ATTR_FLOATS:
+		made->kind = SA_FLOATS;
+		made->floats = is_single ? &attr->f : attr->floats;
+		return true;
+	case ATTR_STRING:
+		made->kind = SA_STRING;
+		made->string = attr->s;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static const Attr *
 find_kind(const Node *node, const char *name, AttrKind kind)
 {

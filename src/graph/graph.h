@@ -13,6 +13,7 @@
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
+#include "base/call.h"
 #include "expr/index/dim.h"
 #include "graph/op.h"
 
@@ -240,7 +241,9 @@ const char *attr_string(const Node *node, const char *name); /* NULL when absent
 /* count = -1 when absent. */
 const int64_t *attr_ints(const Node *node, const char *name, int64_t *count);
 bool attr_has(const Node *node, const char *name); /* given explicitly */
-const char *attr_kind_name(AttrKind kind);         /* "ints" */
+/* As an attribute of a step, which points into this one; false: no step has its kind. */
+bool attr_for_step(const Attr *attr, StepAttr *made);
+const char *attr_kind_name(AttrKind kind); /* "ints" */
 
 /* ---- texts, checking ------------------------------------------------------------------------- */
 

@@ -36,20 +36,16 @@ host_find(const char *name)
 	return NULL;
 }
 
-const HostAttr *
+const StepAttr *
 host_attr(const HostCall *call, const char *name)
 {
-	for (int i = 0; i < call->nattr; i++)
-		if (strcmp(call->attrs[i].name, name) == 0)
-			return &call->attrs[i];
-	return NULL;
+	return step_attr(call->nattr, call->attrs, name);
 }
 
 int64_t
 host_int(const HostCall *call, const char *name, int64_t otherwise)
 {
-	const HostAttr *attr = host_attr(call, name);
-	return attr && attr->ints && attr->count > 0 ? attr->ints[0] : otherwise;
+	return step_attr_int(call->nattr, call->attrs, name, 0, otherwise);
 }
 
 const Array *

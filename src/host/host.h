@@ -11,21 +11,14 @@
 #define HOST_HOST_H
 
 #include "base/array.h"
-
-typedef struct HostAttr {
-	const char *name;
-	int64_t count;       /* of ints or floats */
-	const int64_t *ints; /* an int attribute is a list of one */
-	const float *floats;
-	const char *string;
-} HostAttr;
+#include "base/call.h"
 
 typedef struct HostCall {
 	int ninput, noutput;
 	const Array *const *inputs; /* NULL where absent */
 	const bool *is_wanted;      /* per output; NULL: all */
 	int nattr;
-	const HostAttr *attrs; /* those the model gives; functions know the defaults */
+	const StepAttr *attrs; /* those the model gives; functions know the defaults */
 	void *context;
 	/* A buffer for output `index` (not zeroed); NULL: no memory. */
 	Array *(*output)(void *context, int index, DType type, int rank, const int64_t *dims);

@@ -9,7 +9,7 @@
 #undef HOST_OP
 
 /* Attributes by name. */
-const HostAttr *host_attr(const HostCall *call, const char *name); /* NULL when not given */
+const StepAttr *host_attr(const HostCall *call, const char *name); /* NULL when not given */
 int64_t host_int(const HostCall *call, const char *name, int64_t otherwise);
 
 /* Input `index`, or NULL when absent. */

@@ -41,7 +41,7 @@ const char *
 host_Compress(HostCall *call)
 {
 	const Array *x = host_input(call, 0), *condition = host_input(call, 1);
-	const HostAttr *given = host_attr(call, "axis");
+	const StepAttr *given = host_attr(call, "axis");
 	int64_t flat = array_count(x), dims[ARRAY_MAX_RANK];
 	const Array line = {x->type, 1, &flat, x->data};
 	const Array *from = given ? x : &line;

@@ -101,35 +101,9 @@ copy_attrs(Lowering *low, const Node *node, MStep *step)
 {
 	for (int i = 0; i < node->op->nattr; i++) {
 		const Attr *attr = attr_find(node, node->op->attrs[i].name);
-		if (!attr)
-			continue;
-		MAttr out = {.name = attr->name, .count = 1};
-		int64_t *ints = NEW_N(low->arena, int64_t, attr->count + 1);
-		double *floats = NEW_N(low->arena, double, attr->count + 1);
-		switch (attr->kind) {
-		case ATTR_INT:
-			ints[0] = attr->i;
-			out.kind = MA_INTS, out.ints = ints;
-			break;
-		case ATTR_FLOAT:
-			floats[0] = (double)attr->f;
-			out.kind = MA_FLOATS, out.floats = floats;
-			break;
-		case ATTR_STRING:
-			out.kind = MA_STRING, out.string = attr->s;
-			break;
-		case ATTR_INTS:
-			out.kind = MA_INTS, out.count = (int)attr->count, out.ints = attr->ints;
-			break;
-		case ATTR_FLOATS:
-			for (int64_t k = 0; k < attr->count; k++)
-				floats[k] = (double)attr->floats[k];
-			out.kind = MA_FLOATS, out.count = (int)attr->count, out.floats = floats;
-			break;
-		default:
-			continue;
-		}
-		vec_push(low->arena, &step->attrs, out);
+		StepAttr made;
+		if (attr && attr_for_step(attr, &made))
+			vec_push(low->arena, &step->attrs, made);
 	}
 }
 

@@ -32,7 +32,7 @@ typedef struct VendorStep {
 	MBuffer *args[MAX_ARGS]; /* NULL: absent */
 	const Tensor *tensors[MAX_ARGS];
 	int post_arg[POST_MAX]; /* argument of each post-op's operand */
-	VEC(MAttr) attrs;
+	VEC(StepAttr) attrs;
 } VendorStep;
 
 /* ---- arguments ---- */
@@ -129,19 +129,9 @@ gather_args(VendorStep *v, MBuffer *output)
 /* ---- attributes ---- */
 
 static void
-add_ints(VendorStep *v, const char *name, int count, const int64_t *values)
-{
-	MAttr attr = {.name = name,
-	              .kind = MA_INTS,
-	              .count = count,
-	              .ints = arena_memdup(v->low->arena, values, (size_t)count * sizeof *values)};
-	vec_push(v->low->arena, &v->attrs, attr);
-}
-
-static void
 add_text(VendorStep *v, const char *name, const char *text)
 {
-	MAttr attr = {.name = name, .kind = MA_STRING, .count = 1, .string = text};
+	StepAttr attr = {.name = name, .kind = SA_STRING, .count = 1, .string = text};
 	vec_push(v->low->arena, &v->attrs, attr);
 }
 
@@ -191,14 +181,10 @@ fill_attrs(VendorStep *v, const Variant *variant)
 {
 	const VendorMatch *m = v->match;
 	v->attrs.count = 0;
-	VendorAttr attrs[VENDOR_ATTRS];
+	StepAttr attrs[VENDOR_ATTRS];
 	int count = vendor_match_attrs(m, attrs);
-	for (int i = 0; i < count; i++) {
-		if (attrs[i].string)
-			add_text(v, attrs[i].name, attrs[i].string);
-		else
-			add_ints(v, attrs[i].name, attrs[i].count, attrs[i].ints);
-	}
+	for (int i = 0; i < count; i++)
+		vec_push(v->low->arena, &v->attrs, attrs[i]);
 	if (variant->algorithm)
 		add_text(v, "algorithm", variant->algorithm);
 	if (m->npost > 0)
@@ -231,7 +217,7 @@ describe_arg(VendorStep *v, const MBuffer *buffer, VendorArg *arg)
 }
 
 static const char *
-query_text(VendorStep *v, const VendorQuery *query)
+query_text(VendorStep *v, const VendorCall *query)
 {
 	Buf buf = {.arena = v->low->arena};
 	buf_printf(&buf, "%s", query->row);
@@ -248,7 +234,7 @@ query_text(VendorStep *v, const VendorQuery *query)
 			buf_printf(&buf, "@%s", arg->layout);
 	}
 	for (int i = 0; i < query->nattr; i++) {
-		const VendorAttr *attr = &query->attrs[i];
+		const StepAttr *attr = &query->attrs[i];
 		buf_printf(&buf, " %s=", attr->name);
 		for (int k = 0; !attr->string && k < attr->count; k++)
 			buf_printf(&buf, "%s%lld", k ? "," : "", (long long)attr->ints[k]);
@@ -259,18 +245,16 @@ query_text(VendorStep *v, const VendorQuery *query)
 }
 
 /* The step with this variant as a question; lives in the lowering's arena. */
-static VendorQuery
+static VendorCall
 query_of(VendorStep *v, const Variant *variant)
 {
 	VendorArg *args = NEW_N(v->low->arena, VendorArg, v->narg);
 	for (int i = 0; i < v->narg; i++)
 		describe_arg(v, v->args[i], &args[i]);
 	fill_attrs(v, variant);
-	VendorAttr *attrs = NEW_N(v->low->arena, VendorAttr, v->attrs.count + 1);
-	for (int i = 0; i < v->attrs.count; i++)
-		attrs[i] = (VendorAttr){v->attrs.data[i].name, v->attrs.data[i].count,
-		                        v->attrs.data[i].ints, v->attrs.data[i].string};
-	return (VendorQuery){v->match->row, v->narg, v->attrs.count, args, attrs};
+	const StepAttr *attrs =
+		arena_memdup(v->low->arena, v->attrs.data, (size_t)v->attrs.count * sizeof *v->attrs.data);
+	return (VendorCall){v->match->row, v->narg, args, v->attrs.count, attrs};
 }
 
 static bool
@@ -352,7 +336,7 @@ ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candi
 	for (int i = 0; i < count && (is_timed || !chosen); i++) {
 		double seconds = 0;
 		const char *impl = "";
-		VendorQuery query = query_of(v, &variants[i]);
+		VendorCall query = query_of(v, &variants[i]);
 		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl) ||
 		    is_slower_than_ours(v, impl))
 			continue;
@@ -381,7 +365,7 @@ choose(VendorStep *v, Variant *best)
 		return false;
 	if (count == 1 || context->level < MEASURED)
 		return ask(v, count, variants, false, &candidates, best);
-	VendorQuery question = query_of(v, &variants[0]);
+	VendorCall question = query_of(v, &variants[0]);
 	PassChoice choice = {.key = query_text(v, &question)};
 	if (recorded_choice(v, choice.key, variants, count, best))
 		choice.chosen = variant_text(context->arena, best);
@@ -410,7 +394,9 @@ block_weights(VendorStep *v, MBuffer *weights, const MBuffer *result)
 	MBuffer *blocked = NEW(v->low->arena, MBuffer);
 	*blocked = *weights;
 	blocked->layout = arena_printf(v->low->arena, "o%lld%s", (long long)block, rest[weights->rank]);
-	add_ints(v, "fallback_weights", 1, &block);
+	int64_t *ints = arena_memdup(v->low->arena, &block, sizeof block);
+	vec_push(v->low->arena, &v->attrs,
+	         ((StepAttr){.name = "fallback_weights", .count = 1, .ints = ints}));
 	return blocked;
 }
 
@@ -469,7 +455,7 @@ bool
 lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
              MBuffer *const *outputs)
 {
-	VendorMatch match;
+	VendorMatch *match = NEW(low->arena, VendorMatch); /* attributes of the step point into it */
 	Variant best;
 	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
 	for (int i = 0; i < program->ninput; i++)
@@ -477,17 +463,17 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	if (program->noutput != 1 || !outputs[0])
 		return false;
 	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
-	if (!match_reorder(program, inputs, outputs, &match) &&
-	    !vendor_match(low->arena, program, low->context->target, fixed, &match))
+	if (!match_reorder(program, inputs, outputs, match) &&
+	    !vendor_match(low->arena, program, low->context->target, fixed, match))
 		return false;
 	VendorStep v = {
-		.low = low, .node = node, .match = &match, .program = match.program, .inputs = inputs};
+		.low = low, .node = node, .match = match, .program = match->program, .inputs = inputs};
 	int before = low->module->buffers.count;
 	bool is_seen = gather_args(&v, outputs[0]);
 	if (!is_seen || !choose(&v, &best)) {
 		low->module->buffers.count = before; /* the views are not needed */
 		if (low->context->target->oracle)
-			pass_log(low->context, match.row, node->loc.node, NULL,
+			pass_log(low->context, match->row, node->loc.node, NULL,
 			         is_seen ? "the library refuses it, or would take a slow way"
 			                 : "an operand does not lie as the call needs it");
 		return false;
@@ -495,12 +481,12 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	fill_attrs(&v, &best);
 	Kernel *kernel = fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
-	step->row = match.row;
+	step->row = match->row;
 	step->kernel = kernel;
 	for (int i = 0; i < v.attrs.count; i++)
 		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
 	lower_count_work(low, step, program);
-	pass_log(low->context, match.row, node->loc.node,
+	pass_log(low->context, match->row, node->loc.node,
 	         best.algorithm ? best.algorithm : "vendor call", NULL);
 	return true;
 }

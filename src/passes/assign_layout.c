@@ -146,7 +146,7 @@ static bool
 library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const VendorMatch *m)
 {
 	const Oracle *oracle = a->context->target->oracle;
-	VendorAttr attrs[VENDOR_ATTRS];
+	StepAttr attrs[VENDOR_ATTRS];
 	VendorArg args[4];
 	int narg = 0, nattr = vendor_match_attrs(m, attrs);
 	int64_t channels;
@@ -159,7 +159,7 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
 	args[narg++] = argument(a, m->dst, true);
-	VendorQuery query = {m->row, narg, nattr, args, attrs};
+	VendorCall query = {m->row, narg, args, nattr, attrs};
 	return oracle->measure(oracle->self, &query, NULL, NULL);
 }
 

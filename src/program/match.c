@@ -476,23 +476,24 @@ vendor_match(Arena *arena, const Program *program, const Target *target, const b
 }
 
 int
-vendor_match_attrs(const VendorMatch *m, VendorAttr *attrs)
+vendor_match_attrs(const VendorMatch *m, StepAttr *attrs)
 {
 	static const int64_t one = 1;
 	int n = 0;
 	if (m->spatial > 0) {
-		attrs[n++] = m->weights ? (VendorAttr){"group", 1, &m->group, NULL}
-		                        : (VendorAttr){"kernel", m->spatial, m->kernel, NULL};
-		attrs[n++] = (VendorAttr){"strides", m->spatial, m->strides, NULL};
-		attrs[n++] = (VendorAttr){"dilations", m->spatial, m->dilations, NULL};
-		attrs[n++] = (VendorAttr){"pads_lo", m->spatial, m->pads_lo, NULL};
-		attrs[n++] = (VendorAttr){"pads_hi", m->spatial, m->pads_hi, NULL};
+		attrs[n++] = m->weights
+		                 ? (StepAttr){.name = "group", .count = 1, .ints = &m->group}
+		                 : (StepAttr){.name = "kernel", .count = m->spatial, .ints = m->kernel};
+		attrs[n++] = (StepAttr){.name = "strides", .count = m->spatial, .ints = m->strides};
+		attrs[n++] = (StepAttr){.name = "dilations", .count = m->spatial, .ints = m->dilations};
+		attrs[n++] = (StepAttr){.name = "pads_lo", .count = m->spatial, .ints = m->pads_lo};
+		attrs[n++] = (StepAttr){.name = "pads_hi", .count = m->spatial, .ints = m->pads_hi};
 	}
 	if (m->transpose_a)
-		attrs[n++] = (VendorAttr){"transpose_a", 1, &one, NULL};
+		attrs[n++] = (StepAttr){.name = "transpose_a", .count = 1, .ints = &one};
 	if (m->transpose_b)
-		attrs[n++] = (VendorAttr){"transpose_b", 1, &one, NULL};
+		attrs[n++] = (StepAttr){.name = "transpose_b", .count = 1, .ints = &one};
 	if (m->kind)
-		attrs[n++] = (VendorAttr){"kind", 0, NULL, m->kind};
+		attrs[n++] = (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->kind};
 	return n;
 }

@@ -45,6 +45,6 @@ bool vendor_match(Arena *arena, const Program *program, const Target *target, co
 /* What a match says of itself, as attributes of its row; `attrs` has room for VENDOR_ATTRS, and
  * points into the match. Algorithm and post-ops are the caller's. Gives their number. */
 enum { VENDOR_ATTRS = 8 };
-int vendor_match_attrs(const VendorMatch *match, VendorAttr *attrs);
+int vendor_match_attrs(const VendorMatch *match, StepAttr *attrs);
 
 #endif

@@ -1,7 +1,7 @@
 /* Vendor steps on the CPU: what a plan may ask of oneDNN, in words of the plan.
  *
  * The compiler writes PT_VENDOR steps by these texts; runtime/onednn is the only code that knows
- * the library. A step has a `row`, arguments and attributes (PlanAttr). The arguments' types, dims,
+ * the library. A step has a `row`, arguments and attributes (base/call.h). The arguments' types, dims,
  * strides and layouts are those of their buffers. A layout is NULL (row-major, strides allowed),
  * "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels ("nc16hw",
  * "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b"). Strides of a
@@ -45,32 +45,12 @@
 #define RUNTIME_VENDOR_H
 
 #include "base/blob.h"
-#include "base/dtype.h"
+#include "base/call.h"
 #include "runtime/memory.h"
-#include "runtime/plan/plan.h"
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
 
 /* The fallback kernel of a step takes the step's arguments in order, absent ones left out. */
-
-/* An argument as the step sees it; type DT_NONE: absent. */
-typedef struct VendorTensor {
-	DType type;
-	int rank;
-	const int64_t *dims;
-	const int64_t *strides; /* elements; NULL: dense */
-	const char *layout;     /* NULL: row-major */
-	const void *constant;   /* a weight's bytes, which never change while the library is open */
-	bool is_weight;         /* for dnnl_measure(): a weight whose bytes are made up */
-} VendorTensor;
-
-typedef struct VendorCallDesc {
-	const char *row;
-	int narg;
-	const VendorTensor *args; /* the last one is written */
-	int nattr;
-	const PlanAttr *attrs;
-} VendorCallDesc;
 
 /* The library with its engine, primitives and packed weights; shared by the sessions of a bundle
  * (its functions lock). NULL with a sentence when it cannot be loaded or used. */
@@ -92,24 +72,24 @@ void *vendor_export(Vendor *vendor, Blob *store);
 
 /* A call at concrete dims, for one session: primitives found or made, weights packed. NULL with a
  * sentence when the library has no implementation but a reference one. */
-typedef struct VendorCall VendorCall;
-VendorCall *vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error,
-                            size_t error_size);
-void vendor_call_free(VendorCall *call);
-const char *vendor_call_impl(const VendorCall *call); /* "jit:avx512_core" */
-int vendor_call_pieces(const VendorCall *call);
-size_t vendor_call_scratch(const VendorCall *call); /* bytes per worker, 64-byte aligned */
+typedef struct PreparedCall PreparedCall;
+PreparedCall *vendor_call_new(Vendor *vendor, const VendorCall *desc, char *error,
+                              size_t error_size);
+void vendor_call_free(PreparedCall *call);
+const char *vendor_call_impl(const PreparedCall *call); /* "jit:avx512_core" */
+int vendor_call_pieces(const PreparedCall *call);
+size_t vendor_call_scratch(const PreparedCall *call); /* bytes per worker, 64-byte aligned */
 
 /* Run one piece in this thread, single-threaded. `buffers` in the order of args. False with a
  * sentence when the library reports an error. Different pieces may run at once. */
-bool vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch, char *error,
-                     size_t error_size);
+bool vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch,
+                     char *error, size_t error_size);
 
 /* For choosing when compiling: the implementation's name and the median time in seconds of all
  * pieces run one after another (seconds NULL: not measured). Weights are packed as in a run; data
  * is made up where it is not given. False with a sentence when it is not implemented. Whether the
  * library took Winograd shows in `impl`. */
-bool dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
+bool dnnl_measure(Vendor *vendor, const VendorCall *desc, double *seconds,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 
 #endif

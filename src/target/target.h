@@ -5,6 +5,7 @@
 #ifndef TARGET_TARGET_H
 #define TARGET_TARGET_H
 
+#include "base/call.h"
 #include "expr/stage/stage.h"
 
 typedef struct Device {
@@ -36,38 +37,14 @@ bool device_runs_here(const Device *device);
 int device_count(void);
 const Device *device_at(int index);
 
-/* A vendor step at the probe sizes, as runtime/vendor.h words it: what an oracle is asked about. */
-typedef struct VendorArg {
-	DType type; /* DT_NONE: absent */
-	int rank;
-	const int64_t *dims;
-	const int64_t *strides; /* elements; NULL: dense */
-	const char *layout;     /* NULL: row-major */
-	bool is_weight;
-} VendorArg;
-
-typedef struct VendorAttr {
-	const char *name;
-	int count;           /* of ints */
-	const int64_t *ints; /* or */
-	const char *string;
-} VendorAttr;
-
-typedef struct VendorQuery {
-	const char *row; /* "conv", "matmul", "pool", "reorder" */
-	int narg, nattr;
-	const VendorArg *args;
-	const VendorAttr *attrs;
-} VendorQuery;
-
 /* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
 typedef struct Oracle {
 	void *self;
 	/* Whether this vendor library can be used at all ("onednn"). */
 	bool (*available)(void *self, const char *library);
-	/* Whether the library runs the query with a real implementation (never `ref`), named in *impl
+	/* Whether the library runs the call, at the probe sizes, with a real implementation (never `ref`), named in *impl
 	 * (may be NULL; lives as long as the oracle). With seconds: the median time of one run. */
-	bool (*measure)(void *self, const VendorQuery *query, double *seconds, const char **impl);
+	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
 } Oracle;
 
 typedef struct Target {

@@ -6,6 +6,7 @@
 #ifndef TIR_MODULE_H
 #define TIR_MODULE_H
 
+#include "base/call.h"
 #include "tir/stmt.h"
 
 typedef struct Module Module;
@@ -48,16 +49,6 @@ typedef enum MStepKind {
 	MS_SCAN,
 } MStepKind;
 
-typedef struct MAttr {
-	const char *name;
-	enum { MA_INTS, MA_FLOATS, MA_STRING, MA_DIMS } kind;
-	int count;
-	const int64_t *ints;
-	const double *floats;
-	const char *string;
-	const Dim *const *dims;
-} MAttr;
-
 typedef struct MStep {
 	MStepKind kind;
 	const char *name;    /* "conv1+relu1" */
@@ -67,7 +58,7 @@ typedef struct MStep {
 	Kernel *kernel;    /* MS_KERNEL; MS_VENDOR: the fallback */
 	int narg, noutput; /* the last noutput args are written */
 	MBuffer **args;    /* NULL: absent. For kernels: in the order of kernel->buffers */
-	VEC(MAttr) attrs;
+	VEC(StepAttr) attrs;
 	int nbody;
 	Module **bodies;
 	double flops, bytes; /* at the probe size */

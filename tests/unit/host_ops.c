@@ -9,7 +9,7 @@ typedef struct Bench {
 	Arena *arena;
 	HostCall call;
 	const Array *inputs[5];
-	HostAttr attrs[4];
+	StepAttr attrs[4];
 	Array *outputs[4];
 	const char *error;
 } Bench;
@@ -50,7 +50,7 @@ start(void)
 static void
 set_int(Bench *b, const char *name, const int64_t *value)
 {
-	b->attrs[b->call.nattr++] = (HostAttr){.name = name, .count = 1, .ints = value};
+	b->attrs[b->call.nattr++] = (StepAttr){.name = name, .count = 1, .ints = value};
 }
 
 static void

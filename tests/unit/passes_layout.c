@@ -17,7 +17,7 @@ is_available(void *self, const char *library)
 }
 
 static bool
-measure(void *self, const VendorQuery *query, double *seconds, const char **impl)
+measure(void *self, const VendorCall *query, double *seconds, const char **impl)
 {
 	(void)self, (void)query;
 	if (seconds)
@@ -97,7 +97,7 @@ END_TEST
 
 /* As a library does that takes blocked values only with weights it can pack. */
 static bool
-measure_packed(void *self, const VendorQuery *query, double *seconds, const char **impl)
+measure_packed(void *self, const VendorCall *query, double *seconds, const char **impl)
 {
 	bool is_packed = true;
 	for (int i = 0; i < query->narg && strcmp(query->row, "conv") == 0; i++)

@@ -121,7 +121,6 @@ static void
 run_vendor(Runner *r, const MStep *step)
 {
 	Array *args[ROW_MAX_ARGS], *y;
-	VendorAttr attrs[ROW_MAX_ARGS];
 	int last = step->narg - 1;
 	for (int i = 0; i <= last; i++) {
 		args[i] = NULL;
@@ -131,12 +130,8 @@ run_vendor(Runner *r, const MStep *step)
 		args[i] = array_new(r->arena, array->type, array->rank, array->dims);
 		move_elements(r, step->args[i], args[i], false);
 	}
-	for (int i = 0; i < step->attrs.count; i++) {
-		const MAttr *attr = &step->attrs.data[i];
-		attrs[i] = (VendorAttr){attr->name, attr->count, attr->ints, attr->string};
-	}
 	run_kernel(r, step);
-	row_run(&(RowCall){step->row, step->narg, args, step->attrs.count, attrs});
+	row_run(&(RowCall){step->row, step->narg, args, step->attrs.count, step->attrs.data});
 	y = array_new(r->arena, args[last]->type, args[last]->rank, args[last]->dims);
 	move_elements(r, step->args[last], y, false);
 	for (int64_t i = 0; i < array_count(y); i++) {
@@ -276,7 +271,7 @@ is_available(void *self, const char *library)
 
 /* `self` is the way to add a residual that it finds faster. */
 static bool
-measure(void *self, const VendorQuery *query, double *seconds, const char **impl)
+measure(void *self, const VendorCall *query, double *seconds, const char **impl)
 {
 	for (int i = 0; i < query->narg; i++)
 		if (query->args[i].layout)
@@ -528,7 +523,7 @@ START_TEST(unmeasured_residuals_are_sums)
 	ck_assert_int_eq(module->steps.count, 1);
 	const MStep *step = module->steps.data[0];
 	ck_assert_str_eq(step->row, "conv");
-	const MAttr *post = &step->attrs.data[step->attrs.count - 1];
+	const StepAttr *post = &step->attrs.data[step->attrs.count - 1];
 	ck_assert_str_eq(post->name, "post");
 	ck_assert_str_eq(post->string, "sum(3);relu");
 	arena_free(arena);

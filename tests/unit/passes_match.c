@@ -321,7 +321,7 @@ as_matched(Trial *t, const Program *matched, const Tensor *tensor, Array *const 
 static void
 judge(Trial *t, const VendorMatch *match, Array *const *inputs, const Array *expected)
 {
-	VendorAttr attrs[VENDOR_ATTRS];
+	StepAttr attrs[VENDOR_ATTRS];
 	Array *args[4], *y = array_of(t, match->dst);
 	int narg = 0, nattr = vendor_match_attrs(match, attrs);
 	args[narg++] = as_matched(t, match->program, match->src, inputs);

@@ -85,10 +85,10 @@ blocked(const float *plain, const int64_t *d, int64_t block)
 
 /* Run all pieces; false when the library has nothing for the call. */
 static bool
-run(const VendorCallDesc *desc, void *const *buffers, int *pieces)
+run(const VendorCall *desc, void *const *buffers, int *pieces)
 {
 	char error[300] = "";
-	VendorCall *call = vendor_call_new(vendor, desc, error, sizeof error);
+	PreparedCall *call = vendor_call_new(vendor, desc, error, sizeof error);
 	if (!call) {
 		printf("%s: %s\n", desc->row, error);
 		return false;
@@ -172,23 +172,23 @@ check_conv(const ConvCase *t, bool must_exist)
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
 	int64_t lo[2] = {t->pad_lo, t->pad_lo}, hi[2] = {t->pad_hi, t->pad_hi};
-	const PlanAttr attrs[] = {
-		{"group", PA_INTS, 1, &t->group, NULL, NULL},
-		{"strides", PA_INTS, 2, s, NULL, NULL},
-		{"dilations", PA_INTS, 2, d, NULL, NULL},
-		{"pads_lo", PA_INTS, 2, lo, NULL, NULL},
-		{"pads_hi", PA_INTS, 2, hi, NULL, NULL},
-		{"post", PA_STRING, 0, NULL, NULL, t->post},
-		{"algorithm", PA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
-		{"pieces", PA_INTS, 1, &t->pieces, NULL, NULL},
+	const StepAttr attrs[] = {
+		{"group", SA_INTS, 1, &t->group, NULL, NULL},
+		{"strides", SA_INTS, 2, s, NULL, NULL},
+		{"dilations", SA_INTS, 2, d, NULL, NULL},
+		{"pads_lo", SA_INTS, 2, lo, NULL, NULL},
+		{"pads_hi", SA_INTS, 2, hi, NULL, NULL},
+		{"post", SA_STRING, 0, NULL, NULL, t->post},
+		{"algorithm", SA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
+		{"pieces", SA_INTS, 1, &t->pieces, NULL, NULL},
 	};
-	VendorTensor args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false},
-	                        {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                        {DT_F32, 1, &t->m, NULL, NULL, b, false},
-	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
-	                        {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
+	VendorArg args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false},
+	                     {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                     {DT_F32, 1, &t->m, NULL, NULL, b, false},
+	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
+	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
-	VendorCallDesc desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
+	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
 	int pieces = 0;
 	bool exists = run(&desc, buffers, &pieces);
 	ck_assert(exists || !must_exist);
@@ -258,11 +258,11 @@ check_matmul(const MatmulCase *t)
 	float *y = calloc((size_t)(batch * m * n), sizeof *y);
 	int64_t batch_a = product(t->rank_a - 2, t->a), batch_b = product(t->rank_b - 2, t->b);
 	int64_t one = t->transpose_b, also = t->transpose_a;
-	const PlanAttr attrs[] = {{"transpose_b", PA_INTS, 1, &one, NULL, NULL},
-	                          {"transpose_a", PA_INTS, 1, &also, NULL, NULL},
-	                          {"post", PA_STRING, 0, NULL, NULL, t->post},
-	                          {"pieces", PA_INTS, 1, &t->pieces, NULL, NULL}};
-	VendorTensor args[5] = {
+	const StepAttr attrs[] = {{"transpose_b", SA_INTS, 1, &one, NULL, NULL},
+	                          {"transpose_a", SA_INTS, 1, &also, NULL, NULL},
+	                          {"post", SA_STRING, 0, NULL, NULL, t->post},
+	                          {"pieces", SA_INTS, 1, &t->pieces, NULL, NULL}};
+	VendorArg args[5] = {
 		{DT_F32, t->rank_a, t->a, t->strides_a[0] ? t->strides_a : NULL, NULL, NULL, false},
 		{DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false},
 		{t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false},
@@ -272,7 +272,7 @@ check_matmul(const MatmulCase *t)
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
 		buffers[3] = y;
-	VendorCallDesc desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 4 : 3, attrs};
+	VendorCall desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 4 : 3, attrs};
 	ck_assert(run(&desc, buffers, NULL));
 	for (int64_t g = 0; g < batch; g++)
 		for (int64_t i = 0; i < m; i++)
@@ -329,26 +329,26 @@ START_TEST(pool_and_reorder)
 	float *x = numbers(product(4, in), 9), *want = blocked(x, in, 16);
 	float *xb = calloc((size_t)(2 * 48 * 81), sizeof *xb), *yb = calloc(2 * 48 * 25, sizeof *yb);
 	float *y = calloc((size_t)product(4, out), sizeof *y);
-	VendorTensor plain = {DT_F32, 4, in, NULL, NULL, NULL, false};
-	VendorTensor block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false};
-	VendorTensor small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false};
-	VendorTensor small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false};
+	VendorArg plain = {DT_F32, 4, in, NULL, NULL, NULL, false};
+	VendorArg block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false};
+	VendorArg small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false};
+	VendorArg small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false};
 	int64_t three = 3;
-	const PlanAttr cut[] = {{"pieces", PA_INTS, 1, &three, NULL, NULL}};
-	const VendorTensor first[] = {plain, block};
-	VendorCallDesc desc = {"reorder", 2, first, 1, cut};
+	const StepAttr cut[] = {{"pieces", SA_INTS, 1, &three, NULL, NULL}};
+	const VendorArg first[] = {plain, block};
+	VendorCall desc = {"reorder", 2, first, 1, cut};
 	ck_assert(run(&desc, (void *[]){x, xb}, NULL));
 	ck_assert_mem_eq(xb, want, 2 * 48 * 81 * sizeof *xb);
-	const PlanAttr attrs[] = {{"kernel", PA_INTS, 2, kernel, NULL, NULL},
-	                          {"strides", PA_INTS, 2, strides, NULL, NULL},
-	                          {"pads_lo", PA_INTS, 2, pads, NULL, NULL},
-	                          {"pads_hi", PA_INTS, 2, pads, NULL, NULL},
-	                          {"kind", PA_STRING, 0, NULL, NULL, "max"}};
-	const VendorTensor second[] = {block, small};
-	desc = (VendorCallDesc){"pool", 2, second, 5, attrs};
+	const StepAttr attrs[] = {{"kernel", SA_INTS, 2, kernel, NULL, NULL},
+	                          {"strides", SA_INTS, 2, strides, NULL, NULL},
+	                          {"pads_lo", SA_INTS, 2, pads, NULL, NULL},
+	                          {"pads_hi", SA_INTS, 2, pads, NULL, NULL},
+	                          {"kind", SA_STRING, 0, NULL, NULL, "max"}};
+	const VendorArg second[] = {block, small};
+	desc = (VendorCall){"pool", 2, second, 5, attrs};
 	ck_assert(run(&desc, (void *[]){xb, yb}, NULL));
-	const VendorTensor third[] = {small, small_plain};
-	desc = (VendorCallDesc){"reorder", 2, third, 0, NULL};
+	const VendorArg third[] = {small, small_plain};
+	desc = (VendorCall){"reorder", 2, third, 0, NULL};
 	ck_assert(run(&desc, (void *[]){yb, y}, NULL));
 	for (int64_t c = 0; c < 80; c++)
 		for (int64_t p = 0; p < 5; p++)
@@ -374,11 +374,11 @@ START_TEST(view_in_place)
 	int64_t strides[4] = {3 * 16 * 36, 16 * 36, 6 * 16, 16}, m = 16;
 	float *x = numbers(product(4, x_dims), 1), *w = numbers(256, 2), *b = numbers(16, 3);
 	float *xb = blocked(x, x_dims, 16), *y = calloc(2 * 48 * 36, sizeof *y);
-	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
-	                             {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                             {DT_F32, 1, &m, NULL, NULL, b, false},
-	                             {DT_F32, 4, out, strides, "nc16hw", NULL, false}};
-	VendorCallDesc desc = {"conv", 4, args, 0, NULL};
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
+	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                          {DT_F32, 1, &m, NULL, NULL, b, false},
+	                          {DT_F32, 4, out, strides, "nc16hw", NULL, false}};
+	VendorCall desc = {"conv", 4, args, 0, NULL};
 	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
 	for (int64_t n = 0; n < 2; n++)
 		for (int64_t f = 0; f < 48; f++)
@@ -424,10 +424,10 @@ START_TEST(refusals)
 		return;
 	char error[300] = "";
 	int64_t dims[4] = {1, 16, 4, 4}, m = 16, w[4] = {16, 16, 1, 1};
-	const VendorTensor args[] = {{DT_F32, 4, dims, NULL, NULL, NULL, false},
-	                             {DT_F32, 4, w, NULL, NULL, NULL, false},
-	                             {DT_F32, 1, &m, NULL, NULL, NULL, false},
-	                             {DT_F32, 4, dims, NULL, NULL, NULL, false}};
+	const VendorArg args[] = {{DT_F32, 4, dims, NULL, NULL, NULL, false},
+	                          {DT_F32, 4, w, NULL, NULL, NULL, false},
+	                          {DT_F32, 1, &m, NULL, NULL, NULL, false},
+	                          {DT_F32, 4, dims, NULL, NULL, NULL, false}};
 	static const char *const POSTS[] = {
 		"sum(9)",    "nonsense",
 		"relu(",     "add(0,1)",
@@ -435,16 +435,16 @@ START_TEST(refusals)
 		"add(1e30)", "linear(2);tanh;linear(0.5)", /* computed with 2 both times by oneDNN 2.6 */
 	};
 	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
-		const PlanAttr attrs[] = {{"post", PA_STRING, 0, NULL, NULL, POSTS[i]}};
-		const VendorCallDesc desc = {"conv", 4, args, 1, attrs};
+		const StepAttr attrs[] = {{"post", SA_STRING, 0, NULL, NULL, POSTS[i]}};
+		const VendorCall desc = {"conv", 4, args, 1, attrs};
 		error[0] = 0;
 		ck_assert_ptr_null(vendor_call_new(vendor, &desc, error, sizeof error));
 		ck_assert(error[0]);
 	}
-	const VendorCallDesc unknown = {"softmax", 4, args, 0, NULL};
+	const VendorCall unknown = {"softmax", 4, args, 0, NULL};
 	ck_assert_ptr_null(vendor_call_new(vendor, &unknown, error, sizeof error));
-	const VendorTensor odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false}, args[3]};
-	const VendorCallDesc layout = {"reorder", 2, odd, 0, NULL};
+	const VendorArg odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false}, args[3]};
+	const VendorCall layout = {"reorder", 2, odd, 0, NULL};
 	ck_assert_ptr_null(vendor_call_new(vendor, &layout, error, sizeof error));
 }
 END_TEST
@@ -467,11 +467,11 @@ START_TEST(store)
 	float *x = numbers(16 * 36, 1), *xb = blocked(x, x_dims, 16), *w = numbers(32 * 144, 2);
 	float *b = numbers(32, 3), first[512], y[512];
 	Bytes weights = {(const unsigned char *)w, 32 * 144 * sizeof *w};
-	const VendorTensor args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
-	                             {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                             {DT_F32, 1, &m, NULL, NULL, b, false},
-	                             {DT_F32, 4, out, NULL, "nc16hw", NULL, false}};
-	const VendorCallDesc desc = {"conv", 4, args, 0, NULL};
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
+	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
+	                          {DT_F32, 1, &m, NULL, NULL, b, false},
+	                          {DT_F32, 4, out, NULL, "nc16hw", NULL, false}};
+	const VendorCall desc = {"conv", 4, args, 0, NULL};
 	void *buffers[] = {xb, w, b, first};
 	vendor_use_weights(vendor, weights, (Hash128){1, 2}, (Bytes){NULL, 0});
 	ck_assert(run(&desc, buffers, NULL));
@@ -517,33 +517,33 @@ START_TEST(measuring)
 	char error[300], impl[VENDOR_IMPL_SIZE];
 	int64_t x[4] = {1, 64, 28, 28}, w[4] = {64, 64, 3, 3}, m = 64, one[2] = {1, 1};
 	float *weights = numbers(product(4, w), 1);
-	const VendorTensor args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false},
-	                             {DT_F32, 4, w, NULL, NULL, weights, false},
-	                             {DT_F32, 1, &m, NULL, NULL, weights, false},
-	                             {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
-	const PlanAttr attrs[] = {{"pads_lo", PA_INTS, 2, one, NULL, NULL},
-	                          {"pads_hi", PA_INTS, 2, one, NULL, NULL}};
-	const VendorCallDesc desc = {"conv", 4, args, 2, attrs};
+	const VendorArg args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false},
+	                          {DT_F32, 4, w, NULL, NULL, weights, false},
+	                          {DT_F32, 1, &m, NULL, NULL, weights, false},
+	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
+	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL},
+	                          {"pads_hi", SA_INTS, 2, one, NULL, NULL}};
+	const VendorCall desc = {"conv", 4, args, 2, attrs};
 	double seconds = 0;
 	ck_assert_msg(dnnl_measure(vendor, &desc, &seconds, impl, error, sizeof error), "%s", error);
 	ck_assert(seconds > 1e-6 && seconds < 1);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
-	VendorTensor made_up[4];
+	VendorArg made_up[4];
 	memcpy(made_up, args, sizeof args);
 	made_up[1].constant = NULL;
 	made_up[1].is_weight = true;
-	const VendorCallDesc again = {"conv", 4, made_up, 2, attrs};
+	const VendorCall again = {"conv", 4, made_up, 2, attrs};
 	char same[VENDOR_IMPL_SIZE];
 	for (int i = 0; i < 3; i++)
 		ck_assert(dnnl_measure(vendor, &again, i ? &seconds : NULL, same, error, sizeof error));
 	ck_assert_str_eq(impl, same);
 	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
 	made_up[3].dims = y;
-	const PlanAttr strided[] = {attrs[0],
+	const StepAttr strided[] = {attrs[0],
 	                            attrs[1],
-	                            {"strides", PA_INTS, 2, two, NULL, NULL},
-	                            {"algorithm", PA_STRING, 0, NULL, NULL, "winograd"}};
-	const VendorCallDesc none = {"conv", 4, made_up, 4, strided};
+	                            {"strides", SA_INTS, 2, two, NULL, NULL},
+	                            {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
+	const VendorCall none = {"conv", 4, made_up, 4, strided};
 	ck_assert(!dnnl_measure(vendor, &none, NULL, impl, error, sizeof error));
 	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
 	free(weights);

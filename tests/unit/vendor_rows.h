@@ -22,10 +22,10 @@ typedef struct RowCall {
 	int narg;
 	Array *const *args; /* NULL: absent; the last one is written */
 	int nattr;
-	const VendorAttr *attrs;
+	const StepAttr *attrs;
 } RowCall;
 
-static inline const VendorAttr *
+static inline const StepAttr *
 row_attr(const RowCall *call, const char *name)
 {
 	for (int i = 0; i < call->nattr; i++)
@@ -37,7 +37,7 @@ row_attr(const RowCall *call, const char *name)
 static inline int64_t
 row_int(const RowCall *call, const char *name, int index, int64_t otherwise)
 {
-	const VendorAttr *attr = row_attr(call, name);
+	const StepAttr *attr = row_attr(call, name);
 	return attr && index < attr->count ? attr->ints[index] : otherwise;
 }
 
@@ -112,7 +112,7 @@ static inline double
 row_pool(const RowCall *call, const int64_t *out)
 {
 	const Array *x = call->args[0], *y = call->args[call->narg - 1];
-	const VendorAttr *kernel = row_attr(call, "kernel");
+	const StepAttr *kernel = row_attr(call, "kernel");
 	bool is_max = strcmp(row_attr(call, "kind")->string, "max") == 0;
 	int64_t in[ROW_MAX_RANK] = {out[0], out[1]}, at[ROW_MAX_RANK], taps;
 	taps = dims_count(x->rank - 2, kernel->ints);
@@ -206,7 +206,7 @@ row_run(const RowCall *call)
 		const char *name;
 		double (*value)(const RowCall *call, const int64_t *out);
 	} rows[] = {{"conv", row_conv}, {"pool", row_pool}, {"matmul", row_matmul}};
-	const VendorAttr *post = row_attr(call, "post");
+	const StepAttr *post = row_attr(call, "post");
 	Array *y = call->args[call->narg - 1];
 	int64_t count = array_count(y), out[ROW_MAX_RANK];
 	for (size_t r = 0; r < countof(rows); r++)

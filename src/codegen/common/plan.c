@@ -409,32 +409,6 @@ plan_lives(Planner *planner)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static PlanAttr *
-plan_attrs(Planner *planner, const MStep *step)
-{
-	PlanAttr *attrs = NEW_N(planner->arena, PlanAttr, step->attrs.count + 1);
-	for (int i = 0; i < step->attrs.count; i++) {
-		const MAttr *from = &step->attrs.data[i];
-		PlanAttr *to = &attrs[i];
-		to->name = from->name;
-		to->count = from->count;
-		to->ints = from->ints;
-		to->floats = from->floats;
-		to->string = from->string;
-		to->kind = from->kind == MA_INTS     ? PA_INTS
-		           : from->kind == MA_FLOATS ? PA_FLOATS
-		           : from->kind == MA_STRING ? PA_STRING
-		                                     : PA_DIMS;
-		if (from->kind != MA_DIMS)
-			continue;
-		int64_t *numbers = NEW_N(planner->arena, int64_t, from->count + 1);
-		for (int k = 0; k < from->count; k++)
-			numbers[k] = dim_number(planner, from->dims[k]);
-		to->ints = numbers;
-	}
-	return attrs;
-}
-
 static void
 plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
 {
@@ -473,7 +447,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .args = args,
 	                 .noutput = from->noutput,
 	                 .nattr = from->attrs.count,
-	                 .attrs = plan_attrs(planner, from),
+	                 .attrs = from->attrs.data,
 	                 .nbody = from->nbody,
 	                 .flops = from->flops,
 	                 .bytes = from->bytes};

@@ -366,7 +366,7 @@ static void
 report_step(const Frame *frame, int index, double seconds)
 {
 	const PlanStep *step = &frame->plan->steps[index];
-	const VendorCall *call = frame->steps[index].call;
+	const PreparedCall *call = frame->steps[index].call;
 	TwStep report = {
 		.size = sizeof report,
 		.index = index,

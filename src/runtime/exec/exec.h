@@ -61,7 +61,7 @@ enum { VENDOR_CALLS = 4 };
 
 /* Vendor calls by the dims of their arguments, most recent first. */
 typedef struct CallCache {
-	VendorCall *call[VENDOR_CALLS];
+	PreparedCall *call[VENDOR_CALLS];
 	int64_t *key[VENDOR_CALLS];
 	int key_size, count;
 	bool refused[VENDOR_CALLS]; /* known to have no implementation: the fallback runs */
@@ -97,7 +97,7 @@ typedef struct StepState {
 	void **data;             /* per argument, filled when the step runs; NULL: absent */
 	const int64_t **strides; /* per argument that is there, of a kernel */
 	int64_t *symbols;
-	VendorCall *call; /* for the sizes bound now; NULL: fallback */
+	PreparedCall *call; /* for the sizes bound now; NULL: fallback */
 	CallCache *calls;
 	Frame **bodies;
 	Carried *carried;

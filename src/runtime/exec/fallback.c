@@ -10,9 +10,9 @@ enum { BLOCK_MOST = 64 };
 
 /* False where the plan asks for what cannot be. */
 static bool
-read_blocking(const Frame *frame, const PlanStep *step, const PlanAttr *attr, Blocking *b)
+read_blocking(const Frame *frame, const PlanStep *step, const StepAttr *attr, Blocking *b)
 {
-	if (step->narg < 3 || step->args[0] < 0 || step->args[1] < 0 || attr->kind != PA_INTS ||
+	if (step->narg < 3 || step->args[0] < 0 || step->args[1] < 0 || attr->kind != SA_INTS ||
 	    attr->count != 1 || attr->ints[0] < 1 || attr->ints[0] > BLOCK_MOST)
 		return false;
 	const PlanBuffer *buffer = &frame->plan->buffers[step->args[1]];
@@ -26,7 +26,7 @@ read_blocking(const Frame *frame, const PlanStep *step, const PlanAttr *attr, Bl
 TwCode
 step_block_weights(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanAttr *attr = plan_attr(step, "fallback_weights");
+	const StepAttr *attr = plan_attr(step, "fallback_weights");
 	Exec *exec = frame->exec;
 	Blocking b;
 	if (!attr || state->blocked.data)

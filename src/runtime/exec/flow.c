@@ -368,8 +368,8 @@ typedef struct ScanRun {
 static int64_t
 list_item(const PlanStep *step, const char *name, int index)
 {
-	const PlanAttr *attr = plan_attr(step, name);
-	return attr && attr->kind == PA_INTS && index < attr->count ? attr->ints[index] : 0;
+	const StepAttr *attr = plan_attr(step, name);
+	return attr && attr->kind == SA_INTS && index < attr->count ? attr->ints[index] : 0;
 }
 
 static int
@@ -490,7 +490,7 @@ step_run_scan(Frame *frame, int index)
 	const PlanStep *step = &frame->plan->steps[index];
 	StepState *state = &frame->steps[index];
 	ScanRun run = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
-	run.nscan = (int)plan_attr_int(step, "num_scan_inputs", 1);
+	run.nscan = (int)plan_attr_int(step, "num_scan_inputs", 0, 1);
 	run.nstate = step->narg - step->noutput - run.nscan;
 	run.ncollected = step->noutput - run.nstate;
 	TwCode code = check_scan(&run);

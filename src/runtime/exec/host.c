@@ -12,8 +12,6 @@
 /* What the step needs beside the plan: the function, and attributes as it takes them. */
 struct HostStep {
 	const HostInfo *info;
-	int nattr;
-	HostAttr *attrs;
 	const Array **inputs;
 	bool *is_wanted;
 	Array *outputs;
@@ -27,25 +25,6 @@ typedef struct HostRun {
 	TwCode code; /* what went wrong in a callback */
 } HostRun;
 
-/* Doubles of the plan as the floats that functions take. */
-static bool
-convert_attr(Pile *pile, const PlanAttr *attr, HostAttr *converted)
-{
-	*converted = (HostAttr){.name = attr->name, .count = attr->count, .string = attr->string};
-	if (attr->kind == PA_FLOATS) {
-		float *floats = pile_alloc(pile, (size_t)attr->count, sizeof *floats);
-		for (int i = 0; floats && i < attr->count; i++)
-			floats[i] = (float)attr->floats[i];
-		converted->floats = floats;
-		return floats;
-	}
-	int64_t *ints = pile_alloc(pile, (size_t)attr->count, sizeof *ints);
-	if (ints && attr->kind == PA_INTS && attr->count)
-		memcpy(ints, attr->ints, (size_t)attr->count * sizeof *ints);
-	converted->ints = attr->kind == PA_STRING ? NULL : ints;
-	return ints;
-}
-
 bool
 host_step_make(Exec *exec, const PlanStep *step, StepState *state)
 {
@@ -54,30 +33,17 @@ host_step_make(Exec *exec, const PlanStep *step, StepState *state)
 	size_t nargs = (size_t)step->narg;
 	if (!host)
 		return false;
-	*host = (HostStep){.info = host_find(step->row), .nattr = step->nattr};
-	host->attrs = pile_alloc(pile, (size_t)step->nattr, sizeof *host->attrs);
+	*host = (HostStep){
+		.info = host_find(step->row),
+	};
 	host->inputs = pile_alloc(pile, nargs, sizeof *host->inputs);
 	host->is_wanted = pile_alloc(pile, nargs, sizeof *host->is_wanted);
 	host->outputs = pile_alloc(pile, nargs, sizeof *host->outputs);
 	host->dims = pile_alloc(pile, nargs, sizeof *host->dims);
 	state->host = host;
-	if (!host->attrs || !host->inputs || !host->is_wanted || !host->outputs || !host->dims)
+	if (!host->inputs || !host->is_wanted || !host->outputs || !host->dims)
 		return false;
-	for (int i = 0; i < step->nattr; i++)
-		if (!convert_attr(pile, &step->attrs[i], &host->attrs[i]))
-			return false;
 	return true;
-}
-
-/* Attributes that are dims have their values for the sizes bound now. */
-static void
-set_dim_attrs(const Frame *frame, const PlanStep *step, HostStep *host)
-{
-	for (int i = 0; i < step->nattr; i++) {
-		int64_t *ints = (int64_t *)(uintptr_t)host->attrs[i].ints;
-		for (int j = 0; step->attrs[i].kind == PA_DIMS && j < step->attrs[i].count; j++)
-			ints[j] = frame->dims[step->attrs[i].ints[j]];
-	}
 }
 
 /* ---- Memory for the function ---- */
@@ -190,7 +156,6 @@ step_run_host(Frame *frame, int index)
 		host->is_wanted[i] = step->args[ninput + i] >= 0;
 		host->outputs[i] = (Array){0};
 	}
-	set_dim_attrs(frame, step, host);
 	exec->host_scratch.block = 0;
 	exec->host_scratch.used = 0;
 	HostCall call = {
@@ -198,8 +163,8 @@ step_run_host(Frame *frame, int index)
 		.noutput = step->noutput,
 		.inputs = host->inputs,
 		.is_wanted = host->is_wanted,
-		.nattr = host->nattr,
-		.attrs = host->attrs,
+		.nattr = step->nattr,
+		.attrs = step->attrs,
 		.context = &run,
 		.output = give_output,
 		.scratch = take_scratch,

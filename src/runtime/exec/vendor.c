@@ -52,7 +52,7 @@ fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
 static void
 make_first(CallCache *cache, int index)
 {
-	VendorCall *call = cache->call[index];
+	PreparedCall *call = cache->call[index];
 	int64_t *key = cache->key[index];
 	bool refused = cache->refused[index];
 	for (int i = index; i > 0; i--) {
@@ -87,10 +87,10 @@ open_entry(Exec *exec, CallCache *cache)
 
 /* ---- Binding ---- */
 
-static VendorCall *
+static PreparedCall *
 make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 {
-	VendorTensor tensors[VENDOR_MAX_ARGS] = {{0}};
+	VendorArg tensors[VENDOR_MAX_ARGS] = {{0}};
 	if (step->narg > VENDOR_MAX_ARGS) {
 		snprintf(error, error_size, "it has more than %d arguments", VENDOR_MAX_ARGS);
 		return NULL;
@@ -100,14 +100,14 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 			continue;
 		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
 		const Slot *slot = &frame->slots[step->args[i]];
-		tensors[i] = (VendorTensor){.type = buffer->type,
-		                            .rank = buffer->rank,
-		                            .dims = slot->dims,
-		                            .strides = slot->strides,
-		                            .layout = buffer->layout,
-		                            .constant = slot->constant};
+		tensors[i] = (VendorArg){.type = buffer->type,
+		                         .rank = buffer->rank,
+		                         .dims = slot->dims,
+		                         .strides = slot->strides,
+		                         .layout = buffer->layout,
+		                         .constant = slot->constant};
 	}
-	const VendorCallDesc desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
+	const VendorCall desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
 	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
 }
 

@@ -36,7 +36,7 @@ typedef struct Piece {
 	size_t sum_bytes; /* to copy before a sum whose argument is not the result's storage */
 } Piece;
 
-struct VendorCall {
+struct PreparedCall {
 	Vendor *vendor;
 	CallPlan plan; /* .desc is not valid after making */
 	int nshape, npiece;
@@ -87,7 +87,7 @@ vendor_name(const Vendor *vendor)
 
 /* Descriptors of all operands for a box; weights that are packed are left to the library. */
 static bool
-make_mds(VendorCall *call, Shape *shape)
+make_mds(PreparedCall *call, Shape *shape)
 {
 	const CallPlan *plan = &call->plan;
 	for (int i = 0; i < plan->noperand; i++) {
@@ -108,7 +108,7 @@ make_mds(VendorCall *call, Shape *shape)
 
 /* Take over what the chosen implementation wants; refuse reference implementations. */
 static bool
-take_choice(VendorCall *call, Shape *shape, const void *desc)
+take_choice(PreparedCall *call, Shape *shape, const void *desc)
 {
 	enum { QUERY_IMPL = 8 };
 	CallPlan *plan = &call->plan;
@@ -137,7 +137,7 @@ take_choice(VendorCall *call, Shape *shape, const void *desc)
 }
 
 static bool
-make_shape(VendorCall *call, const int64_t *size, Shape *shape)
+make_shape(PreparedCall *call, const int64_t *size, Shape *shape)
 {
 	CallPlan *plan = &call->plan;
 	void *desc = NULL;
@@ -160,7 +160,7 @@ make_shape(VendorCall *call, const int64_t *size, Shape *shape)
 
 /* The shape of this size, made when it is new; -1 with a sentence. */
 static int
-find_shape(VendorCall *call, const int64_t *size)
+find_shape(PreparedCall *call, const int64_t *size)
 {
 	for (int i = 0; i < call->nshape; i++)
 		if (memcmp(call->shapes[i].size, size, sizeof call->shapes[i].size) == 0)
@@ -178,7 +178,7 @@ find_shape(VendorCall *call, const int64_t *size)
 /* ---- Pieces ---- */
 
 static bool
-make_operand(VendorCall *call, Piece *piece, int index, const int64_t *begin)
+make_operand(PreparedCall *call, Piece *piece, int index, const int64_t *begin)
 {
 	CallPlan *plan = &call->plan;
 	const CallOperand *operand = &plan->operands[index];
@@ -205,7 +205,7 @@ make_operand(VendorCall *call, Piece *piece, int index, const int64_t *begin)
 }
 
 static bool
-make_piece(VendorCall *call, Piece *piece, const int64_t *begin)
+make_piece(PreparedCall *call, Piece *piece, const int64_t *begin)
 {
 	CallPlan *plan = &call->plan;
 	int64_t size[CALL_AXES];
@@ -226,7 +226,7 @@ make_piece(VendorCall *call, Piece *piece, const int64_t *begin)
 }
 
 static bool
-make_pieces(VendorCall *call)
+make_pieces(PreparedCall *call)
 {
 	CallPlan *plan = &call->plan;
 	int64_t begin[CALL_AXES] = {0}, pieces = call_cut(plan);
@@ -245,11 +245,11 @@ make_pieces(VendorCall *call)
 	return true;
 }
 
-VendorCall *
-vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question, char *error,
+PreparedCall *
+vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question, char *error,
                  size_t error_size)
 {
-	VendorCall *call = calloc(1, sizeof *call);
+	PreparedCall *call = calloc(1, sizeof *call);
 	if (!call) {
 		snprintf(error, error_size, "out of memory");
 		return NULL;
@@ -271,14 +271,14 @@ vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question, c
 	return NULL;
 }
 
-VendorCall *
-vendor_call_new(Vendor *vendor, const VendorCallDesc *desc, char *error, size_t error_size)
+PreparedCall *
+vendor_call_new(Vendor *vendor, const VendorCall *desc, char *error, size_t error_size)
 {
 	return vendor_call_make(vendor, desc, false, error, error_size);
 }
 
 void
-vendor_call_free(VendorCall *call)
+vendor_call_free(PreparedCall *call)
 {
 	if (!call)
 		return;
@@ -303,19 +303,19 @@ vendor_call_free(VendorCall *call)
 }
 
 const char *
-vendor_call_impl(const VendorCall *call)
+vendor_call_impl(const PreparedCall *call)
 {
 	return call->impl;
 }
 
 int
-vendor_call_pieces(const VendorCall *call)
+vendor_call_pieces(const PreparedCall *call)
 {
 	return call->npiece;
 }
 
 size_t
-vendor_call_scratch(const VendorCall *call)
+vendor_call_scratch(const PreparedCall *call)
 {
 	return call->scratch;
 }
@@ -353,7 +353,7 @@ copy_region(size_t unit, int rank, const int64_t *size, const int64_t *strides,
 
 /* A sum adds to what the result holds: bring it there unless it lies there already. */
 static void
-bring_sum(const VendorCall *call, const Piece *piece, int index, void *const *buffers)
+bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *buffers)
 {
 	const CallOperand *dst = &call->plan.operands[call->plan.dst];
 	const unsigned char *from = (const unsigned char *)buffers[call->plan.operands[index].arg] +
@@ -371,7 +371,7 @@ bring_sum(const VendorCall *call, const Piece *piece, int index, void *const *bu
 }
 
 static bool
-run_piece(VendorCall *call, Piece *piece, void *const *buffers, void *scratch)
+run_piece(PreparedCall *call, Piece *piece, void *const *buffers, void *scratch)
 {
 	const DnnlApi *api = call->plan.api;
 	DnnlArg args[CALL_OPERANDS + 1];
@@ -398,7 +398,7 @@ run_piece(VendorCall *call, Piece *piece, void *const *buffers, void *scratch)
 }
 
 bool
-vendor_call_run(VendorCall *call, int piece, void *const *buffers, void *scratch, char *error,
+vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch, char *error,
                 size_t error_size)
 {
 	int before = dnnl_enter(call->plan.api);

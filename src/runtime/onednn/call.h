@@ -66,7 +66,7 @@ typedef int CallDescribe(const CallPlan *plan, void **desc, DnnlMd *const *mds, 
 
 struct CallPlan {
 	const DnnlApi *api;
-	const VendorCallDesc *desc;
+	const VendorCall *desc;
 	bool is_question; /* nothing is packed, and the call cannot run */
 	CallDescribe *describe;
 	int noperand, dst; /* dst: index into operands */
@@ -83,8 +83,8 @@ struct CallPlan {
 };
 
 /* vendor_call_new(), or only the question whether there is such a call. */
-VendorCall *vendor_call_make(Vendor *vendor, const VendorCallDesc *desc, bool is_question,
-                             char *error, size_t error_size);
+PreparedCall *vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question,
+                               char *error, size_t error_size);
 
 bool call_refuse(CallPlan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -120,7 +120,6 @@ void packed_free(Vendor *vendor);
 /* Drop what was packed from these bytes, which go; nobody uses it any more. */
 void packed_forget(Vendor *vendor, const void *data, size_t bytes);
 
-const PlanAttr *call_attr(const CallPlan *plan, const char *name);
 int64_t call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise);
 const char *call_attr_text(const CallPlan *plan, const char *name, const char *otherwise);
 

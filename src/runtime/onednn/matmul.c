@@ -116,7 +116,7 @@ post_joins(const Matmul *m, int arg, int to)
 static bool
 result_joins(const Matmul *m, int to)
 {
-	const VendorCallDesc *desc = m->plan->desc;
+	const VendorCall *desc = m->plan->desc;
 	bool joins = can_join(&m->dst, 0, to);
 	for (int i = 3; i < desc->narg - 1 && joins; i++)
 		joins = desc->args[i].type == DT_NONE || post_joins(m, i, to);

@@ -34,10 +34,10 @@ compare_doubles(const void *a, const void *b)
 
 /* Bytes from the first to the last element of an argument. */
 static size_t
-argument_bytes(const VendorTensor *tensor)
+argument_bytes(const VendorArg *tensor)
 {
 	char error[128];
-	VendorCallDesc desc = {.narg = 1, .args = tensor};
+	VendorCall desc = {.narg = 1, .args = tensor};
 	CallPlan plan = {.desc = &desc, .error = error, .error_size = sizeof error};
 	CallTensor memory;
 	if (!call_tensor(&plan, 0, &memory))
@@ -52,7 +52,7 @@ argument_bytes(const VendorTensor *tensor)
 }
 
 static bool
-run_all(VendorCall *call, void *const *buffers, void *scratch, char *error, size_t size)
+run_all(PreparedCall *call, void *const *buffers, void *scratch, char *error, size_t size)
 {
 	for (int i = 0; i < vendor_call_pieces(call); i++)
 		if (!vendor_call_run(call, i, buffers, scratch, error, size))
@@ -61,7 +61,7 @@ run_all(VendorCall *call, void *const *buffers, void *scratch, char *error, size
 }
 
 static bool
-time_call(VendorCall *call, void *const *buffers, void *scratch, unsigned char *flush,
+time_call(PreparedCall *call, void *const *buffers, void *scratch, unsigned char *flush,
           double *seconds, char *error, size_t size)
 {
 	double times[RUNS_MOST], total = 0;
@@ -86,16 +86,16 @@ typedef struct Trial {
 	Memory memory;
 	Block blocks[VENDOR_MAX_ARGS], scratch, flush;
 	void *buffers[VENDOR_MAX_ARGS];
-	VendorTensor args[VENDOR_MAX_ARGS];
+	VendorArg args[VENDOR_MAX_ARGS];
 } Trial;
 
 /* Made-up data for what has none. Where no time is asked for, nothing is read: a weight is then any
  * address. */
 static bool
-make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
+make_data(Trial *trial, const VendorCall *desc, bool is_timed)
 {
 	for (int i = 0; i < desc->narg; i++) {
-		VendorTensor *arg = &trial->args[i];
+		VendorArg *arg = &trial->args[i];
 		*arg = desc->args[i];
 		bool is_packed = arg->is_weight && !arg->constant;
 		if (is_packed && !is_timed)
@@ -116,7 +116,7 @@ make_data(Trial *trial, const VendorCallDesc *desc, bool is_timed)
 /* Where the library has no Winograd, the call runs another algorithm, and measuring it would only
  * say which of two equal times was smaller. */
 static bool
-is_as_asked(const VendorCallDesc *desc, const char *impl, char *error, size_t size)
+is_as_asked(const VendorCall *desc, const char *impl, char *error, size_t size)
 {
 	const CallPlan plan = {.desc = desc};
 	if (strcmp(call_attr_text(&plan, "algorithm", ""), "winograd") != 0 || strstr(impl, "wino"))
@@ -126,10 +126,10 @@ is_as_asked(const VendorCallDesc *desc, const char *impl, char *error, size_t si
 }
 
 static bool
-try_call(Vendor *vendor, const VendorCallDesc *desc, Trial *trial, double *seconds, char *impl,
+try_call(Vendor *vendor, const VendorCall *desc, Trial *trial, double *seconds, char *impl,
          char *error, size_t size)
 {
-	VendorCall *call = vendor_call_make(vendor, desc, !seconds, error, size);
+	PreparedCall *call = vendor_call_make(vendor, desc, !seconds, error, size);
 	if (!call)
 		return false;
 	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
@@ -146,11 +146,11 @@ try_call(Vendor *vendor, const VendorCallDesc *desc, Trial *trial, double *secon
 }
 
 bool
-dnnl_measure(Vendor *vendor, const VendorCallDesc *desc, double *seconds,
-             char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
+dnnl_measure(Vendor *vendor, const VendorCall *desc, double *seconds, char impl[VENDOR_IMPL_SIZE],
+             char *error, size_t error_size)
 {
 	Trial trial = {.buffers = {NULL}};
-	VendorCallDesc made = *desc;
+	VendorCall made = *desc;
 	made.args = trial.args;
 	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0) {
 		snprintf(error, error_size, "too many arguments");

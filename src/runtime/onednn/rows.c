@@ -20,27 +20,17 @@ call_refuse(CallPlan *plan, const char *format, ...)
 
 /* ---- Attributes ---- */
 
-const PlanAttr *
-call_attr(const CallPlan *plan, const char *name)
-{
-	for (int i = 0; i < plan->desc->nattr; i++)
-		if (strcmp(plan->desc->attrs[i].name, name) == 0)
-			return &plan->desc->attrs[i];
-	return NULL;
-}
-
 int64_t
 call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise)
 {
-	const PlanAttr *attr = call_attr(plan, name);
-	return attr && attr->kind == PA_INTS && index < attr->count ? attr->ints[index] : otherwise;
+	return step_attr_int(plan->desc->nattr, plan->desc->attrs, name, index, otherwise);
 }
 
 const char *
 call_attr_text(const CallPlan *plan, const char *name, const char *otherwise)
 {
-	const PlanAttr *attr = call_attr(plan, name);
-	return attr && attr->kind == PA_STRING ? attr->string : otherwise;
+	const StepAttr *attr = step_attr(plan->desc->nattr, plan->desc->attrs, name);
+	return attr && attr->kind == SA_STRING ? attr->string : otherwise;
 }
 
 /* ---- Tensors ---- */
@@ -100,7 +90,7 @@ dense_strides(CallTensor *tensor)
 bool
 call_tensor(CallPlan *plan, int arg, CallTensor *tensor)
 {
-	const VendorTensor *given = &plan->desc->args[arg];
+	const VendorArg *given = &plan->desc->args[arg];
 	*tensor = (CallTensor){.type = given->type, .rank = given->rank, .block = 1};
 	if (arg >= plan->desc->narg || given->type == DT_NONE || given->rank > VENDOR_MAX_RANK)
 		return call_refuse(plan, "argument %d is missing or has too many dims", arg);

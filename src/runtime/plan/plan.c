@@ -207,18 +207,14 @@ plan_kernels(const Plan *plan)
 	return most;
 }
 
-const PlanAttr *
+const StepAttr *
 plan_attr(const PlanStep *step, const char *name)
 {
-	for (int i = 0; i < step->nattr; i++)
-		if (strcmp(step->attrs[i].name, name) == 0)
-			return &step->attrs[i];
-	return NULL;
+	return step_attr(step->nattr, step->attrs, name);
 }
 
 int64_t
-plan_attr_int(const PlanStep *step, const char *name, int64_t otherwise)
+plan_attr_int(const PlanStep *step, const char *name, int index, int64_t otherwise)
 {
-	const PlanAttr *attr = plan_attr(step, name);
-	return attr && attr->kind == PA_INTS && attr->count > 0 ? attr->ints[0] : otherwise;
+	return step_attr_int(step->nattr, step->attrs, name, index, otherwise);
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/call.h"
 #include "base/dtype.h"
 
 typedef struct Plan Plan;
@@ -108,16 +109,6 @@ typedef enum PlanStepKind {
 	PT_SCAN,
 } PlanStepKind;
 
-/* A named attribute of vendor and host steps. */
-typedef struct PlanAttr {
-	const char *name;
-	enum { PA_INTS, PA_FLOATS, PA_STRING, PA_DIMS } kind;
-	int count;
-	const int64_t *ints; /* PA_INTS; PA_DIMS: indices of dims */
-	const double *floats;
-	const char *string;
-} PlanAttr;
-
 typedef struct PlanStep {
 	PlanStepKind kind;
 	const char *name;    /* for people: "conv1+relu1" */
@@ -132,7 +123,7 @@ typedef struct PlanStep {
 	const int *args; /* buffers; -1 = absent */
 	int noutput;     /* the last noutput args are written */
 	int nattr;
-	const PlanAttr *attrs;
+	const StepAttr *attrs;
 	int nbody;
 	Plan *const *bodies;
 	double flops, bytes; /* at the probe size, for profiles */
@@ -187,7 +178,8 @@ int plan_kernels(const Plan *plan);
 /* The buffer that holds the storage of `buffer`: through views to their base. */
 int plan_root(const Plan *plan, int buffer);
 
-const PlanAttr *plan_attr(const PlanStep *step, const char *name); /* NULL: absent */
-int64_t plan_attr_int(const PlanStep *step, const char *name, int64_t otherwise);
+/* As step_attr() and step_attr_int(). */
+const StepAttr *plan_attr(const PlanStep *step, const char *name);
+int64_t plan_attr_int(const PlanStep *step, const char *name, int index, int64_t otherwise);
 
 #endif

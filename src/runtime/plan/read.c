@@ -28,7 +28,7 @@ const char *const plan_source_words[] = {"input", "element", "dim", "output"};
 const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
                                          "view",  "pool",   "capture"};
 const char *const plan_step_words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
-const char *const plan_attr_words[] = {"ints", "floats", "string", "dims"};
+const char *const plan_attr_words[] = {"ints", "floats", "string"};
 
 _Static_assert(sizeof plan_op_words / sizeof *plan_op_words == PLAN_OPS &&
                    PLAN_OPS == PD_SELECT + 1,
@@ -228,7 +228,7 @@ read_buffers(JsonReader *r, Plan *plan, const cJSON *json)
 }
 
 static void
-read_attr(JsonReader *r, const Plan *plan, const cJSON *item, PlanAttr *attr)
+read_attr(JsonReader *r, const cJSON *item, StepAttr *attr)
 {
 	attr->name = json_text(r, item, "name");
 	const cJSON *value = NULL;
@@ -241,23 +241,21 @@ read_attr(JsonReader *r, const Plan *plan, const cJSON *item, PlanAttr *attr)
 		json_fail(r, "attribute '%.40s' has no value", attr->name);
 	if (r->failed)
 		return;
-	if (attr->kind == PA_STRING) {
+	if (attr->kind == SA_STRING) {
 		attr->string = json_item_text(r, value, attr->name);
 		return;
 	}
 	const cJSON *at = json_array(r, item, plan_attr_words[attr->kind], ATTR_LIMIT, &attr->count);
 	int64_t *ints = json_alloc(r, (size_t)attr->count, sizeof *ints);
-	double *floats = json_alloc(r, (size_t)attr->count, sizeof *floats);
-	int64_t lo = attr->kind == PA_DIMS ? 0 : INT64_MIN;
-	int64_t hi = attr->kind == PA_DIMS ? plan->ndim - 1 : INT64_MAX;
+	float *floats = json_alloc(r, (size_t)attr->count, sizeof *floats);
 	for (int i = 0; at && !r->failed; at = at->next, i++) {
-		if (attr->kind == PA_FLOATS)
-			floats[i] = json_item_number(r, at, attr->name);
+		if (attr->kind == SA_FLOATS)
+			floats[i] = (float)json_item_number(r, at, attr->name);
 		else
-			ints[i] = json_item_int(r, at, attr->name, lo, hi);
+			ints[i] = json_item_int(r, at, attr->name, INT64_MIN, INT64_MAX);
 	}
-	attr->ints = attr->kind == PA_FLOATS ? NULL : ints;
-	attr->floats = attr->kind == PA_FLOATS ? floats : NULL;
+	attr->ints = attr->kind == SA_FLOATS ? NULL : ints;
+	attr->floats = attr->kind == SA_FLOATS ? floats : NULL;
 }
 
 static void read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting);
@@ -298,10 +296,10 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 	step->args = json_ints(r, item, "args", ARGS_LIMIT, -1, plan->nbuffer - 1, &step->narg);
 	step->noutput = (int)json_int(r, item, "outputs", 0, step->narg);
 	const cJSON *at = json_array_or_none(r, item, "attrs", ARGS_LIMIT, &step->nattr);
-	PlanAttr *attrs = json_alloc(r, (size_t)step->nattr, sizeof *attrs);
+	StepAttr *attrs = json_alloc(r, (size_t)step->nattr, sizeof *attrs);
 	step->attrs = attrs;
 	for (int i = 0; at && !r->failed; at = at->next)
-		read_attr(r, plan, at, &attrs[i++]);
+		read_attr(r, at, &attrs[i++]);
 	read_bodies(r, plan, item, step, nesting);
 	step->flops = json_number_or(r, item, "flops", 0);
 	step->bytes = json_number_or(r, item, "bytes", 0);

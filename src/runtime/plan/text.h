@@ -8,6 +8,6 @@ extern const char *const plan_buffer_words[];
 extern const char *const plan_step_words[];
 extern const char *const plan_attr_words[];
 
-enum { PLAN_OPS = 13, PLAN_SOURCES = 4, PLAN_BUFFERS = 7, PLAN_STEPS = 7, PLAN_ATTRS = 4 };
+enum { PLAN_OPS = 13, PLAN_SOURCES = 4, PLAN_BUFFERS = 7, PLAN_STEPS = 7, PLAN_ATTRS = 3 };
 
 #endif

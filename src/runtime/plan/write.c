@@ -128,18 +128,18 @@ put_buffer(Buf *json, const PlanBuffer *buffer)
 }
 
 static void
-put_attr(Buf *json, const PlanAttr *attr)
+put_attr(Buf *json, const StepAttr *attr)
 {
 	buf_puts(json, "{\"name\": ");
 	json_put_text(json, attr->name);
-	if (attr->kind == PA_STRING) {
+	if (attr->kind == SA_STRING) {
 		put_text(json, "string", attr->string);
 	} else {
 		buf_printf(json, ", \"%s\": [", plan_attr_words[attr->kind]);
 		for (int i = 0; i < attr->count; i++) {
 			buf_puts(json, i ? ", " : "");
-			if (attr->kind == PA_FLOATS)
-				json_put_number(json, attr->floats[i]);
+			if (attr->kind == SA_FLOATS)
+				json_put_number(json, (double)attr->floats[i]);
 			else
 				json_put_int(json, attr->ints[i]);
 		}

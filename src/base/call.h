@@ -1,0 +1,49 @@
+/* What a step asks of code that is not generated: its attributes, and a call of a vendor library.
+ *
+ * One record from the matcher to the library: the compiler asks with it, the plan keeps the row and
+ * the attributes, and the runtime asks with it again. The words of each row are in runtime/vendor.h.
+ *
+ *     conv (1x3x8x8, 4x3x3x3 a weight, _, 1x4x8x8@nc16hw) strides=1,1 post=relu
+ */
+#ifndef BASE_CALL_H
+#define BASE_CALL_H
+
+#include "base/dtype.h"
+
+/* A named attribute: numbers, or a text. A single number is a list of one. */
+typedef struct StepAttr {
+	const char *name;
+	enum { SA_INTS, SA_FLOATS, SA_STRING } kind;
+	int count; /* of ints or floats */
+	const int64_t *ints;
+	const float *floats;
+	const char *string;
+} StepAttr;
+
+/* The attribute of this name; NULL: absent. */
+const StepAttr *step_attr(int count, const StepAttr *attrs, const char *name);
+
+/* Number `index` of a list of integers. */
+int64_t step_attr_int(int count, const StepAttr *attrs, const char *name, int index,
+                      int64_t otherwise);
+
+/* An argument at concrete dims; type DT_NONE: absent. */
+typedef struct VendorArg {
+	DType type;
+	int rank;
+	const int64_t *dims;
+	const int64_t *strides; /* elements; NULL: dense */
+	const char *layout;     /* NULL: row-major */
+	const void *constant;   /* a weight's bytes, which never change while the library is open */
+	bool is_weight;         /* in a question: a weight whose bytes do not matter */
+} VendorArg;
+
+typedef struct VendorCall {
+	const char *row; /* "conv", "matmul", "pool", "reorder" */
+	int narg;
+	const VendorArg *args; /* the last one is written */
+	int nattr;
+	const StepAttr *attrs;
+} VendorCall;
+
+#endif
