@@ -176,7 +176,7 @@ lower_case(void *arg)
 {
 	CaseJob *job = arg;
 	PassContext *context = pipeline_new(job->options, job->arena, 3);
-	context->target = target_new(job->options, job->arena, job->device, job->model.graph);
+	context->target = target_new(job->options, job->arena, job->device->name, job->model.graph);
 	const Module *module = compile_graph(job->arena, job->model.graph, context);
 	int first = job->kernels->kernels.count;
 	job->weights.arena = job->arena;
@@ -226,8 +226,7 @@ static bool
 run_batch(const Options *options, int count, Case **cases, CaseBegin *begin, CaseDone *done,
           void *arg)
 {
-	const Device *device =
-		device_of(options->target.count ? options->target.data[0] : "cpu:native");
+	const Device *device = device_of(target_name(options, 0));
 	Arena *arena = arena_new("batch");
 	CaseJob *jobs = NEW_N(arena, CaseJob, count);
 	KernelList kernels = {0};

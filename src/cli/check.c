@@ -57,9 +57,8 @@ try_target(void *arg)
 	const Options *options = &trial->options;
 	Arena *arena = options->arena;
 	Graph *graph = graph_clone(arena, trial->model);
-	const char *name = options->target.count ? options->target.data[trial->target] : "cpu:native";
 	PassContext *context = pipeline_new(options, arena, 3);
-	context->target = target_new(options, arena, device_of(name), graph);
+	context->target = target_new(options, arena, target_name(options, trial->target), graph);
 	const Module *module = compile_graph(arena, graph, context);
 	bundle_rehearse(arena, context->target, module);
 }
@@ -69,7 +68,7 @@ static int
 check_targets(const Options *options, const Graph *model, Table *table, int *code)
 {
 	Trial trial = {.options = *options, .model = model};
-	int count = options->target.count ? options->target.count : 1, failed = 0;
+	int count = target_count(options), failed = 0;
 	char advice[256];
 	trial.options.no_vendor = true; /* asking a library is loading it */
 	for (; trial.target < count; trial.target++) {

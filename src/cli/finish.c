@@ -24,11 +24,15 @@
  * (SqueezeNet's 0.7e9 take 0.35 s), and a compilation should not wait for it. */
 static const double INTERPRETED = 2e8;
 
+/* Below a megabyte of weights, packing when the bundle is opened takes under a millisecond. */
+enum { WORTH_PACKING = 1 << 20 };
+
 typedef struct Job {
 	const Options *options;
 	Arena *arena;
 	const Finish *finish;
 	const Plan *plan; /* of the first target */
+	SelfTest *test;
 	Session *session; /* NULL: not open */
 	Blob store;       /* packed weights, which lie in the session */
 	Arena *scratch;   /* of the interpreter */
@@ -69,7 +73,7 @@ session_of(Job *job)
 {
 	if (job->session)
 		return job->session;
-	void *folder = (void *)(uintptr_t)job->finish->folder;
+	void *folder = (void *)(uintptr_t)file_folder(job->arena, job->finish->place);
 	TwSessionOptions settings = {.size = sizeof settings,
 	                             .allocate = spill_alloc,
 	                             .release = spill_release,
@@ -126,7 +130,7 @@ interpret(void *arg)
 {
 	Job *job = arg;
 	Graph *model = job->finish->model;
-	SelfTest *test = job->finish->test;
+	SelfTest *test = job->test;
 	Bytes text = bundle_part(job->scratch, job->finish->path, INPUTS_ENTRY);
 	InputRanges ranges = input_ranges_parse(job->scratch, (const char *)text.data, text.size);
 	const Array **outputs = NEW_N(job->scratch, const Array *, model->body->nresult + 1);
@@ -147,7 +151,7 @@ static void
 run_bundle(void *arg)
 {
 	Job *job = arg;
-	SelfTest *test = job->finish->test;
+	SelfTest *test = job->test;
 	Session *session = session_of(job);
 	selftest_bind(test, session);
 	session_run(session);
@@ -163,7 +167,7 @@ static void
 make_sample(Job *job)
 {
 	Failure failure;
-	SelfTest *test = job->finish->test;
+	SelfTest *test = job->test;
 	selftest_judge(test, job->arena, job->plan);
 	if (test->left_out)
 		return;
@@ -184,7 +188,7 @@ open_session(void *arg)
 	session_of(arg);
 }
 
-int64_t
+Finished
 finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 {
 	Job job = {
@@ -196,24 +200,29 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	Failure failure;
 	BundleChange changes[3];
 	int count = 0;
+	bool is_packed = finish->written->vendor && finish->written->weight_bytes >= WORTH_PACKING &&
+	                 !options->no_prepack;
 	bool is_open = try_run(open_session, &job, &failure);
-	if (finish->is_packed && is_open && try_run(make_store, &job, &failure) && job.store.size) {
+	if (is_packed && is_open && try_run(make_store, &job, &failure) && job.store.size) {
 		const char *device = tw_target(job.session->bundle);
 		changes[count++] =
 			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
 	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->probe};
-	*finish->proof = proof_run(options, arena, &run);
-	if (proof_failed(finish->proof))
-		return 0;
-	const char *text = proof_json(arena, finish->proof);
+	Finished finished = {.proof = proof_run(options, arena, &run)};
+	if (proof_failed(&finished.proof))
+		return finished;
+	const char *text = proof_json(arena, &finished.proof);
 	Blob proof = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
-	if (finish->proof->sizes)
-		*finish->test = *selftest_new(arena, finish->compiled, finish->proof->sizes, options->seed);
+	const Binding *sizes = finished.proof.sizes;
+	job.test = selftest_new(arena, sizes ? finish->compiled : finish->model,
+	                        sizes ? sizes : finish->probe, options->seed);
 	make_sample(&job);
-	text = selftest_text(arena, finish->test);
+	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){SELFTEST_ENTRY, &sample, NULL};
-	return bundle_amend(arena, finish->path, finish->path, count, changes);
+	finished.bytes = bundle_amend(arena, finish->path, finish->path, count, changes);
+	finished.self_test = selftest_summary(arena, job.test);
+	return finished;
 }

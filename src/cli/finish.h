@@ -3,22 +3,26 @@
 #define CLI_FINISH_H
 
 #include "cli/proof.h"
+#include "codegen/common/bundle.h"
 
 typedef struct Finish {
-	const char *path;      /* of the bundle */
-	const char *folder;    /* whose disk takes what is looked at seldom */
+	const char *path;      /* of the bundle, … */
+	const char *place;     /* … and where it goes: on this disk lies what is looked at seldom */
 	const char *name;      /* of the model, in messages: they are the same wherever it is written */
 	Graph *model;          /* as read: what the interpreter computes for the self-test */
-	SelfTest *test;        /* with inputs */
 	const Graph *compiled; /* behind all passes */
 	const Binding *probe;
-	ProofResult *proof; /* filled in */
-	bool is_packed;     /* add packed weights */
+	const BundleReport *written;
 } Finish;
 
-/* Prove the bundle: where that fails nothing more is done, and the result is 0. Else add the proof,
- * the self-test sample, and the packed weights of the target that runs here, at the sizes of
- * --shape. Gives the bytes of all parts. */
-int64_t finish_bundle(const Options *options, Arena *arena, const Finish *finish);
+typedef struct Finished {
+	ProofResult proof;     /* of the target that runs here */
+	const char *self_test; /* in words */
+	int64_t bytes;         /* of all parts */
+} Finished;
+
+/* Prove the bundle: where that fails nothing more is done. Else add the proof, the self-test sample,
+ * and the packed weights of the target that runs here, at the sizes of --shape. */
+Finished finish_bundle(const Options *options, Arena *arena, const Finish *finish);
 
 #endif

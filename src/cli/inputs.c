@@ -114,15 +114,16 @@ input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
 }
 
 const char *
-input_ranges_text(Arena *arena, const InputRanges *ranges)
+input_ranges_text(Arena *arena, const Graph *graph, const Binding *probe)
 {
+	InputRanges ranges = input_ranges(arena, graph, probe);
 	Buf buf = {.arena = arena};
-	for (int i = 0; i < ranges->count; i++) {
+	for (int i = 0; i < ranges.count; i++) {
 		buf_puts(&buf, i ? ", " : "{");
-		buf_quote(&buf, ranges->data[i].name);
-		buf_printf(&buf, ": %lld", (long long)ranges->data[i].extent);
+		buf_quote(&buf, ranges.data[i].name);
+		buf_printf(&buf, ": %lld", (long long)ranges.data[i].extent);
 	}
-	buf_puts(&buf, ranges->count ? "}\n" : "{}\n");
+	buf_puts(&buf, ranges.count ? "}\n" : "{}\n");
 	return buf_text(&buf);
 }
 

@@ -24,7 +24,7 @@ typedef VEC(InputRange) InputRanges;
 
 /* The ranges of a graph's inputs, as far as its expressions tell; extents at the probe sizes. */
 InputRanges input_ranges(Arena *arena, const Graph *graph, const Binding *probe);
-const char *input_ranges_text(Arena *arena, const InputRanges *ranges);
+const char *input_ranges_text(Arena *arena, const Graph *graph, const Binding *probe);
 InputRanges input_ranges_parse(Arena *arena, const char *text, size_t size);
 
 Array *input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const char *name,

@@ -1,12 +1,13 @@
 /* Reading models, and turning options into a pass context. */
 #include "cli/model.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/choices.h"
 #include "cli/npy.h"
+#include "cli/oracle.h"
 #include "onnx/onnx.h"
 
 /* ---- files ---- */
@@ -193,6 +194,21 @@ shape_binding(const Options *options, Arena *arena, const Graph *graph)
 	return binding;
 }
 
+const char *
+model_name(Arena *arena, const char *path)
+{
+	return strcmp(path, "-") == 0 ? arena_strdup(arena, "stdin") : file_base(path);
+}
+
+const char *
+bundle_name(Arena *arena, const char *path)
+{
+	char *name = arena_strdup(arena, model_name(arena, path)), *dot = strrchr(name, '.');
+	if (dot && dot != name)
+		*dot = 0;
+	return arena_printf(arena, "%s.twb", name);
+}
+
 /* ---- passes ---- */
 
 static void
@@ -200,27 +216,6 @@ dump(const char *pass, const char *subject, const char *text)
 {
 	fprintf(stderr, "# after %s%s%s%s\n%s", pass, subject ? ": " : "", subject ? subject : "",
 	        text ? "" : " (unchanged)", text ? text : "");
-}
-
-void
-choices_read(Arena *arena, const char *path, const char *member, Map *values)
-{
-	Loc loc = {.file = path};
-	const char *text = file_text(arena, path);
-	for (loc.line = 1; *text; loc.line++) {
-		size_t length = strcspn(text, "\n");
-		cJSON *json = cJSON_ParseWithLength(text, length);
-		const cJSON *key = cJSON_GetObjectItem(json, "key");
-		const cJSON *value = cJSON_GetObjectItem(json, member);
-		bool is_whole = cJSON_IsString(key) && cJSON_IsString(value);
-		if (is_whole)
-			map_set(values, arena_strdup(arena, key->valuestring),
-			        arena_strdup(arena, value->valuestring));
-		cJSON_Delete(json);
-		if (!is_whole && length)
-			fail(&loc, "expected {\"key\": …, \"%s\": …}", member);
-		text += length + (text[length] == '\n');
-	}
 }
 
 PassContext *
@@ -263,6 +258,20 @@ pipeline_new(const Options *options, Arena *arena, int level)
 	return context;
 }
 
+const char *
+pipeline_text(Arena *arena, const PassContext *context)
+{
+	Buf buf = {.arena = arena};
+	buf_printf(&buf, "O%d", context->level);
+	for (int i = 0; i < context->disabled.count; i++)
+		buf_printf(&buf, ",-%s", context->disabled.data[i]);
+	for (int i = 0; i < context->required.count; i++)
+		buf_printf(&buf, ",+%s", context->required.data[i]);
+	for (int i = 0; i < context->only.count; i++)
+		buf_printf(&buf, "%s%s", i ? "," : ":", context->only.data[i]);
+	return buf_text(&buf);
+}
+
 const Device *
 device_of(const char *name)
 {
@@ -277,6 +286,32 @@ device_of(const char *name)
 	if (device)
 		fail_unsupported(NULL, "no code is made for %s; devices: %s", name, names);
 	fail_as(FAIL_USAGE, NULL, "--target: there is no device '%s'; devices: %s", name, names);
+}
+
+int
+target_count(const Options *options)
+{
+	return options->target.count ? options->target.count : 1;
+}
+
+const char *
+target_name(const Options *options, int index)
+{
+	return options->target.count ? options->target.data[index] : "cpu:native";
+}
+
+Target *
+target_new(const Options *options, Arena *arena, const char *name, const Graph *graph)
+{
+	const Device *device = device_of(name);
+	Target *target = NEW(arena, Target);
+	*target = (Target){
+		.device = device,
+		.oracle = options->no_vendor ? NULL : oracle_new(arena, device),
+		.threads = options->threads ? (int)options->threads : 1,
+		.probe = shape_binding(options, arena, graph),
+	};
+	return target;
 }
 
 void

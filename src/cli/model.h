@@ -14,6 +14,11 @@ FileKind file_kind(const char *path, Bytes bytes);
 /* Read ONNX or the text of a graph; --fix is applied. The graph lives in `arena`. */
 Graph *model_read(const Options *options, Arena *arena, const char *path);
 
+/* How a model is called in bundles and messages: its file, or "stdin"; and the bundle's file where
+ * none is said: model.onnx becomes model.twb in the current folder. */
+const char *model_name(Arena *arena, const char *path);
+const char *bundle_name(Arena *arena, const char *path);
+
 /* Read a model only to write it again: operators that ops.def does not have pass through. */
 Graph *model_read_open(const Options *options, Arena *arena, const char *path);
 
@@ -34,8 +39,16 @@ int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);
 /* The device of a --target word. Fails (FAIL_USAGE) listing the names. */
 const Device *device_of(const char *name);
 
-/* Lines of {"key": …, "chosen": …, "candidates": …}, as compile writes them: one member by key. */
-void choices_read(Arena *arena, const char *path, const char *member, Map *values);
+/* The pipeline in a word, as the manifest records it: "O3,-FuseOps". */
+const char *pipeline_text(Arena *arena, const PassContext *context);
+
+/* How many targets --target names, and which; without it there is one, "cpu:native". */
+int target_count(const Options *options);
+const char *target_name(const Options *options, int index);
+
+/* The target of a --target word for this graph: its device, the oracle that
+ * answers for the libraries, the sizes to choose at. */
+Target *target_new(const Options *options, Arena *arena, const char *name, const Graph *graph);
 
 /* What --log and --timings ask for, on standard error. */
 void pipeline_report(const Options *options, const PassContext *context);
@@ -49,8 +62,9 @@ Kernel *text_kernel(Arena *arena, const char *path, const char *text);
 void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
 
 /* Print, read and print again what a pass left, or a kernel; fails (FAIL_BUG) unless the texts are
- * equal: --verify=texts. */
+ * equal: --verify=texts. verify_all_texts() does that where it was asked for, also when no pass
+ * changed anything. */
 void verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after);
-void verify_module_texts(const Module *module);
+void verify_all_texts(const PassContext *context, const Graph *graph, const Module *module);
 
 #endif

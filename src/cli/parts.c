@@ -39,6 +39,22 @@ bundle_part(Arena *arena, const char *path, const char *entry)
 	return part;
 }
 
+void
+bundle_keep(Arena *arena, const char *path, const char *folder)
+{
+	char error[512];
+	Bundle bundle;
+	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_ALL, error, sizeof error))
+		fail_as(FAIL_BUG, NULL, "%s: %s", path, error);
+	for (int i = 0; i < bundle.zip.count; i++) {
+		const ZipEntry *entry = &bundle.zip.entries[i];
+		const char *name = arena_printf(arena, "%s/%s", folder, entry->name);
+		file_make_folder(file_folder(arena, name));
+		file_write(arena, name, entry->data.data, entry->data.size);
+	}
+	bundle_close(&bundle);
+}
+
 /* ---- writing again ---- */
 
 static const BundleChange *

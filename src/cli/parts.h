@@ -14,6 +14,9 @@ _Noreturn void bundle_refuse(const Loc *loc, const char *error);
 /* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
 Bytes bundle_part(Arena *arena, const char *path, const char *entry);
 
+/* --keep: all parts of a bundle as files of this folder. */
+void bundle_keep(Arena *arena, const char *path, const char *folder);
+
 /* A part that is replaced where it stands, or added at the end. */
 typedef struct BundleChange {
 	const char *entry;

@@ -31,7 +31,7 @@ passes_of_text(const Options *options)
 {
 	bool is_asked = options->passes.count || options->level >= 0 || options->require.count;
 	PassContext *context = pipeline_new(options, options->arena, 0);
-	const char *name = options->target.count ? options->target.data[0] : "cpu:native";
+	const char *name = target_name(options, 0);
 	Target *target = NEW(options->arena, Target);
 	*target = (Target){.device = device_of(name), .threads = 1};
 	context->target = target;
@@ -68,7 +68,7 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 		pipeline_report(options, context);
 	}
 	if (options->c) {
-		const char *name = options->target.count ? options->target.data[0] : "cpu:native";
+		const char *name = target_name(options, 0);
 		buf_puts(out, codegen_c(arena, &(Target){.device = device_of(name)}, 1, &kernel));
 		return;
 	}
@@ -108,8 +108,7 @@ static void
 print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *context)
 {
 	Arena *arena = options->arena;
-	const char *name = options->target.count ? options->target.data[0] : "cpu:native";
-	context->target = target_new(options, arena, device_of(name), graph);
+	context->target = target_new(options, arena, target_name(options, 0), graph);
 	const Module *module = compile_graph(arena, graph, context);
 	KernelList list = {0};
 	collect_kernels(arena, module, &list);

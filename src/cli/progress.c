@@ -15,8 +15,9 @@ progress_begin(const Options *options)
 }
 
 void
-progress_show(Progress *progress, const char *what, int done, int total)
+progress_show(void *progress_, const char *what, int done, int total)
 {
+	Progress *progress = progress_;
 	if (!progress->is_on)
 		return;
 	double t = now_seconds();

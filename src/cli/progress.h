@@ -11,8 +11,9 @@ typedef struct Progress {
 } Progress;
 
 Progress progress_begin(const Options *options);
-/* total 0: not known. Cheap: prints at most ten times a second, or when `what` changes. */
-void progress_show(Progress *progress, const char *what, int done, int total);
+/* A PassContext's progress(). total 0: not known. Cheap: prints at most ten times a second, or when
+ * `what` changes. */
+void progress_show(void *progress, const char *what, int done, int total);
 void progress_end(Progress *progress); /* wipes the line */
 void progress_wipe(void); /* what a failure has left of it, where standard error is a terminal */
 

@@ -263,6 +263,25 @@ proof_failed(const ProofResult *result)
 	return result->broken || (result->proof && result->proof->findings.count > 0);
 }
 
+void
+proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_new, int level)
+{
+	Loc loc = {.file = model};
+	const char *next = is_new       ? "compiling again without the choices that made it so"
+	                   : level != 0 ? "compiling again at -O0"
+	                                : "nothing was written";
+	if (result->broken)
+		warn(&loc, "the compiled plan does not run: %s", result->broken);
+	for (int i = 0; result->proof && i < result->proof->findings.count; i++)
+		warn(&loc, "%s", finding_text(arena, &result->proof->findings.data[i]));
+	warn(&loc,
+	     "what was compiled is wrong, which is a bug in Tilewright: please report it with these "
+	     "lines; %s",
+	     next);
+	if (!is_new && level == 0)
+		fail_as(FAIL_BUG, &loc, "no bundle that could be proved");
+}
+
 /* ---- denials ---- */
 
 static bool

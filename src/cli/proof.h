@@ -31,6 +31,10 @@ const Proof *proof_session(const Options *options, Arena *arena, Session *sessio
 
 bool proof_failed(const ProofResult *result);
 
+/* Warn of what was found, and say what is done about it: another compilation at this -O where there
+ * are new denials, else at -O0. Fails (FAIL_BUG) when that was it. */
+void proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_new, int level);
+
 /* Add to `denied` (PassContext.recorded) a denial for each finding: of the vendor call, the view,
  * the fusion, the blocked storage, the schedule, whichever comes first and was not denied yet.
  * False when there was nothing left to deny. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/compare.h"
-#include "cli/compile.h"
+#include "cli/subject.h"
 #include "cli/npy.h"
 #include "cli/profile.h"
 #include "cli/proof.h"

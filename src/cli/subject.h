@@ -26,6 +26,10 @@ typedef struct Subject {
 	double fresh_seconds, fresh_bytes; /* open and first run, in a process of its own */
 } Subject;
 
+/* The bundle of a subject: the file itself, or, of a model, a bundle compiled to a temporary file
+ * that goes with the arena. */
+const char *bundle_of(const Options *options, Arena *arena, const char *path);
+
 /* Cut the text; compiles where needed. Fails on a wrong pipeline or executor. */
 Subject *subject_new(const Options *options, Arena *arena, const char *text);
 

@@ -160,7 +160,7 @@ verify_kernel_text(const Kernel *kernel)
 	arena_reset(arena);
 }
 
-void
+static void
 verify_module_texts(const Module *module)
 {
 	for (int i = 0; i < module->steps.count; i++) {
@@ -170,4 +170,13 @@ verify_module_texts(const Module *module)
 		for (int k = 0; k < step->nbody; k++)
 			verify_module_texts(step->bodies[k]);
 	}
+}
+
+void
+verify_all_texts(const PassContext *context, const Graph *graph, const Module *module)
+{
+	if (context->verify_each != verify_texts)
+		return;
+	verify_texts(NULL, "all passes", NULL, graph);
+	verify_module_texts(module);
 }

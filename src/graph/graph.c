@@ -161,3 +161,21 @@ graph_sort(Graph *graph)
 	region_update_captures(graph->body);
 	region_sort(graph->body);
 }
+
+static int
+region_nodes(const Region *region)
+{
+	int count = 0;
+	for (const Node *node = region->first; node; node = node->next) {
+		count++;
+		for (int i = 0; i < node->nregion && node->op->code != OP_fused; i++)
+			count += region_nodes(node->regions[i]);
+	}
+	return count;
+}
+
+int
+graph_node_count(const Graph *graph)
+{
+	return region_nodes(graph->body);
+}

@@ -222,6 +222,8 @@ bool region_encloses(const Region *region, const Region *inner);
 void graph_sort(Graph *graph);
 /* A deep copy with its own ctx and arena (constants' data shared). */
 Graph *graph_clone(Arena *arena, const Graph *graph);
+/* Nodes of all regions; a group is one. */
+int graph_node_count(const Graph *graph);
 
 /* Region `index` in the order of plans: an If has its then-branch first, whichever the model names
  * first. */

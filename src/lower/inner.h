@@ -18,7 +18,8 @@ typedef struct Lowering {
 	Map buffers; /* Value -> MBuffer */
 	Map placed;  /* Node -> itself: concatenations whose inputs write in place */
 	int next_kernel;
-	bool is_plain; /* the node's loops stay as they come */
+	int lowered, nodes; /* of the whole graph: counted where parent is NULL */
+	bool is_plain;      /* the node's loops stay as they come */
 } Lowering;
 
 /* The buffer of a value: made at its first use; a value of an outer region becomes a capture. */

@@ -201,6 +201,16 @@ lower_meaning(Lowering *low, const Node *node)
 }
 
 static void
+show_progress(Lowering *low)
+{
+	while (low->parent)
+		low = low->parent;
+	low->lowered++;
+	if (low->context->progress)
+		low->context->progress(low->context->progress_arg, "lowering", low->lowered, low->nodes);
+}
+
+static void
 lower_node(Lowering *low, const Node *node)
 {
 	Work work = work_begin(&node->loc, NULL);
@@ -217,9 +227,7 @@ lower_node(Lowering *low, const Node *node)
 	default:
 		lower_meaning(low, node);
 	}
-	if (low->context->progress)
-		low->context->progress(low->context->progress_arg, node->loc.node, low->module->steps.count,
-		                       0);
+	show_progress(low);
 	work_end(work);
 }
 
@@ -441,7 +449,8 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	                .graph = graph,
 	                .context = context,
 	                .buffers = {.arena = arena},
-	                .placed = {.arena = arena}};
+	                .placed = {.arena = arena},
+	                .nodes = graph_node_count(graph)};
 	low.module = new_module(&low, graph->name, NULL);
 	context->running = "lowering";
 	lower_body(&low, graph->body);

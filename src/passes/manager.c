@@ -134,24 +134,6 @@ now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int
-region_nodes(const Region *region)
-{
-	int count = 0;
-	for (const Node *node = region->first; node; node = node->next) {
-		count++;
-		for (int i = 0; i < node->nregion && node->op->code != OP_fused; i++)
-			count += region_nodes(node->regions[i]);
-	}
-	return count;
-}
-
-int
-graph_node_count(const Graph *graph)
-{
-	return region_nodes(graph->body);
-}
-
 static bool
 dump_wanted(const PassContext *context, const PassInfo *pass)
 {

@@ -47,7 +47,4 @@ void run_graph_passes(Graph *graph, PassContext *context);        /* and infer i
 void run_loop_passes(const Module *module, PassContext *context); /* all its kernels */
 const char *pass_ir_name(PassIr ir);
 
-/* Nodes of all regions, for reports; a group is one. */
-int graph_node_count(const Graph *graph);
-
 #endif

@@ -223,7 +223,7 @@ lower(void *arg)
 	options.no_vendor = way != WAY_O3 || job->c->seed % 4 == 0;
 	Graph *graph = graph_clone(job->arena, job->graph);
 	PassContext *context = pipeline_new(&options, job->arena, way - WAY_O0);
-	context->target = target_new(&options, job->arena, job->device, graph);
+	context->target = target_new(&options, job->arena, job->device->name, graph);
 	const Module *module = compile_graph(job->arena, graph, context);
 	job->weights[way].arena = job->arena;
 	job->plans[way] = plan_of_module(job->arena, module, &job->weights[way], job->kernels);

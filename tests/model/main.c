@@ -408,7 +408,7 @@ typedef struct Trial {
 static Plan *
 plan_trial(Trial *trial, Arena *arena, WeightPool *pool)
 {
-	const Target *target = target_new(trial->options, arena, device_native(), trial->graph);
+	const Target *target = target_new(trial->options, arena, "cpu:native", trial->graph);
 	Graph *graph = graph_clone(arena, trial->graph);
 	KernelList kernels = {0};
 	PassContext *context = pipeline_new(trial->options, arena, 0);

@@ -174,7 +174,7 @@ lower(void *arg)
 	options.no_vendor = job->way == WAY_OWN;
 	Graph *graph = graph_clone(job->arena, job->trial.graph);
 	PassContext *context = pipeline_new(&options, job->arena, job->level);
-	context->target = target_new(&options, job->arena, job->run->device, graph);
+	context->target = target_new(&options, job->arena, job->run->device->name, graph);
 	const Module *module = compile_graph(job->arena, graph, context);
 	int first = job->kernels->kernels.count;
 	job->weights[job->way].arena = job->arena;

@@ -63,10 +63,10 @@ make_target(Writer *writer, int t)
 {
 	Arena *arena = writer->arena;
 	const BundleInput *input = writer->input;
-	const Target *target = input->targets[t];
+	const Target *target = input->targets[t].target;
 	const char *name = file_name(arena, target->device->name);
 	KernelList *list = &writer->kernels[t];
-	writer->plans[t] = plan_of_module(arena, input->modules[t], &writer->weights, list);
+	writer->plans[t] = plan_of_module(arena, input->targets[t].module, &writer->weights, list);
 	Buf json = {.arena = arena};
 	plan_write(&json, writer->plans[t]);
 	ManifestTarget *entry = &writer->targets[t];
@@ -74,7 +74,7 @@ make_target(Writer *writer, int t)
 	                          .march = target->device->march,
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
-	                          .vendor = has_vendor(input->modules[t]) ? "onednn" : ""};
+	                          .vendor = has_vendor(input->targets[t].module) ? "onednn" : ""};
 	add_text(writer, entry->plan, buf_text(&json));
 	if (list->kernels.count == 0)
 		return;
@@ -119,8 +119,8 @@ make_parts(Writer *writer)
 	for (int t = 0; t < input->ntarget; t++)
 		add_text(writer,
 		         arena_printf(arena, GRAPH_FOLDER "%s.txt",
-		                      file_name(arena, input->targets[t]->device->name)),
-		         input->graphs[t]);
+		                      file_name(arena, input->targets[t].target->device->name)),
+		         input->targets[t].graph);
 	for (int i = 0; i < input->npart; i++)
 		vec_push(arena, &writer->parts,
 		         (Part){input->parts[i].entry,

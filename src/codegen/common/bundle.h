@@ -31,13 +31,17 @@ typedef struct BundlePart {
 	Bytes data;
 } BundlePart;
 
+typedef struct BundleTarget {
+	const Target *target;
+	const Module *module; /* all of one signature */
+	const char *graph;    /* the text of what was lowered */
+} BundleTarget;
+
 typedef struct BundleInput {
 	const char *producer, *model_name, *model_sha256, *pipeline;
 	int ntarget;
-	const Target *const *targets;
-	const Module *const *modules; /* one per target, of one signature */
-	const char *const *graphs;    /* per target, the text of the graph that was lowered */
-	const char *choices;          /* choices.jsonl, or NULL */
+	const BundleTarget *targets;
+	const char *choices; /* choices.jsonl, or NULL */
 	int npart;
 	const BundlePart *parts; /* whatever else travels along */
 	void (*progress)(void *arg, const char *what, int done, int total); /* may be NULL */

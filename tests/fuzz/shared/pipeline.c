@@ -33,7 +33,7 @@ fuzz_compile(Arena *arena, Graph *graph, int level)
 {
 	const Options *options = options_new(arena, level);
 	PassContext *context = pipeline_new(options, arena, level);
-	context->target = target_new(options, arena, device_of(options->target.data[0]), graph);
+	context->target = target_new(options, arena, target_name(options, 0), graph);
 	graph_check(graph);
 	input_ranges(arena, graph, context->target->probe);
 	selftest_new(arena, graph, context->target->probe, 1);

@@ -1,0 +1,47 @@
+/* Choices as lines of JSON. */
+#include "cli/choices.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "base/file.h"
+
+void
+choices_read(Arena *arena, const char *path, const char *member, Map *values)
+{
+	Loc loc = {.file = path};
+	const char *text = file_text(arena, path);
+	for (loc.line = 1; *text; loc.line++) {
+		size_t length = strcspn(text, "\n");
+		cJSON *json = cJSON_ParseWithLength(text, length);
+		const cJSON *key = cJSON_GetObjectItem(json, "key");
+		const cJSON *value = cJSON_GetObjectItem(json, member);
+		bool is_whole = cJSON_IsString(key) && cJSON_IsString(value);
+		if (is_whole)
+			map_set(values, arena_strdup(arena, key->valuestring),
+			        arena_strdup(arena, value->valuestring));
+		cJSON_Delete(json);
+		if (!is_whole && length)
+			fail(&loc, "expected {\"key\": …, \"%s\": …}", member);
+		text += length + (text[length] == '\n');
+	}
+}
+
+void
+choices_write(Buf *buf, const Options *options, const PassContext *context)
+{
+	Map measured = {.arena = buf->arena};
+	if (options->choices)
+		choices_read(buf->arena, options->choices, "candidates", &measured);
+	for (int i = 0; i < context->choices.count; i++) {
+		const PassChoice *choice = &context->choices.data[i];
+		const char *before = map_find(&measured, choice->key);
+		buf_puts(buf, "{\"key\": ");
+		buf_quote(buf, choice->key);
+		buf_puts(buf, ", \"chosen\": ");
+		buf_quote(buf, choice->chosen);
+		buf_puts(buf, ", \"candidates\": ");
+		buf_quote(buf, before ? before : choice->candidates);
+		buf_puts(buf, "}\n");
+	}
+}

@@ -1,0 +1,17 @@
+/* choices.jsonl: what was chosen by measuring, a line of {"key": …, "chosen": …, "candidates": …}
+ * for each, so that --choices compiles the same again. */
+#ifndef CLI_CHOICES_H
+#define CLI_CHOICES_H
+
+#include "cli/cli.h"
+#include "base/buf.h"
+#include "base/pass.h"
+
+/* One member of each line by its key. Fails with the line where there is no such member. */
+void choices_read(Arena *arena, const char *path, const char *member, Map *values);
+
+/* Append what a compilation chose. One that was replayed keeps what was measured when it was
+ * made. */
+void choices_write(Buf *buf, const Options *options, const PassContext *context);
+
+#endif

@@ -1,0 +1,46 @@
+/* The verb compile, and the table it ends with. */
+#include "cli/compile.h"
+#include "cli/report.h"
+
+static void
+report_row(Table *table, const char *what, double before, double after)
+{
+	table_text(table, what);
+	table_number(table, before, "%.0f");
+	table_number(table, after, "%.0f");
+}
+
+int
+verb_compile(const Options *options)
+{
+	Arena *arena = options->arena;
+	Compiled c = compile_file(options, arena, options->args.data[0], options->output);
+	Report *report = report_new(options);
+	Table *table = report_table(report, "sizes", NULL);
+	table_column(table, "what", "", false);
+	table_column(table, "before", "before", true);
+	table_column(table, "after", "after", true);
+	report_row(table, "nodes and groups", c.nodes_before, c.nodes_after);
+	report_row(table, "steps: our kernels", 0, c.written.kernels);
+	report_row(table, "steps: vendor calls", 0, c.written.vendor);
+	report_row(table, "steps: host operators", 0, c.written.host);
+	report_row(table, "steps: copies", 0, c.written.copies);
+	report_text(report, "output", NULL, c.path);
+	report_number(report, "weight_bytes", NULL, (double)c.written.weight_bytes, "%.0f");
+	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
+	report_number(report, "file_bytes", NULL, (double)c.finished.bytes, "%.0f");
+	report_text(report, "self_test", NULL, c.finished.self_test);
+	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
+	report_number(report, "seconds", NULL, c.seconds, "%.2f");
+	report_print(report);
+	say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
+	    size_text(arena, (double)c.finished.bytes),
+	    size_text(arena, (double)c.written.weight_bytes),
+	    size_text(arena, (double)c.written.code_bytes), c.seconds);
+	say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
+	say(options, "self-test: %s\n", c.finished.self_test);
+	if (c.trouble)
+		say(options, "no vendor calls: %s\n", c.trouble);
+	say(options, "next: tilewright run %s --profile\n", c.path);
+	return 0;
+}
