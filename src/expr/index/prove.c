@@ -209,16 +209,23 @@ list_atoms(const Poly *p, const Expr **atoms, int limit)
 	return count;
 }
 
-/* p - k*fact >= 0, for the k that takes the fact's first term out of p; worth trying only when that
- * leaves less to prove. */
+/* The k for which p - k*fact has lost the fact's first term; false when there is none above 0. It
+ * stays so for what is left of p without some of its terms. */
+static bool
+is_of_use(const Poly *p, const Fact *fact, Term *k)
+{
+	const Term *like = fact->kind == FACT_KNOWN ? poly_find(p, fact->first) : NULL;
+	return like && term_div(k, like, fact->first) && k->coef > 0;
+}
+
+/* p - k*fact >= 0; worth trying only when that leaves less to prove. */
 static bool
 prove_by_fact(Facts *facts, const Poly *p, const Fact *fact, int depth)
 {
 	Poly known, rest;
 	Term k;
 	int64_t constant;
-	const Term *like = poly_find(p, fact->first);
-	if (!like || !term_div(&k, like, fact->first) || k.coef <= 0 || !poly_of(fact->atom, &known))
+	if (!is_of_use(p, fact, &k) || !poly_of(fact->atom, &known))
 		return false;
 	poly_copy(&rest, p);
 	if (!poly_add_scaled(&rest, &known, -k.coef))
@@ -231,12 +238,42 @@ prove_by_fact(Facts *facts, const Poly *p, const Fact *fact, int depth)
 static bool
 prove_by_facts(Facts *facts, const Poly *p, int depth)
 {
-	for (int i = facts->list.count - 1; i >= 0; i--) {
-		const Fact *fact = &facts->list.data[i];
-		if (fact->kind == FACT_KNOWN && prove_by_fact(facts, p, fact, depth))
+	for (int i = facts->list.count - 1; i >= 0; i--)
+		if (prove_by_fact(facts, p, &facts->list.data[i], depth))
 			return true;
-	}
 	return false;
+}
+
+/* Whether the atom is a leaf all of whose bounds are numbers. */
+static bool
+has_plain_bounds(const Facts *facts, const Expr *atom)
+{
+	if (atom->op != EX_iter && atom->op != EX_symbol)
+		return false;
+	for (int i = 0; i < facts->list.count; i++) {
+		const Fact *fact = &facts->list.data[i];
+		if (fact->kind == FACT_BOUND && fact->atom == atom &&
+		    ((fact->lo && fact->lo->op != EX_const) || (fact->last && fact->last->op != EX_const)))
+			return false;
+	}
+	return true;
+}
+
+/* A sum of leaves that lie between numbers, each on its own: its interval is all there is to know,
+ * and no elimination would say more. */
+static bool
+is_decided_by_interval(const Facts *facts, const Poly *p)
+{
+	Term k;
+	for (int i = 0; i < p->count; i++) {
+		const Term *t = &p->term[i];
+		if (t->natom > 1 || (t->natom == 1 && !has_plain_bounds(facts, t->atom[0])))
+			return false;
+	}
+	for (int i = 0; i < facts->list.count; i++)
+		if (is_of_use(p, &facts->list.data[i], &k))
+			return false;
+	return true;
 }
 
 static bool
@@ -249,6 +286,8 @@ nonneg(Facts *facts, const Poly *p, int depth)
 		return false;
 	if (poly_interval(facts, p).lo >= 0 || prove_by_facts(facts, p, depth))
 		return true;
+	if (is_decided_by_interval(facts, p))
+		return false;
 	const Expr *atoms[16];
 	int natom = list_atoms(p, atoms, 16);
 	/* among iterators and symbols the order of elimination makes no difference */
