@@ -37,8 +37,7 @@ emit_masked(Emit *em, const Stmt *list, const Expr *condition, const char *mask,
 	const char *chosen = holds ? mask : text(em, "~%s", mask);
 	line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
 	     c_vector(em, DT_BOOL, vector->lanes), both, chosen, outer);
-	line(em, "if (TW_ANY(i%dx%d, %d, %s)) {", vector->width * 8, vector->lanes, vector->lanes,
-	     both);
+	line(em, "if (tw_any_i%dx%d(%s)) {", vector->width * 8, vector->lanes, both);
 	vector->mask = vector->live = both;
 	emit_arm_block(em, list, condition, holds);
 	vector->mask = outer;

@@ -7,7 +7,8 @@
  *     memory.c   reads and stores: addresses, masks
  *     reg.c      register buffers and other local ones
  *     text.c     types, numbers, casts and operations as C text
- *     kernel.c   functions, instances of the prelude, the file
+ *     kernel.c   functions, the file
+ *     prelude.c  what the kernels use of the prelude; macros.c: its macros put in
  *
  * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
  * a C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that
@@ -130,10 +131,8 @@ typedef struct Emit {
 	VEC(Simplified) simplified; /* addresses at `place` */
 	const Stmt *place;          /* the statement being emitted */
 	Vector *vector;             /* NULL: no @vector loop around */
-	bool *lanes_used;           /* [17]: which lane counts occur; lanes8: with values of 8 bytes */
-	bool *lanes8_used;
-	bool has_failed_vector; /* something has no vector form: emit this loop as a plain one */
-	int copy;               /* which copy of a loop body: its own accumulators */
+	bool has_failed_vector;     /* something has no vector form: emit this loop as a plain one */
+	int copy;                   /* which copy of a loop body: its own accumulators */
 } Emit;
 
 /* ---- text.c ---- */
@@ -211,6 +210,10 @@ void emit_vector_loop(Emit *em, const Stmt *loop);
 bool emit_fold(Emit *em, const Stmt *stmt);
 const char *combine_text(Emit *em, int op, DType type, bool is_vector, const char *a,
                          const char *b);
+
+/* ---- prelude.c ---- */
+/* The items of the prelude that the text of the kernels uses, and those that these use. */
+void prelude_print(Buf *out, const Target *target, const char *kernels);
 
 /* ---- emit.c ---- */
 void emit_list(Emit *em, const Stmt *list);

@@ -1,4 +1,4 @@
-/* The file of all kernels: ABI, prelude, vectors in use, one function per distinct kernel, the
+/* The file of all kernels: what they use of the prelude, one function per distinct kernel, the
  * table.
  *
  *     static void k0_conv1(const TwArgs *args, const tw_f32 *restrict X, …, tw_i64 N, begin, end)
@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "codegen/c/emit.h"
-#include "expr/scalar/prelude.h"
 #include "tir/text.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -229,46 +228,11 @@ print_ancestry(Buf *out, const Kernel *kernel)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void
-print_lanes(Buf *out, const bool *lanes_used, const bool *lanes8_used)
-{
-	bool math[LANES_MAX * 2] = {false};
-	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
-		math[lanes] |= lanes_used[lanes] && lanes >= 4;
-		math[lanes * 2] |= lanes8_used[lanes];
-	}
-	for (int lanes = 4; lanes < LANES_MAX; lanes *= 2)
-		if (math[lanes])
-			prelude_print_lanes(out, lanes);
-	buf_puts(out, prelude_text("lanes.h"));
-	for (int lanes = 2; lanes < LANES_MAX; lanes++) {
-		if (lanes_used[lanes])
-			buf_printf(out,
-			           "TW_TYPES4(%d)\nTW_LANES4(%d)\nTW_TREES4(%d)\nTW_F16x%d\nTW_FMA_f32x%d\n"
-			           "TW_BOUNDS_f32x%d\n",
-			           lanes, lanes, lanes, lanes, lanes, lanes);
-		if (lanes8_used[lanes])
-			buf_printf(out,
-			           "TW_TYPES8(%d)\nTW_LANES8(%d)\nTW_TREES8(%d)\nTW_FMA_f64x%d\n"
-			           "TW_BOUNDS_f64x%d\n",
-			           lanes, lanes, lanes, lanes, lanes);
-	}
-}
-
-static void
-print_file(Buf *out, const Target *target, const bool *lanes_used, const bool *lanes8_used)
-{
-	buf_printf(out, "/* Kernels for %s. Compile freestanding: see README. */\n",
-	           target->device->name);
-	buf_puts(out, prelude_text("abi.h"));
-	buf_puts(out, "#ifdef TW_PARTS\n#define TW_IN(i) ((i) % TW_PARTS == TW_PART)\n#else\n"
-	              "#define TW_IN(i) 1\n#endif\n"
-	              "#define TW_KERNEL __attribute__((visibility(\"hidden\")))\n"
-	              "#define TW_BODY static __attribute__((noinline)) void\n");
-	prelude_print_scalars(out);
-	buf_puts(out, prelude_text("kernel.h"));
-	print_lanes(out, lanes_used, lanes8_used);
-}
+/* A file is compiled in parts, by several compilers at once. */
+static const char FRAME[] =
+	"#ifdef TW_PARTS\n#define TW_IN(i) ((i) % TW_PARTS == TW_PART)\n#else\n#define TW_IN(i) 1\n"
+	"#endif\n#define TW_KERNEL __attribute__((visibility(\"hidden\")))\n"
+	"#define TW_BODY static __attribute__((noinline)) void\n";
 
 static void
 print_table(Buf *out, int count, const int *function)
@@ -289,17 +253,11 @@ print_table(Buf *out, int count, const int *function)
 const char *
 codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 {
-	bool lanes_used[LANES_MAX] = {false}, lanes8_used[LANES_MAX] = {false};
 	Map known = {.arena = arena}; /* text of a function to its index + 1 */
 	int *function = NEW_N(arena, int, count + 1);
 	Buf bodies = {.arena = arena};
 	for (int i = 0; i < count; i++) {
-		Emit em = {.arena = arena,
-		           .target = target,
-		           .kernel = kernels[i],
-		           .ctx = kernels[i]->ctx,
-		           .lanes_used = lanes_used,
-		           .lanes8_used = lanes8_used};
+		Emit em = {.arena = arena, .target = target, .kernel = kernels[i], .ctx = kernels[i]->ctx};
 		Work work = work_begin(&kernels[i]->loc, NULL);
 		const char *plain = kernel_text(&em, true);
 		work_end(work);
@@ -318,9 +276,11 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		print_wrapper(&bodies, i, name, kernels[i]);
 		buf_puts(&bodies, "#endif\n");
 	}
+	print_table(&bodies, count, function);
 	Buf out = {.arena = arena};
-	print_file(&out, target, lanes_used, lanes8_used);
+	buf_printf(&out, "/* Kernels for %s. Compile freestanding: see README. */\n%s",
+	           target->device->name, FRAME);
+	prelude_print(&out, target, buf_text(&bodies));
 	buf_puts(&out, buf_text(&bodies));
-	print_table(&out, count, function);
 	return buf_text(&out);
 }

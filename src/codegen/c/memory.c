@@ -248,8 +248,8 @@ read_uniform(Emit *em, const Expr *e, const Address *address)
 	const char *element = element_text(em, e->tensor, address_text(em, address));
 	bool is_guarded = in_lanes(em) && em->vector->mask && em->vector->mask != em->vector->live;
 	if (is_guarded)
-		element = text(em, "(TW_ANY(i%dx%d, %d, %s) ? %s : 0)", em->vector->width * 8,
-		               em->vector->lanes, em->vector->lanes, em->vector->mask, element);
+		element = text(em, "(tw_any_i%dx%d(%s) ? %s : 0)", em->vector->width * 8, em->vector->lanes,
+		               em->vector->mask, element);
 	return (Val){element, UNIFORM};
 }
 

@@ -245,8 +245,8 @@ alloc_locals(Emit *em, const RegInfo *reg, const char *type, int64_t objects, co
 	for (int64_t i = 0; i < objects; i++) {
 		const char *name = element_name(em, reg, i);
 		if (is_per_lane && initial)
-			line(em, "%s %s[%d]; TW_EACH(%d) %s[i] = %s;", type, name, reg->alloc_lanes,
-			     reg->alloc_lanes, name, initial);
+			line(em, "%s %s[%d]; for (int i = 0; i < %d; i++) %s[i] = %s;", type, name,
+			     reg->alloc_lanes, reg->alloc_lanes, name, initial);
 		else if (is_per_lane)
 			line(em, "%s %s[%d];", type, name, reg->alloc_lanes);
 		else if (initial)

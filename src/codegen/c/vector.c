@@ -412,8 +412,6 @@ emit_as_vector(Emit *em, const Stmt *loop, const Survey *survey)
 	bool is_chain = survey->folds && !survey->holds_loop && survey->stores <= 2 && !is_flat;
 	int copies = is_chain && (!is_constant || trips >= COPIES) ? COPIES : 1;
 	em->vector = &vector;
-	em->lanes_used[vector.lanes] = true;
-	em->lanes8_used[vector.lanes] |= vector.width == 8;
 	line(em, "{");
 	em->depth++;
 	open_folds(em, survey->folds, copies);

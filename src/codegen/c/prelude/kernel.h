@@ -1,6 +1,7 @@
 /* Prelude K1: what a freestanding object brings along because the compiler may call it, checked
  * indices, and codes of less than a byte.
  */
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define TW_PLAIN_LOOPS __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #else

@@ -1,34 +1,21 @@
 /* Prelude K2: vectors of the kernels. A value of 4 bytes or less takes 4 bytes per lane (f16 and
  * bf16 as their bits), one of 8 takes 8; a mask has all bits of a lane set or none, and is as wide
- * as the values it chooses. Everything here is a macro over lane counts; codegen says which
- * instances it needs. What a machine does in one instruction stands under #if; the loops mean the
- * same.
+ * as the values it chooses. What a machine does in one instruction stands under #if; the loops mean
+ * the same. TW_X86_BYTES, which codegen defines, is the size of x86's vectors: 64 with AVX-512, 32
+ * with AVX2, 0 elsewhere.
  */
-#if defined(__AVX512VL__) && defined(__AVX512DQ__)
-#define TW_AVX512 1
-#elif defined(__AVX2__)
-#define TW_AVX2 1
+
+#ifdef __clang__
+#define TW_GCC(call, loop) loop
+#else
+#define TW_GCC(call, loop) call
 #endif
 
 #define TW_EACH(L) _Pragma("GCC unroll 16") for (int i = 0; i < L; i++)
 
-/* Vector types of L lanes; the 8-byte ones only where the machine has them. */
-#define TW_TYPES4(L) \
-	typedef tw_f32 tw_f32x##L __attribute__((vector_size(4 * L))); \
-	typedef tw_i32 tw_i32x##L __attribute__((vector_size(4 * L))); \
-	typedef tw_u32 tw_u32x##L __attribute__((vector_size(4 * L))); \
-	typedef tw_i16 tw_i16x##L __attribute__((vector_size(2 * L))); \
-	typedef tw_u16 tw_u16x##L __attribute__((vector_size(2 * L))); \
-	typedef tw_i8 tw_i8x##L __attribute__((vector_size(L))); \
-	typedef tw_u8 tw_u8x##L __attribute__((vector_size(L)));
-#define TW_TYPES8(L) \
-	typedef tw_f64 tw_f64x##L __attribute__((vector_size(8 * L))); \
-	typedef tw_i64 tw_i64x##L __attribute__((vector_size(8 * L))); \
-	typedef tw_u64 tw_u64x##L __attribute__((vector_size(8 * L)));
-
 /* ---- masked access to whole vectors ---------------------------------------------------------- */
 
-#if TW_AVX512
+#if TW_X86_BYTES == 64
 #define TW_KMASK_i32x16(m) __builtin_ia32_cvtd2mask512((tw_i32x16)(m))
 #define TW_KMASK_i32x8(m) __builtin_ia32_cvtd2mask256((tw_i32x8)(m))
 #define TW_KMASK_i32x4(m) __builtin_ia32_cvtd2mask128((tw_i32x4)(m))
@@ -59,8 +46,9 @@
 	__builtin_ia32_storeupd256_mask((double *)(p), (tw_f64x4)(v), TW_KMASK_i64x4(m))
 #define TW_MSTORE_i64x2(p, v, m) \
 	__builtin_ia32_storeupd128_mask((double *)(p), (tw_f64x2)(v), TW_KMASK_i64x2(m))
-#define TW_ANY(M, L, m) (TW_KMASK_##M(m) != 0)
-#elif TW_AVX2
+#define TW_ANY(M) \
+	TW_FN int tw_any_##M(tw_##M m) { return TW_KMASK_##M(m) != 0; }
+#elif TW_X86_BYTES == 32
 #define TW_MLOAD_i32x8(p, m) __builtin_ia32_maskloadps256((const tw_f32x8 *)(p), (tw_i32x8)(m))
 #define TW_MLOAD_i32x4(p, m) __builtin_ia32_maskloadps((const tw_f32x4 *)(p), (tw_i32x4)(m))
 #define TW_MLOAD_i64x4(p, m) __builtin_ia32_maskloadpd256((const tw_f64x4 *)(p), (tw_i64x4)(m))
@@ -73,30 +61,31 @@
 	__builtin_ia32_maskstorepd256((tw_f64x4 *)(p), (tw_i64x4)(m), (tw_f64x4)(v))
 #define TW_MSTORE_i64x2(p, v, m) \
 	__builtin_ia32_maskstorepd((tw_f64x2 *)(p), (tw_i64x2)(m), (tw_f64x2)(v))
-#define TW_ANY_i32x8(m) (__builtin_ia32_movmskps256((tw_f32x8)(m)) != 0)
-#define TW_ANY_i32x4(m) (__builtin_ia32_movmskps((tw_f32x4)(m)) != 0)
-#define TW_ANY_i64x4(m) (__builtin_ia32_movmskpd256((tw_f64x4)(m)) != 0)
-#define TW_ANY_i64x2(m) (__builtin_ia32_movmskpd((tw_f64x2)(m)) != 0)
-#define TW_ANY(M, L, m) TW_ANY_##M(m)
+#define TW_ANY_i32x8(m) __builtin_ia32_movmskps256((tw_f32x8)m)
+#define TW_ANY_i32x4(m) __builtin_ia32_movmskps((tw_f32x4)m)
+#define TW_ANY_i64x4(m) __builtin_ia32_movmskpd256((tw_f64x4)m)
+#define TW_ANY_i64x2(m) __builtin_ia32_movmskpd((tw_f64x2)m)
+#define TW_ANY(M) \
+	TW_FN int tw_any_##M(tw_##M m) { return TW_ANY_##M(m) != 0; }
+#else
+#define TW_ANY(M) \
+	TW_FN int tw_any_##M(tw_##M m) \
+	{ \
+		const unsigned char *bytes = (const unsigned char *)&m; \
+		int any = 0; \
+		for (unsigned i = 0; i < sizeof m; i++) \
+			any |= bytes[i]; \
+		return any; \
+	}
 #endif
-
-#if TW_AVX512 || TW_AVX2
+#if TW_X86_BYTES
 #define TW_MASKED(name, T, V, M, L) \
 	TW_FN V tw_loadm_##name##x##L(const T *p, tw_##M m) { return (V)TW_MLOAD_##M(p, m); } \
 	TW_FN void tw_storem_##name##x##L(T *p, V v, tw_##M m) { TW_MSTORE_##M(p, v, m); }
 #else
 #define TW_MASKED(name, T, V, M, L) TW_MASKED_LOOP(name, T, V, M, L)
-static inline __attribute__((unused)) int
-tw_any_lane(const void *mask, int size)
-{
-	const unsigned char *bytes = mask;
-	int any = 0;
-	for (int i = 0; i < size; i++)
-		any |= bytes[i];
-	return any;
-}
-#define TW_ANY(M, L, m) tw_any_lane(&m, sizeof m)
 #endif
+
 /* Lanes read one by one under a mask, chosen from by a select: gcc 12 makes vectors of a loop of
  * these and reads zeros. It leaves a loop with an asm alone. */
 #define TW_LANES_APART __asm__("")
@@ -129,7 +118,13 @@ tw_near(tw_i64 x)
 /* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second
  * load begins one element early, so that nothing behind the last one is touched. tw_pairs: the
  * same under a mask, whose lanes stand apart as far as the elements do. */
-#if TW_AVX512 && !defined(__clang__)
+#if TW_X86_BYTES == 64
+#ifdef __clang__
+#define TW_EACH_i32x16 0
+#define tw_each_i32x16(p, step) ((tw_f32x16){0})
+#define tw_pairs_i32x16(p, m) ((tw_f32x16){0})
+#else
+#define TW_EACH_i32x16 1
 TW_FN tw_f32x16
 tw_each_i32x16(const void *p, tw_i64 step)
 {
@@ -155,9 +150,19 @@ tw_pairs_i32x16(const void *p, tw_i32x16 m)
 	                               (tw_f32x16)TW_MLOAD_i32x16((const char *)p + 64, high), 0, 2, 4,
 	                               6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
-#define TW_EACH_i32x16 1
 #endif
-#if (TW_AVX512 || TW_AVX2) && !defined(__clang__)
+#else
+#define TW_EACH_i32x16 0
+#define tw_each_i32x16(p, step) ((tw_f32x16){0})
+#define tw_pairs_i32x16(p, m) ((tw_f32x16){0})
+#endif
+#if TW_X86_BYTES
+#ifdef __clang__
+#define TW_EACH_i32x8 0
+#define tw_each_i32x8(p, step) ((tw_f32x8){0})
+#define tw_pairs_i32x8(p, m) ((tw_f32x8){0})
+#else
+#define TW_EACH_i32x8 1
 TW_FN tw_f32x8
 tw_each_i32x8(const void *p, tw_i64 step)
 {
@@ -180,14 +185,8 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 	                               (tw_f32x8)TW_MLOAD_i32x8((const char *)p + 32, high), 0, 2, 4, 6,
 	                               8, 10, 12, 14);
 }
-#define TW_EACH_i32x8 1
 #endif
-#ifndef TW_EACH_i32x16
-#define TW_EACH_i32x16 0
-#define tw_each_i32x16(p, step) ((tw_f32x16){0})
-#define tw_pairs_i32x16(p, m) ((tw_f32x16){0})
-#endif
-#ifndef TW_EACH_i32x8
+#else
 #define TW_EACH_i32x8 0
 #define tw_each_i32x8(p, step) ((tw_f32x8){0})
 #define tw_pairs_i32x8(p, m) ((tw_f32x8){0})
@@ -292,14 +291,14 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 #define TW_STORE_WHOLE(T, N, H, L) \
 	N n = __builtin_convertvector(__builtin_convertvector(v, H), N); \
 	__builtin_memcpy(p, &n, sizeof n);
-#define TW_LOAD_NARROW_2 TW_LOAD_EACH
-#define TW_STORE_NARROW_2 TW_STORE_EACH
-#define TW_LOAD_NARROW_4 TW_LOAD_EACH
-#define TW_STORE_NARROW_4 TW_STORE_EACH
-#define TW_LOAD_NARROW_8 TW_LOAD_WHOLE
-#define TW_STORE_NARROW_8 TW_STORE_WHOLE
-#define TW_LOAD_NARROW_16 TW_LOAD_WHOLE
-#define TW_STORE_NARROW_16 TW_STORE_WHOLE
+#define TW_LOAD_NARROW_2(T, V, N, H, L) TW_LOAD_EACH(T, V, N, H, L)
+#define TW_STORE_NARROW_2(T, N, H, L) TW_STORE_EACH(T, N, H, L)
+#define TW_LOAD_NARROW_4(T, V, N, H, L) TW_LOAD_EACH(T, V, N, H, L)
+#define TW_STORE_NARROW_4(T, N, H, L) TW_STORE_EACH(T, N, H, L)
+#define TW_LOAD_NARROW_8(T, V, N, H, L) TW_LOAD_WHOLE(T, V, N, H, L)
+#define TW_STORE_NARROW_8(T, N, H, L) TW_STORE_WHOLE(T, N, H, L)
+#define TW_LOAD_NARROW_16(T, V, N, H, L) TW_LOAD_WHOLE(T, V, N, H, L)
+#define TW_STORE_NARROW_16(T, N, H, L) TW_STORE_WHOLE(T, N, H, L)
 
 /* The instances for L lanes. */
 #define TW_LANES4(L) \
@@ -383,37 +382,32 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 		return (V)(m | n); \
 	}
 /* m | n, but of the signs m & n. */
-#if TW_AVX512 && !defined(__clang__)
 #define TW_SIGNS(m) ((m ^ m) + (-0x7FFFFFFF - 1))
-#define TW_ZEROS_i32x16(m, n) __builtin_ia32_pternlogd512_mask(m, n, TW_SIGNS(m), 0xD4, -1)
-#define TW_ZEROS_i32x8(m, n) __builtin_ia32_pternlogd256_mask(m, n, TW_SIGNS(m), 0xD4, -1)
-#define TW_ZEROS_i32x4(m, n) __builtin_ia32_pternlogd128_mask(m, n, TW_SIGNS(m), 0xD4, -1)
+#define TW_ZEROS_LOOP(m, n) (((m | n) & 0x7FFFFFFF) | (m & n))
+#if TW_X86_BYTES == 64
+#define TW_ZEROS(bits, m, n) \
+	TW_GCC(__builtin_ia32_pternlogd##bits##_mask(m, n, TW_SIGNS(m), 0xD4, -1), TW_ZEROS_LOOP(m, n))
 #else
-#define TW_ZEROS_i32x16(m, n) (((m | n) & 0x7FFFFFFF) | (m & n))
-#define TW_ZEROS_i32x8 TW_ZEROS_i32x16
-#define TW_ZEROS_i32x4 TW_ZEROS_i32x16
+#define TW_ZEROS(bits, m, n) TW_ZEROS_LOOP(m, n)
 #endif
-#define TW_ZEROS_i32x2(m, n) (((m | n) & 0x7FFFFFFF) | (m & n))
+#define TW_ZEROS_i32x16(m, n) TW_ZEROS(512, m, n)
+#define TW_ZEROS_i32x8(m, n) TW_ZEROS(256, m, n)
+#define TW_ZEROS_i32x4(m, n) TW_ZEROS(128, m, n)
+#define TW_ZEROS_i32x2(m, n) TW_ZEROS_LOOP(m, n)
 #define TW_ZEROS_i64x8(m, n) (((m | n) & 0x7FFFFFFFFFFFFFFF) | (m & n))
-#define TW_ZEROS_i64x4 TW_ZEROS_i64x8
-#define TW_ZEROS_i64x2 TW_ZEROS_i64x8
-#if defined(__x86_64__) && !defined(__clang__)
-#if TW_AVX512
-#define TW_BOUNDS_f32x16 \
-	TW_BOUNDS(f32, tw_f32x16, i32x16, 16, __builtin_ia32_maxps512_mask(a, b, a, -1, 4), \
-	          __builtin_ia32_minps512_mask(a, b, a, -1, 4))
-#define TW_BOUNDS_f64x8 \
-	TW_BOUNDS(f64, tw_f64x8, i64x8, 8, __builtin_ia32_maxpd512_mask(a, b, a, -1, 4), \
-	          __builtin_ia32_minpd512_mask(a, b, a, -1, 4))
-#endif
-#define TW_BOUNDS_f32x8 \
-	TW_BOUNDS(f32, tw_f32x8, i32x8, 8, __builtin_ia32_maxps256(a, b), __builtin_ia32_minps256(a, b))
-#define TW_BOUNDS_f32x4 \
-	TW_BOUNDS(f32, tw_f32x4, i32x4, 4, __builtin_ia32_maxps(a, b), __builtin_ia32_minps(a, b))
-#define TW_BOUNDS_f64x4 \
-	TW_BOUNDS(f64, tw_f64x4, i64x4, 4, __builtin_ia32_maxpd256(a, b), __builtin_ia32_minpd256(a, b))
-#define TW_BOUNDS_f64x2 \
-	TW_BOUNDS(f64, tw_f64x2, i64x2, 2, __builtin_ia32_maxpd(a, b), __builtin_ia32_minpd(a, b))
+#define TW_ZEROS_i64x4(m, n) TW_ZEROS_i64x8(m, n)
+#define TW_ZEROS_i64x2(m, n) TW_ZEROS_i64x8(m, n)
+#define TW_BOUNDS_GCC(name, V, M, L, suffix) \
+	TW_BOUNDS(name, V, M, L, \
+	          TW_GCC(__builtin_ia32_max##suffix, tw_pick_##name##x##L((tw_##M)(a > b), a, b)), \
+	          TW_GCC(__builtin_ia32_min##suffix, tw_pick_##name##x##L((tw_##M)(a < b), a, b)))
+#if TW_X86_BYTES
+#define TW_BOUNDS_f32x16 TW_BOUNDS_GCC(f32, tw_f32x16, i32x16, 16, ps512_mask(a, b, a, -1, 4))
+#define TW_BOUNDS_f64x8 TW_BOUNDS_GCC(f64, tw_f64x8, i64x8, 8, pd512_mask(a, b, a, -1, 4))
+#define TW_BOUNDS_f32x8 TW_BOUNDS_GCC(f32, tw_f32x8, i32x8, 8, ps256(a, b))
+#define TW_BOUNDS_f32x4 TW_BOUNDS_GCC(f32, tw_f32x4, i32x4, 4, ps(a, b))
+#define TW_BOUNDS_f64x4 TW_BOUNDS_GCC(f64, tw_f64x4, i64x4, 4, pd256(a, b))
+#define TW_BOUNDS_f64x2 TW_BOUNDS_GCC(f64, tw_f64x2, i64x2, 2, pd(a, b))
 #else
 #define TW_BOUNDS_f32x16 TW_BOUNDS_LOOP(f32, tw_f32x16, i32x16, 16)
 #define TW_BOUNDS_f32x8 TW_BOUNDS_LOOP(f32, tw_f32x8, i32x8, 8)
@@ -461,17 +455,22 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 		TW_EACH(L) v[i] = one(a[i], b[i], c[i]); \
 		return v; \
 	}
-#if defined(__x86_64__) && !defined(__clang__)
-#define TW_FMA(name, V, L, call) \
-	TW_FN V tw_fma_##name##x##L(V a, V b, V c) { return call; }
-#if TW_AVX512
-#define TW_FMA_f32x16 TW_FMA(f32, tw_f32x16, 16, __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4))
-#define TW_FMA_f64x8 TW_FMA(f64, tw_f64x8, 8, __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4))
-#endif
-#define TW_FMA_f32x8 TW_FMA(f32, tw_f32x8, 8, __builtin_ia32_vfmaddps256(a, b, c))
-#define TW_FMA_f32x4 TW_FMA(f32, tw_f32x4, 4, __builtin_ia32_vfmaddps(a, b, c))
-#define TW_FMA_f64x4 TW_FMA(f64, tw_f64x4, 4, __builtin_ia32_vfmaddpd256(a, b, c))
-#define TW_FMA_f64x2 TW_FMA(f64, tw_f64x2, 2, __builtin_ia32_vfmaddpd(a, b, c))
+#if TW_X86_BYTES
+#define TW_FMA(name, one, V, L, call) \
+	TW_FN V tw_fma_##name##x##L(V a, V b, V c) \
+	{ \
+		V v; \
+		TW_GCC(v = call, TW_EACH(L) v[i] = one(a[i], b[i], c[i])); \
+		return v; \
+	}
+#define TW_FMA_f32x16 \
+	TW_FMA(f32, __builtin_fmaf, tw_f32x16, 16, __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4))
+#define TW_FMA_f64x8 \
+	TW_FMA(f64, __builtin_fma, tw_f64x8, 8, __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4))
+#define TW_FMA_f32x8 TW_FMA(f32, __builtin_fmaf, tw_f32x8, 8, __builtin_ia32_vfmaddps256(a, b, c))
+#define TW_FMA_f32x4 TW_FMA(f32, __builtin_fmaf, tw_f32x4, 4, __builtin_ia32_vfmaddps(a, b, c))
+#define TW_FMA_f64x4 TW_FMA(f64, __builtin_fma, tw_f64x4, 4, __builtin_ia32_vfmaddpd256(a, b, c))
+#define TW_FMA_f64x2 TW_FMA(f64, __builtin_fma, tw_f64x2, 2, __builtin_ia32_vfmaddpd(a, b, c))
 #else
 #define TW_FMA_f32x16 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x16, 16)
 #define TW_FMA_f32x8 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x8, 8)
@@ -480,7 +479,6 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 #define TW_FMA_f64x4 TW_FMA_LOOP(f64, __builtin_fma, tw_f64x4, 4)
 #define TW_FMA_f64x2 TW_FMA_LOOP(f64, __builtin_fma, tw_f64x2, 2)
 #endif
-
 #define TW_FMA_f32x2 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x2, 2)
 
 /* Conversions between f32 and f16: exact one way, half to even the other. */
@@ -497,34 +495,66 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 		TW_EACH(L) v[i] = tw_f16_of_f32(x[i]); \
 		return v; \
 	}
-#if TW_AVX512 && !defined(__clang__)
+#if TW_X86_BYTES == 64
 typedef short tw_v16hi __attribute__((vector_size(32)));
 typedef short tw_v8hi __attribute__((vector_size(16)));
-#define TW_F16x16 \
-	TW_FN tw_f32x16 tw_f32_of_f16x16(tw_u32x16 h) \
-	{ \
-		tw_u16x16 n = __builtin_convertvector(h, tw_u16x16); \
-		return __builtin_ia32_vcvtph2ps512_mask((tw_v16hi)n, (tw_f32x16){0}, -1, 4); \
-	} \
-	TW_FN tw_u32x16 tw_f16_of_f32x16(tw_f32x16 x) \
-	{ \
-		tw_v16hi n = __builtin_ia32_vcvtps2ph512_mask(x, 0, (tw_v16hi){0}, -1); \
-		return __builtin_convertvector((tw_u16x16)n, tw_u32x16); \
-	}
-#define TW_F16x8 \
-	TW_FN tw_f32x8 tw_f32_of_f16x8(tw_u32x8 h) \
-	{ \
-		tw_u16x8 n = __builtin_convertvector(h, tw_u16x8); \
-		return __builtin_ia32_vcvtph2ps256((tw_v8hi)n); \
-	} \
-	TW_FN tw_u32x8 tw_f16_of_f32x8(tw_f32x8 x) \
-	{ \
-		tw_v8hi n = __builtin_ia32_vcvtps2ph256(x, 0); \
-		return __builtin_convertvector((tw_u16x8)n, tw_u32x8); \
-	}
+#ifdef __clang__
+TW_F16_LOOP(16)
 #else
-#define TW_F16x16 TW_F16_LOOP(16)
-#define TW_F16x8 TW_F16_LOOP(8)
+TW_FN tw_f32x16
+tw_f32_of_f16x16(tw_u32x16 h)
+{
+	tw_u16x16 n = __builtin_convertvector(h, tw_u16x16);
+	return __builtin_ia32_vcvtph2ps512_mask((tw_v16hi)n, (tw_f32x16){0}, -1, 4);
+}
+TW_FN tw_u32x16
+tw_f16_of_f32x16(tw_f32x16 x)
+{
+	tw_v16hi n = __builtin_ia32_vcvtps2ph512_mask(x, 0, (tw_v16hi){0}, -1);
+	return __builtin_convertvector((tw_u16x16)n, tw_u32x16);
+}
 #endif
-#define TW_F16x4 TW_F16_LOOP(4)
-#define TW_F16x2 TW_F16_LOOP(2)
+#ifdef __clang__
+TW_F16_LOOP(8)
+#else
+TW_FN tw_f32x8
+tw_f32_of_f16x8(tw_u32x8 h)
+{
+	tw_u16x8 n = __builtin_convertvector(h, tw_u16x8);
+	return __builtin_ia32_vcvtph2ps256((tw_v8hi)n);
+}
+TW_FN tw_u32x8
+tw_f16_of_f32x8(tw_f32x8 x)
+{
+	tw_v8hi n = __builtin_ia32_vcvtps2ph256(x, 0);
+	return __builtin_convertvector((tw_u16x8)n, tw_u32x8);
+}
+#endif
+#else
+TW_F16_LOOP(16)
+TW_F16_LOOP(8)
+#endif
+TW_F16_LOOP(4)
+TW_F16_LOOP(2)
+
+/* ---- the instances --------------------------------------------------------------------------- */
+
+#define TW_ALL4(L) \
+	TW_LANES4(L) \
+	TW_ANY(i32x##L) \
+	TW_TREES4(L) \
+	TW_FMA_f32x##L \
+	TW_BOUNDS_f32x##L
+#define TW_ALL8(L) \
+	TW_LANES8(L) \
+	TW_ANY(i64x##L) \
+	TW_TREES8(L) \
+	TW_FMA_f64x##L \
+	TW_BOUNDS_f64x##L
+TW_ALL4(2)
+TW_ALL4(4)
+TW_ALL4(8)
+TW_ALL4(16)
+TW_ALL8(2)
+TW_ALL8(4)
+TW_ALL8(8)

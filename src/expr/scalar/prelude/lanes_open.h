@@ -35,7 +35,8 @@
 #define TW_C(x) (x)
 #define TW_SIGN_BIT 0x8000000000000000ull
 #define TW_INF_BITS 0x7FF0000000000000ull
-#define TW_WHOLE 0x1p52 /* from here on every float is an integer */
+/* From TW_WHOLE on every float is an integer. */
+#define TW_WHOLE 0x1p52
 #define TW_BITS_OF tw_bits_f64
 #define TW_FLOAT_OF tw_float_f64
 #else

@@ -1,10 +1,8 @@
 /* Prelude 6: reduction of large angles (Payne and Hanek): x * 2/pi modulo 4 with as many bits of
  * 2/pi as matter. Only angles above 2^20 come here.
  */
-#ifdef __CUDACC__
-__constant__
-#endif
-static const tw_u64 tw_two_over_pi[] = {
+
+TW_TABLE tw_u64 tw_two_over_pi[] = {
 	0, /* so that reading may begin before the first bit */
 	0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull,
 	0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull,

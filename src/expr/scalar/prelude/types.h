@@ -1,13 +1,17 @@
 /* Prelude 1: types and bits. The files of this folder are compiled into the interpreter and pasted
  * in front of every emitted kernel, so both compute with the same text. They use basic IEEE
- * operations and integers only: no library, no fma, no contraction. They may include nothing.
+ * operations and integers only: no library, no fma, no contraction. They may include nothing. Into
+ * a kernel file go the items that it uses, with the macros put in (codegen/c/prelude.c).
  */
+
 #ifdef __CUDACC__
 #define TW_FN static __device__ __forceinline__
 #define TW_SLOW static __device__ __noinline__
+#define TW_TABLE static __constant__ const
 #else
 #define TW_FN static inline __attribute__((unused))
 #define TW_SLOW static __attribute__((noinline, unused))
+#define TW_TABLE static const
 #endif
 
 typedef signed char tw_i8;
@@ -21,30 +25,26 @@ typedef unsigned long long tw_u64;
 typedef float tw_f32;
 typedef double tw_f64;
 
-#ifndef __CUDACC__
-typedef tw_f32 tw_f32x2 __attribute__((vector_size(8)));
-typedef tw_f32 tw_f32x4 __attribute__((vector_size(16)));
-typedef tw_f32 tw_f32x8 __attribute__((vector_size(32)));
-typedef tw_f32 tw_f32x16 __attribute__((vector_size(64)));
-typedef tw_f64 tw_f64x2 __attribute__((vector_size(16)));
-typedef tw_f64 tw_f64x4 __attribute__((vector_size(32)));
-typedef tw_f64 tw_f64x8 __attribute__((vector_size(64)));
-typedef tw_i32 tw_i32x4 __attribute__((vector_size(16)));
-typedef tw_i32 tw_i32x8 __attribute__((vector_size(32)));
-typedef tw_i32 tw_i32x16 __attribute__((vector_size(64)));
-typedef tw_u32 tw_u32x4 __attribute__((vector_size(16)));
-typedef tw_u32 tw_u32x8 __attribute__((vector_size(32)));
-typedef tw_u32 tw_u32x16 __attribute__((vector_size(64)));
-typedef tw_i64 tw_i64x2 __attribute__((vector_size(16)));
-typedef tw_i64 tw_i64x4 __attribute__((vector_size(32)));
-typedef tw_i64 tw_i64x8 __attribute__((vector_size(64)));
-typedef tw_u64 tw_u64x2 __attribute__((vector_size(16)));
-typedef tw_u64 tw_u64x4 __attribute__((vector_size(32)));
-typedef tw_u64 tw_u64x8 __attribute__((vector_size(64)));
-typedef tw_u16 tw_u16x4 __attribute__((vector_size(8)));
-typedef tw_u16 tw_u16x8 __attribute__((vector_size(16)));
-typedef tw_u16 tw_u16x16 __attribute__((vector_size(32)));
-#endif
+/* Vectors of L lanes. */
+#define TW_TYPES4(L) \
+	typedef tw_f32 tw_f32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_i32 tw_i32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_u32 tw_u32x##L __attribute__((vector_size(4 * L))); \
+	typedef tw_i16 tw_i16x##L __attribute__((vector_size(2 * L))); \
+	typedef tw_u16 tw_u16x##L __attribute__((vector_size(2 * L))); \
+	typedef tw_i8 tw_i8x##L __attribute__((vector_size(L))); \
+	typedef tw_u8 tw_u8x##L __attribute__((vector_size(L)));
+#define TW_TYPES8(L) \
+	typedef tw_f64 tw_f64x##L __attribute__((vector_size(8 * L))); \
+	typedef tw_i64 tw_i64x##L __attribute__((vector_size(8 * L))); \
+	typedef tw_u64 tw_u64x##L __attribute__((vector_size(8 * L)));
+TW_TYPES4(2)
+TW_TYPES4(4)
+TW_TYPES4(8)
+TW_TYPES4(16)
+TW_TYPES8(2)
+TW_TYPES8(4)
+TW_TYPES8(8)
 
 TW_FN tw_u32
 tw_bits_f32(tw_f32 x)

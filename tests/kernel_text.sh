@@ -1,0 +1,61 @@
+#!/bin/sh
+# The C of a kernel: no more of the prelude than it uses, and what is there compiles alone, for each
+# target and by each C compiler that is here.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=${TILEWRIGHT:-build/tilewright}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL kernel_text $*"; }
+
+# check NAME LINES KERNEL: the file has at most so many lines, and no function that nobody calls
+check() {
+	for target in x86-64-v3 x86-64-v4 aarch64; do
+		echo "$3" | "$tw" print --ir=loops --c --target cpu:$target - >"$tmp/k.c" || lose "$1 for $target"
+		lines=$(wc -l <"$tmp/k.c")
+		if [ "$lines" -le "$2" ]; then pass; else lose "$1 for $target: $lines lines, not $2"; fi
+		idle=$(tr -cs 'A-Za-z0-9_' '\n' <"$tmp/k.c" | grep '^tw_' | sort | uniq -c |
+			awk '$1 == 1 && $2 != "tw_kernels_v1" { print $2 }')
+		if [ -z "$idle" ]; then pass; else lose "$1 for $target: nobody uses $idle"; fi
+		case $target in x86*) ;; *) continue ;; esac
+		for cc in gcc clang; do
+			command -v $cc >/dev/null || continue
+			$cc -std=gnu11 -O1 -ffreestanding -fno-math-errno -Wno-psabi -march=$target -c "$tmp/k.c" \
+				-o "$tmp/k.o" 2>"$tmp/err" && pass || lose "$1 for $target by $cc: $(cat "$tmp/err")"
+		done
+	done
+}
+
+check add 185 'kernel add(X: f32[1000], Y: out f32[1000]) {
+	for i in 1000 @vector
+		Y[i] = max(X[i] + 1.0, 0.0)
+}'
+check f16 270 'kernel f16(X: f16[1000], Y: out f16[1000]) {
+	for i in 1000 @vector
+		Y[i] = X[i] * X[i]
+}'
+check strided 250 'kernel strided(X: f32[1000,2], Y: out f32[1000]) {
+	for i in 1000 @vector
+		Y[i] = min(X[i, 0], X[i, 1])
+}'
+check softmax 370 'kernel softmax(N, X: f32[N], Y: out f32[N]) {
+	m: f32 @reg = -inf
+	for i in N @vector
+		m max= X[i]
+	s: f32 @reg = 0.0
+	for i in N @vector
+		s += exp(X[i] - m)
+	for i in N @vector
+		Y[i] = exp(X[i] - m) / s
+}'
+check wide 225 'kernel wide(N, X: f64[N], Y: out i64[1]) {
+	s: f64 @reg = 0.0
+	for i in N @vector
+		s += X[i]
+	Y[0] = i64(s)
+}'
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
