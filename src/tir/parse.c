@@ -1,6 +1,7 @@
 /* Kernels from text (the form at the head of stmt.h).
  *
  *     kernel  = "kernel" name "(" [ argument { "," argument } ] ")" [ string ] "{" { stmt } "}"
+ *               [ "schedule" "{" { step } "}" ]                     see script.h
  *     argument = name [ "in" integer ".." integer ]                 a symbol
  *              | name ":" [ "out" ] [ "alias" ] type                a buffer
  *     type    = dtype [ "[" dim { "," dim } "]" ] [ "strides" "(" ( dim | "_" ) … ")" ]
@@ -20,6 +21,7 @@
 #include "tir/text.h"
 
 #include "expr/index/text.h"
+#include "tir/script.h"
 
 /* What a name meant outside the scope that redefines it. */
 typedef struct Hidden {
@@ -362,6 +364,11 @@ kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text)
 	scan_expect(&parser.scan, "{", "before the kernel's body");
 	while (!scan_accept(&parser.scan, "}"))
 		kernel->body = stmt_append(kernel->body, parse_stmt(&parser));
+	if (scan_accept(&parser.scan, "schedule")) {
+		scan_expect(&parser.scan, "{", "before the steps of a schedule");
+		kernel->script = script_parse(arena, &parser.scan);
+		scan_expect(&parser.scan, "}", "after the steps of a schedule");
+	}
 	kernel_finish(kernel);
 	return kernel;
 }

@@ -4,6 +4,7 @@
  * is defined gets a number: the printed kernel is first given unique names, which stay.
  */
 #include "expr/index/text.h"
+#include "tir/script.h"
 #include "tir/text.h"
 
 #include <string.h>
@@ -307,5 +308,10 @@ kernel_print(Buf *buf, const Kernel *kernel)
 	}
 	buf_puts(buf, " {\n");
 	print_list(buf, kernel->body, 1);
+	buf_puts(buf, "}\n");
+	if (!kernel->script)
+		return;
+	buf_puts(buf, "schedule {\n");
+	script_print(buf, kernel->script, "  ");
 	buf_puts(buf, "}\n");
 }

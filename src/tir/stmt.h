@@ -36,6 +36,7 @@
 typedef struct Stmt Stmt;
 typedef struct Buffer Buffer;
 typedef struct Kernel Kernel;
+struct Script;
 
 typedef enum StmtKind {
 	STMT_FOR,   /* for var in lo..hi @bind { body } */
@@ -111,6 +112,7 @@ struct Kernel {
 	Loc loc;
 	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
 	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
+	const struct Script *script; /* what is to be done to the naive loops; NULL: it is done */
 	VEC(const Symbol *) symbols; /* parameters, in order */
 	VEC(Buffer *) buffers;       /* arguments, in order */
 	Stmt *body;

@@ -4,7 +4,7 @@
  */
 #include "codegen_run.h"
 
-#include "tir/schedule/schedule.h"
+#include "tir/rewrite.h"
 
 enum { LENGTHS = 40 };
 

@@ -3,7 +3,10 @@
  */
 #include <string.h>
 
+#include "tir/rewrite.h"
 #include "tir/schedule/schedule.h"
+
+#include "random_number.h"
 
 #include <check.h>
 
@@ -204,106 +207,189 @@ START_TEST(test_eval)
 }
 END_TEST
 
-/* ---- schedule primitives ----------------------------------------------------------------------
- * */
+/* ---- schedule primitives --------------------------------------------------------------------- */
 
-static Stmt *
-loop_named(Stmt *list, const char *name)
+static const char SUMS[] = "kernel sums(X: f32[20,70], Z: out f32[70], Y: out f32[70]) {\n"
+						   "  for i in 70 {\n"
+						   "    s: f32 @reg\n"
+						   "    acc: f32 @reg = 0\n"
+						   "    for k in 20\n"
+						   "      if (k < 19)\n"
+						   "        acc[] += X[k, i]\n"
+						   "    s[] = acc[]\n"
+						   "    Z[i] = s[]\n"
+						   "    Y[i] = s[] * 2\n"
+						   "  }\n"
+						   "}\n";
+
+/* The scheduled kernel and what is computed by it, straight from the script and simplified. */
+static void
+same_meaning(const char *text, const char *steps)
 {
-	for (; list; list = list->next) {
-		if (list->kind == STMT_FOR && strcmp(list->var->name, name) == 0)
-			return list;
-		Stmt *inner = loop_named(list->body, name);
-		if (inner)
-			return inner;
+	const Array *expected = evaluated(read_kernel(text));
+	char *scheduled = arena_printf(arena, "%sschedule {\n%s}\n", text, steps);
+	ck_assert_str_eq(printed(read_kernel(scheduled)), scheduled);
+	for (int simplified = 0; simplified < 2; simplified++) {
+		Kernel *kernel = read_kernel(scheduled);
+		script_apply(kernel, kernel->script);
+		kernel->script = NULL;
+		if (simplified)
+			tir_simplify(kernel);
+		kernel_check(kernel);
+		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s", printed(kernel));
+		ck_assert_str_eq(printed(read_kernel(printed(kernel))), printed(kernel));
 	}
-	return NULL;
-}
-
-static void
-split_q(Kernel *kernel)
-{
-	tir_split(kernel, loop_named(kernel->body, "q"), 4);
-}
-
-static void
-split_tail_q(Kernel *kernel)
-{
-	tir_split_tail(kernel, loop_named(kernel->body, "q"), 2);
-}
-
-static void
-split_exact_s(Kernel *kernel)
-{
-	tir_split(kernel, loop_named(kernel->body, "s"), 3);
-}
-
-static void
-fuse_pq(Kernel *kernel)
-{
-	tir_fuse(kernel, loop_named(kernel->body, "p"));
-}
-
-static void
-reorder_crs(Kernel *kernel)
-{
-	Stmt *c = loop_named(kernel->body, "c"), *r = c->body, *s = r->body;
-	const Var *order[] = {s->var, c->var, r->var};
-	tir_reorder(kernel, c, 3, order);
-}
-
-static void
-unroll_r(Kernel *kernel)
-{
-	tir_unroll(kernel, loop_named(kernel->body, "r"));
-}
-
-static void
-try_unroll(void *kernel)
-{
-	unroll_r(kernel);
-}
-
-/* Y[p, q] = Y[q, p] in place: what an iteration reads another one stores. */
-static void
-try_reorder(void *kernel)
-{
-	Stmt *p = loop_named(((Kernel *)kernel)->body, "p");
-	tir_reorder(kernel, p, 2, (const Var *[]){p->body->var, p->var});
 }
 
 START_TEST(test_primitives)
 {
-	typedef void Primitive(Kernel *);
-	static Primitive *const primitives[] = {
-		split_q, split_tail_q, split_exact_s, fuse_pq, reorder_crs, unroll_r, tir_simplify,
+	static const struct {
+		const char *text, *steps;
+	} cases[] = {
+		{CONV, "  split q 4 -> qo, qi\n"},
+		{CONV, "  split_tail q 2 -> qo, qi, qt\n"},
+		{CONV, "  split s 3 -> so, si\n"},
+		{CONV, "  fuse p, q -> pq\n"},
+		{CONV, "  reorder s, c, r\n"},
+		{CONV, "  unroll r\n"},
+		{CONV, "  bind n @parallel\n  bind f @parallel\n  bind q @vector\n"},
+		{CONV, "  fission q acc @stack -> q_1\n  fission p acc @scratch -> p_1\n"},
+		{CONV, "  fission q acc @stack -> q_1\n  reorder c, r, s, q\n  bind q @vector\n"},
+		{CONV, "  split q 5 -> qo, u\n  fission u acc @reg -> u_1\n  reorder c, r, s, u\n"
+	           "  bind u @unroll\n  bind s @unroll\n"},
+		{CONV, "  split q 5 -> qo, u\n  fission u acc @reg -> u_1\n  skew u, s -> v\n"},
+		{ADD, "  reorder j, i\n  bind j @parallel\n  bind i @parallel\n"},
+		{ADD, "  split j 4 -> piece, lane\n  reorder piece, i, lane\n  bind lane @vector\n"},
+		{SUMS, "  split i 64 -> piece, lane\n  bind piece @parallel\n  bind lane @vector\n"
+	           "  fission lane Z @stack -> lane_1\n  fission lane acc @stack -> lane_2\n"
+	           "  reorder k, lane\n  unswitch lane\n"},
+		{SUMS, "  fission i s @stack -> j\n  bind i @vector\n  split j 8 -> jo, ji\n"},
 	};
-	const Array *expected = evaluated(read_kernel(CONV));
-	for (size_t i = 0; i < countof(primitives); i++)
-		for (int simplified = 0; simplified < 2; simplified++) {
-			Kernel *kernel = read_kernel(CONV);
-			primitives[i](kernel);
-			if (simplified)
-				tir_simplify(kernel);
-			kernel_finish(kernel);
-			kernel_check(kernel);
-			ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "primitive %zu:\n%s", i,
-			              printed(kernel));
-			ck_assert_str_eq(printed(read_kernel(printed(kernel))), printed(kernel));
-		}
+	for (size_t i = 0; i < countof(cases); i++)
+		same_meaning(cases[i].text, cases[i].steps);
 }
 END_TEST
 
+static void
+apply_text(void *text)
+{
+	Kernel *kernel = read_kernel(text);
+	script_apply(kernel, kernel->script);
+}
+
 START_TEST(test_refused_primitives)
 {
-	Failure failure;
-	Kernel *kernel = read_kernel("kernel k(N, Y: out f32[N]) {\n  for r in N\n    Y[r] = 1\n}");
-	ck_assert(!try_run(try_unroll, kernel, &failure));
-	ck_assert_msg(strstr(failure.text, "no constants"), "%s", failure.text);
-	kernel = read_kernel("kernel k(Y: out f32[5,5]) {\n  for p in 5, q in 5\n"
-	                     "    Y[p, q] = Y[q, p] + 1\n}");
-	ck_assert(!try_run(try_reorder, kernel, &failure));
-	ck_assert_msg(strstr(failure.text, "may read what another stored"), "%s", failure.text);
+	static const char SWAP[] = "kernel k(Y: out f32[5,5]) {\n  for p in 5, q in 5\n"
+							   "    Y[p, q] = Y[q, p] + 1\n}\n";
+	static const char LAST[] = "kernel k(N, X: f32[9], Y: out f32[9]) {\n  t: f32[9] @stack = 0\n"
+							   "  for i in 9 {\n    t[0] = X[i]\n    Y[i] = t[0]\n  }\n"
+							   "  for r in N\n    t[1] = 1\n}\n";
+	static const struct {
+		const char *text, *step, *message;
+	} cases[] = {
+		{CONV, "split z 4 -> a, b", "kernel conv: split z: there is no loop z; the loops are n, f"},
+		{CONV, "split q 0 -> a, b", "at least one iteration"},
+		{CONV, "split q 4 -> r, b", "the name r is taken"},
+		{CONV, "fuse q, p -> pq", "does not hold exactly one loop"},
+		{CONV, "fuse n, p -> np", "what it holds is loop f"},
+		{CONV, "reorder q, c", "not a nest of their own"},
+		{SWAP, "reorder q, p", "an iteration may read of Y what another stored"},
+		{SWAP, "bind q @vector", "an iteration may read of Y what another stored"},
+		{CONV, "bind q @parallel", "does not stand in @parallel loops alone"},
+		{LAST, "bind i @vector", "all iterations store to one place of t"},
+		{LAST, "bind r @unroll", "its bounds are no constants"},
+		{LAST, "unroll r", "its bounds are no constants"},
+		{LAST, "fission i t @stack -> j", "t is stored on one side of the cut and used"},
+		{CONV, "fission q Y @stack -> j", "nothing stands behind the last store to Y"},
+		{CONV, "fission q X @stack -> j", "nothing in it stores to X"},
+		{CONV, "fission n Y @reg -> j", "a @parallel loop is not cut"},
+		{SUMS, "unswitch k", "the condition depends on it"},
+		{SUMS, "unswitch i", "more than a condition"},
+		{CONV, "skew c, f -> d", "does not hold exactly one loop"},
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		Failure failure;
+		char *text = arena_printf(arena, "%sschedule {\n  %s\n}\n", cases[i].text, cases[i].step);
+		ck_assert_msg(!try_run(apply_text, text, &failure), "%s", cases[i].step);
+		ck_assert_msg(strstr(failure.text, cases[i].message), "%s: %s", cases[i].step,
+		              failure.text);
+		ck_assert_int_eq(failure.kind, FAIL_INVALID);
+	}
+}
+END_TEST
+
+/* ---- random scripts -------------------------------------------------------------------------- */
+
+enum { SCRIPTS = 60, TRIES = 12 };
+
+static void
+note_loop(Stmt *stmt, void *arg)
+{
+	StrVec *loops = arg;
+	if (stmt->kind == STMT_FOR)
+		vec_push(arena, loops, stmt->var->name);
+}
+
+/* A step over loops of the kernel, right or wrong; the names it makes end in `n`. */
+static const char *
+random_step(uint64_t *state, const Kernel *kernel, int n)
+{
+	static const char *const buffers[] = {"acc", "s", "Y", "Z"};
+	static const char *const binds[] = {"parallel", "vector", "unroll"};
+	static const char *const scopes[] = {"reg", "stack", "scratch"};
+	StrVec loops = {0};
+	stmt_visit(kernel->body, note_loop, &loops);
+	const char *a = loops.data[random_below(state, (unsigned)loops.count)];
+	const char *b = loops.data[random_below(state, (unsigned)loops.count)];
+	unsigned pick = random_below(state, 3), size = 2 + 3 * pick;
+	switch (random_below(state, 9)) {
+	case 0:
+		return arena_printf(arena, "split %s %u -> o%d, i%d", a, size, n, n);
+	case 1:
+		return arena_printf(arena, "split_tail %s %u -> o%d, i%d, t%d", a, size, n, n, n);
+	case 2:
+		return arena_printf(arena, "fuse %s, %s -> f%d", a, b, n);
+	case 3:
+	case 4:
+		return arena_printf(arena, "reorder %s, %s", a, b);
+	case 5:
+		return arena_printf(arena, "bind %s @%s", a, binds[pick]);
+	case 6:
+		return arena_printf(arena, "skew %s, %s -> w%d", a, b, n);
+	case 7:
+		return arena_printf(arena, "unswitch %s", a);
+	default:
+		return arena_printf(arena, "fission %s %s @%s -> z%d", a,
+		                    buffers[random_below(state, countof(buffers))], scopes[pick], n);
+	}
+}
+
+/* Whatever is not refused computes the same. */
+START_TEST(test_random_scripts)
+{
+	static const char *const texts[] = {CONV, SUMS};
+	uint64_t state = (uint64_t)_i + 1;
+	const char *text = texts[_i % 2], *steps = "";
+	const Array *expected = evaluated(read_kernel(text));
+	for (int n = 0; n < TRIES; n++) {
+		Failure failure;
+		Kernel *kernel = read_kernel(arena_printf(arena, "%sschedule {\n%s}\n", text, steps));
+		script_apply(kernel, kernel->script);
+		const char *step = random_step(&state, kernel, n);
+		char *more = arena_printf(arena, "%s%s\n", steps, step);
+		char *all = arena_printf(arena, "%sschedule {\n%s}\n", text, more);
+		if (!try_run(apply_text, all, &failure)) {
+			ck_assert_msg(failure.kind == FAIL_INVALID, "%s: %s", more, failure.text);
+			continue;
+		}
+		steps = more;
+		kernel = read_kernel(all);
+		script_apply(kernel, kernel->script);
+		kernel->script = NULL;
+		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s%s", more, printed(kernel));
+		tir_simplify(kernel);
+		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s%s", more, printed(kernel));
+	}
 }
 END_TEST
 
@@ -334,6 +420,7 @@ main(void)
 	tcase_add_test(tests, test_eval);
 	tcase_add_test(tests, test_primitives);
 	tcase_add_test(tests, test_refused_primitives);
+	tcase_add_loop_test(tests, test_random_scripts, 0, SCRIPTS);
 	tcase_add_test(tests, test_simplify);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

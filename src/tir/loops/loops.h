@@ -5,6 +5,7 @@
 #include "base/pass.h"
 #include "tir/stmt.h"
 
+bool pass_ApplySchedule(Kernel *kernel, PassContext *context);
 bool pass_SimplifyLoops(Kernel *kernel, PassContext *context);
 bool pass_TileRows(Kernel *kernel, PassContext *context);
 bool pass_SplitBorders(Kernel *kernel, PassContext *context);

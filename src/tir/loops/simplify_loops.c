@@ -1,6 +1,6 @@
 /* SimplifyLoops: fold index arithmetic and conditions under what is known where they stand. */
 #include "tir/loops/loops.h"
-#include "tir/schedule/schedule.h"
+#include "tir/rewrite.h"
 
 bool
 pass_SimplifyLoops(Kernel *kernel, PassContext *context)

@@ -16,7 +16,7 @@
  * not for  conditions that read memory or differ between lanes: they stay where they are
  */
 #include "tir/loops/loops.h"
-#include "tir/schedule/schedule.h"
+#include "tir/rewrite.h"
 
 enum { MAX_TAPS = 32, MAX_TESTS = 4 };
 

@@ -18,7 +18,7 @@
  * not for  rows that share little, long reductions (lower/rows.c has their tiles)
  */
 #include "tir/loops/loops.h"
-#include "tir/schedule/schedule.h"
+#include "tir/rewrite.h"
 
 enum {
 	MAX_TERMS = 100,

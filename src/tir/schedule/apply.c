@@ -1,0 +1,120 @@
+/* Scripts step by step, and what all primitives need: loops by name, and the sentence why not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tir/schedule/inner.h"
+#include "tir/text.h"
+
+void
+refuse(const Scheduling *s, const char *format, ...)
+{
+	char why[512];
+	const Loc *loc = &s->step->loc;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	const char *primitive = primitive_info(s->step->primitive)->name;
+	fail_as(loc->file ? FAIL_INVALID : FAIL_BUG, loc->file ? loc : &s->kernel->loc,
+	        "kernel %s: %s %s: %s", s->kernel->name, primitive, s->step->loops.data[0], why);
+}
+
+static Stmt *
+find_loop(Stmt *list, const char *name)
+{
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+		if (stmt->kind == STMT_FOR && strcmp(stmt->var->name, name) == 0)
+			return stmt;
+		Stmt *inner = find_loop(stmt->body, name);
+		inner = inner ? inner : find_loop(stmt->other, name);
+		if (inner)
+			return inner;
+	}
+	return NULL;
+}
+
+static void
+list_loop(Stmt *stmt, void *arg)
+{
+	Buf *buf = arg;
+	if (stmt->kind == STMT_FOR)
+		buf_printf(buf, "%s%s", buf->size ? ", " : "", stmt->var->name);
+}
+
+Stmt *
+named_loop(const Scheduling *s, int index)
+{
+	const char *name = s->step->loops.data[index];
+	Stmt *loop = find_loop(s->kernel->body, name);
+	Buf loops = {.arena = s->kernel->arena};
+	if (!loop) {
+		stmt_visit(s->kernel->body, list_loop, &loops);
+		refuse(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
+	}
+	return loop;
+}
+
+Stmt *
+only_loop(const Scheduling *s, const Stmt *outer)
+{
+	Stmt *inner = outer->body;
+	if (!inner || inner->kind != STMT_FOR || inner->next)
+		refuse(s, "loop %s does not hold exactly one loop", outer->var->name);
+	return inner;
+}
+
+typedef struct Taken {
+	const char *name;
+	bool is_taken;
+} Taken;
+
+static void
+check_name(Stmt *stmt, void *arg)
+{
+	Taken *taken = arg;
+	const char *name = stmt->var                  ? stmt->var->name
+	                   : stmt->kind == STMT_ALLOC ? stmt->buffer->tensor.name
+	                                              : "";
+	taken->is_taken |= strcmp(name, taken->name) == 0;
+}
+
+const Var *
+new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
+{
+	Taken taken = {s->step->made.data[index], false};
+	stmt_visit(s->kernel->body, check_name, &taken);
+	for (int i = 0; i < s->kernel->buffers.count; i++)
+		taken.is_taken |= strcmp(s->kernel->buffers.data[i]->tensor.name, taken.name) == 0;
+	if (taken.is_taken)
+		refuse(s, "the name %s is taken", taken.name);
+	return var_new(s->ctx, taken.name, DT_I64, lo, hi);
+}
+
+const Expr *
+tidy(ExprCtx *ctx, const Expr *e)
+{
+	const Dim *dim = dim_from_expr(ctx, e);
+	return dim ? dim : e;
+}
+
+const Expr *
+loop_extent(const Scheduling *s, const Stmt *loop)
+{
+	bool is_from_zero = expr_is_zero(loop->lo);
+	return tidy(s->ctx, is_from_zero ? loop->hi : expr_sub(s->ctx, loop->hi, loop->lo));
+}
+
+void
+script_apply(Kernel *kernel, const Script *script)
+{
+	static void (*const apply[])(Scheduling *) = {
+#define PRIMITIVE(name, form, doc) primitive_##name,
+#include "tir/primitives.def"
+#undef PRIMITIVE
+	};
+	for (int i = 0; i < script->steps.count; i++) {
+		Scheduling s = {kernel, kernel->ctx, &script->steps.data[i]};
+		apply[s.step->primitive](&s);
+	}
+	kernel_finish(kernel);
+}

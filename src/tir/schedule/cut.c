@@ -1,0 +1,127 @@
+/* split, split_tail, fuse, unroll: other loops over the same iterations in the same order.
+ *
+ *     for q in N { S }  =>  split q 64 -> qo, qi        for qo in (N+63)/64
+ *                                                         for qi in min(64, N-64*qo) { S }
+ *                           split_tail q 64 -> qo, qi, qt
+ *                                                       for qo in N/64, qi in 64 { S }
+ *                                                       for qt in N/64*64..N { S }
+ */
+#include "tir/schedule/inner.h"
+#include "tir/text.h"
+
+static bool
+divides(ExprCtx *ctx, const Expr *extent, int64_t factor)
+{
+	const Dim *dim = dim_from_expr(ctx, extent);
+	return dim && dim_is(dim_floormod(ctx, dim, dim_const(ctx, factor)), 0);
+}
+
+static const Expr *
+behind(ExprCtx *ctx, const Expr *lo, const Expr *offset)
+{
+	return expr_is_zero(lo) ? offset : expr_add(ctx, lo, offset);
+}
+
+static const Expr *
+piece_length(const Scheduling *s)
+{
+	if (s->step->number < 1)
+		refuse(s, "a piece has at least one iteration");
+	return expr_i64(s->ctx, s->step->number);
+}
+
+/* Make `loop` the outer of two: `count` pieces of `extent` iterations, of at most one piece's
+ * length each. */
+static void
+cut_loop(Scheduling *s, Stmt *loop, const Expr *count, const Expr *extent)
+{
+	ExprCtx *ctx = s->ctx;
+	const Expr *zero = expr_i64(ctx, 0), *length = piece_length(s);
+	const Var *outer = new_counter(s, 0, zero, count);
+	const Expr *first = expr_mul(ctx, expr_var(ctx, outer), length);
+	if (extent)
+		length = expr_min(ctx, length, expr_sub(ctx, extent, first));
+	const Var *inner = new_counter(s, 1, zero, length);
+	const Expr *value = expr_add(ctx, behind(ctx, loop->lo, first), expr_var(ctx, inner));
+	stmt_substitute(s->kernel, loop->body, loop->var, value);
+	bool is_parallel = loop->bind == BIND_PARALLEL; /* that are the pieces; lanes are of a piece */
+	Bind bind = is_parallel ? BIND_SERIAL : loop->bind;
+	loop->body = stmt_for(s->kernel, inner, zero, length, bind, loop->body);
+	loop->bind = is_parallel ? BIND_PARALLEL : BIND_SERIAL;
+	loop->var = outer;
+	loop->lo = zero;
+	loop->hi = count;
+}
+
+void
+primitive_split(Scheduling *s)
+{
+	ExprCtx *ctx = s->ctx;
+	Stmt *loop = named_loop(s, 0);
+	const Expr *extent = loop_extent(s, loop), *length = piece_length(s);
+	const Expr *up = expr_add(ctx, extent, expr_i64(ctx, s->step->number - 1));
+	bool is_exact = divides(ctx, extent, s->step->number);
+	cut_loop(s, loop, tidy(ctx, expr_floordiv(ctx, up, length)), is_exact ? NULL : extent);
+}
+
+void
+primitive_split_tail(Scheduling *s)
+{
+	ExprCtx *ctx = s->ctx;
+	Stmt *loop = named_loop(s, 0);
+	const Expr *extent = loop_extent(s, loop), *length = piece_length(s);
+	const Expr *count = tidy(ctx, expr_floordiv(ctx, extent, length));
+	if (!divides(ctx, extent, s->step->number)) {
+		const Expr *lo = tidy(ctx, expr_add(ctx, loop->lo, expr_mul(ctx, count, length)));
+		const Var *var = new_counter(s, 2, lo, loop->hi);
+		Stmt *body = stmt_copy(s->kernel, loop->body, loop->var, expr_var(ctx, var));
+		Stmt *tail = stmt_for(s->kernel, var, lo, loop->hi, loop->bind, body);
+		tail->next = loop->next;
+		loop->next = tail;
+	}
+	cut_loop(s, loop, count, NULL);
+	kernel_name_apart(s->kernel);
+}
+
+void
+primitive_fuse(Scheduling *s)
+{
+	ExprCtx *ctx = s->ctx;
+	Stmt *outer = named_loop(s, 0), *inner = only_loop(s, outer);
+	if (inner != named_loop(s, 1))
+		refuse(s, "what it holds is loop %s", inner->var->name);
+	if (expr_uses_var(inner->lo, outer->var) || expr_uses_var(inner->hi, outer->var))
+		refuse(s, "the bounds of loop %s depend on it", inner->var->name);
+	const Expr *width = loop_extent(s, inner), *zero = expr_i64(ctx, 0);
+	const Expr *count = tidy(ctx, expr_mul(ctx, loop_extent(s, outer), width));
+	const Var *var = new_counter(s, 0, zero, count);
+	const Expr *flat = expr_var(ctx, var);
+	const Expr *high = expr_floordiv(ctx, flat, width), *low = expr_floormod(ctx, flat, width);
+	Stmt *body = inner->body;
+	stmt_substitute(s->kernel, body, inner->var, behind(ctx, inner->lo, low));
+	stmt_substitute(s->kernel, body, outer->var, behind(ctx, outer->lo, high));
+	outer->var = var;
+	outer->lo = zero;
+	outer->hi = count;
+	outer->body = body;
+}
+
+void
+primitive_unroll(Scheduling *s)
+{
+	Stmt *loop = named_loop(s, 0);
+	int64_t lo, hi;
+	if (!expr_as_i64(loop->lo, &lo) || !expr_as_i64(loop->hi, &hi))
+		refuse(s, "its bounds are no constants");
+	Stmt *copies = NULL, *next = loop->next;
+	for (int64_t i = lo; i < hi; i++)
+		copies =
+			stmt_append(copies, stmt_copy(s->kernel, loop->body, loop->var, expr_i64(s->ctx, i)));
+	if (!copies) {
+		loop->body = NULL; /* an empty loop: tir_simplify() drops it */
+		return;
+	}
+	stmt_append(copies, next);
+	*loop = *copies;
+	kernel_name_apart(s->kernel);
+}

@@ -1,0 +1,299 @@
+/* fission: one loop becomes two, and what one half makes for the other gets an element for each
+ * iteration.
+ *
+ *     for u in 6 {                              acc: f32[6] @reg = 0
+ *       acc: f32 @reg = 0                       for u in 6
+ *       for k in K                  =>            for k in K
+ *         acc[] += A[u, k] * B[k]                   acc[u] += A[u, k] * B[k]
+ *       Y[u] = acc[]                            for u_1 in 6
+ *     }                                           Y[u_1] = acc[u_1]
+ *
+ *     fission u acc @reg -> u_1
+ *
+ * So stages take turns over a tile, a sum's loop comes to stand outside the lanes (the halves of
+ * its loop are reordered then), and rows are computed together. In memory, an initial value is
+ * stored by a loop like the one that is cut, in front: what a short last piece does not use is not
+ * touched.
+ */
+#include <string.h>
+
+#include "tir/schedule/inner.h"
+#include "tir/text.h"
+
+typedef struct Fission {
+	Scheduling *s;
+	Stmt *loop;
+	const Expr *position; /* from 0 */
+	const Dim *extent;    /* at most so many iterations; NULL: no bound is known */
+	Stmt *front;          /* what comes to stand before the loop */
+	const Tensor *old;    /* the local that is widened … */
+	Buffer *wide;         /* … into this */
+	VEC(const Tensor *) widened;
+} Fission;
+
+static bool
+stores_to(const Stmt *list, const char *name)
+{
+	for (; list; list = list->next)
+		if ((list->kind == STMT_STORE && strcmp(list->buffer->tensor.name, name) == 0) ||
+		    stores_to(list->body, name) || stores_to(list->other, name))
+			return true;
+	return false;
+}
+
+/* The last statement of the body that stores to the buffer: the cut is behind it. */
+static Stmt *
+find_cut(const Scheduling *s, const Stmt *loop)
+{
+	Stmt *cut = NULL;
+	for (Stmt *stmt = loop->body; stmt; stmt = stmt->next) {
+		Stmt alone = *stmt;
+		alone.next = NULL;
+		cut = stores_to(&alone, s->step->buffer) ? stmt : cut;
+	}
+	if (!cut)
+		refuse(s, "nothing in it stores to %s", s->step->buffer);
+	if (!cut->next)
+		refuse(s, "nothing stands behind the last store to %s", s->step->buffer);
+	return cut;
+}
+
+static const Dim *
+bound_of(const Scheduling *s, const Stmt *loop)
+{
+	const Expr *extent = loop_extent(s, loop);
+	if (extent->op == EX_min && expr_is_const(extent->arg[0]))
+		return extent->arg[0];
+	if (extent->op == EX_min && expr_is_const(extent->arg[1]))
+		return extent->arg[1];
+	return dim_from_expr(s->ctx, extent);
+}
+
+/* ---- locals with a dim more ------------------------------------------------------------------ */
+
+static const Expr *
+widen_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Fission *f = arg;
+	if (e->op != EX_read || e->tensor != f->old)
+		return e;
+	const Expr *index[ARRAY_MAX_RANK + 1];
+	memcpy(index, e->arg, (size_t)e->argc * sizeof *index);
+	index[e->argc] = f->position;
+	return expr_read(ctx, &f->wide->tensor, index);
+}
+
+static void
+widen_store(Stmt *stmt, void *arg)
+{
+	const Fission *f = arg;
+	if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != f->old)
+		return;
+	const Expr **index = NEW_N(f->s->kernel->arena, const Expr *, f->old->rank + 1);
+	memcpy(index, stmt->index, (size_t)f->old->rank * sizeof *index);
+	index[f->old->rank] = f->position;
+	stmt->index = index;
+	stmt->buffer = f->wide;
+}
+
+typedef struct Room {
+	const Buffer *leaving;
+	int64_t used;
+} Room;
+
+/* Bytes of a buffer; INT64_MAX when that is no number, or too large a one. */
+static int64_t
+bytes_of(const Buffer *buffer)
+{
+	int64_t bytes = (dtype_bits(buffer->tensor.type) + 7) / 8, extent;
+	for (int d = 0; d < buffer->tensor.rank; d++)
+		if (!dim_is_const(buffer->tensor.hi[d], &extent) || extent > STACK_BYTES ||
+		    (bytes *= extent) > STACK_BYTES)
+			return INT64_MAX;
+	return bytes;
+}
+
+static void
+add_room(Stmt *stmt, void *arg)
+{
+	Room *room = arg;
+	if (stmt->kind == STMT_ALLOC && stmt->buffer != room->leaving &&
+	    (stmt->buffer->scope == SCOPE_STACK || stmt->buffer->scope == SCOPE_REG))
+		room->used += bytes_of(stmt->buffer);
+}
+
+/* What no longer fits on the stack lives in scratch memory. */
+static Scope
+scope_of(const Fission *f, const Stmt *alloc)
+{
+	Room room = {.leaving = alloc->buffer};
+	Scope scope = f->s->step->scope;
+	if (scope != SCOPE_STACK)
+		return scope;
+	stmt_visit(f->s->kernel->body, add_room, &room);
+	return bytes_of(f->wide) > STACK_BYTES - room.used ? SCOPE_SCRATCH : SCOPE_STACK;
+}
+
+/* for u in E { wide[u] = initial } */
+static Stmt *
+store_initial(const Fission *f, const Expr *initial)
+{
+	Kernel *kernel = f->s->kernel;
+	const Stmt *loop = f->loop;
+	const char *name = arena_printf(kernel->arena, "%s_init", loop->var->name);
+	const Var *var = var_new(kernel->ctx, name, DT_I64, loop->lo, loop->hi);
+	Stmt *body = stmt_store(kernel, f->wide, &f->position, STORE_SET, initial);
+	stmt_substitute(kernel, body, loop->var, expr_var(kernel->ctx, var));
+	return stmt_for(kernel, var, loop->lo, loop->hi, loop->bind, body);
+}
+
+static void
+widen(Fission *f, Stmt *alloc)
+{
+	Kernel *kernel = f->s->kernel;
+	const Tensor *old = &alloc->buffer->tensor;
+	const Dim *dims[ARRAY_MAX_RANK + 1];
+	if (!f->extent)
+		refuse(f->s, "%s is used on both sides, and there is no bound for its size", old->name);
+	if (old->rank == ARRAY_MAX_RANK)
+		refuse(f->s, "%s has too many dims", old->name);
+	if (alloc->value && (!expr_is_const(alloc->value) || old->rank > 0))
+		refuse(f->s, "%s has an initial value that is no number", old->name);
+	memcpy(dims, old->hi, (size_t)old->rank * sizeof *dims);
+	dims[old->rank] = f->extent;
+	f->old = old;
+	f->wide = kernel_local(kernel, old->name, old->type, old->rank + 1, dims, SCOPE_REG);
+	f->wide->scope = scope_of(f, alloc);
+	if (f->wide->scope == SCOPE_REG && bytes_of(f->wide) == INT64_MAX)
+		refuse(f->s, "%s does not fit into registers", old->name);
+	vec_push(kernel->arena, &f->widened, &f->wide->tensor);
+	bool is_reg = f->wide->scope == SCOPE_REG;
+	f->front = stmt_append(f->front, stmt_alloc(kernel, f->wide, is_reg ? alloc->value : NULL));
+	if (alloc->value && !is_reg)
+		f->front = stmt_append(f->front, store_initial(f, alloc->value));
+	stmt_rewrite_exprs(kernel, f->loop->body, widen_read, f);
+	stmt_visit(f->loop->body, widen_store, f);
+}
+
+/* ---- the halves ------------------------------------------------------------------------------ */
+
+typedef struct Use {
+	const Tensor *tensor;
+	const Var *var;
+	bool is_used;
+} Use;
+
+static void
+find_use(const Expr *e, void *arg)
+{
+	Use *use = arg;
+	use->is_used |=
+		(e->op == EX_read && e->tensor == use->tensor) || (e->op == EX_var && e->var == use->var);
+}
+
+static void
+find_use_in(Stmt *stmt, void *arg)
+{
+	Use *use = arg;
+	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
+	for (size_t i = 0; i < countof(fields); i++)
+		if (fields[i])
+			expr_visit(fields[i], find_use, use);
+	for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+		expr_visit(stmt->index[d], find_use, use);
+	use->is_used |= stmt->kind == STMT_STORE && &stmt->buffer->tensor == use->tensor;
+}
+
+static bool
+is_used(Stmt *list, const Tensor *tensor, const Var *var)
+{
+	Use use = {tensor, var, false};
+	stmt_visit(list, find_use_in, &use);
+	return use.is_used;
+}
+
+/* Give definitions of the first half to the half that uses them; widen what both use. */
+static void
+sort_definitions(Fission *f, Stmt **first, Stmt **second)
+{
+	Stmt *rest = *first, *head = NULL, *moved = NULL;
+	while (rest) {
+		Stmt *stmt = rest;
+		rest = rest->next;
+		stmt->next = NULL;
+		bool is_alloc = stmt->kind == STMT_ALLOC;
+		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
+		if (stmt->kind == STMT_LET && is_used(*second, NULL, stmt->var))
+			refuse(f->s, "%s is defined before the cut and used behind it", stmt->var->name);
+		if (!is_alloc || !is_used(*second, tensor, NULL))
+			head = stmt_append(head, stmt);
+		else if (!is_used(rest, tensor, NULL))
+			moved = stmt_append(moved, stmt);
+		else {
+			f->loop->body = rest;
+			Stmt *last = rest;
+			while (last->next)
+				last = last->next;
+			last->next = *second;
+			widen(f, stmt);
+			last->next = NULL;
+		}
+	}
+	*first = head;
+	*second = stmt_append(moved, *second);
+}
+
+/* Whether an iteration finds there only what it stored itself. */
+static bool
+is_own(const Fission *f, const Access *a, const Access *b)
+{
+	bool is_told = false, is_same = true;
+	for (int i = 0; i < f->widened.count; i++)
+		if (f->widened.data[i] == a->tensor)
+			return true;
+	for (int d = 0; d < a->tensor->rank; d++) {
+		is_same &= a->index[d] == b->index[d];
+		is_told |= moves_with(f->s, a->index[d], f->loop->var, 0, NULL);
+	}
+	return is_same && is_told;
+}
+
+/* All iterations of the first half come before the second's: neither may wait for the other. */
+static void
+check_halves(const Fission *f, Stmt *first, Stmt *second)
+{
+	AccessVec a = {0}, b = {0};
+	find_accesses(f->s->kernel, first, &a);
+	find_accesses(f->s->kernel, second, &b);
+	for (int i = 0; i < a.count; i++)
+		for (int k = 0; k < b.count; k++)
+			if (a.data[i].tensor == b.data[k].tensor && !is_own(f, &a.data[i], &b.data[k]) &&
+			    (a.data[i].is_store || b.data[k].is_store))
+				refuse(f->s, "%s is stored on one side of the cut and used on the other",
+				       a.data[i].tensor->name);
+}
+
+void
+primitive_fission(Scheduling *s)
+{
+	Stmt *loop = named_loop(s, 0), *first = loop->body, *next = loop->next;
+	if (loop->bind == BIND_PARALLEL)
+		refuse(s, "a @parallel loop is not cut");
+	Stmt *cut = find_cut(s, loop), *second = cut->next;
+	Fission f = {.s = s, .loop = loop, .extent = bound_of(s, loop)};
+	f.position = expr_var(s->ctx, loop->var);
+	if (!expr_is_zero(loop->lo))
+		f.position = expr_sub(s->ctx, f.position, loop->lo);
+	const Var *var = new_counter(s, 0, loop->lo, loop->hi);
+	cut->next = NULL;
+	sort_definitions(&f, &first, &second);
+	check_halves(&f, first, second);
+	stmt_substitute(s->kernel, second, loop->var, expr_var(s->ctx, var));
+	Stmt *halves = NEW(s->kernel->arena, Stmt);
+	*halves = *loop;
+	halves->body = first;
+	halves->next = stmt_for(s->kernel, var, loop->lo, loop->hi, loop->bind, second);
+	halves->next->next = next;
+	*loop = *stmt_append(f.front, halves);
+	kernel_name_apart(s->kernel);
+}

@@ -1,0 +1,156 @@
+/* Schedule scripts as text: what is printed is read back (script.h). */
+#include "tir/script.h"
+
+#include <string.h>
+
+#include "tir/text.h"
+
+static const PrimitiveInfo primitives[] = {
+#define PRIMITIVE(name, form, doc) {#name, form, doc},
+#include "tir/primitives.def"
+#undef PRIMITIVE
+};
+
+const PrimitiveInfo *
+primitive_info(Primitive primitive)
+{
+	return &primitives[primitive];
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void
+print_names(Buf *buf, const char *before, const StrVec *names)
+{
+	for (int i = 0; i < names->count; i++)
+		buf_printf(buf, "%s%s", i ? ", " : before, names->data[i]);
+}
+
+static void
+print_step(Buf *buf, const ScriptStep *step)
+{
+	buf_puts(buf, primitives[step->primitive].name);
+	print_names(buf, " ", &step->loops);
+	for (const char *form = primitives[step->primitive].form; *form; form++)
+		switch (*form) {
+		case 'v':
+			buf_printf(buf, " %s", step->buffer);
+			break;
+		case '#':
+			buf_printf(buf, " %lld", (long long)step->number);
+			break;
+		case 'b':
+			buf_printf(buf, " @%s", bind_name(step->bind));
+			break;
+		case 's':
+			buf_printf(buf, " @%s", scope_name(step->scope));
+			break;
+		}
+	print_names(buf, " -> ", &step->made);
+	buf_putc(buf, '\n');
+}
+
+void
+script_print(Buf *buf, const Script *script, const char *indent)
+{
+	for (int i = 0; i < script->steps.count; i++) {
+		buf_puts(buf, indent);
+		print_step(buf, &script->steps.data[i]);
+	}
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+static Primitive
+parse_primitive(Scanner *scan)
+{
+	if (!scan_peek(scan)->starts_line)
+		scan_fail(scan, "each primitive of a schedule begins a line");
+	Buf known = {.arena = scan->arena};
+	for (int i = 0; i < PRIM_COUNT; i++) {
+		if (scan_accept(scan, primitives[i].name))
+			return (Primitive)i;
+		buf_printf(&known, "%s%s", i ? ", " : "", primitives[i].name);
+	}
+	scan_fail(scan, "'%s' is no primitive of schedules; these are: %s", scan_peek(scan)->text,
+	          buf_text(&known));
+}
+
+/* The word behind an @. */
+static const char *
+parse_mark(Scanner *scan, const char *what)
+{
+	const Token *token = scan_peek(scan);
+	if (token->kind != TOK_NAME || token->text[0] != '@')
+		scan_fail(scan, "expected %s, saw '%s'", what, token->text);
+	return scan_peek(scan)->text + 1;
+}
+
+static Bind
+parse_bind(Scanner *scan)
+{
+	static const char what[] = "a binding such as @parallel, @vector or @unroll";
+	Bind bind = bind_find(parse_mark(scan, what));
+	if (bind == BIND_COUNT)
+		scan_fail(scan, "expected %s, saw '%s'", what, scan_peek(scan)->text);
+	scan_next(scan);
+	return bind;
+}
+
+static Scope
+parse_scope(Scanner *scan)
+{
+	static const char what[] = "@reg, @stack or @scratch";
+	int scope = scope_by_name(parse_mark(scan, what));
+	if (scope < 0 || scope == SCOPE_SHARED)
+		scan_fail(scan, "expected %s, saw '%s'", what, scan_peek(scan)->text);
+	scan_next(scan);
+	return (Scope)scope;
+}
+
+static void
+parse_argument(Scanner *scan, ScriptStep *step, char form, char before)
+{
+	switch (form) {
+	case 'k':
+		scan_expect(scan, ",", "between loops");
+		/* fall through */
+	case 'l':
+		vec_push(scan->arena, &step->loops, scan_name(scan, "loop"));
+		break;
+	case '*':
+		while (scan_accept(scan, ","))
+			vec_push(scan->arena, &step->loops, scan_name(scan, "loop"));
+		break;
+	case 'v':
+		step->buffer = scan_name(scan, "buffer");
+		break;
+	case '#':
+		step->number = scan_integer(scan, "number of iterations");
+		break;
+	case 'b':
+		step->bind = parse_bind(scan);
+		break;
+	case 's':
+		step->scope = parse_scope(scan);
+		break;
+	default:
+		scan_expect(scan, before == 'n' ? "," : "->", "before the name of a loop that is made");
+		vec_push(scan->arena, &step->made, scan_name(scan, "name"));
+	}
+}
+
+Script *
+script_parse(Arena *arena, Scanner *scan)
+{
+	Script *script = NEW(arena, Script);
+	while (scan_peek(scan)->kind != TOK_END && !scan_at(scan, "}")) {
+		ScriptStep step = {.loc = scan_loc(scan)};
+		step.primitive = parse_primitive(scan);
+		const char *form = primitives[step.primitive].form;
+		for (int i = 0; form[i]; i++)
+			parse_argument(scan, &step, form[i], i ? form[i - 1] : 0);
+		vec_push(arena, &script->steps, step);
+	}
+	return script;
+}

@@ -1,0 +1,52 @@
+/* Schedule scripts: what is to be done to a kernel's naive loops, primitive by primitive.
+ *
+ *     schedule {
+ *       split q 64 -> qo, qi
+ *       reorder qo, p, qi
+ *       bind qo @parallel
+ *       bind qi @vector
+ *     }
+ *
+ * Data, made by schedules (lower/schedule_cpu.h) and read from texts; src/tir/schedule applies it.
+ * Loops and buffers go by their names, which differ in a kernel. One primitive stands in a line;
+ * primitives.def says which there are and what stands behind each.
+ */
+#ifndef TIR_SCRIPT_H
+#define TIR_SCRIPT_H
+
+#include "base/scan.h"
+#include "tir/stmt.h"
+
+typedef enum Primitive {
+#define PRIMITIVE(name, form, doc) PRIM_##name,
+#include "tir/primitives.def"
+#undef PRIMITIVE
+	PRIM_COUNT
+} Primitive;
+
+typedef struct PrimitiveInfo {
+	const char *name, *form, *doc;
+} PrimitiveInfo;
+
+typedef struct ScriptStep {
+	Primitive primitive;
+	StrVec loops; /* those it works on */
+	StrVec made;  /* names of those it makes */
+	const char *buffer;
+	int64_t number;
+	Bind bind;
+	Scope scope;
+	Loc loc; /* in a user's text; no file: a step of ours */
+} ScriptStep;
+
+typedef struct Script {
+	VEC(ScriptStep) steps;
+} Script;
+
+const PrimitiveInfo *primitive_info(Primitive primitive);
+
+/* One line each. Reading goes on to the end or a "}", which is left. */
+void script_print(Buf *buf, const Script *script, const char *indent);
+Script *script_parse(Arena *arena, Scanner *scan);
+
+#endif
