@@ -21,8 +21,8 @@ typedef struct Finished {
 	int64_t bytes;         /* of all parts */
 } Finished;
 
-/* Prove the bundle: where that fails nothing more is done. Else add the proof, the self-test sample,
- * and the packed weights of the target that runs here, at the sizes of --shape. */
+/* Prove the bundle: where that fails nothing more is done. Else add the proof, the self-test
+ * sample, and the packed weights of the target that runs here, at the sizes of --shape. */
 Finished finish_bundle(const Options *options, Arena *arena, const Finish *finish);
 
 #endif

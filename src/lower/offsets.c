@@ -13,6 +13,7 @@
 
 #include "lower/inner.h"
 #include "program/derive.h"
+#include "program/reindex.h"
 
 /* ---- weights with the summed dim last ---- */
 
@@ -32,29 +33,10 @@ rotated(Arena *arena, const Array *data, int d)
 	return out;
 }
 
-typedef struct Rotation {
-	const Tensor *from, *to;
-	int dim;
-} Rotation;
-
-static const Expr *
-rotate_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	const Rotation *rotation = arg;
-	if (e->op != EX_read || e->tensor != rotation->from)
-		return e;
-	const Expr *index[ARRAY_MAX_RANK];
-	int rank = 0;
-	for (int d = 0; d < e->argc; d++)
-		if (d != rotation->dim)
-			index[rank++] = e->arg[d];
-	index[rank] = e->arg[rotation->dim];
-	return expr_read(ctx, rotation->to, index);
-}
-
 typedef struct SumDim {
 	const Tensor *tensor;
 	int iter, dim; /* the dim of the tensor's read that this iterator stands at, -1 none */
+	const Dim *zero;
 } SumDim;
 
 static void
@@ -66,13 +48,27 @@ find_dim(const Expr *e, void *arg)
 			sum->dim = d;
 }
 
+/* That dim behind the others. */
+static int
+rotate_tensor(void *self, const Tensor *tensor, NewDim *dims)
+{
+	const SumDim *sum = self;
+	if (tensor != sum->tensor)
+		return -1;
+	for (int d = 0; d < tensor->rank; d++) {
+		int from = d < sum->dim ? d : d + 1 < tensor->rank ? d + 1 : sum->dim;
+		dims[d] = (NewDim){.dim = from, .lo = sum->zero, .hi = tensor->hi[from]};
+	}
+	return tensor->rank;
+}
+
 /* The product with the summed dim of constant input k last; the program itself when it is. */
 static const Program *
 rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 {
 	const Stage *stage = product->stages[0];
 	const Tensor *weight = product->inputs[k];
-	SumDim sum = {weight, stage->nloop, -1};
+	SumDim sum = {weight, stage->nloop, -1, dim_const(product->ctx, 0)};
 	expr_visit(stage->body[0], find_dim, &sum);
 	if ((*buffer)->kind != MB_WEIGHT || stage->nreduce != 1 || sum.dim < 0 ||
 	    sum.dim == weight->rank - 1 || weight->rank != (*buffer)->data->rank)
@@ -84,12 +80,8 @@ rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 	made->kind = MB_WEIGHT;
 	made->data = data;
 	*buffer = made;
-	Tensor **inputs = arena_memdup(low->arena, product->inputs,
-	                               (size_t)product->ninput * sizeof *product->inputs);
-	inputs[k] = tensor_new(product->ctx, weight->name, weight->type, type.rank, type.dims);
-	Rotation rotation = {weight, inputs[k], sum.dim};
-	const Program *p = program_rewrite(product, rotate_read, &rotation);
-	return program_new(p->ctx, p->name, p->ninput, inputs, p->noutput, p->outputs);
+	return program_reindex(
+		&(Reindex){low->arena, product, rotate_tensor, NULL, &sum, .is_simplified = false});
 }
 
 /* ---- the two parts ---- */

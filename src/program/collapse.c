@@ -7,9 +7,8 @@
  * loops (or of reductions) of every stage, may be merged until some access contradicts it. What is
  * left is consistent, so one rewrite applies all of it.
  */
-#include <string.h>
-
 #include "program/forms.h"
+#include "program/reindex.h"
 #include "program/unit.h"
 
 /* pair[i]: positions i and i+1 may be merged. */
@@ -21,15 +20,12 @@ typedef struct Collapser {
 	Arena *arena;
 	const Program *program;
 	ExprCtx *ctx;
-	Map tensors;   /* Tensor -> Pairs over its dims */
-	Pairs *stages; /* over the iterators */
+	Map tensors; /* Tensor -> Pairs over its dims */
+	Map stages;  /* Stage -> Pairs over its iterators */
 	bool changed;
 	/* while visiting one stage */
 	const Stage *stage;
 	Pairs *now;
-	/* while rewriting */
-	Map replaced;  /* Tensor -> Tensor */
-	int *position; /* old iterator -> new */
 } Collapser;
 
 static Pairs *
@@ -143,7 +139,7 @@ check_stage(Collapser *c, int s)
 	const Stage *stage = c->program->stages[s];
 	int n = stage->nloop + stage->nreduce;
 	c->stage = stage;
-	c->now = &c->stages[s];
+	c->now = map_find_ptr(&c->stages, stage);
 	if (stage->nloop > 0 && stage->nreduce > 0)
 		forbid(c, &c->now->pair[stage->nloop - 1]); /* a loop and a reduction */
 	if (stage->kind == STAGE_scatter)
@@ -173,116 +169,39 @@ check_stage(Collapser *c, int s)
 
 /* ---- the rewrite ---- */
 
-static const Tensor *
-merged_tensor(Collapser *c, const Tensor *tensor)
+static int
+merge_tensor(void *self, const Tensor *tensor, NewDim *dims)
 {
-	const Tensor *done = map_find_ptr(&c->replaced, tensor);
-	if (done)
-		return done;
+	Collapser *c = self;
 	Pairs *pairs = pairs_of(c, tensor);
-	const Dim **dims = NEW_N(c->arena, const Dim *, tensor->rank + 1);
 	int rank = 0;
 	for (int d = 0; d < tensor->rank; d++) {
+		const Dim *lo = tensor->lo ? tensor->lo[d] : dim_const(c->ctx, 0);
 		if (d > 0 && pairs->pair[d - 1])
-			dims[rank - 1] = dim_mul(c->ctx, dims[rank - 1], tensor->hi[d]);
+			dims[rank - 1].hi = dim_mul(c->ctx, dims[rank - 1].hi, tensor->hi[d]);
 		else
-			dims[rank++] = tensor->hi[d];
+			dims[rank++] = (NewDim){.dim = d, .lo = lo, .hi = tensor->hi[d]};
 	}
-	if (rank == tensor->rank)
-		return tensor;
-	Tensor *merged = tensor_new(c->ctx, tensor->name, tensor->type, rank, dims);
-	map_set_ptr(&c->replaced, tensor, merged);
-	return merged;
-}
-
-static const Expr *
-merge_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	Collapser *c = arg;
-	if (e->op != EX_read)
-		return e;
-	const Tensor *tensor = map_find_ptr(&c->replaced, e->tensor);
-	if (!tensor)
-		return e;
-	if (tensor->rank == e->tensor->rank)
-		return expr_read(ctx, tensor, e->arg);
-	Pairs *pairs = pairs_of(c, e->tensor);
-	const Expr **index = NEW_N(c->arena, const Expr *, tensor->rank + 1);
-	int rank = 0;
-	for (int d = 0; d < e->argc; d++)
-		if (d == 0 || !pairs->pair[d - 1])
-			index[rank++] = e->arg[d]; /* the first of a merged run stands for all of it */
-	return expr_read(ctx, tensor, index);
-}
-
-static const Expr *
-merge_scalar(Collapser *c, const Expr *e)
-{
-	int n = c->stage->nloop + c->stage->nreduce;
-	const Expr **iters = NEW_N(c->arena, const Expr *, n + 1);
-	for (int i = 0; i < n; i++)
-		iters[i] = expr_iter(c->ctx, c->position[i]);
-	return expr_substitute(c->ctx, expr_rewrite(c->ctx, e, merge_read, c), n, iters);
+	return rank == tensor->rank ? -1 : rank;
 }
 
 static void
-merge_stage(Collapser *c, int s)
+merge_stage(void *self, const Stage *stage, NewStage *to)
 {
-	const Stage *stage = c->program->stages[s];
-	int n = stage->nloop + stage->nreduce;
-	c->stage = stage;
-	c->now = &c->stages[s];
-	c->position = NEW_N(c->arena, int, n + 1);
-	Iter *iters = NEW_N(c->arena, Iter, n + 1);
+	Collapser *c = self;
+	const Pairs *pairs = map_find_ptr(&c->stages, stage);
 	int count = 0, nloop = 0;
-	for (int i = 0; i < n; i++) {
-		if (i > 0 && c->now->pair[i - 1]) {
-			iters[count - 1].hi = dim_mul(c->ctx, iters[count - 1].hi, stage->iters[i].hi);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		if (i > 0 && pairs->pair[i - 1]) {
+			to->iters[count - 1].hi = dim_mul(c->ctx, to->iters[count - 1].hi, stage->iters[i].hi);
 		} else {
-			iters[count++] = stage->iters[i];
+			to->iters[count++] = stage->iters[i];
 			nloop += i < stage->nloop;
 		}
-		c->position[i] = count - 1;
+		to->old[i] = expr_iter(c->ctx, count - 1);
 	}
-	Stage *clone = stage_clone(c->ctx, stage);
-	const Expr **body = NEW_N(c->arena, const Expr *, stage->nbody);
-	for (int b = 0; b < stage->nbody; b++)
-		body[b] = merge_scalar(c, stage->body[b]);
-	clone->body = body;
-	clone->guard = stage->guard ? merge_scalar(c, stage->guard) : NULL;
-	clone->iters = iters;
-	clone->nloop = nloop;
-	clone->nreduce = count - nloop;
-	if (stage->kind == STAGE_scatter) {
-		int rank = stage->results[0]->rank;
-		const Expr **target = NEW_N(c->arena, const Expr *, rank + 1);
-		for (int d = 0; d < rank; d++)
-			target[d] = merge_scalar(c, stage->target[d]);
-		clone->target = target;
-		clone->init = merged_tensor(c, stage->init);
-	}
-	for (int k = 0; k < stage->nresult; k++) {
-		Tensor *result = clone->results[k];
-		const Tensor *merged = merged_tensor(c, stage->results[k]);
-		if (merged != stage->results[k]) {
-			result->rank = merged->rank;
-			result->hi = merged->hi;
-			result->lo = NULL;
-		}
-		map_set_ptr(&c->replaced, stage->results[k], result);
-	}
-}
-
-static bool
-anything_left(Collapser *c)
-{
-	for (int s = 0; s < c->program->nstage; s++) {
-		const Stage *stage = c->program->stages[s];
-		for (int i = 0; i + 1 < stage->nloop + stage->nreduce; i++)
-			if (c->stages[s].pair[i])
-				return true;
-	}
-	return false;
+	to->nloop = nloop;
+	to->nreduce = count - nloop;
 }
 
 static void
@@ -296,9 +215,11 @@ find_pairs(Collapser *c, const bool *fixed)
 	}
 	for (int s = 0; s < p->nstage; s++) {
 		int n = p->stages[s]->nloop + p->stages[s]->nreduce;
-		c->stages[s].pair = NEW_N(c->arena, bool, n + 1);
+		Pairs *pairs = NEW(c->arena, Pairs);
+		pairs->pair = NEW_N(c->arena, bool, n + 1);
 		for (int i = 0; i + 1 < n; i++)
-			c->stages[s].pair[i] = true;
+			pairs->pair[i] = true;
+		map_set_ptr(&c->stages, p->stages[s], pairs);
 	}
 	do {
 		c->changed = false;
@@ -314,27 +235,12 @@ program_collapse(Arena *arena, const Program *program, const bool *fixed)
 	               .program = program,
 	               .ctx = program->ctx,
 	               .tensors = {.arena = arena},
-	               .replaced = {.arena = arena},
-	               .stages = NEW_N(arena, Pairs, program->nstage + 1)};
+	               .stages = {.arena = arena}};
 	for (int s = 0; s < program->nstage; s++)
 		if (program->stages[s]->scan)
 			return (Program *)(uintptr_t)program;
 	find_pairs(&c, fixed);
-	if (!anything_left(&c))
-		return (Program *)(uintptr_t)program;
-	Tensor **inputs = NEW_N(arena, Tensor *, program->ninput + 1);
-	for (int k = 0; k < program->ninput; k++)
-		inputs[k] = (Tensor *)(uintptr_t)merged_tensor(&c, program->inputs[k]);
-	for (int s = 0; s < program->nstage; s++)
-		merge_stage(&c, s);
-	const Tensor **outputs = NEW_N(arena, const Tensor *, program->noutput + 1);
-	for (int k = 0; k < program->noutput; k++) {
-		const Tensor *t = program->outputs[k];
-		const Tensor *new = t ? map_find_ptr(&c.replaced, t) : NULL;
-		outputs[k] = new ? new : t;
-	}
-	return program_new(program->ctx, program->name, program->ninput, inputs, program->noutput,
-	                   outputs);
+	return program_reindex(&(Reindex){arena, program, merge_tensor, merge_stage, &c, false});
 }
 
 bool

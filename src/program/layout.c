@@ -8,6 +8,7 @@
  * Elsewhere the old iterator is 16*o + i, which is contiguous along i all the same.
  */
 #include "program/layout.h"
+#include "program/reindex.h"
 #include "program/unit.h"
 #include "expr/stage/build.h"
 
@@ -81,22 +82,21 @@ typedef struct Blocker {
 	Arena *arena;
 	ExprCtx *ctx;
 	const Program *program;
-	Map tensors;   /* Tensor -> Split */
-	Split *stages; /* loops and reductions */
-	int now;
+	Map tensors; /* Tensor -> Split of a dim */
+	Map stages;  /* Stage -> Split of an iterator */
+	const Stage *now;
 	bool changed;
-	Map replaced;       /* Tensor -> Tensor */
-	const Expr **iters; /* old iterators over the new ones */
 } Blocker;
 
+/* Of a tensor or a stage. */
 static Split *
-split_of(Blocker *b, const Tensor *tensor)
+split_of(Map *splits, const void *of)
 {
-	Split *split = map_find_ptr(&b->tensors, tensor);
+	Split *split = map_find_ptr(splits, of);
 	if (!split) {
-		split = NEW(b->arena, Split);
+		split = NEW(splits->arena, Split);
 		split->dim = -1;
-		map_set_ptr(&b->tensors, tensor, split);
+		map_set_ptr(splits, of, split);
 	}
 	return split;
 }
@@ -107,17 +107,26 @@ same_split(const Split *a, const Split *b)
 	return a->dim == b->dim && a->block == b->block && a->is_last == b->is_last;
 }
 
+static Blocker
+start(Arena *arena, const Program *program)
+{
+	return (Blocker){.arena = arena,
+	                 .ctx = program->ctx,
+	                 .program = program,
+	                 .tensors = {.arena = arena},
+	                 .stages = {.arena = arena}};
+}
+
 /* A tensor of the program is split so, and with it the stage that makes it, whatever that was split
  * by before, and its other results: those of one stage are stored alike, as its loops run. */
 static void
 split_results(Blocker *b, const Tensor *tensor, Split split)
 {
-	for (int s = 0; tensor->stage && s < b->program->nstage; s++)
-		if (b->program->stages[s] == tensor->stage)
-			b->stages[s] = split;
-	*split_of(b, tensor) = split;
+	if (tensor->stage)
+		*split_of(&b->stages, tensor->stage) = split;
+	*split_of(&b->tensors, tensor) = split;
 	for (int r = 0; tensor->stage && r < tensor->stage->nresult; r++)
-		*split_of(b, tensor->stage->results[r]) = split;
+		*split_of(&b->tensors, tensor->stage->results[r]) = split;
 }
 
 static bool
@@ -173,9 +182,9 @@ note_read(const Expr *e, void *arg)
 	Blocker *b = arg;
 	if (e->op != EX_read)
 		return;
-	const Split *split = split_of(b, e->tensor);
-	Split *mine = &b->stages[b->now];
-	const Stage *stage = b->program->stages[b->now];
+	const Split *split = split_of(&b->tensors, e->tensor);
+	const Stage *stage = b->now;
+	Split *mine = split_of(&b->stages, stage);
 	if (split->dim < 0 && mine->dim >= 0)
 		split_as_read(b, e, stage, mine);
 	if (split->dim < 0 || mine->dim >= 0 || e->arg[split->dim]->op != EX_iter ||
@@ -195,17 +204,17 @@ find_splits(Blocker *b)
 		b->changed = false;
 		for (int s = p->nstage - 1; s >= 0; s--) {
 			const Stage *stage = p->stages[s];
-			Split *mine = &b->stages[s];
-			b->now = s;
+			Split *mine = split_of(&b->stages, stage);
+			b->now = stage;
 			for (int r = 0; mine->dim < 0 && r < stage->nresult; r++)
-				if (split_of(b, stage->results[r])->dim >= 0) {
-					*mine = *split_of(b, stage->results[r]);
+				if (split_of(&b->tensors, stage->results[r])->dim >= 0) {
+					*mine = *split_of(&b->tensors, stage->results[r]);
 					b->changed = true;
 				}
 			for (int k = 0; k < stage->nbody; k++)
 				expr_visit(stage->body[k], note_read, b);
 			for (int r = 0; r < stage->nresult; r++) {
-				Split *result = split_of(b, stage->results[r]);
+				Split *result = split_of(&b->tensors, stage->results[r]);
 				if (result->dim < 0 && mine->dim >= 0 && mine->dim < stage->nloop) {
 					*result = (Split){mine->dim, mine->block, false};
 					b->changed = true;
@@ -217,138 +226,63 @@ find_splits(Blocker *b)
 
 /* ---- the rewrite ---- */
 
-/* Dims (and lo, all 0 here) of a tensor with its dim split. */
+/* The dims of a tensor with its dim split. */
 static int
-split_dims(Blocker *b, const Split *split, int rank, const Dim *const *dims, const Dim **out)
+split_tensor(void *self, const Tensor *tensor, NewDim *dims)
 {
-	const Dim *block = dim_const(b->ctx, split->block);
+	Blocker *b = self;
+	const Split *split = split_of(&b->tensors, tensor);
+	const Dim *zero = dim_const(b->ctx, 0), *block = dim_const(b->ctx, split->block);
+	const NewDim inner = {split->dim, split->block, true, zero, block};
 	int n = 0;
-	for (int d = 0; d < rank; d++) {
-		out[n++] = d == split->dim ? dim_ceildiv(b->ctx, dims[d], block) : dims[d];
-		if (d == split->dim && !split->is_last)
-			out[n++] = block;
+	if (split->dim < 0)
+		return -1;
+	for (int d = 0; d < tensor->rank; d++) {
+		dims[n++] = (NewDim){.dim = d, .lo = zero, .hi = tensor->hi[d]};
+		if (d != split->dim)
+			continue;
+		dims[d].block = split->block;
+		dims[d].hi = dim_ceildiv(b->ctx, tensor->hi[d], block);
+		if (!split->is_last)
+			dims[n++] = inner;
 	}
-	if (split->dim >= 0 && split->is_last)
-		out[n++] = block;
+	if (split->is_last)
+		dims[n++] = inner;
 	return n;
 }
 
-static const Expr *
-split_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	Blocker *b = arg;
-	if (e->op == EX_iter)
-		return b->iters[e->iter];
-	const Tensor *tensor = e->op == EX_read ? map_find_ptr(&b->replaced, e->tensor) : NULL;
-	if (!tensor)
-		return e;
-	const Split *split = split_of(b, e->tensor);
-	const Expr *block = expr_i64(ctx, split->block);
-	const Expr **index = NEW_N(b->arena, const Expr *, e->argc + 2);
-	const Expr *inner = NULL;
-	int n = 0;
-	for (int d = 0; d < e->argc; d++) {
-		if (d != split->dim) {
-			index[n++] = e->arg[d];
-			continue;
-		}
-		inner = expr_floormod(ctx, e->arg[d], block);
-		index[n++] = expr_floordiv(ctx, e->arg[d], block);
-		if (!split->is_last)
-			index[n++] = inner;
-	}
-	if (inner && split->is_last)
-		index[n++] = inner;
-	return expr_read(ctx, tensor, index);
-}
-
-/* New iterators of stage s, and the old ones over them. */
-static Iter *
-split_iters(Blocker *b, const Stage *stage, const Split *split, bool is_last, int *nloop)
-{
-	int n = stage->nloop + stage->nreduce, count = 0, outer = -1, inner = -1;
-	Iter *iters = NEW_N(b->arena, Iter, n + 2);
-	int *position = NEW_N(b->arena, int, n + 1);
-	const Dim *zero = dim_const(b->ctx, 0), *block = dim_const(b->ctx, split->block);
-	for (int i = 0; i < n; i++) {
-		if (i == stage->nloop && is_last && split->dim >= 0 && split->dim < stage->nloop) {
-			inner = count;
-			iters[count++] = (Iter){"b", zero, block};
-		}
-		position[i] = count;
-		iters[count++] = stage->iters[i];
-		if (i != split->dim)
-			continue;
-		outer = position[i];
-		iters[outer].hi = dim_ceildiv(b->ctx, stage->iters[i].hi, block);
-		if (!is_last || i >= stage->nloop) {
-			inner = count;
-			iters[count++] = (Iter){"b", zero, block};
-		}
-	}
-	if (split->dim >= 0 && inner < 0) {
-		inner = count;
-		iters[count++] = (Iter){"b", zero, block};
-	}
-	b->iters = NEW_N(b->arena, const Expr *, n + 1);
-	for (int i = 0; i < n; i++)
-		b->iters[i] = expr_iter(b->ctx, position[i]);
-	if (split->dim >= 0)
-		b->iters[split->dim] = expr_add(
-			b->ctx, expr_mul(b->ctx, expr_i64(b->ctx, split->block), expr_iter(b->ctx, outer)),
-			expr_iter(b->ctx, inner));
-	*nloop = stage->nloop + (split->dim >= 0 && split->dim < stage->nloop);
-	return iters;
-}
-
-static const Expr *
-rewrite(Blocker *b, const Stage *clone, const Expr *e, const Expr *known)
-{
-	Facts *facts = facts_of_stage(b->ctx, b->arena, clone);
-	if (known)
-		facts_assume(facts, known);
-	return expr_simplify(facts, expr_rewrite(b->ctx, e, split_read, b));
-}
-
+/* The iterator that is split: its inner part stands behind it, or, where results are so stored, last
+ * of the loops. */
 static void
-split_stage(Blocker *b, int s)
+split_stage(void *self, const Stage *stage, NewStage *to)
 {
-	const Stage *stage = b->program->stages[s];
-	const Split *split = &b->stages[s];
-	const Split *result = split_of(b, stage->results[0]);
+	Blocker *b = self;
+	const Split *split = split_of(&b->stages, stage),
+				*result = split_of(&b->tensors, stage->results[0]);
+	ExprCtx *ctx = b->ctx;
+	int count = 0, i = split->dim;
 	for (int r = 1; r < stage->nresult; r++)
-		if (!same_split(split_of(b, stage->results[r]), result))
+		if (!same_split(split_of(&b->tensors, stage->results[r]), result))
 			fail_as(FAIL_BUG, &stage->loc, "results of stage %s are to be stored in two ways",
 			        stage->name);
-	Stage *clone = stage_clone(b->ctx, stage);
-	int nloop;
-	clone->iters = split_iters(b, stage, split, result->is_last, &nloop);
-	clone->nreduce = stage->nloop + stage->nreduce + (split->dim >= 0) - nloop;
-	clone->nloop = nloop;
-	const Expr *inside = NULL;
-	if (split->dim >= 0 && is_ragged(b->ctx, stage->iters[split->dim].hi, split->block))
-		inside = expr_lt(b->ctx, b->iters[split->dim], stage->iters[split->dim].hi);
-	clone->guard = stage->guard ? rewrite(b, clone, stage->guard, inside) : NULL;
-	if (inside && stage->kind == STAGE_reduce)
-		clone->guard = clone->guard ? expr_and(b->ctx, inside, clone->guard) : inside;
-	const Expr *known = stage->kind == STAGE_reduce ? clone->guard : inside;
-	const Expr **body = NEW_N(b->arena, const Expr *, stage->nbody);
-	for (int k = 0; k < stage->nbody; k++) {
-		body[k] = rewrite(b, clone, stage->body[k], known);
-		if (inside && stage->kind == STAGE_map) /* the padding of a block is zero */
-			body[k] =
-				expr_select(b->ctx, inside, body[k], expr_number(b->ctx, (DType)body[k]->type, 0));
+	if (i < 0)
+		return;
+	bool is_loop = i < stage->nloop;
+	int inner = result->is_last && is_loop ? stage->nloop : i + 1;
+	for (int k = 0; k < stage->nloop + stage->nreduce; k++) {
+		count += count == inner;
+		to->iters[count] = stage->iters[k];
+		to->old[k] = expr_iter(ctx, count++);
 	}
-	clone->body = body;
-	for (int r = 0; r < stage->nresult; r++) {
-		Tensor *tensor = clone->results[r];
-		const Dim **dims = NEW_N(b->arena, const Dim *, tensor->rank + 2);
-		tensor->rank = split_dims(b, split_of(b, stage->results[r]), tensor->rank,
-		                          stage->results[r]->hi, dims);
-		tensor->hi = dims;
-		tensor->lo = NULL;
-		map_set_ptr(&b->replaced, stage->results[r], tensor);
-	}
+	const Dim *extent = stage->iters[i].hi, *block = dim_const(ctx, split->block);
+	to->iters[i].hi = dim_ceildiv(ctx, extent, block);
+	to->iters[inner] = (Iter){"b", dim_const(ctx, 0), block};
+	to->old[i] = expr_add(ctx, expr_mul(ctx, expr_i64(ctx, split->block), expr_iter(ctx, i)),
+	                      expr_iter(ctx, inner));
+	to->nloop += is_loop;
+	to->nreduce += !is_loop;
+	if (is_ragged(ctx, extent, split->block))
+		to->inside = expr_lt(ctx, to->old[i], extent);
 }
 
 /* Ragged outputs that a reduction makes get a map stage, which zeroes their padding. */
@@ -376,49 +310,21 @@ with_map_outputs(Blocker *b, const Program *p, const char *const *layouts)
 static Program *
 apply_splits(Blocker *b)
 {
-	const Program *p = b->program;
-	Tensor **inputs = NEW_N(b->arena, Tensor *, p->ninput + 1);
-	for (int k = 0; k < p->ninput; k++) {
-		const Tensor *t = p->inputs[k];
-		const Dim **dims = NEW_N(b->arena, const Dim *, t->rank + 2);
-		inputs[k] = (Tensor *)(uintptr_t)t;
-		if (split_of(b, t)->dim < 0)
-			continue;
-		int rank = split_dims(b, split_of(b, t), t->rank, t->hi, dims);
-		inputs[k] = tensor_new(b->ctx, t->name, t->type, rank, dims);
-		map_set_ptr(&b->replaced, t, inputs[k]);
-	}
 	find_splits(b);
-	for (int s = 0; s < p->nstage; s++)
-		split_stage(b, s);
-	const Tensor **outputs = NEW_N(b->arena, const Tensor *, p->noutput + 1);
-	for (int k = 0; k < p->noutput; k++)
-		outputs[k] = p->outputs[k] ? map_find_ptr(&b->replaced, p->outputs[k]) : NULL;
-	return program_new(b->ctx, p->name, p->ninput, inputs, p->noutput, outputs);
-}
-
-static void
-start(Blocker *b, const Program *program)
-{
-	b->program = program;
-	b->stages = NEW_N(b->arena, Split, program->nstage + 1);
-	for (int s = 0; s < program->nstage; s++)
-		b->stages[s].dim = -1;
+	return program_reindex(
+		&(Reindex){b->arena, b->program, split_tensor, split_stage, b, .is_simplified = true});
 }
 
 Program *
 program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts)
 {
-	Blocker b = {.arena = arena,
-	             .ctx = program->ctx,
-	             .tensors = {.arena = arena},
-	             .replaced = {.arena = arena}};
+	Blocker b = start(arena, program);
 	bool any = false;
 	for (int k = 0; k < program->ninput + program->noutput; k++)
 		any |= layout_block(layouts[k]) != 0;
 	if (!any)
 		return (Program *)(uintptr_t)program;
-	start(&b, program = with_map_outputs(&b, program, layouts));
+	b.program = program = with_map_outputs(&b, program, layouts);
 	for (int k = 0; k < program->ninput + program->noutput; k++) {
 		const Tensor *t =
 			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
@@ -431,12 +337,8 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 Program *
 program_block_input(Arena *arena, const Program *program, int input, int dim, int64_t block)
 {
-	Blocker b = {.arena = arena,
-	             .ctx = program->ctx,
-	             .tensors = {.arena = arena},
-	             .replaced = {.arena = arena}};
-	start(&b, program);
-	*split_of(&b, program->inputs[input]) = (Split){dim, block, true};
+	Blocker b = start(arena, program);
+	*split_of(&b.tensors, program->inputs[input]) = (Split){dim, block, true};
 	return apply_splits(&b);
 }
 
@@ -511,16 +413,13 @@ program_unfuse(Arena *arena, const Program *program)
 {
 	enum { MAX_ROUNDS = 8 }; /* one split per stage and round */
 	for (int round = 0; round < MAX_ROUNDS; round++) {
-		Blocker b = {.arena = arena,
-		             .ctx = program->ctx,
-		             .tensors = {.arena = arena},
-		             .replaced = {.arena = arena}};
+		Blocker b = start(arena, program);
 		bool found = false;
-		start(&b, program);
 		for (int s = 0; s < program->nstage && !found; s++) {
 			if (program->stages[s]->scan)
 				return (Program *)(uintptr_t)program;
-			found = taken_apart(b.ctx, arena, program->stages[s], &b.stages[s]);
+			found = taken_apart(b.ctx, arena, program->stages[s],
+			                    split_of(&b.stages, program->stages[s]));
 		}
 		if (!found)
 			break;

@@ -137,8 +137,8 @@ program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, i
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static Tensor *
-copy_tensor(ExprCtx *ctx, const Tensor *tensor)
+Tensor *
+tensor_copy(ExprCtx *ctx, const Tensor *tensor)
 {
 	Tensor *copy = tensor_new(ctx, tensor->name, tensor->type, tensor->rank, tensor->hi);
 	if (tensor->lo)
@@ -157,7 +157,7 @@ stage_clone(ExprCtx *ctx, const Stage *stage)
 	copy->iters = arena_memdup(arena, stage->iters, niter * sizeof *stage->iters);
 	copy->body = arena_memdup(arena, stage->body, (size_t)stage->nbody * sizeof *stage->body);
 	for (int i = 0; i < stage->nresult; i++) {
-		results[i] = copy_tensor(ctx, stage->results[i]);
+		results[i] = tensor_copy(ctx, stage->results[i]);
 		results[i]->stage = copy;
 	}
 	copy->results = results;

@@ -121,6 +121,9 @@ void stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, v
 /* Iterators by position as an identity map: {iter0, iter1 …}. */
 void stage_identity(ExprCtx *ctx, int count, const Expr **out);
 
+/* A new tensor with the name, type and box of another; the caller may change the box. */
+Tensor *tensor_copy(ExprCtx *ctx, const Tensor *tensor);
+
 /* A copy of `stage` to be given other parts; results are new tensors of the same types. Used by
  * every transformation, so that a field cannot be forgotten: its lists are copies, which the caller
  * may replace before anybody reads the stage. */
