@@ -1,23 +1,21 @@
 /* Plans run as sessions do (runtime/tilewright.c), on memory that never was a file. */
 #include "cli/case_exec.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "runtime/exec/exec.h"
 
 struct CaseCode {
-	void *library;
-	const TwKernels *kernels;
+	const Backend *backend;
+	BackendCode *code;
 };
 
 struct CaseExec {
 	Arena *arena;
 	Exec exec;
 	ExecModel model;
+	void *held; /* weights, as the backend reads them */
 	TwError error;
 };
 
@@ -25,27 +23,18 @@ static void
 close_code(void *handle)
 {
 	CaseCode *code = handle;
-	if (code->library)
-		dlclose(code->library);
+	code->backend->unload(code->code);
 }
 
 const CaseCode *
-case_code_load(Arena *arena, Bytes object)
+case_code_load(Arena *arena, const Device *device, Bytes object)
 {
 	CaseCode *code = NEW(arena, CaseCode);
-	char path[64];
-	int file = memfd_create("tilewright-cases", MFD_CLOEXEC);
-	if (file < 0 || write(file, object.data, object.size) != (ssize_t)object.size)
-		fail_environment(NULL, "cannot make a file for the kernels");
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	close(file);
-	if (!code->library)
-		fail_as(FAIL_BUG, NULL, "the kernels cannot be loaded: %s", dlerror());
+	char error[512];
+	code->backend = backend_find(device->name);
+	if (code->backend->load(object, "of the cases", &code->code, error, sizeof error) != TW_OK)
+		fail_environment(NULL, "%s", error);
 	arena_defer(arena, close_code, code);
-	code->kernels = dlsym(code->library, "tw_kernels_v1");
-	if (!code->kernels)
-		fail_as(FAIL_BUG, NULL, "the kernels export no table");
 	return code;
 }
 
@@ -54,7 +43,7 @@ case_code_compile(Arena *arena, const Device *device, const KernelList *kernels)
 {
 	const Target target = {.device = device};
 	const char *text = codegen_c(arena, &target, kernels->kernels.count, kernels->kernels.data);
-	return case_code_load(arena, codegen_compile(arena, &target, text));
+	return case_code_load(arena, device, codegen_compile(arena, &target, text));
 }
 
 static void
@@ -72,6 +61,7 @@ close_exec(void *handle)
 		exec_close(&exec->exec);
 	if (exec->model.vendor)
 		vendor_close(exec->model.vendor);
+	exec->model.backend->drop(exec->held);
 }
 
 static const unsigned char *
@@ -86,24 +76,30 @@ weights_blob(Arena *arena, const WeightPool *pool)
 }
 
 CaseExec *
-case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const CaseCode *code,
-              bool no_vendor)
+case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const Device *device,
+              const CaseCode *code, bool no_vendor)
 {
 	CaseExec *exec = NEW(arena, CaseExec);
 	exec->arena = arena;
 	char error[512];
-	int nkernel = code ? (int)code->kernels->count : 0;
+	const Backend *backend = backend_find(device->name);
+	int nkernel = code ? code->code->count : 0;
 	if (!plan_verify(plan, nkernel, (size_t)weights->size, error, sizeof error))
 		fail_as(FAIL_BUG, NULL, "%s", error);
 	exec->model = (ExecModel){
 		.plan = plan,
-		.kernels = code ? code->kernels : NULL,
+		.backend = backend,
+		.code = code ? code->code : NULL,
 		.weights = weights_blob(arena, weights),
 	};
 	arena_defer(arena, close_exec, exec);
+	exec->held = backend->hold((Bytes){exec->model.weights, (size_t)weights->size});
+	if (!exec->held)
+		fail_environment(NULL, "out of memory for the weights");
+	exec->model.held = exec->held;
 	if (case_kind(plan) == CASE_VENDOR && !no_vendor)
 		exec->model.vendor = vendor_open(error, sizeof error);
-	exec->exec = (Exec){.model = &exec->model, .error = &exec->error, .threads = 1};
+	exec->exec = (Exec){.model = &exec->model, .error = &exec->error, .workers = {.threads = 1}};
 	check(exec, exec_open(&exec->exec));
 	return exec;
 }

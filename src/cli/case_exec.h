@@ -4,19 +4,18 @@
 
 #include "cli/cases.h"
 #include "codegen/common/bundle.h"
-#include "runtime/abi.h"
 
 typedef struct CaseCode CaseCode;
 typedef struct CaseExec CaseExec;
 
 /* Load a shared object as codegen_compile() makes it; closed with the arena. */
-const CaseCode *case_code_load(Arena *arena, Bytes object);
+const CaseCode *case_code_load(Arena *arena, const Device *device, Bytes object);
 /* All kernels of a list, by one call of the C compiler. */
 const CaseCode *case_code_compile(Arena *arena, const Device *device, const KernelList *kernels);
 
 /* `code` NULL: the plan has no kernels. no_vendor: vendor steps run their fallback kernels. */
 CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights,
-                        const CaseCode *code, bool no_vendor);
+                        const Device *device, const CaseCode *code, bool no_vendor);
 void case_exec_run(CaseExec *exec, const Array *const *inputs);
 Array case_exec_output(CaseExec *exec, int index);
 

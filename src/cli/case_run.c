@@ -189,7 +189,8 @@ static void
 execute_case(void *arg)
 {
 	CaseJob *job = arg;
-	CaseExec *exec = case_exec_new(job->arena, job->plan, &job->weights, job->code, false);
+	CaseExec *exec =
+		case_exec_new(job->arena, job->plan, &job->weights, job->device, job->code, false);
 	for (int set = 0; set < job->c->nset; set++) {
 		case_exec_run(exec, tensor_inputs(job, set));
 		for (int i = 0; i < job->plan->noutput; i++) {

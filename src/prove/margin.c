@@ -40,10 +40,11 @@ memory_around(const Frame *frame, int buffer, Range *range)
 		*range = (Range){slot->own.data, slot->own.data + slot->own.capacity};
 		return slot->data && slot->data == slot->own.data;
 	}
-	bool is_block = frame->base == frame->arena.data;
-	size_t bytes = is_block ? frame->arena.capacity : frame->arena_bytes;
-	*range = (Range){frame->base, frame->base + bytes};
-	return frame->plan->buffers[root].kind == PB_TEMP && frame->base;
+	const unsigned char *base = frame->base[PLACE_DEVICE];
+	const Block *arena = &frame->arena[PLACE_DEVICE];
+	size_t bytes = base == arena->data ? arena->capacity : frame->arena_bytes;
+	*range = (Range){base, base + bytes};
+	return frame->plan->buffers[root].kind == PB_TEMP && base;
 }
 
 /* Leave what another result of the step takes of the memory on both sides of `own`. */

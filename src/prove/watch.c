@@ -141,8 +141,9 @@ enter_frame(FrameState *state)
 	if (!state->is_on)
 		return;
 	state->margins.list.count = 0;
-	if (state->frame->arena.data) /* nothing lies in it yet */
-		memory_poison(state->frame->arena.data, state->frame->arena.capacity);
+	if (state->frame->arena[PLACE_DEVICE].data) /* nothing lies in it yet */
+		memory_poison(state->frame->arena[PLACE_DEVICE].data,
+		              state->frame->arena[PLACE_DEVICE].capacity);
 	memset(state->is_hashed, 0, count);
 	memset(state->is_poisoned, 0, count);
 }

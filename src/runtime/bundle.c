@@ -1,24 +1,12 @@
-/* Opening bundles: container, manifest, hashes; plans; kernels as code.
- *
- * Everything before bundle_load() only reads bytes. Kernels become code through a memory file that
- * the dynamic linker opens by its /proc path. The descriptor stays open as long as the library:
- * the linker knows libraries by path, and a number used again would give the old one.
- */
+/* Opening bundles: container, manifest, hashes; plans. Only bytes are read: kernels become code in
+ * a backend's load(). */
 #include "runtime/bundle.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U /* Linux 6.3: asks for what was the default before */
-#endif
 
 __attribute__((format(printf, 3, 4))) static bool
 refuse(char *error, size_t size, const char *format, ...)
@@ -205,104 +193,13 @@ bundle_dim_text(Buf *text, const Plan *plan, int dim)
 	buf_write(text, stack[0] + is_wrapped, length - 2 * is_wrapped);
 }
 
-/* ---- Code ---- */
-
-static bool
-write_all(int file, Bytes bytes)
-{
-	while (bytes.size > 0) {
-		ssize_t written = write(file, bytes.data, bytes.size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes.data += written;
-		bytes.size -= (size_t)written;
-	}
-	return true;
-}
-
-/* A memory file; where the system has none or does not let it run, a file without a name. */
-static int
-make_file(void)
-{
-	int file = memfd_create("tilewright-kernels", MFD_CLOEXEC | MFD_EXEC);
-	if (file < 0)
-		file = memfd_create("tilewright-kernels", MFD_CLOEXEC);
-	if (file < 0)
-		file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
-	return file;
-}
-
-static bool
-take_table(BundleCode *code, char *error, size_t size)
-{
-	code->kernels = dlsym(code->library, "tw_kernels_v1");
-	if (!code->kernels)
-		return refuse(error, size, "the bundle's kernels do not export tw_kernels_v1");
-	if (code->kernels->abi != TW_KERNEL_ABI)
-		return refuse(error, size,
-		              "the bundle's kernels have ABI %u and this library has %u: "
-		              "compile the model again",
-		              code->kernels->abi, TW_KERNEL_ABI);
-	return true;
-}
-
-/* The kernels' bytes in a file; TW_FILE with a sentence when it cannot be made. */
-static TwCode
-fill_file(int *file, Bytes bytes, char *error, size_t size)
-{
-	*file = make_file();
-	if (*file >= 0 && write_all(*file, bytes))
-		return TW_OK;
-	bool is_memory = errno == ENOMEM;
-	refuse(error, size, "cannot make a file for the kernels: %s", strerror(errno));
-	return is_memory ? TW_MEMORY : TW_FILE;
-}
-
-static TwCode
-link_file(BundleCode *code, const char *name, char *error, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
-	errno = 0;
-	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!code->library) {
-		bool is_memory = errno == ENOMEM;
-		refuse(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
-		return is_memory ? TW_MEMORY : TW_DAMAGED;
-	}
-	if (take_table(code, error, size))
-		return TW_OK;
-	return TW_DAMAGED;
-}
-
-TwCode
-bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error, size_t error_size)
+bool
+bundle_kernels(const Bundle *bundle, int target, Bytes *image, char *error, size_t error_size)
 {
 	const char *name = bundle->manifest->targets[target].kernels;
-	*code = (BundleCode){.file = -1};
-	if (!*name)
-		return TW_OK;
-	const ZipEntry *entry = zip_find(&bundle->zip, name);
-	if (!entry) {
-		refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
-		return TW_DAMAGED;
-	}
-	TwCode result = fill_file(&code->file, entry->data, error, error_size);
-	if (!result)
-		result = link_file(code, name, error, error_size);
-	if (result)
-		bundle_unload(code);
-	return result;
-}
-
-void
-bundle_unload(BundleCode *code)
-{
-	if (code->library)
-		dlclose(code->library);
-	if (code->file >= 0)
-		close(code->file);
-	*code = (BundleCode){.file = -1};
+	const ZipEntry *entry = *name ? zip_find(&bundle->zip, name) : NULL;
+	if (*name && !entry)
+		return refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
+	*image = entry ? entry->data : (Bytes){0};
+	return true;
 }

@@ -43,9 +43,7 @@
 #include "base/dtype.h"
 #include "base/map.h"
 #include "base/zip.h"
-#include "runtime/abi.h"
 #include "runtime/plan/plan.h"
-#include "runtime/tilewright.h"
 
 enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
 
@@ -132,21 +130,11 @@ int bundle_find_target(const Bundle *bundle, const char *device, char *error, si
 bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error,
                       size_t error_size);
 
-/* Kernels of a target, mapped as code. */
-typedef struct BundleCode {
-	void *library;            /* dlopen handle; NULL when the plan has no kernels */
-	const TwKernels *kernels; /* NULL likewise */
-	int file;                 /* what the library was loaded from; -1: none */
-} BundleCode;
-
 /* The packed weights of a target, or nothing; and the hash of the weights. */
 Bytes bundle_packed(const Bundle *bundle, int target);
 Hash128 bundle_weights_hash(const Bundle *bundle);
 
-/* Only from here on does anything of the bundle run. TW_DAMAGED: the bundle is not what it should
- * be; TW_FILE: the machine has no place for its code. */
-TwCode bundle_load(const Bundle *bundle, int target, BundleCode *code, char *error,
-                   size_t error_size);
-void bundle_unload(BundleCode *code);
+/* What a backend loads as the kernels of a target: nothing when the plan has none. */
+bool bundle_kernels(const Bundle *bundle, int target, Bytes *image, char *error, size_t error_size);
 
 #endif

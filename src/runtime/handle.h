@@ -16,7 +16,8 @@ struct TwBundle {
 	size_t map_size;
 	int target;
 	Plan *plan;
-	BundleCode code;
+	BackendCode *code; /* NULL: the plan has no kernels */
+	void *held;        /* weights, as the backend reads them */
 	Vendor *vendor;
 	ExecModel model;
 	Arena *texts; /* of the signature */

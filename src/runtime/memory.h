@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { MEMORY_ALIGN = 64 };
 
@@ -20,14 +21,19 @@ void *memory_alloc(Memory *memory, size_t bytes);
 void *memory_alloc_zeroed(Memory *memory, size_t count, size_t size);
 void memory_release(Memory *memory, void *block, size_t bytes); /* NULL is accepted */
 
-/* Memory that grows and keeps its high-water mark; contents are lost when it grows unless kept. */
+/* Memory that grows and keeps its high-water mark; contents are lost when it grows. */
 typedef struct Block {
 	unsigned char *data;
 	size_t capacity;
+	Memory *memory; /* that gave it */
 } Block;
 
 bool block_reserve(Memory *memory, Block *block, size_t bytes);
-bool block_grow(Memory *memory, Block *block, size_t kept, size_t bytes); /* at least doubles */
-void block_free(Memory *memory, Block *block);
+void block_free(Block *block);
+
+/* Copy elements of `size` bytes between strides in elements; NULL strides: dense. What is dense on
+ * both sides may overlap. */
+void copy_strided(size_t size, int rank, const int64_t *dims, const void *source,
+                  const int64_t *source_strides, void *target, const int64_t *target_strides);
 
 #endif

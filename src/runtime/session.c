@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/exec/pool.h"
+#include "runtime/pool.h"
 #include "runtime/handle.h"
 
 enum { SPIN_DEFAULT_US = 50 };
@@ -21,12 +21,15 @@ set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
 	                        .release = o->release,
 	                        .context = o->memory_context,
 	                        .limit = o->memory_limit};
-	exec->threads = o->threads == 0 ? pool_cores() : o->threads;
-	if (exec->threads > POOL_MOST)
-		exec->threads = POOL_MOST;
-	exec->spin_us = o->spin_us == 0 ? SPIN_DEFAULT_US : o->spin_us < 0 ? 0 : o->spin_us;
-	exec->parallel_for = o->parallel_for;
-	exec->parallel_context = o->parallel_context;
+	int threads = o->threads == 0 ? pool_cores() : o->threads;
+	exec->workers = (Workers){
+		.threads = threads > POOL_MOST ? POOL_MOST : threads,
+		.spin_us = o->spin_us == 0  ? SPIN_DEFAULT_US
+	               : o->spin_us < 0 ? 0
+	                                : o->spin_us,
+		.parallel_for = o->parallel_for,
+		.context = o->parallel_context,
+	};
 	exec->cancel = o->cancel;
 	exec->profile = o->profile;
 	exec->profile_context = o->profile_context;

@@ -112,7 +112,10 @@ static void
 free_bundle(TwBundle *bundle)
 {
 	vendor_close(bundle->vendor);
-	bundle_unload(&bundle->code);
+	if (bundle->model.backend) {
+		bundle->model.backend->drop(bundle->held);
+		bundle->model.backend->unload(bundle->code);
+	}
 	plan_free(bundle->plan);
 	arena_free(bundle->texts);
 	bundle_close(&bundle->bundle);
@@ -152,6 +155,35 @@ use_packed(TwBundle *b)
 		madvise((void *)(uintptr_t)weights.data, weights.size, MADV_DONTNEED);
 }
 
+/* Kernels and weights, as the target's backend takes them. */
+static TwCode
+load_code(TwBundle *b, TwError *error)
+{
+	char text[900];
+	const ManifestTarget *target = &b->bundle.manifest->targets[b->target];
+	const Backend *backend = backend_find(target->device);
+	Bytes image;
+	if (!backend)
+		return handle_fail(error, TW_UNSUPPORTED, "this library has nothing that runs %.60s",
+		                   target->device);
+	b->model.backend = backend;
+	if (!bundle_kernels(&b->bundle, b->target, &image, text, sizeof text))
+		return handle_fail(error, TW_DAMAGED, "%s", text);
+	TwCode code = TW_OK;
+	if (image.size)
+		code = backend->load(image, target->kernels, &b->code, text, sizeof text);
+	if (code)
+		return handle_fail(error, code, "%s", text);
+	int have = b->code ? b->code->count : 0;
+	if (plan_kernels(b->plan) > have)
+		return handle_fail(error, TW_DAMAGED, "the bundle's plan uses %d kernels and has %d",
+		                   plan_kernels(b->plan), have);
+	b->held = b->bundle.weights.size ? backend->hold(b->bundle.weights) : NULL;
+	if (b->bundle.weights.size && !b->held)
+		return handle_fail(error, TW_MEMORY, "out of memory for the weights");
+	return TW_OK;
+}
+
 /* Plan, kernels and vendor library of the chosen target. */
 static TwCode
 load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
@@ -163,18 +195,16 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 		return handle_fail(error, TW_UNSUPPORTED, "%s", text);
 	if (!bundle_read_plan(&b->bundle, b->target, &b->plan, text, sizeof text))
 		return handle_fail(error, refused_code(TW_DAMAGED), "%s", text);
-	TwCode loaded = bundle_load(&b->bundle, b->target, &b->code, text, sizeof text);
-	if (loaded)
-		return handle_fail(error, loaded, "%s", text);
-	int have = b->code.kernels ? (int)b->code.kernels->count : 0;
-	if (plan_kernels(b->plan) > have)
-		return handle_fail(error, TW_DAMAGED, "the bundle's plan uses %d kernels and has %d",
-		                   plan_kernels(b->plan), have);
+	TwCode code = load_code(b, error);
+	if (code)
+		return code;
 	if (!try_run(describe, b, &failure))
 		return handle_fail(error, TW_MEMORY, "%s", failure.text);
 	b->model = (ExecModel){.plan = b->plan,
-	                       .kernels = b->code.kernels,
+	                       .backend = b->model.backend,
+	                       .code = b->code,
 	                       .weights = b->bundle.weights.data,
+	                       .held = b->held,
 	                       .log = options->log,
 	                       .log_context = options->log_context};
 	if (!options->no_vendor && plan_uses_vendor(b->plan)) {
@@ -236,7 +266,6 @@ open_bytes(Bytes file, void *map, bool is_file, const TwOpenOptions *given, TwBu
 	b->map = map;
 	b->map_size = file.size;
 	b->is_file = is_file;
-	b->code.file = -1;
 	TwCode code = TW_OK;
 	if (!handle_options(&options, sizeof options, given))
 		code = handle_fail(error, TW_USAGE,

@@ -251,7 +251,8 @@ execute(void *arg)
 	bool is_fallback = job->c->way == WAY_fallback; /* the same plan */
 	Way made = is_fallback ? WAY_O3 : job->c->way;
 	const Plan *plan = job->plans[made];
-	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[made], job->code, is_fallback);
+	CaseExec *exec =
+		case_exec_new(job->arena, plan, &job->weights[made], job->device, job->code, is_fallback);
 	double share = made >= WAY_O2 ? FOLDING_UNITS * graph_float_unit(job->graph) : 0;
 	for (job->run = 0; job->run < job->nrun; job->run++) {
 		case_exec_run(exec, job->inputs[job->run]);

@@ -417,7 +417,8 @@ plan_trial(Trial *trial, Arena *arena, WeightPool *pool)
 	Plan *plan = plan_of_module(arena, compile_graph(arena, graph, context), pool, &kernels);
 	if (!trial->code) {
 		const char *text = codegen_c(arena, target, kernels.kernels.count, kernels.kernels.data);
-		trial->code = case_code_load(trial->arena, codegen_compile(arena, target, text));
+		trial->code =
+			case_code_load(trial->arena, target->device, codegen_compile(arena, target, text));
 	}
 	return plan;
 }
@@ -442,7 +443,7 @@ run_trial(Trial *trial)
 	Arena *arena = arena_new("run");
 	WeightPool pool = {0};
 	const Plan *plan = plan_trial(trial, arena, &pool);
-	CaseExec *exec = case_exec_new(arena, plan, &pool, trial->code, false);
+	CaseExec *exec = case_exec_new(arena, plan, &pool, device_native(), trial->code, false);
 	bool is_first = !trial->expected;
 	double most = 0;
 	if (is_first)

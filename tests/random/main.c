@@ -192,7 +192,8 @@ execute(void *arg)
 	bool is_fallback = job->way == WAY_FALLBACK; /* the same plan */
 	int made = is_fallback ? WAY_VENDOR : job->way;
 	const Plan *plan = job->plans[made];
-	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[made], job->code, is_fallback);
+	CaseExec *exec = case_exec_new(job->arena, plan, &job->weights[made], job->run->device,
+	                               job->code, is_fallback);
 	case_exec_run(exec, job->trial.inputs.data);
 	for (int i = 0; i < plan->noutput; i++) {
 		Array seen = case_exec_output(exec, i);

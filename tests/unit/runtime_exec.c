@@ -203,8 +203,8 @@ START_TEST(callers_threads)
 	Rig rig;
 	rig_open(&rig, SLOW, 3);
 	run_slow(&rig, y);
-	rig.exec.parallel_for = serial_for;
-	rig.exec.parallel_context = &calls;
+	rig.exec.workers.parallel_for = serial_for;
+	rig.exec.workers.context = &calls;
 	run_slow(&rig, again);
 	ck_assert_int_eq(calls, 1);
 	ck_assert_mem_eq(y, again, sizeof y);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cpu/cpu.h"
 #include "runtime/exec/exec.h"
-#include "runtime/exec/pool.h"
 #include "unit.h"
 
 /* ---- Kernels ---- */
@@ -95,7 +95,7 @@ k_slow(const TwArgs *args, int64_t begin, int64_t end)
 }
 
 static TwKernel *const TABLE[] = {k_scale, k_add, k_gather, k_iota, k_less, k_slow};
-static const TwKernels KERNELS = {TW_KERNEL_ABI, 6, TABLE};
+static const CpuCode KERNELS = {.head = {6}, .table = TABLE};
 
 /* ---- Harness ---- */
 
@@ -141,9 +141,13 @@ rig_open(Rig *rig, const char *text, int threads)
 	              sentence);
 	ck_assert_msg(plan_verify(rig->plan, 6, sizeof WEIGHTS, sentence, sizeof sentence), "%s",
 	              sentence);
-	rig->model = (ExecModel){.plan = rig->plan, .kernels = &KERNELS, .weights = WEIGHTS};
-	rig->exec =
-		(Exec){.model = &rig->model, .threads = threads, .spin_us = 20, .error = &rig->error};
+	rig->model = (ExecModel){.plan = rig->plan,
+	                         .backend = &backend_cpu,
+	                         .code = &KERNELS.head,
+	                         .weights = WEIGHTS,
+	                         .held = WEIGHTS};
+	rig->exec = (Exec){
+		.model = &rig->model, .workers = {.threads = threads, .spin_us = 20}, .error = &rig->error};
 	rig->exec.memory =
 		(Memory){.allocate = count_allocate, .release = count_release, .context = rig};
 	pool_acquire();

@@ -39,7 +39,8 @@ k_blocked(const TwArgs *args, int64_t begin, int64_t end)
 }
 
 static TwKernel *const PRODUCT[] = {k_product}, *const BLOCKED[] = {k_blocked};
-static const TwKernels PRODUCTS = {TW_KERNEL_ABI, 1, PRODUCT}, BLOCKS = {TW_KERNEL_ABI, 1, BLOCKED};
+static const CpuCode PRODUCTS = {.head = {1}, .table = PRODUCT};
+static const CpuCode BLOCKS = {.head = {1}, .table = BLOCKED};
 
 /* clang-format off */
 /* w and b come as inputs' neighbours: weights at 0 and behind. %s: an attribute and a comma, or
@@ -90,7 +91,7 @@ tear_down(void)
 }
 
 static void
-open_step(Rig *rig, const TwKernels *kernels, const char *attr, const char *post, int threads,
+open_step(Rig *rig, const CpuCode *kernels, const char *attr, const char *post, int threads,
           bool with_vendor)
 {
 	char text[4000], sentence[400];
@@ -99,11 +100,13 @@ open_step(Rig *rig, const TwKernels *kernels, const char *attr, const char *post
 	ck_assert_msg(plan_read(text, strlen(text), &rig->plan, sentence, sizeof sentence), "%s",
 	              sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
-	                         .kernels = kernels,
+	                         .backend = &backend_cpu,
+	                         .code = &kernels->head,
 	                         .weights = (const unsigned char *)weights,
+	                         .held = (const unsigned char *)weights,
 	                         .vendor = with_vendor ? vendor : NULL,
 	                         .log = note};
-	rig->exec = (Exec){.model = &rig->model, .threads = threads, .error = &rig->error};
+	rig->exec = (Exec){.model = &rig->model, .workers = {.threads = threads}, .error = &rig->error};
 	rig->exec.memory =
 		(Memory){.allocate = count_allocate, .release = count_release, .context = rig};
 	pool_acquire();

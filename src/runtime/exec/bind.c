@@ -258,41 +258,54 @@ size_temporaries(Frame *frame)
 	return TW_OK;
 }
 
+/* The caller's arena is the host's memory. */
 static TwCode
-reserve_arena(Frame *frame, size_t total)
+reserve_arena(Frame *frame, PlanPlace place, size_t total)
 {
 	Exec *exec = frame->exec;
-	frame->arena_bytes = total;
-	if (!frame->outer && exec->arena) {
-		if (total > exec->arena_size)
-			return exec_fail(exec, TW_MEMORY, "the caller's arena has %zu bytes and %zu are needed",
-			                 exec->arena_size, total);
-		frame->base = exec->arena;
-		return TW_OK;
+	if (place == plan_host(frame->plan)) {
+		frame->arena_bytes = total;
+		if (!frame->outer && exec->arena) {
+			if (total > exec->arena_size)
+				return exec_fail(exec, TW_MEMORY,
+				                 "the caller's arena has %zu bytes and %zu are needed",
+				                 exec->arena_size, total);
+			frame->base[place] = exec->arena;
+			return TW_OK;
+		}
 	}
 	if (exec->watch)
 		total += WATCH_ROOM;
-	if (!block_reserve(&exec->memory, &frame->arena, total))
-		return exec_out_of_memory(exec, total);
-	frame->base = frame->arena.data;
-	return TW_OK;
+	TwCode code = exec_reserve(exec, place, &frame->arena[place], total);
+	frame->base[place] = frame->arena[place].data;
+	return code;
+}
+
+static TwCode
+place_temporaries_in(Frame *frame, PlanPlace place)
+{
+	const Plan *plan = frame->plan;
+	for (int i = 0; i < plan->nbuffer; i++)
+		frame->chosen[i] = plan->buffers[i].place == place ? frame->size[i] : -1;
+	int64_t total =
+		plan_place(plan->nbuffer, frame->chosen, frame->first, frame->last, frame->offset);
+	if (total < 0)
+		return exec_fail(frame->exec, TW_MEMORY, "temporaries do not fit into memory");
+	TwCode code = reserve_arena(frame, place, (size_t)total);
+	for (int i = 0; i < plan->nbuffer && !code; i++)
+		if (frame->offset[i] >= 0)
+			frame->slots[i].data = frame->base[place] + frame->offset[i];
+	return code;
 }
 
 static TwCode
 place_temporaries(Frame *frame)
 {
-	const Plan *plan = frame->plan;
 	TwCode code = size_temporaries(frame);
-	if (code)
-		return code;
-	int64_t total =
-		plan_place(plan->nbuffer, frame->size, frame->first, frame->last, frame->offset);
-	if (total < 0)
-		return exec_fail(frame->exec, TW_MEMORY, "temporaries do not fit into memory");
-	code = reserve_arena(frame, (size_t)total);
-	for (int i = 0; i < plan->nbuffer && !code; i++)
-		if (frame->offset[i] >= 0)
-			frame->slots[i].data = frame->base + frame->offset[i];
+	if (!code)
+		code = place_temporaries_in(frame, PLACE_DEVICE);
+	if (!code && frame->plan->is_apart)
+		code = place_temporaries_in(frame, PLACE_HOST);
 	return code;
 }
 

@@ -6,9 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/exec/pool.h"
-
-/* ---- Errors, logs, threads ---- */
+/* ---- Errors, logs ---- */
 
 TwCode
 exec_fail(Exec *exec, TwCode code, const char *format, ...)
@@ -50,35 +48,94 @@ exec_log(const ExecModel *model, const char *format, ...)
 	model->log(model->log_context, line);
 }
 
-void
-exec_parallel(Exec *exec, int width, void (*task)(void *arg, int worker), void *arg)
-{
-	if (width > exec->threads)
-		width = exec->threads;
-	if (width <= 1)
-		task(arg, 0);
-	else if (exec->parallel_for)
-		exec->parallel_for(exec->parallel_context, width, task, arg);
-	else
-		pool_run(width, exec->spin_us, task, arg);
-}
-
 TwCode
 exec_reserve_scratch(Exec *exec, size_t bytes)
 {
-	size_t part, total;
-	if (bytes <= exec->scratch_part)
+	return exec->model->backend->reserve(exec->stream, bytes) ? TW_OK
+	                                                          : exec_out_of_memory(exec, bytes);
+}
+
+/* ---- The device and the host ---- */
+
+Memory *
+exec_memory(Exec *exec, PlanPlace place)
+{
+	return place == PLACE_HOST ? &exec->memory : exec->stream->memory;
+}
+
+TwCode
+exec_report(Exec *exec, const BackendReport *report)
+{
+	const PlanStep *step = exec->named[report->step];
+	const char *node = step->origins && *step->origins ? step->origins : step->name;
+	long long value = report->status.value, limit = report->status.limit;
+	if (report->code != TW_DATA)
+		return exec_fail(exec, report->code, "node \"%.200s\": %s", node, report->text);
+	if (report->status.code == TW_CHECK_INDEX)
+		return exec_fail(exec, TW_DATA, "node \"%.200s\": index %lld is outside 0..%lld", node,
+		                 value, limit - 1);
+	return exec_fail(exec, TW_DATA, "node \"%.200s\": check %d found %lld against %lld", node,
+	                 (int)report->status.code, value, limit);
+}
+
+TwCode
+exec_await(Exec *exec)
+{
+	BackendReport report;
+	if (exec->model->backend->wait(exec->stream, exec->mark, &report))
 		return TW_OK;
-	if (__builtin_add_overflow(bytes, (size_t)63, &part))
-		return exec_out_of_memory(exec, bytes);
-	part = part / 64 * 64;
-	if (__builtin_mul_overflow(part, (size_t)exec->threads, &total) ||
-	    !block_reserve(&exec->memory, &exec->scratch, total)) {
-		exec->scratch_part = 0;
-		return exec_out_of_memory(exec, part);
-	}
-	exec->scratch_part = part;
+	return exec_report(exec, &report);
+}
+
+TwCode
+exec_finish(Exec *exec)
+{
+	exec->mark = exec->model->backend->mark(exec->stream);
+	return exec_await(exec);
+}
+
+TwCode
+exec_reserve(Exec *exec, PlanPlace place, Block *block, size_t bytes)
+{
+	bool is_enough = block->data && bytes <= block->capacity;
+	TwCode code = is_enough || place == PLACE_DEVICE ? TW_OK : exec_await(exec);
+	if (code || block_reserve(exec_memory(exec, place), block, bytes))
+		return code;
+	return exec_out_of_memory(exec, bytes);
+}
+
+TwCode
+exec_copy(Exec *exec, BackendCopy *copy)
+{
+	const Backend *backend = exec->model->backend;
+	BackendReport report;
+	TwCode code = copy->from == PLACE_HOST ? exec_await(exec) : TW_OK;
+	if (code)
+		return code;
+	copy->step = exec->step;
+	if (copy->from == PLACE_HOST && copy->to == PLACE_HOST)
+		copy_strided(copy->size, copy->rank, copy->dims, copy->source, copy->source_strides,
+		             copy->target, copy->target_strides);
+	else if (!backend->copy(exec->stream, copy, &report))
+		return exec_report(exec, &report);
+	else if (copy->to == PLACE_HOST)
+		exec->mark = backend->mark(exec->stream);
 	return TW_OK;
+}
+
+TwCode
+exec_copy_bytes(Exec *exec, size_t bytes, PlanPlace from, const void *source, PlanPlace to,
+                void *target)
+{
+	int64_t count = (int64_t)bytes;
+	BackendCopy copy = {.size = 1,
+	                    .rank = 1,
+	                    .dims = &count,
+	                    .from = from,
+	                    .to = to,
+	                    .source = source,
+	                    .target = target};
+	return bytes ? exec_copy(exec, &copy) : TW_OK;
 }
 
 /* ---- Frames ---- */
@@ -92,16 +149,22 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	Pile *pile = &frame->exec->pile;
 	size_t nargs = (size_t)step->narg;
 	int *buffers = pile_alloc(pile, nargs, sizeof *buffers);
+	int *ranks = pile_alloc(pile, nargs, sizeof *ranks);
 	state->data = pile_alloc(pile, nargs, sizeof *state->data);
 	state->strides = pile_alloc(pile, nargs, sizeof *state->strides);
 	state->symbols = pile_alloc(pile, (size_t)step->nsymbol, sizeof *state->symbols);
 	state->bodies = pile_alloc(pile, (size_t)step->nbody, sizeof *state->bodies);
-	if (!buffers || !state->data || !state->strides || !state->symbols || !state->bodies)
+	if (!buffers || !ranks || !state->data || !state->strides || !state->symbols || !state->bodies)
 		return false;
 	for (int i = 0; i < step->narg; i++)
-		if (step->args[i] >= 0)
+		if (step->args[i] >= 0) {
+			ranks[state->nbuffer] = frame->plan->buffers[step->args[i]].rank;
 			buffers[state->nbuffer++] = step->args[i];
+		}
 	state->buffers = buffers;
+	state->ranks = ranks;
+	state->number = frame->exec->nnamed++;
+	frame->exec->named[state->number] = step;
 	if (step->kind == PT_VENDOR && !(state->calls = pile_alloc(pile, 1, sizeof *state->calls)))
 		return false;
 	if (step->kind != PT_KERNEL && step->kind != PT_VENDOR) {
@@ -127,8 +190,10 @@ make_slot(Frame *frame, const PlanBuffer *buffer, Slot *slot)
 	if (buffer->kind == PB_VIEW && buffer->strides)
 		slot->strides = pile_alloc(pile, (size_t)buffer->rank, sizeof *slot->strides);
 	if (buffer->kind == PB_WEIGHT) {
-		slot->data = (unsigned char *)frame->exec->model->weights + buffer->offset;
-		slot->constant = slot->data;
+		const ExecModel *model = frame->exec->model;
+		bool is_here = buffer->place == PLACE_HOST;
+		slot->data = (unsigned char *)(is_here ? model->weights : model->held) + buffer->offset;
+		slot->constant = model->weights + buffer->offset;
 	}
 	return slot->dims && (slot->strides || !buffer->strides || buffer->kind != PB_VIEW);
 }
@@ -152,12 +217,13 @@ frame_new(Exec *exec, const Plan *plan, Frame *outer)
 	frame->slots = pile_alloc(pile, nbuffer, sizeof *frame->slots);
 	frame->size = pile_alloc(pile, nbuffer, sizeof *frame->size);
 	frame->offset = pile_alloc(pile, nbuffer, sizeof *frame->offset);
+	frame->chosen = pile_alloc(pile, nbuffer, sizeof *frame->chosen);
 	frame->first = pile_alloc(pile, nbuffer, sizeof *frame->first);
 	frame->last = pile_alloc(pile, nbuffer, sizeof *frame->last);
 	frame->steps = pile_alloc(pile, nstep, sizeof *frame->steps);
 	if (!frame->symbols || !frame->dims || !frame->dim_is_late || !frame->step_has_symbols ||
-	    !frame->slots || !frame->size || !frame->offset || !frame->first || !frame->last ||
-	    !frame->steps)
+	    !frame->slots || !frame->size || !frame->offset || !frame->chosen || !frame->first ||
+	    !frame->last || !frame->steps)
 		return NULL;
 	for (int i = outer ? outer->plan->nsymbol : 0; i < plan->nsymbol; i++)
 		if (plan->symbols[i].source != PS_INPUT)
@@ -176,42 +242,59 @@ frame_close(Frame *frame)
 {
 	if (!frame || !frame->steps)
 		return;
-	Memory *memory = &frame->exec->memory;
+	const Backend *backend = frame->exec->model->backend;
 	for (int i = 0; i < frame->plan->nbuffer; i++)
-		block_free(memory, &frame->slots[i].own);
+		block_free(&frame->slots[i].own);
 	for (int i = 0; i < frame->plan->nstep; i++) {
 		StepState *state = &frame->steps[i];
 		if (state->calls)
 			call_cache_free(frame->exec, state->calls);
-		block_free(memory, &state->blocked);
-		for (int j = 0; state->dense && j < frame->plan->steps[i].narg; j++) {
-			block_free(memory, &state->dense[j]);
-			if (state->carried) {
-				block_free(memory, &state->carried[j].block[0]);
-				block_free(memory, &state->carried[j].block[1]);
-			}
+		if (state->held)
+			backend->drop(state->held);
+		block_free(&state->blocked);
+		for (int j = 0; state->carried && j < frame->plan->steps[i].narg; j++) {
+			block_free(&state->dense[j]);
+			block_free(&state->carried[j].block[0]);
+			block_free(&state->carried[j].block[1]);
 		}
 		for (int j = 0; state->bodies && j < frame->plan->steps[i].nbody; j++)
 			frame_close(state->bodies[j]);
 	}
-	block_free(memory, &frame->arena);
+	for (int i = 0; i < PLAN_PLACES; i++)
+		block_free(&frame->arena[i]);
+}
+
+/* Steps of a plan and those nested in it. */
+static size_t
+count_steps(const Plan *plan)
+{
+	size_t count = (size_t)plan->nstep;
+	for (int i = 0; i < plan->nstep; i++)
+		for (int j = 0; j < plan->steps[i].nbody; j++)
+			count += count_steps(plan->steps[i].bodies[j]);
+	return count;
 }
 
 TwCode
 exec_open(Exec *exec)
 {
-	exec->workers = pile_alloc(&exec->pile, (size_t)exec->threads, sizeof *exec->workers);
-	exec->main = exec->workers ? frame_new(exec, exec->model->plan, NULL) : NULL;
+	const ExecModel *model = exec->model;
+	exec->named = pile_alloc(&exec->pile, count_steps(model->plan), sizeof *exec->named);
+	exec->stream = model->backend->open(model->code, &exec->workers, &exec->memory);
+	if (exec->named && exec->stream)
+		exec->main = frame_new(exec, model->plan, NULL);
 	return exec->main ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
 }
 
 void
 exec_close(Exec *exec)
 {
+	if (exec->stream)
+		exec_finish(exec);
 	frame_close(exec->main);
-	block_free(&exec->memory, &exec->scratch);
 	for (int i = 0; i < HOST_BLOCKS; i++)
-		block_free(&exec->memory, &exec->host_scratch.blocks[i]);
+		block_free(&exec->host_scratch.blocks[i]);
+	exec->model->backend->close(exec->stream);
 	pile_free(&exec->pile);
 }
 
@@ -252,10 +335,9 @@ slot_prepare(Frame *frame, int buffer)
 		slot->data = slot->bound;
 		return TW_OK;
 	}
-	if (!block_reserve(&exec->memory, &slot->own, slot->bytes))
-		return exec_out_of_memory(exec, slot->bytes);
+	TwCode code = exec_reserve(exec, described->place, &slot->own, slot->bytes);
 	slot->data = slot->own.data;
-	return TW_OK;
+	return code;
 }
 
 static bool
@@ -297,21 +379,27 @@ slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step)
 }
 
 TwCode
-slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step)
+slot_take(Frame *frame, int buffer, const Array *array, PlanPlace from, const PlanStep *step)
 {
 	const Slot *slot = &frame->slots[buffer];
+	PlanPlace to = frame->plan->buffers[buffer].place;
 	TwCode code = slot_shape(frame, buffer, array, step);
 	if (!code)
 		code = slot_prepare(frame, buffer);
 	void *data = slot_data(frame, buffer);
 	if (code || data == array->data)
 		return code;
-	if (slot->strides)
-		copy_strided(element_bytes(array->type), array->rank, array->dims, array->data, NULL, data,
-		             slot->strides);
-	else if (array_size(array))
-		memcpy(data, array->data, array_size(array));
-	return TW_OK;
+	if (!slot->strides)
+		return exec_copy_bytes(frame->exec, array_size(array), from, array->data, to, data);
+	BackendCopy copy = {.size = element_bytes(array->type),
+	                    .rank = array->rank,
+	                    .dims = array->dims,
+	                    .from = from,
+	                    .to = to,
+	                    .source = array->data,
+	                    .target = data,
+	                    .target_strides = slot->strides};
+	return exec_copy(frame->exec, &copy);
 }
 
 TwCode
@@ -329,12 +417,17 @@ slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
 	if (!slot->strides)
 		return TW_OK;
 	Block *dense = &state->dense[arg];
-	if (!block_reserve(&frame->exec->memory, dense, slot->bytes))
-		return exec_out_of_memory(frame->exec, slot->bytes);
-	copy_strided(element_bytes(described->type), described->rank, slot->dims, array->data,
-	             slot->strides, dense->data, NULL);
+	TwCode code = exec_reserve(frame->exec, described->place, dense, slot->bytes);
+	BackendCopy copy = {.size = element_bytes(described->type),
+	                    .rank = described->rank,
+	                    .dims = slot->dims,
+	                    .from = described->place,
+	                    .to = described->place,
+	                    .source = array->data,
+	                    .source_strides = slot->strides,
+	                    .target = dense->data};
 	array->data = dense->data;
-	return TW_OK;
+	return code ? code : exec_copy(frame->exec, &copy);
 }
 
 /* ---- Running ---- */
@@ -397,13 +490,21 @@ run_step(Frame *frame, int index)
 	TwCode code = TW_OK;
 	if (!state->is_bound || (state->is_late && state->late_version != frame->late_version))
 		code = step_bind(frame, index);
+	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
 	for (int i = step->narg - step->noutput; i < step->narg && !code; i++)
-		if (step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY)
+		if (is_work)
 			code = slot_prepare(frame, step->args[i]);
+	int outer = exec->step;
+	exec->step = state->number;
+	if (!code && !is_work)
+		code = exec_await(exec);
 	if (!code)
 		code = KINDS[step->kind].run(frame, index);
 	if (!code && exec->profile)
+		code = exec_finish(exec);
+	if (!code && exec->profile)
 		report_step(frame, index, seconds_now() - start);
+	exec->step = outer;
 	return code;
 }
 
@@ -414,7 +515,11 @@ frame_run(Frame *frame)
 	for (int i = 0; i <= plan->nstep; i++) {
 		TwCode code = TW_OK;
 		if (frame->step_has_symbols[i])
+			code = exec_await(frame->exec);
+		if (!code && frame->step_has_symbols[i])
 			code = frame_bind_late(frame, i);
+		if (!code && frame->exec->watch)
+			code = exec_finish(frame->exec);
 		if (!code && frame->exec->watch)
 			code = frame->exec->watch(frame->exec->watch_context, frame, i);
 		if (!code && i < plan->nstep)
@@ -422,5 +527,5 @@ frame_run(Frame *frame)
 		if (code)
 			return code;
 	}
-	return TW_OK;
+	return frame->outer ? TW_OK : exec_finish(frame->exec);
 }

@@ -1,4 +1,4 @@
-/* The executor: runs a plan on a kernel table, weights and a vendor library, wherever from.
+/* The executor: runs a plan on a backend, weights and a vendor library, wherever from.
  *
  * An Exec is what one session runs. It has a Frame for its plan and one, made beforehand, for each
  * nested plan. A frame has a value per symbol and dim and a Slot per buffer; binding sizes fills
@@ -14,10 +14,11 @@
 #define RUNTIME_EXEC_EXEC_H
 
 #include "base/array.h"
-#include "runtime/abi.h"
+#include "runtime/backend.h"
 #include "runtime/memory.h"
 #include "runtime/pile.h"
 #include "runtime/plan/plan.h"
+#include "runtime/pool.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"
 
@@ -27,10 +28,12 @@ typedef struct Frame Frame;
 /* What sessions share; never written after it was made. */
 typedef struct ExecModel {
 	const Plan *plan;
-	const TwKernels *kernels; /* NULL: the plan has none */
-	const unsigned char *weights;
-	Vendor *vendor; /* NULL: fallback kernels */
-	TwLog *log;     /* NULL: nobody listens */
+	const Backend *backend;
+	const BackendCode *code;      /* NULL: the plan has no kernels */
+	const unsigned char *weights; /* in the host's memory, */
+	const unsigned char *held;    /* and where kernels read them */
+	Vendor *vendor;               /* NULL: fallback kernels */
+	TwLog *log;                   /* NULL: nobody listens */
 	void *log_context;
 } ExecModel;
 
@@ -44,7 +47,7 @@ typedef struct Slot {
 	bool has_dims;
 	bool is_late;         /* dims are not known when the frame is bound */
 	bool is_own;          /* memory is `own`, reserved when first written */
-	const void *constant; /* a weight's bytes, through captures too */
+	const void *constant; /* a weight's bytes as the host reads them, through captures too */
 	Block own;
 	void *bound; /* outputs: memory given for this run, or NULL */
 	size_t bound_bytes;
@@ -89,11 +92,13 @@ typedef struct HostScratch {
 
 typedef struct StepState {
 	bool is_bound, is_late;
+	int number; /* of the step, among all of the session */
 	int late_version;
 	int64_t extent;
 	size_t scratch;
 	int nbuffer;             /* arguments that are there */
 	const int *buffers;      /* their numbers */
+	const int *ranks;        /* and ranks */
 	void **data;             /* per argument, filled when the step runs; NULL: absent */
 	const int64_t **strides; /* per argument that is there, of a kernel */
 	int64_t *symbols;
@@ -104,7 +109,8 @@ typedef struct StepState {
 	Array *arrays; /* arguments of host and flow steps */
 	HostStep *host;
 	Block *dense;  /* copies of strided arguments, one per argument */
-	Block blocked; /* argument 1, weights, as a vendor step's fallback kernel reads them */
+	Block blocked; /* argument 1, weights, as a vendor step's fallback kernel reads them, */
+	void *held;    /* and where it does; NULL: as they lie */
 } StepState;
 
 struct Frame {
@@ -119,28 +125,23 @@ struct Frame {
 	Slot *slots;
 	StepState *steps;
 	int64_t *size, *offset; /* of temporaries */
+	int64_t *chosen;        /* size of those in the place that is being filled */
 	int *first, *last;
-	Block arena;
-	unsigned char *base; /* of temporaries: in `arena` or the caller's memory */
-	size_t arena_bytes;
+	Block arena[PLAN_PLACES];
+	unsigned char *base[PLAN_PLACES]; /* of temporaries: in `arena` or the caller's memory */
+	size_t arena_bytes;               /* in the host's memory */
 };
-
-/* What one worker found in a step. */
-typedef struct WorkerStatus {
-	TwStatus status;
-	int64_t begin; /* of the piece it was found in */
-	char text[256];
-	char padding[64]; /* workers do not share lines */
-} WorkerStatus;
 
 struct Exec {
 	const ExecModel *model;
 	Memory memory;
 	TwError *error; /* of the call under way; may be NULL */
 	Pile pile;      /* tables that live as long as the session */
-	int threads, spin_us;
-	TwParallelFor *parallel_for;
-	void *parallel_context;
+	Workers workers;
+	Stream *stream;
+	uint64_t mark;          /* what must be done before the host's memory may be touched */
+	const PlanStep **named; /* steps by number */
+	int nnamed, step;       /* how many; the one that runs */
 	const volatile int *cancel;
 	TwProfile *profile;
 	void *profile_context;
@@ -148,9 +149,6 @@ struct Exec {
 	void *watch_context;
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
-	Block scratch; /* one part of scratch_part bytes per worker */
-	size_t scratch_part;
-	WorkerStatus *workers;
 	Frame *main;
 	HostScratch host_scratch;
 };
@@ -166,11 +164,23 @@ TwCode exec_out_of_memory(Exec *exec, size_t bytes);
 void exec_log(const ExecModel *model, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Call task(arg, worker) on up to `width` workers. */
-void exec_parallel(Exec *exec, int width, void (*task)(void *arg, int worker), void *arg);
-
-/* Scratch of at least `bytes` for each worker. */
+/* Scratch of at least `bytes` for whatever runs on its own. */
 TwCode exec_reserve_scratch(Exec *exec, size_t bytes);
+
+/* ---- The device and the host ---- */
+
+/* Where blocks in a place come from. */
+Memory *exec_memory(Exec *exec, PlanPlace place);
+TwCode exec_reserve(Exec *exec, PlanPlace place, Block *block, size_t bytes);
+/* The error that a backend reported. */
+TwCode exec_report(Exec *exec, const BackendReport *report);
+/* Copy as the stream's next work, or at once from host to host. `step` is filled in. */
+TwCode exec_copy(Exec *exec, BackendCopy *copy);
+TwCode exec_copy_bytes(Exec *exec, size_t bytes, PlanPlace from, const void *source, PlanPlace to,
+                       void *target);
+/* Wait for all copies to the host: before it looks at or changes its memory. */
+TwCode exec_await(Exec *exec);
+TwCode exec_finish(Exec *exec); /* wait for everything */
 
 /* ---- Frames (bind.c) ---- */
 
@@ -191,8 +201,9 @@ void *slot_data(const Frame *frame, int buffer);
 TwCode slot_prepare(Frame *frame, int buffer);
 /* Give a buffer the dims of an array that will be written to it, or check that it has them. */
 TwCode slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step);
-/* Write an array to a buffer, taking its dims where they are not known. */
-TwCode slot_take(Frame *frame, int buffer, const Array *array, const PlanStep *step);
+/* Write an array, which lies in `from`, to a buffer, taking its dims where they are not known. */
+TwCode slot_take(Frame *frame, int buffer, const Array *array, PlanPlace from,
+                 const PlanStep *step);
 /* A buffer as a dense array; strided views are copied to state->dense[arg]. */
 TwCode slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array);
 
@@ -202,7 +213,7 @@ TwCode step_bind(Frame *frame, int index);        /* step.c; once its dims are k
 TwCode step_run_kernel(Frame *frame, int index);  /* step.c */
 TwCode step_run_vendor(Frame *frame, int index);  /* vendor.c */
 TwCode step_bind_vendor(Frame *frame, int index); /* vendor.c */
-/* Make state->blocked where the fallback kernel wants it. (fallback.c) */
+/* Make state->held where the fallback kernel wants it. (fallback.c) */
 TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
 TwCode frame_make_calls(Frame *frame);
@@ -214,9 +225,5 @@ bool host_step_make(Exec *exec, const PlanStep *step, StepState *state);
 TwCode step_run_if(Frame *frame, int index); /* flow.c */
 TwCode step_run_loop(Frame *frame, int index);
 TwCode step_run_scan(Frame *frame, int index);
-
-/* Copy elements of `size` bytes between strides in elements; NULL strides: dense. */
-void copy_strided(size_t size, int rank, const int64_t *dims, const void *source,
-                  const int64_t *source_strides, void *target, const int64_t *target_strides);
 
 #endif

@@ -17,7 +17,7 @@ read_blocking(const Frame *frame, const PlanStep *step, const StepAttr *attr, Bl
 		return false;
 	const PlanBuffer *buffer = &frame->plan->buffers[step->args[1]];
 	const Slot *slot = &frame->slots[step->args[1]];
-	if (buffer->rank < 1 || dtype_bits(buffer->type) % 8 || slot->bytes == 0 || slot->strides)
+	if (buffer->rank < 1 || dtype_bits(buffer->type) % 8 || slot->bytes == 0 || !slot->constant)
 		return false;
 	*b = blocking_of(&(Array){buffer->type, buffer->rank, slot->dims, NULL}, 0, attr->ints[0]);
 	return true;
@@ -29,14 +29,16 @@ step_block_weights(Frame *frame, const PlanStep *step, StepState *state)
 	const StepAttr *attr = plan_attr(step, "fallback_weights");
 	Exec *exec = frame->exec;
 	Blocking b;
-	if (!attr || state->blocked.data)
+	if (!attr || state->held)
 		return TW_OK;
 	if (!read_blocking(frame, step, attr, &b))
 		return exec_fail(exec, TW_DAMAGED, "step '%.60s' cannot have its weights in blocks",
 		                 step->name);
 	size_t bytes = (size_t)blocking_count(&b) * b.size;
-	if (!block_reserve(&exec->memory, &state->blocked, bytes))
-		return exec_out_of_memory(exec, bytes);
-	blocking_copy(&b, slot_data(frame, step->args[1]), state->blocked.data);
-	return TW_OK;
+	TwCode code = exec_reserve(exec, PLACE_HOST, &state->blocked, bytes);
+	if (code)
+		return code;
+	blocking_copy(&b, frame->slots[step->args[1]].constant, state->blocked.data);
+	state->held = exec->model->backend->hold((Bytes){state->blocked.data, bytes});
+	return state->held ? TW_OK : exec_out_of_memory(exec, bytes);
 }

@@ -40,6 +40,12 @@ enter_body(Frame *body, const Array *inputs, int ninput)
 	return code;
 }
 
+static PlanPlace
+output_place(const Frame *body, int index)
+{
+	return body->plan->buffers[body->plan->outputs[index]].place;
+}
+
 /* Output `index` of a body that has run. */
 static TwCode
 body_output(Frame *body, int index, Array *array)
@@ -137,32 +143,37 @@ step_run_if(Frame *frame, int index)
 		Array result;
 		code = body_output(body, i, &result);
 		if (!code && outputs[i] >= 0)
-			code = slot_take(frame, outputs[i], &result, step);
+			code = slot_take(frame, outputs[i], &result, output_place(body, i), step);
 	}
 	return code;
 }
 
 /* ---- Carried and collected values ---- */
 
-/* Make `carried` hold `value` in the block that is not `value`'s own. */
+/* Make `carried` hold output `index` of the body in the block that is not the value's own. */
 static TwCode
-carry(Exec *exec, Carried *carried, int parity, const Array *value, Array *next)
+carry(Frame *body, int index, Carried *carried, int parity, Array *next)
 {
+	Exec *exec = body->exec;
+	PlanPlace place = output_place(body, index);
 	Block *block = &carried->block[parity];
+	Array result, *value = &result;
 	size_t bytes;
+	TwCode code = body_output(body, index, value);
+	if (code)
+		return code;
 	const PlanBuffer shape = {.type = value->type, .rank = value->rank};
 	if (!slot_measure(&shape, value->dims, &bytes) || value->rank > PLAN_MAX_RANK)
 		return exec_fail(exec, TW_INTERNAL, "a carried value has no size");
 	if (value->data != block->data) {
-		if (!block_reserve(&exec->memory, block, bytes))
-			return exec_out_of_memory(exec, bytes);
-		if (bytes)
-			memcpy(block->data, value->data, bytes);
+		code = exec_reserve(exec, place, block, bytes);
+		if (!code)
+			code = exec_copy_bytes(exec, bytes, place, value->data, place, block->data);
 	}
 	if (value->rank)
 		memmove(carried->dims, value->dims, (size_t)value->rank * sizeof *carried->dims);
 	*next = (Array){value->type, value->rank, carried->dims, block->data};
-	return TW_OK;
+	return code;
 }
 
 /* Let the body write output `index` into the block that the next iteration will read. */
@@ -173,16 +184,39 @@ lend_carried(Frame *body, int index, Carried *carried, int parity)
 	Block *block = &carried->block[parity];
 	if (!slot->has_dims || slot->is_late)
 		return TW_OK;
-	if (!block_reserve(&body->exec->memory, block, slot->bytes))
-		return exec_out_of_memory(body->exec, slot->bytes);
-	lend_output(body, index, block->data, slot->bytes);
-	return TW_OK;
+	TwCode code = exec_reserve(body->exec, output_place(body, index), block, slot->bytes);
+	if (!code)
+		lend_output(body, index, block->data, slot->bytes);
+	return code;
 }
 
-/* Add one iteration's value behind the others. */
+/* Make room for `bytes` where `used` are. */
 static TwCode
-collect(Exec *exec, const PlanStep *step, Carried *all, const Array *value)
+grow(Exec *exec, PlanPlace place, Block *block, size_t used, size_t bytes)
 {
+	Block more = {0};
+	if (block->data && bytes <= block->capacity)
+		return TW_OK;
+	if (bytes < block->capacity * 2)
+		bytes = block->capacity * 2;
+	TwCode code = exec_reserve(exec, place, &more, bytes);
+	if (!code)
+		code = exec_copy_bytes(exec, used, place, block->data, place, more.data);
+	block_free(block);
+	*block = more;
+	return code;
+}
+
+/* Add one iteration's value, output `index` of the body, behind the others. */
+static TwCode
+collect(Frame *body, int index, const PlanStep *step, Carried *all)
+{
+	Exec *exec = body->exec;
+	PlanPlace place = output_place(body, index);
+	Array result, *value = &result;
+	TwCode code = body_output(body, index, value);
+	if (code)
+		return code;
 	size_t unit = element_bytes(value->type), bytes, used, total;
 	int64_t elements = dims_count(value->rank, value->dims);
 	if (all->count == 0) {
@@ -198,13 +232,13 @@ collect(Exec *exec, const PlanStep *step, Carried *all, const Array *value)
 		                 step->origins);
 	if (__builtin_mul_overflow((size_t)elements, unit, &bytes) ||
 	    __builtin_mul_overflow((size_t)all->count, bytes, &used) ||
-	    __builtin_add_overflow(used, bytes, &total) ||
-	    !block_grow(&exec->memory, &all->block[0], used, total))
+	    __builtin_add_overflow(used, bytes, &total))
 		return exec_out_of_memory(exec, bytes);
-	if (bytes)
-		memcpy(all->block[0].data + used, value->data, bytes);
+	code = grow(exec, place, &all->block[0], used, total);
+	if (!code)
+		code = exec_copy_bytes(exec, bytes, place, value->data, place, all->block[0].data + used);
 	all->count++;
-	return TW_OK;
+	return code;
 }
 
 /* The dims of values that no iteration gave: as the result's are known outside, or as far as the
@@ -224,39 +258,59 @@ take_dims_of_none(const Slot *result, const Frame *body, const PlanBuffer *inner
 	}
 }
 
-/* Collected values as an array with the iterations as dim `axis`, reversed if asked. `frame` and
- * `buffer` say where it goes; without iterations the dims come from there or from the body. */
+/* Where collected values go: `buffer` of the frame, with the iterations as dim `axis`. */
+typedef struct Gift {
+	int buffer, output, axis; /* output: of the body */
+	bool is_reversed;
+} Gift;
+
+/* Collected values as an array; without iterations its dims come from where it goes or the body. */
 static TwCode
-give_collected(Frame *frame, const PlanStep *step, int buffer, Carried *all, const Frame *body,
-               int output, int axis)
+give_collected(Frame *frame, const PlanStep *step, const Frame *body, Carried *all,
+               const Gift *gift)
 {
-	const PlanBuffer *inner = &body->plan->buffers[body->plan->outputs[output]];
+	Exec *exec = frame->exec;
+	const PlanBuffer *inner = &body->plan->buffers[body->plan->outputs[gift->output]];
 	int64_t dims[PLAN_MAX_RANK], strides[PLAN_MAX_RANK], elements = 1;
-	if (buffer < 0)
+	if (gift->buffer < 0)
 		return TW_OK;
 	int rank = (all->count ? all->rank : inner->rank) + 1;
-	if (axis < 0)
-		axis += rank;
+	int axis = gift->axis + (gift->axis < 0 ? rank : 0);
 	if (axis < 0 || axis >= rank || rank > PLAN_MAX_RANK)
-		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no axis %d", step->name, axis);
+		return exec_fail(exec, TW_INTERNAL, "step '%.60s' has no axis %d", step->name, axis);
 	if (all->count == 0)
-		take_dims_of_none(&frame->slots[buffer], body, inner, axis, all);
+		take_dims_of_none(&frame->slots[gift->buffer], body, inner, axis, all);
 	for (int i = rank - 1; i >= 0; i--) {
 		dims[i] = i == axis ? all->count : all->dims[i - (i > axis)];
 		strides[i] = elements;
 		elements *= i == axis || all->count == 0 ? 1 : dims[i];
 	}
-	strides[axis] = elements;
-	Array result = {inner->type, rank, dims, all->block[0].data};
-	if (axis == 0 || all->count == 0)
-		return slot_take(frame, buffer, &result, step);
-	size_t bytes = (size_t)all->count * (size_t)elements * element_bytes(inner->type);
-	if (!block_reserve(&frame->exec->memory, &all->block[1], bytes))
-		return exec_out_of_memory(frame->exec, bytes);
-	copy_strided(element_bytes(inner->type), rank, dims, all->block[0].data, strides,
-	             all->block[1].data, NULL);
+	strides[axis] = gift->is_reversed ? -elements : elements;
+	unsigned char *data = all->block[0].data;
+	Array result = {inner->type, rank, dims, data};
+	if ((axis == 0 && !gift->is_reversed) || all->count == 0)
+		return slot_take(frame, gift->buffer, &result, inner->place, step);
+	size_t unit = element_bytes(inner->type), bytes = (size_t)elements * unit;
+	TwCode code = exec_reserve(exec, inner->place, &all->block[1], (size_t)all->count * bytes);
+	BackendCopy copy = {.size = unit,
+	                    .rank = rank,
+	                    .dims = dims,
+	                    .from = inner->place,
+	                    .to = inner->place,
+	                    .source = data + (gift->is_reversed ? (size_t)(all->count - 1) * bytes : 0),
+	                    .source_strides = strides,
+	                    .target = all->block[1].data};
+	if (!code)
+		code = exec_copy(exec, &copy);
 	result.data = all->block[1].data;
-	return slot_take(frame, buffer, &result, step);
+	return code ? code : slot_take(frame, gift->buffer, &result, inner->place, step);
+}
+
+/* Where a carried value lies: input `index` of the body. */
+static PlanPlace
+carried_place(const Frame *body, int index)
+{
+	return body->plan->buffers[body->plan->inputs[index]].place;
 }
 
 /* ---- Loop ---- */
@@ -274,7 +328,6 @@ typedef struct LoopRun {
 static TwCode
 run_iteration(LoopRun *run, int64_t number, bool *goes_on)
 {
-	Exec *exec = run->frame->exec;
 	int parity = (int)(number & 1);
 	unsigned char condition = 1;
 	Array *inputs = run->values - 2, result;
@@ -287,19 +340,15 @@ run_iteration(LoopRun *run, int64_t number, bool *goes_on)
 		code = frame_run(run->body);
 	if (!code)
 		code = body_output(run->body, 0, &result);
+	if (!code)
+		code = exec_await(run->body->exec);
 	if (code)
 		return code;
 	*goes_on = array_truth(&result);
-	for (int i = 0; i < run->ncarried && !code; i++) {
-		code = body_output(run->body, 1 + i, &result);
-		if (!code)
-			code = carry(exec, &run->carried[i], parity, &result, &run->values[i]);
-	}
-	for (int i = 0; i < run->ncollected && !code; i++) {
-		code = body_output(run->body, 1 + run->ncarried + i, &result);
-		if (!code)
-			code = collect(exec, run->step, &run->carried[run->ncarried + i], &result);
-	}
+	for (int i = 0; i < run->ncarried && !code; i++)
+		code = carry(run->body, 1 + i, &run->carried[i], parity, &run->values[i]);
+	for (int i = run->ncarried; i < run->ncarried + run->ncollected && !code; i++)
+		code = collect(run->body, 1 + i, run->step, &run->carried[i]);
 	return code;
 }
 
@@ -346,10 +395,11 @@ step_run_loop(Frame *frame, int index)
 	const int *outputs = step->args + step->narg - step->noutput;
 	for (int i = 0; i < run.ncarried && !code; i++)
 		if (outputs[i] >= 0)
-			code = slot_take(frame, outputs[i], &run.values[i], step);
-	for (int i = 0; i < run.ncollected && !code; i++)
-		code = give_collected(frame, step, outputs[run.ncarried + i],
-		                      &run.carried[run.ncarried + i], run.body, 1 + run.ncarried + i, 0);
+			code =
+				slot_take(frame, outputs[i], &run.values[i], carried_place(run.body, 2 + i), step);
+	for (int i = run.ncarried; i < run.ncarried + run.ncollected && !code; i++)
+		code = give_collected(frame, step, run.body, &run.carried[i],
+		                      &(Gift){.buffer = outputs[i], .output = 1 + i});
 	return code;
 }
 
@@ -401,23 +451,27 @@ take_slice(ScanRun *run, int index, int64_t number, Array *slice)
 	if (list_item(run->step, "scan_input_directions", index))
 		number = run->length - 1 - number;
 	size_t bytes = (size_t)dims_count(whole->rank - 1, carried->dims) * unit;
-	if (!block_reserve(&exec->memory, &carried->block[0], bytes))
-		return exec_out_of_memory(exec, bytes);
-	copy_strided(unit, whole->rank - 1, carried->dims,
-	             (const unsigned char *)whole->data + number * strides[axis] * (int64_t)unit,
-	             picked, carried->block[0].data, NULL);
+	PlanPlace place = carried_place(run->body, run->nstate + index);
+	TwCode code = exec_reserve(exec, place, &carried->block[0], bytes);
+	BackendCopy copy = {.size = unit,
+	                    .rank = whole->rank - 1,
+	                    .dims = carried->dims,
+	                    .from = place,
+	                    .to = place,
+	                    .source = (const unsigned char *)whole->data +
+	                              number * strides[axis] * (int64_t)unit,
+	                    .source_strides = picked,
+	                    .target = carried->block[0].data};
 	*slice = (Array){whole->type, whole->rank - 1, carried->dims, carried->block[0].data};
-	return TW_OK;
+	return code || bytes == 0 ? code : exec_copy(exec, &copy);
 }
 
 static TwCode
 run_scan_step(ScanRun *run, int64_t number)
 {
-	Exec *exec = run->frame->exec;
 	Carried *carried = run->state->carried;
 	int parity = (int)(number & 1), first_output = run->nstate + run->nscan;
 	TwCode code = TW_OK;
-	Array result;
 	for (int i = 0; i < run->nscan && !code; i++)
 		code = take_slice(run, i, number, &run->values[run->nstate + i]);
 	if (!code)
@@ -426,33 +480,11 @@ run_scan_step(ScanRun *run, int64_t number)
 		code = lend_carried(run->body, i, &carried[i], parity);
 	if (!code)
 		code = frame_run(run->body);
-	for (int i = 0; i < run->nstate && !code; i++) {
-		code = body_output(run->body, i, &result);
-		if (!code)
-			code = carry(exec, &carried[i], parity, &result, &run->values[i]);
-	}
-	for (int i = 0; i < run->ncollected && !code; i++) {
-		code = body_output(run->body, run->nstate + i, &result);
-		if (!code)
-			code = collect(exec, run->step, &carried[first_output + run->nstate + i], &result);
-	}
+	for (int i = 0; i < run->nstate && !code; i++)
+		code = carry(run->body, i, &carried[i], parity, &run->values[i]);
+	for (int i = run->nstate; i < run->nstate + run->ncollected && !code; i++)
+		code = collect(run->body, i, run->step, &carried[first_output + i]);
 	return code;
-}
-
-/* Turn the order of what was collected around. */
-static void
-reverse_collected(Carried *all, size_t unit)
-{
-	size_t bytes = (size_t)dims_count(all->rank, all->dims) * unit;
-	unsigned char *low = all->block[0].data, *high = low + (size_t)all->count * bytes;
-	while (all->count > 1 && bytes > 0 && low < (high -= bytes)) {
-		for (size_t i = 0; i < bytes; i++) {
-			unsigned char byte = low[i];
-			low[i] = high[i];
-			high[i] = byte;
-		}
-		low += bytes;
-	}
 }
 
 static TwCode
@@ -505,14 +537,13 @@ step_run_scan(Frame *frame, int index)
 		code = run_scan_step(&run, number);
 	for (int i = 0; i < run.nstate && !code; i++)
 		if (outputs[i] >= 0)
-			code = slot_take(frame, outputs[i], &run.values[i], step);
-	for (int i = 0; i < run.ncollected && !code; i++) {
-		const Frame *body = run.body;
-		DType type = body->plan->buffers[body->plan->outputs[run.nstate + i]].type;
-		if (list_item(step, "scan_output_directions", i))
-			reverse_collected(&all[i], element_bytes(type));
-		code = give_collected(frame, step, outputs[run.nstate + i], &all[i], body, run.nstate + i,
-		                      (int)list_item(step, "scan_output_axes", i));
-	}
+			code = slot_take(frame, outputs[i], &run.values[i], carried_place(run.body, i), step);
+	for (int i = 0; i < run.ncollected && !code; i++)
+		code = give_collected(
+			frame, step, run.body, &all[i],
+			&(Gift){.buffer = outputs[run.nstate + i],
+		            .output = run.nstate + i,
+		            .axis = (int)list_item(step, "scan_output_axes", i),
+		            .is_reversed = list_item(step, "scan_output_directions", i) != 0});
 	return code;
 }

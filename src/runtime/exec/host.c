@@ -99,10 +99,10 @@ give_output(void *context, int index, DType type, int rank, const int64_t *dims)
 	const Slot *slot = &frame->slots[buffer];
 	if (slot->strides) {
 		Block *dense = &run->state->dense[arg];
-		if (!block_reserve(&frame->exec->memory, dense, slot->bytes)) {
-			run->code = exec_out_of_memory(frame->exec, slot->bytes);
+		PlanPlace place = frame->plan->buffers[buffer].place;
+		run->code = exec_reserve(frame->exec, place, dense, slot->bytes);
+		if (run->code)
 			return NULL;
-		}
 		array->data = dense->data;
 	} else {
 		array->data = slot_data(frame, buffer);
@@ -126,7 +126,8 @@ finish_outputs(HostRun *run)
 			return exec_fail(run->frame->exec, TW_INTERNAL, "host operator %s gave no output %d",
 			                 host->info->name, i);
 		if (run->frame->slots[buffer].strides) {
-			TwCode code = slot_take(run->frame, buffer, &host->outputs[i], step);
+			PlanPlace place = run->frame->plan->buffers[buffer].place;
+			TwCode code = slot_take(run->frame, buffer, &host->outputs[i], place, step);
 			if (code)
 				return code;
 		}

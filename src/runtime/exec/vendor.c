@@ -65,24 +65,27 @@ make_first(CallCache *cache, int index)
 	cache->refused[0] = refused;
 }
 
-/* A place for a new call at the front; the oldest goes when all are taken. False: no memory. */
-static bool
+/* A place for a new call at the front; the oldest goes when all are taken, once it has run. */
+static TwCode
 open_entry(Exec *exec, CallCache *cache)
 {
 	size_t bytes = (size_t)cache->key_size * sizeof **cache->key;
 	int index = cache->count;
 	if (index == VENDOR_CALLS) {
+		TwCode code = exec_finish(exec);
+		if (code)
+			return code;
 		vendor_call_free(cache->call[--index]);
 	} else {
 		cache->key[index] = memory_alloc(&exec->memory, bytes);
 		if (!cache->key[index])
-			return false;
+			return exec_out_of_memory(exec, bytes);
 		cache->count++;
 	}
 	cache->call[index] = NULL;
 	cache->refused[index] = false;
 	make_first(cache, index);
-	return true;
+	return TW_OK;
 }
 
 /* ---- Binding ---- */
@@ -132,14 +135,12 @@ find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 	int found = 0;
 	while (found < cache->count && memcmp(cache->key[found], key, bytes) != 0)
 		found++;
-	TwCode code = TW_OK;
-	if (found < cache->count) {
+	bool is_known = found < cache->count;
+	TwCode code = is_known ? TW_OK : open_entry(exec, cache);
+	if (is_known)
 		make_first(cache, found);
-	} else if (open_entry(exec, cache)) {
+	else if (!code)
 		memcpy(cache->key[0], key, bytes);
-	} else {
-		code = exec_out_of_memory(exec, bytes);
-	}
 	memory_release(&exec->memory, key, bytes);
 	return code;
 }
@@ -229,35 +230,11 @@ frame_make_calls(Frame *frame)
 	}
 	MakeJob job = {.frame = frame};
 	if (!code && pending)
-		exec_parallel(frame->exec, pending, make_calls_task, &job);
+		workers_run(&frame->exec->workers, pending, make_calls_task, &job);
 	return code;
 }
 
 /* ---- Running ---- */
-
-typedef struct VendorJob {
-	Exec *exec;
-	StepState *state;
-	int pieces;
-	_Atomic int next;
-} VendorJob;
-
-static void
-run_vendor_task(void *arg, int worker)
-{
-	VendorJob *job = arg;
-	Exec *exec = job->exec;
-	WorkerStatus *found = &exec->workers[worker];
-	unsigned char *scratch =
-		exec->scratch.data ? exec->scratch.data + (size_t)worker * exec->scratch_part : NULL;
-	for (;;) {
-		int piece = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
-		if (piece >= job->pieces || found->text[0])
-			return;
-		vendor_call_run(job->state->call, piece, job->state->data, scratch, found->text,
-		                sizeof found->text);
-	}
-}
 
 TwCode
 step_run_vendor(Frame *frame, int index)
@@ -269,13 +246,8 @@ step_run_vendor(Frame *frame, int index)
 		return step_run_kernel(frame, index);
 	for (int i = 0; i < step->narg; i++)
 		state->data[i] = slot_data(frame, step->args[i]);
-	for (int i = 0; i < exec->threads; i++)
-		exec->workers[i].text[0] = 0;
-	VendorJob job = {.exec = exec, .state = state, .pieces = vendor_call_pieces(state->call)};
-	exec_parallel(exec, job.pieces, run_vendor_task, &job);
-	for (int i = 0; i < exec->threads; i++)
-		if (exec->workers[i].text[0])
-			return exec_fail(exec, TW_DEVICE, "node \"%.200s\": %s", step->origins,
-			                 exec->workers[i].text);
-	return TW_OK;
+	const BackendCall call = {state->number, state->call, step->narg, state->data};
+	BackendReport report;
+	bool is_done = exec->model->backend->call(exec->stream, &call, &report);
+	return is_done ? TW_OK : exec_report(exec, &report);
 }

@@ -162,9 +162,9 @@ dnnl_measure(Vendor *vendor, const VendorCall *desc, double *seconds, char impl[
 	is_done = is_done && try_call(vendor, &made, &trial, seconds, impl, error, error_size);
 	for (int i = 0; i < VENDOR_MAX_ARGS; i++) {
 		packed_forget(vendor, trial.blocks[i].data, trial.blocks[i].capacity);
-		block_free(&trial.memory, &trial.blocks[i]);
+		block_free(&trial.blocks[i]);
 	}
-	block_free(&trial.memory, &trial.scratch);
-	block_free(&trial.memory, &trial.flush);
+	block_free(&trial.scratch);
+	block_free(&trial.flush);
 	return is_done;
 }

@@ -43,7 +43,7 @@ static void
 pack_free(Vendor *vendor, Packed *packed)
 {
 	dnnl_md_free(&vendor->api, packed->md);
-	block_free(&packed->memory, &packed->block);
+	block_free(&packed->block);
 	free(packed);
 }
 

@@ -81,12 +81,18 @@ typedef enum PlanBufferKind {
 	PB_CAPTURE, /* nested plans: buffer `index` of the plan around */
 } PlanBufferKind;
 
+/* Which memory a buffer lies in: the one that kernels and vendor calls work in, or the one that
+ * host operators, symbols, conditions and trip counts are read in. They are one unless the plan
+ * says is_apart; then PLACE_HOST is the second, and copy steps move values between them. */
+typedef enum PlanPlace { PLACE_DEVICE, PLACE_HOST, PLAN_PLACES } PlanPlace;
+
 typedef struct PlanBuffer {
 	const char *name;
 	DType type;
 	int rank;
 	const int *dims; /* logical extents */
 	PlanBufferKind kind;
+	PlanPlace place; /* views and captures: that of what they show */
 	int index;
 	int64_t offset,
 		bytes; /* weights, and what holds for an input where nothing is bound (else -1) */
@@ -142,6 +148,7 @@ struct Plan {
 	const PlanStep *steps;
 	const int *inputs, *outputs; /* buffers */
 	const PlanAssumption *assumptions;
+	bool is_apart;      /* the device's memory is not the host's; nested plans as the one around */
 	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
 	                       index; their values are taken from there on entry */
 };
@@ -171,6 +178,13 @@ bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error
 /* Whether a view of `rank` dims with `strides` from `offset` stays in 0..count-1 elements. */
 bool plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset,
                     int64_t count);
+
+/* The place of what host operators touch. */
+static inline PlanPlace
+plan_host(const Plan *plan)
+{
+	return plan->is_apart ? PLACE_HOST : PLACE_DEVICE;
+}
 
 /* One more than the largest kernel number, nested plans included. */
 int plan_kernels(const Plan *plan);

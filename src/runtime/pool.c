@@ -10,7 +10,7 @@
  * one per process because cores are. `lock` guards starting and ending threads and sleeping;
  * `busy` is held by the session whose job is running.
  */
-#include "runtime/exec/pool.h"
+#include "runtime/pool.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -222,6 +222,19 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 	task(arg, 0);
 	finish();
 	atomic_store(&pool.busy, false);
+}
+
+void
+workers_run(const Workers *workers, int width, PoolTask *task, void *arg)
+{
+	if (width > workers->threads)
+		width = workers->threads;
+	if (width <= 1)
+		task(arg, 0);
+	else if (workers->parallel_for)
+		workers->parallel_for(workers->context, width, task, arg);
+	else
+		pool_run(width, workers->spin_us, task, arg);
 }
 
 int

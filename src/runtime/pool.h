@@ -12,8 +12,8 @@
  *
  * Threads do not survive fork(): a child begins with no workers and makes its own when needed.
  */
-#ifndef RUNTIME_EXEC_POOL_H
-#define RUNTIME_EXEC_POOL_H
+#ifndef RUNTIME_POOL_H
+#define RUNTIME_POOL_H
 
 #include <stdbool.h>
 
@@ -28,6 +28,16 @@ void pool_release(void);
 
 /* `spin_us`: how long workers look for the next task before they sleep. */
 void pool_run(int width, int spin_us, PoolTask *task, void *arg);
+
+/* Whose threads a session works with: the pool's, or the caller's. */
+typedef struct Workers {
+	int threads, spin_us;
+	void (*parallel_for)(void *context, int count, void (*task)(void *arg, int index), void *arg);
+	void *context; /* of parallel_for, which is NULL for the pool */
+} Workers;
+
+/* Call task(arg, worker) on up to `width` of them. */
+void workers_run(const Workers *workers, int width, PoolTask *task, void *arg);
 
 /* Threads running now (for tests). */
 int pool_threads(void);

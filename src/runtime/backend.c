@@ -1,0 +1,20 @@
+/* Which backend runs a target's plan. */
+#include "runtime/backend.h"
+
+#include <string.h>
+
+#include "runtime/cpu/cpu.h"
+
+static const Backend *const BACKENDS[] = {&backend_cpu};
+
+const Backend *
+backend_find(const char *device)
+{
+	size_t length = strcspn(device, ":");
+	for (size_t i = 0; i < sizeof BACKENDS / sizeof *BACKENDS; i++) {
+		const char *name = BACKENDS[i]->name;
+		if (strlen(name) == length && strncmp(name, device, length) == 0)
+			return BACKENDS[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,122 @@
+/* Backends: what the executor asks of the device that runs a plan's kernels.
+ *
+ * The executor follows a plan and knows places, not devices: a buffer lies where kernels run
+ * (PLACE_DEVICE) or where host operators run (PLACE_HOST; plan.h). On the CPU there is one memory
+ * and everything lies in the first; a plan for a device with memory of its own has buffers in both,
+ * and a copy step wherever a value goes from one to the other. An address in PLACE_DEVICE is only
+ * ever computed with here, never followed.
+ *
+ * A Stream is one session's work on the device, done in the order it was given. All that is given
+ * may still be under way when the function returns, with three exceptions that spare the executor
+ * thinking of time: a launch and a call have read their tables of arguments, a copy from the host
+ * has read its source, and wait() returns when what it waits for is done.
+ *
+ *              CPU (runtime/cpu)         CUDA would use
+ *     load     dlopen of a memory file   cuModuleLoadData of the cubin, cuModuleGetFunction each
+ *     hold     in place                  cuMemAlloc, cuMemcpyHtoD: weights, once per bundle
+ *     open     a table of workers        cuStreamCreate; cuMemAllocAsync behind stream->memory
+ *     reserve  scratch of each worker    one cuMemAlloc as the vendor library's workspace
+ *     copy     copy_strided()            cuMemcpyAsync; a kernel where strides are given
+ *     launch   pieces on the pool        cuLaunchKernel(grid, block, shared): parameters are the
+ *                                        addresses, strides and symbols as they are then, and a
+ *                                        TwStatus of the stream's in device memory
+ *     call     pieces on the pool        cublasLtMatmul, cudnnBackendExecute on the stream
+ *     mark     nothing                   cuEventRecord of the next event of a ring
+ *     wait     nothing                   cuEventSynchronize, then a look at the TwStatus
+ */
+#ifndef RUNTIME_BACKEND_H
+#define RUNTIME_BACKEND_H
+
+#include "base/blob.h"
+#include "runtime/abi.h"
+#include "runtime/memory.h"
+#include "runtime/plan/plan.h"
+#include "runtime/pool.h"
+#include "runtime/tilewright.h"
+#include "runtime/vendor.h"
+
+/* Kernels on the device; a backend adds what it needs behind this. */
+typedef struct BackendCode {
+	int count;
+} BackendCode;
+
+typedef struct Stream {
+	Memory *memory; /* gives blocks in PLACE_DEVICE; takes them back when work on them is done */
+} Stream;
+
+/* What went wrong, and in which step: its number, as given with the work. Work that was given
+ * earlier may be what a later function reports. */
+typedef struct BackendReport {
+	TwCode code;
+	int step;
+	TwStatus status; /* TW_DATA: what a kernel's check found */
+	char text[256];  /* otherwise */
+} BackendReport;
+
+/* Between places both sides are dense. Never from host to host. */
+typedef struct BackendCopy {
+	int step;
+	size_t size; /* of an element */
+	int rank;
+	const int64_t *dims;
+	PlanPlace from, to;
+	const void *source;
+	const int64_t *source_strides; /* elements; NULL: dense */
+	void *target;
+	const int64_t *target_strides;
+} BackendCopy;
+
+typedef struct BackendLaunch {
+	int step;
+	int kernel;     /* its number in the code */
+	int64_t extent; /* of the flat index, > 0 */
+	double work;    /* operations and bytes, 0: not known */
+	int64_t grid[3], block[3],
+		shared; /* of devices that have such; 0 where the plan says nothing */
+	int nbuffer, nsymbol;
+	void *const *buffers;
+	const int *ranks;              /* of the buffers */
+	const int64_t *const *strides; /* per buffer, NULL: dense */
+	const int64_t *symbols;
+} BackendLaunch;
+
+typedef struct BackendCall {
+	int step;
+	PreparedCall *call;
+	int nbuffer;
+	void *const *buffers; /* in the order of the step's arguments; NULL: absent */
+} BackendCall;
+
+/* Functions that give a bool give false with a report. */
+typedef struct Backend {
+	const char *name; /* what stands before ':' in the target's name */
+
+	/* ---- of a bundle; any thread ---- */
+
+	/* Kernels from a part of the bundle, `name` for sentences. */
+	TwCode (*load)(Bytes image, const char *name, BackendCode **code, char *error,
+	               size_t error_size);
+	void (*unload)(BackendCode *code); /* NULL is accepted */
+	/* Bytes of the host's that never change, in PLACE_DEVICE. NULL: no memory. */
+	void *(*hold)(Bytes bytes);
+	void (*drop)(void *held); /* NULL is accepted */
+
+	/* ---- of a session; one thread at a time ---- */
+
+	/* `memory` and `workers` stay the session's. NULL: no memory. */
+	Stream *(*open)(const BackendCode *code, const Workers *workers, Memory *memory);
+	void (*close)(Stream *stream); /* NULL is accepted */
+	/* Scratch of at least `bytes` for each part of a launch or call that runs on its own. */
+	bool (*reserve)(Stream *stream, size_t bytes);
+	bool (*copy)(Stream *stream, const BackendCopy *copy, BackendReport *report);
+	bool (*launch)(Stream *stream, const BackendLaunch *launch, BackendReport *report);
+	bool (*call)(Stream *stream, const BackendCall *call, BackendReport *report);
+	/* A number for everything given so far, and waiting until that is done. */
+	uint64_t (*mark)(Stream *stream);
+	bool (*wait)(Stream *stream, uint64_t mark, BackendReport *report);
+} Backend;
+
+/* The backend of a target's device ("cpu:x86-64-v3"); NULL: this library has none. */
+const Backend *backend_find(const char *device);
+
+#endif

@@ -1,0 +1,26 @@
+/* The CPU as a backend: kernels are functions in this process, its memory is the host's. */
+#ifndef RUNTIME_CPU_CPU_H
+#define RUNTIME_CPU_CPU_H
+
+#include "runtime/backend.h"
+
+extern const Backend backend_cpu;
+
+typedef struct CpuCode {
+	BackendCode head;
+	TwKernel *const *table;
+	void *library; /* dlopen handle; NULL: functions of somebody else's */
+	int file;      /* what the library was loaded from; -1: none */
+} CpuCode;
+
+/* Functions of the record, for backends that run CPU kernels (load.c, launch.c). */
+TwCode cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error,
+                size_t error_size);
+void cpu_unload(BackendCode *loaded);
+Stream *cpu_open(const BackendCode *code, const Workers *workers, Memory *memory);
+void cpu_close(Stream *stream);
+bool cpu_reserve(Stream *stream, size_t bytes);
+bool cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report);
+bool cpu_call(Stream *stream, const BackendCall *call, BackendReport *report);
+
+#endif
