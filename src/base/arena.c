@@ -38,6 +38,7 @@ enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
 typedef struct Chunk {
 	struct Chunk *next;
 	size_t size, used; /* of the bytes behind this head */
+	size_t number;     /* of chunks made before it */
 	bool is_spilled;
 } Chunk;
 
@@ -50,8 +51,9 @@ typedef struct Deferred {
 struct Arena {
 	const char *name;
 	Chunk *chunks; /* the first is the one being filled */
+	Chunk *spare;  /* the largest that arena_release() has emptied, or NULL */
 	Deferred *deferred;
-	size_t chunk_size, used;
+	size_t chunk_size, used, chunk_count;
 	char *folder; /* of large allocations; NULL: they are memory as any other */
 };
 
@@ -81,25 +83,92 @@ arena_new(const char *name)
 	return arena;
 }
 
-void
-arena_reset(Arena *arena)
+static void
+run_deferred(Arena *arena, const Deferred *until)
 {
-	while (arena->deferred) {
+	while (arena->deferred != until) {
 		Deferred *deferred = arena->deferred;
 		arena->deferred = deferred->next; /* first, so that each is released once */
 		deferred->release(deferred->handle);
 	}
+}
+
+static void
+free_chunk(Arena *arena, Chunk *chunk)
+{
+	ASAN_UNPOISON_MEMORY_REGION(chunk_bytes(chunk), chunk->size);
+	if (chunk->is_spilled)
+		spill_release(arena->folder, chunk, HEAD + chunk->size);
+	else
+		free(chunk);
+}
+
+void
+arena_reset(Arena *arena)
+{
+	run_deferred(arena, NULL);
 	while (arena->chunks) {
 		Chunk *chunk = arena->chunks;
 		arena->chunks = chunk->next;
-		ASAN_UNPOISON_MEMORY_REGION(chunk_bytes(chunk), chunk->size);
-		if (chunk->is_spilled)
-			spill_release(arena->folder, chunk, HEAD + chunk->size);
-		else
-			free(chunk);
+		free_chunk(arena, chunk);
 	}
+	if (arena->spare)
+		free_chunk(arena, arena->spare);
+	arena->spare = NULL;
 	arena->chunk_size = CHUNK_MIN;
 	arena->used = 0;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+ArenaMark
+arena_mark(const Arena *arena)
+{
+	const Chunk *first = arena->chunks;
+	return (ArenaMark){arena->deferred, arena->chunk_count, first ? first->used : 0, arena->used};
+}
+
+/* Memory is handed out zeroed. */
+static void
+empty_chunk(Chunk *chunk, size_t from)
+{
+	char *bytes = chunk_bytes(chunk) + from;
+	ASAN_UNPOISON_MEMORY_REGION(bytes, chunk->used - from);
+	memset(bytes, 0, chunk->used - from);
+	ASAN_POISON_MEMORY_REGION(bytes, chunk->used - from);
+	chunk->used = from;
+}
+
+static void
+retire_chunk(Arena *arena, Chunk *chunk)
+{
+	Chunk *spare = arena->spare;
+	if (chunk->is_spilled || chunk->size > CHUNK_MAX || (spare && spare->size >= chunk->size)) {
+		free_chunk(arena, chunk);
+		return;
+	}
+	if (spare)
+		free_chunk(arena, spare);
+	empty_chunk(chunk, 0);
+	arena->spare = chunk;
+}
+
+void
+arena_release(Arena *arena, ArenaMark mark)
+{
+	run_deferred(arena, mark.deferred);
+	for (Chunk **place = &arena->chunks; *place;) {
+		Chunk *chunk = *place;
+		if (chunk->number < mark.chunk_count) {
+			place = &chunk->next;
+			continue;
+		}
+		*place = chunk->next;
+		retire_chunk(arena, chunk);
+	}
+	if (arena->chunks)
+		empty_chunk(arena->chunks, mark.chunk_used);
+	arena->used = mark.used;
 }
 
 void
@@ -112,6 +181,19 @@ arena_free(Arena *arena)
 	free(arena);
 }
 
+static Chunk *
+make_chunk(const Arena *arena, size_t room, bool is_spilled)
+{
+	Chunk *chunk =
+		is_spilled ? spill_alloc(arena->folder, HEAD + room, ALIGN) : calloc(1, HEAD + room);
+	if (!chunk)
+		return NULL;
+	chunk->size = room;
+	chunk->is_spilled = is_spilled;
+	ASAN_POISON_MEMORY_REGION(chunk_bytes(chunk), room);
+	return chunk;
+}
+
 /* Add a chunk with room for `size` bytes; one that is for a single large allocation goes behind
  * the chunk being filled. NULL when memory is out. */
 static Chunk *
@@ -122,13 +204,14 @@ add_chunk(Arena *arena, size_t size)
 	if (room > SIZE_MAX - HEAD)
 		return NULL;
 	bool is_spilled = is_single && arena->folder;
-	Chunk *chunk =
-		is_spilled ? spill_alloc(arena->folder, HEAD + room, ALIGN) : calloc(1, HEAD + room);
+	Chunk *chunk = arena->spare;
+	if (!is_single && chunk && chunk->size >= room)
+		arena->spare = NULL;
+	else
+		chunk = make_chunk(arena, room, is_spilled);
 	if (!chunk)
 		return NULL;
-	chunk->size = room;
-	chunk->is_spilled = is_spilled;
-	ASAN_POISON_MEMORY_REGION(chunk_bytes(chunk), room);
+	chunk->number = arena->chunk_count++;
 	Chunk **place = is_single ? &arena->chunks->next : &arena->chunks;
 	chunk->next = *place;
 	*place = chunk;

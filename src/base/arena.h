@@ -12,6 +12,12 @@
 
 typedef struct Arena Arena;
 
+/* A place in an arena to go back to. */
+typedef struct ArenaMark {
+	void *deferred;
+	size_t chunk_count, chunk_used, used;
+} ArenaMark;
+
 /* Make an empty arena; `name` (static text) appears in out-of-memory messages. Never NULL. */
 Arena *arena_new(const char *name);
 
@@ -24,6 +30,11 @@ void arena_free(Arena *arena);
 
 /* As arena_free(), but the arena stays usable and empty. */
 void arena_reset(Arena *arena);
+
+/* Give back what was allocated and deferred since the mark, last marks first. Memory in use stays
+ * with the arena, so that a scratch arena that is filled again and again asks for none. */
+ArenaMark arena_mark(const Arena *arena);
+void arena_release(Arena *arena, ArenaMark mark);
 
 /* Zeroed memory, aligned to 16 bytes; fails (FAIL_ENVIRONMENT) when memory is out. */
 void *arena_alloc(Arena *arena, size_t size);

@@ -52,6 +52,40 @@ START_TEST(large_alignments_hold)
 }
 END_TEST
 
+START_TEST(release_goes_back_to_the_mark)
+{
+	Arena *arena = arena_new("test");
+	trace.text[0] = 0;
+	for (size_t before = 0; before < 9000; before += 3000) {
+		char *kept = before ? memset(arena_alloc(arena, before), 7, before) : NULL;
+		arena_defer(arena, note, "k");
+		size_t used = arena_used(arena);
+		for (size_t round = 1; round < 5; round++) {
+			ArenaMark mark = arena_mark(arena), inner;
+			arena_defer(arena, note, "a");
+			for (size_t size = 1; size < 3000000; size = size * 3 + round) {
+				char *memory = arena_alloc(arena, size);
+				for (size_t i = 0; i < size; i += 1 + i / 50)
+					ck_assert_int_eq(memory[i], 0);
+				memset(memory, 0x55, size);
+			}
+			inner = arena_mark(arena);
+			memset(arena_alloc(arena, 100), 1, 100);
+			arena_defer(arena, note, "b");
+			arena_release(arena, inner);
+			arena_release(arena, mark);
+			ck_assert_uint_eq(arena_used(arena), used);
+			ck_assert_str_eq(trace.text, "ba");
+			trace.text[0] = 0;
+		}
+		for (size_t i = 0; i < before; i++)
+			ck_assert_int_eq(kept[i], 7);
+	}
+	arena_free(arena);
+	ck_assert_str_eq(trace.text, "kkk");
+}
+END_TEST
+
 START_TEST(reset_empties_and_stays_usable)
 {
 	Arena *arena = arena_new("test");
@@ -186,6 +220,7 @@ main(void)
 	TCase *tcase = tcase_create("arena");
 	tcase_add_test(tcase, allocations_are_zeroed_aligned_and_apart);
 	tcase_add_test(tcase, large_alignments_hold);
+	tcase_add_test(tcase, release_goes_back_to_the_mark);
 	tcase_add_test(tcase, reset_empties_and_stays_usable);
 	tcase_add_test(tcase, releases_run_once_in_reverse);
 	tcase_add_test(tcase, unwinding_keeps_the_arena_whole);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "expr/stage/build.h"
-#include "expr/stage/canon.h"
+#include "expr/stage/intern.h"
 #include "unit.h"
 
 static Arena *arena;
@@ -11,10 +11,9 @@ static ExprCtx *ctx;
 static Hash128
 fingerprint(const char *text)
 {
-	arena = arena_new("test");
-	ctx = expr_ctx_new(arena);
-	Hash128 hash = program_fingerprint(program_parse(ctx, "test.e", text));
-	arena_free(arena);
+	Arena *own = arena_new("test");
+	Hash128 hash = program_fingerprint(program_parse(expr_ctx_new(own), "test.e", text));
+	arena_free(own);
 	return hash;
 }
 
@@ -40,6 +39,25 @@ static const char *const same[][3] = {
      "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where h+r <= H, r+h > 0, h < H) X[h+r-1] }",
      "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3, z:1 where 2*h >= 2-2*r+z, h+r-1 < H) "
      "X[(h*4+r*4-4+z)/4] }"},
+	/* a guard is a set, however its conditions are nested */
+	{"expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where h+r < 9 && (0 <= h+r-1 && h+r-1 < H)) "
+     "X[h+r-1] }",
+     "expr f(X: f32[H]) -> Y { Y[h:H]: f32 = sum(r:3 where h+r <= H, (h+r < 9 && 0 < h+r)) "
+     "X[h+r-1] }",
+     NULL},
+	/* of an order-free term products and sums are sets too */
+	{"expr f(X: f32[N,C], Y: f32[C], Z: f32[N]) -> V { V[n:N]: f32 = "
+     "sum(c:C) X[n,c] * (Y[c] * (Z[n] + (X[n,c] + Y[c]))) }",
+     "expr f(X: f32[N,C], Y: f32[C], Z: f32[N]) -> V { V[n:N]: f32 = "
+     "sum(c:C) (X[n,c] + Z[n] + Y[c]) * X[n,c] * Y[c] }",
+     NULL},
+	{"expr f(X: f32[9]) -> Y { Y[]: f32 = sum(a:3, b:3, c:3) X[a] * (X[b] * X[2*c+1]) }",
+     "expr f(X: f32[9]) -> Y { Y[]: f32 = sum(b:3, c:3, a:3) X[2*b+1] * X[a] * X[c] }", NULL},
+	/* equations and choices whose first iterator is another */
+	{"expr f(X: f32[9]) -> Y { Y[]: f32 = sum(a:3, b:3 where a - 2*b == 0) X[2*a+b] }",
+     "expr f(X: f32[9]) -> Y { Y[]: f32 = sum(b:3, a:3 where 2*b - a == 0) X[2*a+b] }", NULL},
+	{"expr f(X: f32[9]) -> Y { Y[]: f32 = sum(a:3, b:3) (a - b > 0 ? X[a] : X[a+2*b]) }",
+     "expr f(X: f32[9]) -> Y { Y[]: f32 = sum(b:3, a:3) (b - a >= 0 ? X[a+2*b] : X[a]) }", NULL},
 	{"expr f(X: f32[N,M]) -> Y { T[i:N*M]: f32 = X[i/M, i%M]\n Y[i:N*M]: f32 = exp(T[i]) }",
      "expr f(X: f32[N,M]) -> Y { T[i:N*M]: f32 = X[(i+2*M)/M-2, (i+M)%M]\n Y[k:N*M]: f32 = "
      "exp(T[k]) }",
@@ -88,6 +106,11 @@ static const char *const different[] = {
 	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[i:N]: f32 = X[i] - (Z[i] - X[i]) }",
 	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[i:N]: f32 = X[i] + (Z[i] + X[i]) }",
 	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[i:N]: f32 = Z[i] + (X[i] + X[i]) }",
+	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[]: f32 = sum(i:N) Z[i] + (X[i] + X[i]) }",
+	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[]: f32 = sum(i:N) Z[i] * (X[i] + X[i]) }",
+	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[]: f32 = sum(i:N) X[i] * (X[i] * Z[i]) }",
+	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[]: f32 = max(i:N) X[i] * (X[i] * Z[i]) }",
+	"expr f(X: f32[N], Z: f32[N]) -> Y { Y[]: f32 = max(i:N) (X[i] * X[i]) * Z[i] }",
 	"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = scan i from 0: prev + X[i] }",
 	"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = scan reverse i from 0: prev + X[i] }",
 	"expr f(X: f32[N], S: f32[]) -> Y { Y[i:N]: f32 = scan i from S: prev + X[i] }",
@@ -141,9 +164,43 @@ START_TEST(stages_with_equal_inputs_are_equal)
 	                           "C[i:N]: f32 = Z[i] + 1 }");
 	Hash128 hash[3];
 	for (int i = 0; i < 3; i++)
-		hash[i] = stage_fingerprint(p->outputs[i]->stage);
+		hash[i] = program_canon(p)->outputs[i]->fingerprint;
 	ck_assert(hash128_equal(hash[0], hash[1]));
 	ck_assert(!hash128_equal(hash[0], hash[2]));
+	arena_free(arena);
+}
+END_TEST
+
+/* What was interned before is found again, from any ctx; one stage more is one stage more. */
+START_TEST(equal_computations_are_one_tensor)
+{
+	static const char *const texts[] = {
+		"expr f(X: f32[N,N]) -> Y { P[i:N,k:N]: f32 = X[i,k] * X[k,i]\n"
+		" Y[i:N]: f32 = sum(k:N) P[i,k] + 1 }",
+		"expr g(A: f32[N,N]) -> B { Q[a:N,b:N]: f32 = A[b,a] * A[a,b]\n"
+		" B[a:N]: f32 = sum(j:N) 1 + Q[a,j] }",
+		"expr h(A: f32[N,N]) -> C { Q[a:N,b:N]: f32 = A[b,a] * A[a,b]\n"
+		" C[a:N]: f32 = sum(j:N) 2 + Q[a,j] }",
+	};
+	arena = arena_new("test");
+	ctx = expr_ctx_new(arena);
+	StageTable *table = stage_table_new(ctx);
+	const Program *kept[countof(texts)];
+	size_t used[countof(texts)];
+	for (size_t i = 0; i < countof(texts); i++) {
+		Arena *work = arena_new("work");
+		kept[i] = program_intern(table, program_parse(expr_ctx_new(work), "test.e", texts[i]));
+		arena_free(work);
+		used[i] = arena_used(arena);
+	}
+	ck_assert_ptr_eq(kept[0]->outputs[0], kept[1]->outputs[0]);
+	ck_assert_ptr_ne(kept[0]->outputs[0], kept[2]->outputs[0]);
+	ck_assert_ptr_eq(kept[0]->stages[0], kept[2]->stages[0]);
+	ck_assert_uint_lt(used[1] - used[0], 300); /* the list of its stages */
+	for (size_t i = 0; i < countof(texts); i++) {
+		program_check(kept[i]);
+		ck_assert(hash128_equal(program_fingerprint(kept[i]), fingerprint(texts[i])));
+	}
 	arena_free(arena);
 }
 END_TEST
@@ -155,6 +212,7 @@ main(void)
 	tcase_add_test(t, same_meanings_have_one_fingerprint);
 	tcase_add_test(t, other_meanings_have_other_fingerprints);
 	tcase_add_test(t, canonical_programs_are_a_fixed_point);
+	tcase_add_test(t, equal_computations_are_one_tensor);
 	tcase_add_test(t, stages_with_equal_inputs_are_equal);
 	return unit_run(t);
 }

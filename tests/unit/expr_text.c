@@ -139,7 +139,7 @@ START_TEST(copies_print_alike)
 		ExprCtx *other = expr_ctx_new(second);
 		Buf here = {.arena = arena}, there = {.arena = second};
 		program_print(&here, program);
-		program_print(&there, program_import(other, program));
+		program_print(&there, program_import(other, program, NULL));
 		ck_assert_str_eq(buf_text(&here), buf_text(&there));
 		arena_free(second);
 		close_ctx();

@@ -481,3 +481,11 @@ facts_release(Facts *facts, int mark)
 	facts->list.count = mark;
 	forget_ranges(facts);
 }
+
+void
+facts_toggle(Facts *facts, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		facts->list.data[i].kind = (FactKind)(facts->list.data[i].kind ^ FACT_OFF);
+	forget_ranges(facts);
+}

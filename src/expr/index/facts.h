@@ -11,10 +11,13 @@ typedef struct Range {
 } Range;
 
 typedef enum FactKind {
-	FACT_BOUND, /* lo <= atom <= last; either may be NULL */
-	FACT_KNOWN, /* atom >= 0, an index expression */
-	FACT_TRUE,  /* atom, another condition */
+	FACT_BOUND,   /* lo <= atom <= last; either may be NULL */
+	FACT_KNOWN,   /* atom >= 0, an index expression */
+	FACT_TRUE,    /* atom, another condition */
+	FACT_OFF = 4, /* with one of these: not now */
 } FactKind;
+
+_Static_assert(FACT_OFF > FACT_TRUE && (FACT_OFF & (FACT_OFF - 1)) == 0, "a bit of its own");
 
 typedef struct Fact {
 	FactKind kind;
@@ -32,6 +35,9 @@ struct Facts {
 	int steps;  /* left to the proof at work */
 	int scopes; /* opened by the simplification at work */
 };
+
+/* Facts added between two marks do not hold until this is done again. */
+void facts_toggle(Facts *facts, int from, int to);
 
 extern const Range range_all;
 Range range_add(Range a, Range b);

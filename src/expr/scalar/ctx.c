@@ -28,6 +28,14 @@ expr_ctx_arena(const ExprCtx *ctx)
 	return ctx->arena;
 }
 
+Arena *
+ctx_scratch(ExprCtx *ctx)
+{
+	if (!ctx->scratch)
+		ctx->scratch = arena_new_in(ctx->arena, "scratch");
+	return ctx->scratch;
+}
+
 /* ---- interning ------------------------------------------------------------------------------- */
 
 static uint64_t

@@ -53,7 +53,7 @@ struct ExprCtx {
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
 	Memo *memos;
-	Arena *scratch;          /* of program_check(), emptied by each */
+	Arena *scratch;          /* see ctx_scratch() */
 	VEC(const Expr *) zeros; /* differences of dims assumed equal */
 	struct Facts *dim_facts; /* of symbols alone: dim.c */
 };
@@ -61,6 +61,9 @@ struct ExprCtx {
 /* The node equal to `head` with these operands: head carries op, type, flags, argc and leaf data in
  * its union (unused bytes zero); the rest is derived. */
 const Expr *expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args);
+
+/* Memory for the time of a call, which marks it and releases it. */
+Arena *ctx_scratch(ExprCtx *ctx);
 
 /* One copy of a text, living as long as the ctx. */
 const char *ctx_name(ExprCtx *ctx, const char *name);

@@ -96,6 +96,7 @@ struct Tensor {
 	const Stage *stage;   /* producer; NULL for inputs, buffers and previous states of a scan */
 	int result;           /* which of the stage's results */
 	int id;
+	Hash128 fingerprint; /* of canonical ones: what it computes (expr/stage/canon.h); else 0 */
 };
 
 /* A ctx owns its tables in `arena` and is never shared by threads. */

@@ -1,9 +1,13 @@
 /* Canonical form: see canon.h.
  *
+ * Simplification is the dear part and happens once; what depends on the order of iterators comes
+ * behind it, by hashes alone.
+ *
  * The order of a reduction's iterators is found by colours: each iterator begins as its box, and
- * takes as its new colour the hash of the terms with itself marked, until no more iterators part.
- * Iterators that still look alike are parted one at a time, each tried first, and the order with
- * the least hash is taken. Square kernels need this: K[r,s] and K[s,r] differ, X[r]*X[s] do not.
+ * one that is not alone in its colour takes as its new one the hash of the terms with itself
+ * marked, until no more iterators part. Iterators that still look alike are parted one at a time,
+ * each tried first, and the order with the least hash is taken. Square kernels need this: K[r,s]
+ * and K[s,r] differ, X[r]*X[s] do not.
  */
 #include "expr/stage/canon.h"
 
@@ -117,12 +121,36 @@ canon_select(ExprCtx *ctx, const Expr *e)
 	return expr_select(ctx, opposite, e->arg[2], e->arg[1]);
 }
 
+/* Operands that count as a set, sorted by what they mean. */
 static const Expr *
-swap_operands(Hasher *hasher, const Expr *e)
+sort_operands(Hasher *hasher, const Expr *e)
 {
-	const Expr *a = e->arg[0], *b = e->arg[1];
-	bool is_sorted = hash_compare(hash_scalar(hasher, a), hash_scalar(hasher, b)) <= 0;
-	return is_sorted ? e : expr_op(hasher->ctx, e->op, (const Expr *[]){b, a});
+	const Expr *operands[HASH_OPERANDS];
+	Hash128 hashes[HASH_OPERANDS];
+	int count = hash_operands(hasher, e, operands);
+	for (int i = 0; i < count; i++) {
+		const Expr *operand = operands[i];
+		Hash128 hash = hash_scalar(hasher, operand);
+		int at = i;
+		for (; at > 0 && hash_compare(hashes[at - 1], hash) > 0; at--) {
+			hashes[at] = hashes[at - 1];
+			operands[at] = operands[at - 1];
+		}
+		hashes[at] = hash;
+		operands[at] = operand;
+	}
+	const Expr *joined = count > 0 ? operands[0] : e;
+	for (int i = 1; i < count; i++)
+		joined = expr_op(hasher->ctx, e->op, (const Expr *[]){joined, operands[i]});
+	return joined;
+}
+
+/* Sums of indices in the order of their terms. */
+static const Expr *
+sort_terms(ExprCtx *ctx, const Expr *e)
+{
+	Poly p;
+	return poly_of(e, &p) ? poly_build(ctx, &p) : e;
 }
 
 static const Expr *
@@ -140,93 +168,43 @@ canon_node(ExprCtx *ctx, const Expr *e, void *arg)
 		return canon_not(ctx, e);
 	case EX_select:
 		return canon_select(ctx, e);
-	case EX_add:
-	case EX_mul: /* index sums are sorted already */
-		return e->type == DT_I64 && !e->has_read ? e : swap_operands(hasher, e);
-	case EX_min:
-	case EX_max:
-	case EX_eq:
-	case EX_ne:
-	case EX_bitand:
-	case EX_bitor:
-	case EX_bitxor:
-		return swap_operands(hasher, e);
 	default:
-		return e;
+		break;
 	}
+	if (e->argc == 0 || e->op == EX_read)
+		return e;
+	if (e->type == DT_I64 && !e->has_read && e->op != EX_min && e->op != EX_max)
+		return sort_terms(ctx, e);
+	return sort_operands(hasher, e);
 }
 
 static const Expr *
-canon_scalar(Hasher *hasher, Facts *facts, const Expr *e)
+write_scalar(Hasher *hasher, Facts *facts, const Expr *e)
 {
-	return expr_rewrite(hasher->ctx, expr_simplify(facts, e), canon_node, hasher);
+	(void)facts;
+	return expr_rewrite(hasher->ctx, e, canon_node, hasher);
 }
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
-enum { MAX_TERMS = 64 };
+typedef VEC(const Expr *) TermList;
+
+static void
+split_guard(Arena *arena, const Expr *e, TermList *terms)
+{
+	if (e->op != EX_and) {
+		vec_push(arena, terms, e);
+		return;
+	}
+	split_guard(arena, e->arg[0], terms);
+	split_guard(arena, e->arg[1], terms);
+}
 
 static int
-split_guard(const Expr *guard, const Expr **terms)
+hash_order(Hasher *hasher, const Expr *a, const Expr *b)
 {
-	int count = 0;
-	while (guard && guard->op == EX_and && count < MAX_TERMS - 1) {
-		terms[count++] = guard->arg[1];
-		guard = guard->arg[0];
-	}
-	if (guard)
-		terms[count++] = guard;
-	return count;
+	return hash_compare(hash_scalar(hasher, a), hash_scalar(hasher, b));
 }
-
-/* Terms the box or the others imply go, the rest are sorted by hash. The order of the terms kept
- * must not depend on their order now, so they are sorted first. */
-static void
-sort_terms(Hasher *hasher, const Expr **terms, int count)
-{
-	for (int i = 1; i < count; i++)
-		for (int k = i; k > 0; k--) {
-			Hash128 a = hash_scalar(hasher, terms[k - 1]), b = hash_scalar(hasher, terms[k]);
-			if (hash_compare(a, b) <= 0)
-				break;
-			const Expr *swap = terms[k];
-			terms[k] = terms[k - 1];
-			terms[k - 1] = swap;
-		}
-}
-
-static bool
-is_implied(Facts *facts, const Expr *const *terms, int count, int which)
-{
-	int mark = facts_mark(facts);
-	for (int i = 0; i < count; i++)
-		if (i != which)
-			facts_assume(facts, terms[i]);
-	bool implied = facts_prove(facts, terms[which]);
-	facts_release(facts, mark);
-	return implied;
-}
-
-static const Expr *
-canon_guard(Hasher *hasher, Facts *facts, const Expr *guard)
-{
-	const Expr *terms[MAX_TERMS], *joined = NULL;
-	int count = split_guard(guard, terms);
-	for (int i = 0; i < count; i++)
-		terms[i] = canon_scalar(hasher, facts, terms[i]);
-	sort_terms(hasher, terms, count);
-	for (int i = count - 1; i >= 0; i--)
-		if (is_implied(facts, terms, count, i)) {
-			for (int k = i; k + 1 < count; k++)
-				terms[k] = terms[k + 1];
-			count--;
-		}
-	for (int i = 0; i < count; i++)
-		joined = joined ? expr_and(hasher->ctx, joined, terms[i]) : terms[i];
-	return joined && joined->op == EX_const && joined->value.u64 ? NULL : joined;
-}
-
-/* ---- the order of a reduction's iterators ---------------------------------------------------- */
 
 static Hash128
 box_hash(Hasher *hasher, const Stage *stage, int position)
@@ -236,31 +214,101 @@ box_hash(Hasher *hasher, const Stage *stage, int position)
 	return hash128_combine(hash, hash_word(UINT64_C(1) << 42));
 }
 
+/* Terms that others imply go one by one. Which of two equivalent ones stays must depend neither on
+ * the order they are in nor on that of the iterators, which count as their boxes here. */
+static void
+drop_implied(Hasher *hasher, Facts *facts, const Stage *stage, TermList *terms, const int *from,
+             const bool *implied)
+{
+	VEC(int) order = {0};
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
+		hasher->iters[i] = box_hash(hasher, stage, i);
+	hasher_forget(hasher);
+	for (int i = 0; i < terms->count; i++) {
+		if (!implied[i])
+			continue;
+		vec_push(facts->arena, &order, i);
+		for (int k = order.count - 1; k > 0; k--) {
+			int before = order.data[k - 1];
+			if (hash_order(hasher, terms->data[before], terms->data[i]) <= 0)
+				break;
+			order.data[k] = before;
+			order.data[k - 1] = i;
+		}
+	}
+	for (int k = 0; k < order.count; k++) {
+		int i = order.data[k];
+		facts_toggle(facts, from[i], from[i + 1]);
+		if (facts_prove(facts, terms->data[i]))
+			terms->data[i] = NULL;
+		else
+			facts_toggle(facts, from[i], from[i + 1]);
+	}
+	hasher_count_positions(hasher);
+}
+
+/* The guard without terms that the box or the others imply; the facts hold those that stay. */
+static const Expr *
+simplify_guard(Hasher *hasher, Facts *facts, const Stage *stage)
+{
+	TermList all = {0}, terms = {0};
+	const Expr *joined = NULL;
+	int nimplied = 0;
+	split_guard(facts->arena, stage->guard, &all);
+	int *from = NEW_N(facts->arena, int, all.count + 1);
+	bool *implied = NEW_N(facts->arena, bool, all.count + 1);
+	for (int i = 0; i < all.count; i++)
+		all.data[i] = write_scalar(hasher, NULL, expr_simplify(facts, all.data[i]));
+	for (int i = 0; i < all.count; i++) {
+		if (all.data[i]->op == EX_const && all.data[i]->value.u64)
+			continue;
+		from[terms.count] = facts_mark(facts);
+		vec_push(facts->arena, &terms, all.data[i]);
+		facts_assume(facts, all.data[i]);
+	}
+	from[terms.count] = facts_mark(facts);
+	for (int i = 0; i < terms.count; i++) {
+		facts_toggle(facts, from[i], from[i + 1]);
+		implied[i] = facts_prove(facts, terms.data[i]);
+		nimplied += implied[i];
+		facts_toggle(facts, from[i], from[i + 1]);
+	}
+	if (nimplied > 0)
+		drop_implied(hasher, facts, stage, &terms, from, implied);
+	for (int i = 0; i < terms.count; i++)
+		if (terms.data[i])
+			joined = joined ? expr_and(facts->ctx, joined, terms.data[i]) : terms.data[i];
+	return joined;
+}
+
+/* ---- the order of a reduction's iterators ---------------------------------------------------- */
+
 /* The terms with the iterators as they count now. */
 static Hash128
 terms_hash(Hasher *hasher, const Stage *stage)
 {
-	const Expr *guard[MAX_TERMS];
-	Hash128 hashes[MAX_TERMS], hash = hash_word(0);
+	Hash128 hash = hash_word(0);
 	hasher_forget(hasher);
 	for (int i = 0; i < stage->nbody; i++)
 		hash = hash128_combine(hash, hash_scalar(hasher, stage->body[i]));
-	int count = split_guard(stage->guard, guard);
+	return stage->guard ? hash128_combine(hash, hash_scalar(hasher, stage->guard)) : hash;
+}
+
+static bool
+is_alone(const Hash128 *colours, int count, int which)
+{
 	for (int i = 0; i < count; i++)
-		hashes[i] = hash_scalar(hasher, guard[i]);
-	return hash128_combine(hash, hash_unordered(hashes, count));
+		if (i != which && hash128_equal(colours[i], colours[which]))
+			return false;
+	return true;
 }
 
 static int
 count_colours(const Hash128 *colours, int count)
 {
 	int distinct = 0;
-	for (int i = 0; i < count; i++) {
-		bool is_new = true;
-		for (int k = 0; k < i && is_new; k++)
-			is_new = !hash128_equal(colours[i], colours[k]);
-		distinct += is_new;
-	}
+	for (int i = 0; i < count; i++)
+		distinct += is_alone(colours + i, count - i, 0);
 	return distinct;
 }
 
@@ -269,14 +317,16 @@ static void
 refine(Hasher *hasher, const Stage *stage, Hash128 *colours)
 {
 	int n = stage->nreduce, distinct = count_colours(colours, n);
-	Hash128 next[HASH_ITERS];
+	Hash128 next[HASH_ITERS], *iters = hasher->iters + stage->nloop;
 	for (int round = 0; round < n && distinct < n; round++) {
 		for (int i = 0; i < n; i++)
-			hasher->iters[stage->nloop + i] = colours[i];
+			iters[i] = next[i] = colours[i];
 		for (int i = 0; i < n; i++) {
-			hasher->iters[stage->nloop + i] = hash_word(UINT64_C(1) << 43);
+			if (is_alone(colours, n, i))
+				continue;
+			iters[i] = hash_word(UINT64_C(1) << 43);
 			next[i] = hash128_combine(colours[i], terms_hash(hasher, stage));
-			hasher->iters[stage->nloop + i] = colours[i];
+			iters[i] = colours[i];
 		}
 		for (int i = 0; i < n; i++)
 			colours[i] = next[i];
@@ -296,8 +346,9 @@ typedef struct Ordering {
 	int order[HASH_ITERS]; /* order[k] = reduction iterator that comes k-th */
 } Ordering;
 
+/* Take the order by colours if its terms have the least hash so far; the only one needs no hash. */
 static void
-take_order(Ordering *o, const Hash128 *colours)
+take_order(Ordering *o, const Hash128 *colours, bool is_only)
 {
 	int order[HASH_ITERS], n = o->stage->nreduce;
 	for (int i = 0; i < n; i++) {
@@ -307,8 +358,8 @@ take_order(Ordering *o, const Hash128 *colours)
 		order[at] = i;
 	}
 	for (int k = 0; k < n; k++)
-		o->hasher->iters[o->stage->nloop + order[k]] = hash_word((uint64_t)(o->stage->nloop + k));
-	Hash128 hash = terms_hash(o->hasher, o->stage);
+		o->hasher->iters[o->stage->nloop + order[k]] = hash_position(o->stage->nloop + k);
+	Hash128 hash = is_only ? (Hash128){0} : terms_hash(o->hasher, o->stage);
 	if (o->has_best && hash_compare(hash, o->best) >= 0)
 		return;
 	o->has_best = true;
@@ -319,17 +370,15 @@ take_order(Ordering *o, const Hash128 *colours)
 
 /* Part the iterators that look alike, one at a time. */
 static void
-search_order(Ordering *o, Hash128 *colours)
+search_order(Ordering *o, Hash128 *colours, bool is_only)
 {
 	int n = o->stage->nreduce, tied = -1;
 	refine(o->hasher, o->stage, colours);
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < i; k++)
-			if (hash128_equal(colours[i], colours[k]) &&
-			    (tied < 0 || hash_compare(colours[i], colours[tied]) < 0))
-				tied = i;
+		if (!is_alone(colours, n, i) && (tied < 0 || hash_compare(colours[i], colours[tied]) < 0))
+			tied = i;
 	if (tied < 0 || o->tries <= 0) {
-		take_order(o, colours);
+		take_order(o, colours, is_only);
 		return;
 	}
 	Hash128 tie = colours[tied];
@@ -340,25 +389,27 @@ search_order(Ordering *o, Hash128 *colours)
 		for (int k = 0; k < n; k++)
 			parted[k] = colours[k];
 		parted[i] = hash128_combine(tie, hash_word(1));
-		search_order(o, parted);
+		search_order(o, parted, false);
 	}
 }
 
-static void
+/* Whether the iterators have to change places for the order. */
+static bool
 order_iterators(Hasher *hasher, const Stage *stage, int *order)
 {
 	Ordering o = {.hasher = hasher, .stage = stage, .tries = 60};
 	Hash128 colours[HASH_ITERS];
+	bool is_moved = false;
 	must(stage->nloop + stage->nreduce <= HASH_ITERS);
-	hasher_forget(hasher);
 	for (int i = 0; i < stage->nreduce; i++)
 		colours[i] = box_hash(hasher, stage, stage->nloop + i);
-	search_order(&o, colours);
-	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-		hasher->iters[i] = hash_word((uint64_t)i);
-	hasher_forget(hasher);
-	for (int k = 0; k < stage->nreduce; k++)
+	search_order(&o, colours, true);
+	hasher_count_positions(hasher);
+	for (int k = 0; k < stage->nreduce; k++) {
 		order[k] = o.order[k];
+		is_moved |= order[k] != k;
+	}
+	return is_moved;
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -378,11 +429,11 @@ substitute_all(ExprCtx *ctx, Stage *stage, const Expr *const *map)
 
 /* Reduction iterators that take one value become that value. */
 static void
-drop_single_iterators(ExprCtx *ctx, Stage *stage)
+drop_single_iterators(ExprCtx *ctx, Stage *stage, Iter *iters)
 {
 	int count = stage->nloop + stage->nreduce, kept = stage->nloop;
-	const Expr **map = NEW_N(ctx->arena, const Expr *, count + 1);
-	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
+	const Expr *map[HASH_ITERS];
+	must(count <= HASH_ITERS);
 	stage_identity(ctx, stage->nloop, map);
 	for (int i = stage->nloop; i < count; i++) {
 		bool is_single = dim_add_i64(ctx, iters[i].lo, 1) == iters[i].hi;
@@ -394,14 +445,13 @@ drop_single_iterators(ExprCtx *ctx, Stage *stage)
 		return;
 	substitute_all(ctx, stage, map);
 	stage->nreduce = kept - stage->nloop;
-	stage->iters = iters;
 }
 
 static void
 permute_iterators(ExprCtx *ctx, Stage *stage, const int *order)
 {
 	int count = stage->nloop + stage->nreduce;
-	const Expr **map = NEW_N(ctx->arena, const Expr *, count + 1);
+	const Expr *map[HASH_ITERS];
 	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
 	stage_identity(ctx, stage->nloop, map);
 	for (int k = 0; k < stage->nreduce; k++) {
@@ -412,35 +462,49 @@ permute_iterators(ExprCtx *ctx, Stage *stage, const int *order)
 	substitute_all(ctx, stage, map);
 }
 
+/* The scalars through `change`, in place. */
 static void
-canon_scalars(Hasher *hasher, Stage *stage)
+change_scalars(Stage *stage, const Expr *(*change)(Hasher *, Facts *, const Expr *), Hasher *hasher,
+               Facts *facts)
 {
-	ExprCtx *ctx = hasher->ctx;
-	Facts *facts = facts_of_stage(ctx, ctx->arena, stage);
-	if (stage->guard)
-		stage->guard = canon_guard(hasher, facts, stage->guard);
-	if (stage->guard)
-		facts_assume(facts, stage->guard);
-	const Expr **body = NEW_N(ctx->arena, const Expr *, stage->nbody);
+	Arena *arena = hasher->ctx->arena;
+	int rank = stage->kind == STAGE_scatter ? stage->init->rank : 0;
+	const Expr **scalars = NEW_N(arena, const Expr *, stage->nbody + rank);
 	for (int i = 0; i < stage->nbody; i++)
-		body[i] = canon_scalar(hasher, facts, stage->body[i]);
-	stage->body = body;
-	if (stage->kind != STAGE_scatter)
-		return;
-	const Expr **target = NEW_N(ctx->arena, const Expr *, stage->init->rank + 1);
-	for (int i = 0; i < stage->init->rank; i++)
-		target[i] = canon_scalar(hasher, facts, stage->target[i]);
-	stage->target = target;
+		scalars[i] = change(hasher, facts, stage->body[i]);
+	for (int i = 0; i < rank; i++)
+		scalars[stage->nbody + i] = change(hasher, facts, stage->target[i]);
+	stage->body = scalars;
+	stage->target = rank > 0 ? scalars + stage->nbody : stage->target;
+}
+
+static const Expr *
+simplify_scalar(Hasher *hasher, Facts *facts, const Expr *e)
+{
+	(void)hasher;
+	return expr_simplify(facts, e);
+}
+
+/* The scalars as they are written, for the iterators in their places. */
+static void
+write_scalars(Hasher *hasher, Stage *stage)
+{
+	if (stage->guard)
+		stage->guard = write_scalar(hasher, NULL, stage->guard);
+	change_scalars(stage, write_scalar, hasher, NULL);
 }
 
 static void
-drop_names(ExprCtx *ctx, Stage *stage)
+simplify_stage(Hasher *hasher, Stage *stage)
 {
-	int count = stage->nloop + stage->nreduce;
-	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
-	for (int i = 0; i < count; i++)
-		iters[i].name = NULL;
-	stage->iters = iters;
+	ExprCtx *ctx = hasher->ctx;
+	Arena *scratch = ctx_scratch(ctx);
+	ArenaMark mark = arena_mark(scratch);
+	Facts *facts = facts_of_stage(ctx, scratch, stage);
+	if (stage->guard)
+		stage->guard = simplify_guard(hasher, facts, stage);
+	change_scalars(stage, simplify_scalar, hasher, facts);
+	arena_release(scratch, mark);
 }
 
 Stage *
@@ -448,19 +512,23 @@ canon_stage(Hasher *hasher, const Stage *stage)
 {
 	ExprCtx *ctx = hasher->ctx;
 	Stage *canon = stage_clone(ctx, stage);
-	int order[HASH_ITERS];
-	drop_names(ctx, canon);
-	if (canon->kind == STAGE_reduce)
-		drop_single_iterators(ctx, canon);
+	int order[HASH_ITERS], count = stage->nloop + stage->nreduce;
+	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
+	canon->iters = iters;
+	for (int i = 0; i < count; i++)
+		iters[i].name = NULL;
+	bool is_reduction = stage->kind == STAGE_reduce;
+	ReduceFreedom freedom = is_reduction ? reduce_info(stage->reduce)->freedom : REDUCE_ordered;
+	hasher->is_free = freedom == REDUCE_order_free;
+	if (is_reduction)
+		drop_single_iterators(ctx, canon, iters);
 	hasher_forget(hasher);
-	canon_scalars(hasher, canon);
-	if (canon->kind == STAGE_reduce && reduce_info(canon->reduce)->freedom != REDUCE_ordered &&
-	    canon->nreduce > 1) {
-		order_iterators(hasher, canon, order);
+	simplify_stage(hasher, canon);
+	write_scalars(hasher, canon);
+	if (freedom != REDUCE_ordered && canon->nreduce > 1 && order_iterators(hasher, canon, order)) {
 		permute_iterators(ctx, canon, order);
-		canon_scalars(hasher, canon); /* sums and guards in the order of the new positions */
+		write_scalars(hasher, canon);
 	}
-	hasher_forget(hasher);
 	return canon;
 }
 
@@ -468,7 +536,7 @@ Stage *
 expr_canon(ExprCtx *ctx, const Stage *stage)
 {
 	Hasher hasher;
-	hasher_open(&hasher, ctx, NULL);
+	hasher_open(&hasher, ctx);
 	Stage *canon = canon_stage(&hasher, stage);
 	hasher_close(&hasher);
 	return canon;

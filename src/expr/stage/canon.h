@@ -14,8 +14,7 @@
 Stage *expr_canon(ExprCtx *ctx, const Stage *stage);
 Program *program_canon(const Program *program);
 
-/* Inputs count by position and type. */
+/* Inputs count by position and type. Of a canonical program it is read, not computed. */
 Hash128 program_fingerprint(const Program *program);
-Hash128 stage_fingerprint(const Stage *stage);
 
 #endif

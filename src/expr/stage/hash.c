@@ -44,13 +44,26 @@ hasher_forget(Hasher *hasher)
 }
 
 void
-hasher_open(Hasher *hasher, ExprCtx *ctx, const Map *tensors)
+hasher_open(Hasher *hasher, ExprCtx *ctx)
 {
 	hasher->ctx = ctx;
 	hasher->memo = memo_take(ctx);
-	hasher->tensors = tensors;
+	hasher->is_free = false;
+	hasher_count_positions(hasher);
+}
+
+Hash128
+hash_position(int position)
+{
+	return (Hash128){UINT64_C(1) << 46, (uint64_t)position};
+}
+
+void
+hasher_count_positions(Hasher *hasher)
+{
 	for (int i = 0; i < HASH_ITERS; i++)
-		hasher->iters[i] = hash_word((uint64_t)i);
+		hasher->iters[i] = hash_position(i);
+	hasher_forget(hasher);
 }
 
 void
@@ -62,19 +75,11 @@ hasher_close(Hasher *hasher)
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static Hash128
-hash_name(const char *name)
+Hash128
+hash_tensor(const Tensor *tensor)
 {
-	return hash128(name, strlen(name));
-}
-
-static Hash128
-hash_tensor(const Hasher *hasher, const Tensor *tensor)
-{
-	const Hash128 *known = hasher->tensors ? map_find_ptr(hasher->tensors, tensor) : NULL;
-	if (known)
-		return *known;
-	return hash_word(UINT64_C(1) << 40 | (uint64_t)tensor->id);
+	return tensor->fingerprint.low ? tensor->fingerprint
+	                               : hash_word(UINT64_C(1) << 40 | (uint64_t)tensor->id);
 }
 
 static Hash128
@@ -84,15 +89,15 @@ hash_leaf(const Hasher *hasher, const Expr *e)
 	case EX_iter:
 		return hasher->iters[e->iter < HASH_ITERS ? e->iter : HASH_ITERS - 1];
 	case EX_symbol:
-		return hash_name(e->symbol->name);
+		return hash128(e->symbol->name, strlen(e->symbol->name));
 	case EX_var:
-		return hash_word(UINT64_C(1) << 41 | (uint64_t)e->var->id);
+		return (Hash128){UINT64_C(1) << 41, (uint64_t)e->var->id};
 	case EX_read:
-		return hash_tensor(hasher, e->tensor);
+		return hash_tensor(e->tensor);
 	case EX_const:
-		return hash_word(e->value.u64);
+		return (Hash128){0, e->value.u64};
 	default:
-		return hash_word(0);
+		return (Hash128){0};
 	}
 }
 
@@ -107,25 +112,66 @@ hash_at(const Hasher *hasher, const Expr *e)
 	                 (uint64_t)hasher->memo->numbers.data[2 * index + 1]};
 }
 
-/* An index sum as a set of terms, each a coefficient and a set of atoms. The atoms lie below e, so
- * they have their hashes. */
+/* scale * p + extra as a set of terms, each a coefficient and a set of atoms. The atoms lie below
+ * what is hashed, so they have their hashes. */
+static Hash128
+hash_poly(const Hasher *hasher, const Poly *p, int64_t scale, int64_t extra)
+{
+	Hash128 terms[POLY_TERMS + 1], atoms[POLY_ATOMS + 1];
+	int count = 0;
+	int64_t constant = (int64_t)((uint64_t)poly_constant(p) * (uint64_t)scale + (uint64_t)extra);
+	for (int i = 0; i < p->count; i++) {
+		const Term *t = &p->term[i];
+		for (int k = 0; k < t->natom; k++)
+			atoms[k] = hash_at(hasher, t->atom[k]);
+		uint64_t coef = (uint64_t)t->coef * (uint64_t)scale;
+		if (t->natom > 0)
+			terms[count++] = hash128_combine((Hash128){coef, 1}, hash_unordered(atoms, t->natom));
+	}
+	if (constant != 0)
+		terms[count++] = (Hash128){(uint64_t)constant, 2};
+	return hash128_combine((Hash128){EX_add, DT_I64}, hash_unordered(terms, count));
+}
+
 static bool
 hash_sum(const Hasher *hasher, const Expr *e, Hash128 *out)
 {
 	Poly p;
-	Hash128 terms[POLY_TERMS];
 	if (e->op != EX_add && e->op != EX_sub && e->op != EX_mul && e->op != EX_neg)
 		return false;
 	if (!poly_of(e, &p))
 		return false;
-	for (int i = 0; i < p.count; i++) {
-		Hash128 atoms[POLY_ATOMS];
-		for (int k = 0; k < p.term[i].natom; k++)
-			atoms[k] = hash_at(hasher, p.term[i].atom[k]);
-		terms[i] = hash128_combine(hash_word((uint64_t)p.term[i].coef),
-		                           hash_unordered(atoms, p.term[i].natom));
-	}
-	*out = hash128_combine(hash_word(EX_add), hash_unordered(terms, p.count));
+	*out = hash_poly(hasher, &p, 1, 0);
+	return true;
+}
+
+/* An equation of indices says the same of P and of -P. */
+static bool
+hash_equation(const Hasher *hasher, const Expr *e, Hash128 *out)
+{
+	Poly p, q;
+	if ((e->op != EX_eq && e->op != EX_ne) || e->arg[0]->type != DT_I64 ||
+	    !poly_of(e->arg[0], &p) || !poly_of(e->arg[1], &q) || !poly_add_scaled(&p, &q, -1))
+		return false;
+	Hash128 both[] = {hash_poly(hasher, &p, 1, 0), hash_poly(hasher, &p, -1, 0)};
+	*out = hash128_combine((Hash128){e->op, DT_BOOL}, hash_unordered(both, 2));
+	return true;
+}
+
+/* A choice by 0 <= P is the opposite one by 0 <= -P-1. */
+static bool
+hash_choice(const Hasher *hasher, const Expr *e, Hash128 *out)
+{
+	Poly p;
+	const Expr *condition = e->arg[0];
+	if (e->op != EX_select || condition->op != EX_le || !expr_is_zero(condition->arg[0]) ||
+	    !poly_of(condition->arg[1], &p))
+		return false;
+	Hash128 ways[] = {
+		hash128_combine(hash_poly(hasher, &p, 1, 0), hash_at(hasher, e->arg[1])),
+		hash128_combine(hash_poly(hasher, &p, -1, -1), hash_at(hasher, e->arg[2])),
+	};
+	*out = hash128_combine((Hash128){EX_select, e->type}, hash_unordered(ways, 2));
 	return true;
 }
 
@@ -143,33 +189,62 @@ is_commutative(const Expr *e)
 	case EX_bitor:
 	case EX_bitxor:
 		return true;
-	case EX_and:
-	case EX_or: /* lazy, which only matters to reads */
-		return !e->has_read;
 	default:
 		return false;
 	}
 }
 
+/* Whether nested operations of this kind are one operation on a set: a junction is lazy, which only
+ * matters to reads; sums and products of floats are so only where terms may be rounded anyhow. */
+static bool
+is_associative(const Hasher *hasher, const Expr *e)
+{
+	if (e->op == EX_and || e->op == EX_or)
+		return !e->has_read;
+	return (e->op == EX_add || e->op == EX_mul) && (hasher->is_free || !dtype_is_float(e->type));
+}
+
+int
+hash_operands(const Hasher *hasher, const Expr *e, const Expr **out)
+{
+	int count = 2;
+	if (!is_commutative(e) && !is_associative(hasher, e))
+		return 0;
+	out[0] = e->arg[0];
+	out[1] = e->arg[1];
+	for (int i = 0; is_associative(hasher, e) && i < count;) {
+		const Expr *inner = out[i];
+		if (inner->op != e->op || count == HASH_OPERANDS) {
+			i++;
+			continue;
+		}
+		out[i] = inner->arg[0];
+		out[count++] = inner->arg[1];
+	}
+	return count;
+}
+
 static Hash128
 hash_node(const Hasher *hasher, const Expr *e)
 {
-	Hash128 hash, local[8];
-	if (e->argc == 0 && e->op == EX_iter)
+	Hash128 hash, local[HASH_OPERANDS];
+	const Expr *operands[HASH_OPERANDS];
+	if (e->op == EX_iter)
 		return hash_leaf(hasher, e);
-	if (e->type == DT_I64 && hash_sum(hasher, e, &hash))
+	if ((e->type == DT_I64 && hash_sum(hasher, e, &hash)) || hash_equation(hasher, e, &hash) ||
+	    hash_choice(hasher, e, &hash))
 		return hash;
-	uint64_t head =
-		e->op | (uint64_t)e->type << 8 | (uint64_t)e->flags << 16 | (uint64_t)e->argc << 24;
-	hash = hash128_combine(hash_word(head), hash_leaf(hasher, e));
-	if (is_commutative(e)) {
-		local[0] = hash_at(hasher, e->arg[0]);
-		local[1] = hash_at(hasher, e->arg[1]);
-		return hash128_combine(hash, hash_unordered(local, 2));
-	}
+	int count = hash_operands(hasher, e, operands);
+	uint64_t head = e->op | (uint64_t)e->type << 8 | (uint64_t)e->flags << 16;
+	Hash128 leaf = hash_leaf(hasher, e);
+	hash = (Hash128){head ^ leaf.low, leaf.high ^ (uint64_t)(count ? count : e->argc) << 32};
+	for (int i = 0; i < count; i++)
+		local[i] = hash_at(hasher, operands[i]);
+	if (count > 0)
+		return hash128_combine(hash, hash_unordered(local, count));
 	for (int i = 0; i < e->argc; i++)
 		hash = hash128_combine(hash, hash_at(hasher, e->arg[i]));
-	return hash;
+	return e->argc > 0 ? hash : hash128(&hash, sizeof hash);
 }
 
 Hash128
@@ -187,20 +262,6 @@ hash_scalar(Hasher *hasher, const Expr *e)
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
-
-static Hash128
-hash_guard(Hasher *hasher, const Expr *guard)
-{
-	Hash128 terms[128];
-	int count = 0;
-	while (guard && guard->op == EX_and && count < 127) {
-		terms[count++] = hash_scalar(hasher, guard->arg[1]);
-		guard = guard->arg[0];
-	}
-	if (guard)
-		terms[count++] = hash_scalar(hasher, guard);
-	return hash_unordered(terms, count);
-}
 
 Hash128
 hash_stage(Hasher *hasher, const Stage *stage)
@@ -223,9 +284,9 @@ hash_stage(Hasher *hasher, const Stage *stage)
 	for (int i = 0; i < stage->nbody; i++)
 		hash = hash128_combine(hash, hash_scalar(hasher, stage->body[i]));
 	if (stage->kind == STAGE_scatter) {
-		hash = hash128_combine(hash, hash_tensor(hasher, stage->init));
+		hash = hash128_combine(hash, hash_tensor(stage->init));
 		for (int i = 0; i < stage->init->rank; i++)
 			hash = hash128_combine(hash, hash_scalar(hasher, stage->target[i]));
 	}
-	return hash128_combine(hash, hash_guard(hasher, stage->guard));
+	return stage->guard ? hash128_combine(hash, hash_scalar(hasher, stage->guard)) : hash;
 }

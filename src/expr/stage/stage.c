@@ -46,7 +46,7 @@ stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *
 
 /* A unit is a stage, or all steps of a scan. It is listed after the units it depends on. */
 typedef struct Order {
-	ExprCtx *ctx;
+	Arena *arena;
 	Map inputs; /* Tensor to itself: whatever computes one of these is not part of the program */
 	Map state;  /* unit (Stage or Scan) to a mark: met, or listed */
 	VEC(const Stage *) pending; /* a stack; a stage is entered, and left when met again */
@@ -68,7 +68,7 @@ want_producer(const Tensor *tensor, void *arg)
 	if (!tensor || !tensor->stage || map_find_ptr(&order->inputs, tensor))
 		return;
 	if (!map_find_ptr(&order->state, unit_of(tensor->stage)))
-		vec_push(order->ctx->arena, &order->pending, tensor->stage);
+		vec_push(order->arena, &order->pending, tensor->stage);
 }
 
 static void
@@ -90,7 +90,7 @@ list_unit(Order *order, const Stage *stage)
 {
 	int count = stage->scan ? stage->scan->nstep : 1;
 	for (int i = 0; i < count; i++)
-		vec_push(order->ctx->arena, &order->stages, stage->scan ? stage->scan->steps[i] : stage);
+		vec_push(order->arena, &order->stages, stage->scan ? stage->scan->steps[i] : stage);
 }
 
 static void
@@ -117,8 +117,9 @@ Program *
 program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, int noutput,
             const Tensor *const *outputs)
 {
-	Arena *arena = ctx->arena;
-	Order order = {.ctx = ctx, .inputs = {.arena = arena}, .state = {.arena = arena}};
+	Arena *arena = ctx->arena, *scratch = ctx_scratch(ctx);
+	ArenaMark mark = arena_mark(scratch);
+	Order order = {.arena = scratch, .inputs = {.arena = scratch}, .state = {.arena = scratch}};
 	for (int i = 0; i < ninput; i++)
 		map_set_ptr(&order.inputs, inputs[i], inputs[i]);
 	for (int i = 0; i < noutput; i++)
@@ -129,9 +130,11 @@ program_new(ExprCtx *ctx, const char *name, int ninput, Tensor *const *inputs, i
 	program->ninput = ninput;
 	program->inputs = arena_memdup(arena, inputs, (size_t)ninput * sizeof *inputs);
 	program->nstage = order.stages.count;
-	program->stages = order.stages.data;
+	program->stages = arena_memdup(arena, order.stages.data,
+	                               (size_t)order.stages.count * sizeof *program->stages);
 	program->noutput = noutput;
 	program->outputs = arena_memdup(arena, outputs, (size_t)noutput * sizeof *outputs);
+	arena_release(scratch, mark);
 	return program;
 }
 
@@ -189,7 +192,21 @@ typedef struct Rebuild {
 	void *rewrite_arg;
 	bool tidy; /* changed stages */
 	bool all;
+	bool is_same;   /* in another ctx: fingerprints stay */
+	ArenaMark mark; /* of the scratch memory, where `tensors` and lists are; released at the end */
 } Rebuild;
+
+static Rebuild
+open_rebuild(ExprCtx *to, const Expr *(*scalar)(Rebuild *, const Expr *),
+             const Dim *(*dim)(Rebuild *, const Dim *))
+{
+	Arena *scratch = ctx_scratch(to);
+	return (Rebuild){.to = to,
+	                 .tensors = {.arena = scratch},
+	                 .scalar = scalar,
+	                 .dim = dim,
+	                 .mark = arena_mark(scratch)};
+}
 
 static const Tensor *
 new_tensor(const Rebuild *rebuild, const Tensor *tensor)
@@ -217,6 +234,8 @@ map_tensor(Rebuild *rebuild, const Tensor *tensor)
 	Tensor *copy = tensor_new(rebuild->to, tensor->name, tensor->type, tensor->rank, ends);
 	copy->lo = tensor->lo ? ends + tensor->rank : NULL;
 	copy->result = tensor->result;
+	if (rebuild->is_same)
+		copy->fingerprint = tensor->fingerprint;
 	return copy;
 }
 
@@ -311,21 +330,39 @@ rebuild_scan(Rebuild *rebuild, const Scan *old)
 	scan->steps = steps;
 }
 
+/* Whether other tensors stand for all that the stage, or its scan, computes. */
+static bool
+is_replaced(const Rebuild *rebuild, const Stage *stage)
+{
+	const Stage *const *steps = stage->scan ? stage->scan->steps : &stage;
+	int nstep = stage->scan ? stage->scan->nstep : 1;
+	for (int i = 0; i < nstep; i++)
+		for (int k = 0; k < steps[i]->nresult; k++)
+			if (!map_find_ptr(&rebuild->tensors, steps[i]->results[k]))
+				return false;
+	return true;
+}
+
 static Program *
 rebuild_program(Rebuild *rebuild, const Program *program, int ninput, Tensor *const *inputs)
 {
 	for (int i = 0; i < program->nstage; i++) {
 		const Stage *stage = program->stages[i];
 		Stage parts;
+		if (is_replaced(rebuild, stage))
+			continue;
 		if (stage->scan && stage->scan->steps[0] == stage)
 			rebuild_scan(rebuild, stage->scan);
 		else if (!stage->scan && map_parts(rebuild, stage, &parts))
 			new_stage(rebuild, stage, &parts);
 	}
-	const Tensor **outputs = NEW_N(rebuild->to->arena, const Tensor *, program->noutput);
+	const Tensor **outputs = NEW_N(rebuild->tensors.arena, const Tensor *, program->noutput);
 	for (int i = 0; i < program->noutput; i++)
 		outputs[i] = new_tensor(rebuild, program->outputs[i]);
-	return program_new(rebuild->to, program->name, ninput, inputs, program->noutput, outputs);
+	Program *rebuilt =
+		program_new(rebuild->to, program->name, ninput, inputs, program->noutput, outputs);
+	arena_release(rebuild->tensors.arena, rebuild->mark);
+	return rebuilt;
 }
 
 /* ---- substitution ---------------------------------------------------------------------------- */
@@ -365,10 +402,9 @@ Program *
 program_substitute(const Program *program, const Map *tensors)
 {
 	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {
-		.to = ctx, .tensors = {.arena = ctx->arena}, .scalar = substitute_scalar, .dim = same_dim};
+	Rebuild rebuild = open_rebuild(ctx, substitute_scalar, same_dim);
 	copy_map(&rebuild.tensors, tensors);
-	Tensor **inputs = NEW_N(ctx->arena, Tensor *, program->ninput);
+	Tensor **inputs = NEW_N(rebuild.tensors.arena, Tensor *, program->ninput);
 	int ninput = 0;
 	for (int i = 0; i < program->ninput; i++) {
 		Tensor *replaced = map_find_ptr(tensors, program->inputs[i]);
@@ -398,14 +434,10 @@ rewrite_scalar(Rebuild *rebuild, const Expr *e)
 static Program *
 rewrite_all(const Program *program, ExprRewrite rewrite, void *arg, bool tidy)
 {
-	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {.to = ctx,
-	                   .tensors = {.arena = ctx->arena},
-	                   .scalar = rewrite_scalar,
-	                   .dim = same_dim,
-	                   .rewrite = rewrite,
-	                   .rewrite_arg = arg,
-	                   .tidy = tidy};
+	Rebuild rebuild = open_rebuild(program->ctx, rewrite_scalar, same_dim);
+	rebuild.rewrite = rewrite;
+	rebuild.rewrite_arg = arg;
+	rebuild.tidy = tidy;
 	return rebuild_program(&rebuild, program, program->ninput, program->inputs);
 }
 
@@ -426,9 +458,11 @@ program_rewrite_tidy(const Program *program, ExprRewrite rewrite, void *arg)
 static Tensor **
 map_inputs(Rebuild *rebuild, const Program *program)
 {
-	Tensor **inputs = NEW_N(rebuild->to->arena, Tensor *, program->ninput);
+	Tensor **inputs = NEW_N(rebuild->tensors.arena, Tensor *, program->ninput);
 	for (int i = 0; i < program->ninput; i++) {
-		inputs[i] = map_tensor(rebuild, program->inputs[i]);
+		inputs[i] = map_find_ptr(&rebuild->tensors, program->inputs[i]);
+		if (!inputs[i])
+			inputs[i] = map_tensor(rebuild, program->inputs[i]);
 		map_set_ptr(&rebuild->tensors, program->inputs[i], inputs[i]);
 	}
 	return inputs;
@@ -459,13 +493,9 @@ bind_extent(Rebuild *rebuild, const Dim *dim)
 Program *
 program_bind(const Program *program, const Binding *binding)
 {
-	ExprCtx *ctx = program->ctx;
-	Rebuild rebuild = {.to = ctx,
-	                   .tensors = {.arena = ctx->arena},
-	                   .scalar = bind_scalar,
-	                   .dim = bind_extent,
-	                   .binding = binding,
-	                   .all = true};
+	Rebuild rebuild = open_rebuild(program->ctx, bind_scalar, bind_extent);
+	rebuild.binding = binding;
+	rebuild.all = true;
 	Tensor **inputs = map_inputs(&rebuild, program);
 	return rebuild_program(&rebuild, program, program->ninput, inputs);
 }
@@ -477,14 +507,13 @@ import_scalar(Rebuild *rebuild, const Expr *e)
 }
 
 Program *
-program_import(ExprCtx *to, const Program *program)
+program_import(ExprCtx *to, const Program *program, const Map *known)
 {
 	const ExprCtx *from = program->ctx;
-	Rebuild rebuild = {.to = to,
-	                   .tensors = {.arena = to->arena},
-	                   .scalar = import_scalar,
-	                   .dim = import_scalar,
-	                   .all = true};
+	Rebuild rebuild = open_rebuild(to, import_scalar, import_scalar);
+	rebuild.all = rebuild.is_same = true;
+	if (known)
+		copy_map(&rebuild.tensors, known);
 	for (int i = 0; i < from->zeros.count; i++)
 		dim_assume_equal(to, import_scalar(&rebuild, from->zeros.data[i]), expr_i64(to, 0));
 	Tensor **inputs = map_inputs(&rebuild, program);

@@ -139,8 +139,9 @@ Program *program_substitute(const Program *program, const Map *tensors);
 /* Rewrite every scalar of every stage, as expr_rewrite() does; stages that change are new. */
 Program *program_rewrite(const Program *program, ExprRewrite rewrite, void *arg);
 
-/* Copy into another ctx (for another thread or search). */
-Program *program_import(ExprCtx *to, const Program *program);
+/* Copy into another ctx (for another thread or search). `known`: tensors of the program that have
+ * their copies there already, with these; may be NULL. */
+Program *program_import(ExprCtx *to, const Program *program, const Map *known);
 
 /* The program with symbols bound to numbers. */
 Program *program_bind(const Program *program, const Binding *binding);

@@ -70,21 +70,11 @@ tidy_guard(Facts *facts, const Expr *guard)
 	return simple;
 }
 
-void
-stage_tidy(ExprCtx *ctx, Stage *stage)
+/* The conditions under which the term is not the identity go up to the guard. */
+static void
+lift_conditions(Facts *facts, Stage *stage, const Expr **body)
 {
-	const Expr **body = NEW_N(ctx->arena, const Expr *, stage->nbody);
-	for (int i = 0; i < stage->nbody; i++)
-		body[i] = stage->body[i];
-	stage->body = body;
-	Facts *facts = facts_of_stage(ctx, ctx->arena, stage);
-	if (stage->guard)
-		stage->guard = tidy_guard(facts, stage->guard);
-	for (int i = 0; i < stage->nbody; i++)
-		body[i] = expr_simplify(facts, body[i]);
-	if (stage->kind != STAGE_reduce || stage->nbody != 1 ||
-	    reduce_info(stage->reduce)->freedom == REDUCE_ordered)
-		return;
+	ExprCtx *ctx = facts->ctx;
 	const Expr *lifted = NULL;
 	body[0] = lift_from_term(ctx, stage, body[0], &lifted);
 	if (stage->reduce == REDUCE_sum)
@@ -95,4 +85,24 @@ stage_tidy(ExprCtx *ctx, Stage *stage)
 	if (more)
 		stage->guard = and_also(ctx, stage->guard, more);
 	body[0] = expr_simplify(facts, body[0]);
+}
+
+void
+stage_tidy(ExprCtx *ctx, Stage *stage)
+{
+	const Expr **body = NEW_N(ctx->arena, const Expr *, stage->nbody);
+	for (int i = 0; i < stage->nbody; i++)
+		body[i] = stage->body[i];
+	stage->body = body;
+	Arena *scratch = ctx_scratch(ctx);
+	ArenaMark mark = arena_mark(scratch);
+	Facts *facts = facts_of_stage(ctx, scratch, stage);
+	if (stage->guard)
+		stage->guard = tidy_guard(facts, stage->guard);
+	for (int i = 0; i < stage->nbody; i++)
+		body[i] = expr_simplify(facts, body[i]);
+	if (stage->kind == STAGE_reduce && stage->nbody == 1 &&
+	    reduce_info(stage->reduce)->freedom != REDUCE_ordered)
+		lift_conditions(facts, stage, body);
+	arena_release(scratch, mark);
 }

@@ -328,41 +328,27 @@ close_scan(Checker *c, const Scan *scan)
 		map_set_ptr(&c->known, scan->prev[k], NULL);
 }
 
-static void
-free_scratch(void *arena)
-{
-	arena_free(arena);
-}
-
-static Arena *
-empty_scratch(ExprCtx *ctx)
-{
-	if (ctx->scratch) {
-		arena_reset(ctx->scratch);
-		return ctx->scratch;
-	}
-	ctx->scratch = arena_new("check");
-	arena_defer(ctx->arena, free_scratch, ctx->scratch);
-	return ctx->scratch;
-}
-
 bool
 stage_reads_are_certain(ExprCtx *ctx, const Stage *stage)
 {
 	Program program = {.ctx = ctx};
-	Checker c = {.program = &program, .arena = ctx->arena, .stage = stage, .reads_only = true};
-	c.facts = facts_of_stage(ctx, ctx->arena, stage);
+	Arena *scratch = ctx_scratch(ctx);
+	ArenaMark mark = arena_mark(scratch);
+	Checker c = {.program = &program, .arena = scratch, .stage = stage, .reads_only = true};
+	c.facts = facts_of_stage(ctx, scratch, stage);
 	if (stage->guard)
 		facts_assume(c.facts, stage->guard);
 	for (int i = 0; i < stage->nbody; i++)
 		check_scalar(&c, stage->body[i]);
+	arena_release(scratch, mark);
 	return !c.has_uncertain;
 }
 
 void
 program_check(const Program *program)
 {
-	Arena *arena = empty_scratch(program->ctx);
+	Arena *arena = ctx_scratch(program->ctx);
+	ArenaMark mark = arena_mark(arena);
 	Checker c = {.program = program, .arena = arena, .known = {.arena = arena}};
 	for (int i = 0; i < program->ninput; i++) {
 		const Tensor *input = program->inputs[i];
@@ -384,4 +370,5 @@ program_check(const Program *program)
 	for (int i = 0; i < program->noutput; i++)
 		require(&c, !program->outputs[i] || map_find_ptr(&c.known, program->outputs[i]),
 		        "an output is not defined");
+	arena_release(arena, mark);
 }
