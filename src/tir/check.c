@@ -72,8 +72,11 @@ expand_let(ExprCtx *ctx, const Expr *e, void *arg)
 }
 
 static void
-prove_index(const Checker *check, const Tensor *tensor, int d, const Expr *index)
+prove_index(const Checker *check, const Buffer *buffer, int d, const Expr *index)
 {
+	const Tensor *tensor = &buffer->tensor;
+	if (check->kernel->is_flat && buffer->scope != SCOPE_REG)
+		return; /* proven before; the guards of a dim say nothing of an address */
 	ExprCtx *ctx = check->kernel->ctx;
 	const Expr *i = expr_rewrite(ctx, expr_cast(ctx, DT_I64, index), expand_let, (void *)check);
 	const Expr *zero = expr_i64(ctx, 0);
@@ -115,7 +118,7 @@ check_reads(Checker *check, const Expr *e)
 		check_under(check, e->arg[0], false, e->arg[e->op == EX_select ? 2 : 1]);
 	if (e->op == EX_read)
 		for (int d = 0; d < e->argc; d++)
-			prove_index(check, e->tensor, d, e->arg[d]);
+			prove_index(check, (const Buffer *)e->tensor, d, e->arg[d]);
 }
 
 static void
@@ -206,7 +209,7 @@ check_store(Checker *check, const Stmt *stmt)
 	check_scalar(check, stmt->value, tensor->type, "a stored value");
 	for (int d = 0; d < tensor->rank; d++) {
 		check_scalar(check, stmt->index[d], DT_NONE, "an index");
-		prove_index(check, tensor, d, stmt->index[d]);
+		prove_index(check, stmt->buffer, d, stmt->index[d]);
 	}
 	if (check->vector)
 		check_lanes(check, stmt);

@@ -118,8 +118,7 @@ storage_of(Machine *m, const Tensor *tensor)
 	int64_t dense = 1;
 	for (int d = tensor->rank - 1; d >= 0; d--) {
 		storage->dims[d] = dim_value(m, tensor->hi[d]);
-		bool is_dense = !buffer->stride || !buffer->stride[d];
-		storage->strides[d] = is_dense ? dense : dim_value(m, buffer->stride[d]);
+		storage->strides[d] = buffer->stride ? dim_value(m, buffer->stride[d]) : dense;
 		dense *= storage->dims[d];
 	}
 	storage->count = dense;

@@ -1,10 +1,10 @@
 /* Kernels from text (the form at the head of stmt.h).
  *
- *     kernel  = "kernel" name "(" [ argument { "," argument } ] ")" [ string ] "{" { stmt } "}"
- *               [ "schedule" "{" { step } "}" ]                     see script.h
+ *     kernel  = "kernel" name "(" [ argument { "," argument } ] ")" [ "flat" ] [ string ]
+ *               "{" { stmt } "}" [ "schedule" "{" { step } "}" ]    see script.h
  *     argument = name [ "in" integer ".." integer ]                 a symbol
  *              | name ":" [ "out" ] [ "alias" ] type                a buffer
- *     type    = dtype [ "[" dim { "," dim } "]" ] [ "strides" "(" ( dim | "_" ) … ")" ]
+ *     type    = dtype [ "[" dim { "," dim } "]" ] [ "strides" "(" dim { "," dim } ")" ]
  *     stmt    = "for" range { "," range } [ "@" bind ] block
  *             | "if" "(" scalar ")" block [ "else" block ]
  *             | "let" name "=" scalar
@@ -89,8 +89,7 @@ parse_strides(Parser *parser, Buffer *buffer)
 	for (int d = 0; d < rank; d++) {
 		if (d)
 			scan_expect(&parser->scan, ",", "between strides");
-		if (!scan_accept(&parser->scan, "_"))
-			stride[d] = dim_parse(parser->kernel->ctx, &parser->scan);
+		stride[d] = dim_parse(parser->kernel->ctx, &parser->scan);
 	}
 	scan_expect(&parser->scan, ")", "after strides");
 	buffer->stride = stride;
@@ -359,6 +358,7 @@ kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text)
 			parse_argument(&parser);
 		while (scan_accept(&parser.scan, ","));
 	scan_expect(&parser.scan, ")", "after the arguments");
+	kernel->is_flat = scan_accept(&parser.scan, "flat");
 	if (scan_peek(&parser.scan)->kind == TOK_STRING)
 		kernel->ancestry = scan_string(&parser.scan, "ancestry");
 	scan_expect(&parser.scan, "{", "before the kernel's body");

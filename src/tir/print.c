@@ -127,10 +127,7 @@ print_type(Buf *buf, const Buffer *buffer)
 	buf_puts(buf, tensor->rank ? "]" : "");
 	for (int d = 0; buffer->stride && d < tensor->rank; d++) {
 		buf_puts(buf, d ? ", " : " strides(");
-		if (buffer->stride[d])
-			dim_print(buf, buffer->stride[d]);
-		else
-			buf_putc(buf, '_');
+		dim_print(buf, buffer->stride[d]);
 	}
 	buf_puts(buf, buffer->stride && tensor->rank ? ")" : "");
 }
@@ -301,7 +298,7 @@ kernel_print(Buf *buf, const Kernel *kernel)
 		buf_puts(buf, buffer->may_alias ? "alias " : "");
 		print_type(buf, buffer);
 	}
-	buf_puts(buf, ")");
+	buf_puts(buf, kernel->is_flat ? ") flat" : ")");
 	if (kernel->ancestry) {
 		buf_putc(buf, ' ');
 		buf_quote(buf, kernel->ancestry);

@@ -24,8 +24,8 @@
  * where flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay
  * lazy.
  *
- * Codegen simplifies the flat address of each access (sum of index * stride) under the facts of the
- * place, so indices such as X[hw / 7, hw % 7] cost one addition.
+ * A kernel says `flat` behind its arguments when addresses are explicit (loops/flatten.c): each
+ * index is the number of an element. That is the form that codegen prints.
  */
 #ifndef TIR_STMT_H
 #define TIR_STMT_H
@@ -77,11 +77,10 @@ enum { STACK_BYTES = 16384 };
 struct Buffer {
 	Tensor tensor; /* first member */
 	Scope scope;
-	const Expr *const *stride; /* NULL: dense row-major; entries may be constants or symbols; a
-	                               NULL entry is passed at run time in TwArgs.strides */
-	int param;                 /* position among the kernel's buffers, -1: local */
-	bool is_output;            /* the kernel writes it */
-	bool may_alias;            /* may share storage with another argument (in place) */
+	const Dim *const *stride; /* NULL: dense row-major */
+	int param;                /* position among the kernel's buffers, -1: local */
+	bool is_output;           /* the kernel writes it */
+	bool may_alias;           /* may share storage with another argument (in place) */
 };
 
 /* The op of a store: STORE_SET, or the reduce row that combines: sum (may contract to fma), prod,
@@ -113,6 +112,7 @@ struct Kernel {
 	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
 	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
 	const struct Script *script; /* what is to be done to the naive loops; NULL: it is done */
+	bool is_flat;                /* buffers are rows of elements, but for registers (Flatten) */
 	VEC(const Symbol *) symbols; /* parameters, in order */
 	VEC(Buffer *) buffers;       /* arguments, in order */
 	Stmt *body;
@@ -146,8 +146,9 @@ void kernel_print(Buf *buf, const Kernel *kernel);
 Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text);
 
 /* Fails (FAIL_BUG) unless: definitions precede uses, indices are proven in range under their
- * conditions, @parallel loops are outermost and perfect, @vector bodies have no forbidden
- * dependence, register buffers have constant extents, outputs are written. */
+ * conditions (of a flat kernel those of registers only), @parallel loops are outermost and perfect,
+ * @vector bodies have no forbidden dependence, register buffers have constant extents, outputs are
+ * written. */
 void kernel_check(const Kernel *kernel);
 
 /* Evaluate a kernel as it stands, over the whole flat range (or begin..end): the oracle of every

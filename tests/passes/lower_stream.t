@@ -13,7 +13,7 @@ module g(%x) -> %y {
   %x: f32[N,20,600] = input
   %y: f32[N,600] = output
   kernel(%x, out %y)  "exp"
-kernel k0_exp(N, vx: f32[N,20,600], y: out f32[N,600]) "sum + exp" {
+kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
   for i0 in N @parallel
     for piece in 2 @parallel {
       sum: f32[512] @stack
@@ -22,11 +22,11 @@ kernel k0_exp(N, vx: f32[N,20,600], y: out f32[N,600]) "sum + exp" {
         acc[lane] = 0
       for k in 20
         for lane_1 in min(512, 600-piece*512) @vector
-          acc[lane_1] += vx[i0, k, lane_1+piece*512]
+          acc[lane_1] += vx[i0*12000+k*600+lane_1+piece*512]
       for lane_2 in min(512, 600-piece*512) @vector
         sum[lane_2] = acc[lane_2]
       for lane_3 in min(512, 600-piece*512) @vector
-        y[i0, lane_3+piece*512] = exp(sum[lane_3])
+        y[i0*600+lane_3+piece*512] = exp(sum[lane_3])
     }
 }
 }

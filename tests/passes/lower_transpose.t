@@ -9,12 +9,12 @@ module g(%x) -> %y {
   %x: f32[N,300,130] = input
   %y: f32[N,130,300] = output
   kernel(%x, out %y)  "t"
-kernel k0_t(N, data: f32[N,300,130], transposed: out f32[N,130,300]) "t" {
+kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
   for i0 in N @parallel
     for piece in 5 @parallel
       for block in 3 @parallel
         for i1 in block*64..min(130, block*64+64)
           for i2 in piece*64..min(300, piece*64+64) @vector
-            transposed[i0, i1, i2] = data[i0, i2, i1]
+            transposed[i0*39000+i1*300+i2] = data[i0*39000+i1+i2*130]
 }
 }

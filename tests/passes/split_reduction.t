@@ -13,25 +13,25 @@ module g(%x) -> %y {
   %sum: f32[16] = temp
   %y: f32 = output
   kernel(%x, out %sum)  "sum"
-kernel k0_sum(x: f32[997,1001], sum: out f32[16]) "sum" {
+kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
   for k in 16 @parallel {
     acc: f32 @reg = 0
     for k_1 in 63
       for k_2 in 1001 @vector
         if (k*63+k_1 < 997)
-          acc[] += x[k*63+k_1, k_2]
+          acc[] += x[k*63063+k_1*1001+k_2]
     sum[k] = acc[]
   }
 }
   kernel(%sum, out %s)  "sum"
-kernel k1_sum(sum: f32[16], sum_1: out f32) "sum" {
+kernel k1_sum(sum: f32[16], sum_1: out f32[1]) flat "sum" {
   acc: f32 @reg = 0
   for k in 16 @vector
     acc[] += sum[k]
-  sum_1[] = acc[]
+  sum_1[0] = acc[]
 }
   kernel(%s, out %y)  "exp"
-kernel k2_exp(x: f32, y: out f32) "exp" {
-  y[] = exp(x[])
+kernel k2_exp(x: f32[1], y: out f32[1]) flat "exp" {
+  y[0] = exp(x[0])
 }
 }

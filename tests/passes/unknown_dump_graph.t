@@ -6,6 +6,6 @@ graph g(%x: f32[4]) -> %y {
   %y = Relu(%x)
 }
 -- err
-no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers
+no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
 -- exit
 2

@@ -2,7 +2,7 @@
 -- args
 print --ir=loops
 -- in
-kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(_), Y: out f32[N]) "a + b" {
+kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(3), Y: out f32[N]) "a + b" {
   for i in N @parallel
   {
     t: f32[4,2] @stack = 0.5
@@ -20,7 +20,7 @@ kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] st
   }
 }
 -- out
-kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(_), Y: out f32[N]) "a + b" {
+kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(3), Y: out f32[N]) "a + b" {
   for i in N @parallel {
     t: f32[4,2] @stack = 0.5
     u: i32[N] @scratch

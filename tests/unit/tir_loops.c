@@ -29,7 +29,7 @@ static const char ADD[] = "kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
 						  "}\n";
 
 static const char MIXED[] =
-	"kernel mixed(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(_), "
+	"kernel mixed(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] strides(3), "
 	"Y: out f32[N]) {\n"
 	"  t: f32[4,2] @stack = 0.5\n"
 	"  u: i32[N] @scratch\n"

@@ -97,13 +97,6 @@ typedef struct Memo {
 	Val val;
 } Memo;
 
-/* A run-time stride as a variable. */
-typedef struct Stride {
-	const Buffer *buffer;
-	int dim;
-	const Expr *value;
-} Stride;
-
 typedef struct Simplified {
 	const Expr *from, *to;
 	const Stmt *place;
@@ -125,9 +118,8 @@ typedef struct Emit {
 	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
 	VEC(Memo) memo; /* values at hand in this statement */
 	VEC(VarInfo) vars;
-	VEC(RegInfo *) regs; /* in scope */
-	Map all_regs;        /* Buffer to RegInfo, from walk to walk */
-	VEC(Stride) strides;
+	VEC(RegInfo *) regs;        /* in scope */
+	Map all_regs;               /* Buffer to RegInfo, from walk to walk */
 	VEC(Simplified) simplified; /* addresses at `place` */
 	const Stmt *place;          /* the statement being emitted */
 	Vector *vector;             /* NULL: no @vector loop around */

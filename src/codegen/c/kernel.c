@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "codegen/c/emit.h"
+#include "tir/loops/loops.h"
 #include "tir/text.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -120,31 +121,6 @@ print_parameters(Emit *em)
 	buf_puts(em->out, ", const tw_i64 begin, const tw_i64 end)\n{\n");
 }
 
-/* Strides passed at run time become constants of the function. */
-static void
-open_strides(Emit *em)
-{
-	for (int i = 0; i < em->kernel->buffers.count; i++) {
-		const Buffer *buffer = em->kernel->buffers.data[i];
-		const Tensor *tensor = &buffer->tensor;
-		for (int d = 0; buffer->stride && d < tensor->rank; d++) {
-			if (buffer->stride[d])
-				continue;
-			const char *name =
-				text(em, "%s_s%d", (const char *)map_find_ptr(&em->names, tensor), d);
-			int behind = tensor->rank - d - 1;
-			const Dim *dense = dim_product(em->ctx, behind, tensor->hi + d + 1);
-			Var *var = var_new(em->ctx, name, DT_I64, NULL, NULL);
-			line(em,
-			     "const tw_i64 %s = args->strides && args->strides[%d] ? args->strides[%d][%d] : "
-			     "%s;",
-			     name, i, i, d, emit_scalar(em, dense));
-			push_var(em, (VarInfo){.var = var, .kind = VAR_NAMED, .val = {name, UNIFORM}});
-			vec_push(em->arena, &em->strides, (Stride){buffer, d, expr_var(em->ctx, var)});
-		}
-	}
-}
-
 typedef struct Scratch {
 	Emit *em;
 	const char *offset; /* text of the bytes used so far */
@@ -172,7 +148,7 @@ open_scratch(Stmt *stmt, void *arg)
 static void
 emit_function(Emit *em)
 {
-	em->vars.count = em->regs.count = em->strides.count = em->simplified.count = 0;
+	em->vars.count = em->regs.count = em->simplified.count = 0;
 	em->next_name = 0;
 	em->depth = 1;
 	em->vector = NULL;
@@ -181,7 +157,6 @@ emit_function(Emit *em)
 	line(em, "if (begin >= end)");
 	line(em, "\treturn;");
 	begin_statement(em, 0, NULL);
-	open_strides(em);
 	stmt_visit(em->kernel->body, open_scratch, &(Scratch){em, "0"});
 	emit_list(em, em->kernel->body);
 	buf_puts(em->out, "}\n");
@@ -257,6 +232,7 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	int *function = NEW_N(arena, int, count + 1);
 	Buf bodies = {.arena = arena};
 	for (int i = 0; i < count; i++) {
+		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
 		Emit em = {.arena = arena, .target = target, .kernel = kernels[i], .ctx = kernels[i]->ctx};
 		Work work = work_begin(&kernels[i]->loc, NULL);
 		const char *plain = kernel_text(&em, true);

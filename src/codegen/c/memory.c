@@ -1,10 +1,10 @@
-/* Reads and stores: the flat address of each access, and how its lanes lie.
+/* Reads and stores: how the lanes of each access lie.
  *
- * The address sum of index * stride is simplified under the facts of the place, then cut into terms
- * `coefficient * scalar`. Terms that change seldom stand first, so that the C compiler can keep
- * their sum. In a @vector loop the coefficient of the loop's variable decides: 0 is one element for
- * all lanes, 1 is a vector load or store, another number a strided access; what is no such sum is
- * done lane by lane.
+ * An address is simplified under the facts of the place, then cut into terms `coefficient *
+ * scalar`. Terms that change seldom stand first, so that the C compiler can keep their sum. In a
+ * @vector loop the coefficient of the loop's variable decides: 0 is one element for all lanes, 1 is
+ * a vector load or store, another number a strided access; what is no such sum is done lane by
+ * lane.
  */
 #include "codegen/c/emit.h"
 
@@ -155,23 +155,8 @@ split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest)
 	return true;
 }
 
-/* Elements per step along dim d. */
-static const Expr *
-stride_of(Emit *em, const Buffer *buffer, int d)
-{
-	if (!buffer->stride || buffer->scope != SCOPE_PARAM) {
-		int behind = buffer->tensor.rank - d - 1;
-		return dim_product(em->ctx, behind, buffer->tensor.hi + d + 1);
-	}
-	if (buffer->stride[d])
-		return buffer->stride[d];
-	for (int i = 0; i < em->strides.count; i++)
-		if (em->strides.data[i].buffer == buffer && em->strides.data[i].dim == d)
-			return em->strides.data[i].value;
-	return expr_i64(em->ctx, 0); /* not reached: kernel.c made one for each */
-}
-
-/* The flat address, simplified; remembered per place, since loops are emitted several times. */
+/* The number of the element, simplified; remembered per place, since loops are emitted several
+ * times. */
 const Expr *
 flat_address(Emit *em, const Buffer *buffer, const Expr *const *index)
 {
@@ -179,9 +164,7 @@ flat_address(Emit *em, const Buffer *buffer, const Expr *const *index)
 	const Expr *flat = expr_i64(ctx, 0);
 	for (int d = 0; d < buffer->tensor.rank; d++) {
 		const Expr *i = expr_cast(ctx, DT_I64, index[d]);
-		const Expr *step = stride_of(em, buffer, d);
-		const Expr *part = expr_is_one(step) ? i : expr_mul(ctx, i, step);
-		flat = expr_is_zero(flat) ? part : expr_add(ctx, flat, part);
+		flat = d == 0 ? i : expr_add(ctx, expr_mul(ctx, flat, buffer->tensor.hi[d]), i);
 	}
 	int facts = facts_mark(em->facts);
 	for (int i = 0; i < em->simplified.count; i++)

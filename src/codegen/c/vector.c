@@ -148,12 +148,8 @@ fold_place(Emit *em, const Fold *fold, const Stmt *stmt)
 	const char *name = text(em, "%s_%d", fold->name, em->copy);
 	if (!fold->is_array)
 		return name;
-	const Tensor *tensor = &stmt->buffer->tensor;
-	const Expr *flat = expr_i64(em->ctx, 0);
-	for (int d = 0; d < tensor->rank; d++)
-		flat = expr_add(em->ctx, expr_mul(em->ctx, flat, tensor->hi[d]),
-		                expr_cast(em->ctx, DT_I64, stmt->index[d]));
-	return text(em, "%s[%s]", name, emit_scalar(em, expr_simplify(em->facts, flat)));
+	const Expr *flat = flat_address(em, stmt->buffer, stmt->index);
+	return text(em, "%s[%s]", name, emit_scalar(em, flat));
 }
 
 bool

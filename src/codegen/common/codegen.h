@@ -8,8 +8,8 @@
 #include "target/target.h"
 #include "tir/module.h"
 
-/* The text of one C file with the prelude, all kernels and the table tw_kernels_v1. Vectors are as
- * wide as the target. Deterministic. */
+/* The text of one C file with what it needs of the prelude, all kernels (flat from then on) and the
+ * table tw_kernels_v1. Vectors are as wide as the target. Deterministic. */
 const char *codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels);
 
 /* Compile C text to a relocatable object / shared object with -ffreestanding -nostdlib for this

@@ -1,0 +1,122 @@
+/* Flatten: the address of each access, as one index.
+ *
+ *     Y: out f32[N,3,50]                      Y: out f32[150*N]
+ *     Y[n, c, i] = X[n, c, i]          =>     Y[150*n+50*c+i] = X[150*n+50*c+i]
+ *
+ * A buffer becomes a row of elements, an index the sum of index times stride, simplified under what
+ * is known where it stands, so that X[hw / 7, hw % 7] is X[hw]. Registers keep their dims: they
+ * have names, no addresses.
+ *
+ * needs    indices that were proven in range: afterwards nobody can, since what guards say of one
+ *          dim is no longer seen
+ * keeps    statements, values
+ * breaks   what asks for a dim: it is the last pass but for those that say so
+ */
+#include "tir/loops/loops.h"
+#include "tir/rewrite.h"
+
+typedef struct Flattening {
+	Kernel *kernel;
+	Map rows; /* Tensor to the Buffer that it becomes */
+} Flattening;
+
+static const Dim *
+stride_of(ExprCtx *ctx, const Buffer *buffer, int d)
+{
+	const Tensor *tensor = &buffer->tensor;
+	if (buffer->stride)
+		return buffer->stride[d];
+	return dim_product(ctx, tensor->rank - d - 1, tensor->hi + d + 1);
+}
+
+/* The elements from the first to behind the last. */
+static const Dim *
+span_of(ExprCtx *ctx, const Buffer *buffer)
+{
+	const Tensor *tensor = &buffer->tensor;
+	if (!buffer->stride)
+		return dim_product(ctx, tensor->rank, tensor->hi);
+	const Dim *span = dim_const(ctx, 1), *one = span;
+	for (int d = 0; d < tensor->rank; d++) {
+		const Dim *steps = dim_sub(ctx, tensor->hi[d], one);
+		span = dim_add(ctx, span, dim_mul(ctx, steps, stride_of(ctx, buffer, d)));
+	}
+	return span;
+}
+
+static Buffer *
+make_row(Flattening *flat, const Buffer *buffer)
+{
+	Kernel *kernel = flat->kernel;
+	const Dim *span = span_of(kernel->ctx, buffer);
+	Buffer *row =
+		kernel_local(kernel, buffer->tensor.name, buffer->tensor.type, 1, &span, SCOPE_REG);
+	row->scope = buffer->scope;
+	row->param = buffer->param;
+	row->is_output = buffer->is_output;
+	row->may_alias = buffer->may_alias;
+	map_set_ptr(&flat->rows, &buffer->tensor, row);
+	return row;
+}
+
+static const Expr *
+flat_index(ExprCtx *ctx, const Buffer *buffer, const Expr *const *index)
+{
+	const Expr *sum = expr_i64(ctx, 0);
+	for (int d = 0; d < buffer->tensor.rank; d++) {
+		const Expr *part = expr_cast(ctx, DT_I64, index[d]), *step = stride_of(ctx, buffer, d);
+		part = expr_is_one(step) ? part : expr_mul(ctx, part, step);
+		sum = expr_is_zero(sum) ? part : expr_add(ctx, sum, part);
+	}
+	return sum;
+}
+
+static const Expr *
+flatten_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Flattening *flat = arg;
+	const Buffer *row = e->op == EX_read ? map_find_ptr(&flat->rows, e->tensor) : NULL;
+	if (!row)
+		return e;
+	const Expr *index = flat_index(ctx, (const Buffer *)e->tensor, e->arg);
+	return expr_read(ctx, &row->tensor, &index);
+}
+
+static void
+open_local(Stmt *stmt, void *arg)
+{
+	if (stmt->kind == STMT_ALLOC && stmt->buffer->scope != SCOPE_REG)
+		stmt->buffer = make_row(arg, stmt->buffer);
+}
+
+static void
+flatten_store(Stmt *stmt, void *arg)
+{
+	const Flattening *flat = arg;
+	if (stmt->kind != STMT_STORE)
+		return;
+	const Buffer *row = map_find_ptr(&flat->rows, &stmt->buffer->tensor);
+	if (!row)
+		return;
+	const Expr **index = NEW_N(flat->kernel->arena, const Expr *, 1);
+	index[0] = flat_index(flat->kernel->ctx, stmt->buffer, stmt->index);
+	stmt->index = index;
+	stmt->buffer = row;
+}
+
+bool
+pass_Flatten(Kernel *kernel, PassContext *context)
+{
+	(void)context;
+	if (kernel->is_flat)
+		return false;
+	Flattening flat = {.kernel = kernel, .rows.arena = kernel->arena};
+	for (int i = 0; i < kernel->buffers.count; i++)
+		kernel->buffers.data[i] = make_row(&flat, kernel->buffers.data[i]);
+	stmt_visit(kernel->body, open_local, &flat);
+	stmt_rewrite_exprs(kernel, kernel->body, flatten_read, &flat);
+	stmt_visit(kernel->body, flatten_store, &flat);
+	kernel->is_flat = true;
+	tir_simplify(kernel);
+	return true;
+}
