@@ -1,7 +1,6 @@
-/* lower_group: loops for a group of stages, in the form its schedule asks for.
+/* lower_group: naive loops for a group of stages, and the script that schedules them.
  *
- *     shared loops @parallel {
- *       [vector loop or tile over the vector iterator]
+ *     shared loops {
  *       stage 1: own loops { registers; reduction loops { if (guard) acc op= body }; store }
  *       stage 2: …
  *     }
@@ -13,6 +12,8 @@
 
 #include "lower/group.h"
 #include "lower/lower.h"
+#include "lower/schedule_cpu.h"
+#include "tir/text.h"
 
 /* ---- places: where a tensor lives ---- */
 
@@ -45,8 +46,9 @@ shared_at(const Emit *emit, int s, int position)
 	return -1;
 }
 
-Scope
-emit_scope(Emit *emit, int64_t bytes)
+/* Where an array of so many bytes lives: on the stack while there is room. */
+static Scope
+scope_of(Emit *emit, int64_t bytes)
 {
 	if (bytes > STACK_BYTES - emit->stack_bytes)
 		return SCOPE_SCRATCH;
@@ -54,7 +56,7 @@ emit_scope(Emit *emit, int64_t bytes)
 	return SCOPE_STACK;
 }
 
-/* A local buffer for the result of stage s: its own dims, then the tile where stages take turns. */
+/* A local buffer for the result of stage s, over its own dims. */
 static void
 place_locally(Emit *emit, int s, const Tensor *tensor)
 {
@@ -72,17 +74,13 @@ place_locally(Emit *emit, int s, const Tensor *tensor)
 		source[rank] = d;
 		dims[rank++] = dim_sub(ctx, tensor->hi[d], lo);
 	}
-	if (emit->schedule.is_tiled) {
-		source[rank] = PLACE_TILE;
-		dims[rank++] = dim_const(ctx, emit->schedule.tile);
-	}
 	for (int d = 0; d < rank; d++) {
 		bool known = dim_is_const(dims[d], &extent);
 		is_const = is_const && known && bytes <= STACK_BYTES;
 		if (is_const)
 			bytes *= extent;
 	}
-	Scope scope = rank == 0 ? SCOPE_REG : emit_scope(emit, is_const ? bytes : INT64_MAX);
+	Scope scope = rank == 0 ? SCOPE_REG : scope_of(emit, is_const ? bytes : INT64_MAX);
 	place->local = kernel_local(emit->kernel, tensor->name, tensor->type, rank, dims, scope);
 	place->rank = rank;
 	place->source = source;
@@ -96,9 +94,7 @@ local_index(Emit *emit, const Place *place, const Tensor *tensor, const Expr *co
 	const Expr **out = NEW_N(emit->arena, const Expr *, place->rank + 1);
 	for (int r = 0; r < place->rank; r++) {
 		int d = place->source[r];
-		if (d == PLACE_TILE)
-			out[r] = emit->in_tile;
-		else if (tensor->lo && !dim_is(tensor->lo[d], 0))
+		if (tensor->lo && !dim_is(tensor->lo[d], 0))
 			out[r] = expr_sub(ctx, index[d], tensor->lo[d]);
 		else
 			out[r] = index[d];
@@ -151,36 +147,29 @@ emit_result(Emit *emit, const Tensor *result, const Expr *value)
 	return list;
 }
 
-static const Expr *
-element(Emit *emit, const Buffer *buffer, const Expr *const *at)
-{
-	return expr_read(emit->kernel->ctx, &buffer->tensor, at);
-}
-
-/* acc[at] = combination of acc[at] and the terms. One state: a store with the row's op, which
- * codegen may contract and spread over lanes. Tuples: all new states are computed before any is
- * stored. `at` is NULL for a register. */
-Stmt *
-emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc, const Expr *const *at)
+/* acc = combination of acc and the terms. One state: a store with the row's op, which codegen may
+ * contract and spread over lanes. Tuples: all new states are computed before any is stored. */
+static Stmt *
+emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
 	if (stage->nbody == 1 && reduce_info(stage->reduce)->states == 1)
-		return stmt_store(emit->kernel, acc[0], at, (int)stage->reduce,
+		return stmt_store(emit->kernel, acc[0], NULL, (int)stage->reduce,
 		                  lower_scalar(emit, stage->body[0]));
 	const Expr *a[REDUCE_MAX_STATES], *b[REDUCE_MAX_STATES], *out[REDUCE_MAX_STATES];
 	Stmt *lets = NULL, *stores = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *term = var_new(ctx, "term", (DType)stage->body[k]->type, NULL, NULL);
 		lets = stmt_append(lets, stmt_let(emit->kernel, term, lower_scalar(emit, stage->body[k])));
-		a[k] = element(emit, acc[k], at);
+		a[k] = expr_read(ctx, &acc[k]->tensor, NULL);
 		b[k] = expr_var(ctx, term);
 	}
 	reduce_combine(ctx, stage->reduce, stage->nbody, a, b, out);
 	for (int k = 0; k < stage->nbody; k++) {
 		Var *next = var_new(ctx, "next", (DType)out[k]->type, NULL, NULL);
 		lets = stmt_append(lets, stmt_let(emit->kernel, next, out[k]));
-		stores = stmt_append(stores,
-		                     stmt_store(emit->kernel, acc[k], at, STORE_SET, expr_var(ctx, next)));
+		stores = stmt_append(
+			stores, stmt_store(emit->kernel, acc[k], NULL, STORE_SET, expr_var(ctx, next)));
 	}
 	return stmt_append(lets, stores);
 }
@@ -188,10 +177,11 @@ emit_terms(Emit *emit, const Stage *stage, Buffer *const *acc, const Expr *const
 /* A loop over iterator `position` of the stage around `body`; the variable was made by
  * emit_open_iter(). */
 Stmt *
-emit_close_iter(Emit *emit, const Stage *stage, int position, Bind bind, Stmt *body)
+emit_close_iter(Emit *emit, const Stage *stage, int position, Stmt *body)
 {
 	const Iter *iter = &stage->iters[position];
-	return stmt_for(emit->kernel, emit->iters[position]->var, iter->lo, iter->hi, bind, body);
+	const Var *var = emit->iters[position]->var;
+	return stmt_for(emit->kernel, var, iter->lo, iter->hi, BIND_SERIAL, body);
 }
 
 void
@@ -202,14 +192,14 @@ emit_open_iter(Emit *emit, const Stage *stage, int position)
 	emit->iters[position] = expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
 }
 
-/* The reduction of a stage at fixed loops, or its map body. `lane`: the iterator in lanes or -1. */
+/* The reduction of a stage at fixed loops, or its map body. */
 Stmt *
-emit_point(Emit *emit, const Stage *stage, int lane)
+emit_point(Emit *emit, const Stage *stage)
 {
 	ExprCtx *ctx = emit->kernel->ctx;
 	if (stage->kind == STAGE_map)
 		return emit_result(emit, stage->results[0], lower_scalar(emit, stage->body[0]));
-	Buffer *acc[REDUCE_MAX_STATES];
+	Buffer **acc = emit->acc = NEW_N(emit->arena, Buffer *, stage->nbody);
 	Stmt *list = NULL;
 	for (int k = 0; k < stage->nbody; k++) {
 		DType type = (DType)stage->body[k]->type;
@@ -219,48 +209,42 @@ emit_point(Emit *emit, const Stage *stage, int lane)
 	}
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		emit_open_iter(emit, stage, i);
-	Stmt *body = emit_terms(emit, stage, acc, NULL);
+	Stmt *body = emit_terms(emit, stage, acc);
 	if (stage->guard)
 		body = stmt_if(emit->kernel, lower_scalar(emit, stage->guard), body, NULL);
-	if (lane >= stage->nloop)
-		body = emit_close_iter(emit, stage, lane, BIND_VECTOR, body);
 	for (int i = stage->nloop + stage->nreduce - 1; i >= stage->nloop; i--)
-		if (i != lane)
-			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
+		body = emit_close_iter(emit, stage, i, body);
 	list = stmt_append(list, body);
 	for (int k = 0; k < stage->nresult; k++) {
-		const Expr *value = expr_cast(ctx, stage->results[k]->type, element(emit, acc[k], NULL));
+		const Expr *value =
+			expr_cast(ctx, stage->results[k]->type, expr_read(ctx, &acc[k]->tensor, NULL));
 		list = stmt_append(list, emit_result(emit, stage->results[k], value));
 	}
 	return list;
 }
 
-const Var *
-emit_open_tile(Emit *emit, int s)
+/* What the schedule must know of a stage's loops. */
+static NestStage
+nest_stage(Emit *emit, const Stage *stage)
 {
-	ExprCtx *ctx = emit->kernel->ctx;
-	int v = emit->schedule.vector_shared;
-	Var *in_tile = var_new(ctx, "lane", DT_I64, expr_i64(ctx, 0), emit->tile_extent);
-	emit->in_tile = expr_var(ctx, in_tile);
-	emit->iters[emit->group.map[s][v]] = expr_add(ctx, emit->shared[v], emit->in_tile);
-	return in_tile;
-}
-
-Stmt *
-emit_close_tile(Emit *emit, const Var *in_tile, Stmt *body)
-{
-	const Expr *zero = expr_i64(emit->kernel->ctx, 0);
-	return stmt_for(emit->kernel, in_tile, zero, emit->tile_extent, BIND_VECTOR, body);
+	bool is_sum = stage->kind == STAGE_reduce;
+	NestStage nest = {.iters = emit->iters,
+	                  .nacc = is_sum ? stage->nbody : 0,
+	                  .acc = (const Buffer *const *)emit->acc};
+	for (int r = 0; r < stage->nresult; r++) {
+		const Place *place = emit_place(emit, stage->results[r]);
+		if (place->param || place->local)
+			nest.last = place->param ? place->param : place->local;
+	}
+	return nest;
 }
 
 /* Stage s inside the shared loops: its own loops around its point. */
-Stmt *
-emit_stage(Emit *emit, int s)
+static Stmt *
+emit_stage(Emit *emit, int s, NestStage *nest)
 {
 	const Stage *stage = emit->group.program->stages[s];
-	int n = stage->nloop + stage->nreduce;
-	int lane = emit->schedule.vector_shared < 0 ? emit->schedule.vector_iter[s] : -1;
-	emit->iters = NEW_N(emit->arena, const Expr *, n + 1);
+	emit->iters = NEW_N(emit->arena, const Expr *, stage->nloop + stage->nreduce + 1);
 	for (int i = 0; i < stage->nloop; i++) {
 		int k = shared_at(emit, s, i);
 		if (k < 0)
@@ -268,28 +252,25 @@ emit_stage(Emit *emit, int s)
 		else
 			emit->iters[i] = emit->shared[k];
 	}
-	Stmt *body;
-	if (!emit->schedule.is_tiled)
-		body = emit_point(emit, stage, lane);
-	else if (emit->schedule.is_streamed[s])
-		body = emit_stream(emit, s);
-	else {
-		const Var *in_tile = emit_open_tile(emit, s);
-		body = emit_close_tile(emit, in_tile, emit_point(emit, stage, lane));
-	}
-	if (lane >= 0 && lane < stage->nloop)
-		body = emit_close_iter(emit, stage, lane, BIND_VECTOR, body);
+	Stmt *body = emit_point(emit, stage);
 	for (int i = stage->nloop - 1; i >= 0; i--)
-		if (i != lane && shared_at(emit, s, i) < 0)
-			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
+		if (shared_at(emit, s, i) < 0)
+			body = emit_close_iter(emit, stage, i, body);
+	*nest = nest_stage(emit, stage);
 	return body;
 }
 
-/* Declarations of the group's intermediates, then the stages in order. */
+/* Shared loops around declarations of the group's intermediates and the stages in order. */
 static Stmt *
-emit_stages(Emit *emit)
+emit_group(Emit *emit, NestStage *nest)
 {
 	const Program *p = emit->group.program;
+	ExprCtx *ctx = emit->kernel->ctx;
+	emit->shared = NEW_N(emit->arena, const Expr *, emit->group.nshared + 1);
+	for (int k = 0; k < emit->group.nshared; k++) {
+		const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
+		emit->shared[k] = expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
+	}
 	Stmt *list = NULL;
 	for (int s = 0; s < p->nstage; s++)
 		for (int r = 0; r < p->stages[s]->nresult; r++) {
@@ -298,102 +279,12 @@ emit_stages(Emit *emit)
 				list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
 		}
 	for (int s = 0; s < p->nstage; s++)
-		list = stmt_append(list, emit_stage(emit, s));
-	return list;
-}
-
-/* ---- shared loops ---- */
-
-static Stmt *
-shared_loop(Emit *emit, int k, Bind bind, Stmt *body)
-{
-	const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
-	return stmt_for(emit->kernel, emit->shared[k]->var, iter->lo, iter->hi, bind, body);
-}
-
-/* Iterations of shared iterator k in blocks of `size`, the inner loop of them around `body`. */
-static Stmt *
-piece_loop(Emit *emit, int k, const Var *piece, int64_t size, Bind bind, Stmt *body)
-{
-	ExprCtx *ctx = emit->kernel->ctx;
-	const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
-	const Expr *first = expr_mul(ctx, expr_var(ctx, piece), expr_i64(ctx, size));
-	const Expr *lo = expr_add(ctx, iter->lo, first);
-	const Expr *hi = expr_min(ctx, expr_add(ctx, lo, expr_i64(ctx, size)), iter->hi);
-	return stmt_for(emit->kernel, emit->shared[k]->var, lo, hi, bind, body);
-}
-
-static Stmt *
-pieces_loop(Emit *emit, int k, const Var *piece, int64_t size, Stmt *body)
-{
-	ExprCtx *ctx = emit->kernel->ctx;
-	const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
-	const Dim *count = dim_ceildiv(ctx, dim_sub(ctx, iter->hi, iter->lo), dim_const(ctx, size));
-	return stmt_for(emit->kernel, piece, expr_i64(ctx, 0), count, BIND_PARALLEL, body);
-}
-
-/* The vector iterator cut into pieces: for o in ceil(E/tile) @parallel { for v in piece }; inside
- * each piece a block of another iterator, where there is one. */
-static Stmt *
-cut_loop(Emit *emit, const Var *piece, Stmt *body)
-{
-	const Schedule *schedule = &emit->schedule;
-	int v = schedule->vector_shared, b = schedule->block_shared;
-	if (!schedule->is_tiled)
-		body = piece_loop(emit, v, piece, schedule->tile, BIND_VECTOR, body);
-	if (b >= 0) {
-		ExprCtx *ctx = emit->kernel->ctx;
-		const Var *block = var_new(ctx, "block", DT_I64, NULL, NULL);
-		body = piece_loop(emit, b, block, schedule->block, BIND_SERIAL, body);
-		body = pieces_loop(emit, b, block, schedule->block, body);
-	}
-	return pieces_loop(emit, v, piece, schedule->tile, body);
-}
-
-static void
-open_shared(Emit *emit, const Var **outer)
-{
-	ExprCtx *ctx = emit->kernel->ctx;
-	const Group *group = &emit->group;
-	for (int k = 0; k < group->nshared; k++) {
-		const Iter *iter = &group->root->iters[group->shared[k]];
-		emit->shared[k] = expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
-	}
-	int v = emit->schedule.vector_shared;
-	if (v < 0 || emit->schedule.tile == 0)
-		return;
-	const Iter *iter = &group->root->iters[group->shared[v]];
-	const Dim *tile = dim_const(ctx, emit->schedule.tile);
-	const Dim *pieces = dim_ceildiv(ctx, dim_sub(ctx, iter->hi, iter->lo), tile);
-	*outer = var_new(ctx, "piece", DT_I64, expr_i64(ctx, 0), pieces);
-	if (emit->schedule.is_tiled) { /* shared[v] is the first position of the tile */
-		const Expr *first = expr_mul(ctx, expr_var(ctx, *outer), tile);
-		emit->shared[v] = expr_add(ctx, iter->lo, first);
-		emit->tile_extent = expr_min(ctx, tile, expr_sub(ctx, iter->hi, emit->shared[v]));
-	}
-}
-
-static Stmt *
-emit_shared(Emit *emit)
-{
-	const Var *outer = NULL;
-	int v = emit->schedule.vector_shared;
-	emit->shared = NEW_N(emit->arena, const Expr *, emit->group.nshared + 1);
-	open_shared(emit, &outer);
-	Stmt *body = emit->schedule.rows > 1 ? emit_rows(emit) : emit_stages(emit);
-	if (v >= 0 && outer)
-		body = cut_loop(emit, outer, body);
-	else if (v >= 0)
-		body = shared_loop(emit, v, BIND_VECTOR, body);
+		list = stmt_append(list, emit_stage(emit, s, &nest[s]));
 	for (int k = emit->group.nshared - 1; k >= 0; k--) {
-		if (k == v || k == emit->schedule.block_shared)
-			continue;
-		if (emit->schedule.rows > 1 && k == emit->schedule.row_shared)
-			body = emit_row_loop(emit, body);
-		else
-			body = shared_loop(emit, k, BIND_PARALLEL, body);
+		const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
+		list = stmt_for(emit->kernel, emit->shared[k]->var, iter->lo, iter->hi, BIND_SERIAL, list);
 	}
-	return body;
+	return list;
 }
 
 /* ---- the kernel ---- */
@@ -432,27 +323,37 @@ make_locals(Emit *emit, const Program *p)
 	}
 }
 
+/* Names are final before the script says them. */
+static Map
+finish(Kernel *kernel, Stmt *body)
+{
+	kernel->body = body;
+	kernel_finish(kernel);
+	return kernel_name_apart(kernel);
+}
+
 Kernel *
 lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
             const char *name, const Loc *loc, const char *ancestry, const Target *target)
 {
 	Emit emit = {.arena = arena, .target = target, .places = {.arena = arena}};
 	const char *reason;
-	emit.kernel = kernel_new(arena, program->ctx, name, loc);
-	emit.kernel->ancestry = ancestry;
-	emit.kernel->is_plain = target->is_plain;
+	Kernel *kernel = emit.kernel = kernel_new(arena, program->ctx, name, loc);
+	kernel->ancestry = ancestry;
+	kernel->is_plain = target->is_plain;
 	make_params(&emit, program, strides);
-	if (program->stages[0]->scan)
-		emit.kernel->body = emit_scan(&emit, program);
-	else if (program->stages[0]->kind == STAGE_scatter)
-		emit.kernel->body = emit_scatter(&emit, program);
-	else {
-		if (!group_analyse(arena, program, target, &emit.group, &reason))
-			fail_as(FAIL_BUG, loc, "cannot stand in one kernel: %s", reason);
-		schedule_cpu(arena, &emit.group, target, &emit.schedule);
-		make_locals(&emit, program);
-		emit.kernel->body = emit_shared(&emit);
+	if (program->stages[0]->scan || program->stages[0]->kind == STAGE_scatter) {
+		bool is_scan = program->stages[0]->scan;
+		finish(kernel, is_scan ? emit_scan(&emit, program) : emit_scatter(&emit, program));
+		kernel->script = schedule_outer(arena, emit.parallel.count, emit.parallel.data);
+		return kernel;
 	}
-	kernel_finish(emit.kernel);
-	return emit.kernel;
+	if (!group_analyse(arena, program, target, &emit.group, &reason))
+		fail_as(FAIL_BUG, loc, "cannot stand in one kernel: %s", reason);
+	make_locals(&emit, program);
+	Nest nest = {.stages = NEW_N(arena, NestStage, program->nstage)};
+	nest.names = finish(kernel, emit_group(&emit, nest.stages));
+	nest.shared = emit.shared;
+	kernel->script = schedule_cpu(arena, &emit.group, target, &nest);
+	return kernel;
 }

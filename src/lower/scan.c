@@ -17,6 +17,14 @@ new_iters(Emit *emit, const Stage *stage)
 	emit->iters = NEW_N(emit->arena, const Expr *, stage->nloop + stage->nreduce + 1);
 }
 
+/* emit_close_iter() for a loop that is to run in parallel. */
+static Stmt *
+close_parallel(Emit *emit, const Stage *stage, int position, Stmt *body)
+{
+	vec_push(emit->arena, &emit->parallel, emit->iters[position]->var);
+	return emit_close_iter(emit, stage, position, body);
+}
+
 /* ---- scatter ---- */
 
 static bool
@@ -44,10 +52,10 @@ emit_scatter(Emit *emit, const Program *program)
 		stmt_store(emit->kernel, out, target, stage->combine, lower_scalar(emit, stage->body[0]));
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (!owns_slice(stage, i))
-			body = emit_close_iter(emit, stage, i, BIND_SERIAL, body);
+			body = emit_close_iter(emit, stage, i, body);
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (owns_slice(stage, i))
-			body = emit_close_iter(emit, stage, i, BIND_PARALLEL, body);
+			body = close_parallel(emit, stage, i, body);
 	return body;
 }
 
@@ -134,7 +142,7 @@ pointwise_scan(Emit *emit, const Stage *stage)
 	body = stmt_append(stmt_alloc(emit->kernel, state, initial_state(emit, scan, 0, others)), body);
 	for (int i = stage->nloop - 1; i >= 0; i--)
 		if (i != stage->scan_axis)
-			body = emit_close_iter(emit, stage, i, BIND_PARALLEL, body);
+			body = close_parallel(emit, stage, i, body);
 	return body;
 }
 
@@ -223,10 +231,10 @@ general_scan(Emit *emit, const Scan *scan)
 				emit->iters[i] = time;
 			else
 				emit_open_iter(emit, stage, i);
-		Stmt *step = emit_point(emit, stage, -1);
+		Stmt *step = emit_point(emit, stage);
 		for (int i = stage->nloop - 1; i >= 0; i--)
 			if (i != stage->scan_axis)
-				step = emit_close_iter(emit, stage, i, BIND_SERIAL, step);
+				step = emit_close_iter(emit, stage, i, step);
 		body = stmt_append(body, step);
 	}
 	for (int k = 0; k < scan->nstate; k++)

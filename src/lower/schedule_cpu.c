@@ -1,7 +1,16 @@
-/* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost. */
-#include <math.h>
+/* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost, and write
+ * what was chosen as a script.
+ *
+ *     y[n] = sum(k) X[k,n]          split n 512 -> piece, lane       a tile of accumulators in
+ *     z[n] = exp(y[n])              bind piece @parallel             memory takes each step of k:
+ *                                   bind lane @vector                memory is read in runs of a
+ *                                   fission lane y @stack -> lane_1  tile, not one vector at a
+ *                                   fission lane acc @stack -> lane_2   time, each from another
+ *                                   reorder k, lane                  page
+ */
 #include <string.h>
 
+#include "lower/cost_cpu.h"
 #include "lower/schedule_cpu.h"
 
 enum {
@@ -10,145 +19,38 @@ enum {
 	FEW_PIECES = 16,        /* with this many outer iterations nothing needs cutting */
 	TILE_LANES = 4,         /* vectors per tile when stages take turns */
 	STREAM_LANES = 32,      /* the same when a reduction is streamed */
-	STREAM_STRIDE = 256,    /* bytes between steps from which streaming pays … */
-	STREAM_STEPS = 16,      /* … with at least so many steps */
+	STREAM_STEPS = 16,      /* a shorter reduction is not streamed */
 	TILE_BYTES = 128 << 10, /* intermediates of a tile */
 	BLOCK_LANES = 4,        /* vectors of a piece of a transpose, and … */
 	BLOCK = 64,             /* … iterations along its lines */
 	MAX_ROWS = 6,           /* accumulators of a register tile; 16 vector registers must suffice */
 };
 
-static const double GATHER_COST = 1.6; /* a scalar load and an insert, against one vector load */
-static const double PAIR_COST = 3;     /* every second element: two vector loads and a shuffle */
-static const double UNIFORM_COST = 0.1;
-
-typedef struct Coster {
-	Arena *arena;
-	const Program *program;
-	const Target *target;
-	const Stage *stage;
-	int iter; /* the lane iterator considered; -1: scalar code */
-	double lanes;
-	double cost; /* of one point */
-	bool gathers;
-	/* counting reads that do not move with an iterator */
-	int without;
-	int line; /* the loop along which a strided read is contiguous */
-	int still, moving;
-} Coster;
-
-/* How far apart neighbours along `iter` lie in this tensor, in elements: 0, 1, or `many`. */
-static bool
-stride_of(const Coster *c, const Tensor *t, const Expr *const *index, int64_t *stride)
-{
-	ExprCtx *ctx = c->program->ctx;
-	int n = c->stage->nloop + c->stage->nreduce;
-	const Expr **others = NEW_N(c->arena, const Expr *, n + 1); /* may do as they like */
-	int64_t step = 1, total = 0;
-	for (int i = 0; i < n; i++)
-		others[i] = expr_iter(ctx, i == c->iter ? 0 : i + 1);
-	for (int d = t->rank - 1; d >= 0; d--) {
-		const Dim *coefficient;
-		const Expr *rest;
-		if (expr_uses_iter(index[d], c->iter)) {
-			const Expr *along = expr_substitute(ctx, index[d], n, others);
-			if (!expr_affine(ctx, along, 1, &coefficient, &rest))
-				return false;
-			int64_t part = probe_times(probe_dim(c->target, coefficient), step);
-			if (__builtin_add_overflow(total, part, &total))
-				total = INT64_MAX;
-		}
-		step = probe_times(step, probe_dim(c->target, t->hi[d]));
-	}
-	*stride = total;
-	return true;
-}
-
-/* So far apart that a step finds nothing in cache that the last one brought. */
-static bool
-is_far(const Tensor *t, int64_t stride)
-{
-	return fabs((double)stride) * dtype_bits(t->type) >= STREAM_STRIDE * 8.0;
-}
-
-static double
-access_cost(Coster *c, const Tensor *t, const Expr *const *index)
-{
-	int64_t stride;
-	if (c->iter < 0)
-		return 1;
-	if (!stride_of(c, t, index, &stride)) {
-		c->gathers = true;
-		return GATHER_COST;
-	}
-	if (stride == 0)
-		return UNIFORM_COST;
-	if (stride == 1)
-		return 1 / c->lanes;
-	c->gathers = true;
-	return GATHER_COST;
-}
-
-static double
-read_cost(Coster *c, const Expr *e)
-{
-	int64_t stride;
-	bool has_pairs = dtype_bits(e->tensor->type) == 32 && c->target->device->vector_bytes >= 32;
-	if (has_pairs && c->iter >= 0 && stride_of(c, e->tensor, e->arg, &stride) && stride == 2)
-		return PAIR_COST / c->lanes;
-	return access_cost(c, e->tensor, e->arg);
-}
-
-static void
-add_cost(const Expr *e, void *arg)
-{
-	Coster *c = arg;
-	const ScalarInfo *info = scalar_info((ExprOp)e->op);
-	bool is_uniform = c->iter >= 0 && !e->has_read && !expr_uses_iter(e, c->iter);
-	if (e->op == EX_read)
-		c->cost += read_cost(c, e);
-	else if (info && !is_uniform) /* once for all lanes, most often outside the loops */
-		c->cost += 0.5 * info->cost / c->lanes;
-}
-
-/* Lanes of a vector that hold something, on average: a short loop leaves some empty. */
-static double
-used_lanes(int64_t extent, double full)
-{
-	double vectors = (double)extent / full;
-	double rounded = vectors == (double)(int64_t)vectors ? vectors : (double)(int64_t)vectors + 1;
-	return extent > 0 ? (double)extent / rounded : full;
-}
-
-/* Estimated time of a whole stage with `iter` in lanes. */
-static double
-stage_cost(Coster *c, const Stage *stage, int iter)
-{
-	ExprCtx *ctx = c->program->ctx;
-	c->stage = stage;
-	c->iter = iter;
-	c->cost = 0;
-	c->gathers = false;
-	int bits = dtype_bits(stage->results[0]->type);
-	double full = c->target->device->vector_bytes * 8.0 / (bits < 8 ? 8 : bits);
-	c->lanes = iter < 0 ? 1 : used_lanes(probe_dim(c->target, stage->iters[iter].hi), full);
-	for (int b = 0; b < stage->nbody; b++)
-		expr_visit(stage->body[b], add_cost, c);
-	if (stage->guard)
-		expr_visit(stage->guard, add_cost, c);
-	double points = (double)probe_dim(c->target, stage_points(ctx, stage));
-	double writes = 1;
-	for (int i = 0; i < stage->nloop; i++)
-		writes *= (double)probe_dim(c->target, stage->iters[i].hi);
-	const Expr **identity = NEW_N(c->arena, const Expr *, stage->nloop + stage->nreduce + 1);
-	stage_identity(ctx, stage->nloop, identity);
-	double total = points * c->cost;
-	if (stage->kind != STAGE_scatter && iter < stage->nloop)
-		total += writes * access_cost(c, stage->results[0], identity);
-	if (iter >= stage->nloop) /* the tree at the end of a reduction across lanes */
-		total += writes * 4;
-	return total;
-}
+typedef struct Choice {
+	/* The shared iterator (index into Group.shared) that runs in lanes for all stages; -1: each
+	 * stage vectorises a loop or reduction of its own. */
+	int vector_shared;
+	/* With vector_shared: intermediates have dims of their own, so the vector loop is cut into
+	 * tiles and each stage runs over a tile in turn. */
+	bool is_tiled;
+	int64_t tile; /* iterations of the vector loop per parallel piece; 0: not cut */
+	/* Per stage: its reduction loops stand outside its lanes, because a step moves far from the
+	 * last one. Read down a column, memory gives a line of it at a time and every line anew. Only
+	 * with is_tiled. */
+	bool *is_streamed;
+	bool has_streams; /* any of them */
+	/* The shared iterator along which memory is contiguous where the lanes stride far (transposes):
+	 * BLOCK iterations of it run inside each piece, so that lines fetched for one serve the next;
+	 * -1: none. Only without is_tiled. */
+	int block_shared;
+	/* Rows of the register tile: `rows` consecutive iterations of shared iterator `row_shared` are
+	 * computed together, so that a vector loaded once serves all of them; 0: none. */
+	int row_shared;
+	int rows;
+	/* Without vector_shared: per stage, the iterator (position in the stage) that runs in lanes,
+	 * -1 none. */
+	int *vector_iter;
+} Choice;
 
 /* Reductions across lanes need one state and no order. */
 static bool
@@ -176,12 +78,12 @@ static double
 best_own(Coster *c, const Group *group, int s, int *best)
 {
 	const Stage *stage = group->program->stages[s];
-	double least = stage_cost(c, stage, -1);
+	double least = cost_of_stage(c, stage, -1);
 	*best = -1;
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
 		if (is_shared_position(group, s, i) || !may_vectorise(stage, i))
 			continue;
-		double cost = stage_cost(c, stage, i);
+		double cost = cost_of_stage(c, stage, i);
 		if (cost < least) {
 			least = cost;
 			*best = i;
@@ -222,10 +124,10 @@ count_still(const Expr *e, void *arg)
 /* A register tile pays where the one reduction reads something that does not move along another
  * shared loop (matrix product, dense convolution). */
 static void
-choose_rows(Coster *c, const Group *group, Schedule *schedule)
+choose_rows(Coster *c, const Group *group, Choice *choice)
 {
 	const Stage *stage = group->program->stages[0];
-	if (stage->kind != STAGE_reduce || schedule->is_tiled || schedule->vector_shared < 0 ||
+	if (stage->kind != STAGE_reduce || choice->is_tiled || choice->vector_shared < 0 ||
 	    !may_vectorise(stage, stage->nloop))
 		return;
 	for (int s = 1; s < group->program->nstage; s++)
@@ -234,7 +136,7 @@ choose_rows(Coster *c, const Group *group, Schedule *schedule)
 	for (int k = group->nshared - 1; k >= 0; k--) {
 		const Iter *iter = &group->root->iters[group->shared[k]];
 		ExprCtx *ctx = c->program->ctx;
-		if (k == schedule->vector_shared || !dim_is(iter->lo, 0))
+		if (k == choice->vector_shared || !dim_is(iter->lo, 0))
 			continue;
 		c->without = group->map[0][k];
 		c->still = c->moving = 0;
@@ -244,8 +146,8 @@ choose_rows(Coster *c, const Group *group, Schedule *schedule)
 			continue;
 		for (int rows = MAX_ROWS; rows > 1; rows--)
 			if (dim_is(dim_floormod(ctx, iter->hi, dim_const(ctx, rows)), 0)) {
-				schedule->row_shared = k;
-				schedule->rows = rows;
+				choice->row_shared = k;
+				choice->rows = rows;
 				return;
 			}
 	}
@@ -265,7 +167,7 @@ check_strides(const Expr *e, void *arg)
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
 		int64_t stride;
 		c->iter = i;
-		if (stride_of(c, e->tensor, e->arg, &stride) && is_far(e->tensor, stride))
+		if (cost_stride(c, e->tensor, e->arg, &stride) && cost_is_far(e->tensor, stride))
 			far++;
 		else
 			near++;
@@ -292,25 +194,24 @@ wants_stream(Coster *c, const Stage *stage, int lane)
 }
 
 static void
-choose_streams(Coster *c, const Group *group, Schedule *schedule)
+choose_streams(Coster *c, const Group *group, Choice *choice)
 {
-	bool *streams = NEW_N(c->arena, bool, group->program->nstage);
-	schedule->is_streamed = streams;
-	if (schedule->vector_shared < 0 || schedule->rows > 1)
+	bool *streams = choice->is_streamed = NEW_N(c->arena, bool, group->program->nstage);
+	if (choice->vector_shared < 0 || choice->rows > 1)
 		return;
 	for (int s = 0; s < group->program->nstage; s++) {
-		int lane = group->map[s][schedule->vector_shared];
+		int lane = group->map[s][choice->vector_shared];
 		streams[s] = wants_stream(c, group->program->stages[s], lane);
-		schedule->has_streams |= streams[s];
+		choice->has_streams |= streams[s];
 	}
-	schedule->is_tiled |= schedule->has_streams;
+	choice->is_tiled |= choice->has_streams;
 }
 
 /* Wide tiles for streams, as long as intermediates stay in cache. */
 static int64_t
-tile_lanes(const Group *group, const Schedule *schedule, int64_t lanes)
+tile_lanes(const Group *group, const Choice *choice, int64_t lanes)
 {
-	int64_t count = schedule->has_streams ? STREAM_LANES : TILE_LANES;
+	int64_t count = choice->has_streams ? STREAM_LANES : TILE_LANES;
 	while (count > TILE_LANES && group->local_bytes > TILE_BYTES / (count * lanes))
 		count /= 2;
 	return count * lanes;
@@ -323,89 +224,335 @@ find_line(const Expr *e, void *arg)
 	Coster *c = arg;
 	int lane = c->iter;
 	int64_t stride;
-	if (e->op != EX_read || !stride_of(c, e->tensor, e->arg, &stride) || !is_far(e->tensor, stride))
+	if (e->op != EX_read || !cost_stride(c, e->tensor, e->arg, &stride) ||
+	    !cost_is_far(e->tensor, stride))
 		return;
 	for (int i = 0; i < c->stage->nloop; i++) {
 		c->iter = i;
-		if (i != lane && stride_of(c, e->tensor, e->arg, &stride) && stride == 1)
+		if (i != lane && cost_stride(c, e->tensor, e->arg, &stride) && stride == 1)
 			c->line = i;
 	}
 	c->iter = lane;
 }
 
 static void
-choose_block(Coster *c, const Group *group, Schedule *schedule, int64_t lanes)
+choose_block(Coster *c, const Group *group, Choice *choice, int64_t lanes)
 {
 	c->line = -1;
 	c->stage = group->root;
-	c->iter = group->shared[schedule->vector_shared];
+	c->iter = group->shared[choice->vector_shared];
 	for (int s = 0; s < group->program->nstage; s++)
 		if (group->program->stages[s]->kind != STAGE_map)
 			return;
 	expr_visit(group->root->body[0], find_line, c);
 	for (int k = 0; k < group->nshared && c->line >= 0; k++)
 		if (group->shared[k] == c->line) {
-			schedule->block_shared = k;
-			schedule->block = BLOCK;
-			schedule->tile = BLOCK_LANES * lanes;
+			choice->block_shared = k;
+			choice->tile = BLOCK_LANES * lanes;
 		}
 }
 
 static void
-choose_tile(Coster *c, const Group *group, Schedule *schedule)
+choose_tile(Coster *c, const Group *group, Choice *choice)
 {
-	if (schedule->vector_shared < 0)
+	if (choice->vector_shared < 0)
 		return;
 	int bits = dtype_bits(group->root->results[0]->type);
 	int64_t lanes = c->target->device->vector_bytes * 8 / (bits < 8 ? 8 : bits);
-	if (schedule->is_tiled) {
-		schedule->tile = tile_lanes(group, schedule, lanes);
+	if (choice->is_tiled) {
+		choice->tile = tile_lanes(group, choice, lanes);
 		return;
 	}
-	choose_block(c, group, schedule, lanes);
-	if (schedule->block_shared >= 0)
+	choose_block(c, group, choice, lanes);
+	if (choice->block_shared >= 0)
 		return;
 	int64_t outer = 1, length = 1;
 	for (int k = 0; k < group->nshared; k++) {
 		int64_t extent = probe_dim(c->target, group->root->iters[group->shared[k]].hi);
-		if (k == schedule->vector_shared)
+		if (k == choice->vector_shared)
 			length = extent;
 		else
 			outer = probe_times(outer, extent);
 	}
 	if (outer < FEW_PIECES && length >= LONG_LOOP)
-		schedule->tile = CHUNK;
+		choice->tile = CHUNK;
 }
 
-void
-schedule_cpu(Arena *arena, const Group *group, const Target *target, Schedule *schedule)
+static Choice
+choose(Arena *arena, const Group *group, const Target *target)
 {
 	Coster c = {.arena = arena, .program = group->program, .target = target};
-	int *own = NEW_N(arena, int, group->program->nstage);
+	Choice choice = {.vector_shared = -1, .block_shared = -1, .row_shared = -1};
+	int *own = choice.vector_iter = NEW_N(arena, int, group->program->nstage);
 	double least = 0;
-	*schedule =
-		(Schedule){.vector_shared = -1, .block_shared = -1, .row_shared = -1, .vector_iter = own};
 	for (int s = 0; s < group->program->nstage; s++) {
 		least += best_own(&c, group, s, &own[s]);
 		if (target->is_plain)
 			own[s] = -1;
 	}
 	if (target->is_plain)
-		return;
+		return choice;
 	for (int k = group->nshared - 1; k >= 0; k--) {
 		double cost = 0;
 		bool allowed = true;
 		for (int s = 0; s < group->program->nstage; s++) {
 			allowed &= may_vectorise(group->program->stages[s], group->map[s][k]);
-			cost += stage_cost(&c, group->program->stages[s], group->map[s][k]);
+			cost += cost_of_stage(&c, group->program->stages[s], group->map[s][k]);
 		}
 		if (allowed && cost < least) {
 			least = cost;
-			schedule->vector_shared = k;
+			choice.vector_shared = k;
 		}
 	}
-	schedule->is_tiled = schedule->vector_shared >= 0 && has_own_loops(group);
-	choose_rows(&c, group, schedule);
-	choose_streams(&c, group, schedule);
-	choose_tile(&c, group, schedule);
+	choice.is_tiled = choice.vector_shared >= 0 && has_own_loops(group);
+	choose_rows(&c, group, &choice);
+	choose_streams(&c, group, &choice);
+	choose_tile(&c, group, &choice);
+	return choice;
+}
+
+int64_t
+schedule_cpu_pieces(Arena *arena, const Group *group, const Target *target)
+{
+	const Choice choice = choose(arena, group, target);
+	int64_t pieces = group->points, tile = choice.tile;
+	if (choice.vector_shared < 0)
+		return pieces;
+	const Iter *lane = &group->root->iters[group->shared[choice.vector_shared]];
+	int64_t length = probe_dim(target, lane->hi);
+	pieces /= length > 0 ? length : 1;
+	return tile > 0 ? probe_times(pieces, length / tile + (length % tile != 0)) : pieces;
+}
+
+/* ---- the script ------------------------------------------------------------------------------ */
+
+typedef struct Writer {
+	Arena *arena;
+	const Group *group;
+	const Choice *choice;
+	const Nest *nest;
+	Map names; /* taken */
+	Buf text;
+} Writer;
+
+static const char *
+name_of(const Expr *var)
+{
+	return var->var->name;
+}
+
+static const char *
+new_name(Writer *w, const char *base)
+{
+	const char *name = base;
+	for (int i = 1; map_find(&w->names, name); i++)
+		name = arena_printf(w->arena, "%s_%d", base, i);
+	map_set(&w->names, name, w);
+	return name;
+}
+
+/* Put loops that stand as in `before` into the order of `after`, if that is another. */
+static void
+write_reorder(Writer *w, const StrVec *before, const StrVec *after)
+{
+	int first = 0, last = after->count - 1;
+	while (first <= last && before->data[first] == after->data[first])
+		first++;
+	while (first <= last && before->data[last] == after->data[last])
+		last--;
+	for (int i = first; i <= last; i++)
+		buf_printf(&w->text, "%s%s", i == first ? "reorder " : ", ", after->data[i]);
+	buf_puts(&w->text, first <= last ? "\n" : "");
+}
+
+/* Iterators first..last-1 of stage s that are not shared, but `without`: their loops. */
+static void
+add_loops(const Writer *w, int s, int first, int last, int without, StrVec *loops)
+{
+	for (int i = first; i < last; i++)
+		if (i != without && !is_shared_position(w->group, s, i))
+			vec_push(w->arena, loops, name_of(w->nest->stages[s].iters[i]));
+}
+
+/* Loops first..last-1 of stage s come to stand around `inner`, which holds them. */
+static void
+write_inside(Writer *w, const char *inner, int s, int first, int last)
+{
+	StrVec before = {0}, after = {0};
+	vec_push(w->arena, &before, inner);
+	add_loops(w, s, first, last, -1, &before);
+	add_loops(w, s, first, last, -1, &after);
+	vec_push(w->arena, &after, inner);
+	write_reorder(w, &before, &after);
+}
+
+/* Without lanes for all: a loop of the stage in lanes, inside the others of its kind. */
+static void
+write_own_lanes(Writer *w, int s, int lane)
+{
+	const Stage *stage = w->group->program->stages[s];
+	bool is_sum = lane >= stage->nloop;
+	int first = is_sum ? stage->nloop : 0, last = stage->nloop + (is_sum ? stage->nreduce : 0);
+	const char *name = name_of(w->nest->stages[s].iters[lane]);
+	StrVec before = {0}, after = {0};
+	add_loops(w, s, first, last, -1, &before);
+	add_loops(w, s, first, last, lane, &after);
+	vec_push(w->arena, &after, name);
+	write_reorder(w, &before, &after);
+	buf_printf(&w->text, "bind %s @vector\n", name);
+}
+
+/* A shared loop, or the two it is cut into. */
+typedef struct Cut {
+	const char *outer; /* NULL: it is whole */
+	const char *inner;
+} Cut;
+
+static Cut
+write_cut(Writer *w, int k)
+{
+	const Choice *c = w->choice;
+	const char *outer = "piece", *inner = "lane", *name = name_of(w->nest->shared[k]);
+	int64_t size = k == c->vector_shared ? c->tile : 0;
+	if (k == c->row_shared) {
+		size = c->rows;
+		outer = "tile";
+		inner = "u";
+	} else if (k == c->block_shared) {
+		size = BLOCK;
+		outer = "block";
+		inner = "line";
+	}
+	if (size == 0)
+		return (Cut){NULL, name};
+	Cut cut = {new_name(w, outer), new_name(w, inner)};
+	buf_printf(&w->text, "split %s %lld -> %s, %s\n", name, (long long)size, cut.outer, cut.inner);
+	return cut;
+}
+
+static void
+add_loop(const Writer *w, StrVec *loops, const char *loop)
+{
+	if (loop)
+		vec_push(w->arena, loops, loop);
+}
+
+/* The shared loops: those to cut are cut, parallel ones stand outside, then lines, lanes, rows. */
+static void
+write_shared(Writer *w, const char **lane, const char **rows)
+{
+	const Choice *c = w->choice;
+	StrVec before = {0}, after = {0};
+	Cut lanes = {0}, lines = {0};
+	*rows = NULL;
+	for (int k = 0; k < w->group->nshared; k++) {
+		Cut cut = write_cut(w, k);
+		add_loop(w, &before, cut.outer);
+		add_loop(w, &before, cut.inner);
+		if (k == c->vector_shared)
+			lanes = cut;
+		else if (k == c->block_shared)
+			lines = cut;
+		else
+			add_loop(w, &after, cut.outer ? cut.outer : cut.inner);
+		if (k == c->row_shared)
+			*rows = cut.inner;
+	}
+	add_loop(w, &after, lanes.outer);
+	add_loop(w, &after, lines.outer);
+	int parallel = after.count;
+	add_loop(w, &after, lines.inner);
+	add_loop(w, &after, lanes.inner);
+	add_loop(w, &after, *rows);
+	write_reorder(w, &before, &after);
+	for (int i = 0; i < parallel; i++)
+		buf_printf(&w->text, "bind %s @parallel\n", after.data[i]);
+	*lane = lanes.inner;
+}
+
+/* Cut a loop behind the last store to these buffers. */
+static void
+write_fission(Writer *w, const char *loop, int count, const Buffer *const *buffers,
+              const char *scope, const char *second)
+{
+	buf_printf(&w->text, "fission %s ", loop);
+	for (int i = 0; i < count; i++)
+		buf_printf(&w->text, "%s%s", i ? ", " : "", buffers[i]->tensor.name);
+	buf_printf(&w->text, " @%s -> %s\n", scope, second);
+}
+
+/* Stages in turn over a tile, each with its own loops outside the lanes, and the loops of its sum
+ * where that is streamed. */
+static void
+write_turns(Writer *w, const char *lane)
+{
+	const Program *p = w->group->program;
+	const char **lanes = NEW_N(w->arena, const char *, p->nstage);
+	lanes[0] = lane;
+	for (int s = 0; s + 1 < p->nstage; s++) {
+		lanes[s + 1] = new_name(w, "lane");
+		write_fission(w, lanes[s], 1, &w->nest->stages[s].last, "stack", lanes[s + 1]);
+	}
+	for (int s = 0; s < p->nstage; s++) {
+		const Stage *stage = p->stages[s];
+		write_inside(w, lanes[s], s, 0, stage->nloop);
+		if (!w->choice->is_streamed[s])
+			continue;
+		const NestStage *nest = &w->nest->stages[s];
+		write_fission(w, lanes[s], nest->nacc, nest->acc, "stack", new_name(w, "lane"));
+		write_inside(w, lanes[s], s, stage->nloop, stage->nloop + stage->nreduce);
+	}
+}
+
+/* Rows of the first stage's sum together: what one loads serves them all. */
+static void
+write_rows(Writer *w, const char *rows)
+{
+	const Stage *stage = w->group->program->stages[0];
+	buf_printf(&w->text, "bind %s @unroll\n", rows);
+	write_fission(w, rows, 1, w->nest->stages[0].acc, "reg", new_name(w, rows));
+	write_inside(w, rows, 0, stage->nloop, stage->nloop + stage->nreduce);
+	if (stage->guard)
+		buf_printf(&w->text, "unswitch %s\n", rows);
+}
+
+static const Script *
+read_script(Arena *arena, Buf *text)
+{
+	Scanner scan;
+	scan_open(&scan, arena, NULL, buf_text(text));
+	return script_parse(arena, &scan);
+}
+
+const Script *
+schedule_cpu(Arena *arena, const Group *group, const Target *target, const Nest *nest)
+{
+	const Choice choice = choose(arena, group, target);
+	const char *lane, *rows;
+	Writer w = {.arena = arena,
+	            .group = group,
+	            .choice = &choice,
+	            .nest = nest,
+	            .names = nest->names,
+	            .text = {.arena = arena}};
+	write_shared(&w, &lane, &rows);
+	if (lane)
+		buf_printf(&w.text, "bind %s @vector\n", lane);
+	for (int s = 0; s < group->program->nstage && !lane; s++)
+		if (choice.vector_iter[s] >= 0)
+			write_own_lanes(&w, s, choice.vector_iter[s]);
+	if (choice.is_tiled)
+		write_turns(&w, lane);
+	if (rows)
+		write_rows(&w, rows);
+	return read_script(arena, &w.text);
+}
+
+const Script *
+schedule_outer(Arena *arena, int count, const Var *const *loops)
+{
+	Buf text = {.arena = arena};
+	for (int i = count - 1; i >= 0; i--)
+		buf_printf(&text, "bind %s @parallel\n", loops[i]->name);
+	return read_script(arena, &text);
 }

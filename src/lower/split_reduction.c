@@ -17,22 +17,6 @@ enum {
 	LONG_WORK = 256 << 10, /* terms below which a second kernel costs more than it brings */
 };
 
-/* How many pieces of work the schedule would hand to the threads. */
-static int64_t
-parallel_pieces(Arena *arena, const Group *group, const Target *target)
-{
-	Schedule schedule;
-	int64_t pieces = group->points;
-	schedule_cpu(arena, group, target, &schedule);
-	if (schedule.vector_shared < 0)
-		return pieces;
-	const Iter *lane = &group->root->iters[group->shared[schedule.vector_shared]];
-	int64_t length = probe_dim(target, lane->hi);
-	pieces /= length > 0 ? length : 1;
-	int64_t tile = schedule.tile;
-	return tile > 0 ? probe_times(pieces, length / tile + (length % tile != 0)) : pieces;
-}
-
 /* The one reduction of the program if it comes first and its terms may be combined in any order. */
 static const Stage *
 the_reduction(const Program *program)
@@ -120,7 +104,7 @@ split_reduction(Arena *arena, const Program *program, const Target *target)
 		return NULL;
 	if (probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)
 		return NULL;
-	int64_t pieces = parallel_pieces(arena, &group, target);
+	int64_t pieces = schedule_cpu_pieces(arena, &group, target);
 	if (pieces >= ENOUGH_PIECES || pieces < 1)
 		return NULL;
 	return chunked(program, stage, target, (WANTED_PIECES + pieces - 1) / pieces);

@@ -88,7 +88,7 @@ claim_stmt(Stmt *stmt, void *arg)
 		claim(names, (const char **)&((Buffer *)stmt->buffer)->tensor.name, stmt->buffer);
 }
 
-void
+Map
 kernel_name_apart(const Kernel *kernel)
 {
 	Names names = {.kernel = kernel, .taken = {.arena = kernel->arena}};
@@ -97,6 +97,7 @@ kernel_name_apart(const Kernel *kernel)
 	for (int i = 0; i < kernel->buffers.count; i++)
 		claim(&names, &kernel->buffers.data[i]->tensor.name, kernel->buffers.data[i]);
 	stmt_visit(kernel->body, claim_stmt, &names);
+	return names.taken;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

@@ -34,7 +34,7 @@ print_step(Buf *buf, const ScriptStep *step)
 	for (const char *form = primitives[step->primitive].form; *form; form++)
 		switch (*form) {
 		case 'v':
-			buf_printf(buf, " %s", step->buffer);
+			print_names(buf, " ", &step->buffers);
 			break;
 		case '#':
 			buf_printf(buf, " %lld", (long long)step->number);
@@ -123,7 +123,9 @@ parse_argument(Scanner *scan, ScriptStep *step, char form, char before)
 			vec_push(scan->arena, &step->loops, scan_name(scan, "loop"));
 		break;
 	case 'v':
-		step->buffer = scan_name(scan, "buffer");
+		do
+			vec_push(scan->arena, &step->buffers, scan_name(scan, "buffer"));
+		while (scan_accept(scan, ","));
 		break;
 	case '#':
 		step->number = scan_integer(scan, "number of iterations");

@@ -30,9 +30,8 @@ typedef struct PrimitiveInfo {
 
 typedef struct ScriptStep {
 	Primitive primitive;
-	StrVec loops; /* those it works on */
-	StrVec made;  /* names of those it makes */
-	const char *buffer;
+	StrVec loops, buffers; /* those it works on */
+	StrVec made;           /* names of those it makes */
 	int64_t number;
 	Bind bind;
 	Scope scope;

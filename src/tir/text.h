@@ -3,6 +3,7 @@
 #ifndef TIR_TEXT_H
 #define TIR_TEXT_H
 
+#include "base/map.h"
 #include "tir/stmt.h"
 
 const char *bind_name(Bind bind);    /* NULL for serial */
@@ -10,7 +11,8 @@ Bind bind_find(const char *name);    /* BIND_COUNT: none */
 const char *scope_name(Scope scope); /* not of SCOPE_PARAM */
 int scope_by_name(const char *name); /* -1: none */
 
-/* Rename variables and local buffers so that no two things of the kernel have one name. */
-void kernel_name_apart(const Kernel *kernel);
+/* Rename variables and local buffers so that no two things of the kernel have one name; gives all
+ * names, to their owners. */
+Map kernel_name_apart(const Kernel *kernel);
 
 #endif

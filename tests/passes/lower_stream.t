@@ -18,15 +18,15 @@ kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
     for piece in 2 @parallel {
       sum: f32[512] @stack
       acc: f32[512] @stack
-      for lane in min(512, 600-piece*512) @vector
-        acc[lane] = 0
+      for lane_init in min(512, 600-piece*512) @vector
+        acc[lane_init] = 0
       for k in 20
-        for lane_1 in min(512, 600-piece*512) @vector
-          acc[lane_1] += vx[i0*12000+k*600+lane_1+piece*512]
+        for lane in min(512, 600-piece*512) @vector
+          acc[lane] += vx[i0*12000+k*600+lane+piece*512]
       for lane_2 in min(512, 600-piece*512) @vector
         sum[lane_2] = acc[lane_2]
-      for lane_3 in min(512, 600-piece*512) @vector
-        y[i0*600+lane_3+piece*512] = exp(sum[lane_3])
+      for lane_1 in min(512, 600-piece*512) @vector
+        y[i0*600+lane_1+piece*512] = exp(sum[lane_1])
     }
 }
 }

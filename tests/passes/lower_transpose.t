@@ -13,8 +13,8 @@ kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
   for i0 in N @parallel
     for piece in 5 @parallel
       for block in 3 @parallel
-        for i1 in block*64..min(130, block*64+64)
-          for i2 in piece*64..min(300, piece*64+64) @vector
-            transposed[i0*39000+i1*300+i2] = data[i0*39000+i1+i2*130]
+        for line in min(64, 130-block*64)
+          for lane in min(64, 300-piece*64) @vector
+            transposed[block*19200+i0*39000+lane+line*300+piece*64] = data[block*64+i0*39000+lane*130+line+piece*8320]
 }
 }

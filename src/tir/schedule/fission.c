@@ -32,16 +32,25 @@ typedef struct Fission {
 } Fission;
 
 static bool
-stores_to(const Stmt *list, const char *name)
+is_named(const ScriptStep *step, const Tensor *tensor)
 {
-	for (; list; list = list->next)
-		if ((list->kind == STMT_STORE && strcmp(list->buffer->tensor.name, name) == 0) ||
-		    stores_to(list->body, name) || stores_to(list->other, name))
+	for (int i = 0; i < step->buffers.count; i++)
+		if (strcmp(step->buffers.data[i], tensor->name) == 0)
 			return true;
 	return false;
 }
 
-/* The last statement of the body that stores to the buffer: the cut is behind it. */
+static bool
+stores_named(const ScriptStep *step, const Stmt *list)
+{
+	for (; list; list = list->next)
+		if ((list->kind == STMT_STORE && is_named(step, &list->buffer->tensor)) ||
+		    stores_named(step, list->body) || stores_named(step, list->other))
+			return true;
+	return false;
+}
+
+/* The last statement of the body that stores to a named buffer: the cut is behind it. */
 static Stmt *
 find_cut(const Scheduling *s, const Stmt *loop)
 {
@@ -49,12 +58,12 @@ find_cut(const Scheduling *s, const Stmt *loop)
 	for (Stmt *stmt = loop->body; stmt; stmt = stmt->next) {
 		Stmt alone = *stmt;
 		alone.next = NULL;
-		cut = stores_to(&alone, s->step->buffer) ? stmt : cut;
+		cut = stores_named(s->step, &alone) ? stmt : cut;
 	}
 	if (!cut)
-		refuse(s, "nothing in it stores to %s", s->step->buffer);
+		refuse(s, "nothing in it stores to %s", s->step->buffers.data[0]);
 	if (!cut->next)
-		refuse(s, "nothing stands behind the last store to %s", s->step->buffer);
+		refuse(s, "nothing stands behind the last store to %s", s->step->buffers.data[0]);
 	return cut;
 }
 
@@ -225,9 +234,10 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
 		if (stmt->kind == STMT_LET && is_used(*second, NULL, stmt->var))
 			refuse(f->s, "%s is defined before the cut and used behind it", stmt->var->name);
-		if (!is_alloc || !is_used(*second, tensor, NULL))
+		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || is_used(*second, tensor, NULL));
+		if (!is_wide)
 			head = stmt_append(head, stmt);
-		else if (!is_used(rest, tensor, NULL))
+		else if (!is_used(rest, tensor, NULL)) /* it is the second half's alone */
 			moved = stmt_append(moved, stmt);
 		else {
 			f->loop->body = rest;
