@@ -244,6 +244,11 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		Setting setting = setting_of(arena, "config", options->config.data[i]);
 		map_set(&context->config, setting.name, (void *)(uintptr_t)setting.value);
 	}
+	for (int i = 0; i < options->given_schedules.count; i++) {
+		Setting setting = setting_of(arena, "schedule", options->given_schedules.data[i]);
+		const char *key = arena_printf(arena, "ApplySchedule.%s", setting.name);
+		map_set(&context->config, key, (void *)(uintptr_t)setting.value);
+	}
 	if (options->verify && strcmp(options->verify, "each") == 0)
 		context->verify_each = verify_rewrite;
 	else if (options->verify && strcmp(options->verify, "texts") == 0)
@@ -314,9 +319,29 @@ target_new(const Options *options, Arena *arena, const char *name, const Graph *
 	return target;
 }
 
+/* Every script that is given must have found its kernel. */
+static void
+check_schedules(const PassContext *context)
+{
+	static const char prefix[] = "ApplySchedule.";
+	for (int i = 0; i < context->config.count; i++) {
+		const char *key = context->config.entries[i].name;
+		bool is_used = strncmp(key, prefix, sizeof prefix - 1) != 0;
+		for (int k = 0; k < context->log.count && !is_used; k++)
+			is_used = strcmp(context->log.data[k].rule, "given") == 0 &&
+			          strcmp(context->log.data[k].nodes, key + sizeof prefix - 1) == 0;
+		if (!is_used)
+			fail_as(FAIL_USAGE, NULL,
+			        "--schedule: no kernel is called '%s'; `tilewright print --schedule` with the "
+			        "same options shows them all",
+			        key + sizeof prefix - 1);
+	}
+}
+
 void
 pipeline_report(const Options *options, const PassContext *context)
 {
+	check_schedules(context);
 	for (int i = 0; options->log && i < context->log.count; i++) {
 		const PassEvent *event = &context->log.data[i];
 		fprintf(stderr, "%s: %s: %s%s%s%s\n", event->pass, event->rule, event->nodes,

@@ -109,9 +109,17 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 {
 	Arena *arena = options->arena;
 	context->target = target_new(options, arena, target_name(options, 0), graph);
+	const PassInfo *pass;
+	for (int i = 0; options->schedule && (pass = pass_at(i)); i++)
+		if (pass->ir == IR_loop) /* loops as they come from lowering */
+			vec_push(arena, &context->disabled, pass->name);
 	const Module *module = compile_graph(arena, graph, context);
 	KernelList list = {0};
 	collect_kernels(arena, module, &list);
+	for (int i = 0; options->schedule && i < list.kernels.count; i++)
+		kernel_print(out, list.kernels.data[i]);
+	if (options->schedule)
+		return;
 	if (options->c)
 		buf_puts(out, codegen_c(arena, context->target, list.kernels.count, list.kernels.data));
 	else
@@ -121,7 +129,7 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 static void
 print_graph(const Options *options, Buf *out, Graph *graph)
 {
-	bool is_lowered = options->lower || options->c;
+	bool is_lowered = options->lower || options->c || options->schedule;
 	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
 	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
 	graph_check(graph);

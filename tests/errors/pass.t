@@ -6,6 +6,6 @@ graph g(%x: f32[2]) -> %y {
   %y: f32[2] = Relu(%x)
 }
 -- err
-no pass is called 'FuseOpts'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers
+no pass is called 'FuseOpts'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
 -- exit
 2

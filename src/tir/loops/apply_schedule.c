@@ -16,7 +16,7 @@
 
 /* A user's script for this kernel, or NULL. */
 static const Script *
-given_script(const Kernel *kernel, const PassContext *context)
+given_script(const Kernel *kernel, PassContext *context)
 {
 	const char *key = arena_printf(kernel->arena, "ApplySchedule.%s", kernel->name);
 	const char *path = pass_config_text(context, key, NULL);
@@ -29,6 +29,7 @@ given_script(const Kernel *kernel, const PassContext *context)
 	const Script *script = script_parse(kernel->arena, &scan);
 	if (scan_peek(&scan)->kind != TOK_END)
 		scan_fail(&scan, "expected a primitive of the schedule, saw '%s'", scan_peek(&scan)->text);
+	pass_log(context, "given", kernel->name, path, NULL);
 	return script;
 }
 
