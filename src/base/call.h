@@ -1,7 +1,7 @@
 /* What a step asks of code that is not generated: its attributes, and a call of a vendor library.
  *
  * One record from the matcher to the library: the compiler asks with it, the plan keeps the row and
- * the attributes, and the runtime asks with it again. The words of each row are in runtime/vendor.h.
+ * the attributes, and the runtime asks with it again. runtime/vendor.h has the words of each row.
  *
  *     conv (1x3x8x8, 4x3x3x3 a weight, _, 1x4x8x8@nc16hw) strides=1,1 post=relu
  */

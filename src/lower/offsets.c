@@ -14,6 +14,7 @@
 #include "lower/inner.h"
 #include "program/derive.h"
 #include "program/reindex.h"
+#include "target/vendor.h"
 
 /* ---- weights with the summed dim last ---- */
 
@@ -89,7 +90,7 @@ rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 static bool
 is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
 {
-	if (!target_calls(low->context->target, "onednn") || program->noutput != 1 || !outputs[0] ||
+	if (!vendor_calls(low->context->target) || program->noutput != 1 || !outputs[0] ||
 	    outputs[0]->layout || lower_is_strided(low, outputs[0]))
 		return false;
 	for (int i = 0; i < program->ninput; i++)

@@ -41,7 +41,7 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 static bool
 readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
 {
-	if (!target_calls(low->context->target, "onednn") || rank < 2 || value->uses.count == 0 ||
+	if (!vendor_calls(low->context->target) || rank < 2 || value->uses.count == 0 ||
 	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
 		return false;
 	for (int i = 0; i < value->uses.count; i++) {
@@ -61,10 +61,11 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 		if (input < 0)
 			return false;
 		fixed[input] = true;
-		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) || match.spatial > 0)
+		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) ||
+		    !(match.row->storage & STORAGE_strides))
 			return false;
 		const Tensor *operand = match.program->inputs[input];
-		if (operand != match.src && operand != match.weights)
+		if (operand != match.operands[0].tensor && operand != match.operands[1].tensor)
 			return false;
 	}
 	return true;

@@ -29,13 +29,26 @@ typedef struct VendorStep {
 	const Program *program; /* the match's */
 	MBuffer *const *inputs; /* by the program's inputs */
 	int narg;
-	MBuffer *args[MAX_ARGS]; /* NULL: absent */
+	MBuffer *args[MAX_ARGS];   /* NULL: absent */
+	MBuffer *stored[MAX_ARGS]; /* the same with the dims of its tensor */
 	const Tensor *tensors[MAX_ARGS];
 	int post_arg[POST_MAX]; /* argument of each post-op's operand */
 	VEC(StepAttr) attrs;
 } VendorStep;
 
 /* ---- arguments ---- */
+
+/* A view from the buffer's first element on, still without strides. */
+static MBuffer *
+view_of(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
+{
+	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
+	view->kind = MB_VIEW;
+	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->of = base;
+	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(low->graph->ctx, 0);
+	return view;
+}
 
 /* The same elements under other dims; NULL where strides say otherwise. */
 static MBuffer *
@@ -49,14 +62,30 @@ view_as(Lowering *low, MBuffer *base, int rank, const Dim *const *dims)
 	if (lower_is_strided(low, base))
 		return NULL;
 	dims = arena_memdup(low->arena, dims, (size_t)rank * sizeof *dims);
-	MBuffer *view = lower_temp(low, base->name, base->type, rank, dims);
-	ExprCtx *ctx = low->graph->ctx;
+	MBuffer *view = view_of(low, base, rank, dims);
 	const Dim **strides = NEW_N(low->arena, const Dim *, rank + 1);
-	layout_strides(ctx, NULL, rank, dims, strides);
-	view->kind = MB_VIEW;
-	view->base = base->kind == MB_VIEW ? base->base : base;
-	view->of = base;
-	view->offset = base->kind == MB_VIEW ? base->offset : dim_const(ctx, 0);
+	layout_strides(low->graph->ctx, NULL, rank, dims, strides);
+	view->strides = strides;
+	return view;
+}
+
+/* The buffer's dims in the order of the call. A dim of 1 that it does not have is outermost. */
+static MBuffer *
+view_in_order(Lowering *low, MBuffer *buffer, const VendorOperand *operand)
+{
+	ExprCtx *ctx = low->graph->ctx;
+	const Dim **dims = NEW_N(low->arena, const Dim *, operand->rank + 1);
+	const Dim **strides = NEW_N(low->arena, const Dim *, operand->rank + 1);
+	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
+	layout_strides(ctx, NULL, buffer->rank, buffer->dims, dense);
+	for (int i = 0; i < operand->rank; i++) {
+		int d = operand->dims[i];
+		dims[i] = d < 0 ? dim_const(ctx, 1) : buffer->dims[d];
+		strides[i] = d < 0                     ? dim_product(ctx, buffer->rank, buffer->dims)
+		             : buffer->kind == MB_VIEW ? buffer->strides[d]
+		                                       : dense[d];
+	}
+	MBuffer *view = view_of(low, buffer, operand->rank, dims);
 	view->strides = strides;
 	return view;
 }
@@ -78,12 +107,17 @@ add_arg(VendorStep *v, const Tensor *tensor, MBuffer *buffer)
 	return buffer != NULL;
 }
 
-/* The tensor as it stands in the program; blocked buffers keep their logical dims. */
+/* The tensor as the call has it; blocked buffers keep their logical dims, and have no others. */
 static MBuffer *
-plain_arg(VendorStep *v, const Tensor *tensor, MBuffer *output)
+operand_arg(VendorStep *v, const VendorOperand *operand, MBuffer *output)
 {
+	const Tensor *tensor = operand->tensor;
 	MBuffer *buffer = buffer_of(v, tensor, output);
-	return buffer->layout ? buffer : view_as(v->low, buffer, tensor->rank, tensor->hi);
+	bool is_whole = vendor_operand_is_whole(operand);
+	if (buffer->layout)
+		return v->stored[v->narg] = is_whole ? buffer : NULL;
+	MBuffer *base = v->stored[v->narg] = view_as(v->low, buffer, tensor->rank, tensor->hi);
+	return is_whole || !base ? base : view_in_order(v->low, base, operand);
 }
 
 /* A bias as [M], an operand of a post-op with as many dims as the result. */
@@ -91,20 +125,20 @@ static MBuffer *
 vector_arg(VendorStep *v, const Tensor *tensor)
 {
 	const Dim *count = dim_product(v->low->graph->ctx, tensor->rank, tensor->hi);
-	return view_as(v->low, buffer_of(v, tensor, NULL), 1, &count);
+	return v->stored[v->narg] = view_as(v->low, buffer_of(v, tensor, NULL), 1, &count);
 }
 
+/* The operand of a post-op, whose dims are the last ones of the result's tensor. */
 static MBuffer *
-operand_arg(VendorStep *v, const Tensor *tensor)
+post_arg(VendorStep *v, const Tensor *tensor)
 {
-	int rank = v->match->dst->rank, lead = rank - tensor->rank;
-	MBuffer *buffer = buffer_of(v, tensor, NULL);
-	if (lead == 0 || buffer->layout)
-		return plain_arg(v, tensor, NULL);
-	const Dim **dims = NEW_N(v->low->arena, const Dim *, rank + 1);
-	for (int d = 0; d < rank; d++)
-		dims[d] = d < lead ? dim_const(v->low->graph->ctx, 1) : tensor->hi[d - lead];
-	return view_as(v->low, buffer, rank, dims);
+	const VendorOperand *result = &v->match->result;
+	VendorOperand operand = {.tensor = tensor, .rank = result->rank};
+	for (int i = 0; i < result->rank; i++) {
+		int d = result->dims[i] - (result->tensor->rank - tensor->rank);
+		operand.dims[i] = d < 0 ? -1 : d;
+	}
+	return operand_arg(v, &operand, NULL);
 }
 
 /* False when one of them cannot be seen as the row needs it. */
@@ -112,18 +146,18 @@ static bool
 gather_args(VendorStep *v, MBuffer *output)
 {
 	const VendorMatch *m = v->match;
-	bool fits = add_arg(v, m->src, plain_arg(v, m->src, NULL));
-	if (m->weights) { /* pools and reorders have none */
-		fits &= add_arg(v, m->weights, plain_arg(v, m->weights, NULL));
+	const VendorOperand *weights = &m->operands[1]; /* pools and reorders have none */
+	bool fits = add_arg(v, m->operands[0].tensor, operand_arg(v, &m->operands[0], NULL));
+	if (weights->tensor) {
+		fits &= add_arg(v, weights->tensor, operand_arg(v, weights, NULL));
 		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
 	}
 	for (int i = 0; i < m->npost; i++) {
 		v->post_arg[i] = v->narg;
 		if (m->post[i].operand)
-			fits &=
-				add_arg(v, m->post[i].operand->tensor, operand_arg(v, m->post[i].operand->tensor));
+			fits &= add_arg(v, m->post[i].operand->tensor, post_arg(v, m->post[i].operand->tensor));
 	}
-	return add_arg(v, m->dst, plain_arg(v, m->dst, output)) && fits;
+	return add_arg(v, m->result.tensor, operand_arg(v, &m->result, output)) && fits;
 }
 
 /* ---- attributes ---- */
@@ -138,7 +172,7 @@ add_text(VendorStep *v, const char *name, const char *text)
 static bool
 is_whole(const VendorStep *v, const Tensor *operand)
 {
-	const Tensor *dst = v->match->dst;
+	const Tensor *dst = v->match->result.tensor;
 	for (int d = 0; d < dst->rank; d++)
 		if (operand->rank != dst->rank || operand->hi[d] != dst->hi[d])
 			return false;
@@ -181,10 +215,8 @@ fill_attrs(VendorStep *v, const Variant *variant)
 {
 	const VendorMatch *m = v->match;
 	v->attrs.count = 0;
-	StepAttr attrs[VENDOR_ATTRS];
-	int count = vendor_match_attrs(m, attrs);
-	for (int i = 0; i < count; i++)
-		vec_push(v->low->arena, &v->attrs, attrs[i]);
+	for (int i = 0; i < m->nattr; i++)
+		vec_push(v->low->arena, &v->attrs, m->attrs[i]);
 	if (variant->algorithm)
 		add_text(v, "algorithm", variant->algorithm);
 	if (m->npost > 0)
@@ -254,36 +286,20 @@ query_of(VendorStep *v, const Variant *variant)
 	fill_attrs(v, variant);
 	const StepAttr *attrs =
 		arena_memdup(v->low->arena, v->attrs.data, (size_t)v->attrs.count * sizeof *v->attrs.data);
-	return (VendorCall){v->match->row, v->narg, args, v->attrs.count, attrs};
-}
-
-static bool
-may_be_winograd(const VendorMatch *m)
-{
-	if (strcmp(m->row, "conv") != 0 || m->spatial != 2 || m->group != 1)
-		return false;
-	for (int d = 0; d < 2; d++)
-		if (m->kernel[d] != 3 || m->strides[d] != 1 || m->dilations[d] != 1)
-			return false;
-	return true;
+	return (VendorCall){v->match->row->name, v->narg, args, v->attrs.count, attrs};
 }
 
 /* The first is taken where nothing is measured: a sum in place costs a copy at most, while some of
- * oneDNN's matrix products do other post-ops element by element (six times the product's own time
- * on MobileNetV2's residuals). */
+ * the library's matrix products do other post-ops element by element (six times the product's own
+ * time on MobileNetV2's residuals). */
 static int
-list_variants(const VendorStep *v, Variant variants[4])
+list_variants(const VendorStep *v, Variant variants[2 * VENDOR_CHOICES])
 {
 	const VendorMatch *m = v->match;
-	bool is_conv = strcmp(m->row, "conv") == 0;
-	int count = 0;
-	int winograd = v->low->context->level >= MEASURED && may_be_winograd(m) ? 1 : 0;
-	for (int w = 0; w <= winograd; w++)
+	int count = 0, choices = v->low->context->level < MEASURED && m->nchoice ? 1 : m->nchoice;
+	for (int c = 0; c < (choices ? choices : 1); c++)
 		for (int r = find_residual(v) >= 0 ? 1 : 0; r >= 0; r--)
-			variants[count++] = (Variant){!is_conv ? NULL
-			                              : w      ? "winograd"
-			                                       : "direct",
-			                              r ? "sum" : "add"};
+			variants[count++] = (Variant){m->choices[c], r ? "sum" : "add"};
 	return count;
 }
 
@@ -306,12 +322,10 @@ recorded_choice(VendorStep *v, const char *key, const Variant *variants, int cou
 	return false;
 }
 
-/* oneDNN's matrix products of groups are small, and with post-ops slow: on ShuffleNet's layers, 1x1
- * in 4 groups, 3 to 48 GFLOP/s, our kernels 50 to 70. */
 static bool
 is_slower_than_ours(const VendorStep *v, const char *impl)
 {
-	return v->match->spatial > 0 && v->match->group > 1 && impl && strstr(impl, "gemm");
+	return v->match->slow && impl && strstr(impl, v->match->slow);
 }
 
 /* Note a choice where it was made first: steps with one key are alike. */
@@ -358,11 +372,9 @@ static bool
 choose(VendorStep *v, Variant *best)
 {
 	PassContext *context = v->low->context;
-	Variant variants[4];
+	Variant variants[2 * VENDOR_CHOICES];
 	int count = list_variants(v, variants);
 	Buf candidates = {.arena = context->arena};
-	if (!target_calls(context->target, "onednn"))
-		return false;
 	if (count == 1 || context->level < MEASURED)
 		return ask(v, count, variants, false, &candidates, best);
 	VendorCall question = query_of(v, &variants[0]);
@@ -413,9 +425,9 @@ fallback(VendorStep *v)
 	for (int i = 0; i < v->narg; i++) {
 		if (!v->args[i])
 			continue;
-		bool is_weights = v->tensors[i] == m->weights && v->args[i]->kind == MB_WEIGHT;
+		bool is_weights = v->tensors[i] == m->operands[1].tensor && v->args[i]->kind == MB_WEIGHT;
 		args[present++] =
-			is_weights ? block_weights(v, v->args[i], v->args[v->narg - 1]) : v->args[i];
+			is_weights ? block_weights(v, v->stored[i], v->stored[v->narg - 1]) : v->stored[i];
 		if (i == v->narg - 1)
 			continue;
 		const Tensor *t = v->tensors[i];
@@ -431,24 +443,33 @@ fallback(VendorStep *v)
 
 /* ---- the step ---- */
 
+static VendorOperand
+whole(const Tensor *tensor)
+{
+	VendorOperand operand = {.tensor = tensor, .rank = tensor->rank};
+	for (int d = 0; d < tensor->rank && d < VENDOR_DIMS; d++)
+		operand.dims[d] = d;
+	return operand;
+}
+
 /* One tensor in two storages: Relayout. */
 static bool
-match_reorder(const Program *program, MBuffer *const *inputs, MBuffer *const *outputs,
-              VendorMatch *match)
+match_reorder(Lowering *low, const Program *program, MBuffer *const *inputs,
+              MBuffer *const *outputs, VendorMatch *match)
 {
 	const Stage *stage = program->nstage == 1 ? program->stages[0] : NULL;
 	if (!stage || stage->kind != STAGE_map || stage->body[0]->op != EX_read ||
 	    program->ninput != 1 || stage->body[0]->tensor != program->inputs[0] ||
 	    (inputs[0]->layout != NULL) == (outputs[0]->layout != NULL))
 		return false;
-	*match = (VendorMatch){.row = "reorder",
-	                       .program = program,
-	                       .src = program->inputs[0],
-	                       .dst = program->outputs[0]};
-	for (int d = 0; d < match->src->rank; d++)
-		if (match->src->rank != stage->nloop || match->src->hi[d] != stage->iters[d].hi)
+	*match = (VendorMatch){.row = vendor_find("reorder"), .program = program};
+	match->operands[0] = whole(program->inputs[0]);
+	match->result = whole(program->outputs[0]);
+	const Tensor *source = program->inputs[0];
+	for (int d = 0; d < source->rank; d++)
+		if (source->rank != stage->nloop || source->hi[d] != stage->iters[d].hi)
 			return false;
-	return stage_is_pointwise(stage);
+	return stage_is_pointwise(stage) && target_calls(low->context->target, match->row->library);
 }
 
 bool
@@ -463,7 +484,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	if (program->noutput != 1 || !outputs[0])
 		return false;
 	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
-	if (!match_reorder(program, inputs, outputs, match) &&
+	if (!match_reorder(low, program, inputs, outputs, match) &&
 	    !vendor_match(low->arena, program, low->context->target, fixed, match))
 		return false;
 	VendorStep v = {
@@ -473,7 +494,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	if (!is_seen || !choose(&v, &best)) {
 		low->module->buffers.count = before; /* the views are not needed */
 		if (low->context->target->oracle)
-			pass_log(low->context, match->row, node->loc.node, NULL,
+			pass_log(low->context, match->row->name, node->loc.node, NULL,
 			         is_seen ? "the library refuses it, or would take a slow way"
 			                 : "an operand does not lie as the call needs it");
 		return false;
@@ -481,12 +502,12 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	fill_attrs(&v, &best);
 	Kernel *kernel = fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
-	step->row = match->row;
+	step->row = match->row->name;
 	step->kernel = kernel;
 	for (int i = 0; i < v.attrs.count; i++)
 		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
 	lower_count_work(low, step, program);
-	pass_log(low->context, match->row, node->loc.node,
+	pass_log(low->context, match->row->name, node->loc.node,
 	         best.algorithm ? best.algorithm : "vendor call", NULL);
 	return true;
 }

@@ -35,7 +35,7 @@ typedef struct NodeInfo {
 	bool *takes; /* per distinct input value: may be blocked */
 	Value **values;
 	int nvalue;
-	bool is_conv;      /* vendor: gives blocked storage only (plain results have no real kernel) */
+	bool gives_blocks; /* vendor: gives blocked storage only (plain results have no real kernel) */
 	bool wants_source; /* vendor: the source should be blocked (not an image of few channels) */
 } NodeInfo;
 
@@ -146,21 +146,30 @@ static bool
 library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const VendorMatch *m)
 {
 	const Oracle *oracle = a->context->target->oracle;
-	StepAttr attrs[VENDOR_ATTRS];
 	VendorArg args[4];
-	int narg = 0, nattr = vendor_match_attrs(m, attrs);
+	int narg = 0;
 	int64_t channels;
-	const Value *weights = value_of(info, p, m->weights);
-	bool is_image = dim_is_const(m->src->hi[1], &channels) && channels < a->block / 2;
-	args[narg++] = argument(a, m->src, !is_image);
-	if (m->weights) {
-		args[narg++] = argument(a, m->weights, false);
-		args[narg - 1].is_weight = weights && value_fixed(weights);
+	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
+	const Value *value = weights ? value_of(info, p, weights) : NULL;
+	bool is_image = dim_is_const(source->hi[1], &channels) && channels < a->block / 2;
+	args[narg++] = argument(a, source, !is_image);
+	if (weights) {
+		args[narg++] = argument(a, weights, false);
+		args[narg - 1].is_weight = value && value_fixed(value);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
-	args[narg++] = argument(a, m->dst, true);
-	VendorCall query = {m->row, narg, args, nattr, attrs};
+	args[narg++] = argument(a, m->result.tensor, true);
+	VendorCall query = {m->row->name, narg, args, m->nattr, m->attrs};
 	return oracle->measure(oracle->self, &query, NULL, NULL);
+}
+
+/* Tensors in blocks of channels have their dims in order. */
+static bool
+takes_blocks(const VendorMatch *m)
+{
+	return (m->row->storage & STORAGE_blocked) && vendor_operand_is_whole(&m->operands[0]) &&
+	       (!m->operands[1].tensor || vendor_operand_is_whole(&m->operands[1])) &&
+	       vendor_operand_is_whole(&m->result);
 }
 
 static void
@@ -168,13 +177,13 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 {
 	int64_t channels;
 	info->role = ROLE_VENDOR;
-	info->is_conv = m->weights != NULL;
+	info->gives_blocks = m->row->storage & STORAGE_blocks;
 	for (int i = 0; i < p->ninput; i++) {
-		bool is_source = p->inputs[i] == m->src;
+		bool is_source = p->inputs[i] == m->operands[0].tensor;
 		bool is_operand = false;
 		for (int k = 0; k < m->npost; k++)
 			is_operand |= m->post[k].operand && m->post[k].operand->tensor == p->inputs[i];
-		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->weights;
+		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->operands[1].tensor;
 		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
 			info->wants_source = channels >= a->block / 2;
 		if (is_source)
@@ -212,8 +221,8 @@ examine(Assigner *a, const Node *node)
 	VendorMatch match;
 	if (p->nstage == 0)
 		return;
-	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) && match.spatial > 0 &&
-	    library_runs(a, info, p, &match))
+	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) &&
+	    takes_blocks(&match) && library_runs(a, info, p, &match))
 		examine_vendor(a, info, &match, p);
 	else
 		examine_plain(a, info, p, node);
@@ -276,7 +285,7 @@ static void
 assign_outputs(Assigner *a, Node *node)
 {
 	const NodeInfo *info = info_of(a, node);
-	bool is_wanted = info->is_conv;
+	bool is_wanted = info->gives_blocks;
 	if (info->role != ROLE_VENDOR && info->role != ROLE_KEEPER)
 		return;
 	for (int i = 0; i < node->noutput; i++) {
@@ -416,7 +425,7 @@ bool
 pass_AssignLayout(Graph *graph, PassContext *context)
 {
 	const Target *target = context->target;
-	if (!target_calls(target, "onednn"))
+	if (!vendor_calls(target))
 		return false;
 	Arena *arena = arena_new_in(graph->arena, "AssignLayout");
 	Assigner a = {.graph = graph,

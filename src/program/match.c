@@ -1,499 +1,548 @@
-/* vendor_match: convolution, matrix product and pooling, by their iterators.
+/* vendor_match: the main stage of a group against the rows of vendor.def.
  *
- * A match is exact. Every dim of every operand is read by the index that its row gives it, over the
- * whole box of its iterators and the whole extent of the tensor; coefficients are known and not
- * zero; each reduction has one place; the guard says what the reads say. Anything else (a diagonal,
- * a slice, a tap used twice, a sum over an iterator that moves nothing) is no match.
+ * Each iterator of a row is bound to one of the stage that moves the same tensors (the table of
+ * EinNet), then each item of an operand to a dim that is read in its way; factors and offsets are
+ * read off the indices. What was found is then put into the row's text, and the stage that results
+ * must be the one given: every index equal, every guard as strong as the borders of the reads and
+ * no stronger. So a mistake in solving loses a match, and never makes a wrong one.
  */
 #include "program/match.h"
-#include "program/forms.h"
 
+#include <ctype.h>
 #include <string.h>
 
-static bool
-same_extent(ExprCtx *ctx, const Dim *a, const Dim *b)
-{
-	return a == b || (dim_proves_le(ctx, a, b) && dim_proves_le(ctx, b, a));
-}
+#include "expr/index/text.h"
+#include "program/forms.h"
+#include "program/match_inner.h"
+#include "program/row.h"
 
-/* Dim d of the read is the 0 of an extent of 1. */
-static bool
-is_one(const Expr *read, int d)
-{
-	return expr_is_zero(read->arg[d]) && dim_is(read->tensor->hi[d], 1);
-}
+typedef struct Solver {
+	Arena *arena; /* of the search */
+	ExprCtx *ctx;
+	const Stage *main;
+	const RowForm *form;
+	const Expr *reads[VENDOR_OPERANDS];
+	Facts *facts;         /* of the stage's box */
+	Map names;            /* of the row's texts, to what they are here */
+	int bound[ROW_ITERS]; /* iterators of the row to the stage's; -1: absent, of extent 1 */
+	unsigned taken;       /* iterators of the stage, as bits */
+	bool in_order;        /* only tensors whose dims lie in the order of the row */
+	VendorMatch *match;
+} Solver;
 
-/* Dim d of the read (negative: from behind) is iterator `position`, all of it. */
-static bool
-is_iter(const Program *p, const Expr *read, int d, int position)
-{
-	d = d < 0 ? read->argc + d : d;
-	const Iter *iter = &p->stages[0]->iters[position];
-	const Expr *index = read->arg[d];
-	bool stands = (index->op == EX_iter && index->iter == position) || is_one(read, d);
-	return stands && same_extent(p->ctx, iter->hi, read->tensor->hi[d]);
-}
+/* ---- texts of the row ---- */
 
-/* ---- the shape of the group: main stage, then an epilogue of map stages over its box ---- */
-
+/* What an expression of the row is here. */
 static const Expr *
-without_casts(const Expr *e)
+value_of(Solver *s, const char *text, DType type)
 {
-	while (e->op == EX_cast && e->type == DT_F32)
-		e = e->arg[0];
-	return e;
+	Scanner scan;
+	scan_open(&scan, s->arena, "vendor.def", text);
+	TextScope scope = {.names = &s->names};
+	return expr_parse_in(s->ctx, &scan, &scope, type);
 }
 
-static const Expr *
-fold_stage(ExprCtx *ctx, const Expr *e, void *arg)
+static bool
+number_of(Solver *s, const char *text, int64_t *number)
 {
-	Map *bodies = arg;
-	const Expr *body = e->op == EX_read ? map_find_ptr(bodies, e->tensor) : NULL;
-	return body ? expr_substitute(ctx, body, e->argc, e->arg) : e;
+	return expr_as_i64(expr_simplify(s->facts, value_of(s, text, DT_I64)), number);
 }
-
-typedef struct MainReads {
-	const Program *program;
-	const Tensor *tensor;
-	const Expr *read; /* the one read, at the reader's own loops */
-	bool in_place;
-} MainReads;
 
 static void
-check_main_read(const Expr *e, void *arg)
+name(Solver *s, const char *text, const Expr *value)
 {
-	MainReads *reads = arg;
-	if (e->op != EX_read || e->tensor != reads->tensor)
-		return;
-	reads->read = e;
-	for (int d = 0; d < e->argc; d++)
-		reads->in_place &= is_iter(reads->program, e, d, d);
+	map_set(&s->names, text, (void *)(uintptr_t)value);
 }
 
-/* The epilogue as one scalar over reads of the main result in place; the read itself where there is
- * none. NULL when the group has another form. */
-static const Expr *
-epilogue_of(Arena *arena, const Program *p, const Expr **main_read)
+static void
+name_number(Solver *s, const char *text, int64_t number)
 {
-	const Stage *main = p->stages[0], *last = p->stages[p->nstage - 1];
-	if (last->results[0] != p->outputs[0])
-		return NULL;
-	const Expr **loops = NEW_N(arena, const Expr *, main->nloop + 1);
-	stage_identity(p->ctx, main->nloop, loops);
-	*main_read = expr_read(p->ctx, main->results[0], loops);
-	const Expr *body = *main_read;
-	Map bodies = {.arena = arena};
-	for (int s = 1; s < p->nstage; s++) {
-		const Stage *stage = p->stages[s];
-		if (stage->kind != STAGE_map || stage->scan || !stage_same_loops(stage, main))
-			return NULL;
-		body = expr_rewrite(p->ctx, stage->body[0], fold_stage, &bodies);
-		map_set_ptr(&bodies, stage->results[0], (void *)(uintptr_t)body);
+	name(s, text, expr_i64(s->ctx, number));
+}
+
+static const Dim *
+extent_of(const Solver *s, int iter)
+{
+	return s->bound[iter] < 0 ? dim_const(s->ctx, 1) : s->main->iters[s->bound[iter]].hi;
+}
+
+static void
+name_iters(Solver *s)
+{
+	const Dim *taps = dim_const(s->ctx, 1);
+	for (int i = 0; i < s->form->niter; i++) {
+		char *capital = arena_strdup(s->arena, s->form->iters[i]);
+		*capital = (char)toupper((unsigned char)*capital);
+		name(s, capital, extent_of(s, i));
+		name(s, s->form->iters[i],
+		     s->bound[i] < 0 ? expr_i64(s->ctx, 0) : expr_iter(s->ctx, s->bound[i]));
+		if (i >= s->form->nloop)
+			taps = dim_mul(s->ctx, taps, extent_of(s, i));
 	}
-	MainReads reads = {p, main->results[0], NULL, true};
-	expr_visit(body, check_main_read, &reads);
-	return reads.read && reads.in_place ? body : NULL;
+	name(s, "TAPS", taps);
+	name_number(s, "COPIES", s->form->copies);
 }
 
-/* An operand of the epilogue: reads each dim of the result in place, or an extent of 1. */
+/* Whether all of a list of conditions hold. */
 static bool
-is_broadcast_read(const Program *p, const Expr *read, int rank)
+holds(Solver *s, const char *limits)
 {
-	for (int d = 0; d < read->argc; d++)
-		if (!is_one(read, d) && !is_iter(p, read, d, rank - read->argc + d))
+	const char *items[ROW_LIST];
+	int count = row_list(s->arena, limits, s->form->copies, items);
+	for (int i = 0; i < count; i++)
+		if (!facts_prove(s->facts, value_of(s, items[i], DT_BOOL)))
 			return false;
 	return true;
 }
 
-/* A vector over loop `loop` alone: a bias, in any rank. */
+/* The next "name: list" of a text that semicolons part; false at its end. */
 static bool
-is_vector_over(const Program *p, const Expr *read, int loop)
+next_entry(Solver *s, const char **text, const char **word, const char **list)
 {
-	int found = 0;
-	for (int d = 0; d < read->argc; d++) {
-		if (is_one(read, d))
-			continue;
-		if (!is_iter(p, read, d, loop))
-			return false;
-		found++;
-	}
-	return found == 1;
-}
-
-static bool
-is_program_input(const Program *p, const Tensor *tensor)
-{
-	for (int i = 0; i < p->ninput; i++)
-		if (p->inputs[i] == tensor)
-			return true;
-	return false;
-}
-
-/* Post-ops and bias. `channel` is the loop a bias runs over. */
-static bool
-match_epilogue(Arena *arena, VendorMatch *m, int channel)
-{
-	const Expr *main;
-	const Expr *body = epilogue_of(arena, m->program, &main);
-	if (!body)
+	*text += *text ? strspn(*text, "; ") : 0;
+	if (!*text || !**text)
 		return false;
-	m->npost = vendor_epilogue(m->program->ctx, arena, body, main, m->post);
-	if (m->npost < 0)
-		return false;
-	int rank = m->program->stages[0]->nloop;
-	if (m->npost > 0 && m->post[0].operand && strcmp(m->post[0].text, "sum(%K)") == 0 &&
-	    is_vector_over(m->program, m->post[0].operand, channel)) {
-		m->bias = m->post[0].operand->tensor;
-		memmove(m->post, m->post + 1, (size_t)(m->npost - 1) * sizeof *m->post);
-		m->npost--;
-	}
-	for (int i = 0; i < m->npost; i++) {
-		const Expr *read = m->post[i].operand;
-		if (read && (read->argc > rank || !is_broadcast_read(m->program, read, rank) ||
-		             !is_program_input(m->program, read->tensor) || read->tensor->type != DT_F32))
-			return false;
-	}
-	return !m->bias || (is_program_input(m->program, m->bias) && m->bias->type == DT_F32);
-}
-
-/* ---- factors ---- */
-
-static const Expr *
-main_body(const Stage *main)
-{
-	return without_casts(main->body[0]);
-}
-
-static bool
-two_factors(const Program *p, const Expr **a, const Expr **b)
-{
-	const Stage *main = p->stages[0];
-	const Expr *body = main_body(main);
-	if (main->kind != STAGE_reduce || main->reduce != REDUCE_sum || body->op != EX_mul ||
-	    main->acc != DT_F32)
-		return false;
-	*a = without_casts(body->arg[0]);
-	*b = without_casts(body->arg[1]);
-	return (*a)->op == EX_read && (*b)->op == EX_read && (*a)->tensor->type == DT_F32 &&
-	       (*b)->tensor->type == DT_F32 && is_program_input(p, (*a)->tensor) &&
-	       is_program_input(p, (*b)->tensor);
-}
-
-/* ---- matmul ---- */
-
-/* Leading dims read the result's batch loops, aligned from behind, or an extent of 1. */
-static bool
-batch_fits(const Program *p, const Expr *read, int nbatch)
-{
-	int lead = read->argc - 2;
-	if (lead > nbatch)
-		return false;
-	for (int d = 0; d < lead; d++)
-		if (!is_one(read, d) && !is_iter(p, read, d, nbatch - lead + d))
-			return false;
+	size_t length = strcspn(*text, ";"), head = strcspn(*text, ":;");
+	*word = arena_strndup(s->arena, *text, head);
+	*list = arena_strndup(s->arena, *text + head + 1, head < length ? length - head - 1 : 0);
+	*text += length;
 	return true;
 }
 
-/* The result is no larger than what its operands say: each batch loop moves one of them. */
+/* ---- operands ---- */
+
+/* The number before iterator i, whose coefficient is c: an iterator that does not move has any. */
 static bool
-batch_is_covered(const Stage *main, const Expr *a, const Expr *b)
+take_factor(Solver *s, const RowItem *item, int i, int64_t c)
 {
-	for (int i = 0; i < main->nloop - 2; i++)
-		if (!dim_is(main->iters[i].hi, 1) && !expr_uses_iter(a, i) && !expr_uses_iter(b, i))
-			return false;
-	return true;
+	bool is_still = c == 0 && dim_is(extent_of(s, i), 1);
+	if (item->factor[i])
+		name_number(s, item->factor[i], is_still ? 1 : c);
+	return is_still || c > 0;
 }
 
+/* Solves the numbers of an item like s*p + d*r - l. */
 static bool
-matmul_operand(const Program *p, const Expr *read, int row, int column, bool *transposed)
+fits_linear(Solver *s, const RowItem *item, const Expr *index)
 {
-	if (read->argc < 2)
-		return false;
-	*transposed = false;
-	if (is_iter(p, read, -2, row) && is_iter(p, read, -1, column))
-		return true;
-	*transposed = is_iter(p, read, -2, column) && is_iter(p, read, -1, row);
-	return *transposed;
-}
-
-static bool
-match_matmul(Arena *arena, VendorMatch *m)
-{
-	const Program *p = m->program;
-	const Stage *main = p->stages[0];
-	const Expr *a, *b;
-	if (!two_factors(p, &a, &b) || main->guard || main->nreduce != 1 || main->nloop < 2 ||
-	    !batch_is_covered(main, a, b))
-		return false;
-	int rows = main->nloop - 2, columns = main->nloop - 1, k = main->nloop;
-	for (int swap = 0; swap < 2; swap++) {
-		const Expr *left = swap ? b : a, *right = swap ? a : b;
-		if (!matmul_operand(p, left, rows, k, &m->transpose_a) ||
-		    !matmul_operand(p, right, k, columns, &m->transpose_b) ||
-		    !batch_fits(p, left, main->nloop - 2) || !batch_fits(p, right, main->nloop - 2))
-			continue;
-		m->row = "matmul";
-		m->src = left->tensor;
-		m->weights = right->tensor;
-		m->dst = p->outputs[0];
-		return match_epilogue(arena, m, columns);
-	}
-	return false;
-}
-
-/* ---- windows ---- */
-
-/* The factor of iterator i in a window's index: what a row needs where the iterator moves. */
-static bool
-take_factor(const Stage *main, int i, int64_t c, int64_t *factor)
-{
-	if (c > 0)
-		*factor = c;
-	return c > 0 || (c == 0 && dim_is(main->iters[i].hi, 1));
-}
-
-/* index = stride * loop + dilation * tap - pad, with nothing else. */
-static bool
-match_window(VendorMatch *m, int d, const Stage *main, const Expr *index, const Dim *extent,
-             int loop, int tap)
-{
-	ExprCtx *ctx = m->program->ctx;
-	const Dim *coefficient[64];
+	int count = s->main->nloop + s->main->nreduce;
+	const Dim **coefficient = NEW_N(s->arena, const Dim *, count + 1);
 	const Expr *rest;
-	int n = main->nloop + main->nreduce;
-	int64_t in, out, kernel = 1, offset;
-	if (n > 64 || !expr_affine(ctx, index, n, coefficient, &rest) || !expr_as_i64(rest, &offset))
+	int64_t c, offset;
+	if (!expr_affine(s->ctx, index, count, coefficient, &rest) || !expr_as_i64(rest, &offset))
 		return false;
-	m->strides[d] = m->dilations[d] = 1;
-	for (int i = 0; i < n; i++) {
-		int64_t c;
-		bool fits = dim_is_const(coefficient[i], &c);
-		if (fits && i == loop)
-			fits = take_factor(main, i, c, &m->strides[d]);
-		else if (fits && i == tap)
-			fits = take_factor(main, i, c, &m->dilations[d]);
-		else
-			fits = fits && c == 0;
-		if (!fits)
+	for (int i = 0; i < s->form->niter; i++) {
+		int j = s->bound[i];
+		if (j >= 0 && !dim_is_const(coefficient[j], &c))
+			return false;
+		if ((item->iters >> i & 1) == 0 ? j >= 0 && c != 0
+		                                : !take_factor(s, item, i, j < 0 ? 0 : c))
 			return false;
 	}
-	if (tap >= 0 && !dim_is_const(main->iters[tap].hi, &kernel))
-		return false;
-	m->kernel[d] = kernel;
-	m->pads_lo[d] = -offset;
-	if (!dim_is_const(extent, &in) || !dim_is_const(main->iters[loop].hi, &out))
-		return false;
-	m->pads_hi[d] =
-		(out - 1) * m->strides[d] + (kernel - 1) * m->dilations[d] + 1 - in - m->pads_lo[d];
-	return m->pads_lo[d] >= 0;
+	if (item->offset)
+		name_number(s, item->offset, -offset);
+	return true;
 }
 
-/* The guard holds wherever the read is in range, so it omits nothing else. */
+/* It moves with no iterator but the item's. */
 static bool
-guard_is_border(Arena *arena, const Program *p, const Stage *main, const Expr *read)
+fits_loosely(const Solver *s, const RowItem *item, const Expr *index)
 {
-	ExprCtx *ctx = p->ctx;
-	if (!main->guard)
-		return true;
-	Facts *facts = facts_of_stage(ctx, arena, main);
-	for (int d = 0; d < read->argc; d++) {
-		facts_assume(facts, expr_le(ctx, expr_i64(ctx, 0), read->arg[d]));
-		facts_assume(facts, expr_lt(ctx, read->arg[d], read->tensor->hi[d]));
-	}
-	return facts_prove(facts, main->guard);
-}
-
-/* The reduction iterator that dim `d` of the weights reads; -1 for a kernel of extent 1. */
-static bool
-weight_tap(const Program *p, const Expr *weights, int d, int *tap)
-{
-	*tap = weights->arg[d]->op == EX_iter ? weights->arg[d]->iter : -1;
-	return *tap < 0 ? is_one(weights, d)
-	                : *tap >= p->stages[0]->nloop && is_iter(p, weights, d, *tap);
-}
-
-/* Each reduction stands in one of these places (-1: an empty one). */
-static bool
-are_all_reductions(const Stage *main, int count, const int *places)
-{
-	int taken = 0;
-	for (int i = 0; i < count; i++) {
-		taken += places[i] >= 0;
-		for (int k = 0; k < i; k++)
-			if (places[i] >= 0 && places[i] == places[k])
-				return false;
-	}
-	return taken == main->nreduce;
-}
-
-/* Channel c of group g: X's channel is c, or floordiv(f, F/G)*C + c. */
-static bool
-match_group(VendorMatch *m, const Stage *main, const Expr *index, const Tensor *weights, int c)
-{
-	ExprCtx *ctx = m->program->ctx;
-	int64_t channels, per_group, filters;
-	if (!dim_is_const(m->src->hi[1], &channels) || !dim_is_const(weights->hi[1], &per_group) ||
-	    !dim_is_const(weights->hi[0], &filters) || per_group == 0 || channels % per_group)
-		return false;
-	m->group = channels / per_group;
-	if (m->group == 0 || filters % m->group)
-		return false;
-	const Expr *f = expr_iter(ctx, 1);
-	const Expr *g =
-		m->group == 1 ? expr_i64(ctx, 0) : expr_floordiv(ctx, f, expr_i64(ctx, filters / m->group));
-	const Expr *expected = expr_mul(ctx, g, expr_i64(ctx, per_group));
-	if (c >= 0)
-		expected = expr_add(ctx, expected, expr_iter(ctx, c));
-	Arena *arena = expr_ctx_arena(ctx);
-	Facts *facts = facts_of_stage(ctx, arena, main);
-	return facts_prove(facts, expr_eq(ctx, index, expected)) ||
-	       expr_simplify(facts, expr_sub(ctx, index, expected)) == expr_i64(ctx, 0);
-}
-
-static bool
-match_conv(Arena *arena, VendorMatch *m)
-{
-	const Program *p = m->program;
-	const Stage *main = p->stages[0];
-	const Expr *x, *w;
-	int places[1 + VENDOR_SPATIAL]; /* of the channel, of the taps */
-	if (!two_factors(p, &x, &w) || main->nloop < 3 || main->nloop > 2 + VENDOR_SPATIAL ||
-	    x->argc != main->nloop || w->argc != main->nloop)
-		return false;
-	if (!is_iter(p, x, 0, 0) || !is_iter(p, w, 0, 1))
-		return false; /* a product commutes: builders put the image first */
-	m->src = x->tensor;
-	m->weights = w->tensor;
-	m->spatial = main->nloop - 2;
-	for (int d = 0; d <= m->spatial; d++)
-		if (!weight_tap(p, w, 1 + d, &places[d]))
+	for (int i = 0; i < s->form->niter; i++)
+		if ((item->iters >> i & 1) == 0 && s->bound[i] >= 0 && expr_uses_iter(index, s->bound[i]))
 			return false;
-	if (!are_all_reductions(main, 1 + m->spatial, places) ||
-	    !match_group(m, main, x->arg[1], w->tensor, places[0]))
-		return false;
-	for (int d = 0; d < m->spatial; d++)
-		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d, places[1 + d]))
+	return true;
+}
+
+static bool
+fits(Solver *s, const RowItem *item, const Expr *read, int d)
+{
+	if (item->iter >= 0) {
+		int j = s->bound[item->iter];
+		return (j >= 0 && read_is_iter(s->ctx, s->main, read, d, j)) ||
+		       ((j < 0 || item->may_stand) && read_is_one(read, d));
+	}
+	return item->is_linear ? fits_linear(s, item, read->arg[d])
+	                       : fits_loosely(s, item, read->arg[d]);
+}
+
+/* The dim is not there: an extent of 1, or a broadcast. */
+static bool
+may_lack(const Solver *s, const RowItem *item)
+{
+	return item->may_stand || (item->may_lack && dim_is(extent_of(s, item->iter), 1));
+}
+
+/* Which dim of the operand each item is, from behind, as broadcasting counts. */
+static bool
+place_operand(Solver *s, int k, VendorOperand *operand)
+{
+	const RowTensor *row = &s->form->operands[k];
+	const Expr *read = s->reads[k];
+	unsigned used = 0;
+	*operand = (VendorOperand){.tensor = read->tensor, .rank = row->rank};
+	for (int i = row->rank - 1; i >= 0; i--) {
+		const RowItem *item = &row->items[i];
+		int d = read->argc - 1;
+		while (d >= 0 && ((used >> d & 1) || !fits(s, item, read, d)))
+			d--;
+		if (d < 0 && !may_lack(s, item))
 			return false;
-	if (!guard_is_border(arena, p, main, x))
-		return false;
-	m->row = "conv";
-	m->dst = p->outputs[0];
-	return match_epilogue(arena, m, 1);
+		operand->dims[i] = d;
+		if (d < 0)
+			continue;
+		used |= 1u << d;
+		name(s, arena_printf(s->arena, "%s_%s", row->name, s->form->iters[item->first]),
+		     read->tensor->hi[d]);
+	}
+	return used + 1 == 1u << read->argc;
 }
 
-/* ---- pool ---- */
-
-/* The mean over the whole window, padding counted: sum / constant. */
 static bool
-is_padded_mean(Arena *arena, const VendorMatch *m)
+place_result(Solver *s, VendorOperand *result)
 {
-	const Expr *main;
-	const Expr *body = epilogue_of(arena, m->program, &main);
-	int64_t taps = 1;
-	for (int d = 0; d < m->spatial; d++)
-		taps *= m->kernel[d];
-	return body && body->op == EX_div && body->arg[0]->op == EX_read &&
-	       body->arg[0]->tensor == main->tensor && expr_is_const(body->arg[1]) &&
-	       expr_const_f64(body->arg[1]) == (double)taps;
-}
-
-/* Every window has an element that is there: the maximum of none is ours alone. */
-static bool
-is_never_empty(const VendorMatch *m, const Stage *main, int d)
-{
-	int64_t in, out;
-	if (!dim_is_const(m->src->hi[2 + d], &in) || !dim_is_const(main->iters[2 + d].hi, &out))
-		return false;
-	for (int64_t i = 0; i < out; i++) {
-		int64_t first = i * m->strides[d] - m->pads_lo[d], tap = 0;
-		if (first < 0)
-			tap = (-first + m->dilations[d] - 1) / m->dilations[d];
-		if (tap >= m->kernel[d] || first + tap * m->dilations[d] >= in)
+	const RowTensor *row = &s->form->result;
+	*result = (VendorOperand){.tensor = s->match->program->outputs[0], .rank = row->rank};
+	for (int i = 0; i < row->rank; i++) {
+		result->dims[i] = s->bound[i];
+		if (s->bound[i] < 0 && !row->items[i].may_lack)
 			return false;
 	}
 	return true;
 }
 
+/* ---- the gate ---- */
+
+/* Each iterator has its place, and moves an operand: none repeats the terms of others. */
 static bool
-match_pool(Arena *arena, VendorMatch *m)
+iterators_are_used(const Solver *s)
 {
-	const Program *p = m->program;
-	const Stage *main = p->stages[0];
-	const Expr *x = main_body(main);
-	bool is_max = main->reduce == REDUCE_max;
-	if (x->op != EX_read || x->tensor->type != DT_F32 || main->acc != DT_F32 || main->nloop < 3 ||
-	    main->nloop > 2 + VENDOR_SPATIAL || x->argc != main->nloop ||
-	    main->nreduce != main->nloop - 2 || !is_program_input(p, x->tensor) ||
-	    !is_iter(p, x, 0, 0) || !is_iter(p, x, 1, 1))
-		return false;
-	m->src = x->tensor;
-	m->dst = p->outputs[0];
-	m->spatial = main->nloop - 2;
-	for (int d = 0; d < m->spatial; d++)
-		if (!match_window(m, d, main, x->arg[2 + d], x->tensor->hi[2 + d], 2 + d,
-		                  main->nloop + d) ||
-		    (is_max && !is_never_empty(m, main, d)))
+	int count = s->main->nloop + s->main->nreduce;
+	for (int j = 0; j < count; j++)
+		if (!dim_is(s->main->iters[j].hi, 1) && !expr_uses_iter(s->main->body[0], j))
 			return false;
-	if (!guard_is_border(arena, p, main, x))
-		return false;
-	m->row = "pool";
-	if (is_max && p->nstage == 1)
-		m->kind = "max";
-	else if (main->reduce == REDUCE_sum && is_padded_mean(arena, m))
-		m->kind = "avg_padded";
-	return m->kind != NULL;
+	return s->taken + 1 == 1u << count;
 }
 
-/* The main stage reduces f32 to one f32 over boxes that begin at 0. */
+/* Every operand is read as the row's text says with what was solved. */
 static bool
-is_main_stage(const Stage *stage)
+reads_are_the_rows(Solver *s)
+{
+	const VendorMatch *m = s->match;
+	for (int k = 0; k < s->form->noperand; k++)
+		for (int i = 0; i < m->operands[k].rank; i++) {
+			const RowItem *item = &s->form->operands[k].items[i];
+			int d = m->operands[k].dims[i];
+			if (d < 0 || (item->may_stand && read_is_one(s->reads[k], d)))
+				continue;
+			const Expr *index = s->reads[k]->arg[d], *expected = value_of(s, item->text, DT_I64);
+			if (index != expected &&
+			    !expr_is_zero(expr_simplify(s->facts, expr_sub(s->ctx, index, expected))))
+				return false;
+		}
+	return true;
+}
+
+/* The terms that the guard omits are those with a read outside its tensor: each follows from the
+ * other. */
+static bool
+guard_is_the_border(Solver *s)
+{
+	const Expr *borders = NULL;
+	for (int k = 0; k < s->form->noperand; k++) {
+		const Expr *range = read_range(s->facts, s->reads[k]->tensor, s->reads[k]->arg);
+		borders = borders && range ? expr_and(s->ctx, borders, range) : range ? range : borders;
+	}
+	if (!s->main->guard || !borders)
+		return !s->main->guard ? !borders : facts_prove(s->facts, s->main->guard);
+	int mark = facts_mark(s->facts);
+	facts_assume(s->facts, borders);
+	bool is_border = facts_prove(s->facts, s->main->guard);
+	facts_release(s->facts, mark);
+	facts_assume(s->facts, s->main->guard);
+	is_border = is_border && facts_prove(s->facts, borders);
+	facts_release(s->facts, mark);
+	return is_border;
+}
+
+/* ---- what the call is told ---- */
+
+static void
+add_attr(VendorMatch *m, StepAttr attr)
+{
+	must(m->nattr < VENDOR_ATTRS);
+	m->attrs[m->nattr++] = attr;
+}
+
+/* The lists of numbers; false when one is not known. */
+static bool
+tell(Solver *s, Arena *arena)
+{
+	const char *text = s->form->row->told, *word, *list, *items[ROW_LIST];
+	while (next_entry(s, &text, &word, &list)) {
+		int count = row_list(s->arena, list, s->form->copies, items);
+		int64_t *numbers = NEW_N(arena, int64_t, count + 1);
+		for (int i = 0; i < count; i++)
+			if (!number_of(s, items[i], &numbers[i]))
+				return false;
+		add_attr(s->match,
+		         (StepAttr){.name = arena_strdup(arena, word), .count = count, .ints = numbers});
+	}
+	return true;
+}
+
+/* Last two dims exchanged: where the row has a word for that, the operand lies as it is. */
+static void
+tell_swapped(VendorMatch *m, int k)
+{
+	static const int64_t one = 1;
+	VendorOperand *operand = &m->operands[k];
+	int last = operand->rank - 1, from = operand->rank - operand->tensor->rank;
+	const char *word = m->row->swapped[k];
+	if (!word || operand->dims[last] != last - 1 - from || operand->dims[last - 1] != last - from)
+		return;
+	operand->dims[last - 1] = last - 1 - from;
+	operand->dims[last] = last - from;
+	add_attr(m, (StepAttr){.name = word, .count = 1, .ints = &one});
+}
+
+/* The dims ascend, and only what may stand still is missing. */
+static bool
+is_in_order(const Solver *s, int k)
+{
+	const VendorOperand *operand = &s->match->operands[k];
+	int last = -1;
+	for (int i = 0; i < operand->rank; i++) {
+		int d = operand->dims[i];
+		if (d < 0 ? !s->form->operands[k].items[i].may_stand : d < last)
+			return false;
+		last = d < 0 ? last : d;
+	}
+	return true;
+}
+
+/* Dims in front that broadcasting brings back. */
+static void
+drop_leading(const Solver *s, int k)
+{
+	VendorOperand *operand = &s->match->operands[k];
+	int count = 0;
+	while (operand->dims[count] < 0 && s->form->operands[k].items[count].may_stand)
+		count++;
+	operand->rank -= count;
+	memmove(operand->dims, operand->dims + count, (size_t)operand->rank * sizeof *operand->dims);
+}
+
+/* Algorithms whose limits hold, and what of the library is slower here. */
+static void
+choose_from(Solver *s, Arena *arena)
+{
+	VendorMatch *m = s->match;
+	const char *text = m->row->choices, *word, *limits;
+	while (next_entry(s, &text, &word, &limits))
+		if (holds(s, limits))
+			m->choices[m->nchoice++] = arena_strdup(arena, word);
+	text = m->row->slow;
+	if (next_entry(s, &text, &word, &limits) && holds(s, limits))
+		m->slow = arena_strdup(arena, word);
+}
+
+static bool
+match_epilogue(Solver *s, Arena *arena)
+{
+	VendorMatch *m = s->match;
+	const Expr *main;
+	int64_t taps;
+	if (m->row->bias) {
+		int channel = 0;
+		while (strcmp(s->form->iters[channel], m->row->bias) != 0)
+			channel++;
+		return match_posts(arena, m, s->bound[channel]);
+	}
+	const Expr *body = match_epilogue_of(s->arena, m->program, &main);
+	if (number_of(s, "TAPS", &taps))
+		name(s, "TAPS", expr_number(s->ctx, DT_F32, (double)taps));
+	name(s, "x", main);
+	return body && body == value_of(s, m->row->epilogue, DT_F32);
+}
+
+/* ---- the search ---- */
+
+/* All iterators are bound: the rest follows, or does not. */
+static bool
+solve(Solver *s, Arena *arena)
+{
+	VendorMatch *m = s->match;
+	const char *text = s->form->row->numbers;
+	*m = (VendorMatch){.row = s->form->row, .program = m->program};
+	for (int k = s->form->noperand - 1; k >= 0; k--)
+		if (!place_operand(s, k, &m->operands[k]))
+			return false;
+	name_iters(s);
+	if (text)
+		name(s, arena_strndup(s->arena, text, strcspn(text, " ")),
+		     expr_simplify(s->facts, value_of(s, strchr(text, '=') + 1, DT_I64)));
+	if (!place_result(s, &m->result) || !iterators_are_used(s) || !reads_are_the_rows(s) ||
+	    !guard_is_the_border(s) || !holds(s, s->form->row->limits) || !tell(s, arena))
+		return false;
+	for (int k = 0; k < s->form->noperand; k++) {
+		tell_swapped(m, k);
+		if (s->in_order && !is_in_order(s, k))
+			return false;
+		drop_leading(s, k);
+	}
+	if (m->row->kind)
+		add_attr(m,
+		         (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->row->kind});
+	choose_from(s, arena);
+	return match_epilogue(s, arena);
+}
+
+/* Iterator j of the stage moves what iterator i of the row moves. */
+static bool
+moves_alike(const Solver *s, int i, int j)
+{
+	bool is_one_step = dim_is(s->main->iters[j].hi, 1);
+	for (int k = 0; k < s->form->noperand; k++) {
+		bool may = false, must = false;
+		for (int d = 0; d < s->form->operands[k].rank; d++) {
+			const RowItem *item = &s->form->operands[k].items[d];
+			bool has = item->iters >> i & 1;
+			may |= has;
+			must |= has && !item->may_stand && (item->iter >= 0 || item->is_linear);
+		}
+		bool moves = expr_uses_iter(s->reads[k], j);
+		if ((moves && !may) || (must && !moves && !is_one_step))
+			return false;
+	}
+	return true;
+}
+
+/* Bind iterator i of the row and those behind it, each to one of its kind: the first way that
+ * makes a match, so that dims in order come before others. */
+static bool
+bind_iters(Solver *s, Arena *arena, int i)
+{
+	if (i == s->form->niter)
+		return solve(s, arena);
+	bool is_loop = i < s->form->nloop;
+	int from = is_loop ? 0 : s->main->nloop, left = 0;
+	int to = is_loop ? s->main->nloop : s->main->nloop + s->main->nreduce;
+	for (int j = from; j < to; j++) {
+		if (s->taken >> j & 1)
+			continue;
+		left++;
+		if (!moves_alike(s, i, j) || (is_loop && s->in_order && left > 1))
+			continue;
+		s->bound[i] = j;
+		s->taken |= 1u << j;
+		if (bind_iters(s, arena, i + 1))
+			return true;
+		s->taken &= ~(1u << j);
+	}
+	s->bound[i] = -1;
+	return left < (is_loop ? s->form->nloop : s->form->niter) - i && bind_iters(s, arena, i + 1);
+}
+
+/* The row has as many iterators as the stage, or more that may be of extent 1. */
+static bool
+has_room(const RowForm *form, const Stage *main)
+{
+	int lacking = 0;
+	for (int d = 0; d < form->result.rank; d++)
+		lacking += form->result.items[d].may_lack;
+	return strcmp(reduce_info(main->reduce)->text, form->reduce) == 0 &&
+	       main->nloop <= form->nloop && form->nloop - main->nloop <= lacking &&
+	       main->nreduce <= form->niter - form->nloop;
+}
+
+static bool
+match_row(Solver *s, Arena *arena, const VendorRow *row)
+{
+	const Expr *first = s->reads[0], *second = s->reads[1];
+	for (int copies = row->least; copies <= row->most; copies++) {
+		RowForm *form = NEW(s->arena, RowForm);
+		row_read(s->arena, row, copies, form);
+		s->form = form;
+		if (!has_room(form, s->main) || (form->noperand > 1) != (second != NULL))
+			continue;
+		for (int swap = 0; swap < form->noperand; swap++) {
+			s->reads[0] = swap ? second : first;
+			s->reads[1] = swap ? first : second;
+			s->taken = 0;
+			if (bind_iters(s, arena, 0))
+				return true;
+		}
+		s->reads[0] = first;
+		s->reads[1] = second;
+	}
+	return false;
+}
+
+/* The stage reduces one tensor, or the product of two, f32 to one f32, over boxes from 0. */
+static bool
+read_main(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERANDS])
 {
 	if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 ||
-	    stage->results[0]->type != DT_F32)
+	    stage->results[0]->type != DT_F32 || stage->acc != DT_F32 ||
+	    stage->nloop + stage->nreduce > 31)
 		return false;
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
 		if (!dim_is(stage->iters[i].lo, 0))
 			return false;
+	const Expr *body = stage->body[0];
+	reads[0] = body->op == EX_mul ? body->arg[0] : body;
+	reads[1] = body->op == EX_mul ? body->arg[1] : NULL;
+	for (int k = 0; k < VENDOR_OPERANDS; k++)
+		if (reads[k] && (reads[k]->op != EX_read || !match_is_operand(p, reads[k]->tensor) ||
+		                 reads[k]->argc > ROW_DIMS))
+			return false;
 	return true;
+}
+
+/* A row that fits; tensors in the order of the row come before any others. */
+static bool
+match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
+{
+	const Program *given = match->program, *joined = program_collapse(arena, given, fixed);
+	for (int i = 0; i < 2 * vendor_count(); i++) {
+		const VendorRow *row = vendor_at(i % vendor_count());
+		if (!row->stage || (target && !target_calls(target, row->library)))
+			continue;
+		match->program = row->storage & STORAGE_joined ? joined : given;
+		s->main = match->program->stages[0];
+		s->in_order = i < vendor_count();
+		if (!read_main(match->program, s->main, s->reads))
+			return false;
+		s->facts = facts_of_stage(s->ctx, s->arena, s->main);
+		if (match_row(s, arena, row))
+			return true;
+	}
+	return false;
 }
 
 bool
 vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
              VendorMatch *match)
 {
-	(void)target;
+	const Expr *reads[VENDOR_OPERANDS];
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
-	    program->outputs[0]->type != DT_F32 || !is_main_stage(program->stages[0]))
+	    program->outputs[0]->type != DT_F32 || !read_main(program, program->stages[0], reads))
 		return false;
-	*match = (VendorMatch){.program = program};
-	if (match_conv(arena, match))
-		return true;
-	*match = (VendorMatch){.program = program};
-	if (match_pool(arena, match))
-		return true;
-	*match = (VendorMatch){.program = program_collapse(arena, program, fixed)};
-	return match_matmul(arena, match);
+	Arena *scratch = arena_new_in(arena, "vendor_match");
+	Solver s = {.arena = scratch, .ctx = program->ctx, .match = match};
+	s.names.arena = scratch;
+	match->program = program;
+	bool is_match = match_rows(&s, arena, target, fixed, match);
+	arena_reset(scratch);
+	return is_match;
 }
 
-int
-vendor_match_attrs(const VendorMatch *m, StepAttr *attrs)
+bool
+vendor_operand_is_whole(const VendorOperand *operand)
 {
-	static const int64_t one = 1;
-	int n = 0;
-	if (m->spatial > 0) {
-		attrs[n++] = m->weights
-		                 ? (StepAttr){.name = "group", .count = 1, .ints = &m->group}
-		                 : (StepAttr){.name = "kernel", .count = m->spatial, .ints = m->kernel};
-		attrs[n++] = (StepAttr){.name = "strides", .count = m->spatial, .ints = m->strides};
-		attrs[n++] = (StepAttr){.name = "dilations", .count = m->spatial, .ints = m->dilations};
-		attrs[n++] = (StepAttr){.name = "pads_lo", .count = m->spatial, .ints = m->pads_lo};
-		attrs[n++] = (StepAttr){.name = "pads_hi", .count = m->spatial, .ints = m->pads_hi};
-	}
-	if (m->transpose_a)
-		attrs[n++] = (StepAttr){.name = "transpose_a", .count = 1, .ints = &one};
-	if (m->transpose_b)
-		attrs[n++] = (StepAttr){.name = "transpose_b", .count = 1, .ints = &one};
-	if (m->kind)
-		attrs[n++] = (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->kind};
-	return n;
+	for (int i = 0; i < operand->rank; i++)
+		if (operand->dims[i] != i)
+			return false;
+	return operand->rank == operand->tensor->rank;
 }

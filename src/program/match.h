@@ -1,13 +1,10 @@
-/* Which vendor kernel a group's main stage is, found on its expression.
+/* Which call of a vendor library a group is: its main stage is found on its expression (rows of
+ * vendor.def), what follows must be post-ops of that call.
  *
- * A group is a sum of products (or a window's maximum or sum) with map stages behind it. The rows,
- * by which operands and result an iterator moves (research: EinNet's iterator table):
+ * A tensor of the call may lie in any order, and dims of 1 may be missing: which dim of the tensor
+ * each dim of the call is says its VendorOperand.
  *
- *     matmul   sum A[b,m,k] * B[b,k,n]            b: all three, m: A and Y, n: B and Y, k: A and B
- *     conv     sum X[n, g*C+c, s*p+d*r-l, …] * W[f,c,r,…]   n,p: X and Y, f: W and Y, c,r: X and W
- *     pool     max or sum X[n,c, s*p+d*r-l, …]    r: X only
- *
- * Guards must be exactly the borders of the reads: then omitted terms are the library's padding.
+ *     sum X[h,w,c] * W[r,s,c,f]   conv, X as n c h w: dims -1 2 0 1, W as f c r s: dims 3 2 0 1
  */
 #ifndef PROGRAM_MATCH_H
 #define PROGRAM_MATCH_H
@@ -15,36 +12,36 @@
 #include "program/group.h"
 #include "target/vendor.h"
 
-enum { VENDOR_SPATIAL = 3 };
+enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 2 };
+
+/* Dim i of the call is dim dims[i] of the tensor; -1: a dim of 1 that it does not have. */
+typedef struct VendorOperand {
+	const Tensor *tensor; /* NULL: there is none */
+	int rank;
+	int dims[VENDOR_DIMS];
+} VendorOperand;
 
 typedef struct VendorMatch {
-	const char *row;        /* "conv", "matmul", "pool" */
+	const VendorRow *row;
 	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue */
-	const Tensor *src, *weights; /* weights NULL: pool */
-	const Tensor *bias;          /* NULL: none */
-	const Tensor *dst;
+	VendorOperand operands[VENDOR_OPERANDS], result; /* the second one: weights */
+	const Tensor *bias;                              /* NULL: none */
 	int npost;
 	PostOp post[POST_MAX]; /* without the bias */
-	/* conv and pool */
-	int spatial;
-	int64_t group;
-	int64_t strides[VENDOR_SPATIAL], dilations[VENDOR_SPATIAL];
-	int64_t pads_lo[VENDOR_SPATIAL], pads_hi[VENDOR_SPATIAL];
-	int64_t kernel[VENDOR_SPATIAL];
-	const char *kind; /* pool: "max", "avg_padded" */
-	/* matmul */
-	bool transpose_a, transpose_b;
+	int nattr;
+	StepAttr attrs[VENDOR_ATTRS]; /* without algorithm and post-ops */
+	int nchoice;
+	const char *choices[VENDOR_CHOICES]; /* algorithms */
+	const char *slow;                    /* NULL, or see vendor.def */
 } VendorMatch;
 
-/* True with the match filled in; false when no row fits. Programs are matched as they come from
- * program_inline(); matmul after program_collapse() with `fixed` (inputs
- * keep their positions), which match->program then is. */
+/* True with the match filled in; false when no row fits of a library that can be called (`target`
+ * NULL: of any). Programs are matched as they come from program_inline(), for some rows after
+ * program_collapse() with `fixed` (inputs keep their positions): match->program says which. */
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 
-/* What a match says of itself, as attributes of its row; `attrs` has room for VENDOR_ATTRS, and
- * points into the match. Algorithm and post-ops are the caller's. Gives their number. */
-enum { VENDOR_ATTRS = 8 };
-int vendor_match_attrs(const VendorMatch *match, StepAttr *attrs);
+/* The operand is its tensor, dim by dim. */
+bool vendor_operand_is_whole(const VendorOperand *operand);
 
 #endif

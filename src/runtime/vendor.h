@@ -1,11 +1,11 @@
 /* Vendor steps on the CPU: what a plan may ask of oneDNN, in words of the plan.
  *
  * The compiler writes PT_VENDOR steps by these texts; runtime/onednn is the only code that knows
- * the library. A step has a `row`, arguments and attributes (base/call.h). The arguments' types, dims,
- * strides and layouts are those of their buffers. A layout is NULL (row-major, strides allowed),
- * "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels ("nc16hw",
- * "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b"). Strides of a
- * blocked buffer are those between blocks.
+ * the library. A step has a `row`, arguments and attributes (base/call.h). The arguments' types,
+ * dims, strides and layouts are those of their buffers. A layout is NULL (row-major, strides
+ * allowed), "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels
+ * ("nc16hw", "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b").
+ * Strides of a blocked buffer are those between blocks.
  *
  * row "conv"    args: src [N,C,spatial…], weights [M,C/g,kernel…], bias [M] or -1, what post-ops
  *               name …, dst [N,M,spatial…]

@@ -40,10 +40,11 @@ const Device *device_at(int index);
 /* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
 typedef struct Oracle {
 	void *self;
-	/* Whether this vendor library can be used at all ("onednn"). */
+	/* Whether this vendor library can be used at all. */
 	bool (*available)(void *self, const char *library);
-	/* Whether the library runs the call, at the probe sizes, with a real implementation (never `ref`), named in *impl
-	 * (may be NULL; lives as long as the oracle). With seconds: the median time of one run. */
+	/* Whether the library runs the call, at the probe sizes, with a real implementation (never
+	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the median
+	 * time of one run. */
 	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
 } Oracle;
 
@@ -55,7 +56,7 @@ typedef struct Target {
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
 } Target;
 
-/* Whether calls of this vendor library ("onednn") can be made and measured. */
+/* Whether calls of this vendor library can be made and measured. */
 bool target_calls(const Target *target, const char *library);
 
 /* A number for a dim at the probe sizes: symbols not bound there count as 1. Products of them

@@ -1,4 +1,5 @@
-/* vendor_epilogue: match an epilogue against the rows of vendor.def, outermost operation first.
+/* The rows of vendor.def. vendor_epilogue: match an epilogue against them, outermost operation
+ * first.
  *
  *     max(R + B[f], 0.0)      max(x, 0.0) with x = R + B[f]      -> relu
  *                             x + z with x = R, z = B[f]         -> sum(z)
@@ -14,15 +15,55 @@
 
 #include "expr/index/text.h"
 
-typedef struct Row {
-	const char *text, *pattern;
-} Row;
-
-static const Row rows[] = {
-#define POST(text, pattern) {text, pattern},
+#define CALL(...) {__VA_ARGS__},
+#define POST(text, pattern)
+static const VendorRow calls[] = {
 #include "target/vendor.def"
-#undef POST
 };
+#undef CALL
+#undef POST
+
+typedef struct PostRow {
+	const char *text, *pattern;
+} PostRow;
+
+#define CALL(...)
+#define POST(text, pattern) {text, pattern},
+static const PostRow rows[] = {
+#include "target/vendor.def"
+};
+#undef CALL
+#undef POST
+
+int
+vendor_count(void)
+{
+	return countof(calls);
+}
+
+const VendorRow *
+vendor_at(int index)
+{
+	return &calls[index];
+}
+
+const VendorRow *
+vendor_find(const char *name)
+{
+	int i = 0;
+	while (i < vendor_count() && strcmp(calls[i].name, name) != 0)
+		i++;
+	return i < vendor_count() ? &calls[i] : NULL;
+}
+
+bool
+vendor_calls(const Target *target)
+{
+	for (int i = 0; i < vendor_count(); i++)
+		if (target_calls(target, calls[i].library))
+			return true;
+	return false;
+}
 
 typedef struct Matcher {
 	ExprCtx *ctx;

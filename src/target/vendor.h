@@ -1,10 +1,33 @@
-/* The post-ops of vendor kernels by row (vendor.def). */
+/* Calls of vendor libraries and their post-ops, by row (vendor.def). */
 #ifndef TARGET_VENDOR_H
 #define TARGET_VENDOR_H
 
-#include "expr/stage/stage.h"
+#include "target/target.h"
 
-enum { POST_MAX = 8 };
+enum { POST_MAX = 8, VENDOR_OPERANDS = 2 };
+
+/* How the tensors of a call may lie. */
+enum {
+	STORAGE_blocked = 1, /* in blocks of channels, dim 1 */
+	STORAGE_blocks = 2,  /* and the result should */
+	STORAGE_strides = 4, /* operands through strides, one of the last two dims dense: as fast */
+	STORAGE_joined = 8,  /* best with dims joined that are always used together */
+};
+
+/* A row: the fields are explained in vendor.def. */
+typedef struct VendorRow {
+	const char *library, *name;
+	int least, most;
+	const char *stage, *numbers, *limits, *told;
+	const char *kind, *bias, *epilogue, *choices, *slow;
+	const char *swapped[VENDOR_OPERANDS];
+	unsigned storage;
+} VendorRow;
+
+int vendor_count(void);
+const VendorRow *vendor_at(int index);
+bool vendor_calls(const Target *target);        /* calls of some library can be made */
+const VendorRow *vendor_find(const char *name); /* the first of this name */
 
 /* One post-op of an epilogue, in order of application. */
 typedef struct PostOp {

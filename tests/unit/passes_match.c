@@ -1,23 +1,27 @@
 /* Matching vendor rows: what matches is what the row says, by its definition (vendor_rows.h), and
  * what is a little different is no match. Programs are made at random around a convolution, a pool
- * and a matrix product, with indices shifted, scaled, repeated, exchanged or gone, reductions that
- * move nothing, and tensors larger than what is read.
+ * and a matrix product, with dims in any order, groups, no batch, and then with indices shifted,
+ * scaled, repeated, exchanged or gone, reductions that move nothing, guards that say more, and
+ * tensors larger than what is read. Some matches are run by the library as well, on the tensors as
+ * they lie. MATCH_PROGRAMS says how many programs; a few thousand without it.
  */
 #include "program/forms.h"
 #include "vendor_rows.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "expr/interp/interp.h"
 #include "program/match.h"
 #include "random_number.h"
+#include "runtime/vendor.h"
 
-enum { MAX_ITERS = 7, MAX_READS = 2, PROGRAMS = 30000 };
+enum { MAX_ITERS = 8, MAX_READS = 2, PROGRAMS = 3000, BY_LIBRARY = 10 };
 
-/* factor * iterator (and another one) + offset */
+/* factor * iterator (and another one, divided) + offset */
 typedef struct Index {
 	int iter[2]; /* -1: none */
-	int factor[2], offset;
+	int factor[2], offset, over;
 } Index;
 
 typedef struct Read {
@@ -28,11 +32,13 @@ typedef struct Read {
 typedef struct Made {
 	uint64_t dice;
 	int nloop, nreduce, nread;
-	int extent[MAX_ITERS];
+	int extent[MAX_ITERS], order[MAX_ITERS]; /* in which iterators stand in the text */
 	Read reads[MAX_READS];
 	const char *reduce; /* "sum", "max", "mean" */
 	bool has_guard;     /* of all reads that may leave their tensors */
-	int limited;        /* an iterator whose last value has no terms; -1: none */
+	int groups;         /* of a convolution's channels, which reads[0].index[channel] reads */
+	int channel;
+	int limited; /* an iterator whose last value has no terms; -1: none */
 } Made;
 
 static bool
@@ -49,6 +55,13 @@ between(Made *made, int lo, int hi)
 
 /* ---- making: a regular program, then a few faults ---- */
 
+/* What iterator k of the index is divided by. */
+static int
+over_of(const Index *index, int k)
+{
+	return k == 1 && index->over > 0 ? index->over : 1;
+}
+
 static Index
 plain(int iter)
 {
@@ -64,21 +77,44 @@ make_window(Made *made, Index *index, int loop, int tap)
 }
 
 static void
+shuffle(Made *made, int count, int *list)
+{
+	for (int i = count - 1; i > 0; i--) {
+		int k = between(made, 0, i), other = list[k];
+		list[k] = list[i];
+		list[i] = other;
+	}
+}
+
+/* A batch stands in front, or is missing. */
+static void
+add_batch(Made *made, Read *x)
+{
+	made->nloop = between(made, 0, 3) ? 1 : 0;
+	if (made->nloop)
+		x->index[x->rank++] = plain(0);
+}
+
+static void
 make_conv(Made *made, int spatial)
 {
 	Read *x = &made->reads[0], *w = &made->reads[1];
-	made->nloop = 2 + spatial;
+	add_batch(made, x);
+	int f = made->nloop++, p = made->nloop, c = p + spatial;
+	made->nloop += spatial;
 	made->nreduce = 1 + spatial;
 	made->nread = 2;
 	made->reduce = "sum";
-	x->rank = w->rank = made->nloop;
-	x->index[0] = plain(0);
-	x->index[1] = plain(made->nloop);
-	w->index[0] = plain(1);
-	w->index[1] = plain(made->nloop);
+	made->groups = between(made, 0, 2) ? 1 : 2;
+	made->channel = x->rank;
+	x->index[x->rank++] = plain(c);
+	w->index[w->rank++] = plain(f);
+	w->index[w->rank++] = plain(c);
+	if (made->groups > 1)
+		x->index[made->channel].iter[1] = f;
 	for (int d = 0; d < spatial; d++) {
-		make_window(made, &x->index[2 + d], 2 + d, made->nloop + 1 + d);
-		w->index[2 + d] = plain(made->nloop + 1 + d);
+		make_window(made, &x->index[x->rank++], p + d, c + 1 + d);
+		w->index[w->rank++] = plain(c + 1 + d);
 	}
 }
 
@@ -86,15 +122,15 @@ static void
 make_pool(Made *made, int spatial)
 {
 	Read *x = &made->reads[0];
-	made->nloop = 2 + spatial;
+	add_batch(made, x);
+	int c = made->nloop++, p = made->nloop;
+	made->nloop += spatial;
 	made->nreduce = spatial;
 	made->nread = 1;
 	made->reduce = between(made, 0, 1) ? "max" : "mean";
-	x->rank = made->nloop;
-	x->index[0] = plain(0);
-	x->index[1] = plain(1);
+	x->index[x->rank++] = plain(c);
 	for (int d = 0; d < spatial; d++)
-		make_window(made, &x->index[2 + d], 2 + d, made->nloop + d);
+		make_window(made, &x->index[x->rank++], p + d, made->nloop + d);
 }
 
 static void
@@ -116,11 +152,54 @@ make_matmul(Made *made, int batch)
 	}
 }
 
+/* Channels of a group: as many filters for each. */
+static void
+make_groups(Made *made)
+{
+	Index *index = &made->reads[0].index[made->channel];
+	int f = index->iter[1], c = index->iter[0];
+	if (made->groups < 2 || f < 0 || c < 0)
+		return;
+	index->over = between(made, 1, 2);
+	made->extent[f] = made->groups * index->over;
+	index->factor[1] = made->extent[c];
+}
+
+/* Dims of operands and result in another order. */
+static void
+shuffle_all(Made *made)
+{
+	for (int i = 0; i < made->nloop + made->nreduce; i++)
+		made->order[i] = i;
+	if (between(made, 0, 3) == 0)
+		shuffle(made, made->nloop, made->order);
+	if (between(made, 0, 3) == 0)
+		shuffle(made, made->nreduce, made->order + made->nloop);
+	for (int r = 0; r < made->nread; r++) {
+		Read *read = &made->reads[r], old = *read;
+		int order[ROW_MAX_RANK];
+		for (int d = 0; d < read->rank; d++)
+			order[d] = d;
+		if (between(made, 0, 3) == 0)
+			shuffle(made, read->rank, order);
+		for (int d = 0; d < read->rank; d++)
+			read->index[d] = old.index[order[d]];
+	}
+	if (made->nread == 2 && between(made, 0, 3) == 0) {
+		Read first = made->reads[0];
+		made->reads[0] = made->reads[1];
+		made->reads[1] = first;
+	}
+}
+
 static void
 make_extents(Made *made)
 {
 	for (int i = 0; i < made->nloop + made->nreduce; i++)
 		made->extent[i] = between(made, 1, 3);
+	if (made->groups > 1)
+		make_groups(made);
+	shuffle_all(made);
 	made->limited = rarely(made) ? between(made, 0, made->nloop + made->nreduce - 1) : -1;
 	made->has_guard = false;
 	for (int r = 0; r < made->nread; r++)
@@ -130,7 +209,8 @@ make_extents(Made *made)
 			for (int k = 0; k < 2; k++) {
 				int span = 0;
 				if (index->iter[k] >= 0)
-					span = index->factor[k] * (made->extent[index->iter[k]] - 1);
+					span =
+						index->factor[k] * ((made->extent[index->iter[k]] - 1) / over_of(index, k));
 				first += span < 0 ? span : 0;
 				last += span > 0 ? span : 0;
 			}
@@ -180,11 +260,6 @@ spoil(Made *made)
 				spoil_index(made, &made->reads[r].index[d]);
 	if (rarely(made) && made->nloop + made->nreduce < MAX_ITERS)
 		made->nreduce++;
-	if (made->nread == 2 && rarely(made)) {
-		Read first = made->reads[0];
-		made->reads[0] = made->reads[1];
-		made->reads[1] = first;
-	}
 }
 
 /* ---- as a text ---- */
@@ -198,9 +273,11 @@ print_index(Buf *text, const Index *index)
 		if (index->iter[k] < 0 || index->factor[k] == 0)
 			continue;
 		buf_puts(text, plus);
-		if (index->factor[k] != 1)
-			buf_printf(text, "%d*", index->factor[k]);
 		buf_printf(text, "i%d", index->iter[k]);
+		if (over_of(index, k) > 1)
+			buf_printf(text, "/%d", index->over);
+		if (index->factor[k] != 1)
+			buf_printf(text, "*%d", index->factor[k]);
 		plus = " + ";
 	}
 	if (index->offset != 0 || !*plus)
@@ -239,7 +316,8 @@ static void
 print_iters(Buf *text, const Made *made, int from, int to)
 {
 	for (int i = from; i < to; i++)
-		buf_printf(text, "%si%d:%d", i > from ? ", " : "", i, made->extent[i]);
+		buf_printf(text, "%si%d:%d", i > from ? ", " : "", made->order[i],
+		           made->extent[made->order[i]]);
 }
 
 static const char *
@@ -270,7 +348,7 @@ print_made(Arena *arena, const Made *made)
 		print_iters(&text, made, 0, made->nloop);
 		buf_puts(&text, "]: f32 = S[");
 		for (int i = 0; i < made->nloop; i++)
-			buf_printf(&text, "%si%d", i ? ", " : "", i);
+			buf_printf(&text, "%si%d", i ? ", " : "", made->order[i]);
 		buf_printf(&text, "] / %d.0", taps);
 	}
 	buf_puts(&text, "\n}\n");
@@ -278,6 +356,9 @@ print_made(Arena *arena, const Made *made)
 }
 
 /* ---- judging ---- */
+
+static Vendor *library; /* NULL: there is none here */
+static int library_runs;
 
 typedef struct Trial {
 	Arena *arena;
@@ -307,35 +388,125 @@ array_of(Trial *t, const Tensor *tensor)
 	return array;
 }
 
-/* The array of a matched program's input: the same elements, perhaps with dims merged. */
+/* An empty array with the dims of the call. */
 static Array *
-as_matched(Trial *t, const Program *matched, const Tensor *tensor, Array *const *inputs)
+array_as_called(Trial *t, const VendorOperand *operand)
 {
-	Array *like = array_of(t, tensor);
-	for (int i = 0; i < matched->ninput; i++)
-		if (matched->inputs[i] == tensor)
-			like->data = inputs[i]->data;
-	return like;
+	int64_t dims[ROW_MAX_RANK];
+	for (int i = 0; i < operand->rank; i++) {
+		dims[i] = 1;
+		if (operand->dims[i] >= 0)
+			ck_assert(dim_is_const(operand->tensor->hi[operand->dims[i]], &dims[i]));
+	}
+	return array_new(t->arena, operand->tensor->type, operand->rank, dims);
+}
+
+/* Where element `flat` of the call's array lies in the tensor. */
+static int64_t
+place_of(const VendorOperand *operand, const Array *called, int64_t flat)
+{
+	int64_t index[ROW_MAX_RANK], at[ROW_MAX_RANK] = {0}, place = 0, extent;
+	row_unflatten(flat, called->rank, called->dims, index);
+	for (int i = 0; i < operand->rank; i++)
+		if (operand->dims[i] >= 0)
+			at[operand->dims[i]] = index[i];
+	for (int d = 0; d < operand->tensor->rank; d++) {
+		ck_assert(dim_is_const(operand->tensor->hi[d], &extent));
+		place = place * extent + at[d];
+	}
+	return place;
+}
+
+/* A matched program's input as the call sees it: its dims may be merged and in another order. */
+static Array *
+as_called(Trial *t, const Program *matched, const VendorOperand *operand, Array *const *inputs)
+{
+	Array *called = array_as_called(t, operand);
+	int input = 0;
+	while (matched->inputs[input] != operand->tensor)
+		input++;
+	ck_assert_int_eq(array_count(called), array_count(inputs[input]));
+	for (int64_t i = 0; i < array_count(called); i++) {
+		int64_t from = place_of(operand, called, i);
+		dtype_store_f64(called->type, called->data, i,
+		                dtype_load_f64(called->type, inputs[input]->data, from));
+	}
+	return called;
+}
+
+/* The tensor of an operand as the library is given it: where it lies, in the order of the call. */
+static VendorArg
+library_arg(Trial *t, const VendorOperand *operand, const Array *called)
+{
+	int64_t *strides = NEW_N(t->arena, int64_t, operand->rank + 1), step = 1, extent;
+	for (int i = 0; i < operand->rank; i++)
+		strides[i] = array_count(called);
+	for (int d = operand->tensor->rank - 1; d >= 0; d--) {
+		ck_assert(dim_is_const(operand->tensor->hi[d], &extent));
+		for (int i = 0; i < operand->rank; i++)
+			if (operand->dims[i] == d)
+				strides[i] = step;
+		step *= extent;
+	}
+	return (VendorArg){
+		.type = DT_F32, .rank = called->rank, .dims = called->dims, .strides = strides};
+}
+
+/* What the library makes of the call, where it has it. */
+static void
+ask_library(Trial *t, const VendorMatch *m, int narg, Array *const *args, Array *const *inputs,
+            const Array *expected)
+{
+	char error[256];
+	VendorArg given[4] = {{.type = DT_NONE}};
+	void *buffers[4] = {NULL};
+	Array *y = array_of(t, m->result.tensor);
+	for (int i = 0; i < m->program->ninput; i++)
+		for (int k = 0; k < VENDOR_OPERANDS; k++)
+			if (m->operands[k].tensor == m->program->inputs[i]) {
+				given[k] = library_arg(t, &m->operands[k], args[k]);
+				buffers[k] = inputs[i]->data;
+			}
+	given[narg - 1] = library_arg(t, &m->result, args[narg - 1]);
+	buffers[narg - 1] = y->data;
+	VendorCall call = {m->row->name, narg, given, m->nattr, m->attrs};
+	PreparedCall *prepared = vendor_call_new(library, &call, error, sizeof error);
+	if (!prepared)
+		return;
+	void *scratch = arena_alloc_aligned(t->arena, vendor_call_scratch(prepared) + 64, 64);
+	for (int piece = 0; piece < vendor_call_pieces(prepared); piece++)
+		ck_assert_msg(vendor_call_run(prepared, piece, buffers, scratch, error, sizeof error), "%s",
+		              error);
+	for (int64_t i = 0; i < array_count(y); i++) {
+		double a = dtype_load_f64(DT_F32, expected->data, i);
+		double b = dtype_load_f64(DT_F32, y->data, i);
+		ck_assert_msg(fabs(a - b) <= 1e-5 * fmax(1, fabs(a)), "%s: %s gives %g instead of %g",
+		              t->text, vendor_call_impl(prepared), b, a);
+	}
+	vendor_call_free(prepared);
+	library_runs++;
 }
 
 static void
 judge(Trial *t, const VendorMatch *match, Array *const *inputs, const Array *expected)
 {
-	StepAttr attrs[VENDOR_ATTRS];
-	Array *args[4], *y = array_of(t, match->dst);
-	int narg = 0, nattr = vendor_match_attrs(match, attrs);
-	args[narg++] = as_matched(t, match->program, match->src, inputs);
-	if (match->weights) {
-		args[narg++] = as_matched(t, match->program, match->weights, inputs);
+	Array *args[4], *y = array_as_called(t, &match->result);
+	int narg = 0;
+	args[narg++] = as_called(t, match->program, &match->operands[0], inputs);
+	if (match->operands[1].tensor) {
+		args[narg++] = as_called(t, match->program, &match->operands[1], inputs);
 		args[narg++] = NULL;
 	}
 	args[narg++] = y;
-	row_run(&(RowCall){match->row, narg, args, nattr, attrs});
+	ck_assert_int_eq(array_count(y), array_count(expected));
+	if (library && t->dice % BY_LIBRARY == 0)
+		ask_library(t, match, narg, args, inputs, expected);
+	row_run(&(RowCall){match->row->name, narg, args, match->nattr, match->attrs});
 	for (int64_t i = 0; i < array_count(y); i++) {
-		double a = dtype_load_f64(DT_F32, expected->data, i);
+		double a = dtype_load_f64(DT_F32, expected->data, place_of(&match->result, y, i));
 		double b = dtype_load_f64(DT_F32, y->data, i);
 		ck_assert_msg(fabs(a - b) <= 1e-5 * fmax(1, fabs(a)), "%s matches %s: %g instead of %g",
-		              t->text, match->row, b, a);
+		              t->text, match->row->name, b, a);
 	}
 }
 
@@ -364,18 +535,26 @@ try_program(const char *text, uint64_t dice)
 START_TEST(matches_are_sound)
 {
 	static void (*const makers[])(Made * made, int size) = {make_conv, make_pool, make_matmul};
-	int matches[3] = {0};
-	for (int i = 0; i < PROGRAMS; i++) {
+	const char *given = getenv("MATCH_PROGRAMS");
+	char error[256];
+	int matches[3] = {0}, programs = given ? atoi(given) : PROGRAMS;
+	library = vendor_open(error, sizeof error);
+	for (int i = 0; i < programs; i++) {
 		Arena *arena = arena_new("text");
-		Made made = {.dice = (uint64_t)i};
+		Made made = {.dice = (uint64_t)i, .channel = 0};
 		makers[i % 3](&made, between(&made, i % 3 == 2 ? 0 : 1, 2));
 		spoil(&made);
 		make_extents(&made);
 		matches[i % 3] += try_program(print_made(arena, &made), made.dice);
 		arena_free(arena);
 	}
+	if (given)
+		printf("%d programs; match conv %d, pool %d, matmul %d; run by the library %d\n", programs,
+		       matches[0], matches[1], matches[2], library_runs);
 	for (int row = 0; row < 3; row++)
-		ck_assert_int_gt(matches[row], PROGRAMS / 30);
+		ck_assert_int_gt(matches[row], programs / 30);
+	vendor_close(library);
+	library = NULL;
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/bundle.h"
+#include "target/vendor.h"
 
 typedef struct Part {
 	const char *entry;
@@ -42,18 +43,18 @@ file_name(Arena *arena, const char *device)
 	return name;
 }
 
-static bool
-has_vendor(const Module *module)
+/* The libraries that a module calls, separated by blanks. */
+static void
+list_libraries(const Module *module, Buf *list)
 {
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
-		if (step->kind == MS_VENDOR)
-			return true;
+		const VendorRow *row = step->kind == MS_VENDOR ? vendor_find(step->row) : NULL;
+		if (row && !strstr(buf_text(list), row->library))
+			buf_printf(list, "%s%s", list->size ? " " : "", row->library);
 		for (int k = 0; k < step->nbody; k++)
-			if (has_vendor(step->bodies[k]))
-				return true;
+			list_libraries(step->bodies[k], list);
 	}
-	return false;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ make_target(Writer *writer, int t)
 	const BundleInput *input = writer->input;
 	const Target *target = input->targets[t].target;
 	const char *name = file_name(arena, target->device->name);
+	Buf libraries = {.arena = arena};
+	list_libraries(input->targets[t].module, &libraries);
 	KernelList *list = &writer->kernels[t];
 	writer->plans[t] = plan_of_module(arena, input->targets[t].module, &writer->weights, list);
 	Buf json = {.arena = arena};
@@ -74,7 +77,7 @@ make_target(Writer *writer, int t)
 	                          .march = target->device->march,
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
-	                          .vendor = has_vendor(input->targets[t].module) ? "onednn" : ""};
+	                          .vendor = buf_text(&libraries)};
 	add_text(writer, entry->plan, buf_text(&json));
 	if (list->kernels.count == 0)
 		return;

@@ -1,0 +1,132 @@
+/* row_read: texts of vendor.def as patterns. */
+#include "program/row.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *
+trimmed(Arena *arena, const char *text, size_t length)
+{
+	while (length > 0 && *text == ' ')
+		text++, length--;
+	while (length > 0 && text[length - 1] == ' ')
+		length--;
+	return arena_strndup(arena, text, length);
+}
+
+/* The item with `copy` for each #. */
+static const char *
+numbered(Arena *arena, const char *item, int copy)
+{
+	Buf buf = {.arena = arena};
+	for (; *item; item++) {
+		if (*item == '#')
+			buf_printf(&buf, "%d", copy);
+		else
+			buf_putc(&buf, *item);
+	}
+	return buf_text(&buf);
+}
+
+int
+row_list(Arena *arena, const char *text, int copies, const char *items[ROW_LIST])
+{
+	int count = 0;
+	while (text && *text) {
+		size_t length = strcspn(text, ",");
+		const char *item = trimmed(arena, text, length);
+		int times = strchr(item, '#') ? copies : 1;
+		must(count + times <= ROW_LIST);
+		for (int copy = 0; copy < times; copy++)
+			items[count++] = numbered(arena, item, copy);
+		text += length + (text[length] == ',');
+	}
+	return count;
+}
+
+static int
+find_iter(const RowForm *form, const char *name, size_t length)
+{
+	for (int i = 0; i < form->niter; i++)
+		if (strlen(form->iters[i]) == length && memcmp(form->iters[i], name, length) == 0)
+			return i;
+	return -1;
+}
+
+/* A number before `*` belongs to the iterator behind it, one behind `-` is taken off. */
+static void
+note_number(Arena *arena, const RowForm *form, const char *at, size_t length, RowItem *item)
+{
+	size_t behind = at[length] == '*' ? strspn(at + length + 1, "abcdefghijklmnopqrstuvwxyz"
+	                                                            "0123456789")
+	                                  : 0;
+	int iter = find_iter(form, at + length + 1, behind);
+	const char *name = arena_strndup(arena, at, length);
+	if (iter >= 0)
+		item->factor[iter] = name;
+	else if (at >= item->text + 2 && at[-2] == '-')
+		item->offset = name;
+	item->is_linear |= item->offset || iter >= 0;
+}
+
+static void
+read_item(Arena *arena, const RowForm *form, const char *text, RowItem *item)
+{
+	size_t length = strlen(text);
+	*item = (RowItem){.may_stand = *text == '~', .iter = -1, .first = -1};
+	item->may_lack = text[length - 1] == '?';
+	item->text =
+		arena_strndup(arena, text + item->may_stand, length - item->may_stand - item->may_lack);
+	for (const char *at = item->text; *at; at += length) {
+		for (length = 0; isalnum((unsigned char)at[length]) || at[length] == '_';)
+			length++;
+		int iter = length ? find_iter(form, at, length) : -1;
+		if (iter >= 0) {
+			item->first = item->iters ? item->first : iter;
+			item->iters |= 1u << iter;
+			item->iter = item->text[length] ? -1 : iter;
+		} else if (islower((unsigned char)*at)) {
+			note_number(arena, form, at, length, item);
+		}
+		length += length == 0;
+	}
+}
+
+/* What stands in the next brackets; *at moves behind them. */
+static const char *
+inside(Arena *arena, const char **at, char open, char close)
+{
+	const char *from = strchr(*at, open) + 1, *to = strchr(from, close);
+	*at = to + 1;
+	return arena_strndup(arena, from, (size_t)(to - from));
+}
+
+static void
+read_tensor(Arena *arena, const RowForm *form, const char **at, RowTensor *tensor)
+{
+	const char *items[ROW_LIST], *open = strchr(*at, '[');
+	tensor->name = arena_strndup(arena, open - 1, 1);
+	tensor->rank = row_list(arena, inside(arena, at, '[', ']'), form->copies, items);
+	must(tensor->rank <= ROW_DIMS);
+	for (int d = 0; d < tensor->rank; d++)
+		read_item(arena, form, items[d], &tensor->items[d]);
+}
+
+void
+row_read(Arena *arena, const VendorRow *row, int copies, RowForm *form)
+{
+	const char *at = row->stage, *items[ROW_LIST];
+	*form = (RowForm){.row = row, .copies = copies};
+	form->nloop = form->niter = row_list(arena, inside(arena, &at, '[', ']'), copies, items);
+	for (int i = 0; i < form->nloop; i++)
+		form->iters[i] = arena_strndup(arena, items[i], strcspn(items[i], "?"));
+	at = strchr(at, '=') + 2;
+	form->reduce = arena_strndup(arena, at, strcspn(at, "("));
+	form->niter += row_list(arena, inside(arena, &at, '(', ')'), copies, items);
+	for (int i = form->nloop; i < form->niter; i++)
+		form->iters[i] = items[i - form->nloop];
+	const char *start = row->stage;
+	read_tensor(arena, form, &start, &form->result);
+	while (strchr(at, '['))
+		read_tensor(arena, form, &at, &form->operands[form->noperand++]);
+}

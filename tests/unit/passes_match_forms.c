@@ -1,0 +1,140 @@
+/* Matching vendor rows, form by form: dims of tensors in any order, groups, factors, what is
+ * missing; and what only looks like a row.
+ */
+#include "program/forms.h"
+#include "program/match.h"
+#include "unit.h"
+
+/* A program's inputs and stages, what it is, and which of its dims the dims of the call are. */
+typedef struct Case {
+	const char *inputs, *stages, *row, *src, *weights, *result, *attrs;
+} Case;
+
+/* clang-format off */
+static const Case cases[] = {
+	/* as ONNX has it; channels last, weights as TensorFlow has them; without a batch */
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p+r] * W[f,c,r]",
+	 "conv", "012", "012", "012", "group=1 strides=1 dilations=1 pads_lo=0 pads_hi=0"},
+	{"X: f32[2,9,4], W: f32[3,4,5]",
+	 "Y[n:2, p:4, f:5]: f32 = sum(r:3, c:4) X[n,2*p+r,c] * W[r,c,f]",
+	 "conv", "021", "210", "021", "group=1 strides=2 dilations=1 pads_lo=0 pads_hi=0"},
+	{"X: f32[4,9], W: f32[5,4,3]",
+	 "Y[f:5, p:3]: f32 = sum(c:4, r:3 where 0 <= 3*p+2*r-1, 3*p+2*r-1 < 9) "
+	 "W[f,c,r] * X[c,3*p+2*r-1]",
+	 "conv", "-01", "012", "-01", "group=1 strides=3 dilations=2 pads_lo=1 pads_hi=1"},
+	/* three groups, and depthwise */
+	{"X: f32[1,6,6], W: f32[9,2,3]",
+	 "Y[n:1, f:9, p:4]: f32 = sum(c:2, r:3) X[n,f/3*2+c,p+r] * W[f,c,r]",
+	 "conv", "012", "012", "012", "group=3 strides=1 dilations=1 pads_lo=0 pads_hi=0"},
+	{"X: f32[1,6,6], W: f32[6,1,3]",
+	 "Y[n:1, f:6, p:4]: f32 = sum(r:3) X[n,f,p+r] * W[f,0,r]",
+	 "conv", "012", "012", "012", "group=6 strides=1 dilations=1 pads_lo=0 pads_hi=0"},
+	/* products: commuted and transposed, a batch in between, the result transposed */
+	{"A: f32[3,5], B: f32[7,3]",
+	 "Y[i:5, j:7]: f32 = sum(k:3) B[j,k] * A[k,i]",
+	 "matmul", "01", "01", "01", "transpose_a=1 transpose_b=1"},
+	{"A: f32[3,2,5], B: f32[2,3,7]",
+	 "Y[b:2, i:5, j:7]: f32 = sum(k:3) A[k,b,i] * B[b,k,j]",
+	 "matmul", "120", "012", "012", ""},
+	{"A: f32[2,5,3], B: f32[2,3,7]",
+	 "Y[i:5, b:2, j:7]: f32 = sum(k:3) A[b,i,k] * B[b,k,j]",
+	 "matmul", "012", "012", "102", ""},
+	/* a window's mean, channels last */
+	{"X: f32[2,6,4]",
+	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
+	 "Y[n:2, p:3, c:4]: f32 = S[n,p,c] / 2.0",
+	 "pool", "021", "", "021", "kernel=2 strides=2 dilations=1 pads_lo=0 pads_hi=0"},
+};
+
+static const char *const refused[][2] = {
+	/* no tap moves: the factor is 0; a tap twice; a reduction that moves nothing; a diagonal */
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:6]: f32 = sum(c:4, r:3) X[n,c,p] * W[f,c,r]"},
+	{"X: f32[1,4,6,6], W: f32[5,4,3,3]",
+	 "Y[n:1, f:5, p:4, q:4]: f32 = sum(c:4, r:3) X[n,c,p+r,q+r] * W[f,c,r,r]"},
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3, t:2) X[n,c,p+r] * W[f,c,r]"},
+	{"A: f32[5,5,3], B: f32[3,7]",
+	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,i,k] * B[k,j]"},
+	/* a loop that moves no operand; a window that goes backwards */
+	{"A: f32[1,5,3], B: f32[3,7]",
+	 "Y[b:2, i:5, j:7]: f32 = sum(k:3) A[0,i,k] * B[k,j]"},
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p-r+2] * W[f,c,r]"},
+	/* a guard that says more than the border does; channels that no group reads */
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3 where p+r < 5) X[n,c,p+r] * W[f,c,r]"},
+	{"X: f32[1,7,6], W: f32[9,2,3]",
+	 "Y[n:1, f:9, p:4]: f32 = sum(c:2, r:3) X[n,f/3*2+c,p+r] * W[f,c,r]"},
+	/* a part of a tensor; a maximum over windows that may be empty; a mean of something else */
+	{"A: f32[5,4], B: f32[3,7]",
+	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,k] * B[k,j]"},
+	{"X: f32[1,4,3]",
+	 "Y[n:1, c:4, p:3]: f32 = max(r:2 where 0 <= 2*p+r-2, 2*p+r-2 < 3) X[n,c,2*p+r-2]"},
+	{"X: f32[2,4,6]",
+	 "S[n:2, c:4, p:3]: f32 = sum(r:2) X[n,c,2*p+r]\n"
+	 "Y[n:2, c:4, p:3]: f32 = S[n,c,p] / 3.0"},
+};
+/* clang-format on */
+
+static const char *
+order_text(Arena *arena, const VendorOperand *operand)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < operand->rank; i++)
+		buf_putc(&buf, operand->dims[i] < 0 ? '-' : (char)('0' + operand->dims[i]));
+	return buf_text(&buf);
+}
+
+static const char *
+attrs_text(Arena *arena, const VendorMatch *m)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < m->nattr; i++)
+		if (m->attrs[i].kind == SA_INTS)
+			buf_printf(&buf, "%s%s=%d", i ? " " : "", m->attrs[i].name, (int)m->attrs[i].ints[0]);
+	return buf_text(&buf);
+}
+
+static bool
+match_text(Arena *arena, const char *inputs, const char *stages, VendorMatch *m)
+{
+	const char *text = arena_printf(arena, "expr made(%s) -> Y {\n%s\n}\n", inputs, stages);
+	Program *program = program_parse(expr_ctx_new(arena), "made", text);
+	program_check(program);
+	return vendor_match(arena, program_inline(arena, program), NULL, NULL, m);
+}
+
+START_TEST(orders)
+{
+	const Case *c = &cases[_i];
+	Arena *arena = arena_new("match");
+	VendorMatch m;
+	ck_assert_msg(match_text(arena, c->inputs, c->stages, &m), "%s", c->stages);
+	ck_assert_str_eq(m.row->name, c->row);
+	ck_assert_str_eq(order_text(arena, &m.operands[0]), c->src);
+	ck_assert_str_eq(order_text(arena, &m.operands[1]), c->weights);
+	ck_assert_str_eq(order_text(arena, &m.result), c->result);
+	ck_assert_str_eq(attrs_text(arena, &m), c->attrs);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+	Arena *arena = arena_new("match");
+	VendorMatch m;
+	ck_assert_msg(!match_text(arena, refused[_i][0], refused[_i][1], &m), "%s", refused[_i][1]);
+	arena_free(arena);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *tcase = tcase_create("forms");
+	tcase_add_loop_test(tcase, orders, 0, countof(cases));
+	tcase_add_loop_test(tcase, refusals, 0, countof(refused));
+	return unit_run(tcase);
+}
