@@ -63,9 +63,9 @@ struct PassContext {
 	/* subject: NULL for the model; text: NULL where nothing changed */
 	void (*dump)(const char *pass, const char *subject, const char *text);
 	bool verify; /* run the checker after each pass */
-	/* --verify=each: called before and after each pass on a clone; fails when they differ. */
-	void (*verify_each)(void *arg, const char *pass, const struct Graph *before,
-	                    const struct Graph *after);
+	/* --verify=each: called after each pass that changed something, with a copy of what it got and
+	 * what it left, of the kind `ir`; fails when they differ. */
+	void (*verify_each)(PassContext *context, PassIr ir, const void *before, const void *after);
 	void *verify_arg;
 	void (*progress)(void *arg, const char *what, int done, int total);
 	void *progress_arg;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "passes/manager.h"
+#include "program/unit.h"
 #include "target/target.h"
 
 /* What a file holds, found out from its first word. */
@@ -58,13 +59,16 @@ Graph *text_graph(Arena *arena, const char *path, const char *text);
 Program *text_program(Arena *arena, const char *path, const char *text);
 Kernel *text_kernel(Arena *arena, const char *path, const char *text);
 
-/* Evaluate both graphs on made-up inputs and compare: --verify=each. `arg` is the Options. */
-void verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after);
+/* Evaluate both on made-up inputs and compare: --verify=each. Loops above some millions of
+ * iterations are left out, and so is what does not run at the sizes that are tried. */
+void verify_rewrite(PassContext *context, PassIr ir, const void *before, const void *after);
+void verify_unit(PassContext *context, const ProgramUnit *before, const ProgramUnit *after);
+void verify_kernel(PassContext *context, const Kernel *before, const Kernel *after);
 
 /* Print, read and print again what a pass left, or a kernel; fails (FAIL_BUG) unless the texts are
  * equal: --verify=texts. verify_all_texts() does that where it was asked for, also when no pass
  * changed anything. */
-void verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after);
+void verify_texts(PassContext *context, PassIr ir, const void *before, const void *after);
 void verify_all_texts(const PassContext *context, const Graph *graph, const Module *module);
 
 #endif

@@ -138,16 +138,23 @@ check_meanings(Arena *arena, const Graph *graph, const Region *region)
 	}
 }
 
-void
-verify_texts(void *arg, const char *pass, const Graph *before, const Graph *after)
+static void
+verify_graph_texts(const char *pass, const Graph *graph)
 {
-	(void)arg, (void)before;
-	Arena *arena = arena_new_in(after->arena, "texts");
+	Arena *arena = arena_new_in(graph->arena, "texts");
 	Buf buf = {.arena = arena};
-	graph_print(&buf, after);
+	graph_print(&buf, graph);
 	check_text(arena, TEXT_GRAPH, arena_printf(arena, "the graph after %s", pass), buf_text(&buf));
-	check_meanings(arena, after, after->body);
+	check_meanings(arena, graph, graph->body);
 	arena_reset(arena);
+}
+
+void
+verify_texts(PassContext *context, PassIr ir, const void *before, const void *after)
+{
+	(void)before;
+	if (ir == IR_graph)
+		verify_graph_texts(context->running, after);
 }
 
 static void
@@ -177,6 +184,6 @@ verify_all_texts(const PassContext *context, const Graph *graph, const Module *m
 {
 	if (context->verify_each != verify_texts)
 		return;
-	verify_texts(NULL, "all passes", NULL, graph);
+	verify_graph_texts("all passes", graph);
 	verify_module_texts(module);
 }

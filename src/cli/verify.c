@@ -1,7 +1,7 @@
-/* --verify=each: after each pass that changed something, the graph before and after are evaluated
- * on the same made-up inputs. Before: in double with error bounds; after: as kernels compute. What
- * a pass may change (the order of a sum) stays within the bounds; anything else is a bug, named
- * with its pass.
+/* --verify=each: after each pass that changed something, what it got and what it left are evaluated
+ * on the same made-up inputs. Graphs: before in double with error bounds, after as kernels compute.
+ * What a pass may change (the order of a sum) stays within the bounds; anything else is a bug, named
+ * with its pass. Programs and loops: verify_parts.c.
  */
 #include "cli/inputs.h"
 #include "cli/model.h"
@@ -34,10 +34,10 @@ make_inputs(Arena *arena, const Options *options, const Graph *graph)
 	return inputs;
 }
 
-void
-verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *after)
+static void
+verify_graph(const PassContext *context, const Graph *before, const Graph *after)
 {
-	const Options *options = arg;
+	const Options *options = context->verify_arg;
 	Arena *arena = arena_new("verify");
 	arena_defer(after->arena, (void (*)(void *))arena_free, arena); /* also when it fails */
 	int noutput = before->body->nresult;
@@ -52,8 +52,19 @@ verify_rewrite(void *arg, const char *pass, const Graph *before, const Graph *af
 			fail_as(FAIL_BUG, NULL,
 			        "%s changed output %s: element %lld is %.9g, expected %.9g within %.3g; "
 			        "%lld of %lld are wrong",
-			        pass, before->body->results[i]->name, (long long)a.first_wrong, a.seen,
-			        a.expected, a.bound, (long long)a.wrong, (long long)a.points);
+			        context->running, before->body->results[i]->name, (long long)a.first_wrong,
+			        a.seen, a.expected, a.bound, (long long)a.wrong, (long long)a.points);
 	}
 	arena_reset(arena);
+}
+
+void
+verify_rewrite(PassContext *context, PassIr ir, const void *before, const void *after)
+{
+	if (ir == IR_graph)
+		verify_graph(context, before, after);
+	else if (ir == IR_loop)
+		verify_kernel(context, before, after);
+	else
+		verify_unit(context, before, after);
 }

@@ -211,6 +211,7 @@ typedef struct IrRow {
 	void (*print)(Buf *buf, const void *ir);
 	void (*check)(const void *ir);
 	int (*size)(const void *ir);
+	const void *(*keep)(Arena *arena, const void *ir); /* a copy that the pass does not change */
 	bool (*is_plain)(const void *ir); /* loops as they come: only rows of level 0 */
 } IrRow;
 
@@ -239,6 +240,12 @@ graph_size(const void *ir)
 	return graph_node_count(ir);
 }
 
+static const void *
+graph_keep(Arena *arena, const void *ir)
+{
+	return graph_clone(arena, ir);
+}
+
 static const char *
 unit_subject(const void *ir)
 {
@@ -263,6 +270,13 @@ unit_size(const void *ir)
 	return ((const ProgramUnit *)ir)->program->nstage;
 }
 
+/* Programs do not change; a unit gets another one. */
+static const void *
+unit_keep(Arena *arena, const void *ir)
+{
+	return arena_memdup(arena, ir, sizeof(ProgramUnit));
+}
+
 static const char *
 kernel_subject(const void *ir)
 {
@@ -281,6 +295,14 @@ kernel_verify(const void *ir)
 	kernel_check(ir);
 }
 
+static const void *
+kernel_keep(Arena *arena, const void *ir)
+{
+	Buf text = {.arena = arena};
+	kernel_print(&text, ir);
+	return kernel_parse(arena, expr_ctx_new(arena), "kernel", buf_text(&text));
+}
+
 static bool
 kernel_is_plain(const void *ir)
 {
@@ -288,11 +310,12 @@ kernel_is_plain(const void *ir)
 }
 
 static const IrRow irs[IR_COUNT] = {
-	[IR_graph] = {"graph", graph_subject, graph_text, graph_verify, graph_size, NULL},
-	[IR_program] = {"program", unit_subject, unit_text, unit_verify, unit_size, NULL},
-	[IR_part] = {"part", unit_subject, unit_text, unit_verify, unit_size, NULL},
-	[IR_nest] = {"nest", unit_subject, unit_text, unit_verify, unit_size, NULL},
-	[IR_loop] = {"loop", kernel_subject, kernel_text, kernel_verify, NULL, kernel_is_plain},
+	[IR_graph] = {"graph", graph_subject, graph_text, graph_verify, graph_size, graph_keep, NULL},
+	[IR_program] = {"program", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
+	[IR_part] = {"part", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
+	[IR_nest] = {"nest", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
+	[IR_loop] = {"loop", kernel_subject, kernel_text, kernel_verify, NULL, kernel_keep,
+                 kernel_is_plain},
 };
 
 const char *
@@ -336,6 +359,8 @@ run_pass(void *subject, PassContext *context, const PassInfo *pass)
 	const IrRow *ir = &irs[pass->ir];
 	const char *outer = context->running;
 	PassTiming timing = {.pass = pass->name, .nodes_before = ir->size ? ir->size(subject) : 0};
+	Arena *kept = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
+	const void *before = kept ? ir->keep(kept, subject) : NULL;
 	double start = now();
 
 	context->running = pass->name;
@@ -345,27 +370,24 @@ run_pass(void *subject, PassContext *context, const PassInfo *pass)
 	add_timing(context, &timing);
 	if (context->verify)
 		ir->check(subject);
+	if (before && timing.changed)
+		context->verify_each(context, pass->ir, before, subject);
 	if (dump_wanted(context, pass) && context->dump)
 		dump(context, pass, subject, timing.changed);
+	if (kept)
+		arena_reset(kept);
 	context->running = outer;
 	return timing.changed;
 }
 
-/* A graph is checked from outside as well: its signature, and what it computes. */
+/* A graph's signature stays as it is. */
 static void
 run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 {
 	Signature signature = signature_of(context->arena, graph);
-	Arena *before_arena = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
-	Graph *before = before_arena ? graph_clone(before_arena, graph) : NULL;
 	Work work = work_begin(&(Loc){.file = graph->file}, pass->name);
-
-	bool is_changed = run_pass(graph, context, pass);
+	run_pass(graph, context, pass);
 	check_signature(graph, context, pass, &signature);
-	if (before && is_changed)
-		context->verify_each(context->verify_arg, pass->name, before, graph);
-	if (before_arena)
-		arena_reset(before_arena);
 	work_end(work);
 }
 

@@ -31,8 +31,9 @@ verify(void *arg)
 	Rewrite *rewrite = arg;
 	Arena *arena = rewrite->options.arena;
 	Graph *before = graph_of(arena, BEFORE), *after = graph_of(arena, rewrite->after);
-	verify_texts(NULL, "Test", before, after);
-	verify_rewrite(&rewrite->options, "Test", before, after);
+	PassContext context = {.arena = arena, .running = "Test", .verify_arg = &rewrite->options};
+	verify_texts(&context, IR_graph, before, after);
+	verify_rewrite(&context, IR_graph, before, after);
 }
 
 START_TEST(equal_results_pass)
@@ -60,11 +61,83 @@ START_TEST(other_results_name_the_pass)
 }
 END_TEST
 
+/* ---- programs and loops ---- */
+
+typedef struct Pair {
+	PassIr ir;
+	const char *before, *after;
+	bool is_stored; /* `after` has X and Y in blocks of 4 */
+} Pair;
+
+static const void *
+subject_of(Arena *arena, const Pair *pair, const char *text, bool is_stored)
+{
+	ExprCtx *ctx = expr_ctx_new(arena);
+	static const char *const layouts[] = {"nc4w", "nc4w"};
+	if (pair->ir == IR_loop)
+		return kernel_parse(arena, ctx, "k", text);
+	ProgramUnit *unit = NEW(arena, ProgramUnit);
+	*unit = (ProgramUnit){.arena = arena,
+	                      .name = "p",
+	                      .program = program_parse(ctx, "p", text),
+	                      .is_stored = is_stored,
+	                      .layouts = pair->is_stored ? layouts : NULL};
+	return unit;
+}
+
+static void
+verify_pair(void *arg)
+{
+	const Pair *pair = arg;
+	Arena *arena = arena_new("test");
+	PassContext context = {.arena = arena, .running = "Test", .config = {.arena = arena}};
+	const void *before = subject_of(arena, pair, pair->before, false);
+	verify_rewrite(&context, pair->ir, before,
+	               subject_of(arena, pair, pair->after, pair->is_stored));
+	arena_free(arena);
+}
+
+#define SUM "expr p(X: f32[N,40]) -> Y {\n  Y[n:N]: f32 = sum(k:40) X[n, k]\n}\n"
+#define LOOP(body) "kernel k(X: f32[8], Y: out f32[8]) {\n  for i in 8 @parallel\n    " body "\n}\n"
+
+static const Pair EQUAL[] = {
+	{IR_nest, SUM, "expr p(X: f32[N,40]) -> Y {\n  Y[n:N]: f32 = sum(k:40) X[n, 39 - k]\n}\n",
+     false},
+	{IR_nest, "expr p(X: f32[2,6,5]) -> Y {\n  Y[n:2,c:6,w:5]: f32 = X[n, c, w] + 1.0\n}\n",
+     "expr p(X: f32[2,2,5,4]) -> Y {\n"
+     "  Y[n:2,c:2,w:5,b:4]: f32 = 4*c + b < 6 ? X[n, c, w, b] + 1.0 : 0.0\n}\n",
+     true},
+	{IR_loop, LOOP("Y[i] = X[i] * 2.0"), LOOP("Y[i] = X[i] + X[i]"), false},
+};
+
+static const Pair DIFFERENT[] = {
+	{IR_nest, SUM, "expr p(X: f32[N,40]) -> Y {\n  Y[n:N]: f32 = sum(k:39) X[n, k]\n}\n", false},
+	{IR_nest, "expr p(X: f32[2,6,5]) -> Y {\n  Y[n:2,c:6,w:5]: f32 = X[n, c, w] + 1.0\n}\n",
+     "expr p(X: f32[2,2,5,4]) -> Y {\n"
+     "  Y[n:2,c:2,w:5,b:4]: f32 = 4*c + b < 6 ? X[n, c, w, 3 - b] + 1.0 : 0.0\n}\n",
+     true},
+	{IR_loop, LOOP("Y[i] = X[i] * 2.0"), LOOP("Y[i] = X[7 - i] + X[i]"), false},
+};
+
+START_TEST(programs_and_loops)
+{
+	Failure failure;
+	for (size_t i = 0; i < countof(EQUAL); i++)
+		ck_assert_msg(try_run(verify_pair, (void *)(uintptr_t)&EQUAL[i], &failure), "%zu: %s", i,
+		              failure.text);
+	for (size_t i = 0; i < countof(DIFFERENT); i++) {
+		ck_assert_msg(!try_run(verify_pair, (void *)(uintptr_t)&DIFFERENT[i], &failure), "%zu", i);
+		ck_assert_msg(strstr(failure.text, "Test changed Y of ") != NULL, "%s", failure.text);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
 	TCase *t = tcase_create("cli_verify");
 	tcase_add_test(t, equal_results_pass);
 	tcase_add_test(t, other_results_name_the_pass);
+	tcase_add_test(t, programs_and_loops);
 	return unit_run(t);
 }

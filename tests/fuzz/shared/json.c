@@ -97,9 +97,10 @@ static void
 put_copy(const Tree *tree, const Place *place, const cJSON *source, bool is_more)
 {
 	cJSON *copy = cJSON_Duplicate(source, true);
-	if (copy && is_more && cJSON_IsArray(place->parent))
-		cJSON_InsertItemInArray(place->parent, (int)roll(tree, 4), copy);
-	else if (!copy || !cJSON_ReplaceItemViaPointer(place->parent, place->item, copy))
+	bool is_placed = is_more && cJSON_IsArray(place->parent)
+	                     ? cJSON_InsertItemInArray(place->parent, (int)roll(tree, 4), copy)
+	                     : copy && cJSON_ReplaceItemViaPointer(place->parent, place->item, copy);
+	if (!is_placed)
 		cJSON_Delete(copy);
 }
 
