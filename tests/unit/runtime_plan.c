@@ -189,6 +189,9 @@ START_TEST(views)
 	int64_t far[2] = {INT64_MAX, 1}, none[2] = {0, 4};
 	ck_assert(!plan_view_fits(2, dims, far, 0, 12));
 	ck_assert(plan_view_fits(2, none, far, 99, 12));
+	int64_t empty[4] = {0, INT64_MAX / 2, 4, 3}, expected[4] = {0, 12, 3, 1}, seen[4];
+	plan_strides(4, empty, seen);
+	ck_assert_mem_eq(seen, expected, sizeof seen);
 }
 END_TEST
 

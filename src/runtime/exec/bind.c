@@ -150,7 +150,7 @@ bind_view(Frame *frame, int buffer)
 	Slot *slot = &frame->slots[buffer];
 	int root = plan_root(plan, buffer);
 	size_t unit = element_bytes(view->type);
-	int64_t strides[PLAN_MAX_RANK], offset = 0, step = 1;
+	int64_t dense[PLAN_MAX_RANK], offset = 0;
 	for (int at = buffer; at != root; at = plan->buffers[at].base) {
 		int64_t more = frame->dims[plan->buffers[at].offset_dim];
 		if (more == PLAN_UNBOUND || __builtin_add_overflow(offset, more, &offset))
@@ -158,12 +158,11 @@ bind_view(Frame *frame, int buffer)
 	}
 	if (slot->strides && !dim_values(frame, view->rank, view->strides, slot->strides))
 		return exec_fail(frame->exec, TW_INTERNAL, "view '%.60s' has no strides", view->name);
+	plan_strides(view->rank, slot->dims, dense);
+	const int64_t *strides = slot->strides ? slot->strides : dense;
 	bool is_dense = true;
-	for (int i = view->rank - 1; i >= 0; i--) {
-		strides[i] = slot->strides ? slot->strides[i] : step;
-		is_dense &= strides[i] == step || slot->dims[i] == 1 || slot->bytes == 0;
-		step *= slot->dims[i] > 0 ? slot->dims[i] : 1;
-	}
+	for (int i = 0; i < view->rank; i++)
+		is_dense &= strides[i] == dense[i] || slot->dims[i] == 1 || slot->bytes == 0;
 	int64_t room = storage_elements(frame, root);
 	/* Of several elements in a byte a view shows all from the first on. */
 	bool is_inside = unit ? plan_view_fits(view->rank, slot->dims, strides, offset, room)

@@ -183,6 +183,17 @@ plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t of
 	return low >= 0 && high < count;
 }
 
+void
+plan_strides(int rank, const int64_t *dims, int64_t *strides)
+{
+	int64_t step = 1;
+	for (int i = rank - 1; i >= 0; i--) {
+		strides[i] = step;
+		if (dims[i] > 0 && __builtin_mul_overflow(step, dims[i], &step))
+			step = 0; /* another extent is 0: there are no elements */
+	}
+}
+
 int
 plan_root(const Plan *plan, int buffer)
 {

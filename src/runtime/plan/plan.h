@@ -175,6 +175,9 @@ void plan_free(Plan *plan);
 bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error,
                  size_t error_size);
 
+/* Elements between neighbours along each dim of dense row-major storage. */
+void plan_strides(int rank, const int64_t *dims, int64_t *strides);
+
 /* Whether a view of `rank` dims with `strides` from `offset` stays in 0..count-1 elements. */
 bool plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset,
                     int64_t count);

@@ -211,7 +211,7 @@ check_view(const Replay *replay, const PlanBuffer *view, const int64_t *symbols)
 	const Plan *plan = replay->plan;
 	const PlanBuffer *base = &plan->buffers[view->base];
 	int64_t dims[PLAN_MAX_RANK], strides[PLAN_MAX_RANK], unused[PLAN_MAX_RANK], offset, size;
-	int64_t count = count_elements(plan, view, symbols, dims), step = 1;
+	int64_t count = count_elements(plan, view, symbols, dims);
 	int64_t room = count_elements(plan, base, symbols, unused);
 	if (base->kind == PB_TEMP && dtype_bits(base->type) >= 8 &&
 	    plan_dim_eval(plan, base->size_dim, symbols, &size))
@@ -219,12 +219,10 @@ check_view(const Replay *replay, const PlanBuffer *view, const int64_t *symbols)
 	if (count < 0 || room < 0 || base->kind == PB_VIEW || view->layout ||
 	    base->type != view->type || !plan_dim_eval(plan, view->offset_dim, symbols, &offset))
 		return true; /* not decidable here; checked when bound */
-	for (int i = view->rank - 1; i >= 0; i--) {
-		strides[i] = step;
-		if (view->strides && !plan_dim_eval(plan, view->strides[i], symbols, &strides[i]))
+	plan_strides(view->rank, dims, strides);
+	for (int i = 0; i < view->rank && view->strides; i++)
+		if (!plan_dim_eval(plan, view->strides[i], symbols, &strides[i]))
 			return true;
-		step *= dims[i] > 0 ? dims[i] : 1;
-	}
 	if (plan_view_fits(view->rank, dims, strides, offset, room))
 		return true;
 	return refuse(replay, "view '%.60s' reaches outside '%.60s'", view->name, base->name);
