@@ -204,18 +204,17 @@ add_chunk(Arena *arena, size_t size)
 	if (room > SIZE_MAX - HEAD)
 		return NULL;
 	bool is_spilled = is_single && arena->folder;
-	Chunk *chunk = arena->spare;
-	if (!is_single && chunk && chunk->size >= room)
-		arena->spare = NULL;
-	else
-		chunk = make_chunk(arena, room, is_spilled);
+	bool is_reused = !is_single && arena->spare && arena->spare->size >= size;
+	Chunk *chunk = is_reused ? arena->spare : make_chunk(arena, room, is_spilled);
 	if (!chunk)
 		return NULL;
+	if (is_reused)
+		arena->spare = NULL;
 	chunk->number = arena->chunk_count++;
 	Chunk **place = is_single ? &arena->chunks->next : &arena->chunks;
 	chunk->next = *place;
 	*place = chunk;
-	if (!is_single && arena->chunk_size < CHUNK_MAX)
+	if (!is_single && !is_reused && arena->chunk_size < CHUNK_MAX)
 		arena->chunk_size *= 2;
 	return chunk;
 }

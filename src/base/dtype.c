@@ -6,13 +6,7 @@
 
 #include "base/half.h"
 
-typedef struct TypeInfo {
-	const char *name;
-	DTypeClass class;
-	int bits;
-} TypeInfo;
-
-static const TypeInfo TYPES[DT_COUNT] = {
+const DTypeInfo dtype_table[DT_COUNT] = {
 	[DT_NONE] = {"none", DC_NONE, 0},
 #define DTYPE(NAME, text, onnx, class, bits) [DT_##NAME] = {text, DC_##class, bits},
 #include "base/dtype.def"
@@ -22,52 +16,16 @@ static const TypeInfo TYPES[DT_COUNT] = {
 const char *
 dtype_name(DType type)
 {
-	return (unsigned)type < DT_COUNT ? TYPES[type].name : "unknown";
+	return (unsigned)type < DT_COUNT ? dtype_table[type].name : "unknown";
 }
 
 DType
 dtype_find(const char *name)
 {
 	for (int type = 1; type < DT_COUNT; type++)
-		if (strcmp(TYPES[type].name, name) == 0)
+		if (strcmp(dtype_table[type].name, name) == 0)
 			return (DType)type;
 	return DT_NONE;
-}
-
-DTypeClass
-dtype_class(DType type)
-{
-	return (unsigned)type < DT_COUNT ? TYPES[type].class : DC_NONE;
-}
-
-int
-dtype_bits(DType type)
-{
-	return (unsigned)type < DT_COUNT ? TYPES[type].bits : 0;
-}
-
-bool
-dtype_is_float(DType type)
-{
-	return dtype_class(type) == DC_F;
-}
-
-bool
-dtype_is_integer(DType type)
-{
-	return dtype_class(type) == DC_I || dtype_class(type) == DC_U;
-}
-
-bool
-dtype_is_signed(DType type)
-{
-	return dtype_class(type) == DC_I || dtype_class(type) == DC_F;
-}
-
-bool
-dtype_is_arithmetic(DType type)
-{
-	return dtype_is_float(type) || dtype_is_integer(type) || dtype_class(type) == DC_B;
 }
 
 bool

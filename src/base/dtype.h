@@ -16,14 +16,56 @@ typedef enum DType {
 
 typedef enum DTypeClass { DC_NONE, DC_F, DC_I, DC_U, DC_B, DC_S, DC_X } DTypeClass;
 
+typedef struct DTypeInfo {
+	const char *name;
+	DTypeClass class;
+	int bits;
+} DTypeInfo;
+
+extern const DTypeInfo dtype_table[DT_COUNT];
+
 const char *dtype_name(DType type); /* "f32" */
 DType dtype_find(const char *name); /* DT_NONE when there is none of this name */
-DTypeClass dtype_class(DType type);
-int dtype_bits(DType type);        /* of one element, 4 for i4 */
-bool dtype_is_float(DType type);   /* f64 f32 f16 bf16 */
-bool dtype_is_integer(DType type); /* I or U, not bool, not storage */
-bool dtype_is_signed(DType type);
-bool dtype_is_arithmetic(DType type); /* F, I, U or B */
+
+static inline DTypeClass
+dtype_class(DType type)
+{
+	return (unsigned)type < DT_COUNT ? dtype_table[type].class : DC_NONE;
+}
+
+/* Of one element, 4 for i4. */
+static inline int
+dtype_bits(DType type)
+{
+	return (unsigned)type < DT_COUNT ? dtype_table[type].bits : 0;
+}
+
+/* f64 f32 f16 bf16 */
+static inline bool
+dtype_is_float(DType type)
+{
+	return dtype_class(type) == DC_F;
+}
+
+/* I or U, not bool, not storage. */
+static inline bool
+dtype_is_integer(DType type)
+{
+	return dtype_class(type) == DC_I || dtype_class(type) == DC_U;
+}
+
+static inline bool
+dtype_is_signed(DType type)
+{
+	return dtype_class(type) == DC_I || dtype_class(type) == DC_F;
+}
+
+/* F, I, U or B */
+static inline bool
+dtype_is_arithmetic(DType type)
+{
+	return dtype_is_float(type) || dtype_is_integer(type) || dtype_class(type) == DC_B;
+}
 
 /* Bytes of `count` packed elements; false when it overflows or the type has no bytes. */
 bool dtype_bytes(DType type, int64_t count, size_t *bytes);

@@ -17,7 +17,9 @@
 
 /* Append one element; `v` is evaluated several times. */
 #define vec_push(arena, v, ...) \
-	(vec_reserve((arena), (void **)&(v)->data, (v)->count, &(v)->capacity, sizeof *(v)->data), \
+	((v)->count < (v)->capacity ? (void)0 \
+	                            : vec_reserve((arena), (void **)&(v)->data, (v)->count, \
+	                                          &(v)->capacity, sizeof *(v)->data), \
 	 (v)->data[(v)->count++] = (__VA_ARGS__))
 
 /* Make room for one more element: doubles, copies, checks for overflow. */

@@ -373,10 +373,13 @@ static void
 add_box(Facts *facts, const Expr *atom, const Expr *lo, const Expr *hi)
 {
 	ExprCtx *ctx = facts->ctx;
-	const Expr *one = expr_i64(ctx, 1);
-	const Expr *last = hi ? expr_sub(ctx, hi, one) : NULL;
+	int64_t end;
+	bool is_number = hi && expr_as_i64(hi, &end) && end > INT64_MIN;
+	const Expr *last = is_number ? expr_i64(ctx, end - 1)
+	                   : hi      ? expr_sub(ctx, hi, expr_i64(ctx, 1))
+	                             : NULL;
 	add_fact(facts, FACT_BOUND, atom, lo, last);
-	if (lo && last)
+	if (lo && last && !(is_number && lo->op == EX_const))
 		add_known(facts, expr_sub(ctx, last, lo));
 }
 

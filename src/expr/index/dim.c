@@ -172,7 +172,7 @@ dim_from_expr(ExprCtx *ctx, const Expr *e)
 {
 	Memo *memo = memo_take(ctx);
 	const Dim *result = NULL;
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count; i++) {
 		const Expr *node = memo->nodes.data[i], *args[2] = {NULL, NULL};
 		result = NULL;
@@ -304,7 +304,7 @@ dim_eval(const Dim *dim, const Binding *binding, int64_t *value)
 	bool is_known = true;
 	int64_t result = 0;
 	Memo *memo = memo_take(dim->ctx);
-	walk_nodes(memo, dim);
+	walk_nodes(memo, dim, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count && is_known; i++) {
 		const Expr *node = memo->nodes.data[i];
 		int64_t x[2] = {0, 0};

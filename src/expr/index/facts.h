@@ -52,6 +52,10 @@ bool is_tame(const Expr *e);
 /* Whether e says something about indices: assuming it may help to prove. */
 bool is_index_condition(const Expr *e);
 
+/* What can be said of a condition. */
+typedef enum Certainty { UNDECIDED, CERTAIN, IMPOSSIBLE } Certainty;
+Certainty facts_decide(Facts *facts, const Expr *e);
+
 /* Whether p >= 0 at every point. */
 bool prove_nonneg(Facts *facts, const Poly *p);
 

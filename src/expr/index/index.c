@@ -353,7 +353,7 @@ const Expr *
 index_sum(Facts *facts, const Expr *e)
 {
 	Poly p;
-	if (!poly_of(e, &p))
+	if (e->is_sum || !poly_of(e, &p))
 		return e;
 	for (int i = 0; i < 16 && p.count > 1 && join_remainders(facts, &p); i++) {
 	}

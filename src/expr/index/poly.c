@@ -422,6 +422,16 @@ build_term(ExprCtx *ctx, const Term *term, int64_t coef)
 	return coef == 1 ? product : expr_mul(ctx, product, expr_i64(ctx, coef));
 }
 
+static void
+note_sum(const Expr *e, const Poly *poly)
+{
+	for (int i = 0; i < poly->count; i++)
+		for (int k = 0; k < poly->term[i].natom; k++)
+			if (poly->term[i].atom[k]->argc > 0)
+				return;
+	((Expr *)(uintptr_t)e)->is_sum = true;
+}
+
 /* The sum begins with a positive term where there is one, and negative ones are subtracted. */
 const Expr *
 poly_build(ExprCtx *ctx, const Poly *poly)
@@ -442,5 +452,6 @@ poly_build(ExprCtx *ctx, const Poly *poly)
 		else
 			sum = expr_add(ctx, sum, build_term(ctx, &poly->term[i], coef));
 	}
+	note_sum(sum, poly);
 	return sum;
 }

@@ -307,7 +307,7 @@ static void
 print_lets(Printer *p, const Expr *e)
 {
 	Memo *walk = memo_take(e->ctx);
-	walk_nodes(walk, e);
+	walk_nodes(walk, e, WALK_TO_LEAVES);
 	choose_lets(walk, p->lets);
 	memo_give(e->ctx, walk);
 	for (int i = 0; i < p->lets->nodes.count; i++) {

@@ -209,23 +209,16 @@ list_atoms(const Poly *p, const Expr **atoms, int limit)
 	return count;
 }
 
-/* The k for which p - k*fact has lost the fact's first term; false when there is none above 0. It
- * stays so for what is left of p without some of its terms. */
-static bool
-is_of_use(const Poly *p, const Fact *fact, Term *k)
-{
-	const Term *like = fact->kind == FACT_KNOWN ? poly_find(p, fact->first) : NULL;
-	return like && term_div(k, like, fact->first) && k->coef > 0;
-}
-
-/* p - k*fact >= 0; worth trying only when that leaves less to prove. */
+/* p - k*fact >= 0, for the k that takes the fact's first term out of p; worth trying only when that
+ * leaves less to prove. */
 static bool
 prove_by_fact(Facts *facts, const Poly *p, const Fact *fact, int depth)
 {
 	Poly known, rest;
 	Term k;
 	int64_t constant;
-	if (!is_of_use(p, fact, &k) || !poly_of(fact->atom, &known))
+	const Term *like = poly_find(p, fact->first);
+	if (!like || !term_div(&k, like, fact->first) || k.coef <= 0 || !poly_of(fact->atom, &known))
 		return false;
 	poly_copy(&rest, p);
 	if (!poly_add_scaled(&rest, &known, -k.coef))
@@ -239,17 +232,20 @@ static bool
 prove_by_facts(Facts *facts, const Poly *p, int depth)
 {
 	for (int i = facts->list.count - 1; i >= 0; i--)
-		if (prove_by_fact(facts, p, &facts->list.data[i], depth))
+		if (facts->list.data[i].kind == FACT_KNOWN &&
+		    prove_by_fact(facts, p, &facts->list.data[i], depth))
 			return true;
 	return false;
 }
 
-/* Whether the atom is a leaf all of whose bounds are numbers. */
+/* Whether the atom is a leaf all of whose bounds are numbers, and not met before: then each of its
+ * values goes with each of the others'. */
 static bool
-has_plain_bounds(const Facts *facts, const Expr *atom)
+is_plain_leaf(const Facts *facts, const Expr *atom, uint64_t *met)
 {
-	if (atom->op != EX_iter && atom->op != EX_symbol)
+	if ((atom->op != EX_iter && atom->op != EX_symbol) || (*met & atom->iters))
 		return false;
+	*met |= atom->iters;
 	for (int i = 0; i < facts->list.count; i++) {
 		const Fact *fact = &facts->list.data[i];
 		if (fact->kind == FACT_BOUND && fact->atom == atom &&
@@ -259,20 +255,38 @@ has_plain_bounds(const Facts *facts, const Expr *atom)
 	return true;
 }
 
-/* A sum of leaves that lie between numbers, each on its own: its interval is all there is to know,
- * and no elimination would say more. */
+/* Whether only its iterators' bounds say anything of the quotient or remainder of a plain sum. */
+static bool
+is_plain_quotient(const Facts *facts, const Expr *atom, uint64_t *met)
+{
+	Poly p;
+	int64_t divisor;
+	if ((atom->op != EX_floordiv && atom->op != EX_floormod) ||
+	    !expr_as_i64(atom->arg[1], &divisor) || divisor < 1 || !poly_of(atom->arg[0], &p))
+		return false;
+	for (int i = 0; i < facts->list.count; i++)
+		if (facts->list.data[i].kind == FACT_KNOWN && facts->list.data[i].atom->iters & atom->iters)
+			return false;
+	for (int i = 0; i < p.count; i++)
+		if (p.term[i].natom > 1 ||
+		    (p.term[i].natom == 1 &&
+		     (p.term[i].atom[0]->op != EX_iter || !is_plain_leaf(facts, p.term[i].atom[0], met))))
+			return false;
+	return true;
+}
+
+/* A sum of what lies between numbers, each on its own: when neither the interval nor a fact proves
+ * it, no elimination does. */
 static bool
 is_decided_by_interval(const Facts *facts, const Poly *p)
 {
-	Term k;
+	uint64_t met = 0;
 	for (int i = 0; i < p->count; i++) {
 		const Term *t = &p->term[i];
-		if (t->natom > 1 || (t->natom == 1 && !has_plain_bounds(facts, t->atom[0])))
+		if (t->natom > 1 || (t->natom == 1 && !is_plain_leaf(facts, t->atom[0], &met) &&
+		                     !is_plain_quotient(facts, t->atom[0], &met)))
 			return false;
 	}
-	for (int i = 0; i < facts->list.count; i++)
-		if (is_of_use(p, &facts->list.data[i], &k))
-			return false;
 	return true;
 }
 
@@ -321,16 +335,23 @@ has_remainder(const Poly *p)
 	return false;
 }
 
+/* b + extra - a */
+static bool
+find_gap(Facts *facts, const Expr *a, const Expr *b, int64_t extra, Poly *p)
+{
+	if (!poly_of(b, p) || !add_expr(p, a, -1))
+		return false;
+	if (has_remainder(p)) /* x/k*k + x%k is x */
+		poly_of_any(index_sum(facts, poly_build(facts->ctx, p)), p);
+	return poly_add_term(p, &(Term){.coef = extra});
+}
+
 /* a <= b + extra */
 static bool
 prove_le(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 {
 	Poly p;
-	if (!poly_of(b, &p) || !add_expr(&p, a, -1))
-		return false;
-	if (has_remainder(&p)) /* x/k*k + x%k is x */
-		poly_of_any(index_sum(facts, poly_build(facts->ctx, &p)), &p);
-	return poly_add_term(&p, &(Term){.coef = extra}) && prove_nonneg(facts, &p);
+	return find_gap(facts, a, b, extra, &p) && prove_nonneg(facts, &p);
 }
 
 /* An index, an iterator, a variable is below the end it was declared with, however many terms that
@@ -372,12 +393,16 @@ prove_compare(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
 	}
 }
 
+/* Whether a fact says that e holds, or !e. */
 static bool
-is_known_true(const Facts *facts, const Expr *e)
+is_known(const Facts *facts, const Expr *e, bool holds)
 {
-	for (int i = facts->list.count - 1; i >= 0; i--)
-		if (facts->list.data[i].kind == FACT_TRUE && facts->list.data[i].atom == e)
+	for (int i = facts->list.count - 1; i >= 0; i--) {
+		const Expr *fact = facts->list.data[i].atom;
+		if (facts->list.data[i].kind == FACT_TRUE &&
+		    (holds ? fact == e : fact->op == EX_not && fact->arg[0] == e))
 			return true;
+	}
 	return false;
 }
 
@@ -418,7 +443,7 @@ decide(Facts *facts, const Expr *e, bool wanted)
 	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
 	if (e->op == EX_const)
 		return (e->value.u64 != 0) == wanted;
-	if (is_known_true(facts, wanted ? e : expr_not(facts->ctx, e)))
+	if (is_known(facts, e, wanted))
 		return true;
 	if (e->op == EX_not)
 		return decide(facts, e->arg[0], !wanted);
@@ -447,4 +472,28 @@ bool
 facts_disprove(Facts *facts, const Expr *condition)
 {
 	return decide(facts, condition, false);
+}
+
+/* Both questions about one difference; most orders of indices in guards are neither. */
+Certainty
+facts_decide(Facts *facts, const Expr *e)
+{
+	const Expr *a = e->op == EX_lt || e->op == EX_le ? e->arg[0] : e->arg[1];
+	const Expr *b = a == e->arg[0] ? e->arg[1] : e->arg[0];
+	bool is_strict = e->op == EX_lt || e->op == EX_gt;
+	Poly p, negative;
+	if (e->op < EX_lt || e->op > EX_ge || !is_tame(a) || !is_tame(b))
+		return facts_prove(facts, e) ? CERTAIN : facts_disprove(facts, e) ? IMPOSSIBLE : UNDECIDED;
+	if (is_known(facts, e, true) || (is_strict && is_declared_below(facts, a, b)))
+		return CERTAIN;
+	if (is_known(facts, e, false))
+		return IMPOSSIBLE;
+	if (!find_gap(facts, a, b, -is_strict, &p))
+		return UNDECIDED;
+	if (prove_nonneg(facts, &p))
+		return CERTAIN;
+	negative.count = 0;
+	if (!poly_add_scaled(&negative, &p, -1) || !poly_add_term(&negative, &(Term){.coef = -1}))
+		return UNDECIDED;
+	return prove_nonneg(facts, &negative) ? IMPOSSIBLE : UNDECIDED;
 }

@@ -62,11 +62,8 @@ certain(Simplifier *s, const Expr *e)
 {
 	if (e->op == EX_const)
 		return e;
-	if (facts_prove(s->facts, e))
-		return expr_bool(s->ctx, true);
-	if (facts_disprove(s->facts, e))
-		return expr_bool(s->ctx, false);
-	return e;
+	Certainty certainty = facts_decide(s->facts, e);
+	return certainty == UNDECIDED ? e : expr_bool(s->ctx, certainty == CERTAIN);
 }
 
 /* a && b: b under a; then a goes when b alone implies it (and evaluating b needs no a). */
@@ -163,7 +160,7 @@ simplify_plain(Simplifier *s, const Expr *e)
 static const Expr *
 simplify(Simplifier *s, const Expr *e)
 {
-	if (e->argc == 0 || s->depth >= MAX_DEPTH)
+	if (e->argc == 0 || e->is_sum || s->depth >= MAX_DEPTH)
 		return e;
 	const Expr *known = memo_find_expr(s->memo, e);
 	if (known)

@@ -35,9 +35,22 @@ void memo_set(Memo *memo, const Expr *key, uint64_t value);
 const Expr *memo_find_expr(const Memo *memo, const Expr *key); /* NULL when absent */
 void memo_set_expr(Memo *memo, const Expr *key, const Expr *value);
 
+/* What a walk takes as a whole: nothing, what has no read in it, sums in normal form. */
+typedef enum WalkEnds { WALK_TO_LEAVES, WALK_TO_READS, WALK_TO_SUMS } WalkEnds;
+
+static inline int
+walk_argc(const Expr *e, WalkEnds ends)
+{
+	bool is_end = ends == WALK_TO_READS ? !e->has_read : ends == WALK_TO_SUMS && e->is_sum;
+	return is_end ? 0 : e->argc;
+}
+
 /* Append the distinct nodes below e that the memo does not hold yet to memo->nodes, operands first;
  * each enters the memo with its index there. No recursion. */
-void walk_nodes(Memo *memo, const Expr *e);
+void walk_nodes(Memo *memo, const Expr *e, WalkEnds ends);
+/* expr_rewrite() of the nodes of such a walk. */
+const Expr *walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace,
+                         void *arg);
 
 typedef struct InternSlot {
 	uint64_t hash;

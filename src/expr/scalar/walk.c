@@ -103,32 +103,39 @@ memo_set_expr(Memo *memo, const Expr *key, const Expr *value)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-/* The stack holds pairs (node, next operand). A node enters the memo when it is first met, with a
- * mark, so that the stack never holds it twice. */
-void
-walk_nodes(Memo *memo, const Expr *e)
+/* The stack holds triples (node, next operand, its slot of the memo). A node enters the memo when
+ * it is first met, so that the stack never holds it twice. */
+static void
+enter_node(Memo *memo, const Expr *e)
 {
-	uint64_t seen;
-	if (memo_find(memo, e, &seen))
+	if (memo->count > memo->slot_count / 2)
+		memo_grow(memo);
+	MemoSlot *slot = memo_slot(memo, e);
+	if (slot->stamp == memo->stamp)
 		return;
-	memo_set(memo, e, 0);
+	memo->count++;
+	*slot = (MemoSlot){e, 0, memo->stamp};
 	vec_push(memo->arena, &memo->stack, (uint64_t)(uintptr_t)e);
 	vec_push(memo->arena, &memo->stack, 0);
+	vec_push(memo->arena, &memo->stack, (uint64_t)(slot - memo->slots));
+}
+
+void
+walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
+{
+	enter_node(memo, e);
 	while (memo->stack.count > 0) {
-		uint64_t *top = &memo->stack.data[memo->stack.count - 2];
+		uint64_t *top = &memo->stack.data[memo->stack.count - 3];
 		const Expr *node = (const Expr *)(uintptr_t)top[0];
-		if (top[1] == (uint64_t)node->argc) {
-			memo_set(memo, node, (uint64_t)memo->nodes.count);
-			vec_push(memo->arena, &memo->nodes, node);
-			memo->stack.count -= 2;
+		if (top[1] < (uint64_t)walk_argc(node, ends)) {
+			enter_node(memo, node->arg[top[1]++]);
 			continue;
 		}
-		const Expr *operand = node->arg[top[1]++];
-		if (memo_find(memo, operand, &seen))
-			continue;
-		memo_set(memo, operand, 0);
-		vec_push(memo->arena, &memo->stack, (uint64_t)(uintptr_t)operand);
-		vec_push(memo->arena, &memo->stack, 0);
+		bool has_moved = top[2] >= (uint64_t)memo->slot_count || memo->slots[top[2]].key != node;
+		MemoSlot *slot = has_moved ? memo_slot(memo, node) : &memo->slots[top[2]];
+		slot->value = (uint64_t)memo->nodes.count;
+		vec_push(memo->arena, &memo->nodes, node);
+		memo->stack.count -= 3;
 	}
 }
 
@@ -136,7 +143,7 @@ void
 expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg)
 {
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count; i++)
 		visit(memo->nodes.data[i], arg);
 	memo_give(e->ctx, memo);
@@ -159,7 +166,7 @@ expr_uses_iter(const Expr *e, int position)
 		return false;
 	bool is_used = false;
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count; i++)
 		is_used |= memo->nodes.data[i]->op == EX_iter && memo->nodes.data[i]->iter == position;
 	memo_give(e->ctx, memo);
@@ -173,7 +180,7 @@ expr_reads(const Expr *e, const Tensor *tensor)
 		return false;
 	bool is_read = false;
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count; i++)
 		is_read |= memo->nodes.data[i]->op == EX_read && memo->nodes.data[i]->tensor == tensor;
 	memo_give(e->ctx, memo);
@@ -185,7 +192,7 @@ expr_cost(const Expr *e)
 {
 	int64_t cost = 0;
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	for (int i = 0; i < memo->nodes.count; i++) {
 		const ScalarInfo *row = scalar_info(memo->nodes.data[i]->op);
 		cost += row ? row->cost : 0;
@@ -196,27 +203,35 @@ expr_cost(const Expr *e)
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-/* Rebuild e bottom-up. `result` holds the new node by index of the walk. */
+/* Rebuild e bottom-up. `numbers` holds the new nodes by index of the walk. */
 const Expr *
-expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg)
+walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace, void *arg)
 {
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, ends);
 	for (int i = 0; i < memo->nodes.count; i++) {
 		const Expr *node = memo->nodes.data[i];
 		const Expr *local[8];
-		const Expr **args = node->argc <= 8 ? local : NEW_N(ctx->arena, const Expr *, node->argc);
-		for (int k = 0; k < node->argc; k++) {
+		int argc = walk_argc(node, ends);
+		const Expr **args = argc <= 8 ? local : NEW_N(ctx->arena, const Expr *, argc);
+		for (int k = 0; k < argc; k++) {
 			uint64_t index = 0;
 			memo_find(memo, node->arg[k], &index);
 			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
 		}
-		const Expr *rebuilt = replace(ctx, expr_with_args(ctx, node, args), arg);
+		const Expr *rebuilt = argc > 0 ? expr_with_args(ctx, node, args) : node;
+		rebuilt = replace(ctx, rebuilt, arg);
 		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)rebuilt);
 	}
 	const Expr *result = (const Expr *)(uintptr_t)memo->numbers.data[memo->numbers.count - 1];
 	memo_give(e->ctx, memo);
 	return result;
+}
+
+const Expr *
+expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg)
+{
+	return walk_rewrite(ctx, e, WALK_TO_LEAVES, replace, arg);
 }
 
 typedef struct Substitution {
@@ -284,7 +299,7 @@ const Expr *
 expr_import(ExprCtx *to, const Expr *e, const Map *map)
 {
 	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_LEAVES);
 	const Expr *result = NULL;
 	for (int i = 0; i < memo->nodes.count; i++) {
 		const Expr *node = memo->nodes.data[i];

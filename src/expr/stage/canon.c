@@ -150,7 +150,7 @@ static const Expr *
 sort_terms(ExprCtx *ctx, const Expr *e)
 {
 	Poly p;
-	return poly_of(e, &p) ? poly_build(ctx, &p) : e;
+	return !e->is_sum && poly_of(e, &p) ? poly_build(ctx, &p) : e;
 }
 
 static const Expr *
@@ -182,7 +182,7 @@ static const Expr *
 write_scalar(Hasher *hasher, Facts *facts, const Expr *e)
 {
 	(void)facts;
-	return expr_rewrite(hasher->ctx, e, canon_node, hasher);
+	return walk_rewrite(hasher->ctx, e, WALK_TO_SUMS, canon_node, hasher);
 }
 
 /* ---- guards ---------------------------------------------------------------------------------- */

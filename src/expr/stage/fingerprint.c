@@ -34,7 +34,7 @@ replace_read(ExprCtx *ctx, const Expr *e, void *arg)
 static const Expr *
 replace_reads(Canon *c, const Expr *e)
 {
-	return e && e->has_read ? expr_rewrite(c->ctx, e, replace_read, &c->replaced) : e;
+	return walk_rewrite(c->ctx, e, WALK_TO_READS, replace_read, &c->replaced);
 }
 
 /* A canonical copy whose reads are canonical too. */

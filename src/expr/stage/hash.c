@@ -123,7 +123,8 @@ hash_poly(const Hasher *hasher, const Poly *p, int64_t scale, int64_t extra)
 	for (int i = 0; i < p->count; i++) {
 		const Term *t = &p->term[i];
 		for (int k = 0; k < t->natom; k++)
-			atoms[k] = hash_at(hasher, t->atom[k]);
+			atoms[k] =
+				t->atom[k]->argc == 0 ? hash_leaf(hasher, t->atom[k]) : hash_at(hasher, t->atom[k]);
 		uint64_t coef = (uint64_t)t->coef * (uint64_t)scale;
 		if (t->natom > 0)
 			terms[count++] = hash128_combine((Hash128){coef, 1}, hash_unordered(atoms, t->natom));
@@ -252,7 +253,7 @@ hash_scalar(Hasher *hasher, const Expr *e)
 {
 	Memo *memo = hasher->memo;
 	int done = memo->nodes.count;
-	walk_nodes(memo, e);
+	walk_nodes(memo, e, WALK_TO_SUMS);
 	for (int i = done; i < memo->nodes.count; i++) {
 		Hash128 hash = hash_node(hasher, memo->nodes.data[i]);
 		vec_push(memo->arena, &memo->numbers, (int64_t)hash.low);

@@ -380,7 +380,7 @@ replace_read(ExprCtx *ctx, const Expr *e, void *arg)
 static const Expr *
 substitute_scalar(Rebuild *rebuild, const Expr *e)
 {
-	return e->has_read ? expr_rewrite(rebuild->to, e, replace_read, rebuild) : e;
+	return walk_rewrite(rebuild->to, e, WALK_TO_READS, replace_read, rebuild);
 }
 
 static const Dim *
