@@ -92,7 +92,8 @@ session_open(Arena *arena, const char *path, const char *name, const Options *op
 		.no_vendor = options->no_vendor,
 		.log = options->quiet ? NULL : show_note,
 	};
-	if (open.target && strcmp(open.target, "cpu:native") == 0)
+	const char *kind = open.target ? strchr(open.target, ':') : NULL;
+	if (kind && strcmp(kind, ":native") == 0)
 		open.target = NULL;
 	TwError error;
 	if (tw_open(path, &open, &session->bundle, &error) != TW_OK)

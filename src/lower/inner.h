@@ -41,6 +41,8 @@ bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer
  * producers write in place. For blocked storage before any node is lowered; else when its turn
  * comes. True when done. (concat.c) */
 void lower_place_concats(Lowering *low, const Region *region);
+/* For a device with memory of its own: where each value lies, and copies there and back. */
+void lower_places(Arena *arena, Module *module);
 bool lower_concat(Lowering *low, const Node *node, const Program *program, Value *const *values);
 
 /* Kernels for a program whose inputs and outputs live in these buffers. */

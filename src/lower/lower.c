@@ -456,5 +456,7 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	lower_body(&low, graph->body);
 	context->running = NULL;
 	drop_unread(low.module, arena);
+	if (context->target && context->target->device->is_apart)
+		lower_places(arena, low.module);
 	return low.module;
 }

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/test/test.h"
 
-static const Backend *const BACKENDS[] = {&backend_cpu};
+static const Backend *const BACKENDS[] = {&backend_cpu, &backend_test};
 
 const Backend *
 backend_find(const char *device)

@@ -68,11 +68,11 @@ typedef struct BackendCopy {
 
 typedef struct BackendLaunch {
 	int step;
-	int kernel;     /* its number in the code */
-	int64_t extent; /* of the flat index, > 0 */
-	double work;    /* operations and bytes, 0: not known */
-	int64_t grid[3], block[3],
-		shared; /* of devices that have such; 0 where the plan says nothing */
+	int kernel;                  /* its number in the code */
+	int64_t extent;              /* of the flat index, > 0 */
+	double work;                 /* operations and bytes, 0: not known */
+	const int64_t *grid, *block; /* PLAN_AXES each; 0: the plan says nothing */
+	int64_t shared;
 	int nbuffer, nsymbol;
 	void *const *buffers;
 	const int *ranks;              /* of the buffers */

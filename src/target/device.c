@@ -7,21 +7,26 @@
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
-#define CPU(name, march, vector, registers, fma, f16, bf16, l1, l2, l3, gflops, bandwidth, doc) \
-	{name, \
-	 doc, \
+#define ROW(prefix, is_apart, suffix, name, march, vector, registers, fma, f16, bf16, l1, l2, l3, \
+            gflops, bandwidth, doc) \
+	{prefix name, \
+	 doc suffix, \
 	 march, \
 	 vector, \
 	 registers, \
 	 fma, \
 	 f16, \
 	 bf16, \
+	 is_apart, \
 	 (int64_t)l1 * KIB, \
 	 (int64_t)l2 * KIB, \
 	 (int64_t)l3 * KIB, \
 	 gflops, \
 	 bandwidth, \
 	 NULL},
+#define CPU(...) \
+	ROW("cpu:", false, "", __VA_ARGS__) \
+	ROW("test:", true, ", behind memory of its own: for tests", __VA_ARGS__)
 #define GPU(name, cc, units, regs, threads, blocks, smem, smem_block, l2, dram, shared, f32, tf32, \
             f16, f64, doc) \
 	{name, \
@@ -32,6 +37,7 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 	 true, \
 	 true, \
 	 cc >= 80, \
+	 true, \
 	 (int64_t)smem * KIB, \
 	 (int64_t)l2 * MIB, \
 	 0, \
@@ -42,6 +48,7 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 static const Device rows[] = {
 #include "target/devices.def"
 };
+#undef ROW
 #undef CPU
 #undef GPU
 
@@ -57,11 +64,29 @@ device_at(int index)
 	return &rows[index];
 }
 
+/* The best row for this machine, with memory of its own or without. */
+static const Device *
+find_native(bool is_apart)
+{
+	const Device *best = NULL;
+	for (size_t i = 0; i < countof(rows); i++)
+		if (rows[i].is_apart == is_apart && device_runs_here(&rows[i]) &&
+		    (!best || rows[i].gflops > best->gflops))
+			best = &rows[i];
+	return best;
+}
+
+const Device *
+device_native(void)
+{
+	return find_native(false);
+}
+
 const Device *
 device_find(const char *name)
 {
-	if (strcmp(name, "cpu:native") == 0)
-		return device_native();
+	if (strcmp(name, "cpu:native") == 0 || strcmp(name, "test:native") == 0)
+		return find_native(name[0] == 't');
 	for (size_t i = 0; i < countof(rows); i++)
 		if (strcmp(rows[i].name, name) == 0)
 			return &rows[i];
@@ -72,16 +97,6 @@ bool
 device_runs_here(const Device *device)
 {
 	return device->march && cpu_supports(device->march);
-}
-
-const Device *
-device_native(void)
-{
-	const Device *best = NULL;
-	for (size_t i = 0; i < countof(rows); i++)
-		if (device_runs_here(&rows[i]) && (!best || rows[i].gflops > best->gflops))
-			best = &rows[i];
-	return best;
 }
 
 bool

@@ -15,6 +15,7 @@ typedef struct Device {
 	int vector_bytes;  /* 16, 32, 64 */
 	int registers;     /* vector registers */
 	bool has_fma, has_f16, has_bf16;
+	bool is_apart;             /* its memory is not the host's: values are copied there and back */
 	int64_t l1, l2, l3;        /* bytes per core; l3 shared */
 	double gflops;             /* f32 per core at nominal clock; of a GPU: of all units */
 	double bandwidth;          /* GB/s per core from DRAM; of a GPU: of all units */

@@ -43,7 +43,8 @@ print_buffer(Buf *buf, const MBuffer *buffer)
 			print_dims(buf, buffer->rank, buffer->strides);
 		}
 	}
-	buf_puts(buf, buffer->is_data_sized ? " data-sized\n" : "\n");
+	buf_puts(buf, buffer->is_data_sized ? " data-sized" : "");
+	buf_puts(buf, buffer->is_host ? " @host\n" : "\n");
 }
 
 static void
@@ -79,6 +80,14 @@ print_symbol(Buf *buf, const MSymbol *symbol)
 		buf_printf(buf, "%s %d of %%%s", symbol->source == MSYM_DIM ? "dim" : "element",
 		           symbol->index, symbol->buffer->name);
 	buf_putc(buf, '\n');
+}
+
+MBuffer *
+mbuffer_root(MBuffer *buffer)
+{
+	while (buffer->kind == MB_VIEW && buffer->base)
+		buffer = buffer->base;
+	return buffer;
 }
 
 void

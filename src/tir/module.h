@@ -37,6 +37,7 @@ struct MBuffer {
 	const Dim *const *strides; /* views: elements per dim */
 	bool is_data_sized;        /* its size depends on data: lives in the pool */
 	bool is_value;             /* holds the graph's value of this name, not a part of a step */
+	bool is_host;              /* of a module that is apart: lies in the host's memory */
 };
 
 typedef enum MStepKind {
@@ -84,6 +85,7 @@ struct Module {
 	ExprCtx *ctx;
 	const char *name;
 	Module *parent;
+	bool is_apart; /* kernels work in another memory than host steps; MS_COPY goes between them */
 	VEC(MBuffer *) buffers;
 	VEC(MStep *) steps;
 	VEC(MBuffer *) inputs;
@@ -91,6 +93,9 @@ struct Module {
 	VEC(MSymbol) symbols;
 	VEC(MAssumption) assumptions;
 };
+
+/* The buffer that holds the storage of a buffer: through views to their base. */
+MBuffer *mbuffer_root(MBuffer *buffer);
 
 void module_print(Buf *buf, const Module *module); /* for people: steps, buffers, kernels */
 

@@ -389,6 +389,65 @@ compile_nonsense(void *arena)
 	codegen_compile(arena, &target, "this is no C;\n");
 }
 
+static int64_t
+dim_at(const Plan *plan, int dim, int64_t n)
+{
+	int64_t value = -1;
+	ck_assert(plan_dim_eval(plan, dim, &n, &value));
+	return value;
+}
+
+/* Loops bound to blocks and threads are the grid and the block of the plan's step. */
+START_TEST(test_grid_of_a_plan)
+{
+	static const char TEXT[] = "kernel tiled(N, X: f32[N,256], Y: out f32[N,256]) {\n"
+							   "  for n in N @block.x\n  for t in 256 @thread.x {\n"
+							   "    tile: f32[256] @shared\n"
+							   "    tile[t] = X[n, t]\n"
+							   "    Y[n, t] = tile[t]\n"
+							   "  }\n}";
+	Arena *arena = arena_new("test");
+	ExprCtx *ctx = expr_ctx_new(arena);
+	Kernel *kernel = kernel_parse(arena, ctx, "tiled", TEXT);
+	Module module = {.arena = arena, .ctx = ctx, .name = "one"};
+	MBuffer buffers[2];
+	MBuffer *args[] = {&buffers[0], &buffers[1]};
+	for (int i = 0; i < 2; i++) {
+		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
+		buffers[i] = (MBuffer){.name = tensor->name,
+		                       .type = tensor->type,
+		                       .rank = tensor->rank,
+		                       .dims = tensor->hi,
+		                       .kind = i ? MB_OUTPUT : MB_INPUT,
+		                       .index = i};
+		vec_push(arena, &module.buffers, args[i]);
+	}
+	vec_push(arena, &module.inputs, args[0]);
+	vec_push(arena, &module.outputs, args[1]);
+	vec_push(arena, &module.symbols,
+	         (MSymbol){.symbol = kernel->symbols.data[0], .source = MSYM_DIM, .buffer = args[0]});
+	MStep step = {.kind = MS_KERNEL,
+	              .name = "tiled",
+	              .origins = "",
+	              .kernel = kernel,
+	              .narg = 2,
+	              .noutput = 1,
+	              .args = args};
+	vec_push(arena, &module.steps, &step);
+	WeightPool weights = {.arena = arena};
+	KernelList kernels = {0};
+	const Plan *plan = plan_of_module(arena, &module, &weights, &kernels);
+	const PlanStep *made = &plan->steps[0];
+	ck_assert_int_eq(made->ngrid, 3);
+	ck_assert_int_eq(made->nblock, 3);
+	ck_assert_int_eq(dim_at(plan, made->grid[0], 7), 7);
+	ck_assert_int_eq(dim_at(plan, made->grid[1], 7), 1);
+	ck_assert_int_eq(dim_at(plan, made->block[0], 7), 256);
+	ck_assert_int_eq(dim_at(plan, made->shared_dim, 7), 1024);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(test_compiler_errors_are_sentences)
 {
 	Arena *arena = arena_new("test");
@@ -410,6 +469,7 @@ main(void)
 	tcase_add_test(tests, test_imports_nothing);
 	tcase_add_test(tests, test_reports_an_index);
 	tcase_add_test(tests, test_shares_and_repeats);
+	tcase_add_test(tests, test_grid_of_a_plan);
 	tcase_add_test(tests, test_compiler_errors_are_sentences);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

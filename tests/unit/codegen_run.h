@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/common/codegen.h"
+#include "codegen/common/bundle.h"
 #include "runtime/abi.h"
 
 #include <check.h> /* last: it defines fail */

@@ -32,7 +32,8 @@ static const char PLAN[] =
 	"{\"name\": \"p\", \"type\": \"f32\", \"dims\": [1, 0], \"kind\": \"pool\"}],\n"
 	"\"steps\": ["
 	"{\"kind\": \"kernel\", \"name\": \"a\", \"origins\": \"na, nb\", \"kernel\": 0, \"extent\": 5,"
-	" \"scratch\": 0, \"symbols\": [0], \"args\": [0, 5, 1, 6], \"outputs\": 2,"
+	" \"scratch\": 0, \"grid\": [1, 6], \"block\": [0], \"shared\": 5,"
+	" \"symbols\": [0], \"args\": [0, 5, 1, 6], \"outputs\": 2,"
 	" \"flops\": 10.5, \"bytes\": 1},"
 	"{\"kind\": \"vendor\", \"name\": \"b\", \"row\": \"conv\", \"kernel\": 1, \"extent\": 5,"
 	" \"args\": [3, 5, -1, 2], \"outputs\": 1, \"attrs\": ["
@@ -227,6 +228,11 @@ START_TEST(refused_by_reader)
 		{"\"lo\": 1", "\"lo\": \"x\""},
 		{"\"a\": 0, \"b\": 0", "\"a\": 0, \"b\": 70"},
 		{"\"kernel\": 0", "\"kernel\": -1"},
+		{"\"grid\": [1, 6]", "\"grid\": [1, 6, 6, 6]"},
+		{"\"block\": [0]", "\"block\": [7]"},
+		{"\"shared\": 5", "\"shared\": 7"},
+		{"\"kind\": \"pool\"", "\"kind\": \"pool\", \"place\": \"host\""},
+		{"\"kind\": \"pool\"", "\"kind\": \"pool\", \"place\": \"moon\""},
 	};
 	for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
 		char *text = replace(PLAN, CHANGES[i][0], CHANGES[i][1]);
@@ -251,6 +257,10 @@ START_TEST(refused_by_verifier)
 		{"\"base\": 1, \"at\": 4", "\"base\": 1, \"at\": 2"},
 		{"\"args\": [7, 4], \"outputs\": 1", "\"args\": [7, 7], \"outputs\": 1"},
 		{"\"name\": \"e\", \"args\": [1, 0]", "\"name\": \"e\", \"args\": [0, 0]"},
+		{"\"block\": [0], ", ""},
+		{"\"grid\": [1, 6], \"block\": [0], ", ""},
+		{"\"block\": [0]", "\"block\": [4]"},
+		{"\"captures\": 0}", "\"captures\": 0, \"apart\": 1}"},
 	};
 	for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
 		char *text = replace(PLAN, CHANGES[i][0], CHANGES[i][1]);

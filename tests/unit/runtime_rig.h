@@ -133,7 +133,7 @@ count_release(void *context, void *memory, size_t bytes)
 static const unsigned char WEIGHTS[64] = {0};
 
 static inline void
-rig_open(Rig *rig, const char *text, int threads)
+rig_open_on(Rig *rig, const Backend *backend, const char *text, int threads)
 {
 	char sentence[400];
 	*rig = (Rig){.plan = NULL};
@@ -142,7 +142,7 @@ rig_open(Rig *rig, const char *text, int threads)
 	ck_assert_msg(plan_verify(rig->plan, 6, sizeof WEIGHTS, sentence, sizeof sentence), "%s",
 	              sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
-	                         .backend = &backend_cpu,
+	                         .backend = backend,
 	                         .code = &KERNELS.head,
 	                         .weights = WEIGHTS,
 	                         .held = WEIGHTS};
@@ -152,6 +152,12 @@ rig_open(Rig *rig, const char *text, int threads)
 		(Memory){.allocate = count_allocate, .release = count_release, .context = rig};
 	pool_acquire();
 	ck_assert_int_eq(exec_open(&rig->exec), TW_OK);
+}
+
+static inline void
+rig_open(Rig *rig, const char *text, int threads)
+{
+	rig_open_on(rig, &backend_cpu, text, threads);
 }
 
 static inline void

@@ -146,23 +146,15 @@ dim_numbers(Planner *planner, int count, const Dim *const *dims)
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-static const MBuffer *
-root_of(const MBuffer *buffer)
-{
-	while (buffer->kind == MB_VIEW && buffer->base)
-		buffer = buffer->base;
-	return buffer;
-}
-
 /* The step behind the one that writes a buffer last: from there on its contents are known. */
 static int
-step_behind(const Planner *planner, const MBuffer *buffer)
+step_behind(const Planner *planner, MBuffer *buffer)
 {
 	int step = 0;
 	for (int i = 0; i < planner->module->steps.count; i++) {
 		const MStep *s = planner->module->steps.data[i];
 		for (int k = s->narg - s->noutput; k < s->narg; k++)
-			if (s->args[k] && root_of(s->args[k]) == root_of(buffer))
+			if (s->args[k] && mbuffer_root(s->args[k]) == mbuffer_root(buffer))
 				step = i + 1;
 	}
 	return step;
@@ -321,7 +313,7 @@ plan_view(Planner *planner, const MBuffer *from, PlanBuffer *to)
 }
 
 static void
-plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
+plan_buffer(Planner *planner, MBuffer *from, PlanBuffer *to)
 {
 	const Module *module = planner->module;
 	to->name = from->name;
@@ -331,6 +323,7 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 	to->dims = dim_numbers(planner, from->rank, from->dims);
 	to->layout = from->layout;
 	to->is_value = from->is_value;
+	to->place = mbuffer_root(from)->is_host ? PLACE_HOST : PLACE_DEVICE;
 	to->size_dim = -1;
 	to->last = -1;
 	switch (from->kind) {
@@ -367,9 +360,9 @@ plan_buffer(Planner *planner, const MBuffer *from, PlanBuffer *to)
 /* ---- lives ----------------------------------------------------------------------------------- */
 
 static void
-touch(Planner *planner, const MBuffer *buffer, int step)
+touch(Planner *planner, MBuffer *buffer, int step)
 {
-	PlanBuffer *root = &planner->buffers[root_of(buffer)->index];
+	PlanBuffer *root = &planner->buffers[mbuffer_root(buffer)->index];
 	if (root->last < 0)
 		root->first = step;
 	if (step > root->last)
@@ -398,7 +391,7 @@ plan_lives(Planner *planner)
 	}
 	for (int i = 0; i < module->symbols.count; i++)
 		if (module->symbols.data[i].source == MSYM_ELEMENT) {
-			const MBuffer *buffer = module->symbols.data[i].buffer;
+			MBuffer *buffer = module->symbols.data[i].buffer;
 			int step = step_behind(planner, buffer), last = module->steps.count - 1;
 			touch(planner, buffer, step < last ? step : last);
 		}
@@ -409,6 +402,60 @@ plan_lives(Planner *planner)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* ---- kernels of devices with blocks of threads ---- */
+
+typedef struct Launching {
+	Planner *planner;
+	const Dim *axes[2 * PLAN_AXES]; /* blocks, then threads of one */
+	const Dim *shared;
+} Launching;
+
+static void
+find_launch(Stmt *stmt, void *arg)
+{
+	Launching *launching = arg;
+	ExprCtx *ctx = launching->planner->module->ctx;
+	if (stmt->kind == STMT_FOR && stmt->bind >= BIND_BLOCK_X) {
+		const Dim **axis = &launching->axes[stmt->bind - BIND_BLOCK_X];
+		const Dim *extent = dim_sub(ctx, stmt->hi, stmt->lo);
+		*axis = *axis ? dim_max(ctx, *axis, extent) : extent;
+	}
+	if (stmt->kind == STMT_ALLOC && stmt->buffer->scope == SCOPE_SHARED) {
+		const Tensor *tensor = &stmt->buffer->tensor;
+		const Dim *bytes = dim_const(ctx, dtype_bits(tensor->type) / 8);
+		for (int d = 0; d < tensor->rank; d++)
+			bytes = dim_mul(ctx, bytes, tensor->hi[d]);
+		launching->shared = launching->shared ? dim_add(ctx, launching->shared, bytes) : bytes;
+	}
+}
+
+static const int *
+axis_numbers(Planner *planner, const Dim **axes, int *count)
+{
+	const Dim *one = dim_const(planner->module->ctx, 1);
+	*count = PLAN_AXES;
+	for (int i = 0; i < PLAN_AXES; i++)
+		axes[i] = axes[i] ? axes[i] : one;
+	return dim_numbers(planner, PLAN_AXES, axes);
+}
+
+/* Grid, block and shared bytes, where loops are bound to blocks and threads. */
+static void
+plan_launch(Planner *planner, const Kernel *kernel, PlanStep *step)
+{
+	Launching launching = {.planner = planner};
+	bool is_bound = false;
+	stmt_visit(kernel->body, find_launch, &launching);
+	for (size_t i = 0; i < countof(launching.axes); i++)
+		is_bound = is_bound || launching.axes[i];
+	if (!is_bound)
+		return;
+	step->grid = axis_numbers(planner, launching.axes, &step->ngrid);
+	step->block = axis_numbers(planner, launching.axes + PLAN_AXES, &step->nblock);
+	if (launching.shared)
+		step->shared_dim = dim_number(planner, launching.shared);
+}
+
 static void
 plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
 {
@@ -418,6 +465,7 @@ plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
 	step->extent_dim = dim_number(planner, kernel->extent);
 	if (kernel->scratch)
 		step->scratch_dim = dim_number(planner, kernel->scratch);
+	plan_launch(planner, kernel, step);
 	int *symbols = NEW_N(planner->arena, int, kernel->symbols.count + 1);
 	for (int i = 0; i < kernel->symbols.count; i++)
 		symbols[i] = symbol_number(planner, kernel->symbols.data[i]);
@@ -443,6 +491,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .row = from->row,
 	                 .kernel = -1,
 	                 .scratch_dim = -1,
+	                 .shared_dim = -1,
 	                 .narg = from->narg,
 	                 .args = args,
 	                 .noutput = from->noutput,
@@ -488,6 +537,7 @@ make_plan(Planner *planner)
 	const Module *module = planner->module;
 	Plan *plan = planner->plan = NEW(planner->arena, Plan);
 	planner->dim_numbers.arena = planner->arena;
+	plan->is_apart = module->is_apart;
 	plan->parent = planner->parent ? planner->parent->plan : NULL;
 	plan_symbols(planner);
 	planner->buffers = NEW_N(planner->arena, PlanBuffer, module->buffers.count + 1);

@@ -20,6 +20,7 @@ void cpu_unload(BackendCode *loaded);
 Stream *cpu_open(const BackendCode *code, const Workers *workers, Memory *memory);
 void cpu_close(Stream *stream);
 bool cpu_reserve(Stream *stream, size_t bytes);
+bool cpu_copy(Stream *stream, const BackendCopy *copy, BackendReport *report);
 bool cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report);
 bool cpu_call(Stream *stream, const BackendCall *call, BackendReport *report);
 

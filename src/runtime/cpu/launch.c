@@ -78,7 +78,7 @@ scratch_of(const CpuStream *cpu, int worker)
 	return scratch ? scratch + (size_t)worker * cpu->scratch_part : NULL;
 }
 
-static bool
+bool
 cpu_copy(Stream *stream, const BackendCopy *copy, BackendReport *report)
 {
 	(void)stream;

@@ -94,7 +94,8 @@ typedef struct StepState {
 	bool is_bound, is_late;
 	int number; /* of the step, among all of the session */
 	int late_version;
-	int64_t extent;
+	int64_t extent, shared;
+	int64_t grid[PLAN_AXES], block[PLAN_AXES]; /* 1 beyond the axes that the plan has, 0: none */
 	size_t scratch;
 	int nbuffer;             /* arguments that are there */
 	const int *buffers;      /* their numbers */

@@ -16,6 +16,18 @@ step_has_sizes(const Frame *frame, const PlanStep *step)
 	return is_known;
 }
 
+/* Dims of a grid or block; false where one is not a size. */
+static bool
+bind_axes(const Frame *frame, int count, const int *dims, int64_t axes[PLAN_AXES])
+{
+	bool is_sound = true;
+	for (int i = 0; i < PLAN_AXES; i++) {
+		axes[i] = i < count ? frame->dims[dims[i]] : count > 0;
+		is_sound = is_sound && axes[i] >= 0;
+	}
+	return is_sound;
+}
+
 static TwCode
 bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 {
@@ -27,6 +39,11 @@ bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 	if (scratch < 0)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has scratch of %lld bytes",
 		                 step->name, (long long)scratch);
+	state->shared = step->shared_dim < 0 ? 0 : frame->dims[step->shared_dim];
+	if (!bind_axes(frame, step->ngrid, step->grid, state->grid) ||
+	    !bind_axes(frame, step->nblock, step->block, state->block) || state->shared < 0)
+		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has a grid that cannot be",
+		                 step->name);
 	state->scratch = (size_t)scratch;
 	for (int i = 0; i < step->nsymbol; i++)
 		state->symbols[i] = frame->symbols[step->symbols[i]];
@@ -94,6 +111,9 @@ step_run_kernel(Frame *frame, int index)
 		.kernel = step->kernel,
 		.extent = state->extent,
 		.work = step->flops + step->bytes,
+		.grid = state->grid,
+		.block = state->block,
+		.shared = state->shared,
 		.nbuffer = state->nbuffer,
 		.nsymbol = step->nsymbol,
 		.buffers = state->data,

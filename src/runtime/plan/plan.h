@@ -52,7 +52,7 @@ typedef struct PlanDim {
 	const PlanToken *tokens;
 } PlanDim;
 
-enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 40 };
+enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 40, PLAN_AXES = 3 };
 
 /* The value of a symbol not bound yet. */
 #define PLAN_UNBOUND INT64_MIN
@@ -123,6 +123,9 @@ typedef struct PlanStep {
 	int kernel;          /* PT_KERNEL: in the kernel table; PT_VENDOR: the fallback, -1 none */
 	int extent_dim;      /* of the flat index */
 	int scratch_dim;     /* bytes per worker, -1: none */
+	int ngrid, nblock;   /* kernels for devices with such: blocks per axis, threads of one, */
+	const int *grid, *block;
+	int shared_dim; /* and bytes that the threads of a block share, -1: none */
 	int nsymbol;
 	const int *symbols; /* the kernel's parameters */
 	int narg;
@@ -169,7 +172,8 @@ bool plan_read(const char *json, size_t size, Plan **plan, char *error, size_t e
 void plan_free(Plan *plan);
 
 /* Replay the plan without running it: kernels within `nkernel`, weights within `weights_size`
- * bytes, every argument written before it is read, nothing touched outside its life, and, for a few
+ * bytes, every argument written before it is read, in the memory where it is read, nothing touched
+ * outside its life, and, for a few
  * values of the symbols, no two buffers alive at once overlapping and every view inside its base
  * (the runtime checks views again for each binding). False with a sentence. */
 bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error,

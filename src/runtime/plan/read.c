@@ -27,13 +27,15 @@ const char *const plan_op_words[] = {"",    "s",   "+",          "-", "*",  "/",
 const char *const plan_source_words[] = {"input", "element", "dim", "output"};
 const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
                                          "view",  "pool",   "capture"};
+const char *const plan_place_words[] = {"device", "host"};
 const char *const plan_step_words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
 const char *const plan_attr_words[] = {"ints", "floats", "string"};
 
 _Static_assert(sizeof plan_op_words / sizeof *plan_op_words == PLAN_OPS &&
                    PLAN_OPS == PD_SELECT + 1,
                "one word per operator");
-_Static_assert(PLAN_STEPS == PT_SCAN + 1 && PLAN_BUFFERS == PB_CAPTURE + 1, "one word per kind");
+_Static_assert(PLAN_STEPS == PT_SCAN + 1 && PLAN_BUFFERS == PB_CAPTURE + 1 && PLAN_PLACES == 2,
+               "one word per kind");
 
 /* A plan and the memory it lives in; plan_free() gets from the first to the second. */
 typedef struct PlanBlock {
@@ -147,7 +149,7 @@ read_dims(JsonReader *r, Plan *plan, const cJSON *json)
 
 /* The members that only some kinds of buffer have. */
 static void
-read_place(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
+read_kind(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 {
 	int parents = plan->parent ? plan->parent->nbuffer : 0;
 	switch (b->kind) {
@@ -201,11 +203,17 @@ read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 	b->layout = *layout ? layout : NULL;
 	b->is_value = json_int_or(r, item, "value", 0, 1, 0) != 0;
 	b->size_dim = -1;
-	read_place(r, plan, item, b);
+	b->place = (PlanPlace)find_word(r, "place", json_text_or(r, item, "place", "device"),
+	                                plan_place_words, PLAN_PLACES);
+	if (b->place == PLACE_HOST && !plan->is_apart)
+		json_fail(r, "buffer '%.60s' lies in a second memory, and there is one", b->name);
+	read_kind(r, plan, item, b);
 	const PlanBuffer *lent =
 		b->kind == PB_CAPTURE && !r->failed ? &plan->parent->buffers[b->index] : NULL;
 	if (lent && (lent->type != b->type || lent->rank != b->rank))
 		json_fail(r, "captured buffer '%.60s' has another type or rank", b->name);
+	if (lent)
+		b->place = lent->place;
 }
 
 static void
@@ -224,6 +232,8 @@ read_buffers(JsonReader *r, Plan *plan, const cJSON *json)
 			seen = buffers[seen].of;
 		if (hops > PLAN_MAX_RANK || steps > plan->nbuffer)
 			json_fail(r, "buffer '%.60s' is a view of itself", buffers[i].name);
+		else if (at != i)
+			buffers[i].place = buffers[at].place;
 	}
 }
 
@@ -291,6 +301,9 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 	step->kernel = has_kernel ? get_index(r, item, "kernel", 0, TABLE_LIMIT) : -1;
 	step->extent_dim = has_kernel ? get_index(r, item, "extent", 0, plan->ndim) : -1;
 	step->scratch_dim = (int)json_int_or(r, item, "scratch", -1, plan->ndim - 1, -1);
+	step->grid = json_ints(r, item, "grid", PLAN_AXES, 0, plan->ndim - 1, &step->ngrid);
+	step->block = json_ints(r, item, "block", PLAN_AXES, 0, plan->ndim - 1, &step->nblock);
+	step->shared_dim = (int)json_int_or(r, item, "shared", -1, plan->ndim - 1, -1);
 	step->symbols =
 		json_ints(r, item, "symbols", TABLE_LIMIT, 0, plan->nsymbol - 1, &step->nsymbol);
 	step->args = json_ints(r, item, "args", ARGS_LIMIT, -1, plan->nbuffer - 1, &step->narg);
@@ -359,6 +372,8 @@ read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
 		json_fail(r, "plans are nested more than %d deep", PLAN_MAX_NESTING);
 		return;
 	}
+	plan->is_apart =
+		plan->parent ? plan->parent->is_apart : json_int_or(r, json, "apart", 0, 1, 0) != 0;
 	read_symbols(r, plan, json);
 	read_dims(r, plan, json);
 	read_buffers(r, plan, json);

@@ -5,6 +5,7 @@
 extern const char *const plan_op_words[];
 extern const char *const plan_source_words[];
 extern const char *const plan_buffer_words[];
+extern const char *const plan_place_words[];
 extern const char *const plan_step_words[];
 extern const char *const plan_attr_words[];
 

@@ -1,7 +1,8 @@
 /* Replaying a plan without running it.
  *
  * First the order of steps: which buffers are written when, whether everything read has been
- * written, and whether a temporary is touched only during its life (a view counts as its base).
+ * written, whether it lies in the memory that the step works in, and whether a temporary is touched
+ * only during its life (a view counts as its base).
  * Then sizes: for a few bindings of the symbols, temporaries are placed with plan_place() and
  * compared pairwise, and views are held against their bases. Bindings that contradict the plan's
  * assumptions say nothing and are passed over. The proof for the binding that is used is repeated
@@ -89,6 +90,96 @@ check_captures(const Replay *replay, const PlanStep *step, int index, const char
 	return true;
 }
 
+/* ---- places ---- */
+
+static bool
+check_place(const Replay *replay, const PlanStep *step, int buffer, PlanPlace place)
+{
+	static const char *const whose[] = {"device", "host"};
+	if (buffer < 0 || replay->plan->buffers[buffer].place == place)
+		return true;
+	return refuse(replay, "step '%.60s' works in the %s's memory, where buffer '%.60s' is not",
+	              step->name, whose[place], replay->plan->buffers[buffer].name);
+}
+
+/* Between memories whole rows of bytes go. */
+static bool
+check_copy(const Replay *replay, const PlanStep *step)
+{
+	const PlanBuffer *from = &replay->plan->buffers[step->args[0]];
+	const PlanBuffer *to = &replay->plan->buffers[step->args[1]];
+	if (from->place != to->place && (from->strides || to->strides))
+		return refuse(replay, "copy '%.60s' goes to another memory with strides", step->name);
+	return true;
+}
+
+/* What a nested plan has as input or output (`ports`) is copied from or to an argument of the step
+ * without a step that would say so: they lie in one memory. */
+static bool
+check_port(const Replay *replay, const PlanStep *step, int arg, const Plan *body, int count,
+           const int *ports, int port)
+{
+	if (arg < 0 || arg >= step->narg || step->args[arg] < 0 || port >= count)
+		return true; /* counts are compared when the step runs */
+	return check_place(replay, step, step->args[arg], body->buffers[ports[port]].place);
+}
+
+/* One nested plan: its ports lie where the step's arguments do, and what an iteration gives where
+ * the next one takes it. The first `own` inputs of a loop's body and its first output are the
+ * host's. */
+static bool
+check_body(const Replay *replay, const PlanStep *step, const Plan *body, int own)
+{
+	const Replay inner = {body, replay->nkernel, replay->weights_size, replay->error,
+	                      replay->error_size};
+	PlanPlace host = plan_host(body);
+	int nread = step->narg - step->noutput, goes_on = step->kind == PT_LOOP;
+	bool is_sound = true;
+	for (int i = 0; goes_on && i < own && i < body->ninput && is_sound; i++)
+		is_sound = check_place(&inner, step, body->inputs[i], host);
+	if (goes_on && body->noutput && is_sound)
+		is_sound = check_place(&inner, step, body->outputs[0], host);
+	for (int i = own; i < nread && is_sound; i++)
+		is_sound = check_port(replay, step, i, body, body->ninput, body->inputs, i);
+	for (int i = 0; i < step->noutput && is_sound; i++)
+		is_sound =
+			check_port(replay, step, nread + i, body, body->noutput, body->outputs, i + goes_on);
+	for (int i = own; i < nread && i - own < body->noutput - goes_on && is_sound; i++)
+		is_sound = check_port(replay, step, nread + i - own, body, body->ninput, body->inputs, i);
+	return is_sound;
+}
+
+/* Conditions and trip counts are the host's. */
+static bool
+check_flow(const Replay *replay, const PlanStep *step)
+{
+	int nread = step->narg - step->noutput;
+	int own = step->kind == PT_LOOP ? 2 : step->kind == PT_IF ? 1 : 0;
+	bool is_sound = true;
+	for (int i = 0; i < own && i < nread && is_sound; i++)
+		is_sound = check_place(replay, step, step->args[i], plan_host(replay->plan));
+	for (int i = 0; i < step->nbody && is_sound; i++)
+		is_sound = check_body(replay, step, step->bodies[i], own);
+	return is_sound;
+}
+
+static bool
+check_places(const Replay *replay, const PlanStep *step)
+{
+	bool is_device = step->kind == PT_KERNEL || step->kind == PT_VENDOR;
+	if (step->kind == PT_COPY)
+		return check_copy(replay, step);
+	if (!is_device && step->kind != PT_HOST)
+		return check_flow(replay, step);
+	for (int i = 0; i < step->narg; i++)
+		if (!check_place(replay, step, step->args[i],
+		                 is_device ? PLACE_DEVICE : plan_host(replay->plan)))
+			return false;
+	return true;
+}
+
+/* ---- order ---- */
+
 static bool
 check_step(const Replay *replay, int index, char *written)
 {
@@ -104,6 +195,11 @@ check_step(const Replay *replay, int index, char *written)
 	if ((step->kind == PT_COPY || step->kind == PT_VENDOR) &&
 	    (step->args[0] < 0 || step->args[step->narg - 1] < 0 || step->noutput != 1))
 		return refuse(replay, "step '%.60s' lacks an argument", step->name);
+	if (!step->ngrid != !step->nblock || (step->shared_dim >= 0 && !step->ngrid))
+		return refuse(replay, "step '%.60s' has a grid without blocks or blocks without a grid",
+		              step->name);
+	if (!check_places(replay, step))
+		return false;
 	for (int i = 0; i < nread; i++)
 		if (!check_read(replay, step->args[i], index, written))
 			return false;
@@ -125,6 +221,8 @@ check_symbols(const Replay *replay, int step, const char *written)
 		if (s->source == PS_ELEMENT && s->step == step && !written[plan_root(plan, s->buffer)])
 			return refuse(replay, "symbol '%.60s' is read before anything is written there",
 			              s->name);
+		if (s->source == PS_ELEMENT && plan->buffers[s->buffer].place != plan_host(plan))
+			return refuse(replay, "symbol '%.60s' is read where the host cannot", s->name);
 	}
 	return true;
 }
@@ -228,6 +326,25 @@ check_view(const Replay *replay, const PlanBuffer *view, const int64_t *symbols)
 	return refuse(replay, "view '%.60s' reaches outside '%.60s'", view->name, base->name);
 }
 
+/* A dim at a sample is at least `least`, or not known there. */
+static bool
+is_at_least(const Plan *plan, const int64_t *symbols, int dim, int64_t least)
+{
+	int64_t value;
+	return !plan_dim_eval(plan, dim, symbols, &value) || value >= least;
+}
+
+static bool
+check_launch(const Replay *replay, const PlanStep *step, const int64_t *symbols)
+{
+	bool is_sound = step->shared_dim < 0 || is_at_least(replay->plan, symbols, step->shared_dim, 0);
+	for (int i = 0; i < step->ngrid; i++)
+		is_sound = is_sound && is_at_least(replay->plan, symbols, step->grid[i], 0);
+	for (int i = 0; i < step->nblock; i++)
+		is_sound = is_sound && is_at_least(replay->plan, symbols, step->block[i], 1);
+	return is_sound || refuse(replay, "step '%.60s' has a grid that cannot be", step->name);
+}
+
 /* Sizes of the temporaries at a sample; -1 where unknown. */
 static void
 sample_sizes(const Plan *plan, const int64_t *symbols, int64_t *size, int *first, int *last)
@@ -269,6 +386,9 @@ check_sample(const Replay *replay, int64_t wanted, int64_t *tables)
 	for (int i = 0; i < plan->nbuffer; i++)
 		if (plan->buffers[i].kind == PB_VIEW && !check_view(replay, &plan->buffers[i], symbols))
 			return false;
+	for (int i = 0; i < plan->nstep; i++)
+		if (!check_launch(replay, &plan->steps[i], symbols))
+			return false;
 	sample_sizes(plan, symbols, size, first, last);
 	if (plan_place(plan->nbuffer, size, first, last, offset) < 0)
 		return true; /* too large at this sample; refused when bound */
@@ -294,6 +414,12 @@ bool
 plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error, size_t error_size)
 {
 	Replay replay = {plan, nkernel, weights_size, error, error_size};
+	for (int i = 0; i < plan->ninput + plan->noutput && !plan->parent; i++) {
+		int port = i < plan->ninput ? plan->inputs[i] : plan->outputs[i - plan->ninput];
+		if (plan->buffers[port].place != plan_host(plan))
+			return refuse(&replay, "'%.60s' is the caller's and not in the host's memory",
+			              plan->buffers[port].name);
+	}
 	if (!check_weights(&replay) || !check_order(&replay) || !check_sizes(&replay))
 		return false;
 	for (int i = 0; i < plan->nstep; i++)

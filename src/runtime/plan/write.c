@@ -8,6 +8,9 @@
  *                 "outputs": 1}, …],
  *      "inputs": [0], "outputs": [1], "assumptions": [], "captures": 0}
  *
+ * A plan for a device with memory of its own has "apart": 1 at the end, and "place": "host" in the
+ * buffers of the host's; its kernels may have "grid" and "block" (three dims at most) and "shared".
+ *
  * A dim is its postfix text: numbers, sI for symbol I, and + - * / % min max scalefloor < == ?
  * (floor division and modulo; `c a b ?` is a unless c is 0). Members that have their default are
  * left out. Nested plans stand inside their step as "bodies". The tables of words here are the
@@ -93,6 +96,8 @@ put_buffer(Buf *json, const PlanBuffer *buffer)
 	buf_puts(json, ", ");
 	put_ints(json, "dims", buffer->rank, buffer->dims);
 	put_text(json, "kind", plan_buffer_words[buffer->kind]);
+	if (buffer->place != PLACE_DEVICE)
+		put_text(json, "place", plan_place_words[buffer->place]);
 	if (buffer->layout)
 		put_text(json, "layout", buffer->layout);
 	if (buffer->is_value)
@@ -161,6 +166,14 @@ put_work(Buf *json, const PlanStep *step)
 		if (step->scratch_dim >= 0)
 			buf_printf(json, ", \"scratch\": %d", step->scratch_dim);
 	}
+	if (step->ngrid) {
+		buf_puts(json, ", ");
+		put_ints(json, "grid", step->ngrid, step->grid);
+		buf_puts(json, ", ");
+		put_ints(json, "block", step->nblock, step->block);
+		if (step->shared_dim >= 0)
+			buf_printf(json, ", \"shared\": %d", step->shared_dim);
+	}
 	if (step->nsymbol) {
 		buf_puts(json, ", ");
 		put_ints(json, "symbols", step->nsymbol, step->symbols);
@@ -226,7 +239,8 @@ put_plan(Buf *json, const Plan *plan)
 		put_text(json, "what", assumption->what);
 		buf_putc(json, '}');
 	}
-	buf_printf(json, "], \"captures\": %d}", plan->ncapture);
+	buf_printf(json, "], \"captures\": %d", plan->ncapture);
+	buf_puts(json, plan->is_apart && !plan->parent ? ", \"apart\": 1}" : "}");
 }
 
 void

@@ -1,0 +1,41 @@
+#!/bin/sh
+# A device with memory of its own: every model of the zoo, and the ONNX backend cases, on the test
+# backend, where a copy that is missing from a plan ends the run. The same kernels and choices as on
+# the CPU give the same bits.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+"$tw" list devices | grep -q '^test:[^ ]* *\(native\|runs\)' || { echo "no device runs here"; exit 77; }
+
+# shellcheck disable=SC2046  # names without blanks
+[ $# -gt 0 ] || set -- $("$zoo" list | awk '$1 != "bert-base" { print $1 }')
+for model; do
+	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
+	"$tw" compile -q --prove=none "$tmp/m.onnx" --target cpu:native -o "$tmp/cpu.twb" --keep "$tmp/kept" &&
+		"$tw" compile -q --prove=none "$tmp/m.onnx" --target test:native -o "$tmp/test.twb" \
+			--choices "$tmp/kept/choices.jsonl" || { lose "compile $model"; continue; }
+	for batch in 1 3; do
+		for way in cpu test; do
+			"$tw" run -q "$tmp/$way.twb" --shape "batch=$batch" --runs 2 --output "$tmp/$way" ||
+				lose "run $model, batch $batch on $way"
+		done
+		diff -r "$tmp/cpu" "$tmp/test" >/dev/null && pass || lose "$model, batch $batch: other bits"
+	done
+	rm -rf "$tmp/kept"
+done
+
+# Loops, branches, host operators, texts: the cases have them all.
+if [ -n "$ONNX_TESTDATA" ]; then
+	"$tw" test-onnx -q --target test:native "$ONNX_TESTDATA" >"$tmp/cases" 2>&1 && pass ||
+		lose "backend cases: $(grep '^FAIL' "$tmp/cases")"
+	cases=$(tail -n 1 "$tmp/cases")
+	[ "${cases%% *}" -ge 900 ] && pass || lose "of 900 backend cases and more: $cases"
+fi
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
