@@ -12,6 +12,7 @@
 
 #include "lower/cost_cpu.h"
 #include "lower/schedule_cpu.h"
+#include "lower/window_cpu.h"
 
 enum {
 	CHUNK = 4096,           /* iterations per parallel piece when only the vector loop is long */
@@ -47,6 +48,8 @@ typedef struct Choice {
 	 * computed together, so that a vector loaded once serves all of them; 0: none. */
 	int row_shared;
 	int rows;
+	/* Of windows, which share what they read: the iterator of the reduction that counts rows. */
+	int counter;
 	/* Without vector_shared: per stage, the iterator (position in the stage) that runs in lanes,
 	 * -1 none. */
 	int *vector_iter;
@@ -278,11 +281,23 @@ choose_tile(Coster *c, const Group *group, Choice *choice)
 		choice->tile = CHUNK;
 }
 
+/* Rows of windows in tiles, where nothing else is cut. */
+static void
+choose_windows(const Coster *c, const Group *group, Choice *choice)
+{
+	int lane = choice->vector_shared;
+	int row = lane == group->nshared - 1 ? lane - 1 : group->nshared - 1; /* innermost but lanes */
+	if (lane < 0 || row < 0 || choice->is_tiled || choice->tile > 0 || choice->rows > 0)
+		return;
+	choice->rows = window_rows(c->arena, group, row, lane, &choice->counter);
+	choice->row_shared = choice->rows > 0 ? row : -1;
+}
+
 static Choice
 choose(Arena *arena, const Group *group, const Target *target)
 {
 	Coster c = {.arena = arena, .program = group->program, .target = target};
-	Choice choice = {.vector_shared = -1, .block_shared = -1, .row_shared = -1};
+	Choice choice = {.vector_shared = -1, .block_shared = -1, .row_shared = -1, .counter = -1};
 	int *own = choice.vector_iter = NEW_N(arena, int, group->program->nstage);
 	double least = 0;
 	for (int s = 0; s < group->program->nstage; s++) {
@@ -308,6 +323,7 @@ choose(Arena *arena, const Group *group, const Target *target)
 	choose_rows(&c, group, &choice);
 	choose_streams(&c, group, &choice);
 	choose_tile(&c, group, &choice);
+	choose_windows(&c, group, &choice);
 	return choice;
 }
 
@@ -504,6 +520,23 @@ write_turns(Writer *w, const char *lane)
 	}
 }
 
+/* Windows count the rows they read, and all their terms are straight code. */
+static void
+write_windows(Writer *w, const char *rows)
+{
+	const Stage *stage = w->group->program->stages[0];
+	const NestStage *nest = &w->nest->stages[0];
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+		const char *name = name_of(nest->iters[i]);
+		if (i == w->choice->counter) {
+			const char *row = new_name(w, arena_printf(w->arena, "%s_row", name));
+			buf_printf(&w->text, "skew %s, %s -> %s\n", name, rows, row);
+			name = row;
+		}
+		buf_printf(&w->text, "bind %s @unroll\n", name);
+	}
+}
+
 /* Rows of the first stage's sum together: what one loads serves them all. */
 static void
 write_rows(Writer *w, const char *rows)
@@ -512,7 +545,9 @@ write_rows(Writer *w, const char *rows)
 	buf_printf(&w->text, "bind %s @unroll\n", rows);
 	write_fission(w, rows, 1, w->nest->stages[0].acc, "reg", new_name(w, rows));
 	write_inside(w, rows, 0, stage->nloop, stage->nloop + stage->nreduce);
-	if (stage->guard)
+	if (w->choice->counter >= 0)
+		write_windows(w, rows);
+	else if (stage->guard)
 		buf_printf(&w->text, "unswitch %s\n", rows);
 }
 

@@ -7,7 +7,6 @@
 
 bool pass_ApplySchedule(Kernel *kernel, PassContext *context);
 bool pass_SimplifyLoops(Kernel *kernel, PassContext *context);
-bool pass_TileRows(Kernel *kernel, PassContext *context);
 bool pass_SplitBorders(Kernel *kernel, PassContext *context);
 bool pass_Flatten(Kernel *kernel, PassContext *context);
 

@@ -1,0 +1,96 @@
+/* Whether windows of neighbouring rows share what they read (window_cpu.h). */
+#include "lower/window_cpu.h"
+
+enum {
+	MAX_TERMS = 100,
+	MAX_WINDOW = 32,
+	MAX_ROW = 64,    /* longer rows wait for memory, not for loads from cache */
+	FEW_PIECES = 16, /* left to run in parallel */
+};
+
+static const int ROWS[] = {4, 5, 3, 2}; /* in the order they are tried */
+
+typedef struct Window {
+	ExprCtx *ctx;
+	Arena *arena;
+	const Stage *stage;
+	int row;     /* the iterator of rows */
+	int counter; /* the reduction's: something is read at row + counter; -1: nothing */
+} Window;
+
+/* Whether the index grows by one with the iterator. */
+static bool
+moves_by_one(const Window *window, const Expr *index, int iter)
+{
+	ExprCtx *ctx = window->ctx;
+	int n = window->stage->nloop + window->stage->nreduce;
+	const Expr **next = NEW_N(window->arena, const Expr *, n);
+	stage_identity(ctx, n, next);
+	next[iter] = expr_add(ctx, next[iter], expr_i64(ctx, 1));
+	const Expr *step = expr_sub(ctx, expr_substitute(ctx, index, n, next), index);
+	return expr_is_one(expr_simplify(facts_new(ctx, window->arena), step));
+}
+
+static void
+find_counter(const Expr *e, void *arg)
+{
+	Window *window = arg;
+	const Stage *stage = window->stage;
+	for (int d = 0; e->op == EX_read && d < e->argc; d++)
+		for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
+			if (e->arg[d]->type == DT_I64 && expr_uses_iter(e->arg[d], window->row) &&
+			    expr_is_zero(stage->iters[i].lo) && moves_by_one(window, e->arg[d], window->row) &&
+			    moves_by_one(window, e->arg[d], i))
+				window->counter = i;
+}
+
+/* Iterations from 0, or 0 where that is no number. */
+static int64_t
+extent_of(const Iter *iter)
+{
+	int64_t lo, hi;
+	bool is_known = expr_as_i64(iter->lo, &lo) && expr_as_i64(iter->hi, &hi) && lo == 0;
+	return is_known ? hi : 0;
+}
+
+/* Terms of a reduction over a small box with one state, behind which stages are maps; else 0. */
+static int64_t
+window_terms(const Program *p)
+{
+	const Stage *stage = p->stages[0];
+	int64_t terms = 1;
+	if (stage->kind != STAGE_reduce || reduce_info(stage->reduce)->states != 1)
+		return 0;
+	for (int s = 1; s < p->nstage; s++)
+		if (p->stages[s]->kind != STAGE_map)
+			return 0;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+		int64_t extent = extent_of(&stage->iters[i]);
+		terms = extent > MAX_WINDOW ? 0 : terms * extent;
+		if (terms > MAX_WINDOW)
+			return 0;
+	}
+	return terms;
+}
+
+int
+window_rows(Arena *arena, const Group *group, int row, int lane, int *counter)
+{
+	const Stage *stage = group->program->stages[0];
+	const Iter *iters = group->root->iters;
+	int64_t terms = window_terms(group->program), pieces = 1;
+	int64_t extent = extent_of(&iters[group->shared[row]]);
+	int64_t length = extent_of(&iters[group->shared[lane]]);
+	Window window = {group->program->ctx, arena, stage, group->map[0][row], -1};
+	if (terms == 0 || extent == 0 || length == 0 || length > MAX_ROW)
+		return 0;
+	for (int k = 0; k < group->nshared; k++)
+		if (k != lane && extent_of(&iters[group->shared[k]]) > 0)
+			pieces *= extent_of(&iters[group->shared[k]]);
+	expr_visit(stage->body[0], find_counter, &window);
+	*counter = window.counter;
+	for (size_t i = 0; window.counter >= 0 && i < countof(ROWS); i++)
+		if (extent % ROWS[i] == 0 && terms * ROWS[i] <= MAX_TERMS && pieces / ROWS[i] >= FEW_PIECES)
+			return ROWS[i];
+	return 0;
+}
