@@ -145,6 +145,8 @@ check_stage(Collapser *c, int s)
 	if (stage->kind == STAGE_scatter)
 		for (int i = 0; i + 1 < n; i++)
 			forbid(c, &c->now->pair[i]);
+	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
+		check_root(c, stage->target[d]);
 	for (int b = 0; b < stage->nbody; b++)
 		check_root(c, stage->body[b]);
 	if (stage->guard)

@@ -239,13 +239,16 @@ prove_by_facts(Facts *facts, const Poly *p, int depth)
 }
 
 /* Whether the atom is a leaf all of whose bounds are numbers, and not met before: then each of its
- * values goes with each of the others'. */
+ * values goes with each of the others'. Where it has no value, everything is true. */
 static bool
-is_plain_leaf(const Facts *facts, const Expr *atom, uint64_t *met)
+is_plain_leaf(Facts *facts, const Expr *atom, uint64_t *met)
 {
 	if ((atom->op != EX_iter && atom->op != EX_symbol) || (*met & atom->iters))
 		return false;
 	*met |= atom->iters;
+	Range range = facts_interval(facts, atom);
+	if (range.lo > range.hi)
+		return false;
 	for (int i = 0; i < facts->list.count; i++) {
 		const Fact *fact = &facts->list.data[i];
 		if (fact->kind == FACT_BOUND && fact->atom == atom &&
@@ -257,7 +260,7 @@ is_plain_leaf(const Facts *facts, const Expr *atom, uint64_t *met)
 
 /* Whether only its iterators' bounds say anything of the quotient or remainder of a plain sum. */
 static bool
-is_plain_quotient(const Facts *facts, const Expr *atom, uint64_t *met)
+is_plain_quotient(Facts *facts, const Expr *atom, uint64_t *met)
 {
 	Poly p;
 	int64_t divisor;
@@ -278,7 +281,7 @@ is_plain_quotient(const Facts *facts, const Expr *atom, uint64_t *met)
 /* A sum of what lies between numbers, each on its own: when neither the interval nor a fact proves
  * it, no elimination does. */
 static bool
-is_decided_by_interval(const Facts *facts, const Poly *p)
+is_decided_by_interval(Facts *facts, const Poly *p)
 {
 	uint64_t met = 0;
 	for (int i = 0; i < p->count; i++) {
