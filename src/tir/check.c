@@ -145,6 +145,17 @@ check_body(Checker *check, const Stmt *list)
 	check->buffers.count = buffers;
 }
 
+/* One vector: its lanes are counted from 0, and there are enough of them. */
+static void
+check_extent(const Checker *check, const Stmt *stmt)
+{
+	ExprCtx *ctx = check->kernel->ctx;
+	const Expr *hi = expr_rewrite(ctx, stmt->hi, expand_let, (void *)check);
+	if (!expr_is_zero(stmt->lo) ||
+	    !facts_prove(check->facts, expr_le(ctx, hi, expr_i64(ctx, stmt->lanes))))
+		broken(check, "@vector loop %s may run more often than it has lanes", stmt->var->name);
+}
+
 static void
 check_for(Checker *check, const Stmt *stmt, bool may_be_parallel)
 {
@@ -157,6 +168,8 @@ check_for(Checker *check, const Stmt *stmt, bool may_be_parallel)
 		broken(check, "the bounds of loop %s differ between lanes", stmt->var->name);
 	check_scalar(check, stmt->lo, DT_I64, "a loop's lower bound");
 	check_scalar(check, stmt->hi, DT_I64, "a loop's upper bound");
+	if (stmt->lanes)
+		check_extent(check, stmt);
 	const Stmt *vector = check->vector;
 	int vector_buffers = check->vector_buffers;
 	if (stmt->bind == BIND_VECTOR) {

@@ -5,7 +5,7 @@
  *     argument = name [ "in" integer ".." integer ]                 a symbol
  *              | name ":" [ "out" ] [ "alias" ] type                a buffer
  *     type    = dtype [ "[" dim { "," dim } "]" ] [ "strides" "(" dim { "," dim } ")" ]
- *     stmt    = "for" range { "," range } [ "@" bind ] block
+ *     stmt    = "for" range { "," range } [ "@" bind [ "(" lanes ")" ] ] block
  *             | "if" "(" scalar ")" block [ "else" block ]
  *             | "let" name "=" scalar
  *             | name ":" type "@" scope [ "=" scalar ]
@@ -19,6 +19,8 @@
  * variable nor buffer is a symbol.
  */
 #include "tir/text.h"
+
+#include <stdio.h>
 
 #include "expr/index/text.h"
 #include "tir/script.h"
@@ -186,6 +188,23 @@ parse_bind(Parser *parser)
 	return bind;
 }
 
+/* (i32x16): a vector loop of 16 lanes of 4 bytes. */
+static void
+parse_lanes(Parser *parser, Stmt *loop)
+{
+	int bits = 0, end = 0;
+	if (loop->bind != BIND_VECTOR || !scan_accept(&parser->scan, "("))
+		return;
+	Loc loc = scan_loc(&parser->scan);
+	const char *name = scan_name(&parser->scan, "lanes");
+	if (sscanf(name, "i%2dx%2d%n", &bits, &loop->lanes, &end) != 2 || name[end] ||
+	    (bits != 32 && bits != 64) || loop->lanes < 2 || loop->lanes > 16 ||
+	    (loop->lanes & (loop->lanes - 1)))
+		fail(&loc, "expected lanes as i32x16 or i64x4, saw %s", name);
+	loop->lane_bytes = bits / 8;
+	scan_expect(&parser->scan, ")", "after the lanes");
+}
+
 /* How many tasks there are is asked before anything runs. */
 static void
 check_parallel(Parser *parser, const Loc *loc, const Expr *lo, const Expr *hi)
@@ -209,19 +228,19 @@ parse_for(Parser *parser)
 	}
 	const Var *var = var_new(kernel->ctx, name, DT_I64, lo, hi);
 	add_name(parser, name, var, NULL);
-	Stmt *body;
-	Bind bind = BIND_SERIAL;
+	Stmt *loop = stmt_for(kernel, var, lo, hi, BIND_SERIAL, NULL);
 	if (scan_accept(&parser->scan, ",")) {
-		body = parse_for(parser);
+		loop->body = parse_for(parser);
 	} else {
 		Loc loc = scan_loc(&parser->scan);
-		bind = parse_bind(parser);
-		if (bind == BIND_PARALLEL)
+		loop->bind = parse_bind(parser);
+		parse_lanes(parser, loop);
+		if (loop->bind == BIND_PARALLEL)
 			check_parallel(parser, &loc, lo, hi);
-		body = parse_block(parser);
+		loop->body = parse_block(parser);
 	}
 	leave_scope(parser, mark);
-	return stmt_for(kernel, var, lo, hi, bind, body);
+	return loop;
 }
 
 static Stmt *

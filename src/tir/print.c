@@ -181,6 +181,8 @@ print_for(Buf *buf, const Stmt *stmt, int depth)
 	}
 	if (bind_name(stmt->bind))
 		buf_printf(buf, " @%s", bind_name(stmt->bind));
+	if (stmt->lanes)
+		buf_printf(buf, "(i%dx%d)", stmt->lane_bytes * 8, stmt->lanes);
 	print_block(buf, stmt->body, depth, false);
 }
 

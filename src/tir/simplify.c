@@ -46,13 +46,13 @@ simplify_if(Simplifier *simplifier, Stmt *stmt)
 	return stmt->body ? stmt : NULL;
 }
 
-/* Whether the loop runs exactly once. */
+/* Whether the loop runs exactly once; a vector is kept, as what it stores may be vectors. */
 static bool
 runs_once(const Simplifier *simplifier, const Stmt *stmt)
 {
 	ExprCtx *ctx = simplifier->kernel->ctx;
 	const Expr *extent = simple(simplifier, expr_sub(ctx, stmt->hi, stmt->lo));
-	return expr_is_one(extent) && stmt->bind <= BIND_UNROLL;
+	return expr_is_one(extent) && stmt->bind <= BIND_UNROLL && !stmt->lanes;
 }
 
 static Stmt *

@@ -20,6 +20,9 @@
  * differ per lane (masks), reads at any index (contiguous, uniform, or gathered). A store with an
  * op to a register or element that does not depend on the variable is a reduction across the lanes.
  *
+ * A loop @vector(i32x16) is one vector of the machine (loops/vectorize.c): it runs from 0, at most
+ * 16 times, and i32 says that its values take 4 bytes a lane; i64: 8.
+ *
  * EX_at may stand in any index of a kernel: it wraps, reports an index outside into the status
  * where flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay
  * lazy.
@@ -95,6 +98,7 @@ struct Stmt {
 	const Var *var;           /* FOR, LET */
 	const Expr *lo, *hi;      /* FOR */
 	Bind bind;                /* FOR */
+	int lanes, lane_bytes;    /* FOR @vector: one vector of so many lanes (Vectorize); 0: not yet */
 	Stmt *body, *other;       /* FOR: body; IF: body, other */
 	const Expr *condition;    /* IF, CHECK */
 	const Buffer *buffer;     /* STORE, ALLOC */

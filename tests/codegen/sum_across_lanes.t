@@ -1,6 +1,6 @@
 # A sum across the lanes runs in four vectors and ends in a fixed tree.
 -- args
-print --ir=loops --c --target cpu:x86-64-v4
+print --ir=loops --passes=Flatten,Vectorize --c --target cpu:x86-64-v4
 -- in
 kernel sum(N, X: f32[N], Y: out f32[1]) {
   s: f32 @reg = 0.0
@@ -9,10 +9,10 @@ kernel sum(N, X: f32[N], Y: out f32[1]) {
   Y[0] = s
 }
 -- has
-tw_f32x16 f0_0 = tw_set_f32x16(0.0f);
-tw_f32x16 f0_3 = tw_set_f32x16(0.0f);
-for (; v_i + 64 <= e1; v_i += 64) {
-f0_3 = (f0_3 + tw_load_f32x16(X + (b4)));
-for (; v_i + 16 <= e1; v_i += 16) {
-f0_0 = tw_pick_f32x16(m5, (f0_0 + tw_loadm_f32x16(X + (v_i), m5)), f0_0);
-tw_add_lanes_f32x16((((f0_0 + f0_1) + f0_2) + f0_3))
+tw_f32x16 f_0 = tw_set_f32x16(0.0f);
+tw_f32x16 f_3 = tw_set_f32x16(0.0f);
+for (tw_i64 v = 0; v < e0; v++) {
+f_3 = (f_3 + tw_load_f32x16(X + (64 * v + 48)));
+f_0 = (f_0 + tw_load_f32x16(X + (16 * v_v1)));
+if ((0 < ((tw_i64)((tw_u64)N % (tw_u64)16)))) {
+tw_add_lanes_f32x16((((f_0 + f_1) + f_2) + f_3))

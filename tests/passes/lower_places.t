@@ -32,7 +32,7 @@ module g(%x, %c) -> %y, %z {
   copy(%x, out %x')  "x to the device"
   kernel(%x', out %r)  "relu"
 kernel k0_relu(x: f32[6], y: out f32[6]) flat "relu" {
-  for i0 in 6 @vector
+  for i0 in 6 @vector(i32x8)
     y[i0] = max(x[i0], 0)
 }
   copy(%r, out %r')  "r to the host"
@@ -40,8 +40,12 @@ kernel k0_relu(x: f32[6], y: out f32[6]) flat "relu" {
   copy(%i, out %i')  "i to the device"
   kernel(%i', out %y')  "cast"
 kernel k1_cast(D0, input: i64[D0*2], output: out f32[D0*2]) flat "cast" {
-  for i0 in D0*2 @vector
-    output[i0] = f32(input[i0])
+  for v in D0/4
+    for i0 in 8 @vector(i32x8)
+      output[i0+v*8] = f32(input[i0+v*8])
+  if (0 < D0%4*2)
+    for i0_1 in D0%4*2 @vector(i32x8)
+      output[i0_1+D0/4*8] = f32(input[i0_1+D0/4*8])
 }
   copy(%y', out %y)  "y' to the host"
   if(%c, out %z')  "if"
@@ -52,7 +56,7 @@ module then_branch() -> %t {
   %t: f32[2,3] = output
   kernel(%r, out %t)  "Sqrt"
 kernel k2_Sqrt(x: f32[6], y: out f32[6]) flat "Sqrt" {
-  for i0 in 6 @vector
+  for i0 in 6 @vector(i32x8)
     y[i0] = sqrt(x[i0])
 }
 }
@@ -61,7 +65,7 @@ module else_branch() -> %e {
   %e: f32[2,3] = output
   kernel(%r, out %e)  "Neg"
 kernel k3_Neg(x: f32[6], y: out f32[6]) flat "Neg" {
-  for i0 in 6 @vector
+  for i0 in 6 @vector(i32x8)
     y[i0] = -x[i0]
 }
 }

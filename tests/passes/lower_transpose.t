@@ -13,8 +13,13 @@ kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
   for i0 in N @parallel
     for piece in 5 @parallel
       for block in 3 @parallel
-        for line in min(64, 130-block*64)
-          for lane in min(64, 300-piece*64) @vector
-            transposed[block*19200+i0*39000+lane+line*300+piece*64] = data[block*64+i0*39000+lane*130+line+piece*8320]
+        for line in min(64, 130-block*64) {
+          for v in min(64, 300-piece*64)/16
+            for lane in 16 @vector(i32x16)
+              transposed[block*19200+i0*39000+lane+line*300+piece*64+v*16] = data[block*64+i0*39000+lane*130+line+piece*8320+v*2080]
+          if (0 < min(64, 300-piece*64)%16)
+            for lane_1 in min(64, 300-piece*64)%16 @vector(i32x16)
+              transposed[block*19200+i0*39000+lane_1+line*300+piece*64+min(64, 300-piece*64)/16*16] = data[block*64+i0*39000+lane_1*130+line+piece*8320+min(64, 300-piece*64)/16*2080]
+        }
 }
 }

@@ -16,18 +16,34 @@ module g(%x) -> %y {
 kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
   for k in 16 @parallel {
     acc: f32 @reg = 0
-    for k_1 in 63
-      for k_2 in 1001 @vector
+    for k_1 in 63 {
+      f: f32[4,16] @reg = 0
+      for v in 15
+        for c in 4 @unroll
+          for k_2 in 16 @vector(i32x16)
+            if (k*63+k_1 < 997)
+              f[c, k_2] += x[c*16+k*63063+k_1*1001+k_2+v*64]
+      for v_1 in 60..62
+        for k_2_1 in 16 @vector(i32x16)
+          if (k*63+k_1 < 997)
+            f[0, k_2_1] += x[k*63063+k_1*1001+k_2_1+v_1*16]
+      for k_2_2 in 9 @vector(i32x16)
         if (k*63+k_1 < 997)
-          acc[] += x[k*63063+k_1*1001+k_2]
+          f[0, k_2_2] += x[k*63063+k_1*1001+k_2_2+992]
+      for k_2_3 in 16 @vector(i32x16)
+        acc[] += f[0, k_2_3] + f[1, k_2_3] + f[2, k_2_3] + f[3, k_2_3]
+    }
     sum[k] = acc[]
   }
 }
   kernel(%sum, out %s)  "sum"
 kernel k1_sum(sum: f32[16], sum_1: out f32[1]) flat "sum" {
   acc: f32 @reg = 0
-  for k in 16 @vector
-    acc[] += sum[k]
+  f: f32[1,16] @reg = 0
+  for k in 16 @vector(i32x16)
+    f[0, k] += sum[k]
+  for k_1 in 16 @vector(i32x16)
+    acc[] += f[0, k_1]
   sum_1[0] = acc[]
 }
   kernel(%s, out %y)  "exp"

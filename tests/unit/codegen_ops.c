@@ -123,7 +123,7 @@ run_suite(Suite1 *suite, const Device *device)
 	Target target = {.device = device};
 	void *library;
 	uint64_t state = 0x9E3779B97F4A7C15ull;
-	const char *text = codegen_c(arena, &target, suite->kernels.count, suite->kernels.data);
+	const char *text = make_text(arena, &target, suite->kernels.count, suite->kernels.data);
 	const TwKernels *kernels = load_kernels(arena, &target, text, &library);
 	ck_assert_uint_eq(kernels->count, (unsigned)suite->kernels.count);
 	Binding none = {0};

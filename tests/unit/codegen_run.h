@@ -11,6 +11,7 @@
 
 #include "codegen/common/bundle.h"
 #include "runtime/abi.h"
+#include "tir/loops/loops.h"
 
 #include <check.h> /* last: it defines fail */
 
@@ -62,6 +63,19 @@ run_kernel(const TwKernels *kernels, int index, const Kernel *kernel, const Bind
 	for (int k = 0; k < pieces; k++)
 		kernels->table[index](&args, extent * k / pieces, extent * (k + 1) / pieces);
 	free(args.scratch);
+}
+
+/* The C text of kernels after the passes that codegen needs: the kernels are what it prints. */
+static inline const char *
+make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
+{
+	PassContext context = {.arena = arena, .target = target};
+	for (int i = 0; i < count; i++) {
+		pass_Flatten(kernels[i], &context);
+		pass_Vectorize(kernels[i], &context);
+		kernel_check(kernels[i]);
+	}
+	return codegen_c(arena, target, count, kernels);
 }
 
 /* Fill an array: floats of both signs with exact small values mixed in, integers over their range.

@@ -121,20 +121,15 @@ emit_whole_case(Emit *em, const Stmt *stmt, const Expr *varying)
 static bool
 known_lanes(Emit *em, const Expr *condition, bool holds[LANES_MAX])
 {
-	const VarInfo *lane = NULL;
+	const Stmt *loop = em->vector->loop;
 	int64_t hi;
-	for (int i = 0; i < em->vars.count; i++)
-		if (em->vars.data[i].kind == VAR_LANE)
-			lane = &em->vars.data[i];
-	if (!lane || !lane->is_fixed || condition->has_read ||
-	    !constant_value(em, em->vector->loop->hi, &hi))
+	if (condition->has_read || !constant_value(em, loop->hi, &hi))
 		return false;
 	for (int i = 0; i < em->vector->lanes; i++) {
-		int64_t at = lane->value + i;
 		int mark = facts_mark(em->facts);
-		facts_var(em->facts, lane->var, expr_i64(em->ctx, at), expr_i64(em->ctx, at + 1));
-		holds[i] = at < hi && facts_prove(em->facts, condition);
-		bool is_known = at >= hi || holds[i] || facts_disprove(em->facts, condition);
+		facts_var(em->facts, loop->var, expr_i64(em->ctx, i), expr_i64(em->ctx, i + 1));
+		holds[i] = i < hi && facts_prove(em->facts, condition);
+		bool is_known = i >= hi || holds[i] || facts_disprove(em->facts, condition);
 		facts_release(em->facts, mark);
 		if (!is_known)
 			return false;

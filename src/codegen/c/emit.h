@@ -35,11 +35,10 @@ typedef struct Val {
 
 typedef struct VarInfo {
 	const Var *var;
-	enum { VAR_CONST, VAR_NAMED, VAR_LANE } kind; /* VAR_LANE: the @vector loop's own */
-	bool is_fixed;                                /* VAR_LANE: lane 0 is the constant `value` */
-	int64_t value;
-	Val val;   /* VAR_NAMED; VAR_LANE: text of lane 0 */
-	int depth; /* loops around the definition */
+	enum { VAR_CONST, VAR_NAMED, VAR_LANE } kind; /* VAR_LANE: the @vector loop's own, from 0 */
+	int64_t value;                                /* VAR_CONST */
+	Val val;                                      /* VAR_NAMED */
+	int depth;                                    /* loops around the definition */
 } VarInfo;
 
 /* How a register buffer is kept; found out by a first walk. */
@@ -57,24 +56,13 @@ typedef struct RegInfo {
 /* The @vector loop being emitted. */
 typedef struct Vector {
 	const Stmt *loop;
-	int lanes, width;   /* width: bytes of a mask's lane, 4 or 8 */
-	const char *mask;   /* name, or NULL: all lanes */
-	const char *tail;   /* the mask of a loop's last, partial vector; NULL: a whole one */
-	const char *live;   /* a mask that is known to have a lane */
-	const char *last;   /* number of the last lane that counts */
-	const char *lane;   /* lane mode: name of the lane counter */
-	int allocs;         /* registers known when the loop began: made outside */
-	struct Fold *folds; /* reductions across the lanes */
-	bool may_repeat;    /* an iteration may run twice */
+	int lanes, width; /* width: bytes of a mask's lane, 4 or 8 */
+	const char *mask; /* name, or NULL: all lanes */
+	const char *tail; /* the mask of a loop's last, partial vector; NULL: a whole one */
+	const char *live; /* a mask that is known to have a lane */
+	const char *last; /* number of the last lane that counts */
+	const char *lane; /* lane mode: name of the lane counter */
 } Vector;
-
-/* A reduction across the lanes: a vector that gathers what each lane adds. */
-typedef struct Fold {
-	struct Fold *next;
-	const Stmt *store;
-	const char *name; /* a vector, or an array of them when the buffer has several elements */
-	bool is_array;
-} Fold;
 
 enum { MAX_TERMS = 64, LANES_MAX = 17 };
 
@@ -124,7 +112,6 @@ typedef struct Emit {
 	const Stmt *place;          /* the statement being emitted */
 	Vector *vector;             /* NULL: no @vector loop around */
 	bool has_failed_vector;     /* something has no vector form: emit this loop as a plain one */
-	int copy;                   /* which copy of a loop body: its own accumulators */
 } Emit;
 
 /* ---- text.c ---- */

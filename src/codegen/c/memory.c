@@ -111,17 +111,8 @@ const char *
 address_text(Emit *em, const Address *address)
 {
 	const char *sum = NULL;
-	const VarInfo *lane = NULL;
-	for (int i = 0; i < em->vars.count && address->lane_factor; i++)
-		if (em->vars.data[i].kind == VAR_LANE)
-			lane = &em->vars.data[i];
 	int64_t value;
 	const Dim *constant = address->rest;
-	if (lane && lane->is_fixed) {
-		const Dim *begin = dim_mul_i64(em->ctx, address->lane_factor, lane->value);
-		constant = dim_add(em->ctx, constant, begin);
-		lane = NULL;
-	}
 	if (!dim_is_const(constant, &value))
 		sum = emit_scalar(em, constant);
 	for (int depth = 0; depth <= em->vars.count; depth++) {
@@ -133,10 +124,6 @@ address_text(Emit *em, const Address *address)
 			const char *part = term_text(em, atom, term->factor);
 			sum = sum ? text(em, "%s + %s", sum, part) : part;
 		}
-	}
-	if (lane) {
-		const char *part = term_text(em, lane->val.text, address->lane_factor);
-		sum = sum ? text(em, "%s + %s", sum, part) : part;
 	}
 	if (!dim_is_const(constant, &value) || (value == 0 && sum))
 		return sum;

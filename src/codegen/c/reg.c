@@ -62,14 +62,9 @@ constant_position(Emit *em, const RegInfo *reg, const Expr *const *index, int64_
 		if (is_last && varies(em, index[d])) {
 			Address address;
 			make_address(em, &address, index[d]);
-			const VarInfo *lane = NULL;
-			for (int i = 0; i < em->vars.count; i++)
-				if (em->vars.data[i].kind == VAR_LANE)
-					lane = &em->vars.data[i];
 			if (!address.is_affine || address.count > 0 || !dim_is(address.lane_factor, 1) ||
-			    !lane->is_fixed || !dim_is_const(address.rest, &value))
+			    !dim_is_const(address.rest, &value))
 				return false;
-			value += lane->value;
 			*is_row = true;
 		} else if (!constant_value(em, index[d], &value)) {
 			return false;
@@ -149,6 +144,21 @@ read_reg(Emit *em, const RegInfo *reg, const Expr *e)
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
+/* Whether nobody reads the lanes that a partial vector leaves out: they are those of iterations
+ * that do not happen, or stand behind the end of a row. */
+static bool
+is_padded(Emit *em, const RegInfo *reg, const Expr *const *index)
+{
+	int64_t begin, count, extent;
+	Address address;
+	const Tensor *tensor = &reg->buffer->tensor;
+	if (em->vector->mask != em->vector->tail || reg->alloc_lanes)
+		return em->vector->mask == em->vector->tail;
+	make_address(em, &address, index[tensor->rank - 1]);
+	return dim_is_const(address.rest, &begin) && constant_value(em, em->vector->loop->hi, &count) &&
+	       dim_is_const(tensor->hi[tensor->rank - 1], &extent) && begin + count == extent;
+}
+
 void
 store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
 {
@@ -171,9 +181,11 @@ store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
 	}
 	const char *value = stored_text(em, stmt, true, access.place);
 	const char *mask = em->vector->mask;
-	if (mask && mask != reg->alloc_mask && mask != em->vector->tail && type == DT_BOOL)
+	if (mask && (mask == reg->alloc_mask || is_padded(em, reg, stmt->index)))
+		mask = NULL;
+	if (mask && type == DT_BOOL)
 		value = text(em, "((%s & %s) | (%s & ~%s))", value, mask, access.place, mask);
-	else if (mask && mask != reg->alloc_mask && mask != em->vector->tail)
+	else if (mask)
 		value =
 			text(em, "tw_pick_%s(%s, %s, %s)", (value_name(type, name, em->vector->lanes), name),
 		         natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, access.place);

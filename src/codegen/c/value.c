@@ -481,12 +481,10 @@ emit_var(Emit *em, const Expr *e)
 		return info->val;
 	}
 	if (em->vector->lane)
-		return (Val){text(em, "(%s + (tw_i64)%s)", info->val.text, em->vector->lane), UNIFORM};
+		return (Val){text(em, "((tw_i64)%s)", em->vector->lane), UNIFORM};
 	if (!has_vector(em, DT_I64))
 		return emit_lanes(em, e);
-	int lanes = em->vector->lanes;
-	return (Val){text(em, "(tw_set_i64x%d(%s) + tw_iota_i64x%d())", lanes, info->val.text, lanes),
-	             VECTOR};
+	return (Val){text(em, "tw_iota_i64x%d()", em->vector->lanes), VECTOR};
 }
 
 static Val

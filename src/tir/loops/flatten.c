@@ -10,7 +10,7 @@
  * needs    indices that were proven in range: afterwards nobody can, since what guards say of one
  *          dim is no longer seen
  * keeps    statements, values
- * breaks   what asks for a dim: it is the last pass but for those that say so
+ * breaks   what asks for a dim: behind it come only passes that say so
  */
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"

@@ -9,5 +9,6 @@ bool pass_ApplySchedule(Kernel *kernel, PassContext *context);
 bool pass_SimplifyLoops(Kernel *kernel, PassContext *context);
 bool pass_SplitBorders(Kernel *kernel, PassContext *context);
 bool pass_Flatten(Kernel *kernel, PassContext *context);
+bool pass_Vectorize(Kernel *kernel, PassContext *context);
 
 #endif
