@@ -48,7 +48,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz \
+.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -56,7 +56,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz models-real"
+	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -148,6 +148,11 @@ asan:
 	@ASAN_OPTIONS=intercept_tls_get_addr=0 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
+
+# What only tests reach: see tools/dead.
+dead:
+	@$(MAKE) BUILD=$(BUILD)/dead CFLAGS="-O0 -ffunction-sections" all
+	@LDFLAGS="$(LDFLAGS)" LIBS="$(LIBS)" tools/dead $(BUILD)/dead
 
 accept: all
 	@TILEWRIGHT=$(BUILD)/tilewright tests/run -a $(or $(T),$$(find tests -name '*.t'))

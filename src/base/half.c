@@ -90,12 +90,6 @@ f64_to_f16(double value)
 	return narrow_ieee(value, 10, 5);
 }
 
-uint16_t
-f32_to_f16(float value)
-{
-	return f64_to_f16((double)value);
-}
-
 float
 f16_to_f32(uint16_t bits)
 {
@@ -110,12 +104,6 @@ uint16_t
 f64_to_bf16(double value)
 {
 	return narrow_ieee(value, 7, 8);
-}
-
-uint16_t
-f32_to_bf16(float value)
-{
-	return f64_to_bf16((double)value);
 }
 
 float

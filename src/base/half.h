@@ -11,10 +11,8 @@
 #include <stdint.h>
 
 float f16_to_f32(uint16_t bits);
-uint16_t f32_to_f16(float value);
 uint16_t f64_to_f16(double value);
 float bf16_to_f32(uint16_t bits);
-uint16_t f32_to_bf16(float value);
 uint16_t f64_to_bf16(double value);
 
 /* `saturate`: out of range becomes the largest finite value, otherwise NaN or Inf as the format

@@ -171,12 +171,6 @@ ort_open(Arena *arena, const char *model, int threads)
 	return ort;
 }
 
-const char *
-ort_version(const Ort *ort)
-{
-	return ort->base->get_version();
-}
-
 /* Its numbers of types are ONNX's but for the last three. */
 static const struct {
 	DType type;

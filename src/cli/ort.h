@@ -9,7 +9,6 @@ typedef struct Ort Ort;
 /* The library: $ORT_LIBRARY, or the newest under build/ort, or the system's. Fails
  * (FAIL_ENVIRONMENT) saying how to get it. Everything goes with the arena. */
 Ort *ort_open(Arena *arena, const char *model, int threads);
-const char *ort_version(const Ort *ort);
 void ort_bind(Ort *ort, int count, const char *const *names, Array *const *inputs);
 void ort_run(Ort *ort);
 int ort_output_count(const Ort *ort);

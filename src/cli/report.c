@@ -31,7 +31,6 @@ struct Table {
 typedef struct Fact {
 	const char *key, *label;
 	Cell cell;
-	cJSON *json;  /* or NULL */
 	Table *table; /* or NULL */
 } Fact;
 
@@ -40,20 +39,11 @@ struct Report {
 	VEC(Fact) facts;
 };
 
-static void
-release_facts(void *handle)
-{
-	Report *report = handle;
-	for (int i = 0; i < report->facts.count; i++)
-		cJSON_Delete(report->facts.data[i].json);
-}
-
 Report *
 report_new(const Options *options)
 {
 	Report *report = NEW(options->arena, Report);
 	report->options = options;
-	arena_defer(options->arena, release_facts, report);
 	return report;
 }
 
@@ -81,13 +71,6 @@ report_number(Report *report, const char *key, const char *label, double value, 
 	Arena *arena = report->options->arena;
 	Fact fact = {.key = key, .label = label, .cell = number_cell(arena, value, format)};
 	vec_push(arena, &report->facts, fact);
-}
-
-void
-report_json(Report *report, const char *key, cJSON *value)
-{
-	Fact fact = {.key = key, .json = value};
-	vec_push(report->options->arena, &report->facts, fact);
 }
 
 /* ---- tables ---- */
@@ -202,10 +185,7 @@ print_json(Report *report)
 	cJSON_AddStringToObject(object, "verb", report->options->verb->name);
 	for (int i = 0; i < report->facts.count; i++) {
 		Fact *fact = &report->facts.data[i];
-		cJSON *value = fact->json    ? fact->json
-		               : fact->table ? table_json(fact->table)
-		                             : cell_json(&fact->cell);
-		fact->json = NULL;
+		cJSON *value = fact->table ? table_json(fact->table) : cell_json(&fact->cell);
 		cJSON_AddItemToObject(object, fact->key, value);
 	}
 	char *text = cJSON_Print(object);

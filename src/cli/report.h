@@ -22,7 +22,6 @@
 
 typedef struct Report Report;
 typedef struct Table Table;
-struct cJSON;
 
 Report *report_new(const Options *options);
 
@@ -30,7 +29,6 @@ Report *report_new(const Options *options);
 void report_text(Report *report, const char *key, const char *label, const char *value);
 void report_number(Report *report, const char *key, const char *label, double value,
                    const char *format);
-void report_json(Report *report, const char *key, struct cJSON *value); /* JSON only; taken over */
 
 /* Rows are filled cell by cell, a number of columns at a time. `title` may be NULL. */
 Table *report_table(Report *report, const char *key, const char *title);

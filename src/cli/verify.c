@@ -1,7 +1,7 @@
 /* --verify=each: after each pass that changed something, what it got and what it left are evaluated
  * on the same made-up inputs. Graphs: before in double with error bounds, after as kernels compute.
- * What a pass may change (the order of a sum) stays within the bounds; anything else is a bug, named
- * with its pass. Programs and loops: verify_parts.c.
+ * What a pass may change (the order of a sum) stays within the bounds; anything else is a bug,
+ * named with its pass. Programs and loops: verify_parts.c.
  */
 #include "cli/inputs.h"
 #include "cli/model.h"

@@ -1,8 +1,8 @@
 /* --verify=each for programs and loops.
  *
  * Programs: some points of each output, in double with error bounds on both sides, at the sizes of
- * the target (3 for other symbols). Loops: all that a kernel writes, as kernels compute; sums may be
- * in another order, and are compared by the size of the result.
+ * the target (3 for other symbols). Loops: all that a kernel writes, as kernels compute; sums may
+ * be in another order, and are compared by the size of the result.
  */
 #include <math.h>
 #include <string.h>

@@ -32,17 +32,6 @@ node_add_attr(Node *node, const Attr *attr)
 	own->name = spec->name;
 }
 
-void
-node_remove_attr(Node *node, const char *name)
-{
-	Attr *own = find_own(node, name);
-	if (!own)
-		return;
-	Attr *end = node->attrs + node->nattr;
-	memmove(own, own + 1, (size_t)(end - own - 1) * sizeof *own);
-	node->nattr--;
-}
-
 const Attr *
 attr_find(const Node *node, const char *name)
 {

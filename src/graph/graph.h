@@ -194,7 +194,6 @@ Node *node_new(Region *region, Node *before, const char *op, const Loc *loc, int
 Node *node_new_row(Region *region, Node *before, const OpInfo *op, const Loc *loc, int ninput,
                    Value *const *inputs, int noutput, const char *const *output_names);
 void node_add_attr(Node *node, const Attr *attr); /* replaces one of the same name */
-void node_remove_attr(Node *node, const char *name);
 void node_set_input(Node *node, int index, Value *value);
 void node_remove(Node *node); /* its outputs must be unused */
 void node_move(Node *node, Region *region, Node *before);

@@ -52,14 +52,6 @@ draft_remove(Draft *draft, const char *name)
 	        (size_t)(draft->attrs.count - i) * sizeof *attr);
 }
 
-void
-draft_rename(Draft *draft, const char *from, const char *to)
-{
-	for (int i = 0; i < draft->attrs.count; i++)
-		if (strcmp(draft->attrs.data[i].name, from) == 0)
-			draft->attrs.data[i].name = to;
-}
-
 /* An attribute that must be of a kind when it is there. */
 static const Attr *
 find_kind(const Draft *draft, const char *name, AttrKind kind)

@@ -126,7 +126,6 @@ struct Draft {
 
 const Attr *draft_find(const Draft *draft, const char *name); /* or NULL */
 void draft_remove(Draft *draft, const char *name);
-void draft_rename(Draft *draft, const char *from, const char *to);
 int64_t draft_int(const Draft *draft, const char *name, int64_t fallback);
 float draft_float(const Draft *draft, const char *name, float fallback);
 const char *draft_string(const Draft *draft, const char *name, const char *fallback);

@@ -43,20 +43,6 @@ layout_blocked(Arena *arena, int rank, int64_t block)
 	return arena_printf(arena, "nc%lld%s", (long long)block, spatial[rank]);
 }
 
-int
-layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims, const Dim **stored)
-{
-	int64_t block = layout_block(layout);
-	memcpy(stored, dims, (size_t)rank * sizeof *dims);
-	if (block == 0)
-		return rank;
-	const Dim *b = dim_const(ctx, block);
-	int channel = layout_dim(layout);
-	stored[channel] = dim_ceildiv(ctx, dims[channel], b);
-	stored[rank] = b;
-	return rank + 1;
-}
-
 void
 layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
                const Dim **strides)
@@ -251,8 +237,8 @@ split_tensor(void *self, const Tensor *tensor, NewDim *dims)
 	return n;
 }
 
-/* The iterator that is split: its inner part stands behind it, or, where results are so stored, last
- * of the loops. */
+/* The iterator that is split: its inner part stands behind it, or, where results are so stored,
+ * last of the loops. */
 static void
 split_stage(void *self, const Stage *stage, NewStage *to)
 {

@@ -21,10 +21,6 @@ int layout_dim(const char *layout);
 /* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
 const char *layout_blocked(Arena *arena, int rank, int64_t block);
 
-/* Stored dims of a tensor of these dims: rank + 1 where blocked. Gives the rank. */
-int layout_dims(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
-                const Dim **stored);
-
 /* Elements between neighbours along each logical dim of dense storage; along the channels of a
  * blocked layout: between blocks. */
 void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,

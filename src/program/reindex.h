@@ -13,7 +13,7 @@
 #include "expr/stage/stage.h"
 
 /* A new dim and its index: that of an old dim, divided by a block, or the remainder of that. The
- * first dim of a run that becomes one stands for the run: all are read by neighbouring iterators. */
+ * first dim of a run that becomes one stands for it: all are read by neighbouring iterators. */
 typedef struct NewDim {
 	int dim;
 	int64_t block;     /* 0: the index as it is */
@@ -41,8 +41,8 @@ typedef struct Reindex {
 	bool is_simplified; /* indices over the new iterators have something to cancel */
 } Reindex;
 
-/* The program over the new ones, or itself where nothing is new. An element outside the old box is 0
- * in a map, and no term in a reduction. */
+/* The program over the new ones, or itself where nothing is new. An element outside the old box is
+ * 0 in a map, and no term in a reduction. */
 Program *program_reindex(const Reindex *how);
 
 #endif

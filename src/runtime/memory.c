@@ -43,16 +43,6 @@ memory_alloc(Memory *memory, size_t bytes)
 	return block;
 }
 
-void *
-memory_alloc_zeroed(Memory *memory, size_t count, size_t size)
-{
-	size_t bytes;
-	if (__builtin_mul_overflow(count, size, &bytes))
-		return NULL;
-	void *block = memory_alloc(memory, bytes);
-	return block ? memset(block, 0, bytes) : NULL;
-}
-
 void
 memory_release(Memory *memory, void *block, size_t bytes)
 {

@@ -18,7 +18,6 @@ typedef struct Memory {
 
 /* 64-byte aligned, not cleared; NULL when there is none or the limit is reached. Size 0 is 1. */
 void *memory_alloc(Memory *memory, size_t bytes);
-void *memory_alloc_zeroed(Memory *memory, size_t count, size_t size);
 void memory_release(Memory *memory, void *block, size_t bytes); /* NULL is accepted */
 
 /* Memory that grows and keeps its high-water mark; contents are lost when it grows. */

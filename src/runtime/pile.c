@@ -36,14 +36,6 @@ pile_alloc(Pile *pile, size_t count, size_t size)
 	return memory;
 }
 
-char *
-pile_text(Pile *pile, const char *text)
-{
-	size_t size = strlen(text) + 1;
-	char *copy = pile_alloc(pile, size, 1);
-	return copy ? memcpy(copy, text, size) : NULL;
-}
-
 void
 pile_free(Pile *pile)
 {

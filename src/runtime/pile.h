@@ -16,7 +16,6 @@ typedef struct Pile {
 
 /* Zeroed, aligned to 16 bytes; NULL when memory is out or count * size overflows. */
 void *pile_alloc(Pile *pile, size_t count, size_t size);
-char *pile_text(Pile *pile, const char *text);
 void pile_free(Pile *pile);
 
 #endif

@@ -133,8 +133,11 @@ drop_attr(Graph *graph, int index, uint64_t seed)
 	(void)seed;
 	int at = index / 6;
 	Node *node = find_node(graph->body, &at);
-	if (node && index % 6 < node->nattr)
-		node_remove_attr(node, node->attrs[index % 6].name);
+	if (node && index % 6 < node->nattr) {
+		Attr *gone = node->attrs + index % 6;
+		node->nattr--;
+		memmove(gone, gone + 1, (size_t)(node->attrs + node->nattr - gone) * sizeof *gone);
+	}
 	return node != NULL;
 }
 

@@ -189,10 +189,9 @@ START_TEST(f32_and_f64_agree)
 		} u = {bits};
 		if (isnan(u.value))
 			continue;
-		ck_assert_uint_eq(f32_to_f16(u.value), f64_to_f16((double)u.value));
 		/* bf16 by integer arithmetic on the f32 bits, a different method. */
 		uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-		ck_assert_uint_eq(f32_to_bf16(u.value), rounded);
+		ck_assert_uint_eq(f64_to_bf16(u.value), rounded);
 	}
 }
 END_TEST
@@ -201,7 +200,7 @@ END_TEST
 START_TEST(rounded_once)
 {
 	ck_assert_uint_eq(f64_to_f16(1 + 0x1p-11 + 0x1p-40), 0x3C01);
-	ck_assert_uint_eq(f32_to_f16((float)(1 + 0x1p-11 + 0x1p-40)), 0x3C00);
+	ck_assert_uint_eq(f64_to_f16((float)(1 + 0x1p-11 + 0x1p-40)), 0x3C00);
 	ck_assert_uint_eq(f64_to_bf16(1 + 0x1p-8 + 0x1p-40), 0x3F81);
 	ck_assert_uint_eq(f64_to_f16(0x1p-25), 0);
 	ck_assert_uint_eq(f64_to_f16(0x1.0000000000001p-25), 1);

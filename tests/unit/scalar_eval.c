@@ -94,7 +94,7 @@ START_TEST(short_floats)
 		double y = i & 1 ? (double)x + tw_float_f64(z) : tw_float_f64(z << 8 | z >> 56);
 		if (i & 2) /* the range of f16, with few bits and ties */
 			y = (double)(int32_t)z / 0x1p15 * (z >> 60 & 1 ? 1 : 0x1p-24);
-		bad += tw_f16_of_f32(x) != f32_to_f16(x) || tw_bf16_of_f32(x) != f32_to_bf16(x);
+		bad += tw_f16_of_f32(x) != f64_to_f16(x) || tw_bf16_of_f32(x) != f64_to_bf16(x);
 		bad +=
 			!isnan(y) && (tw_f16_of_f64(y) != f64_to_f16(y) || tw_bf16_of_f64(y) != f64_to_bf16(y));
 #define SAME(name) \
@@ -123,9 +123,9 @@ END_TEST
 START_TEST(arithmetic_of_f16)
 {
 	/* 2048 + 1 is a tie in f16; 1/3 is rounded once */
-	Scalar a = {.bits16 = f32_to_f16(2048)}, b = {.bits16 = f32_to_f16(1)};
+	Scalar a = {.bits16 = f64_to_f16(2048)}, b = {.bits16 = f64_to_f16(1)};
 	ck_assert_uint_eq(scalar_eval(EX_add, DT_F16, (Scalar[]){a, b}, DT_F16).bits16, a.bits16);
-	Scalar three = {.bits16 = f32_to_f16(3)};
+	Scalar three = {.bits16 = f64_to_f16(3)};
 	ck_assert_uint_eq(scalar_eval(EX_div, DT_F16, (Scalar[]){b, three}, DT_F16).bits16, 0x3555);
 	ck_assert_uint_eq(scalar_eval(EX_lt, DT_BOOL, (Scalar[]){b, three}, DT_F16).u64, 1);
 	Scalar pick[] = {{.u64 = 0}, a, b};

@@ -141,7 +141,6 @@ const char *new_name(Emit *em, char kind);
 void line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *natural_mask(Emit *em, const char *mask, int bytes);
 const char *full_mask(Emit *em, const char *mask, int bytes);
-const char *and_mask(Emit *em, const char *a, const char *b);
 bool has_vector(const Emit *em, DType type); /* values of the type can be vectors here */
 bool in_lanes(const Emit *em);               /* a vector loop is around and not lane mode */
 /* Begin and end of a loop over the lanes, with everything in it scalar; guarded by the mask. */

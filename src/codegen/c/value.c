@@ -142,16 +142,6 @@ full_mask(Emit *em, const char *mask, int bytes)
 	return text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, width * 8, em->vector->lanes);
 }
 
-const char *
-and_mask(Emit *em, const char *a, const char *b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	const char *name = new_name(em, 'm');
-	line(em, "const %s %s = %s & %s;", c_vector(em, DT_BOOL, em->vector->lanes), name, a, b);
-	return name;
-}
-
 /* ---- lane mode ------------------------------------------------------------------------------- */
 
 int

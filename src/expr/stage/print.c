@@ -328,14 +328,6 @@ stage_print_scalar(Buf *buf, const Stage *stage, const Expr *e)
 	expr_print_in(buf, e, &names, DT_I64);
 }
 
-void
-stage_print(Buf *buf, const Stage *stage)
-{
-	ProgramNames tensors = {{.arena = buf->arena}, {.arena = buf->arena}};
-	print_unit(buf, &tensors, stage, "");
-	buf_puts(buf, "\n");
-}
-
 static void
 note_symbol(const Expr *e, void *arg)
 {

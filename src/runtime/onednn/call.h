@@ -99,7 +99,6 @@ bool call_read_posts(CallPlan *plan);
 /* Attributes with these post-ops; NULL when the library refuses. */
 void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
 /* Whether post-op `index` is a sum into dst. */
-bool call_post_is_sum(const CallPost *post);
 
 /* Fill the plan for the step's row (rows.c, matmul.c). */
 bool call_plan_row(CallPlan *plan);

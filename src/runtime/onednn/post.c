@@ -46,12 +46,6 @@ static const PostRow POSTS[] = {
 	{"sum", POST_SUM, NULL, 0, 0, 0},
 };
 
-bool
-call_post_is_sum(const CallPost *post)
-{
-	return post->kind == POST_SUM;
-}
-
 static const PostRow *
 find_post(const char *name, size_t length)
 {
