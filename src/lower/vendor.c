@@ -74,18 +74,18 @@ static MBuffer *
 view_in_order(Lowering *low, MBuffer *buffer, const VendorOperand *operand)
 {
 	ExprCtx *ctx = low->graph->ctx;
-	const Dim **dims = NEW_N(low->arena, const Dim *, operand->rank + 1);
 	const Dim **strides = NEW_N(low->arena, const Dim *, operand->rank + 1);
 	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
 	layout_strides(ctx, NULL, buffer->rank, buffer->dims, dense);
 	for (int i = 0; i < operand->rank; i++) {
 		int d = operand->dims[i];
-		dims[i] = d < 0 ? dim_const(ctx, 1) : buffer->dims[d];
 		strides[i] = d < 0                     ? dim_product(ctx, buffer->rank, buffer->dims)
 		             : buffer->kind == MB_VIEW ? buffer->strides[d]
 		                                       : dense[d];
 	}
-	MBuffer *view = view_of(low, buffer, operand->rank, dims);
+	size_t size = (size_t)operand->rank * sizeof *operand->extents;
+	MBuffer *view =
+		view_of(low, buffer, operand->rank, arena_memdup(low->arena, operand->extents, size));
 	view->strides = strides;
 	return view;
 }
@@ -137,6 +137,7 @@ post_arg(VendorStep *v, const Tensor *tensor)
 	for (int i = 0; i < result->rank; i++) {
 		int d = result->dims[i] - (result->tensor->rank - tensor->rank);
 		operand.dims[i] = d < 0 ? -1 : d;
+		operand.extents[i] = d < 0 ? dim_const(v->low->graph->ctx, 1) : tensor->hi[d];
 	}
 	return operand_arg(v, &operand, NULL);
 }
@@ -447,8 +448,10 @@ static VendorOperand
 whole(const Tensor *tensor)
 {
 	VendorOperand operand = {.tensor = tensor, .rank = tensor->rank};
-	for (int d = 0; d < tensor->rank && d < VENDOR_DIMS; d++)
+	for (int d = 0; d < tensor->rank && d < VENDOR_DIMS; d++) {
 		operand.dims[d] = d;
+		operand.extents[d] = tensor->hi[d];
+	}
 	return operand;
 }
 

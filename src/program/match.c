@@ -123,20 +123,20 @@ take_factor(Solver *s, const RowItem *item, int i, int64_t c)
 
 /* Solves the numbers of an item like s*p + d*r - l. */
 static bool
-fits_linear(Solver *s, const RowItem *item, const Expr *index)
+solve_linear(Solver *s, const RowItem *item, const Expr *index)
 {
 	int count = s->main->nloop + s->main->nreduce;
 	const Dim **coefficient = NEW_N(s->arena, const Dim *, count + 1);
 	const Expr *rest;
-	int64_t c, offset;
+	int64_t offset;
 	if (!expr_affine(s->ctx, index, count, coefficient, &rest) || !expr_as_i64(rest, &offset))
 		return false;
 	for (int i = 0; i < s->form->niter; i++) {
-		int j = s->bound[i];
-		if (j >= 0 && !dim_is_const(coefficient[j], &c))
-			return false;
-		if ((item->iters >> i & 1) == 0 ? j >= 0 && c != 0
-		                                : !take_factor(s, item, i, j < 0 ? 0 : c))
+		int64_t c = 0;
+		if ((item->iters >> i & 1) == 0)
+			continue;
+		if ((s->bound[i] >= 0 && !dim_is_const(coefficient[s->bound[i]], &c)) ||
+		    !take_factor(s, item, i, c))
 			return false;
 	}
 	if (item->offset)
@@ -144,26 +144,17 @@ fits_linear(Solver *s, const RowItem *item, const Expr *index)
 	return true;
 }
 
-/* It moves with no iterator but the item's. */
+/* Whether the index may be the item: it moves with no other iterators. */
 static bool
-fits_loosely(const Solver *s, const RowItem *item, const Expr *index)
+fits(Solver *s, const RowItem *item, const Expr *index)
 {
 	for (int i = 0; i < s->form->niter; i++)
 		if ((item->iters >> i & 1) == 0 && s->bound[i] >= 0 && expr_uses_iter(index, s->bound[i]))
 			return false;
-	return true;
-}
-
-static bool
-fits(Solver *s, const RowItem *item, const Expr *read, int d)
-{
-	if (item->iter >= 0) {
-		int j = s->bound[item->iter];
-		return (j >= 0 && read_is_iter(s->ctx, s->main, read, d, j)) ||
-		       ((j < 0 || item->may_stand) && read_is_one(read, d));
-	}
-	return item->is_linear ? fits_linear(s, item, read->arg[d])
-	                       : fits_loosely(s, item, read->arg[d]);
+	if (item->iter < 0)
+		return !item->is_linear || solve_linear(s, item, index);
+	return (index->op == EX_iter && index->iter == s->bound[item->iter]) ||
+	       (expr_is_zero(index) && (item->may_stand || dim_is(extent_of(s, item->iter), 1)));
 }
 
 /* The dim is not there: an extent of 1, or a broadcast. */
@@ -171,6 +162,16 @@ static bool
 may_lack(const Solver *s, const RowItem *item)
 {
 	return item->may_stand || (item->may_lack && dim_is(extent_of(s, item->iter), 1));
+}
+
+/* How much of dim d of the operand there is: as much as an iterator alone moves over; of windows
+ * and groups all of it, as its end is their border. */
+static const Dim *
+extent_read(const Solver *s, const RowItem *item, const Expr *read, int d)
+{
+	if (item->iter < 0)
+		return read->tensor->hi[d];
+	return read->arg[d]->op == EX_iter ? extent_of(s, item->iter) : dim_const(s->ctx, 1);
 }
 
 /* Which dim of the operand each item is, from behind, as broadcasting counts. */
@@ -184,16 +185,15 @@ place_operand(Solver *s, int k, VendorOperand *operand)
 	for (int i = row->rank - 1; i >= 0; i--) {
 		const RowItem *item = &row->items[i];
 		int d = read->argc - 1;
-		while (d >= 0 && ((used >> d & 1) || !fits(s, item, read, d)))
+		while (d >= 0 && ((used >> d & 1) || !fits(s, item, read->arg[d])))
 			d--;
 		if (d < 0 && !may_lack(s, item))
 			return false;
 		operand->dims[i] = d;
-		if (d < 0)
-			continue;
-		used |= 1u << d;
+		operand->extents[i] = d < 0 ? dim_const(s->ctx, 1) : extent_read(s, item, read, d);
+		used |= d < 0 ? 0 : 1u << d;
 		name(s, arena_printf(s->arena, "%s_%s", row->name, s->form->iters[item->first]),
-		     read->tensor->hi[d]);
+		     operand->extents[i]);
 	}
 	return used + 1 == 1u << read->argc;
 }
@@ -205,6 +205,7 @@ place_result(Solver *s, VendorOperand *result)
 	*result = (VendorOperand){.tensor = s->match->program->outputs[0], .rank = row->rank};
 	for (int i = 0; i < row->rank; i++) {
 		result->dims[i] = s->bound[i];
+		result->extents[i] = extent_of(s, i);
 		if (s->bound[i] < 0 && !row->items[i].may_lack)
 			return false;
 	}
@@ -224,16 +225,18 @@ iterators_are_used(const Solver *s)
 	return s->taken + 1 == 1u << count;
 }
 
-/* Every operand is read as the row's text says with what was solved. */
+/* Every operand is read as the row's text says with what was solved, and is there. */
 static bool
 reads_are_the_rows(Solver *s)
 {
-	const VendorMatch *m = s->match;
 	for (int k = 0; k < s->form->noperand; k++)
-		for (int i = 0; i < m->operands[k].rank; i++) {
+		for (int i = 0; i < s->form->operands[k].rank; i++) {
 			const RowItem *item = &s->form->operands[k].items[i];
-			int d = m->operands[k].dims[i];
-			if (d < 0 || (item->may_stand && read_is_one(s->reads[k], d)))
+			const Dim *extent = s->match->operands[k].extents[i];
+			int d = s->match->operands[k].dims[i];
+			if (d >= 0 && !dim_proves_le(s->ctx, extent, s->reads[k]->tensor->hi[d]))
+				return false;
+			if (d < 0 || (item->may_stand && dim_is(extent, 1)))
 				continue;
 			const Expr *index = s->reads[k]->arg[d], *expected = value_of(s, item->text, DT_I64);
 			if (index != expected &&
@@ -297,12 +300,15 @@ tell_swapped(VendorMatch *m, int k)
 {
 	static const int64_t one = 1;
 	VendorOperand *operand = &m->operands[k];
-	int last = operand->rank - 1, from = operand->rank - operand->tensor->rank;
+	int last = operand->rank - 1, d = operand->tensor->rank - 1;
 	const char *word = m->row->swapped[k];
-	if (!word || operand->dims[last] != last - 1 - from || operand->dims[last - 1] != last - from)
+	if (!word || operand->dims[last] != d - 1 || operand->dims[last - 1] != d)
 		return;
-	operand->dims[last - 1] = last - 1 - from;
-	operand->dims[last] = last - from;
+	const Dim *extent = operand->extents[last];
+	operand->extents[last] = operand->extents[last - 1];
+	operand->extents[last - 1] = extent;
+	operand->dims[last - 1] = d - 1;
+	operand->dims[last] = d;
 	add_attr(m, (StepAttr){.name = word, .count = 1, .ints = &one});
 }
 
@@ -331,6 +337,8 @@ drop_leading(const Solver *s, int k)
 		count++;
 	operand->rank -= count;
 	memmove(operand->dims, operand->dims + count, (size_t)operand->rank * sizeof *operand->dims);
+	memmove(operand->extents, operand->extents + count,
+	        (size_t)operand->rank * sizeof *operand->extents);
 }
 
 /* Algorithms whose limits hold, and what of the library is slower here. */
@@ -542,7 +550,7 @@ bool
 vendor_operand_is_whole(const VendorOperand *operand)
 {
 	for (int i = 0; i < operand->rank; i++)
-		if (operand->dims[i] != i)
+		if (operand->dims[i] != i || operand->extents[i] != operand->tensor->hi[i])
 			return false;
 	return operand->rank == operand->tensor->rank;
 }

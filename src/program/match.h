@@ -14,11 +14,13 @@
 
 enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 2 };
 
-/* Dim i of the call is dim dims[i] of the tensor; -1: a dim of 1 that it does not have. */
+/* Dim i of the call is the first extents[i] of dim dims[i] of the tensor; -1: a dim of 1 that it
+ * does not have. */
 typedef struct VendorOperand {
 	const Tensor *tensor; /* NULL: there is none */
 	int rank;
 	int dims[VENDOR_DIMS];
+	const Dim *extents[VENDOR_DIMS];
 } VendorOperand;
 
 typedef struct VendorMatch {
@@ -41,7 +43,7 @@ typedef struct VendorMatch {
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 
-/* The operand is its tensor, dim by dim. */
+/* The operand is its whole tensor, dim by dim. */
 bool vendor_operand_is_whole(const VendorOperand *operand);
 
 #endif

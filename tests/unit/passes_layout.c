@@ -123,6 +123,33 @@ START_TEST(weights_that_are_inputs)
 }
 END_TEST
 
+static bool
+measure_nothing(void *self, const VendorCall *query, double *seconds, const char **impl)
+{
+	(void)self, (void)query, (void)seconds, (void)impl;
+	return false;
+}
+
+/* A call that the library refuses becomes kernels, and the log says why. */
+START_TEST(refusals_are_logged)
+{
+	static const Oracle refusing = {.available = is_available, .measure = measure_nothing};
+	target.oracle = &refusing;
+	Graph *graph = graph_parse(arena, "text",
+	                           "graph g(%x: f32[4,8], %w: f32[8,6]) -> %y {\n"
+	                           "%y = MatMul(%x, %w) \"m\" }");
+	run_graph_passes(graph, &context);
+	const Module *module = lower_graph(arena, graph, &context);
+	ck_assert_int_eq(module->steps.count, 1);
+	ck_assert(module->steps.data[0]->kind == MS_KERNEL);
+	ck_assert_int_gt(context.log.count, 0);
+	const PassEvent *event = &context.log.data[context.log.count - 1];
+	ck_assert_str_eq(event->rule, "matmul");
+	ck_assert_str_eq(event->nodes, "m");
+	ck_assert_ptr_nonnull(strstr(event->reason, "the library refuses it"));
+}
+END_TEST
+
 static int
 count_reorders(const char *text)
 {
@@ -159,6 +186,7 @@ main(void)
 	tcase_add_test(tcase, captures_are_plain);
 	tcase_add_test(tcase, outputs_are_stored_alike);
 	tcase_add_test(tcase, weights_that_are_inputs);
+	tcase_add_test(tcase, refusals_are_logged);
 	tcase_add_test(tcase, only_relayouts_are_reorders);
 	return unit_run(tcase);
 }

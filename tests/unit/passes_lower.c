@@ -419,6 +419,10 @@ static const char *const graphs[] = {
 	"graph g(%x: f32[N,4,5,5], %z: f32[N,4,5,5], %c: f32[N,4,5,5]) -> %y {\n"
 	"%w: f32[4,4,3,3] = weight 0\n %m = Conv(%x, %w) {pads=[1,1,1,1]} \"m\"\n"
 	"%a = Add(%z, %m) \"a\"\n %b = Add(%x, %a) \"b\"\n %y = Add(%b, %c) \"y\" }",
+	/* a product whose result lies in another order, and so does what is added */
+	"graph g(%a: f32[N,5,3], %b: f32[N,3,7], %z: f32[5,N,7], %c: f32[7]) -> %y {\n"
+	"%m = Einsum(%a, %b) {equation=\"bik,bkj->ibj\"} \"m\"\n %s = Add(%m, %c) \"s\"\n"
+	"%t = Add(%s, %z) \"t\"\n %y = Relu(%t) \"y\" }",
 };
 
 /* Concatenations, whose parts may be written in place: what is read twice, in part or from afar is

@@ -205,7 +205,7 @@ make_extents(Made *made)
 	for (int r = 0; r < made->nread; r++)
 		for (int d = 0; d < made->reads[r].rank; d++) {
 			const Index *index = &made->reads[r].index[d];
-			int first = index->offset, last = index->offset;
+			int first = index->offset, last = first;
 			for (int k = 0; k < 2; k++) {
 				int span = 0;
 				if (index->iter[k] >= 0)
@@ -393,11 +393,8 @@ static Array *
 array_as_called(Trial *t, const VendorOperand *operand)
 {
 	int64_t dims[ROW_MAX_RANK];
-	for (int i = 0; i < operand->rank; i++) {
-		dims[i] = 1;
-		if (operand->dims[i] >= 0)
-			ck_assert(dim_is_const(operand->tensor->hi[operand->dims[i]], &dims[i]));
-	}
+	for (int i = 0; i < operand->rank; i++)
+		ck_assert(dim_is_const(operand->extents[i], &dims[i]));
 	return array_new(t->arena, operand->tensor->type, operand->rank, dims);
 }
 
@@ -417,7 +414,8 @@ place_of(const VendorOperand *operand, const Array *called, int64_t flat)
 	return place;
 }
 
-/* A matched program's input as the call sees it: its dims may be merged and in another order. */
+/* What the call sees of a matched program's input: dims may be merged, in another order, or longer
+ * than what is read. */
 static Array *
 as_called(Trial *t, const Program *matched, const VendorOperand *operand, Array *const *inputs)
 {
@@ -425,7 +423,6 @@ as_called(Trial *t, const Program *matched, const VendorOperand *operand, Array 
 	int input = 0;
 	while (matched->inputs[input] != operand->tensor)
 		input++;
-	ck_assert_int_eq(array_count(called), array_count(inputs[input]));
 	for (int64_t i = 0; i < array_count(called); i++) {
 		int64_t from = place_of(operand, called, i);
 		dtype_store_f64(called->type, called->data, i,
@@ -535,11 +532,10 @@ try_program(const char *text, uint64_t dice)
 START_TEST(matches_are_sound)
 {
 	static void (*const makers[])(Made * made, int size) = {make_conv, make_pool, make_matmul};
-	const char *given = getenv("MATCH_PROGRAMS");
 	char error[256];
-	int matches[3] = {0}, programs = given ? atoi(given) : PROGRAMS;
+	int matches[3] = {0};
 	library = vendor_open(error, sizeof error);
-	for (int i = 0; i < programs; i++) {
+	for (int i = _i * PROGRAMS; i < (_i + 1) * PROGRAMS; i++) {
 		Arena *arena = arena_new("text");
 		Made made = {.dice = (uint64_t)i, .channel = 0};
 		makers[i % 3](&made, between(&made, i % 3 == 2 ? 0 : 1, 2));
@@ -548,11 +544,11 @@ START_TEST(matches_are_sound)
 		matches[i % 3] += try_program(print_made(arena, &made), made.dice);
 		arena_free(arena);
 	}
-	if (given)
-		printf("%d programs; match conv %d, pool %d, matmul %d; run by the library %d\n", programs,
+	if (getenv("MATCH_PROGRAMS"))
+		printf("%d programs; match conv %d, pool %d, matmul %d; run by the library %d\n", PROGRAMS,
 		       matches[0], matches[1], matches[2], library_runs);
 	for (int row = 0; row < 3; row++)
-		ck_assert_int_gt(matches[row], programs / 30);
+		ck_assert_int_gt(matches[row], PROGRAMS / 30);
 	vendor_close(library);
 	library = NULL;
 }
@@ -562,6 +558,8 @@ int
 main(void)
 {
 	TCase *tcase = tcase_create("matching");
-	tcase_add_test(tcase, matches_are_sound);
+	const char *given = getenv("MATCH_PROGRAMS");
+	int programs = given ? atoi(given) : PROGRAMS;
+	tcase_add_loop_test(tcase, matches_are_sound, 0, (programs + PROGRAMS - 1) / PROGRAMS);
 	return unit_run(tcase);
 }

@@ -40,6 +40,10 @@ static const Case cases[] = {
 	{"A: f32[2,5,3], B: f32[2,3,7]",
 	 "Y[i:5, b:2, j:7]: f32 = sum(k:3) A[b,i,k] * B[b,k,j]",
 	 "matmul", "012", "012", "102", ""},
+	/* the first rows and columns of larger ones */
+	{"A: f32[6,4], B: f32[3,9]",
+	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,k] * B[k,j]",
+	 "matmul", "01", "01", "01", ""},
 	/* a window's mean, channels last */
 	{"X: f32[2,6,4]",
 	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
@@ -67,9 +71,10 @@ static const char *const refused[][2] = {
 	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3 where p+r < 5) X[n,c,p+r] * W[f,c,r]"},
 	{"X: f32[1,7,6], W: f32[9,2,3]",
 	 "Y[n:1, f:9, p:4]: f32 = sum(c:2, r:3) X[n,f/3*2+c,p+r] * W[f,c,r]"},
-	/* a part of a tensor; a maximum over windows that may be empty; a mean of something else */
+	/* a part that does not begin where the tensor does; a maximum over windows that may be empty;
+	 * a mean over more than the window */
 	{"A: f32[5,4], B: f32[3,7]",
-	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,k] * B[k,j]"},
+	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,k+1] * B[k,j]"},
 	{"X: f32[1,4,3]",
 	 "Y[n:1, c:4, p:3]: f32 = max(r:2 where 0 <= 2*p+r-2, 2*p+r-2 < 3) X[n,c,2*p+r-2]"},
 	{"X: f32[2,4,6]",
