@@ -133,3 +133,12 @@ expr_uses_var(const Expr *e, const Var *var)
 	expr_visit(e, find_use, &use);
 	return use.is_used;
 }
+
+bool
+expr_uses_any(const Expr *e, int count, const Var *const *vars)
+{
+	for (int i = 0; i < count; i++)
+		if (expr_uses_var(e, vars[i]))
+			return true;
+	return false;
+}

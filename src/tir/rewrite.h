@@ -13,5 +13,6 @@ Stmt *stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *va
 /* Replace a variable by a value in every scalar of the list, in place. */
 void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value);
 bool expr_uses_var(const Expr *e, const Var *var);
+bool expr_uses_any(const Expr *e, int count, const Var *const *vars);
 
 #endif

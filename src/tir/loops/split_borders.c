@@ -29,15 +29,6 @@ typedef struct Borders {
 	VEC(const Expr *) gaps;   /* where none of these is negative no loop of it is narrowed */
 } Borders;
 
-static bool
-uses_any(const Expr *e, int count, const Var *const *vars)
-{
-	for (int i = 0; i < count; i++)
-		if (expr_uses_var(e, vars[i]))
-			return true;
-	return false;
-}
-
 /* ---- a guard's conditions as bounds ---------------------------------------------------------- */
 
 typedef struct Substitute {
@@ -165,7 +156,7 @@ distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
 		return;
 	}
 	const Expr *gap = not_negative(ctx, e);
-	if (e->has_read || uses_any(e, borders->varying.count, borders->varying.data))
+	if (e->has_read || expr_uses_any(e, borders->varying.count, borders->varying.data))
 		bounds->kept = both(ctx, bounds->kept, e);
 	else if (!expr_uses_var(e, loop->var))
 		bounds->outer = both(ctx, bounds->outer, e);

@@ -82,18 +82,9 @@ survey_node(const Expr *e, void *arg)
 }
 
 static bool
-uses_any(const Expr *e, int count, const Var *const *vars)
-{
-	for (int i = 0; i < count; i++)
-		if (expr_uses_var(e, vars[i]))
-			return true;
-	return false;
-}
-
-static bool
 may_differ(const Survey *survey, const Expr *e)
 {
-	return uses_any(e, survey->varying.count, survey->varying.data);
+	return expr_uses_any(e, survey->varying.count, survey->varying.data);
 }
 
 static void
@@ -121,7 +112,8 @@ survey_fold(Survey *survey, Stmt *stmt)
 	bool differs = false, is_array = false;
 	for (int d = 0; d < tensor->rank; d++) {
 		differs = differs || may_differ(survey, stmt->index[d]);
-		is_array = is_array || uses_any(stmt->index[d], survey->inner.count, survey->inner.data);
+		is_array =
+			is_array || expr_uses_any(stmt->index[d], survey->inner.count, survey->inner.data);
 	}
 	if (differs || is_inside(survey, stmt->buffer))
 		return;

@@ -186,39 +186,15 @@ widen(Fission *f, Stmt *alloc)
 
 /* ---- the halves ------------------------------------------------------------------------------ */
 
-typedef struct Use {
-	const Tensor *tensor;
-	const Var *var;
-	bool is_used;
-} Use;
-
-static void
-find_use(const Expr *e, void *arg)
-{
-	Use *use = arg;
-	use->is_used |=
-		(e->op == EX_read && e->tensor == use->tensor) || (e->op == EX_var && e->var == use->var);
-}
-
-static void
-find_use_in(Stmt *stmt, void *arg)
-{
-	Use *use = arg;
-	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
-	for (size_t i = 0; i < countof(fields); i++)
-		if (fields[i])
-			expr_visit(fields[i], find_use, use);
-	for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
-		expr_visit(stmt->index[d], find_use, use);
-	use->is_used |= stmt->kind == STMT_STORE && &stmt->buffer->tensor == use->tensor;
-}
-
 static bool
-is_used(Stmt *list, const Tensor *tensor, const Var *var)
+touches(const Fission *f, Stmt *list, const Tensor *tensor)
 {
-	Use use = {tensor, var, false};
-	stmt_visit(list, find_use_in, &use);
-	return use.is_used;
+	AccessVec all = {0};
+	find_accesses(f->s->kernel, list, &all);
+	for (int i = 0; i < all.count; i++)
+		if (all.data[i].tensor == tensor)
+			return true;
+	return false;
 }
 
 /* Give definitions of the first half to the half that uses them; widen what both use. */
@@ -232,12 +208,12 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 		stmt->next = NULL;
 		bool is_alloc = stmt->kind == STMT_ALLOC;
 		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
-		if (stmt->kind == STMT_LET && is_used(*second, NULL, stmt->var))
-			refuse(f->s, "%s is defined before the cut and used behind it", stmt->var->name);
-		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || is_used(*second, tensor, NULL));
+		if (stmt->kind == STMT_LET)
+			refuse(f->s, "%s is defined before the cut", stmt->var->name);
+		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || touches(f, *second, tensor));
 		if (!is_wide)
 			head = stmt_append(head, stmt);
-		else if (!is_used(rest, tensor, NULL)) /* it is the second half's alone */
+		else if (!touches(f, rest, tensor)) /* it is the second half's alone */
 			moved = stmt_append(moved, stmt);
 		else {
 			f->loop->body = rest;

@@ -64,15 +64,6 @@ find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses)
 	stmt_visit(list, find_in_stmt, &finder);
 }
 
-static bool
-uses_any(const Expr *e, int count, const Var *const *vars)
-{
-	for (int i = 0; i < count; i++)
-		if (expr_uses_var(e, vars[i]))
-			return true;
-	return false;
-}
-
 bool
 moves_with(const Scheduling *s, const Expr *e, const Var *var, int count, const Var *const *vars)
 {
@@ -82,7 +73,7 @@ moves_with(const Scheduling *s, const Expr *e, const Var *var, int count, const 
 		return false;
 	const Expr *rest = expr_sub(s->ctx, e, expr_var(s->ctx, var));
 	rest = expr_simplify(facts_new(s->ctx, s->kernel->arena), rest);
-	return !expr_uses_var(rest, var) && !uses_any(rest, count, vars);
+	return !expr_uses_var(rest, var) && !expr_uses_any(rest, count, vars);
 }
 
 /* Whether `var` is told by the index alone, among `count` loops. */
