@@ -1,6 +1,7 @@
 #!/bin/sh
 # The C of a kernel: no more of the prelude than it uses, and what is there compiles alone, for each
-# target and by each C compiler that is here.
+# target and by each C compiler that is here. Of the zoo, no kernel's C has more than two and a half
+# lines for each line of its loops, and 25.
 # shellcheck disable=SC2015  # pass cannot fail
 tw=${TILEWRIGHT:-build/tilewright}
 tmp=$(mktemp -d) || exit 1
@@ -13,7 +14,7 @@ lose() { failed=$((failed + 1)); echo "FAIL kernel_text $*"; }
 # check NAME LINES KERNEL: the file has at most so many lines, and no function that nobody calls
 check() {
 	for target in x86-64-v3 x86-64-v4 aarch64; do
-		echo "$3" | "$tw" print --ir=loops --passes=Flatten,Vectorize --c --target cpu:$target - >"$tmp/k.c" || lose "$1 for $target"
+		echo "$3" | "$tw" print --ir=loops --passes=Flatten,Vectorize,Unroll --c --target cpu:$target - >"$tmp/k.c" || lose "$1 for $target"
 		lines=$(wc -l <"$tmp/k.c")
 		if [ "$lines" -le "$2" ]; then pass; else lose "$1 for $target: $lines lines, not $2"; fi
 		idle=$(tr -cs 'A-Za-z0-9_' '\n' <"$tmp/k.c" | grep '^tw_' | sort | uniq -c |
@@ -56,6 +57,29 @@ check wide 230 'kernel wide(N, X: f64[N], Y: out i64[1]) {
 		s += X[i]
 	Y[0] = i64(s)
 }'
+
+# lines_of PATTERN: name and number of lines of each kernel in a text on standard input
+lines_of() {
+	awk -v pattern="$1" '
+		$0 ~ pattern { name = $0; sub(/\(.*/, "", name); sub(/^(kernel |k[0-9]+_)/, "", name); n = 1; next }
+		n { n++ }
+		n && $0 == "}" { print name, n; n = 0 }' | sort
+}
+
+# ratio MODEL: the C of its kernels against their loops
+ratio() {
+	"${ZOO:-build/zoo}" "$1" -o "$tmp/m.onnx" || lose "$1"
+	set -- "$1" -O3 --no-vendor --target cpu:x86-64-v4 "$tmp/m.onnx"
+	model=$1; shift
+	"$tw" print --lower "$@" | lines_of '^kernel ' >"$tmp/loops"
+	"$tw" print --c "$@" | lines_of '^k[0-9]+_k[0-9]+_' >"$tmp/c"
+	long=$(join "$tmp/loops" "$tmp/c" | awk '$3 > 2.5 * $2 + 25 { print $1 ": " $3 " lines for " $2 }')
+	if [ -s "$tmp/c" ] && [ -z "$long" ]; then pass; else lose "$model: $long"; fi
+}
+
+for model in squeezenet mobilenetv2 bert-tiny dcgan; do
+	ratio $model
+done
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

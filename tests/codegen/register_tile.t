@@ -1,6 +1,6 @@
 # Accumulators of an unrolled tile are C locals, one per vector; products contract into them.
 -- args
-print --ir=loops --passes=Flatten,Vectorize --c --target cpu:x86-64-v3
+print --ir=loops --passes=Flatten,Vectorize,Unroll --c --target cpu:x86-64-v3
 -- in
 kernel tile(N, A: f32[2,N], B: f32[N,16], C: out f32[2,16]) "matmul1; tile 2x16" {
   acc: f32[2,16] @reg = 0.0

@@ -1,6 +1,6 @@
 # A sum across the lanes runs in four vectors and ends in a fixed tree.
 -- args
-print --ir=loops --passes=Flatten,Vectorize --c --target cpu:x86-64-v4
+print --ir=loops --passes=Flatten,Vectorize,Unroll --c --target cpu:x86-64-v4
 -- in
 kernel sum(N, X: f32[N], Y: out f32[1]) {
   s: f32 @reg = 0.0

@@ -1,7 +1,7 @@
 # Whole vectors, the last one over elements already done; in place one masked vector for the rest.
 # The parallel loops count like an odometer.
 -- args
-print --ir=loops --passes=Flatten,Vectorize --c --target cpu:x86-64-v4
+print --ir=loops --passes=Flatten,Vectorize,Unroll --c --target cpu:x86-64-v4
 -- in
 kernel relu(N, X: f32[N,3,50], Y: out f32[N,3,50], Z: out alias f32[N,3,50]) {
   for n in N @parallel

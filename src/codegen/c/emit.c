@@ -1,9 +1,7 @@
-/* Statements to C. Loops are counted in int64, unrolled ones are written out, @parallel ones decode
- * the flat range begin..end once and then count like an odometer.
+/* Statements to C. Loops are counted in int64, @parallel ones decode the flat range begin..end once
+ * and then count like an odometer.
  */
 #include "codegen/c/emit.h"
-
-enum { MAX_COPIES = 256 };
 
 void
 push_var(Emit *em, VarInfo info)
@@ -25,13 +23,6 @@ void
 learn_loop(Emit *em, const Stmt *loop)
 {
 	facts_var(em->facts, loop->var, loop->lo, loop->hi);
-}
-
-void
-learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi)
-{
-	facts_var(em->facts, var, expr_i64(em->ctx, lo), expr_i64(em->ctx, hi));
-	em->simplified.count = 0; /* the same places come again under other facts */
 }
 
 /* A block of its own: what is defined inside ends with it. */
@@ -77,30 +68,6 @@ emit_serial_loop(Emit *em, const Stmt *loop)
 	em->vars.count--;
 	facts_release(em->facts, mark);
 	line(em, "}");
-}
-
-static void
-emit_unrolled(Emit *em, const Stmt *loop)
-{
-	int64_t lo, hi;
-	if (!constant_value(em, loop->lo, &lo) || !constant_value(em, loop->hi, &hi) ||
-	    hi - lo > MAX_COPIES) {
-		emit_serial_loop(em, loop);
-		return;
-	}
-	int mark = facts_mark(em->facts);
-	learn_loop(em, loop);
-	for (int64_t i = lo; i < hi; i++) {
-		int copy = facts_mark(em->facts);
-		learn_range(em, loop->var, i, i + 1);
-		line(em, "{");
-		push_var(em, (VarInfo){.var = loop->var, .kind = VAR_CONST, .value = i});
-		emit_block(em, loop->body);
-		em->vars.count--;
-		line(em, "}");
-		facts_release(em->facts, copy);
-	}
-	facts_release(em->facts, mark);
 }
 
 /* ---- the parallel range ---------------------------------------------------------------------- */
@@ -181,8 +148,6 @@ emit_for(Emit *em, const Stmt *stmt)
 		emit_parallel(em, stmt);
 	else if (stmt->bind == BIND_VECTOR && !em->vector)
 		emit_vector_loop(em, stmt);
-	else if (stmt->bind == BIND_UNROLL)
-		emit_unrolled(em, stmt);
 	else if (stmt->bind >= BIND_BLOCK_X && stmt->bind < BIND_COUNT)
 		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no blocks and threads",
 		        em->kernel->name);

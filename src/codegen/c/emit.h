@@ -200,7 +200,5 @@ void emit_serial_loop(Emit *em, const Stmt *loop);
 void push_var(Emit *em, VarInfo info);
 const VarInfo *find_var(const Emit *em, const Var *var);
 void learn_loop(Emit *em, const Stmt *loop);
-/* lo <= var < hi in this copy of the statements, other numbers in the next. */
-void learn_range(Emit *em, const Var *var, int64_t lo, int64_t hi);
 
 #endif

@@ -500,12 +500,14 @@ is_name(const char *word)
 	return true;
 }
 
-/* Give a value a name when it has several users or can only be reached by one. */
+/* Give a value a name when it has several users or can only be reached by one. An index of one
+ * operation is as short as its name. */
 static Val
 keep(Emit *em, const Expr *e, Val val)
 {
 	uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, e);
-	if (val.form != LANES && (uses < 2 || is_name(val.text)))
+	bool is_short = val.form == UNIFORM && e->type == DT_I64 && !e->has_read && expr_cost(e) < 2;
+	if (val.form != LANES && (uses < 2 || is_short || is_name(val.text)))
 		return val;
 	if (val.form != LANES) {
 		const char *name = new_name(em, 't');

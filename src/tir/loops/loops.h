@@ -10,5 +10,6 @@ bool pass_SimplifyLoops(Kernel *kernel, PassContext *context);
 bool pass_SplitBorders(Kernel *kernel, PassContext *context);
 bool pass_Flatten(Kernel *kernel, PassContext *context);
 bool pass_Vectorize(Kernel *kernel, PassContext *context);
+bool pass_Unroll(Kernel *kernel, PassContext *context);
 
 #endif
