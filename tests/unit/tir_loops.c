@@ -284,11 +284,17 @@ START_TEST(test_refused_primitives)
 	static const char LAST[] = "kernel k(N, X: f32[9], Y: out f32[9]) {\n  t: f32[9] @stack = 0\n"
 							   "  for i in 9 {\n    t[0] = X[i]\n    Y[i] = t[0]\n  }\n"
 							   "  for r in N\n    t[1] = 1\n}\n";
+	static const char LONG[] = "kernel k(Y: out f32[1000000]) {\n  for i in 1000000\n"
+							   "    Y[i] = 1\n}\n";
 	static const struct {
 		const char *text, *step, *message;
 	} cases[] = {
 		{CONV, "split z 4 -> a, b", "kernel conv: split z: there is no loop z; the loops are n, f"},
-		{CONV, "split q 0 -> a, b", "at least one iteration"},
+		{CONV, "split q 0 -> a, b", "a piece has 1 to 2147483647 iterations"},
+		{CONV, "split q 9223372036854775807 -> a, b", "a piece has 1 to 2147483647 iterations"},
+		{CONV, "split q 4 -> a, a", "the name a is taken"},
+		{CONV, "split q 4 -> a, N", "the name N is taken"},
+		{LONG, "unroll i", "more than 1024 copies"},
 		{CONV, "split q 4 -> r, b", "the name r is taken"},
 		{CONV, "fuse q, p -> pq", "does not hold exactly one loop"},
 		{CONV, "fuse n, p -> np", "what it holds is loop f"},

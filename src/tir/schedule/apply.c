@@ -85,6 +85,10 @@ new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
 	stmt_visit(s->kernel->body, check_name, &taken);
 	for (int i = 0; i < s->kernel->buffers.count; i++)
 		taken.is_taken |= strcmp(s->kernel->buffers.data[i]->tensor.name, taken.name) == 0;
+	for (int i = 0; i < s->kernel->symbols.count; i++)
+		taken.is_taken |= strcmp(s->kernel->symbols.data[i]->name, taken.name) == 0;
+	for (int i = 0; i < s->step->made.count; i++)
+		taken.is_taken |= i != index && strcmp(s->step->made.data[i], taken.name) == 0;
 	if (taken.is_taken)
 		refuse(s, "the name %s is taken", taken.name);
 	return var_new(s->ctx, taken.name, DT_I64, lo, hi);

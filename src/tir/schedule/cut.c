@@ -9,6 +9,8 @@
 #include "tir/schedule/inner.h"
 #include "tir/text.h"
 
+enum { MAX_COPIES = 1024 };
+
 static bool
 divides(ExprCtx *ctx, const Expr *extent, int64_t factor)
 {
@@ -25,8 +27,8 @@ behind(ExprCtx *ctx, const Expr *lo, const Expr *offset)
 static const Expr *
 piece_length(const Scheduling *s)
 {
-	if (s->step->number < 1)
-		refuse(s, "a piece has at least one iteration");
+	if (s->step->number < 1 || s->step->number > INT32_MAX)
+		refuse(s, "a piece has 1 to %d iterations", INT32_MAX);
 	return expr_i64(s->ctx, s->step->number);
 }
 
@@ -113,6 +115,8 @@ primitive_unroll(Scheduling *s)
 	int64_t lo, hi;
 	if (!expr_as_i64(loop->lo, &lo) || !expr_as_i64(loop->hi, &hi))
 		refuse(s, "its bounds are no constants");
+	if (hi > lo && (uint64_t)hi - (uint64_t)lo > MAX_COPIES)
+		refuse(s, "more than %d copies", MAX_COPIES);
 	Stmt *copies = NULL, *next = loop->next;
 	for (int64_t i = lo; i < hi; i++)
 		copies =
