@@ -162,7 +162,7 @@ derive_tighten(const Program *program, const Stage *stage, Reason *why)
 	Stage *copy =
 		derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL, &type);
 	stage_tidy(ctx, copy);
-	return derive_inline(derive_replace(program, stage, copy), copy);
+	return derive_certain(program, derive_inline(derive_replace(program, stage, copy), copy), why);
 }
 
 /* ---- relaxing -------------------------------------------------------------------------------- */
@@ -222,9 +222,6 @@ relax_sum(const Program *program, const Stage *stage, Stage *grown, const Expr *
 	if (factor) {
 		Program *padded =
 			derive_extract(derive_replace(program, stage, grown), grown, factor, NULL);
-		for (int i = 0; padded && i < padded->nstage; i++)
-			if (!stage_reads_are_certain(ctx, padded->stages[i]))
-				padded = NULL;
 		if (padded)
 			return padded;
 	}
@@ -263,6 +260,7 @@ derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo
 	DType type = stage->results[0]->type;
 	Stage *grown = derive_stage(ctx, stage, stage->kind, stage->nloop, stage->nreduce, iters,
 	                            stage->body, stage->guard, &type);
-	return iter < stage->nloop ? relax_loop(program, stage, grown, inside)
-	                           : relax_sum(program, stage, grown, inside);
+	Program *relaxed = iter < stage->nloop ? relax_loop(program, stage, grown, inside)
+	                                       : relax_sum(program, stage, grown, inside);
+	return derive_certain(program, relaxed, why);
 }

@@ -70,6 +70,25 @@ derive_is_output(const Program *program, const Stage *stage)
 	return false;
 }
 
+static bool
+has_stage(const Program *program, const Stage *stage)
+{
+	for (int i = 0; i < program->nstage; i++)
+		if (program->stages[i] == stage)
+			return true;
+	return false;
+}
+
+Program *
+derive_certain(const Program *before, Program *after, const char **why)
+{
+	for (int i = 0; i < after->nstage; i++)
+		if (!has_stage(before, after->stages[i]) &&
+		    !stage_reads_are_certain(after->ctx, after->stages[i]))
+			return derive_refuse(why, "a read would not certainly be in range");
+	return after;
+}
+
 Stage *
 derive_stage(ExprCtx *ctx, const Stage *like, StageKind kind, int nloop, int nreduce,
              const Iter *iters, const Expr *const *body, const Expr *guard, const DType *types)
@@ -191,7 +210,7 @@ derive_split_sum(const Program *program, const Stage *stage, unsigned outer, Rea
 	DType type = stage->results[0]->type;
 	Stage *sum =
 		derive_stage(ctx, stage, STAGE_reduce, n, split.nouter, split.outer, &body, guard, &type);
-	return derive_replace(program, stage, sum);
+	return derive_certain(program, derive_replace(program, stage, sum), why);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -325,13 +344,14 @@ derive_merge(const Program *program, const Stage *producer, Reason *why)
 	if (uses.readers != 1)
 		return derive_refuse(why, "the stage has not one reader");
 	if (producer->kind == STAGE_map)
-		return derive_inline(program, producer);
+		return derive_certain(program, derive_inline(program, producer), why);
 	const Expr *read = NULL;
 	obstacle = derive_obstacle(uses.reader, false);
 	if (!obstacle)
 		obstacle = reduction_obstacle(producer, uses.reader, &read);
-	return obstacle ? derive_refuse(why, obstacle)
-	                : merge_reduction(program, producer, uses.reader, read);
+	if (obstacle)
+		return derive_refuse(why, obstacle);
+	return derive_certain(program, merge_reduction(program, producer, uses.reader, read), why);
 }
 
 /* ---- extracting ------------------------------------------------------------------------------ */
@@ -370,5 +390,5 @@ derive_extract(const Program *program, const Stage *stage, const Expr *read, Rea
 	type = stage->results[0]->type;
 	Stage *reader = derive_stage(ctx, stage, stage->kind, stage->nloop, stage->nreduce,
 	                             stage->iters, &changed, stage->guard, &type);
-	return derive_replace(program, stage, reader);
+	return derive_certain(program, derive_replace(program, stage, reader), why);
 }

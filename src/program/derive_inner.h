@@ -17,6 +17,11 @@ Program *derive_replace(const Program *program, const Stage *old, const Stage *r
 /* The program with every read of stage's results replaced by its body; it is a map. */
 Program *derive_inline(const Program *program, const Stage *stage);
 
+/* `after` if all reads of its new stages are proven in range, else NULL, with the reason. An
+ * operation that is right keeps them there, but what says so of symbolic boxes may be more than a
+ * proof finds. */
+Program *derive_certain(const Program *before, Program *after, const char **why);
+
 bool derive_is_output(const Program *program, const Stage *stage);
 
 /* A new stage of this kind and these loops and reduction iterators; bodies and guard as given. Its

@@ -110,8 +110,6 @@ derive_substitute(const Program *program, const Stage *stage, const Bijection *m
 	if (obstacle)
 		return derive_refuse(why, obstacle);
 	Stage *mapped = map_loops(ctx, stage, map);
-	if (!stage_reads_are_certain(ctx, mapped))
-		return derive_refuse(why, "a read would not certainly be in range");
 	Map copies = {.arena = expr_ctx_arena(ctx)};
 	const Stage *copy[REDUCE_MAX_STATES];
 	for (int k = 0; k < stage->nresult; k++) {
@@ -121,7 +119,7 @@ derive_substitute(const Program *program, const Stage *stage, const Bijection *m
 	Program *derived = program_substitute(program, &copies);
 	for (int k = 0; k < stage->nresult; k++)
 		derived = derive_inline(derived, copy[k]); /* stays where it is an output */
-	return derived;
+	return derive_certain(program, derived, why);
 }
 
 Program *
@@ -166,7 +164,7 @@ derive_substitute_sum(const Program *program, const Stage *stage, const Bijectio
 		mapped->guard = expr_and(ctx, mapped->guard, expr_eq(ctx, image, shift[j]));
 	}
 	stage_tidy(ctx, mapped);
-	return derive_replace(program, stage, mapped);
+	return derive_certain(program, derive_replace(program, stage, mapped), why);
 }
 
 /* ---- families of bijections ------------------------------------------------------------------ */

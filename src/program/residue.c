@@ -123,7 +123,5 @@ derive_residue(const Program *program, const Stage *stage, int iter, Reason *why
 	Stage *picked = derive_stage(ctx, stage, STAGE_reduce, stage->nloop, stage->nreduce, iters,
 	                             body, guard, types);
 	stage_tidy(ctx, picked);
-	if (!stage_reads_are_certain(ctx, picked))
-		return derive_refuse(why, "a read would not certainly be in range");
-	return derive_replace(program, stage, picked);
+	return derive_certain(program, derive_replace(program, stage, picked), why);
 }

@@ -1,8 +1,5 @@
 /* Canonical form: see canon.h.
  *
- * Simplification is the dear part and happens once; what depends on the order of iterators comes
- * behind it, by hashes alone.
- *
  * The order of a reduction's iterators is found by colours: each iterator begins as its box, and
  * one that is not alone in its colour takes as its new one the hash of the terms with itself
  * marked, until no more iterators part. Iterators that still look alike are parted one at a time,
@@ -13,6 +10,7 @@
 
 #include "expr/index/facts.h"
 #include "expr/stage/hash.h"
+#include "expr/stage/rewrite.h"
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
@@ -121,6 +119,23 @@ canon_select(ExprCtx *ctx, const Expr *e)
 	return expr_select(ctx, opposite, e->arg[2], e->arg[1]);
 }
 
+/* Constants of a set are one, as they are where the constructors met them together. */
+static int
+fold_operands(ExprCtx *ctx, ExprOp op, const Expr **operands, int count)
+{
+	int kept = 0, first = -1;
+	for (int i = 0; i < count; i++) {
+		bool is_folded = operands[i]->op == EX_const && first >= 0;
+		if (is_folded)
+			operands[first] = expr_op(ctx, op, (const Expr *[]){operands[first], operands[i]});
+		if (operands[i]->op == EX_const && first < 0)
+			first = kept;
+		if (!is_folded)
+			operands[kept++] = operands[i];
+	}
+	return kept;
+}
+
 /* Operands that count as a set, sorted by what they mean. */
 static const Expr *
 sort_operands(Hasher *hasher, const Expr *e)
@@ -128,6 +143,7 @@ sort_operands(Hasher *hasher, const Expr *e)
 	const Expr *operands[HASH_OPERANDS];
 	Hash128 hashes[HASH_OPERANDS];
 	int count = hash_operands(hasher, e, operands);
+	count = fold_operands(hasher->ctx, e->op, operands, count);
 	for (int i = 0; i < count; i++) {
 		const Expr *operand = operands[i];
 		Hash128 hash = hash_scalar(hasher, operand);
@@ -200,11 +216,45 @@ split_guard(Arena *arena, const Expr *e, TermList *terms)
 	split_guard(arena, e->arg[1], terms);
 }
 
-static int
-hash_order(Hasher *hasher, const Expr *a, const Expr *b)
+/* The guard without terms that the box or the others imply; the facts hold those that stay. False
+ * where one or two of them rule all points out. */
+static const Expr *
+simplify_guard(Facts *facts, const Expr *guard)
 {
-	return hash_compare(hash_scalar(hasher, a), hash_scalar(hasher, b));
+	TermList all = {0}, terms = {0};
+	const Expr *joined = NULL;
+	split_guard(facts->arena, guard, &all);
+	int *from = NEW_N(facts->arena, int, all.count + 1);
+	bool *stays = NEW_N(facts->arena, bool, all.count + 1);
+	for (int i = 0; i < all.count; i++)
+		all.data[i] = expr_simplify(facts, all.data[i]);
+	for (int i = 0; i < all.count; i++) {
+		if (all.data[i]->op == EX_const && all.data[i]->value.u64)
+			continue;
+		if (all.data[i]->op == EX_const)
+			return all.data[i];
+		from[terms.count] = facts_mark(facts);
+		vec_push(facts->arena, &terms, all.data[i]);
+		facts_assume(facts, all.data[i]);
+	}
+	from[terms.count] = facts_mark(facts);
+	for (int i = terms.count - 1; i >= 0; i--) {
+		facts_toggle(facts, from[i], from[i + 1]);
+		Certainty certainty = facts_decide(facts, terms.data[i]);
+		if (certainty == CERTAIN)
+			continue;
+		if (certainty == IMPOSSIBLE)
+			return expr_bool(facts->ctx, false);
+		facts_toggle(facts, from[i], from[i + 1]);
+		stays[i] = true;
+	}
+	for (int i = 0; i < terms.count; i++)
+		if (stays[i])
+			joined = joined ? expr_and(facts->ctx, joined, terms.data[i]) : terms.data[i];
+	return joined;
 }
+
+/* ---- the order of a reduction's iterators ---------------------------------------------------- */
 
 static Hash128
 box_hash(Hasher *hasher, const Stage *stage, int position)
@@ -213,75 +263,6 @@ box_hash(Hasher *hasher, const Stage *stage, int position)
 	                               hash_scalar(hasher, stage->iters[position].hi));
 	return hash128_combine(hash, hash_word(UINT64_C(1) << 42));
 }
-
-/* Terms that others imply go one by one. Which of two equivalent ones stays must depend neither on
- * the order they are in nor on that of the iterators, which count as their boxes here. */
-static void
-drop_implied(Hasher *hasher, Facts *facts, const Stage *stage, TermList *terms, const int *from,
-             const bool *implied)
-{
-	VEC(int) order = {0};
-	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
-		hasher->iters[i] = box_hash(hasher, stage, i);
-	hasher_forget(hasher);
-	for (int i = 0; i < terms->count; i++) {
-		if (!implied[i])
-			continue;
-		vec_push(facts->arena, &order, i);
-		for (int k = order.count - 1; k > 0; k--) {
-			int before = order.data[k - 1];
-			if (hash_order(hasher, terms->data[before], terms->data[i]) <= 0)
-				break;
-			order.data[k] = before;
-			order.data[k - 1] = i;
-		}
-	}
-	for (int k = 0; k < order.count; k++) {
-		int i = order.data[k];
-		facts_toggle(facts, from[i], from[i + 1]);
-		if (facts_prove(facts, terms->data[i]))
-			terms->data[i] = NULL;
-		else
-			facts_toggle(facts, from[i], from[i + 1]);
-	}
-	hasher_count_positions(hasher);
-}
-
-/* The guard without terms that the box or the others imply; the facts hold those that stay. */
-static const Expr *
-simplify_guard(Hasher *hasher, Facts *facts, const Stage *stage)
-{
-	TermList all = {0}, terms = {0};
-	const Expr *joined = NULL;
-	int nimplied = 0;
-	split_guard(facts->arena, stage->guard, &all);
-	int *from = NEW_N(facts->arena, int, all.count + 1);
-	bool *implied = NEW_N(facts->arena, bool, all.count + 1);
-	for (int i = 0; i < all.count; i++)
-		all.data[i] = write_scalar(hasher, NULL, expr_simplify(facts, all.data[i]));
-	for (int i = 0; i < all.count; i++) {
-		if (all.data[i]->op == EX_const && all.data[i]->value.u64)
-			continue;
-		from[terms.count] = facts_mark(facts);
-		vec_push(facts->arena, &terms, all.data[i]);
-		facts_assume(facts, all.data[i]);
-	}
-	from[terms.count] = facts_mark(facts);
-	for (int i = 0; i < terms.count; i++) {
-		facts_toggle(facts, from[i], from[i + 1]);
-		implied[i] = facts_prove(facts, terms.data[i]);
-		nimplied += implied[i];
-		facts_toggle(facts, from[i], from[i + 1]);
-	}
-	if (nimplied > 0)
-		drop_implied(hasher, facts, stage, &terms, from, implied);
-	for (int i = 0; i < terms.count; i++)
-		if (terms.data[i])
-			joined = joined ? expr_and(facts->ctx, joined, terms.data[i]) : terms.data[i];
-	return joined;
-}
-
-/* ---- the order of a reduction's iterators ---------------------------------------------------- */
 
 /* The terms with the iterators as they count now. */
 static Hash128
@@ -429,10 +410,11 @@ substitute_all(ExprCtx *ctx, Stage *stage, const Expr *const *map)
 
 /* Reduction iterators that take one value become that value. */
 static void
-drop_single_iterators(ExprCtx *ctx, Stage *stage, Iter *iters)
+drop_single_iterators(ExprCtx *ctx, Stage *stage)
 {
 	int count = stage->nloop + stage->nreduce, kept = stage->nloop;
 	const Expr *map[HASH_ITERS];
+	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
 	must(count <= HASH_ITERS);
 	stage_identity(ctx, stage->nloop, map);
 	for (int i = stage->nloop; i < count; i++) {
@@ -444,6 +426,7 @@ drop_single_iterators(ExprCtx *ctx, Stage *stage, Iter *iters)
 	if (kept == count)
 		return;
 	substitute_all(ctx, stage, map);
+	stage->iters = iters;
 	stage->nreduce = kept - stage->nloop;
 }
 
@@ -485,6 +468,23 @@ simplify_scalar(Hasher *hasher, Facts *facts, const Expr *e)
 	return expr_simplify(facts, e);
 }
 
+/* Without a term, whatever the terms would be: sum(0) 0. */
+static void
+empty_reduction(ExprCtx *ctx, Stage *stage)
+{
+	const Expr **body = NEW_N(ctx->arena, const Expr *, stage->nbody);
+	Iter *iters = NEW_N(ctx->arena, Iter, stage->nloop + 1);
+	for (int i = 0; i < stage->nloop; i++)
+		iters[i] = stage->iters[i];
+	iters[stage->nloop] = (Iter){NULL, dim_const(ctx, 0), dim_const(ctx, 0)};
+	for (int i = 0; i < stage->nbody; i++)
+		body[i] = expr_number(ctx, stage->body[i]->type, 0);
+	stage->iters = iters;
+	stage->nreduce = 1;
+	stage->body = body;
+	stage->guard = NULL;
+}
+
 /* The scalars as they are written, for the iterators in their places. */
 static void
 write_scalars(Hasher *hasher, Stage *stage)
@@ -502,17 +502,44 @@ simplify_stage(Hasher *hasher, Stage *stage)
 	ArenaMark mark = arena_mark(scratch);
 	Facts *facts = facts_of_stage(ctx, scratch, stage);
 	if (stage->guard)
-		stage->guard = simplify_guard(hasher, facts, stage);
-	change_scalars(stage, simplify_scalar, hasher, facts);
+		stage->guard = simplify_guard(facts, stage->guard);
+	if (stage->guard && stage->guard->op == EX_const)
+		empty_reduction(ctx, stage);
+	else
+		change_scalars(stage, simplify_scalar, hasher, facts);
 	arena_release(scratch, mark);
 }
 
+/* The stage as it is written, a sum's iterators in their order. */
+static void
+write_stage(Hasher *hasher, Stage *stage, bool is_ordered)
+{
+	int order[HASH_ITERS];
+	write_scalars(hasher, stage);
+	if (is_ordered || stage->nreduce < 2 || !order_iterators(hasher, stage, order))
+		return;
+	permute_iterators(hasher->ctx, stage, order);
+	write_scalars(hasher, stage);
+}
+
+static bool
+has_same_scalars(const Stage *a, const Stage *b)
+{
+	for (int i = 0; i < a->nbody; i++)
+		if (a->body[i] != b->body[i])
+			return false;
+	return a->guard == b->guard;
+}
+
+/* What is proven may depend on the order of iterators and conditions, so it is settled before, as
+ * far as it can be; and behind it, because then less may be left. Where the simpler form no longer
+ * shows that a read is in range, the stage stays as it was. */
 Stage *
 canon_stage(Hasher *hasher, const Stage *stage)
 {
 	ExprCtx *ctx = hasher->ctx;
 	Stage *canon = stage_clone(ctx, stage);
-	int order[HASH_ITERS], count = stage->nloop + stage->nreduce;
+	int count = stage->nloop + stage->nreduce;
 	Iter *iters = arena_memdup(ctx->arena, stage->iters, (size_t)count * sizeof *iters);
 	canon->iters = iters;
 	for (int i = 0; i < count; i++)
@@ -520,15 +547,18 @@ canon_stage(Hasher *hasher, const Stage *stage)
 	bool is_reduction = stage->kind == STAGE_reduce;
 	ReduceFreedom freedom = is_reduction ? reduce_info(stage->reduce)->freedom : REDUCE_ordered;
 	hasher->is_free = freedom == REDUCE_order_free;
-	if (is_reduction)
-		drop_single_iterators(ctx, canon, iters);
+	Stage first = *canon;
 	hasher_forget(hasher);
-	simplify_stage(hasher, canon);
-	write_scalars(hasher, canon);
-	if (freedom != REDUCE_ordered && canon->nreduce > 1 && order_iterators(hasher, canon, order)) {
-		permute_iterators(ctx, canon, order);
-		write_scalars(hasher, canon);
+	if (is_reduction) {
+		drop_single_iterators(ctx, canon);
+		write_stage(hasher, canon, freedom == REDUCE_ordered);
 	}
+	Stage written = *canon;
+	simplify_stage(hasher, canon);
+	if (!is_reduction || !has_same_scalars(canon, &written))
+		write_stage(hasher, canon, freedom == REDUCE_ordered);
+	if (!stage_reads_are_certain(ctx, canon))
+		*canon = stage_reads_are_certain(ctx, &written) ? written : first;
 	return canon;
 }
 

@@ -63,6 +63,17 @@ text_of(const Checker *c, const Expr *e)
 	return buf_text(&buf);
 }
 
+/* The common case at once: numbers around an interval. */
+static bool
+is_within_numbers(Facts *facts, const Expr *at, const Dim *lo, const Dim *hi)
+{
+	int64_t first, end;
+	if (!expr_as_i64(lo, &first) || !expr_as_i64(hi, &end) || !is_tame(at))
+		return false;
+	Range range = facts_interval(facts, at);
+	return range.lo >= first && range.hi < end;
+}
+
 static void
 check_read(Checker *c, const Tensor *tensor, int count, const Expr *const *index)
 {
@@ -75,6 +86,8 @@ check_read(Checker *c, const Tensor *tensor, int count, const Expr *const *index
 	for (int i = 0; i < count; i++) {
 		const Expr *lo = tensor->lo ? tensor->lo[i] : expr_i64(ctx, 0);
 		const Expr *at = expr_cast(ctx, DT_I64, index[i]);
+		if (is_within_numbers(c->facts, at, lo, tensor->hi[i]))
+			continue;
 		if (facts_prove(c->facts, expr_le(ctx, lo, at)) &&
 		    facts_prove(c->facts, expr_lt(ctx, at, tensor->hi[i])))
 			continue;
