@@ -12,7 +12,7 @@
 
 /* The same stage in canonical form (reads refer to the same tensors; results are new). */
 Stage *expr_canon(ExprCtx *ctx, const Stage *stage);
-Program *program_canon(const Program *program);
+Program *program_canon(const Program *program); /* itself where it is canonical */
 
 /* Inputs count by position and type. Of a canonical program it is read, not computed. */
 Hash128 program_fingerprint(const Program *program);
