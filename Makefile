@@ -83,9 +83,12 @@ $(BUILD)/tilewright: $(MAIN) $(BUILD)/libcore.a
 $(BUILD)/zoo: $(ZOO) $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# One object whose inner names are its own: a program may have a fail() or warn() as well.
 $(LIBRARY).a: $(RUNTIME)
 	@rm -f $@
-	$(SAY)$(AR) rcs $@ $^
+	$(SAY)$(LD) -r $^ -o $(LIBRARY).o
+	@objcopy --wildcard --keep-global-symbol='tw_*' $(LIBRARY).o
+	@$(AR) rcs $@ $(LIBRARY).o
 
 $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtilewright.so.0 \

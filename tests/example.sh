@@ -17,6 +17,8 @@ cc -std=c11 -Wall -Wextra -D_GNU_SOURCE run.c $(pkg-config --cflags --libs tilew
 # shellcheck disable=SC2046
 cc -std=c11 -D_GNU_SOURCE run.c $(pkg-config --cflags tilewright) usr/lib/libtilewright.a \
 	$(pkg-config --static --libs-only-l tilewright | sed 's/-ltilewright//') -o static
+# A program's own functions may have any name that does not begin with tw_.
+if nm -g --defined-only usr/lib/libtilewright.a | awk 'NF == 3 && $3 !~ /^tw_/' | grep .; then exit 1; fi
 echo '#include <tilewright.h>
 int main() { return tw_version() != TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH; }' >v.cc
 # shellcheck disable=SC2046

@@ -98,7 +98,6 @@ void call_follow(CallOperand *operand, int dim, int axis, int64_t scale);
 bool call_read_posts(CallPlan *plan);
 /* Attributes with these post-ops; NULL when the library refuses. */
 void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
-/* Whether post-op `index` is a sum into dst. */
 
 /* Fill the plan for the step's row (rows.c, matmul.c). */
 bool call_plan_row(CallPlan *plan);
