@@ -105,6 +105,26 @@ make_reverse_sequence(Gen *g, const Row *row)
 }
 
 void
+make_roi_align(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, BIT(DT_F32), 4, 4);
+	int64_t dims[] = {roll(t, 1, 4), 4}, batch = gen_fixed(x, 0);
+	if (batch < 1 || gen_dim(g, x, 2) < 2 || gen_dim(g, x, 3) < 2)
+		gen_give_up();
+	Value *inputs[] = {x, gen_input(g, DT_F32, 2, dims),
+	                   gen_constant(g, trial_integers(t, DT_I64, 1, dims, 0, batch - 1))};
+	if (chance(t, 50))
+		trial_string(t, "coordinate_transformation_mode", "output_half_pixel");
+	if (chance(t, 30))
+		trial_string(t, "mode", "max");
+	trial_int(t, "output_height", roll(t, 1, 3));
+	trial_int(t, "output_width", roll(t, 1, 3));
+	trial_int(t, "sampling_ratio", roll(t, 1, 3));
+	gen_node(g, row->op, 3, inputs, 1);
+}
+
+void
 make_grid_sample(Gen *g, const Row *row)
 {
 	static const char *const modes[] = {"linear", "nearest", "cubic"};
