@@ -17,7 +17,6 @@
 enum {
 	CHUNK = 4096,           /* iterations per parallel piece when only the vector loop is long */
 	LONG_LOOP = 4 * CHUNK,  /* shorter vector loops are not worth cutting for the pool */
-	FEW_PIECES = 16,        /* with this many outer iterations nothing needs cutting */
 	TILE_LANES = 4,         /* vectors per tile when stages take turns */
 	STREAM_LANES = 32,      /* the same when a reduction is streamed */
 	STREAM_STEPS = 16,      /* a shorter reduction is not streamed */
@@ -277,7 +276,7 @@ choose_tile(Coster *c, const Group *group, Choice *choice)
 		else
 			outer = probe_times(outer, extent);
 	}
-	if (outer < FEW_PIECES && length >= LONG_LOOP)
+	if (outer < TARGET_PIECES && length >= LONG_LOOP)
 		choice->tile = CHUNK;
 }
 

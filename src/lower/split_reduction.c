@@ -12,8 +12,7 @@
 #include "program/derive.h"
 
 enum {
-	ENOUGH_PIECES = 8,     /* parallel pieces that occupy the cores */
-	WANTED_PIECES = 16,    /* after splitting */
+	ENOUGH_PIECES = 8,     /* parallel pieces: with these a second kernel brings too little */
 	LONG_WORK = 256 << 10, /* terms below which a second kernel costs more than it brings */
 };
 
@@ -107,7 +106,7 @@ split_reduction(Arena *arena, const Program *program, const Target *target)
 	int64_t pieces = schedule_cpu_pieces(arena, &group, target);
 	if (pieces >= ENOUGH_PIECES || pieces < 1)
 		return NULL;
-	return chunked(program, stage, target, (WANTED_PIECES + pieces - 1) / pieces);
+	return chunked(program, stage, target, (TARGET_PIECES + pieces - 1) / pieces);
 }
 
 bool

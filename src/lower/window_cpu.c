@@ -4,8 +4,7 @@
 enum {
 	MAX_TERMS = 100,
 	MAX_WINDOW = 32,
-	MAX_ROW = 64,    /* longer rows wait for memory, not for loads from cache */
-	FEW_PIECES = 16, /* left to run in parallel */
+	MAX_ROW = 64, /* longer rows wait for memory, not for loads from cache */
 };
 
 static const int ROWS[] = {4, 5, 3, 2}; /* in the order they are tried */
@@ -90,7 +89,8 @@ window_rows(Arena *arena, const Group *group, int row, int lane, int *counter)
 	expr_visit(stage->body[0], find_counter, &window);
 	*counter = window.counter;
 	for (size_t i = 0; window.counter >= 0 && i < countof(ROWS); i++)
-		if (extent % ROWS[i] == 0 && terms * ROWS[i] <= MAX_TERMS && pieces / ROWS[i] >= FEW_PIECES)
+		if (extent % ROWS[i] == 0 && terms * ROWS[i] <= MAX_TERMS &&
+		    pieces / ROWS[i] >= TARGET_PIECES)
 			return ROWS[i];
 	return 0;
 }

@@ -57,6 +57,10 @@ typedef struct Target {
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
 } Target;
 
+/* Pieces of a kernel that occupy the cores of any machine: no schedule cuts for more, or joins
+ * iterations so that fewer are left. By shape alone, never by threads (docs/threads.md). */
+enum { TARGET_PIECES = 16 };
+
 /* Whether calls of this vendor library can be made and measured. */
 bool target_calls(const Target *target, const char *library);
 

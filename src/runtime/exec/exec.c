@@ -312,6 +312,13 @@ slot_data(const Frame *frame, int buffer)
 	return data ? data + slot->view_offset : NULL;
 }
 
+const void *
+slot_constant(const Frame *frame, int buffer)
+{
+	const unsigned char *constant = frame->slots[plan_root(frame->plan, buffer)].constant;
+	return constant ? constant + frame->slots[buffer].view_offset : NULL;
+}
+
 TwCode
 slot_prepare(Frame *frame, int buffer)
 {

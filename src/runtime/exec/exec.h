@@ -198,6 +198,8 @@ size_t element_bytes(DType type); /* 0: less than a byte */
 /* Run the steps. Input and bound output memory are in the slots. */
 TwCode frame_run(Frame *frame);
 void *slot_data(const Frame *frame, int buffer);
+/* The bytes of a weight, or of a view of one, as the host reads them; NULL: it is none. */
+const void *slot_constant(const Frame *frame, int buffer);
 /* Make sure that there is memory to write `buffer` to. */
 TwCode slot_prepare(Frame *frame, int buffer);
 /* Give a buffer the dims of an array that will be written to it, or check that it has them. */

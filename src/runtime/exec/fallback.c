@@ -17,7 +17,8 @@ read_blocking(const Frame *frame, const PlanStep *step, const StepAttr *attr, Bl
 		return false;
 	const PlanBuffer *buffer = &frame->plan->buffers[step->args[1]];
 	const Slot *slot = &frame->slots[step->args[1]];
-	if (buffer->rank < 1 || dtype_bits(buffer->type) % 8 || slot->bytes == 0 || !slot->constant)
+	if (buffer->rank < 1 || dtype_bits(buffer->type) % 8 || slot->bytes == 0 || slot->strides ||
+	    !slot_constant(frame, step->args[1]))
 		return false;
 	*b = blocking_of(&(Array){buffer->type, buffer->rank, slot->dims, NULL}, 0, attr->ints[0]);
 	return true;
@@ -38,7 +39,7 @@ step_block_weights(Frame *frame, const PlanStep *step, StepState *state)
 	TwCode code = exec_reserve(exec, PLACE_HOST, &state->blocked, bytes);
 	if (code)
 		return code;
-	blocking_copy(&b, frame->slots[step->args[1]].constant, state->blocked.data);
+	blocking_copy(&b, slot_constant(frame, step->args[1]), state->blocked.data);
 	state->held = exec->model->backend->hold((Bytes){state->blocked.data, bytes});
 	return state->held ? TW_OK : exec_out_of_memory(exec, bytes);
 }

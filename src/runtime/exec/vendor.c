@@ -103,13 +103,12 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 			continue;
 		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
 		const Slot *slot = &frame->slots[step->args[i]];
-		bool is_constant = frame->slots[plan_root(frame->plan, step->args[i])].constant;
 		tensors[i] = (VendorArg){.type = buffer->type,
 		                         .rank = buffer->rank,
 		                         .dims = slot->dims,
 		                         .strides = slot->strides,
 		                         .layout = buffer->layout,
-		                         .constant = is_constant ? slot_data(frame, step->args[i]) : NULL};
+		                         .constant = slot_constant(frame, step->args[i])};
 	}
 	const VendorCall desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
 	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
