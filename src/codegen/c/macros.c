@@ -222,7 +222,6 @@ is_condition(const char *word)
 static bool
 branch(Source *source, const char *word, const char *at)
 {
-	Branch *now = &source->branches[source->nesting - 1];
 	if (strncmp(word, "if", 2) == 0) {
 		must(source->nesting < MAX_NESTING);
 		Branch next = is_dead(source) ? DONE : decide(source, word, at);
@@ -230,6 +229,7 @@ branch(Source *source, const char *word, const char *at)
 		return next == KEPT;
 	}
 	must(source->nesting > 0);
+	Branch *now = &source->branches[source->nesting - 1];
 	bool stays = *now == KEPT && !is_dead(source);
 	if (strcmp(word, "endif") == 0)
 		source->nesting--;

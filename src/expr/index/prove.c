@@ -481,11 +481,11 @@ facts_disprove(Facts *facts, const Expr *condition)
 Certainty
 facts_decide(Facts *facts, const Expr *e)
 {
-	const Expr *a = e->op == EX_lt || e->op == EX_le ? e->arg[0] : e->arg[1];
-	const Expr *b = a == e->arg[0] ? e->arg[1] : e->arg[0];
+	bool is_order = e->op >= EX_lt && e->op <= EX_ge, is_below = e->op == EX_lt || e->op == EX_le;
+	const Expr *a = is_order ? e->arg[!is_below] : NULL, *b = is_order ? e->arg[is_below] : NULL;
 	bool is_strict = e->op == EX_lt || e->op == EX_gt;
 	Poly p, negative;
-	if (e->op < EX_lt || e->op > EX_ge || !is_tame(a) || !is_tame(b))
+	if (!is_order || !is_tame(a) || !is_tame(b))
 		return facts_prove(facts, e) ? CERTAIN : facts_disprove(facts, e) ? IMPOSSIBLE : UNDECIDED;
 	if (is_known(facts, e, true) || (is_strict && is_declared_below(facts, a, b)))
 		return CERTAIN;

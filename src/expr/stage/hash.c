@@ -164,8 +164,8 @@ static bool
 hash_choice(const Hasher *hasher, const Expr *e, Hash128 *out)
 {
 	Poly p;
-	const Expr *condition = e->arg[0];
-	if (e->op != EX_select || condition->op != EX_le || !expr_is_zero(condition->arg[0]) ||
+	const Expr *condition = e->op == EX_select ? e->arg[0] : NULL;
+	if (!condition || condition->op != EX_le || !expr_is_zero(condition->arg[0]) ||
 	    !poly_of(condition->arg[1], &p))
 		return false;
 	Hash128 ways[] = {
