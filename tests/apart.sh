@@ -1,7 +1,7 @@
 #!/bin/sh
 # A device with memory of its own: every model of the zoo, and the ONNX backend cases, on the test
 # backend, where a copy that is missing from a plan ends the run. The same kernels and choices as on
-# the CPU give the same bits.
+# the CPU give the same bits, step by step and from the second run on, which is recorded and replayed.
 # shellcheck disable=SC2015  # pass cannot fail
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
 tmp=$(mktemp -d) || exit 1
@@ -24,7 +24,7 @@ for model; do
 			--choices "$choices" || { lose "compile $model"; continue; }
 	for batch in 1 3; do
 		for way in cpu test; do
-			"$tw" run -q "$tmp/$way.twb" --shape "batch=$batch" --runs 2 --output "$tmp/$way" ||
+			"$tw" run -q "$tmp/$way.twb" --shape "batch=$batch" --runs 3 --output "$tmp/$way" ||
 				lose "run $model, batch $batch on $way"
 		done
 		diff -r "$tmp/cpu" "$tmp/test" >/dev/null && pass || lose "$model, batch $batch: other bits"

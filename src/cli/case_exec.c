@@ -119,7 +119,7 @@ case_exec_run(CaseExec *exec, const Array *const *inputs)
 	check(exec, frame_bind(frame, arrays));
 	for (int i = 0; i < plan->ninput; i++)
 		frame->slots[plan->inputs[i]].data = arrays[i].data;
-	check(exec, frame_run(frame));
+	check(exec, exec_run(&exec->exec));
 }
 
 Array

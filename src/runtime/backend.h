@@ -23,6 +23,10 @@
  *     call     pieces on the pool        cublasLtMatmul, cudnnBackendExecute on the stream
  *     mark     nothing                   cuEventRecord of the next event of a ring
  *     wait     nothing                   cuEventSynchronize, then a look at the TwStatus
+ *     record   none: a launch is a call  cuStreamBeginCapture
+ *     capture                            cuStreamEndCapture, cuGraphInstantiate
+ *     replay                             cuGraphLaunch
+ *     forget                             cuGraphExecDestroy
  */
 #ifndef RUNTIME_BACKEND_H
 #define RUNTIME_BACKEND_H
@@ -80,6 +84,9 @@ typedef struct BackendLaunch {
 	const int64_t *symbols;
 } BackendLaunch;
 
+/* Work that was recorded, to be done as often as wanted. */
+typedef struct BackendCapture BackendCapture;
+
 typedef struct BackendCall {
 	int step;
 	PreparedCall *call;
@@ -114,6 +121,18 @@ typedef struct Backend {
 	/* A number for everything given so far, and waiting until that is done. */
 	uint64_t (*mark)(Stream *stream);
 	bool (*wait)(Stream *stream, uint64_t mark, BackendReport *report);
+
+	/* ---- of a session: recorded work; NULL, all four: this backend records nothing ---- */
+
+	/* From record() on, what is given is written down and not done, and nothing is waited for.
+	 * False: no memory, nothing is recorded. */
+	bool (*record)(Stream *stream);
+	/* The end of it: all that was given since. NULL: no memory. */
+	BackendCapture *(*capture)(Stream *stream);
+	/* Give all of it, with the addresses and numbers that were given then. What it copies from the
+	 * host is read in its turn, not now. */
+	bool (*replay)(Stream *stream, const BackendCapture *capture, BackendReport *report);
+	void (*forget)(BackendCapture *capture); /* once replays are done; NULL is accepted */
 } Backend;
 
 /* The backend of a target's device ("cpu:x86-64-v3"); NULL: this library has none. */

@@ -236,7 +236,7 @@ tw_run(TwSession *session, TwError *error)
 		slot->bound = session->output_data[i];
 		slot->bound_bytes = session->output_bytes[i];
 	}
-	code = frame_run(exec->main);
+	code = exec_run(exec);
 	if (code)
 		return code;
 	session->has_run = true;

@@ -182,7 +182,7 @@ rig_run(Rig *rig, const Array *inputs, void *output, size_t bytes)
 	Slot *slot = &frame->slots[rig->plan->outputs[0]];
 	slot->bound = output;
 	slot->bound_bytes = bytes;
-	return frame_run(frame);
+	return exec_run(&rig->exec);
 }
 
 /* clang-format off */

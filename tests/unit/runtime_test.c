@@ -181,6 +181,213 @@ START_TEST(waits)
 }
 END_TEST
 
+/* ---- Capture ---- */
+
+/* y = 2 (2 x[i] + 1) + 1 by way of the host's memory: h lies between the kernels. */
+/* clang-format off */
+#define HOST ", \"place\": \"host\""
+#define INPUT(name, type, index) \
+	BUFFER(name, type, "[0]", "\"kind\": \"input\", \"index\": " #index HOST)
+#define TEMP(name, type, size, place) \
+	BUFFER(name, type, "[0]", "\"kind\": \"temp\", \"size\": " #size ", \"first\": 0," \
+	       " \"last\": 7" place)
+#define COPY(args) "{\"kind\": \"copy\", \"name\": \"c\", \"args\": [" args "], \"outputs\": 1}"
+#define CAPTURED \
+	"{" SYMBOL_N ", \"dims\": [\"s0\", \"s0 4 *\", \"s0 8 *\", \"128\"], \"buffers\": [" \
+	INPUT("x", "f32", 0) ", " INPUT("i", "i64", 1) ", " \
+	BUFFER("y", "f32", "[0]", "\"kind\": \"output\", \"index\": 0" HOST) ", " \
+	TEMP("x'", "f32", 1, "") ", " TEMP("i'", "i64", 2, "") ", " TEMP("t'", "f32", 1, "") ", " \
+	TEMP("u'", "f32", 1, "") ", " TEMP("h", "f32", 1, HOST) ", " TEMP("v'", "f32", 1, "") ", " \
+	TEMP("w'", "f32", 1, "") "], \"steps\": [" COPY("0, 3") ", " COPY("1, 4") ", " \
+	"{\"kind\": \"kernel\", \"name\": \"k2\", \"origins\": \"node2\", \"kernel\": 2," \
+	" \"extent\": 0, \"scratch\": 3, \"symbols\": [0], \"args\": [3, 4, 5], \"outputs\": 1}, " \
+	KERNEL(0, 0, "[5, 6]") ", " COPY("6, 7") ", " COPY("7, 8") ", " \
+	KERNEL(0, 0, "[8, 9]") ", " COPY("9, 2") "]," \
+	"\"inputs\": [0, 1], \"outputs\": [2], " NOTHING ", \"apart\": 1}"
+/* clang-format on */
+
+/* The test backend, which counts what is asked of it. */
+static struct {
+	int launches, replays, captures;
+} asked;
+
+static bool
+count_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
+{
+	asked.launches++;
+	return backend_test.launch(stream, launch, report);
+}
+
+static bool
+count_replay(Stream *stream, const BackendCapture *capture, BackendReport *report)
+{
+	asked.replays++;
+	return backend_test.replay(stream, capture, report);
+}
+
+static BackendCapture *
+count_capture(Stream *stream)
+{
+	asked.captures++;
+	return backend_test.capture(stream);
+}
+
+static void
+count_forget(BackendCapture *capture)
+{
+	asked.captures -= capture != NULL;
+	backend_test.forget(capture);
+}
+
+typedef struct Captured {
+	Rig rig;
+	Backend backend;
+	float x[COUNT], y[2][COUNT];
+	int64_t i[COUNT];
+} Captured;
+
+static void
+captured_open(Captured *c, const Backend *backend)
+{
+	memset(&asked, 0, sizeof asked);
+	c->backend = *backend;
+	if (backend == &backend_test) {
+		c->backend.launch = count_launch;
+		c->backend.replay = count_replay;
+		c->backend.capture = count_capture;
+		c->backend.forget = count_forget;
+	}
+	for (int i = 0; i < COUNT; i++) {
+		c->x[i] = (float)i;
+		c->i[i] = (i + 1) % COUNT;
+	}
+	rig_open_on(&c->rig, &c->backend, CAPTURED, 2);
+}
+
+/* Run with `n` elements; the last of x is new each time. */
+static TwCode
+captured_run(Captured *c, int64_t n, float *y)
+{
+	const Array inputs[] = {vector(c->x, &n), {DT_I64, 1, &n, c->i}};
+	c->x[n - 1] += 1;
+	memset(y, 0, COUNT * sizeof *y);
+	return rig_run(&c->rig, inputs, y, COUNT * sizeof *y);
+}
+
+static void
+captured_agrees(Captured *c, int64_t n, float *y)
+{
+	ck_assert_msg(captured_run(c, n, y) == TW_OK, "%s", c->rig.error.text);
+	for (int64_t i = 0; i < n; i++)
+		ck_assert_float_eq(y[i], 4 * c->x[c->i[i]] + 3);
+}
+
+/* The second run with a binding is recorded, and it and those behind it are replayed. */
+START_TEST(replays)
+{
+	Captured *c = calloc(1, sizeof *c);
+	captured_open(c, &backend_test);
+	for (int run = 1; run <= 4; run++) {
+		captured_agrees(c, COUNT, c->y[0]);
+		ck_assert_int_eq(asked.launches, run == 1 ? 3 : 6);
+		ck_assert_int_eq(asked.replays, run - 1);
+		ck_assert_int_eq(asked.captures, run > 1);
+	}
+	rig_close(&c->rig);
+	ck_assert_int_eq(asked.captures, 0);
+	free(c);
+}
+END_TEST
+
+/* Other memory or other sizes end what was recorded with the ones before. */
+START_TEST(rebinding_drops_capture)
+{
+	Captured *c = calloc(1, sizeof *c);
+	captured_open(c, &backend_test);
+	c->i[6] = 0;
+	for (int run = 0; run < 3; run++)
+		captured_agrees(c, COUNT, c->y[0]);
+	ck_assert_int_eq(asked.replays, 2);
+	captured_agrees(c, COUNT, c->y[1]);
+	ck_assert_int_eq(asked.captures, 0);
+	ck_assert_int_eq(asked.replays, 2);
+	for (int run = 0; run < 2; run++)
+		captured_agrees(c, COUNT, c->y[1]);
+	ck_assert_int_eq(asked.captures, 1);
+	ck_assert_int_eq(asked.replays, 4);
+	captured_agrees(c, 7, c->y[1]);
+	ck_assert_int_eq(asked.captures, 0);
+	captured_agrees(c, 7, c->y[1]);
+	captured_agrees(c, 7, c->y[1]);
+	ck_assert_int_eq(asked.replays, 6);
+	int64_t n = COUNT; /* bound, not run: memory on the device may be elsewhere now */
+	const Array inputs[] = {vector(c->x, &n), {DT_I64, 1, &n, c->i}};
+	ck_assert_int_eq(frame_bind(c->rig.exec.main, inputs), TW_OK);
+	ck_assert_int_eq(asked.captures, 0);
+	captured_agrees(c, 7, c->y[1]);
+	ck_assert_int_eq(asked.replays, 6);
+	rig_close(&c->rig);
+	free(c);
+}
+END_TEST
+
+/* What a check finds is said in the same words, replayed or not, and the next run is right. */
+START_TEST(replay_reports)
+{
+	const Backend *const backends[] = {&backend_cpu, &backend_test};
+	TwError errors[4];
+	for (int b = 0; b < 2; b++)
+		for (int before = 0; before < 4; before += 3) {
+			Captured *c = calloc(1, sizeof *c);
+			captured_open(c, backends[b]);
+			for (int run = 0; run < before; run++)
+				captured_agrees(c, COUNT, c->y[0]);
+			c->i[3] = COUNT + 5;
+			ck_assert_int_eq(captured_run(c, COUNT, c->y[0]), TW_DATA);
+			errors[b * 2 + before / 3] = c->rig.error;
+			c->i[3] = 4;
+			captured_agrees(c, COUNT, c->y[0]);
+			rig_close(&c->rig);
+			free(c);
+		}
+	ck_assert_str_eq(errors[0].text, "node \"node2\": index 305 is outside 0..299");
+	for (int i = 1; i < 4; i++)
+		ck_assert_str_eq(errors[i].text, errors[0].text);
+}
+END_TEST
+
+/* Who wants to be told or asked between steps gets steps. */
+START_TEST(cancel_needs_steps)
+{
+	Captured *c = calloc(1, sizeof *c);
+	volatile int flag = 0;
+	captured_open(c, &backend_test);
+	c->rig.exec.cancel = &flag;
+	for (int run = 0; run < 3; run++)
+		captured_agrees(c, COUNT, c->y[0]);
+	ck_assert_int_eq(asked.launches, 9);
+	ck_assert_int_eq(asked.replays, 0);
+	rig_close(&c->rig);
+	free(c);
+}
+END_TEST
+
+/* The host cannot wait for what is only written down. */
+START_TEST(no_waiting_while_recording)
+{
+	Memory memory = {0};
+	Workers workers = {.threads = 1};
+	BackendReport report;
+	Stream *stream = backend_test.open(&KERNELS.head, &workers, &memory);
+	ck_assert(backend_test.record(stream));
+	ck_assert(!backend_test.wait(stream, backend_test.mark(stream), &report));
+	ck_assert_str_eq(report.text, "the host waits for work that is being recorded");
+	backend_test.forget(backend_test.capture(stream));
+	ck_assert(backend_test.wait(stream, backend_test.mark(stream), &report));
+	backend_test.close(stream);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -190,5 +397,10 @@ main(void)
 	tcase_add_test(t, refused_by_backend);
 	tcase_add_test(t, host_is_stopped);
 	tcase_add_test(t, waits);
+	tcase_add_test(t, replays);
+	tcase_add_test(t, rebinding_drops_capture);
+	tcase_add_test(t, replay_reports);
+	tcase_add_test(t, cancel_needs_steps);
+	tcase_add_test(t, no_waiting_while_recording);
 	return unit_run(t);
 }

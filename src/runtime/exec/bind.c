@@ -409,6 +409,7 @@ frame_bind(Frame *frame, const Array *inputs)
 	if (code || is_bound_to(frame, inputs))
 		return code;
 	frame->is_bound = false;
+	capture_drop(frame->exec);
 	code = bind_new(frame, inputs);
 	frame->is_bound = !code;
 	return code;

@@ -109,7 +109,8 @@ exec_copy(Exec *exec, BackendCopy *copy)
 {
 	const Backend *backend = exec->model->backend;
 	BackendReport report;
-	TwCode code = copy->from == PLACE_HOST ? exec_await(exec) : TW_OK;
+	bool is_recording = exec->capture.is_recording; /* replayed, it has its turn in the stream */
+	TwCode code = copy->from == PLACE_HOST && !is_recording ? exec_await(exec) : TW_OK;
 	if (code)
 		return code;
 	copy->step = exec->step;
@@ -118,7 +119,7 @@ exec_copy(Exec *exec, BackendCopy *copy)
 		             copy->target, copy->target_strides);
 	else if (!backend->copy(exec->stream, copy, &report))
 		return exec_report(exec, &report);
-	else if (copy->to == PLACE_HOST)
+	else if (copy->to == PLACE_HOST && !is_recording)
 		exec->mark = backend->mark(exec->stream);
 	return TW_OK;
 }
@@ -281,7 +282,7 @@ exec_open(Exec *exec)
 	const ExecModel *model = exec->model;
 	exec->named = pile_alloc(&exec->pile, count_steps(model->plan), sizeof *exec->named);
 	exec->stream = model->backend->open(model->code, &exec->workers, &exec->memory);
-	if (exec->named && exec->stream)
+	if (exec->named && exec->stream && capture_open(exec))
 		exec->main = frame_new(exec, model->plan, NULL);
 	return exec->main ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
 }
@@ -291,6 +292,7 @@ exec_close(Exec *exec)
 {
 	if (exec->stream)
 		exec_finish(exec);
+	capture_drop(exec);
 	frame_close(exec->main);
 	for (int i = 0; i < HOST_BLOCKS; i++)
 		block_free(&exec->host_scratch.blocks[i]);
@@ -484,8 +486,8 @@ report_step(const Frame *frame, int index, double seconds)
 	frame->exec->profile(frame->exec->profile_context, &report);
 }
 
-static TwCode
-run_step(Frame *frame, int index)
+TwCode
+step_run(Frame *frame, int index)
 {
 	Exec *exec = frame->exec;
 	const PlanStep *step = &frame->plan->steps[index];
@@ -530,7 +532,7 @@ frame_run(Frame *frame)
 		if (!code && frame->exec->watch)
 			code = frame->exec->watch(frame->exec->watch_context, frame, i);
 		if (!code && i < plan->nstep)
-			code = run_step(frame, i);
+			code = step_run(frame, i);
 		if (code)
 			return code;
 	}

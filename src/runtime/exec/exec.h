@@ -80,6 +80,14 @@ typedef struct Carried {
 	int64_t count; /* collected so far */
 } Carried;
 
+/* The device's work of a whole run, for the memory and sizes it was recorded with (capture.c). */
+typedef struct Capture {
+	bool is_possible, is_recording;
+	int runs;             /* with this memory and these sizes, step by step */
+	BackendCapture *work; /* NULL: not recorded */
+	Bytes *bound;         /* the caller's memory: inputs, then outputs */
+} Capture;
+
 typedef struct HostStep HostStep; /* host.c */
 
 /* Working memory of host operators: blocks handed out from the front, kept between calls. */
@@ -151,6 +159,7 @@ struct Exec {
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
 	Frame *main;
+	Capture capture;
 	HostScratch host_scratch;
 };
 
@@ -195,8 +204,14 @@ size_t element_bytes(DType type); /* 0: less than a byte */
 
 /* ---- Running (exec.c) ---- */
 
-/* Run the steps. Input and bound output memory are in the slots. */
+/* Run the main plan or, later, what was recorded of it. Input and bound output memory are in the
+ * slots. (capture.c) */
+TwCode exec_run(Exec *exec);
+bool capture_open(Exec *exec); /* whether a run can be recorded; false: out of memory */
+void capture_drop(Exec *exec); /* what was recorded no longer holds */
+/* Run the steps. */
 TwCode frame_run(Frame *frame);
+TwCode step_run(Frame *frame, int index);
 void *slot_data(const Frame *frame, int buffer);
 /* The bytes of a weight, or of a view of one, as the host reads them; NULL: it is none. */
 const void *slot_constant(const Frame *frame, int buffer);

@@ -15,7 +15,7 @@
 #include "runtime/test/space.h"
 #include "runtime/test/test.h"
 
-typedef enum WorkKind { WORK_LAUNCH, WORK_CALL, WORK_COPY } WorkKind;
+typedef enum WorkKind { WORK_LAUNCH, WORK_CALL, WORK_COPY, WORK_REPLAY } WorkKind;
 
 /* Something to do, with everything that it needs. */
 typedef struct TestWork {
@@ -26,16 +26,26 @@ typedef struct TestWork {
 		BackendLaunch launch;
 		BackendCall call;
 		BackendCopy copy;
+		const BackendCapture *replay;
 	} as;
 	unsigned char room[]; /* what those point to */
 } TestWork;
+
+typedef struct WorkList {
+	TestWork *first, **end;
+} WorkList;
+
+struct BackendCapture {
+	WorkList work;
+};
 
 typedef struct TestStream {
 	Stream head;
 	Memory memory;
 	Stream *cpu; /* does the work */
-	TestWork *first, **end;
+	WorkList work;
 	uint64_t given;
+	BackendCapture *recording; /* NULL: nothing is recorded */
 } TestStream;
 
 /* ---- Memory ---- */
@@ -50,14 +60,14 @@ test_hold(Bytes bytes)
 }
 
 static void
-drop_work(TestStream *stream)
+drop_work(WorkList *list)
 {
-	while (stream->first) {
-		TestWork *work = stream->first;
-		stream->first = work->next;
+	while (list->first) {
+		TestWork *work = list->first;
+		list->first = work->next;
 		free(work);
 	}
-	stream->end = &stream->first;
+	list->end = &list->first;
 }
 
 static bool run_until(TestStream *stream, uint64_t last, BackendReport *report);
@@ -97,7 +107,7 @@ test_open(const BackendCode *code, const Workers *workers, Memory *memory)
 	stream->memory = (Memory){
 		.allocate = allocate, .release = release, .context = stream, .limit = memory->limit};
 	stream->head.memory = &stream->memory;
-	stream->end = &stream->first;
+	stream->work.end = &stream->work.first;
 	return &stream->head;
 }
 
@@ -107,7 +117,7 @@ test_close(Stream *stream)
 	TestStream *test = (TestStream *)stream;
 	if (!test)
 		return;
-	drop_work(test);
+	drop_work(&test->work);
 	cpu_close(test->cpu);
 	free(test);
 }
@@ -131,6 +141,13 @@ refuse(BackendReport *report, int step, const char *format, ...)
 	return false;
 }
 
+/* Where work goes that is given now. */
+static WorkList *
+list_of(TestStream *stream)
+{
+	return stream->recording ? &stream->recording->work : &stream->work;
+}
+
 /* Work with room for `bytes`, behind all that was given. */
 static TestWork *
 give(TestStream *stream, WorkKind kind, size_t bytes)
@@ -140,8 +157,9 @@ give(TestStream *stream, WorkKind kind, size_t bytes)
 		return NULL;
 	work->kind = kind;
 	work->number = ++stream->given;
-	*stream->end = work;
-	stream->end = &work->next;
+	WorkList *list = list_of(stream);
+	*list->end = work;
+	list->end = &work->next;
 	return work;
 }
 
@@ -149,11 +167,12 @@ give(TestStream *stream, WorkKind kind, size_t bytes)
 static void
 take_back(TestStream *stream, TestWork *work)
 {
-	TestWork **at = &stream->first;
+	WorkList *list = list_of(stream);
+	TestWork **at = &list->first;
 	while (*at != work)
 		at = &(*at)->next;
 	*at = NULL;
-	stream->end = at;
+	list->end = at;
 	free(work);
 }
 
@@ -241,6 +260,14 @@ find_side(const BackendCopy *copy, PlanPlace place, const void *address, void **
 	return refuse(report, copy->step, "a copy's address is not in the memory that the plan says");
 }
 
+/* Until a copy to the host is done, the host sees 0xff. */
+static void
+spoil(const BackendCopy *copy)
+{
+	if (copy->to == PLACE_HOST)
+		memset(copy->target, 0xff, dense_bytes(copy));
+}
+
 static bool
 test_copy(Stream *stream, const BackendCopy *copy, BackendReport *report)
 {
@@ -252,7 +279,8 @@ test_copy(Stream *stream, const BackendCopy *copy, BackendReport *report)
 		return false;
 	if (copy->from != copy->to && is_strided)
 		return refuse(report, copy->step, "a copy between memories has strides");
-	size_t rank = (size_t)copy->rank, taken = copy->from == PLACE_HOST ? dense_bytes(copy) : 0;
+	bool is_taken = copy->from == PLACE_HOST && !test->recording;
+	size_t rank = (size_t)copy->rank, taken = is_taken ? dense_bytes(copy) : 0;
 	TestWork *work = give(test, WORK_COPY, 3 * rank * sizeof(int64_t) + taken);
 	if (!work)
 		return refuse(report, copy->step, "out of memory for a copy");
@@ -267,9 +295,51 @@ test_copy(Stream *stream, const BackendCopy *copy, BackendReport *report)
 	work->as.copy.target_strides = copy->target_strides ? numbers + 2 * rank : NULL;
 	work->as.copy.source = taken ? memcpy(numbers + 3 * rank, source, taken) : source;
 	work->as.copy.target = target;
-	if (copy->to == PLACE_HOST)
-		memset(target, 0xff, dense_bytes(copy));
+	if (!test->recording)
+		spoil(&work->as.copy);
 	return true;
+}
+
+/* ---- Recording ---- */
+
+static bool
+test_record(Stream *stream)
+{
+	TestStream *test = (TestStream *)stream;
+	test->recording = calloc(1, sizeof *test->recording);
+	if (test->recording)
+		drop_work(&test->recording->work);
+	return test->recording != NULL;
+}
+
+static BackendCapture *
+test_capture(Stream *stream)
+{
+	TestStream *test = (TestStream *)stream;
+	BackendCapture *capture = test->recording;
+	test->recording = NULL;
+	return capture;
+}
+
+static bool
+test_replay(Stream *stream, const BackendCapture *capture, BackendReport *report)
+{
+	TestWork *replay = give((TestStream *)stream, WORK_REPLAY, 0);
+	if (!replay)
+		return refuse(report, 0, "out of memory for a replay");
+	replay->as.replay = capture;
+	for (const TestWork *work = capture->work.first; work; work = work->next)
+		if (work->kind == WORK_COPY)
+			spoil(&work->as.copy);
+	return true;
+}
+
+static void
+test_forget(BackendCapture *capture)
+{
+	if (capture)
+		drop_work(&capture->work);
+	free(capture);
 }
 
 /* ---- Doing it ---- */
@@ -281,22 +351,28 @@ run_work(TestStream *stream, const TestWork *work, BackendReport *report)
 		return cpu_launch(stream->cpu, &work->as.launch, report);
 	if (work->kind == WORK_CALL)
 		return cpu_call(stream->cpu, &work->as.call, report);
-	return cpu_copy(stream->cpu, &work->as.copy, report);
+	if (work->kind == WORK_COPY)
+		return cpu_copy(stream->cpu, &work->as.copy, report);
+	bool is_done = true;
+	for (const TestWork *at = work->as.replay->work.first; at && is_done; at = at->next)
+		is_done = run_work(stream, at, report);
+	return is_done;
 }
 
 /* In order; nothing is done behind what failed. */
 static bool
 run_until(TestStream *stream, uint64_t last, BackendReport *report)
 {
-	while (stream->first && stream->first->number <= last) {
-		TestWork *work = stream->first;
+	WorkList *list = &stream->work;
+	while (list->first && list->first->number <= last) {
+		TestWork *work = list->first;
 		if (!run_work(stream, work, report)) {
-			drop_work(stream);
+			drop_work(list);
 			return false;
 		}
-		stream->first = work->next;
-		if (!stream->first)
-			stream->end = &stream->first;
+		list->first = work->next;
+		if (!list->first)
+			list->end = &list->first;
 		free(work);
 	}
 	return true;
@@ -311,7 +387,10 @@ test_mark(Stream *stream)
 static bool
 test_wait(Stream *stream, uint64_t mark, BackendReport *report)
 {
-	return run_until((TestStream *)stream, mark, report);
+	TestStream *test = (TestStream *)stream;
+	if (test->recording)
+		return refuse(report, 0, "the host waits for work that is being recorded");
+	return run_until(test, mark, report);
 }
 
 const Backend backend_test = {
@@ -328,4 +407,8 @@ const Backend backend_test = {
 	.call = test_call,
 	.mark = test_mark,
 	.wait = test_wait,
+	.record = test_record,
+	.capture = test_capture,
+	.replay = test_replay,
+	.forget = test_forget,
 };
