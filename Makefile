@@ -96,7 +96,7 @@ $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
 	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(RUNTIME_LIBS) -o $@
 	ln -sf $(@F) $@.0
 
-# Generated sources: ONNX's messages, and the texts that every kernel begins with
+# Generated sources: ONNX's messages, and the texts that kernels begin with
 
 $(BUILD)/gen/ready: $(GEN_C)
 	@mkdir -p $(@D) && touch $@
@@ -106,9 +106,9 @@ $(BUILD)/gen/%.pb-c.c: proto/%.proto
 	@command -v protoc-c >/dev/null || test -n "$(DEPS)" || { echo "protoc-c is missing: make deps"; false; }
 	$(TOOL) protoc-c --proto_path=proto --c_out=$(@D) $<
 
-$(BUILD)/gen/prelude.c: tools/prelude.awk $(PRELUDE)
+$(BUILD)/gen/prelude.c: tools/prelude $(PRELUDE)
 	@mkdir -p $(@D)
-	awk -f $^ >$@
+	tools/prelude '$(CC)' $(PRELUDE) >$@ || { rm -f $@; false; }
 
 $(BUILD)/obj/bench/peak.o: CFLAGS += -O3 -ffp-contract=fast
 $(BUILD)/bench-%: $(BUILD)/obj/bench/%.o $(BUILD)/libcore.a

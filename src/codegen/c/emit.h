@@ -8,7 +8,7 @@
  *     reg.c      register buffers and other local ones
  *     text.c     types, numbers, casts and operations as C text
  *     kernel.c   functions, the file
- *     prelude.c  what the kernels use of the prelude; macros.c: its macros put in
+ *     prelude.c  what the kernels use of the prelude
  *
  * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
  * a C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that

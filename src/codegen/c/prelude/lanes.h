@@ -116,7 +116,7 @@ tw_near(tw_i64 x)
 }
 
 /* Four-byte elements `step` apart. Every second one: two whole vectors and a shuffle; the second
- * load begins one element early, so that nothing behind the last one is touched. tw_pairs: the
+ * load begins one element early, so that nothing behind the last one is touched. Pairs are the
  * same under a mask, whose lanes stand apart as far as the elements do. */
 #if TW_X86_BYTES == 64
 #ifdef __clang__

@@ -1,7 +1,7 @@
 /* Prelude 1: types and bits. The files of this folder are compiled into the interpreter and pasted
  * in front of every emitted kernel, so both compute with the same text. They use basic IEEE
  * operations and integers only: no library, no fma, no contraction. They may include nothing. Into
- * a kernel file go the items that it uses, with the macros put in (codegen/c/prelude.c).
+ * a kernel file go the items that it uses, with the macros put in (tools/prelude).
  */
 
 #ifdef __CUDACC__

@@ -1,0 +1,18 @@
+/* What kernels may begin with: an item for each function, type and block of src/expr/scalar/prelude/
+ * (the scalar operations; the interpreter compiles the same text) and src/codegen/c/prelude/, its
+ * macros put in. tools/prelude makes the table while building.
+ */
+#ifndef CODEGEN_C_PRELUDE_H
+#define CODEGEN_C_PRELUDE_H
+
+typedef struct PreludeItem {
+	int x86_bytes;     /* for vectors of this size, 0: not x86; -1: for all */
+	const char *names; /* that it defines, with spaces between; "": as memcpy, always there */
+	const short *uses; /* items before this one; -1: the end */
+	const char *text;
+} PreludeItem;
+
+extern const PreludeItem prelude_items[];
+extern const int prelude_count;
+
+#endif
