@@ -160,14 +160,19 @@ print_operation(Arena *arena, PlanOp op, const char **stack, int top)
 {
 	static const char *const INFIX[] = {
 		[PD_ADD] = " + ",    [PD_SUB] = " - ",  [PD_MUL] = "*",     [PD_FLOORDIV] = "/",
-		[PD_FLOORMOD] = "%", [PD_LESS] = " < ", [PD_EQUAL] = " == "};
-	const char *a = stack[top - 2], *b = stack[top - 1];
-	if (op == PD_SELECT)
+		[PD_FLOORMOD] = "%", [PD_FADD] = " + ", [PD_FSUB] = " - ",  [PD_FMUL] = "*",
+		[PD_FDIV] = "/",     [PD_LESS] = " < ", [PD_EQUAL] = " == "};
+	static const char *const NAMES[] = {
+		[PD_FLOAT] = "f64",   [PD_F32] = "f32", [PD_FLOOR] = "floor", [PD_CEIL] = "ceil",
+		[PD_ROUND] = "round", [PD_INT] = "i64", [PD_MIN] = "min",     [PD_MAX] = "max",
+		[PD_FMIN] = "min",    [PD_FMAX] = "max"};
+	const char *a = top > 1 ? stack[top - 2] : "", *b = stack[top - 1];
+	if (plan_op_arity(op) == 1)
+		stack[top - 1] = arena_printf(arena, "%s(%s)", NAMES[op], b);
+	else if (op == PD_SELECT)
 		stack[top - 3] = arena_printf(arena, "(%s ? %s : %s)", stack[top - 3], a, b);
-	else if (op == PD_MIN || op == PD_MAX)
-		stack[top - 2] = arena_printf(arena, "%s(%s, %s)", op == PD_MIN ? "min" : "max", a, b);
-	else if (op == PD_SCALE_FLOOR)
-		stack[top - 2] = arena_printf(arena, "scalefloor(%s, %s)", a, b);
+	else if (op < PD_LESS && NAMES[op])
+		stack[top - 2] = arena_printf(arena, "%s(%s, %s)", NAMES[op], a, b);
 	else
 		stack[top - 2] = arena_printf(arena, "(%s%s%s)", a, INFIX[op], b);
 }
@@ -183,6 +188,8 @@ bundle_dim_text(Buf *text, const Plan *plan, int dim)
 			stack[top++] = plan->symbols[token->value].name;
 		else if (token->op == PD_CONST)
 			stack[top++] = arena_printf(text->arena, "%lld", (long long)token->value);
+		else if (token->op == PD_NUMBER)
+			stack[top++] = arena_printf(text->arena, "%.9g", plan_number(token->value));
 		else {
 			print_operation(text->arena, token->op, stack, top);
 			top -= plan_op_arity(token->op) - 1;

@@ -30,8 +30,8 @@ typedef struct Run {
 	Options options;
 	Shared *shared; /* with the workers of this lane */
 	uint64_t seed;
-	int errors; /* file of what workers say on standard error */
-	bool has_ort;
+	int errors;              /* file of what workers say on standard error */
+	bool has_ort, is_strict; /* is_strict: what is refused has failed */
 	char model[64];
 	int lanes; /* processes that run batches, each with workers and memory of its own */
 	Shared *shares[MAX_LANES];
@@ -141,9 +141,9 @@ run_alone(Run *run, Sample *c)
 /* ---- failures -------------------------------------------------------------------------------- */
 
 static bool
-is_failure(const Sample *c)
+is_failure(const Run *run, const Sample *c)
 {
-	return c->verdict >= VERDICT_wrong;
+	return c->verdict >= VERDICT_wrong || (run->is_strict && c->verdict == VERDICT_refused);
 }
 
 typedef struct Likeness {
@@ -215,7 +215,7 @@ take_verdict(Run *run, Sample *c)
 		tallies_reason(tallies, "refused", c->reason);
 	if (c->verdict == VERDICT_unmade)
 		tallies_reason(tallies, "not made", c->reason);
-	if (is_failure(c)) {
+	if (is_failure(run, c)) {
 		tallies->failed++;
 		show_failure(run, c);
 	}
@@ -392,6 +392,7 @@ run_files(void *arg)
 	const Files *files = arg;
 	Run *run = files->run;
 	run->shared = run->shares[0] = new_shared();
+	run->is_strict = true;
 	for (int at = 0; at < files->count; at += GRAPH_BATCH) {
 		Shared *shared = run->shared;
 		int left = files->count - at;

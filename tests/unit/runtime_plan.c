@@ -127,7 +127,17 @@ START_TEST(dim_values)
 		{"3 9 max", true, 9},
 		{"9223372036854775807 1 +", false, 0},
 		{"4611686018427387904 2 *", false, 0},
-		{"7 1069547520 scalefloor", true, 10}, /* 7 * 1.5f */
+		{"7 float f4609434218613702656 f* floor int", true, 10}, /* 7 * 1.5 */
+		{"s0 float 2 float f/ ceil int", true, -2},
+		{"s0 float 2 float f/ round int", true, -2},
+		{"s0 float 2 float f/ int", true, -2},
+		{"1 float 3 float f/ single 9 float f* single 3 float f- 1 float f+ int", true, 1},
+		{"16777217 float single int", true, 16777216},
+		{"9007199254740993 float int", false, 0},
+		{"1 float 0 float f/ 7 float fmin int", true, 7},
+		{"1 float 0 float f/ int", false, 0},
+		{"0 float 0 float f/ 7 float fmax int", false, 0},
+		{"s1 float int", false, 0},
 		{"s0 0 < 4 9 ?", true, 4},
 		{"s0 -5 == 0 == 4 9 ?", true, 9},
 		{"s0 0 < 4 1 0 / ?", true, 4}, /* what is not chosen need not exist */

@@ -55,63 +55,64 @@ add_token(Tokens *tokens, PlanOp op, int64_t value)
 	vec_push(tokens->planner->arena, &tokens->list, (PlanToken){op, value});
 }
 
-static void put_tokens(Tokens *tokens, const Expr *e);
-
-/* i64(floor(f32(x) * s)): how Resize computes an extent. */
-static bool
-put_scale(Tokens *tokens, const Expr *e)
+/* The operator of a plan for one of scalars, of integers or of floats; PD_CONST: there is none. */
+static PlanOp
+plan_operator(const Expr *e)
 {
-	const Expr *floor = e->op == EX_cast ? e->arg[0] : NULL;
-	const Expr *product = floor && floor->op == EX_floor ? floor->arg[0] : NULL;
-	if (!product || product->op != EX_mul || product->type != DT_F32)
-		return false;
-	const Expr *x = product->arg[0], *scale = product->arg[1];
-	if (x->op == EX_const) {
-		x = product->arg[1];
-		scale = product->arg[0];
-	}
-	if (x->op != EX_cast || x->arg[0]->type != DT_I64 || scale->op != EX_const)
-		return false;
-	uint32_t bits;
-	memcpy(&bits, &scale->value.f32, sizeof bits);
-	put_tokens(tokens, x->arg[0]);
-	add_token(tokens, PD_CONST, bits);
-	add_token(tokens, PD_SCALE_FLOOR, 0);
-	return true;
+	static const struct {
+		ExprOp op;
+		PlanOp whole, real;
+	} ops[] = {{EX_add, PD_ADD, PD_FADD},
+	           {EX_sub, PD_SUB, PD_FSUB},
+	           {EX_mul, PD_MUL, PD_FMUL},
+	           {EX_div, PD_CONST, PD_FDIV},
+	           {EX_floordiv, PD_FLOORDIV, PD_CONST},
+	           {EX_floormod, PD_FLOORMOD, PD_CONST},
+	           {EX_min, PD_MIN, PD_FMIN},
+	           {EX_max, PD_MAX, PD_FMAX},
+	           {EX_lt, PD_LESS, PD_CONST},
+	           {EX_eq, PD_EQUAL, PD_CONST},
+	           {EX_select, PD_SELECT, PD_CONST},
+	           {EX_floor, PD_CONST, PD_FLOOR},
+	           {EX_ceil, PD_CONST, PD_CEIL},
+	           {EX_round, PD_CONST, PD_ROUND}};
+	DType from = e->argc ? (DType)e->arg[0]->type : DT_NONE;
+	bool from_float = from == DT_F32 || from == DT_F64;
+	if (e->op == EX_cast && e->type == DT_I64)
+		return from_float ? PD_INT : PD_CONST;
+	if (e->op == EX_cast)
+		return from == DT_I64 ? PD_FLOAT : from_float ? PD_F32 : PD_CONST;
+	for (size_t i = 0; i < countof(ops); i++)
+		if (ops[i].op == e->op)
+			return from_float ? ops[i].real : ops[i].whole;
+	return PD_CONST;
 }
 
 static void
 put_tokens(Tokens *tokens, const Expr *e)
 {
-	static const struct {
-		ExprOp op;
-		PlanOp token;
-	} ops[] = {{EX_add, PD_ADD},           {EX_sub, PD_SUB},           {EX_mul, PD_MUL},
-	           {EX_floordiv, PD_FLOORDIV}, {EX_floormod, PD_FLOORMOD}, {EX_min, PD_MIN},
-	           {EX_max, PD_MAX},           {EX_lt, PD_LESS},           {EX_eq, PD_EQUAL},
-	           {EX_select, PD_SELECT}};
-	int64_t value;
-	if (expr_as_i64(e, &value)) {
-		add_token(tokens, PD_CONST, value);
-		return;
-	}
-	if (e->op == EX_symbol) {
+	bool is_float = e->type == DT_F32 || e->type == DT_F64;
+	PlanOp op = plan_operator(e);
+	int64_t bits;
+	if (expr_as_i64(e, &bits)) {
+		add_token(tokens, PD_CONST, bits);
+	} else if (e->op == EX_const && is_float) {
+		memcpy(&bits, &(double){expr_const_f64(e)}, sizeof bits);
+		add_token(tokens, PD_NUMBER, bits);
+	} else if (e->op == EX_symbol) {
 		add_token(tokens, PD_SYMBOL, symbol_number(tokens->planner, e->symbol));
-		return;
+	} else if (op != PD_CONST && (is_float || e->type == DT_I64 || e->type == DT_BOOL)) {
+		for (int k = 0; k < e->argc; k++)
+			put_tokens(tokens, e->arg[k]);
+		add_token(tokens, op, 0);
+		if (e->type == DT_F32 && (op == PD_FLOAT || (op >= PD_FADD && op <= PD_FDIV)))
+			add_token(tokens, PD_F32, 0);
+	} else {
+		Buf text = {.arena = tokens->planner->arena};
+		expr_print(&text, e);
+		fail_unsupported(NULL, "value %s: a plan cannot compute the extent %s",
+		                 tokens->planner->what, buf_text(&text));
 	}
-	for (size_t i = 0; i < countof(ops); i++)
-		if (ops[i].op == e->op) {
-			for (int k = 0; k < e->argc; k++)
-				put_tokens(tokens, e->arg[k]);
-			add_token(tokens, ops[i].token, 0);
-			return;
-		}
-	if (put_scale(tokens, e))
-		return;
-	Buf text = {.arena = tokens->planner->arena};
-	expr_print(&text, e);
-	fail_unsupported(NULL, "value %s: a plan cannot compute the extent %s", tokens->planner->what,
-	                 buf_text(&text));
 }
 
 /* Postfix needs as many cells as the deeper operand on the right makes wait. */

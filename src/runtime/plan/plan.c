@@ -5,6 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+double
+plan_number(int64_t bits)
+{
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static int64_t
+float_bits(double value)
+{
+	int64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+static double
+apply_float(PlanOp op, double a, double b)
+{
+	switch (op) {
+	case PD_FADD:
+		return a + b;
+	case PD_FSUB:
+		return a - b;
+	case PD_FMUL:
+		return a * b;
+	case PD_FDIV:
+		return a / b;
+	case PD_FMIN:
+		return isnan(a) || a < b ? a : b;
+	default:
+		return isnan(a) || a > b ? a : b;
+	}
+}
+
 /* Apply a two-operand operator; false when the result does not exist in 64 bits. */
 static bool
 apply(PlanOp op, int64_t a, int64_t b, int64_t *result)
@@ -31,16 +66,6 @@ apply(PlanOp op, int64_t a, int64_t b, int64_t *result)
 	case PD_MAX:
 		*result = a > b ? a : b;
 		return true;
-	case PD_SCALE_FLOOR: {
-		float scale, product;
-		uint32_t bits = (uint32_t)b;
-		memcpy(&scale, &bits, sizeof scale);
-		product = floorf((float)a * scale);
-		if (!(product >= -0x1p62f && product <= 0x1p62f))
-			return false;
-		*result = (int64_t)product;
-		return true;
-	}
 	case PD_LESS:
 		*result = a < b;
 		return true;
@@ -48,8 +73,27 @@ apply(PlanOp op, int64_t a, int64_t b, int64_t *result)
 		*result = a == b;
 		return true;
 	default:
-		return false;
+		*result = float_bits(apply_float(op, plan_number(a), plan_number(b)));
+		return true;
 	}
+}
+
+/* Apply an operator of one operand. */
+static bool
+convert(PlanOp op, int64_t a, int64_t *result)
+{
+	double x = op == PD_FLOAT ? (double)a : plan_number(a);
+	if (op == PD_INT) {
+		bool fits = x >= -0x1p62 && x <= 0x1p62;
+		*result = fits ? (int64_t)x : 0;
+		return fits;
+	}
+	*result = float_bits(op == PD_F32     ? (double)(float)x
+	                     : op == PD_FLOOR ? floor(x)
+	                     : op == PD_CEIL  ? ceil(x)
+	                     : op == PD_ROUND ? nearbyint(x)
+	                                      : x);
+	return op != PD_FLOAT || (a >= -((int64_t)1 << 53) && a <= (int64_t)1 << 53);
 }
 
 /* A value on the stack; operations on what does not exist do not exist. */
@@ -65,6 +109,9 @@ operate(PlanOp op, const Cell *operands)
 	if (op == PD_SELECT) {
 		if (operands[0].exists)
 			result = operands[operands[0].value ? 1 : 2];
+	} else if (plan_op_arity(op) == 1) {
+		if (operands[0].exists)
+			result.exists = convert(op, operands[0].value, &result.value);
 	} else if (operands[0].exists && operands[1].exists)
 		result.exists = apply(op, operands[0].value, operands[1].value, &result.value);
 	return result;
@@ -80,14 +127,15 @@ plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value)
 	const PlanDim *program = &plan->dims[dim];
 	for (int i = 0; i < program->count; i++) {
 		const PlanToken *token = &program->tokens[i];
-		if (token->op == PD_CONST || token->op == PD_SYMBOL) {
+		int arity = plan_op_arity(token->op);
+		if (arity == 0) {
 			if (depth == PLAN_DIM_DEPTH)
 				return false;
-			int64_t pushed = token->op == PD_CONST ? token->value : symbols[token->value];
-			stack[depth++] = (Cell){pushed, token->op == PD_CONST || pushed != PLAN_UNBOUND};
+			bool is_symbol = token->op == PD_SYMBOL;
+			int64_t pushed = is_symbol ? symbols[token->value] : token->value;
+			stack[depth++] = (Cell){pushed, !is_symbol || pushed != PLAN_UNBOUND};
 			continue;
 		}
-		int arity = plan_op_arity(token->op);
 		if (depth < arity)
 			return false;
 		depth -= arity - 1;

@@ -19,10 +19,19 @@
 
 typedef struct Plan Plan;
 
-/* A dim in postfix: constants, symbols and operators on an int64 stack. */
+/* A dim in postfix: constants, symbols and operators on a stack of int64. Floats lie there by the
+ * bits of an f64: arithmetic of f32 is that of f64 with PD_F32 behind it, which gives the same bits
+ * for these operators. */
 typedef enum PlanOp {
 	PD_CONST,
+	PD_NUMBER, /* a float */
 	PD_SYMBOL,
+	PD_FLOAT, /* of an integer, which must be exact as one */
+	PD_F32,   /* the nearest f32 */
+	PD_FLOOR,
+	PD_CEIL,
+	PD_ROUND, /* half to even */
+	PD_INT,   /* towards 0; what 62 bits do not hold does not exist */
 	PD_ADD,
 	PD_SUB,
 	PD_MUL,
@@ -30,8 +39,13 @@ typedef enum PlanOp {
 	PD_FLOORMOD,
 	PD_MIN,
 	PD_MAX,
-	PD_SCALE_FLOOR, /* pops float bits s and x: floor(f32(x) * s), computed in f32 (Resize) */
-	PD_LESS,        /* 1 or 0 */
+	PD_FADD,
+	PD_FSUB,
+	PD_FMUL,
+	PD_FDIV,
+	PD_FMIN, /* NaN if one is */
+	PD_FMAX,
+	PD_LESS, /* 1 or 0; of integers */
 	PD_EQUAL,
 	PD_SELECT, /* pops b, a, c: a unless c is 0; what is not chosen need not exist */
 } PlanOp;
@@ -39,12 +53,12 @@ typedef enum PlanOp {
 static inline int
 plan_op_arity(PlanOp op)
 {
-	return op <= PD_SYMBOL ? 0 : op == PD_SELECT ? 3 : 2;
+	return op <= PD_SYMBOL ? 0 : op <= PD_INT ? 1 : op == PD_SELECT ? 3 : 2;
 }
 
 typedef struct PlanToken {
 	PlanOp op;
-	int64_t value; /* PD_CONST: the number; PD_SYMBOL: its index */
+	int64_t value; /* PD_CONST: the number; PD_NUMBER: its bits; PD_SYMBOL: its index */
 } PlanToken;
 
 typedef struct PlanDim {
@@ -155,6 +169,9 @@ struct Plan {
 	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
 	                       index; their values are taken from there on entry */
 };
+
+/* The float of a PD_NUMBER. */
+double plan_number(int64_t bits);
 
 /* False when a symbol is unbound, a divisor 0 or the result overflows. */
 bool plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value);

@@ -22,8 +22,9 @@ enum {
 	ATTR_LIMIT = 1 << 20,
 };
 
-const char *const plan_op_words[] = {"",    "s",   "+",          "-", "*",  "/", "%",
-                                     "min", "max", "scalefloor", "<", "==", "?"};
+const char *const plan_op_words[] = {
+	"",  "f",   "s",   "float", "single", "floor", "ceil", "round", "int",  "+", "-",  "*", "/",
+	"%", "min", "max", "f+",    "f-",     "f*",    "f/",   "fmin",  "fmax", "<", "==", "?"};
 const char *const plan_source_words[] = {"input", "element", "dim", "output"};
 const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
                                          "view",  "pool",   "capture"};
@@ -60,22 +61,22 @@ get_index(JsonReader *r, const cJSON *item, const char *name, int lo, int count)
 	return (int)json_int(r, item, name, lo, count - 1);
 }
 
-/* One word of a dim: a number, sI or an operator. */
+/* One word of a dim: a number, fBITS, sI or an operator. */
 static PlanToken
 read_token(JsonReader *r, const Plan *plan, const char *word)
 {
-	bool is_symbol = word[0] == 's' && word[1] >= '0' && word[1] <= '9';
-	const char *digits = word + is_symbol;
-	if (is_symbol || (*digits >= '0' && *digits <= '9') ||
-	    (*digits == '-' && digits[1] >= '0' && digits[1] <= '9')) {
+	PlanOp op = word[0] == 's' ? PD_SYMBOL : word[0] == 'f' ? PD_NUMBER : PD_CONST;
+	const char *digits = word + (op != PD_CONST), *first = digits + (*digits == '-');
+	if (*first >= '0' && *first <= '9') {
 		char *end;
 		errno = 0;
 		long long value = strtoll(digits, &end, 10);
-		if (errno || *end || (is_symbol && value >= plan->nsymbol))
+		if (errno || *end || (op == PD_SYMBOL && (value < 0 || value >= plan->nsymbol)))
 			json_fail(r, "'%.40s' in a dim is not a number or symbol", word);
-		return (PlanToken){is_symbol ? PD_SYMBOL : PD_CONST, value};
+		return (PlanToken){op, value};
 	}
-	return (PlanToken){(PlanOp)find_word(r, "operator", word, plan_op_words, PLAN_OPS), 0};
+	int found = find_word(r, "operator", word, plan_op_words + PD_FLOAT, PLAN_OPS - PD_FLOAT);
+	return (PlanToken){(PlanOp)(PD_FLOAT + found), 0};
 }
 
 /* Whether the program leaves one value and stays within the evaluator's stack. */

@@ -9,6 +9,6 @@ extern const char *const plan_place_words[];
 extern const char *const plan_step_words[];
 extern const char *const plan_attr_words[];
 
-enum { PLAN_OPS = 13, PLAN_SOURCES = 4, PLAN_BUFFERS = 7, PLAN_STEPS = 7, PLAN_ATTRS = 3 };
+enum { PLAN_OPS = 25, PLAN_SOURCES = 4, PLAN_BUFFERS = 7, PLAN_STEPS = 7, PLAN_ATTRS = 3 };
 
 #endif

@@ -32,11 +32,9 @@ put_dims(Buf *json, const Plan *plan)
 			const PlanToken *token = &dim->tokens[j];
 			if (j)
 				buf_putc(json, ' ');
-			if (token->op == PD_CONST || token->op == PD_SYMBOL)
-				buf_printf(json, "%s%lld", token->op == PD_SYMBOL ? "s" : "",
-				           (long long)token->value);
-			else
-				buf_puts(json, plan_op_words[token->op]);
+			buf_puts(json, plan_op_words[token->op]);
+			if (plan_op_arity(token->op) == 0)
+				buf_printf(json, "%lld", (long long)token->value);
 		}
 		buf_putc(json, '"');
 	}

@@ -64,7 +64,7 @@ static void
 change_text(const Tree *tree, cJSON *item)
 {
 	static const char *const WORDS[] = {"",    "s0", "s1", "+",  "*",  "/",
-	                                    "-",   "%",  "0",  "-1", "<",  "scalefloor",
+	                                    "-",   "%",  "0",  "-1", "<",  "float",
 	                                    "min", "?",  "x",  "4",  "==", "4611686018427387904"};
 	const cJSON *other = any_place(tree)->item;
 	const char *old = item->valuestring, *from = old + roll(tree, strlen(old) + 1);
