@@ -233,15 +233,10 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 static bool
 is_own(const Fission *f, const Access *a, const Access *b)
 {
-	bool is_told = false, is_same = true;
 	for (int i = 0; i < f->widened.count; i++)
 		if (f->widened.data[i] == a->tensor)
 			return true;
-	for (int d = 0; d < a->tensor->rank; d++) {
-		is_same &= a->index[d] == b->index[d];
-		is_told |= moves_with(f->s, a->index[d], f->loop->var, 0, NULL);
-	}
-	return is_same && is_told;
+	return are_apart(f->s, f->loop, a, b);
 }
 
 /* All iterations of the first half come before the second's: neither may wait for the other. */
@@ -253,8 +248,7 @@ check_halves(const Fission *f, Stmt *first, Stmt *second)
 	find_accesses(f->s->kernel, second, &b);
 	for (int i = 0; i < a.count; i++)
 		for (int k = 0; k < b.count; k++)
-			if (a.data[i].tensor == b.data[k].tensor && !is_own(f, &a.data[i], &b.data[k]) &&
-			    (a.data[i].is_store || b.data[k].is_store))
+			if (must_keep_order(&a.data[i], &b.data[k]) && !is_own(f, &a.data[i], &b.data[k]))
 				refuse(f->s, "%s is stored on one side of the cut and used on the other",
 				       a.data[i].tensor->name);
 }

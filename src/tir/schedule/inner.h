@@ -28,17 +28,36 @@ const Var *new_counter(const Scheduling *s, int index, const Expr *lo, const Exp
 /* hi - lo, in the normal form of dims where it is a dim. */
 const Expr *loop_extent(const Scheduling *s, const Stmt *loop);
 const Expr *tidy(ExprCtx *ctx, const Expr *e);
-/* Whether e is the variable and something that none of these is in. */
-bool moves_with(const Scheduling *s, const Expr *e, const Var *var, int count,
-                const Var *const *vars);
-/* What a list reads and stores, of buffers that are not made in it. */
+/* ---- what depends on what (depend.c) --------------------------------------------------------- */
+
+/* Loops that stand around something inside a list, from the inside out. */
+typedef struct Around {
+	const Stmt *loop;
+	const struct Around *outer;
+} Around;
+
+/* What a list reads and stores, of buffers that are not made in it. Lets of the list stand in
+ * indices by their values. */
 typedef struct Access {
 	const Tensor *tensor;
 	const Expr *const *index;
 	bool is_store;
 	int op; /* of a store */
+	const Around *around;
 } Access;
 typedef VEC(Access) AccessVec;
 void find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses);
+
+/* Whether one of the two stores what the other reads or overwrites. */
+bool must_keep_order(const Access *a, const Access *b);
+/* Whether different iterations of the loop never meet in one place by these accesses of its body.
+ */
+bool are_apart(const Scheduling *s, const Stmt *loop, const Access *a, const Access *b);
+/* Refuses when the loops of a perfect nest, outermost first, would read something before it is
+ * stored, or behind it, if they stood as in `after`. */
+void check_order(const Scheduling *s, int count, const Stmt *const *nest, const Stmt *const *after);
+_Noreturn void refuse_meeting(const Scheduling *s, const Access *a, const Access *b);
+/* What holds where a statement stands: the boxes of the loops and the conditions around it. */
+bool enter_facts(Facts *facts, const Stmt *list, const Stmt *inner);
 
 #endif

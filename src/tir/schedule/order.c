@@ -1,161 +1,8 @@
-/* reorder, bind, unswitch, skew: the same iterations in another order, or at once.
- *
- * What an iteration reads and another one stores must stay in order. A buffer that is only stored
- * is no obstacle: sums may be taken in any order, and so are those of a naive nest. One that is
- * read as well must be touched at one and the same index by every statement; then only iterations
- * of one element depend on each other, and these differ in the loops that the index does not name.
- *
- *     for lane in 64 { for k in K { acc[lane] = f(acc[lane], X[k, lane]) } }    lane and k: free
+/* reorder, bind, unswitch, skew: the same iterations in another order, or at once, where depend.c
+ * proves that none needs what another one leaves.
  */
 #include "tir/schedule/inner.h"
 #include "tir/text.h"
-
-/* ---- what depends on what -------------------------------------------------------------------- */
-
-typedef struct Finder {
-	Arena *arena;
-	AccessVec *accesses;
-	VEC(const Tensor *) made; /* inside */
-} Finder;
-
-static void
-find_made(Stmt *stmt, void *arg)
-{
-	Finder *finder = arg;
-	if (stmt->kind == STMT_ALLOC)
-		vec_push(finder->arena, &finder->made, &stmt->buffer->tensor);
-}
-
-static void
-add_access(Finder *finder, Access access)
-{
-	for (int i = 0; i < finder->made.count; i++)
-		if (finder->made.data[i] == access.tensor)
-			return;
-	vec_push(finder->arena, finder->accesses, access);
-}
-
-static void
-find_read(const Expr *e, void *arg)
-{
-	if (e->op == EX_read)
-		add_access(arg, (Access){.tensor = e->tensor, .index = e->arg});
-}
-
-static void
-find_in_stmt(Stmt *stmt, void *arg)
-{
-	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
-	for (size_t i = 0; i < countof(fields); i++)
-		if (fields[i])
-			expr_visit(fields[i], find_read, arg);
-	if (stmt->kind != STMT_STORE)
-		return;
-	for (int d = 0; d < stmt->buffer->tensor.rank; d++)
-		expr_visit(stmt->index[d], find_read, arg);
-	add_access(arg, (Access){&stmt->buffer->tensor, stmt->index, true, stmt->op});
-}
-
-void
-find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses)
-{
-	Finder finder = {.arena = kernel->arena, .accesses = accesses};
-	stmt_visit(list, find_made, &finder);
-	stmt_visit(list, find_in_stmt, &finder);
-}
-
-bool
-moves_with(const Scheduling *s, const Expr *e, const Var *var, int count, const Var *const *vars)
-{
-	if (e->op == EX_var)
-		return e->var == var;
-	if (e->type != DT_I64 || !expr_uses_var(e, var))
-		return false;
-	const Expr *rest = expr_sub(s->ctx, e, expr_var(s->ctx, var));
-	rest = expr_simplify(facts_new(s->ctx, s->kernel->arena), rest);
-	return !expr_uses_var(rest, var) && !expr_uses_any(rest, count, vars);
-}
-
-/* Whether `var` is told by the index alone, among `count` loops. */
-static bool
-is_told(const Scheduling *s, const Access *access, const Var *var, int count,
-        const Var *const *vars)
-{
-	for (int d = 0; d < access->tensor->rank; d++)
-		if (moves_with(s, access->index[d], var, count, vars))
-			return true;
-	return false;
-}
-
-static bool
-is_same_place(const Access *a, const Access *b)
-{
-	for (int d = 0; d < a->tensor->rank; d++)
-		if (a->index[d] != b->index[d])
-			return false;
-	return true;
-}
-
-/* A store that depends on what stood there: it, or another statement, reads the buffer, or sets
- * what this one adds to. */
-static bool
-is_dependent(const Scheduling *s, const AccessVec *all, const Access *store)
-{
-	bool is_mixed = false;
-	for (int i = 0; i < all->count; i++) {
-		const Access *other = &all->data[i];
-		if (other->tensor != store->tensor)
-			continue;
-		is_mixed |= !other->is_store || other->op != store->op;
-	}
-	for (int i = 0; i < all->count && is_mixed; i++)
-		if (all->data[i].tensor == store->tensor && !is_same_place(&all->data[i], store))
-			refuse(s, "an iteration may read of %s what another stored", store->tensor->name);
-	return is_mixed;
-}
-
-/* Refuses when the list, in `count` loops that stand as in `before` and are to stand as in `after`,
- * would read something before it is stored, or behind it. */
-static void
-check_order(const Scheduling *s, Stmt *list, int count, const Var *const *before,
-            const Var *const *after)
-{
-	AccessVec all = {0};
-	find_accesses(s->kernel, list, &all);
-	for (int i = 0; i < all.count; i++) {
-		const Access *store = &all.data[i];
-		if (!store->is_store || !is_dependent(s, &all, store))
-			continue;
-		for (int b = 0, a = 0; b < count || a < count; a++, b++) {
-			while (b < count && is_told(s, store, before[b], count, before))
-				b++;
-			while (a < count && is_told(s, store, after[a], count, before))
-				a++;
-			if (a < count && b < count && before[b] != after[a])
-				refuse(s, "an iteration may read of %s what another stored", store->tensor->name);
-		}
-	}
-}
-
-/* Refuses when iterations of the loop cannot run at once. */
-static void
-check_apart(const Scheduling *s, const Stmt *loop, bool may_sum)
-{
-	AccessVec all = {0};
-	find_accesses(s->kernel, loop->body, &all);
-	for (int i = 0; i < all.count; i++) {
-		const Access *store = &all.data[i];
-		bool moves = false;
-		if (!store->is_store)
-			continue;
-		for (int d = 0; d < store->tensor->rank; d++)
-			moves |= expr_uses_var(store->index[d], loop->var);
-		if (!moves && !(may_sum && store->op != STORE_SET))
-			refuse(s, "all iterations store to one place of %s", store->tensor->name);
-		if (is_dependent(s, &all, store) && !is_told(s, store, loop->var, 1, &loop->var))
-			refuse(s, "an iteration may read of %s what another stored", store->tensor->name);
-	}
-}
 
 /* ---- reorder --------------------------------------------------------------------------------- */
 
@@ -186,21 +33,18 @@ primitive_reorder(Scheduling *s)
 	int count = s->step->loops.count;
 	Stmt **nest = NEW_N(s->kernel->arena, Stmt *, count),
 		 *old = NEW_N(s->kernel->arena, Stmt, count);
-	const Var **before = NEW_N(s->kernel->arena, const Var *, count);
-	const Var **after = NEW_N(s->kernel->arena, const Var *, count);
+	const Stmt **after = NEW_N(s->kernel->arena, const Stmt *, count);
 	find_nest(s, count, nest);
 	for (int i = 0; i < count; i++) {
-		before[i] = nest[i]->var;
-		after[i] = named_loop(s, i)->var;
+		after[i] = named_loop(s, i);
+		old[i] = *after[i];
 	}
-	for (int i = 0; i < count; i++)
-		old[i] = *named_loop(s, i);
-	check_order(s, nest[count - 1]->body, count, before, after);
+	check_order(s, count, (const Stmt *const *)nest, after);
 	for (int i = 0; i < count; i++) {
 		for (int k = i; k < count; k++)
-			if (expr_uses_var(old[i].lo, after[k]) || expr_uses_var(old[i].hi, after[k]))
-				refuse(s, "the bounds of loop %s depend on loop %s", after[i]->name,
-				       after[k]->name);
+			if (expr_uses_var(old[i].lo, old[k].var) || expr_uses_var(old[i].hi, old[k].var))
+				refuse(s, "the bounds of loop %s depend on loop %s", old[i].var->name,
+				       old[k].var->name);
 		nest[i]->var = old[i].var;
 		nest[i]->lo = old[i].lo;
 		nest[i]->hi = old[i].hi;
@@ -222,6 +66,31 @@ check_outermost(const Scheduling *s, const Stmt *loop)
 			refuse(s, "it does not stand in @parallel loops alone");
 	if (s->kernel->body->next)
 		refuse(s, "statements stand behind it");
+}
+
+static bool
+moves(const Access *access, const Stmt *loop)
+{
+	for (int d = 0; d < access->tensor->rank; d++)
+		if (expr_uses_var(access->index[d], loop->var))
+			return true;
+	return false;
+}
+
+/* Refuses when iterations of the loop cannot run at once; lanes may sum into one place. */
+static void
+check_apart(const Scheduling *s, const Stmt *loop, bool may_sum)
+{
+	AccessVec all = {0};
+	find_accesses(s->kernel, loop->body, &all);
+	for (int i = 0; i < all.count; i++)
+		for (int k = i; k < all.count; k++) {
+			const Access *a = &all.data[i], *b = &all.data[k];
+			bool is_sum = may_sum && !must_keep_order(a, b);
+			if (a->tensor == b->tensor && (a->is_store || b->is_store) &&
+			    !(is_sum && !moves(a, loop) && !moves(b, loop)) && !are_apart(s, loop, a, b))
+				refuse_meeting(s, a, b);
+		}
 }
 
 static bool
@@ -299,13 +168,21 @@ primitive_skew(Scheduling *s)
 {
 	ExprCtx *ctx = s->ctx;
 	Stmt *loop = named_loop(s, 0), *inner = named_loop(s, 1), *at = loop;
-	for (at = only_loop(s, at); at != inner; at = only_loop(s, at))
+	VEC(const Stmt *) nest = {0}, after = {0};
+	vec_push(s->kernel->arena, &nest, loop);
+	vec_push(s->kernel->arena, &after, inner);
+	vec_push(s->kernel->arena, &after, loop);
+	for (at = only_loop(s, at); at != inner; at = only_loop(s, at)) {
 		if (expr_uses_var(at->lo, loop->var) || expr_uses_var(at->hi, loop->var))
 			refuse(s, "the bounds of loop %s depend on it", at->var->name);
-	const Var *old = loop->var, *both[] = {old, inner->var};
+		vec_push(s->kernel->arena, &nest, at);
+		vec_push(s->kernel->arena, &after, at);
+	}
+	vec_push(s->kernel->arena, &nest, inner);
+	const Var *old = loop->var;
 	if (!expr_is_zero(inner->lo) || !dim_from_expr(ctx, inner->hi))
 		refuse(s, "loop %s does not count from 0 to a bound of its own", inner->var->name);
-	check_order(s, inner->body, 2, both, (const Var *[]){inner->var, old});
+	check_order(s, nest.count, nest.data, after.data);
 	const Expr *more = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
 	const Expr *hi = tidy(ctx, expr_add(ctx, loop->hi, more));
 	const Var *row = new_counter(s, 0, loop->lo, hi);
