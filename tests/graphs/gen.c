@@ -409,19 +409,6 @@ is_sound(const Array *a)
 	return true;
 }
 
-bool
-gen_is_positive(const Gen *g, const Dim *dim)
-{
-	int64_t extent;
-	for (int run = 0; run < GRAPH_RUNS; run++) {
-		Sizes sizes;
-		Binding binding = bind_run(g, run, &sizes);
-		if (!dim_eval(dim, &binding, &extent) || extent < 1)
-			return false;
-	}
-	return true;
-}
-
 /* Dims that were assumed to be equal must be so, at the first binding. */
 static void
 check_assumptions(const Gen *g, int before)

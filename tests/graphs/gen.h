@@ -116,9 +116,8 @@ const Array *gen_data(const Gen *g, const Value *value);
 int64_t gen_dim(const Gen *g, const Value *value, int axis); /* at the first binding */
 int64_t gen_fixed(const Value *value, int axis);             /* -1: symbolic */
 bool gen_is_fixed(const Value *value);
-bool gen_is_positive(const Gen *g, const Dim *dim); /* in all runs, whatever the data */
-int64_t gen_size(Gen *g);                           /* 1, 2, 3, 5, 7, 13, … */
-int64_t gen_axis(Gen *g, int axis, int rank);       /* perhaps counted from behind */
+int64_t gen_size(Gen *g);                     /* 1, 2, 3, 5, 7, 13, … */
+int64_t gen_axis(Gen *g, int axis, int rank); /* perhaps counted from behind */
 void gen_range(const Gen *g, const Value *value, double *least, double *most);
 /* Brought into a domain, by a node or two where its data is not in it. */
 Value *gen_bring(Gen *g, Value *x, Domain domain);

@@ -202,9 +202,6 @@ make_resize(Gen *g, const Row *row)
 	int rank = gen_rank(x), count = rank > 3 ? 2 : 1; /* a text holds two floats */
 	int64_t sizes[2], axes[] = {rank - count, rank - 1}, length = count;
 	bool by_sizes = chance(t, 50);
-	for (int i = 0; i < count; i++) /* what a Loop made may be nothing, of which there is no more */
-		if (!gen_is_positive(g, x->type.dims[axes[i]]))
-			gen_give_up();
 	Array *scales = array_new(g->arena, DT_F32, 1, &length);
 	for (int i = 0; i < count; i++) {
 		sizes[i] = roll(t, 1, 9);

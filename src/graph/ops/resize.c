@@ -282,6 +282,16 @@ position(const Resize *z, StageBuilder *y, const Axis *a, const Expr *iter)
 	return half_pixel(ctx, a, p);
 }
 
+/* A pixel that an axis has; 0 where data may have left it none. */
+static const Expr *
+pixel_of(ExprCtx *ctx, const Axis *a, const Expr *value)
+{
+	const Dim *none = dim_const(ctx, 0);
+	if (dim_proves_lt(ctx, none, a->in))
+		return value;
+	return expr_select(ctx, expr_lt(ctx, none, a->in), value, expr_number(ctx, value->type, 0));
+}
+
 /* x < 0 || x > in - 1 */
 static const Expr *
 is_outside(ExprCtx *ctx, const Axis *a, const Expr *x)
@@ -325,6 +335,8 @@ resize_nearest(const Resize *z, const Tensor *x, const Type *type, int count, co
 		outside = outside ? expr_or(ctx, outside, beyond) : beyond;
 	}
 	const Expr *body = stage_read(y, x, index);
+	for (int k = 0; k < count; k++)
+		body = pixel_of(ctx, &axes[k], body);
 	if (outside) {
 		const Expr *fill = expr_number(ctx, x->type, attr_float(z->node, "extrapolation_value"));
 		body = expr_select(ctx, outside, fill, body);
@@ -449,8 +461,8 @@ resize_axis(const Resize *z, const Tensor *x, const Axis *a, DType work)
 		index[i] = stage_iter(y, i);
 	index[a->axis] = expr_at(ctx, index_add(ctx, base, index_add(ctx, r, first)), a->in, 0);
 	const Expr *weight = stage_read(y, weights, (const Expr *[]){p, r});
-	const Expr *term =
-		expr_mul(ctx, expr_cast(ctx, work, weight), scalar_as(ctx, work, stage_read(y, x, index)));
+	const Expr *pixel = pixel_of(ctx, a, scalar_as(ctx, work, stage_read(y, x, index)));
+	const Expr *term = expr_mul(ctx, expr_cast(ctx, work, weight), pixel);
 	Tensor *sum = stage_reduce_acc(y, REDUCE_sum, work, work, term);
 	return z->roi ? extrapolated(z, a, sum) : sum;
 }
