@@ -62,6 +62,7 @@ class Model:
     extra: tuple = ()
     sizes: dict = field(default_factory=dict)
     opset: int | None = None
+    is_set: bool = False  # rows of the results belong together, and come in any order of ties
 
     def all_sizes(self):
         return {**SIZES, **self.sizes}

@@ -41,7 +41,8 @@ def summary(rows):
     ratio, one = (median([r[k] for r in rows if r.get(k)]) for k in ("ratio", "ratio_1"))
     lines = [
         f"{len(names)} models in {len(rows) - counts['not exported']} exports; "
-        f"{counts['not exported']} not exported, {counts['no reference']} without a reference"
+        f"{counts['not exported']} not exported, {counts['no reference']} without a reference, "
+        f"{counts['invalid model']} invalid"
     ]
     if ratio and one:
         lines.append(

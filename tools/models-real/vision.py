@@ -61,7 +61,8 @@ def detector(name, **config):
         return Detector()
 
     sizes = {"height": (96, 128), "width": (128, 96)}
-    return Model(name, make, [Input("x", (3, "height", "width"), "image")], sizes=sizes)
+    x = Input("x", (3, "height", "width"), "image")
+    return Model(name, make, [x], sizes=sizes, is_set=True)
 
 
 ROWS = [
