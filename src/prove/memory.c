@@ -98,16 +98,30 @@ held_dense(Arena *arena, const Held *held)
 	return out;
 }
 
+/* Elements of storage in blocks, padding included. */
+static int64_t
+stored_count(const Held *held)
+{
+	int64_t count = held->block;
+	for (int d = 0; d < held->rank; d++)
+		count *= held_stored(held, d);
+	return count;
+}
+
+static bool
+has_own_blocks(const Held *held)
+{
+	return held->block_dim >= 0 && !held->is_view;
+}
+
 /* The bytes that are the value's alone. */
 static const unsigned char *
 own_bytes(Arena *arena, const Held *held, size_t *bytes)
 {
 	*bytes = held_bytes(held);
-	if (held->block_dim < 0 || held->is_view)
+	if (!has_own_blocks(held))
 		return held_dense(arena, held);
-	*bytes = element_bytes(held->type) * (size_t)held->block;
-	for (int d = 0; d < held->rank; d++)
-		*bytes *= (size_t)held_stored(held, d);
+	*bytes = element_bytes(held->type) * (size_t)stored_count(held);
 	return held->data;
 }
 
@@ -130,6 +144,22 @@ memory_poison(void *data, size_t bytes)
 	memcpy(to + bytes / sizeof PATTERN * sizeof PATTERN, PATTERN, bytes % sizeof PATTERN);
 }
 
+void
+held_poison(const Held *held)
+{
+	size_t size = element_bytes(held->type);
+	int64_t count = dims_count(held->rank, held->dims);
+	if (held->type == DT_STRING)
+		return;
+	if (has_own_blocks(held))
+		memory_poison(held->data, size * (size_t)stored_count(held));
+	else if (held->is_dense)
+		memory_poison(held->data, held_bytes(held));
+	else
+		for (int64_t i = 0; i < count; i++)
+			memory_poison(held->data + held_offset(held, i) * (int64_t)size, size);
+}
+
 int64_t
 held_unwritten(Arena *arena, const Held *held)
 {
@@ -143,5 +173,23 @@ held_unwritten(Arena *arena, const Held *held)
 	memory_poison(element, sizeof element);
 	for (size_t i = 0; i + size <= bytes; i += size)
 		count += size == 1 ? data[i] > 1 : memcmp(data + i, element, size) == 0;
+	return count;
+}
+
+int64_t
+held_padding(const Held *held)
+{
+	static const unsigned char zero[16];
+	size_t size = element_bytes(held->type);
+	int64_t count = 0;
+	if (!has_own_blocks(held) || held->dims[held->block_dim] % held->block == 0)
+		return 0;
+	int64_t used = held->dims[held->block_dim] % held->block, inner = held->block;
+	for (int d = held->block_dim + 1; d < held->rank; d++)
+		inner *= held->dims[d];
+	int64_t blocks = held_stored(held, held->block_dim), all = stored_count(held);
+	for (int64_t i = 0; i < all; i++)
+		if (i / inner % blocks == blocks - 1 && i % held->block >= used)
+			count += memcmp(held->data + (size_t)i * size, zero, size) != 0;
 	return count;
 }

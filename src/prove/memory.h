@@ -16,7 +16,7 @@ typedef struct Held {
 	bool is_view;
 	int block_dim; /* -1: none */
 	int64_t block;
-	const unsigned char *data;
+	unsigned char *data;
 } Held;
 
 /* What a frame's buffer holds now; false when its dims are not known or it has no memory. */
@@ -37,7 +37,11 @@ Hash128 held_hash(Arena *arena, const Held *held);
 /* Memory before anyone writes it: a signalling NaN in every float type, no number people use in the
  * integers, and neither false nor true. */
 void memory_poison(void *data, size_t bytes);
+/* The value's own elements, padding included where that is. */
+void held_poison(const Held *held);
 /* Elements that are still as memory_poison() left them. 0 for types too short to tell. */
 int64_t held_unwritten(Arena *arena, const Held *held);
+/* Elements of its own padding that are not 0, as they must be in blocked storage. */
+int64_t held_padding(const Held *held);
 
 #endif

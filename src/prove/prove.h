@@ -11,6 +11,8 @@
  *                                    for elements that nobody wrote, and hashed
  *     before a step reads it         the hash is taken again: nobody may have changed it
  *
+ * A vendor step with a fallback kernel is run by both, and both are compared.
+ *
  * Memory is filled with a pattern before it is first written, so that what stays unwritten shows.
  * A wrong value is found where it arises, not where it is noticed: values behind it are compared
  * with what they should be for their wrong input.
@@ -45,6 +47,7 @@ typedef struct ProofGap {
 
 typedef struct Proof {
 	int64_t values, points, undecided; /* compared */
+	int64_t tried;                     /* of the values, by fallback kernels too */
 	VEC(ProofFinding) findings;        /* at most PROOF_FINDINGS */
 	VEC(ProofGap) gaps;
 } Proof;

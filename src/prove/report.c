@@ -8,6 +8,8 @@ proof_summary(Arena *arena, const Proof *proof)
 	Buf buf = {.arena = arena};
 	buf_printf(&buf, "%lld values at %lld points", (long long)proof->values,
 	           (long long)proof->points);
+	if (proof->tried)
+		buf_printf(&buf, ", %lld of them by fallback kernels too", (long long)proof->tried);
 	if (proof->undecided)
 		buf_printf(&buf, " (%lld undecided)", (long long)proof->undecided);
 	for (int i = 0; i < proof->gaps.count; i++) {

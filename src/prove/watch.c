@@ -3,6 +3,7 @@
  *     look round what lies around the last step's results is as it was
  *     evaluate   nodes whose inputs have just become whole
  *     settle     values that have just become whole: compare, search for unwritten elements, hash
+ *     try        what a fallback kernel made of them, before the library makes it: compare, search
  *     verify     what the next step reads is still what was settled
  *     poison     what the next step is the first to write
  *
@@ -226,6 +227,22 @@ expected_of(Prover *p, FrameState *state, const Claim *claim)
 	return NULL;
 }
 
+/* What is wrong with a value as it lies there; NULL: nothing. `expected` may be NULL. */
+static const char *
+judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held, Proof *proof)
+{
+	const char *text = expected ? expect_judge(p->scratch, expected, held, proof) : NULL;
+	int64_t unwritten = claim->done > 0 ? held_unwritten(p->scratch, held) : 0;
+	int64_t padding = claim->done > 0 ? held_padding(held) : 0;
+	if (unwritten > 0)
+		return arena_printf(p->scratch, "%lld of %lld elements were never written",
+		                    (long long)unwritten, (long long)dims_count(held->rank, held->dims));
+	if (!text && padding > 0)
+		return arena_printf(p->scratch, "%lld elements of its padding are not 0",
+		                    (long long)padding);
+	return text;
+}
+
 static void
 settle_claim(Prover *p, FrameState *state, const Claim *claim)
 {
@@ -234,12 +251,7 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		add_gap(p, "it has no memory, or holds texts", claim->value);
 		return;
 	}
-	const PointSet *expected = expected_of(p, state, claim);
-	const char *text = expected ? expect_judge(p->scratch, expected, &held, &p->proof) : NULL;
-	int64_t unwritten = claim->done > 0 ? held_unwritten(p->scratch, &held) : 0;
-	if (unwritten > 0)
-		text = arena_printf(p->scratch, "%lld of %lld elements were never written",
-		                    (long long)unwritten, (long long)dims_count(held.rank, held.dims));
+	const char *text = judge(p, claim, expected_of(p, state, claim), &held, &p->proof);
 	if (text)
 		add_finding(p, state->facts, claim, text);
 	state->hash[claim->buffer] = held_hash(p->scratch, &held);
@@ -252,6 +264,39 @@ settle(Prover *p, FrameState *state, int boundary)
 	for (int i = 0; i < state->facts->claims.count; i++)
 		if (state->facts->claims.data[i].done == boundary)
 			settle_claim(p, state, &state->facts->claims.data[i]);
+}
+
+/* ---- try ---- */
+
+static void
+try_claim(Prover *p, FrameState *state, const Claim *claim)
+{
+	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
+	Held held;
+	Proof seen = {0};
+	if (!expected || expected->reason || !held_of(state->frame, claim->buffer, &held))
+		return;
+	const char *text = judge(p, claim, expected->outputs[claim->value->result], &held, &seen);
+	p->proof.tried += seen.values;
+	if (text)
+		add_finding(p, state->facts, claim,
+		            arena_printf(p->scratch, "by the fallback kernel, %s", text));
+}
+
+/* Then the memory is what nobody wrote, for the library. */
+static void
+try_fallback(Prover *p, FrameState *state, int index)
+{
+	const PlanStep *step = &state->frame->plan->steps[index];
+	Held held;
+	for (int i = 0; i < state->facts->claims.count; i++) {
+		const Claim *claim = &state->facts->claims.data[i];
+		if (claim->step == index && claim->done == index + 1)
+			try_claim(p, state, claim);
+	}
+	for (int k = step->narg - step->noutput; k < step->narg; k++)
+		if (step->args[k] >= 0 && held_of(state->frame, step->args[k], &held))
+			held_poison(&held);
 }
 
 /* ---- verify ---- */
@@ -324,6 +369,7 @@ typedef struct Boundary {
 	Prover *prover;
 	Frame *frame;
 	int index;
+	bool has_tried;
 	TwCode code;
 } Boundary;
 
@@ -333,11 +379,16 @@ look(void *arg)
 	Boundary *b = arg;
 	Prover *p = b->prover;
 	FrameState *state = state_of(p, b->frame);
-	if (b->index == 0)
+	if (b->index == 0 && !b->has_tried)
 		enter_frame(state);
 	if (!state->is_on)
 		return;
-	look_round(p, state, b->index);
+	look_round(p, state, b->index + b->has_tried);
+	if (b->has_tried) {
+		try_fallback(p, state, b->index);
+		margins_note(p->arena, &state->margins, b->frame, b->index);
+		return;
+	}
 	evaluate(p, state, b->index);
 	settle(p, state, b->index);
 	if (b->index == b->frame->plan->nstep) {
@@ -351,9 +402,9 @@ look(void *arg)
 }
 
 static TwCode
-watch(void *context, Frame *frame, int index)
+watch(void *context, Frame *frame, int index, bool has_tried)
 {
-	Boundary boundary = {.prover = context, .frame = frame, .index = index};
+	Boundary boundary = {.prover = context, .frame = frame, .index = index, .has_tried = has_tried};
 	Failure failure;
 	Arena *scratch = boundary.prover->scratch;
 	bool is_done = try_run(look, &boundary, &failure);

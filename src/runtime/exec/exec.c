@@ -507,6 +507,8 @@ step_run(Frame *frame, int index)
 	exec->step = state->number;
 	if (!code && !is_work)
 		code = exec_await(exec);
+	if (!code && exec->watch && state->call && step->kernel >= 0)
+		code = step_show_fallback(frame, index);
 	if (!code)
 		code = KINDS[step->kind].run(frame, index);
 	if (!code && exec->profile)
@@ -530,7 +532,7 @@ frame_run(Frame *frame)
 		if (!code && frame->exec->watch)
 			code = exec_finish(frame->exec);
 		if (!code && frame->exec->watch)
-			code = frame->exec->watch(frame->exec->watch_context, frame, i);
+			code = frame->exec->watch(frame->exec->watch_context, frame, i, false);
 		if (!code && i < plan->nstep)
 			code = step_run(frame, i);
 		if (code)

@@ -54,8 +54,10 @@ typedef struct Slot {
 } Slot;
 
 /* Who looks on while a plan runs: called before each step, with its symbols bound, and once behind
- * the last (step == plan->nstep); of nested plans too. What it gives ends the run unless TW_OK. */
-typedef TwCode FrameWatch(void *context, Frame *frame, int step);
+ * the last (step == plan->nstep); of nested plans too. Before a vendor call its fallback kernel
+ * runs, if it has one; then it is called again, has_tried. What it gives ends the run unless
+ * TW_OK. */
+typedef TwCode FrameWatch(void *context, Frame *frame, int step, bool has_tried);
 
 /* Bytes behind the temporaries while somebody looks on, who may want to see that they stay. */
 enum { WATCH_ROOM = 256 };
@@ -154,7 +156,8 @@ struct Exec {
 	const volatile int *cancel;
 	TwProfile *profile;
 	void *profile_context;
-	FrameWatch *watch; /* NULL: nobody; with one, an If runs the other branch first */
+	FrameWatch *watch; /* NULL: nobody; with one, what is not taken runs first: an If's other
+	                      branch, a vendor step's fallback kernel */
 	void *watch_context;
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
@@ -227,10 +230,12 @@ TwCode slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *ar
 
 /* ---- Steps ---- */
 
-TwCode step_bind(Frame *frame, int index);        /* step.c; once its dims are known */
-TwCode step_run_kernel(Frame *frame, int index);  /* step.c */
-TwCode step_run_vendor(Frame *frame, int index);  /* vendor.c */
-TwCode step_bind_vendor(Frame *frame, int index); /* vendor.c */
+TwCode step_bind(Frame *frame, int index);          /* step.c; once its dims are known */
+TwCode step_bind_kernel(Frame *frame, int index);   /* step.c */
+TwCode step_run_kernel(Frame *frame, int index);    /* step.c */
+TwCode step_show_fallback(Frame *frame, int index); /* vendor.c */
+TwCode step_run_vendor(Frame *frame, int index);    /* vendor.c */
+TwCode step_bind_vendor(Frame *frame, int index);   /* vendor.c */
 /* Make state->held where the fallback kernel wants it. (fallback.c) */
 TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */

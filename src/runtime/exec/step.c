@@ -28,9 +28,11 @@ bind_axes(const Frame *frame, int count, const int *dims, int64_t axes[PLAN_AXES
 	return is_sound;
 }
 
-static TwCode
-bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
+TwCode
+step_bind_kernel(Frame *frame, int index)
 {
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
 	int64_t scratch = step->scratch_dim < 0 ? 0 : frame->dims[step->scratch_dim];
 	const BackendCode *loaded = frame->exec->model->code;
 	if (!loaded || step->kernel >= loaded->count)
@@ -49,7 +51,8 @@ bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 		state->symbols[i] = frame->symbols[step->symbols[i]];
 	for (int i = 0; i < state->nbuffer; i++)
 		state->strides[i] = frame->slots[state->buffers[i]].strides;
-	return exec_reserve_scratch(frame->exec, state->scratch);
+	TwCode code = exec_reserve_scratch(frame->exec, state->scratch);
+	return code ? code : step_block_weights(frame, step, state);
 }
 
 /* All symbols have values, and still a size has none: it divides by an extent that came to 0 (half
@@ -84,9 +87,7 @@ step_bind(Frame *frame, int index)
 	if (step->kind == PT_VENDOR)
 		code = step_bind_vendor(frame, index);
 	if (!code && is_work && step->kernel >= 0 && !state->call)
-		code = bind_kernel(frame, step, state);
-	if (!code && step->kind == PT_VENDOR && !state->call)
-		code = step_block_weights(frame, step, state);
+		code = step_bind_kernel(frame, index);
 	state->is_bound = !code;
 	state->late_version = frame->late_version;
 	return code;

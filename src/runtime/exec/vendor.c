@@ -237,6 +237,18 @@ frame_make_calls(Frame *frame)
 /* ---- Running ---- */
 
 TwCode
+step_show_fallback(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	TwCode code = step_bind_kernel(frame, index);
+	if (!code)
+		code = step_run_kernel(frame, index);
+	if (!code)
+		code = exec_finish(exec);
+	return code ? code : exec->watch(exec->watch_context, frame, index, true);
+}
+
+TwCode
 step_run_vendor(Frame *frame, int index)
 {
 	Exec *exec = frame->exec;
