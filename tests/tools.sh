@@ -161,5 +161,40 @@ check "lint counts and finds words" 5 \
 	"$(awk -f "$tools/lint.awk" src/passes/bad.c src/passes/long.c src/passes/function.c |
 		grep -cE 'columns|mark for later|operator|601 lines|function of 102')"
 
+# Names: in comments, and those that all can see.
+cat >src/passes/names.c <<'END'
+/* known() and NAME_this() in names.c, index/up.c, x.h; but gone(), gone.c
+ * and docs/gone.md. */
+#include <x.h>
+static int text; // it's "once() here" and not() nor it's
+const char *shown = "lost() lost.c /* lost() */";
+int line;
+char *two_words;
+
+__attribute__((unused)) static int
+known(int a)
+{
+	return a;
+}
+
+int
+varies(void)
+{
+	int kept = known(1);
+	return kept;
+}
+END
+echo 'int warn(void) { return 0; }' >src/base/words.c
+check "names that nothing has, and those of one word" \
+	'src/passes/names.c:5: a name for all of one word: const char *shown = "lost() lost.c /* lost() */";
+src/passes/names.c:6: a name for all of one word: int line;
+src/passes/names.c:16: a name for all of one word: varies
+src/passes/names.c:1: there is no gone()
+src/passes/names.c:1: there is no gone.c
+src/passes/names.c:2: there is no docs/gone.md
+src/passes/names.c:4: there is no once()
+src/passes/names.c:4: there is no not()' \
+	"$(find . -type f | awk -f "$tools/names.awk" - src/passes/names.c src/base/words.c)"
+
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

@@ -24,7 +24,7 @@ typedef struct Loc {
 	const char *op;   /* operator of that node */
 } Loc;
 
-/* The kinds are the exit codes of the command (design.md section 10). */
+/* The kinds are the exit codes of the command. */
 typedef enum FailKind {
 	FAIL_NONE = 0,
 	FAIL_COMPARISON = 1,  /* results differ */

@@ -46,7 +46,7 @@ litter_remove(const char *path)
 		}
 }
 
-/* What getdents64() fills in; readdir() allocates, and a handler must not. */
+/* What the system call getdents64 fills in; readdir() allocates, and a handler must not. */
 struct Entry {
 	uint64_t inode;
 	int64_t offset;

@@ -116,7 +116,7 @@ measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrV
 		subject->fresh_bytes = member(json, "peak_bytes");
 		cJSON_Delete(json);
 	}
-	subject->fresh_seconds = median(FRESH_RUNS, seconds);
+	subject->fresh_seconds = median_of(FRESH_RUNS, seconds);
 }
 
 /* ---- inputs as files ---- */
@@ -205,7 +205,7 @@ report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 	double base = 0;
 	for (int i = 0; i < count; i++) {
 		Subject *s = subjects[i];
-		double ms = median(s->seconds.count, s->seconds.data) * 1e3;
+		double ms = median_of(s->seconds.count, s->seconds.data) * 1e3;
 		base = i == 0 ? ms : base;
 		table_text(table, s->text);
 		table_number(table, ms, "%.3f");
@@ -248,7 +248,8 @@ verb_bench(const Options *options)
 	report_number(report, "threads", NULL, (double)subjects[0]->options.threads, "%.0f");
 	report_subjects(report, arena, count, subjects);
 	report_print(report);
-	say(options, "times on %lld thread%s; ratio and difference are to the first subject\n",
-	    (long long)subjects[0]->options.threads, subjects[0]->options.threads == 1 ? "" : "s");
+	report_say(options, "times on %lld thread%s; ratio and difference are to the first subject\n",
+	           (long long)subjects[0]->options.threads,
+	           subjects[0]->options.threads == 1 ? "" : "s");
 	return 0;
 }

@@ -79,7 +79,7 @@ check_targets(const Options *options, const Graph *model, Table *table, int *cod
 		table_text(table, arena_strdup(options->arena, failure.text));
 		bug_advice(advice, sizeof advice, failure.pass);
 		if (failure.kind == FAIL_BUG)
-			say(options, "%s\n", advice);
+			report_say(options, "%s\n", advice);
 		*code = *code && *code < (int)failure.kind ? *code : (int)failure.kind;
 		failed++;
 	}
@@ -110,9 +110,9 @@ check_model(const Options *options, const char *path)
 	}
 	report_print(report);
 	if (count)
-		say(options, "%d obstacle%s\n", count, count == 1 ? "" : "s");
+		report_say(options, "%d obstacle%s\n", count, count == 1 ? "" : "s");
 	else
-		say(options, "%s: nothing is in the way; next: tilewright compile %s\n", path, path);
+		report_say(options, "%s: nothing is in the way; next: tilewright compile %s\n", path, path);
 	return code;
 }
 
@@ -142,8 +142,8 @@ check_bundle(const Options *options, const char *path, Bytes bytes)
 	report_number(report, "parts", NULL, bundle->manifest->npart, "%.0f");
 	report_number(report, "targets", NULL, bundle->manifest->ntarget, "%.0f");
 	report_print(report);
-	say(options, "%s: whole; %d parts, %d targets\n", path, bundle->manifest->npart,
-	    bundle->manifest->ntarget);
+	report_say(options, "%s: whole; %d parts, %d targets\n", path, bundle->manifest->npart,
+	           bundle->manifest->ntarget);
 	return 0;
 }
 

@@ -33,14 +33,14 @@ verb_compile(const Options *options)
 	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
-	say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
-	    size_text(arena, (double)c.finished.bytes),
-	    size_text(arena, (double)c.written.weight_bytes),
-	    size_text(arena, (double)c.written.code_bytes), c.seconds);
-	say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
-	say(options, "self-test: %s\n", c.finished.self_test);
+	report_say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
+	           size_text(arena, (double)c.finished.bytes),
+	           size_text(arena, (double)c.written.weight_bytes),
+	           size_text(arena, (double)c.written.code_bytes), c.seconds);
+	report_say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
+	report_say(options, "self-test: %s\n", c.finished.self_test);
 	if (c.trouble)
-		say(options, "no vendor calls: %s\n", c.trouble);
-	say(options, "next: tilewright run %s --profile\n", c.path);
+		report_say(options, "no vendor calls: %s\n", c.trouble);
+	report_say(options, "next: tilewright run %s --profile\n", c.path);
 	return 0;
 }

@@ -75,7 +75,7 @@ show_op(const Options *options, Report *report, const char *name)
 		op_print(&buf, ops, op);
 		print_example(&buf, op);
 		report_text(report, "text", NULL, buf_text(&buf));
-		say(options, "%s", buf_text(&buf));
+		report_say(options, "%s", buf_text(&buf));
 		return true;
 	}
 	return false;

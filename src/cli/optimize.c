@@ -38,6 +38,6 @@ verb_optimize(const Options *options)
 	report_graphs(report, &before, &after);
 	report_text(report, "output", NULL, out);
 	report_print(report);
-	say(options, "wrote %s; next: tilewright compile %s\n", out, out);
+	report_say(options, "wrote %s; next: tilewright compile %s\n", out, out);
 	return 0;
 }

@@ -220,7 +220,7 @@ report_print(Report *report)
 }
 
 void
-say(const Options *options, const char *format, ...)
+report_say(const Options *options, const char *format, ...)
 {
 	if (options->json || options->quiet)
 		return;

@@ -40,7 +40,8 @@ void table_print(const Table *table, FILE *file);
 void report_print(Report *report);
 
 /* A line for people: not with --json or --quiet. */
-void say(const Options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void report_say(const Options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* 512, "1.5 KB", "47 MB": decimal. */
 const char *size_text(Arena *arena, double bytes);

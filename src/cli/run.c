@@ -38,8 +38,8 @@ run_often(const Options *options, Session *session, Times *times)
 		spent += seconds[count++];
 	}
 	times->runs = count;
-	times->median = median(count, seconds);
-	times->least = seconds[0]; /* median() has sorted them */
+	times->median = median_of(count, seconds);
+	times->least = seconds[0]; /* median_of() has sorted them */
 }
 
 static void
@@ -121,8 +121,8 @@ compare_output(const Options *options, Session *session, int index, const Array 
 	Comparison c = compare_arrays(arena, expected, &seen, rtol, atol);
 	const char *name = tw_output(session->bundle, index)->name;
 	if (!c.reason && c.wrong == 0) {
-		say(options, "%s agrees with what was expected; the largest error is %.3g\n", name,
-		    c.worst);
+		report_say(options, "%s agrees with what was expected; the largest error is %.3g\n", name,
+		           c.worst);
 		return true;
 	}
 	fprintf(stderr, "output %s: %s\n", name, comparison_text(arena, &c, expected, &seen));

@@ -467,8 +467,9 @@ report_outputs(const Options *options, Session *session, const SelfTest *test)
 	}
 	report_print(report);
 	if (wrong == 0)
-		say(options, "self-test: %d output%s agree%s (largest error %.3g) with %s\n", test->noutput,
-		    test->noutput == 1 ? "" : "s", test->noutput == 1 ? "s" : "", worst, test->oracle);
+		report_say(options, "self-test: %d output%s agree%s (largest error %.3g) with %s\n",
+		           test->noutput, test->noutput == 1 ? "" : "s", test->noutput == 1 ? "s" : "",
+		           worst, test->oracle);
 	return wrong ? FAIL_COMPARISON : 0;
 }
 

@@ -27,7 +27,7 @@ order_doubles(const void *a, const void *b)
 }
 
 double
-median(int count, double *values)
+median_of(int count, double *values)
 {
 	if (count == 0)
 		return 0;

@@ -33,6 +33,6 @@ Array session_output(Session *session, int index);
 double now_seconds(void); /* a clock that only goes forward */
 
 /* Order statistics of times; sorts in place. */
-double median(int count, double *values);
+double median_of(int count, double *values);
 
 #endif

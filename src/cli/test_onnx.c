@@ -229,9 +229,9 @@ report_run(const Run *run)
 	report_number(report, "skipped", NULL, counts[CASE_SKIPPED], "%.0f");
 	if (run->options->json)
 		report_print(report);
-	say(run->options, "%d emitted, %d vendor, %d host, %d folded, %d interpreted\n",
-	    counts[CASE_EMITTED], counts[CASE_VENDOR], counts[CASE_HOST], counts[CASE_FOLDED],
-	    counts[CASE_INTERPRETED]);
+	report_say(run->options, "%d emitted, %d vendor, %d host, %d folded, %d interpreted\n",
+	           counts[CASE_EMITTED], counts[CASE_VENDOR], counts[CASE_HOST], counts[CASE_FOLDED],
+	           counts[CASE_INTERPRETED]);
 	if (!run->options->json)
 		printf("%d passed, %d failed, %d skipped\n", passed, counts[CASE_FAILED],
 		       counts[CASE_SKIPPED]);

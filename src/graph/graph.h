@@ -64,7 +64,7 @@ struct Value {
 	const Array *constant; /* initializers and folded results (data may be a view of the file) */
 	bool is_default;       /* an input: its constant is what holds where nothing is given */
 	const Known *known;    /* or NULL */
-	const char *layout;    /* storage, "nc16hw" (contract.md section 7); NULL: plain */
+	const char *layout;    /* storage, "nc16hw"; NULL: plain */
 	int weight;            /* number in texts, for constants */
 };
 
@@ -126,7 +126,7 @@ struct Region {
 	Node *first, *last;
 };
 
-/* Where a symbol gets its value (contract.md section 1): exactly one place each. */
+/* Where a symbol gets its value: exactly one place each. */
 typedef enum SymbolSource {
 	SYMBOL_DIM,     /* axis `index` of `value`: an input, or the output of a host step */
 	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed; an

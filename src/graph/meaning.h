@@ -1,6 +1,6 @@
 /* From a node to its tensor expression.
  *
- * graph_meaning() makes the program of one node: inputs are the node's present inputs in order
+ * node_program() makes the program of one node: inputs are the node's present inputs in order
  * (constants too), outputs its outputs. For a `fused` node it is the composition of the programs of
  * the nodes in its region. Builders are written with expr/stage/build.h over this struct:
  */

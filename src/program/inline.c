@@ -4,7 +4,7 @@
  *     Y[n,c] = max(A[n,c], 0.0)      =>   Y[n,c] = max(X[n,c] + B[c], 0.0)
  *
  * A map stage is substituted where each of its elements is read once per point of its only reader,
- * or where it costs no more than a load (contract.md section 6). Bodies are substituted in
+ * or where it costs no more than a load. Bodies are substituted in
  * topological order, so chains collapse in one walk.
  */
 #include <string.h>

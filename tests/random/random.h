@@ -1,4 +1,4 @@
-/* Random graphs around one operator, for random.c to run in every way there is.
+/* Random graphs around one operator, for main.c to run in every way there is.
  *
  *     void
  *     try_Softmax(Trial *t)

@@ -26,7 +26,7 @@ close_ctx(void)
 /* ---- programs -------------------------------------------------------------------------------- */
 
 static const char *const programs[] = {
-	/* contract.md section 3 */
+	/* the four stages of a softmax */
 	"expr softmax(X: f32[N,C]) -> Y {\n"
 	"  m[n:N]: f32 = max(c:C) X[n, c]\n"
 	"  e[n:N, c:C]: f32 = exp(X[n, c] - m[n])\n"

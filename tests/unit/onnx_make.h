@@ -134,7 +134,7 @@ make_node_wire(Arena *arena, const char *op, const char *inputs, const char *out
 	return node;
 }
 
-/* `attrs` holds AttributeProtos as fields 5 (attr_ints_of() and the like), or other node fields. */
+/* `attrs` holds AttributeProtos as fields 5 (put_int() and the like), or other node fields. */
 static inline void
 make_node(Maker *m, const char *op, const char *inputs, const char *outputs, const Wire *attrs)
 {

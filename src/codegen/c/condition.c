@@ -20,13 +20,13 @@ emit_arm_block(Emit *em, const Stmt *list, const Expr *condition, bool holds)
 static void
 emit_plain_if(Emit *em, const Stmt *stmt)
 {
-	line(em, "if (%s) {", emit_scalar(em, stmt->condition));
+	emit_line(em, "if (%s) {", emit_scalar(em, stmt->condition));
 	emit_arm_block(em, stmt->body, stmt->condition, true);
 	if (stmt->other) {
-		line(em, "} else {");
+		emit_line(em, "} else {");
 		emit_arm_block(em, stmt->other, stmt->condition, false);
 	}
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 static void
@@ -34,15 +34,15 @@ emit_masked(Emit *em, const Stmt *list, const Expr *condition, const char *mask,
 {
 	Vector *vector = em->vector;
 	const char *outer = vector->mask, *live = vector->live, *both = new_name(em, 'm');
-	const char *chosen = holds ? mask : text(em, "~%s", mask);
-	line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
-	     c_vector(em, DT_BOOL, vector->lanes), both, chosen, outer);
-	line(em, "if (tw_any_i%dx%d(%s)) {", vector->width * 8, vector->lanes, both);
+	const char *chosen = holds ? mask : emit_text(em, "~%s", mask);
+	emit_line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
+	          c_vector(em, DT_BOOL, vector->lanes), both, chosen, outer);
+	emit_line(em, "if (tw_any_i%dx%d(%s)) {", vector->width * 8, vector->lanes, both);
 	vector->mask = vector->live = both;
 	emit_arm_block(em, list, condition, holds);
 	vector->mask = outer;
 	vector->live = live;
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 /* The conjuncts that are the same for all lanes, and the others. */
@@ -54,7 +54,7 @@ split_condition(Emit *em, const Expr *e, const Expr **uniform, const Expr **vary
 		split_condition(em, e->arg[1], uniform, varying);
 		return;
 	}
-	const Expr **side = varies(em, e) ? varying : uniform;
+	const Expr **side = emit_varies(em, e) ? varying : uniform;
 	*side = *side ? expr_and(em->ctx, *side, e) : e;
 }
 
@@ -111,9 +111,9 @@ emit_whole_case(Emit *em, const Stmt *stmt, const Expr *varying)
 		return false;
 	const char *first = condition_at(em, varying, "0");
 	const char *last = condition_at(em, varying, em->vector->last);
-	line(em, "if (%s && %s) {", first, last);
+	emit_line(em, "if (%s && %s) {", first, last);
 	emit_arm_block(em, stmt->body, varying, true);
-	line(em, "} else {");
+	emit_line(em, "} else {");
 	return true;
 }
 
@@ -151,8 +151,8 @@ emit_known_case(Emit *em, const Stmt *stmt, const Expr *varying)
 		return true;
 	const char *mask = new_name(em, 'm'), *outer = vector->mask, *live = vector->live, *list = "";
 	for (int i = 0; i < vector->lanes; i++)
-		list = text(em, "%s%s%s", list, i ? ", " : "", holds[i] ? "-1" : "0");
-	line(em, "const %s %s = {%s};", c_vector(em, DT_BOOL, vector->lanes), mask, list);
+		list = emit_text(em, "%s%s%s", list, i ? ", " : "", holds[i] ? "-1" : "0");
+	emit_line(em, "const %s %s = {%s};", c_vector(em, DT_BOOL, vector->lanes), mask, list);
 	vector->mask = vector->live = mask;
 	emit_arm_block(em, stmt->body, varying, true);
 	vector->mask = outer;
@@ -165,7 +165,7 @@ emit_by_mask(Emit *em, const Stmt *stmt, const Expr *varying)
 {
 	begin_statement(em, 1, &varying);
 	const char *mask = new_name(em, 'm'), *test = emit_vector(em, varying);
-	line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
+	emit_line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
 	emit_masked(em, stmt->body, varying, mask, true);
 	if (stmt->other)
 		emit_masked(em, stmt->other, varying, mask, false);
@@ -180,8 +180,8 @@ emit_varying_if(Emit *em, const Stmt *stmt)
 	else
 		split_condition(em, stmt->condition, &uniform, &varying);
 	if (uniform)
-		line(em, "if (%s)", emit_scalar(em, uniform));
-	line(em, "{");
+		emit_line(em, "if (%s)", emit_scalar(em, uniform));
+	emit_line(em, "{");
 	em->depth++;
 	begin_statement(em, 1, &varying);
 	int mark = facts_mark(em->facts);
@@ -192,10 +192,10 @@ emit_varying_if(Emit *em, const Stmt *stmt)
 	if (!is_done)
 		emit_by_mask(em, stmt, varying);
 	if (has_whole_case)
-		line(em, "}");
+		emit_line(em, "}");
 	facts_release(em->facts, mark);
 	em->depth--;
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 void
@@ -205,13 +205,13 @@ emit_if(Emit *em, const Stmt *stmt)
 	here.condition = expr_simplify(em->facts, stmt->condition);
 	if (here.condition->op == EX_const) {
 		const Stmt *taken = here.condition->value.u64 ? stmt->body : stmt->other;
-		line(em, "{");
+		emit_line(em, "{");
 		emit_block(em, taken);
-		line(em, "}");
+		emit_line(em, "}");
 		return;
 	}
 	begin_statement(em, 1, &here.condition);
-	if (varies(em, here.condition))
+	if (emit_varies(em, here.condition))
 		emit_varying_if(em, &here);
 	else
 		emit_plain_if(em, &here);

@@ -56,18 +56,18 @@ emit_serial_loop(Emit *em, const Stmt *loop)
 	int64_t value;
 	if (!constant_value(em, loop->hi, &value)) {
 		const char *end = new_name(em, 'e');
-		line(em, "const tw_i64 %s = %s;", end, hi);
+		emit_line(em, "const tw_i64 %s = %s;", end, hi);
 		hi = end;
 	}
-	line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", info.val.text, lo, info.val.text, hi,
-	     info.val.text);
+	emit_line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", info.val.text, lo, info.val.text, hi,
+	          info.val.text);
 	int mark = facts_mark(em->facts);
 	learn_loop(em, loop);
 	push_var(em, info);
 	emit_block(em, loop->body);
 	em->vars.count--;
 	facts_release(em->facts, mark);
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 /* ---- the parallel range ---------------------------------------------------------------------- */
@@ -76,18 +76,18 @@ emit_serial_loop(Emit *em, const Stmt *loop)
 static void
 decode_begin(Emit *em, int count, const Stmt *const *loops)
 {
-	line(em, "tw_i64 rest = begin;");
+	emit_line(em, "tw_i64 rest = begin;");
 	for (int i = count - 1; i >= 0; i--) {
 		const char *name = map_find_ptr(&em->names, loops[i]->var);
 		const Expr *extent = dim_from_expr(em->ctx, expr_sub(em->ctx, loops[i]->hi, loops[i]->lo));
 		const char *lo = emit_scalar(em, loops[i]->lo), *width = emit_scalar(em, extent);
-		const char *start = expr_is_zero(loops[i]->lo) ? "" : text(em, "%s + ", lo);
+		const char *start = expr_is_zero(loops[i]->lo) ? "" : emit_text(em, "%s + ", lo);
 		if (i == 0) {
-			line(em, "tw_i64 %s = %srest;", name, start);
+			emit_line(em, "tw_i64 %s = %srest;", name, start);
 			break;
 		}
-		line(em, "tw_i64 %s = %s(tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, start, width);
-		line(em, "rest = (tw_i64)((tw_u64)rest / (tw_u64)%s);", width);
+		emit_line(em, "tw_i64 %s = %s(tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, start, width);
+		emit_line(em, "rest = (tw_i64)((tw_u64)rest / (tw_u64)%s);", width);
 	}
 }
 
@@ -96,12 +96,12 @@ count_on(Emit *em, int count, const Stmt *const *loops)
 {
 	for (int i = count - 1; i > 0; i--) {
 		const char *name = map_find_ptr(&em->names, loops[i]->var);
-		line(em, "if (++%s < %s)", name, emit_scalar(em, loops[i]->hi));
-		line(em, "\tcontinue;");
-		line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
+		emit_line(em, "if (++%s < %s)", name, emit_scalar(em, loops[i]->hi));
+		emit_line(em, "\tcontinue;");
+		emit_line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
 	}
 	if (count > 0)
-		line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
+		emit_line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
 }
 
 static void
@@ -125,20 +125,20 @@ emit_parallel(Emit *em, const Stmt *outermost)
 	begin_statement(em, 0, NULL);
 	if (count > 0)
 		decode_begin(em, count, loops);
-	line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
+	emit_line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
 	for (int i = 0; i < count; i++) {
 		learn_loop(em, loops[i]);
 		push_var(em, counter(em, loops[i]->var));
 	}
 	em->depth++;
-	line(em, "{");
+	emit_line(em, "{");
 	emit_block(em, body);
-	line(em, "}");
+	emit_line(em, "}");
 	begin_statement(em, 0, NULL);
 	count_on(em, count, loops);
 	em->depth--;
 	em->vars.count -= count;
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 static void
@@ -185,9 +185,9 @@ emit_let(Emit *em, const Stmt *stmt)
 	} else {
 		const char *name = info.val.text;
 		info.val.form = val.form;
-		line(em, "const %s %s = %s;",
-		     val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type), name,
-		     val.text);
+		emit_line(em, "const %s %s = %s;",
+		          val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type), name,
+		          val.text);
 	}
 	push_var(em, info);
 }
@@ -211,11 +211,11 @@ emit_check(Emit *em, const Stmt *stmt)
 	Limit limit = {stmt->value, NULL};
 	expr_visit(stmt->condition, find_limit, &limit);
 	begin_statement(em, 3, (const Expr *[]){stmt->condition, stmt->value, limit.limit});
-	bool is_lane_wise = varies(em, stmt->condition) || varies(em, stmt->value);
+	bool is_lane_wise = emit_varies(em, stmt->condition) || emit_varies(em, stmt->value);
 	int mark = is_lane_wise ? enter_lanes(em) : 0;
-	line(em, "if (!%s)", emit_scalar(em, stmt->condition));
-	line(em, "\ttw_report(args, %d, %s, %s);", stmt->code, emit_scalar(em, stmt->value),
-	     limit.limit ? emit_scalar(em, limit.limit) : "0");
+	emit_line(em, "if (!%s)", emit_scalar(em, stmt->condition));
+	emit_line(em, "\ttw_report(args, %d, %s, %s);", stmt->code, emit_scalar(em, stmt->value),
+	          limit.limit ? emit_scalar(em, limit.limit) : "0");
 	if (is_lane_wise)
 		leave_lanes(em, mark);
 }

@@ -126,7 +126,7 @@ const char *c_operation(Emit *em, const Expr *e, const char *const *args);
 /* NULL: no vector form. Operands are vectors of e's argument types (masks for bool). */
 const char *v_operation(Emit *em, const Expr *e, const char *const *args);
 const char *v_cast(Emit *em, DType to, int flags, DType from, const char *x);
-const char *text(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *emit_text(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- value.c ---- */
 void begin_statement(Emit *em, int count, const Expr *const *exprs);
@@ -135,10 +135,10 @@ Val emit_value(Emit *em, const Expr *e);
 const char *emit_scalar(Emit *em, const Expr *e);
 const char *emit_vector(Emit *em, const Expr *e);
 const char *as_vector(Emit *em, DType type, Val val);
-bool varies(Emit *em, const Expr *e); /* differs between lanes */
+bool emit_varies(Emit *em, const Expr *e); /* differs between lanes */
 bool constant_value(Emit *em, const Expr *e, int64_t *value);
 const char *new_name(Emit *em, char kind);
-void line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void emit_line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *natural_mask(Emit *em, const char *mask, int bytes);
 const char *full_mask(Emit *em, const char *mask, int bytes);
 bool has_vector(const Emit *em, DType type); /* values of the type can be vectors here */

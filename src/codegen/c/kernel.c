@@ -68,7 +68,7 @@ static void
 name_thing(Naming *naming, const void *owner, const char *name)
 {
 	if (naming->is_plain)
-		name = text(naming->em, "n%d", naming->count++);
+		name = emit_text(naming->em, "n%d", naming->count++);
 	give_name(naming->em, &naming->taken, owner, name);
 }
 
@@ -101,8 +101,8 @@ name_everything(Emit *em, bool is_plain)
 static const char *
 parameter_type(Emit *em, const Buffer *buffer)
 {
-	return text(em, "%s%s *%s", buffer->is_output ? "" : "const ", c_type(buffer->tensor.type),
-	            buffer->may_alias ? "" : "restrict ");
+	return emit_text(em, "%s%s *%s", buffer->is_output ? "" : "const ", c_type(buffer->tensor.type),
+	                 buffer->may_alias ? "" : "restrict ");
 }
 
 static void
@@ -135,13 +135,13 @@ open_scratch(Stmt *stmt, void *arg)
 		return;
 	const Tensor *tensor = &stmt->buffer->tensor;
 	const char *name = map_find_ptr(&em->names, tensor), *type = c_type(tensor->type);
-	line(em, "%s *restrict const %s = (%s *)((char *)args->scratch + %s);", type, name, type,
-	     scratch->offset);
+	emit_line(em, "%s *restrict const %s = (%s *)((char *)args->scratch + %s);", type, name, type,
+	          scratch->offset);
 	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
 	const Dim *bytes = dim_mul_i64(em->ctx, count, (dtype_bits(tensor->type) + 7) / 8);
 	const char *next = new_name(em, 'e');
-	line(em, "const tw_i64 %s = %s + (%s + 63) / 64 * 64;", next, scratch->offset,
-	     emit_scalar(em, bytes));
+	emit_line(em, "const tw_i64 %s = %s + (%s + 63) / 64 * 64;", next, scratch->offset,
+	          emit_scalar(em, bytes));
 	scratch->offset = next;
 }
 
@@ -154,8 +154,8 @@ emit_function(Emit *em)
 	em->vector = NULL;
 	em->facts = facts_new(em->ctx, em->arena);
 	print_parameters(em);
-	line(em, "if (begin >= end)");
-	line(em, "\treturn;");
+	emit_line(em, "if (begin >= end)");
+	emit_line(em, "\treturn;");
 	begin_statement(em, 0, NULL);
 	stmt_visit(em->kernel->body, open_scratch, &(Scratch){em, "0"});
 	emit_list(em, em->kernel->body);

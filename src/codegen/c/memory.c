@@ -37,7 +37,7 @@ add_term(Emit *em, Address *address, const Expr *atom, const Dim *factor)
 		address->lane_factor = old ? dim_add(em->ctx, old, factor) : factor;
 		return;
 	}
-	address->is_affine = address->is_affine && !varies(em, atom);
+	address->is_affine = address->is_affine && !emit_varies(em, atom);
 	Deepest deepest = {em, 0};
 	expr_visit(atom, find_deepest, &deepest);
 	for (int i = 0; i < address->count; i++)
@@ -103,7 +103,7 @@ term_text(Emit *em, const char *atom, const Dim *factor)
 {
 	if (dim_is(factor, 1))
 		return atom;
-	return text(em, "%s * %s", dim_text(em, factor), atom);
+	return emit_text(em, "%s * %s", dim_text(em, factor), atom);
 }
 
 /* The address of lane 0 as an expression, seldom changing terms first. */
@@ -122,13 +122,13 @@ address_text(Emit *em, const Address *address)
 				continue;
 			const char *atom = c_cast(em, DT_I64, 0, term->atom->type, emit_scalar(em, term->atom));
 			const char *part = term_text(em, atom, term->factor);
-			sum = sum ? text(em, "%s + %s", sum, part) : part;
+			sum = sum ? emit_text(em, "%s + %s", sum, part) : part;
 		}
 	}
 	if (!dim_is_const(constant, &value) || (value == 0 && sum))
 		return sum;
 	const char *rest = c_number(em, DT_I64, (Scalar){.i64 = value});
-	return sum ? text(em, "%s + %s", sum, rest) : rest;
+	return sum ? emit_text(em, "%s + %s", sum, rest) : rest;
 }
 
 bool
@@ -177,17 +177,17 @@ element_text(Emit *em, const Tensor *tensor, const char *address)
 {
 	const char *name = buffer_name(em, tensor);
 	if (dtype_bits(tensor->type) < 8)
-		return text(em, "tw_load_code(%s, %s, %d)", name, address, dtype_bits(tensor->type));
+		return emit_text(em, "tw_load_code(%s, %s, %d)", name, address, dtype_bits(tensor->type));
 	if (tensor->type == DT_BOOL)
-		return text(em, "(%s[%s] != 0)", name, address);
-	return text(em, "%s[%s]", name, address);
+		return emit_text(em, "(%s[%s] != 0)", name, address);
+	return emit_text(em, "%s[%s]", name, address);
 }
 
 /* What the prelude calls elements of this type in memory, with the lanes of this loop. */
 static const char *
 memory_name(Emit *em, DType type)
 {
-	return text(em, "%sx%d", dtype_name(memory_type(type)), em->vector->lanes);
+	return emit_text(em, "%sx%d", dtype_name(memory_type(type)), em->vector->lanes);
 }
 
 static Val
@@ -199,15 +199,15 @@ read_lanes(Emit *em, const Expr *e, const Address *address)
 	const char *mask = natural_mask(em, em->vector->mask, bytes), *call;
 	const char *what = memory_name(em, type);
 	if (dim_is(address->lane_factor, 1)) {
-		call = mask ? text(em, "tw_loadm_%s(%s + (%s), %s)", what, name, at, mask)
-		            : text(em, "tw_load_%s(%s + (%s))", what, name, at);
+		call = mask ? emit_text(em, "tw_loadm_%s(%s + (%s), %s)", what, name, at, mask)
+		            : emit_text(em, "tw_load_%s(%s + (%s))", what, name, at);
 	} else {
 		const char *step = dim_text(em, address->lane_factor);
-		call = mask ? text(em, "tw_gatherm_%s(%s + (%s), %s, %s)", what, name, at, step, mask)
-		            : text(em, "tw_gather_%s(%s + (%s), %s)", what, name, at, step);
+		call = mask ? emit_text(em, "tw_gatherm_%s(%s + (%s), %s, %s)", what, name, at, step, mask)
+		            : emit_text(em, "tw_gather_%s(%s + (%s), %s)", what, name, at, step);
 	}
 	if (type == DT_BOOL)
-		call = full_mask(em, text(em, "((tw_i32x%d)(%s != 0))", em->vector->lanes, call), 4);
+		call = full_mask(em, emit_text(em, "((tw_i32x%d)(%s != 0))", em->vector->lanes, call), 4);
 	return (Val){call, VECTOR};
 }
 
@@ -218,8 +218,8 @@ read_uniform(Emit *em, const Expr *e, const Address *address)
 	const char *element = element_text(em, e->tensor, address_text(em, address));
 	bool is_guarded = in_lanes(em) && em->vector->mask && em->vector->mask != em->vector->live;
 	if (is_guarded)
-		element = text(em, "(tw_any_i%dx%d(%s) ? %s : 0)", em->vector->width * 8, em->vector->lanes,
-		               em->vector->mask, element);
+		element = emit_text(em, "(tw_any_i%dx%d(%s) ? %s : 0)", em->vector->width * 8,
+		                    em->vector->lanes, em->vector->mask, element);
 	return (Val){element, UNIFORM};
 }
 
@@ -233,7 +233,7 @@ emit_read(Emit *em, const Expr *e)
 		return read_reg(em, reg, e);
 	bool differs = false;
 	for (int d = 0; d < e->argc; d++)
-		differs = differs || varies(em, e->arg[d]);
+		differs = differs || emit_varies(em, e->arg[d]);
 	Address address;
 	const Expr *flat = flat_address(em, (const Buffer *)e->tensor, e->arg);
 	make_address(em, &address, flat);
@@ -263,11 +263,11 @@ stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
 	if (may_contract(em, stmt)) {
 		const Expr *const *factors = stmt->value->arg;
 		if (!is_vector)
-			return text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "",
-			            emit_scalar(em, factors[0]), emit_scalar(em, factors[1]), old);
+			return emit_text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "",
+			                 emit_scalar(em, factors[0]), emit_scalar(em, factors[1]), old);
 		value_name(type, name, em->vector->lanes);
 		const char *a = emit_vector(em, factors[0]);
-		return text(em, "tw_fma_%s(%s, %s, %s)", name, a, emit_vector(em, factors[1]), old);
+		return emit_text(em, "tw_fma_%s(%s, %s, %s)", name, a, emit_vector(em, factors[1]), old);
 	}
 	const char *value = is_vector ? emit_vector(em, stmt->value) : emit_scalar(em, stmt->value);
 	return stmt->op == STORE_SET ? value : combine_text(em, stmt->op, type, is_vector, old, value);
@@ -281,9 +281,10 @@ store_scalar(Emit *em, const Stmt *stmt, const char *address)
 	const char *value = stored_text(em, stmt, false, old);
 	const char *name = buffer_name(em, tensor);
 	if (dtype_bits(tensor->type) < 8)
-		line(em, "tw_store_code(%s, %s, %d, %s);", name, address, dtype_bits(tensor->type), value);
+		emit_line(em, "tw_store_code(%s, %s, %d, %s);", name, address, dtype_bits(tensor->type),
+		          value);
 	else
-		line(em, "%s[%s] = %s;", name, address, value);
+		emit_line(em, "%s[%s] = %s;", name, address, value);
 }
 
 static void
@@ -299,17 +300,17 @@ store_lanes(Emit *em, const Stmt *stmt, const Address *address)
 		old = read_lanes(em, expr_read(em->ctx, tensor, stmt->index), address).text;
 	const char *value = stored_text(em, stmt, true, old);
 	if (type == DT_BOOL)
-		value = text(em, "((tw_u32x%d)%s & 1u)", lanes, natural_mask(em, value, 4));
+		value = emit_text(em, "((tw_u32x%d)%s & 1u)", lanes, natural_mask(em, value, 4));
 	if (dim_is(address->lane_factor, 1) && mask)
-		line(em, "tw_storem_%s(%s + (%s), %s, %s);", what, name, at, value, mask);
+		emit_line(em, "tw_storem_%s(%s + (%s), %s, %s);", what, name, at, value, mask);
 	else if (dim_is(address->lane_factor, 1))
-		line(em, "tw_store_%s(%s + (%s), %s);", what, name, at, value);
+		emit_line(em, "tw_store_%s(%s + (%s), %s);", what, name, at, value);
 	else if (mask)
-		line(em, "tw_scatterm_%s(%s + (%s), %s, %s, %s);", what, name, at,
-		     dim_text(em, address->lane_factor), value, mask);
+		emit_line(em, "tw_scatterm_%s(%s + (%s), %s, %s, %s);", what, name, at,
+		          dim_text(em, address->lane_factor), value, mask);
 	else
-		line(em, "tw_scatter_%s(%s + (%s), %s, %s);", what, name, at,
-		     dim_text(em, address->lane_factor), value);
+		emit_line(em, "tw_scatter_%s(%s + (%s), %s, %s);", what, name, at,
+		          dim_text(em, address->lane_factor), value);
 }
 
 static void

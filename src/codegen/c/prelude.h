@@ -1,6 +1,6 @@
-/* What kernels may begin with: an item for each function, type and block of src/expr/scalar/prelude/
- * (the scalar operations; the interpreter compiles the same text) and src/codegen/c/prelude/, its
- * macros put in. tools/prelude makes the table while building.
+/* What kernels may begin with: an item for each function, type and block of
+ * src/expr/scalar/prelude/ (the scalar operations; the interpreter compiles the same text) and
+ * src/codegen/c/prelude/, its macros put in. tools/prelude makes the table while building.
  */
 #ifndef CODEGEN_C_PRELUDE_H
 #define CODEGEN_C_PRELUDE_H

@@ -59,7 +59,7 @@ constant_position(Emit *em, const RegInfo *reg, const Expr *const *index, int64_
 		bool is_last = d == tensor->rank - 1;
 		if (is_last && reg->seen_lanes > 0 && reg_lanes(reg) > 0 && !reg->alloc_lanes)
 			extent = (extent + reg->seen_lanes - 1) / reg->seen_lanes * reg->seen_lanes;
-		if (is_last && varies(em, index[d])) {
+		if (is_last && emit_varies(em, index[d])) {
 			Address address;
 			make_address(em, &address, index[d]);
 			if (!address.is_affine || address.count > 0 || !dim_is(address.lane_factor, 1) ||
@@ -82,7 +82,7 @@ reg_note(Emit *em, RegInfo *reg, const Expr *const *index)
 	bool is_row, differs = false;
 	bool is_constant = constant_position(em, reg, index, &flat, &is_row);
 	for (int d = 0; d < reg->buffer->tensor.rank; d++)
-		differs = differs || varies(em, index[d]);
+		differs = differs || emit_varies(em, index[d]);
 	if (!is_constant)
 		reg->seen_variable = true;
 	if (reg->alloc_lanes)
@@ -104,9 +104,9 @@ static const char *
 element_name(Emit *em, const RegInfo *reg, int64_t element)
 {
 	if (is_split(reg))
-		return reg->buffer->tensor.rank ? text(em, "%s_%lld", reg->name, (long long)element)
+		return reg->buffer->tensor.rank ? emit_text(em, "%s_%lld", reg->name, (long long)element)
 		                                : reg->name;
-	return text(em, "%s[%lld]", reg->name, (long long)element);
+	return emit_text(em, "%s[%lld]", reg->name, (long long)element);
 }
 
 /* The lvalue of an access; is_vector where the element is a vector in this context. */
@@ -123,7 +123,7 @@ reg_access(Emit *em, const RegInfo *reg, const Expr *const *index)
 		Address address;
 		is_row = false;
 		make_address(em, &address, flat_address(em, reg->buffer, index));
-		place = text(em, "%s[%s]", reg->name, address_text(em, &address));
+		place = emit_text(em, "%s[%s]", reg->name, address_text(em, &address));
 	}
 	return (RegAccess){place, is_row || reg->alloc_lanes > 0};
 }
@@ -132,7 +132,7 @@ Val
 read_reg(Emit *em, const RegInfo *reg, const Expr *e)
 {
 	for (int d = 0; d < e->argc && reg->alloc_lanes; d++)
-		if (varies(em, e->arg[d]))
+		if (emit_varies(em, e->arg[d]))
 			em->has_failed_vector = true; /* each lane another element */
 	RegAccess access = reg_access(em, reg, e->arg);
 	if (!access.is_vector)
@@ -165,17 +165,17 @@ store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
 	char name[24];
 	DType type = reg->buffer->tensor.type;
 	for (int d = 0; d < reg->buffer->tensor.rank && reg->alloc_lanes; d++)
-		if (varies(em, stmt->index[d]))
+		if (emit_varies(em, stmt->index[d]))
 			em->has_failed_vector = true;
 	RegAccess access = reg_access(em, reg, stmt->index);
 	if (!access.is_vector) {
-		line(em, "%s = %s;", access.place, stored_text(em, stmt, false, access.place));
+		emit_line(em, "%s = %s;", access.place, stored_text(em, stmt, false, access.place));
 		return;
 	}
 	if (!has_vector(em, type) || dtype_class(type) == DC_S) {
 		int mark = enter_lanes(em);
-		const char *place = text(em, "%s[%s]", access.place, em->vector->lane);
-		line(em, "%s = %s;", place, stored_text(em, stmt, false, place));
+		const char *place = emit_text(em, "%s[%s]", access.place, em->vector->lane);
+		emit_line(em, "%s = %s;", place, stored_text(em, stmt, false, place));
 		leave_lanes(em, mark);
 		return;
 	}
@@ -184,12 +184,12 @@ store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
 	if (mask && (mask == reg->alloc_mask || is_padded(em, reg, stmt->index)))
 		mask = NULL;
 	if (mask && type == DT_BOOL)
-		value = text(em, "((%s & %s) | (%s & ~%s))", value, mask, access.place, mask);
+		value = emit_text(em, "((%s & %s) | (%s & ~%s))", value, mask, access.place, mask);
 	else if (mask)
-		value =
-			text(em, "tw_pick_%s(%s, %s, %s)", (value_name(type, name, em->vector->lanes), name),
-		         natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, access.place);
-	line(em, "%s = %s;", access.place, value);
+		value = emit_text(
+			em, "tw_pick_%s(%s, %s, %s)", (value_name(type, name, em->vector->lanes), name),
+			natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, access.place);
+	emit_line(em, "%s = %s;", access.place, value);
 }
 
 /* ---- allocs ---------------------------------------------------------------------------------- */
@@ -227,26 +227,26 @@ initial_text(Emit *em, const RegInfo *reg, const Stmt *stmt)
 	if (lanes == 0 || reg->alloc_lanes)
 		return emit_scalar(em, stmt->value);
 	value_name(type, name, lanes);
-	return text(em, "tw_set_%s(%s)", name, emit_scalar(em, stmt->value));
+	return emit_text(em, "tw_set_%s(%s)", name, emit_scalar(em, stmt->value));
 }
 
 static void
 alloc_array(Emit *em, const RegInfo *reg, const char *type, int64_t objects, const char *initial,
             bool is_per_lane)
 {
-	const char *lanes = is_per_lane ? text(em, "[%d]", reg->alloc_lanes) : "";
-	line(em, "%s %s[%lld]%s __attribute__((aligned(64)));", type, reg->name, (long long)objects,
-	     lanes);
+	const char *lanes = is_per_lane ? emit_text(em, "[%d]", reg->alloc_lanes) : "";
+	emit_line(em, "%s %s[%lld]%s __attribute__((aligned(64)));", type, reg->name,
+	          (long long)objects, lanes);
 	if (!initial)
 		return;
 	const char *i = new_name(em, 'l');
-	line(em, "for (int %s = 0; %s < %lld; %s++)", i, i, (long long)objects, i);
+	emit_line(em, "for (int %s = 0; %s < %lld; %s++)", i, i, (long long)objects, i);
 	if (is_per_lane) {
 		const char *k = new_name(em, 'l');
-		line(em, "\tfor (int %s = 0; %s < %d; %s++)", k, k, reg->alloc_lanes, k);
-		line(em, "\t\t%s[%s][%s] = %s;", reg->name, i, k, initial);
+		emit_line(em, "\tfor (int %s = 0; %s < %d; %s++)", k, k, reg->alloc_lanes, k);
+		emit_line(em, "\t\t%s[%s][%s] = %s;", reg->name, i, k, initial);
 	} else {
-		line(em, "\t%s[%s] = %s;", reg->name, i, initial);
+		emit_line(em, "\t%s[%s] = %s;", reg->name, i, initial);
 	}
 }
 
@@ -257,14 +257,14 @@ alloc_locals(Emit *em, const RegInfo *reg, const char *type, int64_t objects, co
 	for (int64_t i = 0; i < objects; i++) {
 		const char *name = element_name(em, reg, i);
 		if (is_per_lane && initial)
-			line(em, "%s %s[%d]; for (int i = 0; i < %d; i++) %s[i] = %s;", type, name,
-			     reg->alloc_lanes, reg->alloc_lanes, name, initial);
+			emit_line(em, "%s %s[%d]; for (int i = 0; i < %d; i++) %s[i] = %s;", type, name,
+			          reg->alloc_lanes, reg->alloc_lanes, name, initial);
 		else if (is_per_lane)
-			line(em, "%s %s[%d];", type, name, reg->alloc_lanes);
+			emit_line(em, "%s %s[%d];", type, name, reg->alloc_lanes);
 		else if (initial)
-			line(em, "%s %s = %s;", type, name, initial);
+			emit_line(em, "%s %s = %s;", type, name, initial);
 		else
-			line(em, "%s %s;", type, name);
+			emit_line(em, "%s %s;", type, name);
 	}
 }
 
@@ -322,11 +322,11 @@ emit_alloc(Emit *em, const Stmt *stmt)
 	const char *name = buffer_name(em, tensor);
 	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
 	if (stmt->buffer->scope == SCOPE_STACK)
-		line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name,
-		     dim_text(em, count));
+		emit_line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name,
+		          dim_text(em, count));
 	if (!stmt->value)
 		return;
 	const char *value = emit_scalar(em, stmt->value), *i = new_name(em, 'l');
-	line(em, "for (tw_i64 %s = 0; %s < %s; %s++)", i, i, dim_text(em, count), i);
-	line(em, "\t%s[%s] = %s;", name, i, value);
+	emit_line(em, "for (tw_i64 %s = 0; %s < %s; %s++)", i, i, dim_text(em, count), i);
+	emit_line(em, "\t%s[%s] = %s;", name, i, value);
 }

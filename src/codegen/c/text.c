@@ -28,7 +28,7 @@ static const Intrin rows[EX_COUNT] = {
 #undef INTRIN
 
 const char *
-text(Emit *em, const char *format, ...)
+emit_text(Emit *em, const char *format, ...)
 {
 	va_list args, again;
 	va_start(args, format);
@@ -81,7 +81,7 @@ c_vector(Emit *em, DType type, int lanes)
 {
 	if (type == DT_BOOL)
 		type = em->vector && em->vector->width == 8 ? DT_I64 : DT_I32;
-	return text(em, "%sx%d", c_type(lane_type(type)), lanes);
+	return emit_text(em, "%sx%d", c_type(lane_type(type)), lanes);
 }
 
 /* "f32x16": how the prelude calls vectors of this type of value. */
@@ -101,8 +101,8 @@ float_number(Emit *em, DType type, Scalar value)
 	double number = is_double ? value.f64 : (double)value.f32;
 	if (!isfinite(number)) {
 		uint64_t bits = value.u64;
-		return is_double ? text(em, "tw_float_f64(0x%llxull)", (unsigned long long)bits)
-		                 : text(em, "tw_float_f32(0x%xu)", (unsigned)(uint32_t)bits);
+		return is_double ? emit_text(em, "tw_float_f64(0x%llxull)", (unsigned long long)bits)
+		                 : emit_text(em, "tw_float_f32(0x%xu)", (unsigned)(uint32_t)bits);
 	}
 	Buf buf = {.arena = em->arena};
 	if (is_double)
@@ -112,7 +112,7 @@ float_number(Emit *em, DType type, Scalar value)
 	const char *digits = buf_text(&buf);
 	bool is_whole = strpbrk(digits, ".en") == NULL;
 	const char *form = signbit(number) ? "(%s%s%s)" : "%s%s%s";
-	return text(em, form, digits, is_whole ? ".0" : "", is_double ? "" : "f");
+	return emit_text(em, form, digits, is_whole ? ".0" : "", is_double ? "" : "f");
 }
 
 const char *
@@ -121,9 +121,9 @@ c_number(Emit *em, DType type, Scalar value)
 	if (type == DT_F32 || type == DT_F64)
 		return float_number(em, type, value);
 	if (is_short_float(type))
-		return text(em, "0x%04xu", value.bits16);
+		return emit_text(em, "0x%04xu", value.bits16);
 	if (dtype_class(type) == DC_U)
-		return text(em, type == DT_U64 ? "%lluull" : "%lluu", (unsigned long long)value.u64);
+		return emit_text(em, type == DT_U64 ? "%lluull" : "%lluu", (unsigned long long)value.u64);
 	if (value.i64 == INT64_MIN)
 		return "(-9223372036854775807ll - 1)";
 	if (type == DT_I32 && value.i64 == INT32_MIN)
@@ -132,7 +132,7 @@ c_number(Emit *em, DType type, Scalar value)
 	const char *form = value.i64 < 0 ? (is_long ? "(%lldll)" : "(%lld)")
 	                   : is_long     ? "%lldll"
 	                                 : "%lld";
-	return text(em, form, (long long)value.i64);
+	return emit_text(em, form, (long long)value.i64);
 }
 
 /* ---- casts ----------------------------------------------------------------------------------- */
@@ -143,13 +143,13 @@ storage_of_f32(Emit *em, DType to, int flags, const char *x)
 	const char *name = dtype_name(to);
 	int saturate = !(flags & CAST_NOSAT);
 	if (to == DT_F8E8M0)
-		return text(em, "tw_%s_of_f32(%s, %d, %d)", name, x, saturate,
-		            flags & CAST_ROUND_NEAREST ? 2
-		            : flags & CAST_ROUND_DOWN  ? 1
-		                                       : 0);
+		return emit_text(em, "tw_%s_of_f32(%s, %d, %d)", name, x, saturate,
+		                 flags & CAST_ROUND_NEAREST ? 2
+		                 : flags & CAST_ROUND_DOWN  ? 1
+		                                            : 0);
 	if (to == DT_F4E2M1 || dtype_name(to)[0] != 'f')
-		return text(em, "tw_%s_of_f32(%s)", name, x);
-	return text(em, "tw_%s_of_f32(%s, %d)", name, x, saturate);
+		return emit_text(em, "tw_%s_of_f32(%s)", name, x);
+	return emit_text(em, "tw_%s_of_f32(%s, %d)", name, x, saturate);
 }
 
 /* Storage types meet f32, the small integers also i32; everything else goes there first. */
@@ -158,14 +158,14 @@ cast_storage(Emit *em, DType to, int flags, DType from, const char *x)
 {
 	if (dtype_class(from) == DC_S) {
 		DType via = dtype_name(from)[0] == 'f' ? DT_F32 : DT_I32;
-		const char *wide = text(em, "tw_%s_of_%s(%s)", dtype_name(via), dtype_name(from), x);
+		const char *wide = emit_text(em, "tw_%s_of_%s(%s)", dtype_name(via), dtype_name(from), x);
 		return c_cast(em, to, flags, via, wide);
 	}
 	bool is_small_int = dtype_name(to)[0] != 'f';
 	if (is_small_int && !dtype_is_float(from))
-		return text(em, "tw_%s_of_i32((tw_i32)%s)", dtype_name(to), x);
+		return emit_text(em, "tw_%s_of_i32((tw_i32)%s)", dtype_name(to), x);
 	if (from == DT_F64 && !is_small_int)
-		return storage_of_f32(em, to, flags, text(em, "tw_f32_odd_of_f64(%s)", x));
+		return storage_of_f32(em, to, flags, emit_text(em, "tw_f32_odd_of_f64(%s)", x));
 	return storage_of_f32(em, to, flags, c_cast(em, DT_F32, 0, from, x));
 }
 
@@ -177,19 +177,19 @@ c_cast(Emit *em, DType to, int flags, DType from, const char *x)
 	if (dtype_class(to) == DC_S || dtype_class(from) == DC_S)
 		return cast_storage(em, to, flags, from, x);
 	if (is_short_float(from)) {
-		const char *wide = text(em, "tw_f32_of_%s(%s)", dtype_name(from), x);
+		const char *wide = emit_text(em, "tw_f32_of_%s(%s)", dtype_name(from), x);
 		return c_cast(em, to, flags, DT_F32, wide);
 	}
 	if (to == DT_BOOL)
-		return text(em, "(%s != 0)", x);
+		return emit_text(em, "(%s != 0)", x);
 	if (is_short_float(to)) {
 		const char *via =
 			from == DT_F32 || from == DT_F64 || from == DT_U64 ? dtype_name(from) : "i64";
-		return text(em, "tw_%s_of_%s(%s)", dtype_name(to), via, x);
+		return emit_text(em, "tw_%s_of_%s(%s)", dtype_name(to), via, x);
 	}
 	if (dtype_is_float(from) && !dtype_is_float(to))
-		return text(em, "tw_%s_of_%s(%s)", dtype_name(to), dtype_name(from), x);
-	return text(em, "((%s)%s)", c_type(to), x);
+		return emit_text(em, "tw_%s_of_%s(%s)", dtype_name(to), dtype_name(from), x);
+	return emit_text(em, "((%s)%s)", c_type(to), x);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -211,12 +211,12 @@ bool_operation(Emit *em, ExprOp op, const char *const *args)
 	};
 	for (size_t i = 0; i < countof(forms); i++)
 		if (forms[i].op == op)
-			return text(em, forms[i].form, args[0], args[1]);
+			return emit_text(em, forms[i].form, args[0], args[1]);
 	if (op == EX_not || op == EX_bitnot)
-		return text(em, "(!%s)", args[0]);
+		return emit_text(em, "(!%s)", args[0]);
 	if (scalar_info(op)->arity == 1) /* neg, abs, sign */
 		return args[0];
-	return text(em, "(%s %s %s)", args[0], rows[op].infix, args[1]);
+	return emit_text(em, "(%s %s %s)", args[0], rows[op].infix, args[1]);
 }
 
 /* f16 and bf16: operands to f32, one operation, one rounding. */
@@ -226,17 +226,17 @@ short_operation(Emit *em, const Expr *e, const char *const *args)
 	DType type = e->arg[e->argc - 1]->type;
 	const char *wide[3];
 	for (int i = 0; i < e->argc; i++)
-		wide[i] = text(em, "tw_f32_of_%s(%s)", dtype_name(type), args[i]);
+		wide[i] = emit_text(em, "tw_f32_of_%s(%s)", dtype_name(type), args[i]);
 	const char *call = NULL;
 	if (rows[e->op].infix && e->argc == 2)
-		call = text(em, "(%s %s %s)", wide[0], rows[e->op].infix, wide[1]);
+		call = emit_text(em, "(%s %s %s)", wide[0], rows[e->op].infix, wide[1]);
 	else if (e->op == EX_fma)
-		call = text(em, "__builtin_fmaf(%s, %s, %s)", wide[0], wide[1], wide[2]);
+		call = emit_text(em, "__builtin_fmaf(%s, %s, %s)", wide[0], wide[1], wide[2]);
 	else if (e->argc == 2)
-		call = text(em, "tw_%s_f32(%s, %s)", scalar_info(e->op)->name, wide[0], wide[1]);
+		call = emit_text(em, "tw_%s_f32(%s, %s)", scalar_info(e->op)->name, wide[0], wide[1]);
 	else
-		call = text(em, "tw_%s_f32(%s)", scalar_info(e->op)->name, wide[0]);
-	return e->type == type ? text(em, "tw_%s_of_f32(%s)", dtype_name(type), call) : call;
+		call = emit_text(em, "tw_%s_f32(%s)", scalar_info(e->op)->name, wide[0]);
+	return e->type == type ? emit_text(em, "tw_%s_of_f32(%s)", dtype_name(type), call) : call;
 }
 
 /* max(x, c) for a constant c that is no NaN: one instruction and, for a zero, an addition that
@@ -255,9 +255,9 @@ bound_text(Emit *em, const Expr *e, const char *x, bool is_vector)
 	if (!is_vector)
 		snprintf(name, sizeof name, "%s", dtype_name(e->type));
 	const char *number = c_number(em, e->type, bound->value);
-	const char *limit = is_vector ? text(em, "tw_set_%s(%s)", name, number) : number;
-	return text(em, c == 0 ? "(tw_%s_%s(%s, %s) + 0)" : "tw_%s_%s(%s, %s)",
-	            e->op == EX_max ? "atleast" : "atmost", name, limit, x);
+	const char *limit = is_vector ? emit_text(em, "tw_set_%s(%s)", name, number) : number;
+	return emit_text(em, c == 0 ? "(tw_%s_%s(%s, %s) + 0)" : "tw_%s_%s(%s, %s)",
+	                 e->op == EX_max ? "atleast" : "atmost", name, limit, x);
 }
 
 const char *
@@ -266,9 +266,9 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 	DType type = e->arg[e->argc - 1]->type;
 	const char *infix = rows[e->op].infix, *name = scalar_info(e->op)->name;
 	if (e->op == EX_select)
-		return text(em, "(%s ? %s : %s)", args[0], args[1], args[2]);
+		return emit_text(em, "(%s ? %s : %s)", args[0], args[1], args[2]);
 	if (e->op == EX_and || e->op == EX_or)
-		return text(em, "(%s %s %s)", args[0], infix, args[1]);
+		return emit_text(em, "(%s %s %s)", args[0], infix, args[1]);
 	if (type == DT_BOOL)
 		return bool_operation(em, e->op, args);
 	if (is_short_float(type))
@@ -277,17 +277,17 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 	if (bound)
 		return bound;
 	if (e->op == EX_fma)
-		return text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "", args[0], args[1],
-		            args[2]);
+		return emit_text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "", args[0],
+		                 args[1], args[2]);
 	bool is_test = e->type == DT_BOOL;
 	bool is_infix = infix && (is_test || dtype_is_float(type) || dtype_bits(type) >= 32);
 	if (is_infix && e->argc == 1)
-		return text(em, "(%s%s)", infix, args[0]);
+		return emit_text(em, "(%s%s)", infix, args[0]);
 	if (is_infix)
-		return text(em, "(%s %s %s)", args[0], infix, args[1]);
+		return emit_text(em, "(%s %s %s)", args[0], infix, args[1]);
 	if (e->argc == 1)
-		return text(em, "tw_%s_%s(%s)", name, dtype_name(type), args[0]);
-	return text(em, "tw_%s_%s(%s, %s)", name, dtype_name(type), args[0], args[1]);
+		return emit_text(em, "tw_%s_%s(%s)", name, dtype_name(type), args[0]);
+	return emit_text(em, "tw_%s_%s(%s, %s)", name, dtype_name(type), args[0], args[1]);
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ static const char *
 test_mask(Emit *em, DType type, const char *test)
 {
 	int bytes = dtype_bits(lane_type(type)) / 8;
-	const char *mask = text(em, "((tw_i%dx%d)%s)", bytes * 8, em->vector->lanes, test);
+	const char *mask = emit_text(em, "((tw_i%dx%d)%s)", bytes * 8, em->vector->lanes, test);
 	return full_mask(em, mask, bytes);
 }
 
@@ -309,21 +309,21 @@ mask_operation(Emit *em, const Expr *e, const char *const *args)
 	case EX_mul:
 	case EX_min:
 	case EX_bitand:
-		return text(em, "(%s & %s)", args[0], args[1]);
+		return emit_text(em, "(%s & %s)", args[0], args[1]);
 	case EX_or:
 	case EX_max:
 	case EX_bitor:
-		return text(em, "(%s | %s)", args[0], args[1]);
+		return emit_text(em, "(%s | %s)", args[0], args[1]);
 	case EX_ne:
 	case EX_add:
 	case EX_sub:
 	case EX_bitxor:
-		return text(em, "(%s ^ %s)", args[0], args[1]);
+		return emit_text(em, "(%s ^ %s)", args[0], args[1]);
 	case EX_eq:
-		return text(em, "(~(%s ^ %s))", args[0], args[1]);
+		return emit_text(em, "(~(%s ^ %s))", args[0], args[1]);
 	case EX_not:
 	case EX_bitnot:
-		return text(em, "(~%s)", args[0]);
+		return emit_text(em, "(~%s)", args[0]);
 	default:
 		return NULL;
 	}
@@ -336,7 +336,7 @@ wrap_lanes(Emit *em, DType type, const char *x)
 	int spare = 32 - dtype_bits(type);
 	if (spare <= 0 || dtype_bits(type) > 32)
 		return x;
-	return text(em, "(%s << %d >> %d)", x, spare, spare);
+	return emit_text(em, "(%s << %d >> %d)", x, spare, spare);
 }
 
 static const char *
@@ -355,11 +355,11 @@ vector_call(Emit *em, const Expr *e, DType type, const char *const *args)
 	if (e->op == EX_fma && !em->target->device->has_fma)
 		return NULL;
 	if (e->argc == 1)
-		call = text(em, "tw_%s_%s(%s)", op, name, args[0]);
+		call = emit_text(em, "tw_%s_%s(%s)", op, name, args[0]);
 	else if (e->argc == 2)
-		call = text(em, "tw_%s_%s(%s, %s)", op, name, args[0], args[1]);
+		call = emit_text(em, "tw_%s_%s(%s, %s)", op, name, args[0], args[1]);
 	else
-		call = text(em, "tw_%s_%s(%s, %s, %s)", op, name, args[0], args[1], args[2]);
+		call = emit_text(em, "tw_%s_%s(%s, %s, %s)", op, name, args[0], args[1], args[2]);
 	return e->type == DT_BOOL ? test_mask(em, type, call) : call;
 }
 
@@ -371,13 +371,13 @@ pick_operation(Emit *em, const Expr *e, DType type, const char *const *args)
 	int bits = dtype_bits(lane_type(type));
 	if (e->op == EX_abs && !dtype_is_signed(type))
 		return args[0];
-	const char *mask = text(em, "(tw_i%dx%d)", bits, em->vector->lanes);
+	const char *mask = emit_text(em, "(tw_i%dx%d)", bits, em->vector->lanes);
 	if (e->op == EX_abs)
-		return wrap_lanes(
-			em, type,
-			text(em, "tw_pick_%s(%s(%s < 0), -%s, %s)", name, mask, args[0], args[0], args[0]));
-	return text(em, "tw_pick_%s(%s(%s %s %s), %s, %s)", name, mask, args[0],
-	            e->op == EX_min ? "<" : ">", args[1], args[0], args[1]);
+		return wrap_lanes(em, type,
+		                  emit_text(em, "tw_pick_%s(%s(%s < 0), -%s, %s)", name, mask, args[0],
+		                            args[0], args[0]));
+	return emit_text(em, "tw_pick_%s(%s(%s %s %s), %s, %s)", name, mask, args[0],
+	                 e->op == EX_min ? "<" : ">", args[1], args[0], args[1]);
 }
 
 static const char *
@@ -406,11 +406,11 @@ v_operation(Emit *em, const Expr *e, const char *const *args)
 	if (e->op == EX_select) {
 		char name[24];
 		if (type == DT_BOOL)
-			return text(em, "((%s & %s) | (~%s & %s))", args[0], args[1], args[0], args[2]);
+			return emit_text(em, "((%s & %s) | (~%s & %s))", args[0], args[1], args[0], args[2]);
 		value_name(type, name, em->vector->lanes);
 		int bytes = dtype_bits(lane_type(type)) / 8;
-		return text(em, "tw_pick_%s(%s, %s, %s)", name, natural_mask(em, args[0], bytes), args[1],
-		            args[2]);
+		return emit_text(em, "tw_pick_%s(%s, %s, %s)", name, natural_mask(em, args[0], bytes),
+		                 args[1], args[2]);
 	}
 	if (type == DT_BOOL)
 		return mask_operation(em, e, args);
@@ -420,10 +420,10 @@ v_operation(Emit *em, const Expr *e, const char *const *args)
 	switch (form) {
 	case INFIX:
 		return wrap_lanes(em, dtype_is_float(type) ? DT_F32 : type,
-		                  e->argc == 1 ? text(em, "(%s%s)", row->infix, args[0])
-		                               : text(em, "(%s %s %s)", args[0], row->infix, args[1]));
+		                  e->argc == 1 ? emit_text(em, "(%s%s)", row->infix, args[0])
+		                               : emit_text(em, "(%s %s %s)", args[0], row->infix, args[1]));
 	case TEST:
-		return test_mask(em, type, text(em, "(%s %s %s)", args[0], row->infix, args[1]));
+		return test_mask(em, type, emit_text(em, "(%s %s %s)", args[0], row->infix, args[1]));
 	case CALL:
 		return vector_call(em, e, type, args);
 	case PICK:
@@ -441,13 +441,13 @@ v_round(Emit *em, DType to, const char *x)
 	int lanes = em->vector->lanes, bits = dtype_bits(to);
 	if (to == DT_U32)
 		return NULL;
-	const char *whole = text(em, "tw_i32_of_f32x%d(%s)", lanes, x);
+	const char *whole = emit_text(em, "tw_i32_of_f32x%d(%s)", lanes, x);
 	if (to == DT_I32)
 		return whole;
 	int high = (1 << (dtype_is_signed(to) ? bits - 1 : bits)) - 1;
 	int low = dtype_is_signed(to) ? -high - 1 : 0;
-	const char *clamped = text(em, "tw_clamp_i32x%d(%s, %d, %d)", lanes, whole, low, high);
-	return dtype_is_signed(to) ? clamped : text(em, "((tw_u32x%d)%s)", lanes, clamped);
+	const char *clamped = emit_text(em, "tw_clamp_i32x%d(%s, %d, %d)", lanes, whole, low, high);
+	return dtype_is_signed(to) ? clamped : emit_text(em, "((tw_u32x%d)%s)", lanes, clamped);
 }
 
 static const char *
@@ -458,9 +458,9 @@ v_of_mask(Emit *em, DType to, const char *mask)
 		return v_cast(em, to, 0, DT_F32, v_of_mask(em, DT_F32, mask));
 	const char *lanes = natural_mask(em, mask, dtype_bits(lane_type(to)) / 8);
 	if (!dtype_is_float(to))
-		return text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes), lanes);
+		return emit_text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes), lanes);
 	value_name(to, name, em->vector->lanes);
-	return text(em, "tw_pick_%s(%s, tw_set_%s(1), tw_set_%s(0))", name, lanes, name, name);
+	return emit_text(em, "tw_pick_%s(%s, tw_set_%s(1), tw_set_%s(0))", name, lanes, name, name);
 }
 
 const char *
@@ -473,14 +473,16 @@ v_cast(Emit *em, DType to, int flags, DType from, const char *x)
 	if (from == DT_BOOL)
 		return v_of_mask(em, to, x);
 	if (is_short_float(from)) {
-		const char *wide = text(em, "tw_f32_of_%sx%d(%s)", dtype_name(from), lanes, x);
+		const char *wide = emit_text(em, "tw_f32_of_%sx%d(%s)", dtype_name(from), lanes, x);
 		return v_cast(em, to, flags, DT_F32, wide);
 	}
 	if (to == DT_BOOL)
-		return test_mask(em, from, text(em, "(%s != 0)", x));
+		return test_mask(em, from, emit_text(em, "(%s != 0)", x));
 	if (is_short_float(to))
-		return from != DT_F32 ? NULL : text(em, "tw_%s_of_f32x%d(%s)", dtype_name(to), lanes, x);
-	const char *convert = text(em, "__builtin_convertvector(%s, %s)", x, c_vector(em, to, lanes));
+		return from != DT_F32 ? NULL
+		                      : emit_text(em, "tw_%s_of_f32x%d(%s)", dtype_name(to), lanes, x);
+	const char *convert =
+		emit_text(em, "__builtin_convertvector(%s, %s)", x, c_vector(em, to, lanes));
 	if (dtype_is_float(from) && dtype_is_float(to))
 		return convert;
 	if (from == DT_F32 && dtype_bits(to) <= 32)
@@ -491,10 +493,10 @@ v_cast(Emit *em, DType to, int flags, DType from, const char *x)
 		if (dtype_bits(from) == 64)
 			return em->target->device->vector_bytes == 64 ? convert : NULL;
 		/* u8 and u16 are small enough to be signed */
-		return text(em, "__builtin_convertvector((tw_i32x%d)%s, %s)", lanes, x,
-		            c_vector(em, to, lanes));
+		return emit_text(em, "__builtin_convertvector((tw_i32x%d)%s, %s)", lanes, x,
+		                 c_vector(em, to, lanes));
 	}
 	if (dtype_bits(lane_type(to)) == dtype_bits(lane_type(from)))
-		return wrap_lanes(em, to, text(em, "((%s)%s)", c_vector(em, to, lanes), x));
+		return wrap_lanes(em, to, emit_text(em, "((%s)%s)", c_vector(em, to, lanes), x));
 	return NULL;
 }

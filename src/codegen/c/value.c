@@ -9,7 +9,7 @@
 #include <string.h>
 
 void
-line(Emit *em, const char *format, ...)
+emit_line(Emit *em, const char *format, ...)
 {
 	va_list args;
 	for (int i = 0; i < em->depth; i++)
@@ -34,7 +34,7 @@ line(Emit *em, const char *format, ...)
 const char *
 new_name(Emit *em, char kind)
 {
-	return text(em, "%c%d", kind, em->next_name++);
+	return emit_text(em, "%c%d", kind, em->next_name++);
 }
 
 /* ---- statements' bookkeeping ----------------------------------------------------------------- */
@@ -88,7 +88,7 @@ leaf_varies(Emit *em, const Expr *e)
 }
 
 bool
-varies(Emit *em, const Expr *e)
+emit_varies(Emit *em, const Expr *e)
 {
 	if (!in_lanes(em))
 		return false;
@@ -97,7 +97,7 @@ varies(Emit *em, const Expr *e)
 		return known == 2;
 	bool is_varying = leaf_varies(em, e);
 	for (int i = 0; i < e->argc && !is_varying; i++)
-		is_varying = varies(em, e->arg[i]);
+		is_varying = emit_varies(em, e->arg[i]);
 	map_set_ptr(&em->varying, e, (void *)(uintptr_t)(is_varying ? 2 : 1));
 	return is_varying;
 }
@@ -130,7 +130,8 @@ natural_mask(Emit *em, const char *mask, int bytes)
 {
 	if (!mask || bytes == em->vector->width)
 		return mask;
-	return text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, bytes * 8, em->vector->lanes);
+	return emit_text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, bytes * 8,
+	                 em->vector->lanes);
 }
 
 const char *
@@ -139,7 +140,8 @@ full_mask(Emit *em, const char *mask, int bytes)
 	int width = em->vector->width;
 	if (bytes == width)
 		return mask;
-	return text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, width * 8, em->vector->lanes);
+	return emit_text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, width * 8,
+	                 em->vector->lanes);
 }
 
 /* ---- lane mode ------------------------------------------------------------------------------- */
@@ -149,11 +151,11 @@ enter_lanes(Emit *em)
 {
 	int mark = em->memo.count;
 	const char *lane = new_name(em, 'l');
-	line(em, "for (int %s = 0; %s < %d; %s++) {", lane, lane, em->vector->lanes, lane);
+	emit_line(em, "for (int %s = 0; %s < %d; %s++) {", lane, lane, em->vector->lanes, lane);
 	em->depth++;
 	if (em->vector->mask) {
-		line(em, "if (!%s[%s])", em->vector->mask, lane);
-		line(em, "\tcontinue;");
+		emit_line(em, "if (!%s[%s])", em->vector->mask, lane);
+		emit_line(em, "\tcontinue;");
 	}
 	em->vector->lane = lane;
 	return mark;
@@ -165,7 +167,7 @@ leave_lanes(Emit *em, int mark)
 	em->vector->lane = NULL;
 	em->memo.count = mark;
 	em->depth--;
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 const char *
@@ -173,12 +175,12 @@ lane_of(Emit *em, DType type, Val val)
 {
 	if (val.form == UNIFORM)
 		return val.text;
-	const char *element = text(em, "%s[%s]", val.text, em->vector->lane);
+	const char *element = emit_text(em, "%s[%s]", val.text, em->vector->lane);
 	if (val.form == LANES)
 		return element;
 	if (type == DT_BOOL)
-		return text(em, "(%s != 0)", element);
-	return dtype_bits(type) < 32 ? text(em, "((%s)%s)", c_type(type), element) : element;
+		return emit_text(em, "(%s != 0)", element);
+	return dtype_bits(type) < 32 ? emit_text(em, "((%s)%s)", c_type(type), element) : element;
 }
 
 /* The type of an array that holds values of `type`, one per lane. */
@@ -196,19 +198,19 @@ emit_lanes(Emit *em, const Expr *e)
 {
 	char name[24];
 	const char *array = new_name(em, 't');
-	line(em, "%s %s[%d]%s;", lane_array(em, e->type), array, em->vector->lanes,
-	     em->vector->mask ? " = {0}" : "");
+	emit_line(em, "%s %s[%d]%s;", lane_array(em, e->type), array, em->vector->lanes,
+	          em->vector->mask ? " = {0}" : "");
 	int mark = enter_lanes(em);
 	const char *lane = em->vector->lane, *value = emit_scalar(em, e);
-	line(em, e->type == DT_BOOL ? "%s[%s] = -(%s);" : "%s[%s] = %s;", array, lane, value);
+	emit_line(em, e->type == DT_BOOL ? "%s[%s] = -(%s);" : "%s[%s] = %s;", array, lane, value);
 	leave_lanes(em, mark);
 	if (!has_vector(em, e->type))
 		return (Val){array, LANES};
 	const char *vector = new_name(em, 't');
 	DType type = e->type != DT_BOOL ? e->type : em->vector->width == 8 ? DT_I64 : DT_I32;
 	value_name(type, name, em->vector->lanes);
-	line(em, "const %s %s = tw_load_%s(%s);", c_vector(em, e->type, em->vector->lanes), vector,
-	     name, array);
+	emit_line(em, "const %s %s = tw_load_%s(%s);", c_vector(em, e->type, em->vector->lanes), vector,
+	          name, array);
 	return (Val){vector, VECTOR};
 }
 
@@ -228,7 +230,7 @@ as_vector(Emit *em, DType type, Val val)
 	if (is_mask)
 		type = em->vector->width == 8 ? DT_I64 : DT_I32;
 	value_name(type, name, em->vector->lanes);
-	return text(em, is_mask ? "tw_set_%s(-(%s))" : "tw_set_%s(%s)", name, val.text);
+	return emit_text(em, is_mask ? "tw_set_%s(-(%s))" : "tw_set_%s(%s)", name, val.text);
 }
 
 const char *
@@ -293,24 +295,24 @@ emit_choice(Emit *em, const Expr *e, const char *condition, bool is_vector)
 	}
 	if (!arms[0].text.size && !arms[1].text.size) {
 		if (!is_vector && e->op != EX_select)
-			return (Val){text(em, "(%s %s %s)", condition, e->op == EX_and ? "&&" : "||",
-			                  values[e->op == EX_or]),
+			return (Val){emit_text(em, "(%s %s %s)", condition, e->op == EX_and ? "&&" : "||",
+			                       values[e->op == EX_or]),
 			             UNIFORM};
-		return (Val){text(em, "(%s ? %s : %s)", condition, values[0], values[1]),
+		return (Val){emit_text(em, "(%s ? %s : %s)", condition, values[0], values[1]),
 		             is_vector ? VECTOR : UNIFORM};
 	}
 	const char *name = new_name(em, 't');
-	line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type),
-	     name);
-	line(em, "if (%s) {", condition);
+	emit_line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type),
+	          name);
+	emit_line(em, "if (%s) {", condition);
 	if (arms[0].text.size)
 		buf_puts(em->out, buf_text(&arms[0].text));
-	line(em, "\t%s = %s;", name, values[0]);
-	line(em, "} else {");
+	emit_line(em, "\t%s = %s;", name, values[0]);
+	emit_line(em, "} else {");
 	if (arms[1].text.size)
 		buf_puts(em->out, buf_text(&arms[1].text));
-	line(em, "\t%s = %s;", name, values[1]);
-	line(em, "}");
+	emit_line(em, "\t%s = %s;", name, values[1]);
+	emit_line(em, "}");
 	return (Val){name, is_vector ? VECTOR : UNIFORM};
 }
 
@@ -321,17 +323,17 @@ emit_masked_arm(Emit *em, const Expr *e, const Expr *condition, const char *mask
 	if (!e->has_read)
 		return emit_vector(em, e);
 	const char *outer = em->vector->mask;
-	const char *chosen = holds ? mask : text(em, "(~%s)", mask);
+	const char *chosen = holds ? mask : emit_text(em, "(~%s)", mask);
 	Arm arm;
 	enter_arm(em, &arm, condition, holds);
 	em->depth--;
 	em->out = arm.out; /* no block: masks do what the branch would */
 	const char *both = new_name(em, 'm');
-	line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
-	     c_vector(em, DT_BOOL, em->vector->lanes), both, chosen, outer);
+	emit_line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
+	          c_vector(em, DT_BOOL, em->vector->lanes), both, chosen, outer);
 	em->vector->mask = both;
 	const char *value = emit_vector(em, e), *name = new_name(em, 't');
-	line(em, "const %s %s = %s;", c_vector(em, e->type, em->vector->lanes), name, value);
+	emit_line(em, "const %s %s = %s;", c_vector(em, e->type, em->vector->lanes), name, value);
 	em->vector->mask = outer;
 	em->depth++;
 	leave_arm(em, &arm);
@@ -341,14 +343,14 @@ emit_masked_arm(Emit *em, const Expr *e, const Expr *condition, const char *mask
 static Val
 emit_lazy(Emit *em, const Expr *e)
 {
-	if (!varies(em, e))
+	if (!emit_varies(em, e))
 		return emit_choice(em, e, emit_scalar(em, e->arg[0]), false);
 	if (!has_vector(em, e->type))
 		return emit_lanes(em, e);
-	if (!varies(em, e->arg[0]))
+	if (!emit_varies(em, e->arg[0]))
 		return emit_choice(em, e, emit_scalar(em, e->arg[0]), true);
 	const char *test = emit_vector(em, e->arg[0]), *mask = new_name(em, 'm');
-	line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
+	emit_line(em, "const %s %s = %s;", c_vector(em, DT_BOOL, em->vector->lanes), mask, test);
 	const char *args[3] = {mask, NULL, NULL};
 	for (int i = 1; i < e->argc; i++)
 		args[i] = emit_masked_arm(em, e->arg[i], e->arg[0], mask,
@@ -361,17 +363,18 @@ emit_lazy(Emit *em, const Expr *e)
 static Val
 emit_at(Emit *em, const Expr *e)
 {
-	if (varies(em, e))
+	if (emit_varies(em, e))
 		return emit_lanes(em, e);
 	const char *index = new_name(em, 't'), *wrapped = index;
 	const char *value = c_cast(em, DT_I64, 0, e->arg[0]->type, emit_scalar(em, e->arg[0]));
 	const char *extent = emit_scalar(em, e->arg[1]);
-	line(em, "const tw_i64 %s = %s;", index, value);
+	emit_line(em, "const tw_i64 %s = %s;", index, value);
 	if (e->flags & AT_WRAP)
-		wrapped = text(em, "(%s < 0 ? %s + %s : %s)", index, index, extent, index);
+		wrapped = emit_text(em, "(%s < 0 ? %s + %s : %s)", index, index, extent, index);
 	if (e->flags & AT_CHECK)
-		return (Val){text(em, "tw_at_check(args, %s, %s, %s)", wrapped, extent, index), UNIFORM};
-	return (Val){text(em, "tw_at(%s, %s)", wrapped, extent), UNIFORM};
+		return (Val){emit_text(em, "tw_at_check(args, %s, %s, %s)", wrapped, extent, index),
+		             UNIFORM};
+	return (Val){emit_text(em, "tw_at(%s, %s)", wrapped, extent), UNIFORM};
 }
 
 static const char *
@@ -379,10 +382,10 @@ bitcast_text(Emit *em, const Expr *e, const char *x)
 {
 	DType from = e->arg[0]->type, to = e->type;
 	if (from == DT_F32 || from == DT_F64)
-		x = text(em, "tw_bits_%s(%s)", dtype_name(from), x);
+		x = emit_text(em, "tw_bits_%s(%s)", dtype_name(from), x);
 	if (to == DT_F32 || to == DT_F64)
-		return text(em, "tw_float_%s(%s)", dtype_name(to), x);
-	return text(em, "((%s)%s)", c_type(to), x);
+		return emit_text(em, "tw_float_%s(%s)", dtype_name(to), x);
+	return emit_text(em, "((%s)%s)", c_type(to), x);
 }
 
 /* Floor division of numbers known not to be negative, by a positive one, is C's. */
@@ -395,8 +398,8 @@ simple_division(Emit *em, const Expr *e, const char *const *args)
 	if (!facts_range(em->facts, e->arg[0], &lo, &hi) || lo < 0 ||
 	    !facts_range(em->facts, e->arg[1], &low_divisor, &hi) || low_divisor <= 0)
 		return NULL;
-	return text(em, "((tw_i64)((tw_u64)%s %s (tw_u64)%s))", args[0],
-	            e->op == EX_floordiv ? "/" : "%", args[1]);
+	return emit_text(em, "((tw_i64)((tw_u64)%s %s (tw_u64)%s))", args[0],
+	                 e->op == EX_floordiv ? "/" : "%", args[1]);
 }
 
 static Val
@@ -432,9 +435,9 @@ emit_affine_test(Emit *em, const Expr *e)
 	int lanes = em->vector->lanes;
 	for (size_t i = 0; i < countof(tests); i++)
 		if (tests[i].op == e->op) /* the rest is far from 0 where it is cut to 31 bits */
-			return text(em,
-			            "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
-			            lanes, lanes, (long long)factor, tests[i].text, lanes, rest);
+			return emit_text(
+				em, "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
+				lanes, lanes, (long long)factor, tests[i].text, lanes, rest);
 	return NULL;
 }
 
@@ -471,10 +474,10 @@ emit_var(Emit *em, const Expr *e)
 		return info->val;
 	}
 	if (em->vector->lane)
-		return (Val){text(em, "((tw_i64)%s)", em->vector->lane), UNIFORM};
+		return (Val){emit_text(em, "((tw_i64)%s)", em->vector->lane), UNIFORM};
 	if (!has_vector(em, DT_I64))
 		return emit_lanes(em, e);
-	return (Val){text(em, "tw_iota_i64x%d()", em->vector->lanes), VECTOR};
+	return (Val){emit_text(em, "tw_iota_i64x%d()", em->vector->lanes), VECTOR};
 }
 
 static Val
@@ -488,7 +491,7 @@ emit_node(Emit *em, const Expr *e)
 	}
 	if (e->op == EX_at)
 		return emit_at(em, e);
-	return varies(em, e) ? emit_varying(em, e) : emit_uniform(em, e);
+	return emit_varies(em, e) ? emit_varying(em, e) : emit_uniform(em, e);
 }
 
 static bool
@@ -513,7 +516,7 @@ keep(Emit *em, const Expr *e, Val val)
 		const char *name = new_name(em, 't');
 		const char *type =
 			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type);
-		line(em, "const %s %s = %s;", type, name, val.text);
+		emit_line(em, "const %s %s = %s;", type, name, val.text);
 		val.text = name;
 	}
 	vec_push(em->arena, &em->memo, (Memo){e, val});

@@ -30,7 +30,7 @@ is_fold(Emit *em, const Stmt *stmt)
 	if (!in_lanes(em) || stmt->op == STORE_SET || (reg && reg->alloc_lanes))
 		return false;
 	for (int d = 0; d < tensor->rank; d++)
-		if (varies(em, stmt->index[d]))
+		if (emit_varies(em, stmt->index[d]))
 			return false;
 	return dtype_is_integer(tensor->type) || tensor->type == DT_F32 || tensor->type == DT_F64;
 }
@@ -45,12 +45,13 @@ joined_text(Emit *em, const Stmt *stmt)
 	value_name(type, name, em->vector->lanes);
 	if (mask) {
 		const Expr *identity = reduce_identity(em->ctx, stmt->op, 0, type);
-		value = text(em, "tw_pick_%s(%s, %s, tw_set_%s(%s))", name,
-		             natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, name,
-		             c_number(em, type, identity->value));
+		value = emit_text(em, "tw_pick_%s(%s, %s, tw_set_%s(%s))", name,
+		                  natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, name,
+		                  c_number(em, type, identity->value));
 	}
 	const char *op = scalar_info(store_combine(stmt->op))->name;
-	return c_cast(em, type, 0, lane_type(type), text(em, "tw_%s_lanes_%s(%s)", op, name, value));
+	return c_cast(em, type, 0, lane_type(type),
+	              emit_text(em, "tw_%s_lanes_%s(%s)", op, name, value));
 }
 
 bool
@@ -61,7 +62,7 @@ emit_fold(Emit *em, const Stmt *stmt)
 	Vector *vector = em->vector;
 	DType type = stmt->value->type;
 	const char *name = new_name(em, 't'), *value = joined_text(em, stmt);
-	line(em, "const %s %s = %s;", c_type(type), name, value);
+	emit_line(em, "const %s %s = %s;", c_type(type), name, value);
 	Stmt joined = *stmt;
 	Var *var = var_new(em->ctx, "fold", type, NULL, NULL);
 	joined.value = expr_var(em->ctx, var);
@@ -80,8 +81,8 @@ first_lanes(Emit *em, const char *count)
 {
 	const char *mask = new_name(em, 'm');
 	int bits = em->vector->width * 8, lanes = em->vector->lanes;
-	line(em, "const tw_i%dx%d %s = (tw_i%dx%d)(tw_iota_i%dx%d() < tw_set_i%dx%d(%s));", bits, lanes,
-	     mask, bits, lanes, bits, lanes, bits, lanes, count);
+	emit_line(em, "const tw_i%dx%d %s = (tw_i%dx%d)(tw_iota_i%dx%d() < tw_set_i%dx%d(%s));", bits,
+	          lanes, mask, bits, lanes, bits, lanes, bits, lanes, count);
 	return mask;
 }
 
@@ -95,12 +96,12 @@ emit_partial(Emit *em, const Stmt *loop)
 	const char *count = emit_scalar(em, loop->hi);
 	em->vector = vector;
 	if (vector->width == 4 && !expr_is_const(loop->hi))
-		count = text(em, "(tw_i32)%s", count);
+		count = emit_text(em, "(tw_i32)%s", count);
 	int64_t least, most;
 	bool is_live = facts_range(em->facts, loop->hi, &least, &most) && least > 0;
 	vector->mask = vector->tail = first_lanes(em, count);
 	vector->live = is_live ? vector->mask : NULL;
-	vector->last = text(em, "(%s - 1)", count);
+	vector->last = emit_text(em, "(%s - 1)", count);
 }
 
 static void
@@ -111,8 +112,8 @@ emit_as_vector(Emit *em, const Stmt *loop)
 	Vector *vector = NEW(em->arena, Vector);
 	*vector = (Vector){.loop = loop, .lanes = loop->lanes, .width = loop->lane_bytes};
 	em->vector = vector;
-	vector->last = text(em, "%d", loop->lanes - 1);
-	line(em, "{");
+	vector->last = emit_text(em, "%d", loop->lanes - 1);
+	emit_line(em, "{");
 	em->depth++;
 	if (!constant_value(em, loop->hi, &count) || count != loop->lanes)
 		emit_partial(em, loop);
@@ -122,7 +123,7 @@ emit_as_vector(Emit *em, const Stmt *loop)
 	em->regs.count = regs;
 	em->vector = NULL;
 	em->depth--;
-	line(em, "}");
+	emit_line(em, "}");
 }
 
 /* What the first walk noted about registers, to forget a failed attempt. */

@@ -283,7 +283,7 @@ is_tame_node(const Expr *e)
 	}
 }
 
-/* Follows operands only through arithmetic: below at() and casts anything may stand. */
+/* Follows operands only through arithmetic: below `at` and casts anything may stand. */
 bool
 is_tame(const Expr *e)
 {

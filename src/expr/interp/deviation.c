@@ -93,7 +93,7 @@ deviate_select(const Machine *m, const Instr *in, int n)
 }
 
 void
-deviate(Machine *m, const Instr *in, int n)
+deviate_run(Machine *m, const Instr *in, int n)
 {
 	const Reg *out = &m->regs.data[in->out];
 	if (!in->bound || !out->bound || out->type != DT_F64 || !has_deviations(m, in))

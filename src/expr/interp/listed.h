@@ -77,8 +77,8 @@ typedef struct ListedSums {
 
 double reg_deviation(const Reg *r, int lane); /* of one lane */
 /* After in->bound: the deviation of an instruction's result. */
-void deviate(Machine *m, const Instr *in, int n);
-/* After deviate(): an operand of an addition may have been a term of a sum (Machine.joined). */
+void deviate_run(Machine *m, const Instr *in, int n);
+/* After deviate_run(): an operand of an addition may have been a term of a sum (Machine.joined). */
 void join_sum(Machine *m, const Instr *in, int n);
 /* Before the bounds of `to` become those of `from` in the lanes of the mask. */
 void deviate_merge(Machine *m, int to, int from, const unsigned char *mask);

@@ -52,7 +52,7 @@ run_op(Machine *m, const Instr *in)
 	if (in->bound)
 		in->bound(m, in, n);
 	if (m->is_listed)
-		deviate(m, in, n);
+		deviate_run(m, in, n);
 	if (m->joined > 0)
 		join_sum(m, in, n);
 }

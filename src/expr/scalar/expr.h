@@ -150,7 +150,7 @@ const Expr *expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args);
 const Expr *expr_with_args(ExprCtx *ctx, const Expr *e, const Expr *const *args);
 
 /* New tensors, variables and symbols. Names are copied. A symbol of a known name is returned as is;
- * expr_fresh_symbol() appends a number to make an unused name. */
+ * symbol_fresh() appends a number to make an unused name. */
 Tensor *tensor_new(ExprCtx *ctx, const char *name, DType type, int rank, const Dim *const *dims);
 Var *var_new(ExprCtx *ctx, const char *name, DType type, const Expr *lo, const Expr *hi);
 const Symbol *symbol_get(ExprCtx *ctx, const char *name);

@@ -88,7 +88,7 @@ reduce_combine(ExprCtx *ctx, ReduceOp op, int count, const Expr *const *a, const
 
 /* ---- in texts -------------------------------------------------------------------------------- */
 
-/* max(a, b) is a scalar, max(c:C) a reduction, and so is max(): the token behind the name tells. */
+/* max(a, b) is a scalar, max(c:C) a reduction, with no iterators too: the token behind tells. */
 static bool
 is_reduce_ahead(const Scanner *scan)
 {

@@ -6,7 +6,7 @@
 #include "tir/text.h"
 
 void
-refuse(const Scheduling *s, const char *format, ...)
+refuse_step(const Scheduling *s, const char *format, ...)
 {
 	char why[512];
 	const Loc *loc = &s->step->loc;
@@ -49,7 +49,7 @@ named_loop(const Scheduling *s, int index)
 	Buf loops = {.arena = s->kernel->arena};
 	if (!loop) {
 		stmt_visit(s->kernel->body, list_loop, &loops);
-		refuse(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
+		refuse_step(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
 	}
 	return loop;
 }
@@ -59,7 +59,7 @@ only_loop(const Scheduling *s, const Stmt *outer)
 {
 	Stmt *inner = outer->body;
 	if (!inner || inner->kind != STMT_FOR || inner->next)
-		refuse(s, "loop %s does not hold exactly one loop", outer->var->name);
+		refuse_step(s, "loop %s does not hold exactly one loop", outer->var->name);
 	return inner;
 }
 
@@ -90,12 +90,12 @@ new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
 	for (int i = 0; i < s->step->made.count; i++)
 		taken.is_taken |= i != index && strcmp(s->step->made.data[i], taken.name) == 0;
 	if (taken.is_taken)
-		refuse(s, "the name %s is taken", taken.name);
+		refuse_step(s, "the name %s is taken", taken.name);
 	return var_new(s->ctx, taken.name, DT_I64, lo, hi);
 }
 
 const Expr *
-tidy(ExprCtx *ctx, const Expr *e)
+tidy_dim(ExprCtx *ctx, const Expr *e)
 {
 	const Dim *dim = dim_from_expr(ctx, e);
 	return dim ? dim : e;
@@ -105,7 +105,7 @@ const Expr *
 loop_extent(const Scheduling *s, const Stmt *loop)
 {
 	bool is_from_zero = expr_is_zero(loop->lo);
-	return tidy(s->ctx, is_from_zero ? loop->hi : expr_sub(s->ctx, loop->hi, loop->lo));
+	return tidy_dim(s->ctx, is_from_zero ? loop->hi : expr_sub(s->ctx, loop->hi, loop->lo));
 }
 
 void

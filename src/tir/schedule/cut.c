@@ -28,7 +28,7 @@ static const Expr *
 piece_length(const Scheduling *s)
 {
 	if (s->step->number < 1 || s->step->number > INT32_MAX)
-		refuse(s, "a piece has 1 to %d iterations", INT32_MAX);
+		refuse_step(s, "a piece has 1 to %d iterations", INT32_MAX);
 	return expr_i64(s->ctx, s->step->number);
 }
 
@@ -63,7 +63,7 @@ primitive_split(Scheduling *s)
 	const Expr *extent = loop_extent(s, loop), *length = piece_length(s);
 	const Expr *up = expr_add(ctx, extent, expr_i64(ctx, s->step->number - 1));
 	bool is_exact = divides(ctx, extent, s->step->number);
-	cut_loop(s, loop, tidy(ctx, expr_floordiv(ctx, up, length)), is_exact ? NULL : extent);
+	cut_loop(s, loop, tidy_dim(ctx, expr_floordiv(ctx, up, length)), is_exact ? NULL : extent);
 }
 
 void
@@ -72,9 +72,9 @@ primitive_split_tail(Scheduling *s)
 	ExprCtx *ctx = s->ctx;
 	Stmt *loop = named_loop(s, 0);
 	const Expr *extent = loop_extent(s, loop), *length = piece_length(s);
-	const Expr *count = tidy(ctx, expr_floordiv(ctx, extent, length));
+	const Expr *count = tidy_dim(ctx, expr_floordiv(ctx, extent, length));
 	if (!divides(ctx, extent, s->step->number)) {
-		const Expr *lo = tidy(ctx, expr_add(ctx, loop->lo, expr_mul(ctx, count, length)));
+		const Expr *lo = tidy_dim(ctx, expr_add(ctx, loop->lo, expr_mul(ctx, count, length)));
 		const Var *var = new_counter(s, 2, lo, loop->hi);
 		Stmt *body = stmt_copy(s->kernel, loop->body, loop->var, expr_var(ctx, var));
 		Stmt *tail = stmt_for(s->kernel, var, lo, loop->hi, loop->bind, body);
@@ -91,11 +91,11 @@ primitive_fuse(Scheduling *s)
 	ExprCtx *ctx = s->ctx;
 	Stmt *outer = named_loop(s, 0), *inner = only_loop(s, outer);
 	if (inner != named_loop(s, 1))
-		refuse(s, "what it holds is loop %s", inner->var->name);
+		refuse_step(s, "what it holds is loop %s", inner->var->name);
 	if (expr_uses_var(inner->lo, outer->var) || expr_uses_var(inner->hi, outer->var))
-		refuse(s, "the bounds of loop %s depend on it", inner->var->name);
+		refuse_step(s, "the bounds of loop %s depend on it", inner->var->name);
 	const Expr *width = loop_extent(s, inner), *zero = expr_i64(ctx, 0);
-	const Expr *count = tidy(ctx, expr_mul(ctx, loop_extent(s, outer), width));
+	const Expr *count = tidy_dim(ctx, expr_mul(ctx, loop_extent(s, outer), width));
 	const Var *var = new_counter(s, 0, zero, count);
 	const Expr *flat = expr_var(ctx, var);
 	const Expr *high = expr_floordiv(ctx, flat, width), *low = expr_floormod(ctx, flat, width);
@@ -114,9 +114,9 @@ primitive_unroll(Scheduling *s)
 	Stmt *loop = named_loop(s, 0);
 	int64_t lo, hi;
 	if (!expr_as_i64(loop->lo, &lo) || !expr_as_i64(loop->hi, &hi))
-		refuse(s, "its bounds are no constants");
+		refuse_step(s, "its bounds are no constants");
 	if (hi > lo && (uint64_t)hi - (uint64_t)lo > MAX_COPIES)
-		refuse(s, "more than %d copies", MAX_COPIES);
+		refuse_step(s, "more than %d copies", MAX_COPIES);
 	Stmt *copies = NULL, *next = loop->next;
 	for (int64_t i = lo; i < hi; i++)
 		copies =

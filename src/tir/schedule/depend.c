@@ -297,8 +297,8 @@ void
 refuse_meeting(const Scheduling *s, const Access *a, const Access *b)
 {
 	if (a->is_store && b->is_store)
-		refuse(s, "iterations may store to one place of %s", a->tensor->name);
-	refuse(s, "an iteration may read of %s what another stored", a->tensor->name);
+		refuse_step(s, "iterations may store to one place of %s", a->tensor->name);
+	refuse_step(s, "an iteration may read of %s what another stored", a->tensor->name);
 }
 
 static bool

@@ -61,9 +61,9 @@ find_cut(const Scheduling *s, const Stmt *loop)
 		cut = stores_named(s->step, &alone) ? stmt : cut;
 	}
 	if (!cut)
-		refuse(s, "nothing in it stores to %s", s->step->buffers.data[0]);
+		refuse_step(s, "nothing in it stores to %s", s->step->buffers.data[0]);
 	if (!cut->next)
-		refuse(s, "nothing stands behind the last store to %s", s->step->buffers.data[0]);
+		refuse_step(s, "nothing stands behind the last store to %s", s->step->buffers.data[0]);
 	return cut;
 }
 
@@ -163,18 +163,19 @@ widen(Fission *f, Stmt *alloc)
 	const Tensor *old = &alloc->buffer->tensor;
 	const Dim *dims[ARRAY_MAX_RANK + 1];
 	if (!f->extent)
-		refuse(f->s, "%s is used on both sides, and there is no bound for its size", old->name);
+		refuse_step(f->s, "%s is used on both sides, and there is no bound for its size",
+		            old->name);
 	if (old->rank == ARRAY_MAX_RANK)
-		refuse(f->s, "%s has too many dims", old->name);
+		refuse_step(f->s, "%s has too many dims", old->name);
 	if (alloc->value && (!expr_is_const(alloc->value) || old->rank > 0))
-		refuse(f->s, "%s has an initial value that is no number", old->name);
+		refuse_step(f->s, "%s has an initial value that is no number", old->name);
 	memcpy(dims, old->hi, (size_t)old->rank * sizeof *dims);
 	dims[old->rank] = f->extent;
 	f->old = old;
 	f->wide = kernel_local(kernel, old->name, old->type, old->rank + 1, dims, SCOPE_REG);
 	f->wide->scope = scope_of(f, alloc);
 	if (f->wide->scope == SCOPE_REG && bytes_of(f->wide) == INT64_MAX)
-		refuse(f->s, "%s does not fit into registers", old->name);
+		refuse_step(f->s, "%s does not fit into registers", old->name);
 	vec_push(kernel->arena, &f->widened, &f->wide->tensor);
 	bool is_reg = f->wide->scope == SCOPE_REG;
 	f->front = stmt_append(f->front, stmt_alloc(kernel, f->wide, is_reg ? alloc->value : NULL));
@@ -209,7 +210,7 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 		bool is_alloc = stmt->kind == STMT_ALLOC;
 		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
 		if (stmt->kind == STMT_LET)
-			refuse(f->s, "%s is defined before the cut", stmt->var->name);
+			refuse_step(f->s, "%s is defined before the cut", stmt->var->name);
 		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || touches(f, *second, tensor));
 		if (!is_wide)
 			head = stmt_append(head, stmt);
@@ -249,8 +250,8 @@ check_halves(const Fission *f, Stmt *first, Stmt *second)
 	for (int i = 0; i < a.count; i++)
 		for (int k = 0; k < b.count; k++)
 			if (must_keep_order(&a.data[i], &b.data[k]) && !is_own(f, &a.data[i], &b.data[k]))
-				refuse(f->s, "%s is stored on one side of the cut and used on the other",
-				       a.data[i].tensor->name);
+				refuse_step(f->s, "%s is stored on one side of the cut and used on the other",
+				            a.data[i].tensor->name);
 }
 
 void
@@ -258,7 +259,7 @@ primitive_fission(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0), *first = loop->body, *next = loop->next;
 	if (loop->bind == BIND_PARALLEL)
-		refuse(s, "a @parallel loop is not cut");
+		refuse_step(s, "a @parallel loop is not cut");
 	Stmt *cut = find_cut(s, loop), *second = cut->next;
 	Fission f = {.s = s, .loop = loop, .extent = bound_of(s, loop)};
 	f.position = expr_var(s->ctx, loop->var);

@@ -16,7 +16,7 @@ typedef struct Scheduling {
 #include "tir/primitives.def"
 #undef PRIMITIVE
 
-_Noreturn void refuse(const Scheduling *s, const char *format, ...)
+_Noreturn void refuse_step(const Scheduling *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The loop that the step names at this place. */
@@ -27,7 +27,7 @@ Stmt *only_loop(const Scheduling *s, const Stmt *outer);
 const Var *new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi);
 /* hi - lo, in the normal form of dims where it is a dim. */
 const Expr *loop_extent(const Scheduling *s, const Stmt *loop);
-const Expr *tidy(ExprCtx *ctx, const Expr *e);
+const Expr *tidy_dim(ExprCtx *ctx, const Expr *e);
 /* ---- what depends on what (depend.c) --------------------------------------------------------- */
 
 /* Loops that stand around something inside a list, from the inside out. */

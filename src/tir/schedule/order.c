@@ -24,7 +24,8 @@ find_nest(const Scheduling *s, int count, Stmt **nest)
 		if (depth == count)
 			return;
 	}
-	refuse(s, "these loops are not a nest of their own, each holding the next and nothing else");
+	refuse_step(s,
+	            "these loops are not a nest of their own, each holding the next and nothing else");
 }
 
 void
@@ -43,8 +44,8 @@ primitive_reorder(Scheduling *s)
 	for (int i = 0; i < count; i++) {
 		for (int k = i; k < count; k++)
 			if (expr_uses_var(old[i].lo, old[k].var) || expr_uses_var(old[i].hi, old[k].var))
-				refuse(s, "the bounds of loop %s depend on loop %s", old[i].var->name,
-				       old[k].var->name);
+				refuse_step(s, "the bounds of loop %s depend on loop %s", old[i].var->name,
+				            old[k].var->name);
 		nest[i]->var = old[i].var;
 		nest[i]->lo = old[i].lo;
 		nest[i]->hi = old[i].hi;
@@ -60,12 +61,12 @@ static void
 check_outermost(const Scheduling *s, const Stmt *loop)
 {
 	if (!dim_from_expr(s->ctx, loop_extent(s, loop)))
-		refuse(s, "how many pieces there are must be known before it runs");
+		refuse_step(s, "how many pieces there are must be known before it runs");
 	for (const Stmt *outer = s->kernel->body; outer != loop; outer = outer->body)
 		if (outer->kind != STMT_FOR || outer->bind != BIND_PARALLEL || outer->next)
-			refuse(s, "it does not stand in @parallel loops alone");
+			refuse_step(s, "it does not stand in @parallel loops alone");
 	if (s->kernel->body->next)
-		refuse(s, "statements stand behind it");
+		refuse_step(s, "statements stand behind it");
 }
 
 static bool
@@ -126,9 +127,9 @@ primitive_bind(Scheduling *s)
 		check_outermost(s, loop);
 	else if (bind == BIND_VECTOR &&
 	         (holds_vector(loop->body) || stands_in_lanes(s->kernel->body, loop, false)))
-		refuse(s, "lanes do not stand in lanes");
+		refuse_step(s, "lanes do not stand in lanes");
 	else if (bind == BIND_UNROLL && !(expr_as_i64(loop->lo, &lo) && expr_as_i64(loop->hi, &hi)))
-		refuse(s, "its bounds are no constants");
+		refuse_step(s, "its bounds are no constants");
 	if (bind != BIND_UNROLL)
 		check_apart(s, loop, bind == BIND_VECTOR);
 	loop->bind = bind;
@@ -142,11 +143,11 @@ primitive_unswitch(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0), *test = loop->body;
 	if (!test || test->kind != STMT_IF || test->next || test->other)
-		refuse(s, "it holds more than a condition, or none");
+		refuse_step(s, "it holds more than a condition, or none");
 	if (expr_uses_var(test->condition, loop->var))
-		refuse(s, "the condition depends on it");
+		refuse_step(s, "the condition depends on it");
 	if (test->condition->has_read)
-		refuse(s, "the condition reads memory");
+		refuse_step(s, "the condition reads memory");
 	const Expr *condition = test->condition;
 	Stmt *next = loop->next;
 	*test = (Stmt){.kind = STMT_FOR,
@@ -174,17 +175,17 @@ primitive_skew(Scheduling *s)
 	vec_push(s->kernel->arena, &after, loop);
 	for (at = only_loop(s, at); at != inner; at = only_loop(s, at)) {
 		if (expr_uses_var(at->lo, loop->var) || expr_uses_var(at->hi, loop->var))
-			refuse(s, "the bounds of loop %s depend on it", at->var->name);
+			refuse_step(s, "the bounds of loop %s depend on it", at->var->name);
 		vec_push(s->kernel->arena, &nest, at);
 		vec_push(s->kernel->arena, &after, at);
 	}
 	vec_push(s->kernel->arena, &nest, inner);
 	const Var *old = loop->var;
 	if (!expr_is_zero(inner->lo) || !dim_from_expr(ctx, inner->hi))
-		refuse(s, "loop %s does not count from 0 to a bound of its own", inner->var->name);
+		refuse_step(s, "loop %s does not count from 0 to a bound of its own", inner->var->name);
 	check_order(s, nest.count, nest.data, after.data);
 	const Expr *more = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
-	const Expr *hi = tidy(ctx, expr_add(ctx, loop->hi, more));
+	const Expr *hi = tidy_dim(ctx, expr_add(ctx, loop->hi, more));
 	const Var *row = new_counter(s, 0, loop->lo, hi);
 	const Expr *value = expr_sub(ctx, expr_var(ctx, row), expr_var(ctx, inner->var));
 	const Expr *is_one =
