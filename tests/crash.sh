@@ -22,6 +22,7 @@ cat >slow <<'TEXT'
 case $1 in --version) exec cc "$@" ;; esac
 touch started
 sleep 2
+exec cc "$@"
 TEXT
 chmod +x slow
 
@@ -52,6 +53,23 @@ for signal in TERM HUP; do # a shell lets no background process see SIGINT
 	[ $rc -gt 128 ] && pass || lose "$signal: exit code $rc"
 	[ -z "$(ls temporary)" ] && [ ! -e m.twb ] && pass || lose "$signal leaves $(ls . temporary)"
 done
+
+# What SIGKILL leaves in the temporary folder goes with the next compilation, unless it is in use.
+interrupted KILL
+[ $rc -gt 128 ] && [ -n "$(ls temporary)" ] && pass || lose "SIGKILL: exit code $rc, $(ls temporary)"
+[ ! -e m.twb ] && pass || lose "SIGKILL leaves m.twb"
+rm -rf started cache
+CC=./slow "$tw" compile m.txt -o m.twb 2>err &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ ! -e started ] || break
+	sleep 0.2
+done
+"$tw" compile -q m.txt -o other.twb 2>err2 && pass || lose "beside another: $(cat err2)"
+[ "$(ls temporary | wc -l)" = 1 ] && pass || lose "one is at work, but there are $(ls temporary)"
+wait $pid && pass || lose "with another beside: $(cat err)"
+[ -z "$(ls temporary)" ] && pass || lose "left are $(ls temporary)"
+rm -f m.twb other.twb
 
 # Names that show themselves in the folder while a model is compiled: nothing but the bundle. What is
 # there while it is proved is seen: that takes a while without any optimisation.

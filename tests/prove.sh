@@ -125,6 +125,8 @@ proves late.g '.*not proved: 2 (host operator NonZero: .*' -O0
 for level in -O0 -O3; do
 	proves default.g '3 values at [0-9]* points' $level
 	"$tw" run -q --self-test proved.twb && pass || lose "self-test of defaults"
+	[ "$("$tw" inspect proved.twb | grep -c '^[xwc]  *[a-z0-9]*\[[0-9]*\]  *yes$')" = 2 ] && pass ||
+		lose "inspect shows no defaults: $("$tw" inspect proved.twb)"
 	for given in 'x=10.5,20.5,30.5 11.5,22.5,34.5' 'x=10.5,20.5,30.5 w=5.5,6.5,7.5 16,27,38.0'; do
 		# shellcheck disable=SC2046  # several inputs
 		"$tw" run -q --prove proved.twb $(echo "$given" | sed 's/\([a-z]=\)/--input \1/g; s/ \([^ ]*\)$/ --expect y=\1/') &&

@@ -93,6 +93,7 @@ place_of_work(const Loc *loc)
 	if (!place.file)
 		place.file = work.loc.file;
 	if (!place.node && !place.op && place.line == 0) {
+		place.line = loc && loc->file ? 0 : work.loc.line;
 		place.node = work.loc.node;
 		place.op = work.loc.op;
 	}
@@ -144,7 +145,8 @@ fail_again(const Failure *failure)
 	do { \
 		Failure failure = {.kind = (a_kind)}; \
 		bool is_bug = failure.kind == FAIL_BUG; \
-		bool is_open = is_bug || (failure.kind == FAIL_UNSUPPORTED && !(loc)); \
+		bool is_placeless = failure.kind == FAIL_INVALID || failure.kind == FAIL_UNSUPPORTED; \
+		bool is_open = is_bug || (is_placeless && !(loc)); \
 		Loc place = is_open ? place_of_work(loc) : (Loc){0}; \
 		va_list args; \
 		va_start(args, format); \

@@ -56,8 +56,8 @@ void work_end(Work before);
 Work work_now(void);
 
 /* Unwind with "place: message". `loc` may be NULL. fail() is FAIL_INVALID. What the place of a
- * FAIL_BUG leaves open is taken from the work under way; so is that of a FAIL_UNSUPPORTED without
- * any. */
+ * FAIL_BUG leaves open is taken from the work under way; so is that of a FAIL_INVALID or
+ * FAIL_UNSUPPORTED without any. */
 _Noreturn void fail(const Loc *loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void fail_unsupported(const Loc *loc, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -15,7 +15,6 @@
 #include <cjson/cJSON.h>
 
 #include "base/file.h"
-#include "base/litter.h"
 #include "cli/compare.h"
 #include "cli/npy.h"
 #include "cli/progress.h"
@@ -121,31 +120,12 @@ measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrV
 
 /* ---- inputs as files ---- */
 
-static void
-remove_folder(void *handle)
-{
-	const char *folder = handle;
-	for (int i = 0;; i++) {
-		char path[512];
-		snprintf(path, sizeof path, "%s/%d.npy", folder, i);
-		if (unlink(path) != 0)
-			break;
-	}
-	rmdir(folder);
-	litter_remove(folder);
-}
-
 /* The inputs of a subject as --input words. */
 static StrVec
 write_inputs(Arena *arena, const Subject *subject)
 {
 	StrVec words = {0};
-	const char *base = getenv("TMPDIR");
-	char *folder = arena_printf(arena, "%s/tilewright-XXXXXX", base ? base : "/tmp");
-	if (!mkdtemp(folder))
-		fail_environment(NULL, "cannot make a folder %s", folder);
-	litter_add(folder);
-	arena_defer(arena, remove_folder, folder);
+	const char *folder = file_temporary_folder(arena);
 	for (int i = 0; i < subject->ninput; i++) {
 		if (!subject->inputs[i]) /* its default holds */
 			continue;

@@ -22,17 +22,49 @@ tensor_text(Arena *arena, const ManifestTensor *tensor)
 	return buf_text(&buf);
 }
 
-static void
-signature_table(Report *report, Arena *arena, const char *key, const char *label, int count,
-                const ManifestTensor *tensors)
+static Plan *
+plan_of(const Bundle *bundle, int target)
+{
+	char error[512];
+	Plan *plan;
+	Loc loc = {.file = bundle->manifest->targets[target].plan};
+	if (!bundle_read_plan(bundle, target, &plan, error, sizeof error))
+		bundle_refuse(&loc, error);
+	return plan;
+}
+
+static Table *
+signature_table(Report *report, const char *key, const char *label)
 {
 	Table *table = report_table(report, key, NULL);
 	table_column(table, "name", label, false);
 	table_column(table, "type", "type", false);
-	for (int i = 0; i < count; i++) {
-		table_text(table, tensors[i].name);
-		table_text(table, tensor_text(arena, &tensors[i]));
+	return table;
+}
+
+static void
+signature_row(Table *table, Arena *arena, const ManifestTensor *tensor)
+{
+	table_text(table, tensor->name);
+	table_text(table, tensor_text(arena, tensor));
+}
+
+static void
+report_signature(Report *report, Arena *arena, const Bundle *bundle)
+{
+	const Manifest *manifest = bundle->manifest;
+	Table *inputs = signature_table(report, "inputs", "input");
+	Plan *plan = manifest->ntarget > 0 ? plan_of(bundle, 0) : NULL;
+	table_column(inputs, "default", "default", false);
+	for (int i = 0; i < manifest->ninput; i++) {
+		signature_row(inputs, arena, &manifest->inputs[i]);
+		bool is_held = plan && plan->buffers[plan->inputs[i]].bytes >= 0;
+		table_text(inputs, is_held ? "yes" : "");
 	}
+	plan_free(plan);
+	Table *outputs = signature_table(report, "outputs", "output");
+	for (int i = 0; i < manifest->noutput; i++)
+		signature_row(outputs, arena, &manifest->outputs[i]);
 }
 
 static const char *
@@ -97,17 +129,13 @@ static void
 report_targets(Report *report, Arena *arena, const Bundle *bundle)
 {
 	Table *table = report_table(report, "targets", NULL);
-	char error[512];
 	table_column(table, "device", "target", false);
 	table_column(table, "here", "here", false);
 	table_column(table, "vendor", "vendor", false);
 	table_column(table, "steps", "steps", false);
 	for (int i = 0; i < bundle->manifest->ntarget; i++) {
 		const ManifestTarget *target = &bundle->manifest->targets[i];
-		Plan *plan;
-		Loc loc = {.file = target->plan};
-		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
-			bundle_refuse(&loc, error);
+		Plan *plan = plan_of(bundle, i);
 		int counts[PT_SCAN + 1] = {0};
 		count_steps(plan, counts);
 		Buf buf = {.arena = arena};
@@ -219,8 +247,7 @@ verb_inspect(const Options *options)
 	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
 	report_text(report, "proved", "proved", proved_text(arena, path, bundle));
 	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));
-	signature_table(report, arena, "inputs", "input", manifest->ninput, manifest->inputs);
-	signature_table(report, arena, "outputs", "output", manifest->noutput, manifest->outputs);
+	report_signature(report, arena, bundle);
 	report_targets(report, arena, bundle);
 	report_parts(report, arena, manifest);
 	report_print(report);

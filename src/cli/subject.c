@@ -6,31 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/litter.h"
 #include "cli/compile.h"
 
 /* ---- bundles ---- */
-
-static void
-remove_file(void *path)
-{
-	unlink(path);
-	litter_remove(path);
-}
 
 const char *
 bundle_of(const Options *options, Arena *arena, const char *path)
 {
 	if (file_kind(path, file_map(arena, path)) == FILE_BUNDLE)
 		return path;
-	const char *folder = getenv("TMPDIR");
-	char *output = arena_printf(arena, "%s/tilewright-XXXXXX", folder ? folder : "/tmp");
-	int file = mkstemp(output);
-	if (file < 0)
-		fail_environment(NULL, "cannot make a temporary file %s", output);
-	close(file);
-	litter_add(output);
-	arena_defer(arena, remove_file, output);
+	const char *output = arena_printf(arena, "%s/model.twb", file_temporary_folder(arena));
 	compile_file(options, arena, path, output);
 	return output;
 }

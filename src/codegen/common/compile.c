@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/cache.h"
-#include "base/litter.h"
 
 extern char **environ;
 
@@ -114,38 +112,7 @@ complain(const Compiler *compiler, const char *log)
 	fail_environment(NULL, "the C compiler '%s' failed: %.600s", compiler->command.data[0], from);
 }
 
-/* ---- the folder, the compiler -----------------------------------------------------------------
- * */
-
-static int
-remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void)info;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
-static void
-remove_folder(void *path)
-{
-	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-	litter_remove(path);
-}
-
-static void
-make_folder(Compiler *compiler)
-{
-	const char *base = getenv("TMPDIR");
-	char *folder =
-		arena_printf(compiler->arena, "%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
-	if (!mkdtemp(folder))
-		fail_environment(NULL, "%s: a temporary folder cannot be made: %s", folder,
-		                 strerror(errno));
-	compiler->folder = folder;
-	litter_add(folder);
-	arena_defer(compiler->arena, remove_folder, folder);
-}
+/* ---- the compiler ----------------------------------------------------------------------------- */
 
 /* $CC, cut at blanks, or cc. */
 static void
@@ -304,7 +271,7 @@ codegen_compile_watched(Arena *arena, const Target *target, const char *text,
 		fail_as(FAIL_BUG, NULL, "%s is not a target of the C compiler", target->device->name);
 	Compiler compiler = {.arena = arena_new("compiling kernels"), .watch = watch};
 	arena_defer(arena, (void (*)(void *))arena_free, compiler.arena);
-	make_folder(&compiler);
+	compiler.folder = file_temporary_folder(compiler.arena);
 	find_compiler(&compiler);
 	Cache *cache = cache_open(compiler.arena, NULL, (uint64_t)CACHE_MIB << 20);
 	Hash128 key = cache_key(&compiler, target, text);
