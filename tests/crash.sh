@@ -66,7 +66,8 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	sleep 0.2
 done
 "$tw" compile -q m.txt -o other.twb 2>err2 && pass || lose "beside another: $(cat err2)"
-[ "$(ls temporary | wc -l)" = 1 ] && pass || lose "one is at work, but there are $(ls temporary)"
+set -- temporary/*
+[ $# = 1 ] && pass || lose "one is at work, but there are $(ls temporary)"
 wait $pid && pass || lose "with another beside: $(cat err)"
 [ -z "$(ls temporary)" ] && pass || lose "left are $(ls temporary)"
 rm -f m.twb other.twb

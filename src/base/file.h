@@ -48,8 +48,8 @@ void file_make_folder(const char *path);                 /* with parents */
 const char *file_folder(Arena *arena, const char *path); /* "." when there is none */
 const char *file_base(const char *path);
 
-/* A new private folder in $TMPDIR, which goes with the arena and all that is in it; one that a killed
- * process left goes when the next is made. */
+/* A new private folder in $TMPDIR, which goes with the arena and all that is in it; one that a
+ * killed process left goes when the next is made. */
 const char *file_temporary_folder(Arena *arena);
 
 /* SHA-256 as 64 hex digits. */

@@ -1,7 +1,7 @@
 /* Folders in $TMPDIR that last as long as their arena, or at most their process.
  *
- * Nobody can answer SIGKILL, so each folder is locked while its process lives, and whoever makes the
- * next removes those that nobody locks. A lock, unlike the number of a process in the name, is
+ * Nobody can answer SIGKILL, so each folder is locked while its process lives, and whoever makes
+ * the next removes those that nobody locks. A lock, unlike the number of a process in the name, is
  * seen from all containers that share the disk.
  */
 #include <dirent.h>

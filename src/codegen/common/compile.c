@@ -112,7 +112,7 @@ complain(const Compiler *compiler, const char *log)
 	fail_environment(NULL, "the C compiler '%s' failed: %.600s", compiler->command.data[0], from);
 }
 
-/* ---- the compiler ----------------------------------------------------------------------------- */
+/* ---- the compiler ---------------------------------------------------------------------------- */
 
 /* $CC, cut at blanks, or cc. */
 static void
