@@ -34,6 +34,16 @@ append(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
+bool
+refuse_with(char *error, size_t size, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(error, size, format, args);
+	va_end(args);
+	return false;
+}
+
 /* "place: message" on one line, control characters replaced. */
 __attribute__((format(printf, 4, 0))) static void
 compose(char *text, size_t size, const Loc *loc, const char *format, va_list args)

@@ -82,6 +82,10 @@ _Noreturn void fail_again(const Failure *failure);
  * inside fn and not freed there leak unless deferred to an outer one: make them outside. */
 bool try_run(void (*fn)(void *arg), void *arg, Failure *failure);
 
+/* For what returns instead of unwinding: the sentence in `error`, and false. */
+bool refuse_with(char *error, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Say it on standard error and go on. */
 void warn(const Loc *loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -9,7 +9,6 @@
  */
 #include "base/zip.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,16 +272,6 @@ get(const unsigned char *data, int width)
 	return value;
 }
 
-__attribute__((format(printf, 3, 4))) static bool
-refuse(char *error, size_t size, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(error, size, format, args);
-	va_end(args);
-	return false;
-}
-
 /* Find the directory from the end record; false unless the file ends exactly as put_end() does. */
 static bool
 find_directory(Bytes file, Directory *directory)
@@ -392,14 +381,15 @@ read_entries(ZipReader *zip, Bytes file, const Directory *directory, char *error
 		Record entry = {.offset = offset};
 		size_t central_size, local_size;
 		if (!parse_central(at, left, &entry))
-			return refuse(error, size, "the bundle's directory is damaged");
+			return refuse_with(error, size, "the bundle's directory is damaged");
 		if (!is_good_name(entry.name, entry.name_size))
-			return refuse(error, size, "the bundle has an entry with a name that is not allowed");
+			return refuse_with(error, size,
+			                   "the bundle has an entry with a name that is not allowed");
 		const char *damage =
 			check_entry(file, &entry, at, left, directory->offset, &central_size, &local_size);
 		if (damage)
-			return refuse(error, size, "the bundle's entry %.*s is damaged: %s",
-			              (int)entry.name_size, entry.name, damage);
+			return refuse_with(error, size, "the bundle's entry %.*s is damaged: %s",
+			                   (int)entry.name_size, entry.name, damage);
 		memcpy(names, entry.name, entry.name_size);
 		names[entry.name_size] = 0;
 		Bytes data = {file.data + offset + local_size, (size_t)entry.size};
@@ -410,12 +400,12 @@ read_entries(ZipReader *zip, Bytes file, const Directory *directory, char *error
 		offset += local_size + entry.size;
 	}
 	if (left != 0 || offset != directory->offset)
-		return refuse(error, size, "the bundle has bytes that belong to no entry");
+		return refuse_with(error, size, "the bundle has bytes that belong to no entry");
 	const char *repeated = find_repeated(zip);
 	if (repeated)
-		return refuse(error, size,
-		              *repeated ? "the bundle has two entries named %s" : "out of memory%s",
-		              repeated);
+		return refuse_with(error, size,
+		                   *repeated ? "the bundle has two entries named %s" : "out of memory%s",
+		                   repeated);
 	return true;
 }
 
@@ -425,13 +415,14 @@ zip_open(ZipReader *zip, Bytes file, char *error, size_t size)
 	Directory directory;
 	*zip = (ZipReader){0};
 	if (!find_directory(file, &directory))
-		return refuse(error, size, "the file is not a bundle, or its end is missing or damaged");
+		return refuse_with(error, size,
+		                   "the file is not a bundle, or its end is missing or damaged");
 	/* Each record takes CENTRAL_SIZE bytes and its name, which bounds both allocations. */
 	if (directory.count > ZIP_MAX_ENTRIES || directory.count > directory.size / CENTRAL_SIZE)
-		return refuse(error, size, "the bundle's directory is damaged");
+		return refuse_with(error, size, "the bundle's directory is damaged");
 	zip->entries = malloc(directory.count * sizeof *zip->entries + directory.size + 1);
 	if (!zip->entries)
-		return refuse(error, size, "out of memory");
+		return refuse_with(error, size, "out of memory");
 	if (read_entries(zip, file, &directory, error, size))
 		return true;
 	zip_close(zip);

@@ -14,6 +14,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/compare.h"
 #include "cli/npy.h"

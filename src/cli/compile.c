@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/choices.h"
 #include "cli/finish.h"
 #include "cli/inputs.h"

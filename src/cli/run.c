@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/compare.h"
 #include "cli/subject.h"
 #include "cli/npy.h"

@@ -30,9 +30,4 @@ void session_run(Session *session);
 /* An output of the last run: a view of the session's memory. */
 Array session_output(Session *session, int index);
 
-double now_seconds(void); /* a clock that only goes forward */
-
-/* Order statistics of times; sorts in place. */
-double median_of(int count, double *values);
-
 #endif

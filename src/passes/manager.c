@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "passes/passes.h"
@@ -124,14 +124,6 @@ pass_context_check(const PassContext *context)
 			fail_as(FAIL_USAGE, NULL, "--config %s: expected PASS.key=value; passes near it: %s",
 			        key, near_names(context->arena, key));
 	}
-}
-
-static double
-now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static bool
@@ -361,11 +353,11 @@ run_pass(void *subject, PassContext *context, const PassInfo *pass)
 	PassTiming timing = {.pass = pass->name, .nodes_before = ir->size ? ir->size(subject) : 0};
 	Arena *kept = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
 	const void *before = kept ? ir->keep(kept, subject) : NULL;
-	double start = now();
+	double start = now_seconds();
 
 	context->running = pass->name;
 	timing.changed = pass->run(subject, context);
-	timing.seconds = now() - start;
+	timing.seconds = now_seconds() - start;
 	timing.nodes_after = ir->size ? ir->size(subject) : 0;
 	add_timing(context, &timing);
 	if (context->verify)

@@ -3,20 +3,9 @@
 #include "runtime/bundle.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((format(printf, 3, 4))) static bool
-refuse(char *error, size_t size, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(error, size, format, args);
-	va_end(args);
-	return false;
-}
 
 static bool
 is_weights(const Manifest *manifest, const char *entry)
@@ -33,21 +22,21 @@ check_parts(const Bundle *bundle, BundleVerify verify, char *error, size_t size)
 {
 	const Manifest *manifest = bundle->manifest;
 	if (manifest->npart != bundle->zip.count - 1)
-		return refuse(error, size, "the bundle has %d parts and its manifest lists %d",
-		              bundle->zip.count - 1, manifest->npart);
+		return refuse_with(error, size, "the bundle has %d parts and its manifest lists %d",
+		                   bundle->zip.count - 1, manifest->npart);
 	for (int i = 0; i < manifest->npart; i++) {
 		const ManifestPart *part = &manifest->parts[i];
 		const ZipEntry *entry = &bundle->zip.entries[i + 1];
 		if (strcmp(part->entry, entry->name) != 0 || part->size != entry->data.size)
-			return refuse(error, size, "the bundle's part %.80s is not the one in its manifest",
-			              entry->name);
+			return refuse_with(
+				error, size, "the bundle's part %.80s is not the one in its manifest", entry->name);
 		if (verify == BUNDLE_VERIFY_CODE && is_weights(manifest, part->entry))
 			continue;
 		if (!hash128_equal(part->hash, hash128(entry->data.data, entry->data.size)))
-			return refuse(error, size,
-			              "the bundle's part %.80s was changed or is damaged: compile "
-			              "the model again, or fetch the bundle again",
-			              entry->name);
+			return refuse_with(error, size,
+			                   "the bundle's part %.80s was changed or is damaged: compile "
+			                   "the model again, or fetch the bundle again",
+			                   entry->name);
 	}
 	return true;
 }
@@ -59,11 +48,11 @@ read_bundle(Bundle *bundle, BundleVerify verify, char *error, size_t size)
 		return false;
 	const ZipEntry *entry = bundle->zip.count ? &bundle->zip.entries[0] : NULL;
 	if (!entry || strcmp(entry->name, "manifest.json") != 0)
-		return refuse(error, size, "the bundle does not begin with a manifest");
+		return refuse_with(error, size, "the bundle does not begin with a manifest");
 	if (crc32_of(0, entry->data.data, entry->data.size) != entry->crc32)
-		return refuse(error, size,
-		              "the bundle's part manifest.json was changed or is damaged: "
-		              "compile the model again, or fetch the bundle again");
+		return refuse_with(error, size,
+		                   "the bundle's part manifest.json was changed or is damaged: "
+		                   "compile the model again, or fetch the bundle again");
 	if (!manifest_read((const char *)entry->data.data, entry->data.size, &bundle->manifest, error,
 	                   size) ||
 	    !check_parts(bundle, verify, error, size))
@@ -72,7 +61,7 @@ read_bundle(Bundle *bundle, BundleVerify verify, char *error, size_t size)
 		return true;
 	const ZipEntry *weights = zip_find(&bundle->zip, bundle->manifest->weights);
 	if (!weights)
-		return refuse(error, size, "the bundle's weights are missing");
+		return refuse_with(error, size, "the bundle's weights are missing");
 	bundle->weights = weights->data;
 	return true;
 }
@@ -119,15 +108,15 @@ bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, siz
 	errno = 0;
 	const ZipEntry *entry = zip_find(&bundle->zip, manifest->targets[target].plan);
 	if (!entry)
-		return refuse(error, error_size, "the bundle's plan %.80s is missing",
-		              manifest->targets[target].plan);
+		return refuse_with(error, error_size, "the bundle's plan %.80s is missing",
+		                   manifest->targets[target].plan);
 	if (!plan_read((const char *)entry->data.data, entry->data.size, plan, error, error_size))
 		return false;
 	if (!check_signature(*plan, (*plan)->inputs, (*plan)->ninput, manifest->inputs,
 	                     manifest->ninput) ||
 	    !check_signature(*plan, (*plan)->outputs, (*plan)->noutput, manifest->outputs,
 	                     manifest->noutput))
-		refuse(error, error_size, "the bundle's plan has another signature than its manifest");
+		refuse_with(error, error_size, "the bundle's plan has another signature than its manifest");
 	else if (plan_verify(*plan, plan_kernels(*plan), bundle->weights.size, error, error_size))
 		return true;
 	plan_free(*plan);
@@ -206,7 +195,7 @@ bundle_kernels(const Bundle *bundle, int target, Bytes *image, char *error, size
 	const char *name = bundle->manifest->targets[target].kernels;
 	const ZipEntry *entry = *name ? zip_find(&bundle->zip, name) : NULL;
 	if (*name && !entry)
-		return refuse(error, error_size, "the bundle's kernels %.80s are missing", name);
+		return refuse_with(error, error_size, "the bundle's kernels %.80s are missing", name);
 	*image = entry ? entry->data : (Bytes){0};
 	return true;
 }

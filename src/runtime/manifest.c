@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "runtime/bundle.h"
 #include "runtime/json.h"
 
@@ -222,10 +223,8 @@ manifest_read(const char *json, size_t size, Manifest **manifest, char *error, s
 {
 	ManifestBlock *block = calloc(1, sizeof *block);
 	*manifest = NULL;
-	if (!block) {
-		snprintf(error, error_size, "out of memory while reading the manifest");
-		return false;
-	}
+	if (!block)
+		return refuse_with(error, error_size, "out of memory while reading the manifest");
 	JsonReader r = {&block->pile, "the bundle's manifest", error, error_size, false};
 	cJSON *root = json_parse(&r, json, size, MANIFEST_LIMIT);
 	if (!r.failed)

@@ -17,8 +17,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { JOINED_MASK = 0xFFFF, OPEN = 0x10000, JOB_SHIFT = 17, SPINS_PER_LOOK = 32 };
 
@@ -50,14 +51,6 @@ relax(void)
 #endif
 }
 
-static int64_t
-now_us(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
 /* Take part in the open job, if there is room. */
 static bool
 try_join(void)
@@ -80,12 +73,12 @@ try_join(void)
 static void
 await_job(uint64_t seen)
 {
-	int64_t end = now_us() + atomic_load(&pool.spin_us);
+	double end = now_seconds() + atomic_load(&pool.spin_us) * 1e-6;
 	do {
 		for (int i = 0; i < SPINS_PER_LOOK; i++, relax())
 			if (atomic_load(&pool.state) >> JOB_SHIFT != seen || atomic_load(&pool.is_ending))
 				return;
-	} while (now_us() < end);
+	} while (now_seconds() < end);
 	pthread_mutex_lock(&pool.lock);
 	atomic_fetch_add(&pool.sleepers, 1);
 	while (atomic_load(&pool.state) >> JOB_SHIFT == seen && !atomic_load(&pool.is_ending))

@@ -165,28 +165,34 @@ START_TEST(placement)
 	srand(7);
 	for (int round = 0; round < ROUNDS; round++) {
 		int64_t size[COUNT], offset[COUNT], again[COUNT], sum = 0;
-		int first[COUNT], last[COUNT];
+		PlanBuffer buffers[COUNT] = {{0}};
+		const Plan plan = {.nbuffer = COUNT, .buffers = buffers};
 		for (int i = 0; i < COUNT; i++) {
 			size[i] = rand() % 10 == 0 ? -1 : rand() % 5000;
-			first[i] = rand() % 30;
-			last[i] = first[i] + rand() % 8;
+			buffers[i].first = rand() % 30;
+			buffers[i].last = buffers[i].first + rand() % 8;
 			sum += size[i] < 0 ? 0 : (size[i] + 63) / 64 * 64;
 		}
-		int64_t total = plan_place(COUNT, size, first, last, offset);
+		int64_t total = plan_place(&plan, PLACE_DEVICE, size, offset);
 		ck_assert(total >= 0 && total <= sum);
-		ck_assert(plan_place(COUNT, size, first, last, again) == total);
+		ck_assert(plan_place(&plan, PLACE_DEVICE, size, again) == total);
 		ck_assert_mem_eq(offset, again, sizeof offset);
 		for (int i = 0; i < COUNT; i++) {
 			ck_assert((offset[i] < 0) == (size[i] < 0));
 			ck_assert(offset[i] < 0 || (offset[i] % 64 == 0 && offset[i] + size[i] <= total));
 			for (int j = 0; j < i; j++)
-				if (size[i] > 0 && size[j] > 0 && first[i] <= last[j] && first[j] <= last[i])
+				if (size[i] > 0 && size[j] > 0 && buffers[i].first <= buffers[j].last &&
+				    buffers[j].first <= buffers[i].last)
 					ck_assert(offset[i] >= offset[j] + size[j] || offset[j] >= offset[i] + size[i]);
 		}
 	}
 	int64_t huge[2] = {INT64_MAX - 100, INT64_MAX - 100}, offset[2];
-	int zero[2] = {0, 0};
-	ck_assert(plan_place(2, huge, zero, zero, offset) == -1);
+	PlanBuffer both[2] = {{0}};
+	const Plan large = {.nbuffer = 2, .buffers = both};
+	ck_assert(plan_place(&large, PLACE_DEVICE, huge, offset) == -1);
+	both[1].place = PLACE_HOST; /* then they are in nobody's way */
+	ck_assert(plan_place(&large, PLACE_DEVICE, huge, offset) > 0);
+	ck_assert(offset[0] == 0 && offset[1] == -1);
 }
 END_TEST
 

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +18,6 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U /* Linux 6.3: asks for what was the default before */
 #endif
-
-__attribute__((format(printf, 3, 4))) static bool
-refuse(char *error, size_t size, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(error, size, format, args);
-	va_end(args);
-	return false;
-}
 
 static bool
 write_all(int file, Bytes bytes)
@@ -62,12 +51,12 @@ take_table(CpuCode *code, char *error, size_t size)
 {
 	const TwKernels *kernels = dlsym(code->library, "tw_kernels_v1");
 	if (!kernels)
-		return refuse(error, size, "the bundle's kernels do not export tw_kernels_v1");
+		return refuse_with(error, size, "the bundle's kernels do not export tw_kernels_v1");
 	if (kernels->abi != TW_KERNEL_ABI)
-		return refuse(error, size,
-		              "the bundle's kernels have ABI %u and this library has %u: "
-		              "compile the model again",
-		              kernels->abi, TW_KERNEL_ABI);
+		return refuse_with(error, size,
+		                   "the bundle's kernels have ABI %u and this library has %u: "
+		                   "compile the model again",
+		                   kernels->abi, TW_KERNEL_ABI);
 	code->head.count = (int)kernels->count;
 	code->table = kernels->table;
 	return true;
@@ -81,7 +70,7 @@ fill_file(int *file, Bytes bytes, char *error, size_t size)
 	if (*file >= 0 && write_all(*file, bytes))
 		return TW_OK;
 	bool is_memory = errno == ENOMEM;
-	refuse(error, size, "cannot make a file for the kernels: %s", strerror(errno));
+	refuse_with(error, size, "cannot make a file for the kernels: %s", strerror(errno));
 	return is_memory ? TW_MEMORY : TW_FILE;
 }
 
@@ -94,7 +83,7 @@ link_file(CpuCode *code, const char *name, char *error, size_t size)
 	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!code->library) {
 		bool is_memory = errno == ENOMEM;
-		refuse(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
+		refuse_with(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
 		return is_memory ? TW_MEMORY : TW_DAMAGED;
 	}
 	return take_table(code, error, size) ? TW_OK : TW_DAMAGED;
@@ -106,7 +95,7 @@ cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error, size_
 	CpuCode *code = calloc(1, sizeof *code);
 	*loaded = NULL;
 	if (!code) {
-		refuse(error, error_size, "out of memory for the kernels");
+		refuse_with(error, error_size, "out of memory for the kernels");
 		return TW_MEMORY;
 	}
 	TwCode result = fill_file(&code->file, image, error, error_size);

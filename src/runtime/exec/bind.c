@@ -239,8 +239,6 @@ size_temporaries(Frame *frame)
 		const PlanBuffer *described = &plan->buffers[i];
 		Slot *slot = &frame->slots[i];
 		frame->size[i] = -1;
-		frame->first[i] = described->first;
-		frame->last[i] = described->last;
 		slot->is_own = described->kind == PB_POOL || described->kind == PB_OUTPUT;
 		if (described->kind != PB_TEMP)
 			continue;
@@ -284,10 +282,7 @@ static TwCode
 place_temporaries_in(Frame *frame, PlanPlace place)
 {
 	const Plan *plan = frame->plan;
-	for (int i = 0; i < plan->nbuffer; i++)
-		frame->chosen[i] = plan->buffers[i].place == place ? frame->size[i] : -1;
-	int64_t total =
-		plan_place(plan->nbuffer, frame->chosen, frame->first, frame->last, frame->offset);
+	int64_t total = plan_place(plan, place, frame->size, frame->offset);
 	if (total < 0)
 		return exec_fail(frame->exec, TW_MEMORY, "temporaries do not fit into memory");
 	TwCode code = reserve_arena(frame, place, (size_t)total);

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* ---- Errors, logs ---- */
 
@@ -139,6 +140,22 @@ exec_copy_bytes(Exec *exec, size_t bytes, PlanPlace from, const void *source, Pl
 	return bytes ? exec_copy(exec, &copy) : TW_OK;
 }
 
+TwCode
+exec_copy_array(Exec *exec, const Array *array, PlanPlace from, const int64_t *strides,
+                PlanPlace to, void *target, const int64_t *target_strides)
+{
+	BackendCopy copy = {.size = element_bytes(array->type),
+	                    .rank = array->rank,
+	                    .dims = array->dims,
+	                    .from = from,
+	                    .to = to,
+	                    .source = array->data,
+	                    .source_strides = strides,
+	                    .target = target,
+	                    .target_strides = target_strides};
+	return exec_copy(exec, &copy);
+}
+
 /* ---- Frames ---- */
 
 static Frame *frame_new(Exec *exec, const Plan *plan, Frame *outer);
@@ -218,13 +235,9 @@ frame_new(Exec *exec, const Plan *plan, Frame *outer)
 	frame->slots = pile_alloc(pile, nbuffer, sizeof *frame->slots);
 	frame->size = pile_alloc(pile, nbuffer, sizeof *frame->size);
 	frame->offset = pile_alloc(pile, nbuffer, sizeof *frame->offset);
-	frame->chosen = pile_alloc(pile, nbuffer, sizeof *frame->chosen);
-	frame->first = pile_alloc(pile, nbuffer, sizeof *frame->first);
-	frame->last = pile_alloc(pile, nbuffer, sizeof *frame->last);
 	frame->steps = pile_alloc(pile, nstep, sizeof *frame->steps);
 	if (!frame->symbols || !frame->dims || !frame->dim_is_late || !frame->step_has_symbols ||
-	    !frame->slots || !frame->size || !frame->offset || !frame->chosen || !frame->first ||
-	    !frame->last || !frame->steps)
+	    !frame->slots || !frame->size || !frame->offset || !frame->steps)
 		return NULL;
 	for (int i = outer ? outer->plan->nsymbol : 0; i < plan->nsymbol; i++)
 		if (plan->symbols[i].source != PS_INPUT)
@@ -400,15 +413,7 @@ slot_take(Frame *frame, int buffer, const Array *array, PlanPlace from, const Pl
 		return code;
 	if (!slot->strides)
 		return exec_copy_bytes(frame->exec, array_size(array), from, array->data, to, data);
-	BackendCopy copy = {.size = element_bytes(array->type),
-	                    .rank = array->rank,
-	                    .dims = array->dims,
-	                    .from = from,
-	                    .to = to,
-	                    .source = array->data,
-	                    .target = data,
-	                    .target_strides = slot->strides};
-	return exec_copy(frame->exec, &copy);
+	return exec_copy_array(frame->exec, array, from, NULL, to, data, slot->strides);
 }
 
 TwCode
@@ -427,16 +432,11 @@ slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
 		return TW_OK;
 	Block *dense = &state->dense[arg];
 	TwCode code = exec_reserve(frame->exec, described->place, dense, slot->bytes);
-	BackendCopy copy = {.size = element_bytes(described->type),
-	                    .rank = described->rank,
-	                    .dims = slot->dims,
-	                    .from = described->place,
-	                    .to = described->place,
-	                    .source = array->data,
-	                    .source_strides = slot->strides,
-	                    .target = dense->data};
+	if (!code)
+		code = exec_copy_array(frame->exec, array, described->place, slot->strides,
+		                       described->place, dense->data, NULL);
 	array->data = dense->data;
-	return code ? code : exec_copy(frame->exec, &copy);
+	return code;
 }
 
 /* ---- Running ---- */
@@ -455,14 +455,6 @@ static const StepKind KINDS[] = {
 	[PT_LOOP] = {"loop", step_run_loop},
 	[PT_SCAN] = {"scan", step_run_scan},
 };
-
-static double
-seconds_now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static void
 report_step(const Frame *frame, int index, double seconds)
@@ -495,7 +487,7 @@ step_run(Frame *frame, int index)
 	if (exec->cancel && *exec->cancel)
 		return exec_fail(exec, TW_CANCELLED, "the run was cancelled before step '%.60s'",
 		                 step->name);
-	double start = exec->profile ? seconds_now() : 0;
+	double start = exec->profile ? now_seconds() : 0;
 	TwCode code = TW_OK;
 	if (!state->is_bound || (state->is_late && state->late_version != frame->late_version))
 		code = step_bind(frame, index);
@@ -514,7 +506,7 @@ step_run(Frame *frame, int index)
 	if (!code && exec->profile)
 		code = exec_finish(exec);
 	if (!code && exec->profile)
-		report_step(frame, index, seconds_now() - start);
+		report_step(frame, index, now_seconds() - start);
 	exec->step = outer;
 	return code;
 }

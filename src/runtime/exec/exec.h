@@ -136,8 +136,6 @@ struct Frame {
 	Slot *slots;
 	StepState *steps;
 	int64_t *size, *offset; /* of temporaries */
-	int64_t *chosen;        /* size of those in the place that is being filled */
-	int *first, *last;
 	Block arena[PLAN_PLACES];
 	unsigned char *base[PLAN_PLACES]; /* of temporaries: in `arena` or the caller's memory */
 	size_t arena_bytes;               /* in the host's memory */
@@ -191,6 +189,9 @@ TwCode exec_report(Exec *exec, const BackendReport *report);
 TwCode exec_copy(Exec *exec, BackendCopy *copy);
 TwCode exec_copy_bytes(Exec *exec, size_t bytes, PlanPlace from, const void *source, PlanPlace to,
                        void *target);
+/* Copy an array whose elements lie by these strides (NULL: dense) to `target`. */
+TwCode exec_copy_array(Exec *exec, const Array *array, PlanPlace from, const int64_t *strides,
+                       PlanPlace to, void *target, const int64_t *target_strides);
 /* Wait for all copies to the host: before it looks at or changes its memory. */
 TwCode exec_await(Exec *exec);
 TwCode exec_finish(Exec *exec); /* wait for everything */

@@ -290,18 +290,12 @@ give_collected(Frame *frame, const PlanStep *step, const Frame *body, Carried *a
 	Array result = {inner->type, rank, dims, data};
 	if ((axis == 0 && !gift->is_reversed) || all->count == 0)
 		return slot_take(frame, gift->buffer, &result, inner->place, step);
-	size_t unit = element_bytes(inner->type), bytes = (size_t)elements * unit;
+	size_t bytes = (size_t)elements * element_bytes(inner->type);
 	TwCode code = exec_reserve(exec, inner->place, &all->block[1], (size_t)all->count * bytes);
-	BackendCopy copy = {.size = unit,
-	                    .rank = rank,
-	                    .dims = dims,
-	                    .from = inner->place,
-	                    .to = inner->place,
-	                    .source = data + (gift->is_reversed ? (size_t)(all->count - 1) * bytes : 0),
-	                    .source_strides = strides,
-	                    .target = all->block[1].data};
+	result.data = data + (gift->is_reversed ? (size_t)(all->count - 1) * bytes : 0);
 	if (!code)
-		code = exec_copy(exec, &copy);
+		code = exec_copy_array(exec, &result, inner->place, strides, inner->place,
+		                       all->block[1].data, NULL);
 	result.data = all->block[1].data;
 	return code ? code : slot_take(frame, gift->buffer, &result, inner->place, step);
 }
@@ -453,17 +447,12 @@ take_slice(ScanRun *run, int index, int64_t number, Array *slice)
 	size_t bytes = (size_t)dims_count(whole->rank - 1, carried->dims) * unit;
 	PlanPlace place = carried_place(run->body, run->nstate + index);
 	TwCode code = exec_reserve(exec, place, &carried->block[0], bytes);
-	BackendCopy copy = {.size = unit,
-	                    .rank = whole->rank - 1,
-	                    .dims = carried->dims,
-	                    .from = place,
-	                    .to = place,
-	                    .source = (const unsigned char *)whole->data +
-	                              number * strides[axis] * (int64_t)unit,
-	                    .source_strides = picked,
-	                    .target = carried->block[0].data};
 	*slice = (Array){whole->type, whole->rank - 1, carried->dims, carried->block[0].data};
-	return code || bytes == 0 ? code : exec_copy(exec, &copy);
+	const Array part = {slice->type, slice->rank, slice->dims,
+	                    (unsigned char *)whole->data + number * strides[axis] * (int64_t)unit};
+	return code || bytes == 0
+	           ? code
+	           : exec_copy_array(exec, &part, place, picked, place, slice->data, NULL);
 }
 
 static TwCode

@@ -147,14 +147,8 @@ step_run_copy(Frame *frame, int index)
 	if (is_dense)
 		return exec_copy_bytes(frame->exec, read->bytes, from->place, slot_data(frame, source),
 		                       to->place, slot_data(frame, target));
-	BackendCopy copy = {.size = element_bytes(from->type),
-	                    .rank = from->rank,
-	                    .dims = read->dims,
-	                    .from = from->place,
-	                    .to = to->place,
-	                    .source = slot_data(frame, source),
-	                    .source_strides = read->strides,
-	                    .target = slot_data(frame, target),
-	                    .target_strides = written->strides};
-	return read->bytes ? exec_copy(frame->exec, &copy) : TW_OK;
+	const Array array = {from->type, from->rank, read->dims, slot_data(frame, source)};
+	return read->bytes ? exec_copy_array(frame->exec, &array, from->place, read->strides, to->place,
+	                                     slot_data(frame, target), written->strides)
+	                   : TW_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 enum {
 	FORWARD_INFERENCE = 96,
 	CPU_ENGINE = 1,
@@ -44,11 +46,9 @@ find_functions(DnnlApi *api, char *error, size_t size)
 #define F(name, result, args, versions) \
 	if ((versions) == 0 || (versions) == api->major) { \
 		find_symbol(api->library, "dnnl_" #name, &api->name); \
-		if (!api->name) { \
-			snprintf(error, size, "oneDNN %d.%d has no function dnnl_" #name, api->major, \
-			         api->minor); \
-			return false; \
-		} \
+		if (!api->name) \
+			return refuse_with(error, size, "oneDNN %d.%d has no function dnnl_" #name, \
+			                   api->major, api->minor); \
 	}
 	DNNL_FUNCTIONS(F)
 #undef F
@@ -58,8 +58,6 @@ find_functions(DnnlApi *api, char *error, size_t size)
 	find_symbol(api->library, "dnnl_post_ops_append_sum",
 	            is_2 ? (void *)&api->append_sum2 : (void *)&api->append_sum3);
 	find_symbol(api->library, "dnnl_memory_desc_get_blob", &api->md_get_blob);
-	find_symbol(api->library, "omp_get_max_threads", &api->omp_get_max_threads);
-	find_symbol(api->library, "omp_set_num_threads", &api->omp_set_num_threads);
 	return true;
 }
 
@@ -69,15 +67,14 @@ check_version(DnnlApi *api, const DnnlVersion *version, char *error, size_t size
 {
 	bool has_omp = api->omp_get_max_threads && api->omp_set_num_threads;
 	if (api->major < 2 || api->major > 3 || (api->major == 2 && api->minor < 6))
-		snprintf(error, size, "oneDNN %d.%d is not one of 2.6 to 3.x", api->major, api->minor);
-	else if (version->cpu_runtime != RUNTIME_SEQ && version->cpu_runtime != RUNTIME_THREADPOOL &&
-	         !(version->cpu_runtime == RUNTIME_OMP && has_omp))
-		snprintf(error, size,
-		         "oneDNN was built with a threading runtime that cannot be held to "
-		         "one thread");
-	else
+		return refuse_with(error, size, "oneDNN %d.%d is not one of 2.6 to 3.x", api->major,
+		                   api->minor);
+	if (version->cpu_runtime == RUNTIME_SEQ || version->cpu_runtime == RUNTIME_THREADPOOL ||
+	    (version->cpu_runtime == RUNTIME_OMP && has_omp))
 		return true;
-	return false;
+	return refuse_with(error, size,
+	                   "oneDNN was built with a threading runtime that cannot be held to one "
+	                   "thread");
 }
 
 static void *
@@ -100,16 +97,12 @@ static bool
 load_library(DnnlApi *api, char *error, size_t size)
 {
 	api->library = open_library();
-	if (!api->library) {
-		snprintf(error, size, "oneDNN (libdnnl.so.3 or libdnnl.so.2) is not installed");
-		return false;
-	}
+	if (!api->library)
+		return refuse_with(error, size, "oneDNN (libdnnl.so.3 or libdnnl.so.2) is not installed");
 	const DnnlVersion *(*version_of)(void);
 	find_symbol(api->library, "dnnl_version", &version_of);
-	if (!version_of) {
-		snprintf(error, size, "libdnnl is not oneDNN");
-		return false;
-	}
+	if (!version_of)
+		return refuse_with(error, size, "libdnnl is not oneDNN");
 	const DnnlVersion *version = version_of();
 	api->major = version->major;
 	api->minor = version->minor;

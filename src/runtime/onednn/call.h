@@ -90,9 +90,14 @@ bool call_refuse(CallPlan *plan, const char *format, ...) __attribute__((format(
 
 /* The tensor of argument `arg` as dims and strides of memory. */
 bool call_tensor(CallPlan *plan, int arg, CallTensor *tensor);
+/* Give it leading dims of 1, as broadcasting does; false when it has too many, or blocks. */
+bool call_raise(CallTensor *tensor, int rank);
 /* Add an operand that follows nothing yet; NULL (refused) when there are too many. */
 CallOperand *call_operand(CallPlan *plan, int code, int arg, const CallTensor *tensor);
 void call_follow(CallOperand *operand, int dim, int axis, int64_t scale);
+
+/* The descriptor of the bias; NULL: there is none. */
+const DnnlMd *call_bias(const CallPlan *plan, DnnlMd *const *mds);
 
 /* Read the step's post-ops; binary operands are made to fit dst. */
 bool call_read_posts(CallPlan *plan);

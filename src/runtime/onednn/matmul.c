@@ -27,23 +27,10 @@ swap_last(CallTensor *tensor)
 	tensor->strides[j] = stride;
 }
 
-/* Leading dims of 1 up to `rank`. */
 static bool
 raise(CallTensor *tensor, int rank)
 {
-	if (tensor->rank > rank || tensor->rank < 1 || tensor->block != 1)
-		return false;
-	int added = rank - tensor->rank;
-	for (int i = rank - 1; i >= 0; i--) {
-		tensor->dims[i] = i < added ? 1 : tensor->dims[i - added];
-		tensor->strides[i] = i < added ? 0 : tensor->strides[i - added];
-	}
-	for (int i = added - 1; i >= 0; i--) /* any stride that is possible will do for a dim of 1 */
-		tensor->strides[i] = tensor->strides[i + 1] * tensor->dims[i + 1];
-	for (int i = 0; i < rank; i++)
-		tensor->order[i] = i;
-	tensor->rank = rank;
-	return true;
+	return tensor->rank >= 1 && tensor->block == 1 && call_raise(tensor, rank);
 }
 
 /* The last of dims `from`..`to` that is not 1: neighbours along all of them lie as far apart as
@@ -180,11 +167,8 @@ shapes_fit(const Matmul *m)
 static int
 describe_matmul(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
 {
-	const DnnlMd *bias = NULL;
-	for (int i = 0; i < plan->dst; i++)
-		if (plan->operands[i].code == DNNL_BIAS)
-			bias = mds[i];
-	return dnnl_describe_matmul(plan->api, desc, mds[0], mds[1], bias, mds[plan->dst], attr);
+	return dnnl_describe_matmul(plan->api, desc, mds[0], mds[1], call_bias(plan, mds),
+	                            mds[plan->dst], attr);
 }
 
 /* A bias [N] (or anything that broadcasts as one row) as [1,…,1,N]. */

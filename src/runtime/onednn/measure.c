@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/fail.h"
 #include "runtime/memory.h"
 #include "runtime/onednn/call.h"
 
@@ -16,21 +17,6 @@ enum {
 };
 
 static const double ENOUGH_SECONDS = 0.03;
-
-static double
-seconds_now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* Bytes from the first to the last element of an argument. */
 static size_t
@@ -70,14 +56,13 @@ time_call(PreparedCall *call, void *const *buffers, void *scratch, unsigned char
 		return false;
 	while (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS)) {
 		memset(flush, runs, FLUSH_BYTES);
-		double start = seconds_now();
+		double start = now_seconds();
 		if (!run_all(call, buffers, scratch, error, size))
 			return false;
-		times[runs] = seconds_now() - start;
+		times[runs] = now_seconds() - start;
 		total += times[runs++];
 	}
-	qsort(times, (size_t)runs, sizeof *times, compare_doubles);
-	*seconds = times[runs / 2];
+	*seconds = median_of(runs, times);
 	return true;
 }
 
@@ -121,8 +106,7 @@ is_as_asked(const VendorCall *desc, const char *impl, char *error, size_t size)
 	const CallPlan plan = {.desc = desc};
 	if (strcmp(call_attr_text(&plan, "algorithm", ""), "winograd") != 0 || strstr(impl, "wino"))
 		return true;
-	snprintf(error, size, "oneDNN runs %s where winograd was asked for", impl);
-	return false;
+	return refuse_with(error, size, "oneDNN runs %s where winograd was asked for", impl);
 }
 
 static bool
@@ -152,10 +136,8 @@ dnnl_measure(Vendor *vendor, const VendorCall *desc, double *seconds, char impl[
 	Trial trial = {.buffers = {NULL}};
 	VendorCall made = *desc;
 	made.args = trial.args;
-	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0) {
-		snprintf(error, error_size, "too many arguments");
-		return false;
-	}
+	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0)
+		return refuse_with(error, error_size, "too many arguments");
 	bool is_done = make_data(&trial, desc, seconds != NULL);
 	if (!is_done)
 		snprintf(error, error_size, "out of memory");

@@ -78,25 +78,6 @@ read_numbers(const char **text, double numbers[2])
 	return count;
 }
 
-/* Give an argument of lower rank leading dims of 1, as broadcasting does. */
-static bool
-raise_rank(CallTensor *tensor, int rank)
-{
-	int added = rank - tensor->rank;
-	if (added < 0 || (added > 0 && tensor->block > 1))
-		return false;
-	for (int i = rank - 1; i >= 0; i--) {
-		tensor->dims[i] = i < added ? 1 : tensor->dims[i - added];
-		tensor->strides[i] = i < added ? 0 : tensor->strides[i - added];
-	}
-	for (int i = 0; i < added; i++) /* the stride of a dim of 1 only has to be possible */
-		tensor->strides[i] = tensor->strides[added] * tensor->dims[added];
-	for (int i = rank - 1; i >= 0; i--)
-		tensor->order[i] = i < added ? i : tensor->order[i - added] + added;
-	tensor->rank = rank;
-	return true;
-}
-
 /* The operand of a binary post-op or sum: follows dst wherever it is not broadcast. */
 static bool
 add_operand(CallPlan *plan, CallPost *post, double number)
@@ -108,7 +89,7 @@ add_operand(CallPlan *plan, CallPost *post, double number)
 		return call_refuse(plan, "a post-op names argument %g", number);
 	if (!call_tensor(plan, arg, &tensor))
 		return false;
-	bool fits = raise_rank(&tensor, dst->tensor.rank);
+	bool fits = call_raise(&tensor, dst->tensor.rank);
 	for (int i = 0; i < dst->tensor.rank && fits; i++)
 		fits = tensor.dims[i] == dst->tensor.dims[i] ||
 		       (tensor.dims[i] == 1 && post->kind == POST_BINARY);

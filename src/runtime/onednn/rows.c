@@ -113,6 +113,23 @@ call_tensor(CallPlan *plan, int arg, CallTensor *tensor)
 	return true;
 }
 
+bool
+call_raise(CallTensor *tensor, int rank)
+{
+	int added = rank - tensor->rank;
+	if (added < 0 || (added > 0 && tensor->block > 1))
+		return false;
+	for (int i = rank - 1; i >= 0; i--) {
+		tensor->dims[i] = i < added ? 1 : tensor->dims[i - added];
+		tensor->strides[i] = i < added ? 0 : tensor->strides[i - added];
+		tensor->order[i] = i < added ? i : tensor->order[i - added] + added;
+	}
+	for (int i = 0; i < added; i++) /* the stride of a dim of 1 only has to be possible */
+		tensor->strides[i] = tensor->strides[added] * tensor->dims[added];
+	tensor->rank = rank;
+	return true;
+}
+
 CallOperand *
 call_operand(CallPlan *plan, int code, int arg, const CallTensor *tensor)
 {
@@ -166,13 +183,20 @@ read_window(CallPlan *plan, const CallTensor *src, const CallTensor *dst)
 
 /* ---- conv ---- */
 
-static int
-describe_conv(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+const DnnlMd *
+call_bias(const CallPlan *plan, DnnlMd *const *mds)
 {
 	const DnnlMd *bias = NULL;
 	for (int i = 0; i < plan->dst; i++)
 		if (plan->operands[i].code == DNNL_BIAS)
 			bias = mds[i];
+	return bias;
+}
+
+static int
+describe_conv(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+{
+	const DnnlMd *bias = call_bias(plan, mds);
 	int status = dnnl_describe_conv(plan->api, desc, plan->algorithm, mds[0], mds[1], bias,
 	                                mds[plan->dst], &plan->window, attr);
 	if (status && plan->algorithm == DNNL_WINOGRAD) /* not for this shape: direct does it too */

@@ -186,22 +186,24 @@ place_one(Place *placed, int count, Place place)
 }
 
 int64_t
-plan_place(int count, const int64_t *size, const int *first, const int *last, int64_t *offset)
+plan_place(const Plan *plan, PlanPlace place, const int64_t *size, int64_t *offset)
 {
+	int count = plan->nbuffer;
 	Place *queue = calloc((size_t)count * 2 + 1, sizeof *queue), *placed = queue + count;
 	int wanted = 0;
 	int64_t total = 0;
 	if (!queue)
 		return -1;
 	for (int i = 0; i < count; i++) {
+		const PlanBuffer *b = &plan->buffers[i];
 		offset[i] = -1;
-		if (size[i] < 0)
+		if (size[i] < 0 || b->place != place)
 			continue;
 		if (size[i] > INT64_MAX - 63) {
 			total = -1;
 			break;
 		}
-		queue[wanted++] = (Place){(size[i] + 63) / 64 * 64, 0, i, first[i], last[i]};
+		queue[wanted++] = (Place){(size[i] + 63) / 64 * 64, 0, i, b->first, b->last};
 	}
 	qsort(queue, (size_t)wanted, sizeof *queue, compare_sizes);
 	for (int i = 0; i < wanted && total >= 0; i++)

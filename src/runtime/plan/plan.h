@@ -176,11 +176,10 @@ double plan_number(int64_t bits);
 /* False when a symbol is unbound, a divisor 0 or the result overflows. */
 bool plan_dim_eval(const Plan *plan, int dim, const int64_t *symbols, int64_t *value);
 
-/* Offsets (64-byte aligned) for `count` buffers of `size` bytes alive in [first, last] steps, so
- * that no two alive at once overlap. Deterministic: by size descending, then by index, first fit.
- * Gives the total, or -1 on overflow. offset[i] = -1 where size[i] < 0 (not placed). */
-int64_t plan_place(int count, const int64_t *size, const int *first, const int *last,
-                   int64_t *offset);
+/* Offsets (64-byte aligned) for the buffers in a place, of `size` bytes each, so that no two alive
+ * at once overlap. Deterministic: by size descending, then by index, first fit. Gives the total, or
+ * -1 on overflow. offset[i] = -1 for those elsewhere and where size[i] < 0: not placed. */
+int64_t plan_place(const Plan *plan, PlanPlace place, const int64_t *size, int64_t *offset);
 
 /* Texts: JSON both ways (the bundle's `plan` entry). Reading checks every index and count and never
  * trusts the text; false with a sentence in error[]. The plan lives in one malloc'd block set. */

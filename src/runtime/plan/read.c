@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "runtime/json.h"
 #include "runtime/plan/text.h"
 
@@ -400,10 +401,8 @@ plan_read(const char *json, size_t size, Plan **plan, char *error, size_t error_
 {
 	PlanBlock *block = calloc(1, sizeof *block);
 	*plan = NULL;
-	if (!block) {
-		snprintf(error, error_size, "out of memory while reading the plan");
-		return false;
-	}
+	if (!block)
+		return refuse_with(error, error_size, "out of memory while reading the plan");
 	JsonReader r = {&block->pile, "the plan", error, error_size, false};
 	cJSON *root = json_parse(&r, json, size, TEXT_LIMIT);
 	if (!r.failed)

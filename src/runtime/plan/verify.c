@@ -347,39 +347,37 @@ check_launch(const Replay *replay, const PlanStep *step, const int64_t *symbols)
 
 /* Sizes of the temporaries at a sample; -1 where unknown. */
 static void
-sample_sizes(const Plan *plan, const int64_t *symbols, int64_t *size, int *first, int *last)
+sample_sizes(const Plan *plan, const int64_t *symbols, int64_t *size)
 {
 	for (int i = 0; i < plan->nbuffer; i++) {
 		const PlanBuffer *b = &plan->buffers[i];
 		size[i] = -1;
-		first[i] = b->first;
-		last[i] = b->last;
 		if (b->kind == PB_TEMP && !plan_dim_eval(plan, b->size_dim, symbols, &size[i]))
 			size[i] = -1;
 	}
 }
 
 static bool
-check_overlaps(const Replay *replay, const int64_t *size, const int *first, const int *last,
-               const int64_t *offset)
+check_overlaps(const Replay *replay, const int64_t *size, const int64_t *offset)
 {
-	const Plan *plan = replay->plan;
-	for (int i = 0; i < plan->nbuffer; i++)
-		for (int j = i + 1; j < plan->nbuffer && offset[i] >= 0; j++)
-			if (offset[j] >= 0 && first[i] <= last[j] && first[j] <= last[i] &&
-			    offset[i] < offset[j] + size[j] && offset[j] < offset[i] + size[i])
-				return refuse(replay, "buffers '%.60s' and '%.60s' overlap", plan->buffers[i].name,
-				              plan->buffers[j].name);
+	const PlanBuffer *buffers = replay->plan->buffers;
+	for (int i = 0; i < replay->plan->nbuffer; i++)
+		for (int j = i + 1; j < replay->plan->nbuffer && offset[i] >= 0; j++)
+			if (offset[j] >= 0 && buffers[i].first <= buffers[j].last &&
+			    buffers[j].first <= buffers[i].last && offset[i] < offset[j] + size[j] &&
+			    offset[j] < offset[i] + size[i])
+				return refuse(replay, "buffers '%.60s' and '%.60s' overlap", buffers[i].name,
+				              buffers[j].name);
 	return true;
 }
 
-/* `tables` is memory for symbols, sizes, offsets and lives of one sample. */
+/* `tables` is memory for symbols, sizes and offsets of one sample. */
 static bool
 check_sample(const Replay *replay, int64_t wanted, int64_t *tables)
 {
 	const Plan *plan = replay->plan;
 	int64_t *symbols = tables, *size = symbols + plan->nsymbol, *offset = size + plan->nbuffer;
-	int *first = (int *)(offset + plan->nbuffer), *last = first + plan->nbuffer;
+	bool is_sound = true;
 	sample_symbols(plan, wanted, symbols);
 	if (!sample_is_possible(plan, symbols))
 		return true;
@@ -389,10 +387,11 @@ check_sample(const Replay *replay, int64_t wanted, int64_t *tables)
 	for (int i = 0; i < plan->nstep; i++)
 		if (!check_launch(replay, &plan->steps[i], symbols))
 			return false;
-	sample_sizes(plan, symbols, size, first, last);
-	if (plan_place(plan->nbuffer, size, first, last, offset) < 0)
-		return true; /* too large at this sample; refused when bound */
-	return check_overlaps(replay, size, first, last, offset);
+	sample_sizes(plan, symbols, size);
+	for (PlanPlace place = 0; place < PLAN_PLACES && is_sound; place++)
+		if (plan_place(plan, place, size, offset) >= 0) /* else refused when bound */
+			is_sound = check_overlaps(replay, size, offset);
+	return is_sound;
 }
 
 static bool
@@ -401,7 +400,7 @@ check_sizes(const Replay *replay)
 	static const int64_t SAMPLES[] = {1, 2, 7, 64};
 	const Plan *plan = replay->plan;
 	bool is_sound = true;
-	int64_t *tables = calloc((size_t)plan->nsymbol + 3 * (size_t)plan->nbuffer + 1, sizeof *tables);
+	int64_t *tables = calloc((size_t)plan->nsymbol + 2 * (size_t)plan->nbuffer + 1, sizeof *tables);
 	if (!tables)
 		return refuse(replay, "out of memory");
 	for (size_t i = 0; i < sizeof SAMPLES / sizeof *SAMPLES && is_sound; i++)
