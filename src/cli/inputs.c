@@ -42,24 +42,13 @@ is_element(const Expr *e, const Tensor *tensor)
 }
 
 static void
-note_index(const Expr *e, void *arg)
+search_stage(Search *search, const Stage *stage)
 {
-	Search *search = arg;
 	int64_t extent;
-	if (e->op == EX_at && is_element(e->arg[0], search->tensor) &&
-	    dim_eval(e->arg[1], search->probe, &extent) && extent < search->extent)
-		search->extent = extent;
-}
-
-static void
-visit_stage(const Stage *stage, Search *search)
-{
-	for (int i = 0; i < stage->nbody; i++)
-		expr_visit(stage->body[i], note_index, search);
-	if (stage->guard)
-		expr_visit(stage->guard, note_index, search);
-	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
-		expr_visit(stage->target[d], note_index, search);
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+		if (walk.e->op == EX_at && is_element(walk.e->arg[0], search->tensor) &&
+		    dim_eval(walk.e->arg[1], search->probe, &extent) && extent < search->extent)
+			search->extent = extent;
 }
 
 static void search_value(Search *search, const Value *value, int depth);
@@ -81,7 +70,7 @@ search_use(Search *search, const Node *node, const Value *value, int depth)
 	if (!search->tensor)
 		return;
 	for (int s = 0; s < program->nstage; s++)
-		visit_stage(program->stages[s], search);
+		search_stage(search, program->stages[s]);
 	const Stage *only = program->nstage == 1 ? program->stages[0] : NULL;
 	bool is_move = only && only->kind == STAGE_map && is_element(only->body[0], search->tensor);
 	if ((is_move || program->nstage == 0) && node->noutput > 0 && node->outputs[0])

@@ -47,25 +47,18 @@ holds(const Assumption *assumption, const Sizes *sizes)
 	return !is_known || a == b;
 }
 
-typedef struct Search {
-	const Assumption *assumption;
-	Sizes *sizes;
-	bool is_done;
-} Search;
-
-/* Another size for one symbol of a broken assumption, so that it holds. */
+/* Another size for one symbol of an assumption, so that it holds. */
 static void
-mend_symbol(const Expr *e, void *arg)
+mend_symbol(const Assumption *assumption, Sizes *sizes, int symbol)
 {
 	enum { LARGEST = 1024 };
-	Search *search = arg;
-	if (e->op != EX_symbol || e->symbol->id >= search->sizes->count || search->is_done ||
-	    search->sizes->is_given[e->symbol->id])
+	if (symbol >= sizes->count || sizes->is_given[symbol] || holds(assumption, sizes))
 		return;
-	int64_t *value = &search->sizes->value[e->symbol->id], before = *value;
-	for (*value = 1; *value <= LARGEST && !search->is_done; ++*value)
-		search->is_done = holds(search->assumption, search->sizes);
-	*value = search->is_done ? *value - 1 : before;
+	int64_t *value = &sizes->value[symbol], before = *value;
+	for (*value = 1; *value <= LARGEST; ++*value)
+		if (holds(assumption, sizes))
+			return;
+	*value = before;
 }
 
 /* What a model demands of its sizes, as far as one symbol at a time can give it. */
@@ -75,21 +68,12 @@ mend_sizes(const Graph *graph, Sizes *sizes)
 	enum { ROUNDS = 4 };
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < graph->assumptions.count; i++) {
-			Search search = {&graph->assumptions.data[i], sizes, false};
-			if (holds(search.assumption, sizes))
-				continue;
-			expr_visit(search.assumption->a, mend_symbol, &search);
-			expr_visit(search.assumption->b, mend_symbol, &search);
+			const Assumption *assumption = &graph->assumptions.data[i];
+			ExprWalk walk = expr_walk(assumption->a);
+			for (expr_walk_add(&walk, assumption->b); expr_step(&walk);)
+				if (walk.e->op == EX_symbol)
+					mend_symbol(assumption, sizes, walk.e->symbol->id);
 		}
-}
-
-/* The inputs' symbols; others follow from them. */
-static void
-bind_symbol(const Expr *e, void *arg)
-{
-	Sizes *sizes = arg;
-	if (e->op == EX_symbol && e->symbol->id < sizes->count)
-		sizes->is_bound[e->symbol->id] = true;
 }
 
 /* Candidate `index`; NULL: there are no more. */
@@ -108,8 +92,10 @@ candidate(Arena *arena, const ProofRun *run, int index)
 	}
 	for (int i = 0; i < run->compiled->body->nparam; i++) {
 		const Type *type = &run->compiled->body->params[i]->type;
-		for (int d = 0; d < type->rank; d++)
-			expr_visit(type->dims[d], bind_symbol, &sizes);
+		for (int d = 0; d < type->rank; d++) /* other symbols follow from the inputs' */
+			for (ExprWalk walk = expr_walk(type->dims[d]); expr_step(&walk);)
+				if (walk.e->op == EX_symbol && walk.e->symbol->id < count)
+					sizes.is_bound[walk.e->symbol->id] = true;
 	}
 	mend_sizes(run->compiled, &sizes);
 	Binding *binding = NEW(arena, Binding);

@@ -190,18 +190,14 @@ check_region(Checker *check, const Region *region)
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-typedef struct SymbolUse {
-	const Graph *graph;
-	const Value *value;
-} SymbolUse;
-
 static void
-check_symbol(const Expr *e, void *arg)
+check_symbols(const Graph *graph, const Value *value, const Dim *dim)
 {
-	const SymbolUse *use = arg;
-	if (e->op == EX_symbol && !use->graph->is_open && !symbol_def_find(use->graph, e->symbol))
-		BUG(use->value->def ? &use->value->def->loc : NULL,
-		    "symbol %s in the type of %%%s has no definition", e->symbol->name, use->value->name);
+	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);)
+		if (walk.e->op == EX_symbol && !graph->is_open && !symbol_def_find(graph, walk.e->symbol))
+			BUG(value->def ? &value->def->loc : NULL,
+			    "symbol %s in the type of %%%s has no definition", walk.e->symbol->name,
+			    value->name);
 }
 
 static void
@@ -221,9 +217,8 @@ check_definitions(const Checker *check)
 	}
 	for (int i = 0; i < check->seen.count; i++) {
 		const Value *value = check->seen.entries[i].value;
-		SymbolUse use = {graph, value};
 		for (int d = 0; value->type.kind == TYPE_TENSOR && d < value->type.rank; d++)
-			expr_visit(value->type.dims[d], check_symbol, &use);
+			check_symbols(graph, value, value->type.dims[d]);
 	}
 }
 

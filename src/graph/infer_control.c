@@ -10,34 +10,20 @@
 
 /* ---- symbols of regions ---------------------------------------------------------------------- */
 
-typedef struct Scope {
-	const Graph *graph;
-	const Region *region;
-	bool is_inside;
-} Scope;
-
-static bool is_defined_inside(const Graph *graph, const Region *region, const Expr *e);
-
-static void
-visit_symbol(const Expr *e, void *arg)
-{
-	Scope *scope = arg;
-	const SymbolDef *def = e->op == EX_symbol ? symbol_def_find(scope->graph, e->symbol) : NULL;
-	if (!def)
-		return;
-	if (def->expr)
-		scope->is_inside |= is_defined_inside(scope->graph, scope->region, def->expr);
-	else
-		scope->is_inside |= region_encloses(scope->region, def->value->region);
-}
-
 /* Whether a scalar depends on a symbol that gets its value inside a region. */
 static bool
 is_defined_inside(const Graph *graph, const Region *region, const Expr *e)
 {
-	Scope scope = {graph, region, false};
-	expr_visit(e, visit_symbol, &scope);
-	return scope.is_inside;
+	bool is_inside = false;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		bool is_symbol = walk.e->op == EX_symbol;
+		const SymbolDef *def = is_symbol ? symbol_def_find(graph, walk.e->symbol) : NULL;
+		if (def && def->expr)
+			is_inside |= is_defined_inside(graph, region, def->expr);
+		else if (def)
+			is_inside |= region_encloses(region, def->value->region);
+	}
+	return is_inside;
 }
 
 /* A dim of a region's result as seen from outside. */

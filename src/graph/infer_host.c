@@ -157,26 +157,15 @@ element_of(const Infer *infer, int index)
 	return sequence->element;
 }
 
-typedef struct Search {
-	const Graph *graph;
-	bool is_open;
-} Search;
-
-static void
-find_undefined(const Expr *e, void *arg)
-{
-	Search *search = arg;
-	search->is_open |= e->op == EX_symbol && !symbol_def_find(search->graph, e->symbol);
-}
-
 /* A dim of an element, which output 0 will have at `axis`. Symbols in the type of a sequence that
  * is an input have no other place that tells them. */
 static const Dim *
 element_dim(Infer *infer, const Dim *dim, int axis)
 {
-	Search search = {infer->graph, false};
-	expr_visit(dim, find_undefined, &search);
-	return search.is_open ? infer_output_dim(infer, 0, axis) : dim;
+	bool is_open = false;
+	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);)
+		is_open |= walk.e->op == EX_symbol && !symbol_def_find(infer->graph, walk.e->symbol);
+	return is_open ? infer_output_dim(infer, 0, axis) : dim;
 }
 
 static void

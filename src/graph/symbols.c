@@ -70,14 +70,16 @@ typedef struct Used {
 } Used;
 
 static void
-note_symbol(const Expr *e, void *arg)
+note_symbols(Used *used, const Expr *e)
 {
-	Used *used = arg;
-	const SymbolDef *def = e->op == EX_symbol ? symbol_def_find(used->graph, e->symbol) : NULL;
-	if (!def || used->is_used[def - used->graph->symbols.data])
-		return;
-	used->is_used[def - used->graph->symbols.data] = true;
-	used->is_new = true;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		bool is_symbol = walk.e->op == EX_symbol;
+		const SymbolDef *def = is_symbol ? symbol_def_find(used->graph, walk.e->symbol) : NULL;
+		if (!def || used->is_used[def - used->graph->symbols.data])
+			continue;
+		used->is_used[def - used->graph->symbols.data] = true;
+		used->is_new = true;
+	}
 }
 
 static void
@@ -85,10 +87,9 @@ note_value(Used *used, const Value *value)
 {
 	const Type *type = &value->type;
 	for (int i = 0; type->kind == TYPE_TENSOR && i < type->rank; i++)
-		expr_visit(type->dims[i], note_symbol, used);
+		note_symbols(used, type->dims[i]);
 	for (int i = 0; value->known && i < value->known->count; i++)
-		if (value->known->value[i])
-			expr_visit(value->known->value[i], note_symbol, used);
+		note_symbols(used, value->known->value[i]);
 }
 
 static void
@@ -112,8 +113,8 @@ note_definitions(Used *used)
 	do {
 		used->is_new = false;
 		for (int i = 0; i < used->graph->symbols.count; i++)
-			if (used->is_used[i] && used->graph->symbols.data[i].expr)
-				expr_visit(used->graph->symbols.data[i].expr, note_symbol, used);
+			if (used->is_used[i])
+				note_symbols(used, used->graph->symbols.data[i].expr);
 	} while (used->is_new);
 }
 
@@ -124,8 +125,8 @@ symbols_prune(Graph *graph)
 	Used used = {graph, is_gone, false};
 	note_region(&used, graph->body);
 	for (int i = 0; i < graph->assumptions.count; i++) {
-		expr_visit(graph->assumptions.data[i].a, note_symbol, &used);
-		expr_visit(graph->assumptions.data[i].b, note_symbol, &used);
+		note_symbols(&used, graph->assumptions.data[i].a);
+		note_symbols(&used, graph->assumptions.data[i].b);
 	}
 	note_definitions(&used);
 	int before = graph->symbols.count;

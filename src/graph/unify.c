@@ -95,29 +95,14 @@ replace_inputs(Unifier *unify)
 	}
 }
 
-typedef struct Search {
-	const Map *symbols;
-	bool is_found;
-} Search;
-
-static void
-find_symbol(const Expr *e, void *arg)
-{
-	Search *search = arg;
-	search->is_found |= e->op == EX_symbol && map_find_ptr(search->symbols, e->symbol);
-}
-
 /* Whether a definition is of a symbol that is gone, or needs one: inference makes it anew. */
 static bool
 is_stale(const Unifier *unify, const SymbolDef *def)
 {
-	if (map_find_ptr(&unify->replaced, def->symbol))
-		return true;
-	if (!def->expr)
-		return false;
-	Search search = {&unify->replaced, false};
-	expr_visit(def->expr, find_symbol, &search);
-	return search.is_found;
+	bool is_found = map_find_ptr(&unify->replaced, def->symbol) != NULL;
+	for (ExprWalk walk = expr_walk(def->expr); expr_step(&walk);)
+		is_found |= walk.e->op == EX_symbol && map_find_ptr(&unify->replaced, walk.e->symbol);
+	return is_found;
 }
 
 bool

@@ -99,41 +99,32 @@ uses_outside_groups(const Value *value)
 	return count;
 }
 
-/* A question about symbols: which of them a buffer whose size is known does not have. */
-typedef struct Sizes {
-	const Graph *graph;
-	const MBuffer *known;
-	const Expr *wanted;
-	bool is_found, is_later;
-} Sizes;
-
-static void
-note_found(const Expr *e, void *arg)
+static bool
+is_size_of(const MBuffer *buffer, const Expr *symbol)
 {
-	Sizes *sizes = arg;
-	sizes->is_found |= e == sizes->wanted;
+	bool is_found = false;
+	for (int d = 0; d < buffer->rank; d++)
+		for (ExprWalk walk = expr_walk(buffer->dims[d]); expr_step(&walk);)
+			is_found |= walk.e == symbol;
+	return is_found;
 }
 
-/* A symbol that the known buffer has not, and that a node's results define. */
-static void
-note_later(const Expr *e, void *arg)
+/* The dim has a symbol that the known buffer has not, and that a node's results define. */
+static bool
+is_known_later(const Graph *graph, const MBuffer *known, const Dim *dim)
 {
-	Sizes *sizes = arg;
-	if (e->op != EX_symbol)
-		return;
-	sizes->wanted = e;
-	sizes->is_found = false;
-	for (int d = 0; d < sizes->known->rank; d++)
-		expr_visit(sizes->known->dims[d], note_found, sizes);
-	for (int i = 0; !sizes->is_found && i < sizes->graph->symbols.count; i++) {
-		const SymbolDef *def = &sizes->graph->symbols.data[i];
-		if (def->symbol != e->symbol)
+	bool is_later = false;
+	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);) {
+		if (walk.e->op != EX_symbol || is_size_of(known, walk.e))
 			continue;
-		if (def->expr)
-			expr_visit(def->expr, note_later, sizes);
-		else
-			sizes->is_later |= def->value->def != NULL;
+		for (int i = 0; i < graph->symbols.count; i++) {
+			const SymbolDef *def = &graph->symbols.data[i];
+			if (def->symbol == walk.e->symbol)
+				is_later |=
+					def->expr ? is_known_later(graph, known, def->expr) : def->value->def != NULL;
+		}
 	}
+	return is_later;
 }
 
 /* What a host operator finds decides extents of the result: it may run only after the piece that
@@ -141,10 +132,10 @@ note_later(const Expr *e, void *arg)
 static bool
 is_sized_later(const Lowering *low, const MBuffer *out, const MBuffer *piece)
 {
-	Sizes sizes = {.graph = low->graph, .known = piece};
 	for (int d = 0; d < out->rank; d++)
-		expr_visit(out->dims[d], note_later, &sizes);
-	return sizes.is_later;
+		if (is_known_later(low->graph, piece, out->dims[d]))
+			return true;
+	return false;
 }
 
 static bool

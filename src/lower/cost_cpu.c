@@ -66,16 +66,16 @@ read_cost(Coster *c, const Expr *e)
 	return access_cost(c, e->tensor, e->arg);
 }
 
-static void
-add_cost(const Expr *e, void *arg)
+static double
+node_cost(Coster *c, const Expr *e)
 {
-	Coster *c = arg;
 	const ScalarInfo *info = scalar_info((ExprOp)e->op);
 	bool is_uniform = c->iter >= 0 && !e->has_read && !expr_uses_iter(e, c->iter);
 	if (e->op == EX_read)
-		c->cost += read_cost(c, e);
-	else if (info && !is_uniform) /* once for all lanes, most often outside the loops */
-		c->cost += 0.5 * info->cost / c->lanes;
+		return read_cost(c, e);
+	if (!info || is_uniform) /* once for all lanes, most often outside the loops */
+		return 0;
+	return 0.5 * info->cost / c->lanes;
 }
 
 /* Lanes of a vector that hold something, on average: a short loop leaves some empty. */
@@ -93,21 +93,21 @@ cost_of_stage(Coster *c, const Stage *stage, int iter)
 	ExprCtx *ctx = c->program->ctx;
 	c->stage = stage;
 	c->iter = iter;
-	c->cost = 0;
 	int bits = dtype_bits(stage->results[0]->type);
 	double full = c->target->device->vector_bytes * 8.0 / (bits < 8 ? 8 : bits);
 	c->lanes = iter < 0 ? 1 : used_lanes(probe_dim(c->target, stage->iters[iter].hi), full);
-	for (int b = 0; b < stage->nbody; b++)
-		expr_visit(stage->body[b], add_cost, c);
-	if (stage->guard)
-		expr_visit(stage->guard, add_cost, c);
+	double cost = 0;
+	for (int b = 0; b <= stage->nbody; b++)
+		for (ExprWalk walk = expr_walk(b < stage->nbody ? stage->body[b] : stage->guard);
+		     expr_step(&walk);)
+			cost += node_cost(c, walk.e);
 	double points = (double)probe_dim(c->target, stage_points(ctx, stage));
 	double writes = 1;
 	for (int i = 0; i < stage->nloop; i++)
 		writes *= (double)probe_dim(c->target, stage->iters[i].hi);
 	const Expr **identity = NEW_N(c->arena, const Expr *, stage->nloop + stage->nreduce + 1);
 	stage_identity(ctx, stage->nloop, identity);
-	double total = points * c->cost;
+	double total = points * cost;
 	if (stage->kind != STAGE_scatter && iter < stage->nloop)
 		total += writes * access_cost(c, stage->results[0], identity);
 	if (iter >= stage->nloop) /* the tree at the end of a reduction across lanes */

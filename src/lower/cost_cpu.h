@@ -15,11 +15,6 @@ typedef struct Coster {
 	const Stage *stage;
 	int iter; /* the lane iterator considered; -1: scalar code */
 	double lanes;
-	double cost; /* of one point */
-	/* counting reads that do not move with an iterator */
-	int without;
-	int line; /* the loop along which a strided read is contiguous */
-	int still, moving;
 } Coster;
 
 /* Estimated time of a whole stage with `iter` in lanes. */

@@ -302,25 +302,15 @@ make_params(Emit *emit, const Program *p, const Dim *const *const *strides)
 }
 
 static void
-note_inner_read(const Expr *e, void *arg)
-{
-	Emit *emit = arg;
-	if (e->op != EX_read || !e->tensor->stage)
-		return;
-	int s = stage_index(emit, e->tensor->stage);
-	if (s >= 0 && !emit_place(emit, e->tensor)->local)
-		place_locally(emit, s, e->tensor);
-}
-
-static void
 make_locals(Emit *emit, const Program *p)
 {
-	for (int s = 0; s < p->nstage; s++) {
-		for (int b = 0; b < p->stages[s]->nbody; b++)
-			expr_visit(p->stages[s]->body[b], note_inner_read, emit);
-		if (p->stages[s]->guard)
-			expr_visit(p->stages[s]->guard, note_inner_read, emit);
-	}
+	for (int s = 0; s < p->nstage; s++)
+		for (ExprWalk walk = stage_walk(p->stages[s]); expr_step(&walk);) {
+			const Tensor *t = walk.e->op == EX_read ? walk.e->tensor : NULL;
+			int maker = t && t->stage ? stage_index(emit, t->stage) : -1;
+			if (maker >= 0 && !emit_place(emit, t)->local)
+				place_locally(emit, maker, t);
+		}
 }
 
 /* Names are final before the script says them. */

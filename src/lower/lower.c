@@ -347,26 +347,26 @@ lower_symbols(Lowering *low, const Region *region)
 	}
 }
 
-typedef struct Home {
-	const Graph *graph;
-	const Region *region;
-	int depth;
-} Home;
-
-static void
-note_home(const Expr *e, void *arg)
+static int
+depth_of(const Region *region)
 {
-	Home *home = arg;
-	for (int i = 0; e->op == EX_symbol && i < home->graph->symbols.count; i++) {
-		const SymbolDef *def = &home->graph->symbols.data[i];
-		int depth = 0;
-		if (def->symbol != e->symbol || !def->value)
-			continue;
-		for (const Region *r = def->value->region; r->parent; r = r->parent)
-			depth++;
-		if (depth > home->depth)
-			*home = (Home){home->graph, def->value->region, depth};
-	}
+	return region->parent ? 1 + depth_of(region->parent) : 0;
+}
+
+/* The innermost region whose symbols both sides of an assumption speak of. */
+static const Region *
+home_of(const Graph *graph, const Assumption *a)
+{
+	const Region *home = graph->body;
+	ExprWalk walk = expr_walk(a->a);
+	for (expr_walk_add(&walk, a->b); expr_step(&walk);)
+		for (int i = 0; walk.e->op == EX_symbol && i < graph->symbols.count; i++) {
+			const SymbolDef *def = &graph->symbols.data[i];
+			if (def->symbol == walk.e->symbol && def->value &&
+			    depth_of(def->value->region) > depth_of(home))
+				home = def->value->region;
+		}
+	return home;
 }
 
 /* "node "add" (Add): dim 0 of the inputs" */
@@ -385,11 +385,8 @@ lower_assumptions(Lowering *low, const Region *region)
 {
 	for (int i = 0; i < low->graph->assumptions.count; i++) {
 		const Assumption *a = &low->graph->assumptions.data[i];
-		Home home = {low->graph, low->graph->body, 0};
-		expr_visit(a->a, note_home, &home);
-		expr_visit(a->b, note_home, &home);
 		MAssumption out = {a->a, a->b, assumption_text(low, a)};
-		if (home.region == region)
+		if (home_of(low->graph, a) == region)
 			vec_push(low->arena, &low->module->assumptions, out);
 	}
 }

@@ -36,17 +36,20 @@ rotated(Arena *arena, const Array *data, int d)
 
 typedef struct SumDim {
 	const Tensor *tensor;
-	int iter, dim; /* the dim of the tensor's read that this iterator stands at, -1 none */
+	int dim;
 	const Dim *zero;
 } SumDim;
 
-static void
-find_dim(const Expr *e, void *arg)
+/* The dim of the tensor's read that the iterator stands at; -1: none. */
+static int
+find_dim(const Expr *body, const Tensor *tensor, int iter)
 {
-	SumDim *sum = arg;
-	for (int d = 0; e->op == EX_read && e->tensor == sum->tensor && d < e->argc; d++)
-		if (e->arg[d]->op == EX_iter && e->arg[d]->iter == sum->iter)
-			sum->dim = d;
+	int dim = -1;
+	for (ExprWalk walk = expr_walk(body); expr_step(&walk);)
+		for (int d = 0; walk.e->op == EX_read && walk.e->tensor == tensor && d < walk.e->argc; d++)
+			if (walk.e->arg[d]->op == EX_iter && walk.e->arg[d]->iter == iter)
+				dim = d;
+	return dim;
 }
 
 /* That dim behind the others. */
@@ -69,8 +72,8 @@ rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 {
 	const Stage *stage = product->stages[0];
 	const Tensor *weight = product->inputs[k];
-	SumDim sum = {weight, stage->nloop, -1, dim_const(product->ctx, 0)};
-	expr_visit(stage->body[0], find_dim, &sum);
+	SumDim sum = {weight, find_dim(stage->body[0], weight, stage->nloop),
+	              dim_const(product->ctx, 0)};
 	if ((*buffer)->kind != MB_WEIGHT || stage->nreduce != 1 || sum.dim < 0 ||
 	    sum.dim == weight->rank - 1 || weight->rank != (*buffer)->data->rank)
 		return product;

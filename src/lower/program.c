@@ -211,21 +211,8 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	                   ancestry(low, node), &target);
 }
 
-typedef struct Operations {
-	bool is_float; /* what is computed: then integers are positions */
-	int count;
-} Operations;
-
-static void
-count_operation(const Expr *e, void *arg)
-{
-	Operations *operations = arg;
-	const ScalarInfo *row = scalar_info(e->op);
-	bool is_value = dtype_is_float((DType)e->type) || !operations->is_float;
-	operations->count += row && row->cost > 0 && is_value;
-}
-
-/* Arithmetic operations, each of any kind one, and one for each term of a reduction. */
+/* Arithmetic operations, each of any kind one, and one for each term of a reduction. Where floats
+ * are computed, integers are positions. */
 static double
 work_of(Lowering *low, const Program *part)
 {
@@ -233,11 +220,15 @@ work_of(Lowering *low, const Program *part)
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
 		double points = (double)probe_dim(low->context->target, stage_points(part->ctx, stage));
-		Operations operations = {dtype_is_float((DType)stage->body[0]->type),
-		                         stage->kind == STAGE_reduce};
+		bool is_float = dtype_is_float((DType)stage->body[0]->type);
+		int count = stage->kind == STAGE_reduce;
 		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], count_operation, &operations);
-		flops += points * operations.count;
+			for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
+				const ScalarInfo *row = scalar_info(walk.e->op);
+				bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
+				count += row && row->cost > 0 && is_value;
+			}
+		flops += points * count;
 	}
 	return flops;
 }

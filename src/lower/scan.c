@@ -61,34 +61,21 @@ emit_scatter(Emit *emit, const Program *program)
 
 /* ---- scan ---- */
 
-typedef struct PrevReads {
-	const Stage *stage;
-	bool is_pointwise;
-} PrevReads;
-
-static void
-check_prev(const Expr *e, void *arg)
-{
-	PrevReads *reads = arg;
-	const Scan *scan = reads->stage->scan;
-	for (int k = 0; e->op == EX_read && k < scan->nstate; k++) {
-		if (scan->prev[k] != e->tensor)
-			continue;
-		for (int d = 0; d < e->argc; d++) {
-			int own = d < reads->stage->scan_axis ? d : d + 1;
-			reads->is_pointwise &= e->arg[d]->op == EX_iter && e->arg[d]->iter == own;
-		}
-	}
-}
-
 static bool
 is_pointwise_scan(const Stage *stage)
 {
-	PrevReads reads = {stage, stage->scan->nstep == 1 && stage->scan->nstate == 1};
-	if (stage->kind != STAGE_map || !reads.is_pointwise)
+	bool is_pointwise = stage->scan->nstep == 1 && stage->scan->nstate == 1;
+	if (stage->kind != STAGE_map || !is_pointwise)
 		return false;
-	expr_visit(stage->body[0], check_prev, &reads);
-	return reads.is_pointwise;
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);) {
+		if (walk.e->op != EX_read || walk.e->tensor != stage->scan->prev[0])
+			continue;
+		for (int d = 0; d < walk.e->argc; d++) {
+			int own = d < stage->scan_axis ? d : d + 1;
+			is_pointwise &= walk.e->arg[d]->op == EX_iter && walk.e->arg[d]->iter == own;
+		}
+	}
+	return is_pointwise;
 }
 
 /* The scan's loop: counts up from 0; `time` is the position it stands for, up or down. */

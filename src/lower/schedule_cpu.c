@@ -112,15 +112,17 @@ moves_along(const Expr *read, int iter)
 	return moves;
 }
 
-static void
-count_still(const Expr *e, void *arg)
+/* Of the reads of e, some move along the iterator and some do not. */
+static bool
+moves_some(const Expr *e, int iter)
 {
-	Coster *c = arg;
-	if (e->op != EX_read)
-		return;
-	bool moves = moves_along(e, c->without);
-	c->still += !moves;
-	c->moving += moves;
+	int still = 0, moving = 0;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		bool moves = walk.e->op == EX_read && moves_along(walk.e, iter);
+		still += walk.e->op == EX_read && !moves;
+		moving += moves;
+	}
+	return still > 0 && moving > 0;
 }
 
 /* A register tile pays where the one reduction reads something that does not move along another
@@ -140,11 +142,8 @@ choose_rows(Coster *c, const Group *group, Choice *choice)
 		ExprCtx *ctx = c->program->ctx;
 		if (k == choice->vector_shared || !dim_is(iter->lo, 0))
 			continue;
-		c->without = group->map[0][k];
-		c->still = c->moving = 0;
-		expr_visit(stage->body[0], count_still, c);
-		if (c->still == 0 || c->moving == 0 ||
-		    (stage->guard && expr_uses_iter(stage->guard, c->without)))
+		int row = group->map[0][k];
+		if (!moves_some(stage->body[0], row) || (stage->guard && expr_uses_iter(stage->guard, row)))
 			continue;
 		for (int rows = MAX_ROWS; rows > 1; rows--)
 			if (dim_is(dim_floormod(ctx, iter->hi, dim_const(ctx, rows)), 0)) {
@@ -155,44 +154,41 @@ choose_rows(Coster *c, const Group *group, Choice *choice)
 	}
 }
 
-/* Whether each read that moves with the lanes (c->iter) moves far at every step of the reduction,
- * so that a step finds nothing in cache that the last one brought. */
-static void
-check_strides(const Expr *e, void *arg)
+/* Of the steps of the reduction, how many move a read far. */
+static int
+far_steps(Coster *c, const Expr *read)
 {
-	Coster *c = arg;
-	const Stage *stage = c->stage;
-	int lane = c->iter;
-	if (e->op != EX_read || !moves_along(e, lane))
-		return;
-	int near = 0, far = 0;
-	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
+	int far = 0;
+	for (int i = c->stage->nloop; i < c->stage->nloop + c->stage->nreduce; i++) {
 		int64_t stride;
 		c->iter = i;
-		if (cost_stride(c, e->tensor, e->arg, &stride) && cost_is_far(e->tensor, stride))
-			far++;
-		else
-			near++;
+		far +=
+			cost_stride(c, read->tensor, read->arg, &stride) && cost_is_far(read->tensor, stride);
 	}
-	c->iter = lane;
-	c->still += far > 0 && near > 0;
-	c->moving += far > 0 && near == 0;
+	return far;
 }
 
+/* Whether each read that moves with the lanes moves far at every step of the reduction, so that a
+ * step finds nothing in cache that the last one brought. */
 static bool
 wants_stream(Coster *c, const Stage *stage, int lane)
 {
 	int64_t steps = 1;
+	int all_far = 0, some_far = 0;
 	if (stage->kind != STAGE_reduce)
 		return false;
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		steps = probe_times(steps, probe_dim(c->target, stage->iters[i].hi));
 	c->stage = stage;
-	c->iter = lane;
-	c->still = c->moving = 0;
 	for (int b = 0; b < stage->nbody; b++)
-		expr_visit(stage->body[b], check_strides, c);
-	return steps >= STREAM_STEPS && c->moving > 0 && c->still == 0;
+		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
+			if (walk.e->op != EX_read || !moves_along(walk.e, lane))
+				continue;
+			int far = far_steps(c, walk.e);
+			all_far += far > 0 && far == stage->nreduce;
+			some_far += far > 0 && far < stage->nreduce;
+		}
+	return steps >= STREAM_STEPS && all_far > 0 && some_far == 0;
 }
 
 static void
@@ -219,36 +215,35 @@ tile_lanes(const Group *group, const Choice *choice, int64_t lanes)
 	return count * lanes;
 }
 
-/* A read that strides far along the lanes (c->iter) and is contiguous along another loop: that. */
-static void
-find_line(const Expr *e, void *arg)
+/* A read that strides far along the lanes and is contiguous along another loop: that, or -1. */
+static int
+find_line(Coster *c, const Expr *e, int lane)
 {
-	Coster *c = arg;
-	int lane = c->iter;
-	int64_t stride;
-	if (e->op != EX_read || !cost_stride(c, e->tensor, e->arg, &stride) ||
-	    !cost_is_far(e->tensor, stride))
-		return;
-	for (int i = 0; i < c->stage->nloop; i++) {
-		c->iter = i;
-		if (i != lane && cost_stride(c, e->tensor, e->arg, &stride) && stride == 1)
-			c->line = i;
+	int line = -1;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		const Expr *read = walk.e;
+		int64_t stride;
+		c->iter = lane;
+		if (read->op != EX_read || !cost_stride(c, read->tensor, read->arg, &stride) ||
+		    !cost_is_far(read->tensor, stride))
+			continue;
+		for (c->iter = 0; c->iter < c->stage->nloop; c->iter++)
+			if (c->iter != lane && cost_stride(c, read->tensor, read->arg, &stride) && stride == 1)
+				line = c->iter;
 	}
-	c->iter = lane;
+	return line;
 }
 
 static void
 choose_block(Coster *c, const Group *group, Choice *choice, int64_t lanes)
 {
-	c->line = -1;
 	c->stage = group->root;
-	c->iter = group->shared[choice->vector_shared];
 	for (int s = 0; s < group->program->nstage; s++)
 		if (group->program->stages[s]->kind != STAGE_map)
 			return;
-	expr_visit(group->root->body[0], find_line, c);
-	for (int k = 0; k < group->nshared && c->line >= 0; k++)
-		if (group->shared[k] == c->line) {
+	int line = find_line(c, group->root->body[0], group->shared[choice->vector_shared]);
+	for (int k = 0; k < group->nshared; k++)
+		if (group->shared[k] == line) {
 			choice->block_shared = k;
 			choice->tile = BLOCK_LANES * lanes;
 		}

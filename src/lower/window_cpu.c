@@ -13,8 +13,6 @@ typedef struct Window {
 	ExprCtx *ctx;
 	Arena *arena;
 	const Stage *stage;
-	int row;     /* the iterator of rows */
-	int counter; /* the reduction's: something is read at row + counter; -1: nothing */
 } Window;
 
 /* Whether the index grows by one with the iterator. */
@@ -30,17 +28,22 @@ moves_by_one(const Window *window, const Expr *index, int iter)
 	return expr_is_one(expr_simplify(facts_new(ctx, window->arena), step));
 }
 
-static void
-find_counter(const Expr *e, void *arg)
+/* The reduction's iterator with which something is read at row + iterator; -1: nothing is. */
+static int
+find_counter(const Window *window, int row)
 {
-	Window *window = arg;
 	const Stage *stage = window->stage;
-	for (int d = 0; e->op == EX_read && d < e->argc; d++)
-		for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
-			if (e->arg[d]->type == DT_I64 && expr_uses_iter(e->arg[d], window->row) &&
-			    expr_is_zero(stage->iters[i].lo) && moves_by_one(window, e->arg[d], window->row) &&
-			    moves_by_one(window, e->arg[d], i))
-				window->counter = i;
+	int counter = -1;
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++) {
+			const Expr *index = walk.e->arg[d];
+			for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
+				if (index->type == DT_I64 && expr_uses_iter(index, row) &&
+				    expr_is_zero(stage->iters[i].lo) && moves_by_one(window, index, row) &&
+				    moves_by_one(window, index, i))
+					counter = i;
+		}
+	return counter;
 }
 
 /* Iterations from 0, or 0 where that is no number. */
@@ -80,15 +83,14 @@ window_rows(Arena *arena, const Group *group, int row, int lane, int *counter)
 	int64_t terms = window_terms(group->program), pieces = 1;
 	int64_t extent = extent_of(&iters[group->shared[row]]);
 	int64_t length = extent_of(&iters[group->shared[lane]]);
-	Window window = {group->program->ctx, arena, stage, group->map[0][row], -1};
+	Window window = {group->program->ctx, arena, stage};
 	if (terms == 0 || extent == 0 || length == 0 || length > MAX_ROW)
 		return 0;
 	for (int k = 0; k < group->nshared; k++)
 		if (k != lane && extent_of(&iters[group->shared[k]]) > 0)
 			pieces *= extent_of(&iters[group->shared[k]]);
-	expr_visit(stage->body[0], find_counter, &window);
-	*counter = window.counter;
-	for (size_t i = 0; window.counter >= 0 && i < countof(ROWS); i++)
+	*counter = find_counter(&window, group->map[0][row]);
+	for (size_t i = 0; *counter >= 0 && i < countof(ROWS); i++)
 		if (extent % ROWS[i] == 0 && terms * ROWS[i] <= MAX_TERMS &&
 		    pieces / ROWS[i] >= TARGET_PIECES)
 			return ROWS[i];

@@ -67,37 +67,29 @@ is_even(const Assigner *a, const Value *value)
 
 /* ---- how a group reads ---- */
 
-typedef struct ChannelReads {
-	const Tensor *tensor;
-	int64_t block;
-	bool is_plain; /* every read has an iterator, or one less a multiple of the block, there */
-} ChannelReads;
-
-static void
-check_channel(const Expr *e, void *arg)
+/* An iterator, or one less a multiple of the block. */
+static bool
+is_plain_channel(const Assigner *a, const Expr *index)
 {
-	ChannelReads *reads = arg;
 	int64_t offset;
-	if (e->op != EX_read || e->tensor != reads->tensor)
-		return;
-	const Expr *index = e->arg[1];
 	bool shifted = (index->op == EX_sub || index->op == EX_add) && index->arg[0]->op == EX_iter &&
-	               expr_as_i64(index->arg[1], &offset) && offset % reads->block == 0;
-	reads->is_plain &= index->op == EX_iter || shifted;
+	               expr_as_i64(index->arg[1], &offset) && offset % a->block == 0;
+	return index->op == EX_iter || shifted;
 }
 
 static bool
 reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 {
-	ChannelReads reads = {tensor, a->block, true};
+	bool is_plain = true;
 	for (int s = 0; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
 		if (stage->kind == STAGE_scatter || stage->scan)
 			return false;
-		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], check_channel, &reads);
+		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+			if (walk.e->op == EX_read && walk.e->tensor == tensor)
+				is_plain &= is_plain_channel(a, walk.e->arg[1]);
 	}
-	return reads.is_plain;
+	return is_plain;
 }
 
 /* All stages run over the output's box: then blocked inputs make a blocked output for free. */

@@ -130,17 +130,18 @@ one_iter(Simplifier *s, const Stage *stage, const Expr *e)
 }
 
 /* Every element of the variable is read in place: index d is loop d, or 0 of an extent of 1. */
-static void
-check_in_place(const Expr *e, void *arg)
+static bool
+is_read_in_place(const Expr *body, const Tensor *variable)
 {
-	Simplifier *s = arg;
-	if (e->op != EX_read || e->tensor != s->variable)
-		return;
-	for (int d = 0; d < e->argc; d++) {
-		bool is_loop = e->arg[d]->op == EX_iter && e->arg[d]->iter == d;
-		if (!is_loop && !(expr_is_zero(e->arg[d]) && dim_is(e->tensor->hi[d], 1)))
-			s->variable = NULL;
-	}
+	bool in_place = true;
+	for (ExprWalk walk = expr_walk(body); expr_step(&walk);)
+		for (int d = 0; walk.e->op == EX_read && walk.e->tensor == variable && d < walk.e->argc;
+		     d++) {
+			const Expr *index = walk.e->arg[d];
+			bool is_loop = index->op == EX_iter && index->iter == d;
+			in_place &= is_loop || (expr_is_zero(index) && dim_is(variable->hi[d], 1));
+		}
+	return in_place;
 }
 
 /* ---- the producer ---- */
@@ -443,10 +444,10 @@ linear_of(Simplifier *s, Node *node, Linear *out)
 			s->variable = program->inputs[i];
 		inputs[i] = values[i]->constant;
 	}
-	expr_visit(stage->body[0], check_in_place, s);
 	Affine affine;
 	s->channel = NO_DIM;
-	if (!s->variable || !has_dims_of(stage, &x->type) || !affine_of(s, stage->body[0], &affine) ||
+	if (!s->variable || !is_read_in_place(stage->body[0], s->variable) ||
+	    !has_dims_of(stage, &x->type) || !affine_of(s, stage->body[0], &affine) ||
 	    !one_iter(s, stage, affine.scale) || !one_iter(s, stage, affine.shift))
 		return false;
 	int64_t extent;

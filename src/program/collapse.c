@@ -99,9 +99,8 @@ read_allows(Collapser *c, const Expr *read, int i)
 }
 
 static void
-check_node(const Expr *e, void *arg)
+check_node(Collapser *c, const Expr *e)
 {
-	Collapser *c = arg;
 	int n = c->stage->nloop + c->stage->nreduce;
 	if (e->op == EX_read) {
 		Pairs *dims = pairs_of(c, e->tensor);
@@ -130,7 +129,8 @@ check_root(Collapser *c, const Expr *e)
 		if (e->iter > 0)
 			forbid(c, &c->now->pair[e->iter - 1]);
 	}
-	expr_visit(e, check_node, c);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		check_node(c, walk.e);
 }
 
 static void

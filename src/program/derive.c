@@ -15,12 +15,6 @@ derive_refuse(const char **why, const char *reason)
 	return NULL;
 }
 
-static void
-note_indirect(const Expr *e, void *arg)
-{
-	*(bool *)arg |= e->op == EX_at;
-}
-
 const char *
 derive_obstacle(const Stage *stage, bool any_results)
 {
@@ -32,7 +26,8 @@ derive_obstacle(const Stage *stage, bool any_results)
 	if (!any_results && stage->nresult != 1)
 		return "the stage has several results";
 	for (int i = 0; i < stage->nbody; i++)
-		expr_visit(stage->body[i], note_indirect, &is_indirect);
+		for (ExprWalk walk = expr_walk(stage->body[i]); expr_step(&walk);)
+			is_indirect |= walk.e->op == EX_at;
 	return is_indirect ? "the stage reads indirectly" : NULL;
 }
 

@@ -20,9 +20,8 @@ typedef struct Sharing {
 	Arena *arena;
 	const Program *program;
 	const Stage *root;
-	int **map;     /* map[s][k] over all loops of the root */
-	bool *is_read; /* by a later stage */
-	int reader;
+	int **map;       /* map[s][k] over all loops of the root */
+	bool *is_read;   /* by a later stage */
 	Map stage_index; /* Stage -> index + 1 */
 } Sharing;
 
@@ -58,18 +57,15 @@ dim_of_loop(const Expr *read, int position, const Iter *iter)
 }
 
 static void
-follow_read(const Expr *e, void *arg)
+follow_read(Sharing *sharing, int reader, const Expr *read)
 {
-	Sharing *sharing = arg;
-	if (e->op != EX_read)
-		return;
-	int producer = stage_number(sharing, e->tensor);
+	int producer = stage_number(sharing, read->tensor);
 	if (producer < 0)
 		return;
 	sharing->is_read[producer] = true;
 	for (int k = 0; k < sharing->root->nloop; k++) {
-		int position = sharing->map[sharing->reader][k];
-		int dim = position < 0 ? ABSENT : dim_of_loop(e, position, &sharing->root->iters[k]);
+		int position = sharing->map[reader][k];
+		int dim = position < 0 ? ABSENT : dim_of_loop(read, position, &sharing->root->iters[k]);
 		int *slot = &sharing->map[producer][k];
 		*slot = *slot == UNSEEN || *slot == dim ? dim : ABSENT;
 	}
@@ -89,11 +85,9 @@ follow_all(Sharing *sharing)
 			for (int k = 0; k < sharing->root->nloop; k++)
 				sharing->map[s][k] = k;
 		}
-		sharing->reader = s;
-		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], follow_read, sharing);
-		if (stage->guard)
-			expr_visit(stage->guard, follow_read, sharing);
+		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+			if (walk.e->op == EX_read)
+				follow_read(sharing, s, walk.e);
 	}
 	return NULL;
 }
@@ -174,13 +168,6 @@ group_analyse(Arena *arena, const Program *program, const Target *target, Group 
 	return true;
 }
 
-/* An intermediate read at anything but an iterator or a number is read through a window or a map:
- * then its consumer wants it stored, in a layout of its own. */
-typedef struct Windows {
-	const Program *program;
-	bool found;
-} Windows;
-
 static bool
 is_made_by(const Program *program, const Tensor *tensor)
 {
@@ -190,26 +177,21 @@ is_made_by(const Program *program, const Tensor *tensor)
 	return false;
 }
 
-static void
-check_window(const Expr *e, void *arg)
-{
-	Windows *windows = arg;
-	if (e->op != EX_read || !e->tensor->stage || !is_made_by(windows->program, e->tensor))
-		return;
-	for (int d = 0; d < e->argc; d++)
-		windows->found |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
-}
-
+/* An intermediate read at anything but an iterator or a number is read through a window or a map:
+ * then its consumer wants it stored, in a layout of its own. */
 static bool
 reads_through_window(const Program *program)
 {
-	Windows windows = {program, false};
-	for (int s = 1; s < program->nstage; s++) {
-		const Stage *stage = program->stages[s];
-		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], check_window, &windows);
-	}
-	return windows.found;
+	bool found = false;
+	for (int s = 1; s < program->nstage; s++)
+		for (ExprWalk walk = stage_walk(program->stages[s]); expr_step(&walk);) {
+			const Expr *e = walk.e;
+			if (e->op != EX_read || !e->tensor->stage || !is_made_by(program, e->tensor))
+				continue;
+			for (int d = 0; d < e->argc; d++)
+				found |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
+		}
+	return found;
 }
 
 bool

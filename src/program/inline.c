@@ -28,38 +28,25 @@ typedef struct Inliner {
 	Map reads;    /* Tensor -> Reads */
 	Map replaced; /* old Tensor -> new Tensor */
 	Map inlined;  /* old Tensor -> its rewritten body */
-	const Stage *visiting;
 } Inliner;
 
 static void
-count_read(const Expr *e, void *arg)
+count_reads(Inliner *in, const Stage *stage)
 {
-	Inliner *in = arg;
-	if (e->op != EX_read)
-		return;
-	Reads *reads = map_find_ptr(&in->reads, e->tensor);
-	if (!reads) {
-		reads = NEW(in->arena, Reads);
-		map_set_ptr(&in->reads, e->tensor, reads);
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);) {
+		if (walk.e->op != EX_read)
+			continue;
+		Reads *reads = map_find_ptr(&in->reads, walk.e->tensor);
+		if (!reads) {
+			reads = NEW(in->arena, Reads);
+			map_set_ptr(&in->reads, walk.e->tensor, reads);
+		}
+		if (reads->stage != stage)
+			reads->nstage++;
+		reads->nread++;
+		reads->stage = stage;
+		reads->read = walk.e;
 	}
-	if (reads->stage != in->visiting)
-		reads->nstage++;
-	reads->nread++;
-	reads->stage = in->visiting;
-	reads->read = e;
-}
-
-/* All scalars of a stage, as one list: bodies, guard, targets. */
-static void
-visit_stage(const Stage *stage, void (*visit)(const Expr *, void *), void *arg)
-{
-	for (int i = 0; i < stage->nbody; i++)
-		expr_visit(stage->body[i], visit, arg);
-	if (stage->guard)
-		expr_visit(stage->guard, visit, arg);
-	if (stage->kind == STAGE_scatter)
-		for (int d = 0; d < stage->results[0]->rank; d++)
-			expr_visit(stage->target[d], visit, arg);
 }
 
 static bool
@@ -187,10 +174,8 @@ inline_stages(Arena *arena, const Program *program, bool all)
 	for (int s = 0; s < program->nstage; s++)
 		if (program->stages[s]->scan)
 			return (Program *)(uintptr_t)program; /* a recurrence is lowered as it stands */
-	for (int s = 0; s < program->nstage; s++) {
-		in.visiting = program->stages[s];
-		visit_stage(program->stages[s], count_read, &in);
-	}
+	for (int s = 0; s < program->nstage; s++)
+		count_reads(&in, program->stages[s]);
 	for (int s = 0; s < program->nstage; s++)
 		rewrite_stage(&in, program->stages[s]);
 	const Tensor **outputs = NEW_N(arena, const Tensor *, program->noutput);

@@ -70,7 +70,6 @@ typedef struct Blocker {
 	const Program *program;
 	Map tensors; /* Tensor -> Split of a dim */
 	Map stages;  /* Stage -> Split of an iterator */
-	const Stage *now;
 	bool changed;
 } Blocker;
 
@@ -163,13 +162,9 @@ split_as_read(Blocker *b, const Expr *read, const Stage *reader, const Split *lo
 }
 
 static void
-note_read(const Expr *e, void *arg)
+note_read(Blocker *b, const Stage *stage, const Expr *e)
 {
-	Blocker *b = arg;
-	if (e->op != EX_read)
-		return;
 	const Split *split = split_of(&b->tensors, e->tensor);
-	const Stage *stage = b->now;
 	Split *mine = split_of(&b->stages, stage);
 	if (split->dim < 0 && mine->dim >= 0)
 		split_as_read(b, e, stage, mine);
@@ -191,14 +186,15 @@ find_splits(Blocker *b)
 		for (int s = p->nstage - 1; s >= 0; s--) {
 			const Stage *stage = p->stages[s];
 			Split *mine = split_of(&b->stages, stage);
-			b->now = stage;
 			for (int r = 0; mine->dim < 0 && r < stage->nresult; r++)
 				if (split_of(&b->tensors, stage->results[r])->dim >= 0) {
 					*mine = *split_of(&b->tensors, stage->results[r]);
 					b->changed = true;
 				}
 			for (int k = 0; k < stage->nbody; k++)
-				expr_visit(stage->body[k], note_read, b);
+				for (ExprWalk walk = expr_walk(stage->body[k]); expr_step(&walk);)
+					if (walk.e->op == EX_read)
+						note_read(b, stage, walk.e);
 			for (int r = 0; r < stage->nresult; r++) {
 				Split *result = split_of(&b->tensors, stage->results[r]);
 				if (result->dim < 0 && mine->dim >= 0 && mine->dim < stage->nloop) {
@@ -352,20 +348,19 @@ try_apart(Apart *apart, int iter, int64_t factor)
 
 /* A reshape that splits a dim: i / factor and i % factor. */
 static void
-find_reshape(const Expr *e, void *arg)
+find_reshape(Apart *apart, const Expr *e)
 {
 	int64_t factor;
 	bool is_part = e->op == EX_floordiv || e->op == EX_floormod;
 	if (is_part && e->arg[0]->op == EX_iter && expr_as_i64(e->arg[1], &factor))
-		try_apart(arg, e->arg[0]->iter, factor);
+		try_apart(apart, e->arg[0]->iter, factor);
 }
 
 /* Phases of a strided window (transposed convolution): (i + rest) % factor in a guard. Each phase
  * meets its own taps, and along i / factor the reads are contiguous. */
 static void
-find_phases(const Expr *e, void *arg)
+find_phases(Apart *apart, const Expr *e)
 {
-	Apart *apart = arg;
 	int n = apart->stage->nloop + apart->stage->nreduce;
 	const Dim **coefficient = NEW_N(apart->arena, const Dim *, n + 1);
 	const Expr *rest;
@@ -385,9 +380,10 @@ taken_apart(ExprCtx *ctx, Arena *arena, const Stage *stage, Split *split)
 	if (stage->kind == STAGE_scatter)
 		return false;
 	for (int k = 0; k < stage->nbody; k++)
-		expr_visit(stage->body[k], find_reshape, &apart);
-	if (stage->guard)
-		expr_visit(stage->guard, find_phases, &apart);
+		for (ExprWalk walk = expr_walk(stage->body[k]); expr_step(&walk);)
+			find_reshape(&apart, walk.e);
+	for (ExprWalk walk = expr_walk(stage->guard); expr_step(&walk);)
+		find_phases(&apart, walk.e);
 	if (apart.iter < 0)
 		return false;
 	*split = (Split){apart.iter, apart.factor, false};

@@ -33,23 +33,19 @@ fold_stage(ExprCtx *ctx, const Expr *e, void *arg)
 	return body ? expr_substitute(ctx, body, e->argc, e->arg) : e;
 }
 
-typedef struct MainReads {
-	ExprCtx *ctx;
-	const Stage *main;
-	const Tensor *tensor;
-	const Expr *read; /* the one read, at the reader's own loops */
-	bool in_place;
-} MainReads;
-
-static void
-check_main_read(const Expr *e, void *arg)
+/* The main result is read, and at the reader's own loops only. */
+static bool
+is_read_in_place(ExprCtx *ctx, const Expr *body, const Stage *main)
 {
-	MainReads *reads = arg;
-	if (e->op != EX_read || e->tensor != reads->tensor)
-		return;
-	reads->read = e;
-	for (int d = 0; d < e->argc; d++)
-		reads->in_place &= read_is_iter(reads->ctx, reads->main, e, d, d);
+	bool is_read = false, in_place = true;
+	for (ExprWalk walk = expr_walk(body); expr_step(&walk);) {
+		if (walk.e->op != EX_read || walk.e->tensor != main->results[0])
+			continue;
+		is_read = true;
+		for (int d = 0; d < walk.e->argc; d++)
+			in_place &= read_is_iter(ctx, main, walk.e, d, d);
+	}
+	return is_read && in_place;
 }
 
 const Expr *
@@ -70,9 +66,7 @@ match_epilogue_of(Arena *arena, const Program *p, const Expr **main_read)
 		body = expr_rewrite(p->ctx, stage->body[0], fold_stage, &bodies);
 		map_set_ptr(&bodies, stage->results[0], (void *)(uintptr_t)body);
 	}
-	MainReads reads = {p->ctx, main, main->results[0], NULL, true};
-	expr_visit(body, check_main_read, &reads);
-	return reads.read && reads.in_place ? body : NULL;
+	return is_read_in_place(p->ctx, body, main) ? body : NULL;
 }
 
 /* An operand of the epilogue: reads each dim of the result in place, or an extent of 1. */

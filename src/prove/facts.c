@@ -105,38 +105,23 @@ find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
 	}
 }
 
-typedef struct Deciding {
-	const Plan *plan;
-	int boundary;
-} Deciding;
-
-static void
-note_symbol(const Expr *e, void *arg)
-{
-	Deciding *deciding = arg;
-	for (int i = 0; e->op == EX_symbol && i < deciding->plan->nsymbol; i++) {
-		const PlanSymbol *symbol = &deciding->plan->symbols[i];
-		if (symbol->source != PS_INPUT && symbol->step > deciding->boundary &&
-		    strcmp(symbol->name, e->symbol->name) == 0)
-			deciding->boundary = symbol->step;
-	}
-}
-
 /* Sizes and numbers that are known only while the plan runs. */
 static void
 find_symbols(const PlanFacts *facts, NodeFacts *node)
 {
-	Deciding deciding = {facts->plan, node->ready};
 	for (int s = 0; s < node->program->nstage; s++) {
 		const Stage *stage = node->program->stages[s];
+		ExprWalk walk = stage_walk(stage);
 		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-			expr_visit(stage->iters[i].hi, note_symbol, &deciding);
-		for (int b = 0; b < stage->nbody; b++)
-			expr_visit(stage->body[b], note_symbol, &deciding);
-		if (stage->guard)
-			expr_visit(stage->guard, note_symbol, &deciding);
+			expr_walk_add(&walk, stage->iters[i].hi);
+		while (expr_step(&walk))
+			for (int i = 0; walk.e->op == EX_symbol && i < facts->plan->nsymbol; i++) {
+				const PlanSymbol *symbol = &facts->plan->symbols[i];
+				if (symbol->source != PS_INPUT && symbol->step > node->ready &&
+				    strcmp(symbol->name, walk.e->symbol->name) == 0)
+					node->ready = symbol->step;
+			}
 	}
-	node->ready = deciding.boundary;
 }
 
 /* A control node needs what its regions capture, too. */

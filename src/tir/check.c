@@ -51,9 +51,8 @@ has_buffer(const Checker *check, const Tensor *tensor)
 }
 
 static void
-check_leaf(const Expr *e, void *arg)
+check_leaf(const Checker *check, const Expr *e)
 {
-	const Checker *check = arg;
 	if (e->op == EX_var && !has_var(check, e->var))
 		broken(check, "variable %s is used outside its scope", e->var->name);
 	if (e->op == EX_read && !has_buffer(check, e->tensor))
@@ -126,7 +125,8 @@ check_scalar(Checker *check, const Expr *e, DType type, const char *what)
 {
 	if (!e)
 		return;
-	expr_visit(e, check_leaf, check);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		check_leaf(check, walk.e);
 	if (type != DT_NONE && e->type != type)
 		broken(check, "%s has a wrong type", what);
 	check_reads(check, e);

@@ -114,24 +114,13 @@ stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value)
 	stmt_rewrite_exprs(kernel, list, substitute_var, &(Substitution){var, value});
 }
 
-typedef struct Use {
-	const Var *var;
-	bool is_used;
-} Use;
-
-static void
-find_use(const Expr *e, void *arg)
-{
-	Use *use = arg;
-	use->is_used |= e->op == EX_var && e->var == use->var;
-}
-
 bool
 expr_uses_var(const Expr *e, const Var *var)
 {
-	Use use = {var, false};
-	expr_visit(e, find_use, &use);
-	return use.is_used;
+	bool is_used = false;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		is_used |= walk.e->op == EX_var && walk.e->var == var;
+	return is_used;
 }
 
 bool

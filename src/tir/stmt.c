@@ -203,22 +203,15 @@ stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg)
 /* ---- finishing ------------------------------------------------------------------------------- */
 
 static void
-collect_symbol(const Expr *e, void *arg)
-{
-	Kernel *kernel = arg;
-	if (e->op != EX_symbol)
-		return;
-	for (int i = 0; i < kernel->symbols.count; i++)
-		if (kernel->symbols.data[i] == e->symbol)
-			return;
-	vec_push(kernel->arena, &kernel->symbols, e->symbol);
-}
-
-static void
 collect_symbols(Kernel *kernel, const Expr *e)
 {
-	if (e)
-		expr_visit(e, collect_symbol, kernel);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		bool is_new = walk.e->op == EX_symbol;
+		for (int i = 0; is_new && i < kernel->symbols.count; i++)
+			is_new = kernel->symbols.data[i] != walk.e->symbol;
+		if (is_new)
+			vec_push(kernel->arena, &kernel->symbols, walk.e->symbol);
+	}
 }
 
 static void

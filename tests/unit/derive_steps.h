@@ -62,14 +62,11 @@ add_skews(Steps *steps, const Expr *index)
 }
 
 static void
-add_read_steps(const Expr *e, void *arg)
+add_read_steps(Steps *steps, const Expr *read)
 {
-	Steps *steps = arg;
-	if (e->op != EX_read)
-		return;
-	add_step(steps, STEP_extract, 0, 0, 0, e);
-	for (int d = 0; d < e->argc; d++)
-		add_skews(steps, e->arg[d]);
+	add_step(steps, STEP_extract, 0, 0, 0, read);
+	for (int d = 0; d < read->argc; d++)
+		add_skews(steps, read->arg[d]);
 }
 
 static void
@@ -119,7 +116,9 @@ list_steps(Steps *steps, const Program *program)
 		add_loop_steps(steps);
 		add_step(steps, STEP_tighten, 0, 0, 0, NULL);
 		add_step(steps, STEP_merge, 0, 0, 0, NULL);
-		expr_visit(stage->body[0], add_read_steps, steps);
+		for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+			if (walk.e->op == EX_read)
+				add_read_steps(steps, walk.e);
 	}
 }
 

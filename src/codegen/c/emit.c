@@ -192,30 +192,19 @@ emit_let(Emit *em, const Stmt *stmt)
 	push_var(em, info);
 }
 
-typedef struct Limit {
-	const Expr *value, *limit;
-} Limit;
-
-/* The check's limit: what the value is compared with. */
-static void
-find_limit(const Expr *e, void *arg)
-{
-	Limit *limit = arg;
-	if (e->op == EX_lt && e->arg[0] == limit->value)
-		limit->limit = e->arg[1];
-}
-
 static void
 emit_check(Emit *em, const Stmt *stmt)
 {
-	Limit limit = {stmt->value, NULL};
-	expr_visit(stmt->condition, find_limit, &limit);
-	begin_statement(em, 3, (const Expr *[]){stmt->condition, stmt->value, limit.limit});
+	const Expr *limit = NULL; /* what the value is compared with */
+	for (ExprWalk walk = expr_walk(stmt->condition); expr_step(&walk);)
+		if (walk.e->op == EX_lt && walk.e->arg[0] == stmt->value)
+			limit = walk.e->arg[1];
+	begin_statement(em, 3, (const Expr *[]){stmt->condition, stmt->value, limit});
 	bool is_lane_wise = emit_varies(em, stmt->condition) || emit_varies(em, stmt->value);
 	int mark = is_lane_wise ? enter_lanes(em) : 0;
 	emit_line(em, "if (!%s)", emit_scalar(em, stmt->condition));
 	emit_line(em, "\ttw_report(args, %d, %s, %s);", stmt->code, emit_scalar(em, stmt->value),
-	          limit.limit ? emit_scalar(em, limit.limit) : "0");
+	          limit ? emit_scalar(em, limit) : "0");
 	if (is_lane_wise)
 		leave_lanes(em, mark);
 }

@@ -12,22 +12,6 @@
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-typedef struct Deepest {
-	Emit *em;
-	int depth;
-} Deepest;
-
-static void
-find_deepest(const Expr *e, void *arg)
-{
-	Deepest *deepest = arg;
-	if (e->op != EX_var)
-		return;
-	int depth = find_var(deepest->em, e->var)->depth;
-	if (depth > deepest->depth)
-		deepest->depth = depth;
-}
-
 static void
 add_term(Emit *em, Address *address, const Expr *atom, const Dim *factor)
 {
@@ -38,8 +22,11 @@ add_term(Emit *em, Address *address, const Expr *atom, const Dim *factor)
 		return;
 	}
 	address->is_affine = address->is_affine && !emit_varies(em, atom);
-	Deepest deepest = {em, 0};
-	expr_visit(atom, find_deepest, &deepest);
+	int depth = 0;
+	for (ExprWalk walk = expr_walk(atom); expr_step(&walk);) {
+		int its = walk.e->op == EX_var ? find_var(em, walk.e->var)->depth : 0;
+		depth = its > depth ? its : depth;
+	}
 	for (int i = 0; i < address->count; i++)
 		if (address->terms[i].atom == atom) {
 			address->terms[i].factor = dim_add(em->ctx, address->terms[i].factor, factor);
@@ -48,7 +35,7 @@ add_term(Emit *em, Address *address, const Expr *atom, const Dim *factor)
 	if (address->count == MAX_TERMS)
 		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: an address of more than %d terms",
 		        em->kernel->name, MAX_TERMS);
-	address->terms[address->count++] = (Term){atom, factor, deepest.depth};
+	address->terms[address->count++] = (Term){atom, factor, depth};
 }
 
 static void

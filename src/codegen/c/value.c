@@ -39,25 +39,18 @@ new_name(Emit *em, char kind)
 
 /* ---- statements' bookkeeping ----------------------------------------------------------------- */
 
-static void
-count_uses(const Expr *e, void *arg)
-{
-	Emit *em = arg;
-	for (int i = 0; i < e->argc; i++) {
-		uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, e->arg[i]);
-		map_set_ptr(&em->uses, e->arg[i], (void *)(uses + 1));
-	}
-}
-
 void
 begin_statement(Emit *em, int count, const Expr *const *exprs)
 {
 	em->memo.count = 0;
 	em->uses = (Map){.arena = em->arena};
 	em->varying = (Map){.arena = em->arena};
-	for (int i = 0; i < count; i++)
-		if (exprs[i])
-			expr_visit(exprs[i], count_uses, em);
+	for (int k = 0; k < count; k++)
+		for (ExprWalk walk = expr_walk(exprs[k]); expr_step(&walk);)
+			for (int i = 0; i < walk.e->argc; i++) {
+				uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, walk.e->arg[i]);
+				map_set_ptr(&em->uses, walk.e->arg[i], (void *)(uses + 1));
+			}
 }
 
 bool

@@ -161,23 +161,6 @@ step_behind(const Planner *planner, MBuffer *buffer)
 	return step;
 }
 
-typedef struct Latest {
-	Planner *planner;
-	int step;
-} Latest;
-
-static void
-find_latest(const Expr *e, void *arg)
-{
-	Latest *latest = arg;
-	if (e->op != EX_symbol)
-		return;
-	const PlanSymbol *symbol =
-		&latest->planner->symbols.data[symbol_number(latest->planner, e->symbol)];
-	if (symbol->step > latest->step)
-		latest->step = symbol->step;
-}
-
 static void
 plan_symbol(Planner *planner, const MSymbol *def)
 {
@@ -186,13 +169,16 @@ plan_symbol(Planner *planner, const MSymbol *def)
 	                     .hi = def->symbol->hi,
 	                     .index = def->index};
 	if (def->source == MSYM_EXPR) {
-		Latest latest = {planner, 0};
-		expr_visit(def->expr, find_latest, &latest);
+		for (ExprWalk walk = expr_walk(def->expr); expr_step(&walk);) {
+			bool is_symbol = walk.e->op == EX_symbol;
+			int number = is_symbol ? symbol_number(planner, walk.e->symbol) : 0;
+			if (is_symbol && planner->symbols.data[number].step > symbol.step)
+				symbol.step = planner->symbols.data[number].step;
+		}
 		symbol.source = PS_DIM;
 		symbol.index = 0;
 		planner->what = def->symbol->name;
 		symbol.dim = dim_number(planner, def->expr);
-		symbol.step = latest.step;
 	} else {
 		symbol.buffer = def->buffer->index;
 		symbol.step = step_behind(planner, def->buffer);

@@ -149,17 +149,6 @@ add_affine(const Compiler *c, const Expr *e, int64_t scale, int64_t *coef, int64
 	return true;
 }
 
-typedef struct Iterators {
-	bool is_used[MAX_ITER];
-} Iterators;
-
-static void
-note_iter(const Expr *e, void *arg)
-{
-	if (e->op == EX_iter)
-		((Iterators *)arg)->is_used[e->iter] = true;
-}
-
 static int
 step_of(const Machine *m, int iter)
 {
@@ -423,11 +412,9 @@ compile_read(Compiler *c, const Expr *e, int mask)
 static uint64_t
 deps_of(const Compiler *c, const Expr *e)
 {
-	Iterators used = {{false}};
-	expr_visit(e, note_iter, &used);
 	uint64_t deps = 0;
 	for (int i = 0; i < c->m->niter; i++)
-		if (used.is_used[i])
+		if (expr_uses_iter(e, i))
 			deps |= deps_of_iter(c->m, i);
 	return deps;
 }
@@ -465,11 +452,9 @@ add_key(StepMemo *memo, int iter, int64_t unit, int64_t values)
 static void
 add_outer(const Machine *m, StepMemo *memo, const Expr *e)
 {
-	Iterators used = {{false}};
-	expr_visit(e, note_iter, &used);
 	for (int i = 0; i < m->niter; i++) {
 		bool is_cut = m->nlane && i == m->lane[0];
-		if (!used.is_used[i] || step_of(m, i) >= 0 || (m->is_lane[i] && !is_cut))
+		if (!expr_uses_iter(e, i) || step_of(m, i) >= 0 || (m->is_lane[i] && !is_cut))
 			continue;
 		int64_t extent = m->hi[i] - m->lo[i], unit = is_cut ? m->chunk : 1;
 		int64_t values = extent > 0 ? (extent + unit - 1) / unit : 1;

@@ -194,8 +194,21 @@ const Expr *expr_substitute(ExprCtx *ctx, const Expr *e, int count, const Expr *
 typedef const Expr *(*ExprRewrite)(ExprCtx *ctx, const Expr *e, void *arg);
 const Expr *expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg);
 
-/* Call visit once for each distinct node, operands first. */
-void expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg);
+/* The distinct nodes of an expression (NULL has none), operands first:
+ *
+ *     for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+ *         if (walk.e->op == EX_read) …
+ *
+ * It goes to its end: a walk that is left before keeps its memory from the next ones. */
+typedef struct ExprWalk {
+	const Expr *e;
+	int at;
+	struct Memo *memo;
+} ExprWalk;
+ExprWalk expr_walk(const Expr *e);
+bool expr_step(ExprWalk *walk);
+/* Append what nodes another expression has more, before the first step. */
+void expr_walk_add(ExprWalk *walk, const Expr *e);
 bool expr_uses_iter(const Expr *e, int position);
 bool expr_reads(const Expr *e, const Tensor *tensor);
 const Expr *expr_without_casts(const Expr *e); /* what the casts around it are applied to */

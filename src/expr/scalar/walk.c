@@ -140,13 +140,37 @@ walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 }
 
 void
-expr_visit(const Expr *e, void (*visit)(const Expr *e, void *arg), void *arg)
+expr_walk_add(ExprWalk *walk, const Expr *e)
 {
-	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	for (int i = 0; i < memo->nodes.count; i++)
-		visit(memo->nodes.data[i], arg);
-	memo_give(e->ctx, memo);
+	if (!e)
+		return;
+	if (!walk->memo) {
+		walk->e = e;
+		walk->memo = memo_take(e->ctx);
+	}
+	walk_nodes(walk->memo, e, WALK_TO_LEAVES);
+}
+
+ExprWalk
+expr_walk(const Expr *e)
+{
+	ExprWalk walk = {0};
+	expr_walk_add(&walk, e);
+	return walk;
+}
+
+bool
+expr_step(ExprWalk *walk)
+{
+	Memo *memo = walk->memo;
+	if (memo && walk->at < memo->nodes.count) {
+		walk->e = memo->nodes.data[walk->at++];
+		return true;
+	}
+	if (memo)
+		memo_give(walk->e->ctx, memo);
+	walk->memo = NULL;
+	return false;
 }
 
 const Expr *

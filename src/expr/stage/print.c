@@ -329,18 +329,11 @@ stage_print_scalar(Buf *buf, const Stage *stage, const Expr *e)
 }
 
 static void
-note_symbol(const Expr *e, void *arg)
-{
-	Map *symbols = arg;
-	if (e->op == EX_symbol)
-		map_set_ptr(symbols, e->symbol, (void *)(uintptr_t)e);
-}
-
-static void
 note_symbols(Map *symbols, const Expr *e)
 {
-	if (e)
-		expr_visit(e, note_symbol, symbols);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		if (walk.e->op == EX_symbol)
+			map_set_ptr(symbols, walk.e->symbol, (void *)(uintptr_t)walk.e);
 }
 
 static Map

@@ -8,38 +8,26 @@
 
 /* ---- what a stage reads ---------------------------------------------------------------------- */
 
-typedef struct Reads {
-	void (*visit)(const Tensor *tensor, void *arg);
-	void *arg;
-} Reads;
-
-static void
-visit_read(const Expr *e, void *arg)
+ExprWalk
+stage_walk(const Stage *stage)
 {
-	Reads *reads = arg;
-	if (e->op == EX_read)
-		reads->visit(e->tensor, reads->arg);
-}
-
-static void
-visit_scalar(const Expr *e, Reads *reads)
-{
-	if (e && e->has_read)
-		expr_visit(e, visit_read, reads);
+	ExprWalk walk = {0};
+	for (int b = 0; b < stage->nbody; b++)
+		expr_walk_add(&walk, stage->body[b]);
+	expr_walk_add(&walk, stage->guard);
+	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
+		expr_walk_add(&walk, stage->target[d]);
+	return walk;
 }
 
 void
 stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg), void *arg)
 {
-	Reads reads = {visit, arg};
-	for (int i = 0; i < stage->nbody; i++)
-		visit_scalar(stage->body[i], &reads);
-	visit_scalar(stage->guard, &reads);
-	if (stage->kind != STAGE_scatter)
-		return;
-	for (int i = 0; i < stage->results[0]->rank; i++)
-		visit_scalar(stage->target[i], &reads);
-	visit(stage->init, arg);
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			visit(walk.e->tensor, arg);
+	if (stage->kind == STAGE_scatter)
+		visit(stage->init, arg);
 }
 
 /* ---- topological order ----------------------------------------------------------------------- */
@@ -534,29 +522,26 @@ stage_points(ExprCtx *ctx, const Stage *stage)
 }
 
 /* Indices are constants or loops in rising order. */
-static void
-check_position(const Expr *e, void *arg)
+static bool
+is_read_pointwise(const Expr *read)
 {
-	bool *is_pointwise = arg;
 	int last = -1;
-	if (e->op == EX_at)
-		*is_pointwise = false;
-	for (int i = 0; i < e->argc && e->op == EX_read; i++) {
-		const Expr *index = e->arg[i];
-		bool is_next = index->op == EX_iter && index->iter > last;
-		if (is_next)
+	for (int i = 0; i < read->argc; i++) {
+		const Expr *index = read->arg[i];
+		if (index->op == EX_iter && index->iter > last)
 			last = index->iter;
 		else if (index->op != EX_const)
-			*is_pointwise = false;
+			return false;
 	}
+	return true;
 }
 
 bool
 stage_is_pointwise(const Stage *stage)
 {
 	bool is_pointwise = stage->kind == STAGE_map && !stage->scan;
-	if (is_pointwise)
-		expr_visit(stage->body[0], check_position, &is_pointwise);
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		is_pointwise &= walk.e->op != EX_at && (walk.e->op != EX_read || is_read_pointwise(walk.e));
 	return is_pointwise;
 }
 

@@ -114,6 +114,8 @@ void program_check(const Program *program);
 const Dim *stage_points(ExprCtx *ctx, const Stage *stage);
 /* Every element of the body is computed from reads at exactly the loop position or broadcasts. */
 bool stage_is_pointwise(const Stage *stage);
+/* A walk over all scalars of the stage: bodies, guard, a scatter's target. */
+ExprWalk stage_walk(const Stage *stage);
 /* Every tensor the stage reads (once or more), a scatter's init included. */
 void stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg),
                        void *arg);

@@ -71,9 +71,8 @@ is_register(const Survey *survey, const Buffer *buffer)
 }
 
 static void
-survey_node(const Expr *e, void *arg)
+survey_node(Survey *survey, const Expr *e)
 {
-	Survey *survey = arg;
 	survey->is_wide |= e->type == DT_F64;
 	if (e->op == EX_read) {
 		survey->may_repeat &= !((const Buffer *)e->tensor)->is_output;
@@ -132,10 +131,9 @@ static void
 survey_stmt(Stmt *stmt, void *arg)
 {
 	Survey *survey = arg;
-	const Expr *fields[] = {stmt->condition, stmt->value};
-	for (size_t i = 0; i < countof(fields); i++)
-		if (fields[i])
-			expr_visit(fields[i], survey_node, survey);
+	ExprWalk walk = expr_walk(stmt->condition);
+	for (expr_walk_add(&walk, stmt->value); expr_step(&walk);)
+		survey_node(survey, walk.e);
 	survey->tests_lanes |= stmt->kind == STMT_IF && may_differ(survey, stmt->condition);
 	if (stmt->kind != STMT_STORE)
 		return;

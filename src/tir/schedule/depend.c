@@ -51,13 +51,6 @@ replace_var(ExprCtx *ctx, const Expr *e, void *arg)
 	return value ? value : e;
 }
 
-static void
-find_read(const Expr *e, void *arg)
-{
-	if (e->op == EX_read)
-		add_access(arg, (Access){.tensor = e->tensor, .index = e->arg});
-}
-
 /* Reads of a scalar, with lets put in their places; gives it so. */
 static const Expr *
 find_reads(Finder *finder, const Expr *e)
@@ -65,7 +58,9 @@ find_reads(Finder *finder, const Expr *e)
 	if (!e)
 		return NULL;
 	e = expr_rewrite(finder->kernel->ctx, e, replace_var, &finder->lets);
-	expr_visit(e, find_read, finder);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			add_access(finder, (Access){.tensor = walk.e->tensor, .index = walk.e->arg});
 	return e;
 }
 
