@@ -102,7 +102,7 @@ END_TEST
 /* clang-format off */
 /* y = x[index]; the sentence names the first bad element for any number of threads. */
 static const char GATHER[] =
-	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 4096, \"from\": \"input\", \"buffer\": 0,"
+	"{\"symbols\": [{\"name\": \"N\", \"lo\": 0, \"hi\": 4096, \"from\": \"input\", \"buffer\": 0,"
 	" \"index\": 0}, {\"name\": \"K\", \"lo\": 0, \"hi\": 4096, \"from\": \"input\", \"buffer\": 1,"
 	" \"index\": 0}], \"dims\": [\"s0\", \"s1\", \"100\"], \"buffers\": ["
 	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
@@ -139,6 +139,20 @@ START_TEST(failed_check)
 		ck_assert_int_eq(rig_run(&rig, inputs, y, sizeof y), TW_OK);
 		rig_close(&rig);
 	}
+}
+END_TEST
+
+/* An index into nothing reads nothing of the caller's, who may have no memory for it. */
+START_TEST(index_into_nothing)
+{
+	float y[2];
+	int64_t index[2] = {0}, n = 0, k = 2;
+	Rig rig;
+	rig_open(&rig, GATHER, 1);
+	Array inputs[2] = {vector(NULL, &n), {DT_I64, 1, &k, index}};
+	ck_assert_int_eq(rig_run(&rig, inputs, y, sizeof y), TW_DATA);
+	ck_assert_str_eq(rig.error.text, "node \"gather1\": index 0 is outside 0..-1");
+	rig_close(&rig);
 }
 END_TEST
 
@@ -421,6 +435,7 @@ main(void)
 	tcase_add_test(t, wrong_inputs);
 	tcase_add_test(t, assumptions);
 	tcase_add_test(t, failed_check);
+	tcase_add_test(t, index_into_nothing);
 	tcase_add_test(t, same_bits);
 	tcase_add_test(t, callers_threads);
 #ifndef __SANITIZE_THREAD__ /* it cannot follow threads that a forked child starts */

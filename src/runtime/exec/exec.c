@@ -309,6 +309,7 @@ exec_close(Exec *exec)
 	frame_close(exec->main);
 	for (int i = 0; i < HOST_BLOCKS; i++)
 		block_free(&exec->host_scratch.blocks[i]);
+	block_free(&exec->nothing);
 	exec->model->backend->close(exec->stream);
 	pile_free(&exec->pile);
 }

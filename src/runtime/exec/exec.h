@@ -162,6 +162,7 @@ struct Exec {
 	Frame *main;
 	Capture capture;
 	HostScratch host_scratch;
+	Block nothing; /* kernels are given its middle for arguments without elements */
 };
 
 /* Make the frames of exec->model->plan. */

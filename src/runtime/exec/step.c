@@ -28,6 +28,36 @@ bind_axes(const Frame *frame, int count, const int *dims, int64_t axes[PLAN_AXES
 	return is_sound;
 }
 
+/* The furthest from its beginning that a kernel may touch what has no elements, in bytes: an index
+ * from data is reported and goes on as 0, where there is no 0 either. */
+static size_t
+reach_of_nothing(const Frame *frame, int buffer)
+{
+	const PlanBuffer *described = &frame->plan->buffers[buffer];
+	const Slot *slot = &frame->slots[buffer];
+	int64_t dense[PLAN_MAX_RANK], reach = 1, unit = (int64_t)element_bytes(described->type);
+	if (slot->bytes > 0)
+		return 0;
+	plan_strides(described->rank, slot->dims, dense);
+	for (int i = 0; i < described->rank; i++) {
+		int64_t stride = slot->strides ? slot->strides[i] : dense[i], steps = slot->dims[i] - 1;
+		if (steps > 0)
+			reach += steps * (stride < 0 ? -stride : stride);
+	}
+	return (size_t)(reach * (unit ? unit : 1));
+}
+
+static TwCode
+reserve_nothing(Frame *frame, const StepState *state)
+{
+	size_t most = 0;
+	for (int i = 0; i < state->nbuffer && state->extent > 0; i++) {
+		size_t reach = reach_of_nothing(frame, state->buffers[i]);
+		most = reach > most ? reach : most;
+	}
+	return most ? exec_reserve(frame->exec, PLACE_DEVICE, &frame->exec->nothing, 2 * most) : TW_OK;
+}
+
 TwCode
 step_bind_kernel(Frame *frame, int index)
 {
@@ -52,6 +82,8 @@ step_bind_kernel(Frame *frame, int index)
 	for (int i = 0; i < state->nbuffer; i++)
 		state->strides[i] = frame->slots[state->buffers[i]].strides;
 	TwCode code = exec_reserve_scratch(frame->exec, state->scratch);
+	if (!code)
+		code = reserve_nothing(frame, state);
 	return code ? code : step_block_weights(frame, step, state);
 }
 
@@ -104,7 +136,9 @@ step_run_kernel(Frame *frame, int index)
 	if (state->extent <= 0)
 		return TW_OK;
 	for (int i = 0; i < state->nbuffer; i++)
-		state->data[i] = slot_data(frame, state->buffers[i]);
+		state->data[i] = frame->slots[state->buffers[i]].bytes > 0
+		                     ? slot_data(frame, state->buffers[i])
+		                     : exec->nothing.data + exec->nothing.capacity / 2;
 	if (state->held) /* then arguments 0 and 1 are both there */
 		state->data[1] = state->held;
 	const BackendLaunch launch = {
