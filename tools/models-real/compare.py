@@ -215,7 +215,7 @@ class Case:
         return max(difference(a, b) for a, b in zip(seen, expected))
 
     def first_size_alone(self, excuse):
-        """A traced loop over a sequence runs at the length that it was traced with, and no other."""
+        """A traced loop over a sequence runs at the length it was traced with, and no other."""
         found = reference(self.onnx, self.inputs[:1], True)
         if not found[1]:
             return None, None, excuse

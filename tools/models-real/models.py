@@ -114,7 +114,8 @@ def flat(output):
 
 def all_models():
     import language
+    import odd
     import vision
     import written
 
-    return language.ROWS + written.ROWS + vision.ROWS
+    return language.ROWS + written.ROWS + odd.ROWS + vision.ROWS

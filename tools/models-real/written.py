@@ -13,13 +13,13 @@ def written(name, inputs, extra=(), forms=FORMS, **sizes):
     return row
 
 
-def function(name, inputs, call, forms=FORMS, extra=(), **sizes):
+def function(name, inputs, call, rows=None, **sizes):
     """A row of a function of tensors: a module without parameters."""
 
     def make():
         return module(call, [i.name for i in inputs])
 
-    ROWS.append(Model(name, make, inputs, forms, extra, sizes))
+    (ROWS if rows is None else rows).append(Model(name, make, inputs, sizes=sizes))
 
 
 def module(call, names, **parts):
@@ -341,7 +341,7 @@ recurrent("gru", "GRU", bidirectional=True)
 recurrent("rnn", "RNN")
 
 
-def torch_function(name, inputs, text, **sizes):
+def torch_function(name, inputs, text, rows=None, **sizes):
     """A row of an expression in torch, F and the inputs."""
     names = ", ".join(i.name for i in inputs)
 
@@ -351,7 +351,7 @@ def torch_function(name, inputs, text, **sizes):
 
         return eval(f"lambda {names}: {text}", {"torch": torch, "F": F})(*arrays)
 
-    function(name, inputs, call, **sizes)
+    function(name, inputs, call, rows, **sizes)
 
 
 MATRIX = [f32("x", "batch", "sequence")]
