@@ -126,6 +126,51 @@ TILEWRIGHT=$tmp/tw tests/run -a "$tmp/t.t" >/dev/null
 check "accepting rewrites the output only" "$(printf '# kept\n-- args\nx\n-- out\narg x\n-- exit\n0')" \
 	"$(cat "$tmp/t.t")"
 
+# The debugger prints nodes of the three IRs.
+cat >"$tmp/g.txt" <<'END'
+graph g(%x: f32[N,8]) -> %y { %y = Relu(%x)  "act" }
+END
+# debug WORDS-OF-PRINT FUNCTION EXPRESSION...    at the first call of the function
+debug() {
+	words=$1 function=$2
+	shift 2
+	printf 'source tools/gdb.py\nset confirm off\ntbreak %s\nrun\n' "$function" >"$tmp/commands"
+	printf 'debug %s\n' "$@" >>"$tmp/commands"
+	# shellcheck disable=SC2086  # words
+	gdb -batch -x "$tmp/commands" --args "${TILEWRIGHT:-build/tilewright}" print $words "$tmp/g.txt" 2>&1 |
+		sed '1,/^Temporary breakpoint 1, /d; /^[0-9]*\t/d'
+}
+skipped=0
+if command -v gdb >/dev/null && gdb -batch -ex 'python print(1)' >/dev/null 2>&1; then
+	check "a graph, a node, a value, an extent for the debugger" \
+		'graph g(%x: f32[N,8]) -> %y {
+  %y: f32[N,8] = Relu(%x)  "act"
+}
+%y: f32[N,8] = Relu(%x)  "act"
+%x: f32[N,8]
+f32[N,8]
+N' "$(debug -O0 graph_print graph "graph->body->first" '*graph->body->params[0]' \
+			'graph->body->params[0]->type' 'graph->body->params[0]->type.dims[0]')"
+	check "a program, a stage, a scalar for the debugger" \
+		'expr Relu(x: f32[N,8]) -> y {
+  y[i0:N, i1:8]: f32 = max(x[i0, i1], 0)
+}
+y[i0:N, i1:8]: f32 = max(x[i0, i1], 0)
+max(x[i0, i1], 0)' "$(debug --meaning program_print program '*program->stages[0]' 'program->stages[0]->body[0]')"
+	check "a kernel and a statement for the debugger" \
+		'kernel k0_act(N, x: f32[N*8], y: out f32[N*8]) flat "act" {
+  for i0 in N*8 @vector
+    y[i0] = max(x[i0], 0)
+}
+for i0 in N*8 @vector
+  y[i0] = max(x[i0], 0)' "$(debug "-O0 --target cpu:x86-64-v3 --lower" kernel_print kernel "kernel->body")"
+	check "what the debugger cannot print" 'debug: expected one of Graph, Node, Value, Type, Expr, Stage, Program, Stmt, Kernel, saw Buf *' \
+		"$(debug -O0 graph_print buf | sed 1d)"
+else
+	skipped=4
+	echo "no gdb with Python here: what the debugger prints is not tested"
+fi
+
 # tools/test adds up and fails when a part fails.
 suite="tools/test -u"
 cat >"$tmp/unit" <<'END'
@@ -196,5 +241,5 @@ src/passes/names.c:4: there is no once()
 src/passes/names.c:4: there is no not()' \
 	"$(find . -type f | awk -f "$tools/names.awk" - src/passes/names.c src/base/words.c)"
 
-echo "$passed passed, $failed failed, 0 skipped"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

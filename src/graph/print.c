@@ -257,6 +257,18 @@ print_node(Buf *buf, const Node *node, int indent, int column)
 	buf_puts(buf, "\n");
 }
 
+void
+node_print(Buf *buf, const Node *node)
+{
+	print_node(buf, node, 0, 0);
+}
+
+void
+value_print(Buf *buf, const Value *value)
+{
+	print_declared(buf, value);
+}
+
 /* Where the = of a region's lines stands. */
 static int
 left_width(Arena *arena, const Region *region, int indent)

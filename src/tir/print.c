@@ -276,6 +276,12 @@ print_list(Buf *buf, const Stmt *list, int depth)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+void
+stmt_print(Buf *buf, const Stmt *list)
+{
+	print_list(buf, list, 0);
+}
+
 static void
 print_symbol(Buf *buf, const Symbol *symbol)
 {

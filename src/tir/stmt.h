@@ -147,6 +147,7 @@ Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head
 ExprOp store_combine(int op);
 
 void kernel_print(Buf *buf, const Kernel *kernel);
+void stmt_print(Buf *buf, const Stmt *list); /* for the debugger, under the names as they are */
 Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text);
 
 /* Fails (FAIL_BUG) unless: definitions precede uses, indices are proven in range under their

@@ -328,6 +328,15 @@ stage_print_scalar(Buf *buf, const Stage *stage, const Expr *e)
 	expr_print_in(buf, e, &names, DT_I64);
 }
 
+void
+stage_print(Buf *buf, const Stage *stage)
+{
+	ProgramNames tensors = {{.arena = buf->arena}, {.arena = buf->arena}};
+	for (int k = 0; k < stage->nresult; k++)
+		name_tensor(buf->arena, &tensors, stage->results[k]);
+	print_unit(buf, &tensors, stage, "");
+}
+
 static void
 note_symbols(Map *symbols, const Expr *e)
 {

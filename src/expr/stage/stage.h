@@ -97,6 +97,7 @@ typedef struct Program {
 /* ---- texts: parse(print(x)) == x, deterministically ------------------------------------------ */
 
 void program_print(Buf *buf, const Program *program);
+void stage_print(Buf *buf, const Stage *stage); /* for the debugger */
 /* A scalar of the stage, with its names of iterators. */
 void stage_print_scalar(Buf *buf, const Stage *stage, const Expr *e);
 /* `expr name(inputs) -> outputs { … }`; fails with file and line. */
