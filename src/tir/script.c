@@ -29,15 +29,30 @@ print_names(Buf *buf, const char *before, const StrVec *names)
 static void
 print_step(Buf *buf, const ScriptStep *step)
 {
+	int loop = 0, made = 0;
 	buf_puts(buf, primitives[step->primitive].name);
-	print_names(buf, " ", &step->loops);
 	for (const char *form = primitives[step->primitive].form; *form; form++)
 		switch (*form) {
+		case 'l':
+			buf_printf(buf, " %s", step->loops.data[loop++]);
+			break;
+		case 'a':
+			buf_printf(buf, " at %s", step->loops.data[loop++]);
+			break;
+		case 'k':
+		case '*':
+			while (loop < step->loops.count)
+				buf_printf(buf, ", %s", step->loops.data[loop++]);
+			break;
+		case 't':
 		case 'v':
 			print_names(buf, " ", &step->buffers);
 			break;
 		case '#':
 			buf_printf(buf, " %lld", (long long)step->number);
+			break;
+		case 'o':
+			buf_printf(buf, " %s", step->order);
 			break;
 		case 'b':
 			buf_printf(buf, " @%s", bind_name(step->bind));
@@ -45,8 +60,10 @@ print_step(Buf *buf, const ScriptStep *step)
 		case 's':
 			buf_printf(buf, " @%s", scope_name(step->scope));
 			break;
+		case 'n':
+			buf_printf(buf, "%s%s", made ? ", " : " -> ", step->made.data[made]);
+			made++;
 		}
-	print_names(buf, " -> ", &step->made);
 	buf_putc(buf, '\n');
 }
 
@@ -122,6 +139,16 @@ parse_argument(Scanner *scan, ScriptStep *step, char form, char before)
 		while (scan_accept(scan, ","))
 			vec_push(scan->arena, &step->loops, scan_name(scan, "loop"));
 		break;
+	case 'a':
+		scan_expect(scan, "at", "behind the buffer");
+		vec_push(scan->arena, &step->loops, scan_name(scan, "loop"));
+		break;
+	case 't':
+		vec_push(scan->arena, &step->buffers, scan_name(scan, "buffer"));
+		break;
+	case 'o':
+		step->order = scan_name(scan, "order of dims");
+		break;
 	case 'v':
 		do
 			vec_push(scan->arena, &step->buffers, scan_name(scan, "buffer"));
@@ -137,7 +164,7 @@ parse_argument(Scanner *scan, ScriptStep *step, char form, char before)
 		step->scope = parse_scope(scan);
 		break;
 	default:
-		scan_expect(scan, before == 'n' ? "," : "->", "before the name of a loop that is made");
+		scan_expect(scan, before == 'n' ? "," : "->", "before the name of what is made");
 		vec_push(scan->arena, &step->made, scan_name(scan, "name"));
 	}
 }

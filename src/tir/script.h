@@ -32,6 +32,7 @@ typedef struct ScriptStep {
 	Primitive primitive;
 	StrVec loops, buffers; /* those it works on */
 	StrVec made;           /* names of those it makes */
+	const char *order;     /* of dims, see primitives.def */
 	int64_t number;
 	Bind bind;
 	Scope scope;

@@ -78,8 +78,8 @@ check_name(Stmt *stmt, void *arg)
 	taken->is_taken |= strcmp(name, taken->name) == 0;
 }
 
-const Var *
-new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
+const char *
+made_name(const Scheduling *s, int index)
 {
 	Taken taken = {s->step->made.data[index], false};
 	stmt_visit(s->kernel->body, check_name, &taken);
@@ -91,7 +91,13 @@ new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
 		taken.is_taken |= i != index && strcmp(s->step->made.data[i], taken.name) == 0;
 	if (taken.is_taken)
 		refuse_step(s, "the name %s is taken", taken.name);
-	return var_new(s->ctx, taken.name, DT_I64, lo, hi);
+	return taken.name;
+}
+
+const Var *
+new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi)
+{
+	return var_new(s->ctx, made_name(s, index), DT_I64, lo, hi);
 }
 
 const Expr *

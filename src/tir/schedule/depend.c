@@ -21,6 +21,7 @@ typedef struct Finder {
 	Kernel *kernel;
 	AccessVec *accesses;
 	const Around *around;
+	int conditions;           /* around */
 	VEC(const Tensor *) made; /* inside */
 	Map lets;                 /* Var to its value, for integers */
 } Finder;
@@ -40,6 +41,7 @@ add_access(Finder *finder, Access access)
 		if (finder->made.data[i] == access.tensor)
 			return;
 	access.around = finder->around;
+	access.is_conditional = finder->conditions > 0;
 	vec_push(finder->kernel->arena, finder->accesses, access);
 }
 
@@ -71,7 +73,7 @@ find_in_store(Finder *finder, const Stmt *stmt)
 	const Expr **index = NEW_N(finder->kernel->arena, const Expr *, rank);
 	for (int d = 0; d < rank; d++)
 		index[d] = find_reads(finder, stmt->index[d]);
-	add_access(finder, (Access){&stmt->buffer->tensor, index, true, stmt->op, NULL});
+	add_access(finder, (Access){&stmt->buffer->tensor, index, true, stmt->op, false, NULL});
 }
 
 static void
@@ -92,8 +94,10 @@ find_in_list(Finder *finder, const Stmt *list)
 			*around = (Around){stmt, outer};
 			finder->around = around;
 		}
+		finder->conditions += stmt->kind == STMT_IF;
 		find_in_list(finder, stmt->body);
 		find_in_list(finder, stmt->other);
+		finder->conditions -= stmt->kind == STMT_IF;
 		finder->around = outer;
 	}
 }
@@ -135,6 +139,14 @@ enter_facts(Facts *facts, const Stmt *list, const Stmt *inner)
 	return false;
 }
 
+Facts *
+facts_at(const Scheduling *s, const Stmt *place)
+{
+	Facts *facts = facts_new(s->ctx, s->kernel->arena);
+	enter_facts(facts, s->kernel->body, place);
+	return facts;
+}
+
 static const Expr *
 in_other(Pair *p, const Expr *e)
 {
@@ -158,6 +170,9 @@ enter_around(Pair *p, const Around *around, bool is_other)
 	if (!around)
 		return;
 	enter_around(p, around->outer, is_other);
+	for (int i = 0; i < p->count; i++)
+		if (p->nest[i] == around->loop)
+			return;
 	if (is_other)
 		enter_other(p, around->loop);
 	else
@@ -277,6 +292,16 @@ find_told(Pair *p)
 			if (!p->is_told[q])
 				is_new |= p->is_told[q] = tells(p, q);
 	}
+}
+
+bool
+is_injective(const Scheduling *s, int count, const Stmt *const *loops, const Access *access)
+{
+	bool *is_told = NEW_N(s->kernel->arena, bool, count), is_all = true;
+	find_told(&(Pair){s, count, loops, is_told, access, access, NULL, {0}});
+	for (int i = 0; i < count; i++)
+		is_all &= is_told[i];
+	return is_all;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */

@@ -67,17 +67,6 @@ find_cut(const Scheduling *s, const Stmt *loop)
 	return cut;
 }
 
-static const Dim *
-bound_of(const Scheduling *s, const Stmt *loop)
-{
-	const Expr *extent = loop_extent(s, loop);
-	if (extent->op == EX_min && expr_is_const(extent->arg[0]))
-		return extent->arg[0];
-	if (extent->op == EX_min && expr_is_const(extent->arg[1]))
-		return extent->arg[1];
-	return dim_from_expr(s->ctx, extent);
-}
-
 /* ---- locals with a dim more ------------------------------------------------------------------ */
 
 static const Expr *
@@ -105,55 +94,27 @@ widen_store(Stmt *stmt, void *arg)
 	stmt->buffer = f->wide;
 }
 
-typedef struct Room {
-	const Buffer *leaving;
-	int64_t used;
-} Room;
-
-/* Bytes of a buffer; INT64_MAX when that is no number, or too large a one. */
-static int64_t
-bytes_of(const Buffer *buffer)
-{
-	int64_t bytes = (dtype_bits(buffer->tensor.type) + 7) / 8, extent;
-	for (int d = 0; d < buffer->tensor.rank; d++)
-		if (!dim_is_const(buffer->tensor.hi[d], &extent) || extent > STACK_BYTES ||
-		    (bytes *= extent) > STACK_BYTES)
-			return INT64_MAX;
-	return bytes;
-}
-
+/* for u in E { S }, in front of the loop that is cut */
 static void
-add_room(Stmt *stmt, void *arg)
-{
-	Room *room = arg;
-	if (stmt->kind == STMT_ALLOC && stmt->buffer != room->leaving &&
-	    (stmt->buffer->scope == SCOPE_STACK || stmt->buffer->scope == SCOPE_REG))
-		room->used += bytes_of(stmt->buffer);
-}
-
-/* What no longer fits on the stack lives in scratch memory. */
-static Scope
-scope_of(const Fission *f, const Stmt *alloc)
-{
-	Room room = {.leaving = alloc->buffer};
-	Scope scope = f->s->step->scope;
-	if (scope != SCOPE_STACK)
-		return scope;
-	stmt_visit(f->s->kernel->body, add_room, &room);
-	return bytes_of(f->wide) > STACK_BYTES - room.used ? SCOPE_SCRATCH : SCOPE_STACK;
-}
-
-/* for u in E { wide[u] = initial } */
-static Stmt *
-store_initial(const Fission *f, const Expr *initial)
+put_in_front(Fission *f, Stmt *list)
 {
 	Kernel *kernel = f->s->kernel;
 	const Stmt *loop = f->loop;
 	const char *name = arena_printf(kernel->arena, "%s_init", loop->var->name);
 	const Var *var = var_new(kernel->ctx, name, DT_I64, loop->lo, loop->hi);
-	Stmt *body = stmt_store(kernel, f->wide, &f->position, STORE_SET, initial);
-	stmt_substitute(kernel, body, loop->var, expr_var(kernel->ctx, var));
-	return stmt_for(kernel, var, loop->lo, loop->hi, loop->bind, body);
+	stmt_substitute(kernel, list, loop->var, expr_var(kernel->ctx, var));
+	list = stmt_for(kernel, var, loop->lo, loop->hi, loop->bind, list);
+	f->front = stmt_append(f->front, list);
+}
+
+/* Whether the statement gives all elements of the local a number: an earlier cut put it there. */
+static bool
+is_initial(const Stmt *stmt, const Tensor *tensor)
+{
+	while (stmt && stmt->kind == STMT_FOR && stmt->body && !stmt->body->next)
+		stmt = stmt->body;
+	return stmt && stmt->kind == STMT_STORE && &stmt->buffer->tensor == tensor &&
+	       stmt->op == STORE_SET && expr_is_const(stmt->value);
 }
 
 static void
@@ -172,15 +133,13 @@ widen(Fission *f, Stmt *alloc)
 	memcpy(dims, old->hi, (size_t)old->rank * sizeof *dims);
 	dims[old->rank] = f->extent;
 	f->old = old;
-	f->wide = kernel_local(kernel, old->name, old->type, old->rank + 1, dims, SCOPE_REG);
-	f->wide->scope = scope_of(f, alloc);
-	if (f->wide->scope == SCOPE_REG && bytes_of(f->wide) == INT64_MAX)
-		refuse_step(f->s, "%s does not fit into registers", old->name);
+	f->wide = kernel_local(kernel, old->name, old->type, old->rank + 1, dims, f->s->step->scope);
+	settle_scope(f->s, f->wide, alloc->buffer);
 	vec_push(kernel->arena, &f->widened, &f->wide->tensor);
 	bool is_reg = f->wide->scope == SCOPE_REG;
 	f->front = stmt_append(f->front, stmt_alloc(kernel, f->wide, is_reg ? alloc->value : NULL));
 	if (alloc->value && !is_reg)
-		f->front = stmt_append(f->front, store_initial(f, alloc->value));
+		put_in_front(f, stmt_store(kernel, f->wide, &f->position, STORE_SET, alloc->value));
 	stmt_rewrite_exprs(kernel, f->loop->body, widen_read, f);
 	stmt_visit(f->loop->body, widen_store, f);
 }
@@ -222,8 +181,15 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 			while (last->next)
 				last = last->next;
 			last->next = *second;
+			bool has_initial = is_initial(rest, tensor);
 			widen(f, stmt);
 			last->next = NULL;
+			if (!has_initial)
+				continue;
+			Stmt *initial = rest;
+			rest = rest->next;
+			initial->next = NULL;
+			put_in_front(f, initial);
 		}
 	}
 	*first = head;
@@ -261,7 +227,8 @@ primitive_fission(Scheduling *s)
 	if (loop->bind == BIND_PARALLEL)
 		refuse_step(s, "a @parallel loop is not cut");
 	Stmt *cut = find_cut(s, loop), *second = cut->next;
-	Fission f = {.s = s, .loop = loop, .extent = bound_of(s, loop)};
+	Fission f = {
+		.s = s, .loop = loop, .extent = bound_of(s, facts_at(s, loop), loop_extent(s, loop))};
 	f.position = expr_var(s->ctx, loop->var);
 	if (!expr_is_zero(loop->lo))
 		f.position = expr_sub(s->ctx, f.position, loop->lo);

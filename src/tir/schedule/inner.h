@@ -23,7 +23,8 @@ _Noreturn void refuse_step(const Scheduling *s, const char *format, ...)
 Stmt *named_loop(const Scheduling *s, int index);
 /* The loop that `outer` holds and nothing else. */
 Stmt *only_loop(const Scheduling *s, const Stmt *outer);
-/* A variable under the name that the step gives to loop `index` of those it makes. */
+/* The name that the step gives to number `index` of what it makes, and a variable of that name. */
+const char *made_name(const Scheduling *s, int index);
 const Var *new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi);
 /* hi - lo, in the normal form of dims where it is a dim. */
 const Expr *loop_extent(const Scheduling *s, const Stmt *loop);
@@ -42,7 +43,8 @@ typedef struct Access {
 	const Tensor *tensor;
 	const Expr *const *index;
 	bool is_store;
-	int op; /* of a store */
+	int op;              /* of a store */
+	bool is_conditional; /* it stands under a condition of the list */
 	const Around *around;
 } Access;
 typedef VEC(Access) AccessVec;
@@ -57,7 +59,28 @@ bool are_apart(const Scheduling *s, const Stmt *loop, const Access *a, const Acc
  * stored, or behind it, if they stood as in `after`. */
 void check_order(const Scheduling *s, int count, const Stmt *const *nest, const Stmt *const *after);
 _Noreturn void refuse_meeting(const Scheduling *s, const Access *a, const Access *b);
+/* Whether the access touches another place in each iteration of these loops around it, outermost
+ * first. */
+bool is_injective(const Scheduling *s, int count, const Stmt *const *loops, const Access *access);
 /* What holds where a statement stands: the boxes of the loops and the conditions around it. */
 bool enter_facts(Facts *facts, const Stmt *list, const Stmt *inner);
+Facts *facts_at(const Scheduling *s, const Stmt *place);
+
+/* ---- boxes (box.c) and room ------------------------------------------------------------------ */
+
+/* What accesses touch of a buffer: `extent` indices from `lo` on, at most `size` of them. */
+typedef struct Box {
+	int rank;
+	const Expr *lo[ARRAY_MAX_RANK], *extent[ARRAY_MAX_RANK];
+	const Dim *size[ARRAY_MAX_RANK];
+} Box;
+
+/* Refuses when the accesses have no such box; facts are those of the place it is seen from. */
+Box find_box(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *tensor);
+/* No less than the extent, without loops' variables; NULL when none is known. */
+const Dim *bound_of(const Scheduling *s, Facts *facts, const Expr *extent);
+/* What no longer fits on the stack when `leaving` (or NULL) is gone lives in scratch memory; what
+ * does not fit into registers is refused. */
+void settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving);
 
 #endif
