@@ -19,6 +19,7 @@
 #include "cli/parts.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/sizes.h"
 #include "graph/infer.h"
 #include "lower/lower.h"
 #include "runtime/tilewright.h"
@@ -75,6 +76,12 @@ compile_target(Compilation *c, int index)
 	return target;
 }
 
+static BundlePart
+text_part(const char *entry, const char *text)
+{
+	return (BundlePart){entry, {(const unsigned char *)text, strlen(text)}};
+}
+
 /* Compile for all targets and write, without the choices that are denied. */
 static void
 write_bundle(Compilation *c)
@@ -84,7 +91,10 @@ write_bundle(Compilation *c)
 	c->choices = (Buf){.arena = c->arena};
 	for (int i = 0; i < count; i++)
 		targets[i] = compile_target(c, i);
-	const char *ranges = input_ranges_text(c->arena, c->model, c->context->target->probe);
+	const Binding *sizes = c->context->target->probe;
+	c->result.sizes = sizes_text(c->arena, c->compiled, sizes);
+	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, c->model, sizes)),
+	                      text_part(SIZES_ENTRY, c->result.sizes)};
 	BundleInput input = {
 		.producer = arena_printf(c->arena, "tilewright %s", tw_version_text()),
 		.model_name = model_name(c->arena, c->path),
@@ -93,8 +103,8 @@ write_bundle(Compilation *c)
 		.ntarget = count,
 		.targets = targets,
 		.choices = c->choices.size ? buf_text(&c->choices) : NULL,
-		.npart = 1,
-		.parts = &(BundlePart){INPUTS_ENTRY, {(const unsigned char *)ranges, strlen(ranges)}},
+		.npart = (int)countof(parts),
+		.parts = parts,
 		.progress = progress_show,
 		.progress_arg = &c->progress,
 	};
@@ -115,7 +125,8 @@ compile_proved(Compilation *c)
 		c->result.finished = finish_bundle(
 			&c->options, c->arena,
 			&(Finish){c->draft, c->result.path, model_name(c->arena, c->path), c->model,
-		              c->compiled, c->context->target->probe, &c->result.written});
+		              c->compiled, sizes_asked(&c->options, c->arena, c->compiled),
+		              &c->result.written});
 		if (!proof_failed(proof))
 			break;
 		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);

@@ -15,6 +15,7 @@ typedef struct Compiled {
 	int nodes_before, nodes_after;
 	BundleReport written;
 	Finished finished;
+	const char *sizes;   /* {"N": 1}: what symbols there are, and the sizes that it was made for */
 	const char *trouble; /* why no vendor library was used; NULL: nothing is wrong */
 	double seconds;
 } Compiled;

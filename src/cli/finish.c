@@ -112,7 +112,7 @@ packed_entry(Arena *arena, const char *device)
 
 /* ---- the self-test ---- */
 
-/* At the probe's sizes; what loops do is not known before. */
+/* At the typical sizes; what loops do is not known before. */
 static bool
 is_cheap(const Plan *plan)
 {
@@ -208,7 +208,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 		changes[count++] =
 			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
-	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->probe};
+	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->asked};
 	Finished finished = {.proof = proof_run(options, arena, &run)};
 	if (proof_failed(&finished.proof))
 		return finished;
@@ -217,7 +217,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
 	const Binding *sizes = finished.proof.sizes;
 	job.test = selftest_new(arena, sizes ? finish->compiled : finish->model,
-	                        sizes ? sizes : finish->probe, options->seed);
+	                        sizes ? sizes : finish->asked, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));

@@ -11,7 +11,7 @@ typedef struct Finish {
 	const char *name;      /* of the model, in messages: they are the same wherever it is written */
 	Graph *model;          /* as read: what the interpreter computes for the self-test */
 	const Graph *compiled; /* behind all passes */
-	const Binding *probe;
+	const Binding *asked;  /* sizes: --shape's */
 	const BundleReport *written;
 } Finish;
 

@@ -8,6 +8,7 @@
 #include "cli/choices.h"
 #include "cli/npy.h"
 #include "cli/oracle.h"
+#include "cli/sizes.h"
 #include "onnx/onnx.h"
 
 /* ---- files ---- */
@@ -88,7 +89,7 @@ Graph *
 model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes)
 {
 	OnnxReadOptions read = read_options(options, arena);
-	return read_model(&read, arena, path, bytes);
+	return sizes_limit(options, arena, read_model(&read, arena, path, bytes));
 }
 
 Graph *
@@ -99,100 +100,7 @@ model_read_open(const Options *options, Arena *arena, const char *path)
 	return read_model(&read, arena, path, file_map(arena, path));
 }
 
-/* ---- shapes ---- */
-
-int
-dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK])
-{
-	int rank = 0;
-	for (const char *at = text;; at++) {
-		char *end;
-		long long value = strtoll(at, &end, 10);
-		if (end == at || value < 0 || rank == ARRAY_MAX_RANK || (*end && *end != 'x'))
-			fail_as(FAIL_USAGE, NULL, "%s: expected sizes as 1x3x224x224, saw '%s'", option, text);
-		dims[rank++] = value;
-		if (!*end)
-			return rank;
-		at = end;
-	}
-}
-
-typedef struct Shapes {
-	int count;
-	int64_t *value;
-	bool *is_bound;
-} Shapes;
-
-static void
-bind_symbol(const Shapes *shapes, const Symbol *symbol, int64_t value)
-{
-	if (symbol->id >= shapes->count)
-		return;
-	shapes->value[symbol->id] = value;
-	shapes->is_bound[symbol->id] = true;
-}
-
-static void
-bind_input(const Shapes *shapes, const Value *input, const char *text)
-{
-	int64_t dims[ARRAY_MAX_RANK], extent;
-	int rank = dims_of("--shape", text, dims);
-	if (input->type.rank >= 0 && rank != input->type.rank)
-		fail_as(FAIL_USAGE, NULL, "--shape: input %s has rank %d, saw %s", input->name,
-		        input->type.rank, text);
-	for (int d = 0; d < input->type.rank; d++) {
-		const Dim *dim = input->type.dims[d];
-		if (dim->op == EX_symbol)
-			bind_symbol(shapes, dim->symbol, dims[d]);
-		else if (dim_is_const(dim, &extent) && extent != dims[d])
-			fail_as(FAIL_USAGE, NULL, "--shape: dim %d of input %s is %lld, saw %lld", d,
-			        input->name, (long long)extent, (long long)dims[d]);
-	}
-}
-
-/* The symbol of this name among those that the model's inputs define. */
-static const Symbol *
-input_symbol(const Graph *graph, const char *name)
-{
-	for (int i = 0; i < graph->symbols.count; i++)
-		if (strcmp(graph->symbols.data[i].symbol->name, name) == 0)
-			return graph->symbols.data[i].symbol;
-	return NULL;
-}
-
-static const char *
-symbol_names(Arena *arena, const Graph *graph)
-{
-	Buf buf = {.arena = arena};
-	for (int i = 0; i < graph->symbols.count; i++)
-		buf_printf(&buf, "%s%s", i ? ", " : "", graph->symbols.data[i].symbol->name);
-	return buf.size ? buf_text(&buf) : "none";
-}
-
-const Binding *
-shape_binding(const Options *options, Arena *arena, const Graph *graph)
-{
-	int count = 1;
-	for (int i = 0; i < graph->symbols.count; i++)
-		if (graph->symbols.data[i].symbol->id >= count)
-			count = graph->symbols.data[i].symbol->id + 1;
-	Shapes shapes = {count, NEW_N(arena, int64_t, count), NEW_N(arena, bool, count)};
-	for (int i = 0; i < options->shape.count; i++) {
-		Setting setting = setting_of(arena, "shape", options->shape.data[i]);
-		const Value *input = graph_find_value(graph, setting.name);
-		const Symbol *symbol = input_symbol(graph, setting.name);
-		if (symbol)
-			bind_symbol(&shapes, symbol, number_of("--shape", setting.value));
-		else if (input && !input->def && !input->constant)
-			bind_input(&shapes, input, setting.value);
-		else
-			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
-			        setting.name, symbol_names(arena, graph));
-	}
-	Binding *binding = NEW(arena, Binding);
-	*binding = (Binding){shapes.count, shapes.value, shapes.is_bound};
-	return binding;
-}
+/* ---- names ---- */
 
 const char *
 model_name(Arena *arena, const char *path)
@@ -314,7 +222,7 @@ target_new(const Options *options, Arena *arena, const char *name, const Graph *
 		.device = device,
 		.oracle = options->no_vendor ? NULL : oracle_new(arena, device),
 		.threads = options->threads ? (int)options->threads : 1,
-		.probe = shape_binding(options, arena, graph),
+		.probe = sizes_typical(options, arena, graph),
 	};
 	return target;
 }

@@ -30,13 +30,6 @@ Graph *model_read_bytes(const Options *options, Arena *arena, const char *path, 
  * standard error. */
 PassContext *pipeline_new(const Options *options, Arena *arena, int level);
 
-/* The values that --shape gives to the graph's symbols, as a binding for Target.probe. Fails
- * (FAIL_USAGE) on a name that is neither a symbol nor an input. */
-const Binding *shape_binding(const Options *options, Arena *arena, const Graph *graph);
-
-/* "8x3x224x224" as numbers; fails (FAIL_USAGE) on anything else. */
-int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);
-
 /* The device of a --target word. Fails (FAIL_USAGE) listing the names. */
 const Device *device_of(const char *name);
 

@@ -1,10 +1,12 @@
 /* proof_run: two bindings of the symbols, each run watched.
  *
- * Sizes: those of --shape, 1 for the other symbols, then odd ones. Where a model does not run at
- * these (a network that halves an image five times), others are tried until two have run.
+ * Sizes: those of --shape, 1 for the other symbols, then odd ones, as near as the model allows.
+ * Where it does not run at these (a network that halves an image five times), others are tried
+ * until two have run.
  */
 #include "cli/parts.h"
 #include "cli/proof.h"
+#include "cli/sizes.h"
 
 #include <string.h>
 
@@ -26,81 +28,24 @@ size_of(int index, int64_t value)
 	return index < (int)countof(from_value) ? from_value[index] : value;
 }
 
-typedef struct Sizes {
-	int count;
-	int64_t *value;
-	bool *is_bound, *is_given; /* by --shape: these stay */
-} Sizes;
-
-static Binding
-binding_of(const Sizes *sizes)
-{
-	return (Binding){sizes->count, sizes->value, sizes->is_bound};
-}
-
-static bool
-holds(const Assumption *assumption, const Sizes *sizes)
-{
-	int64_t a, b;
-	Binding binding = binding_of(sizes);
-	bool is_known = dim_eval(assumption->a, &binding, &a) && dim_eval(assumption->b, &binding, &b);
-	return !is_known || a == b;
-}
-
-/* Another size for one symbol of an assumption, so that it holds. */
-static void
-mend_symbol(const Assumption *assumption, Sizes *sizes, int symbol)
-{
-	enum { LARGEST = 1024 };
-	if (symbol >= sizes->count || sizes->is_given[symbol] || holds(assumption, sizes))
-		return;
-	int64_t *value = &sizes->value[symbol], before = *value;
-	for (*value = 1; *value <= LARGEST; ++*value)
-		if (holds(assumption, sizes))
-			return;
-	*value = before;
-}
-
-/* What a model demands of its sizes, as far as one symbol at a time can give it. */
-static void
-mend_sizes(const Graph *graph, Sizes *sizes)
-{
-	enum { ROUNDS = 4 };
-	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i < graph->assumptions.count; i++) {
-			const Assumption *assumption = &graph->assumptions.data[i];
-			ExprWalk walk = expr_walk(assumption->a);
-			for (expr_walk_add(&walk, assumption->b); expr_step(&walk);)
-				if (walk.e->op == EX_symbol)
-					mend_symbol(assumption, sizes, walk.e->symbol->id);
-		}
-}
-
 /* Candidate `index`; NULL: there are no more. */
 static const Binding *
 candidate(Arena *arena, const ProofRun *run, int index)
 {
+	const Binding *asked = run->asked;
 	int count = run->compiled->ctx->symbol_list.count;
-	Sizes sizes = {count, NEW_N(arena, int64_t, count + 1), NEW_N(arena, bool, count + 1),
-	               NEW_N(arena, bool, count + 1)};
+	int64_t *value = NEW_N(arena, int64_t, count + 1);
 	for (int i = 0; i < count; i++) {
-		const Binding *probe = run->probe;
-		sizes.is_given[i] = probe && i < probe->count && probe->is_bound[i];
-		sizes.value[i] = size_of(index, sizes.is_given[i] ? probe->value[i] : 0);
-		if (sizes.value[i] < 0)
+		bool is_asked = i < asked->count && asked->is_bound[i];
+		value[i] = size_of(index, is_asked ? asked->value[i] : 0);
+		if (value[i] < 0)
 			return NULL;
 	}
-	for (int i = 0; i < run->compiled->body->nparam; i++) {
-		const Type *type = &run->compiled->body->params[i]->type;
-		for (int d = 0; d < type->rank; d++) /* other symbols follow from the inputs' */
-			for (ExprWalk walk = expr_walk(type->dims[d]); expr_step(&walk);)
-				if (walk.e->op == EX_symbol && walk.e->symbol->id < count)
-					sizes.is_bound[walk.e->symbol->id] = true;
-	}
-	mend_sizes(run->compiled, &sizes);
-	Binding *binding = NEW(arena, Binding);
-	*binding = binding_of(&sizes);
-	return binding;
+	bool *is_asked = NEW_N(arena, bool, count + 1);
+	for (int i = 0; i < count && i < asked->count; i++)
+		is_asked[i] = asked->is_bound[i];
+	const Binding wanted = {count, value, is_asked};
+	return sizes_near(arena, run->compiled, &wanted, &wanted);
 }
 
 static bool

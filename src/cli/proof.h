@@ -10,7 +10,7 @@ typedef struct ProofRun {
 	Session *session;      /* of the bundle, which is not in its place yet; NULL: it cannot run, */
 	const char *trouble;   /* and why */
 	const Graph *compiled; /* behind all passes, as it was lowered */
-	const Binding *probe;  /* sizes that were asked for */
+	const Binding *asked;  /* sizes that must be kept */
 } ProofRun;
 
 typedef struct ProofResult {

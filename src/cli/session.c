@@ -9,6 +9,7 @@
 #include "cli/compare.h"
 #include "cli/model.h"
 #include "cli/parts.h"
+#include "cli/sizes.h"
 
 static _Noreturn void
 fail_code(const Session *session, const TwError *error)
@@ -83,6 +84,7 @@ session_open(Arena *arena, const char *path, const char *name, const Options *op
 	session->noutput = tw_output_count(session->bundle);
 	session->inputs = NEW_N(arena, Array *, session->ninput + 1);
 	session->ranges = read_ranges(arena, path);
+	session->sizes = bundle_part(arena, path, SIZES_ENTRY);
 	return session;
 }
 
@@ -93,16 +95,18 @@ static int64_t
 chosen_extent(Session *session, const Options *options, const TwTensorInfo *info, int d)
 {
 	const TwDim *dim = &info->dims[d];
+	int64_t dims[ARRAY_MAX_RANK], size;
+	if (dim->symbol && size_asked(options, session->arena, dim->symbol, &size))
+		return size;
 	for (int i = 0; i < options->shape.count; i++) {
 		Setting setting = setting_of(session->arena, "shape", options->shape.data[i]);
-		int64_t dims[ARRAY_MAX_RANK];
-		if (dim->symbol && strcmp(setting.name, dim->symbol) == 0)
-			return number_of("--shape", setting.value);
 		if (strcmp(setting.name, info->name) == 0 &&
 		    dims_of("--shape", setting.value, dims) == info->rank)
 			return dims[d];
 	}
-	return dim->value >= 0 ? dim->value : 1;
+	if (dim->value >= 0)
+		return dim->value;
+	return sizes_find((const char *)session->sizes.data, session->sizes.size, dim->symbol, 1);
 }
 
 static Array *

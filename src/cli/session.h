@@ -16,6 +16,7 @@ typedef struct Session {
 	int ninput, noutput;
 	Array **inputs; /* filled in by session_inputs(), or by whoever calls session_bind() */
 	InputRanges ranges;
+	Bytes sizes; /* what was typical when it was compiled (cli/sizes.h) */
 } Session;
 
 /* Open a bundle file, called `name` in messages. Released with the arena. `settings` may be
@@ -23,7 +24,8 @@ typedef struct Session {
 Session *session_open(Arena *arena, const char *path, const char *name, const Options *options,
                       const TwSessionOptions *settings);
 
-/* Make or read the inputs, at the sizes of --shape (1 for the other symbols), and bind them. */
+/* Make or read the inputs, at the sizes of --shape, typical ones for the other symbols, and bind
+ * them. */
 void session_inputs(Session *session, const Options *options);
 void session_bind(Session *session); /* bind session->inputs, and prepare */
 void session_run(Session *session);

@@ -1,5 +1,6 @@
 /* A subject is opened in two ways: by our library, or by ONNX Runtime with the inputs that our
  * importer finds in the model. */
+#include "cli/sizes.h"
 #include "cli/subject.h"
 
 #include <stdlib.h>
@@ -106,7 +107,7 @@ bind_ort(Subject *subject, Arena *arena)
 	}
 	if (options->rounds > 0) { /* else all inputs are given */
 		const Graph *graph = model_read(options, arena, subject->file);
-		const Binding *probe = shape_binding(options, arena, graph);
+		const Binding *probe = sizes_typical(options, arena, graph);
 		InputRanges ranges = input_ranges(arena, graph, probe);
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];

@@ -5,6 +5,7 @@
  */
 #include "cli/inputs.h"
 #include "cli/model.h"
+#include "cli/sizes.h"
 #include "eval/eval.h"
 
 /* Above so many operations a reduction is evaluated at sampled points. */
@@ -13,7 +14,7 @@ static const double SAMPLE = 1e8;
 static const Array **
 make_inputs(Arena *arena, const Options *options, const Graph *graph)
 {
-	const Binding *probe = shape_binding(options, arena, graph);
+	const Binding *probe = sizes_asked(options, arena, graph);
 	InputRanges ranges = input_ranges(arena, graph, probe);
 	const Array **inputs = NEW_N(arena, const Array *, graph->body->nparam + 1);
 	for (int i = 0; i < graph->body->nparam; i++) {

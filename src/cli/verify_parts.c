@@ -17,18 +17,16 @@ enum { POINTS = 48, OTHER_SIZE = 3 };
 
 static const double OPERATIONS = 1e8, ITERATIONS = 3e6, BYTES = 256e6;
 
-/* Sizes for all symbols of a ctx: those asked for, or else OTHER_SIZE. */
+/* Sizes for all symbols of a ctx: small and odd. */
 static Binding
-sizes_of(Arena *arena, const ExprCtx *ctx, const Target *target)
+sizes_of(Arena *arena, const ExprCtx *ctx)
 {
 	int count = ctx->symbol_list.count;
 	int64_t *value = NEW_N(arena, int64_t, count + 1);
 	bool *is_bound = NEW_N(arena, bool, count + 1);
-	const Binding *probe = target ? target->probe : NULL;
 	for (int i = 0; i < count; i++) {
-		bool is_asked = probe && i < probe->count && probe->is_bound[i];
 		const Symbol *symbol = ctx->symbol_list.data[i];
-		value[i] = is_asked ? probe->value[i] : symbol->lo > OTHER_SIZE ? symbol->lo : OTHER_SIZE;
+		value[i] = symbol->lo > OTHER_SIZE ? symbol->lo : OTHER_SIZE;
 		is_bound[i] = true;
 	}
 	return (Binding){count, value, is_bound};
@@ -163,7 +161,7 @@ compare_units(void *arg)
 	const UnitJob *job = arg;
 	Arena *arena = job->arena;
 	const Program *p = job->before->program;
-	Binding sizes = sizes_of(arena, p->ctx, job->before->target);
+	Binding sizes = sizes_of(arena, p->ctx);
 	const Array *const *known = unit_values(job->before, job->context);
 	const Array **inputs = NEW_N(arena, const Array *, p->ninput + 1);
 	Side sides[2] = {{arena, job->before, &sizes, NULL, inputs, NULL, false},
@@ -232,7 +230,7 @@ iterations(const Stmt *list, const Binding *sizes)
 static Trial
 trial_of(Arena *arena, const Kernel *kernel)
 {
-	Trial trial = {kernel, sizes_of(arena, kernel->ctx, NULL),
+	Trial trial = {kernel, sizes_of(arena, kernel->ctx),
 	               NEW_N(arena, Array *, kernel->buffers.count + 1)};
 	for (int i = 0; i < kernel->buffers.count; i++) {
 		const Tensor *tensor = &kernel->buffers.data[i]->tensor;

@@ -35,7 +35,9 @@ void eval_set_sample(Eval *eval, double sample);
 /* Give a value: an input, or what enters a part of the graph. The data is not copied. */
 void eval_give(Eval *eval, const Value *value, const Array *array);
 void eval_give_bounds(Eval *eval, const Value *value, const BoundArray *bounds);
+/* A symbol's number; those computed from it follow (SYMBOL_EXPR). And all that are known now. */
 void eval_give_symbol(Eval *eval, const Symbol *symbol, int64_t number);
+Binding eval_binding(const Eval *eval);
 
 /* Run all nodes of a region, or some of one region in the order given. Fails with the node's place
  * when a node cannot be evaluated. */

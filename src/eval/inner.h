@@ -34,7 +34,6 @@ void eval_set_cell(Eval *eval, const Value *value, Cell cell);
 Cell cell_copy(const Cell *from);
 Cell eval_copy(Eval *eval, const Value *value);
 void eval_drop(Eval *eval, const Value *value);
-Binding eval_binding(const Eval *eval);
 
 /* One element of an integer or bool value as a number: conditions, counts. */
 int64_t eval_number(Eval *eval, const Value *value, const Loc *loc);

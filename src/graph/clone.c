@@ -1,6 +1,7 @@
 /* A deep copy of a graph with its own ctx and arena. Constants' data are shared. */
 #include <string.h>
 
+#include "expr/scalar/ctx.h"
 #include "graph/inner.h"
 
 typedef struct Cloner {
@@ -169,13 +170,14 @@ clone_nodes(Cloner *clone, const Region *from, Region *to)
 		clone_node(clone, node, to);
 }
 
-/* Symbols first, in their order of creation, with their ranges, before any dim is made. */
+/* Symbols first, in their order of creation, so that they keep their ids, and with their ranges,
+ * before any dim is made. */
 static void
 clone_symbols(Cloner *clone)
 {
-	const Graph *from = clone->from;
-	for (int i = 0; i < from->symbols.count; i++) {
-		const Symbol *old = from->symbols.data[i].symbol;
+	const ExprCtx *from = clone->from->ctx;
+	for (int i = 0; i < from->symbol_list.count; i++) {
+		const Symbol *old = from->symbol_list.data[i];
 		symbol_set_range(symbol_get(clone->to->ctx, old->name), old->lo, old->hi);
 	}
 }

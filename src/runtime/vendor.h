@@ -10,8 +10,9 @@
  * row "conv"    args: src [N,C,spatial…], weights [M,C/g,kernel…], bias [M] or -1, what post-ops
  *               name …, dst [N,M,spatial…]
  *     group       ints: 1 number, default 1
- *     strides, dilations, pads_lo, pads_hi
- *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0, 0
+ *     strides, dilations, pads_lo
+ *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0. What the
+ *                 last window of the result needs behind the source is padding, too
  *     algorithm   string: "direct" (default), "winograd", "auto"
  *     fallback_weights
  *                 ints: 1 number b: the fallback kernel reads the weights, which are constant, in
@@ -22,7 +23,7 @@
  *                 ints: 1: the last two dims of that argument are swapped, default 0
  * row "pool"    args: src, dst
  *     kind        string: "max", "avg" (padding not counted), "avg_padded" (counted)
- *     kernel      ints: one per spatial dim; strides, dilations, pads_lo, pads_hi as above
+ *     kernel      ints: one per spatial dim; strides, dilations, pads_lo as above
  * row "reorder" args: src, dst: the same tensor in another layout
  *
  * All rows:

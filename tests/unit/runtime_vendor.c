@@ -171,13 +171,12 @@ check_conv(const ConvCase *t, bool must_exist)
 	float *y = calloc((size_t)(product(4, out) / t->m * ((t->m + 15) / 16 * 16)), sizeof *y);
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
-	int64_t lo[2] = {t->pad_lo, t->pad_lo}, hi[2] = {t->pad_hi, t->pad_hi};
+	int64_t lo[2] = {t->pad_lo, t->pad_lo};
 	const StepAttr attrs[] = {
 		{"group", SA_INTS, 1, &t->group, NULL, NULL},
 		{"strides", SA_INTS, 2, s, NULL, NULL},
 		{"dilations", SA_INTS, 2, d, NULL, NULL},
 		{"pads_lo", SA_INTS, 2, lo, NULL, NULL},
-		{"pads_hi", SA_INTS, 2, hi, NULL, NULL},
 		{"post", SA_STRING, 0, NULL, NULL, t->post},
 		{"algorithm", SA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
 		{"pieces", SA_INTS, 1, &t->pieces, NULL, NULL},
@@ -188,7 +187,7 @@ check_conv(const ConvCase *t, bool must_exist)
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
-	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
+	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 7 : 6, attrs};
 	int pieces = 0;
 	bool exists = run(&desc, buffers, &pieces);
 	ck_assert(exists || !must_exist);
@@ -342,10 +341,9 @@ START_TEST(pool_and_reorder)
 	const StepAttr attrs[] = {{"kernel", SA_INTS, 2, kernel, NULL, NULL},
 	                          {"strides", SA_INTS, 2, strides, NULL, NULL},
 	                          {"pads_lo", SA_INTS, 2, pads, NULL, NULL},
-	                          {"pads_hi", SA_INTS, 2, pads, NULL, NULL},
 	                          {"kind", SA_STRING, 0, NULL, NULL, "max"}};
 	const VendorArg second[] = {block, small};
-	desc = (VendorCall){"pool", 2, second, 5, attrs};
+	desc = (VendorCall){"pool", 2, second, 4, attrs};
 	ck_assert(run(&desc, (void *[]){xb, yb}, NULL));
 	const VendorArg third[] = {small, small_plain};
 	desc = (VendorCall){"reorder", 2, third, 0, NULL};
@@ -521,9 +519,8 @@ START_TEST(measuring)
 	                          {DT_F32, 4, w, NULL, NULL, weights, false},
 	                          {DT_F32, 1, &m, NULL, NULL, weights, false},
 	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
-	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL},
-	                          {"pads_hi", SA_INTS, 2, one, NULL, NULL}};
-	const VendorCall desc = {"conv", 4, args, 2, attrs};
+	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
+	const VendorCall desc = {"conv", 4, args, 1, attrs};
 	double seconds = 0;
 	ck_assert_msg(dnnl_measure(vendor, &desc, &seconds, impl, error, sizeof error), "%s", error);
 	ck_assert(seconds > 1e-6 && seconds < 1);
@@ -532,7 +529,7 @@ START_TEST(measuring)
 	memcpy(made_up, args, sizeof args);
 	made_up[1].constant = NULL;
 	made_up[1].is_weight = true;
-	const VendorCall again = {"conv", 4, made_up, 2, attrs};
+	const VendorCall again = {"conv", 4, made_up, 1, attrs};
 	char same[VENDOR_IMPL_SIZE];
 	for (int i = 0; i < 3; i++)
 		ck_assert(dnnl_measure(vendor, &again, i ? &seconds : NULL, same, error, sizeof error));
@@ -540,10 +537,9 @@ START_TEST(measuring)
 	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
 	made_up[3].dims = y;
 	const StepAttr strided[] = {attrs[0],
-	                            attrs[1],
 	                            {"strides", SA_INTS, 2, two, NULL, NULL},
 	                            {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
-	const VendorCall none = {"conv", 4, made_up, 4, strided};
+	const VendorCall none = {"conv", 4, made_up, 3, strided};
 	ck_assert(!dnnl_measure(vendor, &none, NULL, impl, error, sizeof error));
 	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
 	free(weights);

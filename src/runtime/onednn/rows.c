@@ -167,16 +167,15 @@ read_window(CallPlan *plan, const CallTensor *src, const CallTensor *dst)
 		w->strides[i] = call_attr_int(plan, "strides", i, 1);
 		w->dilations[i] = call_attr_int(plan, "dilations", i, 1);
 		w->pads_lo[i] = call_attr_int(plan, "pads_lo", i, 0);
-		w->pads_hi[i] = call_attr_int(plan, "pads_hi", i, 0);
 		if (w->strides[i] < 1 || w->dilations[i] < 1 || w->kernel[i] < 1)
 			return call_refuse(plan, "strides, dilations and kernel must be positive");
-		/* oneDNN wants the padding that the result really uses: more is unused input. */
-		int64_t used =
-			(dst->dims[i + 2] - 1) * w->strides[i] + (w->kernel[i] - 1) * w->dilations[i] + 1;
-		int64_t high = used - src->dims[i + 2] - w->pads_lo[i];
-		if (high > w->pads_hi[i])
+		int64_t windows, taps, used;
+		if (__builtin_mul_overflow(dst->dims[i + 2] - 1, w->strides[i], &windows) ||
+		    __builtin_mul_overflow(w->kernel[i] - 1, w->dilations[i], &taps) ||
+		    __builtin_add_overflow(windows, taps + 1, &used) || used > INT32_MAX ||
+		    w->pads_lo[i] < INT32_MIN || w->pads_lo[i] > INT32_MAX)
 			return call_refuse(plan, "dim %d of the result is too large", i + 2);
-		w->pads_hi[i] = high;
+		w->pads_hi[i] = used - src->dims[i + 2] - w->pads_lo[i];
 	}
 	return true;
 }

@@ -1,0 +1,539 @@
+/* What --shape asks for, what is typical, and what a model allows. */
+#include "cli/sizes.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/eval.h"
+#include "expr/scalar/ctx.h"
+
+/* ---- --shape ---- */
+
+int
+dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK])
+{
+	int rank = 0;
+	for (const char *at = text;; at++) {
+		char *end;
+		long long value = strtoll(at, &end, 10);
+		if (end == at || value < 0 || rank == ARRAY_MAX_RANK || (*end && *end != 'x'))
+			fail_as(FAIL_USAGE, NULL, "%s: expected sizes as 1x3x224x224, saw '%s'", option, text);
+		dims[rank++] = value;
+		if (!*end)
+			return rank;
+		at = end;
+	}
+}
+
+/* What --shape says of a symbol: "8", "1..16", "1..16:4". */
+typedef struct Extent {
+	int64_t lo, hi; /* -1: no range is said */
+	int64_t size;   /* -1: none */
+} Extent;
+
+static Extent
+extent_of(const char *text)
+{
+	Extent extent = {-1, -1, -1};
+	char *end;
+	const char *dots = strstr(text, "..");
+	const char *size = dots ? strchr(dots, ':') : NULL;
+	if (dots) {
+		extent.lo = strtoll(text, &end, 10);
+		bool is_number = end == dots && end > text;
+		extent.hi = strtoll(dots + 2, &end, 10);
+		is_number = is_number && end > dots + 2 && (size ? end == size : !*end);
+		if (!is_number || extent.lo < 0 || extent.hi < extent.lo || extent.hi > INT32_MAX)
+			fail_as(FAIL_USAGE, NULL, "--shape: expected a range as 1..16 or 1..16:4, saw '%s'",
+			        text);
+	}
+	if (!dots || size)
+		extent.size = number_of("--shape", size ? size + 1 : text);
+	if (size && (extent.size < extent.lo || extent.size > extent.hi))
+		fail_as(FAIL_USAGE, NULL, "--shape: %lld is not in its range, %s", (long long)extent.size,
+		        text);
+	return extent;
+}
+
+bool
+size_asked(const Options *options, Arena *arena, const char *symbol, int64_t *size)
+{
+	bool is_found = false;
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(arena, "shape", options->shape.data[i]);
+		int64_t asked = strcmp(setting.name, symbol) == 0 ? extent_of(setting.value).size : -1;
+		if (asked >= 0)
+			*size = asked;
+		is_found = is_found || asked >= 0;
+	}
+	return is_found;
+}
+
+/* A size for each symbol that has one. */
+typedef struct Table {
+	int count;
+	int64_t *value;
+	bool *is_bound;
+} Table;
+
+static Table
+table_new(Arena *arena, const Graph *graph)
+{
+	int count = graph->ctx->symbol_list.count;
+	return (Table){count, NEW_N(arena, int64_t, count + 1), NEW_N(arena, bool, count + 1)};
+}
+
+static void
+table_set(const Table *table, const Symbol *symbol, int64_t value)
+{
+	table->value[symbol->id] = value;
+	table->is_bound[symbol->id] = true;
+}
+
+static const Binding *
+table_binding(Arena *arena, const Table *table)
+{
+	Binding *binding = NEW(arena, Binding);
+	*binding = (Binding){table->count, table->value, table->is_bound};
+	return binding;
+}
+
+static void
+ask_input(const Table *table, const Value *input, const char *text)
+{
+	int64_t dims[ARRAY_MAX_RANK], extent;
+	int rank = dims_of("--shape", text, dims);
+	if (input->type.rank >= 0 && rank != input->type.rank)
+		fail_as(FAIL_USAGE, NULL, "--shape: input %s has rank %d, saw %s", input->name,
+		        input->type.rank, text);
+	for (int d = 0; d < input->type.rank; d++) {
+		const Dim *dim = input->type.dims[d];
+		if (dim->op == EX_symbol)
+			table_set(table, dim->symbol, dims[d]);
+		else if (dim_is_const(dim, &extent) && extent != dims[d])
+			fail_as(FAIL_USAGE, NULL, "--shape: dim %d of input %s is %lld, saw %lld", d,
+			        input->name, (long long)extent, (long long)dims[d]);
+	}
+}
+
+static const char *
+symbol_names(Arena *arena, const Graph *graph)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < graph->symbols.count; i++)
+		buf_printf(&buf, "%s%s", i ? ", " : "", graph->symbols.data[i].symbol->name);
+	return buf.size ? buf_text(&buf) : "none";
+}
+
+/* The symbol of this name among those that the model defines. */
+static const Symbol *
+symbol_named(const Graph *graph, const char *name)
+{
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (strcmp(graph->symbols.data[i].symbol->name, name) == 0)
+			return graph->symbols.data[i].symbol;
+	return NULL;
+}
+
+static Table
+asked(const Options *options, Arena *arena, const Graph *graph)
+{
+	Table table = table_new(arena, graph);
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(arena, "shape", options->shape.data[i]);
+		const Value *input = graph_find_value(graph, setting.name);
+		const Symbol *symbol = symbol_named(graph, setting.name);
+		int64_t size = symbol ? extent_of(setting.value).size : -1;
+		if (size >= 0)
+			table_set(&table, symbol, size);
+		else if (symbol)
+			continue; /* only a range */
+		else if (input && !input->def && !input->constant)
+			ask_input(&table, input, setting.value);
+		else
+			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
+			        setting.name, symbol_names(arena, graph));
+	}
+	return table;
+}
+
+Graph *
+sizes_limit(const Options *options, Arena *arena, Graph *graph)
+{
+	bool is_limited = false;
+	for (int i = 0; i < options->shape.count; i++) {
+		Setting setting = setting_of(arena, "shape", options->shape.data[i]);
+		const Symbol *symbol = symbol_named(graph, setting.name);
+		Extent extent = symbol ? extent_of(setting.value) : (Extent){-1, -1, -1};
+		if (extent.lo < 0)
+			continue;
+		symbol_set_range(symbol, extent.lo, extent.hi);
+		is_limited = true;
+	}
+	return is_limited ? graph_clone(arena, graph) : graph;
+}
+
+const Binding *
+sizes_asked(const Options *options, Arena *arena, const Graph *graph)
+{
+	Table table = asked(options, arena, graph);
+	return table_binding(arena, &table);
+}
+
+/* ---- what a model allows ---- */
+
+typedef struct Search {
+	const Graph *graph;
+	Eval *eval; /* gives the symbols that follow from others */
+	const Binding *fixed;
+	const Assumption *assumption;
+	VEC(const Symbol *) symbols; /* free ones of the assumption */
+} Search;
+
+static bool
+is_fixed(const Search *search, const Symbol *symbol)
+{
+	const Binding *fixed = search->fixed;
+	return fixed && symbol->id < fixed->count && fixed->is_bound[symbol->id];
+}
+
+static int64_t
+size_of(const Search *search, const Symbol *symbol)
+{
+	return eval_binding(search->eval).value[symbol->id];
+}
+
+static bool
+holds(const Search *search, const Assumption *assumption)
+{
+	int64_t a, b;
+	Binding now = eval_binding(search->eval);
+	bool is_known = dim_eval(assumption->a, &now, &a) && dim_eval(assumption->b, &now, &b);
+	return !is_known || a == b;
+}
+
+static const SymbolDef *
+definition_of(const Graph *graph, const Symbol *symbol)
+{
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (graph->symbols.data[i].symbol == symbol)
+			return &graph->symbols.data[i];
+	return NULL;
+}
+
+static void
+add_symbol(Search *search, const Symbol *symbol)
+{
+	for (int i = 0; i < search->symbols.count; i++)
+		if (search->symbols.data[i] == symbol)
+			return;
+	vec_push(search->graph->arena, &search->symbols, symbol);
+}
+
+/* The free symbols that an expression comes from. */
+static void
+collect(Search *search, const Expr *e)
+{
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		const Symbol *symbol = walk.e->op == EX_symbol ? walk.e->symbol : NULL;
+		const SymbolDef *def = symbol ? definition_of(search->graph, symbol) : NULL;
+		if (!def || is_fixed(search, symbol))
+			continue;
+		if (def->source == SYMBOL_EXPR)
+			collect(search, def->expr);
+		else
+			add_symbol(search, symbol);
+	}
+}
+
+/* Give `value` to symbol `index` and, if `together`, to those that are as large. */
+static void
+give(const Search *search, int index, bool together, int64_t before, int64_t value)
+{
+	for (int i = 0; i < search->symbols.count; i++) {
+		const Symbol *symbol = search->symbols.data[i];
+		if (i == index || (together && size_of(search, symbol) == before))
+			eval_give_symbol(search->eval, symbol, value);
+	}
+}
+
+/* The next size to try from `start`: upwards to LARGEST, then downwards; -1: there is none. */
+static int64_t
+next_size(int64_t start, int64_t size)
+{
+	enum { LARGEST = 4096 };
+	if (size >= start && size < LARGEST)
+		return size + 1;
+	if (size >= start)
+		return start - 1;
+	return size > 1 ? size - 1 : -1;
+}
+
+static bool
+mend_symbol(const Search *search, int index, bool together)
+{
+	const Symbol *symbol = search->symbols.data[index];
+	int64_t start = size_of(search, symbol), before = start;
+	for (int64_t size = start; size > 0; size = next_size(start, size)) {
+		if (size < symbol->lo || size > symbol->hi)
+			continue;
+		give(search, index, together, before, size);
+		before = size;
+		if (holds(search, search->assumption))
+			return true;
+	}
+	give(search, index, together, before, start);
+	return false;
+}
+
+/* Other sizes for the symbols of a broken assumption, so that it holds: for all that are equal (the
+ * sides of an image), or for one. */
+static void
+mend(Search *search, const Assumption *assumption)
+{
+	search->assumption = assumption;
+	search->symbols.count = 0;
+	collect(search, assumption->a);
+	collect(search, assumption->b);
+	for (int i = 0; i < search->symbols.count; i++)
+		if (mend_symbol(search, i, true) || mend_symbol(search, i, false))
+			return;
+}
+
+/* As far as one assumption at a time can give it. */
+static void
+mend_all(Search *search)
+{
+	enum { ROUNDS = 4 };
+	const Graph *graph = search->graph;
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < graph->assumptions.count; i++)
+			if (!holds(search, &graph->assumptions.data[i]))
+				mend(search, &graph->assumptions.data[i]);
+}
+
+/* Start with these sizes, and within the symbols' ranges. */
+static Search
+search_from(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
+{
+	Search search = {graph, eval_new(arena, graph, EVAL_exact), fixed, NULL, {0}};
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		const Symbol *symbol = def->symbol;
+		bool is_known = is_fixed(&search, symbol);
+		if (def->source == SYMBOL_EXPR && !is_known)
+			continue;
+		const Binding *from = is_known ? fixed : wanted;
+		int64_t size = from->value[symbol->id];
+		if (!is_known)
+			size = size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
+		eval_give_symbol(search.eval, symbol, size);
+	}
+	return search;
+}
+
+static const Binding *
+result_of(Arena *arena, const Search *search)
+{
+	Binding found = eval_binding(search->eval);
+	return arena_memdup(arena, &found, sizeof found);
+}
+
+const Binding *
+sizes_near(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
+{
+	Search search = search_from(arena, graph, wanted, fixed);
+	mend_all(&search);
+	return result_of(arena, &search);
+}
+
+/* ---- typical sizes ---- */
+
+enum {
+	BATCH = 1,
+	SIDE = 224,        /* of an image */
+	VOLUME_SIDE = 64,  /* of a volume, or a film */
+	LENGTH = 128,      /* of a sequence */
+	ENOUGH = 16,       /* of whatever a model makes of a length (a second of sound has 50 frames) */
+	LONGEST = 1 << 16, /* what a length may grow to for that */
+};
+
+/* Different symbols among the dims behind the first. */
+static int
+inner_symbols(const Type *type)
+{
+	int count = 0;
+	for (int d = 1; d < type->rank; d++) {
+		bool is_new = type->dims[d]->op == EX_symbol;
+		for (int k = 1; k < d; k++)
+			is_new = is_new && type->dims[k] != type->dims[d];
+		count += is_new;
+	}
+	return count;
+}
+
+/* What dim `d` of an input says about its symbol: [batch, length, …], [batch, …, side, side, …]
+ * with two of them, a volume with more; a single dim is a length. */
+static int64_t
+typical_dim(const Type *type, int d)
+{
+	bool is_image = (type->rank >= 4 || (type->rank == 3 && type->dims[0]->op != EX_symbol)) &&
+	                (dtype_is_float(type->dtype) || type->dtype == DT_U8);
+	int inner = inner_symbols(type);
+	if (d == 0 && type->rank > 1)
+		return BATCH;
+	return !is_image || inner < 2 ? LENGTH : inner == 2 ? SIDE : VOLUME_SIDE;
+}
+
+/* What dims say of their symbols, where no other has said it: of those whose turn it is. */
+static void
+guess(const Graph *graph, const Table *wanted, bool (*is_of_turn)(const Type *type, int d))
+{
+	for (int i = 0; i < graph->body->nparam; i++) {
+		const Type *type = &graph->body->params[i]->type;
+		for (int d = 0; d < type->rank; d++) {
+			const Dim *dim = type->dims[d];
+			if (dim->op == EX_symbol && is_of_turn(type, d) && !wanted->is_bound[dim->symbol->id])
+				table_set(wanted, dim->symbol, typical_dim(type, d));
+		}
+	}
+}
+
+static bool
+is_inner(const Type *type, int d)
+{
+	(void)type;
+	return d > 0;
+}
+
+static bool
+is_first(const Type *type, int d)
+{
+	return d == 0 && type->rank > 1;
+}
+
+static bool
+is_single(const Type *type, int d)
+{
+	return d == 0 && type->rank == 1;
+}
+
+/* What data decides: an index is 0, a number of things as long as a sequence. */
+static void
+guess_data(const Graph *graph, const Table *wanted)
+{
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const Symbol *symbol = graph->symbols.data[i].symbol;
+		if (!wanted->is_bound[symbol->id])
+			table_set(wanted, symbol, symbol->lo < 0 ? 0 : LENGTH);
+	}
+}
+
+typedef VEC(const Dim *) DimList;
+
+/* The extents of all values that are no plain numbers. */
+static DimList
+extents_of(Arena *arena, const Graph *graph)
+{
+	DimList extents = {0};
+	for (const Node *node = graph->body->first; node; node = node->next)
+		for (int o = 0; o < node->noutput; o++) {
+			const Type *type = node->outputs[o] ? &node->outputs[o]->type : NULL;
+			for (int d = 0; type && d < type->rank; d++) {
+				int64_t number;
+				bool is_seen = extents.count && extents.data[extents.count - 1] == type->dims[d];
+				if (!is_seen && !dim_is_const(type->dims[d], &number))
+					vec_push(arena, &extents, type->dims[d]);
+			}
+		}
+	return extents;
+}
+
+/* Whether twice as much would raise an extent that is below `least`. */
+static bool
+wants_more(const Search *search, const DimList *extents, const Symbol *symbol, int64_t least)
+{
+	int64_t size = size_of(search, symbol), now, then;
+	bool wants = false;
+	for (int i = 0; i < extents->count && !wants; i++) {
+		Binding binding = eval_binding(search->eval);
+		if (!dim_eval(extents->data[i], &binding, &now) || now >= least)
+			continue;
+		eval_give_symbol(search->eval, symbol, 2 * size);
+		binding = eval_binding(search->eval);
+		wants = dim_eval(extents->data[i], &binding, &then) && then > now;
+		eval_give_symbol(search->eval, symbol, size);
+	}
+	return wants;
+}
+
+/* Lengths are doubled until enough is left of them wherever the model shortens them (sound, which
+ * a first convolution takes 320 samples at a time), sides until something is left. */
+static void
+grow(Search *search, Arena *arena)
+{
+	const Graph *graph = search->graph;
+	DimList extents = extents_of(arena, graph);
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		const Symbol *symbol = def->symbol;
+		int64_t size = def->source == SYMBOL_EXPR ? 0 : size_of(search, symbol);
+		if (def->source != SYMBOL_DIM || def->value->def || is_fixed(search, symbol) ||
+		    size <= BATCH)
+			continue;
+		int64_t least = size == LENGTH ? ENOUGH : 1;
+		while (2 * size <= LONGEST && 2 * size <= symbol->hi &&
+		       wants_more(search, &extents, symbol, least)) {
+			size *= 2;
+			eval_give_symbol(search->eval, symbol, size);
+		}
+	}
+}
+
+const Binding *
+sizes_typical(const Options *options, Arena *arena, const Graph *graph)
+{
+	Table fixed = asked(options, arena, graph), wanted = table_new(arena, graph);
+	guess(graph, &wanted, is_inner);
+	guess(graph, &wanted, is_first);
+	guess(graph, &wanted, is_single);
+	guess_data(graph, &wanted);
+	Search search =
+		search_from(arena, graph, table_binding(arena, &wanted), table_binding(arena, &fixed));
+	mend_all(&search);
+	grow(&search, arena);
+	mend_all(&search);
+	return result_of(arena, &search);
+}
+
+/* ---- in bundles ---- */
+
+const char *
+sizes_text(Arena *arena, const Graph *graph, const Binding *sizes)
+{
+	Buf buf = {.arena = arena};
+	int count = 0;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if (def->source != SYMBOL_DIM || def->value->def)
+			continue;
+		buf_puts(&buf, count++ ? ", " : "{");
+		buf_quote(&buf, def->symbol->name);
+		buf_printf(&buf, ": %lld", (long long)sizes->value[def->symbol->id]);
+	}
+	buf_puts(&buf, count ? "}\n" : "{}\n");
+	return buf_text(&buf);
+}
+
+int64_t
+sizes_find(const char *text, size_t size, const char *symbol, int64_t other)
+{
+	cJSON *json = cJSON_ParseWithLength(text, size);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, symbol);
+	int64_t found = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
+	                    ? (int64_t)item->valuedouble
+	                    : other;
+	cJSON_Delete(json);
+	return found;
+}

@@ -1,0 +1,42 @@
+/* Sizes: the numbers that a model's symbols get where somebody must choose them.
+ *
+ * asked    what --shape says, and no more.
+ * typical  besides, for every other symbol, a size that a user would run (docs/sizes.md): choices
+ *          are made there, and `run` and `bench` use it where nothing else is said.
+ *
+ * A batch is 1, the sides of an image 224, of a volume 64, a length 128, as far as the model lets
+ * them: what it demands of its sizes (Graph.assumptions, ranges, no extent below 1) goes first.
+ */
+#ifndef CLI_SIZES_H
+#define CLI_SIZES_H
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+
+/* The graph with the ranges that --shape gives to symbols (N=1..16:4): what is compiled holds only
+ * there, and binding another size is refused. `graph` itself must not be used any more. */
+Graph *sizes_limit(const Options *options, Arena *arena, Graph *graph);
+
+/* The size that --shape gives to a symbol; false: none. */
+bool size_asked(const Options *options, Arena *arena, const char *symbol, int64_t *size);
+
+/* By Symbol.id, for the symbols that the graph has now. Both fail (FAIL_USAGE) when --shape names
+ * neither a symbol nor an input. */
+const Binding *sizes_asked(const Options *options, Arena *arena, const Graph *graph);
+const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *graph);
+
+/* Sizes for all symbols that the model's assumptions allow, as near to `wanted` as one symbol at a
+ * time, or equal ones together, can come; those that `fixed` binds stay. */
+const Binding *sizes_near(Arena *arena, const Graph *graph, const Binding *wanted,
+                          const Binding *fixed);
+
+/* The entry of a bundle that says what was typical: {"N": 1, "H": 224}; and one size of it, or
+ * `other` where it says none. `text` may be empty. */
+#define SIZES_ENTRY "sizes.json"
+const char *sizes_text(Arena *arena, const Graph *graph, const Binding *sizes);
+int64_t sizes_find(const char *text, size_t size, const char *symbol, int64_t other);
+
+/* "8x3x224x224" as numbers; fails (FAIL_USAGE) on anything else. */
+int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/sh
+# usage: tests/sizes.sh    which sizes a model is compiled for where --shape says none
+tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+passed=0 failed=0
+
+# sizes EXPECTED GRAPH OPTION...    of a graph, without its first words
+sizes() {
+	expected=$1
+	printf 'graph g%s\n' "$2" >g.g
+	shift 2
+	"$tw" compile -q -O0 --prove=none g.g -o g.twb "$@" 2>err
+	seen=$(unzip -p g.twb sizes.json 2>/dev/null)
+	rm -f g.twb
+	if [ "$seen" = "$expected" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL expected $expected, saw $seen $(cat err)"
+	fi
+}
+
+# An image: [batch, channels, side, side]; what --shape says stays.
+image='(%x: f32[N,3,H,W]) -> %y { %y = Relu(%x) }'
+sizes '{"N": 1, "H": 224, "W": 224}' "$image"
+sizes '{"N": 4, "H": 224, "W": 99}' "$image" --shape N=4 --shape W=99
+sizes '{"H": 224, "W": 224}' '(%x: f32[3,H,W]) -> %y { %y = Relu(%x) }'
+sizes '{"N": 1, "H": 224, "W": 224}' '(%x: f32[N,H,W,3]) -> %y { %y = Relu(%x) }'
+sizes '{"N": 1, "D": 64, "H": 64, "W": 64}' '(%x: f32[N,1,D,H,W]) -> %y { %y = Relu(%x) }'
+
+# A text, with a mask of its own length twice, and the past of a decoder.
+sizes '{"N": 1, "S": 128}' '(%x: i64[N,S], %m: f32[N,1,S,S]) -> %y, %z { %y = Neg(%x) %z = Neg(%m) }'
+sizes '{"N": 1, "S": 128, "P": 128, "T": 256}' '(%x: f32[N,4,S,8], %past: f32[N,4,P,8], %mask: f32[N,1,1,T]) -> %y {
+  %all = Concat(%past, %x) {axis=2}
+  %one: f32[1,1,8,1] = {1, 1, 1, 1, 1, 1, 1, 1}
+  %sum = MatMul(%all, %one)
+  %flat = Transpose(%sum) {perm=[0,1,3,2]}
+  %y = Add(%flat, %mask)
+}'
+
+# Sound: three convolutions take 512 samples at a time, and 16 frames are enough.
+sizes '{"N": 1, "L": 8192}' '(%x: f32[N,1,L], %w: f32[1,1,8]) -> %z {
+  %a = Conv(%x, %w) {strides=[8]}
+  %b = Conv(%a, %w) {strides=[8]}
+  %z = Conv(%b, %w) {strides=[8]}
+}'
+
+# What the model demands: 64 patches of 32 by 32; no more than 100 positions; a range.
+sizes '{"N": 1, "H": 256, "W": 256}' '(%x: f32[N,3,H,W], %w: f32[8,3,32,32], %p: f32[1,64,8]) -> %y {
+  %c = Conv(%x, %w) {strides=[32,32]}
+  %s: i64[3] = {0, 8, -1}
+  %f = Reshape(%c, %s)
+  %t = Transpose(%f) {perm=[0,2,1]}
+  %y = Add(%t, %p)
+}'
+sizes '{"N": 1, "S": 100}' '(%x: f32[N,S], %p: f32[1,100]) -> %y {
+  %b: i64[1] = {0}
+  %e = Shape(%x) {start=1, end=2}
+  %one: i64[1] = {1}
+  %q = Slice(%p, %b, %e, %one)
+  %y = Add(%x, %q)
+}'
+
+# A range, with and without its size; no other size is taken at run time, and a wrong one is not
+# taken at all.
+sizes '{"N": 4, "H": 224, "W": 64}' "$image" --shape N=1..16:4 --shape W=32..64
+refuse() {
+	text=$("$@" 2>&1) && text="no refusal: $text"
+	case $text in
+	*"$expected"*) passed=$((passed + 1)) ;;
+	*) failed=$((failed + 1)); echo "FAIL $*: expected '$expected', saw '$text'" ;;
+	esac
+}
+"$tw" compile -q -O0 g.g -o r.twb --shape N=1..16:4 --shape W=32..64
+expected='N is 17 (from x), outside 1..16' refuse "$tw" run r.twb --shape N=17
+expected='expected a range as 1..16' refuse "$tw" compile g.g --shape N=16..1
+expected='20 is not in its range' refuse "$tw" compile g.g --shape N=1..16:20
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
