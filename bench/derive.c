@@ -104,14 +104,14 @@ static void
 expand(Search *search, const Program *state)
 {
 	ArenaMark mark = arena_mark(search->work);
-	const Program *program = program_import(expr_ctx_new(search->work), state, NULL);
+	const Program *program = program_import(expr_ctx_beside(search->work, state->ctx), state, NULL);
 	Steps steps = {.arena = search->work};
 	list_steps(&steps, program);
 	for (int i = 0; i < steps.list.count; i++) {
 		const Program *next = apply_step(program, &steps.list.data[i], NULL);
 		search->steps++;
 		if (next)
-			visit(search, program_canon(next));
+			visit(search, program_canon_in(search->table, next));
 		else
 			search->refused++;
 	}

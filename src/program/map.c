@@ -14,14 +14,10 @@
 
 enum { MAX_ITERS = 64 };
 
-/* forward and inverse compose to the identity on the old box, and forward stays in the new one;
- * `base` is the position of the first of these iterators in the stage. */
 static const char *
-check_bijection(ExprCtx *ctx, const Stage *stage, const Bijection *map, int base)
+find_fault(Facts *facts, const Bijection *map)
 {
-	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
-	for (int i = 0; i < map->nold; i++)
-		facts_iter(facts, i, stage->iters[base + i].lo, stage->iters[base + i].hi);
+	ExprCtx *ctx = facts->ctx;
 	for (int i = 0; i < map->nold; i++) {
 		const Expr *back = expr_substitute(ctx, map->inverse[i], map->nnew, map->forward);
 		const Expr *same = expr_eq(ctx, back, expr_iter(ctx, i)); /* an extent of 1 is its lo */
@@ -35,6 +31,19 @@ check_bijection(ExprCtx *ctx, const Stage *stage, const Bijection *map, int base
 			return "an image does not certainly lie in the new box";
 	}
 	return NULL;
+}
+
+/* forward and inverse compose to the identity on the old box, and forward stays in the new one;
+ * `base` is the position of the first of these iterators in the stage. */
+static const char *
+check_bijection(ExprCtx *ctx, const Stage *stage, const Bijection *map, int base)
+{
+	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
+	for (int i = 0; i < map->nold; i++)
+		facts_iter(facts, i, stage->iters[base + i].lo, stage->iters[base + i].hi);
+	const char *fault = find_fault(facts, map);
+	facts_close(facts);
+	return fault;
 }
 
 /* Omit (or make zero) the points outside the old box. */

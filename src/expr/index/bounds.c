@@ -217,14 +217,14 @@ facts_interval(Facts *facts, const Expr *e)
 	uint64_t index;
 	if (e->op == EX_const)
 		return leaf_interval(facts, e);
-	if (memo_find(&facts->ranges, e, &index))
+	if (memo_find(facts->ranges, e, &index))
 		return facts->intervals.data[index];
-	if (facts->ranges.stack.count >= INTERVAL_DEPTH) /* only counts the nesting */
+	if (facts->ranges->stack.count >= INTERVAL_DEPTH) /* only counts the nesting */
 		return type_range(e->type);
-	facts->ranges.stack.count++;
+	facts->ranges->stack.count++;
 	Range range = compute_interval(facts, e);
-	facts->ranges.stack.count--;
-	memo_set(&facts->ranges, e, (uint64_t)facts->intervals.count);
+	facts->ranges->stack.count--;
+	memo_set(facts->ranges, e, (uint64_t)facts->intervals.count);
 	vec_push(facts->arena, &facts->intervals, range);
 	return range;
 }
@@ -304,14 +304,31 @@ is_tame(const Expr *e)
 static void
 forget_ranges(Facts *facts)
 {
-	memo_clear(&facts->ranges);
+	memo_clear(facts->ranges);
 	facts->intervals.count = 0;
+}
+
+/* Fill in the keys from this fact on: what is off, and what no proof looks at, counts for nothing. */
+static void
+set_keys(Facts *facts, int from)
+{
+	for (int i = from; i < facts->list.count; i++) {
+		Fact *fact = &facts->list.data[i];
+		fact->key = i > 0 ? fact[-1].key : 0;
+		if (fact->kind != FACT_BOUND && fact->kind != FACT_KNOWN)
+			continue;
+		const Expr *said[] = {fact->atom, fact->lo, fact->last};
+		fact->key = hash_mix(fact->key, fact->kind + 1u);
+		for (int k = 0; k < 3; k++)
+			fact->key = hash_mix(fact->key * 3, said[k] ? said[k]->hash : 0);
+	}
 }
 
 static void
 add_fact(Facts *facts, FactKind kind, const Expr *atom, const Expr *lo, const Expr *last)
 {
-	vec_push(facts->arena, &facts->list, (Fact){kind, atom, lo, last, NULL});
+	vec_push(facts->arena, &facts->list, (Fact){kind, atom, lo, last, NULL, 0});
+	set_keys(facts, facts->list.count - 1);
 	forget_ranges(facts);
 }
 
@@ -354,19 +371,22 @@ add_known(Facts *facts, const Expr *e)
 Facts *
 facts_new(ExprCtx *ctx, Arena *arena)
 {
-	enum { SLOTS = 64 };
 	Facts *facts = NEW(arena, Facts);
 	facts->ctx = ctx;
 	facts->arena = arena;
-	facts->ranges.arena = arena;
-	facts->ranges.slot_count = SLOTS;
-	facts->ranges.slots = NEW_N(arena, MemoSlot, SLOTS);
-	facts->ranges.stamp = 1;
+	facts->ranges = memo_take(ctx);
 	for (int i = 0; i < ctx->zeros.count; i++) {
 		add_known(facts, ctx->zeros.data[i]);
 		add_known(facts, expr_sub(ctx, expr_i64(ctx, 0), ctx->zeros.data[i]));
 	}
 	return facts;
+}
+
+void
+facts_close(Facts *facts)
+{
+	memo_give(facts->ctx, facts->ranges);
+	facts->ranges = NULL;
 }
 
 static void
@@ -490,5 +510,6 @@ facts_toggle(Facts *facts, int from, int to)
 {
 	for (int i = from; i < to; i++)
 		facts->list.data[i].kind = (FactKind)(facts->list.data[i].kind ^ FACT_OFF);
+	set_keys(facts, from);
 	forget_ranges(facts);
 }

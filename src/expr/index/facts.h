@@ -23,6 +23,7 @@ typedef struct Fact {
 	FactKind kind;
 	const Expr *atom, *lo, *last;
 	const Term *first; /* FACT_KNOWN: the first term of atom's polynomial */
+	uint64_t key;      /* of all that proofs may use, up to this one */
 } Fact;
 
 struct Facts {
@@ -30,7 +31,7 @@ struct Facts {
 	Arena *arena;
 	VEC(Fact) list;
 	bool divisors_nonzero; /* dims: evaluated only where they are */
-	Memo ranges;           /* from nodes to indices of `intervals`; emptied when facts change */
+	Memo *ranges;          /* from nodes to indices of `intervals`; emptied when facts change */
 	VEC(Range) intervals;
 	int steps;  /* left to the proof at work */
 	int scopes; /* opened by the simplification at work */

@@ -319,11 +319,40 @@ nonneg(Facts *facts, const Poly *p, int depth)
 	return false;
 }
 
+/* ---- what was asked before ------------------------------------------------------------------- */
+
+/* The question by what it says, in any ctx: the facts, and the terms. */
+static Hash128
+question_of(const Facts *facts, const Poly *p)
+{
+	uint64_t words[1 + POLY_TERMS * (2 + POLY_ATOMS)];
+	int count = 0, nfact = facts->list.count;
+	words[count++] = nfact > 0 ? facts->list.data[nfact - 1].key : 0;
+	for (int i = 0; i < p->count; i++) {
+		const Term *t = &p->term[i];
+		words[count++] = (uint64_t)t->coef;
+		words[count++] = (uint64_t)t->natom;
+		for (int k = 0; k < t->natom; k++)
+			words[count++] = t->atom[k]->hash;
+	}
+	return hash128(words, (size_t)count * sizeof *words);
+}
+
 bool
 prove_nonneg(Facts *facts, const Poly *p)
 {
+	int64_t constant;
+	if (poly_is_const(p, &constant))
+		return constant >= 0;
+	Hash128 question = question_of(facts, p);
+	Hash128 *slot = proof_slot(facts->ctx, question);
+	/* the last bit of what a slot holds is the answer */
+	if (slot->low == question.low && (slot->high | 1) == (question.high | 1))
+		return slot->high & 1;
 	facts->steps = PROOF_STEPS;
-	return nonneg(facts, p, PROOF_DEPTH);
+	bool holds = nonneg(facts, p, PROOF_DEPTH);
+	*slot = (Hash128){question.low, (question.high & ~UINT64_C(1)) | holds};
+	return holds;
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

@@ -186,7 +186,8 @@ expr_simplify(Facts *facts, const Expr *e)
 	Simplifier s = {facts, facts->ctx, memo_take(facts->ctx), 0};
 	facts->scopes = 0;
 	const Expr *result = simplify(&s, e);
-	if (result->type == DT_BOOL)
+	bool is_asked = result->op >= EX_lt && result->op <= EX_ne; /* whatever it came from */
+	if (result->type == DT_BOOL && !is_asked)
 		result = certain(&s, result);
 	memo_give(facts->ctx, s.memo);
 	return result;

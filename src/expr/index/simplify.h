@@ -12,6 +12,8 @@ typedef struct Facts Facts;
 
 /* No facts yet; lives in `arena`. */
 Facts *facts_new(ExprCtx *ctx, Arena *arena);
+/* Nobody will ask again: what the ctx lent goes back to it. Without it that is lost, no more. */
+void facts_close(Facts *facts);
 void facts_iter(Facts *facts, int position, const Expr *lo, const Expr *hi); /* lo <= i < hi */
 void facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi);
 void facts_assume(Facts *facts, const Expr *condition); /* conjunctions are split */

@@ -36,6 +36,28 @@ ctx_scratch(ExprCtx *ctx)
 	return ctx->scratch;
 }
 
+Hash128 *
+proof_slot(ExprCtx *ctx, Hash128 question)
+{
+	enum { SLOTS = 1 << 14 };
+	ExprCtx *keeper = ctx->kept ? ctx->kept : ctx;
+	if (!keeper->proofs)
+		keeper->proofs = NEW_N(keeper->arena, Hash128, SLOTS);
+	return &keeper->proofs[question.low % SLOTS];
+}
+
+ExprCtx *
+expr_ctx_beside(Arena *arena, ExprCtx *kept)
+{
+	ExprCtx *ctx = expr_ctx_new(arena);
+	ctx->kept = kept;
+	for (int i = 0; i < kept->symbol_list.count; i++) {
+		const Symbol *symbol = kept->symbol_list.data[i];
+		symbol_set_range(symbol_get(ctx, symbol->name), symbol->lo, symbol->hi);
+	}
+	return ctx;
+}
+
 /* ---- interning ------------------------------------------------------------------------------- */
 
 static uint64_t
@@ -46,15 +68,40 @@ leaf_bits(const Expr *head)
 	return bits;
 }
 
+/* What a leaf is, whatever its address. */
+static uint64_t
+hash_leaf(const Expr *head)
+{
+	switch (head->op) {
+	case EX_symbol:
+		return hash64(head->symbol->name, strlen(head->symbol->name));
+	case EX_var:
+		return (uint64_t)head->var->id;
+	case EX_read:
+		return (uint64_t)head->tensor->id;
+	default:
+		return leaf_bits(head);
+	}
+}
+
+/* As hash_mix(), and in order; two rounds, because proofs rely on it. */
+static inline uint64_t
+mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ hash >> 32) * UINT64_C(0xD6E8FEB86659FD93) + value;
+	hash = (hash ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 32;
+}
+
 static uint64_t
 hash_node(const Expr *head, const Expr *const *args)
 {
-	uint64_t hash = hash_mix((uint64_t)head->op | (uint64_t)head->type << 8 |
-	                             (uint64_t)head->flags << 16 | (uint64_t)head->argc << 24,
-	                         leaf_bits(head));
+	uint64_t kind = (uint64_t)head->op | (uint64_t)head->type << 8 | (uint64_t)head->flags << 16 |
+	                (uint64_t)head->argc << 24;
+	uint64_t hash = mix(kind, hash_leaf(head));
 	for (int i = 0; i < head->argc; i++)
-		hash = hash_mix(hash, args[i]->id + 1);
-	return hash ^ hash >> 29;
+		hash = mix(hash, args[i]->hash);
+	return hash;
 }
 
 static bool
@@ -119,6 +166,7 @@ expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args)
 	e->ctx = ctx;
 	e->id = ctx->count++;
 	e->iters = 0;
+	e->hash = hash;
 	derive_fields(e);
 	ctx->slots[at] = (InternSlot){hash, e};
 	return e;

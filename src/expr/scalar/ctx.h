@@ -57,6 +57,8 @@ typedef struct InternSlot {
 	const Expr *e;
 } InternSlot;
 
+enum { CTX_SMALL = 64 };
+
 struct ExprCtx {
 	Arena *arena;
 	InternSlot *slots;
@@ -65,15 +67,22 @@ struct ExprCtx {
 	Map symbols; /* name to Symbol */
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
+	const Expr *small[CTX_SMALL]; /* i64 constants from 0 on */
 	Memo *memos;
 	Arena *scratch;          /* see ctx_scratch() */
 	VEC(const Expr *) zeros; /* differences of dims assumed equal */
 	struct Facts *dim_facts; /* of symbols alone: dim.c */
+	ExprCtx *kept;           /* whose proofs are remembered; NULL: its own */
+	Hash128 *proofs;         /* see proof_slot(); NULL: nothing was asked yet */
 };
 
 /* The node equal to `head` with these operands: head carries op, type, flags, argc and leaf data in
  * its union (unused bytes zero); the rest is derived. */
 const Expr *expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args);
+
+/* Where the answer to a question about indices may stand (index/prove.c): a table of one place for
+ * each, where later questions take the places of earlier ones. */
+Hash128 *proof_slot(ExprCtx *ctx, Hash128 question);
 
 /* Memory for the time of a call, which marks it and releases it. */
 Arena *ctx_scratch(ExprCtx *ctx);

@@ -61,6 +61,8 @@ struct Expr {
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
 	ExprCtx *ctx;   /* owner */
 	uint64_t iters; /* derived: bit i = uses iterator i, bit 63 = uses one from 63 on */
+	uint64_t
+		hash; /* derived: equal for equal structures in any ctx, of tensors made in one order */
 	union {
 		Scalar value;         /* EX_const: f16/bf16 in bits16, integers and bool in i64/u64 */
 		int iter;             /* EX_iter */
@@ -102,6 +104,8 @@ struct Tensor {
 
 /* A ctx owns its tables in `arena` and is never shared by threads. */
 ExprCtx *expr_ctx_new(Arena *arena);
+/* One for the steps of a search: its symbols are those of `kept`, which remembers what is proven. */
+ExprCtx *expr_ctx_beside(Arena *arena, ExprCtx *kept);
 Arena *expr_ctx_arena(const ExprCtx *ctx);
 
 /* ---- constructors ----------------------------------------------------------------------------

@@ -99,7 +99,11 @@ expr_const(ExprCtx *ctx, DType type, Scalar value)
 const Expr *
 expr_i64(ExprCtx *ctx, int64_t value)
 {
-	return expr_const(ctx, DT_I64, (Scalar){.i64 = value});
+	if (value < 0 || value >= CTX_SMALL)
+		return expr_const(ctx, DT_I64, (Scalar){.i64 = value});
+	if (!ctx->small[value])
+		ctx->small[value] = expr_const(ctx, DT_I64, (Scalar){.i64 = value});
+	return ctx->small[value];
 }
 
 const Expr *

@@ -507,6 +507,7 @@ simplify_stage(Hasher *hasher, Stage *stage)
 		empty_reduction(ctx, stage);
 	else
 		change_scalars(stage, simplify_scalar, hasher, facts);
+	facts_close(facts);
 	arena_release(scratch, mark);
 }
 
@@ -534,8 +535,8 @@ has_same_scalars(const Stage *a, const Stage *b)
 /* What is proven may depend on the order of iterators and conditions, so it is settled before, as
  * far as it can be; and behind it, because then less may be left. Where the simpler form no longer
  * shows that a read is in range, the stage stays as it was. */
-Stage *
-canon_stage(Hasher *hasher, const Stage *stage)
+static Stage *
+write_canon(Hasher *hasher, const Stage *stage)
 {
 	ExprCtx *ctx = hasher->ctx;
 	Stage *canon = stage_clone(ctx, stage);
@@ -559,6 +560,17 @@ canon_stage(Hasher *hasher, const Stage *stage)
 		write_stage(hasher, canon, freedom == REDUCE_ordered);
 	if (!stage_reads_are_certain(ctx, canon))
 		*canon = stage_reads_are_certain(ctx, &written) ? written : first;
+	return canon;
+}
+
+/* Where a read goes, the labels of the others change, and with them the order. */
+Stage *
+canon_stage(Hasher *hasher, const Stage *stage)
+{
+	hasher_label(hasher, stage);
+	Stage *canon = write_canon(hasher, stage);
+	while (hasher_relabel(hasher, canon))
+		canon = write_canon(hasher, canon);
 	return canon;
 }
 

@@ -1,14 +1,17 @@
 /* Canonical programs and fingerprints: stage by stage, each result counting as what computes it,
  * and inputs by position and type. What is canonical already is kept, so that a program that
- * differs from a canonical one by one stage costs one stage.
+ * differs from a canonical one by one stage costs one stage; none where a table (intern.h) has met
+ * that stage as it is written.
  */
 #include "expr/stage/hash.h"
+#include "expr/stage/intern.h"
 
 typedef struct Canon {
 	ExprCtx *ctx;
 	Map replaced; /* Tensor to its canonical one; canonical ones are not in it */
 	Hasher hasher;
-	bool keeps; /* what is canonical already: its inputs are */
+	bool keeps;        /* what is canonical already: its inputs are */
+	StageTable *table; /* of a search; or NULL */
 } Canon;
 
 static bool
@@ -37,8 +40,23 @@ replace_reads(Canon *c, const Expr *e)
 	return walk_rewrite(c->ctx, e, WALK_TO_READS, replace_read, &c->replaced);
 }
 
-/* A canonical copy whose reads are canonical too. */
-static Stage *
+/* The results known by what they compute. */
+static void
+set_fingerprints(const Stage *stage, Hash128 hash)
+{
+	for (int i = 0; i < stage->nresult; i++)
+		stage->results[i]->fingerprint = hash_result(hash, i);
+}
+
+static void
+hash_results(Canon *c, const Stage *stage)
+{
+	Hash128 form = hash_form(&c->hasher, stage);
+	set_fingerprints(stage, hash_with_reads(&c->hasher, form));
+}
+
+/* The stage with canonical reads. */
+static Stage
 copy_stage(Canon *c, const Stage *stage)
 {
 	Stage copy = *stage;
@@ -53,18 +71,55 @@ copy_stage(Canon *c, const Stage *stage)
 		copy.target = target;
 		copy.init = canon_tensor(c, stage->init);
 	}
-	Stage *canon = canon_stage(&c->hasher, &copy);
-	for (int i = 0; i < stage->nresult; i++)
-		map_set_ptr(&c->replaced, stage->results[i], canon->results[i]);
-	return canon;
+	return copy;
 }
 
 static void
-hash_results(Canon *c, const Stage *stage)
+note_replaced(Canon *c, const Stage *stage, const Stage *canon)
 {
-	Hash128 hash = hash_stage(&c->hasher, stage);
 	for (int i = 0; i < stage->nresult; i++)
-		stage->results[i]->fingerprint = hash128_combine(hash, hash_word((uint64_t)i));
+		map_set_ptr(&c->replaced, stage->results[i], canon->results[i]);
+}
+
+/* A copy of the table's stage, which reads others; the hasher has labels of what this one reads. */
+static Stage *
+copy_known(Canon *c, const Stage *known)
+{
+	Map tensors = {.arena = ctx_scratch(c->ctx)};
+	ArenaMark mark = arena_mark(tensors.arena);
+	Hasher other;
+	hasher_open(&other, known->body[0]->ctx);
+	hasher_label(&other, known);
+	must(other.ntensor == c->hasher.ntensor);
+	for (int i = 0; i < other.ntensor; i++)
+		map_set_ptr(&tensors, other.tensors[i], (void *)(uintptr_t)c->hasher.tensors[i]);
+	hasher_close(&other);
+	Stage *copy = stage_import(c->ctx, known, &tensors);
+	arena_release(tensors.arena, mark);
+	return copy;
+}
+
+/* One that reads fewer tensors in canonical form is not noted: others would not stand where its
+ * labels say. */
+static void
+canon_stage_in(Canon *c, const Stage *stage)
+{
+	Stage copy = copy_stage(c, stage);
+	Hasher *hasher = &c->hasher;
+	Written written = {{0, 0}, {0, 0}, {0, 0}};
+	hasher_label(hasher, &copy);
+	int count = c->table ? hasher->ntensor : 0;
+	if (count > 0)
+		written.text = hash_written(hasher, &copy);
+	const Stage *known = count > 0 ? stage_table_find(c->table, written.text, &written.form) : NULL;
+	Stage *canon = known ? copy_known(c, known) : canon_stage(hasher, &copy);
+	if (!known)
+		written.form = hash_form(hasher, canon);
+	written.hash = hash_with_reads(hasher, written.form);
+	set_fingerprints(canon, written.hash);
+	if (!known && count > 0 && hasher->ntensor == count)
+		stage_table_note(c->table, &written);
+	note_replaced(c, stage, canon);
 }
 
 static Tensor *
@@ -93,7 +148,9 @@ canon_scan(Canon *c, const Scan *old)
 		map_set_ptr(&c->replaced, old->prev[k], prev[k]);
 	}
 	for (int i = 0; i < old->nstep; i++) {
-		Stage *step = copy_stage(c, old->steps[i]);
+		Stage copy = copy_stage(c, old->steps[i]);
+		Stage *step = canon_stage(&c->hasher, &copy);
+		note_replaced(c, old->steps[i], step);
 		step->scan = scan;
 		steps[i] = step;
 		hash_results(c, step);
@@ -139,10 +196,10 @@ canon_input(Canon *c, Tensor *input, int position)
 }
 
 Program *
-program_canon(const Program *program)
+program_canon_in(StageTable *table, const Program *program)
 {
 	ExprCtx *ctx = program->ctx;
-	Canon c = {.ctx = ctx, .replaced = {.arena = ctx->arena}, .keeps = true};
+	Canon c = {.ctx = ctx, .replaced = {.arena = ctx->arena}, .keeps = true, .table = table};
 	Tensor **inputs = NEW_N(ctx->arena, Tensor *, program->ninput + 1);
 	const Tensor **outputs = NEW_N(ctx->arena, const Tensor *, program->noutput + 1);
 	hasher_open(&c.hasher, ctx);
@@ -155,7 +212,7 @@ program_canon(const Program *program)
 		if (stage->scan && stage->scan->steps[0] == stage)
 			canon_scan(&c, stage->scan);
 		else if (!stage->scan)
-			hash_results(&c, copy_stage(&c, stage));
+			canon_stage_in(&c, stage);
 	}
 	for (int i = 0; i < program->noutput; i++)
 		outputs[i] = canon_tensor(&c, program->outputs[i]);
@@ -163,6 +220,12 @@ program_canon(const Program *program)
 	if (c.replaced.count == 0 && !program->name)
 		return (Program *)(uintptr_t)program; /* canonical before */
 	return program_new(ctx, NULL, program->ninput, inputs, program->noutput, outputs);
+}
+
+Program *
+program_canon(const Program *program)
+{
+	return program_canon_in(NULL, program);
 }
 
 Hash128

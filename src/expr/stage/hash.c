@@ -12,6 +12,12 @@ hash_word(uint64_t word)
 	return hash128(&word, sizeof word);
 }
 
+Hash128
+hash_result(Hash128 stage, int k)
+{
+	return hash128_combine(stage, hash_word((uint64_t)k));
+}
+
 int
 hash_compare(Hash128 a, Hash128 b)
 {
@@ -49,6 +55,7 @@ hasher_open(Hasher *hasher, ExprCtx *ctx)
 	hasher->ctx = ctx;
 	hasher->memo = memo_take(ctx);
 	hasher->is_free = false;
+	hasher->ntensor = 0;
 	hasher_count_positions(hasher);
 }
 
@@ -82,6 +89,24 @@ hash_tensor(const Tensor *tensor)
 	                               : hash_word(UINT64_C(1) << 40 | (uint64_t)tensor->id);
 }
 
+/* Where the tensor stands among those with labels, or would stand. */
+static int
+find_label(const Hasher *hasher, Hash128 hash)
+{
+	int at = 0;
+	while (at < hasher->ntensor && hash_compare(hash_tensor(hasher->tensors[at]), hash) < 0)
+		at++;
+	return at;
+}
+
+static Hash128
+hash_read(const Hasher *hasher, const Tensor *tensor)
+{
+	Hash128 hash = hash_tensor(tensor);
+	int at = hasher->ntensor > 0 ? find_label(hasher, hash) : 0;
+	return at < hasher->ntensor ? hasher->labels[at] : hash;
+}
+
 static Hash128
 hash_leaf(const Hasher *hasher, const Expr *e)
 {
@@ -93,7 +118,7 @@ hash_leaf(const Hasher *hasher, const Expr *e)
 	case EX_var:
 		return (Hash128){UINT64_C(1) << 41, (uint64_t)e->var->id};
 	case EX_read:
-		return hash_tensor(e->tensor);
+		return hash_read(hasher, e->tensor);
 	case EX_const:
 		return (Hash128){0, e->value.u64};
 	default:
@@ -248,24 +273,29 @@ hash_node(const Hasher *hasher, const Expr *e)
 	return e->argc > 0 ? hash : hash128(&hash, sizeof hash);
 }
 
+static void
+push_hash(Memo *memo, Hash128 hash)
+{
+	vec_push(memo->arena, &memo->numbers, (int64_t)hash.low);
+	vec_push(memo->arena, &memo->numbers, (int64_t)hash.high);
+}
+
 Hash128
 hash_scalar(Hasher *hasher, const Expr *e)
 {
 	Memo *memo = hasher->memo;
 	int done = memo->nodes.count;
 	walk_nodes(memo, e, WALK_TO_SUMS);
-	for (int i = done; i < memo->nodes.count; i++) {
-		Hash128 hash = hash_node(hasher, memo->nodes.data[i]);
-		vec_push(memo->arena, &memo->numbers, (int64_t)hash.low);
-		vec_push(memo->arena, &memo->numbers, (int64_t)hash.high);
-	}
+	for (int i = done; i < memo->nodes.count; i++)
+		push_hash(memo, hash_node(hasher, memo->nodes.data[i]));
 	return hash_at(hasher, e);
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
-Hash128
-hash_stage(Hasher *hasher, const Stage *stage)
+/* The parts of a stage as the hasher hashes scalars. */
+static Hash128
+hash_parts(Hasher *hasher, const Stage *stage, Hash128 (*scalar)(Hasher *, const Expr *))
 {
 	uint64_t head[] = {stage->kind,
 	                   (uint64_t)stage->nloop,
@@ -277,17 +307,135 @@ hash_stage(Hasher *hasher, const Stage *stage)
 	                   stage->scan ? (uint64_t)stage->scan_axis + 1 : 0};
 	Hash128 hash = hash128(head, sizeof head);
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
-		hash = hash128_combine(hash, hash_scalar(hasher, stage->iters[i].lo));
-		hash = hash128_combine(hash, hash_scalar(hasher, stage->iters[i].hi));
+		hash = hash128_combine(hash, scalar(hasher, stage->iters[i].lo));
+		hash = hash128_combine(hash, scalar(hasher, stage->iters[i].hi));
 	}
 	for (int i = 0; i < stage->nresult; i++)
 		hash = hash128_combine(hash, hash_word(stage->results[i]->type));
 	for (int i = 0; i < stage->nbody; i++)
-		hash = hash128_combine(hash, hash_scalar(hasher, stage->body[i]));
+		hash = hash128_combine(hash, scalar(hasher, stage->body[i]));
 	if (stage->kind == STAGE_scatter) {
 		hash = hash128_combine(hash, hash_tensor(stage->init));
 		for (int i = 0; i < stage->init->rank; i++)
-			hash = hash128_combine(hash, hash_scalar(hasher, stage->target[i]));
+			hash = hash128_combine(hash, scalar(hasher, stage->target[i]));
 	}
-	return stage->guard ? hash128_combine(hash, hash_scalar(hasher, stage->guard)) : hash;
+	return stage->guard ? hash128_combine(hash, scalar(hasher, stage->guard)) : hash;
+}
+
+Hash128
+hash_form(Hasher *hasher, const Stage *stage)
+{
+	return hash_parts(hasher, stage, hash_scalar);
+}
+
+Hash128
+hash_with_reads(const Hasher *hasher, Hash128 form)
+{
+	for (int i = 0; i < hasher->ntensor; i++)
+		form = hash128_combine(form, hash_tensor(hasher->tensors[i]));
+	return form;
+}
+
+/* What has no read is known by its node; reads count by what they read. */
+static Hash128
+hash_as_written(Hasher *hasher, const Expr *e)
+{
+	if (!e->has_read)
+		return (Hash128){e->hash, e->type};
+	Memo *memo = hasher->memo;
+	int done = memo->nodes.count;
+	walk_nodes(memo, e, WALK_TO_READS);
+	for (int i = done; i < memo->nodes.count; i++) {
+		const Expr *node = memo->nodes.data[i];
+		Hash128 hash = {node->hash, node->type};
+		if (node->has_read) {
+			hash = (Hash128){node->op | (uint64_t)node->type << 8 | (uint64_t)node->flags << 16,
+			                 (uint64_t)node->argc};
+			if (node->op == EX_read)
+				hash = hash128_combine(hash, hash_read(hasher, node->tensor));
+			for (int k = 0; k < node->argc; k++)
+				hash = hash128_combine(hash, hash_at(hasher, node->arg[k]));
+		}
+		push_hash(memo, hash);
+	}
+	return hash_at(hasher, e);
+}
+
+Hash128
+hash_written(Hasher *hasher, const Stage *stage)
+{
+	hasher_forget(hasher);
+	Hash128 hash = hash_parts(hasher, stage, hash_as_written);
+	hasher_forget(hasher);
+	return hash;
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+static Hash128
+hash_box(const Tensor *tensor, int place)
+{
+	uint64_t head[] = {UINT64_C(1) << 47, (uint64_t)place, tensor->type, (uint64_t)tensor->rank};
+	Hash128 hash = hash128(head, sizeof head);
+	for (int i = 0; i < tensor->rank; i++) {
+		uint64_t lo = tensor->lo ? tensor->lo[i]->hash : 0;
+		hash = hash128_combine(hash, (Hash128){lo, tensor->hi[i]->hash});
+	}
+	return hash;
+}
+
+/* False where there is no room. */
+static bool
+add_label(Hasher *hasher, const Tensor *tensor)
+{
+	Hash128 hash = hash_tensor(tensor);
+	int at = find_label(hasher, hash);
+	if (at < hasher->ntensor && hash128_equal(hash_tensor(hasher->tensors[at]), hash))
+		return true;
+	if (hasher->ntensor == HASH_TENSORS)
+		return false;
+	for (int i = hasher->ntensor++; i > at; i--)
+		hasher->tensors[i] = hasher->tensors[i - 1];
+	hasher->tensors[at] = tensor;
+	return true;
+}
+
+static void
+note_read(const Tensor *tensor, void *arg)
+{
+	Hasher *hasher = arg;
+	if (hasher->ntensor >= 0 && !add_label(hasher, tensor))
+		hasher->ntensor = -1;
+}
+
+/* The tensors that the stage reads, in their order. */
+static void
+list_reads(Hasher *hasher, const Stage *stage)
+{
+	hasher->ntensor = stage->kind == STAGE_scatter ? -1 : 0;
+	stage_visit_reads(stage, note_read, hasher);
+	if (hasher->ntensor < 0)
+		hasher->ntensor = 0;
+}
+
+void
+hasher_label(Hasher *hasher, const Stage *stage)
+{
+	list_reads(hasher, stage);
+	for (int i = 0; i < hasher->ntensor; i++)
+		hasher->labels[i] = hash_box(hasher->tensors[i], i);
+	hasher_forget(hasher);
+}
+
+bool
+hasher_relabel(Hasher *hasher, const Stage *stage)
+{
+	int before = hasher->ntensor;
+	if (before == 0)
+		return false;
+	list_reads(hasher, stage);
+	if (hasher->ntensor == before)
+		return false;
+	hasher_label(hasher, stage);
+	return true;
 }

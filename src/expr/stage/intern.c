@@ -1,21 +1,23 @@
 /* Interned stages: see intern.h. Tensors by fingerprint, in a table of open addressing. */
 #include "expr/stage/intern.h"
 
-#include "expr/scalar/ctx.h"
+#include "expr/stage/hash.h"
 
-enum { FIRST_SLOTS = 64 };
+enum { FIRST_SLOTS = 64, WRITTEN_SLOTS = 1 << 14 };
 
 struct StageTable {
 	ExprCtx *ctx;
 	Tensor **slots;
 	size_t slot_count, count;
+	Written *written; /* one place for each */
 };
 
 StageTable *
 stage_table_new(ExprCtx *ctx)
 {
 	StageTable *table = NEW(ctx->arena, StageTable);
-	*table = (StageTable){ctx, NEW_N(ctx->arena, Tensor *, FIRST_SLOTS), FIRST_SLOTS, 0};
+	*table = (StageTable){ctx, NEW_N(ctx->arena, Tensor *, FIRST_SLOTS), FIRST_SLOTS, 0,
+	                      NEW_N(ctx->arena, Written, WRITTEN_SLOTS)};
 	return table;
 }
 
@@ -51,12 +53,35 @@ add(StageTable *table, Tensor *tensor)
 		grow(table);
 }
 
-static void
-note_known(const StageTable *table, Map *known, const Tensor *tensor)
+const Stage *
+stage_table_find(const StageTable *table, Hash128 text, Hash128 *form)
 {
-	Tensor *found = *find_slot(table, tensor->fingerprint);
+	const Written *place = &table->written[text.low % WRITTEN_SLOTS];
+	if (!hash128_equal(place->text, text))
+		return NULL;
+	const Tensor *result = *find_slot(table, hash_result(place->hash, 0));
+	*form = place->form;
+	return result ? result->stage : NULL;
+}
+
+void
+stage_table_note(StageTable *table, const Written *written)
+{
+	table->written[written->text.low % WRITTEN_SLOTS] = *written;
+}
+
+typedef struct Known {
+	const StageTable *table;
+	Map map;
+} Known;
+
+static void
+note_known(const Tensor *tensor, void *arg)
+{
+	Known *known = arg;
+	Tensor *found = tensor ? *find_slot(known->table, tensor->fingerprint) : NULL;
 	if (found)
-		map_set_ptr(known, tensor, found);
+		map_set_ptr(&known->map, tensor, found);
 }
 
 Program *
@@ -64,14 +89,18 @@ program_intern(StageTable *table, const Program *program)
 {
 	Arena *scratch = ctx_scratch(table->ctx);
 	ArenaMark mark = arena_mark(scratch);
-	Map known = {.arena = scratch};
+	Known known = {table, {.arena = scratch}};
 	const Program *canon = program_canon(program);
 	for (int i = 0; i < canon->ninput; i++)
-		note_known(table, &known, canon->inputs[i]);
-	for (int i = 0; i < canon->nstage; i++)
+		note_known(canon->inputs[i], &known);
+	for (int i = 0; i < canon->noutput; i++)
+		note_known(canon->outputs[i], &known);
+	for (int i = 0; i < canon->nstage; i++) {
+		stage_visit_reads(canon->stages[i], note_known, &known);
 		for (int k = 0; k < canon->stages[i]->nresult; k++)
-			note_known(table, &known, canon->stages[i]->results[k]);
-	Program *interned = program_import(table->ctx, canon, &known);
+			note_known(canon->stages[i]->results[k], &known);
+	}
+	Program *interned = program_import(table->ctx, canon, &known.map);
 	arena_release(scratch, mark);
 	for (int i = 0; i < interned->ninput; i++)
 		add(table, interned->inputs[i]);

@@ -23,9 +23,15 @@ stage_walk(const Stage *stage)
 void
 stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg), void *arg)
 {
-	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
-		if (walk.e->op == EX_read)
-			visit(walk.e->tensor, arg);
+	Memo *memo = memo_take(stage->body[0]->ctx);
+	for (int b = 0; b < stage->nbody; b++)
+		walk_nodes(memo, stage->body[b], WALK_TO_READS);
+	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
+		walk_nodes(memo, stage->target[d], WALK_TO_READS);
+	for (int i = 0; i < memo->nodes.count; i++)
+		if (memo->nodes.data[i]->op == EX_read)
+			visit(memo->nodes.data[i]->tensor, arg);
+	memo_give(stage->body[0]->ctx, memo);
 	if (stage->kind == STAGE_scatter)
 		visit(stage->init, arg);
 }
@@ -506,6 +512,18 @@ program_import(ExprCtx *to, const Program *program, const Map *known)
 		dim_assume_equal(to, import_scalar(&rebuild, from->zeros.data[i]), expr_i64(to, 0));
 	Tensor **inputs = map_inputs(&rebuild, program);
 	return rebuild_program(&rebuild, program, program->ninput, inputs);
+}
+
+Stage *
+stage_import(ExprCtx *to, const Stage *stage, const Map *tensors)
+{
+	Rebuild rebuild = open_rebuild(to, import_scalar, import_scalar);
+	Stage parts;
+	copy_map(&rebuild.tensors, tensors);
+	map_parts(&rebuild, stage, &parts);
+	Stage *copy = new_stage(&rebuild, stage, &parts);
+	arena_release(rebuild.tensors.arena, rebuild.mark);
+	return copy;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

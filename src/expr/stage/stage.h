@@ -145,6 +145,9 @@ Program *program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
  * their copies there already, with these; may be NULL. */
 Program *program_import(ExprCtx *to, const Program *program, const Map *known);
 
+/* One stage, no step of a scan, whose reads are of `tensors` (PtrMap from what it reads). */
+Stage *stage_import(ExprCtx *to, const Stage *stage, const Map *tensors);
+
 /* The program with symbols bound to numbers. */
 Program *program_bind(const Program *program, const Binding *binding);
 

@@ -104,5 +104,6 @@ stage_tidy(ExprCtx *ctx, Stage *stage)
 	if (stage->kind == STAGE_reduce && stage->nbody == 1 &&
 	    reduce_info(stage->reduce)->freedom != REDUCE_ordered)
 		lift_conditions(facts, stage, body);
+	facts_close(facts);
 	arena_release(scratch, mark);
 }

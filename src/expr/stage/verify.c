@@ -284,6 +284,7 @@ check_stage(Checker *c, const Stage *stage)
 		check_scalar(c, stage->body[i]);
 	for (int i = 0; i < stage->nresult; i++)
 		map_set_ptr(&c->known, stage->results[i], stage->results[i]);
+	facts_close(c->facts);
 }
 
 /* ---- scans ----------------------------------------------------------------------------------- */
@@ -353,6 +354,7 @@ stage_reads_are_certain(ExprCtx *ctx, const Stage *stage)
 		facts_assume(c.facts, stage->guard);
 	for (int i = 0; i < stage->nbody; i++)
 		check_scalar(&c, stage->body[i]);
+	facts_close(c.facts);
 	arena_release(scratch, mark);
 	return !c.has_uncertain;
 }
