@@ -240,9 +240,8 @@ compile(Machine *m, Code *code, const Expr *e)
 }
 
 static void
-compile_stmt(Stmt *stmt, void *arg)
+compile_stmt(Machine *m, const Stmt *stmt)
 {
-	Machine *m = arg;
 	Code *code = NEW(m->arena, Code);
 	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
 	m->known.count = 0;
@@ -528,7 +527,8 @@ kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
 	m.codes.arena = m.storages.arena = m.vars.arena = arena;
 	new_slot(&m); /* slot 0: of statements without a condition */
 	bind_arguments(&m, buffers);
-	stmt_visit(kernel->body, compile_stmt, &m);
+	for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);)
+		compile_stmt(&m, walk.stmt);
 	run_list(&m, kernel->body);
 	arena_reset(arena);
 }

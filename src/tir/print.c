@@ -78,16 +78,6 @@ claim(Names *names, const char **name, const void *owner)
 	map_set(&names->taken, *name, (void *)owner);
 }
 
-static void
-claim_stmt(Stmt *stmt, void *arg)
-{
-	Names *names = arg;
-	if (stmt->var)
-		claim(names, (const char **)&((Var *)stmt->var)->name, stmt->var);
-	if (stmt->kind == STMT_ALLOC)
-		claim(names, (const char **)&((Buffer *)stmt->buffer)->tensor.name, stmt->buffer);
-}
-
 Map
 kernel_name_apart(const Kernel *kernel)
 {
@@ -96,7 +86,13 @@ kernel_name_apart(const Kernel *kernel)
 		map_set(&names.taken, kernel->symbols.data[i]->name, (void *)kernel->symbols.data[i]);
 	for (int i = 0; i < kernel->buffers.count; i++)
 		claim(&names, &kernel->buffers.data[i]->tensor.name, kernel->buffers.data[i]);
-	stmt_visit(kernel->body, claim_stmt, &names);
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		if (stmt->var)
+			claim(&names, (const char **)&((Var *)stmt->var)->name, stmt->var);
+		if (stmt->kind == STMT_ALLOC)
+			claim(&names, (const char **)&((Buffer *)stmt->buffer)->tensor.name, stmt->buffer);
+	}
 	return names.taken;
 }
 

@@ -160,44 +160,50 @@ store_combine(int op)
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
-void
-stmt_visit(Stmt *list, void (*visit)(Stmt *stmt, void *arg), void *arg)
+StmtWalk
+stmt_walk(Arena *arena, Stmt *list)
 {
-	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
-		visit(stmt, arg);
-		stmt_visit(stmt->body, visit, arg);
-		stmt_visit(stmt->other, visit, arg);
-	}
+	StmtWalk walk = {.arena = arena};
+	if (list)
+		vec_push(arena, &walk.pending, list);
+	return walk;
 }
 
-typedef struct Rewriter {
-	Kernel *kernel;
-	ExprRewrite replace;
-	void *arg;
-} Rewriter;
+bool
+stmt_step(StmtWalk *walk)
+{
+	Stmt *last = walk->stmt, *behind[] = {last ? last->next : NULL, last ? last->other : NULL,
+	                                      last ? last->body : NULL};
+	for (size_t i = 0; i < countof(behind); i++)
+		if (behind[i])
+			vec_push(walk->arena, &walk->pending, behind[i]);
+	if (walk->pending.count == 0)
+		return false;
+	walk->stmt = walk->pending.data[--walk->pending.count];
+	return true;
+}
 
 static void
-rewrite_stmt(Stmt *stmt, void *arg)
+rewrite_stmt(Kernel *kernel, Stmt *stmt, ExprRewrite replace, void *arg)
 {
-	Rewriter *rewriter = arg;
-	ExprCtx *ctx = rewriter->kernel->ctx;
 	const Expr **fields[] = {&stmt->lo, &stmt->hi, &stmt->condition, &stmt->value};
 	for (size_t i = 0; i < countof(fields); i++)
 		if (*fields[i])
-			*fields[i] = expr_rewrite(ctx, *fields[i], rewriter->replace, rewriter->arg);
+			*fields[i] = expr_rewrite(kernel->ctx, *fields[i], replace, arg);
 	if (stmt->kind != STMT_STORE)
 		return;
 	int rank = stmt->buffer->tensor.rank;
-	const Expr **index = NEW_N(rewriter->kernel->arena, const Expr *, rank);
+	const Expr **index = NEW_N(kernel->arena, const Expr *, rank);
 	for (int d = 0; d < rank; d++)
-		index[d] = expr_rewrite(ctx, stmt->index[d], rewriter->replace, rewriter->arg);
+		index[d] = expr_rewrite(kernel->ctx, stmt->index[d], replace, arg);
 	stmt->index = index;
 }
 
 void
 stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg)
 {
-	stmt_visit(list, rewrite_stmt, &(Rewriter){kernel, replace, arg});
+	for (StmtWalk walk = stmt_walk(kernel->arena, list); stmt_step(&walk);)
+		rewrite_stmt(kernel, walk.stmt, replace, arg);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -235,9 +241,8 @@ buffer_bytes(Kernel *kernel, const Buffer *buffer)
 }
 
 static void
-collect_from_stmt(Stmt *stmt, void *arg)
+collect_from_stmt(Kernel *kernel, const Stmt *stmt)
 {
-	Kernel *kernel = arg;
 	collect_symbols(kernel, stmt->lo);
 	collect_symbols(kernel, stmt->hi);
 	collect_symbols(kernel, stmt->condition);
@@ -261,7 +266,8 @@ kernel_finish(Kernel *kernel)
 	kernel->scratch = NULL;
 	for (int i = 0; i < kernel->buffers.count; i++)
 		collect_from_buffer(kernel, kernel->buffers.data[i]);
-	stmt_visit(kernel->body, collect_from_stmt, kernel);
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
+		collect_from_stmt(kernel, walk.stmt);
 	kernel->extent = dim_const(ctx, 1);
 	for (Stmt *loop = kernel->body; loop && loop->kind == STMT_FOR && loop->bind == BIND_PARALLEL;
 	     loop = loop->body) {

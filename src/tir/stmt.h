@@ -161,8 +161,17 @@ void kernel_check(const Kernel *kernel);
  * Symbol.id. Fails on an index out of range or an uninitialised register. */
 void kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers);
 
-/* Visit and rewrite. */
-void stmt_visit(Stmt *list, void (*visit)(Stmt *stmt, void *arg), void *arg);
+/* The statements of a list and those inside, each before what it holds:
+ *
+ *     for (StmtWalk walk = stmt_walk(arena, list); stmt_step(&walk);)
+ *         if (walk.stmt->kind == STMT_FOR) … */
+typedef struct StmtWalk {
+	Stmt *stmt;
+	Arena *arena;
+	VEC(Stmt *) pending;
+} StmtWalk;
+StmtWalk stmt_walk(Arena *arena, Stmt *list);
+bool stmt_step(StmtWalk *walk);
 /* Apply replace to every scalar of the list (see expr_rewrite()). */
 void stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg);
 

@@ -256,14 +256,6 @@ END_TEST
 
 enum { SCRIPTS = 80, TRIES = 16 };
 
-static void
-note_loop(Stmt *stmt, void *arg)
-{
-	StrVec *loops = arg;
-	if (stmt->kind == STMT_FOR)
-		vec_push(arena, loops, stmt->var->name);
-}
-
 /* A step over loops of the kernel, right or wrong; the names it makes end in `n`. */
 static const char *
 random_step(uint64_t *state, const Kernel *kernel, int n)
@@ -274,7 +266,9 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	static const char *const binds[] = {"parallel", "vector", "unroll"};
 	static const char *const scopes[] = {"reg", "stack", "scratch"};
 	StrVec loops = {0};
-	stmt_visit(kernel->body, note_loop, &loops);
+	for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_FOR)
+			vec_push(arena, &loops, walk.stmt->var->name);
 	const char *a = loops.data[random_below(state, (unsigned)loops.count)];
 	const char *b = loops.data[random_below(state, (unsigned)loops.count)];
 	unsigned pick = random_below(state, 3), size = 2 + 3 * pick;
@@ -383,11 +377,8 @@ random_race(uint64_t *state)
 }
 
 static void
-reverse_loop(Stmt *stmt, void *arg)
+reverse_loop(Kernel *kernel, Stmt *stmt)
 {
-	Kernel *kernel = arg;
-	if (stmt->kind != STMT_FOR || stmt->bind == BIND_SERIAL)
-		return;
 	const Expr *last = expr_sub(ctx, stmt->hi, expr_i64(ctx, 1));
 	stmt_substitute(kernel, stmt->body, stmt->var, expr_sub(ctx, last, expr_var(ctx, stmt->var)));
 }
@@ -412,7 +403,9 @@ START_TEST(test_random_races)
 		Kernel *kernel = read_kernel(all);
 		script_apply(kernel, kernel->script);
 		kernel->script = NULL;
-		stmt_visit(kernel->body, reverse_loop, kernel);
+		for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);)
+			if (walk.stmt->kind == STMT_FOR && walk.stmt->bind != BIND_SERIAL)
+				reverse_loop(kernel, walk.stmt);
 		const Array *expected = evaluated(read_kernel(text));
 		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s%s", all, printed(kernel));
 	}

@@ -73,16 +73,6 @@ name_thing(Naming *naming, const void *owner, const char *name)
 }
 
 static void
-name_stmt(Stmt *stmt, void *arg)
-{
-	Naming *naming = arg;
-	if (stmt->var)
-		name_thing(naming, stmt->var, stmt->var->name);
-	if (stmt->kind == STMT_ALLOC)
-		name_thing(naming, &stmt->buffer->tensor, stmt->buffer->tensor.name);
-}
-
-static void
 name_everything(Emit *em, bool is_plain)
 {
 	const Kernel *kernel = em->kernel;
@@ -93,7 +83,13 @@ name_everything(Emit *em, bool is_plain)
 	}
 	for (int i = 0; i < kernel->symbols.count; i++)
 		name_thing(&naming, kernel->symbols.data[i], kernel->symbols.data[i]->name);
-	stmt_visit(kernel->body, name_stmt, &naming);
+	for (StmtWalk walk = stmt_walk(em->arena, kernel->body); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		if (stmt->var)
+			name_thing(&naming, stmt->var, stmt->var->name);
+		if (stmt->kind == STMT_ALLOC)
+			name_thing(&naming, &stmt->buffer->tensor, stmt->buffer->tensor.name);
+	}
 }
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
@@ -121,28 +117,19 @@ print_parameters(Emit *em)
 	buf_puts(em->out, ", const tw_i64 begin, const tw_i64 end)\n{\n");
 }
 
-typedef struct Scratch {
-	Emit *em;
-	const char *offset; /* text of the bytes used so far */
-} Scratch;
-
-static void
-open_scratch(Stmt *stmt, void *arg)
+/* A buffer in scratch memory at `offset`, the text of the bytes used so far; gives the next one. */
+static const char *
+open_scratch(Emit *em, const Tensor *tensor, const char *offset)
 {
-	Scratch *scratch = arg;
-	Emit *em = scratch->em;
-	if (stmt->kind != STMT_ALLOC || stmt->buffer->scope != SCOPE_SCRATCH)
-		return;
-	const Tensor *tensor = &stmt->buffer->tensor;
 	const char *name = map_find_ptr(&em->names, tensor), *type = c_type(tensor->type);
 	emit_line(em, "%s *restrict const %s = (%s *)((char *)args->scratch + %s);", type, name, type,
-	          scratch->offset);
+	          offset);
 	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
 	const Dim *bytes = dim_mul_i64(em->ctx, count, (dtype_bits(tensor->type) + 7) / 8);
 	const char *next = new_name(em, 'e');
-	emit_line(em, "const tw_i64 %s = %s + (%s + 63) / 64 * 64;", next, scratch->offset,
+	emit_line(em, "const tw_i64 %s = %s + (%s + 63) / 64 * 64;", next, offset,
 	          emit_scalar(em, bytes));
-	scratch->offset = next;
+	return next;
 }
 
 static void
@@ -157,7 +144,10 @@ emit_function(Emit *em)
 	emit_line(em, "if (begin >= end)");
 	emit_line(em, "\treturn;");
 	begin_statement(em, 0, NULL);
-	stmt_visit(em->kernel->body, open_scratch, &(Scratch){em, "0"});
+	const char *offset = "0";
+	for (StmtWalk walk = stmt_walk(em->arena, em->kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_ALLOC && walk.stmt->buffer->scope == SCOPE_SCRATCH)
+			offset = open_scratch(em, &walk.stmt->buffer->tensor, offset);
 	emit_list(em, em->kernel->body);
 	buf_puts(em->out, "}\n");
 }

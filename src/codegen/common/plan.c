@@ -392,16 +392,13 @@ plan_lives(Planner *planner)
 /* ---- kernels of devices with blocks of threads ---- */
 
 typedef struct Launching {
-	Planner *planner;
 	const Dim *axes[2 * PLAN_AXES]; /* blocks, then threads of one */
 	const Dim *shared;
 } Launching;
 
 static void
-find_launch(Stmt *stmt, void *arg)
+find_launch(ExprCtx *ctx, const Stmt *stmt, Launching *launching)
 {
-	Launching *launching = arg;
-	ExprCtx *ctx = launching->planner->module->ctx;
 	if (stmt->kind == STMT_FOR && stmt->bind >= BIND_BLOCK_X) {
 		const Dim **axis = &launching->axes[stmt->bind - BIND_BLOCK_X];
 		const Dim *extent = dim_sub(ctx, stmt->hi, stmt->lo);
@@ -430,9 +427,10 @@ axis_numbers(Planner *planner, const Dim **axes, int *count)
 static void
 plan_launch(Planner *planner, const Kernel *kernel, PlanStep *step)
 {
-	Launching launching = {.planner = planner};
+	Launching launching = {0};
 	bool is_bound = false;
-	stmt_visit(kernel->body, find_launch, &launching);
+	for (StmtWalk walk = stmt_walk(planner->arena, kernel->body); stmt_step(&walk);)
+		find_launch(planner->module->ctx, walk.stmt, &launching);
 	for (size_t i = 0; i < countof(launching.axes); i++)
 		is_bound = is_bound || launching.axes[i];
 	if (!is_bound)

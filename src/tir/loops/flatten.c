@@ -83,18 +83,8 @@ flatten_read(ExprCtx *ctx, const Expr *e, void *arg)
 }
 
 static void
-open_local(Stmt *stmt, void *arg)
+flatten_store(const Flattening *flat, Stmt *stmt)
 {
-	if (stmt->kind == STMT_ALLOC && stmt->buffer->scope != SCOPE_REG)
-		stmt->buffer = make_row(arg, stmt->buffer);
-}
-
-static void
-flatten_store(Stmt *stmt, void *arg)
-{
-	const Flattening *flat = arg;
-	if (stmt->kind != STMT_STORE)
-		return;
 	const Buffer *row = map_find_ptr(&flat->rows, &stmt->buffer->tensor);
 	if (!row)
 		return;
@@ -113,9 +103,13 @@ pass_Flatten(Kernel *kernel, PassContext *context)
 	Flattening flat = {.kernel = kernel, .rows.arena = kernel->arena};
 	for (int i = 0; i < kernel->buffers.count; i++)
 		kernel->buffers.data[i] = make_row(&flat, kernel->buffers.data[i]);
-	stmt_visit(kernel->body, open_local, &flat);
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_ALLOC && walk.stmt->buffer->scope != SCOPE_REG)
+			walk.stmt->buffer = make_row(&flat, walk.stmt->buffer);
 	stmt_rewrite_exprs(kernel, kernel->body, flatten_read, &flat);
-	stmt_visit(kernel->body, flatten_store, &flat);
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_STORE)
+			flatten_store(&flat, walk.stmt);
 	kernel->is_flat = true;
 	tir_simplify(kernel);
 	return true;

@@ -87,9 +87,8 @@ may_differ(const Survey *survey, const Expr *e)
 }
 
 static void
-survey_definition(Stmt *stmt, void *arg)
+survey_definition(Survey *survey, const Stmt *stmt)
 {
-	Survey *survey = arg;
 	Arena *arena = survey->kernel->arena;
 	if (stmt->var)
 		vec_push(arena, &survey->inner, stmt->var);
@@ -128,9 +127,8 @@ survey_fold(Survey *survey, Stmt *stmt)
 }
 
 static void
-survey_stmt(Stmt *stmt, void *arg)
+survey_stmt(Survey *survey, Stmt *stmt)
 {
-	Survey *survey = arg;
 	ExprWalk walk = expr_walk(stmt->condition);
 	for (expr_walk_add(&walk, stmt->value); expr_step(&walk);)
 		survey_node(survey, walk.e);
@@ -351,8 +349,10 @@ vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
 	ExprCtx *ctx = kernel->ctx;
 	Survey survey = {.kernel = kernel, .may_repeat = true};
 	vec_push(kernel->arena, &survey.varying, loop->var);
-	stmt_visit(loop->body, survey_definition, &survey);
-	stmt_visit(loop->body, survey_stmt, &survey);
+	for (StmtWalk walk = stmt_walk(kernel->arena, loop->body); stmt_step(&walk);)
+		survey_definition(&survey, walk.stmt);
+	for (StmtWalk walk = stmt_walk(kernel->arena, loop->body); stmt_step(&walk);)
+		survey_stmt(&survey, walk.stmt);
 	if (survey.is_impossible) {
 		loop->bind = BIND_SERIAL;
 		return loop;

@@ -33,25 +33,18 @@ find_loop(Stmt *list, const char *name)
 	return NULL;
 }
 
-static void
-list_loop(Stmt *stmt, void *arg)
-{
-	Buf *buf = arg;
-	if (stmt->kind == STMT_FOR)
-		buf_printf(buf, "%s%s", buf->size ? ", " : "", stmt->var->name);
-}
-
 Stmt *
 named_loop(const Scheduling *s, int index)
 {
 	const char *name = s->step->loops.data[index];
 	Stmt *loop = find_loop(s->kernel->body, name);
 	Buf loops = {.arena = s->kernel->arena};
-	if (!loop) {
-		stmt_visit(s->kernel->body, list_loop, &loops);
-		refuse_step(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
-	}
-	return loop;
+	if (loop)
+		return loop;
+	for (StmtWalk walk = stmt_walk(loops.arena, s->kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_FOR)
+			buf_printf(&loops, "%s%s", loops.size ? ", " : "", walk.stmt->var->name);
+	refuse_step(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
 }
 
 Stmt *
@@ -63,35 +56,26 @@ only_loop(const Scheduling *s, const Stmt *outer)
 	return inner;
 }
 
-typedef struct Taken {
-	const char *name;
-	bool is_taken;
-} Taken;
-
-static void
-check_name(Stmt *stmt, void *arg)
-{
-	Taken *taken = arg;
-	const char *name = stmt->var                  ? stmt->var->name
-	                   : stmt->kind == STMT_ALLOC ? stmt->buffer->tensor.name
-	                                              : "";
-	taken->is_taken |= strcmp(name, taken->name) == 0;
-}
-
 const char *
 made_name(const Scheduling *s, int index)
 {
-	Taken taken = {s->step->made.data[index], false};
-	stmt_visit(s->kernel->body, check_name, &taken);
-	for (int i = 0; i < s->kernel->buffers.count; i++)
-		taken.is_taken |= strcmp(s->kernel->buffers.data[i]->tensor.name, taken.name) == 0;
-	for (int i = 0; i < s->kernel->symbols.count; i++)
-		taken.is_taken |= strcmp(s->kernel->symbols.data[i]->name, taken.name) == 0;
+	const Kernel *kernel = s->kernel;
+	const char *name = s->step->made.data[index];
+	bool is_taken = false;
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		is_taken |= stmt->var && strcmp(stmt->var->name, name) == 0;
+		is_taken |= stmt->kind == STMT_ALLOC && strcmp(stmt->buffer->tensor.name, name) == 0;
+	}
+	for (int i = 0; i < kernel->buffers.count; i++)
+		is_taken |= strcmp(kernel->buffers.data[i]->tensor.name, name) == 0;
+	for (int i = 0; i < kernel->symbols.count; i++)
+		is_taken |= strcmp(kernel->symbols.data[i]->name, name) == 0;
 	for (int i = 0; i < s->step->made.count; i++)
-		taken.is_taken |= i != index && strcmp(s->step->made.data[i], taken.name) == 0;
-	if (taken.is_taken)
-		refuse_step(s, "the name %s is taken", taken.name);
-	return taken.name;
+		is_taken |= i != index && strcmp(s->step->made.data[i], name) == 0;
+	if (is_taken)
+		refuse_step(s, "the name %s is taken", name);
+	return name;
 }
 
 const Var *

@@ -67,15 +67,15 @@ find_producer(const Scheduling *s, Stmt *alloc)
 }
 
 /* Whether it may report an index that is out of range: it would be another one, or none. */
-static void
-find_check(Stmt *stmt, void *arg)
+static bool
+may_report(const Stmt *stmt)
 {
-	bool *is_found = arg;
-	*is_found |= stmt->kind == STMT_CHECK;
+	bool is_found = stmt->kind == STMT_CHECK;
 	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
 	for (size_t i = 0; i < countof(fields); i++)
 		for (ExprWalk walk = expr_walk(fields[i]); expr_step(&walk);)
-			*is_found |= walk.e->op == EX_at && (walk.e->flags & AT_CHECK);
+			is_found |= walk.e->op == EX_at && (walk.e->flags & AT_CHECK);
+	return is_found;
 }
 
 /* Refuses unless the producer, moved behind what stands in `rest`, does what it did. */
@@ -167,7 +167,8 @@ primitive_compute_at(Scheduling *s)
 	find_accesses(s->kernel, loop->body, &in_loop);
 	check_movable(s, &in_made, &in_rest, tensor);
 	bool has_checks = false;
-	stmt_visit(made, find_check, &has_checks);
+	for (StmtWalk walk = stmt_walk(s->kernel->arena, made); stmt_step(&walk);)
+		has_checks |= may_report(walk.stmt);
 	if (has_checks)
 		refuse_step(s, "what computes %s checks indices", name);
 	int reads = count_accesses(&in_loop, tensor, false);

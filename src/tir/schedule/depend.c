@@ -27,14 +27,6 @@ typedef struct Finder {
 } Finder;
 
 static void
-find_made(Stmt *stmt, void *arg)
-{
-	Finder *finder = arg;
-	if (stmt->kind == STMT_ALLOC)
-		vec_push(finder->kernel->arena, &finder->made, &stmt->buffer->tensor);
-}
-
-static void
 add_access(Finder *finder, Access access)
 {
 	for (int i = 0; i < finder->made.count; i++)
@@ -106,7 +98,9 @@ void
 find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses)
 {
 	Finder finder = {.kernel = kernel, .accesses = accesses, .lets = {.arena = kernel->arena}};
-	stmt_visit(list, find_made, &finder);
+	for (StmtWalk walk = stmt_walk(kernel->arena, list); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_ALLOC)
+			vec_push(kernel->arena, &finder.made, &walk.stmt->buffer->tensor);
 	find_in_list(&finder, list);
 }
 

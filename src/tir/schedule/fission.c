@@ -82,9 +82,8 @@ widen_read(ExprCtx *ctx, const Expr *e, void *arg)
 }
 
 static void
-widen_store(Stmt *stmt, void *arg)
+widen_store(const Fission *f, Stmt *stmt)
 {
-	const Fission *f = arg;
 	if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != f->old)
 		return;
 	const Expr **index = NEW_N(f->s->kernel->arena, const Expr *, f->old->rank + 1);
@@ -141,7 +140,8 @@ widen(Fission *f, Stmt *alloc)
 	if (alloc->value && !is_reg)
 		put_in_front(f, stmt_store(kernel, f->wide, &f->position, STORE_SET, alloc->value));
 	stmt_rewrite_exprs(kernel, f->loop->body, widen_read, f);
-	stmt_visit(f->loop->body, widen_store, f);
+	for (StmtWalk walk = stmt_walk(kernel->arena, f->loop->body); stmt_step(&walk);)
+		widen_store(f, walk.stmt);
 }
 
 /* ---- the halves ------------------------------------------------------------------------------ */

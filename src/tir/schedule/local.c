@@ -5,11 +5,6 @@
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-typedef struct Room {
-	const Buffer *leaving;
-	int64_t used;
-} Room;
-
 /* Bytes of a buffer; INT64_MAX when that is no number, or too large a one. */
 static int64_t
 bytes_of(const Buffer *buffer)
@@ -22,25 +17,20 @@ bytes_of(const Buffer *buffer)
 	return bytes;
 }
 
-static void
-add_room(Stmt *stmt, void *arg)
-{
-	Room *room = arg;
-	if (stmt->kind == STMT_ALLOC && stmt->buffer != room->leaving &&
-	    (stmt->buffer->scope == SCOPE_STACK || stmt->buffer->scope == SCOPE_REG))
-		room->used += bytes_of(stmt->buffer);
-}
-
 void
 settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving)
 {
-	Room room = {.leaving = leaving};
+	int64_t used = 0;
 	if (buffer->scope == SCOPE_REG && bytes_of(buffer) == INT64_MAX)
 		refuse_step(s, "%s does not fit into registers", buffer->tensor.name);
 	if (buffer->scope != SCOPE_STACK)
 		return;
-	stmt_visit(s->kernel->body, add_room, &room);
-	if (bytes_of(buffer) > STACK_BYTES - room.used)
+	for (StmtWalk walk = stmt_walk(s->kernel->arena, s->kernel->body); stmt_step(&walk);) {
+		const Buffer *other = walk.stmt->kind == STMT_ALLOC ? walk.stmt->buffer : NULL;
+		if (other && other != leaving && (other->scope == SCOPE_STACK || other->scope == SCOPE_REG))
+			used += bytes_of(other);
+	}
+	if (bytes_of(buffer) > STACK_BYTES - used)
 		buffer->scope = SCOPE_SCRATCH;
 }
 
@@ -115,21 +105,17 @@ redirect_read(ExprCtx *ctx, const Expr *e, void *arg)
 	return expr_read(ctx, &l->buffer->tensor, place_of(l, e->arg));
 }
 
-static void
-redirect_store(Stmt *stmt, void *arg)
-{
-	const Local *l = arg;
-	if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != l->old)
-		return;
-	stmt->index = place_of(l, stmt->index);
-	stmt->buffer = l->buffer;
-}
-
 void
 local_redirect(Local *l, Stmt *list)
 {
 	stmt_rewrite_exprs(l->s->kernel, list, redirect_read, l);
-	stmt_visit(list, redirect_store, l);
+	for (StmtWalk walk = stmt_walk(l->s->kernel->arena, list); stmt_step(&walk);) {
+		Stmt *stmt = walk.stmt;
+		if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != l->old)
+			continue;
+		stmt->index = place_of(l, stmt->index);
+		stmt->buffer = l->buffer;
+	}
 }
 
 /* ---- loops over the elements ----------------------------------------------------------------- */
