@@ -92,13 +92,24 @@ note_value(Used *used, const Value *value)
 		note_symbols(used, value->known->value[i]);
 }
 
+/* A node that nobody asks for speaks of nothing: the symbol that only its own result has would keep
+ * it otherwise. */
+static bool
+is_asked_for(const Node *node)
+{
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i] && node->outputs[i]->uses.count > 0)
+			return true;
+	return node->op->effect == EFFECT_stateful;
+}
+
 static void
 note_region(Used *used, const Region *region)
 {
 	for (int i = 0; i < region->nparam; i++)
 		note_value(used, region->params[i]);
 	for (const Node *node = region->first; node; node = node->next) {
-		for (int i = 0; i < node->noutput; i++)
+		for (int i = 0; i < node->noutput && is_asked_for(node); i++)
 			if (node->outputs[i])
 				note_value(used, node->outputs[i]);
 		for (int i = 0; i < node->nregion; i++)

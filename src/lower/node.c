@@ -17,7 +17,7 @@ Program *
 program_with_values(Arena *arena, const Program *meaning, Value *const *values)
 {
 	const Array *const *known = known_values(arena, meaning, values);
-	return program_inline(arena, program_with_constants(meaning, known));
+	return program_inline_stages(arena, program_fold_numbers(meaning, known));
 }
 
 Program *

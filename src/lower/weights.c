@@ -127,7 +127,7 @@ lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 			return part;
 	if (part->stages[0]->scan || !find_factors(part, args, &f))
 		return part;
-	const Program *p = program_unfuse(low->arena, program_squeeze(low->arena, part, NULL));
+	const Program *p = program_split_dims(low->arena, program_squeeze_dims(low->arena, part, NULL));
 	if (!find_factors(p, args, &f) || !find_channel(p->stages[0], &f))
 		return part;
 	int64_t lanes = device->vector_bytes * 8 / dtype_bits(f.w->tensor->type), channels;

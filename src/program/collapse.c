@@ -1,4 +1,4 @@
-/* program_collapse: merge adjacent dims that are always used together.
+/* program_collapse_dims: merge adjacent dims that are always used together.
  *
  *     Y[n:N,c:C,h:H,w:W] = max(X[n,c,h,w] + B[c], 0.0)
  *     =>  Y[n:N,c:C,hw:H*W] = max(X[n,c,hw] + B[c], 0.0)
@@ -231,7 +231,7 @@ find_pairs(Collapser *c, const bool *fixed)
 }
 
 Program *
-program_collapse(Arena *arena, const Program *program, const bool *fixed)
+program_collapse_dims(Arena *arena, const Program *program, const bool *fixed)
 {
 	Collapser c = {.arena = arena,
 	               .program = program,
@@ -249,5 +249,5 @@ bool
 pass_CollapseDims(ProgramUnit *unit, PassContext *context)
 {
 	const bool *fixed = unit_fixed(unit, context);
-	return unit_take_nest(unit, program_collapse(unit->arena, unit->program, fixed), context);
+	return unit_take_nest(unit, program_collapse_dims(unit->arena, unit->program, fixed), context);
 }

@@ -1,4 +1,4 @@
-/* program_with_constants: single numbers of the model become constants of the expressions.
+/* program_fold_numbers: single numbers of the model become constants of the expressions.
  *
  *     Y[n] = pow(X[n] - M[0], E[])     E = {2.0}      =>   Y[n] = (X[n] - M[0]) * (X[n] - M[0])
  *
@@ -58,7 +58,7 @@ fold(ExprCtx *ctx, const Expr *e, void *arg)
 }
 
 Program *
-program_with_constants(const Program *program, const Array *const *values)
+program_fold_numbers(const Program *program, const Array *const *values)
 {
 	Constants constants = {program, values};
 	return program_rewrite(program, fold, &constants);
@@ -67,5 +67,5 @@ program_with_constants(const Program *program, const Array *const *values)
 bool
 pass_FoldNumbers(ProgramUnit *unit, PassContext *context)
 {
-	return unit_take(unit, program_with_constants(unit->program, unit_values(unit, context)));
+	return unit_take(unit, program_fold_numbers(unit->program, unit_values(unit, context)));
 }

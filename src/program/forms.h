@@ -9,23 +9,23 @@
 /* Substitute map stages into their readers where that costs nothing: each element is read once per
  * point of the reader, or computing it costs no more than a load (casts, one add, index maps).
  * Outputs stay stages. */
-Program *program_inline(Arena *arena, const Program *program);
+Program *program_inline_stages(Arena *arena, const Program *program);
 
 /* The same whatever it costs: every map stage that is no output goes. For analysis, not to run. */
 Program *program_flatten(Arena *arena, const Program *program);
 
 /* Single numbers become constants in the expressions; the inputs stay. values[k] is what is known
  * of input k, or NULL. */
-Program *program_with_constants(const Program *program, const Array *const *values);
+Program *program_fold_numbers(const Program *program, const Array *const *values);
 
-/* Drop dims and iterators of extent 1; `fixed` as for program_collapse(). */
-Program *program_squeeze(Arena *arena, const Program *program, const bool *fixed);
+/* Drop dims and iterators of extent 1; `fixed` as for program_collapse_dims(). */
+Program *program_squeeze_dims(Arena *arena, const Program *program, const bool *fixed);
 
 /* Merge adjacent dims that are always used together, so that loops get long: [n,c,h,w] with
  * every access at [n,c,h,w] becomes [n*c*h*w]. `fixed[k]` forbids it for program tensor k of the
  * inputs, then the outputs (strided views); NULL: none is fixed. Inputs and outputs of the result
  * keep their positions and get merged dims. */
-Program *program_collapse(Arena *arena, const Program *program, const bool *fixed);
+Program *program_collapse_dims(Arena *arena, const Program *program, const bool *fixed);
 
 /* Sums whose guard fixes the remainder of an iterator run over the terms that have it alone. */
 const Program *program_pick_terms(const Program *program);

@@ -1,4 +1,4 @@
-/* program_inline: let a stage compute the map stages it reads.
+/* program_inline_stages: let a stage compute the map stages it reads.
  *
  *     A[n,c] = X[n,c] + B[c]
  *     Y[n,c] = max(A[n,c], 0.0)      =>   Y[n,c] = max(X[n,c] + B[c], 0.0)
@@ -186,7 +186,7 @@ inline_stages(Arena *arena, const Program *program, bool all)
 }
 
 Program *
-program_inline(Arena *arena, const Program *program)
+program_inline_stages(Arena *arena, const Program *program)
 {
 	return inline_stages(arena, program, false);
 }
@@ -201,5 +201,5 @@ bool
 pass_InlineStages(ProgramUnit *unit, PassContext *context)
 {
 	(void)context;
-	return unit_take(unit, program_inline(unit->arena, unit->program));
+	return unit_take(unit, program_inline_stages(unit->arena, unit->program));
 }

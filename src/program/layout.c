@@ -1,4 +1,4 @@
-/* program_apply_layouts, program_unfuse: one iterator becomes two.
+/* program_apply_layouts, program_split_dims: one iterator becomes two.
  *
  *     Y[n:N,c:C,h:H,w:W] = X[n,c,h,w] + B[c]                      X, Y stored as nc16hw
  *     => Y[n:N,o:C/16,h:H,w:W,i:16] = X[n,o,h,w,i] + B[16*o + i]
@@ -391,7 +391,7 @@ taken_apart(ExprCtx *ctx, Arena *arena, const Stage *stage, Split *split)
 }
 
 Program *
-program_unfuse(Arena *arena, const Program *program)
+program_split_dims(Arena *arena, const Program *program)
 {
 	enum { MAX_ROUNDS = 8 }; /* one split per stage and round */
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -421,5 +421,5 @@ pass_ApplyLayouts(ProgramUnit *unit, PassContext *context)
 bool
 pass_SplitDims(ProgramUnit *unit, PassContext *context)
 {
-	return unit_take_nest(unit, program_unfuse(unit->arena, unit->program), context);
+	return unit_take_nest(unit, program_split_dims(unit->arena, unit->program), context);
 }

@@ -38,6 +38,6 @@ Program *program_block_input(Arena *arena, const Program *program, int input, in
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
  * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
  * the same row-major storage. */
-Program *program_unfuse(Arena *arena, const Program *program);
+Program *program_split_dims(Arena *arena, const Program *program);
 
 #endif

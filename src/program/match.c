@@ -512,7 +512,7 @@ read_main(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERAND
 static bool
 match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
 {
-	const Program *given = match->program, *joined = program_collapse(arena, given, fixed);
+	const Program *given = match->program, *joined = program_collapse_dims(arena, given, fixed);
 	for (int i = 0; i < 2 * vendor_count(); i++) {
 		const VendorRow *row = vendor_at(i % vendor_count());
 		if (!row->stage || (target && !target_calls(target, row->library)))

@@ -38,8 +38,9 @@ typedef struct VendorMatch {
 } VendorMatch;
 
 /* True with the match filled in; false when no row fits of a library that can be called (`target`
- * NULL: of any). Programs are matched as they come from program_inline(), for some rows after
- * program_collapse() with `fixed` (inputs keep their positions): match->program says which. */
+ * NULL: of any). Programs are matched as they come from program_inline_stages(), for some rows
+ * after program_collapse_dims() with `fixed` (inputs keep their positions): match->program says
+ * which. */
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 

@@ -1,4 +1,4 @@
-/* program_squeeze: drop dims and iterators of extent 1.
+/* program_squeeze_dims: drop dims and iterators of extent 1.
  *
  *     Y[n:1,c:C,p:P] = max(X[0,c,p] + B[c,0], 0.0)      =>   Y[c:C,p:P] = max(X[c,p] + B[c], 0.0)
  *
@@ -48,7 +48,7 @@ squeeze_stage(void *self, const Stage *stage, NewStage *to)
 }
 
 Program *
-program_squeeze(Arena *arena, const Program *p, const bool *fixed)
+program_squeeze_dims(Arena *arena, const Program *p, const bool *fixed)
 {
 	Squeezer s = {.ctx = p->ctx, .fixed = {.arena = arena}};
 	for (int k = 0; fixed && k < p->ninput + p->noutput; k++) {
@@ -66,5 +66,5 @@ bool
 pass_SqueezeDims(ProgramUnit *unit, PassContext *context)
 {
 	const bool *fixed = unit_fixed(unit, context);
-	return unit_take_nest(unit, program_squeeze(unit->arena, unit->program, fixed), context);
+	return unit_take_nest(unit, program_squeeze_dims(unit->arena, unit->program, fixed), context);
 }

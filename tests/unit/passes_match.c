@@ -516,7 +516,7 @@ try_program(const char *text, uint64_t dice)
 	VendorMatch match;
 	bool is_match = false;
 	if (try_run(parse, &t, &failure)) {
-		const Program *program = program_inline(t.arena, t.program);
+		const Program *program = program_inline_stages(t.arena, t.program);
 		Array *inputs[MAX_READS], *expected;
 		for (int i = 0; i < program->ninput; i++)
 			inputs[i] = array_of(&t, program->inputs[i]);

@@ -113,7 +113,7 @@ match_text(Arena *arena, const char *inputs, const char *stages, VendorMatch *m)
 	const char *text = arena_printf(arena, "expr made(%s) -> Y {\n%s\n}\n", inputs, stages);
 	Program *program = program_parse(expr_ctx_new(arena), "made", text);
 	program_check(program);
-	return vendor_match(arena, program_inline(arena, program), NULL, NULL, m);
+	return vendor_match(arena, program_inline_stages(arena, program), NULL, NULL, m);
 }
 
 START_TEST(orders)
