@@ -186,7 +186,7 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	if (step->kind == PT_VENDOR && !(state->calls = pile_alloc(pile, 1, sizeof *state->calls)))
 		return false;
 	if (step->kind != PT_KERNEL && step->kind != PT_VENDOR) {
-		state->arrays = pile_alloc(pile, nargs, sizeof *state->arrays);
+		state->arrays = pile_alloc(pile, 2 * nargs, sizeof *state->arrays);
 		state->dense = pile_alloc(pile, nargs, sizeof *state->dense);
 		state->carried = pile_alloc(pile, nargs, sizeof *state->carried);
 		if (!state->arrays || !state->dense || !state->carried)

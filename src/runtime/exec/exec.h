@@ -117,7 +117,7 @@ typedef struct StepState {
 	CallCache *calls;
 	Frame **bodies;
 	Carried *carried;
-	Array *arrays; /* arguments of host and flow steps */
+	Array *arrays; /* arguments of host and flow steps, then what bodies get for them */
 	HostStep *host;
 	Block *dense;  /* copies of strided arguments, one per argument */
 	Block blocked; /* argument 1, weights, as a vendor step's fallback kernel reads them, */

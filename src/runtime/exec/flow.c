@@ -307,106 +307,65 @@ carried_place(const Frame *body, int index)
 	return body->plan->buffers[body->plan->inputs[index]].place;
 }
 
-/* ---- Loop ---- */
+/* ---- Iterating ---- */
 
-typedef struct LoopRun {
+/* A Loop or Scan that runs. The body's inputs are a Loop's number and condition, then what is
+ * carried, then slices; its outputs a Loop's condition, then what is carried, then what is
+ * collected. */
+typedef struct Iteration {
 	Frame *frame, *body;
 	const PlanStep *step;
 	StepState *state;
-	int ncarried, ncollected;
-	Array *values;    /* carried, in order: the body's inputs from 2 on */
-	Carried *carried; /* then collected */
-} LoopRun;
+	int own_inputs, own_outputs; /* a Loop's */
+	int ncarried, nscan, ncollected;
+	int64_t length;               /* of what is cut into slices */
+	Carried *carried, *collected; /* of the state's, */
+	Array *values;                /* and the body's inputs */
+} Iteration;
 
-/* One iteration; *goes_on is the condition it gives. */
+/* A step's arguments are its own (M, condition), carried, scanned, and as outputs the final values
+ * of the carried, then what is collected. */
 static TwCode
-run_iteration(LoopRun *run, int64_t number, bool *goes_on)
+begin_iterating(Iteration *it)
 {
-	int parity = (int)(number & 1);
-	unsigned char condition = 1;
-	Array *inputs = run->values - 2, result;
-	inputs[0] = (Array){DT_I64, 0, NULL, &number};
-	inputs[1] = (Array){DT_BOOL, 0, NULL, &condition};
-	TwCode code = enter_body(run->body, inputs, 2 + run->ncarried);
-	for (int i = 0; i < run->ncarried && !code; i++)
-		code = lend_carried(run->body, 1 + i, &run->carried[i], parity);
-	if (!code)
-		code = frame_run(run->body);
-	if (!code)
-		code = body_output(run->body, 0, &result);
-	if (!code)
-		code = exec_await(run->body->exec);
-	if (code)
-		return code;
-	*goes_on = array_truth(&result);
-	for (int i = 0; i < run->ncarried && !code; i++)
-		code = carry(run->body, 1 + i, &run->carried[i], parity, &run->values[i]);
-	for (int i = run->ncarried; i < run->ncarried + run->ncollected && !code; i++)
-		code = collect(run->body, 1 + i, run->step, &run->carried[i]);
-	return code;
-}
-
-/* Iterate up to `limit` times (-1: no limit). */
-static TwCode
-run_iterations(LoopRun *run, int64_t limit, bool goes_on)
-{
-	Exec *exec = run->frame->exec;
-	for (int64_t number = 0; goes_on && (limit < 0 || number < limit); number++) {
-		if (exec->cancel && *exec->cancel)
-			return exec_fail(exec, TW_CANCELLED, "the run was cancelled in step '%.60s'",
-			                 run->step->name);
-		TwCode code = run_iteration(run, number, &goes_on);
-		if (code)
-			return code;
-	}
-	return TW_OK;
-}
-
-TwCode
-step_run_loop(Frame *frame, int index)
-{
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
-	LoopRun run = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
-	run.ncarried = step->narg - step->noutput - 2;
-	run.ncollected = step->noutput - run.ncarried;
-	run.values = state->arrays + 2;
-	run.carried = state->carried;
-	if (run.ncarried < 0 || run.ncollected < 0)
-		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has %d arguments and %d outputs",
+	const PlanStep *step = it->step;
+	Exec *exec = it->frame->exec;
+	int nread = step->narg - step->noutput;
+	bool is_sound = it->nscan >= (step->kind == PT_SCAN) && it->nscan <= nread;
+	it->ncarried = is_sound ? nread - it->own_inputs - it->nscan : -1;
+	it->ncollected = step->noutput - it->ncarried;
+	if (it->ncarried < 0 || it->ncollected < 0)
+		return exec_fail(exec, TW_INTERNAL, "step '%.60s' has %d arguments and %d outputs",
 		                 step->name, step->narg, step->noutput);
-	TwCode code = check_counts(frame, step, run.body->plan, 1 + step->noutput);
+	it->values = it->state->arrays + step->narg;
+	it->carried = it->state->carried;
+	it->collected = it->carried + it->ncarried + it->nscan;
+	for (int i = 0; i < it->ncollected; i++)
+		it->collected[i].count = 0;
+	TwCode code = check_counts(it->frame, step, it->body->plan, it->own_outputs + step->noutput);
 	if (!code)
-		code = take_arguments(frame, step, state);
-	if (code)
-		return code;
-	bool has_limit = step->args[0] >= 0, has_condition = step->args[1] >= 0;
-	int64_t limit = has_limit ? dtype_load_i64(DT_I64, state->arrays[0].data, 0) : -1;
-	limit = has_limit && limit < 0 ? 0 : limit;
-	for (int i = 0; i < run.ncollected; i++)
-		run.carried[run.ncarried + i].count = 0;
-	code = run_iterations(&run, limit, !has_condition || array_truth(&state->arrays[1]));
-	const int *outputs = step->args + step->narg - step->noutput;
-	for (int i = 0; i < run.ncarried && !code; i++)
-		if (outputs[i] >= 0)
-			code =
-				slot_take(frame, outputs[i], &run.values[i], carried_place(run.body, 2 + i), step);
-	for (int i = run.ncarried; i < run.ncarried + run.ncollected && !code; i++)
-		code = give_collected(frame, step, run.body, &run.carried[i],
-		                      &(Gift){.buffer = outputs[i], .output = 1 + i});
+		code = take_arguments(it->frame, step, it->state);
+	if (!code)
+		memcpy(it->values, it->state->arrays, (size_t)nread * sizeof *it->values);
 	return code;
 }
 
-/* ---- Scan ---- */
-
-typedef struct ScanRun {
-	Frame *frame, *body;
-	const PlanStep *step;
-	StepState *state;
-	int nstate, nscan, ncollected;
-	int64_t length;
-	Array values[2 * PLAN_MAX_RANK]; /* the body's inputs */
-} ScanRun;
+/* Run the body on the values, and make those of the next iteration. */
+static TwCode
+run_iteration(Iteration *it, int64_t number)
+{
+	int parity = (int)(number & 1), first = it->own_outputs;
+	TwCode code = enter_body(it->body, it->values, it->own_inputs + it->ncarried + it->nscan);
+	for (int i = 0; i < it->ncarried && !code; i++)
+		code = lend_carried(it->body, first + i, &it->carried[i], parity);
+	if (!code)
+		code = frame_run(it->body);
+	for (int i = 0; i < it->ncarried && !code; i++)
+		code = carry(it->body, first + i, &it->carried[i], parity, &it->values[it->own_inputs + i]);
+	for (int i = 0; i < it->ncollected && !code; i++)
+		code = collect(it->body, first + it->ncarried + i, it->step, &it->collected[i]);
+	return code;
+}
 
 /* Element `index` of a list attribute, 0 when it is not there. */
 static int64_t
@@ -415,6 +374,76 @@ list_item(const PlanStep *step, const char *name, int index)
 	const StepAttr *attr = plan_attr(step, name);
 	return attr && attr->kind == SA_INTS && index < attr->count ? attr->ints[index] : 0;
 }
+
+static TwCode
+give_results(Iteration *it)
+{
+	const PlanStep *step = it->step;
+	const int *outputs = step->args + step->narg - step->noutput;
+	TwCode code = TW_OK;
+	for (int i = 0; i < it->ncarried && !code; i++)
+		if (outputs[i] >= 0)
+			code = slot_take(it->frame, outputs[i], &it->values[it->own_inputs + i],
+			                 carried_place(it->body, it->own_inputs + i), step);
+	for (int i = 0; i < it->ncollected && !code; i++)
+		code = give_collected(
+			it->frame, step, it->body, &it->collected[i],
+			&(Gift){.buffer = outputs[it->ncarried + i],
+		            .output = it->own_outputs + it->ncarried + i,
+		            .axis = (int)list_item(step, "scan_output_axes", i),
+		            .is_reversed = list_item(step, "scan_output_directions", i) != 0});
+	return code;
+}
+
+/* ---- Loop ---- */
+
+/* Whether the iteration that has run wants another. */
+static TwCode
+read_condition(const Iteration *it, bool *goes_on)
+{
+	Array result;
+	TwCode code = body_output(it->body, 0, &result);
+	if (!code)
+		code = exec_await(it->body->exec);
+	if (!code)
+		*goes_on = array_truth(&result);
+	return code;
+}
+
+TwCode
+step_run_loop(Frame *frame, int index)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	Exec *exec = frame->exec;
+	Iteration it = {.frame = frame,
+	                .body = state->bodies[0],
+	                .step = step,
+	                .state = state,
+	                .own_inputs = 2,
+	                .own_outputs = 1};
+	unsigned char condition = 1;
+	int64_t number = 0;
+	TwCode code = begin_iterating(&it);
+	if (code)
+		return code;
+	bool has_limit = step->args[0] >= 0;
+	bool goes_on = step->args[1] < 0 || array_truth(&it.values[1]);
+	int64_t limit = has_limit ? dtype_load_i64(DT_I64, it.values[0].data, 0) : 0;
+	it.values[0] = (Array){DT_I64, 0, NULL, &number};
+	it.values[1] = (Array){DT_BOOL, 0, NULL, &condition};
+	for (; goes_on && (!has_limit || number < limit) && !code; number++) {
+		if (exec->cancel && *exec->cancel)
+			return exec_fail(exec, TW_CANCELLED, "the run was cancelled in step '%.60s'",
+			                 step->name);
+		code = run_iteration(&it, number);
+		if (!code)
+			code = read_condition(&it, &goes_on);
+	}
+	return code ? code : give_results(&it);
+}
+
+/* ---- Scan ---- */
 
 static int
 scan_axis(const PlanStep *step, const char *name, int index, int rank)
@@ -426,14 +455,14 @@ scan_axis(const PlanStep *step, const char *name, int index, int rank)
 
 /* Slice `number` of scan input `index` as a dense array in its block. */
 static TwCode
-take_slice(ScanRun *run, int index, int64_t number, Array *slice)
+take_slice(Iteration *it, int index, int64_t number)
 {
-	Exec *exec = run->frame->exec;
-	const Array *whole = &run->state->arrays[run->nstate + index];
-	Carried *carried = &run->state->carried[run->nstate + index];
+	Exec *exec = it->frame->exec;
+	const Array *whole = &it->state->arrays[it->ncarried + index];
+	Carried *carried = &it->carried[it->ncarried + index];
 	int64_t strides[PLAN_MAX_RANK], picked[PLAN_MAX_RANK], step = 1;
 	size_t unit = element_bytes(whole->type);
-	int axis = scan_axis(run->step, "scan_input_axes", index, whole->rank);
+	int axis = scan_axis(it->step, "scan_input_axes", index, whole->rank);
 	for (int i = whole->rank - 1; i >= 0; i--) {
 		strides[i] = step;
 		step *= whole->dims[i];
@@ -442,10 +471,11 @@ take_slice(ScanRun *run, int index, int64_t number, Array *slice)
 		carried->dims[i] = whole->dims[i + (i >= axis)];
 		picked[i] = strides[i + (i >= axis)];
 	}
-	if (list_item(run->step, "scan_input_directions", index))
-		number = run->length - 1 - number;
+	if (list_item(it->step, "scan_input_directions", index))
+		number = it->length - 1 - number;
+	Array *slice = &it->values[it->ncarried + index];
 	size_t bytes = (size_t)dims_count(whole->rank - 1, carried->dims) * unit;
-	PlanPlace place = carried_place(run->body, run->nstate + index);
+	PlanPlace place = carried_place(it->body, it->ncarried + index);
 	TwCode code = exec_reserve(exec, place, &carried->block[0], bytes);
 	*slice = (Array){whole->type, whole->rank - 1, carried->dims, carried->block[0].data};
 	const Array part = {slice->type, slice->rank, slice->dims,
@@ -456,53 +486,23 @@ take_slice(ScanRun *run, int index, int64_t number, Array *slice)
 }
 
 static TwCode
-run_scan_step(ScanRun *run, int64_t number)
+check_scan(Iteration *it)
 {
-	Carried *carried = run->state->carried;
-	int parity = (int)(number & 1), first_output = run->nstate + run->nscan;
-	TwCode code = TW_OK;
-	for (int i = 0; i < run->nscan && !code; i++)
-		code = take_slice(run, i, number, &run->values[run->nstate + i]);
-	if (!code)
-		code = enter_body(run->body, run->values, run->nstate + run->nscan);
-	for (int i = 0; i < run->nstate && !code; i++)
-		code = lend_carried(run->body, i, &carried[i], parity);
-	if (!code)
-		code = frame_run(run->body);
-	for (int i = 0; i < run->nstate && !code; i++)
-		code = carry(run->body, i, &carried[i], parity, &run->values[i]);
-	for (int i = run->nstate; i < run->nstate + run->ncollected && !code; i++)
-		code = collect(run->body, i, run->step, &carried[first_output + i]);
-	return code;
-}
-
-static TwCode
-check_scan(ScanRun *run)
-{
-	const PlanStep *step = run->step;
-	Exec *exec = run->frame->exec;
-	if (run->nscan < 1 || run->nstate < 0 || run->ncollected < 0 ||
-	    run->nstate + run->nscan > 2 * PLAN_MAX_RANK)
-		return exec_fail(exec, TW_INTERNAL, "step '%.60s' has %d arguments and %d outputs",
-		                 step->name, step->narg, step->noutput);
-	TwCode code = check_counts(run->frame, step, run->body->plan, step->noutput);
-	if (!code)
-		code = take_arguments(run->frame, step, run->state);
-	for (int i = 0; i < run->nscan && !code; i++) {
-		const Array *whole = &run->state->arrays[run->nstate + i];
+	const PlanStep *step = it->step;
+	for (int i = 0; i < it->nscan; i++) {
+		const Array *whole = &it->state->arrays[it->ncarried + i];
 		int axis = scan_axis(step, "scan_input_axes", i, whole->rank);
 		if (axis < 0 || element_bytes(whole->type) == 0)
-			return exec_fail(exec, TW_INTERNAL, "step '%.60s': input %d cannot be cut into slices",
-			                 step->name, i);
+			return exec_fail(it->frame->exec, TW_INTERNAL,
+			                 "step '%.60s': input %d cannot be cut into slices", step->name, i);
 		if (i == 0)
-			run->length = whole->dims[axis];
-		else if (run->length != whole->dims[axis])
-			return exec_fail(exec, TW_SHAPE,
-			                 "node \"%.100s\": scan inputs have %lld and %lld "
-			                 "slices",
-			                 step->origins, (long long)run->length, (long long)whole->dims[axis]);
+			it->length = whole->dims[axis];
+		else if (it->length != whole->dims[axis])
+			return exec_fail(it->frame->exec, TW_SHAPE,
+			                 "node \"%.100s\": scan inputs have %lld and %lld slices",
+			                 step->origins, (long long)it->length, (long long)whole->dims[axis]);
 	}
-	return code;
+	return TW_OK;
 }
 
 TwCode
@@ -510,29 +510,16 @@ step_run_scan(Frame *frame, int index)
 {
 	const PlanStep *step = &frame->plan->steps[index];
 	StepState *state = &frame->steps[index];
-	ScanRun run = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
-	run.nscan = (int)plan_attr_int(step, "num_scan_inputs", 0, 1);
-	run.nstate = step->narg - step->noutput - run.nscan;
-	run.ncollected = step->noutput - run.nstate;
-	TwCode code = check_scan(&run);
-	if (code)
-		return code;
-	const int *outputs = step->args + step->narg - step->noutput;
-	Carried *all = state->carried + run.nstate + run.nscan + run.nstate;
-	memcpy(run.values, state->arrays, (size_t)run.nstate * sizeof *run.values);
-	for (int i = 0; i < run.ncollected; i++)
-		all[i].count = 0;
-	for (int64_t number = 0; number < run.length && !code; number++)
-		code = run_scan_step(&run, number);
-	for (int i = 0; i < run.nstate && !code; i++)
-		if (outputs[i] >= 0)
-			code = slot_take(frame, outputs[i], &run.values[i], carried_place(run.body, i), step);
-	for (int i = 0; i < run.ncollected && !code; i++)
-		code = give_collected(
-			frame, step, run.body, &all[i],
-			&(Gift){.buffer = outputs[run.nstate + i],
-		            .output = run.nstate + i,
-		            .axis = (int)list_item(step, "scan_output_axes", i),
-		            .is_reversed = list_item(step, "scan_output_directions", i) != 0});
-	return code;
+	Iteration it = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
+	it.nscan = (int)plan_attr_int(step, "num_scan_inputs", 0, 1);
+	TwCode code = begin_iterating(&it);
+	if (!code)
+		code = check_scan(&it);
+	for (int64_t number = 0; number < it.length && !code; number++) {
+		for (int i = 0; i < it.nscan && !code; i++)
+			code = take_slice(&it, i, number);
+		if (!code)
+			code = run_iteration(&it, number);
+	}
+	return code ? code : give_results(&it);
 }
