@@ -18,7 +18,7 @@
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "runtime/bundle.h"
-#include "runtime/signature.h"
+#include "runtime/handle.h"
 
 /* Operations and bytes that the interpreter may see: it does 1e9 to 2e9 of them in a second
  * (SqueezeNet's 0.7e9 take 0.35 s), and a compilation should not wait for it. */
@@ -80,7 +80,7 @@ session_of(Job *job)
 	                             .memory_context = folder};
 	job->session =
 		session_open(job->arena, job->finish->path, job->finish->name, job->options, &settings);
-	Vendor *vendor = signature_vendor(job->session->bundle);
+	Vendor *vendor = job->session->bundle->vendor;
 	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
 	if (vendor)
 		vendor_use_memory(vendor, &spilled);
@@ -94,7 +94,7 @@ make_store(void *arg)
 	Job *job = arg;
 	Session *session = session_of(job);
 	session_inputs(session, job->options);
-	Vendor *vendor = signature_vendor(session->bundle);
+	Vendor *vendor = session->bundle->vendor;
 	void *store = vendor ? vendor_export(vendor, &job->store) : NULL;
 	if (store)
 		arena_defer(job->arena, free, store);

@@ -9,7 +9,7 @@
 #include "cli/parts.h"
 #include "cli/report.h"
 #include "runtime/json.h"
-#include "runtime/signature.h"
+#include "runtime/handle.h"
 
 /* Elements of each output; and what a reader accepts. */
 enum { SAMPLES = 32, SAMPLES_LIMIT = 4096, LIST_LIMIT = 65536 };

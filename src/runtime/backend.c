@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/cpu/cpu.h"
-#include "runtime/test/test.h"
-
 static const Backend *const BACKENDS[] = {&backend_cpu, &backend_test};
 
 const Backend *

@@ -135,6 +135,9 @@ typedef struct Backend {
 	void (*forget)(BackendCapture *capture); /* once replays are done; NULL is accepted */
 } Backend;
 
+/* The CPU, and the CPU behind memory of its own, for tests. */
+extern const Backend backend_cpu, backend_test;
+
 /* The backend of a target's device ("cpu:x86-64-v3"); NULL: this library has none. */
 const Backend *backend_find(const char *device);
 

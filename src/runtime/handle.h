@@ -41,6 +41,10 @@ TwCode handle_success(TwError *error);
 /* TW_USAGE for an argument that may not be NULL. */
 TwCode handle_missing(TwError *error, const char *function, const char *argument);
 
+/* The buffers `ports` of a plan, its inputs or outputs, as tilewright.h shows them; in the arena.
+ * Unwinds when memory is out. (signature.c) */
+TwTensorInfo *signature_tensors(Arena *arena, const Plan *plan, int count, const int *ports);
+
 /* Copy the caller's options, which may be those of an older or newer header. False when a member
  * that this library does not know is set. */
 bool handle_options(void *own, size_t own_size, const void *options);

@@ -1,7 +1,5 @@
 /* Signatures: a plan's inputs and outputs as tilewright.h shows them. */
-#include "runtime/signature.h"
-
-#include "runtime/bundle.h"
+#include "runtime/handle.h"
 
 /* Whether a dim is known from the dims of inputs alone. */
 static bool

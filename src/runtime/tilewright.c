@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "runtime/handle.h"
-#include "runtime/signature.h"
 
 uint32_t
 tw_version(void)
@@ -351,12 +350,6 @@ tw_open(const char *path, const TwOpenOptions *options, TwBundle **bundle, TwErr
 	TwCode code = open_file(file, path, options, bundle, error);
 	close(file);
 	return code;
-}
-
-Vendor *
-signature_vendor(const TwBundle *bundle)
-{
-	return bundle->vendor;
 }
 
 /* ---- Questions ---- */

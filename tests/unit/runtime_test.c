@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/test/test.h"
 #include "runtime_rig.h"
 
 enum { COUNT = 300 };

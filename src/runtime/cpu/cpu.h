@@ -4,8 +4,6 @@
 
 #include "runtime/backend.h"
 
-extern const Backend backend_cpu;
-
 typedef struct CpuCode {
 	BackendCode head;
 	TwKernel *const *table;

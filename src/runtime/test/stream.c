@@ -13,7 +13,6 @@
 
 #include "runtime/cpu/cpu.h"
 #include "runtime/test/space.h"
-#include "runtime/test/test.h"
 
 typedef enum WorkKind { WORK_LAUNCH, WORK_CALL, WORK_COPY, WORK_REPLAY } WorkKind;
 
