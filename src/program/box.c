@@ -176,7 +176,7 @@ relax_loop(const Program *program, const Stage *stage, Stage *grown, const Expr 
 	DType type = stage->results[0]->type;
 	if (!stage_reads_are_certain(ctx, grown)) {
 		if (stage->kind == STAGE_reduce) {
-			grown->guard = grown->guard ? expr_and(ctx, grown->guard, inside) : inside;
+			grown->guard = expr_both(ctx, grown->guard, inside);
 		} else {
 			const Expr *body = expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));
 			grown->body = arena_memdup(expr_ctx_arena(ctx), &body, sizeof body);
@@ -225,7 +225,7 @@ relax_sum(const Program *program, const Stage *stage, Stage *grown, const Expr *
 		if (padded)
 			return padded;
 	}
-	grown->guard = grown->guard ? expr_and(ctx, grown->guard, inside) : inside;
+	grown->guard = expr_both(ctx, grown->guard, inside);
 	return derive_replace(program, stage, grown);
 }
 
@@ -253,8 +253,7 @@ derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo
 	if (lo != old->lo)
 		inside = expr_le(ctx, old->lo, at);
 	if (hi != old->hi)
-		inside =
-			inside ? expr_and(ctx, inside, expr_lt(ctx, at, old->hi)) : expr_lt(ctx, at, old->hi);
+		inside = expr_both(ctx, inside, expr_lt(ctx, at, old->hi));
 	if (!inside)
 		return derive_refuse(why, "the range stays as it is");
 	DType type = stage->results[0]->type;

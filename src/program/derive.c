@@ -123,7 +123,7 @@ derive_in_box(ExprCtx *ctx, int count, const Expr *const *at, const Iter *box)
 	for (int i = 0; i < count; i++) {
 		const Expr *inside =
 			expr_and(ctx, expr_le(ctx, box[i].lo, at[i]), expr_lt(ctx, at[i], box[i].hi));
-		all = all ? expr_and(ctx, all, inside) : inside;
+		all = expr_both(ctx, all, inside);
 	}
 	return all;
 }
@@ -140,7 +140,7 @@ guard_without(ExprCtx *ctx, const Expr *guard, uint64_t mask)
 		return guard->iters & mask ? NULL : guard;
 	const Expr *a = guard_without(ctx, guard->arg[0], mask);
 	const Expr *b = guard_without(ctx, guard->arg[1], mask);
-	return a && b ? expr_and(ctx, a, b) : a ? a : b;
+	return expr_both(ctx, a, b);
 }
 
 /* Positions of the old iterators in the inner and in the outer stage. */
@@ -288,7 +288,7 @@ merge_reduction(const Program *program, const Stage *producer, const Stage *read
 	const Expr *body = expr_rewrite(ctx, reader->body[0], put_for_read, pair);
 	if (producer->guard) {
 		const Expr *more = expr_substitute(ctx, producer->guard, total, map);
-		guard = guard ? expr_and(ctx, guard, more) : more;
+		guard = expr_both(ctx, guard, more);
 	}
 	DType type = reader->results[0]->type;
 	Stage *merged = derive_stage(ctx, reader, STAGE_reduce, reader->nloop,

@@ -54,7 +54,7 @@ guard_image(ExprCtx *ctx, Stage *stage, int count, const Expr *const *old, const
 	if (!inside)
 		return;
 	if (stage->kind == STAGE_reduce) {
-		stage->guard = stage->guard ? expr_and(ctx, stage->guard, inside) : inside;
+		stage->guard = expr_both(ctx, stage->guard, inside);
 	} else {
 		DType type = stage->results[0]->type;
 		const Expr *body = expr_select(ctx, inside, stage->body[0], expr_number(ctx, type, 0));

@@ -254,7 +254,7 @@ guard_is_the_border(Solver *s)
 	const Expr *borders = NULL;
 	for (int k = 0; k < s->form->noperand; k++) {
 		const Expr *range = read_range(s->facts, s->reads[k]->tensor, s->reads[k]->arg);
-		borders = borders && range ? expr_and(s->ctx, borders, range) : range ? range : borders;
+		borders = expr_both(s->ctx, borders, range);
 	}
 	if (!s->main->guard || !borders)
 		return !s->main->guard ? !borders : facts_prove(s->facts, s->main->guard);

@@ -134,7 +134,7 @@ reindex_stage(Reindexer *r, const Stage *stage)
 	made->guard = reindexed(r, made, to.inside, stage->guard);
 	bool is_sum = stage->kind == STAGE_reduce;
 	if (to.inside && is_sum)
-		made->guard = made->guard ? expr_and(ctx, to.inside, made->guard) : to.inside;
+		made->guard = expr_both(ctx, to.inside, made->guard);
 	const Expr **body = NEW_N(r->how->arena, const Expr *, stage->nbody);
 	for (int k = 0; k < stage->nbody; k++) {
 		body[k] = reindexed(r, made, is_sum ? made->guard : to.inside, stage->body[k]);

@@ -55,7 +55,7 @@ split_condition(Emit *em, const Expr *e, const Expr **uniform, const Expr **vary
 		return;
 	}
 	const Expr **side = emit_varies(em, e) ? varying : uniform;
-	*side = *side ? expr_and(em->ctx, *side, e) : e;
+	*side = expr_both(em->ctx, *side, e);
 }
 
 /* Whether a condition is a conjunction of affine comparisons: true at both ends of the lanes, it is

@@ -308,7 +308,7 @@ forget_ranges(Facts *facts)
 	facts->intervals.count = 0;
 }
 
-/* Fill in the keys from this fact on: what is off, and what no proof looks at, counts for nothing. */
+/* Fill in the keys from this fact on: what is off, and what proofs do not see, is not in them. */
 static void
 set_keys(Facts *facts, int from)
 {
@@ -344,14 +344,14 @@ add_positive_factors(Facts *facts, const Term *t)
 			add_fact(facts, FACT_BOUND, t->atom[i], expr_i64(facts->ctx, 1), NULL);
 }
 
-/* e >= 0. When e is a symbol or iterator plus or minus a constant it bounds it. */
+/* a <= b + extra. Where that is of a symbol or iterator and a constant it bounds it. */
 static void
-add_known(Facts *facts, const Expr *e)
+add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 {
 	Poly p;
-	if (e->op == EX_const || !is_tame(e) || !poly_of(e, &p))
+	int64_t constant;
+	if (!is_tame(a) || !is_tame(b) || !poly_gap(a, b, extra, &p) || poly_is_const(&p, &constant))
 		return;
-	int64_t constant = poly_constant(&p);
 	if (p.count == 2 && constant < 0)
 		add_positive_factors(facts, &p.term[0]);
 	const Term *t = &p.term[0];
@@ -360,7 +360,7 @@ add_known(Facts *facts, const Expr *e)
 		bool is_lower = t->coef == 1;
 		const Expr *end = expr_i64(facts->ctx, is_lower ? -constant : constant);
 		add_fact(facts, FACT_BOUND, t->atom[0], is_lower ? end : NULL, is_lower ? NULL : end);
-	} else if (p.count > 0) {
+	} else {
 		add_fact(facts, FACT_KNOWN, poly_build(facts->ctx, &p), NULL, NULL);
 		Term *first = NEW(facts->arena, Term);
 		*first = p.term[0];
@@ -376,8 +376,8 @@ facts_new(ExprCtx *ctx, Arena *arena)
 	facts->arena = arena;
 	facts->ranges = memo_take(ctx);
 	for (int i = 0; i < ctx->zeros.count; i++) {
-		add_known(facts, ctx->zeros.data[i]);
-		add_known(facts, expr_sub(ctx, expr_i64(ctx, 0), ctx->zeros.data[i]));
+		add_known(facts, expr_i64(ctx, 0), ctx->zeros.data[i], 0);
+		add_known(facts, ctx->zeros.data[i], expr_i64(ctx, 0), 0);
 	}
 	return facts;
 }
@@ -400,7 +400,7 @@ add_box(Facts *facts, const Expr *atom, const Expr *lo, const Expr *hi)
 	                             : NULL;
 	add_fact(facts, FACT_BOUND, atom, lo, last);
 	if (lo && last && !(is_number && lo->op == EX_const))
-		add_known(facts, expr_sub(ctx, last, lo));
+		add_known(facts, lo, last, 0);
 }
 
 void
@@ -442,28 +442,22 @@ facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
 		assume_below(facts, e, hi);
 }
 
-static bool
+bool
 is_index_compare(const Expr *e)
 {
-	return e->op >= EX_lt && e->op <= EX_ne && e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) &&
+	return expr_is_compare(e) && e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) &&
 	       is_tame(e->arg[1]);
 }
 
 static void
 assume_compare(Facts *facts, const Expr *e, bool holds)
 {
-	ExprCtx *ctx = facts->ctx;
-	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
-	const Expr *a = e->arg[0], *b = e->arg[1], *one = expr_i64(ctx, 1);
-	ExprOp op = holds ? (ExprOp)e->op : (ExprOp)opposite[e->op - EX_lt];
-	if (op == EX_lt)
-		add_known(facts, expr_sub(ctx, expr_sub(ctx, b, a), one));
-	if (op == EX_gt)
-		add_known(facts, expr_sub(ctx, expr_sub(ctx, a, b), one));
-	if (op == EX_le || op == EX_eq)
-		add_known(facts, expr_sub(ctx, b, a));
-	if (op == EX_ge || op == EX_eq)
-		add_known(facts, expr_sub(ctx, a, b));
+	const Expr *a = e->arg[0], *b = e->arg[1];
+	ExprOp op = holds ? (ExprOp)e->op : scalar_opposite(e->op);
+	if (op == EX_lt || op == EX_le || op == EX_eq)
+		add_known(facts, a, b, -(op == EX_lt));
+	if (op == EX_gt || op == EX_ge || op == EX_eq)
+		add_known(facts, b, a, -(op == EX_gt));
 }
 
 static void

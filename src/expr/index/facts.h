@@ -52,6 +52,7 @@ Range poly_interval(Facts *facts, const Poly *p);
 bool is_tame(const Expr *e);
 /* Whether e says something about indices: assuming it may help to prove. */
 bool is_index_condition(const Expr *e);
+bool is_index_compare(const Expr *e); /* the simplest of them */
 
 /* What can be said of a condition. */
 typedef enum Certainty { UNDECIDED, CERTAIN, IMPOSSIBLE } Certainty;

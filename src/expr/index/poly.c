@@ -411,6 +411,14 @@ poly_of_any(const Expr *e, Poly *out)
 		poly_atom(out, e);
 }
 
+bool
+poly_gap(const Expr *a, const Expr *b, int64_t extra, Poly *out)
+{
+	Poly other;
+	return poly_of(b, out) && poly_of(a, &other) && poly_add_scaled(out, &other, -1) &&
+	       poly_add_term(out, &(Term){.coef = extra});
+}
+
 static const Expr *
 build_term(ExprCtx *ctx, const Term *term, int64_t coef)
 {

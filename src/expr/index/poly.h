@@ -46,6 +46,8 @@ const Term *poly_find(const Poly *p, const Term *like);
 bool poly_add_term(Poly *poly, const Term *term);
 /* out += scale * p; out and p are different. What out holds is lost where it says false. */
 bool poly_add_scaled(Poly *out, const Poly *p, int64_t scale);
+/* b + extra - a, of expressions */
+bool poly_gap(const Expr *a, const Expr *b, int64_t extra, Poly *out);
 /* out += t * p */
 bool poly_add_times(Poly *out, const Poly *p, const Term *t);
 bool poly_mul(Poly *out, const Poly *a, const Poly *b);

@@ -371,7 +371,7 @@ has_remainder(const Poly *p)
 static bool
 find_gap(Facts *facts, const Expr *a, const Expr *b, int64_t extra, Poly *p)
 {
-	if (!poly_of(b, p) || !add_expr(p, a, -1))
+	if (!poly_gap(a, b, 0, p))
 		return false;
 	if (has_remainder(p)) /* x/k*k + x%k is x */
 		poly_of_any(index_sum(facts, poly_build(facts->ctx, p)), p);
@@ -438,12 +438,6 @@ is_known(const Facts *facts, const Expr *e, bool holds)
 	return false;
 }
 
-static bool
-is_compare(const Expr *e)
-{
-	return e->op >= EX_lt && e->op <= EX_ne;
-}
-
 /* Integers other than i64, and data: by their intervals, which know about wrapping. */
 static bool
 compare_intervals(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
@@ -472,7 +466,6 @@ compare_intervals(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
 static bool
 decide(Facts *facts, const Expr *e, bool wanted)
 {
-	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
 	if (e->op == EX_const)
 		return (e->value.u64 != 0) == wanted;
 	if (is_known(facts, e, wanted))
@@ -484,11 +477,11 @@ decide(Facts *facts, const Expr *e, bool wanted)
 		bool first = decide(facts, e->arg[0], wanted);
 		return first == both ? decide(facts, e->arg[1], wanted) : first;
 	}
-	if (!is_compare(e))
+	if (!expr_is_compare(e))
 		return false;
 	if (!wanted && dtype_is_float(e->arg[0]->type))
 		return false; /* NaN: the opposite of < is not >= */
-	ExprOp op = wanted ? (ExprOp)e->op : (ExprOp)opposite[e->op - EX_lt];
+	ExprOp op = wanted ? (ExprOp)e->op : scalar_opposite(e->op);
 	if (is_tame(e->arg[0]) && is_tame(e->arg[1]))
 		return prove_compare(facts, op, e->arg[0], e->arg[1]);
 	return compare_intervals(facts, op, e->arg[0], e->arg[1]);

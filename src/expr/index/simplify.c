@@ -27,15 +27,8 @@ is_index_condition(const Expr *e)
 		return is_index_condition(e->arg[0]) || is_index_condition(e->arg[1]);
 	case EX_not:
 		return is_index_condition(e->arg[0]);
-	case EX_lt:
-	case EX_le:
-	case EX_gt:
-	case EX_ge:
-	case EX_eq:
-	case EX_ne:
-		return e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) && is_tame(e->arg[1]);
 	default:
-		return false;
+		return is_index_compare(e);
 	}
 }
 
@@ -186,8 +179,7 @@ expr_simplify(Facts *facts, const Expr *e)
 	Simplifier s = {facts, facts->ctx, memo_take(facts->ctx), 0};
 	facts->scopes = 0;
 	const Expr *result = simplify(&s, e);
-	bool is_asked = result->op >= EX_lt && result->op <= EX_ne; /* whatever it came from */
-	if (result->type == DT_BOOL && !is_asked)
+	if (result->type == DT_BOOL && !expr_is_compare(result)) /* of these it has been asked */
 		result = certain(&s, result);
 	memo_give(facts->ctx, s.memo);
 	return result;
@@ -260,9 +252,9 @@ read_range(Facts *facts, const Tensor *tensor, const Expr *const *index)
 		const Expr *from = expr_le(ctx, lo, position);
 		const Expr *to = expr_lt(ctx, position, tensor->hi[i]);
 		if (!facts_prove(facts, from))
-			range = range ? expr_and(ctx, range, from) : from;
+			range = expr_both(ctx, range, from);
 		if (!facts_prove(facts, to))
-			range = range ? expr_and(ctx, range, to) : to;
+			range = expr_both(ctx, range, to);
 	}
 	return range;
 }

@@ -61,8 +61,7 @@ struct Expr {
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
 	ExprCtx *ctx;   /* owner */
 	uint64_t iters; /* derived: bit i = uses iterator i, bit 63 = uses one from 63 on */
-	uint64_t
-		hash; /* derived: equal for equal structures in any ctx, of tensors made in one order */
+	uint64_t hash;  /* derived: of the structure, the same in any ctx; reads by Tensor.id */
 	union {
 		Scalar value;         /* EX_const: f16/bf16 in bits16, integers and bool in i64/u64 */
 		int iter;             /* EX_iter */
@@ -150,6 +149,9 @@ const Expr *expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args);
 #include "expr/scalar/scalar.def"
 #undef SCALAR
 
+/* a && b, where NULL is no condition. */
+const Expr *expr_both(ExprCtx *ctx, const Expr *a, const Expr *b);
+
 /* Rebuild a node of any kind with other operands (same op, type, flags, leaf data). */
 const Expr *expr_with_args(ExprCtx *ctx, const Expr *e, const Expr *const *args);
 
@@ -178,6 +180,8 @@ ExprOp scalar_find(const char *name); /* EX_COUNT when there is none */
 DType scalar_result_type(ExprOp op, const DType *args);
 
 bool expr_is_const(const Expr *e);
+bool expr_is_compare(const Expr *e);    /* one of < <= > >= == != */
+ExprOp scalar_opposite(ExprOp compare); /* which holds where this one does not, of integers */
 bool expr_as_i64(const Expr *e, int64_t *value); /* integer or bool constant */
 double expr_const_f64(const Expr *e);            /* any constant, as a double */
 bool expr_is_zero(const Expr *e);

@@ -145,6 +145,19 @@ expr_is_const(const Expr *e)
 }
 
 bool
+expr_is_compare(const Expr *e)
+{
+	return e->op >= EX_lt && e->op <= EX_ne;
+}
+
+ExprOp
+scalar_opposite(ExprOp compare)
+{
+	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
+	return (ExprOp)opposite[compare - EX_lt];
+}
+
+bool
 expr_as_i64(const Expr *e, int64_t *value)
 {
 	if (e->op != EX_const || dtype_is_float(e->type))
@@ -221,6 +234,12 @@ expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args)
 		return folded;
 	Expr head = {.op = (uint8_t)op, .type = (uint8_t)type, .argc = argc};
 	return expr_intern(ctx, &head, args);
+}
+
+const Expr *
+expr_both(ExprCtx *ctx, const Expr *a, const Expr *b)
+{
+	return a && b ? expr_and(ctx, a, b) : a ? a : b;
 }
 
 const Expr *

@@ -40,9 +40,8 @@ divide_by_gcd(Poly *p, bool is_equality)
 static const Expr *
 canon_le(ExprCtx *ctx, const Expr *a, const Expr *b, int64_t extra)
 {
-	Poly p, q;
-	if (!poly_of(b, &p) || !poly_of(a, &q) || !poly_add_scaled(&p, &q, -1) ||
-	    !poly_add_term(&p, &(Term){.coef = extra}))
+	Poly p;
+	if (!poly_gap(a, b, extra, &p))
 		return extra == 0 ? expr_le(ctx, a, b) : expr_lt(ctx, a, b);
 	divide_by_gcd(&p, false);
 	return expr_le(ctx, expr_i64(ctx, 0), poly_build(ctx, &p));
@@ -51,10 +50,10 @@ canon_le(ExprCtx *ctx, const Expr *a, const Expr *b, int64_t extra)
 static const Expr *
 canon_eq(ExprCtx *ctx, ExprOp op, const Expr *a, const Expr *b)
 {
-	Poly p, q, sum;
+	Poly p, sum;
 	poly_const(&sum, 0);
 	const Expr *zero = expr_i64(ctx, 0);
-	if (!poly_of(b, &p) || !poly_of(a, &q) || !poly_add_scaled(&p, &q, -1))
+	if (!poly_gap(a, b, 0, &p))
 		return expr_op(ctx, op, (const Expr *[]){a, b});
 	if (!divide_by_gcd(&p, true))
 		return expr_bool(ctx, op == EX_ne);
@@ -82,23 +81,15 @@ canon_index_compare(ExprCtx *ctx, const Expr *e)
 	}
 }
 
-static bool
-is_compare(const Expr *e)
-{
-	return e->op >= EX_lt && e->op <= EX_ne;
-}
-
 static const Expr *
 canon_not(ExprCtx *ctx, const Expr *e)
 {
-	static const uint8_t opposite[] = {EX_ge, EX_gt, EX_le, EX_lt, EX_ne, EX_eq};
 	const Expr *x = e->arg[0];
-	if (!is_compare(x) || dtype_is_float(x->arg[0]->type))
+	if (!expr_is_compare(x) || dtype_is_float(x->arg[0]->type))
 		return e;
-	ExprOp op = (ExprOp)opposite[x->op - EX_lt];
-	const Expr *flipped = expr_op(ctx, op, x->arg);
-	return x->arg[0]->type == DT_I64 && is_compare(flipped) ? canon_index_compare(ctx, flipped)
-	                                                        : flipped;
+	const Expr *flipped = expr_op(ctx, scalar_opposite(x->op), x->arg);
+	return x->arg[0]->type == DT_I64 && expr_is_compare(flipped) ? canon_index_compare(ctx, flipped)
+	                                                             : flipped;
 }
 
 /* Of a condition on indices and its opposite the one with a positive first coefficient, and == of
@@ -108,7 +99,7 @@ canon_select(ExprCtx *ctx, const Expr *e)
 {
 	const Expr *condition = e->arg[0];
 	Poly p;
-	bool is_index = is_compare(condition) && condition->arg[0]->type == DT_I64;
+	bool is_index = expr_is_compare(condition) && condition->arg[0]->type == DT_I64;
 	bool is_turned = condition->op == EX_not || (is_index && condition->op == EX_ne);
 	if (is_index && condition->op == EX_le && poly_of(condition->arg[1], &p))
 		is_turned = p.count > 0 && p.term[0].coef < 0;
@@ -173,7 +164,7 @@ static const Expr *
 canon_node(ExprCtx *ctx, const Expr *e, void *arg)
 {
 	Hasher *hasher = arg;
-	if (is_compare(e) && e->arg[0]->type == DT_I64)
+	if (expr_is_compare(e) && e->arg[0]->type == DT_I64)
 		return canon_index_compare(ctx, e);
 	switch (e->op) {
 	case EX_gt:
@@ -250,7 +241,7 @@ simplify_guard(Facts *facts, const Expr *guard)
 	}
 	for (int i = 0; i < terms.count; i++)
 		if (stays[i])
-			joined = joined ? expr_and(facts->ctx, joined, terms.data[i]) : terms.data[i];
+			joined = expr_both(facts->ctx, joined, terms.data[i]);
 	return joined;
 }
 

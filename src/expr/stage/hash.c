@@ -175,9 +175,9 @@ hash_sum(const Hasher *hasher, const Expr *e, Hash128 *out)
 static bool
 hash_equation(const Hasher *hasher, const Expr *e, Hash128 *out)
 {
-	Poly p, q;
+	Poly p;
 	if ((e->op != EX_eq && e->op != EX_ne) || e->arg[0]->type != DT_I64 ||
-	    !poly_of(e->arg[0], &p) || !poly_of(e->arg[1], &q) || !poly_add_scaled(&p, &q, -1))
+	    !poly_gap(e->arg[1], e->arg[0], 0, &p))
 		return false;
 	Hash128 both[] = {hash_poly(hasher, &p, 1, 0), hash_poly(hasher, &p, -1, 0)};
 	*out = hash128_combine((Hash128){e->op, DT_BOOL}, hash_unordered(both, 2));

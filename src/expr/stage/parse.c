@@ -215,7 +215,7 @@ read_guard(Reader *r)
 		return NULL;
 	do {
 		const Expr *condition = read_scalar(r, DT_BOOL);
-		guard = guard ? expr_and(r->ctx, guard, condition) : condition;
+		guard = expr_both(r->ctx, guard, condition);
 	} while (scan_accept(&r->scan, ","));
 	return guard;
 }

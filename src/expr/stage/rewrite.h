@@ -4,7 +4,7 @@
 
 #include "expr/stage/stage.h"
 
-/* As program_rewrite(), and stages that change are tidied. */
+/* As program_rewrite() of what has reads in it, and stages that change are tidied. */
 Program *program_rewrite_tidy(const Program *program, ExprRewrite rewrite, void *arg);
 
 /* Simplify the scalars under the box and guard, drop terms of the guard that the box implies, and

@@ -422,7 +422,8 @@ rewrite_node(ExprCtx *ctx, const Expr *e, void *arg)
 static const Expr *
 rewrite_scalar(Rebuild *rebuild, const Expr *e)
 {
-	return expr_rewrite(rebuild->to, e, rewrite_node, rebuild);
+	WalkEnds ends = rebuild->tidy ? WALK_TO_READS : WALK_TO_LEAVES;
+	return walk_rewrite(rebuild->to, e, ends, rewrite_node, rebuild);
 }
 
 static Program *

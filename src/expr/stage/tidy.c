@@ -16,13 +16,7 @@ is_guard(const Expr *e)
 			return false;
 		e = e->arg[0];
 	}
-	return e->op >= EX_lt && e->op <= EX_ne && e->arg[0]->type == DT_I64 && !e->has_read;
-}
-
-static const Expr *
-and_also(ExprCtx *ctx, const Expr *guard, const Expr *condition)
-{
-	return guard ? expr_and(ctx, guard, condition) : condition;
+	return expr_is_compare(e) && e->arg[0]->type == DT_I64 && !e->has_read;
 }
 
 /* Take the conditions of zero selects out of a product; *guard gathers them. */
@@ -34,7 +28,7 @@ lift_from_product(ExprCtx *ctx, const Expr *e, const Expr **guard)
 		return expr_mul(ctx, a, lift_from_product(ctx, e->arg[1], guard));
 	}
 	if (e->op == EX_select && expr_is_zero(e->arg[2]) && is_guard(e->arg[0])) {
-		*guard = and_also(ctx, *guard, e->arg[0]);
+		*guard = expr_both(ctx, *guard, e->arg[0]);
 		return lift_from_product(ctx, e->arg[1], guard);
 	}
 	return e;
@@ -46,7 +40,7 @@ lift_from_term(ExprCtx *ctx, const Stage *stage, const Expr *e, const Expr **gua
 {
 	const Expr *identity = reduce_identity(ctx, stage->reduce, 0, stage->acc);
 	while (e->op == EX_select && e->arg[2] == identity && is_guard(e->arg[0])) {
-		*guard = and_also(ctx, *guard, e->arg[0]);
+		*guard = expr_both(ctx, *guard, e->arg[0]);
 		e = e->arg[1];
 	}
 	return e;
@@ -59,7 +53,7 @@ tidy_guard(Facts *facts, const Expr *guard)
 	if (guard->op == EX_and) {
 		const Expr *first = tidy_guard(facts, guard->arg[0]);
 		const Expr *second = tidy_guard(facts, guard->arg[1]);
-		return first && second ? expr_and(facts->ctx, first, second) : first ? first : second;
+		return expr_both(facts->ctx, first, second);
 	}
 	const Expr *simple = expr_simplify(facts, guard);
 	if (simple->op == EX_const && simple->value.u64)
@@ -81,9 +75,7 @@ lift_conditions(Facts *facts, Stage *stage, const Expr **body)
 		body[0] = lift_from_product(ctx, body[0], &lifted);
 	if (!lifted)
 		return;
-	const Expr *more = tidy_guard(facts, lifted);
-	if (more)
-		stage->guard = and_also(ctx, stage->guard, more);
+	stage->guard = expr_both(ctx, stage->guard, tidy_guard(facts, lifted));
 	body[0] = expr_simplify(facts, body[0]);
 }
 

@@ -189,8 +189,7 @@ check_guard(const Checker *c, const Expr *guard)
 		check_guard(c, guard->arg[1]);
 		guard = guard->arg[0];
 	}
-	bool is_compare = guard->op >= EX_lt && guard->op <= EX_ne;
-	require(c, is_compare && guard->arg[0]->type == DT_I64 && !guard->has_read,
+	require(c, expr_is_compare(guard) && guard->arg[0]->type == DT_I64 && !guard->has_read,
 	        "the guard is not a conjunction of comparisons of indices");
 }
 

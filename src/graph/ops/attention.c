@@ -216,12 +216,6 @@ soft_capped(const Attention *a, Tensor *s)
 	return stage_map(y, a->work, expr_mul(ctx, part, cap));
 }
 
-static const Expr *
-both(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return a ? expr_and(ctx, a, b) : b;
-}
-
 /* Whether query i may see key j of batch b, as far as causality, window and padding decide; NULL:
  * always. Row i stands at position i + offset among the keys. */
 static const Expr *
@@ -234,12 +228,14 @@ is_allowed(const Attention *a, StageBuilder *y, const Expr *b, const Expr *i, co
 		at = expr_add(ctx, i, expr_sub(ctx, length, a->h.rows));
 	}
 	if (a->is_causal)
-		allowed = both(ctx, allowed, expr_le(ctx, j, at));
+		allowed = expr_both(ctx, allowed, expr_le(ctx, j, at));
 	if (a->left >= 0)
-		allowed = both(ctx, allowed, expr_le(ctx, expr_sub(ctx, at, j), expr_i64(ctx, a->left)));
+		allowed =
+			expr_both(ctx, allowed, expr_le(ctx, expr_sub(ctx, at, j), expr_i64(ctx, a->left)));
 	if (a->right >= 0)
-		allowed = both(ctx, allowed, expr_le(ctx, expr_sub(ctx, j, at), expr_i64(ctx, a->right)));
-	return length ? both(ctx, allowed, expr_lt(ctx, j, length)) : allowed;
+		allowed =
+			expr_both(ctx, allowed, expr_le(ctx, expr_sub(ctx, j, at), expr_i64(ctx, a->right)));
+	return length ? expr_both(ctx, allowed, expr_lt(ctx, j, length)) : allowed;
 }
 
 /* The mask at b, h, i, j: right-aligned, extent 1 broadcasts except along the keys, and keys beyond

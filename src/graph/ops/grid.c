@@ -162,7 +162,7 @@ neighbour(const Grid *g, StageBuilder *y, const Tensor *x, const Axis *axes, con
 			expr_and(ctx, expr_ge(ctx, at, number(g, 0)), expr_le(ctx, at, last_position(g, axis)));
 		index[d + 2] = expr_at(ctx, i, axis->extent, 0);
 		weight = weight ? expr_mul(ctx, weight, w) : w;
-		is_inside = is_inside ? expr_and(ctx, is_inside, inside) : inside;
+		is_inside = expr_both(ctx, is_inside, inside);
 	}
 	const Expr *value = scalar_as(ctx, g->work, stage_read(y, x, index));
 	if (g->is_zeros)

@@ -71,12 +71,6 @@ typedef struct Bounds {
 	bool is_window;      /* it will be unrolled: conditions are cheaper than counting to bounds */
 } Bounds;
 
-static const Expr *
-both(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return a ? expr_and(ctx, a, b) : b;
-}
-
 /* How much e grows with each step of var; false when that is no constant. */
 static bool
 step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
@@ -157,11 +151,11 @@ distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
 	}
 	const Expr *gap = not_negative(ctx, e);
 	if (e->has_read || expr_uses_any(e, borders->varying.count, borders->varying.data))
-		bounds->kept = both(ctx, bounds->kept, e);
+		bounds->kept = expr_both(ctx, bounds->kept, e);
 	else if (!expr_uses_var(e, loop->var))
-		bounds->outer = both(ctx, bounds->outer, e);
+		bounds->outer = expr_both(ctx, bounds->outer, e);
 	else if (!gap || !narrow(borders, loop, gap, bounds))
-		bounds->kept = both(ctx, bounds->kept, e);
+		bounds->kept = expr_both(ctx, bounds->kept, e);
 }
 
 static void
@@ -203,7 +197,7 @@ split_inside(Borders *borders, Stmt *loop)
 		return;
 	const Expr *test = NULL;
 	for (int i = 0; i < borders->gaps.count; i++)
-		test = both(ctx, test, expr_le(ctx, expr_i64(ctx, 0), borders->gaps.data[i]));
+		test = expr_both(ctx, test, expr_le(ctx, expr_i64(ctx, 0), borders->gaps.data[i]));
 	Stmt *next = loop->next;
 	loop->next = NULL;
 	Stmt *inside = stmt_copy(borders->kernel, loop, NULL, NULL);
