@@ -51,7 +51,7 @@ read_into(Scheduling *s, Stmt *loop, Local *l)
 	for (int i = 0; i < everywhere.count; i++)
 		if (everywhere.data[i].tensor == l->old && everywhere.data[i].is_store)
 			refuse_step(s, "%s is stored too", l->old->name);
-	local_make(l, made_name(s, 0));
+	local_make(l, made_name(s, 0), NULL);
 	local_redirect(l, loop->body);
 	Stmt *front = stmt_append(stmt_alloc(s->kernel, l->buffer, NULL), local_move(l, MOVE_IN, 0));
 	loop->body = stmt_append(front, loop->body);
@@ -196,7 +196,7 @@ primitive_cache_write(Scheduling *s)
 	int op = common_op(s, &all, named_tensor(s, &all));
 	Local l = plan_at(s, loop);
 	check_covered(&l, &all);
-	local_make(&l, made_name(s, 0));
+	local_make(&l, made_name(s, 0), NULL);
 	local_redirect(&l, loop->body);
 	store_through(&l, op, &front, &behind);
 	loop->body = stmt_append(stmt_append(front, loop->body), behind);
@@ -278,7 +278,7 @@ primitive_rfactor(Scheduling *s)
 	if (!l.lanes)
 		refuse_step(s, "there is no bound for how often it runs");
 	vec_push(s->kernel->arena, &l.parts, (Part){PART_LANE, 0, 0});
-	local_make(&l, made_name(s, 0));
+	local_make(&l, made_name(s, 0), NULL);
 	local_redirect(&l, top);
 	store_through(&l, op, &front, &behind);
 	Stmt *sum = NEW(s->kernel->arena, Stmt);

@@ -176,7 +176,7 @@ primitive_compute_at(Scheduling *s)
 		refuse_step(s, "%s is read elsewhere, or not there", name);
 	Local l = local_plan(s, facts_at(s, loop->body), &in_loop, tensor);
 	*producer = rest;
-	local_make(&l, name);
+	local_make(&l, name, (*alloc)->buffer);
 	Stmt *copy = stmt_copy(s->kernel, made, NULL, NULL);
 	narrow_all(&l, copy);
 	local_redirect(&l, copy);

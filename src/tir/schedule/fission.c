@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "tir/schedule/inner.h"
+#include "tir/schedule/local.h"
 #include "tir/text.h"
 
 typedef struct Fission {
@@ -26,8 +26,6 @@ typedef struct Fission {
 	const Expr *position; /* from 0 */
 	const Dim *extent;    /* at most so many iterations; NULL: no bound is known */
 	Stmt *front;          /* what comes to stand before the loop */
-	const Tensor *old;    /* the local that is widened … */
-	Buffer *wide;         /* … into this */
 	VEC(const Tensor *) widened;
 } Fission;
 
@@ -69,30 +67,6 @@ find_cut(const Scheduling *s, const Stmt *loop)
 
 /* ---- locals with a dim more ------------------------------------------------------------------ */
 
-static const Expr *
-widen_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	const Fission *f = arg;
-	if (e->op != EX_read || e->tensor != f->old)
-		return e;
-	const Expr *index[ARRAY_MAX_RANK + 1];
-	memcpy(index, e->arg, (size_t)e->argc * sizeof *index);
-	index[e->argc] = f->position;
-	return expr_read(ctx, &f->wide->tensor, index);
-}
-
-static void
-widen_store(const Fission *f, Stmt *stmt)
-{
-	if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != f->old)
-		return;
-	const Expr **index = NEW_N(f->s->kernel->arena, const Expr *, f->old->rank + 1);
-	memcpy(index, stmt->index, (size_t)f->old->rank * sizeof *index);
-	index[f->old->rank] = f->position;
-	stmt->index = index;
-	stmt->buffer = f->wide;
-}
-
 /* for u in E { S }, in front of the loop that is cut */
 static void
 put_in_front(Fission *f, Stmt *list)
@@ -116,32 +90,40 @@ is_initial(const Stmt *stmt, const Tensor *tensor)
 	       stmt->op == STORE_SET && expr_is_const(stmt->value);
 }
 
+/* The local and one dim more, for the iterations of the loop. */
+static Local
+with_dim(const Fission *f, const Tensor *old)
+{
+	Local l = {.s = f->s, .old = old, .lane = f->position, .lanes = f->extent};
+	for (int d = 0; d < old->rank; d++) {
+		l.box.lo[d] = expr_i64(f->s->ctx, 0);
+		l.box.size[d] = old->hi[d];
+		vec_push(f->s->kernel->arena, &l.parts, (Part){PART_WHOLE, d, 0});
+	}
+	vec_push(f->s->kernel->arena, &l.parts, (Part){PART_LANE, 0, 0});
+	return l;
+}
+
 static void
 widen(Fission *f, Stmt *alloc)
 {
 	Kernel *kernel = f->s->kernel;
 	const Tensor *old = &alloc->buffer->tensor;
-	const Dim *dims[ARRAY_MAX_RANK + 1];
 	if (!f->extent)
 		refuse_step(f->s, "%s is used on both sides, and there is no bound for its size",
 		            old->name);
 	if (old->rank == ARRAY_MAX_RANK)
 		refuse_step(f->s, "%s has too many dims", old->name);
-	if (alloc->value && (!expr_is_const(alloc->value) || old->rank > 0))
+	Local l = with_dim(f, old);
+	local_make(&l, old->name, alloc->buffer);
+	bool is_reg = l.buffer->scope == SCOPE_REG;
+	if (alloc->value && (!expr_is_const(alloc->value) || (old->rank > 0 && !is_reg)))
 		refuse_step(f->s, "%s has an initial value that is no number", old->name);
-	memcpy(dims, old->hi, (size_t)old->rank * sizeof *dims);
-	dims[old->rank] = f->extent;
-	f->old = old;
-	f->wide = kernel_local(kernel, old->name, old->type, old->rank + 1, dims, f->s->step->scope);
-	settle_scope(f->s, f->wide, alloc->buffer);
-	vec_push(kernel->arena, &f->widened, &f->wide->tensor);
-	bool is_reg = f->wide->scope == SCOPE_REG;
-	f->front = stmt_append(f->front, stmt_alloc(kernel, f->wide, is_reg ? alloc->value : NULL));
+	vec_push(kernel->arena, &f->widened, &l.buffer->tensor);
+	f->front = stmt_append(f->front, stmt_alloc(kernel, l.buffer, is_reg ? alloc->value : NULL));
 	if (alloc->value && !is_reg)
-		put_in_front(f, stmt_store(kernel, f->wide, &f->position, STORE_SET, alloc->value));
-	stmt_rewrite_exprs(kernel, f->loop->body, widen_read, f);
-	for (StmtWalk walk = stmt_walk(kernel->arena, f->loop->body); stmt_step(&walk);)
-		widen_store(f, walk.stmt);
+		put_in_front(f, stmt_store(kernel, l.buffer, &f->position, STORE_SET, alloc->value));
+	local_redirect(&l, f->loop->body);
 }
 
 /* ---- the halves ------------------------------------------------------------------------------ */

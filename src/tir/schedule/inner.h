@@ -66,7 +66,7 @@ bool is_injective(const Scheduling *s, int count, const Stmt *const *loops, cons
 bool enter_facts(Facts *facts, const Stmt *list, const Stmt *inner);
 Facts *facts_at(const Scheduling *s, const Stmt *place);
 
-/* ---- boxes (box.c) and room ------------------------------------------------------------------ */
+/* ---- boxes (box.c) --------------------------------------------------------------------------- */
 
 /* What accesses touch of a buffer: `extent` indices from `lo` on, at most `size` of them. */
 typedef struct Box {
@@ -79,8 +79,5 @@ typedef struct Box {
 Box find_box(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *tensor);
 /* No less than the extent, without loops' variables; NULL when none is known. */
 const Dim *bound_of(const Scheduling *s, Facts *facts, const Expr *extent);
-/* What no longer fits on the stack when `leaving` (or NULL) is gone lives in scratch memory; what
- * does not fit into registers is refused. */
-void settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving);
 
 #endif

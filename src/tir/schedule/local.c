@@ -17,7 +17,9 @@ bytes_of(const Buffer *buffer)
 	return bytes;
 }
 
-void
+/* What no longer fits on the stack when `leaving` is gone lives in scratch memory; what does not fit
+ * into registers is refused. */
+static void
 settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving)
 {
 	int64_t used = 0;
@@ -63,14 +65,14 @@ part_extent(const Local *l, const Part *part, bool is_exact)
 }
 
 void
-local_make(Local *l, const char *name)
+local_make(Local *l, const char *name, const Buffer *leaving)
 {
 	int count = l->parts.count;
 	const Dim **dims = NEW_N(l->s->kernel->arena, const Dim *, count);
 	for (int p = 0; p < count; p++)
 		dims[p] = part_extent(l, &l->parts.data[p], false);
 	l->buffer = kernel_local(l->s->kernel, name, l->old->type, count, dims, l->s->step->scope);
-	settle_scope(l->s, l->buffer, NULL);
+	settle_scope(l->s, l->buffer, leaving);
 }
 
 /* The place in the local of the element at old[index]. */
@@ -86,7 +88,8 @@ place_of(const Local *l, const Expr *const *index)
 			continue;
 		}
 		const Expr *block = expr_i64(ctx, part->block), *at = index[part->dim];
-		at = expr_simplify(l->facts, expr_sub(ctx, at, l->box.lo[part->dim]));
+		const Expr *lo = l->box.lo[part->dim];
+		at = expr_is_zero(lo) ? at : expr_simplify(l->facts, expr_sub(ctx, at, lo));
 		if (part->kind == PART_BLOCKS)
 			at = expr_floordiv(ctx, at, block);
 		if (part->kind == PART_IN_BLOCK)
