@@ -197,123 +197,66 @@ check_signature(const Graph *graph, PassContext *context, const PassInfo *pass,
 
 /* ---- what each IR has for the manager ---- */
 
-typedef struct IrRow {
-	const char *name; /* --ir, list passes */
-	const char *(*subject)(const void *ir);
-	void (*print)(Buf *buf, const void *ir);
-	void (*check)(const void *ir);
-	int (*size)(const void *ir);
-	const void *(*keep)(Arena *arena, const void *ir); /* a copy that the pass does not change */
-	bool (*is_plain)(const void *ir); /* loops as they come: only rows of level 0 */
-} IrRow;
-
+/* Of a Graph, a Kernel, and for the others a ProgramUnit. */
 static const char *
-graph_subject(const void *ir)
+subject_name(PassIr ir, const void *subject)
 {
-	(void)ir;
-	return NULL;
+	if (ir == IR_graph)
+		return NULL;
+	return ir == IR_loop ? ((const Kernel *)subject)->name : ((const ProgramUnit *)subject)->name;
 }
 
 static void
-graph_text(Buf *buf, const void *ir)
+subject_print(Buf *buf, PassIr ir, const void *subject)
 {
-	graph_print(buf, ir);
+	if (ir == IR_graph)
+		graph_print(buf, subject);
+	else if (ir == IR_loop)
+		kernel_print(buf, subject);
+	else
+		program_print(buf, ((const ProgramUnit *)subject)->program);
 }
 
 static void
-graph_verify(const void *ir)
+subject_check(PassIr ir, const void *subject)
 {
-	graph_check(ir);
+	if (ir == IR_graph)
+		graph_check(subject);
+	else if (ir == IR_loop)
+		kernel_check(subject);
+	else
+		program_check(((const ProgramUnit *)subject)->program);
 }
 
 static int
-graph_size(const void *ir)
+subject_size(PassIr ir, const void *subject)
 {
-	return graph_node_count(ir);
+	if (ir == IR_graph)
+		return graph_node_count(subject);
+	return ir == IR_loop ? 0 : ((const ProgramUnit *)subject)->program->nstage;
 }
 
+/* A copy that the pass does not change. */
 static const void *
-graph_keep(Arena *arena, const void *ir)
-{
-	return graph_clone(arena, ir);
-}
-
-static const char *
-unit_subject(const void *ir)
-{
-	return ((const ProgramUnit *)ir)->name;
-}
-
-static void
-unit_text(Buf *buf, const void *ir)
-{
-	program_print(buf, ((const ProgramUnit *)ir)->program);
-}
-
-static void
-unit_verify(const void *ir)
-{
-	program_check(((const ProgramUnit *)ir)->program);
-}
-
-static int
-unit_size(const void *ir)
-{
-	return ((const ProgramUnit *)ir)->program->nstage;
-}
-
-/* Programs do not change; a unit gets another one. */
-static const void *
-unit_keep(Arena *arena, const void *ir)
-{
-	return arena_memdup(arena, ir, sizeof(ProgramUnit));
-}
-
-static const char *
-kernel_subject(const void *ir)
-{
-	return ((const Kernel *)ir)->name;
-}
-
-static void
-kernel_text(Buf *buf, const void *ir)
-{
-	kernel_print(buf, ir);
-}
-
-static void
-kernel_verify(const void *ir)
-{
-	kernel_check(ir);
-}
-
-static const void *
-kernel_keep(Arena *arena, const void *ir)
+subject_keep(Arena *arena, PassIr ir, const void *subject)
 {
 	Buf text = {.arena = arena};
-	kernel_print(&text, ir);
+	if (ir == IR_graph)
+		return graph_clone(arena, subject);
+	if (ir != IR_loop) /* programs do not change; a unit gets another one */
+		return arena_memdup(arena, subject, sizeof(ProgramUnit));
+	kernel_print(&text, subject);
 	return kernel_parse(arena, expr_ctx_new(arena), "kernel", buf_text(&text));
 }
-
-static bool
-kernel_is_plain(const void *ir)
-{
-	return ((const Kernel *)ir)->is_plain;
-}
-
-static const IrRow irs[IR_COUNT] = {
-	[IR_graph] = {"graph", graph_subject, graph_text, graph_verify, graph_size, graph_keep, NULL},
-	[IR_program] = {"program", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
-	[IR_part] = {"part", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
-	[IR_nest] = {"nest", unit_subject, unit_text, unit_verify, unit_size, unit_keep, NULL},
-	[IR_loop] = {"loop", kernel_subject, kernel_text, kernel_verify, NULL, kernel_keep,
-                 kernel_is_plain},
-};
 
 const char *
 pass_ir_name(PassIr ir)
 {
-	return irs[ir].name;
+	static const char *const names[IR_COUNT] = {
+		[IR_graph] = "graph", [IR_program] = "program", [IR_part] = "part",
+		[IR_nest] = "nest",   [IR_loop] = "loop",
+	};
+	return names[ir];
 }
 
 /* ---- running ---- */
@@ -338,30 +281,28 @@ add_timing(PassContext *context, const PassTiming *timing)
 static void
 dump(const PassContext *context, const PassInfo *pass, const void *subject, bool changed)
 {
-	const IrRow *ir = &irs[pass->ir];
 	Buf buf = {.arena = context->arena};
 	if (changed)
-		ir->print(&buf, subject);
-	context->dump(pass->name, ir->subject(subject), changed ? buf_text(&buf) : NULL);
+		subject_print(&buf, pass->ir, subject);
+	context->dump(pass->name, subject_name(pass->ir, subject), changed ? buf_text(&buf) : NULL);
 }
 
 static bool
 run_pass(void *subject, PassContext *context, const PassInfo *pass)
 {
-	const IrRow *ir = &irs[pass->ir];
 	const char *outer = context->running;
-	PassTiming timing = {.pass = pass->name, .nodes_before = ir->size ? ir->size(subject) : 0};
+	PassTiming timing = {.pass = pass->name, .nodes_before = subject_size(pass->ir, subject)};
 	Arena *kept = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
-	const void *before = kept ? ir->keep(kept, subject) : NULL;
+	const void *before = kept ? subject_keep(kept, pass->ir, subject) : NULL;
 	double start = now_seconds();
 
 	context->running = pass->name;
 	timing.changed = pass->run(subject, context);
 	timing.seconds = now_seconds() - start;
-	timing.nodes_after = ir->size ? ir->size(subject) : 0;
+	timing.nodes_after = subject_size(pass->ir, subject);
 	add_timing(context, &timing);
 	if (context->verify)
-		ir->check(subject);
+		subject_check(pass->ir, subject);
 	if (before && timing.changed)
 		context->verify_each(context, pass->ir, before, subject);
 	if (dump_wanted(context, pass) && context->dump)
@@ -386,8 +327,8 @@ run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 static void
 run_row(PassContext *context, void *subject, const PassInfo *pass)
 {
-	const IrRow *ir = &irs[pass->ir];
-	if (!pass_enabled(context, pass) || (pass->level > 0 && ir->is_plain && ir->is_plain(subject)))
+	bool is_plain = pass->ir == IR_loop && ((const Kernel *)subject)->is_plain;
+	if (!pass_enabled(context, pass) || (pass->level > 0 && is_plain)) /* loops as they come */
 		return;
 	if (pass->ir == IR_graph && context->progress)
 		context->progress(context->progress_arg, pass->name, (int)(pass - passes),
