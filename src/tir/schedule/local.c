@@ -17,8 +17,8 @@ bytes_of(const Buffer *buffer)
 	return bytes;
 }
 
-/* What no longer fits on the stack when `leaving` is gone lives in scratch memory; what does not fit
- * into registers is refused. */
+/* What no longer fits on the stack when `leaving` is gone lives in scratch memory; what does not
+ * fit into registers is refused. */
 static void
 settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving)
 {

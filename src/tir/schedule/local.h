@@ -29,8 +29,8 @@ typedef enum Move { MOVE_IN, MOVE_OUT, MOVE_IDENTITY } Move;
 
 /* The local for what the accesses touch of `old`; parts are its dims, but those of one index. */
 Local local_plan(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *old);
-/* Makes the buffer, when parts are complete. `leaving` (or NULL) is a local that it takes the place of:
- * what does not fit on the stack then lives in scratch memory. */
+/* Makes the buffer, when parts are complete. `leaving` (or NULL) is a local that it takes the place
+ * of: what does not fit on the stack then lives in scratch memory. */
 void local_make(Local *l, const char *name, const Buffer *leaving);
 /* Loops over its elements: it is filled, stored back (by op), or gets the identity of op. */
 Stmt *local_move(Local *l, Move move, int op);
