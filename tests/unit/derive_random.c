@@ -9,7 +9,7 @@
 
 #include "derive_steps.h"
 #include "expr/interp/interp.h"
-#include "expr/stage/canon.h"
+#include "expr/stage/intern.h"
 #include "random_number.h"
 #include "unit.h"
 
@@ -181,13 +181,26 @@ check_equal(const Array *wanted, const Program *before, const Program *after, co
 
 static int applied[STEP_COUNT];
 
+/* The canonical form, also by a table that has met the stages of others. */
+static const Program *
+check_canon(const Array *wanted, const Program *program, const Sample *sample, StageTable *table)
+{
+	const Program *canon = program_canon(program), *known = program_canon_in(table, program);
+	check_equal(wanted, program, canon, sample);
+	check_equal(wanted, program, known, sample);
+	ck_assert_msg(hash128_equal(program_fingerprint(canon), program_fingerprint(known)), "%s%s",
+	              text_of(canon), text_of(known));
+	program_intern(table, known);
+	return known;
+}
+
 /* A few steps from a random program; how many were applied. */
 static int
-walk(void)
+walk(ExprCtx *kept, StageTable *table)
 {
 	int done = 0;
 	ArenaMark mark = arena_mark(arena);
-	const Program *program = make_program(expr_ctx_new(arena));
+	const Program *program = make_program(expr_ctx_beside(arena, kept));
 	Sample sample = make_sample(program);
 	const Array *wanted = value_of(program, &sample);
 	for (int tries = 0; tries < 3 * MAX_STEPS && done < MAX_STEPS; tries++) {
@@ -198,8 +211,7 @@ walk(void)
 		if (!next)
 			continue;
 		check_equal(wanted, program, next, &sample);
-		const Program *canon = program_canon(next);
-		check_equal(wanted, next, canon, &sample);
+		const Program *canon = check_canon(wanted, next, &sample, table);
 		program = pick(2) ? canon : next;
 		applied[step->kind]++;
 		done++;
@@ -210,15 +222,19 @@ walk(void)
 
 START_TEST(every_derivation_keeps_the_values)
 {
+	Arena *own = arena_new("kept");
+	ExprCtx *kept = expr_ctx_new(own);
+	StageTable *table = stage_table_new(kept);
 	arena = arena_new("test");
 	for (int done = 0; done < count;)
-		done += walk();
+		done += walk(kept, table);
 	for (int k = 0; k < STEP_COUNT; k++)
 		ck_assert_msg(applied[k] > 0, "step %d was never applied", k);
 	if (count > 3000)
 		for (int k = 0; k < STEP_COUNT; k++)
 			printf("step %d: %d applications\n", k, applied[k]);
 	arena_free(arena);
+	arena_free(own);
 }
 END_TEST
 

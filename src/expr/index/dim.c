@@ -166,31 +166,22 @@ normalise_node(ExprCtx *ctx, const Expr *e, const Expr *const *args)
 	}
 }
 
-/* Rebuild every node through the constructors above; `numbers` holds results by index. */
+/* A node through the constructors above; NULL where it, or something below it, is no dim. */
+static const Expr *
+normalise(ExprCtx *ctx, const Expr *e, const Expr *const *args, void *arg)
+{
+	(void)arg;
+	bool is_dim = e->type == DT_I64 && e->argc <= 2;
+	for (int k = 0; k < e->argc; k++)
+		is_dim = is_dim && args[k];
+	const Dim *dim = !is_dim ? NULL : e->argc > 0 ? normalise_node(ctx, e, args) : e;
+	return dim && !dim->iters && dim->op != EX_var && dim->op != EX_read ? dim : NULL;
+}
+
 const Dim *
 dim_from_expr(ExprCtx *ctx, const Expr *e)
 {
-	Memo *memo = memo_take(ctx);
-	const Dim *result = NULL;
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	for (int i = 0; i < memo->nodes.count; i++) {
-		const Expr *node = memo->nodes.data[i], *args[2] = {NULL, NULL};
-		result = NULL;
-		for (int k = 0; k < node->argc && k < 2; k++) {
-			uint64_t index = 0;
-			memo_find(memo, node->arg[k], &index);
-			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
-		}
-		if (node->type == DT_I64 && node->argc <= 2)
-			result = node->argc > 0 ? normalise_node(ctx, node, args) : node;
-		if (!result || result->iters || result->op == EX_var || result->op == EX_read) {
-			result = NULL;
-			break;
-		}
-		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)result);
-	}
-	memo_give(ctx, memo);
-	return result;
+	return walk_fold(ctx, e, WALK_TO_LEAVES, normalise, NULL);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -308,11 +299,8 @@ dim_eval(const Dim *dim, const Binding *binding, int64_t *value)
 	for (int i = 0; i < memo->nodes.count && is_known; i++) {
 		const Expr *node = memo->nodes.data[i];
 		int64_t x[2] = {0, 0};
-		for (int k = 0; k < node->argc && k < 2; k++) {
-			uint64_t index = 0;
-			memo_find(memo, node->arg[k], &index);
-			x[k] = memo->numbers.data[index];
-		}
+		for (int k = 0; k < node->argc && k < 2; k++)
+			x[k] = memo_number(memo, node->arg[k]);
 		is_known = eval_node(node, x, binding, &result);
 		vec_push(memo->arena, &memo->numbers, result);
 	}

@@ -48,6 +48,11 @@ walk_argc(const Expr *e, WalkEnds ends)
 /* Append the distinct nodes below e that the memo does not hold yet to memo->nodes, operands first;
  * each enters the memo with its index there. No recursion. */
 void walk_nodes(Memo *memo, const Expr *e, WalkEnds ends);
+/* What stands in memo->numbers for a node of the walk, where there is one number for each. */
+int64_t memo_number(const Memo *memo, const Expr *node);
+/* What such a walk makes of e: of each node by what it has made of the operands. */
+typedef const Expr *(*WalkFold)(ExprCtx *to, const Expr *e, const Expr *const *args, void *arg);
+const Expr *walk_fold(ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg);
 /* expr_rewrite() of the nodes of such a walk. */
 const Expr *walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace,
                          void *arg);

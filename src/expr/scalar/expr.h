@@ -103,7 +103,7 @@ struct Tensor {
 
 /* A ctx owns its tables in `arena` and is never shared by threads. */
 ExprCtx *expr_ctx_new(Arena *arena);
-/* One for the steps of a search: its symbols are those of `kept`, which remembers what is proven. */
+/* One for the steps of a search: its symbols are those of `kept`, which remembers all proofs. */
 ExprCtx *expr_ctx_beside(Arena *arena, ExprCtx *kept);
 Arena *expr_ctx_arena(const ExprCtx *ctx);
 

@@ -139,6 +139,14 @@ walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 	}
 }
 
+int64_t
+memo_number(const Memo *memo, const Expr *node)
+{
+	uint64_t index = 0;
+	memo_find(memo, node, &index);
+	return memo->numbers.data[index];
+}
+
 void
 expr_walk_add(ExprWalk *walk, const Expr *e)
 {
@@ -189,11 +197,8 @@ expr_uses_iter(const Expr *e, int position)
 	if (!(e->iters >> 63))
 		return false;
 	bool is_used = false;
-	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	for (int i = 0; i < memo->nodes.count; i++)
-		is_used |= memo->nodes.data[i]->op == EX_iter && memo->nodes.data[i]->iter == position;
-	memo_give(e->ctx, memo);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		is_used |= walk.e->op == EX_iter && walk.e->iter == position;
 	return is_used;
 }
 
@@ -203,11 +208,8 @@ expr_reads(const Expr *e, const Tensor *tensor)
 	if (!e->has_read)
 		return false;
 	bool is_read = false;
-	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	for (int i = 0; i < memo->nodes.count; i++)
-		is_read |= memo->nodes.data[i]->op == EX_read && memo->nodes.data[i]->tensor == tensor;
-	memo_give(e->ctx, memo);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		is_read |= walk.e->op == EX_read && walk.e->tensor == tensor;
 	return is_read;
 }
 
@@ -215,41 +217,51 @@ int
 expr_cost(const Expr *e)
 {
 	int64_t cost = 0;
-	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	for (int i = 0; i < memo->nodes.count; i++) {
-		const ScalarInfo *row = scalar_info(memo->nodes.data[i]->op);
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		const ScalarInfo *row = scalar_info(walk.e->op);
 		cost += row ? row->cost : 0;
 	}
-	memo_give(e->ctx, memo);
 	return cost < INT32_MAX ? (int)cost : INT32_MAX;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-/* Rebuild e bottom-up. `numbers` holds the new nodes by index of the walk. */
 const Expr *
-walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace, void *arg)
+walk_fold(ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg)
 {
 	Memo *memo = memo_take(e->ctx);
+	const Expr *result = NULL;
 	walk_nodes(memo, e, ends);
 	for (int i = 0; i < memo->nodes.count; i++) {
 		const Expr *node = memo->nodes.data[i];
 		const Expr *local[8];
 		int argc = walk_argc(node, ends);
-		const Expr **args = argc <= 8 ? local : NEW_N(ctx->arena, const Expr *, argc);
-		for (int k = 0; k < argc; k++) {
-			uint64_t index = 0;
-			memo_find(memo, node->arg[k], &index);
-			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
-		}
-		const Expr *rebuilt = argc > 0 ? expr_with_args(ctx, node, args) : node;
-		rebuilt = replace(ctx, rebuilt, arg);
-		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)rebuilt);
+		const Expr **args = argc <= 8 ? local : NEW_N(to->arena, const Expr *, argc);
+		for (int k = 0; k < argc; k++)
+			args[k] = (const Expr *)(uintptr_t)memo_number(memo, node->arg[k]);
+		result = fold(to, node, argc > 0 ? args : node->arg, arg);
+		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)result);
 	}
-	const Expr *result = (const Expr *)(uintptr_t)memo->numbers.data[memo->numbers.count - 1];
 	memo_give(e->ctx, memo);
 	return result;
+}
+
+typedef struct Rewriting {
+	ExprRewrite replace;
+	void *arg;
+} Rewriting;
+
+static const Expr *
+rebuild_node(ExprCtx *ctx, const Expr *e, const Expr *const *args, void *arg)
+{
+	const Rewriting *rewriting = arg;
+	return rewriting->replace(ctx, expr_with_args(ctx, e, args), rewriting->arg);
+}
+
+const Expr *
+walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace, void *arg)
+{
+	return walk_fold(ctx, e, ends, rebuild_node, &(Rewriting){replace, arg});
 }
 
 const Expr *
@@ -309,7 +321,7 @@ import_leaf(ExprCtx *to, const Expr *e, const Map *map)
 }
 
 static const Expr *
-import_node(ExprCtx *to, const Expr *e, const Map *map, const Expr *const *args)
+import_node(ExprCtx *to, const Expr *e, const Expr *const *args, void *map)
 {
 	if (e->argc == 0 && e->op != EX_read)
 		return import_leaf(to, e, map);
@@ -322,21 +334,5 @@ import_node(ExprCtx *to, const Expr *e, const Map *map, const Expr *const *args)
 const Expr *
 expr_import(ExprCtx *to, const Expr *e, const Map *map)
 {
-	Memo *memo = memo_take(e->ctx);
-	walk_nodes(memo, e, WALK_TO_LEAVES);
-	const Expr *result = NULL;
-	for (int i = 0; i < memo->nodes.count; i++) {
-		const Expr *node = memo->nodes.data[i];
-		const Expr *local[8];
-		const Expr **args = node->argc <= 8 ? local : NEW_N(to->arena, const Expr *, node->argc);
-		for (int k = 0; k < node->argc; k++) {
-			uint64_t index = 0;
-			memo_find(memo, node->arg[k], &index);
-			args[k] = (const Expr *)(uintptr_t)memo->numbers.data[index];
-		}
-		result = import_node(to, node, map, args);
-		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)result);
-	}
-	memo_give(e->ctx, memo);
-	return result;
+	return walk_fold(to, e, WALK_TO_LEAVES, import_node, (void *)(uintptr_t)map);
 }
