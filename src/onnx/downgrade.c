@@ -1,14 +1,16 @@
 /* Opset adapters, downwards: from the dialect to the opset a model is written for.
  *
- *     {13, "Squeeze", axes_to_attr}      models below opset 13 want Squeeze's axes as an attribute
+ *     {20, "DFT", dft_to_attr}      models below opset 20 want DFT's axis as an attribute
  *
- * Rows are those of upgrade.c read backwards, by falling version. What an opset cannot say (axes
+ * Rows are those of upgrade.c read backwards, by falling version; behind them, inputs become the
+ * attributes that moved.def says. What an opset cannot say (axes
  * that are computed, an attribute it does not know at other than its default) raises out->needed,
  * and the exporter starts again with the first opset that can.
  */
 #include <string.h>
 
 #include "onnx/export.h"
+#include "onnx/names.h"
 
 /* ---- what rows are written with ---- */
 
@@ -135,24 +137,6 @@ input_to_int(OutNode *node, int input, const char *name, int opset)
 
 /* ---- rows ---- */
 
-static void
-axes_to_attr_13(OutNode *node)
-{
-	input_to_ints(node, 1, "axes", 13);
-}
-
-static void
-axes_to_attr_18(OutNode *node)
-{
-	input_to_ints(node, 1, "axes", 18);
-}
-
-static void
-split_to_attr(OutNode *node)
-{
-	input_to_ints(node, 1, "split", 13);
-}
-
 /* Before 18, parts without sizes are equal: the last may not be smaller. */
 static void
 split_equal(OutNode *node)
@@ -171,7 +155,7 @@ split_equal(OutNode *node)
 }
 
 static void
-slice_to_attrs(OutNode *node)
+slice_steps(OutNode *node)
 {
 	if (is_given(node, 4)) {
 		const Array *steps = constant(node, 4);
@@ -181,17 +165,7 @@ slice_to_attrs(OutNode *node)
 		if (!steps)
 			out_need(node, 10);
 	}
-	input_to_ints(node, 1, "starts", 10);
-	input_to_ints(node, 2, "ends", 10);
-	input_to_ints(node, 3, "axes", 10);
-	cut_inputs(node, 1);
-}
-
-static void
-clip_to_attrs(OutNode *node)
-{
-	input_to_float(node, 1, "min", 11);
-	input_to_float(node, 2, "max", 11);
+	cut_inputs(node, 4);
 }
 
 static void
@@ -199,19 +173,6 @@ pad_axes(OutNode *node)
 {
 	if (is_given(node, 3))
 		out_need(node, 18);
-}
-
-static void
-pad_to_attrs(OutNode *node)
-{
-	input_to_ints(node, 1, "pads", 11);
-	input_to_float(node, 2, "value", 11);
-}
-
-static void
-topk_to_attr(OutNode *node)
-{
-	input_to_int(node, 1, "k", 10);
 }
 
 static void
@@ -491,67 +452,52 @@ gemm_broadcast(OutNode *node)
 
 typedef struct DowngradeRow {
 	int below;
-	const char *op;
+	const char *ops;
 	void (*downgrade)(OutNode *node);
 } DowngradeRow;
 
-/* below, operator of ai.onnx, how the opsets below say it. By falling version. */
+/* below, operators of ai.onnx, how the opsets below say it. By falling version. */
 static const DowngradeRow ROWS[] = {
 	{21, "GroupNormalization", group_norm},
 	{20, "DFT", dft_to_attr},
 	{20, "GridSample", grid_sample_modes},
-	{18, "ReduceL1", axes_to_attr_18},
-	{18, "ReduceL2", axes_to_attr_18},
-	{18, "ReduceLogSum", axes_to_attr_18},
-	{18, "ReduceLogSumExp", axes_to_attr_18},
-	{18, "ReduceMax", axes_to_attr_18},
-	{18, "ReduceMean", axes_to_attr_18},
-	{18, "ReduceMin", axes_to_attr_18},
-	{18, "ReduceProd", axes_to_attr_18},
-	{18, "ReduceSumSquare", axes_to_attr_18},
 	{18, "Split", split_equal},
 	{18, "Pad", pad_axes},
-	{18, "ScatterElements", scatter_min_max},
-	{18, "ScatterND", scatter_min_max},
-	{16, "ScatterElements", scatter_none},
-	{16, "ScatterND", scatter_none},
+	{18, "ScatterElements ScatterND", scatter_min_max},
+	{16, "ScatterElements ScatterND", scatter_none},
 	{16, "RoiAlign", roi_align_pixels},
 	{14, "BatchNormalization", batch_norm_training},
-	{13, "Softmax", softmax_last},
-	{13, "LogSoftmax", softmax_last},
-	{13, "Hardmax", softmax_last},
-	{13, "Squeeze", axes_to_attr_13},
-	{13, "Unsqueeze", axes_to_attr_13},
-	{13, "ReduceSum", axes_to_attr_13},
-	{13, "Split", split_to_attr},
+	{13, "Softmax LogSoftmax Hardmax", softmax_last},
 	{13, "Resize", resize_inputs},
 	{12, "Dropout", dropout_to_attr},
 	{11, "Resize", resize_scales},
 	{11, "ScatterElements", scatter_name},
-	{11, "Clip", clip_to_attrs},
-	{11, "Pad", pad_to_attrs},
 	{11, "Gemm", gemm_bias},
 	{10, "Resize", resize_upsample},
 	{10, "Dropout", dropout_mask},
-	{10, "Slice", slice_to_attrs},
-	{10, "TopK", topk_to_attr},
+	{10, "Slice", slice_steps},
 	{9, "Upsample", upsample_attr},
-	{7, "Add", explicit_broadcast},
-	{7, "Sub", explicit_broadcast},
-	{7, "Mul", explicit_broadcast},
-	{7, "Div", explicit_broadcast},
-	{7, "Pow", explicit_broadcast},
-	{7, "And", explicit_broadcast},
-	{7, "Or", explicit_broadcast},
-	{7, "Xor", explicit_broadcast},
-	{7, "Greater", explicit_broadcast},
-	{7, "Less", explicit_broadcast},
-	{7, "Equal", explicit_broadcast},
+	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", explicit_broadcast},
 	{7, "PRelu", slope_vector},
 	{7, "Gemm", gemm_broadcast},
-	{7, "BatchNormalization", say_is_test},
-	{7, "Dropout", say_is_test},
+	{7, "BatchNormalization Dropout", say_is_test},
 };
+
+static void
+move_inputs(OutNode *node)
+{
+	for (int i = 0; i < moved_attr_count; i++) {
+		const MovedAttr *moved = &moved_attrs[i];
+		if (node->out->opset >= moved->below || !op_is_among(node->op, moved->ops))
+			continue;
+		if (moved->kind == ATTR_INTS)
+			input_to_ints(node, moved->input, moved->name, moved->below);
+		else if (moved->kind == ATTR_INT)
+			input_to_int(node, moved->input, moved->name, moved->below);
+		else
+			input_to_float(node, moved->input, moved->name, moved->below);
+	}
+}
 
 void
 out_downgrade(OutNode *node)
@@ -560,8 +506,9 @@ out_downgrade(OutNode *node)
 		return;
 	out_drop_later(node);
 	for (size_t i = 0; i < countof(ROWS); i++)
-		if (node->out->opset < ROWS[i].below && strcmp(ROWS[i].op, node->op) == 0)
+		if (node->out->opset < ROWS[i].below && op_is_among(node->op, ROWS[i].ops))
 			ROWS[i].downgrade(node);
+	move_inputs(node);
 	out_need_operator(node);
 	while (node->inputs.count > 0 && !*node->inputs.data[node->inputs.count - 1])
 		node->inputs.count--;

@@ -1,7 +1,10 @@
-/* Keys under which the exporter notes what ONNX has no field for, and the importer reads it again.
+/* What importer and exporter say alike: keys of what ONNX has no field for, and what changed
+ * between opsets.
  */
 #ifndef ONNX_NAMES_H
 #define ONNX_NAMES_H
+
+#include "graph/graph.h"
 
 /* Graph metadata: KEY_DIM "d_batch_size" = "batch size", the model's spelling of a symbol. */
 #define KEY_DIM "tilewright.dim."
@@ -9,5 +12,19 @@
 /* metadata_props of a node (IR 10), or the beginning of its doc_string: the names of the model's
  * nodes it was made from, one per line. */
 #define KEY_ORIGINS "tilewright.origins"
+
+/* A row of moved.def. */
+typedef struct MovedAttr {
+	int below; /* the opset since which it is an input */
+	const char *ops, *name;
+	AttrKind kind;
+	int input;
+} MovedAttr;
+
+extern const MovedAttr moved_attrs[];
+extern const int moved_attr_count;
+
+/* Whether `op` is one of the words of `ops`. */
+bool op_is_among(const char *op, const char *ops);
 
 #endif

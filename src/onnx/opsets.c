@@ -1,7 +1,29 @@
-/* What an opset knows: operators and attributes that are younger than it (opsets.def). */
+/* What an opset knows: operators and attributes that are younger than it (opsets.def), and which
+ * attributes became inputs (moved.def). */
 #include <string.h>
 
 #include "onnx/export.h"
+#include "onnx/names.h"
+
+#define MOVED(opset, ops, name, kind, input) {opset, ops, name, ATTR_##kind, input},
+const MovedAttr moved_attrs[] = {
+#include "onnx/moved.def"
+};
+#undef MOVED
+const int moved_attr_count = countof(moved_attrs);
+
+bool
+op_is_among(const char *op, const char *ops)
+{
+	size_t length = strlen(op);
+	for (const char *at = ops; *at; at += strspn(at, " ")) {
+		size_t word = strcspn(at, " ");
+		if (word == length && memcmp(at, op, length) == 0)
+			return true;
+		at += word;
+	}
+	return false;
+}
 
 /* Attributes that came later than their operator, or than opset 6: left out where they say what the
  * row's default says, otherwise the opset that brought them is needed. */

@@ -1,17 +1,18 @@
 /* Opset adapters, upwards: from the version a model is written in to the dialect, opset 27.
  *
- *     {13, "Squeeze", axes_to_input}     below opset 13, Squeeze's axes are an attribute
+ *     {20, "DFT", dft_to_input}     below opset 20, DFT's axis is an attribute
  *
  * A row says: where the model's opset is below the number, the operator meant something else, and
  * the function rewrites the draft to the meaning from there on. Rows stand by rising version and
  * all that apply are run in order, so that each knows one step only; a function may rename the
- * operator, and later rows of the new name then apply. downgrade.c is the way back. Versions that
- * only added types need no row.
+ * operator, and later rows of the new name then apply. Before them, attributes become the inputs
+ * that moved.def says. downgrade.c is the way back. Versions that only added types need no row.
  */
 #include <math.h>
 #include <string.h>
 
 #include "onnx/import.h"
+#include "onnx/names.h"
 
 /* ---- attributes that became inputs ---- */
 
@@ -39,16 +40,31 @@ float_to_input(Draft *draft, const char *name, int index)
 	draft_remove(draft, name);
 }
 
+/* The same for one integer, as a list of one. */
 static void
-axes_to_input(Draft *draft)
+int_to_input(Draft *draft, const char *name, int index)
 {
-	ints_to_input(draft, "axes", 1);
+	if (!draft_find(draft, name))
+		return;
+	int64_t value = draft_int(draft, name, 0);
+	draft_set_input(draft, index, draft_ints_constant(draft, name, 1, &value));
+	draft_remove(draft, name);
 }
 
 static void
-split_to_input(Draft *draft)
+move_attrs(Draft *draft)
 {
-	ints_to_input(draft, "split", 1);
+	for (int i = 0; i < moved_attr_count; i++) {
+		const MovedAttr *moved = &moved_attrs[i];
+		if (draft->version >= moved->below || !op_is_among(draft->op, moved->ops))
+			continue;
+		if (moved->kind == ATTR_INTS)
+			ints_to_input(draft, moved->name, moved->input);
+		else if (moved->kind == ATTR_INT)
+			int_to_input(draft, moved->name, moved->input);
+		else
+			float_to_input(draft, moved->name, moved->input);
+	}
 }
 
 /* Before 18, a Split without sizes cut into as many equal parts as it has outputs. */
@@ -57,38 +73,6 @@ split_count(Draft *draft)
 {
 	if (!draft_input(draft, 1))
 		draft_set_int(draft, "num_outputs", draft->outputs.count);
-}
-
-static void
-slice_to_inputs(Draft *draft)
-{
-	ints_to_input(draft, "starts", 1);
-	ints_to_input(draft, "ends", 2);
-	ints_to_input(draft, "axes", 3);
-}
-
-static void
-clip_to_inputs(Draft *draft)
-{
-	float_to_input(draft, "min", 1);
-	float_to_input(draft, "max", 2);
-}
-
-static void
-pad_to_inputs(Draft *draft)
-{
-	ints_to_input(draft, "pads", 1);
-	float_to_input(draft, "value", 2);
-}
-
-static void
-topk_to_input(Draft *draft)
-{
-	if (!draft_find(draft, "k"))
-		return;
-	int64_t k = draft_int(draft, "k", 0);
-	draft_set_input(draft, 1, draft_ints_constant(draft, "k", 1, &k));
-	draft_remove(draft, "k");
 }
 
 /* The ratio is kept for export; only training, which these versions do not ask for, would use it.
@@ -384,68 +368,33 @@ too_old(Draft *draft)
 
 typedef struct UpgradeRow {
 	int below;
-	const char *op;
+	const char *ops;
 	void (*upgrade)(Draft *draft);
 } UpgradeRow;
 
-/* below, operator of ai.onnx, what the step to that version did. By version. */
+/* below, operators of ai.onnx, what the step to that version did. By version. */
 static const UpgradeRow ROWS[] = {
-	{2, "Pad", too_old},
-	{2, "Split", too_old},
-	{2, "LpPool", norm_to_int},
-	{2, "GlobalLpPool", norm_to_int},
+	{2, "Pad Split", too_old},
+	{2, "LpPool GlobalLpPool", norm_to_int},
 	{4, "Concat", concat_axis},
 	{5, "Reshape", too_old},
-	{6, "Cast", too_old},
-	{6, "Tile", too_old},
-	{7, "Add", numpy_broadcast},
-	{7, "Sub", numpy_broadcast},
-	{7, "Mul", numpy_broadcast},
-	{7, "Div", numpy_broadcast},
-	{7, "Pow", numpy_broadcast},
-	{7, "And", numpy_broadcast},
-	{7, "Or", numpy_broadcast},
-	{7, "Xor", numpy_broadcast},
-	{7, "Greater", numpy_broadcast},
-	{7, "Less", numpy_broadcast},
-	{7, "Equal", numpy_broadcast},
+	{6, "Cast Tile", too_old},
+	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", numpy_broadcast},
 	{7, "PRelu", prelu_slope},
 	{7, "Gemm", gemm_broadcast},
-	{7, "BatchNormalization", forget_is_test},
-	{7, "Dropout", forget_is_test},
-	{7, "RNN", forget_sequence},
-	{7, "GRU", forget_sequence},
-	{7, "LSTM", forget_sequence},
+	{7, "BatchNormalization Dropout", forget_is_test},
+	{7, "RNN GRU LSTM", forget_sequence},
 	{7, "Upsample", too_old},
 	{9, "BatchNormalization", batch_norm_spatial},
 	{9, "Scan", scan_of_opset_8},
 	{10, "Dropout", mask_of_input_type},
-	{10, "Slice", slice_to_inputs},
-	{10, "TopK", topk_to_input},
 	{11, "Upsample", upsample_to_resize},
-	{11, "Clip", clip_to_inputs},
-	{11, "Pad", pad_to_inputs},
 	{11, "Resize", resize_coordinates},
 	{12, "Dropout", dropout_to_input},
-	{13, "Softmax", softmax_flat},
-	{13, "LogSoftmax", softmax_flat},
-	{13, "Hardmax", softmax_flat},
-	{13, "Squeeze", axes_to_input},
-	{13, "Unsqueeze", axes_to_input},
-	{13, "ReduceSum", axes_to_input},
-	{13, "Split", split_to_input},
+	{13, "Softmax LogSoftmax Hardmax", softmax_flat},
 	{13, "Resize", resize_tf_nearest},
 	{14, "BatchNormalization", batch_norm_outputs},
 	{16, "RoiAlign", roi_align_pixels},
-	{18, "ReduceL1", axes_to_input},
-	{18, "ReduceL2", axes_to_input},
-	{18, "ReduceLogSum", axes_to_input},
-	{18, "ReduceLogSumExp", axes_to_input},
-	{18, "ReduceMax", axes_to_input},
-	{18, "ReduceMean", axes_to_input},
-	{18, "ReduceMin", axes_to_input},
-	{18, "ReduceProd", axes_to_input},
-	{18, "ReduceSumSquare", axes_to_input},
 	{18, "Split", split_count},
 	{18, "Resize", resize_empty},
 	{20, "DFT", dft_to_input},
@@ -461,7 +410,8 @@ draft_upgrade(Draft *draft)
 		return;
 	if (draft->version < 6)
 		draft_remove(draft, "consumed_inputs"); /* most operators' hint about reuse of memory */
+	move_attrs(draft);
 	for (size_t i = 0; i < countof(ROWS); i++)
-		if (draft->version < ROWS[i].below && strcmp(ROWS[i].op, draft->op) == 0)
+		if (draft->version < ROWS[i].below && op_is_among(draft->op, ROWS[i].ops))
 			ROWS[i].upgrade(draft);
 }
