@@ -61,15 +61,6 @@ check_leaf(const Checker *check, const Expr *e)
 		broken(check, "%s has no place in a kernel", "an iterator of a stage");
 }
 
-static const Expr *
-expand_let(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	(void)ctx;
-	const Checker *check = arg;
-	const Expr *value = e->op == EX_var ? map_find_ptr(&check->lets, e->var) : NULL;
-	return value ? value : e;
-}
-
 static void
 prove_index(const Checker *check, const Buffer *buffer, int d, const Expr *index)
 {
@@ -77,7 +68,7 @@ prove_index(const Checker *check, const Buffer *buffer, int d, const Expr *index
 	if (check->kernel->is_flat && buffer->scope != SCOPE_REG)
 		return; /* proven before; the guards of a dim say nothing of an address */
 	ExprCtx *ctx = check->kernel->ctx;
-	const Expr *i = expr_rewrite(ctx, expr_cast(ctx, DT_I64, index), expand_let, (void *)check);
+	const Expr *i = expr_replace_vars(expr_cast(ctx, DT_I64, index), &check->lets);
 	const Expr *zero = expr_i64(ctx, 0);
 	if (facts_prove(check->facts, expr_le(ctx, zero, i)) &&
 	    facts_prove(check->facts, expr_lt(ctx, i, tensor->hi[d])))
@@ -96,7 +87,7 @@ check_under(Checker *check, const Expr *condition, bool holds, const Expr *e)
 	if (!e->has_read)
 		return;
 	ExprCtx *ctx = check->kernel->ctx;
-	condition = expr_rewrite(ctx, condition, expand_let, check);
+	condition = expr_replace_vars(condition, &check->lets);
 	int mark = facts_mark(check->facts);
 	facts_assume(check->facts, holds ? condition : expr_not(ctx, condition));
 	check_reads(check, e);
@@ -150,7 +141,7 @@ static void
 check_extent(const Checker *check, const Stmt *stmt)
 {
 	ExprCtx *ctx = check->kernel->ctx;
-	const Expr *hi = expr_rewrite(ctx, stmt->hi, expand_let, (void *)check);
+	const Expr *hi = expr_replace_vars(stmt->hi, &check->lets);
 	if (!expr_is_zero(stmt->lo) ||
 	    !facts_prove(check->facts, expr_le(ctx, hi, expr_i64(ctx, stmt->lanes))))
 		broken(check, "@vector loop %s may run more often than it has lanes", stmt->var->name);
@@ -176,10 +167,9 @@ check_for(Checker *check, const Stmt *stmt, bool may_be_parallel)
 		check->vector = stmt;
 		check->vector_buffers = check->buffers.count;
 	}
-	ExprCtx *ctx = check->kernel->ctx;
 	int mark = facts_mark(check->facts);
-	facts_var(check->facts, stmt->var, expr_rewrite(ctx, stmt->lo, expand_let, check),
-	          expr_rewrite(ctx, stmt->hi, expand_let, check));
+	facts_var(check->facts, stmt->var, expr_replace_vars(stmt->lo, &check->lets),
+	          expr_replace_vars(stmt->hi, &check->lets));
 	vec_push(check->arena, &check->vars, stmt->var);
 	const Stmt *inner = stmt->body;
 	if (stmt->bind == BIND_PARALLEL && inner && inner->kind == STMT_FOR && !inner->next)
@@ -201,8 +191,7 @@ check_lanes(Checker *check, const Stmt *stmt)
 			return;
 	for (int d = 0; d < stmt->buffer->tensor.rank; d++)
 		for (int i = 0; i < check->vars.count; i++)
-			if (expr_uses_var(expr_rewrite(check->kernel->ctx, stmt->index[d], expand_let, check),
-			                  check->vector->var))
+			if (expr_uses_var(expr_replace_vars(stmt->index[d], &check->lets), check->vector->var))
 				return;
 	if (stmt->op == STORE_SET)
 		broken(check, "all lanes of a @vector loop store to one place of %s",
@@ -257,7 +246,7 @@ check_if(Checker *check, const Stmt *stmt)
 {
 	ExprCtx *ctx = check->kernel->ctx;
 	check_scalar(check, stmt->condition, DT_BOOL, "a condition");
-	const Expr *condition = expr_rewrite(ctx, stmt->condition, expand_let, check);
+	const Expr *condition = expr_replace_vars(stmt->condition, &check->lets);
 	int mark = facts_mark(check->facts);
 	facts_assume(check->facts, condition);
 	check_body(check, stmt->body);
@@ -272,7 +261,7 @@ check_let(Checker *check, const Stmt *stmt)
 {
 	check_scalar(check, stmt->value, stmt->var->type, "a let");
 	if (dtype_is_integer(stmt->value->type)) {
-		const Expr *value = expr_rewrite(check->kernel->ctx, stmt->value, expand_let, check);
+		const Expr *value = expr_replace_vars(stmt->value, &check->lets);
 		map_set_ptr(&check->lets, stmt->var, (void *)value);
 	}
 	vec_push(check->arena, &check->vars, stmt->var);

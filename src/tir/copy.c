@@ -108,6 +108,26 @@ substitute_var(ExprCtx *ctx, const Expr *e, void *arg)
 	return e->op == EX_var && e->var == sub->var ? sub->value : e;
 }
 
+const Expr *
+expr_replace_var(const Expr *e, const Var *var, const Expr *value)
+{
+	return expr_rewrite(e->ctx, e, substitute_var, &(Substitution){var, value});
+}
+
+static const Expr *
+substitute_vars(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	(void)ctx;
+	const Expr *value = e->op == EX_var ? map_find_ptr(arg, e->var) : NULL;
+	return value ? value : e;
+}
+
+const Expr *
+expr_replace_vars(const Expr *e, const Map *values)
+{
+	return expr_rewrite(e->ctx, e, substitute_vars, (void *)(uintptr_t)values);
+}
+
 void
 stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value)
 {

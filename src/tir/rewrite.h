@@ -12,6 +12,11 @@ void tir_simplify(Kernel *kernel);
 Stmt *stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *value);
 /* Replace a variable by a value in every scalar of the list, in place. */
 void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value);
+/* The scalar with a value in the place of a variable; of each that `values` has (Var to Expr). */
+const Expr *expr_replace_var(const Expr *e, const Var *var, const Expr *value);
+const Expr *expr_replace_vars(const Expr *e, const Map *values);
+/* A let's variable lies where its value does. */
+void facts_let(Facts *facts, const Stmt *let);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool expr_uses_any(const Expr *e, int count, const Var *const *vars);
 

@@ -75,15 +75,13 @@ simplify_for(Simplifier *simplifier, Stmt *stmt)
 	return stmt->body ? stmt : NULL;
 }
 
-/* A let's variable lies where its value does. */
-static void
-learn_let(Simplifier *simplifier, const Stmt *stmt)
+void
+facts_let(Facts *facts, const Stmt *let)
 {
-	ExprCtx *ctx = simplifier->kernel->ctx;
+	ExprCtx *ctx = let->value->ctx;
 	int64_t lo, hi;
-	if (stmt->value->type == DT_I64 && facts_range(simplifier->facts, stmt->value, &lo, &hi) &&
-	    hi < INT64_MAX)
-		facts_var(simplifier->facts, stmt->var, expr_i64(ctx, lo), expr_i64(ctx, hi + 1));
+	if (let->value->type == DT_I64 && facts_range(facts, let->value, &lo, &hi) && hi < INT64_MAX)
+		facts_var(facts, let->var, expr_i64(ctx, lo), expr_i64(ctx, hi + 1));
 }
 
 /* What stands in place of stmt: itself, other statements, or nothing. */
@@ -99,7 +97,7 @@ simplify_stmt(Simplifier *simplifier, Stmt *stmt)
 	if (stmt->kind == STMT_CHECK && facts_prove(simplifier->facts, stmt->condition))
 		return NULL;
 	if (stmt->kind == STMT_LET)
-		learn_let(simplifier, stmt);
+		facts_let(simplifier->facts, stmt);
 	if (stmt->kind == STMT_STORE) {
 		int rank = stmt->buffer->tensor.rank;
 		const Expr **index = NEW_N(simplifier->kernel->arena, const Expr *, rank + 1);

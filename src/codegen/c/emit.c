@@ -157,22 +157,12 @@ emit_for(Emit *em, const Stmt *stmt)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-/* What is known of a let's variable: where its value lies. */
-static void
-learn_let(Emit *em, const Stmt *stmt)
-{
-	int64_t lo, hi;
-	if (stmt->value->type == DT_I64 && facts_range(em->facts, stmt->value, &lo, &hi) &&
-	    hi < INT64_MAX)
-		facts_var(em->facts, stmt->var, expr_i64(em->ctx, lo), expr_i64(em->ctx, hi + 1));
-}
-
 static void
 emit_let(Emit *em, const Stmt *stmt)
 {
 	int64_t value;
 	begin_statement(em, 1, &stmt->value);
-	learn_let(em, stmt);
+	facts_let(em->facts, stmt);
 	VarInfo info = counter(em, stmt->var);
 	if (stmt->value->type == DT_I64 && constant_value(em, stmt->value, &value)) {
 		push_var(em, (VarInfo){.var = stmt->var, .kind = VAR_CONST, .value = value});

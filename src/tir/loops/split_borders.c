@@ -31,25 +31,11 @@ typedef struct Borders {
 
 /* ---- a guard's conditions as bounds ---------------------------------------------------------- */
 
-typedef struct Substitute {
-	const Var *var;
-	const Expr *value;
-} Substitute;
-
-static const Expr *
-replace_var(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	(void)ctx;
-	const Substitute *sub = arg;
-	return e->op == EX_var && e->var == sub->var ? sub->value : e;
-}
-
 static const Expr *
 at_value(const Borders *borders, const Expr *e, const Var *var, const Expr *value)
 {
-	ExprCtx *ctx = borders->kernel->ctx;
-	return expr_simplify(facts_new(ctx, borders->arena),
-	                     expr_rewrite(ctx, e, replace_var, &(Substitute){var, value}));
+	Facts *nothing = facts_new(borders->kernel->ctx, borders->arena);
+	return expr_simplify(nothing, expr_replace_var(e, var, value));
 }
 
 /* What a comparison of indices says is not negative; NULL where it says something else. */
@@ -77,7 +63,7 @@ step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
 	const Expr *next = expr_add(ctx, expr_var(ctx, var), expr_i64(ctx, 1));
-	next = expr_rewrite(ctx, e, replace_var, &(Substitute){var, next});
+	next = expr_replace_var(e, var, next);
 	return expr_as_i64(expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, e)), step);
 }
 

@@ -37,21 +37,13 @@ add_access(Finder *finder, Access access)
 	vec_push(finder->kernel->arena, finder->accesses, access);
 }
 
-static const Expr *
-replace_var(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	(void)ctx;
-	const Expr *value = e->op == EX_var ? map_find_ptr(arg, e->var) : NULL;
-	return value ? value : e;
-}
-
 /* Reads of a scalar, with lets put in their places; gives it so. */
 static const Expr *
 find_reads(Finder *finder, const Expr *e)
 {
 	if (!e)
 		return NULL;
-	e = expr_rewrite(finder->kernel->ctx, e, replace_var, &finder->lets);
+	e = expr_replace_vars(e, &finder->lets);
 	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
 		if (walk.e->op == EX_read)
 			add_access(finder, (Access){.tensor = walk.e->tensor, .index = walk.e->arg});
@@ -144,7 +136,7 @@ facts_at(const Scheduling *s, const Stmt *place)
 static const Expr *
 in_other(Pair *p, const Expr *e)
 {
-	return expr_rewrite(p->s->ctx, e, replace_var, &p->other);
+	return expr_replace_vars(e, &p->other);
 }
 
 /* The loop runs in b's iteration by a counter of its own. */
