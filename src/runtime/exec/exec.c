@@ -444,7 +444,7 @@ slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
 
 typedef struct StepKind {
 	const char *name;
-	TwCode (*run)(Frame *frame, int index);
+	TwCode (*run)(Frame *frame, const PlanStep *step, StepState *state);
 } StepKind;
 
 static const StepKind KINDS[] = {
@@ -501,9 +501,9 @@ step_run(Frame *frame, int index)
 	if (!code && !is_work)
 		code = exec_await(exec);
 	if (!code && exec->watch && state->call && step->kernel >= 0)
-		code = step_show_fallback(frame, index);
+		code = step_show_fallback(frame, step, state);
 	if (!code)
-		code = KINDS[step->kind].run(frame, index);
+		code = KINDS[step->kind].run(frame, step, state);
 	if (!code && exec->profile)
 		code = exec_finish(exec);
 	if (!code && exec->profile)

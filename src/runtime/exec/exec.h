@@ -232,23 +232,23 @@ TwCode slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *ar
 
 /* ---- Steps ---- */
 
-TwCode step_bind(Frame *frame, int index);          /* step.c; once its dims are known */
-TwCode step_bind_kernel(Frame *frame, int index);   /* step.c */
-TwCode step_run_kernel(Frame *frame, int index);    /* step.c */
-TwCode step_show_fallback(Frame *frame, int index); /* vendor.c */
-TwCode step_run_vendor(Frame *frame, int index);    /* vendor.c */
-TwCode step_bind_vendor(Frame *frame, int index);   /* vendor.c */
+TwCode step_bind(Frame *frame, int index); /* step.c; once its dims are known */
+TwCode step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state);   /* step.c */
+TwCode step_run_kernel(Frame *frame, const PlanStep *step, StepState *state);    /* step.c */
+TwCode step_show_fallback(Frame *frame, const PlanStep *step, StepState *state); /* vendor.c */
+TwCode step_run_vendor(Frame *frame, const PlanStep *step, StepState *state);    /* vendor.c */
+TwCode step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state);   /* vendor.c */
 /* Make state->held where the fallback kernel wants it. (fallback.c) */
 TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
 TwCode frame_make_calls(Frame *frame);
 bool step_has_sizes(const Frame *frame, const PlanStep *step); /* step.c */
 void call_cache_free(Exec *exec, CallCache *cache);
-TwCode step_run_copy(Frame *frame, int index);
-TwCode step_run_host(Frame *frame, int index); /* host.c */
+TwCode step_run_copy(Frame *frame, const PlanStep *step, StepState *state);
+TwCode step_run_host(Frame *frame, const PlanStep *step, StepState *state); /* host.c */
 bool host_step_make(Exec *exec, const PlanStep *step, StepState *state);
-TwCode step_run_if(Frame *frame, int index); /* flow.c */
-TwCode step_run_loop(Frame *frame, int index);
-TwCode step_run_scan(Frame *frame, int index);
+TwCode step_run_if(Frame *frame, const PlanStep *step, StepState *state); /* flow.c */
+TwCode step_run_loop(Frame *frame, const PlanStep *step, StepState *state);
+TwCode step_run_scan(Frame *frame, const PlanStep *step, StepState *state);
 
 #endif

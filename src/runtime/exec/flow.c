@@ -112,10 +112,8 @@ show_branch(Frame *body)
 }
 
 TwCode
-step_run_if(Frame *frame, int index)
+step_run_if(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	TwCode code =
 		step->narg - step->noutput == 1
 			? take_arguments(frame, step, state)
@@ -411,10 +409,8 @@ read_condition(const Iteration *it, bool *goes_on)
 }
 
 TwCode
-step_run_loop(Frame *frame, int index)
+step_run_loop(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	Exec *exec = frame->exec;
 	Iteration it = {.frame = frame,
 	                .body = state->bodies[0],
@@ -506,10 +502,8 @@ check_scan(Iteration *it)
 }
 
 TwCode
-step_run_scan(Frame *frame, int index)
+step_run_scan(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	Iteration it = {.frame = frame, .body = state->bodies[0], .step = step, .state = state};
 	it.nscan = (int)plan_attr_int(step, "num_scan_inputs", 0, 1);
 	TwCode code = begin_iterating(&it);

@@ -136,11 +136,9 @@ finish_outputs(HostRun *run)
 }
 
 TwCode
-step_run_host(Frame *frame, int index)
+step_run_host(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Exec *exec = frame->exec;
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	HostStep *host = state->host;
 	HostRun run = {frame, step, state, TW_OK};
 	int ninput = step->narg - step->noutput;

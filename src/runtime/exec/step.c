@@ -59,10 +59,8 @@ reserve_nothing(Frame *frame, const StepState *state)
 }
 
 TwCode
-step_bind_kernel(Frame *frame, int index)
+step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	int64_t scratch = step->scratch_dim < 0 ? 0 : frame->dims[step->scratch_dim];
 	const BackendCode *loaded = frame->exec->model->code;
 	if (!loaded || step->kernel >= loaded->count)
@@ -117,9 +115,9 @@ step_bind(Frame *frame, int index)
 		return TW_OK;
 	}
 	if (step->kind == PT_VENDOR)
-		code = step_bind_vendor(frame, index);
+		code = step_bind_vendor(frame, step, state);
 	if (!code && is_work && step->kernel >= 0 && !state->call)
-		code = step_bind_kernel(frame, index);
+		code = step_bind_kernel(frame, step, state);
 	state->is_bound = !code;
 	state->late_version = frame->late_version;
 	return code;
@@ -128,11 +126,9 @@ step_bind(Frame *frame, int index)
 /* ---- Kernels ---- */
 
 TwCode
-step_run_kernel(Frame *frame, int index)
+step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Exec *exec = frame->exec;
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	if (state->extent <= 0)
 		return TW_OK;
 	for (int i = 0; i < state->nbuffer; i++)
@@ -164,9 +160,9 @@ step_run_kernel(Frame *frame, int index)
 /* ---- Copies ---- */
 
 TwCode
-step_run_copy(Frame *frame, int index)
+step_run_copy(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
+	(void)state;
 	int source = step->args[0], target = step->args[1];
 	const PlanBuffer *from = &frame->plan->buffers[source], *to = &frame->plan->buffers[target];
 	const Slot *read = &frame->slots[source], *written = &frame->slots[target];

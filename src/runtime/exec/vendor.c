@@ -147,10 +147,8 @@ find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 
 /* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
 static void
-fill_entry(Frame *frame, int index)
+fill_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	CallCache *cache = frame->steps[index].calls;
 	cache->refusal[0] = 0;
 	cache->is_said = false;
 	cache->call[0] = make_call(frame, step, cache->refusal, sizeof cache->refusal);
@@ -177,10 +175,8 @@ take_entry(Frame *frame, const PlanStep *step, StepState *state)
 }
 
 TwCode
-step_bind_vendor(Frame *frame, int index)
+step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state)
 {
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	state->call = NULL;
 	if (!frame->exec->model->vendor) {
 		if (step->kernel >= 0)
@@ -192,7 +188,7 @@ step_bind_vendor(Frame *frame, int index)
 	}
 	TwCode code = find_entry(frame, step, state->calls);
 	if (!code && is_pending(state->calls))
-		fill_entry(frame, index);
+		fill_entry(frame, step, state->calls);
 	return code ? code : take_entry(frame, step, state);
 }
 
@@ -212,7 +208,7 @@ make_calls_task(void *arg, int worker)
 			return;
 		StepState *state = &job->frame->steps[index];
 		if (state->calls && state->calls->count && is_pending(state->calls))
-			fill_entry(job->frame, index);
+			fill_entry(job->frame, &job->frame->plan->steps[index], state->calls);
 	}
 }
 
@@ -237,25 +233,24 @@ frame_make_calls(Frame *frame)
 /* ---- Running ---- */
 
 TwCode
-step_show_fallback(Frame *frame, int index)
+step_show_fallback(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Exec *exec = frame->exec;
-	TwCode code = step_bind_kernel(frame, index);
+	int index = (int)(step - frame->plan->steps);
+	TwCode code = step_bind_kernel(frame, step, state);
 	if (!code)
-		code = step_run_kernel(frame, index);
+		code = step_run_kernel(frame, step, state);
 	if (!code)
 		code = exec_finish(exec);
 	return code ? code : exec->watch(exec->watch_context, frame, index, true);
 }
 
 TwCode
-step_run_vendor(Frame *frame, int index)
+step_run_vendor(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Exec *exec = frame->exec;
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
 	if (!state->call)
-		return step_run_kernel(frame, index);
+		return step_run_kernel(frame, step, state);
 	for (int i = 0; i < step->narg; i++)
 		state->data[i] = slot_data(frame, step->args[i]);
 	const BackendCall call = {state->number, state->call, step->narg, state->data};
