@@ -121,11 +121,6 @@ typedef struct Float8 {
 	bool is_fnuz;     /* one zero, one NaN (0x80) */
 } Float8;
 
-static const Float8 E4M3FN = {3, 7, 0x7E, 0x7F, 0, false};
-static const Float8 E4M3FNUZ = {3, 8, 0x7F, 0x80, 0, true};
-static const Float8 E5M2 = {2, 15, 0x7B, 0x7E, 0x7C, false};
-static const Float8 E5M2FNUZ = {2, 16, 0x7F, 0x80, 0, true};
-
 static uint8_t
 narrow8(float value, bool saturate, const Float8 *form)
 {
@@ -157,53 +152,21 @@ widen8(uint8_t bits, const Float8 *form)
 	return sign ? -value : value;
 }
 
-float
-f8e4m3fn_to_f32(uint8_t bits)
-{
-	return widen8(bits, &E4M3FN);
-}
+#define FLOAT8(name, ...) \
+	static const Float8 name = {__VA_ARGS__}; \
+	float name##_to_f32(uint8_t bits) \
+	{ \
+		return widen8(bits, &name); \
+	} \
+	uint8_t f32_to_##name(float value, bool saturate) \
+	{ \
+		return narrow8(value, saturate, &name); \
+	}
 
-uint8_t
-f32_to_f8e4m3fn(float value, bool saturate)
-{
-	return narrow8(value, saturate, &E4M3FN);
-}
-
-float
-f8e4m3fnuz_to_f32(uint8_t bits)
-{
-	return widen8(bits, &E4M3FNUZ);
-}
-
-uint8_t
-f32_to_f8e4m3fnuz(float value, bool saturate)
-{
-	return narrow8(value, saturate, &E4M3FNUZ);
-}
-
-float
-f8e5m2_to_f32(uint8_t bits)
-{
-	return widen8(bits, &E5M2);
-}
-
-uint8_t
-f32_to_f8e5m2(float value, bool saturate)
-{
-	return narrow8(value, saturate, &E5M2);
-}
-
-float
-f8e5m2fnuz_to_f32(uint8_t bits)
-{
-	return widen8(bits, &E5M2FNUZ);
-}
-
-uint8_t
-f32_to_f8e5m2fnuz(float value, bool saturate)
-{
-	return narrow8(value, saturate, &E5M2FNUZ);
-}
+FLOAT8(f8e4m3fn, 3, 7, 0x7E, 0x7F, 0, false)
+FLOAT8(f8e4m3fnuz, 3, 8, 0x7F, 0x80, 0, true)
+FLOAT8(f8e5m2, 2, 15, 0x7B, 0x7E, 0x7C, false)
+FLOAT8(f8e5m2fnuz, 2, 16, 0x7F, 0x80, 0, true)
 
 float
 f4e2m1_to_f32(uint8_t nibble)

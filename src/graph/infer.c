@@ -13,17 +13,6 @@
 
 enum { INPUTS_SHOWN = 4 }; /* of a node, in messages */
 
-void
-infer_fail(const Infer *infer, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	fail(&infer->node->loc, "%s", text);
-}
-
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static Value *

@@ -71,7 +71,6 @@ void infer_single_or_vector(Infer *infer, int index, const Dim *length);
 void infer_broadcast_to(Infer *infer, int index, int rank, const Dim *const *dims);
 /* The float type that an integer attribute names. */
 DType infer_float_attr(const Infer *infer, const char *name);
-_Noreturn void infer_fail(const Infer *infer, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define infer_fail(infer, ...) fail(&(infer)->node->loc, __VA_ARGS__)
 
 #endif

@@ -221,12 +221,6 @@ infer_SequenceInsert(Infer *infer)
 }
 
 void
-infer_SequenceLength(Infer *infer)
-{
-	infer_set(infer, 0, DT_I64, 0, NULL);
-}
-
-void
 infer_SplitToSequence(Infer *infer)
 {
 	set_sequence(infer, loose_type(infer, infer_input(infer, 0)->dtype));

@@ -23,8 +23,9 @@ infer_Shape(Infer *infer)
 	infer_set(infer, 0, DT_I64, 1, &length);
 }
 
+/* Of elements, or of tensors. */
 void
-infer_Size(Infer *infer)
+infer_count(Infer *infer)
 {
 	infer_set(infer, 0, DT_I64, 0, NULL);
 }

@@ -7,17 +7,6 @@
 #include "graph/formula.h"
 #include "graph/inner.h"
 
-void
-build_fail(const Build *build, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	fail_unsupported(&build->node->loc, "%s", text);
-}
-
 const Dim *
 build_dim(const Build *build, int index, int element)
 {

@@ -39,8 +39,7 @@ struct Build {
 /* Element `element` of integer input `index` as a dim: known, or the symbol that infer made for it
  * with infer_element(); NULL when neither. */
 const Dim *build_dim(const Build *build, int index, int element);
-_Noreturn void build_fail(const Build *build, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define build_fail(build, ...) fail_unsupported(&(build)->node->loc, __VA_ARGS__)
 
 /* The program, or NULL for host and control nodes. Cached nowhere: callers keep it. Fails with the
  * node's place when the rank of an input is unknown. */

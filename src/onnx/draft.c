@@ -7,28 +7,6 @@
 #include "graph/infer.h"
 #include "onnx/import.h"
 
-_Noreturn void
-draft_fail(const Draft *draft, const char *format, ...)
-{
-	char message[512];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(message, sizeof message, format, args);
-	va_end(args);
-	fail(&draft->loc, "%s", message);
-}
-
-_Noreturn void
-draft_unsupported(const Draft *draft, const char *format, ...)
-{
-	char message[512];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(message, sizeof message, format, args);
-	va_end(args);
-	fail_unsupported(&draft->loc, "%s", message);
-}
-
 /* ---- attributes ---- */
 
 const Attr *

@@ -151,10 +151,8 @@ void draft_after(Draft *draft, int output, const char *op, Value *second, Attr a
 /* Check against the operator's row and add to the graph, its regions too. */
 void draft_finish(Draft *draft, Scope *scope);
 
-_Noreturn void draft_fail(const Draft *draft, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-_Noreturn void draft_unsupported(const Draft *draft, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define draft_fail(draft, ...) fail(&(draft)->loc, __VA_ARGS__)
+#define draft_unsupported(draft, ...) fail_unsupported(&(draft)->loc, __VA_ARGS__)
 
 /* Rewrite the draft from its version to the dialect (upgrade.c). */
 void draft_upgrade(Draft *draft);

@@ -126,7 +126,7 @@ const char *c_operation(Emit *em, const Expr *e, const char *const *args);
 /* NULL: no vector form. Operands are vectors of e's argument types (masks for bool). */
 const char *v_operation(Emit *em, const Expr *e, const char *const *args);
 const char *v_cast(Emit *em, DType to, int flags, DType from, const char *x);
-const char *emit_text(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define emit_text(em, ...) arena_printf((em)->arena, __VA_ARGS__)
 
 /* ---- value.c ---- */
 void begin_statement(Emit *em, int count, const Expr *const *exprs);

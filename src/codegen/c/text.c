@@ -27,20 +27,6 @@ static const Intrin rows[EX_COUNT] = {
 };
 #undef INTRIN
 
-const char *
-emit_text(Emit *em, const char *format, ...)
-{
-	va_list args, again;
-	va_start(args, format);
-	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, format, args);
-	va_end(args);
-	char *out = arena_alloc(em->arena, (size_t)length + 1);
-	vsnprintf(out, (size_t)length + 1, format, again);
-	va_end(again);
-	return out;
-}
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static bool

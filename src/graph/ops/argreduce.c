@@ -6,7 +6,7 @@
  */
 #include "graph/ops/helpers.h"
 
-static void
+void
 infer_arg_reduction(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
@@ -24,18 +24,6 @@ infer_arg_reduction(Infer *infer)
 		else if (keep)
 			dims[n++] = dim_const(infer->ctx, 1);
 	infer_set(infer, 0, DT_I64, n, dims);
-}
-
-void
-infer_ArgMax(Infer *infer)
-{
-	infer_arg_reduction(infer);
-}
-
-void
-infer_ArgMin(Infer *infer)
-{
-	infer_arg_reduction(infer);
 }
 
 static void

@@ -249,7 +249,7 @@ build_RMSNormalization(Build *b)
 
 /* ---- per channel or group of channels -------------------------------------------------------- */
 
-static void
+void
 infer_channelwise(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
@@ -257,12 +257,6 @@ infer_channelwise(Infer *infer)
 		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
 	infer_channels(infer, x, 1, 2);
 	infer_like_first(infer, x->dtype);
-}
-
-void
-infer_InstanceNormalization(Infer *infer)
-{
-	infer_channelwise(infer);
 }
 
 void

@@ -174,12 +174,6 @@ build_MaxPool(Build *b)
 
 /* ---- LpPool: the p-norm of each window ------------------------------------------------------- */
 
-void
-infer_LpPool(Infer *infer)
-{
-	infer_AveragePool(infer);
-}
-
 /* |x|^p and its inverse x^(1/p), without pow where p is 1 or 2. */
 static const Expr *
 to_power(ExprCtx *ctx, const Expr *x, int64_t p)
@@ -223,7 +217,7 @@ build_LpPool(Build *b)
 
 /* ---- over all spatial axes ------------------------------------------------------------------- */
 
-static void
+void
 infer_global_pool(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
@@ -237,24 +231,6 @@ infer_global_pool(Infer *infer)
 	for (int i = 2; i < x->rank; i++)
 		dims[i] = dim_const(infer->ctx, 1);
 	infer_set(infer, 0, x->dtype, x->rank, dims);
-}
-
-void
-infer_GlobalAveragePool(Infer *infer)
-{
-	infer_global_pool(infer);
-}
-
-void
-infer_GlobalMaxPool(Infer *infer)
-{
-	infer_global_pool(infer);
-}
-
-void
-infer_GlobalLpPool(Infer *infer)
-{
-	infer_global_pool(infer);
 }
 
 void

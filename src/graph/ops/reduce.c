@@ -71,70 +71,24 @@ reduce_simple(Build *b, ReduceOp op, Step before, Step after)
 }
 
 static const Expr *
-magnitude(ExprCtx *ctx, const Expr *x)
-{
-	return expr_abs(ctx, x);
-}
-
-static const Expr *
 square(ExprCtx *ctx, const Expr *x)
 {
 	return expr_mul(ctx, x, x);
 }
 
-static const Expr *
-root(ExprCtx *ctx, const Expr *x)
-{
-	return expr_sqrt(ctx, x);
-}
+/* What is reduced by: of which term of each element, and what of the result (NULL: itself). */
+#define SIMPLE(name, op, term, finish) \
+	void build_##name(Build *b) \
+	{ \
+		reduce_simple(b, REDUCE_##op, term, finish); \
+	}
 
-static const Expr *
-logarithm(ExprCtx *ctx, const Expr *x)
-{
-	return expr_log(ctx, x);
-}
-
-static const Expr *
-exponential(ExprCtx *ctx, const Expr *x)
-{
-	return expr_exp(ctx, x);
-}
-
-void
-build_ReduceSum(Build *b)
-{
-	reduce_simple(b, REDUCE_sum, NULL, NULL);
-}
-
-void
-build_ReduceProd(Build *b)
-{
-	reduce_simple(b, REDUCE_prod, NULL, NULL);
-}
-
-void
-build_ReduceL1(Build *b)
-{
-	reduce_simple(b, REDUCE_sum, magnitude, NULL);
-}
-
-void
-build_ReduceSumSquare(Build *b)
-{
-	reduce_simple(b, REDUCE_sum, square, NULL);
-}
-
-void
-build_ReduceL2(Build *b)
-{
-	reduce_simple(b, REDUCE_sum, square, root);
-}
-
-void
-build_ReduceLogSum(Build *b)
-{
-	reduce_simple(b, REDUCE_sum, NULL, logarithm);
-}
+SIMPLE(ReduceSum, sum, NULL, NULL)
+SIMPLE(ReduceProd, prod, NULL, NULL)
+SIMPLE(ReduceL1, sum, expr_abs, NULL)
+SIMPLE(ReduceSumSquare, sum, square, NULL)
+SIMPLE(ReduceL2, sum, square, expr_sqrt)
+SIMPLE(ReduceLogSum, sum, NULL, expr_log)
 
 /* Booleans are compared as numbers. */
 static void
@@ -189,7 +143,7 @@ build_ReduceLogSumExp(Build *b)
 	const Expr *finite = expr_select(ctx, expr_isinf(ctx, m), expr_number(ctx, work, 0), m);
 	const Tensor *shift = stage_map(s, work, finite);
 	/* keepdims = 0 leaves the shift without the reduced axes, as the sum has it */
-	const Tensor *sum = reduce_node(b, REDUCE_sum, exponential, shift, work);
+	const Tensor *sum = reduce_node(b, REDUCE_sum, expr_exp, shift, work);
 	StageBuilder *y = output_open(b, 0);
 	const Expr *body = expr_add(ctx, expr_log(ctx, read_here(y, sum)), read_here(y, shift));
 	b->out[0] = stage_map(y, type, expr_cast(ctx, type, body));

@@ -8,7 +8,7 @@
 #include "graph/ops/helpers.h"
 
 /* Output 0 as input 0, whose axis attribute must fit. */
-static void
+void
 infer_along_axis(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
@@ -18,24 +18,6 @@ infer_along_axis(Infer *infer)
 	}
 	infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
 	infer_set(infer, 0, x->dtype, x->rank, x->dims);
-}
-
-void
-infer_Softmax(Infer *infer)
-{
-	infer_along_axis(infer);
-}
-
-void
-infer_LogSoftmax(Infer *infer)
-{
-	infer_along_axis(infer);
-}
-
-void
-infer_Hardmax(Infer *infer)
-{
-	infer_along_axis(infer);
 }
 
 /* m, e and s of above, in type work. */
