@@ -314,15 +314,18 @@ END_TEST
 
 /* clang-format off */
 /* M is an element of an input: y[M] = iota, in pool memory and then copied to the output. */
-static const char LATE[] =
-	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"element\", \"buffer\": 1,"
-	" \"index\": 1, \"step\": 0}], \"dims\": [\"1\", \"s0\", \"2\"], \"buffers\": ["
-	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
-	BUFFER("shape", "i64", "[2]", "\"kind\": \"input\", \"index\": 1") ","
-	BUFFER("p", "f32", "[1]", "\"kind\": \"pool\"") ","
-	BUFFER("y", "f32", "[1]", "\"kind\": \"output\", \"index\": 0")
-	"], \"steps\": [" KERNEL(3, 1, "[0, 2]") "," KERNEL(0, 1, "[2, 3]") "],"
-	"\"inputs\": [0, 1], \"outputs\": [3], " NOTHING "}";
+#define LATE_PLAN(KIND) \
+	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"element\", \"buffer\": 1," \
+	" \"index\": 1, \"step\": 0}], \"dims\": [\"1\", \"s0\", \"2\", \"s0 64 *\"], \"buffers\": [" \
+	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") "," \
+	BUFFER("shape", "i64", "[2]", "\"kind\": \"input\", \"index\": 1") "," \
+	BUFFER("p", "f32", "[1]", KIND) "," \
+	BUFFER("y", "f32", "[1]", "\"kind\": \"output\", \"index\": 0") \
+	"], \"steps\": [" KERNEL(3, 1, "[0, 2]") "," KERNEL(0, 1, "[2, 3]") "]," \
+	"\"inputs\": [0, 1], \"outputs\": [3], " NOTHING "}"
+static const char LATE[] = LATE_PLAN("\"kind\": \"pool\"");
+static const char LATE_STORAGE[] =
+	LATE_PLAN("\"kind\": \"temp\", \"size\": 3, \"first\": 0, \"last\": 1");
 /* clang-format on */
 
 START_TEST(late_sizes)
@@ -349,6 +352,20 @@ START_TEST(late_sizes)
 	shape[1] = 4;
 	float small[3];
 	ck_assert_int_eq(rig_run(&rig, inputs, small, sizeof small), TW_MEMORY);
+	rig_close(&rig);
+}
+END_TEST
+
+/* Storage may be larger than what is stored: the last block of a layout is filled up. */
+START_TEST(late_storage)
+{
+	Rig rig;
+	rig_open(&rig, LATE_STORAGE, 1);
+	float x = 3;
+	int64_t one = 1, two = 2, shape[2] = {0, 40};
+	Array inputs[2] = {vector(&x, &one), {DT_I64, 1, &two, shape}};
+	ck_assert_msg(rig_run(&rig, inputs, NULL, 0) == TW_OK, "%s", rig.error.text);
+	ck_assert_uint_ge(rig.exec.main->slots[2].own.capacity, 40 * 64);
 	rig_close(&rig);
 }
 END_TEST
@@ -444,6 +461,7 @@ main(void)
 	tcase_add_test(t, sessions_at_once);
 	tcase_add_test(t, cancel_and_limits);
 	tcase_add_test(t, late_sizes);
+	tcase_add_test(t, late_storage);
 	tcase_add_test(t, late_symbols_together);
 	tcase_add_test(t, host_step);
 	return unit_run(t);

@@ -133,9 +133,7 @@ storage_elements(const Frame *frame, int buffer)
 {
 	const PlanBuffer *described = &frame->plan->buffers[buffer];
 	size_t unit = element_bytes(described->type);
-	int64_t bytes = (int64_t)frame->slots[buffer].bytes;
-	if (described->kind == PB_TEMP && frame->size[buffer] > bytes)
-		bytes = frame->size[buffer];
+	int64_t bytes = (int64_t)slot_storage(frame, buffer);
 	if (described->kind == PB_WEIGHT)
 		bytes = described->bytes;
 	return unit ? bytes / (int64_t)unit : 0;

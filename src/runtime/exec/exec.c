@@ -335,6 +335,15 @@ slot_constant(const Frame *frame, int buffer)
 	return constant ? constant + frame->slots[buffer].view_offset : NULL;
 }
 
+size_t
+slot_storage(const Frame *frame, int buffer)
+{
+	const PlanBuffer *described = &frame->plan->buffers[buffer];
+	int64_t bytes = (int64_t)frame->slots[buffer].bytes;
+	int64_t placed = described->kind == PB_TEMP ? frame->dims[described->size_dim] : bytes;
+	return (size_t)(placed > bytes ? placed : bytes);
+}
+
 TwCode
 slot_prepare(Frame *frame, int buffer)
 {
@@ -358,7 +367,7 @@ slot_prepare(Frame *frame, int buffer)
 		slot->data = slot->bound;
 		return TW_OK;
 	}
-	TwCode code = exec_reserve(exec, described->place, &slot->own, slot->bytes);
+	TwCode code = exec_reserve(exec, described->place, &slot->own, slot_storage(frame, root));
 	slot->data = slot->own.data;
 	return code;
 }

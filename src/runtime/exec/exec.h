@@ -220,6 +220,8 @@ TwCode step_run(Frame *frame, int index);
 void *slot_data(const Frame *frame, int buffer);
 /* The bytes of a weight, or of a view of one, as the host reads them; NULL: it is none. */
 const void *slot_constant(const Frame *frame, int buffer);
+/* Bytes that a buffer's own storage takes: in blocked layouts more than its elements do. */
+size_t slot_storage(const Frame *frame, int buffer);
 /* Make sure that there is memory to write `buffer` to. */
 TwCode slot_prepare(Frame *frame, int buffer);
 /* Give a buffer the dims of an array that will be written to it, or check that it has them. */
