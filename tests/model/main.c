@@ -37,6 +37,7 @@
 #include "cli/inputs.h"
 #include "cli/npy.h"
 #include "cli/ort.h"
+#include "cli/sizes.h"
 #include "onnx/onnx.h"
 
 enum { SAMPLES = 64, SEED = 1 };
@@ -151,7 +152,7 @@ make_inputs(const Options *options, const Graph *graph)
 {
 	Arena *arena = options->arena;
 	const Region *body = graph->body;
-	const Binding *sizes = shape_binding(options, arena, graph);
+	const Binding *sizes = sizes_asked(options, arena, graph);
 	InputRanges ranges = input_ranges(arena, graph, sizes);
 	Array **inputs = NEW_N(arena, Array *, body->nparam + 1);
 	for (int i = 0; i < body->nparam; i++) {
