@@ -43,7 +43,7 @@ case_code_compile(Arena *arena, const Device *device, const KernelList *kernels)
 {
 	const Target target = {.device = device};
 	const char *text = codegen_c(arena, &target, kernels->kernels.count, kernels->kernels.data);
-	return case_code_load(arena, device, codegen_compile(arena, &target, text));
+	return case_code_load(arena, device, codegen_compile(arena, &target, text, NULL));
 }
 
 static void

@@ -418,8 +418,8 @@ plan_trial(Trial *trial, Arena *arena, WeightPool *pool)
 	Plan *plan = plan_of_module(arena, compile_graph(arena, graph, context), pool, &kernels);
 	if (!trial->code) {
 		const char *text = codegen_c(arena, target, kernels.kernels.count, kernels.kernels.data);
-		trial->code =
-			case_code_load(trial->arena, target->device, codegen_compile(arena, target, text));
+		trial->code = case_code_load(trial->arena, target->device,
+		                             codegen_compile(arena, target, text, NULL));
 	}
 	return plan;
 }

@@ -304,7 +304,7 @@ START_TEST(test_imports_nothing)
 	load_cases(&loaded, device_native());
 	Target target = {.device = device_native()};
 	const char *text = make_text(loaded.arena, &target, countof(CASES), loaded.kernels);
-	Bytes object = codegen_compile(loaded.arena, &target, text);
+	Bytes object = codegen_compile(loaded.arena, &target, text, NULL);
 	char path[] = "/tmp/codegen-test-XXXXXX", command[128], line[256];
 	int fd = mkstemp(path);
 	ck_assert_int_eq(write(fd, object.data, object.size), (ssize_t)object.size);
@@ -393,7 +393,7 @@ static void
 compile_nonsense(void *arena)
 {
 	Target target = {.device = device_native()};
-	codegen_compile(arena, &target, "this is no C;\n");
+	codegen_compile(arena, &target, "this is no C;\n", NULL);
 }
 
 static int64_t

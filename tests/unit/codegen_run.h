@@ -28,7 +28,7 @@ next_random(uint64_t *state)
 static inline const TwKernels *
 load_kernels(Arena *arena, const Target *target, const char *text, void **library)
 {
-	Bytes object = codegen_compile(arena, target, text);
+	Bytes object = codegen_compile(arena, target, text, NULL);
 	char path[] = "/tmp/codegen-test-XXXXXX"; /* dlopen() knows libraries by their names */
 	int fd = mkstemp(path);
 	ck_assert_int_ge(fd, 0);

@@ -83,7 +83,7 @@ make_target(Writer *writer, int t)
 		return;
 	const char *source = codegen_c(arena, target, list->kernels.count, list->kernels.data);
 	CodegenWatch watch = {input->progress, input->progress_arg};
-	Bytes code = codegen_compile_watched(arena, target, source, &watch);
+	Bytes code = codegen_compile(arena, target, source, &watch);
 	entry->kernels = arena_printf(arena, "kernels/%s.so", name);
 	writer->code_bytes += (int64_t)code.size;
 	vec_push(arena, &writer->parts, (Part){entry->kernels, blob_of(arena, code.data, code.size)});

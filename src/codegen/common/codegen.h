@@ -12,18 +12,16 @@
  * table tw_kernels_v1. Vectors are as wide as the target. Deterministic. */
 const char *codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels);
 
-/* Compile C text to a relocatable object / shared object with -ffreestanding -nostdlib for this
- * target; cached by text, target and compiler. Fails (FAIL_ENVIRONMENT) with the compiler's words.
- * The bytes live in the arena. */
-Bytes codegen_compile(Arena *arena, const Target *target, const char *text);
-
-/* The same, and says after each part how many are done; nothing when the cache has the object. */
+/* Is told after each part how many are compiled; nothing when the cache has the object. */
 typedef struct CodegenWatch {
 	void (*progress)(void *arg, const char *what, int done, int total);
 	void *arg;
 } CodegenWatch;
 
-Bytes codegen_compile_watched(Arena *arena, const Target *target, const char *text,
-                              const CodegenWatch *watch);
+/* Compile C text to a relocatable object / shared object with -ffreestanding -nostdlib for this
+ * target; cached by text, target and compiler. Fails (FAIL_ENVIRONMENT) with the compiler's words.
+ * The bytes live in the arena. `watch` may be NULL. */
+Bytes codegen_compile(Arena *arena, const Target *target, const char *text,
+                      const CodegenWatch *watch);
 
 #endif

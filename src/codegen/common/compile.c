@@ -267,14 +267,7 @@ cache_key(const Compiler *compiler, const Target *target, const char *text)
 }
 
 Bytes
-codegen_compile(Arena *arena, const Target *target, const char *text)
-{
-	return codegen_compile_watched(arena, target, text, NULL);
-}
-
-Bytes
-codegen_compile_watched(Arena *arena, const Target *target, const char *text,
-                        const CodegenWatch *watch)
+codegen_compile(Arena *arena, const Target *target, const char *text, const CodegenWatch *watch)
 {
 	if (!target->device->march)
 		fail_as(FAIL_BUG, NULL, "%s is not a target of the C compiler", target->device->name);
