@@ -64,6 +64,12 @@ static const char *const same[][3] = {
      NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = i > 3 ? X[i] : 0 }",
      "expr f(X: f32[N]) -> Y { Y[i:N]: f32 = !(i >= 4) ? 0 : X[i] }", NULL},
+	/* what is left of the condition no longer shows that the first read is in range */
+	{"expr f(V: f32[5]) -> Y { Y[a:3, b:2]: f32 = 2*b + 2*b - 2 < 2*a - 2 ? "
+     "(V[a + a - 1] else 1) * V[(a-1)%5] : (V[b + 2*a - 1] else 1) }",
+     "expr f(V: f32[5]) -> Y { Y[y:3, v:2]: f32 = v*4 - 2 + 1 <= y*2 - 2 ? "
+     "V[(y-1)%5] * (V[y - 1 + y] else 1) : (V[-1 + y*2 + v] else 1) }",
+     NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = scan i from 0: prev + X[i] }",
      "expr f(X: f32[N]) -> Q { Q[k:N]: f32 = scan k from 0: X[k] + prev }", NULL},
 };

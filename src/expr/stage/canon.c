@@ -525,7 +525,7 @@ has_same_scalars(const Stage *a, const Stage *b)
 
 /* What is proven may depend on the order of iterators and conditions, so it is settled before, as
  * far as it can be; and behind it, because then less may be left. Where the simpler form no longer
- * shows that a read is in range, the stage stays as it was. */
+ * shows that a read is in range, the stage is only written, or stays as it was. */
 static Stage *
 write_canon(Hasher *hasher, const Stage *stage)
 {
@@ -549,8 +549,13 @@ write_canon(Hasher *hasher, const Stage *stage)
 	simplify_stage(hasher, canon);
 	if (!is_reduction || !has_same_scalars(canon, &written))
 		write_stage(hasher, canon, freedom == REDUCE_ordered);
+	if (stage_reads_are_certain(ctx, canon))
+		return canon;
+	*canon = written;
+	if (!is_reduction)
+		write_stage(hasher, canon, true);
 	if (!stage_reads_are_certain(ctx, canon))
-		*canon = stage_reads_are_certain(ctx, &written) ? written : first;
+		*canon = first;
 	return canon;
 }
 
