@@ -315,7 +315,8 @@ END_TEST
 /* clang-format off */
 /* M is an element of an input: y[M] = iota, in pool memory and then copied to the output. */
 #define LATE_PLAN(KIND) \
-	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"element\", \"buffer\": 1," \
+	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100," \
+	" \"from\": \"element\", \"buffer\": 1," \
 	" \"index\": 1, \"step\": 0}], \"dims\": [\"1\", \"s0\", \"2\", \"s0 64 *\"], \"buffers\": [" \
 	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") "," \
 	BUFFER("shape", "i64", "[2]", "\"kind\": \"input\", \"index\": 1") "," \

@@ -30,6 +30,7 @@ VERDICTS = (
 )
 BAD = ("wrong", "crashed", "internal")
 TIMEOUT = 600
+ADVICE = "this is a bug in Tilewright; a way round it may be -O0"  # behind what went wrong
 
 
 class Stop(Exception):
@@ -59,7 +60,7 @@ def tilewright(tool, verb, *words):
         raise Stop("crashed", f"{verb}: longer than {TIMEOUT} s")
     if done.returncode == 0:
         return done.stdout
-    said = f"{verb}: {last_line(done.stderr)}"
+    said = f"{verb}: {last_line(done.stderr.replace(ADVICE, ''))}"
     if done.returncode < 0:
         raise Stop("crashed", f"{said} (signal {-done.returncode})")
     if done.returncode in (3, 4) or verb == "run" and done.returncode == 2:
