@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "target/target.h"
+#include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 #include "tir/schedule/schedule.h"
 
@@ -305,6 +307,30 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	}
 }
 
+static void
+check_kernel(void *kernel)
+{
+	kernel_check(kernel);
+}
+
+/* The loop passes behind keep what the script left, as far as the verifier can follow: loops that
+ * were cut many times have indices that are not proven in range. */
+static void
+through_passes(Kernel *kernel, const Array *expected, const char *steps)
+{
+	static bool (*const passes[])(Kernel *, PassContext *) = {
+		pass_SimplifyLoops, pass_SplitBorders, pass_Flatten, pass_Vectorize, pass_Unroll};
+	Target target = {.device = device_find("cpu:x86-64-v3")};
+	PassContext context = {.arena = arena, .target = &target};
+	Failure failure;
+	for (size_t i = 0; i < countof(passes) && try_run(check_kernel, kernel, &failure); i++) {
+		passes[i](kernel, &context);
+		size_t size = (size_t)array_count(expected) * sizeof(float); /* Flatten makes it one dim */
+		ck_assert_msg(memcmp(evaluated(kernel)->data, expected->data, size) == 0, "%zu: %s%s", i,
+		              steps, printed(kernel));
+	}
+}
+
 /* Whatever is not refused computes the same. */
 START_TEST(test_random_scripts)
 {
@@ -328,8 +354,7 @@ START_TEST(test_random_scripts)
 		script_apply(kernel, kernel->script);
 		kernel->script = NULL;
 		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s%s", more, printed(kernel));
-		tir_simplify(kernel);
-		ck_assert_msg(array_same_bytes(evaluated(kernel), expected), "%s%s", more, printed(kernel));
+		through_passes(kernel, expected, more);
 	}
 }
 END_TEST

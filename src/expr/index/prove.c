@@ -185,7 +185,7 @@ static int
 class_of(const Expr *atom)
 {
 	bool is_leaf = atom->argc == 0;
-	bool is_local = atom->iters != 0 || atom->op == EX_var || atom->has_read;
+	bool is_local = atom->iters != 0 || atom->has_var || atom->has_read;
 	if (atom->op == EX_symbol)
 		return 3;
 	return is_local ? is_leaf : 2;

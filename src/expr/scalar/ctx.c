@@ -140,10 +140,12 @@ static void
 derive_fields(Expr *e)
 {
 	e->has_read = e->op == EX_read;
+	e->has_var = e->op == EX_var;
 	if (e->op == EX_iter)
 		e->iters = UINT64_C(1) << (e->iter < 63 ? e->iter : 63);
 	for (int i = 0; i < e->argc; i++) {
 		e->has_read |= e->arg[i]->has_read;
+		e->has_var |= e->arg[i]->has_var;
 		e->iters |= e->arg[i]->iters;
 	}
 }

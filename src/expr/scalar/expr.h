@@ -56,6 +56,7 @@ struct Expr {
 	uint8_t type;         /* DType of the result */
 	uint8_t flags;        /* AT_…, CAST_… */
 	uint8_t has_read : 1; /* some EX_read below (or is one): derived, for quick tests */
+	uint8_t has_var : 1;  /* the same of EX_var */
 	uint8_t is_sum : 1;   /* known to be an index sum over leaves in normal form (index/poly.h) */
 	int argc;
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
