@@ -128,6 +128,22 @@ positions_of(Lowering *low, const Stage *product)
 	return positions;
 }
 
+/* Whether product and sum take less time than the loops as they are, by the device's row: a library
+ * comes nearer to the peak than our windows do, but the product's result is written and read again,
+ * which is as much as the window has elements. */
+static bool
+saves_time(Lowering *low, const Stage *stage, const Stage *product)
+{
+	static const double WINDOWS = 0.25, PRODUCT = 0.6, IN_CACHE = 4;
+	const Device *device = low->context->target->device;
+	double peak = device->gflops * 1e9, rate = device->bandwidth * 1e9, bytes = 4;
+	for (int i = 0; i < product->nloop; i++)
+		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
+	double traffic = 2 * bytes / (bytes <= (double)device->l2 ? rate * IN_CACHE : rate);
+	double direct = 2 * (double)points_of(low, stage) / (peak * WINDOWS);
+	return 2 * (double)points_of(low, product) / (peak * PRODUCT) + traffic < direct;
+}
+
 /* The program with the product as its first stage; NULL where that would not help. */
 static const Program *
 with_product(Lowering *low, const Program *program, bool *weights_last)
@@ -135,7 +151,7 @@ with_product(Lowering *low, const Program *program, bool *weights_last)
 	const Stage *stage = program->stages[0], *product;
 	const Device *device = low->context->target->device;
 	const Program *derived = derive_offsets(program, stage, false, &product, NULL);
-	if (!derived || product->nloop == 0 || points_of(low, product) > points_of(low, stage))
+	if (!derived || product->nloop == 0 || !saves_time(low, stage, product))
 		return NULL;
 	*weights_last = positions_of(low, product) < device->vector_bytes / 4;
 	if (*weights_last)
