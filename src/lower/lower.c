@@ -195,7 +195,7 @@ lower_meaning(Lowering *low, const Node *node)
 	low->is_plain = node_is_denied(low->context, node, "schedule");
 	if (!node_is_denied(low->context, node, "vendor") &&
 	    (lower_vendor(low, node, program, inputs, outputs) ||
-	     lower_offsets(low, node, program, inputs, outputs)))
+	     lower_products(low, node, program, inputs, outputs)))
 		return;
 	lower_program(low, node, program, inputs, outputs);
 }

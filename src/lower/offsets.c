@@ -1,11 +1,14 @@
-/* lower_offsets: a sum of products over windows that no vendor kernel computes, as a product that
- * one does and a sum of its results at offsets (program/offsets.c).
+/* lower_products: a group of which a vendor library computes only the products.
+ *
+ * What stands behind the sum may be more than the library absorbs: then it is a kernel of its own.
+ * A sum over windows that no vendor kernel computes is a product that one does and a sum of its
+ * results at offsets (program/offsets.c):
  *
  *     Y[f,p] = relu(B[f] + sum(c, r where (p+1-r)%2 == 0, ...) X[c,(p+1-r)/2] * W[c,f,r])
  * =>  T[f,r,i] = sum(c) X[c,i] * W'[f,r,c]                                        vendor call
  *     Y[f,p] = relu(B[f] + sum(r where (p+1-r)%2 == 0, ...) T[f,r,(p+1-r)/2])     kernel
  *
- * Transposed convolutions above all. Constant weights are stored with c last, where the matrix
+ * for transposed convolutions above all. Constant weights are stored with c last, where the matrix
  * product reads them in runs; few positions i become its rows instead, with weights as they are.
  * Sums are reordered: from level 2.
  */
@@ -93,8 +96,7 @@ rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
 static bool
 is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
 {
-	if (!vendor_calls(low->context->target) || program->noutput != 1 || !outputs[0] ||
-	    outputs[0]->layout || lower_is_strided(low, outputs[0]))
+	if (outputs[0]->layout || lower_is_strided(low, outputs[0]))
 		return false;
 	for (int i = 0; i < program->ninput; i++)
 		if (inputs[i]->layout || lower_is_strided(low, inputs[i]))
@@ -169,33 +171,67 @@ part_buffers(Lowering *low, const Map *buffers, const Program *part)
 	return found;
 }
 
-bool
-lower_offsets(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
-              MBuffer *const *outputs)
+/* The program's first stage, as `product` has it, by a vendor call, and the others by kernels. */
+static bool
+lower_both(Lowering *low, const Node *node, const Program *program, const Program *product,
+           MBuffer **operands, Map *buffers, MBuffer *const *outputs)
+{
+	const Program *rest = program_part(low->arena, program, 1, program->nstage);
+	const Tensor *t = product->outputs[0];
+	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
+	if (!lower_vendor(low, node, product, operands, &result))
+		return false;
+	map_set_ptr(buffers, program->stages[0]->results[0], result);
+	lower_program(low, node, rest, part_buffers(low, buffers, rest), outputs);
+	return true;
+}
+
+static bool
+lower_at_offsets(Lowering *low, const Node *node, const Program *program, Map *buffers,
+                 MBuffer *const *outputs)
 {
 	bool weights_last = false;
-	if (low->context->level < 2 || program->nstage == 0 || !is_plain(low, program, inputs, outputs))
-		return false;
 	const Program *derived = with_product(low, program, &weights_last);
 	if (!derived)
 		return false;
-	Map buffers = {.arena = low->arena};
-	for (int i = 0; i < derived->ninput; i++)
-		map_set_ptr(&buffers, derived->inputs[i], inputs[i]);
-	int before = low->module->buffers.count;
 	const Program *product = program_part(low->arena, derived, 0, 1);
-	const Program *sum = program_part(low->arena, derived, 1, derived->nstage);
-	MBuffer **operands = part_buffers(low, &buffers, product);
+	MBuffer **operands = part_buffers(low, buffers, product);
 	for (int k = 0; k < product->ninput && !weights_last; k++)
 		if (product->inputs[k] == weights_of(product->stages[0])->tensor)
 			product = rotate_weight(low, product, k, &operands[k]);
-	const Tensor *t = product->outputs[0];
-	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
-	if (!lower_vendor(low, node, product, operands, &result)) {
-		low->module->buffers.count = before;
+	return lower_both(low, node, derived, product, operands, buffers, outputs);
+}
+
+/* The sum as it is: the library has it, but not with what stands behind. */
+static bool
+lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffers,
+            MBuffer *const *outputs)
+{
+	const Stage *stage = program->stages[0];
+	if (program->nstage < 2 || stage->nreduce == 0 || !saves_time(low, stage, stage))
 		return false;
-	}
-	map_set_ptr(&buffers, derived->stages[0]->results[0], result);
-	lower_program(low, node, sum, part_buffers(low, &buffers, sum), outputs);
-	return true;
+	const Program *product = program_part(low->arena, program, 0, 1);
+	MBuffer **operands = part_buffers(low, buffers, product);
+	return lower_both(low, node, program, product, operands, buffers, outputs);
+}
+
+bool
+lower_products(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+               MBuffer *const *outputs)
+{
+	if (low->context->level < 2 || program->nstage == 0 || program->noutput != 1 || !outputs[0] ||
+	    !vendor_calls(low->context->target))
+		return false;
+	int before = low->module->buffers.count;
+	Map buffers = {.arena = low->arena};
+	for (int i = 0; i < program->ninput; i++)
+		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
+	if (lower_apart(low, node, program, &buffers, outputs))
+		return true;
+	low->module->buffers.count = before;
+	if (is_plain(low, program, inputs, outputs) &&
+	    lower_at_offsets(low, node, program, &buffers, outputs))
+		return true;
+	low->module->buffers.count = before;
+	return false;
 }

@@ -1,0 +1,71 @@
+#!/bin/sh
+# usage: tests/products.sh    of which groups a library computes the products, and kernels the rest
+#
+# A sum over windows may become a product and a sum at offsets; but where the product's result, as
+# large as the window times the image, would cost more to write and read than the product saves,
+# loops stay.
+tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+passed=0 failed=0
+
+# steps EXPECTED FILE: what steps the model has, of a library and our own
+steps() {
+	"$tw" compile -q -O2 --prove=none "$2" -o m.twb
+	seen=$("$tw" inspect m.twb | sed -n 's/^ *[0-9]  kernel .*/kernel/p; s/^ *[0-9]  vendor  \([a-z]*\) .*/\1/p' | xargs)
+	if [ "$seen" = "$1" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL $2: expected $1, saw $seen"
+	fi
+}
+
+"$tw" --version | grep -q oneDNN || { echo "0 passed, 0 failed, 1 skipped"; exit 0; }
+
+# An image with one channel: 25 taps of 56 channels would be 280 MB.
+cat >plain.g <<'END'
+graph g(%x: f32[1,1,224,224]) -> %y {
+  %w: f32[56,1,5,5] = weight 0
+  %s: f32[56,1,1] = weight 1
+  %c = Conv(%x, %w) {pads=[2,2,2,2]}
+  %y = PRelu(%c, %s)
+}
+END
+steps 'kernel' plain.g
+
+# A slope for each channel is nothing that the library knows.
+cat >small.g <<'END'
+graph g(%x: f32[1,64,28,28]) -> %y {
+  %w: f32[64,64,3,3] = weight 0
+  %s: f32[64,1,1] = weight 1
+  %c = Conv(%x, %w) {pads=[1,1,1,1]}
+  %y = PRelu(%c, %s)
+}
+END
+steps 'matmul kernel' small.g
+
+# A transposed one with a stride: three of four terms of the loops do not exist.
+cat >transposed.g <<'END'
+graph g(%x: f32[1,56,224,224]) -> %y {
+  %w: f32[56,1,9,9] = weight 0
+  %y = ConvTranspose(%x, %w) {strides=[2,2], pads=[4,4,4,4], output_padding=[1,1]}
+}
+END
+steps 'matmul kernel' transposed.g
+
+# Nor is a mask for all heads at once (attention as exporters write it).
+cat >mask.g <<'END'
+graph g(%q: f32[N,S,4,64], %k: f32[N,S,4,64], %m: f32[N,1,S,S]) -> %y {
+  %a = Transpose(%q) {perm=[0,2,1,3]}
+  %b = Transpose(%k) {perm=[0,2,3,1]}
+  %p = MatMul(%a, %b)
+  %s: f32 = {0.125}
+  %t = Mul(%p, %s)
+  %y = Add(%t, %m)
+}
+END
+steps 'matmul kernel' mask.g
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
