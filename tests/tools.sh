@@ -209,7 +209,7 @@ check "lint counts and finds words" 5 \
 # Names: in comments, and those that all can see.
 cat >src/passes/names.c <<'END'
 /* known() and NAME_this() in names.c, index/up.c, x.h; but gone(), gone.c
- * and docs/gone.md. */
+ * and docs/gone.md, in src/gone/; src/expr/index/ is there. */
 #include <x.h>
 static int text; // it's "once() here" and not() nor it's
 const char *shown = "lost() lost.c /* lost() */";
@@ -237,6 +237,7 @@ src/passes/names.c:16: a name for all of one word: varies
 src/passes/names.c:1: there is no gone()
 src/passes/names.c:1: there is no gone.c
 src/passes/names.c:2: there is no docs/gone.md
+src/passes/names.c:2: there is no src/gone
 src/passes/names.c:4: there is no once()
 src/passes/names.c:4: there is no not()' \
 	"$(find . -type f | awk -f "$tools/names.awk" - src/passes/names.c src/base/words.c)"

@@ -1,9 +1,9 @@
 # usage: find . -type f | awk -f tools/names.awk - FILE ...    words must mean something. A comment
-# names functions, as name(), and files that exist; what one file of src/ gives to others has a name
+# names functions, as name(), files and folders that exist; what one file of src/ gives to others has a name
 # of two words at least, which say whose it is (base is everybody's vocabulary).
 #
 # Standard input lists the files of the tree. A function is known when code calls or defines it, a
-# file when the end of a path is its name, or code includes it. NAME stands for any name.
+# file when the end of a path is its name (a folder: its beginning), or code includes it. NAME stands for any name.
 function say(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
 
 function keep(kind, text) {
@@ -15,8 +15,10 @@ function keep(kind, text) {
 	places[count] = FILENAME ":" FNR
 }
 
-# The text and the texts behind each of its slashes.
-function know_file(path) {
+# The text and the texts behind each of its slashes; those before them are folders.
+function know_file(path, folder) {
+	for (folder = path; sub(/\/[^\/]*$/, "", folder);)
+		files[folder] = 1
 	do files[path] = 1
 	while (sub(/^[^\/]*\//, "", path))
 }
@@ -29,12 +31,17 @@ function read_code(text, name) {
 	}
 }
 
-function read_comment(text, rest) {
+function read_comment(text, rest, folders, folder) {
 	for (rest = text; match(rest, /[A-Za-z_][A-Za-z0-9_]*\(\)/); rest = substr(rest, RSTART + RLENGTH))
 		keep("function", substr(rest, RSTART, RLENGTH - 2))
-	text = text " "
+	folders = text = text " "
 	for (; match(text, /[A-Za-z0-9_.\/-]*[A-Za-z0-9_]\.(awk|c|def|h|md|py|sh)[^A-Za-z0-9_\/(-]/); text = substr(text, RSTART + RLENGTH))
 		keep("file", substr(text, RSTART, RLENGTH - 1))
+	for (; match(folders, /(^|[ (`"])(src|tests|tools|docs|bench|models)\/[a-z0-9_\/]*[^a-z0-9_\/.*$-]/); folders = substr(folders, RSTART + RLENGTH)) {
+		folder = substr(folders, RSTART, RLENGTH - 1)
+		gsub(/^[ (`"]|\/+$/, "", folder)
+		keep("file", folder)
+	}
 }
 
 # Takes a line apart into code, quoted texts, which are neither, and comments; `open` is whether a

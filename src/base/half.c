@@ -112,7 +112,7 @@ bf16_to_f32(uint16_t bits)
 	return float_of((uint32_t)bits << 16);
 }
 
-/* The float8 forms of ONNX (docs/technical/float8): where they differ. */
+/* The float8 forms of ONNX (technical/float8 in its docs): where they differ. */
 typedef struct Float8 {
 	int mantissa, bias;
 	uint8_t largest;  /* code of the largest finite value */

@@ -1,8 +1,9 @@
 /* Conversions between f32/f64 and the short float formats: round half to even, rounded once.
  *
- * These functions are the definition: the interpreter calls them, and kernels carry the same text
- * (src/codegen/prelude/). Formats: IEEE binary16, bfloat16, OCP FP8 (E4M3FN, E5M2) and the
- * FNUZ forms, OCP FP4 E2M1, OCP E8M0. ONNX's rules decide saturation and NaN (Cast-25).
+ * These functions are the definition; the interpreter and kernels compute the same, by the text of
+ * src/expr/scalar/prelude/storage.h, which a test holds to the same codes. Formats: IEEE binary16,
+ * bfloat16, OCP FP8 (E4M3FN, E5M2) and the FNUZ forms, OCP FP4 E2M1, OCP E8M0. ONNX's rules decide
+ * saturation and NaN (Cast-25).
  */
 #ifndef BASE_HALF_H
 #define BASE_HALF_H
