@@ -15,6 +15,7 @@
 #include "base/spill.h"
 #include "cli/parts.h"
 #include "cli/proof.h"
+#include "cli/sizes.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "runtime/bundle.h"
@@ -216,8 +217,9 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	Blob proof = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
 	const Binding *sizes = finished.proof.sizes;
-	job.test = selftest_new(arena, sizes ? finish->compiled : finish->model,
-	                        sizes ? sizes : finish->asked, options->seed);
+	if (!sizes)
+		sizes = sizes_least(arena, finish->compiled, finish->asked);
+	job.test = selftest_new(arena, finish->compiled, sizes, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));

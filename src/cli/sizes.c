@@ -348,6 +348,15 @@ sizes_near(Arena *arena, const Graph *graph, const Binding *wanted, const Bindin
 	return result_of(arena, &search);
 }
 
+const Binding *
+sizes_least(Arena *arena, const Graph *graph, const Binding *fixed)
+{
+	Table ones = table_new(arena, graph);
+	for (int i = 0; i < ones.count; i++)
+		ones.value[i] = 1;
+	return sizes_near(arena, graph, table_binding(arena, &ones), fixed);
+}
+
 /* ---- typical sizes ---- */
 
 enum {

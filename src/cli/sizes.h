@@ -30,6 +30,9 @@ const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *
 const Binding *sizes_near(Arena *arena, const Graph *graph, const Binding *wanted,
                           const Binding *fixed);
 
+/* The same from 1 on: the least that it runs at. */
+const Binding *sizes_least(Arena *arena, const Graph *graph, const Binding *fixed);
+
 /* The entry of a bundle that says what was typical: {"N": 1, "H": 224}; and one size of it, or
  * `other` where it says none. `text` may be empty. */
 #define SIZES_ENTRY "sizes.json"
