@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "json.h"
 #include "runtime/bundle.h"
-#include "runtime/signature.h"
+#include "runtime/handle.h"
 
 enum { WEIGHTS = 1 << 16 }; /* bytes that the bundle is said to have */
 
