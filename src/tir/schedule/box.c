@@ -180,7 +180,12 @@ bound_of(const Scheduling *s, Facts *facts, const Expr *extent)
 	const Dim *dim = dim_from_expr(s->ctx, extent);
 	if (dim)
 		return dim;
-	return facts_range(facts, extent, &lo, &hi) ? dim_const(s->ctx, hi < 0 ? 0 : hi) : NULL;
+	if (facts_range(facts, extent, &lo, &hi))
+		return dim_const(s->ctx, hi < 0 ? 0 : hi);
+	/* What a piece has left of a product of symbols has no range, the piece has. */
+	for (int i = 0; i < 2 && extent->op == EX_min && !dim; i++)
+		dim = bound_of(s, facts, extent->arg[i]);
+	return dim;
 }
 
 Box
