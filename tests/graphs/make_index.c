@@ -125,6 +125,20 @@ make_roi_align(Gen *g, const Row *row)
 }
 
 void
+make_affine_grid(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	int spatial = roll(t, 2, 3);
+	int64_t dims[] = {roll(t, 1, 3), spatial, spatial + 1}, size[5] = {dims[0]};
+	for (int d = 1; d < spatial + 2; d++)
+		size[d] = roll(t, 1, 5);
+	Value *inputs[] = {gen_input(g, DT_F32, 3, dims), gen_ints(g, DT_I64, spatial + 2, size)};
+	if (chance(t, 50))
+		trial_int(t, "align_corners", 1);
+	gen_node(g, row->op, 2, inputs, 1);
+}
+
+void
 make_grid_sample(Gen *g, const Row *row)
 {
 	static const char *const modes[] = {"linear", "nearest", "cubic"};

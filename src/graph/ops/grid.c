@@ -1,7 +1,10 @@
-/* GridSample: X between its elements, at positions that are data.
+/* GridSample: X between its elements, at positions that are data; AffineGrid: such positions.
  *
  *     Y[n, c, p…] = sum over the neighbours i… of x…   w(x - i)… * X[n, c, i…]
  *     x = ((g + 1) * D - 1) / 2           or, from corner to corner, (g + 1) / 2 * (D - 1)
+ *
+ *     grid[n, p…, j] = theta[n, j, r] + sum over spatial axes k of   theta[n, j, k] * x(p[r-1-k])
+ *     x(i) = (2*i + 1) / D - 1            or, from corner to corner, 2*i / (D - 1) - 1
  *
  * The grid's last axis holds one number per spatial axis, the last axis first. A neighbour outside
  * is 0, the nearest element inside, or the one that a mirror at the border shows.
@@ -201,4 +204,60 @@ build_GridSample(Build *b)
 		sum = sum ? expr_add(ctx, sum, term) : term;
 	}
 	b->out[0] = stage_map(y, x->type, expr_cast(ctx, x->type, sum));
+}
+
+void
+infer_AffineGrid(Infer *infer)
+{
+	const Type *theta = infer_input(infer, 0);
+	const Dim *dims[MAX_RANK];
+	int64_t rows = 0, columns = 0;
+	bool is_known = theta->rank == 3 && dim_is_const(theta->dims[1], &rows) &&
+	                dim_is_const(theta->dims[2], &columns);
+	if (!is_known || rows < 2 || rows > 3 || columns != rows + 1)
+		infer_fail(infer, "theta must be [N,2,3] or [N,3,4]");
+	if (infer_length(infer, 1) != rows + 2)
+		infer_fail(infer, "size has %d elements, expected %lld", infer_length(infer, 1),
+		           (long long)rows + 2);
+	dims[0] = infer_equal(infer, theta->dims[0], infer_dim_value(infer, 1, 0),
+	                      "dim 0 of theta and element 0 of size");
+	for (int d = 1; d <= rows; d++)
+		dims[d] = infer_dim_value(infer, 1, d + 1);
+	dims[rows + 1] = dim_const(infer->ctx, rows);
+	infer_set(infer, 0, theta->dtype, (int)rows + 2, dims);
+}
+
+/* Position i of an axis between -1 and 1; an axis of one element from corner to corner is at -1. */
+static const Expr *
+between_corners(const Grid *g, const Expr *i, const Dim *extent)
+{
+	ExprCtx *ctx = g->ctx;
+	const Expr *twice = index_scale(ctx, i, 2);
+	if (g->is_aligned)
+		extent = dim_max(ctx, dim_add_i64(ctx, extent, -1), dim_const(ctx, 1));
+	else
+		twice = index_shift(ctx, twice, 1);
+	const Expr *share = expr_div(ctx, scalar_as(ctx, g->work, twice), dim_as(ctx, g->work, extent));
+	return expr_sub(ctx, share, number(g, 1));
+}
+
+void
+build_AffineGrid(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *theta = b->in[0];
+	const Type *type = b->out_types[0];
+	Grid g = {ctx, work_type(theta->type), attr_int(b->node, "align_corners") != 0, false, false};
+	int spatial = type->rank - 2;
+	StageBuilder *y = output_open(b, 0);
+	const Expr *at[] = {stage_iter(y, 0), stage_iter(y, spatial + 1), expr_i64(ctx, spatial)};
+	const Expr *sum = scalar_as(ctx, g.work, stage_read(y, theta, at));
+	for (int k = 0; k < spatial; k++) {
+		int d = spatial - k;
+		at[2] = expr_i64(ctx, k);
+		const Expr *factor = scalar_as(ctx, g.work, stage_read(y, theta, at));
+		const Expr *x = between_corners(&g, stage_iter(y, d), type->dims[d]);
+		sum = expr_add(ctx, sum, expr_mul(ctx, factor, x));
+	}
+	b->out[0] = stage_map(y, type->dtype, scalar_as(ctx, type->dtype, sum));
 }
