@@ -8,7 +8,8 @@
  *
  * Vendor convolutions and pools work on blocked storage; groups that read it in place
  * (element-wise, concatenation at multiples of the block) keep it; groups that read it at a plain
- * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout.
+ * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout, other
+ * sums of products too.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  *
  * needs   fused groups, an oracle with a vendor library
@@ -90,6 +91,23 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 				is_plain &= is_plain_channel(a, walk.e->arg[1]);
 	}
 	return is_plain;
+}
+
+/* A sum of products over the tensor's channels that is no vendor convolution (a transposed one): the
+ * library may have the products alone (lower/offsets.c), and takes matrices, which are plain. */
+static bool
+sums_channels(const Program *p, const Tensor *tensor)
+{
+	bool is_summed = false;
+	for (int s = 0; s < p->nstage; s++) {
+		const Stage *stage = p->stages[s];
+		if (stage->nreduce == 0 || expr_without_casts(stage->body[0])->op != EX_mul)
+			continue;
+		for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+			if (walk.e->op == EX_read && walk.e->tensor == tensor)
+				is_summed |= walk.e->arg[1]->op == EX_iter && walk.e->arg[1]->iter >= stage->nloop;
+	}
+	return is_summed;
 }
 
 /* All stages run over the output's box: then blocked inputs make a blocked output for free. */
@@ -188,7 +206,8 @@ examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
 	bool any = false;
 	for (int i = 0; i < p->ninput; i++) {
-		info->takes[i] = is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
+		info->takes[i] = is_even(a, info->values[i]) && !sums_channels(p, p->inputs[i]) &&
+		                 reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
 	}
 	if (!any)

@@ -95,6 +95,27 @@ START_TEST(outputs_are_stored_alike)
 }
 END_TEST
 
+/* A transposed convolution reads plain storage, so that its products can be a call. */
+START_TEST(products_of_others_are_plain)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,32,16,16]) -> %y { %w: f32[32,32,3,3] = weight 0\n"
+		"%v: f32[32,16,2,2] = weight 1\n"
+		"%c = Conv(%x, %w) {pads=[1,1,1,1]} \"c\"\n %d = Conv(%c, %w) {pads=[1,1,1,1]} \"d\"\n"
+		"%y = ConvTranspose(%d, %v) {strides=[2,2]} \"y\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	const Node *last = graph->body->results[0]->def;
+	ck_assert_ptr_null(last->inputs[0]->layout);
+	ck_assert_str_eq(last->inputs[0]->def->op->name, "Relayout");
+	const Module *module = lower_graph(arena, graph, &context);
+	int products = 0;
+	for (int i = 0; i < module->steps.count; i++)
+		products += module->steps.data[i]->row && strcmp(module->steps.data[i]->row, "matmul") == 0;
+	ck_assert_int_eq(products, 1);
+}
+END_TEST
+
 /* As a library does that takes blocked values only with weights it can pack. */
 static bool
 measure_packed(void *self, const VendorCall *query, double *seconds, const char **impl)
@@ -184,6 +205,7 @@ main(void)
 	TCase *tcase = tcase_create("layout");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, captures_are_plain);
+	tcase_add_test(tcase, products_of_others_are_plain);
 	tcase_add_test(tcase, outputs_are_stored_alike);
 	tcase_add_test(tcase, weights_that_are_inputs);
 	tcase_add_test(tcase, refusals_are_logged);
