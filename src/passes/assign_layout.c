@@ -93,7 +93,7 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 	return is_plain;
 }
 
-/* A sum of products over the tensor's channels that is no vendor convolution (a transposed one): the
+/* A sum of products over the tensor's channels, but no vendor convolution (a transposed one): the
  * library may have the products alone (lower/offsets.c), and takes matrices, which are plain. */
 static bool
 sums_channels(const Program *p, const Tensor *tensor)
