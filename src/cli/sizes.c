@@ -231,7 +231,14 @@ add_symbol(Search *search, const Symbol *symbol)
 	vec_push(search->graph->arena, &search->symbols, symbol);
 }
 
-/* The free symbols that an expression comes from. */
+/* Whether it is a dim of an input: others follow from those, or from data. */
+static bool
+is_input(const SymbolDef *def)
+{
+	return def->source == SYMBOL_DIM && !def->value->def && !def->value->region->parent;
+}
+
+/* The inputs' free symbols that an expression comes from. */
 static void
 collect(Search *search, const Expr *e)
 {
@@ -242,7 +249,7 @@ collect(Search *search, const Expr *e)
 			continue;
 		if (def->source == SYMBOL_EXPR)
 			collect(search, def->expr);
-		else
+		else if (is_input(def))
 			add_symbol(search, symbol);
 	}
 }
@@ -313,7 +320,7 @@ mend_all(Search *search)
 				mend(search, &graph->assumptions.data[i]);
 }
 
-/* Start with these sizes, and within the symbols' ranges. */
+/* Start with these sizes of inputs, and within the symbols' ranges. */
 static Search
 search_from(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
 {
@@ -322,7 +329,7 @@ search_from(Arena *arena, const Graph *graph, const Binding *wanted, const Bindi
 		const SymbolDef *def = &graph->symbols.data[i];
 		const Symbol *symbol = def->symbol;
 		bool is_known = is_fixed(&search, symbol);
-		if (def->source == SYMBOL_EXPR && !is_known)
+		if (!is_input(def) && !is_known)
 			continue;
 		const Binding *from = is_known ? fixed : wanted;
 		int64_t size = from->value[symbol->id];
@@ -340,10 +347,78 @@ result_of(Arena *arena, const Search *search)
 	return arena_memdup(arena, &found, sizeof found);
 }
 
+/* ---- sizes of which something is left ---- */
+
+enum {
+	ENOUGH = 16,       /* of whatever a model makes of a length (a second of sound has 50 frames) */
+	LONGEST = 1 << 16, /* what a length may grow to for that */
+};
+
+typedef VEC(const Dim *) DimList;
+
+/* The extents of all values that are no plain numbers. */
+static DimList
+extents_of(Arena *arena, const Graph *graph)
+{
+	DimList extents = {0};
+	for (const Node *node = graph->body->first; node; node = node->next)
+		for (int o = 0; o < node->noutput; o++) {
+			const Type *type = node->outputs[o] ? &node->outputs[o]->type : NULL;
+			for (int d = 0; type && d < type->rank; d++) {
+				int64_t number;
+				bool is_seen = extents.count && extents.data[extents.count - 1] == type->dims[d];
+				if (!is_seen && !dim_is_const(type->dims[d], &number))
+					vec_push(arena, &extents, type->dims[d]);
+			}
+		}
+	return extents;
+}
+
+/* Whether more, up to LONGEST, would raise an extent that is below `least`. */
+static bool
+wants_more(const Search *search, const DimList *extents, const Symbol *symbol, int64_t least)
+{
+	int64_t size = size_of(search, symbol), now, then;
+	int64_t most = symbol->hi < LONGEST ? symbol->hi : LONGEST;
+	bool wants = false;
+	for (int i = 0; i < extents->count && !wants; i++) {
+		Binding binding = eval_binding(search->eval);
+		if (!dim_eval(extents->data[i], &binding, &now) || now >= least)
+			continue;
+		eval_give_symbol(search->eval, symbol, most);
+		binding = eval_binding(search->eval);
+		wants = dim_eval(extents->data[i], &binding, &then) && then > now;
+		eval_give_symbol(search->eval, symbol, size);
+	}
+	return wants;
+}
+
+/* Sizes are doubled until something is left of them wherever the model shortens them, those that
+ * are `length` until ENOUGH is (sound, which a first convolution takes 320 samples at a time). */
+static void
+grow(Search *search, Arena *arena, int64_t length)
+{
+	const Graph *graph = search->graph;
+	DimList extents = extents_of(arena, graph);
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		const Symbol *symbol = def->symbol;
+		int64_t size = is_input(def) && !is_fixed(search, symbol) ? size_of(search, symbol) : 0;
+		int64_t least = size == length ? ENOUGH : 1;
+		while (size > 0 && 2 * size <= LONGEST && 2 * size <= symbol->hi &&
+		       wants_more(search, &extents, symbol, least)) {
+			size *= 2;
+			eval_give_symbol(search->eval, symbol, size);
+		}
+	}
+}
+
 const Binding *
 sizes_near(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
 {
 	Search search = search_from(arena, graph, wanted, fixed);
+	mend_all(&search);
+	grow(&search, arena, 0);
 	mend_all(&search);
 	return result_of(arena, &search);
 }
@@ -361,11 +436,9 @@ sizes_least(Arena *arena, const Graph *graph, const Binding *fixed)
 
 enum {
 	BATCH = 1,
-	SIDE = 224,        /* of an image */
-	VOLUME_SIDE = 64,  /* of a volume, or a film */
-	LENGTH = 128,      /* of a sequence */
-	ENOUGH = 16,       /* of whatever a model makes of a length (a second of sound has 50 frames) */
-	LONGEST = 1 << 16, /* what a length may grow to for that */
+	SIDE = 224,       /* of an image */
+	VOLUME_SIDE = 64, /* of a volume, or a film */
+	LENGTH = 128,     /* of a sequence */
 };
 
 /* Different symbols among the dims behind the first. */
@@ -428,75 +501,42 @@ is_single(const Type *type, int d)
 	return d == 0 && type->rank == 1;
 }
 
-/* What data decides: an index is 0, a number of things as long as a sequence. */
-static void
-guess_data(const Graph *graph, const Table *wanted)
-{
-	for (int i = 0; i < graph->symbols.count; i++) {
-		const Symbol *symbol = graph->symbols.data[i].symbol;
-		if (!wanted->is_bound[symbol->id])
-			table_set(wanted, symbol, symbol->lo < 0 ? 0 : LENGTH);
-	}
-}
-
-typedef VEC(const Dim *) DimList;
-
-/* The extents of all values that are no plain numbers. */
-static DimList
-extents_of(Arena *arena, const Graph *graph)
-{
-	DimList extents = {0};
-	for (const Node *node = graph->body->first; node; node = node->next)
-		for (int o = 0; o < node->noutput; o++) {
-			const Type *type = node->outputs[o] ? &node->outputs[o]->type : NULL;
-			for (int d = 0; type && d < type->rank; d++) {
-				int64_t number;
-				bool is_seen = extents.count && extents.data[extents.count - 1] == type->dims[d];
-				if (!is_seen && !dim_is_const(type->dims[d], &number))
-					vec_push(arena, &extents, type->dims[d]);
-			}
-		}
-	return extents;
-}
-
-/* Whether twice as much would raise an extent that is below `least`. */
 static bool
-wants_more(const Search *search, const DimList *extents, const Symbol *symbol, int64_t least)
+is_bound(const Search *search, const Symbol *symbol)
 {
-	int64_t size = size_of(search, symbol), now, then;
-	bool wants = false;
-	for (int i = 0; i < extents->count && !wants; i++) {
-		Binding binding = eval_binding(search->eval);
-		if (!dim_eval(extents->data[i], &binding, &now) || now >= least)
-			continue;
-		eval_give_symbol(search->eval, symbol, 2 * size);
-		binding = eval_binding(search->eval);
-		wants = dim_eval(extents->data[i], &binding, &then) && then > now;
-		eval_give_symbol(search->eval, symbol, size);
-	}
-	return wants;
+	return eval_binding(search->eval).is_bound[symbol->id];
 }
 
-/* Lengths are doubled until enough is left of them wherever the model shortens them (sound, which
- * a first convolution takes 320 samples at a time), sides until something is left. */
+/* A symbol that data decides has the size that the model assumes it to have. */
 static void
-grow(Search *search, Arena *arena)
+follow(const Search *search, const Dim *dim, const Dim *other)
 {
+	int64_t size;
+	Binding now = eval_binding(search->eval);
+	if (dim->op == EX_max && expr_is_zero(dim->arg[1]))
+		dim = dim->arg[0];
+	const SymbolDef *def = dim->op == EX_symbol ? definition_of(search->graph, dim->symbol) : NULL;
+	if (def && def->source != SYMBOL_EXPR && !is_bound(search, dim->symbol) &&
+	    dim_eval(other, &now, &size))
+		eval_give_symbol(search->eval, dim->symbol, size);
+}
+
+/* What data decides and nothing says: an index is 0, a number of things as long as a sequence. */
+static void
+guess_data(const Search *search)
+{
+	enum { ROUNDS = 4 };
 	const Graph *graph = search->graph;
-	DimList extents = extents_of(arena, graph);
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < graph->assumptions.count; i++) {
+			const Assumption *assumption = &graph->assumptions.data[i];
+			follow(search, assumption->a, assumption->b);
+			follow(search, assumption->b, assumption->a);
+		}
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
-		const Symbol *symbol = def->symbol;
-		int64_t size = def->source == SYMBOL_EXPR ? 0 : size_of(search, symbol);
-		if (def->source != SYMBOL_DIM || def->value->def || is_fixed(search, symbol) ||
-		    size <= BATCH)
-			continue;
-		int64_t least = size == LENGTH ? ENOUGH : 1;
-		while (2 * size <= LONGEST && 2 * size <= symbol->hi &&
-		       wants_more(search, &extents, symbol, least)) {
-			size *= 2;
-			eval_give_symbol(search->eval, symbol, size);
-		}
+		if (def->source != SYMBOL_EXPR && !is_bound(search, def->symbol))
+			eval_give_symbol(search->eval, def->symbol, def->symbol->lo < 0 ? 0 : LENGTH);
 	}
 }
 
@@ -507,12 +547,12 @@ sizes_typical(const Options *options, Arena *arena, const Graph *graph)
 	guess(graph, &wanted, is_inner);
 	guess(graph, &wanted, is_first);
 	guess(graph, &wanted, is_single);
-	guess_data(graph, &wanted);
 	Search search =
 		search_from(arena, graph, table_binding(arena, &wanted), table_binding(arena, &fixed));
 	mend_all(&search);
-	grow(&search, arena);
+	grow(&search, arena, LENGTH);
 	mend_all(&search);
+	guess_data(&search);
 	return result_of(arena, &search);
 }
 
@@ -525,7 +565,7 @@ sizes_text(Arena *arena, const Graph *graph, const Binding *sizes)
 	int count = 0;
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
-		if (def->source != SYMBOL_DIM || def->value->def)
+		if (!is_input(def))
 			continue;
 		buf_puts(&buf, count++ ? ", " : "{");
 		buf_quote(&buf, def->symbol->name);

@@ -85,15 +85,17 @@ step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 	return code ? code : step_block_weights(frame, step, state);
 }
 
-/* All symbols have values, and still a size has none: it divides by an extent that came to 0 (half
- * of a side of 1), or overflows. */
+/* All symbols that are due have values, but those that are computed, and still a size has none: it
+ * divides by an extent that came to 0 (half of a side of 1), or overflows. */
 static TwCode
-report_no_sizes(Frame *frame, const PlanStep *step)
+report_no_sizes(Frame *frame, const PlanStep *step, int index)
 {
-	for (int i = 0; i < frame->plan->nsymbol; i++)
-		if (frame->symbols[i] == PLAN_UNBOUND)
+	for (int i = 0; i < frame->plan->nsymbol; i++) {
+		const PlanSymbol *symbol = &frame->plan->symbols[i];
+		if (frame->symbols[i] == PLAN_UNBOUND && symbol->source != PS_DIM && symbol->step <= index)
 			return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has no sizes when it runs",
 			                 step->name);
+	}
 	return exec_fail(frame->exec, TW_SHAPE,
 	                 "node \"%.100s\": a size has no value for these inputs: it is divided by an "
 	                 "extent of 0, or overflows",
@@ -110,7 +112,7 @@ step_bind(Frame *frame, int index)
 	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
 	if (is_work && !step_has_sizes(frame, step)) {
 		if (state->is_late)
-			return report_no_sizes(frame, step);
+			return report_no_sizes(frame, step, index);
 		state->is_late = true;
 		return TW_OK;
 	}
