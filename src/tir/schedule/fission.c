@@ -139,6 +139,22 @@ touches(const Fission *f, Stmt *list, const Tensor *tensor)
 	return false;
 }
 
+/* Whether a scalar of the list is made with the variable. */
+static bool
+list_uses(const Fission *f, Stmt *list, const Var *var)
+{
+	bool is_used = false;
+	for (StmtWalk walk = stmt_walk(f->s->kernel->arena, list); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		const Expr *scalars[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
+		for (size_t i = 0; i < countof(scalars); i++)
+			is_used |= scalars[i] && expr_uses_var(scalars[i], var);
+		for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
+			is_used |= expr_uses_var(stmt->index[d], var);
+	}
+	return is_used;
+}
+
 /* Give definitions of the first half to the half that uses them; widen what both use. */
 static void
 sort_definitions(Fission *f, Stmt **first, Stmt **second)
@@ -150,7 +166,7 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 		stmt->next = NULL;
 		bool is_alloc = stmt->kind == STMT_ALLOC;
 		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
-		if (stmt->kind == STMT_LET)
+		if (stmt->kind == STMT_LET && list_uses(f, *second, stmt->var))
 			refuse_step(f->s, "%s is defined before the cut", stmt->var->name);
 		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || touches(f, *second, tensor));
 		if (!is_wide)
