@@ -484,6 +484,8 @@ bound_cast(Machine *m, const Instr *in, int n)
 		double below = quantise(in->to, in->flags, x.value - x.bound);
 		double above = quantise(in->to, in->flags, x.value + x.bound);
 		bound[i] = x.bound == 0 ? 0 : fmax(fabs(above - value), fabs(value - below));
+		if (in->to == DT_BOOL && x.bound > 0 && fabs(x.value) <= x.bound)
+			bound[i] = 1; /* true on both sides of 0 */
 		if (x.bound == INFINITY || bound[i] != bound[i])
 			bound[i] = INFINITY;
 	}
