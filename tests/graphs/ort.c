@@ -12,6 +12,17 @@ always(const Node *node)
 	return true;
 }
 
+/* From corner to corner of one element. */
+static bool
+has_side_of_one(const Node *node)
+{
+	const Type *grid = &node->outputs[0]->type;
+	bool is_one = false;
+	for (int d = 1; d < grid->rank - 1; d++)
+		is_one |= dim_is(grid->dims[d], 1);
+	return is_one && attr_int(node, "align_corners");
+}
+
 /* A result of a body that no node of the body makes, or that is given twice. */
 static bool
 passes_on(const Node *node)
@@ -132,6 +143,7 @@ static const struct {
 	{OP_DynamicQuantizeLinear, always, "a scale of 1 where all are zero"},
 	{OP_Attention, is_masked_otherwise,
      "a single query sees all keys; scores that are masked are the lowest number, not -inf"},
+	{OP_AffineGrid, has_side_of_one, "a side of one element lies at its end, not at its begin"},
 	{OP_Resize, is_rounded_otherwise, "it rounds extents and decides ties otherwise"},
 	{OP_MatMulInteger, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_ReduceLogSum, is_integer, "steps between are integers"},

@@ -227,7 +227,8 @@ infer_AffineGrid(Infer *infer)
 	infer_set(infer, 0, theta->dtype, (int)rows + 2, dims);
 }
 
-/* Position i of an axis between -1 and 1; an axis of one element from corner to corner is at -1. */
+/* Position i of an axis between -1 and 1; an axis of one element from corner to corner is at -1
+ * (the standard's reference; PyTorch has 0, ONNX Runtime 1). */
 static const Expr *
 between_corners(const Grid *g, const Expr *i, const Dim *extent)
 {
