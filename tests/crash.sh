@@ -26,8 +26,8 @@ exec cc "$@"
 TEXT
 chmod +x slow
 
-# Compile, and send the signal while the C compiler is at work.
-interrupted() {
+# A compilation whose C compiler is at work: $pid.
+begin() {
 	rm -rf started cache
 	CC=./slow "$tw" compile m.txt -o m.twb 2>err &
 	pid=$!
@@ -35,6 +35,11 @@ interrupted() {
 		[ ! -e started ] || break
 		sleep 0.2
 	done
+}
+
+# Send it the signal.
+interrupted() {
+	begin
 	kill "-$1" $pid
 	wait $pid 2>/dev/null
 	rc=$?
@@ -58,13 +63,7 @@ done
 interrupted KILL
 [ $rc -gt 128 ] && [ -n "$(ls temporary)" ] && pass || lose "SIGKILL: exit code $rc, $(ls temporary)"
 [ ! -e m.twb ] && pass || lose "SIGKILL leaves m.twb"
-rm -rf started cache
-CC=./slow "$tw" compile m.txt -o m.twb 2>err &
-pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	[ ! -e started ] || break
-	sleep 0.2
-done
+begin
 "$tw" compile -q m.txt -o other.twb 2>err2 && pass || lose "beside another: $(cat err2)"
 set -- temporary/*
 [ $# = 1 ] && pass || lose "one is at work, but there are $(ls temporary)"

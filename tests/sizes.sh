@@ -85,7 +85,20 @@ compare() {
 "$tw" compile -q -O0 g.g -o r.twb --shape N=1..16:4 --shape W=32..64
 expected='N is 17 (from x), outside 1..16' refuse "$tw" run r.twb --shape N=17
 expected='expected a range as 1..16' refuse "$tw" compile g.g --shape N=16..1
+expected='a size from 0' refuse "$tw" compile g.g --shape N=-3
 expected='20 is not in its range' refuse "$tw" compile g.g --shape N=1..16:20
+
+# A symbol that passes remove is one of the model all the same.
+cat >dead.g <<'END'
+graph g(%x: f32[N], %n: i64) -> %y {
+  %z: i64 = {0}
+  %o: i64 = {1}
+  %r = Range(%z, %n, %o)
+  %d = Neg(%r)
+  %y = Relu(%x)
+}
+END
+expected='wrote d.twb' accept "$tw" compile -O2 dead.g -o d.twb --shape E1=3
 
 # Proofs and self-tests run where something is left of what the model shortens.
 cat >sound.g <<'END'

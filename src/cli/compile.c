@@ -33,6 +33,7 @@ typedef struct Compilation {
 	Map denied;            /* choices that proving found wrong */
 	Graph *model;          /* as read */
 	const Graph *compiled; /* for the first target, behind its passes */
+	const Binding *asked;  /* --shape's sizes of that */
 	PassContext *context;  /* of that */
 	Buf choices;
 	Progress progress;
@@ -65,6 +66,7 @@ compile_target(Compilation *c, int index)
 	if (index == 0) {
 		c->model = graph_clone(c->arena, graph);
 		c->compiled = graph;
+		c->asked = sizes_asked(&c->options, c->arena, graph);
 		c->context = context;
 	}
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
@@ -122,11 +124,10 @@ compile_proved(Compilation *c)
 	const ProofResult *proof = &c->result.finished.proof;
 	for (int attempt = 1;; attempt++) {
 		write_bundle(c);
-		c->result.finished = finish_bundle(
-			&c->options, c->arena,
-			&(Finish){c->draft, c->result.path, model_name(c->arena, c->path), c->model,
-		              c->compiled, sizes_asked(&c->options, c->arena, c->compiled),
-		              &c->result.written});
+		c->result.finished =
+			finish_bundle(&c->options, c->arena,
+		                  &(Finish){c->draft, c->result.path, model_name(c->arena, c->path),
+		                            c->model, c->compiled, c->asked, &c->result.written});
 		if (!proof_failed(proof))
 			break;
 		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);

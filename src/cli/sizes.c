@@ -50,6 +50,9 @@ extent_of(const char *text)
 	}
 	if (!dots || size)
 		extent.size = number_of("--shape", size ? size + 1 : text);
+	if ((!dots || size) && (extent.size < 0 || extent.size > INT32_MAX))
+		fail_as(FAIL_USAGE, NULL, "--shape: expected a size from 0 to %d, saw '%s'", INT32_MAX,
+		        text);
 	if (size && (extent.size < extent.lo || extent.size > extent.hi))
 		fail_as(FAIL_USAGE, NULL, "--shape: %lld is not in its range, %s", (long long)extent.size,
 		        text);
@@ -213,15 +216,6 @@ holds(const Search *search, const Assumption *assumption)
 	return !is_known || a == b;
 }
 
-static const SymbolDef *
-definition_of(const Graph *graph, const Symbol *symbol)
-{
-	for (int i = 0; i < graph->symbols.count; i++)
-		if (graph->symbols.data[i].symbol == symbol)
-			return &graph->symbols.data[i];
-	return NULL;
-}
-
 static void
 add_symbol(Search *search, const Symbol *symbol)
 {
@@ -244,7 +238,7 @@ collect(Search *search, const Expr *e)
 {
 	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
 		const Symbol *symbol = walk.e->op == EX_symbol ? walk.e->symbol : NULL;
-		const SymbolDef *def = symbol ? definition_of(search->graph, symbol) : NULL;
+		const SymbolDef *def = symbol ? symbol_def_find(search->graph, symbol) : NULL;
 		if (!def || is_fixed(search, symbol))
 			continue;
 		if (def->source == SYMBOL_EXPR)
@@ -296,7 +290,7 @@ mend_symbol(const Search *search, int index, bool together)
 
 /* Other sizes for the symbols of a broken assumption, so that it holds: for all that are equal (the
  * sides of an image), or for one. */
-static void
+static bool
 mend(Search *search, const Assumption *assumption)
 {
 	search->assumption = assumption;
@@ -305,7 +299,8 @@ mend(Search *search, const Assumption *assumption)
 	collect(search, assumption->b);
 	for (int i = 0; i < search->symbols.count; i++)
 		if (mend_symbol(search, i, true) || mend_symbol(search, i, false))
-			return;
+			return true;
+	return false;
 }
 
 /* As far as one assumption at a time can give it. */
@@ -314,10 +309,13 @@ mend_all(Search *search)
 {
 	enum { ROUNDS = 4 };
 	const Graph *graph = search->graph;
-	for (int round = 0; round < ROUNDS; round++)
+	bool is_better = true;
+	for (int round = 0; round < ROUNDS && is_better; round++) {
+		is_better = false;
 		for (int i = 0; i < graph->assumptions.count; i++)
 			if (!holds(search, &graph->assumptions.data[i]))
-				mend(search, &graph->assumptions.data[i]);
+				is_better |= mend(search, &graph->assumptions.data[i]);
+	}
 }
 
 /* Start with these sizes of inputs, and within the symbols' ranges. */
@@ -468,37 +466,26 @@ typical_dim(const Type *type, int d)
 	return !is_image || inner < 2 ? LENGTH : inner == 2 ? SIDE : VOLUME_SIDE;
 }
 
-/* What dims say of their symbols, where no other has said it: of those whose turn it is. */
+/* In which turn a dim is asked: one behind the first says most of its symbol, a single one
+ * least. */
+static int
+turn_of(const Type *type, int d)
+{
+	return d > 0 ? 0 : type->rank > 1 ? 1 : 2;
+}
+
+/* What inputs' dims say of their symbols, the first that says something. */
 static void
-guess(const Graph *graph, const Table *wanted, bool (*is_of_turn)(const Type *type, int d))
+guess(const Graph *graph, const Table *wanted, int turn)
 {
 	for (int i = 0; i < graph->body->nparam; i++) {
 		const Type *type = &graph->body->params[i]->type;
 		for (int d = 0; d < type->rank; d++) {
-			const Dim *dim = type->dims[d];
-			if (dim->op == EX_symbol && is_of_turn(type, d) && !wanted->is_bound[dim->symbol->id])
-				table_set(wanted, dim->symbol, typical_dim(type, d));
+			const Symbol *symbol = type->dims[d]->op == EX_symbol ? type->dims[d]->symbol : NULL;
+			if (symbol && turn_of(type, d) == turn && !wanted->is_bound[symbol->id])
+				table_set(wanted, symbol, typical_dim(type, d));
 		}
 	}
-}
-
-static bool
-is_inner(const Type *type, int d)
-{
-	(void)type;
-	return d > 0;
-}
-
-static bool
-is_first(const Type *type, int d)
-{
-	return d == 0 && type->rank > 1;
-}
-
-static bool
-is_single(const Type *type, int d)
-{
-	return d == 0 && type->rank == 1;
 }
 
 static bool
@@ -515,7 +502,8 @@ follow(const Search *search, const Dim *dim, const Dim *other)
 	Binding now = eval_binding(search->eval);
 	if (dim->op == EX_max && expr_is_zero(dim->arg[1]))
 		dim = dim->arg[0];
-	const SymbolDef *def = dim->op == EX_symbol ? definition_of(search->graph, dim->symbol) : NULL;
+	const SymbolDef *def =
+		dim->op == EX_symbol ? symbol_def_find(search->graph, dim->symbol) : NULL;
 	if (def && def->source != SYMBOL_EXPR && !is_bound(search, dim->symbol) &&
 	    dim_eval(other, &now, &size))
 		eval_give_symbol(search->eval, dim->symbol, size);
@@ -544,9 +532,8 @@ const Binding *
 sizes_typical(const Options *options, Arena *arena, const Graph *graph)
 {
 	Table fixed = asked(options, arena, graph), wanted = table_new(arena, graph);
-	guess(graph, &wanted, is_inner);
-	guess(graph, &wanted, is_first);
-	guess(graph, &wanted, is_single);
+	for (int turn = 0; turn < 3; turn++)
+		guess(graph, &wanted, turn);
 	Search search =
 		search_from(arena, graph, table_binding(arena, &wanted), table_binding(arena, &fixed));
 	mend_all(&search);

@@ -221,6 +221,8 @@ bool region_encloses(const Region *region, const Region *inner);
 void graph_sort(Graph *graph);
 /* A deep copy with its own ctx and arena (constants' data shared). */
 Graph *graph_clone(Arena *arena, const Graph *graph);
+/* The definition of a symbol, or NULL. */
+const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
 /* Nodes of all regions; a group is one. */
 int graph_node_count(const Graph *graph);
 

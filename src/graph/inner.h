@@ -11,8 +11,6 @@ void node_want_output(Node *node, int index);
 void value_add_use(Value *value, Use use);
 void value_remove_use(Value *value, Use use);
 
-/* The definition of a symbol, or NULL. */
-const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
 void symbol_def_add(Graph *graph, const SymbolDef *def);
 /* The symbol that a dim is, or NULL. */
 const Symbol *dim_as_symbol(const Dim *dim);

@@ -59,7 +59,7 @@ const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer *
 
 /* The products of a group by a vendor, what is left by kernels: what stands behind the sum, or
  * sums at offsets of a matrix product where there are windows. Steps are appended; false when that
- * is not possible or not better. (offsets.c) */
+ * is not possible or not better. (products.c) */
 bool lower_products(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                     MBuffer *const *outputs);
 

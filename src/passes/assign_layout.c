@@ -94,7 +94,7 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 }
 
 /* A sum of products over the tensor's channels, but no vendor convolution (a transposed one): the
- * library may have the products alone (lower/offsets.c), and takes matrices, which are plain. */
+ * library may have the products alone (lower/products.c), and takes matrices, which are plain. */
 static bool
 sums_channels(const Program *p, const Tensor *tensor)
 {

@@ -14,7 +14,7 @@
  *
  * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
  *
- *     {"format": [1, 2],
+ *     {"format": [1, 3],
  *      "producer": "tilewright 0.1.0",
  *      "model": {"name": "resnet18.onnx", "sha256": "<64 hex digits>"},
  *      "pipeline": "O3",
@@ -45,7 +45,7 @@
 #include "base/zip.h"
 #include "runtime/plan/plan.h"
 
-enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 2, BUNDLE_HASH_SIZE = 33 };
+enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 3, BUNDLE_HASH_SIZE = 33 };
 
 /* Where the optimised graphs lie, one per target, named as the plans are. */
 #define GRAPH_FOLDER "graph/"

@@ -35,16 +35,19 @@ reach_of_nothing(const Frame *frame, int buffer)
 {
 	const PlanBuffer *described = &frame->plan->buffers[buffer];
 	const Slot *slot = &frame->slots[buffer];
-	int64_t dense[PLAN_MAX_RANK], reach = 1, unit = (int64_t)element_bytes(described->type);
+	int64_t dense[PLAN_MAX_RANK], reach = 1, part;
+	int64_t unit = (int64_t)element_bytes(described->type), most = INT64_MAX / 4;
 	if (slot->bytes > 0)
 		return 0;
 	plan_strides(described->rank, slot->dims, dense);
 	for (int i = 0; i < described->rank; i++) {
 		int64_t stride = slot->strides ? slot->strides[i] : dense[i], steps = slot->dims[i] - 1;
-		if (steps > 0)
-			reach += steps * (stride < 0 ? -stride : stride);
+		if (steps > 0 && (__builtin_mul_overflow(steps, stride < 0 ? -stride : stride, &part) ||
+		                  __builtin_add_overflow(reach, part, &reach)))
+			return (size_t)most; /* more memory than there is */
 	}
-	return (size_t)(reach * (unit ? unit : 1));
+	bool is_small = !__builtin_mul_overflow(reach, unit ? unit : 1, &reach) && reach < most;
+	return (size_t)(is_small ? reach : most);
 }
 
 static TwCode
