@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source?
+# usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source and compile?
 #        tests/mistakes.sh -a         try them all: some minutes
 #        tests/mistakes.sh NAME ...   try these
 #
@@ -41,6 +41,17 @@ changed() {
 			if (!at || index(rest, old)) exit 1
 			printf "%s%s%s", substr(text, 1, at - 1), ENVIRON["NEW"], rest
 		}' "$2/$(value "$1" file)"
+}
+
+# fits ROW: whether its text is in the source, and whether the source then still compiles. Files that
+# others include are not compiled here.
+fits() {
+	file=$(value "$1" file)
+	changed "$1" . >"$here/$1.c" || { echo "its text is not in $file, or more than once"; return 1; }
+	case $file in *.c) ;; *) return 0 ;; esac
+	command=$(make -n V=1 -W "$file" "$build/obj/${file%.c}.o" | grep -m 1 -e ' -c ')
+	${command%% -MMD*} -iquote "$(dirname "$file")" -fsyntax-only "$here/$1.c" 2>"$here/$1.errors" ||
+		{ echo "it does not compile: $(grep -m 1 error "$here/$1.errors")"; return 1; }
 }
 
 # model NAME: a file to compile.
@@ -97,10 +108,10 @@ names=$(sed -n 's/^row //p' "$rows")
 if [ $# = 0 ]; then
 	passed=0 failed=0
 	for row in $names; do
-		if changed "$row" . >/dev/null; then
+		if why=$(fits "$row"); then
 			passed=$((passed + 1))
 		else
-			echo "FAIL mistakes: the text of $row is not in $(value "$row" file), or more than once"
+			echo "FAIL mistakes: $row: $why"
 			failed=$((failed + 1))
 		fi
 	done
