@@ -17,7 +17,7 @@ typedef struct Checker {
 	VEC(const Buffer *) buffers; /* in scope */
 	Map lets;                    /* Var to its value, for integers */
 	const Stmt *vector;          /* the @vector loop around, or NULL */
-	int vector_buffers;          /* buffers.count when it was entered */
+	Lanes lanes;                 /* its */
 	IntVec written;              /* per argument */
 	int64_t stack_bytes;
 } Checker;
@@ -50,6 +50,22 @@ has_buffer(const Checker *check, const Tensor *tensor)
 	return false;
 }
 
+/* Whether a vector of the machine is around, not only a loop that may become some. */
+static bool
+in_vector(const Checker *check)
+{
+	return check->vector && check->vector->lanes;
+}
+
+/* Lanes of one vector stand at the same element, each of its own register. */
+static void
+check_own(const Checker *check, const Tensor *tensor, const Expr *const *index)
+{
+	if (in_vector(check) && lanes_own(&check->lanes, tensor) &&
+	    lanes_differ_in(&check->lanes, tensor->rank, index))
+		broken(check, "the lanes of a vector use different elements of %s", tensor->name);
+}
+
 static void
 check_leaf(const Checker *check, const Expr *e)
 {
@@ -57,6 +73,8 @@ check_leaf(const Checker *check, const Expr *e)
 		broken(check, "variable %s is used outside its scope", e->var->name);
 	if (e->op == EX_read && !has_buffer(check, e->tensor))
 		broken(check, "buffer %s is read outside its scope", e->tensor->name);
+	if (e->op == EX_read)
+		check_own(check, e->tensor, e->arg);
 	if (e->op == EX_iter)
 		broken(check, "%s has no place in a kernel", "an iterator of a stage");
 }
@@ -154,18 +172,16 @@ check_for(Checker *check, const Stmt *stmt, bool may_be_parallel)
 		broken(check, "@parallel loop %s does not nest perfectly at the top", stmt->var->name);
 	if (stmt->bind == BIND_VECTOR && check->vector)
 		broken(check, "@vector loop %s stands in another one", stmt->var->name);
-	if (check->vector && (expr_uses_var(stmt->lo, check->vector->var) ||
-	                      expr_uses_var(stmt->hi, check->vector->var)))
+	if (in_vector(check) && lanes_differ_in(&check->lanes, 2, (const Expr *[]){stmt->lo, stmt->hi}))
 		broken(check, "the bounds of loop %s differ between lanes", stmt->var->name);
 	check_scalar(check, stmt->lo, DT_I64, "a loop's lower bound");
 	check_scalar(check, stmt->hi, DT_I64, "a loop's upper bound");
 	if (stmt->lanes)
 		check_extent(check, stmt);
 	const Stmt *vector = check->vector;
-	int vector_buffers = check->vector_buffers;
 	if (stmt->bind == BIND_VECTOR) {
 		check->vector = stmt;
-		check->vector_buffers = check->buffers.count;
+		lanes_note(&check->lanes, stmt);
 	}
 	int mark = facts_mark(check->facts);
 	facts_var(check->facts, stmt->var, expr_replace_vars(stmt->lo, &check->lets),
@@ -179,23 +195,22 @@ check_for(Checker *check, const Stmt *stmt, bool may_be_parallel)
 	check->vars.count--;
 	facts_release(check->facts, mark);
 	check->vector = vector;
-	check->vector_buffers = vector_buffers;
 }
 
 /* Inside a @vector loop, a plain store to one place for all lanes would depend on their order. */
 static void
-check_lanes(Checker *check, const Stmt *stmt)
+check_lanes(const Checker *check, const Stmt *stmt)
 {
-	for (int i = check->vector_buffers; i < check->buffers.count; i++)
-		if (check->buffers.data[i] == stmt->buffer)
-			return;
-	for (int d = 0; d < stmt->buffer->tensor.rank; d++)
-		for (int i = 0; i < check->vars.count; i++)
-			if (expr_uses_var(expr_replace_vars(stmt->index[d], &check->lets), check->vector->var))
-				return;
-	if (stmt->op == STORE_SET)
-		broken(check, "all lanes of a @vector loop store to one place of %s",
-		       stmt->buffer->tensor.name);
+	const Tensor *tensor = &stmt->buffer->tensor;
+	if (lanes_own(&check->lanes, tensor)) {
+		check_own(check, tensor, stmt->index);
+		return;
+	}
+	bool differs = lanes_differ_in(&check->lanes, tensor->rank, stmt->index);
+	if (!differs && stmt->op == STORE_SET)
+		broken(check, "all lanes of a @vector loop store to one place of %s", tensor->name);
+	if (!differs && in_vector(check) && dtype_bits(tensor->type) > check->vector->lane_bytes * 8)
+		broken(check, "the lanes of a vector are too narrow for a sum in %s", tensor->name);
 }
 
 static void
@@ -230,6 +245,8 @@ check_alloc(Checker *check, const Stmt *stmt)
 		is_constant = is_constant && dim_is_const(tensor->hi[d], &dim);
 		count = is_constant && count < INT32_MAX ? count * dim : count;
 	}
+	if (in_vector(check) && stmt->buffer->scope != SCOPE_REG)
+		broken(check, "%s is made in a vector and no register", tensor->name);
 	bool is_local = stmt->buffer->scope == SCOPE_REG || stmt->buffer->scope == SCOPE_STACK;
 	if (is_local && !is_constant)
 		broken(check, "register or stack buffer %s has no constant extents", tensor->name);
@@ -239,6 +256,7 @@ check_alloc(Checker *check, const Stmt *stmt)
 		broken(check, "with %s, local buffers are too large for the stack", tensor->name);
 	check_scalar(check, stmt->value, tensor->type, "an initial value");
 	vec_push(check->arena, &check->buffers, stmt->buffer);
+	lanes_note(&check->lanes, stmt);
 }
 
 static void
@@ -265,6 +283,7 @@ check_let(Checker *check, const Stmt *stmt)
 		map_set_ptr(&check->lets, stmt->var, (void *)value);
 	}
 	vec_push(check->arena, &check->vars, stmt->var);
+	lanes_note(&check->lanes, stmt);
 }
 
 static void
@@ -318,7 +337,7 @@ kernel_check(const Kernel *kernel)
 {
 	Arena *arena = arena_new_in(kernel->arena, "checking a kernel");
 	Checker check = {.kernel = kernel, .arena = arena, .facts = facts_new(kernel->ctx, arena)};
-	check.lets.arena = arena;
+	check.lets.arena = check.lanes.arena = arena;
 	for (int i = 0; i < kernel->buffers.count; i++) {
 		vec_push(arena, &check.buffers, kernel->buffers.data[i]);
 		vec_push(arena, &check.written, 0);

@@ -20,4 +20,17 @@ void facts_let(Facts *facts, const Stmt *let);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool expr_uses_any(const Expr *e, int count, const Var *const *vars);
 
+/* What differs between the lanes of the @vector loop around (lanes.c). Each statement is noted
+ * before those that it holds and those behind it. */
+typedef struct Lanes {
+	Arena *arena;
+	VEC(const Var *) vars;
+	VEC(const Buffer *) own; /* made inside: each lane has one */
+} Lanes;
+void lanes_note(Lanes *lanes, const Stmt *stmt);
+bool lanes_own(const Lanes *lanes, const Tensor *tensor);
+bool lanes_differ(const Lanes *lanes, const Expr *e);
+bool lanes_differ_in(const Lanes *lanes, int count, const Expr *const *list);
+bool lanes_join(DType type); /* a machine combines the lanes of such values into one */
+
 #endif

@@ -15,13 +15,14 @@
  * Scalars are Exprs over EX_var (loop counters, lets), symbols and reads of buffers. Statements are
  * mutable trees in the kernel's arena; a list of statements is linked by `next`.
  *
- * A @vector loop runs its iterations in lockstep. Its body may hold serial and unrolled loops whose
- * bounds do not depend on its variable, registers (one per lane), lets, stores, conditions that
- * differ per lane (masks), reads at any index (contiguous, uniform, or gathered). A store with an
- * op to a register or element that does not depend on the variable is a reduction across the lanes.
+ * A @vector loop may run its iterations in lockstep. A store with an op to a register or element
+ * that does not depend on its variable is a reduction across the lanes.
  *
  * A loop @vector(i32x16) is one vector of the machine (loops/vectorize.c): it runs from 0, at most
- * 16 times, and i32 says that its values take 4 bytes a lane; i64: 8.
+ * 16 times, and i32 says that its values take 4 bytes a lane; i64: 8. Its body may hold serial and
+ * unrolled loops whose bounds are the same for all lanes, registers (one per lane, at one index for
+ * all), lets, stores, conditions that differ per lane (masks), reads at any index (contiguous,
+ * uniform, or gathered).
  *
  * EX_at may stand in any index of a kernel: it wraps, reports an index outside into the status
  * where flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay

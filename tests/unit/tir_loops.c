@@ -80,8 +80,20 @@ START_TEST(test_refusals)
 		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in 4 @vector\n      Y[i] = "
 	     "1\n}",
 	     "stands in another"},
-		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector\n    for j in i\n      Y[i] = 1\n}",
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector(i32x4) {\n    let n = i\n"
+	     "    for j in n\n      Y[i] = 1\n  }\n}",
 	     "differ between lanes"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector(i32x4) {\n    r: f32[4] @reg = 0\n"
+	     "    Y[i] = r[i]\n  }\n}",
+	     "different elements of r"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector(i32x4) {\n    r: f32[4] @reg\n"
+	     "    r[i] = 1\n    Y[i] = 1\n  }\n}",
+	     "different elements of r"},
+		{"kernel k(Y: out f32[4]) {\n  for i in 4 @vector(i32x4) {\n    r: f32[4] @stack\n"
+	     "    Y[i] = 1\n  }\n}",
+	     "no register"},
+		{"kernel k(Y: out i64[1]) {\n  for i in 4 @vector(i32x4)\n    Y[0] += i\n}",
+	     "too narrow for a sum"},
 		{"kernel k(N, Y: out f32[4]) {\n  a: f32[N] @reg\n  for i in 4\n    Y[i] = 1\n}",
 	     "constant extents"},
 		{"kernel k(Y: out f32[4]) {\n  a: f32[100,100] @stack\n  for i in 4\n    Y[i] = 1\n}",

@@ -146,7 +146,7 @@ emit_for(Emit *em, const Stmt *stmt)
 {
 	if (stmt->bind == BIND_PARALLEL && !em->vector && stmt == em->kernel->body)
 		emit_parallel(em, stmt);
-	else if (stmt->bind == BIND_VECTOR && !em->vector)
+	else if (stmt->bind == BIND_VECTOR && stmt->lanes)
 		emit_vector_loop(em, stmt);
 	else if (stmt->bind >= BIND_BLOCK_X && stmt->bind < BIND_COUNT)
 		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no blocks and threads",
@@ -163,6 +163,7 @@ emit_let(Emit *em, const Stmt *stmt)
 	int64_t value;
 	begin_statement(em, 1, &stmt->value);
 	facts_let(em->facts, stmt);
+	lanes_note(&em->lanes, stmt);
 	VarInfo info = counter(em, stmt->var);
 	if (stmt->value->type == DT_I64 && constant_value(em, stmt->value, &value)) {
 		push_var(em, (VarInfo){.var = stmt->var, .kind = VAR_CONST, .value = value});

@@ -111,7 +111,7 @@ typedef struct Emit {
 	VEC(Simplified) simplified; /* addresses at `place` */
 	const Stmt *place;          /* the statement being emitted */
 	Vector *vector;             /* NULL: no @vector loop around */
-	bool has_failed_vector;     /* something has no vector form: emit this loop as a plain one */
+	Lanes lanes;                /* its */
 } Emit;
 
 /* ---- text.c ---- */

@@ -223,7 +223,11 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	Buf bodies = {.arena = arena};
 	for (int i = 0; i < count; i++) {
 		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
-		Emit em = {.arena = arena, .target = target, .kernel = kernels[i], .ctx = kernels[i]->ctx};
+		Emit em = {.arena = arena,
+		           .target = target,
+		           .kernel = kernels[i],
+		           .ctx = kernels[i]->ctx,
+		           .lanes.arena = arena};
 		Work work = work_begin(&kernels[i]->loc, NULL);
 		const char *plain = kernel_text(&em, true);
 		work_end(work);

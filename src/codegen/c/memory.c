@@ -331,9 +331,7 @@ emit_store(Emit *em, const Stmt *stmt)
 	make_address(em, &address, flat_address(em, stmt->buffer, stmt->index));
 	if (!in_lanes(em)) {
 		store_scalar(em, stmt, address_text(em, &address));
-	} else if (address.is_affine && !address.lane_factor) {
-		em->has_failed_vector = true; /* one place for all lanes, and no reduction */
-	} else if (address.is_affine && has_vector(em, stmt->value->type) &&
+	} else if (address.is_affine && address.lane_factor && has_vector(em, stmt->value->type) &&
 	           dtype_bits(stmt->value->type) >= 8) {
 		store_lanes(em, stmt, &address);
 	} else {

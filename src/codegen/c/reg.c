@@ -131,9 +131,6 @@ reg_access(Emit *em, const RegInfo *reg, const Expr *const *index)
 Val
 read_reg(Emit *em, const RegInfo *reg, const Expr *e)
 {
-	for (int d = 0; d < e->argc && reg->alloc_lanes; d++)
-		if (emit_varies(em, e->arg[d]))
-			em->has_failed_vector = true; /* each lane another element */
 	RegAccess access = reg_access(em, reg, e->arg);
 	if (!access.is_vector)
 		return (Val){access.place, UNIFORM};
@@ -164,9 +161,6 @@ store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt)
 {
 	char name[24];
 	DType type = reg->buffer->tensor.type;
-	for (int d = 0; d < reg->buffer->tensor.rank && reg->alloc_lanes; d++)
-		if (emit_varies(em, stmt->index[d]))
-			em->has_failed_vector = true;
 	RegAccess access = reg_access(em, reg, stmt->index);
 	if (!access.is_vector) {
 		emit_line(em, "%s = %s;", access.place, stored_text(em, stmt, false, access.place));
@@ -311,12 +305,9 @@ emit_alloc(Emit *em, const Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
 	begin_statement(em, 1, &stmt->value);
+	lanes_note(&em->lanes, stmt);
 	if (stmt->buffer->scope == SCOPE_REG) {
 		alloc_reg(em, stmt);
-		return;
-	}
-	if (em->vector) {
-		em->has_failed_vector = true; /* one per lane would be needed */
 		return;
 	}
 	const char *name = buffer_name(em, tensor);

@@ -67,19 +67,6 @@ has_vector(const Emit *em, DType type)
 	return type == DT_BOOL || dtype_bits(lane_type(type)) / 8 <= em->vector->width;
 }
 
-static bool
-leaf_varies(Emit *em, const Expr *e)
-{
-	if (e->op == EX_var) {
-		const VarInfo *info = find_var(em, e->var);
-		return info->kind == VAR_LANE || (info->kind == VAR_NAMED && info->val.form != UNIFORM);
-	}
-	if (e->op != EX_read)
-		return false;
-	const RegInfo *reg = find_reg(em, e->tensor);
-	return reg && reg->alloc_lanes > 0;
-}
-
 bool
 emit_varies(Emit *em, const Expr *e)
 {
@@ -88,7 +75,7 @@ emit_varies(Emit *em, const Expr *e)
 	uintptr_t known = (uintptr_t)map_find_ptr(&em->varying, e);
 	if (known)
 		return known == 2;
-	bool is_varying = leaf_varies(em, e);
+	bool is_varying = e->argc == 0 || e->op == EX_read ? lanes_differ(&em->lanes, e) : false;
 	for (int i = 0; i < e->argc && !is_varying; i++)
 		is_varying = emit_varies(em, e->arg[i]);
 	map_set_ptr(&em->varying, e, (void *)(uintptr_t)(is_varying ? 2 : 1));
@@ -215,10 +202,9 @@ as_vector(Emit *em, DType type, Val val)
 	char name[24];
 	if (val.form == VECTOR)
 		return val.text;
-	if (val.form == LANES) {
-		em->has_failed_vector = true;
-		return "0";
-	}
+	if (val.form == LANES)
+		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: %s has no vectors here", em->kernel->name,
+		        dtype_name(type));
 	bool is_mask = type == DT_BOOL;
 	if (is_mask)
 		type = em->vector->width == 8 ? DT_I64 : DT_I32;
@@ -230,10 +216,10 @@ const char *
 emit_scalar(Emit *em, const Expr *e)
 {
 	Val val = emit_value(em, e);
-	if (val.form == UNIFORM)
-		return val.text;
-	em->has_failed_vector = true;
-	return "0";
+	if (val.form != UNIFORM)
+		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a value differs between lanes",
+		        em->kernel->name);
+	return val.text;
 }
 
 const char *

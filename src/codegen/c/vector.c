@@ -4,8 +4,8 @@
  *     for i in N % 16 @vector(i32x16)   =>    const tw_i32x16 m = …; tw_storem_f32x16(Y + …, …, m)
  *     … s[] += f[0, i]                  =>    s = s + tw_add_lanes_f32x16(f_0)
  *
- * What has no vector form (loops whose bounds differ between lanes, one place written by all lanes)
- * is emitted as an ordinary loop; so is a @vector loop that Vectorize has not seen.
+ * What can be no vector is none here: Vectorize left it as a plain loop. A @vector loop that
+ * Vectorize has not seen is one, too.
  */
 #include "codegen/c/emit.h"
 
@@ -26,13 +26,9 @@ static bool
 is_fold(Emit *em, const Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
-	const RegInfo *reg = find_reg(em, tensor);
-	if (!in_lanes(em) || stmt->op == STORE_SET || (reg && reg->alloc_lanes))
-		return false;
-	for (int d = 0; d < tensor->rank; d++)
-		if (emit_varies(em, stmt->index[d]))
-			return false;
-	return dtype_is_integer(tensor->type) || tensor->type == DT_F32 || tensor->type == DT_F64;
+	return in_lanes(em) && stmt->op != STORE_SET && lanes_join(tensor->type) &&
+	       !lanes_own(&em->lanes, tensor) &&
+	       !lanes_differ_in(&em->lanes, tensor->rank, stmt->index);
 }
 
 /* The lanes of the value, joined by a fixed tree; those that do not count are the identity. */
@@ -104,67 +100,26 @@ emit_partial(Emit *em, const Stmt *loop)
 	vector->last = emit_text(em, "(%s - 1)", count);
 }
 
-static void
-emit_as_vector(Emit *em, const Stmt *loop)
+void
+emit_vector_loop(Emit *em, const Stmt *loop)
 {
 	int64_t count;
-	int vars = em->vars.count, regs = em->regs.count;
+	int vars = em->vars.count, mark = facts_mark(em->facts);
 	Vector *vector = NEW(em->arena, Vector);
 	*vector = (Vector){.loop = loop, .lanes = loop->lanes, .width = loop->lane_bytes};
-	em->vector = vector;
 	vector->last = emit_text(em, "%d", loop->lanes - 1);
+	learn_loop(em, loop);
+	lanes_note(&em->lanes, loop);
+	em->vector = vector;
 	emit_line(em, "{");
 	em->depth++;
 	if (!constant_value(em, loop->hi, &count) || count != loop->lanes)
 		emit_partial(em, loop);
-	push_var(em, (VarInfo){.var = loop->var, .kind = VAR_LANE, .depth = vars + 1});
-	emit_list(em, loop->body);
-	em->vars.count = vars;
-	em->regs.count = regs;
-	em->vector = NULL;
 	em->depth--;
+	push_var(em, (VarInfo){.var = loop->var, .kind = VAR_LANE, .depth = vars + 1});
+	emit_block(em, loop->body);
 	emit_line(em, "}");
-}
-
-/* What the first walk noted about registers, to forget a failed attempt. */
-static RegInfo *
-save_regs(Emit *em)
-{
-	RegInfo *saved = NEW_N(em->arena, RegInfo, em->regs.count + 1);
-	for (int i = 0; i < em->regs.count; i++)
-		saved[i] = *em->regs.data[i];
-	return saved;
-}
-
-void
-emit_vector_loop(Emit *em, const Stmt *loop)
-{
-	if (!loop->lanes) {
-		emit_serial_loop(em, loop);
-		return;
-	}
-	RegInfo *saved = save_regs(em);
-	Buf attempt = {.arena = em->arena}, *out = em->out;
-	int vars = em->vars.count, regs = em->regs.count, depth = em->depth;
-	int mark = facts_mark(em->facts);
-	bool had_failed = em->has_failed_vector;
-	em->has_failed_vector = false;
-	em->out = &attempt;
-	learn_loop(em, loop);
-	emit_as_vector(em, loop);
-	em->out = out;
-	facts_release(em->facts, mark);
-	bool is_done = !em->has_failed_vector;
-	em->has_failed_vector = had_failed;
-	if (is_done) {
-		buf_puts(out, buf_text(&attempt));
-		return;
-	}
 	em->vars.count = vars;
-	em->regs.count = regs;
-	em->depth = depth;
 	em->vector = NULL;
-	for (int i = 0; i < regs; i++)
-		*em->regs.data[i] = saved[i];
-	emit_serial_loop(em, loop);
+	facts_release(em->facts, mark);
 }

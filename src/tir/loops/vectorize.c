@@ -23,8 +23,9 @@
  *
  * needs    flat kernels: that X[v*16+i] is in range is not to be proven again
  * keeps    values but those of sums, which are joined in another order
- * leaves   as plain loops what has no vector form: other buffers than registers made inside, one
- *          place stored to by all lanes
+ * leaves   as plain loops what has no vector form: other buffers than registers made inside, or
+ *          registers of which each lane takes another element; loops inside that run more often in
+ *          one lane than in another; one place stored to by all lanes
  */
 #include "target/target.h"
 #include "tir/loops/loops.h"
@@ -47,27 +48,18 @@ typedef struct Survey {
 	bool may_repeat; /* an iteration run twice leaves what it left the first time */
 	int stores;
 	Fold *folds;
-	VEC(const Var *) inner;   /* variables defined in the body */
-	VEC(const Var *) varying; /* the loop's own, and lets that may differ between lanes */
-	VEC(const Buffer *) local;
+	VEC(const Var *) inner; /* variables defined in the body */
+	Lanes lanes;
 } Survey;
 
 /* ---- what the loop holds --------------------------------------------------------------------- */
-
-static bool
-is_inside(const Survey *survey, const Buffer *buffer)
-{
-	for (int i = 0; i < survey->local.count; i++)
-		if (survey->local.data[i] == buffer)
-			return true;
-	return false;
-}
 
 /* Registers made outside, of which each lane has its own. */
 static bool
 is_register(const Survey *survey, const Buffer *buffer)
 {
-	return buffer->scope == SCOPE_REG && buffer->tensor.rank > 0 && !is_inside(survey, buffer);
+	return buffer->scope == SCOPE_REG && buffer->tensor.rank > 0 &&
+	       !lanes_own(&survey->lanes, &buffer->tensor);
 }
 
 static void
@@ -77,28 +69,22 @@ survey_node(Survey *survey, const Expr *e)
 	if (e->op == EX_read) {
 		survey->may_repeat &= !((const Buffer *)e->tensor)->is_output;
 		survey->touches_regs |= is_register(survey, (const Buffer *)e->tensor);
+		survey->is_impossible |= lanes_own(&survey->lanes, e->tensor) &&
+		                         lanes_differ_in(&survey->lanes, e->argc, e->arg);
 	}
-}
-
-static bool
-may_differ(const Survey *survey, const Expr *e)
-{
-	return expr_uses_any(e, survey->varying.count, survey->varying.data);
 }
 
 static void
 survey_definition(Survey *survey, const Stmt *stmt)
 {
-	Arena *arena = survey->kernel->arena;
+	lanes_note(&survey->lanes, stmt);
 	if (stmt->var)
-		vec_push(arena, &survey->inner, stmt->var);
-	if (stmt->kind == STMT_LET && (stmt->value->has_read || may_differ(survey, stmt->value)))
-		vec_push(arena, &survey->varying, stmt->var);
-	if (stmt->kind == STMT_ALLOC) {
-		vec_push(arena, &survey->local, stmt->buffer);
-		survey->is_impossible |= stmt->buffer->scope != SCOPE_REG;
-	}
+		vec_push(survey->kernel->arena, &survey->inner, stmt->var);
 	survey->is_impossible |= stmt->kind == STMT_SYNC;
+	survey->is_impossible |= stmt->kind == STMT_ALLOC && stmt->buffer->scope != SCOPE_REG;
+	survey->is_impossible |=
+		stmt->kind == STMT_FOR &&
+		lanes_differ_in(&survey->lanes, 2, (const Expr *[]){stmt->lo, stmt->hi});
 	survey->holds_loop |= stmt->kind == STMT_FOR;
 }
 
@@ -107,17 +93,16 @@ static void
 survey_fold(Survey *survey, Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
-	bool differs = false, is_array = false;
-	for (int d = 0; d < tensor->rank; d++) {
-		differs = differs || may_differ(survey, stmt->index[d]);
+	bool differs = lanes_differ_in(&survey->lanes, tensor->rank, stmt->index), is_array = false;
+	bool is_own = lanes_own(&survey->lanes, tensor);
+	for (int d = 0; d < tensor->rank; d++)
 		is_array =
 			is_array || expr_uses_any(stmt->index[d], survey->inner.count, survey->inner.data);
-	}
-	if (differs || is_inside(survey, stmt->buffer))
+	survey->is_impossible |= differs && is_own;
+	if (differs || is_own)
 		return;
-	bool is_plain =
-		dtype_is_integer(tensor->type) || tensor->type == DT_F32 || tensor->type == DT_F64;
-	if (stmt->op == STORE_SET || (is_array && stmt->buffer->scope != SCOPE_REG) || !is_plain) {
+	if (stmt->op == STORE_SET || (is_array && stmt->buffer->scope != SCOPE_REG) ||
+	    !lanes_join(tensor->type)) {
 		survey->is_impossible = true;
 		return;
 	}
@@ -132,11 +117,11 @@ survey_stmt(Survey *survey, Stmt *stmt)
 	ExprWalk walk = expr_walk(stmt->condition);
 	for (expr_walk_add(&walk, stmt->value); expr_step(&walk);)
 		survey_node(survey, walk.e);
-	survey->tests_lanes |= stmt->kind == STMT_IF && may_differ(survey, stmt->condition);
+	survey->tests_lanes |= stmt->kind == STMT_IF && lanes_differ(&survey->lanes, stmt->condition);
 	if (stmt->kind != STMT_STORE)
 		return;
 	survey->stores++;
-	if (!is_inside(survey, stmt->buffer)) {
+	if (!lanes_own(&survey->lanes, &stmt->buffer->tensor)) {
 		survey->may_repeat &=
 			stmt->op == STORE_SET && stmt->buffer->scope == SCOPE_PARAM && !stmt->buffer->may_alias;
 		survey->is_wide |= dtype_bits(stmt->buffer->tensor.type) == 64;
@@ -347,8 +332,8 @@ static Stmt *
 vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
 {
 	ExprCtx *ctx = kernel->ctx;
-	Survey survey = {.kernel = kernel, .may_repeat = true};
-	vec_push(kernel->arena, &survey.varying, loop->var);
+	Survey survey = {.kernel = kernel, .may_repeat = true, .lanes.arena = kernel->arena};
+	lanes_note(&survey.lanes, loop);
 	for (StmtWalk walk = stmt_walk(kernel->arena, loop->body); stmt_step(&walk);)
 		survey_definition(&survey, walk.stmt);
 	for (StmtWalk walk = stmt_walk(kernel->arena, loop->body); stmt_step(&walk);)
