@@ -13,7 +13,7 @@
 
 #include "base/scan.h"
 #include "expr/index/text.h"
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 typedef struct Formula {
 	const Build *build;
@@ -90,7 +90,7 @@ has_input(const Formula *formula, const char *name)
 {
 	for (int i = 0; i < formula->op->ninput; i++)
 		if (!strcmp(formula->op->inputs[i].name, name))
-			return i < formula->build->nin && formula->build->in[i] != NULL;
+			return formula->build->in[i] != NULL;
 	return -1;
 }
 

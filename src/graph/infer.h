@@ -34,6 +34,9 @@ bool infer_wants(const Infer *infer, int output);           /* somebody uses it 
 int infer_axis(const Infer *infer, int64_t axis, int rank); /* negative counts from behind; fails */
 void infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims);
 void infer_set_unknown(Infer *infer, int output, DType dtype); /* unknown rank */
+void infer_as_first(Infer *infer, int output, DType dtype);    /* dims of the first input */
+/* The same with another extent along an axis. */
+void infer_with_extent(Infer *infer, int output, DType dtype, int axis, const Dim *extent);
 void infer_set_type(Infer *infer, int output, const Type *type);
 void infer_set_known(Infer *infer, int output, int count, const Dim *const *values);
 /* The common dim of two that must be equal: records an assumption when not provably so; fails when
@@ -64,12 +67,14 @@ DType infer_dtype(const Infer *infer, int output);
 /* ---- what operands must be: fail where they are not, assume it of dims that are open. Absent
  * inputs are fine. ---- */
 void infer_rank(const Infer *infer, int index, int rank);
+void infer_least_rank(const Infer *infer, int index, int least);
 void infer_single(Infer *infer, int index); /* one element, of any rank */
 void infer_vector(Infer *infer, int index, const Dim *length);
 void infer_single_or_vector(Infer *infer, int index, const Dim *length);
 /* The input broadcasts to these dims, which stay as they are. */
 void infer_broadcast_to(Infer *infer, int index, int rank, const Dim *const *dims);
-/* The float type that an integer attribute names. */
+/* The element type that an integer attribute names (absent: `otherwise`); one to compute in. */
+DType infer_type_attr(const Infer *infer, const char *name, DType otherwise);
 DType infer_float_attr(const Infer *infer, const char *name);
 #define infer_fail(infer, ...) fail(&(infer)->node->loc, __VA_ARGS__)
 

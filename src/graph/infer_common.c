@@ -16,9 +16,18 @@ void
 infer_rank(const Infer *infer, int index, int rank)
 {
 	const Type *type = infer_input(infer, index);
-	if (type && type->rank >= 0 && type->rank != rank)
+	if (type && type->rank != rank)
 		infer_fail(infer, "input %s has rank %d, expected %d", name_of(infer, index), type->rank,
 		           rank);
+}
+
+void
+infer_least_rank(const Infer *infer, int index, int least)
+{
+	const Type *type = infer_input(infer, index);
+	if (type && type->rank < least)
+		infer_fail(infer, "input %s has rank %d, expected %d or more", name_of(infer, index),
+		           type->rank, least);
 }
 
 void
@@ -39,7 +48,7 @@ infer_vector(Infer *infer, int index, const Dim *length)
 	char what[128];
 	infer_rank(infer, index, 1);
 	snprintf(what, sizeof what, "elements of %s, and expected ones", name_of(infer, index));
-	if (type && type->rank == 1)
+	if (type)
 		infer_equal(infer, type->dims[0], length, what);
 }
 
@@ -125,68 +134,75 @@ infer_same(Infer *infer)
 	infer_set_type(infer, 0, infer_input(infer, 0));
 }
 
-/* The dims of the first input, the element type of the row. */
-static void
-set_as_first(Infer *infer)
+void
+infer_as_first(Infer *infer, int output, DType dtype)
 {
 	const Type *x = infer_input(infer, 0);
-	infer_set(infer, 0, infer_dtype(infer, 0), x->rank, x->dims);
+	infer_set(infer, output, dtype, x->rank, x->dims);
 }
 
-/* The element type an integer attribute names. */
-static DType
-type_attr(const Infer *infer, const char *name)
+void
+infer_with_extent(Infer *infer, int output, DType dtype, int axis, const Dim *extent)
 {
-	int64_t number = attr_int(infer->node, name);
-	if (number <= DT_NONE || number >= DT_COUNT)
-		infer_fail(infer, "%s = %lld is not an element type", name, (long long)number);
-	return (DType)number;
+	const Type *x = infer_input(infer, 0);
+	const Dim *dims[ARRAY_MAX_RANK];
+	type_dims(x, dims);
+	dims[axis] = extent;
+	infer_set(infer, output, dtype, x->rank, dims);
+}
+
+DType
+infer_type_attr(const Infer *infer, const char *name, DType otherwise)
+{
+	const Attr *attr = attr_find(infer->node, name);
+	if (!attr)
+		return otherwise;
+	if (attr->i <= DT_NONE || attr->i >= DT_COUNT)
+		infer_fail(infer, "%s = %lld is not an element type", name, (long long)attr->i);
+	return (DType)attr->i;
 }
 
 void
 infer_cast(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
 	const Type *like = infer_input(infer, 1);
-	infer_set(infer, 0, like ? like->dtype : type_attr(infer, "to"), x->rank, x->dims);
+	infer_as_first(infer, 0, like ? like->dtype : infer_type_attr(infer, "to", DT_NONE));
 }
 
 void
 infer_bit_cast(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	DType to = type_attr(infer, "to");
-	if (dtype_bits(to) != dtype_bits(x->dtype))
-		infer_fail(infer, "%s and %s are of different width", dtype_name(x->dtype), dtype_name(to));
-	infer_set(infer, 0, to, x->rank, x->dims);
+	DType from = infer_input(infer, 0)->dtype, to = infer_type_attr(infer, "to", DT_NONE);
+	if (dtype_bits(to) != dtype_bits(from))
+		infer_fail(infer, "%s and %s are of different width", dtype_name(from), dtype_name(to));
+	infer_as_first(infer, 0, to);
 }
 
 void
 infer_Dropout(Infer *infer)
 {
-	set_as_first(infer);
-	const Type *x = infer_input(infer, 0);
-	infer_set(infer, 1, DT_BOOL, x->rank, x->dims);
+	infer_same(infer);
+	infer_as_first(infer, 1, DT_BOOL);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Which axes a Reduce node takes: by its second input, all of them, or none. */
-void
-reduce_axes(const Node *node, const Known *axes, int rank, bool *is_reduced)
+Axes
+reduce_axes(const Node *node, const Known *axes, int rank)
 {
 	int count = axes ? axes->count : 0;
 	bool is_all = count == 0 && !attr_int(node, "noop_with_empty_axes");
-	for (int i = 0; i < rank; i++)
-		is_reduced[i] = is_all;
+	Axes reduced = is_all ? AXIS(rank) - 1 : 0;
 	for (int i = 0; i < count; i++) {
 		int64_t axis = 0;
 		if (!axes->value[i] || !dim_is_const(axes->value[i], &axis))
 			fail_unsupported(&node->loc, "input axes is only known at run time");
 		if (axis < -rank || axis >= rank)
 			fail(&node->loc, "axis %lld is outside -%d..%d", (long long)axis, rank, rank - 1);
-		is_reduced[axis < 0 ? axis + rank : axis] = true;
+		reduced |= AXIS(axis < 0 ? axis + rank : axis);
 	}
+	return reduced;
 }
 
 /* An axes input that is given must be known, unless it has no elements. */
@@ -200,22 +216,27 @@ require_axes(Infer *infer)
 }
 
 void
-infer_reduce(Infer *infer)
+infer_reduced(Infer *infer, Axes axes)
 {
 	const Type *x = infer_input(infer, 0);
-	bool is_reduced[ARRAY_MAX_RANK];
 	const Dim *dims[ARRAY_MAX_RANK];
-	require_axes(infer);
-	reduce_axes(infer->node, infer_known(infer, 1), x->rank, is_reduced);
 	bool keeps = attr_int(infer->node, "keepdims") != 0;
 	int rank = 0;
 	for (int i = 0; i < x->rank; i++) {
-		if (!is_reduced[i])
+		if (!(axes & AXIS(i)))
 			dims[rank++] = x->dims[i];
 		else if (keeps)
 			dims[rank++] = dim_const(infer->ctx, 1);
 	}
 	infer_set(infer, 0, infer_dtype(infer, 0), rank, dims);
+}
+
+void
+infer_reduce(Infer *infer)
+{
+	require_axes(infer);
+	int rank = infer_input(infer, 0)->rank;
+	infer_reduced(infer, reduce_axes(infer->node, infer_known(infer, 1), rank));
 }
 
 void
@@ -226,5 +247,5 @@ infer_cumulative(Infer *infer)
 	if (count != 1)
 		infer_fail(infer, "axis has %d elements, expected 1", count);
 	infer_axis(infer, axis[0], infer_input(infer, 0)->rank);
-	set_as_first(infer);
+	infer_same(infer);
 }

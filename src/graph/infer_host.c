@@ -7,32 +7,30 @@
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+/* Output 0: some of the input's elements, or of its slices along an axis. Returns how many. */
+static const Dim *
+some_of_input(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	bool is_flat = !attr_has(infer->node, "axis");
+	int axis = is_flat ? 0 : infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
+	const Dim *count = infer_output_dim(infer, 0, axis);
+	if (is_flat)
+		infer_set(infer, 0, x->dtype, 1, &count);
+	else
+		infer_with_extent(infer, 0, x->dtype, axis, count);
+	return count;
+}
+
 void
 infer_Compress(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	const Dim *dims[ARRAY_MAX_RANK];
-	if (!infer_wants(infer, 0))
-		return;
-	const Dim *kept = infer_output_dim(
-		infer, 0,
-		attr_has(infer->node, "axis") ? infer_axis(infer, attr_int(infer->node, "axis"), x->rank)
-									  : 0);
-	if (!attr_has(infer->node, "axis")) {
-		infer_set(infer, 0, x->dtype, 1, &kept);
-		return;
-	}
-	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = i == axis ? kept : x->dims[i];
-	infer_set(infer, 0, x->dtype, x->rank, dims);
+	some_of_input(infer);
 }
 
 void
 infer_NonMaxSuppression(Infer *infer)
 {
-	if (!infer_wants(infer, 0))
-		return;
 	const Dim *dims[2] = {infer_output_dim(infer, 0, 0), dim_const(infer->ctx, 3)};
 	infer_set(infer, 0, DT_I64, 2, dims);
 }
@@ -40,8 +38,6 @@ infer_NonMaxSuppression(Infer *infer)
 void
 infer_NonZero(Infer *infer)
 {
-	if (!infer_wants(infer, 0))
-		return;
 	const Dim *dims[2] = {dim_const(infer->ctx, infer_input(infer, 0)->rank),
 	                      infer_output_dim(infer, 0, 1)};
 	infer_set(infer, 0, DT_I64, 2, dims);
@@ -51,54 +47,24 @@ void
 infer_TopK(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	const Dim *dims[ARRAY_MAX_RANK];
 	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = i == axis ? infer_dim_value(infer, 1, 0) : x->dims[i];
-	infer_set(infer, 0, x->dtype, x->rank, dims);
-	infer_set(infer, 1, DT_I64, x->rank, dims);
-}
-
-/* Which output shows the number of distinct elements first, and along which axis. */
-static const Dim *
-unique_count(Infer *infer, int axis)
-{
-	if (infer_wants(infer, 0))
-		return infer_output_dim(infer, 0, axis);
-	int output = infer_wants(infer, 1) ? 1 : 3;
-	return infer_wants(infer, output) ? infer_output_dim(infer, output, 0)
-	                                  : dim_const(infer->ctx, 0);
+	infer_with_extent(infer, 0, x->dtype, axis, infer_dim_value(infer, 1, 0));
+	infer_with_extent(infer, 1, DT_I64, axis, infer_dim_value(infer, 1, 0));
 }
 
 void
 infer_Unique(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	const Dim *dims[ARRAY_MAX_RANK];
-	bool is_flat = !attr_has(infer->node, "axis");
-	int axis = is_flat ? 0 : infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	const Dim *count = unique_count(infer, axis);
-	const Dim *all = is_flat ? type_count(infer->ctx, x) : x->dims[axis];
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = i == axis ? count : x->dims[i];
-	infer_set(infer, 0, x->dtype, is_flat ? 1 : x->rank, is_flat ? &count : dims);
+	const Dim *count = some_of_input(infer), *all = type_count(infer->ctx, x);
+	if (attr_has(infer->node, "axis"))
+		all = x->dims[infer_axis(infer, attr_int(infer->node, "axis"), x->rank)];
 	infer_set(infer, 1, DT_I64, 1, &count);
 	infer_set(infer, 2, DT_I64, 1, &all);
 	infer_set(infer, 3, DT_I64, 1, &count);
 }
 
 /* ---- random ---------------------------------------------------------------------------------- */
-
-static DType
-dtype_attr(const Infer *infer, DType otherwise)
-{
-	const Attr *attr = attr_find(infer->node, "dtype");
-	if (!attr)
-		return otherwise;
-	if (attr->i <= DT_NONE || attr->i >= DT_COUNT)
-		infer_fail(infer, "dtype = %lld is not an element type", (long long)attr->i);
-	return (DType)attr->i;
-}
 
 void
 infer_random(Infer *infer)
@@ -110,24 +76,22 @@ infer_random(Infer *infer)
 		infer_fail(infer, "rank %lld is more than %d", (long long)count, ARRAY_MAX_RANK);
 	for (int i = 0; i < count; i++)
 		dims[i] = dim_const(infer->ctx, shape[i]);
-	infer_set(infer, 0, dtype_attr(infer, DT_F32), (int)count, dims);
+	infer_set(infer, 0, infer_type_attr(infer, "dtype", DT_F32), (int)count, dims);
 }
 
 void
 infer_random_like(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	infer_set(infer, 0, dtype_attr(infer, x->dtype), x->rank, x->dims);
+	infer_as_first(infer, 0, infer_type_attr(infer, "dtype", infer_input(infer, 0)->dtype));
 }
 
 void
 infer_Multinomial(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	if (x->rank != 2)
-		infer_fail(infer, "the input has rank %d, expected 2", x->rank);
+	infer_rank(infer, 0, 2);
 	const Dim *dims[2] = {x->dims[0], dim_const(infer->ctx, attr_int(infer->node, "sample_size"))};
-	infer_set(infer, 0, dtype_attr(infer, DT_I32), 2, dims);
+	infer_set(infer, 0, infer_type_attr(infer, "dtype", DT_I32), 2, dims);
 }
 
 /* ---- sequences ------------------------------------------------------------------------------- */
@@ -203,7 +167,7 @@ infer_SequenceConstruct(Infer *infer)
 void
 infer_SequenceEmpty(Infer *infer)
 {
-	set_sequence(infer, loose_type(infer, dtype_attr(infer, DT_F32)));
+	set_sequence(infer, loose_type(infer, infer_type_attr(infer, "dtype", DT_F32)));
 }
 
 void
@@ -230,8 +194,6 @@ void
 infer_ConcatFromSequence(Infer *infer)
 {
 	const Type *element = element_of(infer, 0);
-	if (!infer_wants(infer, 0))
-		return;
 	if (element->rank < 0) {
 		infer_set_unknown(infer, 0, element->dtype);
 		return;
@@ -283,8 +245,6 @@ infer_StringNormalizer(Infer *infer)
 	const Dim *dims[2];
 	if (x->rank < 1 || x->rank > 2)
 		infer_fail(infer, "the input has rank %d, expected 1 or 2", x->rank);
-	if (!infer_wants(infer, 0))
-		return;
 	bool is_kept = !attr_has(infer->node, "stopwords");
 	for (int i = 0; i < x->rank; i++)
 		dims[i] = i < x->rank - 1 || is_kept ? x->dims[i] : infer_output_dim(infer, 0, i);
@@ -296,11 +256,10 @@ infer_StringSplit(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	const Dim *dims[ARRAY_MAX_RANK];
-	infer_set(infer, 1, DT_I64, x->rank, x->dims);
-	if (!infer_wants(infer, 0) || x->rank >= ARRAY_MAX_RANK)
+	infer_as_first(infer, 1, DT_I64);
+	if (x->rank >= ARRAY_MAX_RANK)
 		return;
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = x->dims[i];
+	type_dims(x, dims);
 	dims[x->rank] = infer_output_dim(infer, 0, x->rank);
 	infer_set(infer, 0, DT_STRING, x->rank + 1, dims);
 }

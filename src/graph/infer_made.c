@@ -6,13 +6,8 @@
 void
 infer_EyeLike(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	if (x->rank != 2)
-		infer_fail(infer, "the input has rank %d, expected 2", x->rank);
-	int64_t dtype = attr_has(infer->node, "dtype") ? attr_int(infer->node, "dtype") : x->dtype;
-	if (dtype <= DT_NONE || dtype >= DT_COUNT)
-		infer_fail(infer, "dtype = %lld is not an element type", (long long)dtype);
-	infer_set(infer, 0, (DType)dtype, 2, x->dims);
+	infer_rank(infer, 0, 2);
+	infer_as_first(infer, 0, infer_type_attr(infer, "dtype", infer_input(infer, 0)->dtype));
 }
 
 void

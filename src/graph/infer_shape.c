@@ -4,13 +4,6 @@
 
 #include "graph/inner.h"
 
-static void
-copy_dims(const Type *type, const Dim **dims)
-{
-	for (int i = 0; i < type->rank; i++)
-		dims[i] = type->dims[i];
-}
-
 /* ---- shapes as values ------------------------------------------------------------------------ */
 
 void
@@ -280,7 +273,7 @@ infer_Pad(Infer *infer)
 	if (infer_length(infer, 1) != 2 * padded)
 		infer_fail(infer, "pads has %d elements, expected %d", infer_length(infer, 1), 2 * padded);
 	infer_single(infer, 2);
-	copy_dims(x, dims);
+	type_dims(x, dims);
 	for (int i = 0; i < padded; i++) {
 		int axis = count < 0 ? i : infer_axis(infer, axes[i], x->rank);
 		const Dim *both = dim_add(infer->ctx, infer_index_value(infer, 1, i),
@@ -300,7 +293,7 @@ infer_CenterCropPad(Infer *infer)
 	int changed = count < 0 ? x->rank : (int)count;
 	if (infer_length(infer, 1) != changed)
 		infer_fail(infer, "shape has %d elements, expected %d", infer_length(infer, 1), changed);
-	copy_dims(x, dims);
+	type_dims(x, dims);
 	for (int i = 0; i < changed; i++)
 		dims[count < 0 ? i : infer_axis(infer, axes[i], x->rank)] = infer_dim_value(infer, 1, i);
 	infer_set(infer, 0, infer_dtype(infer, 0), x->rank, dims);
@@ -316,7 +309,7 @@ infer_Concat(Infer *infer)
 	if (!x)
 		infer_fail(infer, "an input is missing");
 	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	copy_dims(x, dims);
+	type_dims(x, dims);
 	for (int i = 1; i < infer->node->ninput; i++) {
 		const Type *next = infer_input(infer, i);
 		if (!next || next->rank != x->rank)
@@ -356,7 +349,7 @@ infer_Split(Infer *infer)
 		infer_fail(infer, "num_outputs is %lld, but %d outputs are named",
 		           (long long)attr_int(infer->node, "num_outputs"), parts);
 	const Dim *sum = dim_const(infer->ctx, 0);
-	copy_dims(x, dims);
+	type_dims(x, dims);
 	for (int i = 0; i < parts; i++) {
 		dims[axis] =
 			is_given ? infer_dim_value(infer, 1, i) : equal_part(infer, x->dims[axis], i, parts);
@@ -436,7 +429,7 @@ infer_Slice(Infer *infer)
 	if (infer_length(infer, 2) != count || (naxes >= 0 && naxes != count) ||
 	    (nsteps >= 0 && nsteps != count) || count > x->rank)
 		infer_fail(infer, "starts, ends, axes and steps differ in length");
-	copy_dims(x, dims);
+	type_dims(x, dims);
 	for (int i = 0; i < count; i++) {
 		int axis = naxes < 0 ? i : infer_axis(infer, axes[i], x->rank);
 		int64_t by = nsteps < 0 ? 1 : steps[i];
@@ -456,8 +449,7 @@ block_size(Infer *infer)
 	int64_t block = attr_int(infer->node, "blocksize");
 	if (block < 1 || block > 1 << 15)
 		infer_fail(infer, "blocksize is %lld", (long long)block);
-	if (infer_input(infer, 0)->rank != 4)
-		infer_fail(infer, "the input has rank %d, expected 4", infer_input(infer, 0)->rank);
+	infer_rank(infer, 0, 4);
 	return block;
 }
 

@@ -29,10 +29,19 @@ const Dim *graph_expr_symbol(Graph *graph, const char *prefix, const Expr *defin
 /* Give the outputs of a node with a meaning their known integers, by running it on dims. */
 void node_find_known(Graph *graph, Node *node);
 
+void type_dims(const Type *type, const Dim **dims); /* a copy, to change */
+
+/* A set of axes. */
+typedef uint64_t Axes;
+#define AXIS(i) ((Axes)1 << (i))
+
+/* Output 0 as the first input without these axes; with extent 1 there where keepdims is set. */
+void infer_reduced(Infer *infer, Axes axes);
+
 /* Shared by infer functions and builders, which must agree. */
 
 /* Which axes of a Reduce node are reduced; `axes` is what is known of its second input. */
-void reduce_axes(const Node *node, const Known *axes, int rank, bool *is_reduced);
+Axes reduce_axes(const Node *node, const Known *axes, int rank);
 /* Slice's first index and number of elements along an axis. */
 void slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int64_t by,
                  const Dim **start, const Dim **length);

@@ -10,7 +10,7 @@
 const Dim *
 build_dim(const Build *build, int index, int element)
 {
-	if (index >= build->nin || !build->in_types[index])
+	if (!build->in_types[index])
 		return NULL;
 	const Known *known = build->known[index];
 	if (known && element < known->count && known->value[element])
@@ -121,32 +121,39 @@ check_output(const Node *node, const Type *type, const Tensor *tensor, int index
 		fail_as(FAIL_BUG, &node->loc, "infer and meaning disagree about output %d", index);
 }
 
+static int
+larger(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 static void
 prepare(Composer *composer, const Node *node, Build *build)
 {
 	Arena *arena = composer->arena;
-	int nin = node->ninput, nout = node->noutput;
+	int nin = larger(node->ninput, node->op->ninput),
+		nout = larger(node->noutput, node->op->noutput);
 	const Type **in_types = NEW_N(arena, const Type *, nin);
 	const Type **out_types = NEW_N(arena, const Type *, nout);
 	Tensor **in = NEW_N(arena, Tensor *, nin);
 	const Known **known = NEW_N(arena, const Known *, nin);
 	const Array **constant = NEW_N(arena, const Array *, nin);
-	for (int i = 0; i < nin; i++) {
+	for (int i = 0; i < node->ninput; i++) {
 		Value *value = node->inputs[i];
 		if (!value)
 			continue;
 		in_types[i] = &value->type;
 		in[i] = map_find_ptr(&composer->tensors, value);
 		known[i] = value_known(value->region->graph, value);
-		constant[i] = value->is_default ? NULL : value->constant;
+		constant[i] = value_fixed(value);
 	}
-	for (int i = 0; i < nout; i++)
+	for (int i = 0; i < node->noutput; i++)
 		out_types[i] = node->outputs[i] ? &node->outputs[i]->type : NULL;
 	*build = (Build){composer->ctx,
 	                 composer->graph,
 	                 node,
-	                 nin,
-	                 nout,
+	                 node->ninput,
+	                 node->noutput,
 	                 in_types,
 	                 out_types,
 	                 in,

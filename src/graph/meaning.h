@@ -13,7 +13,7 @@ struct Build {
 	ExprCtx *ctx;
 	const Graph *graph;
 	const Node *node; /* attributes */
-	int nin, nout;
+	int nin, nout;    /* of the node; the lists below have room for the row's, if these are more */
 	const Type *const *in_types;  /* NULL where absent */
 	const Type *const *out_types; /* NULL where nobody asked */
 	Tensor *const *in;            /* reads; NULL where absent */

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "graph/graph.h"
+#include "graph/inner.h"
 
 Type
 type_tensor(DType dtype, int rank, const Dim *const *dims)
@@ -48,6 +48,13 @@ type_is_static(const Type *type)
 		if (!dim_is_const(type->dims[i], &extent))
 			return false;
 	return true;
+}
+
+void
+type_dims(const Type *type, const Dim **dims)
+{
+	for (int i = 0; i < type->rank; i++)
+		dims[i] = type->dims[i];
 }
 
 const Dim *

@@ -10,20 +10,7 @@ void
 infer_arg_reduction(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0) {
-		infer_set_unknown(infer, 0, DT_I64);
-		return;
-	}
-	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	bool keep = attr_int(infer->node, "keepdims") != 0;
-	const Dim *dims[MAX_RANK];
-	int n = 0;
-	for (int i = 0; i < x->rank; i++)
-		if (i != axis)
-			dims[n++] = x->dims[i];
-		else if (keep)
-			dims[n++] = dim_const(infer->ctx, 1);
-	infer_set(infer, 0, DT_I64, n, dims);
+	infer_reduced(infer, AXIS(infer_axis(infer, attr_int(infer->node, "axis"), x->rank)));
 }
 
 static void

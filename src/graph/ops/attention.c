@@ -108,12 +108,6 @@ infer_Attention(Infer *infer)
 	ExprCtx *ctx = infer->ctx;
 	const Type *q = infer_input(infer, 0), *k = infer_input(infer, 1), *v = infer_input(infer, 2);
 	const Type *past = infer_input(infer, PAST_KEY);
-	if (q->rank < 0 || k->rank < 0 || v->rank < 0 || (past && past->rank < 0)) {
-		for (int i = 0; i < infer->node->noutput; i++)
-			if (infer_wants(infer, i))
-				infer_set_unknown(infer, i, i == 2 ? v->dtype : q->dtype);
-		return;
-	}
 	if ((q->rank != 3 && q->rank != 4) || k->rank != q->rank || v->rank != q->rank)
 		infer_fail(infer, "q, k, v of ranks %d, %d, %d: expected all 3 or all 4", q->rank, k->rank,
 		           v->rank);
@@ -277,8 +271,7 @@ biased(const Attention *a, const Tensor *s)
 {
 	StageBuilder *y = heads_open(a->ctx, "biased", s->hi);
 	const Expr *at[4];
-	for (int k = 0; k < 4; k++)
-		at[k] = stage_iter(y, k);
+	loops_of(y, 4, at);
 	const Expr *bias = bias_at(a, y, at);
 	if (!bias)
 		return s;
@@ -346,18 +339,6 @@ joined_heads(const Attention *a, const Tensor *y4)
 
 /* ---- the builder ----------------------------------------------------------------------------- */
 
-static const Tensor *
-optional(const Build *b, int index)
-{
-	return index < b->nin ? b->in[index] : NULL;
-}
-
-static bool
-wants(const Build *b, int output)
-{
-	return output < b->nout && b->out_types[output];
-}
-
 /* New states behind the past ones. */
 static const Tensor *
 with_past(ExprCtx *ctx, const Tensor *past, const Tensor *x)
@@ -369,12 +350,12 @@ void
 build_Attention(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *q = b->in[0], *past = optional(b, PAST_KEY);
+	const Tensor *q = b->in[0], *past = b->in[PAST_KEY];
 	Attention a = {.ctx = ctx, .node = b->node, .work = work_type(q->type)};
 	a.h =
 		heads_of(ctx, b->node, q->rank, q->hi, b->in[1]->hi, b->in[2]->hi, past ? past->hi : NULL);
-	a.mask = optional(b, MASK);
-	a.nonpad = optional(b, NONPAD);
+	a.mask = b->in[MASK];
+	a.nonpad = b->in[NONPAD];
 	a.is_causal = attr_int(b->node, "is_causal") != 0;
 	a.left = attr_int(b->node, "left_window_size");
 	a.right = attr_int(b->node, "right_window_size");
@@ -383,18 +364,16 @@ build_Attention(Build *b)
 	const Tensor *k4 = by_heads(ctx, b->in[1], a.h.kv, a.h.head);
 	const Tensor *v4 = by_heads(ctx, b->in[2], a.h.kv, a.h.v_head);
 	const Tensor *k = with_past(ctx, past, k4);
-	const Tensor *v = with_past(ctx, optional(b, PAST_VALUE), v4);
+	const Tensor *v = with_past(ctx, b->in[PAST_VALUE], v4);
 
 	Tensor *raw = scores(&a, q4, k), *capped = soft_capped(&a, raw);
 	const Tensor *logits = biased(&a, capped);
 	Tensor *p = probabilities(&a, logits);
 	Tensor *y = weighted_values(&a, p, v, q->type);
 	b->out[0] = q->rank == 4 ? y : joined_heads(&a, y);
-	if (wants(b, 1))
-		b->out[1] = k;
-	if (wants(b, 2))
-		b->out[2] = v;
-	if (wants(b, 3)) {
+	b->out[1] = k;
+	b->out[2] = v;
+	if (b->out_types[3]) {
 		const Tensor *steps[] = {raw, capped, logits, p};
 		b->out[3] = op_cast(ctx, steps[attr_int(b->node, "qk_matmul_output_mode")], q->type);
 	}

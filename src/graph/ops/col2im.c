@@ -6,7 +6,6 @@
  * K and O are all block elements and all block positions, counted in row-major order.
  */
 #include "graph/ops/helpers.h"
-#include "graph/ops/move.h"
 
 typedef struct Blocks {
 	int count;

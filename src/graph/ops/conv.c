@@ -24,21 +24,12 @@ conv_shape(ExprCtx *ctx, const Node *node, int rank, const Dim *const *x, const 
 		dims[i] = windows[i - 2].out;
 }
 
-/* Whether the ranks are known; fails when they do not fit a convolution. */
-static bool
-conv_ranks(Infer *infer, const Type *x, const Type *w, DType type)
+static void
+check_conv(Infer *infer, const Type *x, const Type *w)
 {
-	if (x->rank >= 0 && w->rank >= 0 && (x->rank < 3 || x->rank != w->rank))
+	if (x->rank < 3 || x->rank != w->rank)
 		infer_fail(infer, "input of rank %d and weight of rank %d: expected equal ranks from 3 up",
 		           x->rank, w->rank);
-	if (x->rank < 0 || w->rank < 0)
-		infer_set_unknown(infer, 0, type);
-	return x->rank >= 0 && w->rank >= 0;
-}
-
-static void
-conv_kernel_shape(Infer *infer, const Type *w)
-{
 	for (int i = 2; i < w->rank; i++) {
 		int64_t k = attr_at(infer->node, "kernel_shape", w->rank - 2, i - 2, -1);
 		if (k >= 0)
@@ -61,12 +52,10 @@ conv_group(Infer *infer, const Dim *divided, const char *what)
 void
 infer_convolution(Infer *infer, const Type *x, const Type *w, DType type)
 {
-	if (!conv_ranks(infer, x, w, type))
-		return;
+	check_conv(infer, x, w);
 	int64_t group = conv_group(infer, w->dims[0], "output channels");
 	const Dim *channels = dim_mul_i64(infer->ctx, w->dims[1], group);
 	infer_equal(infer, x->dims[1], channels, "channels of the input and of the weight");
-	conv_kernel_shape(infer, w);
 	Window windows[MAX_RANK];
 	const Dim *dims[MAX_RANK];
 	conv_shape(infer->ctx, infer->node, x->rank, x->dims, w->dims, windows, dims);
@@ -76,11 +65,9 @@ infer_convolution(Infer *infer, const Type *x, const Type *w, DType type)
 void
 infer_Conv(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	const Type *w = infer_input(infer, 1);
+	const Type *x = infer_input(infer, 0), *w = infer_input(infer, 1);
 	infer_convolution(infer, x, w, x->dtype);
-	if (w->rank > 0)
-		infer_vector(infer, 2, w->dims[0]);
+	infer_vector(infer, 2, w->dims[0]);
 }
 
 /* x - zero in type acc; the zero point of an absent input is none. */
@@ -138,7 +125,7 @@ with_bias(ExprCtx *ctx, const Tensor *sum, const Tensor *bias, DType type)
 void
 build_Conv(Build *b)
 {
-	const Tensor *x = b->in[0], *w = b->in[1], *bias = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *x = b->in[0], *w = b->in[1], *bias = b->in[2];
 	DType acc = work_type(x->type);
 	Tensor *sum = op_conv(b->ctx, b->node, x, w, NULL, NULL, acc, bias ? acc : x->type);
 	b->out[0] = bias ? with_bias(b->ctx, sum, bias, x->type) : sum;
@@ -208,11 +195,9 @@ void
 infer_ConvTranspose(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0), *w = infer_input(infer, 1);
-	if (!conv_ranks(infer, x, w, x->dtype))
-		return;
+	check_conv(infer, x, w);
 	conv_group(infer, w->dims[0], "input channels");
 	infer_equal(infer, x->dims[1], w->dims[0], "channels of the input and of the weight");
-	conv_kernel_shape(infer, w);
 	Window windows[MAX_RANK];
 	const Dim *dims[MAX_RANK];
 	transposed_shape(infer->ctx, infer->node, x->rank, x->dims, w->dims, windows, dims);
@@ -259,7 +244,7 @@ transposed_sum(ExprCtx *ctx, const Node *node, const Tensor *x, const Tensor *w,
 void
 build_ConvTranspose(Build *b)
 {
-	const Tensor *x = b->in[0], *w = b->in[1], *bias = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *x = b->in[0], *w = b->in[1], *bias = b->in[2];
 	Tensor *sum = transposed_sum(b->ctx, b->node, x, w, bias ? work_type(x->type) : x->type);
 	b->out[0] = bias ? with_bias(b->ctx, sum, bias, x->type) : sum;
 }

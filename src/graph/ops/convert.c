@@ -1,7 +1,7 @@
 /* Conversions between element types, and the operators whose operands differ in type. */
 #include <string.h>
 
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 static bool
 is_storage(DType type)
@@ -95,6 +95,6 @@ build_Dropout(Build *b)
 		StageBuilder *y = output_open(b, 0);
 		b->out[0] = stage_map(y, b->in[0]->type, read_here(y, b->in[0]));
 	}
-	if (b->nout > 1 && b->out_types[1])
+	if (b->out_types[1])
 		b->out[1] = stage_map(output_open(b, 1), DT_BOOL, expr_bool(b->ctx, true));
 }

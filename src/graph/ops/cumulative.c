@@ -1,5 +1,5 @@
 /* CumSum and CumProd: Y[i] = scan i from 0: prev + X[i]. */
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 static int
 scan_axis(const Build *b, int rank)

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 enum { MAX_OPERANDS = 16, ELLIPSIS = 256, LABELS = ELLIPSIS + MAX_RANK };
 

@@ -6,27 +6,13 @@
  */
 #include "graph/ops/helpers.h"
 
-/* Whether both ranks are known; otherwise output 0 is of unknown rank. */
-static bool
-gather_ranks(Infer *infer, const Type *x, const Type *indices, int least)
-{
-	if (x->rank >= 0 && x->rank < 1)
-		infer_fail(infer, "data of rank 0, expected 1 or more");
-	if (indices->rank >= 0 && indices->rank < least)
-		infer_fail(infer, "indices of rank %d, expected %d or more", indices->rank, least);
-	if (x->rank < 0 || indices->rank < 0)
-		infer_set_unknown(infer, 0, x->dtype);
-	return x->rank >= 0 && indices->rank >= 0;
-}
-
 /* ---- Gather ---------------------------------------------------------------------------------- */
 
 void
 infer_Gather(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0), *indices = infer_input(infer, 1);
-	if (!gather_ranks(infer, x, indices, 0))
-		return;
+	infer_least_rank(infer, 0, 1);
 	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank), n = 0;
 	if (x->rank + indices->rank - 1 > MAX_RANK)
 		infer_fail(infer, "result of rank %d", x->rank + indices->rank - 1);
@@ -64,8 +50,7 @@ void
 infer_GatherElements(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0), *indices = infer_input(infer, 1);
-	if (!gather_ranks(infer, x, indices, 1))
-		return;
+	infer_least_rank(infer, 0, 1);
 	if (x->rank != indices->rank)
 		infer_fail(infer, "data of rank %d and indices of rank %d: expected equal ranks", x->rank,
 		           indices->rank);
@@ -94,8 +79,8 @@ void
 infer_GatherND(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0), *indices = infer_input(infer, 1);
-	if (!gather_ranks(infer, x, indices, 1))
-		return;
+	infer_least_rank(infer, 0, 1);
+	infer_least_rank(infer, 1, 1);
 	int batch = (int)attr_int(infer->node, "batch_dims"), n = 0;
 	if (batch < 0 || batch >= x->rank || batch >= indices->rank)
 		infer_fail(infer, "batch_dims %d, expected less than both ranks", batch);

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 enum { MAX_TAPS = 4 };
 

@@ -105,7 +105,68 @@ dim_as(ExprCtx *ctx, DType type, const Dim *dim)
 	return expr_cast(ctx, type, dim);
 }
 
-/* ---- reads ----------------------------------------------------------------------------------- */
+const Expr *
+zero_of(ExprCtx *ctx, DType type)
+{
+	return scalar_as(ctx, type, expr_number(ctx, work_type(type), 0));
+}
+
+const Expr *
+element_of_array(ExprCtx *ctx, const Array *array, int64_t index)
+{
+	DType type = array->type;
+	if (dtype_is_integer(type) || type == DT_BOOL) {
+		Scalar value = {.i64 = dtype_load_i64(type, array->data, index)};
+		return expr_const(ctx, type, value);
+	}
+	double value = dtype_load_f64(type, array->data, index);
+	return scalar_as(ctx, type, expr_number(ctx, work_type(type), value));
+}
+
+/* ---- stages and reads ------------------------------------------------------------------------ */
+
+StageBuilder *
+output_open(Build *b, int output)
+{
+	const Type *type = b->out_types[output];
+	return stage_open(b->ctx, op_output(b->node->op, output)->name, type->rank, type->dims);
+}
+
+void
+loops_of(StageBuilder *y, int rank, const Expr **index)
+{
+	for (int i = 0; i < rank; i++)
+		index[i] = stage_iter(y, i);
+}
+
+const Expr *
+read_checked(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x,
+             const Expr *const *index)
+{
+	const Expr *safe[MAX_RANK];
+	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
+	const Dim *zero = dim_const(ctx, 0);
+	for (int i = 0; i < loops->rank; i++)
+		facts_iter(facts, i, zero, loops->dims[i]);
+	for (int i = 0; i < x->rank; i++) {
+		bool is_certain = facts_prove(facts, expr_le(ctx, zero, index[i])) &&
+		                  facts_prove(facts, expr_lt(ctx, index[i], x->hi[i]));
+		safe[i] = is_certain ? index[i] : expr_at(ctx, index[i], x->hi[i], AT_CHECK);
+	}
+	return stage_read(y, x, safe);
+}
+
+const Expr *
+read_broadcast(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x)
+{
+	const Expr *index[MAX_RANK];
+	int shift = loops->rank - x->rank;
+	for (int i = 0; i < x->rank; i++)
+		index[i] = dim_is(x->hi[i], 1) ? expr_i64(ctx, 0)
+		                               : index_within(ctx, stage_iter(y, shift + i),
+		                                              loops->dims[shift + i], x->hi[i]);
+	return stage_read(y, x, index);
+}
 
 const Expr *
 read_here(StageBuilder *stage, const Tensor *x)
@@ -144,7 +205,7 @@ read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Expr *i)
 
 /* ---- sets of axes, broadcasting -------------------------------------------------------------- */
 
-uint64_t
+Axes
 axes_from(int first, int rank)
 {
 	Axes axes = 0;
@@ -153,8 +214,7 @@ axes_from(int first, int rank)
 	return axes;
 }
 
-/* Number of elements along the axes of the set. */
-static const Dim *
+const Dim *
 dims_over(ExprCtx *ctx, const Tensor *x, Axes axes)
 {
 	const Dim *count = dim_const(ctx, 1);
@@ -206,8 +266,7 @@ op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis)
 	dims[axis] = dim_add(ctx, a->hi[axis], b->hi[axis]);
 	StageBuilder *y = stage_open(ctx, "concat", a->rank, dims);
 	const Expr *index[MAX_RANK];
-	for (int i = 0; i < a->rank; i++)
-		index[i] = stage_iter(y, i);
+	loops_of(y, a->rank, index);
 	const Expr *i = index[axis], *is_first = expr_lt(ctx, i, a->hi[axis]);
 	stage_if(y, is_first);
 	const Expr *first = stage_read(y, a, index);
@@ -275,8 +334,7 @@ op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes, DType 
 	StageBuilder *y = reduction_open(ctx, "squares", x, axes, false, index);
 	const Expr *d = scalar_as(ctx, work, stage_read(y, x, index));
 	if (mean) {
-		for (int i = 0; i < mean->rank; i++)
-			row[i] = stage_iter(y, i);
+		loops_of(y, mean->rank, row);
 		d = expr_sub(ctx, d, scalar_as(ctx, work, stage_read(y, mean, row)));
 	}
 	const Expr *square = expr_mul(ctx, d, d);

@@ -11,16 +11,14 @@
 #ifndef GRAPH_OPS_HELPERS_H
 #define GRAPH_OPS_HELPERS_H
 
-#include "graph/infer.h"
+#include "graph/inner.h"
 #include "graph/meaning.h"
 
 enum { MAX_RANK = ARRAY_MAX_RANK };
 
-/* A set of axes. */
-typedef uint64_t Axes;
-#define AXIS(i) ((Axes)1 << (i))
-
 Axes axes_from(int first, int rank); /* first .. rank-1 */
+/* Number of elements along the axes of the set. */
+const Dim *dims_over(ExprCtx *ctx, const Tensor *x, Axes axes);
 /* An axis attribute of a node, counted from 0 (infer has checked it). */
 int build_axis(const Build *b, const char *name, int rank);
 /* Entry i of an attribute; `fallback` where it is absent; fails unless it has `count` entries. */
@@ -50,9 +48,22 @@ DType work_type(DType type);        /* f32 for f16, bf16 and storage types; else
 DType work_type2(DType a, DType b); /* f64 if either is, else f32 */
 const Expr *scalar_as(ExprCtx *ctx, DType type, const Expr *x); /* a cast; storage through f32 */
 const Expr *dim_as(ExprCtx *ctx, DType type, const Dim *dim);
+const Expr *zero_of(ExprCtx *ctx, DType type); /* of any type, storage types included */
+/* An element of a constant. */
+const Expr *element_of_array(ExprCtx *ctx, const Array *array, int64_t index);
 
-/* ---- reads ----------------------------------------------------------------------------------- */
+/* ---- stages and reads ------------------------------------------------------------------------ */
 
+/* A stage of output `output` of the node, open for reads; its name is the row's. */
+StageBuilder *output_open(Build *b, int output);
+/* Positions of the first `rank` loops. */
+void loops_of(StageBuilder *y, int rank, const Expr **index);
+/* x[index…] at this stage, whose loops have these dims: where the range follows from assumptions
+ * only (dims that infer took to be equal), the index is checked at run time. */
+const Expr *read_checked(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x,
+                         const Expr *const *index);
+/* x under ONNX broadcasting at a stage with these dims, checked in the same way. */
+const Expr *read_broadcast(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x);
 /* x at this stage's loops. */
 const Expr *read_here(StageBuilder *stage, const Tensor *x);
 /* x at the stage's first `rank` loops without those in `axes`, which x does not have. */

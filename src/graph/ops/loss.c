@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 static const Dim *const *
 infer_loss(Infer *infer)
@@ -71,7 +71,7 @@ label_here(const Build *b, StageBuilder *y)
 static const Expr *
 weight_of(const Build *b, StageBuilder *y, const Expr *label, const Dim *classes, DType work)
 {
-	if (b->nin < 3 || !b->in[2])
+	if (!b->in[2])
 		return expr_number(b->ctx, work, 1);
 	const Expr *index = expr_at(b->ctx, label, classes, AT_CHECK);
 	return scalar_as(b->ctx, work, stage_read(y, b->in[2], &index));
@@ -89,7 +89,7 @@ losses(const Build *b, const Tensor *x, DType work)
 		index[i ? i + 1 : 0] = stage_iter(y, i);
 	index[1] = expr_at(ctx, label, x->hi[1], AT_CHECK);
 	const Expr *value = expr_neg(ctx, scalar_as(ctx, work, stage_read(y, x, index)));
-	if (b->nin > 2 && b->in[2])
+	if (b->in[2])
 		value = expr_mul(ctx, value, weight_of(b, y, label, x->hi[1], work));
 	return stage_map(y, work, unless_ignored(b, label, value));
 }
@@ -136,8 +136,6 @@ void
 build_SoftmaxCrossEntropyLoss(Build *b)
 {
 	const Tensor *log = op_log_softmax(b->ctx, b->in[0], 1, b->in[0]->type);
-	if (b->out_types[0])
-		build_loss(b, log);
-	if (b->nout > 1 && b->out_types[1])
-		b->out[1] = log;
+	build_loss(b, log);
+	b->out[1] = log;
 }

@@ -1,7 +1,5 @@
 /* Operators whose result is made from positions and dims. */
-#include "graph/ops/move.h"
-
-#include "graph/inner.h"
+#include "graph/ops/helpers.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -66,11 +64,9 @@ build_EyeLike(Build *b)
 void
 infer_Trilu(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	if (x->rank < 2)
-		infer_fail(infer, "the input has rank %d, expected 2 or more", x->rank);
+	infer_least_rank(infer, 0, 2);
 	infer_single(infer, 1);
-	infer_set(infer, 0, x->dtype, x->rank, x->dims);
+	infer_same(infer);
 }
 
 void
@@ -80,7 +76,7 @@ build_Trilu(Build *b)
 	const Tensor *x = b->in[0];
 	StageBuilder *y = output_open(b, 0);
 	const Expr *column = stage_iter(y, x->rank - 1), *diagonal = stage_iter(y, x->rank - 2);
-	if (b->nin > 1 && b->in[1])
+	if (b->in[1])
 		diagonal = expr_add(ctx, diagonal, stage_read_scalar(y, b->in[1]));
 	const Expr *is_kept = attr_int(b->node, "upper") ? expr_ge(ctx, column, diagonal)
 	                                                 : expr_le(ctx, column, diagonal);
@@ -111,13 +107,12 @@ infer_ReverseSequence(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	int64_t batch = attr_int(infer->node, "batch_axis"), time = attr_int(infer->node, "time_axis");
-	if (x->rank < 2)
-		infer_fail(infer, "the input has rank %d, expected 2 or more", x->rank);
+	infer_least_rank(infer, 0, 2);
 	if (batch < 0 || batch > 1 || time != 1 - batch)
 		infer_fail(infer, "batch_axis %lld and time_axis %lld, expected 0 and 1 or 1 and 0",
 		           (long long)batch, (long long)time);
 	infer_vector(infer, 1, x->dims[batch]);
-	infer_set(infer, 0, x->dtype, x->rank, x->dims);
+	infer_same(infer);
 }
 
 /* Y[…t…] = t < length ? X[… length - 1 - t …] : X[…t…] */

@@ -39,10 +39,6 @@ product_shape(ExprCtx *ctx, int arank, const Dim *const *a, int brank, const Dim
 void
 infer_product(Infer *infer, const Type *a, const Type *b, DType type)
 {
-	if (a->rank < 0 || b->rank < 0) {
-		infer_set_unknown(infer, 0, type);
-		return;
-	}
 	if (a->rank == 0 || b->rank == 0)
 		infer_fail(infer, "operands of ranks %d and %d, expected 1 or more", a->rank, b->rank);
 	ExprCtx *ctx = infer->ctx;
@@ -60,7 +56,7 @@ void
 infer_product_parameter(Infer *infer, int index, int of, bool is_row)
 {
 	const Type *t = infer_input(infer, index), *x = infer_input(infer, of);
-	if (!t || t->rank < 0 || x->rank < 0)
+	if (!t)
 		return;
 	if (t->rank <= 1 || x->rank < 2) {
 		const Dim *one = dim_const(infer->ctx, 1);
@@ -69,8 +65,7 @@ infer_product_parameter(Infer *infer, int index, int of, bool is_row)
 		return;
 	}
 	const Dim *dims[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = x->dims[i];
+	type_dims(x, dims);
 	dims[x->rank - (is_row ? 1 : 2)] = dim_const(infer->ctx, 1);
 	infer_broadcast_to(infer, index, x->rank, dims);
 }
@@ -165,12 +160,8 @@ infer_Gemm(Infer *infer)
 {
 	const Type *a = infer_input(infer, 0), *b = infer_input(infer, 1);
 	const Type *c = infer_input(infer, 2);
-	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
-		infer_fail(infer, "operands of ranks %d and %d, expected 2", a->rank, b->rank);
-	if (a->rank < 0 || b->rank < 0) {
-		infer_set_unknown(infer, 0, a->dtype);
-		return;
-	}
+	infer_rank(infer, 0, 2);
+	infer_rank(infer, 1, 2);
 	int ta = attr_int(infer->node, "transA") != 0, tb = attr_int(infer->node, "transB") != 0;
 	infer_equal(infer, a->dims[!ta], b->dims[tb], "inner dims of a and b");
 	const Dim *dims[] = {a->dims[ta], b->dims[!tb]};
@@ -198,7 +189,7 @@ void
 build_Gemm(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *a = b->in[0], *w = b->in[1], *c = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *a = b->in[0], *w = b->in[1], *c = b->in[2];
 	int ta = attr_int(b->node, "transA") != 0, tb = attr_int(b->node, "transB") != 0;
 	float alpha = attr_float(b->node, "alpha"), beta = attr_float(b->node, "beta");
 	DType work = work_type(a->type);

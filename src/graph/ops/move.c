@@ -3,70 +3,7 @@
  *     Transpose: Y[i,j] = X[j,i]         Slice: Y[i] = X[start + step*i]
  *     Concat:    Y[i] = i < A ? a[i] : b[i - A]
  */
-#include "graph/ops/move.h"
-
-#include "graph/inner.h"
-
-StageBuilder *
-output_open(Build *b, int output)
-{
-	const Type *type = b->out_types[output];
-	return stage_open(b->ctx, op_output(b->node->op, output)->name, type->rank, type->dims);
-}
-
-const Expr *
-read_checked(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x,
-             const Expr *const *index)
-{
-	const Expr *safe[MAX_RANK];
-	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
-	const Dim *zero = dim_const(ctx, 0);
-	for (int i = 0; i < loops->rank; i++)
-		facts_iter(facts, i, zero, loops->dims[i]);
-	for (int i = 0; i < x->rank; i++) {
-		bool is_certain = facts_prove(facts, expr_le(ctx, zero, index[i])) &&
-		                  facts_prove(facts, expr_lt(ctx, index[i], x->hi[i]));
-		safe[i] = is_certain ? index[i] : expr_at(ctx, index[i], x->hi[i], AT_CHECK);
-	}
-	return stage_read(y, x, safe);
-}
-
-const Expr *
-read_broadcast(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x)
-{
-	const Expr *index[MAX_RANK];
-	int shift = loops->rank - x->rank;
-	for (int i = 0; i < x->rank; i++)
-		index[i] = dim_is(x->hi[i], 1) ? expr_i64(ctx, 0)
-		                               : index_within(ctx, stage_iter(y, shift + i),
-		                                              loops->dims[shift + i], x->hi[i]);
-	return stage_read(y, x, index);
-}
-
-void
-loops_of(StageBuilder *y, int rank, const Expr **index)
-{
-	for (int i = 0; i < rank; i++)
-		index[i] = stage_iter(y, i);
-}
-
-const Expr *
-zero_of(ExprCtx *ctx, DType type)
-{
-	return scalar_as(ctx, type, expr_number(ctx, work_type(type), 0));
-}
-
-const Expr *
-element_of_array(ExprCtx *ctx, const Array *array, int64_t index)
-{
-	DType type = array->type;
-	if (dtype_is_integer(type) || type == DT_BOOL) {
-		Scalar value = {.i64 = dtype_load_i64(type, array->data, index)};
-		return expr_const(ctx, type, value);
-	}
-	double value = dtype_load_f64(type, array->data, index);
-	return scalar_as(ctx, type, expr_number(ctx, work_type(type), value));
-}
+#include "graph/ops/helpers.h"
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
@@ -159,7 +96,7 @@ build_Split(Build *b)
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
 	int axis = build_axis(b, "axis", x->rank);
-	bool is_given = b->nin > 1 && b->in[1];
+	bool is_given = b->in[1] != NULL;
 	const Dim *from = dim_const(ctx, 0);
 	const Dim *equal = dim_ceildiv(ctx, x->hi[axis], dim_const(ctx, b->nout));
 	for (int k = 0; k < b->nout; k++) {
@@ -191,7 +128,7 @@ known_number(const Build *b, int input, int i)
 static int
 known_axis(const Build *b, int input, int i, int rank)
 {
-	if (input >= b->nin || !b->in[input])
+	if (!b->in[input])
 		return i;
 	int64_t axis = known_number(b, input, i);
 	return (int)(axis < 0 ? axis + rank : axis);
@@ -219,7 +156,7 @@ build_Slice(Build *b)
 	loops_of(y, x->rank, index);
 	for (int i = 0; i < vector_length(b, 1); i++) {
 		int axis = known_axis(b, 3, i, x->rank);
-		int64_t by = b->nin > 4 && b->in[4] ? known_number(b, 4, i) : 1;
+		int64_t by = b->in[4] ? known_number(b, 4, i) : 1;
 		const Dim *from = build_dim(b, 1, i), *to = build_dim(b, 2, i), *start, *length;
 		if (!from || !to)
 			build_fail(b, "the bounds of axis %d are not known", axis);
@@ -270,8 +207,7 @@ build_Pad(Build *b)
 	}
 	const Expr *body;
 	if (is_constant) {
-		bool has_fill = b->nin > 2 && b->in[2];
-		const Expr *fill = has_fill ? stage_read_scalar(y, b->in[2]) : zero_of(ctx, x->type);
+		const Expr *fill = b->in[2] ? stage_read_scalar(y, b->in[2]) : zero_of(ctx, x->type);
 		body = stage_read_or(y, x, index, fill);
 	} else {
 		body = read_checked(y, ctx, b->out_types[0], x, index);

@@ -9,16 +9,6 @@
  */
 #include "graph/ops/helpers.h"
 
-static void
-infer_like_first(Infer *infer, DType type)
-{
-	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0)
-		infer_set_unknown(infer, 0, type);
-	else
-		infer_set(infer, 0, type, x->rank, x->dims);
-}
-
 /* Mean and deviation sqrt(variance + epsilon) over `axes`, in type work. */
 typedef struct Moments {
 	Tensor *mean, *deviation;
@@ -65,35 +55,26 @@ scaled(ExprCtx *ctx, const Expr *n, const Expr *scale, const Expr *bias)
 static void
 infer_channels(Infer *infer, const Type *x, int first, int last)
 {
-	if (x->rank < 0)
-		return;
 	const Dim *channels = x->rank > 1 ? x->dims[1] : dim_const(infer->ctx, 1);
-	for (int k = first; k <= last; k++) {
-		const Type *parameter = infer_input(infer, k);
-		if (parameter && parameter->rank != 0)
+	for (int k = first; k <= last; k++)
+		if (infer_input(infer, k)->rank != 0)
 			infer_vector(infer, k, channels);
-	}
 }
 
 void
 infer_BatchNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0), *mean = infer_input(infer, 3);
-	if (x->rank == 0)
-		infer_fail(infer, "input of rank 0, expected 1 or more");
+	bool is_training = attr_int(infer->node, "training_mode") != 0;
+	infer_least_rank(infer, 0, 1);
 	infer_channels(infer, x, 1, 4);
-	for (int k = 3; k <= 4 && attr_int(infer->node, "training_mode"); k++)
+	for (int k = 3; k <= 4 && is_training; k++)
 		infer_rank(infer, k, 1);
-	infer_like_first(infer, x->dtype);
+	infer_as_first(infer, 0, x->dtype);
 	for (int k = 1; k < 3; k++) {
-		if (!infer_wants(infer, k))
-			continue;
-		if (!attr_int(infer->node, "training_mode"))
+		if (infer_wants(infer, k) && !is_training)
 			infer_fail(infer, "output %d exists in training mode only", k);
-		if (mean->rank < 0)
-			infer_set_unknown(infer, k, mean->dtype);
-		else
-			infer_set(infer, k, mean->dtype, mean->rank, mean->dims);
+		infer_set_type(infer, k, mean);
 	}
 }
 
@@ -131,9 +112,9 @@ build_BatchNormalization(Build *b)
 		float momentum = attr_float(b->node, "momentum");
 		mean = op_mean(ctx, x, axes, false, work);
 		variance = op_variance(ctx, x, mean, axes, work);
-		if (b->nout > 1 && b->out_types[1])
+		if (b->out_types[1])
 			b->out[1] = running(ctx, b->in[3], mean, momentum);
-		if (b->nout > 2 && b->out_types[2])
+		if (b->out_types[2])
 			b->out[2] = running(ctx, b->in[4], variance, momentum);
 	}
 	Tensor *deviation =
@@ -153,7 +134,7 @@ static void
 infer_scaled(Infer *infer, const Type *x, int first, int last)
 {
 	infer_float_attr(infer, "stash_type");
-	for (int k = first; k <= last && x->rank >= 0; k++)
+	for (int k = first; k <= last; k++)
 		infer_broadcast_to(infer, k, x->rank, x->dims);
 }
 
@@ -178,16 +159,10 @@ infer_LayerNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	infer_scaled(infer, x, 1, 2);
-	infer_like_first(infer, x->dtype);
-	int axis = x->rank < 0 ? 0 : infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	for (int k = 1; k < 3; k++) {
-		if (!infer_wants(infer, k))
-			continue;
-		if (x->rank < 0)
-			infer_set_unknown(infer, k, (DType)attr_int(infer->node, "stash_type"));
-		else
-			infer_statistics(infer, k, x, axis);
-	}
+	infer_as_first(infer, 0, x->dtype);
+	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
+	for (int k = 1; k < 3; k++)
+		infer_statistics(infer, k, x, axis);
 }
 
 /* A statistic with extent 1 in the normalised axes (inverted: one over it). */
@@ -205,7 +180,7 @@ void
 build_LayerNormalization(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *x = b->in[0], *scale = b->in[1], *bias = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *x = b->in[0], *scale = b->in[1], *bias = b->in[2];
 	Axes axes = axes_from(build_axis(b, "axis", x->rank), x->rank);
 	const Tensor *stashed = op_cast(ctx, x, stash_type(b->node));
 	Moments row = moments(ctx, stashed, axes, attr_float(b->node, "epsilon"), stashed->type);
@@ -215,9 +190,9 @@ build_LayerNormalization(Build *b)
 	b->out[0] = stage_map(y, x->type,
 	                      scaled(ctx, n, stage_read_broadcast(y, scale),
 	                             bias ? stage_read_broadcast(y, bias) : NULL));
-	if (b->nout > 1 && b->out_types[1])
+	if (b->out_types[1])
 		b->out[1] = kept_statistic(ctx, row.mean, b->out_types[1], false);
-	if (b->nout > 2 && b->out_types[2])
+	if (b->out_types[2])
 		b->out[2] = kept_statistic(ctx, row.deviation, b->out_types[2], true);
 }
 
@@ -226,9 +201,8 @@ infer_RMSNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	infer_scaled(infer, x, 1, 1);
-	infer_like_first(infer, infer_input(infer, 1)->dtype);
-	if (x->rank >= 0)
-		infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
+	infer_as_first(infer, 0, infer_input(infer, 1)->dtype);
+	infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
 }
 
 /* Y = T(X / sqrt(mean of X^2 + epsilon)) * scale */
@@ -253,10 +227,9 @@ void
 infer_channelwise(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	if (x->rank >= 0 && x->rank < 3)
-		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
+	infer_least_rank(infer, 0, 3);
 	infer_channels(infer, x, 1, 2);
-	infer_like_first(infer, x->dtype);
+	infer_as_first(infer, 0, x->dtype);
 }
 
 void
@@ -328,10 +301,7 @@ build_GroupNormalization(Build *b)
 void
 infer_LpNormalization(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	infer_like_first(infer, x->dtype);
-	if (x->rank >= 0)
-		infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
+	infer_along_axis(infer);
 	int64_t p = attr_int(infer->node, "p");
 	if (p != 1 && p != 2)
 		infer_fail(infer, "p = %lld, expected 1 or 2", (long long)p);
@@ -376,10 +346,10 @@ void
 infer_MeanVarianceNormalization(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	infer_like_first(infer, x->dtype);
+	infer_as_first(infer, 0, x->dtype);
 	int64_t count;
 	const int64_t *values = attr_ints(infer->node, "axes", &count);
-	for (int64_t i = 0; i < count && x->rank >= 0; i++)
+	for (int64_t i = 0; i < count; i++)
 		infer_axis(infer, values[i], x->rank);
 }
 
@@ -405,12 +375,10 @@ build_MeanVarianceNormalization(Build *b)
 void
 infer_LRN(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	if (x->rank >= 0 && x->rank < 3)
-		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
+	infer_least_rank(infer, 0, 3);
 	if (attr_int(infer->node, "size") < 1)
 		infer_fail(infer, "size must be positive");
-	infer_like_first(infer, x->dtype);
+	infer_same(infer);
 }
 
 /* S[n,c,…] = sum(k:size) X[n, c+k-(size-1)/2, …]^2;  Y = X / (bias + alpha/size * S)^beta */
@@ -424,8 +392,7 @@ build_LRN(Build *b)
 	StageBuilder *s = stage_open(ctx, "squares", x->rank, x->hi);
 	const Expr *k = stage_over(s, "k", dim_const(ctx, 0), dim_const(ctx, size));
 	const Expr *index[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		index[i] = stage_iter(s, i);
+	loops_of(s, x->rank, index);
 	index[1] = index_shift(ctx, index_add(ctx, index[1], k), -((size - 1) / 2));
 	const Expr *v = scalar_as(ctx, work, stage_read(s, x, index));
 	Tensor *squares = stage_reduce_acc(s, REDUCE_sum, work, work, expr_mul(ctx, v, v));

@@ -23,12 +23,7 @@ static void
 infer_pool(Infer *infer, int output, DType type)
 {
 	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0) {
-		infer_set_unknown(infer, output, type);
-		return;
-	}
-	if (x->rank < 3)
-		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
+	infer_least_rank(infer, 0, 3);
 	Window windows[MAX_RANK];
 	const Dim *dims[MAX_RANK] = {x->dims[0], x->dims[1]};
 	pool_windows(infer->ctx, infer->node, x->rank, x->dims, windows);
@@ -113,8 +108,7 @@ void
 infer_MaxPool(Infer *infer)
 {
 	infer_pool(infer, 0, infer_input(infer, 0)->dtype);
-	if (infer_wants(infer, 1))
-		infer_pool(infer, 1, DT_I64);
+	infer_pool(infer, 1, DT_I64);
 }
 
 /* The flat position of an element, as MaxPool counts: rows first, or spatial axes in reverse order
@@ -159,7 +153,7 @@ build_MaxPool(Build *b)
 	pool_windows(ctx, b->node, x->rank, x->hi, windows);
 	StageBuilder *y = pool_open(ctx, "y", x, windows, index);
 	const Expr *value = stage_read(y, x, index);
-	if (b->nout < 2 || !b->out_types[1]) {
+	if (!b->out_types[1]) {
 		b->out[0] = stage_reduce(y, REDUCE_max, x->type, value);
 		return;
 	}
@@ -221,12 +215,7 @@ void
 infer_global_pool(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0) {
-		infer_set_unknown(infer, 0, x->dtype);
-		return;
-	}
-	if (x->rank < 3)
-		infer_fail(infer, "input of rank %d, expected 3 or more", x->rank);
+	infer_least_rank(infer, 0, 3);
 	const Dim *dims[MAX_RANK] = {x->dims[0], x->dims[1]};
 	for (int i = 2; i < x->rank; i++)
 		dims[i] = dim_const(infer->ctx, 1);
@@ -237,8 +226,7 @@ void
 build_GlobalAveragePool(Build *b)
 {
 	const Tensor *x = b->in[0];
-	Axes spatial = axes_from(2, x->rank);
-	b->out[0] = op_mean(b->ctx, x, spatial, true, x->type);
+	b->out[0] = op_mean(b->ctx, x, axes_from(2, x->rank), true, x->type);
 }
 
 void

@@ -31,8 +31,7 @@ read_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int rank, int axi
 		index[0] = stage_iter(y, axis);
 		return stage_read_checked(y, t, index);
 	}
-	for (int i = 0; i < rank; i++)
-		index[i] = stage_iter(y, i);
+	loops_of(y, rank, index);
 	index[axis] = index_div(ctx, index[axis], expr_i64(ctx, block));
 	return stage_read_checked(y, t, index);
 }
@@ -43,7 +42,7 @@ infer_parameter(Infer *infer, int k)
 {
 	const Type *x = infer_input(infer, 0), *t = infer_input(infer, k);
 	int64_t block = attr_int(infer->node, "block_size");
-	if (!t || t->rank <= 0 || x->rank < 0 || (t->rank == 1 && dim_is(t->dims[0], 1)))
+	if (!t || t->rank == 0 || (t->rank == 1 && dim_is(t->dims[0], 1)))
 		return;
 	if (block < 0)
 		infer_fail(infer, "block_size %lld must not be negative", (long long)block);
@@ -62,13 +61,9 @@ infer_parameter(Infer *infer, int k)
 static void
 infer_quantised(Infer *infer, DType type)
 {
-	const Type *x = infer_input(infer, 0);
 	infer_parameter(infer, 1);
 	infer_parameter(infer, 2);
-	if (x->rank < 0)
-		infer_set_unknown(infer, 0, type);
-	else
-		infer_set(infer, 0, type, x->rank, x->dims);
+	infer_as_first(infer, 0, type);
 }
 
 /* The axis attribute where the parameters need it: x of rank 0 or 1 has no other. */
@@ -111,7 +106,7 @@ void
 build_QuantizeLinear(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *x = b->in[0], *scale = b->in[1], *zero = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *x = b->in[0], *scale = b->in[1], *zero = b->in[2];
 	int axis = quantised_axis(b);
 	int64_t block = attr_int(b->node, "block_size");
 	DType precision = (DType)attr_int(b->node, "precision");
@@ -142,7 +137,7 @@ void
 build_DequantizeLinear(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *x = b->in[0], *scale = b->in[1], *zero = b->nin > 2 ? b->in[2] : NULL;
+	const Tensor *x = b->in[0], *scale = b->in[1], *zero = b->in[2];
 	int axis = quantised_axis(b);
 	int64_t block = attr_int(b->node, "block_size");
 	DType type = b->out_types[0]->dtype;
@@ -162,15 +157,9 @@ build_DequantizeLinear(Build *b)
 void
 infer_DynamicQuantizeLinear(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0)
-		infer_set_unknown(infer, 0, DT_U8);
-	else
-		infer_set(infer, 0, DT_U8, x->rank, x->dims);
-	if (infer_wants(infer, 1))
-		infer_set(infer, 1, DT_F32, 0, NULL);
-	if (infer_wants(infer, 2))
-		infer_set(infer, 2, DT_U8, 0, NULL);
+	infer_as_first(infer, 0, DT_U8);
+	infer_set(infer, 1, DT_F32, 0, NULL);
+	infer_set(infer, 2, DT_U8, 0, NULL);
 }
 
 /* The largest or smallest of all elements and 0. */
@@ -207,9 +196,9 @@ build_DynamicQuantizeLinear(Build *b)
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
 	const Expr *ratio = expr_div(ctx, read_here(y, x), stage_read_scalar(y, scale));
 	b->out[0] = stage_map(y, DT_U8, quantised(ctx, DT_U8, ratio, stage_read_scalar(y, zero), 0));
-	if (b->nout > 1 && b->out_types[1])
+	if (b->out_types[1])
 		b->out[1] = scale;
-	if (b->nout > 2 && b->out_types[2])
+	if (b->out_types[2])
 		b->out[2] = zero;
 }
 
@@ -221,15 +210,13 @@ infer_ConvInteger(Infer *infer)
 	const Type *w = infer_input(infer, 1);
 	infer_convolution(infer, infer_input(infer, 0), w, DT_I32);
 	infer_single(infer, 2);
-	if (w->rank > 0)
-		infer_single_or_vector(infer, 3, w->dims[0]);
+	infer_single_or_vector(infer, 3, w->dims[0]);
 }
 
 void
 build_ConvInteger(Build *b)
 {
-	b->out[0] = op_conv(b->ctx, b->node, b->in[0], b->in[1], b->nin > 2 ? b->in[2] : NULL,
-	                    b->nin > 3 ? b->in[3] : NULL, DT_I32, DT_I32);
+	b->out[0] = op_conv(b->ctx, b->node, b->in[0], b->in[1], b->in[2], b->in[3], DT_I32, DT_I32);
 }
 
 void
@@ -243,8 +230,7 @@ infer_MatMulInteger(Infer *infer)
 void
 build_MatMulInteger(Build *b)
 {
-	b->out[0] = op_matmul_zero(b->ctx, b->in[0], b->in[1], b->nin > 2 ? b->in[2] : NULL,
-	                           b->nin > 3 ? b->in[3] : NULL, DT_I32, DT_I32);
+	b->out[0] = op_matmul_zero(b->ctx, b->in[0], b->in[1], b->in[2], b->in[3], DT_I32, DT_I32);
 }
 
 /* ---- products of quantised tensors -----------------------------------------------------------
@@ -271,10 +257,9 @@ infer_QLinearConv(Infer *infer)
 	infer_convolution(infer, infer_input(infer, 0), w, infer_input(infer, 7)->dtype);
 	for (size_t i = 0; i < countof(singles); i++)
 		infer_single(infer, singles[i]);
-	for (int k = 4; k <= 5 && w->rank > 0; k++)
+	for (int k = 4; k <= 5; k++)
 		infer_single_or_vector(infer, k, w->dims[0]);
-	if (w->rank > 0)
-		infer_vector(infer, 8, w->dims[0]);
+	infer_vector(infer, 8, w->dims[0]);
 }
 
 void
@@ -282,12 +267,11 @@ build_QLinearConv(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *const *in = (const Tensor *const *)b->in;
-	const Tensor *bias = b->nin > 8 ? in[8] : NULL;
 	Tensor *sum = op_conv(ctx, b->node, in[0], in[3], in[2], in[5], DT_I32, DT_I32);
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
 	const Expr *f = stage_iter(y, 1), *product = read_here(y, sum);
-	if (bias)
-		product = expr_add(ctx, product, stage_read_checked(y, bias, &f));
+	if (in[8])
+		product = expr_add(ctx, product, stage_read_checked(y, in[8], &f));
 	const Expr *body = requantised(ctx, y, product, stage_read_scalar(y, in[1]),
 	                               read_scalar_or_vector(y, in[4], f), in[6], in[7]);
 	b->out[0] = stage_map(y, in[7]->type, body);

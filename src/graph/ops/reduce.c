@@ -5,18 +5,16 @@
  * Sums of f16 and bf16 run in f32 and are rounded once. Over no elements a sum is 0, a product 1, a
  * maximum -inf (or the least integer), a minimum inf.
  */
-#include "graph/inner.h"
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 typedef const Expr *(*Step)(ExprCtx *ctx, const Expr *x);
 
-static void
-node_axes(const Build *b, bool *is_reduced)
+static Axes
+node_axes(const Build *b)
 {
-	const Known *known = b->nin > 1 ? b->known[1] : NULL;
-	if (b->nin > 1 && b->in[1] && !known && !dim_is(b->in[1]->hi[0], 0))
+	if (b->in[1] && !b->known[1] && !dim_is(b->in[1]->hi[0], 0))
 		build_fail(b, "input axes is only known at run time");
-	reduce_axes(b->node, known, b->in[0]->rank, is_reduced);
+	return reduce_axes(b->node, b->known[1], b->in[0]->rank);
 }
 
 /* One reduction of the node: x through `before` into `op`, in type `work`. */
@@ -25,11 +23,7 @@ reduce_node(Build *b, ReduceOp op, Step before, const Tensor *shift, DType work)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
-	bool is_reduced[MAX_RANK];
-	Axes axes = 0;
-	node_axes(b, is_reduced);
-	for (int i = 0; i < x->rank; i++)
-		axes |= is_reduced[i] ? AXIS(i) : 0;
+	Axes axes = node_axes(b);
 	bool keeps = attr_int(b->node, "keepdims") != 0;
 	const Expr *index[MAX_RANK];
 	StageBuilder *y = reduction_open(ctx, reduce_info(op)->name, x, axes, keeps, index);
@@ -65,6 +59,8 @@ static void
 reduce_simple(Build *b, ReduceOp op, Step before, Step after)
 {
 	DType work = work_type(b->in[0]->type);
+	if (work == DT_BOOL) /* compared as numbers */
+		work = DT_U8;
 	if (after && !dtype_is_float(work)) /* roots and logarithms of integers */
 		work = DT_F64;
 	finish(b, reduce_node(b, op, before, NULL, work), after);
@@ -89,26 +85,8 @@ SIMPLE(ReduceL1, sum, expr_abs, NULL)
 SIMPLE(ReduceSumSquare, sum, square, NULL)
 SIMPLE(ReduceL2, sum, square, expr_sqrt)
 SIMPLE(ReduceLogSum, sum, NULL, expr_log)
-
-/* Booleans are compared as numbers. */
-static void
-reduce_extreme(Build *b, ReduceOp op)
-{
-	DType type = b->in[0]->type;
-	finish(b, reduce_node(b, op, NULL, NULL, type == DT_BOOL ? DT_U8 : work_type(type)), NULL);
-}
-
-void
-build_ReduceMax(Build *b)
-{
-	reduce_extreme(b, REDUCE_max);
-}
-
-void
-build_ReduceMin(Build *b)
-{
-	reduce_extreme(b, REDUCE_min);
-}
+SIMPLE(ReduceMax, max, NULL, NULL)
+SIMPLE(ReduceMin, min, NULL, NULL)
 
 void
 build_ReduceMean(Build *b)
@@ -117,14 +95,8 @@ build_ReduceMean(Build *b)
 	const Tensor *x = b->in[0];
 	DType type = b->out_types[0]->dtype, work = work_type(x->type);
 	const Tensor *sum = reduce_node(b, REDUCE_sum, NULL, NULL, work);
-	bool is_reduced[MAX_RANK];
-	const Dim *count = dim_const(ctx, 1);
-	node_axes(b, is_reduced);
-	for (int i = 0; i < x->rank; i++)
-		if (is_reduced[i])
-			count = dim_mul(ctx, count, x->hi[i]);
 	StageBuilder *y = output_open(b, 0);
-	const Expr *n = dim_as(ctx, work, count), *total = read_here(y, sum);
+	const Expr *n = dim_as(ctx, work, dims_over(ctx, x, node_axes(b))), *total = read_here(y, sum);
 	const Expr *mean = dtype_is_float(work) ? expr_div(ctx, total, n) : expr_quot(ctx, total, n);
 	b->out[0] = stage_map(y, type, expr_cast(ctx, type, mean));
 }

@@ -6,7 +6,7 @@
  * Groups are the shortest runs of dims on both sides with equal products, so that axes that stay as
  * they are keep plain indices whatever their extents.
  */
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 typedef struct Group {
 	int x0, x1, y0, y1; /* dims x0 .. x1-1 of the input are y0 .. y1-1 of the output */

@@ -180,14 +180,9 @@ infer_Resize(Infer *infer)
 	             "tf_crop_and_resize");
 	if (by_scales == by_sizes)
 		infer_fail(infer, "expected either scales or sizes");
-	if (x->rank < 0) {
-		infer_set_unknown(infer, 0, x->dtype);
-		return;
-	}
 	int axes[MAX_RANK], count = resized_axes(infer->node, x->rank, axes);
 	const Dim *dims[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		dims[i] = x->dims[i];
+	type_dims(x, dims);
 	if (attr_is(infer->node, "coordinate_transformation_mode", "tf_crop_and_resize"))
 		check_roi(infer, count);
 	if (by_scales)
@@ -324,8 +319,7 @@ resize_nearest(const Resize *z, const Tensor *x, const Type *type, int count, co
 	ExprCtx *ctx = z->ctx;
 	StageBuilder *y = stage_open(ctx, "y", type->rank, type->dims);
 	const Expr *index[MAX_RANK], *outside = NULL;
-	for (int i = 0; i < x->rank; i++)
-		index[i] = stage_iter(y, i);
+	loops_of(y, x->rank, index);
 	for (int k = 0; k < count; k++) {
 		const Axis *a = &axes[k];
 		const Expr *at = position(z, y, a, stage_iter(y, a->axis));
@@ -457,8 +451,7 @@ resize_axis(const Resize *z, const Tensor *x, const Axis *a, DType work)
 	const Expr *p = stage_iter(y, a->axis), *r = stage_over(y, "r", dim_const(ctx, 0), taps);
 	const Expr *base = expr_cast(ctx, DT_I64, base_pixel(ctx, position(z, y, a, p)));
 	const Expr *index[MAX_RANK];
-	for (int i = 0; i < x->rank; i++)
-		index[i] = stage_iter(y, i);
+	loops_of(y, x->rank, index);
 	index[a->axis] = expr_at(ctx, index_add(ctx, base, index_add(ctx, r, first)), a->in, 0);
 	const Expr *weight = stage_read(y, weights, (const Expr *[]){p, r});
 	const Expr *pixel = pixel_of(ctx, a, scalar_as(ctx, work, stage_read(y, x, index)));
@@ -485,7 +478,7 @@ axis_scale(const Build *b, Axis *a, const Expr *common)
 {
 	ExprCtx *ctx = b->ctx;
 	const Expr *in = dim_as(ctx, DT_F32, a->in), *out = dim_as(ctx, DT_F32, a->out);
-	if (is_present(b->nin > SCALES ? b->in_types[SCALES] : NULL)) {
+	if (is_present(b->in_types[SCALES])) {
 		const Array *scales = b->constant[SCALES];
 		if (!scales)
 			build_fail(b, "scales must be constant");
@@ -523,7 +516,7 @@ axes_to_resize(const Build *b, Resize *z, Axis *changed)
 	const Dim *sizes[MAX_RANK] = {NULL};
 	const Expr *common = NULL;
 	z->count = resized_axes(b->node, x->rank, axes);
-	if (b->nin > SIZES && is_present(b->in_types[SIZES]) && keeps_aspect_ratio(b->node)) {
+	if (is_present(b->in_types[SIZES]) && keeps_aspect_ratio(b->node)) {
 		for (int k = 0; k < z->count; k++)
 			sizes[k] = build_dim(b, SIZES, k);
 		common = common_scale(b->ctx, b->node, z->count, axes, x->hi, sizes);

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 void
 infer_RoiAlign(Infer *infer)

@@ -6,7 +6,7 @@
  * Interleaved, the pairs are 2d and 2d + 1. What lies behind the first R elements stays. An input
  * of rank 3 holds the heads side by side in its last axis.
  */
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 void
 infer_RotaryEmbedding(Infer *infer)
@@ -20,7 +20,7 @@ infer_RotaryEmbedding(Infer *infer)
 	for (int i = 1; i < 3; i++)
 		if (infer_input(infer, i)->rank != caches)
 			infer_fail(infer, "cos_cache and sin_cache must have rank %d", caches);
-	infer_set(infer, 0, x->dtype, x->rank, x->dims);
+	infer_same(infer);
 }
 
 typedef struct Rotary {
@@ -38,7 +38,7 @@ read_cache(const Rotary *r, int input, const Expr *pair)
 	const Build *b = r->b;
 	const Expr *place[2] = {stage_iter(r->y, 0), stage_iter(r->y, b->in[0]->rank - 2)};
 	const Expr *index[3] = {place[0], place[1], pair};
-	if (b->nin > 3 && b->in[3]) {
+	if (b->in[3]) {
 		const Expr *position = stage_read_checked(r->y, b->in[3], place);
 		index[0] = index_wrapped(r->ctx, position, b->in[input]->hi[0]);
 		index[1] = pair;

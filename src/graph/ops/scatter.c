@@ -30,14 +30,9 @@ scatter_combine(const Node *node)
 static void
 infer_like_data(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
 	scatter_combine(infer->node);
-	if (x->rank == 0)
-		infer_fail(infer, "data of rank 0, expected 1 or more");
-	if (x->rank < 0)
-		infer_set_unknown(infer, 0, x->dtype);
-	else
-		infer_set(infer, 0, x->dtype, x->rank, x->dims);
+	infer_least_rank(infer, 0, 1);
+	infer_same(infer);
 }
 
 /* ---- ScatterElements ------------------------------------------------------------------------- */
@@ -48,8 +43,6 @@ infer_ScatterElements(Infer *infer)
 	const Type *x = infer_input(infer, 0), *indices = infer_input(infer, 1);
 	const Type *updates = infer_input(infer, 2);
 	infer_like_data(infer);
-	if (x->rank < 0 || indices->rank < 0 || updates->rank < 0)
-		return;
 	if (indices->rank != x->rank || updates->rank != x->rank)
 		infer_fail(infer, "data, indices and updates of ranks %d, %d, %d: expected equal ranks",
 		           x->rank, indices->rank, updates->rank);
@@ -82,10 +75,7 @@ infer_ScatterND(Infer *infer)
 	const Type *x = infer_input(infer, 0), *indices = infer_input(infer, 1);
 	const Type *updates = infer_input(infer, 2);
 	infer_like_data(infer);
-	if (x->rank < 0 || indices->rank < 0 || updates->rank < 0)
-		return;
-	if (indices->rank < 1)
-		infer_fail(infer, "indices of rank 0, expected 1 or more");
+	infer_least_rank(infer, 1, 1);
 	int outer = indices->rank - 1;
 	int length = index_tuple(&infer->node->loc, indices->dims[outer], x->rank);
 	if (updates->rank != outer + x->rank - length)

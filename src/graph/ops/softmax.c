@@ -11,13 +11,8 @@
 void
 infer_along_axis(Infer *infer)
 {
-	const Type *x = infer_input(infer, 0);
-	if (x->rank < 0) {
-		infer_set_unknown(infer, 0, x->dtype);
-		return;
-	}
-	infer_axis(infer, attr_int(infer->node, "axis"), x->rank);
-	infer_set(infer, 0, x->dtype, x->rank, x->dims);
+	infer_axis(infer, attr_int(infer->node, "axis"), infer_input(infer, 0)->rank);
+	infer_same(infer);
 }
 
 /* m, e and s of above, in type work. */

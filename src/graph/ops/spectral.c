@@ -8,7 +8,7 @@
  * out what is the conjugate of something else, and an inverse one counts those elements twice. Sums
  * run in f64: cosines of many turns cancel.
  */
-#include "graph/ops/move.h"
+#include "graph/ops/helpers.h"
 
 static const double TWO_PI = 6.283185307179586;
 
@@ -168,7 +168,7 @@ build_DFT(Build *b)
 	const Type *type = b->out_types[0];
 	const Dim *given = build_dim(b, 2, 0);
 	int64_t axis = -2;
-	if (b->nin > 2 && b->in[2] && (!given || !dim_is_const(given, &axis)))
+	if (b->in[2] && (!given || !dim_is_const(given, &axis)))
 		build_fail(b, "the axis is only known at run time");
 	axis += axis < 0 ? x->rank : 0;
 	Transform t = transform_of(ctx, b->node, (int)axis, x->hi[axis], build_dim(b, 1, 0));
