@@ -197,6 +197,16 @@ trip_count(Infer *infer, const Region *body, int output)
 	return infer_output_dim(infer, output, 0);
 }
 
+/* What an iteration takes or gives begins with a byte. */
+static void
+check_slices(Infer *infer, DType type)
+{
+	if (dtype_bits(type) > 0 && dtype_bits(type) < 8)
+		infer_fail(infer,
+		           "an iteration takes or gives elements of %s, which share bytes: cast to i8",
+		           dtype_name(type));
+}
+
 void
 infer_Loop(Infer *infer)
 {
@@ -218,6 +228,8 @@ infer_Loop(Infer *infer)
 			continue;
 		bool is_state = i < states && body->params[2 + i]->type.kind != TYPE_OPTIONAL;
 		const Type *inner = is_state ? &body->params[2 + i]->type : &body->results[1 + i]->type;
+		if (i >= states)
+			check_slices(infer, inner->dtype);
 		const Dim *lead = i < states ? NULL : trip_count(infer, body, i);
 		Type type = outside_type(infer, body, inner, i, lead);
 		infer_set_type(infer, i, &type);
@@ -241,6 +253,7 @@ set_slice(Infer *infer, Value *param, int index, int input, const Dim **trips)
 	const Type *x = infer_input(infer, input);
 	if (!x || x->rank < 1)
 		infer_fail(infer, "scan input %d has no axis to scan", index);
+	check_slices(infer, x->dtype);
 	int axis = (int)scan_axis(infer, "scan_input_axes", index, x->rank);
 	const Dim **dims = NEW_N(infer->graph->arena, const Dim *, x->rank);
 	for (int i = 0, to = 0; i < x->rank; i++)
@@ -262,6 +275,7 @@ set_stacked(Infer *infer, const Region *body, int index, int output, const Dim *
 		infer_set_type(infer, output, &type);
 		return;
 	}
+	check_slices(infer, inner->dtype);
 	const Dim **dims = NEW_N(infer->graph->arena, const Dim *, inner->rank + 1);
 	for (int i = 0, from = 0; i <= inner->rank; i++)
 		dims[i] = i == axis ? trips : outside_dim(infer, body, inner->dims[from++], output, i);

@@ -46,6 +46,14 @@ is_integer(const Node *node)
 	return dtype_is_integer(node->inputs[0]->type.dtype);
 }
 
+/* Of 64 bits, and of what was computed: what is given has small numbers. */
+static bool
+is_large_sum(const Node *node)
+{
+	DType type = node->inputs[0]->type.dtype;
+	return (type == DT_I64 || type == DT_U64) && node->inputs[0]->def;
+}
+
 static bool
 has_no_elements(const Node *node)
 {
@@ -145,9 +153,11 @@ static const struct {
      "a single query sees all keys; scores that are masked are the lowest number, not -inf"},
 	{OP_AffineGrid, has_side_of_one, "a side of one element lies at its end, not at its begin"},
 	{OP_Resize, is_rounded_otherwise, "it rounds extents and decides ties otherwise"},
+	{OP_QLinearMatMul, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_MatMulInteger, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_ReduceLogSum, is_integer, "steps between are integers"},
 	{OP_ReduceLogSumExp, is_integer, "steps between are integers"},
+	{OP_ReduceSum, is_large_sum, "sums of more than 2^53 are rounded to floats of 64 bits"},
 	{OP_ReduceL2, is_integer, "steps between are integers"},
 	{OP_ReduceProd, is_integer, "integers are multiplied as floats"},
 	{OP_MeanVarianceNormalization, always, "no epsilon: equal elements give NaN"},

@@ -142,6 +142,51 @@ START_TEST(nearest_pixels)
 }
 END_TEST
 
+/* a / b and a negative a, rounded down. */
+static int64_t
+quotient(int64_t a, int64_t b)
+{
+	return a < 0 ? -((-a + b - 1) / b) : a / b;
+}
+
+/* Positions between two pixels are just there, whatever the extents: in whole numbers, a position is
+ * p * in / out, or ((2p + 1) * in - out) / (2 * out). */
+static void
+check_ties(const char *coordinates, const char *nearest, int64_t in, int64_t out)
+{
+	OpTest t = test_of("Resize");
+	Array *x = array_new(t.arena, DT_F32, 1, &in);
+	for (int64_t i = 0; i < in; i++)
+		dtype_store_f64(DT_F32, x->data, i, (double)i);
+	test_input(&t, x);
+	test_input(&t, NULL);
+	test_input(&t, NULL);
+	test_constant(&t, array_vector_i64(t.arena, 1, &out));
+	test_attr_string(&t, "coordinate_transformation_mode", coordinates);
+	test_attr_string(&t, "nearest_mode", nearest);
+	Array *y = test_run(&t);
+	bool is_half = strcmp(coordinates, "half_pixel") == 0;
+	bool is_up = strcmp(nearest, "round_prefer_ceil") == 0;
+	for (int64_t p = 0; p < out; p++) {
+		int64_t twice = is_half ? (2 * p + 1) * in - out : 2 * p * in; /* of out */
+		int64_t at = is_up ? quotient(twice + out, 2 * out) : -quotient(out - twice, 2 * out);
+		expect_near((double)(at < 0 ? 0 : at >= in ? in - 1 : at), value_at(y, p), 0);
+	}
+	arena_free(t.arena);
+}
+
+START_TEST(ties)
+{
+	for (int64_t in = 1; in < 30; in += 3)
+		for (int64_t out = 1; out < 30; out++) {
+			check_ties("asymmetric", "round_prefer_ceil", in, out);
+			check_ties("asymmetric", "round_prefer_floor", in, out);
+			check_ties("half_pixel", "round_prefer_ceil", in, out);
+			check_ties("half_pixel", "round_prefer_floor", in, out);
+		}
+}
+END_TEST
+
 START_TEST(interpolations)
 {
 	const char *modes[] = {"linear", "cubic"};
@@ -220,6 +265,7 @@ main(void)
 {
 	TCase *t = tcase_create("resize");
 	tcase_add_test(t, nearest_pixels);
+	tcase_add_test(t, ties);
 	tcase_add_test(t, interpolations);
 	tcase_add_test(t, two_axes);
 	tcase_add_test(t, aspect_ratio);

@@ -6,7 +6,8 @@
  *     Y[p]   = sum(r:taps) W[p,r] * X[base(p) + r]   base(p) = ceil(x(p)) - 1, clamped positions
  *
  * One axis after the other; the weights of an axis are a small table. Positions are f32 in ONNX's
- * order of operations, so that borders between pixels fall where ONNX puts them.
+ * order of operations, so that borders between pixels fall where ONNX puts them. Where a tie decides
+ * and the extents are given, x(p) is (f32(p) + 0.5) * in / out - 0.5: rounded twice, no tie is one.
  */
 #include "graph/ops/helpers.h"
 
@@ -19,6 +20,7 @@ typedef struct Axis {
 	const Dim *in, *out;
 	const Expr *scale, *width; /* f32; width: the result's extent before rounding */
 	bool is_same;              /* every element stays in its place */
+	bool is_ratio;             /* divides by out / in, where ties must stay ties */
 } Axis;
 
 typedef struct Resize {
@@ -38,6 +40,14 @@ static bool
 attr_is(const Node *node, const char *name, const char *value)
 {
 	return strcmp(attr_string(node, name), value) == 0;
+}
+
+/* Whether the nearest pixel is one that ties decide about. */
+static bool
+rounds(const Node *node)
+{
+	return attr_is(node, "nearest_mode", "round_prefer_floor") ||
+	       attr_is(node, "nearest_mode", "round_prefer_ceil");
 }
 
 /* The axes attribute (all axes where it is absent); returns their number. */
@@ -201,12 +211,22 @@ f32(ExprCtx *ctx, double value)
 	return expr_number(ctx, DT_F32, value);
 }
 
+/* p / scale */
+static const Expr *
+unscaled(ExprCtx *ctx, const Axis *a, const Expr *p)
+{
+	if (!a->is_ratio)
+		return expr_div(ctx, p, a->scale);
+	const Expr *product = expr_mul(ctx, p, dim_as(ctx, DT_F32, a->in));
+	return expr_div(ctx, product, dim_as(ctx, DT_F32, a->out));
+}
+
 /* (p + 0.5) / scale - 0.5 */
 static const Expr *
 half_pixel(ExprCtx *ctx, const Axis *a, const Expr *p)
 {
 	const Expr *centre = expr_add(ctx, p, f32(ctx, 0.5));
-	return expr_sub(ctx, expr_div(ctx, centre, a->scale), f32(ctx, 0.5));
+	return expr_sub(ctx, unscaled(ctx, a, centre), f32(ctx, 0.5));
 }
 
 /* in/2 * (1 - out/width) + half_pixel: the centres of both images coincide. */
@@ -217,7 +237,7 @@ half_pixel_symmetric(ExprCtx *ctx, const Axis *a, const Expr *p)
 	const Expr *centre = expr_div(ctx, dim_as(ctx, DT_F32, a->in), f32(ctx, 2));
 	const Expr *offset = expr_mul(ctx, centre, expr_sub(ctx, f32(ctx, 1), adjustment));
 	const Expr *middle = expr_add(ctx, p, f32(ctx, 0.5));
-	const Expr *sum = expr_add(ctx, offset, expr_div(ctx, middle, a->scale));
+	const Expr *sum = expr_add(ctx, offset, unscaled(ctx, a, middle));
 	return expr_sub(ctx, sum, f32(ctx, 0.5));
 }
 
@@ -264,7 +284,7 @@ position(const Resize *z, StageBuilder *y, const Axis *a, const Expr *iter)
 	const Expr *p = expr_cast(ctx, DT_F32, iter);
 	const Expr *last = dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1));
 	if (strcmp(mode, "asymmetric") == 0)
-		return expr_div(ctx, p, a->scale);
+		return unscaled(ctx, a, p);
 	if (strcmp(mode, "align_corners") == 0)
 		return align_corners(ctx, a, p, last);
 	if (strcmp(mode, "tf_crop_and_resize") == 0)
@@ -493,6 +513,7 @@ axis_scale(const Build *b, Axis *a, const Expr *common)
 		a->scale = expr_div(ctx, out, in);
 		a->width = out;
 		a->is_same = a->in == a->out;
+		a->is_ratio = attr_is(b->node, "mode", "nearest") && rounds(b->node);
 	}
 }
 
