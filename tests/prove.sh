@@ -51,6 +51,16 @@ TEXT
 cat >open.g <<'TEXT'
 graph open(%x: f32[N,M]) -> %y { %s = Softmax(%x)  "s" %y = Exp(%s)  "e" }
 TEXT
+# What the data leaves nothing of is not proved; what never has elements needs no proof.
+cat >none.g <<'TEXT'
+graph none(%x: f32[5,2], %z: f32[0,3]) -> %y, %b, %s {
+  %k: bool[5] = {0, 0, 0, 0, 0}
+  %n = Compress(%x, %k) {axis=0}
+  %y = Exp(%n)
+  %b = Exp(%z)
+  %s = Tanh(%x)
+}
+TEXT
 # At a height of 1 a size divides by 0: that is no fault of ours, and other sizes are tried.
 cat >halves.g <<'TEXT'
 graph halves(%x: f32[H,6]) -> %y {
@@ -134,6 +144,7 @@ for level in -O0 -O3; do
 	done
 done
 proves host.g '.*not proved: 1 (host operator NonZero: .*'
+proves none.g '[0-9]* values at [0-9]* points; not proved: 1 (host operator Compress: %n), 1 (it has no elements here: %y)'
 proves control.g '[0-9]* values at [0-9]* points' -O0
 "$tw" compile open.g -o none.twb --prove=none | grep -qx 'proved: not here (--prove=none)' && pass ||
 	lose "--prove=none"

@@ -340,7 +340,7 @@ expect_judge(Arena *arena, const PointSet *expected, const Held *held, Proof *pr
 	}
 	Agreement a = points_compare(expected, &seen, 1);
 	Buf buf = {.arena = arena};
-	proof->values++;
+	proof->values += a.points > 0;
 	proof->points += a.points;
 	proof->undecided += a.undecided;
 	if (a.wrong > 0) {

@@ -243,6 +243,15 @@ judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held,
 	return text;
 }
 
+static bool
+is_always_empty(const Type *type)
+{
+	for (int d = 0; d < type->rank; d++)
+		if (dim_is(type->dims[d], 0))
+			return true;
+	return false;
+}
+
 static void
 settle_claim(Prover *p, FrameState *state, const Claim *claim)
 {
@@ -251,9 +260,12 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		add_gap(p, "it has no memory, or holds texts", claim->value);
 		return;
 	}
-	const char *text = judge(p, claim, expected_of(p, state, claim), &held, &p->proof);
+	const PointSet *expected = expected_of(p, state, claim);
+	const char *text = judge(p, claim, expected, &held, &p->proof);
 	if (text)
 		add_finding(p, state->facts, claim, text);
+	else if (expected && expected->count == 0 && !is_always_empty(&claim->value->type))
+		add_gap(p, "it has no elements here", claim->value);
 	state->hash[claim->buffer] = held_hash(p->scratch, &held);
 	state->is_hashed[claim->buffer] = true;
 }
