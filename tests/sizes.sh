@@ -100,6 +100,10 @@ graph g(%x: f32[N], %n: i64) -> %y {
 END
 expected='wrote d.twb' accept "$tw" compile -O2 dead.g -o d.twb --shape E1=3
 
+# Each symbol is named once, however many inputs have it.
+echo 'graph g(%x: f32[N,N,T]) -> %y { %y = Relu(%x) }' >named.g
+expected='; symbols: N, T' refuse "$tw" run -O0 named.g --shape M=3
+
 # Proofs and self-tests run where something is left of what the model shortens.
 cat >sound.g <<'END'
 graph g(%x: f32[N,1,L], %w: f32[1,1,8]) -> %z {

@@ -119,37 +119,41 @@ make_input(Session *session, const Options *options, const TwTensorInfo *info)
 	                  (DType)info->type, info->rank, dims);
 }
 
-/* Whether --shape's word is an input, or a symbol of one. */
-static bool
-has_shape(const Session *session, const char *name)
+/* The symbols of the inputs, each once: "N, T"; `name` is set to NULL when it is one. */
+static const char *
+symbol_names(const Session *session, const char **name)
 {
-	if (tw_find_input(session->bundle, name) >= 0)
-		return true;
+	VEC(const char *) seen = {0};
+	Buf names = {.arena = session->arena};
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
-		for (int d = 0; d < info->rank; d++)
-			if (info->dims[d].symbol && strcmp(info->dims[d].symbol, name) == 0)
-				return true;
+		for (int d = 0; d < info->rank; d++) {
+			const char *symbol = info->dims[d].symbol;
+			bool is_new = symbol != NULL;
+			for (int k = 0; k < seen.count && is_new; k++)
+				is_new = strcmp(seen.data[k], symbol) != 0;
+			if (!is_new)
+				continue;
+			vec_push(session->arena, &seen, symbol);
+			buf_printf(&names, "%s%s", names.size ? ", " : "", symbol);
+			if (*name && strcmp(*name, symbol) == 0)
+				*name = NULL;
+		}
 	}
-	return false;
+	return names.size ? buf_text(&names) : "none";
 }
 
 static void
 check_shapes(const Session *session, const Options *options)
 {
 	for (int i = 0; i < options->shape.count; i++) {
-		Setting setting = setting_of(session->arena, "shape", options->shape.data[i]);
-		if (has_shape(session, setting.name))
+		const char *name = setting_of(session->arena, "shape", options->shape.data[i]).name;
+		if (tw_find_input(session->bundle, name) >= 0)
 			continue;
-		Buf names = {.arena = session->arena};
-		for (int k = 0; k < session->ninput; k++) {
-			const TwTensorInfo *info = tw_input(session->bundle, k);
-			for (int d = 0; d < info->rank; d++)
-				if (info->dims[d].symbol)
-					buf_printf(&names, "%s%s", names.size ? ", " : "", info->dims[d].symbol);
-		}
-		fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
-		        setting.name, names.size ? buf_text(&names) : "none");
+		const char *names = symbol_names(session, &name);
+		if (name)
+			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
+			        name, names);
 	}
 }
 
