@@ -176,8 +176,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_SHARED) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LIBS) -o $@
 
-bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak
+bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak $(BUILD)/bench-pool
 	$(BUILD)/bench-interpreter
+	$(BUILD)/bench-pool
 	BUILD=$(BUILD) bench/kernels
 	BUILD=$(BUILD) bench/run
 
