@@ -330,10 +330,12 @@ START_TEST(refusals)
 		"t:2: (Einsum): equation \"ij->ijk\": a letter of the result is unknown or stands twice");
 	refuse("graph g(%x: i64[2], %n: i4[3]) -> %y {\n"
 	       "%y = Scan(%x) {num_scan_inputs=1} body(%p) uses %n { yield %n }\n}",
-	       "t:2: (Scan): an iteration takes or gives elements of i4, which share bytes: cast to i8");
+	       "t:2: (Scan): an iteration takes or gives elements of i4, which share bytes: "
+	       "cast to i8");
 	refuse("graph g(%n: u2[2,4]) -> %y {\n"
 	       "%y = Scan(%n) {num_scan_inputs=1} body(%p) { %c = Cast(%p) {to=1} yield %c }\n}",
-	       "t:2: (Scan): an iteration takes or gives elements of u2, which share bytes: cast to i8");
+	       "t:2: (Scan): an iteration takes or gives elements of u2, which share bytes: "
+	       "cast to i8");
 }
 END_TEST
 
