@@ -149,8 +149,8 @@ quotient(int64_t a, int64_t b)
 	return a < 0 ? -((-a + b - 1) / b) : a / b;
 }
 
-/* Positions between two pixels are just there, whatever the extents: in whole numbers, a position is
- * p * in / out, or ((2p + 1) * in - out) / (2 * out). */
+/* Positions between two pixels are just there, whatever the extents: in whole numbers, a position
+ * is p * in / out, or ((2p + 1) * in - out) / (2 * out). */
 static void
 check_ties(const char *coordinates, const char *nearest, int64_t in, int64_t out)
 {
