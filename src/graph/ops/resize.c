@@ -6,8 +6,8 @@
  *     Y[p]   = sum(r:taps) W[p,r] * X[base(p) + r]   base(p) = ceil(x(p)) - 1, clamped positions
  *
  * One axis after the other; the weights of an axis are a small table. Positions are f32 in ONNX's
- * order of operations, so that borders between pixels fall where ONNX puts them. Where ties decide and
- * extents are given, x(p) is (f32(p) + 0.5) * in / out - 0.5: rounded twice, no tie is one.
+ * order of operations, so that borders between pixels fall where ONNX puts them. Where ties decide
+ * and extents are given, x(p) is (f32(p) + 0.5) * in / out - 0.5: rounded twice, no tie is one.
  */
 #include "graph/ops/helpers.h"
 
