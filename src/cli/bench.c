@@ -174,28 +174,19 @@ difference(Arena *arena, Subject *a, Subject *b)
 static void
 report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 {
-	Table *table = report_table(report, "subjects", NULL);
-	table_column(table, "subject", "subject", false);
-	table_column(table, "median_ms", "median ms", true);
-	table_column(table, "least_ms", "fastest", true);
-	table_column(table, "ratio", "ratio", true);
-	table_column(table, "open_and_first_ms", "open + first ms", true);
-	table_column(table, "peak_mb", "peak MB", true);
-	table_column(table, "difference", "difference", true);
-	table_column(table, "runs", "runs", true);
+	Table *table = report_table(report, "subjects",
+	                            "subject|>median_ms:median ms|>least_ms:fastest|>ratio|"
+	                            ">open_and_first_ms:open + first ms|>peak_mb:peak MB|"
+	                            ">difference|>runs");
 	double base = 0;
 	for (int i = 0; i < count; i++) {
 		Subject *s = subjects[i];
 		double ms = median_of(s->seconds.count, s->seconds.data) * 1e3;
 		base = i == 0 ? ms : base;
-		table_text(table, s->text);
-		table_number(table, ms, "%.3f");
-		table_number(table, s->seconds.data[0] * 1e3, "%.3f");
-		table_number(table, ms / base, "%.3f");
-		table_number(table, s->fresh_seconds * 1e3, "%.2f");
-		table_number(table, s->fresh_bytes * 1e-6, "%.0f");
-		table_number(table, difference(arena, subjects[0], s), "%.1e");
-		table_number(table, s->seconds.count, "%.0f");
+		table_row(table, "%s|%.3f|%.3f|%.3f|%.2f|%.0f|%.1e|%.0f", s->text, ms,
+		          s->seconds.data[0] * 1e3, ms / base, s->fresh_seconds * 1e3,
+		          s->fresh_bytes * 1e-6, difference(arena, subjects[0], s),
+		          (double)s->seconds.count);
 	}
 }
 

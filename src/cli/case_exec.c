@@ -131,13 +131,13 @@ case_exec_output(CaseExec *exec, int index)
 	return (Array){info->type, info->rank, slot->dims, slot->data};
 }
 
-static void
-count_kinds(const Plan *plan, int counts[PT_SCAN + 1])
+void
+plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1])
 {
 	for (int i = 0; i < plan->nstep; i++) {
 		counts[plan->steps[i].kind]++;
 		for (int k = 0; k < plan->steps[i].nbody; k++)
-			count_kinds(plan->steps[i].bodies[k], counts);
+			plan_count_kinds(plan->steps[i].bodies[k], counts);
 	}
 }
 
@@ -145,7 +145,7 @@ CaseResult
 case_kind(const Plan *plan)
 {
 	int counts[PT_SCAN + 1] = {0};
-	count_kinds(plan, counts);
+	plan_count_kinds(plan, counts);
 	return counts[PT_VENDOR]   ? CASE_VENDOR
 	       : counts[PT_HOST]   ? CASE_HOST
 	       : counts[PT_KERNEL] ? CASE_EMITTED

@@ -19,6 +19,8 @@ CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weight
 void case_exec_run(CaseExec *exec, const Array *const *inputs);
 Array case_exec_output(CaseExec *exec, int index);
 
+/* Add to `counts` how many steps of each kind a plan and the plans in it have. */
+void plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1]);
 /* How a plan does its work: the least of host, vendor, emitted, folded that it needs. */
 CaseResult case_kind(const Plan *plan);
 

@@ -262,8 +262,8 @@ read_model(void *arg)
 	job->graph = onnx_read(job->arena, job->path, job->options);
 }
 
-/* Fix what decides shapes and read again; true when there was something. */
-static bool
+/* Fix what decides shapes, and read again where there was something. */
+static void
 fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 {
 	OnnxFixed *fixed = NEW_N(arena, OnnxFixed, model->ninput + 1);
@@ -279,10 +279,8 @@ fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 		model->is_fixed[i] = true;
 		fixed[options.nfixed++] = (OnnxFixed){model->names[i], data.tensor};
 	}
-	if (options.nfixed == 0)
-		return false;
-	model->graph = onnx_read(arena, c->model, &options);
-	return true;
+	if (options.nfixed)
+		model->graph = onnx_read(arena, c->model, &options);
 }
 
 /* Old releases of ONNX (1.12) wrote bf16 as u16, cut instead of rounded: no data for this model.

@@ -12,14 +12,15 @@
 #include "cli/parts.h"
 #include "cli/report.h"
 #include "onnx/onnx.h"
-#include "runtime/bundle.h"
 
-static const char *
-kind_word(FailKind kind)
+/* The code of them all is the least. */
+static void
+add_row(Table *table, int *code, FailKind kind, const char *text)
 {
 	static const char *const words[] = {"",    "comparison", "usage", "invalid", "unsupported",
 	                                    "bug", "environment"};
-	return words[kind];
+	table_row(table, "%s|%s", words[kind], text);
+	*code = *code && *code < (int)kind ? *code : (int)kind;
 }
 
 /* What the compiler itself would stumble over in a model that reads well. */
@@ -34,11 +35,8 @@ check_nodes(const Graph *graph, Table *table, int *code)
 				  : arena_printf(graph->arena,
 		                         "node \"%s\" (%s): ", node->loc.node ? node->loc.node : "",
 		                         node->op->name);
-		table_text(table, kind_word(list.data[i].kind));
-		table_text(table,
-		           arena_printf(graph->arena, "%s: %s%s", graph->file, place, list.data[i].text));
-		if (!*code || (int)list.data[i].kind < *code)
-			*code = list.data[i].kind;
+		add_row(table, code, list.data[i].kind,
+		        arena_printf(graph->arena, "%s: %s%s", graph->file, place, list.data[i].text));
 	}
 	return list.count;
 }
@@ -75,12 +73,10 @@ check_targets(const Options *options, const Graph *model, Table *table, int *cod
 		Failure failure;
 		if (try_run(try_target, &trial, &failure))
 			continue;
-		table_text(table, kind_word(failure.kind));
-		table_text(table, arena_strdup(options->arena, failure.text));
+		add_row(table, code, failure.kind, arena_strdup(options->arena, failure.text));
 		bug_advice(advice, sizeof advice, failure.pass);
 		if (failure.kind == FAIL_BUG)
 			report_say(options, "%s\n", advice);
-		*code = *code && *code < (int)failure.kind ? *code : (int)failure.kind;
 		failed++;
 	}
 	return failed;
@@ -90,17 +86,11 @@ static int
 check_model(const Options *options, const char *path)
 {
 	Report *report = report_new(options);
-	Table *table = report_table(report, "obstacles", NULL);
-	table_column(table, "kind", "kind", false);
-	table_column(table, "text", "obstacle", false);
+	Table *table = report_table(report, "obstacles", "kind|text:obstacle");
 	const Failure *list;
 	int count = onnx_obstacles(options->arena, path, NULL, &list), code = 0;
-	for (int i = 0; i < count; i++) {
-		table_text(table, kind_word(list[i].kind));
-		table_text(table, list[i].text);
-		if (!code || (int)list[i].kind < code)
-			code = list[i].kind;
-	}
+	for (int i = 0; i < count; i++)
+		add_row(table, &code, list[i].kind, list[i].text);
 	if (count == 0) {
 		const Graph *graph = model_read(options, options->arena, path);
 		count = check_nodes(graph, table, &code);
@@ -116,29 +106,14 @@ check_model(const Options *options, const char *path)
 	return code;
 }
 
-static void
-close_bundle(void *handle)
-{
-	bundle_close(handle);
-}
-
 static int
 check_bundle(const Options *options, const char *path, Bytes bytes)
 {
-	Loc loc = {.file = path};
-	char error[512];
-	Bundle *bundle = NEW(options->arena, Bundle);
-	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_ALL, error, sizeof error))
-		bundle_refuse(&loc, error);
-	arena_defer(options->arena, close_bundle, bundle);
-	for (int i = 0; i < bundle->manifest->ntarget; i++) {
-		Plan *plan;
-		if (!bundle_read_plan(bundle, i, &plan, error, sizeof error))
-			bundle_refuse(&loc, error);
-		plan_free(plan);
-	}
+	const Bundle *bundle = bundle_get(options->arena, path, bytes, BUNDLE_VERIFY_ALL);
+	for (int i = 0; i < bundle->manifest->ntarget; i++)
+		bundle_plan(options->arena, bundle, i);
 	Report *report = report_new(options);
-	table_column(report_table(report, "obstacles", NULL), "text", "obstacle", false);
+	report_table(report, "obstacles", "text:obstacle");
 	report_number(report, "parts", NULL, bundle->manifest->npart, "%.0f");
 	report_number(report, "targets", NULL, bundle->manifest->ntarget, "%.0f");
 	report_print(report);

@@ -32,6 +32,7 @@ enum {
 
 #define FIELD_flag bool
 #define FIELD_text const char *
+#define FIELD_word const char *
 #define FIELD_count int64_t
 #define FIELD_list StrVec
 #define FIELD_many StrVec
@@ -63,8 +64,10 @@ const Verb *verb_at(int index);          /* NULL behind the last */
 /* Read the arguments behind the verb. Fails (FAIL_USAGE) on what the verb does not have. */
 void options_read(Options *options, int argc, char **argv);
 
-/* The name nearest to a wrong one, or NULL when none is near. */
-const char *near_name(const char *wrong, int count, const char *const *names);
+/* Fail (FAIL_USAGE): nothing of this kind has the name; the nearest that one has is told, and the
+ * words behind `tilewright` that show them all. */
+_Noreturn void fail_unknown(const char *what, const char *wrong, int count,
+                            const char *const *names, const char *verb);
 
 void print_help(void);
 void print_verb_help(const Verb *verb);

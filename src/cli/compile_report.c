@@ -4,29 +4,26 @@
 
 #include <string.h>
 
-static void
-report_row(Table *table, const char *what, double before, double after)
-{
-	table_text(table, what);
-	table_number(table, before, "%.0f");
-	table_number(table, after, "%.0f");
-}
-
 int
 verb_compile(const Options *options)
 {
 	Arena *arena = options->arena;
 	Compiled c = compile_file(options, arena, options->args.data[0], options->output);
 	Report *report = report_new(options);
-	Table *table = report_table(report, "sizes", NULL);
-	table_column(table, "what", "", false);
-	table_column(table, "before", "before", true);
-	table_column(table, "after", "after", true);
-	report_row(table, "nodes and groups", c.nodes_before, c.nodes_after);
-	report_row(table, "steps: our kernels", 0, c.written.kernels);
-	report_row(table, "steps: vendor calls", 0, c.written.vendor);
-	report_row(table, "steps: host operators", 0, c.written.host);
-	report_row(table, "steps: copies", 0, c.written.copies);
+	Table *table = report_table(report, "sizes", "what:|>before|>after");
+	const struct {
+		const char *what;
+		int before, after;
+	} rows[] = {
+		{"nodes and groups", c.nodes_before, c.nodes_after},
+		{"steps: our kernels", 0, c.written.kernels},
+		{"steps: vendor calls", 0, c.written.vendor},
+		{"steps: host operators", 0, c.written.host},
+		{"steps: copies", 0, c.written.copies},
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		table_row(table, "%s|%.0f|%.0f", rows[i].what, (double)rows[i].before,
+		          (double)rows[i].after);
 	report_text(report, "output", NULL, c.path);
 	report_number(report, "weight_bytes", NULL, (double)c.written.weight_bytes, "%.0f");
 	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");

@@ -18,7 +18,6 @@
 #include "cli/sizes.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
-#include "runtime/bundle.h"
 #include "runtime/handle.h"
 
 /* Operations and bytes that the interpreter may see: it does 1e9 to 2e9 of them in a second
@@ -38,33 +37,6 @@ typedef struct Job {
 	Blob store;       /* packed weights, which lie in the session */
 	Arena *scratch;   /* of the interpreter */
 } Job;
-
-static void
-close_bundle(void *bundle)
-{
-	bundle_close(bundle);
-}
-
-static void
-free_plan(void *plan)
-{
-	plan_free(plan);
-}
-
-static const Plan *
-first_plan(Arena *arena, const char *path)
-{
-	char error[512];
-	Plan *plan;
-	Bundle *bundle = NEW(arena, Bundle);
-	if (!bundle_open(bundle, file_map(arena, path), BUNDLE_VERIFY_CODE, error, sizeof error))
-		fail_as(FAIL_BUG, NULL, "%s", error);
-	arena_defer(arena, close_bundle, bundle);
-	if (!bundle_read_plan(bundle, 0, &plan, error, sizeof error))
-		fail_as(FAIL_BUG, NULL, "%s", error);
-	arena_defer(arena, free_plan, plan);
-	return plan;
-}
 
 /* ---- packed weights ---- */
 
@@ -192,11 +164,13 @@ open_session(void *arg)
 Finished
 finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 {
+	Bytes file = file_map(arena, finish->path);
+	const Bundle *bundle = bundle_get(arena, finish->path, file, BUNDLE_VERIFY_CODE);
 	Job job = {
 		.options = options,
 		.arena = arena,
 		.finish = finish,
-		.plan = first_plan(arena, finish->path),
+		.plan = bundle_plan(arena, bundle, 0),
 	};
 	Failure failure;
 	BundleChange changes[3];

@@ -193,6 +193,20 @@ input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const char *n
 }
 
 Array *
+input_make_for(Arena *arena, uint64_t seed, const InputRanges *ranges, const Value *input,
+               const Binding *sizes)
+{
+	const Type *type = &input->type;
+	int64_t dims[ARRAY_MAX_RANK];
+	if (type->kind != TYPE_TENSOR || type->rank < 0)
+		fail_unsupported(NULL, "input %s is no tensor of known rank", input->name);
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_eval(type->dims[d], sizes, &dims[d]))
+			dims[d] = 1;
+	return input_make(arena, seed, ranges, input->name, type->dtype, type->rank, dims);
+}
+
+Array *
 input_given(const Options *options, Arena *arena, int index, const char *name)
 {
 	for (int i = 0; i < options->input.count; i++) {

@@ -30,6 +30,11 @@ InputRanges input_ranges_parse(Arena *arena, const char *text, size_t size);
 Array *input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const char *name,
                   DType type, int rank, const int64_t *dims);
 
+/* The same for an input of a graph, at these sizes and 1 elsewhere. Fails (unsupported) where it is
+ * no tensor of known rank. */
+Array *input_make_for(Arena *arena, uint64_t seed, const InputRanges *ranges, const Value *input,
+                      const Binding *sizes);
+
 /* The array that --input or --data-set gives to input `index` called `name`; NULL: none. */
 Array *input_given(const Options *options, Arena *arena, int index, const char *name);
 

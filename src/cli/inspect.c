@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "cli/case_exec.h"
 #include "cli/model.h"
 #include "cli/parts.h"
 #include "cli/proof.h"
 #include "cli/report.h"
 #include "cli/selftest.h"
-#include "runtime/bundle.h"
 
 static const char *
 tensor_text(Arena *arena, const ManifestTensor *tensor)
@@ -22,49 +22,21 @@ tensor_text(Arena *arena, const ManifestTensor *tensor)
 	return buf_text(&buf);
 }
 
-static Plan *
-plan_of(const Bundle *bundle, int target)
-{
-	char error[512];
-	Plan *plan;
-	Loc loc = {.file = bundle->manifest->targets[target].plan};
-	if (!bundle_read_plan(bundle, target, &plan, error, sizeof error))
-		bundle_refuse(&loc, error);
-	return plan;
-}
-
-static Table *
-signature_table(Report *report, const char *key, const char *label)
-{
-	Table *table = report_table(report, key, NULL);
-	table_column(table, "name", label, false);
-	table_column(table, "type", "type", false);
-	return table;
-}
-
-static void
-signature_row(Table *table, Arena *arena, const ManifestTensor *tensor)
-{
-	table_text(table, tensor->name);
-	table_text(table, tensor_text(arena, tensor));
-}
-
 static void
 report_signature(Report *report, Arena *arena, const Bundle *bundle)
 {
 	const Manifest *manifest = bundle->manifest;
-	Table *inputs = signature_table(report, "inputs", "input");
-	Plan *plan = manifest->ntarget > 0 ? plan_of(bundle, 0) : NULL;
-	table_column(inputs, "default", "default", false);
+	Table *inputs = report_table(report, "inputs", "name:input|type|default");
+	const Plan *plan = manifest->ntarget > 0 ? bundle_plan(arena, bundle, 0) : NULL;
 	for (int i = 0; i < manifest->ninput; i++) {
-		signature_row(inputs, arena, &manifest->inputs[i]);
 		bool is_held = plan && plan->buffers[plan->inputs[i]].bytes >= 0;
-		table_text(inputs, is_held ? "yes" : "");
+		table_row(inputs, "%s|%s|%s", manifest->inputs[i].name,
+		          tensor_text(arena, &manifest->inputs[i]), is_held ? "yes" : "");
 	}
-	plan_free(plan);
-	Table *outputs = signature_table(report, "outputs", "output");
+	Table *outputs = report_table(report, "outputs", "name:output|type");
 	for (int i = 0; i < manifest->noutput; i++)
-		signature_row(outputs, arena, &manifest->outputs[i]);
+		table_row(outputs, "%s|%s", manifest->outputs[i].name,
+		          tensor_text(arena, &manifest->outputs[i]));
 }
 
 static const char *
@@ -72,16 +44,6 @@ step_kind(PlanStepKind kind)
 {
 	static const char *const words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
 	return words[kind];
-}
-
-static void
-count_steps(const Plan *plan, int counts[PT_SCAN + 1])
-{
-	for (int i = 0; i < plan->nstep; i++) {
-		counts[plan->steps[i].kind]++;
-		for (int k = 0; k < plan->steps[i].nbody; k++)
-			count_steps(plan->steps[i].bodies[k], counts);
-	}
 }
 
 static void
@@ -102,70 +64,45 @@ plan_rows(Table *table, Arena *arena, const Plan *plan, const char *prefix)
 			buf_printf(&result, "]%s%s", buffer->layout ? " @" : "",
 			           buffer->layout ? buffer->layout : "");
 		}
-		table_text(table, arena_printf(arena, "%s%d", prefix, i));
-		table_text(table, step_kind(step->kind));
-		/* the plan goes before the report is printed */
-		table_text(table, step->row ? arena_strdup(arena, step->row) : "");
-		table_text(table, buf_text(&result));
-		table_text(table, step->name ? arena_strdup(arena, step->name) : "");
+		table_row(table, "%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
+		          step_kind(step->kind), step->row ? step->row : "", buf_text(&result),
+		          step->name ? step->name : "");
 		for (int k = 0; k < step->nbody; k++)
 			plan_rows(table, arena, step->bodies[k], arena_printf(arena, "%s%d.", prefix, i));
 	}
 }
 
 static void
-report_plan(Report *report, Arena *arena, const Plan *plan)
-{
-	Table *table = report_table(report, "steps", NULL);
-	table_column(table, "index", "step", true);
-	table_column(table, "kind", "kind", false);
-	table_column(table, "row", "row", false);
-	table_column(table, "result", "result", false);
-	table_column(table, "name", "name", false);
-	plan_rows(table, arena, plan, "");
-}
-
-static void
 report_targets(Report *report, Arena *arena, const Bundle *bundle)
 {
-	Table *table = report_table(report, "targets", NULL);
-	table_column(table, "device", "target", false);
-	table_column(table, "here", "here", false);
-	table_column(table, "vendor", "vendor", false);
-	table_column(table, "steps", "steps", false);
+	Table *table = report_table(report, "targets", "device:target|here|vendor|steps");
 	for (int i = 0; i < bundle->manifest->ntarget; i++) {
 		const ManifestTarget *target = &bundle->manifest->targets[i];
-		Plan *plan = plan_of(bundle, i);
+		const Plan *plan = bundle_plan(arena, bundle, i);
 		int counts[PT_SCAN + 1] = {0};
-		count_steps(plan, counts);
+		plan_count_kinds(plan, counts);
 		Buf buf = {.arena = arena};
 		for (int k = 0; k <= PT_SCAN; k++)
 			if (counts[k])
 				buf_printf(&buf, "%s%d %s", buf.size ? ", " : "", counts[k],
 				           step_kind((PlanStepKind)k));
-		table_text(table, target->device);
-		table_text(table, cpu_supports(target->march) ? "runs" : "");
-		table_text(table, *target->vendor ? target->vendor : "none");
-		table_text(table, buf_text(&buf));
+		table_row(table, "%s|%s|%s|%s", target->device, cpu_supports(target->march) ? "runs" : "",
+		          *target->vendor ? target->vendor : "none", buf_text(&buf));
 		if (i == 0)
-			report_plan(report, arena, plan);
-		plan_free(plan);
+			plan_rows(report_table(report, "steps", ">index:step|kind|row|result|name"), arena,
+			          plan, "");
 	}
 }
 
 static void
 report_parts(Report *report, Arena *arena, const Manifest *manifest)
 {
-	Table *table = report_table(report, "parts", NULL);
-	table_column(table, "entry", "part", false);
-	table_column(table, "bytes", "bytes", true);
-	table_column(table, "xxh3", "xxh3", false);
+	Table *table = report_table(report, "parts", "entry:part|>bytes|xxh3");
 	for (int i = 0; i < manifest->npart; i++) {
 		char hash[BUNDLE_HASH_SIZE];
 		bundle_hash_text(manifest->parts[i].hash, hash);
-		table_text(table, manifest->parts[i].entry);
-		table_number(table, (double)manifest->parts[i].size, "%.0f");
-		table_text(table, arena_strdup(arena, hash));
+		table_row(table, "%s|%.0f|%s", manifest->parts[i].entry, (double)manifest->parts[i].size,
+		          arena_strdup(arena, hash));
 	}
 }
 
@@ -214,24 +151,13 @@ proved_text(Arena *arena, const char *path, const Bundle *bundle)
 	return entry ? proof_read(arena, path, entry->data) : "not proved: made by an older version";
 }
 
-static void
-close_bundle(void *handle)
-{
-	bundle_close(handle);
-}
-
 int
 verb_inspect(const Options *options)
 {
 	Arena *arena = options->arena;
 	const char *path = options->args.data[0];
-	Loc loc = {.file = path};
-	char error[512];
-	Bundle *bundle = NEW(arena, Bundle);
 	Bytes bytes = file_map(arena, path);
-	if (!bundle_open(bundle, bytes, BUNDLE_VERIFY_CODE, error, sizeof error))
-		bundle_refuse(&loc, error);
-	arena_defer(arena, close_bundle, bundle);
+	const Bundle *bundle = bundle_get(arena, path, bytes, BUNDLE_VERIFY_CODE);
 	const Manifest *manifest = bundle->manifest;
 	if (options->graph) {
 		print_graphs(options, path, bundle);

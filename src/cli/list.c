@@ -34,17 +34,11 @@ static void
 list_ops(const Options *options, Report *report)
 {
 	const OpTable *ops = op_table_new(options->arena);
-	Table *table = report_table(report, "ops", NULL);
-	table_column(table, "name", "operator", false);
-	table_column(table, "since", "since", true);
-	table_column(table, "meaning", "meaning", false);
-	table_column(table, "doc", "", false);
+	Table *table = report_table(report, "ops", "name:operator|>since|meaning|doc:");
 	for (int code = 1; code < OP_COUNT; code++) {
 		const OpInfo *op = op_row(ops, (OpCode)code);
-		table_text(table, op_text(options->arena, op));
-		table_number(table, op->since, "%.0f");
-		table_text(table, meaning_word(op));
-		table_text(table, op->doc);
+		table_row(table, "%s|%.0f|%s|%s", op_text(options->arena, op), (double)op->since,
+		          meaning_word(op), op->doc);
 	}
 }
 
@@ -86,22 +80,13 @@ list_passes(const Options *options, Report *report)
 {
 	static const char *const ports[] = {"standard", "private", "hardware"};
 	static const char *const numerics[] = {"exact", "reassociating", "finite", "approximate"};
-	Table *table = report_table(report, "passes", NULL);
-	table_column(table, "name", "pass", false);
-	table_column(table, "ir", "on", false);
-	table_column(table, "level", "-O", true);
-	table_column(table, "portability", "leaves", false);
-	table_column(table, "numerics", "numerics", false);
-	table_column(table, "doc", "", false);
+	Table *table = report_table(report, "passes",
+	                            "name:pass|ir:on|>level:-O|portability:leaves|numerics|doc:");
 	const PassInfo *pass;
-	for (int i = 0; (pass = pass_at(i)); i++) {
-		table_text(table, pass->name);
-		table_text(table, pass_ir_name(pass->ir));
-		table_number(table, pass->level, "%.0f");
-		table_text(table, ports[pass->portability]);
-		table_text(table, numerics[pass->numerics]);
-		table_text(table, pass->doc);
-	}
+	for (int i = 0; (pass = pass_at(i)); i++)
+		table_row(table, "%s|%s|%.0f|%s|%s|%s", pass->name, pass_ir_name(pass->ir),
+		          (double)pass->level, ports[pass->portability], numerics[pass->numerics],
+		          pass->doc);
 	(void)options;
 }
 
@@ -109,20 +94,16 @@ static void
 list_devices(const Options *options, Report *report)
 {
 	const Device *native = device_native();
-	Table *table = report_table(report, "devices", NULL);
-	table_column(table, "name", "device", false);
-	table_column(table, "here", "here", false);
-	table_column(table, "gflops", "GFLOP/s", true);
-	table_column(table, "bandwidth", "GB/s", true);
-	table_column(table, "doc", "", false);
+	Table *table =
+		report_table(report, "devices", "name:device|here|>gflops:GFLOP/s|>bandwidth:GB/s|doc:");
 	for (int i = 0; i < device_count(); i++) {
 		const Device *device = device_at(i);
 		bool runs = device->march && device_runs_here(device);
-		table_text(table, device->name);
-		table_text(table, device == native ? "native" : runs ? "runs" : "");
-		table_number(table, device->gflops, "%.0f");
-		table_number(table, device->bandwidth, "%.1f");
-		table_text(table, device->doc);
+		table_row(table, "%s|%s|%.0f|%.1f|%s", device->name,
+		          device == native ? "native"
+		          : runs           ? "runs"
+		                           : "",
+		          device->gflops, device->bandwidth, device->doc);
 	}
 	(void)options;
 }
@@ -130,23 +111,12 @@ list_devices(const Options *options, Report *report)
 static void
 list_scalars(const Options *options, Report *report)
 {
-	Table *table = report_table(report, "scalars", NULL);
-	table_column(table, "name", "operation", false);
-	table_column(table, "text", "text", false);
-	table_column(table, "operands", "operands", true);
-	table_column(table, "cost", "cost", true);
-	table_column(table, "ulp", "ulp", true);
-	table_column(table, "doc", "", false);
+	Table *table = report_table(report, "scalars", "name:operation|text|>operands|>cost|>ulp|doc:");
 	for (int op = 0; op < EX_COUNT; op++) {
 		const ScalarInfo *info = scalar_info((ExprOp)op);
-		if (!info)
-			continue;
-		table_text(table, info->name);
-		table_text(table, info->text);
-		table_number(table, info->arity, "%.0f");
-		table_number(table, info->cost, "%.0f");
-		table_number(table, info->ulp, "%.0f");
-		table_text(table, info->doc);
+		if (info)
+			table_row(table, "%s|%s|%.0f|%.0f|%.0f|%s", info->name, info->text, (double)info->arity,
+			          (double)info->cost, (double)info->ulp, info->doc);
 	}
 	(void)options;
 }
@@ -155,19 +125,12 @@ static void
 list_reductions(const Options *options, Report *report)
 {
 	static const char *const freedoms[] = {"free", "exact", "ordered"};
-	Table *table = report_table(report, "reductions", NULL);
-	table_column(table, "name", "reduction", false);
-	table_column(table, "states", "states", true);
-	table_column(table, "order", "order", false);
-	table_column(table, "identity", "of no terms", false);
-	table_column(table, "doc", "", false);
+	Table *table = report_table(report, "reductions",
+	                            "name:reduction|>states|order|identity:of no terms|doc:");
 	for (int op = 0; op < REDUCE_COUNT; op++) {
 		const ReduceInfo *info = reduce_info((ReduceOp)op);
-		table_text(table, info->text);
-		table_number(table, info->states, "%.0f");
-		table_text(table, freedoms[info->freedom]);
-		table_text(table, info->identity);
-		table_text(table, info->doc);
+		table_row(table, "%s|%.0f|%s|%s|%s", info->text, (double)info->states,
+		          freedoms[info->freedom], info->identity, info->doc);
 	}
 	(void)options;
 }
@@ -175,17 +138,13 @@ list_reductions(const Options *options, Report *report)
 static void
 list_dtypes(const Options *options, Report *report)
 {
-	Table *table = report_table(report, "dtypes", NULL);
-	table_column(table, "name", "type", false);
-	table_column(table, "bits", "bits", true);
-	table_column(table, "use", "use", false);
+	Table *table = report_table(report, "dtypes", "name:type|>bits|use");
 	for (int type = 1; type < DT_COUNT; type++) {
 		DType t = (DType)type;
-		table_text(table, dtype_name(t));
-		table_number(table, dtype_bits(t), "%.0f");
-		table_text(table, dtype_is_arithmetic(t)   ? "arithmetic"
-		                  : dtype_class(t) == DC_S ? "storage: conversions only"
-		                                           : "host operators only");
+		table_row(table, "%s|%.0f|%s", dtype_name(t), (double)dtype_bits(t),
+		          dtype_is_arithmetic(t)   ? "arithmetic"
+		          : dtype_class(t) == DC_S ? "storage: conversions only"
+		                                   : "host operators only");
 	}
 	(void)options;
 }
@@ -208,9 +167,7 @@ find_list(const char *name)
 		if (strcmp(lists[i].name, name) == 0)
 			return &lists[i];
 	}
-	const char *near = near_name(name, countof(lists), names);
-	fail_as(FAIL_USAGE, NULL, "there is no list '%s'%s%s%s; try: tilewright list", name,
-	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	fail_unknown("list", name, countof(lists), names, "list");
 }
 
 int
@@ -218,13 +175,9 @@ verb_list(const Options *options)
 {
 	Report *report = report_new(options);
 	if (options->args.count == 0) {
-		Table *table = report_table(report, "lists", NULL);
-		table_column(table, "name", "tilewright list", false);
-		table_column(table, "doc", "", false);
-		for (size_t i = 0; i < countof(lists); i++) {
-			table_text(table, lists[i].name);
-			table_text(table, lists[i].doc);
-		}
+		Table *table = report_table(report, "lists", "name:tilewright list|doc:");
+		for (size_t i = 0; i < countof(lists); i++)
+			table_row(table, "%s|%s", lists[i].name, lists[i].doc);
 		report_print(report);
 		return 0;
 	}

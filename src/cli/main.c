@@ -24,9 +24,7 @@ unknown_verb(const char *name)
 	int count = 0;
 	for (const Verb *verb; count < (int)countof(names) && (verb = verb_at(count)); count++)
 		names[count] = verb->name;
-	const char *near = near_name(name, count, names);
-	fail_as(FAIL_USAGE, NULL, "there is no verb '%s'%s%s%s; try: tilewright --help", name,
-	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	fail_unknown("verb", name, count, names, "--help");
 }
 
 /* Vendor libraries are loaded, not linked: what there is can only be seen by trying. */

@@ -161,9 +161,6 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		context->verify_each = verify_rewrite;
 	else if (options->verify && strcmp(options->verify, "texts") == 0)
 		context->verify_each = verify_texts;
-	else if (options->verify && strcmp(options->verify, "ir") != 0)
-		fail_as(FAIL_USAGE, NULL, "--verify: expected each, texts or ir, saw '%s'",
-		        options->verify);
 	context->verify = options->verify && context->verify_each != verify_texts;
 	if (options->choices)
 		choices_read(arena, options->choices, "chosen", &context->recorded);

@@ -12,7 +12,14 @@
 
 #include "cli/cli.h"
 
-typedef enum OptionKind { KIND_flag, KIND_text, KIND_count, KIND_list, KIND_many } OptionKind;
+typedef enum OptionKind {
+	KIND_flag,
+	KIND_text,
+	KIND_word,
+	KIND_count,
+	KIND_list,
+	KIND_many
+} OptionKind;
 
 typedef struct OptionInfo {
 	const char *name, *argument, *doc;
@@ -95,7 +102,7 @@ distance(const char *a, const char *b)
 	return row[length];
 }
 
-const char *
+static const char *
 near_name(const char *wrong, int count, const char *const *names)
 {
 	const char *best = NULL;
@@ -108,6 +115,15 @@ near_name(const char *wrong, int count, const char *const *names)
 		}
 	}
 	return best;
+}
+
+void
+fail_unknown(const char *what, const char *wrong, int count, const char *const *names,
+             const char *verb)
+{
+	const char *near = near_name(wrong, count, names);
+	fail_as(FAIL_USAGE, NULL, "there is no %s '%s'%s%s%s; try: tilewright %s", what, wrong,
+	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", verb);
 }
 
 /* ---- values ---- */
@@ -155,6 +171,19 @@ add_list(Arena *arena, StrVec *list, const char *text)
 	}
 }
 
+/* A value must be one of the words of the argument, "steps|none". */
+static void
+check_word(const OptionInfo *info, const char *value)
+{
+	size_t length = strlen(value);
+	for (const char *word = info->argument; word; word = strchr(word, '|')) {
+		word += *word == '|';
+		if (strncmp(word, value, length) == 0 && (word[length] == '|' || !word[length]))
+			return;
+	}
+	fail_as(FAIL_USAGE, NULL, "--%s: expected %s, saw '%s'", info->name, info->argument, value);
+}
+
 static void
 store(Options *options, const OptionInfo *info, const char *value)
 {
@@ -162,6 +191,10 @@ store(Options *options, const OptionInfo *info, const char *value)
 	switch (info->kind) {
 	case KIND_flag:
 		*(bool *)field = true;
+		return;
+	case KIND_word:
+		check_word(info, value);
+		*(const char **)field = value;
 		return;
 	case KIND_text:
 		*(const char **)field = value;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "runtime/bundle.h"
 
 static void
 close_bundle(void *bundle)
@@ -19,6 +18,34 @@ bundle_refuse(const Loc *loc, const char *error)
 	if (errno == ENOMEM)
 		fail_environment(loc, "%s", error);
 	fail(loc, "%s", error);
+}
+
+const Bundle *
+bundle_get(Arena *arena, const char *path, Bytes bytes, BundleVerify verify)
+{
+	char error[512];
+	Bundle *bundle = NEW(arena, Bundle);
+	if (!bundle_open(bundle, bytes, verify, error, sizeof error))
+		bundle_refuse(&(Loc){.file = path}, error);
+	arena_defer(arena, close_bundle, bundle);
+	return bundle;
+}
+
+static void
+free_plan(void *plan)
+{
+	plan_free(plan);
+}
+
+const Plan *
+bundle_plan(Arena *arena, const Bundle *bundle, int target)
+{
+	char error[512];
+	Plan *plan;
+	if (!bundle_read_plan(bundle, target, &plan, error, sizeof error))
+		bundle_refuse(&(Loc){.file = bundle->manifest->targets[target].plan}, error);
+	arena_defer(arena, free_plan, plan);
+	return plan;
 }
 
 Bytes
@@ -42,17 +69,13 @@ bundle_part(Arena *arena, const char *path, const char *entry)
 void
 bundle_keep(Arena *arena, const char *path, const char *folder)
 {
-	char error[512];
-	Bundle bundle;
-	if (!bundle_open(&bundle, file_map(arena, path), BUNDLE_VERIFY_ALL, error, sizeof error))
-		fail_as(FAIL_BUG, NULL, "%s: %s", path, error);
-	for (int i = 0; i < bundle.zip.count; i++) {
-		const ZipEntry *entry = &bundle.zip.entries[i];
+	const Bundle *bundle = bundle_get(arena, path, file_map(arena, path), BUNDLE_VERIFY_ALL);
+	for (int i = 0; i < bundle->zip.count; i++) {
+		const ZipEntry *entry = &bundle->zip.entries[i];
 		const char *name = arena_printf(arena, "%s/%s", folder, entry->name);
 		file_make_folder(file_folder(arena, name));
 		file_write(arena, name, entry->data.data, entry->data.size);
 	}
-	bundle_close(&bundle);
 }
 
 /* ---- writing again ---- */
@@ -118,12 +141,7 @@ changed_manifest(Arena *arena, const Manifest *old, const PartList *parts, int c
 int64_t
 bundle_amend(Arena *arena, const char *from, const char *to, int count, const BundleChange *changes)
 {
-	char error[512];
-	Bundle *bundle = NEW(arena, Bundle);
-	Loc loc = {.file = from};
-	if (!bundle_open(bundle, file_map(arena, from), BUNDLE_VERIFY_CODE, error, sizeof error))
-		bundle_refuse(&loc, error);
-	arena_defer(arena, close_bundle, bundle);
+	const Bundle *bundle = bundle_get(arena, from, file_map(arena, from), BUNDLE_VERIFY_CODE);
 	PartList parts = list_parts(arena, bundle, count, changes);
 	const char *manifest = changed_manifest(arena, bundle->manifest, &parts, count, changes);
 	ZipWriter *zip = zip_create(arena, to);

@@ -7,9 +7,15 @@
 
 #include "base/blob.h"
 #include "base/fail.h"
+#include "runtime/bundle.h"
 
-/* Fail with what a reader of a bundle says; for lack of memory (errno) no file is to blame. */
+/* Fail with what a reader of a part says; for lack of memory (errno) no file is to blame. */
 _Noreturn void bundle_refuse(const Loc *loc, const char *error);
+
+/* The bundle in these bytes of a file, and a plan of it, until the arena goes. Fail with what is
+ * wrong with them. */
+const Bundle *bundle_get(Arena *arena, const char *path, Bytes bytes, BundleVerify verify);
+const Plan *bundle_plan(Arena *arena, const Bundle *bundle, int target);
 
 /* A copy of a part, terminated; data NULL when there is no such part or no such bundle. */
 Bytes bundle_part(Arena *arena, const char *path, const char *entry);

@@ -85,13 +85,9 @@ static void
 step_row(Table *table, const StepTimes *step, double runs, double all)
 {
 	double ms = step->total / runs * 1e3;
-	table_number(table, ms, "%.3f");
-	table_number(table, all > 0 ? 100 * step->total / all : 0, "%.1f");
-	table_number(table, ms > 0 ? step->flops / ms * 1e-6 : 0, "%.1f");
-	table_number(table, ms > 0 ? step->bytes / ms * 1e-6 : 0, "%.1f");
-	table_text(table, step->kind);
-	table_text(table, step->name);
-	table_text(table, step->impl);
+	table_row(table, "%.3f|%.1f|%.1f|%.1f|%s|%s|%s", ms, all > 0 ? 100 * step->total / all : 0,
+	          ms > 0 ? step->flops / ms * 1e-6 : 0, ms > 0 ? step->bytes / ms * 1e-6 : 0,
+	          step->kind, step->name, step->impl);
 }
 
 void
@@ -105,14 +101,8 @@ profile_report(Profile *profile, Report *report, int runs)
 		all += order[i]->depth == 0 ? order[i]->total : 0;
 	}
 	qsort(order, (size_t)count, sizeof *order, slower_first);
-	Table *table = report_table(report, "profile", NULL);
-	table_column(table, "ms", "ms", true);
-	table_column(table, "percent", "%", true);
-	table_column(table, "gflops", "GFLOP/s", true);
-	table_column(table, "bandwidth", "GB/s", true);
-	table_column(table, "kind", "kind", false);
-	table_column(table, "name", "step", false);
-	table_column(table, "impl", "by", false);
+	Table *table = report_table(
+		report, "profile", ">ms|>percent:%|>gflops:GFLOP/s|>bandwidth:GB/s|kind|name:step|impl:by");
 	for (int i = 0; i < count; i++)
 		step_row(table, order[i], runs, all);
 	report_number(report, "profile_ms", "all steps", all / runs * 1e3, "%.3f ms");

@@ -102,8 +102,6 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 	Failure failure = {0};
 	if (options->prove && strcmp(options->prove, "none") == 0)
 		return (ProofResult){.left_out = "--prove=none"};
-	if (options->prove && strcmp(options->prove, "steps") != 0)
-		fail_as(FAIL_USAGE, NULL, "--prove: expected steps or none, saw '%s'", options->prove);
 	if (!run->session)
 		return (ProofResult){.left_out = arena_strdup(arena, run->trouble)};
 	if (run->session->bundle->plan->is_apart)

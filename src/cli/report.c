@@ -23,7 +23,6 @@ typedef struct Column {
 
 struct Table {
 	Arena *arena;
-	const char *key, *title;
 	VEC(Column) columns;
 	VEC(Cell) cells;
 };
@@ -75,36 +74,50 @@ report_number(Report *report, const char *key, const char *label, double value, 
 
 /* ---- tables ---- */
 
+/* The text up to `end` or its own end; *at is moved behind it. */
+static const char *
+cut(Arena *arena, const char **at, const char *end)
+{
+	const char *from = *at;
+	size_t length = strcspn(from, end);
+	*at += length + (from[length] != 0);
+	return arena_strndup(arena, from, length);
+}
+
 Table *
-report_table(Report *report, const char *key, const char *title)
+report_table(Report *report, const char *key, const char *columns)
 {
 	Arena *arena = report->options->arena;
 	Table *table = NEW(arena, Table);
-	*table = (Table){.arena = arena, .key = key, .title = title};
+	table->arena = arena;
+	while (*columns) {
+		const char *name = cut(arena, &columns, "|");
+		Column column = {.is_right = *name == '>'};
+		name += column.is_right;
+		column.key = cut(arena, &name, ":");
+		column.label = name[-1] == ':' ? name : column.key;
+		vec_push(arena, &table->columns, column);
+	}
 	Fact fact = {.key = key, .table = table};
 	vec_push(arena, &report->facts, fact);
 	return table;
 }
 
 void
-table_column(Table *table, const char *key, const char *label, bool is_right)
+table_row(Table *table, const char *format, ...)
 {
-	Column column = {key, label, is_right};
-	vec_push(table->arena, &table->columns, column);
-}
-
-void
-table_text(Table *table, const char *value)
-{
-	Cell cell = {.text = value};
-	vec_push(table->arena, &table->cells, cell);
-}
-
-void
-table_number(Table *table, double value, const char *format)
-{
-	Cell cell = number_cell(table->arena, value, format);
-	vec_push(table->arena, &table->cells, cell);
+	va_list args;
+	va_start(args, format);
+	while (*format) {
+		const char *one = cut(table->arena, &format, "|");
+		Cell cell;
+		if (strcmp(one, "%s") == 0)
+			cell = (Cell){.text = va_arg(args, const char *)};
+		else
+			cell = number_cell(table->arena, va_arg(args, double), one);
+		vec_push(table->arena, &table->cells, cell);
+	}
+	va_end(args);
 }
 
 /* Characters, not bytes: continuation bytes of UTF-8 take no column. */
@@ -118,23 +131,21 @@ width_of(const char *text)
 }
 
 static void
-print_cell(FILE *file, const char *text, int width, bool is_right, bool is_last)
+print_cell(const char *text, int width, bool is_right, bool is_last)
 {
 	int pad = width - width_of(text);
-	fprintf(file, "%*s%s%*s%s", is_right ? pad : 0, "", text ? text : "",
-	        is_right || is_last ? 0 : pad, "", is_last ? "\n" : "  ");
+	printf("%*s%s%*s%s", is_right ? pad : 0, "", text ? text : "", is_right || is_last ? 0 : pad,
+	       "", is_last ? "\n" : "  ");
 }
 
-void
-table_print(const Table *table, FILE *file)
+static void
+table_print(const Table *table)
 {
-	int columns = table->columns.count, rows = columns ? table->cells.count / columns : 0;
+	int columns = table->columns.count, rows = table->cells.count / columns;
 	int *width = NEW_N(table->arena, int, columns + 1);
-	bool is_colour = isatty(fileno(file)) && !getenv("NO_COLOR");
+	bool is_colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	if (rows == 0)
 		return;
-	if (table->title)
-		fprintf(file, "%s\n", table->title);
 	for (int c = 0; c < columns; c++) {
 		width[c] = width_of(table->columns.data[c].label);
 		for (int r = 0; r < rows; r++) {
@@ -142,14 +153,14 @@ table_print(const Table *table, FILE *file)
 			width[c] = w > width[c] ? w : width[c];
 		}
 	}
-	fputs(is_colour ? "\033[1m" : "", file);
+	fputs(is_colour ? "\033[1m" : "", stdout);
 	for (int c = 0; c < columns; c++)
-		print_cell(file, table->columns.data[c].label, width[c], table->columns.data[c].is_right,
+		print_cell(table->columns.data[c].label, width[c], table->columns.data[c].is_right,
 		           c + 1 == columns);
-	fputs(is_colour ? "\033[0m" : "", file);
+	fputs(is_colour ? "\033[0m" : "", stdout);
 	for (int r = 0; r < rows; r++)
 		for (int c = 0; c < columns; c++)
-			print_cell(file, table->cells.data[r * columns + c].text, width[c],
+			print_cell(table->cells.data[r * columns + c].text, width[c],
 			           table->columns.data[c].is_right, c + 1 == columns);
 }
 
@@ -167,7 +178,7 @@ static cJSON *
 table_json(const Table *table)
 {
 	cJSON *list = cJSON_CreateArray();
-	int columns = table->columns.count, rows = columns ? table->cells.count / columns : 0;
+	int columns = table->columns.count, rows = table->cells.count / columns;
 	for (int r = 0; r < rows; r++) {
 		cJSON *row = cJSON_CreateObject();
 		for (int c = 0; c < columns; c++)
@@ -213,7 +224,7 @@ report_print(Report *report)
 	for (int i = 0; i < report->facts.count; i++) {
 		const Fact *fact = &report->facts.data[i];
 		if (fact->table)
-			table_print(fact->table, stdout);
+			table_print(fact->table);
 		else if (fact->label)
 			printf("%-*s  %s\n", width, fact->label, fact->cell.text ? fact->cell.text : "");
 	}
@@ -272,14 +283,6 @@ graph_counts(Arena *arena, const Graph *graph)
 	return counts;
 }
 
-static void
-count_row(Table *table, const char *name, double before, double after)
-{
-	table_text(table, name);
-	table_number(table, before, "%.0f");
-	table_number(table, after, "%.0f");
-}
-
 static double
 count_of(const GraphCounts *counts, const char *op)
 {
@@ -290,19 +293,18 @@ count_of(const GraphCounts *counts, const char *op)
 void
 report_graphs(Report *report, const GraphCounts *before, const GraphCounts *after)
 {
-	Table *table = report_table(report, "operators", NULL);
-	table_column(table, "operator", "operator", false);
-	table_column(table, "before", "before", true);
-	table_column(table, "after", "after", true);
+	static const char ROW[] = "%s|%.0f|%.0f";
+	Table *table = report_table(report, "operators", "operator|>before|>after");
 	for (int i = 0; i < before->ops.count; i++) {
 		const char *op = before->ops.entries[i].name;
-		count_row(table, op, count_of(before, op), count_of(after, op));
+		table_row(table, ROW, op, count_of(before, op), count_of(after, op));
 	}
-	for (int i = 0; i < after->ops.count; i++)
-		if (!map_find(&before->ops, after->ops.entries[i].name))
-			count_row(table, after->ops.entries[i].name, 0,
-			          count_of(after, after->ops.entries[i].name));
-	count_row(table, "all nodes", before->nodes, after->nodes);
-	count_row(table, "constants", before->constants, after->constants);
-	count_row(table, "bytes of constants", before->constant_bytes, after->constant_bytes);
+	for (int i = 0; i < after->ops.count; i++) {
+		const char *op = after->ops.entries[i].name;
+		if (!map_find(&before->ops, op))
+			table_row(table, ROW, op, 0.0, count_of(after, op));
+	}
+	table_row(table, ROW, "all nodes", (double)before->nodes, (double)after->nodes);
+	table_row(table, ROW, "constants", (double)before->constants, (double)after->constants);
+	table_row(table, ROW, "bytes of constants", before->constant_bytes, after->constant_bytes);
 }

@@ -2,11 +2,8 @@
  *
  *     Report *report = report_new(options);
  *     report_number(report, "median_ms", "median", 18.4, "%.2f ms");
- *     Table *table = report_table(report, "steps", NULL);
- *     table_column(table, "name", "kernel", false);
- *     table_column(table, "ms", "ms", true);
- *     table_text(table, "conv1+relu1");
- *     table_number(table, 1.25, "%.2f");
+ *     Table *table = report_table(report, "steps", "name:kernel|>ms");
+ *     table_row(table, "%s|%.2f", "conv1+relu1", 1.25);
  *     report_print(report);
  *
  * With --json each fact and each table is a member of one object, numbers in full; otherwise facts
@@ -30,12 +27,10 @@ void report_text(Report *report, const char *key, const char *label, const char 
 void report_number(Report *report, const char *key, const char *label, double value,
                    const char *format);
 
-/* Rows are filled cell by cell, a number of columns at a time. `title` may be NULL. */
-Table *report_table(Report *report, const char *key, const char *title);
-void table_column(Table *table, const char *key, const char *label, bool is_right);
-void table_text(Table *table, const char *value); /* NULL: an empty cell */
-void table_number(Table *table, double value, const char *format);
-void table_print(const Table *table, FILE *file);
+/* Columns are "KEY" or "KEY:LABEL", with > in front where cells stand at the right. */
+Table *report_table(Report *report, const char *key, const char *columns);
+/* A conversion for each column: %s is a text (NULL: an empty cell), any other a number. */
+void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void report_print(Report *report);
 

@@ -83,13 +83,11 @@ output_text(Arena *arena, const Array *output)
 static void
 report_outputs(Report *report, Session *session)
 {
-	Table *table = report_table(report, "outputs", NULL);
-	table_column(table, "name", "output", false);
-	table_column(table, "value", "", false);
+	Table *table = report_table(report, "outputs", "name:output|value:");
 	for (int i = 0; i < session->noutput; i++) {
 		Array output = session_output(session, i);
-		table_text(table, tw_output(session->bundle, i)->name);
-		table_text(table, output_text(session->arena, &output));
+		table_row(table, "%s|%s", tw_output(session->bundle, i)->name,
+		          output_text(session->arena, &output));
 	}
 }
 
@@ -162,10 +160,9 @@ run_proved(const Options *options, Session *session)
 		fail_unsupported(NULL, "%s holds no graph to prove it by: compile the model again",
 		                 session->path);
 	report_text(report, "proved", "proved", proof_summary(session->arena, proof));
-	Table *table = report_table(report, "findings", NULL);
-	table_column(table, "finding", "wrong", false);
+	Table *table = report_table(report, "findings", "finding:wrong");
 	for (int i = 0; i < proof->findings.count; i++)
-		table_text(table, finding_text(session->arena, &proof->findings.data[i]));
+		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));
 	report_print(report);
 	return proof->findings.count ? FAIL_COMPARISON : 0;
 }

@@ -447,23 +447,17 @@ report_outputs(const Options *options, Session *session, const SelfTest *test)
 	Report *report = report_new(options);
 	report_text(report, "oracle", NULL, test->oracle);
 	report_text(report, "target", NULL, tw_target(session->bundle));
-	Table *table = report_table(report, "outputs", NULL);
-	table_column(table, "name", "output", false);
-	table_column(table, "samples", "samples", true);
-	table_column(table, "wrong", "wrong", true);
-	table_column(table, "error", "largest error", true);
-	table_column(table, "tolerance", "tolerance", true);
+	Table *table = report_table(report, "outputs",
+	                            "name:output|>samples|>wrong|>error:largest error|>tolerance");
 	int wrong = 0;
 	double worst = 0;
 	for (int i = 0; i < test->noutput; i++) {
 		Comparison c;
 		wrong += !check_output(session, &test->outputs[i], &c);
 		worst = fmax(worst, c.worst);
-		table_text(table, test->outputs[i].name);
-		table_number(table, (double)test->outputs[i].value->dims[0], "%.0f");
-		table_number(table, (double)c.wrong, "%.0f");
-		table_number(table, c.worst, "%.3g");
-		table_number(table, test->outputs[i].tolerance, "%.3g");
+		table_row(table, "%s|%.0f|%.0f|%.3g|%.3g", test->outputs[i].name,
+		          (double)test->outputs[i].value->dims[0], (double)c.wrong, c.worst,
+		          test->outputs[i].tolerance);
 	}
 	report_print(report);
 	if (wrong == 0)

@@ -79,21 +79,6 @@ subject_new(const Options *options, Arena *arena, const char *text)
 
 /* ---- inputs of ONNX Runtime ---- */
 
-static Array *
-make_input(const Subject *subject, Arena *arena, const Value *input, const InputRanges *ranges,
-           const Binding *probe)
-{
-	int64_t dims[ARRAY_MAX_RANK];
-	if (input->type.kind != TYPE_TENSOR || input->type.rank < 0)
-		fail_unsupported(NULL, "%s: input %s is no tensor of known rank", subject->file,
-		                 input->name);
-	for (int d = 0; d < input->type.rank; d++)
-		if (!dim_eval(input->type.dims[d], probe, &dims[d]))
-			dims[d] = 1;
-	return input_make(arena, (uint64_t)subject->options.seed, ranges, input->name,
-	                  input->type.dtype, input->type.rank, dims);
-}
-
 static void
 bind_ort(Subject *subject, Arena *arena)
 {
@@ -111,12 +96,13 @@ bind_ort(Subject *subject, Arena *arena)
 		InputRanges ranges = input_ranges(arena, graph, probe);
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];
-			Array *given = input_given(options, arena, i, input->name);
-			if (!given && value_default(input))
+			Array *array = input_given(options, arena, i, input->name);
+			if (!array && value_default(input))
 				continue;
+			if (!array)
+				array = input_make_for(arena, (uint64_t)options->seed, &ranges, input, probe);
 			vec_push(arena, &names, input->name);
-			vec_push(arena, &inputs,
-			         given ? given : make_input(subject, arena, input, &ranges, probe));
+			vec_push(arena, &inputs, array);
 		}
 	}
 	subject->ninput = names.count;

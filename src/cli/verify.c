@@ -19,18 +19,9 @@ make_inputs(Arena *arena, const Options *options, const Graph *graph)
 	const Array **inputs = NEW_N(arena, const Array *, graph->body->nparam + 1);
 	for (int i = 0; i < graph->body->nparam; i++) {
 		const Value *input = graph->body->params[i];
-		int64_t dims[ARRAY_MAX_RANK];
-		if (input->type.kind != TYPE_TENSOR || input->type.rank < 0)
-			fail_unsupported(NULL, "--verify=each: input %s is no tensor of known rank",
-			                 input->name);
-		for (int d = 0; d < input->type.rank; d++)
-			if (!dim_eval(input->type.dims[d], probe, &dims[d]))
-				dims[d] = 1;
 		inputs[i] = value_default(input);
-		if (inputs[i])
-			continue;
-		inputs[i] = input_make(arena, (uint64_t)options->seed, &ranges, input->name,
-		                       input->type.dtype, input->type.rank, dims);
+		if (!inputs[i])
+			inputs[i] = input_make_for(arena, (uint64_t)options->seed, &ranges, input, probe);
 	}
 	return inputs;
 }

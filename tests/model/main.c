@@ -155,15 +155,8 @@ make_inputs(const Options *options, const Graph *graph)
 	const Binding *sizes = sizes_asked(options, arena, graph);
 	InputRanges ranges = input_ranges(arena, graph, sizes);
 	Array **inputs = NEW_N(arena, Array *, body->nparam + 1);
-	for (int i = 0; i < body->nparam; i++) {
-		const Value *input = body->params[i];
-		int64_t dims[ARRAY_MAX_RANK];
-		for (int d = 0; d < input->type.rank; d++)
-			if (!dim_eval(input->type.dims[d], sizes, &dims[d]))
-				dims[d] = 1;
-		inputs[i] = input_make(arena, SEED, &ranges, input->name, input->type.dtype,
-		                       input->type.rank, dims);
-	}
+	for (int i = 0; i < body->nparam; i++)
+		inputs[i] = input_make_for(arena, SEED, &ranges, body->params[i], sizes);
 	return inputs;
 }
 
