@@ -124,5 +124,18 @@ graph g(%x: f32[N,3,H,W]) -> %y {
 }
 END
 expected='self-test: 12 elements' accept "$tw" compile -O0 --prove=none even.g -o e.twb
+
+# Heavy steps that no library does are named, small ones and those that a library does are not.
+if "$tw" --version | grep -q 'oneDNN [0-9]'; then
+	cat >slow.g <<'END'
+graph g(%a: f64[512,512], %b: f64[512,512], %c: f32[512,512], %d: f32[512,512], %s: f64[9,9]) -> %y, %z, %w {
+  %y = MatMul(%a, %b) "heavy"
+  %z = MatMul(%c, %d) "called"
+  %w = MatMul(%s, %s) "small"
+}
+END
+	expected='slow: heavy (50 % of the work): no library call does this
+next' accept "$tw" compile --prove=none slow.g -o slow.twb
+fi
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/sizes.h"
+#include "cli/slow.h"
 #include "graph/infer.h"
 #include "lower/lower.h"
 #include "runtime/tilewright.h"
@@ -110,6 +111,7 @@ write_bundle(Compilation *c)
 		.progress = progress_show,
 		.progress_arg = &c->progress,
 	};
+	c->result.slow = slow_steps(c->arena, c->context, targets[0].module);
 	c->result.nodes_before = graph_node_count(c->model);
 	c->result.nodes_after = graph_node_count(c->compiled);
 	c->result.written = bundle_write(c->arena, c->draft, &input);

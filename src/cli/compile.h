@@ -17,6 +17,7 @@ typedef struct Compiled {
 	Finished finished;
 	const char *sizes;   /* {"N": 1}: what symbols there are, and the sizes that it was made for */
 	const char *trouble; /* why no vendor library was used; NULL: nothing is wrong */
+	const char *slow;    /* slow.h, of the first target */
 	double seconds;
 } Compiled;
 

@@ -31,6 +31,8 @@ verb_compile(const Options *options)
 	report_text(report, "self_test", NULL, c.finished.self_test);
 	report_text(report, "chosen_for", NULL, c.sizes);
 	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
+	if (c.slow)
+		report_text(report, "slow", NULL, c.slow);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
 	report_say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
@@ -42,6 +44,8 @@ verb_compile(const Options *options)
 		           c.sizes);
 	report_say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
 	report_say(options, "self-test: %s\n", c.finished.self_test);
+	if (c.slow)
+		report_say(options, "slow: %s\n", c.slow);
 	if (c.trouble)
 		report_say(options, "no vendor calls: %s\n", c.trouble);
 	report_say(options, "next: tilewright run %s --profile\n", c.path);

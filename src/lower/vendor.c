@@ -34,6 +34,7 @@ typedef struct VendorStep {
 	const Tensor *tensors[MAX_ARGS];
 	int post_arg[POST_MAX]; /* argument of each post-op's operand */
 	VEC(StepAttr) attrs;
+	const char *slower; /* an implementation that was passed over */
 } VendorStep;
 
 /* ---- arguments ---- */
@@ -352,9 +353,12 @@ ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candi
 		double seconds = 0;
 		const char *impl = "";
 		VendorCall query = query_of(v, &variants[i]);
-		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl) ||
-		    is_slower_than_ours(v, impl))
+		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl))
 			continue;
+		if (is_slower_than_ours(v, impl)) {
+			v->slower = arena_strdup(v->low->arena, impl);
+			continue;
+		}
 		const char *text = variant_text(v->low->context->arena, &variants[i]);
 		buf_printf(candidates, "%s%s %.1f us (%s)", candidates->size ? ", " : "", text,
 		           seconds * 1e6, impl ? impl : "");
@@ -475,6 +479,20 @@ match_reorder(Lowering *low, const Program *program, MBuffer *const *inputs,
 	return stage_is_pointwise(stage) && target_calls(low->context->target, match->row->library);
 }
 
+static void
+log_refusal(const VendorStep *v, bool is_seen)
+{
+	PassContext *context = v->low->context;
+	const char *row = v->match->row->name, *node = v->node->loc.node;
+	if (is_seen && v->slower)
+		pass_log(context, row, node,
+		         arena_printf(context->arena, "our kernel: faster than %s", v->slower), NULL);
+	else
+		pass_log(context, row, node, NULL,
+		         is_seen ? "the library refuses it"
+		                 : "an operand does not lie as the call needs it");
+}
+
 bool
 lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
              MBuffer *const *outputs)
@@ -497,9 +515,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	if (!is_seen || !choose(&v, &best)) {
 		low->module->buffers.count = before; /* the views are not needed */
 		if (low->context->target->oracle)
-			pass_log(low->context, match->row->name, node->loc.node, NULL,
-			         is_seen ? "the library refuses it, or would take a slow way"
-			                 : "an operand does not lie as the call needs it");
+			log_refusal(&v, is_seen);
 		return false;
 	}
 	fill_attrs(&v, &best);
