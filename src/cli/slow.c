@@ -1,5 +1,5 @@
-/* Steps that run far from what the machine allows: sums of products that a library's kernels would do
- * several times as fast, and why they are our own. By work at the sizes that were chosen for.
+/* Steps that run far from what the machine allows: sums of products that a library would do several
+ * times as fast, and why they are our own. By work at the sizes that were chosen for.
  */
 #include "cli/slow.h"
 
