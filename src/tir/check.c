@@ -66,6 +66,19 @@ check_own(const Checker *check, const Tensor *tensor, const Expr *const *index)
 		broken(check, "the lanes of a vector use different elements of %s", tensor->name);
 }
 
+/* A vector register is used by vectors of as many lanes, each lane its element. */
+static void
+check_register(const Checker *check, const Tensor *tensor, const Expr *const *index)
+{
+	const Buffer *buffer = (const Buffer *)tensor;
+	check_own(check, tensor, index);
+	if (!buffer->lanes || (in_vector(check) && check->vector->lanes == buffer->lanes &&
+	                       index[0]->op == EX_var && index[0]->var == check->vector->var &&
+	                       dtype_bits(tensor->type) <= check->vector->lane_bytes * 8))
+		return;
+	broken(check, "%s is not used as a register of vectors", tensor->name);
+}
+
 static void
 check_leaf(const Checker *check, const Expr *e)
 {
@@ -74,7 +87,7 @@ check_leaf(const Checker *check, const Expr *e)
 	if (e->op == EX_read && !has_buffer(check, e->tensor))
 		broken(check, "buffer %s is read outside its scope", e->tensor->name);
 	if (e->op == EX_read)
-		check_own(check, e->tensor, e->arg);
+		check_register(check, e->tensor, e->arg);
 	if (e->op == EX_iter)
 		broken(check, "%s has no place in a kernel", "an iterator of a stage");
 }
@@ -202,14 +215,11 @@ static void
 check_lanes(const Checker *check, const Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
-	if (lanes_own(&check->lanes, tensor)) {
-		check_own(check, tensor, stmt->index);
-		return;
-	}
-	bool differs = lanes_differ_in(&check->lanes, tensor->rank, stmt->index);
-	if (!differs && stmt->op == STORE_SET)
+	bool is_one = !lanes_own(&check->lanes, tensor) &&
+	              !lanes_differ_in(&check->lanes, tensor->rank, stmt->index);
+	if (is_one && stmt->op == STORE_SET)
 		broken(check, "all lanes of a @vector loop store to one place of %s", tensor->name);
-	if (!differs && in_vector(check) && dtype_bits(tensor->type) > check->vector->lane_bytes * 8)
+	if (is_one && in_vector(check) && dtype_bits(tensor->type) > check->vector->lane_bytes * 8)
 		broken(check, "the lanes of a vector are too narrow for a sum in %s", tensor->name);
 }
 
@@ -228,6 +238,7 @@ check_store(Checker *check, const Stmt *stmt)
 		check_scalar(check, stmt->index[d], DT_NONE, "an index");
 		prove_index(check, stmt->buffer, d, stmt->index[d]);
 	}
+	check_register(check, tensor, stmt->index);
 	if (check->vector)
 		check_lanes(check, stmt);
 	if (stmt->buffer->param >= 0)
@@ -247,6 +258,10 @@ check_alloc(Checker *check, const Stmt *stmt)
 	}
 	if (in_vector(check) && stmt->buffer->scope != SCOPE_REG)
 		broken(check, "%s is made in a vector and no register", tensor->name);
+	int lanes = stmt->buffer->lanes;
+	if (lanes && (check->vector || tensor->rank != 1 || count > lanes || lanes > 16 || lanes < 2 ||
+	              (lanes & (lanes - 1))))
+		broken(check, "%s is no register of vectors", tensor->name);
 	bool is_local = stmt->buffer->scope == SCOPE_REG || stmt->buffer->scope == SCOPE_STACK;
 	if (is_local && !is_constant)
 		broken(check, "register or stack buffer %s has no constant extents", tensor->name);

@@ -42,6 +42,7 @@ copy_definition(Copy *copy, const Stmt *from, Stmt *to)
 		Buffer *buffer = kernel_local(copy->kernel, old->name, old->type, old->rank, old->hi,
 		                              from->buffer->scope);
 		buffer->stride = from->buffer->stride;
+		buffer->lanes = from->buffer->lanes;
 		map_set_ptr(&copy->tensors, old, &buffer->tensor);
 		to->buffer = buffer;
 	}

@@ -8,7 +8,7 @@
  *     stmt    = "for" range { "," range } [ "@" bind [ "(" lanes ")" ] ] block
  *             | "if" "(" scalar ")" block [ "else" block ]
  *             | "let" name "=" scalar
- *             | name ":" type "@" scope [ "=" scalar ]
+ *             | name ":" type "@" scope [ "(" lanes ")" ] [ "=" scalar ]
  *             | "check" integer "(" scalar ")" "value" scalar
  *             | "sync"
  *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) scalar
@@ -286,6 +286,10 @@ parse_alloc(Parser *parser, const char *name)
 	if (found < 0)
 		fail(&loc, "expected @reg, @stack, @scratch or @shared, saw %s", scope);
 	buffer->scope = (Scope)found;
+	if (buffer->scope == SCOPE_REG && scan_accept(&parser->scan, "(")) {
+		buffer->lanes = (int)scan_integer(&parser->scan, "lanes");
+		scan_expect(&parser->scan, ")", "after the lanes");
+	}
 	const Expr *initial = NULL;
 	if (scan_accept(&parser->scan, "="))
 		initial = parse_scalar(parser, buffer->tensor.type);

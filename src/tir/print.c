@@ -221,6 +221,8 @@ print_alloc(Buf *buf, const Stmt *stmt)
 	buf_printf(buf, "%s: ", stmt->buffer->tensor.name);
 	print_type(buf, stmt->buffer);
 	buf_printf(buf, " @%s", scope_name(stmt->buffer->scope));
+	if (stmt->buffer->lanes)
+		buf_printf(buf, "(%d)", stmt->buffer->lanes);
 	if (stmt->value) {
 		buf_puts(buf, " = ");
 		print_scalar(buf, stmt->value, stmt->buffer->tensor.type);

@@ -68,7 +68,7 @@ typedef enum Bind {
 
 typedef enum Scope {
 	SCOPE_PARAM,   /* an argument of the kernel */
-	SCOPE_REG,     /* scalars and small arrays of constant extent: registers */
+	SCOPE_REG,     /* scalars, vectors and small arrays of constant extent: registers */
 	SCOPE_STACK,   /* constant extent, at most STACK_BYTES in all */
 	SCOPE_SCRATCH, /* this worker's scratch memory: any extent */
 	SCOPE_SHARED,  /* a CUDA block's shared memory */
@@ -83,6 +83,7 @@ struct Buffer {
 	Scope scope;
 	const Dim *const *stride; /* NULL: dense row-major */
 	int param;                /* position among the kernel's buffers, -1: local */
+	int lanes;                /* @reg(16): one vector register (PlaceRegisters); 0: none */
 	bool is_output;           /* the kernel writes it */
 	bool may_alias;           /* may share storage with another argument (in place) */
 };

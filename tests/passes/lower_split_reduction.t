@@ -17,30 +17,33 @@ kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
   for k in 16 @parallel {
     acc: f32 @reg = 0
     for k_1 in 63 {
-      f: f32[4,16] @reg = 0
+      f_0: f32[16] @reg(16) = 0
+      f_1: f32[16] @reg(16) = 0
+      f_2: f32[16] @reg(16) = 0
+      f_3: f32[16] @reg(16) = 0
       for v in 15 {
         for k_2 in 16 @vector(i32x16)
           if (k*63+k_1 < 997)
-            f[0, k_2] += x[k*63063+k_1*1001+k_2+v*64]
+            f_0[k_2] += x[k*63063+k_1*1001+k_2+v*64]
         for k_2_1 in 16 @vector(i32x16)
           if (k*63+k_1 < 997)
-            f[1, k_2_1] += x[k*63063+k_1*1001+k_2_1+v*64+16]
+            f_1[k_2_1] += x[k*63063+k_1*1001+k_2_1+v*64+16]
         for k_2_2 in 16 @vector(i32x16)
           if (k*63+k_1 < 997)
-            f[2, k_2_2] += x[k*63063+k_1*1001+k_2_2+v*64+32]
+            f_2[k_2_2] += x[k*63063+k_1*1001+k_2_2+v*64+32]
         for k_2_3 in 16 @vector(i32x16)
           if (k*63+k_1 < 997)
-            f[3, k_2_3] += x[k*63063+k_1*1001+k_2_3+v*64+48]
+            f_3[k_2_3] += x[k*63063+k_1*1001+k_2_3+v*64+48]
       }
       for v_1 in 60..62
         for k_2_4 in 16 @vector(i32x16)
           if (k*63+k_1 < 997)
-            f[0, k_2_4] += x[k*63063+k_1*1001+k_2_4+v_1*16]
+            f_0[k_2_4] += x[k*63063+k_1*1001+k_2_4+v_1*16]
       for k_2_5 in 9 @vector(i32x16)
         if (k*63+k_1 < 997)
-          f[0, k_2_5] += x[k*63063+k_1*1001+k_2_5+992]
+          f_0[k_2_5] += x[k*63063+k_1*1001+k_2_5+992]
       for k_2_6 in 16 @vector(i32x16)
-        acc[] += f[0, k_2_6] + f[1, k_2_6] + f[2, k_2_6] + f[3, k_2_6]
+        acc[] += f_0[k_2_6] + f_1[k_2_6] + f_2[k_2_6] + f_3[k_2_6]
     }
     sum[k] = acc[]
   }
@@ -48,11 +51,11 @@ kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
   kernel(%sum, out %s)  "sum"
 kernel k1_sum(sum: f32[16], sum_1: out f32[1]) flat "sum" {
   acc: f32 @reg = 0
-  f: f32[1,16] @reg = 0
+  f_0: f32[16] @reg(16) = 0
   for k in 16 @vector(i32x16)
-    f[0, k] += sum[k]
+    f_0[k] += sum[k]
   for k_1 in 16 @vector(i32x16)
-    acc[] += f[0, k_1]
+    acc[] += f_0[k_1]
   sum_1[0] = acc[]
 }
   kernel(%s, out %y)  "exp"

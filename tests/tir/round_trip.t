@@ -7,6 +7,7 @@ kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] st
   {
     t: f32[4,2] @stack = 0.5
     u: i32[N] @scratch
+    w: f32[3] @reg(4) = 0
     let k = at(I[i], 0..7, wrap, check)
     check 1 (k < 7) value k
     if (X[k] > 0) { Y[i] = X[k] } else { Y[i] min= -X[k] }
@@ -24,6 +25,7 @@ kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] st
   for i in N @parallel {
     t: f32[4,2] @stack = 0.5
     u: i32[N] @scratch
+    w: f32[3] @reg(4) = 0
     let k = at(I[i], 0..7, wrap, check)
     check 1 (k < 7) value k
     if (X[k] > 0) {

@@ -74,6 +74,7 @@ make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		pass_Flatten(kernels[i], &context);
 		pass_Vectorize(kernels[i], &context);
 		pass_Unroll(kernels[i], &context);
+		pass_PlaceRegisters(kernels[i], &context);
 		kernel_check(kernels[i]);
 	}
 	return codegen_c(arena, target, count, kernels);

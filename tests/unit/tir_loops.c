@@ -94,6 +94,13 @@ START_TEST(test_refusals)
 	     "no register"},
 		{"kernel k(Y: out i64[1]) {\n  for i in 4 @vector(i32x4)\n    Y[0] += i\n}",
 	     "too narrow for a sum"},
+		{"kernel k(Y: out f32[4]) {\n  a: f32[4] @reg(4) = 0\n  for i in 4\n    Y[i] = a[i]\n}",
+	     "not used as a register of vectors"},
+		{"kernel k(Y: out f32[4]) {\n  a: f32[4] @reg(4) = 0\n  for i in 4 @vector(i32x8)\n"
+	     "    Y[i] = a[i]\n}",
+	     "not used as a register of vectors"},
+		{"kernel k(Y: out f32[4]) {\n  a: f32[5] @reg(4) = 0\n  for i in 4\n    Y[i] = 0\n}",
+	     "no register of vectors"},
 		{"kernel k(N, Y: out f32[4]) {\n  a: f32[N] @reg\n  for i in 4\n    Y[i] = 1\n}",
 	     "constant extents"},
 		{"kernel k(Y: out f32[4]) {\n  a: f32[100,100] @stack\n  for i in 4\n    Y[i] = 1\n}",

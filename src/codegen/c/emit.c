@@ -29,12 +29,11 @@ learn_loop(Emit *em, const Stmt *loop)
 void
 emit_block(Emit *em, const Stmt *list)
 {
-	int vars = em->vars.count, regs = em->regs.count, mark = facts_mark(em->facts);
+	int vars = em->vars.count, mark = facts_mark(em->facts);
 	em->depth++;
 	emit_list(em, list);
 	em->depth--;
 	em->vars.count = vars;
-	em->regs.count = regs;
 	facts_release(em->facts, mark);
 }
 

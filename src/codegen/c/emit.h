@@ -41,18 +41,6 @@ typedef struct VarInfo {
 	int depth;                                    /* loops around the definition */
 } VarInfo;
 
-/* How a register buffer is kept; found out by a first walk. */
-typedef struct RegInfo {
-	const Buffer *buffer;
-	const char *name;
-	int64_t count;   /* elements */
-	int alloc_lanes; /* made inside a @vector loop: one element per lane; else 0 */
-	const char *alloc_mask;
-	/* what the first walk saw */
-	bool seen_scalar, seen_variable, seen_odd; /* scalar access; index no constant; misaligned */
-	int seen_lanes; /* vector accesses of so many lanes along the last dim */
-} RegInfo;
-
 /* The @vector loop being emitted. */
 typedef struct Vector {
 	const Stmt *loop;
@@ -99,15 +87,13 @@ typedef struct Emit {
 	Facts *facts;
 	Buf *out;
 	int depth;      /* indentation */
-	int walk;       /* 1: find out about registers; 2: the text that counts */
 	int next_name;  /* of temporaries */
 	Map names;      /* Tensor to C name (arguments, stack, scratch) */
 	Map uses;       /* Expr to number of users in the statement */
 	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
 	VEC(Memo) memo; /* values at hand in this statement */
 	VEC(VarInfo) vars;
-	VEC(RegInfo *) regs;        /* in scope */
-	Map all_regs;               /* Buffer to RegInfo, from walk to walk */
+	Map masks;                  /* Tensor of a register to the mask under which it was made */
 	VEC(Simplified) simplified; /* addresses at `place` */
 	const Stmt *place;          /* the statement being emitted */
 	Vector *vector;             /* NULL: no @vector loop around */
@@ -164,11 +150,9 @@ void emit_store(Emit *em, const Stmt *stmt);
 const char *stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old);
 
 /* ---- reg.c ---- */
-RegInfo *find_reg(Emit *em, const Tensor *tensor); /* NULL: no register buffer in scope */
-void reg_note(Emit *em, RegInfo *reg, const Expr *const *index); /* first walk */
-bool reg_is_local(const RegInfo *reg); /* else an array, accessed like other memory */
-Val read_reg(Emit *em, const RegInfo *reg, const Expr *e);
-void store_reg(Emit *em, const RegInfo *reg, const Stmt *stmt);
+bool is_register(const Tensor *tensor); /* else memory */
+Val read_reg(Emit *em, const Expr *e);
+void store_reg(Emit *em, const Stmt *stmt);
 void emit_alloc(Emit *em, const Stmt *stmt);
 /* The terms of a flat address, which flat_address() gives simplified. */
 void make_address(Emit *em, Address *address, const Expr *flat);

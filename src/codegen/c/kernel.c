@@ -135,7 +135,7 @@ open_scratch(Emit *em, const Tensor *tensor, const char *offset)
 static void
 emit_function(Emit *em)
 {
-	em->vars.count = em->regs.count = em->simplified.count = 0;
+	em->vars.count = em->simplified.count = 0;
 	em->next_name = 0;
 	em->depth = 1;
 	em->vector = NULL;
@@ -152,17 +152,15 @@ emit_function(Emit *em)
 	buf_puts(em->out, "}\n");
 }
 
-/* Parameters and body, from two walks: the first sees how registers are used. */
+/* Parameters and body. */
 static const char *
 kernel_text(Emit *em, bool is_plain)
 {
-	em->names = em->all_regs = (Map){.arena = em->arena};
+	em->names = em->masks = (Map){.arena = em->arena};
 	name_everything(em, is_plain);
-	for (em->walk = 1; em->walk <= 2; em->walk++) {
-		em->out = NEW(em->arena, Buf);
-		em->out->arena = em->arena;
-		emit_function(em);
-	}
+	em->out = NEW(em->arena, Buf);
+	em->out->arena = em->arena;
+	emit_function(em);
 	return buf_text(em->out);
 }
 
@@ -223,6 +221,7 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	Buf bodies = {.arena = arena};
 	for (int i = 0; i < count; i++) {
 		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
+		pass_PlaceRegisters(kernels[i], NULL);
 		Emit em = {.arena = arena,
 		           .target = target,
 		           .kernel = kernels[i],

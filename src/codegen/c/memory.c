@@ -155,8 +155,7 @@ flat_address(Emit *em, const Buffer *buffer, const Expr *const *index)
 const char *
 buffer_name(Emit *em, const Tensor *tensor)
 {
-	const RegInfo *reg = find_reg(em, tensor);
-	return reg ? reg->name : map_find_ptr(&em->names, tensor);
+	return map_find_ptr(&em->names, tensor);
 }
 
 static const char *
@@ -213,11 +212,8 @@ read_uniform(Emit *em, const Expr *e, const Address *address)
 Val
 emit_read(Emit *em, const Expr *e)
 {
-	RegInfo *reg = find_reg(em, e->tensor);
-	if (reg && em->walk == 1)
-		reg_note(em, reg, e->arg);
-	if (reg && reg_is_local(reg) && (em->walk == 2 || reg->alloc_lanes || !in_lanes(em)))
-		return read_reg(em, reg, e);
+	if (is_register(e->tensor))
+		return read_reg(em, e);
 	bool differs = false;
 	for (int d = 0; d < e->argc; d++)
 		differs = differs || emit_varies(em, e->arg[d]);
@@ -320,11 +316,8 @@ emit_store(Emit *em, const Stmt *stmt)
 	begin_statement(em, rank + 1, exprs);
 	if (emit_fold(em, stmt))
 		return;
-	RegInfo *reg = find_reg(em, &stmt->buffer->tensor);
-	if (reg && em->walk == 1)
-		reg_note(em, reg, stmt->index);
-	if (reg && reg_is_local(reg) && (em->walk == 2 || reg->alloc_lanes || !in_lanes(em))) {
-		store_reg(em, reg, stmt);
+	if (is_register(&stmt->buffer->tensor)) {
+		store_reg(em, stmt);
 		return;
 	}
 	Address address;

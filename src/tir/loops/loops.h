@@ -11,5 +11,6 @@ bool pass_SplitBorders(Kernel *kernel, PassContext *context);
 bool pass_Flatten(Kernel *kernel, PassContext *context);
 bool pass_Vectorize(Kernel *kernel, PassContext *context);
 bool pass_Unroll(Kernel *kernel, PassContext *context);
+bool pass_PlaceRegisters(Kernel *kernel, PassContext *context);
 
 #endif

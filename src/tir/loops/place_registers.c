@@ -1,0 +1,247 @@
+/* PlaceRegisters: where the elements of a register buffer live.
+ *
+ *     acc: f32[2,24] @reg = 0                 acc_0: f32[16] @reg(16) = 0
+ *     for k in N                              acc_1: f32[8] @reg(16) = 0 …
+ *       for i in 16 @vector(i32x16)     =>    for k in N
+ *         acc[0, i] += X[k*24+i]                for i in 16 @vector(i32x16)
+ *       for i in 8 @vector(i32x16)                acc_0[i] += X[k*24+i]
+ *         acc[0, i+16] += X[k*24+i+16]          for i in 8 @vector(i32x16)
+ *       …                                         acc_1[i] += X[k*24+i+16] …
+ *
+ * A buffer whose every index is a constant becomes a register per element; one that is used by
+ * whole vectors of so many lanes, a vector register for each: `@reg(16)`. So accumulators stay in
+ * registers, whatever the C compiler thinks of arrays. Any other is a row of memory on the stack;
+ * but for one made inside a vector, of which each lane has its own: that becomes a row of vectors.
+ *
+ * needs    flat kernels, loops unrolled: that is what makes indices constants
+ * keeps    values, statements
+ */
+#include "expr/index/poly.h"
+#include "tir/loops/loops.h"
+#include "tir/rewrite.h"
+
+enum { MAX_PARTS = 512 };
+
+typedef struct Place {
+	const Buffer *buffer;
+	Stmt *alloc;
+	bool is_own;                    /* made inside a vector */
+	bool has_scalars, has_unknowns; /* used by elements; at indices known at run time alone */
+	int lanes;                      /* used by vectors of so many lanes */
+	int64_t count, width;           /* elements; of them in the last dim */
+	bool is_row;
+	int64_t parts_count;
+	const Buffer **parts; /* by position; or one row */
+} Place;
+
+typedef struct Placing {
+	Kernel *kernel;
+	VEC(Place *) all;
+	Map places;         /* Tensor to Place */
+	const Stmt *vector; /* the vector around */
+} Placing;
+
+/* ---- how they are used ----------------------------------------------------------------------- */
+
+/* The variable in var + offset; NULL where the index is no such sum. */
+static const Expr *
+lane_offset(const Expr *index, int64_t *offset)
+{
+	Poly poly;
+	poly_of_any(index, &poly);
+	*offset = poly_constant(&poly);
+	if (poly.count != 1 + (*offset != 0) || poly.term[0].coef != 1 || poly.term[0].natom != 1)
+		return NULL;
+	return poly.term[0].atom[0]->op == EX_var ? poly.term[0].atom[0] : NULL;
+}
+
+/* Whether the vector around uses its lanes' elements as one vector register would. */
+static bool
+is_whole_vector(const Placing *placing, const Place *place, const Expr *index)
+{
+	int64_t offset;
+	const Stmt *vector = placing->vector;
+	DType type = place->buffer->tensor.type;
+	if (!vector || place->is_own || type == DT_BOOL || dtype_class(type) == DC_S)
+		return false;
+	const Expr *lane = lane_offset(index, &offset);
+	return lane && lane->var == vector->var && offset % vector->lanes == 0 &&
+	       dtype_bits(type) <= vector->lane_bytes * 8 &&
+	       (place->lanes == 0 || place->lanes == vector->lanes);
+}
+
+static void
+note_access(const Placing *placing, const Tensor *tensor, const Expr *const *index)
+{
+	int64_t value;
+	Place *place = map_find_ptr(&placing->places, tensor);
+	if (!place)
+		return;
+	const Expr *last = index[tensor->rank - 1];
+	for (int d = 0; d < tensor->rank - 1; d++)
+		place->has_unknowns |= !expr_as_i64(index[d], &value);
+	if (expr_as_i64(last, &value))
+		place->has_scalars = true;
+	else if (is_whole_vector(placing, place, last))
+		place->lanes = placing->vector->lanes;
+	else
+		place->has_unknowns = true;
+}
+
+static void
+note_register(Placing *placing, Stmt *alloc)
+{
+	int64_t extent;
+	const Tensor *tensor = &alloc->buffer->tensor;
+	if (alloc->buffer->scope != SCOPE_REG || tensor->rank == 0 || alloc->buffer->lanes)
+		return;
+	Place *place = NEW(placing->kernel->arena, Place);
+	*place = (Place){alloc->buffer, alloc, .is_own = placing->vector, .count = 1};
+	for (int d = 0; d < tensor->rank; d++, place->count *= extent)
+		must(dim_is_const(tensor->hi[d], &extent));
+	place->width = extent;
+	map_set_ptr(&placing->places, tensor, place);
+	vec_push(placing->kernel->arena, &placing->all, place);
+}
+
+static void
+note_list(Placing *placing, Stmt *list)
+{
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+		ExprWalk walk = expr_walk(stmt->value);
+		expr_walk_add(&walk, stmt->condition);
+		expr_walk_add(&walk, stmt->lo);
+		expr_walk_add(&walk, stmt->hi);
+		for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+			expr_walk_add(&walk, stmt->index[d]);
+		while (expr_step(&walk))
+			if (walk.e->op == EX_read)
+				note_access(placing, walk.e->tensor, walk.e->arg);
+		if (stmt->kind == STMT_STORE)
+			note_access(placing, &stmt->buffer->tensor, stmt->index);
+		if (stmt->kind == STMT_ALLOC)
+			note_register(placing, stmt);
+		const Stmt *outer = placing->vector;
+		if (stmt->lanes)
+			placing->vector = stmt;
+		note_list(placing, stmt->body);
+		note_list(placing, stmt->other);
+		placing->vector = outer;
+	}
+}
+
+/* ---- where they go --------------------------------------------------------------------------- */
+
+/* The vectors of a row; its elements where they are none. */
+static int64_t
+parts_in_row(const Place *place)
+{
+	return place->lanes ? (place->width + place->lanes - 1) / place->lanes : place->width;
+}
+
+static const Buffer *
+make_part(const Placing *placing, const Place *place, int64_t position)
+{
+	Kernel *kernel = placing->kernel;
+	const Tensor *tensor = &place->buffer->tensor;
+	int64_t rest = place->width - position % parts_in_row(place) * place->lanes;
+	const Dim *extent = dim_const(kernel->ctx, rest < place->lanes ? rest : place->lanes);
+	const char *name = arena_printf(kernel->arena, "%s_%lld", tensor->name, (long long)position);
+	Buffer *part = kernel_local(kernel, name, tensor->type, place->lanes > 0, &extent, SCOPE_REG);
+	part->lanes = place->lanes;
+	return part;
+}
+
+static const Buffer *
+make_row(const Placing *placing, const Place *place)
+{
+	const Tensor *tensor = &place->buffer->tensor;
+	if (place->is_own && tensor->rank == 1)
+		return place->buffer;
+	const Dim *count = dim_const(placing->kernel->ctx, place->count);
+	return kernel_local(placing->kernel, tensor->name, tensor->type, 1, &count,
+	                    place->is_own ? SCOPE_REG : SCOPE_STACK);
+}
+
+/* The buffers that take the place of one, and their definitions that of its. */
+static void
+divide(const Placing *placing, Place *place)
+{
+	Kernel *kernel = placing->kernel;
+	place->is_row = place->has_unknowns || (place->has_scalars && place->lanes) ||
+	                place->count > MAX_PARTS || place->count == 0;
+	if (place->is_row)
+		place->lanes = 0;
+	place->parts_count = place->is_row ? 1 : place->count / place->width * parts_in_row(place);
+	place->parts = NEW_N(kernel->arena, const Buffer *, place->parts_count);
+	for (int64_t i = place->parts_count - 1; i >= 0; i--) {
+		place->parts[i] = place->is_row ? make_row(placing, place) : make_part(placing, place, i);
+		if (i == 0) {
+			place->alloc->buffer = place->parts[0];
+			break;
+		}
+		Stmt *alloc = stmt_alloc(kernel, place->parts[i], place->alloc->value);
+		alloc->next = place->alloc->next;
+		place->alloc->next = alloc;
+	}
+}
+
+/* The buffer that holds an element or the lanes' elements now, and the index there, if any. */
+static const Buffer *
+locate(ExprCtx *ctx, const Place *place, const Expr *const *index, const Expr **out)
+{
+	const Tensor *tensor = &place->buffer->tensor;
+	int64_t position = 0, value, extent;
+	*out = NULL;
+	for (int d = 0; d < tensor->rank; d++) {
+		const Expr *at = expr_cast(ctx, DT_I64, index[d]);
+		if (place->is_row) {
+			*out = *out ? expr_add(ctx, expr_mul(ctx, *out, tensor->hi[d]), at) : at;
+		} else if (place->lanes && d == tensor->rank - 1) {
+			*out = lane_offset(at, &value);
+			position = position * parts_in_row(place) + value / place->lanes;
+		} else {
+			must(expr_as_i64(at, &value) && dim_is_const(tensor->hi[d], &extent));
+			position = position * extent + value;
+		}
+	}
+	must(position < place->parts_count);
+	return place->parts[position];
+}
+
+static const Expr *
+place_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Placing *placing = arg;
+	const Expr *index;
+	const Place *place = e->op == EX_read ? map_find_ptr(&placing->places, e->tensor) : NULL;
+	return place ? expr_read(ctx, &locate(ctx, place, e->arg, &index)->tensor, &index) : e;
+}
+
+bool
+pass_PlaceRegisters(Kernel *kernel, PassContext *context)
+{
+	(void)context;
+	bool has_rows = false;
+	Placing placing = {.kernel = kernel, .places.arena = kernel->arena};
+	note_list(&placing, kernel->body);
+	for (int i = 0; i < placing.all.count; i++) {
+		divide(&placing, placing.all.data[i]);
+		has_rows |= placing.all.data[i]->parts[0]->tensor.rank > 0;
+	}
+	stmt_rewrite_exprs(kernel, kernel->body, place_read, &placing);
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);) {
+		Stmt *stmt = walk.stmt;
+		const Place *place = NULL;
+		if (stmt->kind == STMT_STORE)
+			place = map_find_ptr(&placing.places, &stmt->buffer->tensor);
+		if (!place)
+			continue;
+		const Expr **index = NEW_N(kernel->arena, const Expr *, 1);
+		stmt->buffer = locate(kernel->ctx, place, stmt->index, index);
+		stmt->index = index;
+	}
+	if (has_rows)
+		tir_simplify(kernel);
+	return placing.all.count > 0;
+}
