@@ -143,12 +143,6 @@ fail_writer(FileWriter *writer)
 	fail_write(writer->path, reason);
 }
 
-static void
-release_text(void *handle)
-{
-	free(handle);
-}
-
 /* The path behind symbolic links, so that a link stays and its target is replaced. */
 static const char *
 resolve(Arena *arena, const char *path)
@@ -156,7 +150,7 @@ resolve(Arena *arena, const char *path)
 	char *real = draft_of(path) < 0 ? realpath(path, NULL) : NULL;
 	if (!real)
 		return arena_strdup(arena, path);
-	arena_defer(arena, release_text, real);
+	arena_defer(arena, free, real);
 	return real;
 }
 

@@ -30,8 +30,7 @@ static void
 verify_graph(const PassContext *context, const Graph *before, const Graph *after)
 {
 	const Options *options = context->verify_arg;
-	Arena *arena = arena_new("verify");
-	arena_defer(after->arena, (void (*)(void *))arena_free, arena); /* also when it fails */
+	Arena *arena = arena_new_in(after->arena, "verify"); /* also when it fails */
 	int noutput = before->body->nresult;
 	const BoundArray **expected = NEW_N(arena, const BoundArray *, noutput + 1);
 	const Array **seen = NEW_N(arena, const Array *, noutput + 1);

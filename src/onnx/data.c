@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "onnx.pb-c.h"
-#include "onnx/names.h"
 
 /* The model's spelling of a dim: a symbol's own name, or the text of a term. */
 static const char *

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "onnx/export.h"
-#include "onnx/names.h"
 
 /* ---- what rows are written with ---- */
 
@@ -21,32 +20,10 @@ out_need(OutNode *node, int opset)
 		node->out->needed = opset;
 }
 
-const Attr *
-out_find(const OutNode *node, const char *name)
-{
-	for (int i = 0; i < node->attrs.count; i++)
-		if (strcmp(node->attrs.data[i].name, name) == 0)
-			return &node->attrs.data[i];
-	return NULL;
-}
-
-void
-out_drop(OutNode *node, const char *name)
-{
-	const Attr *attr = out_find(node, name);
-	if (!attr)
-		return;
-	int i = (int)(attr - node->attrs.data);
-	node->attrs.count--;
-	memmove(&node->attrs.data[i], &node->attrs.data[i + 1],
-	        (size_t)(node->attrs.count - i) * sizeof *attr);
-}
-
 static void
 set(OutNode *node, Attr attr)
 {
-	out_drop(node, attr.name);
-	vec_push(node->out->arena, &node->attrs, attr);
+	attrs_set(node->out->arena, &node->attrs, attr);
 }
 
 static void
@@ -89,50 +66,31 @@ cut_inputs(OutNode *node, int count)
 		node->inputs.count = count;
 }
 
-/* A constant integer input becomes an attribute; where it is computed, `opset` is needed. */
+/* A constant input becomes an attribute; where it is computed, that takes its opset. */
 static void
-input_to_ints(OutNode *node, int input, const char *name, int opset)
+input_to_attr(OutNode *node, const MovedAttr *moved)
 {
-	if (!is_given(node, input))
+	if (!is_given(node, moved->input))
 		return;
-	const Array *data = constant(node, input);
-	if (!data) {
-		out_need(node, opset);
+	const Array *data = constant(node, moved->input);
+	Attr attr = {.name = moved->name, .kind = moved->kind};
+	if (!data || (attr.kind != ATTR_INTS && array_count(data) != 1)) {
+		out_need(node, moved->below);
 		return;
 	}
-	int64_t count = array_count(data);
-	int64_t *values = NEW_N(node->out->arena, int64_t, count + 1);
-	for (int64_t i = 0; i < count; i++)
+	int64_t count = array_count(data), *values = NEW_N(node->out->arena, int64_t, count + 1);
+	for (int64_t i = 0; i < count && attr.kind != ATTR_FLOAT; i++)
 		values[i] = dtype_load_i64(data->type, data->data, i);
-	set(node, (Attr){.name = name, .kind = ATTR_INTS, .count = count, .ints = values});
-	node->inputs.data[input] = "";
-}
-
-static void
-input_to_float(OutNode *node, int input, const char *name, int opset)
-{
-	if (!is_given(node, input))
-		return;
-	const Array *data = constant(node, input);
-	if (!data || array_count(data) != 1) {
-		out_need(node, opset);
-		return;
+	if (attr.kind == ATTR_FLOAT) {
+		attr.f = (float)dtype_load_f64(data->type, data->data, 0);
+	} else if (attr.kind == ATTR_INT) {
+		attr.i = values[0];
+	} else {
+		attr.count = count;
+		attr.ints = values;
 	}
-	float value = (float)dtype_load_f64(data->type, data->data, 0);
-	set(node, (Attr){.name = name, .kind = ATTR_FLOAT, .f = value});
-	node->inputs.data[input] = "";
-}
-
-static void
-input_to_int(OutNode *node, int input, const char *name, int opset)
-{
-	const Array *data = is_given(node, input) ? constant(node, input) : NULL;
-	if (!data || array_count(data) != 1) {
-		out_need(node, opset);
-		return;
-	}
-	set_int(node, name, dtype_load_i64(data->type, data->data, 0));
-	node->inputs.data[input] = "";
+	set(node, attr);
+	node->inputs.data[moved->input] = "";
 }
 
 /* ---- rows ---- */
@@ -142,9 +100,9 @@ static void
 split_equal(OutNode *node)
 {
 	const Type *type = input_type(node, 0);
-	const Attr *axis = out_find(node, "axis");
+	const Attr *axis = attrs_find(&node->attrs, "axis");
 	int64_t at = axis ? axis->i : 0, extent;
-	out_drop(node, "num_outputs");
+	attrs_remove(&node->attrs, "num_outputs");
 	if (is_given(node, 1))
 		return;
 	if (!type || type->rank < 0)
@@ -181,7 +139,7 @@ dropout_to_attr(OutNode *node)
 	const Array *training = is_given(node, 2) ? constant(node, 2) : NULL;
 	if (is_given(node, 2) && (!training || dtype_load_i64(training->type, training->data, 0)))
 		out_need(node, 12);
-	input_to_float(node, 1, "ratio", 12);
+	input_to_attr(node, &(MovedAttr){12, NULL, "ratio", ATTR_FLOAT, 1});
 	cut_inputs(node, 1);
 }
 
@@ -204,28 +162,21 @@ dropout_mask(OutNode *node)
 }
 
 static void
-say_is_test(OutNode *node)
-{
-	set_int(node, "is_test", 1);
-}
-
-static void
 dft_to_attr(OutNode *node)
 {
-	if (is_given(node, 2))
-		input_to_int(node, 2, "axis", 20);
-	else
+	if (!is_given(node, 2))
 		out_need(node, 20); /* the default changed */
+	input_to_attr(node, &(MovedAttr){20, NULL, "axis", ATTR_INT, 2});
 }
 
 static void
 batch_norm_training(OutNode *node)
 {
-	const Attr *training = out_find(node, "training_mode");
+	const Attr *training = attrs_find(&node->attrs, "training_mode");
 	bool has_more = node->outputs.count > 1;
 	if ((training && training->i != 0) != has_more)
 		out_need(node, 14);
-	out_drop(node, "training_mode");
+	attrs_remove(&node->attrs, "training_mode");
 }
 
 /* Softmax over one axis, said as over all axes from there on: the last axis only. */
@@ -233,7 +184,7 @@ static void
 softmax_last(OutNode *node)
 {
 	const Type *type = input_type(node, 0);
-	const Attr *attr = out_find(node, "axis");
+	const Attr *attr = attrs_find(&node->attrs, "axis");
 	int64_t axis = attr ? attr->i : -1;
 	if (!type || type->rank < 0) {
 		out_need(node, 13);
@@ -247,15 +198,9 @@ softmax_last(OutNode *node)
 }
 
 static void
-group_norm(OutNode *node)
-{
-	out_need(node, 21);
-}
-
-static void
 grid_sample_modes(OutNode *node)
 {
-	const Attr *mode = out_find(node, "mode");
+	const Attr *mode = attrs_find(&node->attrs, "mode");
 	const char *old = mode && strcmp(mode->s, "cubic") == 0    ? "bicubic"
 	                  : mode && strcmp(mode->s, "linear") == 0 ? "bilinear"
 	                                                           : NULL;
@@ -266,25 +211,25 @@ grid_sample_modes(OutNode *node)
 static void
 roi_align_pixels(OutNode *node)
 {
-	const Attr *mode = out_find(node, "coordinate_transformation_mode");
+	const Attr *mode = attrs_find(&node->attrs, "coordinate_transformation_mode");
 	if (!mode || strcmp(mode->s, "output_half_pixel") != 0)
 		out_need(node, 16);
-	out_drop(node, "coordinate_transformation_mode");
+	attrs_remove(&node->attrs, "coordinate_transformation_mode");
 }
 
 static void
 scatter_none(OutNode *node)
 {
-	const Attr *reduction = out_find(node, "reduction");
+	const Attr *reduction = attrs_find(&node->attrs, "reduction");
 	if (reduction && strcmp(reduction->s, "none") != 0)
 		out_need(node, 16);
-	out_drop(node, "reduction");
+	attrs_remove(&node->attrs, "reduction");
 }
 
 static void
 scatter_min_max(OutNode *node)
 {
-	const Attr *reduction = out_find(node, "reduction");
+	const Attr *reduction = attrs_find(&node->attrs, "reduction");
 	if (reduction && (strcmp(reduction->s, "max") == 0 || strcmp(reduction->s, "min") == 0))
 		out_need(node, 18);
 }
@@ -321,7 +266,7 @@ resize_inputs(OutNode *node)
 static bool
 attr_is(const OutNode *node, const char *name, const char *text)
 {
-	const Attr *attr = out_find(node, name);
+	const Attr *attr = attrs_find(&node->attrs, name);
 	return attr && strcmp(attr->s, text) == 0;
 }
 
@@ -332,8 +277,8 @@ resize_scales(OutNode *node)
 	if (is_given(node, 3) || !attr_is(node, "coordinate_transformation_mode", "asymmetric") ||
 	    (!is_linear && !attr_is(node, "nearest_mode", "floor")) || attr_is(node, "mode", "cubic"))
 		out_need(node, 11);
-	out_drop(node, "coordinate_transformation_mode");
-	out_drop(node, "nearest_mode");
+	attrs_remove(&node->attrs, "coordinate_transformation_mode");
+	attrs_remove(&node->attrs, "nearest_mode");
 	if (node->inputs.count > 2)
 		node->inputs.data[1] = node->inputs.data[2];
 	cut_inputs(node, 2);
@@ -444,59 +389,49 @@ gemm_bias(OutNode *node)
 		out_need(node, 11);
 }
 
-static void
-gemm_broadcast(OutNode *node)
-{
-	set_int(node, "broadcast", 1);
-}
-
 typedef struct DowngradeRow {
 	int below;
 	const char *ops;
-	void (*downgrade)(OutNode *node);
+	void (*downgrade)(OutNode *node); /* or NULL, and then */
+	const char *flag;                 /* an attribute that is 1; NULL: they cannot */
 } DowngradeRow;
 
 /* below, operators of ai.onnx, how the opsets below say it. By falling version. */
 static const DowngradeRow ROWS[] = {
-	{21, "GroupNormalization", group_norm},
-	{20, "DFT", dft_to_attr},
-	{20, "GridSample", grid_sample_modes},
-	{18, "Split", split_equal},
-	{18, "Pad", pad_axes},
-	{18, "ScatterElements ScatterND", scatter_min_max},
-	{16, "ScatterElements ScatterND", scatter_none},
-	{16, "RoiAlign", roi_align_pixels},
-	{14, "BatchNormalization", batch_norm_training},
-	{13, "Softmax LogSoftmax Hardmax", softmax_last},
-	{13, "Resize", resize_inputs},
-	{12, "Dropout", dropout_to_attr},
-	{11, "Resize", resize_scales},
-	{11, "ScatterElements", scatter_name},
-	{11, "Gemm", gemm_bias},
-	{10, "Resize", resize_upsample},
-	{10, "Dropout", dropout_mask},
-	{10, "Slice", slice_steps},
-	{9, "Upsample", upsample_attr},
-	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", explicit_broadcast},
-	{7, "PRelu", slope_vector},
-	{7, "Gemm", gemm_broadcast},
-	{7, "BatchNormalization Dropout", say_is_test},
+	{21, "GroupNormalization", NULL, NULL},
+	{20, "DFT", dft_to_attr, NULL},
+	{20, "GridSample", grid_sample_modes, NULL},
+	{18, "Split", split_equal, NULL},
+	{18, "Pad", pad_axes, NULL},
+	{18, "ScatterElements ScatterND", scatter_min_max, NULL},
+	{16, "ScatterElements ScatterND", scatter_none, NULL},
+	{16, "RoiAlign", roi_align_pixels, NULL},
+	{14, "BatchNormalization", batch_norm_training, NULL},
+	{13, "Softmax LogSoftmax Hardmax", softmax_last, NULL},
+	{13, "Resize", resize_inputs, NULL},
+	{12, "Dropout", dropout_to_attr, NULL},
+	{11, "Resize", resize_scales, NULL},
+	{11, "ScatterElements", scatter_name, NULL},
+	{11, "Gemm", gemm_bias, NULL},
+	{10, "Resize", resize_upsample, NULL},
+	{10, "Dropout", dropout_mask, NULL},
+	{10, "Slice", slice_steps, NULL},
+	{9, "Upsample", upsample_attr, NULL},
+	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", explicit_broadcast, NULL},
+	{7, "PRelu", slope_vector, NULL},
+	{7, "Gemm", NULL, "broadcast"},
+	{7, "BatchNormalization Dropout", NULL, "is_test"},
 };
 
 static void
-move_inputs(OutNode *node)
+take_step(OutNode *node, const DowngradeRow *row)
 {
-	for (int i = 0; i < moved_attr_count; i++) {
-		const MovedAttr *moved = &moved_attrs[i];
-		if (node->out->opset >= moved->below || !op_is_among(node->op, moved->ops))
-			continue;
-		if (moved->kind == ATTR_INTS)
-			input_to_ints(node, moved->input, moved->name, moved->below);
-		else if (moved->kind == ATTR_INT)
-			input_to_int(node, moved->input, moved->name, moved->below);
-		else
-			input_to_float(node, moved->input, moved->name, moved->below);
-	}
+	if (row->downgrade)
+		row->downgrade(node);
+	else if (row->flag)
+		set_int(node, row->flag, 1);
+	else
+		out_need(node, row->below);
 }
 
 void
@@ -506,9 +441,11 @@ out_downgrade(OutNode *node)
 		return;
 	out_drop_later(node);
 	for (size_t i = 0; i < countof(ROWS); i++)
-		if (node->out->opset < ROWS[i].below && op_is_among(node->op, ROWS[i].ops))
-			ROWS[i].downgrade(node);
-	move_inputs(node);
+		if (node->out->opset < ROWS[i].below && word_is_among(node->op, ROWS[i].ops))
+			take_step(node, &ROWS[i]);
+	for (int i = 0; i < moved_attr_count; i++)
+		if (node->out->opset < moved_attrs[i].below && word_is_among(node->op, moved_attrs[i].ops))
+			input_to_attr(node, &moved_attrs[i]);
 	out_need_operator(node);
 	while (node->inputs.count > 0 && !*node->inputs.data[node->inputs.count - 1])
 		node->inputs.count--;

@@ -9,32 +9,11 @@
 
 /* ---- attributes ---- */
 
-const Attr *
-draft_find(const Draft *draft, const char *name)
-{
-	for (int i = 0; i < draft->attrs.count; i++)
-		if (strcmp(draft->attrs.data[i].name, name) == 0)
-			return &draft->attrs.data[i];
-	return NULL;
-}
-
-void
-draft_remove(Draft *draft, const char *name)
-{
-	const Attr *attr = draft_find(draft, name);
-	if (!attr)
-		return;
-	int i = (int)(attr - draft->attrs.data);
-	draft->attrs.count--;
-	memmove(&draft->attrs.data[i], &draft->attrs.data[i + 1],
-	        (size_t)(draft->attrs.count - i) * sizeof *attr);
-}
-
 /* An attribute that must be of a kind when it is there. */
 static const Attr *
 find_kind(const Draft *draft, const char *name, AttrKind kind)
 {
-	const Attr *attr = draft_find(draft, name);
+	const Attr *attr = attrs_find(&draft->attrs, name);
 	if (attr && attr->kind != kind)
 		draft_fail(draft, "attribute %s is of kind %s, expected %s", name,
 		           attr_kind_name(attr->kind), attr_kind_name(kind));
@@ -71,25 +50,18 @@ draft_ints(const Draft *draft, const char *name, int64_t *count)
 	return attr ? (attr->ints ? attr->ints : &none) : NULL;
 }
 
-static void
-set_attr(Draft *draft, Attr attr)
-{
-	draft_remove(draft, attr.name);
-	vec_push(draft->import->arena, &draft->attrs, attr);
-}
-
 void
 draft_set_int(Draft *draft, const char *name, int64_t value)
 {
-	set_attr(draft, (Attr){.name = name, .kind = ATTR_INT, .i = value});
+	attrs_set(draft->import->arena, &draft->attrs,
+	          (Attr){.name = name, .kind = ATTR_INT, .i = value});
 }
 
 void
 draft_set_string(Draft *draft, const char *name, const char *value)
 {
-	set_attr(
-		draft,
-		(Attr){.name = name, .kind = ATTR_STRING, .s = value, .count = (int64_t)strlen(value)});
+	Attr attr = {.name = name, .kind = ATTR_STRING, .s = value, .count = (int64_t)strlen(value)};
+	attrs_set(draft->import->arena, &draft->attrs, attr);
 }
 
 /* ---- inputs and outputs ---- */
@@ -283,7 +255,7 @@ check_attrs(const Draft *draft, const OpInfo *op)
 	}
 	for (int i = 0; i < op->nattr; i++) {
 		const char *name = op->attrs[i].name;
-		if (op->attrs[i].required && !draft_find(draft, name) && !find_graph(draft, name))
+		if (op->attrs[i].required && !attrs_find(&draft->attrs, name) && !find_graph(draft, name))
 			draft_fail(draft, "attribute %s is missing", name);
 	}
 }

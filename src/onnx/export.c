@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "onnx/names.h"
-
 static const uint64_t EXTERNAL_ABOVE = 1900000000; /* protobuf ends at 2^31 - 1 */
 enum { EXTERNAL_LEAST = 1024, EXTERNAL_ALIGN = 4096, IR_LEAST = 4, IR_METADATA = 10 };
 

@@ -7,6 +7,7 @@
 #ifndef ONNX_EXPORT_H
 #define ONNX_EXPORT_H
 
+#include "onnx/names.h"
 #include "onnx/onnx.h"
 #include "onnx/wire.h"
 
@@ -31,7 +32,7 @@ typedef struct OutNode {
 	const char *op, *domain;
 	StrVec inputs; /* "": absent */
 	StrVec outputs;
-	VEC(Attr) attrs;
+	AttrVec attrs;
 } OutNode;
 
 /* ---- data.c ---- */
@@ -50,8 +51,6 @@ void out_need_operator(OutNode *node);
 
 /* The model must be written for `opset` at least. */
 void out_need(OutNode *node, int opset);
-const Attr *out_find(const OutNode *node, const char *name); /* or NULL */
-void out_drop(OutNode *node, const char *name);
 
 /* Take a node from the dialect to out->opset; raises out->needed where that cannot say it. */
 void out_downgrade(OutNode *node);

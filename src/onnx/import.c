@@ -12,7 +12,6 @@
 
 #include "onnx/import.h"
 #include "graph/infer.h"
-#include "onnx/names.h"
 
 const char *
 domain_normal(const char *domain)

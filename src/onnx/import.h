@@ -6,6 +6,7 @@
 #ifndef ONNX_IMPORT_H
 #define ONNX_IMPORT_H
 
+#include "onnx/names.h"
 #include "onnx/onnx.h"
 #include "onnx/walk.h"
 
@@ -119,13 +120,11 @@ struct Draft {
 	int64_t version;     /* of the domain */
 	VEC(Value *) inputs; /* NULL: absent */
 	StrVec outputs;      /* "": absent */
-	VEC(Attr) attrs;
+	AttrVec attrs;
 	VEC(DraftGraph) graphs;
 	VEC(DraftAfter) after;
 };
 
-const Attr *draft_find(const Draft *draft, const char *name); /* or NULL */
-void draft_remove(Draft *draft, const char *name);
 int64_t draft_int(const Draft *draft, const char *name, int64_t fallback);
 float draft_float(const Draft *draft, const char *name, float fallback);
 const char *draft_string(const Draft *draft, const char *name, const char *fallback);

@@ -1,9 +1,8 @@
 /* What an opset knows: operators and attributes that are younger than it (opsets.def), and which
- * attributes became inputs (moved.def). */
+ * attributes became inputs (moved.def). And lists of attributes. */
 #include <string.h>
 
 #include "onnx/export.h"
-#include "onnx/names.h"
 
 #define MOVED(opset, ops, name, kind, input) {opset, ops, name, ATTR_##kind, input},
 const MovedAttr moved_attrs[] = {
@@ -13,28 +12,55 @@ const MovedAttr moved_attrs[] = {
 const int moved_attr_count = countof(moved_attrs);
 
 bool
-op_is_among(const char *op, const char *ops)
+word_is_among(const char *word, const char *words)
 {
-	size_t length = strlen(op);
-	for (const char *at = ops; *at; at += strspn(at, " ")) {
-		size_t word = strcspn(at, " ");
-		if (word == length && memcmp(at, op, length) == 0)
+	size_t length = strlen(word);
+	for (const char *at = words; *at; at += strspn(at, " ")) {
+		size_t size = strcspn(at, " ");
+		if (size == length && memcmp(at, word, length) == 0)
 			return true;
-		at += word;
+		at += size;
 	}
 	return false;
+}
+
+const Attr *
+attrs_find(const AttrVec *attrs, const char *name)
+{
+	for (int i = 0; i < attrs->count; i++)
+		if (strcmp(attrs->data[i].name, name) == 0)
+			return &attrs->data[i];
+	return NULL;
+}
+
+void
+attrs_remove(AttrVec *attrs, const char *name)
+{
+	const Attr *attr = attrs_find(attrs, name);
+	if (!attr)
+		return;
+	int i = (int)(attr - attrs->data);
+	attrs->count--;
+	memmove(&attrs->data[i], &attrs->data[i + 1], (size_t)(attrs->count - i) * sizeof *attr);
+}
+
+void
+attrs_set(Arena *arena, AttrVec *attrs, Attr attr)
+{
+	attrs_remove(attrs, attr.name);
+	vec_push(arena, attrs, attr);
 }
 
 /* Attributes that came later than their operator, or than opset 6: left out where they say what the
  * row's default says, otherwise the opset that brought them is needed. */
 typedef struct LaterAttr {
 	int since;
-	const char *op, *attr;
+	const char *ops, *attrs;
 } LaterAttr;
 
 static const LaterAttr LATER_ATTRS[] = {
-#define FIRST(op, opset)
-#define LATER(op, attr, opset) {opset, #op, #attr},
+#define FIRST(opset, ops)
+#define LATER(opset, ops, attrs) {opset, ops, attrs},
 #include "onnx/opsets.def"
 #undef LATER
 #undef FIRST
@@ -59,24 +85,27 @@ out_drop_later(OutNode *node)
 {
 	for (size_t i = 0; i < countof(LATER_ATTRS); i++) {
 		const LaterAttr *later = &LATER_ATTRS[i];
-		if (node->out->opset >= later->since || strcmp(later->op, node->op) != 0)
+		if (node->out->opset >= later->since || !word_is_among(node->op, later->ops))
 			continue;
-		const Attr *attr = out_find(node, later->attr);
-		bool is_counted = strcmp(later->attr, "num_outputs") == 0; /* split_equal looks at it */
-		if (attr && !says_default(node, attr) && !is_counted)
-			out_need(node, later->since);
-		if (attr)
-			out_drop(node, later->attr);
+		for (int k = node->attrs.count - 1; k >= 0; k--) {
+			const Attr *attr = &node->attrs.data[k];
+			bool is_counted = strcmp(attr->name, "num_outputs") == 0; /* split_equal looks at it */
+			if (!word_is_among(attr->name, later->attrs))
+				continue;
+			if (!says_default(node, attr) && !is_counted)
+				out_need(node, later->since);
+			attrs_remove(&node->attrs, attr->name);
+		}
 	}
 }
 
 /* Operators that came, or got the form they are written in, after opset 1. */
 static const struct {
-	const char *op;
 	int opset;
+	const char *ops;
 } FIRST_OPSETS[] = {
-#define FIRST(op, opset) {#op, opset},
-#define LATER(op, attr, opset)
+#define FIRST(opset, ops) {opset, ops},
+#define LATER(opset, ops, attrs)
 #include "onnx/opsets.def"
 #undef LATER
 #undef FIRST
@@ -86,6 +115,6 @@ void
 out_need_operator(OutNode *node)
 {
 	for (size_t i = 0; i < countof(FIRST_OPSETS); i++)
-		if (strcmp(FIRST_OPSETS[i].op, node->op) == 0)
+		if (word_is_among(node->op, FIRST_OPSETS[i].ops))
 			out_need(node, FIRST_OPSETS[i].opset);
 }

@@ -10,11 +10,10 @@
 
 #include <string.h>
 
-/* Which typed field holds elements of a type, and how many of its entries one element takes. */
+/* Which typed field holds elements of a type. */
 typedef enum TypedField {
-	FIELD_NONE,
-	FIELD_FLOAT,
 	FIELD_INT32,
+	FIELD_FLOAT,
 	FIELD_INT64,
 	FIELD_UINT64,
 	FIELD_DOUBLE,
@@ -23,22 +22,15 @@ typedef enum TypedField {
 
 static const struct {
 	TypedField field;
-	int each;   /* entries of the field for one element */
-	bool exact; /* the field's entries are laid out as the type's elements */
+	bool is_pair; /* an element takes two entries of the field */
+	bool exact;   /* the field's entries are laid out as the type's elements */
 } FIELDS[DT_COUNT] = {
-	[DT_F32] = {FIELD_FLOAT, 1, true},     [DT_C64] = {FIELD_FLOAT, 2, true},
-	[DT_F64] = {FIELD_DOUBLE, 1, true},    [DT_C128] = {FIELD_DOUBLE, 2, true},
-	[DT_I32] = {FIELD_INT32, 1, true},     [DT_I64] = {FIELD_INT64, 1, true},
-	[DT_U64] = {FIELD_UINT64, 1, true},    [DT_U32] = {FIELD_UINT64, 1, false},
-	[DT_I16] = {FIELD_INT32, 1, false},    [DT_I8] = {FIELD_INT32, 1, false},
-	[DT_U16] = {FIELD_INT32, 1, false},    [DT_U8] = {FIELD_INT32, 1, false},
-	[DT_BOOL] = {FIELD_INT32, 1, false},   [DT_F16] = {FIELD_INT32, 1, false},
-	[DT_BF16] = {FIELD_INT32, 1, false},   [DT_F8E4M3FN] = {FIELD_INT32, 1, false},
-	[DT_F8E5M2] = {FIELD_INT32, 1, false}, [DT_F8E4M3FNUZ] = {FIELD_INT32, 1, false},
-	[DT_U4] = {FIELD_INT32, 1, false},     [DT_F8E5M2FNUZ] = {FIELD_INT32, 1, false},
-	[DT_I4] = {FIELD_INT32, 1, false},     [DT_F4E2M1] = {FIELD_INT32, 1, false},
-	[DT_U2] = {FIELD_INT32, 1, false},     [DT_F8E8M0] = {FIELD_INT32, 1, false},
-	[DT_I2] = {FIELD_INT32, 1, false},     [DT_STRING] = {FIELD_STRING, 1, false},
+	/* all others: cut from int32_data */
+	[DT_F32] = {FIELD_FLOAT, false, true},      [DT_C64] = {FIELD_FLOAT, true, true},
+	[DT_F64] = {FIELD_DOUBLE, false, true},     [DT_C128] = {FIELD_DOUBLE, true, true},
+	[DT_I32] = {FIELD_INT32, false, true},      [DT_I64] = {FIELD_INT64, false, true},
+	[DT_U64] = {FIELD_UINT64, false, true},     [DT_U32] = {FIELD_UINT64, false, false},
+	[DT_STRING] = {FIELD_STRING, false, false},
 };
 
 /* The message's typed fields under one form. */
@@ -172,7 +164,8 @@ take_typed(Import *import, Array *array, int64_t count, const Onnx__TensorProto 
 	const FieldData *field = &fields[want];
 	size_t size = 0;
 	int64_t entries;
-	bool fits = !__builtin_mul_overflow(count, (int64_t)FIELDS[array->type].each, &entries) &&
+	int64_t each = FIELDS[array->type].is_pair ? 2 : 1;
+	bool fits = !__builtin_mul_overflow(count, each, &entries) &&
 	            (want == FIELD_STRING || dtype_bytes(array->type, count, &size));
 	if (fits && dtype_bits(array->type) < 8 && want == FIELD_INT32)
 		entries = (int64_t)size;
@@ -196,7 +189,7 @@ tensor_import(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 	list_fields(proto, fields);
 	int given = proto->has_raw_data;
 	const char *other = NULL;
-	for (TypedField f = FIELD_FLOAT; f <= FIELD_STRING; f++)
+	for (TypedField f = FIELD_INT32; f <= FIELD_STRING; f++)
 		if (fields[f].count) {
 			given++;
 			other = f == FIELDS[array->type].field ? other : fields[f].name;

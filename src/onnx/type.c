@@ -9,8 +9,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "onnx/names.h"
-
 enum { TYPE_MAX_DEPTH = 16 }; /* sequences of optionals of … */
 
 static bool

@@ -12,43 +12,21 @@
 #include <string.h>
 
 #include "onnx/import.h"
-#include "onnx/names.h"
 
 /* ---- attributes that became inputs ---- */
 
-/* Move a list of integers from an attribute to input `index`, if it is there. */
-static void
-ints_to_input(Draft *draft, const char *name, int index)
+/* What an attribute says, as an input: integers as a list, a float as a scalar of the first
+ * input's type. */
+static Value *
+as_input(Draft *draft, const char *name, AttrKind kind)
 {
-	int64_t count;
-	const int64_t *values = draft_ints(draft, name, &count);
-	if (!values)
-		return;
-	draft_set_input(draft, index, draft_ints_constant(draft, name, count, values));
-	draft_remove(draft, name);
-}
-
-/* The same for a float, as a scalar of the first input's type. */
-static void
-float_to_input(Draft *draft, const char *name, int index)
-{
-	if (!draft_find(draft, name))
-		return;
-	DType type = draft_dtype(draft, 0) == DT_NONE ? DT_F32 : draft_dtype(draft, 0);
-	double value = (double)draft_float(draft, name, 0);
-	draft_set_input(draft, index, draft_number(draft, name, type, value));
-	draft_remove(draft, name);
-}
-
-/* The same for one integer, as a list of one. */
-static void
-int_to_input(Draft *draft, const char *name, int index)
-{
-	if (!draft_find(draft, name))
-		return;
-	int64_t value = draft_int(draft, name, 0);
-	draft_set_input(draft, index, draft_ints_constant(draft, name, 1, &value));
-	draft_remove(draft, name);
+	if (kind == ATTR_FLOAT) {
+		DType type = draft_dtype(draft, 0) == DT_NONE ? DT_F32 : draft_dtype(draft, 0);
+		return draft_number(draft, name, type, (double)draft_float(draft, name, 0));
+	}
+	int64_t single = kind == ATTR_INT ? draft_int(draft, name, 0) : 0, count = 1;
+	const int64_t *values = kind == ATTR_INT ? &single : draft_ints(draft, name, &count);
+	return draft_ints_constant(draft, name, count, values);
 }
 
 static void
@@ -56,14 +34,11 @@ move_attrs(Draft *draft)
 {
 	for (int i = 0; i < moved_attr_count; i++) {
 		const MovedAttr *moved = &moved_attrs[i];
-		if (draft->version >= moved->below || !op_is_among(draft->op, moved->ops))
+		if (draft->version >= moved->below || !word_is_among(draft->op, moved->ops) ||
+		    !attrs_find(&draft->attrs, moved->name))
 			continue;
-		if (moved->kind == ATTR_INTS)
-			ints_to_input(draft, moved->name, moved->input);
-		else if (moved->kind == ATTR_INT)
-			int_to_input(draft, moved->name, moved->input);
-		else
-			float_to_input(draft, moved->name, moved->input);
+		draft_set_input(draft, moved->input, as_input(draft, moved->name, moved->kind));
+		attrs_remove(&draft->attrs, moved->name);
 	}
 }
 
@@ -80,11 +55,11 @@ split_count(Draft *draft)
 static void
 dropout_to_input(Draft *draft)
 {
-	if (!draft_find(draft, "ratio"))
+	if (!attrs_find(&draft->attrs, "ratio"))
 		return;
 	double ratio = (double)draft_float(draft, "ratio", 0.5f);
 	draft_set_input(draft, 1, draft_number(draft, "ratio", DT_F32, ratio));
-	draft_remove(draft, "ratio");
+	attrs_remove(&draft->attrs, "ratio");
 }
 
 static void
@@ -93,7 +68,7 @@ dft_to_input(Draft *draft)
 	int64_t axis = draft_int(draft, "axis", 1);
 	draft_set_input(draft, 2,
 	                draft_constant(draft, "axis", array_scalar_i64(draft->import->arena, axis)));
-	draft_remove(draft, "axis");
+	attrs_remove(&draft->attrs, "axis");
 }
 
 /* ---- broadcasting before 7: explicit, the second input placed at an axis of the first ---- */
@@ -101,10 +76,10 @@ dft_to_input(Draft *draft)
 static void
 numpy_broadcast(Draft *draft)
 {
-	bool is_placed = draft_int(draft, "broadcast", 0) && draft_find(draft, "axis");
+	bool is_placed = draft_int(draft, "broadcast", 0) && attrs_find(&draft->attrs, "axis");
 	int64_t axis = draft_int(draft, "axis", 0);
-	draft_remove(draft, "broadcast");
-	draft_remove(draft, "axis");
+	attrs_remove(&draft->attrs, "broadcast");
+	attrs_remove(&draft->attrs, "axis");
 	if (!is_placed)
 		return;
 	int a = draft_rank(draft, 0), b = draft_rank(draft, 1);
@@ -140,12 +115,6 @@ prelu_slope(Draft *draft)
 	draft_set_input(draft, 1, draft_emit(draft, "Unsqueeze", 2, inputs, 0, NULL));
 }
 
-static void
-gemm_broadcast(Draft *draft)
-{
-	draft_remove(draft, "broadcast");
-}
-
 /* ---- normalisation ---- */
 
 static void
@@ -153,13 +122,7 @@ batch_norm_spatial(Draft *draft)
 {
 	if (draft_int(draft, "spatial", 1) == 0)
 		draft_unsupported(draft, "spatial=0 (a mean for each position)");
-	draft_remove(draft, "spatial");
-}
-
-static void
-forget_is_test(Draft *draft)
-{
-	draft_remove(draft, "is_test");
+	attrs_remove(&draft->attrs, "spatial");
 }
 
 /* Before 14, further outputs asked for training; the last two were for the backward pass. */
@@ -212,7 +175,7 @@ softmax_flat(Draft *draft)
 {
 	int64_t axis = draft_int(draft, "axis", 1);
 	int rank = draft_rank(draft, 0);
-	draft_remove(draft, "axis");
+	attrs_remove(&draft->attrs, "axis");
 	if (rank >= 0 && (axis < -rank || axis > rank))
 		draft_fail(draft, "axis %lld of an input of rank %d", (long long)axis, rank);
 	if (rank > 0 && (axis == -1 || axis == rank - 1)) {
@@ -246,12 +209,12 @@ upgrade_name(const char *op)
 static void
 upsample_to_resize(Draft *draft)
 {
-	const Attr *scales = draft_find(draft, "scales");
+	const Attr *scales = attrs_find(&draft->attrs, "scales");
 	if (scales && scales->kind == ATTR_FLOATS) {
 		const Array *data =
 			array_from(draft->import->arena, DT_F32, 1, &scales->count, scales->floats);
 		draft_set_input(draft, 1, draft_constant(draft, "scales", data));
-		draft_remove(draft, "scales");
+		attrs_remove(&draft->attrs, "scales");
 	}
 	draft->op = upgrade_name(draft->op);
 	draft->loc.op = "Resize";
@@ -317,7 +280,7 @@ mask_of_input_type(Draft *draft)
 static void
 norm_to_int(Draft *draft)
 {
-	if (!draft_find(draft, "p"))
+	if (!attrs_find(&draft->attrs, "p"))
 		return;
 	float p = draft_float(draft, "p", 2);
 	if (!(p >= 1 && p <= 1 << 20) || p != floorf(p))
@@ -329,12 +292,6 @@ static void
 concat_axis(Draft *draft)
 {
 	draft_set_int(draft, "axis", draft_int(draft, "axis", 1));
-}
-
-static void
-forget_sequence(Draft *draft)
-{
-	draft_remove(draft, "output_sequence");
 }
 
 static void
@@ -369,38 +326,39 @@ too_old(Draft *draft)
 typedef struct UpgradeRow {
 	int below;
 	const char *ops;
-	void (*upgrade)(Draft *draft);
+	void (*upgrade)(Draft *draft); /* or NULL */
+	const char *forgotten;         /* an attribute that said nothing else, or NULL */
 } UpgradeRow;
 
 /* below, operators of ai.onnx, what the step to that version did. By version. */
 static const UpgradeRow ROWS[] = {
-	{2, "Pad Split", too_old},
-	{2, "LpPool GlobalLpPool", norm_to_int},
-	{4, "Concat", concat_axis},
-	{5, "Reshape", too_old},
-	{6, "Cast Tile", too_old},
-	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", numpy_broadcast},
-	{7, "PRelu", prelu_slope},
-	{7, "Gemm", gemm_broadcast},
-	{7, "BatchNormalization Dropout", forget_is_test},
-	{7, "RNN GRU LSTM", forget_sequence},
-	{7, "Upsample", too_old},
-	{9, "BatchNormalization", batch_norm_spatial},
-	{9, "Scan", scan_of_opset_8},
-	{10, "Dropout", mask_of_input_type},
-	{11, "Upsample", upsample_to_resize},
-	{11, "Resize", resize_coordinates},
-	{12, "Dropout", dropout_to_input},
-	{13, "Softmax LogSoftmax Hardmax", softmax_flat},
-	{13, "Resize", resize_tf_nearest},
-	{14, "BatchNormalization", batch_norm_outputs},
-	{16, "RoiAlign", roi_align_pixels},
-	{18, "Split", split_count},
-	{18, "Resize", resize_empty},
-	{20, "DFT", dft_to_input},
-	{20, "GridSample", grid_sample_modes},
-	{21, "GroupNormalization", group_norm_channels},
-	{ONNX_DIALECT + 1, "Scatter", scatter_elements},
+	{2, "Pad Split", too_old, NULL},
+	{2, "LpPool GlobalLpPool", norm_to_int, NULL},
+	{4, "Concat", concat_axis, NULL},
+	{5, "Reshape", too_old, NULL},
+	{6, "Cast Tile", too_old, NULL},
+	{7, "Add Sub Mul Div Pow And Or Xor Greater Less Equal", numpy_broadcast, NULL},
+	{7, "PRelu", prelu_slope, NULL},
+	{7, "Gemm", NULL, "broadcast"},
+	{7, "BatchNormalization Dropout", NULL, "is_test"},
+	{7, "RNN GRU LSTM", NULL, "output_sequence"},
+	{7, "Upsample", too_old, NULL},
+	{9, "BatchNormalization", batch_norm_spatial, NULL},
+	{9, "Scan", scan_of_opset_8, NULL},
+	{10, "Dropout", mask_of_input_type, NULL},
+	{11, "Upsample", upsample_to_resize, NULL},
+	{11, "Resize", resize_coordinates, NULL},
+	{12, "Dropout", dropout_to_input, NULL},
+	{13, "Softmax LogSoftmax Hardmax", softmax_flat, NULL},
+	{13, "Resize", resize_tf_nearest, NULL},
+	{14, "BatchNormalization", batch_norm_outputs, NULL},
+	{16, "RoiAlign", roi_align_pixels, NULL},
+	{18, "Split", split_count, NULL},
+	{18, "Resize", resize_empty, NULL},
+	{20, "DFT", dft_to_input, NULL},
+	{20, "GridSample", grid_sample_modes, NULL},
+	{21, "GroupNormalization", group_norm_channels, NULL},
+	{ONNX_DIALECT + 1, "Scatter", scatter_elements, NULL},
 };
 
 void
@@ -409,9 +367,15 @@ draft_upgrade(Draft *draft)
 	if (*draft->domain)
 		return;
 	if (draft->version < 6)
-		draft_remove(draft, "consumed_inputs"); /* most operators' hint about reuse of memory */
+		attrs_remove(&draft->attrs,
+		             "consumed_inputs"); /* most operators' hint about reuse of memory */
 	move_attrs(draft);
-	for (size_t i = 0; i < countof(ROWS); i++)
-		if (draft->version < ROWS[i].below && op_is_among(draft->op, ROWS[i].ops))
+	for (size_t i = 0; i < countof(ROWS); i++) {
+		if (draft->version >= ROWS[i].below || !word_is_among(draft->op, ROWS[i].ops))
+			continue;
+		if (ROWS[i].upgrade)
 			ROWS[i].upgrade(draft);
+		else
+			attrs_remove(&draft->attrs, ROWS[i].forgotten);
+	}
 }

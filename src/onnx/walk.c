@@ -327,17 +327,10 @@ release_message(void *handle)
 	protobuf_c_message_free_unpacked(handle, NULL);
 }
 
-static void
-release_arena(void *handle)
-{
-	arena_free(handle);
-}
-
 void *
 onnx_unpack(Arena *arena, const char *file, const ProtobufCMessageDescriptor *type, Bytes bytes)
 {
-	Arena *scratch = arena_new("walk");
-	arena_defer(arena, release_arena, scratch);
+	Arena *scratch = arena_new_in(arena, "walk");
 	arena_spill(scratch, arena_folder(arena)); /* typed data makes the skeleton large */
 	Bytes skeleton = walk_message(scratch, file, type, bytes);
 	Loc loc = {.file = file};
