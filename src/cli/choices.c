@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "runtime/json.h"
 
 void
 choices_read(Arena *arena, const char *path, const char *member, Map *values)
@@ -36,12 +37,7 @@ choices_write(Buf *buf, const Options *options, const PassContext *context)
 	for (int i = 0; i < context->choices.count; i++) {
 		const PassChoice *choice = &context->choices.data[i];
 		const char *before = map_find(&measured, choice->key);
-		buf_puts(buf, "{\"key\": ");
-		buf_quote(buf, choice->key);
-		buf_puts(buf, ", \"chosen\": ");
-		buf_quote(buf, choice->chosen);
-		buf_puts(buf, ", \"candidates\": ");
-		buf_quote(buf, before ? before : choice->candidates);
-		buf_puts(buf, "}\n");
+		json_put(buf, "{'key': %s, 'chosen': %s, 'candidates': %s}\n", choice->key, choice->chosen,
+		         before ? before : choice->candidates);
 	}
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/session.h"
+#include "runtime/json.h"
 
 typedef struct StepTimes {
 	const char *name, *origins, *kind, *impl;
@@ -112,20 +113,15 @@ void
 profile_trace(const Profile *profile, Arena *arena, const char *path)
 {
 	Buf buf = {.arena = arena};
-	buf_puts(&buf, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+	json_put(&buf, "{'displayTimeUnit': 'ms', 'traceEvents': [");
 	for (int i = 0; i < profile->events.count; i++) {
 		const Event *event = &profile->events.data[i];
+		const StepTimes *step = event->step;
 		buf_puts(&buf, i ? ",\n" : "\n");
-		buf_puts(&buf, "{\"name\": ");
-		buf_quote(&buf, event->step->name);
-		buf_printf(&buf, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, ",
-		           event->step->kind, event->step->depth + 1);
-		buf_printf(&buf, "\"ts\": %.3f, \"dur\": %.3f, \"args\": {\"nodes\": ", event->begin * 1e6,
-		           event->seconds * 1e6);
-		buf_quote(&buf, event->step->origins);
-		buf_puts(&buf, ", \"by\": ");
-		buf_quote(&buf, event->step->impl);
-		buf_puts(&buf, "}}");
+		json_put(&buf, "{'name': %s, 'cat': %s, 'ph': 'X', 'pid': 1, 'tid': %d, ", step->name,
+		         step->kind, step->depth + 1);
+		json_put(&buf, "'ts': %g, 'dur': %g, 'args': {'nodes': %s, 'by': %s}}", event->begin * 1e6,
+		         event->seconds * 1e6, step->origins, step->impl);
 	}
 	buf_puts(&buf, "\n]}\n");
 	file_write(arena, path, buf.data, buf.size);

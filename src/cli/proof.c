@@ -286,18 +286,13 @@ proof_json(Arena *arena, const ProofResult *result)
 {
 	Buf json = {.arena = arena};
 	const Proof *proof = result->proof;
-	buf_puts(&json, "{\"target\": ");
-	json_put_text(&json, result->target ? result->target : "");
-	buf_puts(&json, ", \"summary\": ");
-	json_put_text(&json, proof_text(arena, result));
-	buf_printf(&json, ", \"values\": %lld, \"points\": %lld, \"undecided\": %lld, \"gaps\": [",
-	           (long long)(proof ? proof->values : 0), (long long)(proof ? proof->points : 0),
-	           (long long)(proof ? proof->undecided : 0));
-	for (int i = 0; proof && i < proof->gaps.count; i++) {
-		buf_puts(&json, i ? ", {\"reason\": " : "{\"reason\": ");
-		json_put_text(&json, proof->gaps.data[i].reason);
-		buf_printf(&json, ", \"count\": %lld}", (long long)proof->gaps.data[i].count);
-	}
+	json_put(&json, "{'target': %s, 'summary': %s", result->target, proof_text(arena, result));
+	json_put(&json, ", 'values': %lld, 'points': %lld, 'undecided': %lld, 'gaps': [",
+	         (long long)(proof ? proof->values : 0), (long long)(proof ? proof->points : 0),
+	         (long long)(proof ? proof->undecided : 0));
+	for (int i = 0; proof && i < proof->gaps.count; i++)
+		json_put(&json, i ? ", {'reason': %s, 'count': %lld}" : "{'reason': %s, 'count': %lld}",
+		         proof->gaps.data[i].reason, (long long)proof->gaps.data[i].count);
 	buf_puts(&json, "]}\n");
 	return buf_text(&json);
 }

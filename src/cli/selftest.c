@@ -228,20 +228,17 @@ selftest_sample(SelfTest *test, Arena *arena, const Plan *plan, const Array *arr
 static void
 put_ints(Buf *json, const char *name, int64_t count, const int64_t *values)
 {
-	buf_printf(json, ", \"%s\": [", name);
-	for (int64_t i = 0; i < count; i++) {
-		buf_puts(json, i ? ", " : "");
-		json_put_int(json, values[i]);
-	}
+	json_put(json, ", %s: [", name);
+	for (int64_t i = 0; i < count; i++)
+		json_put(json, i ? ", %lld" : "%lld", (long long)values[i]);
 	buf_putc(json, ']');
 }
 
 static void
 put_tensor(Buf *json, bool is_first, const char *name, DType type, int rank, const int64_t *dims)
 {
-	buf_puts(json, is_first ? "\n  {\"name\": " : ",\n  {\"name\": ");
-	json_put_text(json, name);
-	buf_printf(json, ", \"type\": \"%s\"", dtype_name(type));
+	buf_puts(json, is_first ? "\n  " : ",\n  ");
+	json_put(json, "{'name': %s, 'type': %s", name, dtype_name(type));
 	put_ints(json, "dims", rank, dims);
 }
 
@@ -250,17 +247,14 @@ put_output(Buf *json, bool is_first, const TestOutput *output)
 {
 	const Array *value = output->value;
 	put_tensor(json, is_first, output->name, output->type, output->rank, output->dims);
-	buf_puts(json, ", \"tolerance\": ");
-	json_put_number(json, output->tolerance);
+	json_put(json, ", 'tolerance': %g", output->tolerance);
 	put_ints(json, "at", value->dims[0], output->at);
 	if (value->type == DT_I64) {
 		put_ints(json, "values", value->dims[0], value->data);
 	} else {
-		buf_puts(json, ", \"values\": [");
-		for (int64_t i = 0; i < value->dims[0]; i++) {
-			buf_puts(json, i ? ", " : "");
-			json_put_number(json, ((const double *)value->data)[i]);
-		}
+		json_put(json, ", 'values': [");
+		for (int64_t i = 0; i < value->dims[0]; i++)
+			json_put(json, i ? ", %g" : "%g", ((const double *)value->data)[i]);
 		buf_putc(json, ']');
 	}
 	buf_putc(json, '}');
@@ -270,18 +264,17 @@ const char *
 selftest_text(Arena *arena, const SelfTest *test)
 {
 	Buf json = {.arena = arena};
-	buf_puts(&json, test->left_out ? "{\"left_out\": " : "{\"oracle\": ");
-	json_put_text(&json, test->left_out ? test->left_out : test->oracle);
-	if (!test->left_out) {
-		buf_puts(&json, ", \"seed\": ");
-		json_put_int(&json, test->seed);
-		buf_puts(&json, ",\n \"inputs\": [");
+	if (test->left_out) {
+		json_put(&json, "{'left_out': %s", test->left_out);
+	} else {
+		json_put(&json, "{'oracle': %s, 'seed': %lld,\n 'inputs': [", test->oracle,
+		         (long long)test->seed);
 		for (int i = 0; i < test->ninput; i++) {
 			const TestInput *input = &test->inputs[i];
 			put_tensor(&json, i == 0, input->name, input->type, input->rank, input->dims);
 			buf_putc(&json, '}');
 		}
-		buf_puts(&json, "],\n \"outputs\": [");
+		json_put(&json, "],\n 'outputs': [");
 		for (int i = 0; i < test->noutput; i++)
 			put_output(&json, i == 0, &test->outputs[i]);
 		buf_putc(&json, ']');

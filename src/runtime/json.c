@@ -220,8 +220,8 @@ json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo
 	return values;
 }
 
-void
-json_put_text(Buf *json, const char *text)
+static void
+put_text(Buf *json, const char *text)
 {
 	buf_putc(json, '"');
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -235,18 +235,41 @@ json_put_text(Buf *json, const char *text)
 	buf_putc(json, '"');
 }
 
-void
-json_put_int(Buf *json, int64_t value)
+static void
+put_int(Buf *json, long long value)
 {
 	bool is_exact = value >= -(int64_t)EXACT && value <= (int64_t)EXACT;
-	buf_printf(json, is_exact ? "%lld" : "\"%lld\"", (long long)value);
+	buf_printf(json, is_exact ? "%lld" : "\"%lld\"", value);
 }
 
-void
-json_put_number(Buf *json, double value)
+static void
+put_number(Buf *json, double value)
 {
 	if (isfinite(value))
 		buf_double(json, value);
 	else
 		buf_puts(json, isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
+}
+
+void
+json_put(Buf *json, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	for (const char *c = format; *c; c++) {
+		if (c[0] != '%') {
+			buf_putc(json, (char)(*c == '\'' ? '"' : *c));
+		} else if (*++c == 's') {
+			const char *text = va_arg(args, const char *);
+			put_text(json, text ? text : "");
+		} else if (*c == 'd') {
+			put_int(json, va_arg(args, int));
+		} else if (*c == 'g') {
+			put_number(json, va_arg(args, double));
+		} else {
+			put_int(json, va_arg(args, long long));
+			c += 2;
+		}
+	}
+	va_end(args);
 }

@@ -62,9 +62,8 @@ const char *json_item_text(JsonReader *r, const cJSON *item, const char *name);
 const int *json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo, int hi,
                      int *count);
 
-/* Writing: a quoted string, an integer and a double as the reader takes them. */
-void json_put_text(Buf *json, const char *text);
-void json_put_int(Buf *json, int64_t value);
-void json_put_number(Buf *json, double value);
+/* Writing, as printf: %d and %lld are integers and %g a double as the reader takes them, %s a text
+ * in quotes (NULL: an empty one), and ' stands for ". */
+void json_put(Buf *json, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

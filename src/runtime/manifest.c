@@ -12,24 +12,15 @@ enum { MANIFEST_LIMIT = 1 << 24, LIST_LIMIT = 65536 };
 /* ---- Writing ---- */
 
 static void
-put_member(Buf *json, const char *before, const char *name, const char *value)
-{
-	buf_printf(json, "%s\"%s\": ", before, name);
-	json_put_text(json, value ? value : "");
-}
-
-static void
 put_tensors(Buf *json, const char *name, int count, const ManifestTensor *tensors)
 {
-	buf_printf(json, "  \"%s\": [", name);
+	json_put(json, ",\n  %s: [", name);
 	for (int i = 0; i < count; i++) {
-		put_member(json, i ? ",\n    {" : "\n    {", "name", tensors[i].name);
-		put_member(json, ", ", "type", dtype_name(tensors[i].type));
-		buf_puts(json, ", \"dims\": [");
-		for (int d = 0; d < tensors[i].rank; d++) {
-			buf_puts(json, d ? ", " : "");
-			json_put_text(json, tensors[i].dims[d]);
-		}
+		json_put(json, i ? ",\n    " : "\n    ");
+		json_put(json, "{'name': %s, 'type': %s, 'dims': [", tensors[i].name,
+		         dtype_name(tensors[i].type));
+		for (int d = 0; d < tensors[i].rank; d++)
+			json_put(json, d ? ", %s" : "%s", tensors[i].dims[d]);
 		buf_puts(json, "]}");
 	}
 	buf_putc(json, ']');
@@ -38,52 +29,42 @@ put_tensors(Buf *json, const char *name, int count, const ManifestTensor *tensor
 static void
 put_signature(Buf *json, const Manifest *manifest)
 {
-	buf_puts(json, ",\n \"signature\": {\n  \"symbols\": [");
+	json_put(json, ",\n 'signature': {\n  'symbols': [");
 	for (int i = 0; i < manifest->nsymbol; i++) {
-		put_member(json, i ? ", {" : "{", "name", manifest->symbols[i].name);
-		buf_puts(json, ", \"lo\": ");
-		json_put_int(json, manifest->symbols[i].lo);
-		buf_puts(json, ", \"hi\": ");
-		json_put_int(json, manifest->symbols[i].hi);
-		buf_putc(json, '}');
+		const ManifestSymbol *symbol = &manifest->symbols[i];
+		buf_puts(json, i ? ", " : "");
+		json_put(json, "{'name': %s, 'lo': %lld, 'hi': %lld}", symbol->name, (long long)symbol->lo,
+		         (long long)symbol->hi);
 	}
-	buf_puts(json, "],\n");
+	buf_putc(json, ']');
 	put_tensors(json, "inputs", manifest->ninput, manifest->inputs);
-	buf_puts(json, ",\n");
 	put_tensors(json, "outputs", manifest->noutput, manifest->outputs);
 	buf_putc(json, '}');
 }
 
 void
-manifest_write(Buf *json, const Manifest *manifest)
+manifest_write(Buf *json, const Manifest *m)
 {
-	buf_printf(json, "{\"format\": [%d, %d]", manifest->major, manifest->minor);
-	put_member(json, ",\n ", "producer", manifest->producer);
-	put_member(json, ",\n \"model\": {", "name", manifest->model_name);
-	put_member(json, ", ", "sha256", manifest->model_sha256);
-	put_member(json, "},\n ", "pipeline", manifest->pipeline);
-	put_signature(json, manifest);
-	buf_puts(json, ",\n \"targets\": [");
-	for (int i = 0; i < manifest->ntarget; i++) {
-		const ManifestTarget *target = &manifest->targets[i];
-		put_member(json, i ? ",\n  {" : "\n  {", "device", target->device);
-		put_member(json, ", ", "march", target->march);
-		put_member(json, ", ", "plan", target->plan);
-		put_member(json, ", ", "kernels", target->kernels);
-		put_member(json, ", ", "vendor", target->vendor);
-		put_member(json, ", ", "packed", target->packed);
-		buf_putc(json, '}');
+	json_put(json, "{'format': [%d, %d],\n 'producer': %s", m->major, m->minor, m->producer);
+	json_put(json, ",\n 'model': {'name': %s, 'sha256': %s},\n 'pipeline': %s", m->model_name,
+	         m->model_sha256, m->pipeline);
+	put_signature(json, m);
+	json_put(json, ",\n 'targets': [");
+	for (int i = 0; i < m->ntarget; i++) {
+		const ManifestTarget *target = &m->targets[i];
+		buf_puts(json, i ? ",\n  " : "\n  ");
+		json_put(json, "{'device': %s, 'march': %s, 'plan': %s", target->device, target->march,
+		         target->plan);
+		json_put(json, ", 'kernels': %s, 'vendor': %s, 'packed': %s}", target->kernels,
+		         target->vendor, target->packed);
 	}
-	put_member(json, "],\n ", "weights", manifest->weights);
-	buf_puts(json, ",\n \"parts\": [");
-	for (int i = 0; i < manifest->npart; i++) {
+	json_put(json, "],\n 'weights': %s,\n 'parts': [", m->weights);
+	for (int i = 0; i < m->npart; i++) {
 		char hash[BUNDLE_HASH_SIZE];
-		bundle_hash_text(manifest->parts[i].hash, hash);
-		put_member(json, i ? ",\n  {" : "\n  {", "entry", manifest->parts[i].entry);
-		buf_puts(json, ", \"size\": ");
-		json_put_int(json, (int64_t)manifest->parts[i].size);
-		put_member(json, ", ", "xxh3", hash);
-		buf_putc(json, '}');
+		bundle_hash_text(m->parts[i].hash, hash);
+		buf_puts(json, i ? ",\n  " : "\n  ");
+		json_put(json, "{'entry': %s, 'size': %lld, 'xxh3': %s}", m->parts[i].entry,
+		         (long long)m->parts[i].size, hash);
 	}
 	buf_puts(json, "]}\n");
 }

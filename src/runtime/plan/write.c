@@ -30,125 +30,82 @@ put_dims(Buf *json, const Plan *plan)
 		buf_puts(json, i ? ", \"" : "\"");
 		for (int j = 0; j < dim->count; j++) {
 			const PlanToken *token = &dim->tokens[j];
-			if (j)
-				buf_putc(json, ' ');
-			buf_puts(json, plan_op_words[token->op]);
+			buf_printf(json, "%s%s", j ? " " : "", plan_op_words[token->op]);
 			if (plan_op_arity(token->op) == 0)
 				buf_printf(json, "%lld", (long long)token->value);
 		}
 		buf_putc(json, '"');
 	}
-	buf_puts(json, "]");
+	buf_putc(json, ']');
 }
 
 static void
 put_ints(Buf *json, const char *name, int count, const int *values)
 {
-	buf_printf(json, "\"%s\": [", name);
+	buf_printf(json, ", \"%s\": [", name);
 	for (int i = 0; i < count; i++)
-		buf_printf(json, "%s%d", i ? ", " : "", values[i]);
+		buf_printf(json, i ? ", %d" : "%d", values[i]);
 	buf_putc(json, ']');
-}
-
-static void
-put_text(Buf *json, const char *name, const char *value)
-{
-	buf_printf(json, ", \"%s\": ", name);
-	json_put_text(json, value ? value : "");
 }
 
 static void
 put_symbol(Buf *json, const PlanSymbol *symbol)
 {
-	buf_puts(json, "{\"name\": ");
-	json_put_text(json, symbol->name);
-	buf_puts(json, ", \"lo\": ");
-	json_put_int(json, symbol->lo);
-	buf_puts(json, ", \"hi\": ");
-	json_put_int(json, symbol->hi);
-	put_text(json, "from", plan_source_words[symbol->source]);
+	json_put(json, "{'name': %s, 'lo': %lld, 'hi': %lld, 'from': %s", symbol->name,
+	         (long long)symbol->lo, (long long)symbol->hi, plan_source_words[symbol->source]);
 	if (symbol->source != PS_DIM)
-		buf_printf(json, ", \"buffer\": %d, \"index\": %d", symbol->buffer, symbol->index);
+		json_put(json, ", 'buffer': %d, 'index': %d", symbol->buffer, symbol->index);
 	else
-		buf_printf(json, ", \"dim\": %d", symbol->dim);
+		json_put(json, ", 'dim': %d", symbol->dim);
 	if (symbol->step)
-		buf_printf(json, ", \"step\": %d", symbol->step);
+		json_put(json, ", 'step': %d", symbol->step);
 	buf_putc(json, '}');
-}
-
-static void
-put_data(Buf *json, const PlanBuffer *buffer)
-{
-	buf_puts(json, ", \"offset\": ");
-	json_put_int(json, buffer->offset);
-	buf_puts(json, ", \"bytes\": ");
-	json_put_int(json, buffer->bytes);
 }
 
 static void
 put_buffer(Buf *json, const PlanBuffer *buffer)
 {
-	buf_puts(json, "{\"name\": ");
-	json_put_text(json, buffer->name ? buffer->name : "");
-	put_text(json, "type", dtype_name(buffer->type));
-	buf_puts(json, ", ");
+	PlanBufferKind kind = buffer->kind;
+	json_put(json, "{'name': %s, 'type': %s", buffer->name, dtype_name(buffer->type));
 	put_ints(json, "dims", buffer->rank, buffer->dims);
-	put_text(json, "kind", plan_buffer_words[buffer->kind]);
+	json_put(json, ", 'kind': %s", plan_buffer_words[kind]);
 	if (buffer->place != PLACE_DEVICE)
-		put_text(json, "place", plan_place_words[buffer->place]);
+		json_put(json, ", 'place': %s", plan_place_words[buffer->place]);
 	if (buffer->layout)
-		put_text(json, "layout", buffer->layout);
+		json_put(json, ", 'layout': %s", buffer->layout);
 	if (buffer->is_value)
-		buf_puts(json, ", \"value\": 1");
-	switch (buffer->kind) {
-	case PB_INPUT:
-	case PB_OUTPUT:
-	case PB_CAPTURE:
-		buf_printf(json, ", \"index\": %d", buffer->index);
-		if (buffer->kind == PB_INPUT && buffer->bytes >= 0)
-			put_data(json, buffer);
-		break;
-	case PB_WEIGHT:
-		put_data(json, buffer);
-		break;
-	case PB_VIEW:
-		buf_printf(json, ", \"base\": %d, \"at\": %d", buffer->base, buffer->offset_dim);
-		if (buffer->of != buffer->base)
-			buf_printf(json, ", \"of\": %d", buffer->of);
-		break;
-	case PB_TEMP:
-		buf_printf(json, ", \"size\": %d, \"first\": %d, \"last\": %d", buffer->size_dim,
-		           buffer->first, buffer->last);
-		break;
-	case PB_POOL:
-		break;
-	}
-	if (buffer->strides) {
-		buf_puts(json, ", ");
+		json_put(json, ", 'value': 1");
+	if (kind == PB_INPUT || kind == PB_OUTPUT || kind == PB_CAPTURE)
+		json_put(json, ", 'index': %d", buffer->index);
+	if (kind == PB_WEIGHT || (kind == PB_INPUT && buffer->bytes >= 0))
+		json_put(json, ", 'offset': %lld, 'bytes': %lld", (long long)buffer->offset,
+		         (long long)buffer->bytes);
+	if (kind == PB_VIEW)
+		json_put(json, ", 'base': %d, 'at': %d", buffer->base, buffer->offset_dim);
+	if (kind == PB_VIEW && buffer->of != buffer->base)
+		json_put(json, ", 'of': %d", buffer->of);
+	if (kind == PB_TEMP)
+		json_put(json, ", 'size': %d, 'first': %d, 'last': %d", buffer->size_dim, buffer->first,
+		         buffer->last);
+	if (buffer->strides)
 		put_ints(json, "strides", buffer->rank, buffer->strides);
-	}
 	buf_putc(json, '}');
 }
 
 static void
 put_attr(Buf *json, const StepAttr *attr)
 {
-	buf_puts(json, "{\"name\": ");
-	json_put_text(json, attr->name);
+	json_put(json, "{'name': %s, %s: ", attr->name, plan_attr_words[attr->kind]);
 	if (attr->kind == SA_STRING) {
-		put_text(json, "string", attr->string);
-	} else {
-		buf_printf(json, ", \"%s\": [", plan_attr_words[attr->kind]);
-		for (int i = 0; i < attr->count; i++) {
-			buf_puts(json, i ? ", " : "");
-			if (attr->kind == SA_FLOATS)
-				json_put_number(json, (double)attr->floats[i]);
-			else
-				json_put_int(json, attr->ints[i]);
-		}
-		buf_putc(json, ']');
+		json_put(json, "%s}", attr->string);
+		return;
 	}
-	buf_putc(json, '}');
+	for (int i = 0; i < attr->count; i++)
+		if (attr->kind == SA_FLOATS)
+			json_put(json, i ? ", %g" : "[%g", (double)attr->floats[i]);
+		else
+			json_put(json, i ? ", %lld" : "[%lld", (long long)attr->ints[i]);
+	buf_puts(json, attr->count ? "]}" : "[]}");
 }
 
 static void put_plan(Buf *json, const Plan *plan);
@@ -158,87 +115,75 @@ static void
 put_work(Buf *json, const PlanStep *step)
 {
 	if (step->row)
-		put_text(json, "row", step->row);
+		json_put(json, ", 'row': %s", step->row);
 	if (step->kind == PT_KERNEL || (step->kind == PT_VENDOR && step->kernel >= 0)) {
-		buf_printf(json, ", \"kernel\": %d, \"extent\": %d", step->kernel, step->extent_dim);
+		json_put(json, ", 'kernel': %d, 'extent': %d", step->kernel, step->extent_dim);
 		if (step->scratch_dim >= 0)
-			buf_printf(json, ", \"scratch\": %d", step->scratch_dim);
+			json_put(json, ", 'scratch': %d", step->scratch_dim);
 	}
 	if (step->ngrid) {
-		buf_puts(json, ", ");
 		put_ints(json, "grid", step->ngrid, step->grid);
-		buf_puts(json, ", ");
 		put_ints(json, "block", step->nblock, step->block);
 		if (step->shared_dim >= 0)
-			buf_printf(json, ", \"shared\": %d", step->shared_dim);
+			json_put(json, ", 'shared': %d", step->shared_dim);
 	}
-	if (step->nsymbol) {
-		buf_puts(json, ", ");
+	if (step->nsymbol)
 		put_ints(json, "symbols", step->nsymbol, step->symbols);
-	}
 }
 
 static void
 put_step(Buf *json, const PlanStep *step)
 {
-	buf_printf(json, "{\"kind\": \"%s\"", plan_step_words[step->kind]);
-	put_text(json, "name", step->name);
+	json_put(json, "{'kind': %s, 'name': %s", plan_step_words[step->kind], step->name);
 	if (step->origins)
-		put_text(json, "origins", step->origins);
+		json_put(json, ", 'origins': %s", step->origins);
 	put_work(json, step);
-	buf_puts(json, ", ");
 	put_ints(json, "args", step->narg, step->args);
-	buf_printf(json, ", \"outputs\": %d", step->noutput);
+	json_put(json, ", 'outputs': %d", step->noutput);
 	for (int i = 0; i < step->nattr; i++) {
-		buf_puts(json, i ? ", " : ", \"attrs\": [");
+		json_put(json, i ? ", " : ", 'attrs': [");
 		put_attr(json, &step->attrs[i]);
 	}
 	buf_puts(json, step->nattr ? "]" : "");
 	for (int i = 0; i < step->nbody; i++) {
-		buf_puts(json, i ? ", " : ", \"bodies\": [");
+		json_put(json, i ? ", " : ", 'bodies': [");
 		put_plan(json, step->bodies[i]);
 	}
 	buf_puts(json, step->nbody ? "]" : "");
-	buf_puts(json, ", \"flops\": ");
-	json_put_number(json, step->flops);
-	buf_puts(json, ", \"bytes\": ");
-	json_put_number(json, step->bytes);
-	buf_putc(json, '}');
+	json_put(json, ", 'flops': %g, 'bytes': %g}", step->flops, step->bytes);
 }
 
 static void
 put_plan(Buf *json, const Plan *plan)
 {
-	buf_puts(json, "{\"symbols\": [");
+	json_put(json, "{'symbols': [");
 	for (int i = 0; i < plan->nsymbol; i++) {
 		buf_puts(json, i ? ",\n  " : "");
 		put_symbol(json, &plan->symbols[i]);
 	}
 	buf_puts(json, "],\n ");
 	put_dims(json, plan);
-	buf_puts(json, ",\n \"buffers\": [");
+	json_put(json, ",\n 'buffers': [");
 	for (int i = 0; i < plan->nbuffer; i++) {
 		buf_puts(json, i ? ",\n  " : "");
 		put_buffer(json, &plan->buffers[i]);
 	}
-	buf_puts(json, "],\n \"steps\": [");
+	json_put(json, "],\n 'steps': [");
 	for (int i = 0; i < plan->nstep; i++) {
 		buf_puts(json, i ? ",\n  " : "");
 		put_step(json, &plan->steps[i]);
 	}
-	buf_puts(json, "],\n ");
+	buf_puts(json, "]");
 	put_ints(json, "inputs", plan->ninput, plan->inputs);
-	buf_puts(json, ", ");
 	put_ints(json, "outputs", plan->noutput, plan->outputs);
-	buf_puts(json, ",\n \"assumptions\": [");
+	json_put(json, ",\n 'assumptions': [");
 	for (int i = 0; i < plan->nassumption; i++) {
 		const PlanAssumption *assumption = &plan->assumptions[i];
-		buf_printf(json, "%s{\"a\": %d, \"b\": %d", i ? ", " : "", assumption->a, assumption->b);
-		put_text(json, "what", assumption->what);
-		buf_putc(json, '}');
+		json_put(json, i ? ", {'a': %d, 'b': %d, 'what': %s}" : "{'a': %d, 'b': %d, 'what': %s}",
+		         assumption->a, assumption->b, assumption->what);
 	}
-	buf_printf(json, "], \"captures\": %d", plan->ncapture);
-	buf_puts(json, plan->is_apart && !plan->parent ? ", \"apart\": 1}" : "}");
+	json_put(json, "], 'captures': %d", plan->ncapture);
+	json_put(json, plan->is_apart && !plan->parent ? ", 'apart': 1}" : "}");
 }
 
 void
