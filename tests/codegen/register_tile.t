@@ -18,7 +18,7 @@ k0_tile(const TwArgs *args, const tw_f32 *restrict A, const tw_f32 *restrict B, 
 tw_f32x8 acc_0 = tw_set_f32x8(0.0f);
 tw_f32x8 acc_3 = tw_set_f32x8(0.0f);
 for (tw_i64 k = 0; k < e0; k++) {
-acc_0 = tw_fma_f32x8(tw_set_f32x8(A[k]), tw_load_f32x8(B + (16 * k)), acc_0);
-acc_1 = tw_fma_f32x8(tw_set_f32x8(A[k]), tw_load_f32x8(B + (16 * k + 8)), acc_1);
-acc_3 = tw_fma_f32x8(tw_set_f32x8(A[N + k]), tw_load_f32x8(B + (16 * k + 8)), acc_3);
+acc_0 = tw_fma_f32x8(tw_set_f32x8(A[k]), tw_load_f32x8(B + (k * 16)), acc_0);
+acc_1 = tw_fma_f32x8(tw_set_f32x8(A[k]), tw_load_f32x8(B + (k * 16 + 8)), acc_1);
+acc_3 = tw_fma_f32x8(tw_set_f32x8(A[N + k]), tw_load_f32x8(B + (k * 16 + 8)), acc_3);
 tw_store_f32x8(C + (24), acc_3);

@@ -15,9 +15,9 @@ kernel relu(N, X: f32[N,3,50], Y: out f32[N,3,50], Z: out alias f32[N,3,50]) {
 -- has
 tw_i64 c = (tw_i64)((tw_u64)rest % (tw_u64)3);
 for (tw_i64 flat = begin; flat < end; flat++) {
-tw_store_f32x16(Y + (150 * n + 50 * c), (tw_atleast_f32x16(tw_set_f32x16(0.0f), tw_load_f32x16(X + (150 * n + 50 * c))) + 0));
-tw_store_f32x16(Y + (150 * n + 50 * c + 34)
+tw_store_f32x16(Y + (n * 150 + c * 50), (tw_atleast_f32x16(tw_set_f32x16(0.0f), tw_load_f32x16(X + (n * 150 + c * 50))) + 0));
+tw_store_f32x16(Y + (n * 150 + c * 50 + 34)
 tw_iota_i32x16() < tw_set_i32x16(2)
-tw_storem_f32x16(Z + (150 * n + 50 * c + 48)
+tw_storem_f32x16(Z + (n * 150 + c * 50 + 48)
 if (++c < 3)
 n++;

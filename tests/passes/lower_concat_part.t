@@ -14,4 +14,4 @@ graph g(%x: f32[8,5], %w: f32[5,6], %v: f32[5,6]) -> %o {
 -- has
   %m: f32[8,6] = temp
   %n: f32[8,6] = temp
-      concat_result[i0*6+i1] = i0 < 8 ? vn[i0*6+i1] : vm[i0*6+i1-48]
+      concat_result[i0*6+i1] = i0 < 8 ? vn[i0*6+i1] : vm[i0*6-48+i1]

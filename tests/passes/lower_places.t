@@ -42,10 +42,10 @@ kernel k0_relu(x: f32[6], y: out f32[6]) flat "relu" {
 kernel k1_cast(D0, input: i64[D0*2], output: out f32[D0*2]) flat "cast" {
   for v in D0/4
     for i0 in 8 @vector(i32x8)
-      output[i0+v*8] = f32(input[i0+v*8])
+      output[v*8+i0] = f32(input[v*8+i0])
   if (0 < D0%4*2)
     for i0_1 in D0%4*2 @vector(i32x8)
-      output[i0_1+D0/4*8] = f32(input[i0_1+D0/4*8])
+      output[D0/4*8+i0_1] = f32(input[D0/4*8+i0_1])
 }
   copy(%y', out %y)  "y' to the host"
   if(%c, out %z')  "if"

@@ -20,30 +20,30 @@ kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
       acc: f32[512] @stack
       for v in min(512, 600-piece*512)/16
         for lane_init in 16 @vector(i32x16)
-          acc[lane_init+v*16] = 0
+          acc[v*16+lane_init] = 0
       if (0 < min(512, 600-piece*512)%16)
         for lane_init_1 in min(512, 600-piece*512)%16 @vector(i32x16)
-          acc[lane_init_1+min(512, 600-piece*512)/16*16] = 0
+          acc[min(512, 600-piece*512)/16*16+lane_init_1] = 0
       for k in 20 {
         for v_1 in min(512, 600-piece*512)/16
           for lane in 16 @vector(i32x16)
-            acc[lane+v_1*16] += vx[i0*12000+k*600+lane+piece*512+v_1*16]
+            acc[v_1*16+lane] += vx[i0*12000+piece*512+k*600+v_1*16+lane]
         if (0 < min(512, 600-piece*512)%16)
           for lane_1 in min(512, 600-piece*512)%16 @vector(i32x16)
-            acc[lane_1+min(512, 600-piece*512)/16*16] += vx[i0*12000+k*600+lane_1+piece*512+min(512, 600-piece*512)/16*16]
+            acc[min(512, 600-piece*512)/16*16+lane_1] += vx[i0*12000+min(512, 600-piece*512)/16*16+piece*512+k*600+lane_1]
       }
       for v_2 in min(512, 600-piece*512)/16
         for lane_2 in 16 @vector(i32x16)
-          sum[lane_2+v_2*16] = acc[lane_2+v_2*16]
+          sum[v_2*16+lane_2] = acc[v_2*16+lane_2]
       if (0 < min(512, 600-piece*512)%16)
         for lane_2_1 in min(512, 600-piece*512)%16 @vector(i32x16)
-          sum[lane_2_1+min(512, 600-piece*512)/16*16] = acc[lane_2_1+min(512, 600-piece*512)/16*16]
+          sum[min(512, 600-piece*512)/16*16+lane_2_1] = acc[min(512, 600-piece*512)/16*16+lane_2_1]
       for v_3 in min(512, 600-piece*512)/16
         for lane_1_1 in 16 @vector(i32x16)
-          y[i0*600+lane_1_1+piece*512+v_3*16] = exp(sum[lane_1_1+v_3*16])
+          y[i0*600+piece*512+v_3*16+lane_1_1] = exp(sum[v_3*16+lane_1_1])
       if (0 < min(512, 600-piece*512)%16)
         for lane_1_2 in min(512, 600-piece*512)%16 @vector(i32x16)
-          y[i0*600+lane_1_2+piece*512+min(512, 600-piece*512)/16*16] = exp(sum[lane_1_2+min(512, 600-piece*512)/16*16])
+          y[i0*600+min(512, 600-piece*512)/16*16+piece*512+lane_1_2] = exp(sum[min(512, 600-piece*512)/16*16+lane_1_2])
     }
 }
 }

@@ -16,10 +16,10 @@ kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
         for line in min(64, 130-block*64) {
           for v in min(64, 300-piece*64)/16
             for lane in 16 @vector(i32x16)
-              transposed[block*19200+i0*39000+lane+line*300+piece*64+v*16] = data[block*64+i0*39000+lane*130+line+piece*8320+v*2080]
+              transposed[i0*39000+piece*64+block*19200+line*300+v*16+lane] = data[i0*39000+piece*8320+block*64+line+v*2080+lane*130]
           if (0 < min(64, 300-piece*64)%16)
             for lane_1 in min(64, 300-piece*64)%16 @vector(i32x16)
-              transposed[block*19200+i0*39000+lane_1+line*300+piece*64+min(64, 300-piece*64)/16*16] = data[block*64+i0*39000+lane_1*130+line+piece*8320+min(64, 300-piece*64)/16*2080]
+              transposed[i0*39000+min(64, 300-piece*64)/16*16+piece*64+block*19200+line*300+lane_1] = data[i0*39000+min(64, 300-piece*64)/16*2080+piece*8320+block*64+line+lane_1*130]
         }
 }
 }

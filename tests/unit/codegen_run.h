@@ -75,6 +75,7 @@ make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		pass_Vectorize(kernels[i], &context);
 		pass_Unroll(kernels[i], &context);
 		pass_PlaceRegisters(kernels[i], &context);
+		pass_OrderTerms(kernels[i], &context);
 		kernel_check(kernels[i]);
 	}
 	return codegen_c(arena, target, count, kernels);

@@ -1,8 +1,7 @@
 /* Conditions: plain branches, and masks where lanes take different ways.
  *
- * A condition is simplified under what is known where it stands, so that what a window's guard says
- * vanishes for vectors inside the image. Where the lanes' positions are constants, the mask is one.
- * Else the condition is tried at the first and the last lane: true at both, no mask is needed.
+ * Where the lanes' positions are constants, the mask is one. Else the condition is tried at the
+ * first and the last lane: true at both, no mask is needed.
  */
 #include "codegen/c/emit.h"
 
@@ -72,11 +71,9 @@ is_convex(const Expr *e)
 static bool
 is_affine_in_lanes(Emit *em, const Expr *e)
 {
-	int64_t factor;
-	const char *rest;
 	if (e->op == EX_and)
 		return is_affine_in_lanes(em, e->arg[0]) && is_affine_in_lanes(em, e->arg[1]);
-	return split_lanes(em, expr_sub(em->ctx, e->arg[0], e->arg[1]), &factor, &rest);
+	return is_lane_test(em, e);
 }
 
 static bool
@@ -123,7 +120,7 @@ known_lanes(Emit *em, const Expr *condition, bool holds[LANES_MAX])
 {
 	const Stmt *loop = em->vector->loop;
 	int64_t hi;
-	if (condition->has_read || !constant_value(em, loop->hi, &hi))
+	if (condition->has_read || !expr_as_i64(loop->hi, &hi))
 		return false;
 	for (int i = 0; i < em->vector->lanes; i++) {
 		int mark = facts_mark(em->facts);
@@ -201,18 +198,9 @@ emit_varying_if(Emit *em, const Stmt *stmt)
 void
 emit_if(Emit *em, const Stmt *stmt)
 {
-	Stmt here = *stmt;
-	here.condition = expr_simplify(em->facts, stmt->condition);
-	if (here.condition->op == EX_const) {
-		const Stmt *taken = here.condition->value.u64 ? stmt->body : stmt->other;
-		emit_line(em, "{");
-		emit_block(em, taken);
-		emit_line(em, "}");
-		return;
-	}
-	begin_statement(em, 1, &here.condition);
-	if (emit_varies(em, here.condition))
-		emit_varying_if(em, &here);
+	begin_statement(em, 1, &stmt->condition);
+	if (emit_varies(em, stmt->condition))
+		emit_varying_if(em, stmt);
 	else
-		emit_plain_if(em, &here);
+		emit_plain_if(em, stmt);
 }

@@ -4,22 +4,6 @@
 #include "codegen/c/emit.h"
 
 void
-push_var(Emit *em, VarInfo info)
-{
-	vec_push(em->arena, &em->vars, info);
-}
-
-const VarInfo *
-find_var(const Emit *em, const Var *var)
-{
-	for (int i = em->vars.count - 1; i >= 0; i--)
-		if (em->vars.data[i].var == var)
-			return &em->vars.data[i];
-	fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: %s has no value here", em->kernel->name,
-	        var->name);
-}
-
-void
 learn_loop(Emit *em, const Stmt *loop)
 {
 	facts_var(em->facts, loop->var, loop->lo, loop->hi);
@@ -29,42 +13,30 @@ learn_loop(Emit *em, const Stmt *loop)
 void
 emit_block(Emit *em, const Stmt *list)
 {
-	int vars = em->vars.count, mark = facts_mark(em->facts);
+	int mark = facts_mark(em->facts);
 	em->depth++;
 	emit_list(em, list);
 	em->depth--;
-	em->vars.count = vars;
 	facts_release(em->facts, mark);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
-
-static VarInfo
-counter(Emit *em, const Var *var)
-{
-	Val val = {map_find_ptr(&em->names, var), UNIFORM};
-	return (VarInfo){.var = var, .kind = VAR_NAMED, .val = val, .depth = em->vars.count + 1};
-}
 
 void
 emit_serial_loop(Emit *em, const Stmt *loop)
 {
 	begin_statement(em, 2, (const Expr *[]){loop->lo, loop->hi});
 	const char *lo = emit_scalar(em, loop->lo), *hi = emit_scalar(em, loop->hi);
-	VarInfo info = counter(em, loop->var);
-	int64_t value;
-	if (!constant_value(em, loop->hi, &value)) {
+	const char *name = name_of(em, loop->var);
+	if (!expr_is_const(loop->hi)) {
 		const char *end = new_name(em, 'e');
 		emit_line(em, "const tw_i64 %s = %s;", end, hi);
 		hi = end;
 	}
-	emit_line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", info.val.text, lo, info.val.text, hi,
-	          info.val.text);
+	emit_line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", name, lo, name, hi, name);
 	int mark = facts_mark(em->facts);
 	learn_loop(em, loop);
-	push_var(em, info);
 	emit_block(em, loop->body);
-	em->vars.count--;
 	facts_release(em->facts, mark);
 	emit_line(em, "}");
 }
@@ -77,7 +49,7 @@ decode_begin(Emit *em, int count, const Stmt *const *loops)
 {
 	emit_line(em, "tw_i64 rest = begin;");
 	for (int i = count - 1; i >= 0; i--) {
-		const char *name = map_find_ptr(&em->names, loops[i]->var);
+		const char *name = name_of(em, loops[i]->var);
 		const Expr *extent = dim_from_expr(em->ctx, expr_sub(em->ctx, loops[i]->hi, loops[i]->lo));
 		const char *lo = emit_scalar(em, loops[i]->lo), *width = emit_scalar(em, extent);
 		const char *start = expr_is_zero(loops[i]->lo) ? "" : emit_text(em, "%s + ", lo);
@@ -94,13 +66,12 @@ static void
 count_on(Emit *em, int count, const Stmt *const *loops)
 {
 	for (int i = count - 1; i > 0; i--) {
-		const char *name = map_find_ptr(&em->names, loops[i]->var);
+		const char *name = name_of(em, loops[i]->var);
 		emit_line(em, "if (++%s < %s)", name, emit_scalar(em, loops[i]->hi));
 		emit_line(em, "\tcontinue;");
 		emit_line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
 	}
-	if (count > 0)
-		emit_line(em, "%s++;", (const char *)map_find_ptr(&em->names, loops[0]->var));
+	emit_line(em, "%s++;", name_of(em, loops[0]->var));
 }
 
 static void
@@ -109,26 +80,17 @@ emit_parallel(Emit *em, const Stmt *outermost)
 	const Stmt *loops[ARRAY_MAX_RANK], *body = outermost;
 	int count = 0;
 	while (body && body->kind == STMT_FOR && body->bind == BIND_PARALLEL && !body->next) {
-		int64_t lo, hi;
 		if (count == ARRAY_MAX_RANK)
 			fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: too many @parallel loops",
 			        em->kernel->name);
-		if (expr_as_i64(body->lo, &lo) && expr_as_i64(body->hi, &hi) && hi - lo == 1) {
-			learn_loop(em, body);
-			push_var(em, (VarInfo){.var = body->var, .kind = VAR_CONST, .value = lo});
-		} else {
-			loops[count++] = body;
-		}
+		loops[count++] = body;
 		body = body->body;
 	}
 	begin_statement(em, 0, NULL);
-	if (count > 0)
-		decode_begin(em, count, loops);
+	decode_begin(em, count, loops);
 	emit_line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++)
 		learn_loop(em, loops[i]);
-		push_var(em, counter(em, loops[i]->var));
-	}
 	em->depth++;
 	emit_line(em, "{");
 	emit_block(em, body);
@@ -136,7 +98,6 @@ emit_parallel(Emit *em, const Stmt *outermost)
 	begin_statement(em, 0, NULL);
 	count_on(em, count, loops);
 	em->depth--;
-	em->vars.count -= count;
 	emit_line(em, "}");
 }
 
@@ -159,27 +120,18 @@ emit_for(Emit *em, const Stmt *stmt)
 static void
 emit_let(Emit *em, const Stmt *stmt)
 {
-	int64_t value;
 	begin_statement(em, 1, &stmt->value);
 	facts_let(em->facts, stmt);
 	lanes_note(&em->lanes, stmt);
-	VarInfo info = counter(em, stmt->var);
-	if (stmt->value->type == DT_I64 && constant_value(em, stmt->value, &value)) {
-		push_var(em, (VarInfo){.var = stmt->var, .kind = VAR_CONST, .value = value});
-		return;
-	}
 	Val val = emit_value(em, stmt->value);
 	DType type = stmt->value->type;
-	if (val.form == LANES) {
-		info.val = val;
-	} else {
-		const char *name = info.val.text;
-		info.val.form = val.form;
+	if (val.form == LANES)
+		map_set_ptr(&em->names, stmt->var, (void *)val.text);
+	else
 		emit_line(em, "const %s %s = %s;",
-		          val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type), name,
-		          val.text);
-	}
-	push_var(em, info);
+		          val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type),
+		          name_of(em, stmt->var), val.text);
+	map_set_ptr(&em->forms, stmt->var, (void *)(uintptr_t)val.form);
 }
 
 static void
@@ -202,7 +154,6 @@ emit_check(Emit *em, const Stmt *stmt)
 static void
 emit_stmt(Emit *em, const Stmt *stmt)
 {
-	em->place = stmt;
 	switch (stmt->kind) {
 	case STMT_FOR:
 		emit_for(em, stmt);

@@ -33,14 +33,6 @@ typedef struct Val {
 	Form form;
 } Val;
 
-typedef struct VarInfo {
-	const Var *var;
-	enum { VAR_CONST, VAR_NAMED, VAR_LANE } kind; /* VAR_LANE: the @vector loop's own, from 0 */
-	int64_t value;                                /* VAR_CONST */
-	Val val;                                      /* VAR_NAMED */
-	int depth;                                    /* loops around the definition */
-} VarInfo;
-
 /* The @vector loop being emitted. */
 typedef struct Vector {
 	const Stmt *loop;
@@ -52,32 +44,12 @@ typedef struct Vector {
 	const char *lane; /* lane mode: name of the lane counter */
 } Vector;
 
-enum { MAX_TERMS = 64, LANES_MAX = 17 };
-
-typedef struct Term {
-	const Expr *atom;
-	const Dim *factor;
-	int depth; /* of the innermost variable in it */
-} Term;
-
-typedef struct Address {
-	int count;
-	Term terms[MAX_TERMS];
-	const Dim *rest;        /* constants and symbols */
-	const Dim *lane_factor; /* coefficient of the lane variable; NULL: 0 */
-	bool is_affine;         /* no other term differs between lanes */
-} Address;
+enum { LANES_MAX = 17 };
 
 typedef struct Memo {
 	const Expr *e;
 	Val val;
 } Memo;
-
-typedef struct Simplified {
-	const Expr *from, *to;
-	const Stmt *place;
-	int facts;
-} Simplified;
 
 typedef struct Emit {
 	Arena *arena;
@@ -88,16 +60,14 @@ typedef struct Emit {
 	Buf *out;
 	int depth;      /* indentation */
 	int next_name;  /* of temporaries */
-	Map names;      /* Tensor to C name (arguments, stack, scratch) */
+	Map names;      /* Tensor, Var, Symbol to C name */
+	Map forms;      /* Var of a let to the form of its value */
 	Map uses;       /* Expr to number of users in the statement */
 	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
 	VEC(Memo) memo; /* values at hand in this statement */
-	VEC(VarInfo) vars;
-	Map masks;                  /* Tensor of a register to the mask under which it was made */
-	VEC(Simplified) simplified; /* addresses at `place` */
-	const Stmt *place;          /* the statement being emitted */
-	Vector *vector;             /* NULL: no @vector loop around */
-	Lanes lanes;                /* its */
+	Map masks;      /* Tensor of a register to the mask under which it was made */
+	Vector *vector; /* NULL: no @vector loop around */
+	Lanes lanes;    /* its */
 } Emit;
 
 /* ---- text.c ---- */
@@ -122,8 +92,10 @@ const char *emit_scalar(Emit *em, const Expr *e);
 const char *emit_vector(Emit *em, const Expr *e);
 const char *as_vector(Emit *em, DType type, Val val);
 bool emit_varies(Emit *em, const Expr *e); /* differs between lanes */
-bool constant_value(Emit *em, const Expr *e, int64_t *value);
+/* Whether it compares lanes with what is the same for all, as OrderTerms leaves it. */
+bool is_lane_test(Emit *em, const Expr *e);
 const char *new_name(Emit *em, char kind);
+const char *name_of(const Emit *em, const void *owner); /* of a Tensor, Var or Symbol */
 void emit_line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *natural_mask(Emit *em, const char *mask, int bytes);
 const char *full_mask(Emit *em, const char *mask, int bytes);
@@ -154,14 +126,9 @@ bool is_register(const Tensor *tensor); /* else memory */
 Val read_reg(Emit *em, const Expr *e);
 void store_reg(Emit *em, const Stmt *stmt);
 void emit_alloc(Emit *em, const Stmt *stmt);
-/* The terms of a flat address, which flat_address() gives simplified. */
-void make_address(Emit *em, Address *address, const Expr *flat);
-const Expr *flat_address(Emit *em, const Buffer *buffer, const Expr *const *index);
-const char *address_text(Emit *em, const Address *address); /* of lane 0 */
-const char *dim_text(Emit *em, const Dim *dim);
-const char *buffer_name(Emit *em, const Tensor *tensor);
-/* e = factor * lane + rest, rest the same for all lanes; false when it is not so. */
-bool split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest);
+const char *sum_text(Emit *em, const Expr *e);
+/* The step of lane * step, or of the lane itself; NULL when it is no such product. */
+const Expr *lane_step(Emit *em, const Expr *e);
 
 /* ---- condition.c ---- */
 void emit_if(Emit *em, const Stmt *stmt);
@@ -170,8 +137,9 @@ void emit_if(Emit *em, const Stmt *stmt);
 void emit_vector_loop(Emit *em, const Stmt *loop);
 /* Combine a value into its accumulator; false: the store is no reduction across lanes. */
 bool emit_fold(Emit *em, const Stmt *stmt);
-const char *combine_text(Emit *em, int op, DType type, bool is_vector, const char *a,
-                         const char *b);
+/* An operation on texts of operands of a type. */
+const char *binary_text(Emit *em, ExprOp op, DType type, bool is_vector, const char *a,
+                        const char *b);
 
 /* ---- prelude.c ---- */
 /* The items of the prelude that the text of the kernels uses, and those that these use. */
@@ -181,8 +149,6 @@ void prelude_print(Buf *out, const Target *target, const char *kernels);
 void emit_list(Emit *em, const Stmt *list);
 void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
 void emit_serial_loop(Emit *em, const Stmt *loop);
-void push_var(Emit *em, VarInfo info);
-const VarInfo *find_var(const Emit *em, const Var *var);
 void learn_loop(Emit *em, const Stmt *loop);
 
 #endif

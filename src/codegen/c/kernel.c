@@ -108,12 +108,10 @@ print_parameters(Emit *em)
 	buf_puts(em->out, "(const TwArgs *args");
 	for (int i = 0; i < kernel->buffers.count; i++) {
 		const Buffer *buffer = kernel->buffers.data[i];
-		buf_printf(em->out, ", %s%s", parameter_type(em, buffer),
-		           (const char *)map_find_ptr(&em->names, &buffer->tensor));
+		buf_printf(em->out, ", %s%s", parameter_type(em, buffer), name_of(em, &buffer->tensor));
 	}
 	for (int i = 0; i < kernel->symbols.count; i++)
-		buf_printf(em->out, ", const tw_i64 %s",
-		           (const char *)map_find_ptr(&em->names, kernel->symbols.data[i]));
+		buf_printf(em->out, ", const tw_i64 %s", name_of(em, kernel->symbols.data[i]));
 	buf_puts(em->out, ", const tw_i64 begin, const tw_i64 end)\n{\n");
 }
 
@@ -121,7 +119,7 @@ print_parameters(Emit *em)
 static const char *
 open_scratch(Emit *em, const Tensor *tensor, const char *offset)
 {
-	const char *name = map_find_ptr(&em->names, tensor), *type = c_type(tensor->type);
+	const char *name = name_of(em, tensor), *type = c_type(tensor->type);
 	emit_line(em, "%s *restrict const %s = (%s *)((char *)args->scratch + %s);", type, name, type,
 	          offset);
 	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
@@ -135,7 +133,6 @@ open_scratch(Emit *em, const Tensor *tensor, const char *offset)
 static void
 emit_function(Emit *em)
 {
-	em->vars.count = em->simplified.count = 0;
 	em->next_name = 0;
 	em->depth = 1;
 	em->vector = NULL;
@@ -156,7 +153,7 @@ emit_function(Emit *em)
 static const char *
 kernel_text(Emit *em, bool is_plain)
 {
-	em->names = em->masks = (Map){.arena = em->arena};
+	em->names = em->forms = em->masks = (Map){.arena = em->arena};
 	name_everything(em, is_plain);
 	em->out = NEW(em->arena, Buf);
 	em->out->arena = em->arena;
@@ -222,6 +219,7 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	for (int i = 0; i < count; i++) {
 		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
 		pass_PlaceRegisters(kernels[i], NULL);
+		pass_OrderTerms(kernels[i], NULL);
 		Emit em = {.arena = arena,
 		           .target = target,
 		           .kernel = kernels[i],

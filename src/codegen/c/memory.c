@@ -1,167 +1,56 @@
 /* Reads and stores: how the lanes of each access lie.
  *
- * An address is simplified under the facts of the place, then cut into terms `coefficient *
- * scalar`. Terms that change seldom stand first, so that the C compiler can keep their sum. In a
- * @vector loop the coefficient of the loop's variable decides: 0 is one element for all lanes, 1 is
- * a vector load or store, another number a strided access; what is no such sum is done lane by
- * lane.
+ * An index is printed as it stands. In a vector it is the same for all lanes, or it is base + lane
+ * (a vector load or store) or base + lane * step (a strided access); what is no such sum is done
+ * lane by lane.
  */
 #include "codegen/c/emit.h"
 
-#include <string.h>
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static void
-add_term(Emit *em, Address *address, const Expr *atom, const Dim *factor)
-{
-	const Expr *inner = atom->op == EX_cast ? atom->arg[0] : atom;
-	if (inner->op == EX_var && in_lanes(em) && find_var(em, inner->var)->kind == VAR_LANE) {
-		const Dim *old = address->lane_factor;
-		address->lane_factor = old ? dim_add(em->ctx, old, factor) : factor;
-		return;
-	}
-	address->is_affine = address->is_affine && !emit_varies(em, atom);
-	int depth = 0;
-	for (ExprWalk walk = expr_walk(atom); expr_step(&walk);) {
-		int its = walk.e->op == EX_var ? find_var(em, walk.e->var)->depth : 0;
-		depth = its > depth ? its : depth;
-	}
-	for (int i = 0; i < address->count; i++)
-		if (address->terms[i].atom == atom) {
-			address->terms[i].factor = dim_add(em->ctx, address->terms[i].factor, factor);
-			return;
-		}
-	if (address->count == MAX_TERMS)
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: an address of more than %d terms",
-		        em->kernel->name, MAX_TERMS);
-	address->terms[address->count++] = (Term){atom, factor, depth};
-}
-
-static void
-add_terms(Emit *em, Address *address, const Expr *e, const Dim *factor)
-{
-	ExprCtx *ctx = em->ctx;
-	int64_t value;
-	const Dim *dim;
-	if (constant_value(em, e, &value)) {
-		address->rest = dim_add(ctx, address->rest, dim_mul_i64(ctx, factor, value));
-	} else if (e->op == EX_add || e->op == EX_sub) {
-		add_terms(em, address, e->arg[0], factor);
-		add_terms(em, address, e->arg[1], e->op == EX_add ? factor : dim_mul_i64(ctx, factor, -1));
-	} else if (e->op == EX_neg) {
-		add_terms(em, address, e->arg[0], dim_mul_i64(ctx, factor, -1));
-	} else if (e->op == EX_mul && constant_value(em, e->arg[0], &value)) {
-		add_terms(em, address, e->arg[1], dim_mul_i64(ctx, factor, value));
-	} else if (e->op == EX_mul && (dim = dim_from_expr(ctx, e->arg[1]))) {
-		add_terms(em, address, e->arg[0], dim_mul(ctx, factor, dim));
-	} else if (e->op == EX_mul && (dim = dim_from_expr(ctx, e->arg[0]))) {
-		add_terms(em, address, e->arg[1], dim_mul(ctx, factor, dim));
-	} else if ((dim = dim_from_expr(ctx, e))) {
-		address->rest = dim_add(ctx, address->rest, dim_mul(ctx, factor, dim));
-	} else {
-		add_term(em, address, e, factor);
-	}
-}
-
-void
-make_address(Emit *em, Address *address, const Expr *flat)
-{
-	address->count = 0;
-	address->rest = dim_const(em->ctx, 0);
-	address->lane_factor = NULL;
-	address->is_affine = true;
-	add_terms(em, address, flat, dim_const(em->ctx, 1));
-	if (address->lane_factor && dim_is(address->lane_factor, 0))
-		address->lane_factor = NULL;
-}
-
+/* A sum of products as it stands, at each of its uses: a C compiler finds what these share. */
 const char *
-dim_text(Emit *em, const Dim *dim)
+sum_text(Emit *em, const Expr *e)
 {
-	int64_t value;
-	if (dim_is_const(dim, &value))
-		return c_number(em, DT_I64, (Scalar){.i64 = value});
-	return emit_scalar(em, dim);
+	bool is_product = e->op == EX_mul;
+	if (e->op != EX_add && e->op != EX_sub && !is_product)
+		return emit_scalar(em, e);
+	const char *left = is_product ? emit_scalar(em, e->arg[0]) : sum_text(em, e->arg[0]);
+	const char *right = e->op == EX_add ? sum_text(em, e->arg[1]) : emit_scalar(em, e->arg[1]);
+	return emit_text(em, "%s %c %s", left, is_product ? '*' : e->op == EX_add ? '+' : '-', right);
 }
 
-static const char *
-term_text(Emit *em, const char *atom, const Dim *factor)
-{
-	if (dim_is(factor, 1))
-		return atom;
-	return emit_text(em, "%s * %s", dim_text(em, factor), atom);
-}
-
-/* The address of lane 0 as an expression, seldom changing terms first. */
-const char *
-address_text(Emit *em, const Address *address)
-{
-	const char *sum = NULL;
-	int64_t value;
-	const Dim *constant = address->rest;
-	if (!dim_is_const(constant, &value))
-		sum = emit_scalar(em, constant);
-	for (int depth = 0; depth <= em->vars.count; depth++) {
-		for (int i = 0; i < address->count; i++) {
-			const Term *term = &address->terms[i];
-			if (term->depth != depth || dim_is(term->factor, 0))
-				continue;
-			const char *atom = c_cast(em, DT_I64, 0, term->atom->type, emit_scalar(em, term->atom));
-			const char *part = term_text(em, atom, term->factor);
-			sum = sum ? emit_text(em, "%s + %s", sum, part) : part;
-		}
-	}
-	if (!dim_is_const(constant, &value) || (value == 0 && sum))
-		return sum;
-	const char *rest = c_number(em, DT_I64, (Scalar){.i64 = value});
-	return sum ? emit_text(em, "%s + %s", sum, rest) : rest;
-}
-
-bool
-split_lanes(Emit *em, const Expr *e, int64_t *factor, const char **rest)
-{
-	Address address;
-	make_address(em, &address, expr_simplify(em->facts, e));
-	if (!address.is_affine || !address.lane_factor || !dim_is_const(address.lane_factor, factor))
-		return false;
-	*rest = address_text(em, &address);
-	return true;
-}
-
-/* The number of the element, simplified; remembered per place, since loops are emitted several
- * times. */
 const Expr *
-flat_address(Emit *em, const Buffer *buffer, const Expr *const *index)
+lane_step(Emit *em, const Expr *e)
 {
-	ExprCtx *ctx = em->ctx;
-	const Expr *flat = expr_i64(ctx, 0);
-	for (int d = 0; d < buffer->tensor.rank; d++) {
-		const Expr *i = expr_cast(ctx, DT_I64, index[d]);
-		flat = d == 0 ? i : expr_add(ctx, expr_mul(ctx, flat, buffer->tensor.hi[d]), i);
-	}
-	int facts = facts_mark(em->facts);
-	for (int i = 0; i < em->simplified.count; i++)
-		if (em->simplified.data[i].from == flat && em->simplified.data[i].place == em->place &&
-		    em->simplified.data[i].facts == facts)
-			return em->simplified.data[i].to;
-	const Expr *simple = expr_simplify(em->facts, flat);
-	vec_push(em->arena, &em->simplified, (Simplified){flat, simple, em->place, facts});
-	return simple;
+	const Expr *lane = e->op == EX_mul ? e->arg[0] : e;
+	if (!in_lanes(em) || lane->op != EX_var || lane->var != em->vector->loop->var)
+		return NULL;
+	const Expr *step = e->op == EX_mul ? e->arg[1] : expr_i64(em->ctx, 1);
+	return emit_varies(em, step) ? NULL : step;
+}
+
+/* An index as base + lane * step, which is how OrderTerms leaves it; false when it is no such sum.
+ */
+typedef struct Ramp {
+	const Expr *base, *step;
+} Ramp;
+
+static bool
+is_ramp(Emit *em, const Expr *index, Ramp *ramp)
+{
+	const Expr *last = index->op == EX_add ? index->arg[1] : index;
+	ramp->base = index->op == EX_add ? index->arg[0] : expr_i64(em->ctx, 0);
+	ramp->step = lane_step(em, last);
+	return ramp->step && !emit_varies(em, ramp->base);
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-const char *
-buffer_name(Emit *em, const Tensor *tensor)
-{
-	return map_find_ptr(&em->names, tensor);
-}
-
 static const char *
 element_text(Emit *em, const Tensor *tensor, const char *address)
 {
-	const char *name = buffer_name(em, tensor);
+	const char *name = name_of(em, tensor);
 	if (dtype_bits(tensor->type) < 8)
 		return emit_text(em, "tw_load_code(%s, %s, %d)", name, address, dtype_bits(tensor->type));
 	if (tensor->type == DT_BOOL)
@@ -177,18 +66,18 @@ memory_name(Emit *em, DType type)
 }
 
 static Val
-read_lanes(Emit *em, const Expr *e, const Address *address)
+read_lanes(Emit *em, const Expr *e, const Ramp *ramp)
 {
 	DType type = e->type;
 	int bytes = dtype_bits(lane_type(type)) / 8;
-	const char *name = buffer_name(em, e->tensor), *at = address_text(em, address);
+	const char *name = name_of(em, e->tensor), *at = sum_text(em, ramp->base);
 	const char *mask = natural_mask(em, em->vector->mask, bytes), *call;
 	const char *what = memory_name(em, type);
-	if (dim_is(address->lane_factor, 1)) {
+	if (expr_is_one(ramp->step)) {
 		call = mask ? emit_text(em, "tw_loadm_%s(%s + (%s), %s)", what, name, at, mask)
 		            : emit_text(em, "tw_load_%s(%s + (%s))", what, name, at);
 	} else {
-		const char *step = dim_text(em, address->lane_factor);
+		const char *step = emit_scalar(em, ramp->step);
 		call = mask ? emit_text(em, "tw_gatherm_%s(%s + (%s), %s, %s)", what, name, at, step, mask)
 		            : emit_text(em, "tw_gather_%s(%s + (%s), %s)", what, name, at, step);
 	}
@@ -199,9 +88,9 @@ read_lanes(Emit *em, const Expr *e, const Address *address)
 
 /* One element for all lanes, read only where a lane asks for it. */
 static Val
-read_uniform(Emit *em, const Expr *e, const Address *address)
+read_uniform(Emit *em, const Expr *e)
 {
-	const char *element = element_text(em, e->tensor, address_text(em, address));
+	const char *element = element_text(em, e->tensor, sum_text(em, e->arg[0]));
 	bool is_guarded = in_lanes(em) && em->vector->mask && em->vector->mask != em->vector->live;
 	if (is_guarded)
 		element = emit_text(em, "(tw_any_i%dx%d(%s) ? %s : 0)", em->vector->width * 8,
@@ -214,16 +103,11 @@ emit_read(Emit *em, const Expr *e)
 {
 	if (is_register(e->tensor))
 		return read_reg(em, e);
-	bool differs = false;
-	for (int d = 0; d < e->argc; d++)
-		differs = differs || emit_varies(em, e->arg[d]);
-	Address address;
-	const Expr *flat = flat_address(em, (const Buffer *)e->tensor, e->arg);
-	make_address(em, &address, flat);
-	if (!differs || (address.is_affine && !address.lane_factor))
-		return read_uniform(em, e, &address);
-	if (address.is_affine && has_vector(em, e->type) && dtype_bits(e->type) >= 8)
-		return read_lanes(em, e, &address);
+	Ramp ramp;
+	if (!emit_varies(em, e->arg[0]))
+		return read_uniform(em, e);
+	if (has_vector(em, e->type) && dtype_bits(e->type) >= 8 && is_ramp(em, e->arg[0], &ramp))
+		return read_lanes(em, e, &ramp);
 	return (Val){NULL, LANES}; /* the caller goes lane by lane */
 }
 
@@ -253,16 +137,19 @@ stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
 		return emit_text(em, "tw_fma_%s(%s, %s, %s)", name, a, emit_vector(em, factors[1]), old);
 	}
 	const char *value = is_vector ? emit_vector(em, stmt->value) : emit_scalar(em, stmt->value);
-	return stmt->op == STORE_SET ? value : combine_text(em, stmt->op, type, is_vector, old, value);
+	return stmt->op == STORE_SET
+	           ? value
+	           : binary_text(em, store_combine(stmt->op), type, is_vector, old, value);
 }
 
 static void
-store_scalar(Emit *em, const Stmt *stmt, const char *address)
+store_scalar(Emit *em, const Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
+	const char *address = sum_text(em, stmt->index[0]);
 	const char *old = element_text(em, tensor, address);
 	const char *value = stored_text(em, stmt, false, old);
-	const char *name = buffer_name(em, tensor);
+	const char *name = name_of(em, tensor);
 	if (dtype_bits(tensor->type) < 8)
 		emit_line(em, "tw_store_code(%s, %s, %d, %s);", name, address, dtype_bits(tensor->type),
 		          value);
@@ -271,63 +158,55 @@ store_scalar(Emit *em, const Stmt *stmt, const char *address)
 }
 
 static void
-store_lanes(Emit *em, const Stmt *stmt, const Address *address)
+store_lanes(Emit *em, const Stmt *stmt, const Ramp *ramp)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
 	DType type = tensor->type;
 	int lanes = em->vector->lanes, bytes = dtype_bits(lane_type(type)) / 8;
-	const char *name = buffer_name(em, tensor), *at = address_text(em, address);
+	const char *name = name_of(em, tensor), *at = sum_text(em, ramp->base);
 	const char *mask = natural_mask(em, em->vector->mask, bytes), *what = memory_name(em, type);
 	const char *old = NULL;
 	if (stmt->op != STORE_SET)
-		old = read_lanes(em, expr_read(em->ctx, tensor, stmt->index), address).text;
+		old = read_lanes(em, expr_read(em->ctx, tensor, stmt->index), ramp).text;
 	const char *value = stored_text(em, stmt, true, old);
 	if (type == DT_BOOL)
 		value = emit_text(em, "((tw_u32x%d)%s & 1u)", lanes, natural_mask(em, value, 4));
-	if (dim_is(address->lane_factor, 1) && mask)
+	const char *step = emit_scalar(em, ramp->step);
+	if (expr_is_one(ramp->step) && mask)
 		emit_line(em, "tw_storem_%s(%s + (%s), %s, %s);", what, name, at, value, mask);
-	else if (dim_is(address->lane_factor, 1))
+	else if (expr_is_one(ramp->step))
 		emit_line(em, "tw_store_%s(%s + (%s), %s);", what, name, at, value);
 	else if (mask)
-		emit_line(em, "tw_scatterm_%s(%s + (%s), %s, %s, %s);", what, name, at,
-		          dim_text(em, address->lane_factor), value, mask);
+		emit_line(em, "tw_scatterm_%s(%s + (%s), %s, %s, %s);", what, name, at, step, value, mask);
 	else
-		emit_line(em, "tw_scatter_%s(%s + (%s), %s, %s);", what, name, at,
-		          dim_text(em, address->lane_factor), value);
+		emit_line(em, "tw_scatter_%s(%s + (%s), %s, %s);", what, name, at, step, value);
 }
 
 static void
 store_each_lane(Emit *em, const Stmt *stmt)
 {
-	Address address;
 	int mark = enter_lanes(em);
-	make_address(em, &address, flat_address(em, stmt->buffer, stmt->index));
-	store_scalar(em, stmt, address_text(em, &address));
+	store_scalar(em, stmt);
 	leave_lanes(em, mark);
 }
 
 void
 emit_store(Emit *em, const Stmt *stmt)
 {
-	int rank = stmt->buffer->tensor.rank;
-	const Expr *exprs[ARRAY_MAX_RANK + 1] = {stmt->value};
-	for (int d = 0; d < rank; d++)
-		exprs[d + 1] = stmt->index[d];
-	begin_statement(em, rank + 1, exprs);
+	const Expr *index = stmt->buffer->tensor.rank ? stmt->index[0] : NULL;
+	begin_statement(em, 2, (const Expr *[]){stmt->value, index});
 	if (emit_fold(em, stmt))
 		return;
 	if (is_register(&stmt->buffer->tensor)) {
 		store_reg(em, stmt);
 		return;
 	}
-	Address address;
-	make_address(em, &address, flat_address(em, stmt->buffer, stmt->index));
-	if (!in_lanes(em)) {
-		store_scalar(em, stmt, address_text(em, &address));
-	} else if (address.is_affine && address.lane_factor && has_vector(em, stmt->value->type) &&
-	           dtype_bits(stmt->value->type) >= 8) {
-		store_lanes(em, stmt, &address);
-	} else {
+	Ramp ramp;
+	DType type = stmt->value->type;
+	if (!in_lanes(em))
+		store_scalar(em, stmt);
+	else if (has_vector(em, type) && dtype_bits(type) >= 8 && is_ramp(em, stmt->index[0], &ramp))
+		store_lanes(em, stmt, &ramp);
+	else
 		store_each_lane(em, stmt);
-	}
 }

@@ -28,10 +28,10 @@ is_scalar(const Emit *em, const Tensor *tensor)
 static const char *
 place_text(Emit *em, const Tensor *tensor, const Expr *const *index)
 {
-	const char *name = buffer_name(em, tensor);
+	const char *name = name_of(em, tensor);
 	if (tensor->rank == 0 || ((const Buffer *)tensor)->lanes)
 		return name;
-	return emit_text(em, "%s[%s]", name, emit_scalar(em, index[0]));
+	return emit_text(em, "%s[%s]", name, sum_text(em, index[0]));
 }
 
 Val
@@ -55,7 +55,7 @@ is_whole(Emit *em, const Tensor *tensor)
 	const Vector *vector = em->vector;
 	if (is_own(em, tensor))
 		return vector->mask == vector->tail || vector->mask == map_find_ptr(&em->masks, tensor);
-	return vector->mask == vector->tail && constant_value(em, vector->loop->hi, &count) &&
+	return vector->mask == vector->tail && expr_as_i64(vector->loop->hi, &count) &&
 	       dim_is_const(tensor->hi[0], &extent) && count == extent;
 }
 
@@ -131,14 +131,14 @@ alloc_reg(Emit *em, const Stmt *stmt)
 	bool is_each = em->vector && !has_vector(em, tensor->type);
 	bool is_row = tensor->rank > 0 && !stmt->buffer->lanes;
 	const char *type = lanes && !is_each ? c_vector(em, tensor->type, lanes) : c_type(tensor->type);
-	const char *name = buffer_name(em, tensor);
+	const char *name = name_of(em, tensor);
 	const char *initial = stmt->value ? initial_text(em, stmt) : NULL;
 	map_set_ptr(&em->masks, tensor, em->vector ? (void *)em->vector->mask : NULL);
 	if (!is_row && !is_each) {
 		emit_line(em, initial ? "%s %s = %s;" : "%s %s;", type, name, initial);
 		return;
 	}
-	const char *rows = is_row ? dim_text(em, tensor->hi[0]) : NULL;
+	const char *rows = is_row ? emit_scalar(em, tensor->hi[0]) : NULL;
 	const char *each = is_each ? emit_text(em, "%d", lanes) : NULL;
 	emit_line(em, "%s %s%s%s __attribute__((aligned(64)));", type, name,
 	          rows ? emit_text(em, "[%s]", rows) : "", each ? emit_text(em, "[%s]", each) : "");
@@ -156,8 +156,8 @@ emit_alloc(Emit *em, const Stmt *stmt)
 		alloc_reg(em, stmt);
 		return;
 	}
-	const char *name = buffer_name(em, tensor);
-	const char *count = dim_text(em, dim_product(em->ctx, tensor->rank, tensor->hi));
+	const char *name = name_of(em, tensor);
+	const char *count = emit_scalar(em, dim_product(em->ctx, tensor->rank, tensor->hi));
 	if (stmt->buffer->scope == SCOPE_STACK)
 		emit_line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name, count);
 	if (stmt->value)

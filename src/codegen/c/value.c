@@ -37,6 +37,12 @@ new_name(Emit *em, char kind)
 	return emit_text(em, "%c%d", kind, em->next_name++);
 }
 
+const char *
+name_of(const Emit *em, const void *owner)
+{
+	return map_find_ptr(&em->names, owner);
+}
+
 /* ---- statements' bookkeeping ----------------------------------------------------------------- */
 
 void
@@ -80,27 +86,6 @@ emit_varies(Emit *em, const Expr *e)
 		is_varying = emit_varies(em, e->arg[i]);
 	map_set_ptr(&em->varying, e, (void *)(uintptr_t)(is_varying ? 2 : 1));
 	return is_varying;
-}
-
-/* The value of an integer scalar over constants and variables fixed by unrolling. */
-bool
-constant_value(Emit *em, const Expr *e, int64_t *value)
-{
-	if (expr_as_i64(e, value))
-		return true;
-	if (e->op == EX_var) {
-		const VarInfo *info = find_var(em, e->var);
-		*value = info->value;
-		return info->kind == VAR_CONST;
-	}
-	if (!scalar_info(e->op) || !dtype_is_integer(e->type) || e->op == EX_select || e->argc > 2)
-		return false;
-	Scalar args[2] = {{.u64 = 0}, {.u64 = 0}};
-	for (int i = 0; i < e->argc; i++)
-		if (!constant_value(em, e->arg[i], &args[i].i64))
-			return false;
-	*value = scalar_eval(e->op, e->type, args, e->arg[0]->type).i64;
-	return true;
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
@@ -395,36 +380,44 @@ emit_uniform(Emit *em, const Expr *e)
 	return (Val){division ? division : c_operation(em, e, args), UNIFORM};
 }
 
-/* a - b = factor * lane + rest for i64 operands: a comparison of small vectors. */
-static const char *
-emit_affine_test(Emit *em, const Expr *e)
+bool
+is_lane_test(Emit *em, const Expr *e)
 {
-	static const struct {
-		ExprOp op;
-		const char *text;
-	} tests[] = {{EX_lt, "<"},  {EX_le, "<="}, {EX_gt, ">"},
-	             {EX_ge, ">="}, {EX_eq, "=="}, {EX_ne, "!="}};
-	int64_t factor;
-	const char *rest;
-	if (e->argc != 2 || e->arg[0]->type != DT_I64 || e->type != DT_BOOL || em->vector->width != 4)
-		return NULL;
-	const Expr *difference = expr_sub(em->ctx, e->arg[0], e->arg[1]);
-	if (!split_lanes(em, difference, &factor, &rest) || factor > 1 << 20 || factor < -(1 << 20))
-		return NULL;
+	bool is_order = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge;
+	if ((!is_order && e->op != EX_eq && e->op != EX_ne) || e->arg[0]->type != DT_I64)
+		return false;
+	const Expr *left = lane_step(em, e->arg[0]), *right = lane_step(em, e->arg[1]);
+	return (left && !emit_varies(em, e->arg[1])) || (right && !emit_varies(em, e->arg[0]));
+}
+
+/* One side of such a comparison in lanes of 32 bits; NULL where it does not fit. */
+static const char *
+test_side(Emit *em, const Expr *e)
+{
+	int64_t step;
 	int lanes = em->vector->lanes;
-	for (size_t i = 0; i < countof(tests); i++)
-		if (tests[i].op == e->op) /* the rest is far from 0 where it is cut to 31 bits */
-			return emit_text(
-				em, "((tw_i32x%d)(tw_iota_i32x%d() * %lld %s tw_set_i32x%d(tw_near(-(%s)))))",
-				lanes, lanes, (long long)factor, tests[i].text, lanes, rest);
-	return NULL;
+	const Expr *by = lane_step(em, e);
+	if (!by) /* far from 0 where it is cut to 31 bits */
+		return emit_text(em, "tw_set_i32x%d(tw_near(%s))", lanes, sum_text(em, e));
+	return expr_as_i64(by, &step) && step < 1 << 20
+	           ? emit_text(em, "tw_iota_i32x%d() * %lld", lanes, (long long)step)
+	           : NULL;
+}
+
+static const char *
+emit_lane_test(Emit *em, const Expr *e)
+{
+	if (em->vector->width != 4 || !is_lane_test(em, e))
+		return NULL;
+	const char *left = test_side(em, e->arg[0]), *right = test_side(em, e->arg[1]);
+	return left && right ? binary_text(em, e->op, DT_I32, true, left, right) : NULL;
 }
 
 static Val
 emit_varying(Emit *em, const Expr *e)
 {
 	const char *args[3];
-	const char *test = emit_affine_test(em, e);
+	const char *test = emit_lane_test(em, e);
 	if (test)
 		return (Val){test, VECTOR};
 	bool is_vector = has_vector(em, e->type) && e->op != EX_bitcast;
@@ -444,13 +437,10 @@ emit_varying(Emit *em, const Expr *e)
 static Val
 emit_var(Emit *em, const Expr *e)
 {
-	const VarInfo *info = find_var(em, e->var);
-	if (info->kind == VAR_CONST)
-		return (Val){c_number(em, DT_I64, (Scalar){.i64 = info->value}), UNIFORM};
-	if (info->kind == VAR_NAMED) {
-		if (em->vector && em->vector->lane)
-			return (Val){lane_of(em, e->type, info->val), UNIFORM};
-		return info->val;
+	if (!em->vector || e->var != em->vector->loop->var) {
+		Form form = (Form)(uintptr_t)map_find_ptr(&em->forms, e->var);
+		Val val = {name_of(em, e->var), form};
+		return em->vector && em->vector->lane ? (Val){lane_of(em, e->type, val), UNIFORM} : val;
 	}
 	if (em->vector->lane)
 		return (Val){emit_text(em, "((tw_i64)%s)", em->vector->lane), UNIFORM};
@@ -505,15 +495,12 @@ keep(Emit *em, const Expr *e, Val val)
 Val
 emit_value(Emit *em, const Expr *e)
 {
-	int64_t value;
 	if (e->op == EX_const)
 		return (Val){c_number(em, e->type, e->value), UNIFORM};
 	if (e->op == EX_symbol)
-		return (Val){map_find_ptr(&em->names, e->symbol), UNIFORM};
+		return (Val){name_of(em, e->symbol), UNIFORM};
 	if (e->op == EX_var)
 		return emit_var(em, e);
-	if (e->type == DT_I64 && constant_value(em, e, &value))
-		return (Val){c_number(em, DT_I64, (Scalar){.i64 = value}), UNIFORM};
 	for (int i = em->memo.count - 1; i >= 0; i--) {
 		if (em->memo.data[i].e != e)
 			continue;

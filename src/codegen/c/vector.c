@@ -12,12 +12,12 @@
 /* ---- folds ----------------------------------------------------------------------------------- */
 
 const char *
-combine_text(Emit *em, int op, DType type, bool is_vector, const char *a, const char *b)
+binary_text(Emit *em, ExprOp op, DType type, bool is_vector, const char *a, const char *b)
 {
 	const char *args[] = {a, b};
 	const Expr *x = expr_var(em->ctx, var_new(em->ctx, "a", type, NULL, NULL));
 	const Expr *y = expr_var(em->ctx, var_new(em->ctx, "b", type, NULL, NULL));
-	const Expr *e = expr_op(em->ctx, store_combine(op), (const Expr *[]){x, y});
+	const Expr *e = expr_op(em->ctx, op, (const Expr *[]){x, y});
 	return is_vector ? v_operation(em, e, args) : c_operation(em, e, args);
 }
 
@@ -62,11 +62,10 @@ emit_fold(Emit *em, const Stmt *stmt)
 	Stmt joined = *stmt;
 	Var *var = var_new(em->ctx, "fold", type, NULL, NULL);
 	joined.value = expr_var(em->ctx, var);
-	push_var(em, (VarInfo){.var = var, .kind = VAR_NAMED, .val = {name, UNIFORM}});
+	map_set_ptr(&em->names, var, (void *)name);
 	em->vector = NULL;
 	emit_store(em, &joined);
 	em->vector = vector;
-	em->vars.count--;
 	return true;
 }
 
@@ -104,7 +103,7 @@ void
 emit_vector_loop(Emit *em, const Stmt *loop)
 {
 	int64_t count;
-	int vars = em->vars.count, mark = facts_mark(em->facts);
+	int mark = facts_mark(em->facts);
 	Vector *vector = NEW(em->arena, Vector);
 	*vector = (Vector){.loop = loop, .lanes = loop->lanes, .width = loop->lane_bytes};
 	vector->last = emit_text(em, "%d", loop->lanes - 1);
@@ -113,13 +112,11 @@ emit_vector_loop(Emit *em, const Stmt *loop)
 	em->vector = vector;
 	emit_line(em, "{");
 	em->depth++;
-	if (!constant_value(em, loop->hi, &count) || count != loop->lanes)
+	if (!expr_as_i64(loop->hi, &count) || count != loop->lanes)
 		emit_partial(em, loop);
 	em->depth--;
-	push_var(em, (VarInfo){.var = loop->var, .kind = VAR_LANE, .depth = vars + 1});
 	emit_block(em, loop->body);
 	emit_line(em, "}");
-	em->vars.count = vars;
 	em->vector = NULL;
 	facts_release(em->facts, mark);
 }

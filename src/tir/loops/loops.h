@@ -12,5 +12,6 @@ bool pass_Flatten(Kernel *kernel, PassContext *context);
 bool pass_Vectorize(Kernel *kernel, PassContext *context);
 bool pass_Unroll(Kernel *kernel, PassContext *context);
 bool pass_PlaceRegisters(Kernel *kernel, PassContext *context);
+bool pass_OrderTerms(Kernel *kernel, PassContext *context);
 
 #endif
