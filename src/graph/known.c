@@ -84,41 +84,6 @@ value_known(Graph *graph, Value *value)
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-static const Dim *
-truth(Run *run, bool value)
-{
-	return dim_const(run->ctx, value);
-}
-
-/* a - b compared with 0, where that is decided. */
-static const Dim *
-run_compare(Run *run, ExprOp op, const Dim *a, const Dim *b)
-{
-	ExprCtx *ctx = run->ctx;
-	int64_t difference;
-	if (dim_is_const(dim_sub(ctx, a, b), &difference)) {
-		bool value = op == EX_lt   ? difference < 0
-		             : op == EX_le ? difference <= 0
-		             : op == EX_gt ? difference > 0
-		             : op == EX_ge ? difference >= 0
-		             : op == EX_eq ? difference == 0
-		                           : difference != 0;
-		return truth(run, value);
-	}
-	bool is_less = dim_proves_lt(ctx, a, b), is_more = dim_proves_lt(ctx, b, a);
-	if (is_less || is_more) {
-		bool value = op == EX_lt || op == EX_le   ? is_less
-		             : op == EX_gt || op == EX_ge ? is_more
-		                                          : op == EX_ne;
-		return truth(run, value);
-	}
-	if ((op == EX_ge && dim_proves_le(ctx, b, a)) || (op == EX_le && dim_proves_le(ctx, a, b)))
-		return truth(run, true);
-	if ((op == EX_lt && dim_proves_le(ctx, b, a)) || (op == EX_gt && dim_proves_le(ctx, a, b)))
-		return truth(run, false);
-	return NULL;
-}
-
 /* Rounding towards zero is rounding down where neither operand is negative. */
 static const Dim *
 run_divide(Run *run, ExprOp op, const Dim *a, const Dim *b)
@@ -139,55 +104,24 @@ run_divide(Run *run, ExprOp op, const Dim *a, const Dim *b)
 }
 
 static const Dim *
-run_binary(Run *run, ExprOp op, const Dim *a, const Dim *b)
+run_integer(Run *run, ExprOp op, const Dim *const *args)
 {
 	ExprCtx *ctx = run->ctx;
+	const Dim *zero = dim_const(ctx, 0), *a = args[0];
 	switch (op) {
-	case EX_add:
-		return dim_add(ctx, a, b);
-	case EX_sub:
-		return dim_sub(ctx, a, b);
-	case EX_mul:
-		return dim_mul(ctx, a, b);
-	case EX_min:
-		return dim_min(ctx, a, b);
-	case EX_max:
-		return dim_max(ctx, a, b);
+	case EX_not:
+		return dim_op(ctx, EX_eq, (const Dim *[]){a, zero});
+	case EX_abs:
+		return dim_max(ctx, a, dim_sub(ctx, zero, a));
+	case EX_sign:
+		return dim_proves_lt(ctx, zero, a) ? dim_const(ctx, 1) : dim_is(a, 0) ? a : NULL;
 	case EX_floordiv:
 	case EX_floormod:
 	case EX_quot:
 	case EX_rem:
-		return run_divide(run, op, a, b);
-	case EX_lt:
-	case EX_le:
-	case EX_gt:
-	case EX_ge:
-	case EX_eq:
-	case EX_ne:
-		return run_compare(run, op, a, b);
+		return run_divide(run, op, a, args[1]);
 	default:
-		return NULL;
-	}
-}
-
-static const Dim *
-run_unary(Run *run, ExprOp op, const Dim *a)
-{
-	ExprCtx *ctx = run->ctx;
-	const Dim *zero = dim_const(ctx, 0);
-	switch (op) {
-	case EX_neg:
-		return dim_sub(ctx, zero, a);
-	case EX_not:
-		return run_compare(run, EX_eq, a, zero);
-	case EX_abs:
-		return dim_max(ctx, a, dim_sub(ctx, zero, a));
-	case EX_sign:
-		if (dim_proves_lt(ctx, zero, a))
-			return dim_const(ctx, 1);
-		return dim_is(a, 0) ? a : NULL;
-	default:
-		return NULL;
+		return dim_op(ctx, op, args);
 	}
 }
 
@@ -247,7 +181,7 @@ run_cast(Run *run, const Point *point, const Expr *e)
 	if (dtype_is_float(from))
 		return run_to_integer(run, to, a);
 	if (to == DT_BOOL)
-		return run_compare(run, EX_ne, a, dim_const(run->ctx, 0));
+		return dim_op(run->ctx, EX_ne, (const Dim *[]){a, dim_const(run->ctx, 0)});
 	int64_t number;
 	if (!dim_is_const(a, &number))
 		return dtype_bits(to) >= 32 ? a : NULL;
@@ -302,21 +236,33 @@ run_read(Run *run, const Point *point, const Expr *e)
 /* Operations on floats build the same scalar over what is known of the operands; a condition must
  * come out as a constant. */
 static const Expr *
-run_float(Run *run, const Point *point, const Expr *e)
+run_float(Run *run, const Expr *e, const Expr *const *args)
 {
-	const Expr *args[3];
-	if (e->argc < 1 || e->argc > 3 || !scalar_info((ExprOp)e->op))
-		return NULL;
-	for (int i = 0; i < e->argc; i++) {
-		args[i] = run_expr(run, point, e->arg[i]);
-		if (!args[i] || args[i]->type != e->arg[i]->type)
+	for (int i = 0; i < e->argc; i++)
+		if (args[i]->type != e->arg[i]->type)
 			return NULL;
-	}
 	const Expr *result = expr_op(run->ctx, (ExprOp)e->op, args);
-	int64_t truth_value;
+	int64_t is_true;
 	if (result->type != DT_BOOL)
 		return result;
-	return expr_as_i64(result, &truth_value) ? truth(run, truth_value != 0) : NULL;
+	return expr_as_i64(result, &is_true) ? dim_const(run->ctx, is_true != 0) : NULL;
+}
+
+static const Dim *
+run_op(Run *run, const Point *point, const Expr *e)
+{
+	const Dim *args[3];
+	if (e->argc < 1 || e->argc > 3 || !scalar_info((ExprOp)e->op))
+		return NULL;
+	DType type = (DType)e->arg[0]->type;
+	if (!dtype_is_float(type) && !is_known_type(type))
+		return NULL;
+	for (int i = 0; i < e->argc; i++)
+		if (!(args[i] = run_expr(run, point, e->arg[i])))
+			return NULL;
+	if (dtype_is_float(type))
+		return run_float(run, e, args);
+	return held((DType)e->type, run_integer(run, (ExprOp)e->op, args));
 }
 
 /* The value of a scalar at a point, or NULL. Integers and booleans are dims. */
@@ -343,32 +289,11 @@ run_expr(Run *run, const Point *point, const Expr *e)
 	case EX_or:
 		return run_lazy(run, point, e);
 	default:
-		break;
+		return run_op(run, point, e);
 	}
-	if (e->argc >= 1 && dtype_is_float((DType)e->arg[0]->type))
-		return run_float(run, point, e);
-	if (e->argc < 1 || e->argc > 2 || !is_known_type((DType)e->arg[0]->type))
-		return NULL;
-	const Dim *a = run_expr(run, point, e->arg[0]);
-	if (!a || e->argc == 1)
-		return a ? held((DType)e->type, run_unary(run, (ExprOp)e->op, a)) : NULL;
-	const Dim *b = run_expr(run, point, e->arg[1]);
-	return b ? held((DType)e->type, run_binary(run, (ExprOp)e->op, a, b)) : NULL;
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
-
-static const Dim *
-combine(Run *run, ReduceOp op, const Dim *a, const Dim *b)
-{
-	if (op == REDUCE_sum)
-		return dim_add(run->ctx, a, b);
-	if (op == REDUCE_prod)
-		return dim_mul(run->ctx, a, b);
-	if (op == REDUCE_max)
-		return dim_max(run->ctx, a, b);
-	return op == REDUCE_min ? dim_min(run->ctx, a, b) : NULL;
-}
 
 /* Step the reduction's iterators; false after the last point. */
 static bool
@@ -395,6 +320,7 @@ run_reduce(Run *run, const Stage *stage, int64_t *at)
 		is_empty |= lo[i] >= hi[i];
 	}
 	Point point = {stage, at};
+	ExprOp join = reduce_fold(stage->reduce);
 	while (!is_empty) {
 		int64_t is_kept = 1;
 		if (--run->terms < 0)
@@ -405,7 +331,9 @@ run_reduce(Run *run, const Stage *stage, int64_t *at)
 		if (is_kept && !term)
 			return NULL;
 		if (term)
-			result = result ? held(stage->acc, combine(run, stage->reduce, result, term)) : term;
+			result = result
+			             ? held(stage->acc, dim_op(run->ctx, join, (const Dim *[]){result, term}))
+			             : term;
 		if (term && !result)
 			return NULL;
 		is_empty = !step(stage, at, lo, hi);

@@ -231,7 +231,7 @@ check_store(Checker *check, const Stmt *stmt)
 		broken(check, "buffer %s is written outside its scope", tensor->name);
 	if (stmt->buffer->scope == SCOPE_PARAM && !stmt->buffer->is_output)
 		broken(check, "argument %s is written but no output", tensor->name);
-	if (stmt->op != STORE_SET && store_combine(stmt->op) == EX_COUNT)
+	if (stmt->op != STORE_SET && reduce_fold(stmt->op) == EX_COUNT)
 		broken(check, "a store to %s combines by no known operation", tensor->name);
 	check_scalar(check, stmt->value, tensor->type, "a stored value");
 	for (int d = 0; d < tensor->rank; d++) {

@@ -429,7 +429,7 @@ run_store(Machine *m, const Stmt *stmt, const Code *code)
 	Scalar value = m->slots.data[code->result[3]];
 	if (stmt->op != STORE_SET) {
 		Scalar args[3] = {read_element(m, storage, code->index), value};
-		value = scalar_eval(store_combine(stmt->op), type, args, type);
+		value = scalar_eval(reduce_fold(stmt->op), type, args, type);
 	}
 	int64_t at = locate(m, storage, code->index);
 	store(type, storage->data, at, value);

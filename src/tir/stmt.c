@@ -140,24 +140,6 @@ stmt_append(Stmt *list, Stmt *tail)
 	return list;
 }
 
-ExprOp
-store_combine(int op)
-{
-	static const struct {
-		int op;
-		ExprOp combine;
-	} rows[] = {
-		{REDUCE_sum, EX_add},
-		{REDUCE_prod, EX_mul},
-		{REDUCE_max, EX_max},
-		{REDUCE_min, EX_min},
-	};
-	for (size_t i = 0; i < countof(rows); i++)
-		if (rows[i].op == op)
-			return rows[i].combine;
-	return EX_COUNT;
-}
-
 /* ---- walks ----------------------------------------------------------------------------------- */
 
 StmtWalk

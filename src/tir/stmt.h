@@ -144,10 +144,6 @@ Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
 Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
 Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head */
 
-/* The operation by which a store combines: EX_add for sum and so on; EX_COUNT when `op` is none
- * that a store can have. */
-ExprOp store_combine(int op);
-
 void kernel_print(Buf *buf, const Kernel *kernel);
 void stmt_print(Buf *buf, const Stmt *list); /* for the debugger, under the names as they are */
 Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text);

@@ -45,7 +45,7 @@ joined_text(Emit *em, const Stmt *stmt)
 		                  natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, name,
 		                  c_number(em, type, identity->value));
 	}
-	const char *op = scalar_info(store_combine(stmt->op))->name;
+	const char *op = scalar_info(reduce_fold(stmt->op))->name;
 	return c_cast(em, type, 0, lane_type(type),
 	              emit_text(em, "tw_%s_lanes_%s(%s)", op, name, value));
 }

@@ -141,10 +141,10 @@ dim_product(ExprCtx *ctx, int count, const Dim *const *dims)
 
 /* ---- from other expressions ------------------------------------------------------------------ */
 
-static const Dim *
-normalise_node(ExprCtx *ctx, const Expr *e, const Expr *const *args)
+const Dim *
+dim_op(ExprCtx *ctx, ExprOp op, const Dim *const *args)
 {
-	switch (e->op) {
+	switch (op) {
 	case EX_add:
 		return dim_add(ctx, args[0], args[1]);
 	case EX_sub:
@@ -161,6 +161,15 @@ normalise_node(ExprCtx *ctx, const Expr *e, const Expr *const *args)
 		return dim_min(ctx, args[0], args[1]);
 	case EX_max:
 		return dim_max(ctx, args[0], args[1]);
+	case EX_lt:
+	case EX_le:
+	case EX_gt:
+	case EX_ge:
+	case EX_eq:
+	case EX_ne: {
+		Certainty is_true = facts_decide(dim_facts(ctx), expr_op(ctx, op, args));
+		return is_true == UNDECIDED ? NULL : expr_i64(ctx, is_true == CERTAIN);
+	}
 	default:
 		return NULL;
 	}
@@ -174,7 +183,7 @@ normalise(ExprCtx *ctx, const Expr *e, const Expr *const *args, void *arg)
 	bool is_dim = e->type == DT_I64 && e->argc <= 2;
 	for (int k = 0; k < e->argc; k++)
 		is_dim = is_dim && args[k];
-	const Dim *dim = !is_dim ? NULL : e->argc > 0 ? normalise_node(ctx, e, args) : e;
+	const Dim *dim = !is_dim ? NULL : e->argc > 0 ? dim_op(ctx, (ExprOp)e->op, args) : e;
 	return dim && !dim->iters && dim->op != EX_var && dim->op != EX_read ? dim : NULL;
 }
 

@@ -26,6 +26,10 @@ const Dim *dim_add_i64(ExprCtx *ctx, const Dim *a, int64_t b);
 const Dim *dim_mul_i64(ExprCtx *ctx, const Dim *a, int64_t b);
 const Dim *dim_product(ExprCtx *ctx, int count, const Dim *const *dims);
 
+/* An operation on dims, of the above, -a or a comparison (1 or 0); NULL where it is none of these,
+ * or a division by zero, or what it compares is not decided. */
+const Dim *dim_op(ExprCtx *ctx, ExprOp op, const Dim *const *args);
+
 /* Any i64 scalar over constants and symbols by + - * / % min max, put in normal form; NULL when it
  * holds anything else. */
 const Dim *dim_from_expr(ExprCtx *ctx, const Expr *e);

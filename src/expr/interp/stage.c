@@ -22,17 +22,12 @@ product_of(const Machine *m, int first, int last, int but)
 	return product;
 }
 
-/* Reductions whose terms can be folded one by one with one operation; EX_const: not this one. */
+/* The operation that folds the terms of a reduction one by one; EX_COUNT: none does. */
 static ExprOp
 fold_op(const Stage *stage)
 {
-	static const ExprOp ops[REDUCE_COUNT] = {
-		[REDUCE_sum] = EX_add,
-		[REDUCE_prod] = EX_mul,
-		[REDUCE_max] = EX_max,
-		[REDUCE_min] = EX_min,
-	};
-	return stage->kind == STAGE_reduce && stage->nbody == 1 ? ops[stage->reduce] : EX_const;
+	bool is_single = stage->kind == STAGE_reduce && stage->nbody == 1;
+	return is_single ? reduce_fold(stage->reduce) : EX_COUNT;
 }
 
 /* Take lanes from the end of iterators first..last-1; the outermost taken may be cut in chunks. */
@@ -86,7 +81,7 @@ choose_shape(Machine *m, int fixed, int64_t listed)
 	int64_t points = listed < 0 ? product_of(m, 0, stage->nloop, fixed) : listed;
 	m->nterm = product_of(m, stage->nloop, m->niter, -1);
 	/* too few points to make blocks of: make them of terms */
-	m->is_folded = fold_op(stage) != EX_const && points <= 16 && m->nterm / 4 > points;
+	m->is_folded = fold_op(stage) != EX_COUNT && points <= 16 && m->nterm / 4 > points;
 	if (m->is_folded)
 		choose_lanes(m, stage->nloop, m->niter, -1);
 	else if (m->is_listed)

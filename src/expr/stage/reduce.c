@@ -20,6 +20,18 @@ reduce_info(ReduceOp op)
 	return &rows[op];
 }
 
+ExprOp
+reduce_fold(int op)
+{
+	static const uint8_t ops[REDUCE_COUNT] = {
+		[REDUCE_sum] = EX_add,
+		[REDUCE_prod] = EX_mul,
+		[REDUCE_max] = EX_max,
+		[REDUCE_min] = EX_min,
+	};
+	return op >= 0 && op < REDUCE_COUNT && ops[op] ? (ExprOp)ops[op] : EX_COUNT;
+}
+
 DType
 reduce_accumulator(ReduceOp op, DType type)
 {

@@ -26,6 +26,9 @@ enum { REDUCE_MAX_STATES = 8 };
 
 const ReduceInfo *reduce_info(ReduceOp op);
 
+/* The scalar operation that joins two terms; EX_COUNT where `op` has none, or is no reduction. */
+ExprOp reduce_fold(int op);
+
 /* The accumulator type a sum or product of `type` uses by default. */
 DType reduce_accumulator(ReduceOp op, DType type);
 

@@ -290,7 +290,7 @@ close_fold(const Vectors *v, const Fold *fold, const Stmt *to, int copies)
 	for (int copy = 0; copy < copies; copy++) {
 		index[0] = expr_i64(ctx, copy);
 		const Expr *part = expr_read(ctx, &fold->lanes->tensor, index);
-		sum = sum ? expr_op(ctx, store_combine(to->op), (const Expr *[]){sum, part}) : part;
+		sum = sum ? expr_op(ctx, reduce_fold(to->op), (const Expr *[]){sum, part}) : part;
 	}
 	Stmt *list = stmt_store(v->kernel, to->buffer, place, to->op, sum);
 	list = stmt_for(v->kernel, lane, NULL, expr_i64(ctx, v->lanes), BIND_VECTOR, list);
