@@ -139,7 +139,7 @@ stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
 	const char *value = is_vector ? emit_vector(em, stmt->value) : emit_scalar(em, stmt->value);
 	return stmt->op == STORE_SET
 	           ? value
-	           : binary_text(em, store_combine(stmt->op), type, is_vector, old, value);
+	           : binary_text(em, reduce_fold(stmt->op), type, is_vector, old, value);
 }
 
 static void
