@@ -14,7 +14,7 @@ lose() { failed=$((failed + 1)); echo "FAIL kernel_text $*"; }
 # check NAME LINES KERNEL: the file has at most so many lines, and no function that nobody calls
 check() {
 	for target in x86-64-v3 x86-64-v4 aarch64; do
-		echo "$3" | "$tw" print --ir=loops --passes=Flatten,Vectorize,Unroll --c --target cpu:$target - >"$tmp/k.c" || lose "$1 for $target"
+		echo "$3" | "$tw" print --ir=loops --passes=Flatten,Vectorize,SplitMasks,Unroll,PlaceRegisters,OrderTerms --c --target cpu:$target - >"$tmp/k.c" || lose "$1 for $target"
 		lines=$(wc -l <"$tmp/k.c")
 		if [ "$lines" -le "$2" ]; then pass; else lose "$1 for $target: $lines lines, not $2"; fi
 		idle=$(tr -cs 'A-Za-z0-9_' '\n' <"$tmp/k.c" | grep '^tw_' | sort | uniq -c |

@@ -73,6 +73,7 @@ make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	for (int i = 0; i < count; i++) {
 		pass_Flatten(kernels[i], &context);
 		pass_Vectorize(kernels[i], &context);
+		pass_SplitMasks(kernels[i], &context);
 		pass_Unroll(kernels[i], &context);
 		pass_PlaceRegisters(kernels[i], &context);
 		pass_OrderTerms(kernels[i], &context);

@@ -40,7 +40,6 @@ typedef struct Vector {
 	const char *mask; /* name, or NULL: all lanes */
 	const char *tail; /* the mask of a loop's last, partial vector; NULL: a whole one */
 	const char *live; /* a mask that is known to have a lane */
-	const char *last; /* number of the last lane that counts */
 	const char *lane; /* lane mode: name of the lane counter */
 } Vector;
 
@@ -92,8 +91,6 @@ const char *emit_scalar(Emit *em, const Expr *e);
 const char *emit_vector(Emit *em, const Expr *e);
 const char *as_vector(Emit *em, DType type, Val val);
 bool emit_varies(Emit *em, const Expr *e); /* differs between lanes */
-/* Whether it compares lanes with what is the same for all, as OrderTerms leaves it. */
-bool is_lane_test(Emit *em, const Expr *e);
 const char *new_name(Emit *em, char kind);
 const char *name_of(const Emit *em, const void *owner); /* of a Tensor, Var or Symbol */
 void emit_line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -380,37 +380,29 @@ emit_uniform(Emit *em, const Expr *e)
 	return (Val){division ? division : c_operation(em, e, args), UNIFORM};
 }
 
-bool
-is_lane_test(Emit *em, const Expr *e)
-{
-	bool is_order = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge;
-	if ((!is_order && e->op != EX_eq && e->op != EX_ne) || e->arg[0]->type != DT_I64)
-		return false;
-	const Expr *left = lane_step(em, e->arg[0]), *right = lane_step(em, e->arg[1]);
-	return (left && !emit_varies(em, e->arg[1])) || (right && !emit_varies(em, e->arg[0]));
-}
-
-/* One side of such a comparison in lanes of 32 bits; NULL where it does not fit. */
+/* One side of a comparison in lanes of 32 bits: lane * step, or the same for all; NULL when it is
+ * neither. */
 static const char *
 test_side(Emit *em, const Expr *e)
 {
 	int64_t step;
-	int lanes = em->vector->lanes;
 	const Expr *by = lane_step(em, e);
-	if (!by) /* far from 0 where it is cut to 31 bits */
-		return emit_text(em, "tw_set_i32x%d(tw_near(%s))", lanes, sum_text(em, e));
-	return expr_as_i64(by, &step) && step < 1 << 20
-	           ? emit_text(em, "tw_iota_i32x%d() * %lld", lanes, (long long)step)
-	           : NULL;
+	if (by && expr_as_i64(by, &step) && step < 1 << 20)
+		return emit_text(em, "tw_iota_i32x%d() * %lld", em->vector->lanes, (long long)step);
+	if (by || emit_varies(em, e))
+		return NULL; /* what is the same is far from 0 where it is cut to 31 bits */
+	return emit_text(em, "tw_set_i32x%d(tw_near(%s))", em->vector->lanes, sum_text(em, e));
 }
 
+/* Indices that OrderTerms has left to be compared in narrow lanes. */
 static const char *
 emit_lane_test(Emit *em, const Expr *e)
 {
-	if (em->vector->width != 4 || !is_lane_test(em, e))
+	if (e->type != DT_BOOL || e->argc != 2 || e->arg[0]->type != DT_I64 || em->vector->width != 4)
 		return NULL;
-	const char *left = test_side(em, e->arg[0]), *right = test_side(em, e->arg[1]);
-	return left && right ? binary_text(em, e->op, DT_I32, true, left, right) : NULL;
+	const char *left = test_side(em, e->arg[0]);
+	const char *right = left ? test_side(em, e->arg[1]) : NULL;
+	return right ? binary_text(em, e->op, DT_I32, true, left, right) : NULL;
 }
 
 static Val

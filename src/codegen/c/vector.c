@@ -96,7 +96,6 @@ emit_partial(Emit *em, const Stmt *loop)
 	bool is_live = facts_range(em->facts, loop->hi, &least, &most) && least > 0;
 	vector->mask = vector->tail = first_lanes(em, count);
 	vector->live = is_live ? vector->mask : NULL;
-	vector->last = emit_text(em, "(%s - 1)", count);
 }
 
 void
@@ -106,7 +105,6 @@ emit_vector_loop(Emit *em, const Stmt *loop)
 	int mark = facts_mark(em->facts);
 	Vector *vector = NEW(em->arena, Vector);
 	*vector = (Vector){.loop = loop, .lanes = loop->lanes, .width = loop->lane_bytes};
-	vector->last = emit_text(em, "%d", loop->lanes - 1);
 	learn_loop(em, loop);
 	lanes_note(&em->lanes, loop);
 	em->vector = vector;

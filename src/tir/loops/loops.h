@@ -10,6 +10,7 @@ bool pass_SimplifyLoops(Kernel *kernel, PassContext *context);
 bool pass_SplitBorders(Kernel *kernel, PassContext *context);
 bool pass_Flatten(Kernel *kernel, PassContext *context);
 bool pass_Vectorize(Kernel *kernel, PassContext *context);
+bool pass_SplitMasks(Kernel *kernel, PassContext *context);
 bool pass_Unroll(Kernel *kernel, PassContext *context);
 bool pass_PlaceRegisters(Kernel *kernel, PassContext *context);
 bool pass_OrderTerms(Kernel *kernel, PassContext *context);
