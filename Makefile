@@ -43,12 +43,13 @@ UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
 PROGRAMS := random model amend graphs
 HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
+RACES   := $(filter $(BUILD)/test/runtime_%,$(filter-out %_test,$(UNIT)))
 LIBRARY := $(BUILD)/libtilewright
 
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan lint format accept bench install clean fuzz dead \
+.PHONY: all help demo deps test unit asan tsan threads lint format accept bench install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -56,7 +57,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan lint format accept bench install clean fuzz dead models-real"
+	@echo "targets: all demo deps test unit asan tsan lint format accept bench install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -151,6 +152,15 @@ asan:
 	@ASAN_OPTIONS=intercept_tls_get_addr=0 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
+
+# Races, with gcc's ThreadSanitizer: the runtime's own tests, and models at several numbers of threads,
+# whose programs end with an error where it says something. Kernels themselves are not watched.
+tsan:
+	@CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp \
+	    $(MAKE) BUILD=$(BUILD)/tsan CFLAGS="-O1 -g -fsanitize=thread" threads
+threads: all $(RACES)
+	@BUILD=$(BUILD) tools/test -u $(RACES)
+	@TILEWRIGHT=$(BUILD)/tilewright ZOO=$(BUILD)/zoo tests/zoo.sh squeezenet dcgan bert-tiny
 
 # What only tests reach: see tools/dead.
 dead:

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The zoo, model by model, from one bundle with a symbolic batch: batch 1 and 3, the same bits at 1, 2
-# and 3 threads, every emitted object imports nothing, all texts on the way read back, each bundle
-# passes its own self-test. With ONNX Runtime at hand, its outputs.
+# The zoo, model by model, from one bundle with a symbolic batch: batch 1 and 3, the same bits at 1, 2,
+# 3, 5 and 16 threads, every emitted object imports nothing, all texts on the way read back, each
+# bundle passes its own self-test. With ONNX Runtime at hand, its outputs.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
 tmp=$(mktemp -d) || exit 1
@@ -30,12 +30,12 @@ for model; do
 	done
 	"$tw" run -q --self-test "$tmp/m.twb" 2>"$tmp/err" && pass || lose "self-test of $model: $(cat "$tmp/err")"
 	for batch in 1 3; do
-		for threads in 1 2 3; do
+		for threads in 1 2 3 5 16; do
 			"$tw" run -q "$tmp/m.twb" --shape batch=$batch --runs 1 --threads $threads \
 				--output "$tmp/out$threads" 2>"$tmp/err" ||
 				lose "run $model, batch $batch, $threads threads: $(cat "$tmp/err")"
 		done
-		for threads in 2 3; do
+		for threads in 2 3 5 16; do
 			diff -r "$tmp/out1" "$tmp/out$threads" >/dev/null && pass ||
 				lose "$model, batch $batch: other bits at $threads threads"
 		done

@@ -14,24 +14,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/poison.h"
 #include "base/spill.h"
-
-#ifdef __SANITIZE_ADDRESS__ /* gcc's word for it; clang's is a feature */
-#define HAS_ASAN 1
-#elif defined __has_feature
-#define HAS_ASAN __has_feature(address_sanitizer)
-#else
-#define HAS_ASAN 0
-#endif
-
-#if HAS_ASAN
-#include <sanitizer/asan_interface.h>
-enum { GAP = 32 };
-#else
-#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
-enum { GAP = 0 };
-#endif
 
 enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
 
@@ -226,7 +210,7 @@ try_alloc(Arena *arena, size_t size, size_t align)
 	if (size > SIZE_MAX / 2)
 		return NULL;
 	size_t slack = align > ALIGN ? align - ALIGN : 0;
-	size_t need = (size + GAP + ALIGN - 1) / ALIGN * ALIGN;
+	size_t need = (size + POISON_GAP + ALIGN - 1) / ALIGN * ALIGN;
 	Chunk *chunk = arena->chunks;
 	if (!chunk || chunk->size - chunk->used < need + slack)
 		chunk = add_chunk(arena, need + slack);
@@ -331,7 +315,7 @@ void
 arena_spill(Arena *arena, const char *folder)
 {
 	free(arena->folder);
-	arena->folder = folder && !GAP ? strdup(folder) : NULL;
+	arena->folder = folder && !POISON_GAP ? strdup(folder) : NULL;
 }
 
 const char *

@@ -132,7 +132,7 @@ array_of(Arena *arena, const PlanFacts *facts, const Frame *frame, const Value *
 		return true;
 	if (!claim || claim->done == NEVER || !held_of(frame, claim->buffer, &held))
 		return false;
-	int64_t *dims = arena_memdup(arena, held.dims, ((size_t)held.rank + 1) * sizeof *dims);
+	int64_t *dims = arena_memdup(arena, held.dims, (size_t)held.rank * sizeof *dims);
 	*out = (Array){held.type, held.rank, dims, (void *)(uintptr_t)held_dense(arena, &held)};
 	return true;
 }

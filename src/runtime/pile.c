@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/poison.h"
+
 enum { PILE_ALIGN = 16, PILE_CHUNK = 16384 };
 
 struct PileChunk {
@@ -17,10 +19,10 @@ enum { PILE_HEAD = (sizeof(PileChunk) + PILE_ALIGN - 1) / PILE_ALIGN * PILE_ALIG
 void *
 pile_alloc(Pile *pile, size_t count, size_t size)
 {
-	size_t bytes;
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+	size_t asked, bytes;
+	if (__builtin_mul_overflow(count, size, &asked) || asked > SIZE_MAX / 2)
 		return NULL;
-	bytes = (bytes + PILE_ALIGN - 1) / PILE_ALIGN * PILE_ALIGN;
+	bytes = (asked + POISON_GAP + PILE_ALIGN - 1) / PILE_ALIGN * PILE_ALIGN;
 	PileChunk *chunk = pile->chunks;
 	if (!chunk || chunk->size - chunk->used < bytes) {
 		size_t room = bytes > PILE_CHUNK / 4 ? bytes : PILE_CHUNK;
@@ -30,9 +32,11 @@ pile_alloc(Pile *pile, size_t count, size_t size)
 		chunk->size = room;
 		chunk->next = pile->chunks;
 		pile->chunks = chunk;
+		ASAN_POISON_MEMORY_REGION((char *)chunk + PILE_HEAD, room);
 	}
 	void *memory = (char *)chunk + PILE_HEAD + chunk->used;
 	chunk->used += bytes;
+	ASAN_UNPOISON_MEMORY_REGION(memory, asked);
 	return memory;
 }
 
@@ -42,6 +46,7 @@ pile_free(Pile *pile)
 	while (pile->chunks) {
 		PileChunk *chunk = pile->chunks;
 		pile->chunks = chunk->next;
+		ASAN_UNPOISON_MEMORY_REGION(chunk, PILE_HEAD + chunk->size);
 		free(chunk);
 	}
 }

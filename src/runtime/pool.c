@@ -118,13 +118,13 @@ static void
 after_fork_child(void)
 {
 	pool.thread_count = 0;
-	pthread_mutex_init(&pool.lock, NULL);
 	pthread_cond_init(&pool.wake, NULL);
 	atomic_store(&pool.busy, false);
 	atomic_store(&pool.is_ending, false);
 	atomic_store(&pool.sleepers, 0);
 	atomic_store(&pool.finished, 0);
 	atomic_store(&pool.state, (atomic_load(&pool.state) >> JOB_SHIFT) << JOB_SHIFT);
+	pthread_mutex_unlock(&pool.lock); /* this thread has it since before_fork() */
 }
 
 /* ---- Threads ---- */

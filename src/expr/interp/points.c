@@ -453,8 +453,7 @@ find_shape(void *arg)
 	if (!store)
 		store = stores_shape(&w->stores, shape->tensor);
 	shape->rank = store->rank;
-	shape->dims =
-		arena_memdup(w->arena, store->dims, ((size_t)store->rank + 1) * sizeof *store->dims);
+	shape->dims = arena_memdup(w->arena, store->dims, (size_t)store->rank * sizeof *store->dims);
 }
 
 int
