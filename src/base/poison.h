@@ -1,5 +1,5 @@
-/* Memory that nobody may touch, where AddressSanitizer looks on: an allocator that hands out parts of
- * a larger piece poisons it, lifts that from what it gives, and leaves a gap behind each part.
+/* Memory that nobody may touch, where AddressSanitizer looks on: an allocator that hands out parts
+ * of a larger piece poisons it, lifts that from what it gives, and leaves a gap behind each part.
  */
 #ifndef BASE_POISON_H
 #define BASE_POISON_H
