@@ -57,21 +57,15 @@ in_vector(const Checker *check)
 	return check->vector && check->vector->lanes;
 }
 
-/* Lanes of one vector stand at the same element, each of its own register. */
-static void
-check_own(const Checker *check, const Tensor *tensor, const Expr *const *index)
-{
-	if (in_vector(check) && lanes_own(&check->lanes, tensor) &&
-	    lanes_differ_in(&check->lanes, tensor->rank, index))
-		broken(check, "the lanes of a vector use different elements of %s", tensor->name);
-}
-
-/* A vector register is used by vectors of as many lanes, each lane its element. */
+/* Lanes stand at the same element, each of its own register. A register of vectors is used by those
+ * of as many lanes, each lane its element. */
 static void
 check_register(const Checker *check, const Tensor *tensor, const Expr *const *index)
 {
 	const Buffer *buffer = (const Buffer *)tensor;
-	check_own(check, tensor, index);
+	if (in_vector(check) && lanes_own(&check->lanes, tensor) &&
+	    lanes_differ_in(&check->lanes, tensor->rank, index))
+		broken(check, "the lanes of a vector use different elements of %s", tensor->name);
 	if (!buffer->lanes || (in_vector(check) && check->vector->lanes == buffer->lanes &&
 	                       index[0]->op == EX_var && index[0]->var == check->vector->var &&
 	                       dtype_bits(tensor->type) <= check->vector->lane_bytes * 8))

@@ -15,6 +15,8 @@ void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *val
 /* The scalar with a value in the place of a variable; of each that `values` has (Var to Expr). */
 const Expr *expr_replace_var(const Expr *e, const Var *var, const Expr *value);
 const Expr *expr_replace_vars(const Expr *e, const Map *values);
+/* The number of an element among those of the buffer. */
+const Expr *flat_index(ExprCtx *ctx, const Buffer *buffer, const Expr *const *index);
 /* A let's variable lies where its value does. */
 void facts_let(Facts *facts, const Stmt *let);
 bool expr_uses_var(const Expr *e, const Var *var);

@@ -188,6 +188,36 @@ stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg)
 		rewrite_stmt(kernel, walk.stmt, replace, arg);
 }
 
+typedef struct Redirecting {
+	Kernel *kernel;
+	Redirect *redirect;
+	void *arg;
+} Redirecting;
+
+static const Expr *
+redirect_read(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Redirecting *r = arg;
+	const Expr *const *index = e->arg;
+	const Buffer *to = NULL;
+	if (e->op == EX_read)
+		to = r->redirect(r->kernel, (const Buffer *)e->tensor, &index, r->arg);
+	return to ? expr_read(ctx, &to->tensor, index) : e;
+}
+
+void
+stmt_redirect(Kernel *kernel, Stmt *list, Redirect *redirect, void *arg)
+{
+	stmt_rewrite_exprs(kernel, list, redirect_read, &(Redirecting){kernel, redirect, arg});
+	for (StmtWalk walk = stmt_walk(kernel->arena, list); stmt_step(&walk);) {
+		Stmt *stmt = walk.stmt;
+		const Buffer *to = NULL;
+		if (stmt->kind == STMT_STORE)
+			to = redirect(kernel, stmt->buffer, &stmt->index, arg);
+		stmt->buffer = to ? to : stmt->buffer;
+	}
+}
+
 /* ---- finishing ------------------------------------------------------------------------------- */
 
 static void

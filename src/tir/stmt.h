@@ -173,4 +173,11 @@ bool stmt_step(StmtWalk *walk);
 /* Apply replace to every scalar of the list (see expr_rewrite()). */
 void stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg);
 
+/* Where an access goes: the buffer, with its index in place of the old one, or NULL: where it was.
+ */
+typedef const Buffer *Redirect(Kernel *kernel, const Buffer *buffer, const Expr *const **index,
+                               void *arg);
+/* Apply redirect to every read and store of the list, those in indices first. */
+void stmt_redirect(Kernel *kernel, Stmt *list, Redirect *redirect, void *arg);
+
 #endif

@@ -33,11 +33,11 @@ kernel named(N, X: f32[N*24], Y: out f32[50], Z: out f64[16]) flat {
   acc_3: f32[8] @reg(16) = 0
   for k in N {
     for i in 16 @vector(i32x16)
-      acc_0[i] += X[i+k*24]
+      acc_0[i] += X[k*24+i]
     for i_1 in 8 @vector(i32x16) {
       own_0: f32 @reg = 0
       own_1: f32 @reg = 0
-      own_1[] = X[i_1+k*24+16]
+      own_1[] = X[k*24+i_1+16]
       acc_3[i_1] += own_0[] + own_1[]
     }
     pair_1[] += pair_0[]

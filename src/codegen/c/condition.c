@@ -25,19 +25,27 @@ emit_plain_if(Emit *em, const Stmt *stmt)
 	emit_line(em, "}");
 }
 
+/* The list in the lanes of a mask, of which there is one. */
 static void
-emit_masked(Emit *em, const Stmt *list, const Expr *condition, const char *mask, bool holds)
+emit_under(Emit *em, const Stmt *list, const Expr *condition, const char *mask, bool holds)
 {
 	Vector *vector = em->vector;
-	const char *outer = vector->mask, *live = vector->live, *both = new_name(em, 'm');
-	const char *chosen = holds ? mask : emit_text(em, "~%s", mask);
-	emit_line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
-	          c_vector(em, DT_BOOL, vector->lanes), both, chosen, outer);
-	emit_line(em, "if (tw_any_i%dx%d(%s)) {", vector->width * 8, vector->lanes, both);
-	vector->mask = vector->live = both;
+	const char *outer = vector->mask, *live = vector->live;
+	vector->mask = vector->live = mask;
 	emit_arm_block(em, list, condition, holds);
 	vector->mask = outer;
 	vector->live = live;
+}
+
+static void
+emit_masked(Emit *em, const Stmt *list, const Expr *condition, const char *mask, bool holds)
+{
+	const char *outer = em->vector->mask, *both = new_name(em, 'm');
+	const char *chosen = holds ? mask : emit_text(em, "~%s", mask);
+	emit_line(em, outer ? "const %s %s = %s & %s;" : "const %s %s = %s;",
+	          c_vector(em, DT_BOOL, em->vector->lanes), both, chosen, outer);
+	emit_line(em, "if (tw_any_i%dx%d(%s)) {", em->vector->width * 8, em->vector->lanes, both);
+	emit_under(em, list, condition, both, holds);
 	emit_line(em, "}");
 }
 
@@ -66,21 +74,18 @@ static bool
 emit_known_case(Emit *em, const Stmt *stmt)
 {
 	bool holds[LANES_MAX], any = false;
-	Vector *vector = em->vector;
+	const Vector *vector = em->vector;
 	if (stmt->other || vector->mask != vector->tail || !known_lanes(em, stmt->condition, holds))
 		return false;
 	for (int i = 0; i < vector->lanes; i++)
 		any |= holds[i];
 	if (!any)
 		return true;
-	const char *mask = new_name(em, 'm'), *outer = vector->mask, *live = vector->live, *list = "";
+	const char *mask = new_name(em, 'm'), *list = "";
 	for (int i = 0; i < vector->lanes; i++)
 		list = emit_text(em, "%s%s%s", list, i ? ", " : "", holds[i] ? "-1" : "0");
 	emit_line(em, "const %s %s = {%s};", c_vector(em, DT_BOOL, vector->lanes), mask, list);
-	vector->mask = vector->live = mask;
-	emit_arm_block(em, stmt->body, stmt->condition, true);
-	vector->mask = outer;
-	vector->live = live;
+	emit_under(em, stmt->body, stmt->condition, mask, true);
 	return true;
 }
 

@@ -22,7 +22,7 @@ emit_block(Emit *em, const Stmt *list)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-void
+static void
 emit_serial_loop(Emit *em, const Stmt *loop)
 {
 	begin_statement(em, 2, (const Expr *[]){loop->lo, loop->hi});

@@ -89,7 +89,6 @@ Val emit_value(Emit *em, const Expr *e);
 /* The value as a scalar (outside lanes, or in lane mode), or as a vector of its type. */
 const char *emit_scalar(Emit *em, const Expr *e);
 const char *emit_vector(Emit *em, const Expr *e);
-const char *as_vector(Emit *em, DType type, Val val);
 bool emit_varies(Emit *em, const Expr *e); /* differs between lanes */
 const char *new_name(Emit *em, char kind);
 const char *name_of(const Emit *em, const void *owner); /* of a Tensor, Var or Symbol */
@@ -103,14 +102,6 @@ int enter_lanes(Emit *em);
 void leave_lanes(Emit *em, int mark);
 /* One lane of a value, in lane mode. */
 const char *lane_of(Emit *em, DType type, Val val);
-/* Emit into `arm` instead of the current text, assuming a condition. */
-typedef struct Arm {
-	Buf text;
-	Buf *out;
-	int memo, facts;
-} Arm;
-void enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds);
-void leave_arm(Emit *em, Arm *arm);
 
 /* ---- memory.c ---- */
 Val emit_read(Emit *em, const Expr *e);
@@ -145,7 +136,6 @@ void prelude_print(Buf *out, const Target *target, const char *kernels);
 /* ---- emit.c ---- */
 void emit_list(Emit *em, const Stmt *list);
 void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
-void emit_serial_loop(Emit *em, const Stmt *loop);
 void learn_loop(Emit *em, const Stmt *loop);
 
 #endif

@@ -58,30 +58,32 @@ element_text(Emit *em, const Tensor *tensor, const char *address)
 	return emit_text(em, "%s[%s]", name, address);
 }
 
-/* What the prelude calls elements of this type in memory, with the lanes of this loop. */
+/* The prelude's call for lanes in memory: load or store, at a step gather or scatter; with a mask
+ * where not all lanes count. value: what is to be stored, or NULL. */
 static const char *
-memory_name(Emit *em, DType type)
+memory_call(Emit *em, const Tensor *tensor, const Ramp *ramp, const char *value)
 {
-	return emit_text(em, "%sx%d", dtype_name(memory_type(type)), em->vector->lanes);
+	Buf call = {.arena = em->arena};
+	bool is_row = expr_is_one(ramp->step);
+	int bytes = dtype_bits(lane_type(tensor->type)) / 8;
+	const char *mask = natural_mask(em, em->vector->mask, bytes);
+	const char *verb = value ? (is_row ? "store" : "scatter") : is_row ? "load" : "gather";
+	buf_printf(&call, "tw_%s%s_%sx%d(%s + (%s)", verb, mask ? "m" : "",
+	           dtype_name(memory_type(tensor->type)), em->vector->lanes, name_of(em, tensor),
+	           sum_text(em, ramp->base));
+	const char *args[] = {is_row ? NULL : emit_scalar(em, ramp->step), value, mask};
+	for (size_t i = 0; i < countof(args); i++)
+		if (args[i])
+			buf_printf(&call, ", %s", args[i]);
+	buf_putc(&call, ')');
+	return buf_text(&call);
 }
 
 static Val
 read_lanes(Emit *em, const Expr *e, const Ramp *ramp)
 {
-	DType type = e->type;
-	int bytes = dtype_bits(lane_type(type)) / 8;
-	const char *name = name_of(em, e->tensor), *at = sum_text(em, ramp->base);
-	const char *mask = natural_mask(em, em->vector->mask, bytes), *call;
-	const char *what = memory_name(em, type);
-	if (expr_is_one(ramp->step)) {
-		call = mask ? emit_text(em, "tw_loadm_%s(%s + (%s), %s)", what, name, at, mask)
-		            : emit_text(em, "tw_load_%s(%s + (%s))", what, name, at);
-	} else {
-		const char *step = emit_scalar(em, ramp->step);
-		call = mask ? emit_text(em, "tw_gatherm_%s(%s + (%s), %s, %s)", what, name, at, step, mask)
-		            : emit_text(em, "tw_gather_%s(%s + (%s), %s)", what, name, at, step);
-	}
-	if (type == DT_BOOL)
+	const char *call = memory_call(em, e->tensor, ramp, NULL);
+	if (e->type == DT_BOOL)
 		call = full_mask(em, emit_text(em, "((tw_i32x%d)(%s != 0))", em->vector->lanes, call), 4);
 	return (Val){call, VECTOR};
 }
@@ -161,25 +163,14 @@ static void
 store_lanes(Emit *em, const Stmt *stmt, const Ramp *ramp)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
-	DType type = tensor->type;
-	int lanes = em->vector->lanes, bytes = dtype_bits(lane_type(type)) / 8;
-	const char *name = name_of(em, tensor), *at = sum_text(em, ramp->base);
-	const char *mask = natural_mask(em, em->vector->mask, bytes), *what = memory_name(em, type);
 	const char *old = NULL;
 	if (stmt->op != STORE_SET)
 		old = read_lanes(em, expr_read(em->ctx, tensor, stmt->index), ramp).text;
 	const char *value = stored_text(em, stmt, true, old);
-	if (type == DT_BOOL)
-		value = emit_text(em, "((tw_u32x%d)%s & 1u)", lanes, natural_mask(em, value, 4));
-	const char *step = emit_scalar(em, ramp->step);
-	if (expr_is_one(ramp->step) && mask)
-		emit_line(em, "tw_storem_%s(%s + (%s), %s, %s);", what, name, at, value, mask);
-	else if (expr_is_one(ramp->step))
-		emit_line(em, "tw_store_%s(%s + (%s), %s);", what, name, at, value);
-	else if (mask)
-		emit_line(em, "tw_scatterm_%s(%s + (%s), %s, %s, %s);", what, name, at, step, value, mask);
-	else
-		emit_line(em, "tw_scatter_%s(%s + (%s), %s, %s);", what, name, at, step, value);
+	if (tensor->type == DT_BOOL)
+		value =
+			emit_text(em, "((tw_u32x%d)%s & 1u)", em->vector->lanes, natural_mask(em, value, 4));
+	emit_line(em, "%s;", memory_call(em, tensor, ramp, value));
 }
 
 static void

@@ -181,15 +181,13 @@ emit_lanes(Emit *em, const Expr *e)
 
 /* ---- conversions of form --------------------------------------------------------------------- */
 
-const char *
+static const char *
 as_vector(Emit *em, DType type, Val val)
 {
 	char name[24];
 	if (val.form == VECTOR)
 		return val.text;
-	if (val.form == LANES)
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: %s has no vectors here", em->kernel->name,
-		        dtype_name(type));
+	must(val.form == UNIFORM);
 	bool is_mask = type == DT_BOOL;
 	if (is_mask)
 		type = em->vector->width == 8 ? DT_I64 : DT_I32;
@@ -201,9 +199,7 @@ const char *
 emit_scalar(Emit *em, const Expr *e)
 {
 	Val val = emit_value(em, e);
-	if (val.form != UNIFORM)
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a value differs between lanes",
-		        em->kernel->name);
+	must(val.form == UNIFORM);
 	return val.text;
 }
 
@@ -215,7 +211,14 @@ emit_vector(Emit *em, const Expr *e)
 
 /* ---- lazy operations ------------------------------------------------------------------------- */
 
-void
+/* Emit into `arm` instead of the current text, assuming a condition. */
+typedef struct Arm {
+	Buf text;
+	Buf *out;
+	int memo, facts;
+} Arm;
+
+static void
 enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds)
 {
 	arm->text = (Buf){.arena = em->arena};
@@ -228,7 +231,7 @@ enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds)
 	em->depth++;
 }
 
-void
+static void
 leave_arm(Emit *em, Arm *arm)
 {
 	em->out = arm->out;

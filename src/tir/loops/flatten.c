@@ -59,7 +59,7 @@ make_row(Flattening *flat, const Buffer *buffer)
 	return row;
 }
 
-static const Expr *
+const Expr *
 flat_index(ExprCtx *ctx, const Buffer *buffer, const Expr *const *index)
 {
 	const Expr *sum = expr_i64(ctx, 0);
@@ -71,27 +71,15 @@ flat_index(ExprCtx *ctx, const Buffer *buffer, const Expr *const *index)
 	return sum;
 }
 
-static const Expr *
-flatten_read(ExprCtx *ctx, const Expr *e, void *arg)
+static const Buffer *
+flatten_access(Kernel *kernel, const Buffer *buffer, const Expr *const **index, void *arg)
 {
 	const Flattening *flat = arg;
-	const Buffer *row = e->op == EX_read ? map_find_ptr(&flat->rows, e->tensor) : NULL;
-	if (!row)
-		return e;
-	const Expr *index = flat_index(ctx, (const Buffer *)e->tensor, e->arg);
-	return expr_read(ctx, &row->tensor, &index);
-}
-
-static void
-flatten_store(const Flattening *flat, Stmt *stmt)
-{
-	const Buffer *row = map_find_ptr(&flat->rows, &stmt->buffer->tensor);
-	if (!row)
-		return;
-	const Expr **index = NEW_N(flat->kernel->arena, const Expr *, 1);
-	index[0] = flat_index(flat->kernel->ctx, stmt->buffer, stmt->index);
-	stmt->index = index;
-	stmt->buffer = row;
+	const Buffer *row = map_find_ptr(&flat->rows, &buffer->tensor);
+	const Expr **at = NEW(kernel->arena, const Expr *);
+	*at = row ? flat_index(kernel->ctx, buffer, *index) : NULL;
+	*index = row ? at : *index;
+	return row;
 }
 
 bool
@@ -106,10 +94,7 @@ pass_Flatten(Kernel *kernel, PassContext *context)
 	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
 		if (walk.stmt->kind == STMT_ALLOC && walk.stmt->buffer->scope != SCOPE_REG)
 			walk.stmt->buffer = make_row(&flat, walk.stmt->buffer);
-	stmt_rewrite_exprs(kernel, kernel->body, flatten_read, &flat);
-	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
-		if (walk.stmt->kind == STMT_STORE)
-			flatten_store(&flat, walk.stmt);
+	stmt_redirect(kernel, kernel->body, flatten_access, &flat);
 	kernel->is_flat = true;
 	tir_simplify(kernel);
 	return true;

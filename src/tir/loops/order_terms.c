@@ -93,22 +93,28 @@ order_sum(const Order *order, Poly *sum)
 	return ordered(order, sum, constant);
 }
 
-static const Expr *
-order_index(const Order *order, const Expr *e)
+static const Buffer *
+order_access(Kernel *kernel, const Buffer *buffer, const Expr *const **index, void *arg)
 {
-	Poly sum;
-	poly_of_any(e, &sum);
-	return order_sum(order, &sum);
+	const Expr **ordered = NEW_N(kernel->arena, const Expr *, buffer->tensor.rank);
+	for (int d = 0; d < buffer->tensor.rank; d++) {
+		Poly sum;
+		poly_of_any((*index)[d], &sum);
+		ordered[d] = order_sum(arg, &sum);
+	}
+	*index = ordered;
+	return buffer;
 }
 
 /* i + n < 3 for lanes i: i < 3 - n. */
 static const Expr *
-order_test(const Order *order, const Expr *e)
+order_test(ExprCtx *ctx, const Expr *e, void *arg)
 {
-	ExprCtx *ctx = order->ctx;
+	const Order *order = arg;
 	Poly gap, factor, rest, other;
 	int64_t step;
-	if (!poly_gap(e->arg[1], e->arg[0], 0, &gap))
+	bool is_test = e->type == DT_BOOL && e->argc == 2 && e->arg[0]->type == DT_I64;
+	if (!is_test || !poly_gap(e->arg[1], e->arg[0], 0, &gap))
 		return e;
 	const Expr *lane = last_atom(order, &gap);
 	if (!lane || lane->op != EX_var || depth_of(order, lane) != LANES ||
@@ -122,21 +128,6 @@ order_test(const Order *order, const Expr *e)
 	return expr_op(ctx, e->op, (const Expr *[]){sides[!is_left], sides[is_left]});
 }
 
-static const Expr *
-order_node(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	bool is_test = e->op == EX_lt || e->op == EX_le || e->op == EX_gt || e->op == EX_ge ||
-	               e->op == EX_eq || e->op == EX_ne;
-	if (is_test && e->arg[0]->type == DT_I64)
-		return order_test(arg, e);
-	if (e->op != EX_read)
-		return e;
-	const Expr *index[ARRAY_MAX_RANK];
-	for (int d = 0; d < e->argc; d++)
-		index[d] = order_index(arg, e->arg[d]);
-	return expr_read(ctx, e->tensor, index);
-}
-
 bool
 pass_OrderTerms(Kernel *kernel, PassContext *context)
 {
@@ -147,16 +138,7 @@ pass_OrderTerms(Kernel *kernel, PassContext *context)
 		if (walk.stmt->var)
 			map_set_ptr(&order.depths, walk.stmt->var,
 			            (void *)(uintptr_t)(walk.stmt->lanes ? LANES : ++depth));
-	stmt_rewrite_exprs(kernel, kernel->body, order_node, &order);
-	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);) {
-		Stmt *stmt = walk.stmt;
-		if (stmt->kind != STMT_STORE)
-			continue;
-		int rank = stmt->buffer->tensor.rank;
-		const Expr **index = NEW_N(kernel->arena, const Expr *, rank);
-		for (int d = 0; d < rank; d++)
-			index[d] = order_index(&order, stmt->index[d]);
-		stmt->index = index;
-	}
+	stmt_redirect(kernel, kernel->body, order_access, &order);
+	stmt_rewrite_exprs(kernel, kernel->body, order_test, &order);
 	return true;
 }

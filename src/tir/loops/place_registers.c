@@ -139,28 +139,22 @@ parts_in_row(const Place *place)
 	return place->lanes ? (place->width + place->lanes - 1) / place->lanes : place->width;
 }
 
+/* A register at that position; or the row. */
 static const Buffer *
 make_part(const Placing *placing, const Place *place, int64_t position)
 {
 	Kernel *kernel = placing->kernel;
 	const Tensor *tensor = &place->buffer->tensor;
 	int64_t rest = place->width - position % parts_in_row(place) * place->lanes;
-	const Dim *extent = dim_const(kernel->ctx, rest < place->lanes ? rest : place->lanes);
-	const char *name = arena_printf(kernel->arena, "%s_%lld", tensor->name, (long long)position);
-	Buffer *part = kernel_local(kernel, name, tensor->type, place->lanes > 0, &extent, SCOPE_REG);
+	int64_t extent = place->is_row ? place->count : rest < place->lanes ? rest : place->lanes;
+	const Dim *dim = dim_const(kernel->ctx, extent);
+	const char *name = tensor->name;
+	if (!place->is_row)
+		name = arena_printf(kernel->arena, "%s_%lld", name, (long long)position);
+	Buffer *part = kernel_local(kernel, name, tensor->type, place->is_row || place->lanes, &dim,
+	                            place->is_row && !place->is_own ? SCOPE_STACK : SCOPE_REG);
 	part->lanes = place->lanes;
 	return part;
-}
-
-static const Buffer *
-make_row(const Placing *placing, const Place *place)
-{
-	const Tensor *tensor = &place->buffer->tensor;
-	if (place->is_own && tensor->rank == 1)
-		return place->buffer;
-	const Dim *count = dim_const(placing->kernel->ctx, place->count);
-	return kernel_local(placing->kernel, tensor->name, tensor->type, 1, &count,
-	                    place->is_own ? SCOPE_REG : SCOPE_STACK);
 }
 
 /* The buffers that take the place of one, and their definitions that of its. */
@@ -174,48 +168,40 @@ divide(const Placing *placing, Place *place)
 		place->lanes = 0;
 	place->parts_count = place->is_row ? 1 : place->count / place->width * parts_in_row(place);
 	place->parts = NEW_N(kernel->arena, const Buffer *, place->parts_count);
-	for (int64_t i = place->parts_count - 1; i >= 0; i--) {
-		place->parts[i] = place->is_row ? make_row(placing, place) : make_part(placing, place, i);
-		if (i == 0) {
-			place->alloc->buffer = place->parts[0];
-			break;
-		}
-		Stmt *alloc = stmt_alloc(kernel, place->parts[i], place->alloc->value);
-		alloc->next = place->alloc->next;
-		place->alloc->next = alloc;
+	Stmt *alloc = place->alloc, *next = alloc->next;
+	for (int64_t i = 0; i < place->parts_count; i++) {
+		place->parts[i] = make_part(placing, place, i);
+		if (i > 0)
+			alloc = alloc->next = stmt_alloc(kernel, place->parts[i], alloc->value);
+		alloc->buffer = place->parts[i];
 	}
+	alloc->next = next;
 }
 
 /* The buffer that holds an element or the lanes' elements now, and the index there, if any. */
 static const Buffer *
-locate(ExprCtx *ctx, const Place *place, const Expr *const *index, const Expr **out)
-{
-	const Tensor *tensor = &place->buffer->tensor;
-	int64_t position = 0, value, extent;
-	*out = NULL;
-	for (int d = 0; d < tensor->rank; d++) {
-		const Expr *at = expr_cast(ctx, DT_I64, index[d]);
-		if (place->is_row) {
-			*out = *out ? expr_add(ctx, expr_mul(ctx, *out, tensor->hi[d]), at) : at;
-		} else if (place->lanes && d == tensor->rank - 1) {
-			*out = lane_offset(at, &value);
-			position = position * parts_in_row(place) + value / place->lanes;
-		} else {
-			must(expr_as_i64(at, &value) && dim_is_const(tensor->hi[d], &extent));
-			position = position * extent + value;
-		}
-	}
-	must(position < place->parts_count);
-	return place->parts[position];
-}
-
-static const Expr *
-place_read(ExprCtx *ctx, const Expr *e, void *arg)
+locate(Kernel *kernel, const Buffer *buffer, const Expr *const **index, void *arg)
 {
 	const Placing *placing = arg;
-	const Expr *index;
-	const Place *place = e->op == EX_read ? map_find_ptr(&placing->places, e->tensor) : NULL;
-	return place ? expr_read(ctx, &locate(ctx, place, e->arg, &index)->tensor, &index) : e;
+	const Place *place = map_find_ptr(&placing->places, &buffer->tensor);
+	const Expr **at = NEW(kernel->arena, const Expr *);
+	int64_t position = 0, value, extent;
+	if (!place)
+		return NULL;
+	if (place->is_row)
+		*at = flat_index(kernel->ctx, buffer, *index);
+	for (int d = 0; d < buffer->tensor.rank && !place->is_row; d++) {
+		must(dim_is_const(buffer->tensor.hi[d], &extent));
+		if (!expr_as_i64((*index)[d], &value)) {
+			*at = lane_offset((*index)[d], &value);
+			value /= place->lanes;
+			extent = parts_in_row(place);
+		}
+		position = position * extent + value;
+	}
+	must(position < place->parts_count);
+	*index = at;
+	return place->parts[position];
 }
 
 bool
@@ -227,20 +213,9 @@ pass_PlaceRegisters(Kernel *kernel, PassContext *context)
 	note_list(&placing, kernel->body);
 	for (int i = 0; i < placing.all.count; i++) {
 		divide(&placing, placing.all.data[i]);
-		has_rows |= placing.all.data[i]->parts[0]->tensor.rank > 0;
+		has_rows |= placing.all.data[i]->is_row;
 	}
-	stmt_rewrite_exprs(kernel, kernel->body, place_read, &placing);
-	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);) {
-		Stmt *stmt = walk.stmt;
-		const Place *place = NULL;
-		if (stmt->kind == STMT_STORE)
-			place = map_find_ptr(&placing.places, &stmt->buffer->tensor);
-		if (!place)
-			continue;
-		const Expr **index = NEW_N(kernel->arena, const Expr *, 1);
-		stmt->buffer = locate(kernel->ctx, place, stmt->index, index);
-		stmt->index = index;
-	}
+	stmt_redirect(kernel, kernel->body, locate, &placing);
 	if (has_rows)
 		tir_simplify(kernel);
 	return placing.all.count > 0;

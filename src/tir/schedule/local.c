@@ -99,26 +99,21 @@ place_of(const Local *l, const Expr *const *index)
 	return place;
 }
 
-static const Expr *
-redirect_read(ExprCtx *ctx, const Expr *e, void *arg)
+static const Buffer *
+redirect(Kernel *kernel, const Buffer *buffer, const Expr *const **index, void *arg)
 {
+	(void)kernel;
 	const Local *l = arg;
-	if (e->op != EX_read || e->tensor != l->old)
-		return e;
-	return expr_read(ctx, &l->buffer->tensor, place_of(l, e->arg));
+	if (&buffer->tensor != l->old)
+		return NULL;
+	*index = place_of(l, *index);
+	return l->buffer;
 }
 
 void
 local_redirect(Local *l, Stmt *list)
 {
-	stmt_rewrite_exprs(l->s->kernel, list, redirect_read, l);
-	for (StmtWalk walk = stmt_walk(l->s->kernel->arena, list); stmt_step(&walk);) {
-		Stmt *stmt = walk.stmt;
-		if (stmt->kind != STMT_STORE || &stmt->buffer->tensor != l->old)
-			continue;
-		stmt->index = place_of(l, stmt->index);
-		stmt->buffer = l->buffer;
-	}
+	stmt_redirect(l->s->kernel, list, redirect, l);
 }
 
 /* ---- loops over the elements ----------------------------------------------------------------- */
