@@ -7,6 +7,7 @@
 
 #include "eval/eval.h"
 #include "expr/scalar/ctx.h"
+#include "runtime/json.h"
 
 /* ---- --shape ---- */
 
@@ -554,9 +555,8 @@ sizes_text(Arena *arena, const Graph *graph, const Binding *sizes)
 		const SymbolDef *def = &graph->symbols.data[i];
 		if (!is_input(def))
 			continue;
-		buf_puts(&buf, count++ ? ", " : "{");
-		buf_quote(&buf, def->symbol->name);
-		buf_printf(&buf, ": %lld", (long long)sizes->value[def->symbol->id]);
+		json_put(&buf, count++ ? ", %s: %lld" : "{%s: %lld", def->symbol->name,
+		         (long long)sizes->value[def->symbol->id]);
 	}
 	buf_puts(&buf, count ? "}\n" : "{}\n");
 	return buf_text(&buf);

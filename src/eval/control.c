@@ -4,15 +4,6 @@
 #include "eval/inner.h"
 #include "graph/expand.h"
 
-static const Region *
-region_named(const Node *node, const char *name)
-{
-	for (int i = 0; i < node->nregion; i++)
-		if (strcmp(node->regions[i]->name, name) == 0)
-			return node->regions[i];
-	fail_as(FAIL_BUG, &node->loc, "region %s is missing", name);
-}
-
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 /* A tensor with one axis more, at `axis`: written or read slice by slice. Bounds have up to four
@@ -160,29 +151,28 @@ free_slices(Slices *slices)
 		arena_free(slices->data[i].memory);
 }
 
-/* ---- If -------------------------------------------------------------------------------------- */
+/* ---- regions that run once ------------------------------------------------------------------- */
+
+static void
+eval_once(Eval *eval, const Node *node, const Region *region)
+{
+	eval_region(eval, region);
+	for (int k = 0; k < node->noutput; k++)
+		if (node->outputs[k])
+			eval_set_cell(eval, node->outputs[k], eval_copy(eval, region->results[k]));
+}
 
 static void
 eval_if(Eval *eval, const Node *node)
 {
 	bool is_true = eval_number(eval, node->inputs[0], &node->loc) != 0;
-	const Region *side = region_named(node, is_true ? "then_branch" : "else_branch");
-	eval_region(eval, side);
-	for (int k = 0; k < node->noutput; k++)
-		if (node->outputs[k])
-			eval_set_cell(eval, node->outputs[k], eval_copy(eval, side->results[k]));
+	eval_once(eval, node, node_region(node, is_true ? "then_branch" : "else_branch"));
 }
-
-/* ---- fused: its nodes, one after the other --------------------------------------------------- */
 
 static void
 eval_fused(Eval *eval, const Node *node)
 {
-	const Region *body = node->regions[0];
-	eval_region(eval, body);
-	for (int k = 0; k < node->noutput; k++)
-		if (node->outputs[k])
-			eval_set_cell(eval, node->outputs[k], eval_copy(eval, body->results[k]));
+	eval_once(eval, node, node->regions[0]);
 }
 
 /* ---- Loop ------------------------------------------------------------------------------------ */
@@ -210,7 +200,7 @@ move_states(Eval *eval, int count, Value *const *to, Value *const *from)
 static void
 eval_loop(Eval *eval, const Node *node)
 {
-	const Region *body = region_named(node, "body");
+	const Region *body = node_region(node, "body");
 	int states = body->nparam - 2, scans = body->nresult - 1 - states;
 	const Value *limit = node->inputs[0], *condition = node->ninput > 1 ? node->inputs[1] : NULL;
 	int64_t most = limit ? eval_number(eval, limit, &node->loc) : INT64_MAX;
@@ -283,7 +273,7 @@ give_scan_slices(Eval *eval, const Node *node, const Region *body, int states, i
 static void
 eval_scan(Eval *eval, const Node *node)
 {
-	const Region *body = region_named(node, "body");
+	const Region *body = node_region(node, "body");
 	int inputs = (int)attr_int(node, "num_scan_inputs"), states = node->ninput - inputs;
 	int outputs = body->nresult - states;
 	int64_t length = scan_length(eval, node, states, inputs);

@@ -198,6 +198,7 @@ void node_set_input(Node *node, int index, Value *value);
 void node_remove(Node *node); /* its outputs must be unused */
 void node_move(Node *node, Region *region, Node *before);
 Region *region_new(Node *owner, const char *name);
+Region *node_region(const Node *node, const char *name); /* fails where there is none */
 Value *region_param(Region *region, const char *name, const Type *type);
 void region_set_results(Region *region, int count, Value *const *results);
 void region_set_result(Region *region, int index, Value *value);

@@ -74,16 +74,6 @@ outside_type(Infer *infer, const Region *region, const Type *type, int output, c
 	return type_tensor(type->dtype, type->rank + shift, dims);
 }
 
-static Region *
-get_region(const Infer *infer, const char *name)
-{
-	const Node *node = infer->node;
-	for (int i = 0; i < node->nregion; i++)
-		if (!strcmp(node->regions[i]->name, name))
-			return node->regions[i];
-	infer_fail(infer, "region %s is missing", name);
-}
-
 /* What is known of a region's result and does not depend on the region's own symbols. */
 static void
 pass_known(Infer *infer, Region *region, int output)
@@ -114,7 +104,8 @@ void
 infer_If(Infer *infer)
 {
 	const Node *node = infer->node;
-	Region *sides[2] = {get_region(infer, "then_branch"), get_region(infer, "else_branch")};
+	Region *sides[2] = {node_region(infer->node, "then_branch"),
+	                    node_region(infer->node, "else_branch")};
 	for (int i = 0; i < 2; i++) {
 		region_infer(infer->graph, sides[i]);
 		if (sides[i]->nresult != node->noutput)
@@ -211,7 +202,7 @@ void
 infer_Loop(Infer *infer)
 {
 	const Node *node = infer->node;
-	Region *body = get_region(infer, "body");
+	Region *body = node_region(infer->node, "body");
 	int states = node->ninput - 2, scans = node->noutput - states;
 	if (states < 0 || scans < 0 || body->nparam != states + 2 ||
 	    body->nresult != 1 + states + scans)
@@ -286,7 +277,7 @@ void
 infer_Scan(Infer *infer)
 {
 	const Node *node = infer->node;
-	Region *body = get_region(infer, "body");
+	Region *body = node_region(infer->node, "body");
 	int scans = (int)attr_int(node, "num_scan_inputs"), states = node->ninput - scans;
 	const Dim *trips = NULL;
 	if (scans < 1 || states < 0 || body->nparam != node->ninput || body->nresult != node->noutput ||

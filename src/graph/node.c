@@ -193,6 +193,15 @@ region_new(Node *owner, const char *name)
 	return region;
 }
 
+Region *
+node_region(const Node *node, const char *name)
+{
+	for (int i = 0; i < node->nregion; i++)
+		if (!strcmp(node->regions[i]->name, name))
+			return node->regions[i];
+	fail(&node->loc, "region %s is missing", name);
+}
+
 Value *
 region_param(Region *region, const char *name, const Type *type)
 {

@@ -21,12 +21,15 @@ pile_alloc(Pile *pile, size_t count, size_t size)
 {
 	size_t asked, bytes;
 	if (__builtin_mul_overflow(count, size, &asked) || asked > SIZE_MAX / 2)
+		pile->is_out = true;
+	if (pile->is_out)
 		return NULL;
 	bytes = (asked + POISON_GAP + PILE_ALIGN - 1) / PILE_ALIGN * PILE_ALIGN;
 	PileChunk *chunk = pile->chunks;
 	if (!chunk || chunk->size - chunk->used < bytes) {
 		size_t room = bytes > PILE_CHUNK / 4 ? bytes : PILE_CHUNK;
 		chunk = calloc(1, PILE_HEAD + room);
+		pile->is_out = !chunk;
 		if (!chunk)
 			return NULL;
 		chunk->size = room;

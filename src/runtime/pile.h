@@ -6,15 +6,18 @@
 #ifndef RUNTIME_PILE_H
 #define RUNTIME_PILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct PileChunk PileChunk;
 
 typedef struct Pile {
 	PileChunk *chunks;
+	bool is_out;
 } Pile;
 
-/* Zeroed, aligned to 16 bytes; NULL when memory is out or count * size overflows. */
+/* Zeroed, aligned to 16 bytes; NULL when memory is out or count * size overflows, and from then on:
+ * who takes many things looks at is_out once. */
 void *pile_alloc(Pile *pile, size_t count, size_t size);
 void pile_free(Pile *pile);
 

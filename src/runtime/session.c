@@ -38,7 +38,7 @@ set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
 	return TW_OK;
 }
 
-static bool
+static void
 make_tables(TwSession *session)
 {
 	const Plan *plan = session->bundle->plan;
@@ -49,8 +49,6 @@ make_tables(TwSession *session)
 	session->input_dims = pile_alloc(pile, ninput * PLAN_MAX_RANK, sizeof *session->input_dims);
 	session->output_data = pile_alloc(pile, noutput, sizeof *session->output_data);
 	session->output_bytes = pile_alloc(pile, noutput, sizeof *session->output_bytes);
-	return session->inputs && session->is_input_bound && session->input_dims &&
-	       session->output_data && session->output_bytes;
 }
 
 /* Until something else is bound, an input with a default holds that: its dims are numbers. */
@@ -96,8 +94,7 @@ tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSession **se
 	pool_acquire();
 	atomic_fetch_add(&bundle->users, 1);
 	TwCode code = set_options(s, &own, error);
-	if (!code && !make_tables(s))
-		code = handle_fail(error, TW_MEMORY, "out of memory for a session");
+	make_tables(s);
 	if (!code)
 		code = exec_open(&s->exec);
 	if (!code)

@@ -35,17 +35,14 @@ is_whole(const Plan *plan)
 	return is_whole;
 }
 
-bool
+void
 capture_open(Exec *exec)
 {
 	const Plan *plan = exec->model->plan;
 	Capture *capture = &exec->capture;
 	capture->is_possible = exec->model->backend->record && is_whole(plan);
-	if (!capture->is_possible)
-		return true;
 	size_t count = (size_t)plan->ninput + (size_t)plan->noutput;
 	capture->bound = pile_alloc(&exec->pile, count, sizeof *capture->bound);
-	return capture->bound != NULL;
 }
 
 void

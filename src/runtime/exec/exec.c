@@ -160,8 +160,7 @@ exec_copy_array(Exec *exec, const Array *array, PlanPlace from, const int64_t *s
 
 static Frame *frame_new(Exec *exec, const Plan *plan, Frame *outer);
 
-/* Tables of one step. False when memory is out. */
-static bool
+static void
 make_step(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Pile *pile = &frame->exec->pile;
@@ -172,8 +171,8 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	state->strides = pile_alloc(pile, nargs, sizeof *state->strides);
 	state->symbols = pile_alloc(pile, (size_t)step->nsymbol, sizeof *state->symbols);
 	state->bodies = pile_alloc(pile, (size_t)step->nbody, sizeof *state->bodies);
-	if (!buffers || !ranks || !state->data || !state->strides || !state->symbols || !state->bodies)
-		return false;
+	if (pile->is_out)
+		return;
 	for (int i = 0; i < step->narg; i++)
 		if (step->args[i] >= 0) {
 			ranks[state->nbuffer] = frame->plan->buffers[step->args[i]].rank;
@@ -183,24 +182,20 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	state->ranks = ranks;
 	state->number = frame->exec->nnamed++;
 	frame->exec->named[state->number] = step;
-	if (step->kind == PT_VENDOR && !(state->calls = pile_alloc(pile, 1, sizeof *state->calls)))
-		return false;
-	if (step->kind != PT_KERNEL && step->kind != PT_VENDOR) {
+	if (step->kind == PT_VENDOR) {
+		state->calls = pile_alloc(pile, 1, sizeof *state->calls);
+	} else if (step->kind != PT_KERNEL) {
 		state->arrays = pile_alloc(pile, 2 * nargs, sizeof *state->arrays);
 		state->dense = pile_alloc(pile, nargs, sizeof *state->dense);
 		state->carried = pile_alloc(pile, nargs, sizeof *state->carried);
-		if (!state->arrays || !state->dense || !state->carried)
-			return false;
 	}
-	if (step->kind == PT_HOST && !host_step_make(frame->exec, step, state))
-		return false;
+	if (step->kind == PT_HOST)
+		host_step_make(frame->exec, step, state);
 	for (int i = 0; i < step->nbody; i++)
-		if (!(state->bodies[i] = frame_new(frame->exec, step->bodies[i], frame)))
-			return false;
-	return true;
+		state->bodies[i] = frame_new(frame->exec, step->bodies[i], frame);
 }
 
-static bool
+static void
 make_slot(Frame *frame, const PlanBuffer *buffer, Slot *slot)
 {
 	Pile *pile = &frame->exec->pile;
@@ -213,11 +208,10 @@ make_slot(Frame *frame, const PlanBuffer *buffer, Slot *slot)
 		slot->data = (unsigned char *)(is_here ? model->weights : model->held) + buffer->offset;
 		slot->constant = model->weights + buffer->offset;
 	}
-	return slot->dims && (slot->strides || !buffer->strides || buffer->kind != PB_VIEW);
 }
 
-/* A frame for a plan and frames for its nested plans; NULL when memory is out. What it holds beyond
- * the pile is freed by frame_close(). */
+/* A frame for a plan and frames for its nested plans, of use unless the pile is out. What it holds
+ * beyond the pile is freed by frame_close(). */
 static Frame *
 frame_new(Exec *exec, const Plan *plan, Frame *outer)
 {
@@ -236,18 +230,15 @@ frame_new(Exec *exec, const Plan *plan, Frame *outer)
 	frame->size = pile_alloc(pile, nbuffer, sizeof *frame->size);
 	frame->offset = pile_alloc(pile, nbuffer, sizeof *frame->offset);
 	frame->steps = pile_alloc(pile, nstep, sizeof *frame->steps);
-	if (!frame->symbols || !frame->dims || !frame->dim_is_late || !frame->step_has_symbols ||
-	    !frame->slots || !frame->size || !frame->offset || !frame->steps)
-		return NULL;
+	if (pile->is_out)
+		return frame;
 	for (int i = outer ? outer->plan->nsymbol : 0; i < plan->nsymbol; i++)
 		if (plan->symbols[i].source != PS_INPUT)
 			frame->step_has_symbols[plan->symbols[i].step] = true;
 	for (int i = 0; i < plan->nbuffer; i++)
-		if (!make_slot(frame, &plan->buffers[i], &frame->slots[i]))
-			return NULL;
+		make_slot(frame, &plan->buffers[i], &frame->slots[i]);
 	for (int i = 0; i < plan->nstep; i++)
-		if (!make_step(frame, &plan->steps[i], &frame->steps[i]))
-			return NULL;
+		make_step(frame, &plan->steps[i], &frame->steps[i]);
 	return frame;
 }
 
@@ -295,9 +286,10 @@ exec_open(Exec *exec)
 	const ExecModel *model = exec->model;
 	exec->named = pile_alloc(&exec->pile, count_steps(model->plan), sizeof *exec->named);
 	exec->stream = model->backend->open(model->code, &exec->workers, &exec->memory);
-	if (exec->named && exec->stream && capture_open(exec))
-		exec->main = frame_new(exec, model->plan, NULL);
-	return exec->main ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
+	capture_open(exec);
+	exec->main = exec->stream ? frame_new(exec, model->plan, NULL) : NULL;
+	bool is_made = exec->stream && !exec->pile.is_out;
+	return is_made ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
 }
 
 void

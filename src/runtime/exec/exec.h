@@ -64,14 +64,19 @@ enum { WATCH_ROOM = 256 };
 
 enum { VENDOR_CALLS = 4 };
 
+typedef struct CallEntry {
+	PreparedCall *call;
+	int64_t *key;
+	bool is_refused; /* known to have no implementation: the fallback runs */
+} CallEntry;
+
 /* Vendor calls by the dims of their arguments, most recent first. */
 typedef struct CallCache {
-	PreparedCall *call[VENDOR_CALLS];
-	int64_t *key[VENDOR_CALLS];
-	int key_size, count;
-	bool refused[VENDOR_CALLS]; /* known to have no implementation: the fallback runs */
-	char refusal[300];          /* why the last refused one was refused, */
-	bool is_said;               /* and whether the log has it */
+	CallEntry entries[VENDOR_CALLS];
+	int count;
+	size_t key_bytes;
+	char refusal[300]; /* why the last refused one was refused, */
+	bool is_said;      /* and whether the log has it */
 } CallCache;
 
 /* Values that an iteration hands to the next, and what iterations collected. */
@@ -212,7 +217,7 @@ size_t element_bytes(DType type); /* 0: less than a byte */
 /* Run the main plan or, later, what was recorded of it. Input and bound output memory are in the
  * slots. (capture.c) */
 TwCode exec_run(Exec *exec);
-bool capture_open(Exec *exec); /* whether a run can be recorded; false: out of memory */
+void capture_open(Exec *exec); /* whether a run can be recorded */
 void capture_drop(Exec *exec); /* what was recorded no longer holds */
 /* Run the steps. */
 TwCode frame_run(Frame *frame);
@@ -248,7 +253,7 @@ bool step_has_sizes(const Frame *frame, const PlanStep *step); /* step.c */
 void call_cache_free(Exec *exec, CallCache *cache);
 TwCode step_run_copy(Frame *frame, const PlanStep *step, StepState *state);
 TwCode step_run_host(Frame *frame, const PlanStep *step, StepState *state); /* host.c */
-bool host_step_make(Exec *exec, const PlanStep *step, StepState *state);
+void host_step_make(Exec *exec, const PlanStep *step, StepState *state);
 TwCode step_run_if(Frame *frame, const PlanStep *step, StepState *state); /* flow.c */
 TwCode step_run_loop(Frame *frame, const PlanStep *step, StepState *state);
 TwCode step_run_scan(Frame *frame, const PlanStep *step, StepState *state);

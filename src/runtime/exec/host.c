@@ -25,25 +25,19 @@ typedef struct HostRun {
 	TwCode code; /* what went wrong in a callback */
 } HostRun;
 
-bool
+void
 host_step_make(Exec *exec, const PlanStep *step, StepState *state)
 {
 	Pile *pile = &exec->pile;
-	HostStep *host = pile_alloc(pile, 1, sizeof *host);
+	HostStep *host = state->host = pile_alloc(pile, 1, sizeof *host);
 	size_t nargs = (size_t)step->narg;
 	if (!host)
-		return false;
-	*host = (HostStep){
-		.info = host_find(step->row),
-	};
+		return;
+	host->info = host_find(step->row);
 	host->inputs = pile_alloc(pile, nargs, sizeof *host->inputs);
 	host->is_wanted = pile_alloc(pile, nargs, sizeof *host->is_wanted);
 	host->outputs = pile_alloc(pile, nargs, sizeof *host->outputs);
 	host->dims = pile_alloc(pile, nargs, sizeof *host->dims);
-	state->host = host;
-	if (!host->inputs || !host->is_wanted || !host->outputs || !host->dims)
-		return false;
-	return true;
 }
 
 /* ---- Memory for the function ---- */

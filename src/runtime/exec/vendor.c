@@ -15,22 +15,21 @@
 void
 call_cache_free(Exec *exec, CallCache *cache)
 {
-	size_t bytes = (size_t)cache->key_size * sizeof **cache->key;
 	for (int i = 0; i < cache->count; i++) {
-		vendor_call_free(cache->call[i]);
-		memory_release(&exec->memory, cache->key[i], bytes);
+		vendor_call_free(cache->entries[i].call);
+		memory_release(&exec->memory, cache->entries[i].key, cache->key_bytes);
 	}
 	cache->count = 0;
 }
 
 /* What decides a call beside the plan: dims and strides of all arguments. */
-static int
-key_length(const Frame *frame, const PlanStep *step)
+static size_t
+key_size(const Frame *frame, const PlanStep *step)
 {
 	int length = 0;
 	for (int i = 0; i < step->narg; i++)
 		length += step->args[i] < 0 ? 0 : 2 * frame->plan->buffers[step->args[i]].rank;
-	return length;
+	return (size_t)length * sizeof(int64_t);
 }
 
 static void
@@ -46,46 +45,6 @@ fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
 			*key++ = slot->strides ? slot->strides[d] : -1;
 		}
 	}
-}
-
-/* Move entry `index` to the front. */
-static void
-make_first(CallCache *cache, int index)
-{
-	PreparedCall *call = cache->call[index];
-	int64_t *key = cache->key[index];
-	bool refused = cache->refused[index];
-	for (int i = index; i > 0; i--) {
-		cache->call[i] = cache->call[i - 1];
-		cache->key[i] = cache->key[i - 1];
-		cache->refused[i] = cache->refused[i - 1];
-	}
-	cache->call[0] = call;
-	cache->key[0] = key;
-	cache->refused[0] = refused;
-}
-
-/* A place for a new call at the front; the oldest goes when all are taken, once it has run. */
-static TwCode
-open_entry(Exec *exec, CallCache *cache)
-{
-	size_t bytes = (size_t)cache->key_size * sizeof **cache->key;
-	int index = cache->count;
-	if (index == VENDOR_CALLS) {
-		TwCode code = exec_finish(exec);
-		if (code)
-			return code;
-		vendor_call_free(cache->call[--index]);
-	} else {
-		cache->key[index] = memory_alloc(&exec->memory, bytes);
-		if (!cache->key[index])
-			return exec_out_of_memory(exec, bytes);
-		cache->count++;
-	}
-	cache->call[index] = NULL;
-	cache->refused[index] = false;
-	make_first(cache, index);
-	return TW_OK;
 }
 
 /* ---- Binding ---- */
@@ -118,31 +77,41 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 static bool
 is_pending(const CallCache *cache)
 {
-	return !cache->call[0] && !cache->refused[0];
+	return !cache->entries[0].call && !cache->entries[0].is_refused;
 }
 
-/* Find the entry for the sizes bound now, or begin a new one, and make it the first. */
+/* Find the entry for the sizes bound now, or begin a new one, and make it the first. When all are
+ * taken the oldest goes, once it has run. */
 static TwCode
 find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 {
 	Exec *exec = frame->exec;
-	cache->key_size = key_length(frame, step);
-	size_t bytes = (size_t)cache->key_size * sizeof(int64_t);
-	int64_t *key = memory_alloc(&exec->memory, bytes);
-	if (!key)
-		return exec_out_of_memory(exec, bytes);
-	fill_key(frame, step, key);
+	size_t bytes = cache->key_bytes = key_size(frame, step);
+	CallEntry first = {.key = memory_alloc(&exec->memory, bytes)}, gone = {0};
+	TwCode code = first.key ? TW_OK : exec_out_of_memory(exec, bytes);
+	if (code)
+		return code;
+	fill_key(frame, step, first.key);
 	int found = 0;
-	while (found < cache->count && memcmp(cache->key[found], key, bytes) != 0)
+	while (found < cache->count && memcmp(cache->entries[found].key, first.key, bytes) != 0)
 		found++;
-	bool is_known = found < cache->count;
-	TwCode code = is_known ? TW_OK : open_entry(exec, cache);
-	if (is_known)
-		make_first(cache, found);
-	else if (!code)
-		memcpy(cache->key[0], key, bytes);
-	memory_release(&exec->memory, key, bytes);
-	return code;
+	if (found == VENDOR_CALLS && (code = exec_finish(exec)) != TW_OK) {
+		memory_release(&exec->memory, first.key, bytes);
+		return code;
+	}
+	if (found == VENDOR_CALLS) {
+		gone = cache->entries[--found];
+	} else if (found < cache->count) {
+		gone.key = first.key;
+		first = cache->entries[found];
+	} else {
+		cache->count++;
+	}
+	memmove(&cache->entries[1], cache->entries, (size_t)found * sizeof first);
+	cache->entries[0] = first;
+	vendor_call_free(gone.call);
+	memory_release(&exec->memory, gone.key, bytes);
+	return TW_OK;
 }
 
 /* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
@@ -151,8 +120,8 @@ fill_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 {
 	cache->refusal[0] = 0;
 	cache->is_said = false;
-	cache->call[0] = make_call(frame, step, cache->refusal, sizeof cache->refusal);
-	cache->refused[0] = !cache->call[0];
+	cache->entries[0].call = make_call(frame, step, cache->refusal, sizeof cache->refusal);
+	cache->entries[0].is_refused = !cache->entries[0].call;
 }
 
 /* Use the first entry. */
@@ -161,7 +130,7 @@ take_entry(Frame *frame, const PlanStep *step, StepState *state)
 {
 	Exec *exec = frame->exec;
 	CallCache *cache = state->calls;
-	state->call = cache->call[0];
+	state->call = cache->entries[0].call;
 	if (state->call)
 		return exec_reserve_scratch(exec, vendor_call_scratch(state->call));
 	if (step->kernel < 0)
