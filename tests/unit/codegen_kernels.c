@@ -172,13 +172,6 @@ static const Case CASES[] = {
      "  for i in N @vector\n    for f in 4 @unroll\n      acc[f] += X[i] * W[f, i]\n"
      "  for f in 4\n    Y[f] = acc[f]\n}",
      1e-4},
-	{"own", /* registers of lanes that are no vectors, from values that differ between lanes */
-     "kernel own(N, X: f32[N], Y: out f32[N], Z: out i32[N]) {\n  for i in N @vector {\n"
-     "    at: i64 @reg = i * 3\n    two: i64[2] @reg = i\n    for k in 2\n      two[k] += at\n"
-     "    some: f32[2] @reg = X[i]\n    for k in 2\n      some[k] *= 2.0\n    at += 1\n"
-     "    small: f16 @reg = f16(X[i])\n    Y[i] = some[0] * f32(at) + f32(small)\n"
-     "    Z[i] = i32(two[0] + two[1])\n  }\n}",
-     0},
 	{"locals",
      "kernel locals(N, X: f32[N], Y: out f32[N]) {\n  t: f32[32] @stack\n  u: f32[N] @scratch\n"
      "  v: f32[2*N] @scratch = 1.0\n  for i in 32 @vector\n    t[i] = f32(i) * 0.5\n"

@@ -92,45 +92,35 @@ store_reg(Emit *em, const Stmt *stmt)
 
 /* ---- allocs ---------------------------------------------------------------------------------- */
 
-/* Lines that fill an array of `rows` (NULL: one place), at `lane` of each. */
+/* Lines that fill an array of `rows`, or of `rows` times `lanes`: a count that is NULL is none. */
 static void
-fill(Emit *em, const char *name, const char *rows, const char *lane, const char *value)
+fill(Emit *em, const char *place, const char *rows, const char *lanes, const char *value)
 {
-	if (!rows) {
-		emit_line(em, "%s%s = %s;", name, lane, value);
-		return;
+	const char *counts[] = {rows, lanes};
+	int depth = em->depth;
+	for (size_t k = 0; k < countof(counts); k++) {
+		if (!counts[k])
+			continue;
+		const char *i = new_name(em, 'l');
+		emit_line(em, "for (tw_i64 %s = 0; %s < %s; %s++)", i, i, counts[k], i);
+		place = emit_text(em, "%s[%s]", place, i);
+		em->depth++;
 	}
-	const char *i = new_name(em, 'l');
-	emit_line(em, "for (tw_i64 %s = 0; %s < %s; %s++)", i, i, rows, i);
-	emit_line(em, "\t%s[%s]%s = %s;", name, i, lane, value);
+	emit_line(em, "%s = %s;", place, value);
+	em->depth = depth;
 }
 
 static const char *
 initial_text(Emit *em, const Stmt *stmt)
 {
 	char name[24];
+	DType type = stmt->value->type;
 	if (em->vector)
-		return emit_vector(em, stmt->value);
-	const char *value = emit_scalar(em, stmt->value);
-	int lanes = stmt->buffer->lanes;
-	value_name(stmt->value->type, name, lanes);
-	return lanes ? emit_text(em, "tw_set_%s(%s)", name, value) : value;
-}
-
-/* Lanes without a vector: an array with an element for each, or a row of these. */
-static void
-alloc_lanes(Emit *em, const Stmt *stmt, const char *rows)
-{
-	const Tensor *tensor = &stmt->buffer->tensor;
-	const char *name = name_of(em, tensor);
-	emit_line(em, "%s %s%s[%d];", c_type(tensor->type), name,
-	          rows ? emit_text(em, "[%s]", rows) : "", em->vector->lanes);
-	if (!stmt->value)
-		return;
-	int mark = enter_lanes(em);
-	const char *lane = emit_text(em, "[%s]", em->vector->lane);
-	fill(em, name, rows, lane, emit_scalar(em, stmt->value));
-	leave_lanes(em, mark);
+		return has_vector(em, type) ? emit_vector(em, stmt->value) : emit_scalar(em, stmt->value);
+	if (!stmt->buffer->lanes)
+		return emit_scalar(em, stmt->value);
+	value_name(type, name, stmt->buffer->lanes);
+	return emit_text(em, "tw_set_%s(%s)", name, emit_scalar(em, stmt->value));
 }
 
 static void
@@ -138,22 +128,22 @@ alloc_reg(Emit *em, const Stmt *stmt)
 {
 	const Tensor *tensor = &stmt->buffer->tensor;
 	int lanes = em->vector ? em->vector->lanes : stmt->buffer->lanes;
+	bool is_each = em->vector && !has_vector(em, tensor->type);
 	bool is_row = tensor->rank > 0 && !stmt->buffer->lanes;
-	const char *rows = is_row ? emit_scalar(em, tensor->hi[0]) : NULL;
+	const char *type = lanes && !is_each ? c_vector(em, tensor->type, lanes) : c_type(tensor->type);
+	const char *name = name_of(em, tensor);
+	const char *initial = stmt->value ? initial_text(em, stmt) : NULL;
 	map_set_ptr(&em->masks, tensor, em->vector ? (void *)em->vector->mask : NULL);
-	if (em->vector && !has_vector(em, tensor->type)) {
-		alloc_lanes(em, stmt, rows);
+	if (!is_row && !is_each) {
+		emit_line(em, initial ? "%s %s = %s;" : "%s %s;", type, name, initial);
 		return;
 	}
-	const char *name = name_of(em, tensor), *initial = stmt->value ? initial_text(em, stmt) : NULL;
-	const char *type = lanes ? c_vector(em, tensor->type, lanes) : c_type(tensor->type);
-	emit_line(em,
-	          rows      ? "%s %s[%s];"
-	          : initial ? "%s %s = %s;"
-	                    : "%s %s;",
-	          type, name, rows ? rows : initial);
-	if (rows && initial)
-		fill(em, name, rows, "", initial);
+	const char *rows = is_row ? emit_scalar(em, tensor->hi[0]) : NULL;
+	const char *each = is_each ? emit_text(em, "%d", lanes) : NULL;
+	emit_line(em, "%s %s%s%s __attribute__((aligned(64)));", type, name,
+	          rows ? emit_text(em, "[%s]", rows) : "", each ? emit_text(em, "[%s]", each) : "");
+	if (initial)
+		fill(em, name, rows, each, initial);
 }
 
 void
@@ -171,5 +161,5 @@ emit_alloc(Emit *em, const Stmt *stmt)
 	if (stmt->buffer->scope == SCOPE_STACK)
 		emit_line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name, count);
 	if (stmt->value)
-		fill(em, name, count, "", emit_scalar(em, stmt->value));
+		fill(em, name, count, NULL, emit_scalar(em, stmt->value));
 }

@@ -63,69 +63,50 @@ last_position(const Grid *g, const Axis *axis)
 static const Expr *
 mirrored(const Grid *g, const Axis *axis, const Expr *x)
 {
-	ExprCtx *ctx = g->ctx;
-	const Expr *range = expr_sub(ctx, axis->hi, axis->lo);
-	const Expr *is_below = expr_lt(ctx, x, axis->lo), *is_above = expr_gt(ctx, x, axis->hi);
-	const Expr *over =
-		expr_select(ctx, is_below, expr_sub(ctx, axis->lo, x), expr_sub(ctx, x, axis->hi));
-	const Expr *times = expr_floor(ctx, expr_div(ctx, over, range));
-	const Expr *rest = expr_sub(ctx, over, expr_mul(ctx, times, range));
-	const Expr *half = expr_mul(ctx, times, number(g, 0.5));
-	const Expr *is_even = expr_eq(ctx, half, expr_floor(ctx, half));
-	const Expr *from_lo = expr_add(ctx, axis->lo, rest), *from_hi = expr_sub(ctx, axis->hi, rest);
-	const Expr *folded = expr_select(ctx, expr_eq(ctx, is_even, is_below), from_lo, from_hi);
-	const Expr *is_point = expr_eq(ctx, range, number(g, 0));
-	folded = expr_select(ctx, is_point, axis->lo, folded);
-	return expr_select(ctx, expr_or(ctx, is_below, is_above), folded, x);
+	return scalar_text(g->ctx,
+	                   "let range = hi - lo;"
+	                   "let over = x < lo ? lo - x : x - hi;"
+	                   "let times = floor(over / range);"
+	                   "let rest = over - times * range;"
+	                   "let is_even = times * 0.5 == floor(times * 0.5);"
+	                   "let folded = is_even == (x < lo) ? lo + rest : hi - rest;"
+	                   "x < lo || x > hi ? (range == 0 ? lo : folded) : x",
+	                   "x lo hi", (const Expr *[]){x, axis->lo, axis->hi});
 }
 
 /* A position outside the borders, brought in as padding_mode says; zeros: left outside. */
 static const Expr *
 padded(const Grid *g, const Axis *axis, const Expr *x)
 {
-	ExprCtx *ctx = g->ctx;
 	if (g->is_zeros)
 		return x;
-	if (g->is_border)
-		return expr_min(ctx, expr_max(ctx, x, number(g, 0)), last_position(g, axis));
-	return mirrored(g, axis, x);
-}
-
-/* Keys' cubic with a = -0.75 at a distance t below 1, or from 1 to 2; highest power first. */
-static const Expr *
-cubic(const Grid *g, const Expr *t, bool is_near)
-{
-	static const double NEAR[] = {1.25, -2.25, 0, 1}, FAR[] = {-0.75, 3.75, -6, 3};
-	const double *c = is_near ? NEAR : FAR;
-	const Expr *sum = number(g, c[0]);
-	for (int i = 1; i < 4; i++)
-		sum = expr_add(g->ctx, expr_mul(g->ctx, sum, t), number(g, c[i]));
-	return sum;
+	if (!g->is_border)
+		return mirrored(g, axis, x);
+	return scalar_text(g->ctx, "min(max(x, 0), last)", "x last",
+	                   (const Expr *[]){x, last_position(g, axis)});
 }
 
 static void
 place_taps(const Grid *g, Axis *axis, const Expr *x)
 {
-	ExprCtx *ctx = g->ctx;
 	if (axis->taps == 1) {
 		axis->position[0] = x;
 		axis->weight[0] = number(g, 1);
 		return;
 	}
-	const Expr *floor = expr_floor(ctx, x), *t = expr_sub(ctx, x, floor), *one = number(g, 1);
-	int first = axis->taps == 4 ? -1 : 0;
-	for (int i = 0; i < axis->taps; i++)
-		axis->position[i] = expr_add(ctx, floor, number(g, first + i));
-	const Expr *rest = expr_sub(ctx, one, t);
-	if (axis->taps == 2) {
-		axis->weight[0] = rest;
-		axis->weight[1] = t;
-		return;
+	/* Keys' cubic with a = -0.75, at distances from 1 to 2 and below 1. */
+	static const char *const linear[] = {"1 - t", "t"},
+							 *const cubic[] = {
+								 "let d = t + 1; ((-0.75 * d + 3.75) * d + -6) * d + 3",
+								 "((1.25 * t + -2.25) * t + 0) * t + 1",
+								 "let d = 1 - t; ((1.25 * d + -2.25) * d + 0) * d + 1",
+								 "let d = 1 - t + 1; ((-0.75 * d + 3.75) * d + -6) * d + 3",
+							 };
+	const Expr *floor = expr_floor(g->ctx, x), *t = expr_sub(g->ctx, x, floor);
+	for (int i = 0; i < axis->taps; i++) {
+		axis->position[i] = expr_add(g->ctx, floor, number(g, axis->taps == 4 ? i - 1 : i));
+		axis->weight[i] = scalar_text(g->ctx, axis->taps == 4 ? cubic[i] : linear[i], "t", &t);
 	}
-	axis->weight[0] = cubic(g, expr_add(ctx, t, one), false);
-	axis->weight[1] = cubic(g, t, true);
-	axis->weight[2] = cubic(g, rest, true);
-	axis->weight[3] = cubic(g, expr_add(ctx, rest, one), false);
 }
 
 /* The axis at the grid's number `coordinate`. */
@@ -134,16 +115,11 @@ axis_at(const Grid *g, const Dim *extent, int taps, const Expr *coordinate)
 {
 	ExprCtx *ctx = g->ctx;
 	Axis axis = {.extent = extent, .taps = taps};
-	const Expr *half = number(g, 0.5), *last = last_position(g, &axis), *x;
-	const Expr *shifted = expr_add(ctx, coordinate, number(g, 1));
+	const Expr *args[] = {coordinate, dim_as(ctx, g->work, extent), last_position(g, &axis)};
+	const char *text = g->is_aligned ? "(g + 1) * 0.5 * last" : "((g + 1) * n - 1) * 0.5";
+	const Expr *x = scalar_text(ctx, text, "g n last", args);
 	axis.lo = g->is_aligned ? number(g, 0) : number(g, -0.5);
-	axis.hi = g->is_aligned ? last : expr_add(ctx, last, half);
-	if (g->is_aligned) {
-		x = expr_mul(ctx, expr_mul(ctx, shifted, half), last);
-	} else {
-		const Expr *scaled = expr_mul(ctx, shifted, dim_as(ctx, g->work, extent));
-		x = expr_mul(ctx, expr_sub(ctx, scaled, number(g, 1)), half);
-	}
+	axis.hi = scalar_text(ctx, g->is_aligned ? "last" : "last + 0.5", "g n last", args);
 	if (taps == 1)
 		x = expr_round(ctx, x);
 	place_taps(g, &axis, taps == 4 ? x : padded(g, &axis, x)); /* a cubic pads each tap alone */
@@ -161,8 +137,8 @@ neighbour(const Grid *g, StageBuilder *y, const Tensor *x, const Axis *axes, con
 		const Axis *axis = &axes[d];
 		const Expr *w = axis->weight[taps[d]], *at = padded(g, axis, axis->position[taps[d]]);
 		const Expr *i = expr_cast(ctx, DT_I64, at);
-		const Expr *inside =
-			expr_and(ctx, expr_ge(ctx, at, number(g, 0)), expr_le(ctx, at, last_position(g, axis)));
+		const Expr *inside = scalar_text(ctx, "x >= 0 && x <= last", "x last",
+		                                 (const Expr *[]){at, last_position(g, axis)});
 		index[d + 2] = expr_at(ctx, i, axis->extent, 0);
 		weight = weight ? expr_mul(ctx, weight, w) : w;
 		is_inside = expr_both(ctx, is_inside, inside);
@@ -238,8 +214,8 @@ between_corners(const Grid *g, const Expr *i, const Dim *extent)
 		extent = dim_max(ctx, dim_add_i64(ctx, extent, -1), dim_const(ctx, 1));
 	else
 		twice = index_shift(ctx, twice, 1);
-	const Expr *share = expr_div(ctx, scalar_as(ctx, g->work, twice), dim_as(ctx, g->work, extent));
-	return expr_sub(ctx, share, number(g, 1));
+	const Expr *args[] = {scalar_as(ctx, g->work, twice), dim_as(ctx, g->work, extent)};
+	return scalar_text(ctx, "twice / n - 1", "twice n", args);
 }
 
 void

@@ -1,6 +1,10 @@
 /* What builders share: index scalars, and operators applied to tensors. */
 #include "graph/ops/helpers.h"
 
+#include <string.h>
+
+#include "expr/index/text.h"
+
 /* ---- index scalars --------------------------------------------------------------------------- */
 
 const Expr *
@@ -97,6 +101,19 @@ scalar_as(ExprCtx *ctx, DType type, const Expr *x)
 	if (dtype_class((DType)x->type) == DC_S && type != DT_I32)
 		x = expr_cast(ctx, DT_F32, x);
 	return expr_cast(ctx, type, x);
+}
+
+const Expr *
+scalar_text(ExprCtx *ctx, const char *text, const char *names, const Expr *const *args)
+{
+	Arena *arena = expr_ctx_arena(ctx);
+	Map scope = {.arena = arena};
+	char *rest = arena_strdup(arena, names), *next;
+	for (char *name = strtok_r(rest, " ", &next); name; name = strtok_r(NULL, " ", &next))
+		map_set(&scope, name, (void *)(uintptr_t)*args++);
+	Scanner scan;
+	scan_open(&scan, arena, "a builder", text);
+	return expr_parse(ctx, &scan, &scope);
 }
 
 const Expr *

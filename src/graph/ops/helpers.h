@@ -42,6 +42,11 @@ const Expr *index_wrapped(ExprCtx *ctx, const Expr *value, const Dim *limit);
 /* Length of the index tuples of GatherND and ScatterND: the last dim of indices, 1..most. */
 int index_tuple(const Loc *loc, const Dim *last, int most);
 
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+/* A scalar from text, as in ops.def; names[] of args[] are separated by spaces. */
+const Expr *scalar_text(ExprCtx *ctx, const char *text, const char *names, const Expr *const *args);
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 DType work_type(DType type);        /* f32 for f16, bf16 and storage types; else the type */

@@ -211,45 +211,6 @@ f32(ExprCtx *ctx, double value)
 	return expr_number(ctx, DT_F32, value);
 }
 
-/* p / scale */
-static const Expr *
-unscaled(ExprCtx *ctx, const Axis *a, const Expr *p)
-{
-	if (!a->is_ratio)
-		return expr_div(ctx, p, a->scale);
-	const Expr *product = expr_mul(ctx, p, dim_as(ctx, DT_F32, a->in));
-	return expr_div(ctx, product, dim_as(ctx, DT_F32, a->out));
-}
-
-/* (p + 0.5) / scale - 0.5 */
-static const Expr *
-half_pixel(ExprCtx *ctx, const Axis *a, const Expr *p)
-{
-	const Expr *centre = expr_add(ctx, p, f32(ctx, 0.5));
-	return expr_sub(ctx, unscaled(ctx, a, centre), f32(ctx, 0.5));
-}
-
-/* in/2 * (1 - out/width) + half_pixel: the centres of both images coincide. */
-static const Expr *
-half_pixel_symmetric(ExprCtx *ctx, const Axis *a, const Expr *p)
-{
-	const Expr *adjustment = expr_div(ctx, dim_as(ctx, DT_F32, a->out), a->width);
-	const Expr *centre = expr_div(ctx, dim_as(ctx, DT_F32, a->in), f32(ctx, 2));
-	const Expr *offset = expr_mul(ctx, centre, expr_sub(ctx, f32(ctx, 1), adjustment));
-	const Expr *middle = expr_add(ctx, p, f32(ctx, 0.5));
-	const Expr *sum = expr_add(ctx, offset, unscaled(ctx, a, middle));
-	return expr_sub(ctx, sum, f32(ctx, 0.5));
-}
-
-/* p * (in - 1) / (width - 1) */
-static const Expr *
-align_corners(ExprCtx *ctx, const Axis *a, const Expr *p, const Expr *last)
-{
-	const Expr *one = f32(ctx, 1);
-	const Expr *ratio = expr_div(ctx, expr_mul(ctx, p, last), expr_sub(ctx, a->width, one));
-	return expr_select(ctx, expr_eq(ctx, a->width, one), f32(ctx, 0), ratio);
-}
-
 /* Element k of roi. */
 static const Expr *
 roi_element(const Resize *z, StageBuilder *y, int k)
@@ -260,41 +221,43 @@ roi_element(const Resize *z, StageBuilder *y, int k)
 	return expr_cast(z->ctx, DT_F32, stage_read(y, z->roi, index));
 }
 
-/* start*(in - 1) + p*(end - start)*(in - 1)/(width - 1); the middle of the region for width 1. */
-static const Expr *
-crop_and_resize(const Resize *z, StageBuilder *y, const Axis *a, const Expr *p, const Expr *last)
-{
-	ExprCtx *ctx = z->ctx;
-	const Expr *start = roi_element(z, y, a->place);
-	const Expr *end = roi_element(z, y, a->place + z->count);
-	const Expr *length = expr_sub(ctx, end, start), *one = f32(ctx, 1);
-	const Expr *along = expr_mul(ctx, expr_mul(ctx, p, length), last);
-	along = expr_div(ctx, along, expr_sub(ctx, a->width, one));
-	const Expr *middle = expr_div(ctx, expr_mul(ctx, length, last), f32(ctx, 2));
-	along = expr_select(ctx, expr_eq(ctx, a->width, one), middle, along);
-	return expr_add(ctx, along, expr_mul(ctx, start, last));
-}
-
 /* Where output position p lies in the input, f32. */
 static const Expr *
 position(const Resize *z, StageBuilder *y, const Axis *a, const Expr *iter)
 {
+	/* P, C: p, and p + 0.5, over the scale. */
+	static const struct {
+		const char *name, *text;
+	} modes[] = {
+		{"asymmetric", "P"},
+		{"half_pixel", "C - 0.5"},
+		{"pytorch_half_pixel", "n > 1 ? C - 0.5 : 0"},
+		{"half_pixel_symmetric", "in/2 * (1 - out/w) + C - 0.5"}, /* the images' centres coincide */
+		{"align_corners", "w == 1 ? 0 : p * last / (w - 1)"},
+		{"tf_crop_and_resize",
+	     "(w == 1 ? (end - start) * last / 2 : p * (end - start) * last / (w - 1)) "
+	     "+ start * last"}, /* the middle of the region for width 1 */
+	};
 	ExprCtx *ctx = z->ctx;
-	const char *mode = z->coordinates;
-	const Expr *p = expr_cast(ctx, DT_F32, iter);
-	const Expr *last = dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1));
-	if (strcmp(mode, "asymmetric") == 0)
-		return unscaled(ctx, a, p);
-	if (strcmp(mode, "align_corners") == 0)
-		return align_corners(ctx, a, p, last);
-	if (strcmp(mode, "tf_crop_and_resize") == 0)
-		return crop_and_resize(z, y, a, p, last);
-	if (strcmp(mode, "half_pixel_symmetric") == 0)
-		return half_pixel_symmetric(ctx, a, p);
-	if (strcmp(mode, "pytorch_half_pixel") == 0)
-		return expr_select(ctx, expr_gt(ctx, a->out, expr_i64(ctx, 1)), half_pixel(ctx, a, p),
-		                   f32(ctx, 0));
-	return half_pixel(ctx, a, p);
+	const Expr *p = expr_cast(ctx, DT_F32, iter), *centre = expr_add(ctx, p, f32(ctx, 0.5));
+	const Expr *in = dim_as(ctx, DT_F32, a->in), *out = dim_as(ctx, DT_F32, a->out);
+	const char *unscaled = a->is_ratio ? "p * in / out" : "p / s";
+	const Expr *args[] = {
+		p,
+		in,
+		out,
+		a->out,
+		a->width,
+		dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1)),
+		scalar_text(ctx, unscaled, "p in out s", (const Expr *[]){p, in, out, a->scale}),
+		scalar_text(ctx, unscaled, "p in out s", (const Expr *[]){centre, in, out, a->scale}),
+		z->roi ? roi_element(z, y, a->place) : NULL,
+		z->roi ? roi_element(z, y, a->place + z->count) : NULL,
+	};
+	int mode = 0;
+	while (strcmp(modes[mode].name, z->coordinates) != 0)
+		mode++;
+	return scalar_text(ctx, modes[mode].text, "p in out n w last P C start end", args);
 }
 
 /* A pixel that an axis has; 0 where data may have left it none. */
@@ -307,12 +270,11 @@ pixel_of(ExprCtx *ctx, const Axis *a, const Expr *value)
 	return expr_select(ctx, expr_lt(ctx, none, a->in), value, expr_number(ctx, value->type, 0));
 }
 
-/* x < 0 || x > in - 1 */
 static const Expr *
 is_outside(ExprCtx *ctx, const Axis *a, const Expr *x)
 {
 	const Expr *last = dim_as(ctx, DT_F32, dim_add_i64(ctx, a->in, -1));
-	return expr_or(ctx, expr_lt(ctx, x, f32(ctx, 0)), expr_gt(ctx, x, last));
+	return scalar_text(ctx, "x < 0 || x > last", "x last", (const Expr *[]){x, last});
 }
 
 /* ---- nearest --------------------------------------------------------------------------------- */
@@ -321,16 +283,12 @@ is_outside(ExprCtx *ctx, const Axis *a, const Expr *x)
 static const Expr *
 nearest_pixel(ExprCtx *ctx, const Node *node, const Expr *x)
 {
-	const Expr *below = expr_floor(ctx, x), *half = f32(ctx, 0.5);
-	const Expr *above = expr_add(ctx, below, f32(ctx, 1)), *part = expr_sub(ctx, x, below);
-	if (attr_is(node, "nearest_mode", "floor"))
-		return below;
-	if (attr_is(node, "nearest_mode", "ceil"))
-		return expr_ceil(ctx, x);
-	const Expr *is_above = attr_is(node, "nearest_mode", "round_prefer_ceil")
-	                           ? expr_ge(ctx, part, half)
-	                           : expr_gt(ctx, part, half);
-	return expr_select(ctx, is_above, above, below);
+	const char *text = attr_is(node, "nearest_mode", "floor")  ? "floor(x)"
+	                   : attr_is(node, "nearest_mode", "ceil") ? "ceil(x)"
+	                   : attr_is(node, "nearest_mode", "round_prefer_ceil")
+	                       ? "x - floor(x) >= 0.5 ? floor(x) + 1 : floor(x)"
+	                       : "x - floor(x) > 0.5 ? floor(x) + 1 : floor(x)";
+	return scalar_text(ctx, text, "x", &x);
 }
 
 static Tensor *
@@ -360,25 +318,6 @@ resize_nearest(const Resize *z, const Tensor *x, const Type *type, int count, co
 
 /* ---- linear and cubic ------------------------------------------------------------------------ */
 
-static const Expr *
-linear_kernel(ExprCtx *ctx, const Expr *t)
-{
-	return expr_max(ctx, expr_sub(ctx, f32(ctx, 1), t), f32(ctx, 0));
-}
-
-/* ((a+2)*t - (a+3))*t*t + 1 up to 1, ((a*t - 5a)*t + 8a)*t - 4a up to 2, for t >= 0. */
-static const Expr *
-cubic_kernel(ExprCtx *ctx, const Expr *t, double a)
-{
-	const Expr *near = expr_sub(ctx, expr_mul(ctx, f32(ctx, a + 2), t), f32(ctx, a + 3));
-	near = expr_add(ctx, expr_mul(ctx, expr_mul(ctx, near, t), t), f32(ctx, 1));
-	const Expr *far = expr_sub(ctx, expr_mul(ctx, f32(ctx, a), t), f32(ctx, 5 * a));
-	far = expr_add(ctx, expr_mul(ctx, far, t), f32(ctx, 8 * a));
-	far = expr_sub(ctx, expr_mul(ctx, far, t), f32(ctx, 4 * a));
-	far = expr_select(ctx, expr_lt(ctx, t, f32(ctx, 2)), far, f32(ctx, 0));
-	return expr_select(ctx, expr_le(ctx, t, f32(ctx, 1)), near, far);
-}
-
 /* First tap relative to base(p), where the kernel reaches `support` pixels, stretched by 1/scale
  * for antialias. Taps beyond the kernel have weight 0, so a symbolic extent may round up. */
 static const Dim *
@@ -405,16 +344,20 @@ normalised_weights(ExprCtx *ctx, const Tensor *weights)
 	Tensor *sum = op_reduce(ctx, REDUCE_sum, weights, AXIS(1), false, DT_F32, DT_F32);
 	StageBuilder *w = stage_open(ctx, "weight", 2, weights->hi);
 	const Expr *total = read_row(w, sum, 2, AXIS(1));
-	total = expr_select(ctx, expr_eq(ctx, total, f32(ctx, 0)), f32(ctx, 1), total);
-	return stage_map(w, DT_F32, expr_div(ctx, read_here(w, weights), total));
+	const Expr *args[] = {read_here(w, weights), total};
+	return stage_map(w, DT_F32, scalar_text(ctx, "w / (sum == 0 ? 1 : sum)", "w sum", args));
 }
 
 /* The pixel left of position x; x itself belongs to the pixel before it. */
 static const Expr *
 base_pixel(ExprCtx *ctx, const Expr *x)
 {
-	return expr_sub(ctx, expr_ceil(ctx, x), f32(ctx, 1));
+	return scalar_text(ctx, "ceil(x) - 1", "x", &x);
 }
+
+/* Of a pixel at distance t. */
+static const char CUBIC[] = "t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : "
+							"t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0";
 
 /* W[p,r]: how much pixel base(p) + first + r counts at output position p. */
 static Tensor *
@@ -426,18 +369,17 @@ weight_table(const Resize *z, const Axis *a, const Dim *first, const Dim *taps)
 	StageBuilder *w = stage_open(ctx, "weight", 2, (const Dim *[]){a->out, taps});
 	const Expr *x = position(z, w, a, stage_iter(w, 0)), *base = base_pixel(ctx, x);
 	const Expr *tap = index_add(ctx, stage_iter(w, 1), first);
-	const Expr *t = expr_sub(ctx, expr_cast(ctx, DT_F32, tap), expr_sub(ctx, x, base));
-	if (antialias)
-		t = expr_mul(ctx, t, expr_min(ctx, a->scale, f32(ctx, 1)));
-	t = expr_abs(ctx, t);
-	const Expr *weight = attr_is(z->node, "mode", "linear")
-	                         ? linear_kernel(ctx, t)
-	                         : cubic_kernel(ctx, t, attr_float(z->node, "cubic_coeff_a"));
+	const Expr *cubic = f32(ctx, attr_float(z->node, "cubic_coeff_a"));
+	const Expr *args[] = {tap, x, base, a->scale, cubic};
+	const char *distance =
+		antialias ? "abs((f32(tap) - (x - base)) * min(s, 1))" : "abs(f32(tap) - (x - base))";
+	args[0] = scalar_text(ctx, distance, "tap x base s", args);
+	const Expr *weight = scalar_text(
+		ctx, attr_is(z->node, "mode", "linear") ? "max(1 - t, 0)" : CUBIC, "t x base s a", args);
 	if (exclude) {
-		const Expr *pixel = expr_add(ctx, expr_cast(ctx, DT_I64, base), tap);
-		const Expr *inside =
-			expr_and(ctx, expr_ge(ctx, pixel, expr_i64(ctx, 0)), expr_lt(ctx, pixel, a->in));
-		weight = expr_select(ctx, inside, weight, f32(ctx, 0));
+		const Expr *seen[] = {expr_cast(ctx, DT_I64, base), tap, a->in, weight};
+		weight = scalar_text(ctx, "base + tap >= 0 && base + tap < in ? weight : 0",
+		                     "base tap in weight", seen);
 	}
 	Tensor *table = stage_map(w, DT_F32, weight);
 	return antialias || exclude ? normalised_weights(ctx, table) : table;

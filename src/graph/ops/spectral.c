@@ -32,15 +32,15 @@ build_window(Build *b, double a0, double a1, double a2)
 	const Dim *period = attr_int(b->node, "periodic")
 	                        ? type->dims[0]
 	                        : dim_sub(ctx, type->dims[0], dim_const(ctx, 1));
-	const Expr *turn =
-		expr_mul(ctx, expr_cast(ctx, work, stage_iter(y, 0)), expr_number(ctx, work, TWO_PI));
-	const Expr *angle = expr_div(ctx, turn, dim_as(ctx, work, period));
-	const Expr *body = expr_sub(ctx, expr_number(ctx, work, a0),
-	                            expr_mul(ctx, expr_number(ctx, work, a1), expr_cos(ctx, angle)));
-	if (a2 != 0) {
-		const Expr *twice = expr_cos(ctx, expr_mul(ctx, angle, expr_number(ctx, work, 2)));
-		body = expr_add(ctx, body, expr_mul(ctx, expr_number(ctx, work, a2), twice));
-	}
+	const Expr *args[] = {expr_cast(ctx, work, stage_iter(y, 0)),
+	                      expr_number(ctx, work, TWO_PI),
+	                      dim_as(ctx, work, period),
+	                      expr_number(ctx, work, a0),
+	                      expr_number(ctx, work, a1),
+	                      expr_number(ctx, work, a2)};
+	const char *text = a2 == 0 ? "a0 - a1 * cos(i * turn / n)"
+	                           : "a0 - a1 * cos(i * turn / n) + a2 * cos(i * turn / n * 2)";
+	const Expr *body = scalar_text(ctx, text, "i turn n a0 a1 a2", args);
 	b->out[0] = stage_map(y, type->dtype, expr_cast(ctx, type->dtype, body));
 }
 
@@ -117,16 +117,6 @@ infer_DFT(Infer *infer)
 	infer_set(infer, 0, x->dtype, x->rank, dims);
 }
 
-/* What element j stands for in the sum: itself, and in a half spectrum its conjugate too. */
-static const Expr *
-multiplicity(ExprCtx *ctx, const Transform *t, const Expr *j)
-{
-	const Expr *one = expr_number(ctx, DT_F64, 1), *two = expr_number(ctx, DT_F64, 2);
-	const Expr *is_zero = expr_eq(ctx, j, expr_i64(ctx, 0));
-	const Expr *is_middle = expr_eq(ctx, expr_mul(ctx, j, expr_i64(ctx, 2)), t->length);
-	return expr_select(ctx, expr_or(ctx, is_zero, is_middle), one, two);
-}
-
 /* Part `part` of element j of the input. */
 static const Expr *
 read_part(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Expr **index, int part)
@@ -139,25 +129,28 @@ read_part(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Expr **index, in
 static const Expr *
 term_of(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Transform *t, const Expr *j)
 {
-	const Expr *index[MAX_RANK], *k = stage_iter(y, t->axis), *part = stage_iter(y, x->rank - 1);
+	const Expr *index[MAX_RANK], *k = stage_iter(y, t->axis);
 	loops_of(y, x->rank, index);
 	index[t->axis] = j;
-	const Expr *turns = expr_cast(ctx, DT_F64, index_mod(ctx, expr_mul(ctx, j, k), t->length));
-	const Expr *full = expr_mul(ctx, turns, expr_number(ctx, DT_F64, TWO_PI));
-	const Expr *angle = expr_div(ctx, full, dim_as(ctx, DT_F64, t->length));
-	const Expr *c = expr_cos(ctx, angle), *s = expr_sin(ctx, angle);
-	if (!t->is_inverse)
-		s = expr_neg(ctx, s);
-	const Expr *re = read_part(ctx, y, x, index, 0);
-	const Expr *real = expr_mul(ctx, re, c), *imaginary = expr_mul(ctx, re, s);
-	if (dim_is(x->hi[x->rank - 1], 2)) {
-		const Expr *im = read_part(ctx, y, x, index, 1);
-		real = expr_sub(ctx, real, expr_mul(ctx, im, s));
-		imaginary = expr_add(ctx, imaginary, expr_mul(ctx, im, c));
-	}
-	if (t->is_inverse && t->is_half)
-		return expr_mul(ctx, real, multiplicity(ctx, t, j));
-	return expr_select(ctx, expr_eq(ctx, part, expr_i64(ctx, 0)), real, imaginary);
+	bool is_complex = dim_is(x->hi[x->rank - 1], 2);
+	const Expr *args[] = {
+		expr_cast(ctx, DT_F64, index_mod(ctx, expr_mul(ctx, j, k), t->length)),
+		expr_number(ctx, DT_F64, TWO_PI),
+		t->length,
+		j,
+		stage_iter(y, x->rank - 1),
+		read_part(ctx, y, x, index, 0),
+		is_complex ? read_part(ctx, y, x, index, 1) : NULL,
+	};
+	/* Of a half spectrum, what is no conjugate of itself counts twice. */
+	const char *text = arena_printf(
+		expr_ctx_arena(ctx),
+		"let a = turns * turn / f64(n); let c = cos(a); let s = %ssin(a);"
+		"let real = re * c %s; let imaginary = re * s %s; %s",
+		t->is_inverse ? "" : "-", is_complex ? "- im * s" : "", is_complex ? "+ im * c" : "",
+		t->is_inverse && t->is_half ? "real * (j == 0 || j * 2 == n ? f64(1) : f64(2))"
+									: "part == 0 ? real : imaginary");
+	return scalar_text(ctx, text, "turns turn n j part re im", args);
 }
 
 void
