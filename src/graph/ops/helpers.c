@@ -266,11 +266,19 @@ op_cast(ExprCtx *ctx, const Tensor *x, DType type)
 }
 
 Tensor *
-op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x)
+op_formula(ExprCtx *ctx, const char *name, DType type, const char *text, const char *names,
+           Axes axes, const Tensor *const *operands)
 {
-	StageBuilder *y = stage_open(ctx, scalar_info(op)->name, x->rank, x->hi);
-	const Expr *body = expr_op(ctx, op, (const Expr *[]){read_here(y, x)});
-	return stage_map(y, (DType)body->type, body);
+	const Tensor *x = operands[0];
+	StageBuilder *y = stage_open(ctx, name, x->rank, x->hi);
+	const Expr *args[MAX_RANK];
+	int count = 0;
+	for (const char *at = names; at; at = strchr(at + 1, ' '), count++) {
+		const Tensor *t = operands[count];
+		const Expr *read = read_row(y, t, x->rank, t->rank < x->rank ? axes : 0);
+		args[count] = scalar_as(ctx, work_type(t->type), read);
+	}
+	return stage_map(y, type, expr_cast(ctx, type, scalar_text(ctx, text, names, args)));
 }
 
 /* Y[.., i, ..] = i < A ? a[.., i, ..] : b[.., i - A, ..] */

@@ -83,7 +83,10 @@ const Expr *read_scalar_or_vector(StageBuilder *stage, const Tensor *x, const Ex
 const Dim *broadcast_dim(const Dim *a, const Dim *b);
 
 const Tensor *op_cast(ExprCtx *ctx, const Tensor *x, DType type);
-Tensor *op_unary(ExprCtx *ctx, ExprOp op, const Tensor *x);
+/* A formula over operands, in their work types, at each point of the first; those of a lower rank
+ * lack `axes`. */
+Tensor *op_formula(ExprCtx *ctx, const char *name, DType type, const char *text, const char *names,
+                   Axes axes, const Tensor *const *operands);
 Tensor *op_concat2(ExprCtx *ctx, const Tensor *a, const Tensor *b, int axis);
 
 /* Open a stage over the axes of x that are not in the set, reducing those that are (keep: they stay

@@ -322,12 +322,9 @@ build_LpNormalization(Build *b)
 	const Expr *term = is_l2 ? expr_mul(ctx, value, value) : expr_abs(ctx, value);
 	Tensor *norm = stage_reduce_acc(s, REDUCE_sum, work, work, term);
 	if (is_l2)
-		norm = op_unary(ctx, EX_sqrt, norm);
-	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *row = read_row(y, norm, x->rank, axis), *zero = expr_number(ctx, work, 0);
-	const Expr *ratio = expr_div(ctx, scalar_as(ctx, work, read_here(y, x)), row);
-	const Expr *body = expr_select(ctx, expr_eq(ctx, row, zero), zero, ratio);
-	b->out[0] = stage_map(y, x->type, expr_cast(ctx, x->type, body));
+		norm = op_formula(ctx, "sqrt", work, "sqrt(x)", "x", 0, (const Tensor *[]){norm});
+	b->out[0] = op_formula(ctx, "y", x->type, "norm == 0 ? 0 : x / norm", "x norm", axis,
+	                       (const Tensor *[]){x, norm});
 }
 
 /* The axes attribute as a set. */
@@ -359,15 +356,10 @@ build_MeanVarianceNormalization(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
-	DType work = work_type(x->type);
 	Axes axes = axes_attribute(b->node, x->rank);
-	Moments row = moments(ctx, x, axes, 0, work);
-	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *deviation =
-		expr_add(ctx, read_row(y, row.deviation, x->rank, axes), expr_number(ctx, work, 1e-9));
-	b->out[0] = stage_map(y, x->type,
-	                      standardised(ctx, read_here(y, x), read_row(y, row.mean, x->rank, axes),
-	                                   deviation, x->type));
+	Moments row = moments(ctx, x, axes, 0, work_type(x->type));
+	b->out[0] = op_formula(ctx, "y", x->type, "(x - mean) / (deviation + 1e-9)", "x mean deviation",
+	                       axes, (const Tensor *[]){x, row.mean, row.deviation});
 }
 
 /* ---- LRN ------------------------------------------------------------------------------------- */

@@ -164,12 +164,10 @@ infer_DynamicQuantizeLinear(Infer *infer)
 
 /* The largest or smallest of all elements and 0. */
 static Tensor *
-extreme(ExprCtx *ctx, const Tensor *x, ReduceOp reduce, ExprOp op)
+extreme(ExprCtx *ctx, const Tensor *x, ReduceOp reduce, const char *text)
 {
 	Tensor *all = op_reduce(ctx, reduce, x, axes_from(0, x->rank), false, DT_F32, DT_F32);
-	StageBuilder *y = stage_open(ctx, "extreme", 0, NULL);
-	const Expr *args[] = {stage_read_scalar(y, all), expr_number(ctx, DT_F32, 0)};
-	return stage_map(y, DT_F32, expr_op(ctx, op, args));
+	return op_formula(ctx, "extreme", DT_F32, text, "x", 0, (const Tensor *[]){all});
 }
 
 void
@@ -177,15 +175,10 @@ build_DynamicQuantizeLinear(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
-	Tensor *high = extreme(ctx, x, REDUCE_max, EX_max);
-	Tensor *low = extreme(ctx, x, REDUCE_min, EX_min);
-
-	/* scale = (high == low ? 1 : high - low) / 255 */
-	StageBuilder *s = stage_open(ctx, "scale", 0, NULL);
-	const Expr *hi = stage_read_scalar(s, high), *lo = stage_read_scalar(s, low);
-	const Expr *range =
-		expr_select(ctx, expr_eq(ctx, hi, lo), expr_number(ctx, DT_F32, 1), expr_sub(ctx, hi, lo));
-	Tensor *scale = stage_map(s, DT_F32, expr_div(ctx, range, expr_number(ctx, DT_F32, 255)));
+	Tensor *high = extreme(ctx, x, REDUCE_max, "max(x, 0)");
+	Tensor *low = extreme(ctx, x, REDUCE_min, "min(x, 0)");
+	Tensor *scale = op_formula(ctx, "scale", DT_F32, "(hi == lo ? 1 : hi - lo) / 255", "hi lo", 0,
+	                           (const Tensor *[]){high, low});
 
 	/* zero = u8(round(0 - low / scale)) */
 	StageBuilder *z = stage_open(ctx, "zero", 0, NULL);

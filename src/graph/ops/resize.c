@@ -337,17 +337,6 @@ first_tap(ExprCtx *ctx, const Node *node, const Axis *a, int64_t support)
 	return dim_add_i64(ctx, dim_min(ctx, stretched, dim_const(ctx, -support)), 1);
 }
 
-/* W over its own sum. */
-static Tensor *
-normalised_weights(ExprCtx *ctx, const Tensor *weights)
-{
-	Tensor *sum = op_reduce(ctx, REDUCE_sum, weights, AXIS(1), false, DT_F32, DT_F32);
-	StageBuilder *w = stage_open(ctx, "weight", 2, weights->hi);
-	const Expr *total = read_row(w, sum, 2, AXIS(1));
-	const Expr *args[] = {read_here(w, weights), total};
-	return stage_map(w, DT_F32, scalar_text(ctx, "w / (sum == 0 ? 1 : sum)", "w sum", args));
-}
-
 /* The pixel left of position x; x itself belongs to the pixel before it. */
 static const Expr *
 base_pixel(ExprCtx *ctx, const Expr *x)
@@ -382,7 +371,11 @@ weight_table(const Resize *z, const Axis *a, const Dim *first, const Dim *taps)
 		                     "base tap in weight", seen);
 	}
 	Tensor *table = stage_map(w, DT_F32, weight);
-	return antialias || exclude ? normalised_weights(ctx, table) : table;
+	if (!antialias && !exclude)
+		return table;
+	Tensor *sum = op_reduce(ctx, REDUCE_sum, table, AXIS(1), false, DT_F32, DT_F32);
+	return op_formula(ctx, "weight", DT_F32, "w / (sum == 0 ? 1 : sum)", "w sum", AXIS(1),
+	                  (const Tensor *[]){table, sum});
 }
 
 /* Where the position on this axis is outside the input: extrapolation_value. */

@@ -17,38 +17,25 @@ infer_along_axis(Infer *infer)
 
 /* m, e and s of above, in type work. */
 typedef struct Exponentials {
-	int axis;
-	DType work;
 	Tensor *largest, *e, *sum;
 } Exponentials;
 
-/* X - m at this point. */
-static const Expr *
-below_largest(ExprCtx *ctx, StageBuilder *y, const Tensor *x, const Exponentials *s)
-{
-	const Expr *m = read_row(y, s->largest, x->rank, AXIS(s->axis));
-	return expr_sub(ctx, scalar_as(ctx, s->work, read_here(y, x)), m);
-}
-
 static Exponentials
-exponentials(ExprCtx *ctx, const Tensor *x, int axis)
+exponentials(ExprCtx *ctx, const Tensor *x, Axes axis)
 {
-	Exponentials s = {.axis = axis, .work = work_type(x->type)};
-	s.largest = op_reduce(ctx, REDUCE_max, x, AXIS(axis), false, s.work, s.work);
-	StageBuilder *e = stage_open(ctx, "e", x->rank, x->hi);
-	s.e = stage_map(e, s.work, expr_exp(ctx, below_largest(ctx, e, x, &s)));
-	s.sum = op_reduce(ctx, REDUCE_sum, s.e, AXIS(axis), false, s.work, s.work);
+	Exponentials s;
+	DType work = work_type(x->type);
+	s.largest = op_reduce(ctx, REDUCE_max, x, axis, false, work, work);
+	s.e = op_formula(ctx, "e", work, "exp(x - m)", "x m", axis, (const Tensor *[]){x, s.largest});
+	s.sum = op_reduce(ctx, REDUCE_sum, s.e, axis, false, work, work);
 	return s;
 }
 
 Tensor *
 op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type)
 {
-	Exponentials s = exponentials(ctx, x, axis);
-	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *sum = read_row(y, s.sum, x->rank, AXIS(axis));
-	const Expr *body = expr_div(ctx, read_here(y, s.e), sum);
-	return stage_map(y, type, expr_cast(ctx, type, body));
+	Exponentials s = exponentials(ctx, x, AXIS(axis));
+	return op_formula(ctx, "y", type, "e / s", "e s", AXIS(axis), (const Tensor *[]){s.e, s.sum});
 }
 
 void
@@ -62,12 +49,10 @@ build_Softmax(Build *b)
 Tensor *
 op_log_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type)
 {
-	Exponentials s = exponentials(ctx, x, axis);
-	Tensor *log = op_unary(ctx, EX_log, s.sum);
-	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
-	const Expr *row = read_row(y, log, x->rank, AXIS(axis));
-	const Expr *body = expr_sub(ctx, below_largest(ctx, y, x, &s), row);
-	return stage_map(y, type, expr_cast(ctx, type, body));
+	Exponentials s = exponentials(ctx, x, AXIS(axis));
+	Tensor *log = op_formula(ctx, "log", s.sum->type, "log(s)", "s", 0, (const Tensor *[]){s.sum});
+	const Tensor *const operands[] = {x, s.largest, log};
+	return op_formula(ctx, "y", type, "x - m - l", "x m l", AXIS(axis), operands);
 }
 
 void
