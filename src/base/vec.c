@@ -19,3 +19,34 @@ vec_reserve(Arena *arena, void **data, int count, int *capacity, size_t size)
 	*data = grown;
 	*capacity = room;
 }
+
+enum { UNSEEN, OPEN, DONE };
+
+int
+vec_order(Arena *arena, int count, const IntVec *needs, int *order)
+{
+	char *state = arena_alloc(arena, (size_t)count + 1);
+	IntVec stack = {0};
+	for (int i = 0, placed = 0; i < count; i++) {
+		vec_push(arena, &stack, i);
+		while (stack.count > 0) {
+			int at = stack.data[stack.count - 1];
+			if (state[at] != UNSEEN) {
+				stack.count--;
+				if (state[at] == OPEN)
+					order[placed++] = at;
+				state[at] = DONE;
+				continue;
+			}
+			state[at] = OPEN;
+			for (int k = needs[at].count - 1; k >= 0; k--) {
+				int need = needs[at].data[k];
+				if (state[need] == OPEN)
+					return need;
+				if (state[need] == UNSEEN)
+					vec_push(arena, &stack, need);
+			}
+		}
+	}
+	return -1;
+}

@@ -69,90 +69,46 @@ graph_fresh_name(Graph *graph, const char *base)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Depth first over producers within one region, by an explicit stack (chains may be long). Nodes
- * keep their order where nothing forces another. */
-typedef struct Sorter {
-	Arena *arena;
-	Region *region;
-	VEC(Node *) stack;
-	Node *first, *last;
-} Sorter;
-
-enum { NODE_NEW, NODE_OPEN, NODE_DONE };
-
-/* Push the producer of `value` if it lies in the region being sorted and is not placed yet. */
 static void
-push_producer(Sorter *sort, const Node *user, const Value *value)
+add_need(const Region *region, IntVec *needs, const Value *value)
 {
-	if (!value || !value->def || value->def->parent != sort->region)
-		return;
-	if (value->def->mark == NODE_DONE)
-		return;
-	if (value->def->mark == NODE_OPEN)
-		fail(&user->loc, "the node is part of a cycle: it needs %%%s, which depends on it",
-		     value->name);
-	vec_push(sort->arena, &sort->stack, value->def);
-}
-
-/* Push, in reverse, so that the first operand's producer is placed first. */
-static void
-push_producers(Sorter *sort, const Node *node)
-{
-	for (int r = node->nregion - 1; r >= 0; r--) {
-		const Region *region = node->regions[r];
-		for (int i = region->captures.count - 1; i >= 0; i--)
-			push_producer(sort, node, region->captures.data[i]);
-	}
-	for (int i = node->ninput - 1; i >= 0; i--)
-		push_producer(sort, node, node->inputs[i]);
-}
-
-static void
-place(Sorter *sort, Node *node)
-{
-	node->mark = NODE_DONE;
-	node->prev = sort->last;
-	node->next = NULL;
-	if (sort->last)
-		sort->last->next = node;
-	else
-		sort->first = node;
-	sort->last = node;
-}
-
-static void
-sort_from(Sorter *sort, Node *start)
-{
-	vec_push(sort->arena, &sort->stack, start);
-	while (sort->stack.count > 0) {
-		Node *node = sort->stack.data[sort->stack.count - 1];
-		if (node->mark == NODE_NEW) {
-			node->mark = NODE_OPEN;
-			push_producers(sort, node);
-			continue;
-		}
-		sort->stack.count--;
-		if (node->mark == NODE_OPEN)
-			place(sort, node);
-	}
+	if (value && value->def && value->def->parent == region)
+		vec_push(region->graph->arena, needs, value->def->mark);
 }
 
 static void
 region_sort(Region *region)
 {
-	Sorter sort = {.arena = region->graph->arena, .region = region};
-	VEC(Node *) nodes = {0}; /* placing relinks the list */
+	Arena *arena = region->graph->arena;
+	VEC(Node *) nodes = {0};
 	for (Node *node = region->first; node; node = node->next) {
-		node->mark = NODE_NEW;
-		vec_push(sort.arena, &nodes, node);
+		node->mark = nodes.count;
+		vec_push(arena, &nodes, node);
 		for (int i = 0; i < node->nregion; i++)
 			region_sort(node->regions[i]);
 	}
-	for (int i = 0; i < nodes.count; i++)
-		if (nodes.data[i]->mark == NODE_NEW)
-			sort_from(&sort, nodes.data[i]);
-	region->first = sort.first;
-	region->last = sort.last;
+	IntVec *needs = NEW_N(arena, IntVec, nodes.count + 1);
+	int *order = NEW_N(arena, int, nodes.count + 1);
+	for (int n = 0; n < nodes.count; n++) {
+		const Node *node = nodes.data[n];
+		for (int i = 0; i < node->ninput; i++)
+			add_need(region, &needs[n], node->inputs[i]);
+		for (int r = 0; r < node->nregion; r++)
+			for (int i = 0; i < node->regions[r]->captures.count; i++)
+				add_need(region, &needs[n], node->regions[r]->captures.data[i]);
+	}
+	int cycle = vec_order(arena, nodes.count, needs, order);
+	if (cycle >= 0)
+		fail(&nodes.data[cycle]->loc,
+		     "the node is part of a cycle: its results are needed to compute them");
+	region->first = region->last = NULL;
+	for (int n = 0; n < nodes.count; n++) {
+		Node *node = nodes.data[order[n]];
+		node->prev = region->last;
+		node->next = NULL;
+		*(region->last ? &region->last->next : &region->first) = node;
+		region->last = node;
+	}
 }
 
 void

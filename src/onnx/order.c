@@ -1,14 +1,10 @@
 /* Order: nodes of a graph stand behind what they use; a model that has them otherwise is repaired.
  *
- * Most models are in order, which one pass confirms. Where not, nodes are placed depth first over
- * their producers, by an explicit stack since chains may be long, keeping the given order where
- * nothing forces another. A cycle is an error that names a node of it.
+ * Most models are in order, which one pass confirms. A cycle is an error that names a node of it.
  */
 #include <string.h>
 
 #include "onnx/import.h"
-
-typedef VEC(int) Ints;
 
 typedef struct Order {
 	Import *import;
@@ -16,7 +12,7 @@ typedef struct Order {
 	size_t count;
 	Onnx__NodeProto *const *nodes;
 	Map producers; /* index + 1 of the node that makes a name */
-	Ints *needs;   /* per node: indices of the producers it needs */
+	IntVec *needs; /* per node: indices of the producers it needs */
 } Order;
 
 /* Names defined in graphs between a node and the use being looked at. */
@@ -87,8 +83,6 @@ list_needs(Order *order)
 	return is_ordered;
 }
 
-enum { NEW_NODE, OPEN_NODE, DONE_NODE };
-
 _Noreturn static void
 fail_cycle(const Order *order, int node)
 {
@@ -102,47 +96,16 @@ fail_cycle(const Order *order, int node)
 	fail(&loc, "the node is part of a cycle: its output '%s' is needed to compute it", output);
 }
 
-static void
-place_from(Order *order, int start, char *state, int *placed, int *count)
-{
-	Ints stack = {0};
-	vec_push(order->scratch, &stack, start);
-	while (stack.count > 0) {
-		int node = stack.data[stack.count - 1];
-		if (state[node] == NEW_NODE) {
-			state[node] = OPEN_NODE;
-			for (int i = order->needs[node].count - 1; i >= 0; i--) {
-				int need = order->needs[node].data[i];
-				if (state[need] == OPEN_NODE)
-					fail_cycle(order, need);
-				if (state[need] == NEW_NODE)
-					vec_push(order->scratch, &stack, need);
-			}
-			continue;
-		}
-		stack.count--;
-		if (state[node] == OPEN_NODE) {
-			state[node] = DONE_NODE;
-			placed[(*count)++] = node;
-		}
-	}
-}
-
 const int *
 import_order(Import *import, size_t count, Onnx__NodeProto *const *nodes)
 {
 	Arena *arena = import->arena;
-	Order order = {import, arena, count, nodes, {.arena = arena}, NEW_N(arena, Ints, count + 1)};
+	Order order = {import, arena, count, nodes, {.arena = arena}, NEW_N(arena, IntVec, count + 1)};
 	int *placed = NEW_N(arena, int, count + 1);
-	if (list_needs(&order)) {
-		for (size_t i = 0; i < count; i++)
-			placed[i] = (int)i;
-		return placed;
-	}
-	char *state = arena_alloc(arena, count + 1);
-	int done = 0;
 	for (size_t i = 0; i < count; i++)
-		if (state[i] == NEW_NODE)
-			place_from(&order, (int)i, state, placed, &done);
+		placed[i] = (int)i;
+	int cycle = list_needs(&order) ? -1 : vec_order(arena, (int)count, order.needs, placed);
+	if (cycle >= 0)
+		fail_cycle(&order, cycle);
 	return placed;
 }

@@ -267,8 +267,8 @@ START_TEST(cycles)
 	Failure failure;
 	ck_assert(!try_run(sort_graph, g, &failure));
 	ck_assert_str_eq(failure.text,
-	                 "t:3: node \"second\" (Neg): the node is part of a cycle: it needs "
-	                 "%a, which depends on it");
+	                 "t:2: node \"first\" (Relu): the node is part of a cycle: its results are "
+	                 "needed to compute them");
 }
 END_TEST
 
