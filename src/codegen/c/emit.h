@@ -80,6 +80,7 @@ const char *c_cast(Emit *em, DType to, int flags, DType from, const char *x);
 const char *c_operation(Emit *em, const Expr *e, const char *const *args);
 /* NULL: no vector form. Operands are vectors of e's argument types (masks for bool). */
 const char *v_operation(Emit *em, const Expr *e, const char *const *args);
+const char *v_pick(Emit *em, DType type, const char *mask, const char *yes, const char *no);
 const char *v_cast(Emit *em, DType to, int flags, DType from, const char *x);
 #define emit_text(em, ...) arena_printf((em)->arena, __VA_ARGS__)
 
@@ -93,8 +94,9 @@ bool emit_varies(Emit *em, const Expr *e); /* differs between lanes */
 const char *new_name(Emit *em, char kind);
 const char *name_of(const Emit *em, const void *owner); /* of a Tensor, Var or Symbol */
 void emit_line(Emit *em, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *natural_mask(Emit *em, const char *mask, int bytes);
-const char *full_mask(Emit *em, const char *mask, int bytes);
+/* A mask of the loop's width in lanes of a type's, and one of these in the loop's. */
+const char *natural_mask(Emit *em, const char *mask, DType type);
+const char *full_mask(Emit *em, const char *mask, DType type);
 bool has_vector(const Emit *em, DType type); /* values of the type can be vectors here */
 bool in_lanes(const Emit *em);               /* a vector loop is around and not lane mode */
 /* Begin and end of a loop over the lanes, with everything in it scalar; guarded by the mask. */

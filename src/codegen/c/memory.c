@@ -65,8 +65,7 @@ memory_call(Emit *em, const Tensor *tensor, const Ramp *ramp, const char *value)
 {
 	Buf call = {.arena = em->arena};
 	bool is_row = expr_is_one(ramp->step);
-	int bytes = dtype_bits(lane_type(tensor->type)) / 8;
-	const char *mask = natural_mask(em, em->vector->mask, bytes);
+	const char *mask = natural_mask(em, em->vector->mask, tensor->type);
 	const char *verb = value ? (is_row ? "store" : "scatter") : is_row ? "load" : "gather";
 	buf_printf(&call, "tw_%s%s_%sx%d(%s + (%s)", verb, mask ? "m" : "",
 	           dtype_name(memory_type(tensor->type)), em->vector->lanes, name_of(em, tensor),
@@ -84,7 +83,8 @@ read_lanes(Emit *em, const Expr *e, const Ramp *ramp)
 {
 	const char *call = memory_call(em, e->tensor, ramp, NULL);
 	if (e->type == DT_BOOL)
-		call = full_mask(em, emit_text(em, "((tw_i32x%d)(%s != 0))", em->vector->lanes, call), 4);
+		call =
+			full_mask(em, emit_text(em, "((tw_i32x%d)(%s != 0))", em->vector->lanes, call), DT_I32);
 	return (Val){call, VECTOR};
 }
 
@@ -168,8 +168,8 @@ store_lanes(Emit *em, const Stmt *stmt, const Ramp *ramp)
 		old = read_lanes(em, expr_read(em->ctx, tensor, stmt->index), ramp).text;
 	const char *value = stored_text(em, stmt, true, old);
 	if (tensor->type == DT_BOOL)
-		value =
-			emit_text(em, "((tw_u32x%d)%s & 1u)", em->vector->lanes, natural_mask(em, value, 4));
+		value = emit_text(em, "((tw_u32x%d)%s & 1u)", em->vector->lanes,
+		                  natural_mask(em, value, DT_I32));
 	emit_line(em, "%s;", memory_call(em, tensor, ramp, value));
 }
 

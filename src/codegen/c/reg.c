@@ -62,15 +62,13 @@ is_whole(Emit *em, const Tensor *tensor)
 void
 store_reg(Emit *em, const Stmt *stmt)
 {
-	char name[24];
 	const Tensor *tensor = &stmt->buffer->tensor;
-	DType type = tensor->type;
 	const char *place = place_text(em, tensor, stmt->index);
 	if (is_scalar(em, tensor)) {
 		emit_line(em, "%s = %s;", place, stored_text(em, stmt, false, place));
 		return;
 	}
-	if (!has_vector(em, type)) {
+	if (!has_vector(em, tensor->type)) {
 		int mark = enter_lanes(em);
 		place = emit_text(em, "%s[%s]", place, em->vector->lane);
 		emit_line(em, "%s = %s;", place, stored_text(em, stmt, false, place));
@@ -79,14 +77,8 @@ store_reg(Emit *em, const Stmt *stmt)
 	}
 	const char *value = stored_text(em, stmt, true, place);
 	const char *mask = em->vector->mask;
-	if (mask && is_whole(em, tensor))
-		mask = NULL;
-	if (mask && type == DT_BOOL)
-		value = emit_text(em, "((%s & %s) | (%s & ~%s))", value, mask, place, mask);
-	else if (mask)
-		value = emit_text(em, "tw_pick_%s(%s, %s, %s)",
-		                  (value_name(type, name, em->vector->lanes), name),
-		                  natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, place);
+	if (mask && !is_whole(em, tensor))
+		value = v_pick(em, tensor->type, mask, value, place);
 	emit_line(em, "%s = %s;", place, value);
 }
 

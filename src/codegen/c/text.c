@@ -282,9 +282,8 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 static const char *
 test_mask(Emit *em, DType type, const char *test)
 {
-	int bytes = dtype_bits(lane_type(type)) / 8;
-	const char *mask = emit_text(em, "((tw_i%dx%d)%s)", bytes * 8, em->vector->lanes, test);
-	return full_mask(em, mask, bytes);
+	int bits = dtype_bits(lane_type(type));
+	return full_mask(em, emit_text(em, "((tw_i%dx%d)%s)", bits, em->vector->lanes, test), type);
 }
 
 static const char *
@@ -385,19 +384,22 @@ short_vector(Emit *em, const Expr *e, DType type, const char *const *args)
 }
 
 const char *
+v_pick(Emit *em, DType type, const char *mask, const char *yes, const char *no)
+{
+	char name[24];
+	if (type == DT_BOOL)
+		return emit_text(em, "((%s & %s) | (~%s & %s))", mask, yes, mask, no);
+	value_name(type, name, em->vector->lanes);
+	return emit_text(em, "tw_pick_%s(%s, %s, %s)", name, natural_mask(em, mask, type), yes, no);
+}
+
+const char *
 v_operation(Emit *em, const Expr *e, const char *const *args)
 {
 	DType type = e->arg[e->argc - 1]->type;
 	const Intrin *row = &rows[e->op];
-	if (e->op == EX_select) {
-		char name[24];
-		if (type == DT_BOOL)
-			return emit_text(em, "((%s & %s) | (~%s & %s))", args[0], args[1], args[0], args[2]);
-		value_name(type, name, em->vector->lanes);
-		int bytes = dtype_bits(lane_type(type)) / 8;
-		return emit_text(em, "tw_pick_%s(%s, %s, %s)", name, natural_mask(em, args[0], bytes),
-		                 args[1], args[2]);
-	}
+	if (e->op == EX_select)
+		return v_pick(em, type, args[0], args[1], args[2]);
 	if (type == DT_BOOL)
 		return mask_operation(em, e, args);
 	if (is_short_float(type))
@@ -439,14 +441,13 @@ v_round(Emit *em, DType to, const char *x)
 static const char *
 v_of_mask(Emit *em, DType to, const char *mask)
 {
-	char name[24];
 	if (is_short_float(to))
 		return v_cast(em, to, 0, DT_F32, v_of_mask(em, DT_F32, mask));
-	const char *lanes = natural_mask(em, mask, dtype_bits(lane_type(to)) / 8);
 	if (!dtype_is_float(to))
-		return emit_text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes), lanes);
-	value_name(to, name, em->vector->lanes);
-	return emit_text(em, "tw_pick_%s(%s, tw_set_%s(1), tw_set_%s(0))", name, lanes, name, name);
+		return emit_text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes),
+		                 natural_mask(em, mask, to));
+	return v_pick(em, to, mask, emit_vector(em, expr_number(em->ctx, to, 1)),
+	              emit_vector(em, expr_number(em->ctx, to, 0)));
 }
 
 const char *

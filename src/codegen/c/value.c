@@ -90,23 +90,24 @@ emit_varies(Emit *em, const Expr *e)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-const char *
-natural_mask(Emit *em, const char *mask, int bytes)
+static const char *
+convert_mask(Emit *em, const char *mask, int from, int to)
 {
-	if (!mask || bytes == em->vector->width)
+	if (!mask || from == to)
 		return mask;
-	return emit_text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, bytes * 8,
-	                 em->vector->lanes);
+	return emit_text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, to, em->vector->lanes);
 }
 
 const char *
-full_mask(Emit *em, const char *mask, int bytes)
+natural_mask(Emit *em, const char *mask, DType type)
 {
-	int width = em->vector->width;
-	if (bytes == width)
-		return mask;
-	return emit_text(em, "__builtin_convertvector(%s, tw_i%dx%d)", mask, width * 8,
-	                 em->vector->lanes);
+	return convert_mask(em, mask, em->vector->width * 8, dtype_bits(lane_type(type)));
+}
+
+const char *
+full_mask(Emit *em, const char *mask, DType type)
+{
+	return convert_mask(em, mask, dtype_bits(lane_type(type)), em->vector->width * 8);
 }
 
 /* ---- lane mode ------------------------------------------------------------------------------- */

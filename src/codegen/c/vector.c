@@ -41,9 +41,7 @@ joined_text(Emit *em, const Stmt *stmt)
 	value_name(type, name, em->vector->lanes);
 	if (mask) {
 		const Expr *identity = reduce_identity(em->ctx, stmt->op, 0, type);
-		value = emit_text(em, "tw_pick_%s(%s, %s, tw_set_%s(%s))", name,
-		                  natural_mask(em, mask, dtype_bits(lane_type(type)) / 8), value, name,
-		                  c_number(em, type, identity->value));
+		value = v_pick(em, type, mask, value, emit_vector(em, identity));
 	}
 	const char *op = scalar_info(reduce_fold(stmt->op))->name;
 	return c_cast(em, type, 0, lane_type(type),
