@@ -80,9 +80,7 @@ emit_parallel(Emit *em, const Stmt *outermost)
 	const Stmt *loops[ARRAY_MAX_RANK], *body = outermost;
 	int count = 0;
 	while (body && body->kind == STMT_FOR && body->bind == BIND_PARALLEL && !body->next) {
-		if (count == ARRAY_MAX_RANK)
-			fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: too many @parallel loops",
-			        em->kernel->name);
+		must(count < ARRAY_MAX_RANK);
 		loops[count++] = body;
 		body = body->body;
 	}

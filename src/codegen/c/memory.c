@@ -173,14 +173,6 @@ store_lanes(Emit *em, const Stmt *stmt, const Ramp *ramp)
 	emit_line(em, "%s;", memory_call(em, tensor, ramp, value));
 }
 
-static void
-store_each_lane(Emit *em, const Stmt *stmt)
-{
-	int mark = enter_lanes(em);
-	store_scalar(em, stmt);
-	leave_lanes(em, mark);
-}
-
 void
 emit_store(Emit *em, const Stmt *stmt)
 {
@@ -194,10 +186,14 @@ emit_store(Emit *em, const Stmt *stmt)
 	}
 	Ramp ramp;
 	DType type = stmt->value->type;
-	if (!in_lanes(em))
+	if (!in_lanes(em)) {
 		store_scalar(em, stmt);
-	else if (has_vector(em, type) && dtype_bits(type) >= 8 && is_ramp(em, stmt->index[0], &ramp))
+	} else if (has_vector(em, type) && dtype_bits(type) >= 8 &&
+	           is_ramp(em, stmt->index[0], &ramp)) {
 		store_lanes(em, stmt, &ramp);
-	else
-		store_each_lane(em, stmt);
+	} else {
+		int mark = enter_lanes(em);
+		store_scalar(em, stmt);
+		leave_lanes(em, mark);
+	}
 }

@@ -23,10 +23,10 @@ enum { MAX_TAPS = 32, MAX_TESTS = 4 };
 typedef struct Borders {
 	Kernel *kernel;
 	Arena *arena;
-	const Stmt *vector;       /* the @vector loop around, or NULL */
-	VEC(const Stmt *) inner;  /* loops and lets in it */
-	VEC(const Var *) varying; /* its own variable and its lets: may differ between lanes */
-	VEC(const Expr *) gaps;   /* where none of these is negative no loop of it is narrowed */
+	const Stmt *vector;      /* the @vector loop around, or NULL */
+	VEC(const Stmt *) inner; /* loops and lets in it */
+	Lanes lanes;             /* its */
+	VEC(const Expr *) gaps;  /* where none of these is negative no loop of it is narrowed */
 } Borders;
 
 /* ---- a guard's conditions as bounds ---------------------------------------------------------- */
@@ -136,7 +136,7 @@ distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
 		return;
 	}
 	const Expr *gap = not_negative(ctx, e);
-	if (e->has_read || expr_uses_any(e, borders->varying.count, borders->varying.data))
+	if (e->has_read || lanes_differ(&borders->lanes, e))
 		bounds->kept = expr_both(ctx, bounds->kept, e);
 	else if (!expr_uses_var(e, loop->var))
 		bounds->outer = expr_both(ctx, bounds->outer, e);
@@ -204,12 +204,10 @@ split_loop(Borders *borders, Stmt *loop)
 		return;
 	}
 	borders->vector = loop;
-	borders->inner.count = borders->varying.count = borders->gaps.count = 0;
-	vec_push(borders->arena, &borders->varying, loop->var);
+	borders->inner.count = borders->gaps.count = 0;
 	split_list(borders, loop->body);
 	split_inside(borders, loop);
 	borders->vector = NULL;
-	borders->varying.count = 0;
 }
 
 static void
@@ -219,8 +217,7 @@ split_list(Borders *borders, Stmt *list)
 		next = stmt->next;
 		if (stmt->var && borders->vector)
 			vec_push(borders->arena, &borders->inner, stmt);
-		if (stmt->kind == STMT_LET)
-			vec_push(borders->arena, &borders->varying, stmt->var);
+		lanes_note(&borders->lanes, stmt);
 		if (stmt->kind == STMT_FOR) {
 			split_loop(borders, stmt);
 			continue;
@@ -252,7 +249,7 @@ pass_SplitBorders(Kernel *kernel, PassContext *context)
 	(void)context;
 	Arena *arena = arena_new("splitting borders");
 	arena_defer(kernel->arena, (void (*)(void *))arena_free, arena);
-	Borders borders = {.kernel = kernel, .arena = arena};
+	Borders borders = {.kernel = kernel, .arena = arena, .lanes.arena = arena};
 	split_list(&borders, kernel->body);
 	tir_simplify(kernel);
 	unroll_taps(kernel->body, false);
