@@ -193,33 +193,24 @@ dnnl_type(DType type)
 /* ---- Descriptors ---- */
 
 DnnlMd *
-dnnl_md_tag(const DnnlApi *api, int rank, const int64_t *dims, DType type, int tag)
+dnnl_md_new(const DnnlApi *api, int rank, const int64_t *dims, DType type, int tag,
+            const int64_t *strides)
 {
 	DnnlMd *md = NULL;
-	if (api->major == 3)
-		return api->memory_desc_create_with_tag(&md, rank, dims, dnnl_type(type), tag) ? NULL : md;
-	md = calloc(1, MD2_SIZE);
-	if (md && api->memory_desc_init_by_tag(md, rank, dims, dnnl_type(type), tag)) {
-		free(md);
-		md = NULL;
+	int number = dnnl_type(type), status = 0;
+	if (api->major == 3) {
+		status = strides ? api->memory_desc_create_with_strides(&md, rank, dims, number, strides)
+		                 : api->memory_desc_create_with_tag(&md, rank, dims, number, tag);
+		return status ? NULL : md;
 	}
-	return md;
-}
-
-DnnlMd *
-dnnl_md_strides(const DnnlApi *api, int rank, const int64_t *dims, DType type,
-                const int64_t *strides)
-{
-	DnnlMd *md = NULL;
-	int number = dnnl_type(type);
-	if (api->major == 3)
-		return api->memory_desc_create_with_strides(&md, rank, dims, number, strides) ? NULL : md;
 	md = calloc(1, MD2_SIZE);
-	if (md && api->memory_desc_init_by_strides(md, rank, dims, number, strides)) {
-		free(md);
-		md = NULL;
-	}
-	return md;
+	if (md)
+		status = strides ? api->memory_desc_init_by_strides(md, rank, dims, number, strides)
+		                 : api->memory_desc_init_by_tag(md, rank, dims, number, tag);
+	if (!status)
+		return md;
+	free(md);
+	return NULL;
 }
 
 DnnlMd *

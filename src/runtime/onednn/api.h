@@ -157,9 +157,8 @@ int dnnl_find_eltwise(const DnnlApi *api, const char *name);
 int dnnl_type(DType type); /* 0: none */
 
 /* Descriptors; NULL when the library refuses. Freed by dnnl_md_free(). */
-DnnlMd *dnnl_md_tag(const DnnlApi *api, int rank, const int64_t *dims, DType type, int tag);
-DnnlMd *dnnl_md_strides(const DnnlApi *api, int rank, const int64_t *dims, DType type,
-                        const int64_t *strides);
+DnnlMd *dnnl_md_new(const DnnlApi *api, int rank, const int64_t *dims, DType type, int tag,
+                    const int64_t *strides); /* NULL: as the tag says */
 DnnlMd *dnnl_md_copy(const DnnlApi *api, const DnnlMd *md);
 /* A hash of all that a descriptor says; false where it has padding or cannot be read. */
 bool dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key);

@@ -94,8 +94,8 @@ make_mds(PreparedCall *call, Shape *shape)
 		const CallOperand *operand = &plan->operands[i];
 		int64_t size[DNNL_RANK];
 		call_region_size(operand, shape->size, size);
-		shape->mds[i] = operand->is_packed ? dnnl_md_tag(plan->api, operand->tensor.rank, size,
-		                                                 operand->tensor.type, DNNL_TAG_ANY)
+		shape->mds[i] = operand->is_packed ? dnnl_md_new(plan->api, operand->tensor.rank, size,
+		                                                 operand->tensor.type, DNNL_TAG_ANY, NULL)
 		                                   : call_region_md(plan->api, &operand->tensor, size);
 		if (!shape->mds[i])
 			return call_refuse(&call->plan,

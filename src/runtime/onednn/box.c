@@ -49,12 +49,12 @@ call_region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size
 {
 	char name[32];
 	if (tensor->block == 1)
-		return dnnl_md_strides(api, tensor->rank, size, tensor->type, tensor->strides);
+		return dnnl_md_new(api, tensor->rank, size, tensor->type, 0, tensor->strides);
 	if (!call_region_is_dense(tensor, size))
 		return NULL;
 	tag_name(tensor, name);
 	int tag = dnnl_find_tag(api, name);
-	return tag ? dnnl_md_tag(api, tensor->rank, size, tensor->type, tag) : NULL;
+	return tag ? dnnl_md_new(api, tensor->rank, size, tensor->type, tag, NULL) : NULL;
 }
 
 int64_t
