@@ -349,3 +349,16 @@ scan_string(Scanner *scan, const char *what)
 		scan_fail(scan, "expected %s, saw %s", what, saw(scan));
 	return scan_next(scan)->text;
 }
+
+bool
+word_is_among(const char *word, const char *words)
+{
+	size_t length = strlen(word);
+	for (const char *at = words; *at; at += strspn(at, " ")) {
+		size_t size = strcspn(at, " ");
+		if (size == length && memcmp(at, word, length) == 0)
+			return true;
+		at += size;
+	}
+	return false;
+}

@@ -55,4 +55,7 @@ Loc scan_loc(const Scanner *scan); /* file and line of the next token */
 _Noreturn void scan_fail(const Scanner *scan, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Whether a word is one of several, which blanks separate. */
+bool word_is_among(const char *word, const char *words);
+
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "graph/inner.h"
 
 enum { INPUTS_SHOWN = 4 }; /* of a node, in messages */
@@ -386,10 +387,14 @@ check_operands(Infer *infer)
 		if (!op->inputs[i].optional && (!op->inputs[i].variadic || i == 0))
 			infer_fail(infer, "input %s is missing", op->inputs[i].name);
 	check_outputs(infer);
-	for (int i = 0; i < op->nattr; i++)
-		if (op->attrs[i].required && op->attrs[i].kind != ATTR_GRAPH &&
-		    !attr_has(node, op->attrs[i].name))
-			infer_fail(infer, "attribute %s is missing", op->attrs[i].name);
+	for (int i = 0; i < op->nattr; i++) {
+		const AttrSpec *spec = &op->attrs[i];
+		if (spec->required && spec->kind != ATTR_GRAPH && !attr_has(node, spec->name))
+			infer_fail(infer, "attribute %s is missing", spec->name);
+		if (spec->words && !word_is_among(attr_string(node, spec->name), spec->words))
+			infer_fail(infer, "%s '%s' is none of: %s", spec->name, attr_string(node, spec->name),
+			           spec->words);
+	}
 }
 
 DType

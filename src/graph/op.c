@@ -180,10 +180,11 @@ parse_kind(Scanner *scan)
 }
 
 static const Attr *
-parse_default(Scanner *scan, const char *name, AttrKind kind)
+parse_default(Scanner *scan, AttrSpec *spec)
 {
 	Attr *attr = NEW(scan->arena, Attr);
-	*attr = (Attr){.name = name, .kind = kind};
+	AttrKind kind = (AttrKind)spec->kind;
+	*attr = (Attr){.name = spec->name, .kind = kind};
 	VEC(int64_t) ints = {0};
 	switch (kind) {
 	case ATTR_INT:
@@ -194,7 +195,9 @@ parse_default(Scanner *scan, const char *name, AttrKind kind)
 		break;
 	case ATTR_STRING:
 		attr->s = scan_string(scan, "string");
-		attr->count = (int64_t)strlen(attr->s);
+		attr->count = (int64_t)strcspn(attr->s, " ");
+		spec->words = attr->s[attr->count] ? attr->s : NULL;
+		attr->s = arena_strndup(scan->arena, attr->s, (size_t)attr->count);
 		break;
 	case ATTR_INTS:
 		scan_expect(scan, "[", "before a list");
@@ -227,7 +230,7 @@ parse_attrs(Arena *arena, const char *where, const char *text, int *count)
 		attr.kind = parse_kind(&scan);
 		attr.required = scan_accept(&scan, "!");
 		if (scan_accept(&scan, "="))
-			attr.fallback = parse_default(&scan, attr.name, (AttrKind)attr.kind);
+			attr.fallback = parse_default(&scan, &attr);
 		vec_push(arena, &attrs, attr);
 		if (!scan_accept(&scan, ","))
 			break;

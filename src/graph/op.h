@@ -6,7 +6,8 @@
  *            letter bound per node, with its set in parentheses; or a set: num float int i64
  *            i32|i64 bool string any seq optional
  *   outputs  "y:T, indices:i64?"; a set name gives the type where it is single
- *   attrs    "strides:ints, group:int=1, auto_pad:string='NOTSET', axis:int!"  ! = required
+ *   attrs    "strides:ints, group:int=1, mode:string='linear cubic', axis:int!"  ! = required;
+ *            of several words the first is the default, and no others are allowed
  *   meaning  FORMULA("max(x, 0)")  pointwise, broadcasting implied; inputs and attributes by name;
  *            absent optional inputs by `lo = lowest(T)` behind the name in the formula
  *            BUILD(Conv, "…")      build_Conv() in src/graph/ops/, examples
@@ -64,6 +65,7 @@ typedef struct AttrSpec {
 	int kind; /* AttrKind of graph.h */
 	bool required;
 	const struct Attr *fallback; /* default, or NULL */
+	const char *words;           /* those that a string may be; NULL: any */
 } AttrSpec;
 
 struct OpInfo {

@@ -224,23 +224,10 @@ cell_of(const Node *node)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-enum { FORWARD, REVERSE, BIDIRECTIONAL };
-
-static int
-direction_of(const Node *node)
-{
-	static const char *const words[] = {"forward", "reverse", "bidirectional"};
-	const char *word = attr_string(node, "direction");
-	for (int i = 0; i < (int)countof(words); i++)
-		if (strcmp(words[i], word) == 0)
-			return i;
-	fail(&node->loc, "direction '%s' is none of forward, reverse and bidirectional", word);
-}
-
 static int
 direction_count(const Node *node)
 {
-	return direction_of(node) == BIDIRECTIONAL ? 2 : 1;
+	return attr_string(node, "direction")[0] == 'b' ? 2 : 1;
 }
 
 /* An operand that is there has these dims. */
@@ -463,7 +450,7 @@ expand_recurrent(Node *node)
 		lengths = result_of(&m, cast);
 	}
 	for (int i = 0; i < count; i++) {
-		bool is_reversed = i == 1 || direction_of(node) == REVERSE;
+		bool is_reversed = i == 1 || attr_string(node, "direction")[0] == 'r';
 		Direction d = {.number = i, .is_reversed = is_reversed, .x = x, .lengths = lengths};
 		name_activations(node, &d);
 		make_direction(&m, &d, results[i]);

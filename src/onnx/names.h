@@ -24,9 +24,6 @@ typedef struct MovedAttr {
 extern const MovedAttr moved_attrs[];
 extern const int moved_attr_count;
 
-/* Whether a word is one of several, which blanks separate. */
-bool word_is_among(const char *word, const char *words);
-
 /* Attributes of a node on its way in or out. */
 typedef VEC(Attr) AttrVec;
 const Attr *attrs_find(const AttrVec *attrs, const char *name); /* or NULL */

@@ -11,19 +11,6 @@ const MovedAttr moved_attrs[] = {
 #undef MOVED
 const int moved_attr_count = countof(moved_attrs);
 
-bool
-word_is_among(const char *word, const char *words)
-{
-	size_t length = strlen(word);
-	for (const char *at = words; *at; at += strspn(at, " ")) {
-		size_t size = strcspn(at, " ");
-		if (size == length && memcmp(at, word, length) == 0)
-			return true;
-		at += size;
-	}
-	return false;
-}
-
 const Attr *
 attrs_find(const AttrVec *attrs, const char *name)
 {

@@ -145,18 +145,6 @@ extents_by_sizes(Infer *infer, const Type *x, int count, const int *axes, const 
 		dims[axes[k]] = scaled_extent(infer, x->dims[axes[k]], scale, 0.5);
 }
 
-/* A string attribute must be one of a list, separated by spaces. */
-static void
-check_choice(Infer *infer, const char *name, const char *choices)
-{
-	const char *value = attr_string(infer->node, name);
-	size_t length = strlen(value);
-	for (const char *at = choices; *at; at += strcspn(at, " "), at += *at == ' ')
-		if (strncmp(at, value, length) == 0 && (at[length] == ' ' || !at[length]))
-			return;
-	infer_fail(infer, "%s \"%s\" is none of %s", name, value, choices);
-}
-
 static void
 check_roi(Infer *infer, int count)
 {
@@ -182,12 +170,6 @@ infer_Resize(Infer *infer)
 	const Type *x = infer_input(infer, 0);
 	bool by_scales = is_present(infer_input(infer, SCALES));
 	bool by_sizes = is_present(infer_input(infer, SIZES));
-	check_choice(infer, "mode", "nearest linear cubic");
-	check_choice(infer, "nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil");
-	check_choice(infer, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
-	check_choice(infer, "coordinate_transformation_mode",
-	             "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric "
-	             "tf_crop_and_resize");
 	if (by_scales == by_sizes)
 		infer_fail(infer, "expected either scales or sizes");
 	int axes[MAX_RANK], count = resized_axes(infer->node, x->rank, axes);

@@ -21,10 +21,10 @@ scatter_combine(const Node *node)
 	             {"max", REDUCE_max},
 	             {"min", REDUCE_min}};
 	const char *reduction = attr_string(node, "reduction");
-	for (size_t i = 0; i < countof(table); i++)
-		if (strcmp(reduction, table[i].name) == 0)
-			return table[i].combine;
-	fail(&node->loc, "reduction \"%s\" is none of none, add, mul, max, min", reduction);
+	int i = 0;
+	while (strcmp(reduction, table[i].name) != 0)
+		i++;
+	return table[i].combine;
 }
 
 static void

@@ -65,9 +65,6 @@ windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
 	bool same_upper = strcmp(auto_pad, "SAME_UPPER") == 0;
 	bool same_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
 	bool valid = strcmp(auto_pad, "VALID") == 0;
-	if (!same_upper && !same_lower && !valid && strcmp(auto_pad, "NOTSET") != 0)
-		fail(&node->loc, "auto_pad \"%s\" is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID",
-		     auto_pad);
 	for (int i = 0; i < count; i++) {
 		Window *w = &windows[i];
 		*w = (Window){.in = in[i], .kernel = kernel[i]};
