@@ -72,7 +72,7 @@ struct OpInfo {
 	OpCode code;
 	const char *name;   /* ONNX's spelling; operators of ours are lower case (fused) */
 	const char *domain; /* "" = ai.onnx */
-	int since;          /* version of this meaning in our dialect (opset 27) */
+	int since;          /* version of this meaning in our dialect (opset 28) */
 	int ninput, noutput, nattr;
 	const ParamSpec *inputs, *outputs;
 	const AttrSpec *attrs;

@@ -5,7 +5,7 @@
  *     run_passes(graph);
  *     onnx_write(graph, "resnet18.opt.onnx", NULL);
  *
- * Reading upgrades every node to the one dialect, opset 27 (upgrade.c); writing takes them back to
+ * Reading upgrades every node to the one dialect, opset 28 (upgrade.c); writing takes them back to
  * the opset that the model came with (downgrade.c). Weights stay views of the mapped file.
  */
 #ifndef ONNX_ONNX_H
@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "graph/graph.h"
 
-enum { ONNX_DIALECT = 27, ONNX_IR = 13 };
+enum { ONNX_DIALECT = 28, ONNX_IR = 14 };
 
 /* An input that is fixed while reading: it becomes a constant, so that shapes may depend on it. */
 typedef struct OnnxFixed {

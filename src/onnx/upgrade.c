@@ -1,4 +1,4 @@
-/* Opset adapters, upwards: from the version a model is written in to the dialect, opset 27.
+/* Opset adapters, upwards: from the version a model is written in to the dialect, opset 28.
  *
  *     {20, "DFT", dft_to_input}     below opset 20, DFT's axis is an attribute
  *

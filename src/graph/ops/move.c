@@ -5,6 +5,8 @@
  */
 #include "graph/ops/helpers.h"
 
+#include <string.h>
+
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 void
@@ -240,6 +242,13 @@ build_CenterCropPad(Build *b)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* Depth, column, row: channels are all first elements of blocks, then all second ones. */
+static bool
+is_depth_first(const Node *node)
+{
+	return strcmp(attr_string(node, "mode"), "DCR") == 0;
+}
+
 void
 build_DepthToSpace(Build *b)
 {
@@ -253,7 +262,7 @@ build_DepthToSpace(Build *b)
 	const Expr *in_block = index_add(ctx, index_scale(ctx, index_mod(ctx, i[2], size), block),
 	                                 index_mod(ctx, i[3], size));
 	const Expr *channel;
-	if (attr_string(b->node, "mode")[0] == 'D') /* depth, column, row */
+	if (is_depth_first(b->node))
 		channel = index_add(ctx, index_mul(ctx, in_block, type->dims[1]), i[1]);
 	else
 		channel = index_add(ctx, index_scale(ctx, i[1], block * block), in_block);
@@ -269,12 +278,15 @@ build_SpaceToDepth(Build *b)
 	int64_t block = attr_int(b->node, "blocksize");
 	const Expr *size = expr_i64(ctx, block);
 	const Dim *channels = b->in[0]->hi[1];
+	bool is_first = is_depth_first(b->node);
 	StageBuilder *y = output_open(b, 0);
 	const Expr *i[4];
 	loops_of(y, 4, i);
-	const Expr *in_block = index_div(ctx, i[1], channels);
+	const Expr *inner = is_first ? channels : expr_i64(ctx, block * block);
+	const Expr *slow = index_div(ctx, i[1], inner), *fast = index_mod(ctx, i[1], inner);
+	const Expr *in_block = is_first ? slow : fast;
 	const Expr *index[4] = {
-		i[0], index_mod(ctx, i[1], channels),
+		i[0], is_first ? fast : slow,
 		index_add(ctx, index_scale(ctx, i[2], block), index_div(ctx, in_block, size)),
 		index_add(ctx, index_scale(ctx, i[3], block), index_mod(ctx, in_block, size))};
 	b->out[0] = stage_map(y, type->dtype, read_checked(y, ctx, type, b->in[0], index));
