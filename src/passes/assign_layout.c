@@ -414,7 +414,9 @@ fix_results(Assigner *a, Region *region)
 			continue;
 		Value *copy = other_storage(a, region, value);
 		value_swap_names(value, copy); /* the result keeps the model's name */
-		region_set_result(region, i, copy);
+		for (int k = i; k < region->nresult; k++)
+			if (region->results[k] == value)
+				region_set_result(region, k, copy);
 	}
 }
 
