@@ -452,6 +452,8 @@ eval_region(Eval *eval, const Region *region)
 		eval_node(eval, node);
 		drop_dead(eval, last, node);
 	}
+	if (region == eval->graph->body)
+		check_assumptions(eval); /* of what data decided, too */
 }
 
 void

@@ -44,6 +44,18 @@ is_inexact(const BoundArray *b)
 	return false;
 }
 
+/* Whether data decides how large an output is. */
+static bool
+decides_dims(const Eval *eval, const Node *node)
+{
+	for (int i = 0; i < eval->graph->symbols.count; i++) {
+		const SymbolDef *def = &eval->graph->symbols.data[i];
+		if (def->source == SYMBOL_DIM && def->value->def == node)
+			return true;
+	}
+	return false;
+}
+
 static void
 run_host(void *arg)
 {
@@ -75,6 +87,8 @@ run_host(void *arg)
 	                 .context = &job->outputs,
 	                 .output = make_output,
 	                 .scratch = make_scratch};
+	if (job->is_inexact && decides_dims(job->eval, node))
+		fail_unsupported(&node->loc, "numbers that are not exact decide how large its results are");
 	const char *error = job->row->run(&call);
 	if (error)
 		fail(&node->loc, "%s", error);
