@@ -475,6 +475,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .origins = from->origins,
 	                 .row = from->row,
 	                 .kernel = -1,
+	                 .extent_dim = -1,
 	                 .scratch_dim = -1,
 	                 .shared_dim = -1,
 	                 .narg = from->narg,
