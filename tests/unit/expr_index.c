@@ -439,6 +439,35 @@ START_TEST(simplified_is_equal)
 }
 END_TEST
 
+/* What lies within a block decides nothing. Here 0 <= w < 16, 0 <= n < N, 0 <= c < 4. */
+START_TEST(conditions_count_blocks)
+{
+	static const char *const cases[][2] = {
+		{"n*16+w < 160", "n < 10"},
+		{"n*16+w < 161", "w+n*16 < 161"}, /* the first of block 10 is below, the others are not */
+		{"n*16+w < 175", "w+n*16 < 175"},
+		{"n*16+w < 176", "n < 11"},
+		{"n*16+w >= 160", "9 < n"},
+		{"n*16+w > 159", "9 < n"},
+		{"160 <= n*16+w", "9 < n"},
+		{"16*n-w <= 0", "n < 1"},
+		{"n*16+w < N*16", "n < N"},
+		{"n*64+c*16+w < 640", "n < 10"},
+		{"n*64+c*16+w < 160", "c+n*4 < 10"},
+		{"n*8+w < 160", "w+n*8 < 160"}, /* blocks overlap */
+	};
+	static const char *boxes[][2] = {{"w", "16"}, {"n", "N"}, {"c", "4"}};
+	open_ctx();
+	Facts *facts = facts_for(boxes, 3);
+	for (size_t i = 0; i < countof(cases); i++) {
+		const Expr *e = expr_simplify(facts, parse(cases[i][0], DT_BOOL));
+		const Expr *wanted = expr_simplify(facts, parse(cases[i][1], DT_BOOL));
+		ck_assert_msg(e == wanted, "%s: %s", cases[i][0], text_of(e));
+	}
+	close_ctx();
+}
+END_TEST
+
 START_TEST(affine_forms_add_up)
 {
 	open_ctx();
@@ -469,6 +498,7 @@ main(void)
 	tcase_add_test(t, conditions_are_decided);
 	tcase_add_test(t, convolutions_without_padding_have_no_guard);
 	tcase_add_loop_test(t, simplified_is_equal, 0, 10);
+	tcase_add_test(t, conditions_count_blocks);
 	tcase_add_test(t, affine_forms_add_up);
 	return unit_run(t);
 }
