@@ -93,31 +93,39 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 	return is_plain;
 }
 
+/* Whether a stage reduces the tensor's channels; with `products`, only if it sums products. */
+static bool
+reduces_channels(const Program *p, const Tensor *tensor, bool products)
+{
+	bool is_reduced = false;
+	for (int s = 0; s < p->nstage; s++) {
+		const Stage *stage = p->stages[s];
+		if (stage->nreduce == 0 || (products && expr_without_casts(stage->body[0])->op != EX_mul))
+			continue;
+		for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+			if (walk.e->op == EX_read && walk.e->tensor == tensor)
+				is_reduced |= walk.e->arg[1]->op == EX_iter && walk.e->arg[1]->iter >= stage->nloop;
+	}
+	return is_reduced;
+}
+
 /* A sum of products over the tensor's channels, but no vendor convolution (a transposed one): the
  * library may have the products alone (lower/products.c), and takes matrices, which are plain. */
 static bool
 sums_channels(const Program *p, const Tensor *tensor)
 {
-	bool is_summed = false;
-	for (int s = 0; s < p->nstage; s++) {
-		const Stage *stage = p->stages[s];
-		if (stage->nreduce == 0 || expr_without_casts(stage->body[0])->op != EX_mul)
-			continue;
-		for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
-			if (walk.e->op == EX_read && walk.e->tensor == tensor)
-				is_summed |= walk.e->arg[1]->op == EX_iter && walk.e->arg[1]->iter >= stage->nloop;
-	}
-	return is_summed;
+	return reduces_channels(p, tensor, true);
 }
 
-/* All stages run over the output's box: then blocked inputs make a blocked output for free. */
+/* All stages run over the output's box: then blocked inputs make a blocked output for free. One may
+ * reduce windows, as a pool does. */
 static bool
 is_one_box(const Program *p)
 {
 	const Stage *last = p->stages[p->nstage - 1];
 	for (int s = 0; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
-		if (stage->kind != STAGE_map || stage->nloop != last->nloop)
+		if (stage->kind == STAGE_scatter || stage->scan || stage->nloop != last->nloop)
 			return false;
 		for (int i = 0; i < stage->nloop; i++)
 			if (stage->iters[i].hi != last->iters[i].hi)
@@ -204,15 +212,15 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 static void
 examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
-	bool any = false;
+	bool any = false, gives = is_one_box(p) && node->noutput > 0;
 	for (int i = 0; i < p->ninput; i++) {
 		info->takes[i] = is_even(a, info->values[i]) && !sums_channels(p, p->inputs[i]) &&
 		                 reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
+		gives &= !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
 	}
 	if (!any)
 		return;
-	bool gives = is_one_box(p) && node->noutput > 0;
 	for (int i = 0; i < node->noutput; i++)
 		gives &= node->outputs[i] && is_even(a, node->outputs[i]);
 	info->role = gives ? ROLE_KEEPER : ROLE_READER;

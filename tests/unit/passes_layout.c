@@ -95,6 +95,29 @@ START_TEST(outputs_are_stored_alike)
 }
 END_TEST
 
+/* A pool that a group computes itself keeps blocks, its two results alike; what reduces channels
+ * gives plain storage. */
+START_TEST(windows_keep_blocks)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,32,12,12]) -> %y, %z, %m { %w: f32[32,32,3,3] = weight 0\n"
+		"%s: f32[32,1,1] = weight 1\n %v: f32[32,32,1,1] = weight 2\n"
+		"%c = Conv(%x, %w) \"c\"\n"
+		"%p = MaxPool(%c) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]} \"p\"\n"
+		"%q = Mul(%p, %s) \"q\"\n %r = Relu(%q) \"r\"\n"
+		"%y = Conv(%r, %v) \"y\"\n %z = Conv(%p, %v) \"z\"\n"
+		"%ax: i64[1] = {1}\n %m = ReduceMax(%c, %ax) \"m\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	int relayouts = 0;
+	for (const Node *node = graph->body->first; node; node = node->next)
+		relayouts += strcmp(node->op->name, "Relayout") == 0;
+	ck_assert_int_eq(relayouts, 3); /* of the input and the two convolutions that are results */
+	ck_assert_ptr_null(graph->body->results[2]->layout);
+	lower_graph(arena, graph, &context);
+}
+END_TEST
+
 /* A transposed convolution reads plain storage, so that its products can be a call. */
 START_TEST(products_of_others_are_plain)
 {
@@ -205,6 +228,7 @@ main(void)
 	TCase *tcase = tcase_create("layout");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, captures_are_plain);
+	tcase_add_test(tcase, windows_keep_blocks);
 	tcase_add_test(tcase, products_of_others_are_plain);
 	tcase_add_test(tcase, outputs_are_stored_alike);
 	tcase_add_test(tcase, weights_that_are_inputs);
