@@ -120,6 +120,20 @@ is_training(const Node *node)
 	return attr_int(node, "training_mode") != 0;
 }
 
+/* With padding to be found: (outputs - 1) * stride + window - extent may be negative. */
+static bool
+strides_beyond_window(const Node *node)
+{
+	int64_t nstride, nwindow;
+	const int64_t *strides = attr_ints(node, "strides", &nstride);
+	const int64_t *window = attr_ints(node, "kernel_shape", &nwindow);
+	const char *padding = attr_string(node, "auto_pad");
+	bool is_beyond = false;
+	for (int64_t i = 0; i < nstride && i < nwindow; i++)
+		is_beyond |= strides[i] > window[i];
+	return is_beyond && padding && strncmp(padding, "SAME", 4) == 0;
+}
+
 static bool
 has_readers(const Node *node)
 {
@@ -146,6 +160,7 @@ static const struct {
 	{OP_BlackmanWindow, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_HammingWindow, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_HannWindow, has_readers, "its errors decide among results that are exactly equal"},
+	{OP_LpPool, strides_beyond_window, "padding of less than nothing, which MaxPool refuses there"},
 	{OP_MatMul, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_DFT, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_DynamicQuantizeLinear, always, "a scale of 1 where all are zero"},
