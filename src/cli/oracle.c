@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/pool.h"
 #include "runtime/vendor.h"
 
 typedef struct Answers {
@@ -40,7 +41,7 @@ measure(void *self, const VendorCall *call, double *seconds, const char **impl)
 	if (!is_available(self, "onednn"))
 		return false;
 	char name[VENDOR_IMPL_SIZE], error[256];
-	if (!dnnl_measure(answers->vendor, call, seconds, name, error, sizeof error))
+	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds, name, error, sizeof error))
 		return false;
 	if (impl)
 		*impl = map_intern(&answers->names, name, strlen(name));

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/work.h"
 #include "lower/cost_cpu.h"
 #include "lower/schedule_cpu.h"
 #include "lower/window_cpu.h"
@@ -271,7 +272,7 @@ choose_tile(Coster *c, const Group *group, Choice *choice)
 		else
 			outer = probe_times(outer, extent);
 	}
-	if (outer < TARGET_PIECES && length >= LONG_LOOP)
+	if (outer < WORK_PIECES && length >= LONG_LOOP)
 		choice->tile = CHUNK;
 }
 

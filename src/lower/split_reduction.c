@@ -6,6 +6,7 @@
  * Two derivations do it: an iterator of the sum is split in two, then the sum is. The number of
  * chunks comes from the shapes, never from the threads, so results do not depend on these.
  */
+#include "base/work.h"
 #include "expr/stage/build.h"
 #include "lower/inner.h"
 #include "lower/schedule_cpu.h"
@@ -106,7 +107,7 @@ split_reduction(Arena *arena, const Program *program, const Target *target)
 	int64_t pieces = schedule_cpu_pieces(arena, &group, target);
 	if (pieces >= ENOUGH_PIECES || pieces < 1)
 		return NULL;
-	return chunked(program, stage, target, (TARGET_PIECES + pieces - 1) / pieces);
+	return chunked(program, stage, target, (WORK_PIECES + pieces - 1) / pieces);
 }
 
 bool

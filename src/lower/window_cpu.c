@@ -1,4 +1,5 @@
 /* Whether windows of neighbouring rows share what they read (window_cpu.h). */
+#include "base/work.h"
 #include "lower/window_cpu.h"
 
 enum {
@@ -92,7 +93,7 @@ window_rows(Arena *arena, const Group *group, int row, int lane, int *counter)
 	*counter = find_counter(&window, group->map[0][row]);
 	for (size_t i = 0; *counter >= 0 && i < countof(ROWS); i++)
 		if (extent % ROWS[i] == 0 && terms * ROWS[i] <= MAX_TERMS &&
-		    pieces / ROWS[i] >= TARGET_PIECES)
+		    pieces / ROWS[i] >= WORK_PIECES)
 			return ROWS[i];
 	return 0;
 }

@@ -44,8 +44,8 @@ typedef struct Oracle {
 	/* Whether this vendor library can be used at all. */
 	bool (*available)(void *self, const char *library);
 	/* Whether the library runs the call, at the probe sizes, with a real implementation (never
-	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the median
-	 * time of one run. */
+	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the time
+	 * to choose by, half-way between one thread and as many as runs have by default. */
 	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
 } Oracle;
 
@@ -56,10 +56,6 @@ typedef struct Target {
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
 } Target;
-
-/* Pieces of a kernel that occupy the cores of any machine: no schedule cuts for more, or joins
- * iterations so that fewer are left. By shape alone, never by threads (docs/threads.md). */
-enum { TARGET_PIECES = 16 };
 
 /* Whether calls of this vendor library can be made and measured. */
 bool target_calls(const Target *target, const char *library);

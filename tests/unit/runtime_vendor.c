@@ -522,7 +522,7 @@ START_TEST(measuring)
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
 	const VendorCall desc = {"conv", 4, args, 1, attrs};
 	double seconds = 0;
-	ck_assert_msg(dnnl_measure(vendor, &desc, &seconds, impl, error, sizeof error), "%s", error);
+	ck_assert_msg(dnnl_measure(vendor, &desc, 1, &seconds, impl, error, sizeof error), "%s", error);
 	ck_assert(seconds > 1e-6 && seconds < 1);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
 	VendorArg made_up[4];
@@ -532,7 +532,7 @@ START_TEST(measuring)
 	const VendorCall again = {"conv", 4, made_up, 1, attrs};
 	char same[VENDOR_IMPL_SIZE];
 	for (int i = 0; i < 3; i++)
-		ck_assert(dnnl_measure(vendor, &again, i ? &seconds : NULL, same, error, sizeof error));
+		ck_assert(dnnl_measure(vendor, &again, 1, i ? &seconds : NULL, same, error, sizeof error));
 	ck_assert_str_eq(impl, same);
 	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
 	made_up[3].dims = y;
@@ -540,7 +540,7 @@ START_TEST(measuring)
 	                            {"strides", SA_INTS, 2, two, NULL, NULL},
 	                            {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
 	const VendorCall none = {"conv", 4, made_up, 3, strided};
-	ck_assert(!dnnl_measure(vendor, &none, NULL, impl, error, sizeof error));
+	ck_assert(!dnnl_measure(vendor, &none, 1, NULL, impl, error, sizeof error));
 	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
 	free(weights);
 }

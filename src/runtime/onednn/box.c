@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/work.h"
 #include "runtime/onednn/call.h"
 
 /* "aBcd16b": the library's name of a blocked layout. */
@@ -82,15 +83,26 @@ needs_single_images(const CallPlan *plan)
 	return false;
 }
 
-/* How many pieces are worth it: below 16 million operations (0.1 ms) handing out costs more than a
- * second core gains. */
+/* Bytes of all that the call reads and writes. */
+static double
+moved_bytes(const CallPlan *plan)
+{
+	double sum = 0;
+	for (int i = 0; i < plan->noperand; i++) {
+		const CallTensor *tensor = &plan->operands[i].tensor;
+		double bytes = dtype_bits(tensor->type) / 8;
+		for (int d = 0; d < tensor->rank; d++)
+			bytes *= (double)tensor->dims[d];
+		sum += bytes;
+	}
+	return sum;
+}
+
+/* How many pieces are worth it. */
 static int64_t
 wanted_pieces(const CallPlan *plan)
 {
-	enum { MOST = 16 };
-	static const double PIECE_WORK = 16e6;
-	double by_work = plan->work / PIECE_WORK;
-	int64_t wanted = by_work >= MOST ? MOST : by_work < 1 ? 1 : (int64_t)by_work;
+	int wanted = work_pieces(work_of(plan->work, moved_bytes(plan)));
 	return call_attr_int(plan, "pieces", 0, wanted);
 }
 

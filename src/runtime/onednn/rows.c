@@ -236,7 +236,7 @@ group_quantum(const CallTensor *src, const CallTensor *dst, int64_t in, int64_t 
 static int64_t
 channel_quantum(const CallPlan *plan, int64_t out)
 {
-	return plan->algorithm == DNNL_DIRECT && out < 128 ? 32 : 64;
+	return plan->algorithm != DNNL_DIRECT ? 64 : out <= 32 ? 16 : 32;
 }
 
 static bool
