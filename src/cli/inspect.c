@@ -64,9 +64,9 @@ plan_rows(Table *table, Arena *arena, const Plan *plan, const char *prefix)
 			buf_printf(&result, "]%s%s", buffer->layout ? " @" : "",
 			           buffer->layout ? buffer->layout : "");
 		}
-		table_row(table, "%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
-		          step_kind(step->kind), step->row ? step->row : "", buf_text(&result),
-		          step->name ? step->name : "");
+		table_row(table, "%s|%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
+		          step_kind(step->kind), step->is_beside ? "|" : "", step->row ? step->row : "",
+		          buf_text(&result), step->name ? step->name : "");
 		for (int k = 0; k < step->nbody; k++)
 			plan_rows(table, arena, step->bodies[k], arena_printf(arena, "%s%d.", prefix, i));
 	}
@@ -89,8 +89,8 @@ report_targets(Report *report, Arena *arena, const Bundle *bundle)
 		table_row(table, "%s|%s|%s|%s", target->device, cpu_supports(target->march) ? "runs" : "",
 		          *target->vendor ? target->vendor : "none", buf_text(&buf));
 		if (i == 0)
-			plan_rows(report_table(report, "steps", ">index:step|kind|row|result|name"), arena,
-			          plan, "");
+			plan_rows(report_table(report, "steps", ">index:step|kind|beside|row|result|name"),
+			          arena, plan, "");
 	}
 }
 

@@ -455,5 +455,6 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	drop_unread(low.module, arena);
 	if (context->target && context->target->device->is_apart)
 		lower_places(arena, low.module);
+	lower_side_by_side(arena, low.module);
 	return low.module;
 }

@@ -19,4 +19,8 @@ bool pass_SplitReduction(ProgramUnit *unit, PassContext *context);
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
                     const char *name, const Loc *loc, const char *ancestry, const Target *target);
 
+/* Puts steps that do not depend on one another next to one another, and marks them, where one of
+ * them alone has not work for all cores; in nested modules, too. (side_by_side.c) */
+void lower_side_by_side(Arena *arena, Module *module);
+
 #endif

@@ -21,6 +21,8 @@
  *                                        addresses, strides and symbols as they are then, and a
  *                                        TwStatus of the stream's in device memory
  *     call     pieces on the pool        cublasLtMatmul, cudnnBackendExecute on the stream
+ *     fork     launches and calls wait   cuEventRecord; the next go to streams in turn
+ *     join     all their pieces at once  cuStreamWaitEvent for each of these streams
  *     mark     nothing                   cuEventRecord of the next event of a ring
  *     wait     nothing                   cuEventSynchronize, then a look at the TwStatus
  *     record   none: a launch is a call  cuStreamBeginCapture
@@ -90,6 +92,7 @@ typedef struct BackendCapture BackendCapture;
 typedef struct BackendCall {
 	int step;
 	PreparedCall *call;
+	double work; /* operations and bytes, 0: not known */
 	int nbuffer;
 	void *const *buffers; /* in the order of the step's arguments; NULL: absent */
 } BackendCall;
@@ -118,6 +121,10 @@ typedef struct Backend {
 	bool (*copy)(Stream *stream, const BackendCopy *copy, BackendReport *report);
 	bool (*launch)(Stream *stream, const BackendLaunch *launch, BackendReport *report);
 	bool (*call)(Stream *stream, const BackendCall *call, BackendReport *report);
+	/* From fork() to join(), launches and calls may be done in any order, or side by side; their
+	 * tables stay until join(). NULL, both: this backend does all in order. */
+	void (*fork)(Stream *stream);
+	bool (*join)(Stream *stream, BackendReport *report);
 	/* A number for everything given so far, and waiting until that is done. */
 	uint64_t (*mark)(Stream *stream);
 	bool (*wait)(Stream *stream, uint64_t mark, BackendReport *report);

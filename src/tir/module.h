@@ -63,6 +63,7 @@ typedef struct MStep {
 	int nbody;
 	Module **bodies;
 	double flops, bytes; /* at the probe size */
+	bool is_beside;      /* may run at the same time as the steps before it (PlanStep) */
 } MStep;
 
 /* Where a symbol is bound: as graph.h's SymbolDef, in terms of buffers. */

@@ -226,6 +226,66 @@ START_TEST(callers_threads)
 }
 END_TEST
 
+/* Three steps beside one another, the second of which checks indices, and one behind them. */
+/* clang-format off */
+static const char BESIDE[] =
+	"{" SYMBOL_N ", \"dims\": [\"s0\", \"64\", \"s0 4 *\", \"128\"], \"buffers\": ["
+	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
+	BUFFER("i", "i64", "[0]", "\"kind\": \"input\", \"index\": 1") ","
+	BUFFER("a", "f32", "[0]", "\"kind\": \"temp\", \"size\": 2, \"first\": 0, \"last\": 3") ","
+	BUFFER("b", "f32", "[0]", "\"kind\": \"temp\", \"size\": 2, \"first\": 0, \"last\": 2") ","
+	BUFFER("c", "f32", "[0]", "\"kind\": \"temp\", \"size\": 2, \"first\": 0, \"last\": 3") ","
+	BUFFER("y", "f32", "[0]", "\"kind\": \"output\", \"index\": 0")
+	"], \"steps\": ["
+	"{\"kind\": \"kernel\", \"name\": \"s\", \"kernel\": 5, \"extent\": 0, \"scratch\": 1,"
+	" \"args\": [0, 2], \"outputs\": 1},"
+	"{\"kind\": \"kernel\", \"name\": \"g\", \"origins\": \"gather1\", \"kernel\": 2,"
+	" \"extent\": 0, \"scratch\": 3, \"symbols\": [0], \"args\": [0, 1, 3], \"outputs\": 1,"
+	" \"beside\": 1},"
+	"{\"kind\": \"kernel\", \"name\": \"g2\", \"origins\": \"gather2\", \"kernel\": 2,"
+	" \"extent\": 0, \"scratch\": 3, \"symbols\": [0], \"args\": [0, 1, 4], \"outputs\": 1,"
+	" \"beside\": 1},"
+	"{\"kind\": \"kernel\", \"name\": \"add\", \"kernel\": 1, \"extent\": 0,"
+	" \"args\": [2, 4, 5], \"outputs\": 1}],"
+	"\"inputs\": [0, 1], \"outputs\": [5], " NOTHING "}";
+/* clang-format on */
+
+START_TEST(side_by_side)
+{
+	static float x[SLOW_COUNT], first[SLOW_COUNT], y[SLOW_COUNT];
+	static int64_t index[SLOW_COUNT];
+	int64_t n = SLOW_COUNT;
+	for (int i = 0; i < SLOW_COUNT; i++) {
+		x[i] = (float)(i + 1) / 7;
+		index[i] = (i * 37) % SLOW_COUNT;
+	}
+	for (int threads = 1; threads <= 4; threads++) {
+		int calls = 0;
+		Rig rig;
+		rig_open(&rig, BESIDE, threads);
+		ck_assert_msg(plan_verify(rig.plan, 6, 0, rig.error.text, sizeof rig.error.text), "%s",
+		              rig.error.text);
+		Array inputs[2] = {vector(x, &n), {DT_I64, 1, &n, index}};
+		for (int round = 0; round < 20; round++) {
+			ck_assert_int_eq(rig_run(&rig, inputs, y, sizeof y), TW_OK);
+			if (threads == 1 && round == 0)
+				memcpy(first, y, sizeof y);
+			ck_assert_mem_eq(first, y, sizeof y);
+		}
+		index[30] = SLOW_COUNT;
+		ck_assert_int_eq(rig_run(&rig, inputs, y, sizeof y), TW_DATA);
+		ck_assert_str_eq(rig.error.text, "node \"gather1\": index 4000 is outside 0..3999");
+		index[30] = 3;
+		rig.exec.workers.parallel_for = serial_for;
+		rig.exec.workers.context = &calls;
+		ck_assert_int_eq(rig_run(&rig, inputs, y, sizeof y), TW_OK);
+		ck_assert_int_eq(calls, threads > 1 ? 2 : 0); /* the three together, and the last */
+		index[30] = (30 * 37) % SLOW_COUNT;
+		rig_close(&rig);
+	}
+}
+END_TEST
+
 #ifndef __SANITIZE_THREAD__
 START_TEST(fork_between_runs)
 {
@@ -456,6 +516,7 @@ main(void)
 	tcase_add_test(t, index_into_nothing);
 	tcase_add_test(t, same_bits);
 	tcase_add_test(t, callers_threads);
+	tcase_add_test(t, side_by_side);
 #ifndef __SANITIZE_THREAD__ /* it cannot follow threads that a forked child starts */
 	tcase_add_test(t, fork_between_runs);
 #endif

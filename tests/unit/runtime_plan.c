@@ -277,6 +277,9 @@ START_TEST(refused_by_verifier)
 		{"\"grid\": [1, 6], \"block\": [0], ", ""},
 		{"\"block\": [0]", "\"block\": [4]"},
 		{"\"captures\": 0}", "\"captures\": 0, \"apart\": 1}"},
+		{"\"outputs\": 2,", "\"outputs\": 2, \"beside\": 1,"},
+		{"\"kernel\": 1, ", "\"kernel\": 1, \"beside\": 1, "},
+		{"\"kind\": \"if\"", "\"kind\": \"if\", \"beside\": 1"},
 	};
 	for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
 		char *text = replace(PLAN, CHANGES[i][0], CHANGES[i][1]);
@@ -288,6 +291,67 @@ START_TEST(refused_by_verifier)
 		plan_free(plan);
 		free(text);
 	}
+}
+END_TEST
+
+/* clang-format off */
+/* Two steps write parts of y side by side: u and v, of which v begins at dim 2, each of s0 images
+ * of 4 elements, 8 from image to image. */
+static const char PARTS[] =
+	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 9, \"from\": \"input\","
+	" \"buffer\": 0, \"index\": 0}], \"dims\": [\"s0\", \"8\", \"4\", \"0\", \"1\"],"
+	" \"buffers\": ["
+	"{\"name\": \"x\", \"type\": \"f32\", \"dims\": [0, 2], \"kind\": \"input\", \"index\": 0},"
+	"{\"name\": \"y\", \"type\": \"f32\", \"dims\": [0, 1], \"kind\": \"output\", \"index\": 0},"
+	"{\"name\": \"u\", \"type\": \"f32\", \"dims\": [0, 2], \"kind\": \"view\", \"base\": 1,"
+	" \"at\": 3, \"strides\": [1, 4]},"
+	"{\"name\": \"v\", \"type\": \"f32\", \"dims\": [0, 2], \"kind\": \"view\", \"base\": 1,"
+	" \"at\": 2, \"strides\": [1, 4]}],"
+	"\"steps\": ["
+	"{\"kind\": \"kernel\", \"name\": \"a\", \"kernel\": 0, \"extent\": 0, \"args\": [0, 2],"
+	" \"outputs\": 1},"
+	"{\"kind\": \"kernel\", \"name\": \"b\", \"kernel\": 0, \"extent\": 0, \"args\": [0, 3],"
+	" \"outputs\": 1, \"beside\": 1}],"
+	"\"inputs\": [0], \"outputs\": [1], \"assumptions\": [], \"captures\": 0}";
+/* clang-format on */
+
+static bool
+verifies(const char *text)
+{
+	Plan *plan = read_text(text);
+	ck_assert_msg(plan != NULL, "%s", error);
+	bool is_sound = plan_verify(plan, 1, 0, error, sizeof error);
+	plan_free(plan);
+	return is_sound;
+}
+
+START_TEST(side_by_side)
+{
+	static const char *const SHARED[][2] = {
+		{"\"at\": 2, \"strides\": [1, 4]", "\"at\": 4, \"strides\": [1, 4]"}, /* from 1 on */
+		{"\"at\": 2, \"strides\": [1, 4]", "\"at\": 2, \"strides\": [2, 4]"},
+		{"\"args\": [0, 3]", "\"args\": [2, 3]"}, /* reads what the other writes */
+		{"\"args\": [0, 3]", "\"args\": [0, 1]"},
+	};
+	ck_assert_msg(verifies(PARTS), "%s", error);
+	for (size_t i = 0; i < sizeof SHARED / sizeof *SHARED; i++) {
+		char *text = replace(PARTS, SHARED[i][0], SHARED[i][1]);
+		ck_assert_msg(!verifies(text), "took %s", SHARED[i][1]);
+		ck_assert_msg(strstr(error, "side by side") != NULL, "%s", error);
+		free(text);
+	}
+	/* b writes to a temporary that is only there when a is done: it may lie where a's does */
+	char *late = replace(PARTS, "{\"name\": \"v\"",
+	                     "{\"name\": \"t\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"temp\","
+	                     " \"size\": 1, \"first\": 1, \"last\": 1}, {\"name\": \"v\"");
+	char *taken = replace(late, "\"args\": [0, 3]", "\"args\": [0, 3, 4]");
+	char *both = replace(taken, "\"outputs\": 1, \"beside\"", "\"outputs\": 2, \"beside\"");
+	ck_assert(!verifies(both));
+	ck_assert_msg(strstr(error, "lives in steps 1..1") != NULL, "%s", error);
+	free(late), free(taken), free(both);
+	char *alone = replace(PARTS, ", \"beside\": 1", "");
+	ck_assert_msg(verifies(alone), "%s", error);
+	free(alone);
 }
 END_TEST
 
@@ -328,6 +392,7 @@ main(void)
 	tcase_add_test(t, views);
 	tcase_add_test(t, refused_by_reader);
 	tcase_add_test(t, refused_by_verifier);
+	tcase_add_test(t, side_by_side);
 	tcase_add_test(t, hostile);
 	return unit_run(t);
 }

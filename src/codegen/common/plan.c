@@ -1,7 +1,8 @@
 /* A Module as a runtime Plan: names become numbers, dims small programs, lives are computed.
  *
  * A temporary lives from the step that first writes it to the one that last touches it; views,
- * nested plans that capture it and symbols read from it count as touching their base.
+ * nested plans that capture it and symbols read from it count as touching their base. What a step
+ * touches lives as long as the steps beside it run.
  */
 #include "codegen/common/bundle.h"
 #include "expr/index/text.h"
@@ -147,6 +148,23 @@ dim_numbers(Planner *planner, int count, const Dim *const *dims)
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
+/* The steps that run beside step `i`: the first and the last. */
+static int
+first_beside(const Module *module, int i)
+{
+	while (i > 0 && module->steps.data[i]->is_beside)
+		i--;
+	return i;
+}
+
+static int
+last_beside(const Module *module, int i)
+{
+	while (i + 1 < module->steps.count && module->steps.data[i + 1]->is_beside)
+		i++;
+	return i;
+}
+
 /* The step behind the one that writes a buffer last: from there on its contents are known. */
 static int
 step_behind(const Planner *planner, MBuffer *buffer)
@@ -156,7 +174,7 @@ step_behind(const Planner *planner, MBuffer *buffer)
 		const MStep *s = planner->module->steps.data[i];
 		for (int k = s->narg - s->noutput; k < s->narg; k++)
 			if (s->args[k] && mbuffer_root(s->args[k]) == mbuffer_root(buffer))
-				step = i + 1;
+				step = last_beside(planner->module, i) + 1;
 	}
 	return step;
 }
@@ -371,8 +389,10 @@ plan_lives(Planner *planner)
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
 		for (int k = 0; k < step->narg; k++)
-			if (step->args[k])
-				touch(planner, step->args[k], i);
+			if (step->args[k]) {
+				touch(planner, step->args[k], first_beside(module, i));
+				touch(planner, step->args[k], last_beside(module, i));
+			}
 		for (int k = 0; k < step->nbody; k++)
 			touch_captures(planner, step->bodies[k], i);
 	}
@@ -484,6 +504,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .nattr = from->attrs.count,
 	                 .attrs = from->attrs.data,
 	                 .nbody = from->nbody,
+	                 .is_beside = from->is_beside,
 	                 .flops = from->flops,
 	                 .bytes = from->bytes};
 	if (from->kernel)

@@ -1,6 +1,6 @@
 /* Launches and calls on the CPU: the flat index and the library's pieces, cut for the workers.
  *
- * Everything is done when its function returns: marks and waiting are nothing.
+ * Everything is done when its function returns, or join(): marks and waiting are nothing.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,13 +15,27 @@ enum {
 	SMALL_STEP = 100000,
 };
 
-/* What one worker found in a step. */
-typedef struct Finding {
-	TwStatus status;
-	int64_t begin; /* of the piece it was found in */
-	char text[256];
-	char padding[64]; /* workers do not share lines */
-} Finding;
+/* A kernel or a vendor call, cut into pieces: their numbers go on from job to job. */
+typedef struct Job {
+	int64_t first, pieces;
+	/* a kernel: ranges of its flat index; NULL: a call */
+	TwKernel *kernel;
+	TwArgs args;
+	int64_t extent, range;
+	BackendCall call;
+} Job;
+
+/* What one worker has to do, and what it found. It begins with its own share of the pieces, the
+ * same in each step: what it wrote there is in its cache. Then it takes pieces of others. */
+typedef struct Share {
+	_Atomic int64_t next;
+	int64_t end;
+	BackendReport found; /* of all its pieces the first that found something; TW_OK: none did, */
+	int64_t piece;       /* and which that was */
+	char padding[64];    /* workers do not share lines */
+} Share;
+
+enum { MOST_JOBS = 16 };
 
 typedef struct CpuStream {
 	Stream head;
@@ -29,13 +43,19 @@ typedef struct CpuStream {
 	const Workers *workers;
 	Block scratch; /* one part of scratch_part bytes per worker */
 	size_t scratch_part;
-	Finding found[]; /* per worker */
+	/* What is given and not yet done: between fork() and join(), else nothing. */
+	bool is_forked;
+	int njob;
+	double work; /* of these jobs */
+	Job jobs[MOST_JOBS];
+	int width;      /* workers that run them */
+	Share shares[]; /* per worker */
 } CpuStream;
 
 Stream *
 cpu_open(const BackendCode *code, const Workers *workers, Memory *memory)
 {
-	CpuStream *stream = calloc(1, sizeof *stream + (size_t)workers->threads * sizeof(Finding));
+	CpuStream *stream = calloc(1, sizeof *stream + (size_t)workers->threads * sizeof(Share));
 	if (!stream)
 		return NULL;
 	stream->head.memory = memory;
@@ -88,58 +108,103 @@ cpu_copy(Stream *stream, const BackendCopy *copy, BackendReport *report)
 	return true;
 }
 
-/* ---- Kernels ---- */
-
-typedef struct KernelJob {
-	CpuStream *cpu;
-	TwKernel *kernel;
-	TwArgs args;
-	int64_t extent, piece;
-	_Atomic int64_t next;
-} KernelJob;
-
-/* Keep the finding of the piece that comes first: the sentence does not depend on threads. */
-static void
-run_piece(KernelJob *job, const TwArgs *args, Finding *found, int64_t begin)
-{
-	int64_t end = job->extent - begin < job->piece ? job->extent : begin + job->piece;
-	*args->status = (TwStatus){0};
-	job->kernel(args, begin, end);
-	if (args->status->code && (!found->status.code || begin < found->begin)) {
-		found->status = *args->status;
-		found->begin = begin;
-	}
-}
+/* ---- Pieces ---- */
 
 static void
-run_kernel_task(void *arg, int worker)
+run_kernel(const Job *job, int64_t piece, void *scratch, BackendReport *report)
 {
-	KernelJob *job = arg;
 	TwArgs args = job->args;
-	TwStatus status;
+	TwStatus status = {0};
+	int64_t begin = piece * job->range;
 	args.status = &status;
-	args.scratch = scratch_of(job->cpu, worker);
-	for (;;) {
-		int64_t begin = atomic_fetch_add_explicit(&job->next, job->piece, memory_order_relaxed);
-		if (begin >= job->extent)
-			return;
-		run_piece(job, &args, &job->cpu->found[worker], begin);
+	args.scratch = scratch;
+	job->kernel(&args, begin, job->extent - begin < job->range ? job->extent : begin + job->range);
+	if (status.code)
+		*report = (BackendReport){.code = TW_DATA, .step = args.step, .status = status};
+}
+
+static void
+run_call(const Job *job, int64_t piece, void *scratch, BackendReport *report)
+{
+	if (vendor_call_run(job->call.call, (int)piece, job->call.buffers, scratch, report->text,
+	                    sizeof report->text))
+		return;
+	report->code = TW_DEVICE;
+	report->step = job->call.step;
+}
+
+static void
+run_piece(CpuStream *cpu, int64_t piece, int worker)
+{
+	const Job *job = cpu->jobs;
+	Share *share = &cpu->shares[worker];
+	BackendReport report = {.code = TW_OK};
+	while (piece >= job->first + job->pieces)
+		job++;
+	(job->kernel ? run_kernel : run_call)(job, piece - job->first, scratch_of(cpu, worker),
+	                                      &report);
+	if (report.code && (!share->found.code || piece < share->piece)) {
+		share->found = report;
+		share->piece = piece;
 	}
 }
 
-static bool
-report_status(const CpuStream *cpu, int step, BackendReport *report)
+static void
+run_shares(void *arg, int worker)
 {
-	const Finding *first = NULL;
-	for (int i = 0; i < cpu->workers->threads; i++) {
-		const Finding *found = &cpu->found[i];
-		if (found->status.code && (!first || found->begin < first->begin))
-			first = found;
+	CpuStream *cpu = arg;
+	for (int i = 0; i < cpu->width; i++) {
+		Share *share = &cpu->shares[(worker + i) % cpu->width];
+		int64_t piece;
+		while ((piece = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed)) <
+		       share->end)
+			run_piece(cpu, piece, worker);
+	}
+}
+
+/* Do all that was given. */
+static bool
+run_jobs(CpuStream *cpu, BackendReport *report)
+{
+	int threads = cpu->workers->threads;
+	const Share *first = NULL;
+	const Job *last = &cpu->jobs[cpu->njob - 1];
+	if (!cpu->njob)
+		return true;
+	int64_t pieces = last->first + last->pieces;
+	int width = cpu->width = cpu->work < SMALL_STEP ? 1 : pieces < threads ? (int)pieces : threads;
+	for (int i = 0; i < width; i++) {
+		cpu->shares[i].found.code = TW_OK;
+		cpu->shares[i].next = pieces * i / width;
+		cpu->shares[i].end = pieces * (i + 1) / width;
+	}
+	workers_run(cpu->workers, width, run_shares, cpu);
+	cpu->njob = 0;
+	cpu->work = 0;
+	for (int i = 0; i < width; i++) {
+		const Share *share = &cpu->shares[i];
+		if (share->found.code && (!first || share->piece < first->piece))
+			first = share;
 	}
 	if (first)
-		*report = (BackendReport){.code = TW_DATA, .step = step, .status = first->status};
+		*report = first->found;
 	return !first;
 }
+
+/* The next job, of so many pieces and so much work. */
+static bool
+give(CpuStream *cpu, Job *job, double work, BackendReport *report)
+{
+	if (cpu->njob == MOST_JOBS && !run_jobs(cpu, report))
+		return false;
+	const Job *before = cpu->njob ? &cpu->jobs[cpu->njob - 1] : NULL;
+	job->first = before ? before->first + before->pieces : 0;
+	cpu->jobs[cpu->njob++] = *job;
+	cpu->work += work > 0 ? work : SMALL_STEP;
+	return cpu->is_forked || run_jobs(cpu, report);
+}
+
+/* ---- Giving work ---- */
 
 bool
 cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
@@ -147,10 +212,10 @@ cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 	CpuStream *cpu = (CpuStream *)stream;
 	int threads = cpu->workers->threads;
 	bool is_small = launch->work > 0 && launch->work < SMALL_STEP;
-	int width = is_small || launch->extent == 1 ? 1 : threads;
-	int64_t pieces = (int64_t)width * PIECES_PER_WORKER;
-	KernelJob job = {
-		.cpu = cpu,
+	int64_t wanted = is_small || threads == 1 ? 1 : (int64_t)threads * PIECES_PER_WORKER;
+	int64_t range = (launch->extent + wanted - 1) / wanted;
+	Job job = {
+		.pieces = (launch->extent + range - 1) / range,
 		.kernel = cpu->code->table[launch->kernel],
 		.args = {.size = sizeof(TwArgs),
 	             .abi = TW_KERNEL_ABI,
@@ -159,53 +224,30 @@ cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 	             .symbols = launch->symbols,
 	             .step = launch->step},
 		.extent = launch->extent,
-		.piece = width == 1 ? launch->extent : (launch->extent + pieces - 1) / pieces,
+		.range = range,
 	};
-	for (int i = 0; i < threads; i++)
-		cpu->found[i].status.code = 0;
-	workers_run(cpu->workers, width < launch->extent ? width : (int)launch->extent, run_kernel_task,
-	            &job);
-	return report_status(cpu, launch->step, report);
-}
-
-/* ---- Vendor calls ---- */
-
-typedef struct CallJob {
-	CpuStream *cpu;
-	const BackendCall *call;
-	int pieces;
-	_Atomic int next;
-} CallJob;
-
-static void
-run_call_task(void *arg, int worker)
-{
-	CallJob *job = arg;
-	Finding *found = &job->cpu->found[worker];
-	for (;;) {
-		int piece = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
-		if (piece >= job->pieces || found->text[0])
-			return;
-		vendor_call_run(job->call->call, piece, job->call->buffers, scratch_of(job->cpu, worker),
-		                found->text, sizeof found->text);
-	}
+	return give(cpu, &job, launch->work, report);
 }
 
 bool
 cpu_call(Stream *stream, const BackendCall *call, BackendReport *report)
 {
+	Job job = {.pieces = vendor_call_pieces(call->call), .call = *call};
+	return give((CpuStream *)stream, &job, call->work, report);
+}
+
+static void
+cpu_fork(Stream *stream)
+{
+	((CpuStream *)stream)->is_forked = true;
+}
+
+static bool
+cpu_join(Stream *stream, BackendReport *report)
+{
 	CpuStream *cpu = (CpuStream *)stream;
-	for (int i = 0; i < cpu->workers->threads; i++)
-		cpu->found[i].text[0] = 0;
-	CallJob job = {.cpu = cpu, .call = call, .pieces = vendor_call_pieces(call->call)};
-	workers_run(cpu->workers, job.pieces, run_call_task, &job);
-	for (int i = 0; i < cpu->workers->threads; i++)
-		if (cpu->found[i].text[0]) {
-			*report = (BackendReport){.code = TW_DEVICE, .step = call->step};
-			memcpy(report->text, cpu->found[i].text, sizeof report->text);
-			return false;
-		}
-	return true;
+	cpu->is_forked = false;
+	return run_jobs(cpu, report);
 }
 
 /* ---- The record ---- */
@@ -250,6 +292,8 @@ const Backend backend_cpu = {
 	.copy = cpu_copy,
 	.launch = cpu_launch,
 	.call = cpu_call,
+	.fork = cpu_fork,
+	.join = cpu_join,
 	.mark = cpu_mark,
 	.wait = cpu_wait,
 };

@@ -513,6 +513,32 @@ step_run(Frame *frame, int index)
 	return code;
 }
 
+static bool
+is_beside(const Plan *plan, int index)
+{
+	return index < plan->nstep && plan->steps[index].is_beside;
+}
+
+/* Where nobody looks on, steps that may run side by side are given together. */
+static TwCode
+run_beside(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	const Plan *plan = frame->plan;
+	const Backend *backend = exec->model->backend;
+	bool is_alone = !is_beside(plan, index) && !is_beside(plan, index + 1);
+	if (is_alone || !backend->fork || exec->watch || exec->profile)
+		return step_run(frame, index);
+	if (!is_beside(plan, index))
+		backend->fork(exec->stream);
+	BackendReport report;
+	TwCode code = step_run(frame, index);
+	bool is_last = code || !is_beside(plan, index + 1);
+	if (is_last && !backend->join(exec->stream, &report))
+		code = exec_report(exec, &report);
+	return code;
+}
+
 TwCode
 frame_run(Frame *frame)
 {
@@ -528,7 +554,7 @@ frame_run(Frame *frame)
 		if (!code && frame->exec->watch)
 			code = frame->exec->watch(frame->exec->watch_context, frame, i, false);
 		if (!code && i < plan->nstep)
-			code = step_run(frame, i);
+			code = run_beside(frame, i);
 		if (code)
 			return code;
 	}

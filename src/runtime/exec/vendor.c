@@ -222,7 +222,11 @@ step_run_vendor(Frame *frame, const PlanStep *step, StepState *state)
 		return step_run_kernel(frame, step, state);
 	for (int i = 0; i < step->narg; i++)
 		state->data[i] = slot_data(frame, step->args[i]);
-	const BackendCall call = {state->number, state->call, step->narg, state->data};
+	const BackendCall call = {.step = state->number,
+	                          .call = state->call,
+	                          .work = step->flops + step->bytes,
+	                          .nbuffer = step->narg,
+	                          .buffers = state->data};
 	BackendReport report;
 	bool is_done = exec->model->backend->call(exec->stream, &call, &report);
 	return is_done ? TW_OK : exec_report(exec, &report);

@@ -66,7 +66,13 @@ typedef struct PlanDim {
 	const PlanToken *tokens;
 } PlanDim;
 
-enum { PLAN_DIM_DEPTH = 32, PLAN_MAX_RANK = 32, PLAN_MAX_NESTING = 40, PLAN_AXES = 3 };
+enum {
+	PLAN_DIM_DEPTH = 32,
+	PLAN_MAX_RANK = 32,
+	PLAN_MAX_NESTING = 40,
+	PLAN_AXES = 3,
+	PLAN_MOST_BESIDE = 16
+};
 
 /* The value of a symbol not bound yet. */
 #define PLAN_UNBOUND INT64_MIN
@@ -149,6 +155,8 @@ typedef struct PlanStep {
 	const StepAttr *attrs;
 	int nbody;
 	Plan *const *bodies;
+	bool is_beside;      /* may run at the same time as the step before it, and as all that are
+	                        beside that one: they touch nothing that one of them writes */
 	double flops, bytes; /* at the probe size, for profiles */
 } PlanStep;
 
@@ -201,6 +209,10 @@ void plan_strides(int rank, const int64_t *dims, int64_t *strides);
 /* Whether a view of `rank` dims with `strides` from `offset` stays in 0..count-1 elements. */
 bool plan_view_fits(int rank, const int64_t *dims, const int64_t *strides, int64_t offset,
                     int64_t count);
+
+/* Whether two views of one storage share no element, as far as these symbols tell: one lies behind
+ * the other, altogether or within each step of dim 0. */
+bool plan_parts_are_apart(const Plan *plan, int a, int b, const int64_t *symbols);
 
 /* The place of what host operators touch. */
 static inline PlanPlace

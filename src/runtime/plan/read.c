@@ -316,6 +316,7 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 	for (int i = 0; at && !r->failed; at = at->next)
 		read_attr(r, at, &attrs[i++]);
 	read_bodies(r, plan, item, step, nesting);
+	step->is_beside = json_int_or(r, item, "beside", 0, 1, 0) != 0;
 	step->flops = json_number_or(r, item, "flops", 0);
 	step->bytes = json_number_or(r, item, "bytes", 0);
 }

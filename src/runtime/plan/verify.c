@@ -43,11 +43,18 @@ is_given(const PlanBuffer *buffer)
 	return buffer->kind == PB_INPUT || buffer->kind == PB_WEIGHT || buffer->kind == PB_CAPTURE;
 }
 
+/* What a step touches lives as long as the steps beside it run. */
 static bool
 check_life(const Replay *replay, int buffer, int step)
 {
-	const PlanBuffer *root = &replay->plan->buffers[plan_root(replay->plan, buffer)];
-	if (root->kind == PB_TEMP && (step < root->first || step > root->last))
+	const Plan *plan = replay->plan;
+	const PlanBuffer *root = &plan->buffers[plan_root(plan, buffer)];
+	int first = step, last = step;
+	while (first > 0 && plan->steps[first].is_beside)
+		first--;
+	while (last + 1 < plan->nstep && plan->steps[last + 1].is_beside)
+		last++;
+	if (root->kind == PB_TEMP && (first < root->first || last > root->last))
 		return refuse(replay, "step %d touches buffer '%.60s', which lives in steps %d..%d", step,
 		              root->name, root->first, root->last);
 	return true;
@@ -180,6 +187,29 @@ check_places(const Replay *replay, const PlanStep *step)
 
 /* ---- order ---- */
 
+/* Steps beside one another are the device's work, not too many, and no symbol is read between
+ * them. */
+static bool
+check_beside(const Replay *replay)
+{
+	const Plan *plan = replay->plan;
+	for (int i = 0, count = 1; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR;
+		count = step->is_beside ? count + 1 : is_work ? 1 : PLAN_MOST_BESIDE;
+		if ((step->is_beside && !is_work) || count > PLAN_MOST_BESIDE)
+			return refuse(replay, "step '%.60s' cannot run beside the one before", step->name);
+	}
+	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++) {
+		const PlanSymbol *s = &plan->symbols[i];
+		if (s->step > 0 && s->step < plan->nstep && plan->steps[s->step].is_beside)
+			return refuse(replay, "symbol '%.60s' is read between steps that run side by side",
+			              s->name);
+	}
+	return plan->nstep == 0 || !plan->steps[0].is_beside ||
+	       refuse(replay, "the first step runs beside one before");
+}
+
 static bool
 check_step(const Replay *replay, int index, char *written)
 {
@@ -237,6 +267,7 @@ check_order(const Replay *replay)
 		return refuse(replay, "out of memory");
 	for (int i = 0; i < plan->nbuffer; i++)
 		written[i] = is_given(&plan->buffers[i]);
+	is_sound = check_beside(replay);
 	for (int i = 0; i < plan->nstep && is_sound; i++)
 		is_sound = check_symbols(replay, i, written) && check_step(replay, i, written);
 	for (int i = 0; i < plan->noutput && is_sound; i++)
@@ -345,6 +376,35 @@ check_launch(const Replay *replay, const PlanStep *step, const int64_t *symbols)
 	return is_sound || refuse(replay, "step '%.60s' has a grid that cannot be", step->name);
 }
 
+/* Two steps that run side by side: what one writes, the other does not touch. */
+static bool
+check_pair(const Replay *replay, const PlanStep *a, const PlanStep *b, const int64_t *symbols)
+{
+	const Plan *plan = replay->plan;
+	for (int i = 0; i < a->narg; i++)
+		for (int j = 0; j < b->narg; j++) {
+			bool is_written = i >= a->narg - a->noutput || j >= b->narg - b->noutput;
+			int x = a->args[i], y = b->args[j];
+			if (is_written && x >= 0 && y >= 0 && plan_root(plan, x) == plan_root(plan, y) &&
+			    !plan_parts_are_apart(plan, x, y, symbols))
+				return refuse(replay,
+				              "steps '%.60s' and '%.60s' run side by side and share '%.60s'",
+				              a->name, b->name, plan->buffers[x].name);
+		}
+	return true;
+}
+
+static bool
+check_pairs(const Replay *replay, const int64_t *symbols)
+{
+	const PlanStep *steps = replay->plan->steps;
+	for (int i = 0; i < replay->plan->nstep; i++)
+		for (int j = i; j > 0 && steps[j].is_beside; j--)
+			if (!check_pair(replay, &steps[j - 1], &steps[i], symbols))
+				return false;
+	return true;
+}
+
 /* Sizes of the temporaries at a sample; -1 where unknown. */
 static void
 sample_sizes(const Plan *plan, const int64_t *symbols, int64_t *size)
@@ -387,6 +447,8 @@ check_sample(const Replay *replay, int64_t wanted, int64_t *tables)
 	for (int i = 0; i < plan->nstep; i++)
 		if (!check_launch(replay, &plan->steps[i], symbols))
 			return false;
+	if (!check_pairs(replay, symbols))
+		return false;
 	sample_sizes(plan, symbols, size);
 	for (PlanPlace place = 0; place < PLAN_PLACES && is_sound; place++)
 		if (plan_place(plan, place, size, offset) >= 0) /* else refused when bound */

@@ -150,6 +150,8 @@ put_step(Buf *json, const PlanStep *step)
 		put_plan(json, step->bodies[i]);
 	}
 	buf_puts(json, step->nbody ? "]" : "");
+	if (step->is_beside)
+		json_put(json, ", 'beside': 1");
 	json_put(json, ", 'flops': %g, 'bytes': %g}", step->flops, step->bytes);
 }
 
