@@ -21,7 +21,14 @@
 
 #include "base/clock.h"
 
-enum { JOINED_MASK = 0xFFFF, OPEN = 0x10000, JOB_SHIFT = 17, SPINS_PER_LOOK = 32 };
+enum {
+	JOINED_MASK = 0xFFFF,
+	OPEN = 0x10000,
+	JOB_SHIFT = 17,
+	SPINS_PER_LOOK = 32,
+	/* Within a run the next task comes soon, and waking a worker takes longer than most steps. */
+	RUN_SPIN_US = 2000,
+};
 
 typedef struct Pool {
 	pthread_mutex_t lock;
@@ -36,7 +43,7 @@ typedef struct Pool {
 	PoolTask *task;
 	void *arg;
 	_Atomic int width;
-	_Atomic int spin_us;
+	_Atomic double until; /* who waits looks for work so long, by now_seconds(), then sleeps */
 } Pool;
 
 static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
@@ -51,34 +58,32 @@ relax(void)
 #endif
 }
 
-/* Take part in the open job, if there is room. */
-static bool
-try_join(void)
+/* Take part in the open job, if it wants this worker: gives the number of the job that it has seen. */
+static uint64_t
+take_part(int worker)
 {
 	uint64_t state = atomic_load(&pool.state);
 	while (state & OPEN) {
-		int joined = (int)(state & JOINED_MASK) + 1;
-		if (joined >= atomic_load(&pool.width))
-			return false;
+		if (worker >= atomic_load(&pool.width))
+			break;
 		if (atomic_compare_exchange_weak(&pool.state, &state, state + 1)) {
-			pool.task(pool.arg, joined);
+			pool.task(pool.arg, worker);
 			atomic_fetch_add(&pool.finished, 1);
-			return true;
+			break;
 		}
 	}
-	return false;
+	return state >> JOB_SHIFT;
 }
 
 /* Wait until the job number differs from `seen`: spin for a while, then sleep. */
 static void
 await_job(uint64_t seen)
 {
-	double end = now_seconds() + atomic_load(&pool.spin_us) * 1e-6;
 	do {
 		for (int i = 0; i < SPINS_PER_LOOK; i++, relax())
 			if (atomic_load(&pool.state) >> JOB_SHIFT != seen || atomic_load(&pool.is_ending))
 				return;
-	} while (now_seconds() < end);
+	} while (now_seconds() < atomic_load(&pool.until));
 	pthread_mutex_lock(&pool.lock);
 	atomic_fetch_add(&pool.sleepers, 1);
 	while (atomic_load(&pool.state) >> JOB_SHIFT == seen && !atomic_load(&pool.is_ending))
@@ -87,15 +92,13 @@ await_job(uint64_t seen)
 	pthread_mutex_unlock(&pool.lock);
 }
 
+/* A worker has the same number in all jobs: what it wrote in one is in its cache in the next. */
 static void *
-work(void *unused)
+work(void *number)
 {
-	(void)unused;
-	while (!atomic_load(&pool.is_ending)) {
-		uint64_t seen = atomic_load(&pool.state) >> JOB_SHIFT;
-		try_join();
-		await_job(seen);
-	}
+	int worker = (int)(intptr_t)number;
+	while (!atomic_load(&pool.is_ending))
+		await_job(take_part(worker));
 	return NULL;
 }
 
@@ -174,7 +177,8 @@ start_threads(int count)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (pool.thread_count < count &&
-	       pthread_create(&pool.threads[pool.thread_count], NULL, work, NULL) == 0)
+	       pthread_create(&pool.threads[pool.thread_count], NULL, work,
+	                      (void *)(intptr_t)(pool.thread_count + 1)) == 0)
 		pool.thread_count++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_mutex_unlock(&pool.lock);
@@ -193,6 +197,12 @@ finish(void)
 }
 
 void
+pool_rest(int spin_us)
+{
+	atomic_store(&pool.until, now_seconds() + spin_us * 1e-6);
+}
+
+void
 pool_run(int width, int spin_us, PoolTask *task, void *arg)
 {
 	if (width <= 1 || atomic_exchange(&pool.busy, true)) {
@@ -203,7 +213,7 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 	pool.task = task;
 	pool.arg = arg;
 	atomic_store(&pool.width, width);
-	atomic_store(&pool.spin_us, spin_us);
+	pool_rest(spin_us);
 	atomic_store(&pool.finished, 0);
 	uint64_t job = (atomic_load(&pool.state) >> JOB_SHIFT) + 1;
 	atomic_store(&pool.state, job << JOB_SHIFT | OPEN);
@@ -214,12 +224,14 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 	}
 	task(arg, 0);
 	finish();
+	pool_rest(spin_us);
 	atomic_store(&pool.busy, false);
 }
 
 void
 workers_run(const Workers *workers, int width, PoolTask *task, void *arg)
 {
+	int run_spin = workers->spin_us < RUN_SPIN_US ? RUN_SPIN_US : workers->spin_us;
 	if (width > workers->threads)
 		width = workers->threads;
 	if (width <= 1)
@@ -227,7 +239,14 @@ workers_run(const Workers *workers, int width, PoolTask *task, void *arg)
 	else if (workers->parallel_for)
 		workers->parallel_for(workers->context, width, task, arg);
 	else
-		pool_run(width, workers->spin_us, task, arg);
+		pool_run(width, workers->spin_us ? run_spin : 0, task, arg);
+}
+
+void
+workers_rest(const Workers *workers)
+{
+	if (workers->threads > 1 && !workers->parallel_for)
+		pool_rest(workers->spin_us);
 }
 
 int

@@ -28,6 +28,8 @@ void pool_release(void);
 
 /* `spin_us`: how long workers look for the next task before they sleep. */
 void pool_run(int width, int spin_us, PoolTask *task, void *arg);
+/* From now on they look for `spin_us`. */
+void pool_rest(int spin_us);
 
 /* Whose threads a session works with: the pool's, or the caller's. */
 typedef struct Workers {
@@ -38,6 +40,10 @@ typedef struct Workers {
 
 /* Call task(arg, worker) on up to `width` of them. */
 void workers_run(const Workers *workers, int width, PoolTask *task, void *arg);
+
+/* A run is over: they look for work for spin_us more. Between the tasks of a run they do so for
+ * longer. */
+void workers_rest(const Workers *workers);
 
 /* Threads running now (for tests). */
 int pool_threads(void);

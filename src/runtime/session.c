@@ -234,6 +234,7 @@ tw_run(TwSession *session, TwError *error)
 		slot->bound_bytes = session->output_bytes[i];
 	}
 	code = exec_run(exec);
+	workers_rest(&exec->workers);
 	if (code)
 		return code;
 	session->has_run = true;
