@@ -13,7 +13,7 @@ passed=0 failed=0
 # steps EXPECTED FILE: what steps the model has, of a library and our own
 steps() {
 	"$tw" compile -q -O2 --prove=none "$2" -o m.twb
-	seen=$("$tw" inspect m.twb | sed -n 's/^ *[0-9]  kernel .*/kernel/p; s/^ *[0-9]  vendor  \([a-z]*\) .*/\1/p' | xargs)
+	seen=$("$tw" inspect m.twb | sed -n 's/^ *[0-9]  kernel .*/kernel/p; s/^ *[0-9]  vendor  *|* *\([a-z]*\) .*/\1/p' | xargs)
 	if [ "$seen" = "$1" ]; then
 		passed=$((passed + 1))
 	else

@@ -120,6 +120,27 @@ share_of_time(int pieces, int threads)
 	return sqrt((double)((pieces + threads - 1) / threads) / pieces);
 }
 
+/* Whether the library also has it whole: at other sizes there may be nothing to cut. For a sum with a
+ * mask for all heads it has only a reference then, while each head alone is a plain product. */
+static bool
+is_real_whole(Vendor *vendor, const VendorCall *desc, char *error, size_t size)
+{
+	const int64_t one = 1;
+	StepAttr *attrs = calloc((size_t)desc->nattr + 1, sizeof *attrs);
+	VendorCall whole = *desc;
+	if (!attrs)
+		return refuse_with(error, size, "out of memory");
+	if (desc->nattr)
+		memcpy(attrs, desc->attrs, (size_t)desc->nattr * sizeof *attrs);
+	attrs[desc->nattr] = (StepAttr){.name = "pieces", .count = 1, .ints = &one};
+	whole.attrs = attrs;
+	whole.nattr++;
+	PreparedCall *call = vendor_call_make(vendor, &whole, true, error, size);
+	vendor_call_free(call);
+	free(attrs);
+	return call != NULL;
+}
+
 static bool
 try_call(Vendor *vendor, const VendorCall *desc, int threads, Trial *trial, double *seconds,
          char *impl, char *error, size_t size)
@@ -128,7 +149,8 @@ try_call(Vendor *vendor, const VendorCall *desc, int threads, Trial *trial, doub
 	if (!call)
 		return false;
 	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
-	bool is_done = is_as_asked(desc, impl, error, size);
+	bool is_done = is_as_asked(desc, impl, error, size) &&
+	               (vendor_call_pieces(call) == 1 || is_real_whole(vendor, desc, error, size));
 	if (is_done && seconds) {
 		is_done = block_reserve(&trial->memory, &trial->scratch, vendor_call_scratch(call));
 		if (!is_done)
