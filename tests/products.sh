@@ -55,6 +55,17 @@ graph g(%x: f32[1,56,224,224]) -> %y {
 END
 steps 'matmul kernel' transposed.g
 
+# One position, as behind a global pool: each weight is used once, and loops wait for memory as well.
+cat >vector.g <<'END'
+graph g(%x: f32[1,240,1,1]) -> %y {
+  %w: f32[960,240,1,1] = weight 0
+  %s: f32[960,1,1] = weight 1
+  %c = Conv(%x, %w)
+  %y = PRelu(%c, %s)
+}
+END
+steps 'kernel' vector.g
+
 # Nor is a mask for all heads at once (attention as exporters write it).
 cat >mask.g <<'END'
 graph g(%q: f32[N,S,4,64], %k: f32[N,S,4,64], %m: f32[N,1,S,S]) -> %y {
