@@ -130,9 +130,9 @@ positions_of(Lowering *low, const Stage *product)
 	return positions;
 }
 
-/* Whether elements of the operands are used more than a few times each. A matrix times a vector waits
- * for memory, and loops do that as well: 0.01 ms for 960 x 240, a library that takes 240 x 1 for a
- * matrix 0.29. */
+/* Whether elements of the operands are used more than a few times each. A matrix times a vector
+ * waits for memory, and loops do that as well: 0.01 ms for 960 x 240; a library that takes 240 x 1
+ * for a matrix 0.29. */
 static bool
 is_reused(Lowering *low, const Stage *product)
 {

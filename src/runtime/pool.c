@@ -58,7 +58,7 @@ relax(void)
 #endif
 }
 
-/* Take part in the open job, if it wants this worker: gives the number of the job that it has seen. */
+/* Take part in the open job, if it wants this worker: gives the number of the job it has seen. */
 static uint64_t
 take_part(int worker)
 {

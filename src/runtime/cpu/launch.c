@@ -168,9 +168,9 @@ run_jobs(CpuStream *cpu, BackendReport *report)
 {
 	int threads = cpu->workers->threads;
 	const Share *first = NULL;
-	const Job *last = &cpu->jobs[cpu->njob - 1];
 	if (!cpu->njob)
 		return true;
+	const Job *last = &cpu->jobs[cpu->njob - 1];
 	int64_t pieces = last->first + last->pieces;
 	int width = cpu->width = cpu->work < SMALL_STEP ? 1 : pieces < threads ? (int)pieces : threads;
 	for (int i = 0; i < width; i++) {

@@ -90,7 +90,7 @@ moved_bytes(const CallPlan *plan)
 	double sum = 0;
 	for (int i = 0; i < plan->noperand; i++) {
 		const CallTensor *tensor = &plan->operands[i].tensor;
-		double bytes = dtype_bits(tensor->type) / 8;
+		double bytes = (double)dtype_bits(tensor->type) / 8;
 		for (int d = 0; d < tensor->rank; d++)
 			bytes *= (double)tensor->dims[d];
 		sum += bytes;

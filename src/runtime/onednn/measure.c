@@ -111,17 +111,18 @@ is_as_asked(const VendorCall *desc, const char *impl, char *error, size_t size)
 	return refuse_with(error, size, "oneDNN runs %s where winograd was asked for", impl);
 }
 
-/* Of the time of all pieces: half-way, as a factor, between one thread and so many, of which one has
- * the largest share. By the largest share alone ResNet-18 lost its Winograd, a sixth of its speed on
- * one thread, and gained nothing on two. */
+/* Of the time of all pieces: half-way, as a factor, between one thread and so many, one of which
+ * has the largest share. By the largest share alone ResNet-18 lost its Winograd, a sixth of its
+ * speed on one thread, and gained nothing on two. */
 static double
 share_of_time(int pieces, int threads)
 {
-	return sqrt((double)((pieces + threads - 1) / threads) / pieces);
+	int most = (pieces + threads - 1) / threads;
+	return sqrt((double)most / pieces);
 }
 
-/* Whether the library also has it whole: at other sizes there may be nothing to cut. For a sum with a
- * mask for all heads it has only a reference then, while each head alone is a plain product. */
+/* Whether the library also has it whole: at other sizes there may be nothing to cut. For a sum with
+ * a mask for all heads it has only a reference then, while each head alone is a plain product. */
 static bool
 is_real_whole(Vendor *vendor, const VendorCall *desc, char *error, size_t size)
 {
