@@ -86,11 +86,11 @@ size_t vendor_call_scratch(const PreparedCall *call); /* bytes per worker, 64-by
 bool vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch,
                      char *error, size_t error_size);
 
-/* For choosing when compiling: the implementation's name and the time in seconds to choose by:
- * the median of all pieces run one after another, times the root of the largest share of them that
- * one of `threads` threads gets (seconds NULL: not measured). Weights are packed as in a run; data is
- * made up where it is not given. False with a sentence when it is not implemented. Whether the
- * library took Winograd shows in `impl`. */
+/* For choosing when compiling: the implementation's name and the seconds to choose by: the median
+ * of all pieces run one after another, times the root of the largest share of them that one of
+ * `threads` threads gets (seconds NULL: not measured). Weights are packed as in a run; data is made
+ * up where it is not given. False with a sentence when it is not implemented. Whether the library
+ * took Winograd shows in `impl`. */
 bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, double *seconds,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 
