@@ -224,6 +224,26 @@ between_borders(const Vectors *v, int64_t lo, int64_t hi)
 	return stmt_append(list, last_vector(v, lo, hi));
 }
 
+/* The same where only a run knows how many there are. */
+static Stmt *
+counted_between_borders(const Vectors *v)
+{
+	ExprCtx *ctx = v->ctx;
+	const Expr *lo = v->loop->lo, *zero = expr_i64(ctx, 0), *one = expr_i64(ctx, 1);
+	const Expr *width = expr_i64(ctx, v->lanes), *extent = expr_sub(ctx, v->loop->hi, lo);
+	const Expr *last = expr_floordiv(ctx, expr_sub(ctx, extent, one), width);
+	const Expr *at = expr_mul(ctx, last, width), *count = expr_sub(ctx, extent, at);
+	if (v->survey->may_repeat) {
+		at = expr_sub(ctx, extent, width);
+		count = width;
+	}
+	Stmt *list = one_vector(v, lo, zero, width);
+	list = stmt_append(list, whole_vectors(v, lo, one, last, 1, BIND_SERIAL));
+	list = stmt_append(list, one_vector(v, step_to(v, lo, at, 1), zero, count));
+	const Expr *few = expr_max(ctx, expr_min(ctx, extent, width), zero);
+	return stmt_if(v->kernel, expr_lt(ctx, width, extent), list, one_vector(v, lo, zero, few));
+}
+
 static Stmt *
 counted_vectors(const Vectors *v, int copies)
 {
@@ -320,8 +340,8 @@ all_vectors(const Vectors *v, bool is_constant, int64_t lo, int64_t hi)
 	}
 	if (is_flat)
 		vectors = flat_vectors(v, lo, hi);
-	else if (is_constant && survey->tests_lanes && copies == 1)
-		vectors = between_borders(v, lo, hi);
+	else if (survey->tests_lanes && copies == 1)
+		vectors = is_constant ? between_borders(v, lo, hi) : counted_between_borders(v);
 	else
 		vectors = counted_vectors(v, copies);
 	return stmt_append(stmt_append(list, vectors), closed);
