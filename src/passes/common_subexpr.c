@@ -65,12 +65,26 @@ key_of(Numbering *n, const Node *node)
 	return buf_text(&key);
 }
 
+/* What data decides has a symbol of its own in each of two equal results: values computed from the
+ * one have dims that are the other's. */
+static void
+join_dims(const Value *value, const Value *earlier)
+{
+	const Type *type = &value->type;
+	for (int d = 0; type->kind == TYPE_TENSOR && d < type->rank; d++)
+		if (type->dims[d] != earlier->type.dims[d])
+			dim_assume_equal(type->dims[d]->ctx, type->dims[d], earlier->type.dims[d]);
+}
+
 static void
 merge(Numbering *n, Node *node, Node *earlier)
 {
-	for (int i = 0; i < node->noutput; i++)
-		if (node->outputs[i])
-			value_replace_uses(node->outputs[i], earlier->outputs[i]);
+	for (int i = 0; i < node->noutput; i++) {
+		if (!node->outputs[i])
+			continue;
+		join_dims(node->outputs[i], earlier->outputs[i]);
+		value_replace_uses(node->outputs[i], earlier->outputs[i]);
+	}
 	pass_log(n->context, "merge", node->loc.node, earlier->loc.node, NULL);
 	node_add_origins(earlier, node);
 	node_remove(node);
