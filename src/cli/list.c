@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "passes/manager.h"
 #include "target/target.h"
+#include "target/warp.h"
 
 typedef struct List {
 	const char *name, *doc;
@@ -149,6 +150,17 @@ list_dtypes(const Options *options, Report *report)
 	(void)options;
 }
 
+static void
+list_warps(const Options *options, Report *report)
+{
+	Table *table = report_table(report, "warps", "name:operation|>capability|doc:");
+	for (int i = 0; i < intrin_count(); i++) {
+		const Intrin *intrin = intrin_at(i);
+		table_row(table, "%s|%.0f|%s", intrin->name, (double)intrin->capability, intrin->doc);
+	}
+	(void)options;
+}
+
 static const List lists[] = {
 	{"ops", "operators; with a name, its row and expression", list_ops, show_op},
 	{"passes", "what -O, --passes and --disable choose from", list_passes, NULL},
@@ -156,6 +168,7 @@ static const List lists[] = {
 	{"scalars", "operations of expressions", list_scalars, NULL},
 	{"reductions", "how the terms of a reduction combine", list_reductions, NULL},
 	{"dtypes", "element types", list_dtypes, NULL},
+	{"warps", "operations that the threads of a GPU do together", list_warps, NULL},
 };
 
 static const List *

@@ -32,6 +32,9 @@ passes_of_text(const Options *options)
 	bool is_asked = options->passes.count || options->level >= 0 || options->require.count;
 	PassContext *context = pipeline_new(options, options->arena, 0);
 	const char *name = target_name(options, 0);
+	const Device *device = device_find(name);
+	if (!is_asked && device && device->gpu)
+		return NULL; /* a text is only compared with what it has */
 	Target *target = NEW(options->arena, Target);
 	*target = (Target){.device = device_of(name), .threads = 1};
 	context->target = target;
@@ -66,6 +69,11 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 		run_passes(context, IR_loop, kernel);
 		kernel_check(kernel);
 		pipeline_report(options, context);
+	}
+	for (int i = 0; i < options->target.count; i++) {
+		const Device *device = device_find(options->target.data[i]);
+		if (device && device->gpu)
+			kernel_check_device(kernel, device);
 	}
 	if (options->c) {
 		const char *name = target_name(options, 0);

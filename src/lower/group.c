@@ -271,15 +271,16 @@ emit_group(Emit *emit, NestStage *nest)
 		const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
 		emit->shared[k] = expr_var(ctx, var_new(ctx, iter->name, DT_I64, iter->lo, iter->hi));
 	}
-	Stmt *list = NULL;
+	StmtList stages = {0};
 	for (int s = 0; s < p->nstage; s++)
 		for (int r = 0; r < p->stages[s]->nresult; r++) {
 			const Place *place = emit_place(emit, p->stages[s]->results[r]);
 			if (place->local)
-				list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
+				stmt_list_add(&stages, stmt_alloc(emit->kernel, place->local, NULL));
 		}
 	for (int s = 0; s < p->nstage; s++)
-		list = stmt_append(list, emit_stage(emit, s, &nest[s]));
+		stmt_list_add(&stages, emit_stage(emit, s, &nest[s]));
+	Stmt *list = stages.first;
 	for (int k = emit->group.nshared - 1; k >= 0; k--) {
 		const Iter *iter = &emit->group.root->iters[emit->group.shared[k]];
 		list = stmt_for(emit->kernel, emit->shared[k]->var, iter->lo, iter->hi, BIND_SERIAL, list);

@@ -27,8 +27,8 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 #define CPU(...) \
 	ROW("cpu:", false, "", __VA_ARGS__) \
 	ROW("test:", true, ", behind memory of its own: for tests", __VA_ARGS__)
-#define GPU(name, cc, units, regs, threads, blocks, smem, smem_block, l2, dram, shared, f32, tf32, \
-            f16, f64, doc) \
+#define GPU(name, cc, units, regs, threads, blocks, threads_block, smem, smem_block, l2, dram, \
+            shared, f32, tf32, f16, f64, doc) \
 	{name, \
 	 doc, \
 	 NULL, \
@@ -43,7 +43,7 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 	 0, \
 	 f32, \
 	 dram, \
-	 &(const GpuInfo){cc, units, regs, threads, blocks, (int64_t)smem * KIB, \
+	 &(const GpuInfo){cc, units, regs, threads, blocks, threads_block, (int64_t)smem * KIB, \
 	                  (int64_t)smem_block * KIB, shared, tf32, f16, f64}},
 static const Device rows[] = {
 #include "target/devices.def"

@@ -26,6 +26,7 @@ typedef struct Device {
 typedef struct GpuInfo {
 	int capability, units;
 	int registers, threads, blocks; /* per unit */
+	int threads_block;              /* the most in one block */
 	int64_t shared_bytes, shared_bytes_block;
 	double shared_bandwidth;
 	double tf32, f16, f64;

@@ -27,6 +27,15 @@ copy_expr(Copy *copy, const Expr *e)
 	return e ? expr_rewrite(copy->kernel->ctx, e, copy_leaf, copy) : NULL;
 }
 
+static const Expr *const *
+copy_exprs(Copy *copy, int count, const Expr *const *list)
+{
+	const Expr **made = NEW_N(copy->kernel->arena, const Expr *, count + 1);
+	for (int i = 0; i < count; i++)
+		made[i] = copy_expr(copy, list[i]);
+	return made;
+}
+
 /* A loop or let defines a variable: the copy gets its own. */
 static void
 copy_definition(Copy *copy, const Stmt *from, Stmt *to)
@@ -60,12 +69,10 @@ copy_stmt(Copy *copy, const Stmt *from)
 	to->hi = copy_expr(copy, from->hi);
 	to->condition = copy_expr(copy, from->condition);
 	to->value = copy_expr(copy, from->value);
-	if (from->kind == STMT_STORE) {
-		int rank = from->buffer->tensor.rank;
-		const Expr **index = NEW_N(copy->kernel->arena, const Expr *, rank + 1);
-		for (int d = 0; d < rank; d++)
-			index[d] = copy_expr(copy, from->index[d]);
-		to->index = index;
+	if (from->args)
+		to->args = copy_exprs(copy, from->intrin->nargs, from->args);
+	if (from->index) {
+		to->index = copy_exprs(copy, from->buffer->tensor.rank, from->index);
 		const Tensor *tensor = map_find_ptr(&copy->tensors, &from->buffer->tensor);
 		to->buffer = tensor ? (const Buffer *)tensor : from->buffer;
 	}
@@ -133,6 +140,12 @@ void
 stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value)
 {
 	stmt_rewrite_exprs(kernel, list, substitute_var, &(Substitution){var, value});
+}
+
+void
+stmt_replace_vars(Kernel *kernel, Stmt *list, const Map *values)
+{
+	stmt_rewrite_exprs(kernel, list, substitute_vars, (void *)(uintptr_t)values);
 }
 
 bool

@@ -63,6 +63,8 @@ typedef struct MStep {
 	int nbody;
 	Module **bodies;
 	double flops, bytes; /* at the probe size */
+	const Dim *points;   /* of its heaviest stage: with them flops grow; NULL: not said */
+	double point_count;  /* of them, there */
 	bool is_beside;      /* may run at the same time as the steps before it (PlanStep) */
 } MStep;
 

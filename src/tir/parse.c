@@ -11,7 +11,9 @@
  *             | name ":" type "@" scope [ "(" lanes ")" ] [ "=" scalar ]
  *             | "check" integer "(" scalar ")" "value" scalar
  *             | "sync"
- *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) scalar
+ *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) ( scalar | intrin )
+ *             | intrin
+ *     intrin  = name of a row of warp.def "(" [ scalar { "," scalar } ] ")"
  *     range   = name "in" scalar [ ".." scalar ]
  *     block   = "{" { stmt } "}" | stmt
  *
@@ -164,15 +166,15 @@ static Stmt *
 parse_block(Parser *parser)
 {
 	int mark = parser->hidden.count;
-	Stmt *list = NULL;
+	StmtList list = {0};
 	if (!scan_accept(&parser->scan, "{")) {
-		list = parse_stmt(parser);
+		list.first = parse_stmt(parser);
 	} else {
 		while (!scan_accept(&parser->scan, "}"))
-			list = stmt_append(list, parse_stmt(parser));
+			stmt_list_add(&list, parse_stmt(parser));
 	}
 	leave_scope(parser, mark);
-	return list;
+	return list.first;
 }
 
 static Bind
@@ -317,6 +319,34 @@ parse_store_op(Parser *parser)
 }
 
 static Stmt *
+parse_intrin(Parser *parser, const Intrin *intrin, const Buffer *buffer, const Expr *const *index,
+             int op)
+{
+	const Expr *args[INTRIN_ARGS];
+	DType result = buffer ? buffer->tensor.type : DT_NONE;
+	scan_expect(&parser->scan, "(", "after the operation's name");
+	for (int i = 0; i < intrin->nargs; i++) {
+		if (i)
+			scan_expect(&parser->scan, ",", "between operands");
+		Loc loc = scan_loc(&parser->scan);
+		args[i] = parse_scalar(parser, intrin_operand_type(intrin, i, result));
+		if (intrin_takes_place(intrin, i) && args[i]->op != EX_read)
+			fail(&loc, "operand %d of %s is an element of a buffer", i + 1, intrin->name);
+	}
+	scan_expect(&parser->scan, ")", "after operands");
+	return stmt_intrin(parser->kernel, intrin, buffer, index, op, args);
+}
+
+/* The operation whose name comes next; NULL: none. */
+static const Intrin *
+peek_intrin(Parser *parser, bool has_result)
+{
+	const Token *token = scan_peek(&parser->scan);
+	const Intrin *intrin = token->kind == TOK_NAME ? intrin_find(token->text) : NULL;
+	return intrin && intrin_has_result(intrin) == has_result ? intrin : NULL;
+}
+
+static Stmt *
 parse_store(Parser *parser, const Loc *loc, const char *name)
 {
 	const Buffer *buffer = map_find(&parser->tensors, name);
@@ -335,6 +365,11 @@ parse_store(Parser *parser, const Loc *loc, const char *name)
 	if (is_bracketed)
 		scan_expect(&parser->scan, "]", "after the indices of a store");
 	int op = parse_store_op(parser);
+	const Intrin *intrin = peek_intrin(parser, true);
+	if (intrin) {
+		scan_next(&parser->scan);
+		return parse_intrin(parser, intrin, buffer, index, op);
+	}
 	const Expr *value = parse_scalar(parser, buffer->tensor.type);
 	return stmt_store(parser->kernel, buffer, index, op, value);
 }
@@ -351,9 +386,12 @@ parse_stmt(Parser *parser)
 	for (size_t i = 0; i < countof(words) && !stmt; i++)
 		if (scan_accept(&parser->scan, words[i].word))
 			stmt = words[i].parse(parser);
-	if (!stmt && scan_accept(&parser->scan, "sync")) {
-		stmt = stmt_check(parser->kernel, NULL, 0, NULL);
-		stmt->kind = STMT_SYNC;
+	if (!stmt && scan_accept(&parser->scan, "sync"))
+		stmt = stmt_sync(parser->kernel);
+	const Intrin *intrin = stmt ? NULL : peek_intrin(parser, false);
+	if (intrin) {
+		scan_next(&parser->scan);
+		stmt = parse_intrin(parser, intrin, NULL, NULL, STORE_SET);
 	}
 	if (!stmt) {
 		const char *name = scan_name(&parser->scan, "statement");
@@ -385,8 +423,10 @@ kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text)
 	if (scan_peek(&parser.scan)->kind == TOK_STRING)
 		kernel->ancestry = scan_string(&parser.scan, "ancestry");
 	scan_expect(&parser.scan, "{", "before the kernel's body");
+	StmtList body = {0};
 	while (!scan_accept(&parser.scan, "}"))
-		kernel->body = stmt_append(kernel->body, parse_stmt(&parser));
+		stmt_list_add(&body, parse_stmt(&parser));
+	kernel->body = body.first;
 	if (scan_accept(&parser.scan, "schedule")) {
 		scan_expect(&parser.scan, "{", "before the steps of a schedule");
 		kernel->script = script_parse(arena, &parser.scan);

@@ -56,7 +56,8 @@ scope_by_name(const char *name)
 
 typedef struct Names {
 	const Kernel *kernel;
-	Map taken; /* name to its owner */
+	Map taken;   /* name to its owner */
+	Map numbers; /* name to the last number behind it; those below are taken */
 } Names;
 
 /* Give *name's owner a name nobody else in the kernel has. */
@@ -67,13 +68,15 @@ claim(Names *names, const char **name, const void *owner)
 	const void *holder = map_find(&names->taken, base);
 	if (holder == owner)
 		return;
-	for (int i = 1; holder; i++) {
-		const char *other = arena_printf(names->kernel->arena, "%s_%d", base, i);
+	uintptr_t number = (uintptr_t)map_find(&names->numbers, base);
+	while (holder) {
+		const char *other = arena_printf(names->kernel->arena, "%s_%zu", base, (size_t)++number);
 		holder = map_find(&names->taken, other);
 		if (!holder || holder == owner)
 			*name = other;
 		if (holder == owner)
 			return;
+		map_set(&names->numbers, base, (void *)number);
 	}
 	map_set(&names->taken, *name, (void *)owner);
 }
@@ -81,7 +84,8 @@ claim(Names *names, const char **name, const void *owner)
 Map
 kernel_name_apart(const Kernel *kernel)
 {
-	Names names = {.kernel = kernel, .taken = {.arena = kernel->arena}};
+	Names names = {
+		.kernel = kernel, .taken = {.arena = kernel->arena}, .numbers = {.arena = kernel->arena}};
 	for (int i = 0; i < kernel->symbols.count; i++)
 		map_set(&names.taken, kernel->symbols.data[i]->name, (void *)kernel->symbols.data[i]);
 	for (int i = 0; i < kernel->buffers.count; i++)
@@ -182,8 +186,9 @@ print_for(Buf *buf, const Stmt *stmt, int depth)
 	print_block(buf, stmt->body, depth, false);
 }
 
+/* Y[i, j] += */
 static void
-print_store(Buf *buf, const Stmt *stmt)
+print_target(Buf *buf, const Stmt *stmt)
 {
 	int rank = stmt->buffer->tensor.rank;
 	buf_printf(buf, "%s[", stmt->buffer->tensor.name);
@@ -197,8 +202,28 @@ print_store(Buf *buf, const Stmt *stmt)
 	else if (stmt->op != STORE_SET)
 		buf_puts(buf, reduce_info(stmt->op)->text);
 	buf_puts(buf, "= ");
+}
+
+static void
+print_store(Buf *buf, const Stmt *stmt)
+{
+	print_target(buf, stmt);
 	print_scalar(buf, stmt->value, stmt->buffer->tensor.type);
 	buf_putc(buf, '\n');
+}
+
+static void
+print_intrin(Buf *buf, const Stmt *stmt)
+{
+	DType result = stmt->buffer ? stmt->buffer->tensor.type : DT_NONE;
+	if (stmt->buffer)
+		print_target(buf, stmt);
+	buf_printf(buf, "%s(", stmt->intrin->name);
+	for (int i = 0; i < stmt->intrin->nargs; i++) {
+		buf_puts(buf, i ? ", " : "");
+		print_scalar(buf, stmt->args[i], intrin_operand_type(stmt->intrin, i, result));
+	}
+	buf_puts(buf, ")\n");
 }
 
 static void
@@ -261,6 +286,9 @@ print_stmt(Buf *buf, const Stmt *stmt, int depth)
 		break;
 	case STMT_SYNC:
 		buf_puts(buf, "sync\n");
+		break;
+	case STMT_INTRIN:
+		print_intrin(buf, stmt);
 		break;
 	}
 }

@@ -4,7 +4,7 @@
  * its caller must know to launch it: the extent of the flat parallel index, the bytes of scratch
  * memory per worker, and the symbols it takes as arguments.
  */
-#include "tir/stmt.h"
+#include "tir/rewrite.h"
 
 enum { SCRATCH_ALIGN = 64 };
 
@@ -129,6 +129,49 @@ stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value)
 }
 
 Stmt *
+stmt_sync(Kernel *kernel)
+{
+	return stmt_new(kernel, STMT_SYNC);
+}
+
+Stmt *
+stmt_intrin(Kernel *kernel, const Intrin *intrin, const Buffer *buffer, const Expr *const *index,
+            int op, const Expr *const *args)
+{
+	Stmt *stmt = stmt_new(kernel, STMT_INTRIN);
+	stmt->intrin = intrin;
+	stmt->buffer = buffer;
+	if (buffer)
+		stmt->index =
+			arena_memdup(kernel->arena, index, (size_t)buffer->tensor.rank * sizeof *index);
+	stmt->op = op;
+	stmt->args = arena_memdup(kernel->arena, args, (size_t)intrin->nargs * sizeof *args);
+	return stmt;
+}
+
+int
+stmt_width(const Stmt *stmt, int operand)
+{
+	const Intrin *intrin = stmt->intrin;
+	const Fragment *fragments[] = {intrin->d, intrin->a, intrin->b};
+	bool is_place = operand < 0 ? stmt->buffer != NULL : intrin_takes_place(intrin, operand);
+	int64_t bytes = 0;
+	if (!is_place)
+		return 0;
+	switch (intrin->kind) {
+	case INTRIN_MMA:
+		return fragments[operand + 1]->count;
+	case INTRIN_LOAD:
+		return operand < 0 ? intrin->d->count : intrin->d->cols;
+	case INTRIN_COPY:
+		expr_as_i64(stmt->args[1], &bytes);
+		return (int)(bytes * 8 / dtype_bits(stmt->buffer->tensor.type));
+	default:
+		return 1;
+	}
+}
+
+Stmt *
 stmt_append(Stmt *list, Stmt *tail)
 {
 	if (!list)
@@ -138,6 +181,20 @@ stmt_append(Stmt *list, Stmt *tail)
 		last = last->next;
 	last->next = tail;
 	return list;
+}
+
+void
+stmt_list_add(StmtList *list, Stmt *tail)
+{
+	if (!tail)
+		return;
+	if (list->first)
+		list->last->next = tail;
+	else
+		list->first = tail;
+	while (tail->next)
+		tail = tail->next;
+	list->last = tail;
 }
 
 /* ---- walks ----------------------------------------------------------------------------------- */
@@ -165,6 +222,15 @@ stmt_step(StmtWalk *walk)
 	return true;
 }
 
+static const Expr *const *
+rewrite_exprs(Kernel *kernel, int count, const Expr *const *list, ExprRewrite replace, void *arg)
+{
+	const Expr **made = NEW_N(kernel->arena, const Expr *, count + 1);
+	for (int i = 0; i < count; i++)
+		made[i] = expr_rewrite(kernel->ctx, list[i], replace, arg);
+	return made;
+}
+
 static void
 rewrite_stmt(Kernel *kernel, Stmt *stmt, ExprRewrite replace, void *arg)
 {
@@ -172,13 +238,10 @@ rewrite_stmt(Kernel *kernel, Stmt *stmt, ExprRewrite replace, void *arg)
 	for (size_t i = 0; i < countof(fields); i++)
 		if (*fields[i])
 			*fields[i] = expr_rewrite(kernel->ctx, *fields[i], replace, arg);
-	if (stmt->kind != STMT_STORE)
-		return;
-	int rank = stmt->buffer->tensor.rank;
-	const Expr **index = NEW_N(kernel->arena, const Expr *, rank);
-	for (int d = 0; d < rank; d++)
-		index[d] = expr_rewrite(kernel->ctx, stmt->index[d], replace, arg);
-	stmt->index = index;
+	if (stmt->index)
+		stmt->index = rewrite_exprs(kernel, stmt->buffer->tensor.rank, stmt->index, replace, arg);
+	if (stmt->args)
+		stmt->args = rewrite_exprs(kernel, stmt->intrin->nargs, stmt->args, replace, arg);
 }
 
 void
@@ -212,7 +275,7 @@ stmt_redirect(Kernel *kernel, Stmt *list, Redirect *redirect, void *arg)
 	for (StmtWalk walk = stmt_walk(kernel->arena, list); stmt_step(&walk);) {
 		Stmt *stmt = walk.stmt;
 		const Buffer *to = NULL;
-		if (stmt->kind == STMT_STORE)
+		if (stmt->index)
 			to = redirect(kernel, stmt->buffer, &stmt->index, arg);
 		stmt->buffer = to ? to : stmt->buffer;
 	}
@@ -258,8 +321,10 @@ collect_from_stmt(Kernel *kernel, const Stmt *stmt)
 	collect_symbols(kernel, stmt->lo);
 	collect_symbols(kernel, stmt->hi);
 	collect_symbols(kernel, stmt->condition);
-	for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+	for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
 		collect_symbols(kernel, stmt->index[d]);
+	for (int i = 0; stmt->args && i < stmt->intrin->nargs; i++)
+		collect_symbols(kernel, stmt->args[i]);
 	collect_symbols(kernel, stmt->value);
 	if (stmt->kind != STMT_ALLOC)
 		return;

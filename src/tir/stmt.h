@@ -28,6 +28,11 @@
  * where flagged AT_CHECK, and is clamped, so no access leaves its buffer. Lazy operations stay
  * lazy.
  *
+ * A loop bound to an axis, @block.x … @thread.z, is not repeated: each thread runs the kernel's
+ * statements once, and the variable is its number there. Registers are a thread's own, @shared
+ * memory is a block's. `sync` is reached by all threads of a block and orders what they did before
+ * and behind it. Operations of threads are rows of target/warp.def; see docs/blocks.md.
+ *
  * A kernel says `flat` behind its arguments when addresses are explicit (loops/flatten.c): each
  * index is the number of an element. That is the form that codegen prints.
  */
@@ -36,6 +41,8 @@
 
 #include "expr/index/simplify.h"
 #include "expr/stage/reduce.h"
+#include "target/target.h"
+#include "target/warp.h"
 
 typedef struct Stmt Stmt;
 typedef struct Buffer Buffer;
@@ -43,13 +50,14 @@ typedef struct Kernel Kernel;
 struct Script;
 
 typedef enum StmtKind {
-	STMT_FOR,   /* for var in lo..hi @bind { body } */
-	STMT_STORE, /* buffer[index] = value, or op= value */
-	STMT_IF,    /* if (condition) body else other */
-	STMT_LET,   /* var = value, visible in the statements behind it in this list */
-	STMT_ALLOC, /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
-	STMT_CHECK, /* if (!condition) report {code, value, index} once and go on */
-	STMT_SYNC,  /* barrier of the threads of a block */
+	STMT_FOR,    /* for var in lo..hi @bind { body } */
+	STMT_STORE,  /* buffer[index] = value, or op= value */
+	STMT_IF,     /* if (condition) body else other */
+	STMT_LET,    /* var = value, visible in the statements behind it in this list */
+	STMT_ALLOC,  /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
+	STMT_CHECK,  /* if (!condition) report {code, value, index} once and go on */
+	STMT_SYNC,   /* barrier of the threads of a block */
+	STMT_INTRIN, /* buffer[index] = intrin(args), or op=; or intrin(args): warp.def */
 } StmtKind;
 
 typedef enum Bind {
@@ -103,11 +111,13 @@ struct Stmt {
 	int lanes, lane_bytes;    /* FOR @vector: one vector of so many lanes (Vectorize); 0: not yet */
 	Stmt *body, *other;       /* FOR: body; IF: body, other */
 	const Expr *condition;    /* IF, CHECK */
-	const Buffer *buffer;     /* STORE, ALLOC */
-	const Expr *const *index; /* STORE */
+	const Buffer *buffer;     /* STORE, ALLOC; INTRIN with a result */
+	const Expr *const *index; /* STORE; INTRIN with a result: its first element */
 	const Expr *value;        /* STORE, LET, ALLOC, CHECK: the offending value */
-	int op;                   /* STORE */
+	int op;                   /* STORE, INTRIN */
 	int code;                 /* CHECK: TW_CHECK_… of runtime/abi.h */
+	const Intrin *intrin;     /* INTRIN */
+	const Expr *const *args;  /* INTRIN: numbers, and places as reads of their first element */
 };
 
 struct Kernel {
@@ -119,6 +129,7 @@ struct Kernel {
 	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
 	const struct Script *script; /* what is to be done to the naive loops; NULL: it is done */
 	bool is_flat;                /* buffers are rows of elements, but for registers (Flatten) */
+	bool is_normal;              /* operands stand in the order of Normalize; simplifying ends it */
 	VEC(const Symbol *) symbols; /* parameters, in order */
 	VEC(Buffer *) buffers;       /* arguments, in order */
 	Stmt *body;
@@ -142,7 +153,19 @@ Stmt *stmt_if(Kernel *kernel, const Expr *condition, Stmt *body, Stmt *other);
 Stmt *stmt_let(Kernel *kernel, const Var *var, const Expr *value);
 Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
 Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
-Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head */
+Stmt *stmt_sync(Kernel *kernel);
+/* With a result: buffer and index of its first element, and op; else NULL, NULL, STORE_SET. */
+Stmt *stmt_intrin(Kernel *kernel, const Intrin *intrin, const Buffer *buffer,
+                  const Expr *const *index, int op, const Expr *const *args);
+/* How many elements side by side an operand names, -1 being the result; 0: it names none. */
+int stmt_width(const Stmt *stmt, int operand);
+Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head; walks the list */
+
+/* A list that grows at its end, each time at the cost of what is added; starts as {0}. */
+typedef struct StmtList {
+	Stmt *first, *last;
+} StmtList;
+void stmt_list_add(StmtList *list, Stmt *tail); /* NULL: nothing */
 
 void kernel_print(Buf *buf, const Kernel *kernel);
 void stmt_print(Buf *buf, const Stmt *list); /* for the debugger, under the names as they are */
@@ -153,10 +176,14 @@ Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *t
  * @vector bodies have no forbidden dependence, register buffers have constant extents, outputs are
  * written. */
 void kernel_check(const Kernel *kernel);
+/* Fails (FAIL_UNSUPPORTED) unless a block of the kernel fits the GPU: threads, shared memory,
+ * registers, and its operations exist there. */
+void kernel_check_device(const Kernel *kernel, const Device *device);
 
 /* Evaluate a kernel as it stands, over the whole flat range (or begin..end): the oracle of every
  * loop transformation. buffers[k] belongs to argument k and is written in place. Symbols by
- * Symbol.id. Fails on an index out of range or an uninitialised register. */
+ * Symbol.id. Fails on an index out of range, what is read before it is written or has arrived, a
+ * barrier that some threads do not reach, and a race between threads, blocks or iterations. */
 void kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers);
 
 /* The statements of a list and those inside, each before what it holds:
@@ -170,14 +197,5 @@ typedef struct StmtWalk {
 } StmtWalk;
 StmtWalk stmt_walk(Arena *arena, Stmt *list);
 bool stmt_step(StmtWalk *walk);
-/* Apply replace to every scalar of the list (see expr_rewrite()). */
-void stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg);
-
-/* Where an access goes: the buffer, with its index in place of the old one, or NULL: where it was.
- */
-typedef const Buffer *Redirect(Kernel *kernel, const Buffer *buffer, const Expr *const **index,
-                               void *arg);
-/* Apply redirect to every read and store of the list, those in indices first. */
-void stmt_redirect(Kernel *kernel, Stmt *list, Redirect *redirect, void *arg);
 
 #endif

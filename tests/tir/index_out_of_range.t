@@ -7,6 +7,6 @@ kernel k(N, X: f32[N], Y: out f32[N]) {
     Y[i] = X[i+1]
 }
 -- err
--:1: kernel k: index 0 of X is not proven in range: i+1
+-:3: kernel k: index 0 of X is not proven in range: i+1
 -- exit
 3

@@ -7,4 +7,4 @@ kernel k(N, X: f32[N], Y: out f32[N]) {
     Y[i] = X[i]
 }
 -- err
--:1: kernel k: @vector loop i may run more often than it has lanes
+-:2: kernel k: @vector loop i may run more often than it has lanes

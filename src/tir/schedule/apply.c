@@ -106,6 +106,12 @@ script_apply(Kernel *kernel, const Script *script)
 #include "tir/primitives.def"
 #undef PRIMITIVE
 	};
+	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_INTRIN)
+			fail_unsupported(&walk.stmt->loc,
+			                 "kernel %s: no step moves barriers and operations of "
+			                 "threads",
+			                 kernel->name);
 	for (int i = 0; i < script->steps.count; i++) {
 		Scheduling s = {kernel, kernel->ctx, &script->steps.data[i]};
 		apply[s.step->primitive](&s);

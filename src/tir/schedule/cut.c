@@ -119,15 +119,14 @@ primitive_unroll(Scheduling *s)
 		refuse_step(s, "its bounds are no constants");
 	if (hi > lo && (uint64_t)hi - (uint64_t)lo > MAX_COPIES)
 		refuse_step(s, "more than %d copies", MAX_COPIES);
-	Stmt *copies = NULL, *next = loop->next;
+	StmtList copies = {0};
 	for (int64_t i = lo; i < hi; i++)
-		copies =
-			stmt_append(copies, stmt_copy(s->kernel, loop->body, loop->var, expr_i64(s->ctx, i)));
-	if (!copies) {
+		stmt_list_add(&copies, stmt_copy(s->kernel, loop->body, loop->var, expr_i64(s->ctx, i)));
+	if (!copies.first) {
 		loop->body = NULL; /* an empty loop: tir_simplify() drops it */
 		return;
 	}
-	stmt_append(copies, next);
-	*loop = *copies;
+	stmt_list_add(&copies, loop->next);
+	*loop = *copies.first;
 	kernel_name_apart(s->kernel);
 }

@@ -1,0 +1,264 @@
+/* The interpreter of kernels: the oracle of every loop transformation and of the emitted code.
+ *
+ * All threads of a block go through the statements side by side: each statement is done by all that
+ * reach it before any goes on to the next. A condition or a loop's bounds may leave some behind
+ * until its end. So a barrier is reached by all or is a mistake, and operations of a warp find
+ * their lanes at the same statement. That order hides no mistake of a program: what another order
+ * could change is a race, and those are found (races.c).
+ *
+ * Blocks run one after another. A kernel without @block and @thread loops is one block of one
+ * thread.
+ */
+#include "tir/eval/machine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void
+machine_fail(const Machine *m, FailKind kind, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fail_as(kind, m->stmt ? &m->stmt->loc : &m->kernel->loc, "kernel %s: %s", m->kernel->name,
+	        text);
+}
+
+static void run_list(Machine *m, const Code *list, Active active);
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void
+run_store(Machine *m, const Code *code)
+{
+	const Stmt *stmt = code->stmt;
+	DType type = stmt->buffer->tensor.type;
+	Scalar value = m->at[code->result[3]];
+	int64_t at = locate_elements(m, code->to, 1);
+	if (stmt->op != STORE_SET) {
+		Scalar args[3] = {read_at(m, code->to.storage, at), value};
+		value = scalar_eval(reduce_fold(stmt->op), type, args, type);
+	}
+	write_at(m, code->to.storage, at, value);
+}
+
+/* A loop bound to an axis is not repeated: its variable is the number there. */
+static void
+run_bound(Machine *m, const Code *code, Active active)
+{
+	int axis = code->stmt->bind - BIND_BLOCK_X;
+	for (int i = 0; i < active.count; i++) {
+		enter_thread(m, active.threads[i]);
+		int64_t number = m->now.thread;
+		for (int inner = THREAD_AXIS; inner < axis; inner++)
+			number /= m->extent[inner] < 0 ? 1 : m->extent[inner];
+		number = axis < THREAD_AXIS ? m->block[axis] : number % m->extent[axis];
+		m->at[code->var].i64 = m->at[code->result[0]].i64 + number;
+	}
+	run_list(m, code->body, active);
+}
+
+static void
+run_for(Machine *m, const Code *code, Active active)
+{
+	const Stmt *stmt = code->stmt, *inner = stmt->body;
+	bool is_innermost_parallel =
+		stmt->bind == BIND_PARALLEL && inner && inner->bind != BIND_PARALLEL;
+	const int *begun = active.threads;
+	Active going = {code->active[0], active.count};
+	for (int i = 0; i < active.count; i++) {
+		Scalar *slots = m->threads[active.threads[i]].slots;
+		slots[code->var] = slots[code->result[0]];
+	}
+	for (;;) {
+		int count = 0;
+		for (int i = 0; i < going.count; i++) {
+			const Scalar *slots = m->threads[begun[i]].slots;
+			if (slots[code->var].i64 < slots[code->result[1]].i64)
+				code->active[0][count++] = begun[i];
+		}
+		begun = going.threads;
+		going.count = count;
+		if (count == 0)
+			return;
+		m->now.unit += is_innermost_parallel;
+		run_list(m, code->body, going);
+		for (int i = 0; i < count; i++)
+			m->threads[going.threads[i]].slots[code->var].i64++;
+	}
+}
+
+static void
+run_if(Machine *m, const Code *code, Active active)
+{
+	int count[2] = {0, 0};
+	for (int i = 0; i < active.count; i++) {
+		int thread = active.threads[i];
+		int is_not = m->threads[thread].slots[code->result[2]].u64 == 0;
+		code->active[is_not][count[is_not]++] = thread;
+	}
+	run_list(m, code->body, (Active){code->active[0], count[0]});
+	run_list(m, code->other, (Active){code->active[1], count[1]});
+}
+
+static void
+run_sync(Machine *m, Active active)
+{
+	int missing = 0;
+	while (missing < active.count && active.threads[missing] == missing)
+		missing++;
+	if (missing < m->count)
+		machine_fail(m, FAIL_BUG, "thread %d waits at a barrier that thread %d does not reach",
+		             active.threads[0], missing);
+	m->now.epoch++;
+}
+
+/* What one thread does at a statement without others inside. */
+static void
+run_simple(Machine *m, const Code *code)
+{
+	const Stmt *stmt = code->stmt;
+	const Scalar *value = &m->at[code->result[3]];
+	if (stmt->kind == STMT_STORE)
+		run_store(m, code);
+	else if (stmt->kind == STMT_LET)
+		m->at[code->var] = *value;
+	else if (stmt->kind == STMT_ALLOC)
+		storage_make(m, code->to.storage, stmt->value ? value : NULL);
+	else if (stmt->kind == STMT_CHECK && !m->at[code->result[2]].u64)
+		machine_fail(m, FAIL_INVALID, "check %d failed with value %lld", stmt->code,
+		             (long long)value->i64);
+}
+
+static void
+run_stmt(Machine *m, const Code *code, Active active)
+{
+	const Stmt *stmt = code->stmt;
+	m->stmt = stmt;
+	for (int i = 0; i < active.count; i++) {
+		enter_thread(m, active.threads[i]);
+		run_code(m, code);
+	}
+	if (stmt->kind == STMT_FOR && stmt->bind >= BIND_BLOCK_X)
+		run_bound(m, code, active);
+	else if (stmt->kind == STMT_FOR)
+		run_for(m, code, active);
+	else if (stmt->kind == STMT_IF)
+		run_if(m, code, active);
+	else if (stmt->kind == STMT_SYNC)
+		run_sync(m, active);
+	else if (stmt->kind == STMT_INTRIN)
+		run_intrin(m, code, active);
+	else
+		for (int i = 0; i < active.count; i++) {
+			enter_thread(m, active.threads[i]);
+			run_simple(m, code);
+		}
+}
+
+static void
+run_list(Machine *m, const Code *list, Active active)
+{
+	for (; list && active.count > 0; list = list->next)
+		run_stmt(m, list, active);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* How many blocks there are, and threads in each, by axis; -1: no loop is bound to it. */
+static void
+find_extents(Machine *m)
+{
+	for (int axis = 0; axis < AXES; axis++)
+		m->extent[axis] = -1;
+	for (StmtWalk walk = stmt_walk(m->arena, m->kernel->body); stmt_step(&walk);) {
+		const Stmt *loop = m->stmt = walk.stmt;
+		m->is_shared |= loop->kind == STMT_FOR && loop->bind == BIND_PARALLEL;
+		if (loop->kind != STMT_FOR || loop->bind < BIND_BLOCK_X)
+			continue;
+		int64_t *extent = &m->extent[loop->bind - BIND_BLOCK_X];
+		int64_t here = dim_value(m, loop->hi) - dim_value(m, loop->lo);
+		if (*extent >= 0 && *extent != here)
+			machine_fail(m, FAIL_BUG, "loop %s binds an axis of %lld to %lld iterations",
+			             loop->var->name, (long long)*extent, (long long)here);
+		*extent = here > 0 ? here : 0;
+		m->is_shared = true;
+	}
+	m->stmt = NULL;
+	int64_t count = 1;
+	for (int axis = THREAD_AXIS; axis < AXES; axis++)
+		if (m->extent[axis] >= 0 && __builtin_mul_overflow(count, m->extent[axis], &count))
+			count = INT64_MAX;
+	if (count > MAX_THREADS)
+		machine_fail(m, FAIL_BUG, "%lld threads in a block", (long long)count);
+	m->count = (int)count;
+}
+
+static void
+bind_arguments(Machine *m, Array *const *buffers)
+{
+	for (int i = 0; i < m->kernel->buffers.count; i++) {
+		const Buffer *buffer = m->kernel->buffers.data[i];
+		if (!buffers[i])
+			continue;
+		Storage *storage = storage_of(m, &buffer->tensor);
+		must(buffers[i]->type == buffer->tensor.type);
+		storage->count = array_count(buffers[i]);
+		storage->data = buffers[i]->data;
+		if (m->is_shared && buffer->is_output)
+			storage->touched = NEW_N(m->arena, Touched, storage->count + 1);
+	}
+}
+
+static void
+make_threads(Machine *m)
+{
+	size_t slots = (size_t)m->slots.count;
+	m->threads = NEW_N(m->arena, Thread, m->count + 1);
+	for (int i = 0; i < m->count; i++)
+		m->threads[i].slots = arena_memdup(m->arena, m->slots.data, slots * sizeof(Scalar));
+}
+
+static void
+run_block(Machine *m, const Code *body, Active all)
+{
+	storages_enter_block(m);
+	m->now.unit++;
+	m->now.epoch++;
+	for (int i = 0; i < m->count; i++)
+		m->threads[i].coming.count = m->threads[i].groups = 0;
+	run_list(m, body, all);
+}
+
+static void
+run_grid(Machine *m, const Code *body)
+{
+	int *all = NEW_N(m->arena, int, m->count + 1);
+	for (int i = 0; i < m->count; i++)
+		all[i] = i;
+	int64_t *block = m->block, extent[THREAD_AXIS];
+	for (int axis = 0; axis < THREAD_AXIS; axis++)
+		extent[axis] = m->extent[axis] < 0 ? 1 : m->extent[axis];
+	m->now = (Who){-1, 0, 0};
+	for (block[2] = 0; block[2] < extent[2]; block[2]++)
+		for (block[1] = 0; block[1] < extent[1]; block[1]++)
+			for (block[0] = 0; block[0] < extent[0]; block[0]++)
+				run_block(m, body, (Active){all, m->count});
+}
+
+void
+kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
+{
+	Arena *arena = arena_new_in(kernel->arena, "interpreting a kernel");
+	Machine m = {.kernel = kernel, .arena = arena, .binding = binding};
+	m.storages.arena = m.vars.arena = arena;
+	new_slot(&m); /* slot 0: of statements without a condition */
+	find_extents(&m);
+	bind_arguments(&m, buffers);
+	const Code *body = compile_list(&m, kernel->body);
+	make_threads(&m);
+	run_grid(&m, body);
+	arena_reset(arena);
+}
