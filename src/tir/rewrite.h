@@ -12,6 +12,18 @@ void tir_simplify(Kernel *kernel);
 Stmt *stmt_copy(Kernel *kernel, const Stmt *list, const Var *var, const Expr *value);
 /* Replace a variable by a value in every scalar of the list, in place. */
 void stmt_substitute(Kernel *kernel, Stmt *list, const Var *var, const Expr *value);
+/* The same of each variable that `values` has (Var to Expr). */
+void stmt_replace_vars(Kernel *kernel, Stmt *list, const Map *values);
+/* Apply replace to every scalar of the list (see expr_rewrite()). */
+void stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg);
+
+/* Where an access goes: the buffer, with its index in place of the old one, or NULL: where it was.
+ */
+typedef const Buffer *Redirect(Kernel *kernel, const Buffer *buffer, const Expr *const **index,
+                               void *arg);
+/* Apply redirect to every read and store of the list, those in indices first. */
+void stmt_redirect(Kernel *kernel, Stmt *list, Redirect *redirect, void *arg);
+
 /* The scalar with a value in the place of a variable; of each that `values` has (Var to Expr). */
 const Expr *expr_replace_var(const Expr *e, const Var *var, const Expr *value);
 const Expr *expr_replace_vars(const Expr *e, const Map *values);

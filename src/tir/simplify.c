@@ -16,6 +16,15 @@ simple(const Simplifier *simplifier, const Expr *e)
 	return e ? expr_simplify(simplifier->facts, e) : NULL;
 }
 
+static const Expr *const *
+simple_list(const Simplifier *simplifier, int count, const Expr *const *list)
+{
+	const Expr **made = NEW_N(simplifier->kernel->arena, const Expr *, count + 1);
+	for (int i = 0; i < count; i++)
+		made[i] = simple(simplifier, list[i]);
+	return made;
+}
+
 static Stmt *simplify_list(Simplifier *simplifier, Stmt *list);
 
 static Stmt *
@@ -98,13 +107,10 @@ simplify_stmt(Simplifier *simplifier, Stmt *stmt)
 		return NULL;
 	if (stmt->kind == STMT_LET)
 		facts_let(simplifier->facts, stmt);
-	if (stmt->kind == STMT_STORE) {
-		int rank = stmt->buffer->tensor.rank;
-		const Expr **index = NEW_N(simplifier->kernel->arena, const Expr *, rank + 1);
-		for (int d = 0; d < rank; d++)
-			index[d] = simple(simplifier, stmt->index[d]);
-		stmt->index = index;
-	}
+	if (stmt->index)
+		stmt->index = simple_list(simplifier, stmt->buffer->tensor.rank, stmt->index);
+	if (stmt->args)
+		stmt->args = simple_list(simplifier, stmt->intrin->nargs, stmt->args);
 	return stmt;
 }
 
@@ -112,15 +118,15 @@ static Stmt *
 simplify_list(Simplifier *simplifier, Stmt *list)
 {
 	int mark = facts_mark(simplifier->facts);
-	Stmt *first = NULL;
+	StmtList simple = {0};
 	while (list) {
 		Stmt *next = list->next;
 		list->next = NULL;
-		first = stmt_append(first, simplify_stmt(simplifier, list));
+		stmt_list_add(&simple, simplify_stmt(simplifier, list));
 		list = next;
 	}
 	facts_release(simplifier->facts, mark);
-	return first;
+	return simple.first;
 }
 
 void
@@ -129,6 +135,7 @@ tir_simplify(Kernel *kernel)
 	Arena *arena = arena_new_in(kernel->arena, "simplifying a kernel");
 	Simplifier simplifier = {kernel, facts_new(kernel->ctx, arena)};
 	kernel->body = simplify_list(&simplifier, kernel->body);
+	kernel->is_normal = false;
 	arena_reset(arena);
 	kernel_finish(kernel);
 }

@@ -16,4 +16,4 @@ graph g(%x: f32[B,1], %y: f32[1,S]) -> %o {
 -- has
   %uy: f32[B,S,1] = temp
   %o: f32[B,S,2] = output
-        concat_result[i0*(S*2)+i1*2+i2] = i2 < 1 ? vx[i0] : vuy[i0*S+i1]
+        concat_result[h0+i2] = i2 < 1 ? vx[i0] : vuy[h1]

@@ -14,4 +14,5 @@ graph g(%x: f32[8,5], %w: f32[5,6], %v: f32[5,6]) -> %o {
 -- has
   %m: f32[8,6] = temp
   %n: f32[8,6] = temp
-      concat_result[i0*6+i1] = i0 < 8 ? vn[i0*6+i1] : vm[i0*6-48+i1]
+    let h1 = i0 < 8
+      concat_result[h0+i1] = h1 ? vn[h0+i1] : vm[h0-48+i1]

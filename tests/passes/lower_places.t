@@ -40,12 +40,16 @@ kernel k0_relu(x: f32[6], y: out f32[6]) flat "relu" {
   copy(%i, out %i')  "i to the device"
   kernel(%i', out %y')  "cast"
 kernel k1_cast(D0, input: i64[D0*2], output: out f32[D0*2]) flat "cast" {
-  for v in D0/4
+  for v in D0/4 {
+    let h0 = v*8
     for i0 in 8 @vector(i32x8)
-      output[v*8+i0] = f32(input[v*8+i0])
-  if (0 < D0%4*2)
+      output[h0+i0] = f32(input[h0+i0])
+  }
+  if (0 < D0%4) {
+    let h1 = D0/4*8
     for i0_1 in D0%4*2 @vector(i32x8)
-      output[D0/4*8+i0_1] = f32(input[D0/4*8+i0_1])
+      output[h1+i0_1] = f32(input[h1+i0_1])
+  }
 }
   copy(%y', out %y)  "y' to the host"
   if(%c, out %z')  "if"

@@ -76,7 +76,9 @@ make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		pass_SplitMasks(kernels[i], &context);
 		pass_Unroll(kernels[i], &context);
 		pass_PlaceRegisters(kernels[i], &context);
-		pass_OrderTerms(kernels[i], &context);
+		pass_Normalize(kernels[i], &context);
+		pass_HoistBranches(kernels[i], &context);
+		pass_LICM(kernels[i], &context);
 		kernel_check(kernels[i]);
 	}
 	return codegen_c(arena, target, count, kernels);

@@ -455,6 +455,13 @@ START_TEST(conditions_count_blocks)
 		{"n*64+c*16+w < 640", "n < 10"},
 		{"n*64+c*16+w < 160", "c+n*4 < 10"},
 		{"n*8+w < 160", "w+n*8 < 160"}, /* blocks overlap */
+		{"n*3 < 10", "n < 4"},
+		{"n*3 >= 9", "2 < n"},
+		{"n/3 < 4", "n/3 < 4"}, /* bounds a quotient that is read at */
+		{"n*6 == c*4", "n*3 == c*2"},
+		{"n*3 == 12", "n == 4"},
+		{"n*2+1 != 6", "true"},
+		{"!(n*2 < 7)", "n >= 4"},
 	};
 	static const char *boxes[][2] = {{"w", "16"}, {"n", "N"}, {"c", "4"}};
 	open_ctx();

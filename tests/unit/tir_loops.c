@@ -6,6 +6,7 @@
 #include "tir/rewrite.h"
 
 #include "kernels.h"
+#include "loop_passes.h"
 
 static const char ADD[] = "kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
 						  "  for i in N, j in 13\n"
@@ -50,6 +51,26 @@ START_TEST(test_finish)
 	ck_assert_ptr_null(kernel->scratch);
 	ck_assert_ptr_nonnull(read_kernel(MIXED)->scratch);
 	kernel_check(kernel);
+}
+END_TEST
+
+/* 100,000 statements in one list are read, checked, taken through all passes, printed and run in
+ * the time that a unit test has, which nothing quadratic is. */
+START_TEST(test_long_lists)
+{
+	enum { COUNT = 100000 };
+	Buf text = {.arena = arena};
+	buf_puts(&text, "kernel long(Y: out i64[1]) {\n  Y[0] = 0\n");
+	for (int i = 0; i < COUNT; i += 2)
+		buf_printf(&text, "  let x = %d\n  Y[0] += x\n", i & 7);
+	buf_puts(&text, "}\n");
+	Kernel *kernel = read_kernel(buf_text(&text));
+	kernel_check(kernel);
+	const char *once = printed(kernel);
+	ck_assert_str_eq(printed(read_kernel(once)), once);
+	take_passes(kernel);
+	kernel_check(kernel);
+	ck_assert_int_eq(dtype_load_i64(DT_I64, evaluated(kernel)->data, 0), COUNT / 8 * 12);
 }
 END_TEST
 
@@ -169,8 +190,10 @@ main(void)
 	Suite *suite = suite_create("tir_loops");
 	TCase *tests = tcase_create("loops");
 	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_round_trip);
 	tcase_add_test(tests, test_finish);
+	tcase_add_test(tests, test_long_lists);
 	tcase_add_test(tests, test_refusals);
 	tcase_add_test(tests, test_a_guard_is_a_proof);
 	tcase_add_test(tests, test_eval);

@@ -4,11 +4,18 @@
  */
 #include "codegen/c/emit.h"
 
+void
+learn_condition(Emit *em, const Expr *condition, bool holds)
+{
+	condition = without_lets(em, condition);
+	facts_assume(em->facts, holds ? condition : expr_not(em->ctx, condition));
+}
+
 static void
 emit_arm_block(Emit *em, const Stmt *list, const Expr *condition, bool holds)
 {
 	int mark = facts_mark(em->facts);
-	facts_assume(em->facts, holds ? condition : expr_not(em->ctx, condition));
+	learn_condition(em, condition, holds);
 	emit_block(em, list);
 	facts_release(em->facts, mark);
 }
@@ -55,6 +62,7 @@ known_lanes(Emit *em, const Expr *condition, bool holds[LANES_MAX])
 {
 	const Stmt *loop = em->vector->loop;
 	int64_t hi;
+	condition = without_lets(em, condition);
 	if (condition->has_read || !expr_as_i64(loop->hi, &hi))
 		return false;
 	for (int i = 0; i < em->vector->lanes; i++) {

@@ -3,10 +3,16 @@
  */
 #include "codegen/c/emit.h"
 
+const Expr *
+without_lets(Emit *em, const Expr *e)
+{
+	return e->has_var ? expr_replace_vars(e, &em->lets) : e;
+}
+
 void
 learn_loop(Emit *em, const Stmt *loop)
 {
-	facts_var(em->facts, loop->var, loop->lo, loop->hi);
+	facts_var(em->facts, loop->var, without_lets(em, loop->lo), without_lets(em, loop->hi));
 }
 
 /* A block of its own: what is defined inside ends with it. */
@@ -118,11 +124,12 @@ emit_for(Emit *em, const Stmt *stmt)
 static void
 emit_let(Emit *em, const Stmt *stmt)
 {
+	DType type = stmt->value->type;
 	begin_statement(em, 1, &stmt->value);
-	facts_let(em->facts, stmt);
+	if (type == DT_BOOL || dtype_is_integer(type))
+		map_set_ptr(&em->lets, stmt->var, (void *)without_lets(em, stmt->value));
 	lanes_note(&em->lanes, stmt);
 	Val val = emit_value(em, stmt->value);
-	DType type = stmt->value->type;
 	if (val.form == LANES)
 		map_set_ptr(&em->names, stmt->var, (void *)val.text);
 	else
@@ -172,7 +179,9 @@ emit_stmt(Emit *em, const Stmt *stmt)
 		emit_check(em, stmt);
 		break;
 	case STMT_SYNC:
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no barriers", em->kernel->name);
+	case STMT_INTRIN:
+		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no %s", em->kernel->name,
+		        stmt->kind == STMT_SYNC ? "barriers" : stmt->intrin->name);
 	}
 }
 

@@ -55,12 +55,13 @@ typedef struct Emit {
 	const Target *target;
 	const Kernel *kernel;
 	ExprCtx *ctx;
-	Facts *facts;
+	Facts *facts; /* of loops' variables: lets are put in place (see without_lets()) */
 	Buf *out;
 	int depth;      /* indentation */
 	int next_name;  /* of temporaries */
 	Map names;      /* Tensor, Var, Symbol to C name */
 	Map forms;      /* Var of a let to the form of its value */
+	Map lets;       /* Var of a let of integers or conditions to its value, without such lets */
 	Map uses;       /* Expr to number of users in the statement */
 	Map varying;    /* Expr to 1: uniform, 2: differs between lanes */
 	VEC(Memo) memo; /* values at hand in this statement */
@@ -122,6 +123,7 @@ const Expr *lane_step(Emit *em, const Expr *e);
 
 /* ---- condition.c ---- */
 void emit_if(Emit *em, const Stmt *stmt);
+void learn_condition(Emit *em, const Expr *condition, bool holds); /* from here on */
 
 /* ---- vector.c ---- */
 void emit_vector_loop(Emit *em, const Stmt *loop);
@@ -139,5 +141,6 @@ void prelude_print(Buf *out, const Target *target, const char *kernels);
 void emit_list(Emit *em, const Stmt *list);
 void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
 void learn_loop(Emit *em, const Stmt *loop);
+const Expr *without_lets(Emit *em, const Expr *e); /* as facts know it */
 
 #endif

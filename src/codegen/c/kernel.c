@@ -153,7 +153,7 @@ emit_function(Emit *em)
 static const char *
 kernel_text(Emit *em, bool is_plain)
 {
-	em->names = em->forms = em->masks = (Map){.arena = em->arena};
+	em->names = em->forms = em->lets = em->masks = (Map){.arena = em->arena};
 	name_everything(em, is_plain);
 	em->out = NEW(em->arena, Buf);
 	em->out->arena = em->arena;
@@ -219,7 +219,8 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 	for (int i = 0; i < count; i++) {
 		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
 		pass_PlaceRegisters(kernels[i], NULL);
-		pass_OrderTerms(kernels[i], NULL);
+		if (!kernels[i]->is_normal)
+			pass_Normalize(kernels[i], NULL);
 		Emit em = {.arena = arena,
 		           .target = target,
 		           .kernel = kernels[i],

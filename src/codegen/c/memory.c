@@ -12,11 +12,15 @@
 const char *
 sum_text(Emit *em, const Expr *e)
 {
-	bool is_product = e->op == EX_mul;
-	if (e->op != EX_add && e->op != EX_sub && !is_product)
+	bool is_product = e->op == EX_mul, is_sum = e->op == EX_add || e->op == EX_sub;
+	if (!is_sum && !is_product)
 		return emit_scalar(em, e);
-	const char *left = is_product ? emit_scalar(em, e->arg[0]) : sum_text(em, e->arg[0]);
-	const char *right = e->op == EX_add ? sum_text(em, e->arg[1]) : emit_scalar(em, e->arg[1]);
+	const Expr *a = e->arg[0], *b = e->arg[1];
+	const char *left = is_product ? emit_scalar(em, a) : sum_text(em, a);
+	bool is_inner = is_sum && (b->op == EX_add || b->op == EX_sub || b->op == EX_mul);
+	const char *right = is_inner ? sum_text(em, b) : emit_scalar(em, b);
+	if (is_inner && b->op != EX_mul)
+		right = emit_text(em, "(%s)", right);
 	return emit_text(em, "%s %c %s", left, is_product ? '*' : e->op == EX_add ? '+' : '-', right);
 }
 
@@ -30,7 +34,7 @@ lane_step(Emit *em, const Expr *e)
 	return emit_varies(em, step) ? NULL : step;
 }
 
-/* An index as base + lane * step, which is how OrderTerms leaves it; false when it is no such sum.
+/* An index as base + lane * step, which is how Normalize leaves it; false when it is no such sum.
  */
 typedef struct Ramp {
 	const Expr *base, *step;

@@ -15,14 +15,14 @@ typedef enum VectorForm {
 	PICK,
 } VectorForm;
 
-typedef struct Intrin {
+typedef struct OpText {
 	const char *infix;
 	VectorForm floats, ints;
 	const char *cuda;
-} Intrin;
+} OpText;
 
 #define INTRIN(op, infix, floats, ints, cuda) [EX_##op] = {infix, floats, ints, cuda},
-static const Intrin rows[EX_COUNT] = {
+static const OpText rows[EX_COUNT] = {
 #include "target/intrin.def"
 };
 #undef INTRIN
@@ -397,7 +397,7 @@ const char *
 v_operation(Emit *em, const Expr *e, const char *const *args)
 {
 	DType type = e->arg[e->argc - 1]->type;
-	const Intrin *row = &rows[e->op];
+	const OpText *row = &rows[e->op];
 	if (e->op == EX_select)
 		return v_pick(em, type, args[0], args[1], args[2]);
 	if (type == DT_BOOL)

@@ -227,7 +227,7 @@ enter_arm(Emit *em, Arm *arm, const Expr *condition, bool holds)
 	arm->memo = em->memo.count;
 	arm->facts = facts_mark(em->facts);
 	if (condition)
-		facts_assume(em->facts, holds ? condition : expr_not(em->ctx, condition));
+		learn_condition(em, condition, holds);
 	em->out = &arm->text;
 	em->depth++;
 }
@@ -363,8 +363,8 @@ simple_division(Emit *em, const Expr *e, const char *const *args)
 	int64_t lo, hi, low_divisor;
 	if ((e->op != EX_floordiv && e->op != EX_floormod) || e->type != DT_I64)
 		return NULL;
-	if (!facts_range(em->facts, e->arg[0], &lo, &hi) || lo < 0 ||
-	    !facts_range(em->facts, e->arg[1], &low_divisor, &hi) || low_divisor <= 0)
+	if (!facts_range(em->facts, without_lets(em, e->arg[0]), &lo, &hi) || lo < 0 ||
+	    !facts_range(em->facts, without_lets(em, e->arg[1]), &low_divisor, &hi) || low_divisor <= 0)
 		return NULL;
 	return emit_text(em, "((tw_i64)((tw_u64)%s %s (tw_u64)%s))", args[0],
 	                 e->op == EX_floordiv ? "/" : "%", args[1]);
@@ -398,7 +398,7 @@ test_side(Emit *em, const Expr *e)
 	return emit_text(em, "tw_set_i32x%d(tw_near(%s))", em->vector->lanes, sum_text(em, e));
 }
 
-/* Indices that OrderTerms has left to be compared in narrow lanes. */
+/* Indices that Normalize has left to be compared in narrow lanes. */
 static const char *
 emit_lane_test(Emit *em, const Expr *e)
 {

@@ -91,7 +91,7 @@ emit_partial(Emit *em, const Stmt *loop)
 	if (vector->width == 4 && !expr_is_const(loop->hi))
 		count = emit_text(em, "(tw_i32)%s", count);
 	int64_t least, most;
-	bool is_live = facts_range(em->facts, loop->hi, &least, &most) && least > 0;
+	bool is_live = facts_range(em->facts, without_lets(em, loop->hi), &least, &most) && least > 0;
 	vector->mask = vector->tail = first_lanes(em, count);
 	vector->live = is_live ? vector->mask : NULL;
 }

@@ -498,6 +498,8 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .extent_dim = -1,
 	                 .scratch_dim = -1,
 	                 .shared_dim = -1,
+	                 .points_dim = from->points ? dim_number(planner, from->points) : -1,
+	                 .points = from->point_count,
 	                 .narg = from->narg,
 	                 .args = args,
 	                 .noutput = from->noutput,

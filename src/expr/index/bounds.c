@@ -97,6 +97,16 @@ range_floormod(Range a, Range b)
 	return out;
 }
 
+/* Of what is not negative; a count that is too large gives 0. */
+static Range
+range_shr(Range a, Range by)
+{
+	if (a.lo < 0)
+		return range_all;
+	int least = by.lo < 0 || by.lo > 62 ? 0 : (int)by.lo;
+	return (Range){0, is_infinite(a.hi) ? a.hi : a.hi >> least};
+}
+
 static Range
 range_union(Range a, Range b)
 {
@@ -172,6 +182,8 @@ operation_interval(Facts *facts, const Expr *e)
 		return range_floordiv(a, b);
 	case EX_floormod:
 		return range_floormod(a, b);
+	case EX_shr:
+		return range_shr(a, b);
 	case EX_min:
 	case EX_max:
 		return range_minmax(a, b, e->op == EX_max);
@@ -272,6 +284,7 @@ is_tame_node(const Expr *e)
 	case EX_mul:
 	case EX_floordiv:
 	case EX_floormod:
+	case EX_shr:
 	case EX_min:
 	case EX_max:
 	case EX_select:

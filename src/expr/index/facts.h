@@ -61,6 +61,9 @@ Certainty facts_decide(Facts *facts, const Expr *e);
 /* Whether p >= 0 at every point. */
 bool prove_nonneg(Facts *facts, const Poly *p);
 
+/* A comparison of indices that is not decided, with less in it; itself where there is none. */
+const Expr *index_compare(Facts *facts, const Expr *e);
+
 /* The normal form of floordiv(a, b), floormod(a, b), min and max of operands in normal form. */
 const Expr *index_floordiv(Facts *facts, const Expr *a, const Expr *b);
 const Expr *index_floormod(Facts *facts, const Expr *a, const Expr *b);

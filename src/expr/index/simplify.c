@@ -50,69 +50,13 @@ simplify_under(Simplifier *s, const Expr *condition, bool holds, const Expr *e)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* p = g*blocks + rest, 0 <= rest < g: p >= 0 where blocks >= 0. */
-static bool
-count_blocks(Facts *facts, const Poly *p, int64_t g, Poly *blocks)
-{
-	Poly rest;
-	int64_t first, last, constant = poly_constant(p);
-	poly_const(&rest, 0);
-	poly_const(blocks, 0);
-	for (int i = 0; i < p->count; i++) {
-		Term t = p->term[i];
-		bool is_block = t.coef % g == 0;
-		t.coef /= is_block ? g : 1;
-		if (t.natom && !poly_add_term(is_block ? blocks : &rest, &t))
-			return false;
-	}
-	Range range = poly_interval(facts, &rest);
-	if (blocks->count == 0 || rest.count == 0 || range.lo == INT64_MIN || range.hi == INT64_MAX ||
-	    __builtin_add_overflow(range.lo, constant, &first) ||
-	    __builtin_add_overflow(range.hi, constant, &last))
-		return false;
-	int64_t whole = first / g - (first % g < 0), whole_last = last / g - (last % g < 0);
-	return whole == whole_last && poly_add_term(blocks, &(Term){.coef = whole});
-}
-
-/* What lies within a block decides nothing:
- *
- *     i*16 + b < 160  =>  i < 10      where 0 <= b < 16
- */
-static const Expr *
-compare_blocks(Facts *facts, const Expr *e)
-{
-	bool is_strict = e->op == EX_lt || e->op == EX_gt, is_below = e->op == EX_lt || e->op == EX_le;
-	Poly p, blocks, below, above;
-	if (e->op < EX_lt || e->op > EX_ge || !is_index_compare(e) ||
-	    !poly_gap(e->arg[!is_below], e->arg[is_below], -is_strict, &p))
-		return e;
-	for (int i = 0; i < p.count; i++) {
-		int64_t g = p.term[i].coef < 0 ? -p.term[i].coef : p.term[i].coef;
-		if (g < 2 || p.term[i].natom == 0 || !count_blocks(facts, &p, g, &blocks))
-			continue;
-		poly_const(&below, 0);
-		poly_const(&above, 0);
-		if (!poly_add_term(&blocks, &(Term){.coef = 1}))
-			return e;
-		for (int k = 0; k < blocks.count; k++) {
-			Term t = blocks.term[k];
-			bool is_below_it = t.coef < 0;
-			t.coef = is_below_it ? -t.coef : t.coef;
-			if (!poly_add_term(is_below_it ? &below : &above, &t))
-				return e;
-		}
-		return expr_lt(facts->ctx, poly_build(facts->ctx, &below), poly_build(facts->ctx, &above));
-	}
-	return e;
-}
-
 static const Expr *
 certain(Simplifier *s, const Expr *e)
 {
 	if (e->op == EX_const)
 		return e;
 	Certainty certainty = facts_decide(s->facts, e);
-	return certainty == UNDECIDED ? compare_blocks(s->facts, e)
+	return certainty == UNDECIDED ? index_compare(s->facts, e)
 	                              : expr_bool(s->ctx, certainty == CERTAIN);
 }
 
@@ -147,10 +91,15 @@ simplify_select(Simplifier *s, const Expr *e)
 	return a == b ? a : expr_select(s->ctx, condition, a, b);
 }
 
+/* Of integers the opposite comparison. */
 static const Expr *
 simplify_not(Simplifier *s, const Expr *a)
 {
-	return a->op == EX_not ? a->arg[0] : certain(s, expr_not(s->ctx, a));
+	if (a->op == EX_not)
+		return a->arg[0];
+	bool is_exact = expr_is_compare(a) && !dtype_is_float(a->arg[0]->type);
+	return certain(s, is_exact ? expr_op(s->ctx, scalar_opposite((ExprOp)a->op), a->arg)
+	                           : expr_not(s->ctx, a));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

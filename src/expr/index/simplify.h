@@ -33,7 +33,8 @@ bool facts_range(Facts *facts, const Expr *e, int64_t *lo, int64_t *hi);
 const Expr *read_range(Facts *facts, const Tensor *tensor, const Expr *const *index);
 
 /* A scalar equal at every point the facts allow, with integer and boolean parts in normal form:
- * sums by position, exact div/mod pairs joined, redundant conditions gone. */
+ * sums by position, exact div/mod pairs joined, redundant conditions gone. Products of sums are
+ * multiplied out, so it may have more nodes: proofs find a read in its guard by this form. */
 const Expr *expr_simplify(Facts *facts, const Expr *e);
 
 /* coefficient[i] of iterator i (i < count) and the rest, when e = sum coefficient*iter + rest with

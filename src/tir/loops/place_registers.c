@@ -11,7 +11,8 @@
  * A buffer whose every index is a constant becomes a register per element; one that is used by
  * whole vectors of so many lanes, a vector register for each: `@reg(16)`. So accumulators stay in
  * registers, whatever the C compiler thinks of arrays. Any other is a row of memory on the stack;
- * but for one made inside a vector, of which each lane has its own: that becomes a row of vectors.
+ * but for one made inside a vector, of which each lane has its own: that becomes a row of vectors;
+ * and for those that operations of threads name, whose elements lie side by side: they stay.
  *
  * needs    flat kernels, loops unrolled: that is what makes indices constants
  * keeps    values, statements
@@ -104,6 +105,19 @@ note_register(Placing *placing, Stmt *alloc)
 	vec_push(placing->kernel->arena, &placing->all, place);
 }
 
+/* What an operation of threads names is no longer to be placed; numbers it takes are reads. */
+static void
+note_operands(Placing *placing, const Stmt *stmt, ExprWalk *walk)
+{
+	for (int i = 0; i < stmt->intrin->nargs; i++) {
+		expr_walk_add(walk, stmt->args[i]);
+		if (intrin_takes_place(stmt->intrin, i))
+			map_set_ptr(&placing->places, stmt->args[i]->tensor, NULL);
+	}
+	if (stmt->buffer)
+		map_set_ptr(&placing->places, &stmt->buffer->tensor, NULL);
+}
+
 static void
 note_list(Placing *placing, Stmt *list)
 {
@@ -112,8 +126,10 @@ note_list(Placing *placing, Stmt *list)
 		expr_walk_add(&walk, stmt->condition);
 		expr_walk_add(&walk, stmt->lo);
 		expr_walk_add(&walk, stmt->hi);
-		for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+		for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
 			expr_walk_add(&walk, stmt->index[d]);
+		if (stmt->kind == STMT_INTRIN)
+			note_operands(placing, stmt, &walk);
 		while (expr_step(&walk))
 			if (walk.e->op == EX_read)
 				note_access(placing, walk.e->tensor, walk.e->arg);
@@ -212,8 +228,11 @@ pass_PlaceRegisters(Kernel *kernel, PassContext *context)
 	Placing placing = {.kernel = kernel, .places.arena = kernel->arena};
 	note_list(&placing, kernel->body);
 	for (int i = 0; i < placing.all.count; i++) {
-		divide(&placing, placing.all.data[i]);
-		has_rows |= placing.all.data[i]->is_row;
+		Place *place = placing.all.data[i];
+		if (!map_find_ptr(&placing.places, &place->buffer->tensor))
+			continue;
+		divide(&placing, place);
+		has_rows |= place->is_row;
 	}
 	stmt_redirect(kernel, kernel->body, locate, &placing);
 	if (has_rows)

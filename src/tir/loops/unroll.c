@@ -17,7 +17,7 @@ static Stmt *
 unroll(Kernel *kernel, Stmt *loop)
 {
 	int64_t lo, hi;
-	Stmt *list = NULL;
+	StmtList list = {0};
 	if (!expr_as_i64(loop->lo, &lo) || !expr_as_i64(loop->hi, &hi) || hi - lo > MAX_COPIES) {
 		loop->bind = BIND_SERIAL;
 		loop->body = unroll_list(kernel, loop->body);
@@ -25,15 +25,15 @@ unroll(Kernel *kernel, Stmt *loop)
 	}
 	for (int64_t i = lo; i < hi; i++) {
 		Stmt *copy = stmt_copy(kernel, loop->body, loop->var, expr_i64(kernel->ctx, i));
-		list = stmt_append(list, unroll_list(kernel, copy));
+		stmt_list_add(&list, unroll_list(kernel, copy));
 	}
-	return list;
+	return list.first;
 }
 
 static Stmt *
 unroll_list(Kernel *kernel, Stmt *list)
 {
-	Stmt *first = NULL;
+	StmtList unrolled = {0};
 	for (Stmt *next, *stmt = list; stmt; stmt = next) {
 		next = stmt->next;
 		stmt->next = NULL;
@@ -43,9 +43,9 @@ unroll_list(Kernel *kernel, Stmt *list)
 			stmt->body = unroll_list(kernel, stmt->body);
 			stmt->other = unroll_list(kernel, stmt->other);
 		}
-		first = stmt_append(first, stmt);
+		stmt_list_add(&unrolled, stmt);
 	}
-	return first;
+	return unrolled.first;
 }
 
 bool

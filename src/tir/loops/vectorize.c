@@ -80,7 +80,7 @@ survey_definition(Survey *survey, const Stmt *stmt)
 	lanes_note(&survey->lanes, stmt);
 	if (stmt->var)
 		vec_push(survey->kernel->arena, &survey->inner, stmt->var);
-	survey->is_impossible |= stmt->kind == STMT_SYNC;
+	survey->is_impossible |= stmt->kind == STMT_SYNC || stmt->kind == STMT_INTRIN;
 	survey->is_impossible |= stmt->kind == STMT_ALLOC && stmt->buffer->scope != SCOPE_REG;
 	survey->is_impossible |=
 		stmt->kind == STMT_FOR &&
@@ -384,7 +384,7 @@ vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
 static Stmt *
 vectorize_list(Kernel *kernel, Stmt *list, int vector_bytes)
 {
-	Stmt *first = NULL;
+	StmtList made = {0};
 	for (Stmt *next, *stmt = list; stmt; stmt = next) {
 		next = stmt->next;
 		stmt->next = NULL;
@@ -394,9 +394,9 @@ vectorize_list(Kernel *kernel, Stmt *list, int vector_bytes)
 			stmt->body = vectorize_list(kernel, stmt->body, vector_bytes);
 			stmt->other = vectorize_list(kernel, stmt->other, vector_bytes);
 		}
-		first = stmt_append(first, stmt);
+		stmt_list_add(&made, stmt);
 	}
-	return first;
+	return made.first;
 }
 
 bool

@@ -1,0 +1,128 @@
+/* HoistBranches: what a loop does only under a condition that none of its iterations changes is
+ * asked before it.
+ *
+ *     for r in 3                            for r in 3
+ *       for s in 3                            if (0 <= p+r-1)
+ *         if (0 <= p+r-1 && s != q)   =>        for s in 3
+ *           acc += …                              if (s != q)
+ *                                                   acc += …
+ *
+ * So whole loops are left out, where moving the condition as a value would only ask it sooner. It
+ * goes on to the loops around. Conjuncts that read stay, and so do those behind them; loops bound
+ * to workers, blocks or threads nest perfectly and are left by nothing. An else costs a second
+ * loop over its own part, and is taken along where the whole condition leaves.
+ *
+ * needs    Normalize, whose conjuncts stand in the order in which they change
+ * keeps    values
+ */
+#include "tir/loops/loops.h"
+#include "tir/loops/motion.h"
+#include "tir/rewrite.h"
+
+typedef struct Hoisting {
+	Kernel *kernel;
+	Arena *arena;
+	Ranks ranks;
+	Traits traits;
+	bool changed;
+} Hoisting;
+
+/* A condition in two: what a loop leaves alone, and the rest. NULL: nothing. */
+typedef struct Parts {
+	const Expr *outside, *inside;
+	bool is_stopped; /* a conjunct that reads has been met */
+} Parts;
+
+static void
+split_condition(Hoisting *h, const Expr *e, Parts *parts)
+{
+	ExprCtx *ctx = h->kernel->ctx;
+	if (e->op == EX_and) {
+		split_condition(h, e->arg[0], parts);
+		split_condition(h, e->arg[1], parts);
+		return;
+	}
+	parts->is_stopped |= trait_of(&h->traits, e)->is_unsafe || trait_of(&h->traits, e)->has_effect;
+	if (!parts->is_stopped && ranks_of(&h->ranks, e) < h->ranks.depth)
+		parts->outside = expr_both(ctx, parts->outside, e);
+	else
+		parts->inside = expr_both(ctx, parts->inside, e);
+}
+
+static Stmt *
+behind_lets(Stmt *list)
+{
+	while (list && list->kind == STMT_LET)
+		list = list->next;
+	return list;
+}
+
+static bool
+leaves_nothing(const Stmt *loop)
+{
+	return loop->bind == BIND_PARALLEL || loop->bind >= BIND_BLOCK_X;
+}
+
+/* The loop, or the if around it. */
+static Stmt *
+hoist(Hoisting *h, Stmt *loop)
+{
+	Parts parts = {0};
+	Stmt *test = leaves_nothing(loop) ? NULL : behind_lets(loop->body);
+	if (!test || test->kind != STMT_IF || test->next)
+		return loop;
+	split_condition(h, test->condition, &parts);
+	if (!parts.outside || (test->other && (parts.inside || test != loop->body)))
+		return loop;
+	Stmt *outer = stmt_if(h->kernel, parts.outside, loop, NULL);
+	outer->next = loop->next;
+	loop->next = NULL;
+	if (test->other) {
+		outer->other = stmt_copy(h->kernel, loop, NULL, NULL);
+		outer->other->body = outer->other->body->other;
+	}
+	h->changed = true;
+	test->condition = parts.inside;
+	if (parts.inside)
+		return outer;
+	Stmt **link = &loop->body;
+	while (*link != test)
+		link = &(*link)->next;
+	*link = test->body;
+	return outer;
+}
+
+static Stmt *
+hoist_list(Hoisting *h, Stmt *list)
+{
+	Stmt *first = list;
+	for (Stmt **link = &first; *link; link = &(*link)->next) {
+		Stmt *stmt = *link;
+		if (stmt->kind == STMT_FOR) {
+			ranks_enter(&h->ranks, stmt);
+			stmt->body = hoist_list(h, stmt->body);
+			*link = hoist(h, stmt);
+			ranks_leave(&h->ranks);
+		} else if (stmt->kind == STMT_LET) {
+			/* it stays in the loop around, and with it what asks it */
+			bool is_lane = ranks_of(&h->ranks, stmt->value) == RANK_LANES;
+			ranks_let(&h->ranks, stmt->var, is_lane ? RANK_LANES : h->ranks.depth);
+		} else if (stmt->kind == STMT_IF) {
+			stmt->body = hoist_list(h, stmt->body);
+			stmt->other = hoist_list(h, stmt->other);
+		}
+	}
+	h->changed |= join_ifs(h->arena, first);
+	return first;
+}
+
+bool
+pass_HoistBranches(Kernel *kernel, PassContext *context)
+{
+	(void)context;
+	Arena *arena = arena_new_in(kernel->arena, "HoistBranches");
+	Hoisting h = {kernel, arena, ranks_new(arena, kernel), {arena, {.arena = arena}}, false};
+	kernel->body = hoist_list(&h, kernel->body);
+	arena_reset(arena);
+	return h.changed;
+}

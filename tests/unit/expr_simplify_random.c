@@ -1,0 +1,268 @@
+/* The simplifier against evaluation: random scalars under random facts (boxes, some as long as a
+ * symbol or another iterator, and conditions assumed to hold) have the same value before and after,
+ * wherever the facts hold, and proofs and ranges say nothing that is not so. Few grow, and none
+ * that is simple.
+ *
+ * SIMPLIFY_EXPRESSIONS says how many; .ci/run asks for 10^6.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/index/text.h"
+#include "random_number.h"
+#include "unit.h"
+
+enum { ITERS = 4, SYMBOLS = 2, ASSUMED = 3, POINTS = 8, BATCH = 20000, PER_CTX = 100 };
+
+static Arena *arena;
+static ExprCtx *ctx;
+static uint64_t seed;
+static int grown; /* products of sums are multiplied out */
+static const char *const symbol_names[SYMBOLS] = {"A", "B"};
+
+static int
+pick(int below)
+{
+	return (int)random_below(&seed, (unsigned)below);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+typedef struct Point {
+	int64_t iter[ITERS], symbol[SYMBOLS];
+} Point;
+
+static int64_t value_at(const Expr *e, const Point *at);
+
+static int64_t
+operation_at(const Expr *e, const Point *at)
+{
+	Scalar args[3];
+	if (e->op == EX_select)
+		return value_at(e->arg[value_at(e->arg[0], at) ? 1 : 2], at);
+	if (e->op == EX_and || e->op == EX_or) {
+		int64_t left = value_at(e->arg[0], at);
+		return left == (e->op == EX_or) ? left : value_at(e->arg[1], at);
+	}
+	for (int i = 0; i < e->argc; i++)
+		args[i] = (Scalar){.i64 = value_at(e->arg[i], at)};
+	Scalar result = scalar_eval((ExprOp)e->op, (DType)e->type, args, (DType)e->arg[0]->type);
+	return e->type == DT_BOOL ? result.u64 != 0 : result.i64;
+}
+
+static int64_t
+value_at(const Expr *e, const Point *at)
+{
+	if (e->op == EX_const)
+		return e->value.i64;
+	if (e->op == EX_iter)
+		return at->iter[e->iter];
+	if (e->op == EX_symbol)
+		return at->symbol[e->symbol->name[0] - 'A'];
+	return operation_at(e, at);
+}
+
+static int
+node_count(const Expr *e)
+{
+	int count = 0;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		count++;
+	return count;
+}
+
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+static const Expr *
+random_leaf(void)
+{
+	int kind = pick(6);
+	return kind == 0   ? expr_i64(ctx, pick(14) - 3)
+	       : kind == 1 ? dim_symbol(ctx, symbol_names[pick(SYMBOLS)])
+	                   : expr_iter(ctx, pick(ITERS));
+}
+
+static const Expr *random_condition(int depth);
+
+/* k*a + b / c and the like, as indices are. */
+static const Expr *
+random_index(int depth)
+{
+	static const ExprOp ops[] = {EX_add, EX_sub, EX_add, EX_mul, EX_min, EX_max};
+	int kind = depth == 0 ? 0 : pick(10);
+	if (kind < 2)
+		return random_leaf();
+	const Expr *a = random_index(depth - 1);
+	if (kind < 5)
+		return expr_op(ctx, pick(2) ? EX_floordiv : EX_floormod,
+		               (const Expr *[]){a, pick(4) ? expr_i64(ctx, pick(9) + 1) : random_leaf()});
+	if (kind == 5)
+		return expr_mul(ctx, a, expr_i64(ctx, pick(10) - 2));
+	if (kind == 6)
+		return expr_select(ctx, random_condition(1), a, random_index(depth - 1));
+	return expr_op(ctx, ops[pick(countof(ops))], (const Expr *[]){a, random_index(depth - 1)});
+}
+
+static const Expr *
+random_condition(int depth)
+{
+	static const ExprOp ops[] = {EX_lt, EX_le, EX_gt, EX_ge, EX_eq, EX_ne};
+	int kind = depth == 0 ? 5 : pick(6);
+	if (kind < 2) {
+		const Expr *a = random_condition(depth - 1), *b = random_condition(depth - 1);
+		return kind ? expr_and(ctx, a, b) : expr_or(ctx, a, b);
+	}
+	if (kind == 2)
+		return expr_not(ctx, random_condition(depth - 1));
+	const Expr *right = pick(2) ? expr_i64(ctx, pick(20) - 4) : random_index(1);
+	return expr_op(ctx, ops[pick(countof(ops))], (const Expr *[]){random_index(2), right});
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+typedef struct Box {
+	int64_t lo[ITERS], extent[ITERS];
+	int end[ITERS]; /* a symbol's number; -1: the extent is one */
+} Box;
+
+typedef struct Known {
+	Box box;
+	Point point; /* one at which all of them hold */
+	Facts *facts;
+	const Expr *assumed[ASSUMED];
+	int count;
+} Known;
+
+static void
+random_point(const Box *box, const int64_t *symbol, Point *point)
+{
+	memcpy(point->symbol, symbol, sizeof point->symbol);
+	for (int i = 0; i < ITERS; i++)
+		point->iter[i] = box->lo[i] + pick((int)box->extent[i]);
+}
+
+static void
+random_facts(Known *known)
+{
+	Box *box = &known->box;
+	int64_t symbol[SYMBOLS] = {pick(6) + 1, pick(6) + 1};
+	known->facts = facts_new(ctx, arena);
+	known->count = pick(ASSUMED + 1);
+	for (int i = 0; i < ITERS; i++) {
+		box->end[i] = pick(2 + SYMBOLS) - 2;
+		box->lo[i] = box->end[i] < 0 ? pick(5) - 2 : 0;
+		box->extent[i] = box->end[i] < 0 ? pick(9) + 1 : symbol[box->end[i]];
+		facts_iter(known->facts, i, expr_i64(ctx, box->lo[i]),
+		           box->end[i] < 0 ? expr_i64(ctx, box->lo[i] + box->extent[i])
+		                           : dim_symbol(ctx, symbol_names[box->end[i]]));
+	}
+	random_point(box, symbol, &known->point);
+	for (int i = 0; i < known->count; i++) {
+		const Expr *condition = random_condition(1);
+		if (!value_at(condition, &known->point))
+			condition = expr_not(ctx, condition);
+		known->assumed[i] = condition;
+		facts_assume(known->facts, condition);
+	}
+}
+
+static bool
+all_hold(const Known *known, const Point *point)
+{
+	for (int i = 0; i < known->count; i++)
+		if (!value_at(known->assumed[i], point))
+			return false;
+	return true;
+}
+
+static const char *
+text_of(const Expr *e)
+{
+	static const char *const names[ITERS] = {"h", "i", "j", "k"};
+	Buf buf = {.arena = arena};
+	TextNames text = {.iters = names, .niter = ITERS};
+	expr_print_in(&buf, e, &text, (DType)e->type);
+	return buf_text(&buf);
+}
+
+static const char *
+facts_text(const Known *known, const Point *at)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < ITERS; i++)
+		buf_printf(&buf, "%c=%lld in %lld..%lld%s ", "hijk"[i], (long long)at -> iter[i],
+		           (long long)known -> box.lo[i],
+		           (long long)(known->box.lo[i] + known->box.extent[i]),
+		           known->box.end[i] < 0 ? "" : symbol_names[known->box.end[i]]);
+	buf_printf(&buf, "A=%lld B=%lld", (long long)at->symbol[0], (long long)at->symbol[1]);
+	for (int i = 0; i < known->count; i++)
+		buf_printf(&buf, "; %s", text_of(known->assumed[i]));
+	return buf_text(&buf);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void
+check_at(const Known *known, const Expr *before, const Expr *after, const Point *at)
+{
+	int64_t lo, hi, x = value_at(before, at), y = value_at(after, at);
+	ck_assert_msg(x == y, "%s became %s: %lld, %lld; %s", text_of(before), text_of(after),
+	              (long long)x, (long long)y, facts_text(known, at));
+	if (before->type == DT_BOOL) {
+		ck_assert_msg(x || !facts_prove(known->facts, before), "%s is proven; %s", text_of(before),
+		              facts_text(known, at));
+		ck_assert_msg(!x || !facts_disprove(known->facts, before), "%s is disproven; %s",
+		              text_of(before), facts_text(known, at));
+	} else if (facts_range(known->facts, before, &lo, &hi)) {
+		ck_assert_msg(lo <= x && x <= hi, "%s in %lld..%lld is %lld; %s", text_of(before),
+		              (long long)lo, (long long)hi, (long long)x, facts_text(known, at));
+	}
+}
+
+static void
+check_one(void)
+{
+	Known known;
+	Point point;
+	random_facts(&known);
+	const Expr *before = pick(2) ? random_index(4) : random_condition(3);
+	const Expr *after = expr_simplify(known.facts, before);
+	const Expr *again = expr_simplify(known.facts, after);
+	grown += node_count(after) > node_count(before);
+	ck_assert_msg(node_count(again) <= node_count(after), "%s has grown to %s; %s", text_of(after),
+	              text_of(again), facts_text(&known, &known.point));
+	check_at(&known, before, after, &known.point);
+	check_at(&known, after, again, &known.point);
+	for (int k = 0; k < POINTS; k++) {
+		random_point(&known.box, known.point.symbol, &point);
+		if (all_hold(&known, &point))
+			check_at(&known, before, after, &point);
+	}
+	facts_close(known.facts);
+}
+
+START_TEST(simplified_is_equal)
+{
+	for (int i = 0; i < BATCH; i++) {
+		if (i % PER_CTX == 0) {
+			arena_free(arena);
+			arena = arena_new("test");
+			ctx = expr_ctx_new(arena);
+		}
+		seed = ((uint64_t)_i * BATCH + (uint64_t)i) * 0x9E3779B9u + 12345;
+		check_one();
+	}
+	ck_assert_int_lt(grown, BATCH / 25);
+	arena_free(arena);
+	arena = NULL;
+}
+END_TEST
+
+int
+main(void)
+{
+	const char *given = getenv("SIMPLIFY_EXPRESSIONS");
+	TCase *tcase = tcase_create("simplify");
+	tcase_add_loop_test(tcase, simplified_is_equal, 0, given ? atoi(given) / BATCH : 1);
+	return unit_run(tcase);
+}
