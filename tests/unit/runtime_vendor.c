@@ -219,11 +219,24 @@ START_TEST(conv)
 		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, 0},
 		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, 0},
 		{1, 8, 9, 9, 12, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, 0},
+		/* plain pieces of one image: windows and borders that no blocked kernel takes */
+		{1, 64, 9, 40, 64, 32, 2, 1, 1, 16, 16, NULL, NULL, "relu", NULL, 2},
+		{1, 64, 20, 20, 128, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, 2},
+		/* slabs of rows: with borders, strides, dilation, a sum, groups, plain storage, few rows */
+		{1, 32, 22, 19, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "direct-rows", 4},
+		{1, 32, 23, 19, 64, 3, 1, 2, 1, 1, 1, B16, B16, "sum(3);relu", "direct-rows", 6},
+		{2, 32, 23, 19, 48, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", "direct-rows", 8},
+		{1, 3, 45, 45, 16, 7, 1, 2, 1, 3, 2, NULL, B16, "", "direct-rows", 4},
+		{1, 40, 17, 9, 24, 1, 1, 1, 1, 0, 0, B16, B16, "sum(3)", "direct-rows", 4},
+		{1, 32, 30, 12, 32, 3, 32, 1, 1, 1, 1, B16, B16, "clip(0,6)", "direct-rows", 8},
+		{1, 32, 30, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd-rows", 4},
+		{1, 32, 5, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd-rows", 2},
+		{1, 32, 9, 9, 32, 5, 1, 1, 1, 4, 4, B16, B16, "relu", "direct-rows", 9},
 	};
 	if (!vendor)
 		return;
 	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-		check_conv(&CASES[i], CASES[i].dst_layout != NULL);
+		check_conv(&CASES[i], CASES[i].dst_layout != NULL || CASES[i].pieces > 1);
 }
 END_TEST
 

@@ -13,14 +13,18 @@
 #include "runtime/onednn/call.h"
 #include "runtime/vendor.h"
 
-/* One size of box: what its pieces share. */
+/* One size of box, with the same borders: what its pieces share. */
 typedef struct Shape {
-	int64_t size[CALL_AXES];
+	int64_t size[CALL_AXES], extents[CALL_OPERANDS][DNNL_RANK];
+	DnnlWindow window;
 	void *primitive;
 	DnnlMd *mds[CALL_OPERANDS];
 	DnnlMd *scratch_md;
-	size_t scratch;
+	size_t scratch;             /* bytes that the library needs */
+	size_t copy[CALL_OPERANDS]; /* where behind them the operand's copy is; 0: none */
 } Shape;
+
+enum { COPY_ALIGN = 64 };
 
 /* Where an operand of a piece lies, and the library's object for it. */
 typedef struct PieceOperand {
@@ -85,18 +89,33 @@ vendor_name(const Vendor *vendor)
 
 /* ---- Shapes ---- */
 
+/* Of a slab that is not dense as it lies the library gets a copy. */
+static bool
+needs_copy(const Shape *shape, const CallOperand *operand, int index)
+{
+	return operand->is_slab && !call_region_is_dense(&operand->tensor, shape->extents[index]);
+}
+
 /* Descriptors of all operands for a box; weights that are packed are left to the library. */
 static bool
-make_mds(PreparedCall *call, Shape *shape)
+make_mds(PreparedCall *call, Shape *shape, const CallBox *box)
 {
 	const CallPlan *plan = &call->plan;
 	for (int i = 0; i < plan->noperand; i++) {
 		const CallOperand *operand = &plan->operands[i];
-		int64_t size[DNNL_RANK];
-		call_region_size(operand, shape->size, size);
-		shape->mds[i] = operand->is_packed ? dnnl_md_new(plan->api, operand->tensor.rank, size,
-		                                                 operand->tensor.type, DNNL_TAG_ANY, NULL)
-		                                   : call_region_md(plan->api, &operand->tensor, size);
+		const int64_t *size = shape->extents[i];
+		CallRegion region;
+		call_region(plan, operand, box, &region);
+		memcpy(shape->extents[i], region.size, sizeof region.size);
+		if (operand->is_packed)
+			shape->mds[i] = dnnl_md_new(plan->api, operand->tensor.rank, size, operand->tensor.type,
+			                            DNNL_TAG_ANY, NULL);
+		else if (needs_copy(shape, operand, i))
+			shape->mds[i] = call_dense_md(plan->api, &operand->tensor, size);
+		else if (operand->is_slab)
+			shape->mds[i] = call_image_md(plan->api, &operand->tensor, size);
+		else
+			shape->mds[i] = call_region_md(plan->api, &operand->tensor, size);
 		if (!shape->mds[i])
 			return call_refuse(&call->plan,
 			                   "argument %d lies in a way that the library does not "
@@ -131,23 +150,37 @@ take_choice(PreparedCall *call, Shape *shape, const void *desc)
 	const DnnlMd *scratch = plan->api->primitive_desc_query_md(desc, DNNL_QUERY_SCRATCHPAD, 0);
 	shape->scratch = scratch ? plan->api->memory_desc_get_size(scratch) : 0;
 	shape->scratch_md = shape->scratch ? dnnl_md_copy(plan->api, scratch) : NULL;
-	if (shape->scratch > call->scratch)
-		call->scratch = shape->scratch;
 	return !shape->scratch || shape->scratch_md || call_refuse(plan, "out of memory");
 }
 
+/* Copies lie behind what the library needs; of what a sum adds, in the result's. */
+static void
+place_copies(PreparedCall *call, Shape *shape)
+{
+	const CallPlan *plan = &call->plan;
+	size_t at = (shape->scratch + COPY_ALIGN) / COPY_ALIGN * COPY_ALIGN;
+	for (int i = 0; i < plan->noperand; i++)
+		if (plan->operands[i].code != 0 && needs_copy(shape, &plan->operands[i], i)) {
+			shape->copy[i] = at;
+			at += plan->api->memory_desc_get_size(shape->mds[i]);
+			at = (at + COPY_ALIGN - 1) / COPY_ALIGN * COPY_ALIGN;
+		}
+	call->scratch = at > call->scratch ? at : call->scratch;
+}
+
 static bool
-make_shape(PreparedCall *call, const int64_t *size, Shape *shape)
+make_shape(PreparedCall *call, const CallBox *box, Shape *shape)
 {
 	CallPlan *plan = &call->plan;
 	void *desc = NULL;
-	memcpy(shape->size, size, sizeof shape->size);
-	if (!make_mds(call, shape))
+	memcpy(shape->size, box->size, sizeof shape->size);
+	call_window(plan, box, &shape->window);
+	if (!make_mds(call, shape, box))
 		return false;
 	void *attr = call_make_attr(plan, shape->mds);
 	if (!attr)
 		return call_refuse(plan, "the library does not know these post-ops");
-	int status = plan->describe(plan, &desc, shape->mds, attr);
+	int status = plan->describe(plan, &shape->window, &desc, shape->mds, attr);
 	plan->api->primitive_attr_destroy(attr);
 	if (status)
 		return call_refuse(plan, "the library has no implementation (status %d)", status);
@@ -155,15 +188,27 @@ make_shape(PreparedCall *call, const int64_t *size, Shape *shape)
 	if (is_made && plan->api->primitive_create(&shape->primitive, desc))
 		is_made = call_refuse(plan, "the library could not make the primitive");
 	plan->api->primitive_desc_destroy(desc);
+	if (is_made)
+		place_copies(call, shape);
 	return is_made;
 }
 
-/* The shape of this size, made when it is new; -1 with a sentence. */
+static bool
+is_shape_of(const PreparedCall *call, const Shape *shape, const CallBox *box)
+{
+	DnnlWindow window;
+	call_window(&call->plan, box, &window);
+	return memcmp(shape->size, box->size, sizeof shape->size) == 0 &&
+	       window.pads_lo[0] == shape->window.pads_lo[0] &&
+	       window.pads_hi[0] == shape->window.pads_hi[0];
+}
+
+/* The shape of this box, made when it is new; -1 with a sentence. */
 static int
-find_shape(PreparedCall *call, const int64_t *size)
+find_shape(PreparedCall *call, const CallBox *box)
 {
 	for (int i = 0; i < call->nshape; i++)
-		if (memcmp(call->shapes[i].size, size, sizeof call->shapes[i].size) == 0)
+		if (is_shape_of(call, &call->shapes[i], box))
 			return i;
 	Shape *shapes = realloc(call->shapes, (size_t)(call->nshape + 1) * sizeof *shapes);
 	if (!shapes) {
@@ -172,28 +217,28 @@ find_shape(PreparedCall *call, const int64_t *size)
 	}
 	call->shapes = shapes;
 	shapes[call->nshape] = (Shape){.primitive = NULL};
-	return make_shape(call, size, &shapes[call->nshape++]) ? call->nshape - 1 : -1;
+	return make_shape(call, box, &shapes[call->nshape++]) ? call->nshape - 1 : -1;
 }
 
 /* ---- Pieces ---- */
 
 static bool
-make_operand(PreparedCall *call, Piece *piece, int index, const int64_t *begin)
+make_operand(PreparedCall *call, Piece *piece, int index, const CallBox *box)
 {
 	CallPlan *plan = &call->plan;
 	const CallOperand *operand = &plan->operands[index];
 	const Shape *shape = &call->shapes[piece->shape];
 	PieceOperand *at = &piece->operands[index];
-	at->offset = call_region_offset(operand, begin);
+	CallRegion region;
+	call_region(plan, operand, box, &region);
+	at->offset = call_region_offset(&operand->tensor, &region);
 	if (operand->code == 0) {
 		piece->sum_bytes = plan->api->memory_desc_get_size(shape->mds[index]);
 		return true;
 	}
 	if (operand->is_packed && !plan->is_question) {
-		int64_t size[DNNL_RANK];
-		call_region_size(operand, shape->size, size);
 		at->fixed = vendor_pack(call->vendor, &operand->tensor,
-		                        (const unsigned char *)operand->constant + at->offset, size,
+		                        (const unsigned char *)operand->constant + at->offset, region.size,
 		                        shape->mds[index]);
 		if (!at->fixed)
 			return call_refuse(plan, "weights could not be packed");
@@ -205,19 +250,18 @@ make_operand(PreparedCall *call, Piece *piece, int index, const int64_t *begin)
 }
 
 static bool
-make_piece(PreparedCall *call, Piece *piece, const int64_t *begin)
+make_piece(PreparedCall *call, Piece *piece, CallBox *box)
 {
 	CallPlan *plan = &call->plan;
-	int64_t size[CALL_AXES];
 	for (int i = 0; i < CALL_AXES; i++) {
-		int64_t left = plan->extent[i] - begin[i];
-		size[i] = left < plan->chunk[i] ? left : plan->chunk[i];
+		int64_t left = plan->extent[i] - box->begin[i];
+		box->size[i] = left < plan->chunk[i] ? left : plan->chunk[i];
 	}
-	piece->shape = find_shape(call, size);
+	piece->shape = find_shape(call, box);
 	if (piece->shape < 0)
 		return false;
 	for (int i = 0; i < plan->noperand; i++)
-		if (!make_operand(call, piece, i, begin))
+		if (!make_operand(call, piece, i, box))
 			return false;
 	const Shape *shape = &call->shapes[piece->shape];
 	return !shape->scratch_md ||
@@ -229,20 +273,72 @@ static bool
 make_pieces(PreparedCall *call)
 {
 	CallPlan *plan = &call->plan;
-	int64_t begin[CALL_AXES] = {0}, pieces = call_cut(plan);
+	CallBox box = {.begin = {0}};
+	int64_t pieces = call_cut(plan);
 	if (pieces > INT32_MAX / 2 || !(call->pieces = calloc((size_t)pieces, sizeof *call->pieces)))
 		return call_refuse(plan, "out of memory");
 	while (call->npiece < pieces) {
-		if (!make_piece(call, &call->pieces[call->npiece++], begin))
+		if (!make_piece(call, &call->pieces[call->npiece++], &box))
 			return false;
 		for (int axis = CALL_AXES - 1; axis >= 0; axis--) {
-			begin[axis] += plan->chunk[axis];
-			if (begin[axis] < plan->extent[axis])
+			box.begin[axis] += plan->chunk[axis];
+			if (box.begin[axis] < plan->extent[axis])
 				break;
-			begin[axis] = 0;
+			box.begin[axis] = 0;
 		}
 	}
 	return true;
+}
+
+bool
+call_has_slabs(const PreparedCall *call)
+{
+	const CallPlan *plan = &call->plan;
+	return plan->operands[plan->dst].is_slab &&
+	       plan->chunk[AXIS_HEIGHT] < plan->extent[AXIS_HEIGHT];
+}
+
+static void
+free_pieces(PreparedCall *call)
+{
+	const DnnlApi *api = call->plan.api;
+	for (int i = 0; i < call->npiece; i++) {
+		for (int j = 0; j < call->plan.noperand; j++)
+			if (call->pieces[i].operands[j].memory)
+				api->memory_destroy(call->pieces[i].operands[j].memory);
+		if (call->pieces[i].scratch)
+			api->memory_destroy(call->pieces[i].scratch);
+	}
+	for (int i = 0; i < call->nshape; i++) {
+		for (int j = 0; j < call->plan.noperand; j++)
+			dnnl_md_free(api, call->shapes[i].mds[j]);
+		dnnl_md_free(api, call->shapes[i].scratch_md);
+		if (call->shapes[i].primitive)
+			api->primitive_destroy(call->shapes[i].primitive);
+	}
+	free(call->pieces);
+	free(call->shapes);
+	call->pieces = NULL;
+	call->shapes = NULL;
+	call->npiece = call->nshape = 0;
+	call->scratch = 0;
+}
+
+/* Rows that the library computes only whole (few of them, or an algorithm that wants many) stay
+ * so. */
+static bool
+make_call(PreparedCall *call)
+{
+	CallPlan *plan = &call->plan;
+	if (!call_plan_row(plan))
+		return false;
+	if (make_pieces(call))
+		return true;
+	if (!call_has_slabs(call))
+		return false;
+	free_pieces(call);
+	plan->quantum[AXIS_HEIGHT] = plan->extent[AXIS_HEIGHT];
+	return make_pieces(call);
 }
 
 PreparedCall *
@@ -261,7 +357,7 @@ vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question, char 
 	                        .error = error,
 	                        .error_size = error_size};
 	int before = dnnl_enter(&vendor->api);
-	bool is_made = call_plan_row(&call->plan) && make_pieces(call);
+	bool is_made = make_call(call);
 	dnnl_leave(&vendor->api, before);
 	call->plan.desc = NULL;
 	call->plan.error = NULL;
@@ -282,23 +378,7 @@ vendor_call_free(PreparedCall *call)
 {
 	if (!call)
 		return;
-	const DnnlApi *api = call->plan.api;
-	for (int i = 0; i < call->npiece; i++) {
-		for (int j = 0; j < call->plan.noperand; j++)
-			if (call->pieces[i].operands[j].memory)
-				api->memory_destroy(call->pieces[i].operands[j].memory);
-		if (call->pieces[i].scratch)
-			api->memory_destroy(call->pieces[i].scratch);
-	}
-	for (int i = 0; i < call->nshape; i++) {
-		for (int j = 0; j < call->plan.noperand; j++)
-			dnnl_md_free(api, call->shapes[i].mds[j]);
-		dnnl_md_free(api, call->shapes[i].scratch_md);
-		if (call->shapes[i].primitive)
-			api->primitive_destroy(call->shapes[i].primitive);
-	}
-	free(call->pieces);
-	free(call->shapes);
+	free_pieces(call);
 	free(call);
 }
 
@@ -332,42 +412,52 @@ point(const DnnlApi *api, void *memory, void **last, void *data)
 	return api->memory_set_data_handle(memory, data) == DNNL_OK;
 }
 
-/* Copy a region between equal strides. */
-static void
-copy_region(size_t unit, int rank, const int64_t *size, const int64_t *strides,
-            const unsigned char *from, unsigned char *to)
-{
-	if (rank == 0) {
-		memcpy(to, from, unit);
-		return;
-	}
-	if (rank == 1 && *strides == 1) {
-		memcpy(to, from, (size_t)*size * unit);
-		return;
-	}
-	for (int64_t i = 0; i < *size; i++) {
-		int64_t at = i * *strides * (int64_t)unit;
-		copy_region(unit, rank - 1, size + 1, strides + 1, from + at, to + at);
-	}
-}
-
 /* A sum adds to what the result holds: bring it there unless it lies there already. */
 static void
-bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *buffers)
+bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *buffers,
+          void *scratch)
 {
 	const CallOperand *dst = &call->plan.operands[call->plan.dst];
 	const unsigned char *from = (const unsigned char *)buffers[call->plan.operands[index].arg] +
 	                            piece->operands[index].offset;
+	const Shape *shape = &call->shapes[piece->shape];
+	const int64_t *size = shape->extents[call->plan.dst];
 	unsigned char *to = (unsigned char *)buffers[dst->arg] + piece->operands[call->plan.dst].offset;
-	int64_t size[DNNL_RANK];
-	call_region_size(dst, call->shapes[piece->shape].size, size);
-	if (from == to)
-		return;
-	if (call_region_is_dense(&dst->tensor, size))
+	size_t copy = shape->copy[call->plan.dst];
+	if (copy)
+		call_copy_in(&dst->tensor, size, from, (unsigned char *)scratch + copy);
+	else if (from != to && call_region_is_dense(&dst->tensor, size))
 		memcpy(to, from, piece->sum_bytes);
-	else
-		copy_region((size_t)dtype_bits(dst->tensor.type) / 8, dst->tensor.rank, size,
-		            dst->tensor.strides, from, to);
+	else if (from != to)
+		call_copy_same(&dst->tensor, size, from, to);
+}
+
+/* Where the library finds or leaves the operand: its copy, or the argument. */
+static void *
+bring_operand(const PreparedCall *call, const Piece *piece, int index, void *const *buffers,
+              void *scratch)
+{
+	const CallOperand *operand = &call->plan.operands[index];
+	const Shape *shape = &call->shapes[piece->shape];
+	unsigned char *at = (unsigned char *)buffers[operand->arg] + piece->operands[index].offset;
+	unsigned char *copy = (unsigned char *)scratch + shape->copy[index];
+	if (!shape->copy[index])
+		return at;
+	if (index != call->plan.dst)
+		call_copy_in(&operand->tensor, shape->extents[index], at, copy);
+	return copy;
+}
+
+static void
+take_result(const PreparedCall *call, const Piece *piece, void *const *buffers, void *scratch)
+{
+	int index = call->plan.dst;
+	const CallOperand *dst = &call->plan.operands[index];
+	const Shape *shape = &call->shapes[piece->shape];
+	unsigned char *at = (unsigned char *)buffers[dst->arg] + piece->operands[index].offset;
+	if (shape->copy[index])
+		call_copy_out(&dst->tensor, shape->extents[index],
+		              (unsigned char *)scratch + shape->copy[index], at);
 }
 
 static bool
@@ -380,11 +470,11 @@ run_piece(PreparedCall *call, Piece *piece, void *const *buffers, void *scratch)
 		const CallOperand *operand = &call->plan.operands[i];
 		PieceOperand *at = &piece->operands[i];
 		if (operand->code == 0) {
-			bring_sum(call, piece, i, buffers);
+			bring_sum(call, piece, i, buffers, scratch);
 			continue;
 		}
 		if (!at->fixed &&
-		    !point(api, at->memory, &at->last, (unsigned char *)buffers[operand->arg] + at->offset))
+		    !point(api, at->memory, &at->last, bring_operand(call, piece, i, buffers, scratch)))
 			return false;
 		args[count++] = (DnnlArg){operand->code, at->memory};
 	}
@@ -393,8 +483,10 @@ run_piece(PreparedCall *call, Piece *piece, void *const *buffers, void *scratch)
 			return false;
 		args[count++] = (DnnlArg){DNNL_SCRATCHPAD, piece->scratch};
 	}
-	return api->primitive_execute(call->shapes[piece->shape].primitive, api->stream, count, args) ==
-	       DNNL_OK;
+	if (api->primitive_execute(call->shapes[piece->shape].primitive, api->stream, count, args))
+		return false;
+	take_result(call, piece, buffers, scratch);
+	return true;
 }
 
 bool

@@ -18,13 +18,60 @@ tag_name(const CallTensor *tensor, char text[32])
 	snprintf(text + used, 32 - (size_t)used, "%lldb", (long long)tensor->block);
 }
 
-/* Extents of an operand's region for a box; the last box of an axis may be smaller. */
-void
-call_region_size(const CallOperand *operand, const int64_t *box, int64_t *size)
+/* The rows lo..hi of the source that those of a box read; what the window lacks at both ends. */
+static void
+window_rows(const CallPlan *plan, const CallBox *box, int64_t extent, int64_t *lo, int64_t *hi,
+            DnnlWindow *window)
 {
-	for (int i = 0; i < operand->tensor.rank; i++)
-		size[i] = operand->follow[i] < 0 ? operand->tensor.dims[i]
-		                                 : box[operand->follow[i]] * operand->scale[i];
+	const DnnlWindow *w = &plan->window;
+	*lo = 0;
+	*hi = extent;
+	if (box->size[AXIS_HEIGHT] == plan->extent[AXIS_HEIGHT])
+		return;
+	int64_t first = box->begin[AXIS_HEIGHT] * w->strides[0] - w->pads_lo[0];
+	int64_t span = (w->kernel[0] - 1) * w->dilations[0] + 1;
+	int64_t end = first + (box->size[AXIS_HEIGHT] - 1) * w->strides[0] + span;
+	*lo = first < 0 ? 0 : first < extent ? first : extent;
+	*hi = end < *lo ? *lo : end < extent ? end : extent;
+	window->pads_lo[0] = *lo - first;
+	window->pads_hi[0] = end - *hi;
+}
+
+static const CallOperand *
+find_window(const CallPlan *plan)
+{
+	for (int i = 0; i < plan->noperand; i++)
+		if (plan->operands[i].is_window)
+			return &plan->operands[i];
+	return NULL;
+}
+
+void
+call_window(const CallPlan *plan, const CallBox *box, DnnlWindow *window)
+{
+	const CallOperand *source = find_window(plan);
+	int64_t lo, hi;
+	*window = plan->window;
+	if (source)
+		window_rows(plan, box, source->tensor.dims[2], &lo, &hi, window);
+}
+
+/* The last box of an axis may be smaller than the others. */
+void
+call_region(const CallPlan *plan, const CallOperand *operand, const CallBox *box,
+            CallRegion *region)
+{
+	for (int i = 0; i < operand->tensor.rank; i++) {
+		int axis = operand->follow[i];
+		region->begin[i] = axis < 0 ? 0 : box->begin[axis] * operand->scale[i];
+		region->size[i] = axis < 0 ? operand->tensor.dims[i] : box->size[axis] * operand->scale[i];
+		if (operand->is_window && axis == AXIS_HEIGHT) {
+			DnnlWindow window;
+			int64_t hi;
+			window_rows(plan, box, operand->tensor.dims[i], &region->begin[i], &hi, &window);
+			region->size[i] = hi - region->begin[i];
+		}
+	}
 }
 
 /* Whether a region of a blocked tensor is a dense blocked tensor of its own. */
@@ -58,17 +105,115 @@ call_region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size
 	return tag ? dnnl_md_new(api, tensor->rank, size, tensor->type, tag, NULL) : NULL;
 }
 
-int64_t
-call_region_offset(const CallOperand *operand, const int64_t *begin)
+/* The same of images: as if dense where an extent is 1. There strides say nothing, but one image's
+ * channels within many are to the library a plain tensor only with strides of their own. Of
+ * matrices with one row they choose another kernel, for weights a slower one. */
+DnnlMd *
+call_image_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size)
 {
-	const CallTensor *tensor = &operand->tensor;
+	CallTensor image = *tensor;
+	int64_t step = 1;
+	for (int i = tensor->rank - 1; i >= 0; i--) {
+		int dim = tensor->order[i];
+		image.strides[dim] = size[dim] == 1 && image.block == 1 ? step : tensor->strides[dim];
+		step = image.strides[dim] * size[dim];
+	}
+	return call_region_md(api, &image, size);
+}
+
+int64_t
+call_region_offset(const CallTensor *tensor, const CallRegion *region)
+{
 	int64_t offset = 0;
 	for (int i = 0; i < tensor->rank; i++) {
-		int64_t at = operand->follow[i] < 0 ? 0 : begin[operand->follow[i]] * operand->scale[i];
+		int64_t at = region->begin[i];
 		offset += (i == 1 ? at / tensor->block : at) * tensor->strides[i];
 	}
 	return offset * (dtype_bits(tensor->type) / 8);
 }
+
+/* ---- copies ---- */
+
+/* A tensor of this size with nothing between its elements. */
+static CallTensor
+dense_of(const CallTensor *tensor, const int64_t *size)
+{
+	CallTensor dense = *tensor;
+	int64_t step = tensor->block;
+	for (int i = tensor->rank - 1; i >= 0; i--) {
+		int dim = tensor->order[i];
+		dense.dims[dim] = size[dim];
+		dense.strides[dim] = step;
+		step *= dim == 1 ? (size[dim] + tensor->block - 1) / tensor->block : size[dim];
+	}
+	return dense;
+}
+
+DnnlMd *
+call_dense_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size)
+{
+	CallTensor dense = dense_of(tensor, size);
+	return call_region_md(api, &dense, size);
+}
+
+/* Dims from the outermost, of which runs of so many bytes are left. */
+static void
+copy_dims(const CallTensor *from, const CallTensor *to, int level, int levels, size_t run,
+          const unsigned char *source, unsigned char *result)
+{
+	if (level == levels) {
+		memcpy(result, source, run);
+		return;
+	}
+	int dim = to->order[level];
+	int64_t bytes = dtype_bits(to->type) / 8;
+	int64_t count = dim == 1 ? (to->dims[1] + to->block - 1) / to->block : to->dims[dim];
+	for (int64_t i = 0; i < count; i++)
+		copy_dims(from, to, level + 1, levels, run, source + i * from->strides[dim] * bytes,
+		          result + i * to->strides[dim] * bytes);
+}
+
+/* Both of the extents of `to`. */
+static void
+copy_tensor(const CallTensor *from, const CallTensor *to, const void *source, void *result)
+{
+	int64_t run = to->block;
+	int levels = to->rank;
+	while (levels > 0) {
+		int dim = to->order[levels - 1];
+		int64_t count = dim == 1 ? (to->dims[1] + to->block - 1) / to->block : to->dims[dim];
+		if (from->strides[dim] != run || to->strides[dim] != run)
+			break;
+		run *= count;
+		levels--;
+	}
+	copy_dims(from, to, 0, levels, (size_t)(run * (dtype_bits(to->type) / 8)), source, result);
+}
+
+void
+call_copy_in(const CallTensor *tensor, const int64_t *size, const void *from, void *to)
+{
+	CallTensor dense = dense_of(tensor, size);
+	copy_tensor(tensor, &dense, from, to);
+}
+
+void
+call_copy_out(const CallTensor *tensor, const int64_t *size, const void *from, void *to)
+{
+	CallTensor dense = dense_of(tensor, size), region = *tensor;
+	memcpy(region.dims, dense.dims, sizeof region.dims);
+	copy_tensor(&dense, &region, from, to);
+}
+
+void
+call_copy_same(const CallTensor *tensor, const int64_t *size, const void *from, void *to)
+{
+	CallTensor region = *tensor;
+	memcpy(region.dims, size, (size_t)tensor->rank * sizeof *size);
+	copy_tensor(&region, &region, from, to);
+}
+
+/* ---- cutting ---- */
 
 /* A box smaller than the whole along dim 1 is only dense for one image. */
 static bool
@@ -114,7 +259,9 @@ call_cut(CallPlan *plan)
 	for (int axis = 0; axis < CALL_AXES; axis++) {
 		int64_t units = (plan->extent[axis] + plan->quantum[axis] - 1) / plan->quantum[axis];
 		int64_t cuts = units < wanted ? units : wanted < 1 ? 1 : wanted;
-		bool is_cut_inside = axis == 0 && wanted > units && plan->extent[1] > plan->quantum[1];
+		bool is_cut_inside =
+			axis == 0 && wanted > units &&
+			(plan->extent[1] > plan->quantum[1] || plan->extent[2] > plan->quantum[2]);
 		if (axis == 0 && (is_cut_inside || needs_single_images(plan)))
 			cuts = units;
 		int64_t units_each = (units + cuts - 1) / cuts;

@@ -1,11 +1,15 @@
 /* A vendor call in the making: an operation over a small space of its own that is cut into boxes.
  *
- * The space of a row has up to three axes that can be cut: images and channels (conv, pool,
+ * The space of a row has up to three axes that can be cut: images, channels and rows (conv, pool,
  * reorder), batch, rows and columns (matmul). Each operand says which of its dims follow which axis
  * and by what factor; so a box of the space gives every operand's region, its descriptor and its
  * address. conv with 2 groups of 8 -> 16 channels, cut at one group:
  *
  *     axis 1 = groups;  src dim 1 follows it times 8, weights dim 0 times 1, dst dim 1 times 16
+ *
+ * Rows of the result are computed from the rows of the source that their windows reach. A slab of
+ * rows in blocked storage is no tensor that the library knows: it is copied, which costs little
+ * beside a window over many channels.
  */
 #ifndef RUNTIME_ONEDNN_CALL_H
 #define RUNTIME_ONEDNN_CALL_H
@@ -18,6 +22,7 @@
 #include "runtime/onednn/api.h"
 #include "runtime/vendor.h"
 
+enum { AXIS_IMAGE = 0, AXIS_CHANNEL = 1, AXIS_HEIGHT = 2 }; /* of rows.c */
 enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1, CALL_POSTS = 8 };
 
 typedef struct Packed Packed;
@@ -50,7 +55,18 @@ typedef struct CallOperand {
 	int64_t scale[DNNL_RANK];
 	const void *constant; /* packed once when the library chooses its layout */
 	bool is_packed;
+	bool is_window; /* the dim that follows rows is read through the window */
+	bool is_slab;   /* follows rows: dense, or copied */
 } CallOperand;
+
+/* Part of the space, and what it is of an operand's dims. */
+typedef struct CallBox {
+	int64_t begin[CALL_AXES], size[CALL_AXES];
+} CallBox;
+
+typedef struct CallRegion {
+	int64_t begin[DNNL_RANK], size[DNNL_RANK];
+} CallRegion;
 
 typedef struct CallPost {
 	int kind; /* POST_… of post.c */
@@ -61,8 +77,10 @@ typedef struct CallPost {
 
 typedef struct CallPlan CallPlan;
 
-/* Describe the operation for one shape of pieces; `mds` are its operands' descriptors. */
-typedef int CallDescribe(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr);
+/* Describe the operation for one shape of pieces; `mds` are its operands' descriptors, `window` is
+ * the plan's with the borders of such a piece. */
+typedef int CallDescribe(const CallPlan *plan, const DnnlWindow *window, void **desc,
+                         DnnlMd *const *mds, const void *attr);
 
 struct CallPlan {
 	const DnnlApi *api;
@@ -86,6 +104,9 @@ struct CallPlan {
 PreparedCall *vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question,
                                char *error, size_t error_size);
 
+/* Whether its pieces are slabs of rows. */
+bool call_has_slabs(const PreparedCall *call);
+
 bool call_refuse(CallPlan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tensor of argument `arg` as dims and strides of memory. */
@@ -108,13 +129,22 @@ void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
 bool call_plan_row(CallPlan *plan);
 bool call_plan_matmul(CallPlan *plan);
 
-/* Boxes (box.c): choose plan->chunk and give the number of boxes; extents, descriptor (NULL:
- * the library has none) and byte offset of an operand's region for a box. */
+/* Boxes (box.c): choose plan->chunk and give the number of boxes; the window of a box, an
+ * operand's region for it, and where that begins, in bytes. */
 int64_t call_cut(CallPlan *plan);
-void call_region_size(const CallOperand *operand, const int64_t *box, int64_t *size);
+void call_window(const CallPlan *plan, const CallBox *box, DnnlWindow *window);
+void call_region(const CallPlan *plan, const CallOperand *operand, const CallBox *box,
+                 CallRegion *region);
+int64_t call_region_offset(const CallTensor *tensor, const CallRegion *region);
 bool call_region_is_dense(const CallTensor *tensor, const int64_t *size);
+/* The descriptor of a region as it lies, or of a dense copy; NULL: the library has none. */
 DnnlMd *call_region_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size);
-int64_t call_region_offset(const CallOperand *operand, const int64_t *begin);
+DnnlMd *call_image_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size);
+DnnlMd *call_dense_md(const DnnlApi *api, const CallTensor *tensor, const int64_t *size);
+/* Copy a region into a dense tensor, or back. */
+void call_copy_in(const CallTensor *tensor, const int64_t *size, const void *from, void *to);
+void call_copy_out(const CallTensor *tensor, const int64_t *size, const void *from, void *to);
+void call_copy_same(const CallTensor *tensor, const int64_t *size, const void *from, void *to);
 
 /* A region of a weight in the layout `md` (pack.c): found or made. NULL: no memory. */
 const void *vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source,

@@ -165,8 +165,10 @@ shapes_fit(const Matmul *m)
 }
 
 static int
-describe_matmul(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+describe_matmul(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
+                const void *attr)
 {
+	(void)window;
 	return dnnl_describe_matmul(plan->api, desc, mds[0], mds[1], call_bias(plan, mds),
 	                            mds[plan->dst], attr);
 }

@@ -6,8 +6,6 @@
 
 #include "runtime/onednn/call.h"
 
-enum { AXIS_IMAGE = 0, AXIS_CHANNEL = 1 };
-
 bool
 call_refuse(CallPlan *plan, const char *format, ...)
 {
@@ -193,14 +191,15 @@ call_bias(const CallPlan *plan, DnnlMd *const *mds)
 }
 
 static int
-describe_conv(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+describe_conv(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
+              const void *attr)
 {
 	const DnnlMd *bias = call_bias(plan, mds);
 	int status = dnnl_describe_conv(plan->api, desc, plan->algorithm, mds[0], mds[1], bias,
-	                                mds[plan->dst], &plan->window, attr);
+	                                mds[plan->dst], window, attr);
 	if (status && plan->algorithm == DNNL_WINOGRAD) /* not for this shape: direct does it too */
 		status = dnnl_describe_conv(plan->api, desc, DNNL_DIRECT, mds[0], mds[1], bias,
-		                            mds[plan->dst], &plan->window, attr);
+		                            mds[plan->dst], window, attr);
 	return status;
 }
 
@@ -252,13 +251,32 @@ check_conv(CallPlan *plan, const CallTensor *src, const CallTensor *weights, con
 	return read_window(plan, src, dst);
 }
 
+/* "winograd" or "direct"; "-rows" behind it: rows are cut as well. */
 static int
 read_algorithm(const CallPlan *plan)
 {
 	const char *name = call_attr_text(plan, "algorithm", "direct");
-	return strcmp(name, "winograd") == 0 ? DNNL_WINOGRAD
-	       : strcmp(name, "auto") == 0   ? DNNL_AUTO
-	                                     : DNNL_DIRECT;
+	return strncmp(name, "winograd", 8) == 0 ? DNNL_WINOGRAD
+	       : strcmp(name, "auto") == 0       ? DNNL_AUTO
+	                                         : DNNL_DIRECT;
+}
+
+/* Fewest rows of a slab, or positions where there is one dim: tiles of Winograd have 4 rows, and
+ * kernels take some 30 positions at once. */
+static int64_t
+row_quantum(const CallPlan *plan, const CallTensor *dst)
+{
+	bool is_cut = strstr(call_attr_text(plan, "algorithm", ""), "-rows") != NULL;
+	return is_cut ? dst->rank == 3 ? 64 : 4 : dst->dims[2];
+}
+
+/* Operands whose dim 2 follows that of the result. */
+static void
+mark_slabs(CallPlan *plan)
+{
+	for (int i = 0; i < plan->noperand; i++)
+		plan->operands[i].is_slab =
+			plan->operands[i].tensor.rank > 2 && plan->operands[i].follow[2] == AXIS_HEIGHT;
 }
 
 static bool
@@ -281,10 +299,14 @@ plan_conv(CallPlan *plan)
 	plan->extent[AXIS_CHANNEL] = is_grouped ? groups : out;
 	plan->quantum[AXIS_CHANNEL] =
 		is_grouped ? group_quantum(&src, &dst, in, out) : channel_quantum(plan, out);
+	plan->extent[AXIS_HEIGHT] = dst.dims[2];
+	plan->quantum[AXIS_HEIGHT] = row_quantum(plan, &dst);
 	if (is_grouped)
 		split_groups(&weights, groups);
 	CallOperand *x = call_operand(plan, DNNL_SRC, 0, &src);
 	call_follow(x, 0, AXIS_IMAGE, 1);
+	call_follow(x, 2, AXIS_HEIGHT, 1);
+	x->is_window = true;
 	if (is_grouped)
 		call_follow(x, 1, AXIS_CHANNEL, in);
 	CallOperand *w = call_operand(plan, DNNL_WEIGHTS, 1, &weights);
@@ -299,21 +321,27 @@ plan_conv(CallPlan *plan)
 	plan->dst = plan->noperand - 1;
 	call_follow(y, 0, AXIS_IMAGE, 1);
 	call_follow(y, 1, AXIS_CHANNEL, is_grouped ? out : 1);
-	return call_read_posts(plan);
+	call_follow(y, 2, AXIS_HEIGHT, 1);
+	if (!call_read_posts(plan))
+		return false;
+	mark_slabs(plan);
+	return true;
 }
 
 /* ---- pool and reorder ---- */
 
 static int
-describe_pool(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+describe_pool(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
+              const void *attr)
 {
-	return dnnl_describe_pool(plan->api, desc, plan->algorithm, mds[0], mds[1], &plan->window,
-	                          attr);
+	return dnnl_describe_pool(plan->api, desc, plan->algorithm, mds[0], mds[1], window, attr);
 }
 
 static int
-describe_reorder(const CallPlan *plan, void **desc, DnnlMd *const *mds, const void *attr)
+describe_reorder(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
+                 const void *attr)
 {
+	(void)window;
 	const DnnlApi *api = plan->api;
 	return api->reorder_primitive_desc_create(desc, mds[0], api->engine, mds[1], api->engine, attr);
 }
