@@ -78,5 +78,31 @@ graph g(%q: f32[N,S,4,64], %k: f32[N,S,4,64], %m: f32[N,1,S,S]) -> %y {
 }
 END
 steps 'matmul kernel' mask.g
+
+# SiLU behind a convolution: Winograd is there for the sum alone. What is faster is a choice; both
+# ways are proved when they are compiled.
+cat >silu.g <<'END'
+graph g(%x: f32[1,64,40,52]) -> %y {
+  %w: f32[64,64,3,3] = weight 0
+  %v: f32[64,64,3,3] = weight 1
+  %c = Conv(%x, %w) {pads=[1,1,1,1]}
+  %g = Sigmoid(%c)
+  %s = Mul(%c, %g)
+  %y = Conv(%s, %v) {pads=[1,1,1,1]}
+}
+END
+"$tw" compile -q --prove=none silu.g -o m.twb --keep kept
+for way in apart whole; do
+	grep -q '"apart conv' kept/choices.jsonl || break # this version has no Winograd
+	sed "/\"apart conv/s/\"chosen\": \"[a-z]*\"/\"chosen\": \"$way\"/" kept/choices.jsonl >"$way.jsonl"
+	"$tw" compile -q silu.g -o m.twb --choices "$way.jsonl" || failed=$((failed + 1))
+	seen=$("$tw" inspect m.twb | grep -c '^ *[0-9]  kernel ')
+	if [ "$seen" = "$([ $way = apart ] && echo 1 || echo 0)" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL silu.g $way: $seen kernels"
+	fi
+done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

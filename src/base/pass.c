@@ -45,7 +45,8 @@ pass_denied(PassContext *context, const char *choice, const char *value)
 	for (int i = 0; i < context->choices.count; i++)
 		if (strcmp(context->choices.data[i].key, key) == 0)
 			return true;
-	vec_push(context->arena, &context->choices, (PassChoice){key, why, ""});
+	vec_push(context->arena, &context->choices,
+	         (PassChoice){.key = key, .chosen = why, .candidates = ""});
 	pass_log(context, "deny", value, NULL, arena_printf(context->arena, "%s: %s", choice, why));
 	return true;
 }

@@ -36,6 +36,8 @@ typedef struct PassChoice {
 	const char *key;        /* the question: "conv 1x64x56x56@nc16hw …" */
 	const char *chosen;     /* "winograd sum" */
 	const char *candidates; /* "direct add 812.0 us, winograd sum 455.1 us" */
+	double seconds;         /* of what was chosen; 0: not measured */
+	bool has_refused;       /* the library lacks one of the algorithms for it */
 } PassChoice;
 
 typedef struct PassTiming {

@@ -63,6 +63,11 @@ const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer *
 bool lower_products(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                     MBuffer *const *outputs);
 
+/* The sum of a group by a vendor and what stands behind by a kernel, where that is measured to be
+ * faster than both in one call: an algorithm may be there for the sum alone. (products.c) */
+bool lower_faster_apart(Lowering *low, const Node *node, const Program *program,
+                        MBuffer *const *inputs, MBuffer *const *outputs);
+
 /* A view that is not dense row-major. */
 bool lower_is_strided(Lowering *low, const MBuffer *buffer);
 
@@ -73,5 +78,10 @@ void lower_count_work(Lowering *low, MStep *step, const Program *program);
  * run it, and it is not slower. Steps are appended; true when done. (program/match.c) */
 bool lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                   MBuffer *const *outputs);
+/* What lower_vendor() chooses for it, if there was a choice; NULL: none, or no such call. */
+const PassChoice *lower_vendor_choice(Lowering *low, const Node *node, const Program *program,
+                                      MBuffer *const *inputs, MBuffer *const *outputs);
+/* The choice is made, by measuring or by a record. */
+void lower_note_choice(PassContext *context, PassChoice choice);
 
 #endif

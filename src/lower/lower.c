@@ -194,7 +194,8 @@ lower_meaning(Lowering *low, const Node *node)
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
 	low->is_plain = node_is_denied(low->context, node, "schedule");
 	if (!node_is_denied(low->context, node, "vendor") &&
-	    (lower_vendor(low, node, program, inputs, outputs) ||
+	    (lower_faster_apart(low, node, program, inputs, outputs) ||
+	     lower_vendor(low, node, program, inputs, outputs) ||
 	     lower_products(low, node, program, inputs, outputs)))
 		return;
 	lower_program(low, node, program, inputs, outputs);

@@ -12,6 +12,7 @@
  * product reads them in runs; few positions i become its rows instead, with weights as they are.
  * Sums are reordered: from level 2.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lower/inner.h"
@@ -197,6 +198,7 @@ lower_both(Lowering *low, const Node *node, const Program *program, const Progra
 	const Program *rest = program_part(low->arena, program, 1, program->nstage);
 	const Tensor *t = product->outputs[0];
 	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
+	result->layout = outputs[0]->layout;
 	if (!lower_vendor(low, node, product, operands, &result))
 		return false;
 	map_set_ptr(buffers, program->stages[0]->results[0], result);
@@ -231,6 +233,85 @@ lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffer
 	const Program *product = program_part(low->arena, program, 0, 1);
 	MBuffer **operands = part_buffers(low, buffers, product);
 	return lower_both(low, node, program, product, operands, buffers, outputs);
+}
+
+/* ---- measured ---- */
+
+/* Seconds of the kernel for what stands behind the sum: it reads and writes the result, mostly in
+ * cache, and computes as fast as plain loops do. */
+static double
+seconds_behind(Lowering *low, const Program *program)
+{
+	static const double LOOPS = 0.25, IN_CACHE = 4;
+	const Device *device = low->context->target->device;
+	double operations = 0, bytes = 0;
+	for (int s = 1; s < program->nstage; s++) {
+		double points = (double)points_of(low, program->stages[s]);
+		operations += points * expr_cost(program->stages[s]->body[0]);
+		bytes += points * 8;
+	}
+	double rate = device->bandwidth * 1e9 * (bytes <= (double)device->l2 ? IN_CACHE : 1);
+	return operations / (device->gflops * 1e9 * LOOPS) + bytes / rate;
+}
+
+/* What is chosen for the sum alone; NULL: there is no such call. */
+static const PassChoice *
+choice_alone(Lowering *low, const Node *node, const Program *program, Map *buffers,
+             const MBuffer *output)
+{
+	const Program *sum = program_part(low->arena, program, 0, 1);
+	const Tensor *t = sum->outputs[0];
+	int before = low->module->buffers.count;
+	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
+	result->layout = output->layout;
+	const PassChoice *alone =
+		lower_vendor_choice(low, node, sum, part_buffers(low, buffers, sum), &result);
+	low->module->buffers.count = before;
+	return alone;
+}
+
+/* Whether the sum alone is so much faster that a kernel behind it pays. Noted as a choice; where
+ * one is recorded, all that was asked then is noted again. */
+static bool
+is_faster_apart(Lowering *low, const Node *node, const Program *program, const PassChoice *whole,
+                Map *buffers, MBuffer *const *outputs)
+{
+	PassContext *context = low->context;
+	PassChoice choice = {.key = arena_printf(context->arena, "apart %s", whole->key),
+	                     .candidates = ""};
+	choice.chosen = map_find(&context->recorded, choice.key);
+	if (!choice.chosen && (!whole->has_refused || whole->seconds <= 0))
+		return false;
+	const PassChoice *alone = choice_alone(low, node, program, buffers, outputs[0]);
+	if (!choice.chosen) {
+		double apart =
+			alone && alone->seconds > 0 ? alone->seconds + seconds_behind(low, program) : INFINITY;
+		choice.chosen = apart < whole->seconds ? "apart" : "whole";
+		choice.candidates = arena_printf(context->arena, "whole %.1f us, apart %.1f us",
+		                                 whole->seconds * 1e6, apart * 1e6);
+		map_set(&context->recorded, choice.key, (void *)(uintptr_t)choice.chosen);
+	}
+	lower_note_choice(context, choice);
+	return strcmp(choice.chosen, "apart") == 0;
+}
+
+bool
+lower_faster_apart(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                   MBuffer *const *outputs)
+{
+	bool is_sum = program->nstage > 1 && program->stages[0]->nreduce > 0;
+	if (low->context->level < 3 || !is_sum || program->noutput != 1 || !outputs[0] ||
+	    !vendor_calls(low->context->target))
+		return false;
+	const PassChoice *whole = lower_vendor_choice(low, node, program, inputs, outputs);
+	Map buffers = {.arena = low->arena};
+	for (int i = 0; i < program->ninput; i++)
+		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
+	if (!whole || !is_faster_apart(low, node, program, whole, &buffers, outputs))
+		return false;
+	const Program *sum = program_part(low->arena, program, 0, 1);
+	MBuffer **operands = part_buffers(low, &buffers, sum);
+	return lower_both(low, node, program, sum, operands, &buffers, outputs);
 }
 
 bool

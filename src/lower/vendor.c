@@ -35,6 +35,7 @@ typedef struct VendorStep {
 	int post_arg[POST_MAX]; /* argument of each post-op's operand */
 	VEC(StepAttr) attrs;
 	const char *slower; /* an implementation that was passed over */
+	PassChoice choice;  /* where several variants were asked for */
 } VendorStep;
 
 /* ---- arguments ---- */
@@ -330,14 +331,29 @@ is_slower_than_ours(const VendorStep *v, const char *impl)
 	return v->match->slow && impl && strstr(impl, v->match->slow);
 }
 
-/* Note a choice where it was made first: steps with one key are alike. */
-static void
-note_choice(PassContext *context, PassChoice choice)
+/* Another algorithm, not another way to cut. */
+static bool
+is_algorithm(const Variant *variant)
+{
+	return variant->algorithm && !strchr(variant->algorithm, '-');
+}
+
+/* The same question, if it was answered here before. */
+static const PassChoice *
+find_choice(const PassContext *context, const char *key)
 {
 	for (int i = 0; i < context->choices.count; i++)
-		if (strcmp(context->choices.data[i].key, choice.key) == 0)
-			return;
-	vec_push(context->arena, &context->choices, choice);
+		if (strcmp(context->choices.data[i].key, key) == 0)
+			return &context->choices.data[i];
+	return NULL;
+}
+
+/* Note a choice where it was made first: steps with one key are alike. */
+void
+lower_note_choice(PassContext *context, PassChoice choice)
+{
+	if (!find_choice(context, choice.key))
+		vec_push(context->arena, &context->choices, choice);
 }
 
 /* The fastest of several variants, or the first, where times are not asked for; NULL: none is real.
@@ -348,13 +364,14 @@ ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candi
 {
 	const Oracle *oracle = v->low->context->target->oracle;
 	const char *chosen = NULL;
-	double least = 0;
 	for (int i = 0; i < count && (is_timed || !chosen); i++) {
 		double seconds = 0;
 		const char *impl = "";
 		VendorCall query = query_of(v, &variants[i]);
-		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl))
+		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl)) {
+			v->choice.has_refused |= is_algorithm(&variants[i]);
 			continue;
+		}
 		if (is_slower_than_ours(v, impl)) {
 			v->slower = arena_strdup(v->low->arena, impl);
 			continue;
@@ -362,9 +379,9 @@ ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candi
 		const char *text = variant_text(v->low->context->arena, &variants[i]);
 		buf_printf(candidates, "%s%s %.1f us (%s)", candidates->size ? ", " : "", text,
 		           seconds * 1e6, impl ? impl : "");
-		if (!chosen || seconds < least) {
+		if (!chosen || seconds < v->choice.seconds) {
 			chosen = text;
-			least = seconds;
+			v->choice.seconds = seconds;
 			*best = variants[i];
 		}
 	}
@@ -383,16 +400,21 @@ choose(VendorStep *v, Variant *best)
 	if (count == 1 || context->level < MEASURED)
 		return ask(v, count, variants, false, &candidates, best);
 	VendorCall question = query_of(v, &variants[0]);
-	PassChoice choice = {.key = query_text(v, &question)};
-	if (recorded_choice(v, choice.key, variants, count, best))
-		choice.chosen = variant_text(context->arena, best);
+	const char *key = query_text(v, &question), *chosen;
+	const PassChoice *known = find_choice(context, key);
+	if (recorded_choice(v, key, variants, count, best))
+		chosen = variant_text(context->arena, best);
 	else
-		choice.chosen = ask(v, count, variants, true, &candidates, best);
-	if (!choice.chosen)
+		chosen = ask(v, count, variants, true, &candidates, best);
+	if (!chosen)
 		return false;
-	choice.candidates = buf_text(&candidates);
-	map_set(&context->recorded, choice.key, (void *)(uintptr_t)choice.chosen);
-	note_choice(context, choice);
+	if (known)
+		v->choice = *known;
+	v->choice.key = key;
+	v->choice.chosen = chosen;
+	v->choice.candidates = buf_text(&candidates);
+	map_set(&context->recorded, key, (void *)(uintptr_t)chosen);
+	lower_note_choice(context, v->choice);
 	return true;
 }
 
@@ -493,40 +515,65 @@ log_refusal(const VendorStep *v, bool is_seen)
 		                 : "an operand does not lie as the call needs it");
 }
 
+/* The step of a group that a row matches and the library runs, with its best variant; false: there
+ * is none. */
+static bool
+prepare(VendorStep *v, MBuffer *const *outputs, Variant *best)
+{
+	Lowering *low = v->low;
+	const Program *program = v->program;
+	VendorMatch *match = NEW(low->arena, VendorMatch); /* attributes of the step point into it */
+	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
+	for (int i = 0; i < program->ninput; i++)
+		fixed[i] = lower_is_strided(low, v->inputs[i]);
+	if (program->noutput != 1 || !outputs[0])
+		return false;
+	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
+	if (!match_reorder(low, program, v->inputs, outputs, match) &&
+	    !vendor_match(low->arena, program, low->context->target, fixed, match))
+		return false;
+	v->match = match;
+	v->program = match->program;
+	int before = low->module->buffers.count;
+	bool is_seen = gather_args(v, outputs[0]);
+	if (is_seen && choose(v, best))
+		return true;
+	low->module->buffers.count = before; /* the views are not needed */
+	if (low->context->target->oracle)
+		log_refusal(v, is_seen);
+	return false;
+}
+
+const PassChoice *
+lower_vendor_choice(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                    MBuffer *const *outputs)
+{
+	VendorStep *v = NEW(low->arena, VendorStep);
+	Variant best;
+	int before = low->module->buffers.count;
+	*v = (VendorStep){.low = low, .node = node, .program = program, .inputs = inputs};
+	bool is_made = prepare(v, outputs, &best);
+	low->module->buffers.count = before;
+	return is_made && v->choice.key ? &v->choice : NULL;
+}
+
 bool
 lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
              MBuffer *const *outputs)
 {
-	VendorMatch *match = NEW(low->arena, VendorMatch); /* attributes of the step point into it */
+	VendorStep v = {.low = low, .node = node, .program = program, .inputs = inputs};
 	Variant best;
-	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
-	for (int i = 0; i < program->ninput; i++)
-		fixed[i] = lower_is_strided(low, inputs[i]);
-	if (program->noutput != 1 || !outputs[0])
+	if (!prepare(&v, outputs, &best))
 		return false;
-	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
-	if (!match_reorder(low, program, inputs, outputs, match) &&
-	    !vendor_match(low->arena, program, low->context->target, fixed, match))
-		return false;
-	VendorStep v = {
-		.low = low, .node = node, .match = match, .program = match->program, .inputs = inputs};
-	int before = low->module->buffers.count;
-	bool is_seen = gather_args(&v, outputs[0]);
-	if (!is_seen || !choose(&v, &best)) {
-		low->module->buffers.count = before; /* the views are not needed */
-		if (low->context->target->oracle)
-			log_refusal(&v, is_seen);
-		return false;
-	}
 	fill_attrs(&v, &best);
 	Kernel *kernel = fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
-	step->row = match->row->name;
+	step->row = v.match->row->name;
 	step->kernel = kernel;
 	for (int i = 0; i < v.attrs.count; i++)
 		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
 	lower_count_work(low, step, program);
-	pass_log(low->context, match->row->name, node->loc.node,
+	pass_log(low->context, v.match->row->name, node->loc.node,
 	         best.algorithm ? best.algorithm : "vendor call", NULL);
 	return true;
 }
