@@ -137,5 +137,24 @@ END
 	expected='slow: heavy (50 % of the work): no library call does this
 next' accept "$tw" compile --prove=none slow.g -o slow.twb
 fi
+
+# What a step computes is what it computes at the sizes of the run: 2*512*512 operations for each row.
+cat >open.g <<'END'
+graph g(%a: f32[N,512], %b: f32[512,512]) -> %y {
+  %y = MatMul(%a, %b)
+}
+END
+"$tw" compile -q --prove=none open.g -o open.twb
+for rows in 1 300; do
+	if "$tw" run --json --profile --runs 3 --shape "a=${rows}x512" open.twb | awk -v want=$((rows * 512 * 512 * 2)) '
+		/"ms":/ { gsub(/[^0-9.e+-]/, "", $2); ms = $2 }
+		/"gflops":/ { gsub(/[^0-9.e+-]/, "", $2); seen += ms * $2 * 1e6 }
+		END { exit !(seen > 0.999 * want && seen < 1.001 * want) }'; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL operations of $rows rows"
+	fi
+done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

@@ -11,7 +11,7 @@
 
 typedef struct StepTimes {
 	const char *name, *origins, *kind, *impl;
-	int depth, count;
+	int depth;
 	double total, flops, bytes;
 } StepTimes;
 
@@ -24,7 +24,8 @@ struct Profile {
 	Arena *arena;
 	Map steps; /* "depth:index:name" -> StepTimes */
 	VEC(Event) events;
-	int last_index; /* of the main plan: a smaller one begins a new run */
+	int last_index; /* of the main plan: one not above it begins a new run */
+	int begun;      /* runs */
 	double origin;
 };
 
@@ -58,17 +59,27 @@ find_step(Profile *profile, const TwStep *step)
 	return times;
 }
 
+/* The first run makes what later ones find made (the library's kernels, memory's pages): its times
+ * count only where it stays the only one. */
+static void
+begin_run(Profile *profile)
+{
+	profile->events.count = 0;
+	if (++profile->begun == 2)
+		for (int i = 0; i < profile->steps.count; i++)
+			((StepTimes *)profile->steps.entries[i].value)->total = 0;
+}
+
 void
 profile_step(void *context, const TwStep *step)
 {
 	Profile *profile = context;
-	StepTimes *times = find_step(profile, step);
-	times->total += step->seconds;
-	times->count++;
-	if (step->depth == 0 && step->index < profile->last_index)
-		profile->events.count = 0;
+	if (step->depth == 0 && (profile->begun == 0 || step->index <= profile->last_index))
+		begin_run(profile);
 	if (step->depth == 0)
 		profile->last_index = step->index;
+	StepTimes *times = find_step(profile, step);
+	times->total += step->seconds;
 	double begin = now_seconds() - profile->origin - step->seconds;
 	vec_push(profile->arena, &profile->events, (Event){times, begin, step->seconds});
 }
@@ -92,8 +103,9 @@ step_row(Table *table, const StepTimes *step, double runs, double all)
 }
 
 void
-profile_report(Profile *profile, Report *report, int runs)
+profile_report(Profile *profile, Report *report)
 {
+	int runs = profile->begun > 1 ? profile->begun - 1 : 1;
 	int count = profile->steps.count;
 	const StepTimes **order = NEW_N(profile->arena, const StepTimes *, count + 1);
 	double all = 0;

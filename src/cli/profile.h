@@ -9,8 +9,9 @@ typedef struct Profile Profile;
 
 Profile *profile_new(Arena *arena);
 void profile_step(void *context, const TwStep *step); /* a TwProfile */
-/* Add the table of steps, slowest first, and of kinds. `runs` have been made. */
-void profile_report(Profile *profile, Report *report, int runs);
+/* Add the table of steps, slowest first, and of kinds. The first run is left out where others
+ * follow. */
+void profile_report(Profile *profile, Report *report);
 /* The last run's steps as {"traceEvents": […]}. */
 void profile_trace(const Profile *profile, Arena *arena, const char *path);
 

@@ -192,7 +192,7 @@ verb_run(const Options *options)
 	report_times(report, session, &times);
 	report_outputs(report, session);
 	if (options->profile)
-		profile_report(profile, report, times.runs + 1);
+		profile_report(profile, report);
 	if (options->trace)
 		profile_trace(profile, arena, options->trace);
 	report_print(report);

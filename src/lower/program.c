@@ -211,26 +211,38 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	                   ancestry(low, node), &target);
 }
 
-/* Arithmetic operations, each of any kind one, and one for each term of a reduction. Where floats
- * are computed, integers are positions. */
-static double
-work_of(Lowering *low, const Program *part)
+/* Arithmetic operations of a point, each of any kind one, and one for each term of a reduction.
+ * Where floats are computed, integers are positions. */
+static int
+point_work(const Stage *stage)
 {
-	double flops = 0;
+	bool is_float = dtype_is_float((DType)stage->body[0]->type);
+	int count = stage->kind == STAGE_reduce;
+	for (int b = 0; b < stage->nbody; b++)
+		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
+			const ScalarInfo *row = scalar_info(walk.e->op);
+			bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
+			count += row && row->cost > 0 && is_value;
+		}
+	return count;
+}
+
+/* At the sizes chosen for, and how they grow: as those of the heaviest stage. */
+static void
+count_flops(Lowering *low, MStep *step, const Program *part)
+{
+	double most = -1;
 	for (int s = 0; s < part->nstage; s++) {
-		const Stage *stage = part->stages[s];
-		double points = (double)probe_dim(low->context->target, stage_points(part->ctx, stage));
-		bool is_float = dtype_is_float((DType)stage->body[0]->type);
-		int count = stage->kind == STAGE_reduce;
-		for (int b = 0; b < stage->nbody; b++)
-			for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
-				const ScalarInfo *row = scalar_info(walk.e->op);
-				bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
-				count += row && row->cost > 0 && is_value;
-			}
-		flops += points * count;
+		const Dim *points = stage_points(part->ctx, part->stages[s]);
+		double count = (double)probe_dim(low->context->target, points);
+		double flops = count * point_work(part->stages[s]);
+		step->flops += flops;
+		if (flops > most && count > 0) {
+			most = flops;
+			step->points = points;
+			step->point_count = count;
+		}
 	}
-	return flops;
 }
 
 static double
@@ -245,7 +257,7 @@ bytes_of(Lowering *low, const MBuffer *buffer)
 void
 lower_count_work(Lowering *low, MStep *step, const Program *program)
 {
-	step->flops = work_of(low, program);
+	count_flops(low, step, program);
 	for (int i = 0; i < step->narg; i++)
 		if (step->args[i])
 			step->bytes += bytes_of(low, step->args[i]);

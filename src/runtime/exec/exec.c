@@ -462,7 +462,8 @@ static void
 report_step(const Frame *frame, int index, double seconds)
 {
 	const PlanStep *step = &frame->plan->steps[index];
-	const PreparedCall *call = frame->steps[index].call;
+	const StepState *state = &frame->steps[index];
+	const PreparedCall *call = state->call;
 	TwStep report = {
 		.size = sizeof report,
 		.index = index,
@@ -474,8 +475,8 @@ report_step(const Frame *frame, int index, double seconds)
 	            : step->kind == PT_HOST ? step->row
 	                                    : "",
 		.seconds = seconds,
-		.flops = step->flops,
-		.bytes = step->bytes,
+		.flops = state->flops,
+		.bytes = state->bytes,
 	};
 	frame->exec->profile(frame->exec->profile_context, &report);
 }

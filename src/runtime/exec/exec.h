@@ -110,6 +110,7 @@ typedef struct StepState {
 	int number; /* of the step, among all of the session */
 	int late_version;
 	int64_t extent, shared;
+	double flops, bytes;                       /* at the sizes bound now */
 	int64_t grid[PLAN_AXES], block[PLAN_AXES]; /* 1 beyond the axes that the plan has, 0: none */
 	size_t scratch;
 	int nbuffer;             /* arguments that are there */

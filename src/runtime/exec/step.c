@@ -105,6 +105,20 @@ report_no_sizes(Frame *frame, const PlanStep *step, int index)
 	                 *step->origins ? step->origins : step->name);
 }
 
+/* What it computes and moves, where the plan says something of it. */
+static void
+count_work(const Frame *frame, const PlanStep *step, StepState *state)
+{
+	int64_t points = step->points_dim < 0 ? 0 : frame->dims[step->points_dim];
+	state->flops = step->flops;
+	if (points > 0 && step->points > 0)
+		state->flops *= (double)points / step->points;
+	state->bytes = 0;
+	for (int i = 0; i < step->narg && step->flops + step->bytes > 0; i++)
+		if (step->args[i] >= 0)
+			state->bytes += (double)frame->slots[step->args[i]].bytes;
+}
+
 /* Steps whose dims depend on data are bound when they run. */
 TwCode
 step_bind(Frame *frame, int index)
@@ -119,6 +133,8 @@ step_bind(Frame *frame, int index)
 		state->is_late = true;
 		return TW_OK;
 	}
+	if (is_work)
+		count_work(frame, step, state);
 	if (step->kind == PT_VENDOR)
 		code = step_bind_vendor(frame, step, state);
 	if (!code && is_work && step->kernel >= 0 && !state->call)
@@ -146,7 +162,7 @@ step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 		.step = state->number,
 		.kernel = step->kernel,
 		.extent = state->extent,
-		.work = step->flops + step->bytes,
+		.work = state->flops + state->bytes,
 		.grid = state->grid,
 		.block = state->block,
 		.shared = state->shared,

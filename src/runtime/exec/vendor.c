@@ -224,7 +224,7 @@ step_run_vendor(Frame *frame, const PlanStep *step, StepState *state)
 		state->data[i] = slot_data(frame, step->args[i]);
 	const BackendCall call = {.step = state->number,
 	                          .call = state->call,
-	                          .work = step->flops + step->bytes,
+	                          .work = state->flops + state->bytes,
 	                          .nbuffer = step->narg,
 	                          .buffers = state->data};
 	BackendReport report;

@@ -157,7 +157,9 @@ typedef struct PlanStep {
 	Plan *const *bodies;
 	bool is_beside;      /* may run at the same time as the step before it, and as all that are
 	                        beside that one: they touch nothing that one of them writes */
-	double flops, bytes; /* at the probe size, for profiles */
+	double flops, bytes; /* at the sizes that the plan was made for, … */
+	double points;       /* … where it has so many points, … */
+	int points_dim;      /* … and with them flops grow; -1: not said */
 } PlanStep;
 
 typedef struct PlanAssumption {

@@ -317,6 +317,8 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 		read_attr(r, at, &attrs[i++]);
 	read_bodies(r, plan, item, step, nesting);
 	step->is_beside = json_int_or(r, item, "beside", 0, 1, 0) != 0;
+	step->points_dim = (int)json_int_or(r, item, "grows", -1, plan->ndim - 1, -1);
+	step->points = json_number_or(r, item, "points", 1);
 	step->flops = json_number_or(r, item, "flops", 0);
 	step->bytes = json_number_or(r, item, "bytes", 0);
 }

@@ -152,6 +152,8 @@ put_step(Buf *json, const PlanStep *step)
 	buf_puts(json, step->nbody ? "]" : "");
 	if (step->is_beside)
 		json_put(json, ", 'beside': 1");
+	if (step->points_dim >= 0)
+		json_put(json, ", 'grows': %d, 'points': %g", step->points_dim, step->points);
 	json_put(json, ", 'flops': %g, 'bytes': %g}", step->flops, step->bytes);
 }
 
