@@ -84,7 +84,17 @@ value_known(Graph *graph, Value *value)
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-/* Rounding towards zero is rounding down where neither operand is negative. */
+/* a / b towards zero, for b above zero: down for what is positive of a, up for what is not. */
+static const Dim *
+quotient(ExprCtx *ctx, const Dim *a, const Dim *b)
+{
+	const Dim *zero = dim_const(ctx, 0), *opposite = dim_sub(ctx, zero, a);
+	const Dim *up = dim_max(ctx, zero, dim_floordiv(ctx, a, b));
+	if (dim_proves_lt(ctx, opposite, b))
+		return up;
+	return dim_sub(ctx, up, dim_max(ctx, zero, dim_floordiv(ctx, opposite, b)));
+}
+
 static const Dim *
 run_divide(Run *run, ExprOp op, const Dim *a, const Dim *b)
 {
@@ -95,12 +105,14 @@ run_divide(Run *run, ExprOp op, const Dim *a, const Dim *b)
 		Scalar args[2] = {{.i64 = x}, {.i64 = y}};
 		return dim_const(ctx, scalar_eval(op, DT_I64, args, DT_I64).i64);
 	}
-	if (!dim_proves_lt(ctx, zero, b))
-		return NULL;
-	bool is_floor = op == EX_floordiv || op == EX_floormod;
-	if (!is_floor && !dim_proves_le(ctx, zero, a))
-		return NULL;
-	return op == EX_floordiv || op == EX_quot ? dim_floordiv(ctx, a, b) : dim_floormod(ctx, a, b);
+	if (!dim_proves_le(ctx, zero, b))
+		return NULL; /* where it comes to 0 there is no size either */
+	if (op == EX_floordiv || (op == EX_quot && dim_proves_le(ctx, zero, a)))
+		return dim_floordiv(ctx, a, b);
+	if (op == EX_floormod || dim_proves_le(ctx, zero, a))
+		return dim_floormod(ctx, a, b);
+	const Dim *whole = quotient(ctx, a, b);
+	return op == EX_quot ? whole : dim_sub(ctx, a, dim_mul(ctx, whole, b));
 }
 
 static const Dim *

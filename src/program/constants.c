@@ -2,8 +2,9 @@
  *
  *     Y[n] = pow(X[n] - M[0], E[])     E = {2.0}      =>   Y[n] = (X[n] - M[0]) * (X[n] - M[0])
  *
- * So they cost no load, patterns with numbers match, and two powers and quotients become what they
- * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits).
+ * So they cost no load, patterns with numbers match, and some powers and quotients become what they
+ * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits). Of f32
+ * and f64, whose pow is known to some units in the last place, also x to the 3, 4, -1 and 1/2.
  */
 #include <math.h>
 
@@ -38,6 +39,33 @@ is_power_of_two(double value)
 	return isfinite(value) && frexp(value, &exponent) == 0.5 && exponent > -60 && exponent < 60;
 }
 
+/* pow's root of -0 is 0 and of -inf is inf. */
+static const Expr *
+root(ExprCtx *ctx, const Expr *x)
+{
+	DType type = (DType)x->type;
+	const Expr *is_lowest = expr_eq(ctx, x, expr_lowest(ctx, type));
+	const Expr *positive = expr_add(ctx, expr_sqrt(ctx, x), expr_number(ctx, type, 0));
+	return expr_select(ctx, is_lowest, expr_highest(ctx, type), positive);
+}
+
+/* x to a number, as what costs less; NULL: as pow. */
+static const Expr *
+power(ExprCtx *ctx, const Expr *x, double exponent)
+{
+	if (exponent == 2)
+		return expr_mul(ctx, x, x);
+	if (x->type != DT_F32 && x->type != DT_F64)
+		return NULL;
+	if (exponent == 3)
+		return expr_mul(ctx, expr_mul(ctx, x, x), x);
+	if (exponent == 4)
+		return power(ctx, power(ctx, x, 2), 2);
+	if (exponent == -1)
+		return expr_div(ctx, expr_number(ctx, (DType)x->type, 1), x);
+	return exponent == 0.5 ? root(ctx, x) : NULL;
+}
+
 static const Expr *
 fold(ExprCtx *ctx, const Expr *e, void *arg)
 {
@@ -48,8 +76,11 @@ fold(ExprCtx *ctx, const Expr *e, void *arg)
 			if (p->inputs[i] == e->tensor && is_single(constants->values[i]))
 				return constant_scalar(ctx, constants->values[i]);
 	bool has_constant = e->argc == 2 && expr_is_const(e->arg[1]) && dtype_is_float((DType)e->type);
-	if (has_constant && e->op == EX_pow && expr_const_f64(e->arg[1]) == 2)
-		return expr_mul(ctx, e->arg[0], e->arg[0]);
+	const Expr *as_power = NULL;
+	if (has_constant && e->op == EX_pow)
+		as_power = power(ctx, e->arg[0], expr_const_f64(e->arg[1]));
+	if (as_power)
+		return as_power;
 	if (has_constant && e->op == EX_div && is_power_of_two(expr_const_f64(e->arg[1]))) {
 		double inverse = 1 / expr_const_f64(e->arg[1]);
 		return expr_mul(ctx, e->arg[0], expr_number(ctx, (DType)e->type, inverse));

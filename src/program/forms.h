@@ -14,6 +14,10 @@ Program *program_inline_stages(Arena *arena, const Program *program);
 /* The same whatever it costs: every map stage that is no output goes. For analysis, not to run. */
 Program *program_flatten(Arena *arena, const Program *program);
 
+/* What depends on few of a stage's loops, and costs more than a load, becomes a stage of its own:
+ * a table. */
+const Program *program_lift_tables(Arena *arena, const Program *program, const Target *target);
+
 /* Single numbers become constants in the expressions; the inputs stay. values[k] is what is known
  * of input k, or NULL. */
 Program *program_fold_numbers(const Program *program, const Array *const *values);

@@ -12,6 +12,7 @@ enum {
 	MAX_LOCAL_BYTES = 256 * 1024, /* intermediates per point must stay in the L2 cache */
 	MIN_POINTS = 8,               /* fewer shared points than this leave cores idle … */
 	SMALL_WORK = 1 << 16,         /* … unless the whole is this small */
+	TABLE_USES = 16,              /* what is read more often than this is made apart */
 };
 
 enum { UNSEEN = -2, ABSENT = -1 };
@@ -194,6 +195,24 @@ reads_through_window(const Program *program)
 	return found;
 }
 
+/* A stage that reads nothing and has few elements: within the loops of what reads it it would be
+ * made again and again, or keep them from being cut where it ends. */
+static bool
+has_table(const Program *program, const Target *target)
+{
+	const Stage *root = program->stages[program->nstage - 1];
+	int64_t uses = probe_dim(target, stage_points(program->ctx, root)) / TABLE_USES;
+	for (int s = 0; s < program->nstage - 1; s++) {
+		const Stage *stage = program->stages[s];
+		bool reads = stage->kind != STAGE_map;
+		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+			reads |= walk.e->op == EX_read;
+		if (!reads && probe_dim(target, stage_points(program->ctx, stage)) <= uses)
+			return true;
+	}
+	return false;
+}
+
 bool
 group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason)
 {
@@ -204,6 +223,10 @@ group_is_good(Arena *arena, const Program *program, const Target *target, const 
 		return true;
 	if (reads_through_window(program)) {
 		*reason = "an intermediate result is read through a window";
+		return false;
+	}
+	if (has_table(program, target)) {
+		*reason = "a table is made once";
 		return false;
 	}
 	if (group.local_bytes > MAX_LOCAL_BYTES) {

@@ -33,6 +33,7 @@ const bool *unit_fixed(const ProgramUnit *unit, const PassContext *context);
 
 bool pass_FoldNumbers(ProgramUnit *unit, PassContext *context);
 bool pass_InlineStages(ProgramUnit *unit, PassContext *context);
+bool pass_LiftTables(ProgramUnit *unit, PassContext *context);
 bool pass_ApplyLayouts(ProgramUnit *unit, PassContext *context);
 bool pass_SqueezeDims(ProgramUnit *unit, PassContext *context);
 bool pass_SplitDims(ProgramUnit *unit, PassContext *context);

@@ -330,16 +330,17 @@ base_pixel(ExprCtx *ctx, const Expr *x)
 static const char CUBIC[] = "t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : "
 							"t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0";
 
-/* W[p,r]: how much pixel base(p) + first + r counts at output position p. */
+/* W[r,p]: how much pixel base(p) + first + r counts at output position p. Positions are last: they
+ * are what loops run along. */
 static Tensor *
 weight_table(const Resize *z, const Axis *a, const Dim *first, const Dim *taps)
 {
 	ExprCtx *ctx = z->ctx;
 	bool antialias = attr_int(z->node, "antialias") != 0;
 	bool exclude = attr_int(z->node, "exclude_outside") != 0;
-	StageBuilder *w = stage_open(ctx, "weight", 2, (const Dim *[]){a->out, taps});
-	const Expr *x = position(z, w, a, stage_iter(w, 0)), *base = base_pixel(ctx, x);
-	const Expr *tap = index_add(ctx, stage_iter(w, 1), first);
+	StageBuilder *w = stage_open(ctx, "weight", 2, (const Dim *[]){taps, a->out});
+	const Expr *x = position(z, w, a, stage_iter(w, 1)), *base = base_pixel(ctx, x);
+	const Expr *tap = index_add(ctx, stage_iter(w, 0), first);
 	const Expr *cubic = f32(ctx, attr_float(z->node, "cubic_coeff_a"));
 	const Expr *args[] = {tap, x, base, a->scale, cubic};
 	const char *distance =
@@ -355,8 +356,8 @@ weight_table(const Resize *z, const Axis *a, const Dim *first, const Dim *taps)
 	Tensor *table = stage_map(w, DT_F32, weight);
 	if (!antialias && !exclude)
 		return table;
-	Tensor *sum = op_reduce(ctx, REDUCE_sum, table, AXIS(1), false, DT_F32, DT_F32);
-	return op_formula(ctx, "weight", DT_F32, "w / (sum == 0 ? 1 : sum)", "w sum", AXIS(1),
+	Tensor *sum = op_reduce(ctx, REDUCE_sum, table, AXIS(0), false, DT_F32, DT_F32);
+	return op_formula(ctx, "weight", DT_F32, "w / (sum == 0 ? 1 : sum)", "w sum", AXIS(0),
 	                  (const Tensor *[]){table, sum});
 }
 
@@ -390,7 +391,7 @@ resize_axis(const Resize *z, const Tensor *x, const Axis *a, DType work)
 	const Expr *index[MAX_RANK];
 	loops_of(y, x->rank, index);
 	index[a->axis] = expr_at(ctx, index_add(ctx, base, index_add(ctx, r, first)), a->in, 0);
-	const Expr *weight = stage_read(y, weights, (const Expr *[]){p, r});
+	const Expr *weight = stage_read(y, weights, (const Expr *[]){r, p});
 	const Expr *pixel = pixel_of(ctx, a, scalar_as(ctx, work, stage_read(y, x, index)));
 	const Expr *term = expr_mul(ctx, expr_cast(ctx, work, weight), pixel);
 	Tensor *sum = stage_reduce_acc(y, REDUCE_sum, work, work, term);
