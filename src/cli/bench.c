@@ -212,8 +212,8 @@ verb_bench(const Options *options)
 	}
 	for (int round = 0; round < options->rounds; round++) {
 		progress_show(&progress, "rounds", round, (int)options->rounds);
-		for (int i = 0; i < count; i++)
-			take_turn(subjects[i], arena);
+		for (int i = 0; i < count; i++) /* each comes behind each: a runtime's threads may linger */
+			take_turn(subjects[round % 2 ? count - 1 - i : i], arena);
 	}
 	progress_end(&progress);
 	Report *report = report_new(options);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/compile.h"
+#include "runtime/pool.h"
 
 /* ---- bundles ---- */
 
@@ -60,7 +61,7 @@ subject_new(const Options *options, Arena *arena, const char *text)
 	subject->options.disable = copy_list(arena, &options->disable);
 	subject->options.require = copy_list(arena, &options->require);
 	if (subject->options.threads == 0)
-		subject->options.threads = 1;
+		subject->options.threads = pool_cores(); /* both runtimes get the same number */
 	char *file = arena_strdup(arena, text), *slash = strrchr(file, '/');
 	if (slash && (strcmp(slash, "/ort") == 0 || strcmp(slash, "/ours") == 0)) {
 		subject->is_ort = strcmp(slash, "/ort") == 0;
