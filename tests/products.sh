@@ -79,6 +79,22 @@ graph g(%q: f32[N,S,4,64], %k: f32[N,S,4,64], %m: f32[N,1,S,S]) -> %y {
 END
 steps 'matmul kernel' mask.g
 
+# A residual sum that is needed twice: the product ends with it, and what follows is a kernel.
+cat >residual.g <<'END'
+graph g(%x: f32[7,33], %r: f32[7,40]) -> %s, %y, %m {
+  %w: f32[33,40] = weight 0
+  %v: f32[40,40] = weight 1
+  %p = MatMul(%x, %w)
+  %s = Add(%p, %r)
+  %e = Exp(%s)
+  %y = Neg(%e)
+  %q = MatMul(%s, %v)
+  %g = Sigmoid(%q)
+  %m = Mul(%q, %g)
+}
+END
+steps 'matmul kernel matmul' residual.g
+
 # SiLU behind a convolution: Winograd is there for the sum alone. What is faster is a choice; both
 # ways are proved when they are compiled.
 cat >silu.g <<'END'

@@ -9,7 +9,8 @@
  * intermediates must stay in cache, and nothing may be computed twice unless it is free. A group
  * holds at most one heavy stage (a sum of products: convolution, matrix product), and behind it
  * only stages that read its result in place, so that a vendor call can absorb them; nothing is put
- * before it.
+ * before it. A call has one result: where libraries are called, a heavy group ends with the node
+ * whose result others need as well, and what would stand behind that begins another group.
  *
  * needs   shapes, topological order
  * keeps   shapes, order
@@ -21,6 +22,7 @@
 #include "lower/node.h"
 #include "passes/passes.h"
 #include "program/group.h"
+#include "target/vendor.h"
 
 enum { MAX_NODES = 64 }; /* longer groups gain nothing and make long kernels */
 
@@ -36,6 +38,7 @@ typedef struct Fuser {
 	PassContext *context;
 	Map cluster_of; /* Node -> Cluster */
 	Map deciding; /* Value -> itself: a symbol is read from its elements, before anything uses it */
+	Map behind;   /* Node -> itself: a heavy group would have a second result with it */
 	VEC(Cluster *) clusters;
 	Region *region;
 } Fuser;
@@ -220,6 +223,8 @@ refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program 
 	const Program *joined = compose(f, cluster, node);
 	if (joined->nstage == 0)
 		return "nothing to compute";
+	if (cluster->has_heavy && map_find_ptr(&f->behind, node))
+		return "the sum of products would have two results";
 	if (cluster->has_heavy && !is_heavy_with_epilogue(joined))
 		return "not a plain epilogue of the sum of products";
 	if (!group_is_good(f->arena, joined, f->context->target, &reason))
@@ -336,6 +341,43 @@ make_fused(Fuser *f, const Cluster *cluster)
 	region_set_results(body, outputs.count, outputs.data);
 }
 
+/* What stands behind the last node that leaves a heavy cluster with one result is noted, so that it
+ * won't join. Known at the end only: on the way, SiLU has two. Whether there was any. */
+static bool
+note_behind(Fuser *f, Cluster *cluster)
+{
+	int before = f->behind.count;
+	ValueVec outputs = {0};
+	collect_outputs(f, cluster, NULL, &outputs);
+	while (outputs.count > 1 && cluster->nodes.count > 1) {
+		const Node *last = cluster->nodes.data[--cluster->nodes.count];
+		map_set_ptr(&f->behind, last, (void *)(uintptr_t)last);
+		outputs.count = 0;
+		collect_outputs(f, cluster, NULL, &outputs);
+	}
+	return f->behind.count > before;
+}
+
+static bool
+have_one_result(Fuser *f)
+{
+	bool is_so = true;
+	for (int i = 0; i < f->clusters.count; i++)
+		if (f->clusters.data[i]->has_heavy && vendor_calls(f->context->target))
+			is_so &= !note_behind(f, f->clusters.data[i]);
+	return is_so;
+}
+
+static void
+place_nodes(Fuser *f, const Region *region)
+{
+	f->clusters.count = 0;
+	f->cluster_of = (Map){.arena = f->arena};
+	for (const Node *node = region->first; node; node = node->next)
+		if (may_fuse(node))
+			place_node(f, node);
+}
+
 static bool
 fuse_region(Fuser *f, Region *region)
 {
@@ -344,10 +386,9 @@ fuse_region(Fuser *f, Region *region)
 		for (int i = 0; i < node->nregion; i++)
 			changed |= fuse_region(f, node->regions[i]);
 	f->region = region;
-	f->clusters.count = 0;
-	for (const Node *node = region->first; node; node = node->next)
-		if (may_fuse(node))
-			place_node(f, node);
+	do
+		place_nodes(f, region);
+	while (!have_one_result(f));
 	for (int i = 0; i < f->clusters.count; i++)
 		if (f->clusters.data[i]->nodes.count > 1) {
 			make_fused(f, f->clusters.data[i]);
@@ -363,8 +404,8 @@ pass_FuseOps(Graph *graph, PassContext *context)
 	Fuser f = {.arena = arena,
 	           .graph = graph,
 	           .context = context,
-	           .cluster_of = {.arena = arena},
-	           .deciding = {.arena = arena}};
+	           .deciding = {.arena = arena},
+	           .behind = {.arena = arena}};
 	for (int i = 0; i < graph->symbols.count; i++) {
 		Value *value = graph->symbols.data[i].value;
 		if (graph->symbols.data[i].source == SYMBOL_ELEMENT)
