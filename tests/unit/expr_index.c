@@ -83,6 +83,10 @@ START_TEST(equal_dims_are_equal_pointers)
 		{"-(N-M)+N", "M"},
 		{"(4*N)/(6*M)", "(2*N)/(3*M)"},
 		{"(N*6)%4", "(N*3)%2*2"},
+		{"max(0, (H+7)/8-1)/2", "max(0, (H-1)/16)"},
+		{"(max(0, N-9)+3)/2", "max(0, N/2-4)+1"},
+		{"min(7, N-9)/2", "min(3, (N-9)/2)"},
+		{"max(N, M)/2", "max(M, N)/2"},
 	};
 	open_ctx();
 	for (size_t i = 0; i < countof(pairs); i++)

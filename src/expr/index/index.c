@@ -4,6 +4,7 @@
  *     (i*S + j) / S         =>   i               when 0 <= j < S
  *     (4*i + k) / 8         =>   i / 2           when 0 <= k < 4
  *     i/S/T, i%(S*T)/S      =>   i/(S*T), i/S%T
+ *     max(0, i)/S           =>   max(0, i/S)
  *     i/S*S + i%S           =>   i
  *
  * The dividend is cut into a multiple of the divisor and a rest; the multiple comes out in front,
@@ -146,6 +147,30 @@ divide_remainder(Facts *facts, const Poly *rest, const Expr *b)
 	                      poly_build(facts->ctx, &ratio));
 }
 
+/* rest = max(x, number) + constant: floordiv(rest, b) = max(floordiv(x + constant, b), …), as
+ * division does not change what is larger. Extents of windows are such maxima. */
+static const Expr *
+divide_minmax(Facts *facts, const Poly *rest, const Expr *b)
+{
+	ExprCtx *ctx = facts->ctx;
+	Poly divisor;
+	int64_t constant = poly_constant(rest), number;
+	const Term *t = &rest->term[0];
+	if (rest->count != 1 + (constant != 0) || t->natom != 1 || t->coef != 1)
+		return NULL;
+	const Expr *atom = t->atom[0];
+	if ((atom->op != EX_max && atom->op != EX_min) || !is_tame(atom) ||
+	    !(expr_as_i64(atom->arg[0], &number) || expr_as_i64(atom->arg[1], &number)) ||
+	    !poly_of(b, &divisor) || !is_positive_poly(facts, &divisor))
+		return NULL;
+	const Expr *side[2];
+	for (int k = 0; k < 2; k++) {
+		const Expr *sum = expr_add(ctx, atom->arg[k], expr_i64(ctx, constant));
+		side[k] = index_floordiv(facts, index_sum(facts, sum), b);
+	}
+	return index_minmax(facts, (ExprOp)atom->op, side[0], side[1]);
+}
+
 /* Inside a remainder by b, floormod(x, b1) counts as x when b divides its coefficient times b1. */
 static bool
 drop_inner_mods(Facts *facts, Poly *rest, const Poly *b)
@@ -210,6 +235,8 @@ quotient_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *divisor
 	const Expr *nested = merge_quotients(facts, p, b);
 	if (!nested)
 		nested = divide_remainder(facts, p, b);
+	if (!nested)
+		nested = divide_minmax(facts, p, b);
 	return nested ? nested : expr_floordiv(ctx, poly_build(ctx, p), b);
 }
 
