@@ -13,12 +13,13 @@
 
 enum {
 	MAX_ARGS = 4 + POST_MAX,
-	MAX_ATTRS = 12,
+	MAX_VARIANTS = 4 * VENDOR_CHOICES, /* cut along rows or not, each with both residuals */
 	MEASURED = 3, /* -O: below, a model has one bundle, and no Winograd, which is no exact sum */
 };
 
 typedef struct Variant {
 	const char *algorithm; /* NULL: the row has none */
+	bool by_rows;          /* also cut along rows */
 	const char *residual;  /* "add" or "sum" */
 } Variant;
 
@@ -216,12 +217,16 @@ post_text(VendorStep *v, const Variant *variant)
 static void
 fill_attrs(VendorStep *v, const Variant *variant)
 {
+	static const int64_t yes = 1;
 	const VendorMatch *m = v->match;
 	v->attrs.count = 0;
 	for (int i = 0; i < m->nattr; i++)
 		vec_push(v->low->arena, &v->attrs, m->attrs[i]);
 	if (variant->algorithm)
 		add_text(v, "algorithm", variant->algorithm);
+	if (variant->by_rows)
+		vec_push(v->low->arena, &v->attrs,
+		         ((StepAttr){.name = "rows", .kind = SA_INTS, .count = 1, .ints = &yes}));
 	if (m->npost > 0)
 		add_text(v, "post", post_text(v, variant));
 }
@@ -296,21 +301,29 @@ query_of(VendorStep *v, const Variant *variant)
  * the library's matrix products do other post-ops element by element (six times the product's own
  * time on MobileNetV2's residuals). */
 static int
-list_variants(const VendorStep *v, Variant variants[2 * VENDOR_CHOICES])
+list_variants(const VendorStep *v, Variant variants[MAX_VARIANTS])
 {
 	const VendorMatch *m = v->match;
-	int count = 0, choices = v->low->context->level < MEASURED && m->nchoice ? 1 : m->nchoice;
-	for (int c = 0; c < (choices ? choices : 1); c++)
-		for (int r = find_residual(v) >= 0 ? 1 : 0; r >= 0; r--)
-			variants[count++] = (Variant){m->choices[c], r ? "sum" : "add"};
+	bool is_measured = v->low->context->level >= MEASURED;
+	int count = 0, choices = is_measured && m->nchoice ? m->nchoice : 1;
+	for (int by_rows = 0; by_rows <= (is_measured && m->row->has_rows); by_rows++)
+		for (int c = 0; c < choices; c++)
+			for (int r = find_residual(v) >= 0 ? 1 : 0; r >= 0; r--)
+				variants[count++] = (Variant){m->choices[c], by_rows, r ? "sum" : "add"};
 	return count;
+}
+
+static const char *
+algorithm_text(Arena *arena, const Variant *variant)
+{
+	const char *name = variant->algorithm ? variant->algorithm : "plain";
+	return variant->by_rows ? arena_printf(arena, "%s-rows", name) : name;
 }
 
 static const char *
 variant_text(Arena *arena, const Variant *variant)
 {
-	return arena_printf(arena, "%s %s", variant->algorithm ? variant->algorithm : "plain",
-	                    variant->residual);
+	return arena_printf(arena, "%s %s", algorithm_text(arena, variant), variant->residual);
 }
 
 static bool
@@ -335,7 +348,7 @@ is_slower_than_ours(const VendorStep *v, const char *impl)
 static bool
 is_algorithm(const Variant *variant)
 {
-	return variant->algorithm && !strchr(variant->algorithm, '-');
+	return variant->algorithm && !variant->by_rows;
 }
 
 /* The same question, if it was answered here before. */
@@ -394,7 +407,7 @@ static bool
 choose(VendorStep *v, Variant *best)
 {
 	PassContext *context = v->low->context;
-	Variant variants[2 * VENDOR_CHOICES];
+	Variant variants[MAX_VARIANTS];
 	int count = list_variants(v, variants);
 	Buf candidates = {.arena = context->arena};
 	if (count == 1 || context->level < MEASURED)
@@ -574,6 +587,6 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 		vec_push(low->arena, &step->attrs, v.attrs.data[i]);
 	lower_count_work(low, step, program);
 	pass_log(low->context, v.match->row->name, node->loc.node,
-	         best.algorithm ? best.algorithm : "vendor call", NULL);
+	         best.algorithm ? algorithm_text(low->context->arena, &best) : "vendor call", NULL);
 	return true;
 }

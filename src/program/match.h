@@ -12,7 +12,7 @@
 #include "program/group.h"
 #include "target/vendor.h"
 
-enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 4 };
+enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 2 };
 
 /* Dim i of the call is the first extents[i] of dim dims[i] of the tensor; -1: a dim of 1 that it
  * does not have. */

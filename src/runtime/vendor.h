@@ -14,6 +14,8 @@
  *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0. What the
  *                 last window of the result needs behind the source is padding, too
  *     algorithm   string: "direct" (default), "winograd", "auto"
+ *     rows        ints: 1: cut along rows as well, each piece with a copy of those that its windows
+ *                 reach, default 0
  *     fallback_weights
  *                 ints: 1 number b: the fallback kernel reads the weights, which are constant, in
  *                 blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the last

@@ -22,6 +22,7 @@ typedef struct VendorRow {
 	const char *kind, *bias, *epilogue, *choices, *slow;
 	const char *swapped[VENDOR_OPERANDS];
 	unsigned storage;
+	bool has_rows;
 } VendorRow;
 
 int vendor_count(void);

@@ -110,6 +110,7 @@ run(const VendorCall *desc, void *const *buffers, int *pieces)
 typedef struct ConvCase {
 	int64_t n, c, h, w, m, k, group, stride, dilation, pad_lo, pad_hi;
 	const char *src_layout, *dst_layout, *post, *algorithm;
+	bool by_rows;
 	int64_t pieces; /* 0: by shape */
 } ConvCase;
 
@@ -171,7 +172,7 @@ check_conv(const ConvCase *t, bool must_exist)
 	float *y = calloc((size_t)(product(4, out) / t->m * ((t->m + 15) / 16 * 16)), sizeof *y);
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
-	int64_t lo[2] = {t->pad_lo, t->pad_lo};
+	int64_t lo[2] = {t->pad_lo, t->pad_lo}, rows = t->by_rows;
 	const StepAttr attrs[] = {
 		{"group", SA_INTS, 1, &t->group, NULL, NULL},
 		{"strides", SA_INTS, 2, s, NULL, NULL},
@@ -179,6 +180,7 @@ check_conv(const ConvCase *t, bool must_exist)
 		{"pads_lo", SA_INTS, 2, lo, NULL, NULL},
 		{"post", SA_STRING, 0, NULL, NULL, t->post},
 		{"algorithm", SA_STRING, 0, NULL, NULL, t->algorithm ? t->algorithm : "direct"},
+		{"rows", SA_INTS, 1, &rows, NULL, NULL},
 		{"pieces", SA_INTS, 1, &t->pieces, NULL, NULL},
 	};
 	VendorArg args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false},
@@ -187,7 +189,7 @@ check_conv(const ConvCase *t, bool must_exist)
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
-	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 7 : 6, attrs};
+	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
 	int pieces = 0;
 	bool exists = run(&desc, buffers, &pieces);
 	ck_assert(exists || !must_exist);
@@ -206,32 +208,32 @@ START_TEST(conv)
 {
 	static const char B16[] = "nc16hw";
 	static const ConvCase CASES[] = {
-		{1, 3, 23, 23, 64, 7, 1, 2, 1, 3, 3, NULL, B16, "relu", NULL, 0},
-		{2, 32, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, 0},
-		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, 2},
-		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, "aBcd16b", "relu", NULL, 0},
-		{3, 32, 14, 14, 128, 1, 1, 2, 1, 0, 0, B16, B16, "clip(0,6)", NULL, 6},
-		{1, 64, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", 0},
-		{1, 64, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", 2},
-		{1, 64, 17, 17, 64, 3, 64, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, 4},
-		{1, 24, 9, 9, 24, 3, 24, 2, 1, 1, 0, B16, B16, "", NULL, 0},
-		{2, 32, 9, 9, 64, 3, 2, 1, 1, 1, 1, B16, B16, "relu", NULL, 2},
-		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, 0},
-		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, 0},
-		{1, 8, 9, 9, 12, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, 0},
+		{1, 3, 23, 23, 64, 7, 1, 2, 1, 3, 3, NULL, B16, "relu", NULL, false, 0},
+		{2, 32, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, false, 0},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, false, 2},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, "aBcd16b", "relu", NULL, false, 0},
+		{3, 32, 14, 14, 128, 1, 1, 2, 1, 0, 0, B16, B16, "clip(0,6)", NULL, false, 6},
+		{1, 64, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", false, 0},
+		{1, 64, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", false, 2},
+		{1, 64, 17, 17, 64, 3, 64, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, false, 4},
+		{1, 24, 9, 9, 24, 3, 24, 2, 1, 1, 0, B16, B16, "", NULL, false, 0},
+		{2, 32, 9, 9, 64, 3, 2, 1, 1, 1, 1, B16, B16, "relu", NULL, false, 2},
+		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, false, 0},
+		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, false, 0},
+		{1, 8, 9, 9, 12, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, false, 0},
 		/* plain pieces of one image: windows and borders that no blocked kernel takes */
-		{1, 64, 9, 40, 64, 32, 2, 1, 1, 16, 16, NULL, NULL, "relu", NULL, 2},
-		{1, 64, 20, 20, 128, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, 2},
+		{1, 64, 9, 40, 64, 32, 2, 1, 1, 16, 16, NULL, NULL, "relu", NULL, false, 2},
+		{1, 64, 20, 20, 128, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, false, 2},
 		/* slabs of rows: with borders, strides, dilation, a sum, groups, plain storage, few rows */
-		{1, 32, 22, 19, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "direct-rows", 4},
-		{1, 32, 23, 19, 64, 3, 1, 2, 1, 1, 1, B16, B16, "sum(3);relu", "direct-rows", 6},
-		{2, 32, 23, 19, 48, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", "direct-rows", 8},
-		{1, 3, 45, 45, 16, 7, 1, 2, 1, 3, 2, NULL, B16, "", "direct-rows", 4},
-		{1, 40, 17, 9, 24, 1, 1, 1, 1, 0, 0, B16, B16, "sum(3)", "direct-rows", 4},
-		{1, 32, 30, 12, 32, 3, 32, 1, 1, 1, 1, B16, B16, "clip(0,6)", "direct-rows", 8},
-		{1, 32, 30, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd-rows", 4},
-		{1, 32, 5, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd-rows", 2},
-		{1, 32, 9, 9, 32, 5, 1, 1, 1, 4, 4, B16, B16, "relu", "direct-rows", 9},
+		{1, 32, 22, 19, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, true, 4},
+		{1, 32, 23, 19, 64, 3, 1, 2, 1, 1, 1, B16, B16, "sum(3);relu", NULL, true, 6},
+		{2, 32, 23, 19, 48, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, true, 8},
+		{1, 3, 45, 45, 16, 7, 1, 2, 1, 3, 2, NULL, B16, "", NULL, true, 4},
+		{1, 40, 17, 9, 24, 1, 1, 1, 1, 0, 0, B16, B16, "sum(3)", NULL, true, 4},
+		{1, 32, 30, 12, 32, 3, 32, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, true, 8},
+		{1, 32, 30, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", true, 4},
+		{1, 32, 5, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", true, 2},
+		{1, 32, 9, 9, 32, 5, 1, 1, 1, 4, 4, B16, B16, "relu", NULL, true, 9},
 	};
 	if (!vendor)
 		return;
@@ -423,7 +425,7 @@ START_TEST(no_thread_of_its_own)
 	if (!vendor)
 		return;
 	int before = count_threads();
-	ConvCase t = {4, 64, 56, 56, 64, 3, 1, 1, 1, 1, 1, "nc16hw", "nc16hw", "relu", NULL, 0};
+	ConvCase t = {4, 64, 56, 56, 64, 3, 1, 1, 1, 1, 1, "nc16hw", "nc16hw", "relu", NULL, false, 0};
 	check_conv(&t, true);
 	ck_assert_int_eq(count_threads(), before);
 }

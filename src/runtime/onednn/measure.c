@@ -107,9 +107,9 @@ is_as_asked(const VendorCall *desc, const PreparedCall *call, char *error, size_
 {
 	const CallPlan plan = {.desc = desc};
 	const char *name = call_attr_text(&plan, "algorithm", ""), *impl = vendor_call_impl(call);
-	if (strncmp(name, "winograd", 8) == 0 && !strstr(impl, "wino"))
+	if (strcmp(name, "winograd") == 0 && !strstr(impl, "wino"))
 		return refuse_with(error, size, "oneDNN runs %s where winograd was asked for", impl);
-	if (strstr(name, "-rows") && !call_has_slabs(call))
+	if (call_attr_int(&plan, "rows", 0, 0) && !call_has_slabs(call))
 		return refuse_with(error, size, "no rows are cut");
 	return true;
 }

@@ -251,14 +251,13 @@ check_conv(CallPlan *plan, const CallTensor *src, const CallTensor *weights, con
 	return read_window(plan, src, dst);
 }
 
-/* "winograd" or "direct"; "-rows" behind it: rows are cut as well. */
 static int
 read_algorithm(const CallPlan *plan)
 {
 	const char *name = call_attr_text(plan, "algorithm", "direct");
-	return strncmp(name, "winograd", 8) == 0 ? DNNL_WINOGRAD
-	       : strcmp(name, "auto") == 0       ? DNNL_AUTO
-	                                         : DNNL_DIRECT;
+	return strcmp(name, "winograd") == 0 ? DNNL_WINOGRAD
+	       : strcmp(name, "auto") == 0   ? DNNL_AUTO
+	                                     : DNNL_DIRECT;
 }
 
 /* Fewest rows of a slab, or positions where there is one dim: tiles of Winograd have 4 rows, and
@@ -266,8 +265,7 @@ read_algorithm(const CallPlan *plan)
 static int64_t
 row_quantum(const CallPlan *plan, const CallTensor *dst)
 {
-	bool is_cut = strstr(call_attr_text(plan, "algorithm", ""), "-rows") != NULL;
-	return is_cut ? dst->rank == 3 ? 64 : 4 : dst->dims[2];
+	return !call_attr_int(plan, "rows", 0, 0) ? dst->dims[2] : dst->rank == 3 ? 64 : 4;
 }
 
 /* Operands whose dim 2 follows that of the result. */
