@@ -35,6 +35,15 @@ pass_log(PassContext *context, const char *rule, const char *nodes, const char *
 	vec_push(context->arena, &context->log, event);
 }
 
+const PassChoice *
+pass_choice_find(const PassContext *context, const char *key)
+{
+	for (int i = 0; i < context->choices.count; i++)
+		if (strcmp(context->choices.data[i].key, key) == 0)
+			return &context->choices.data[i];
+	return NULL;
+}
+
 bool
 pass_denied(PassContext *context, const char *choice, const char *value)
 {
@@ -42,9 +51,8 @@ pass_denied(PassContext *context, const char *choice, const char *value)
 	const char *why = value ? map_find(&context->recorded, key) : NULL;
 	if (!why)
 		return false;
-	for (int i = 0; i < context->choices.count; i++)
-		if (strcmp(context->choices.data[i].key, key) == 0)
-			return true;
+	if (pass_choice_find(context, key))
+		return true;
 	vec_push(context->arena, &context->choices,
 	         (PassChoice){.key = key, .chosen = why, .candidates = ""});
 	pass_log(context, "deny", value, NULL, arena_printf(context->arena, "%s: %s", choice, why));

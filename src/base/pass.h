@@ -80,6 +80,9 @@ const char *pass_config_text(const PassContext *context, const char *key, const 
 void pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
               const char *reason);
 
+/* The choice of this key that was made in this compilation; NULL: none yet. */
+const PassChoice *pass_choice_find(const PassContext *context, const char *key);
+
 /* Whether an earlier compilation found the value of this name (NULL: never) wrong with this choice:
  * "vendor", "view", "fusion", "layout" or "schedule". Such denials are recorded choices, "deny
  * vendor y". */

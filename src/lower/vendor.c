@@ -351,21 +351,11 @@ is_algorithm(const Variant *variant)
 	return variant->algorithm && !variant->by_rows;
 }
 
-/* The same question, if it was answered here before. */
-static const PassChoice *
-find_choice(const PassContext *context, const char *key)
-{
-	for (int i = 0; i < context->choices.count; i++)
-		if (strcmp(context->choices.data[i].key, key) == 0)
-			return &context->choices.data[i];
-	return NULL;
-}
-
 /* Note a choice where it was made first: steps with one key are alike. */
 void
 lower_note_choice(PassContext *context, PassChoice choice)
 {
-	if (!find_choice(context, choice.key))
+	if (!pass_choice_find(context, choice.key))
 		vec_push(context->arena, &context->choices, choice);
 }
 
@@ -414,7 +404,7 @@ choose(VendorStep *v, Variant *best)
 		return ask(v, count, variants, false, &candidates, best);
 	VendorCall question = query_of(v, &variants[0]);
 	const char *key = query_text(v, &question), *chosen;
-	const PassChoice *known = find_choice(context, key);
+	const PassChoice *known = pass_choice_find(context, key);
 	if (recorded_choice(v, key, variants, count, best))
 		chosen = variant_text(context->arena, best);
 	else
