@@ -37,7 +37,6 @@ typedef struct Piece {
 	int shape;
 	PieceOperand operands[CALL_OPERANDS];
 	void *scratch, *last_scratch;
-	size_t sum_bytes; /* to copy before a sum whose argument is not the result's storage */
 } Piece;
 
 struct PreparedCall {
@@ -232,10 +231,8 @@ make_operand(PreparedCall *call, Piece *piece, int index, const CallBox *box)
 	CallRegion region;
 	call_region(plan, operand, box, &region);
 	at->offset = call_region_offset(&operand->tensor, &region);
-	if (operand->code == 0) {
-		piece->sum_bytes = plan->api->memory_desc_get_size(shape->mds[index]);
+	if (operand->code == 0)
 		return true;
-	}
 	if (operand->is_packed && !plan->is_question) {
 		at->fixed = vendor_pack(call->vendor, &operand->tensor,
 		                        (const unsigned char *)operand->constant + at->offset, region.size,
@@ -426,8 +423,6 @@ bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *
 	size_t copy = shape->copy[call->plan.dst];
 	if (copy)
 		call_copy_in(&dst->tensor, size, from, (unsigned char *)scratch + copy);
-	else if (from != to && call_region_is_dense(&dst->tensor, size))
-		memcpy(to, from, piece->sum_bytes);
 	else if (from != to)
 		call_copy_same(&dst->tensor, size, from, to);
 }

@@ -182,7 +182,7 @@ copy_tensor(const CallTensor *from, const CallTensor *to, const void *source, vo
 	while (levels > 0) {
 		int dim = to->order[levels - 1];
 		int64_t count = dim == 1 ? (to->dims[1] + to->block - 1) / to->block : to->dims[dim];
-		if (from->strides[dim] != run || to->strides[dim] != run)
+		if (count > 1 && (from->strides[dim] != run || to->strides[dim] != run))
 			break;
 		run *= count;
 		levels--;
