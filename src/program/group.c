@@ -12,7 +12,6 @@ enum {
 	MAX_LOCAL_BYTES = 256 * 1024, /* intermediates per point must stay in the L2 cache */
 	MIN_POINTS = 8,               /* fewer shared points than this leave cores idle … */
 	SMALL_WORK = 1 << 16,         /* … unless the whole is this small */
-	TABLE_USES = 16,              /* what is read more often than this is made apart */
 };
 
 enum { UNSEEN = -2, ABSENT = -1 };

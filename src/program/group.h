@@ -14,6 +14,9 @@
 
 #include "target/target.h"
 
+/* An element that is used so often, and needs no other tensor, is made apart: a table. */
+enum { TABLE_USES = 16 };
+
 typedef struct Group {
 	const Program *program;
 	const Stage *root;

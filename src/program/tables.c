@@ -11,11 +11,11 @@
 #include "expr/stage/build.h"
 #include "program/derive_inner.h"
 #include "program/forms.h"
+#include "program/group.h"
 #include "program/unit.h"
 
 enum {
 	LEAST_COST = 4,       /* less is computed as fast as a load */
-	LEAST_USES = 16,      /* of each element */
 	LEAST_WORK = 1 << 16, /* operations saved; a step of its own costs a microsecond */
 	MOST_ELEMENTS = 1 << 16,
 	NARROWED_COST = 2, /* what may stay behind for a table over fewer loops */
@@ -76,7 +76,7 @@ wants_table(const Tables *tables, const Expr *e)
 	if (expr_cost(e) < LEAST_COST || count_iters(tables, e) == 0 || !is_arithmetic(e))
 		return false;
 	int64_t elements = elements_of(tables, e);
-	return elements <= MOST_ELEMENTS && tables->points / LEAST_USES >= elements &&
+	return elements <= MOST_ELEMENTS && tables->points / TABLE_USES >= elements &&
 	       probe_times(tables->points, expr_cost(e)) >= LEAST_WORK;
 }
 
