@@ -57,18 +57,12 @@ behind_lets(Stmt *list)
 	return list;
 }
 
-static bool
-leaves_nothing(const Stmt *loop)
-{
-	return loop->bind == BIND_PARALLEL || loop->bind >= BIND_BLOCK_X;
-}
-
 /* The loop, or the if around it. */
 static Stmt *
 hoist(Hoisting *h, Stmt *loop)
 {
 	Parts parts = {0};
-	Stmt *test = leaves_nothing(loop) ? NULL : behind_lets(loop->body);
+	Stmt *test = loop_is_bound(loop) ? NULL : behind_lets(loop->body);
 	if (!test || test->kind != STMT_IF || test->next)
 		return loop;
 	split_condition(h, test->condition, &parts);

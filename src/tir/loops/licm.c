@@ -273,12 +273,6 @@ is_certain(const Stmt *loop, int64_t *count)
 	return *count > 0;
 }
 
-static bool
-is_bound(const Stmt *loop)
-{
-	return loop->bind == BIND_PARALLEL || loop->bind >= BIND_BLOCK_X;
-}
-
 /* The loop, and the place where it hangs then. */
 static Stmt **
 licm_loop(Licm *m, Stmt **link, Exprs *list)
@@ -294,7 +288,7 @@ licm_loop(Licm *m, Stmt **link, Exprs *list)
 	nest->is_small = count <= m->small && !loop->lanes;
 	ranks_enter(&m->ranks, loop);
 	vec_push(m->arena, &m->nests, nest);
-	m->bound = is_bound(loop) ? m->nests.count : m->bound;
+	m->bound = loop_is_bound(loop) ? m->nests.count : m->bound;
 	licm_list(m, &loop->body);
 	m->nests.count--;
 	ranks_leave(&m->ranks);
@@ -351,7 +345,7 @@ licm_stmt(Licm *m, Stmt *stmt)
 	m->done = (Map){.arena = m->arena};
 	switch (stmt->kind) {
 	case STMT_FOR:
-		if (!is_bound(stmt)) {
+		if (!loop_is_bound(stmt)) {
 			stmt->lo = licm_scalar(m, stmt->lo);
 			stmt->hi = licm_scalar(m, stmt->hi);
 		}

@@ -50,6 +50,13 @@ typedef struct Traits {
 	Map known; /* Expr to Trait */
 } Traits;
 
+/* To workers, blocks or threads: such loops nest perfectly, and nothing leaves them. */
+static inline bool
+loop_is_bound(const Stmt *loop)
+{
+	return loop->bind == BIND_PARALLEL || loop->bind >= BIND_BLOCK_X;
+}
+
 const Trait *trait_of(Traits *traits, const Expr *e);
 
 /* Make one if of those that stand beside each other in the list and have one condition, where the
