@@ -91,15 +91,10 @@ simplify_select(Simplifier *s, const Expr *e)
 	return a == b ? a : expr_select(s->ctx, condition, a, b);
 }
 
-/* Of integers the opposite comparison. */
 static const Expr *
 simplify_not(Simplifier *s, const Expr *a)
 {
-	if (a->op == EX_not)
-		return a->arg[0];
-	bool is_exact = expr_is_compare(a) && !dtype_is_float(a->arg[0]->type);
-	return certain(s, is_exact ? expr_op(s->ctx, scalar_opposite((ExprOp)a->op), a->arg)
-	                           : expr_not(s->ctx, a));
+	return a->op == EX_not ? a->arg[0] : certain(s, expr_opposite(s->ctx, a));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -152,6 +152,8 @@ const Expr *expr_op(ExprCtx *ctx, ExprOp op, const Expr *const *args);
 
 /* a && b, where NULL is no condition. */
 const Expr *expr_both(ExprCtx *ctx, const Expr *a, const Expr *b);
+/* !condition; of integers the opposite comparison. */
+const Expr *expr_opposite(ExprCtx *ctx, const Expr *condition);
 
 /* Rebuild a node of any kind with other operands (same op, type, flags, leaf data). */
 const Expr *expr_with_args(ExprCtx *ctx, const Expr *e, const Expr *const *args);

@@ -243,6 +243,14 @@ expr_both(ExprCtx *ctx, const Expr *a, const Expr *b)
 }
 
 const Expr *
+expr_opposite(ExprCtx *ctx, const Expr *condition)
+{
+	if (!expr_is_compare(condition) || dtype_is_float(condition->arg[0]->type))
+		return expr_not(ctx, condition);
+	return expr_op(ctx, scalar_opposite((ExprOp)condition->op), condition->arg);
+}
+
+const Expr *
 expr_cast_flags(ExprCtx *ctx, DType type, const Expr *x, int flags)
 {
 	if (x->type == type)

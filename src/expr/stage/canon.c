@@ -84,12 +84,9 @@ canon_index_compare(ExprCtx *ctx, const Expr *e)
 static const Expr *
 canon_not(ExprCtx *ctx, const Expr *e)
 {
-	const Expr *x = e->arg[0];
-	if (!expr_is_compare(x) || dtype_is_float(x->arg[0]->type))
-		return e;
-	const Expr *flipped = expr_op(ctx, scalar_opposite(x->op), x->arg);
-	return x->arg[0]->type == DT_I64 && expr_is_compare(flipped) ? canon_index_compare(ctx, flipped)
-	                                                             : flipped;
+	const Expr *flipped = expr_opposite(ctx, e->arg[0]);
+	bool is_index = expr_is_compare(flipped) && flipped->arg[0]->type == DT_I64;
+	return is_index ? canon_index_compare(ctx, flipped) : flipped;
 }
 
 /* Of a condition on indices and its opposite the one with a positive first coefficient, and == of

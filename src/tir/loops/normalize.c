@@ -265,15 +265,6 @@ order_chain(Normalizer *n, const Expr *e)
 
 /* ---- selects --------------------------------------------------------------------------------- */
 
-/* !c; of integers the opposite comparison. */
-static const Expr *
-opposite(ExprCtx *ctx, const Expr *c)
-{
-	if (!expr_is_compare(c) || dtype_is_float(c->arg[0]->type))
-		return expr_not(ctx, c);
-	return expr_op(ctx, scalar_opposite((ExprOp)c->op), c->arg);
-}
-
 /* Selects with an arm in common are one select of both conditions, the inner one to the right. */
 static const Expr *
 collapse_select(Normalizer *n, const Expr *e)
@@ -285,12 +276,12 @@ collapse_select(Normalizer *n, const Expr *e)
 			return yes;
 		if (yes->op == EX_select && (yes->arg[2] == no || yes->arg[1] == no)) {
 			bool is_other = yes->arg[2] == no;
-			both = expr_and(ctx, c, is_other ? yes->arg[0] : opposite(ctx, yes->arg[0]));
+			both = expr_and(ctx, c, is_other ? yes->arg[0] : expr_opposite(ctx, yes->arg[0]));
 			other = no;
 			yes = yes->arg[is_other ? 1 : 2];
 		} else if (no->op == EX_select && (no->arg[1] == yes || no->arg[2] == yes)) {
 			bool is_other = no->arg[1] == yes;
-			both = expr_or(ctx, c, is_other ? no->arg[0] : opposite(ctx, no->arg[0]));
+			both = expr_or(ctx, c, is_other ? no->arg[0] : expr_opposite(ctx, no->arg[0]));
 			other = no->arg[is_other ? 2 : 1];
 		} else {
 			return e;
