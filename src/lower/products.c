@@ -105,6 +105,24 @@ is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer 
 	return true;
 }
 
+/* For moving so many bytes that a step leaves to the next: in cache if that holds them. */
+static double
+traffic_seconds(const Device *device, double bytes)
+{
+	static const double IN_CACHE = 4;
+	double rate = device->bandwidth * 1e9;
+	return bytes / (bytes <= (double)device->l2 ? rate * IN_CACHE : rate);
+}
+
+/* For what the library computes; it lies as the group's result does. */
+static MBuffer *
+result_buffer(Lowering *low, const Tensor *tensor, const MBuffer *output)
+{
+	MBuffer *result = lower_temp(low, tensor->name, tensor->type, tensor->rank, tensor->hi);
+	result->layout = output->layout;
+	return result;
+}
+
 static int64_t
 points_of(Lowering *low, const Stage *stage)
 {
@@ -154,12 +172,12 @@ is_reused(Lowering *low, const Stage *product)
 static bool
 saves_time(Lowering *low, const Stage *stage, const Stage *product)
 {
-	static const double WINDOWS = 0.25, PRODUCT = 0.6, IN_CACHE = 4;
+	static const double WINDOWS = 0.25, PRODUCT = 0.6;
 	const Device *device = low->context->target->device;
-	double peak = device->gflops * 1e9, rate = device->bandwidth * 1e9, bytes = 4;
+	double peak = device->gflops * 1e9, bytes = 4;
 	for (int i = 0; i < product->nloop; i++)
 		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
-	double traffic = 2 * bytes / (bytes <= (double)device->l2 ? rate * IN_CACHE : rate);
+	double traffic = 2 * traffic_seconds(device, bytes);
 	double direct = 2 * (double)points_of(low, stage) / (peak * WINDOWS);
 	return is_reused(low, product) &&
 	       2 * (double)points_of(low, product) / (peak * PRODUCT) + traffic < direct;
@@ -196,9 +214,7 @@ lower_both(Lowering *low, const Node *node, const Program *program, const Progra
            MBuffer **operands, Map *buffers, MBuffer *const *outputs)
 {
 	const Program *rest = program_part(low->arena, program, 1, program->nstage);
-	const Tensor *t = product->outputs[0];
-	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
-	result->layout = outputs[0]->layout;
+	MBuffer *result = result_buffer(low, product->outputs[0], outputs[0]);
 	if (!lower_vendor(low, node, product, operands, &result))
 		return false;
 	map_set_ptr(buffers, program->stages[0]->results[0], result);
@@ -242,7 +258,7 @@ lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffer
 static double
 seconds_behind(Lowering *low, const Program *program)
 {
-	static const double LOOPS = 0.25, IN_CACHE = 4;
+	static const double LOOPS = 0.25;
 	const Device *device = low->context->target->device;
 	double operations = 0, bytes = 0;
 	for (int s = 1; s < program->nstage; s++) {
@@ -250,8 +266,7 @@ seconds_behind(Lowering *low, const Program *program)
 		operations += points * expr_cost(program->stages[s]->body[0]);
 		bytes += points * 8;
 	}
-	double rate = device->bandwidth * 1e9 * (bytes <= (double)device->l2 ? IN_CACHE : 1);
-	return operations / (device->gflops * 1e9 * LOOPS) + bytes / rate;
+	return operations / (device->gflops * 1e9 * LOOPS) + traffic_seconds(device, bytes);
 }
 
 /* What is chosen for the sum alone; NULL: there is no such call. */
@@ -260,10 +275,8 @@ choice_alone(Lowering *low, const Node *node, const Program *program, Map *buffe
              const MBuffer *output)
 {
 	const Program *sum = program_part(low->arena, program, 0, 1);
-	const Tensor *t = sum->outputs[0];
 	int before = low->module->buffers.count;
-	MBuffer *result = lower_temp(low, t->name, t->type, t->rank, t->hi);
-	result->layout = output->layout;
+	MBuffer *result = result_buffer(low, sum->outputs[0], output);
 	const PassChoice *alone =
 		lower_vendor_choice(low, node, sum, part_buffers(low, buffers, sum), &result);
 	low->module->buffers.count = before;
