@@ -33,7 +33,7 @@ position_of(const Sink *sink, const Node *node)
 static bool
 is_shape(const Node *node)
 {
-	return node->op->name && strcmp(node->op->name, "Shape") == 0;
+	return strcmp(node->op->name, "Shape") == 0;
 }
 
 static bool
