@@ -8,7 +8,7 @@ tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 # steps EXPECTED FILE: what steps the model has, of a library and our own
 steps() {
@@ -95,8 +95,9 @@ graph g(%x: f32[7,33], %r: f32[7,40]) -> %s, %y, %m {
 END
 steps 'matmul kernel matmul' residual.g
 
-# SiLU behind a convolution: Winograd is there for the sum alone. What is faster is a choice; both
-# ways are proved when they are compiled.
+# SiLU behind a convolution: Winograd is there for the sum alone, as for the second convolution, if
+# the library has it on this machine. What is faster is a choice; both ways are proved when they are
+# compiled.
 cat >silu.g <<'END'
 graph g(%x: f32[1,64,40,52]) -> %y {
   %w: f32[64,64,3,3] = weight 0
@@ -108,8 +109,13 @@ graph g(%x: f32[1,64,40,52]) -> %y {
 }
 END
 "$tw" compile -q --prove=none silu.g -o m.twb --keep kept
+# Calls that it has Winograd for: none in some versions, and perhaps with SiLU in others.
+grep -s winograd kept/choices.jsonl >with.jsonl
 for way in apart whole; do
-	grep -q '"apart conv' kept/choices.jsonl || break # this version has no Winograd
+	if [ ! -s with.jsonl ] || grep -q post= with.jsonl; then
+		skipped=$((skipped + 1))
+		continue
+	fi
 	sed "/\"apart conv/s/\"chosen\": \"[a-z]*\"/\"chosen\": \"$way\"/" kept/choices.jsonl >"$way.jsonl"
 	"$tw" compile -q silu.g -o m.twb --choices "$way.jsonl" || failed=$((failed + 1))
 	seen=$("$tw" inspect m.twb | grep -c '^ *[0-9]  kernel ')
@@ -120,5 +126,5 @@ for way in apart whole; do
 		echo "FAIL silu.g $way: $seen kernels"
 	fi
 done
-echo "$passed passed, $failed failed, 0 skipped"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
