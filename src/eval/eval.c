@@ -361,6 +361,21 @@ eval_meaning(Eval *eval, const Node *node)
 	}
 }
 
+/* A window that is longer than what it runs over leaves less than nothing, which no run takes. */
+static void
+check_extents(const Eval *eval, const Node *node)
+{
+	Binding binding = eval_binding(eval);
+	for (int k = 0; k < node->noutput; k++) {
+		const Value *value = node->outputs[k];
+		int rank = value && value->type.kind == TYPE_TENSOR ? value->type.rank : 0;
+		int64_t extent;
+		for (int d = 0; d < rank; d++)
+			if (dim_eval(value->type.dims[d], &binding, &extent) && extent < 0)
+				fail(&node->loc, "dim %d of %%%s would be %lld", d, value->name, (long long)extent);
+	}
+}
+
 static void
 eval_node(Eval *eval, const Node *node)
 {
@@ -374,6 +389,7 @@ eval_node(Eval *eval, const Node *node)
 		eval_host(eval, node);
 	else
 		fail_unsupported(&node->loc, "no meaning for these types of operands");
+	check_extents(eval, node);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */

@@ -161,6 +161,28 @@ START_TEST(failures_have_a_place)
 }
 END_TEST
 
+static void
+run_window(void *arg)
+{
+	const Graph *graph = arg;
+	const Array *x = floats(3, (const int64_t[]){1, 1, 1}, (const float[]){1}), *y;
+	eval_graph(arena, graph, &x, &y);
+}
+
+/* As a run does; its extents say so, not its elements, of which there are none. */
+START_TEST(less_than_nothing)
+{
+	Failure failure;
+	Graph *graph = parse("graph g(%x: f32[1,1,N]) -> %y {\n"
+	                     "  %y = MaxPool(%x) {kernel_shape=[3]}  \"window\"\n"
+	                     "}\n");
+	ck_assert(!try_run(run_window, graph, &failure));
+	ck_assert_msg(strstr(failure.text, "node \"window\" (MaxPool): dim 2 of %y would be -1") !=
+	                  NULL,
+	              "%s", failure.text);
+}
+END_TEST
+
 START_TEST(host_rows)
 {
 	const char *odd = eval_check_host_rows(op_table_new(arena));
@@ -180,6 +202,7 @@ main(void)
 	tcase_add_test(t, loop_ends_by_condition);
 	tcase_add_test(t, scan);
 	tcase_add_test(t, failures_have_a_place);
+	tcase_add_test(t, less_than_nothing);
 	tcase_add_test(t, host_rows);
 	return unit_run(t);
 }
