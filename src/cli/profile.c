@@ -24,8 +24,7 @@ struct Profile {
 	Arena *arena;
 	Map steps; /* "depth:index:name" -> StepTimes */
 	VEC(Event) events;
-	int last_index; /* of the main plan: one not above it begins a new run */
-	int begun;      /* runs */
+	int begun; /* runs */
 	double origin;
 };
 
@@ -61,8 +60,8 @@ find_step(Profile *profile, const TwStep *step)
 
 /* The first run makes what later ones find made (the library's kernels, memory's pages): its times
  * count only where it stays the only one. */
-static void
-begin_run(Profile *profile)
+void
+profile_begin(Profile *profile)
 {
 	profile->events.count = 0;
 	if (++profile->begun == 2)
@@ -74,10 +73,6 @@ void
 profile_step(void *context, const TwStep *step)
 {
 	Profile *profile = context;
-	if (step->depth == 0 && (profile->begun == 0 || step->index <= profile->last_index))
-		begin_run(profile);
-	if (step->depth == 0)
-		profile->last_index = step->index;
 	StepTimes *times = find_step(profile, step);
 	times->total += step->seconds;
 	double begin = now_seconds() - profile->origin - step->seconds;

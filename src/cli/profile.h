@@ -8,6 +8,7 @@
 typedef struct Profile Profile;
 
 Profile *profile_new(Arena *arena);
+void profile_begin(Profile *profile);                 /* before each run */
 void profile_step(void *context, const TwStep *step); /* a TwProfile */
 /* Add the table of steps, slowest first, and of kinds. The first run is left out where others
  * follow. */

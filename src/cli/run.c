@@ -21,21 +21,27 @@ typedef struct Times {
 	int runs;
 } Times;
 
-/* Run as often as asked, or for half a second. */
-static void
-run_often(const Options *options, Session *session, Times *times)
+static double
+timed_run(Session *session, Profile *profile)
 {
+	if (profile)
+		profile_begin(profile);
 	double start = now_seconds();
 	session_run(session);
-	times->first = now_seconds() - start;
+	return now_seconds() - start;
+}
+
+/* Run as often as asked, or for half a second. */
+static void
+run_often(const Options *options, Session *session, Profile *profile, Times *times)
+{
+	times->first = timed_run(session, profile);
 	int wanted = options->runs > 0 ? (int)options->runs : 0;
 	int limit = wanted ? wanted : MAX_RUNS;
 	double *seconds = NEW_N(session->arena, double, limit), spent = 0;
 	int count = 0;
 	while (count < limit && (wanted || spent < 0.5)) {
-		start = now_seconds();
-		session_run(session);
-		seconds[count] = now_seconds() - start;
+		seconds[count] = timed_run(session, profile);
 		spent += seconds[count++];
 	}
 	times->runs = count;
@@ -188,7 +194,7 @@ verb_run(const Options *options)
 	times.open = now_seconds() - start;
 	if (options->prove_run)
 		return run_proved(options, session);
-	run_often(options, session, &times);
+	run_often(options, session, profile, &times);
 	report_times(report, session, &times);
 	report_outputs(report, session);
 	if (options->profile)
