@@ -112,6 +112,8 @@ object optimize model.txt object.onnx
 object compile model.txt -o object.twb
 object run m.twb --runs 1 --profile
 object bench m.twb --rounds 1
+grep -q "\"threads\":[[:space:]]*$(nproc)," object.json && pass ||
+	lose "bench does not use all cores: $(grep threads object.json)"
 object run m.twb --self-test
 object inspect m.twb
 object inspect m.twb --graph
