@@ -154,9 +154,9 @@ static void
 list_warps(const Options *options, Report *report)
 {
 	Table *table = report_table(report, "warps", "name:operation|>capability|doc:");
-	for (int i = 0; i < intrin_count(); i++) {
-		const Intrin *intrin = intrin_at(i);
-		table_row(table, "%s|%.0f|%s", intrin->name, (double)intrin->capability, intrin->doc);
+	for (int i = 0; i < warp_op_count(); i++) {
+		const WarpOp *op = warp_op_at(i);
+		table_row(table, "%s|%.0f|%s", op->name, (double)op->capability, op->doc);
 	}
 	(void)options;
 }

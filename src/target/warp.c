@@ -34,22 +34,22 @@
 #undef COPY
 
 enum {
-	COPY_async = INTRIN_COPY,
-	COPY_zfill = INTRIN_COPY,
-	COPY_commit = INTRIN_COMMIT,
-	COPY_wait = INTRIN_WAIT,
+	COPY_async = WARP_COPY,
+	COPY_zfill = WARP_COPY,
+	COPY_commit = WARP_COMMIT,
+	COPY_wait = WARP_WAIT,
 };
 
 #define FRAGMENT(...)
 #define SHUFFLE(id, name, cc, lane, doc) \
-	{name, INTRIN_SHUFFLE, cc, 2, shuffle_##id, DT_NONE, 0, NULL, NULL, NULL, doc},
+	{name, WARP_SHUFFLE, cc, 2, shuffle_##id, DT_NONE, 0, NULL, NULL, NULL, doc},
 #define LOAD(id, name, cc, fragment, doc) \
-	{name, INTRIN_LOAD, cc, 1, NULL, DT_NONE, 0, &fragment, NULL, NULL, doc},
+	{name, WARP_LOAD, cc, 1, NULL, DT_NONE, 0, &fragment, NULL, NULL, doc},
 #define MMA(id, name, cc, type, fraction, d, a, b, doc) \
-	{name, INTRIN_MMA, cc, 2, NULL, type, fraction, &d, &a, &b, doc},
+	{name, WARP_MMA, cc, 2, NULL, type, fraction, &d, &a, &b, doc},
 #define COPY(id, name, cc, operands, doc) \
-	{name, (IntrinKind)COPY_##id, cc, operands, NULL, DT_NONE, 0, NULL, NULL, NULL, doc},
-static const Intrin rows[] = {
+	{name, (WarpOpKind)COPY_##id, cc, operands, NULL, DT_NONE, 0, NULL, NULL, NULL, doc},
+static const WarpOp rows[] = {
 #include "target/warp.def"
 };
 #undef FRAGMENT
@@ -59,19 +59,19 @@ static const Intrin rows[] = {
 #undef COPY
 
 int
-intrin_count(void)
+warp_op_count(void)
 {
 	return (int)countof(rows);
 }
 
-const Intrin *
-intrin_at(int index)
+const WarpOp *
+warp_op_at(int index)
 {
 	return &rows[index];
 }
 
-const Intrin *
-intrin_find(const char *name)
+const WarpOp *
+warp_op_find(const char *name)
 {
 	for (size_t i = 0; i < countof(rows); i++)
 		if (strcmp(rows[i].name, name) == 0)
@@ -80,31 +80,30 @@ intrin_find(const char *name)
 }
 
 bool
-intrin_takes_place(const Intrin *intrin, int arg)
+warp_op_takes_place(const WarpOp *op, int arg)
 {
-	return intrin->kind == INTRIN_LOAD || intrin->kind == INTRIN_MMA ||
-	       (intrin->kind == INTRIN_COPY && arg == 0);
+	return op->kind == WARP_LOAD || op->kind == WARP_MMA || (op->kind == WARP_COPY && arg == 0);
 }
 
 DType
-intrin_operand_type(const Intrin *intrin, int arg, DType result)
+warp_op_operand_type(const WarpOp *op, int arg, DType result)
 {
-	if (intrin->kind == INTRIN_MMA)
-		return intrin->type;
-	if (intrin->kind == INTRIN_COPY && arg == 2)
+	if (op->kind == WARP_MMA)
+		return op->type;
+	if (op->kind == WARP_COPY && arg == 2)
 		return DT_BOOL;
-	bool is_value = intrin->kind == INTRIN_SHUFFLE && arg == 0;
-	return is_value || intrin_takes_place(intrin, arg) ? result : DT_I64;
+	bool is_value = op->kind == WARP_SHUFFLE && arg == 0;
+	return is_value || warp_op_takes_place(op, arg) ? result : DT_I64;
 }
 
 bool
-intrin_has_result(const Intrin *intrin)
+warp_op_has_result(const WarpOp *op)
 {
-	return intrin->kind <= INTRIN_COPY;
+	return op->kind <= WARP_COPY;
 }
 
 bool
-intrin_is_of_warp(const Intrin *intrin)
+warp_op_is_of_warp(const WarpOp *op)
 {
-	return intrin->kind <= INTRIN_MMA;
+	return op->kind <= WARP_MMA;
 }

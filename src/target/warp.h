@@ -4,7 +4,7 @@
 
 #include "base/dtype.h"
 
-enum { WARP_LANES = 32, INTRIN_ARGS = 3 };
+enum { WARP_LANES = 32, WARP_ARGS = 3 };
 
 /* A matrix in the registers of a warp. */
 typedef struct Fragment {
@@ -13,35 +13,35 @@ typedef struct Fragment {
 	int (*row)(int lane, int i), (*col)(int lane, int i);
 } Fragment;
 
-typedef enum IntrinKind {
-	INTRIN_SHUFFLE,
-	INTRIN_LOAD,
-	INTRIN_MMA,
-	INTRIN_COPY,
-	INTRIN_COMMIT,
-	INTRIN_WAIT,
-} IntrinKind;
+typedef enum WarpOpKind {
+	WARP_SHUFFLE,
+	WARP_LOAD,
+	WARP_MMA,
+	WARP_COPY,
+	WARP_COMMIT,
+	WARP_WAIT,
+} WarpOpKind;
 
 /* A row: the fields are explained in warp.def. */
-typedef struct Intrin {
+typedef struct WarpOp {
 	const char *name;
-	IntrinKind kind;
+	WarpOpKind kind;
 	int capability, nargs;
 	int (*lane)(int lane, int by); /* SHUFFLE */
 	DType type;                    /* MMA: of the factors */
 	int fraction;                  /* MMA */
 	const Fragment *d, *a, *b;     /* MMA; LOAD: d */
 	const char *doc;
-} Intrin;
+} WarpOp;
 
-int intrin_count(void);
-const Intrin *intrin_at(int index);
-const Intrin *intrin_find(const char *name); /* NULL: none */
+int warp_op_count(void);
+const WarpOp *warp_op_at(int index);
+const WarpOp *warp_op_find(const char *name); /* NULL: none */
 /* Whether operand `arg` is a place in memory rather than a number; its type, where that of the
  * result is known. Whether there is a result. */
-bool intrin_takes_place(const Intrin *intrin, int arg);
-DType intrin_operand_type(const Intrin *intrin, int arg, DType result);
-bool intrin_has_result(const Intrin *intrin);
-bool intrin_is_of_warp(const Intrin *intrin); /* all lanes of a warp must be there */
+bool warp_op_takes_place(const WarpOp *op, int arg);
+DType warp_op_operand_type(const WarpOp *op, int arg, DType result);
+bool warp_op_has_result(const WarpOp *op);
+bool warp_op_is_of_warp(const WarpOp *op); /* all lanes of a warp must be there */
 
 #endif

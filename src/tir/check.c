@@ -352,8 +352,8 @@ check_stmt(Checker *check, const Stmt *stmt)
 	case STMT_SYNC:
 		check_sync(check, stmt);
 		break;
-	case STMT_INTRIN:
-		check_intrin(check, stmt);
+	case STMT_WARP_OP:
+		check_warp_op(check, stmt);
 		break;
 	}
 }

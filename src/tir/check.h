@@ -57,6 +57,6 @@ Axes axes_of(const Checker *check, const Expr *e);
 void check_race(Checker *check, const Stmt *store);
 void check_scope(Checker *check, const Stmt *alloc);
 void check_sync(Checker *check, const Stmt *sync);
-void check_intrin(Checker *check, const Stmt *stmt);
+void check_warp_op(Checker *check, const Stmt *stmt);
 
 #endif

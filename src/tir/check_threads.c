@@ -187,64 +187,63 @@ static void
 expect_scope(const Checker *check, const Stmt *stmt, const Tensor *tensor, Scope scope)
 {
 	if (((const Buffer *)tensor)->scope != scope)
-		check_fails(check, stmt, "%s takes no %s, which is not %s", stmt->intrin->name,
+		check_fails(check, stmt, "%s takes no %s, which is not %s", stmt->warp_op->name,
 		            tensor->name, scope == SCOPE_PARAM ? "an argument" : scope_name(scope));
 }
 
 static void
 check_result(Checker *check, const Stmt *stmt)
 {
-	const Intrin *intrin = stmt->intrin;
+	const WarpOp *op = stmt->warp_op;
 	const Tensor *tensor = &stmt->buffer->tensor;
-	bool is_product = intrin->kind == INTRIN_MMA;
-	if (is_product ? stmt->op != REDUCE_sum
-	               : stmt->op != STORE_SET && intrin->kind != INTRIN_SHUFFLE)
-		check_fails(check, stmt, "%s is %s", intrin->name, is_product ? "added" : "not combined");
+	bool is_product = op->kind == WARP_MMA;
+	if (is_product ? stmt->op != REDUCE_sum : stmt->op != STORE_SET && op->kind != WARP_SHUFFLE)
+		check_fails(check, stmt, "%s is %s", op->name, is_product ? "added" : "not combined");
 	if (is_product ? tensor->type != DT_F32
-	               : intrin->kind == INTRIN_LOAD && dtype_bits(tensor->type) != 16)
-		check_fails(check, stmt, "%s has another type than %s", intrin->name, tensor->name);
-	if (intrin->kind != INTRIN_SHUFFLE)
-		expect_scope(check, stmt, tensor, intrin->kind == INTRIN_COPY ? SCOPE_SHARED : SCOPE_REG);
+	               : op->kind == WARP_LOAD && dtype_bits(tensor->type) != 16)
+		check_fails(check, stmt, "%s has another type than %s", op->name, tensor->name);
+	if (op->kind != WARP_SHUFFLE)
+		expect_scope(check, stmt, tensor, op->kind == WARP_COPY ? SCOPE_SHARED : SCOPE_REG);
 	check_target(check, stmt, stmt_width(stmt, -1));
 }
 
 static void
 check_operand(Checker *check, const Stmt *stmt, int i)
 {
-	const Intrin *intrin = stmt->intrin;
+	const WarpOp *op = stmt->warp_op;
 	const Expr *arg = stmt->args[i];
 	DType result = stmt->buffer ? stmt->buffer->tensor.type : DT_NONE;
 	int64_t number;
 	int mark = facts_mark(check->facts);
-	if (intrin->kind == INTRIN_COPY && i == 0 && intrin->nargs == 3)
+	if (op->kind == WARP_COPY && i == 0 && op->nargs == 3)
 		facts_assume(check->facts, expr_replace_vars(stmt->args[2], &check->lets));
-	check_scalar(check, stmt, arg, intrin_operand_type(intrin, i, result), "an operand");
-	if (intrin_takes_place(intrin, i)) {
+	check_scalar(check, stmt, arg, warp_op_operand_type(op, i, result), "an operand");
+	if (warp_op_takes_place(op, i)) {
 		expect_scope(check, stmt, arg->tensor,
-		             intrin->kind == INTRIN_COPY   ? SCOPE_PARAM
-		             : intrin->kind == INTRIN_LOAD ? SCOPE_SHARED
-		                                           : SCOPE_REG);
+		             op->kind == WARP_COPY   ? SCOPE_PARAM
+		             : op->kind == WARP_LOAD ? SCOPE_SHARED
+		                                     : SCOPE_REG);
 		prove_place(check, stmt, arg->tensor, arg->arg, stmt_width(stmt, i));
-	} else if (intrin->kind == INTRIN_WAIT && (!expr_as_i64(arg, &number) || number < 0)) {
-		check_fails(check, stmt, "how many groups %s leaves is no number", intrin->name);
+	} else if (op->kind == WARP_WAIT && (!expr_as_i64(arg, &number) || number < 0)) {
+		check_fails(check, stmt, "how many groups %s leaves is no number", op->name);
 	}
 	facts_release(check->facts, mark);
 }
 
 void
-check_intrin(Checker *check, const Stmt *stmt)
+check_warp_op(Checker *check, const Stmt *stmt)
 {
-	const Intrin *intrin = stmt->intrin;
+	const WarpOp *op = stmt->warp_op;
 	int64_t threads = count_threads(check->extent), bytes;
-	check_among_threads(check, stmt, intrin->name);
-	if (intrin_is_of_warp(intrin) && threads % WARP_LANES != 0)
-		check_fails(check, stmt, "%s works in warps of %d, and there are %lld threads",
-		            intrin->name, WARP_LANES, (long long)threads);
-	if (intrin->kind == INTRIN_COPY &&
+	check_among_threads(check, stmt, op->name);
+	if (warp_op_is_of_warp(op) && threads % WARP_LANES != 0)
+		check_fails(check, stmt, "%s works in warps of %d, and there are %lld threads", op->name,
+		            WARP_LANES, (long long)threads);
+	if (op->kind == WARP_COPY &&
 	    (!expr_as_i64(stmt->args[1], &bytes) || (bytes != 4 && bytes != 8 && bytes != 16) ||
 	     bytes * 8 < dtype_bits(stmt->buffer->tensor.type)))
-		check_fails(check, stmt, "%s copies 4, 8 or 16 bytes", intrin->name);
-	for (int i = 0; i < intrin->nargs; i++)
+		check_fails(check, stmt, "%s copies 4, 8 or 16 bytes", op->name);
+	for (int i = 0; i < op->nargs; i++)
 		check_operand(check, stmt, i);
 	if (stmt->buffer)
 		check_result(check, stmt);
@@ -279,9 +278,10 @@ add_demand(const Kernel *kernel, const Device *device, const Stmt *stmt, Demand 
 		demand->shared += buffer_size(stmt->buffer);
 	if (stmt->kind == STMT_ALLOC && stmt->buffer->scope == SCOPE_REG)
 		demand->registers += (buffer_size(stmt->buffer) + 3) / 4;
-	if (stmt->kind == STMT_INTRIN && stmt->intrin->capability > device->gpu->capability)
+	if (stmt->kind == STMT_WARP_OP && stmt->warp_op->capability > device->gpu->capability)
 		fail_unsupported(&stmt->loc, "kernel %s: %s has no %s, which needs capability %d",
-		                 kernel->name, device->name, stmt->intrin->name, stmt->intrin->capability);
+		                 kernel->name, device->name, stmt->warp_op->name,
+		                 stmt->warp_op->capability);
 }
 
 static void

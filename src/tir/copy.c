@@ -70,7 +70,7 @@ copy_stmt(Copy *copy, const Stmt *from)
 	to->condition = copy_expr(copy, from->condition);
 	to->value = copy_expr(copy, from->value);
 	if (from->args)
-		to->args = copy_exprs(copy, from->intrin->nargs, from->args);
+		to->args = copy_exprs(copy, from->warp_op->nargs, from->args);
 	if (from->index) {
 		to->index = copy_exprs(copy, from->buffer->tensor.rank, from->index);
 		const Tensor *tensor = map_find_ptr(&copy->tensors, &from->buffer->tensor);

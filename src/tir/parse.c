@@ -11,9 +11,9 @@
  *             | name ":" type "@" scope [ "(" lanes ")" ] [ "=" scalar ]
  *             | "check" integer "(" scalar ")" "value" scalar
  *             | "sync"
- *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) ( scalar | intrin )
- *             | intrin
- *     intrin  = name of a row of warp.def "(" [ scalar { "," scalar } ] ")"
+ *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) ( scalar | warp_op )
+ *             | warp_op
+ *     warp_op = name of a row of warp.def "(" [ scalar { "," scalar } ] ")"
  *     range   = name "in" scalar [ ".." scalar ]
  *     block   = "{" { stmt } "}" | stmt
  *
@@ -319,31 +319,31 @@ parse_store_op(Parser *parser)
 }
 
 static Stmt *
-parse_intrin(Parser *parser, const Intrin *intrin, const Buffer *buffer, const Expr *const *index,
-             int op)
+parse_warp_op(Parser *parser, const WarpOp *warp_op, const Buffer *buffer, const Expr *const *index,
+              int op)
 {
-	const Expr *args[INTRIN_ARGS];
+	const Expr *args[WARP_ARGS];
 	DType result = buffer ? buffer->tensor.type : DT_NONE;
 	scan_expect(&parser->scan, "(", "after the operation's name");
-	for (int i = 0; i < intrin->nargs; i++) {
+	for (int i = 0; i < warp_op->nargs; i++) {
 		if (i)
 			scan_expect(&parser->scan, ",", "between operands");
 		Loc loc = scan_loc(&parser->scan);
-		args[i] = parse_scalar(parser, intrin_operand_type(intrin, i, result));
-		if (intrin_takes_place(intrin, i) && args[i]->op != EX_read)
-			fail(&loc, "operand %d of %s is an element of a buffer", i + 1, intrin->name);
+		args[i] = parse_scalar(parser, warp_op_operand_type(warp_op, i, result));
+		if (warp_op_takes_place(warp_op, i) && args[i]->op != EX_read)
+			fail(&loc, "operand %d of %s is an element of a buffer", i + 1, warp_op->name);
 	}
 	scan_expect(&parser->scan, ")", "after operands");
-	return stmt_intrin(parser->kernel, intrin, buffer, index, op, args);
+	return stmt_warp_op(parser->kernel, warp_op, buffer, index, op, args);
 }
 
 /* The operation whose name comes next; NULL: none. */
-static const Intrin *
-peek_intrin(Parser *parser, bool has_result)
+static const WarpOp *
+peek_warp_op(Parser *parser, bool has_result)
 {
 	const Token *token = scan_peek(&parser->scan);
-	const Intrin *intrin = token->kind == TOK_NAME ? intrin_find(token->text) : NULL;
-	return intrin && intrin_has_result(intrin) == has_result ? intrin : NULL;
+	const WarpOp *warp_op = token->kind == TOK_NAME ? warp_op_find(token->text) : NULL;
+	return warp_op && warp_op_has_result(warp_op) == has_result ? warp_op : NULL;
 }
 
 static Stmt *
@@ -365,10 +365,10 @@ parse_store(Parser *parser, const Loc *loc, const char *name)
 	if (is_bracketed)
 		scan_expect(&parser->scan, "]", "after the indices of a store");
 	int op = parse_store_op(parser);
-	const Intrin *intrin = peek_intrin(parser, true);
-	if (intrin) {
+	const WarpOp *warp_op = peek_warp_op(parser, true);
+	if (warp_op) {
 		scan_next(&parser->scan);
-		return parse_intrin(parser, intrin, buffer, index, op);
+		return parse_warp_op(parser, warp_op, buffer, index, op);
 	}
 	const Expr *value = parse_scalar(parser, buffer->tensor.type);
 	return stmt_store(parser->kernel, buffer, index, op, value);
@@ -388,10 +388,10 @@ parse_stmt(Parser *parser)
 			stmt = words[i].parse(parser);
 	if (!stmt && scan_accept(&parser->scan, "sync"))
 		stmt = stmt_sync(parser->kernel);
-	const Intrin *intrin = stmt ? NULL : peek_intrin(parser, false);
-	if (intrin) {
+	const WarpOp *warp_op = stmt ? NULL : peek_warp_op(parser, false);
+	if (warp_op) {
 		scan_next(&parser->scan);
-		stmt = parse_intrin(parser, intrin, NULL, NULL, STORE_SET);
+		stmt = parse_warp_op(parser, warp_op, NULL, NULL, STORE_SET);
 	}
 	if (!stmt) {
 		const char *name = scan_name(&parser->scan, "statement");

@@ -213,15 +213,15 @@ print_store(Buf *buf, const Stmt *stmt)
 }
 
 static void
-print_intrin(Buf *buf, const Stmt *stmt)
+print_warp_op(Buf *buf, const Stmt *stmt)
 {
 	DType result = stmt->buffer ? stmt->buffer->tensor.type : DT_NONE;
 	if (stmt->buffer)
 		print_target(buf, stmt);
-	buf_printf(buf, "%s(", stmt->intrin->name);
-	for (int i = 0; i < stmt->intrin->nargs; i++) {
+	buf_printf(buf, "%s(", stmt->warp_op->name);
+	for (int i = 0; i < stmt->warp_op->nargs; i++) {
 		buf_puts(buf, i ? ", " : "");
-		print_scalar(buf, stmt->args[i], intrin_operand_type(stmt->intrin, i, result));
+		print_scalar(buf, stmt->args[i], warp_op_operand_type(stmt->warp_op, i, result));
 	}
 	buf_puts(buf, ")\n");
 }
@@ -287,8 +287,8 @@ print_stmt(Buf *buf, const Stmt *stmt, int depth)
 	case STMT_SYNC:
 		buf_puts(buf, "sync\n");
 		break;
-	case STMT_INTRIN:
-		print_intrin(buf, stmt);
+	case STMT_WARP_OP:
+		print_warp_op(buf, stmt);
 		break;
 	}
 }

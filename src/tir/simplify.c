@@ -110,7 +110,7 @@ simplify_stmt(Simplifier *simplifier, Stmt *stmt)
 	if (stmt->index)
 		stmt->index = simple_list(simplifier, stmt->buffer->tensor.rank, stmt->index);
 	if (stmt->args)
-		stmt->args = simple_list(simplifier, stmt->intrin->nargs, stmt->args);
+		stmt->args = simple_list(simplifier, stmt->warp_op->nargs, stmt->args);
 	return stmt;
 }
 

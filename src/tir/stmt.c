@@ -135,35 +135,35 @@ stmt_sync(Kernel *kernel)
 }
 
 Stmt *
-stmt_intrin(Kernel *kernel, const Intrin *intrin, const Buffer *buffer, const Expr *const *index,
-            int op, const Expr *const *args)
+stmt_warp_op(Kernel *kernel, const WarpOp *warp_op, const Buffer *buffer, const Expr *const *index,
+             int op, const Expr *const *args)
 {
-	Stmt *stmt = stmt_new(kernel, STMT_INTRIN);
-	stmt->intrin = intrin;
+	Stmt *stmt = stmt_new(kernel, STMT_WARP_OP);
+	stmt->warp_op = warp_op;
 	stmt->buffer = buffer;
 	if (buffer)
 		stmt->index =
 			arena_memdup(kernel->arena, index, (size_t)buffer->tensor.rank * sizeof *index);
 	stmt->op = op;
-	stmt->args = arena_memdup(kernel->arena, args, (size_t)intrin->nargs * sizeof *args);
+	stmt->args = arena_memdup(kernel->arena, args, (size_t)warp_op->nargs * sizeof *args);
 	return stmt;
 }
 
 int
 stmt_width(const Stmt *stmt, int operand)
 {
-	const Intrin *intrin = stmt->intrin;
-	const Fragment *fragments[] = {intrin->d, intrin->a, intrin->b};
-	bool is_place = operand < 0 ? stmt->buffer != NULL : intrin_takes_place(intrin, operand);
+	const WarpOp *warp_op = stmt->warp_op;
+	const Fragment *fragments[] = {warp_op->d, warp_op->a, warp_op->b};
+	bool is_place = operand < 0 ? stmt->buffer != NULL : warp_op_takes_place(warp_op, operand);
 	int64_t bytes = 0;
 	if (!is_place)
 		return 0;
-	switch (intrin->kind) {
-	case INTRIN_MMA:
+	switch (warp_op->kind) {
+	case WARP_MMA:
 		return fragments[operand + 1]->count;
-	case INTRIN_LOAD:
-		return operand < 0 ? intrin->d->count : intrin->d->cols;
-	case INTRIN_COPY:
+	case WARP_LOAD:
+		return operand < 0 ? warp_op->d->count : warp_op->d->cols;
+	case WARP_COPY:
 		expr_as_i64(stmt->args[1], &bytes);
 		return (int)(bytes * 8 / dtype_bits(stmt->buffer->tensor.type));
 	default:
@@ -241,7 +241,7 @@ rewrite_stmt(Kernel *kernel, Stmt *stmt, ExprRewrite replace, void *arg)
 	if (stmt->index)
 		stmt->index = rewrite_exprs(kernel, stmt->buffer->tensor.rank, stmt->index, replace, arg);
 	if (stmt->args)
-		stmt->args = rewrite_exprs(kernel, stmt->intrin->nargs, stmt->args, replace, arg);
+		stmt->args = rewrite_exprs(kernel, stmt->warp_op->nargs, stmt->args, replace, arg);
 }
 
 void
@@ -323,7 +323,7 @@ collect_from_stmt(Kernel *kernel, const Stmt *stmt)
 	collect_symbols(kernel, stmt->condition);
 	for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
 		collect_symbols(kernel, stmt->index[d]);
-	for (int i = 0; stmt->args && i < stmt->intrin->nargs; i++)
+	for (int i = 0; stmt->args && i < stmt->warp_op->nargs; i++)
 		collect_symbols(kernel, stmt->args[i]);
 	collect_symbols(kernel, stmt->value);
 	if (stmt->kind != STMT_ALLOC)

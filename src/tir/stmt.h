@@ -50,14 +50,14 @@ typedef struct Kernel Kernel;
 struct Script;
 
 typedef enum StmtKind {
-	STMT_FOR,    /* for var in lo..hi @bind { body } */
-	STMT_STORE,  /* buffer[index] = value, or op= value */
-	STMT_IF,     /* if (condition) body else other */
-	STMT_LET,    /* var = value, visible in the statements behind it in this list */
-	STMT_ALLOC,  /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
-	STMT_CHECK,  /* if (!condition) report {code, value, index} once and go on */
-	STMT_SYNC,   /* barrier of the threads of a block */
-	STMT_INTRIN, /* buffer[index] = intrin(args), or op=; or intrin(args): warp.def */
+	STMT_FOR,     /* for var in lo..hi @bind { body } */
+	STMT_STORE,   /* buffer[index] = value, or op= value */
+	STMT_IF,      /* if (condition) body else other */
+	STMT_LET,     /* var = value, visible in the statements behind it in this list */
+	STMT_ALLOC,   /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
+	STMT_CHECK,   /* if (!condition) report {code, value, index} once and go on */
+	STMT_SYNC,    /* barrier of the threads of a block */
+	STMT_WARP_OP, /* buffer[index] = warp_op(args), or op=; or warp_op(args): warp.def */
 } StmtKind;
 
 typedef enum Bind {
@@ -111,13 +111,13 @@ struct Stmt {
 	int lanes, lane_bytes;    /* FOR @vector: one vector of so many lanes (Vectorize); 0: not yet */
 	Stmt *body, *other;       /* FOR: body; IF: body, other */
 	const Expr *condition;    /* IF, CHECK */
-	const Buffer *buffer;     /* STORE, ALLOC; INTRIN with a result */
-	const Expr *const *index; /* STORE; INTRIN with a result: its first element */
+	const Buffer *buffer;     /* STORE, ALLOC; WARP_OP with a result */
+	const Expr *const *index; /* STORE; WARP_OP with a result: its first element */
 	const Expr *value;        /* STORE, LET, ALLOC, CHECK: the offending value */
-	int op;                   /* STORE, INTRIN */
+	int op;                   /* STORE, WARP_OP */
 	int code;                 /* CHECK: TW_CHECK_… of runtime/abi.h */
-	const Intrin *intrin;     /* INTRIN */
-	const Expr *const *args;  /* INTRIN: numbers, and places as reads of their first element */
+	const WarpOp *warp_op;    /* WARP_OP */
+	const Expr *const *args;  /* WARP_OP: numbers, and places as reads of their first element */
 };
 
 struct Kernel {
@@ -155,8 +155,8 @@ Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
 Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
 Stmt *stmt_sync(Kernel *kernel);
 /* With a result: buffer and index of its first element, and op; else NULL, NULL, STORE_SET. */
-Stmt *stmt_intrin(Kernel *kernel, const Intrin *intrin, const Buffer *buffer,
-                  const Expr *const *index, int op, const Expr *const *args);
+Stmt *stmt_warp_op(Kernel *kernel, const WarpOp *warp_op, const Buffer *buffer,
+                   const Expr *const *index, int op, const Expr *const *args);
 /* How many elements side by side an operand names, -1 being the result; 0: it names none. */
 int stmt_width(const Stmt *stmt, int operand);
 Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head; walks the list */

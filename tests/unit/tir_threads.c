@@ -293,12 +293,12 @@ expect_whole(const char *name, const Fragment *fragment)
 
 START_TEST(test_rows)
 {
-	for (int i = 0; i < intrin_count(); i++) {
-		const Intrin *row = intrin_at(i);
-		ck_assert_ptr_eq(intrin_find(row->name), row);
+	for (int i = 0; i < warp_op_count(); i++) {
+		const WarpOp *row = warp_op_at(i);
+		ck_assert_ptr_eq(warp_op_find(row->name), row);
 		if (row->d)
 			expect_whole(row->name, row->d);
-		if (row->kind != INTRIN_MMA)
+		if (row->kind != WARP_MMA)
 			continue;
 		expect_whole(row->name, row->a);
 		expect_whole(row->name, row->b);

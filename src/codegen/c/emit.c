@@ -179,9 +179,9 @@ emit_stmt(Emit *em, const Stmt *stmt)
 		emit_check(em, stmt);
 		break;
 	case STMT_SYNC:
-	case STMT_INTRIN:
+	case STMT_WARP_OP:
 		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no %s", em->kernel->name,
-		        stmt->kind == STMT_SYNC ? "barriers" : stmt->intrin->name);
+		        stmt->kind == STMT_SYNC ? "barriers" : stmt->warp_op->name);
 	}
 }
 

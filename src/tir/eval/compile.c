@@ -176,9 +176,9 @@ compile_index(Machine *m, Code *code, int rank, const Expr *const *index)
 static void
 compile_operands(Machine *m, Code *code, const Stmt *stmt)
 {
-	for (int i = 0; i < stmt->intrin->nargs; i++) {
+	for (int i = 0; i < stmt->warp_op->nargs; i++) {
 		const Expr *arg = stmt->args[i];
-		if (intrin_takes_place(stmt->intrin, i)) {
+		if (warp_op_takes_place(stmt->warp_op, i)) {
 			Storage *storage = storage_of(m, arg->tensor);
 			code->from[i] = (Place){storage, compile_index(m, code, arg->argc, arg->arg)};
 		} else {
@@ -204,7 +204,7 @@ compile_stmt(Machine *m, const Stmt *stmt)
 		code->to.storage = storage_of(m, &stmt->buffer->tensor);
 	if (stmt->index)
 		code->to.index = compile_index(m, code, stmt->buffer->tensor.rank, stmt->index);
-	if (stmt->kind == STMT_INTRIN)
+	if (stmt->kind == STMT_WARP_OP)
 		compile_operands(m, code, stmt);
 	for (int i = 0; i < 2 && (stmt->kind == STMT_FOR || stmt->kind == STMT_IF); i++)
 		code->active[i] = NEW_N(m->arena, int, m->count);

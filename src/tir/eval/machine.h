@@ -56,12 +56,12 @@ typedef struct Code {
 	struct Code *next, *body, *other;
 	VEC(Instruction) ins;
 	IntVec list;
-	int result[4];           /* lo, hi / condition / value: slots */
-	Place to;                /* STORE, ALLOC, INTRIN */
-	Place from[INTRIN_ARGS]; /* INTRIN: operands that are places */
-	int arg[INTRIN_ARGS];    /* INTRIN: operands that are numbers: slots */
-	int var;                 /* FOR, LET: slot */
-	int *active[2];          /* FOR, IF: the threads that go on, and those that do not */
+	int result[4];         /* lo, hi / condition / value: slots */
+	Place to;              /* STORE, ALLOC, WARP_OP */
+	Place from[WARP_ARGS]; /* WARP_OP: operands that are places */
+	int arg[WARP_ARGS];    /* WARP_OP: operands that are numbers: slots */
+	int var;               /* FOR, LET: slot */
+	int *active[2];        /* FOR, IF: the threads that go on, and those that do not */
 } Code;
 
 typedef struct Known {
@@ -143,6 +143,6 @@ void note_read(const Machine *m, const Storage *storage, int64_t at);
 void note_write(const Machine *m, const Storage *storage, int64_t at);
 
 /* ---- warp.c ---- */
-void run_intrin(Machine *m, const Code *code, Active active);
+void run_warp_op(Machine *m, const Code *code, Active active);
 
 #endif

@@ -149,8 +149,8 @@ run_stmt(Machine *m, const Code *code, Active active)
 		run_if(m, code, active);
 	else if (stmt->kind == STMT_SYNC)
 		run_sync(m, active);
-	else if (stmt->kind == STMT_INTRIN)
-		run_intrin(m, code, active);
+	else if (stmt->kind == STMT_WARP_OP)
+		run_warp_op(m, code, active);
 	else
 		for (int i = 0; i < active.count; i++) {
 			enter_thread(m, active.threads[i]);

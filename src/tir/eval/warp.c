@@ -18,9 +18,9 @@ run_shuffle(Machine *m, const Code *code, const int *threads)
 		enter_thread(m, threads[lane]);
 		int64_t by = m->at[code->arg[1]].i64, at = locate_elements(m, code->to, 1);
 		if (by < 0 || by >= WARP_LANES)
-			machine_fail(m, FAIL_BUG, "%s by %lld in a warp of %d", code->stmt->intrin->name,
+			machine_fail(m, FAIL_BUG, "%s by %lld in a warp of %d", code->stmt->warp_op->name,
 			             (long long)by, WARP_LANES);
-		int from = code->stmt->intrin->lane(lane, (int)by);
+		int from = code->stmt->warp_op->lane(lane, (int)by);
 		Scalar value = given[from < 0 || from >= WARP_LANES ? lane : from];
 		if (code->stmt->op != STORE_SET) {
 			Scalar args[3] = {read_at(m, code->to.storage, at), value};
@@ -47,14 +47,14 @@ round_fraction(float value, int fraction)
 }
 
 static double
-factor(const Intrin *intrin, Scalar value)
+factor(const WarpOp *op, Scalar value)
 {
-	Scalar wide = scalar_cast(DT_F32, 0, intrin->type, value);
-	return round_fraction(wide.f32, intrin->fraction);
+	Scalar wide = scalar_cast(DT_F32, 0, op->type, value);
+	return round_fraction(wide.f32, op->fraction);
 }
 
 static void
-gather(Machine *m, const Intrin *intrin, const Fragment *fragment, Place place, const int *threads,
+gather(Machine *m, const WarpOp *op, const Fragment *fragment, Place place, const int *threads,
        double matrix[MAX_SIDE][MAX_SIDE])
 {
 	for (int lane = 0; lane < WARP_LANES; lane++) {
@@ -62,24 +62,24 @@ gather(Machine *m, const Intrin *intrin, const Fragment *fragment, Place place, 
 		int64_t at = locate_elements(m, place, fragment->count);
 		for (int i = 0; i < fragment->count; i++)
 			matrix[fragment->row(lane, i)][fragment->col(lane, i)] =
-				factor(intrin, read_at(m, place.storage, at + i));
+				factor(op, read_at(m, place.storage, at + i));
 	}
 }
 
 static void
 run_mma(Machine *m, const Code *code, const int *threads)
 {
-	const Intrin *intrin = code->stmt->intrin;
-	const Fragment *d = intrin->d;
+	const WarpOp *op = code->stmt->warp_op;
+	const Fragment *d = op->d;
 	double a[MAX_SIDE][MAX_SIDE], b[MAX_SIDE][MAX_SIDE];
-	gather(m, intrin, intrin->a, code->from[0], threads, a);
-	gather(m, intrin, intrin->b, code->from[1], threads, b);
+	gather(m, op, op->a, code->from[0], threads, a);
+	gather(m, op, op->b, code->from[1], threads, b);
 	for (int lane = 0; lane < WARP_LANES; lane++) {
 		enter_thread(m, threads[lane]);
 		int64_t at = locate_elements(m, code->to, d->count);
 		for (int i = 0; i < d->count; i++) {
 			double sum = (double)read_at(m, code->to.storage, at + i).f32;
-			for (int k = 0; k < intrin->a->cols; k++)
+			for (int k = 0; k < op->a->cols; k++)
 				sum += a[d->row(lane, i)][k] * b[k][d->col(lane, i)];
 			write_at(m, code->to.storage, at + i, (Scalar){.f32 = (float)sum});
 		}
@@ -101,7 +101,7 @@ locate_aligned(const Machine *m, Place place, int count)
 static void
 run_load(Machine *m, const Code *code, const int *threads)
 {
-	const Fragment *d = code->stmt->intrin->d;
+	const Fragment *d = code->stmt->warp_op->d;
 	int64_t rows[WARP_LANES] = {0};
 	for (int row = 0; row < d->rows; row++) {
 		enter_thread(m, threads[row]);
@@ -133,7 +133,7 @@ run_copy(Machine *m, const Code *code)
 	int count = stmt_width(code->stmt, 0);
 	Coming coming = {code->from[0].storage, code->to.storage, 0, 0, count, thread->groups};
 	coming.to_at = locate_aligned(m, code->to, count);
-	if (code->stmt->intrin->nargs == 3 && !m->at[code->arg[2]].u64)
+	if (code->stmt->warp_op->nargs == 3 && !m->at[code->arg[2]].u64)
 		coming.from = NULL;
 	else
 		coming.from_at = locate_aligned(m, code->from[0], count);
@@ -176,9 +176,9 @@ run_wait(Machine *m, const Code *code)
 static void
 run_of_thread(Machine *m, const Code *code)
 {
-	if (code->stmt->intrin->kind == INTRIN_COPY)
+	if (code->stmt->warp_op->kind == WARP_COPY)
 		run_copy(m, code);
-	else if (code->stmt->intrin->kind == INTRIN_WAIT)
+	else if (code->stmt->warp_op->kind == WARP_WAIT)
 		run_wait(m, code);
 	else
 		m->threads[m->now.thread].groups++;
@@ -187,9 +187,9 @@ run_of_thread(Machine *m, const Code *code)
 static void
 run_of_warp(Machine *m, const Code *code, const int *threads)
 {
-	if (code->stmt->intrin->kind == INTRIN_SHUFFLE)
+	if (code->stmt->warp_op->kind == WARP_SHUFFLE)
 		run_shuffle(m, code, threads);
-	else if (code->stmt->intrin->kind == INTRIN_LOAD)
+	else if (code->stmt->warp_op->kind == WARP_LOAD)
 		run_load(m, code, threads);
 	else
 		run_mma(m, code, threads);
@@ -203,13 +203,13 @@ expect_warp(const Machine *m, const Code *code, Active active, int first)
 	for (int lane = 0; lane < WARP_LANES; lane++)
 		if (first + lane >= active.count || active.threads[first + lane] != warp + lane)
 			machine_fail(m, FAIL_BUG, "thread %d is at %s without thread %d of its warp",
-			             active.threads[first], code->stmt->intrin->name, warp + lane);
+			             active.threads[first], code->stmt->warp_op->name, warp + lane);
 }
 
 void
-run_intrin(Machine *m, const Code *code, Active active)
+run_warp_op(Machine *m, const Code *code, Active active)
 {
-	bool is_of_warp = intrin_is_of_warp(code->stmt->intrin);
+	bool is_of_warp = warp_op_is_of_warp(code->stmt->warp_op);
 	for (int i = 0; i < active.count; i += is_of_warp ? WARP_LANES : 1) {
 		enter_thread(m, active.threads[i]);
 		if (is_of_warp) {

@@ -329,9 +329,9 @@ licm_index(Licm *m, const Stmt *stmt)
 static const Expr *const *
 licm_args(Licm *m, const Stmt *stmt)
 {
-	const Expr **args = NEW_N(m->kernel->arena, const Expr *, stmt->intrin->nargs + 1);
-	for (int i = 0; i < stmt->intrin->nargs; i++) {
-		bool is_place = intrin_takes_place(stmt->intrin, i);
+	const Expr **args = NEW_N(m->kernel->arena, const Expr *, stmt->warp_op->nargs + 1);
+	for (int i = 0; i < stmt->warp_op->nargs; i++) {
+		bool is_place = warp_op_takes_place(stmt->warp_op, i);
 		args[i] = is_place ? visit_args(m, stmt->args[i], m->nests.count, false)
 		                   : licm_scalar(m, stmt->args[i]);
 	}
@@ -354,7 +354,7 @@ licm_stmt(Licm *m, Stmt *stmt)
 		stmt->index = licm_index(m, stmt);
 		stmt->value = licm_stored(m, stmt);
 		break;
-	case STMT_INTRIN:
+	case STMT_WARP_OP:
 		stmt->index = licm_index(m, stmt);
 		stmt->args = licm_args(m, stmt);
 		break;
@@ -417,7 +417,7 @@ count_uses(const Licm *m)
 			count_vars(&uses, fields[i], 1);
 		for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
 			count_vars(&uses, stmt->index[d], 1);
-		for (int i = 0; stmt->args && i < stmt->intrin->nargs; i++)
+		for (int i = 0; stmt->args && i < stmt->warp_op->nargs; i++)
 			count_vars(&uses, stmt->args[i], 1);
 	}
 	return uses;

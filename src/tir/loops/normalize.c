@@ -381,7 +381,7 @@ normalize_stmt(Normalizer *n, Stmt *stmt)
 	if (stmt->index)
 		stmt->index = normalize_each(n, stmt->buffer->tensor.rank, stmt->index);
 	if (stmt->args)
-		stmt->args = normalize_each(n, stmt->intrin->nargs, stmt->args);
+		stmt->args = normalize_each(n, stmt->warp_op->nargs, stmt->args);
 	if (stmt->kind != STMT_IF)
 		return;
 	normalize_list(n, stmt->body);

@@ -109,9 +109,9 @@ note_register(Placing *placing, Stmt *alloc)
 static void
 note_operands(Placing *placing, const Stmt *stmt, ExprWalk *walk)
 {
-	for (int i = 0; i < stmt->intrin->nargs; i++) {
+	for (int i = 0; i < stmt->warp_op->nargs; i++) {
 		expr_walk_add(walk, stmt->args[i]);
-		if (intrin_takes_place(stmt->intrin, i))
+		if (warp_op_takes_place(stmt->warp_op, i))
 			map_set_ptr(&placing->places, stmt->args[i]->tensor, NULL);
 	}
 	if (stmt->buffer)
@@ -128,7 +128,7 @@ note_list(Placing *placing, Stmt *list)
 		expr_walk_add(&walk, stmt->hi);
 		for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
 			expr_walk_add(&walk, stmt->index[d]);
-		if (stmt->kind == STMT_INTRIN)
+		if (stmt->kind == STMT_WARP_OP)
 			note_operands(placing, stmt, &walk);
 		while (expr_step(&walk))
 			if (walk.e->op == EX_read)

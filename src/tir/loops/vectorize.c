@@ -80,7 +80,7 @@ survey_definition(Survey *survey, const Stmt *stmt)
 	lanes_note(&survey->lanes, stmt);
 	if (stmt->var)
 		vec_push(survey->kernel->arena, &survey->inner, stmt->var);
-	survey->is_impossible |= stmt->kind == STMT_SYNC || stmt->kind == STMT_INTRIN;
+	survey->is_impossible |= stmt->kind == STMT_SYNC || stmt->kind == STMT_WARP_OP;
 	survey->is_impossible |= stmt->kind == STMT_ALLOC && stmt->buffer->scope != SCOPE_REG;
 	survey->is_impossible |=
 		stmt->kind == STMT_FOR &&

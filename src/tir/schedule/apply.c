@@ -107,7 +107,7 @@ script_apply(Kernel *kernel, const Script *script)
 #undef PRIMITIVE
 	};
 	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
-		if (walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_INTRIN)
+		if (walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_WARP_OP)
 			fail_unsupported(&walk.stmt->loc,
 			                 "kernel %s: no step moves barriers and operations of "
 			                 "threads",
