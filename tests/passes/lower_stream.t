@@ -18,17 +18,17 @@ kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
     for piece in 2 @parallel {
       sum: f32[512] @stack
       acc: f32[512] @stack
-      for v in min(512, 600-piece*512)/16 {
+      for v in min(32, 37-piece*32) {
         let h0 = v*16
         for lane_init in 16 @vector(i32x16)
           acc[h0+lane_init] = 0
       }
       if (0 < min(512, 600-piece*512)%16) {
-        let h1 = min(512, 600-piece*512)/16*16
+        let h1 = min(32, 37-piece*32)*16
         for lane_init_1 in min(512, 600-piece*512)%16 @vector(i32x16)
           acc[h1+lane_init_1] = 0
       }
-      let h2 = min(512, 600-piece*512)/16
+      let h2 = min(32, 37-piece*32)
       let h4 = i0*12000+piece*512
       let h7 = 0 < min(512, 600-piece*512)%16
       let h8 = min(512, 600-piece*512)%16
@@ -48,7 +48,7 @@ kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
             acc[h9+lane_1] += vx[h11+lane_1]
         }
       }
-      for v_2 in min(512, 600-piece*512)/16 {
+      for v_2 in min(32, 37-piece*32) {
         let h12 = v_2*16
         for lane_2 in 16 @vector(i32x16)
           sum[h12+lane_2] = acc[h12+lane_2]
@@ -57,7 +57,7 @@ kernel k0_exp(N, vx: f32[N*12000], y: out f32[N*600]) flat "sum + exp" {
         for lane_2_1 in min(512, 600-piece*512)%16 @vector(i32x16)
           sum[h9+lane_2_1] = acc[h9+lane_2_1]
       let h13 = i0*600+piece*512
-      for v_3 in min(512, 600-piece*512)/16 {
+      for v_3 in min(32, 37-piece*32) {
         let h14 = h13+v_3*16
         let h15 = v_3*16
         for lane_1_1 in 16 @vector(i32x16)

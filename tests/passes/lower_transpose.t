@@ -13,7 +13,7 @@ kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
   for i0 in N @parallel
     for piece in 5 @parallel
       for block in 3 @parallel {
-        let h0 = min(64, 300-piece*64)/16
+        let h0 = min(4, 18-piece*4)
         let h1 = i0*39000+piece*64+block*19200
         let h4 = i0*39000+piece*8320+block*64
         let h7 = 0 < min(64, 300-piece*64)%16
