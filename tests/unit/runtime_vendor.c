@@ -326,6 +326,15 @@ START_TEST(matmul)
 		{3, 2, {5, 24, 1}, {24, 33}, false, true, true, "add(3);relu", 0, {0}, true},
 		{3, 2, {5, 24, 3}, {24, 33}, false, true, false, "add(3)", 0, {0}, true},
 		{4, 2, {1, 5, 1, 24}, {24, 33}, false, true, false, "sum(3)", 2, {0}, false},
+		/* few rows of packed weights: images, copied into blocks; panels of weights, whole too */
+		{2, 2, {4, 64}, {64, 512}, false, true, true, "gelu_erf", 4, {0}, false},
+		{2, 2, {8, 64}, {512, 64}, true, true, true, "sum(3)", 3, {0}, false},
+		{3, 2, {2, 3, 48}, {48, 96}, false, true, false, "add(3);relu", 0, {0}, false},
+		{2, 2, {1, 96}, {96, 96}, false, true, true, "add(3)", 0, {0}, false},
+		{2, 2, {5, 64}, {64, 128}, false, true, true, "relu", 2, {0}, false},
+		{2, 2, {3, 40}, {40, 96}, false, true, true, "", 0, {0}, false},
+		/* more rows than one piece of a panel has */
+		{2, 2, {100, 80}, {80, 640}, false, true, true, "add(3);relu", 9, {0}, false},
 	};
 	if (!vendor)
 		return;

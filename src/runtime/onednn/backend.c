@@ -291,7 +291,7 @@ bool
 call_has_slabs(const PreparedCall *call)
 {
 	const CallPlan *plan = &call->plan;
-	return plan->operands[plan->dst].is_slab &&
+	return plan->operands[0].is_window && plan->operands[plan->dst].is_slab &&
 	       plan->chunk[AXIS_HEIGHT] < plan->extent[AXIS_HEIGHT];
 }
 
@@ -324,18 +324,32 @@ free_pieces(PreparedCall *call)
 /* Rows that the library computes only whole (few of them, or an algorithm that wants many) stay
  * so. */
 static bool
-make_call(PreparedCall *call)
+make_attempt(PreparedCall *call)
 {
 	CallPlan *plan = &call->plan;
 	if (!call_plan_row(plan))
 		return false;
 	if (make_pieces(call))
 		return true;
+	free_pieces(call);
 	if (!call_has_slabs(call))
 		return false;
-	free_pieces(call);
 	plan->quantum[AXIS_HEIGHT] = plan->extent[AXIS_HEIGHT];
 	return make_pieces(call);
+}
+
+/* A product goes as an image, or as what it is. */
+static bool
+make_call(PreparedCall *call)
+{
+	const CallPlan fresh = call->plan;
+	bool is_made;
+	for (int attempt = 0; !(is_made = make_attempt(call)) && call->plan.is_image; attempt++) {
+		free_pieces(call);
+		call->plan = fresh;
+		call->plan.attempt = attempt + 1;
+	}
+	return is_made;
 }
 
 PreparedCall *

@@ -56,7 +56,7 @@ typedef struct CallOperand {
 	const void *constant; /* packed once when the library chooses its layout */
 	bool is_packed;
 	bool is_window; /* the dim that follows rows is read through the window */
-	bool is_slab;   /* follows rows: dense, or copied */
+	bool is_slab;   /* the library gets it dense: as it lies, or a copy */
 } CallOperand;
 
 /* Part of the space, and what it is of an operand's dims. */
@@ -96,6 +96,8 @@ struct CallPlan {
 	double work; /* operations, for cutting */
 	DnnlWindow window;
 	int algorithm;
+	int attempt;   /* how often the library has refused this call as an image */
+	bool is_image; /* a product in the form of a convolution */
 	char *error;
 	size_t error_size;
 };
@@ -128,6 +130,10 @@ void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
 /* Fill the plan for the step's row (rows.c, matmul.c). */
 bool call_plan_row(CallPlan *plan);
 bool call_plan_matmul(CallPlan *plan);
+/* Make a product of few rows a convolution in blocks of channels, the widest of 16, 8 that it was
+ * not refused for; false: it is none (image.c). */
+bool call_as_image(CallPlan *plan, int refused);
+CallDescribe call_describe_conv;
 
 /* Boxes (box.c): choose plan->chunk and give the number of boxes; the window of a box, an
  * operand's region for it, and where that begins, in bytes. */

@@ -6,9 +6,16 @@
  */
 #include <string.h>
 
+#include "base/work.h"
 #include "runtime/onednn/call.h"
 
 enum { AXIS_BATCH = 0, AXIS_ROW = 1, AXIS_COLUMN = 2 };
+
+enum {
+	ROWS = 32,         /* no piece has fewer rows, … */
+	PANEL = 64,        /* … or columns */
+	COPIED_TERMS = 64, /* of a sum, beside which a copy of its result costs little */
+};
 
 typedef struct Matmul {
 	CallPlan *plan;
@@ -229,22 +236,62 @@ add_posts(Matmul *m, int joined)
 	return true;
 }
 
+/* As many times the unit as the extent needs, when it is cut into so many pieces. */
+static int64_t
+piece_of(int64_t extent, int64_t pieces, int64_t unit)
+{
+	int64_t each = (extent + pieces - 1) / pieces;
+	return (each + unit - 1) / unit * unit;
+}
+
+/* Panels of a packed matrix follow from that matrix alone, so that it is packed once for any number
+ * of rows; what more pieces are worth it are cut along rows. */
+static void
+cut_panels(CallPlan *plan, int64_t rows, int64_t columns, int64_t terms)
+{
+	double bytes = 4.0 * (double)columns * (double)terms;
+	int64_t panels = call_attr_int(plan, "pieces", 0, work_pieces(work_of(0, bytes)));
+	plan->quantum[AXIS_COLUMN] = piece_of(columns, panels, PANEL);
+	panels = (columns - 1) / plan->quantum[AXIS_COLUMN] + 1;
+	int64_t left = work_pieces(plan->work) / panels;
+	plan->quantum[AXIS_ROW] = piece_of(rows, left < 1 ? 1 : left, ROWS);
+}
+
 /* Cuts: batch first; of a plain product the longer side, since the other operand is then read once
  * per piece from a near cache. */
 static void
-set_axes(Matmul *m)
+set_axes(Matmul *m, bool is_packed)
 {
 	CallPlan *plan = m->plan;
 	int i = m->dst.rank - 2, j = i + 1;
-	int64_t rows = m->dst.dims[i], columns = m->dst.dims[j];
-	plan->work = 2.0 * (double)m->a.dims[m->a.rank - 1];
+	int64_t rows = m->dst.dims[i], columns = m->dst.dims[j], terms = m->a.dims[m->a.rank - 1];
+	plan->work = 2.0 * (double)terms;
 	for (int d = 0; d < m->dst.rank; d++)
 		plan->work *= (double)m->dst.dims[d];
 	plan->extent[AXIS_BATCH] = m->dst.rank > 2 ? m->dst.dims[0] : 1;
 	plan->extent[AXIS_ROW] = rows;
 	plan->extent[AXIS_COLUMN] = columns;
-	plan->quantum[AXIS_ROW] = rows > columns ? 32 : rows;
-	plan->quantum[AXIS_COLUMN] = rows > columns ? columns : 64;
+	plan->quantum[AXIS_ROW] = rows > columns ? ROWS : rows;
+	plan->quantum[AXIS_COLUMN] = rows > columns ? columns : PANEL;
+	if (is_packed && m->dst.rank == 2 && 0 < rows && rows <= columns)
+		cut_panels(plan, rows, columns, terms);
+}
+
+/* Columns of a matrix are no dense matrix, and for others the library has only older kernels: 20
+ * instead of 90 GFLOP/s for a few rows. So pieces of columns get copies. */
+static void
+mark_slabs(const Matmul *m)
+{
+	CallPlan *plan = m->plan;
+	int column = m->dst.rank - 1;
+	if (m->a.dims[m->a.rank - 1] < COPIED_TERMS)
+		return;
+	for (int i = 0; i < plan->noperand; i++) {
+		CallOperand *operand = &plan->operands[i];
+		bool is_matrix = operand->code != DNNL_WEIGHTS && operand->code != DNNL_BIAS &&
+		                 operand->tensor.rank == m->dst.rank;
+		operand->is_slab = is_matrix && operand->follow[column] == AXIS_COLUMN;
+	}
 }
 
 bool
@@ -271,7 +318,6 @@ call_plan_matmul(CallPlan *plan)
 	settle_ones(&m.a);
 	settle_ones(&m.b);
 	settle_ones(&m.dst);
-	set_axes(&m);
 	plan->describe = describe_matmul;
 	CallOperand *a = call_operand(plan, DNNL_SRC, 0, &m.a);
 	follow_batch(a, &m.dst);
@@ -280,6 +326,7 @@ call_plan_matmul(CallPlan *plan)
 	follow_batch(b, &m.dst);
 	call_follow(b, rows + 1, AXIS_COLUMN, 1);
 	b->is_packed = b->constant != NULL;
+	set_axes(&m, b->is_packed);
 	if (!add_bias(&m))
 		return false;
 	CallOperand *dst = call_operand(plan, DNNL_DST, last, &m.dst);
@@ -287,5 +334,9 @@ call_plan_matmul(CallPlan *plan)
 	follow_batch(dst, &m.dst);
 	call_follow(dst, rows, AXIS_ROW, 1);
 	call_follow(dst, rows + 1, AXIS_COLUMN, 1);
-	return add_posts(&m, joined);
+	if (!add_posts(&m, joined))
+		return false;
+	mark_slabs(&m);
+	plan->is_image = call_as_image(plan, plan->attempt);
+	return true;
 }

@@ -190,9 +190,9 @@ call_bias(const CallPlan *plan, DnnlMd *const *mds)
 	return bias;
 }
 
-static int
-describe_conv(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
-              const void *attr)
+int
+call_describe_conv(const CallPlan *plan, const DnnlWindow *window, void **desc, DnnlMd *const *mds,
+                   const void *attr)
 {
 	const DnnlMd *bias = call_bias(plan, mds);
 	int status = dnnl_describe_conv(plan->api, desc, plan->algorithm, mds[0], mds[1], bias,
@@ -288,7 +288,7 @@ plan_conv(CallPlan *plan)
 		return last >= 3 ? false : call_refuse(plan, "conv needs four arguments");
 	int64_t in = weights.dims[1], out = weights.dims[0] / groups;
 	bool is_grouped = groups > 1;
-	plan->describe = describe_conv;
+	plan->describe = call_describe_conv;
 	plan->algorithm = read_algorithm(plan);
 	plan->work = 2.0 * (double)in;
 	for (int i = 0; i < dst.rank; i++)
