@@ -79,6 +79,16 @@ graph g(%q: f32[N,S,4,64], %k: f32[N,S,4,64], %m: f32[N,1,S,S]) -> %y {
 END
 steps 'matmul kernel' mask.g
 
+# Windows that reach beyond the image: one tap of nine counts, of a product at offsets all.
+cat >beyond.g <<'END'
+graph g(%x: f32[1,256,14,14]) -> %y {
+  %w: f32[128,256,3,3] = weight 0
+  %c = Conv(%x, %w) {pads=[24,24,24,24], dilations=[24,24]}
+  %y = Relu(%c)
+}
+END
+steps 'kernel' beyond.g
+
 # A residual sum that is needed twice: the product ends with it, and what follows is a kernel.
 cat >residual.g <<'END'
 graph g(%x: f32[7,33], %r: f32[7,40]) -> %s, %y, %m {

@@ -178,7 +178,8 @@ saves_time(Lowering *low, const Stage *stage, const Stage *product)
 	for (int i = 0; i < product->nloop; i++)
 		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
 	double traffic = 2 * traffic_seconds(device, bytes);
-	double direct = 2 * (double)points_of(low, stage) / (peak * WINDOWS);
+	double share = probe_share(low->context->target, stage);
+	double direct = 2 * share * (double)points_of(low, stage) / (peak * WINDOWS);
 	return is_reused(low, product) &&
 	       2 * (double)points_of(low, product) / (peak * PRODUCT) + traffic < direct;
 }

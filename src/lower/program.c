@@ -235,7 +235,8 @@ count_flops(Lowering *low, MStep *step, const Program *part)
 	for (int s = 0; s < part->nstage; s++) {
 		const Dim *points = stage_points(part->ctx, part->stages[s]);
 		double count = (double)probe_dim(low->context->target, points);
-		double flops = count * point_work(part->stages[s]);
+		double share = probe_share(low->context->target, part->stages[s]);
+		double flops = count * share * point_work(part->stages[s]);
 		step->flops += flops;
 		if (flops > most && count > 0) {
 			most = flops;

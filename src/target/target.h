@@ -65,5 +65,8 @@ bool target_calls(const Target *target, const char *library);
  * may be larger than any number: then the largest. */
 int64_t probe_dim(const Target *target, const Dim *dim);
 int64_t probe_times(int64_t a, int64_t b);
+/* Of the points of its box, the share that the stage's guard leaves at the probe sizes, by a sample
+ * of them; 1 where data decides. Windows that reach beyond small images leave little. */
+double probe_share(const Target *target, const Stage *stage);
 
 #endif
