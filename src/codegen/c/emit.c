@@ -1,6 +1,4 @@
-/* Statements to C. Loops are counted in int64, @parallel ones decode the flat range begin..end once
- * and then count like an odometer.
- */
+/* Statements to C. Loops are counted in int64; what a dialect has its own way is dialect.c's. */
 #include "codegen/c/emit.h"
 
 const Expr *
@@ -28,7 +26,7 @@ emit_block(Emit *em, const Stmt *list)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static void
+void
 emit_serial_loop(Emit *em, const Stmt *loop)
 {
 	begin_statement(em, 2, (const Expr *[]){loop->lo, loop->hi});
@@ -47,75 +45,10 @@ emit_serial_loop(Emit *em, const Stmt *loop)
 	emit_line(em, "}");
 }
 
-/* ---- the parallel range ---------------------------------------------------------------------- */
-
-/* From the flat index to the loops' variables, innermost first; afterwards they are counted. */
-static void
-decode_begin(Emit *em, int count, const Stmt *const *loops)
-{
-	emit_line(em, "tw_i64 rest = begin;");
-	for (int i = count - 1; i >= 0; i--) {
-		const char *name = name_of(em, loops[i]->var);
-		const Expr *extent = dim_from_expr(em->ctx, expr_sub(em->ctx, loops[i]->hi, loops[i]->lo));
-		const char *lo = emit_scalar(em, loops[i]->lo), *width = emit_scalar(em, extent);
-		const char *start = expr_is_zero(loops[i]->lo) ? "" : emit_text(em, "%s + ", lo);
-		if (i == 0) {
-			emit_line(em, "tw_i64 %s = %srest;", name, start);
-			break;
-		}
-		emit_line(em, "tw_i64 %s = %s(tw_i64)((tw_u64)rest %% (tw_u64)%s);", name, start, width);
-		emit_line(em, "rest = (tw_i64)((tw_u64)rest / (tw_u64)%s);", width);
-	}
-}
-
-static void
-count_on(Emit *em, int count, const Stmt *const *loops)
-{
-	for (int i = count - 1; i > 0; i--) {
-		const char *name = name_of(em, loops[i]->var);
-		emit_line(em, "if (++%s < %s)", name, emit_scalar(em, loops[i]->hi));
-		emit_line(em, "\tcontinue;");
-		emit_line(em, "%s = %s;", name, emit_scalar(em, loops[i]->lo));
-	}
-	emit_line(em, "%s++;", name_of(em, loops[0]->var));
-}
-
-static void
-emit_parallel(Emit *em, const Stmt *outermost)
-{
-	const Stmt *loops[ARRAY_MAX_RANK], *body = outermost;
-	int count = 0;
-	while (body && body->kind == STMT_FOR && body->bind == BIND_PARALLEL && !body->next) {
-		must(count < ARRAY_MAX_RANK);
-		loops[count++] = body;
-		body = body->body;
-	}
-	begin_statement(em, 0, NULL);
-	decode_begin(em, count, loops);
-	emit_line(em, "for (tw_i64 flat = begin; flat < end; flat++) {");
-	for (int i = 0; i < count; i++)
-		learn_loop(em, loops[i]);
-	em->depth++;
-	emit_line(em, "{");
-	emit_block(em, body);
-	emit_line(em, "}");
-	begin_statement(em, 0, NULL);
-	count_on(em, count, loops);
-	em->depth--;
-	emit_line(em, "}");
-}
-
 static void
 emit_for(Emit *em, const Stmt *stmt)
 {
-	if (stmt->bind == BIND_PARALLEL && !em->vector && stmt == em->kernel->body)
-		emit_parallel(em, stmt);
-	else if (stmt->bind == BIND_VECTOR && stmt->lanes)
-		emit_vector_loop(em, stmt);
-	else if (stmt->bind >= BIND_BLOCK_X && stmt->bind < BIND_COUNT)
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no blocks and threads",
-		        em->kernel->name);
-	else
+	if (stmt->bind == BIND_SERIAL || !em->dialect->loop(em, stmt))
 		emit_serial_loop(em, stmt);
 }
 
@@ -150,8 +83,8 @@ emit_check(Emit *em, const Stmt *stmt)
 	bool is_lane_wise = emit_varies(em, stmt->condition) || emit_varies(em, stmt->value);
 	int mark = is_lane_wise ? enter_lanes(em) : 0;
 	emit_line(em, "if (!%s)", emit_scalar(em, stmt->condition));
-	emit_line(em, "\ttw_report(args, %d, %s, %s);", stmt->code, emit_scalar(em, stmt->value),
-	          limit ? emit_scalar(em, limit) : "0");
+	emit_line(em, "\ttw_report(%s, %d, %s, %s);", em->dialect->reporter, stmt->code,
+	          emit_scalar(em, stmt->value), limit ? emit_scalar(em, limit) : "0");
 	if (is_lane_wise)
 		leave_lanes(em, mark);
 }
@@ -180,8 +113,8 @@ emit_stmt(Emit *em, const Stmt *stmt)
 		break;
 	case STMT_SYNC:
 	case STMT_WARP_OP:
-		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no %s", em->kernel->name,
-		        stmt->kind == STMT_SYNC ? "barriers" : stmt->warp_op->name);
+		em->dialect->threads(em, stmt);
+		break;
 	}
 }
 

@@ -1,5 +1,6 @@
 /* Inside of the walk from Stmt to C: what its files share.
  *
+ *     dialect.c  what is C's alone, and what CUDA C has in its place (src/codegen/cuda)
  *     emit.c     statements and loops
  *     condition.c  branches, masks
  *     vector.c   @vector loops: lanes, tails, reductions across lanes
@@ -7,7 +8,7 @@
  *     memory.c   reads and stores: addresses, masks
  *     reg.c      register buffers and other local ones
  *     text.c     types, numbers, casts and operations as C text
- *     kernel.c   functions, the file
+ *     kernel.c   names, functions
  *     prelude.c  what the kernels use of the prelude
  *
  * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
@@ -50,8 +51,27 @@ typedef struct Memo {
 	Val val;
 } Memo;
 
-typedef struct Emit {
+typedef struct Emit Emit;
+
+/* What dialects of C say each in its own way. */
+typedef struct Dialect {
+	const char *const *reserved; /* no names, besides the words of C; NULL ends them */
+	const char *restricted;      /* restrict */
+	const char *reporter;        /* whom tw_report() tells: its first arguments */
+	const char *aligned;         /* behind an array */
+	bool is_cuda;                /* the functions of intrin.def's column */
+	/* What a function begins with, and what one is called by: all around its body. */
+	void (*head)(Emit *em);
+	void (*function)(Buf *out, int index, const char *name, const Kernel *kernel, const char *text);
+	/* A loop that is not @serial; false: it is written like one. */
+	bool (*loop)(Emit *em, const Stmt *loop);
+	/* Barriers, operations of threads, shared memory. */
+	void (*threads)(Emit *em, const Stmt *stmt);
+} Dialect;
+
+struct Emit {
 	Arena *arena;
+	const Dialect *dialect;
 	const Target *target;
 	const Kernel *kernel;
 	ExprCtx *ctx;
@@ -68,7 +88,7 @@ typedef struct Emit {
 	Map masks;      /* Tensor of a register to the mask under which it was made */
 	Vector *vector; /* NULL: no @vector loop around */
 	Lanes lanes;    /* its */
-} Emit;
+};
 
 /* ---- text.c ---- */
 const char *c_type(DType type);                        /* tw_f32; of bool and codes: tw_u8 */
@@ -79,6 +99,7 @@ DType memory_type(DType type); /* the element as stored: f16 is u16 */
 const char *c_number(Emit *em, DType type, Scalar value);
 const char *c_cast(Emit *em, DType to, int flags, DType from, const char *x);
 const char *c_operation(Emit *em, const Expr *e, const char *const *args);
+const char *fma_text(Emit *em, DType type, const char *a, const char *b, const char *c);
 /* NULL: no vector form. Operands are vectors of e's argument types (masks for bool). */
 const char *v_operation(Emit *em, const Expr *e, const char *const *args);
 const char *v_pick(Emit *em, DType type, const char *mask, const char *yes, const char *no);
@@ -114,6 +135,8 @@ const char *stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *
 
 /* ---- reg.c ---- */
 bool is_register(const Tensor *tensor); /* else memory */
+/* An access outside of lanes as an lvalue. */
+const char *scalar_place(Emit *em, const Tensor *tensor, const Expr *const *index);
 Val read_reg(Emit *em, const Expr *e);
 void store_reg(Emit *em, const Stmt *stmt);
 void emit_alloc(Emit *em, const Stmt *stmt);
@@ -137,7 +160,16 @@ const char *binary_text(Emit *em, ExprOp op, DType type, bool is_vector, const c
 /* The items of the prelude that the text of the kernels uses, and those that these use. */
 void prelude_print(Buf *out, const Target *target, const char *kernels);
 
+/* ---- kernel.c ---- */
+/* The functions of kernels, flat from then on. Those of one text share one function: function[i] is
+ * the first with the text of kernel i. */
+void emit_kernels(Buf *out, const Target *target, const Dialect *dialect, int count,
+                  Kernel *const *kernels, int *function);
+void emit_parameters(Emit *em); /* arguments and symbols, each with a comma behind */
+void print_ancestry(Buf *out, const Kernel *kernel);
+
 /* ---- emit.c ---- */
+void emit_serial_loop(Emit *em, const Stmt *loop);
 void emit_list(Emit *em, const Stmt *list);
 void emit_block(Emit *em, const Stmt *list); /* a list with definitions of its own */
 void learn_loop(Emit *em, const Stmt *loop);

@@ -136,8 +136,8 @@ stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
 	if (may_contract(em, stmt)) {
 		const Expr *const *factors = stmt->value->arg;
 		if (!is_vector)
-			return emit_text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "",
-			                 emit_scalar(em, factors[0]), emit_scalar(em, factors[1]), old);
+			return fma_text(em, type, emit_scalar(em, factors[0]), emit_scalar(em, factors[1]),
+			                old);
 		value_name(type, name, em->vector->lanes);
 		const char *a = emit_vector(em, factors[0]);
 		return emit_text(em, "tw_fma_%s(%s, %s, %s)", name, a, emit_vector(em, factors[1]), old);

@@ -24,14 +24,24 @@ is_scalar(const Emit *em, const Tensor *tensor)
 	return !is_own(em, tensor) && !((const Buffer *)tensor)->lanes;
 }
 
-/* The lvalue of an access. */
+/* The lvalue of an access. Of registers, those that operations of threads name may have dims. */
 static const char *
 place_text(Emit *em, const Tensor *tensor, const Expr *const *index)
 {
 	const char *name = name_of(em, tensor);
-	if (tensor->rank == 0 || ((const Buffer *)tensor)->lanes)
+	const Buffer *buffer = (const Buffer *)tensor;
+	if (tensor->rank == 0 || buffer->lanes)
 		return name;
-	return emit_text(em, "%s[%s]", name, sum_text(em, index[0]));
+	const Expr *element = tensor->rank > 1 ? flat_index(em->ctx, buffer, index) : index[0];
+	return emit_text(em, "%s[%s]", name, sum_text(em, element));
+}
+
+const char *
+scalar_place(Emit *em, const Tensor *tensor, const Expr *const *index)
+{
+	if (is_register(tensor))
+		return place_text(em, tensor, index);
+	return emit_text(em, "%s[%s]", name_of(em, tensor), sum_text(em, index[0]));
 }
 
 Val
@@ -130,10 +140,11 @@ alloc_reg(Emit *em, const Stmt *stmt)
 		emit_line(em, initial ? "%s %s = %s;" : "%s %s;", type, name, initial);
 		return;
 	}
-	const char *rows = is_row ? emit_scalar(em, tensor->hi[0]) : NULL;
+	const Dim *count = dim_product(em->ctx, tensor->rank, tensor->hi);
+	const char *rows = is_row ? emit_scalar(em, count) : NULL;
 	const char *each = is_each ? emit_text(em, "%d", lanes) : NULL;
-	emit_line(em, "%s %s%s%s __attribute__((aligned(64)));", type, name,
-	          rows ? emit_text(em, "[%s]", rows) : "", each ? emit_text(em, "[%s]", each) : "");
+	emit_line(em, "%s %s%s%s%s;", type, name, rows ? emit_text(em, "[%s]", rows) : "",
+	          each ? emit_text(em, "[%s]", each) : "", em->dialect->aligned);
 	if (initial)
 		fill(em, name, rows, each, initial);
 }
@@ -148,10 +159,14 @@ emit_alloc(Emit *em, const Stmt *stmt)
 		alloc_reg(em, stmt);
 		return;
 	}
+	if (stmt->buffer->scope == SCOPE_SHARED) {
+		em->dialect->threads(em, stmt);
+		return;
+	}
 	const char *name = name_of(em, tensor);
 	const char *count = emit_scalar(em, dim_product(em->ctx, tensor->rank, tensor->hi));
 	if (stmt->buffer->scope == SCOPE_STACK)
-		emit_line(em, "%s %s[%s] __attribute__((aligned(64)));", c_type(tensor->type), name, count);
+		emit_line(em, "%s %s[%s]%s;", c_type(tensor->type), name, count, em->dialect->aligned);
 	if (stmt->value)
 		fill(em, name, count, NULL, emit_scalar(em, stmt->value));
 }

@@ -18,10 +18,11 @@ typedef enum VectorForm {
 typedef struct OpText {
 	const char *infix;
 	VectorForm floats, ints;
-	const char *cuda;
+	const char *cuda32, *cuda64;
 } OpText;
 
-#define INTRIN(op, infix, floats, ints, cuda) [EX_##op] = {infix, floats, ints, cuda},
+#define INTRIN(op, infix, floats, ints, cuda32, cuda64) \
+	[EX_##op] = {infix, floats, ints, cuda32, cuda64},
 static const OpText rows[EX_COUNT] = {
 #include "target/intrin.def"
 };
@@ -180,6 +181,24 @@ c_cast(Emit *em, DType to, int flags, DType from, const char *x)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
+/* The function of an operation on scalars. */
+static const char *
+function_name(Emit *em, ExprOp op, DType type)
+{
+	const char *own = type == DT_F32 ? rows[op].cuda32 : type == DT_F64 ? rows[op].cuda64 : NULL;
+	if (em->dialect->is_cuda && own)
+		return own;
+	if (op == EX_fma)
+		return type == DT_F32 ? "__builtin_fmaf" : "__builtin_fma";
+	return emit_text(em, "tw_%s_%s", scalar_info(op)->name, dtype_name(type));
+}
+
+const char *
+fma_text(Emit *em, DType type, const char *a, const char *b, const char *c)
+{
+	return emit_text(em, "%s(%s, %s, %s)", function_name(em, EX_fma, type), a, b, c);
+}
+
 /* One bit each: arithmetic without carries, as the interpreter has it. */
 static const char *
 bool_operation(Emit *em, ExprOp op, const char *const *args)
@@ -217,11 +236,11 @@ short_operation(Emit *em, const Expr *e, const char *const *args)
 	if (rows[e->op].infix && e->argc == 2)
 		call = emit_text(em, "(%s %s %s)", wide[0], rows[e->op].infix, wide[1]);
 	else if (e->op == EX_fma)
-		call = emit_text(em, "__builtin_fmaf(%s, %s, %s)", wide[0], wide[1], wide[2]);
+		call = fma_text(em, DT_F32, wide[0], wide[1], wide[2]);
 	else if (e->argc == 2)
-		call = emit_text(em, "tw_%s_f32(%s, %s)", scalar_info(e->op)->name, wide[0], wide[1]);
+		call = emit_text(em, "%s(%s, %s)", function_name(em, e->op, DT_F32), wide[0], wide[1]);
 	else
-		call = emit_text(em, "tw_%s_f32(%s)", scalar_info(e->op)->name, wide[0]);
+		call = emit_text(em, "%s(%s)", function_name(em, e->op, DT_F32), wide[0]);
 	return e->type == type ? emit_text(em, "tw_%s_of_f32(%s)", dtype_name(type), call) : call;
 }
 
@@ -250,7 +269,7 @@ const char *
 c_operation(Emit *em, const Expr *e, const char *const *args)
 {
 	DType type = e->arg[e->argc - 1]->type;
-	const char *infix = rows[e->op].infix, *name = scalar_info(e->op)->name;
+	const char *infix = rows[e->op].infix;
 	if (e->op == EX_select)
 		return emit_text(em, "(%s ? %s : %s)", args[0], args[1], args[2]);
 	if (e->op == EX_and || e->op == EX_or)
@@ -263,17 +282,17 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 	if (bound)
 		return bound;
 	if (e->op == EX_fma)
-		return emit_text(em, "__builtin_fma%s(%s, %s, %s)", type == DT_F32 ? "f" : "", args[0],
-		                 args[1], args[2]);
+		return fma_text(em, type, args[0], args[1], args[2]);
 	bool is_test = e->type == DT_BOOL;
 	bool is_infix = infix && (is_test || dtype_is_float(type) || dtype_bits(type) >= 32);
 	if (is_infix && e->argc == 1)
 		return emit_text(em, "(%s%s)", infix, args[0]);
 	if (is_infix)
 		return emit_text(em, "(%s %s %s)", args[0], infix, args[1]);
+	const char *name = function_name(em, e->op, type);
 	if (e->argc == 1)
-		return emit_text(em, "tw_%s_%s(%s)", name, dtype_name(type), args[0]);
-	return emit_text(em, "tw_%s_%s(%s, %s)", name, dtype_name(type), args[0], args[1]);
+		return emit_text(em, "%s(%s)", name, args[0]);
+	return emit_text(em, "%s(%s, %s)", name, args[0], args[1]);
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */

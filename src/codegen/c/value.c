@@ -340,7 +340,8 @@ emit_at(Emit *em, const Expr *e)
 	if (e->flags & AT_WRAP)
 		wrapped = emit_text(em, "(%s < 0 ? %s + %s : %s)", index, index, extent, index);
 	if (e->flags & AT_CHECK)
-		return (Val){emit_text(em, "tw_at_check(args, %s, %s, %s)", wrapped, extent, index),
+		return (Val){emit_text(em, "tw_at_check(%s, %s, %s, %s)", em->dialect->reporter, wrapped,
+		                       extent, index),
 		             UNIFORM};
 	return (Val){emit_text(em, "tw_at(%s, %s)", wrapped, extent), UNIFORM};
 }
