@@ -31,7 +31,7 @@ RUNTIME_LIBS := -Wl,--as-needed -lcjson -ldl -lm -lpthread
 LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
 SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
-PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/c/prelude/*))
+PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/*/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
            $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))

@@ -8,6 +8,7 @@
 
 #include "cli/compile.h"
 #include "cli/report.h"
+#include "codegen/cuda/cuda.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"
@@ -59,6 +60,17 @@ print_program(const Options *options, Buf *out, const char *path, const char *te
 	program_print(out, program);
 }
 
+static const Device *
+gpu_of(const Options *options)
+{
+	for (int i = 0; i < options->target.count; i++) {
+		const Device *device = device_find(options->target.data[i]);
+		if (device && device->gpu)
+			return device;
+	}
+	fail_as(FAIL_USAGE, NULL, "--cuda needs a GPU, such as --target cuda:h100");
+}
+
 static void
 print_kernel(const Options *options, Buf *out, const char *path, const char *text)
 {
@@ -74,6 +86,10 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 		const Device *device = device_find(options->target.data[i]);
 		if (device && device->gpu)
 			kernel_check_device(kernel, device);
+	}
+	if (options->cuda) {
+		buf_puts(out, codegen_cuda(arena, &(Target){.device = gpu_of(options)}, 1, &kernel));
+		return;
 	}
 	if (options->c) {
 		const char *name = target_name(options, 0);

@@ -36,13 +36,13 @@ teardown(void)
 	arena_free(arena);
 }
 
-static Kernel *
+static inline Kernel *
 read_kernel(const char *text)
 {
 	return kernel_parse(arena, ctx, "test.l", text);
 }
 
-static const char *
+static inline const char *
 printed(const Kernel *kernel)
 {
 	Buf buf = {.arena = arena};
@@ -52,19 +52,25 @@ printed(const Kernel *kernel)
 
 enum { BATCH = 3, MAX_BUFFERS = 8 };
 
-/* Evaluate with N = BATCH on fixed data; gives the last argument's elements. */
-static Array *
-evaluated(const Kernel *kernel)
+/* Every symbol is BATCH. */
+static inline Binding
+batch_binding(void)
 {
-	int64_t values[64];
-	bool is_bound[64];
+	int64_t *values = NEW_N(arena, int64_t, 64);
+	bool *is_bound = NEW_N(arena, bool, 64);
 	for (int i = 0; i < 64; i++) {
 		values[i] = BATCH;
 		is_bound[i] = true;
 	}
-	Binding binding = {64, values, is_bound};
-	Array *arrays[MAX_BUFFERS] = {NULL};
+	return (Binding){64, values, is_bound};
+}
+
+/* Arguments of fixed data. */
+static inline void
+make_arrays(const Kernel *kernel, Array **arrays)
+{
 	uint64_t state = 1;
+	Binding binding = batch_binding();
 	for (int i = 0; i < kernel->buffers.count; i++) {
 		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
 		int64_t dims[8];
@@ -77,6 +83,15 @@ evaluated(const Kernel *kernel)
 			dtype_store_f64(tensor->type, arrays[i]->data, k, (double)((int)(state >> 60) - 7));
 		}
 	}
+}
+
+/* Evaluate with N = BATCH on fixed data; gives the last argument's elements. */
+static inline Array *
+evaluated(const Kernel *kernel)
+{
+	Binding binding = batch_binding();
+	Array *arrays[MAX_BUFFERS] = {NULL};
+	make_arrays(kernel, arrays);
 	kernel_eval(kernel, &binding, arrays);
 	return arrays[kernel->buffers.count - 1];
 }

@@ -27,12 +27,14 @@ prelude_print(Buf *out, const Target *target, const char *kernels)
 	Arena *arena = arena_new_in(out->arena, "the kernels' prelude");
 	Map items = {.arena = arena}; /* a name to 1 + the item that defines it */
 	bool *is_wanted = NEW_N(arena, bool, prelude_count);
-	bool is_x86 = strncmp(target->device->march, "x86", 3) == 0;
-	int x86_bytes = is_x86 ? target->device->vector_bytes : 0;
+	const Device *device = target->device;
+	bool is_x86 = device->march && strncmp(device->march, "x86", 3) == 0;
+	int machine = is_x86 ? device->vector_bytes : 0;
 	const char *word;
 	for (int i = 0; i < prelude_count; i++) {
 		const PreludeItem *item = &prelude_items[i];
-		if (item->x86_bytes != -1 && item->x86_bytes != x86_bytes)
+		if (device->gpu ? item->x86_bytes != PRELUDE_CUDA
+		                : item->x86_bytes != PRELUDE_CPU && item->x86_bytes != machine)
 			continue;
 		is_wanted[i] = *item->names == '\0';
 		for (const char *at = item->names; (word = next_word(arena, &at));)

@@ -1,7 +1,13 @@
 /* Prelude K1: what a freestanding object brings along because the compiler may call it, checked
- * indices, and codes of less than a byte.
+ * indices, and codes of less than a byte. TW_CUDA: for CUDA C.
  */
 
+#if TW_CUDA
+#define TW_TELL TwStatus *status, int32_t step
+#define TW_TOLD status, step
+#else
+#define TW_TELL const TwArgs *args
+#define TW_TOLD args
 #if defined(__GNUC__) && !defined(__clang__)
 #define TW_PLAIN_LOOPS __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #else
@@ -48,19 +54,31 @@ memset(void *to, int value, __SIZE_TYPE__ size)
 	return to;
 }
 
+#endif
 /* The first failure of a run stays: whoever turns code from 0 to -1 writes the rest, code last. */
 TW_SLOW void
-tw_report(const TwArgs *args, int32_t code, tw_i64 value, tw_i64 limit)
+tw_report(TW_TELL, int32_t code, tw_i64 value, tw_i64 limit)
 {
+#if TW_CUDA
+	if (!status || atomicCAS(&status->code, TW_CHECK_NONE, -1) != TW_CHECK_NONE)
+		return;
+	status->step = step;
+#else
 	TwStatus *status = args->status;
 	int32_t none = TW_CHECK_NONE;
 	if (!status || !__atomic_compare_exchange_n(&status->code, &none, -1, 0, __ATOMIC_ACQ_REL,
 	                                            __ATOMIC_RELAXED))
 		return;
 	status->step = args->step;
+#endif
 	status->value = value;
 	status->limit = limit;
+#if TW_CUDA
+	__threadfence_system();
+	atomicExch(&status->code, code);
+#else
 	__atomic_store_n(&status->code, code, __ATOMIC_RELEASE);
+#endif
 }
 
 /* An index with a declared range: at(i, 0..extent). What is outside is clamped. */
@@ -71,10 +89,10 @@ tw_at(tw_i64 i, tw_i64 extent)
 }
 
 TW_FN tw_i64
-tw_at_check(const TwArgs *args, tw_i64 i, tw_i64 extent, tw_i64 said)
+tw_at_check(TW_TELL, tw_i64 i, tw_i64 extent, tw_i64 said)
 {
 	if (__builtin_expect((tw_u64)i >= (tw_u64)extent, 0))
-		tw_report(args, TW_CHECK_INDEX, said, extent);
+		tw_report(TW_TOLD, TW_CHECK_INDEX, said, extent);
 	return tw_at(i, extent);
 }
 
@@ -91,6 +109,13 @@ TW_FN void
 tw_store_code(tw_u8 *p, tw_i64 i, int bits, tw_u8 code)
 {
 	int per_byte = 8 / bits, shift = (int)(i % per_byte) * bits, mask = ((1 << bits) - 1) << shift;
+#if TW_CUDA
+	tw_u64 byte = (tw_u64)p + (tw_u64)(i / per_byte);
+	tw_u32 *word = (tw_u32 *)(byte & ~3ull), left = (tw_u32)(byte & 3) * 8;
+	atomicAnd(word, ~((tw_u32)mask << left));
+	atomicOr(word, ((tw_u32)code << shift & (tw_u32)mask) << left);
+#else
 	__atomic_fetch_and(&p[i / per_byte], (tw_u8)~mask, __ATOMIC_RELAXED);
 	__atomic_fetch_or(&p[i / per_byte], (tw_u8)(code << shift & mask), __ATOMIC_RELAXED);
+#endif
 }

@@ -2,9 +2,10 @@
  * bf16 as their bits), one of 8 takes 8; a mask has all bits of a lane set or none, and is as wide
  * as the values it chooses. What a machine does in one instruction stands under #if; the loops mean
  * the same. TW_X86_BYTES, which codegen defines, is the size of x86's vectors: 64 with AVX-512, 32
- * with AVX2, 0 elsewhere.
+ * with AVX2, 0 elsewhere. CUDA C has no vectors of this kind, only what is done to their lanes.
  */
 
+#if !TW_CUDA
 #ifdef __clang__
 #define TW_GCC(call, loop) loop
 #else
@@ -352,12 +353,14 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 		return v; \
 	}
 
+#endif
 /* bound > x ? bound : x, and bound < x ? bound : x: what a machine's max and min do, NaN of x kept.
  * */
 TW_FN tw_f32 tw_atleast_f32(tw_f32 bound, tw_f32 x) { return bound > x ? bound : x; }
 TW_FN tw_f32 tw_atmost_f32(tw_f32 bound, tw_f32 x) { return bound < x ? bound : x; }
 TW_FN tw_f64 tw_atleast_f64(tw_f64 bound, tw_f64 x) { return bound > x ? bound : x; }
 TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : x; }
+#if !TW_CUDA
 #define TW_BOUNDS(name, V, M, L, atleast, atmost) \
 	TW_FN V tw_atleast_##name##x##L(V a, V b) { return atleast; } \
 	TW_FN V tw_atmost_##name##x##L(V a, V b) { return atmost; } \
@@ -558,3 +561,4 @@ TW_ALL4(16)
 TW_ALL8(2)
 TW_ALL8(4)
 TW_ALL8(8)
+#endif

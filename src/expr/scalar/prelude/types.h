@@ -25,6 +25,7 @@ typedef unsigned long long tw_u64;
 typedef float tw_f32;
 typedef double tw_f64;
 
+#if !TW_CUDA
 /* Vectors of L lanes. */
 #define TW_TYPES4(L) \
 	typedef tw_f32 tw_f32x##L __attribute__((vector_size(4 * L))); \
@@ -45,6 +46,7 @@ TW_TYPES4(16)
 TW_TYPES8(2)
 TW_TYPES8(4)
 TW_TYPES8(8)
+#endif
 
 TW_FN tw_u32
 tw_bits_f32(tw_f32 x)

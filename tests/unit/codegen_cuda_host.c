@@ -1,0 +1,208 @@
+/* The CUDA C of kernels, compiled as C++ for this machine over cuda_host.hpp, computes what the
+ * interpreter does, bit for bit: kernels by hand, and random programs of threads.
+ *
+ * Skipped where there is no C++ compiler ($CXX, or g++).
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "codegen/cuda/cuda.h"
+#include "cuda_kernels.h"
+#include "loop_passes.h"
+#include "thread_pairs.h"
+#include "thread_steps.h"
+
+enum { PROGRAMS = 400, MAX_KERNELS = PROGRAMS + 64 };
+
+static const Target target = {.threads = 1};
+
+typedef void Body(void **buffers, const long long *symbols);
+typedef void Launch(Body *body, const unsigned *grid, const unsigned *threads, void **buffers,
+                    const long long *symbols);
+
+/* ---- compiling for the host ------------------------------------------------------------------ */
+
+static const char *
+compiler(void)
+{
+	const char *named = getenv("CXX");
+	return named && *named ? named : "g++";
+}
+
+static bool
+has_compiler(void)
+{
+	static char command[512];
+	snprintf(command, sizeof command, "%s --version >/dev/null 2>&1", compiler());
+	return system(command) == 0;
+}
+
+/* A function for each kernel, which takes its arguments apart. */
+static void
+add_bodies(Buf *text, int count, Kernel *const *kernels)
+{
+	for (int i = 0; i < count; i++) {
+		const char *name = arena_printf(arena, "\nk%d_%s(", i, kernels[i]->name);
+		if (!strstr(buf_text(text), name))
+			continue; /* an equal one is there */
+		buf_printf(text, "extern \"C\" void body%d(void **b, const long long *s)\n{\n\t(void)s;\n",
+		           i);
+		buf_printf(text, "\t%s", name + 1);
+		for (int k = 0; k < kernels[i]->buffers.count; k++)
+			buf_printf(text, "Pointer{b[%d]}, ", k);
+		for (int k = 0; k < kernels[i]->symbols.count; k++)
+			buf_printf(text, "s[%d], ", k);
+		buf_puts(text, "NULL, 0);\n}\n");
+	}
+}
+
+static void *
+load_on_host(const char *text)
+{
+	const char *folder = file_temporary_folder(arena);
+	const char *source = arena_printf(arena, "%s/kernels.cpp", folder);
+	const char *library = arena_printf(arena, "%s/kernels.so", folder);
+	file_write(arena, source, text, strlen(text));
+	const char *command = arena_printf(
+		arena,
+		"%s -std=gnu++20 -O1 -w -shared -fPIC -fwrapv -fno-strict-aliasing -ffp-contract=off "
+		"-fmax-errors=5 -Itests/unit -Isrc %s -o %s",
+		compiler(), source, library);
+	ck_assert_msg(system(command) == 0, "%s", command);
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	ck_assert_msg(handle, "%s", dlerror());
+	return handle;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void
+sizes_of(const Kernel *kernel, unsigned sizes[6])
+{
+	Binding binding = batch_binding();
+	int64_t extent;
+	for (int i = 0; i < 6; i++)
+		sizes[i] = 1;
+	for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		if (stmt->kind != STMT_FOR || stmt->bind < BIND_BLOCK_X)
+			continue;
+		ck_assert(dim_eval(dim_from_expr(kernel->ctx, stmt->hi), &binding, &extent));
+		sizes[stmt->bind - BIND_BLOCK_X] = (unsigned)extent;
+	}
+}
+
+/* A kernel on the host beside the interpreter; false: an equal one stands for it. */
+static bool
+compare_kernel(void *library, int index, const Kernel *kernel, const char *text)
+{
+	void *symbol = dlsym(library, arena_printf(arena, "body%d", index));
+	if (!symbol)
+		return false;
+	Body *body;
+	Launch *launch;
+	memcpy(&body, &symbol, sizeof symbol);
+	symbol = dlsym(library, "host_launch");
+	memcpy(&launch, &symbol, sizeof symbol);
+	Array *arrays[MAX_BUFFERS];
+	void *places[MAX_BUFFERS];
+	long long symbols[MAX_BUFFERS];
+	unsigned sizes[6];
+	make_arrays(kernel, arrays);
+	for (int i = 0; i < kernel->buffers.count; i++)
+		places[i] = arrays[i]->data;
+	for (int i = 0; i < MAX_BUFFERS; i++)
+		symbols[i] = BATCH;
+	sizes_of(kernel, sizes);
+	launch(body, sizes, sizes + 3, places, symbols);
+	const Array *seen = arrays[kernel->buffers.count - 1], *expected = evaluated(kernel);
+	ck_assert_msg(memcmp(seen->data, expected->data, array_bytes(expected)) == 0,
+	              "the CUDA C computes something else:\n%s", text);
+	return true;
+}
+
+/* Compile all, run all; `least` of them differ in their text. */
+static void
+compare_all(int count, Kernel *const *kernels, const char *const *texts, int least)
+{
+	Target gpu = target;
+	gpu.device = device_find("cuda:h100");
+	int compared = 0;
+	Kernel *printed_kernels[MAX_KERNELS];
+	for (int i = 0; i < count; i++)
+		printed_kernels[i] = read_kernel(printed(kernels[i]));
+	Buf text = {.arena = arena};
+	buf_puts(&text, "#include \"cuda_host.hpp\"\n");
+	buf_puts(&text, codegen_cuda(arena, &gpu, count, printed_kernels));
+	add_bodies(&text, count, kernels);
+	void *library = load_on_host(buf_text(&text));
+	for (int i = 0; i < count; i++)
+		compared += compare_kernel(library, i, kernels[i], texts[i]);
+	ck_assert_int_ge(compared, least);
+	dlclose(library);
+}
+
+START_TEST(test_pairs)
+{
+	Kernel *kernels[MAX_KERNELS];
+	const char *texts[MAX_KERNELS];
+	int count = 0;
+	for (size_t i = 0; i < countof(pairs); i++)
+		texts[count++] = pairs[i].threads;
+	for (size_t i = 0; i < countof(pairs); i++)
+		if (strstr(pairs[i].threads, "f16["))
+			texts[count++] = replaced(pairs[i].threads, "f16", "bf16");
+	for (size_t i = 0; i < countof(cuda_kernels); i++)
+		texts[count++] = cuda_kernels[i];
+	for (int i = 0; i < count; i++) {
+		kernels[i] = read_kernel(texts[i]);
+		kernel_check(kernels[i]);
+	}
+	compare_all(count, kernels, texts, count);
+}
+END_TEST
+
+/* Every other one behind all passes over loops. */
+START_TEST(test_random)
+{
+	Kernel *kernels[MAX_KERNELS];
+	const char *texts[MAX_KERNELS];
+	int count = 0;
+	for (uint64_t seed = 1; count < PROGRAMS; seed++) {
+		uint64_t state = seed;
+		Steps steps = make_steps(&state);
+		if (is_wrong(&steps))
+			continue;
+		texts[count] = program_text(&steps, false);
+		kernels[count] = read_kernel(texts[count]);
+		if (seed % 2)
+			take_passes(kernels[count]);
+		count++;
+	}
+	compare_all(count, kernels, texts, PROGRAMS * 9 / 10);
+}
+END_TEST
+
+int
+main(void)
+{
+	if (!has_compiler()) {
+		printf("skipped: there is no C++ compiler %s\n", compiler());
+		return 0;
+	}
+	Suite *suite = suite_create("codegen_cuda_host");
+	TCase *tests = tcase_create("host");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 240); /* sanitizers and busy machines */
+	tcase_add_test(tests, test_pairs);
+	tcase_add_test(tests, test_random);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
