@@ -4,6 +4,7 @@
  * can be tried alone.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/compile.h"
@@ -34,10 +35,12 @@ passes_of_text(const Options *options)
 	PassContext *context = pipeline_new(options, options->arena, 0);
 	const char *name = target_name(options, 0);
 	const Device *device = device_find(name);
-	if (!is_asked && device && device->gpu)
+	bool is_gpu = device && device->gpu;
+	if (!is_asked && is_gpu)
 		return NULL; /* a text is only compared with what it has */
 	Target *target = NEW(options->arena, Target);
-	*target = (Target){.device = device_of(name), .threads = 1};
+	bool is_for_gpu = is_gpu && (options->cuda || options->cubin);
+	*target = (Target){.device = is_for_gpu ? device : device_of(name), .threads = 1};
 	context->target = target;
 	return is_asked ? context : NULL;
 }
@@ -68,7 +71,60 @@ gpu_of(const Options *options)
 		if (device && device->gpu)
 			return device;
 	}
-	fail_as(FAIL_USAGE, NULL, "--cuda needs a GPU, such as --target cuda:h100");
+	fail_as(FAIL_USAGE, NULL, "--cuda and --cubin need a GPU, such as --target cuda:h100");
+}
+
+/* How often an operation of the machine is there. */
+typedef struct Operation {
+	int code;
+	int64_t count, weight;
+} Operation;
+
+static int
+heavier_first(const void *a, const void *b)
+{
+	const Operation *x = a, *y = b;
+	return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
+	                              : x->code - y->code;
+}
+
+static void
+print_operations(Buf *out, const CubinCount *count)
+{
+	Operation operations[SASS_CODES];
+	for (int code = 0; code < SASS_CODES; code++)
+		operations[code] = (Operation){code, count->count[code], count->weight[code]};
+	qsort(operations, SASS_CODES, sizeof *operations, heavier_first);
+	for (int i = 0; i < SASS_CODES && operations[i].count; i++) {
+		const Operation *one = &operations[i];
+		const char *name = sass_name(one->code);
+		if (!name)
+			name = arena_printf(out->arena, "0x%03x", (unsigned)one->code);
+		buf_printf(out, "  %-12s %6lld %8lld\n", name, (long long)one->count,
+		           (long long)one->weight);
+	}
+}
+
+/* What the machine code of each function consists of. */
+static void
+print_cubin(Buf *out, const char *cuda, int capability)
+{
+	Arena *arena = out->arena;
+	Bytes cubin = cuda_compile(arena, cuda, capability);
+	StrVec kernels = cubin_kernels(arena, cubin);
+	for (int i = 0; i < kernels.count; i++) {
+		CubinCount count;
+		cubin_count(arena, cubin, kernels.data[i], &count);
+		buf_printf(out, "%s for sm_%d: %lld registers, %lld bytes local, %lld shared\n",
+		           kernels.data[i], capability, (long long)count.registers,
+		           (long long)count.local_bytes, (long long)count.shared_bytes);
+		buf_printf(out,
+		           "%lld instructions, %lld with loops ten times each; %lld loops, %lld branches, "
+		           "%lld predicated\n",
+		           (long long)count.instructions, (long long)count.weighted, (long long)count.loops,
+		           (long long)count.branches, (long long)count.predicated);
+		print_operations(out, &count);
+	}
 }
 
 static void
@@ -87,8 +143,13 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 		if (device && device->gpu)
 			kernel_check_device(kernel, device);
 	}
-	if (options->cuda) {
-		buf_puts(out, codegen_cuda(arena, &(Target){.device = gpu_of(options)}, 1, &kernel));
+	if (options->cuda || options->cubin) {
+		const Device *gpu = gpu_of(options);
+		const char *cuda = codegen_cuda(arena, &(Target){.device = gpu}, 1, &kernel);
+		if (options->cubin)
+			print_cubin(out, cuda, gpu->gpu->capability);
+		else
+			buf_puts(out, cuda);
 		return;
 	}
 	if (options->c) {
@@ -179,6 +240,8 @@ verb_print(const Options *options)
 	Bytes bytes = file_map(arena, path);
 	FileKind kind = options->ir ? kind_of_option(options->ir) : file_kind(path, bytes);
 	Buf out = {.arena = arena};
+	if ((options->cuda || options->cubin) && kind != FILE_LOOPS)
+		fail_as(FAIL_USAGE, NULL, "--cuda and --cubin print the text of a kernel's loops");
 	const char *text = arena_strndup(arena, (const char *)bytes.data, bytes.size);
 	if (kind == FILE_EXPR)
 		print_program(options, &out, path, text);

@@ -7,6 +7,6 @@ kernel k(Y: out f32[8]) {
     Y[t] = 1
 }
 -- err
---cuda needs a GPU, such as --target cuda:h100
+--cuda and --cubin need a GPU, such as --target cuda:h100
 -- exit
 2

@@ -1,7 +1,10 @@
-/* CUDA C of kernels whose loops are bound to blocks and threads. Nothing here needs a GPU. */
+/* CUDA C of kernels whose loops are bound to blocks and threads, its compilation by NVRTC, and what
+ * stands in the cubin that comes of it. Nothing here needs a GPU.
+ */
 #ifndef CODEGEN_CUDA_CUDA_H
 #define CODEGEN_CUDA_CUDA_H
 
+#include "base/file.h"
 #include "target/target.h"
 #include "tir/module.h"
 
@@ -14,5 +17,28 @@
  *
  * Arguments begin at multiples of 16 bytes. */
 const char *codegen_cuda(Arena *arena, const Target *target, int count, Kernel *const *kernels);
+
+/* Compile CUDA C for sm_<capability>; cached by text, capability and compiler. Fails
+ * (FAIL_ENVIRONMENT) without NVRTC, and with its words. The bytes live in the arena. */
+Bytes cuda_compile(Arena *arena, const char *text, int capability);
+const char *cuda_missing(Arena *arena); /* why NVRTC cannot be used; NULL: it can */
+
+enum { SASS_CODES = 512 };
+
+/* A kernel as machine code. Instructions of the padding behind its end do not count. `weighted`
+ * counts one ten times for each loop around it, which a branch backwards closes. */
+typedef struct CubinCount {
+	int64_t instructions, weighted;
+	int64_t predicated, branches, loops;
+	int64_t registers, local_bytes;                /* of a thread */
+	int64_t shared_bytes;                          /* of a block, but for what a launch adds */
+	int64_t count[SASS_CODES], weight[SASS_CODES]; /* by operation: sass.def */
+} CubinCount;
+
+/* Count a kernel by the name of its function. Fails (FAIL_INVALID) where the bytes are no cubin of
+ * sm_70 or later, or have no such kernel. */
+void cubin_count(Arena *arena, Bytes bytes, const char *kernel, CubinCount *count);
+StrVec cubin_kernels(Arena *arena, Bytes bytes); /* names, in the order of the file */
+const char *sass_name(int code);                 /* NULL: in no row */
 
 #endif

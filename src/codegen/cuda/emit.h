@@ -3,6 +3,8 @@
  *     dialect.c   functions, loops bound to blocks and threads, shared memory, the file
  *     warp_op.c   operations of threads, by the rows of warp.def
  *     vector.c    @vector loops: several elements in one access
+ *     nvrtc.c     text to cubin
+ *     cubin.c     what stands in a cubin
  */
 #ifndef CODEGEN_CUDA_EMIT_H
 #define CODEGEN_CUDA_EMIT_H

@@ -1,0 +1,178 @@
+/* CUDA C to a cubin, in this process. The result is kept in the cache under a hash of the text, the
+ * architecture and the compiler's version.
+ */
+#include "codegen/cuda/nvrtc.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cache.h"
+#include "codegen/cuda/cuda.h"
+
+enum { CACHE_MIB = 512, PATH_MOST = 4096, ERROR_MOST = 256 };
+
+/* Results have the bits that the interpreter gets: no contraction but those written down. */
+static const char *const OPTIONS[] = {"--std=c++20", "--fmad=false"};
+
+/* What kernels take from <stdint.h>, which NVRTC does not bring. */
+static const char STDINT[] = "typedef int int32_t;\ntypedef unsigned uint32_t;\n"
+							 "typedef long long int64_t;\n";
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+static void *
+open_in(const char *folder)
+{
+	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+	void *library = NULL;
+	char path[PATH_MOST];
+	for (size_t i = 0; i < countof(names) && !library; i++) {
+		snprintf(path, sizeof path, "%s%s", folder, names[i]);
+		library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	}
+	return library;
+}
+
+static void *
+open_library(const char *home)
+{
+	char folder[PATH_MOST];
+	if (home) {
+		snprintf(folder, sizeof folder, "%s/lib64/", home);
+		return open_in(folder);
+	}
+	void *library = open_in("");
+	return library ? library : open_in("/usr/local/cuda/lib64/");
+}
+
+static const char *
+named_home(void)
+{
+	static const char *const names[] = {"CUDA_HOME", "CUDA_PATH"};
+	for (size_t i = 0; i < countof(names); i++) {
+		const char *home = getenv(names[i]);
+		if (home && *home)
+			return home;
+	}
+	return NULL;
+}
+
+bool
+nvrtc_load(Nvrtc *nvrtc, char *error, size_t size)
+{
+	const char *home = named_home();
+	*nvrtc = (Nvrtc){.library = open_library(home)};
+	if (!nvrtc->library) {
+		snprintf(error, size, "NVRTC (libnvrtc.so.13 or libnvrtc.so.12) is not %s%s",
+		         home ? "in " : "installed", home ? home : "");
+		return false;
+	}
+#define F(name) \
+	void *name##_symbol = dlsym(nvrtc->library, "nvrtc" #name); \
+	memcpy(&nvrtc->name, &name##_symbol, sizeof name##_symbol); \
+	if (!nvrtc->name) { \
+		snprintf(error, size, "NVRTC has no function nvrtc" #name); \
+		return false; \
+	}
+	NVRTC_FUNCTIONS(F)
+#undef F
+	if (nvrtc->Version(&nvrtc->major, &nvrtc->minor) == NVRTC_OK)
+		return true;
+	snprintf(error, size, "NVRTC does not say its version");
+	return false;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+typedef struct Compilation {
+	Arena *arena;
+	Nvrtc nvrtc;
+	NvrtcProgram *program;
+} Compilation;
+
+static void
+destroy_program(void *arg)
+{
+	Compilation *compilation = arg;
+	if (compilation->program)
+		compilation->nvrtc.DestroyProgram(&compilation->program);
+}
+
+/* The compiler's own words, from the first error on. */
+static _Noreturn void
+complain(Compilation *compilation, int capability)
+{
+	const Nvrtc *nvrtc = &compilation->nvrtc;
+	const char *words = "";
+	size_t size = 0;
+	if (nvrtc->GetProgramLogSize(compilation->program, &size) == NVRTC_OK && size > 0) {
+		char *log = arena_alloc(compilation->arena, size + 1);
+		if (nvrtc->GetProgramLog(compilation->program, log) == NVRTC_OK)
+			words = log;
+	}
+	const char *error = strstr(words, "error");
+	fail_environment(NULL, "NVRTC %d.%d failed for sm_%d: %.600s", nvrtc->major, nvrtc->minor,
+	                 capability, error ? error : words);
+}
+
+static Bytes
+compile(Compilation *compilation, const char *text, int capability)
+{
+	const Nvrtc *nvrtc = &compilation->nvrtc;
+	const char *options[countof(OPTIONS) + 1], *headers[] = {STDINT}, *names[] = {"stdint.h"};
+	memcpy(options, OPTIONS, sizeof OPTIONS);
+	options[countof(OPTIONS)] = arena_printf(compilation->arena, "-arch=sm_%d", capability);
+	if (nvrtc->CreateProgram(&compilation->program, text, "kernels.cu", 1, headers, names) !=
+	    NVRTC_OK)
+		fail_environment(NULL, "NVRTC makes no program: out of memory");
+	size_t size = 0;
+	if (nvrtc->CompileProgram(compilation->program, (int)countof(options), options) != NVRTC_OK ||
+	    nvrtc->GetCUBINSize(compilation->program, &size) != NVRTC_OK)
+		complain(compilation, capability);
+	char *cubin = arena_alloc(compilation->arena, size + 1);
+	if (nvrtc->GetCUBIN(compilation->program, cubin) != NVRTC_OK)
+		complain(compilation, capability);
+	return (Bytes){(unsigned char *)cubin, size};
+}
+
+static Hash128
+cache_key(const Nvrtc *nvrtc, const char *text, int capability)
+{
+	int numbers[] = {nvrtc->major, nvrtc->minor, capability};
+	Hash128 key = hash128_combine(hash128("cubin 1", 7), hash128(text, strlen(text)));
+	for (size_t i = 0; i < countof(OPTIONS); i++)
+		key = hash128_combine(key, hash128(OPTIONS[i], strlen(OPTIONS[i])));
+	return hash128_combine(key, hash128(numbers, sizeof numbers));
+}
+
+const char *
+cuda_missing(Arena *arena)
+{
+	Nvrtc nvrtc;
+	char error[ERROR_MOST];
+	return nvrtc_load(&nvrtc, error, sizeof error) ? NULL : arena_strdup(arena, error);
+}
+
+Bytes
+cuda_compile(Arena *arena, const char *text, int capability)
+{
+	Arena *own = arena_new_in(arena, "compiling for a GPU");
+	Compilation compilation = {.arena = own};
+	char error[ERROR_MOST];
+	if (!nvrtc_load(&compilation.nvrtc, error, sizeof error))
+		fail_environment(NULL, "%s   [hint: name the CUDA toolkit in $CUDA_HOME]", error);
+	Cache *cache = cache_open(own, NULL, (uint64_t)CACHE_MIB << 20);
+	Hash128 key = cache_key(&compilation.nvrtc, text, capability);
+	Bytes found;
+	if (!cache_find(cache, arena, key, &found)) {
+		Compilation *running = arena_memdup(own, &compilation, sizeof compilation);
+		arena_defer(own, destroy_program, running);
+		Bytes made = compile(running, text, capability);
+		cache_store(cache, key, made.data, made.size);
+		found = (Bytes){arena_memdup(arena, made.data, made.size), made.size};
+	}
+	arena_reset(own);
+	return found;
+}

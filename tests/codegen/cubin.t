@@ -1,0 +1,20 @@
+# What NVRTC makes of a kernel, by operation; weights are counts where there is no loop.
+-- needs
+for home in "$CUDA_HOME" "$CUDA_PATH" /usr/local/cuda; do
+	ls "$home"/lib64/libnvrtc.so.1[23] && exit 0
+done
+exit 1
+-- args
+print --ir=loops --cubin --target=cuda:h100
+-- in
+kernel add(X: f32[64,8], Y: out f32[64,8]) {
+  for t in 64 @thread.x
+    for v in 8 @vector
+      Y[t, v] = X[t, v] + 1.0
+}
+-- has
+registers, 0 bytes local, 0 shared
+0 loops, 0 branches
+  FADD              8        8
+  LDG               2        2
+  STG               2        2
