@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "codegen/cuda/cuda.h"
 #include "cuda_kernels.h"
+#include "cuda_run.h"
 #include "loop_passes.h"
 #include "thread_pairs.h"
 #include "thread_steps.h"
@@ -18,66 +19,6 @@
 enum { PROGRAMS = 400, MAX_KERNELS = PROGRAMS + 64 };
 
 static const Target target = {.threads = 1};
-
-typedef void Body(void **buffers, const long long *symbols);
-typedef void Launch(Body *body, const unsigned *grid, const unsigned *threads, void **buffers,
-                    const long long *symbols);
-
-/* ---- compiling for the host ------------------------------------------------------------------ */
-
-static const char *
-compiler(void)
-{
-	const char *named = getenv("CXX");
-	return named && *named ? named : "g++";
-}
-
-static bool
-has_compiler(void)
-{
-	static char command[512];
-	snprintf(command, sizeof command, "%s --version >/dev/null 2>&1", compiler());
-	return system(command) == 0;
-}
-
-/* A function for each kernel, which takes its arguments apart. */
-static void
-add_bodies(Buf *text, int count, Kernel *const *kernels)
-{
-	for (int i = 0; i < count; i++) {
-		const char *name = arena_printf(arena, "\nk%d_%s(", i, kernels[i]->name);
-		if (!strstr(buf_text(text), name))
-			continue; /* an equal one is there */
-		buf_printf(text, "extern \"C\" void body%d(void **b, const long long *s)\n{\n\t(void)s;\n",
-		           i);
-		buf_printf(text, "\t%s", name + 1);
-		for (int k = 0; k < kernels[i]->buffers.count; k++)
-			buf_printf(text, "Pointer{b[%d]}, ", k);
-		for (int k = 0; k < kernels[i]->symbols.count; k++)
-			buf_printf(text, "s[%d], ", k);
-		buf_puts(text, "NULL, 0);\n}\n");
-	}
-}
-
-static void *
-load_on_host(const char *text)
-{
-	const char *folder = file_temporary_folder(arena);
-	const char *source = arena_printf(arena, "%s/kernels.cpp", folder);
-	const char *library = arena_printf(arena, "%s/kernels.so", folder);
-	file_write(arena, source, text, strlen(text));
-	const char *command = arena_printf(
-		arena,
-		"%s -std=gnu++20 -O1 -w -shared -fPIC -fwrapv -fno-strict-aliasing -ffp-contract=off "
-		"-fmax-errors=5 -Itests/unit -Isrc %s -o %s",
-		compiler(), source, library);
-	ck_assert_msg(system(command) == 0, "%s", command);
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-	ck_assert_msg(handle, "%s", dlerror());
-	return handle;
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
 
 static void
 sizes_of(const Kernel *kernel, unsigned sizes[6])
@@ -99,14 +40,6 @@ sizes_of(const Kernel *kernel, unsigned sizes[6])
 static bool
 compare_kernel(void *library, int index, const Kernel *kernel, const char *text)
 {
-	void *symbol = dlsym(library, arena_printf(arena, "body%d", index));
-	if (!symbol)
-		return false;
-	Body *body;
-	Launch *launch;
-	memcpy(&body, &symbol, sizeof symbol);
-	symbol = dlsym(library, "host_launch");
-	memcpy(&launch, &symbol, sizeof symbol);
 	Array *arrays[MAX_BUFFERS];
 	void *places[MAX_BUFFERS];
 	long long symbols[MAX_BUFFERS];
@@ -117,7 +50,8 @@ compare_kernel(void *library, int index, const Kernel *kernel, const char *text)
 	for (int i = 0; i < MAX_BUFFERS; i++)
 		symbols[i] = BATCH;
 	sizes_of(kernel, sizes);
-	launch(body, sizes, sizes + 3, places, symbols);
+	if (!launch_on_host(library, index, sizes, places, symbols))
+		return false;
 	const Array *seen = arrays[kernel->buffers.count - 1], *expected = evaluated(kernel);
 	ck_assert_msg(memcmp(seen->data, expected->data, array_bytes(expected)) == 0,
 	              "the CUDA C computes something else:\n%s", text);
@@ -138,7 +72,7 @@ compare_all(int count, Kernel *const *kernels, const char *const *texts, int lea
 	buf_puts(&text, "#include \"cuda_host.hpp\"\n");
 	buf_puts(&text, codegen_cuda(arena, &gpu, count, printed_kernels));
 	add_bodies(&text, count, kernels);
-	void *library = load_on_host(buf_text(&text));
+	void *library = load_on_host(arena, buf_text(&text));
 	for (int i = 0; i < count; i++)
 		compared += compare_kernel(library, i, kernels[i], texts[i]);
 	ck_assert_int_ge(compared, least);
@@ -189,8 +123,8 @@ END_TEST
 int
 main(void)
 {
-	if (!has_compiler()) {
-		printf("skipped: there is no C++ compiler %s\n", compiler());
+	if (!has_host_compiler()) {
+		printf("skipped: there is no C++ compiler %s\n", host_compiler());
 		return 0;
 	}
 	Suite *suite = suite_create("codegen_cuda_host");
