@@ -34,10 +34,10 @@ asm volatile("ldmatrix.sync.aligned.m8n8." "x4" ".shared.b16 {%0, %1, %2, %3}, [
 asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." "f16" "." "f16" ".f32 "
 extern "C" __global__ void __launch_bounds__(64)
 k0_k(const tw_u16 *__restrict__ A, const tw_u16 *__restrict__ B, tw_f32 *__restrict__ Y, const tw_i64 N, struct TwStatus *status, const int step)
-const tw_i64 n = blockIdx.x;
+const tw_i32 n = blockIdx.x;
 __shared__ __align__(16) tw_u16 a[512];
-const tw_i64 w = threadIdx.y;
-const tw_i64 t = threadIdx.x;
+const tw_i32 w = threadIdx.y;
+const tw_i32 t = threadIdx.x;
 tw_cp_async_16(&a[t * 8], &A[n * 4096 +
 tw_cp_async_commit();
 tw_cp_async_wait<0>();

@@ -46,6 +46,19 @@ static const char *const cuda_kernels[] = {
 	"    for v in 2 @vector Y[t, v+4] = X[at(before-behind+20, 0..63, wrap), v]\n"
 	"  }\n"
 	"}\n",
+	/* indices whose parts fit 32 bits and whose sums do not */
+	"kernel large(N, X: i64[64,8], Y: out i64[64,8]) {\n"
+	"  for t in 64 @thread.x {\n"
+	"    let near = t * 30000000\n"
+	"    let far = t * 100000000\n"
+	"    for i in 8 {\n"
+	"      Y[t, i] = X[(near*5 + i*300000000) / 100000007 % 64, i] + near*near\n"
+	"      Y[t, i] += X[(far + near + N*1000000000) % 64, i] * 3 + near*4 - far\n"
+	"      Y[t, i] += (near*2 - 1900000000) / 7 % 1000 + min(near*3, far) + min(far, 1000) + "
+	"N*N*i\n"
+	"    }\n"
+	"  }\n"
+	"}\n",
 	/* functions of CUDA and of the prelude, of both widths */
 	"kernel functions(X: f32[64,2], Y: out f32[64,2]) {\n"
 	"  for t in 64 @thread.x for i in 2 @unroll {\n"

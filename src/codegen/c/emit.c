@@ -31,13 +31,15 @@ emit_serial_loop(Emit *em, const Stmt *loop)
 {
 	begin_statement(em, 2, (const Expr *[]){loop->lo, loop->hi});
 	const char *lo = emit_scalar(em, loop->lo), *hi = emit_scalar(em, loop->hi);
-	const char *name = name_of(em, loop->var);
+	const char *name = name_of(em, loop->var), *type = value_type(em, loop->hi);
 	if (!expr_is_const(loop->hi)) {
 		const char *end = new_name(em, 'e');
-		emit_line(em, "const tw_i64 %s = %s;", end, hi);
+		emit_line(em, "const %s %s = %s;", type, end, hi);
 		hi = end;
 	}
-	emit_line(em, "for (tw_i64 %s = %s; %s < %s; %s++) {", name, lo, name, hi, name);
+	if (!is_narrow(em, loop->lo))
+		type = c_type(DT_I64);
+	emit_line(em, "for (%s %s = %s; %s < %s; %s++) {", type, name, lo, name, hi, name);
 	int mark = facts_mark(em->facts);
 	learn_loop(em, loop);
 	emit_block(em, loop->body);
@@ -67,7 +69,8 @@ emit_let(Emit *em, const Stmt *stmt)
 		map_set_ptr(&em->names, stmt->var, (void *)val.text);
 	else
 		emit_line(em, "const %s %s = %s;",
-		          val.form == VECTOR ? c_vector(em, type, em->vector->lanes) : c_type(type),
+		          val.form == VECTOR ? c_vector(em, type, em->vector->lanes)
+		                             : value_type(em, stmt->value),
 		          name_of(em, stmt->var), val.text);
 	map_set_ptr(&em->forms, stmt->var, (void *)(uintptr_t)val.form);
 }

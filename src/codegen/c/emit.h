@@ -8,6 +8,7 @@
  *     memory.c   reads and stores: addresses, masks
  *     reg.c      register buffers and other local ones
  *     text.c     types, numbers, casts and operations as C text
+ *     narrow.c   integers of 32 bits
  *     kernel.c   names, functions
  *     prelude.c  what the kernels use of the prelude
  *
@@ -59,7 +60,7 @@ typedef struct Dialect {
 	const char *restricted;      /* restrict */
 	const char *reporter;        /* whom tw_report() tells: its first arguments */
 	const char *aligned;         /* behind an array */
-	bool is_cuda;                /* the functions of intrin.def's column */
+	bool is_cuda;                /* intrin.def's column; indices of 32 bits where they fit */
 	/* What a function begins with, and what one is called by: all around its body. */
 	void (*head)(Emit *em);
 	void (*function)(Buf *out, int index, const char *name, const Kernel *kernel, const char *text);
@@ -143,6 +144,14 @@ void emit_alloc(Emit *em, const Stmt *stmt);
 const char *sum_text(Emit *em, const Expr *e);
 /* The step of lane * step, or of the lane itself; NULL when it is no such product. */
 const Expr *lane_step(Emit *em, const Expr *e);
+
+/* ---- narrow.c ---- */
+bool is_narrow(Emit *em, const Expr *e); /* i64, and known to fit 32 bits that are to be used */
+const char *value_type(Emit *em, const Expr *e);
+const char *narrow_text(Emit *em, const Expr *e, const char *text); /* text, which may be wider */
+/* The first operand of an integer operation whose result e may not fit the operands' type. */
+const char *first_operand(Emit *em, const Expr *e, const char *text);
+const char *narrow_operation(Emit *em, const Expr *e, const char *const *args); /* or NULL */
 
 /* ---- condition.c ---- */
 void emit_if(Emit *em, const Stmt *stmt);

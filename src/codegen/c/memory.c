@@ -16,7 +16,7 @@ sum_text(Emit *em, const Expr *e)
 	if (!is_sum && !is_product)
 		return emit_scalar(em, e);
 	const Expr *a = e->arg[0], *b = e->arg[1];
-	const char *left = is_product ? emit_scalar(em, a) : sum_text(em, a);
+	const char *left = first_operand(em, e, is_product ? emit_scalar(em, a) : sum_text(em, a));
 	bool is_inner = is_sum && (b->op == EX_add || b->op == EX_sub || b->op == EX_mul);
 	const char *right = is_inner ? sum_text(em, b) : emit_scalar(em, b);
 	if (is_inner && b->op != EX_mul)

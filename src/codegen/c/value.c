@@ -270,8 +270,8 @@ emit_choice(Emit *em, const Expr *e, const char *condition, bool is_vector)
 		             is_vector ? VECTOR : UNIFORM};
 	}
 	const char *name = new_name(em, 't');
-	emit_line(em, "%s %s;", is_vector ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type),
-	          name);
+	emit_line(em, "%s %s;",
+	          is_vector ? c_vector(em, e->type, em->vector->lanes) : value_type(em, e), name);
 	emit_line(em, "if (%s) {", condition);
 	if (arms[0].text.size)
 		buf_puts(em->out, buf_text(&arms[0].text));
@@ -340,10 +340,11 @@ emit_at(Emit *em, const Expr *e)
 	if (e->flags & AT_WRAP)
 		wrapped = emit_text(em, "(%s < 0 ? %s + %s : %s)", index, index, extent, index);
 	if (e->flags & AT_CHECK)
-		return (Val){emit_text(em, "tw_at_check(%s, %s, %s, %s)", em->dialect->reporter, wrapped,
-		                       extent, index),
-		             UNIFORM};
-	return (Val){emit_text(em, "tw_at(%s, %s)", wrapped, extent), UNIFORM};
+		value = emit_text(em, "tw_at_check(%s, %s, %s, %s)", em->dialect->reporter, wrapped, extent,
+		                  index);
+	else
+		value = emit_text(em, "tw_at(%s, %s)", wrapped, extent);
+	return (Val){narrow_text(em, e, value), UNIFORM};
 }
 
 static const char *
@@ -367,8 +368,11 @@ simple_division(Emit *em, const Expr *e, const char *const *args)
 	if (!facts_range(em->facts, without_lets(em, e->arg[0]), &lo, &hi) || lo < 0 ||
 	    !facts_range(em->facts, without_lets(em, e->arg[1]), &low_divisor, &hi) || low_divisor <= 0)
 		return NULL;
-	return emit_text(em, "((tw_i64)((tw_u64)%s %s (tw_u64)%s))", args[0],
-	                 e->op == EX_floordiv ? "/" : "%", args[1]);
+	bool is_short = is_narrow(em, e->arg[0]) && is_narrow(em, e->arg[1]);
+	return emit_text(em,
+	                 is_short ? "((tw_i32)((tw_u32)%s %s (tw_u32)%s))"
+	                          : "((tw_i64)((tw_u64)%s %s (tw_u64)%s))",
+	                 args[0], e->op == EX_floordiv ? "/" : "%", args[1]);
 }
 
 static Val
@@ -378,11 +382,17 @@ emit_uniform(Emit *em, const Expr *e)
 	for (int i = 0; i < e->argc; i++)
 		args[i] = emit_scalar(em, e->arg[i]);
 	if (e->op == EX_cast)
-		return (Val){c_cast(em, e->type, e->flags, e->arg[0]->type, args[0]), UNIFORM};
+		return (Val){narrow_text(em, e, c_cast(em, e->type, e->flags, e->arg[0]->type, args[0])),
+		             UNIFORM};
 	if (e->op == EX_bitcast)
 		return (Val){bitcast_text(em, e, args[0]), UNIFORM};
-	const char *division = simple_division(em, e, args);
-	return (Val){division ? division : c_operation(em, e, args), UNIFORM};
+	const char *narrow = simple_division(em, e, args);
+	if (!narrow)
+		narrow = narrow_operation(em, e, args);
+	if (narrow)
+		return (Val){narrow, UNIFORM};
+	args[0] = first_operand(em, e, args[0]);
+	return (Val){c_operation(em, e, args), UNIFORM};
 }
 
 /* One side of a comparison in lanes of 32 bits: lane * step, or the same for all; NULL when it is
@@ -481,7 +491,7 @@ keep(Emit *em, const Expr *e, Val val)
 	if (val.form != LANES) {
 		const char *name = new_name(em, 't');
 		const char *type =
-			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : c_type(e->type);
+			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : value_type(em, e);
 		emit_line(em, "const %s %s = %s;", type, name, val.text);
 		val.text = name;
 	}
@@ -495,7 +505,7 @@ emit_value(Emit *em, const Expr *e)
 	if (e->op == EX_const)
 		return (Val){c_number(em, e->type, e->value), UNIFORM};
 	if (e->op == EX_symbol)
-		return (Val){name_of(em, e->symbol), UNIFORM};
+		return (Val){narrow_text(em, e, name_of(em, e->symbol)), UNIFORM};
 	if (e->op == EX_var)
 		return emit_var(em, e);
 	for (int i = em->memo.count - 1; i >= 0; i--) {

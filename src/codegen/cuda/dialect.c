@@ -1,8 +1,8 @@
 /* The dialect of CUDA C: a __global__ function for each distinct kernel.
  *
- *     for b in 64 @block.x             =>    const tw_i64 b = blockIdx.x;
+ *     for b in 64 @block.x             =>    const tw_i32 b = blockIdx.x;
  *       s: f32[256] @shared                  __shared__ __align__(16) tw_f32 s[256];
- *       for t in 256 @thread.x {             const tw_i64 t = threadIdx.x;
+ *       for t in 256 @thread.x {             const tw_i32 t = threadIdx.x;
  *         s[t] = X[256*b+t]                  s[t] = X[256 * b + t];
  *         sync                               __syncthreads
  *
@@ -84,7 +84,7 @@ emit_bound_loop(Emit *em, const Stmt *loop)
 	static const char *const axes[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
 	                                   "threadIdx.x", "threadIdx.y", "threadIdx.z"};
 	int mark = facts_mark(em->facts);
-	emit_line(em, "const tw_i64 %s = %s;", name_of(em, loop->var), axes[loop->bind - BIND_BLOCK_X]);
+	emit_line(em, "const tw_i32 %s = %s;", name_of(em, loop->var), axes[loop->bind - BIND_BLOCK_X]);
 	learn_loop(em, loop);
 	emit_list(em, loop->body);
 	facts_release(em->facts, mark);
