@@ -146,6 +146,23 @@ START_TEST(test_accesses)
 }
 END_TEST
 
+/* Conversions of f16 and bf16 are instructions. */
+START_TEST(test_halves)
+{
+	CubinCount count;
+	compile_kernel("kernel k(X: f16[64,8], Y: out bf16[64,8]) {\n"
+	               "  for t in 64 @thread.x {\n"
+	               "    for v in 8 @vector\n"
+	               "      Y[t, v] = bf16(X[t, v] * 3.0)\n"
+	               "  }\n"
+	               "}\n",
+	               capabilities[_i], &count);
+	ck_assert_int_eq(count_of(&count, "LDG"), 1);
+	ck_assert_int_eq(count_of(&count, "STG"), 1);
+	ck_assert_int_lt(count.instructions, 80);
+}
+END_TEST
+
 START_TEST(test_shared)
 {
 	CubinCount count;
@@ -280,6 +297,7 @@ main(void)
 	tcase_add_test(tests, test_refused);
 	tcase_add_loop_test(tests, test_counts, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_accesses, 0, (int)countof(capabilities));
+	tcase_add_loop_test(tests, test_halves, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_shared, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_loops, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_spills, 0, (int)countof(capabilities));

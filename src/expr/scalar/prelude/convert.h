@@ -1,7 +1,8 @@
 /* Prelude 3: conversions. Names read tw_TO_of_FROM. Float to integer truncates and saturates, NaN
  * becomes 0. f16 and bf16 are held as their bits (tw_u16) and rounded once, to even, also from f64
  * and from 64-bit integers: what f32 cannot hold goes through a step that keeps a sticky last bit
- * (round to odd), which makes the second rounding exact.
+ * (round to odd), which makes the second rounding exact. A GPU has an instruction for f16 and for
+ * bf16 of f32.
  */
 #define TW_SATURATE(F, f, T, name, lowest, highest, below, above) \
 	TW_FN T tw_##name##_of_##f(F x) \
@@ -47,6 +48,13 @@ tw_f64_odd_of_u64(tw_u64 x)
 TW_FN tw_f32
 tw_f32_of_f16(tw_u16 h)
 {
+#if TW_CUDA
+#ifdef __CUDA_ARCH__
+	tw_f32 x;
+	asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+	return x;
+#endif
+#endif
 	tw_u32 sign = (tw_u32)(h & 0x8000) << 16, code = h & 0x7FFF;
 	/* exponent bias 15 to 127 by an exact product, right for subnormals too */
 	tw_f32 value = tw_float_f32(code << 13) * 0x1p112f;
@@ -57,6 +65,13 @@ tw_f32_of_f16(tw_u16 h)
 TW_FN tw_u16
 tw_f16_of_f32(tw_f32 x)
 {
+#if TW_CUDA
+#ifdef __CUDA_ARCH__
+	tw_u16 h;
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+	return h;
+#endif
+#endif
 	tw_u32 bits = tw_bits_f32(x), sign = bits >> 16 & 0x8000, size = bits & 0x7FFFFFFF;
 	/* normal: rebias, round half to even by addition; a carry moves into the exponent */
 	tw_u32 normal = (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13;
@@ -79,6 +94,13 @@ tw_f32_of_bf16(tw_u16 h)
 TW_FN tw_u16
 tw_bf16_of_f32(tw_f32 x)
 {
+#if TW_CUDA
+#if __CUDA_ARCH__ >= 800
+	tw_u16 h;
+	asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
+	return h;
+#endif
+#endif
 	tw_u32 bits = tw_bits_f32(x);
 	tw_u32 rounded = bits + 0x7FFF + (bits >> 16 & 1);
 	return (tw_u16)((bits & 0x7FFFFFFF) > 0x7F800000 ? bits >> 16 | 0x40 : rounded >> 16);
