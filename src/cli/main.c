@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/crash.h"
 #include "cli/progress.h"
+#include "codegen/cuda/cuda.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"
 
@@ -31,9 +32,10 @@ unknown_verb(const char *name)
 static void
 print_version(void)
 {
-	char error[256];
+	char error[256], compiler[256];
 	Vendor *vendor = vendor_open(error, sizeof error);
-	printf("tilewright %s\n", tw_version_text());
+	cuda_compiler(compiler, sizeof compiler);
+	printf("tilewright %s\nkernels for GPUs: %s\n", tw_version_text(), compiler);
 	if (vendor)
 		printf("backends: cpu, %s\n", vendor_name(vendor));
 	else

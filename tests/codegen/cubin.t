@@ -1,9 +1,6 @@
 # What NVRTC makes of a kernel, by operation; weights are counts where there is no loop.
 -- needs
-for home in "$CUDA_HOME" "$CUDA_PATH" /usr/local/cuda; do
-	ls "$home"/lib64/libnvrtc.so.1[23] && exit 0
-done
-exit 1
+$tw --version | grep 'NVRTC [0-9]'
 -- args
 print --ir=loops --cubin --target=cuda:h100
 -- in

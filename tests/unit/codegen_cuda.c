@@ -76,10 +76,11 @@ START_TEST(test_refused)
 	ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
 	ck_assert_msg(strstr(failure.text, "identifier \"none\" is undefined"), "%s", failure.text);
 	setenv("CUDA_HOME", "/nowhere", 1);
-	bool is_there = try_run(compile_nonsense, "", &failure);
-	const char *missing = cuda_missing(arena);
+	char missing[256];
+	bool is_there = cuda_compiler(missing, sizeof missing);
+	bool is_compiled = try_run(compile_nonsense, "", &failure);
 	unsetenv("CUDA_HOME");
-	ck_assert(!is_there && missing);
+	ck_assert(!is_there && !is_compiled);
 	ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
 	ck_assert_str_eq(missing, "NVRTC (libnvrtc.so.13 or libnvrtc.so.12) is not in /nowhere");
 	ck_assert_msg(strstr(failure.text, missing), "%s", failure.text);
@@ -280,14 +281,11 @@ END_TEST
 int
 main(void)
 {
-	setup();
-	const char *missing = cuda_missing(arena);
-	if (missing) {
-		printf("skipped: %s\n", missing);
-		teardown();
+	char compiler[256];
+	if (!cuda_compiler(compiler, sizeof compiler)) {
+		printf("skipped: %s\n", compiler);
 		return 0;
 	}
-	teardown();
 	Suite *suite = suite_create("codegen_cuda");
 	TCase *tests = tcase_create("cuda");
 	tcase_add_checked_fixture(tests, setup, teardown);

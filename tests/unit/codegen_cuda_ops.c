@@ -47,7 +47,8 @@ run_suite(void (*add)(Suite1 *suite))
 	add(&suite);
 	int count = suite.kernels.count;
 	const char *cuda = codegen_cuda(suite.arena, &target, count, suite.kernels.data);
-	if (!cuda_missing(suite.arena))
+	char compiler[256];
+	if (cuda_compiler(compiler, sizeof compiler))
 		cuda_compile(suite.arena, cuda, 90);
 	Buf text = {.arena = suite.arena};
 	buf_printf(&text, "#include \"cuda_host.hpp\"\n");

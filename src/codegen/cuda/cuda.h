@@ -21,7 +21,8 @@ const char *codegen_cuda(Arena *arena, const Target *target, int count, Kernel *
 /* Compile CUDA C for sm_<capability>; cached by text, capability and compiler. Fails
  * (FAIL_ENVIRONMENT) without NVRTC, and with its words. The bytes live in the arena. */
 Bytes cuda_compile(Arena *arena, const char *text, int capability);
-const char *cuda_missing(Arena *arena); /* why NVRTC cannot be used; NULL: it can */
+/* What compiles, "NVRTC 13.0", or false, and why there is nothing. */
+bool cuda_compiler(char *text, size_t size);
 
 enum { SASS_CODES = 512 };
 

@@ -147,12 +147,14 @@ cache_key(const Nvrtc *nvrtc, const char *text, int capability)
 	return hash128_combine(key, hash128(numbers, sizeof numbers));
 }
 
-const char *
-cuda_missing(Arena *arena)
+bool
+cuda_compiler(char *text, size_t size)
 {
 	Nvrtc nvrtc;
-	char error[ERROR_MOST];
-	return nvrtc_load(&nvrtc, error, sizeof error) ? NULL : arena_strdup(arena, error);
+	if (!nvrtc_load(&nvrtc, text, size))
+		return false;
+	snprintf(text, size, "NVRTC %d.%d", nvrtc.major, nvrtc.minor);
+	return true;
 }
 
 Bytes
