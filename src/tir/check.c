@@ -282,7 +282,8 @@ check_alloc(Checker *check, const Stmt *stmt)
 	if (is_local && !is_constant)
 		check_fails(check, stmt, "register or stack buffer %s has no constant extents",
 		            tensor->name);
-	if (is_local && dtype_bytes(tensor->type, count, &bytes))
+	bool is_name = stmt->buffer->scope == SCOPE_REG && count == 1; /* no place in memory */
+	if (is_local && !is_name && dtype_bytes(tensor->type, count, &bytes))
 		check->stack_bytes += (int64_t)bytes;
 	if (check->stack_bytes > STACK_BYTES)
 		check_fails(check, stmt, "with %s, local buffers are too large for the stack",
