@@ -12,6 +12,10 @@
  *
  *     for k in N { if (k <= p) ... }   =>   for k in 0..p + 1 { ... }
  *
+ * A row is treated like lanes: a serial loop without lanes inside, each iteration of which sums up
+ * the taps of a window. Where its border does not depend on the row's own counter, the C compiler
+ * finds straight code, and lanes of its own; else the row's border is a bound.
+ *
  * keeps    the order of the terms, so the bits of every result
  * not for  conditions that read memory or differ between lanes: they stay where they are
  */
@@ -23,7 +27,7 @@ enum { MAX_TAPS = 32, MAX_TESTS = 4 };
 typedef struct Borders {
 	Kernel *kernel;
 	Arena *arena;
-	const Stmt *vector;      /* the @vector loop around, or NULL */
+	const Stmt *vector;      /* the @vector loop around, or the row, or NULL */
 	VEC(const Stmt *) inner; /* loops and lets in it */
 	Lanes lanes;             /* its */
 	VEC(const Expr *) gaps;  /* where none of these is negative no loop of it is narrowed */
@@ -67,6 +71,14 @@ step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
 	return expr_as_i64(expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, e)), step);
 }
 
+/* Whether it changes from one iteration of the row to the next. */
+static bool
+is_of_row(const Borders *borders, const Expr *e)
+{
+	return borders->vector && borders->vector->bind != BIND_VECTOR &&
+	       expr_uses_var(e, borders->vector->var);
+}
+
 /* The least that gap can be over the loops inside the lanes: where it is not negative, nothing is
  * narrowed by the gap. */
 static void
@@ -85,26 +97,29 @@ note_gap(Borders *borders, const Expr *gap)
 		const Expr *last = expr_sub(ctx, inner->hi, expr_i64(ctx, 1));
 		gap = at_value(borders, gap, inner->var, step > 0 ? inner->lo : last);
 	}
-	if (gap->op != EX_const)
+	if (gap->op != EX_const && !is_of_row(borders, gap))
 		vec_push(borders->arena, &borders->gaps, gap);
 }
 
-/* Narrow the bounds by `gap >= 0`, where gap = var + rest or rest - var. */
+/* Narrow the bounds by `gap >= 0`, where gap = step*var + rest: var >= -rest/step, rounded up, or
+ * var <= rest/-step. */
 static bool
 narrow(Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
 	int64_t step;
-	if (!step_of(borders, gap, loop->var, &step) || (step != 1 && step != -1))
+	if (!step_of(borders, gap, loop->var, &step) || step == 0 || step == INT64_MIN)
 		return false;
 	const Expr *rest = at_value(borders, gap, loop->var, expr_i64(ctx, 0));
-	note_gap(borders, gap);
-	if (bounds->is_window)
+	if (borders->vector && (borders->vector->bind == BIND_VECTOR || bounds->is_window))
+		note_gap(borders, gap);
+	if (bounds->is_window && !is_of_row(borders, gap))
 		return false;
-	if (step == 1)
-		bounds->lo = expr_max(ctx, bounds->lo, expr_neg(ctx, rest));
+	const Expr *turn = expr_floordiv(ctx, rest, expr_i64(ctx, step > 0 ? step : -step));
+	if (step > 0)
+		bounds->lo = expr_max(ctx, bounds->lo, expr_neg(ctx, turn));
 	else
-		bounds->hi = expr_min(ctx, bounds->hi, expr_add(ctx, rest, expr_i64(ctx, 1)));
+		bounds->hi = expr_min(ctx, bounds->hi, expr_add(ctx, turn, expr_i64(ctx, 1)));
 	return true;
 }
 
@@ -195,10 +210,23 @@ split_inside(Borders *borders, Stmt *loop)
 
 static void split_list(Borders *borders, Stmt *list);
 
+static bool
+is_row(Borders *borders, const Stmt *loop)
+{
+	bool has_sum = false, has_lanes = false;
+	if (loop->bind != BIND_SERIAL || borders->vector)
+		return false;
+	for (const Stmt *stmt = loop->body; stmt; stmt = stmt->next)
+		has_sum |= stmt->kind == STMT_ALLOC && stmt->buffer->scope == SCOPE_REG && stmt->value;
+	for (StmtWalk walk = stmt_walk(borders->arena, loop->body); stmt_step(&walk);)
+		has_lanes |= walk.stmt->bind == BIND_VECTOR;
+	return has_sum && !has_lanes;
+}
+
 static void
 split_loop(Borders *borders, Stmt *loop)
 {
-	if (loop->bind != BIND_VECTOR) {
+	if (loop->bind != BIND_VECTOR && !is_row(borders, loop)) {
 		split_list(borders, loop->body);
 		bound_loop(borders, loop);
 		return;
