@@ -255,8 +255,8 @@ make_loop(Making *m, int depth)
 	else if (is_fused)
 		say(m, "12 {\n");
 	else if (count > 0 && lane < 0 && pick(m, 4) == 0)
-		say(m, "%s(%d, %d-%s*3) {\n", pick(m, 2) ? "min" : "5-max", extent, 2 * extent,
-		    m->var[pick(m, (unsigned)count)].name);
+		say(m, "%s(%d, %d-%s%s) {\n", pick(m, 2) ? "min" : "5-max", extent, 2 * extent,
+		    m->var[pick(m, (unsigned)count)].name, pick(m, 2) ? "*3" : "/2");
 	else
 		say(m, "%d..%d {\n", (int)pick(m, 2), extent);
 	m->lane = is_vector ? count : lane;

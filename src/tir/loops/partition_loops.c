@@ -17,7 +17,7 @@
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 
-enum { MAX_STATEMENTS = 64, MAX_PARTS = 3 };
+enum { MAX_STATEMENTS = 64, MAX_PARTS = 3, MAX_ITERATIONS = 1 << 20, UNKNOWN = 2 };
 
 /* The first iteration at which a and b change places, a - b = step*var + rest; INT64_MIN: none. */
 static int64_t
@@ -38,9 +38,47 @@ turn(const Expr *a, const Expr *b, const Var *var)
 }
 
 typedef struct Search {
+	Kernel *kernel;
 	const Stmt *loop;
 	int64_t lo, hi, at; /* its bounds; the first cut found within */
 } Search;
+
+/* Whether a is below b in iteration i, -1, the same, 0, or above, 1; UNKNOWN where that depends on
+ * more than the loop. */
+static int
+compare_at(const Search *search, const Expr *a, const Expr *b, int64_t i)
+{
+	const Expr *at = expr_i64(search->kernel->ctx, i);
+	int64_t x, y;
+	if (!expr_as_i64(expr_replace_var(a, search->loop->var, at), &x) ||
+	    !expr_as_i64(expr_replace_var(b, search->loop->var, at), &y))
+		return UNKNOWN;
+	return (x > y) - (x < y);
+}
+
+/* The same as turn() by halving, for sums of quotients. Where both are equal, the loop goes on with
+ * the one that is a number. */
+static int64_t
+find_by_halving(const Search *search, const Expr *bound)
+{
+	const Expr *a = bound->arg[0], *b = bound->arg[1];
+	int64_t lo = search->lo, hi = search->hi - 1;
+	int first = compare_at(search, a, b, lo), last = compare_at(search, a, b, hi);
+	if (first == UNKNOWN || first == last || hi - lo > MAX_ITERATIONS)
+		return INT64_MIN;
+	bool is_first_a = (bound->op == EX_min) == (first < 0), is_last_a = !is_first_a;
+	if (first == 0)
+		is_last_a = (bound->op == EX_min) == (last < 0);
+	bool goes_on = first != 0 && expr_is_const(is_first_a ? a : b);
+	if ((goes_on && last == 0) || (first == 0 && expr_is_const(is_last_a ? a : b)))
+		return INT64_MIN;
+	while (hi - lo > 1) {
+		int64_t middle = lo + (hi - lo) / 2;
+		int now = compare_at(search, a, b, middle);
+		*(now == first || (goes_on && now == 0) ? &lo : &hi) = middle;
+	}
+	return hi;
+}
 
 static void
 find_turn(Search *search, const Expr *bound)
@@ -50,6 +88,8 @@ find_turn(Search *search, const Expr *bound)
 		if (e->type != DT_I64 || (e->op != EX_min && e->op != EX_max))
 			continue;
 		int64_t at = turn(e->arg[0], e->arg[1], search->loop->var);
+		if (at == INT64_MIN)
+			at = find_by_halving(search, e);
 		if (at > search->lo && at < search->hi && at < search->at)
 			search->at = at;
 	}
@@ -59,7 +99,7 @@ find_turn(Search *search, const Expr *bound)
 static int64_t
 find_cut(Kernel *kernel, const Stmt *loop)
 {
-	Search search = {.loop = loop};
+	Search search = {.kernel = kernel, .loop = loop};
 	int statements = 0;
 	if (loop->bind != BIND_SERIAL || !expr_as_i64(loop->lo, &search.lo) ||
 	    !expr_as_i64(loop->hi, &search.hi))
