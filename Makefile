@@ -49,7 +49,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan tsan threads lint format accept bench install clean fuzz dead \
+.PHONY: all help demo deps test unit asan tsan threads lint format accept bench bench-licm install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -57,7 +57,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan tsan lint format accept bench install clean fuzz dead models-real"
+	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -112,6 +112,8 @@ $(BUILD)/gen/prelude.c: tools/prelude $(PRELUDE)
 	tools/prelude '$(CC)' $(PRELUDE) >$@ || { rm -f $@; false; }
 
 $(BUILD)/obj/bench/peak.o: CFLAGS += -O3 -ffp-contract=fast
+$(BUILD)/bench-licm: $(call object,$(wildcard bench/licm/*.c)) $(BUILD)/libcore.a
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 $(BUILD)/bench-%: $(BUILD)/obj/bench/%.o $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -138,7 +140,7 @@ $(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test: all $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
+test: all $(BUILD)/bench-licm $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
 	@BUILD=$(BUILD) tools/test $(UNIT)
 
 unit: $(UNIT)
@@ -193,6 +195,9 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak $(BUILD)/bench-pool
 	BUILD=$(BUILD) bench/kernels
 	BUILD=$(BUILD) bench/run
 
+bench-licm: $(BUILD)/bench-licm
+	@BUILD=$(BUILD) bench/licm/run $(CASES)
+
 # Models as PyTorch exports them today, against ONNX Runtime: a development tool, the only thing here
 # that needs Python. PYTHON names one that has tools/models-real/requirements.txt; else one is made.
 VENV   := $(BUILD)/models-real/venv
@@ -209,7 +214,7 @@ models-real: $(BUILD)/tilewright $(filter $(VENV)/%,$(PYTHON))
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
 
-FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] tests/fuzz/*/*.[ch] examples/*.[ch] bench/*.c)
+FORMATTED := $(wildcard src/*/*.[ch] src/*/*/*.[ch] models/*.[ch] tests/*/*.[ch] tests/fuzz/*/*.[ch] examples/*.[ch] bench/*.c bench/*/*.[ch])
 FORMATTED := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(FORMATTED))
 
 lint:
@@ -254,4 +259,4 @@ install: all
 clean:
 	rm -rf $(filter-out $(BUILD)/deps,$(wildcard $(BUILD)/*))
 
--include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d $(BUILD)/obj/tests/*/*/*.d)
+-include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d $(BUILD)/obj/tests/*/*/*.d $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)

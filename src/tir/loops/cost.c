@@ -6,10 +6,18 @@
  *     x / 60         3    x / 64: 1, x / y: 20
  *     X[i]           4    shared memory, the stack: 2; registers: 0
  *     exp(x)         8    as scalar.def says
+ *
+ * By Halide's table, to compare with: sums and products 1, all else 100, and reads stay.
  */
 #include "tir/loops/motion.h"
 
-enum { COST_MOST = 1 << 20, COST_LOAD = 4, COST_NEAR_LOAD = 2, COST_DIVISION = 20 };
+enum {
+	COST_MOST = 1 << 20,
+	COST_LOAD = 4,
+	COST_NEAR_LOAD = 2,
+	COST_DIVISION = 20,
+	COST_OTHER = 100
+};
 
 static bool
 is_power_of_2(const Expr *e)
@@ -54,6 +62,15 @@ own_cost(const Expr *e)
 	return row ? row->cost : 1;
 }
 
+static int
+halide_cost(const Expr *e)
+{
+	bool is_sum = e->op == EX_add || e->op == EX_sub;
+	if (e->op == EX_cast || (is_sum && expr_is_const(e->arg[1])))
+		return 0;
+	return is_sum || e->op == EX_mul ? 1 : COST_OTHER;
+}
+
 const Trait *
 trait_of(Traits *traits, const Expr *e)
 {
@@ -64,13 +81,13 @@ trait_of(Traits *traits, const Expr *e)
 	if (trait)
 		return trait;
 	trait = NEW(traits->arena, Trait);
-	trait->cost = own_cost(e);
+	trait->cost = traits->by_halide ? halide_cost(e) : own_cost(e);
 	trait->is_unsafe = e->op == EX_read || (is_division(e) && !expr_is_const(e->arg[1]));
-	trait->has_effect = e->op == EX_at && (e->flags & AT_CHECK);
+	trait->has_effect =
+		(e->op == EX_at && (e->flags & AT_CHECK)) || (e->op == EX_read && traits->by_halide);
 	for (int i = 0; i < e->argc; i++) {
 		const Trait *its = trait_of(traits, e->arg[i]);
 		trait->cost += its->cost;
-
 		trait->is_unsafe |= its->is_unsafe;
 		trait->has_effect |= its->has_effect;
 	}

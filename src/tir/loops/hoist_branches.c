@@ -14,6 +14,7 @@
  *
  * needs    Normalize, whose conjuncts stand in the order in which they change
  * keeps    values
+ * setting  HoistBranches.whole=1: a condition leaves as a whole or not at all, to compare with
  */
 #include "tir/loops/loops.h"
 #include "tir/loops/motion.h"
@@ -24,6 +25,7 @@ typedef struct Hoisting {
 	Arena *arena;
 	Ranks ranks;
 	Traits traits;
+	bool is_whole; /* no part of a condition leaves alone */
 	bool changed;
 } Hoisting;
 
@@ -66,7 +68,8 @@ hoist(Hoisting *h, Stmt *loop)
 	if (!test || test->kind != STMT_IF || test->next)
 		return loop;
 	split_condition(h, test->condition, &parts);
-	if (!parts.outside || (test->other && (parts.inside || test != loop->body)))
+	bool is_parted = parts.inside && (test->other || h->is_whole);
+	if (!parts.outside || is_parted || (test->other && test != loop->body))
 		return loop;
 	Stmt *outer = stmt_if(h->kernel, parts.outside, loop, NULL);
 	outer->next = loop->next;
@@ -113,9 +116,12 @@ hoist_list(Hoisting *h, Stmt *list)
 bool
 pass_HoistBranches(Kernel *kernel, PassContext *context)
 {
-	(void)context;
 	Arena *arena = arena_new_in(kernel->arena, "HoistBranches");
-	Hoisting h = {kernel, arena, ranks_new(arena, kernel), {arena, {.arena = arena}}, false};
+	Hoisting h = {.kernel = kernel,
+	              .arena = arena,
+	              .ranks = ranks_new(arena, kernel),
+	              .traits = {.arena = arena, .known.arena = arena},
+	              .is_whole = pass_config_int(context, "HoistBranches.whole", 0) != 0};
 	kernel->body = hoist_list(&h, kernel->body);
 	arena_reset(arena);
 	return h.changed;

@@ -26,7 +26,11 @@
  *
  * needs    Normalize
  * keeps    values, the order in which places are written
+ * settings LICM.least, LICM.small; to compare with, LICM.registers=0: nothing goes back, and
+ *          LICM.costs=halide: what Halide's pass takes out
  */
+#include <string.h>
+
 #include "tir/loops/loops.h"
 #include "tir/loops/motion.h"
 #include "tir/rewrite.h"
@@ -73,6 +77,7 @@ typedef struct Licm {
 	Ranks ranks;
 	Traits traits;
 	int64_t least, small;
+	bool keeps_all; /* whatever is alive */
 	VEC(Nest *) nests;
 	int bound;   /* loops around that nothing leaves */
 	int floor;   /* loops around that reads do not leave */
@@ -238,6 +243,8 @@ static void
 put_back(Licm *m, Nest *nest)
 {
 	Map values = {.arena = m->arena};
+	if (m->keeps_all)
+		return;
 	choose_back(nest);
 	for (int i = 0; i < nest->own.count; i++) {
 		const Stmt *let = nest->own.data[i]->let;
@@ -460,10 +467,12 @@ pass_LICM(Kernel *kernel, PassContext *context)
 	Arena *arena = arena_new_in(kernel->arena, "LICM");
 	Licm m = {.kernel = kernel, .ctx = kernel->ctx, .arena = arena};
 	m.ranks = ranks_new(arena, kernel);
-	m.traits = (Traits){arena, {.arena = arena}};
+	const char *costs = pass_config_text(context, "LICM.costs", "machine");
+	m.traits = (Traits){arena, {.arena = arena}, strcmp(costs, "halide") == 0};
 	m.at_hand.arena = m.renamed.arena = arena;
 	m.least = pass_config_int(context, "LICM.least", 1);
 	m.small = pass_config_int(context, "LICM.small", 0);
+	m.keeps_all = pass_config_int(context, "LICM.registers", 1) == 0;
 	licm_list(&m, &kernel->body);
 	drop_unused(&m);
 	bool changed = m.all.count > 0 || m.renamed.count > 0;

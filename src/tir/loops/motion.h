@@ -47,7 +47,8 @@ typedef struct Trait {
 
 typedef struct Traits {
 	Arena *arena;
-	Map known; /* Expr to Trait */
+	Map known;      /* Expr to Trait */
+	bool by_halide; /* costs as Halide's LICM has them, see cost.c */
 } Traits;
 
 /* To workers, blocks or threads: such loops nest perfectly, and nothing leaves them. */

@@ -20,7 +20,10 @@
  * needs    flat kernels
  * keeps    values
  * breaks   the order that simplifying gives sums: no pass that simplifies comes behind it
+ * setting  Normalize.orders=sums or =nothing: the rest stays as it is found, to compare with
  */
+#include <string.h>
+
 #include "expr/index/poly.h"
 #include "tir/loops/loops.h"
 #include "tir/loops/motion.h"
@@ -32,6 +35,7 @@ typedef struct Normalizer {
 	Arena *arena;
 	Ranks ranks;
 	Traits traits;
+	bool only_sums;
 	bool changed;
 } Normalizer;
 
@@ -181,8 +185,10 @@ typedef VEC(const Expr *) Operands;
 
 /* The operator of which e is a chain; EX_add for sums of any kind, EX_COUNT for none. */
 static ExprOp
-chain_op(const Expr *e)
+chain_op(const Normalizer *n, const Expr *e)
 {
+	if (n->only_sums && e->type != DT_I64)
+		return EX_COUNT;
 	if (!dtype_is_integer(e->type) && e->type != DT_BOOL)
 		return EX_COUNT;
 	switch (e->op) {
@@ -192,6 +198,7 @@ chain_op(const Expr *e)
 	case EX_mul:
 		return e->type == DT_I64 ? EX_add : EX_mul;
 	case EX_add:
+		return EX_add;
 	case EX_min:
 	case EX_max:
 	case EX_and:
@@ -199,7 +206,7 @@ chain_op(const Expr *e)
 	case EX_bitand:
 	case EX_bitor:
 	case EX_bitxor:
-		return e->op;
+		return n->only_sums ? EX_COUNT : (ExprOp)e->op;
 	default:
 		return EX_COUNT;
 	}
@@ -252,7 +259,7 @@ join_operands(Normalizer *n, ExprOp op, const Operands *list)
 static const Expr *
 order_chain(Normalizer *n, const Expr *e)
 {
-	ExprOp op = chain_op(e);
+	ExprOp op = chain_op(n, e);
 	if (op == EX_COUNT)
 		return e;
 	if (op == EX_add && e->type == DT_I64)
@@ -298,7 +305,7 @@ static const Expr *
 normalize_node(ExprCtx *ctx, const Expr *e, void *arg)
 {
 	Normalizer *n = arg;
-	ExprOp op = chain_op(e);
+	ExprOp op = chain_op(n, e);
 	if (expr_is_compare(e) && e->arg[0]->type == DT_I64) {
 		const Expr *test = order_test(n, e);
 		if (test != e)
@@ -308,11 +315,11 @@ normalize_node(ExprCtx *ctx, const Expr *e, void *arg)
 	const Expr **args = e->argc <= 8 ? local : NEW_N(n->arena, const Expr *, e->argc);
 	bool changed = false;
 	for (int i = 0; i < e->argc; i++) {
-		args[i] = chain_op(e->arg[i]) == op ? e->arg[i] : order_chain(n, e->arg[i]);
+		args[i] = chain_op(n, e->arg[i]) == op ? e->arg[i] : order_chain(n, e->arg[i]);
 		changed |= args[i] != e->arg[i];
 	}
 	e = changed ? expr_with_args(ctx, e, args) : e;
-	return e->op == EX_select ? collapse_select(n, e) : e;
+	return e->op == EX_select && !n->only_sums ? collapse_select(n, e) : e;
 }
 
 static const Expr *
@@ -386,7 +393,8 @@ normalize_stmt(Normalizer *n, Stmt *stmt)
 		return;
 	normalize_list(n, stmt->body);
 	normalize_list(n, stmt->other);
-	join_nested(n, stmt);
+	if (!n->only_sums)
+		join_nested(n, stmt);
 }
 
 static void
@@ -394,17 +402,23 @@ normalize_list(Normalizer *n, Stmt *list)
 {
 	for (Stmt *stmt = list; stmt; stmt = stmt->next)
 		normalize_stmt(n, stmt);
-	n->changed |= join_ifs(n->arena, list);
+	if (!n->only_sums)
+		n->changed |= join_ifs(n->arena, list);
 }
 
 bool
 pass_Normalize(Kernel *kernel, PassContext *context)
 {
-	(void)context;
+	const char *orders = context ? pass_config_text(context, "Normalize.orders", "all") : "all";
 	Arena *arena = arena_new_in(kernel->arena, "Normalize");
-	Normalizer n = {kernel, kernel->ctx, arena, ranks_new(arena, kernel), {arena, {.arena = arena}},
-	                false};
-	normalize_list(&n, kernel->body);
+	Normalizer n = {.kernel = kernel,
+	                .ctx = kernel->ctx,
+	                .arena = arena,
+	                .ranks = ranks_new(arena, kernel),
+	                .traits = {.arena = arena, .known.arena = arena},
+	                .only_sums = strcmp(orders, "sums") == 0};
+	if (strcmp(orders, "nothing") != 0)
+		normalize_list(&n, kernel->body);
 	kernel->is_normal = true;
 	arena_reset(arena);
 	return n.changed;

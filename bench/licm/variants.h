@@ -1,0 +1,34 @@
+/* The kernels of a case, each lowered with the same schedule and different loop passes. */
+#ifndef BENCH_LICM_VARIANTS_H
+#define BENCH_LICM_VARIANTS_H
+
+#include "cases.h"
+#include "runtime/abi.h"
+#include "target/target.h"
+#include "tir/stmt.h"
+
+typedef enum VariantId {
+	VARIANT_NONE,
+	VARIANT_HALIDE,
+	VARIANT_PAPER,
+	VARIANT_STILL,
+	VARIANT_OURS,
+	VARIANTS
+} VariantId;
+
+extern const char *const variant_names[VARIANTS];
+
+/* A part of a case's program that is one kernel. */
+typedef struct Part {
+	const Program *program;
+	Kernel *kernel[VARIANTS];
+	TwKernel *function[VARIANTS]; /* of variants with one text it is one */
+	int64_t extent, scratch;      /* pieces of work; bytes */
+} Part;
+
+typedef VEC(Part) Parts;
+
+/* Lower the program in all variants. */
+Parts lower_variants(Arena *arena, const Target *target, const Program *program);
+
+#endif
