@@ -3,6 +3,7 @@
 #define BENCH_LICM_VARIANTS_H
 
 #include "cases.h"
+#include "codegen/common/codegen.h"
 #include "runtime/abi.h"
 #include "target/target.h"
 #include "tir/stmt.h"
@@ -12,7 +13,9 @@ typedef enum VariantId {
 	VARIANT_HALIDE,
 	VARIANT_PAPER,
 	VARIANT_STILL,
-	VARIANT_OURS,
+	VARIANT_MOVED,
+	LOWERED,
+	VARIANT_OURS = LOWERED, /* of each kernel the better one of the two before */
 	VARIANTS
 } VariantId;
 
@@ -21,9 +24,10 @@ extern const char *const variant_names[VARIANTS];
 /* A part of a case's program that is one kernel. */
 typedef struct Part {
 	const Program *program;
-	Kernel *kernel[VARIANTS];
+	Kernel *kernel[LOWERED];
 	TwKernel *function[VARIANTS]; /* of variants with one text it is one */
-	int64_t extent, scratch;      /* pieces of work; bytes */
+	CodeWeight weight[VARIANTS];
+	int64_t extent, scratch; /* pieces of work; bytes */
 } Part;
 
 typedef VEC(Part) Parts;

@@ -1,6 +1,7 @@
 /* tilewright compile: the whole compiler on one page.
  *
- *     read → graph passes → lower, which runs the program passes of each group → loop passes
+ *     read → graph passes → lower, which runs the program passes of each group → loop passes, the
+ *          last two where they help
  *          → plan → C → machine code → bundle → prove
  *
  * Each target goes its own way from the model on, because layouts and vendor calls differ; weights
@@ -14,6 +15,7 @@
 #include "cli/choices.h"
 #include "cli/finish.h"
 #include "cli/inputs.h"
+#include "cli/motion.h"
 #include "cli/obstacles.h"
 #include "cli/oracle.h"
 #include "cli/parts.h"
@@ -70,7 +72,10 @@ compile_target(Compilation *c, int index)
 		c->asked = sizes_asked(&c->options, c->arena, graph);
 		c->context = context;
 	}
+	bool is_open = motion_hold(context);
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
+	if (is_open)
+		motion_choose(c->arena, target.module, context);
 	Buf text = {.arena = c->arena};
 	graph_print(&text, graph);
 	target.graph = buf_text(&text);
