@@ -22,7 +22,7 @@
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 
-enum { MAX_TAPS = 32, MAX_TESTS = 4 };
+enum { MAX_TAPS = 32, MAX_TESTS = 4, FEW_TAPS = 2 };
 
 typedef struct Borders {
 	Kernel *kernel;
@@ -101,6 +101,16 @@ note_gap(Borders *borders, const Expr *gap)
 		vec_push(borders->arena, &borders->gaps, gap);
 }
 
+/* A few taps are tested where their border jumps along the row: no cut of the row makes the bounds
+ * numbers. */
+static bool
+stays_test(const Borders *borders, const Stmt *loop, const Expr *gap)
+{
+	int64_t lo, hi, step;
+	bool is_short = expr_as_i64(loop->lo, &lo) && expr_as_i64(loop->hi, &hi) && hi - lo <= FEW_TAPS;
+	return is_short && !step_of(borders, gap, borders->vector->var, &step);
+}
+
 /* Narrow the bounds by `gap >= 0`, where gap = step*var + rest: var >= -rest/step, rounded up, or
  * var <= rest/-step. */
 static bool
@@ -113,7 +123,7 @@ narrow(Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
 	const Expr *rest = at_value(borders, gap, loop->var, expr_i64(ctx, 0));
 	if (borders->vector && (borders->vector->bind == BIND_VECTOR || bounds->is_window))
 		note_gap(borders, gap);
-	if (bounds->is_window && !is_of_row(borders, gap))
+	if (bounds->is_window && (!is_of_row(borders, gap) || stays_test(borders, loop, gap)))
 		return false;
 	const Expr *turn = expr_floordiv(ctx, rest, expr_i64(ctx, step > 0 ? step : -step));
 	if (step > 0)
