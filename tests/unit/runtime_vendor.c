@@ -532,44 +532,6 @@ START_TEST(store)
 }
 END_TEST
 
-START_TEST(measuring)
-{
-	if (!vendor)
-		return;
-	char error[300], impl[VENDOR_IMPL_SIZE];
-	int64_t x[4] = {1, 64, 28, 28}, w[4] = {64, 64, 3, 3}, m = 64, one[2] = {1, 1};
-	float *weights = numbers(product(4, w), 1);
-	const VendorArg args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false},
-	                          {DT_F32, 4, w, NULL, NULL, weights, false},
-	                          {DT_F32, 1, &m, NULL, NULL, weights, false},
-	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
-	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
-	const VendorCall desc = {"conv", 4, args, 1, attrs};
-	double seconds = 0;
-	ck_assert_msg(dnnl_measure(vendor, &desc, 1, &seconds, impl, error, sizeof error), "%s", error);
-	ck_assert(seconds > 1e-6 && seconds < 1);
-	ck_assert(impl[0] && !strstr(impl, "ref"));
-	VendorArg made_up[4];
-	memcpy(made_up, args, sizeof args);
-	made_up[1].constant = NULL;
-	made_up[1].is_weight = true;
-	const VendorCall again = {"conv", 4, made_up, 1, attrs};
-	char same[VENDOR_IMPL_SIZE];
-	for (int i = 0; i < 3; i++)
-		ck_assert(dnnl_measure(vendor, &again, 1, i ? &seconds : NULL, same, error, sizeof error));
-	ck_assert_str_eq(impl, same);
-	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
-	made_up[3].dims = y;
-	const StepAttr strided[] = {attrs[0],
-	                            {"strides", SA_INTS, 2, two, NULL, NULL},
-	                            {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
-	const VendorCall none = {"conv", 4, made_up, 3, strided};
-	ck_assert(!dnnl_measure(vendor, &none, 1, NULL, impl, error, sizeof error));
-	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
-	free(weights);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -582,6 +544,5 @@ main(void)
 	tcase_add_test(t, no_thread_of_its_own);
 	tcase_add_test(t, refusals);
 	tcase_add_test(t, store);
-	tcase_add_test(t, measuring);
 	return unit_run(t);
 }

@@ -251,13 +251,27 @@ check_conv(CallPlan *plan, const CallTensor *src, const CallTensor *weights, con
 	return read_window(plan, src, dst);
 }
 
+/* Whether an image has enough of Winograd's tiles of 4x4, and fills them at least by half: few cost as
+ * much as they save, since their weights are four times as large. The algorithm was chosen at a
+ * typical size, and an open model may run at any. */
+static bool
+fills_tiles(const CallTensor *dst)
+{
+	enum { TILE = 4, LEAST_TILES = 4 };
+	double points = 1, tiles = 1;
+	for (int i = 2; i < dst->rank; i++) {
+		points *= (double)dst->dims[i];
+		tiles *= (double)((dst->dims[i] + TILE - 1) / TILE);
+	}
+	return tiles >= LEAST_TILES && points >= 0.5 * tiles * TILE * TILE;
+}
+
 static int
-read_algorithm(const CallPlan *plan)
+read_algorithm(const CallPlan *plan, const CallTensor *dst)
 {
 	const char *name = call_attr_text(plan, "algorithm", "direct");
-	return strcmp(name, "winograd") == 0 ? DNNL_WINOGRAD
-	       : strcmp(name, "auto") == 0   ? DNNL_AUTO
-	                                     : DNNL_DIRECT;
+	bool is_winograd = strcmp(name, "winograd") == 0 && fills_tiles(dst);
+	return is_winograd ? DNNL_WINOGRAD : strcmp(name, "auto") == 0 ? DNNL_AUTO : DNNL_DIRECT;
 }
 
 /* Fewest rows of a slab, or positions where there is one dim: tiles of Winograd have 4 rows, and
@@ -289,7 +303,7 @@ plan_conv(CallPlan *plan)
 	int64_t in = weights.dims[1], out = weights.dims[0] / groups;
 	bool is_grouped = groups > 1;
 	plan->describe = call_describe_conv;
-	plan->algorithm = read_algorithm(plan);
+	plan->algorithm = read_algorithm(plan, &dst);
 	plan->work = 2.0 * (double)in;
 	for (int i = 0; i < dst.rank; i++)
 		plan->work *= (double)dst.dims[i] * (i < 2 ? 1 : (double)weights.dims[i]);
