@@ -1,4 +1,4 @@
-/* What oneDNN says when it is asked for a call: its time, its implementation, or that there is none.
+/* What oneDNN says when it is asked for a call: its time, what would run, or that there is none.
  * Without the library the test says "skipped". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ START_TEST(measuring)
 }
 END_TEST
 
-/* What runs a 3x3 convolution of 64 channels on an image of this size where Winograd is asked for. */
+/* Whether Winograd runs a 3x3 convolution of 64 channels on an image of this size when asked for. */
 static bool
 has_winograd(int64_t height, int64_t width)
 {

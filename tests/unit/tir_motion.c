@@ -524,8 +524,8 @@ START_TEST(test_linear)
 			once = again < once ? again : once;
 			twice = twice_again < twice ? twice_again : twice;
 		}
-		ck_assert_msg(twice <= 2.5 * once, "%d statements: %g s, twice as many: %g s", statements,
-		              once, twice);
+		ck_assert_msg(twice <= 3.5 * once, /* what is quadratic: four times */
+		              "%d statements: %g s, twice as many: %g s", statements, once, twice);
 	}
 }
 END_TEST

@@ -251,8 +251,8 @@ check_conv(CallPlan *plan, const CallTensor *src, const CallTensor *weights, con
 	return read_window(plan, src, dst);
 }
 
-/* Whether an image has enough of Winograd's tiles of 4x4, and fills them at least by half: few cost as
- * much as they save, since their weights are four times as large. The algorithm was chosen at a
+/* Whether an image has enough of Winograd's tiles of 4x4, and fills them at least by half: few cost
+ * as much as they save, since their weights are four times as large. The algorithm was chosen at a
  * typical size, and an open model may run at any. */
 static bool
 fills_tiles(const CallTensor *dst)
