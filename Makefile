@@ -193,6 +193,7 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak $(BUILD)/bench-pool
 	$(BUILD)/bench-interpreter
 	$(BUILD)/bench-pool
 	BUILD=$(BUILD) bench/kernels
+	BUILD=$(BUILD) bench/schedules
 	BUILD=$(BUILD) bench/run
 
 bench-licm: $(BUILD)/bench-licm
