@@ -34,5 +34,11 @@ while read -r command; do
 	try "$(echo "$command" | sed "s/ \([a-z]*\.g\) / $small small_\1 /")" '^proved: '
 done <compile
 [ $passed = 12 ] || failed=$((failed + 1))
+# Kernels for a GPU print as they say; without NVRTC that is all.
+while read -r command; do
+	case $command in *--cubin*) "$tw" --version | grep -q NVRTC || continue ;; esac
+	try "$tw ${command#build/tilewright }" 'product'
+done <print
+[ $passed -ge 13 ] || failed=$((failed + 1))
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

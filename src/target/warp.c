@@ -16,7 +16,7 @@
 		(void)l, (void)i; \
 		return col_of; \
 	} \
-	static const Fragment name = {rows, cols, count, name##_row, name##_col};
+	static const Fragment name = {rows, cols, count, name##_row, name##_col, #row_of, #col_of};
 #define SHUFFLE(id, name, cc, lane, doc) \
 	static int shuffle_##id(int l, int b) \
 	{ \

@@ -11,6 +11,7 @@ typedef struct Fragment {
 	int rows, cols;
 	int count; /* elements per lane */
 	int (*row)(int lane, int i), (*col)(int lane, int i);
+	const char *row_text, *col_text; /* the same over l and i */
 } Fragment;
 
 typedef enum WarpOpKind {

@@ -4,8 +4,6 @@
 
 #include "tir/rewrite.h"
 
-enum { GRID_AXES = 3, BOUND_AXES = 6 };
-
 /* Loops whose iterations run at one time, as bits: the axes @block.x … @thread.z in the order of
  * Bind, then the @parallel loops around. What a value, or whether a statement is reached, may
  * depend on is a set of them. */

@@ -57,6 +57,9 @@ print_step(Buf *buf, const ScriptStep *step)
 		case 'b':
 			buf_printf(buf, " @%s", bind_name(step->bind));
 			break;
+		case 'w':
+			buf_printf(buf, " %s", step->warp_op->name);
+			break;
 		case 's':
 			buf_printf(buf, " @%s", scope_name(step->scope));
 			break;
@@ -117,12 +120,23 @@ parse_bind(Scanner *scan)
 static Scope
 parse_scope(Scanner *scan)
 {
-	static const char what[] = "@reg, @stack or @scratch";
+	static const char what[] = "@reg, @stack, @scratch or @shared";
 	int scope = scope_by_name(parse_mark(scan, what));
-	if (scope < 0 || scope == SCOPE_SHARED)
+	if (scope < 0)
 		scan_fail(scan, "expected %s, saw '%s'", what, scan_peek(scan)->text);
 	scan_next(scan);
 	return (Scope)scope;
+}
+
+static const WarpOp *
+parse_product(Scanner *scan)
+{
+	const WarpOp *op = warp_op_find(scan_peek(scan)->text);
+	if (!op || op->kind != WARP_MMA)
+		scan_fail(scan, "'%s' is no product of matrices (`tilewright list warps`)",
+		          scan_peek(scan)->text);
+	scan_next(scan);
+	return op;
 }
 
 static void
@@ -162,6 +176,9 @@ parse_argument(Scanner *scan, ScriptStep *step, char form, char before)
 		break;
 	case 's':
 		step->scope = parse_scope(scan);
+		break;
+	case 'w':
+		step->warp_op = parse_product(scan);
 		break;
 	default:
 		scan_expect(scan, before == 'n' ? "," : "->", "before the name of what is made");

@@ -36,6 +36,7 @@ typedef struct ScriptStep {
 	int64_t number;
 	Bind bind;
 	Scope scope;
+	const WarpOp *warp_op;
 	Loc loc; /* in a user's text; no file: a step of ours */
 } ScriptStep;
 

@@ -74,6 +74,8 @@ typedef enum Bind {
 	BIND_COUNT
 } Bind;
 
+enum { GRID_AXES = 3, BOUND_AXES = 6 }; /* from BIND_BLOCK_X on: of blocks, of both */
+
 typedef enum Scope {
 	SCOPE_PARAM,   /* an argument of the kernel */
 	SCOPE_REG,     /* scalars, vectors and small arrays of constant extent: registers */

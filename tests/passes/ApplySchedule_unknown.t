@@ -10,4 +10,4 @@ schedule {
   vectorise i
 }
 -- err
--:6: 'vectorise' is no primitive of schedules; these are: split, split_tail, fuse, reorder, bind, unroll, fission, unswitch, skew, cache_read, pack, cache_write, rfactor, compute_at
+-:6: 'vectorise' is no primitive of schedules; these are: split, split_tail, fuse, reorder, bind, unroll, fission, unswitch, skew, cache_read, pack, cache_write, rfactor, tensorize, load_matrix, prefetch, compute_at

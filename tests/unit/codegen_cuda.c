@@ -11,6 +11,7 @@
 #include "codegen/cuda/cuda.h"
 #include "cuda_kernels.h"
 #include "thread_pairs.h"
+#include "thread_scripts.h"
 #include "thread_steps.h"
 
 enum { PROGRAMS = 500, AT_ONCE = 50, FLIPS = 20000 };
@@ -128,6 +129,23 @@ START_TEST(test_counts)
 	ck_assert(count.registers > 8 && count.registers <= 255);
 	ck_assert(count.loops == 0 && count.branches == 0 && count.local_bytes == 0);
 	ck_assert_int_eq(count.weighted, count.instructions);
+}
+END_TEST
+
+/* The lesson's products use the operations that they ask for, and no memory of a thread's own. */
+START_TEST(test_lesson)
+{
+	ThreadScript scripts[MAX_LESSONS];
+	int lessons = lesson_scripts(scripts), capability = capabilities[_i];
+	for (int i = 0; i < lessons; i++) {
+		CubinCount count;
+		Kernel *kernel = scheduled(&scripts[i]);
+		Bytes cubin = cuda_compile(arena, cuda_text(1, &kernel, capability), capability);
+		cubin_count(arena, cubin, "k0_product", &count);
+		ck_assert_int_eq(count.local_bytes, 0);
+		ck_assert_int_ge(count_of(&count, "HMMA"), 32);
+		ck_assert_int_ge(count_of(&count, "LDGSTS"), 8);
+	}
 }
 END_TEST
 
@@ -294,6 +312,7 @@ main(void)
 	tcase_add_test(tests, test_random);
 	tcase_add_test(tests, test_refused);
 	tcase_add_loop_test(tests, test_counts, 0, (int)countof(capabilities));
+	tcase_add_loop_test(tests, test_lesson, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_accesses, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_halves, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_shared, 0, (int)countof(capabilities));

@@ -12,8 +12,8 @@
 #include "codegen/cuda/cuda.h"
 #include "cuda_kernels.h"
 #include "cuda_run.h"
-#include "loop_passes.h"
 #include "thread_pairs.h"
+#include "thread_scripts.h"
 #include "thread_steps.h"
 
 enum { PROGRAMS = 400, MAX_KERNELS = PROGRAMS + 64 };
@@ -99,6 +99,23 @@ START_TEST(test_pairs)
 }
 END_TEST
 
+/* What schedules make of loops: by hand, and of the lesson. */
+START_TEST(test_scripts)
+{
+	ThreadScript scripts[countof(thread_scripts) + MAX_LESSONS];
+	Kernel *kernels[countof(scripts)];
+	const char *texts[countof(scripts)];
+	int count = lesson_scripts(scripts);
+	for (size_t i = 0; i < countof(thread_scripts); i++)
+		scripts[count++] = thread_scripts[i];
+	for (int i = 0; i < count; i++) {
+		kernels[i] = scheduled(&scripts[i]);
+		texts[i] = scripts[i].steps;
+	}
+	compare_all(count, kernels, texts, count);
+}
+END_TEST
+
 /* Every other one behind all passes over loops. */
 START_TEST(test_random)
 {
@@ -132,6 +149,7 @@ main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 240); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_pairs);
+	tcase_add_test(tests, test_scripts);
 	tcase_add_test(tests, test_random);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -2,6 +2,8 @@
 #ifndef UNIT_KERNELS_H
 #define UNIT_KERNELS_H
 
+#include <string.h>
+
 #include "base/array.h"
 #include "tir/stmt.h"
 
@@ -94,6 +96,19 @@ evaluated(const Kernel *kernel)
 	make_arrays(kernel, arrays);
 	kernel_eval(kernel, &binding, arrays);
 	return arrays[kernel->buffers.count - 1];
+}
+
+/* The text with another word in place of each of this one. */
+static inline const char *
+replaced(const char *text, const char *word, const char *other)
+{
+	Buf buf = {.arena = arena};
+	for (const char *at; (at = strstr(text, word)); text = at + strlen(word)) {
+		buf_write(&buf, text, (size_t)(at - text));
+		buf_puts(&buf, other);
+	}
+	buf_puts(&buf, text);
+	return buf_text(&buf);
 }
 
 #endif

@@ -222,17 +222,4 @@ static const struct {
      "}\n"},
 };
 
-/* The text with another word in place of each of this one. */
-static inline const char *
-replaced(const char *text, const char *word, const char *other)
-{
-	Buf buf = {.arena = arena};
-	for (const char *at; (at = strstr(text, word)); text = at + strlen(word)) {
-		buf_write(&buf, text, (size_t)(at - text));
-		buf_puts(&buf, other);
-	}
-	buf_puts(&buf, text);
-	return buf_text(&buf);
-}
-
 #endif

@@ -256,7 +256,7 @@ END_TEST
 
 /* ---- random scripts -------------------------------------------------------------------------- */
 
-enum { SCRIPTS = 80, TRIES = 16 };
+enum { SCRIPTS = 80, TRIES = 20 };
 
 /* A step over loops of the kernel, right or wrong; the names it makes end in `n`. */
 static const char *
@@ -267,6 +267,7 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	                                     "a2", "a",  "abcd", "da2c3b"};
 	static const char *const binds[] = {"parallel", "vector", "unroll"};
 	static const char *const scopes[] = {"reg", "stack", "scratch"};
+	static const char *const axes[] = {"block.x", "thread.x", "thread.y"};
 	StrVec loops = {0};
 	for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);)
 		if (walk.stmt->kind == STMT_FOR)
@@ -275,7 +276,7 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	const char *b = loops.data[random_below(state, (unsigned)loops.count)];
 	unsigned pick = random_below(state, 3), size = 2 + 3 * pick;
 	const char *buffer = buffers[random_below(state, countof(buffers))];
-	switch (random_below(state, 14)) {
+	switch (random_below(state, 18)) {
 	case 0:
 		return arena_printf(arena, "split %s %u -> o%d, i%d", a, size, n, n);
 	case 1:
@@ -302,6 +303,13 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 		return arena_printf(arena, "rfactor %s @%s -> c%d", a, scopes[pick], n);
 	case 12:
 		return arena_printf(arena, "compute_at %s at %s @%s", buffer, a, scopes[pick]);
+	case 13:
+	case 14:
+		return arena_printf(arena, "bind %s @%s", a, axes[pick]);
+	case 15:
+		return arena_printf(arena, "cache_read %s at %s @shared -> c%d", buffer, a, n);
+	case 16:
+		return arena_printf(arena, "prefetch c%u at %s", random_below(state, TRIES), a);
 	default:
 		return arena_printf(arena, "fission %s %s @%s -> z%d", a, buffer, scopes[pick], n);
 	}

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tir/schedule/inner.h"
+#include "tir/schedule/grid.h"
 #include "tir/text.h"
 
 void
@@ -15,8 +15,9 @@ refuse_step(const Scheduling *s, const char *format, ...)
 	vsnprintf(why, sizeof why, format, args);
 	va_end(args);
 	const char *primitive = primitive_info(s->step->primitive)->name;
+	const char *what = s->step->loops.count > 0 ? s->step->loops.data[0] : s->step->buffers.data[0];
 	fail_as(loc->file ? FAIL_INVALID : FAIL_BUG, loc->file ? loc : &s->kernel->loc,
-	        "kernel %s: %s %s: %s", s->kernel->name, primitive, s->step->loops.data[0], why);
+	        "kernel %s: %s %s: %s", s->kernel->name, primitive, what, why);
 }
 
 static Stmt *
@@ -45,6 +46,15 @@ named_loop(const Scheduling *s, int index)
 		if (walk.stmt->kind == STMT_FOR)
 			buf_printf(&loops, "%s%s", loops.size ? ", " : "", walk.stmt->var->name);
 	refuse_step(s, "there is no loop %s; the loops are %s", name, buf_text(&loops));
+}
+
+bool
+is_named_buffer(const Scheduling *s, const Tensor *tensor)
+{
+	for (int i = 0; i < s->step->buffers.count; i++)
+		if (strcmp(tensor->name, s->step->buffers.data[i]) == 0)
+			return true;
+	return false;
 }
 
 Stmt *
@@ -98,6 +108,34 @@ loop_extent(const Scheduling *s, const Stmt *loop)
 	return tidy_dim(s->ctx, is_from_zero ? loop->hi : expr_sub(s->ctx, loop->hi, loop->lo));
 }
 
+/* What has become blocks and threads stays so. */
+static void
+check_unbound(const Scheduling *s)
+{
+	for (int i = 0; i < s->step->loops.count; i++) {
+		const Stmt *loop = find_loop(s->kernel->body, s->step->loops.data[i]);
+		bool is_place = strchr(primitive_info(s->step->primitive)->form, 'a') != NULL;
+		if (loop && loop->bind >= BIND_BLOCK_X && !is_place)
+			refuse_step(s, "loop %s is bound to @%s", loop->var->name, bind_name(loop->bind));
+	}
+}
+
+/* What steps find out about loops they find out of statements that one thread alone runs. */
+static void
+check_alone(const Scheduling *s)
+{
+	Primitive primitive = s->step->primitive;
+	bool is_shared = s->step->scope == SCOPE_SHARED;
+	check_unbound(s);
+	if (is_shared && primitive != PRIM_cache_read)
+		refuse_step(s, "only cache_read copies to @shared memory");
+	bool goes_along = primitive == PRIM_tensorize || primitive == PRIM_load_matrix ||
+	                  primitive == PRIM_prefetch || (primitive == PRIM_cache_read && is_shared) ||
+	                  (primitive == PRIM_bind && s->step->bind == BIND_UNROLL);
+	if (!goes_along && has_barriers(s, s->kernel->body))
+		refuse_step(s, "threads meet there already, and it moves no barriers");
+}
+
 void
 script_apply(Kernel *kernel, const Script *script)
 {
@@ -114,6 +152,7 @@ script_apply(Kernel *kernel, const Script *script)
 			                 kernel->name);
 	for (int i = 0; i < script->steps.count; i++) {
 		Scheduling s = {kernel, kernel->ctx, &script->steps.data[i]};
+		check_alone(&s);
 		apply[s.step->primitive](&s);
 	}
 	kernel_finish(kernel);

@@ -16,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tir/schedule/local.h"
+#include "tir/schedule/grid.h"
 #include "tir/text.h"
 
-/* The buffer that the step names, among those accessed. */
-static const Tensor *
+const Tensor *
 named_tensor(const Scheduling *s, const AccessVec *all)
 {
 	const char *name = s->step->buffers.data[0];
@@ -41,16 +40,22 @@ check_place(const Scheduling *s, const Stmt *loop)
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
+void
+check_only_read(const Scheduling *s, const Tensor *tensor)
+{
+	AccessVec everywhere = {0};
+	if (((const Buffer *)tensor)->scope != SCOPE_PARAM)
+		refuse_step(s, "%s is no argument of the kernel", tensor->name);
+	find_accesses(s->kernel, s->kernel->body, &everywhere);
+	for (int i = 0; i < everywhere.count; i++)
+		if (everywhere.data[i].tensor == tensor && everywhere.data[i].is_store)
+			refuse_step(s, "%s is stored too", tensor->name);
+}
+
 static void
 read_into(Scheduling *s, Stmt *loop, Local *l)
 {
-	AccessVec everywhere = {0};
-	if (((const Buffer *)l->old)->scope != SCOPE_PARAM)
-		refuse_step(s, "%s is no argument of the kernel", l->old->name);
-	find_accesses(s->kernel, s->kernel->body, &everywhere);
-	for (int i = 0; i < everywhere.count; i++)
-		if (everywhere.data[i].tensor == l->old && everywhere.data[i].is_store)
-			refuse_step(s, "%s is stored too", l->old->name);
+	check_only_read(s, l->old);
 	local_make(l, made_name(s, 0), NULL);
 	local_redirect(l, loop->body);
 	Stmt *front = stmt_append(stmt_alloc(s->kernel, l->buffer, NULL), local_move(l, MOVE_IN, 0));
@@ -71,6 +76,10 @@ void
 primitive_cache_read(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0);
+	if (s->step->scope == SCOPE_SHARED) {
+		share_reads(s, loop);
+		return;
+	}
 	Local l = plan_at(s, loop);
 	read_into(s, loop, &l);
 }

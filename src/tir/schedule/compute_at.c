@@ -18,8 +18,7 @@
 #include "tir/schedule/local.h"
 #include "tir/text.h"
 
-/* The link to the statement that makes the named local. */
-static Stmt **
+Stmt **
 find_alloc(Stmt **list, const char *name)
 {
 	for (; *list; list = &(*list)->next) {

@@ -89,7 +89,14 @@ find_in_list(Finder *finder, const Stmt *list)
 void
 find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses)
 {
-	Finder finder = {.kernel = kernel, .accesses = accesses, .lets = {.arena = kernel->arena}};
+	find_accesses_within(kernel, list, NULL, accesses);
+}
+
+void
+find_accesses_within(Kernel *kernel, Stmt *list, const Around *around, AccessVec *accesses)
+{
+	Finder finder = {
+		.kernel = kernel, .accesses = accesses, .around = around, .lets = {.arena = kernel->arena}};
 	for (StmtWalk walk = stmt_walk(kernel->arena, list); stmt_step(&walk);)
 		if (walk.stmt->kind == STMT_ALLOC)
 			vec_push(kernel->arena, &finder.made, &walk.stmt->buffer->tensor);

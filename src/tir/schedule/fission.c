@@ -30,20 +30,11 @@ typedef struct Fission {
 } Fission;
 
 static bool
-is_named(const ScriptStep *step, const Tensor *tensor)
-{
-	for (int i = 0; i < step->buffers.count; i++)
-		if (strcmp(step->buffers.data[i], tensor->name) == 0)
-			return true;
-	return false;
-}
-
-static bool
-stores_named(const ScriptStep *step, const Stmt *list)
+stores_named(const Scheduling *s, const Stmt *list)
 {
 	for (; list; list = list->next)
-		if ((list->kind == STMT_STORE && is_named(step, &list->buffer->tensor)) ||
-		    stores_named(step, list->body) || stores_named(step, list->other))
+		if ((list->kind == STMT_STORE && is_named_buffer(s, &list->buffer->tensor)) ||
+		    stores_named(s, list->body) || stores_named(s, list->other))
 			return true;
 	return false;
 }
@@ -56,7 +47,7 @@ find_cut(const Scheduling *s, const Stmt *loop)
 	for (Stmt *stmt = loop->body; stmt; stmt = stmt->next) {
 		Stmt alone = *stmt;
 		alone.next = NULL;
-		cut = stores_named(s->step, &alone) ? stmt : cut;
+		cut = stores_named(s, &alone) ? stmt : cut;
 	}
 	if (!cut)
 		refuse_step(s, "nothing in it stores to %s", s->step->buffers.data[0]);
@@ -168,7 +159,7 @@ sort_definitions(Fission *f, Stmt **first, Stmt **second)
 		const Tensor *tensor = is_alloc ? &stmt->buffer->tensor : NULL;
 		if (stmt->kind == STMT_LET && list_uses(f, *second, stmt->var))
 			refuse_step(f->s, "%s is defined before the cut", stmt->var->name);
-		bool is_wide = is_alloc && (is_named(f->s->step, tensor) || touches(f, *second, tensor));
+		bool is_wide = is_alloc && (is_named_buffer(f->s, tensor) || touches(f, *second, tensor));
 		if (!is_wide)
 			head = stmt_append(head, stmt);
 		else if (!touches(f, rest, tensor)) /* it is the second half's alone */

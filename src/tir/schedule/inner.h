@@ -23,6 +23,10 @@ _Noreturn void refuse_step(const Scheduling *s, const char *format, ...)
 Stmt *named_loop(const Scheduling *s, int index);
 /* The loop that `outer` holds and nothing else. */
 Stmt *only_loop(const Scheduling *s, const Stmt *outer);
+/* The link to the statement that makes the named local; NULL: none does. */
+Stmt **find_alloc(Stmt **list, const char *name);
+/* Whether it is one of the buffers that the step names. */
+bool is_named_buffer(const Scheduling *s, const Tensor *tensor);
 /* The name that the step gives to number `index` of what it makes, and a variable of that name. */
 const char *made_name(const Scheduling *s, int index);
 const Var *new_counter(const Scheduling *s, int index, const Expr *lo, const Expr *hi);
@@ -49,6 +53,8 @@ typedef struct Access {
 } Access;
 typedef VEC(Access) AccessVec;
 void find_accesses(Kernel *kernel, Stmt *list, AccessVec *accesses);
+/* The same, seen from outside of these loops around the list. */
+void find_accesses_within(Kernel *kernel, Stmt *list, const Around *around, AccessVec *accesses);
 
 /* Whether one of the two stores what the other reads or overwrites. */
 bool must_keep_order(const Access *a, const Access *b);
@@ -58,6 +64,8 @@ bool are_apart(const Scheduling *s, const Stmt *loop, const Access *a, const Acc
 /* Refuses when the loops of a perfect nest, outermost first, would read something before it is
  * stored, or behind it, if they stood as in `after`. */
 void check_order(const Scheduling *s, int count, const Stmt *const *nest, const Stmt *const *after);
+/* Refuses when iterations of the loop cannot run at once; lanes may sum into one place. */
+void check_apart(const Scheduling *s, const Stmt *loop, bool may_sum);
 _Noreturn void refuse_meeting(const Scheduling *s, const Access *a, const Access *b);
 /* Whether the access touches another place in each iteration of these loops around it, outermost
  * first. */

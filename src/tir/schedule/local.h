@@ -37,4 +37,9 @@ Stmt *local_move(Local *l, Move move, int op);
 /* Reads and stores of the old buffer in the list are of the local. */
 void local_redirect(Local *l, Stmt *list);
 
+/* The buffer that the step names, among those accessed; refuses when none has the name. */
+const Tensor *named_tensor(const Scheduling *s, const AccessVec *all);
+/* Refuses what is no argument of the kernel, or is stored. */
+void check_only_read(const Scheduling *s, const Tensor *tensor);
+
 #endif

@@ -1,7 +1,7 @@
 /* reorder, bind, unswitch, skew: the same iterations in another order, or at once, where depend.c
  * proves that none needs what another one leaves.
  */
-#include "tir/schedule/inner.h"
+#include "tir/schedule/grid.h"
 #include "tir/text.h"
 
 /* ---- reorder --------------------------------------------------------------------------------- */
@@ -78,8 +78,7 @@ moves(const Access *access, const Stmt *loop)
 	return false;
 }
 
-/* Refuses when iterations of the loop cannot run at once; lanes may sum into one place. */
-static void
+void
 check_apart(const Scheduling *s, const Stmt *loop, bool may_sum)
 {
 	AccessVec all = {0};
@@ -123,7 +122,9 @@ primitive_bind(Scheduling *s)
 	Stmt *loop = named_loop(s, 0);
 	int64_t lo, hi;
 	Bind bind = s->step->bind;
-	if (bind == BIND_PARALLEL)
+	if (bind >= BIND_BLOCK_X)
+		check_in_grid(s, loop, bind);
+	else if (bind == BIND_PARALLEL)
 		check_outermost(s, loop);
 	else if (bind == BIND_VECTOR &&
 	         (holds_vector(loop->body) || stands_in_lanes(s->kernel->body, loop, false)))
