@@ -449,9 +449,10 @@ facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
 {
 	const Expr *e = expr_var(facts->ctx, var);
 	add_box(facts, e, lo, hi);
-	if (lo && lo->op == EX_max)
+	/* what lies between two variables is no box: r in 21-p is p + r < 21 too */
+	if (lo && (lo->op == EX_max || lo->has_var))
 		assume_above(facts, e, lo);
-	if (hi && hi->op == EX_min)
+	if (hi && (hi->op == EX_min || hi->has_var))
 		assume_below(facts, e, hi);
 }
 
