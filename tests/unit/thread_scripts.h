@@ -85,7 +85,7 @@ static const ThreadScript thread_scripts[] = {
 };
 enum { MAX_LESSONS = 8 };
 
-/* The kernels of the lesson, 128 for 1024. */
+/* The kernels of the lesson: products of 128 for 1024, 16 channels of 28 x 28 for 64 of 56 x 56. */
 static inline int
 lesson_scripts(ThreadScript *scripts)
 {
@@ -100,7 +100,8 @@ lesson_scripts(ThreadScript *scripts)
 		const char *kernel = arena_strndup(arena, from, (size_t)(schedule - from));
 		schedule = strchr(schedule, '\n') + 1;
 		*strstr(schedule, "    }\n") = 0;
-		scripts[count++] = (ThreadScript){replaced(kernel, "1024", "128"), schedule, "= cp.async("};
+		kernel = replaced(replaced(replaced(kernel, "1024", "128"), "64", "16"), "56", "28");
+		scripts[count++] = (ThreadScript){kernel, schedule, "= cp.async("};
 	}
 	return count;
 }

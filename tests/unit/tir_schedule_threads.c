@@ -47,7 +47,7 @@ START_TEST(test_lesson)
 {
 	ThreadScript lessons[MAX_LESSONS];
 	int count = lesson_scripts(lessons);
-	ck_assert_int_ge(count, 2);
+	ck_assert_int_ge(count, 3);
 	for (int i = 0; i < count; i++) {
 		Kernel *kernel = scheduled(&lessons[i]);
 		const Array *expected = evaluated(read_kernel(lessons[i].text));
