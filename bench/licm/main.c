@@ -5,6 +5,9 @@
  *        build/bench-licm check CASES.csv [OP|NUMBER ...]    small sizes, all elements, against the meaning
  *        build/bench-licm points CASES.csv [OP|NUMBER ...]   full sizes, some elements
  *        build/bench-licm print CASES.csv NUMBER      a case's loops in all variants
+ *        build/bench-licm cubin CASES.csv [OP|NUMBER ...]    what NVRTC makes of each for sm_90, as CSV
+ *        build/bench-licm blocks CASES.csv [OP|NUMBER ...]   small sizes, in blocks of threads
+ *        build/bench-licm threads CASES.csv NUMBER    a case's loops in blocks of threads
  *
  * Sizes are those of the table but for `check`. A kernel is measured on some runs of its pieces of
  * work, the first and the last among them, and counted as if the others were alike. One thread;
@@ -17,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "variants.h"
+#include "bench.h"
 
 #include "base/clock.h"
 #include "codegen/common/codegen.h"
@@ -32,32 +35,15 @@
 #define CALLGRIND_DUMP_STATS_AT(label) (void)(label)
 #endif
 
-enum { ROUNDS = 5, SEGMENTS = 4, BATCH = 12, MAX_ARGS = 16, POINTS = 48 };
+enum { ROUNDS = 5, SEGMENTS = 4, BATCH = 12, POINTS = 48 };
 
 /* Multiply-adds of a measured run. */
 static const double TIMED = 2e6, COUNTED = 1e5;
 
-typedef struct Bench {
-	const char *mode;
-	Arena *arena;
-	const Target *target;
-	bool is_small;
-	int wrong;
-} Bench;
-
-/* A case on its way: its kernels, and the data of its tensors. */
-typedef struct Job {
-	const Case *c;
-	int number;
-	const Program *program;
-	Parts parts;
-	Map arrays; /* Tensor to Array */
-} Job;
-
 /* ---- data ------------------------------------------------------------------------------------ */
 
-static Array *
-new_array(Arena *arena, const Tensor *tensor)
+Array *
+bench_array(Arena *arena, const Tensor *tensor)
 {
 	int64_t dims[ARRAY_MAX_RANK];
 	for (int d = 0; d < tensor->rank; d++)
@@ -66,8 +52,8 @@ new_array(Arena *arena, const Tensor *tensor)
 }
 
 /* Numbers between -1 and 1, integers of all sizes, truths; the same each time. */
-static void
-fill(Array *array)
+void
+bench_fill(Array *array)
 {
 	enum { PERIOD = 4099 };
 	int64_t count = array_count(array), size = dtype_bits(array->type) / 8;
@@ -94,8 +80,8 @@ array_of(Job *job, Arena *arena, const Tensor *tensor)
 {
 	Array *array = map_find_ptr(&job->arrays, tensor);
 	if (!array) {
-		array = new_array(arena, tensor);
-		fill(array);
+		array = bench_array(arena, tensor);
+		bench_fill(array);
 		map_set_ptr(&job->arrays, tensor, array);
 	}
 	return array;
@@ -195,8 +181,9 @@ time_part(Job *job, Arena *arena, const Part *part, double *seconds)
 
 /* case, operator, variant, whether its text is that of none, seconds, instructions */
 static void
-time_job(Job *job, Arena *arena)
+time_job(Bench *bench, Job *job, Arena *arena)
 {
+	(void)bench;
 	double seconds[VARIANTS] = {0}, weight[VARIANTS] = {0};
 	bool same[VARIANTS];
 	memset(same, true, sizeof same);
@@ -216,8 +203,9 @@ time_job(Job *job, Arena *arena)
 
 /* What is between start and dump is one entry of callgrind's file: case, variant, scale. */
 static void
-count_job(Job *job, Arena *arena)
+count_job(Bench *bench, Job *job, Arena *arena)
 {
+	(void)bench;
 	for (int p = 0; p < job->parts.count; p++) {
 		const Part *part = &job->parts.data[p];
 		Sample sample = sample_of(part, COUNTED);
@@ -236,8 +224,8 @@ count_job(Job *job, Arena *arena)
 
 /* ---- right or not ---------------------------------------------------------------------------- */
 
-static void
-report(Bench *bench, const Job *job, int id, const char *what, double error)
+void
+bench_report(Bench *bench, const Job *job, int id, const char *what, double error)
 {
 	printf("WRONG case %d %s, %s: %s (%g)\n", job->number, job->c->row, variant_names[id], what,
 	       error);
@@ -256,8 +244,8 @@ scale_of_all(const Array *array)
 	return most;
 }
 
-static double
-difference(const Array *seen, const Array *expected)
+double
+bench_difference(const Array *seen, const Array *expected)
 {
 	double worst = 0, scale = scale_of_all(expected);
 	for (int64_t i = 0; i < array_count(seen); i++) {
@@ -287,13 +275,13 @@ check_job(Bench *bench, Job *job, Arena *arena)
 		}
 		for (int o = 0; o < p->noutput; o++) {
 			Array *seen = array_of(job, arena, p->outputs[o]);
-			double error = difference(seen, expected[o]);
+			double error = bench_difference(seen, expected[o]);
 			if (error > 1e-5)
-				report(bench, job, id, "differs from its meaning", error);
+				bench_report(bench, job, id, "differs from its meaning", error);
 			if (id == 0)
 				first[o] = array_from(arena, seen->type, seen->rank, seen->dims, seen->data);
 			else if (!array_same_bytes(first[o], seen))
-				report(bench, job, id, "differs from the first variant", error);
+				bench_report(bench, job, id, "differs from the first variant", error);
 			memset(seen->data, 0, array_bytes(seen));
 		}
 	}
@@ -341,11 +329,11 @@ check_points(Bench *bench, Job *job, Arena *arena, const Part *part, int id)
 		sets[o] = NEW(arena, PointSet);
 		*sets[o] = written_points(arena, array_of(job, arena, p->outputs[o]), blank[o]);
 		if (sets[o]->count == 0)
-			report(bench, job, id, "wrote nothing", 0);
+			bench_report(bench, job, id, "wrote nothing", 0);
 	}
 	PointResult result = program_eval_points(arena, p, NULL, inputs, sets, 1e9, false);
 	if (!result.is_done)
-		report(bench, job, id, result.reason, 0);
+		bench_report(bench, job, id, result.reason, 0);
 	for (int o = 0; o < p->noutput && result.is_done; o++) {
 		const Array *seen = array_of(job, arena, p->outputs[o]);
 		double scale = 1;
@@ -357,11 +345,11 @@ check_points(Bench *bench, Job *job, Arena *arena, const Part *part, int id)
 			bool is_open = sets[o]->undecided && sets[o]->undecided[k];
 			double expected = sets[o]->value ? 4 * sets[o]->deviation[k] : 0; /* of roundings */
 			if (!is_open && x != y && !(fabs(x - y) <= fmax(1e-5 * scale, expected)))
-				report(bench, job, id, "differs from its meaning", fabs(x - y));
+				bench_report(bench, job, id, "differs from its meaning", fabs(x - y));
 		}
 	}
 	for (int o = 0; o < p->noutput; o++) /* the next part may read it */
-		fill(array_of(job, arena, p->outputs[o]));
+		bench_fill(array_of(job, arena, p->outputs[o]));
 }
 
 static void
@@ -376,8 +364,9 @@ points_job(Bench *bench, Job *job, Arena *arena)
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 static void
-print_job(const Job *job, Arena *arena)
+print_job(Bench *bench, Job *job, Arena *arena)
 {
+	(void)bench;
 	Buf out = {.arena = arena};
 	program_print(&out, job->program);
 	for (int p = 0; p < job->parts.count; p++)
@@ -445,14 +434,7 @@ run_job(Bench *bench, Job *job)
 {
 	Arena *arena = arena_new("data");
 	job->arrays = (Map){.arena = arena};
-	if (strcmp(bench->mode, "time") == 0)
-		time_job(job, arena);
-	else if (strcmp(bench->mode, "count") == 0)
-		count_job(job, arena);
-	else if (strcmp(bench->mode, "check") == 0)
-		check_job(bench, job, arena);
-	else
-		points_job(bench, job, arena);
+	bench->mode->run(bench, job, arena);
 	arena_free(arena);
 }
 
@@ -464,18 +446,16 @@ run_batch(Bench *bench, const Cases *cases, int from, int to)
 	for (int i = from; i < to; i++) {
 		const Case *c = &cases->data[i];
 		Work work = work_begin(&(Loc){.file = c->row}, NULL);
-		const Program *program = case_program(expr_ctx_new(arena), arena, c, bench->is_small);
+		ExprCtx *ctx = expr_ctx_new(arena);
+		const Program *program = case_program(ctx, arena, c, bench->mode->is_small);
 		jobs[i - from] = (Job){.c = c, .number = i + 1, .program = program};
 		jobs[i - from].parts = lower_variants(arena, bench->target, program);
 		work_end(work);
-		if (strcmp(bench->mode, "print") == 0)
-			print_job(&jobs[i - from], arena);
 	}
-	if (strcmp(bench->mode, "print") != 0) {
+	if (bench->mode->is_compiled)
 		compile_jobs(bench, arena, jobs, to - from);
-		for (int i = 0; i < to - from; i++)
-			run_job(bench, &jobs[i]);
-	}
+	for (int i = 0; i < to - from; i++)
+		run_job(bench, &jobs[i]);
 	arena_free(arena);
 }
 
@@ -510,25 +490,35 @@ run(void *arg)
 		count += end - i;
 		i = end > i ? end : i + 1;
 	}
-	if (bench->is_small || strcmp(bench->mode, "points") == 0)
+	if (bench->mode->is_judged)
 		printf("%d cases, %d wrong\n", count, bench->wrong);
 }
+
+static const Mode modes[] = {
+	{"time", time_job, .is_compiled = true},
+	{"count", count_job, .is_compiled = true},
+	{"check", check_job, .is_compiled = true, .is_small = true, .is_judged = true},
+	{"points", points_job, .is_compiled = true, .is_judged = true},
+	{"print", print_job, .is_compiled = false},
+	{"cubin", cubin_job, .is_gpu = true},
+	{"blocks", blocks_job, .is_gpu = true, .is_small = true, .is_judged = true},
+	{"threads", print_job, .is_gpu = true},
+};
 
 int
 main(int argc, char **argv)
 {
-	static const char *const modes[] = {"time", "count", "check", "points", "print"};
-	bool is_known = false;
+	const Mode *mode = NULL;
 	for (size_t i = 0; i < countof(modes) && argc > 2; i++)
-		is_known |= strcmp(argv[1], modes[i]) == 0;
-	if (!is_known) {
-		fprintf(stderr,
-		        "usage: bench-licm time|count|check|points|print CASES.csv [OP|NUMBER ...]\n");
+		mode = strcmp(argv[1], modes[i].name) == 0 ? &modes[i] : mode;
+	if (!mode) {
+		fprintf(stderr, "usage: bench-licm time|count|check|points|print|cubin|blocks|threads "
+		                "CASES.csv [OP|NUMBER ...]\n");
 		return FAIL_USAGE;
 	}
-	const Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
-	Call call = {argc, argv, {argv[1], arena_new("bench"), &target, false, 0}};
-	call.bench.is_small = strcmp(argv[1], "check") == 0;
+	const char *device = mode->is_gpu ? "cuda:h100" : "cpu:x86-64-v3";
+	const Target target = {.device = device_find(device), .threads = 1};
+	Call call = {argc, argv, {mode, arena_new("bench"), &target, 0}};
 	Failure failure;
 	if (!try_run(run, &call, &failure)) {
 		fprintf(stderr, "%s\n", failure.text);

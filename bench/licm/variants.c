@@ -9,6 +9,8 @@
  *     moved    these and the two
  *     ours     what the compiler does at -O3: of each kernel still or moved, as codegen_weigh() says
  *
+ * For a GPU "ours" is the lightest of all but Halide's, by the cubin (blocks.c).
+ *
  * The schedule is fixed and untuned: the outer loops are cut among workers, all else stays as the
  * definition has it, without lanes, tiles or registers of several elements.
  */
@@ -17,6 +19,7 @@
 #include "lower/lower.h"
 #include "passes/manager.h"
 #include "program/group.h"
+#include "tir/loops/loops.h"
 #include "tir/script.h"
 
 const char *const variant_names[VARIANTS] = {"none", "halide", "paper", "still", "moved", "ours"};
@@ -57,15 +60,15 @@ context_of(Arena *arena, const Target *target, VariantId id)
 }
 
 /* The loops around that nest perfectly go to the workers, but for the last one where it is innermost
- * of all. */
+ * of all; on a GPU that, too. */
 static const Script *
-fixed_schedule(Arena *arena, const Kernel *kernel)
+fixed_schedule(Arena *arena, const Kernel *kernel, bool is_gpu)
 {
 	Buf text = {.arena = arena};
 	const Stmt *loop = kernel->body;
 	for (; loop && loop->kind == STMT_FOR && !loop->next; loop = loop->body) {
 		bool is_last = !loop->body || loop->body->kind != STMT_FOR || loop->body->next;
-		if (!is_last || loop == kernel->body)
+		if (!is_last || is_gpu || loop == kernel->body)
 			buf_printf(&text, "bind %s @parallel\n", loop->var->name);
 	}
 	Scanner scan;
@@ -92,7 +95,14 @@ lower_variant(Arena *arena, const Target *target, const Program *program, Varian
 		NEW_N(arena, const Dim *const *, program->ninput + program->noutput + 1);
 	program = id >= VARIANT_STILL ? picked(arena, target, program) : program;
 	Kernel *kernel = lower_group(arena, program, strides, "k", &loc, variant_names[id], target);
-	kernel->script = fixed_schedule(arena, kernel);
+	if (target->device->gpu && kernel->scratch)
+		return NULL;
+	kernel->script = fixed_schedule(arena, kernel, target->device->gpu);
+	if (target->device->gpu) {
+		PassContext context = {.arena = arena, .target = target, .level = 3};
+		pass_ApplySchedule(kernel, &context);
+		bind_blocks(kernel);
+	}
 	run_passes(context_of(arena, target, id), IR_loop, kernel);
 	kernel_check(kernel);
 	return kernel;

@@ -4,6 +4,7 @@
 
 #include "cases.h"
 #include "codegen/common/codegen.h"
+#include "codegen/cuda/cuda.h"
 #include "runtime/abi.h"
 #include "target/target.h"
 #include "tir/stmt.h"
@@ -24,15 +25,19 @@ extern const char *const variant_names[VARIANTS];
 /* A part of a case's program that is one kernel. */
 typedef struct Part {
 	const Program *program;
-	Kernel *kernel[LOWERED];
+	Kernel *kernel[LOWERED];      /* NULL: workers' scratch memory, for blocks */
 	TwKernel *function[VARIANTS]; /* of variants with one text it is one */
 	CodeWeight weight[VARIANTS];
+	CubinCount cubin[VARIANTS];
 	int64_t extent, scratch; /* pieces of work; bytes */
 } Part;
 
 typedef VEC(Part) Parts;
 
-/* Lower the program in all variants. */
+/* Lower the program in all variants, for workers or, of a GPU, for blocks of threads. */
 Parts lower_variants(Arena *arena, const Target *target, const Program *program);
+
+/* A naive kernel's @parallel loops become blocks and threads. (blocks.c) */
+void bind_blocks(Kernel *kernel);
 
 #endif
