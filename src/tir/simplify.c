@@ -13,7 +13,7 @@ typedef struct Simplifier {
 static const Expr *
 simple(const Simplifier *simplifier, const Expr *e)
 {
-	return e ? expr_simplify(simplifier->facts, e) : NULL;
+	return e ? expr_lighten(simplifier->facts, e) : NULL;
 }
 
 static const Expr *const *

@@ -7,7 +7,7 @@
 
 #include "expr/index/facts.h"
 
-enum { MAX_DEPTH = 600, MAX_SCOPES = 200 };
+enum { MAX_DEPTH = 600, MAX_SCOPES = 200, MAX_LIGHTENED = 256 };
 
 typedef struct Simplifier {
 	Facts *facts;
@@ -183,6 +183,39 @@ expr_simplify(Facts *facts, const Expr *e)
 	if (result->type == DT_BOOL && !expr_is_compare(result)) /* of these it has been asked */
 		result = certain(&s, result);
 	memo_give(facts->ctx, s.memo);
+	return result;
+}
+
+/* ---- forms that cost no more ----------------------------------------------------------------- */
+
+/* The normal form, or the operation on such operands where that costs less; of what is large, as a
+ * whole. */
+static const Expr *
+lighten(Facts *facts, Memo *memo, const Expr *e)
+{
+	int cost = expr_cost(e);
+	const Expr *known = memo_find_expr(memo, e), *least = known ? known : expr_simplify(facts, e);
+	if (known || e->argc == 0 || expr_cost(least) <= cost)
+		return least;
+	const Expr *kept = e;
+	if (cost <= MAX_LIGHTENED && !e->is_sum) {
+		const Expr *local[8];
+		const Expr **args = e->argc <= 8 ? local : NEW_N(facts->ctx->arena, const Expr *, e->argc);
+		for (int i = 0; i < e->argc; i++)
+			args[i] = lighten(facts, memo, e->arg[i]);
+		kept = expr_with_args(facts->ctx, e, args);
+		kept = expr_cost(kept) < cost ? kept : e;
+	}
+	memo_set_expr(memo, e, kept);
+	return kept;
+}
+
+const Expr *
+expr_lighten(Facts *facts, const Expr *e)
+{
+	Memo *memo = memo_take(facts->ctx);
+	const Expr *result = lighten(facts, memo, e);
+	memo_give(facts->ctx, memo);
 	return result;
 }
 

@@ -36,6 +36,9 @@ const Expr *read_range(Facts *facts, const Tensor *tensor, const Expr *const *in
  * sums by position, exact div/mod pairs joined, redundant conditions gone. Products of sums are
  * multiplied out, so it may have more nodes: proofs find a read in its guard by this form. */
 const Expr *expr_simplify(Facts *facts, const Expr *e);
+/* The same for what is to be computed: where the normal form costs more (expr_cost), the parts of
+ * which that is so stay as they are. Never more than e costs; equal scalars may differ in form. */
+const Expr *expr_lighten(Facts *facts, const Expr *e);
 
 /* coefficient[i] of iterator i (i < count) and the rest, when e = sum coefficient*iter + rest with
  * rest free of these iterators; false otherwise. Coefficients are dims. */
