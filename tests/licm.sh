@@ -11,6 +11,6 @@ if [ "$1" = -a ]; then
 	"$bench" check $cases && "$bench" points $cases && "$bench" blocks $cases
 	exit
 fi
-some="2 5 18 25 32 44 69 150 167 184 213 228 236 247 254 260 264 288 306 315 323 347 358 386 396 413
-	425 437 452 475 484 487 491"
-"$bench" check $cases $some && "$bench" blocks $cases $some
+set -- 2 5 18 25 32 44 69 150 167 184 213 228 236 247 254 260 264 288 306 315 323 347 358 386 396 413 \
+	425 437 452 475 484 487 491
+"$bench" check $cases "$@" && "$bench" blocks $cases "$@"

@@ -370,7 +370,7 @@ print_job(Bench *bench, Job *job, Arena *arena)
 	Buf out = {.arena = arena};
 	program_print(&out, job->program);
 	for (int p = 0; p < job->parts.count; p++)
-		for (int id = 0; id < LOWERED; id++)
+		for (int id = 0; id < LOWERED && job->parts.data[p].kernel[id]; id++)
 			kernel_print(&out, job->parts.data[p].kernel[id]);
 	fputs(buf_text(&out), stdout);
 }
