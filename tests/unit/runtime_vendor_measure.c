@@ -62,7 +62,7 @@ START_TEST(measuring)
 }
 END_TEST
 
-/* Whether Winograd runs a 3x3 convolution of 64 channels on an image of this size when asked for. */
+/* Whether Winograd runs a 3x3 convolution of 64 channels on such an image when it is asked for. */
 static bool
 has_winograd(int64_t height, int64_t width)
 {

@@ -180,11 +180,24 @@ eliminate(Facts *facts, const Poly *p, const Expr *atom, int depth, bool *eligib
 	return eliminate_leaf(facts, atom, &coef, &rest, upper, depth);
 }
 
+/* Whether bounds of a loop's variable name others: they are still to come, as operands are. */
+static bool
+is_bound_by_others(const Facts *facts, const Expr *atom)
+{
+	for (int i = 0; i < facts->list.count && atom->op == EX_var; i++) {
+		const Fact *fact = &facts->list.data[i];
+		if (fact->kind == FACT_BOUND && fact->atom == atom &&
+		    ((fact->lo && fact->lo->has_var) || (fact->last && fact->last->has_var)))
+			return true;
+	}
+	return false;
+}
+
 /* Compound atoms over iterators, iterators, compound atoms over symbols, symbols. */
 static int
-class_of(const Expr *atom)
+class_of(const Facts *facts, const Expr *atom)
 {
-	bool is_leaf = atom->argc == 0;
+	bool is_leaf = atom->argc == 0 && !is_bound_by_others(facts, atom);
 	bool is_local = atom->iters != 0 || atom->has_var || atom->has_read;
 	if (atom->op == EX_symbol)
 		return 3;
@@ -193,14 +206,14 @@ class_of(const Expr *atom)
 
 /* Atoms in the order of elimination, each once. */
 static int
-list_atoms(const Poly *p, const Expr **atoms, int limit)
+list_atoms(const Facts *facts, const Poly *p, const Expr **atoms, int limit)
 {
 	int count = 0;
 	for (int kind = 0; kind < 4; kind++)
 		for (int i = 0; i < p->count; i++)
 			for (int k = 0; k < p->term[i].natom; k++) {
 				const Expr *atom = p->term[i].atom[k];
-				bool is_listed = class_of(atom) != kind || count == limit;
+				bool is_listed = class_of(facts, atom) != kind || count == limit;
 				for (int m = 0; m < count && !is_listed; m++)
 					is_listed = atoms[m] == atom;
 				if (!is_listed)
@@ -306,9 +319,9 @@ nonneg(Facts *facts, const Poly *p, int depth)
 	if (is_decided_by_interval(facts, p))
 		return false;
 	const Expr *atoms[16];
-	int natom = list_atoms(p, atoms, 16);
+	int natom = list_atoms(facts, p, atoms, 16);
 	/* among iterators and symbols the order of elimination makes no difference */
-	bool tries_all = depth == PROOF_DEPTH && natom > 0 && class_of(atoms[0]) % 2 == 0;
+	bool tries_all = depth == PROOF_DEPTH && natom > 0 && class_of(facts, atoms[0]) % 2 == 0;
 	for (int i = 0; i < natom; i++) {
 		bool eligible;
 		if (eliminate(facts, p, atoms[i], depth, &eligible))
