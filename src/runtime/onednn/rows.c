@@ -260,8 +260,9 @@ fills_tiles(const CallTensor *dst)
 	enum { TILE = 4, LEAST_TILES = 4 };
 	double points = 1, tiles = 1;
 	for (int i = 2; i < dst->rank; i++) {
+		int64_t count = (dst->dims[i] + TILE - 1) / TILE;
 		points *= (double)dst->dims[i];
-		tiles *= (double)((dst->dims[i] + TILE - 1) / TILE);
+		tiles *= (double)count;
 	}
 	return tiles >= LEAST_TILES && points >= 0.5 * tiles * TILE * TILE;
 }
