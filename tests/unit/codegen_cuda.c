@@ -13,6 +13,7 @@
 #include "thread_pairs.h"
 #include "thread_scripts.h"
 #include "thread_steps.h"
+#include "unit.h"
 
 enum { PROGRAMS = 500, AT_ONCE = 50, FLIPS = 20000 };
 
@@ -305,10 +306,8 @@ main(void)
 		printf("skipped: %s\n", compiler);
 		return 0;
 	}
-	Suite *suite = suite_create("codegen_cuda");
 	TCase *tests = tcase_create("cuda");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_kernels);
 	tcase_add_test(tests, test_random);
 	tcase_add_test(tests, test_refused);
@@ -320,10 +319,5 @@ main(void)
 	tcase_add_loop_test(tests, test_loops, 0, (int)countof(capabilities));
 	tcase_add_loop_test(tests, test_spills, 0, (int)countof(capabilities));
 	tcase_add_test(tests, test_damage);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

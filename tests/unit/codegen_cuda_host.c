@@ -15,6 +15,7 @@
 #include "thread_pairs.h"
 #include "thread_scripts.h"
 #include "thread_steps.h"
+#include "unit.h"
 
 enum { PROGRAMS = 400, MAX_KERNELS = PROGRAMS + 64 };
 
@@ -144,17 +145,10 @@ main(void)
 		printf("skipped: there is no C++ compiler %s\n", host_compiler());
 		return 0;
 	}
-	Suite *suite = suite_create("codegen_cuda_host");
 	TCase *tests = tcase_create("host");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_pairs);
 	tcase_add_test(tests, test_scripts);
 	tcase_add_test(tests, test_random);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

@@ -4,6 +4,7 @@
  */
 #include "cuda_run.h"
 #include "ops_kernels.h"
+#include "unit.h"
 
 static void
 expect_equal(const Kernel *kernel, const Array *expected, const Array *seen, bool is_vector)
@@ -77,14 +78,7 @@ main(void)
 		printf("skipped: there is no C++ compiler %s\n", host_compiler());
 		return 0;
 	}
-	Suite *suite = suite_create("codegen_cuda_ops");
 	TCase *tests = tcase_create("operations");
-	tcase_set_timeout(tests, 600); /* sanitizers and busy machines */
 	tcase_add_loop_test(tests, test_operations, 0, (int)countof(adders));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

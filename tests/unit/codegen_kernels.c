@@ -5,6 +5,7 @@
 #include "codegen_run.h"
 
 #include "tir/rewrite.h"
+#include "unit.h"
 
 enum { LENGTHS = 40 };
 
@@ -469,19 +470,12 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("codegen_kernels");
 	TCase *tests = tcase_create("kernels");
-	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, test_cases);
 	tcase_add_test(tests, test_imports_nothing);
 	tcase_add_test(tests, test_reports_an_index);
 	tcase_add_test(tests, test_shares_and_repeats);
 	tcase_add_test(tests, test_grid_of_a_plan);
 	tcase_add_test(tests, test_compiler_errors_are_sentences);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

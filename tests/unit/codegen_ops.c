@@ -4,6 +4,7 @@
  */
 #include "codegen_run.h"
 #include "ops_kernels.h"
+#include "unit.h"
 
 /* All kernels in one object, each compared with the interpreter on the same data. */
 static void
@@ -92,18 +93,11 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("codegen_ops");
 	TCase *tests = tcase_create("operations");
-	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, test_floats);
 	tcase_add_test(tests, test_short_floats);
 	tcase_add_test(tests, test_integers);
 	tcase_add_test(tests, test_casts);
 	tcase_add_test(tests, test_storage_casts);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

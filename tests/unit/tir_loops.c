@@ -7,6 +7,7 @@
 
 #include "kernels.h"
 #include "loop_passes.h"
+#include "unit.h"
 
 static const char ADD[] = "kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
 						  "  for i in N, j in 13\n"
@@ -187,10 +188,8 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("tir_loops");
 	TCase *tests = tcase_create("loops");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_round_trip);
 	tcase_add_test(tests, test_finish);
 	tcase_add_test(tests, test_long_lists);
@@ -198,10 +197,5 @@ main(void)
 	tcase_add_test(tests, test_a_guard_is_a_proof);
 	tcase_add_test(tests, test_eval);
 	tcase_add_test(tests, test_simplify);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

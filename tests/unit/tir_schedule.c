@@ -10,6 +10,7 @@
 
 #include "kernels.h"
 #include "random_number.h"
+#include "unit.h"
 
 static const char ADD[] = "kernel add(N, X: f32[N,13], Y: out f32[N,13]) {\n"
 						  "  for i in N, j in 13\n"
@@ -448,17 +449,11 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("tir_schedule");
 	TCase *tests = tcase_create("loops");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, test_primitives);
 	tcase_add_test(tests, test_refused_primitives);
 	tcase_add_loop_test(tests, test_random_scripts, 0, SCRIPTS);
 	tcase_add_loop_test(tests, test_random_races, 0, RACES);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

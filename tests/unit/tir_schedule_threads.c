@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "thread_scripts.h"
+#include "unit.h"
 
 /* The kernel after each of the first steps, and behind all passes, computes the same. */
 static void
@@ -156,17 +157,10 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("tir_schedule_threads");
 	TCase *tests = tcase_create("threads");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 240); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_scripts);
 	tcase_add_test(tests, test_lesson);
 	tcase_add_test(tests, test_refused);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

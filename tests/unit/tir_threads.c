@@ -8,6 +8,7 @@
 #include "kernels.h"
 #include "loop_passes.h"
 #include "thread_pairs.h"
+#include "unit.h"
 
 static void
 expect_equal(int pair, const Array *a, const Array *b)
@@ -271,19 +272,12 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("tir_threads");
 	TCase *tests = tcase_create("threads");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60); /* sanitizers and busy machines */
 	tcase_add_loop_test(tests, test_pairs, 0, (int)countof(pairs));
 	tcase_add_test(tests, test_bf16);
 	tcase_add_test(tests, test_rows);
 	tcase_add_test(tests, test_tf32_rounds);
 	tcase_add_loop_test(tests, test_mistakes, 0, (int)countof(mistakes));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

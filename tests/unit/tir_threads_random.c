@@ -13,6 +13,7 @@
 #include "kernels.h"
 #include "loop_passes.h"
 #include "thread_steps.h"
+#include "unit.h"
 
 enum { PROGRAMS = 6000 };
 
@@ -76,14 +77,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("tir_threads_random");
 	TCase *tests = tcase_create("programs");
-	tcase_set_timeout(tests, 120); /* sanitizers and busy machines */
 	tcase_add_test(tests, test_programs);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return unit_run(tests);
 }

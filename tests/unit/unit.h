@@ -13,7 +13,7 @@
 static inline int
 unit_run(TCase *tcase)
 {
-	tcase_set_timeout(tcase, 120); /* sanitizers and busy machines */
+	tcase_set_timeout(tcase, 600); /* the longest with sanitizers, on busy machines */
 	Suite *suite = suite_create("unit");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
