@@ -28,6 +28,7 @@ enum {
 	ALL = 4096,
 	INSPECT = 8192,
 	COMPILE = 16384,
+	DERIVE = 32768,
 };
 
 #define FIELD_flag bool

@@ -105,15 +105,6 @@ is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer 
 	return true;
 }
 
-/* For moving so many bytes that a step leaves to the next: in cache if that holds them. */
-static double
-traffic_seconds(const Device *device, double bytes)
-{
-	static const double IN_CACHE = 4;
-	double rate = device->bandwidth * 1e9;
-	return bytes / (bytes <= (double)device->l2 ? rate * IN_CACHE : rate);
-}
-
 /* For what the library computes; it lies as the group's result does. */
 static MBuffer *
 result_buffer(Lowering *low, const Tensor *tensor, const MBuffer *output)
@@ -172,16 +163,16 @@ is_reused(Lowering *low, const Stage *product)
 static bool
 saves_time(Lowering *low, const Stage *stage, const Stage *product)
 {
-	static const double WINDOWS = 0.25, PRODUCT = 0.6;
 	const Device *device = low->context->target->device;
-	double peak = device->gflops * 1e9, bytes = 4;
+	double bytes = 4;
 	for (int i = 0; i < product->nloop; i++)
 		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
-	double traffic = 2 * traffic_seconds(device, bytes);
+	double traffic = 2 * device_traffic_seconds(device, bytes);
 	double share = probe_share(low->context->target, stage);
-	double direct = 2 * share * (double)points_of(low, stage) / (peak * WINDOWS);
-	return is_reused(low, product) &&
-	       2 * (double)points_of(low, product) / (peak * PRODUCT) + traffic < direct;
+	double direct =
+		device_work_seconds(device, WORK_loops, 2 * share * (double)points_of(low, stage));
+	double call = device_work_seconds(device, WORK_library, 2 * (double)points_of(low, product));
+	return is_reused(low, product) && call + traffic < direct;
 }
 
 /* The program with the product as its first stage; NULL where that would not help. */
@@ -259,7 +250,6 @@ lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffer
 static double
 seconds_behind(Lowering *low, const Program *program)
 {
-	static const double LOOPS = 0.25;
 	const Device *device = low->context->target->device;
 	double operations = 0, bytes = 0;
 	for (int s = 1; s < program->nstage; s++) {
@@ -267,7 +257,8 @@ seconds_behind(Lowering *low, const Program *program)
 		operations += points * expr_cost(program->stages[s]->body[0]);
 		bytes += points * 8;
 	}
-	return operations / (device->gflops * 1e9 * LOOPS) + traffic_seconds(device, bytes);
+	return device_work_seconds(device, WORK_loops, operations) +
+	       device_traffic_seconds(device, bytes);
 }
 
 /* What is chosen for the sum alone; NULL: there is no such call. */

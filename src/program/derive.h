@@ -32,11 +32,20 @@ bool derive_skew(ExprCtx *ctx, const Stage *stage, int i, int j, int64_t b, Bije
 bool derive_fuse(ExprCtx *ctx, const Stage *stage, int i, int j, Bijection *out);
 bool derive_split(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
 bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *out);
+/* hi-1+lo - i in the place of loop i. */
+bool derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out);
+/* The loop by what an index is, (±loop + rest)/s: i = index in its place and, where s > 1, the
+ * remainder before it, without terms of the sum's iterators. */
+bool derive_position(ExprCtx *ctx, const Stage *stage, const Expr *index, int loop, Bijection *out);
 
 /* The same for the iterators of a sum, in place: nold is the number of reduction iterators, and
  * scalars of the map have these at positions from 0. Points outside the image are omitted. */
 Program *derive_substitute_sum(const Program *program, const Stage *stage, const Bijection *map,
                                Reason *why);
+/* factor*q + r in the place of iterator i of the sum, which begins at 0: q there, r behind it. */
+bool derive_split_terms(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
+/* hi-1+lo - i in the place of iterator i of the sum. */
+bool derive_reverse_terms(ExprCtx *ctx, const Stage *stage, int i, Bijection *out);
 
 /* Substitute a stage's body into its one reader (reads become its body at the index). A reduction
  * goes into a copy of it, and a sum into a sum of it (times factors): their terms are then one
@@ -46,6 +55,16 @@ Program *derive_merge(const Program *program, const Stage *producer, Reason *why
 /* The other way round: give a read of the stage a stage of its own, T[v...] = X[index(v...)], over
  * the iterators that its index uses, in their order; zero where X is not defined. */
 Program *derive_extract(const Program *program, const Stage *stage, const Expr *read, Reason *why);
+
+/* A factor of a sum of products in another layout, zero outside the tensor, so that the sum needs no
+ * condition for it: dim d in two where its index is by*q + r with 0 <= r < by; or unfolded, over
+ * all iterators that the read uses (im2col). Multiplies zeros: for finite values. */
+Program *derive_split_operand(const Program *program, const Stage *stage, const Expr *read, int d,
+                              int64_t by, Reason *why);
+Program *derive_unfold(const Program *program, const Stage *stage, const Expr *read, Reason *why);
+/* The same with its dims in another order: new dim k is dim order[k]. */
+Program *derive_permute_operand(const Program *program, const Stage *stage, const Expr *read,
+                                const int *order, Reason *why);
 
 /* Cut the box to where the value can be non-zero (guards move to the readers), or grow it where the
  * added terms are provably zero or unread. */

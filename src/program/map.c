@@ -290,3 +290,56 @@ derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *ou
 	fill_bijection(out, parts, stage->nloop, stage->nloop);
 	return true;
 }
+
+bool
+derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out)
+{
+	if (i < 0 || i >= stage->nloop)
+		return false;
+	Parts *parts = identity_parts(ctx, stage);
+	const Iter *iter = &stage->iters[i];
+	const Dim *ends = dim_add_i64(ctx, dim_add(ctx, iter->lo, iter->hi), -1);
+	parts->forward[i] = parts->inverse[i] = expr_sub(ctx, ends, expr_iter(ctx, i));
+	fill_bijection(out, parts, stage->nloop, stage->nloop);
+	return true;
+}
+
+bool
+derive_split_terms(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out)
+{
+	int n = stage->nreduce, at = i - stage->nloop;
+	if (at < 0 || at >= n || factor < 2 || n + 2 > MAX_ITERS || !dim_is(stage->iters[i].lo, 0))
+		return false;
+	Parts *parts = NEW(expr_ctx_arena(ctx), Parts);
+	const Expr *by = expr_i64(ctx, factor), *whole = expr_iter(ctx, at);
+	for (int k = 0; k < n; k++) {
+		int to = k + (k > at);
+		parts->forward[to] = expr_iter(ctx, k);
+		parts->inverse[k] = expr_iter(ctx, to);
+		parts->iters[to] = stage->iters[stage->nloop + k];
+	}
+	parts->inverse[at] = expr_add(ctx, expr_mul(ctx, whole, by), expr_iter(ctx, at + 1));
+	parts->forward[at] = expr_floordiv(ctx, whole, by);
+	parts->forward[at + 1] = expr_floormod(ctx, whole, by);
+	parts->iters[at].hi = dim_ceildiv(ctx, parts->iters[at].hi, by);
+	parts->iters[at + 1] = (Iter){NULL, dim_const(ctx, 0), by};
+	fill_bijection(out, parts, n, n + 1);
+	return true;
+}
+
+bool
+derive_reverse_terms(ExprCtx *ctx, const Stage *stage, int i, Bijection *out)
+{
+	int n = stage->nreduce, at = i - stage->nloop;
+	if (at < 0 || at >= n)
+		return false;
+	Parts *parts = NEW(expr_ctx_arena(ctx), Parts);
+	stage_identity(ctx, n, parts->forward);
+	stage_identity(ctx, n, parts->inverse);
+	for (int k = 0; k < n; k++)
+		parts->iters[k] = stage->iters[stage->nloop + k];
+	const Dim *ends = dim_add_i64(ctx, dim_add(ctx, stage->iters[i].lo, stage->iters[i].hi), -1);
+	parts->forward[at] = parts->inverse[at] = expr_sub(ctx, ends, expr_iter(ctx, at));
+	fill_bijection(out, parts, n, n);
+	return true;
+}

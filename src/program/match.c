@@ -16,8 +16,17 @@
 #include "program/match_inner.h"
 #include "program/row.h"
 
+enum { MAX_ROWS = 16, MAX_COPIES = 8 };
+
+struct VendorForms {
+	Arena *arena;
+	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
+};
+
 typedef struct Solver {
 	Arena *arena; /* of the search */
+	VendorForms *forms;
+	const char *only; /* rows of this name; NULL: any */
 	ExprCtx *ctx;
 	const Stage *main;
 	const RowForm *form;
@@ -464,14 +473,26 @@ has_room(const RowForm *form, const Stage *main)
 	       main->nreduce <= form->niter - form->nloop;
 }
 
+static const RowForm *
+form_of(VendorForms *forms, int row, int copies)
+{
+	const RowForm **slot = &forms->form[row][copies];
+	must(row < MAX_ROWS && copies < MAX_COPIES);
+	if (!*slot) {
+		RowForm *form = NEW(forms->arena, RowForm);
+		row_read(forms->arena, vendor_at(row), copies, form);
+		*slot = form;
+	}
+	return *slot;
+}
+
 static bool
-match_row(Solver *s, Arena *arena, const VendorRow *row)
+match_row(Solver *s, Arena *arena, int number)
 {
 	const Expr *first = s->reads[0], *second = s->reads[1];
+	const VendorRow *row = vendor_at(number);
 	for (int copies = row->least; copies <= row->most; copies++) {
-		RowForm *form = NEW(s->arena, RowForm);
-		row_read(s->arena, row, copies, form);
-		s->form = form;
+		const RowForm *form = s->form = form_of(s->forms, number, copies);
 		if (!has_room(form, s->main) || (form->noperand > 1) != (second != NULL))
 			continue;
 		for (int swap = 0; swap < form->noperand; swap++) {
@@ -515,7 +536,8 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 	const Program *given = match->program, *joined = program_collapse_dims(arena, given, fixed);
 	for (int i = 0; i < 2 * vendor_count(); i++) {
 		const VendorRow *row = vendor_at(i % vendor_count());
-		if (!row->stage || (target && !target_calls(target, row->library)))
+		if (!row->stage || (target && !target_calls(target, row->library)) ||
+		    (s->only && strcmp(s->only, row->name) != 0))
 			continue;
 		match->program = row->storage & STORAGE_joined ? joined : given;
 		s->main = match->program->stages[0];
@@ -523,27 +545,56 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		if (!read_main(match->program, s->main, s->reads))
 			return false;
 		s->facts = facts_of_stage(s->ctx, s->arena, s->main);
-		if (match_row(s, arena, row))
+		if (match_row(s, arena, i % vendor_count()))
 			return true;
 	}
 	return false;
 }
 
-bool
-vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
-             VendorMatch *match)
+/* `asked` has the forms, and which rows. */
+static bool
+match_main(Solver asked, Arena *arena, const Program *program, const Target *target,
+           const bool *fixed, VendorMatch *match)
 {
 	const Expr *reads[VENDOR_OPERANDS];
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
 	    program->outputs[0]->type != DT_F32 || !read_main(program, program->stages[0], reads))
 		return false;
 	Arena *scratch = arena_new_in(arena, "vendor_match");
-	Solver s = {.arena = scratch, .ctx = program->ctx, .match = match};
-	s.names.arena = scratch;
+	Solver s = asked;
+	s.arena = s.names.arena = scratch;
+	s.ctx = program->ctx;
+	s.match = match;
 	match->program = program;
 	bool is_match = match_rows(&s, arena, target, fixed, match);
 	arena_reset(scratch);
 	return is_match;
+}
+
+bool
+vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
+             VendorMatch *match)
+{
+	Arena *scratch = arena_new_in(arena, "vendor_match forms");
+	Solver asked = {.forms = vendor_forms_new(scratch)};
+	bool is_match = match_main(asked, arena, program, target, fixed, match);
+	arena_reset(scratch);
+	return is_match;
+}
+
+VendorForms *
+vendor_forms_new(Arena *arena)
+{
+	VendorForms *forms = NEW(arena, VendorForms);
+	forms->arena = arena;
+	return forms;
+}
+
+bool
+vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, const char *name,
+                 VendorMatch *match)
+{
+	return match_main((Solver){.forms = forms, .only = name}, arena, program, NULL, NULL, match);
 }
 
 bool

@@ -44,6 +44,13 @@ typedef struct VendorMatch {
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 
+/* The same for many questions: the texts of rows are read once, and rows of one name may be asked
+ * for alone. Forms live in their arena. */
+typedef struct VendorForms VendorForms;
+VendorForms *vendor_forms_new(Arena *arena);
+bool vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, const char *name,
+                      VendorMatch *match);
+
 /* The operand is its whole tensor, dim by dim. */
 bool vendor_operand_is_whole(const VendorOperand *operand);
 

@@ -5,8 +5,10 @@ int64_t
 probe_dim(const Target *target, const Dim *dim)
 {
 	enum { MAX_SYMBOLS = 256 };
-	int64_t value[MAX_SYMBOLS];
+	int64_t value[MAX_SYMBOLS], number;
 	bool bound[MAX_SYMBOLS];
+	if (dim_is_const(dim, &number))
+		return number;
 	for (int i = 0; i < MAX_SYMBOLS; i++) {
 		bool known =
 			target && target->probe && i < target->probe->count && target->probe->is_bound[i];

@@ -39,6 +39,13 @@ bool device_runs_here(const Device *device);
 int device_count(void);
 const Device *device_at(int index);
 
+/* Seconds of one core for moving so many bytes that a step leaves to the next, in cache if that
+ * holds them; and for so many operations: loops of ours come to a part of the peak, a library comes
+ * nearer. */
+typedef enum WorkKind { WORK_loops, WORK_library } WorkKind;
+double device_traffic_seconds(const Device *device, double bytes);
+double device_work_seconds(const Device *device, WorkKind kind, double flops);
+
 /* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
 typedef struct Oracle {
 	void *self;

@@ -179,7 +179,7 @@ check_equal(const Array *wanted, const Program *before, const Program *after, co
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
-static int applied[STEP_COUNT];
+static int applied[STEP_NUMBERS];
 
 /* The canonical form, also by a table that has met the stages of others. */
 static const Program *
@@ -213,7 +213,7 @@ walk(ExprCtx *kept, StageTable *table)
 		check_equal(wanted, program, next, &sample);
 		const Program *canon = check_canon(wanted, next, &sample, table);
 		program = pick(2) ? canon : next;
-		applied[step->kind]++;
+		applied[step_number(step)]++;
 		done++;
 	}
 	arena_release(arena, mark);
@@ -228,11 +228,11 @@ START_TEST(every_derivation_keeps_the_values)
 	arena = arena_new("test");
 	for (int done = 0; done < count;)
 		done += walk(kept, table);
-	for (int k = 0; k < STEP_COUNT; k++)
-		ck_assert_msg(applied[k] > 0, "step %d was never applied", k);
-	if (count > 3000)
-		for (int k = 0; k < STEP_COUNT; k++)
-			printf("step %d: %d applications\n", k, applied[k]);
+	applied[RULE_COUNT + STEP_rule] = 1; /* counted by rule */
+	for (int k = 0; k < STEP_NUMBERS; k++)
+		ck_assert_msg(applied[k] > 0, "%s was never applied", step_name(k));
+	for (int k = 0; count > 3000 && k < STEP_NUMBERS; k++)
+		printf("%s: %d applications\n", step_name(k), applied[k]);
 	arena_free(arena);
 	arena_free(own);
 }

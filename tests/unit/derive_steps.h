@@ -1,23 +1,18 @@
-/* Every elementary derivation of a program, as a search tries them: by what the stages show, never
- * by what they are called. One that does not apply is refused by its own guard.
+/* Every elementary derivation of a program: the rules on any stage, and what a search does with its
+ * stages besides. One that does not apply is refused by its own guard.
  */
 #ifndef DERIVE_STEPS_H
 #define DERIVE_STEPS_H
 
 #include "expr/stage/build.h"
-#include "program/derive.h"
+#include "einnet/rules.h"
 
 typedef enum StepKind {
-	STEP_split_sum, /* bits: the iterators that stay outside */
-	STEP_skew,      /* i += by*j */
-	STEP_fuse,      /* i, j */
-	STEP_split,     /* i by `by` */
-	STEP_swap,      /* loops i and j */
-	STEP_terms,     /* the sum's iterator i by `by` */
-	STEP_relax,     /* iterator i up to a multiple of `by` */
-	STEP_tighten,
-	STEP_merge,
-	STEP_residue, /* iterator i */
+	STEP_rule,
+	STEP_skew,    /* i += by*j */
+	STEP_fuse,    /* i, j */
+	STEP_swap,    /* loops i and j */
+	STEP_relax,   /* iterator i up to a multiple of `by` */
 	STEP_extract, /* `read` */
 	STEP_COUNT
 } StepKind;
@@ -28,6 +23,7 @@ typedef struct Step {
 	int i, j;
 	int64_t by;
 	const Expr *read;
+	RuleStep rule;
 } Step;
 
 typedef struct Steps {
@@ -39,7 +35,7 @@ typedef struct Steps {
 static void
 add_step(Steps *steps, StepKind kind, int i, int j, int64_t by, const Expr *read)
 {
-	vec_push(steps->arena, &steps->list, (Step){kind, steps->stage, i, j, by, read});
+	vec_push(steps->arena, &steps->list, (Step){kind, steps->stage, i, j, by, read, {0}});
 }
 
 /* Two loops of one index may be skewed: i with the coefficient 1 by the other's. */
@@ -73,15 +69,9 @@ static void
 add_loop_steps(Steps *steps)
 {
 	const Stage *stage = steps->stage;
-	int64_t lo, hi;
-	for (int i = 0; i < stage->nloop; i++) {
-		if (i + 1 < stage->nloop) {
-			add_step(steps, STEP_fuse, i, i + 1, 0, NULL);
-			add_step(steps, STEP_swap, i, i + 1, 0, NULL);
-		}
-		if (dim_is_const(stage->iters[i].lo, &lo) && dim_is_const(stage->iters[i].hi, &hi) &&
-		    hi - lo > 4 && (hi - lo) % 4 == 0)
-			add_step(steps, STEP_split, i, 0, 4, NULL);
+	for (int i = 0; i + 1 < stage->nloop; i++) {
+		add_step(steps, STEP_fuse, i, i + 1, 0, NULL);
+		add_step(steps, STEP_swap, i, i + 1, 0, NULL);
 	}
 }
 
@@ -90,18 +80,22 @@ add_sum_steps(Steps *steps)
 {
 	const Stage *stage = steps->stage;
 	int64_t lo, hi;
-	for (int bits = 1; bits + 1 < 1 << stage->nreduce; bits++)
-		add_step(steps, STEP_split_sum, 0, 0, bits, NULL);
-	for (int k = 0; k < stage->nreduce; k++) {
-		int i = stage->nloop + k;
-		add_step(steps, STEP_residue, i, 0, 0, NULL);
-		if (!dim_is_const(stage->iters[i].lo, &lo) || !dim_is_const(stage->iters[i].hi, &hi) ||
-		    lo != 0 || hi > 10)
-			continue;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
 		for (int64_t by = 2; by <= 3; by++)
-			if (hi > by)
-				add_step(steps, hi % by == 0 ? STEP_terms : STEP_relax, i, 0, by, NULL);
-	}
+			if (dim_is_const(stage->iters[i].lo, &lo) && dim_is_const(stage->iters[i].hi, &hi) &&
+			    lo == 0 && hi <= 10 && hi > by && hi % by != 0)
+				add_step(steps, STEP_relax, i, 0, by, NULL);
+}
+
+static void
+add_rule_steps(Steps *steps, const Program *program, int s)
+{
+	RuleSteps rules = {.arena = steps->arena};
+	for (int rule = 0; rule < RULE_COUNT; rule++)
+		rule_list(&rules, (RuleCode)rule, program, s);
+	for (int i = 0; i < rules.list.count; i++)
+		vec_push(steps->arena, &steps->list,
+		         (Step){.kind = STEP_rule, .stage = steps->stage, .rule = rules.list.data[i]});
 }
 
 /* The steps of all stages, into steps->list. */
@@ -111,42 +105,14 @@ list_steps(Steps *steps, const Program *program)
 	steps->list.count = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		const Stage *stage = steps->stage = program->stages[s];
+		add_rule_steps(steps, program, s);
 		if (stage->kind == STAGE_reduce && stage->nreduce < 8)
 			add_sum_steps(steps);
 		add_loop_steps(steps);
-		add_step(steps, STEP_tighten, 0, 0, 0, NULL);
-		add_step(steps, STEP_merge, 0, 0, 0, NULL);
 		for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
 			if (walk.e->op == EX_read)
 				add_read_steps(steps, walk.e);
 	}
-}
-
-/* r = by*a + b in the place of the sum's iterator r. */
-static Program *
-split_terms(const Program *program, const Step *step, Reason *why)
-{
-	const Stage *stage = step->stage;
-	ExprCtx *ctx = program->ctx;
-	const Expr *forward[10], *inverse[10], *by = expr_i64(ctx, step->by);
-	Iter iters[10];
-	int n = stage->nreduce, at = step->i - stage->nloop;
-	for (int k = 0, to = 0; k < n; k++, to++) {
-		const Expr *r = expr_iter(ctx, k), *a = expr_iter(ctx, to);
-		iters[to] = stage->iters[stage->nloop + k];
-		forward[to] = r;
-		inverse[k] = a;
-		if (k != at)
-			continue;
-		const Dim *count = dim_floordiv(ctx, iters[to].hi, by);
-		inverse[k] = expr_add(ctx, expr_mul(ctx, a, by), expr_iter(ctx, to + 1));
-		forward[to] = expr_floordiv(ctx, r, by);
-		iters[to] = (Iter){iters[to].name, dim_const(ctx, 0), count};
-		forward[++to] = expr_floormod(ctx, r, by);
-		iters[to] = (Iter){NULL, dim_const(ctx, 0), by};
-	}
-	Bijection map = {n, n + 1, forward, inverse, iters};
-	return derive_substitute_sum(program, stage, &map, why);
 }
 
 static Program *
@@ -170,10 +136,25 @@ map_loops(const Program *program, const Step *step, Reason *why)
 		order[i] = i == step->i ? step->j : i == step->j ? step->i : i;
 	bool is_map = step->kind == STEP_skew
 	                  ? derive_skew(ctx, stage, step->i, step->j, step->by, &map)
-	              : step->kind == STEP_fuse  ? derive_fuse(ctx, stage, step->i, step->j, &map)
-	              : step->kind == STEP_split ? derive_split(ctx, stage, step->i, step->by, &map)
-	                                         : derive_permute(ctx, stage, order, &map);
+	              : step->kind == STEP_fuse ? derive_fuse(ctx, stage, step->i, step->j, &map)
+	                                        : derive_permute(ctx, stage, order, &map);
 	return is_map ? derive_substitute(program, stage, &map, why) : NULL;
+}
+
+/* What is applied, for counting: a rule, or another kind of step. */
+enum { STEP_NUMBERS = RULE_COUNT + STEP_COUNT };
+
+static int
+step_number(const Step *step)
+{
+	return step->kind == STEP_rule ? (int)step->rule.rule : RULE_COUNT + (int)step->kind;
+}
+
+static const char *
+step_name(int number)
+{
+	static const char *const names[] = {"rule", "skew", "fuse", "swap", "relax", "extract"};
+	return number < RULE_COUNT ? rule_info((RuleCode)number)->name : names[number - RULE_COUNT];
 }
 
 /* The derived program; NULL, with the reason, where the step does not apply. */
@@ -181,18 +162,10 @@ static Program *
 apply_step(const Program *program, const Step *step, Reason *why)
 {
 	switch (step->kind) {
-	case STEP_split_sum:
-		return derive_split_sum(program, step->stage, (unsigned)step->by, why);
-	case STEP_terms:
-		return split_terms(program, step, why);
+	case STEP_rule:
+		return rule_apply(program, &step->rule, why);
 	case STEP_relax:
 		return relax_to_multiple(program, step, why);
-	case STEP_tighten:
-		return derive_tighten(program, step->stage, why);
-	case STEP_merge:
-		return derive_merge(program, step->stage, why);
-	case STEP_residue:
-		return derive_residue(program, step->stage, step->i, why);
 	case STEP_extract:
 		return derive_extract(program, step->stage, step->read, why);
 	default:

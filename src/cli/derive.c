@@ -1,0 +1,323 @@
+/* tilewright derive: what a search finds for one expression, and how it follows.
+ *
+ * The search is that of the pass DeriveExpressions; here it is shown, recorded and replayed.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/model.h"
+#include "cli/report.h"
+#include "einnet/search.h"
+#include "expr/stage/canon.h"
+#include "graph/infer.h"
+#include "graph/meaning.h"
+#include "program/forms.h"
+
+enum { SHOWN = 8 };
+
+typedef struct Derivation {
+	const Options *options;
+	Arena *arena;
+	const Program *program;
+	const bool *constant;
+	const Target *target;
+	FILE *record; /* --derivation */
+	VEC(Visit) visits;
+} Derivation;
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static double
+work_of(const Target *target, const Program *program)
+{
+	double work = 0;
+	for (int s = 0; s < program->nstage; s++)
+		if (stage_is_product(program->stages[s]))
+			work += (double)probe_dim(target, stage_points(program->ctx, program->stages[s]));
+	return work;
+}
+
+/* The node of that name, or with the most products. */
+static const Node *
+find_node(const Derivation *d, const Graph *graph)
+{
+	const Node *found = NULL;
+	double most = 0;
+	for (const Node *node = graph->body->first; node; node = node->next) {
+		if (d->options->node) {
+			if (node->loc.node && strcmp(node->loc.node, d->options->node) == 0)
+				return node;
+			continue;
+		}
+		double work = node_has_meaning(node) ? work_of(d->target, node_meaning(graph, node)) : 0;
+		if (work > most) {
+			most = work;
+			found = node;
+		}
+	}
+	if (!found)
+		fail_as(FAIL_USAGE, NULL,
+		        d->options->node ? "%s: no node is called '%s'"
+		                         : "%s: no node is a sum of products%s",
+		        graph->file, d->options->node ? d->options->node : "");
+	return found;
+}
+
+static void
+read_node(Derivation *d, const char *path)
+{
+	Graph *graph = model_read(d->options, d->arena, path);
+	graph_infer(graph);
+	d->target = target_new(d->options, d->arena, target_name(d->options, 0), graph);
+	const Node *node = find_node(d, graph);
+	d->program = node_meaning(graph, node);
+	Value **inputs = NEW_N(d->arena, Value *, node->ninput + 1);
+	int count = node_meaning_inputs(node, inputs);
+	bool *constant = NEW_N(d->arena, bool, count + 1);
+	for (int i = 0; i < count; i++)
+		constant[i] = inputs[i]->constant != NULL;
+	d->constant = constant;
+}
+
+static int
+input_named(const Derivation *d, const char *name)
+{
+	const char **names = NEW_N(d->arena, const char *, d->program->ninput + 1);
+	for (int i = 0; i < d->program->ninput; i++) {
+		names[i] = d->program->inputs[i]->name;
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	fail_unknown("input", name, d->program->ninput, names, "derive --help");
+}
+
+static void
+read_text(Derivation *d, const char *path, const char *text)
+{
+	d->program = text_program(d->arena, path, text);
+	Target *target = NEW(d->arena, Target);
+	*target = (Target){.device = device_of(target_name(d->options, 0)), .threads = 1};
+	d->target = target;
+	bool *constant = NEW_N(d->arena, bool, d->program->ninput + 1);
+	for (int i = 0; i < d->options->constant.count; i++)
+		constant[input_named(d, d->options->constant.data[i])] = true;
+	d->constant = constant;
+}
+
+static void
+read_subject(Derivation *d)
+{
+	const char *arg = d->options->args.data[0];
+	if (strncmp(arg, "expr ", 5) == 0) {
+		read_text(d, "argument", arg);
+		return;
+	}
+	Bytes bytes = file_map(d->arena, arg);
+	if (file_kind(arg, bytes) == FILE_EXPR)
+		read_text(d, arg, arena_strndup(d->arena, (const char *)bytes.data, bytes.size));
+	else
+		read_node(d, arg);
+	d->program = program_inline_stages(d->arena, d->program);
+}
+
+static uint32_t
+disabled_rules(const Derivation *d)
+{
+	uint32_t bits = 0;
+	for (int i = 0; i < d->options->without.count; i++) {
+		RuleCode rule = rule_find(d->options->without.data[i]);
+		const char *names[RULE_COUNT];
+		for (int k = 0; k < RULE_COUNT; k++)
+			names[k] = rule_info((RuleCode)k)->name;
+		if (rule == RULE_COUNT)
+			fail_unknown("rule", d->options->without.data[i], RULE_COUNT, names, "list rules");
+		bits |= 1u << rule;
+	}
+	return bits;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static const char *const fates[] = {"kept", "met before", "too dear", "candidate"};
+
+static const char *
+step_text(Arena *arena, const RuleStep *step)
+{
+	Buf buf = {.arena = arena};
+	rule_print(&buf, step);
+	return buf_text(&buf);
+}
+
+static void
+record(void *arg, const Visit *visit)
+{
+	Derivation *d = arg;
+	Visit kept = *visit;
+	if (visit->step)
+		kept.step = arena_memdup(d->arena, visit->step, sizeof *visit->step);
+	if (visit->fate != FATE_met)
+		vec_push(d->arena, &d->visits, kept);
+	if (!d->record)
+		return;
+	Buf text = {.arena = d->arena};
+	program_print(&text, visit->program);
+	fprintf(d->record,
+	        "{\"state\": %d, \"parent\": %d, \"depth\": %d, \"step\": \"%s\", "
+	        "\"fate\": \"%s\", \"us\": %.3f, \"program\": \"",
+	        visit->state, visit->parent, visit->depth,
+	        visit->step ? step_text(d->arena, visit->step) : "", fates[visit->fate],
+	        visit->seconds * 1e6);
+	for (const char *c = buf_text(&text); *c; c++)
+		if (*c == '\n')
+			fputs("\\n", d->record);
+		else
+			fputc(*c, d->record);
+	fputs("\"}\n", d->record);
+}
+
+/* The states on the way to candidates. */
+static void
+write_dot(Derivation *d, const char *path)
+{
+	Buf out = {.arena = d->arena};
+	int count = 0;
+	for (int i = 0; i < d->visits.count; i++)
+		count = d->visits.data[i].state >= count ? d->visits.data[i].state + 1 : count;
+	bool *on_way = NEW_N(d->arena, bool, count + 1);
+	const Visit **states = NEW_N(d->arena, const Visit *, count + 1);
+	for (int i = 0; i < d->visits.count; i++)
+		if (d->visits.data[i].fate == FATE_kept)
+			states[d->visits.data[i].state] = &d->visits.data[i];
+	for (int i = 0; i < d->visits.count; i++)
+		for (int s = d->visits.data[i].fate == FATE_candidate ? d->visits.data[i].state : -1;
+		     s >= 0; s = states[s]->parent)
+			on_way[s] = true;
+	buf_puts(&out, "digraph derivation {\n  node [shape=box, fontname=monospace];\n");
+	for (int s = 0; s < count; s++) {
+		if (!on_way[s])
+			continue;
+		buf_printf(&out, "  s%d [label=\"%d\"];\n", s, s);
+		if (states[s]->parent >= 0)
+			buf_printf(&out, "  s%d -> s%d [label=\"%s\"];\n", states[s]->parent, s,
+			           step_text(d->arena, states[s]->step));
+	}
+	for (int i = 0; i < d->visits.count; i++)
+		if (d->visits.data[i].fate == FATE_candidate)
+			buf_printf(&out,
+			           "  c%d [label=\"%.1f us\", shape=ellipse];\n  s%d -> c%d [style=dashed];\n",
+			           i, d->visits.data[i].seconds * 1e6, d->visits.data[i].state, i);
+	buf_puts(&out, "}\n");
+	file_write(d->arena, path, out.data, out.size);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static const char *
+way_text(Arena *arena, const Candidate *candidate)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < candidate->nstep; i++) {
+		buf_puts(&buf, i ? "; " : "");
+		rule_print(&buf, &candidate->steps[i]);
+	}
+	if (candidate->converged >= 0)
+		buf_printf(&buf, "%sconverge %d", candidate->nstep ? "; " : "", candidate->converged);
+	return buf.size ? buf_text(&buf) : "as given";
+}
+
+static void
+show_candidates(Derivation *d, Report *report, const SearchResult *result)
+{
+	Table *table =
+		report_table(report, "candidates", ">us|>calls|>kernels|>mflop:Mflop|>kbytes:kB|steps");
+	for (int i = 0; i < result->list.count && i < SHOWN; i++) {
+		const Candidate *c = &result->list.data[i];
+		table_row(table, "%.1f|%.0f|%.0f|%.2f|%.1f|%s", c->cost.seconds * 1e6, (double)c->cost.calls,
+		          (double)c->cost.kernels, c->cost.flops * 1e-6, c->cost.bytes * 1e-3,
+		          way_text(d->arena, c));
+	}
+}
+
+static void
+show_program(Derivation *d, const char *title, const Program *program)
+{
+	Buf text = {.arena = d->arena};
+	program_print(&text, program);
+	printf("%s\n%s", title, buf_text(&text));
+}
+
+static int
+search(Derivation *d)
+{
+	const Options *o = d->options;
+	d->record = o->derivation ? fopen(o->derivation, "w") : NULL;
+	if (o->derivation && !d->record)
+		fail_as(FAIL_ENVIRONMENT, NULL, "%s: cannot be written", o->derivation);
+	SearchOptions options = {.target = d->target,
+	                         .constant = d->constant,
+	                         .depth = (int)o->depth,
+	                         .states = (int)o->budget,
+	                         .disabled = disabled_rules(d),
+	                         .keeps_dear = o->everything,
+	                         .visit = o->derivation || o->dot ? record : NULL,
+	                         .arg = d};
+	double start = now_seconds();
+	SearchResult result = einnet_search(d->arena, d->program->ctx, d->program, &options);
+	double seconds = now_seconds() - start;
+	if (d->record)
+		fclose(d->record);
+	Report *report = report_new(o);
+	show_candidates(d, report, &result);
+	report_number(report, "states", "programs explored", result.states, "%.0f");
+	report_number(report, "met", "met before", result.met, "%.0f");
+	report_number(report, "dear", "too dear", result.dear, "%.0f");
+	report_number(report, "derivations", "derivations", (double)result.derivations, "%.0f");
+	report_number(report, "per_second", "per second", (double)result.derivations / seconds, "%.0f");
+	report_number(report, "seconds", "time", seconds, "%.2f s");
+	report_print(report);
+	if (!o->json && !o->quiet && result.list.count)
+		show_program(d, "\nthe least:", result.list.data[0].program);
+	if (o->dot)
+		write_dot(d, o->dot);
+	return 0;
+}
+
+/* ---- replay ---------------------------------------------------------------------------------- */
+
+/* "split_sum 0 3; converge 1", with the program after each. */
+static int
+replay(Derivation *d)
+{
+	Arena *arena = d->arena;
+	const Program *program = program_canon(d->program);
+	show_program(d, "given:", program);
+	VEC(RuleStep) steps = {0};
+	int converged = -1;
+	for (const char *at = d->options->replay; *at;) {
+		size_t length = strcspn(at, ";");
+		const char *text = arena_strndup(arena, at, length);
+		text += strspn(text, " ");
+		RuleStep step;
+		if (sscanf(text, "converge %d", &converged) != 1) {
+			if (!rule_parse(text, &step))
+				fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no step", text);
+			vec_push(arena, &steps, step);
+		}
+		at += length + (at[length] == ';');
+		const Program *next =
+			einnet_replay(arena, d->program, d->constant, steps.count, steps.data, converged);
+		if (!next)
+			fail_as(FAIL_USAGE, NULL, "--replay: '%s' does not apply there", text);
+		show_program(d, arena_printf(arena, "%s:", text), next);
+	}
+	return 0;
+}
+
+int
+verb_derive(const Options *options)
+{
+	Derivation d = {.options = options, .arena = options->arena};
+	read_subject(&d);
+	return options->replay ? replay(&d) : search(&d);
+}

@@ -1,0 +1,324 @@
+/* From a sum of products to the main stage of a library call (EinNet's converging derivation).
+ *
+ * Iterators fall into groups by what they move (the iterator table): both factors and the result (a
+ * batch), one factor and the result (rows, columns), both factors alone (the sum). What is left to
+ * do is their order: loops are permuted into a few orders, boxes moved to 0, and an operand whose
+ * dims are in no such order is stored in one. The matcher decides: what it does not take is no
+ * candidate.
+ */
+#include "einnet/converge.h"
+
+#include "expr/index/simplify.h"
+#include "program/forms.h"
+
+enum { MAX_ITERS = 60 };
+
+/* ---- the parts of a product ------------------------------------------------------------------ */
+
+typedef enum Role {
+	ROLE_batch,  /* of both factors and the result */
+	ROLE_outer,  /* of x and the result, in a dim of its own before those of the sum */
+	ROLE_weight, /* of w and the result */
+	ROLE_inner,  /* of x and the result, behind the first dim of the sum, or in a window */
+	ROLE_sum,
+	ROLE_COUNT
+} Role;
+
+typedef struct Product {
+	int number; /* of the stage in its program */
+	const Stage *stage;
+	const Expr *x, *w;
+	bool is_window;  /* an index of x has several iterators */
+	bool must_store; /* w: its indices are no iterators */
+	Role role[MAX_ITERS];
+	int place[MAX_ITERS]; /* the dim of x, or of w, that it moves first */
+} Product;
+
+static int
+dim_moved(const Expr *read, int iter)
+{
+	int d = 0;
+	while (d < read->argc && !expr_uses_iter(read->arg[d], iter))
+		d++;
+	return d;
+}
+
+static bool
+is_plain(const Expr *read)
+{
+	for (int d = 0; d < read->argc; d++)
+		if (read->arg[d]->op != EX_iter && !expr_is_const(read->arg[d]))
+			return false;
+	return true;
+}
+
+/* x may be read through windows; w may not, unless it is stored anew. */
+static bool
+read_product(const Stage *stage, int swap, Product *p)
+{
+	const Expr *body = expr_without_casts(stage->body[0]);
+	p->stage = stage;
+	p->x = expr_without_casts(body->arg[swap]);
+	p->w = expr_without_casts(body->arg[1 - swap]);
+	p->is_window = !is_plain(p->x);
+	p->must_store = !is_plain(p->w);
+	if (p->x->type != DT_F32 || p->w->type != DT_F32 || stage->acc != DT_F32)
+		return false;
+	int first_sum = p->x->argc;
+	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++)
+		if (dim_moved(p->x, i) < first_sum)
+			first_sum = dim_moved(p->x, i);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		bool in_x = expr_uses_iter(p->x, i), in_w = expr_uses_iter(p->w, i);
+		p->place[i] = in_x ? dim_moved(p->x, i) : dim_moved(p->w, i);
+		p->role[i] = ROLE_sum;
+		if (!in_x && !in_w &&
+		    !dim_is(dim_sub(stage->body[0]->ctx, stage->iters[i].hi, stage->iters[i].lo), 1))
+			return false;
+		if (i < stage->nloop)
+			p->role[i] = in_x && in_w              ? ROLE_batch
+			             : in_w                    ? ROLE_weight
+			             : p->place[i] < first_sum ? ROLE_outer
+			                                       : ROLE_inner;
+	}
+	return true;
+}
+
+/* An index with a loop and at most one of the sum, as windows of a call have it. */
+static bool
+is_window(const Stage *stage, const Expr *index)
+{
+	const Dim *coefficient[MAX_ITERS];
+	const Expr *rest;
+	int loops = 0, sums = 0, total = stage->nloop + stage->nreduce;
+	if (!expr_affine(index->ctx, index, total, coefficient, &rest))
+		return false;
+	for (int i = 0; i < total; i++)
+		if (!expr_is_zero(coefficient[i]))
+			*(i < stage->nloop ? &loops : &sums) += 1;
+	return loops <= 1 && sums <= 1;
+}
+
+/* Whether some row could match: this is asked of every state, matching takes a thousand times as
+ * long. */
+static bool
+is_near(const Product *p)
+{
+	if (!p->is_window)
+		return !p->stage->guard || p->must_store;
+	for (int d = 0; d < p->x->argc; d++)
+		if (!is_window(p->stage, p->x->arg[d]))
+			return false;
+	return true;
+}
+
+/* ---- orders of loops ------------------------------------------------------------------------- */
+
+/* Groups of loops, as they follow one another. */
+static const Role orders[][4] = {
+	{ROLE_batch, ROLE_outer, ROLE_weight, ROLE_inner}, /* as x lies */
+	{ROLE_batch, ROLE_outer, ROLE_inner, ROLE_weight}, /* weights last */
+	{ROLE_batch, ROLE_weight, ROLE_outer, ROLE_inner}, /* and first */
+};
+
+/* Loop i by loop order[i], from 0, without loops of one iteration. */
+static Program *
+reorder(const Program *program, const Stage *stage, const int *order, int count)
+{
+	ExprCtx *ctx = program->ctx;
+	const Expr *forward[MAX_ITERS], *inverse[MAX_ITERS];
+	Iter iters[MAX_ITERS];
+	for (int i = 0; i < stage->nloop; i++)
+		inverse[i] = stage->iters[i].lo;
+	for (int j = 0; j < count; j++) {
+		const Iter *iter = &stage->iters[order[j]];
+		forward[j] = expr_sub(ctx, expr_iter(ctx, order[j]), iter->lo);
+		inverse[order[j]] = expr_add(ctx, expr_iter(ctx, j), iter->lo);
+		iters[j] = (Iter){iter->name, dim_const(ctx, 0), dim_sub(ctx, iter->hi, iter->lo)};
+	}
+	Bijection map = {stage->nloop, count, forward, inverse, iters};
+	return derive_substitute(program, stage, &map, NULL);
+}
+
+static bool
+has_one_step(ExprCtx *ctx, const Iter *iter)
+{
+	return dim_is(dim_sub(ctx, iter->hi, iter->lo), 1);
+}
+
+/* Loops of a group by the dims that they move. */
+static int
+list_group(const Program *program, const Product *p, Role role, int *order)
+{
+	int count = 0;
+	for (int place = 0; place < MAX_ITERS; place++)
+		for (int i = 0; i < p->stage->nloop; i++)
+			if (p->role[i] == role && p->place[i] == place &&
+			    !has_one_step(program->ctx, &p->stage->iters[i]))
+				order[count++] = i;
+	return count;
+}
+
+/* The program itself where its loops are in this order. */
+static const Program *
+in_order(const Program *program, const Product *p, const Role groups[4])
+{
+	int order[MAX_ITERS], count = 0;
+	for (int g = 0; g < 4; g++)
+		count += list_group(program, p, groups[g], order + count);
+	bool is_same = count == p->stage->nloop;
+	for (int j = 0; j < count && is_same; j++)
+		is_same = order[j] == j && dim_is(p->stage->iters[j].lo, 0);
+	return is_same ? program : reorder(program, p->stage, order, count);
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static int
+new_product(const Program *before, const Program *after)
+{
+	for (int s = 0; s < after->nstage; s++) {
+		bool is_old = false;
+		for (int k = 0; k < before->nstage; k++)
+			is_old |= before->stages[k] == after->stages[s];
+		if (!is_old && stage_is_product(after->stages[s]))
+			return s;
+	}
+	return -1;
+}
+
+/* The dims of x as a call of windows has them: those of loops alone, of the sum, of windows. */
+static void
+order_windows(const Stage *stage, const Expr *x, int *order)
+{
+	int count = 0;
+	for (int kind = 0; kind < 3; kind++)
+		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+			for (int d = 0; d < x->argc; d++) {
+				const Expr *index = x->arg[d];
+				bool is_iter = index->op == EX_iter;
+				int of = !is_iter ? 2 : index->iter < stage->nloop ? 0 : 1;
+				if (of == kind && dim_moved(x, i) == d && (is_iter || i < stage->nloop)) {
+					bool is_listed = false;
+					for (int k = 0; k < count; k++)
+						is_listed |= order[k] == d;
+					if (!is_listed)
+						order[count++] = d;
+				}
+			}
+	for (int d = 0; d < x->argc && count < x->argc; d++) {
+		bool is_listed = false;
+		for (int k = 0; k < count; k++)
+			is_listed |= order[k] == d;
+		if (!is_listed)
+			order[count++] = d;
+	}
+}
+
+/* The factor of this name stored in the order of the stage's iterators. */
+static const Program *
+store_operand(const Program *program, int *stage, const Tensor *tensor, bool keeps_windows)
+{
+	const Stage *product = program->stages[*stage];
+	const Expr *read = NULL;
+	int order[MAX_ITERS];
+	for (int k = 0; !read || read->tensor != tensor; k++)
+		if (!(read = stage_read_at(product, k)))
+			return NULL;
+	const Program *next;
+	if (is_plain(read) || !keeps_windows) {
+		next = derive_unfold(program, product, read, NULL);
+	} else {
+		order_windows(product, read, order);
+		next = derive_permute_operand(program, product, read, order, NULL);
+	}
+	*stage = next ? new_product(program, next) : -1;
+	return *stage >= 0 ? next : NULL;
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+const VendorMatch *
+einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage)
+{
+	VendorMatch *match = NEW(arena, VendorMatch);
+	const Stage *product = program->stages[stage];
+	Product p;
+	bool has_windows = read_product(product, 0, &p) && p.is_window;
+	has_windows |= read_product(product, 1, &p) && p.is_window;
+	const char *name = has_windows ? "conv" : "matmul";
+	const Program *part = program_part(arena, program, stage, stage + 1);
+	part = program_squeeze_dims(arena, part, NULL);
+	if (vendor_match_row(forms, arena, part, name, match) ||
+	    vendor_match_row(forms, arena, program_collapse_dims(arena, part, NULL), name, match))
+		return match;
+	return NULL;
+}
+
+bool
+einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant)
+{
+	const Stage *stage = tensor->stage;
+	if (!stage) {
+		for (int i = 0; i < program->ninput; i++)
+			if (program->inputs[i] == tensor)
+				return constant && constant[i];
+		return false;
+	}
+	bool is_known = !stage->scan;
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			is_known = is_known && einnet_is_constant(program, walk.e->tensor, constant);
+	return is_known;
+}
+
+/* The program with what the matcher wants of operands: nothing, w stored anew, x, both. */
+static const Program *
+fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p)
+{
+	for (int tries = p->must_store; tries < 4; tries++) {
+		const Program *next = program;
+		int at = stage;
+		if (tries & 1)
+			next = store_operand(next, &at, p->w->tensor, false);
+		if (next && (tries & 2))
+			next = store_operand(next, &at, p->x->tensor, true);
+		if (next && einnet_match(forms, arena, next, at))
+			return next;
+	}
+	return NULL;
+}
+
+static void
+try_order(VendorForms *forms, Arena *arena, const Program *program, const Product *p,
+          const Role groups[4], const Program *out[CONVERGED_MAX], int *count)
+{
+	const Program *ordered = in_order(program, p, groups);
+	int stage = ordered == program ? p->number : ordered ? new_product(program, ordered) : -1;
+	if (stage < 0)
+		return;
+	const Program *fit = fit_operands(forms, arena, ordered, stage, p);
+	if (fit && *count < CONVERGED_MAX)
+		out[(*count)++] = fit;
+}
+
+int
+einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+                const bool *constant, const Program *out[CONVERGED_MAX])
+{
+	int count = 0;
+	const Stage *product = program->stages[stage];
+	for (int swap = 0; swap < 2; swap++) {
+		Product p = {.number = stage};
+		if (!read_product(product, swap, &p) || !is_near(&p))
+			continue;
+		bool is_known = einnet_is_constant(program, p.x->tensor, constant);
+		if (is_known && !einnet_is_constant(program, p.w->tensor, constant))
+			continue; /* the other way round */
+		for (size_t k = 0; k < countof(orders); k++)
+			try_order(forms, arena, program, &p, orders[k], out, &count);
+		if (!is_known && einnet_is_constant(program, p.w->tensor, constant))
+			break;
+	}
+	return count;
+}

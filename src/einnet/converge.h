@@ -1,0 +1,23 @@
+/* Converging: a product's loops and operands in the order that a library call has them. */
+#ifndef EINNET_CONVERGE_H
+#define EINNET_CONVERGE_H
+
+#include "einnet/rules.h"
+#include "program/match.h"
+
+enum { CONVERGED_MAX = 8 };
+
+/* Programs equal to the one given (class finite), in which a row of vendor.def matches stage
+ * `stage`, at most CONVERGED_MAX; gives their number. `constant[k]`: input k is known, so that its
+ * layouts cost nothing. */
+int einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+                    const bool *constant, const Program *out[CONVERGED_MAX]);
+
+/* The row that stage `stage` of the program matches as it is, on its own. NULL: none does. */
+const VendorMatch *einnet_match(VendorForms *forms, Arena *arena, const Program *program,
+                                int stage);
+
+/* Whether the tensor follows from constant inputs alone. */
+bool einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant);
+
+#endif

@@ -1,0 +1,158 @@
+/* Costs of programs: each part that is one kernel or one call moves its operands and results and
+ * computes; the larger of both counts, and a step to begin it. */
+#include "einnet/cost.h"
+
+#include <math.h>
+
+#include "einnet/converge.h"
+#include "program/forms.h"
+
+/* To begin a step: the executor's walk, a call into a library. */
+static const double STEP_SECONDS = 1e-6;
+
+static double
+count_of(const Target *target, const Dim *dim)
+{
+	return (double)probe_dim(target, dim);
+}
+
+static double
+elements_of(const Target *target, const Tensor *tensor)
+{
+	double count = 1;
+	for (int d = 0; d < tensor->rank; d++)
+		count *=
+			count_of(target, tensor->hi[d]) - (tensor->lo ? count_of(target, tensor->lo[d]) : 0);
+	return count;
+}
+
+static double
+bytes_of(const Target *target, const Tensor *tensor)
+{
+	return elements_of(target, tensor) * dtype_bits(tensor->type) / 8;
+}
+
+/* Operations of floats at a point: each of any kind one, and one for a term of a reduction. */
+static double
+point_work(const Stage *stage)
+{
+	double count = stage->kind == STAGE_reduce;
+	for (int b = 0; b < stage->nbody; b++)
+		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
+			const ScalarInfo *row = scalar_info(walk.e->op);
+			count += row && row->cost > 0 && dtype_is_float((DType)walk.e->type);
+		}
+	return count;
+}
+
+static double
+points_of(const Target *target, const Stage *stage)
+{
+	return count_of(target, stage_points(stage->body[0]->ctx, stage));
+}
+
+/* ---- one part ---- */
+
+static Cost
+cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target *target)
+{
+	Cost cost = {0};
+	bool is_call = stage_is_product(part->stages[0]) && einnet_match(forms, arena, part, 0);
+	double compute = 0;
+	for (int s = 0; s < part->nstage; s++) {
+		const Stage *stage = part->stages[s];
+		double share = stage->guard ? probe_share(target, stage) : 1;
+		double flops = share * points_of(target, stage) * point_work(stage);
+		bool is_library = is_call && s == 0;
+		cost.flops += flops;
+		compute +=
+			device_work_seconds(target->device, is_library ? WORK_library : WORK_loops, flops);
+	}
+	double traffic = 0;
+	for (int i = 0; i < part->ninput + part->noutput; i++) {
+		const Tensor *t = i < part->ninput ? part->inputs[i] : part->outputs[i - part->ninput];
+		double bytes = bytes_of(target, t);
+		cost.bytes += bytes;
+		traffic += device_traffic_seconds(target->device, bytes);
+	}
+	cost.seconds = fmax(compute, traffic) + STEP_SECONDS;
+	cost.calls = is_call;
+	cost.kernels = !is_call;
+	return cost;
+}
+
+static bool
+is_known(const Program *program, const Program *part, const bool *constant)
+{
+	for (int i = 0; i < part->noutput; i++)
+		if (!einnet_is_constant(program, part->outputs[i], constant))
+			return false;
+	return true;
+}
+
+static void
+add_part(VendorForms *forms, Arena *arena, const Program *program, const Program *part,
+         const bool *constant, const Target *target, Cost *total)
+{
+	if (is_known(program, part, constant))
+		return;
+	Cost cost = cost_of_part(forms, arena, part, target);
+	total->seconds += cost.seconds;
+	total->flops += cost.flops;
+	total->bytes += cost.bytes;
+	total->calls += cost.calls;
+	total->kernels += cost.kernels;
+}
+
+/* Stages from `first` on, up to a call, as kernels. Gives where they end. */
+static int
+add_kernels(VendorForms *forms, Arena *arena, const Program *program, int first,
+            const bool *constant, const Target *target, Cost *total)
+{
+	ProgramVec parts = {0};
+	int last = first;
+	do
+		last++;
+	while (last < program->nstage && !stage_is_product(program->stages[last]));
+	const Program *between = program_part(arena, program, first, last);
+	program_cut(arena, program_inline_stages(arena, between), target, &parts);
+	for (int p = 0; p < parts.count; p++)
+		add_part(forms, arena, program, parts.data[p], constant, target, total);
+	return last;
+}
+
+Cost
+einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool *constant,
+            const Target *target)
+{
+	Cost total = {0};
+	for (int s = 0; s < program->nstage;) {
+		if (stage_is_product(program->stages[s]) && einnet_match(forms, arena, program, s)) {
+			const Program *part = program_part(arena, program, s, s + 1);
+			add_part(forms, arena, program, part, constant, target, &total);
+			s++;
+		} else {
+			s = add_kernels(forms, arena, program, s, constant, target, &total);
+		}
+	}
+	return total;
+}
+
+double
+einnet_bound(const Program *program, const Target *target)
+{
+	double seconds = 0;
+	for (int s = 0; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		if (!stage_is_product(stage))
+			continue;
+		bool is_output = false;
+		for (int i = 0; i < program->noutput; i++)
+			is_output |= program->outputs[i] == stage->results[0];
+		double flops = stage->guard ? 0 : 2 * points_of(target, stage);
+		double bytes = is_output ? 0 : 2 * bytes_of(target, stage->results[0]);
+		double traffic = device_traffic_seconds(target->device, bytes);
+		seconds += fmax(flops / (target->device->gflops * 1e9), traffic);
+	}
+	return seconds;
+}

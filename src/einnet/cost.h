@@ -1,0 +1,23 @@
+/* What a program takes, by the device's row: the calls of a library, kernels of ours, and what they
+ * leave to one another in memory. */
+#ifndef EINNET_COST_H
+#define EINNET_COST_H
+
+#include "expr/stage/stage.h"
+#include "program/match.h"
+
+typedef struct Cost {
+	double seconds;      /* of one core */
+	double flops, bytes; /* at the probe sizes; bytes that steps read and write */
+	int calls, kernels;
+} Cost;
+
+/* What follows from constant inputs alone (`constant[k]` of input k; NULL: none) costs nothing. */
+Cost einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool *constant,
+                 const Target *target);
+
+/* At least so many seconds, whatever becomes of it: operations of its products at the device's
+ * peak, and their results where others read them. */
+double einnet_bound(const Program *program, const Target *target);
+
+#endif

@@ -1,0 +1,58 @@
+/* Rules by row (rules.def): where each may apply, and what comes out. */
+#ifndef EINNET_RULES_H
+#define EINNET_RULES_H
+
+#include "base/vec.h"
+#include "program/derive.h"
+
+typedef enum RuleKind { RULE_exploring, RULE_converging } RuleKind;
+
+enum { RULE_ARGS = 3 };
+
+#define RULE(name, kind, numerics, args, doc) RULE_##name,
+typedef enum RuleCode {
+#include "einnet/rules.def"
+	RULE_COUNT
+} RuleCode;
+#undef RULE
+
+/* One application: a rule, the stage by its number in the program, arguments as the row says. Of
+ * canonical programs it means the same wherever it is read again. */
+typedef struct RuleStep {
+	RuleCode rule;
+	int stage;
+	int64_t arg[RULE_ARGS];
+} RuleStep;
+
+typedef struct RuleSteps {
+	Arena *arena;
+	VEC(RuleStep) list;
+} RuleSteps;
+
+typedef struct RuleInfo {
+	const char *name;
+	RuleKind kind;
+	const char *numerics, *args, *doc;
+} RuleInfo;
+
+const RuleInfo *rule_info(RuleCode rule);
+/* RULE_COUNT: there is none of this name. */
+RuleCode rule_find(const char *name);
+
+/* Append the steps of a rule that are worth trying on stage `stage`: some are refused yet. */
+void rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage);
+
+/* The derived program; NULL, with the reason, where the rule's guard does not hold. Any numbers may
+ * stand in the step. */
+Program *rule_apply(const Program *program, const RuleStep *step, Reason *why);
+
+/* "split_sum 0 3": rule, stage, arguments. Parsing gives false where the text is no step. */
+void rule_print(Buf *buf, const RuleStep *step);
+bool rule_parse(const char *text, RuleStep *step);
+
+/* A sum of the product of two reads that are not alike: what rules explore and libraries compute. */
+bool stage_is_product(const Stage *stage);
+/* Read `number` of the stage's body, in the order of a walk; NULL: there is none. */
+const Expr *stage_read_at(const Stage *stage, int number);
+
+#endif

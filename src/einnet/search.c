@@ -1,0 +1,339 @@
+/* einnet_search: breadth first, see search.h. */
+#include "einnet/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "einnet/converge.h"
+#include "expr/stage/intern.h"
+
+typedef struct State {
+	const Program *program;
+	int parent, depth;
+	RuleStep step;
+} State;
+
+/* Fingerprints, in a table of open addressing. */
+typedef struct Seen {
+	Hash128 *slots;
+	size_t slot_count, count;
+} Seen;
+
+typedef struct Search {
+	Arena *arena, *work; /* what is kept; what a step makes, until its state is done */
+	StageTable *table;
+	VendorForms *forms;
+	const SearchOptions *options;
+	VEC(State) states;
+	Seen seen, seen_candidates;
+	double best;
+	SearchResult result;
+} Search;
+
+/* ---- what was met ---------------------------------------------------------------------------- */
+
+static Hash128 *
+find_slot(const Seen *seen, Hash128 hash)
+{
+	size_t at = hash.low & (seen->slot_count - 1);
+	while ((seen->slots[at].low | seen->slots[at].high) && !hash128_equal(seen->slots[at], hash))
+		at = (at + 1) & (seen->slot_count - 1);
+	return &seen->slots[at];
+}
+
+static void
+grow(Arena *arena, Seen *seen)
+{
+	Seen old = *seen;
+	seen->slot_count = old.slot_count ? old.slot_count * 2 : 1024;
+	seen->slots = NEW_N(arena, Hash128, seen->slot_count);
+	for (size_t i = 0; i < old.slot_count; i++)
+		if (old.slots[i].low | old.slots[i].high)
+			*find_slot(seen, old.slots[i]) = old.slots[i];
+}
+
+static bool
+is_new(Arena *arena, Seen *seen, Hash128 hash)
+{
+	if (4 * seen->count >= 3 * seen->slot_count)
+		grow(arena, seen);
+	Hash128 *slot = find_slot(seen, hash);
+	if (slot->low | slot->high)
+		return false;
+	*slot = hash;
+	seen->count++;
+	return true;
+}
+
+/* ---- converging by itself -------------------------------------------------------------------- */
+
+/* A map that only maps read. */
+static bool
+is_between_maps(const Program *program, int s)
+{
+	const Stage *stage = program->stages[s];
+	if (stage->kind != STAGE_map || stage->scan)
+		return false;
+	for (int i = 0; i < program->noutput; i++)
+		if (program->outputs[i] == stage->results[0])
+			return false;
+	int readers = 0;
+	for (int k = 0; k < program->nstage; k++) {
+		const Stage *reader = program->stages[k];
+		bool reads = false;
+		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
+			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
+		if (reads && reader->kind != STAGE_map)
+			return false;
+		readers += reads;
+	}
+	return readers == 1;
+}
+
+static const Program *
+settle_stage(Arena *arena, const Program *program, int s)
+{
+	RuleSteps steps = {.arena = arena};
+	if (stage_is_product(program->stages[s])) {
+		rule_list(&steps, RULE_reverse_terms, program, s);
+		rule_list(&steps, RULE_tighten, program, s);
+	} else if (is_between_maps(program, s)) {
+		rule_list(&steps, RULE_merge, program, s);
+	}
+	for (int i = 0; i < steps.list.count; i++) {
+		const Program *next = rule_apply(program, &steps.list.data[i], NULL);
+		if (next)
+			return next;
+	}
+	return NULL;
+}
+
+static const Program *
+settle(Arena *arena, const Program *program)
+{
+	enum { MOST = 16 };
+	for (int times = 0, s = 0; times < MOST && s < program->nstage; s++) {
+		const Program *next = settle_stage(arena, program, s);
+		if (!next)
+			continue;
+		program = next;
+		times++;
+		s = -1;
+	}
+	return program;
+}
+
+const Program *
+einnet_step(Arena *arena, const Program *program, const RuleStep *step, Reason *why)
+{
+	const Program *next = rule_apply(program, step, why);
+	return next ? settle(arena, next) : NULL;
+}
+
+const Program *
+einnet_replay(Arena *arena, const Program *program, const bool *constant, int nstep,
+              const RuleStep *steps, int converged)
+{
+	VendorForms *forms = vendor_forms_new(arena);
+	program = program_canon(program);
+	for (int i = 0; program && i < nstep; i++) {
+		program = einnet_step(arena, program, &steps[i], NULL);
+		program = program ? program_canon(program) : NULL;
+	}
+	for (int s = 0; program && converged >= 0 && s < program->nstage; s++) {
+		const Program *found[CONVERGED_MAX];
+		if (!stage_is_product(program->stages[s]))
+			continue;
+		int count = einnet_converge(forms, arena, program, s, constant, found);
+		if (converged < count)
+			return program_canon(found[converged]);
+		converged -= count;
+	}
+	return converged < 0 ? program : NULL;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static void
+tell(const Search *search, const Visit *visit)
+{
+	if (search->options->visit)
+		search->options->visit(search->options->arg, visit);
+}
+
+static void
+add_candidate(Search *search, int number, const Program *program, int converged)
+{
+	const State *state = &search->states.data[number];
+	program = program_canon_in(search->table, program);
+	if (!is_new(search->arena, &search->seen_candidates, program_fingerprint(program)))
+		return;
+	program = program_intern(search->table, program);
+	Candidate candidate = {.program = program, .nstep = state->depth, .converged = converged};
+	candidate.cost = einnet_cost(search->forms, search->work, program, search->options->constant,
+	                             search->options->target);
+	RuleStep *steps = NEW_N(search->arena, RuleStep, state->depth + 1);
+	for (int at = number, left = state->depth; left > 0; at = search->states.data[at].parent)
+		steps[--left] = search->states.data[at].step;
+	candidate.steps = steps;
+	vec_push(search->arena, &search->result.list, candidate);
+	if (candidate.cost.seconds < search->best)
+		search->best = candidate.cost.seconds;
+	tell(search, &(Visit){number, state->parent, state->depth, NULL, FATE_candidate,
+	                      candidate.cost.seconds, program});
+}
+
+/* The state as it is, where a library takes it so or it is what was given, and what it converges
+ * to. */
+static void
+converge(Search *search, int number, const Program *program)
+{
+	int total = 0;
+	if (number == 0)
+		add_candidate(search, number, program, -1);
+	for (int s = 0; s < program->nstage; s++) {
+		const Program *forms[CONVERGED_MAX];
+		if (!stage_is_product(program->stages[s]))
+			continue;
+		int count = einnet_converge(search->forms, search->work, program, s,
+		                            search->options->constant, forms);
+		for (int k = 0; k < count; k++)
+			add_candidate(search, number, forms[k], total + k);
+		total += count;
+	}
+}
+
+/* ---- exploring ------------------------------------------------------------------------------- */
+
+static void
+visit(Search *search, const Program *program, int parent, const RuleStep *step)
+{
+	int depth = parent < 0 ? 0 : search->states.data[parent].depth + 1;
+	Visit note = {-1, parent, depth, step, FATE_met, 0, program};
+	if (!is_new(search->arena, &search->seen, program_fingerprint(program))) {
+		search->result.met++;
+		tell(search, &note);
+		return;
+	}
+	note.seconds = einnet_bound(program, search->options->target);
+	if (!search->options->keeps_dear && note.seconds > search->best) {
+		search->result.dear++;
+		note.fate = FATE_too_dear;
+		tell(search, &note);
+		return;
+	}
+	State state = {program_intern(search->table, program), parent, depth, {0}};
+	if (step)
+		state.step = *step;
+	note.state = search->states.count;
+	note.fate = FATE_kept;
+	vec_push(search->arena, &search->states, state);
+	tell(search, &note);
+}
+
+/* A product whose sum is already split in two is split no further. */
+static bool
+is_summed_again(const Program *program, const Stage *stage)
+{
+	for (int k = 0; k < program->nstage; k++) {
+		const Stage *reader = program->stages[k];
+		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
+			if (walk.e->op == EX_read && walk.e->tensor == stage->results[0] &&
+			    reader->kind == STAGE_reduce)
+				return true;
+	}
+	return false;
+}
+
+/* Steps that only lead where others do: a factor that is known is stored in any layout by what it
+ * converges to. */
+static bool
+is_worth(const Search *search, const Program *program, const RuleStep *step)
+{
+	const Stage *stage = program->stages[step->stage];
+	if (step->rule == RULE_split_sum)
+		return !is_summed_again(program, stage);
+	if (step->rule != RULE_position && step->rule != RULE_split_operand &&
+	    step->rule != RULE_unfold)
+		return true;
+	const Tensor *factor = stage_read_at(stage, (int)step->arg[0])->tensor;
+	return !einnet_is_constant(program, factor, search->options->constant);
+}
+
+static void
+explore(Search *search, int number, const Program *program)
+{
+	RuleSteps steps = {.arena = search->work};
+	for (int s = 0; s < program->nstage; s++)
+		for (int rule = 0; rule < RULE_COUNT && stage_is_product(program->stages[s]); rule++)
+			if (rule_info((RuleCode)rule)->kind == RULE_exploring &&
+			    !(search->options->disabled >> rule & 1))
+				rule_list(&steps, (RuleCode)rule, program, s);
+	for (int i = 0; i < steps.list.count; i++) {
+		const RuleStep *step = &steps.list.data[i];
+		if (!is_worth(search, program, step))
+			continue;
+		const Program *next = einnet_step(search->work, program, step, NULL);
+		search->result.derivations++;
+		if (next)
+			visit(search, program_canon_in(search->table, next), number, step);
+		else
+			search->result.refused++;
+	}
+}
+
+static bool
+is_over(Search *search, int number)
+{
+	const SearchOptions *o = search->options;
+	int limit = o->states ? o->states : DERIVE_STATES;
+	if (number >= limit || (o->stop && o->stop(o->arg)))
+		search->result.is_cut = true;
+	return search->result.is_cut;
+}
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *x = a, *y = b;
+	if (x->cost.seconds != y->cost.seconds)
+		return x->cost.seconds < y->cost.seconds ? -1 : 1;
+	if (x->nstep != y->nstep)
+		return x->nstep - y->nstep;
+	return x->converged - y->converged;
+}
+
+static void
+run(Search *search, const Program *program)
+{
+	const SearchOptions *o = search->options;
+	int depth = o->depth ? o->depth : DERIVE_DEPTH;
+	visit(search, program_canon_in(search->table, program), -1, NULL);
+	for (int i = 0; i < search->states.count && !is_over(search, i); i++) {
+		ArenaMark mark = arena_mark(search->work);
+		const State state = search->states.data[i];
+		ExprCtx *ctx = expr_ctx_beside(search->work, state.program->ctx);
+		const Program *work = program_import(ctx, state.program, NULL);
+		converge(search, i, work);
+		if (state.depth < depth)
+			explore(search, i, work);
+		arena_release(search->work, mark);
+	}
+	search->result.states = search->states.count;
+}
+
+SearchResult
+einnet_search(Arena *arena, ExprCtx *ctx, const Program *program, const SearchOptions *options)
+{
+	Search search = {.arena = arena,
+	                 .work = arena_new_in(arena, "einnet_search"),
+	                 .table = stage_table_new(ctx),
+	                 .forms = vendor_forms_new(arena),
+	                 .options = options,
+	                 .best = 1e300};
+	run(&search, program);
+	qsort(search.result.list.data, (size_t)search.result.list.count,
+	      sizeof *search.result.list.data, compare_candidates);
+	arena_reset(search.work);
+	return search.result;
+}
