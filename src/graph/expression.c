@@ -376,18 +376,60 @@ node_of_text(Region *region, Node *before, const Loc *loc, const Program *progra
 	return node;
 }
 
+static bool
+is_quotient(const Expr *e)
+{
+	return e->op == EX_floordiv || e->op == EX_floormod || e->op == EX_min || e->op == EX_max;
+}
+
+/* The program with symbols of their own for quotients in the dims of its inputs:
+ *
+ *     f(A: f32[N,(H + 1)/2]) -> … (H + 1)/2 …    =>    f(A: f32[N,D1]) -> … D1 … */
+static const Program *
+with_simple_dims(Arena *arena, const Program *program)
+{
+	const ExprCtx *from = program->ctx;
+	ExprCtx *to = expr_ctx_new(arena);
+	Map given = {.arena = arena};
+	for (int i = 0; i < from->symbol_list.count; i++) {
+		const Symbol *old = from->symbol_list.data[i], *symbol = symbol_get(to, old->name);
+		symbol_set_range(symbol, old->lo, old->hi);
+		map_set_ptr(&given, old, (void *)(uintptr_t)expr_symbol(to, symbol));
+	}
+	for (int i = 0; i < program->ninput; i++)
+		for (int d = 0; d < program->inputs[i]->rank; d++)
+			for (ExprWalk walk = expr_walk(program->inputs[i]->hi[d]); expr_step(&walk);)
+				if (is_quotient(walk.e) && !map_find_ptr(&given, walk.e))
+					map_set_ptr(&given, walk.e, (void *)(uintptr_t)dim_fresh(to, "D"));
+	for (int i = 0; i < from->zeros.count; i++)
+		dim_assume_equal(to, dim_from_expr(to, expr_apply(to, from->zeros.data[i], &given)),
+		                 dim_const(to, 0));
+	return program_apply(to, program, &given);
+}
+
+static Node *
+try_program(Region *region, Node *before, const Loc *loc, const Program *program,
+            Value *const *inputs, Failure *failure)
+{
+	Buf text = {.arena = region->graph->arena};
+	program_print(&text, program);
+	Node *node = node_of_text(region, before, loc, program, buf_text(&text), inputs);
+	if (try_run(infer_new, &(InferJob){region->graph, node}, failure))
+		return node;
+	node_remove(node);
+	return NULL;
+}
+
 Node *
 node_new_expression(Region *region, Node *before, const Loc *loc, const Program *program,
                     Value *const *inputs, const char **why)
 {
-	Graph *graph = region->graph;
-	Buf text = {.arena = graph->arena};
-	Failure failure;
-	program_print(&text, program);
-	Node *node = node_of_text(region, before, loc, program, buf_text(&text), inputs);
-	if (try_run(infer_new, &(InferJob){graph, node}, &failure))
-		return node;
-	node_remove(node);
-	*why = arena_strdup(graph->arena, failure.text);
-	return NULL;
+	Arena *arena = region->graph->arena;
+	Failure failure, again;
+	Node *node = try_program(region, before, loc, program, inputs, &failure);
+	if (!node)
+		node = try_program(region, before, loc, with_simple_dims(arena, program), inputs, &again);
+	if (!node)
+		*why = arena_strdup(arena, failure.text);
+	return node;
 }

@@ -140,6 +140,22 @@ START_TEST(clones_mean_the_same)
 }
 END_TEST
 
+/* Where the dims of an input are quotients, these are what the text has symbols for. */
+START_TEST(quotients_of_dims_become_symbols)
+{
+	static const char text[] = "expr f(A: f32[N,(H+1)/2], B: f32[(H+1)/2-1]) -> Y {\n"
+							   "  Y[n:N, h:(H+1)/2-1]: f32 = A[n, h+1] * B[h]\n"
+							   "}\n";
+	const char *why = NULL, *types[] = {"f32[M,(L+1)/2]", "f32[(L+1)/2-1]", "f32[L]"};
+	Node *node = try_node(text, 3, types, &why);
+	ck_assert_ptr_nonnull(node);
+	ck_assert_str_eq(attr_string(node, "expr"), "expr f(A: f32[N,D2], B: f32[D2-1]) -> Y {\n"
+	                                            "  Y[n:N, h:D2-1]: f32 = A[n, h+1] * B[h]\n"
+	                                            "}\n");
+	ck_assert_str_eq(type_of(node->outputs[0]), "f32[M,(L+1)/2-1]");
+}
+END_TEST
+
 /* A symbol of the text is none of the graph's, whatever it is called, and what the text says of it
  * must hold of what it stands for. */
 START_TEST(names_of_symbols_do_not_meet)
@@ -258,6 +274,7 @@ main(void)
 	tcase_add_test(t, symbols_are_read_off_the_dims_of_the_inputs);
 	tcase_add_test(t, it_computes_what_the_program_does);
 	tcase_add_test(t, clones_mean_the_same);
+	tcase_add_test(t, quotients_of_dims_become_symbols);
 	tcase_add_test(t, names_of_symbols_do_not_meet);
 	tcase_add_test(t, what_a_text_assumes_is_checked);
 	tcase_add_test(t, wrong_texts_are_refused_with_a_sentence);

@@ -347,6 +347,9 @@ apply_node(ExprCtx *to, const Expr *e, const Expr *const *args, void *given)
 		return find_mapped(given, e->symbol);
 	if (e->op == EX_read)
 		return expr_read(to, find_mapped(given, e->tensor), args);
+	const Expr *dim = e->argc > 0 && !e->iters && !e->has_read ? map_find_ptr(given, e) : NULL;
+	if (dim)
+		return dim;
 	return e->argc == 0 ? import_leaf(to, e, given) : expr_with_args(to, e, args);
 }
 
