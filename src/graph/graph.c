@@ -18,6 +18,8 @@ graph_new(Arena *arena, const char *name, const char *file)
 	graph->names->arena = arena;
 	graph->symbol_map = NEW(arena, Map);
 	graph->symbol_map->arena = arena;
+	graph->expressions = NEW(arena, Map);
+	graph->expressions->arena = arena;
 	graph->body = NEW(arena, Region);
 	graph->body->graph = graph;
 	graph->body->name = graph->name;

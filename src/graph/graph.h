@@ -172,9 +172,10 @@ struct Graph {
 	int64_t ir_version;
 	bool is_open; /* for ONNX only: types that cannot be inferred stay unknown, operators too */
 	const char *producer, *doc;
-	int next_name;   /* for fresh names */
-	Map *names;      /* name to Value */
-	Map *symbol_map; /* Symbol to its SymbolDef's index + 1 */
+	int next_name;    /* for fresh names */
+	Map *names;       /* name to Value */
+	Map *symbol_map;  /* Symbol to its SymbolDef's index + 1 */
+	Map *expressions; /* text of an Expression to what was read (expression.c) */
 };
 
 /* ---- building -------------------------------------------------------------------------------- */

@@ -228,4 +228,8 @@ const Expr *expr_without_casts(const Expr *e); /* what the casts around it are a
  * from old tensor/var to new), symbols by name. */
 const Expr *expr_import(ExprCtx *to, const Expr *e, const Map *map);
 
+/* The same where every symbol stands for a dim of the other ctx: `given` holds these too, and may
+ * hold other nodes without reads and iterators, such as (H + 1)/2. */
+const Expr *expr_apply(ExprCtx *to, const Expr *e, const Map *given);
+
 #endif

@@ -336,3 +336,25 @@ expr_import(ExprCtx *to, const Expr *e, const Map *map)
 {
 	return walk_fold(to, e, WALK_TO_LEAVES, import_node, (void *)(uintptr_t)map);
 }
+
+/* ---- application ----------------------------------------------------------------------------- */
+
+/* By the constructors, which fold: a symbol may have become a number. */
+static const Expr *
+apply_node(ExprCtx *to, const Expr *e, const Expr *const *args, void *given)
+{
+	if (e->op == EX_symbol)
+		return find_mapped(given, e->symbol);
+	if (e->op == EX_read)
+		return expr_read(to, find_mapped(given, e->tensor), args);
+	const Expr *dim = e->argc > 0 && !e->iters && !e->has_read ? map_find_ptr(given, e) : NULL;
+	if (dim)
+		return dim;
+	return e->argc == 0 ? import_leaf(to, e, given) : expr_with_args(to, e, args);
+}
+
+const Expr *
+expr_apply(ExprCtx *to, const Expr *e, const Map *given)
+{
+	return walk_fold(to, e, WALK_TO_LEAVES, apply_node, (void *)(uintptr_t)given);
+}

@@ -515,6 +515,28 @@ program_import(ExprCtx *to, const Program *program, const Map *known)
 	return rebuild_program(&rebuild, program, program->ninput, inputs);
 }
 
+static const Expr *
+apply_scalar(Rebuild *rebuild, const Expr *e)
+{
+	return expr_apply(rebuild->to, e, &rebuild->tensors);
+}
+
+static const Dim *
+apply_dim(Rebuild *rebuild, const Dim *dim)
+{
+	return dim_from_expr(rebuild->to, apply_scalar(rebuild, dim));
+}
+
+Program *
+program_apply(ExprCtx *to, const Program *program, const Map *given)
+{
+	Rebuild rebuild = open_rebuild(to, apply_scalar, apply_dim);
+	rebuild.all = true;
+	copy_map(&rebuild.tensors, given);
+	Tensor **inputs = map_inputs(&rebuild, program);
+	return rebuild_program(&rebuild, program, program->ninput, inputs);
+}
+
 Stage *
 stage_import(ExprCtx *to, const Stage *stage, const Map *tensors)
 {

@@ -145,6 +145,10 @@ Program *program_rewrite(const Program *program, ExprRewrite rewrite, void *arg)
  * their copies there already, with these; may be NULL. */
 Program *program_import(ExprCtx *to, const Program *program, const Map *known);
 
+/* The program as a function, in another ctx: `given` holds what its symbols stand for (PtrMap from
+ * Symbol to Dim) and what is read as its inputs (from Tensor to Tensor). */
+Program *program_apply(ExprCtx *to, const Program *program, const Map *given);
+
 /* One stage, no step of a scan, whose reads are of `tensors` (PtrMap from what it reads). */
 Stage *stage_import(ExprCtx *to, const Stage *stage, const Map *tensors);
 
