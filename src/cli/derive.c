@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/model.h"
 #include "cli/report.h"
+#include "cli/trial.h"
 #include "einnet/search.h"
 #include "expr/stage/canon.h"
 #include "graph/infer.h"
@@ -16,7 +17,7 @@
 
 enum { SHOWN = 8 };
 
-typedef struct Derivation {
+typedef struct Question {
 	const Options *options;
 	Arena *arena;
 	const Program *program;
@@ -24,7 +25,7 @@ typedef struct Derivation {
 	const Target *target;
 	FILE *record; /* --derivation */
 	VEC(Visit) visits;
-} Derivation;
+} Question;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
@@ -40,7 +41,7 @@ work_of(const Target *target, const Program *program)
 
 /* The node of that name, or with the most products. */
 static const Node *
-find_node(const Derivation *d, const Graph *graph)
+find_node(const Question *d, const Graph *graph)
 {
 	const Node *found = NULL;
 	double most = 0;
@@ -65,7 +66,7 @@ find_node(const Derivation *d, const Graph *graph)
 }
 
 static void
-read_node(Derivation *d, const char *path)
+read_node(Question *d, const char *path)
 {
 	Graph *graph = model_read(d->options, d->arena, path);
 	graph_infer(graph);
@@ -81,7 +82,7 @@ read_node(Derivation *d, const char *path)
 }
 
 static int
-input_named(const Derivation *d, const char *name)
+input_named(const Question *d, const char *name)
 {
 	const char **names = NEW_N(d->arena, const char *, d->program->ninput + 1);
 	for (int i = 0; i < d->program->ninput; i++) {
@@ -93,7 +94,7 @@ input_named(const Derivation *d, const char *name)
 }
 
 static void
-read_text(Derivation *d, const char *path, const char *text)
+read_text(Question *d, const char *path, const char *text)
 {
 	d->program = text_program(d->arena, path, text);
 	Target *target = NEW(d->arena, Target);
@@ -106,7 +107,7 @@ read_text(Derivation *d, const char *path, const char *text)
 }
 
 static void
-read_subject(Derivation *d)
+read_subject(Question *d)
 {
 	const char *arg = d->options->args.data[0];
 	if (strncmp(arg, "expr ", 5) == 0) {
@@ -122,7 +123,7 @@ read_subject(Derivation *d)
 }
 
 static uint32_t
-disabled_rules(const Derivation *d)
+disabled_rules(const Question *d)
 {
 	uint32_t bits = 0;
 	for (int i = 0; i < d->options->without.count; i++) {
@@ -152,7 +153,7 @@ step_text(Arena *arena, const RuleStep *step)
 static void
 record(void *arg, const Visit *visit)
 {
-	Derivation *d = arg;
+	Question *d = arg;
 	Visit kept = *visit;
 	if (visit->step)
 		kept.step = arena_memdup(d->arena, visit->step, sizeof *visit->step);
@@ -178,7 +179,7 @@ record(void *arg, const Visit *visit)
 
 /* The states on the way to candidates. */
 static void
-write_dot(Derivation *d, const char *path)
+write_dot(Question *d, const char *path)
 {
 	Buf out = {.arena = d->arena};
 	int count = 0;
@@ -214,41 +215,48 @@ write_dot(Derivation *d, const char *path)
 /* ---- results --------------------------------------------------------------------------------- */
 
 static const char *
-way_text(Arena *arena, const Candidate *candidate)
+way_text(Arena *arena, const Derivation *way)
 {
 	Buf buf = {.arena = arena};
-	for (int i = 0; i < candidate->nstep; i++) {
-		buf_puts(&buf, i ? "; " : "");
-		rule_print(&buf, &candidate->steps[i]);
-	}
-	if (candidate->converged >= 0)
-		buf_printf(&buf, "%sconverge %d", candidate->nstep ? "; " : "", candidate->converged);
-	return buf.size ? buf_text(&buf) : "as given";
+	derivation_print(&buf, way);
+	return buf_text(&buf);
 }
 
 static void
-show_candidates(Derivation *d, Report *report, const SearchResult *result)
+show_candidates(Question *d, Report *report, const SearchResult *result)
 {
 	Table *table =
 		report_table(report, "candidates", ">us|>calls|>kernels|>mflop:Mflop|>kbytes:kB|steps");
 	for (int i = 0; i < result->list.count && i < SHOWN; i++) {
 		const Candidate *c = &result->list.data[i];
-		table_row(table, "%.1f|%.0f|%.0f|%.2f|%.1f|%s", c->cost.seconds * 1e6, (double)c->cost.calls,
-		          (double)c->cost.kernels, c->cost.flops * 1e-6, c->cost.bytes * 1e-3,
-		          way_text(d->arena, c));
+		table_row(table, "%.1f|%.0f|%.0f|%.2f|%.1f|%s", c->cost.seconds * 1e6,
+		          (double)c->cost.calls, (double)c->cost.kernels, c->cost.flops * 1e-6,
+		          c->cost.bytes * 1e-3, way_text(d->arena, &c->way));
 	}
 }
 
 static void
-show_program(Derivation *d, const char *title, const Program *program)
+show_program(Question *d, const char *title, const Program *program)
 {
 	Buf text = {.arena = d->arena};
 	program_print(&text, program);
 	printf("%s\n%s", title, buf_text(&text));
 }
 
+/* -o: the program as the text of a graph. */
+static void
+write_model(Question *d, const Program *program)
+{
+	Graph *graph = trial_graph(d->arena, program, d->constant);
+	Buf text = {.arena = d->arena};
+	if (!graph)
+		fail_unsupported(NULL, "-o: a program with symbols is no model of its own");
+	graph_print(&text, graph);
+	file_write(d->arena, d->options->output, text.data, text.size);
+}
+
 static int
-search(Derivation *d)
+search(Question *d)
 {
 	const Options *o = d->options;
 	d->record = o->derivation ? fopen(o->derivation, "w") : NULL;
@@ -280,6 +288,8 @@ search(Derivation *d)
 		show_program(d, "\nthe least:", result.list.data[0].program);
 	if (o->dot)
 		write_dot(d, o->dot);
+	if (o->output && result.list.count)
+		write_model(d, result.list.data[0].program);
 	return 0;
 }
 
@@ -287,29 +297,26 @@ search(Derivation *d)
 
 /* "split_sum 0 3; converge 1", with the program after each. */
 static int
-replay(Derivation *d)
+replay(Question *d)
 {
 	Arena *arena = d->arena;
 	const Program *program = program_canon(d->program);
 	show_program(d, "given:", program);
-	VEC(RuleStep) steps = {0};
-	int converged = -1;
-	for (const char *at = d->options->replay; *at;) {
-		size_t length = strcspn(at, ";");
-		const char *text = arena_strndup(arena, at, length);
-		text += strspn(text, " ");
-		RuleStep step;
-		if (sscanf(text, "converge %d", &converged) != 1) {
-			if (!rule_parse(text, &step))
-				fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no step", text);
-			vec_push(arena, &steps, step);
-		}
-		at += length + (at[length] == ';');
-		const Program *next =
-			einnet_replay(arena, d->program, d->constant, steps.count, steps.data, converged);
+	Derivation way, until = {.converged = -1};
+	if (!derivation_parse(arena, d->options->replay, &way))
+		fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no derivation", d->options->replay);
+	for (int i = 1; i <= way.nstep + (way.converged >= 0); i++) {
+		until = way;
+		if (i <= way.nstep)
+			until = (Derivation){i, way.steps, -1};
+		const Program *next = derivation_replay(arena, d->program, d->constant, &until);
+		const char *text = i <= way.nstep ? step_text(arena, &way.steps[i - 1])
+		                                  : arena_printf(arena, "converge %d", way.converged);
 		if (!next)
 			fail_as(FAIL_USAGE, NULL, "--replay: '%s' does not apply there", text);
 		show_program(d, arena_printf(arena, "%s:", text), next);
+		if (d->options->output)
+			write_model(d, next);
 	}
 	return 0;
 }
@@ -317,7 +324,7 @@ replay(Derivation *d)
 int
 verb_derive(const Options *options)
 {
-	Derivation d = {.options = options, .arena = options->arena};
+	Question d = {.options = options, .arena = options->arena};
 	read_subject(&d);
 	return options->replay ? replay(&d) : search(&d);
 }

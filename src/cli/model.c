@@ -217,7 +217,7 @@ target_new(const Options *options, Arena *arena, const char *name, const Graph *
 	Target *target = NEW(arena, Target);
 	*target = (Target){
 		.device = device,
-		.oracle = options->no_vendor ? NULL : oracle_new(arena, device),
+		.oracle = options->no_vendor ? NULL : oracle_new(options, arena, device),
 		.threads = options->threads ? (int)options->threads : 1,
 		.probe = sizes_typical(options, arena, graph),
 	};

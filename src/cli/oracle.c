@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "cli/trial.h"
 #include "runtime/pool.h"
 #include "runtime/vendor.h"
 
 typedef struct Answers {
 	Arena *arena;
+	const Options *options;
 	Vendor *vendor;
 	bool is_tried;
 	char trouble[256]; /* why `vendor` is NULL */
@@ -48,14 +50,22 @@ measure(void *self, const VendorCall *call, double *seconds, const char **impl)
 	return true;
 }
 
+static bool
+time_program(void *self, const Program *program, const bool *constant, double *seconds)
+{
+	Answers *answers = self;
+	return trial_seconds(answers->options, answers->arena, program, constant, seconds);
+}
+
 const Oracle *
-oracle_new(Arena *arena, const Device *device)
+oracle_new(const Options *options, Arena *arena, const Device *device)
 {
 	Answers *answers = NEW(arena, Answers);
-	*answers = (Answers){.arena = arena, .names = {.arena = arena}};
+	*answers = (Answers){.arena = arena, .options = options, .names = {.arena = arena}};
 	arena_defer(arena, release, answers);
 	Oracle *oracle = NEW(arena, Oracle);
-	*oracle = (Oracle){.self = answers, .available = is_available, .measure = measure};
+	*oracle = (Oracle){
+		.self = answers, .available = is_available, .measure = measure, .time = time_program};
 	return device_runs_here(device) ? oracle : NULL;
 }
 

@@ -2,11 +2,12 @@
 #ifndef CLI_ORACLE_H
 #define CLI_ORACLE_H
 
+#include "cli/cli.h"
 #include "target/target.h"
 
 /* The vendor libraries of this machine, opened at the first question and closed with the arena.
  * NULL for a target that does not run here: nothing can be measured, so no vendor is called. */
-const Oracle *oracle_new(Arena *arena, const Device *device);
+const Oracle *oracle_new(const Options *options, Arena *arena, const Device *device);
 
 /* Why a vendor library that was asked for cannot be used, in words; NULL: nothing is wrong. Lives
  * as long as the oracle. */

@@ -52,6 +52,20 @@ is_plain(const Expr *read)
 	return true;
 }
 
+/* Of windows' calls all loops in dims of their own count images. */
+static Role
+role_of(const Product *p, int loop, int first_sum, bool in_x, bool in_w)
+{
+	int place = p->place[loop];
+	if (in_x && in_w)
+		return ROLE_batch;
+	if (in_w)
+		return ROLE_weight;
+	if (p->is_window && in_x)
+		return p->x->arg[place]->op == EX_iter ? ROLE_outer : ROLE_inner;
+	return place < first_sum ? ROLE_outer : ROLE_inner;
+}
+
 /* x may be read through windows; w may not, unless it is stored anew. */
 static bool
 read_product(const Stage *stage, int swap, Product *p)
@@ -76,10 +90,7 @@ read_product(const Stage *stage, int swap, Product *p)
 		    !dim_is(dim_sub(stage->body[0]->ctx, stage->iters[i].hi, stage->iters[i].lo), 1))
 			return false;
 		if (i < stage->nloop)
-			p->role[i] = in_x && in_w              ? ROLE_batch
-			             : in_w                    ? ROLE_weight
-			             : p->place[i] < first_sum ? ROLE_outer
-			                                       : ROLE_inner;
+			p->role[i] = role_of(p, i, first_sum, in_x, in_w);
 	}
 	return true;
 }
@@ -159,13 +170,28 @@ list_group(const Program *program, const Product *p, Role role, int *order)
 	return count;
 }
 
+/* Images of a call of windows are counted, also where there is but one. */
+static int
+list_image(const Program *program, const Product *p, int *order)
+{
+	for (int i = 0; i < p->stage->nloop && p->is_window; i++)
+		if (has_one_step(program->ctx, &p->stage->iters[i])) {
+			order[0] = i;
+			return 1;
+		}
+	return 0;
+}
+
 /* The program itself where its loops are in this order. */
 static const Program *
 in_order(const Program *program, const Product *p, const Role groups[4])
 {
 	int order[MAX_ITERS], count = 0;
-	for (int g = 0; g < 4; g++)
+	for (int g = 0; g < 4; g++) {
 		count += list_group(program, p, groups[g], order + count);
+		if (groups[g] == ROLE_outer && count == 0)
+			count = list_image(program, p, order);
+	}
 	bool is_same = count == p->stage->nloop;
 	for (int j = 0; j < count && is_same; j++)
 		is_same = order[j] == j && dim_is(p->stage->iters[j].lo, 0);
@@ -248,6 +274,8 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	has_windows |= read_product(product, 1, &p) && p.is_window;
 	const char *name = has_windows ? "conv" : "matmul";
 	const Program *part = program_part(arena, program, stage, stage + 1);
+	if (vendor_match_row(forms, arena, part, name, match))
+		return match;
 	part = program_squeeze_dims(arena, part, NULL);
 	if (vendor_match_row(forms, arena, part, name, match) ||
 	    vendor_match_row(forms, arena, program_collapse_dims(arena, part, NULL), name, match))

@@ -10,6 +10,9 @@
 /* To begin a step: the executor's walk, a call into a library. */
 static const double STEP_SECONDS = 1e-6;
 
+/* Of the operations, where a call has another algorithm beside the direct one. */
+static const double OTHER_ALGORITHM = 0.6;
+
 static double
 count_of(const Target *target, const Dim *dim)
 {
@@ -57,16 +60,19 @@ static Cost
 cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target *target)
 {
 	Cost cost = {0};
-	bool is_call = stage_is_product(part->stages[0]) && einnet_match(forms, arena, part, 0);
+	const VendorMatch *match =
+		stage_is_product(part->stages[0]) ? einnet_match(forms, arena, part, 0) : NULL;
+	bool is_call = match != NULL;
 	double compute = 0;
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
 		double share = stage->guard ? probe_share(target, stage) : 1;
 		double flops = share * points_of(target, stage) * point_work(stage);
 		bool is_library = is_call && s == 0;
+		double share_done = is_library && match->nchoice > 1 ? OTHER_ALGORITHM : 1;
 		cost.flops += flops;
-		compute +=
-			device_work_seconds(target->device, is_library ? WORK_library : WORK_loops, flops);
+		compute += device_work_seconds(target->device, is_library ? WORK_library : WORK_loops,
+		                               flops * share_done);
 	}
 	double traffic = 0;
 	for (int i = 0; i < part->ninput + part->noutput; i++) {

@@ -65,93 +65,6 @@ is_new(Arena *arena, Seen *seen, Hash128 hash)
 	return true;
 }
 
-/* ---- converging by itself -------------------------------------------------------------------- */
-
-/* A map that only maps read. */
-static bool
-is_between_maps(const Program *program, int s)
-{
-	const Stage *stage = program->stages[s];
-	if (stage->kind != STAGE_map || stage->scan)
-		return false;
-	for (int i = 0; i < program->noutput; i++)
-		if (program->outputs[i] == stage->results[0])
-			return false;
-	int readers = 0;
-	for (int k = 0; k < program->nstage; k++) {
-		const Stage *reader = program->stages[k];
-		bool reads = false;
-		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
-			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
-		if (reads && reader->kind != STAGE_map)
-			return false;
-		readers += reads;
-	}
-	return readers == 1;
-}
-
-static const Program *
-settle_stage(Arena *arena, const Program *program, int s)
-{
-	RuleSteps steps = {.arena = arena};
-	if (stage_is_product(program->stages[s])) {
-		rule_list(&steps, RULE_reverse_terms, program, s);
-		rule_list(&steps, RULE_tighten, program, s);
-	} else if (is_between_maps(program, s)) {
-		rule_list(&steps, RULE_merge, program, s);
-	}
-	for (int i = 0; i < steps.list.count; i++) {
-		const Program *next = rule_apply(program, &steps.list.data[i], NULL);
-		if (next)
-			return next;
-	}
-	return NULL;
-}
-
-static const Program *
-settle(Arena *arena, const Program *program)
-{
-	enum { MOST = 16 };
-	for (int times = 0, s = 0; times < MOST && s < program->nstage; s++) {
-		const Program *next = settle_stage(arena, program, s);
-		if (!next)
-			continue;
-		program = next;
-		times++;
-		s = -1;
-	}
-	return program;
-}
-
-const Program *
-einnet_step(Arena *arena, const Program *program, const RuleStep *step, Reason *why)
-{
-	const Program *next = rule_apply(program, step, why);
-	return next ? settle(arena, next) : NULL;
-}
-
-const Program *
-einnet_replay(Arena *arena, const Program *program, const bool *constant, int nstep,
-              const RuleStep *steps, int converged)
-{
-	VendorForms *forms = vendor_forms_new(arena);
-	program = program_canon(program);
-	for (int i = 0; program && i < nstep; i++) {
-		program = einnet_step(arena, program, &steps[i], NULL);
-		program = program ? program_canon(program) : NULL;
-	}
-	for (int s = 0; program && converged >= 0 && s < program->nstage; s++) {
-		const Program *found[CONVERGED_MAX];
-		if (!stage_is_product(program->stages[s]))
-			continue;
-		int count = einnet_converge(forms, arena, program, s, constant, found);
-		if (converged < count)
-			return program_canon(found[converged]);
-		converged -= count;
-	}
-	return converged < 0 ? program : NULL;
-}
-
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 static void
@@ -169,13 +82,13 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 	if (!is_new(search->arena, &search->seen_candidates, program_fingerprint(program)))
 		return;
 	program = program_intern(search->table, program);
-	Candidate candidate = {.program = program, .nstep = state->depth, .converged = converged};
+	Candidate candidate = {.program = program};
 	candidate.cost = einnet_cost(search->forms, search->work, program, search->options->constant,
 	                             search->options->target);
 	RuleStep *steps = NEW_N(search->arena, RuleStep, state->depth + 1);
 	for (int at = number, left = state->depth; left > 0; at = search->states.data[at].parent)
 		steps[--left] = search->states.data[at].step;
-	candidate.steps = steps;
+	candidate.way = (Derivation){state->depth, steps, converged};
 	vec_push(search->arena, &search->result.list, candidate);
 	if (candidate.cost.seconds < search->best)
 		search->best = candidate.cost.seconds;
@@ -273,7 +186,7 @@ explore(Search *search, int number, const Program *program)
 		const RuleStep *step = &steps.list.data[i];
 		if (!is_worth(search, program, step))
 			continue;
-		const Program *next = einnet_step(search->work, program, step, NULL);
+		const Program *next = derivation_step(search->work, program, step, NULL);
 		search->result.derivations++;
 		if (next)
 			visit(search, program_canon_in(search->table, next), number, step);
@@ -298,9 +211,9 @@ compare_candidates(const void *a, const void *b)
 	const Candidate *x = a, *y = b;
 	if (x->cost.seconds != y->cost.seconds)
 		return x->cost.seconds < y->cost.seconds ? -1 : 1;
-	if (x->nstep != y->nstep)
-		return x->nstep - y->nstep;
-	return x->converged - y->converged;
+	if (x->way.nstep != y->way.nstep)
+		return x->way.nstep - y->way.nstep;
+	return x->way.converged - y->way.converged;
 }
 
 static void

@@ -9,7 +9,7 @@
 #define EINNET_SEARCH_H
 
 #include "einnet/cost.h"
-#include "einnet/rules.h"
+#include "einnet/derivation.h"
 
 enum { DERIVE_DEPTH = 7, DERIVE_STATES = 100000 };
 
@@ -44,9 +44,7 @@ typedef struct SearchOptions {
 typedef struct Candidate {
 	const Program *program;
 	Cost cost;
-	int nstep; /* exploring steps from the program that was given */
-	const RuleStep *steps;
-	int converged; /* which of the forms that the last state converges to; -1: as it is */
+	Derivation way;
 } Candidate;
 
 typedef struct SearchResult {
@@ -59,12 +57,5 @@ typedef struct SearchResult {
 /* The programs live in `ctx`, everything else in `arena`. */
 SearchResult einnet_search(Arena *arena, ExprCtx *ctx, const Program *program,
                            const SearchOptions *options);
-
-/* A step and what converges by itself behind it; NULL, with the reason, where it does not apply. */
-const Program *einnet_step(Arena *arena, const Program *program, const RuleStep *step, Reason *why);
-
-/* The program of a candidate again, from its steps; NULL where they do not apply. */
-const Program *einnet_replay(Arena *arena, const Program *program, const bool *constant, int nstep,
-                             const RuleStep *steps, int converged);
 
 #endif

@@ -55,6 +55,10 @@ typedef struct Oracle {
 	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the time
 	 * to choose by, half-way between one thread and as many as runs have by default. */
 	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
+	/* What a program takes as a model of its own, compiled for this machine with all passes but
+	 * those that derive, at the probe sizes: seconds, half-way as above. constant[k]: input k is
+	 * known when compiling. False where it cannot be compiled. */
+	bool (*time)(void *self, const struct Program *program, const bool *constant, double *seconds);
 } Oracle;
 
 typedef struct Target {

@@ -1,0 +1,17 @@
+/* What a program takes, by compiling and running it: Oracle.time (target/target.h). */
+#ifndef CLI_TRIAL_H
+#define CLI_TRIAL_H
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+#include "expr/stage/stage.h"
+
+/* The program as a model: inputs that are not known, made-up constants, a node for each stage. NULL
+ * where it has symbols or cannot be. */
+Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
+
+/* Of a program without symbols; `arena` keeps nothing of it. */
+bool trial_seconds(const Options *options, Arena *arena, const Program *program,
+                   const bool *constant, double *seconds);
+
+#endif

@@ -1,0 +1,30 @@
+/* Derivations: the way from a program to an equal one, as it is recorded and replayed.
+ *
+ *     split_sum 0 6; position 0 0 1 1; position 0 0 2 0; converge 0
+ */
+#ifndef EINNET_DERIVATION_H
+#define EINNET_DERIVATION_H
+
+#include "einnet/rules.h"
+
+typedef struct Derivation {
+	int nstep; /* exploring steps */
+	const RuleStep *steps;
+	int converged; /* which of the forms that the last program converges to; -1: as it is */
+} Derivation;
+
+/* A step and what converges by itself behind it; NULL, with the reason, where it does not apply.
+ * Steps name the stages of canonical programs. */
+const Program *derivation_step(Arena *arena, const Program *program, const RuleStep *step,
+                               Reason *why);
+
+/* The program at the end of the way, in canonical form; NULL where a step does not apply.
+ * `constant[k]`: input k is known; NULL: none is. */
+const Program *derivation_replay(Arena *arena, const Program *program, const bool *constant,
+                                 const Derivation *way);
+
+/* The text above; "as given" where there is no step. Parsing gives false where it is none. */
+void derivation_print(Buf *buf, const Derivation *way);
+bool derivation_parse(Arena *arena, const char *text, Derivation *way);
+
+#endif

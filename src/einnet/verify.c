@@ -1,0 +1,122 @@
+/* einnet_difference: both programs at points, by the interpreter. */
+#include "einnet/verify.h"
+
+#include <math.h>
+
+#include "expr/interp/points.h"
+
+enum { POINTS = 96 };
+
+/* More operations than this are not done: half a minute. */
+static const double OPERATIONS = 1e10;
+
+static uint64_t
+draw(uint64_t *state)
+{
+	*state = *state * 6364136223846793005U + 1442695040888963407U;
+	return *state >> 33;
+}
+
+/* Small numbers, none of them zero: a term that is left out, or that is there twice, shows. */
+static PointInput *
+made_up(Arena *arena, const Tensor *tensor, const Binding *binding, uint64_t *state)
+{
+	int64_t dims[ARRAY_MAX_RANK];
+	for (int d = 0; d < tensor->rank; d++)
+		if (!dim_eval(tensor->hi[d], binding, &dims[d]))
+			fail(NULL, "a dim of input %s is not known", tensor->name);
+	Array *array = array_new(arena, tensor->type, tensor->rank, dims);
+	for (int64_t k = 0; k < array_count(array); k++) {
+		double value = (double)(draw(state) % 7 + 1) / 4;
+		dtype_store_f64(array->type, array->data, k, draw(state) % 2 ? value : -value);
+	}
+	PointInput *input = NEW(arena, PointInput);
+	*input = (PointInput){array->type, array->rank, array->dims, NULL, array->data};
+	return input;
+}
+
+/* Corners by taking all of the first and last of each dim in turn, then points anywhere. */
+static void
+choose_points(Arena *arena, int rank, const int64_t *dims, uint64_t *state, PointSet *set)
+{
+	int64_t *at = NEW_N(arena, int64_t, POINTS), total = 1;
+	for (int d = 0; d < rank; d++)
+		total *= dims[d];
+	set->count = total > 0 ? POINTS : 0;
+	for (int p = 0; p < set->count; p++) {
+		at[p] = 0;
+		for (int d = 0; d < rank; d++) {
+			int64_t any = (int64_t)(draw(state) % (uint64_t)dims[d]);
+			bool is_edge = p < POINTS / 2 && draw(state) % 2;
+			int64_t edge = (int64_t)(draw(state) % 3) % dims[d];
+			at[p] = at[p] * dims[d] + (!is_edge          ? any
+			                           : draw(state) % 2 ? edge
+			                                             : dims[d] - 1 - edge);
+		}
+	}
+	set->at = at;
+}
+
+typedef struct Side {
+	const Program *program;
+	PointSet **sets;
+} Side;
+
+static const char *
+evaluate(Arena *arena, const Side *side, const PointInput *const *inputs, const Binding *binding)
+{
+	PointResult result =
+		program_eval_points(arena, side->program, binding, inputs, side->sets, OPERATIONS, true);
+	return result.is_done ? NULL : result.reason;
+}
+
+static const char *
+compare(Arena *arena, int output, const PointSet *a, const PointSet *b)
+{
+	for (int64_t p = 0; p < a->count; p++) {
+		double gap = a->value ? fabs(a->value[p] - b->value[p]) : 0;
+		double allowed = a->value ? a->bound[p] + b->bound[p] : 0;
+		bool is_same =
+			a->value ? gap <= allowed || !isfinite(allowed) : a->integer[p] == b->integer[p];
+		if (!is_same)
+			return arena_printf(arena, "element %lld of output %d is %g, not %g",
+			                    (long long)a->at[p], output, b->value ? b->value[p] : 0,
+			                    a->value ? a->value[p] : 0);
+	}
+	return NULL;
+}
+
+const char *
+einnet_difference(Arena *arena, const Program *given, const Program *derived,
+                  const Binding *binding)
+{
+	uint64_t state = 1;
+	Side sides[2] = {{given, NULL}, {derived, NULL}};
+	const PointInput **inputs = NEW_N(arena, const PointInput *, given->ninput + 1);
+	for (int i = 0; i < given->ninput; i++)
+		inputs[i] = made_up(arena, given->inputs[i], binding, &state);
+	for (int s = 0; s < 2; s++)
+		sides[s].sets = NEW_N(arena, PointSet *, given->noutput + 1);
+	for (int i = 0; i < given->noutput; i++) {
+		const int64_t *dims;
+		if (!given->outputs[i])
+			continue;
+		int rank = program_output_dims(arena, given, binding, inputs, i, &dims);
+		PointSet chosen = {0};
+		choose_points(arena, rank, dims, &state, &chosen);
+		for (int s = 0; s < 2; s++)
+			sides[s].sets[i] = arena_memdup(arena, &chosen, sizeof chosen);
+	}
+	for (int s = 0; s < 2; s++) {
+		const char *trouble = evaluate(arena, &sides[s], inputs, binding);
+		if (trouble)
+			return trouble;
+	}
+	for (int i = 0; i < given->noutput; i++) {
+		const char *difference =
+			given->outputs[i] ? compare(arena, i, sides[0].sets[i], sides[1].sets[i]) : NULL;
+		if (difference)
+			return difference;
+	}
+	return NULL;
+}

@@ -1,0 +1,149 @@
+/* derived_nodes: a node for each stage of a program.
+ *
+ * A stage that a library computes comes in the form that its row has: dims of 1 gone, dims that go
+ * together joined, with Reshapes around, which are views. What follows from constants is one.
+ */
+#include "passes/derived_nodes.h"
+
+#include <string.h>
+
+#include "einnet/converge.h"
+#include "expr/interp/interp.h"
+#include "graph/expression.h"
+#include "graph/infer.h"
+
+/* ---- nodes for a program --------------------------------------------------------------------- */
+
+typedef struct Emitter {
+	Graph *graph;
+	const Place *place;
+	const Program *program; /* of the graph's ctx */
+	Value *const *inputs;
+	const bool *constant;
+	VendorForms *forms;
+	Map values; /* Tensor -> Value */
+	const char *trouble;
+} Emitter;
+
+static Value *
+add_constant(Emitter *e, const Tensor *tensor, const Array *data)
+{
+	Graph *graph = e->graph;
+	Value *value = graph_constant(graph, graph_fresh_name(graph, tensor->name), data);
+	map_set_ptr(&e->values, tensor, value);
+	return value;
+}
+
+/* What the stage makes follows from weights: its values. */
+static void
+evaluate_stage(Emitter *e, const Stage *stage)
+{
+	Arena *arena = e->graph->arena;
+	const Tensor *tensor = stage->results[0];
+	int count = e->program->ninput;
+	Tensor **tensors = NEW_N(arena, Tensor *, count + 1);
+	const Array **arrays = NEW_N(arena, const Array *, count + 1);
+	int used = 0;
+	for (int i = 0; i < count; i++)
+		if (e->constant[i]) {
+			tensors[used] = e->program->inputs[i];
+			arrays[used++] = e->inputs[i]->constant;
+		}
+	const Program *alone = program_new(e->program->ctx, tensor->name, used, tensors, 1, &tensor);
+	Array *out = NULL;
+	program_eval(arena, alone, NULL, arrays, &out);
+	add_constant(e, tensor, out);
+}
+
+static bool
+same_dims(const Tensor *a, int rank, const Dim *const *dims)
+{
+	bool same = a->rank == rank;
+	for (int d = 0; same && d < rank; d++)
+		same = a->hi[d] == dims[d];
+	return same;
+}
+
+/* The value under the dims of the tensor, which has as many elements. */
+static Value *
+with_dims(Emitter *e, Value *value, const Tensor *tensor)
+{
+	Graph *graph = e->graph;
+	if (same_dims(tensor, value->type.rank, value->type.dims))
+		return value;
+	int64_t shape[ARRAY_MAX_RANK], rank = tensor->rank;
+	for (int d = 0; d < tensor->rank; d++)
+		if (!dim_is_const(tensor->hi[d], &shape[d])) {
+			e->trouble = "a dim of a call is only known when it runs";
+			return value;
+		}
+	Array *dims = array_new(graph->arena, DT_I64, 1, &rank);
+	memcpy(dims->data, shape, (size_t)rank * sizeof *shape);
+	if (value->constant) {
+		Array *data = arena_memdup(graph->arena, value->constant, sizeof *data);
+		data->rank = tensor->rank;
+		data->dims = arena_memdup(graph->arena, shape, (size_t)rank * sizeof *shape);
+		return graph_constant(graph, graph_fresh_name(graph, value->name), data);
+	}
+	Value *inputs[] = {value, graph_constant(graph, graph_fresh_name(graph, "shape"), dims)};
+	Node *node = node_new(e->place->region, e->place->before, "Reshape", e->place->loc, 2, inputs,
+	                      1, (const char *const[]){""});
+	if (e->place->origin)
+		node_add_origins(node, e->place->origin);
+	node_infer(graph, node);
+	return node->outputs[0];
+}
+
+/* A node for the part, which is one stage, in the form that `form` has (its inputs at the same
+ * positions). */
+static void
+emit_part(Emitter *e, const Program *part, const Program *form)
+{
+	Value **inputs = NEW_N(e->graph->arena, Value *, part->ninput + 1);
+	for (int i = 0; i < part->ninput; i++)
+		inputs[i] = with_dims(e, map_find_ptr(&e->values, part->inputs[i]), form->inputs[i]);
+	if (e->trouble)
+		return;
+	Node *node = node_new_expression(e->place->region, e->place->before, e->place->loc, form,
+	                                 inputs, &e->trouble);
+	if (!node)
+		return;
+	if (e->place->origin)
+		node_add_origins(node, e->place->origin);
+	map_set_ptr(&e->values, part->outputs[0], with_dims(e, node->outputs[0], part->outputs[0]));
+}
+
+static void
+emit_stage(Emitter *e, int s)
+{
+	Arena *arena = e->graph->arena;
+	const Stage *stage = e->program->stages[s];
+	if (einnet_is_constant(e->program, stage->results[0], e->constant)) {
+		evaluate_stage(e, stage);
+		return;
+	}
+	const Program *part = program_part(arena, e->program, s, s + 1);
+	const VendorMatch *match =
+		stage_is_product(stage) ? einnet_match(e->forms, arena, e->program, s) : NULL;
+	bool is_same = match && match->program->ninput == part->ninput;
+	emit_part(e, part, is_same ? match->program : part);
+}
+
+Value *
+derived_nodes(Graph *graph, const Place *place, const Program *program, Value *const *inputs,
+              const bool *constant, const char **why)
+{
+	Emitter e = {.graph = graph,
+	             .place = place,
+	             .program = program,
+	             .inputs = inputs,
+	             .constant = constant,
+	             .forms = vendor_forms_new(graph->arena),
+	             .values = {.arena = graph->arena}};
+	for (int i = 0; i < program->ninput; i++)
+		map_set_ptr(&e.values, program->inputs[i], inputs[i]);
+	for (int s = 0; s < program->nstage && !e.trouble; s++)
+		emit_stage(&e, s);
+	*why = e.trouble;
+	return e.trouble ? NULL : map_find_ptr(&e.values, program->outputs[0]);
+}
