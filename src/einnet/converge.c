@@ -300,6 +300,18 @@ einnet_is_constant(const Program *program, const Tensor *tensor, const bool *con
 	return is_known;
 }
 
+bool
+einnet_is_open(const Program *program, int stage, const bool *constant)
+{
+	const Stage *product = program->stages[stage];
+	if (!stage_is_product(product) || einnet_is_constant(program, product->results[0], constant))
+		return false;
+	for (ExprWalk walk = expr_walk(product->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read && einnet_is_constant(program, walk.e->tensor, NULL))
+			return false;
+	return true;
+}
+
 /* The program with what the matcher wants of operands: nothing, w stored anew, x, both. */
 static const Program *
 fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p)

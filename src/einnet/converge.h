@@ -20,4 +20,8 @@ const VendorMatch *einnet_match(VendorForms *forms, Arena *arena, const Program 
 /* Whether the tensor follows from constant inputs alone. */
 bool einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant);
 
+/* Whether stage `stage` is a product to derive from: of two factors that come from inputs, not both
+ * of known ones. Sums with a table of numbers, as bilinear algorithms have them, are none. */
+bool einnet_is_open(const Program *program, int stage, const bool *constant);
+
 #endif

@@ -119,7 +119,7 @@ add_kernels(VendorForms *forms, Arena *arena, const Program *program, int first,
 	int last = first;
 	do
 		last++;
-	while (last < program->nstage && !stage_is_product(program->stages[last]));
+	while (last < program->nstage && !einnet_is_open(program, last, constant));
 	const Program *between = program_part(arena, program, first, last);
 	program_cut(arena, program_inline_stages(arena, between), target, &parts);
 	for (int p = 0; p < parts.count; p++)
@@ -133,7 +133,7 @@ einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool
 {
 	Cost total = {0};
 	for (int s = 0; s < program->nstage;) {
-		if (stage_is_product(program->stages[s]) && einnet_match(forms, arena, program, s)) {
+		if (einnet_is_open(program, s, constant) && einnet_match(forms, arena, program, s)) {
 			const Program *part = program_part(arena, program, s, s + 1);
 			add_part(forms, arena, program, part, constant, target, &total);
 			s++;
@@ -145,12 +145,12 @@ einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool
 }
 
 double
-einnet_bound(const Program *program, const Target *target)
+einnet_bound(const Program *program, const bool *constant, const Target *target)
 {
 	double seconds = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		const Stage *stage = program->stages[s];
-		if (!stage_is_product(stage))
+		if (!einnet_is_open(program, s, constant))
 			continue;
 		bool is_output = false;
 		for (int i = 0; i < program->noutput; i++)

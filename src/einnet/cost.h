@@ -18,6 +18,6 @@ Cost einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const
 
 /* At least so many seconds, whatever becomes of it: operations of its products at the device's
  * peak, and their results where others read them. */
-double einnet_bound(const Program *program, const Target *target);
+double einnet_bound(const Program *program, const bool *constant, const Target *target);
 
 #endif

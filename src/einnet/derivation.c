@@ -32,30 +32,64 @@ is_between_maps(const Program *program, int s)
 	return readers == 1;
 }
 
-static const Program *
-settle_stage(Arena *arena, const Program *program, int s)
+/* Divisions and remainders in the stage's scalars. */
+static int
+count_divisions(const Stage *stage)
 {
+	int count = 0;
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+		count += walk.e->op == EX_floordiv || walk.e->op == EX_floormod;
+	return count;
+}
+
+static int
+all_divisions(const Program *program)
+{
+	int count = 0;
+	for (int s = 0; s < program->nstage; s++)
+		if (stage_is_product(program->stages[s]))
+			count += count_divisions(program->stages[s]);
+	return count;
+}
+
+/* Whether the step makes the program plainer: remainders go that only the guard asks for, layouts
+ * are for factors that are not known. */
+static bool
+is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
+{
+	if (step->rule == RULE_residue)
+		return all_divisions(after) < all_divisions(before);
+	if (step->rule != RULE_split_operand)
+		return true;
+	const Expr *read = stage_read_at(before->stages[step->stage], (int)step->arg[0]);
+	return !einnet_is_constant(before, read->tensor, constant);
+}
+
+static const Program *
+settle_stage(Arena *arena, const Program *program, const bool *constant, int s)
+{
+	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
+	                                       RULE_split_operand};
 	RuleSteps steps = {.arena = arena};
-	if (stage_is_product(program->stages[s])) {
-		rule_list(&steps, RULE_reverse_terms, program, s);
-		rule_list(&steps, RULE_tighten, program, s);
-	} else if (is_between_maps(program, s)) {
+	for (size_t k = 0; k < countof(of_products) && einnet_is_open(program, s, constant); k++)
+		rule_list(&steps, of_products[k], program, s);
+	if (is_between_maps(program, s))
 		rule_list(&steps, RULE_merge, program, s);
-	}
 	for (int i = 0; i < steps.list.count; i++) {
-		const Program *next = rule_apply(program, &steps.list.data[i], NULL);
-		if (next)
+		const RuleStep *step = &steps.list.data[i];
+		const Program *next = rule_apply(program, step, NULL);
+		if (next && is_plainer(program, constant, step, next))
 			return next;
 	}
 	return NULL;
 }
 
 static const Program *
-settle(Arena *arena, const Program *program)
+settle(Arena *arena, const Program *program, const bool *constant)
 {
 	enum { MOST = 16 };
 	for (int times = 0, s = 0; times < MOST && s < program->nstage; s++) {
-		const Program *next = settle_stage(arena, program, s);
+		const Program *next = settle_stage(arena, program, constant, s);
 		if (!next)
 			continue;
 		program = next;
@@ -66,10 +100,11 @@ settle(Arena *arena, const Program *program)
 }
 
 const Program *
-derivation_step(Arena *arena, const Program *program, const RuleStep *step, Reason *why)
+derivation_step(Arena *arena, const Program *program, const bool *constant, const RuleStep *step,
+                Reason *why)
 {
 	const Program *next = rule_apply(program, step, why);
-	return next ? settle(arena, next) : NULL;
+	return next ? settle(arena, next, constant) : NULL;
 }
 
 const Program *
@@ -79,12 +114,12 @@ derivation_replay(Arena *arena, const Program *program, const bool *constant, co
 	VendorForms *forms = vendor_forms_new(arena);
 	program = program_canon(program);
 	for (int i = 0; program && i < way->nstep; i++) {
-		program = derivation_step(arena, program, &way->steps[i], NULL);
+		program = derivation_step(arena, program, constant, &way->steps[i], NULL);
 		program = program ? program_canon(program) : NULL;
 	}
 	for (int s = 0; program && converged >= 0 && s < program->nstage; s++) {
 		const Program *found[CONVERGED_MAX];
-		if (!stage_is_product(program->stages[s]))
+		if (!einnet_is_open(program, s, constant))
 			continue;
 		int count = einnet_converge(forms, arena, program, s, constant, found);
 		if (converged < count)

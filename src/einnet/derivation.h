@@ -14,12 +14,12 @@ typedef struct Derivation {
 } Derivation;
 
 /* A step and what converges by itself behind it; NULL, with the reason, where it does not apply.
- * Steps name the stages of canonical programs. */
-const Program *derivation_step(Arena *arena, const Program *program, const RuleStep *step,
-                               Reason *why);
+ * Steps name the stages of canonical programs. `constant[k]`: input k is known; NULL: none is. */
+const Program *derivation_step(Arena *arena, const Program *program, const bool *constant,
+                               const RuleStep *step, Reason *why);
 
 /* The program at the end of the way, in canonical form; NULL where a step does not apply.
- * `constant[k]`: input k is known; NULL: none is. */
+ */
 const Program *derivation_replay(Arena *arena, const Program *program, const bool *constant,
                                  const Derivation *way);
 

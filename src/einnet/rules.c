@@ -428,6 +428,57 @@ apply_unfold(const Program *program, const Stage *stage, const int64_t *arg, Rea
 	return derive_unfold(program, stage, read, why);
 }
 
+/* Tiles of two, four and six values. */
+static void
+list_algorithms(const Lister *l, int read, int dim, const Linear *linear)
+{
+	int64_t taps, size = 8;
+	int tap = -1, loops = 0;
+	for (int i = 0; i < l->stage->nloop; i++)
+		loops += linear->factor[i] != 0;
+	for (int i = l->stage->nloop; i < l->stage->nloop + l->stage->nreduce; i++)
+		if (linear->factor[i] != 0)
+			tap = i;
+	if (linear->divisor > 1 || linear->count != 2 || loops != 1 || tap < 0 ||
+	    linear->factor[tap] != 1 || !extent_of(l->stage, tap, &taps))
+		return;
+	for (int64_t m = 2; taps > 1 && m + taps - 1 <= size; m += 2)
+		add(l, read, dim, m);
+}
+
+static void
+list_bilinear(const Lister *l)
+{
+	each_window(l, list_algorithms);
+}
+
+/* The loop and the tap that move the dim. */
+static bool
+find_window(const Stage *stage, const Expr *read, int dim, int *loop, int *tap)
+{
+	Linear linear;
+	*loop = *tap = -1;
+	if (dim < 0 || dim >= read->argc || !linear_of(stage, read->arg[dim], &linear))
+		return false;
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+		if (linear.factor[i] != 0)
+			*(i < stage->nloop ? loop : tap) = i;
+	return linear.count == 2 && *loop >= 0 && *tap >= 0;
+}
+
+static Program *
+apply_bilinear(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
+{
+	const Expr *read = stage_read_at(stage, (int)arg[0]);
+	int loop, tap;
+	if (!read || !find_window(stage, read, (int)arg[1], &loop, &tap)) {
+		if (why)
+			*why = "the stage has no such window";
+		return NULL;
+	}
+	return derive_bilinear(program, stage, read, (int)arg[1], loop, tap, arg[2], why);
+}
+
 /* ---- boxes, merging -------------------------------------------------------------------------- */
 
 static void

@@ -106,7 +106,7 @@ converge(Search *search, int number, const Program *program)
 		add_candidate(search, number, program, -1);
 	for (int s = 0; s < program->nstage; s++) {
 		const Program *forms[CONVERGED_MAX];
-		if (!stage_is_product(program->stages[s]))
+		if (!einnet_is_open(program, s, search->options->constant))
 			continue;
 		int count = einnet_converge(search->forms, search->work, program, s,
 		                            search->options->constant, forms);
@@ -128,7 +128,7 @@ visit(Search *search, const Program *program, int parent, const RuleStep *step)
 		tell(search, &note);
 		return;
 	}
-	note.seconds = einnet_bound(program, search->options->target);
+	note.seconds = einnet_bound(program, search->options->constant, search->options->target);
 	if (!search->options->keeps_dear && note.seconds > search->best) {
 		search->result.dear++;
 		note.fate = FATE_too_dear;
@@ -167,7 +167,7 @@ is_worth(const Search *search, const Program *program, const RuleStep *step)
 	if (step->rule == RULE_split_sum)
 		return !is_summed_again(program, stage);
 	if (step->rule != RULE_position && step->rule != RULE_split_operand &&
-	    step->rule != RULE_unfold)
+	    step->rule != RULE_unfold && step->rule != RULE_bilinear)
 		return true;
 	const Tensor *factor = stage_read_at(stage, (int)step->arg[0])->tensor;
 	return !einnet_is_constant(program, factor, search->options->constant);
@@ -177,8 +177,11 @@ static void
 explore(Search *search, int number, const Program *program)
 {
 	RuleSteps steps = {.arena = search->work};
+	bool *is_open = NEW_N(search->work, bool, program->nstage + 1);
 	for (int s = 0; s < program->nstage; s++)
-		for (int rule = 0; rule < RULE_COUNT && stage_is_product(program->stages[s]); rule++)
+		is_open[s] = einnet_is_open(program, s, search->options->constant);
+	for (int s = 0; s < program->nstage; s++)
+		for (int rule = 0; rule < RULE_COUNT && is_open[s]; rule++)
 			if (rule_info((RuleCode)rule)->kind == RULE_exploring &&
 			    !(search->options->disabled >> rule & 1))
 				rule_list(&steps, (RuleCode)rule, program, s);
@@ -186,7 +189,8 @@ explore(Search *search, int number, const Program *program)
 		const RuleStep *step = &steps.list.data[i];
 		if (!is_worth(search, program, step))
 			continue;
-		const Program *next = derivation_step(search->work, program, step, NULL);
+		const Program *next =
+			derivation_step(search->work, program, search->options->constant, step, NULL);
 		search->result.derivations++;
 		if (next)
 			visit(search, program_canon_in(search->table, next), number, step);

@@ -66,6 +66,12 @@ Program *derive_unfold(const Program *program, const Stage *stage, const Expr *r
 Program *derive_permute_operand(const Program *program, const Stage *stage, const Expr *read,
                                 const int *order, Reason *why);
 
+/* A window of a sum of products by a bilinear algorithm: dim d of the read is loop + tap + rest, and
+ * m values take m + R - 1 products, where R is the tap's extent; m + R - 1 is at most 8
+ * (bilinear.c). For finite values; roundings grow with m + R. */
+Program *derive_bilinear(const Program *program, const Stage *stage, const Expr *read, int d,
+                         int loop, int tap, int64_t m, Reason *why);
+
 /* Cut the box to where the value can be non-zero (guards move to the readers), or grow it where the
  * added terms are provably zero or unread. */
 Program *derive_tighten(const Program *program, const Stage *stage, Reason *why);
