@@ -52,24 +52,25 @@ all_divisions(const Program *program)
 	return count;
 }
 
-/* Whether the step makes the program plainer: remainders go that only the guard asks for, layouts
- * are for factors that are not known. */
+/* Whether the step makes the program plainer: remainders go that only the guard asks for; of factors
+ * that are known any layout is free, others are split at most. */
 static bool
 is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
 {
 	if (step->rule == RULE_residue)
 		return all_divisions(after) < all_divisions(before);
-	if (step->rule != RULE_split_operand)
+	if (step->rule != RULE_split_operand && step->rule != RULE_unfold)
 		return true;
 	const Expr *read = stage_read_at(before->stages[step->stage], (int)step->arg[0]);
-	return !einnet_is_constant(before, read->tensor, constant);
+	bool is_known = einnet_is_constant(before, read->tensor, constant);
+	return is_known == (step->rule == RULE_unfold);
 }
 
 static const Program *
 settle_stage(Arena *arena, const Program *program, const bool *constant, int s)
 {
 	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
-	                                       RULE_split_operand};
+	                                       RULE_split_operand, RULE_unfold};
 	RuleSteps steps = {.arena = arena};
 	for (size_t k = 0; k < countof(of_products) && einnet_is_open(program, s, constant); k++)
 		rule_list(&steps, of_products[k], program, s);
