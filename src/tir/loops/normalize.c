@@ -153,12 +153,31 @@ order_poly(Normalizer *n, Poly *sum)
 	return build_sum(n, sum, constant);
 }
 
+/* A product of two sums of several terms, none of which meets a like one, takes more operations as
+ * a sum than as it is, what changes more seldom first. NULL for others, and for lanes, which stand
+ * in one term. */
+static const Expr *
+order_product(Normalizer *n, const Expr *e, const Poly *sum)
+{
+	Poly a, b;
+	if (e->op != EX_mul || ranks_of(&n->ranks, e) == RANK_LANES)
+		return NULL;
+	poly_of_any(e->arg[0], &a);
+	poly_of_any(e->arg[1], &b);
+	if (a.count < 2 || b.count < 2 || sum->count < a.count * b.count)
+		return NULL;
+	const Expr *args[] = {order_poly(n, &a), order_poly(n, &b)};
+	bool is_turned = ranks_of(&n->ranks, args[0]) > ranks_of(&n->ranks, args[1]);
+	return expr_mul(n->ctx, args[is_turned], args[!is_turned]);
+}
+
 static const Expr *
 order_sum(Normalizer *n, const Expr *e)
 {
 	Poly sum;
 	poly_of_any(e, &sum);
-	return order_poly(n, &sum);
+	const Expr *product = order_product(n, e, &sum);
+	return product ? product : order_poly(n, &sum);
 }
 
 /* i + n < 3 for lanes i: i < 3 - n. */
