@@ -60,7 +60,7 @@ want_name(const char *name, size_t length)
 static Wanted
 want_pointer(const void *key)
 {
-	return (Wanted){NULL, 0, key, hash64(&key, sizeof key)};
+	return (Wanted){NULL, 0, key, hash_mix(0, (uintptr_t)key)};
 }
 
 static bool

@@ -146,7 +146,10 @@ START_TEST(test_lesson)
 		ck_assert_int_eq(count.local_bytes, 0);
 		if (strstr(scripts[i].steps, "tensorize"))
 			ck_assert_int_ge(count_of(&count, "HMMA"), 32);
-		ck_assert_int_ge(count_of(&count, "LDGSTS"), 8);
+		if (strstr(scripts[i].steps, "prefetch"))
+			ck_assert_int_ge(count_of(&count, "LDGSTS"), 8);
+		else
+			ck_assert_int_ge(count_of(&count, "SHFL"), 10);
 	}
 }
 END_TEST

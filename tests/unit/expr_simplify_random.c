@@ -108,6 +108,17 @@ random_condition(int depth)
 	return expr_op(ctx, ops[pick(countof(ops))], (const Expr *[]){random_index(2), right});
 }
 
+/* Larger than what expr_lighten() takes apart, with operands that stand in it twice. */
+static const Expr *
+random_sum(void)
+{
+	const Expr *twice = random_index(3), *sum = twice;
+	for (int count = pick(40); count > 0; count--)
+		sum = expr_add(
+			ctx, sum, pick(3) ? random_index(3) : expr_mul(ctx, twice, expr_i64(ctx, pick(9) - 4)));
+	return sum;
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 typedef struct Box {
@@ -224,12 +235,13 @@ check_one(void)
 	Known known;
 	Point point;
 	random_facts(&known);
-	const Expr *before = pick(2) ? random_index(4) : random_condition(3);
+	const Expr *before = pick(2) ? random_condition(3) : pick(32) ? random_index(4) : random_sum();
 	const Expr *after = expr_simplify(known.facts, before);
 	const Expr *again = expr_simplify(known.facts, after);
 	const Expr *light = expr_lighten(known.facts, before);
 	check_cost(&known, after, again);
 	check_cost(&known, before, light);
+	check_cost(&known, light, expr_lighten(known.facts, light));
 	check_at(&known, before, after, &known.point);
 	check_at(&known, before, light, &known.point);
 	check_at(&known, after, again, &known.point);

@@ -85,7 +85,8 @@ static const ThreadScript thread_scripts[] = {
 };
 enum { MAX_LESSONS = 8 };
 
-/* The kernels of the lesson: products of 128 for 1024, 16 channels of 28 x 28 for 64 of 56 x 56. */
+/* The kernels of the lesson: products of 128 for 1024, 16 channels of 28 x 28 for 64 of 56 x 56.
+ * Those without a schedule have no steps. */
 static inline int
 lesson_scripts(ThreadScript *scripts)
 {
@@ -95,21 +96,30 @@ lesson_scripts(ThreadScript *scripts)
 	for (char *at; (at = strstr(text, ".l <<'END'\n"));) {
 		char *from = strchr(at, '\n') + 1, *to = strstr(from, "    END\n");
 		char *schedule = strstr(from, "    schedule {\n");
-		ck_assert(to && schedule && schedule < to && count < MAX_LESSONS);
+		ck_assert(to && count < MAX_LESSONS);
 		text = to;
-		const char *kernel = arena_strndup(arena, from, (size_t)(schedule - from));
+		bool is_plain = !schedule || schedule > to;
+		const char *kernel =
+			arena_strndup(arena, from, (size_t)((is_plain ? to : schedule) - from));
+		kernel = replaced(replaced(replaced(kernel, "1024", "128"), "64", "16"), "56", "28");
+		scripts[count++] = (ThreadScript){kernel, "", "= cp.async("};
+		if (is_plain) {
+			scripts[count - 1].holds = "+= shfl.xor(";
+			continue;
+		}
 		schedule = strchr(schedule, '\n') + 1;
 		*strstr(schedule, "    }\n") = 0;
-		kernel = replaced(replaced(replaced(kernel, "1024", "128"), "64", "16"), "56", "28");
-		scripts[count++] = (ThreadScript){kernel, schedule, "= cp.async("};
+		scripts[count - 1].steps = schedule;
 	}
 	return count;
 }
 
-/* All of them, made into threads. */
+/* All of them, made into threads; what has no steps is. */
 static inline Kernel *
 scheduled(const ThreadScript *script)
 {
+	if (!script->steps[0])
+		return read_kernel(script->text);
 	Kernel *kernel =
 		read_kernel(arena_printf(arena, "%sschedule {\n%s}\n", script->text, script->steps));
 	script_apply(kernel, kernel->script);

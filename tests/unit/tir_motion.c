@@ -513,8 +513,8 @@ seconds(int statements)
 	return taken;
 }
 
-/* Twice the statements, twice the work, up to 100,000 nodes; asked for with many programs alone,
- * where nothing else is to be told from it. */
+/* Twice the statements, twice the time, up to 100,000 nodes, and what a shared machine adds; asked
+ * for with many programs alone. What is counted, and not timed, is in tests/linear.sh. */
 START_TEST(test_linear)
 {
 	for (int statements = 2000; statements <= 8000; statements *= 2) {
@@ -524,7 +524,7 @@ START_TEST(test_linear)
 			once = again < once ? again : once;
 			twice = twice_again < twice ? twice_again : twice;
 		}
-		ck_assert_msg(twice <= 3.5 * once, /* what is quadratic: four times */
+		ck_assert_msg(twice <= 3 * once, /* what is quadratic: four times */
 		              "%d statements: %g s, twice as many: %g s", statements, once, twice);
 	}
 }

@@ -1,6 +1,7 @@
 /* Schedules that make threads: every step keeps the meaning, judged by the interpreter, which finds
  * races and what is read too early; or it refuses with the reason.
  */
+#include <math.h>
 #include <string.h>
 
 #include "thread_scripts.h"
@@ -56,6 +57,25 @@ START_TEST(test_lesson)
 		kernel_check_device(kernel, device_find("cuda:h100"));
 		ck_assert_msg(strstr(printed(kernel), lessons[i].holds), "%s", printed(kernel));
 		ck_assert(array_same_bytes(evaluated(kernel), expected));
+	}
+}
+END_TEST
+
+/* The normalisation by shuffles adds up in another order than that by threads with a row each. */
+START_TEST(test_lesson_norm)
+{
+	ThreadScript lessons[MAX_LESSONS];
+	const Array *norm[2];
+	int found = 0;
+	for (int i = 0, count = lesson_scripts(lessons); i < count; i++)
+		if (strstr(lessons[i].text, "kernel norm("))
+			norm[found++] = evaluated(scheduled(&lessons[i]));
+	ck_assert_int_eq(found, 2);
+	ck_assert(!array_same_bytes(norm[0], norm[1]));
+	for (int64_t i = 0; i < array_count(norm[0]); i++) {
+		double a = dtype_load_f64(norm[0]->type, norm[0]->data, i);
+		double b = dtype_load_f64(norm[1]->type, norm[1]->data, i);
+		ck_assert_double_le(fabs(a - b), 1e-5 * (1 + fabs(a)));
 	}
 }
 END_TEST
@@ -161,6 +181,7 @@ main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, test_scripts);
 	tcase_add_test(tests, test_lesson);
+	tcase_add_test(tests, test_lesson_norm);
 	tcase_add_test(tests, test_refused);
 	return unit_run(tests);
 }

@@ -121,7 +121,7 @@ grow_table(ExprCtx *ctx)
 {
 	if (ctx->slot_count > UINT32_MAX / 4)
 		fail_environment(NULL, "out of memory: more than %u expressions", ctx->count);
-	uint32_t slot_count = ctx->slot_count * 4;
+	uint32_t slot_count = ctx->slot_count * 2;
 	InternSlot *slots = NEW_N(ctx->arena, InternSlot, slot_count);
 	for (uint32_t i = 0; i < ctx->slot_count; i++) {
 		if (!ctx->slots[i].e)

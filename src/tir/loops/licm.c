@@ -83,7 +83,9 @@ typedef struct Licm {
 	int floor;   /* loops around that reads do not leave */
 	Map at_hand; /* Expr to the Moved that holds it */
 	Map renamed; /* Var of a let that is gone to what it stands for */
-	Map done;    /* of the statement: Expr to Done */
+	Map done;    /* of the statement: Expr to Done; with these in `scratch` */
+	Arena *scratch;
+	ArenaMark empty; /* of scratch */
 	Moves all;
 } Licm;
 
@@ -199,7 +201,7 @@ visit(Licm *m, const Expr *e, int at, bool is_conditional)
 	const Expr *result = visit_args(m, e, level < at ? level : at, is_conditional);
 	if (level < at || (level == at && at < m->nests.count))
 		result = take_out(m, result, level, level < at);
-	done = NEW(m->arena, Done);
+	done = NEW(m->scratch, Done);
 	*done = (Done){at, is_conditional, result};
 	map_set_ptr(&m->done, e, done);
 	return result;
@@ -349,7 +351,8 @@ licm_args(Licm *m, const Stmt *stmt)
 static bool
 licm_stmt(Licm *m, Stmt *stmt)
 {
-	m->done = (Map){.arena = m->arena};
+	arena_release(m->scratch, m->empty); /* the same memory for each: it stays in caches */
+	m->done = (Map){.arena = m->scratch};
 	switch (stmt->kind) {
 	case STMT_FOR:
 		if (!loop_is_bound(stmt)) {
@@ -466,6 +469,8 @@ pass_LICM(Kernel *kernel, PassContext *context)
 {
 	Arena *arena = arena_new_in(kernel->arena, "LICM");
 	Licm m = {.kernel = kernel, .ctx = kernel->ctx, .arena = arena};
+	m.scratch = arena_new_in(arena, "statement");
+	m.empty = arena_mark(m.scratch);
 	m.ranks = ranks_new(arena, kernel);
 	const char *costs = pass_config_text(context, "LICM.costs", "machine");
 	m.traits = (Traits){arena, {.arena = arena}, strcmp(costs, "halide") == 0};

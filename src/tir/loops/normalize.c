@@ -22,6 +22,7 @@
  * breaks   the order that simplifying gives sums: no pass that simplifies comes behind it
  * setting  Normalize.orders=sums or =nothing: the rest stays as it is found, to compare with
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "expr/index/poly.h"
@@ -37,6 +38,7 @@ typedef struct Normalizer {
 	Traits traits;
 	bool only_sums;
 	bool changed;
+	Stmt *loose; /* an if whose conjuncts are not in order yet, see join_nested(); or NULL */
 } Normalizer;
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -151,12 +153,31 @@ order_poly(Normalizer *n, Poly *sum)
 	return build_sum(n, sum, constant);
 }
 
+/* A product of two sums of several terms, none of which meets a like one, takes more operations as
+ * a sum than as it is, what changes more seldom first. NULL for others, and for lanes, which stand
+ * in one term. */
+static const Expr *
+order_product(Normalizer *n, const Expr *e, const Poly *sum)
+{
+	Poly a, b;
+	if (e->op != EX_mul || ranks_of(&n->ranks, e) == RANK_LANES)
+		return NULL;
+	poly_of_any(e->arg[0], &a);
+	poly_of_any(e->arg[1], &b);
+	if (a.count < 2 || b.count < 2 || sum->count < a.count * b.count)
+		return NULL;
+	const Expr *args[] = {order_poly(n, &a), order_poly(n, &b)};
+	bool is_turned = ranks_of(&n->ranks, args[0]) > ranks_of(&n->ranks, args[1]);
+	return expr_mul(n->ctx, args[is_turned], args[!is_turned]);
+}
+
 static const Expr *
 order_sum(Normalizer *n, const Expr *e)
 {
 	Poly sum;
 	poly_of_any(e, &sum);
-	return order_poly(n, &sum);
+	const Expr *product = order_product(n, e, &sum);
+	return product ? product : order_poly(n, &sum);
 }
 
 /* i + n < 3 for lanes i: i < 3 - n. */
@@ -212,33 +233,55 @@ chain_op(const Normalizer *n, const Expr *e)
 	}
 }
 
+/* The operands from left to right. */
 static void
 flatten_chain(Normalizer *n, ExprOp op, const Expr *e, Operands *out)
 {
-	if (e->op != op) {
-		vec_push(n->arena, out, e);
-		return;
+	Operands ahead = {0};
+	vec_push(n->arena, &ahead, e);
+	while (ahead.count > 0) {
+		e = ahead.data[--ahead.count];
+		if (e->op == op) {
+			vec_push(n->arena, &ahead, e->arg[1]);
+			vec_push(n->arena, &ahead, e->arg[0]);
+		} else {
+			vec_push(n->arena, out, e);
+		}
 	}
-	flatten_chain(n, op, e->arg[0], out);
-	flatten_chain(n, op, e->arg[1], out);
+}
+
+typedef struct Ranked {
+	const Expr *e;
+	int barriers, rank, at; /* before it: unsafe operands; its place */
+} Ranked;
+
+static int
+compare_ranked(const void *left, const void *right)
+{
+	const Ranked *a = left, *b = right;
+	if (a->barriers != b->barriers)
+		return a->barriers < b->barriers ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
 }
 
 /* Stable, by rank; in && and || nothing passes what must stay. */
 static void
 sort_operands(Normalizer *n, bool is_lazy, Operands *list)
 {
-	int from = 0;
+	Ranked *sorted = NEW_N(n->arena, Ranked, list->count);
+	int barriers = 0;
 	for (int i = 0; i < list->count; i++) {
 		const Expr *e = list->data[i];
-		if (is_lazy && trait_of(&n->traits, e)->is_unsafe) {
-			from = i + 1;
-			continue;
-		}
-		int at = i;
-		for (; at > from && ranks_of(&n->ranks, list->data[at - 1]) > ranks_of(&n->ranks, e); at--)
-			list->data[at] = list->data[at - 1];
-		list->data[at] = e;
+		bool is_barrier = is_lazy && trait_of(&n->traits, e)->is_unsafe;
+		barriers += is_barrier;
+		sorted[i] = (Ranked){e, barriers, is_barrier ? 0 : ranks_of(&n->ranks, e), i};
+		barriers += is_barrier;
 	}
+	qsort(sorted, (size_t)list->count, sizeof *sorted, compare_ranked);
+	for (int i = 0; i < list->count; i++)
+		list->data[i] = sorted[i].e;
 }
 
 /* Those of one rank first among each other: (g0 op g1) op g2. */
@@ -334,21 +377,32 @@ normalize(Normalizer *n, const Expr *e)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+static void
+settle(Normalizer *n)
+{
+	if (n->loose)
+		n->loose->condition = order_chain(n, n->loose->condition);
+	n->loose = NULL;
+}
+
 /* if (a) if (b) S  =>  if (a && b) S, where both change alike, and no lanes take part: masks may be
- * known when the code is made */
+ * known when the code is made
+ *
+ * From inside: the conjuncts of a whole nest are put in order once, when nothing more is added. */
 static void
 join_nested(Normalizer *n, Stmt *stmt)
 {
 	const Stmt *inner = stmt->body;
-	while (inner && ranks_of(&n->ranks, stmt->condition) < RANK_LANES && inner->kind == STMT_IF &&
-	       !inner->next && !inner->other && !stmt->other &&
-	       ranks_of(&n->ranks, inner->condition) == ranks_of(&n->ranks, stmt->condition)) {
-		const Expr *both = expr_and(n->ctx, stmt->condition, inner->condition);
-		stmt->condition = order_chain(n, both);
-		stmt->body = inner->body;
-		inner = stmt->body;
-		n->changed = true;
+	int rank = ranks_of(&n->ranks, stmt->condition);
+	if (!inner || rank == RANK_LANES || inner->kind != STMT_IF || inner->next || inner->other ||
+	    stmt->other || ranks_of(&n->ranks, inner->condition) != rank) {
+		settle(n);
+		return;
 	}
+	stmt->condition = expr_and(n->ctx, stmt->condition, inner->condition);
+	stmt->body = inner->body;
+	n->loose = stmt;
+	n->changed = true;
 }
 
 static const Expr *const *
@@ -371,6 +425,7 @@ normalize_loop(Normalizer *n, Stmt *loop)
 	}
 	ranks_enter(&n->ranks, loop);
 	normalize_list(n, loop->body);
+	settle(n);
 	ranks_leave(&n->ranks);
 }
 
@@ -392,7 +447,10 @@ normalize_stmt(Normalizer *n, Stmt *stmt)
 	if (stmt->kind != STMT_IF)
 		return;
 	normalize_list(n, stmt->body);
-	normalize_list(n, stmt->other);
+	if (stmt->other) {
+		settle(n);
+		normalize_list(n, stmt->other);
+	}
 	if (!n->only_sums)
 		join_nested(n, stmt);
 }
@@ -400,8 +458,11 @@ normalize_stmt(Normalizer *n, Stmt *stmt)
 static void
 normalize_list(Normalizer *n, Stmt *list)
 {
-	for (Stmt *stmt = list; stmt; stmt = stmt->next)
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
 		normalize_stmt(n, stmt);
+		if (stmt != list || stmt->next)
+			settle(n);
+	}
 	if (!n->only_sums)
 		n->changed |= join_ifs(n->arena, list);
 }
@@ -419,6 +480,7 @@ pass_Normalize(Kernel *kernel, PassContext *context)
 	                .only_sums = strcmp(orders, "sums") == 0};
 	if (strcmp(orders, "nothing") != 0)
 		normalize_list(&n, kernel->body);
+	settle(&n);
 	kernel->is_normal = true;
 	arena_reset(arena);
 	return n.changed;

@@ -14,7 +14,8 @@
  *
  * A row is treated like lanes: a serial loop without lanes inside, each iteration of which sums up
  * the taps of a window. Where its border does not depend on the row's own counter, the C compiler
- * finds straight code, and lanes of its own; else the row's border is a bound.
+ * finds straight code, and lanes of its own; else the row's border is a bound. Without a row, a sum
+ * of a few taps has such a copy for itself.
  *
  * keeps    the order of the terms, so the bits of every result
  * not for  conditions that read memory or differ between lanes: they stay where they are
@@ -22,12 +23,13 @@
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 
-enum { MAX_TAPS = 32, MAX_TESTS = 4, FEW_TAPS = 2 };
+enum { MAX_TAPS = 32, MAX_TESTS = 4, FEW_TAPS = 2, SMALL_WINDOW = 9 };
 
 typedef struct Borders {
 	Kernel *kernel;
 	Arena *arena;
-	const Stmt *vector;      /* the @vector loop around, or the row, or NULL */
+	const Stmt *vector;      /* the @vector loop around, the row, or the sum; or NULL */
+	bool is_row;             /* it is a row: its counter moves the window */
 	VEC(const Stmt *) inner; /* loops and lets in it */
 	Lanes lanes;             /* its */
 	VEC(const Expr *) gaps;  /* where none of these is negative no loop of it is narrowed */
@@ -75,8 +77,7 @@ step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
 static bool
 is_of_row(const Borders *borders, const Expr *e)
 {
-	return borders->vector && borders->vector->bind != BIND_VECTOR &&
-	       expr_uses_var(e, borders->vector->var);
+	return borders->is_row && expr_uses_var(e, borders->vector->var);
 }
 
 /* The least that gap can be over the loops inside the lanes: where it is not negative, nothing is
@@ -133,6 +134,14 @@ narrow(Borders *borders, const Stmt *loop, const Expr *gap, Bounds *bounds)
 	return true;
 }
 
+/* What a bound is at most (of an EX_min) or at least (EX_max), whatever has narrowed it. */
+static bool
+widest(const Expr *bound, ExprOp op, int64_t *value)
+{
+	return expr_as_i64(bound, value) || (bound->op == op && (widest(bound->arg[0], op, value) ||
+	                                                         widest(bound->arg[1], op, value)));
+}
+
 /* How many stores a nest of short loops around one store makes; 0 for other nests. */
 static int64_t
 count_taps(const Stmt *list)
@@ -148,6 +157,40 @@ count_taps(const Stmt *list)
 	    hi - lo > MAX_TAPS)
 		return 0;
 	return (hi - lo) * count_taps(list->body);
+}
+
+static bool
+is_straight(const Stmt *list)
+{
+	while (list && (list->kind == STMT_STORE || list->kind == STMT_LET))
+		list = list->next;
+	return !list;
+}
+
+/* The same of a nest that is not unrolled here: around several stores, and with bounds that a row
+ * has narrowed. */
+static int64_t
+count_scalar_taps(const Stmt *list)
+{
+	int64_t lo, hi;
+	if (is_straight(list))
+		return list != NULL;
+	if (list->next || list->other)
+		return 0;
+	if (list->kind == STMT_IF)
+		return count_scalar_taps(list->body);
+	if (list->kind != STMT_FOR || !widest(list->lo, EX_max, &lo) ||
+	    !widest(list->hi, EX_min, &hi) || hi - lo > MAX_TAPS)
+		return 0;
+	return (hi - lo) * count_scalar_taps(list->body);
+}
+
+/* Larger ones count to bounds rather: most tests of theirs fail at a border. */
+static bool
+is_small_window(const Stmt *list)
+{
+	int64_t taps = list->kind == STMT_FOR ? count_scalar_taps(list) : 0;
+	return taps > 0 && taps <= SMALL_WINDOW;
 }
 
 /* Distribute the conjuncts of a guard directly inside `loop`. */
@@ -180,9 +223,12 @@ bound_loop(Borders *borders, Stmt *loop)
 	Stmt alone = *loop;
 	alone.next = NULL;
 	int64_t taps = borders->vector ? count_taps(&alone) : 0;
+	bool is_narrow =
+		borders->vector && borders->vector->bind != BIND_VECTOR && is_small_window(&alone);
 	Bounds bounds = {.lo = loop->lo,
 	                 .hi = loop->hi,
-	                 .is_window = loop->bind == BIND_UNROLL || (taps > 0 && taps <= MAX_TAPS)};
+	                 .is_window =
+	                     loop->bind == BIND_UNROLL || (taps > 0 && taps <= MAX_TAPS) || is_narrow};
 	distribute(borders, loop, guard->condition, &bounds);
 	loop->lo = bounds.lo;
 	loop->hi = bounds.hi;
@@ -221,31 +267,71 @@ split_inside(Borders *borders, Stmt *loop)
 static void split_list(Borders *borders, Stmt *list);
 
 static bool
-is_row(Borders *borders, const Stmt *loop)
+has_lanes(const Borders *borders, Stmt *list)
 {
-	bool has_sum = false, has_lanes = false;
-	if (loop->bind != BIND_SERIAL || borders->vector)
+	bool has_lanes = false;
+	for (StmtWalk walk = stmt_walk(borders->arena, list); stmt_step(&walk);)
+		has_lanes |= walk.stmt->bind == BIND_VECTOR;
+	return has_lanes;
+}
+
+/* Nothing but registers is stored, and there are no lanes. */
+static bool
+is_scalar_sum(const Borders *borders, Stmt *list)
+{
+	bool is_scalar = !has_lanes(borders, list);
+	for (StmtWalk walk = stmt_walk(borders->arena, list); stmt_step(&walk);)
+		is_scalar &= !walk.stmt->index || walk.stmt->buffer->scope == SCOPE_REG;
+	return is_scalar;
+}
+
+static bool
+is_row(const Borders *borders, const Stmt *loop)
+{
+	bool has_sum = false;
+	if (loop->bind != BIND_SERIAL)
 		return false;
 	for (const Stmt *stmt = loop->body; stmt; stmt = stmt->next)
 		has_sum |= stmt->kind == STMT_ALLOC && stmt->buffer->scope == SCOPE_REG && stmt->value;
-	for (StmtWalk walk = stmt_walk(borders->arena, loop->body); stmt_step(&walk);)
-		has_lanes |= walk.stmt->bind == BIND_VECTOR;
-	return has_sum && !has_lanes;
+	return has_sum && !has_lanes(borders, loop->body);
+}
+
+/* Loops around the taps of a window alone, where there is no row: sums of one place. */
+static bool
+is_sum(const Borders *borders, const Stmt *loop)
+{
+	Stmt alone = *loop;
+	alone.next = NULL;
+	for (const Stmt *stmt = &alone; stmt && !stmt->next && !stmt->other; stmt = stmt->body) {
+		if (stmt->kind != STMT_IF && (stmt->kind != STMT_FOR || stmt->bind != BIND_SERIAL))
+			return false;
+		if (is_small_window(stmt))
+			return is_scalar_sum(borders, loop->body);
+	}
+	return false;
 }
 
 static void
 split_loop(Borders *borders, Stmt *loop)
 {
-	if (loop->bind != BIND_VECTOR && !is_row(borders, loop)) {
+	bool is_outermost = !borders->vector, has_row = is_outermost && is_row(borders, loop);
+	bool has_sum = is_outermost && !has_row && is_sum(borders, loop);
+	if (loop->bind != BIND_VECTOR && !has_row && !has_sum) {
 		split_list(borders, loop->body);
 		bound_loop(borders, loop);
 		return;
 	}
 	borders->vector = loop;
+	borders->is_row = has_row;
 	borders->inner.count = borders->gaps.count = 0;
+	if (has_sum)
+		vec_push(borders->arena, &borders->inner, loop);
 	split_list(borders, loop->body);
+	if (has_sum)
+		bound_loop(borders, loop);
 	split_inside(borders, loop);
 	borders->vector = NULL;
+	borders->is_row = false;
 }
 
 static void
