@@ -152,7 +152,7 @@ is_made_by(const Segment *segment, int begin, int end, MBuffer *buffer)
 	return false;
 }
 
-/* Whether the step reads something that none of steps `begin` to `end` - 1 makes: not only tables. */
+/* Whether the step reads what none of steps `begin` to `end` - 1 makes: not only tables. */
 static bool
 reads_inputs(const Segment *segment, int begin, int end, const MStep *step)
 {
