@@ -49,7 +49,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
 
-.PHONY: all help demo deps test unit asan tsan threads lint format accept bench bench-licm install clean fuzz dead \
+.PHONY: all help demo deps test unit asan tsan threads lint format accept bench bench-licm bench-einnet install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -57,7 +57,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm install clean fuzz dead models-real"
+	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm bench-einnet install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -198,6 +198,9 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak $(BUILD)/bench-pool
 
 bench-licm: $(BUILD)/bench-licm
 	@BUILD=$(BUILD) bench/licm/run $(CASES)
+
+bench-einnet: all
+	@BUILD=$(BUILD) bench/einnet $(MODELS)
 
 # Models as PyTorch exports them today, against ONNX Runtime: a development tool, the only thing here
 # that needs Python. PYTHON names one that has tools/models-real/requirements.txt; else one is made.

@@ -43,6 +43,9 @@ zoo_outputs(Zoo *zoo, int count, Value *const *values, const char *const *names)
 Value *
 zoo_weight(Zoo *zoo, const char *name, int rank, const int64_t *dims)
 {
+	Value *shared = graph_find_value(zoo->graph, name);
+	if (shared)
+		return shared;
 	Array *array = NEW(zoo->arena, Array);
 	*array = (Array){
 		.type = DT_F32,
@@ -82,6 +85,12 @@ Attr
 zoo_attr_float(const char *name, float value)
 {
 	return (Attr){.name = name, .kind = ATTR_FLOAT, .f = value};
+}
+
+Attr
+zoo_attr_string(const char *name, const char *value)
+{
+	return (Attr){.name = name, .kind = ATTR_STRING, .count = (int64_t)strlen(value), .s = value};
 }
 
 Attr
@@ -134,24 +143,34 @@ zoo_binary(Zoo *zoo, const char *scope, const char *op, Value *x, Value *y)
 
 /* ---- layers ---- */
 
-static int
-window_attrs(Zoo *zoo, Attr *attrs, int64_t kernel, int64_t stride, int64_t pad)
+static Window
+square(int64_t kernel, int64_t stride, int64_t pad)
 {
-	attrs[0] = zoo_attr_ints(zoo, "kernel_shape", 2, (int64_t[]){kernel, kernel});
-	attrs[1] = zoo_attr_ints(zoo, "pads", 4, (int64_t[]){pad, pad, pad, pad});
-	attrs[2] = zoo_attr_ints(zoo, "strides", 2, (int64_t[]){stride, stride});
+	return (Window){{kernel, kernel}, {pad, pad}, stride, 1, 0};
+}
+
+static int
+window_attrs(Zoo *zoo, Attr *attrs, const Window *window)
+{
+	const int64_t *kernel = window->kernel, *pad = window->pad;
+	attrs[0] = zoo_attr_ints(zoo, "kernel_shape", 2, kernel);
+	attrs[1] = zoo_attr_ints(zoo, "pads", 4, (int64_t[]){pad[0], pad[1], pad[0], pad[1]});
+	attrs[2] = zoo_attr_ints(zoo, "strides", 2, (int64_t[]){window->stride, window->stride});
 	return 3;
 }
 
 static Value *
 any_conv(Zoo *zoo, const char *scope, const char *path, const char *op, Value *x, Conv conv,
-         const int64_t *shape)
+         const Window *window, const int64_t *channels)
 {
-	Attr attrs[5];
-	int64_t group = conv.group ? conv.group : 1;
-	attrs[0] = zoo_attr_ints(zoo, "dilations", 2, (int64_t[]){1, 1});
-	attrs[1] = zoo_attr_int("group", group);
-	int nattr = 2 + window_attrs(zoo, attrs + 2, conv.kernel, conv.stride, conv.pad);
+	Attr attrs[6];
+	int64_t dilation = window->dilation, more = window->output_padding;
+	int64_t shape[] = {channels[0], channels[1], window->kernel[0], window->kernel[1]};
+	attrs[0] = zoo_attr_ints(zoo, "dilations", 2, (int64_t[]){dilation, dilation});
+	attrs[1] = zoo_attr_int("group", conv.group ? conv.group : 1);
+	int nattr = 2 + window_attrs(zoo, attrs + 2, window);
+	if (more)
+		attrs[nattr++] = zoo_attr_ints(zoo, "output_padding", 2, (int64_t[]){more, more});
 	Value *inputs[3] = {x, zoo_weight(zoo, zoo_text(zoo, "%s.weight", path), 4, shape)};
 	if (conv.has_bias)
 		inputs[2] = zoo_weight(zoo, zoo_text(zoo, "%s.bias", path), 1, &conv.out);
@@ -159,18 +178,32 @@ any_conv(Zoo *zoo, const char *scope, const char *path, const char *op, Value *x
 }
 
 Value *
+zoo_conv_window(Zoo *zoo, const char *scope, const char *path, Value *x, Conv conv, Window window)
+{
+	int64_t channels[] = {conv.out, conv.in / (conv.group ? conv.group : 1)};
+	return any_conv(zoo, scope, path, "Conv", x, conv, &window, channels);
+}
+
+Value *
+zoo_conv_transpose_window(Zoo *zoo, const char *scope, const char *path, Value *x, Conv conv,
+                          Window window)
+{
+	return any_conv(zoo, scope, path, "ConvTranspose", x, conv, &window,
+	                (int64_t[]){conv.in, conv.out});
+}
+
+Value *
 zoo_conv(Zoo *zoo, const char *scope, const char *path, Value *x, Conv conv)
 {
-	int64_t group = conv.group ? conv.group : 1;
-	int64_t shape[] = {conv.out, conv.in / group, conv.kernel, conv.kernel};
-	return any_conv(zoo, scope, path, "Conv", x, conv, shape);
+	Window window = square(conv.kernel, conv.stride, conv.pad);
+	return zoo_conv_window(zoo, scope, path, x, conv, window);
 }
 
 Value *
 zoo_conv_transpose(Zoo *zoo, const char *scope, const char *path, Value *x, Conv conv)
 {
-	int64_t shape[] = {conv.in, conv.out, conv.kernel, conv.kernel};
-	return any_conv(zoo, scope, path, "ConvTranspose", x, conv, shape);
+	Window window = square(conv.kernel, conv.stride, conv.pad);
+	return zoo_conv_transpose_window(zoo, scope, path, x, conv, window);
 }
 
 Value *
@@ -185,11 +218,20 @@ zoo_batch_norm(Zoo *zoo, const char *scope, const char *path, Value *x, int64_t 
 }
 
 Value *
+zoo_conv_norm(Zoo *zoo, const char *scope, const char *conv_path, const char *norm_path,
+              const char *conv_scope, const char *norm_scope, Value *x, Conv conv)
+{
+	x = zoo_conv(zoo, zoo_text(zoo, "%s/%s", scope, conv_scope), conv_path, x, conv);
+	return zoo_batch_norm(zoo, zoo_text(zoo, "%s/%s", scope, norm_scope), norm_path, x, conv.out);
+}
+
+Value *
 zoo_max_pool(Zoo *zoo, const char *scope, Value *x, int64_t kernel, int64_t stride, int64_t pad,
              int64_t ceil_mode)
 {
 	Attr attrs[4];
-	int nattr = window_attrs(zoo, attrs, kernel, stride, pad);
+	Window window = square(kernel, stride, pad);
+	int nattr = window_attrs(zoo, attrs, &window);
 	attrs[nattr++] = zoo_attr_int("ceil_mode", ceil_mode);
 	return zoo_node(zoo, scope, "MaxPool", 1, &x, nattr, attrs);
 }

@@ -1,25 +1,17 @@
-/* Networks for images: ResNet, VGG-11, MobileNetV2, SqueezeNet and the generator of DCGAN. */
+/* Networks that classify images: ResNet, VGG-11, MobileNetV2 and SqueezeNet. */
 #include "zoo.h"
 
 static const int64_t IMAGE[] = {0, 3, 224, 224};
 
 /* ---- ResNet (He et al., 2015) in torchvision's form: stride on the 3x3 of a bottleneck ---- */
 
-static Value *
-conv_norm(Zoo *zoo, const char *scope, const char *conv_path, const char *norm_path,
-          const char *conv_scope, const char *norm_scope, Value *x, Conv conv)
-{
-	x = zoo_conv(zoo, zoo_text(zoo, "%s/%s", scope, conv_scope), conv_path, x, conv);
-	return zoo_batch_norm(zoo, zoo_text(zoo, "%s/%s", scope, norm_scope), norm_path, x, conv.out);
-}
-
 /* Convolution `i` of a block with its normalisation: conv1 and bn1. */
 static Value *
 numbered(Zoo *zoo, const char *scope, const char *path, int i, Value *x, Conv conv)
 {
 	const char *c = zoo_text(zoo, "conv%d", i), *n = zoo_text(zoo, "bn%d", i);
-	return conv_norm(zoo, scope, zoo_text(zoo, "%s.%s", path, c), zoo_text(zoo, "%s.%s", path, n),
-	                 c, n, x, conv);
+	return zoo_conv_norm(zoo, scope, zoo_text(zoo, "%s.%s", path, c),
+	                     zoo_text(zoo, "%s.%s", path, n), c, n, x, conv);
 }
 
 static Value *
@@ -28,9 +20,9 @@ shortcut(Zoo *zoo, const char *scope, const char *path, Value *x, int64_t in, in
 {
 	if (in == out && stride == 1)
 		return x;
-	return conv_norm(zoo, scope, zoo_text(zoo, "%s.downsample.0", path),
-	                 zoo_text(zoo, "%s.downsample.1", path), "downsample/downsample.0",
-	                 "downsample/downsample.1", x, (Conv){in, out, 1, stride, 0, 1, false});
+	return zoo_conv_norm(zoo, scope, zoo_text(zoo, "%s.downsample.0", path),
+	                     zoo_text(zoo, "%s.downsample.1", path), "downsample/downsample.0",
+	                     "downsample/downsample.1", x, (Conv){in, out, 1, stride, 0, 1, false});
 }
 
 static Value *
@@ -60,23 +52,46 @@ bottleneck(Zoo *zoo, const char *scope, const char *path, Value *x, int64_t in, 
 	return zoo_unary(zoo, relu, "Relu", y);
 }
 
-static void
-resnet(Zoo *zoo, const int *depths, int64_t expansion,
-       Value *(*block)(Zoo *, const char *, const char *, Value *, int64_t, int64_t, int64_t))
+typedef Value *Block(Zoo *zoo, const char *scope, const char *path, Value *x, int64_t in,
+                     int64_t width, int64_t stride);
+
+/* Stage 1 to 4: blocks of `width` channels inside, a later stage at half the extent. */
+static Value *
+stage_of(Zoo *zoo, int stage, int depth, Value *x, int64_t in, int64_t expansion, Block *block)
+{
+	int64_t width = (int64_t)32 << stage;
+	for (int i = 0; i < depth; i++) {
+		const char *scope = zoo_text(zoo, "/layer%d/layer%d.%d", stage, stage, i);
+		const char *path = zoo_text(zoo, "layer%d.%d", stage, i);
+		x = block(zoo, scope, path, x, in, width, i == 0 && stage > 1 ? 2 : 1);
+		in = width * expansion;
+	}
+	return x;
+}
+
+Value *
+resnet_stem(Zoo *zoo)
 {
 	Value *x = zoo_input(zoo, "input", DT_F32, 4, IMAGE);
-	x = conv_norm(zoo, "", "conv1", "bn1", "conv1", "bn1", x, (Conv){3, 64, 7, 2, 3, 1, false});
+	x = zoo_conv_norm(zoo, "", "conv1", "bn1", "conv1", "bn1", x, (Conv){3, 64, 7, 2, 3, 1, false});
 	x = zoo_unary(zoo, "/relu", "Relu", x);
-	x = zoo_max_pool(zoo, "/maxpool", x, 3, 2, 1, 0);
+	return zoo_max_pool(zoo, "/maxpool", x, 3, 2, 1, 0);
+}
+
+Value *
+resnet_bottlenecks(Zoo *zoo, int stage, int depth, Value *x, int64_t in)
+{
+	return stage_of(zoo, stage, depth, x, in, 4, bottleneck);
+}
+
+static void
+resnet(Zoo *zoo, const int *depths, int64_t expansion, Block *block)
+{
+	Value *x = resnet_stem(zoo);
 	int64_t in = 64;
-	for (int stage = 0; stage < 4; stage++) {
-		int64_t width = (int64_t)64 << stage;
-		for (int i = 0; i < depths[stage]; i++) {
-			const char *scope = zoo_text(zoo, "/layer%d/layer%d.%d", stage + 1, stage + 1, i);
-			const char *path = zoo_text(zoo, "layer%d.%d", stage + 1, i);
-			x = block(zoo, scope, path, x, in, width, i == 0 && stage > 0 ? 2 : 1);
-			in = width * expansion;
-		}
+	for (int stage = 1; stage <= 4; stage++) {
+		x = stage_of(zoo, stage, depths[stage - 1], x, in, expansion, block);
+		in = ((int64_t)32 << stage) * expansion;
 	}
 	x = zoo_unary(zoo, "/avgpool", "GlobalAveragePool", x);
 	x = zoo_linear(zoo, "/fc", "fc", zoo_flatten(zoo, "", x), in, 1000);
@@ -254,27 +269,5 @@ squeezenet(Zoo *zoo)
 	x = zoo_unary(zoo, "/classifier/classifier.2", "Relu", x);
 	x = zoo_unary(zoo, "/classifier/classifier.3", "GlobalAveragePool", x);
 	x = zoo_flatten(zoo, "", x);
-	zoo_outputs(zoo, 1, &x, (const char *[]){"output"});
-}
-
-/* ---- the generator of DCGAN (Radford et al., 2015), 64x64 images from 100 numbers ---- */
-
-void
-dcgan(Zoo *zoo)
-{
-	static const int64_t widths[] = {100, 512, 256, 128, 64, 3};
-	Value *x = zoo_input(zoo, "input", DT_F32, 4, (int64_t[]){0, 100, 1, 1});
-	for (int i = 0; i < 5; i++) {
-		bool is_first = i == 0, is_last = i == 4;
-		Conv conv = {widths[i], widths[i + 1], 4, is_first ? 1 : 2, is_first ? 0 : 1, 1, false};
-		x = zoo_conv_transpose(zoo, zoo_text(zoo, "/main/main.%d", 3 * i),
-		                       zoo_text(zoo, "main.%d", 3 * i), x, conv);
-		if (is_last)
-			break;
-		x = zoo_batch_norm(zoo, zoo_text(zoo, "/main/main.%d", 3 * i + 1),
-		                   zoo_text(zoo, "main.%d", 3 * i + 1), x, conv.out);
-		x = zoo_unary(zoo, zoo_text(zoo, "/main/main.%d", 3 * i + 2), "Relu", x);
-	}
-	x = zoo_unary(zoo, "/main/main.13", "Tanh", x);
 	zoo_outputs(zoo, 1, &x, (const char *[]){"output"});
 }

@@ -28,6 +28,7 @@ typedef enum Role {
 	ROLE_SCALE,    /* uniform, 0.8 .. 1.2 */
 	ROLE_MEAN,     /* normal, deviation 0.3 */
 	ROLE_VARIANCE, /* uniform, 0.5 .. 1.5 */
+	ROLE_SLOPE,    /* uniform, 0.2 .. 0.3: around PyTorch's 0.25 */
 } Role;
 
 /* What an input of an operator is, when it is a constant; input -1: any. */
@@ -48,6 +49,7 @@ static const struct {
 	{"BatchNormalization", 2, ROLE_SHIFT},
 	{"BatchNormalization", 3, ROLE_MEAN},
 	{"BatchNormalization", 4, ROLE_VARIANCE},
+	{"PRelu", 1, ROLE_SLOPE},
 	{"Mul", -1, ROLE_SCALE},
 	{"Add", -1, ROLE_SHIFT},
 	{"Sum", -1, ROLE_SHIFT},
@@ -110,6 +112,16 @@ of_relu(Moments x)
 	return (Moments){mean, square - mean * mean};
 }
 
+/* x above 0, a quarter of it below: 3/4 of max(x, 0), 1/4 of x. */
+static Moments
+of_prelu(Moments x)
+{
+	Moments above = of_relu(x);
+	double mean = 0.75 * above.mean + 0.25 * x.mean;
+	double square = mean_square(above) * 0.9375 + mean_square(x) * 0.0625;
+	return (Moments){mean, square - mean * mean};
+}
+
 /* The largest of nine neighbours, which resemble each other. */
 static Moments
 of_max_pool(Moments x)
@@ -149,17 +161,10 @@ static const struct {
 	const char *op;
 	Moments (*flow)(Moments x);
 } FLOWS[] = {
-	{"Relu", of_relu},
-	{"Clip", of_relu},
-	{"MaxPool", of_max_pool},
-	{"AveragePool", of_average},
-	{"GlobalAveragePool", of_average},
-	{"Conv", of_normal},
-	{"MatMul", of_normal},
-	{"ConvTranspose", of_normal},
-	{"Gemm", of_normal},
-	{"Gather", of_normal},
-	{"BatchNormalization", of_batch_norm},
+	{"Relu", of_relu},        {"Clip", of_relu},           {"PRelu", of_prelu},
+	{"MaxPool", of_max_pool}, {"AveragePool", of_average}, {"GlobalAveragePool", of_average},
+	{"Conv", of_normal},      {"MatMul", of_normal},       {"ConvTranspose", of_normal},
+	{"Gemm", of_normal},      {"Gather", of_normal},       {"BatchNormalization", of_batch_norm},
 	{"Tanh", of_tanh},
 };
 
@@ -228,22 +233,36 @@ computing_use(const Value *value)
 	return NULL;
 }
 
-/* Whether the value becomes scores of attention: a factor of a product of two computed values that
- * goes to a Softmax. */
-static bool
-makes_scores(const Value *value)
+/* To twelve bits, so that the last bits of a C library's exp() do not show in the weights. */
+static double
+rounded(double x)
 {
-	bool is_product = false;
+	int exponent;
+	double fraction = frexp(x, &exponent);
+	return ldexp(round(ldexp(fraction, 12)), exponent - 12);
+}
+
+/* What a weight is made larger by whose product becomes scores of attention: a factor of a product
+ * of two computed values that goes to a Softmax. Behind a MatMul the model divides by the root of
+ * the number of terms; behind a G2BMM it does not. */
+static double
+score_gain(const Value *value)
+{
+	double gain = 0;
 	for (const Node *node = computing_use(value); node; node = computing_use(node->outputs[0])) {
+		bool is_band = strcmp(node->op->name, "G2BMM") == 0;
 		if (strcmp(node->op->name, "Softmax") == 0)
-			return is_product;
-		if (strcmp(node->op->name, "MatMul") != 0)
+			return gain > 0 ? gain : 1;
+		if (!is_band && strcmp(node->op->name, "MatMul") != 0)
 			continue;
-		if (node->inputs[1]->constant || is_product)
-			return false;
-		is_product = true;
+		if (node->inputs[1]->constant || gain > 0)
+			return 1;
+		int64_t terms = 1;
+		if (is_band)
+			dim_is_const(node->inputs[0]->type.dims[2], &terms);
+		gain = rounded(SCORE_GAIN / sqrt(sqrt((double)terms)));
 	}
-	return false;
+	return 1;
 }
 
 /* Terms of one sum that a weight takes part in. */
@@ -286,19 +305,28 @@ fill(Arena *arena, Array *array, const char *name, Role role, double deviation)
 			data[i] = (float)(0.8 + 0.4 * uniform(&state));
 		else if (role == ROLE_VARIANCE)
 			data[i] = (float)(0.5 + uniform(&state));
+		else if (role == ROLE_SLOPE)
+			data[i] = (float)(0.2 + 0.1 * uniform(&state));
 		else
 			data[i] = (float)(deviation * normal(&state));
 	}
 	array->data = data;
 }
 
-/* To twelve bits, so that the last bits of a C library's exp() do not show in the weights. */
+/* The mean square of what a weight is multiplied with, on average over the layers that share it. */
 static double
-rounded(double x)
+factor_square(const Flow *flow, const Value *operand, Role role)
 {
-	int exponent;
-	double fraction = frexp(x, &exponent);
-	return ldexp(round(ldexp(fraction, 12)), exponent - 12);
+	double sum = 0;
+	int count = 0;
+	for (int i = 0; i < operand->uses.count; i++) {
+		const Use *use = &operand->uses.data[i];
+		if (use_role(use) != role)
+			continue;
+		sum += mean_square(moments_of(flow, use->node->inputs[0]));
+		count++;
+	}
+	return sum / count;
 }
 
 static void
@@ -309,12 +337,12 @@ fill_weight(Graph *graph, const Flow *flow, Value *value)
 	double deviation = role == ROLE_SHIFT ? 0.1 : role == ROLE_MEAN ? 0.3 : 1;
 	Array *array = arena_memdup(graph->arena, value->constant, sizeof *array);
 	if (role >= ROLE_CONV && role <= ROLE_MATMUL) {
-		const Type *operand = &use->node->inputs[use->index]->type; /* behind changes of shape */
-		double terms = term_count(operand, role, use->node);
-		deviation = rounded(1 / sqrt(terms * mean_square(moments_of(flow, use->node->inputs[0]))));
+		const Value *operand = use->node->inputs[use->index]; /* behind changes of shape */
+		double terms = term_count(&operand->type, role, use->node);
+		deviation = rounded(1 / sqrt(terms * factor_square(flow, operand, role)));
 	}
-	if (use && makes_scores(use->node->outputs[0]))
-		deviation *= SCORE_GAIN;
+	if (use)
+		deviation *= score_gain(use->node->outputs[0]);
 	fill(graph->arena, array, value->name, role, deviation);
 	value->constant = array;
 }

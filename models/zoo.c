@@ -26,6 +26,13 @@ static const struct {
 	{"mobilenetv2", mobilenetv2, "MobileNetV2, images 224x224"},
 	{"squeezenet", squeezenet, "SqueezeNet 1.1, images 224x224"},
 	{"dcgan", dcgan, "generator of DCGAN, 100 numbers to images 64x64"},
+	{"infogan", infogan, "generator of InfoGAN, 228 numbers to images 32x32"},
+	{"fsrcnn", fsrcnn, "FSRCNN, images 32x32 to 128x128"},
+	{"csrnet", csrnet, "back end of CSRNet, dilated convolutions of maps 14x14"},
+	{"gcn", gcn, "Global Convolutional Network, images 224x224 segmented"},
+	{"longformer", longformer,
+     "attention in a dilated band; --set length, window, dilation, heads"},
+	{"longformer-tiny", longformer_tiny, "the same graph with 2 heads of 32, 40 tokens"},
 	{"bert-base", bert_base, "BERT-base encoder, 128 tokens; 440 MB"},
 	{"bert-tiny", bert_tiny, "the same graph with 2 layers of 128, 16 tokens"},
 };
@@ -33,23 +40,47 @@ static const struct {
 typedef struct Options {
 	const char *name, *input, *output;
 	int64_t batch; /* 0: symbolic */
+	StrVec settings;
 } Options;
 
-static const char USAGE[] = "usage: zoo NAME [--batch N | --symbolic] -o FILE.onnx"
+static const char USAGE[] = "usage: zoo NAME [--batch N | --symbolic] [--set KEY=N] -o FILE.onnx"
 							" | zoo reweight IN.onnx -o OUT.onnx | zoo list";
 
 static int64_t
-batch_of(const char *text)
+number_of(const char *what, const char *text)
 {
 	char *end;
-	long batch = strtol(text, &end, 10);
-	if (*end || batch < 1)
-		fail_as(FAIL_USAGE, NULL, "--batch: expected a number from 1 up, saw '%s'", text);
-	return batch;
+	long number = strtol(text, &end, 10);
+	if (*end || number < 1)
+		fail_as(FAIL_USAGE, NULL, "%s: expected a number from 1 up, saw '%s'", what, text);
+	return number;
+}
+
+int64_t
+zoo_setting(Zoo *zoo, const char *name, int64_t fallback)
+{
+	size_t length = strlen(name);
+	for (int i = 0; i < zoo->settings.count; i++) {
+		const char *text = zoo->settings.data[i];
+		if (strncmp(text, name, length) != 0 || text[length] != '=')
+			continue;
+		zoo->settings.data[i] = "";
+		return number_of(name, text + length + 1);
+	}
+	return fallback;
+}
+
+static void
+need_settings_used(const Zoo *zoo)
+{
+	for (int i = 0; i < zoo->settings.count; i++)
+		if (*zoo->settings.data[i])
+			fail_as(FAIL_USAGE, NULL, "--set %s: %s has no such setting", zoo->settings.data[i],
+			        zoo->graph->name);
 }
 
 static Options
-parse_options(int argc, char **argv)
+parse_options(Arena *arena, int argc, char **argv)
 {
 	Options options = {.batch = 1};
 	for (int i = 1; i < argc; i++) {
@@ -57,7 +88,9 @@ parse_options(int argc, char **argv)
 		if (strcmp(argv[i], "-o") == 0 && has_next)
 			options.output = argv[++i];
 		else if (strcmp(argv[i], "--batch") == 0 && has_next)
-			options.batch = batch_of(argv[++i]);
+			options.batch = number_of("--batch", argv[++i]);
+		else if (strcmp(argv[i], "--set") == 0 && has_next)
+			vec_push(arena, &options.settings, argv[++i]);
 		else if (strcmp(argv[i], "--symbolic") == 0)
 			options.batch = 0;
 		else if (argv[i][0] == '-')
@@ -96,15 +129,22 @@ static void
 build(Arena *arena, const Options *options, const char *name, void (*model)(Zoo *zoo))
 {
 	need_output(options);
-	Zoo zoo = {.arena = arena, .graph = graph_new(arena, name, NULL)};
+	Zoo zoo = {
+		.arena = arena,
+		.graph = graph_new(arena, name, NULL),
+		.settings = options->settings,
+	};
 	ExprCtx *ctx = zoo.graph->ctx;
 	zoo.batch = options->batch ? dim_const(ctx, options->batch) : dim_symbol(ctx, "batch");
 	zoo.graph->ir_version = IR_VERSION;
 	vec_push(arena, &zoo.graph->opsets, (OpsetImport){"", OPSET});
 	model(&zoo);
+	need_settings_used(&zoo);
 	graph_infer(zoo.graph);
 	weights_fill(zoo.graph);
 	onnx_write(zoo.graph, options->output, NULL);
+	if (zoo.append)
+		zoo.append(&zoo, options->output);
 }
 
 typedef struct Job {
@@ -117,10 +157,10 @@ static void
 run(void *arg)
 {
 	Job *job = arg;
-	Options options = parse_options(job->argc, job->argv);
+	Options options = parse_options(job->arena, job->argc, job->argv);
 	if (strcmp(options.name, "list") == 0) {
 		for (size_t i = 0; i < countof(MODELS); i++)
-			printf("%-12s %s\n", MODELS[i].name, MODELS[i].doc);
+			printf("%-15s %s\n", MODELS[i].name, MODELS[i].doc);
 		return;
 	}
 	if (strcmp(options.name, "reweight") == 0) {

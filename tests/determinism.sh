@@ -60,7 +60,7 @@ step=5
 if [ "$1" = -a ]; then
 	step=1
 	# shellcheck disable=SC2046  # names without blanks
-	set -- $("$zoo" list | awk '$1 != "bert-base" && $1 != "vgg11" { print $1 }')
+	set -- $("$zoo" list | awk '$1 !~ "^(bert-base|vgg11|gcn|longformer)$" { print $1 }')
 elif [ $# = 0 ]; then
 	set -- squeezenet
 fi

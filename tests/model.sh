@@ -13,7 +13,7 @@ tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo} model=${BUILD:-build}/t
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0 skipped=0
-FAST="bert-tiny dcgan squeezenet mobilenetv2 resnet18 light_squeezenet light_shufflenet"
+FAST="bert-tiny longformer-tiny fsrcnn dcgan squeezenet mobilenetv2 resnet18 light_squeezenet light_shufflenet"
 SOME=3
 case $BUILD in */asan) FAST="bert-tiny" ;; esac # sanitizers make the compiler slow
 

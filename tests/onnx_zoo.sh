@@ -28,7 +28,7 @@ refuses() { # refuses CODE TEXT COMMAND...
 	"$@" 2>"$tmp/err"
 	[ $? = "$code" ] && grep -q "$text" "$tmp/err"
 }
-for model in squeezenet mobilenetv2 dcgan bert-tiny; do
+for model in squeezenet mobilenetv2 dcgan fsrcnn longformer-tiny bert-tiny; do
 	check "$model is made" "$zoo" $model --symbolic -o "$tmp/$model.onnx"
 	"$zoo" $model --symbolic -o "$tmp/again.onnx"
 	check "$model is the same twice" cmp "$tmp/$model.onnx" "$tmp/again.onnx"
@@ -39,6 +39,10 @@ done
 check "names are PyTorch's" grep -q /features/features.12/expand3x3/Conv "$tmp/squeezenet.onnx"
 check "an unknown model" refuses 2 "no model is called nothing" "$zoo" nothing -o "$tmp/x"
 check "a batch that is no number" refuses 2 "saw 'three'" "$zoo" dcgan --batch three -o "$tmp/x"
+check "a setting is taken" "$zoo" longformer-tiny --set length=50 -o "$tmp/longer.onnx"
+check "another length is another model" differ "$tmp/three.onnx" "$tmp/longer.onnx"
+check "a setting that the model lacks" refuses 2 "has no such setting" "$zoo" dcgan --set length=2 -o "$tmp/x"
+check "a setting that is no number" refuses 2 "saw 'x'" "$zoo" longformer-tiny --set window=x -o "$tmp/x"
 check "help is no mistake" "$zoo" --help
 check "a missing output" refuses 2 "no output" "$zoo" dcgan
 check "a full disk" refuses 6 "cannot write" "$zoo" bert-tiny -o /dev/full

@@ -136,5 +136,35 @@ for way in apart whole; do
 		echo "FAIL silu.g $way: $seen kernels"
 	fi
 done
+
+# A sum and a kernel behind it, which reads what is computed late: the sum must not run long before,
+# when the proof cannot see all that the node reads in one moment. What is forced here is one of the
+# choices that measuring makes.
+cat >late.g <<'END'
+graph g(%x: f32[1,32,14,14], %z: f32[1,32,14,14]) -> %y {
+  %w: f32[32,32,3,3] = weight 0
+  %v: f32[32,32,3,3] = weight 1
+  %u: f32[32,32,3,3] = weight 2
+  %a = Conv(%x, %w) {pads=[1,1,1,1]}
+  %m = Softmax(%a) {axis=2}
+  %r = Transpose(%m) {perm=[0,1,3,2]}
+  %b = Conv(%z, %v) {pads=[1,1,1,1]}
+  %s = Add(%b, %r)
+  %y = Conv(%s, %u) {pads=[1,1,1,1]}
+}
+END
+"$tw" compile -q --prove=none late.g -o m.twb --keep kept
+if grep -q '"apart conv' kept/choices.jsonl; then
+	sed '/"apart conv/s/"chosen": "[a-z]*"/"chosen": "apart"/' kept/choices.jsonl >late.jsonl
+	"$tw" compile -q late.g -o m.twb --choices late.jsonl 2>err || failed=$((failed + 1))
+	if [ ! -s err ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL late.g: $(cat err)"
+	fi
+else
+	skipped=$((skipped + 1))
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -83,6 +83,7 @@ lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer 
 	MStep *step = NEW(low->arena, MStep);
 	step->kind = kind;
 	step->loc = node->loc;
+	step->source = node;
 	step->name = node->loc.node ? node->loc.node : node->op->name;
 	step->origins = joined_origins(low->arena, node);
 	step->narg = ninput + noutput;

@@ -13,7 +13,9 @@
  * across a step of another kind, nor across one whose result decides a size.
  *
  * Two steps depend on one another when they touch the same storage and one writes it, unless they
- * write different parts: pieces of a concatenation.
+ * write different parts: pieces of a concatenation. And no step of a node runs before all that the
+ * node reads is there, so that there is one moment at which its inputs can be looked at together:
+ * proving evaluates the node then.
  */
 #include <string.h>
 
@@ -127,14 +129,65 @@ add_access(Segment *segment, Access access)
 	vec_push(segment->arena, &known->list, access);
 }
 
+/* Behind the last of the steps that one node became, from `first` on. */
+static int
+node_end(const Segment *segment, int first)
+{
+	const void *source = segment->steps[first]->source;
+	int end = first + 1;
+	while (source && end < segment->count && segment->steps[end]->source == source)
+		end++;
+	return end;
+}
+
+static bool
+is_made_by(const Segment *segment, int begin, int end, MBuffer *buffer)
+{
+	for (int i = begin; i < end; i++) {
+		const MStep *step = segment->steps[i];
+		for (int k = step->narg - step->noutput; k < step->narg; k++)
+			if (step->args[k] && mbuffer_root(step->args[k]) == mbuffer_root(buffer))
+				return true;
+	}
+	return false;
+}
+
+/* Whether the step reads what none of steps `begin` to `end` - 1 makes: not only tables. */
+static bool
+reads_inputs(const Segment *segment, int begin, int end, const MStep *step)
+{
+	for (int k = 0; k < step->narg - step->noutput; k++)
+		if (step->args[k] && mbuffer_root(step->args[k])->kind != MB_WEIGHT &&
+		    !is_made_by(segment, begin, end, step->args[k]))
+			return true;
+	return false;
+}
+
+/* Step i, of a node that became steps `begin` to `end` - 1, waits for what later ones read. */
+static void
+wait_for_inputs(Segment *segment, int begin, int end, int i)
+{
+	if (!reads_inputs(segment, begin, end, segment->steps[i]))
+		return;
+	for (int later = i + 1; later < end; later++) {
+		const MStep *step = segment->steps[later];
+		for (int k = 0; k < step->narg - step->noutput; k++)
+			if (step->args[k] && !is_made_by(segment, begin, end, step->args[k]))
+				add_access(segment, (Access){i, step->args[k], false});
+	}
+}
+
 static void
 find_dependences(Segment *segment)
 {
-	for (int i = 0; i < segment->count; i++) {
+	for (int i = 0, begin = 0, end = 0; i < segment->count; i++) {
 		const MStep *step = segment->steps[i];
+		if (i == end)
+			begin = i, end = node_end(segment, i);
 		for (int k = 0; k < step->narg; k++)
 			if (step->args[k])
 				add_access(segment, (Access){i, step->args[k], k >= step->narg - step->noutput});
+		wait_for_inputs(segment, begin, end, i);
 	}
 }
 
