@@ -30,6 +30,7 @@ typedef struct Product {
 	const Expr *x, *w;
 	bool is_window;  /* an index of x has several iterators */
 	bool must_store; /* w: its indices are no iterators */
+	bool is_known;   /* w follows from constants */
 	Role role[MAX_ITERS];
 	int place[MAX_ITERS]; /* the dim of x, or of w, that it moves first */
 } Product;
@@ -157,16 +158,30 @@ has_one_step(ExprCtx *ctx, const Iter *iter)
 	return dim_is(dim_sub(ctx, iter->hi, iter->lo), 1);
 }
 
-/* Loops of a group by the dims that they move. */
+/* Loops of a group by the dims that they move; those of w, which is stored anew in any order, by
+ * their lengths, so that the last ones fill lanes. */
+static int64_t
+rank_of(const Product *p, int loop)
+{
+	const Iter *iter = &p->stage->iters[loop];
+	int64_t lo, hi;
+	if (p->role[loop] != ROLE_weight || !p->is_known)
+		return p->place[loop];
+	return dim_is_const(iter->lo, &lo) && dim_is_const(iter->hi, &hi) ? hi - lo : INT64_MAX;
+}
+
 static int
 list_group(const Program *program, const Product *p, Role role, int *order)
 {
 	int count = 0;
-	for (int place = 0; place < MAX_ITERS; place++)
-		for (int i = 0; i < p->stage->nloop; i++)
-			if (p->role[i] == role && p->place[i] == place &&
-			    !has_one_step(program->ctx, &p->stage->iters[i]))
-				order[count++] = i;
+	for (int i = 0; i < p->stage->nloop; i++) {
+		if (p->role[i] != role || has_one_step(program->ctx, &p->stage->iters[i]))
+			continue;
+		int at = count++;
+		for (; at > 0 && rank_of(p, order[at - 1]) > rank_of(p, i); at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
 	return count;
 }
 
@@ -312,23 +327,20 @@ einnet_is_open(const Program *program, int stage, const bool *constant)
 	return true;
 }
 
-/* The program with what the matcher wants of operands: nothing, w stored anew, x, both. */
+/* The program with these factors stored anew, where a row matches it then. */
 static const Program *
-fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p)
+fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p,
+             bool stores_w, bool stores_x)
 {
-	for (int tries = p->must_store; tries < 4; tries++) {
-		const Program *next = program;
-		int at = stage;
-		if (tries & 1)
-			next = store_operand(next, &at, p->w->tensor, false);
-		if (next && (tries & 2))
-			next = store_operand(next, &at, p->x->tensor, true);
-		if (next && einnet_match(forms, arena, next, at))
-			return next;
-	}
-	return NULL;
+	if (stores_w)
+		program = store_operand(program, &stage, p->w->tensor, false);
+	if (program && stores_x)
+		program = store_operand(program, &stage, p->x->tensor, true);
+	return program && einnet_match(forms, arena, program, stage) ? program : NULL;
 }
 
+/* Forms with the loops in one order: with as little stored anew as the matcher takes, and with x
+ * stored so that all its loops are the rows of one matrix. */
 static void
 try_order(VendorForms *forms, Arena *arena, const Program *program, const Product *p,
           const Role groups[4], const Program *out[CONVERGED_MAX], int *count)
@@ -337,9 +349,15 @@ try_order(VendorForms *forms, Arena *arena, const Program *program, const Produc
 	int stage = ordered == program ? p->number : ordered ? new_product(program, ordered) : -1;
 	if (stage < 0)
 		return;
-	const Program *fit = fit_operands(forms, arena, ordered, stage, p);
-	if (fit && *count < CONVERGED_MAX)
-		out[(*count)++] = fit;
+	for (int stores_x = 0; stores_x < 2; stores_x++) {
+		const Program *fit = NULL;
+		for (int stores_w = p->must_store || p->is_known; stores_w < 2 && !fit; stores_w++)
+			fit = fit_operands(forms, arena, ordered, stage, p, stores_w, stores_x);
+		if (fit && *count < CONVERGED_MAX)
+			out[(*count)++] = fit;
+		if (fit && p->is_window)
+			return;
+	}
 }
 
 int
@@ -352,12 +370,13 @@ einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int st
 		Product p = {.number = stage};
 		if (!read_product(product, swap, &p) || !is_near(&p))
 			continue;
-		bool is_known = einnet_is_constant(program, p.x->tensor, constant);
-		if (is_known && !einnet_is_constant(program, p.w->tensor, constant))
+		bool x_is_known = einnet_is_constant(program, p.x->tensor, constant);
+		p.is_known = einnet_is_constant(program, p.w->tensor, constant);
+		if (x_is_known && !p.is_known)
 			continue; /* the other way round */
 		for (size_t k = 0; k < countof(orders); k++)
 			try_order(forms, arena, program, &p, orders[k], out, &count);
-		if (!is_known && einnet_is_constant(program, p.w->tensor, constant))
+		if (!x_is_known && p.is_known)
 			break;
 	}
 	return count;

@@ -3,6 +3,7 @@
 #include "einnet/cost.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "einnet/converge.h"
 #include "program/forms.h"
@@ -12,6 +13,20 @@ static const double STEP_SECONDS = 1e-6;
 
 /* Of the operations, where a call has another algorithm beside the direct one. */
 static const double OTHER_ALGORITHM = 0.6;
+
+/* Of a call's peak, what a matrix of so many rows and columns comes to: less than a register tile
+ * or two of either leave it idle. */
+static double
+share_of_shape(const Target *target, const VendorMatch *match)
+{
+	static const double ROWS = 8, COLUMNS = 24;
+	const VendorOperand *result = &match->result;
+	if (strcmp(match->row->name, "matmul") != 0 || result->rank < 2)
+		return 1;
+	double rows = (double)probe_dim(target, result->extents[result->rank - 2]);
+	double columns = (double)probe_dim(target, result->extents[result->rank - 1]);
+	return rows / (rows + ROWS) * columns / (columns + COLUMNS);
+}
 
 static double
 count_of(const Target *target, const Dim *dim)
@@ -70,6 +85,7 @@ cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target
 		double flops = share * points_of(target, stage) * point_work(stage);
 		bool is_library = is_call && s == 0;
 		double share_done = is_library && match->nchoice > 1 ? OTHER_ALGORITHM : 1;
+		share_done /= is_library ? share_of_shape(target, match) : 1;
 		cost.flops += flops;
 		compute += device_work_seconds(target->device, is_library ? WORK_library : WORK_loops,
 		                               flops * share_done);

@@ -9,27 +9,34 @@
 
 /* ---- converging by itself -------------------------------------------------------------------- */
 
-/* A map that only maps read. */
+/* The only stage that reads it; NULL: there are several, or it is an output. */
+static const Stage *
+only_reader(const Program *program, const Stage *stage)
+{
+	const Stage *found = NULL;
+	for (int i = 0; i < program->noutput; i++)
+		if (program->outputs[i] == stage->results[0])
+			return NULL;
+	for (int k = 0; k < program->nstage; k++) {
+		bool reads = false;
+		for (ExprWalk walk = stage_walk(program->stages[k]); expr_step(&walk);)
+			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
+		if (reads && found)
+			return NULL;
+		found = reads ? program->stages[k] : found;
+	}
+	return found;
+}
+
+/* A map that one map reads; a sum that is copied into another layout. */
 static bool
 is_between_maps(const Program *program, int s)
 {
-	const Stage *stage = program->stages[s];
-	if (stage->kind != STAGE_map || stage->scan)
+	const Stage *stage = program->stages[s], *reader = only_reader(program, stage);
+	if (!reader || reader->kind != STAGE_map || stage->scan)
 		return false;
-	for (int i = 0; i < program->noutput; i++)
-		if (program->outputs[i] == stage->results[0])
-			return false;
-	int readers = 0;
-	for (int k = 0; k < program->nstage; k++) {
-		const Stage *reader = program->stages[k];
-		bool reads = false;
-		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
-			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
-		if (reads && reader->kind != STAGE_map)
-			return false;
-		readers += reads;
-	}
-	return readers == 1;
+	return stage->kind == STAGE_map ||
+	       (stage->kind == STAGE_reduce && reader->body[0]->op == EX_read);
 }
 
 /* Divisions and remainders in the stage's scalars. */
@@ -53,29 +60,31 @@ all_divisions(const Program *program)
 }
 
 /* Whether the step makes the program plainer: remainders go that only the guard asks for; of factors
- * that are known any layout is free, others are split at most. */
+ * that are known any layout is free, others are split and turned at most. */
 static bool
 is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
 {
 	if (step->rule == RULE_residue)
 		return all_divisions(after) < all_divisions(before);
-	if (step->rule != RULE_split_operand && step->rule != RULE_unfold)
+	if (step->rule != RULE_split_operand && step->rule != RULE_unfold &&
+	    step->rule != RULE_reverse_terms)
 		return true;
-	const Expr *read = stage_read_at(before->stages[step->stage], (int)step->arg[0]);
+	int64_t number = step->arg[step->rule == RULE_reverse_terms];
+	const Expr *read = stage_read_at(before->stages[step->stage], (int)number);
 	bool is_known = einnet_is_constant(before, read->tensor, constant);
 	return is_known == (step->rule == RULE_unfold);
 }
 
 static const Program *
-settle_stage(Arena *arena, const Program *program, const bool *constant, int s)
+settle_product(Arena *arena, const Program *program, const bool *constant, int s)
 {
 	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
 	                                       RULE_split_operand, RULE_unfold};
 	RuleSteps steps = {.arena = arena};
-	for (size_t k = 0; k < countof(of_products) && einnet_is_open(program, s, constant); k++)
+	if (!einnet_is_open(program, s, constant))
+		return NULL;
+	for (size_t k = 0; k < countof(of_products); k++)
 		rule_list(&steps, of_products[k], program, s);
-	if (is_between_maps(program, s))
-		rule_list(&steps, RULE_merge, program, s);
 	for (int i = 0; i < steps.list.count; i++) {
 		const RuleStep *step = &steps.list.data[i];
 		const Program *next = rule_apply(program, step, NULL);
@@ -86,11 +95,37 @@ settle_stage(Arena *arena, const Program *program, const bool *constant, int s)
 }
 
 static const Program *
+settle_map(const Program *program, const bool *constant, int s)
+{
+	RuleStep merge = {.rule = RULE_merge, .stage = s};
+	if (!is_between_maps(program, s) || einnet_is_open(program, s, constant))
+		return NULL;
+	return rule_apply(program, &merge, NULL);
+}
+
+enum { MOST_STEPS = 64 };
+
+/* Layouts are made where they are computed. */
+static const Program *
+settle_maps(const Program *program, const bool *constant)
+{
+	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
+		const Program *next = settle_map(program, constant, s);
+		if (!next)
+			continue;
+		program = next;
+		times++;
+		s = -1;
+	}
+	return program;
+}
+
+static const Program *
 settle(Arena *arena, const Program *program, const bool *constant)
 {
-	enum { MOST = 16 };
-	for (int times = 0, s = 0; times < MOST && s < program->nstage; s++) {
-		const Program *next = settle_stage(arena, program, constant, s);
+	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
+		const Program *next = settle_product(arena, program, constant, s);
+		next = next ? next : settle_map(program, constant, s);
 		if (!next)
 			continue;
 		program = next;
@@ -108,6 +143,59 @@ derivation_step(Arena *arena, const Program *program, const bool *constant, cons
 	return next ? settle(arena, next, constant) : NULL;
 }
 
+/* The order of loops in which the stage's largest read lies; false where it is theirs already. */
+static bool
+order_as_read(const Stage *stage, int *order)
+{
+	const Expr *largest = NULL;
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read && walk.e->tensor->stage &&
+		    (!largest || walk.e->argc > largest->argc))
+			largest = walk.e;
+	int count = 0;
+	bool is_changed = false;
+	for (int d = -1; largest && d < largest->argc; d++)
+		for (int i = 0; i < stage->nloop; i++) {
+			int first = 0;
+			while (first < largest->argc && !expr_uses_iter(largest->arg[first], i))
+				first++;
+			if (first != d && !(first == largest->argc && d < 0))
+				continue;
+			is_changed |= count != i;
+			order[count++] = i;
+		}
+	return is_changed && count == stage->nloop;
+}
+
+/* Sums between calls and results have the loops of what they read: lanes stay lanes. */
+static const Program *
+settle_orders(const Program *program, const bool *constant)
+{
+	for (int s = 0; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		int order[64];
+		Bijection map;
+		if (stage->kind != STAGE_reduce || stage->nloop >= 64 || !only_reader(program, stage) ||
+		    einnet_is_open(program, s, constant) ||
+		    einnet_is_constant(program, stage->results[0], constant) ||
+		    !order_as_read(stage, order) || !derive_permute(program->ctx, stage, order, &map))
+			continue;
+		const Program *next = derive_substitute(program, stage, &map, NULL);
+		program = next ? next : program;
+	}
+	return program;
+}
+
+int
+derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+                    const bool *constant, const Program *out[CONVERGED_MAX])
+{
+	int count = einnet_converge(forms, arena, program, stage, constant, out);
+	for (int k = 0; k < count; k++)
+		out[k] = settle_orders(settle_maps(out[k], constant), constant);
+	return count;
+}
+
 const Program *
 derivation_replay(Arena *arena, const Program *program, const bool *constant, const Derivation *way)
 {
@@ -122,7 +210,7 @@ derivation_replay(Arena *arena, const Program *program, const bool *constant, co
 		const Program *found[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, constant))
 			continue;
-		int count = einnet_converge(forms, arena, program, s, constant, found);
+		int count = derivation_converge(forms, arena, program, s, constant, found);
 		if (converged < count)
 			return program_canon(found[converged]);
 		converged -= count;

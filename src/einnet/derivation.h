@@ -5,7 +5,7 @@
 #ifndef EINNET_DERIVATION_H
 #define EINNET_DERIVATION_H
 
-#include "einnet/rules.h"
+#include "einnet/converge.h"
 
 typedef struct Derivation {
 	int nstep; /* exploring steps */
@@ -17,6 +17,10 @@ typedef struct Derivation {
  * Steps name the stages of canonical programs. `constant[k]`: input k is known; NULL: none is. */
 const Program *derivation_step(Arena *arena, const Program *program, const bool *constant,
                                const RuleStep *step, Reason *why);
+
+/* The forms of einnet_converge(), as plain as they come. */
+int derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+                        const bool *constant, const Program *out[CONVERGED_MAX]);
 
 /* The program at the end of the way, in canonical form; NULL where a step does not apply.
  */

@@ -82,16 +82,23 @@ typedef struct Lister {
 } Lister;
 
 static void
-add(const Lister *l, int64_t a, int64_t b, int64_t c)
+add_last(const Lister *l, int64_t a, int64_t b, int64_t c, int64_t d)
 {
 	RuleStep step = l->step;
 	step.arg[0] = a;
 	step.arg[1] = b;
 	step.arg[2] = c;
+	step.arg[3] = d;
 	for (int i = 0; i < l->steps->list.count; i++)
 		if (memcmp(&l->steps->list.data[i], &step, sizeof step) == 0)
 			return;
 	vec_push(l->steps->arena, &l->steps->list, step);
+}
+
+static void
+add(const Lister *l, int64_t a, int64_t b, int64_t c)
+{
+	add_last(l, a, b, c, 0);
 }
 
 /* For each index of each read that is a sum of several iterators. */
@@ -343,13 +350,12 @@ static void
 list_term_reversals(const Lister *l, int read, int dim, const Linear *linear)
 {
 	bool is_up = false;
-	(void)read;
 	(void)dim;
 	for (int i = 0; i < l->stage->nloop; i++)
 		is_up |= linear->factor[i] > 0;
 	for (int i = l->stage->nloop; i < l->stage->nloop + l->stage->nreduce && is_up; i++)
 		if (linear->factor[i] < 0 && linear->divisor == 1)
-			add(l, i, 0, 0);
+			add(l, i, read, 0);
 }
 
 static void
@@ -428,22 +434,77 @@ apply_unfold(const Program *program, const Stage *stage, const int64_t *arg, Rea
 	return derive_unfold(program, stage, read, why);
 }
 
-/* Tiles of two, four and six values. */
+/* The dims of the read, those that an iterator of the sum alone moves behind the others. Whether
+ * that is another order. */
+static bool
+order_sum_last(const Stage *stage, const Expr *read, int *order)
+{
+	int count = 0;
+	bool is_changed = false;
+	for (int last = 0; last < 2; last++)
+		for (int d = 0; d < read->argc; d++) {
+			const Expr *index = read->arg[d];
+			bool is_sum = index->op == EX_iter && index->iter >= stage->nloop;
+			if (is_sum != (last == 1))
+				continue;
+			is_changed |= count != d;
+			order[count++] = d;
+		}
+	return is_changed;
+}
+
+/* Whether lanes are filled by what the sum runs over, once it lies last. */
+static bool
+has_long_sum(const Stage *stage, const Expr *read)
+{
+	enum { LANES = 16 };
+	int order[MAX_ITERS];
+	int64_t extent, terms = 1;
+	if (read->argc > MAX_ITERS || !order_sum_last(stage, read, order))
+		return false;
+	for (int d = 0; d < read->argc; d++) {
+		const Expr *index = read->arg[d];
+		if (index->op == EX_iter && index->iter >= stage->nloop)
+			terms *= extent_of(stage, index->iter, &extent) ? extent : LANES;
+	}
+	return terms >= LANES;
+}
+
+/* The sizes of tiles that take the fewest products for `extent` values, at most ALGORITHMS. */
+static void
+add_algorithms(const Lister *l, int read, int dim, int64_t extent, int64_t taps)
+{
+	bool last = has_long_sum(l->stage, stage_read_at(l->stage, read));
+	enum { ALGORITHMS = 3, POINTS = 8 };
+	int64_t products[POINTS] = {0};
+	for (int64_t m = 2; m + taps - 1 <= POINTS; m++)
+		products[m] = (extent + m - 1) / m * (m + taps - 1);
+	for (int k = 0; k < ALGORITHMS; k++) {
+		int best = 0;
+		for (int m = 2; m + taps - 1 <= POINTS; m++)
+			if (products[m] && (!best || products[m] < products[best]))
+				best = m;
+		if (!best || products[best] >= extent * taps)
+			return;
+		products[best] = 0;
+		add_last(l, read, dim, best, last);
+	}
+}
+
 static void
 list_algorithms(const Lister *l, int read, int dim, const Linear *linear)
 {
-	int64_t taps, size = 8;
-	int tap = -1, loops = 0;
-	for (int i = 0; i < l->stage->nloop; i++)
-		loops += linear->factor[i] != 0;
-	for (int i = l->stage->nloop; i < l->stage->nloop + l->stage->nreduce; i++)
+	enum { ANY = 1000 }; /* an extent that is known when it runs */
+	int64_t taps, extent;
+	int tap = -1, loop = -1;
+	for (int i = 0; i < l->stage->nloop + l->stage->nreduce; i++)
 		if (linear->factor[i] != 0)
-			tap = i;
-	if (linear->divisor > 1 || linear->count != 2 || loops != 1 || tap < 0 ||
-	    linear->factor[tap] != 1 || !extent_of(l->stage, tap, &taps))
+			*(i < l->stage->nloop ? &loop : &tap) = i;
+	if (linear->divisor > 1 || linear->count != 2 || loop < 0 || tap < 0 ||
+	    linear->factor[loop] != 1 || linear->factor[tap] != 1 || !extent_of(l->stage, tap, &taps) ||
+	    taps < 2)
 		return;
-	for (int64_t m = 2; taps > 1 && m + taps - 1 <= size; m += 2)
-		add(l, read, dim, m);
+	add_algorithms(l, read, dim, extent_of(l->stage, loop, &extent) ? extent : ANY, taps);
 }
 
 static void
@@ -466,17 +527,41 @@ find_window(const Stage *stage, const Expr *read, int dim, int *loop, int *tap)
 	return linear.count == 2 && *loop >= 0 && *tap >= 0;
 }
 
+/* The factor stored with the sum's dims last; *stage, *read and *dim are what they are then. */
+static const Program *
+store_last(const Program *program, const Stage **stage, const Expr **read, int *dim, Reason *why)
+{
+	int order[MAX_ITERS], at = 0;
+	if ((*read)->argc > MAX_ITERS || !order_sum_last(*stage, *read, order))
+		return program;
+	const Program *next = derive_permute_operand(program, *stage, *read, order, why);
+	while (order[at] != *dim)
+		at++;
+	*dim = at;
+	for (int s = 0; next && s < next->nstage; s++) {
+		*stage = next->stages[s];
+		if (has_stage(program, *stage) || !stage_is_product(*stage))
+			continue;
+		for (int k = 0; (*read = stage_read_at(*stage, k)); k++)
+			if ((*read)->tensor->stage && !has_stage(program, (*read)->tensor->stage))
+				return next;
+	}
+	return NULL;
+}
+
 static Program *
 apply_bilinear(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	int loop, tap;
-	if (!read || !find_window(stage, read, (int)arg[1], &loop, &tap)) {
+	int loop, tap, dim = (int)arg[1];
+	if (!read || !find_window(stage, read, dim, &loop, &tap)) {
 		if (why)
 			*why = "the stage has no such window";
 		return NULL;
 	}
-	return derive_bilinear(program, stage, read, (int)arg[1], loop, tap, arg[2], why);
+	if (arg[3])
+		program = store_last(program, &stage, &read, &dim, why);
+	return program ? derive_bilinear(program, stage, read, dim, loop, tap, arg[2], why) : NULL;
 }
 
 /* ---- boxes, merging -------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 typedef enum RuleKind { RULE_exploring, RULE_converging } RuleKind;
 
-enum { RULE_ARGS = 3 };
+enum { RULE_ARGS = 4 };
 
 #define RULE(name, kind, numerics, args, doc) RULE_##name,
 typedef enum RuleCode {

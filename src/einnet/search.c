@@ -108,8 +108,8 @@ converge(Search *search, int number, const Program *program)
 		const Program *forms[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, search->options->constant))
 			continue;
-		int count = einnet_converge(search->forms, search->work, program, s,
-		                            search->options->constant, forms);
+		int count = derivation_converge(search->forms, search->work, program, s,
+		                                search->options->constant, forms);
 		for (int k = 0; k < count; k++)
 			add_candidate(search, number, forms[k], total + k);
 		total += count;
