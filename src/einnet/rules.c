@@ -58,12 +58,8 @@ linear_of(const Stage *stage, const Expr *index, Linear *out)
 	const Dim *coefficient[MAX_ITERS];
 	const Expr *rest;
 	int total = stage->nloop + stage->nreduce;
-	*out = (Linear){.divisor = 1};
-	if (index->op == EX_floordiv) {
-		if (!expr_as_i64(index->arg[1], &out->divisor) || out->divisor < 2)
-			return false;
-		index = index->arg[0];
-	}
+	*out = (Linear){0};
+	index = derive_dividend(index->ctx, index, &out->divisor);
 	if (total > MAX_ITERS || !expr_affine(index->ctx, index, total, coefficient, &rest))
 		return false;
 	for (int i = 0; i < total; i++) {

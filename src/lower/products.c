@@ -1,109 +1,15 @@
-/* lower_products: a group of which a vendor library computes only the products.
+/* lower_products: a group of which a vendor library computes only the sum.
  *
- * What stands behind the sum may be more than the library absorbs: then it is a kernel of its own.
- * A sum over windows that no vendor kernel computes is a product that one does and a sum of its
- * results at offsets (program/offsets.c):
- *
- *     Y[f,p] = relu(B[f] + sum(c, r where (p+1-r)%2 == 0, ...) X[c,(p+1-r)/2] * W[c,f,r])
- * =>  T[f,r,i] = sum(c) X[c,i] * W'[f,r,c]                                        vendor call
- *     Y[f,p] = relu(B[f] + sum(r where (p+1-r)%2 == 0, ...) T[f,r,(p+1-r)/2])     kernel
- *
- * for transposed convolutions above all. Constant weights are stored with c last, where the matrix
- * product reads them in runs; few positions i become its rows instead, with weights as they are.
- * Sums are reordered: from level 2.
+ * What stands behind may be more than the library absorbs, or keep it from an algorithm: then it is
+ * a kernel of its own. From level 2, as all of the library's sums.
  */
 #include <math.h>
 #include <string.h>
 
 #include "lower/inner.h"
-#include "program/derive.h"
-#include "program/reindex.h"
 #include "target/vendor.h"
 
-/* ---- weights with the summed dim last ---- */
-
-/* The elements of `data` with dim d moved behind the others. */
-static Array *
-rotated(Arena *arena, const Array *data, int d)
-{
-	int64_t dims[ARRAY_MAX_RANK];
-	int rank = 0;
-	for (int k = 0; k < data->rank; k++)
-		if (k != d)
-			dims[rank++] = data->dims[k];
-	dims[rank++] = data->dims[d];
-	Array *out = array_new(arena, data->type, rank, dims);
-	Blocking blocking = blocking_of(data, d, data->dims[d]);
-	blocking_copy(&blocking, data->data, out->data);
-	return out;
-}
-
-typedef struct SumDim {
-	const Tensor *tensor;
-	int dim;
-	const Dim *zero;
-} SumDim;
-
-/* The dim of the tensor's read that the iterator stands at; -1: none. */
-static int
-find_dim(const Expr *body, const Tensor *tensor, int iter)
-{
-	int dim = -1;
-	for (ExprWalk walk = expr_walk(body); expr_step(&walk);)
-		for (int d = 0; walk.e->op == EX_read && walk.e->tensor == tensor && d < walk.e->argc; d++)
-			if (walk.e->arg[d]->op == EX_iter && walk.e->arg[d]->iter == iter)
-				dim = d;
-	return dim;
-}
-
-/* That dim behind the others. */
-static int
-rotate_tensor(void *self, const Tensor *tensor, NewDim *dims)
-{
-	const SumDim *sum = self;
-	if (tensor != sum->tensor)
-		return -1;
-	for (int d = 0; d < tensor->rank; d++) {
-		int from = d < sum->dim ? d : d + 1 < tensor->rank ? d + 1 : sum->dim;
-		dims[d] = (NewDim){.dim = from, .lo = sum->zero, .hi = tensor->hi[from]};
-	}
-	return tensor->rank;
-}
-
-/* The product with the summed dim of constant input k last; the program itself when it is. */
-static const Program *
-rotate_weight(Lowering *low, const Program *product, int k, MBuffer **buffer)
-{
-	const Stage *stage = product->stages[0];
-	const Tensor *weight = product->inputs[k];
-	SumDim sum = {weight, find_dim(stage->body[0], weight, stage->nloop),
-	              dim_const(product->ctx, 0)};
-	if ((*buffer)->kind != MB_WEIGHT || stage->nreduce != 1 || sum.dim < 0 ||
-	    sum.dim == weight->rank - 1 || weight->rank != (*buffer)->data->rank)
-		return product;
-	Array *data = rotated(low->arena, (*buffer)->data, sum.dim);
-	Type type = type_of_array(low->graph->ctx, data);
-	MBuffer *made = lower_temp(low, arena_printf(low->arena, "%s.rotated", (*buffer)->name),
-	                           type.dtype, type.rank, type.dims);
-	made->kind = MB_WEIGHT;
-	made->data = data;
-	*buffer = made;
-	return program_reindex(
-		&(Reindex){low->arena, product, rotate_tensor, NULL, &sum, .is_simplified = false});
-}
-
 /* ---- the two parts ---- */
-
-static bool
-is_plain(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
-{
-	if (outputs[0]->layout || lower_is_strided(low, outputs[0]))
-		return false;
-	for (int i = 0; i < program->ninput; i++)
-		if (inputs[i]->layout || lower_is_strided(low, inputs[i]))
-			return false;
-	return true;
-}
 
 /* For what the library computes; it lies as the group's result does. */
 static MBuffer *
@@ -118,26 +24,6 @@ static int64_t
 points_of(Lowering *low, const Stage *stage)
 {
 	return probe_dim(low->context->target, stage_points(low->graph->ctx, stage));
-}
-
-/* The factor that does not move with the product's last loop, a position. */
-static const Expr *
-weights_of(const Stage *product)
-{
-	const Expr *body = expr_without_casts(product->body[0]);
-	const Expr *a = expr_without_casts(body->arg[0]), *b = expr_without_casts(body->arg[1]);
-	return expr_uses_iter(a, product->nloop - 1) ? b : a;
-}
-
-/* How many positions there are: they are the product's last loops, and weights have none. */
-static int64_t
-positions_of(Lowering *low, const Stage *product)
-{
-	const Expr *weights = weights_of(product);
-	int64_t positions = 1;
-	for (int i = product->nloop - 1; i >= 0 && !expr_uses_iter(weights, i); i--)
-		positions *= probe_dim(low->context->target, product->iters[i].hi);
-	return positions;
 }
 
 /* Whether elements of the operands are used more than a few times each. A matrix times a vector
@@ -157,37 +43,21 @@ is_reused(Lowering *low, const Stage *product)
 	return (double)points_of(low, product) >= LEAST * read;
 }
 
-/* Whether product and sum take less time than the loops as they are, by the device's row: a library
- * comes nearer to the peak than our windows do, but the product's result is written and read again,
- * which is as much as the window has elements. */
+/* Whether a call for the sum takes less time than loops of ours, by the device's row: a library
+ * comes nearer to the peak, but its result is written and read again. */
 static bool
-saves_time(Lowering *low, const Stage *stage, const Stage *product)
+saves_time(Lowering *low, const Stage *product)
 {
 	const Device *device = low->context->target->device;
 	double bytes = 4;
 	for (int i = 0; i < product->nloop; i++)
 		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
 	double traffic = 2 * device_traffic_seconds(device, bytes);
-	double share = probe_share(low->context->target, stage);
-	double direct =
-		device_work_seconds(device, WORK_loops, 2 * share * (double)points_of(low, stage));
-	double call = device_work_seconds(device, WORK_library, 2 * (double)points_of(low, product));
+	double flops = 2 * (double)points_of(low, product);
+	double share = probe_share(low->context->target, product);
+	double direct = device_work_seconds(device, WORK_loops, share * flops);
+	double call = device_work_seconds(device, WORK_library, flops);
 	return is_reused(low, product) && call + traffic < direct;
-}
-
-/* The program with the product as its first stage; NULL where that would not help. */
-static const Program *
-with_product(Lowering *low, const Program *program, bool *weights_last)
-{
-	const Stage *stage = program->stages[0], *product;
-	const Device *device = low->context->target->device;
-	const Program *derived = derive_offsets(program, stage, false, &product, NULL);
-	if (!derived || product->nloop == 0 || !saves_time(low, stage, product))
-		return NULL;
-	*weights_last = positions_of(low, product) < device->vector_bytes / 4;
-	if (*weights_last)
-		derived = derive_offsets(program, stage, true, &product, NULL);
-	return derived && derived->nstage > 1 && derived->stages[0] == product ? derived : NULL;
 }
 
 /* The buffers of a part's inputs. */
@@ -214,29 +84,13 @@ lower_both(Lowering *low, const Node *node, const Program *program, const Progra
 	return true;
 }
 
-static bool
-lower_at_offsets(Lowering *low, const Node *node, const Program *program, Map *buffers,
-                 MBuffer *const *outputs)
-{
-	bool weights_last = false;
-	const Program *derived = with_product(low, program, &weights_last);
-	if (!derived)
-		return false;
-	const Program *product = program_part(low->arena, derived, 0, 1);
-	MBuffer **operands = part_buffers(low, buffers, product);
-	for (int k = 0; k < product->ninput && !weights_last; k++)
-		if (product->inputs[k] == weights_of(product->stages[0])->tensor)
-			product = rotate_weight(low, product, k, &operands[k]);
-	return lower_both(low, node, derived, product, operands, buffers, outputs);
-}
-
 /* The sum as it is: the library has it, but not with what stands behind. */
 static bool
 lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffers,
             MBuffer *const *outputs)
 {
 	const Stage *stage = program->stages[0];
-	if (program->nstage < 2 || stage->nreduce == 0 || !saves_time(low, stage, stage))
+	if (program->nstage < 2 || stage->nreduce == 0 || !saves_time(low, stage))
 		return false;
 	const Program *product = program_part(low->arena, program, 0, 1);
 	MBuffer **operands = part_buffers(low, buffers, product);
@@ -331,10 +185,6 @@ lower_products(Lowering *low, const Node *node, const Program *program, MBuffer 
 	for (int i = 0; i < program->ninput; i++)
 		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
 	if (lower_apart(low, node, program, &buffers, outputs))
-		return true;
-	low->module->buffers.count = before;
-	if (is_plain(low, program, inputs, outputs) &&
-	    lower_at_offsets(low, node, program, &buffers, outputs))
 		return true;
 	low->module->buffers.count = before;
 	return false;

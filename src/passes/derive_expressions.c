@@ -146,7 +146,8 @@ try_candidate(void *arg)
 	if (trial->trouble)
 		trial->trouble = arena_strdup(trial->deriver->context->arena, trial->trouble);
 	arena_reset(scratch);
-	if (!trial->trouble && !target->oracle->time(target->oracle->self, trial->program,
+	const Program *program = program_bind(trial->program, binding);
+	if (!trial->trouble && !target->oracle->time(target->oracle->self, program,
 	                                             trial->question->constant, &trial->seconds))
 		trial->trouble = "it cannot be measured";
 }
@@ -177,7 +178,8 @@ search(Deriver *deriver, const Question *question, PassChoice *choice)
 		.depth = (int)pass_config_int(context, "DeriveExpressions.depth", DEPTH),
 		.states = (int)pass_config_int(context, "DeriveExpressions.budget", STATES),
 	};
-	SearchResult result = einnet_search(arena, expr_ctx_new(arena), question->program, &options);
+	SearchResult result = einnet_search(arena, expr_ctx_beside(arena, question->program->ctx),
+	                                    question->program, &options);
 	Buf text = {.arena = context->arena};
 	const char *best = "as given";
 	double given = seconds_of(deriver, question, question->program, best), least = given;

@@ -1,7 +1,8 @@
 /* derived_nodes: a node for each stage of a program.
  *
  * A stage that a library computes comes in the form that its row has: dims of 1 gone, dims that go
- * together joined, with Reshapes around, which are views. What follows from constants is one.
+ * together joined, with Reshapes around, which are views; of rows that lowering joins dims for, it
+ * comes as it is. What follows from constants is a constant.
  */
 #include "passes/derived_nodes.h"
 
@@ -125,8 +126,9 @@ emit_stage(Emitter *e, int s)
 	const Program *part = program_part(arena, e->program, s, s + 1);
 	const VendorMatch *match =
 		stage_is_product(stage) ? einnet_match(e->forms, arena, e->program, s) : NULL;
-	bool is_same = match && match->program->ninput == part->ninput;
-	emit_part(e, part, is_same ? match->program : part);
+	bool is_call = match && match->program->ninput == part->ninput;
+	bool is_joined = match && (match->row->storage & STORAGE_joined);
+	emit_part(e, part, is_call && !is_joined ? match->program : part);
 }
 
 Value *

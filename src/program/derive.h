@@ -32,6 +32,9 @@ bool derive_skew(ExprCtx *ctx, const Stage *stage, int i, int j, int64_t b, Bije
 bool derive_fuse(ExprCtx *ctx, const Stage *stage, int i, int j, Bijection *out);
 bool derive_split(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out);
 bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijection *out);
+/* What an index divides, and by what: a - 3*r + 5 and 2, also where it stands as (a-r+1)/2 - r + 2.
+ * Itself and 1 where it divides nothing. */
+const Expr *derive_dividend(ExprCtx *ctx, const Expr *index, int64_t *divisor);
 /* hi-1+lo - i in the place of loop i. */
 bool derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out);
 /* The loop by what an index is, (±loop + rest)/s: i = index in its place and, where s > 1, the
@@ -80,11 +83,5 @@ Program *derive_relax(const Program *program, const Stage *stage, int iter, cons
 
 /* Where the guard has (a + c*r) % s == 0 with r at `iter`, run over every s-th value of r alone. */
 Program *derive_residue(const Program *program, const Stage *stage, int iter, Reason *why);
-
-/* All of these on a sum of products over windows: a product over all positions of the operand that
- * the windows move over (*product), and a sum of its results at offsets (offsets.c). Its
- * loops are in the order of a matrix product, the other operand's before the positions or last. */
-Program *derive_offsets(const Program *program, const Stage *stage, bool weights_last,
-                        const Stage **product, Reason *why);
 
 #endif

@@ -11,12 +11,56 @@
 #include "program/derive.h"
 #include "program/derive_inner.h"
 
-enum { MAX_ITERS = 64 };
+enum { MAX_ITERS = 62 };
 
 typedef struct Position {
 	int64_t stride, sign; /* index = (sign*loop + rest) / stride */
 	const Expr *sum, *rest;
 } Position;
+
+static const Expr *
+put_for_quotient(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Expr *const *pair = arg;
+	(void)ctx;
+	return e == pair[0] ? pair[1] : e;
+}
+
+/* The one quotient by a constant in the index; NULL: there is none, or several. */
+static const Expr *
+find_quotient(const Expr *index, int64_t *divisor)
+{
+	const Expr *found = NULL;
+	int count = 0;
+	for (ExprWalk walk = expr_walk(index); expr_step(&walk);) {
+		if (walk.e->op != EX_floordiv && walk.e->op != EX_floormod)
+			continue;
+		found = walk.e;
+		count++;
+	}
+	bool is_quotient = count == 1 && found->op == EX_floordiv &&
+	                   expr_as_i64(found->arg[1], divisor) && *divisor >= 2;
+	return is_quotient ? found : NULL;
+}
+
+const Expr *
+derive_dividend(ExprCtx *ctx, const Expr *index, int64_t *divisor)
+{
+	const Dim *coefficient[MAX_ITERS];
+	const Expr *rest, *quotient = find_quotient(index, divisor);
+	const Expr *pair[2] = {quotient, expr_iter(ctx, MAX_ITERS - 1)};
+	if (quotient) {
+		const Expr *e = expr_rewrite(ctx, index, put_for_quotient, pair);
+		if (expr_affine(ctx, e, MAX_ITERS, coefficient, &rest) &&
+		    dim_is(coefficient[MAX_ITERS - 1], 1)) {
+			pair[1] = expr_i64(ctx, 0);
+			e = expr_rewrite(ctx, index, put_for_quotient, pair);
+			return expr_add(ctx, quotient->arg[0], expr_mul(ctx, e, quotient->arg[1]));
+		}
+	}
+	*divisor = 1;
+	return index;
+}
 
 /* The index over the loops; false when it is no such sum of iterators. */
 static bool
@@ -25,12 +69,7 @@ read_index(ExprCtx *ctx, const Stage *stage, const Expr *index, int loop, Positi
 	const Dim *coefficient[MAX_ITERS];
 	const Expr *rest;
 	int total = stage->nloop + stage->nreduce;
-	found->stride = 1;
-	if (index->op == EX_floordiv) {
-		if (!expr_as_i64(index->arg[1], &found->stride) || found->stride < 2)
-			return false;
-		index = index->arg[0];
-	}
+	index = derive_dividend(ctx, index, &found->stride);
 	if (total > MAX_ITERS || !expr_affine(ctx, index, total, coefficient, &rest) ||
 	    !dim_is_const(coefficient[loop], &found->sign) || (found->sign != 1 && found->sign != -1))
 		return false;
