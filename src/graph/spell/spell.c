@@ -1,0 +1,188 @@
+/* The speller: stage by stage, in order. */
+#include "graph/spell/spell.h"
+
+#include "graph/meaning.h"
+#include "graph/spell/inner.h"
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void
+open_stage(Spell *s, const Stage *stage)
+{
+	s->stage = stage;
+	s->rank = stage->nloop + stage->nreduce;
+	if (stage->scan || stage->kind == STAGE_scatter)
+		spell_fail(s, "a %s", stage->scan ? "scan" : "scatter");
+	if (s->rank > SPELL_ITERS)
+		spell_fail(s, "'%s' has %d iterators", stage->name, s->rank);
+	s->extent = NEW_N(s->arena, const Dim *, s->rank + 1);
+	for (int i = 0; i < s->rank; i++)
+		s->extent[i] = dim_sub(s->ctx, stage->iters[i].hi, stage->iters[i].lo);
+	s->facts = facts_of_stage(s->ctx, s->arena, stage);
+	s->scalars = (Map){.arena = s->arena};
+}
+
+/* Where all iterators that a condition depends on are such that the value depends on as well. */
+static bool
+covers(const Spell *s, const Value *value, const Expr *condition)
+{
+	for (int i = 0; i < s->rank; i++)
+		if ((condition->iters >> i & 1) && !spell_has(value, i) && !dim_is(s->extent[i], 1))
+			return false;
+	return true;
+}
+
+/* The operands of a sum's product under a guard: terms outside are 0, by either of the two. Each
+ * conjunct goes to an operand that depends on all it speaks of; false where there is none. */
+static bool
+guard_operands(Spell *s, const Expr *guard, Value *zero, Value **a, Value **b)
+{
+	if (!guard)
+		return true;
+	if (guard->op == EX_and)
+		return guard_operands(s, guard->arg[0], zero, a, b) &&
+		       guard_operands(s, guard->arg[1], zero, a, b);
+	bool in_a = covers(s, *a, guard), in_b = covers(s, *b, guard);
+	if (in_a)
+		*a = spell_where(s, guard, *a, zero);
+	else if (in_b)
+		*b = spell_where(s, guard, *b, zero);
+	return in_a || in_b;
+}
+
+static Value *
+guard_terms(Spell *s, const Expr *guard, Value *none, Value *terms)
+{
+	if (!guard)
+		return terms;
+	if (guard->op == EX_and)
+		return guard_terms(s, guard->arg[1], none, guard_terms(s, guard->arg[0], none, terms));
+	return spell_where(s, guard, terms, none);
+}
+
+/* NULL where the stage is no sum of products. */
+static Value *
+sum_of_product(Spell *s)
+{
+	const Stage *stage = s->stage;
+	const Expr *term = stage->body[0];
+	if (stage->reduce != REDUCE_sum || term->op != EX_mul)
+		return NULL;
+	Value *a = spell_scalar(s, term->arg[0]), *b = spell_scalar(s, term->arg[1]);
+	Value *zero = spell_known(s, expr_number(s->ctx, stage->acc, 0));
+	if (!spell_is_product(s, a, b) || !guard_operands(s, stage->guard, zero, &a, &b))
+		return NULL;
+	return spell_product(s, a, b);
+}
+
+static Value *
+reduce_terms(Spell *s)
+{
+	static const char *const OPERATORS[REDUCE_COUNT] = {
+		[REDUCE_sum] = "ReduceSum",
+		[REDUCE_prod] = "ReduceProd",
+		[REDUCE_max] = "ReduceMax",
+		[REDUCE_min] = "ReduceMin",
+	};
+	const Stage *stage = s->stage;
+	const char *op = OPERATORS[stage->reduce];
+	if (!op)
+		spell_fail(s, "%s", reduce_info(stage->reduce)->text);
+	const Expr *none = reduce_identity(s->ctx, stage->reduce, 0, stage->acc);
+	Value *terms = spell_scalar(s, stage->body[0]);
+	terms = guard_terms(s, stage->guard, spell_known(s, none), terms);
+	Axes axes = 0;
+	const Dim *dims[SPELL_ITERS];
+	for (int i = 0; i < s->rank; i++) {
+		bool is_summed = i >= stage->nloop;
+		dims[i] = is_summed ? s->extent[i] : terms->type.dims[i];
+		axes |= is_summed ? AXIS(i) : 0;
+	}
+	return spell_reduce(s, op, spell_expand(s, terms, s->rank, dims), axes, false);
+}
+
+static void
+spell_stage(Spell *s, const Stage *stage)
+{
+	open_stage(s, stage);
+	const Tensor *result = stage->results[0];
+	Value *value = NULL;
+	if (stage->kind == STAGE_map) {
+		value = spell_scalar(s, stage->body[0]);
+	} else {
+		value = sum_of_product(s);
+		value = value ? value : reduce_terms(s);
+	}
+	value = spell_expand(s, spell_cast(s, value, result->type), stage->nloop, s->extent);
+	map_set_ptr(&s->values, result, value);
+	facts_close(s->facts);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* What was made on ways that were left, nodes between these two. */
+static void
+remove_unused(const Node *first, Node *end)
+{
+	for (Node *at = end->prev, *next; at != first; at = next) {
+		next = at->prev;
+		if (at->outputs[0]->uses.count == 0)
+			node_remove(at);
+	}
+}
+
+void
+node_spell(Node *node)
+{
+	const Node *before = node->prev;
+	Graph *graph = node->parent->graph;
+	const Program *program = node_meaning(graph, node);
+	Spell s = {.node = node,
+	           .graph = graph,
+	           .ctx = graph->ctx,
+	           .arena = graph->arena,
+	           .values = {.arena = graph->arena}};
+	if (!program)
+		spell_fail(&s, "%s has no expression", node->op->name);
+	Value **inputs = NEW_N(graph->arena, Value *, node->ninput + 1);
+	int count = node_meaning_inputs(node, inputs);
+	for (int i = 0; i < count; i++)
+		map_set_ptr(&s.values, program->inputs[i], inputs[i]);
+	for (int i = 0; i < program->nstage; i++)
+		spell_stage(&s, program->stages[i]);
+	for (int i = 0; i < node->noutput; i++)
+		if (node->outputs[i])
+			value_replace_uses(node->outputs[i], map_find_ptr(&s.values, program->outputs[i]));
+	remove_unused(before, node);
+	node_remove(node);
+}
+
+static bool
+region_spells(const Region *region, bool is_asked)
+{
+	bool is_any = false;
+	for (Node *node = region->first, *next; node; node = next) {
+		next = node->next;
+		for (int i = 0; i < node->nregion; i++)
+			is_any |= region_spells(node->regions[i], is_asked);
+		if (node->op->code != OP_Expression)
+			continue;
+		is_any = true;
+		if (!is_asked)
+			node_spell(node);
+	}
+	return is_any;
+}
+
+bool
+graph_has_expressions(const Graph *graph)
+{
+	return region_spells(graph->body, true);
+}
+
+void
+graph_spell_expressions(Graph *graph)
+{
+	region_spells(graph->body, false);
+	region_update_captures(graph->body);
+}
