@@ -37,6 +37,8 @@ Value *spell_transpose(const Spell *s, Value *x, const int *axes); /* axis i is 
 Value *spell_expand(const Spell *s, Value *x, int rank, const Dim *const *dims);
 Value *spell_gather(const Spell *s, Value *x, int axis, const Array *table);
 Value *spell_slice(const Spell *s, Value *x, int axis, int64_t first, int64_t count, int64_t by);
+Value *spell_pad(const Spell *s, Value *x, int axis, int64_t before, int64_t behind,
+                 const Expr *fill);
 Value *spell_reduce(const Spell *s, const char *op, Value *x, Axes axes, bool keeps);
 
 /* ---- table.c ---- */
@@ -51,8 +53,26 @@ const Expr *spell_without_ones(const Spell *s, const Expr *e);
 /* A scalar without reads as a value. */
 Value *spell_known(const Spell *s, const Expr *e);
 
+/* ---- place.c: dims of a tensor that share iterators, as one ---- */
+typedef struct SpellGroup {
+	int ndim, dims[SPELL_ITERS];   /* of the tensor */
+	const Dim *extent;             /* of these dims as one */
+	const Expr *place;             /* in it */
+	const Expr *condition;         /* where it does not hold, a fill value is read; or NULL */
+	int niter, iters[SPELL_ITERS]; /* in the order in which the result has them */
+	const Dim *points;             /* of these iterators as one */
+	bool is_done;
+} SpellGroup;
+
+/* Axis `axis` of x, which is the group's dims, as its iterators: by what is proven of them, if that
+ * is enough; by a table. */
+bool spell_range(const Spell *s, Value **x, int axis, SpellGroup *group);
+Value *spell_places(const Spell *s, Value *x, int axis, const SpellGroup *group, const Expr *fill);
+
 /* ---- read.c, scalar.c ---- */
-Value *spell_read(Spell *s, const Expr *read);
+
+/* A read where the condition holds (NULL: it does), otherwise fill, a constant of its type. */
+Value *spell_read(Spell *s, const Expr *read, const Expr *condition, const Expr *fill);
 Value *spell_scalar(Spell *s, const Expr *e);
 /* x where the condition, of indices only, holds, otherwise y. */
 Value *spell_where(Spell *s, const Expr *condition, Value *x, Value *y);

@@ -190,6 +190,22 @@ transpose(const Spell *s, Value *x, const int *axes)
 	return finish(s, made);
 }
 
+/* x without dims of extent 1, its axes in this order. */
+static Value *
+transpose_compact(const Spell *s, Value *x, int count, const int *order)
+{
+	const Dim *dims[ARRAY_MAX_RANK];
+	int kept[ARRAY_MAX_RANK], place[ARRAY_MAX_RANK], perm[ARRAY_MAX_RANK];
+	without_ones(x->type.rank, x->type.dims, kept);
+	for (int i = 0; i < count; i++) {
+		dims[i] = x->type.dims[kept[i]];
+		place[kept[i]] = i;
+	}
+	for (int i = 0; i < count; i++)
+		perm[i] = place[order[i]];
+	return transpose(s, spell_reshape(s, x, count, dims), perm);
+}
+
 /* Axes of extent 1 are moved by Reshape, and what was moved before is not moved twice. */
 Value *
 spell_transpose(const Spell *s, Value *x, const int *axes)
@@ -202,15 +218,11 @@ spell_transpose(const Spell *s, Value *x, const int *axes)
 			order[count++] = axes[i];
 	}
 	Value *source = source_of(x, count, order);
-	bool is_moved = false, is_listed[ARRAY_MAX_RANK] = {false};
-	for (int i = 0; i < count; i++) {
-		is_moved |= i > 0 && order[i] < order[i - 1];
-		is_listed[order[i]] = true;
-	}
-	for (int i = 0; i < source->type.rank; i++)
-		if (!is_listed[i])
-			order[count++] = i;
-	return spell_reshape(s, is_moved ? transpose(s, source, order) : source, rank, dims);
+	bool is_moved = false;
+	for (int i = 1; i < count; i++)
+		is_moved |= order[i] < order[i - 1];
+	Value *moved = is_moved ? transpose_compact(s, source, count, order) : source;
+	return spell_reshape(s, moved, rank, dims);
 }
 
 Value *
@@ -244,6 +256,19 @@ spell_slice(const Spell *s, Value *x, int axis, int64_t first, int64_t count, in
 	return spell_op(s, "Slice", 5,
 	                (Value *[]){x, spell_ints(s, 1, &first), spell_ints(s, 1, &end),
 	                            spell_ints(s, 1, (int64_t[]){axis}), spell_ints(s, 1, &by)});
+}
+
+Value *
+spell_pad(const Spell *s, Value *x, int axis, int64_t before, int64_t behind, const Expr *fill)
+{
+	int64_t pads[2 * ARRAY_MAX_RANK] = {0};
+	int rank = x->type.rank;
+	if (before == 0 && behind == 0)
+		return x;
+	pads[axis] = before;
+	pads[rank + axis] = behind;
+	Value *value = expr_is_zero(fill) ? NULL : spell_array(s, spell_table(s, fill, 0, NULL));
+	return spell_op(s, "Pad", value ? 3 : 2, (Value *[]){x, spell_ints(s, 2 * rank, pads), value});
 }
 
 Value *

@@ -97,7 +97,7 @@ spell_node(Spell *s, const Expr *e)
 	if (!e->has_read)
 		return spell_known(s, e);
 	if (e->op == EX_read)
-		return spell_read(s, e);
+		return spell_read(s, e, NULL, NULL);
 	if (e->op == EX_cast) {
 		if (e->flags)
 			spell_fail(s, "a conversion that is not the usual one");
@@ -105,6 +105,10 @@ spell_node(Spell *s, const Expr *e)
 	}
 	if (!scalar_info((ExprOp)e->op))
 		spell_fail(s, "%s", e->op == EX_at ? "an index from data" : "bits as another type");
+	bool is_read_or = e->op == EX_select && !e->arg[0]->has_read && e->arg[1]->op == EX_read &&
+	                  expr_is_const(e->arg[2]);
+	if (is_read_or)
+		return spell_read(s, e->arg[1], e->arg[0], e->arg[2]);
 	if (e->op == EX_select)
 		return spell_where(s, e->arg[0], spell_scalar(s, e->arg[1]), spell_scalar(s, e->arg[2]));
 	for (int i = 0; i < e->argc; i++)

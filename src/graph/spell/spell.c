@@ -22,57 +22,57 @@ open_stage(Spell *s, const Stage *stage)
 	s->scalars = (Map){.arena = s->arena};
 }
 
-/* Where all iterators that a condition depends on are such that the value depends on as well. */
-static bool
-covers(const Spell *s, const Value *value, const Expr *condition)
-{
-	for (int i = 0; i < s->rank; i++)
-		if ((condition->iters >> i & 1) && !spell_has(value, i) && !dim_is(s->extent[i], 1))
-			return false;
-	return true;
-}
-
-/* The operands of a sum's product under a guard: terms outside are 0, by either of the two. Each
- * conjunct goes to an operand that depends on all it speaks of; false where there is none. */
-static bool
-guard_operands(Spell *s, const Expr *guard, Value *zero, Value **a, Value **b)
-{
-	if (!guard)
-		return true;
-	if (guard->op == EX_and)
-		return guard_operands(s, guard->arg[0], zero, a, b) &&
-		       guard_operands(s, guard->arg[1], zero, a, b);
-	bool in_a = covers(s, *a, guard), in_b = covers(s, *b, guard);
-	if (in_a)
-		*a = spell_where(s, guard, *a, zero);
-	else if (in_b)
-		*b = spell_where(s, guard, *b, zero);
-	return in_a || in_b;
-}
+/* ---- guards ---- */
 
 static Value *
-guard_terms(Spell *s, const Expr *guard, Value *none, Value *terms)
+masked(Spell *s, const Expr *guard, Value *value, Value *none)
 {
-	if (!guard)
-		return terms;
 	if (guard->op == EX_and)
-		return guard_terms(s, guard->arg[1], none, guard_terms(s, guard->arg[0], none, terms));
-	return spell_where(s, guard, terms, none);
+		return masked(s, guard->arg[1], masked(s, guard->arg[0], value, none), none);
+	return spell_where(s, guard, value, none);
 }
 
-/* NULL where the stage is no sum of products. */
+/* What a term is where the guard holds (NULL: everywhere), and `none` elsewhere. */
+static Value *
+guarded(Spell *s, const Expr *e, const Expr *guard, const Expr *none)
+{
+	if (e->op == EX_read)
+		return spell_read(s, e, guard, none);
+	Value *value = spell_scalar(s, e);
+	return guard ? masked(s, guard, value, spell_known(s, none)) : value;
+}
+
+/* The parts of a guard that speak of nothing else than e does; the others go to *left. */
+static const Expr *
+part_for(const Spell *s, const Expr *e, const Expr *guard, const Expr **left)
+{
+	if (!guard)
+		return NULL;
+	if (guard->op == EX_and)
+		return expr_both(s->ctx, part_for(s, e, guard->arg[0], left),
+		                 part_for(s, e, guard->arg[1], left));
+	if (!(spell_without_ones(s, guard)->iters & ~e->iters))
+		return guard;
+	*left = expr_both(s->ctx, *left, guard);
+	return NULL;
+}
+
+/* NULL where the stage is no sum of products, or its guard speaks of both operands: a term that is
+ * omitted is 0 by one of them. */
 static Value *
 sum_of_product(Spell *s)
 {
 	const Stage *stage = s->stage;
-	const Expr *term = stage->body[0];
+	const Expr *term = stage->body[0], *none = expr_number(s->ctx, stage->acc, 0);
 	if (stage->reduce != REDUCE_sum || term->op != EX_mul)
 		return NULL;
-	Value *a = spell_scalar(s, term->arg[0]), *b = spell_scalar(s, term->arg[1]);
-	Value *zero = spell_known(s, expr_number(s->ctx, stage->acc, 0));
-	if (!spell_is_product(s, a, b) || !guard_operands(s, stage->guard, zero, &a, &b))
+	const Expr *rest = NULL, *left = NULL;
+	const Expr *of_a = part_for(s, term->arg[0], stage->guard, &rest);
+	const Expr *of_b = part_for(s, term->arg[1], rest, &left);
+	if (left)
 		return NULL;
-	return spell_product(s, a, b);
+	Value *a = guarded(s, term->arg[0], of_a, none), *b = guarded(s, term->arg[1], of_b, none);
+	return spell_is_product(s, a, b) ? spell_product(s, a, b) : NULL;
 }
 
 static Value *
@@ -89,8 +89,7 @@ reduce_terms(Spell *s)
 	if (!op)
 		spell_fail(s, "%s", reduce_info(stage->reduce)->text);
 	const Expr *none = reduce_identity(s->ctx, stage->reduce, 0, stage->acc);
-	Value *terms = spell_scalar(s, stage->body[0]);
-	terms = guard_terms(s, stage->guard, spell_known(s, none), terms);
+	Value *terms = guarded(s, stage->body[0], stage->guard, none);
 	Axes axes = 0;
 	const Dim *dims[SPELL_ITERS];
 	for (int i = 0; i < s->rank; i++) {
