@@ -82,7 +82,9 @@ check_spelled(const Program *program, const Sample *sample, const Array *wanted,
 	ck_assert_msg(node, "%s\n%s", why, text_of(program));
 	graph_set_outputs(graph, 1, node->outputs);
 	graph_infer(graph);
-	if (!try_run(spell, graph, &failure)) {
+	bool can = node_can_spell(node, &failure);
+	ck_assert_int_eq(try_run(spell, graph, &failure), can);
+	if (!can) {
 		ck_assert_msg(is_open && failure.kind == FAIL_UNSUPPORTED, "%s\n%s", failure.text,
 		              text_of(program));
 		return false;
@@ -196,6 +198,41 @@ START_TEST(worked_examples)
 }
 END_TEST
 
+/* Where there is nothing: the type and the number of elements of the result, and what they are. */
+START_TEST(sizes_of_nothing)
+{
+	static const struct {
+		const char *x, *text;
+		int64_t count;
+		double value;
+	} ROWS[] = {
+		{"f32[0,3]", "Y[n:N, m:M]: f32 = X[n, M-1-m]", 0, 0},
+		{"f32[2,0]", "Y[m:M, n:N]: f32 = X[n, m]", 0, 0},
+		{"f32[2,0]", "Y[n:N]: f32 = sum(m:M) X[n, m]", 2, 0},
+		{"f32[2,0]", "Y[n:N]: f32 = max(m:M) X[n, m]", 2, -INFINITY},
+		{"f32[0,2]", "Y[n:N, m:4]: f32 = sum(r:2 where 0 <= m+r-1, m+r-1 < M) X[n, m+r-1]", 0, 0},
+		{"f32[2,0]", "Y[n:N, l:N]: f32 = sum(m:M) X[n, m]*X[l, m]", 4, 0},
+	};
+	for (size_t i = 0; i < countof(ROWS); i++) {
+		arena = arena_new("nothing");
+		Graph *graph =
+			graph_parse(arena, "t",
+		                arena_printf(arena,
+		                             "graph g(%%x: %s) -> %%y {\n  %%y = Expression(%%x) "
+		                             "{expr=\"expr f(X: f32[N,M]) -> Y { %s }\"}\n}\n",
+		                             ROWS[i].x, ROWS[i].text));
+		const Array *y;
+		graph_infer(graph);
+		graph_spell_expressions(graph);
+		eval_graph(arena, graph, inputs_of(graph), &y);
+		ck_assert_int_eq(array_count(y), ROWS[i].count);
+		for (int64_t k = 0; k < ROWS[i].count; k++)
+			ck_assert(dtype_load_f64(DT_F32, y->data, k) == ROWS[i].value);
+		arena_free(arena);
+	}
+}
+END_TEST
+
 /* ---- what operators do not say --------------------------------------------------------------- */
 
 START_TEST(what_cannot_be_said_is_refused)
@@ -218,6 +255,9 @@ START_TEST(what_cannot_be_said_is_refused)
 		Graph *graph = graph_parse(
 			arena, "t", arena_printf(arena, format, ROWS[i].type, ROWS[i].type, ROWS[i].text));
 		graph_infer(graph);
+		ck_assert(!node_can_spell(graph->body->first, &failure) &&
+		          failure.kind == FAIL_UNSUPPORTED);
+		ck_assert_ptr_nonnull(strstr(failure.text, ROWS[i].message));
 		ck_assert_msg(!try_run(spell, graph, &failure), "accepted: %s", ROWS[i].text);
 		ck_assert_int_eq(failure.kind, FAIL_UNSUPPORTED);
 		const char *said =
@@ -235,6 +275,7 @@ main(int argc, char **argv)
 	TCase *t = tcase_create("spell");
 	tcase_add_test(t, random_programs_and_what_is_derived_from_them);
 	tcase_add_test(t, worked_examples);
+	tcase_add_test(t, sizes_of_nothing);
 	tcase_add_test(t, what_cannot_be_said_is_refused);
 	return unit_run(t);
 }

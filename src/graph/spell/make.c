@@ -139,7 +139,12 @@ spell_reshape(const Spell *s, Value *x, int rank, const Dim *const *dims)
 		x = x->def->inputs[0];
 	if (has_dims(x, rank, dims))
 		return x;
-	if (shape_of(x, rank, dims, shape) == 0)
+	bool is_empty = false; /* Reshape takes 0 for a dim that stays */
+	for (int i = 0; i < rank; i++)
+		is_empty |= dim_is(dims[i], 0);
+	if (is_empty && !differs_by_ones(&x->type, rank, dims))
+		spell_fail(s, "there are no elements");
+	if (shape_of(x, rank, dims, shape) == 0 && !is_empty)
 		return spell_op(s, "Reshape", 2, (Value *[]){x, spell_ints(s, rank, shape)});
 	if (!differs_by_ones(&x->type, rank, dims))
 		spell_fail(s, "several dims of open size change places");

@@ -13,6 +13,8 @@ open_stage(Spell *s, const Stage *stage)
 	s->rank = stage->nloop + stage->nreduce;
 	if (stage->scan || stage->kind == STAGE_scatter)
 		spell_fail(s, "a %s", stage->scan ? "scan" : "scatter");
+	if (stage->nresult > 1)
+		spell_fail(s, "%s", reduce_info(stage->reduce)->text);
 	if (s->rank > SPELL_ITERS)
 		spell_fail(s, "'%s' has %d iterators", stage->name, s->rank);
 	s->extent = NEW_N(s->arena, const Dim *, s->rank + 1);
@@ -100,18 +102,53 @@ reduce_terms(Spell *s)
 	return spell_reduce(s, op, spell_expand(s, terms, s->rank, dims), axes, false);
 }
 
+/* What has no elements, at fixed sizes, is a constant; NULL: it has some. */
+static Value *
+without_elements(const Spell *s)
+{
+	const Stage *stage = s->stage;
+	int64_t dims[SPELL_ITERS];
+	bool is_empty = false;
+	for (int i = 0; i < stage->nloop; i++) {
+		if (!dim_is_const(s->extent[i], &dims[i]))
+			return NULL;
+		is_empty |= dims[i] == 0;
+	}
+	DType type = stage->results[0]->type;
+	return is_empty ? spell_array(s, array_new(s->arena, type, stage->nloop, dims)) : NULL;
+}
+
+/* What a reduction without terms is, one for all elements; NULL: it has terms. */
+static Value *
+without_terms(const Spell *s)
+{
+	const Stage *stage = s->stage;
+	const Dim *ones[SPELL_ITERS];
+	bool is_empty = false;
+	for (int i = stage->nloop; i < s->rank; i++)
+		is_empty |= dim_is(s->extent[i], 0);
+	if (!is_empty)
+		return NULL;
+	for (int i = 0; i < stage->nloop; i++)
+		ones[i] = dim_const(s->ctx, 1);
+	const Expr *none = reduce_identity(s->ctx, stage->reduce, 0, stage->acc);
+	return spell_reshape(s, spell_known(s, none), stage->nloop, ones);
+}
+
 static void
 spell_stage(Spell *s, const Stage *stage)
 {
 	open_stage(s, stage);
 	const Tensor *result = stage->results[0];
-	Value *value = NULL;
-	if (stage->kind == STAGE_map) {
+	Value *value = without_elements(s);
+	if (!value && stage->kind == STAGE_map)
 		value = spell_scalar(s, stage->body[0]);
-	} else {
+	if (!value)
+		value = without_terms(s);
+	if (!value)
 		value = sum_of_product(s);
-		value = value ? value : reduce_terms(s);
-	}
+	if (!value)
+		value = reduce_terms(s);
 	value = spell_expand(s, spell_cast(s, value, result->type), stage->nloop, s->extent);
 	map_set_ptr(&s->values, result, value);
 	facts_close(s->facts);
@@ -155,6 +192,63 @@ node_spell(Node *node)
 	remove_unused(before, node);
 	node_remove(node);
 }
+
+/* ---- whether ---- */
+
+typedef struct Trial {
+	Arena *arena;
+	const Node *node;
+} Trial;
+
+static Value *
+alone_input(Graph *alone, Map *inputs, const Value *value)
+{
+	Value *known = value ? map_find_ptr(inputs, value) : NULL;
+	if (!value || known)
+		return known;
+	Map empty = {.arena = alone->arena};
+	Type type = value->type;
+	const Dim **dims = NEW_N(alone->arena, const Dim *, type.rank);
+	for (int d = 0; d < type.rank; d++)
+		dims[d] = dim_from_expr(alone->ctx, expr_import(alone->ctx, type.dims[d], &empty));
+	type.dims = dims;
+	known = graph_input(alone, graph_fresh_name(alone, "x"), &type);
+	map_set_ptr(inputs, value, known);
+	return known;
+}
+
+/* The node in a graph of its own. */
+static void
+spell_alone(void *arg)
+{
+	const Trial *trial = arg;
+	const Node *node = trial->node;
+	Graph *alone = graph_new(trial->arena, node->op->name, node->loc.file);
+	Map known = {.arena = trial->arena};
+	Value **inputs = NEW_N(trial->arena, Value *, node->ninput);
+	const char **outputs = NEW_N(trial->arena, const char *, node->noutput);
+	for (int i = 0; i < node->ninput; i++)
+		inputs[i] = alone_input(alone, &known, node->inputs[i]);
+	for (int i = 0; i < node->noutput; i++)
+		outputs[i] = node->outputs[i] ? "" : NULL;
+	Node *copy = node_new(alone->body, NULL, node->op->name, &node->loc, node->ninput, inputs,
+	                      node->noutput, outputs);
+	for (int i = 0; i < node->nattr; i++)
+		node_add_attr(copy, &node->attrs[i]);
+	node_infer(alone, copy);
+	node_spell(copy);
+}
+
+bool
+node_can_spell(const Node *node, Failure *why)
+{
+	Trial trial = {arena_new("spell"), node};
+	bool can = try_run(spell_alone, &trial, why);
+	arena_free(trial.arena);
+	return can;
+}
+
+/* ---- graphs ---- */
 
 static bool
 region_spells(const Region *region, bool is_asked)

@@ -18,6 +18,9 @@
  * node's place, where none say it: scans, scatters, reads at data, tables of open sizes. */
 void node_spell(Node *node);
 
+/* Whether that would do, for who chooses between a node and others: nothing is changed. */
+bool node_can_spell(const Node *node, Failure *why);
+
 /* All Expression nodes, those in regions too; whether there were any. */
 bool graph_has_expressions(const Graph *graph);
 void graph_spell_expressions(Graph *graph);
