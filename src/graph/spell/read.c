@@ -2,9 +2,9 @@
  *
  *     T[n, h+r-1, r, c]      dims 1 and 2 share an iterator: they become one, read at (h+r-1)*R + r
  *
- * Each group of dims that share iterators is indexed on its own (place.c), together with those parts
- * of the condition under which the read happens that speak of the same iterators. The others mask the
- * value.
+ * Each group of dims that share iterators is indexed on its own (place.c), together with those
+ * parts of the condition under which the read happens that speak of the same iterators. The others
+ * mask the value.
  */
 #include <string.h>
 
