@@ -70,9 +70,23 @@ arrange(const Spell *s, Value *x, const AxisList *lists, const Role *order)
 	return spell_reshape(s, spell_transpose(s, x, axes), rank, dims);
 }
 
+/* The operand whose loops come first in the result is the left one: the result is in order then. */
+static bool
+begins_with_columns(const Spell *s, const Value *a, const Value *b)
+{
+	for (int i = 0; i < s->stage->nloop; i++) {
+		Role role = role_of(s, a, b, i);
+		if (role == ROLE_ROW || role == ROLE_COLUMN)
+			return role == ROLE_COLUMN;
+	}
+	return false;
+}
+
 Value *
 spell_product(const Spell *s, Value *a, Value *b)
 {
+	if (begins_with_columns(s, a, b))
+		return spell_product(s, b, a);
 	static const Role left[] = {ROLE_BATCH, ROLE_ROW, ROLE_SUM};
 	static const Role right[] = {ROLE_BATCH, ROLE_SUM, ROLE_COLUMN};
 	static const Role result[] = {ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_NONE};
