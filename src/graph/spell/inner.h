@@ -77,6 +77,9 @@ Value *spell_scalar(Spell *s, const Expr *e);
 /* x where the condition, of indices only, holds, otherwise y. */
 Value *spell_where(Spell *s, const Expr *condition, Value *x, Value *y);
 
+/* ---- split.c ---- */
+const Stage *spell_split_loops(ExprCtx *ctx, Arena *arena, const Stage *stage);
+
 /* ---- product.c ---- */
 
 /* The sum of a product of two values over the reduction's iterators, by MatMul: a value of the

@@ -17,6 +17,8 @@ open_stage(Spell *s, const Stage *stage)
 		spell_fail(s, "%s", reduce_info(stage->reduce)->text);
 	if (s->rank > SPELL_ITERS)
 		spell_fail(s, "'%s' has %d iterators", stage->name, s->rank);
+	s->stage = stage = spell_split_loops(s->ctx, s->arena, stage);
+	s->rank = stage->nloop + stage->nreduce;
 	s->extent = NEW_N(s->arena, const Dim *, s->rank + 1);
 	for (int i = 0; i < s->rank; i++)
 		s->extent[i] = dim_sub(s->ctx, stage->iters[i].hi, stage->iters[i].lo);
@@ -135,6 +137,15 @@ without_terms(const Spell *s)
 	return spell_reshape(s, spell_known(s, none), stage->nloop, ones);
 }
 
+static const Dim *const *
+result_dims(const Spell *s, const Stage *stage)
+{
+	const Dim **dims = NEW_N(s->arena, const Dim *, stage->nloop);
+	for (int i = 0; i < stage->nloop; i++)
+		dims[i] = dim_sub(s->ctx, stage->iters[i].hi, stage->iters[i].lo);
+	return dims;
+}
+
 static void
 spell_stage(Spell *s, const Stage *stage)
 {
@@ -142,14 +153,15 @@ spell_stage(Spell *s, const Stage *stage)
 	const Tensor *result = stage->results[0];
 	Value *value = without_elements(s);
 	if (!value && stage->kind == STAGE_map)
-		value = spell_scalar(s, stage->body[0]);
+		value = spell_scalar(s, s->stage->body[0]);
 	if (!value)
 		value = without_terms(s);
 	if (!value)
 		value = sum_of_product(s);
 	if (!value)
 		value = reduce_terms(s);
-	value = spell_expand(s, spell_cast(s, value, result->type), stage->nloop, s->extent);
+	value = spell_expand(s, spell_cast(s, value, result->type), s->stage->nloop, s->extent);
+	value = spell_reshape(s, value, stage->nloop, result_dims(s, stage));
 	map_set_ptr(&s->values, result, value);
 	facts_close(s->facts);
 }
