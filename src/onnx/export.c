@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "graph/spell/spell.h"
+
 static const uint64_t EXTERNAL_ABOVE = 1900000000; /* protobuf ends at 2^31 - 1 */
 enum { EXTERNAL_LEAST = 1024, EXTERNAL_ALIGN = 4096, IR_LEAST = 4, IR_METADATA = 10 };
 
@@ -426,10 +428,22 @@ typedef struct WriteJob {
 	const OnnxWriteOptions *options;
 } WriteJob;
 
+/* The graph, or a copy of it where operators of ours stand for standard ones. */
+static const Graph *
+standard_graph(Arena *arena, const Graph *graph)
+{
+	if (!graph_has_expressions(graph))
+		return graph;
+	Graph *copy = graph_clone(arena, graph);
+	graph_spell_expressions(copy);
+	return copy;
+}
+
 static void
 write_model(void *arg)
 {
 	WriteJob *job = arg;
+	job->graph = standard_graph(job->arena, job->graph);
 	const OnnxWriteOptions *options = job->options;
 	int64_t opset = own_opset(job->graph);
 	if (options && options->opset > opset)

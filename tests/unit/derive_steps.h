@@ -144,13 +144,13 @@ map_loops(const Program *program, const Step *step, Reason *why)
 /* What is applied, for counting: a rule, or another kind of step. */
 enum { STEP_NUMBERS = RULE_COUNT + STEP_COUNT };
 
-static int
+static inline int
 step_number(const Step *step)
 {
 	return step->kind == STEP_rule ? (int)step->rule.rule : RULE_COUNT + (int)step->kind;
 }
 
-static const char *
+static inline const char *
 step_name(int number)
 {
 	static const char *const names[] = {"rule", "skew", "fuse", "swap", "relax", "extract"};
@@ -158,7 +158,7 @@ step_name(int number)
 }
 
 /* The derived program; NULL, with the reason, where the step does not apply. */
-static Program *
+static inline Program *
 apply_step(const Program *program, const Step *step, Reason *why)
 {
 	switch (step->kind) {

@@ -1,0 +1,57 @@
+/* Questions about stages: how much they compute, whether element by element, over which boxes. */
+#include "expr/stage/stage.h"
+
+const Dim *
+stage_points(ExprCtx *ctx, const Stage *stage)
+{
+	const Dim *points = dim_const(ctx, 1);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		const Iter *iter = &stage->iters[i];
+		points = dim_mul(ctx, points, dim_sub(ctx, iter->hi, iter->lo));
+	}
+	return points;
+}
+
+/* Indices are constants or loops in rising order. */
+static bool
+is_read_pointwise(const Expr *read)
+{
+	int last = -1;
+	for (int i = 0; i < read->argc; i++) {
+		const Expr *index = read->arg[i];
+		if (index->op == EX_iter && index->iter > last)
+			last = index->iter;
+		else if (index->op != EX_const)
+			return false;
+	}
+	return true;
+}
+
+bool
+stage_is_pointwise(const Stage *stage)
+{
+	bool is_pointwise = stage->kind == STAGE_map && !stage->scan;
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		is_pointwise &= walk.e->op != EX_at && (walk.e->op != EX_read || is_read_pointwise(walk.e));
+	return is_pointwise;
+}
+
+Facts *
+facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
+{
+	Facts *facts = facts_new(ctx, arena);
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+		facts_iter(facts, i, stage->iters[i].lo, stage->iters[i].hi);
+	return facts;
+}
+
+bool
+stage_same_loops(const Stage *a, const Stage *b)
+{
+	if (a->nloop != b->nloop)
+		return false;
+	for (int i = 0; i < a->nloop; i++)
+		if (a->iters[i].lo != b->iters[i].lo || a->iters[i].hi != b->iters[i].hi)
+			return false;
+	return true;
+}
