@@ -425,6 +425,27 @@ static const char *const graphs[] = {
 	"%t = Add(%s, %z) \"t\"\n %y = Relu(%t) \"y\" }",
 };
 
+/* Products with their channels in lanes: values in blocks of channels, borders, strides, whole rows
+ * and tiles of them, channels that fill half a vector, or none, one filter for each channel. */
+static const char *const products[] = {
+	"graph g(%x: f32[N,3,9,15]) -> %y { %w: f32[32,3,3,3] = weight 0 %b: f32[32] = weight 1\n"
+	"%v: f32[16,32,3,3] = weight 2\n"
+	"%c = Conv(%x, %w, %b) {pads=[1,1,1,1], strides=[2,1]} \"c\"\n %r = Relu(%c) \"r\"\n"
+	"%d = Conv(%r, %v) {pads=[0,1,1,2]} \"d\"\n %y = Relu(%d) \"y\" }",
+	"graph g(%x: f32[N,16,5,6]) -> %y { %w: f32[32,16,1,1] = weight 0\n"
+	"%v: f32[32,1,3,3] = weight 1 %u: f32[24,32,1,1] = weight 2 %t: f32[16,24,1,1] = weight 3\n"
+	"%c = Conv(%x, %w) \"c\"\n %r = Relu(%c) \"r\"\n"
+	"%d = Conv(%r, %v) {group=32, pads=[1,1,1,1]} \"d\"\n %e = Conv(%d, %u) \"e\"\n"
+	"%f = Conv(%e, %t) \"f\"\n %y = Add(%f, %x) \"y\" }",
+	"graph g(%x: f32[N,16,40]) -> %y { %w: f32[16,16,5] = weight 0 %v: f32[20,16,1] = weight 1\n"
+	"%c = Conv(%x, %w) {pads=[4,4], dilations=[2]} \"c\"\n %y = Conv(%c, %v) \"y\" }",
+	"graph g(%x: f32[N,16,2,3,4]) -> %y { %w: f32[64,16,1,3,3] = weight 0\n"
+	"%v: f32[64,1,2,1,3] = weight 1\n %c = Conv(%x, %w) {pads=[0,1,1,0,1,1]} \"c\"\n"
+	"%y = Conv(%c, %v) {group=64, pads=[1,0,1,0,0,1]} \"y\" }",
+	"graph g(%x: f32[N,12,64]) -> %y { %w: f32[64,48] = weight 0 %b: f32[48] = weight 1\n"
+	"%m = MatMul(%x, %w) \"m\"\n %y = Add(%m, %b) \"y\" }",
+};
+
 /* Concatenations, whose parts may be written in place: what is read twice, in part or from afar is
  * not. Axis 0 is where it happens. */
 static const char *const concats[] = {
@@ -568,6 +589,13 @@ START_TEST(lowering_agrees)
 }
 END_TEST
 
+START_TEST(products_agree)
+{
+	check_levels(products[_i]);
+	check_graph(products[_i], "cpu:x86-64-v3", 3, 2);
+}
+END_TEST
+
 START_TEST(concatenations_agree)
 {
 	check_levels(concats[_i]);
@@ -580,6 +608,7 @@ main(void)
 	TCase *tcase = tcase_create("lowering");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, lowering_agrees, 0, (int)countof(graphs));
+	tcase_add_loop_test(tcase, products_agree, 0, (int)countof(products));
 	tcase_add_loop_test(tcase, concatenations_agree, 0, (int)countof(concats));
 	tcase_add_test(tcase, results_of_one_stage_in_two_storages);
 	tcase_add_test(tcase, blocked_concatenations_are_written_in_place);

@@ -1,0 +1,341 @@
+/* product_script: a tile of sums in registers, where one factor has a vector of channels.
+ *
+ *     Y[f,p,q,b] = sum(c,r,s where 0 <= q+s-1 …) X[c,p+r-1,q+s-1] * W[f,c,r,s,b]
+ *
+ *     split q 14 -> tile, u              14 positions of a row: each vector that is loaded of W
+ *     reorder f, p, tile, b, u           serves all of them, and each of their sums takes one
+ *     bind b @vector                     number of X
+ *     fission u acc @reg -> u_1
+ *     reorder c, r, s, u
+ *     bind s @unroll                     what the border tests is then the same for a whole tile
+ *
+ * Where a row has few positions, several vectors of channels make the tile full. A depthwise
+ * convolution has its channels in lanes of both factors; then a vector of W serves a row, too.
+ */
+#include "lower/product_cpu.h"
+
+#include "lower/cost_cpu.h"
+
+enum {
+	MAX_UNROLLED = 16, /* steps of a window as straight code */
+	MAX_BLOCKS = 4,    /* vectors of channels in a tile */
+	FEWEST = 4,        /* sums in a tile: fewer wait for one another */
+};
+
+typedef struct Product {
+	Coster coster;
+	const Group *group;
+	const Stage *stage;
+	const Expr *x, *w;    /* the factors: w has channels in lanes */
+	int lane;             /* shared iterators */
+	int row, wide;        /* positions of x; blocks of channels, or -1 */
+	int64_t rows, blocks; /* of each, in a tile */
+	bool *is_unrolled;    /* per iterator of the stage */
+	bool is_turned;       /* the result does not have the lanes side by side */
+} Product;
+
+/* ---- recognising ----------------------------------------------------------------------------- */
+
+static int64_t
+extent_of(const Product *p, int shared)
+{
+	const Iter *iter = &p->group->root->iters[p->group->shared[shared]];
+	int64_t extent;
+	return dim_is(iter->lo, 0) && dim_is_const(iter->hi, &extent) ? extent : 0;
+}
+
+/* Elements between neighbours along the shared iterator; -1: it differs. */
+static int64_t
+stride_of(Product *p, const Stage *stage, int iter, const Tensor *tensor, const Expr *const *index)
+{
+	int64_t stride;
+	p->coster.stage = stage;
+	p->coster.iter = iter;
+	return cost_stride(&p->coster, tensor, index, &stride) ? stride : -1;
+}
+
+static int64_t
+read_stride(Product *p, const Expr *read, int shared)
+{
+	return stride_of(p, p->stage, p->group->map[0][shared], read->tensor, read->arg);
+}
+
+static int64_t
+result_stride(Product *p, int shared)
+{
+	const Stage *root = p->group->root;
+	const Expr **index = NEW_N(p->coster.arena, const Expr *, root->nloop + root->nreduce + 1);
+	stage_identity(p->coster.program->ctx, root->nloop, index);
+	return stride_of(p, root, p->group->shared[shared], root->results[0], index);
+}
+
+static bool
+is_sum_of_products(const Group *group)
+{
+	const Stage *stage = group->program->stages[0];
+	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || stage->nbody != 1 ||
+	    expr_without_casts(stage->body[0])->op != EX_mul)
+		return false;
+	for (int s = 0; s < group->program->nstage; s++)
+		if (group->program->stages[s]->nloop != group->nshared ||
+		    (s > 0 && group->program->stages[s]->kind != STAGE_map))
+			return false;
+	return true;
+}
+
+/* A whole vector of w, or half of one. */
+static bool
+find_lane(Product *p)
+{
+	const Device *device = p->coster.target->device;
+	int64_t lanes = device->vector_bytes * 8 / dtype_bits(p->w->tensor->type);
+	for (p->lane = p->group->nshared - 1; p->lane >= 0; p->lane--) {
+		int64_t extent = extent_of(p, p->lane);
+		if ((extent == lanes || extent == lanes / 2) && read_stride(p, p->w, p->lane) == 1)
+			return true;
+	}
+	return false;
+}
+
+/* Of the loops, the innermost along which one factor moves and the other does not; -1: none. */
+static int
+find_loop(Product *p, const Expr *moving, const Expr *still)
+{
+	for (int k = p->group->nshared - 1; k >= 0; k--)
+		if (k != p->lane && extent_of(p, k) > 1 && read_stride(p, still, k) == 0 &&
+		    read_stride(p, moving, k) != 0)
+			return k;
+	return -1;
+}
+
+static bool
+find_factors(Product *p)
+{
+	const Expr *body = expr_without_casts(p->stage->body[0]);
+	for (int k = 0; k < 2; k++) {
+		p->w = expr_without_casts(body->arg[k]);
+		p->x = expr_without_casts(body->arg[1 - k]);
+		if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p))
+			continue;
+		int64_t along = read_stride(p, p->x, p->lane);
+		p->row = find_loop(p, p->x, p->w);
+		p->wide = find_loop(p, p->w, p->x);
+		if (p->row >= 0 && (along == 0 || along == 1))
+			return true;
+	}
+	return false;
+}
+
+/* Steps that a condition counts together with positions become straight code. False where a
+ * condition tells channels apart, or a window is too long. */
+static bool
+unroll_guard(Product *p, const Expr *guard)
+{
+	if (guard->op == EX_and)
+		return unroll_guard(p, guard->arg[0]) && unroll_guard(p, guard->arg[1]);
+	const int *map = p->group->map[0];
+	if (expr_uses_iter(guard, map[p->lane]) ||
+	    (p->wide >= 0 && expr_uses_iter(guard, map[p->wide])))
+		return false;
+	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++) {
+		int64_t extent;
+		if (!expr_uses_iter(guard, map[p->row]) || !expr_uses_iter(guard, i))
+			continue;
+		p->is_unrolled[i] = true;
+		if (!dim_is_const(p->stage->iters[i].hi, &extent) || extent > MAX_UNROLLED)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the tile -------------------------------------------------------------------------------- */
+
+/* As many sums as fit into registers beside the factors, all in whole tiles: one vector of channels
+ * if that is enough of them. */
+static bool
+choose_tile(Product *p)
+{
+	int64_t most = p->coster.target->device->registers / 2, best = 0;
+	int64_t positions = extent_of(p, p->row), blocks = p->wide >= 0 ? extent_of(p, p->wide) : 1;
+	for (int64_t wide = 1; wide <= MAX_BLOCKS; wide++)
+		for (int64_t rows = 1; rows * wide <= most + most / 4; rows++) {
+			bool fits = blocks % wide == 0 && positions % rows == 0;
+			bool is_fuller = rows * wide > best && (best < most / 2 || rows > p->rows);
+			if (!fits || !is_fuller)
+				continue;
+			best = rows * wide;
+			p->rows = rows;
+			p->blocks = wide;
+		}
+	return best >= FEWEST && p->rows > 1;
+}
+
+static bool
+recognise(Product *p)
+{
+	const Stage *stage = p->stage;
+	if (p->coster.target->is_plain || !is_sum_of_products(p->group) || !find_factors(p))
+		return false;
+	p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
+	p->is_turned = result_stride(p, p->lane) != 1;
+	return (!stage->guard || unroll_guard(p, stage->guard)) && choose_tile(p) &&
+	       (!p->is_turned || p->coster.program->noutput == 1);
+}
+
+/* Whether a block of channels should be done with before the next: all weights together are too
+ * many to stay in cache until the next row. */
+static bool
+is_by_channels(Product *p)
+{
+	const Stage *stage = p->stage;
+	int64_t bytes = dtype_bits(p->w->tensor->type) / 8;
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
+		bool moves = false;
+		for (int d = 0; d < p->w->argc; d++)
+			moves |= expr_uses_iter(p->w->arg[d], i);
+		if (moves)
+			bytes = probe_times(bytes, probe_dim(p->coster.target, stage->iters[i].hi));
+	}
+	return bytes > p->coster.target->device->l2 / 2;
+}
+
+/* ---- the script ------------------------------------------------------------------------------ */
+
+typedef struct Writer {
+	const Product *p;
+	const Nest *nest;
+	Map names; /* taken */
+	Buf text;
+} Writer;
+
+static const char *
+new_name(Writer *w, const char *base)
+{
+	const char *name = base;
+	for (int i = 1; map_find(&w->names, name); i++)
+		name = arena_printf(w->names.arena, "%s_%d", base, i);
+	map_set(&w->names, name, w);
+	return name;
+}
+
+/* Loop k in pieces of so many: their loop, and in *inner the loop of a piece. */
+static const char *
+write_split(Writer *w, int k, int64_t size, const char *outer, const char **inner)
+{
+	outer = new_name(w, outer);
+	*inner = new_name(w, *inner);
+	buf_printf(&w->text, "split %s %lld -> %s, %s\n", w->nest->shared[k]->var->name,
+	           (long long)size, outer, *inner);
+	return outer;
+}
+
+static void
+write_list(Writer *w, const StrVec *loops)
+{
+	for (int i = 0; i < loops->count; i++)
+		buf_printf(&w->text, "%s%s", i ? ", " : "reorder ", loops->data[i]);
+	buf_puts(&w->text, "\n");
+}
+
+static void
+write_bind(Writer *w, const char *loop, const char *how)
+{
+	buf_printf(&w->text, "bind %s @%s\n", loop, how);
+}
+
+/* The tile's two loops inside; either may be NULL. */
+typedef struct Inside {
+	const char *blocks, *rows;
+} Inside;
+
+/* Parallel loops outside, the lanes, the tile. */
+static void
+write_shared(Writer *w, bool by_channels, Inside *inside)
+{
+	const Product *p = w->p;
+	Arena *arena = w->names.arena;
+	StrVec loops = {0};
+	const char *lane = w->nest->shared[p->lane]->var->name, *blocks = NULL;
+	*inside = (Inside){NULL, "u"};
+	const char *tile = write_split(w, p->row, p->rows, "tile", &inside->rows);
+	if (p->wide >= 0)
+		blocks = w->nest->shared[p->wide]->var->name;
+	if (p->blocks > 1) {
+		inside->blocks = "v";
+		blocks = write_split(w, p->wide, p->blocks, "blocks", &inside->blocks);
+	}
+	if (blocks && by_channels)
+		vec_push(arena, &loops, blocks);
+	for (int k = 0; k < p->group->nshared; k++)
+		if (k != p->row && k != p->wide && k != p->lane)
+			vec_push(arena, &loops, w->nest->shared[k]->var->name);
+	if (blocks && !by_channels)
+		vec_push(arena, &loops, blocks);
+	vec_push(arena, &loops, tile);
+	int parallel = loops.count;
+	vec_push(arena, &loops, lane);
+	if (inside->blocks)
+		vec_push(arena, &loops, inside->blocks);
+	vec_push(arena, &loops, inside->rows);
+	write_list(w, &loops);
+	for (int i = 0; i < parallel; i++)
+		write_bind(w, loops.data[i], "parallel");
+	if (p->is_turned) {
+		const NestStage *last = &w->nest->stages[p->group->program->nstage - 1];
+		const char *turned = new_name(w, "turned");
+		buf_printf(&w->text, "cache_write %s at %s @stack -> %s\n", last->last->tensor.name, tile,
+		           turned);
+		write_bind(w, arena_printf(arena, "%s_%d", turned, p->blocks > 1 ? 2 : 1), "vector");
+	}
+	write_bind(w, lane, "vector");
+}
+
+/* Behind the sums of a loop of the tile comes another one for what is done with them. */
+static void
+write_fission(Writer *w, const char *loop)
+{
+	const char *behind = new_name(w, loop);
+	buf_printf(&w->text, "fission %s %s @reg -> %s\n", loop, w->nest->stages[0].acc[0]->tensor.name,
+	           behind);
+	write_bind(w, behind, "unroll");
+}
+
+static void
+write_sum(Writer *w, const Inside *inside)
+{
+	const Product *p = w->p;
+	const NestStage *nest = &w->nest->stages[0];
+	StrVec loops = {0};
+	write_fission(w, inside->rows);
+	if (inside->blocks)
+		write_fission(w, inside->blocks);
+	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
+		vec_push(w->names.arena, &loops, nest->iters[i]->var->name);
+	if (inside->blocks)
+		vec_push(w->names.arena, &loops, inside->blocks);
+	vec_push(w->names.arena, &loops, inside->rows);
+	write_list(w, &loops);
+	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
+		if (p->is_unrolled[i])
+			write_bind(w, nest->iters[i]->var->name, "unroll");
+	if (inside->blocks)
+		write_bind(w, inside->blocks, "unroll");
+	write_bind(w, inside->rows, "unroll");
+}
+
+const Script *
+product_script(Arena *arena, const Group *group, const Target *target, const Nest *nest)
+{
+	Product p = {.coster = {.arena = arena, .program = group->program, .target = target},
+	             .group = group,
+	             .stage = group->program->stages[0]};
+	Writer w = {.p = &p, .nest = nest, .names = nest->names, .text = {.arena = arena}};
+	Inside inside;
+	if (!recognise(&p))
+		return NULL;
+	write_shared(&w, is_by_channels(&p), &inside);
+	write_sum(&w, &inside);
+	Scanner scan;
+	scan_open(&scan, arena, NULL, buf_text(&w.text));
+	return script_parse(arena, &scan);
+}
