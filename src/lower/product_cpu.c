@@ -20,6 +20,7 @@ enum {
 	MAX_UNROLLED = 16, /* steps of a window as straight code */
 	MAX_BLOCKS = 4,    /* vectors of channels in a tile */
 	FEWEST = 4,        /* sums in a tile: fewer wait for one another */
+	FAR_ROWS = 8,      /* rows far apart may all lie in one set of the nearest cache: as many fit */
 };
 
 typedef struct Product {
@@ -108,22 +109,19 @@ find_loop(Product *p, const Expr *moving, const Expr *still)
 	return -1;
 }
 
+/* With operand k of the product as w. */
 static bool
-find_factors(Product *p)
+find_loops(Product *p, int k)
 {
 	const Expr *body = expr_without_casts(p->stage->body[0]);
-	for (int k = 0; k < 2; k++) {
-		p->w = expr_without_casts(body->arg[k]);
-		p->x = expr_without_casts(body->arg[1 - k]);
-		if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p))
-			continue;
-		int64_t along = read_stride(p, p->x, p->lane);
-		p->row = find_loop(p, p->x, p->w);
-		p->wide = find_loop(p, p->w, p->x);
-		if (p->row >= 0 && (along == 0 || along == 1))
-			return true;
-	}
-	return false;
+	p->w = expr_without_casts(body->arg[k]);
+	p->x = expr_without_casts(body->arg[1 - k]);
+	if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p))
+		return false;
+	int64_t along = read_stride(p, p->x, p->lane);
+	p->row = find_loop(p, p->x, p->w);
+	p->wide = find_loop(p, p->w, p->x);
+	return p->row >= 0 && (along == 0 || along == 1);
 }
 
 /* Steps that a condition counts together with positions become straight code. False where a
@@ -150,15 +148,25 @@ unroll_guard(Product *p, const Expr *guard)
 
 /* ---- the tile -------------------------------------------------------------------------------- */
 
+/* Positions in a tile at most. */
+static int64_t
+most_rows(Product *p, int64_t sums)
+{
+	int64_t stride = read_stride(p, p->x, p->row);
+	bool is_far = p->wide >= 0 && cost_is_far(p->x->tensor, stride);
+	return is_far && sums > FAR_ROWS ? FAR_ROWS : sums;
+}
+
 /* As many sums as fit into registers beside the factors, all in whole tiles: one vector of channels
- * if that is enough of them. */
+ * if that is enough of them. Half of the registers is enough, the compiler manages five eighths. */
 static bool
 choose_tile(Product *p)
 {
 	int64_t most = p->coster.target->device->registers / 2, best = 0;
+	int64_t sums = most + most / 4, longest = most_rows(p, sums);
 	int64_t positions = extent_of(p, p->row), blocks = p->wide >= 0 ? extent_of(p, p->wide) : 1;
 	for (int64_t wide = 1; wide <= MAX_BLOCKS; wide++)
-		for (int64_t rows = 1; rows * wide <= most + most / 4; rows++) {
+		for (int64_t rows = 1; rows <= longest && rows * wide <= sums; rows++) {
 			bool fits = blocks % wide == 0 && positions % rows == 0;
 			bool is_fuller = rows * wide > best && (best < most / 2 || rows > p->rows);
 			if (!fits || !is_fuller)
@@ -174,12 +182,18 @@ static bool
 recognise(Product *p)
 {
 	const Stage *stage = p->stage;
-	if (p->coster.target->is_plain || !is_sum_of_products(p->group) || !find_factors(p))
+	if (p->coster.target->is_plain || !is_sum_of_products(p->group))
 		return false;
-	p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
-	p->is_turned = result_stride(p, p->lane) != 1;
-	return (!stage->guard || unroll_guard(p, stage->guard)) && choose_tile(p) &&
-	       (!p->is_turned || p->coster.program->noutput == 1);
+	for (int k = 0; k < 2; k++) {
+		p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
+		if (!find_loops(p, k) || (stage->guard && !unroll_guard(p, stage->guard)) ||
+		    !choose_tile(p))
+			continue;
+		p->is_turned = result_stride(p, p->lane) != 1;
+		if (!p->is_turned || p->coster.program->noutput == 1)
+			return true;
+	}
+	return false;
 }
 
 /* Whether a block of channels should be done with before the next: all weights together are too

@@ -93,17 +93,31 @@ has_long_row(Lowering *low, const Stage *main, const Expr *x, int64_t lanes)
 	return false;
 }
 
-/* The elements of `data` with dim d cut into blocks, which come last. */
+/* The elements of `data` in panels, one for each block of dim d: [d/block, the other dims, block].
+ * A product that runs through a panel reads it in one run. */
 static Array *
-block_data(Arena *arena, const Array *data, int dim, int64_t block)
+panels_of(Arena *arena, const Array *data, int dim, int64_t block)
 {
-	int64_t dims[ARRAY_MAX_RANK + 1];
-	memcpy(dims, data->dims, (size_t)data->rank * sizeof *dims);
-	dims[dim] /= block;
-	dims[data->rank] = block;
-	Array *out = array_new(arena, data->type, data->rank + 1, dims);
-	Blocking blocking = blocking_of(data, dim, block);
-	blocking_copy(&blocking, data->data, out->data);
+	int64_t dims[ARRAY_MAX_RANK + 1], outer = 1, inner = 1, count = data->dims[dim];
+	int rank = 0;
+	dims[rank++] = count / block;
+	for (int d = 0; d < data->rank; d++) {
+		if (d == dim)
+			continue;
+		dims[rank++] = data->dims[d];
+		outer *= d < dim ? data->dims[d] : 1;
+		inner *= d > dim ? data->dims[d] : 1;
+	}
+	dims[rank++] = block;
+	Array *out = array_new(arena, data->type, rank, dims);
+	size_t size = (size_t)dtype_bits(data->type) / 8;
+	const char *from = data->data;
+	for (int64_t o = 0; o < outer; o++)
+		for (int64_t c = 0; c < count; c++)
+			for (int64_t i = 0; i < inner; i++, from += size) {
+				int64_t at = ((c / block * outer + o) * inner + i) * block + c % block;
+				memcpy((char *)out->data + (size_t)at * size, from, size);
+			}
 	return out;
 }
 
@@ -126,7 +140,7 @@ blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int d
 	for (int d = 0; d < tensor->rank; d++)
 		dim_is_const(tensor->hi[d], &dims[d]);
 	Array same = {weight->data->type, tensor->rank, dims, weight->data->data};
-	return new_weight(low, weight, block_data(low->arena, &same, dim, block), block);
+	return new_weight(low, weight, panels_of(low->arena, &same, dim, block), block);
 }
 
 /* The largest of a vector's length and half of it that divides the channels; 0: none does. */
@@ -158,7 +172,7 @@ store_in_layout(Lowering *low, const Program *part, const bool *is_constant, MBu
 	if (lanes == 0 || (block > 0 && block != lanes) || (block == 0 && !sum.is_apart) ||
 	    weight->rank < 3 || weight->rank > 5 || weight->layout || sum.w->argc != weight->rank)
 		return;
-	Array *data = block_data(low->arena, weight->data, 0, lanes);
+	Array *data = panels_of(low->arena, weight->data, 0, lanes);
 	MBuffer *made = new_weight(low, weight, data, lanes);
 	made->rank = weight->rank;
 	made->dims = weight->dims;
