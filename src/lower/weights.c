@@ -44,14 +44,34 @@ find_factors(const Program *p, const bool *is_constant, Weighted *sum)
 	return false;
 }
 
-/* Whether anything but w's own dim moves with the loop. */
-static bool
-moves_elsewhere(const Stage *main, const Weighted *sum, int iter)
+typedef struct Sharing {
+	ExprCtx *ctx;
+	int iter;
+	int64_t count;
+} Sharing;
+
+/* The group of a channel, which is the same for as many. */
+static const Expr *
+without_group(ExprCtx *ctx, const Expr *e, void *arg)
 {
+	Sharing *sharing = arg;
+	int64_t count;
+	if (e->op != EX_floordiv || e->arg[0]->op != EX_iter || e->arg[0]->iter != sharing->iter ||
+	    !expr_as_i64(e->arg[1], &count) || count < 1)
+		return e;
+	sharing->count = count < sharing->count ? count : sharing->count;
+	return expr_i64(ctx, 0);
+}
+
+static int64_t
+share_of(ExprCtx *ctx, const Stage *main, const Weighted *sum, int iter)
+{
+	Sharing sharing = {ctx, iter, INT64_MAX};
 	bool elsewhere = main->guard && expr_uses_iter(main->guard, iter);
 	for (int k = 0; k < sum->x->argc; k++)
-		elsewhere |= expr_uses_iter(sum->x->arg[k], iter);
-	return elsewhere;
+		elsewhere |=
+			expr_uses_iter(expr_rewrite(ctx, sum->x->arg[k], without_group, &sharing), iter);
+	return elsewhere ? 1 : sharing.count;
 }
 
 bool
@@ -60,20 +80,34 @@ weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
 	if (!find_factors(p, is_constant, sum))
 		return false;
 	const Stage *main = p->stages[0];
-	sum->channel = -1;
-	sum->is_apart = false;
-	for (int d = 0; d < sum->w->argc && !sum->is_apart; d++) {
+	sum->share = 0;
+	for (int d = 0; d < sum->w->argc; d++) {
 		const Expr *index = sum->w->arg[d];
 		if (index->op != EX_iter || index->iter >= main->nloop)
 			continue;
-		bool is_apart = !moves_elsewhere(main, sum, index->iter);
-		if (sum->channel >= 0 && !is_apart)
+		int64_t share = share_of(p->ctx, main, sum, index->iter);
+		if (share <= sum->share)
 			continue;
 		sum->channel = index->iter;
 		sum->dim = d;
-		sum->is_apart = is_apart;
+		sum->share = share;
 	}
-	return sum->channel >= 0;
+	return sum->share > 0;
+}
+
+int64_t
+weighted_lanes(const Weighted *sum, int64_t vector)
+{
+	int64_t channels;
+	for (int d = 0; d < sum->w->argc; d++)
+		if (!dim_is_const(sum->w->tensor->hi[d], &channels))
+			return 0;
+	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
+	for (int64_t lanes = vector; lanes >= vector / 2; lanes /= 2)
+		if (channels % lanes == 0 &&
+		    (sum->share == INT64_MAX || sum->share == 1 || sum->share % lanes == 0))
+			return lanes;
+	return 0;
 }
 
 /* Whether some loop of a vector's length reads x contiguously: then it is the better lane. */
@@ -143,67 +177,68 @@ blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int d
 	return new_weight(low, weight, panels_of(low->arena, &same, dim, block), block);
 }
 
-/* The largest of a vector's length and half of it that divides the channels; 0: none does. */
 static int64_t
-lanes_for(const Lowering *low, const Weighted *sum)
+vector_of(const Lowering *low, const Weighted *sum)
 {
-	int64_t lanes =
-		low->context->target->device->vector_bytes * 8 / dtype_bits(sum->w->tensor->type);
-	int64_t channels;
-	for (int d = 0; d < sum->w->argc; d++)
-		if (!dim_is_const(sum->w->tensor->hi[d], &channels))
-			return 0;
-	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
-	return channels % lanes == 0 ? lanes : channels % (lanes / 2) == 0 ? lanes / 2 : 0;
+	return low->context->target->device->vector_bytes * 8 / dtype_bits(sum->w->tensor->type);
 }
 
-/* Between values in blocks of channels: weights, by output channel first, are stored so, too, and
- * ApplyLayouts does the rest. */
-static void
-store_in_layout(Lowering *low, const Program *part, const bool *is_constant, MBuffer **args)
+/* Terms of the sum: with few of them it costs more to turn the result than rows in lanes lose. */
+static bool
+is_long_sum(const Lowering *low, const Stage *main)
+{
+	enum { LONG_SUM = 64 };
+	int64_t terms = 1;
+	for (int i = main->nloop; i < main->nloop + main->nreduce; i++)
+		terms = probe_times(terms, probe_dim(low->context->target, main->iters[i].hi));
+	return terms >= LONG_SUM;
+}
+
+/* Weights by output channel first get a layout, in blocks of it, and ApplyLayouts does the rest: as
+ * values in blocks of channels need them, or where plain rows are short or sums long. */
+static bool
+store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool has_layout,
+                MBuffer **args)
 {
 	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
-	Weighted sum;
-	const MBuffer *result = args[part->ninput];
-	if (part->noutput != 1 || !weighted_sum(part, is_constant, &sum) || sum.dim != 0)
-		return;
-	const MBuffer *weight = args[sum.weight];
-	int64_t lanes = lanes_for(low, &sum), block = layout_block(result->layout);
-	if (lanes == 0 || (block > 0 && block != lanes) || (block == 0 && !sum.is_apart) ||
-	    weight->rank < 3 || weight->rank > 5 || weight->layout || sum.w->argc != weight->rank)
-		return;
-	Array *data = panels_of(low->arena, weight->data, 0, lanes);
-	MBuffer *made = new_weight(low, weight, data, lanes);
+	const Stage *main = part->stages[0];
+	const MBuffer *weight = args[sum->weight];
+	int64_t lanes = weighted_lanes(sum, vector_of(low, sum)),
+			block = layout_block(args[part->ninput]->layout);
+	if (lanes == 0 || part->noutput != 1 || sum->dim != 0 || (block > 0 && block != lanes) ||
+	    (block == 0 && sum->share == 1) || weight->rank < 3 || weight->rank > 5 ||
+	    sum->w->argc != weight->rank)
+		return false;
+	if (!has_layout && has_long_row(low, main, sum->x, lanes) && !is_long_sum(low, main))
+		return false;
+	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
 	made->rank = weight->rank;
 	made->dims = weight->dims;
 	made->layout = arena_printf(low->arena, "o%lld%s", (long long)lanes, rest[weight->rank]);
-	args[sum.weight] = made;
+	args[sum->weight] = made;
+	return true;
 }
 
 const Program *
 lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 {
 	Weighted sum;
-	int count = part->ninput + part->noutput;
 	bool has_layout = false, has_strides = false;
 	bool *is_constant = NEW_N(low->arena, bool, part->ninput + 1);
 	for (int i = 0; i < part->ninput; i++)
 		is_constant[i] = args[i]->kind == MB_WEIGHT && !args[i]->layout;
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < part->ninput + part->noutput; i++) {
 		has_layout |= args[i]->layout != NULL;
 		has_strides |= !args[i]->layout && lower_is_strided(low, args[i]);
 	}
-	if (has_layout)
-		store_in_layout(low, part, is_constant, args);
-	if (has_layout || has_strides || part->stages[0]->scan ||
-	    !weighted_sum(part, is_constant, &sum))
+	if (part->stages[0]->scan || !weighted_sum(part, is_constant, &sum) ||
+	    store_in_layout(low, part, &sum, has_layout, args) || has_layout || has_strides)
 		return part;
 	const Program *p = program_split_dims(low->arena, program_squeeze_dims(low->arena, part, NULL));
-	if (!weighted_sum(p, is_constant, &sum) || !sum.is_apart)
+	if (!weighted_sum(p, is_constant, &sum) || sum.share != INT64_MAX)
 		return part;
-	int64_t lanes = lanes_for(low, &sum);
-	int64_t full = low->context->target->device->vector_bytes * 8 / dtype_bits(sum.w->tensor->type);
-	if (lanes != full || has_long_row(low, p->stages[0], sum.x, lanes))
+	int64_t lanes = vector_of(low, &sum);
+	if (weighted_lanes(&sum, lanes) != lanes || has_long_row(low, p->stages[0], sum.x, lanes))
 		return part;
 	args[sum.weight] = blocked_weight(low, args[sum.weight], sum.w->tensor, sum.dim, lanes);
 	return program_block_input(low->arena, p, sum.weight, sum.dim, lanes);

@@ -11,11 +11,15 @@ typedef struct Weighted {
 	int weight;        /* input number of w's tensor */
 	int channel;       /* loop that stands alone at one dim of w */
 	int dim;           /* that dim */
-	bool is_apart;     /* x does not move with the channel */
+	int64_t share; /* so many channels, one after the other, have the same x: all, or a group's */
 } Weighted;
 
 /* Whether the program's first stage is one; is_constant[i] of input i. Of the loops at dims of w,
- * the first that is apart, else the first. */
+ * the one of which most share. */
 bool weighted_sum(const Program *p, const bool *is_constant, Weighted *sum);
+
+/* How many channels can run in lanes, of a vector of so many: all, or half of them; else 0. They
+ * share x, or have one each. */
+int64_t weighted_lanes(const Weighted *sum, int64_t vector);
 
 #endif

@@ -221,38 +221,39 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 	}
 }
 
-/* Without a library: a sum of products with constant weights, whose output channels can run in
- * lanes, in whole vectors or halves. It reads single elements of its source, however that lies. */
-static bool
-is_own_product(const Assigner *a, const NodeInfo *info, const Program *p)
+/* Without a library: of a sum of products with constant weights, how many output channels run in
+ * lanes, a block or half of one; 0: it is none. It reads single elements of its source, however
+ * that lies. */
+static int64_t
+own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
 {
 	Weighted sum;
-	int64_t channels;
 	bool *is_constant = NEW_N(a->arena, bool, p->ninput + 1);
 	for (int i = 0; i < p->ninput; i++)
 		is_constant[i] = value_fixed(info->values[i]);
-	return !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
-	       sum.is_apart && sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 &&
-	       dim_is_const(sum.w->tensor->hi[0], &channels) && channels % (a->block / 2) == 0;
+	bool is_own = !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
+	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1;
+	return is_own ? weighted_lanes(&sum, a->block) : 0;
 }
 
 static void
 examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
-	bool any = false, gives = is_one_box(p) && node->noutput > 0;
-	bool is_own = is_own_product(a, info, p);
+	int64_t own = own_lanes(a, info, p);
+	bool any = own > 0;
+	bool gives = is_one_box(p) && node->noutput > 0 && (own == 0 || own == a->block);
 	for (int i = 0; i < p->ninput; i++) {
 		info->takes[i] = is_even(a, info->values[i]) &&
-		                 (is_own || !sums_channels(p, p->inputs[i])) &&
+		                 (own > 0 || !sums_channels(p, p->inputs[i])) &&
 		                 reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
-		gives &= is_own || !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
+		gives &= own > 0 || !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
 	}
-	if (!any && !is_own)
+	if (!any)
 		return;
 	for (int i = 0; i < node->noutput; i++)
 		gives &= node->outputs[i] && is_even(a, node->outputs[i]);
-	info->role = !gives ? ROLE_READER : is_own ? ROLE_OWN : ROLE_KEEPER;
+	info->role = !gives ? ROLE_READER : own > 0 ? ROLE_OWN : ROLE_KEEPER;
 }
 
 static void
