@@ -15,6 +15,7 @@
 #include "lower/product_cpu.h"
 
 #include "lower/cost_cpu.h"
+#include "lower/weights.h"
 
 enum {
 	MAX_UNROLLED = 16, /* steps of a window as straight code */
@@ -31,6 +32,7 @@ typedef struct Product {
 	int lane;             /* shared iterators */
 	int row, wide;        /* positions of x; blocks of channels, or -1 */
 	int64_t rows, blocks; /* of each, in a tile */
+	bool is_ragged;       /* the last tile of a row is shorter */
 	bool *is_unrolled;    /* per iterator of the stage */
 	bool is_turned;       /* the result does not have the lanes side by side */
 } Product;
@@ -92,7 +94,8 @@ find_lane(Product *p)
 	int64_t lanes = device->vector_bytes * 8 / dtype_bits(p->w->tensor->type);
 	for (p->lane = p->group->nshared - 1; p->lane >= 0; p->lane--) {
 		int64_t extent = extent_of(p, p->lane);
-		if ((extent == lanes || extent == lanes / 2) && read_stride(p, p->w, p->lane) == 1)
+		if (extent > 1 && (extent == lanes || extent == half_lanes(lanes)) &&
+		    read_stride(p, p->w, p->lane) == 1)
 			return true;
 	}
 	return false;
@@ -157,25 +160,41 @@ most_rows(Product *p, int64_t sums)
 	return is_far && sums > FAR_ROWS ? FAR_ROWS : sums;
 }
 
-/* As many sums as fit into registers beside the factors, all in whole tiles: one vector of channels
- * if that is enough of them. Half of the registers is enough, the compiler manages five eighths. */
-static bool
-choose_tile(Product *p)
+/* The fullest tile of whole rows and blocks, with so many sums at most: with `enough` of them, the
+ * one with more rows, since then weights serve more often. */
+static int64_t
+find_whole_tile(Product *p, int64_t enough, int64_t most)
 {
-	int64_t most = p->coster.target->device->registers / 2, best = 0;
-	int64_t sums = most + most / 4, longest = most_rows(p, sums);
-	int64_t positions = extent_of(p, p->row), blocks = p->wide >= 0 ? extent_of(p, p->wide) : 1;
+	int64_t positions = extent_of(p, p->row), longest = most_rows(p, most), best = 0;
+	int64_t blocks = p->wide >= 0 ? extent_of(p, p->wide) : 1;
 	for (int64_t wide = 1; wide <= MAX_BLOCKS; wide++)
-		for (int64_t rows = 1; rows <= longest && rows * wide <= sums; rows++) {
+		for (int64_t rows = 1; rows <= longest && rows * wide <= most; rows++) {
 			bool fits = blocks % wide == 0 && positions % rows == 0;
-			bool is_fuller = rows * wide > best && (best < most / 2 || rows > p->rows);
+			bool is_fuller = rows * wide > best && (best < enough || rows > p->rows);
 			if (!fits || !is_fuller)
 				continue;
 			best = rows * wide;
 			p->rows = rows;
 			p->blocks = wide;
 		}
-	return best >= FEWEST && p->rows > 1;
+	return best;
+}
+
+/* As many sums as fit into registers beside the factors: half of them is enough, and the C compiler
+ * manages five eighths. A row that has no whole tiles, as one of 113 positions, gets nearly equal
+ * ones, and a shorter last one. */
+static bool
+choose_tile(Product *p)
+{
+	int64_t enough = p->coster.target->device->registers / 2, most = enough + enough / 4;
+	int64_t positions = extent_of(p, p->row), best = find_whole_tile(p, enough, most);
+	p->is_ragged = positions > most && best < most / 2;
+	if (!p->is_ragged)
+		return best >= FEWEST && p->rows > 1;
+	int64_t longest = most_rows(p, enough), tiles = (positions + longest - 1) / longest;
+	p->rows = (positions + tiles - 1) / tiles;
+	p->blocks = 1;
+	return true;
 }
 
 static bool
@@ -286,7 +305,7 @@ write_shared(Writer *w, bool by_channels, Inside *inside)
 	if (blocks && !by_channels)
 		vec_push(arena, &loops, blocks);
 	vec_push(arena, &loops, tile);
-	int parallel = loops.count;
+	int parallel = p->is_ragged ? loops.count - 1 : loops.count; /* loops that are cut are serial */
 	vec_push(arena, &loops, lane);
 	if (inside->blocks)
 		vec_push(arena, &loops, inside->blocks);

@@ -95,6 +95,21 @@ weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
 	return sum->share > 0;
 }
 
+bool
+weighted_has_rows(const Program *p)
+{
+	const Stage *main = p->stages[0];
+	int64_t positions;
+	return main->nloop > 0 && dim_is_const(main->iters[main->nloop - 1].hi, &positions);
+}
+
+int64_t
+half_lanes(int64_t vector)
+{
+	enum { FEWEST = 8 };
+	return vector / 2 >= FEWEST ? vector / 2 : 0;
+}
+
 int64_t
 weighted_lanes(const Weighted *sum, int64_t vector)
 {
@@ -103,7 +118,7 @@ weighted_lanes(const Weighted *sum, int64_t vector)
 		if (!dim_is_const(sum->w->tensor->hi[d], &channels))
 			return 0;
 	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
-	for (int64_t lanes = vector; lanes >= vector / 2; lanes /= 2)
+	for (int64_t lanes = vector; lanes == vector || lanes == half_lanes(vector); lanes /= 2)
 		if (channels % lanes == 0 &&
 		    (sum->share == INT64_MAX || sum->share == 1 || sum->share % lanes == 0))
 			return lanes;
@@ -209,7 +224,8 @@ store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool ha
 	    (block == 0 && sum->share == 1) || weight->rank < 3 || weight->rank > 5 ||
 	    sum->w->argc != weight->rank)
 		return false;
-	if (!has_layout && has_long_row(low, main, sum->x, lanes) && !is_long_sum(low, main))
+	if (!has_layout && has_long_row(low, main, sum->x, lanes) &&
+	    !(is_long_sum(low, main) && weighted_has_rows(part)))
 		return false;
 	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
 	made->rank = weight->rank;

@@ -18,6 +18,12 @@ typedef struct Weighted {
  * the one of which most share. */
 bool weighted_sum(const Program *p, const bool *is_constant, Weighted *sum);
 
+/* Whether its last loop, which counts positions, has a known number of them: tiles need one. */
+bool weighted_has_rows(const Program *p);
+
+/* Half of a vector's lanes, where that still is a vector worth using; else 0. */
+int64_t half_lanes(int64_t vector);
+
 /* How many channels can run in lanes, of a vector of so many: all, or half of them; else 0. They
  * share x, or have one each. */
 int64_t weighted_lanes(const Weighted *sum, int64_t vector);

@@ -232,7 +232,8 @@ own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
 	for (int i = 0; i < p->ninput; i++)
 		is_constant[i] = value_fixed(info->values[i]);
 	bool is_own = !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
-	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1;
+	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1 &&
+	              weighted_has_rows(p);
 	return is_own ? weighted_lanes(&sum, a->block) : 0;
 }
 

@@ -442,6 +442,15 @@ static const char *const products[] = {
 	"graph g(%x: f32[N,16,2,3,4]) -> %y { %w: f32[64,16,1,3,3] = weight 0\n"
 	"%v: f32[64,1,2,1,3] = weight 1\n %c = Conv(%x, %w) {pads=[0,1,1,0,1,1]} \"c\"\n"
 	"%y = Conv(%c, %v) {group=64, pads=[1,0,1,0,0,1]} \"y\" }",
+	"graph g(%x: f32[N,32,5,7]) -> %y { %w: f32[32,16,3,3] = weight 0\n"
+	"%v: f32[32,8,1,1] = weight 1\n"
+	"%c = Conv(%x, %w) {group=2, pads=[1,1,1,1]} \"c\"\n %r = Relu(%c) \"r\"\n"
+	"%y = Conv(%r, %v) {group=4} \"y\" }",
+	"graph g(%x: f32[N,32,5,7]) -> %y { %w: f32[32,16,4,4] = weight 0\n"
+	"%y = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,1,1]} \"y\" }",
+	"graph g(%x: f32[N,8,2,23]) -> %y { %w: f32[48,8,1,3] = weight 0 %v: f32[8,48,1,3] = weight 1\n"
+	"%c = Conv(%x, %w) {pads=[0,1,0,1]} \"c\"\n %r = Relu(%c) \"r\"\n"
+	"%y = Conv(%r, %v) {pads=[0,1,0,1]} \"y\" }",
 	"graph g(%x: f32[N,12,64]) -> %y { %w: f32[64,48] = weight 0 %b: f32[48] = weight 1\n"
 	"%m = MatMul(%x, %w) \"m\"\n %y = Add(%m, %b) \"y\" }",
 };
