@@ -14,6 +14,10 @@
 #include "lower/weights.h"
 #include "program/layout.h"
 
+/* A result whose channels do not lie side by side is turned behind its tile, which costs as much
+ * as so many terms of the sum gain: with channels in whole vectors or in halves. */
+enum { LONG_SUM = 64, HALF_SUM = 32 };
+
 static int
 input_number(const Program *p, const Tensor *tensor)
 {
@@ -74,6 +78,15 @@ share_of(ExprCtx *ctx, const Stage *main, const Weighted *sum, int iter)
 	return elsewhere ? 1 : sharing.count;
 }
 
+static int64_t
+terms_of(const Stage *main)
+{
+	int64_t terms = 1, extent;
+	for (int i = main->nloop; i < main->nloop + main->nreduce; i++)
+		terms = dim_is_const(main->iters[i].hi, &extent) ? probe_times(terms, extent) : INT64_MAX;
+	return terms;
+}
+
 bool
 weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
 {
@@ -81,6 +94,7 @@ weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
 		return false;
 	const Stage *main = p->stages[0];
 	sum->share = 0;
+	sum->terms = terms_of(main);
 	for (int d = 0; d < sum->w->argc; d++) {
 		const Expr *index = sum->w->arg[d];
 		if (index->op != EX_iter || index->iter >= main->nloop)
@@ -119,7 +133,7 @@ weighted_lanes(const Weighted *sum, int64_t vector)
 			return 0;
 	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
 	for (int64_t lanes = vector; lanes == vector || lanes == half_lanes(vector); lanes /= 2)
-		if (channels % lanes == 0 &&
+		if (channels % lanes == 0 && (lanes == vector || sum->terms >= HALF_SUM) &&
 		    (sum->share == INT64_MAX || sum->share == 1 || sum->share % lanes == 0))
 			return lanes;
 	return 0;
@@ -198,17 +212,6 @@ vector_of(const Lowering *low, const Weighted *sum)
 	return low->context->target->device->vector_bytes * 8 / dtype_bits(sum->w->tensor->type);
 }
 
-/* Terms of the sum: with few of them it costs more to turn the result than rows in lanes lose. */
-static bool
-is_long_sum(const Lowering *low, const Stage *main)
-{
-	enum { LONG_SUM = 64 };
-	int64_t terms = 1;
-	for (int i = main->nloop; i < main->nloop + main->nreduce; i++)
-		terms = probe_times(terms, probe_dim(low->context->target, main->iters[i].hi));
-	return terms >= LONG_SUM;
-}
-
 /* Weights by output channel first get a layout, in blocks of it, and ApplyLayouts does the rest: as
  * values in blocks of channels need them, or where plain rows are short or sums long. */
 static bool
@@ -225,7 +228,7 @@ store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool ha
 	    sum->w->argc != weight->rank)
 		return false;
 	if (!has_layout && has_long_row(low, main, sum->x, lanes) &&
-	    !(is_long_sum(low, main) && weighted_has_rows(part)))
+	    !(sum->terms >= LONG_SUM && weighted_has_rows(part)))
 		return false;
 	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
 	made->rank = weight->rank;

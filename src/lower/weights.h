@@ -11,6 +11,7 @@ typedef struct Weighted {
 	int weight;        /* input number of w's tensor */
 	int channel;       /* loop that stands alone at one dim of w */
 	int dim;           /* that dim */
+	int64_t terms;     /* of the sum; many where that is not known */
 	int64_t share; /* so many channels, one after the other, have the same x: all, or a group's */
 } Weighted;
 
@@ -24,8 +25,8 @@ bool weighted_has_rows(const Program *p);
 /* Half of a vector's lanes, where that still is a vector worth using; else 0. */
 int64_t half_lanes(int64_t vector);
 
-/* How many channels can run in lanes, of a vector of so many: all, or half of them; else 0. They
- * share x, or have one each. */
+/* How many channels can run in lanes, of a vector of so many: all, or half of them, where the sum
+ * is worth it; else 0. They share x, or have one each. */
 int64_t weighted_lanes(const Weighted *sum, int64_t vector);
 
 #endif
