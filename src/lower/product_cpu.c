@@ -30,6 +30,8 @@ typedef struct Product {
 	const Stage *stage;
 	const Expr *x, *w;    /* the factors: w has channels in lanes */
 	int lane;             /* shared iterators */
+	int64_t lanes;        /* of a vector */
+	bool is_cut;          /* the lane's loop has more iterations */
 	int row, wide;        /* positions of x; blocks of channels, or -1 */
 	int64_t rows, blocks; /* of each, in a tile */
 	bool is_ragged;       /* the last tile of a row is shorter */
@@ -86,17 +88,35 @@ is_sum_of_products(const Group *group)
 	return true;
 }
 
-/* A whole vector of w, or half of one. */
+/* The steps of the sum that a vector of w takes lie in cache, and on few pages. */
 static bool
-find_lane(Product *p)
+is_near(Product *p)
 {
 	const Device *device = p->coster.target->device;
-	int64_t lanes = device->vector_bytes * 8 / dtype_bits(p->w->tensor->type);
+	int64_t span = dtype_bits(p->w->tensor->type) / 8;
+	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++) {
+		int64_t stride, steps = probe_dim(p->coster.target, p->stage->iters[i].hi);
+		p->coster.stage = p->stage;
+		p->coster.iter = i;
+		if (!cost_stride(&p->coster, p->w->tensor, p->w->arg, &stride))
+			return false;
+		span = probe_times(span, stride > 0 ? probe_times(stride, steps) : 1);
+	}
+	return span <= device->l2 / 4;
+}
+
+/* A whole vector of w, or half of one, that is all of a loop; or a longer loop, to be cut. */
+static bool
+find_lane(Product *p, bool is_cut)
+{
+	const Device *device = p->coster.target->device;
+	p->lanes = device->vector_bytes * 8 / dtype_bits(p->w->tensor->type);
+	p->is_cut = is_cut;
 	for (p->lane = p->group->nshared - 1; p->lane >= 0; p->lane--) {
 		int64_t extent = extent_of(p, p->lane);
-		if (extent > 1 && (extent == lanes || extent == half_lanes(lanes)) &&
-		    read_stride(p, p->w, p->lane) == 1)
-			return true;
+		bool is_whole = extent > 1 && (extent == p->lanes || extent == half_lanes(p->lanes));
+		if ((is_cut ? extent > p->lanes : is_whole) && read_stride(p, p->w, p->lane) == 1)
+			return !is_cut || is_near(p);
 	}
 	return false;
 }
@@ -114,12 +134,12 @@ find_loop(Product *p, const Expr *moving, const Expr *still)
 
 /* With operand k of the product as w. */
 static bool
-find_loops(Product *p, int k)
+find_loops(Product *p, int k, bool is_cut)
 {
 	const Expr *body = expr_without_casts(p->stage->body[0]);
 	p->w = expr_without_casts(body->arg[k]);
 	p->x = expr_without_casts(body->arg[1 - k]);
-	if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p))
+	if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p, is_cut))
 		return false;
 	int64_t along = read_stride(p, p->x, p->lane);
 	p->row = find_loop(p, p->x, p->w);
@@ -203,13 +223,13 @@ recognise(Product *p)
 	const Stage *stage = p->stage;
 	if (p->coster.target->is_plain || !is_sum_of_products(p->group))
 		return false;
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < 4; k++) {
 		p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
-		if (!find_loops(p, k) || (stage->guard && !unroll_guard(p, stage->guard)) ||
+		if (!find_loops(p, k % 2, k >= 2) || (stage->guard && !unroll_guard(p, stage->guard)) ||
 		    !choose_tile(p))
 			continue;
 		p->is_turned = result_stride(p, p->lane) != 1;
-		if (!p->is_turned || p->coster.program->noutput == 1)
+		if (!p->is_turned || (!p->is_cut && p->coster.program->noutput == 1))
 			return true;
 	}
 	return false;
@@ -276,51 +296,72 @@ write_bind(Writer *w, const char *loop, const char *how)
 	buf_printf(&w->text, "bind %s @%s\n", loop, how);
 }
 
-/* The tile's two loops inside; either may be NULL. */
-typedef struct Inside {
-	const char *blocks, *rows;
-} Inside;
+/* The shared loops, where they are cut the two of each; NULL: there is none. */
+typedef struct Loops {
+	const char *blocks, *tile, *vectors; /* outside */
+	const char *lane, *block, *row;      /* inside */
+} Loops;
 
-/* Parallel loops outside, the lanes, the tile. */
-static void
-write_shared(Writer *w, bool by_channels, Inside *inside)
+static Loops
+write_splits(Writer *w)
 {
 	const Product *p = w->p;
-	Arena *arena = w->names.arena;
-	StrVec loops = {0};
-	const char *lane = w->nest->shared[p->lane]->var->name, *blocks = NULL;
-	*inside = (Inside){NULL, "u"};
-	const char *tile = write_split(w, p->row, p->rows, "tile", &inside->rows);
-	if (p->wide >= 0)
-		blocks = w->nest->shared[p->wide]->var->name;
+	Loops l = {.lane = "lane", .block = "v", .row = "u"};
+	l.tile = write_split(w, p->row, p->rows, "tile", &l.row);
 	if (p->blocks > 1) {
-		inside->blocks = "v";
-		blocks = write_split(w, p->wide, p->blocks, "blocks", &inside->blocks);
+		l.blocks = write_split(w, p->wide, p->blocks, "blocks", &l.block);
+	} else {
+		l.block = NULL;
+		l.blocks = p->wide >= 0 ? w->nest->shared[p->wide]->var->name : NULL;
 	}
-	if (blocks && by_channels)
-		vec_push(arena, &loops, blocks);
+	if (p->is_cut)
+		l.vectors = write_split(w, p->lane, p->lanes, "vectors", &l.lane);
+	else
+		l.lane = w->nest->shared[p->lane]->var->name;
+	return l;
+}
+
+static void
+add_loop(const Writer *w, StrVec *loops, const char *loop)
+{
+	if (loop)
+		vec_push(w->names.arena, loops, loop);
+}
+
+/* Parallel loops outside, the lanes, the tile. Loops with a shorter last piece are cut where that
+ * begins, so they are serial. */
+static void
+write_shared(Writer *w, const Loops *l, bool by_channels)
+{
+	const Product *p = w->p;
+	StrVec loops = {0};
+	bool has_tail = p->is_cut && extent_of(p, p->lane) % p->lanes != 0;
+	add_loop(w, &loops, by_channels ? l->blocks : NULL);
 	for (int k = 0; k < p->group->nshared; k++)
 		if (k != p->row && k != p->wide && k != p->lane)
-			vec_push(arena, &loops, w->nest->shared[k]->var->name);
-	if (blocks && !by_channels)
-		vec_push(arena, &loops, blocks);
-	vec_push(arena, &loops, tile);
-	int parallel = p->is_ragged ? loops.count - 1 : loops.count; /* loops that are cut are serial */
-	vec_push(arena, &loops, lane);
-	if (inside->blocks)
-		vec_push(arena, &loops, inside->blocks);
-	vec_push(arena, &loops, inside->rows);
+			add_loop(w, &loops, w->nest->shared[k]->var->name);
+	add_loop(w, &loops, by_channels ? NULL : l->blocks);
+	add_loop(w, &loops, has_tail ? NULL : l->vectors);
+	int parallel = loops.count + !p->is_ragged;
+	add_loop(w, &loops, l->tile);
+	add_loop(w, &loops, has_tail ? l->vectors : NULL);
+	add_loop(w, &loops, l->lane);
+	add_loop(w, &loops, l->block);
+	add_loop(w, &loops, l->row);
 	write_list(w, &loops);
 	for (int i = 0; i < parallel; i++)
 		write_bind(w, loops.data[i], "parallel");
-	if (p->is_turned) {
-		const NestStage *last = &w->nest->stages[p->group->program->nstage - 1];
-		const char *turned = new_name(w, "turned");
-		buf_printf(&w->text, "cache_write %s at %s @stack -> %s\n", last->last->tensor.name, tile,
-		           turned);
-		write_bind(w, arena_printf(arena, "%s_%d", turned, p->blocks > 1 ? 2 : 1), "vector");
-	}
-	write_bind(w, lane, "vector");
+}
+
+/* Behind a tile, its results are turned, so that runs of a row are stored. */
+static void
+write_turned(Writer *w, const Loops *l)
+{
+	const NestStage *last = &w->nest->stages[w->p->group->program->nstage - 1];
+	const char *turned = new_name(w, "turned");
+	buf_printf(&w->text, "cache_write %s at %s @stack -> %s\n", last->last->tensor.name, l->tile,
+	           turned);
+	write_bind(w, arena_printf(w->names.arena, "%s_%d", turned, l->block ? 2 : 1), "vector");
 }
 
 /* Behind the sums of a loop of the tile comes another one for what is done with them. */
@@ -334,26 +375,26 @@ write_fission(Writer *w, const char *loop)
 }
 
 static void
-write_sum(Writer *w, const Inside *inside)
+write_sum(Writer *w, const Loops *l)
 {
 	const Product *p = w->p;
 	const NestStage *nest = &w->nest->stages[0];
 	StrVec loops = {0};
-	write_fission(w, inside->rows);
-	if (inside->blocks)
-		write_fission(w, inside->blocks);
+	write_fission(w, l->row);
+	if (l->block)
+		write_fission(w, l->block);
 	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
 		vec_push(w->names.arena, &loops, nest->iters[i]->var->name);
-	if (inside->blocks)
-		vec_push(w->names.arena, &loops, inside->blocks);
-	vec_push(w->names.arena, &loops, inside->rows);
+	if (l->block)
+		vec_push(w->names.arena, &loops, l->block);
+	vec_push(w->names.arena, &loops, l->row);
 	write_list(w, &loops);
 	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
 		if (p->is_unrolled[i])
 			write_bind(w, nest->iters[i]->var->name, "unroll");
-	if (inside->blocks)
-		write_bind(w, inside->blocks, "unroll");
-	write_bind(w, inside->rows, "unroll");
+	if (l->block)
+		write_bind(w, l->block, "unroll");
+	write_bind(w, l->row, "unroll");
 }
 
 const Script *
@@ -363,11 +404,14 @@ product_script(Arena *arena, const Group *group, const Target *target, const Nes
 	             .group = group,
 	             .stage = group->program->stages[0]};
 	Writer w = {.p = &p, .nest = nest, .names = nest->names, .text = {.arena = arena}};
-	Inside inside;
 	if (!recognise(&p))
 		return NULL;
-	write_shared(&w, is_by_channels(&p), &inside);
-	write_sum(&w, &inside);
+	const Loops loops = write_splits(&w);
+	write_shared(&w, &loops, is_by_channels(&p));
+	if (p.is_turned)
+		write_turned(&w, &loops);
+	write_bind(&w, loops.lane, "vector");
+	write_sum(&w, &loops);
 	Scanner scan;
 	scan_open(&scan, arena, NULL, buf_text(&w.text));
 	return script_parse(arena, &scan);

@@ -451,6 +451,10 @@ static const char *const products[] = {
 	"graph g(%x: f32[N,8,2,23]) -> %y { %w: f32[48,8,1,3] = weight 0 %v: f32[8,48,1,3] = weight 1\n"
 	"%c = Conv(%x, %w) {pads=[0,1,0,1]} \"c\"\n %r = Relu(%c) \"r\"\n"
 	"%y = Conv(%r, %v) {pads=[0,1,0,1]} \"y\" }",
+	"graph g(%a: f32[N,12,20], %b: f32[N,20,40]) -> %y { %m = MatMul(%a, %b) \"m\"\n"
+	"%y = Relu(%m) \"y\" }",
+	"graph g(%x: f32[N,20,5,5]) -> %y { %w: f32[60,10,1,1] = weight 0\n"
+	"%c = Conv(%x, %w) {group=2} \"c\"\n %y = Relu(%c) \"y\" }",
 	"graph g(%x: f32[N,12,64]) -> %y { %w: f32[64,48] = weight 0 %b: f32[48] = weight 1\n"
 	"%m = MatMul(%x, %w) \"m\"\n %y = Add(%m, %b) \"y\" }",
 };
