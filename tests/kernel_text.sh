@@ -85,7 +85,8 @@ again='
 		match($0, /^\t*/)
 		while (count && depth[count] > RLENGTH) count--
 		for (i = 1; i <= count; i++)
-			if (index($0, text[i])) print text[i] " is " name[i] ":" $0
+			if ((at = index($0, text[i])) && substr($0, at + length(text[i]), 1) !~ /[0-9]/)
+				print text[i] " is " name[i] ":" $0
 	}
 	/^\t*const tw_i64 h[0-9]+ = / {
 		value = $0

@@ -12,6 +12,7 @@
 
 #include "base/work.h"
 #include "lower/cost_cpu.h"
+#include "lower/product_cpu.h"
 #include "lower/schedule_cpu.h"
 #include "lower/window_cpu.h"
 
@@ -557,6 +558,9 @@ read_script(Arena *arena, Buf *text)
 const Script *
 schedule_cpu(Arena *arena, const Group *group, const Target *target, const Nest *nest)
 {
+	const Script *product = product_script(arena, group, target, nest);
+	if (product)
+		return product;
 	const Choice choice = choose(arena, group, target);
 	const char *lane, *rows;
 	Writer w = {.arena = arena,

@@ -5,19 +5,18 @@
  *     => lanes along i:  Y[16*b + i, p] = sum(c, r) X[c,p+r] * W'[c,b,r,i]
  *
  * Only for one sum of products with constant weights, when no loop reads the other operand
- * contiguously over a vector's length. The weights are rearranged once, when compiling.
+ * contiguously over a vector's length, or when values beside them are stored in blocks of channels.
+ * The weights are rearranged once, when compiling.
  */
 #include <string.h>
 
 #include "lower/inner.h"
+#include "lower/weights.h"
 #include "program/layout.h"
 
-typedef struct Factors {
-	const Expr *x, *w; /* reads */
-	int weight;        /* input number of w's tensor */
-	int channel;       /* loop that only w moves with */
-	int dim;           /* of w */
-} Factors;
+/* A result whose channels do not lie side by side is turned behind its tile, which costs as much
+ * as so many terms of the sum gain: with channels in whole vectors or in halves. */
+enum { LONG_SUM = 64, HALF_SUM = 32 };
 
 static int
 input_number(const Program *p, const Tensor *tensor)
@@ -29,44 +28,115 @@ input_number(const Program *p, const Tensor *tensor)
 }
 
 static bool
-find_factors(const Program *p, MBuffer *const *args, Factors *f)
+find_factors(const Program *p, const bool *is_constant, Weighted *sum)
 {
-	const Stage *main = p->stages[0];
-	if (main->kind != STAGE_reduce || main->reduce != REDUCE_sum || main->nbody != 1)
+	const Stage *main = p->nstage > 0 ? p->stages[0] : NULL;
+	if (!main || main->kind != STAGE_reduce || main->reduce != REDUCE_sum || main->nbody != 1)
 		return false;
 	const Expr *body = expr_without_casts(main->body[0]);
 	if (body->op != EX_mul)
 		return false;
 	for (int k = 0; k < 2; k++) {
-		f->w = expr_without_casts(body->arg[k]);
-		f->x = expr_without_casts(body->arg[1 - k]);
-		if (f->w->op != EX_read || f->x->op != EX_read || f->w->tensor == f->x->tensor)
+		sum->w = expr_without_casts(body->arg[k]);
+		sum->x = expr_without_casts(body->arg[1 - k]);
+		if (sum->w->op != EX_read || sum->x->op != EX_read || sum->w->tensor == sum->x->tensor)
 			return false;
-		f->weight = input_number(p, f->w->tensor);
-		if (f->weight >= 0 && args[f->weight]->kind == MB_WEIGHT)
+		sum->weight = input_number(p, sum->w->tensor);
+		if (sum->weight >= 0 && is_constant[sum->weight])
 			return true;
 	}
 	return false;
 }
 
-/* A loop that stands alone at one dim of the weights and nowhere else in the product. */
-static bool
-find_channel(const Stage *main, Factors *f)
+typedef struct Sharing {
+	ExprCtx *ctx;
+	int iter;
+	int64_t count;
+} Sharing;
+
+/* The group of a channel, which is the same for as many. */
+static const Expr *
+without_group(ExprCtx *ctx, const Expr *e, void *arg)
 {
-	for (int d = 0; d < f->w->argc; d++) {
-		const Expr *index = f->w->arg[d];
+	Sharing *sharing = arg;
+	int64_t count;
+	if (e->op != EX_floordiv || e->arg[0]->op != EX_iter || e->arg[0]->iter != sharing->iter ||
+	    !expr_as_i64(e->arg[1], &count) || count < 1)
+		return e;
+	sharing->count = count < sharing->count ? count : sharing->count;
+	return expr_i64(ctx, 0);
+}
+
+static int64_t
+share_of(ExprCtx *ctx, const Stage *main, const Weighted *sum, int iter)
+{
+	Sharing sharing = {ctx, iter, INT64_MAX};
+	bool elsewhere = main->guard && expr_uses_iter(main->guard, iter);
+	for (int k = 0; k < sum->x->argc; k++)
+		elsewhere |=
+			expr_uses_iter(expr_rewrite(ctx, sum->x->arg[k], without_group, &sharing), iter);
+	return elsewhere ? 1 : sharing.count;
+}
+
+static int64_t
+terms_of(const Stage *main)
+{
+	int64_t terms = 1, extent;
+	for (int i = main->nloop; i < main->nloop + main->nreduce; i++)
+		terms = dim_is_const(main->iters[i].hi, &extent) ? probe_times(terms, extent) : INT64_MAX;
+	return terms;
+}
+
+bool
+weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
+{
+	if (!find_factors(p, is_constant, sum))
+		return false;
+	const Stage *main = p->stages[0];
+	sum->share = 0;
+	sum->terms = terms_of(main);
+	for (int d = 0; d < sum->w->argc; d++) {
+		const Expr *index = sum->w->arg[d];
 		if (index->op != EX_iter || index->iter >= main->nloop)
 			continue;
-		bool elsewhere = main->guard && expr_uses_iter(main->guard, index->iter);
-		for (int k = 0; k < f->x->argc; k++)
-			elsewhere |= expr_uses_iter(f->x->arg[k], index->iter);
-		if (elsewhere)
+		int64_t share = share_of(p->ctx, main, sum, index->iter);
+		if (share <= sum->share)
 			continue;
-		f->channel = index->iter;
-		f->dim = d;
-		return true;
+		sum->channel = index->iter;
+		sum->dim = d;
+		sum->share = share;
 	}
-	return false;
+	return sum->share > 0;
+}
+
+bool
+weighted_has_rows(const Program *p)
+{
+	const Stage *main = p->stages[0];
+	int64_t positions;
+	return main->nloop > 0 && dim_is_const(main->iters[main->nloop - 1].hi, &positions);
+}
+
+int64_t
+half_lanes(int64_t vector)
+{
+	enum { FEWEST = 8 };
+	return vector / 2 >= FEWEST ? vector / 2 : 0;
+}
+
+int64_t
+weighted_lanes(const Weighted *sum, int64_t vector)
+{
+	int64_t channels;
+	for (int d = 0; d < sum->w->argc; d++)
+		if (!dim_is_const(sum->w->tensor->hi[d], &channels))
+			return 0;
+	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
+	for (int64_t lanes = vector; lanes == vector || lanes == half_lanes(vector); lanes /= 2)
+		if (channels % lanes == 0 && (lanes == vector || sum->terms >= HALF_SUM) &&
+		    (sum->share == INT64_MAX || sum->share == 1 || sum->share % lanes == 0))
+			return lanes;
+	return 0;
 }
 
 /* Whether some loop of a vector's length reads x contiguously: then it is the better lane. */
@@ -86,18 +156,43 @@ has_long_row(Lowering *low, const Stage *main, const Expr *x, int64_t lanes)
 	return false;
 }
 
-/* The elements of `data` with dim d cut into blocks, which come last. */
+/* The elements of `data` in panels, one for each block of dim d: [d/block, the other dims, block].
+ * A product that runs through a panel reads it in one run. */
 static Array *
-block_data(Arena *arena, const Array *data, int dim, int64_t block)
+panels_of(Arena *arena, const Array *data, int dim, int64_t block)
 {
-	int64_t dims[ARRAY_MAX_RANK + 1];
-	memcpy(dims, data->dims, (size_t)data->rank * sizeof *dims);
-	dims[dim] /= block;
-	dims[data->rank] = block;
-	Array *out = array_new(arena, data->type, data->rank + 1, dims);
-	Blocking blocking = blocking_of(data, dim, block);
-	blocking_copy(&blocking, data->data, out->data);
+	int64_t dims[ARRAY_MAX_RANK + 1], outer = 1, inner = 1, count = data->dims[dim];
+	int rank = 0;
+	dims[rank++] = count / block;
+	for (int d = 0; d < data->rank; d++) {
+		if (d == dim)
+			continue;
+		dims[rank++] = data->dims[d];
+		outer *= d < dim ? data->dims[d] : 1;
+		inner *= d > dim ? data->dims[d] : 1;
+	}
+	dims[rank++] = block;
+	Array *out = array_new(arena, data->type, rank, dims);
+	size_t size = (size_t)dtype_bits(data->type) / 8;
+	const char *from = data->data;
+	for (int64_t o = 0; o < outer; o++)
+		for (int64_t c = 0; c < count; c++)
+			for (int64_t i = 0; i < inner; i++, from += size) {
+				int64_t at = ((c / block * outer + o) * inner + i) * block + c % block;
+				memcpy((char *)out->data + (size_t)at * size, from, size);
+			}
 	return out;
+}
+
+static MBuffer *
+new_weight(Lowering *low, const MBuffer *weight, Array *data, int64_t block)
+{
+	Type type = type_of_array(low->graph->ctx, data);
+	const char *name = arena_printf(low->arena, "%s.blocks%lld", weight->name, (long long)block);
+	MBuffer *buffer = lower_temp(low, name, type.dtype, type.rank, type.dims);
+	buffer->kind = MB_WEIGHT;
+	buffer->data = data;
+	return buffer;
 }
 
 static MBuffer *
@@ -108,35 +203,62 @@ blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int d
 	for (int d = 0; d < tensor->rank; d++)
 		dim_is_const(tensor->hi[d], &dims[d]);
 	Array same = {weight->data->type, tensor->rank, dims, weight->data->data};
-	Array *data = block_data(low->arena, &same, dim, block);
-	Type type = type_of_array(low->graph->ctx, data);
-	const char *name = arena_printf(low->arena, "%s.blocks%lld", weight->name, (long long)block);
-	MBuffer *buffer = lower_temp(low, name, type.dtype, type.rank, type.dims);
-	buffer->kind = MB_WEIGHT;
-	buffer->data = data;
-	return buffer;
+	return new_weight(low, weight, panels_of(low->arena, &same, dim, block), block);
+}
+
+static int64_t
+vector_of(const Lowering *low, const Weighted *sum)
+{
+	return low->context->target->device->vector_bytes * 8 / dtype_bits(sum->w->tensor->type);
+}
+
+/* Weights by output channel first get a layout, in blocks of it, and ApplyLayouts does the rest: as
+ * values in blocks of channels need them, or where plain rows are short or sums long. */
+static bool
+store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool has_layout,
+                MBuffer **args)
+{
+	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
+	const Stage *main = part->stages[0];
+	const MBuffer *weight = args[sum->weight];
+	int64_t lanes = weighted_lanes(sum, vector_of(low, sum)),
+			block = layout_block(args[part->ninput]->layout);
+	if (lanes == 0 || part->noutput != 1 || sum->dim != 0 || (block > 0 && block != lanes) ||
+	    (block == 0 && sum->share == 1) || weight->rank < 3 || weight->rank > 5 ||
+	    sum->w->argc != weight->rank)
+		return false;
+	if (!has_layout && has_long_row(low, main, sum->x, lanes) &&
+	    !(sum->terms >= LONG_SUM && weighted_has_rows(part)))
+		return false;
+	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
+	made->rank = weight->rank;
+	made->dims = weight->dims;
+	made->layout = arena_printf(low->arena, "o%lld%s", (long long)lanes, rest[weight->rank]);
+	args[sum->weight] = made;
+	return true;
 }
 
 const Program *
 lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 {
-	Factors f = {0};
-	const Device *device = low->context->target->device;
-	for (int i = 0; i < part->ninput + part->noutput; i++)
-		if (args[i]->layout || lower_is_strided(low, args[i]))
-			return part;
-	if (part->stages[0]->scan || !find_factors(part, args, &f))
+	Weighted sum;
+	bool has_layout = false, has_strides = false;
+	bool *is_constant = NEW_N(low->arena, bool, part->ninput + 1);
+	for (int i = 0; i < part->ninput; i++)
+		is_constant[i] = args[i]->kind == MB_WEIGHT && !args[i]->layout;
+	for (int i = 0; i < part->ninput + part->noutput; i++) {
+		has_layout |= args[i]->layout != NULL;
+		has_strides |= !args[i]->layout && lower_is_strided(low, args[i]);
+	}
+	if (part->stages[0]->scan || !weighted_sum(part, is_constant, &sum) ||
+	    store_in_layout(low, part, &sum, has_layout, args) || has_layout || has_strides)
 		return part;
 	const Program *p = program_split_dims(low->arena, program_squeeze_dims(low->arena, part, NULL));
-	if (!find_factors(p, args, &f) || !find_channel(p->stages[0], &f))
+	if (!weighted_sum(p, is_constant, &sum) || sum.share != INT64_MAX)
 		return part;
-	int64_t lanes = device->vector_bytes * 8 / dtype_bits(f.w->tensor->type), channels;
-	for (int d = 0; d < f.w->argc; d++)
-		if (!dim_is_const(f.w->tensor->hi[d], &channels))
-			return part;
-	dim_is_const(f.w->tensor->hi[f.dim], &channels);
-	if (channels % lanes != 0 || has_long_row(low, p->stages[0], f.x, lanes))
+	int64_t lanes = vector_of(low, &sum);
+	if (weighted_lanes(&sum, lanes) != lanes || has_long_row(low, p->stages[0], sum.x, lanes))
 		return part;
-	args[f.weight] = blocked_weight(low, args[f.weight], f.w->tensor, f.dim, lanes);
-	return program_block_input(low->arena, p, f.weight, f.dim, lanes);
+	args[sum.weight] = blocked_weight(low, args[sum.weight], sum.w->tensor, sum.dim, lanes);
+	return program_block_input(low->arena, p, sum.weight, sum.dim, lanes);
 }

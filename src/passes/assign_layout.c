@@ -9,10 +9,11 @@
  * Vendor convolutions and pools work on blocked storage; groups that read it in place
  * (element-wise, concatenation at multiples of the block) keep it; groups that read it at a plain
  * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout, other
- * sums of products too.
+ * sums of products too. Without a library our own products with constant weights are what makes
+ * blocks: their channels run in lanes (lower/product_cpu.h), where whole blocks fill them.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  *
- * needs   fused groups, an oracle with a vendor library
+ * needs   fused groups; a CPU
  * keeps   shapes, meanings: types are logical
  */
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "lower/node.h"
+#include "lower/weights.h"
 #include "passes/passes.h"
 #include "program/layout.h"
 #include "program/match.h"
@@ -28,6 +30,7 @@ typedef enum Role {
 	ROLE_OTHER,  /* plain in, plain out */
 	ROLE_READER, /* takes blocked, gives plain */
 	ROLE_KEEPER, /* gives blocked where its inputs are */
+	ROLE_OWN,    /* a product of our own: gives blocked, whatever it takes */
 	ROLE_VENDOR, /* wants blocked */
 } Role;
 
@@ -68,13 +71,22 @@ is_even(const Assigner *a, const Value *value)
 
 /* ---- how a group reads ---- */
 
+/* 0 at each iteration: of groups of one channel, that channel. */
+static bool
+is_nothing(const Stage *stage, const Expr *e)
+{
+	return e->op == EX_iter && dim_is(stage->iters[e->iter].lo, 0) &&
+	       dim_is(stage->iters[e->iter].hi, 1);
+}
+
 /* An iterator, or one less a multiple of the block. */
 static bool
-is_plain_channel(const Assigner *a, const Expr *index)
+is_plain_channel(const Assigner *a, const Stage *stage, const Expr *index)
 {
 	int64_t offset;
 	bool shifted = (index->op == EX_sub || index->op == EX_add) && index->arg[0]->op == EX_iter &&
-	               expr_as_i64(index->arg[1], &offset) && offset % a->block == 0;
+	               ((expr_as_i64(index->arg[1], &offset) && offset % a->block == 0) ||
+	                is_nothing(stage, index->arg[1]));
 	return index->op == EX_iter || shifted;
 }
 
@@ -88,7 +100,7 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 			return false;
 		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
 			if (walk.e->op == EX_read && walk.e->tensor == tensor)
-				is_plain &= is_plain_channel(a, walk.e->arg[1]);
+				is_plain &= is_plain_channel(a, stage, walk.e->arg[1]);
 	}
 	return is_plain;
 }
@@ -209,21 +221,40 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 	}
 }
 
+/* Without a library: of a sum of products with constant weights, how many output channels run in
+ * lanes, a block or half of one; 0: it is none. It reads single elements of its source, however
+ * that lies. */
+static int64_t
+own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
+{
+	Weighted sum;
+	bool *is_constant = NEW_N(a->arena, bool, p->ninput + 1);
+	for (int i = 0; i < p->ninput; i++)
+		is_constant[i] = value_fixed(info->values[i]);
+	bool is_own = !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
+	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1 &&
+	              weighted_has_rows(p);
+	return is_own ? weighted_lanes(&sum, a->block) : 0;
+}
+
 static void
 examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
-	bool any = false, gives = is_one_box(p) && node->noutput > 0;
+	int64_t own = own_lanes(a, info, p);
+	bool any = own > 0;
+	bool gives = is_one_box(p) && node->noutput > 0 && (own == 0 || own == a->block);
 	for (int i = 0; i < p->ninput; i++) {
-		info->takes[i] = is_even(a, info->values[i]) && !sums_channels(p, p->inputs[i]) &&
+		info->takes[i] = is_even(a, info->values[i]) &&
+		                 (own > 0 || !sums_channels(p, p->inputs[i])) &&
 		                 reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
-		gives &= !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
+		gives &= own > 0 || !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
 	}
 	if (!any)
 		return;
 	for (int i = 0; i < node->noutput; i++)
 		gives &= node->outputs[i] && is_even(a, node->outputs[i]);
-	info->role = gives ? ROLE_KEEPER : ROLE_READER;
+	info->role = !gives ? ROLE_READER : own > 0 ? ROLE_OWN : ROLE_KEEPER;
 }
 
 static void
@@ -305,7 +336,7 @@ assign_outputs(Assigner *a, Node *node)
 {
 	const NodeInfo *info = info_of(a, node);
 	bool is_wanted = info->gives_blocks;
-	if (info->role != ROLE_VENDOR && info->role != ROLE_KEEPER)
+	if (info->role == ROLE_OTHER || info->role == ROLE_READER)
 		return;
 	for (int i = 0; i < node->noutput; i++) {
 		if (node->outputs[i] && !may_be_blocked(a, info, node->outputs[i]))
@@ -446,7 +477,7 @@ bool
 pass_AssignLayout(Graph *graph, PassContext *context)
 {
 	const Target *target = context->target;
-	if (!vendor_calls(target))
+	if (target->device->gpu)
 		return false;
 	Arena *arena = arena_new_in(graph->arena, "AssignLayout");
 	Assigner a = {.graph = graph,

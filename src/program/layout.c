@@ -61,7 +61,8 @@ layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dim
 typedef struct Split {
 	int dim; /* -1: none */
 	int64_t block;
-	bool is_last; /* the inner part is stored last, not behind the outer one */
+	bool is_last;  /* the inner part is stored last, not behind the outer one */
+	bool is_first; /* the outer part is stored first */
 } Split;
 
 typedef struct Blocker {
@@ -89,7 +90,8 @@ split_of(Map *splits, const void *of)
 static bool
 same_split(const Split *a, const Split *b)
 {
-	return a->dim == b->dim && a->block == b->block && a->is_last == b->is_last;
+	return a->dim == b->dim && a->block == b->block && a->is_last == b->is_last &&
+	       a->is_first == b->is_first;
 }
 
 static Blocker
@@ -155,7 +157,7 @@ split_as_read(Blocker *b, const Expr *read, const Stage *reader, const Split *lo
 	for (int d = 0; d < read->argc; d++) {
 		if (read->arg[d]->op != EX_iter || read->arg[d]->iter != loop->dim)
 			continue;
-		split_results(b, read->tensor, (Split){d, loop->block, true});
+		split_results(b, read->tensor, (Split){d, loop->block, true, false});
 		b->changed = true;
 		return;
 	}
@@ -198,7 +200,7 @@ find_splits(Blocker *b)
 			for (int r = 0; r < stage->nresult; r++) {
 				Split *result = split_of(&b->tensors, stage->results[r]);
 				if (result->dim < 0 && mine->dim >= 0 && mine->dim < stage->nloop) {
-					*result = (Split){mine->dim, mine->block, false};
+					*result = (Split){mine->dim, mine->block, false, false};
 					b->changed = true;
 				}
 			}
@@ -219,13 +221,16 @@ split_tensor(void *self, const Tensor *tensor, NewDim *dims)
 	int n = 0;
 	if (split->dim < 0)
 		return -1;
+	const Dim *blocks = dim_ceildiv(b->ctx, tensor->hi[split->dim], block);
+	const NewDim outer = {split->dim, split->block, false, zero, blocks};
+	if (split->is_first)
+		dims[n++] = outer;
 	for (int d = 0; d < tensor->rank; d++) {
-		dims[n++] = (NewDim){.dim = d, .lo = zero, .hi = tensor->hi[d]};
 		if (d != split->dim)
-			continue;
-		dims[d].block = split->block;
-		dims[d].hi = dim_ceildiv(b->ctx, tensor->hi[d], block);
-		if (!split->is_last)
+			dims[n++] = (NewDim){.dim = d, .lo = zero, .hi = tensor->hi[d]};
+		else if (!split->is_first)
+			dims[n++] = outer;
+		if (d == split->dim && !split->is_last)
 			dims[n++] = inner;
 	}
 	if (split->is_last)
@@ -311,7 +316,8 @@ program_apply_layouts(Arena *arena, const Program *program, const char *const *l
 		const Tensor *t =
 			k < program->ninput ? program->inputs[k] : program->outputs[k - program->ninput];
 		if (t && layout_block(layouts[k]))
-			split_results(&b, t, (Split){layout_dim(layouts[k]), layout_block(layouts[k]), true});
+			split_results(&b, t,
+			              (Split){layout_dim(layouts[k]), layout_block(layouts[k]), true, false});
 	}
 	return apply_splits(&b);
 }
@@ -320,7 +326,7 @@ Program *
 program_block_input(Arena *arena, const Program *program, int input, int dim, int64_t block)
 {
 	Blocker b = start(arena, program);
-	*split_of(&b.tensors, program->inputs[input]) = (Split){dim, block, true};
+	*split_of(&b.tensors, program->inputs[input]) = (Split){dim, block, true, true};
 	return apply_splits(&b);
 }
 
@@ -386,7 +392,7 @@ taken_apart(ExprCtx *ctx, Arena *arena, const Stage *stage, Split *split)
 		find_phases(&apart, walk.e);
 	if (apart.iter < 0)
 		return false;
-	*split = (Split){apart.iter, apart.factor, false};
+	*split = (Split){apart.iter, apart.factor, false, false};
 	return true;
 }
 

@@ -30,8 +30,8 @@ void layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const
  * block does not divide the channels, the padding of outputs is written as zero. */
 Program *program_apply_layouts(Arena *arena, const Program *program, const char *const *layouts);
 
-/* The program with dim `dim` of one input stored in blocks, which come last: [.., dim/block, ..,
- * block]. Iterators that stand alone there are split, results in place. */
+/* The program with dim `dim` of one input stored in panels, one for each block: [dim/block, the
+ * other dims, block]. Iterators that stand alone there are split, results in place. */
 Program *program_block_input(Arena *arena, const Program *program, int input, int dim,
                              int64_t block);
 

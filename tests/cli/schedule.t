@@ -16,13 +16,15 @@ kernel k0_m(N, a: f32[12,N], b: f32[N,33], product: out f32[12,33]) "m" {
   }
 }
 schedule {
-  split m 6 -> tile, u
-  reorder n, u
+  split m 12 -> tile, u
+  split n 16 -> vectors, lane
+  reorder tile, vectors, lane, u
   bind tile @parallel
-  bind n @vector
-  bind u @unroll
+  bind lane @vector
   fission u acc @reg -> u_1
+  bind u_1 @unroll
   reorder k, u
+  bind u @unroll
 }
 kernel k1_s(input: f32[12,33], y: out f32[12,33]) "s" {
   for i1 in 33 {

@@ -5,6 +5,7 @@
  * that stand beside them.
  */
 #include "lower/lower.h"
+#include "product_graphs.h"
 #include "vendor_rows.h"
 
 #include <math.h>
@@ -568,6 +569,13 @@ START_TEST(lowering_agrees)
 }
 END_TEST
 
+START_TEST(products_agree)
+{
+	check_levels(products[_i]);
+	check_graph(products[_i], "cpu:x86-64-v3", 3, 2);
+}
+END_TEST
+
 START_TEST(concatenations_agree)
 {
 	check_levels(concats[_i]);
@@ -580,6 +588,7 @@ main(void)
 	TCase *tcase = tcase_create("lowering");
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, lowering_agrees, 0, (int)countof(graphs));
+	tcase_add_loop_test(tcase, products_agree, 0, (int)countof(products));
 	tcase_add_loop_test(tcase, concatenations_agree, 0, (int)countof(concats));
 	tcase_add_test(tcase, results_of_one_stage_in_two_storages);
 	tcase_add_test(tcase, blocked_concatenations_are_written_in_place);

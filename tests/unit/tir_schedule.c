@@ -202,7 +202,7 @@ START_TEST(test_refused_primitives)
 		{PAIR, "bind i @parallel\n  bind j @vector", NULL},
 		{HALF, "bind i @vector", "iterations may store to one place of Y"},
 		{LETS, "bind i @parallel", "iterations may store to one place of Y"},
-		{LAST, "bind r @unroll", "its bounds are no constants"},
+		{LAST, "bind r @unroll", "no number bounds it"},
 		{LAST, "unroll r", "its bounds are no constants"},
 		{LAST, "fission i t @stack -> j", "t is stored on one side of the cut and used"},
 		{CONV, "fission q Y @stack -> j", "nothing stands behind the last store to Y"},

@@ -116,11 +116,19 @@ stands_in_lanes(const Stmt *list, const Stmt *loop, bool is_in_lanes)
 	return false;
 }
 
+/* A last piece may be shorter: PartitionLoops finds out how short, before Unroll asks. */
+static bool
+is_bounded(const Scheduling *s, const Stmt *loop)
+{
+	int64_t most;
+	const Dim *bound = bound_of(s, facts_at(s, loop), loop_extent(s, loop));
+	return bound && dim_is_const(bound, &most);
+}
+
 void
 primitive_bind(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0);
-	int64_t lo, hi;
 	Bind bind = s->step->bind;
 	if (bind >= BIND_BLOCK_X)
 		check_in_grid(s, loop, bind);
@@ -129,8 +137,8 @@ primitive_bind(Scheduling *s)
 	else if (bind == BIND_VECTOR &&
 	         (holds_vector(loop->body) || stands_in_lanes(s->kernel->body, loop, false)))
 		refuse_step(s, "lanes do not stand in lanes");
-	else if (bind == BIND_UNROLL && !(expr_as_i64(loop->lo, &lo) && expr_as_i64(loop->hi, &hi)))
-		refuse_step(s, "its bounds are no constants");
+	else if (bind == BIND_UNROLL && !is_bounded(s, loop))
+		refuse_step(s, "no number bounds it");
 	if (bind != BIND_UNROLL)
 		check_apart(s, loop, bind == BIND_VECTOR);
 	loop->bind = bind;

@@ -1,0 +1,32 @@
+/* Sums of products with constant weights, whose channels can run in vector lanes: what layouts and
+ * lowering ask of them. (weights.c)
+ */
+#ifndef LOWER_WEIGHTS_H
+#define LOWER_WEIGHTS_H
+
+#include "expr/stage/stage.h"
+
+typedef struct Weighted {
+	const Expr *x, *w; /* reads: the sum is of their products */
+	int weight;        /* input number of w's tensor */
+	int channel;       /* loop that stands alone at one dim of w */
+	int dim;           /* that dim */
+	int64_t terms;     /* of the sum; many where that is not known */
+	int64_t share; /* so many channels, one after the other, have the same x: all, or a group's */
+} Weighted;
+
+/* Whether the program's first stage is one; is_constant[i] of input i. Of the loops at dims of w,
+ * the one of which most share. */
+bool weighted_sum(const Program *p, const bool *is_constant, Weighted *sum);
+
+/* Whether its last loop, which counts positions, has a known number of them: tiles need one. */
+bool weighted_has_rows(const Program *p);
+
+/* Half of a vector's lanes, where that still is a vector worth using; else 0. */
+int64_t half_lanes(int64_t vector);
+
+/* How many channels can run in lanes, of a vector of so many: all, or half of them, where the sum
+ * is worth it; else 0. They share x, or have one each. */
+int64_t weighted_lanes(const Weighted *sum, int64_t vector);
+
+#endif
