@@ -14,7 +14,7 @@
 
 /* A node that computes the program's outputs (of any ctx, NULL ones left out) from `inputs`, one
  * for each of the program's, types inferred. NULL with the reason in *why (the graph's arena) where
- * its text cannot stand alone: a symbol that no dim of an input tells, a read that is not proven. */
+ * its text cannot stand alone: a symbol that no dim of an input tells, a read not proven. */
 Node *node_new_expression(Region *region, Node *before, const Loc *loc, const Program *program,
                           Value *const *inputs, const char **why);
 
