@@ -6,9 +6,9 @@
 #include "graph/graph.h"
 #include "expr/stage/stage.h"
 
-/* The program as a model: inputs that are not known, made-up constants, a node for each stage. NULL
- * where it has symbols or cannot be. */
-Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
+/* The program as a model: inputs that are not known, made-up constants, a node for each stage.
+ * NULL where it has symbols or cannot be. */
+Graph *trial_graph(Arena *arena, const Program *given, const bool *constant);
 
 /* Of a program without symbols; `arena` keeps nothing of it. */
 bool trial_seconds(const Options *options, Arena *arena, const Program *program,

@@ -50,7 +50,7 @@ Program *rule_apply(const Program *program, const RuleStep *step, Reason *why);
 void rule_print(Buf *buf, const RuleStep *step);
 bool rule_parse(const char *text, RuleStep *step);
 
-/* A sum of the product of two reads that are not alike: what rules explore and libraries compute. */
+/* A sum of the product of two reads that are not alike: what rules explore, libraries compute. */
 bool stage_is_product(const Stage *stage);
 /* Read `number` of the stage's body, in the order of a walk; NULL: there is none. */
 const Expr *stage_read_at(const Stage *stage, int number);

@@ -59,8 +59,8 @@ Program *derive_merge(const Program *program, const Stage *producer, Reason *why
  * the iterators that its index uses, in their order; zero where X is not defined. */
 Program *derive_extract(const Program *program, const Stage *stage, const Expr *read, Reason *why);
 
-/* A factor of a sum of products in another layout, zero outside the tensor, so that the sum needs no
- * condition for it: dim d in two where its index is by*q + r with 0 <= r < by; or unfolded, over
+/* A factor of a sum of products in another layout, zero outside the tensor, so that the sum needs
+ * no condition for it: dim d in two where its index is by*q + r with 0 <= r < by; or unfolded, over
  * all iterators that the read uses (im2col). Multiplies zeros: for finite values. */
 Program *derive_split_operand(const Program *program, const Stage *stage, const Expr *read, int d,
                               int64_t by, Reason *why);
@@ -69,8 +69,8 @@ Program *derive_unfold(const Program *program, const Stage *stage, const Expr *r
 Program *derive_permute_operand(const Program *program, const Stage *stage, const Expr *read,
                                 const int *order, Reason *why);
 
-/* A window of a sum of products by a bilinear algorithm: dim d of the read is loop + tap + rest, and
- * m values take m + R - 1 products, where R is the tap's extent; m + R - 1 is at most 8
+/* A window of a sum of products by a bilinear algorithm: dim d of the read is loop + tap + rest,
+ * and m values take m + R - 1 products, where R is the tap's extent; m + R - 1 is at most 8
  * (bilinear.c). For finite values; roundings grow with m + R. */
 Program *derive_bilinear(const Program *program, const Stage *stage, const Expr *read, int d,
                          int loop, int tap, int64_t m, Reason *why);

@@ -508,27 +508,6 @@ match_row(Solver *s, Arena *arena, int number)
 	return false;
 }
 
-/* The stage reduces one tensor, or the product of two, f32 to one f32, over boxes from 0. */
-static bool
-read_main(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERANDS])
-{
-	if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 ||
-	    stage->results[0]->type != DT_F32 || stage->acc != DT_F32 ||
-	    stage->nloop + stage->nreduce > 31)
-		return false;
-	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-		if (!dim_is(stage->iters[i].lo, 0))
-			return false;
-	const Expr *body = stage->body[0];
-	reads[0] = body->op == EX_mul ? body->arg[0] : body;
-	reads[1] = body->op == EX_mul ? body->arg[1] : NULL;
-	for (int k = 0; k < VENDOR_OPERANDS; k++)
-		if (reads[k] && (reads[k]->op != EX_read || !match_is_operand(p, reads[k]->tensor) ||
-		                 reads[k]->argc > ROW_DIMS))
-			return false;
-	return true;
-}
-
 /* A row that fits; tensors in the order of the row come before any others. */
 static bool
 match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
@@ -542,7 +521,7 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		match->program = row->storage & STORAGE_joined ? joined : given;
 		s->main = match->program->stages[0];
 		s->in_order = i < vendor_count();
-		if (!read_main(match->program, s->main, s->reads))
+		if (!match_main_reads(match->program, s->main, s->reads))
 			return false;
 		s->facts = facts_of_stage(s->ctx, s->arena, s->main);
 		if (match_row(s, arena, i % vendor_count()))
@@ -558,7 +537,8 @@ match_main(Solver asked, Arena *arena, const Program *program, const Target *tar
 {
 	const Expr *reads[VENDOR_OPERANDS];
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
-	    program->outputs[0]->type != DT_F32 || !read_main(program, program->stages[0], reads))
+	    program->outputs[0]->type != DT_F32 ||
+	    !match_main_reads(program, program->stages[0], reads))
 		return false;
 	Arena *scratch = arena_new_in(arena, "vendor_match");
 	Solver s = asked;

@@ -13,6 +13,9 @@ bool read_is_iter(ExprCtx *ctx, const Stage *stage, const Expr *read, int d, int
 /* What a call may take: an input of the program, of f32. */
 bool match_is_operand(const Program *p, const Tensor *tensor);
 
+/* The stage reduces one tensor, or the product of two, f32 to one f32, over boxes from 0. */
+bool match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERANDS]);
+
 /* The epilogue as one scalar over reads of the main result in place; the read itself where there is
  * none. NULL when the group has another form. */
 const Expr *match_epilogue_of(Arena *arena, const Program *p, const Expr **main_read);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "program/row.h"
+
 static bool
 same_extent(ExprCtx *ctx, const Dim *a, const Dim *b)
 {
@@ -120,6 +122,26 @@ bool
 match_is_operand(const Program *p, const Tensor *tensor)
 {
 	return is_program_input(p, tensor) && tensor->type == DT_F32;
+}
+
+bool
+match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERANDS])
+{
+	if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 ||
+	    stage->results[0]->type != DT_F32 || stage->acc != DT_F32 ||
+	    stage->nloop + stage->nreduce > 31)
+		return false;
+	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
+		if (!dim_is(stage->iters[i].lo, 0))
+			return false;
+	const Expr *body = stage->body[0];
+	reads[0] = body->op == EX_mul ? body->arg[0] : body;
+	reads[1] = body->op == EX_mul ? body->arg[1] : NULL;
+	for (int k = 0; k < VENDOR_OPERANDS; k++)
+		if (reads[k] && (reads[k]->op != EX_read || !match_is_operand(p, reads[k]->tensor) ||
+		                 reads[k]->argc > ROW_DIMS))
+			return false;
+	return true;
 }
 
 bool

@@ -1,5 +1,5 @@
-/* derive_split_operand, derive_unfold: an operand of a sum of products in another layout, zero where
- * there is nothing, so that the sum needs no condition for it.
+/* derive_split_operand, derive_unfold: an operand of a sum of products in another layout, zero
+ * where there is nothing, so that the sum needs no condition for it.
  *
  *     sum(r where 0 <= 2*a+b+2*r-2 < H) X[2*a+b+2*r-2] * W[r]     b < 2
  * =>  T[q:ceil(H/2), b:2] = X[2*q+b] else 0                       split by 2
@@ -218,6 +218,6 @@ derive_permute_operand(const Program *program, const Stage *stage, const Expr *r
 		from[d] = expr_iter(ctx, k);
 		at[k] = read->arg[d];
 	}
-	return read_copy(program, stage, read, copy_of(ctx, stage, tensor, read->argc, iters, from),
-	                 at, why);
+	return read_copy(program, stage, read, copy_of(ctx, stage, tensor, read->argc, iters, from), at,
+	                 why);
 }

@@ -3,8 +3,8 @@
  *     T[r, p] = sum(c) X[c, (p+1-r)/2] * W[c,r]        index (p+1-r)/2, loop p
  * =>  e = (p+1-r)%2, i = (p+1-r)/2                     p = 2*i + e - 1 + r
  *
- * EinNet's skew where the index is a sum; with a stride its remainder is a loop of its own. Terms of
- * the sum's iterators are left out of the position: (p+1-r)/2 where r is summed gives the phases
+ * EinNet's skew where the index is a sum; with a stride its remainder is a loop of its own. Terms
+ * of the sum's iterators are left out of the position: (p+1-r)/2 where r is summed gives the phases
  * i = (p+1)/2, e = (p+1)%2.
  */
 #include "expr/index/facts.h"
