@@ -1,4 +1,4 @@
-/* trial_seconds: programs as models of their own, compiled in a temporary folder and run in turns. */
+/* trial_seconds: programs as models of their own, compiled in a temporary folder, run in turns. */
 #include "cli/trial.h"
 
 #include <unistd.h>
@@ -39,10 +39,10 @@ made_up(Arena *arena, const Type *type)
 }
 
 Graph *
-trial_graph(Arena *arena, const Program *given, const bool *constant)
+trial_graph(Arena *arena, const Program *program, const bool *constant)
 {
 	Graph *graph = graph_new(arena, "derived", "derived");
-	const Program *program = program_import(graph->ctx, given, NULL);
+	program = program_import(graph->ctx, program, NULL);
 	Value **inputs = NEW_N(arena, Value *, program->ninput + 1);
 	for (int i = 0; i < program->ninput; i++) {
 		const Tensor *t = program->inputs[i];

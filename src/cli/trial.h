@@ -1,4 +1,4 @@
-/* What programs take, by compiling them and running them in turns: Oracle.time (target/target.h). */
+/* What programs take, by compiling and running them: Oracle.time (target/target.h). */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 

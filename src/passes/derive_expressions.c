@@ -1,8 +1,8 @@
 /* DeriveExpressions: nodes by programs that a search finds to be equal and faster (EinNet).
  *
  *     %y = ConvTranspose(%x, %w)
- * =>  %t = Expression(%x, %w')     T[n,h,w,rsf] = sum(c) X[n,h,w,c] * W'[rsf,c]      a library's call
- *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]          a kernel
+ * =>  %t = Expression(%x, %w')     T[n,h,w,rsf] = sum(c) X[n,h,w,c] * W'[rsf,c]    a library's call
+ *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]        a kernel
  *
  * Only products that windows move over have something to gain. Equal questions (the same program,
  * the same inputs known) are asked once, those of the most work first while there is time. What

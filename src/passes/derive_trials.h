@@ -1,7 +1,8 @@
 /* What DeriveExpressions asks, and the three ways to an answer: a record, an earlier compilation,
  * and searching and measuring.
  *
- *     derive 8d02960631a06898e099d010027fdb29 xww   ->   bilinear 0 0 3 4; bilinear 4 0 3 4; converge 0
+ *     derive 8d02960631a06898e099d010027fdb29 xww
+ * =>  bilinear 0 0 3 4; bilinear 4 0 3 4; converge 0
  */
 #ifndef PASSES_DERIVE_TRIALS_H
 #define PASSES_DERIVE_TRIALS_H
