@@ -1,8 +1,6 @@
 /* trial_seconds: programs as models of their own, compiled in a temporary folder, run in turns. */
 #include "cli/trial.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "cli/compile.h"
 #include "cli/session.h"
@@ -88,12 +86,7 @@ compile_trial(void *arg)
 	Graph *graph = trial_graph(trial->arena, trial->program, trial->constant);
 	if (!graph)
 		return;
-	const char *model = arena_printf(trial->arena, "%s.txt", trial->bundle);
-	Buf text = {.arena = trial->arena};
-	graph_print(&text, graph);
-	file_write(trial->arena, model, text.data, text.size);
-	compile_file(&trial->options, trial->arena, model, trial->bundle);
-	unlink(model); /* as large as its weights, in words */
+	compile_given(&trial->options, trial->arena, graph, trial->bundle);
 	trial->least[0] = trial->least[1] = 1e30;
 }
 
