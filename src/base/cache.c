@@ -20,7 +20,7 @@ struct Cache {
 	Arena *arena;
 	const char *folder;   /* NULL: cannot be used */
 	uint64_t limit, used; /* bytes; `used` is counted once, at the first store */
-	bool is_counted;
+	bool is_counted, has_warned;
 };
 
 typedef struct Head {
@@ -76,33 +76,42 @@ map_entry(void *arg)
 	job->found = file_map(job->arena, job->path);
 }
 
-/* True for a regular file of ours; a pipe or device in its place must not even be opened. */
+/* Whether the file is whole and of this key. */
 static bool
-is_regular(const char *path)
+is_right(Job *job, const struct stat *status, Hash128 key)
 {
-	struct stat status;
-	return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+	Failure failure;
+	/* A pipe or device in its place must not even be opened. */
+	if (!S_ISREG(status->st_mode) ||
+	    (uint64_t)status->st_size > job->cache->limit + sizeof job->head ||
+	    !try_run(map_entry, job, &failure) || job->found.size < sizeof job->head)
+		return false;
+	memcpy(&job->head, job->found.data, sizeof job->head);
+	job->found.data += sizeof job->head;
+	job->found.size -= sizeof job->head;
+	return memcmp(job->head.magic, MAGIC, sizeof MAGIC) == 0 && hash128_equal(job->head.key, key) &&
+	       job->head.size == job->found.size &&
+	       hash128_equal(job->head.hash, hash128(job->found.data, job->found.size));
 }
 
 bool
 cache_find(Cache *cache, Arena *arena, Hash128 key, Bytes *found)
 {
+	struct stat status;
 	if (!cache->folder)
 		return false;
-	Job job = {.arena = arena, .path = entry_path(cache, arena, key)};
-	Failure failure;
-	if (!is_regular(job.path) || !try_run(map_entry, &job, &failure))
+	Job job = {.cache = cache, .arena = arena, .path = entry_path(cache, arena, key)};
+	if (lstat(job.path, &status) != 0)
 		return false;
-	if (job.found.size < sizeof job.head)
+	if (!is_right(&job, &status, key)) {
+		bool is_there = lstat(job.path, &status) == 0; /* not trimmed meanwhile */
+		if (is_there && !cache->has_warned)
+			warn(NULL, "a damaged file of the cache is not used: %s", job.path);
+		cache->has_warned |= is_there;
 		return false;
-	memcpy(&job.head, job.found.data, sizeof job.head);
-	Bytes contents = {job.found.data + sizeof job.head, job.found.size - sizeof job.head};
-	if (memcmp(job.head.magic, MAGIC, sizeof MAGIC) != 0 || !hash128_equal(job.head.key, key) ||
-	    job.head.size != contents.size ||
-	    !hash128_equal(job.head.hash, hash128(contents.data, contents.size)))
-		return false;
+	}
 	utimensat(AT_FDCWD, job.path, NULL, 0);
-	*found = contents;
+	*found = job.found;
 	return true;
 }
 

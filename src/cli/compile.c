@@ -32,6 +32,7 @@ typedef struct Compilation {
 	Arena *arena;
 	const char *path; /* of the model */
 	Bytes bytes;
+	const Graph *given;    /* the model where it is no file */
 	const char *draft;     /* where the bundle is made, until it is proved */
 	Map denied;            /* choices that proving found wrong */
 	Graph *model;          /* as read */
@@ -58,7 +59,8 @@ compile_graph(Arena *arena, Graph *graph, PassContext *context)
 static BundleTarget
 compile_target(Compilation *c, int index)
 {
-	Graph *graph = model_read_bytes(&c->options, c->arena, c->path, c->bytes);
+	Graph *graph = c->given ? graph_clone(c->arena, c->given)
+	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	PassContext *context = pipeline_new(&c->options, c->arena, 3);
 	context->target = target_new(&c->options, c->arena, target_name(&c->options, index), graph);
@@ -143,28 +145,50 @@ compile_proved(Compilation *c)
 	}
 }
 
+static Compiled
+compile(Compilation *c)
+{
+	double start = now_seconds();
+	Arena *arena = c->arena;
+	c->denied = (Map){.arena = arena};
+	c->progress = progress_begin(&c->options);
+	arena_spill(arena, file_folder(arena, c->result.path));
+	if (!c->given)
+		c->bytes = file_map(arena, c->path);
+	c->draft = file_draft(arena, c->result.path);
+	compile_proved(c);
+	file_publish(arena, c->draft, c->result.path);
+	c->result.trouble = oracle_trouble(c->context->target->oracle);
+	progress_end(&c->progress);
+	if (c->options.keep)
+		bundle_keep(arena, c->result.path, c->options.keep);
+	arena_spill(arena, NULL);
+	c->result.seconds = now_seconds() - start;
+	return c->result;
+}
+
 Compiled
 compile_file(const Options *options, Arena *arena, const char *path, const char *output)
 {
-	double start = now_seconds();
 	Compilation c = {
 		.options = *options,
 		.arena = arena,
 		.path = path,
-		.denied = {.arena = arena},
-		.progress = progress_begin(options),
 		.result.path = output ? output : bundle_name(arena, path),
 	};
-	arena_spill(arena, file_folder(arena, c.result.path));
-	c.bytes = file_map(arena, path);
-	c.draft = file_draft(arena, c.result.path);
-	compile_proved(&c);
-	file_publish(arena, c.draft, c.result.path);
-	c.result.trouble = oracle_trouble(c.context->target->oracle);
-	progress_end(&c.progress);
-	if (options->keep)
-		bundle_keep(arena, c.result.path, options->keep);
-	arena_spill(arena, NULL);
-	c.result.seconds = now_seconds() - start;
-	return c.result;
+	return compile(&c);
+}
+
+Compiled
+compile_given(const Options *options, Arena *arena, const Graph *graph, const char *output)
+{
+	Compilation c = {
+		.options = *options,
+		.arena = arena,
+		.path = graph->name,
+		.bytes = {(const unsigned char *)"", 0},
+		.given = graph,
+		.result.path = output,
+	};
+	return compile(&c);
 }

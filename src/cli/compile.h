@@ -24,5 +24,8 @@ typedef struct Compiled {
 /* Compile the model at `path` into a bundle at `output` (NULL: in the current folder, by the
  * model's name). */
 Compiled compile_file(const Options *options, Arena *arena, const char *path, const char *output);
+/* The same for a model that is no file. */
+Compiled compile_given(const Options *options, Arena *arena, const Graph *graph,
+                       const char *output);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a program takes, by compiling and running it: Oracle.time (target/target.h). */
+/* What programs take, by compiling and running them: Oracle.time (target/target.h). */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -10,8 +10,8 @@
  * NULL where it has symbols or cannot be. */
 Graph *trial_graph(Arena *arena, const Program *given, const bool *constant);
 
-/* Of a program without symbols; `arena` keeps nothing of it. */
-bool trial_seconds(const Options *options, Arena *arena, const Program *program,
-                   const bool *constant, double *seconds);
+/* Seconds of each; `target` is this machine, `arena` keeps nothing of it. */
+void trial_seconds(const Options *options, Arena *arena, const char *target, int count,
+                   const Program *const *programs, const bool *constant, double *seconds);
 
 #endif

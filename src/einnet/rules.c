@@ -663,7 +663,7 @@ rule_parse(const char *text, RuleStep *step)
 	for (int i = 0; i < RULE_ARGS && text[length]; i++) {
 		char *end;
 		step->arg[i] = strtoll(text + length, &end, 10);
-		if (end == text + length)
+		if (end == text + length || step->arg[i] != (int32_t)step->arg[i])
 			return false;
 		length = (int)(end - text);
 	}

@@ -46,7 +46,8 @@ void rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stag
  * stand in the step. */
 Program *rule_apply(const Program *program, const RuleStep *step, Reason *why);
 
-/* "split_sum 0 3": rule, stage, arguments. Parsing gives false where the text is no step. */
+/* "split_sum 0 3": rule, stage, arguments. Parsing gives false where the text is no step,
+ * or has numbers beyond 32 bits. */
 void rule_print(Buf *buf, const RuleStep *step);
 bool rule_parse(const char *text, RuleStep *step);
 

@@ -55,10 +55,17 @@ typedef struct Oracle {
 	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the time
 	 * to choose by, half-way between one thread and as many as runs have by default. */
 	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
-	/* What a program takes as a model of its own, compiled for this machine with all passes but
-	 * those that derive, at the probe sizes: seconds, half-way as above. constant[k]: input k is
-	 * known when compiling. False where it cannot be compiled. */
-	bool (*time)(void *self, const struct Program *program, const bool *constant, double *seconds);
+	/* What programs that can replace one another take as models of their own, compiled for this
+	 * machine with all passes but those that derive: seconds, half-way as above, measured in turns
+	 * so that what else the machine does falls on all alike. constant[k]: input k is known when
+	 * compiling. 0 where one cannot be compiled. */
+	void (*time)(void *self, int count, const struct Program *const *programs, const bool *constant,
+	             double *seconds);
+	/* What was found out by measuring in an earlier compilation, with all that decides about it as
+	 * it is now: machine, libraries, compilers, options. NULL: nothing; else a text that anyone may
+	 * have written. */
+	const char *(*recall)(void *self, Arena *arena, const char *question);
+	void (*remember)(void *self, const char *question, const char *answer);
 } Oracle;
 
 typedef struct Target {

@@ -18,6 +18,9 @@ typedef struct CodegenWatch {
 	void *arg;
 } CodegenWatch;
 
+/* The compiler's command and what it says of its version. Fails as codegen_compile(). */
+const char *codegen_compiler(Arena *arena);
+
 /* Compile C text to a relocatable object / shared object with -ffreestanding -nostdlib for this
  * target; cached by text, target and compiler. Fails (FAIL_ENVIRONMENT) with the compiler's words.
  * The bytes live in the arena. `watch` may be NULL. */

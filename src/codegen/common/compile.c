@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-enum { MAX_PARTS = 8, KERNELS_PER_PART = 6, MAX_JOBS = 8, CACHE_MIB = 512 };
+enum { MAX_PARTS = 8, KERNELS_PER_PART = 6, MAX_JOBS = 8 };
 
 static const char *const FLAGS[] = {
 	"-std=gnu11",
@@ -294,7 +294,7 @@ compile(Arena *arena, const Target *target, const char *text, Compiler *compiler
 	arena_defer(arena, (void (*)(void *))arena_free, compiler->arena);
 	compiler->folder = file_temporary_folder(compiler->arena);
 	find_compiler(compiler);
-	Cache *cache = cache_open(compiler->arena, NULL, (uint64_t)CACHE_MIB << 20);
+	Cache *cache = cache_open(compiler->arena, NULL, CACHE_LIMIT);
 	Hash128 key = cache_key(compiler, target, text);
 	Bytes found;
 	if (!cache_find(cache, arena, key, &found)) {
@@ -313,6 +313,20 @@ compile(Arena *arena, const Target *target, const char *text, Compiler *compiler
 	}
 	arena_reset(compiler->arena);
 	return found;
+}
+
+const char *
+codegen_compiler(Arena *arena)
+{
+	Compiler compiler = {.arena = arena_new_in(arena, "the C compiler")};
+	Buf text = {.arena = arena};
+	compiler.folder = file_temporary_folder(compiler.arena);
+	find_compiler(&compiler);
+	for (int i = 0; i < compiler.command.count; i++)
+		buf_printf(&text, "%s ", compiler.command.data[i]);
+	buf_puts(&text, compiler.version);
+	arena_reset(compiler.arena);
+	return buf_text(&text);
 }
 
 Bytes

@@ -11,7 +11,7 @@
 #include "base/cache.h"
 #include "codegen/cuda/cuda.h"
 
-enum { CACHE_MIB = 512, PATH_MOST = 4096, ERROR_MOST = 256 };
+enum { PATH_MOST = 4096, ERROR_MOST = 256 };
 
 /* Results have the bits that the interpreter gets: no contraction but those written down. */
 static const char *const OPTIONS[] = {"--std=c++20", "--fmad=false"};
@@ -165,7 +165,7 @@ cuda_compile(Arena *arena, const char *text, int capability)
 	char error[ERROR_MOST];
 	if (!nvrtc_load(&compilation.nvrtc, error, sizeof error))
 		fail_environment(NULL, "%s   [hint: name the CUDA toolkit in $CUDA_HOME]", error);
-	Cache *cache = cache_open(own, NULL, (uint64_t)CACHE_MIB << 20);
+	Cache *cache = cache_open(own, NULL, CACHE_LIMIT);
 	Hash128 key = cache_key(&compilation.nvrtc, text, capability);
 	Bytes found;
 	if (!cache_find(cache, arena, key, &found)) {

@@ -1,0 +1,301 @@
+/* The fastest of a program and of those that a search derives from it.
+ *
+ * A candidate is compared with what it was derived from, by the interpreter at points, before it is
+ * measured; the original is measured in turns with the candidates and stays unless one is clearly
+ * faster. The answer is kept for later compilations (target.h's Oracle). What comes back is what a
+ * file holds: rules alone can make a program of it, of a size in proportion, and it is compared as
+ * any candidate is.
+ */
+#include "passes/derive_trials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "einnet/search.h"
+#include "einnet/verify.h"
+
+enum { TRIED = 5, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
+
+/* Faster by less is not worth another form, and may be noise. */
+static const double CLEARLY = 0.93;
+
+/* What is estimated to take more of the original's time is not tried: the device's row does not
+ * tell such programs apart. */
+static const double PROMISING = 0.85;
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+typedef struct Comparison {
+	PassContext *context;
+	const Question *question;
+	const Program *program; /* NULL: what `text` derives */
+	const char *text;
+	Arena *arena;
+	const char *trouble;
+} Comparison;
+
+/* Elements of all that the program makes, as numbers that may be too large for integers. */
+static double
+elements_of(const Target *target, const Program *program)
+{
+	double sum = 0;
+	for (int i = 0; i < program->ninput + program->nstage; i++) {
+		const Tensor *t = i < program->ninput ? program->inputs[i]
+		                                      : program->stages[i - program->ninput]->results[0];
+		double count = 1;
+		for (int d = 0; d < t->rank; d++)
+			count *= (double)probe_dim(target, t->hi[d]);
+		sum += count;
+	}
+	return sum;
+}
+
+static const Program *
+replay(Comparison *c)
+{
+	/* Windows of 11 by 11 copy what they read 121 times. */
+	static const double GROWTH = 256;
+	const Target *target = c->context->target;
+	const Program *given = c->question->program;
+	Derivation way;
+	c->trouble = "it is no derivation";
+	if (!derivation_parse(c->arena, c->text, &way) || way.nstep > MOST_STEPS)
+		return NULL;
+	c->trouble = "it does not apply";
+	const Program *program = derivation_replay(c->arena, given, c->question->constant, &way);
+	if (!program)
+		return NULL;
+	c->trouble = "it takes too much memory";
+	if (!(elements_of(target, program) <= GROWTH * elements_of(target, given)))
+		return NULL;
+	c->trouble = NULL;
+	return program;
+}
+
+static void
+compare(void *arg)
+{
+	static const Binding none = {0};
+	Comparison *c = arg;
+	const Binding *probe = c->context->target->probe;
+	const Program *program = c->program ? c->program : replay(c);
+	if (program)
+		c->trouble =
+			einnet_difference(c->arena, c->question->program, program, probe ? probe : &none);
+}
+
+static const char *
+difference(Comparison *comparison)
+{
+	Arena *kept = comparison->context->arena;
+	Failure failure;
+	comparison->arena = arena_new_in(kept, "derived");
+	bool is_done = try_run(compare, comparison, &failure);
+	const char *trouble = is_done ? comparison->trouble : failure.text;
+	trouble = trouble ? arena_strdup(kept, trouble) : NULL;
+	arena_reset(comparison->arena);
+	return trouble;
+}
+
+const char *
+derive_trouble(PassContext *context, const Question *question, const char *way)
+{
+	Comparison comparison = {.context = context, .question = question, .text = way};
+	return strcmp(way, AS_GIVEN) == 0 ? NULL : difference(&comparison);
+}
+
+/* ---- earlier compilations -------------------------------------------------------------------- */
+
+static int
+config_of(const PassContext *context, const char *key, int fallback)
+{
+	int64_t value = pass_config_int(context, key, fallback);
+	return value < 0 ? fallback : value > INT32_MAX ? INT32_MAX : (int)value;
+}
+
+/* The question with all of this pass and of the rules that decides about its answer. */
+static const char *
+full_question(PassContext *context, const Question *question)
+{
+	Buf buf = {.arena = context->arena};
+	buf_printf(&buf, "%s\ndepth %d, states %d, tried %d, under %g, by %g\n", question->key,
+	           config_of(context, "DeriveExpressions.depth", DEPTH),
+	           config_of(context, "DeriveExpressions.budget", STATES), TRIED, PROMISING, CLEARLY);
+	for (int rule = 0; rule < RULE_COUNT; rule++) {
+		const RuleInfo *info = rule_info((RuleCode)rule);
+		buf_printf(&buf, "%s %s: %s\n", info->name, info->args, info->doc);
+	}
+	return buf_text(&buf);
+}
+
+/* Two lines, what was chosen and what was measured. */
+static bool
+parse_answer(Arena *arena, const char *text, PassChoice *choice)
+{
+	size_t first = strcspn(text, "\n");
+	const char *second = text + first + (text[first] == '\n');
+	size_t length = strcspn(second, "\n");
+	for (const char *c = text; *c; c++)
+		if ((*c < ' ' && *c != '\n') || *c > '~')
+			return false;
+	if (first == 0 || length == 0 || strcmp(second + length, "\n") != 0)
+		return false;
+	choice->chosen = arena_strndup(arena, text, first);
+	choice->candidates = arena_strndup(arena, second, length);
+	return true;
+}
+
+bool
+derive_recall(PassContext *context, Question *question)
+{
+	const Oracle *oracle = context->target->oracle;
+	PassChoice choice = question->choice;
+	if (!oracle || !oracle->recall)
+		return false;
+	const char *text =
+		oracle->recall(oracle->self, context->arena, full_question(context, question));
+	if (!text)
+		return false;
+	const char *trouble = parse_answer(context->arena, text, &choice)
+	                          ? derive_trouble(context, question, choice.chosen)
+	                          : "it is no answer";
+	if (trouble)
+		warn(NULL, "%s: what the cache has is not used: %s", question->key, trouble);
+	else
+		question->choice = choice;
+	return !trouble;
+}
+
+static void
+remember(PassContext *context, const Question *question)
+{
+	const Oracle *oracle = context->target->oracle;
+	if (oracle->remember)
+		oracle->remember(oracle->self, full_question(context, question),
+		                 arena_printf(context->arena, "%s\n%s\n", question->choice.chosen,
+		                              question->choice.candidates));
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* The original, and after it what is tried. */
+typedef struct Tried {
+	int count;
+	const Program *programs[TRIED + 1];
+	const char *ways[TRIED + 1];
+	const Cost *costs[TRIED + 1];
+	double seconds[TRIED + 1];
+} Tried;
+
+static bool
+is_given(const Candidate *candidate)
+{
+	return candidate->way.nstep == 0 && candidate->way.converged < 0;
+}
+
+/* Alike for all that is known of them: one is tried. */
+static bool
+is_alike(const Cost *a, const Cost *b)
+{
+	static const double NEAR = 0.02;
+	return a->calls == b->calls && a->kernels == b->kernels &&
+	       fabs(a->seconds - b->seconds) <= NEAR * a->seconds;
+}
+
+static bool
+promises(const Tried *tried, const Candidate *candidate)
+{
+	bool is_new =
+		!is_given(candidate) && candidate->cost.seconds <= PROMISING * tried->costs[0]->seconds;
+	for (int k = 1; k < tried->count; k++)
+		is_new = is_new && !is_alike(tried->costs[k], &candidate->cost);
+	return is_new;
+}
+
+static const char *
+way_text(Arena *arena, const Derivation *way)
+{
+	Buf buf = {.arena = arena};
+	derivation_print(&buf, way);
+	return buf_text(&buf);
+}
+
+static void
+select_candidates(PassContext *context, const Question *question, const SearchResult *result,
+                  Tried *tried)
+{
+	*tried = (Tried){.count = 1, .programs = {question->program}, .ways = {AS_GIVEN}};
+	for (int i = 0; i < result->list.count; i++)
+		if (is_given(&result->list.data[i]))
+			tried->costs[0] = &result->list.data[i].cost;
+	for (int i = 0; i < result->list.count && tried->count <= TRIED; i++) {
+		const Candidate *candidate = &result->list.data[i];
+		if (!promises(tried, candidate))
+			continue;
+		Comparison comparison = {context, question, candidate->program, NULL, NULL, NULL};
+		const char *way = way_text(context->arena, &candidate->way);
+		const char *trouble = difference(&comparison);
+		if (trouble) {
+			pass_log(context, way, question->node, NULL, trouble);
+			continue;
+		}
+		tried->programs[tried->count] = candidate->program;
+		tried->ways[tried->count] = way;
+		tried->costs[tried->count++] = &candidate->cost;
+	}
+}
+
+/* The fastest; the original where none is clearly faster, or it cannot be measured itself. */
+static int
+least_of(const Tried *tried)
+{
+	int least = 0;
+	for (int i = 1; i < tried->count; i++)
+		if (tried->seconds[i] > 0 && tried->seconds[i] < tried->seconds[least] &&
+		    tried->seconds[i] < CLEARLY * tried->seconds[0])
+			least = i;
+	return least;
+}
+
+static const char *
+measured_text(PassContext *context, const Question *question, const Tried *tried)
+{
+	Buf buf = {.arena = context->arena};
+	for (int i = 0; i < tried->count; i++) {
+		buf_printf(&buf, "%s%s %.1f us", i ? ", " : "", tried->ways[i], tried->seconds[i] * 1e6);
+		if (tried->seconds[i] <= 0)
+			pass_log(context, tried->ways[i], question->node, NULL, "it cannot be measured");
+	}
+	return buf_text(&buf);
+}
+
+void
+derive_measure(PassContext *context, Question *question)
+{
+	const Oracle *oracle = context->target->oracle;
+	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
+	SearchOptions options = {
+		.target = context->target,
+		.constant = question->constant,
+		.depth = config_of(context, "DeriveExpressions.depth", DEPTH),
+		.states = config_of(context, "DeriveExpressions.budget", STATES),
+	};
+	SearchResult result = einnet_search(arena, expr_ctx_new(arena), question->program, &options);
+	Tried tried;
+	select_candidates(context, question, &result, &tried);
+	bool is_open = tried.count > 1;
+	if (is_open)
+		oracle->time(oracle->self, tried.count, tried.programs, question->constant, tried.seconds);
+	int least = least_of(&tried);
+	question->choice.chosen = tried.ways[least];
+	question->choice.seconds = tried.seconds[least];
+	question->choice.candidates = is_open ? measured_text(context, question, &tried)
+	                                      : AS_GIVEN ", nothing else promises to be faster";
+	question->reason = least     ? NULL
+	                   : is_open ? "no candidate is clearly faster"
+	                             : "no candidate promises to be faster";
+	if (!is_open || tried.seconds[0] > 0)
+		remember(context, question);
+	arena_reset(arena);
+}
