@@ -64,11 +64,11 @@ measure(void *self, const VendorCall *call, double *seconds, const char **impl)
 
 static void
 time_programs(void *self, int count, const Program *const *programs, const bool *constant,
-              double *seconds)
+              double *seconds, double *relayouts)
 {
 	Answers *answers = self;
 	trial_seconds(answers->options, answers->arena, answers->device->name, count, programs,
-	              constant, seconds);
+	              constant, seconds, relayouts);
 }
 
 /* ---- answers of earlier compilations --------------------------------------------------------- */

@@ -10,8 +10,9 @@
  * NULL where it has symbols or cannot be. */
 Graph *trial_graph(Arena *arena, const Program *given, const bool *constant);
 
-/* Seconds of each; `target` is this machine, `arena` keeps nothing of it. */
+/* Seconds of each, and of its relayouts; `target` is this machine, `arena` keeps nothing of it. */
 void trial_seconds(const Options *options, Arena *arena, const char *target, int count,
-                   const Program *const *programs, const bool *constant, double *seconds);
+                   const Program *const *programs, const bool *constant, double *seconds,
+                   double *relayouts);
 
 #endif

@@ -46,13 +46,19 @@ typedef struct Deriver {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
+/* An index that two iterators of more than one step move. */
 static bool
 moves_in_windows(const Stage *stage)
 {
+	int total = stage->nloop + stage->nreduce;
 	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
-		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++)
-			if (walk.e->arg[d]->op != EX_iter && !expr_is_const(walk.e->arg[d]))
+		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++) {
+			int count = 0;
+			for (int i = 0; i < total; i++)
+				count += expr_uses_iter(walk.e->arg[d], i) && !dim_is(stage->iters[i].hi, 1);
+			if (count > 1)
 				return true;
+		}
 	return false;
 }
 
@@ -82,17 +88,6 @@ key_of(Arena *arena, const Program *program, const bool *constant)
 	return buf_text(&buf);
 }
 
-static bool
-has_symbols(const Program *program)
-{
-	int64_t value;
-	for (int i = 0; i < program->ninput; i++)
-		for (int d = 0; d < program->inputs[i]->rank; d++)
-			if (!dim_is_const(program->inputs[i]->hi[d], &value))
-				return true;
-	return false;
-}
-
 static void
 ask(Deriver *deriver, Node *node)
 {
@@ -106,10 +101,6 @@ ask(Deriver *deriver, Node *node)
 	if (work < LEAST_FLOPS)
 		return;
 	program = program_inline_stages(arena, program);
-	if (has_symbols(program)) {
-		pass_log(context, "search", node->loc.node, NULL, "a dim is only known when it runs");
-		return;
-	}
 	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
 	int count = node_meaning_inputs(node, inputs);
 	bool *constant = NEW_N(arena, bool, count + 1);

@@ -185,7 +185,7 @@ typedef struct Tried {
 	const Program *programs[TRIED + 1];
 	const char *ways[TRIED + 1];
 	const Cost *costs[TRIED + 1];
-	double seconds[TRIED + 1];
+	double seconds[TRIED + 1], relayouts[TRIED + 1];
 } Tried;
 
 static bool
@@ -246,14 +246,23 @@ select_candidates(PassContext *context, const Question *question, const SearchRe
 	}
 }
 
+/* In a chain of convolutions values stay in blocks: what brings them there and back in a model of
+ * its own is not the original's, and at one end in two it is a candidate's. */
+static double
+seconds_in_chain(const Tried *tried, int i)
+{
+	double relayouts = tried->relayouts[0];
+	return i == 0 ? tried->seconds[0] - relayouts : tried->seconds[i] + relayouts / 2;
+}
+
 /* The fastest; the original where none is clearly faster, or it cannot be measured itself. */
 static int
 least_of(const Tried *tried)
 {
 	int least = 0;
 	for (int i = 1; i < tried->count; i++)
-		if (tried->seconds[i] > 0 && tried->seconds[i] < tried->seconds[least] &&
-		    tried->seconds[i] < CLEARLY * tried->seconds[0])
+		if (tried->seconds[i] > 0 && seconds_in_chain(tried, i) < seconds_in_chain(tried, least) &&
+		    seconds_in_chain(tried, i) < CLEARLY * seconds_in_chain(tried, 0))
 			least = i;
 	return least;
 }
@@ -263,17 +272,31 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 {
 	Buf buf = {.arena = context->arena};
 	for (int i = 0; i < tried->count; i++) {
-		buf_printf(&buf, "%s%s %.1f us", i ? ", " : "", tried->ways[i], tried->seconds[i] * 1e6);
+		buf_printf(&buf, "%s%s %.1f us", i ? ", " : "", tried->ways[i],
+		           seconds_in_chain(tried, i) * 1e6);
 		if (tried->seconds[i] <= 0)
 			pass_log(context, tried->ways[i], question->node, NULL, "it cannot be measured");
 	}
 	return buf_text(&buf);
 }
 
+/* At the probe sizes, where symbols have values. */
+static void
+measure_bound(PassContext *context, const Question *question, Tried *tried)
+{
+	const Oracle *oracle = context->target->oracle;
+	const Program *programs[TRIED + 1];
+	for (int i = 0; i < tried->count; i++)
+		programs[i] = context->target->probe
+		                  ? program_bind(tried->programs[i], context->target->probe)
+		                  : tried->programs[i];
+	oracle->time(oracle->self, tried->count, programs, question->constant, tried->seconds,
+	             tried->relayouts);
+}
+
 void
 derive_measure(PassContext *context, Question *question)
 {
-	const Oracle *oracle = context->target->oracle;
 	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
 	SearchOptions options = {
 		.target = context->target,
@@ -281,12 +304,13 @@ derive_measure(PassContext *context, Question *question)
 		.depth = config_of(context, "DeriveExpressions.depth", DEPTH),
 		.states = config_of(context, "DeriveExpressions.budget", STATES),
 	};
-	SearchResult result = einnet_search(arena, expr_ctx_new(arena), question->program, &options);
+	SearchResult result = einnet_search(arena, expr_ctx_beside(arena, question->program->ctx),
+	                                    question->program, &options);
 	Tried tried;
 	select_candidates(context, question, &result, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
-		oracle->time(oracle->self, tried.count, tried.programs, question->constant, tried.seconds);
+		measure_bound(context, question, &tried);
 	int least = least_of(&tried);
 	question->choice.chosen = tried.ways[least];
 	question->choice.seconds = tried.seconds[least];

@@ -58,9 +58,10 @@ typedef struct Oracle {
 	/* What programs that can replace one another take as models of their own, compiled for this
 	 * machine with all passes but those that derive: seconds, half-way as above, measured in turns
 	 * so that what else the machine does falls on all alike. constant[k]: input k is known when
-	 * compiling. 0 where one cannot be compiled. */
+	 * compiling. 0 where one cannot be compiled. relayouts[i]: how much of that a library's copies
+	 * between storages take. */
 	void (*time)(void *self, int count, const struct Program *const *programs, const bool *constant,
-	             double *seconds);
+	             double *seconds, double *relayouts);
 	/* What was found out by measuring in an earlier compilation, with all that decides about it as
 	 * it is now: machine, libraries, compilers, options. NULL: nothing; else a text that anyone may
 	 * have written. */
