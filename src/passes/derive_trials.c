@@ -1,9 +1,9 @@
 /* The fastest of a program and of those that a search derives from it.
  *
- * The original is measured in turns with the candidates and stays unless one is clearly faster,
- * which is compared with what it was derived from, by the interpreter at points. The answer is kept for later compilations (target.h's Oracle). What comes back is what a
- * file holds: rules alone can make a program of it, of a size in proportion, and it is compared as
- * any candidate is.
+ * The original is measured in turns with the candidates and stays unless one is clearly faster.
+ * That is compared with what it was derived from, by the interpreter at points. The answer is kept
+ * for later compilations (target.h's Oracle). What comes back is what a file holds: rules alone can
+ * make a program of it, of a size in proportion, and it is compared as any candidate is.
  */
 #include "passes/derive_trials.h"
 
