@@ -1,10 +1,9 @@
 /* The fastest of a program and of those that a search derives from it.
  *
- * A candidate is compared with what it was derived from, by the interpreter at points, before it is
- * measured; the original is measured in turns with the candidates and stays unless one is clearly
- * faster. The answer is kept for later compilations (target.h's Oracle). What comes back is what a
- * file holds: rules alone can make a program of it, of a size in proportion, and it is compared as
- * any candidate is.
+ * The original is measured in turns with the candidates and stays unless one is clearly faster.
+ * That is compared with what it was derived from, by the interpreter at points. The answer is kept
+ * for later compilations (target.h's Oracle). What comes back is what a file holds: rules alone can
+ * make a program of it, of a size in proportion, and it is compared as any candidate is.
  */
 #include "passes/derive_trials.h"
 
@@ -222,10 +221,10 @@ way_text(Arena *arena, const Derivation *way)
 }
 
 static void
-select_candidates(PassContext *context, const Question *question, const SearchResult *result,
+select_candidates(PassContext *context, const SearchResult *result, const Program *given,
                   Tried *tried)
 {
-	*tried = (Tried){.count = 1, .programs = {question->program}, .ways = {AS_GIVEN}};
+	*tried = (Tried){.count = 1, .programs = {given}, .ways = {AS_GIVEN}};
 	for (int i = 0; i < result->list.count; i++)
 		if (is_given(&result->list.data[i]))
 			tried->costs[0] = &result->list.data[i].cost;
@@ -233,15 +232,8 @@ select_candidates(PassContext *context, const Question *question, const SearchRe
 		const Candidate *candidate = &result->list.data[i];
 		if (!promises(tried, candidate))
 			continue;
-		Comparison comparison = {context, question, candidate->program, NULL, NULL, NULL};
-		const char *way = way_text(context->arena, &candidate->way);
-		const char *trouble = difference(&comparison);
-		if (trouble) {
-			pass_log(context, way, question->node, NULL, trouble);
-			continue;
-		}
 		tried->programs[tried->count] = candidate->program;
-		tried->ways[tried->count] = way;
+		tried->ways[tried->count] = way_text(context->arena, &candidate->way);
 		tried->costs[tried->count++] = &candidate->cost;
 	}
 }
@@ -265,6 +257,21 @@ least_of(const Tried *tried)
 		    seconds_in_chain(tried, i) < CLEARLY * seconds_in_chain(tried, 0))
 			least = i;
 	return least;
+}
+
+/* The fastest that computes the same: comparing takes longer than measuring, so only what would be
+ * chosen is compared. */
+static int
+least_equal(PassContext *context, const Question *question, Tried *tried)
+{
+	for (int least; (least = least_of(tried)) > 0; tried->seconds[least] = 0) {
+		Comparison comparison = {context, question, tried->programs[least], NULL, NULL, NULL};
+		const char *trouble = difference(&comparison);
+		if (!trouble)
+			return least;
+		pass_log(context, tried->ways[least], question->node, NULL, trouble);
+	}
+	return 0;
 }
 
 static const char *
@@ -307,15 +314,15 @@ derive_measure(PassContext *context, Question *question)
 	SearchResult result = einnet_search(arena, expr_ctx_beside(arena, question->program->ctx),
 	                                    question->program, &options);
 	Tried tried;
-	select_candidates(context, question, &result, &tried);
+	select_candidates(context, &result, question->program, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
 		measure_bound(context, question, &tried);
-	int least = least_of(&tried);
-	question->choice.chosen = tried.ways[least];
-	question->choice.seconds = tried.seconds[least];
 	question->choice.candidates = is_open ? measured_text(context, question, &tried)
 	                                      : AS_GIVEN ", nothing else promises to be faster";
+	int least = is_open ? least_equal(context, question, &tried) : 0;
+	question->choice.chosen = tried.ways[least];
+	question->choice.seconds = tried.seconds[least];
 	question->reason = least     ? NULL
 	                   : is_open ? "no candidate is clearly faster"
 	                             : "no candidate promises to be faster";
