@@ -2,185 +2,19 @@
  * row, gives a program of the same values, and so does its canonical form. Sizes are odd, numbers
  * are small integers, so that every order of a sum is exact.
  *
- * usage: derive_random [COUNT]     applications; 3,000 in make test, 100,000 for all
+ * usage: derive_random [COUNT [SEED]]    applications; 3,000 in make test, 100,000 of each rule
+ *                                        with 3,000,000
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "derive_programs.h"
 #include "derive_steps.h"
-#include "expr/interp/interp.h"
 #include "expr/stage/intern.h"
-#include "random_number.h"
-#include "unit.h"
 
-enum { MAX_INPUTS = 4, MAX_STEPS = 5 };
+enum { MAX_STEPS = 5 };
 
 static int count = 3000;
-static uint64_t state = 1;
-static Arena *arena;
-
-static int
-pick(int below)
-{
-	return (int)random_below(&state, (unsigned)below);
-}
-
-static const char *
-text_of(const Program *program)
-{
-	Buf buf = {.arena = arena};
-	program_print(&buf, program);
-	return buf_text(&buf);
-}
-
-/* ---- programs -------------------------------------------------------------------------------- */
-
-/* A window over H places: of stride, dilation, and a border before it; as many results as fit. */
-typedef struct Window {
-	int in, taps, stride, dilation, before, out;
-} Window;
-
-static Window
-make_window(void)
-{
-	Window w = {1 + pick(7), 1 + pick(5), 1 + pick(3), 1 + pick(2), pick(3), 1 + pick(6)};
-	return w;
-}
-
-/* `sum` of a product over two windows, and what comes behind it. */
-static const char *
-convolution(void)
-{
-	Window h = make_window(), w = make_window();
-	int c = 1 + pick(3), f = 1 + pick(3), g = pick(3);
-	static const char *const behind[] = {"T[p, q, f]", "max(T[p, q, f] + B[f], 0)",
-	                                     "T[p, q, f] * B[f] - 1"};
-	const char *row = pick(4) ? "sum" : "max";
-	return arena_printf(arena,
-	                    "expr f(X: f32[%d,%d,%d], K: f32[%d,%d,%d,%d], B: f32[%d]) -> Y {\n"
-	                    " T[p:%d, q:%d, f:%d]: f32 = %s(c:%d, r:%d, s:%d where 0 <= %d*p+%d*r-%d,"
-	                    " %d*p+%d*r-%d < %d, 0 <= %d*q+%d*s-%d && %d*q+%d*s-%d < %d)"
-	                    " X[%d*p+%d*r-%d, %d*q+%d*s-%d, c] * K[r, s, f, c]\n"
-	                    " Y[p:%d, q:%d, f:%d]: f32 = %s\n}\n",
-	                    h.in, w.in, c, h.taps, w.taps, f, c, f, h.out, w.out, f, row, c, h.taps,
-	                    w.taps, h.stride, h.dilation, h.before, h.stride, h.dilation, h.before,
-	                    h.in, w.stride, w.dilation, w.before, w.stride, w.dilation, w.before, w.in,
-	                    h.stride, h.dilation, h.before, w.stride, w.dilation, w.before, h.out,
-	                    w.out, f, behind[g]);
-}
-
-static const char *
-transposed(void)
-{
-	Window h = make_window();
-	int c = 1 + pick(3), f = 1 + pick(3), g = 1 + pick(3);
-	return arena_printf(
-		arena,
-		"expr f(X: f32[%d,%d,%d], K: f32[%d,%d,%d], B: f32[%d]) -> Y {\n"
-		" T[n:%d, f:%d, p:%d]: f32 = sum(c:%d, r:%d where (p+%d-%d*r)%%%d == 0,"
-		" 0 <= (p+%d-%d*r)/%d, (p+%d-%d*r)/%d < %d) X[n, c, (p+%d-%d*r)/%d] * K[c, f, r]\n"
-		" Y[n:%d, f:%d, p:%d]: f32 = max(T[n, f, p] + B[f], 0)\n}\n",
-		g, c, h.in, c, f, h.taps, f, g, f, h.out, c, h.taps, h.before, h.dilation, h.stride,
-		h.before, h.dilation, h.stride, h.before, h.dilation, h.stride, h.in, h.before, h.dilation,
-		h.stride, g, f, h.out);
-}
-
-/* A product of a product, with symbols; the first may be read where it is not defined. */
-static const char *
-products(void)
-{
-	static const char *const reads[] = {"T[n, m]", "(T[n, m-1] else 0)", "(T[n+1, m] else 0)"};
-	static const char *const guards[] = {"", " where m <= n", " where (n+m)%3 == 0"};
-	return arena_printf(arena,
-	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,L]) -> Y {\n"
-	                    " T[n:N, m:M]: f32 = sum(k:K) X[n, k] * W[k, m]\n"
-	                    " Y[n:N, l:L]: f32 = sum(m:M%s) %s * V[m, l]\n}\n",
-	                    guards[pick(3)], reads[pick(3)]);
-}
-
-static const char *
-maps(void)
-{
-	int pad = pick(3), taps = 1 + pick(4);
-	return arena_printf(arena,
-	                    "expr f(X: f32[N,M]) -> Y {\n"
-	                    " P[i:N+%d, j:M]: f32 = X[i-%d, j] else 0\n"
-	                    " S[i:N+%d, j:M]: f32 = sum(r:%d where 0 <= i+r-1, i+r-1 < N+%d)"
-	                    " P[i+r-1, j]\n"
-	                    " Y[i:N+%d, j:M]: f32 = S[i, j] * P[N+%d-1-i, j] + 1\n}\n",
-	                    2 * pad, pad, 2 * pad, taps, 2 * pad, 2 * pad, 2 * pad);
-}
-
-static const Program *
-make_program(ExprCtx *ctx)
-{
-	int which = pick(5);
-	const char *text = which < 2    ? convolution()
-	                   : which == 2 ? transposed()
-	                   : which == 3 ? products()
-	                                : maps();
-	const Program *program = program_parse(ctx, "random.e", text);
-	program_check(program);
-	return pick(2) ? program_canon(program) : program;
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-typedef struct Sample {
-	const Array *inputs[MAX_INPUTS];
-	Binding binding;
-} Sample;
-
-static Sample
-make_sample(const Program *program)
-{
-	enum { SYMBOLS = 16 };
-	int64_t *values = NEW_N(arena, int64_t, SYMBOLS);
-	bool *is_bound = NEW_N(arena, bool, SYMBOLS);
-	Sample sample = {.binding = {SYMBOLS, values, is_bound}};
-	for (int i = 0; i < SYMBOLS; i++) {
-		values[i] = 1 + pick(7);
-		is_bound[i] = true;
-	}
-	for (int i = 0; i < program->ninput; i++) {
-		const Tensor *input = program->inputs[i];
-		int64_t dims[8];
-		for (int k = 0; k < input->rank; k++)
-			ck_assert(dim_eval(input->hi[k], &sample.binding, &dims[k]));
-		Array *array = array_new(arena, input->type, input->rank, dims);
-		for (int64_t k = 0; k < array_count(array); k++)
-			dtype_store_f64(array->type, array->data, k, pick(2) ? pick(3) + 1 : -1 - pick(3));
-		sample.inputs[i] = array;
-	}
-	return sample;
-}
-
-static const Array *
-value_of(const Program *program, const Sample *sample)
-{
-	Array *out = NULL;
-	program_eval(arena, program, &sample->binding, sample->inputs, &out);
-	return out;
-}
-
-/* Relative error that is accepted: bilinear algorithms are not exact of integers. */
-static double slack;
-
-static void
-check_equal(const Array *wanted, const Program *before, const Program *after, const Sample *sample)
-{
-	program_check(after);
-	const Array *seen = value_of(after, sample);
-	ck_assert_int_eq(array_count(seen), array_count(wanted));
-	for (int64_t k = 0; k < array_count(seen); k++) {
-		double x = dtype_load_f64(wanted->type, wanted->data, k);
-		double y = dtype_load_f64(seen->type, seen->data, k);
-		ck_assert_msg(x == y || fabs(x - y) <= slack * (1 + fabs(x)),
-		              "element %d is %g, not %g\n%s%s", (int)k, y, x, text_of(before),
-		              text_of(after));
-	}
-}
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
@@ -199,6 +33,54 @@ check_canon(const Array *wanted, const Program *program, const Sample *sample, S
 	return known;
 }
 
+/* A kind of step first, mostly the one that was applied least, then a step of it: so that
+ * rare rules get their share. */
+static const Step *
+choose(const Steps *steps)
+{
+	int listed[STEP_NUMBERS] = {0}, kinds = 0, kind = -1;
+	for (int i = 0; i < steps->list.count; i++)
+		kinds += listed[step_number(&steps->list.data[i])]++ == 0;
+	bool is_least = pick(8);
+	int skip = pick(kinds);
+	for (int k = 0; k < STEP_NUMBERS; k++)
+		if (listed[k] && (is_least ? kind < 0 || applied[k] < applied[kind] : skip-- == 0))
+			kind = k;
+	int number = pick(listed[kind]);
+	const Step *step = steps->list.data;
+	while (step_number(step) != kind || number-- > 0)
+		step++;
+	return step;
+}
+
+static int
+least_applied(void)
+{
+	int least = 0;
+	for (int k = 1; k < STEP_NUMBERS; k++)
+		if (k != RULE_COUNT + STEP_rule && applied[k] < applied[least])
+			least = k;
+	return least;
+}
+
+/* One to which the step that was applied least applies, if that is soon found. */
+static const Program *
+choose_program(ExprCtx *ctx)
+{
+	enum { TRIES = 20 };
+	const Program *program = make_program(ctx);
+	int least = least_applied();
+	for (int tries = pick(2) ? TRIES : 0; tries > 0; tries--) {
+		Steps steps = {.arena = arena};
+		list_steps(&steps, program);
+		for (int i = 0; i < steps.list.count; i++)
+			if (step_number(&steps.list.data[i]) == least)
+				return program;
+		program = make_program(ctx);
+	}
+	return program;
+}
+
 /* A few steps from a random program; how many were applied. */
 static int
 walk(ExprCtx *kept, StageTable *table)
@@ -206,13 +88,13 @@ walk(ExprCtx *kept, StageTable *table)
 	int done = 0;
 	slack = 0;
 	ArenaMark mark = arena_mark(arena);
-	const Program *program = make_program(expr_ctx_beside(arena, kept));
+	const Program *program = choose_program(expr_ctx_beside(arena, kept));
 	Sample sample = make_sample(program);
 	const Array *wanted = value_of(program, &sample);
 	for (int tries = 0; tries < 3 * MAX_STEPS && done < MAX_STEPS; tries++) {
 		Steps steps = {.arena = arena};
 		list_steps(&steps, program);
-		const Step *step = &steps.list.data[pick(steps.list.count)];
+		const Step *step = choose(&steps);
 		const Program *next = apply_step(program, step, NULL);
 		if (!next)
 			continue;
@@ -250,6 +132,7 @@ int
 main(int argc, char **argv)
 {
 	count = argc > 1 ? atoi(argv[1]) : count;
+	state = argc > 2 ? strtoull(argv[2], NULL, 10) : state;
 	TCase *t = tcase_create("derive_random");
 	tcase_add_test(t, every_derivation_keeps_the_values);
 	return unit_run(t);
