@@ -70,14 +70,19 @@ evaluate(Arena *arena, const Side *side, const PointInput *const *inputs, const 
 	return result.is_done ? NULL : result.reason;
 }
 
+/* Infinities are equal to themselves; where bounds are infinite, nothing is known. */
+static bool
+is_near(double x, double y, double allowed)
+{
+	return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed || !isfinite(allowed);
+}
+
 static const char *
 compare(Arena *arena, int output, const PointSet *a, const PointSet *b)
 {
 	for (int64_t p = 0; p < a->count; p++) {
-		double gap = a->value ? fabs(a->value[p] - b->value[p]) : 0;
-		double allowed = a->value ? a->bound[p] + b->bound[p] : 0;
-		bool is_same =
-			a->value ? gap <= allowed || !isfinite(allowed) : a->integer[p] == b->integer[p];
+		bool is_same = a->value ? is_near(a->value[p], b->value[p], a->bound[p] + b->bound[p])
+		                        : a->integer[p] == b->integer[p];
 		if (!is_same)
 			return arena_printf(arena, "element %lld of output %d is %g, not %g",
 			                    (long long)a->at[p], output, b->value ? b->value[p] : 0,

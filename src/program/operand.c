@@ -10,6 +10,7 @@
  *     sum(r) T[p,r] * W[r]
  */
 #include "expr/index/facts.h"
+#include "expr/stage/rewrite.h"
 #include "program/derive.h"
 #include "program/derive_inner.h"
 
@@ -85,6 +86,38 @@ copy_of(ExprCtx *ctx, const Stage *stage, const Tensor *tensor, int count, const
 	return copy;
 }
 
+/* Whether the condition holds at every point of the stage that is read: of a box that grew, the
+ * points that it did not have are not. */
+static bool
+holds_where_read(const Program *program, const Stage *stage, const Expr *condition)
+{
+	ExprCtx *ctx = program->ctx;
+	bool holds = true;
+	for (int i = 0; i < program->noutput; i++)
+		holds = holds && program->outputs[i] != stage->results[0];
+	for (int k = stage->nloop; k < stage->nloop + stage->nreduce; k++)
+		holds = holds && !expr_uses_iter(condition, k);
+	for (int s = 0; s < program->nstage && holds; s++) {
+		Facts *facts = facts_of_stage(ctx, expr_ctx_arena(ctx), program->stages[s]);
+		for (ExprWalk walk = stage_walk(program->stages[s]); expr_step(&walk);)
+			if (walk.e->op == EX_read && walk.e->tensor == stage->results[0])
+				holds = holds && facts_prove(facts, expr_substitute(ctx, condition, walk.e->argc,
+				                                                    walk.e->arg));
+		facts_close(facts);
+	}
+	return holds;
+}
+
+/* The guard without terms that hold wherever the stage is read. */
+static const Expr *
+guard_where_read(const Program *program, const Stage *stage, const Expr *guard)
+{
+	if (guard && guard->op == EX_and)
+		return expr_both(program->ctx, guard_where_read(program, stage, guard->arg[0]),
+		                 guard_where_read(program, stage, guard->arg[1]));
+	return guard && holds_where_read(program, stage, guard) ? NULL : guard;
+}
+
 /* The program with the copy read there instead, under the guard that the new read needs. */
 static Program *
 read_copy(const Program *program, const Stage *stage, const Expr *read, const Stage *copy,
@@ -101,6 +134,12 @@ read_copy(const Program *program, const Stage *stage, const Expr *read, const St
 	DType type = stage->results[0]->type;
 	Stage *reader = derive_stage(ctx, stage, STAGE_reduce, stage->nloop, stage->nreduce,
 	                             stage->iters, &body, guard, &type);
+	Stage *wider =
+		derive_stage(ctx, reader, STAGE_reduce, stage->nloop, stage->nreduce, stage->iters, &body,
+	                 guard_where_read(program, stage, guard), &type);
+	stage_tidy(ctx, wider);
+	if (stage_reads_are_certain(ctx, wider))
+		return derive_certain(program, derive_replace(program, stage, wider), why);
 	stage_tidy(ctx, reader);
 	return derive_certain(program, derive_replace(program, stage, reader), why);
 }

@@ -1,0 +1,27 @@
+/* Whether a derived program computes the values of the one before. */
+#ifndef DERIVE_EQUAL_H
+#define DERIVE_EQUAL_H
+
+#include <math.h>
+
+#include "derive_programs.h"
+
+/* Relative error that is accepted: bilinear algorithms are not exact of integers. */
+static double slack;
+
+static void
+check_equal(const Array *wanted, const Program *before, const Program *after, const Sample *sample)
+{
+	program_check(after);
+	const Array *seen = value_of(after, sample);
+	ck_assert_int_eq(array_count(seen), array_count(wanted));
+	for (int64_t k = 0; k < array_count(seen); k++) {
+		double x = dtype_load_f64(wanted->type, wanted->data, k);
+		double y = dtype_load_f64(seen->type, seen->data, k);
+		ck_assert_msg(x == y || fabs(x - y) <= slack * (1 + fabs(x)),
+		              "element %d is %g, not %g\n%s%s", (int)k, y, x, text_of(before),
+		              text_of(after));
+	}
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* Whatever a search finds has the values of what it was given: random small programs with windows,
+ * of odd sizes, strides, dilations and borders; all candidates of each, by the interpreter.
+ *
+ * usage: einnet_random [COUNT [SEED]]    candidates; 1,000 in make test
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "derive_equal.h"
+#include "einnet/search.h"
+#include "einnet/verify.h"
+#include "expr/stage/hash.h"
+
+static int count = 1000;
+static int used[RULE_COUNT], converged, called;
+
+static const char *
+way_of(const Candidate *candidate)
+{
+	Buf buf = {.arena = arena};
+	derivation_print(&buf, &candidate->way);
+	return buf_text(&buf);
+}
+
+static void
+count_steps(const Candidate *candidate)
+{
+	for (int i = 0; i < candidate->way.nstep; i++) {
+		used[candidate->way.steps[i].rule]++;
+		if (candidate->way.steps[i].rule == RULE_bilinear)
+			slack = 2e-3;
+	}
+	converged += candidate->way.converged >= 0;
+	called += candidate->cost.calls > 0;
+}
+
+static void
+check_candidate(const Program *given, const Candidate *candidate, const bool *constant,
+                const Sample *sample, const Array *wanted)
+{
+	slack = 0;
+	count_steps(candidate);
+	const char *difference = einnet_difference(arena, given, candidate->program, &sample->binding);
+	ck_assert_msg(!difference, "%s: %s\n%s%s", way_of(candidate), difference, text_of(given),
+	              text_of(candidate->program));
+	check_equal(wanted, given, candidate->program, sample);
+	const Program *again = derivation_replay(arena, given, constant, &candidate->way);
+	ck_assert_msg(
+		again && hash128_equal(program_fingerprint(again), program_fingerprint(candidate->program)),
+		"%s leads elsewhere when it is replayed\n%s", way_of(candidate), text_of(given));
+}
+
+/* One program; how many candidates it had. States are few: far ones are met as well as near ones,
+ * since rules are left out by chance. */
+static int
+try_program(ExprCtx *kept)
+{
+	ArenaMark mark = arena_mark(arena);
+	ExprCtx *ctx = expr_ctx_beside(arena, kept);
+	const Program *program = make_program(ctx);
+	Sample sample = make_sample(program);
+	Target target = {
+		.device = device_find("cpu:x86-64-v3"), .threads = 1, .probe = &sample.binding};
+	bool constant[MAX_INPUTS] = {false, pick(4) != 0, true};
+	SearchOptions options = {
+		.target = &target, .constant = constant, .depth = 4, .states = 60, .keeps_dear = true};
+	for (int rule = 0; rule < RULE_COUNT; rule++)
+		options.disabled |= (uint32_t)(pick(3) == 0) << rule;
+	SearchResult result = einnet_search(arena, ctx, program, &options);
+	const Array *wanted = value_of(program, &sample);
+	for (int i = 0; i < result.list.count; i++)
+		check_candidate(program, &result.list.data[i], constant, &sample, wanted);
+	arena_release(arena, mark);
+	return result.list.count;
+}
+
+START_TEST(candidates_have_the_values_of_what_was_given)
+{
+	Arena *own = arena_new("kept");
+	ExprCtx *kept = expr_ctx_new(own);
+	arena = arena_new("test");
+	int done = 0, programs = 0;
+	for (; done < count; programs++)
+		done += try_program(kept);
+	ck_assert_int_gt(called, count / 4);
+	for (int rule = 0; rule < RULE_COUNT; rule++) {
+		if (rule_info((RuleCode)rule)->kind == RULE_exploring && rule != RULE_reverse)
+			ck_assert_msg(used[rule] > 0, "%s was in no candidate",
+			              rule_info((RuleCode)rule)->name);
+		if (count > 1000 && used[rule])
+			printf("%s: in %d candidates\n", rule_info((RuleCode)rule)->name, used[rule]);
+	}
+	if (count > 1000)
+		printf("%d programs, %d candidates, %d converged, %d with calls\n", programs, done,
+		       converged, called);
+	arena_free(arena);
+	arena_free(own);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+	count = argc > 1 ? atoi(argv[1]) : count;
+	state = argc > 2 ? strtoull(argv[2], NULL, 10) : state;
+	TCase *t = tcase_create("einnet_random");
+	tcase_add_test(t, candidates_have_the_values_of_what_was_given);
+	return unit_run(t);
+}
