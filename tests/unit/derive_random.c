@@ -22,10 +22,8 @@ static int count = 3000;
 static double slack;
 
 static void
-check_equal(const Array *wanted, const Program *before, const Program *after, const Sample *sample)
+check_output(const Array *wanted, const Array *seen, const Program *before, const Program *after)
 {
-	program_check(after);
-	const Array *seen = value_of(after, sample);
 	ck_assert_int_eq(array_count(seen), array_count(wanted));
 	for (int64_t k = 0; k < array_count(seen); k++) {
 		double x = dtype_load_f64(wanted->type, wanted->data, k);
@@ -36,13 +34,22 @@ check_equal(const Array *wanted, const Program *before, const Program *after, co
 	}
 }
 
+static void
+check_equal(Array *const *wanted, const Program *before, const Program *after, const Sample *sample)
+{
+	program_check(after);
+	Array **seen = values_of(after, sample);
+	for (int i = 0; i < before->noutput; i++)
+		check_output(wanted[i], seen[i], before, after);
+}
+
 /* ---- walks ----------------------------------------------------------------------------------- */
 
 static int applied[STEP_NUMBERS];
 
 /* The canonical form, also by a table that has met the stages of others. */
 static const Program *
-check_canon(const Array *wanted, const Program *program, const Sample *sample, StageTable *table)
+check_canon(Array *const *wanted, const Program *program, const Sample *sample, StageTable *table)
 {
 	const Program *canon = program_canon(program), *known = program_canon_in(table, program);
 	check_equal(wanted, program, canon, sample);
@@ -62,7 +69,7 @@ walk(ExprCtx *kept, StageTable *table)
 	ArenaMark mark = arena_mark(arena);
 	const Program *program = make_program(expr_ctx_beside(arena, kept));
 	Sample sample = make_sample(program);
-	const Array *wanted = value_of(program, &sample);
+	Array **wanted = values_of(program, &sample);
 	for (int tries = 0; tries < 3 * MAX_STEPS && done < MAX_STEPS; tries++) {
 		Steps steps = {.arena = arena};
 		list_steps(&steps, program);
