@@ -1,5 +1,4 @@
-/* Where rules apply, and their application: by what the stages show, never by what they are called.
- */
+/* Where rules apply, and their application: by what stages show, never by what they are called. */
 #include "einnet/rules.h"
 
 #include <inttypes.h>
@@ -34,6 +33,14 @@ stage_read_at(const Stage *stage, int number)
 		if (walk.e->op == EX_read && number-- == 0)
 			found = walk.e;
 	return found;
+}
+
+static Program *
+refuse(Reason *why, const char *reason)
+{
+	if (why)
+		*why = reason;
+	return NULL;
 }
 
 static bool
@@ -72,6 +79,7 @@ linear_of(const Stage *stage, const Expr *index, Linear *out)
 
 typedef struct Lister {
 	RuleSteps *steps;
+	const Program *program;
 	const Stage *stage;
 	RuleStep step; /* rule and stage */
 	uint64_t *found;
@@ -173,11 +181,8 @@ apply_position(const Program *program, const Stage *stage, const int64_t *arg, R
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
 	Bijection map;
 	if (!read || arg[1] < 0 || arg[1] >= read->argc ||
-	    !derive_position(program->ctx, stage, read->arg[arg[1]], (int)arg[2], &map)) {
-		if (why)
-			*why = "the index is no sum of loops with this one once";
-		return NULL;
-	}
+	    !derive_position(program->ctx, stage, read->arg[arg[1]], (int)arg[2], &map))
+		return refuse(why, "the index is no sum of loops with this one once");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -201,11 +206,8 @@ static Program *
 apply_reverse(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	Bijection map;
-	if (!derive_reverse(program->ctx, stage, (int)arg[0], &map)) {
-		if (why)
-			*why = "the stage has no such loop";
-		return NULL;
-	}
+	if (!derive_reverse(program->ctx, stage, (int)arg[0], &map))
+		return refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -238,11 +240,8 @@ static Program *
 apply_split_loop(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	Bijection map;
-	if (!derive_split(program->ctx, stage, (int)arg[0], arg[1], &map)) {
-		if (why)
-			*why = "the stage has no such loop";
-		return NULL;
-	}
+	if (!derive_split(program->ctx, stage, (int)arg[0], arg[1], &map))
+		return refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -318,11 +317,8 @@ apply_split_terms(const Program *program, const Stage *stage, const int64_t *arg
 	Bijection map;
 	int iter = (int)arg[0];
 	if (stage->kind != STAGE_reduce || iter < stage->nloop ||
-	    iter >= stage->nloop + stage->nreduce || arg[1] < 2) {
-		if (why)
-			*why = "the stage has no such iterator of a sum";
-		return NULL;
-	}
+	    iter >= stage->nloop + stage->nreduce || arg[1] < 2)
+		return refuse(why, "the stage has no such iterator of a sum");
 	const Program *next = relaxed(program, &stage, iter, arg[1], why);
 	if (!next || !derive_split_terms(program->ctx, stage, iter, arg[1], &map))
 		return NULL;
@@ -364,11 +360,8 @@ static Program *
 apply_reverse_terms(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	Bijection map;
-	if (!derive_reverse_terms(program->ctx, stage, (int)arg[0], &map)) {
-		if (why)
-			*why = "the stage has no such iterator of a sum";
-		return NULL;
-	}
+	if (!derive_reverse_terms(program->ctx, stage, (int)arg[0], &map))
+		return refuse(why, "the stage has no such iterator of a sum");
 	return derive_substitute_sum(program, stage, &map, why);
 }
 
@@ -396,11 +389,8 @@ static Program *
 apply_split_operand(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	if (!read) {
-		if (why)
-			*why = "the stage has no such read";
-		return NULL;
-	}
+	if (!read)
+		return refuse(why, "the stage has no such read");
 	return derive_split_operand(program, stage, read, (int)arg[1], arg[2], why);
 }
 
@@ -422,11 +412,8 @@ static Program *
 apply_unfold(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	if (!read) {
-		if (why)
-			*why = "the stage has no such read";
-		return NULL;
-	}
+	if (!read)
+		return refuse(why, "the stage has no such read");
 	return derive_unfold(program, stage, read, why);
 }
 
@@ -550,14 +537,40 @@ apply_bilinear(const Program *program, const Stage *stage, const int64_t *arg, R
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
 	int loop, tap, dim = (int)arg[1];
-	if (!read || !find_window(stage, read, dim, &loop, &tap)) {
-		if (why)
-			*why = "the stage has no such window";
-		return NULL;
-	}
+	if (!read || !find_window(stage, read, dim, &loop, &tap))
+		return refuse(why, "the stage has no such window");
 	if (arg[3])
 		program = store_last(program, &stage, &read, &dim, why);
 	return program ? derive_bilinear(program, stage, read, dim, loop, tap, arg[2], why) : NULL;
+}
+
+/* ---- several products ------------------------------------------------------------------------ */
+
+/* From the first of those that have the factor; of equal boxes, where they share none. */
+static void
+list_merge_products(const Lister *l)
+{
+	bool is_behind = false, shares[2] = {false}, is_alike = false;
+	for (int s = 0; stage_is_product(l->stage) && s < l->program->nstage; s++) {
+		const Stage *other = l->program->stages[s];
+		if (is_behind && stage_is_product(other)) {
+			is_alike |= stage_same_loops(other, l->stage);
+			for (int f = 0; f < 2; f++)
+				shares[f] |= expr_reads(other->body[0], stage_read_at(l->stage, f)->tensor);
+		}
+		is_behind |= other == l->stage;
+	}
+	for (int f = 0; f < 2; f++)
+		if (shares[f])
+			add(l, f, 0, 0);
+	if (is_alike && !shares[0] && !shares[1])
+		add(l, -1, 0, 0);
+}
+
+static Program *
+apply_merge_products(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
+{
+	return derive_merge_products(program, stage, (int)arg[0], why);
 }
 
 /* ---- boxes, merging -------------------------------------------------------------------------- */
@@ -623,7 +636,7 @@ rule_find(const char *name)
 void
 rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage)
 {
-	Lister lister = {steps, program->stages[stage], {.rule = rule, .stage = stage}, NULL};
+	Lister lister = {steps, program, program->stages[stage], {.rule = rule, .stage = stage}, NULL};
 	if (lister.stage->nloop + lister.stage->nreduce <= MAX_ITERS)
 		actions[rule].list(&lister);
 }
@@ -631,11 +644,8 @@ rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage)
 Program *
 rule_apply(const Program *program, const RuleStep *step, Reason *why)
 {
-	if (step->stage < 0 || step->stage >= program->nstage) {
-		if (why)
-			*why = "the program has no such stage";
-		return NULL;
-	}
+	if (step->stage < 0 || step->stage >= program->nstage)
+		return refuse(why, "the program has no such stage");
 	return actions[step->rule].apply(program, program->stages[step->stage], step->arg, why);
 }
 

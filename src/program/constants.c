@@ -1,6 +1,8 @@
-/* program_fold_numbers: single numbers of the model become constants of the expressions.
+/* program_fold_numbers: single numbers of the model become constants of the expressions, and tables
+ * of integers in steady steps the sums of iterators that they are.
  *
  *     Y[n] = pow(X[n] - M[0], E[])     E = {2.0}      =>   Y[n] = (X[n] - M[0]) * (X[n] - M[0])
+ *     Y[m,w] = X[at(I[m,w], 0..9)]     I[m,w] = m+2w  =>   Y[m,w] = X[m + 2*w]
  *
  * So they cost no load, patterns with numbers match, and some powers and quotients become what they
  * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits). Of f32
@@ -8,6 +10,7 @@
  */
 #include <math.h>
 
+#include "expr/stage/rewrite.h"
 #include "program/forms.h"
 #include "program/unit.h"
 
@@ -88,9 +91,83 @@ fold(ExprCtx *ctx, const Expr *e, void *arg)
 	return e;
 }
 
+/* ---- tables in steady steps ------------------------------------------------------------------ */
+
+typedef struct Progression {
+	int64_t first, step[ARRAY_MAX_RANK]; /* first + sum of step[d] * index d */
+} Progression;
+
+static const int64_t LARGEST_INDEX = INT64_C(1) << 31;
+
+/* Whether every element is what the first two along each dim say. */
+static bool
+is_progression(const Array *table, Progression *out)
+{
+	int64_t count = array_count(table), stride = 1;
+	out->first = dtype_load_i64(table->type, table->data, 0);
+	for (int d = table->rank - 1; d >= 0; d--) {
+		out->step[d] = 0;
+		if (table->dims[d] > 1)
+			out->step[d] = dtype_load_i64(table->type, table->data, stride) - out->first;
+		stride *= table->dims[d];
+	}
+	for (int64_t k = 0; k < count; k++) {
+		int64_t value = dtype_load_i64(table->type, table->data, k), rest = k;
+		if (value > LARGEST_INDEX || value < -LARGEST_INDEX)
+			return false;
+		for (int d = table->rank - 1; d >= 0; d--) {
+			value -= out->step[d] * (rest % table->dims[d]);
+			rest /= table->dims[d];
+		}
+		if (value != out->first)
+			return false;
+	}
+	return true;
+}
+
+typedef struct Tables {
+	const Program *program;
+	const Progression **known; /* of inputs; NULL: none, or too little to say */
+} Tables;
+
+static const Expr *
+put_progression(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Tables *tables = arg;
+	const Progression *p = NULL;
+	for (int i = 0; e->op == EX_read && i < tables->program->ninput; i++)
+		if (tables->program->inputs[i] == e->tensor)
+			p = tables->known[i];
+	if (!p)
+		return e;
+	const Expr *sum = expr_i64(ctx, p->first);
+	for (int d = 0; d < e->argc; d++)
+		sum = expr_add(ctx, sum, expr_mul(ctx, expr_i64(ctx, p->step[d]), e->arg[d]));
+	return sum;
+}
+
+/* A table of one number is a number; one of i32 would wrap where it is added to. */
+static const Program *
+fold_tables(const Program *program, const Array *const *values)
+{
+	Arena *arena = expr_ctx_arena(program->ctx);
+	Tables tables = {program, NEW_N(arena, const Progression *, program->ninput + 1)};
+	bool is_any = false;
+	for (int i = 0; i < program->ninput; i++) {
+		Progression found;
+		if (!values[i] || values[i]->type != DT_I64 || array_count(values[i]) < 2 ||
+		    !is_progression(values[i], &found))
+			continue;
+		tables.known[i] = arena_memdup(arena, &found, sizeof found);
+		is_any = true;
+	}
+	return is_any ? program_rewrite_tidy(program, put_progression, &tables) : program;
+}
+
 Program *
 program_fold_numbers(const Program *program, const Array *const *values)
 {
+	program = fold_tables(program, values);
 	Constants constants = {program, values};
 	return program_rewrite(program, fold, &constants);
 }

@@ -81,6 +81,11 @@ Program *derive_tighten(const Program *program, const Stage *stage, Reason *why)
 Program *derive_relax(const Program *program, const Stage *stage, int iter, const Dim *lo,
                       const Dim *hi, Reason *why);
 
+/* This product and those behind it in the program that go with it become one, of which each one's
+ * readers read a part. Factor `common` (0 or 1) is theirs, and the others stand beside each other;
+ * -1: they share nothing but boxes and guards, and are stacked. At most 16 (merge_products.c). */
+Program *derive_merge_products(const Program *program, const Stage *stage, int common, Reason *why);
+
 /* Where the guard has (a + c*r) % s == 0 with r at `iter`, run over every s-th value of r alone. */
 Program *derive_residue(const Program *program, const Stage *stage, int iter, Reason *why);
 

@@ -10,10 +10,8 @@
 static double slack;
 
 static void
-check_equal(const Array *wanted, const Program *before, const Program *after, const Sample *sample)
+check_output(const Array *wanted, const Array *seen, const Program *before, const Program *after)
 {
-	program_check(after);
-	const Array *seen = value_of(after, sample);
 	ck_assert_int_eq(array_count(seen), array_count(wanted));
 	for (int64_t k = 0; k < array_count(seen); k++) {
 		double x = dtype_load_f64(wanted->type, wanted->data, k);
@@ -22,6 +20,15 @@ check_equal(const Array *wanted, const Program *before, const Program *after, co
 		              "element %d is %g, not %g\n%s%s", (int)k, y, x, text_of(before),
 		              text_of(after));
 	}
+}
+
+static void
+check_equal(Array *const *wanted, const Program *before, const Program *after, const Sample *sample)
+{
+	program_check(after);
+	Array **seen = values_of(after, sample);
+	for (int i = 0; i < before->noutput; i++)
+		check_output(wanted[i], seen[i], before, after);
 }
 
 #endif

@@ -108,14 +108,35 @@ maps(void)
 	                    2 * pad, pad, 2 * pad, taps, 2 * pad, 2 * pad, 2 * pad);
 }
 
+/* Two or three products of one factor, or of factors of their own, in any order of their loops; one
+ * may come from another. */
+static const char *
+several(void)
+{
+	int m = 1 + pick(4), k = 1 + pick(5), taps = 1 + pick(2), n1 = 1 + pick(4), n2 = 1 + pick(3);
+	static const char *const guards[] = {"", " where m <= k", " where 1 <= k"};
+	int some = pick(2) ? k : 1 + pick(k);
+	int g = pick(3);
+	const char *guard = guards[g], *own = pick(2) ? "X" : "Z", *bound = pick(2) ? "k" : "r";
+	const char *other = pick(2) ? "W[k, 0, r]" : arena_printf(arena, "A[k%%%d, n]", m);
+	return arena_printf(
+		arena,
+		"expr f(X: f32[%d,%d], V: f32[%d,%d,%d], W: f32[%d,%d,%d], Z: f32[%d,%d]) -> Y, A, B, C {\n"
+		" A[m:%d, n:%d]: f32 = sum(k:%d, r:%d%s) X[m+r, k] * V[k-%d, n, r]\n"
+		" B[n:%d, m:%d]: f32 = sum(%s:%d, %s:%d%s) W[k, n, r] * %s[m+r, k]\n"
+		" C[p:2, m:%d, q:%d]: f32 = sum(k:%d, r:%d%s) X[m+r, k] * V[(k+p)/2, q, r]\n"
+		" Y[m:%d, n:%d]: f32 = sum(k:%d, r:%d%s) %s[m+r, k] * %s\n}\n",
+		m + taps, k, k, n1, taps, k, n2, taps, m + taps, k, m, n1, k, taps, guard, g / 2, n2, m,
+		bound, *bound == 'k' ? some : taps, *bound == 'k' ? "r" : "k", *bound == 'k' ? taps : some,
+		guard, own, m, n1, k, taps, pick(2) ? guard : "", m, n1, k, taps, guard, own, other);
+}
+
 static const Program *
 make_program(ExprCtx *ctx)
 {
-	int which = pick(5);
-	const char *text = which < 2    ? convolution()
-	                   : which == 2 ? transposed()
-	                   : which == 3 ? products()
-	                                : maps();
+	static const char *(*const makers[])(void) = {convolution, convolution, transposed, products,
+	                                              maps,        several,     several};
+	const char *text = makers[pick(countof(makers))]();
 	const Program *program = program_parse(ctx, "random.e", text);
 	program_check(program);
 	return pick(2) ? program_canon(program) : program;
@@ -152,11 +173,12 @@ make_sample(const Program *program)
 	return sample;
 }
 
-static const Array *
-value_of(const Program *program, const Sample *sample)
+/* One for each output. */
+static Array **
+values_of(const Program *program, const Sample *sample)
 {
-	Array *out = NULL;
-	program_eval(arena, program, &sample->binding, sample->inputs, &out);
+	Array **out = NEW_N(arena, Array *, program->noutput);
+	program_eval(arena, program, &sample->binding, sample->inputs, out);
 	return out;
 }
 

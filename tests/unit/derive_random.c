@@ -22,7 +22,7 @@ static int applied[STEP_NUMBERS];
 
 /* The canonical form, also by a table that has met the stages of others. */
 static const Program *
-check_canon(const Array *wanted, const Program *program, const Sample *sample, StageTable *table)
+check_canon(Array *const *wanted, const Program *program, const Sample *sample, StageTable *table)
 {
 	const Program *canon = program_canon(program), *known = program_canon_in(table, program);
 	check_equal(wanted, program, canon, sample);
@@ -90,7 +90,7 @@ walk(ExprCtx *kept, StageTable *table)
 	ArenaMark mark = arena_mark(arena);
 	const Program *program = choose_program(expr_ctx_beside(arena, kept));
 	Sample sample = make_sample(program);
-	const Array *wanted = value_of(program, &sample);
+	Array **wanted = values_of(program, &sample);
 	for (int tries = 0; tries < 3 * MAX_STEPS && done < MAX_STEPS; tries++) {
 		Steps steps = {.arena = arena};
 		list_steps(&steps, program);

@@ -36,7 +36,7 @@ count_steps(const Candidate *candidate)
 
 static void
 check_candidate(const Program *given, const Candidate *candidate, const bool *constant,
-                const Sample *sample, const Array *wanted)
+                const Sample *sample, Array *const *wanted)
 {
 	slack = 0;
 	count_steps(candidate);
@@ -58,6 +58,8 @@ try_program(ExprCtx *kept)
 	ArenaMark mark = arena_mark(arena);
 	ExprCtx *ctx = expr_ctx_beside(arena, kept);
 	const Program *program = make_program(ctx);
+	while (program->noutput > 1) /* is asked of one node yet, which has one */
+		program = make_program(ctx);
 	Sample sample = make_sample(program);
 	Target target = {
 		.device = device_find("cpu:x86-64-v3"), .threads = 1, .probe = &sample.binding};
@@ -67,7 +69,7 @@ try_program(ExprCtx *kept)
 	for (int rule = 0; rule < RULE_COUNT; rule++)
 		options.disabled |= (uint32_t)(pick(3) == 0) << rule;
 	SearchResult result = einnet_search(arena, ctx, program, &options);
-	const Array *wanted = value_of(program, &sample);
+	Array **wanted = values_of(program, &sample);
 	for (int i = 0; i < result.list.count; i++)
 		check_candidate(program, &result.list.data[i], constant, &sample, wanted);
 	arena_release(arena, mark);

@@ -72,19 +72,33 @@ graph_text(const Graph *graph)
 /* Relative error that is accepted: bilinear algorithms are not exact of integers. */
 static double slack;
 
+static void
+check_values(const Program *program, const Graph *graph, const Array *wanted, const Array *seen)
+{
+	ck_assert_int_eq(array_count(seen), array_count(wanted));
+	for (int64_t k = 0; k < array_count(seen); k++) {
+		double x = dtype_load_f64(wanted->type, wanted->data, k);
+		double y = dtype_load_f64(seen->type, seen->data, k);
+		if (x != y && fabs(x - y) > slack * (1 + fabs(x)))
+			fprintf(stderr, "%s%s", text_of(program), graph_text(graph));
+		ck_assert_msg(x == y || fabs(x - y) <= slack * (1 + fabs(x)), "element %d is %g, not %g",
+		              (int)k, y, x);
+	}
+}
+
 /* Whether the program was spelled; where it was, the values must be the program's. */
 static bool
-check_spelled(const Program *program, const Sample *sample, const Array *wanted, bool is_open)
+check_spelled(const Program *program, const Sample *sample, Array *const *wanted, bool is_open)
 {
 	const char *why = NULL;
-	const Array *seen = NULL;
+	const Array **seen = NEW_N(arena, const Array *, program->noutput);
 	Failure failure;
 	Graph *graph = graph_for(program, sample, is_open);
 	Node *node = node_new_expression(graph->body, NULL, NULL, program, graph->body->params, &why);
 	if (!node && is_open)
 		return false; /* a symbol that no dim tells any more */
 	ck_assert_msg(node, "%s\n%s", why, text_of(program));
-	graph_set_outputs(graph, 1, node->outputs);
+	graph_set_outputs(graph, node->noutput, node->outputs);
 	graph_infer(graph);
 	bool can = node_can_spell(node, &failure);
 	ck_assert_int_eq(try_run(spell, graph, &failure), can);
@@ -95,16 +109,9 @@ check_spelled(const Program *program, const Sample *sample, const Array *wanted,
 		return false;
 	}
 	ck_assert(is_standard(graph));
-	eval_graph(arena, graph, sample->inputs, &seen);
-	ck_assert_int_eq(array_count(seen), array_count(wanted));
-	for (int64_t k = 0; k < array_count(seen); k++) {
-		double x = dtype_load_f64(wanted->type, wanted->data, k);
-		double y = dtype_load_f64(seen->type, seen->data, k);
-		if (x != y && fabs(x - y) > slack * (1 + fabs(x)))
-			fprintf(stderr, "%s%s", text_of(program), graph_text(graph));
-		ck_assert_msg(x == y || fabs(x - y) <= slack * (1 + fabs(x)), "element %d is %g, not %g",
-		              (int)k, y, x);
-	}
+	eval_graph(arena, graph, sample->inputs, seen);
+	for (int i = 0; i < program->noutput; i++)
+		check_values(program, graph, wanted[i], seen[i]);
 	return true;
 }
 
@@ -116,7 +123,7 @@ START_TEST(random_programs_and_what_is_derived_from_them)
 		const Program *program = make_program(expr_ctx_new(arena));
 		Sample sample = make_sample(program);
 		slack = 0;
-		const Array *wanted = value_of(program, &sample);
+		Array **wanted = values_of(program, &sample);
 		for (int k = pick(MAX_STEPS); k > 0; k--) {
 			Steps steps = {.arena = arena};
 			list_steps(&steps, program);

@@ -12,10 +12,10 @@
 /* Windows over 40 x 40 and 24 x 24 elements, the second twice. */
 static const char text[] = "graph g(%s: f32[1,64,24,24], %l: f32[1,64,40,40]) -> %a, %b, %c {\n"
 						   "%w: f32[64,64,3,3] = weight 0\n"
-						   "%a = Conv(%s, %w) {pads=[1,1,1,1]} \"small\"\n"
-						   "%b = Conv(%l, %w) {pads=[1,1,1,1]} \"large\"\n"
+						   "%a = Conv(%s, %w) {pads=[2,2,2,2], dilations=[2,2]} \"small\"\n"
+						   "%b = Conv(%l, %w) {pads=[2,2,2,2], dilations=[2,2]} \"large\"\n"
 						   "%n = Neg(%s)\n"
-						   "%c = Conv(%n, %w) {pads=[1,1,1,1]} \"again\" }";
+						   "%c = Conv(%n, %w) {pads=[2,2,2,2], dilations=[2,2]} \"again\" }";
 
 static int fastest;        /* of the programs that are timed */
 static int timed;          /* questions */
