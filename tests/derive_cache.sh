@@ -15,10 +15,10 @@ pass() { passed=$((passed + 1)); }
 lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 cat >m.txt <<'END'
-graph g(%x: f32[1,64,7,7], %u: f32[1,64,40,40]) -> %y, %z {
+graph g(%x: f32[1,64,7,7], %u: f32[1,128,28,28]) -> %y, %z {
   %ws: i64[4] = {64,32,4,4}
   %w = ConstantOfShape(%ws) {value=f32[1] {0.25}} "w"
-  %vs: i64[4] = {64,64,3,3}
+  %vs: i64[4] = {128,128,3,3}
   %v = ConstantOfShape(%vs) {value=f32[1] {0.5}} "v"
   %y = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,1,1]} "up"
   %z = Conv(%u, %v) {pads=[1,1,1,1]} "conv"

@@ -8,7 +8,7 @@
 
 /* The program as a model: inputs that are not known, made-up constants, a node for each stage.
  * NULL where it has symbols or cannot be. */
-Graph *trial_graph(Arena *arena, const Program *given, const bool *constant);
+Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
 
 /* Seconds of each, and of its relayouts; `target` is this machine, `arena` keeps nothing of it. */
 void trial_seconds(const Options *options, Arena *arena, const char *target, int count,

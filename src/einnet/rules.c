@@ -1,5 +1,5 @@
 /* Where rules apply, and their application: by what stages show, never by what they are called. */
-#include "einnet/rules.h"
+#include "einnet/rules_inner.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "expr/index/simplify.h"
 
-enum { MAX_ITERS = 60, MAX_TERMS = 11, MAX_FACTOR = 64 };
+enum { MAX_TERMS = 11 };
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
@@ -16,7 +16,7 @@ bool
 stage_is_product(const Stage *stage)
 {
 	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || stage->nresult != 1 ||
-	    stage->scan || stage->nloop + stage->nreduce > MAX_ITERS)
+	    stage->scan || stage->nloop + stage->nreduce > RULE_ITERS)
 		return false;
 	const Expr *body = expr_without_casts(stage->body[0]);
 	if (body->op != EX_mul)
@@ -35,39 +35,42 @@ stage_read_at(const Stage *stage, int number)
 	return found;
 }
 
-static Program *
-refuse(Reason *why, const char *reason)
+/* ---- what rules share ------------------------------------------------------------------------ */
+
+Program *
+rule_refuse(Reason *why, const char *reason)
 {
 	if (why)
 		*why = reason;
 	return NULL;
 }
 
-static bool
-extent_of(const Stage *stage, int i, int64_t *extent)
+bool
+rule_extent(const Stage *stage, int i, int64_t *extent)
 {
 	int64_t lo;
 	return dim_is_const(stage->iters[i].lo, &lo) && lo == 0 &&
 	       dim_is_const(stage->iters[i].hi, extent);
 }
 
-/* ---- indices --------------------------------------------------------------------------------- */
-
-/* An index, or what it divides, as a sum of iterators with constant factors. */
-typedef struct Linear {
-	int64_t factor[MAX_ITERS], divisor;
-	int count; /* of iterators that move it */
-} Linear;
-
-static bool
-linear_of(const Stage *stage, const Expr *index, Linear *out)
+bool
+rule_has_stage(const Program *program, const Stage *stage)
 {
-	const Dim *coefficient[MAX_ITERS];
+	for (int s = 0; s < program->nstage; s++)
+		if (program->stages[s] == stage)
+			return true;
+	return false;
+}
+
+bool
+rule_linear(const Stage *stage, const Expr *index, Linear *out)
+{
+	const Dim *coefficient[RULE_ITERS];
 	const Expr *rest;
 	int total = stage->nloop + stage->nreduce;
 	*out = (Linear){0};
 	index = derive_dividend(index->ctx, index, &out->divisor);
-	if (total > MAX_ITERS || !expr_affine(index->ctx, index, total, coefficient, &rest))
+	if (total > RULE_ITERS || !expr_affine(index->ctx, index, total, coefficient, &rest))
 		return false;
 	for (int i = 0; i < total; i++) {
 		if (!dim_is_const(coefficient[i], &out->factor[i]))
@@ -77,16 +80,8 @@ linear_of(const Stage *stage, const Expr *index, Linear *out)
 	return true;
 }
 
-typedef struct Lister {
-	RuleSteps *steps;
-	const Program *program;
-	const Stage *stage;
-	RuleStep step; /* rule and stage */
-	uint64_t *found;
-} Lister;
-
-static void
-add_last(const Lister *l, int64_t a, int64_t b, int64_t c, int64_t d)
+void
+rule_add_last(const Lister *l, int64_t a, int64_t b, int64_t c, int64_t d)
 {
 	RuleStep step = l->step;
 	step.arg[0] = a;
@@ -99,15 +94,14 @@ add_last(const Lister *l, int64_t a, int64_t b, int64_t c, int64_t d)
 	vec_push(l->steps->arena, &l->steps->list, step);
 }
 
-static void
-add(const Lister *l, int64_t a, int64_t b, int64_t c)
+void
+rule_add(const Lister *l, int64_t a, int64_t b, int64_t c)
 {
-	add_last(l, a, b, c, 0);
+	rule_add_last(l, a, b, c, 0);
 }
 
-/* For each index of each read that is a sum of several iterators. */
-static void
-each_window(const Lister *l, void (*visit)(const Lister *, int read, int dim, const Linear *))
+void
+rule_each_window(const Lister *l, void (*visit)(const Lister *, int read, int dim, const Linear *))
 {
 	int number = 0;
 	Linear linear;
@@ -115,7 +109,7 @@ each_window(const Lister *l, void (*visit)(const Lister *, int read, int dim, co
 		if (walk.e->op != EX_read)
 			continue;
 		for (int d = 0; d < walk.e->argc; d++)
-			if (walk.e->arg[d]->op != EX_iter && linear_of(l->stage, walk.e->arg[d], &linear) &&
+			if (walk.e->arg[d]->op != EX_iter && rule_linear(l->stage, walk.e->arg[d], &linear) &&
 			    linear.count > 1)
 				visit(l, number, d, &linear);
 		number++;
@@ -143,10 +137,10 @@ list_split_sum(const Lister *l)
 	uint64_t taps = 0;
 	Lister finder = *l;
 	finder.found = &taps;
-	each_window(&finder, list_taps);
+	rule_each_window(&finder, list_taps);
 	for (uint64_t bits = 1; stage->nreduce < 16 && bits + 1 < UINT64_C(1) << stage->nreduce; bits++)
 		if ((bits & ~taps) == 0)
-			add(l, (int64_t)bits, 0, 0);
+			rule_add(l, (int64_t)bits, 0, 0);
 }
 
 static Program *
@@ -166,13 +160,13 @@ list_positions(const Lister *l, int read, int dim, const Linear *linear)
 		loops += linear->factor[i] != 0;
 	for (int i = 0; i < l->stage->nloop && (loops > 1 || linear->divisor > 1); i++)
 		if (linear->factor[i] == 1 || linear->factor[i] == -1)
-			add(l, read, dim, i);
+			rule_add(l, read, dim, i);
 }
 
 static void
 list_position(const Lister *l)
 {
-	each_window(l, list_positions);
+	rule_each_window(l, list_positions);
 }
 
 static Program *
@@ -182,7 +176,7 @@ apply_position(const Program *program, const Stage *stage, const int64_t *arg, R
 	Bijection map;
 	if (!read || arg[1] < 0 || arg[1] >= read->argc ||
 	    !derive_position(program->ctx, stage, read->arg[arg[1]], (int)arg[2], &map))
-		return refuse(why, "the index is no sum of loops with this one once");
+		return rule_refuse(why, "the index is no sum of loops with this one once");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -193,13 +187,13 @@ list_reversals(const Lister *l, int read, int dim, const Linear *linear)
 	(void)dim;
 	for (int i = 0; i < l->stage->nloop; i++)
 		if (linear->factor[i] < 0)
-			add(l, i, 0, 0);
+			rule_add(l, i, 0, 0);
 }
 
 static void
 list_reverse(const Lister *l)
 {
-	each_window(l, list_reversals);
+	rule_each_window(l, list_reversals);
 }
 
 static Program *
@@ -207,7 +201,7 @@ apply_reverse(const Program *program, const Stage *stage, const int64_t *arg, Re
 {
 	Bijection map;
 	if (!derive_reverse(program->ctx, stage, (int)arg[0], &map))
-		return refuse(why, "the stage has no such loop");
+		return rule_refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -219,13 +213,14 @@ list_splits(const Lister *l, int read, int dim, const Linear *linear)
 	(void)read;
 	(void)dim;
 	for (int i = 0; i < l->stage->nloop; i++) {
-		if ((linear->factor[i] != 1 && linear->factor[i] != -1) || !extent_of(l->stage, i, &extent))
+		if ((linear->factor[i] != 1 && linear->factor[i] != -1) ||
+		    !rule_extent(l->stage, i, &extent))
 			continue;
 		for (int k = -1; k < l->stage->nloop + l->stage->nreduce; k++) {
 			int64_t factor = k < 0 ? linear->divisor : linear->factor[k];
 			factor = factor < 0 ? -factor : factor;
-			if (k != i && factor > 1 && factor <= MAX_FACTOR && factor < extent)
-				add(l, i, factor, 0);
+			if (k != i && factor > 1 && factor <= RULE_FACTOR && factor < extent)
+				rule_add(l, i, factor, 0);
 		}
 	}
 }
@@ -233,7 +228,7 @@ list_splits(const Lister *l, int read, int dim, const Linear *linear)
 static void
 list_split_loop(const Lister *l)
 {
-	each_window(l, list_splits);
+	rule_each_window(l, list_splits);
 }
 
 static Program *
@@ -241,7 +236,7 @@ apply_split_loop(const Program *program, const Stage *stage, const int64_t *arg,
 {
 	Bijection map;
 	if (!derive_split(program->ctx, stage, (int)arg[0], arg[1], &map))
-		return refuse(why, "the stage has no such loop");
+		return rule_refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -266,27 +261,18 @@ list_term_splits(const Lister *l, int read, int dim, const Linear *linear)
 	(void)read;
 	(void)dim;
 	for (int i = l->stage->nloop; i < l->stage->nloop + l->stage->nreduce; i++) {
-		if (linear->factor[i] == 0 || !extent_of(l->stage, i, &extent) || extent > MAX_TERMS)
+		if (linear->factor[i] == 0 || !rule_extent(l->stage, i, &extent) || extent > MAX_TERMS)
 			continue;
 		for (int64_t factor = 2; factor <= FEW && factor < extent; factor++)
 			if (extent > FEW || is_stride(l, linear, factor))
-				add(l, i, factor, 0);
+				rule_add(l, i, factor, 0);
 	}
 }
 
 static void
 list_split_terms(const Lister *l)
 {
-	each_window(l, list_term_splits);
-}
-
-static bool
-has_stage(const Program *program, const Stage *stage)
-{
-	for (int s = 0; s < program->nstage; s++)
-		if (program->stages[s] == stage)
-			return true;
-	return false;
+	rule_each_window(l, list_term_splits);
 }
 
 /* The sum up to a multiple of the factor: the stage's number may change. */
@@ -303,7 +289,7 @@ relaxed(const Program *program, const Stage **stage, int iter, int64_t by, Reaso
 		const Stage *made = next->stages[s];
 		if (made->kind == STAGE_reduce && made->nloop == (*stage)->nloop &&
 		    made->nreduce == (*stage)->nreduce && made->iters[iter].hi == up &&
-		    !has_stage(program, made)) {
+		    !rule_has_stage(program, made)) {
 			*stage = made;
 			return next;
 		}
@@ -318,7 +304,7 @@ apply_split_terms(const Program *program, const Stage *stage, const int64_t *arg
 	int iter = (int)arg[0];
 	if (stage->kind != STAGE_reduce || iter < stage->nloop ||
 	    iter >= stage->nloop + stage->nreduce || arg[1] < 2)
-		return refuse(why, "the stage has no such iterator of a sum");
+		return rule_refuse(why, "the stage has no such iterator of a sum");
 	const Program *next = relaxed(program, &stage, iter, arg[1], why);
 	if (!next || !derive_split_terms(program->ctx, stage, iter, arg[1], &map))
 		return NULL;
@@ -329,7 +315,7 @@ static void
 list_residue(const Lister *l)
 {
 	for (int k = 0; l->stage->kind == STAGE_reduce && l->stage->guard && k < l->stage->nreduce; k++)
-		add(l, l->stage->nloop + k, 0, 0);
+		rule_add(l, l->stage->nloop + k, 0, 0);
 }
 
 static Program *
@@ -347,13 +333,13 @@ list_term_reversals(const Lister *l, int read, int dim, const Linear *linear)
 		is_up |= linear->factor[i] > 0;
 	for (int i = l->stage->nloop; i < l->stage->nloop + l->stage->nreduce && is_up; i++)
 		if (linear->factor[i] < 0 && linear->divisor == 1)
-			add(l, i, read, 0);
+			rule_add(l, i, read, 0);
 }
 
 static void
 list_reverse_terms(const Lister *l)
 {
-	each_window(l, list_term_reversals);
+	rule_each_window(l, list_term_reversals);
 }
 
 static Program *
@@ -361,187 +347,8 @@ apply_reverse_terms(const Program *program, const Stage *stage, const int64_t *a
 {
 	Bijection map;
 	if (!derive_reverse_terms(program->ctx, stage, (int)arg[0], &map))
-		return refuse(why, "the stage has no such iterator of a sum");
+		return rule_refuse(why, "the stage has no such iterator of a sum");
 	return derive_substitute_sum(program, stage, &map, why);
-}
-
-/* ---- operands -------------------------------------------------------------------------------- */
-
-static void
-list_operand_splits(const Lister *l, int read, int dim, const Linear *linear)
-{
-	if (linear->divisor > 1)
-		return;
-	for (int i = 0; i < l->stage->nloop + l->stage->nreduce; i++) {
-		int64_t factor = linear->factor[i] < 0 ? -linear->factor[i] : linear->factor[i];
-		if (factor > 1 && factor <= MAX_FACTOR)
-			add(l, read, dim, factor);
-	}
-}
-
-static void
-list_split_operand(const Lister *l)
-{
-	each_window(l, list_operand_splits);
-}
-
-static Program *
-apply_split_operand(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
-{
-	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	if (!read)
-		return refuse(why, "the stage has no such read");
-	return derive_split_operand(program, stage, read, (int)arg[1], arg[2], why);
-}
-
-static void
-list_unfoldings(const Lister *l, int read, int dim, const Linear *linear)
-{
-	(void)dim;
-	(void)linear;
-	add(l, read, 0, 0);
-}
-
-static void
-list_unfold(const Lister *l)
-{
-	each_window(l, list_unfoldings);
-}
-
-static Program *
-apply_unfold(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
-{
-	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	if (!read)
-		return refuse(why, "the stage has no such read");
-	return derive_unfold(program, stage, read, why);
-}
-
-/* The dims of the read, those that an iterator of the sum alone moves behind the others. Whether
- * that is another order. */
-static bool
-order_sum_last(const Stage *stage, const Expr *read, int *order)
-{
-	int count = 0;
-	bool is_changed = false;
-	for (int last = 0; last < 2; last++)
-		for (int d = 0; d < read->argc; d++) {
-			const Expr *index = read->arg[d];
-			bool is_sum = index->op == EX_iter && index->iter >= stage->nloop;
-			if (is_sum != (last == 1))
-				continue;
-			is_changed |= count != d;
-			order[count++] = d;
-		}
-	return is_changed;
-}
-
-/* Whether lanes are filled by what the sum runs over, once it lies last. */
-static bool
-has_long_sum(const Stage *stage, const Expr *read)
-{
-	enum { LANES = 16 };
-	int order[MAX_ITERS];
-	int64_t extent, terms = 1;
-	if (read->argc > MAX_ITERS || !order_sum_last(stage, read, order))
-		return false;
-	for (int d = 0; d < read->argc; d++) {
-		const Expr *index = read->arg[d];
-		if (index->op == EX_iter && index->iter >= stage->nloop)
-			terms *= extent_of(stage, index->iter, &extent) ? extent : LANES;
-	}
-	return terms >= LANES;
-}
-
-/* The sizes of tiles that take the fewest products for `extent` values, at most ALGORITHMS. */
-static void
-add_algorithms(const Lister *l, int read, int dim, int64_t extent, int64_t taps)
-{
-	bool last = has_long_sum(l->stage, stage_read_at(l->stage, read));
-	enum { ALGORITHMS = 3, POINTS = 8 };
-	int64_t products[POINTS] = {0};
-	for (int64_t m = 2; m + taps - 1 <= POINTS; m++)
-		products[m] = (extent + m - 1) / m * (m + taps - 1);
-	for (int k = 0; k < ALGORITHMS; k++) {
-		int best = 0;
-		for (int m = 2; m + taps - 1 <= POINTS; m++)
-			if (products[m] && (!best || products[m] < products[best]))
-				best = m;
-		if (!best || products[best] >= extent * taps)
-			return;
-		products[best] = 0;
-		add_last(l, read, dim, best, last);
-	}
-}
-
-static void
-list_algorithms(const Lister *l, int read, int dim, const Linear *linear)
-{
-	enum { ANY = 1000 }; /* an extent that is known when it runs */
-	int64_t taps, extent;
-	int tap = -1, loop = -1;
-	for (int i = 0; i < l->stage->nloop + l->stage->nreduce; i++)
-		if (linear->factor[i] != 0)
-			*(i < l->stage->nloop ? &loop : &tap) = i;
-	if (linear->divisor > 1 || linear->count != 2 || loop < 0 || tap < 0 ||
-	    linear->factor[loop] != 1 || linear->factor[tap] != 1 || !extent_of(l->stage, tap, &taps) ||
-	    taps < 2)
-		return;
-	add_algorithms(l, read, dim, extent_of(l->stage, loop, &extent) ? extent : ANY, taps);
-}
-
-static void
-list_bilinear(const Lister *l)
-{
-	each_window(l, list_algorithms);
-}
-
-/* The loop and the tap that move the dim. */
-static bool
-find_window(const Stage *stage, const Expr *read, int dim, int *loop, int *tap)
-{
-	Linear linear;
-	*loop = *tap = -1;
-	if (dim < 0 || dim >= read->argc || !linear_of(stage, read->arg[dim], &linear))
-		return false;
-	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-		if (linear.factor[i] != 0)
-			*(i < stage->nloop ? loop : tap) = i;
-	return linear.count == 2 && *loop >= 0 && *tap >= 0;
-}
-
-/* The factor stored with the sum's dims last; *stage, *read and *dim are what they are then. */
-static const Program *
-store_last(const Program *program, const Stage **stage, const Expr **read, int *dim, Reason *why)
-{
-	int order[MAX_ITERS], at = 0;
-	if ((*read)->argc > MAX_ITERS || !order_sum_last(*stage, *read, order))
-		return program;
-	const Program *next = derive_permute_operand(program, *stage, *read, order, why);
-	while (order[at] != *dim)
-		at++;
-	*dim = at;
-	for (int s = 0; next && s < next->nstage; s++) {
-		*stage = next->stages[s];
-		if (has_stage(program, *stage) || !stage_is_product(*stage))
-			continue;
-		for (int k = 0; (*read = stage_read_at(*stage, k)); k++)
-			if ((*read)->tensor->stage && !has_stage(program, (*read)->tensor->stage))
-				return next;
-	}
-	return NULL;
-}
-
-static Program *
-apply_bilinear(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
-{
-	const Expr *read = stage_read_at(stage, (int)arg[0]);
-	int loop, tap, dim = (int)arg[1];
-	if (!read || !find_window(stage, read, dim, &loop, &tap))
-		return refuse(why, "the stage has no such window");
-	if (arg[3])
-		program = store_last(program, &stage, &read, &dim, why);
-	return program ? derive_bilinear(program, stage, read, dim, loop, tap, arg[2], why) : NULL;
 }
 
 /* ---- several products ------------------------------------------------------------------------ */
@@ -562,9 +369,9 @@ list_merge_products(const Lister *l)
 	}
 	for (int f = 0; f < 2; f++)
 		if (shares[f])
-			add(l, f, 0, 0);
+			rule_add(l, f, 0, 0);
 	if (is_alike && !shares[0] && !shares[1])
-		add(l, -1, 0, 0);
+		rule_add(l, -1, 0, 0);
 }
 
 static Program *
@@ -578,7 +385,7 @@ apply_merge_products(const Program *program, const Stage *stage, const int64_t *
 static void
 list_tighten(const Lister *l)
 {
-	add(l, 0, 0, 0);
+	rule_add(l, 0, 0, 0);
 }
 
 static Program *
@@ -591,7 +398,7 @@ apply_tighten(const Program *program, const Stage *stage, const int64_t *arg, Re
 static void
 list_merge(const Lister *l)
 {
-	add(l, 0, 0, 0);
+	rule_add(l, 0, 0, 0);
 }
 
 static Program *
@@ -637,7 +444,7 @@ void
 rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage)
 {
 	Lister lister = {steps, program, program->stages[stage], {.rule = rule, .stage = stage}, NULL};
-	if (lister.stage->nloop + lister.stage->nreduce <= MAX_ITERS)
+	if (lister.stage->nloop + lister.stage->nreduce <= RULE_ITERS)
 		actions[rule].list(&lister);
 }
 
@@ -645,7 +452,7 @@ Program *
 rule_apply(const Program *program, const RuleStep *step, Reason *why)
 {
 	if (step->stage < 0 || step->stage >= program->nstage)
-		return refuse(why, "the program has no such stage");
+		return rule_refuse(why, "the program has no such stage");
 	return actions[step->rule].apply(program, program->stages[step->stage], step->arg, why);
 }
 

@@ -38,14 +38,17 @@ check_canon(Array *const *wanted, const Program *program, const Sample *sample, 
 static const Step *
 choose(const Steps *steps)
 {
-	int listed[STEP_NUMBERS] = {0}, kinds = 0, kind = -1;
+	int listed[STEP_NUMBERS] = {0}, kinds = 0, kind = 0;
+	bool has_kind = false;
 	for (int i = 0; i < steps->list.count; i++)
 		kinds += listed[step_number(&steps->list.data[i])]++ == 0;
 	bool is_least = pick(8);
 	int skip = pick(kinds);
 	for (int k = 0; k < STEP_NUMBERS; k++)
-		if (listed[k] && (is_least ? kind < 0 || applied[k] < applied[kind] : skip-- == 0))
+		if (listed[k] && (is_least ? !has_kind || applied[k] < applied[kind] : skip-- == 0)) {
 			kind = k;
+			has_kind = true;
+		}
 	int number = pick(listed[kind]);
 	const Step *step = steps->list.data;
 	while (step_number(step) != kind || number-- > 0)
