@@ -59,8 +59,8 @@ all_divisions(const Program *program)
 	return count;
 }
 
-/* Whether the step makes the program plainer: remainders go that only the guard asks for; of factors
- * that are known any layout is free, others are split and turned at most. */
+/* Whether the step makes the program plainer: remainders go that only the guard asks for; of
+ * factors that are known any layout is free, others are split and turned at most. */
 static bool
 is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
 {

@@ -57,8 +57,8 @@ Kernel *lower_kernel(Lowering *low, const Node *node, const Program *part, MBuff
  * gives the program that reads it, or `part` itself. (weights.c) */
 const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer **args);
 
-/* The sum of a group by a vendor, what stands behind by kernels. Steps are appended; false when that
- * is not possible or not better. (products.c) */
+/* The sum of a group by a vendor, what stands behind by kernels. Steps are appended; false when
+ * that is not possible or not better. (products.c) */
 bool lower_products(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                     MBuffer *const *outputs);
 

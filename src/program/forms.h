@@ -18,8 +18,8 @@ Program *program_flatten(Arena *arena, const Program *program);
  * a table. */
 const Program *program_lift_tables(Arena *arena, const Program *program, const Target *target);
 
-/* Single numbers become constants in the expressions, and tables of integers in steady steps sums of
- * their indices; the inputs stay. values[k] is what is known of input k, or NULL. */
+/* Single numbers become constants in the expressions, and tables of integers in steady steps sums
+ * of their indices; the inputs stay. values[k] is what is known of input k, or NULL. */
 Program *program_fold_numbers(const Program *program, const Array *const *values);
 
 /* Drop dims and iterators of extent 1; `fixed` as for program_collapse_dims(). */

@@ -131,7 +131,7 @@ several(void)
 		guard, own, m, n1, k, taps, pick(2) ? guard : "", m, n1, k, taps, guard, own, other);
 }
 
-static const Program *
+static inline const Program *
 make_program(ExprCtx *ctx)
 {
 	static const char *(*const makers[])(void) = {convolution, convolution, transposed, products,

@@ -1,5 +1,5 @@
-/* The derivations that EinNet was made for, each found from the plain expression: the search meets a
- * candidate whose call has the form that the law says, computed here from the sizes.
+/* The derivations that EinNet was made for, each found from the plain expression: the search meets
+ * a candidate whose call has the form that the law says, computed here from the sizes.
  *
  *     conv of 3x3     => matmul 1 63 72 | 16      batch, rows, columns | sum: all offsets at once
  *     dilated by 2    => conv 4 8 7 7 | 16 3 3    images, filters, sides | channels, taps: phases
@@ -389,8 +389,7 @@ START_TEST(dilated_convolutions_become_plain_ones_of_phases)
 END_TEST
 
 static const Conv transposed[] = {
-	/* DCGAN's and InfoGAN's; FSRCNN's; taps that the stride does not divide, output padding; strides
-	 * of their own */
+	/* DCGAN's and InfoGAN's; FSRCNN's; taps that the stride does not divide, output padding */
 	{1, 6, 4, {5, 4, 2, 1, 1, 0}, {7, 4, 2, 1, 1, 0}},
 	{2, 6, 3, {3, 9, 4, 1, 3, 1}, {4, 9, 4, 1, 3, 1}},
 	{3, 6, 4, {5, 3, 2, 1, 1, 1}, {4, 3, 2, 1, 1, 0}},
