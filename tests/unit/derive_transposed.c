@@ -1,5 +1,5 @@
-/* Transposed convolutions: a product of all positions and a sum at offsets, by rules alone; sums over
- * the terms that a stride leaves.
+/* Transposed convolutions: a product of all positions and a sum at offsets, by rules alone; sums
+ * over the terms that a stride leaves.
  */
 #include <stdio.h>
 
