@@ -14,6 +14,22 @@ static const double STEP_SECONDS = 1e-6;
 /* Of the operations, where a call has another algorithm beside the direct one. */
 static const double OTHER_ALGORITHM = 0.6;
 
+static double
+count_of(const Target *target, const Dim *dim)
+{
+	return (double)probe_dim(target, dim);
+}
+
+/* Channels of a convolution come in blocks of a vector's lanes, whether it has them or not; where
+ * they fill not one, libraries have lanes of something else. */
+static double
+share_of_channels(const Target *target, const VendorOperand *result)
+{
+	double lanes = target->device->vector_bytes / 4.0;
+	double channels = count_of(target, result->extents[1]);
+	return lanes > 0 && channels > lanes ? channels / (ceil(channels / lanes) * lanes) : 1;
+}
+
 /* Of a call's peak, what a matrix of so many rows and columns comes to: less than a register tile
  * or two of either leave it idle. */
 static double
@@ -21,17 +37,15 @@ share_of_shape(const Target *target, const VendorMatch *match)
 {
 	static const double ROWS = 8, COLUMNS = 24;
 	const VendorOperand *result = &match->result;
-	if (strcmp(match->row->name, "matmul") != 0 || result->rank < 2)
+	if (result->rank < 2)
 		return 1;
-	double rows = (double)probe_dim(target, result->extents[result->rank - 2]);
-	double columns = (double)probe_dim(target, result->extents[result->rank - 1]);
+	if (strcmp(match->row->name, "conv") == 0)
+		return share_of_channels(target, result);
+	if (strcmp(match->row->name, "matmul") != 0)
+		return 1;
+	double rows = count_of(target, result->extents[result->rank - 2]);
+	double columns = count_of(target, result->extents[result->rank - 1]);
 	return rows / (rows + ROWS) * columns / (columns + COLUMNS);
-}
-
-static double
-count_of(const Target *target, const Dim *dim)
-{
-	return (double)probe_dim(target, dim);
 }
 
 static double
