@@ -7,17 +7,19 @@
 # tree, builds that, and compiles the models that meet it. A row counts as found when the compiler says
 # that what it compiled is wrong. Rows that something else refuses, or whose text the source no longer
 # has, are mistakes of the table, and fail. Models: graphs beside the table, and programs of the zoo.
+# Rows with `units` are found when one of these tests fails.
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 here=$build/mistakes
-rows=tests/mistakes/table
+rows="tests/mistakes/table tests/mistakes/derivation"
 least=90 # percent
 
 rm -rf "$here"
 mkdir -p "$here/rows" "$here/models" "$here/said" || exit 1
 
-# One file per row: name, kind, file, models, options, missed (why it is not found), then the texts
-# in files of their own, without the signs that begin their lines.
+# One file per row: name, kind, file, models or units, options, missed (why it is not found), then the
+# texts in files of their own, without the signs that begin their lines.
+# shellcheck disable=SC2086  # several files
 awk -v to="$here/rows" '
 	/^#/ { next }
 	/^$/ { name = ""; next }
@@ -25,7 +27,7 @@ awk -v to="$here/rows" '
 	/^row / { name = $2; file = to "/" name; printf "" >file; printf "" >(file ".old"); printf "" >(file ".new"); next }
 	/^- / || /^-$/ { print substr($0, 3) >(file ".old"); next }
 	/^\+ / || /^\+$/ { print substr($0, 3) >(file ".new"); next }
-	{ print >file }' "$rows" || exit 1
+	{ print >file }' $rows || exit 1
 
 # value ROW KEY
 value() { sed -n "s/^$2  *//p" "$here/rows/$1"; }
@@ -68,9 +70,17 @@ try() {
 	changed "$1" "$2" >"$says.new" ||
 		{ echo "refused its text is not in the source, or more than once" >"$says"; return; }
 	cat "$says.new" >"$2/$(value "$1" file)"
-	make -s -C "$2" BUILD=build "build/tilewright" >"$says.make" 2>&1 ||
+	units=$(value "$1" units)
+	# shellcheck disable=SC2046  # several targets
+	make -s -C "$2" BUILD=build $([ -n "$units" ] || echo build/tilewright) \
+		$(printf 'build/test/%s\n' $units | grep '[a-z]$') >"$says.make" 2>&1 ||
 		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
 	echo missed >"$says"
+	for name in $units; do
+		(cd "$2" && timeout 300 "build/test/$name") >"$says.out" 2>&1 && continue
+		echo "found $name: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 3,5-6)" >"$says"
+		return
+	done
 	for name in $(value "$1" models); do
 		# shellcheck disable=SC2046  # several options
 		timeout 120 "$2/build/tilewright" compile -q $(value "$1" options) "$(model "$name")" \
@@ -87,8 +97,11 @@ try() {
 # What the copies are made from: sources, objects, and nothing that tests made.
 copy_tree() {
 	mkdir -p "$1/build/obj"
+	mkdir "$1/tests"
 	cp -a Makefile src tools proto "$1"
+	cp -a tests/unit "$1/tests"
 	cp -a "$build/obj/src" "$1/build/obj"
+	[ ! -d "$build/obj/tests" ] || cp -a "$build/obj/tests" "$1/build/obj"
 	cp -a "$build/gen" "$build/libcore.a" "$build/tilewright" "$1/build"
 	[ ! -d build/deps ] || ln -s "$PWD/build/deps" "$1/build/deps"
 }
@@ -104,7 +117,8 @@ work() {
 	done
 }
 
-names=$(sed -n 's/^row //p' "$rows")
+# shellcheck disable=SC2086  # several files
+names=$(sed -n 's/^row //p' $rows)
 if [ $# = 0 ]; then
 	passed=0 failed=0
 	for row in $names; do
