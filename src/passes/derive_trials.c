@@ -265,7 +265,11 @@ static int
 least_equal(PassContext *context, const Question *question, Tried *tried)
 {
 	for (int least; (least = least_of(tried)) > 0; tried->seconds[least] = 0) {
-		Comparison comparison = {context, question, tried->programs[least], NULL, NULL, NULL};
+		bool is_same = tried->programs[0] == question->program; /* else: with symbols again */
+		Comparison comparison = {.context = context,
+		                         .question = question,
+		                         .program = is_same ? tried->programs[least] : NULL,
+		                         .text = tried->ways[least]};
 		const char *trouble = difference(&comparison);
 		if (!trouble)
 			return least;
@@ -287,37 +291,33 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 	return buf_text(&buf);
 }
 
-/* At the probe sizes, where symbols have values. */
-static void
-measure_bound(PassContext *context, const Question *question, Tried *tried)
+/* Where symbols have values: proofs about these take no time, and the same laws hold for all. */
+static const Program *
+at_probe(const PassContext *context, const Program *program)
 {
-	const Oracle *oracle = context->target->oracle;
-	const Program *programs[TRIED + 1];
-	for (int i = 0; i < tried->count; i++)
-		programs[i] = context->target->probe
-		                  ? program_bind(tried->programs[i], context->target->probe)
-		                  : tried->programs[i];
-	oracle->time(oracle->self, tried->count, programs, question->constant, tried->seconds,
-	             tried->relayouts);
+	const Binding *probe = context->target->probe;
+	return probe ? program_bind(program, probe) : program;
 }
 
 void
 derive_measure(PassContext *context, Question *question)
 {
+	const Oracle *oracle = context->target->oracle;
 	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
+	const Program *given = at_probe(context, question->program);
 	SearchOptions options = {
 		.target = context->target,
 		.constant = question->constant,
 		.depth = config_of(context, "DeriveExpressions.depth", DEPTH),
 		.states = config_of(context, "DeriveExpressions.budget", STATES),
 	};
-	SearchResult result = einnet_search(arena, expr_ctx_beside(arena, question->program->ctx),
-	                                    question->program, &options);
+	SearchResult result = einnet_search(arena, expr_ctx_new(arena), given, &options);
 	Tried tried;
-	select_candidates(context, &result, question->program, &tried);
+	select_candidates(context, &result, given, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
-		measure_bound(context, question, &tried);
+		oracle->time(oracle->self, tried.count, tried.programs, question->constant, tried.seconds,
+		             tried.relayouts);
 	question->choice.candidates = is_open ? measured_text(context, question, &tried)
 	                                      : AS_GIVEN ", nothing else promises to be faster";
 	int least = is_open ? least_equal(context, question, &tried) : 0;
