@@ -87,11 +87,11 @@ static const char *
 products(void)
 {
 	static const char *const reads[] = {"T[n, m]", "(T[n, m-1] else 0)", "(T[n+1, m] else 0)"};
-	static const char *const guards[] = {"", " where m <= n", " where (n+m)%3 == 0"};
+	static const char *const guards[] = {"", " where m <= n+j", " where (n+m+j)%3 == 0, m <= n"};
 	return arena_printf(arena,
-	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,L]) -> Y {\n"
+	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,2,L]) -> Y {\n"
 	                    " T[n:N, m:M]: f32 = sum(k:K) X[n, k] * W[k, m]\n"
-	                    " Y[n:N, l:L]: f32 = sum(m:M%s) %s * V[m, l]\n}\n",
+	                    " Y[n:N, l:L]: f32 = sum(m:M, j:2%s) %s * V[m, j, l]\n}\n",
 	                    guards[pick(3)], reads[pick(3)]);
 }
 
