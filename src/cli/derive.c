@@ -296,12 +296,24 @@ search(Question *d)
 /* ---- replay ---------------------------------------------------------------------------------- */
 
 /* "split_sum 0 3; converge 1", with the program after each. */
+static void
+show_step(Question *d, Table *steps, const char *step, const Program *program)
+{
+	Buf text = {.arena = d->arena};
+	program_print(&text, program);
+	if (d->options->json)
+		table_row(steps, "%s|%s", step, buf_text(&text));
+	else
+		show_program(d, arena_printf(d->arena, "%s:", step), program);
+}
+
 static int
 replay(Question *d)
 {
 	Arena *arena = d->arena;
-	const Program *program = program_canon(d->program);
-	show_program(d, "given:", program);
+	Report *report = report_new(d->options);
+	Table *steps = report_table(report, "steps", "step|program");
+	show_step(d, steps, "given", program_canon(d->program));
 	Derivation way, until = {.converged = -1};
 	if (!derivation_parse(arena, d->options->replay, &way))
 		fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no derivation", d->options->replay);
@@ -314,10 +326,12 @@ replay(Question *d)
 		                                  : arena_printf(arena, "converge %d", way.converged);
 		if (!next)
 			fail_as(FAIL_USAGE, NULL, "--replay: '%s' does not apply there", text);
-		show_program(d, arena_printf(arena, "%s:", text), next);
+		show_step(d, steps, text, next);
 		if (d->options->output)
 			write_model(d, next);
 	}
+	if (d->options->json)
+		report_print(report);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "cli/report.h"
+#include "einnet/rules.h"
 #include "expr/stage/reduce.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
@@ -92,6 +93,20 @@ list_passes(const Options *options, Report *report)
 }
 
 static void
+list_rules(const Options *options, Report *report)
+{
+	static const char *const kinds[] = {
+		[RULE_exploring] = "explores", [RULE_converging] = "converges"};
+	Table *table = report_table(report, "rules", "name:rule|kind|numerics|args:arguments|doc:");
+	for (int k = 0; k < RULE_COUNT; k++) {
+		const RuleInfo *rule = rule_info((RuleCode)k);
+		table_row(table, "%s|%s|%s|%s|%s", rule->name, kinds[rule->kind], rule->numerics,
+		          rule->args, rule->doc);
+	}
+	(void)options;
+}
+
+static void
 list_devices(const Options *options, Report *report)
 {
 	const Device *native = device_native();
@@ -164,6 +179,7 @@ list_warps(const Options *options, Report *report)
 static const List lists[] = {
 	{"ops", "operators; with a name, its row and expression", list_ops, show_op},
 	{"passes", "what -O, --passes and --disable choose from", list_passes, NULL},
+	{"rules", "laws of derivation, for derive and DeriveExpressions", list_rules, NULL},
 	{"devices", "machines; --target accepts those that are CPUs", list_devices, NULL},
 	{"scalars", "operations of expressions", list_scalars, NULL},
 	{"reductions", "how the terms of a reduction combine", list_reductions, NULL},

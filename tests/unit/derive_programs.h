@@ -56,14 +56,14 @@ convolution(void)
 	return arena_printf(arena,
 	                    "expr f(X: f32[%d,%d,%d], K: f32[%d,%d,%d,%d], B: f32[%d]) -> Y {\n"
 	                    " T[p:%d, q:%d, f:%d]: f32 = %s(c:%d, r:%d, s:%d where 0 <= %d*p+%d*r-%d,"
-	                    " %d*p+%d*r-%d < %d, 0 <= %d*q+%d*s-%d && %d*q+%d*s-%d < %d)"
+	                    " %d*p+%d*r-%d < %d, 0 <= %d*q+%d*s-%d && %d*q+%d*s-%d < %d%s)"
 	                    " X[%d*p+%d*r-%d, %d*q+%d*s-%d, c] * K[r, s, f, c]\n"
 	                    " Y[p:%d, q:%d, f:%d]: f32 = %s\n}\n",
 	                    h.in, w.in, c, h.taps, w.taps, f, c, f, h.out, w.out, f, row, c, h.taps,
 	                    w.taps, h.stride, h.dilation, h.before, h.stride, h.dilation, h.before,
 	                    h.in, w.stride, w.dilation, w.before, w.stride, w.dilation, w.before, w.in,
-	                    h.stride, h.dilation, h.before, w.stride, w.dilation, w.before, h.out,
-	                    w.out, f, behind[g]);
+	                    pick(4) ? "" : ", p+q < 5", h.stride, h.dilation, h.before, w.stride,
+	                    w.dilation, w.before, h.out, w.out, f, behind[g]);
 }
 
 static const char *
@@ -87,11 +87,11 @@ static const char *
 products(void)
 {
 	static const char *const reads[] = {"T[n, m]", "(T[n, m-1] else 0)", "(T[n+1, m] else 0)"};
-	static const char *const guards[] = {"", " where m <= n", " where (n+m)%3 == 0"};
+	static const char *const guards[] = {"", " where m <= n+j", " where (n+m+j)%3 == 0, m <= n"};
 	return arena_printf(arena,
-	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,L]) -> Y {\n"
+	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,2,L]) -> Y {\n"
 	                    " T[n:N, m:M]: f32 = sum(k:K) X[n, k] * W[k, m]\n"
-	                    " Y[n:N, l:L]: f32 = sum(m:M%s) %s * V[m, l]\n}\n",
+	                    " Y[n:N, l:L]: f32 = sum(m:M, j:2%s) %s * V[m, j, l]\n}\n",
 	                    guards[pick(3)], reads[pick(3)]);
 }
 
