@@ -71,14 +71,17 @@ try() {
 		{ echo "refused its text is not in the source, or more than once" >"$says"; return; }
 	cat "$says.new" >"$2/$(value "$1" file)"
 	units=$(value "$1" units)
-	# shellcheck disable=SC2046  # several targets
+	# shellcheck disable=SC2046,SC2086  # several targets
 	make -s -C "$2" BUILD=build $([ -n "$units" ] || echo build/tilewright) \
 		$(printf 'build/test/%s\n' $units | grep '[a-z]$') >"$says.make" 2>&1 ||
 		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
 	echo missed >"$says"
 	for name in $units; do
-		(cd "$2" && timeout 300 "build/test/$name") >"$says.out" 2>&1 && continue
-		echo "found $name: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 3,5-6)" >"$says"
+		(cd "$2" && timeout 300 "build/test/$name") >"$says.out" 2>&1
+		rc=$?
+		[ $rc != 0 ] || continue
+		[ $rc != 124 ] || { echo "refused $name takes too long" >"$says"; return; }
+		echo "found $name: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 5-6)" >"$says"
 		return
 	done
 	for name in $(value "$1" models); do
