@@ -127,7 +127,9 @@ emit_stage(Emitter *e, int s)
 	const VendorMatch *match =
 		stage_is_product(stage) ? einnet_match(e->forms, arena, e->program, s) : NULL;
 	bool is_call = match && match->program->ninput == part->ninput;
-	bool is_joined = match && (match->row->storage & STORAGE_joined);
+	VendorMatch joined; /* as lowering does it; dims of 1 it leaves */
+	bool is_joined = is_call && (match->row->storage & STORAGE_joined) &&
+	                 vendor_match_row(e->forms, arena, part, match->row->name, &joined);
 	emit_part(e, part, is_call && !is_joined ? match->program : part);
 }
 

@@ -5,14 +5,18 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/trial.h"
 #include "derive_equal.h"
+#include "einnet/converge.h"
 #include "einnet/search.h"
 #include "einnet/verify.h"
 #include "expr/stage/hash.h"
+#include "lower/node.h"
 
 static int count = 1000;
-static int used[RULE_COUNT], converged, called;
+static int used[RULE_COUNT], converged, called, calls;
 
 static const char *
 way_of(const Candidate *candidate)
@@ -34,6 +38,30 @@ count_steps(const Candidate *candidate)
 	called += candidate->cost.calls > 0;
 }
 
+/* A product that the search took for a call stands in a node that lowering finds to be one. */
+static void
+check_calls(const Candidate *candidate, const bool *constant)
+{
+	const Program *program = candidate->program;
+	VendorForms *forms = vendor_forms_new(arena);
+	Graph *graph = trial_graph(arena, program, constant);
+	int expected = 0, found = 0;
+	if (!graph)
+		return; /* it has symbols */
+	for (int s = 0; s < program->nstage; s++)
+		expected += stage_is_product(program->stages[s]) &&
+		            !einnet_is_constant(program, program->stages[s]->results[0], constant) &&
+		            einnet_match(forms, arena, program, s);
+	for (const Node *node = graph->body->first; node; node = node->next) {
+		VendorMatch match;
+		Value **values = NEW_N(arena, Value *, node->ninput + 1);
+		found += strcmp(node->op->name, "Expression") == 0 &&
+		         vendor_match(arena, node_program(arena, graph, node, values), NULL, NULL, &match);
+	}
+	ck_assert_msg(found >= expected, "%d of %d calls\n%s", found, expected, text_of(program));
+	calls += found;
+}
+
 static void
 check_candidate(const Program *given, const Candidate *candidate, const bool *constant,
                 const Sample *sample, Array *const *wanted)
@@ -44,6 +72,8 @@ check_candidate(const Program *given, const Candidate *candidate, const bool *co
 	ck_assert_msg(!difference, "%s: %s\n%s%s", way_of(candidate), difference, text_of(given),
 	              text_of(candidate->program));
 	check_equal(wanted, given, candidate->program, sample);
+	if (given->noutput == 1)
+		check_calls(candidate, constant);
 	const Program *again = derivation_replay(arena, given, constant, &candidate->way);
 	ck_assert_msg(
 		again && hash128_equal(program_fingerprint(again), program_fingerprint(candidate->program)),
@@ -85,6 +115,7 @@ START_TEST(candidates_have_the_values_of_what_was_given)
 	for (; done < count; programs++)
 		done += try_program(kept);
 	ck_assert_int_gt(called, count / 4);
+	ck_assert_int_gt(calls, count / 8);
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		if (rule_info((RuleCode)rule)->kind == RULE_exploring && rule != RULE_reverse &&
 		    rule != RULE_merge_products)
