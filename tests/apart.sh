@@ -18,7 +18,8 @@ lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 for model; do
 	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	: >"$tmp/none" # a model for which nothing was chosen has no choices
-	"$tw" compile -q --prove=none "$tmp/m.onnx" --target cpu:native -o "$tmp/cpu.twb" --keep "$tmp/kept" &&
+	"$tw" compile -q --prove=none "$tmp/m.onnx" --target cpu:native -o "$tmp/cpu.twb" --keep "$tmp/kept" \
+		--config DeriveExpressions.seconds=5 &&
 		choices=$(ls "$tmp/kept/choices.jsonl" 2>/dev/null || echo "$tmp/none") &&
 		"$tw" compile -q --prove=none "$tmp/m.onnx" --target test:native -o "$tmp/test.twb" \
 			--choices "$choices" || { lose "compile $model"; continue; }
