@@ -24,7 +24,8 @@ for model; do
 	limit=$(((2 * bytes + 200000000) / 1024))
 	for level in 0 3; do
 		rm -rf "$tmp/kept" "$tmp/cache"
-		"$tw" compile -q -O$level "$tmp/m.onnx" -o "$tmp/free.twb" --keep "$tmp/kept" ||
+		"$tw" compile -q -O$level "$tmp/m.onnx" -o "$tmp/free.twb" --keep "$tmp/kept" \
+			--config DeriveExpressions.seconds=10 ||
 			{ lose "compile $model"; continue; }
 		: >>"$tmp/kept/choices.jsonl"
 		rm -rf "$tmp/cache"
