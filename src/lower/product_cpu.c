@@ -282,9 +282,12 @@ write_split(Writer *w, int k, int64_t size, const char *outer, const char **inne
 	return outer;
 }
 
+/* Their order; one loop has none. */
 static void
 write_list(Writer *w, const StrVec *loops)
 {
+	if (loops->count < 2)
+		return;
 	for (int i = 0; i < loops->count; i++)
 		buf_printf(&w->text, "%s%s", i ? ", " : "reorder ", loops->data[i]);
 	buf_puts(&w->text, "\n");
