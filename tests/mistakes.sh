@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source and compile?
-#        tests/mistakes.sh -a         try them all: some minutes
+#        tests/mistakes.sh -a         try all of the table: some minutes
+#        tests/mistakes.sh -l         try all of the laws of derivation: half an hour
 #        tests/mistakes.sh NAME ...   try these
 #
 # Whether proving finds mistakes of the compiler: each row of the table puts one into a copy of the
@@ -137,7 +138,10 @@ if [ $# = 0 ]; then
 	exit
 fi
 
-[ "$1" != -a ] || shift
+case $1 in
+-a) names=$(sed -n 's/^row //p' tests/mistakes/table) ; shift ;;
+-l) names=$(sed -n 's/^row //p' tests/mistakes/derivation) ; shift ;;
+esac
 "$build/tilewright" --version | grep -q 'oneDNN [0-9]' || { echo "no oneDNN to call wrongly"; exit 77; }
 copy_tree "$here/tree"
 names=${*:-$names}
