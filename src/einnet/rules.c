@@ -29,8 +29,9 @@ const Expr *
 stage_read_at(const Stage *stage, int number)
 {
 	const Expr *found = NULL;
+	int count = 0;
 	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
-		if (walk.e->op == EX_read && number-- == 0)
+		if (walk.e->op == EX_read && count++ == number)
 			found = walk.e;
 	return found;
 }

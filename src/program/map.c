@@ -304,11 +304,18 @@ derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out)
 	return true;
 }
 
+/* One of the sum's iterators. */
+static bool
+is_term(const Stage *stage, int i)
+{
+	return i >= stage->nloop && i < stage->nloop + stage->nreduce;
+}
+
 bool
 derive_split_terms(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bijection *out)
 {
-	int n = stage->nreduce, at = i - stage->nloop;
-	if (at < 0 || at >= n || factor < 2 || n + 2 > MAX_ITERS || !dim_is(stage->iters[i].lo, 0))
+	int n = stage->nreduce, at = is_term(stage, i) ? i - stage->nloop : -1;
+	if (at < 0 || factor < 2 || n + 2 > MAX_ITERS || !dim_is(stage->iters[i].lo, 0))
 		return false;
 	Parts *parts = NEW(expr_ctx_arena(ctx), Parts);
 	const Expr *by = expr_i64(ctx, factor), *whole = expr_iter(ctx, at);
@@ -330,8 +337,8 @@ derive_split_terms(ExprCtx *ctx, const Stage *stage, int i, int64_t factor, Bije
 bool
 derive_reverse_terms(ExprCtx *ctx, const Stage *stage, int i, Bijection *out)
 {
-	int n = stage->nreduce, at = i - stage->nloop;
-	if (at < 0 || at >= n)
+	int n = stage->nreduce, at = is_term(stage, i) ? i - stage->nloop : -1;
+	if (at < 0)
 		return false;
 	Parts *parts = NEW(expr_ctx_arena(ctx), Parts);
 	stage_identity(ctx, n, parts->forward);

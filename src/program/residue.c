@@ -105,8 +105,8 @@ derive_residue(const Program *program, const Stage *stage, int iter, Reason *why
 	const char *obstacle = derive_obstacle(stage, true);
 	if (obstacle)
 		return derive_refuse(why, obstacle);
-	if (stage->kind != STAGE_reduce || iter < stage->nloop || total > MAX_ITERS - 2 ||
-	    !dim_is(stage->iters[iter].lo, 0))
+	if (stage->kind != STAGE_reduce || iter < stage->nloop || iter >= total ||
+	    total > MAX_ITERS - 2 || !dim_is(stage->iters[iter].lo, 0))
 		return derive_refuse(why, "the stage has no such iterator of a sum, from 0");
 	if (!stage->guard || !find_residue(&found, stage->guard))
 		return derive_refuse(why, "no condition fixes a remainder");

@@ -11,6 +11,7 @@
 #include "derive_equal.h"
 #include "derive_steps.h"
 #include "expr/stage/intern.h"
+#include "target/target.h"
 
 enum { MAX_STEPS = 5 };
 
@@ -131,6 +132,54 @@ START_TEST(every_derivation_keeps_the_values)
 }
 END_TEST
 
+/* What far numbers make may be larger than memory, which is for whoever replays to see. */
+static bool
+has_few_elements(const Program *program)
+{
+	int64_t most = 0;
+	for (int s = 0; s < program->nstage; s++) {
+		int64_t points = probe_dim(NULL, stage_points(program->ctx, program->stages[s]));
+		most = points > most ? points : most;
+	}
+	return most < 1000000;
+}
+
+/* A number as a file may hold it: about the size of what there is, or far from it. */
+static int64_t
+any_number(void)
+{
+	static const int64_t far[] = {INT32_MIN, INT32_MAX, 1 << 30, 64, 63, 1000};
+	return pick(4) ? pick(14) - 2 : far[pick(6)];
+}
+
+/* Steps with any numbers, for any stage, are refused or as right as others. */
+START_TEST(any_numbers_are_right_or_refused)
+{
+	Arena *own = arena_new("kept");
+	ExprCtx *kept = expr_ctx_new(own);
+	int taken = 0;
+	arena = arena_new("test");
+	for (int i = 0; i < 4 * count; i++) {
+		ArenaMark mark = arena_mark(arena);
+		const Program *program = choose_program(expr_ctx_beside(arena, kept));
+		RuleStep step = {(RuleCode)pick(RULE_COUNT), pick(program->nstage + 2) - 1, {0}};
+		for (int k = 0; k < RULE_ARGS; k++)
+			step.arg[k] = any_number();
+		const Program *next = rule_apply(program, &step, NULL);
+		slack = step.rule == RULE_bilinear ? 2e-3 : 0;
+		if (next && has_few_elements(next)) {
+			Sample sample = make_sample(program);
+			check_equal(values_of(program, &sample), program, next, &sample);
+			taken++;
+		}
+		arena_release(arena, mark);
+	}
+	ck_assert_int_gt(taken, count / 20);
+	arena_free(arena);
+	arena_free(own);
+}
+END_TEST
+
 int
 main(int argc, char **argv)
 {
@@ -138,5 +187,6 @@ main(int argc, char **argv)
 	state = argc > 2 ? strtoull(argv[2], NULL, 10) : state;
 	TCase *t = tcase_create("derive_random");
 	tcase_add_test(t, every_derivation_keeps_the_values);
+	tcase_add_test(t, any_numbers_are_right_or_refused);
 	return unit_run(t);
 }
