@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "unit.h"
 
@@ -488,48 +487,6 @@ START_TEST(test_golden)
 }
 END_TEST
 
-/* Seconds of the processor for a nest of so many statements. */
-static double
-seconds(int statements)
-{
-	Arena *arena = arena_new("long");
-	Buf out = {.arena = arena};
-	buf_puts(
-		&out,
-		"kernel p(N, A: f32[4096], Y: out f32[4096]) flat {\n  for i in 8 {\n    for j in 8 {\n");
-	for (int k = 0; k < statements; k++)
-		buf_printf(
-			&out,
-			"      if (i*3 < %d && j < N)\n        Y[j*%d+i*N+%d] = A[(j+%d)*%d + i] * A[i]\n",
-			k % 20, 1 + k % 300, k, k % 7, 1 + k % 900);
-	buf_puts(&out, "    }\n  }\n}\n");
-	Kernel *kernel = kernel_parse(arena, expr_ctx_new(arena), "long", buf_text(&out));
-	PassContext context = {.arena = arena, .config.arena = arena};
-	clock_t start = clock();
-	for (size_t k = 0; k < countof(passes); k++)
-		passes[k](kernel, &context);
-	double taken = (double)(clock() - start) / CLOCKS_PER_SEC;
-	arena_free(arena);
-	return taken;
-}
-
-/* Twice the statements, twice the time, up to 100,000 nodes, and what a shared machine adds; asked
- * for with many programs alone. What is counted, and not timed, is in tests/linear.sh. */
-START_TEST(test_linear)
-{
-	for (int statements = 2000; statements <= 8000; statements *= 2) {
-		double once = seconds(statements), twice = seconds(2 * statements);
-		for (int k = 0; k < 4; k++) {
-			double again = seconds(statements), twice_again = seconds(2 * statements);
-			once = again < once ? again : once;
-			twice = twice_again < twice ? twice_again : twice;
-		}
-		ck_assert_msg(twice <= 3 * once, /* what is quadratic: four times */
-		              "%d statements: %g s, twice as many: %g s", statements, once, twice);
-	}
-}
-END_TEST
-
 int
 main(void)
 {
@@ -537,7 +494,5 @@ main(void)
 	const char *given = getenv("MOTION_PROGRAMS");
 	tcase_add_loop_test(tcase, test_random, 0, given ? (atoi(given) + BATCH - 1) / BATCH : 1);
 	tcase_add_test(tcase, test_golden);
-	if (given)
-		tcase_add_test(tcase, test_linear);
 	return unit_run(tcase);
 }
