@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../tests/unit/derive_steps.h"
+#include "base/hash_set.h"
 #include "expr/stage/intern.h"
 
 enum { RUNS = 3 };
@@ -36,57 +37,13 @@ now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what was met ---------------------------------------------------------------------------- */
-
-/* Fingerprints, in a table of open addressing. */
-typedef struct Seen {
-	Hash128 *slots;
-	size_t slot_count, count;
-} Seen;
-
-static Hash128 *
-find_slot(const Seen *seen, Hash128 hash)
-{
-	size_t at = hash.low & (seen->slot_count - 1);
-	while (seen->slots[at].low && !hash128_equal(seen->slots[at], hash))
-		at = (at + 1) & (seen->slot_count - 1);
-	return &seen->slots[at];
-}
-
-static void
-grow(Seen *seen)
-{
-	Seen old = *seen;
-	seen->slot_count = old.slot_count ? old.slot_count * 2 : 1024;
-	seen->slots = calloc(seen->slot_count, sizeof *seen->slots);
-	if (!seen->slots)
-		abort();
-	for (size_t i = 0; i < old.slot_count; i++)
-		if (old.slots[i].low)
-			*find_slot(seen, old.slots[i]) = old.slots[i];
-	free(old.slots);
-}
-
-static bool
-is_new(Seen *seen, Hash128 hash)
-{
-	if (4 * seen->count >= 3 * seen->slot_count)
-		grow(seen);
-	Hash128 *slot = find_slot(seen, hash);
-	if (slot->low)
-		return false;
-	*slot = hash;
-	seen->count++;
-	return true;
-}
-
 /* ---- the search ------------------------------------------------------------------------------ */
 
 typedef struct Search {
 	Arena *kept, *work;
 	StageTable *table;
 	VEC(const Program *) states;
-	Seen seen;
+	HashSet seen;
 	int64_t steps, refused, again;
 } Search;
 
@@ -94,7 +51,7 @@ typedef struct Search {
 static void
 visit(Search *search, const Program *program)
 {
-	if (is_new(&search->seen, program_fingerprint(program)))
+	if (hash_set_add(search->kept, &search->seen, program_fingerprint(program)))
 		vec_push(search->kept, &search->states, program_intern(search->table, program));
 	else
 		search->again++;
@@ -140,7 +97,6 @@ run(const Case *test, int depth, bool is_last)
 		       (double)(search.seen.slot_count * sizeof *search.seen.slots) /
 		           (double)search.seen.count);
 	double rate = (double)search.steps / seconds;
-	free(search.seen.slots);
 	arena_free(search.work);
 	arena_free(search.kept);
 	return rate;

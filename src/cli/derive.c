@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/model.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/trial.h"
 #include "einnet/search.h"
@@ -23,7 +25,9 @@ typedef struct Question {
 	const Program *program;
 	const bool *constant;
 	const Target *target;
-	FILE *record; /* --derivation */
+	FileWriter *record; /* --derivation */
+	Arena *lines;       /* of a line of it */
+	Progress progress;
 	VEC(Visit) visits;
 } Question;
 
@@ -150,31 +154,48 @@ step_text(Arena *arena, const RuleStep *step)
 	return buf_text(&buf);
 }
 
+/* One line of --derivation. */
+static void
+record_line(Question *d, const Visit *visit)
+{
+	ArenaMark mark = arena_mark(d->lines);
+	Buf text = {.arena = d->lines}, line = {.arena = d->lines};
+	program_print(&text, visit->program);
+	buf_printf(&line,
+	           "{\"state\": %d, \"parent\": %d, \"depth\": %d, \"step\": \"%s\", "
+	           "\"fate\": \"%s\", \"us\": %.3f, \"program\": \"",
+	           visit->state, visit->parent, visit->depth,
+	           visit->step ? step_text(d->lines, visit->step) : "", fates[visit->fate],
+	           visit->seconds * 1e6);
+	for (const char *c = buf_text(&text); *c; c++)
+		if (*c == '\n')
+			buf_puts(&line, "\\n");
+		else
+			buf_printf(&line, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+	buf_puts(&line, "\"}\n");
+	file_put(d->record, line.data, line.size);
+	arena_release(d->lines, mark);
+}
+
 static void
 record(void *arg, const Visit *visit)
 {
 	Question *d = arg;
 	Visit kept = *visit;
+	kept.program = NULL; /* lives until its state is done */
 	if (visit->step)
 		kept.step = arena_memdup(d->arena, visit->step, sizeof *visit->step);
 	if (visit->fate != FATE_met)
 		vec_push(d->arena, &d->visits, kept);
-	if (!d->record)
-		return;
-	Buf text = {.arena = d->arena};
-	program_print(&text, visit->program);
-	fprintf(d->record,
-	        "{\"state\": %d, \"parent\": %d, \"depth\": %d, \"step\": \"%s\", "
-	        "\"fate\": \"%s\", \"us\": %.3f, \"program\": \"",
-	        visit->state, visit->parent, visit->depth,
-	        visit->step ? step_text(d->arena, visit->step) : "", fates[visit->fate],
-	        visit->seconds * 1e6);
-	for (const char *c = buf_text(&text); *c; c++)
-		if (*c == '\n')
-			fputs("\\n", d->record);
-		else
-			fputc(*c, d->record);
-	fputs("\"}\n", d->record);
+	if (d->record)
+		record_line(d, visit);
+}
+
+static void
+show_progress(void *arg, int done, int total)
+{
+	Question *d = arg;
+	progress_show(&d->progress, "exploring", done, total);
 }
 
 /* The states on the way to candidates. */
@@ -214,14 +235,6 @@ write_dot(Question *d, const char *path)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static const char *
-way_text(Arena *arena, const Derivation *way)
-{
-	Buf buf = {.arena = arena};
-	derivation_print(&buf, way);
-	return buf_text(&buf);
-}
-
 static void
 show_candidates(Question *d, Report *report, const SearchResult *result)
 {
@@ -231,7 +244,7 @@ show_candidates(Question *d, Report *report, const SearchResult *result)
 		const Candidate *c = &result->list.data[i];
 		table_row(table, "%.1f|%.0f|%.0f|%.2f|%.1f|%s", c->cost.seconds * 1e6,
 		          (double)c->cost.calls, (double)c->cost.kernels, c->cost.flops * 1e-6,
-		          c->cost.bytes * 1e-3, way_text(d->arena, &c->way));
+		          c->cost.bytes * 1e-3, derivation_text(d->arena, &c->way));
 	}
 }
 
@@ -255,13 +268,25 @@ write_model(Question *d, const Program *program)
 	file_write(d->arena, d->options->output, text.data, text.size);
 }
 
+static void
+show_counts(Report *report, const SearchResult *result, double seconds)
+{
+	report_number(report, "states", "programs explored", result->states, "%.0f");
+	report_number(report, "met", "met before", result->met, "%.0f");
+	report_number(report, "dear", "too dear", result->dear, "%.0f");
+	report_number(report, "derivations", "derivations", (double)result->derivations, "%.0f");
+	report_number(report, "per_second", "per second", (double)result->derivations / seconds,
+	              "%.0f");
+	report_number(report, "seconds", "time", seconds, "%.2f s");
+}
+
 static int
 search(Question *d)
 {
 	const Options *o = d->options;
-	d->record = o->derivation ? fopen(o->derivation, "w") : NULL;
-	if (o->derivation && !d->record)
-		fail_as(FAIL_ENVIRONMENT, NULL, "%s: cannot be written", o->derivation);
+	d->lines = arena_new_in(d->arena, "lines");
+	d->record = o->derivation ? file_create(d->arena, o->derivation) : NULL;
+	d->progress = progress_begin(o);
 	SearchOptions options = {.target = d->target,
 	                         .constant = d->constant,
 	                         .depth = (int)o->depth,
@@ -269,21 +294,20 @@ search(Question *d)
 	                         .disabled = disabled_rules(d),
 	                         .keeps_dear = o->everything,
 	                         .visit = o->derivation || o->dot ? record : NULL,
+	                         .progress = show_progress,
 	                         .arg = d};
 	double start = now_seconds();
 	SearchResult result = einnet_search(d->arena, d->program->ctx, d->program, &options);
 	double seconds = now_seconds() - start;
+	progress_end(&d->progress);
 	if (d->record)
-		fclose(d->record);
+		file_commit(d->record);
 	Report *report = report_new(o);
 	show_candidates(d, report, &result);
-	report_number(report, "states", "programs explored", result.states, "%.0f");
-	report_number(report, "met", "met before", result.met, "%.0f");
-	report_number(report, "dear", "too dear", result.dear, "%.0f");
-	report_number(report, "derivations", "derivations", (double)result.derivations, "%.0f");
-	report_number(report, "per_second", "per second", (double)result.derivations / seconds, "%.0f");
-	report_number(report, "seconds", "time", seconds, "%.2f s");
+	show_counts(report, &result, seconds);
 	report_print(report);
+	if (!o->json && !o->quiet && result.is_cut)
+		printf("\nthere were more than --budget allows\n");
 	if (!o->json && !o->quiet && result.list.count)
 		show_program(d, "\nthe least:", result.list.data[0].program);
 	if (o->dot)

@@ -8,10 +8,9 @@
  */
 #include "einnet/converge.h"
 
+#include "einnet/rules_inner.h"
 #include "expr/index/simplify.h"
 #include "program/forms.h"
-
-enum { MAX_ITERS = 60 };
 
 /* ---- the parts of a product ------------------------------------------------------------------ */
 
@@ -21,7 +20,6 @@ typedef enum Role {
 	ROLE_weight, /* of w and the result */
 	ROLE_inner,  /* of x and the result, behind the first dim of the sum, or in a window */
 	ROLE_sum,
-	ROLE_COUNT
 } Role;
 
 typedef struct Product {
@@ -31,8 +29,8 @@ typedef struct Product {
 	bool is_window;  /* an index of x has several iterators */
 	bool must_store; /* w: its indices are no iterators */
 	bool is_known;   /* w follows from constants */
-	Role role[MAX_ITERS];
-	int place[MAX_ITERS]; /* the dim of x, or of w, that it moves first */
+	Role role[RULE_ITERS];
+	int place[RULE_ITERS]; /* the dim of x, or of w, that it moves first */
 } Product;
 
 static int
@@ -100,7 +98,7 @@ read_product(const Stage *stage, int swap, Product *p)
 static bool
 is_window(const Stage *stage, const Expr *index)
 {
-	const Dim *coefficient[MAX_ITERS];
+	const Dim *coefficient[RULE_ITERS];
 	const Expr *rest;
 	int loops = 0, sums = 0, total = stage->nloop + stage->nreduce;
 	if (!expr_affine(index->ctx, index, total, coefficient, &rest))
@@ -138,8 +136,8 @@ static Program *
 reorder(const Program *program, const Stage *stage, const int *order, int count)
 {
 	ExprCtx *ctx = program->ctx;
-	const Expr *forward[MAX_ITERS], *inverse[MAX_ITERS];
-	Iter iters[MAX_ITERS];
+	const Expr *forward[RULE_ITERS], *inverse[RULE_ITERS];
+	Iter iters[RULE_ITERS];
 	for (int i = 0; i < stage->nloop; i++)
 		inverse[i] = stage->iters[i].lo;
 	for (int j = 0; j < count; j++) {
@@ -201,7 +199,7 @@ list_image(const Program *program, const Product *p, int *order)
 static const Program *
 in_order(const Program *program, const Product *p, const Role groups[4])
 {
-	int order[MAX_ITERS], count = 0;
+	int order[RULE_ITERS], count = 0;
 	for (int g = 0; g < 4; g++) {
 		count += list_group(program, p, groups[g], order + count);
 		if (groups[g] == ROLE_outer && count == 0)
@@ -218,41 +216,34 @@ in_order(const Program *program, const Product *p, const Role groups[4])
 static int
 new_product(const Program *before, const Program *after)
 {
-	for (int s = 0; s < after->nstage; s++) {
-		bool is_old = false;
-		for (int k = 0; k < before->nstage; k++)
-			is_old |= before->stages[k] == after->stages[s];
-		if (!is_old && stage_is_product(after->stages[s]))
+	for (int s = 0; s < after->nstage; s++)
+		if (stage_is_product(after->stages[s]) && !program_has_stage(before, after->stages[s]))
 			return s;
-	}
 	return -1;
 }
 
-/* The dims of x as a call of windows has them: those of loops alone, of the sum, of windows. */
+/* Where a call of windows has dim d of x: dims of loops alone, of the sum, of windows; each by the
+ * first iterator that moves it, numbers last. */
+static int
+rank_of_dim(const Stage *stage, const Expr *x, int d)
+{
+	const Expr *index = x->arg[d];
+	int total = stage->nloop + stage->nreduce, first = 0;
+	if (index->op == EX_iter)
+		return index->iter;
+	while (first < total && !expr_uses_iter(index, first))
+		first++;
+	return total + first;
+}
+
 static void
 order_windows(const Stage *stage, const Expr *x, int *order)
 {
-	int count = 0;
-	for (int kind = 0; kind < 3; kind++)
-		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-			for (int d = 0; d < x->argc; d++) {
-				const Expr *index = x->arg[d];
-				bool is_iter = index->op == EX_iter;
-				int of = !is_iter ? 2 : index->iter < stage->nloop ? 0 : 1;
-				if (of == kind && dim_moved(x, i) == d && (is_iter || i < stage->nloop)) {
-					bool is_listed = false;
-					for (int k = 0; k < count; k++)
-						is_listed |= order[k] == d;
-					if (!is_listed)
-						order[count++] = d;
-				}
-			}
-	for (int d = 0; d < x->argc && count < x->argc; d++) {
-		bool is_listed = false;
-		for (int k = 0; k < count; k++)
-			is_listed |= order[k] == d;
-		if (!is_listed)
-			order[count++] = d;
+	for (int d = 0; d < x->argc; d++) {
+		int at = d;
+		for (; at > 0 && rank_of_dim(stage, x, order[at - 1]) > rank_of_dim(stage, x, d); at--)
+			order[at] = order[at - 1];
+		order[at] = d;
 	}
 }
 
@@ -262,7 +253,7 @@ store_operand(const Program *program, int *stage, const Tensor *tensor, bool kee
 {
 	const Stage *product = program->stages[*stage];
 	const Expr *read = NULL;
-	int order[MAX_ITERS];
+	int order[RULE_ITERS];
 	for (int k = 0; !read || read->tensor != tensor; k++)
 		if (!(read = stage_read_at(product, k)))
 			return NULL;

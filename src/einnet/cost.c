@@ -49,32 +49,9 @@ share_of_shape(const Target *target, const VendorMatch *match)
 }
 
 static double
-elements_of(const Target *target, const Tensor *tensor)
-{
-	double count = 1;
-	for (int d = 0; d < tensor->rank; d++)
-		count *=
-			count_of(target, tensor->hi[d]) - (tensor->lo ? count_of(target, tensor->lo[d]) : 0);
-	return count;
-}
-
-static double
 bytes_of(const Target *target, const Tensor *tensor)
 {
-	return elements_of(target, tensor) * dtype_bits(tensor->type) / 8;
-}
-
-/* Operations of floats at a point: each of any kind one, and one for a term of a reduction. */
-static double
-point_work(const Stage *stage)
-{
-	double count = stage->kind == STAGE_reduce;
-	for (int b = 0; b < stage->nbody; b++)
-		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
-			const ScalarInfo *row = scalar_info(walk.e->op);
-			count += row && row->cost > 0 && dtype_is_float((DType)walk.e->type);
-		}
-	return count;
+	return probe_elements(target, tensor) * dtype_bits(tensor->type) / 8;
 }
 
 static double
@@ -96,7 +73,7 @@ cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
 		double share = stage->guard ? probe_share(target, stage) : 1;
-		double flops = share * points_of(target, stage) * point_work(stage);
+		double flops = share * points_of(target, stage) * stage_point_work(stage);
 		bool is_library = is_call && s == 0;
 		double share_done = is_library && match->nchoice > 1 ? OTHER_ALGORITHM : 1;
 		share_done /= is_library ? share_of_shape(target, match) : 1;

@@ -105,26 +105,12 @@ settle_map(const Program *program, const bool *constant, int s)
 
 enum { MOST_STEPS = 64 };
 
-/* Layouts are made where they are computed. */
+/* What converges by itself; of maps alone, layouts are made where they are computed. */
 static const Program *
-settle_maps(const Program *program, const bool *constant)
+settle(Arena *arena, const Program *program, const bool *constant, bool maps_alone)
 {
 	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
-		const Program *next = settle_map(program, constant, s);
-		if (!next)
-			continue;
-		program = next;
-		times++;
-		s = -1;
-	}
-	return program;
-}
-
-static const Program *
-settle(Arena *arena, const Program *program, const bool *constant)
-{
-	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
-		const Program *next = settle_product(arena, program, constant, s);
+		const Program *next = maps_alone ? NULL : settle_product(arena, program, constant, s);
 		next = next ? next : settle_map(program, constant, s);
 		if (!next)
 			continue;
@@ -140,7 +126,7 @@ derivation_step(Arena *arena, const Program *program, const bool *constant, cons
                 Reason *why)
 {
 	const Program *next = rule_apply(program, step, why);
-	return next ? settle(arena, next, constant) : NULL;
+	return next ? settle(arena, next, constant, false) : NULL;
 }
 
 /* The order of loops in which the stage's largest read lies; false where it is theirs already. */
@@ -192,7 +178,7 @@ derivation_converge(VendorForms *forms, Arena *arena, const Program *program, in
 {
 	int count = einnet_converge(forms, arena, program, stage, constant, out);
 	for (int k = 0; k < count; k++)
-		out[k] = settle_orders(settle_maps(out[k], constant), constant);
+		out[k] = settle_orders(settle(arena, out[k], constant, true), constant);
 	return count;
 }
 
@@ -220,17 +206,17 @@ derivation_replay(Arena *arena, const Program *program, const bool *constant, co
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-void
-derivation_print(Buf *buf, const Derivation *way)
+const char *
+derivation_text(Arena *arena, const Derivation *way)
 {
+	Buf buf = {.arena = arena};
 	for (int i = 0; i < way->nstep; i++) {
-		buf_puts(buf, i ? "; " : "");
-		rule_print(buf, &way->steps[i]);
+		buf_puts(&buf, i ? "; " : "");
+		rule_print(&buf, &way->steps[i]);
 	}
 	if (way->converged >= 0)
-		buf_printf(buf, "%sconverge %d", way->nstep ? "; " : "", way->converged);
-	if (way->nstep == 0 && way->converged < 0)
-		buf_puts(buf, "as given");
+		buf_printf(&buf, "%sconverge %d", way->nstep ? "; " : "", way->converged);
+	return buf.size ? buf_text(&buf) : "as given";
 }
 
 bool

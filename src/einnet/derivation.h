@@ -22,13 +22,12 @@ const Program *derivation_step(Arena *arena, const Program *program, const bool 
 int derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
                         const bool *constant, const Program *out[CONVERGED_MAX]);
 
-/* The program at the end of the way, in canonical form; NULL where a step does not apply.
- */
+/* The program at the end of the way, in canonical form; NULL where a step does not apply. */
 const Program *derivation_replay(Arena *arena, const Program *program, const bool *constant,
                                  const Derivation *way);
 
 /* The text above; "as given" where there is no step. Parsing gives false where it is none. */
-void derivation_print(Buf *buf, const Derivation *way);
+const char *derivation_text(Arena *arena, const Derivation *way);
 bool derivation_parse(Arena *arena, const char *text, Derivation *way);
 
 #endif

@@ -55,15 +55,6 @@ rule_extent(const Stage *stage, int i, int64_t *extent)
 }
 
 bool
-rule_has_stage(const Program *program, const Stage *stage)
-{
-	for (int s = 0; s < program->nstage; s++)
-		if (program->stages[s] == stage)
-			return true;
-	return false;
-}
-
-bool
 rule_linear(const Stage *stage, const Expr *index, Linear *out)
 {
 	const Dim *coefficient[RULE_ITERS];
@@ -290,7 +281,7 @@ relaxed(const Program *program, const Stage **stage, int iter, int64_t by, Reaso
 		const Stage *made = next->stages[s];
 		if (made->kind == STAGE_reduce && made->nloop == (*stage)->nloop &&
 		    made->nreduce == (*stage)->nreduce && made->iters[iter].hi == up &&
-		    !rule_has_stage(program, made)) {
+		    !program_has_stage(program, made)) {
 			*stage = made;
 			return next;
 		}

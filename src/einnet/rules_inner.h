@@ -25,7 +25,6 @@ typedef struct Lister {
 Program *rule_refuse(Reason *why, const char *reason);
 /* The extent of iterator i, where it is a number and begins at 0. */
 bool rule_extent(const Stage *stage, int i, int64_t *extent);
-bool rule_has_stage(const Program *program, const Stage *stage);
 bool rule_linear(const Stage *stage, const Expr *index, Linear *out);
 /* A step with these arguments, once. */
 void rule_add(const Lister *l, int64_t a, int64_t b, int64_t c);

@@ -159,10 +159,10 @@ store_last(const Program *program, const Stage **stage, const Expr **read, int *
 	*dim = at;
 	for (int s = 0; next && s < next->nstage; s++) {
 		*stage = next->stages[s];
-		if (rule_has_stage(program, *stage) || !stage_is_product(*stage))
+		if (program_has_stage(program, *stage) || !stage_is_product(*stage))
 			continue;
 		for (int k = 0; (*read = stage_read_at(*stage, k)); k++)
-			if ((*read)->tensor->stage && !rule_has_stage(program, (*read)->tensor->stage))
+			if ((*read)->tensor->stage && !program_has_stage(program, (*read)->tensor->stage))
 				return next;
 	}
 	return NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_set.h"
 #include "einnet/converge.h"
 #include "expr/stage/intern.h"
 
@@ -13,57 +14,16 @@ typedef struct State {
 	RuleStep step;
 } State;
 
-/* Fingerprints, in a table of open addressing. */
-typedef struct Seen {
-	Hash128 *slots;
-	size_t slot_count, count;
-} Seen;
-
 typedef struct Search {
 	Arena *arena, *work; /* what is kept; what a step makes, until its state is done */
 	StageTable *table;
 	VendorForms *forms;
 	const SearchOptions *options;
 	VEC(State) states;
-	Seen seen, seen_candidates;
+	HashSet seen, seen_candidates;
 	double best;
 	SearchResult result;
 } Search;
-
-/* ---- what was met ---------------------------------------------------------------------------- */
-
-static Hash128 *
-find_slot(const Seen *seen, Hash128 hash)
-{
-	size_t at = hash.low & (seen->slot_count - 1);
-	while ((seen->slots[at].low | seen->slots[at].high) && !hash128_equal(seen->slots[at], hash))
-		at = (at + 1) & (seen->slot_count - 1);
-	return &seen->slots[at];
-}
-
-static void
-grow(Arena *arena, Seen *seen)
-{
-	Seen old = *seen;
-	seen->slot_count = old.slot_count ? old.slot_count * 2 : 1024;
-	seen->slots = NEW_N(arena, Hash128, seen->slot_count);
-	for (size_t i = 0; i < old.slot_count; i++)
-		if (old.slots[i].low | old.slots[i].high)
-			*find_slot(seen, old.slots[i]) = old.slots[i];
-}
-
-static bool
-is_new(Arena *arena, Seen *seen, Hash128 hash)
-{
-	if (4 * seen->count >= 3 * seen->slot_count)
-		grow(arena, seen);
-	Hash128 *slot = find_slot(seen, hash);
-	if (slot->low | slot->high)
-		return false;
-	*slot = hash;
-	seen->count++;
-	return true;
-}
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
@@ -79,7 +39,7 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 {
 	const State *state = &search->states.data[number];
 	program = program_canon_in(search->table, program);
-	if (!is_new(search->arena, &search->seen_candidates, program_fingerprint(program)))
+	if (!hash_set_add(search->arena, &search->seen_candidates, program_fingerprint(program)))
 		return;
 	program = program_intern(search->table, program);
 	Candidate candidate = {.program = program};
@@ -123,7 +83,7 @@ visit(Search *search, const Program *program, int parent, const RuleStep *step)
 {
 	int depth = parent < 0 ? 0 : search->states.data[parent].depth + 1;
 	Visit note = {-1, parent, depth, step, FATE_met, 0, program};
-	if (!is_new(search->arena, &search->seen, program_fingerprint(program))) {
+	if (!hash_set_add(search->arena, &search->seen, program_fingerprint(program))) {
 		search->result.met++;
 		tell(search, &note);
 		return;
@@ -199,13 +159,15 @@ explore(Search *search, int number, const Program *program)
 	}
 }
 
+/* State i is not to be explored any more. */
 static bool
-is_over(Search *search, int number)
+is_over(Search *search, int i)
 {
 	const SearchOptions *o = search->options;
-	int limit = o->states ? o->states : DERIVE_STATES;
-	if (number >= limit || (o->stop && o->stop(o->arg)))
-		search->result.is_cut = true;
+	int limit = o->states ? o->states : DERIVE_STATES, known = search->states.count;
+	search->result.is_cut = i >= limit;
+	if (o->progress)
+		o->progress(o->arg, i, known < limit ? known : limit);
 	return search->result.is_cut;
 }
 

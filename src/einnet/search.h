@@ -3,7 +3,7 @@
  * A state is a program of which the rules explore the products. From each it converges towards the
  * calls of libraries; what comes out are candidates, and the program that was given is one. States
  * whose lower bound exceeds what the best candidate costs are not explored. Equal questions have
- * equal answers: nothing depends on time but where the caller's `stop` says so.
+ * equal answers: nothing depends on time.
  */
 #ifndef EINNET_SEARCH_H
 #define EINNET_SEARCH_H
@@ -32,12 +32,12 @@ typedef struct Visit {
 
 typedef struct SearchOptions {
 	const Target *target;
-	const bool *constant;                         /* of inputs; NULL: none is */
-	int depth, states;                            /* limits; 0: the defaults */
-	uint32_t disabled;                            /* bits of rules */
-	bool keeps_dear;                              /* explore whatever it costs */
-	void (*visit)(void *arg, const Visit *visit); /* NULL, or called for each */
-	bool (*stop)(void *arg);                      /* NULL, or asked once for each state */
+	const bool *constant;                             /* of inputs; NULL: none is */
+	int depth, states;                                /* limits; 0: the defaults */
+	uint32_t disabled;                                /* bits of rules */
+	bool keeps_dear;                                  /* explore whatever it costs */
+	void (*visit)(void *arg, const Visit *visit);     /* NULL, or called for each */
+	void (*progress)(void *arg, int done, int total); /* NULL, or states explored, of those known */
 	void *arg;
 } SearchOptions;
 

@@ -3,19 +3,13 @@
 
 #include <math.h>
 
+#include "base/random.h"
 #include "expr/interp/points.h"
 
 enum { POINTS = 96 };
 
 /* More operations than this are not done: half a minute. */
 static const double OPERATIONS = 1e10;
-
-static uint64_t
-draw(uint64_t *state)
-{
-	*state = *state * 6364136223846793005U + 1442695040888963407U;
-	return *state >> 33;
-}
 
 /* Small numbers, none of them zero: a term that is left out, or that is there twice, shows. */
 static PointInput *
@@ -27,8 +21,8 @@ made_up(Arena *arena, const Tensor *tensor, const Binding *binding, uint64_t *st
 			fail(NULL, "a dim of input %s is not known", tensor->name);
 	Array *array = array_new(arena, tensor->type, tensor->rank, dims);
 	for (int64_t k = 0; k < array_count(array); k++) {
-		double value = (double)(draw(state) % 7 + 1) / 4;
-		dtype_store_f64(array->type, array->data, k, draw(state) % 2 ? value : -value);
+		double value = (double)(random_next(state) % 7 + 1) / 4;
+		dtype_store_f64(array->type, array->data, k, random_next(state) % 2 ? value : -value);
 	}
 	PointInput *input = NEW(arena, PointInput);
 	*input = (PointInput){array->type, array->rank, array->dims, NULL, array->data};
@@ -46,12 +40,12 @@ choose_points(Arena *arena, int rank, const int64_t *dims, uint64_t *state, Poin
 	for (int p = 0; p < set->count; p++) {
 		at[p] = 0;
 		for (int d = 0; d < rank; d++) {
-			int64_t any = (int64_t)(draw(state) % (uint64_t)dims[d]);
-			bool is_edge = p < POINTS / 2 && draw(state) % 2;
-			int64_t edge = (int64_t)(draw(state) % 3) % dims[d];
-			at[p] = at[p] * dims[d] + (!is_edge          ? any
-			                           : draw(state) % 2 ? edge
-			                                             : dims[d] - 1 - edge);
+			int64_t any = (int64_t)(random_next(state) % (uint64_t)dims[d]);
+			bool is_edge = p < POINTS / 2 && random_next(state) % 2;
+			int64_t edge = (int64_t)(random_next(state) % 3) % dims[d];
+			at[p] = at[p] * dims[d] + (!is_edge                 ? any
+			                           : random_next(state) % 2 ? edge
+			                                                    : dims[d] - 1 - edge);
 		}
 	}
 	set->at = at;

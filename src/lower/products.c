@@ -34,12 +34,9 @@ is_reused(Lowering *low, const Stage *product)
 {
 	static const double LEAST = 4;
 	double read = 0;
-	for (ExprWalk walk = expr_walk(product->body[0]); expr_step(&walk);) {
-		double count = 1;
-		for (int d = 0; walk.e->op == EX_read && d < walk.e->tensor->rank; d++)
-			count *= (double)probe_dim(low->context->target, walk.e->tensor->hi[d]);
-		read += walk.e->op == EX_read ? count : 0;
-	}
+	for (ExprWalk walk = expr_walk(product->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			read += probe_elements(low->context->target, walk.e->tensor);
 	return (double)points_of(low, product) >= LEAST * read;
 }
 
@@ -82,19 +79,6 @@ lower_both(Lowering *low, const Node *node, const Program *program, const Progra
 	map_set_ptr(buffers, program->stages[0]->results[0], result);
 	lower_program(low, node, rest, part_buffers(low, buffers, rest), outputs);
 	return true;
-}
-
-/* The sum as it is: the library has it, but not with what stands behind. */
-static bool
-lower_apart(Lowering *low, const Node *node, const Program *program, Map *buffers,
-            MBuffer *const *outputs)
-{
-	const Stage *stage = program->stages[0];
-	if (program->nstage < 2 || stage->nreduce == 0 || !saves_time(low, stage))
-		return false;
-	const Program *product = program_part(low->arena, program, 0, 1);
-	MBuffer **operands = part_buffers(low, buffers, product);
-	return lower_both(low, node, program, product, operands, buffers, outputs);
 }
 
 /* ---- measured ---- */
@@ -177,14 +161,17 @@ bool
 lower_products(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                MBuffer *const *outputs)
 {
-	if (low->context->level < 2 || program->nstage == 0 || program->noutput != 1 || !outputs[0] ||
-	    !vendor_calls(low->context->target))
+	if (low->context->level < 2 || program->nstage < 2 || program->stages[0]->nreduce == 0 ||
+	    program->noutput != 1 || !outputs[0] || !vendor_calls(low->context->target) ||
+	    !saves_time(low, program->stages[0]))
 		return false;
 	int before = low->module->buffers.count;
 	Map buffers = {.arena = low->arena};
 	for (int i = 0; i < program->ninput; i++)
 		map_set_ptr(&buffers, program->inputs[i], inputs[i]);
-	if (lower_apart(low, node, program, &buffers, outputs))
+	const Program *sum = program_part(low->arena, program, 0, 1);
+	MBuffer **operands = part_buffers(low, &buffers, sum);
+	if (lower_both(low, node, program, sum, operands, &buffers, outputs))
 		return true;
 	low->module->buffers.count = before;
 	return false;

@@ -211,22 +211,6 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	                   ancestry(low, node), &target);
 }
 
-/* Arithmetic operations of a point, each of any kind one, and one for each term of a reduction.
- * Where floats are computed, integers are positions. */
-static int
-point_work(const Stage *stage)
-{
-	bool is_float = dtype_is_float((DType)stage->body[0]->type);
-	int count = stage->kind == STAGE_reduce;
-	for (int b = 0; b < stage->nbody; b++)
-		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
-			const ScalarInfo *row = scalar_info(walk.e->op);
-			bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
-			count += row && row->cost > 0 && is_value;
-		}
-	return count;
-}
-
 /* At the sizes chosen for, and how they grow: as those of the heaviest stage. */
 static void
 count_flops(Lowering *low, MStep *step, const Program *part)
@@ -236,7 +220,7 @@ count_flops(Lowering *low, MStep *step, const Program *part)
 		const Dim *points = stage_points(part->ctx, part->stages[s]);
 		double count = (double)probe_dim(low->context->target, points);
 		double share = probe_share(low->context->target, part->stages[s]);
-		double flops = count * share * point_work(part->stages[s]);
+		double flops = count * share * stage_point_work(part->stages[s]);
 		step->flops += flops;
 		if (flops > most && count > 0) {
 			most = flops;

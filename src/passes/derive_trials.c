@@ -42,10 +42,7 @@ elements_of(const Target *target, const Program *program)
 	for (int i = 0; i < program->ninput + program->nstage; i++) {
 		const Tensor *t = i < program->ninput ? program->inputs[i]
 		                                      : program->stages[i - program->ninput]->results[0];
-		double count = 1;
-		for (int d = 0; d < t->rank; d++)
-			count *= (double)probe_dim(target, t->hi[d]);
-		sum += count;
+		sum += probe_elements(target, t);
 	}
 	return sum;
 }
@@ -212,14 +209,6 @@ promises(const Tried *tried, const Candidate *candidate)
 	return is_new;
 }
 
-static const char *
-way_text(Arena *arena, const Derivation *way)
-{
-	Buf buf = {.arena = arena};
-	derivation_print(&buf, way);
-	return buf_text(&buf);
-}
-
 static void
 select_candidates(PassContext *context, const SearchResult *result, const Program *given,
                   Tried *tried)
@@ -233,7 +222,7 @@ select_candidates(PassContext *context, const SearchResult *result, const Progra
 		if (!promises(tried, candidate))
 			continue;
 		tried->programs[tried->count] = candidate->program;
-		tried->ways[tried->count] = way_text(context->arena, &candidate->way);
+		tried->ways[tried->count] = derivation_text(context->arena, &candidate->way);
 		tried->costs[tried->count++] = &candidate->cost;
 	}
 }

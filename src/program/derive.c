@@ -65,20 +65,11 @@ derive_is_output(const Program *program, const Stage *stage)
 	return false;
 }
 
-static bool
-has_stage(const Program *program, const Stage *stage)
-{
-	for (int i = 0; i < program->nstage; i++)
-		if (program->stages[i] == stage)
-			return true;
-	return false;
-}
-
 Program *
 derive_certain(const Program *before, Program *after, const char **why)
 {
 	for (int i = 0; i < after->nstage; i++)
-		if (!has_stage(before, after->stages[i]) &&
+		if (!program_has_stage(before, after->stages[i]) &&
 		    !stage_reads_are_certain(after->ctx, after->stages[i]))
 			return derive_refuse(why, "a read would not certainly be in range");
 	return after;
@@ -257,14 +248,6 @@ count_factors(const Expr *e, const Stage *stage, const Expr **read)
 	return expr_reads(e, stage->results[0]) ? -1 : 0;
 }
 
-static const Expr *
-put_for_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	const Expr *const *pair = arg;
-	(void)ctx;
-	return e == pair[0] ? pair[1] : e;
-}
-
 /* The reader with the producer's terms in the place of its read: a copy (no iterators of its own)
  * or a sum. The producer's reduction iterators come behind the reader's. */
 static Program *
@@ -284,8 +267,8 @@ merge_reduction(const Program *program, const Stage *producer, const Stage *read
 		map[producer->nloop + k] = expr_iter(ctx, own + k);
 	}
 	int total = producer->nloop + producer->nreduce;
-	const Expr *pair[2] = {read, expr_substitute(ctx, producer->body[0], total, map)};
-	const Expr *body = expr_rewrite(ctx, reader->body[0], put_for_read, pair);
+	const Expr *terms = expr_substitute(ctx, producer->body[0], total, map);
+	const Expr *body = expr_replace(ctx, reader->body[0], read, terms);
 	if (producer->guard) {
 		const Expr *more = expr_substitute(ctx, producer->guard, total, map);
 		guard = expr_both(ctx, guard, more);
@@ -380,8 +363,8 @@ derive_extract(const Program *program, const Stage *stage, const Expr *read, Rea
 		body = expr_select(ctx, range, body, expr_number(ctx, type, 0));
 		copy->body = arena_memdup(expr_ctx_arena(ctx), &body, sizeof body);
 	}
-	const Expr *pair[2] = {read, expr_read(ctx, copy->results[0], index)};
-	const Expr *changed = expr_rewrite(ctx, stage->body[0], put_for_read, pair);
+	const Expr *changed =
+		expr_replace(ctx, stage->body[0], read, expr_read(ctx, copy->results[0], index));
 	type = stage->results[0]->type;
 	Stage *reader = derive_stage(ctx, stage, stage->kind, stage->nloop, stage->nreduce,
 	                             stage->iters, &changed, stage->guard, &type);

@@ -58,14 +58,6 @@ operand_obstacle(const Stage *stage, const Expr *read)
 	                                                              : "the sum has no such factor";
 }
 
-static const Expr *
-put_for_read(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	const Expr *const *pair = arg;
-	(void)ctx;
-	return e == pair[0] ? pair[1] : e;
-}
-
 /* A map of these loops that is the operand at `index`, and zero where that is outside. */
 static Stage *
 copy_of(ExprCtx *ctx, const Stage *stage, const Tensor *tensor, int count, const Iter *iters,
@@ -129,8 +121,8 @@ read_copy(const Program *program, const Stage *stage, const Expr *read, const St
 	const Expr *guard = border ? guard_beyond(facts, stage->guard, border) : stage->guard;
 	guard = expr_both(ctx, guard, read_range(facts, copy->results[0], index));
 	facts_close(facts);
-	const Expr *pair[2] = {read, expr_read(ctx, copy->results[0], index)};
-	const Expr *body = expr_rewrite(ctx, stage->body[0], put_for_read, pair);
+	const Expr *body =
+		expr_replace(ctx, stage->body[0], read, expr_read(ctx, copy->results[0], index));
 	DType type = stage->results[0]->type;
 	Stage *reader = derive_stage(ctx, stage, STAGE_reduce, stage->nloop, stage->nreduce,
 	                             stage->iters, &body, guard, &type);

@@ -18,14 +18,6 @@ typedef struct Position {
 	const Expr *sum, *rest;
 } Position;
 
-static const Expr *
-put_for_quotient(ExprCtx *ctx, const Expr *e, void *arg)
-{
-	const Expr *const *pair = arg;
-	(void)ctx;
-	return e == pair[0] ? pair[1] : e;
-}
-
 /* The one quotient by a constant in the index; NULL: there is none, or several. */
 static const Expr *
 find_quotient(const Expr *index, int64_t *divisor)
@@ -48,13 +40,11 @@ derive_dividend(ExprCtx *ctx, const Expr *index, int64_t *divisor)
 {
 	const Dim *coefficient[MAX_ITERS];
 	const Expr *rest, *quotient = find_quotient(index, divisor);
-	const Expr *pair[2] = {quotient, expr_iter(ctx, MAX_ITERS - 1)};
 	if (quotient) {
-		const Expr *e = expr_rewrite(ctx, index, put_for_quotient, pair);
+		const Expr *e = expr_replace(ctx, index, quotient, expr_iter(ctx, MAX_ITERS - 1));
 		if (expr_affine(ctx, e, MAX_ITERS, coefficient, &rest) &&
 		    dim_is(coefficient[MAX_ITERS - 1], 1)) {
-			pair[1] = expr_i64(ctx, 0);
-			e = expr_rewrite(ctx, index, put_for_quotient, pair);
+			e = expr_replace(ctx, index, quotient, expr_i64(ctx, 0));
 			return expr_add(ctx, quotient->arg[0], expr_mul(ctx, e, quotient->arg[1]));
 		}
 	}

@@ -1,6 +1,8 @@
 /* Sizes to choose at: what dims are where symbols have their typical values. */
 #include "target/target.h"
 
+#include "base/random.h"
+
 int64_t
 probe_dim(const Target *target, const Dim *dim)
 {
@@ -26,6 +28,16 @@ probe_times(int64_t a, int64_t b)
 {
 	int64_t product;
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+double
+probe_elements(const Target *target, const Tensor *tensor)
+{
+	double count = 1;
+	for (int d = 0; d < tensor->rank; d++)
+		count *= (double)probe_dim(target, tensor->hi[d]) -
+		         (tensor->lo ? (double)probe_dim(target, tensor->lo[d]) : 0);
+	return count;
 }
 
 /* ---- guards ---- */
@@ -55,12 +67,10 @@ value_at(Sample *sample, const Expr *e)
 	return scalar_eval((ExprOp)e->op, (DType)e->type, args, (DType)e->arg[0]->type);
 }
 
-/* Knuth's linear congruential generator: the same points each time. */
 static int64_t
 draw(uint64_t *state, int64_t extent)
 {
-	*state = *state * 6364136223846793005U + 1442695040888963407U;
-	return extent > 0 ? (int64_t)((*state >> 33) % (uint64_t)extent) : 0;
+	return extent > 0 ? (int64_t)(random_next(state) % (uint64_t)extent) : 0;
 }
 
 static void

@@ -60,7 +60,7 @@ typedef struct Oracle {
 	 * so that what else the machine does falls on all alike. constant[k]: input k is known when
 	 * compiling. 0 where one cannot be compiled. relayouts[i]: how much of that a library's copies
 	 * between storages take. */
-	void (*time)(void *self, int count, const struct Program *const *programs, const bool *constant,
+	void (*time)(void *self, int count, const Program *const *programs, const bool *constant,
 	             double *seconds, double *relayouts);
 	/* What was found out by measuring in an earlier compilation, with all that decides about it as
 	 * it is now: machine, libraries, compilers, options. NULL: nothing; else a text that anyone may
@@ -84,6 +84,8 @@ bool target_calls(const Target *target, const char *library);
  * may be larger than any number: then the largest. */
 int64_t probe_dim(const Target *target, const Dim *dim);
 int64_t probe_times(int64_t a, int64_t b);
+/* How many elements a tensor has there. */
+double probe_elements(const Target *target, const Tensor *tensor);
 /* Of the points of its box, the share that the stage's guard leaves at the probe sizes, by a sample
  * of them; 1 where data decides. Windows that reach beyond small images leave little. */
 double probe_share(const Target *target, const Stage *stage);

@@ -191,14 +191,6 @@ form_of(VendorForms *forms, const Candidate *candidate, const bool *constant)
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-static const char *
-way_of(const Candidate *candidate)
-{
-	Buf buf = {.arena = arena};
-	derivation_print(&buf, &candidate->way);
-	return buf_text(&buf);
-}
-
 static SearchResult
 search(const Program *program, const bool *constant, int depth, bool keeps_dear)
 {
@@ -225,7 +217,8 @@ print_forms(VendorForms *forms, const SearchResult *result, const bool *constant
 {
 	for (int i = 0; i < result->list.count; i++)
 		printf("%s and %d kernels: %s\n", form_of(forms, &result->list.data[i], constant),
-		       result->list.data[i].cost.kernels, way_of(&result->list.data[i]));
+		       result->list.data[i].cost.kernels,
+		       derivation_text(arena, &result->list.data[i].way));
 }
 
 static void
@@ -234,10 +227,11 @@ check_candidate(const Program *given, const bool *constant, const Candidate *can
 	Binding binding = {0};
 	const Program *found = program_import(ctx, candidate->program, NULL);
 	const char *difference = einnet_difference(arena, given, found, &binding);
-	ck_assert_msg(!difference, "%s: %s", way_of(candidate), difference);
+	ck_assert_msg(!difference, "%s: %s", derivation_text(arena, &candidate->way), difference);
 	const Program *again = derivation_replay(arena, given, constant, &candidate->way);
 	ck_assert_msg(again && hash128_equal(program_fingerprint(again), program_fingerprint(found)),
-	              "%s leads elsewhere when it is replayed", way_of(candidate));
+	              "%s leads elsewhere when it is replayed",
+	              derivation_text(arena, &candidate->way));
 }
 
 static void
@@ -247,7 +241,7 @@ check_same(const SearchResult *a, const SearchResult *b)
 	ck_assert_int_eq(a->states, b->states);
 	for (int i = 0; i < a->list.count; i++) {
 		const Candidate *x = &a->list.data[i], *y = &b->list.data[i];
-		ck_assert_str_eq(way_of(x), way_of(y));
+		ck_assert_str_eq(derivation_text(arena, &x->way), derivation_text(arena, &y->way));
 		ck_assert(hash128_equal(program_fingerprint(x->program), program_fingerprint(y->program)));
 	}
 }
@@ -557,7 +551,8 @@ study(const char *name, const char *text, bool known, const char *form, int dept
 	const Candidate *found = find(forms, &result, constant, form, 9);
 	printf("%-12s %7d states %7d met %7d too dear %5d candidates %6.0f/s %7.2f s  %s\n", name,
 	       result.states, result.met, result.dear, result.list.count,
-	       (double)result.derivations / seconds, seconds, found ? way_of(found) : "not found");
+	       (double)result.derivations / seconds, seconds,
+	       found ? derivation_text(arena, &found->way) : "not found");
 }
 
 static int

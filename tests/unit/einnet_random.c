@@ -18,14 +18,6 @@
 static int count = 1000;
 static int used[RULE_COUNT], converged, called, calls;
 
-static const char *
-way_of(const Candidate *candidate)
-{
-	Buf buf = {.arena = arena};
-	derivation_print(&buf, &candidate->way);
-	return buf_text(&buf);
-}
-
 static void
 count_steps(const Candidate *candidate)
 {
@@ -69,15 +61,16 @@ check_candidate(const Program *given, const Candidate *candidate, const bool *co
 	slack = 0;
 	count_steps(candidate);
 	const char *difference = einnet_difference(arena, given, candidate->program, &sample->binding);
-	ck_assert_msg(!difference, "%s: %s\n%s%s", way_of(candidate), difference, text_of(given),
-	              text_of(candidate->program));
+	ck_assert_msg(!difference, "%s: %s\n%s%s", derivation_text(arena, &candidate->way), difference,
+	              text_of(given), text_of(candidate->program));
 	check_equal(wanted, given, candidate->program, sample);
 	if (given->noutput == 1)
 		check_calls(candidate, constant);
 	const Program *again = derivation_replay(arena, given, constant, &candidate->way);
 	ck_assert_msg(
 		again && hash128_equal(program_fingerprint(again), program_fingerprint(candidate->program)),
-		"%s leads elsewhere when it is replayed\n%s", way_of(candidate), text_of(given));
+		"%s leads elsewhere when it is replayed\n%s", derivation_text(arena, &candidate->way),
+		text_of(given));
 }
 
 /* One program; how many candidates it had. States are few: far ones are met as well as near ones,

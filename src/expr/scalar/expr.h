@@ -204,6 +204,8 @@ const Expr *expr_substitute(ExprCtx *ctx, const Expr *e, int count, const Expr *
  * or its argument back. */
 typedef const Expr *(*ExprRewrite)(ExprCtx *ctx, const Expr *e, void *arg);
 const Expr *expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg);
+/* With `other` in the place of `node` wherever that stands. */
+const Expr *expr_replace(ExprCtx *ctx, const Expr *e, const Expr *node, const Expr *other);
 
 /* The distinct nodes of an expression (NULL has none), operands first:
  *

@@ -270,6 +270,21 @@ expr_rewrite(ExprCtx *ctx, const Expr *e, ExprRewrite replace, void *arg)
 	return walk_rewrite(ctx, e, WALK_TO_LEAVES, replace, arg);
 }
 
+static const Expr *
+put_for_node(ExprCtx *ctx, const Expr *e, void *arg)
+{
+	const Expr *const *pair = arg;
+	(void)ctx;
+	return e == pair[0] ? pair[1] : e;
+}
+
+const Expr *
+expr_replace(ExprCtx *ctx, const Expr *e, const Expr *node, const Expr *other)
+{
+	const Expr *pair[2] = {node, other};
+	return expr_rewrite(ctx, e, put_for_node, pair);
+}
+
 typedef struct Substitution {
 	int count;
 	const Expr *const *map;

@@ -12,6 +12,29 @@ stage_points(ExprCtx *ctx, const Stage *stage)
 	return points;
 }
 
+int
+stage_point_work(const Stage *stage)
+{
+	bool is_float = dtype_is_float((DType)stage->body[0]->type);
+	int count = stage->kind == STAGE_reduce;
+	for (int b = 0; b < stage->nbody; b++)
+		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
+			const ScalarInfo *row = scalar_info(walk.e->op);
+			bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
+			count += row && row->cost > 0 && is_value;
+		}
+	return count;
+}
+
+bool
+program_has_stage(const Program *program, const Stage *stage)
+{
+	for (int s = 0; s < program->nstage; s++)
+		if (program->stages[s] == stage)
+			return true;
+	return false;
+}
+
 /* Indices are constants or loops in rising order. */
 static bool
 is_read_pointwise(const Expr *read)

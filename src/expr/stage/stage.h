@@ -115,6 +115,10 @@ void program_check(const Program *program);
 const Dim *stage_points(ExprCtx *ctx, const Stage *stage);
 /* Every element of the body is computed from reads at exactly the loop position or broadcasts. */
 bool stage_is_pointwise(const Stage *stage);
+bool program_has_stage(const Program *program, const Stage *stage);
+/* Operations of one point: each of any kind one, and one for each term of a reduction. Where floats
+ * are computed, integers are positions. */
+int stage_point_work(const Stage *stage);
 /* A walk over all scalars of the stage: bodies, guard, a scatter's target. */
 ExprWalk stage_walk(const Stage *stage);
 /* Every tensor the stage reads (once or more), a scatter's init included. */
