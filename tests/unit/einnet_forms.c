@@ -490,6 +490,24 @@ START_TEST(windows_of_two_dims_become_products_of_sums)
 END_TEST
 
 /* The same of the phases that a dilation leaves. */
+/* Points of many channels and images need millions of sums of the operands. */
+START_TEST(large_programs_are_compared_a_few_points_at_a_time)
+{
+	Conv v = {16, 512, 512, {16, 3, 1, 1, 1, 1}, {16, 3, 1, 1, 1, 1}};
+	const bool constant[] = {false, true};
+	Binding binding = {0};
+	Derivation way;
+	open_arena();
+	ck_assert(derivation_parse(arena, "bilinear 0 1 2 4 1; bilinear 5 0 3 4 0; converge 0", &way));
+	const Program *given = program_parse(ctx, "large", conv_text(&v));
+	const Program *derived = derivation_replay(arena, given, constant, &way);
+	ck_assert_ptr_nonnull(derived);
+	const char *difference = einnet_difference(arena, given, derived, &binding);
+	ck_assert_msg(!difference, "%s", difference);
+	close_arena();
+}
+END_TEST
+
 START_TEST(dilated_windows_become_products_of_sums)
 {
 	Conv v = row_of(29, 3, 2, 2);
@@ -588,6 +606,7 @@ main(int argc, char **argv)
 	tcase_add_test(t, kernels_of_5x5_become_3x3);
 	tcase_add_loop_test(t, windows_become_products_of_sums, 0, 7);
 	tcase_add_loop_test(t, windows_of_two_dims_become_products_of_sums, 0, 3);
+	tcase_add_test(t, large_programs_are_compared_a_few_points_at_a_time);
 	tcase_add_test(t, dilated_windows_become_products_of_sums);
 	tcase_add_loop_test(t, dilated_bands_become_products_of_phases, 0, 4);
 	tcase_add_test(t, searches_repeat);
