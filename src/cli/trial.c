@@ -9,7 +9,10 @@
 #include "graph/infer.h"
 #include "passes/derived_nodes.h"
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 4, LEAST_ROUNDS = 2 };
+
+/* Long runs are not repeated as often: of a second each, noise is the smaller part. */
+static const double ENOUGH = 3; /* seconds of all rounds */
 
 /* What the first round shows to be so much slower takes no further turns. */
 static const double HOPELESS = 1.5;
@@ -143,8 +146,10 @@ seconds_of(const Trial *trial)
 static void
 take_turns(int count, Trial *trials)
 {
-	double best = 1e30;
+	double best = 1e30, start = now_seconds();
 	for (int round = 0; round < ROUNDS; round++) {
+		if (round >= LEAST_ROUNDS && now_seconds() - start > ENOUGH)
+			return;
 		for (int i = 0; i < count; i++)
 			for (int threads = 1; threads >= 0; threads--) {
 				Trial *trial = &trials[i];
