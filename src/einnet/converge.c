@@ -289,8 +289,14 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	return NULL;
 }
 
-bool
-einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant)
+/* The last stages found to follow from constants: what two reads lead to is walked once. */
+typedef struct Walked {
+	const Stage *stages[64];
+	unsigned count;
+} Walked;
+
+static bool
+follows(const Program *program, const Tensor *tensor, const bool *constant, Walked *walked)
 {
 	const Stage *stage = tensor->stage;
 	if (!stage) {
@@ -299,11 +305,24 @@ einnet_is_constant(const Program *program, const Tensor *tensor, const bool *con
 				return constant && constant[i];
 		return false;
 	}
+	for (unsigned i = 0; i < walked->count && i < countof(walked->stages); i++)
+		if (walked->stages[i] == stage)
+			return true;
 	bool is_known = !stage->scan;
 	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
 		if (walk.e->op == EX_read)
-			is_known = is_known && einnet_is_constant(program, walk.e->tensor, constant);
+			is_known = is_known && follows(program, walk.e->tensor, constant, walked);
+	if (is_known)
+		walked->stages[walked->count++ % countof(walked->stages)] = stage;
 	return is_known;
+}
+
+bool
+einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant)
+{
+	Walked walked;
+	walked.count = 0;
+	return follows(program, tensor, constant, &walked);
 }
 
 bool

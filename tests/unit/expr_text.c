@@ -290,6 +290,27 @@ START_TEST(deep_nesting_is_refused)
 }
 END_TEST
 
+/* Operands in a row are nested, too: each is walked inside the next. */
+START_TEST(long_chains_are_refused)
+{
+	static const int counts[] = {9000, 100000};
+	for (size_t k = 0; k < countof(counts); k++) {
+		Failure failure;
+		open_ctx();
+		Buf buf = {.arena = arena};
+		buf_puts(&buf, "expr f(X: f32[4]) -> Y { Y[i:4]: f32 = X[i]");
+		for (int i = 0; i < counts[k]; i++)
+			buf_puts(&buf, " + X[i]");
+		buf_puts(&buf, " }");
+		bool is_read = try_run(parse_text, (void *)(uintptr_t)buf_text(&buf), &failure);
+		ck_assert_int_eq(is_read, k == 0);
+		if (!is_read)
+			ck_assert_ptr_nonnull(strstr(failure.text, "more than 10000 operations"));
+		close_ctx();
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -301,5 +322,6 @@ main(void)
 	tcase_add_test(t, shared_nodes_do_not_explode);
 	tcase_add_test(t, errors_have_a_line);
 	tcase_add_test(t, deep_nesting_is_refused);
+	tcase_add_test(t, long_chains_are_refused);
 	return unit_run(t);
 }

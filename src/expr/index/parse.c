@@ -9,14 +9,15 @@
 #include "expr/index/text.h"
 #include "expr/scalar/ctx.h"
 
-enum { MAX_NESTING = 6000, COMPARE_LEVEL = 4, UNARY_LEVEL = 8 };
+/* Scalars are walked by recursion, and each operation may be an operand of the next. */
+enum { MAX_NESTING = 6000, MAX_OPERATIONS = 10000, COMPARE_LEVEL = 4, UNARY_LEVEL = 8 };
 
 typedef struct Parser {
 	ExprCtx *ctx;
 	Scanner *scan;
 	const TextScope *scope;
 	Map lets; /* names of this scalar */
-	int nesting;
+	int nesting, operations;
 } Parser;
 
 /* e, or a number when e is NULL. */
@@ -113,6 +114,8 @@ make_op(Parser *p, ExprOp op, const Expr *const *args)
 {
 	const ScalarInfo *row = scalar_info(op);
 	DType types[3] = {DT_NONE, DT_NONE, DT_NONE};
+	if (++p->operations > MAX_OPERATIONS)
+		scan_fail(p->scan, "more than %d operations in one expression", MAX_OPERATIONS);
 	for (int i = 0; i < row->arity; i++)
 		types[i] = args[i]->type;
 	if (scalar_result_type(op, types) == DT_NONE) {
