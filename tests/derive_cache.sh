@@ -56,6 +56,9 @@ cmp -s cold.derive warm.derive && pass || lose "other choices: $(diff cold.deriv
 # What is not kept is not known: other options, and every file damaged in one of several ways.
 make other --config DeriveExpressions.seconds=0 --disable=Vectorize
 [ "$(grep -c '"no time left"' other.derive)" = 2 ] && pass || lose "for another pipeline: $(cat other.derive)"
+make ruled --config DeriveExpressions.rules=split_sum,position --config DeriveExpressions.depth=3
+grep -q "bilinear" cold.derive && grep -q "position" ruled.derive && ! grep -q "bilinear" ruled.derive && pass ||
+	lose "for other rules: $(cat cold.derive ruled.derive)"
 cp -r cache whole
 for damage in "printf x >>" "truncate -s 40" "printf z | dd conv=notrunc bs=1 seek=70 status=none of=" \
 	": >" "truncate -s 1T" "rm -f FILE; mkfifo" "rm -f FILE; ln -s /dev/zero"; do

@@ -4,29 +4,22 @@
  * =>  %t = Expression(%x, %w')     T[n,h,w,rsf] = sum(c) X[n,h,w,c] * W'[rsf,c]    a library's call
  *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]        a kernel
  *
- * Only products that windows move over have something to gain. Equal questions (the same program,
- * the same inputs known) are asked once, those of the most work first while there is time. What
- * follows from weights alone is computed here.
+ * Equal questions (the same program, the same inputs known) are asked once, those of the most work
+ * first while there is time. What follows from weights alone is computed here.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "einnet/derivation.h"
-#include "expr/stage/canon.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/derive_trials.h"
 #include "passes/derived_nodes.h"
 #include "passes/passes.h"
-#include "program/forms.h"
-#include "program/unit.h"
 
 /* For all questions of a model. */
 enum { SECONDS = 60 };
-
-/* Products below are not worth a search: a few microseconds. */
-static const double LEAST_FLOPS = 1e6;
 
 /* A node that asks. */
 typedef struct Asker {
@@ -46,81 +39,21 @@ typedef struct Deriver {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* An index that two iterators of more than one step move. */
-static bool
-moves_in_windows(const Stage *stage)
-{
-	int total = stage->nloop + stage->nreduce;
-	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
-		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++) {
-			int count = 0;
-			for (int i = 0; i < total; i++)
-				count += expr_uses_iter(walk.e->arg[d], i) && !dim_is(stage->iters[i].hi, 1);
-			if (count > 1)
-				return true;
-		}
-	return false;
-}
-
-/* Operations of products in windows. */
-static double
-work_of(const Deriver *deriver, const Program *program)
-{
-	double flops = 0;
-	for (int s = 0; s < program->nstage; s++) {
-		const Stage *stage = program->stages[s];
-		const Dim *points = stage_points(program->ctx, stage);
-		if (stage_is_product(stage) && moves_in_windows(stage))
-			flops += 2 * (double)probe_dim(deriver->target, points);
-	}
-	return flops;
-}
-
-static const char *
-key_of(Arena *arena, const Program *program, const bool *constant)
-{
-	Buf buf = {.arena = arena};
-	Hash128 hash = program_fingerprint(program_canon(program));
-	buf_printf(&buf, "derive %016llx%016llx ", (unsigned long long)hash.high,
-	           (unsigned long long)hash.low);
-	for (int i = 0; i < program->ninput; i++)
-		buf_putc(&buf, constant[i] ? 'w' : 'x');
-	return buf_text(&buf);
-}
-
 static void
 ask(Deriver *deriver, Node *node)
 {
-	PassContext *context = deriver->context;
-	Arena *arena = deriver->graph->arena;
-	if (!node->outputs[0] || pass_denied(context, "derive", node->outputs[0]->name) ||
-	    !node_has_meaning(node) || node->nregion)
+	Arena *arena = deriver->context->arena;
+	Question asked;
+	if (derive_question(deriver->context, deriver->graph, node, &asked))
 		return;
-	const Program *program = node_meaning(deriver->graph, node);
-	double work = work_of(deriver, program);
-	if (work < LEAST_FLOPS)
-		return;
-	program = program_inline_stages(arena, program);
-	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
-	int count = node_meaning_inputs(node, inputs);
-	bool *constant = NEW_N(arena, bool, count + 1);
-	for (int i = 0; i < count; i++)
-		constant[i] = inputs[i]->constant && !inputs[i]->is_default;
-	const char *key = key_of(context->arena, program, constant);
-	Question *question = map_find(&deriver->by_key, key);
+	Question *question = map_find(&deriver->by_key, asked.key);
 	if (!question) {
-		question = NEW(context->arena, Question);
-		*question = (Question){.key = key,
-		                       .number = deriver->questions.count,
-		                       .program = program,
-		                       .constant = constant,
-		                       .work = work,
-		                       .node = node->loc.node,
-		                       .choice = {.key = key, .candidates = ""}};
-		map_set(&deriver->by_key, key, question);
-		vec_push(context->arena, &deriver->questions, question);
+		asked.number = deriver->questions.count;
+		question = arena_memdup(arena, &asked, sizeof asked);
+		map_set(&deriver->by_key, asked.key, question);
+		vec_push(arena, &deriver->questions, question);
 	}
-	vec_push(context->arena, &deriver->askers, (Asker){node, question});
+	vec_push(arena, &deriver->askers, (Asker){node, question});
 }
 
 static void
@@ -129,8 +62,7 @@ ask_region(Deriver *deriver, Region *region)
 	for (Node *node = region->first; node; node = node->next) {
 		for (int i = 0; i < node->nregion; i++)
 			ask_region(deriver, node->regions[i]);
-		if (node->noutput == 1)
-			ask(deriver, node);
+		ask(deriver, node);
 	}
 }
 

@@ -16,9 +16,6 @@
 
 enum { TRIED = 5, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
 
-/* Faster by less is not worth another form, and may be noise. */
-static const double CLEARLY = 0.93;
-
 /* What is estimated to take more of the original's time is not tried: the device's row does not
  * tell such programs apart. */
 static const double PROMISING = 0.85;
@@ -110,17 +107,41 @@ config_of(const PassContext *context, const char *key, int fallback)
 	return value < 0 ? fallback : value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
+/* The bits of all rules but those of DeriveExpressions.rules=A,B. */
+static uint32_t
+rules_left_out(const PassContext *context)
+{
+	const char *names = pass_config_text(context, "DeriveExpressions.rules", NULL);
+	uint32_t bits = 0;
+	for (const char *at = names; at && *at;) {
+		size_t length = strcspn(at, ",");
+		const char *name = arena_strndup(context->arena, at, length);
+		RuleCode rule = rule_find(name);
+		if (rule == RULE_COUNT || rule_info(rule)->kind != RULE_exploring)
+			fail_as(FAIL_USAGE, NULL,
+			        "--config DeriveExpressions.rules: no rule that explores is called '%s'; try: "
+			        "tilewright list rules",
+			        name);
+		bits |= 1u << rule;
+		at += length + (at[length] == ',');
+	}
+	return names ? ~bits : 0;
+}
+
 /* The question with all of this pass and of the rules that decides about its answer. */
 static const char *
 full_question(PassContext *context, const Question *question)
 {
 	Buf buf = {.arena = context->arena};
+	uint32_t left_out = rules_left_out(context);
 	buf_printf(&buf, "%s\ndepth %d, states %d, tried %d, under %g, by %g\n", question->key,
 	           config_of(context, "DeriveExpressions.depth", DEPTH),
-	           config_of(context, "DeriveExpressions.budget", STATES), TRIED, PROMISING, CLEARLY);
+	           config_of(context, "DeriveExpressions.budget", STATES), TRIED, PROMISING,
+	           CLEARLY_FASTER);
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		const RuleInfo *info = rule_info((RuleCode)rule);
-		buf_printf(&buf, "%s %s: %s\n", info->name, info->args, info->doc);
+		if (!(left_out >> rule & 1))
+			buf_printf(&buf, "%s %s: %s\n", info->name, info->args, info->doc);
 	}
 	return buf_text(&buf);
 }
@@ -243,7 +264,7 @@ least_of(const Tried *tried)
 	int least = 0;
 	for (int i = 1; i < tried->count; i++)
 		if (tried->seconds[i] > 0 && seconds_in_chain(tried, i) < seconds_in_chain(tried, least) &&
-		    seconds_in_chain(tried, i) < CLEARLY * seconds_in_chain(tried, 0))
+		    seconds_in_chain(tried, i) < CLEARLY_FASTER * seconds_in_chain(tried, 0))
 			least = i;
 	return least;
 }
@@ -272,10 +293,13 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 {
 	Buf buf = {.arena = context->arena};
 	for (int i = 0; i < tried->count; i++) {
-		buf_printf(&buf, "%s%s %.1f us", i ? ", " : "", tried->ways[i],
-		           seconds_in_chain(tried, i) * 1e6);
-		if (tried->seconds[i] <= 0)
+		buf_printf(&buf, "%s%s ", i ? ", " : "", tried->ways[i]);
+		if (tried->seconds[i] > 0) {
+			buf_printf(&buf, "%.1f us", seconds_in_chain(tried, i) * 1e6);
+		} else {
+			buf_puts(&buf, "not measured");
 			pass_log(context, tried->ways[i], question->node, NULL, "it cannot be measured");
+		}
 	}
 	return buf_text(&buf);
 }
@@ -299,6 +323,7 @@ derive_measure(PassContext *context, Question *question)
 		.constant = question->constant,
 		.depth = config_of(context, "DeriveExpressions.depth", DEPTH),
 		.states = config_of(context, "DeriveExpressions.budget", STATES),
+		.disabled = rules_left_out(context),
 	};
 	SearchResult result = einnet_search(arena, expr_ctx_new(arena), given, &options);
 	Tried tried;

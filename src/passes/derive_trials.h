@@ -1,4 +1,4 @@
-/* What DeriveExpressions asks, and the three ways to an answer: a record, an earlier compilation,
+/* The three ways to an answer of DeriveExpressions: a record, an earlier compilation,
  * and searching and measuring.
  *
  *     derive 8d02960631a06898e099d010027fdb29 xww
@@ -7,23 +7,10 @@
 #ifndef PASSES_DERIVE_TRIALS_H
 #define PASSES_DERIVE_TRIALS_H
 
-#include "base/pass.h"
-#include "expr/stage/stage.h"
+#include "passes/derive_questions.h"
 
-/* The program as it was given: the answer where nothing is clearly faster. */
-#define AS_GIVEN "as given"
-
-/* What equal nodes share: the same program with the same inputs known. */
-typedef struct Question {
-	const char *key;
-	int number;             /* in order of asking */
-	const Program *program; /* of the graph's ctx */
-	const bool *constant;
-	double work;        /* operations at the probe sizes */
-	const char *node;   /* the first that asks, for the log */
-	PassChoice choice;  /* `chosen` NULL: not answered yet */
-	const char *reason; /* of what was chosen, for the log; NULL: it was the fastest */
-} Question;
+/* Faster by less is not worth another form, and may be noise. */
+#define CLEARLY_FASTER 0.93
 
 /* What an earlier compilation on this machine has measured. False: nothing that can be used. */
 bool derive_recall(PassContext *context, Question *question);

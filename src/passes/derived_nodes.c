@@ -13,6 +13,22 @@
 #include "graph/expression.h"
 #include "graph/infer.h"
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+DerivedPart
+derived_part(VendorForms *forms, Arena *arena, const Program *program, int stage,
+             const bool *constant)
+{
+	const Stage *s = program->stages[stage];
+	if (einnet_is_constant(program, s->results[0], constant))
+		return (DerivedPart){.is_known = true};
+	const Program *part = program_part(arena, program, stage, stage + 1);
+	const VendorMatch *match =
+		stage_is_product(s) ? einnet_match(forms, arena, program, stage) : NULL;
+	bool is_call = match && match->program->ninput == part->ninput;
+	return (DerivedPart){.program = part, .match = is_call ? match : NULL};
+}
+
 /* ---- nodes for a program --------------------------------------------------------------------- */
 
 typedef struct Emitter {
@@ -118,19 +134,16 @@ static void
 emit_stage(Emitter *e, int s)
 {
 	Arena *arena = e->graph->arena;
-	const Stage *stage = e->program->stages[s];
-	if (einnet_is_constant(e->program, stage->results[0], e->constant)) {
-		evaluate_stage(e, stage);
+	DerivedPart part = derived_part(e->forms, arena, e->program, s, e->constant);
+	if (part.is_known) {
+		evaluate_stage(e, e->program->stages[s]);
 		return;
 	}
-	const Program *part = program_part(arena, e->program, s, s + 1);
-	const VendorMatch *match =
-		stage_is_product(stage) ? einnet_match(e->forms, arena, e->program, s) : NULL;
-	bool is_call = match && match->program->ninput == part->ninput;
 	VendorMatch joined; /* as lowering does it; dims of 1 it leaves */
-	bool is_joined = is_call && (match->row->storage & STORAGE_joined) &&
-	                 vendor_match_row(e->forms, arena, part, match->row->name, &joined);
-	emit_part(e, part, is_call && !is_joined ? match->program : part);
+	bool is_joined =
+		part.match && (part.match->row->storage & STORAGE_joined) &&
+		vendor_match_row(e->forms, arena, part.program, part.match->row->name, &joined);
+	emit_part(e, part.program, part.match && !is_joined ? part.match->program : part.program);
 }
 
 Value *

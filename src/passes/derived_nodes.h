@@ -3,6 +3,17 @@
 #define PASSES_DERIVED_NODES_H
 
 #include "graph/graph.h"
+#include "program/match.h"
+
+/* What becomes of a stage. */
+typedef struct DerivedPart {
+	bool is_known;            /* it follows from constants: computed when compiling */
+	const Program *program;   /* the stage alone */
+	const VendorMatch *match; /* the call that computes it; NULL: a kernel does */
+} DerivedPart;
+
+DerivedPart derived_part(VendorForms *forms, Arena *arena, const Program *program, int stage,
+                         const bool *constant);
 
 typedef struct Place {
 	Region *region;

@@ -1,0 +1,94 @@
+/* Only products that windows move over have something to gain, and only where they are worth a
+ * search. */
+#include "passes/derive_questions.h"
+
+#include "einnet/rules.h"
+#include "expr/stage/canon.h"
+#include "graph/meaning.h"
+#include "program/forms.h"
+#include "target/target.h"
+
+/* Products below are not worth a search: a few microseconds. */
+static const double LEAST_FLOPS = 1e6;
+
+/* An index that two iterators of more than one step move. */
+static bool
+moves_in_windows(const Stage *stage)
+{
+	int total = stage->nloop + stage->nreduce;
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++) {
+			int count = 0;
+			for (int i = 0; i < total; i++)
+				count += expr_uses_iter(walk.e->arg[d], i) && !dim_is(stage->iters[i].hi, 1);
+			if (count > 1)
+				return true;
+		}
+	return false;
+}
+
+/* Operations of products in windows. */
+static double
+work_of(const Target *target, const Program *program)
+{
+	double flops = 0;
+	for (int s = 0; s < program->nstage; s++) {
+		const Stage *stage = program->stages[s];
+		const Dim *points = stage_points(program->ctx, stage);
+		if (stage_is_product(stage) && moves_in_windows(stage))
+			flops += 2 * (double)probe_dim(target, points);
+	}
+	return flops;
+}
+
+static const char *
+key_of(Arena *arena, const Program *program, const bool *constant)
+{
+	Buf buf = {.arena = arena};
+	Hash128 hash = program_fingerprint(program_canon(program));
+	buf_printf(&buf, "derive %016llx%016llx ", (unsigned long long)hash.high,
+	           (unsigned long long)hash.low);
+	for (int i = 0; i < program->ninput; i++)
+		buf_putc(&buf, constant[i] ? 'w' : 'x');
+	return buf_text(&buf);
+}
+
+/* Which inputs of the meaning are known. */
+static const bool *
+known_inputs(Arena *arena, const Node *node)
+{
+	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
+	int count = node_meaning_inputs(node, inputs);
+	bool *constant = NEW_N(arena, bool, count + 1);
+	for (int i = 0; i < count; i++)
+		constant[i] = inputs[i]->constant && !inputs[i]->is_default;
+	return constant;
+}
+
+const char *
+derive_question(PassContext *context, const Graph *graph, const Node *node, Question *question)
+{
+	Arena *arena = graph->arena;
+	if (node->noutput != 1 || !node->outputs[0])
+		return "it has several results";
+	if (pass_denied(context, "derive", node->outputs[0]->name))
+		return "proving the bundle found it wrong when it was derived";
+	if (node->nregion || !node_has_meaning(node))
+		return "the operator has no expression of its own";
+	const Program *program = node_meaning(graph, node);
+	double work = work_of(context->target, program);
+	if (work == 0)
+		return "it is no sum of products that a window moves over";
+	if (work < LEAST_FLOPS)
+		return "its products are too few to be worth a search: under 10^6 operations";
+	program = program_inline_stages(arena, program);
+	const bool *constant = known_inputs(arena, node);
+	const char *key = key_of(context->arena, program, constant);
+	*question = (Question){.key = key,
+	                       .program = program,
+	                       .constant = constant,
+	                       .work = work,
+	                       .node = node->loc.node,
+	                       .choice = {.key = key, .candidates = ""}};
+	return NULL;
+}

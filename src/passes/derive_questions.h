@@ -1,0 +1,30 @@
+/* What a node asks DeriveExpressions, or why it asks nothing.
+ *
+ *     conv1: derive 8d02960631a06898e099d010027fdb29 xww
+ */
+#ifndef PASSES_DERIVE_QUESTIONS_H
+#define PASSES_DERIVE_QUESTIONS_H
+
+#include "base/pass.h"
+#include "graph/graph.h"
+
+/* The program as it was given: the answer where nothing is clearly faster. */
+#define AS_GIVEN "as given"
+
+/* What equal nodes share: the same program with the same inputs known. */
+typedef struct Question {
+	const char *key;
+	int number;             /* in order of asking */
+	const Program *program; /* of the graph's ctx */
+	const bool *constant;
+	double work;        /* operations at the probe sizes */
+	const char *node;   /* the first that asks, for the log */
+	PassChoice choice;  /* `chosen` NULL: not answered yet */
+	const char *reason; /* of what was chosen, for the log; NULL: it was the fastest */
+} Question;
+
+/* Fill in what the node asks. NULL; or why it asks nothing, one sentence for all such nodes. */
+const char *derive_question(PassContext *context, const Graph *graph, const Node *node,
+                            Question *question);
+
+#endif
