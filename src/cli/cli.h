@@ -29,6 +29,7 @@ enum {
 	INSPECT = 8192,
 	COMPILE = 16384,
 	DERIVE = 32768,
+	EXPLAIN = 65536,
 };
 
 #define FIELD_flag bool
@@ -69,6 +70,9 @@ void options_read(Options *options, int argc, char **argv);
  * words behind `tilewright` that show them all. */
 _Noreturn void fail_unknown(const char *what, const char *wrong, int count,
                             const char *const *names, const char *verb);
+/* The same of a word in a file; `loc` may be NULL. */
+_Noreturn void fail_unknown_at(const Loc *loc, const char *what, const char *wrong, int count,
+                               const char *const *names, const char *verb);
 
 void print_help(void);
 void print_verb_help(const Verb *verb);

@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/model.h"
+#include "cli/nodes.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/rule_names.h"
 #include "cli/trial.h"
 #include "einnet/search.h"
 #include "expr/stage/canon.h"
@@ -25,8 +27,8 @@ typedef struct Question {
 	const Program *program;
 	const bool *constant;
 	const Target *target;
-	FileWriter *record; /* --derivation */
-	Arena *lines;       /* of a line of it */
+	FileWriter *record, *picture, *model; /* --derivation, --dot, -o */
+	Arena *lines;                         /* of a line of it */
 	Progress progress;
 	VEC(Visit) visits;
 } Question;
@@ -43,18 +45,29 @@ work_of(const Target *target, const Program *program)
 	return work;
 }
 
-/* The node of that name, or with the most products. */
+/* What can be searched: without it there is no expression to write anything about. */
 static const Node *
-find_node(const Question *d, const Graph *graph)
+node_asked(const Question *d, const Graph *graph)
+{
+	const char *name = d->options->node;
+	const Node *node = node_named(graph, name);
+	StrVec names = {0};
+	node_names(d->arena, graph, &names);
+	if (!node)
+		fail_no_node(d->arena, graph->file, name, &names,
+		             arena_printf(d->arena, "print %s", graph->file));
+	if (!node_has_meaning(node))
+		fail_unsupported(&node->loc, "the operator has no expression to derive from");
+	return node;
+}
+
+/* The one with the most products. */
+static const Node *
+node_of_most_work(const Question *d, const Graph *graph)
 {
 	const Node *found = NULL;
 	double most = 0;
 	for (const Node *node = graph->body->first; node; node = node->next) {
-		if (d->options->node) {
-			if (node->loc.node && strcmp(node->loc.node, d->options->node) == 0)
-				return node;
-			continue;
-		}
 		double work = node_has_meaning(node) ? work_of(d->target, node_meaning(graph, node)) : 0;
 		if (work > most) {
 			most = work;
@@ -62,20 +75,21 @@ find_node(const Question *d, const Graph *graph)
 		}
 	}
 	if (!found)
-		fail_as(FAIL_USAGE, NULL,
-		        d->options->node ? "%s: no node is called '%s'"
-		                         : "%s: no node is a sum of products%s",
-		        graph->file, d->options->node ? d->options->node : "");
+		fail_as(FAIL_USAGE, NULL, "%s: no node is a sum of products; --node names another",
+		        graph->file);
 	return found;
 }
 
 static void
 read_node(Question *d, const char *path)
 {
+	if (d->options->constant.count)
+		fail_as(FAIL_USAGE, NULL,
+		        "--constant is for expressions; of a model known inputs are its constants (--fix)");
 	Graph *graph = model_read(d->options, d->arena, path);
 	graph_infer(graph);
 	d->target = target_new(d->options, d->arena, target_name(d->options, 0), graph);
-	const Node *node = find_node(d, graph);
+	const Node *node = d->options->node ? node_asked(d, graph) : node_of_most_work(d, graph);
 	d->program = node_meaning(graph, node);
 	Value **inputs = NEW_N(d->arena, Value *, node->ninput + 1);
 	int count = node_meaning_inputs(node, inputs);
@@ -100,6 +114,8 @@ input_named(const Question *d, const char *name)
 static void
 read_text(Question *d, const char *path, const char *text)
 {
+	if (d->options->node)
+		fail_as(FAIL_USAGE, NULL, "--node: %s is an expression and has no nodes", path);
 	d->program = text_program(d->arena, path, text);
 	Target *target = NEW(d->arena, Target);
 	*target = (Target){.device = device_of(target_name(d->options, 0)), .threads = 1};
@@ -126,20 +142,31 @@ read_subject(Question *d)
 	d->program = program_inline_stages(d->arena, d->program);
 }
 
-static uint32_t
-disabled_rules(const Question *d)
+/* A limit, 0 for the default. */
+static int
+limit_of(const char *option, int64_t value)
 {
-	uint32_t bits = 0;
-	for (int i = 0; i < d->options->without.count; i++) {
-		RuleCode rule = rule_find(d->options->without.data[i]);
-		const char *names[RULE_COUNT];
-		for (int k = 0; k < RULE_COUNT; k++)
-			names[k] = rule_info((RuleCode)k)->name;
-		if (rule == RULE_COUNT)
-			fail_unknown("rule", d->options->without.data[i], RULE_COUNT, names, "list rules");
-		bits |= 1u << rule;
-	}
-	return bits;
+	if (value < 0 || value > INT32_MAX)
+		fail_as(FAIL_USAGE, NULL, "%s: expected a number from 0 to %d, saw %lld", option, INT32_MAX,
+		        (long long)value);
+	return (int)value;
+}
+
+/* Before there is anything to write, so that a long search does not end in nothing. */
+static void
+open_files(Question *d)
+{
+	const Options *o = d->options;
+	d->record = o->derivation && !o->replay ? file_create(d->arena, o->derivation) : NULL;
+	d->picture = o->dot && !o->replay ? file_create(d->arena, o->dot) : NULL;
+	d->model = o->output ? file_create(d->arena, o->output) : NULL;
+}
+
+static void
+write_file(FileWriter *file, const Buf *text)
+{
+	file_put(file, text->data, text->size);
+	file_commit(file);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -200,7 +227,7 @@ show_progress(void *arg, int done, int total)
 
 /* The states on the way to candidates. */
 static void
-write_dot(Question *d, const char *path)
+write_dot(Question *d)
 {
 	Buf out = {.arena = d->arena};
 	int count = 0;
@@ -230,7 +257,7 @@ write_dot(Question *d, const char *path)
 			           "  c%d [label=\"%.1f us\", shape=ellipse];\n  s%d -> c%d [style=dashed];\n",
 			           i, d->visits.data[i].seconds * 1e6, d->visits.data[i].state, i);
 	buf_puts(&out, "}\n");
-	file_write(d->arena, path, out.data, out.size);
+	write_file(d->picture, &out);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -265,7 +292,7 @@ write_model(Question *d, const Program *program)
 	if (!graph)
 		fail_unsupported(NULL, "-o: a program with symbols is no model of its own");
 	graph_print(&text, graph);
-	file_write(d->arena, d->options->output, text.data, text.size);
+	write_file(d->model, &text);
 }
 
 static void
@@ -285,17 +312,17 @@ search(Question *d)
 {
 	const Options *o = d->options;
 	d->lines = arena_new_in(d->arena, "lines");
-	d->record = o->derivation ? file_create(d->arena, o->derivation) : NULL;
 	d->progress = progress_begin(o);
 	SearchOptions options = {.target = d->target,
 	                         .constant = d->constant,
-	                         .depth = (int)o->depth,
-	                         .states = (int)o->budget,
-	                         .disabled = disabled_rules(d),
+	                         .depth = limit_of("--depth", o->depth),
+	                         .states = limit_of("--budget", o->budget),
+	                         .disabled = rules_left_out(o),
 	                         .keeps_dear = o->everything,
 	                         .visit = o->derivation || o->dot ? record : NULL,
 	                         .progress = show_progress,
 	                         .arg = d};
+	open_files(d);
 	double start = now_seconds();
 	SearchResult result = einnet_search(d->arena, d->program->ctx, d->program, &options);
 	double seconds = now_seconds() - start;
@@ -311,8 +338,8 @@ search(Question *d)
 	if (!o->json && !o->quiet && result.list.count)
 		show_program(d, "\nthe least:", result.list.data[0].program);
 	if (o->dot)
-		write_dot(d, o->dot);
-	if (o->output && result.list.count)
+		write_dot(d);
+	if (o->output)
 		write_model(d, result.list.data[0].program);
 	return 0;
 }
@@ -335,25 +362,25 @@ static int
 replay(Question *d)
 {
 	Arena *arena = d->arena;
-	Report *report = report_new(d->options);
-	Table *steps = report_table(report, "steps", "step|program");
-	show_step(d, steps, "given", program_canon(d->program));
-	Derivation way, until = {.converged = -1};
+	Derivation way;
+	Reason why = NULL;
 	if (!derivation_parse(arena, d->options->replay, &way))
 		fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no derivation", d->options->replay);
-	for (int i = 1; i <= way.nstep + (way.converged >= 0); i++) {
-		until = way;
-		if (i <= way.nstep)
-			until = (Derivation){i, way.steps, -1};
-		const Program *next = derivation_replay(arena, d->program, d->constant, &until);
-		const char *text = i <= way.nstep ? step_text(arena, &way.steps[i - 1])
-		                                  : arena_printf(arena, "converge %d", way.converged);
-		if (!next)
-			fail_as(FAIL_USAGE, NULL, "--replay: '%s' does not apply there", text);
-		show_step(d, steps, text, next);
-		if (d->options->output)
-			write_model(d, next);
+	open_files(d);
+	Report *report = report_new(d->options);
+	Table *steps = report_table(report, "steps", "step|program");
+	const Program *program = program_canon(d->program);
+	show_step(d, steps, "given", program);
+	for (int i = 0; i < derivation_parts(&way); i++) {
+		const char *text = derivation_part_text(arena, &way, i);
+		program = derivation_part(arena, program, d->constant, &way, i, &why);
+		if (!program)
+			fail_as(FAIL_USAGE, NULL, "--replay: '%s' does not apply there%s%s", text,
+			        why ? ": " : "", why ? why : "");
+		show_step(d, steps, text, program);
 	}
+	if (d->options->output)
+		write_model(d, program);
 	if (d->options->json)
 		report_print(report);
 	return 0;

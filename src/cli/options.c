@@ -118,12 +118,19 @@ near_name(const char *wrong, int count, const char *const *names)
 }
 
 void
+fail_unknown_at(const Loc *loc, const char *what, const char *wrong, int count,
+                const char *const *names, const char *verb)
+{
+	const char *near = near_name(wrong, count, names);
+	fail_as(FAIL_USAGE, loc, "there is no %s '%s'%s%s%s; try: tilewright %s", what, wrong,
+	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", verb);
+}
+
+void
 fail_unknown(const char *what, const char *wrong, int count, const char *const *names,
              const char *verb)
 {
-	const char *near = near_name(wrong, count, names);
-	fail_as(FAIL_USAGE, NULL, "there is no %s '%s'%s%s%s; try: tilewright %s", what, wrong,
-	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", verb);
+	fail_unknown_at(NULL, what, wrong, count, names, verb);
 }
 
 /* ---- values ---- */

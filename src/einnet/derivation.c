@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "einnet/converge.h"
+#include "einnet/rules_inner.h"
 #include "expr/stage/canon.h"
 
 /* ---- converging by itself -------------------------------------------------------------------- */
@@ -182,40 +182,67 @@ derivation_converge(VendorForms *forms, Arena *arena, const Program *program, in
 	return count;
 }
 
-const Program *
-derivation_replay(Arena *arena, const Program *program, const bool *constant, const Derivation *way)
+int
+derivation_parts(const Derivation *way)
 {
-	int converged = way->converged;
+	return way->nstep + (way->converged >= 0);
+}
+
+/* The N-th form that the products converge to, counted through all of them. */
+static const Program *
+converge_to(Arena *arena, const Program *program, const bool *constant, int number, Reason *why)
+{
 	VendorForms *forms = vendor_forms_new(arena);
-	program = program_canon(program);
-	for (int i = 0; program && i < way->nstep; i++) {
-		program = derivation_step(arena, program, constant, &way->steps[i], NULL);
-		program = program ? program_canon(program) : NULL;
-	}
-	for (int s = 0; program && converged >= 0 && s < program->nstage; s++) {
+	for (int s = 0; s < program->nstage; s++) {
 		const Program *found[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, constant))
 			continue;
 		int count = derivation_converge(forms, arena, program, s, constant, found);
-		if (converged < count)
-			return program_canon(found[converged]);
-		converged -= count;
+		if (number < count)
+			return program_canon(found[number]);
+		number -= count;
 	}
-	return converged < 0 ? program : NULL;
+	return rule_refuse(why, "the products converge to fewer forms");
+}
+
+const Program *
+derivation_part(Arena *arena, const Program *program, const bool *constant, const Derivation *way,
+                int part, Reason *why)
+{
+	if (part == way->nstep)
+		return converge_to(arena, program, constant, way->converged, why);
+	const Program *next = derivation_step(arena, program, constant, &way->steps[part], why);
+	return next ? program_canon(next) : NULL;
+}
+
+const Program *
+derivation_replay(Arena *arena, const Program *program, const bool *constant, const Derivation *way)
+{
+	program = program_canon(program);
+	for (int i = 0; program && i < derivation_parts(way); i++)
+		program = derivation_part(arena, program, constant, way, i, NULL);
+	return program;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 const char *
+derivation_part_text(Arena *arena, const Derivation *way, int part)
+{
+	Buf buf = {.arena = arena};
+	if (part == way->nstep)
+		buf_printf(&buf, "converge %d", way->converged);
+	else
+		rule_print(&buf, &way->steps[part]);
+	return buf_text(&buf);
+}
+
+const char *
 derivation_text(Arena *arena, const Derivation *way)
 {
 	Buf buf = {.arena = arena};
-	for (int i = 0; i < way->nstep; i++) {
-		buf_puts(&buf, i ? "; " : "");
-		rule_print(&buf, &way->steps[i]);
-	}
-	if (way->converged >= 0)
-		buf_printf(&buf, "%sconverge %d", way->nstep ? "; " : "", way->converged);
+	for (int i = 0; i < derivation_parts(way); i++)
+		buf_printf(&buf, "%s%s", i ? "; " : "", derivation_part_text(arena, way, i));
 	return buf.size ? buf_text(&buf) : "as given";
 }
 
@@ -231,7 +258,7 @@ derivation_parse(Arena *arena, const char *text, Derivation *way)
 		const char *word = arena_strndup(arena, text + skipped, length - skipped);
 		RuleStep step;
 		int behind = 0;
-		bool is_last = sscanf(word, "converge %d%n", &way->converged, &behind) == 1;
+		bool is_last = sscanf(word, "converge %9d%n", &way->converged, &behind) == 1;
 		if (is_last && (word[behind] || text[length] || way->converged < 0))
 			return false;
 		if (!is_last && !rule_parse(word, &step))

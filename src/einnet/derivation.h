@@ -22,12 +22,19 @@ const Program *derivation_step(Arena *arena, const Program *program, const bool 
 int derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
                         const bool *constant, const Program *out[CONVERGED_MAX]);
 
+/* A way has parts: its steps, and at last what it converges to. From the canonical program before
+ * part `part` the one behind it, canonical, too; NULL, with the reason, where it does not apply. */
+int derivation_parts(const Derivation *way);
+const Program *derivation_part(Arena *arena, const Program *program, const bool *constant,
+                               const Derivation *way, int part, Reason *why);
+
 /* The program at the end of the way, in canonical form; NULL where a step does not apply. */
 const Program *derivation_replay(Arena *arena, const Program *program, const bool *constant,
                                  const Derivation *way);
 
 /* The text above; "as given" where there is no step. Parsing gives false where it is none. */
 const char *derivation_text(Arena *arena, const Derivation *way);
+const char *derivation_part_text(Arena *arena, const Derivation *way, int part);
 bool derivation_parse(Arena *arena, const char *text, Derivation *way);
 
 #endif

@@ -8,4 +8,4 @@ expr f(X: f32[32,32], V: f32[32,16], W: f32[31,16]) -> A, B, C {
   C[m:32, n:16] = sum(k:32) X[m,k]*A[k,n]
 }
 -- err
---replay: 'merge_products 0 0' does not apply there
+--replay: 'merge_products 0 0' does not apply there: no other product goes with it

@@ -1,0 +1,20 @@
+/* Nodes of a graph as people call them: by the model's name, or by that of an output. */
+#ifndef CLI_NODES_H
+#define CLI_NODES_H
+
+#include "graph/graph.h"
+
+/* The first in the order of the graph, those in branches and loops too; NULL: there is none. */
+const Node *node_named(const Graph *graph, const char *name);
+
+/* The model's name, or the first output's where it has none. */
+const char *node_called(const Node *node);
+
+/* Append all names that node_named() finds. */
+void node_names(Arena *arena, const Graph *graph, StrVec *names);
+
+/* Fail (FAIL_USAGE): none of the names is this one. `path` is the model's, `verb` shows all. */
+_Noreturn void fail_no_node(Arena *arena, const char *path, const char *name, const StrVec *names,
+                            const char *verb);
+
+#endif

@@ -1,0 +1,57 @@
+/* --rules FILE: a name on each line; what stands behind a # is for people. */
+#include "cli/rule_names.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+/* The bit of an exploring rule; the others are taken wherever they apply. */
+static uint32_t
+bit_of(const Loc *loc, const char *name)
+{
+	const char *names[RULE_COUNT];
+	int count = 0;
+	for (int k = 0; k < RULE_COUNT; k++) {
+		const RuleInfo *rule = rule_info((RuleCode)k);
+		if (rule->kind == RULE_exploring && strcmp(rule->name, name) == 0)
+			return 1u << k;
+		if (rule->kind == RULE_exploring)
+			names[count++] = rule->name;
+	}
+	if (rule_find(name) != RULE_COUNT)
+		fail_as(FAIL_USAGE, loc,
+		        "'%s' is taken wherever it applies; only rules that explore can be chosen: "
+		        "tilewright list rules",
+		        name);
+	fail_unknown_at(loc, "rule", name, count, names, "list rules");
+}
+
+static uint32_t
+rules_of_file(Arena *arena, const char *path)
+{
+	uint32_t bits = 0;
+	Loc loc = {.file = path};
+	const char *text = file_text(arena, path);
+	for (loc.line = 1; *text; loc.line++) {
+		size_t length = strcspn(text, "\n"), named = strcspn(text, "#\n");
+		const char *from = text + strspn(text, " \t\r");
+		const char *end = text + named;
+		while (end > from && strchr(" \t\r", end[-1]))
+			end--;
+		if (end > from)
+			bits |= bit_of(&loc, arena_strndup(arena, from, (size_t)(end - from)));
+		text += length + (text[length] == '\n');
+	}
+	if (!bits)
+		fail_as(FAIL_USAGE, &(Loc){.file = path}, "no rule is named: expected one on each line");
+	return bits;
+}
+
+uint32_t
+rules_left_out(const Options *options)
+{
+	uint32_t bits = options->rules ? ~rules_of_file(options->arena, options->rules) : 0;
+	for (int i = 0; i < options->without.count; i++)
+		bits |= bit_of(NULL, options->without.data[i]);
+	return bits;
+}
