@@ -8,10 +8,9 @@
 #include "runtime/json.h"
 
 void
-choices_read(Arena *arena, const char *path, const char *member, Map *values)
+choices_parse(Arena *arena, const char *path, const char *text, const char *member, Map *values)
 {
 	Loc loc = {.file = path};
-	const char *text = file_text(arena, path);
 	for (loc.line = 1; *text; loc.line++) {
 		size_t length = strcspn(text, "\n");
 		cJSON *json = cJSON_ParseWithLength(text, length);
@@ -26,6 +25,12 @@ choices_read(Arena *arena, const char *path, const char *member, Map *values)
 			fail(&loc, "expected {\"key\": …, \"%s\": …}", member);
 		text += length + (text[length] == '\n');
 	}
+}
+
+void
+choices_read(Arena *arena, const char *path, const char *member, Map *values)
+{
+	choices_parse(arena, path, file_text(arena, path), member, values);
 }
 
 void

@@ -9,6 +9,8 @@
 
 /* One member of each line by its key. Fails with the line where there is no such member. */
 void choices_read(Arena *arena, const char *path, const char *member, Map *values);
+void choices_parse(Arena *arena, const char *path, const char *text, const char *member,
+                   Map *values);
 
 /* Append what a compilation chose. One that was replayed keeps what was measured when it was
  * made. */

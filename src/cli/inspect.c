@@ -1,4 +1,6 @@
 /* tilewright inspect: what is in a bundle. Reads the file only; no code is loaded. */
+#include "cli/inspect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,30 +48,58 @@ step_kind(PlanStepKind kind)
 	return words[kind];
 }
 
+static const char *
+result_text(Arena *arena, const Plan *plan, const PlanStep *step)
+{
+	Buf result = {.arena = arena};
+	for (int k = step->narg - step->noutput; k < step->narg; k++) {
+		const PlanBuffer *buffer = step->args[k] >= 0 ? &plan->buffers[step->args[k]] : NULL;
+		if (!buffer)
+			continue;
+		buf_printf(&result, "%s%s[", result.size ? ", " : "", dtype_name(buffer->type));
+		for (int d = 0; d < buffer->rank; d++) {
+			buf_puts(&result, d ? "," : "");
+			bundle_dim_text(&result, plan, buffer->dims[d]);
+		}
+		buf_printf(&result, "]%s%s", buffer->layout ? " @" : "",
+		           buffer->layout ? buffer->layout : "");
+	}
+	return buf_text(&result);
+}
+
+/* "a, b" has "a". */
+static bool
+is_among(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = names; at; at = strstr(at, ", ")) {
+		at += at == names ? 0 : 2;
+		if (strncmp(at, name, length) == 0 && (!at[length] || strncmp(at + length, ", ", 2) == 0))
+			return true;
+	}
+	return false;
+}
+
 static void
-plan_rows(Table *table, Arena *arena, const Plan *plan, const char *prefix)
+plan_rows(Table *table, Arena *arena, const Plan *plan, const char *origin, const char *prefix)
 {
 	for (int i = 0; i < plan->nstep; i++) {
 		const PlanStep *step = &plan->steps[i];
-		Buf result = {.arena = arena};
-		for (int k = step->narg - step->noutput; k < step->narg; k++) {
-			const PlanBuffer *buffer = step->args[k] >= 0 ? &plan->buffers[step->args[k]] : NULL;
-			if (!buffer)
-				continue;
-			buf_printf(&result, "%s%s[", result.size ? ", " : "", dtype_name(buffer->type));
-			for (int d = 0; d < buffer->rank; d++) {
-				buf_puts(&result, d ? "," : "");
-				bundle_dim_text(&result, plan, buffer->dims[d]);
-			}
-			buf_printf(&result, "]%s%s", buffer->layout ? " @" : "",
-			           buffer->layout ? buffer->layout : "");
-		}
-		table_row(table, "%s|%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
-		          step_kind(step->kind), step->is_beside ? "|" : "", step->row ? step->row : "",
-		          buf_text(&result), step->name ? step->name : "");
+		if (!origin || (step->origins && is_among(step->origins, origin)))
+			table_row(table, "%s|%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
+			          step_kind(step->kind), step->is_beside ? "|" : "", step->row ? step->row : "",
+			          result_text(arena, plan, step), step->name ? step->name : "");
 		for (int k = 0; k < step->nbody; k++)
-			plan_rows(table, arena, step->bodies[k], arena_printf(arena, "%s%d.", prefix, i));
+			plan_rows(table, arena, step->bodies[k], origin,
+			          arena_printf(arena, "%s%d.", prefix, i));
 	}
+}
+
+void
+report_steps(Report *report, Arena *arena, const Plan *plan, const char *origin)
+{
+	plan_rows(report_table(report, "steps", ">index:step|kind|beside|row|result|name"), arena, plan,
+	          origin, "");
 }
 
 static void
@@ -89,8 +119,7 @@ report_targets(Report *report, Arena *arena, const Bundle *bundle)
 		table_row(table, "%s|%s|%s|%s", target->device, cpu_supports(target->march) ? "runs" : "",
 		          *target->vendor ? target->vendor : "none", buf_text(&buf));
 		if (i == 0)
-			plan_rows(report_table(report, "steps", ">index:step|kind|beside|row|result|name"),
-			          arena, plan, "");
+			report_steps(report, arena, plan, NULL);
 	}
 }
 

@@ -103,6 +103,8 @@ report_table(Report *report, const char *key, const char *columns)
 	return table;
 }
 
+const char *const table_empty = NULL;
+
 void
 table_row(Table *table, const char *format, ...)
 {

@@ -31,6 +31,7 @@ void report_number(Report *report, const char *key, const char *label, double va
 Table *report_table(Report *report, const char *key, const char *columns);
 /* A conversion for each column: %s is a text (NULL: an empty cell), any other a number. */
 void table_row(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+extern const char *const table_empty; /* for %s, where a number is not known */
 
 void report_print(Report *report);
 

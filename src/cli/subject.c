@@ -22,27 +22,6 @@ bundle_of(const Options *options, Arena *arena, const char *path)
 	return output;
 }
 
-static void
-read_pipeline(Options *options, Arena *arena, const char *text)
-{
-	while (*text) {
-		size_t length = strcspn(text, ",");
-		const char *word = arena_strndup(arena, text, length);
-		if (strcmp(word, "none") == 0)
-			options->level = 0;
-		else if (word[0] == 'O' && word[1])
-			options->level = number_of("pipeline O", word + 1);
-		else if (word[0] == '-' && word[1])
-			vec_push(arena, &options->disable, word + 1);
-		else if (word[0] == '+' && word[1])
-			vec_push(arena, &options->require, word + 1);
-		else
-			fail_as(FAIL_USAGE, NULL, "pipeline: expected none, O3, -PASS or +PASS, saw '%s'",
-			        word);
-		text += length + (text[length] == ',');
-	}
-}
-
 /* Lists grow in place: a copy of the options needs its own. */
 static StrVec
 copy_list(Arena *arena, const StrVec *list)
@@ -53,13 +32,40 @@ copy_list(Arena *arena, const StrVec *list)
 	return copy;
 }
 
+/* Behind a colon are the only passes. */
+void
+subject_pipeline(Options *options, Arena *arena, const char *text)
+{
+	bool is_only = false;
+	options->disable = copy_list(arena, &options->disable);
+	options->require = copy_list(arena, &options->require);
+	options->passes = copy_list(arena, &options->passes);
+	while (*text) {
+		size_t length = strcspn(text, is_only ? "," : ",:");
+		const char *word = arena_strndup(arena, text, length);
+		if (is_only)
+			vec_push(arena, &options->passes, word);
+		else if (strcmp(word, "none") == 0)
+			options->level = 0;
+		else if (word[0] == 'O' && word[1])
+			options->level = number_of("pipeline O", word + 1);
+		else if (word[0] == '-' && word[1])
+			vec_push(arena, &options->disable, word + 1);
+		else if (word[0] == '+' && word[1])
+			vec_push(arena, &options->require, word + 1);
+		else
+			fail_as(FAIL_USAGE, NULL, "pipeline: expected none, O3, -PASS or +PASS, saw '%s'",
+			        word);
+		is_only |= text[length] == ':';
+		text += length + (text[length] != 0);
+	}
+}
+
 Subject *
 subject_new(const Options *options, Arena *arena, const char *text)
 {
 	Subject *subject = NEW(arena, Subject);
 	*subject = (Subject){.text = text, .options = *options};
-	subject->options.disable = copy_list(arena, &options->disable);
-	subject->options.require = copy_list(arena, &options->require);
 	if (subject->options.threads == 0)
 		subject->options.threads = pool_cores(); /* both runtimes get the same number */
 	char *file = arena_strdup(arena, text), *slash = strrchr(file, '/');
@@ -70,7 +76,7 @@ subject_new(const Options *options, Arena *arena, const char *text)
 	char *at = strrchr(file, '@');
 	if (at) {
 		*at = 0;
-		read_pipeline(&subject->options, arena, at + 1);
+		subject_pipeline(&subject->options, arena, at + 1);
 	}
 	subject->file = file;
 	if (!subject->is_ort)

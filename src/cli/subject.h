@@ -30,6 +30,9 @@ typedef struct Subject {
  * that goes with the arena. */
 const char *bundle_of(const Options *options, Arena *arena, const char *path);
 
+/* A pipeline in a word, as a subject and the manifest of a bundle have it (pipeline_text()). */
+void subject_pipeline(Options *options, Arena *arena, const char *text);
+
 /* Cut the text; compiles where needed. Fails on a wrong pipeline or executor. */
 Subject *subject_new(const Options *options, Arena *arena, const char *text);
 

@@ -390,10 +390,30 @@ print_assumptions(Buf *buf, const Program *program)
 	}
 }
 
+/* Inputs, then what the stages make. */
+static ProgramNames
+name_program(Arena *arena, const Program *program)
+{
+	ProgramNames tensors = {{.arena = arena}, {.arena = arena}};
+	for (int i = 0; i < program->ninput; i++)
+		name_tensor(arena, &tensors, program->inputs[i]);
+	for (int i = 0; i < program->nstage; i++)
+		for (int k = 0; k < program->stages[i]->nresult; k++)
+			name_tensor(arena, &tensors, program->stages[i]->results[k]);
+	return tensors;
+}
+
+const char *
+program_stage_name(Arena *arena, const Program *program, int stage)
+{
+	ProgramNames tensors = name_program(arena, program);
+	return name_tensor(arena, &tensors, program->stages[stage]->results[0]);
+}
+
 void
 program_print(Buf *buf, const Program *program)
 {
-	ProgramNames tensors = {{.arena = buf->arena}, {.arena = buf->arena}};
+	ProgramNames tensors = name_program(buf->arena, program);
 	buf_printf(buf, "expr %s(", clean_name(buf->arena, program->name, "f"));
 	for (int i = 0; i < program->ninput; i++) {
 		const Tensor *input = program->inputs[i];
@@ -406,9 +426,6 @@ program_print(Buf *buf, const Program *program)
 		buf_puts(buf, "]");
 	}
 	buf_puts(buf, ") -> ");
-	for (int i = 0; i < program->nstage; i++)
-		for (int k = 0; k < program->stages[i]->nresult; k++)
-			name_tensor(buf->arena, &tensors, program->stages[i]->results[k]);
 	for (int i = 0; i < program->noutput; i++) {
 		const Tensor *output = program->outputs[i];
 		buf_printf(buf, "%s%s", i > 0 ? ", " : "",

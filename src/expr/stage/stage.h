@@ -97,6 +97,8 @@ typedef struct Program {
 /* ---- texts: parse(print(x)) == x, deterministically ------------------------------------------ */
 
 void program_print(Buf *buf, const Program *program);
+/* How that calls the first result of a stage. */
+const char *program_stage_name(Arena *arena, const Program *program, int stage);
 void stage_print(Buf *buf, const Stage *stage); /* for the debugger */
 /* A scalar of the stage, with its names of iterators. */
 void stage_print_scalar(Buf *buf, const Stage *stage, const Expr *e);

@@ -1,0 +1,45 @@
+/* A model as DeriveExpressions got it, with what a bundle records of its answers.
+ *
+ * A bundle has the choices by the hashes of the expressions that were asked about, and the graph
+ * that came out; the expressions follow from the model, by the passes before DeriveExpressions.
+ */
+#ifndef CLI_EXPLAINED_H
+#define CLI_EXPLAINED_H
+
+#include "cli/model.h"
+#include "passes/derive_questions.h"
+#include "runtime/bundle.h"
+
+typedef struct Explained {
+	Options options; /* with the pipeline of the bundle */
+	Arena *arena;
+	const char *path;     /* of the model */
+	const Bundle *bundle; /* NULL: the choices are --choices' */
+	Graph *graph;         /* as the pass gets it */
+	PassContext *context; /* its `recorded`: what was chosen */
+	Map measured;         /* key -> what was measured for it */
+	StrVec names;         /* of nodes and values, before passes */
+	bool is_asked;        /* the pass is part of the pipeline */
+} Explained;
+
+/* The arguments are a model, or a bundle and its model, which may be left out where it lies beside
+ * the bundle. Fails where it is another one. */
+Explained explained_read(const Options *options);
+
+/* What was measured. */
+typedef struct Measured {
+	const char *way;
+	double us; /* 0: it could not be measured */
+} Measured;
+
+typedef struct Answer {
+	const char *chosen; /* NULL: nothing is recorded */
+	const char *note;   /* what the record says besides; NULL: nothing */
+	VEC(Measured) measured;
+	double given, taken; /* us as given, and of what was chosen; 0: not measured */
+	double least;        /* us of the fastest other than as given; 0: none */
+} Answer;
+
+Answer answer_of(const Explained *e, const char *key);
+
+#endif

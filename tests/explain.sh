@@ -1,0 +1,147 @@
+#!/bin/sh
+# usage: tests/explain.sh    what explain says of a bundle is what is in it, and what was recorded
+#
+# Choices are written by hand here, so that nothing is measured: a derivation, originals with all the
+# reasons there are, records that cannot be used. The steps are those that derive replays.
+# shellcheck disable=SC2015  # pass cannot fail
+tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+# says TEXT COMMAND...    the command ends well, and its output has the text
+says() {
+	text=$1
+	shift
+	"$@" >out 2>err && grep -qF -- "$text" out && pass || lose "$*: no '$text': $(cat out err)"
+}
+
+# refuses CODE TEXT COMMAND...    it ends with this code and this one line
+refuses() {
+	code=$1 text=$2
+	shift 2
+	"$@" >out 2>err
+	[ $? = "$code" ] && [ "$(cat err)" = "$text" ] && pass || lose "$*: not '$text': $(cat err)"
+}
+
+cat >m.txt <<'END2'
+graph g(%x: f32[1,64,7,7], %u: f32[1,64,14,14], %c: bool) -> %y, %z, %q, %r, %n {
+  %ws: i64[4] = {64,32,4,4}
+  %w = ConstantOfShape(%ws) {value=f32[1] {0.25}} "w"
+  %vs: i64[4] = {64,64,3,3}
+  %v = ConstantOfShape(%vs) {value=f32[1] {0.5}} "v"
+  %y = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,1,1]} "up"
+  %z = Conv(%u, %v) {pads=[1,1,1,1]} "conv"
+  %r = Relu(%z) "relu"
+  %s: f32[2] = {2, 3}
+  %k: f32[2,64,1,1] = weight 0
+  %i = Conv(%u, %k) "thin"
+  %n = BatchNormalization(%i, %s, %s, %s, %s) "norm"
+  %q = If(%c) "choice" then_branch {
+      %a = Conv(%u, %v) {pads=[2,2,2,2], dilations=[2,2]} "inner"
+      yield %a
+    } else_branch {
+      %b = Neg(%z) "neg"
+      yield %b
+    }
+}
+END2
+
+# make OPTION...    m.twb, by the options, without measuring derivations
+make() {
+	"$tw" compile -q m.txt -o m.twb --prove none --no-prepack --config DeriveExpressions.seconds=0 "$@" \
+		2>err || lose "compile $*: $(cat err)"
+	unzip -p m.twb choices.jsonl >choices
+}
+
+# record NODE CHOSEN CANDIDATES    in the file choices, instead of what it says of this node
+record() {
+	key=$("$tw" explain m.txt --node "$1" | sed -n 's/^asked *//p')
+	[ -n "$key" ] || lose "$1 asks nothing"
+	grep -v "$key" choices >others
+	{ cat others; echo "{\"key\": \"$key\", \"chosen\": \"$2\", \"candidates\": \"$3\"}"; } >choices
+}
+
+# Of a model alone nothing is known; of a bundle of nothing that was measured, that there was no time.
+says "no choices are given" "$tw" explain m.txt --node up
+rm -rf cache && XDG_CACHE_HOME=$tmp/cache && export XDG_CACHE_HOME
+make
+says "no time was left to search for it" "$tw" explain m.twb --node up
+says "no time was left to search for it" "$tw" explain m.twb --node inner
+for node in up conv inner; do
+	"$tw" explain m.twb | grep -q "^$node .*as given" && pass || lose "$node is not in the table"
+done
+says "3  it is no sum of products that a window moves over" "$tw" explain m.twb
+says "asks nothing  the operator has no expression of its own" "$tw" explain m.twb --node choice
+says "joined        norm, to this node, by a pass before" "$tw" explain m.twb --node norm
+says "operator      none is left" "$tw" explain m.twb --node w
+
+# A derivation: the steps of derive, each with its law; parts as the bundle has them.
+way="split_sum 0 3; position 0 1 2 4; position 0 1 3 6; converge 2"
+record up "$way" "as given 200.0 us, reverse 0 1; converge 0 not measured, $way 100.0 us"
+make --choices choices
+says "gain      2.00: 100.0 us, and 200.0 us as given" "$tw" explain m.twb --node up
+"$tw" explain m.twb --node up >explained
+sed -n '/^stage /q; /^expr\|^  [^(]\|^}/p' explained >steps
+sed '/^}/q' steps >given.e
+"$tw" derive given.e --constant w --replay "$way" | grep '^expr\|^ \|^}' >replayed
+[ "$(grep -c '^expr' replayed)" = 5 ] && cmp -s replayed steps && pass || lose "other steps: $(diff replayed steps)"
+says "split_sum 0 3: sum over some iterators what a new stage sums over the others" cat explained
+says "  (stage 0: conv, bits 3; reassociating)" cat explained
+says "  (stage 0: conv, read 1, dim 2, loop 4; exact)" cat explained
+grep -q "^ *not measured\|^  *reverse 0 1; converge 0$" explained && pass || lose "what could not be measured: $(cat explained)"
+count() { sed -n "/^stage /,/^measured/p" explained | grep -c "$1"; }
+steps() { sed -n "/^step /,\$p" explained | grep -c " $1 .* up$"; }
+[ "$(count "a call: matmul")" = "$(steps "vendor .* matmul ")" ] && [ "$(count "a kernel")" = "$(steps kernel)" ] &&
+	[ "$(steps kernel)" -gt 0 ] && pass || lose "parts and steps differ: $(cat explained)"
+says "computed from weights when compiling" cat explained
+[ "$("$tw" explain m.twb --json --node up | grep -c '"rule":	"')" = 3 ] && pass || lose "--json: $("$tw" explain m.twb --json --node up)"
+"$tw" explain m.twb | grep -q "^up .* 1 call (matmul), 1 kernel, 1 known *100.0 *200.0 *2.00  split_sum 0 3; position" && pass ||
+	lose "the table: $("$tw" explain m.twb)"
+
+# The same by the choices alone, by the name of an output, and behind -O2 as if there were none.
+"$tw" explain m.txt --choices choices --node y | sed '/^step /,$d' >alone
+sed '/^step /,$d' explained | cmp -s - alone && pass || lose "not the same without the bundle: $(diff explained alone)"
+says "no search was asked for: the pipeline is without DeriveExpressions" \
+	"$tw" explain m.txt -O2 --choices choices --node up
+
+# Originals, by what was measured; records that are of no use.
+record conv "as given" "as given 10.0 us, converge 4 10.1 us"
+says "10.0 us as given, and 10.1 us by the fastest other" "$tw" explain m.txt --choices choices --node conv
+record conv "as given" "as given 10.0 us, converge 4 9.8 us"
+says "9.8 us by the fastest other: not clearly faster" "$tw" explain m.txt --choices choices --node conv
+record conv "as given" "as given 10.0 us, converge 4 5.0 us"
+says "something else, and was refused" "$tw" explain m.txt --choices choices --node conv
+record conv "as given" "as given, nothing else promises to be faster"
+says "the search found nothing that promises to be faster" "$tw" explain m.txt --choices choices --node conv
+record conv "as given" "as given not measured, converge 4 5.0 us"
+says "the original could not be measured" "$tw" explain m.txt --choices choices --node conv
+record conv "split_sum 9 9" ""
+says "the recorded 'split_sum 9 9' does not apply" "$tw" explain m.txt --choices choices --node conv
+record conv "magic" ""
+says "the recorded 'magic' is no derivation" "$tw" explain m.txt --choices choices --node conv
+echo '{"key": "deny derive z", "chosen": "wrong", "candidates": ""}' >>choices
+says "asks nothing  proving the bundle found it wrong when it was derived" \
+	"$tw" explain m.txt --choices choices --node conv
+
+# The model that belongs to the bundle.
+mkdir far && cp m.twb far
+refuses 2 "far/m.twb holds what was chosen, and not the model that the expressions are from; n.txt is not beside it: tilewright explain far/m.twb MODEL" \
+	sh -c "mv m.txt n.txt; '$tw' compile -q n.txt -o far/m.twb --prove none -O1 && mv n.txt m.txt && '$tw' explain far/m.twb"
+says "no search was asked for: the pipeline is O1" "$tw" explain far/m.twb m.txt --node up
+echo 'graph g(%x: f32[1]) -> %y { %y = Relu(%x) }' >far/n.txt
+refuses 2 "far/m.twb holds what was chosen, and not the model that the expressions are from; n.txt beside it is another one by now: tilewright explain far/m.twb MODEL" \
+	"$tw" explain far/m.twb
+refuses 2 "far/n.txt is not the model that far/m.twb was compiled from (n.txt): its SHA-256 is another" \
+	"$tw" explain far/m.twb far/n.txt
+refuses 2 "--choices: m.twb is a bundle and has its own" "$tw" explain m.twb --choices choices
+refuses 2 "m.txt is no bundle: expected one model, or a bundle and its model" "$tw" explain m.txt m.txt
+refuses 2 "there is no node in m.txt called 'cnov'; did you mean 'conv'?; try: tilewright explain m.twb" \
+	"$tw" explain m.twb --node cnov
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
