@@ -99,11 +99,24 @@ typedef struct Progression {
 
 static const int64_t LARGEST_INDEX = INT64_C(1) << 31;
 
+static bool
+are_indices(const Array *table)
+{
+	for (int64_t k = 0, count = array_count(table); k < count; k++) {
+		int64_t value = dtype_load_i64(table->type, table->data, k);
+		if (value > LARGEST_INDEX || value < -LARGEST_INDEX)
+			return false;
+	}
+	return true;
+}
+
 /* Whether every element is what the first two along each dim say. */
 static bool
 is_progression(const Array *table, Progression *out)
 {
 	int64_t count = array_count(table), stride = 1;
+	if (!are_indices(table))
+		return false;
 	out->first = dtype_load_i64(table->type, table->data, 0);
 	for (int d = table->rank - 1; d >= 0; d--) {
 		out->step[d] = 0;
@@ -113,8 +126,6 @@ is_progression(const Array *table, Progression *out)
 	}
 	for (int64_t k = 0; k < count; k++) {
 		int64_t value = dtype_load_i64(table->type, table->data, k), rest = k;
-		if (value > LARGEST_INDEX || value < -LARGEST_INDEX)
-			return false;
 		for (int d = table->rank - 1; d >= 0; d--) {
 			value -= out->step[d] * (rest % table->dims[d]);
 			rest /= table->dims[d];

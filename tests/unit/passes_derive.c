@@ -61,9 +61,10 @@ typedef struct Outcome {
 	const Graph *graph;
 } Outcome;
 
-/* The pass over the text, with a setting ("" none) and a record (chosen NULL: none). */
+/* The pass over the text, with so many seconds for its questions ("" always enough, however slow the
+ * machine) and a record (chosen NULL: none). */
 static Outcome
-derive(const char *setting, const char *key, const char *chosen)
+derive(const char *seconds, const char *key, const char *chosen)
 {
 	Outcome outcome = {.arena = arena_new("test")};
 	Target *target = NEW(outcome.arena, Target);
@@ -77,9 +78,8 @@ derive(const char *setting, const char *key, const char *chosen)
 	                                .recorded = {.arena = outcome.arena}};
 	map_set(&outcome.context.config, "DeriveExpressions.depth", arena_strdup(outcome.arena, depth));
 	map_set(&outcome.context.config, "DeriveExpressions.budget", arena_strdup(outcome.arena, "30"));
-	if (*setting)
-		map_set(&outcome.context.config, "DeriveExpressions.seconds",
-		        arena_strdup(outcome.arena, setting));
+	map_set(&outcome.context.config, "DeriveExpressions.seconds",
+	        arena_strdup(outcome.arena, *seconds ? seconds : "1000000"));
 	if (chosen)
 		map_set(&outcome.context.recorded, key, arena_strdup(outcome.arena, chosen));
 	vec_push(outcome.arena, &outcome.context.only, "DeriveExpressions");
