@@ -59,19 +59,19 @@ all_divisions(const Program *program)
 	return count;
 }
 
-/* Whether the step makes the program plainer: remainders go that only the guard asks for; of
+/* Whether the step may make the program plainer: remainders go that only the guard asks for; of
  * factors that are known any layout is free, others are split and turned at most. */
 static bool
-is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
+may_be_plainer(const Program *program, const bool *constant, const RuleStep *step)
 {
+	const Stage *stage = program->stages[step->stage];
 	if (step->rule == RULE_residue)
-		return all_divisions(after) < all_divisions(before);
-	if (step->rule != RULE_split_operand && step->rule != RULE_unfold &&
-	    step->rule != RULE_reverse_terms)
+		return count_divisions(stage) > 0;
+	if (step->rule == RULE_tighten)
 		return true;
 	int64_t number = step->arg[step->rule == RULE_reverse_terms];
-	const Expr *read = stage_read_at(before->stages[step->stage], (int)number);
-	bool is_known = einnet_is_constant(before, read->tensor, constant);
+	const Expr *read = stage_read_at(stage, (int)number);
+	bool is_known = einnet_is_constant(program, read->tensor, constant);
 	return is_known == (step->rule == RULE_unfold);
 }
 
@@ -87,8 +87,11 @@ settle_product(Arena *arena, const Program *program, const bool *constant, int s
 		rule_list(&steps, of_products[k], program, s);
 	for (int i = 0; i < steps.list.count; i++) {
 		const RuleStep *step = &steps.list.data[i];
+		if (!may_be_plainer(program, constant, step))
+			continue;
 		const Program *next = rule_apply(program, step, NULL);
-		if (next && is_plainer(program, constant, step, next))
+		bool is_residue = step->rule == RULE_residue;
+		if (next && (!is_residue || all_divisions(next) < all_divisions(program)))
 			return next;
 	}
 	return NULL;
