@@ -34,3 +34,9 @@ hash_set_add(Arena *arena, HashSet *set, Hash128 hash)
 	set->count++;
 	return true;
 }
+
+bool
+hash_set_has(const HashSet *set, Hash128 hash)
+{
+	return set->slot_count > 0 && hash128_equal(*find_slot(set, hash), hash);
+}

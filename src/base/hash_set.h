@@ -12,5 +12,6 @@ typedef struct HashSet {
 
 /* Whether the hash, which is not 0, is new in the set; it is there from now on. */
 bool hash_set_add(Arena *arena, HashSet *set, Hash128 hash);
+bool hash_set_has(const HashSet *set, Hash128 hash);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "einnet/rules_inner.h"
 #include "expr/index/simplify.h"
+#include "expr/stage/hash.h"
 #include "program/forms.h"
 
 /* ---- the parts of a product ------------------------------------------------------------------ */
@@ -289,6 +290,28 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	return NULL;
 }
 
+Calls *
+einnet_calls_new(Arena *arena)
+{
+	Calls *calls = NEW(arena, Calls);
+	*calls = (Calls){.arena = arena, .forms = vendor_forms_new(arena)};
+	return calls;
+}
+
+bool
+einnet_is_call(Calls *calls, Arena *arena, const Program *program, int stage)
+{
+	Hasher hasher;
+	hasher_open(&hasher, program->ctx);
+	hasher_label(&hasher, program->stages[stage]);
+	Hash128 hash = hash_written(&hasher, program->stages[stage]);
+	hasher_close(&hasher);
+	if (hash_set_add(calls->arena, &calls->asked, hash) &&
+	    einnet_match(calls->forms, arena, program, stage))
+		hash_set_add(calls->arena, &calls->matched, hash);
+	return hash_set_has(&calls->matched, hash);
+}
+
 /* The last stages found to follow from constants: what two reads lead to is walked once. */
 typedef struct Walked {
 	const Stage *stages[64];
@@ -339,20 +362,20 @@ einnet_is_open(const Program *program, int stage, const bool *constant)
 
 /* The program with these factors stored anew, where a row matches it then. */
 static const Program *
-fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p,
+fit_operands(Calls *calls, Arena *arena, const Program *program, int stage, const Product *p,
              bool stores_w, bool stores_x)
 {
 	if (stores_w)
 		program = store_operand(program, &stage, p->w->tensor, false);
 	if (program && stores_x)
 		program = store_operand(program, &stage, p->x->tensor, true);
-	return program && einnet_match(forms, arena, program, stage) ? program : NULL;
+	return program && einnet_is_call(calls, arena, program, stage) ? program : NULL;
 }
 
 /* Forms with the loops in one order: with as little stored anew as the matcher takes, and with x
  * stored so that all its loops are the rows of one matrix. */
 static void
-try_order(VendorForms *forms, Arena *arena, const Program *program, const Product *p,
+try_order(Calls *calls, Arena *arena, const Program *program, const Product *p,
           const Role groups[4], const Program *out[CONVERGED_MAX], int *count)
 {
 	const Program *ordered = in_order(program, p, groups);
@@ -362,7 +385,7 @@ try_order(VendorForms *forms, Arena *arena, const Program *program, const Produc
 	for (int stores_x = 0; stores_x < 2; stores_x++) {
 		const Program *fit = NULL;
 		for (int stores_w = p->must_store || p->is_known; stores_w < 2 && !fit; stores_w++)
-			fit = fit_operands(forms, arena, ordered, stage, p, stores_w, stores_x);
+			fit = fit_operands(calls, arena, ordered, stage, p, stores_w, stores_x);
 		if (fit && *count < CONVERGED_MAX)
 			out[(*count)++] = fit;
 		if (fit && p->is_window)
@@ -371,8 +394,8 @@ try_order(VendorForms *forms, Arena *arena, const Program *program, const Produc
 }
 
 int
-einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
-                const bool *constant, const Program *out[CONVERGED_MAX])
+einnet_converge(Calls *calls, Arena *arena, const Program *program, int stage, const bool *constant,
+                const Program *out[CONVERGED_MAX])
 {
 	int count = 0;
 	const Stage *product = program->stages[stage];
@@ -385,7 +408,7 @@ einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int st
 		if (x_is_known && !p.is_known)
 			continue; /* the other way round */
 		for (size_t k = 0; k < countof(orders); k++)
-			try_order(forms, arena, program, &p, orders[k], out, &count);
+			try_order(calls, arena, program, &p, orders[k], out, &count);
 		if (!x_is_known && p.is_known)
 			break;
 	}

@@ -176,10 +176,10 @@ settle_orders(const Program *program, const bool *constant)
 }
 
 int
-derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+derivation_converge(Calls *calls, Arena *arena, const Program *program, int stage,
                     const bool *constant, const Program *out[CONVERGED_MAX])
 {
-	int count = einnet_converge(forms, arena, program, stage, constant, out);
+	int count = einnet_converge(calls, arena, program, stage, constant, out);
 	for (int k = 0; k < count; k++)
 		out[k] = settle_orders(settle(arena, out[k], constant, true), constant);
 	return count;
@@ -195,12 +195,12 @@ derivation_parts(const Derivation *way)
 static const Program *
 converge_to(Arena *arena, const Program *program, const bool *constant, int number, Reason *why)
 {
-	VendorForms *forms = vendor_forms_new(arena);
+	Calls *calls = einnet_calls_new(arena);
 	for (int s = 0; s < program->nstage; s++) {
 		const Program *found[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, constant))
 			continue;
-		int count = derivation_converge(forms, arena, program, s, constant, found);
+		int count = derivation_converge(calls, arena, program, s, constant, found);
 		if (number < count)
 			return program_canon(found[number]);
 		number -= count;
