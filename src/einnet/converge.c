@@ -8,6 +8,8 @@
  */
 #include "einnet/converge.h"
 
+#include <string.h>
+
 #include "einnet/rules_inner.h"
 #include "expr/index/simplify.h"
 #include "expr/stage/hash.h"
@@ -196,16 +198,23 @@ list_image(const Program *program, const Product *p, int *order)
 	return 0;
 }
 
-/* The program itself where its loops are in this order. */
-static const Program *
-in_order(const Program *program, const Product *p, const Role groups[4])
+/* Gives their number. */
+static int
+list_order(const Program *program, const Product *p, const Role groups[4], int *order)
 {
-	int order[RULE_ITERS], count = 0;
+	int count = 0;
 	for (int g = 0; g < 4; g++) {
 		count += list_group(program, p, groups[g], order + count);
 		if (groups[g] == ROLE_outer && count == 0)
 			count = list_image(program, p, order);
 	}
+	return count;
+}
+
+/* The program itself where its loops are in this order. */
+static const Program *
+in_order(const Program *program, const Product *p, const int *order, int count)
+{
 	bool is_same = count == p->stage->nloop;
 	for (int j = 0; j < count && is_same; j++)
 		is_same = order[j] == j && dim_is(p->stage->iters[j].lo, 0);
@@ -301,15 +310,15 @@ einnet_calls_new(Arena *arena)
 bool
 einnet_is_call(Calls *calls, Arena *arena, const Program *program, int stage)
 {
-	Hasher hasher;
-	hasher_open(&hasher, program->ctx);
-	hasher_label(&hasher, program->stages[stage]);
-	Hash128 hash = hash_written(&hasher, program->stages[stage]);
-	hasher_close(&hasher);
-	if (hash_set_add(calls->arena, &calls->asked, hash) &&
-	    einnet_match(calls->forms, arena, program, stage))
-		hash_set_add(calls->arena, &calls->matched, hash);
-	return hash_set_has(&calls->matched, hash);
+	Hash128 text;
+	if (!hash_text(program->ctx, program->stages[stage], &text))
+		return false; /* no product: it reads nothing, or much */
+	void **known = hash_set_value(calls->arena, &calls->matched, text);
+	if (!*known) {
+		bool matches = einnet_match(calls->forms, arena, program, stage) != NULL;
+		*known = arena_memdup(calls->arena, &matches, sizeof matches);
+	}
+	return *(const bool *)*known;
 }
 
 /* The last stages found to follow from constants: what two reads lead to is walked once. */
@@ -372,13 +381,26 @@ fit_operands(Calls *calls, Arena *arena, const Program *program, int stage, cons
 	return program && einnet_is_call(calls, arena, program, stage) ? program : NULL;
 }
 
+/* The forms of a product. */
+typedef struct Forms {
+	const Program **list; /* CONVERGED_MAX */
+	int count;
+} Forms;
+
+static void
+add_form(Forms *forms, const Program *form)
+{
+	if (forms->count < CONVERGED_MAX)
+		forms->list[forms->count++] = form;
+}
+
 /* Forms with the loops in one order: with as little stored anew as the matcher takes, and with x
  * stored so that all its loops are the rows of one matrix. */
 static void
-try_order(Calls *calls, Arena *arena, const Program *program, const Product *p,
-          const Role groups[4], const Program *out[CONVERGED_MAX], int *count)
+try_order(Calls *calls, Arena *arena, const Program *program, const Product *p, const int *order,
+          int count, Forms *forms)
 {
-	const Program *ordered = in_order(program, p, groups);
+	const Program *ordered = in_order(program, p, order, count);
 	int stage = ordered == program ? p->number : ordered ? new_product(program, ordered) : -1;
 	if (stage < 0)
 		return;
@@ -386,10 +408,35 @@ try_order(Calls *calls, Arena *arena, const Program *program, const Product *p,
 		const Program *fit = NULL;
 		for (int stores_w = p->must_store || p->is_known; stores_w < 2 && !fit; stores_w++)
 			fit = fit_operands(calls, arena, ordered, stage, p, stores_w, stores_x);
-		if (fit && *count < CONVERGED_MAX)
-			out[(*count)++] = fit;
+		if (fit)
+			add_form(forms, fit);
 		if (fit && p->is_window)
 			return;
+	}
+}
+
+static bool
+is_same_order(const int *a, int na, const int *b, int nb)
+{
+	return na == nb && memcmp(a, b, (size_t)na * sizeof *a) == 0;
+}
+
+/* An order met again has the forms that it had. */
+static void
+try_orders(Calls *calls, Arena *arena, const Program *program, const Product *p, Forms *forms)
+{
+	int order[countof(orders)][RULE_ITERS], count[countof(orders)], first[countof(orders) + 1];
+	for (size_t k = 0; k < countof(orders); k++) {
+		size_t same = 0;
+		first[k] = forms->count;
+		count[k] = list_order(program, p, orders[k], order[k]);
+		while (!is_same_order(order[same], count[same], order[k], count[k]))
+			same++;
+		if (same == k)
+			try_order(calls, arena, program, p, order[k], count[k], forms);
+		for (int i = first[same]; same < k && i < first[same + 1]; i++)
+			add_form(forms, forms->list[i]);
+		first[k + 1] = forms->count;
 	}
 }
 
@@ -397,7 +444,7 @@ int
 einnet_converge(Calls *calls, Arena *arena, const Program *program, int stage, const bool *constant,
                 const Program *out[CONVERGED_MAX])
 {
-	int count = 0;
+	Forms forms = {.list = out};
 	const Stage *product = program->stages[stage];
 	for (int swap = 0; swap < 2; swap++) {
 		Product p = {.number = stage};
@@ -407,10 +454,9 @@ einnet_converge(Calls *calls, Arena *arena, const Program *program, int stage, c
 		p.is_known = einnet_is_constant(program, p.w->tensor, constant);
 		if (x_is_known && !p.is_known)
 			continue; /* the other way round */
-		for (size_t k = 0; k < countof(orders); k++)
-			try_order(calls, arena, program, &p, orders[k], out, &count);
+		try_orders(calls, arena, program, &p, &forms);
 		if (!x_is_known && p.is_known)
 			break;
 	}
-	return count;
+	return forms.count;
 }

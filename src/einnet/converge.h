@@ -8,11 +8,13 @@
 
 enum { CONVERGED_MAX = 8 };
 
-/* What is known of stages as they are written, whatever they read: asked once in a search. */
+/* What is known of stages and of parts, as they are written, whatever they read: asked once in a
+ * search. */
 typedef struct Calls {
 	Arena *arena;
 	VendorForms *forms;
-	HashSet asked, matched;
+	HashSet matched; /* stages, to bool */
+	HashSet costs;   /* parts, to Cost */
 } Calls;
 
 Calls *einnet_calls_new(Arena *arena);

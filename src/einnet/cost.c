@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "einnet/converge.h"
+#include "expr/stage/hash.h"
 #include "program/forms.h"
 
 /* To begin a step: the executor's walk, a call into a library. */
@@ -94,6 +95,59 @@ cost_of_part(Calls *calls, Arena *arena, const Program *part, const Target *targ
 	return cost;
 }
 
+typedef struct Places {
+	const Program *part;
+	Hash128 hash;
+} Places;
+
+/* Which input it is, or which result of which stage. */
+static void
+note_place(const Tensor *tensor, void *arg)
+{
+	Places *places = arg;
+	const Program *part = places->part;
+	int input = 0, stage = 0;
+	while (input < part->ninput && part->inputs[input] != tensor)
+		input++;
+	while (input == part->ninput && part->stages[stage] != tensor->stage)
+		stage++;
+	int result = input == part->ninput ? tensor->result : 0;
+	int place[] = {input, stage, result};
+	places->hash = hash128_combine(places->hash, hash128(place, sizeof place));
+}
+
+/* What the part's cost follows from; false where that has no hash. */
+static bool
+hash_part(const Program *part, Hash128 *hash)
+{
+	Places places = {part, hash_word((uint64_t)part->nstage)};
+	for (int s = 0; s < part->nstage; s++) {
+		Hash128 text;
+		if (!hash_text(part->ctx, part->stages[s], &text))
+			return false;
+		places.hash = hash128_combine(places.hash, text);
+		stage_visit_reads(part->stages[s], note_place, &places);
+	}
+	for (int i = 0; i < part->noutput; i++)
+		note_place(part->outputs[i], &places);
+	*hash = places.hash;
+	return true;
+}
+
+static Cost
+known_cost(Calls *calls, Arena *arena, const Program *part, const Target *target)
+{
+	Hash128 hash;
+	if (!hash_part(part, &hash))
+		return cost_of_part(calls, arena, part, target);
+	void **known = hash_set_value(calls->arena, &calls->costs, hash);
+	if (!*known) {
+		Cost cost = cost_of_part(calls, arena, part, target);
+		*known = arena_memdup(calls->arena, &cost, sizeof cost);
+	}
+	return *(const Cost *)*known;
+}
+
 static bool
 is_known(const Program *program, const Program *part, const bool *constant)
 {
@@ -109,7 +163,7 @@ add_part(Calls *calls, Arena *arena, const Program *program, const Program *part
 {
 	if (is_known(program, part, constant))
 		return;
-	Cost cost = cost_of_part(calls, arena, part, target);
+	Cost cost = known_cost(calls, arena, part, target);
 	total->seconds += cost.seconds;
 	total->flops += cost.flops;
 	total->bytes += cost.bytes;

@@ -18,12 +18,11 @@ only_reader(const Program *program, const Stage *stage)
 		if (program->outputs[i] == stage->results[0])
 			return NULL;
 	for (int k = 0; k < program->nstage; k++) {
-		bool reads = false;
-		for (ExprWalk walk = stage_walk(program->stages[k]); expr_step(&walk);)
-			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
-		if (reads && found)
+		if (!stage_reads(program->stages[k], stage->results[0]))
+			continue;
+		if (found)
 			return NULL;
-		found = reads ? program->stages[k] : found;
+		found = program->stages[k];
 	}
 	return found;
 }
@@ -75,35 +74,39 @@ may_be_plainer(const Program *program, const bool *constant, const RuleStep *ste
 	return is_known == (step->rule == RULE_unfold);
 }
 
+/* By the first step of the rule that makes it plainer; NULL: none does. */
 static const Program *
-settle_product(Arena *arena, const Program *program, const bool *constant, int s)
+settle_by(Arena *arena, const Program *program, const bool *constant, RuleCode rule, int s)
 {
-	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
-	                                       RULE_split_operand, RULE_unfold};
 	RuleSteps steps = {.arena = arena};
-	if (!einnet_is_open(program, s, constant))
-		return NULL;
-	for (size_t k = 0; k < countof(of_products); k++)
-		rule_list(&steps, of_products[k], program, s);
+	rule_list(&steps, rule, program, s);
 	for (int i = 0; i < steps.list.count; i++) {
 		const RuleStep *step = &steps.list.data[i];
 		if (!may_be_plainer(program, constant, step))
 			continue;
 		const Program *next = rule_apply(program, step, NULL);
-		bool is_residue = step->rule == RULE_residue;
-		if (next && (!is_residue || all_divisions(next) < all_divisions(program)))
+		if (next && (rule != RULE_residue || all_divisions(next) < all_divisions(program)))
 			return next;
 	}
 	return NULL;
 }
 
 static const Program *
-settle_map(const Program *program, const bool *constant, int s)
+settle_product(Arena *arena, const Program *program, const bool *constant, int s)
+{
+	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
+	                                       RULE_split_operand, RULE_unfold};
+	const Program *next = NULL;
+	for (size_t k = 0; k < countof(of_products) && !next; k++)
+		next = settle_by(arena, program, constant, of_products[k], s);
+	return next;
+}
+
+static const Program *
+settle_map(const Program *program, int s)
 {
 	RuleStep merge = {.rule = RULE_merge, .stage = s};
-	if (!is_between_maps(program, s) || einnet_is_open(program, s, constant))
-		return NULL;
-	return rule_apply(program, &merge, NULL);
+	return is_between_maps(program, s) ? rule_apply(program, &merge, NULL) : NULL;
 }
 
 enum { MOST_STEPS = 64 };
@@ -113,8 +116,11 @@ static const Program *
 settle(Arena *arena, const Program *program, const bool *constant, bool maps_alone)
 {
 	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
-		const Program *next = maps_alone ? NULL : settle_product(arena, program, constant, s);
-		next = next ? next : settle_map(program, constant, s);
+		const Program *next = NULL;
+		if (!einnet_is_open(program, s, constant))
+			next = settle_map(program, s);
+		else if (!maps_alone)
+			next = settle_product(arena, program, constant, s);
 		if (!next)
 			continue;
 		program = next;
@@ -179,9 +185,15 @@ int
 derivation_converge(Calls *calls, Arena *arena, const Program *program, int stage,
                     const bool *constant, const Program *out[CONVERGED_MAX])
 {
-	int count = einnet_converge(calls, arena, program, stage, constant, out);
-	for (int k = 0; k < count; k++)
-		out[k] = settle_orders(settle(arena, out[k], constant, true), constant);
+	const Program *forms[CONVERGED_MAX];
+	int count = einnet_converge(calls, arena, program, stage, constant, forms);
+	for (int k = 0; k < count; k++) {
+		int same = 0;
+		while (forms[same] != forms[k])
+			same++;
+		out[k] = same < k ? out[same] : settle(arena, forms[k], constant, true);
+		out[k] = same < k ? out[k] : settle_orders(out[k], constant);
+	}
 	return count;
 }
 

@@ -108,13 +108,10 @@ visit(Search *search, const Program *program, int parent, const RuleStep *step)
 static bool
 is_summed_again(const Program *program, const Stage *stage)
 {
-	for (int k = 0; k < program->nstage; k++) {
-		const Stage *reader = program->stages[k];
-		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
-			if (walk.e->op == EX_read && walk.e->tensor == stage->results[0] &&
-			    reader->kind == STAGE_reduce)
-				return true;
-	}
+	for (int k = 0; k < program->nstage; k++)
+		if (program->stages[k]->kind == STAGE_reduce &&
+		    stage_reads(program->stages[k], stage->results[0]))
+			return true;
 	return false;
 }
 
