@@ -8,8 +8,11 @@
  */
 #include "einnet/converge.h"
 
+#include <string.h>
+
 #include "einnet/rules_inner.h"
 #include "expr/index/simplify.h"
+#include "expr/stage/hash.h"
 #include "program/forms.h"
 
 /* ---- the parts of a product ------------------------------------------------------------------ */
@@ -195,16 +198,23 @@ list_image(const Program *program, const Product *p, int *order)
 	return 0;
 }
 
-/* The program itself where its loops are in this order. */
-static const Program *
-in_order(const Program *program, const Product *p, const Role groups[4])
+/* Gives their number. */
+static int
+list_order(const Program *program, const Product *p, const Role groups[4], int *order)
 {
-	int order[RULE_ITERS], count = 0;
+	int count = 0;
 	for (int g = 0; g < 4; g++) {
 		count += list_group(program, p, groups[g], order + count);
 		if (groups[g] == ROLE_outer && count == 0)
 			count = list_image(program, p, order);
 	}
+	return count;
+}
+
+/* The program itself where its loops are in this order. */
+static const Program *
+in_order(const Program *program, const Product *p, const int *order, int count)
+{
 	bool is_same = count == p->stage->nloop;
 	for (int j = 0; j < count && is_same; j++)
 		is_same = order[j] == j && dim_is(p->stage->iters[j].lo, 0);
@@ -289,6 +299,28 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	return NULL;
 }
 
+Calls *
+einnet_calls_new(Arena *arena)
+{
+	Calls *calls = NEW(arena, Calls);
+	*calls = (Calls){.arena = arena, .forms = vendor_forms_new(arena)};
+	return calls;
+}
+
+bool
+einnet_is_call(Calls *calls, Arena *arena, const Program *program, int stage)
+{
+	Hash128 text;
+	if (!hash_text(program->ctx, program->stages[stage], &text))
+		return false; /* no product: it reads nothing, or much */
+	void **known = hash_set_value(calls->arena, &calls->matched, text);
+	if (!*known) {
+		bool matches = einnet_match(calls->forms, arena, program, stage) != NULL;
+		*known = arena_memdup(calls->arena, &matches, sizeof matches);
+	}
+	return *(const bool *)*known;
+}
+
 /* The last stages found to follow from constants: what two reads lead to is walked once. */
 typedef struct Walked {
 	const Stage *stages[64];
@@ -339,42 +371,80 @@ einnet_is_open(const Program *program, int stage, const bool *constant)
 
 /* The program with these factors stored anew, where a row matches it then. */
 static const Program *
-fit_operands(VendorForms *forms, Arena *arena, const Program *program, int stage, const Product *p,
+fit_operands(Calls *calls, Arena *arena, const Program *program, int stage, const Product *p,
              bool stores_w, bool stores_x)
 {
 	if (stores_w)
 		program = store_operand(program, &stage, p->w->tensor, false);
 	if (program && stores_x)
 		program = store_operand(program, &stage, p->x->tensor, true);
-	return program && einnet_match(forms, arena, program, stage) ? program : NULL;
+	return program && einnet_is_call(calls, arena, program, stage) ? program : NULL;
+}
+
+/* The forms of a product. */
+typedef struct Forms {
+	const Program **list; /* CONVERGED_MAX */
+	int count;
+} Forms;
+
+static void
+add_form(Forms *forms, const Program *form)
+{
+	if (forms->count < CONVERGED_MAX)
+		forms->list[forms->count++] = form;
 }
 
 /* Forms with the loops in one order: with as little stored anew as the matcher takes, and with x
  * stored so that all its loops are the rows of one matrix. */
 static void
-try_order(VendorForms *forms, Arena *arena, const Program *program, const Product *p,
-          const Role groups[4], const Program *out[CONVERGED_MAX], int *count)
+try_order(Calls *calls, Arena *arena, const Program *program, const Product *p, const int *order,
+          int count, Forms *forms)
 {
-	const Program *ordered = in_order(program, p, groups);
+	const Program *ordered = in_order(program, p, order, count);
 	int stage = ordered == program ? p->number : ordered ? new_product(program, ordered) : -1;
 	if (stage < 0)
 		return;
 	for (int stores_x = 0; stores_x < 2; stores_x++) {
 		const Program *fit = NULL;
 		for (int stores_w = p->must_store || p->is_known; stores_w < 2 && !fit; stores_w++)
-			fit = fit_operands(forms, arena, ordered, stage, p, stores_w, stores_x);
-		if (fit && *count < CONVERGED_MAX)
-			out[(*count)++] = fit;
+			fit = fit_operands(calls, arena, ordered, stage, p, stores_w, stores_x);
+		if (fit)
+			add_form(forms, fit);
 		if (fit && p->is_window)
 			return;
 	}
 }
 
-int
-einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
-                const bool *constant, const Program *out[CONVERGED_MAX])
+static bool
+is_same_order(const int *a, int na, const int *b, int nb)
 {
-	int count = 0;
+	return na == nb && memcmp(a, b, (size_t)na * sizeof *a) == 0;
+}
+
+/* An order met again has the forms that it had. */
+static void
+try_orders(Calls *calls, Arena *arena, const Program *program, const Product *p, Forms *forms)
+{
+	int order[countof(orders)][RULE_ITERS], count[countof(orders)], first[countof(orders) + 1];
+	for (size_t k = 0; k < countof(orders); k++) {
+		size_t same = 0;
+		first[k] = forms->count;
+		count[k] = list_order(program, p, orders[k], order[k]);
+		while (!is_same_order(order[same], count[same], order[k], count[k]))
+			same++;
+		if (same == k)
+			try_order(calls, arena, program, p, order[k], count[k], forms);
+		for (int i = first[same]; same < k && i < first[same + 1]; i++)
+			add_form(forms, forms->list[i]);
+		first[k + 1] = forms->count;
+	}
+}
+
+int
+einnet_converge(Calls *calls, Arena *arena, const Program *program, int stage, const bool *constant,
+                const Program *out[CONVERGED_MAX])
+{
+	Forms forms = {.list = out};
 	const Stage *product = program->stages[stage];
 	for (int swap = 0; swap < 2; swap++) {
 		Product p = {.number = stage};
@@ -384,10 +454,9 @@ einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int st
 		p.is_known = einnet_is_constant(program, p.w->tensor, constant);
 		if (x_is_known && !p.is_known)
 			continue; /* the other way round */
-		for (size_t k = 0; k < countof(orders); k++)
-			try_order(forms, arena, program, &p, orders[k], out, &count);
+		try_orders(calls, arena, program, &p, &forms);
 		if (!x_is_known && p.is_known)
 			break;
 	}
-	return count;
+	return forms.count;
 }

@@ -2,20 +2,34 @@
 #ifndef EINNET_CONVERGE_H
 #define EINNET_CONVERGE_H
 
+#include "base/hash_set.h"
 #include "einnet/rules.h"
 #include "program/match.h"
 
 enum { CONVERGED_MAX = 8 };
 
+/* What is known of stages and of parts, as they are written, whatever they read: asked once in a
+ * search. */
+typedef struct Calls {
+	Arena *arena;
+	VendorForms *forms;
+	HashSet matched; /* stages, to bool */
+	HashSet costs;   /* parts, to Cost */
+} Calls;
+
+Calls *einnet_calls_new(Arena *arena);
+
 /* Programs equal to the one given (class finite), in which a row of vendor.def matches stage
  * `stage`, at most CONVERGED_MAX; gives their number. `constant[k]`: input k is known, so that its
  * layouts cost nothing. */
-int einnet_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+int einnet_converge(Calls *calls, Arena *arena, const Program *program, int stage,
                     const bool *constant, const Program *out[CONVERGED_MAX]);
 
 /* The row that stage `stage` of the program matches as it is, on its own. NULL: none does. */
 const VendorMatch *einnet_match(VendorForms *forms, Arena *arena, const Program *program,
                                 int stage);
+/* Whether there is one. */
+bool einnet_is_call(Calls *calls, Arena *arena, const Program *program, int stage);
 
 /* Whether the tensor follows from constant inputs alone. */
 bool einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "einnet/converge.h"
+#include "expr/stage/hash.h"
 #include "program/forms.h"
 
 /* To begin a step: the executor's walk, a call into a library. */
@@ -63,11 +64,11 @@ points_of(const Target *target, const Stage *stage)
 /* ---- one part ---- */
 
 static Cost
-cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target *target)
+cost_of_part(Calls *calls, Arena *arena, const Program *part, const Target *target)
 {
 	Cost cost = {0};
 	const VendorMatch *match =
-		stage_is_product(part->stages[0]) ? einnet_match(forms, arena, part, 0) : NULL;
+		stage_is_product(part->stages[0]) ? einnet_match(calls->forms, arena, part, 0) : NULL;
 	bool is_call = match != NULL;
 	double compute = 0;
 	for (int s = 0; s < part->nstage; s++) {
@@ -94,6 +95,59 @@ cost_of_part(VendorForms *forms, Arena *arena, const Program *part, const Target
 	return cost;
 }
 
+typedef struct Places {
+	const Program *part;
+	Hash128 hash;
+} Places;
+
+/* Which input it is, or which result of which stage. */
+static void
+note_place(const Tensor *tensor, void *arg)
+{
+	Places *places = arg;
+	const Program *part = places->part;
+	int input = 0, stage = 0;
+	while (input < part->ninput && part->inputs[input] != tensor)
+		input++;
+	while (input == part->ninput && part->stages[stage] != tensor->stage)
+		stage++;
+	int result = input == part->ninput ? tensor->result : 0;
+	int place[] = {input, stage, result};
+	places->hash = hash128_combine(places->hash, hash128(place, sizeof place));
+}
+
+/* What the part's cost follows from; false where that has no hash. */
+static bool
+hash_part(const Program *part, Hash128 *hash)
+{
+	Places places = {part, hash_word((uint64_t)part->nstage)};
+	for (int s = 0; s < part->nstage; s++) {
+		Hash128 text;
+		if (!hash_text(part->ctx, part->stages[s], &text))
+			return false;
+		places.hash = hash128_combine(places.hash, text);
+		stage_visit_reads(part->stages[s], note_place, &places);
+	}
+	for (int i = 0; i < part->noutput; i++)
+		note_place(part->outputs[i], &places);
+	*hash = places.hash;
+	return true;
+}
+
+static Cost
+known_cost(Calls *calls, Arena *arena, const Program *part, const Target *target)
+{
+	Hash128 hash;
+	if (!hash_part(part, &hash))
+		return cost_of_part(calls, arena, part, target);
+	void **known = hash_set_value(calls->arena, &calls->costs, hash);
+	if (!*known) {
+		Cost cost = cost_of_part(calls, arena, part, target);
+		*known = arena_memdup(calls->arena, &cost, sizeof cost);
+	}
+	return *(const Cost *)*known;
+}
+
 static bool
 is_known(const Program *program, const Program *part, const bool *constant)
 {
@@ -104,12 +158,12 @@ is_known(const Program *program, const Program *part, const bool *constant)
 }
 
 static void
-add_part(VendorForms *forms, Arena *arena, const Program *program, const Program *part,
+add_part(Calls *calls, Arena *arena, const Program *program, const Program *part,
          const bool *constant, const Target *target, Cost *total)
 {
 	if (is_known(program, part, constant))
 		return;
-	Cost cost = cost_of_part(forms, arena, part, target);
+	Cost cost = known_cost(calls, arena, part, target);
 	total->seconds += cost.seconds;
 	total->flops += cost.flops;
 	total->bytes += cost.bytes;
@@ -119,8 +173,8 @@ add_part(VendorForms *forms, Arena *arena, const Program *program, const Program
 
 /* Stages from `first` on, up to a call, as kernels. Gives where they end. */
 static int
-add_kernels(VendorForms *forms, Arena *arena, const Program *program, int first,
-            const bool *constant, const Target *target, Cost *total)
+add_kernels(Calls *calls, Arena *arena, const Program *program, int first, const bool *constant,
+            const Target *target, Cost *total)
 {
 	ProgramVec parts = {0};
 	int last = first;
@@ -130,22 +184,22 @@ add_kernels(VendorForms *forms, Arena *arena, const Program *program, int first,
 	const Program *between = program_part(arena, program, first, last);
 	program_cut(arena, program_inline_stages(arena, between), target, &parts);
 	for (int p = 0; p < parts.count; p++)
-		add_part(forms, arena, program, parts.data[p], constant, target, total);
+		add_part(calls, arena, program, parts.data[p], constant, target, total);
 	return last;
 }
 
 Cost
-einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool *constant,
+einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant,
             const Target *target)
 {
 	Cost total = {0};
 	for (int s = 0; s < program->nstage;) {
-		if (einnet_is_open(program, s, constant) && einnet_match(forms, arena, program, s)) {
+		if (einnet_is_open(program, s, constant) && einnet_is_call(calls, arena, program, s)) {
 			const Program *part = program_part(arena, program, s, s + 1);
-			add_part(forms, arena, program, part, constant, target, &total);
+			add_part(calls, arena, program, part, constant, target, &total);
 			s++;
 		} else {
-			s = add_kernels(forms, arena, program, s, constant, target, &total);
+			s = add_kernels(calls, arena, program, s, constant, target, &total);
 		}
 	}
 	return total;

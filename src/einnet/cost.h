@@ -3,8 +3,7 @@
 #ifndef EINNET_COST_H
 #define EINNET_COST_H
 
-#include "expr/stage/stage.h"
-#include "program/match.h"
+#include "einnet/converge.h"
 
 typedef struct Cost {
 	double seconds;      /* of one core */
@@ -13,7 +12,7 @@ typedef struct Cost {
 } Cost;
 
 /* What follows from constant inputs alone (`constant[k]` of input k; NULL: none) costs nothing. */
-Cost einnet_cost(VendorForms *forms, Arena *arena, const Program *program, const bool *constant,
+Cost einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant,
                  const Target *target);
 
 /* At least so many seconds, whatever becomes of it: operations of its products at the device's

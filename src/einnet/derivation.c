@@ -18,12 +18,11 @@ only_reader(const Program *program, const Stage *stage)
 		if (program->outputs[i] == stage->results[0])
 			return NULL;
 	for (int k = 0; k < program->nstage; k++) {
-		bool reads = false;
-		for (ExprWalk walk = stage_walk(program->stages[k]); expr_step(&walk);)
-			reads |= walk.e->op == EX_read && walk.e->tensor == stage->results[0];
-		if (reads && found)
+		if (!stage_reads(program->stages[k], stage->results[0]))
+			continue;
+		if (found)
 			return NULL;
-		found = reads ? program->stages[k] : found;
+		found = program->stages[k];
 	}
 	return found;
 }
@@ -59,20 +58,37 @@ all_divisions(const Program *program)
 	return count;
 }
 
-/* Whether the step makes the program plainer: remainders go that only the guard asks for; of
+/* Whether the step may make the program plainer: remainders go that only the guard asks for; of
  * factors that are known any layout is free, others are split and turned at most. */
 static bool
-is_plainer(const Program *before, const bool *constant, const RuleStep *step, const Program *after)
+may_be_plainer(const Program *program, const bool *constant, const RuleStep *step)
 {
+	const Stage *stage = program->stages[step->stage];
 	if (step->rule == RULE_residue)
-		return all_divisions(after) < all_divisions(before);
-	if (step->rule != RULE_split_operand && step->rule != RULE_unfold &&
-	    step->rule != RULE_reverse_terms)
+		return count_divisions(stage) > 0;
+	if (step->rule == RULE_tighten)
 		return true;
 	int64_t number = step->arg[step->rule == RULE_reverse_terms];
-	const Expr *read = stage_read_at(before->stages[step->stage], (int)number);
-	bool is_known = einnet_is_constant(before, read->tensor, constant);
+	const Expr *read = stage_read_at(stage, (int)number);
+	bool is_known = einnet_is_constant(program, read->tensor, constant);
 	return is_known == (step->rule == RULE_unfold);
+}
+
+/* By the first step of the rule that makes it plainer; NULL: none does. */
+static const Program *
+settle_by(Arena *arena, const Program *program, const bool *constant, RuleCode rule, int s)
+{
+	RuleSteps steps = {.arena = arena};
+	rule_list(&steps, rule, program, s);
+	for (int i = 0; i < steps.list.count; i++) {
+		const RuleStep *step = &steps.list.data[i];
+		if (!may_be_plainer(program, constant, step))
+			continue;
+		const Program *next = rule_apply(program, step, NULL);
+		if (next && (rule != RULE_residue || all_divisions(next) < all_divisions(program)))
+			return next;
+	}
+	return NULL;
 }
 
 static const Program *
@@ -80,27 +96,17 @@ settle_product(Arena *arena, const Program *program, const bool *constant, int s
 {
 	static const RuleCode of_products[] = {RULE_residue, RULE_reverse_terms, RULE_tighten,
 	                                       RULE_split_operand, RULE_unfold};
-	RuleSteps steps = {.arena = arena};
-	if (!einnet_is_open(program, s, constant))
-		return NULL;
-	for (size_t k = 0; k < countof(of_products); k++)
-		rule_list(&steps, of_products[k], program, s);
-	for (int i = 0; i < steps.list.count; i++) {
-		const RuleStep *step = &steps.list.data[i];
-		const Program *next = rule_apply(program, step, NULL);
-		if (next && is_plainer(program, constant, step, next))
-			return next;
-	}
-	return NULL;
+	const Program *next = NULL;
+	for (size_t k = 0; k < countof(of_products) && !next; k++)
+		next = settle_by(arena, program, constant, of_products[k], s);
+	return next;
 }
 
 static const Program *
-settle_map(const Program *program, const bool *constant, int s)
+settle_map(const Program *program, int s)
 {
 	RuleStep merge = {.rule = RULE_merge, .stage = s};
-	if (!is_between_maps(program, s) || einnet_is_open(program, s, constant))
-		return NULL;
-	return rule_apply(program, &merge, NULL);
+	return is_between_maps(program, s) ? rule_apply(program, &merge, NULL) : NULL;
 }
 
 enum { MOST_STEPS = 64 };
@@ -110,8 +116,11 @@ static const Program *
 settle(Arena *arena, const Program *program, const bool *constant, bool maps_alone)
 {
 	for (int times = 0, s = 0; times < MOST_STEPS && s < program->nstage; s++) {
-		const Program *next = maps_alone ? NULL : settle_product(arena, program, constant, s);
-		next = next ? next : settle_map(program, constant, s);
+		const Program *next = NULL;
+		if (!einnet_is_open(program, s, constant))
+			next = settle_map(program, s);
+		else if (!maps_alone)
+			next = settle_product(arena, program, constant, s);
 		if (!next)
 			continue;
 		program = next;
@@ -173,12 +182,18 @@ settle_orders(const Program *program, const bool *constant)
 }
 
 int
-derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+derivation_converge(Calls *calls, Arena *arena, const Program *program, int stage,
                     const bool *constant, const Program *out[CONVERGED_MAX])
 {
-	int count = einnet_converge(forms, arena, program, stage, constant, out);
-	for (int k = 0; k < count; k++)
-		out[k] = settle_orders(settle(arena, out[k], constant, true), constant);
+	const Program *forms[CONVERGED_MAX];
+	int count = einnet_converge(calls, arena, program, stage, constant, forms);
+	for (int k = 0; k < count; k++) {
+		int same = 0;
+		while (forms[same] != forms[k])
+			same++;
+		out[k] = same < k ? out[same] : settle(arena, forms[k], constant, true);
+		out[k] = same < k ? out[k] : settle_orders(out[k], constant);
+	}
 	return count;
 }
 
@@ -192,12 +207,12 @@ derivation_parts(const Derivation *way)
 static const Program *
 converge_to(Arena *arena, const Program *program, const bool *constant, int number, Reason *why)
 {
-	VendorForms *forms = vendor_forms_new(arena);
+	Calls *calls = einnet_calls_new(arena);
 	for (int s = 0; s < program->nstage; s++) {
 		const Program *found[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, constant))
 			continue;
-		int count = derivation_converge(forms, arena, program, s, constant, found);
+		int count = derivation_converge(calls, arena, program, s, constant, found);
 		if (number < count)
 			return program_canon(found[number]);
 		number -= count;

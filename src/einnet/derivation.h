@@ -19,7 +19,7 @@ const Program *derivation_step(Arena *arena, const Program *program, const bool 
                                const RuleStep *step, Reason *why);
 
 /* The forms of einnet_converge(), as plain as they come. */
-int derivation_converge(VendorForms *forms, Arena *arena, const Program *program, int stage,
+int derivation_converge(Calls *calls, Arena *arena, const Program *program, int stage,
                         const bool *constant, const Program *out[CONVERGED_MAX]);
 
 /* A way has parts: its steps, and at last what it converges to. From the canonical program before

@@ -17,7 +17,7 @@ typedef struct State {
 typedef struct Search {
 	Arena *arena, *work; /* what is kept; what a step makes, until its state is done */
 	StageTable *table;
-	VendorForms *forms;
+	Calls *calls;
 	const SearchOptions *options;
 	VEC(State) states;
 	HashSet seen, seen_candidates;
@@ -43,7 +43,7 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 		return;
 	program = program_intern(search->table, program);
 	Candidate candidate = {.program = program};
-	candidate.cost = einnet_cost(search->forms, search->work, program, search->options->constant,
+	candidate.cost = einnet_cost(search->calls, search->work, program, search->options->constant,
 	                             search->options->target);
 	RuleStep *steps = NEW_N(search->arena, RuleStep, state->depth + 1);
 	for (int at = number, left = state->depth; left > 0; at = search->states.data[at].parent)
@@ -68,7 +68,7 @@ converge(Search *search, int number, const Program *program)
 		const Program *forms[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, search->options->constant))
 			continue;
-		int count = derivation_converge(search->forms, search->work, program, s,
+		int count = derivation_converge(search->calls, search->work, program, s,
 		                                search->options->constant, forms);
 		for (int k = 0; k < count; k++)
 			add_candidate(search, number, forms[k], total + k);
@@ -108,13 +108,10 @@ visit(Search *search, const Program *program, int parent, const RuleStep *step)
 static bool
 is_summed_again(const Program *program, const Stage *stage)
 {
-	for (int k = 0; k < program->nstage; k++) {
-		const Stage *reader = program->stages[k];
-		for (ExprWalk walk = stage_walk(reader); expr_step(&walk);)
-			if (walk.e->op == EX_read && walk.e->tensor == stage->results[0] &&
-			    reader->kind == STAGE_reduce)
-				return true;
-	}
+	for (int k = 0; k < program->nstage; k++)
+		if (program->stages[k]->kind == STAGE_reduce &&
+		    stage_reads(program->stages[k], stage->results[0]))
+			return true;
 	return false;
 }
 
@@ -207,7 +204,7 @@ einnet_search(Arena *arena, ExprCtx *ctx, const Program *program, const SearchOp
 	Search search = {.arena = arena,
 	                 .work = arena_new_in(arena, "einnet_search"),
 	                 .table = stage_table_new(ctx),
-	                 .forms = vendor_forms_new(arena),
+	                 .calls = einnet_calls_new(arena),
 	                 .options = options,
 	                 .best = 1e300};
 	run(&search, program);

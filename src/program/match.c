@@ -256,12 +256,12 @@ reads_are_the_rows(Solver *s)
 }
 
 /* The terms that the guard omits are those with a read outside its tensor: each follows from the
- * other. */
+ * other. Whatever the iterators are bound to. */
 static bool
 guard_is_the_border(Solver *s)
 {
 	const Expr *borders = NULL;
-	for (int k = 0; k < s->form->noperand; k++) {
+	for (int k = 0; k < VENDOR_OPERANDS && s->reads[k]; k++) {
 		const Expr *range = read_range(s->facts, s->reads[k]->tensor, s->reads[k]->arg);
 		borders = expr_both(s->ctx, borders, range);
 	}
@@ -400,7 +400,7 @@ solve(Solver *s, Arena *arena)
 		name(s, arena_strndup(s->arena, text, strcspn(text, " ")),
 		     expr_simplify(s->facts, value_of(s, strchr(text, '=') + 1, DT_I64)));
 	if (!place_result(s, &m->result) || !iterators_are_used(s) || !reads_are_the_rows(s) ||
-	    !guard_is_the_border(s) || !holds(s, s->form->row->limits) || !tell(s, arena))
+	    !holds(s, s->form->row->limits) || !tell(s, arena))
 		return false;
 	for (int k = 0; k < s->form->noperand; k++) {
 		tell_swapped(m, k);
@@ -524,7 +524,7 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		if (!match_main_reads(match->program, s->main, s->reads))
 			return false;
 		s->facts = facts_of_stage(s->ctx, s->arena, s->main);
-		if (match_row(s, arena, i % vendor_count()))
+		if (guard_is_the_border(s) && match_row(s, arena, i % vendor_count()))
 			return true;
 	}
 	return false;

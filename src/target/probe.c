@@ -42,10 +42,16 @@ probe_elements(const Target *target, const Tensor *tensor)
 
 /* ---- guards ---- */
 
+/* Iterators that a node's bits tell apart. */
+enum { MAX_ITERS = 63, MAX_TERMS = 64, POINTS = 1024 };
+
 typedef struct Sample {
 	const Target *target;
-	int64_t point[ARRAY_MAX_RANK * 2]; /* of the iterators */
-	bool is_known;                     /* nothing was met that data decides */
+	int count; /* of iterators */
+	int64_t lo[MAX_ITERS], extent[MAX_ITERS], point[MAX_ITERS];
+	int nterm;
+	const Expr *terms[MAX_TERMS]; /* of the guard, by conjunction */
+	bool is_known;                /* nothing was met that data decides */
 } Sample;
 
 static Scalar
@@ -67,33 +73,87 @@ value_at(Sample *sample, const Expr *e)
 	return scalar_eval((ExprOp)e->op, (DType)e->type, args, (DType)e->arg[0]->type);
 }
 
-static int64_t
-draw(uint64_t *state, int64_t extent)
+/* What stands beyond the last place is one term. */
+static void
+list_terms(Sample *sample, const Expr *guard)
 {
-	return extent > 0 ? (int64_t)(random_next(state) % (uint64_t)extent) : 0;
+	for (; guard->op == EX_and && sample->nterm < MAX_TERMS - 1; guard = guard->arg[0])
+		list_terms(sample, guard->arg[1]);
+	must(sample->nterm < MAX_TERMS);
+	sample->terms[sample->nterm++] = guard;
 }
 
+/* Point k of those that these iterators have in turn; drawn where there are too many. */
 static void
-draw_point(Sample *sample, const Stage *stage, uint64_t *state)
+move_to(Sample *sample, uint64_t iters, int64_t k, uint64_t *random)
 {
-	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
-		int64_t lo = probe_dim(sample->target, stage->iters[i].lo);
-		sample->point[i] = lo + draw(state, probe_dim(sample->target, stage->iters[i].hi) - lo);
+	for (int i = 0; i < sample->count; i++) {
+		uint64_t number = random ? random_next(random) : (uint64_t)k;
+		if ((iters >> i & 1) == 0)
+			continue;
+		sample->point[i] = sample->lo[i] + (int64_t)(number % (uint64_t)sample->extent[i]);
+		k /= sample->extent[i];
 	}
 }
 
+/* The share of these terms, which depend on these iterators. A sample that meets no point has met
+ * few. */
+static double
+share_of_terms(Sample *sample, const Expr *const *terms, int nterm, uint64_t iters)
+{
+	int64_t points = 1, count = 0;
+	uint64_t state = 1;
+	for (int i = 0; i < sample->count; i++)
+		points = probe_times(points, iters >> i & 1 ? sample->extent[i] : 1);
+	bool is_drawn = points > POINTS;
+	points = is_drawn ? POINTS : points;
+	for (int64_t k = 0; k < points; k++) {
+		bool holds = true;
+		move_to(sample, iters, k, is_drawn ? &state : NULL);
+		for (int t = 0; t < nterm && holds; t++)
+			holds = value_at(sample, terms[t]).i64 != 0;
+		count += holds;
+	}
+	return (double)(is_drawn && count == 0 ? 1 : count) / (double)points;
+}
+
+/* Moves to the front the terms that have iterators in common with the first, or with such; gives
+ * their number. */
+static int
+gather_terms(const Expr **terms, int nterm, uint64_t *iters)
+{
+	int count = 1;
+	*iters = terms[0]->iters;
+	for (int t = 1; t < nterm; t++) {
+		const Expr *term = terms[t];
+		if ((term->iters & *iters) == 0)
+			continue;
+		*iters |= term->iters;
+		terms[t] = terms[count];
+		terms[count++] = term;
+		t = count - 1; /* those passed over may have one in common now */
+	}
+	return count;
+}
+
+/* Terms that have no iterator in common are independent: their shares are factors. */
 double
 probe_share(const Target *target, const Stage *stage)
 {
-	enum { SAMPLES = 1024 };
-	Sample sample = {.target = target, .is_known = true};
-	uint64_t state = 1;
-	int count = 0;
-	if (!stage->guard || stage->nloop + stage->nreduce > ARRAY_MAX_RANK * 2)
+	Sample sample = {.target = target, .count = stage->nloop + stage->nreduce, .is_known = true};
+	if (!stage->guard || sample.count > MAX_ITERS)
 		return 1;
-	for (int i = 0; i < SAMPLES && sample.is_known; i++) {
-		draw_point(&sample, stage, &state);
-		count += value_at(&sample, stage->guard).i64 != 0;
+	for (int i = 0; i < sample.count; i++) {
+		sample.lo[i] = probe_dim(target, stage->iters[i].lo);
+		sample.extent[i] = probe_dim(target, stage->iters[i].hi) - sample.lo[i];
+		sample.extent[i] = sample.extent[i] > 0 ? sample.extent[i] : 1;
 	}
-	return !sample.is_known ? 1 : (double)(count ? count : 1) / SAMPLES;
+	list_terms(&sample, stage->guard);
+	double share = 1;
+	for (int t = 0, count; t < sample.nterm; t += count) {
+		uint64_t iters;
+		count = gather_terms(sample.terms + t, sample.nterm - t, &iters);
+		share *= share_of_terms(&sample, sample.terms + t, count, iters);
+	}
+	return sample.is_known ? share : 1;
 }

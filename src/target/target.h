@@ -86,8 +86,9 @@ int64_t probe_dim(const Target *target, const Dim *dim);
 int64_t probe_times(int64_t a, int64_t b);
 /* How many elements a tensor has there. */
 double probe_elements(const Target *target, const Tensor *tensor);
-/* Of the points of its box, the share that the stage's guard leaves at the probe sizes, by a sample
- * of them; 1 where data decides. Windows that reach beyond small images leave little. */
+/* Of the points of its box, the share that the stage's guard leaves at the probe sizes: counted, or
+ * by a sample of them where many iterators are met in one condition; 1 where data decides. Windows
+ * that reach beyond small images leave little. */
 double probe_share(const Target *target, const Stage *stage);
 
 #endif

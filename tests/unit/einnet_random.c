@@ -54,6 +54,19 @@ check_calls(const Candidate *candidate, const bool *constant)
 	calls += found;
 }
 
+/* What a search remembers of parts is what it would find again. */
+static void
+check_cost(const Candidate *candidate, const bool *constant, const Target *target)
+{
+	Cost seen = candidate->cost;
+	Cost wanted = einnet_cost(einnet_calls_new(arena), arena, candidate->program, constant, target);
+	ck_assert_msg(seen.seconds == wanted.seconds && seen.flops == wanted.flops &&
+	                  seen.bytes == wanted.bytes && seen.calls == wanted.calls &&
+	                  seen.kernels == wanted.kernels,
+	              "%g s, %d calls, not %g s, %d calls\n%s", seen.seconds, seen.calls,
+	              wanted.seconds, wanted.calls, text_of(candidate->program));
+}
+
 static void
 check_candidate(const Program *given, const Candidate *candidate, const bool *constant,
                 const Sample *sample, Array *const *wanted)
@@ -93,8 +106,10 @@ try_program(ExprCtx *kept)
 		options.disabled |= (uint32_t)(pick(3) == 0) << rule;
 	SearchResult result = einnet_search(arena, ctx, program, &options);
 	Array **wanted = values_of(program, &sample);
-	for (int i = 0; i < result.list.count; i++)
+	for (int i = 0; i < result.list.count; i++) {
 		check_candidate(program, &result.list.data[i], constant, &sample, wanted);
+		check_cost(&result.list.data[i], constant, &target);
+	}
 	arena_release(arena, mark);
 	return result.list.count;
 }

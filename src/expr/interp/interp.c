@@ -126,17 +126,6 @@ stores_input(Stores *stores, const Tensor *tensor, const int64_t *dims)
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
-static bool
-stage_reads(const Stage *stage, const Tensor *tensor)
-{
-	bool reads = stage->kind == STAGE_scatter && stage->init == tensor;
-	for (int k = 0; k < stage->nbody; k++)
-		reads |= expr_reads(stage->body[k], tensor);
-	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
-		reads |= expr_reads(stage->target[d], tensor);
-	return reads || (stage->guard && expr_reads(stage->guard, tensor));
-}
-
 static void
 run_scatter(Stores *stores, ExprCtx *ctx, const Stage *stage)
 {

@@ -104,9 +104,9 @@ memo_set_expr(Memo *memo, const Expr *key, const Expr *value)
 /* ---- walking --------------------------------------------------------------------------------- */
 
 /* The stack holds triples (node, next operand, its slot of the memo). A node enters the memo when
- * it is first met, so that the stack never holds it twice. */
+ * it is first met, so that the stack never holds it twice; one without operands is done at once. */
 static void
-enter_node(Memo *memo, const Expr *e)
+enter_node(Memo *memo, const Expr *e, WalkEnds ends)
 {
 	if (memo->count > memo->slot_count / 2)
 		memo_grow(memo);
@@ -114,7 +114,11 @@ enter_node(Memo *memo, const Expr *e)
 	if (slot->stamp == memo->stamp)
 		return;
 	memo->count++;
-	*slot = (MemoSlot){e, 0, memo->stamp};
+	*slot = (MemoSlot){e, (uint64_t)memo->nodes.count, memo->stamp};
+	if (walk_argc(e, ends) == 0) {
+		vec_push(memo->arena, &memo->nodes, e);
+		return;
+	}
 	vec_push(memo->arena, &memo->stack, (uint64_t)(uintptr_t)e);
 	vec_push(memo->arena, &memo->stack, 0);
 	vec_push(memo->arena, &memo->stack, (uint64_t)(slot - memo->slots));
@@ -123,12 +127,12 @@ enter_node(Memo *memo, const Expr *e)
 void
 walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 {
-	enter_node(memo, e);
+	enter_node(memo, e, ends);
 	while (memo->stack.count > 0) {
 		uint64_t *top = &memo->stack.data[memo->stack.count - 3];
 		const Expr *node = (const Expr *)(uintptr_t)top[0];
-		if (top[1] < (uint64_t)walk_argc(node, ends)) {
-			enter_node(memo, node->arg[top[1]++]);
+		if (top[1] < (uint64_t)node->argc) {
+			enter_node(memo, node->arg[top[1]++], ends);
 			continue;
 		}
 		bool has_moved = top[2] >= (uint64_t)memo->slot_count || memo->slots[top[2]].key != node;
@@ -207,9 +211,12 @@ expr_reads(const Expr *e, const Tensor *tensor)
 {
 	if (!e->has_read)
 		return false;
+	Memo *memo = memo_take(e->ctx);
 	bool is_read = false;
-	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
-		is_read |= walk.e->op == EX_read && walk.e->tensor == tensor;
+	walk_nodes(memo, e, WALK_TO_READS);
+	for (int i = 0; i < memo->nodes.count; i++)
+		is_read |= memo->nodes.data[i]->op == EX_read && memo->nodes.data[i]->tensor == tensor;
+	memo_give(e->ctx, memo);
 	return is_read;
 }
 

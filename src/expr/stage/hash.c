@@ -439,3 +439,16 @@ hasher_relabel(Hasher *hasher, const Stage *stage)
 	hasher_label(hasher, stage);
 	return true;
 }
+
+bool
+hash_text(ExprCtx *ctx, const Stage *stage, Hash128 *hash)
+{
+	Hasher hasher;
+	hasher_open(&hasher, ctx);
+	hasher_label(&hasher, stage);
+	bool is_labelled = hasher.ntensor > 0;
+	if (is_labelled)
+		*hash = hash_written(&hasher, stage);
+	hasher_close(&hasher);
+	return is_labelled;
+}

@@ -54,6 +54,8 @@ Stage *canon_stage(Hasher *hasher, const Stage *stage);
  * it is written, equal for equal texts only. Both with the labels of the stage. */
 Hash128 hash_form(Hasher *hasher, const Stage *stage);
 Hash128 hash_written(Hasher *hasher, const Stage *stage);
+/* The latter, for one stage; false where it has no labels. */
+bool hash_text(ExprCtx *ctx, const Stage *stage, Hash128 *hash);
 /* And with what it reads. */
 Hash128 hash_with_reads(const Hasher *hasher, Hash128 form);
 

@@ -19,7 +19,8 @@ typedef struct Rebuild {
 	const Binding *binding;
 	ExprRewrite rewrite; /* program_rewrite(): the caller's */
 	void *rewrite_arg;
-	bool tidy; /* changed stages */
+	bool tidy; /* stages that the caller's rewriting changed, more than what they read */
+	bool is_rewritten;
 	bool all;
 	bool is_same;   /* in another ctx: fingerprints stay */
 	ArenaMark mark; /* of the scratch memory, where `tensors` and lists are; released at the end */
@@ -79,6 +80,7 @@ map_parts(Rebuild *rebuild, const Stage *stage, Stage *out)
 	Iter *iters = NEW_N(arena, Iter, niter);
 	const Expr **body = NEW_N(arena, const Expr *, stage->nbody + ntarget);
 	*out = *stage;
+	rebuild->is_rewritten = false;
 	for (int i = 0; i < niter; i++)
 		iters[i] = (Iter){ctx_name(rebuild->to, stage->iters[i].name),
 		                  rebuild->dim(rebuild, stage->iters[i].lo),
@@ -94,7 +96,7 @@ map_parts(Rebuild *rebuild, const Stage *stage, Stage *out)
 	out->guard = map_scalar(rebuild, stage->guard, &is_changed);
 	out->init = new_tensor(rebuild, stage->init);
 	is_changed |= out->init != stage->init;
-	if (is_changed && rebuild->tidy)
+	if (rebuild->is_rewritten && rebuild->tidy)
 		stage_tidy(rebuild->to, out);
 	return is_changed;
 }
@@ -250,8 +252,11 @@ program_substitute(const Program *program, const Map *tensors)
 static const Expr *
 rewrite_node(ExprCtx *ctx, const Expr *e, void *arg)
 {
-	const Rebuild *rebuild = arg;
-	return rebuild->rewrite(ctx, replace_read(ctx, e, arg), rebuild->rewrite_arg);
+	Rebuild *rebuild = arg;
+	const Expr *read = replace_read(ctx, e, arg);
+	const Expr *other = rebuild->rewrite(ctx, read, rebuild->rewrite_arg);
+	rebuild->is_rewritten |= other != read;
+	return other;
 }
 
 static const Expr *

@@ -36,6 +36,17 @@ stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *
 		visit(stage->init, arg);
 }
 
+bool
+stage_reads(const Stage *stage, const Tensor *tensor)
+{
+	bool reads = stage->kind == STAGE_scatter && stage->init == tensor;
+	for (int k = 0; k < stage->nbody; k++)
+		reads |= expr_reads(stage->body[k], tensor);
+	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
+		reads |= expr_reads(stage->target[d], tensor);
+	return reads || (stage->guard && expr_reads(stage->guard, tensor));
+}
+
 /* ---- topological order ----------------------------------------------------------------------- */
 
 /* A unit is a stage, or all steps of a scan. It is listed after the units it depends on. */

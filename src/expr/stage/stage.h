@@ -126,6 +126,8 @@ ExprWalk stage_walk(const Stage *stage);
 /* Every tensor the stage reads (once or more), a scatter's init included. */
 void stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *arg),
                        void *arg);
+/* Whether it reads this one. */
+bool stage_reads(const Stage *stage, const Tensor *tensor);
 /* Iterators by position as an identity map: {iter0, iter1 …}. */
 void stage_identity(ExprCtx *ctx, int count, const Expr **out);
 
