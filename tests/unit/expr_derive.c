@@ -407,6 +407,42 @@ START_TEST(a_kernel_grows_and_splits)
 }
 END_TEST
 
+static const Expr *
+read_of(const Stage *stage, const Tensor *tensor)
+{
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read && walk.e->tensor == tensor)
+			return walk.e;
+	return NULL;
+}
+
+/* A stage that a step makes may be there: canonical, and before the new one or behind it. */
+START_TEST(a_factor_is_stored_once)
+{
+	open_ctx();
+	for (int first = 0; first < 2; first++) {
+		const Program *p = program_canon(program_parse(
+			ctx, "twice.e",
+			"expr f(X: f32[9], K: f32[3], L: f32[3]) -> Y {\n"
+			"A[i:7]: f32 = sum(r:3) X[i+r] * K[r]\n B[i:7]: f32 = sum(r:3) X[i+r] * L[r]\n"
+			"Y[i:7]: f32 = A[i] - B[i] }"));
+		const Sample *sample = make_sample(p, 1);
+		for (int k = 0; k < 2; k++) {
+			const Tensor *factor = p->inputs[k == first ? 1 : 2];
+			const Stage *stage = NULL;
+			for (int s = 0; s < p->nstage; s++)
+				stage = read_of(p->stages[s], factor) ? p->stages[s] : stage;
+			Reason why = NULL;
+			p = program_canon(
+				step(p, derive_unfold(p, stage, read_of(stage, p->inputs[0]), &why), why, sample));
+		}
+		program_check(p);
+		ck_assert_msg(p->nstage == 4, "%s", text_of(p));
+	}
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(relaxed_loops_are_not_read)
 {
 	open_ctx();
@@ -460,6 +496,7 @@ main(void)
 	tcase_add_test(t, a_bias_is_not_tightened_away);
 	tcase_add_test(t, tightening_rounds_by_floor);
 	tcase_add_test(t, a_kernel_grows_and_splits);
+	tcase_add_test(t, a_factor_is_stored_once);
 	tcase_add_test(t, relaxed_loops_are_not_read);
 	tcase_add_test(t, what_does_not_apply_says_why);
 	return unit_run(t);
