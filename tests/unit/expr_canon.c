@@ -64,6 +64,10 @@ static const char *const same[][3] = {
      NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = i > 3 ? X[i] : 0 }",
      "expr f(X: f32[N]) -> Y { Y[i:N]: f32 = !(i >= 4) ? 0 : X[i] }", NULL},
+	/* under a condition its opposite does not hold, however that is written */
+	{"expr f(X: f32[3]) -> Y { Y[i:3]: f32 = i%2 == 0 ? X[i] : i%2 == 0 ? f32(1) : f32(2) }",
+     "expr f(X: f32[3]) -> Y { Y[i:3]: f32 = !(i%2 == 0) ? (i%2 == 0 ? f32(1) : f32(2)) : X[i] }",
+     "expr f(X: f32[3]) -> Y { Y[i:3]: f32 = i%2 != 0 ? (i%2 != 0 ? f32(2) : f32(1)) : X[i] }"},
 	/* what is left of the condition no longer shows that the first read is in range */
 	{"expr f(V: f32[5]) -> Y { Y[a:3, b:2]: f32 = 2*b + 2*b - 2 < 2*a - 2 ? "
      "(V[a + a - 1] else 1) * V[(a-1)%5] : (V[b + 2*a - 1] else 1) }",
