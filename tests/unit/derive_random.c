@@ -3,7 +3,7 @@
  * are small integers, so that every order of a sum is exact.
  *
  * usage: derive_random [COUNT [SEED [NUMBERS]]]
- * COUNT    applications; 3,000 in make test, 100,000 of each rule with 2,100,000
+ * COUNT    applications; 10,000 in make test, 100,000 of each rule with 2,100,000
  * NUMBERS  steps with any numbers, 12,000
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { MAX_STEPS = 5, MAX_TRIES = 4 }; /* in a row; from each program */
 
 #define BILINEAR_SLACK 2e-3
 
-static int count = 3000, numbers = 12000;
+static int count = 10000, numbers = 12000;
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ START_TEST(every_derivation_keeps_the_values)
 	applied[RULE_COUNT + STEP_rule] = 1; /* counted by rule */
 	for (int k = 0; k < STEP_NUMBERS; k++)
 		ck_assert_msg(applied[k] > 0, "%s was never applied", step_name(k));
-	for (int k = 0; count > 3000 && k < STEP_NUMBERS; k++)
+	for (int k = 0; count > 10000 && k < STEP_NUMBERS; k++)
 		printf("%s: %d applications\n", step_name(k), applied[k]);
 	arena_free(arena);
 	arena_free(own);
