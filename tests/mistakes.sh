@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source and compile?
 #        tests/mistakes.sh -a         try all of the table: some minutes
-#        tests/mistakes.sh -l         try all of the laws of derivation: half an hour
+#        tests/mistakes.sh -l         try all of the laws of derivation: a quarter of an hour
 #        tests/mistakes.sh NAME ...   try these
 #
 # Whether proving finds mistakes of the compiler: each row of the table puts one into a copy of the

@@ -134,8 +134,8 @@ maps(void)
 	                    2 * pad, pad, 2 * pad, taps, 2 * pad, 2 * pad, 2 * pad);
 }
 
-/* Products of one factor, or of factors of their own, in any order of their loops; one may come from
- * another. All are outputs, or what a map makes of them. */
+/* Products of one factor, or of factors of their own, in any order of their loops; one may come
+ * from another. All are outputs, or what a map makes of them. */
 static const char *
 several(void)
 {
