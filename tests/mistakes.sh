@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source and compile?
 #        tests/mistakes.sh -a         try all of the table: some minutes
-#        tests/mistakes.sh -l         try all of the laws of derivation: half an hour
+#        tests/mistakes.sh -l         try all of the laws of derivation: a quarter of an hour
 #        tests/mistakes.sh NAME ...   try these
 #
 # Whether proving finds mistakes of the compiler: each row of the table puts one into a copy of the
@@ -77,12 +77,13 @@ try() {
 		$(printf 'build/test/%s\n' $units | grep '[a-z]$') >"$says.make" 2>&1 ||
 		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
 	echo missed >"$says"
+	begun=$(date +%s)
 	for name in $units; do
 		(cd "$2" && timeout 300 "build/test/$name") >"$says.out" 2>&1
 		rc=$?
 		[ $rc != 0 ] || continue
 		[ $rc != 124 ] || { echo "refused $name takes too long" >"$says"; return; }
-		echo "found $name: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 5-6)" >"$says"
+		echo "found $name, $(($(date +%s) - begun)) s: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 5-6)" >"$says"
 		return
 	done
 	for name in $(value "$1" models); do

@@ -185,6 +185,25 @@ wrong "operands that changed places" d "s/\"args\": \[$x, $y, /\"args\": [$y, $x
 wrong "a view that begins elsewhere" p "/\"kind\": \"view\"/s/\"at\": [0-9]*/\"at\": $(dim 6)/"
 wrong "a view with other strides" p "/\"kind\": \"view\"/s/\"strides\": \[[0-9]*, \([0-9]*\)\]/\"strides\": [\1, \1]/"
 
+# A derived program with a wrong index, compiled as if it were right: with the graph of the right one, its
+# bundle is refused.
+cat >conv.e <<'TEXT'
+expr conv(X: f32[16,9], W: f32[8,16,3]) -> Y { Y[f:8, p:7]: f32 = sum(c:16, r:3) X[c, p+r] * W[f, c, r] }
+TEXT
+"$tw" derive conv.e --constant W --replay 'split_sum 0 1; position 0 0 1 2; converge 0' -o right.g >/dev/null &&
+	"$tw" compile -q right.g -o right.twb --keep right && "$tw" run -q --prove right.twb && pass ||
+	lose "a derived program"
+graph=$(cd right && ls graph/*.txt)
+for seed in 's/, i1+i2\]/, i1+2-i2]/' 's/X\[i3, i2\]/X[i3, 8-i2]/'; do
+	sed "$seed" right.g >seeded.g
+	! cmp -s seeded.g right.g && "$tw" compile -q seeded.g -o seeded.twb && "$tw" run -q --prove seeded.twb &&
+		"$amend" seeded.twb refused.twb set "$graph" "right/$graph" || lose "derived, $seed: $(cat right.g)"
+	"$tw" run --prove refused.twb >said 2>&1
+	rc=$?
+	[ $rc = 1 ] && grep -q '^value %v.* of node "derived" (Expression)' said && pass ||
+		lose "derived, $seed: exit code $rc: $(cat said)"
+done
+
 # pin FILE: choices, in `pinned`, that do not depend on how long anything takes here: a call with all
 # that belongs to it, where the sum alone and a kernel behind it may be as fast.
 pin() {

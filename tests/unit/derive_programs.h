@@ -44,26 +44,28 @@ make_window(void)
 	return w;
 }
 
-/* `sum` of a product over two windows, and what comes behind it. */
+/* `sum` of a product over two windows, and what comes behind it, which may read a part of it; the
+ * sum may be an output as well. */
 static const char *
 convolution(void)
 {
 	Window h = make_window(), w = make_window();
-	int c = 1 + pick(3), f = 1 + pick(3), g = pick(3);
+	int c = 1 + pick(3), f = 1 + pick(3), g = pick(3), shown = pick(2) ? h.out : 1 + pick(h.out);
 	static const char *const behind[] = {"T[p, q, f]", "max(T[p, q, f] + B[f], 0)",
 	                                     "T[p, q, f] * B[f] - 1"};
 	const char *row = pick(4) ? "sum" : "max";
 	return arena_printf(arena,
-	                    "expr f(X: f32[%d,%d,%d], K: f32[%d,%d,%d,%d], B: f32[%d]) -> Y {\n"
+	                    "expr f(X: f32[%d,%d,%d], K: f32[%d,%d,%d,%d], B: f32[%d]) -> Y%s {\n"
 	                    " T[p:%d, q:%d, f:%d]: f32 = %s(c:%d, r:%d, s:%d where 0 <= %d*p+%d*r-%d,"
 	                    " %d*p+%d*r-%d < %d, 0 <= %d*q+%d*s-%d && %d*q+%d*s-%d < %d%s)"
 	                    " X[%d*p+%d*r-%d, %d*q+%d*s-%d, c] * K[r, s, f, c]\n"
 	                    " Y[p:%d, q:%d, f:%d]: f32 = %s\n}\n",
-	                    h.in, w.in, c, h.taps, w.taps, f, c, f, h.out, w.out, f, row, c, h.taps,
-	                    w.taps, h.stride, h.dilation, h.before, h.stride, h.dilation, h.before,
-	                    h.in, w.stride, w.dilation, w.before, w.stride, w.dilation, w.before, w.in,
-	                    pick(4) ? "" : ", p+q < 5", h.stride, h.dilation, h.before, w.stride,
-	                    w.dilation, w.before, h.out, w.out, f, behind[g]);
+	                    h.in, w.in, c, h.taps, w.taps, f, c, f, pick(4) ? "" : ", T", h.out, w.out,
+	                    f, row, c, h.taps, w.taps, h.stride, h.dilation, h.before, h.stride,
+	                    h.dilation, h.before, h.in, w.stride, w.dilation, w.before, w.stride,
+	                    w.dilation, w.before, w.in, pick(4) ? "" : ", p+q < 5", h.stride,
+	                    h.dilation, h.before, w.stride, w.dilation, w.before, shown, w.out, f,
+	                    behind[g]);
 }
 
 static const char *
@@ -82,17 +84,41 @@ transposed(void)
 		h.stride, g, f, h.out);
 }
 
+/* Loops, and terms, that run against the index; with a border, or with all that is read inside. */
+static const char *
+backward(void)
+{
+	Window h = make_window();
+	int c = 1 + pick(3), f = 1 + pick(3), q = 1 + pick(3), along = pick(3), last = h.out - 1;
+	int sign = pick(2) ? 1 : -1, tap = sign * h.dilation;
+	int at = h.stride * last + (sign < 0 ? h.dilation * (h.taps - 1) : 0);
+	int reach = h.stride * last + along * (q - 1) + h.dilation * (h.taps - 1) + 1;
+	const char *index =
+		arena_printf(arena, "%d-%d*p+%d*q%+d*r", at - pick(2) * h.before, h.stride, along, tap);
+	const char *guard = arena_printf(arena, " where 0 <= %s, %s < %d", index, index, h.in);
+	if (pick(3) == 0) {
+		index = arena_printf(arena, "%d-%d*p+%d*q%+d*r", at, h.stride, along, tap);
+		guard = "";
+		h.in = reach;
+	}
+	return arena_printf(arena,
+	                    "expr f(X: f32[%d,%d], K: f32[%d,%d,%d]) -> Y {\n"
+	                    " Y[f:%d, p:%d, q:%d]: f32 = sum(c:%d, r:%d%s) X[%s, c] * K[f, r, c]\n}\n",
+	                    h.in, c, f, h.taps, c, f, h.out, q, c, h.taps, guard, index);
+}
+
 /* A product of a product, with symbols; the first may be read where it is not defined. */
 static const char *
 products(void)
 {
 	static const char *const reads[] = {"T[n, m]", "(T[n, m-1] else 0)", "(T[n+1, m] else 0)"};
+	static const char *const terms[] = {"", " where k <= n", " where m <= n+k"};
 	static const char *const guards[] = {"", " where m <= n+j", " where (n+m+j)%3 == 0, m <= n"};
 	return arena_printf(arena,
 	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,2,L]) -> Y {\n"
-	                    " T[n:N, m:M]: f32 = sum(k:K) X[n, k] * W[k, m]\n"
+	                    " T[n:N, m:M]: f32 = sum(k:K%s) X[n, k] * W[k, m]\n"
 	                    " Y[n:N, l:L]: f32 = sum(m:M, j:2%s) %s * V[m, j, l]\n}\n",
-	                    guards[pick(3)], reads[pick(3)]);
+	                    terms[pick(3)], guards[pick(3)], reads[pick(3)]);
 }
 
 static const char *
@@ -108,8 +134,8 @@ maps(void)
 	                    2 * pad, pad, 2 * pad, taps, 2 * pad, 2 * pad, 2 * pad);
 }
 
-/* Two or three products of one factor, or of factors of their own, in any order of their loops; one
- * may come from another. */
+/* Products of one factor, or of factors of their own, in any order of their loops; one may come
+ * from another. All are outputs, or what a map makes of them. */
 static const char *
 several(void)
 {
@@ -119,23 +145,29 @@ several(void)
 	int g = pick(3);
 	const char *guard = guards[g], *own = pick(2) ? "X" : "Z", *bound = pick(2) ? "k" : "r";
 	const char *other = pick(2) ? "W[k, 0, r]" : arena_printf(arena, "A[k%%%d, n]", m);
+	bool is_one = pick(3) == 0;
+	const char *all = arena_printf(arena,
+	                               " R[m:%d, n:%d]: f32 ="
+	                               " A[m, n] + B[n%%%d, m] * Y[m, n] - C[n%%2, m, n%%%d]\n",
+	                               m, n1, n2, n1);
 	return arena_printf(
 		arena,
-		"expr f(X: f32[%d,%d], V: f32[%d,%d,%d], W: f32[%d,%d,%d], Z: f32[%d,%d]) -> Y, A, B, C {\n"
+		"expr f(X: f32[%d,%d], V: f32[%d,%d,%d], W: f32[%d,%d,%d], Z: f32[%d,%d]) -> %s {\n"
 		" A[m:%d, n:%d]: f32 = sum(k:%d, r:%d%s) X[m+r, k] * V[k-%d, n, r]\n"
 		" B[n:%d, m:%d]: f32 = sum(%s:%d, %s:%d%s) W[k, n, r] * %s[m+r, k]\n"
 		" C[p:2, m:%d, q:%d]: f32 = sum(k:%d, r:%d%s) X[m+r, k] * V[(k+p)/2, q, r]\n"
-		" Y[m:%d, n:%d]: f32 = sum(k:%d, r:%d%s) %s[m+r, k] * %s\n}\n",
-		m + taps, k, k, n1, taps, k, n2, taps, m + taps, k, m, n1, k, taps, guard, g / 2, n2, m,
-		bound, *bound == 'k' ? some : taps, *bound == 'k' ? "r" : "k", *bound == 'k' ? taps : some,
-		guard, own, m, n1, k, taps, pick(2) ? guard : "", m, n1, k, taps, guard, own, other);
+		" Y[m:%d, n:%d]: f32 = sum(k:%d, r:%d%s) %s[m+r, k] * %s\n%s}\n",
+		m + taps, k, k, n1, taps, k, n2, taps, m + taps, k, is_one ? "R" : "Y, A, B, C", m, n1, k,
+		taps, guard, g / 2, n2, m, bound, *bound == 'k' ? some : taps, *bound == 'k' ? "r" : "k",
+		*bound == 'k' ? taps : some, guard, own, m, n1, k, taps, pick(2) ? guard : "", m, n1, k,
+		taps, guard, own, other, is_one ? all : "");
 }
 
 static inline const Program *
 make_program(ExprCtx *ctx)
 {
-	static const char *(*const makers[])(void) = {convolution, convolution, transposed, products,
-	                                              maps,        several,     several};
+	static const char *(*const makers[])(void) = {convolution, convolution, transposed, backward,
+	                                              products,    maps,        several,    several};
 	const char *text = makers[pick(countof(makers))]();
 	const Program *program = program_parse(ctx, "random.e", text);
 	program_check(program);

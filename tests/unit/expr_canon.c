@@ -64,6 +64,10 @@ static const char *const same[][3] = {
      NULL},
 	{"expr f(X: f32[N]) -> Y { Y[i:N]: f32 = i > 3 ? X[i] : 0 }",
      "expr f(X: f32[N]) -> Y { Y[i:N]: f32 = !(i >= 4) ? 0 : X[i] }", NULL},
+	/* under a condition its opposite does not hold, however that is written */
+	{"expr f(X: f32[3]) -> Y { Y[i:3]: f32 = i%2 == 0 ? X[i] : i%2 == 0 ? f32(1) : f32(2) }",
+     "expr f(X: f32[3]) -> Y { Y[i:3]: f32 = !(i%2 == 0) ? (i%2 == 0 ? f32(1) : f32(2)) : X[i] }",
+     "expr f(X: f32[3]) -> Y { Y[i:3]: f32 = i%2 != 0 ? (i%2 != 0 ? f32(2) : f32(1)) : X[i] }"},
 	/* what is left of the condition no longer shows that the first read is in range */
 	{"expr f(V: f32[5]) -> Y { Y[a:3, b:2]: f32 = 2*b + 2*b - 2 < 2*a - 2 ? "
      "(V[a + a - 1] else 1) * V[(a-1)%5] : (V[b + 2*a - 1] else 1) }",
@@ -177,6 +181,24 @@ START_TEST(stages_with_equal_inputs_are_equal)
 }
 END_TEST
 
+START_TEST(equal_stages_are_one)
+{
+	static const char *const text =
+		"expr f(X: f32[N], K: f32[3], L: f32[3]) -> Y {\n"
+		" A[i:N, r:3]: f32 = X[i+r] else 0\n P[i:N]: f32 = sum(r:3) A[i, r] * K[r]\n"
+		" B[j:N, s:3]: f32 = X[s+j] else 0\n Q[i:N]: f32 = sum(r:3) B[i, r] * L[r]\n"
+		" Y[i:N]: f32 = P[i] - Q[i] }";
+	arena = arena_new("test");
+	ctx = expr_ctx_new(arena);
+	const Program *given = program_parse(ctx, "test.e", text), *canon = program_canon(given);
+	program_check(canon);
+	ck_assert_int_eq(given->nstage, 5);
+	ck_assert_int_eq(canon->nstage, 4);
+	ck_assert(hash128_equal(program_fingerprint(given), program_fingerprint(canon)));
+	arena_free(arena);
+}
+END_TEST
+
 /* What was interned before is found again, from any ctx; one stage more is one stage more. */
 START_TEST(equal_computations_are_one_tensor)
 {
@@ -218,6 +240,7 @@ main(void)
 	tcase_add_test(t, same_meanings_have_one_fingerprint);
 	tcase_add_test(t, other_meanings_have_other_fingerprints);
 	tcase_add_test(t, canonical_programs_are_a_fixed_point);
+	tcase_add_test(t, equal_stages_are_one);
 	tcase_add_test(t, equal_computations_are_one_tensor);
 	tcase_add_test(t, stages_with_equal_inputs_are_equal);
 	return unit_run(t);

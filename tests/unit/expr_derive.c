@@ -407,6 +407,89 @@ START_TEST(a_kernel_grows_and_splits)
 }
 END_TEST
 
+static const Expr *
+read_of(const Stage *stage, const Tensor *tensor)
+{
+	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read && walk.e->tensor == tensor)
+			return walk.e;
+	return NULL;
+}
+
+/* A stage that a step makes may be there: canonical, and before the new one or behind it. */
+START_TEST(a_factor_is_stored_once)
+{
+	open_ctx();
+	for (int first = 0; first < 2; first++) {
+		const Program *p = program_canon(program_parse(
+			ctx, "twice.e",
+			"expr f(X: f32[9], K: f32[3], L: f32[3]) -> Y {\n"
+			"A[i:7]: f32 = sum(r:3) X[i+r] * K[r]\n B[i:7]: f32 = sum(r:3) X[i+r] * L[r]\n"
+			"Y[i:7]: f32 = A[i] - B[i] }"));
+		const Sample *sample = make_sample(p, 1);
+		for (int k = 0; k < 2; k++) {
+			const Tensor *factor = p->inputs[k == first ? 1 : 2];
+			const Stage *stage = NULL;
+			for (int s = 0; s < p->nstage; s++)
+				stage = read_of(p->stages[s], factor) ? p->stages[s] : stage;
+			Reason why = NULL;
+			p = program_canon(
+				step(p, derive_unfold(p, stage, read_of(stage, p->inputs[0]), &why), why, sample));
+		}
+		program_check(p);
+		ck_assert_msg(p->nstage == 4, "%s", text_of(p));
+	}
+	arena_free(arena);
+}
+END_TEST
+
+/* A loop that the index takes off: the positions come from behind. */
+START_TEST(positions_of_a_loop_that_runs_down)
+{
+	open_ctx();
+	Program *p = program_parse(ctx, "down.e",
+	                           "expr f(X: f32[9], K: f32[3]) -> Y {\n"
+	                           "Y[p:4, q:3]: f32 = sum(r:3) X[4-p+q+r] * K[r] }");
+	const Sample *sample = make_sample(p, 1);
+	const Stage *stage = p->stages[0];
+	const Expr *read = read_of(stage, p->inputs[0]);
+	Bijection map;
+	Reason why = NULL;
+	ck_assert(derive_position(ctx, stage, read->arg[0], 0, &map));
+	step(p, derive_substitute(p, stage, &map, &why), why, sample);
+	arena_free(arena);
+}
+END_TEST
+
+/* Terms of both sums are left out where either leaves them out. */
+START_TEST(merged_sums_have_both_guards)
+{
+	open_ctx();
+	Program *p = program_parse(ctx, "guards.e",
+	                           "expr f(X: f32[4,3], W: f32[3]) -> Y {\n"
+	                           "T[p:4, r:3]: f32 = sum(c:3 where c <= p) X[p, c] * W[r]\n"
+	                           "Y[p:4]: f32 = sum(r:3 where r <= p) T[p, r] * W[r] }");
+	Reason why = NULL;
+	step(p, derive_merge(p, p->stages[0], &why), why, make_sample(p, 1));
+	arena_free(arena);
+}
+END_TEST
+
+/* What the reader asks for is not all that is asked for. */
+START_TEST(an_output_keeps_its_guard)
+{
+	open_ctx();
+	Program *p = program_parse(ctx, "output.e",
+	                           "expr f(X: f32[8], K: f32[3]) -> T, Y {\n"
+	                           "T[p:6]: f32 = sum(r:3 where p < 4) X[p+r] * K[r]\n"
+	                           "Y[p:3]: f32 = T[p] + 1 }");
+	Reason why = NULL;
+	const Expr *read = read_of(p->stages[0], p->inputs[0]);
+	step(p, derive_unfold(p, p->stages[0], read, &why), why, make_sample(p, 1));
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(relaxed_loops_are_not_read)
 {
 	open_ctx();
@@ -460,6 +543,10 @@ main(void)
 	tcase_add_test(t, a_bias_is_not_tightened_away);
 	tcase_add_test(t, tightening_rounds_by_floor);
 	tcase_add_test(t, a_kernel_grows_and_splits);
+	tcase_add_test(t, a_factor_is_stored_once);
+	tcase_add_test(t, positions_of_a_loop_that_runs_down);
+	tcase_add_test(t, merged_sums_have_both_guards);
+	tcase_add_test(t, an_output_keeps_its_guard);
 	tcase_add_test(t, relaxed_loops_are_not_read);
 	tcase_add_test(t, what_does_not_apply_says_why);
 	return unit_run(t);

@@ -2,7 +2,7 @@
  * and conditions, and in how these are nested has one fingerprint; and programs of one fingerprint
  * have equal values. These are of the same text with i32 for f32: there every order is exact.
  *
- * usage: expr_fingerprint [COUNT]     programs; 20,000 in make test, 1,000,000 for all
+ * usage: expr_fingerprint [COUNT [FIRST]]    programs; 20,000 in make test, 1,000,000 for all
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "random_number.h"
 #include "unit.h"
 
-static int count = 20000;
+static int count = 20000, first_turn;
 
 enum { MAX_TERMS = 6, MAX_LOOPS = 2, MAX_SUMS = 3 };
 
@@ -305,7 +305,7 @@ START_TEST(random_programs)
 		slots *= 2;
 	Known *known = NEW_N(owner, Known, slots);
 	arena = arena_new("programs");
-	for (int turn = 0; turn < count; turn++) {
+	for (int turn = first_turn; turn < first_turn + count; turn++) {
 		ArenaMark mark = arena_mark(arena);
 		Twin twin = {.state = (uint64_t)turn, .text = {{.arena = arena}, {.arena = arena}}};
 		write_program(&twin);
@@ -343,6 +343,7 @@ int
 main(int argc, char **argv)
 {
 	count = argc > 1 ? atoi(argv[1]) : count;
+	first_turn = argc > 2 ? atoi(argv[2]) : 0;
 	TCase *t = tcase_create("expr_fingerprint");
 	tcase_set_timeout(t, 0);
 	tcase_add_test(t, random_programs);

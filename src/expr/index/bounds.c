@@ -481,6 +481,8 @@ assume(Facts *facts, const Expr *e, bool holds)
 		return;
 	if (e->op == EX_not) {
 		assume(facts, e->arg[0], !holds);
+	} else if (e->op == EX_ne) { /* one form of what is known */
+		assume(facts, expr_op(facts->ctx, EX_eq, e->arg), !holds);
 	} else if (e->op == (holds ? EX_and : EX_or)) {
 		assume(facts, e->arg[0], holds);
 		assume(facts, e->arg[1], holds);

@@ -438,10 +438,12 @@ prove_compare(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
 	}
 }
 
-/* Whether a fact says that e holds, or !e. */
+/* Whether a fact says that e holds, or !e; != is known as ! of ==. */
 static bool
 is_known(const Facts *facts, const Expr *e, bool holds)
 {
+	if (e->op == EX_ne)
+		return is_known(facts, expr_op(facts->ctx, EX_eq, e->arg), !holds);
 	for (int i = facts->list.count - 1; i >= 0; i--) {
 		const Expr *fact = facts->list.data[i].atom;
 		if (facts->list.data[i].kind == FACT_TRUE &&

@@ -1,7 +1,7 @@
 /* Canonical programs and fingerprints: stage by stage, each result counting as what computes it,
- * and inputs by position and type. What is canonical already is kept, so that a program that
- * differs from a canonical one by one stage costs one stage; none where a table (intern.h) has met
- * that stage as it is written.
+ * and inputs by position and type; stages that compute the same are one. What is canonical already
+ * is kept, so that a program that differs from a canonical one by one stage costs one stage; none
+ * where a table (intern.h) has met that stage as it is written.
  */
 #include "expr/stage/hash.h"
 #include "expr/stage/intern.h"
@@ -10,8 +10,9 @@ typedef struct Canon {
 	ExprCtx *ctx;
 	Map replaced; /* Tensor to its canonical one; canonical ones are not in it */
 	Hasher hasher;
-	bool keeps;        /* what is canonical already: its inputs are */
-	StageTable *table; /* of a search; or NULL */
+	VEC(const Stage *) met; /* canonical */
+	bool keeps;             /* what is canonical already: its inputs are */
+	StageTable *table;      /* of a search; or NULL */
 } Canon;
 
 static bool
@@ -81,6 +82,20 @@ note_replaced(Canon *c, const Stage *stage, const Stage *canon)
 		map_set_ptr(&c->replaced, stage->results[i], canon->results[i]);
 }
 
+/* The canonical stage stands for this one, or what was met before and computes the same. */
+static void
+note_canonical(Canon *c, const Stage *stage, const Stage *canon)
+{
+	Hash128 hash = canon->results[0]->fingerprint;
+	int same = 0;
+	while (same < c->met.count && !hash128_equal(c->met.data[same]->results[0]->fingerprint, hash))
+		same++;
+	if (same == c->met.count)
+		vec_push(c->ctx->arena, &c->met, canon);
+	if (c->met.data[same] != stage)
+		note_replaced(c, stage, c->met.data[same]);
+}
+
 /* A copy of the table's stage, which reads others; the hasher has labels of what this one reads. */
 static Stage *
 copy_known(Canon *c, const Stage *known)
@@ -119,7 +134,7 @@ canon_stage_in(Canon *c, const Stage *stage)
 	set_fingerprints(canon, written.hash);
 	if (!known && count > 0 && hasher->ntensor == count)
 		stage_table_note(c->table, &written);
-	note_replaced(c, stage, canon);
+	note_canonical(c, stage, canon);
 }
 
 static Tensor *
@@ -207,9 +222,11 @@ program_canon_in(StageTable *table, const Program *program)
 		inputs[i] = canon_input(&c, program->inputs[i], i);
 	for (int i = 0; i < program->nstage; i++) {
 		const Stage *stage = program->stages[i];
-		if (c.keeps && is_canonical(stage->results[0]))
-			continue;
-		if (stage->scan && stage->scan->steps[0] == stage)
+		if (c.keeps && is_canonical(stage->results[0])) {
+			if (!stage->scan)
+				note_canonical(&c, stage, stage);
+			c.keeps = !map_find_ptr(&c.replaced, stage->results[0]);
+		} else if (stage->scan && stage->scan->steps[0] == stage)
 			canon_scan(&c, stage->scan);
 		else if (!stage->scan)
 			canon_stage_in(&c, stage);
