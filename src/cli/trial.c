@@ -60,12 +60,12 @@ trial_graph(Arena *arena, const Program *program, const bool *constant)
 			constant[i] ? graph_constant(graph, name, data) : graph_input(graph, name, &type);
 	}
 	Loc loc = {.file = "derived", .node = "derived"};
-	Place place = {graph->body, NULL, &loc, NULL};
+	Place place = {graph->body, NULL, &loc, 0, NULL};
 	const char *why;
-	Value *result = derived_nodes(graph, &place, program, inputs, constant, &why);
-	if (!result)
+	Value **results = NEW_N(arena, Value *, program->noutput + 1);
+	if (!derived_nodes(graph, &place, program, inputs, constant, results, &why))
 		return NULL;
-	graph_set_outputs(graph, 1, &result);
+	graph_set_outputs(graph, program->noutput, results);
 	return graph;
 }
 

@@ -345,31 +345,52 @@ apply_reverse_terms(const Program *program, const Stage *stage, const int64_t *a
 
 /* ---- several products ------------------------------------------------------------------------ */
 
+/* The factors of the stage that a product behind it has, too. By these the rule counts: in which
+ * order a product has its factors depends on their sizes, and on whether these are known.
+ * *is_alike: a product behind it has the same loops. */
+static int
+shared_factors(const Program *program, const Stage *stage, int shared[2], bool *is_alike)
+{
+	int count = 0;
+	bool is_behind = false, shares[2] = {false};
+	*is_alike = false;
+	for (int s = 0; stage_is_product(stage) && s < program->nstage; s++) {
+		const Stage *other = program->stages[s];
+		if (is_behind && stage_is_product(other)) {
+			*is_alike |= stage_same_loops(other, stage);
+			for (int f = 0; f < 2; f++)
+				shares[f] |= expr_reads(other->body[0], stage_read_at(stage, f)->tensor);
+		}
+		is_behind |= other == stage;
+	}
+	for (int f = 0; f < 2; f++)
+		if (shares[f])
+			shared[count++] = f;
+	return count;
+}
+
 /* From the first of those that have the factor; of equal boxes, where they share none. */
 static void
 list_merge_products(const Lister *l)
 {
-	bool is_behind = false, shares[2] = {false}, is_alike = false;
-	for (int s = 0; stage_is_product(l->stage) && s < l->program->nstage; s++) {
-		const Stage *other = l->program->stages[s];
-		if (is_behind && stage_is_product(other)) {
-			is_alike |= stage_same_loops(other, l->stage);
-			for (int f = 0; f < 2; f++)
-				shares[f] |= expr_reads(other->body[0], stage_read_at(l->stage, f)->tensor);
-		}
-		is_behind |= other == l->stage;
-	}
-	for (int f = 0; f < 2; f++)
-		if (shares[f])
-			rule_add(l, f, 0, 0);
-	if (is_alike && !shares[0] && !shares[1])
+	int shared[2];
+	bool is_alike;
+	int count = shared_factors(l->program, l->stage, shared, &is_alike);
+	for (int k = 0; k < count; k++)
+		rule_add(l, k, 0, 0);
+	if (is_alike && count == 0)
 		rule_add(l, -1, 0, 0);
 }
 
 static Program *
 apply_merge_products(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
 {
-	return derive_merge_products(program, stage, (int)arg[0], why);
+	int shared[2];
+	bool is_alike;
+	int count = shared_factors(program, stage, shared, &is_alike);
+	if (arg[0] >= count)
+		return rule_refuse(why, "no other product has such a factor");
+	return derive_merge_products(program, stage, arg[0] < 0 ? -1 : shared[arg[0]], why);
 }
 
 /* ---- boxes, merging -------------------------------------------------------------------------- */

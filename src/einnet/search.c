@@ -130,17 +130,31 @@ is_worth(const Search *search, const Program *program, const RuleStep *step)
 	return !einnet_is_constant(program, factor, search->options->constant);
 }
 
+/* Products are merged in a plain form: what makes more than that of each of them alone multiplies
+ * the ways, and is as good behind the merging. */
+static uint32_t
+disabled_in(const Search *search, int number)
+{
+	const uint32_t plain =
+		1u << RULE_split_sum | 1u << RULE_position | 1u << RULE_unfold | 1u << RULE_merge_products;
+	bool is_merged = !search->options->merges;
+	for (int at = number; at >= 0 && !is_merged; at = search->states.data[at].parent)
+		is_merged = search->states.data[at].parent >= 0 &&
+		            search->states.data[at].step.rule == RULE_merge_products;
+	return search->options->disabled | (is_merged ? 0 : ~plain);
+}
+
 static void
 explore(Search *search, int number, const Program *program)
 {
+	uint32_t disabled = disabled_in(search, number);
 	RuleSteps steps = {.arena = search->work};
 	bool *is_open = NEW_N(search->work, bool, program->nstage + 1);
 	for (int s = 0; s < program->nstage; s++)
 		is_open[s] = einnet_is_open(program, s, search->options->constant);
 	for (int s = 0; s < program->nstage; s++)
 		for (int rule = 0; rule < RULE_COUNT && is_open[s]; rule++)
-			if (rule_info((RuleCode)rule)->kind == RULE_exploring &&
-			    !(search->options->disabled >> rule & 1))
+			if (rule_info((RuleCode)rule)->kind == RULE_exploring && !(disabled >> rule & 1))
 				rule_list(&steps, (RuleCode)rule, program, s);
 	for (int i = 0; i < steps.list.count; i++) {
 		const RuleStep *step = &steps.list.data[i];

@@ -36,6 +36,7 @@ typedef struct SearchOptions {
 	int depth, states;                                /* limits; 0: the defaults */
 	uint32_t disabled;                                /* bits of rules */
 	bool keeps_dear;                                  /* explore whatever it costs */
+	bool merges;                                      /* what brings products together first */
 	void (*visit)(void *arg, const Visit *visit);     /* NULL, or called for each */
 	void (*progress)(void *arg, int done, int total); /* NULL, or states explored, of those known */
 	void *arg;

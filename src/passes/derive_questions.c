@@ -1,5 +1,5 @@
-/* Only products that windows move over have something to gain, and only where they are worth a
- * search. */
+/* Alone only products that windows move over have something to gain, and all of them only where
+ * they are worth a search. */
 #include "passes/derive_questions.h"
 
 #include "einnet/rules.h"
@@ -27,16 +27,19 @@ moves_in_windows(const Stage *stage)
 	return false;
 }
 
-/* Operations of products in windows. */
+/* Operations of products: of all, and of those in windows. */
 static double
-work_of(const Target *target, const Program *program)
+work_of(const Target *target, const Program *program, double *in_windows)
 {
 	double flops = 0;
+	*in_windows = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		const Stage *stage = program->stages[s];
-		const Dim *points = stage_points(program->ctx, stage);
-		if (stage_is_product(stage) && moves_in_windows(stage))
-			flops += 2 * (double)probe_dim(target, points);
+		double one = 2 * (double)probe_dim(target, stage_points(program->ctx, stage));
+		if (!stage_is_product(stage))
+			continue;
+		flops += one;
+		*in_windows += moves_in_windows(stage) ? one : 0;
 	}
 	return flops;
 }
@@ -65,10 +68,25 @@ known_inputs(Arena *arena, const Node *node)
 	return constant;
 }
 
+Question
+derive_question_of(PassContext *context, const Program *program, const bool *constant,
+                   const char *node)
+{
+	double in_windows;
+	const char *key = key_of(context->arena, program, constant);
+	return (Question){.key = key,
+	                  .program = program,
+	                  .constant = constant,
+	                  .work = work_of(context->target, program, &in_windows),
+	                  .node = node,
+	                  .choice = {.key = key, .candidates = ""}};
+}
+
 const char *
 derive_question(PassContext *context, const Graph *graph, const Node *node, Question *question)
 {
 	Arena *arena = graph->arena;
+	*question = (Question){0};
 	if (node->noutput != 1 || !node->outputs[0])
 		return "it has several results";
 	if (pass_denied(context, "derive", node->outputs[0]->name))
@@ -76,19 +94,13 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 	if (node->nregion || !node_has_meaning(node))
 		return "the operator has no expression of its own";
 	const Program *program = node_meaning(graph, node);
-	double work = work_of(context->target, program);
-	if (work == 0)
+	double in_windows;
+	if (work_of(context->target, program, &in_windows) >= LEAST_FLOPS)
+		*question = derive_question_of(context, program_inline_stages(arena, program),
+		                               known_inputs(arena, node), node->loc.node);
+	if (in_windows == 0)
 		return "it is no sum of products that a window moves over";
-	if (work < LEAST_FLOPS)
+	if (in_windows < LEAST_FLOPS)
 		return "its products are too few to be worth a search: under 10^6 operations";
-	program = program_inline_stages(arena, program);
-	const bool *constant = known_inputs(arena, node);
-	const char *key = key_of(context->arena, program, constant);
-	*question = (Question){.key = key,
-	                       .program = program,
-	                       .constant = constant,
-	                       .work = work,
-	                       .node = node->loc.node,
-	                       .choice = {.key = key, .candidates = ""}};
 	return NULL;
 }

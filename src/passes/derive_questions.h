@@ -11,20 +11,26 @@
 /* The program as it was given: the answer where nothing is clearly faster. */
 #define AS_GIVEN "as given"
 
-/* What equal nodes share: the same program with the same inputs known. */
+/* What equal nodes, or equal groups of them, share: the same program with the same inputs known. */
 typedef struct Question {
 	const char *key;
 	int number;             /* in order of asking */
 	const Program *program; /* of the graph's ctx */
 	const bool *constant;
-	double work;        /* operations at the probe sizes */
-	const char *node;   /* the first that asks, for the log */
-	PassChoice choice;  /* `chosen` NULL: not answered yet */
+	double work;       /* operations of products, at the probe sizes */
+	const char *node;  /* the first that asks, for the log */
+	const char *alone; /* of a group: what was chosen for each of its nodes; NULL: it is one node */
+	PassChoice choice; /* `chosen` NULL: not answered yet */
 	const char *reason; /* of what was chosen, for the log; NULL: it was the fastest */
 } Question;
 
-/* Fill in what the node asks. NULL; or why it asks nothing, one sentence for all such nodes. */
+/* Fill in what the node asks. NULL; or why it asks nothing alone, one sentence for all such nodes:
+ * then the program is NULL where it is not worth asking together with others, either. */
 const char *derive_question(PassContext *context, const Graph *graph, const Node *node,
                             Question *question);
+
+/* What is asked about a program of several nodes, `node`. */
+Question derive_question_of(PassContext *context, const Program *program, const bool *constant,
+                            const char *node);
 
 #endif

@@ -16,9 +16,16 @@
 
 enum { TRIED = 5, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
 
+/* Of a group, merging is one step more. */
+enum { MERGING = 1 };
+
 /* What is estimated to take more of the original's time is not tried: the device's row does not
  * tell such programs apart. */
 static const double PROMISING = 0.85;
+
+/* Merged, operations stay as many and steps get fewer, and the parts that are counted as kernels
+ * are often read where they lie: what is to gain is less than the row can tell. */
+static const double PROMISING_MERGED = 1.25;
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
@@ -134,10 +141,11 @@ full_question(PassContext *context, const Question *question)
 {
 	Buf buf = {.arena = context->arena};
 	uint32_t left_out = rules_left_out(context);
-	buf_printf(&buf, "%s\ndepth %d, states %d, tried %d, under %g, by %g\n", question->key,
+	buf_printf(&buf, "%s%s%s\ndepth %d, states %d, tried %d, under %g, by %g\n", question->key,
+	           question->alone ? " alone " : "", question->alone ? question->alone : "",
 	           config_of(context, "DeriveExpressions.depth", DEPTH),
-	           config_of(context, "DeriveExpressions.budget", STATES), TRIED, PROMISING,
-	           CLEARLY_FASTER);
+	           config_of(context, "DeriveExpressions.budget", STATES), TRIED,
+	           question->alone ? PROMISING_MERGED : PROMISING, CLEARLY_FASTER);
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		const RuleInfo *info = rule_info((RuleCode)rule);
 		if (!(left_out >> rule & 1))
@@ -201,14 +209,18 @@ typedef struct Tried {
 	int count;
 	const Program *programs[TRIED + 1];
 	const char *ways[TRIED + 1];
-	const Cost *costs[TRIED + 1];
+	Cost costs[TRIED + 1];
 	double seconds[TRIED + 1], relayouts[TRIED + 1];
 } Tried;
 
+/* What derives products alone has been answered of each of a group's. */
 static bool
-is_given(const Candidate *candidate)
+is_asked(const Question *question, const Derivation *way)
 {
-	return candidate->way.nstep == 0 && candidate->way.converged < 0;
+	bool is_merged = !question->alone;
+	for (int i = 0; i < way->nstep; i++)
+		is_merged |= way->steps[i].rule == RULE_merge_products;
+	return is_merged && (way->nstep > 0 || way->converged >= 0);
 }
 
 /* Alike for all that is known of them: one is tried. */
@@ -221,30 +233,26 @@ is_alike(const Cost *a, const Cost *b)
 }
 
 static bool
-promises(const Tried *tried, const Candidate *candidate)
+promises(const Question *question, const Tried *tried, const Candidate *candidate)
 {
-	bool is_new =
-		!is_given(candidate) && candidate->cost.seconds <= PROMISING * tried->costs[0]->seconds;
+	double share = question->alone ? PROMISING_MERGED : PROMISING;
+	bool is_new = candidate->cost.seconds <= share * tried->costs[0].seconds;
 	for (int k = 1; k < tried->count; k++)
-		is_new = is_new && !is_alike(tried->costs[k], &candidate->cost);
+		is_new = is_new && !is_alike(&tried->costs[k], &candidate->cost);
 	return is_new;
 }
 
 static void
-select_candidates(PassContext *context, const SearchResult *result, const Program *given,
+select_candidates(PassContext *context, const Question *question, const SearchResult *result,
                   Tried *tried)
 {
-	*tried = (Tried){.count = 1, .programs = {given}, .ways = {AS_GIVEN}};
-	for (int i = 0; i < result->list.count; i++)
-		if (is_given(&result->list.data[i]))
-			tried->costs[0] = &result->list.data[i].cost;
 	for (int i = 0; i < result->list.count && tried->count <= TRIED; i++) {
 		const Candidate *candidate = &result->list.data[i];
-		if (!promises(tried, candidate))
+		if (!is_asked(question, &candidate->way) || !promises(question, tried, candidate))
 			continue;
 		tried->programs[tried->count] = candidate->program;
 		tried->ways[tried->count] = derivation_text(context->arena, &candidate->way);
-		tried->costs[tried->count++] = &candidate->cost;
+		tried->costs[tried->count++] = candidate->cost;
 	}
 }
 
@@ -275,7 +283,7 @@ static int
 least_equal(PassContext *context, const Question *question, Tried *tried)
 {
 	for (int least; (least = least_of(tried)) > 0; tried->seconds[least] = 0) {
-		bool is_same = tried->programs[0] == question->program; /* else: with symbols again */
+		bool is_same = !context->target->probe; /* else: with symbols again */
 		Comparison comparison = {.context = context,
 		                         .question = question,
 		                         .program = is_same ? tried->programs[least] : NULL,
@@ -313,21 +321,26 @@ at_probe(const PassContext *context, const Program *program)
 }
 
 void
-derive_measure(PassContext *context, Question *question)
+derive_measure(PassContext *context, Question *question, const Program *given)
 {
 	const Oracle *oracle = context->target->oracle;
 	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
-	const Program *given = at_probe(context, question->program);
+	bool is_group = question->alone != NULL;
 	SearchOptions options = {
 		.target = context->target,
 		.constant = question->constant,
-		.depth = config_of(context, "DeriveExpressions.depth", DEPTH),
+		.depth = config_of(context, "DeriveExpressions.depth", DEPTH) + (is_group ? MERGING : 0),
 		.states = config_of(context, "DeriveExpressions.budget", STATES),
 		.disabled = rules_left_out(context),
+		.merges = is_group,
 	};
-	SearchResult result = einnet_search(arena, expr_ctx_new(arena), given, &options);
-	Tried tried;
-	select_candidates(context, &result, given, &tried);
+	SearchResult result =
+		einnet_search(arena, expr_ctx_new(arena), at_probe(context, question->program), &options);
+	given = program_import(expr_ctx_new(arena), at_probe(context, given), NULL);
+	Tried tried = {.count = 1, .programs = {given}, .ways = {AS_GIVEN}};
+	tried.costs[0] =
+		einnet_cost(einnet_calls_new(arena), arena, given, question->constant, context->target);
+	select_candidates(context, question, &result, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
 		oracle->time(oracle->self, tried.count, tried.programs, question->constant, tried.seconds,

@@ -42,6 +42,13 @@ typedef struct Emitter {
 	const char *trouble;
 } Emitter;
 
+static void
+add_origins(const Emitter *e, Node *node)
+{
+	for (int i = 0; i < e->place->norigin; i++)
+		node_add_origins(node, e->place->origins[i]);
+}
+
 static Value *
 add_constant(Emitter *e, const Tensor *tensor, const Array *data)
 {
@@ -105,8 +112,7 @@ with_dims(Emitter *e, Value *value, const Tensor *tensor)
 	Value *inputs[] = {value, graph_constant(graph, graph_fresh_name(graph, "shape"), dims)};
 	Node *node = node_new(e->place->region, e->place->before, "Reshape", e->place->loc, 2, inputs,
 	                      1, (const char *const[]){""});
-	if (e->place->origin)
-		node_add_origins(node, e->place->origin);
+	add_origins(e, node);
 	node_infer(graph, node);
 	return node->outputs[0];
 }
@@ -125,8 +131,7 @@ emit_part(Emitter *e, const Program *part, const Program *form)
 	                                 inputs, &e->trouble);
 	if (!node)
 		return;
-	if (e->place->origin)
-		node_add_origins(node, e->place->origin);
+	add_origins(e, node);
 	map_set_ptr(&e->values, part->outputs[0], with_dims(e, node->outputs[0], part->outputs[0]));
 }
 
@@ -146,9 +151,9 @@ emit_stage(Emitter *e, int s)
 	emit_part(e, part.program, part.match && !is_joined ? part.match->program : part.program);
 }
 
-Value *
+bool
 derived_nodes(Graph *graph, const Place *place, const Program *program, Value *const *inputs,
-              const bool *constant, const char **why)
+              const bool *constant, Value **results, const char **why)
 {
 	Emitter e = {.graph = graph,
 	             .place = place,
@@ -161,6 +166,8 @@ derived_nodes(Graph *graph, const Place *place, const Program *program, Value *c
 		map_set_ptr(&e.values, program->inputs[i], inputs[i]);
 	for (int s = 0; s < program->nstage && !e.trouble; s++)
 		emit_stage(&e, s);
+	for (int i = 0; i < program->noutput && !e.trouble; i++)
+		results[i] = map_find_ptr(&e.values, program->outputs[i]);
 	*why = e.trouble;
-	return e.trouble ? NULL : map_find_ptr(&e.values, program->outputs[0]);
+	return !e.trouble;
 }

@@ -19,13 +19,14 @@ typedef struct Place {
 	Region *region;
 	Node *before; /* NULL: at the end */
 	const Loc *loc;
-	const Node *origin; /* whose origins the nodes get; NULL: none */
+	int norigin;
+	Node *const *origins; /* whose origins the nodes get */
 } Place;
 
-/* Expression nodes (and Reshapes) that compute the program's one output from `inputs`, one for each
- * of its own; constant[k]: inputs[k] is a constant. The program is of the graph's ctx. NULL, with
- * the reason, where that cannot be: nodes may be there then that nobody reads. */
-Value *derived_nodes(Graph *graph, const Place *place, const Program *program, Value *const *inputs,
-                     const bool *constant, const char **why);
+/* Expression nodes (and Reshapes) that compute the program's outputs from `inputs`, one for each of
+ * its own; constant[k]: inputs[k] is a constant. The program is of the graph's ctx. False, with the
+ * reason, where that cannot be: nodes may be there then that nobody reads. */
+bool derived_nodes(Graph *graph, const Place *place, const Program *program, Value *const *inputs,
+                   const bool *constant, Value **results, const char **why);
 
 #endif

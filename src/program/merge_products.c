@@ -97,6 +97,29 @@ mapped(const Merger *m, const Part *part, const Expr *e)
 	return e ? expr_substitute(m->ctx, e, total, part->map) : NULL;
 }
 
+static bool
+has_condition(const Expr *guard, const Expr *condition)
+{
+	return guard == condition ||
+	       (guard && guard->op == EX_and &&
+	        (has_condition(guard->arg[0], condition) || has_condition(guard->arg[1], condition)));
+}
+
+/* Each condition of one is the other's: their order is that of iterators, which may differ. */
+static bool
+has_conditions(const Expr *guard, const Expr *all)
+{
+	if (all && all->op == EX_and)
+		return has_conditions(guard, all->arg[0]) && has_conditions(guard, all->arg[1]);
+	return !all || has_condition(guard, all);
+}
+
+static bool
+same_guard(const Expr *a, const Expr *b)
+{
+	return has_conditions(a, b) && has_conditions(b, a);
+}
+
 /* ---- beside each other ----------------------------------------------------------------------- */
 
 static bool
@@ -249,9 +272,9 @@ add_part(Merger *m, const Stage *stage, int common)
 	if (m->is_stack ? !add_stacked(m, part) : !add_beside(m, part))
 		return false;
 	const Expr *guard = mapped(m, part, stage->guard);
-	if (m->count && (guard != m->guard || follows_parts(m, stage)))
+	if (m->count && (!same_guard(guard, m->guard) || follows_parts(m, stage)))
 		return false;
-	m->guard = guard;
+	m->guard = m->count ? m->guard : guard;
 	m->count++;
 	return true;
 }
