@@ -128,6 +128,32 @@ echo '{"key": "deny derive z", "chosen": "wrong", "candidates": ""}' >>choices
 says "asks nothing  proving the bundle found it wrong when it was derived" \
 	"$tw" explain m.txt --choices choices --node conv
 
+# Two that became one: both say so, and the steps are those of both.
+cat >two.txt <<'END2'
+graph g(%u: f32[1,64,14,14]) -> %y, %z {
+  %vs: i64[4] = {64,64,3,3}
+  %v = ConstantOfShape(%vs) {value=f32[1] {0.5}} "v"
+  %ws: i64[4] = {32,64,3,3}
+  %w = ConstantOfShape(%ws) {value=f32[1] {0.25}} "w"
+  %y = Conv(%u, %v) {pads=[1,1,1,1]} "left"
+  %z = Conv(%u, %w) {pads=[1,1,1,1]} "right"
+}
+END2
+"$tw" compile -q two.txt -o two.twb --prove none --no-prepack --config DeriveExpressions.seconds=0
+unzip -p two.twb choices.jsonl >choices
+says "right  Conv      as given" "$tw" explain two.txt --choices choices
+way="merge_products 0 0; converge 0"
+sed "/ xww\"/s/\"as given\", \"candidates\": \"no time left\"/\"$way\", \"candidates\": \"as given 9.0 us, $way 6.0 us\"/" \
+	choices >merged
+for node in left right; do
+	says "$node  *Conv  *with others: 1 call (conv), 2 kernels, 1 known" \
+		sh -c "'$tw' explain two.txt --choices merged | sed -n 's/^$node  *Conv  */$node  *Conv  */p'"
+	says "together  left with right" "$tw" explain two.txt --choices merged --node "$node"
+	says "gain      1.50: 6.0 us, and 9.0 us as given" "$tw" explain two.txt --choices merged --node "$node"
+done
+says "inputs    x0 is %u, w1 is %v_1, known when compiling, w2 is %w_2, known when compiling" \
+	"$tw" explain two.txt --choices merged --node right
+
 # The model that belongs to the bundle.
 mkdir far && cp m.twb far
 refuses 2 "far/m.twb holds what was chosen, and not the model that the expressions are from; n.txt is not beside it: tilewright explain far/m.twb MODEL" \

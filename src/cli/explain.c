@@ -130,7 +130,8 @@ count_reason(Arena *arena, Map *counts, const char *why)
 }
 
 static void
-answer_row(const Explained *e, Reasons *reasons, const Node *node, const Question *question)
+answer_row(const Explained *e, Reasons *reasons, const Node *node, const Question *question,
+           bool is_merged)
 {
 	const char *why = NULL;
 	Answer answer = answer_of(e, question->key);
@@ -140,6 +141,8 @@ answer_row(const Explained *e, Reasons *reasons, const Node *node, const Questio
 	if (way)
 		became = parts_text(
 			e, question, derivation_replay(e->arena, question->program, question->constant, way));
+	if (is_merged)
+		became = arena_printf(e->arena, "with others: %s", became);
 	if (answer.taken > 0 && answer.given > 0)
 		table_row(reasons->answers, "%s|%s|%s|%.1f|%.1f|%.2f|%s", node_called(node), node->op->name,
 		          became, answer.taken, answer.given, answer.given / answer.taken,
@@ -156,11 +159,12 @@ answer_rows(const Explained *e, Reasons *reasons, const Region *region)
 		Question question;
 		for (int i = 0; i < node->nregion; i++)
 			answer_rows(e, reasons, node->regions[i]);
-		const char *why = derive_question(e->context, e->graph, node, &question);
+		const Siblings *group = merged_with(e, node);
+		const char *why = group ? NULL : derive_question(e->context, e->graph, node, &question);
 		if (why)
 			count_reason(e->arena, &reasons->counts, why);
 		else
-			answer_row(e, reasons, node, &question);
+			answer_row(e, reasons, node, group ? group->question : &question, group != NULL);
 	}
 }
 
@@ -286,11 +290,12 @@ show_measured(Page *page, const Answer *answer)
 
 /* "X is %x, W is %w (known)" */
 static const char *
-inputs_text(const Explained *e, const Node *node, const Question *question)
+inputs_text(const Explained *e, const Node *node, const Siblings *group, const Question *question)
 {
 	Buf buf = {.arena = e->arena};
-	Value **inputs = NEW_N(e->arena, Value *, node->ninput + 1);
-	int count = node_meaning_inputs(node, inputs);
+	Value **own = NEW_N(e->arena, Value *, node->ninput + 1);
+	Value **inputs = group ? group->inputs : own;
+	int count = group ? group->ninput : node_meaning_inputs(node, own);
 	for (int i = 0; i < count; i++)
 		buf_printf(&buf, "%s%s is %%%s%s", i ? ", " : "", question->program->inputs[i]->name,
 		           inputs[i]->name, question->constant[i] ? ", known when compiling" : "");
@@ -307,13 +312,15 @@ show_meaning(Page *page, const Node *node)
 }
 
 static void
-show_answer(Page *page, const Node *node, const Question *question)
+show_answer(Page *page, const Node *node, const Siblings *group, const Question *question)
 {
 	const Explained *e = page->e;
 	const char *why = NULL;
+	if (group)
+		report_text(page->facts, "together", "together", group->names);
 	Answer answer = answer_of(e, question->key);
 	const Derivation *way = way_of(e, question, &answer, &why);
-	report_text(page->facts, "inputs", "inputs", inputs_text(e, node, question));
+	report_text(page->facts, "inputs", "inputs", inputs_text(e, node, group, question));
 	report_text(page->facts, "key", "asked", question->key);
 	report_text(page->facts, "chosen", "chosen", answer.chosen ? answer.chosen : "nothing");
 	if (way && answer.taken > 0 && answer.given > 0)
@@ -376,8 +383,10 @@ explain_node(const Explained *e, const Options *options)
 	if (options->json)
 		page.steps =
 			report_table(page.facts, "derivation", "step|rule|law|numerics|arguments|program");
-	const char *why = node ? derive_question(e->context, e->graph, node, &question)
-	                       : "a pass before DeriveExpressions computed it or joined it to others";
+	const Siblings *group = node ? merged_with(e, node) : NULL;
+	const char *why = group  ? NULL
+	                  : node ? derive_question(e->context, e->graph, node, &question)
+	                         : "a pass before DeriveExpressions computed it or joined it to others";
 	if (why) {
 		report_text(page.facts, "why", "asks nothing", why);
 		if (!options->json)
@@ -385,7 +394,7 @@ explain_node(const Explained *e, const Options *options)
 		if (node)
 			show_meaning(&page, node);
 	} else {
-		show_answer(&page, node, &question);
+		show_answer(&page, node, group, group ? group->question : &question);
 	}
 	if (e->bundle && node && node->loc.node && e->bundle->manifest->ntarget > 0) {
 		page.has_tables = true;

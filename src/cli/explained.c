@@ -136,6 +136,8 @@ explained_read(const Options *options)
 	e.context->target = target_new(&e.options, e.arena, target_name(&e.options, 0), e.graph);
 	read_choices(&e);
 	run_passes_before(&e);
+	e.asked = derive_ask(e.context, e.graph);
+	derive_ask_groups(e.context, &e.asked);
 	return e;
 }
 
@@ -197,4 +199,17 @@ answer_of(const Explained *e, const char *key)
 			answer.taken = m->us;
 	}
 	return answer;
+}
+
+const Siblings *
+merged_with(const Explained *e, const Node *node)
+{
+	for (int i = 0; i < e->asked.askers.count; i++) {
+		const Siblings *group = e->asked.askers.data[i].siblings;
+		if (e->asked.askers.data[i].node != node || !group || !group->question)
+			continue;
+		const char *chosen = answer_of(e, group->question->key).chosen;
+		return chosen && strcmp(chosen, AS_GIVEN) != 0 ? group : NULL;
+	}
+	return NULL;
 }

@@ -7,7 +7,7 @@
 #define CLI_EXPLAINED_H
 
 #include "cli/model.h"
-#include "passes/derive_questions.h"
+#include "passes/derive_asked.h"
 #include "runtime/bundle.h"
 
 typedef struct Explained {
@@ -18,6 +18,7 @@ typedef struct Explained {
 	Graph *graph;         /* as the pass gets it */
 	PassContext *context; /* its `recorded`: what was chosen */
 	Map measured;         /* key -> what was measured for it */
+	Asked asked;          /* what the pass asks about it */
 	StrVec names;         /* of nodes and values, before passes */
 	bool is_asked;        /* the pass is part of the pipeline */
 } Explained;
@@ -41,5 +42,8 @@ typedef struct Answer {
 } Answer;
 
 Answer answer_of(const Explained *e, const char *key);
+
+/* The nodes with which this one became one product; NULL: with none. */
+const Siblings *merged_with(const Explained *e, const Node *node);
 
 #endif

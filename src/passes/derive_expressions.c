@@ -14,10 +14,9 @@
 
 #include "base/clock.h"
 #include "einnet/derivation.h"
-#include "einnet/rules.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/derive_siblings.h"
+#include "passes/derive_asked.h"
 #include "passes/derived_nodes.h"
 #include "passes/passes.h"
 
@@ -28,16 +27,10 @@ typedef struct Deriver {
 	Graph *graph;
 	PassContext *context;
 	const Target *target;
-	Map by_key;                /* key -> Question */
-	Map levels;                /* Node -> level, itself counted */
-	VEC(Question *) questions; /* in order of the nodes, then of the groups */
-	Askers askers;
-	SiblingsVec groups;
+	Asked asked;
 	double begun, longest;  /* when measuring began, and what the longest question took */
 	bool changed, is_mixed; /* is_mixed: nodes may stand before what they read */
 } Deriver;
-
-/* ---- what is asked --------------------------------------------------------------------------- */
 
 /* What the node is to become. */
 static const char *
@@ -47,95 +40,15 @@ way_of(const Question *question)
 	return is_derived ? question->choice.chosen : AS_GIVEN;
 }
 
-/* The one that equal ones share. */
-static Question *
-shared_question(Deriver *deriver, Question *asked)
-{
-	Arena *arena = deriver->context->arena;
-	Question *question = map_find(&deriver->by_key, asked->key);
-	if (question)
-		return question;
-	asked->number = deriver->questions.count;
-	question = arena_memdup(arena, asked, sizeof *asked);
-	map_set(&deriver->by_key, asked->key, question);
-	vec_push(arena, &deriver->questions, question);
-	return question;
-}
-
-/* False: the node computes no product that is worth it. */
-static bool
-ask(Deriver *deriver, Node *node, int level)
-{
-	Arena *arena = deriver->context->arena;
-	Question asked;
-	const char *why = derive_question(deriver->context, deriver->graph, node, &asked);
-	if (!asked.program)
-		return false;
-	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
-	node_meaning_inputs(node, inputs);
-	Asker asker = {node, asked.program, inputs, asked.constant, level, NULL, NULL};
-	asker.question = why ? NULL : shared_question(deriver, &asked);
-	vec_push(arena, &deriver->askers, asker);
-	return true;
-}
-
-static void
-ask_region(Deriver *deriver, Region *region)
-{
-	for (Node *node = region->first; node; node = node->next) {
-		for (int i = 0; i < node->nregion; i++)
-			ask_region(deriver, node->regions[i]);
-		int level = derive_level(&deriver->levels, node);
-		level += ask(deriver, node, level);
-		map_set_ptr(&deriver->levels, node, (void *)(intptr_t)level);
-	}
-}
-
-static bool
-can_merge(Arena *arena, const Program *program)
-{
-	RuleSteps steps = {.arena = arena};
-	for (int s = 0; s < program->nstage; s++)
-		rule_list(&steps, RULE_merge_products, program, s);
-	return steps.list.count > 0;
-}
-
-static void
-ask_group(Deriver *deriver, Siblings *group)
-{
-	Arena *arena = deriver->context->arena;
-	const Program *programs[SIBLINGS_MOST];
-	Buf names = {.arena = arena};
-	for (int m = 0; m < group->count; m++) {
-		const Asker *asker = group->members[m];
-		programs[m] = asker->program;
-		buf_printf(&names, "%s%s", m ? " with " : "", asker->node->loc.node);
-	}
-	group->names = buf_text(&names);
-	const Program *program = siblings_joined(group, programs);
-	if (!can_merge(arena, program))
-		return;
-	Question asked = derive_question_of(deriver->context, program, group->constant, group->names);
-	group->question = shared_question(deriver, &asked);
-}
-
 /* What has been answered of each alone belongs to what is asked of all. */
 static void
-ask_groups(Deriver *deriver)
+note_alone(const Deriver *deriver)
 {
-	PassContext *context = deriver->context;
-	int64_t most = pass_config_int(context, "DeriveExpressions.together", SIBLINGS_MOST);
-	derive_siblings(context->arena, &deriver->askers,
-	                (int)(most < 1    ? 1
-	                      : most > 99 ? 99
-	                                  : most),
-	                &deriver->groups);
-	for (int g = 0; g < deriver->groups.count; g++) {
-		Siblings *group = deriver->groups.data[g];
-		ask_group(deriver, group);
+	for (int g = 0; g < deriver->asked.groups.count; g++) {
+		const Siblings *group = deriver->asked.groups.data[g];
 		if (!group->question || group->question->alone)
 			continue;
-		Buf alone = {.arena = context->arena};
+		Buf alone = {.arena = deriver->context->arena};
 		for (int m = 0; m < group->count; m++)
 			buf_printf(&alone, "%s%s", m ? " | " : "", way_of(group->members[m]->question));
 		group->question->alone = buf_text(&alone);
@@ -185,9 +98,9 @@ apart(const Deriver *deriver, const Question *question)
 {
 	const Program *programs[SIBLINGS_MOST];
 	int g = 0;
-	while (deriver->groups.data[g]->question != question)
+	while (deriver->asked.groups.data[g]->question != question)
 		g++;
-	const Siblings *group = deriver->groups.data[g];
+	const Siblings *group = deriver->asked.groups.data[g];
 	for (int m = 0; m < group->count; m++) {
 		const Asker *asker = group->members[m];
 		const char *way = way_of(asker->question);
@@ -224,10 +137,10 @@ static void
 answer_from(Deriver *deriver, int first)
 {
 	PassContext *context = deriver->context;
-	int count = 0, total = deriver->questions.count;
+	int count = 0, total = deriver->asked.questions.count;
 	Question **open = NEW_N(context->arena, Question *, total + 1);
 	for (int i = first; i < total; i++) {
-		Question *question = deriver->questions.data[i];
+		Question *question = deriver->asked.questions.data[i];
 		if (!is_recorded(context, question) && !derive_recall(context, question))
 			open[count++] = question;
 	}
@@ -235,7 +148,7 @@ answer_from(Deriver *deriver, int first)
 	if (deriver->target->oracle && deriver->target->oracle->time)
 		measure_open(deriver, count, open);
 	for (int i = first; i < total; i++) {
-		const PassChoice *choice = &deriver->questions.data[i]->choice;
+		const PassChoice *choice = &deriver->asked.questions.data[i]->choice;
 		if (choice->chosen && !pass_choice_find(context, choice->key))
 			vec_push(context->arena, &context->choices, *choice);
 	}
@@ -296,25 +209,24 @@ derive_group(Deriver *deriver, Siblings *group)
 bool
 pass_DeriveExpressions(Graph *graph, PassContext *context)
 {
+	if (!context->target)
+		return false;
 	Deriver deriver = {.graph = graph,
 	                   .context = context,
 	                   .target = context->target,
-	                   .by_key = {.arena = context->arena},
-	                   .levels = {.arena = context->arena},
+	                   .asked = derive_ask(context, graph),
 	                   .begun = now_seconds()};
-	if (!context->target)
-		return false;
-	ask_region(&deriver, graph->body);
 	answer_from(&deriver, 0);
-	int alone = deriver.questions.count;
-	ask_groups(&deriver);
+	int alone = deriver.asked.questions.count;
+	derive_ask_groups(context, &deriver.asked);
+	note_alone(&deriver);
 	answer_from(&deriver, alone);
-	for (int g = 0; g < deriver.groups.count; g++)
-		if (deriver.groups.data[g]->question)
-			derive_group(&deriver, deriver.groups.data[g]);
-	for (int i = 0; i < deriver.askers.count; i++)
-		if (deriver.askers.data[i].question)
-			derive_node(&deriver, &deriver.askers.data[i]);
+	for (int g = 0; g < deriver.asked.groups.count; g++)
+		if (deriver.asked.groups.data[g]->question)
+			derive_group(&deriver, deriver.asked.groups.data[g]);
+	for (int i = 0; i < deriver.asked.askers.count; i++)
+		if (deriver.asked.askers.data[i].question)
+			derive_node(&deriver, &deriver.asked.askers.data[i]);
 	if (deriver.is_mixed)
 		graph_sort(graph);
 	if (deriver.changed) {
