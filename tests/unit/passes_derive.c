@@ -304,8 +304,8 @@ static const char separable[] = "graph g(%x: f32[1,64,16,16]) -> %a, %b {\n"
 								"%b = Conv(%x, %w) {pads=[0,2,0,2]} \"width\" }\n";
 
 static const char wide[] = "graph g(%x: f32[1,128,28,28]) -> %a, %b {\n"
-						   "%v: f32[32,128,5,1] = weight 0\n"
-						   "%w: f32[32,128,1,5] = weight 1\n"
+						   "%v: f32[24,128,5,1] = weight 0\n"
+						   "%w: f32[24,128,1,5] = weight 1\n"
 						   "%a = Conv(%x, %v) {pads=[2,0,2,0]} \"height\"\n"
 						   "%b = Conv(%x, %w) {pads=[0,2,0,2]} \"width\" }\n";
 
