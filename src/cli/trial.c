@@ -12,7 +12,7 @@
 enum { ROUNDS = 4, LEAST_ROUNDS = 2 };
 
 /* Long runs are not repeated as often: of a second each, noise is the smaller part. */
-static const double ENOUGH = 3; /* seconds of all rounds */
+static const double ENOUGH = 1.5; /* seconds of all rounds */
 
 /* What the first round shows to be so much slower takes no further turns. */
 static const double HOPELESS = 1.5;
@@ -86,7 +86,7 @@ run_often(Trial *trial, Session *session)
 	double *least = &trial->least[trial->threads == 0], *moved = &trial->moved[trial->threads == 0];
 	double spent = 0;
 	session_run(session);
-	for (int runs = 0; runs < 2 || (spent < BUDGET && runs < 100); runs++) {
+	for (int runs = 0; runs < 1 || (spent < BUDGET && runs < 100); runs++) {
 		trial->moved_now = 0;
 		double start = now_seconds();
 		session_run(session);
