@@ -11,13 +11,11 @@ bit_of(const Loc *loc, const char *name)
 {
 	const char *names[RULE_COUNT];
 	int count = 0;
-	for (int k = 0; k < RULE_COUNT; k++) {
-		const RuleInfo *rule = rule_info((RuleCode)k);
-		if (rule->kind == RULE_exploring && strcmp(rule->name, name) == 0)
-			return 1u << k;
-		if (rule->kind == RULE_exploring)
-			names[count++] = rule->name;
-	}
+	if (rule_bit(name))
+		return rule_bit(name);
+	for (int k = 0; k < RULE_COUNT; k++)
+		if (rule_info((RuleCode)k)->kind == RULE_exploring)
+			names[count++] = rule_info((RuleCode)k)->name;
 	if (rule_find(name) != RULE_COUNT)
 		fail_as(FAIL_USAGE, loc,
 		        "'%s' is taken wherever it applies; only rules that explore can be chosen: "

@@ -453,6 +453,13 @@ rule_find(const char *name)
 	return (RuleCode)rule;
 }
 
+uint32_t
+rule_bit(const char *name)
+{
+	RuleCode rule = rule_find(name);
+	return rule != RULE_COUNT && infos[rule].kind == RULE_exploring ? 1u << rule : 0;
+}
+
 void
 rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage)
 {

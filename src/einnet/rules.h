@@ -38,6 +38,8 @@ typedef struct RuleInfo {
 const RuleInfo *rule_info(RuleCode rule);
 /* RULE_COUNT: there is none of this name. */
 RuleCode rule_find(const char *name);
+/* Its bit among those that a search may be without; 0: no rule that explores has this name. */
+uint32_t rule_bit(const char *name);
 
 /* Append the steps of a rule that are worth trying on stage `stage`: some are refused yet. */
 void rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage);

@@ -123,13 +123,12 @@ rules_left_out(const PassContext *context)
 	for (const char *at = names; at && *at;) {
 		size_t length = strcspn(at, ",");
 		const char *name = arena_strndup(context->arena, at, length);
-		RuleCode rule = rule_find(name);
-		if (rule == RULE_COUNT || rule_info(rule)->kind != RULE_exploring)
+		if (!rule_bit(name))
 			fail_as(FAIL_USAGE, NULL,
 			        "--config DeriveExpressions.rules: no rule that explores is called '%s'; try: "
 			        "tilewright list rules",
 			        name);
-		bits |= 1u << rule;
+		bits |= rule_bit(name);
 		at += length + (at[length] == ',');
 	}
 	return names ? ~bits : 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "expr/interp/interp.h"
 #include "expr/stage/build.h"
 #include "expr/stage/canon.h"
@@ -18,8 +19,7 @@ static uint64_t seed;
 static int
 pick(int below)
 {
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (int)((seed >> 33) % (uint64_t)below);
+	return (int)(random_next(&seed) % (uint64_t)below);
 }
 
 static void

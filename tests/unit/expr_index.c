@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/scan.h"
 #include "expr/index/text.h"
 #include "expr/stage/build.h"
@@ -307,8 +308,7 @@ static uint64_t seed;
 static int
 pick(int below)
 {
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (int)((seed >> 33) % (uint64_t)below);
+	return (int)(random_next(&seed) % (uint64_t)below);
 }
 
 enum { FUZZ_ITERS = 3 };

@@ -6,14 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "onnx_make.h"
-
-static uint64_t
-random_number(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return *state >> 33;
-}
 
 /* A model with most of what a file can hold: raw, typed, sparse and string data, a function,
  * branches, shapes computed in the graph, old and new forms. */
@@ -102,8 +96,8 @@ START_TEST(changed_anywhere)
 	int refused = 0;
 	for (int round = 0; round < 3000; round++) {
 		memcpy(copy, bytes.data, bytes.size);
-		for (uint64_t n = 1 + random_number(&state) % 3; n > 0; n--)
-			copy[random_number(&state) % bytes.size] = (unsigned char)random_number(&state);
+		for (uint64_t n = 1 + random_next(&state) % 3; n > 0; n--)
+			copy[random_next(&state) % bytes.size] = (unsigned char)random_next(&state);
 		refused += !attempt(copy, bytes.size);
 	}
 	ck_assert_int_gt(refused, 1000);
@@ -116,9 +110,9 @@ START_TEST(random_bytes)
 	unsigned char data[512];
 	uint64_t state = 11;
 	for (int round = 0; round < 2000; round++) {
-		size_t size = random_number(&state) % sizeof data;
+		size_t size = random_next(&state) % sizeof data;
 		for (size_t i = 0; i < size; i++)
-			data[i] = (unsigned char)random_number(&state);
+			data[i] = (unsigned char)random_next(&state);
 		ck_assert(!attempt(data, size));
 	}
 }

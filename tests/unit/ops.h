@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "expr/interp/interp.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
@@ -223,8 +224,7 @@ typedef struct Dice {
 static inline int64_t
 roll(Dice *dice, int64_t lo, int64_t hi)
 {
-	dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
-	return lo + (int64_t)((dice->state >> 33) % (uint64_t)(hi - lo + 1));
+	return lo + (int64_t)(random_next(&dice->state) % (uint64_t)(hi - lo + 1));
 }
 
 /* Numbers in lo..hi: multiples of 1/16 for floats, so that short sums are exact. */

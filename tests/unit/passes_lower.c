@@ -104,13 +104,15 @@ static void
 move_elements(Runner *r, const MBuffer *buffer, Array *dense, bool back)
 {
 	Array *array = array_of(r, buffer);
-	int64_t index[ROW_MAX_RANK], count = array_count(array);
+	int64_t index[ROW_MAX_RANK], strides[ROW_MAX_RANK], count = array_count(array);
 	size_t size = (size_t)(dtype_bits(array->type) / 8);
+	for (int d = 0; d < array->rank && buffer->strides; d++)
+		strides[d] = number(r, buffer->strides[d]);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t at = buffer->strides ? 0 : i;
 		row_unflatten(i, array->rank, array->dims, index);
 		for (int d = 0; d < array->rank && buffer->strides; d++)
-			at += index[d] * number(r, buffer->strides[d]);
+			at += index[d] * strides[d];
 		char *here = (char *)array->data + at * (int64_t)size;
 		char *there = (char *)dense->data + i * (int64_t)size;
 		memcpy(back ? here : there, back ? there : here, size);
@@ -138,8 +140,8 @@ run_vendor(Runner *r, const MStep *step)
 	for (int64_t i = 0; i < array_count(y); i++) {
 		double a = dtype_load_f64(y->type, y->data, i);
 		double b = dtype_load_f64(y->type, args[last]->data, i);
-		ck_assert_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "step %s: kernel %g, %s %g",
-		              step->name, a, step->row, b);
+		ck_element_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "step %s: kernel %g, %s %g",
+		               step->name, a, step->row, b);
 	}
 	move_elements(r, step->args[last], args[last], true);
 }
@@ -256,8 +258,8 @@ compare(const char *text, const Array *expected, const Array *seen)
 	for (int64_t i = 0; i < array_count(expected); i++) {
 		double a = dtype_load_f64(expected->type, expected->data, i);
 		double b = dtype_load_f64(seen->type, seen->data, i);
-		ck_assert_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "%s\nelement %lld: %g, seen %g", text,
-		              (long long)i, a, b);
+		ck_element_msg(fabs(a - b) <= 2e-5 * fmax(1, fabs(a)), "%s\nelement %lld: %g, seen %g",
+		               text, (long long)i, a, b);
 	}
 }
 

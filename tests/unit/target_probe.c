@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/random.h"
 #include "expr/interp/interp.h"
 #include "target/target.h"
 #include "unit.h"
@@ -14,8 +15,7 @@ static uint64_t seed;
 static int
 pick(int below)
 {
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (int)((seed >> 33) % (uint64_t)below);
+	return (int)(random_next(&seed) % (uint64_t)below);
 }
 
 static const Program *

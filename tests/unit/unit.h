@@ -9,6 +9,14 @@
 #include <check.h>
 #undef fail
 
+/* ck_assert_msg() for each of many elements: that one writes a message to a file also where all is
+ * well, to say where a test was when it crashed; of millions this takes minutes. */
+#define ck_element_msg(condition, ...) \
+	do { \
+		if (!(condition)) \
+			ck_abort_msg(__VA_ARGS__); \
+	} while (0)
+
 /* Run the tests of one case; the exit code of main(). */
 static inline int
 unit_run(TCase *tcase)

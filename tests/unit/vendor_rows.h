@@ -48,7 +48,8 @@ row_element(const Array *a, int rank, const int64_t *index)
 	int64_t at = 0;
 	for (int d = 0; d < a->rank; d++) {
 		int64_t i = a->dims[d] == 1 ? 0 : index[rank - a->rank + d];
-		ck_assert(i >= 0 && i < a->dims[d]);
+		ck_element_msg(i >= 0 && i < a->dims[d], "index %lld of a dim of %lld", (long long)i,
+		               (long long)a->dims[d]);
 		at = at * a->dims[d] + i;
 	}
 	return dtype_load_f64(a->type, a->data, at);
