@@ -3,7 +3,8 @@
 #
 # Counted by callgrind, so that it is the same each time and on every machine: instructions of the
 # two passes, 2.2 times as many at most for twice as much of each kind. What is quadratic takes four
-# times. With -a programs of up to 100,000 nodes, else of an eighth of that.
+# times. With -a programs of up to 100,000 nodes, else of an eighth of that; a condition in one piece
+# has the 10,000 operations that a text may.
 BUILD=${BUILD:-build}
 valgrind --tool=none "$BUILD/tilewright" --version >/dev/null 2>&1 ||
 	{ echo "skipped: no valgrind, or none for this build"; exit 77; }
@@ -54,7 +55,7 @@ while read -r kind count; do
 done <<END
 stores 4000
 loops 2000
-chain 8000
+chain 1600
 ifs 2000
 selects 3000
 lets 4000
