@@ -14,8 +14,11 @@ enum { ROUNDS = 4, LEAST_ROUNDS = 2 };
 /* Long runs are not repeated as often: of a second each, noise is the smaller part. */
 static const double ENOUGH = 1.5; /* seconds of all rounds */
 
-/* What the first round shows to be so much slower takes no further turns. */
-static const double HOPELESS = 1.5;
+/* What so far is so much slower than the best takes no further turns; and no second run, if the
+ * first, in fresh memory, is slower than that again. */
+static const double HOPELESS = 1.3;
+
+static const double NEVER = 1e30; /* seconds of what has not run */
 
 typedef struct Trial {
 	Options options;
@@ -27,6 +30,7 @@ typedef struct Trial {
 	double least[2]; /* with one thread, and as runs have by default; 0: it cannot be run */
 	double moved[2]; /* of that, in relayouts */
 	double moved_now;
+	double best; /* the least of all at so many threads */
 } Trial;
 
 /* Small numbers: denormals would be slow, and zeros say nothing. */
@@ -78,25 +82,33 @@ note_step(void *context, const TwStep *step)
 		trial->moved_now += step->seconds;
 }
 
-/* The least of a few runs. */
+/* Seconds, kept if they are the least. */
+static double
+run_once(Trial *trial, Session *session, double *least)
+{
+	trial->moved_now = 0;
+	double start = now_seconds();
+	session_run(session);
+	double seconds = now_seconds() - start;
+	if (seconds < *least) {
+		*least = seconds;
+		trial->moved[trial->threads == 0] = trial->moved_now;
+	}
+	return seconds;
+}
+
+/* The least of a few runs behind the first. */
 static void
 run_often(Trial *trial, Session *session)
 {
 	static const double BUDGET = 0.015;
-	double *least = &trial->least[trial->threads == 0], *moved = &trial->moved[trial->threads == 0];
-	double spent = 0;
-	session_run(session);
-	for (int runs = 0; runs < 1 || (spent < BUDGET && runs < 100); runs++) {
-		trial->moved_now = 0;
-		double start = now_seconds();
-		session_run(session);
-		double seconds = now_seconds() - start;
-		if (seconds < *least) {
-			*least = seconds;
-			*moved = trial->moved_now;
-		}
-		spent += seconds;
-	}
+	double *least = &trial->least[trial->threads == 0], known = *least, spent = 0;
+	double first = run_once(trial, session, least);
+	if (first > BUDGET && first > HOPELESS * HOPELESS * trial->best)
+		return;
+	*least = known;
+	for (int runs = 0; runs < 1 || (spent < BUDGET && runs < 100); runs++)
+		spent += run_once(trial, session, least);
 }
 
 static void
@@ -107,7 +119,7 @@ compile_trial(void *arg)
 	if (!graph)
 		return;
 	compile_given(&trial->options, trial->arena, graph, trial->bundle);
-	trial->least[0] = trial->least[1] = 1e30;
+	trial->least[0] = trial->least[1] = NEVER;
 }
 
 static void
@@ -134,11 +146,21 @@ attempt(Trial *trial, void (*step)(void *))
 	arena_reset(trial->arena);
 }
 
-/* Half-way between the two. */
+/* Half-way between the two; what is hopeless with one thread has run with no more. */
 static double
 seconds_of(const Trial *trial)
 {
-	return trial->least[0] > 0 ? (trial->least[0] + trial->least[1]) / 2 : 0;
+	double last = trial->least[1] < NEVER ? trial->least[1] : trial->least[0];
+	return trial->least[0] > 0 ? (trial->least[0] + last) / 2 : 0;
+}
+
+static bool
+has_a_turn(const Trial *trial, const double best[2])
+{
+	bool is_done = trial->least[1] < NEVER;
+	double seconds = trial->least[0] + (is_done ? trial->least[1] : 0);
+	double least = best[0] + (is_done ? best[1] : 0);
+	return trial->least[0] > 0 && (trial->least[0] == NEVER || seconds <= HOPELESS * least);
 }
 
 /* One after another in each round, so that a noise of the machine falls on all; one is open at a
@@ -146,20 +168,20 @@ seconds_of(const Trial *trial)
 static void
 take_turns(int count, Trial *trials)
 {
-	double best = 1e30, start = now_seconds();
-	for (int round = 0; round < ROUNDS; round++) {
-		if (round >= LEAST_ROUNDS && now_seconds() - start > ENOUGH)
+	double best[2] = {NEVER, NEVER}, start = now_seconds();
+	for (int turn = 0; turn < ROUNDS * count * 2; turn++) {
+		int round = turn / (count * 2), threads = 1 - turn % 2;
+		Trial *trial = &trials[turn / 2 % count];
+		if (round >= LEAST_ROUNDS && turn % (count * 2) == 0 && now_seconds() - start > ENOUGH)
 			return;
-		for (int i = 0; i < count; i++)
-			for (int threads = 1; threads >= 0; threads--) {
-				Trial *trial = &trials[i];
-				trial->threads = threads;
-				if (trial->least[0] > 0 && (round == 0 || seconds_of(trial) <= HOPELESS * best))
-					attempt(trial, take_turn);
-			}
-		for (int i = 0; i < count; i++)
-			if (trials[i].least[0] > 0 && seconds_of(&trials[i]) < best)
-				best = seconds_of(&trials[i]);
+		if (!has_a_turn(trial, best))
+			continue;
+		double *least = &best[threads == 0];
+		trial->threads = threads;
+		trial->best = *least;
+		attempt(trial, take_turn);
+		if (trial->least[0] > 0 && trial->least[threads == 0] < *least)
+			*least = trial->least[threads == 0];
 	}
 }
 

@@ -16,8 +16,10 @@ shared_question(Asking *asking, Question *asked)
 {
 	Arena *arena = asking->context->arena;
 	Question *question = map_find(&asking->asked->by_key, asked->key);
-	if (question)
+	if (question) {
+		question->work += asked->work;
 		return question;
+	}
 	asked->number = asking->asked->questions.count;
 	question = arena_memdup(arena, asked, sizeof *asked);
 	map_set(&asking->asked->by_key, asked->key, question);

@@ -17,7 +17,7 @@ typedef struct Question {
 	int number;             /* in order of asking */
 	const Program *program; /* of the graph's ctx */
 	const bool *constant;
-	double work;       /* operations of products, at the probe sizes */
+	double work;       /* operations of products of all that ask, at the probe sizes */
 	const char *node;  /* the first that asks, for the log */
 	const char *alone; /* of a group: what was chosen for each of its nodes; NULL: it is one node */
 	PassChoice choice; /* `chosen` NULL: not answered yet */
