@@ -9,8 +9,9 @@
  *     reorder c, r, s, u
  *     bind s @unroll                     what the border tests is then the same for a whole tile
  *
- * Where a row has few positions, several vectors of channels make the tile full. A depthwise
- * convolution has its channels in lanes of both factors; then a vector of W serves a row, too.
+ * Where a row has few positions, several vectors of channels make the tile full, or it takes images
+ * side by side. A depthwise convolution has its channels in lanes of both factors; then a vector of W
+ * serves a row, too.
  */
 #include "lower/product_cpu.h"
 
@@ -121,11 +122,12 @@ find_lane(Product *p, bool is_cut)
 	return false;
 }
 
-/* Of the loops, the innermost along which one factor moves and the other does not; -1: none. */
+/* Of the loops before `end`, the innermost along which one factor moves and the other does not; -1:
+ * none. */
 static int
-find_loop(Product *p, const Expr *moving, const Expr *still)
+find_loop(Product *p, int end, const Expr *moving, const Expr *still)
 {
-	for (int k = p->group->nshared - 1; k >= 0; k--)
+	for (int k = end - 1; k >= 0; k--)
 		if (k != p->lane && extent_of(p, k) > 1 && read_stride(p, still, k) == 0 &&
 		    read_stride(p, moving, k) != 0)
 			return k;
@@ -134,7 +136,7 @@ find_loop(Product *p, const Expr *moving, const Expr *still)
 
 /* With operand k of the product as w. */
 static bool
-find_loops(Product *p, int k, bool is_cut)
+find_factors(Product *p, int k, bool is_cut)
 {
 	const Expr *body = expr_without_casts(p->stage->body[0]);
 	p->w = expr_without_casts(body->arg[k]);
@@ -142,9 +144,8 @@ find_loops(Product *p, int k, bool is_cut)
 	if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p, is_cut))
 		return false;
 	int64_t along = read_stride(p, p->x, p->lane);
-	p->row = find_loop(p, p->x, p->w);
-	p->wide = find_loop(p, p->w, p->x);
-	return p->row >= 0 && (along == 0 || along == 1);
+	p->wide = find_loop(p, p->group->nshared, p->w, p->x);
+	return along == 0 || along == 1;
 }
 
 /* Steps that a condition counts together with positions become straight code. False where a
@@ -202,31 +203,50 @@ find_whole_tile(Product *p, int64_t enough, int64_t most)
 
 /* As many sums as fit into registers beside the factors: half of them is enough, and the C compiler
  * manages five eighths. A row that has no whole tiles, as one of 113 positions, gets nearly equal
- * ones, and a shorter last one. */
-static bool
-choose_tile(Product *p)
+ * ones, and a shorter last one. How many there are; 0: too few. */
+static int64_t
+choose_tile(Product *p, int64_t enough)
 {
-	int64_t enough = p->coster.target->device->registers / 2, most = enough + enough / 4;
-	int64_t positions = extent_of(p, p->row), best = find_whole_tile(p, enough, most);
+	int64_t most = enough + enough / 4, positions = extent_of(p, p->row);
+	int64_t best = find_whole_tile(p, enough, most);
 	p->is_ragged = positions > most && best < most / 2;
 	if (!p->is_ragged)
-		return best >= FEWEST && p->rows > 1;
+		return best >= FEWEST && p->rows > 1 ? best : 0;
 	int64_t longest = most_rows(p, enough), tiles = (positions + longest - 1) / longest;
 	p->rows = (positions + tiles - 1) / tiles;
 	p->blocks = 1;
-	return true;
+	return enough;
+}
+
+/* The innermost row that fills a tile; where none does, a loop further out, as that of images, that
+ * is twice as long in it: weights serve twice as often. */
+static bool
+find_row(Product *p)
+{
+	const Stage *stage = p->stage;
+	int64_t enough = p->coster.target->device->registers / 2, sums = 0;
+	p->rows = 0;
+	Product best = *p;
+	p->row = p->group->nshared;
+	while (sums < enough && (p->row = find_loop(p, p->row, p->x, p->w)) >= 0) {
+		p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
+		int64_t count = stage->guard && !unroll_guard(p, stage->guard) ? 0 : choose_tile(p, enough);
+		if (count == 0 || count < sums || p->rows < 2 * best.rows)
+			continue;
+		best = *p;
+		sums = count;
+	}
+	*p = best;
+	return sums > 0;
 }
 
 static bool
 recognise(Product *p)
 {
-	const Stage *stage = p->stage;
 	if (p->coster.target->is_plain || !is_sum_of_products(p->group))
 		return false;
 	for (int k = 0; k < 4; k++) {
-		p->is_unrolled = NEW_N(p->coster.arena, bool, stage->nloop + stage->nreduce + 1);
-		if (!find_loops(p, k % 2, k >= 2) || (stage->guard && !unroll_guard(p, stage->guard)) ||
-		    !choose_tile(p))
+		if (!find_factors(p, k % 2, k >= 2) || !find_row(p))
 			continue;
 		p->is_turned = result_stride(p, p->lane) != 1;
 		if (!p->is_turned || (!p->is_cut && p->coster.program->noutput == 1))
