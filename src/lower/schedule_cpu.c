@@ -25,8 +25,11 @@ enum {
 	TILE_BYTES = 128 << 10, /* intermediates of a tile */
 	BLOCK_LANES = 4,        /* vectors of a piece of a transpose, and … */
 	BLOCK = 64,             /* … iterations along its lines */
-	MAX_ROWS = 6,           /* accumulators of a register tile; 16 vector registers must suffice */
 };
+
+/* Of the vector registers, the accumulators of a tile: the factors are beside them, and what the C
+ * compiler keeps at hand. */
+static const double SHARE_OF_ROWS = 0.375;
 
 typedef struct Choice {
 	/* The shared iterator (index into Group.shared) that runs in lanes for all stages; -1: each
@@ -133,6 +136,7 @@ static void
 choose_rows(Coster *c, const Group *group, Choice *choice)
 {
 	const Stage *stage = group->program->stages[0];
+	int most = (int)(SHARE_OF_ROWS * c->target->device->registers);
 	if (stage->kind != STAGE_reduce || choice->is_tiled || choice->vector_shared < 0 ||
 	    !may_vectorise(stage, stage->nloop))
 		return;
@@ -147,7 +151,7 @@ choose_rows(Coster *c, const Group *group, Choice *choice)
 		int row = group->map[0][k];
 		if (!moves_some(stage->body[0], row) || (stage->guard && expr_uses_iter(stage->guard, row)))
 			continue;
-		for (int rows = MAX_ROWS; rows > 1; rows--)
+		for (int rows = most; rows > 1; rows--)
 			if (dim_is(dim_floormod(ctx, iter->hi, dim_const(ctx, rows)), 0)) {
 				choice->row_shared = k;
 				choice->rows = rows;
