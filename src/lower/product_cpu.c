@@ -9,9 +9,9 @@
  *     reorder c, r, s, u
  *     bind s @unroll                     what the border tests is then the same for a whole tile
  *
- * Where a row has few positions, several vectors of channels make the tile full, or it takes images
- * side by side. A depthwise convolution has its channels in lanes of both factors; then a vector of W
- * serves a row, too.
+ * Where a row has few positions, several vectors of channels make the tile full, or it takes
+ * images side by side. A depthwise convolution has its channels in lanes of both factors; then a
+ * vector of W serves a row, too.
  */
 #include "lower/product_cpu.h"
 
