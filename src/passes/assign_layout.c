@@ -169,26 +169,32 @@ value_of(const NodeInfo *info, const Program *p, const Tensor *tensor)
 	return NULL;
 }
 
-/* Whether the library has a real implementation between blocked values: not for groups of channels
- * that are no whole blocks, say, or for weights that it cannot pack, as they are given at run time.
- * Images of few channels come plain. */
+/* Images of few channels stay plain. */
+static bool
+is_image(const Assigner *a, const Tensor *tensor)
+{
+	int64_t channels;
+	return dim_is_const(tensor->hi[1], &channels) && channels < a->block / 2;
+}
+
+/* Whether the library has a real implementation between values as they are stored: not for groups
+ * of channels that are no whole blocks, say, or for weights that it cannot pack, as they are given
+ * at run time, or for a convolution whose result is an image. */
 static bool
 library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const VendorMatch *m)
 {
 	const Oracle *oracle = a->context->target->oracle;
 	VendorArg args[4];
 	int narg = 0;
-	int64_t channels;
 	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
 	const Value *value = weights ? value_of(info, p, weights) : NULL;
-	bool is_image = dim_is_const(source->hi[1], &channels) && channels < a->block / 2;
-	args[narg++] = argument(a, source, !is_image);
+	args[narg++] = argument(a, source, !is_image(a, source));
 	if (weights) {
 		args[narg++] = argument(a, weights, false);
 		args[narg - 1].is_weight = value && value_fixed(value);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
-	args[narg++] = argument(a, m->result.tensor, true);
+	args[narg++] = argument(a, m->result.tensor, !is_image(a, m->result.tensor));
 	VendorCall query = {m->row->name, narg, args, m->nattr, m->attrs};
 	return oracle->measure(oracle->self, &query, NULL, NULL);
 }
@@ -205,7 +211,6 @@ takes_blocks(const VendorMatch *m)
 static void
 examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p)
 {
-	int64_t channels;
 	info->role = ROLE_VENDOR;
 	info->gives_blocks = m->row->storage & STORAGE_blocks;
 	for (int i = 0; i < p->ninput; i++) {
@@ -214,6 +219,7 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 		for (int k = 0; k < m->npost; k++)
 			is_operand |= m->post[k].operand && m->post[k].operand->tensor == p->inputs[i];
 		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->operands[1].tensor;
+		int64_t channels;
 		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
 			info->wants_source = channels >= a->block / 2;
 		if (is_source)

@@ -162,6 +162,29 @@ START_TEST(weights_that_are_inputs)
 }
 END_TEST
 
+/* A library whose convolutions store blocks where they read blocks. */
+static bool
+measure_alike(void *self, const VendorCall *query, double *seconds, const char **impl)
+{
+	const VendorArg *first = &query->args[0], *last = &query->args[query->narg - 1];
+	return (!first->layout || last->layout) && measure(self, query, seconds, impl);
+}
+
+/* A result of three channels is no blocks, and its convolution none of the library's: what it reads
+ * stays plain, since a kernel has no lanes in single elements of blocks. */
+START_TEST(sources_of_images_are_plain)
+{
+	static const Oracle alike = {.available = is_available, .measure = measure_alike};
+	static const char text[] = "graph g(%x: f32[1,64,9,9]) -> %y { %w: f32[3,64,3,3] = weight 0\n"
+							   "%y = Conv(%x, %w) {pads=[1,1,1,1]} \"c\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	target.oracle = &alike;
+	run_graph_passes(graph, &context);
+	for (const Node *node = graph->body->first; node; node = node->next)
+		ck_assert_str_ne(node->op->name, "Relayout");
+}
+END_TEST
+
 static bool
 measure_nothing(void *self, const VendorCall *query, double *seconds, const char **impl)
 {
@@ -227,6 +250,7 @@ main(void)
 	tcase_add_test(tcase, products_of_others_are_plain);
 	tcase_add_test(tcase, outputs_are_stored_alike);
 	tcase_add_test(tcase, weights_that_are_inputs);
+	tcase_add_test(tcase, sources_of_images_are_plain);
 	tcase_add_test(tcase, refusals_are_logged);
 	tcase_add_test(tcase, only_relayouts_are_reorders);
 	return unit_run(tcase);
