@@ -36,6 +36,15 @@ cost_stride(const Coster *c, const Tensor *t, const Expr *const *index, int64_t 
 }
 
 bool
+cost_moves(const Expr *read, int iter)
+{
+	bool moves = false;
+	for (int d = 0; d < read->argc; d++)
+		moves |= expr_uses_iter(read->arg[d], iter);
+	return moves;
+}
+
+bool
 cost_is_far(const Tensor *t, int64_t stride)
 {
 	return fabs((double)stride) * dtype_bits(t->type) >= FAR * 8.0;

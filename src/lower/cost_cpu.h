@@ -21,6 +21,9 @@ typedef struct Coster {
 double cost_of_stage(Coster *c, const Stage *stage, int iter);
 /* How far apart neighbours along c->iter lie in this tensor, in elements; false: it differs. */
 bool cost_stride(const Coster *c, const Tensor *t, const Expr *const *index, int64_t *stride);
+/* Whether an index of the read moves with the iterator of its stage. */
+bool cost_moves(const Expr *read, int iter);
+
 /* So far apart that a step finds nothing in cache that the last one brought. */
 bool cost_is_far(const Tensor *t, int64_t stride);
 

@@ -13,6 +13,7 @@
 #include "base/work.h"
 #include "lower/cost_cpu.h"
 #include "lower/product_cpu.h"
+#include "lower/rows_cpu.h"
 #include "lower/schedule_cpu.h"
 #include "lower/window_cpu.h"
 
@@ -26,10 +27,6 @@ enum {
 	BLOCK_LANES = 4,        /* vectors of a piece of a transpose, and … */
 	BLOCK = 64,             /* … iterations along its lines */
 };
-
-/* Of the vector registers, the accumulators of a tile: the factors are beside them, and what the C
- * compiler keeps at hand. */
-static const double SHARE_OF_ROWS = 0.375;
 
 typedef struct Choice {
 	/* The shared iterator (index into Group.shared) that runs in lanes for all stages; -1: each
@@ -108,56 +105,11 @@ has_own_loops(const Group *group)
 	return false;
 }
 
-static bool
-moves_along(const Expr *read, int iter)
-{
-	bool moves = false;
-	for (int d = 0; d < read->argc; d++)
-		moves |= expr_uses_iter(read->arg[d], iter);
-	return moves;
-}
-
-/* Of the reads of e, some move along the iterator and some do not. */
-static bool
-moves_some(const Expr *e, int iter)
-{
-	int still = 0, moving = 0;
-	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
-		bool moves = walk.e->op == EX_read && moves_along(walk.e, iter);
-		still += walk.e->op == EX_read && !moves;
-		moving += moves;
-	}
-	return still > 0 && moving > 0;
-}
-
-/* A register tile pays where the one reduction reads something that does not move along another
- * shared loop (matrix product, dense convolution). */
 static void
 choose_rows(Coster *c, const Group *group, Choice *choice)
 {
-	const Stage *stage = group->program->stages[0];
-	int most = (int)(SHARE_OF_ROWS * c->target->device->registers);
-	if (stage->kind != STAGE_reduce || choice->is_tiled || choice->vector_shared < 0 ||
-	    !may_vectorise(stage, stage->nloop))
-		return;
-	for (int s = 1; s < group->program->nstage; s++)
-		if (group->program->stages[s]->kind != STAGE_map)
-			return;
-	for (int k = group->nshared - 1; k >= 0; k--) {
-		const Iter *iter = &group->root->iters[group->shared[k]];
-		ExprCtx *ctx = c->program->ctx;
-		if (k == choice->vector_shared || !dim_is(iter->lo, 0))
-			continue;
-		int row = group->map[0][k];
-		if (!moves_some(stage->body[0], row) || (stage->guard && expr_uses_iter(stage->guard, row)))
-			continue;
-		for (int rows = most; rows > 1; rows--)
-			if (dim_is(dim_floormod(ctx, iter->hi, dim_const(ctx, rows)), 0)) {
-				choice->row_shared = k;
-				choice->rows = rows;
-				return;
-			}
-	}
+	if (!choice->is_tiled && choice->vector_shared >= 0)
+		choice->rows = rows_choose(c, group, choice->vector_shared, &choice->row_shared);
 }
 
 /* Of the steps of the reduction, how many move a read far. */
@@ -188,7 +140,7 @@ wants_stream(Coster *c, const Stage *stage, int lane)
 	c->stage = stage;
 	for (int b = 0; b < stage->nbody; b++)
 		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
-			if (walk.e->op != EX_read || !moves_along(walk.e, lane))
+			if (walk.e->op != EX_read || !cost_moves(walk.e, lane))
 				continue;
 			int far = far_steps(c, walk.e);
 			all_far += far > 0 && far == stage->nreduce;
