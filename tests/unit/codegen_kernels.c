@@ -104,6 +104,10 @@ static const Case CASES[] = {
      "kernel min_i64(N, X: i64[N], Y: out i64[1]) {\n  m: i64 @reg = 9223372036854775807\n"
      "  for i in N @vector\n    m min= X[i]\n  Y[0] = m\n}",
      0},
+	{"max_u32",
+     "kernel max_u32(N, X: u32[N], Y: out u32[1]) {\n  m: u32 @reg = 0\n"
+     "  for i in N @vector\n    m max= X[i]\n  Y[0] = m\n}",
+     0},
 	{"prod",
      "kernel prod(N, X: f64[N], Y: out f64[1]) {\n  m: f64 @reg = 1.0\n"
      "  for i in N @vector\n    m *= X[i]\n  Y[0] = m\n}",

@@ -424,31 +424,45 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 /* ---- reductions: a fixed tree of halves --------------------------------------------------------
  * */
 
-#define TW_TREE(op, name, T, V, L, join) \
-	TW_FN T tw_##op##_lanes_##name##x##L(V v) \
+#define TW_LOW_4(v) __builtin_shufflevector(v, v, 0, 1)
+#define TW_HIGH_4(v) __builtin_shufflevector(v, v, 2, 3)
+#define TW_LOW_8(v) __builtin_shufflevector(v, v, 0, 1, 2, 3)
+#define TW_HIGH_8(v) __builtin_shufflevector(v, v, 4, 5, 6, 7)
+#define TW_LOW_16(v) __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
+#define TW_HIGH_16(v) __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TW_TREE_2(op, name, T, L, H, join, joins) \
+	TW_FN T tw_##op##_lanes_##name##x2(tw_##name##x2 v) \
 	{ \
-		T a[L]; \
-		__builtin_memcpy(a, &v, sizeof a); \
-		for (int half = L / 2; half > 0; half /= 2) \
-			for (int i = 0; i < half; i++) { \
-				T x = a[i], y = a[i + half]; \
-				a[i] = join; \
-			} \
-		return a[0]; \
+		T x = v[0], y = v[1]; \
+		return join; \
 	}
-#define TW_TREES(name, T, V, L, least, most) \
-	TW_TREE(add, name, T, V, L, (x + y)) \
-	TW_TREE(mul, name, T, V, L, (x * y)) \
-	TW_TREE(min, name, T, V, L, least(x, y)) \
-	TW_TREE(max, name, T, V, L, most(x, y))
-#define TW_TREES4(L) \
-	TW_TREES(f32, tw_f32, tw_f32x##L, L, tw_min_f32, tw_max_f32) \
-	TW_TREES(i32, tw_i32, tw_i32x##L, L, tw_min_i32, tw_max_i32) \
-	TW_TREES(u32, tw_u32, tw_u32x##L, L, tw_min_u32, tw_max_u32)
-#define TW_TREES8(L) \
-	TW_TREES(f64, tw_f64, tw_f64x##L, L, tw_min_f64, tw_max_f64) \
-	TW_TREES(i64, tw_i64, tw_i64x##L, L, tw_min_i64, tw_max_i64) \
-	TW_TREES(u64, tw_u64, tw_u64x##L, L, tw_min_u64, tw_max_u64)
+#define TW_TREE(op, name, T, L, H, join, joins) \
+	TW_FN T tw_##op##_lanes_##name##x##L(tw_##name##x##L v) \
+	{ \
+		tw_##name##x##H x = TW_LOW_##L(v), y = TW_HIGH_##L(v); \
+		return tw_##op##_lanes_##name##x##H(joins); \
+	}
+#define TW_TREE_4 TW_TREE
+#define TW_TREE_8 TW_TREE
+#define TW_TREE_16 TW_TREE
+#define TW_TREES(name, T, L, H, least, most) \
+	TW_TREE_##L(add, name, T, L, H, (x + y), (x + y)) \
+	TW_TREE_##L(mul, name, T, L, H, (x * y), (x * y)) \
+	TW_TREE_##L(min, name, T, L, H, tw_min_##name(x, y), least) \
+	TW_TREE_##L(max, name, T, L, H, tw_max_##name(x, y), most)
+#define TW_TREES_FLOAT(name, T, L, H) \
+	TW_TREES(name, T, L, H, tw_least_##name##x##H(x, y), tw_most_##name##x##H(x, y))
+#define TW_TREES_INT(name, T, M, L, H) \
+	TW_TREES(name, T, L, H, tw_pick_##name##x##H((tw_##M##x##H)(x < y), x, y), \
+	         tw_pick_##name##x##H((tw_##M##x##H)(x > y), x, y))
+#define TW_TREES4(L, H) \
+	TW_TREES_FLOAT(f32, tw_f32, L, H) \
+	TW_TREES_INT(i32, tw_i32, i32, L, H) \
+	TW_TREES_INT(u32, tw_u32, i32, L, H)
+#define TW_TREES8(L, H) \
+	TW_TREES_FLOAT(f64, tw_f64, L, H) \
+	TW_TREES_INT(i64, tw_i64, i64, L, H) \
+	TW_TREES_INT(u64, tw_u64, i64, L, H)
 
 /* a*b + c rounded once. Codegen asks for it only where the machine has the instruction. */
 #define TW_FMA_LOOP(name, one, V, L) \
@@ -542,23 +556,23 @@ TW_F16_LOOP(2)
 
 /* ---- the instances --------------------------------------------------------------------------- */
 
-#define TW_ALL4(L) \
+#define TW_ALL4(L, H) \
 	TW_LANES4(L) \
 	TW_ANY(i32x##L) \
-	TW_TREES4(L) \
+	TW_TREES4(L, H) \
 	TW_FMA_f32x##L \
 	TW_BOUNDS_f32x##L
-#define TW_ALL8(L) \
+#define TW_ALL8(L, H) \
 	TW_LANES8(L) \
 	TW_ANY(i64x##L) \
-	TW_TREES8(L) \
+	TW_TREES8(L, H) \
 	TW_FMA_f64x##L \
 	TW_BOUNDS_f64x##L
-TW_ALL4(2)
-TW_ALL4(4)
-TW_ALL4(8)
-TW_ALL4(16)
-TW_ALL8(2)
-TW_ALL8(4)
-TW_ALL8(8)
+TW_ALL4(2, 1)
+TW_ALL4(4, 2)
+TW_ALL4(8, 4)
+TW_ALL4(16, 8)
+TW_ALL8(2, 1)
+TW_ALL8(4, 2)
+TW_ALL8(8, 4)
 #endif
