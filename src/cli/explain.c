@@ -82,9 +82,9 @@ part_text(Arena *arena, const Program *program, int stage, const DerivedPart *pa
 	bool is_table = einnet_is_constant(program, program->stages[stage]->results[0], NULL);
 	if (part->is_known)
 		return is_table ? "a table of numbers" : "computed from weights when compiling";
-	return part->match ? arena_printf(arena, "a call: %s of %s", part->match->row->name,
-	                                  part->match->row->library)
-	                   : "a kernel";
+	if (part->match)
+		return arena_printf(arena, "a call: %s of %s", part->row->name, part->row->library);
+	return part->row ? arena_printf(arena, "a kernel: %s", part->row->name) : "a kernel";
 }
 
 /* "1 call (matmul), 5 kernels, 3 known" */

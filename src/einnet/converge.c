@@ -97,19 +97,23 @@ read_product(const Stage *stage, int swap, Product *p)
 	return true;
 }
 
-/* An index with a loop and at most one of the sum, as windows of a call have it. */
+/* An index with a loop and at most one of the sum, as windows of a call have it; or, in a band,
+ * with two loops, of which both factors have one. */
 static bool
-is_window(const Stage *stage, const Expr *index)
+is_window(const Product *p, const Expr *index)
 {
 	const Dim *coefficient[RULE_ITERS];
 	const Expr *rest;
-	int loops = 0, sums = 0, total = stage->nloop + stage->nreduce;
+	int loops = 0, sums = 0, batches = 0, total = p->stage->nloop + p->stage->nreduce;
 	if (!expr_affine(index->ctx, index, total, coefficient, &rest))
 		return false;
-	for (int i = 0; i < total; i++)
-		if (!expr_is_zero(coefficient[i]))
-			*(i < stage->nloop ? &loops : &sums) += 1;
-	return loops <= 1 && sums <= 1;
+	for (int i = 0; i < total; i++) {
+		if (expr_is_zero(coefficient[i]))
+			continue;
+		*(i < p->stage->nloop ? &loops : &sums) += 1;
+		batches += p->role[i] == ROLE_batch;
+	}
+	return (loops <= 1 && sums <= 1) || (loops == 2 && batches == 1 && sums == 0);
 }
 
 /* Whether some row could match: this is asked of every state, matching takes a thousand times as
@@ -120,7 +124,7 @@ is_near(const Product *p)
 	if (!p->is_window)
 		return !p->stage->guard || p->must_store;
 	for (int d = 0; d < p->x->argc; d++)
-		if (!is_window(p->stage, p->x->arg[d]))
+		if (!is_window(p, p->x->arg[d]))
 			return false;
 	return true;
 }
@@ -288,13 +292,13 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	Product p;
 	bool has_windows = read_product(product, 0, &p) && p.is_window;
 	has_windows |= read_product(product, 1, &p) && p.is_window;
-	const char *name = has_windows ? "conv" : "matmul";
+	VendorRows rows = has_windows ? ROWS_of_windows : ROWS_of_matrices;
 	const Program *part = program_part(arena, program, stage, stage + 1);
-	if (vendor_match_row(forms, arena, part, name, match))
+	if (vendor_match_row(forms, arena, part, rows, match))
 		return match;
 	part = program_squeeze_dims(arena, part, NULL);
-	if (vendor_match_row(forms, arena, part, name, match) ||
-	    vendor_match_row(forms, arena, program_collapse_dims(arena, part, NULL), name, match))
+	if (vendor_match_row(forms, arena, part, rows, match) ||
+	    vendor_match_row(forms, arena, program_collapse_dims(arena, part, NULL), rows, match))
 		return match;
 	return NULL;
 }

@@ -69,7 +69,7 @@ cost_of_part(Calls *calls, Arena *arena, const Program *part, const Target *targ
 	Cost cost = {0};
 	const VendorMatch *match =
 		stage_is_product(part->stages[0]) ? einnet_match(calls->forms, arena, part, 0) : NULL;
-	bool is_call = match != NULL;
+	bool is_call = match && match->row->library;
 	double compute = 0;
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];

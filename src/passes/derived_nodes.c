@@ -25,8 +25,9 @@ derived_part(VendorForms *forms, Arena *arena, const Program *program, int stage
 	const Program *part = program_part(arena, program, stage, stage + 1);
 	const VendorMatch *match =
 		stage_is_product(s) ? einnet_match(forms, arena, program, stage) : NULL;
-	bool is_call = match && match->program->ninput == part->ninput;
-	return (DerivedPart){.program = part, .match = is_call ? match : NULL};
+	bool is_call = match && match->row->library && match->program->ninput == part->ninput;
+	return (DerivedPart){
+		.program = part, .row = match ? match->row : NULL, .match = is_call ? match : NULL};
 }
 
 /* ---- nodes for a program --------------------------------------------------------------------- */
@@ -145,9 +146,8 @@ emit_stage(Emitter *e, int s)
 		return;
 	}
 	VendorMatch joined; /* as lowering does it; dims of 1 it leaves */
-	bool is_joined =
-		part.match && (part.match->row->storage & STORAGE_joined) &&
-		vendor_match_row(e->forms, arena, part.program, part.match->row->name, &joined);
+	bool is_joined = part.match && (part.match->row->storage & STORAGE_joined) &&
+	                 vendor_match_row(e->forms, arena, part.program, ROWS_of_matrices, &joined);
 	emit_part(e, part.program, part.match && !is_joined ? part.match->program : part.program);
 }
 

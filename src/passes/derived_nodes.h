@@ -9,6 +9,7 @@
 typedef struct DerivedPart {
 	bool is_known;            /* it follows from constants: computed when compiling */
 	const Program *program;   /* the stage alone */
+	const VendorRow *row;     /* what it is by the rows; NULL: none matches */
 	const VendorMatch *match; /* the call that computes it; NULL: a kernel does */
 } DerivedPart;
 

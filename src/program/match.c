@@ -26,12 +26,13 @@ struct VendorForms {
 typedef struct Solver {
 	Arena *arena; /* of the search */
 	VendorForms *forms;
-	const char *only; /* rows of this name; NULL: any */
+	VendorRows rows;
 	ExprCtx *ctx;
 	const Stage *main;
 	const RowForm *form;
 	const Expr *reads[VENDOR_OPERANDS];
 	Facts *facts;         /* of the stage's box */
+	bool is_border;       /* what its guard omits, the borders of the reads do */
 	Map names;            /* of the row's texts, to what they are here */
 	int bound[ROW_ITERS]; /* iterators of the row to the stage's; -1: absent, of extent 1 */
 	unsigned taken;       /* iterators of the stage, as bits */
@@ -101,20 +102,6 @@ holds(Solver *s, const char *limits)
 	for (int i = 0; i < count; i++)
 		if (!facts_prove(s->facts, value_of(s, items[i], DT_BOOL)))
 			return false;
-	return true;
-}
-
-/* The next "name: list" of a text that semicolons part; false at its end. */
-static bool
-next_entry(Solver *s, const char **text, const char **word, const char **list)
-{
-	*text += *text ? strspn(*text, "; ") : 0;
-	if (!*text || !**text)
-		return false;
-	size_t length = strcspn(*text, ";"), head = strcspn(*text, ":;");
-	*word = arena_strndup(s->arena, *text, head);
-	*list = arena_strndup(s->arena, *text + head + 1, head < length ? length - head - 1 : 0);
-	*text += length;
 	return true;
 }
 
@@ -291,7 +278,7 @@ static bool
 tell(Solver *s, Arena *arena)
 {
 	const char *text = s->form->row->told, *word, *list, *items[ROW_LIST];
-	while (next_entry(s, &text, &word, &list)) {
+	while (row_entry(s->arena, &text, &word, &list)) {
 		int count = row_list(s->arena, list, s->form->copies, items);
 		int64_t *numbers = NEW_N(arena, int64_t, count + 1);
 		for (int i = 0; i < count; i++)
@@ -356,11 +343,11 @@ choose_from(Solver *s, Arena *arena)
 {
 	VendorMatch *m = s->match;
 	const char *text = m->row->choices, *word, *limits;
-	while (next_entry(s, &text, &word, &limits))
+	while (row_entry(s->arena, &text, &word, &limits))
 		if (holds(s, limits))
 			m->choices[m->nchoice++] = arena_strdup(arena, word);
 	text = m->row->slow;
-	if (next_entry(s, &text, &word, &limits) && holds(s, limits))
+	if (row_entry(s->arena, &text, &word, &limits) && holds(s, limits))
 		m->slow = arena_strdup(arena, word);
 }
 
@@ -508,23 +495,44 @@ match_row(Solver *s, Arena *arena, int number)
 	return false;
 }
 
+static bool
+is_asked(Solver *s, const Target *target, int number)
+{
+	const VendorRow *row = vendor_at(number);
+	if (!row->stage || (target && !target_calls(target, row->library)))
+		return false;
+	bool has_windows = form_of(s->forms, number, row->least)->has_windows;
+	return s->rows == ROWS_all || (s->rows == ROWS_of_windows) == has_windows;
+}
+
+/* The stage to match; what holds of it whatever the row. */
+static bool
+begin(Solver *s, const Program *program)
+{
+	if (s->main == program->stages[0])
+		return true;
+	s->main = program->stages[0];
+	if (!match_main_reads(program, s->main, s->reads))
+		return false;
+	s->facts = facts_of_stage(s->ctx, s->arena, s->main);
+	s->is_border = guard_is_the_border(s);
+	return true;
+}
+
 /* A row that fits; tensors in the order of the row come before any others. */
 static bool
 match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
 {
 	const Program *given = match->program, *joined = program_collapse_dims(arena, given, fixed);
 	for (int i = 0; i < 2 * vendor_count(); i++) {
-		const VendorRow *row = vendor_at(i % vendor_count());
-		if (!row->stage || (target && !target_calls(target, row->library)) ||
-		    (s->only && strcmp(s->only, row->name) != 0))
+		int number = i % vendor_count();
+		if (!is_asked(s, target, number))
 			continue;
-		match->program = row->storage & STORAGE_joined ? joined : given;
-		s->main = match->program->stages[0];
+		match->program = vendor_at(number)->storage & STORAGE_joined ? joined : given;
 		s->in_order = i < vendor_count();
-		if (!match_main_reads(match->program, s->main, s->reads))
+		if (!begin(s, match->program))
 			return false;
-		s->facts = facts_of_stage(s->ctx, s->arena, s->main);
-		if (guard_is_the_border(s) && match_row(s, arena, i % vendor_count()))
+		if (s->is_border && match_row(s, arena, number))
 			return true;
 	}
 	return false;
@@ -571,10 +579,10 @@ vendor_forms_new(Arena *arena)
 }
 
 bool
-vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, const char *name,
+vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, VendorRows rows,
                  VendorMatch *match)
 {
-	return match_main((Solver){.forms = forms, .only = name}, arena, program, NULL, NULL, match);
+	return match_main((Solver){.forms = forms, .rows = rows}, arena, program, NULL, NULL, match);
 }
 
 bool

@@ -44,11 +44,13 @@ typedef struct VendorMatch {
 bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
                   VendorMatch *match);
 
-/* The same for many questions: the texts of rows are read once, and rows of one name may be asked
- * for alone. Forms live in their arena. */
+/* The same for many questions: the texts of rows are read once, and rows are asked for alone whose
+ * operands are read through windows, or those whose are not; rows without a library, too. Forms
+ * live in their arena. */
+typedef enum VendorRows { ROWS_all, ROWS_of_windows, ROWS_of_matrices } VendorRows;
 typedef struct VendorForms VendorForms;
 VendorForms *vendor_forms_new(Arena *arena);
-bool vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, const char *name,
+bool vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, VendorRows rows,
                       VendorMatch *match);
 
 /* The operand is its whole tensor, dim by dim. */

@@ -44,6 +44,19 @@ row_list(Arena *arena, const char *text, int copies, const char *items[ROW_LIST]
 	return count;
 }
 
+bool
+row_entry(Arena *arena, const char **text, const char **name, const char **list)
+{
+	*text += *text ? strspn(*text, "; ") : 0;
+	if (!*text || !**text)
+		return false;
+	size_t length = strcspn(*text, ";"), head = strcspn(*text, ":;");
+	*name = arena_strndup(arena, *text, head);
+	*list = arena_strndup(arena, *text + head + 1, head < length ? length - head - 1 : 0);
+	*text += length;
+	return true;
+}
+
 static int
 find_iter(const RowForm *form, const char *name, size_t length)
 {
@@ -127,6 +140,10 @@ row_read(Arena *arena, const VendorRow *row, int copies, RowForm *form)
 		form->iters[i] = items[i - form->nloop];
 	const char *start = row->stage;
 	read_tensor(arena, form, &start, &form->result);
-	while (strchr(at, '['))
-		read_tensor(arena, form, &at, &form->operands[form->noperand++]);
+	while (strchr(at, '[')) {
+		RowTensor *operand = &form->operands[form->noperand++];
+		read_tensor(arena, form, &at, operand);
+		for (int d = 0; d < operand->rank; d++)
+			form->has_windows |= operand->items[d].iter < 0;
+	}
 }

@@ -32,6 +32,7 @@ typedef struct RowTensor {
 typedef struct RowForm {
 	const VendorRow *row;
 	int copies, nloop, niter, noperand;
+	bool has_windows;             /* an index that several iterators move */
 	const char *reduce;           /* "sum", "max" */
 	const char *iters[ROW_ITERS]; /* loops, then the reduction's */
 	RowTensor result, operands[VENDOR_OPERANDS];
@@ -42,5 +43,8 @@ void row_read(Arena *arena, const VendorRow *row, int copies, RowForm *form);
 /* The items of a text, which commas part, those with # as often as there are copies. Gives their
  * number, at most ROW_LIST. */
 int row_list(Arena *arena, const char *text, int copies, const char *items[ROW_LIST]);
+
+/* The next "name: list" of a text that semicolons part; false at its end. */
+bool row_entry(Arena *arena, const char **text, const char **name, const char **list);
 
 #endif

@@ -103,6 +103,6 @@ bool
 target_calls(const Target *target, const char *library)
 {
 	const Oracle *oracle = target ? target->oracle : NULL;
-	return oracle && oracle->available && oracle->measure &&
+	return library && oracle && oracle->available && oracle->measure &&
 	       oracle->available(oracle->self, library);
 }

@@ -77,7 +77,7 @@ typedef struct Target {
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
 } Target;
 
-/* Whether calls of this vendor library can be made and measured. */
+/* Whether calls of this vendor library can be made and measured; of NULL none can. */
 bool target_calls(const Target *target, const char *library);
 
 /* A number for a dim at the probe sizes: symbols not bound there count as 1. Products of them

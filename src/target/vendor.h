@@ -16,7 +16,7 @@ enum {
 
 /* A row: the fields are explained in vendor.def. */
 typedef struct VendorRow {
-	const char *library, *name;
+	const char *library, *name; /* library NULL: no call, but a kernel of ours */
 	int least, most;
 	const char *stage, *numbers, *limits, *told;
 	const char *kind, *bias, *epilogue, *choices, *slow;

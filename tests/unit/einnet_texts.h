@@ -84,4 +84,16 @@ band_text(int b, int m, int k, int side, int d)
 	                    b, m, k, b, m, k, b, m, 2 * side + 1, k, at, at, m, at);
 }
 
+/* Such a band of weights, and the sums of n values that it weighs. */
+static inline const char *
+band_sum_text(int b, int m, int n, int side, int d)
+{
+	const char *at = arena_printf(arena, "m+%d*w-%d", d, d * side);
+	return arena_printf(arena,
+	                    "expr f(X: f32[%d,%d,%d], V: f32[%d,%d,%d]) -> Y {\n"
+	                    " Y[b:%d, m:%d, n:%d]: f32 = sum(w:%d where 0 <= %s, %s < %d)"
+	                    " X[b, m, w] * V[b, %s, n]\n}\n",
+	                    b, m, 2 * side + 1, b, m, n, b, m, n, 2 * side + 1, at, at, m, at);
+}
+
 #endif

@@ -49,6 +49,19 @@ static const Case cases[] = {
 	{"A: f32[6,4], B: f32[3,9]",
 	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,k] * B[k,j]",
 	 "matmul", "01", "01", "01", ""},
+	/* products in a band, as EinNet has them; commuted and transposed, a batch in between */
+	{"A: f32[2,9,5], B: f32[2,9,5]",
+	 "Y[b:2, m:9, w:7]: f32 = sum(k:5 where 0 <= m+w-3, m+w-3 < 9) A[b,m,k] * B[b,m+w-3,k]",
+	 "g2bmm", "012", "012", "012", "dilation=1 offset=3"},
+	{"A: f32[9,5], B: f32[5,8]",
+	 "Y[w:4, m:9]: f32 = sum(k:5 where 0 <= m+2*w-1, m+2*w-1 < 8) B[k,m+2*w-1] * A[m,k]",
+	 "g2bmm", "01", "10", "10", "dilation=2 offset=1"},
+	{"A: f32[2,9,7], B: f32[2,9,5]",
+	 "Y[b:2, m:9, n:5]: f32 = sum(w:7 where 0 <= m+3*w-9, m+3*w-9 < 9) A[b,m,w] * B[b,m+3*w-9,n]",
+	 "gbmm", "012", "012", "012", "dilation=3 offset=9"},
+	{"A: f32[7,9,2], B: f32[15,2,5]",
+	 "Y[m:9, b:2, n:5]: f32 = sum(w:7) B[m+w,b,n] * A[w,m,b]",
+	 "gbmm", "210", "102", "102", "dilation=1 offset=0"},
 	/* a window's mean, channels last */
 	{"X: f32[2,6,4]",
 	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
@@ -71,6 +84,16 @@ static const char *const refused[][2] = {
 	 "Y[b:2, i:5, j:7]: f32 = sum(k:3) A[0,i,k] * B[k,j]"},
 	{"X: f32[2,4,6], W: f32[5,4,3]",
 	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p-r+2] * W[f,c,r]"},
+	/* bands: of every second place; read backwards; around no place of the other factor; with a
+	 * border where there is none */
+	{"A: f32[9,5], B: f32[24,5]",
+	 "Y[m:9, w:7]: f32 = sum(k:5) A[m,k] * B[2*m+w,k]"},
+	{"A: f32[9,5], B: f32[15,5]",
+	 "Y[m:9, w:7]: f32 = sum(k:5) A[m,k] * B[m-w+6,k]"},
+	{"A: f32[5], B: f32[15,5]",
+	 "Y[m:9, w:7]: f32 = sum(k:5) A[k] * B[m+w,k]"},
+	{"A: f32[9,7], B: f32[15,5]",
+	 "Y[m:9, n:5]: f32 = sum(w:7 where 1 <= m+w) A[m,w] * B[m+w,n]"},
 	/* a guard that says more than the border does; channels that no group reads */
 	{"X: f32[2,4,6], W: f32[5,4,3]",
 	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3 where p+r < 5) X[n,c,p+r] * W[f,c,r]"},

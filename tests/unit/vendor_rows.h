@@ -144,6 +144,27 @@ row_matmul(const RowCall *call, const int64_t *out)
 	return sum;
 }
 
+/* g2bmm has the band in the result's last dim, gbmm sums over it. */
+static inline double
+row_band(const RowCall *call, const int64_t *out)
+{
+	const Array *a = call->args[0], *b = call->args[1];
+	bool is_result = strcmp(call->row, "g2bmm") == 0;
+	int n = a->rank - 1, m = n - 1;
+	int64_t ia[ROW_MAX_RANK], ib[ROW_MAX_RANK], reach = row_int(call, "offset", 0, 0);
+	memcpy(ia, out, (size_t)n * sizeof *ia);
+	memcpy(ib, out, (size_t)n * sizeof *ib);
+	double sum = 0;
+	for (int64_t c = 0; c < a->dims[n]; c++) {
+		ia[n] = c;
+		ib[n] = is_result ? c : out[n];
+		ib[m] = out[m] + row_int(call, "dilation", 0, 1) * (is_result ? out[n] : c) - reach;
+		if (0 <= ib[m] && ib[m] < b->dims[m])
+			sum += row_element(a, a->rank, ia) * row_element(b, b->rank, ib);
+	}
+	return sum;
+}
+
 /* With arguments a and b of the post-op, or operand z. */
 static inline double
 row_post(const char *name, double x, double a, double b, double z)
@@ -193,7 +214,11 @@ row_run(const RowCall *call)
 	static const struct {
 		const char *name;
 		double (*value)(const RowCall *call, const int64_t *out);
-	} rows[] = {{"conv", row_conv}, {"pool", row_pool}, {"matmul", row_matmul}};
+	} rows[] = {{"conv", row_conv},
+	            {"pool", row_pool},
+	            {"matmul", row_matmul},
+	            {"g2bmm", row_band},
+	            {"gbmm", row_band}};
 	const StepAttr *post = row_attr(call, "post");
 	Array *y = call->args[call->narg - 1];
 	int64_t count = array_count(y), out[ROW_MAX_RANK];
