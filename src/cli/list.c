@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "passes/manager.h"
 #include "target/target.h"
+#include "target/vendor.h"
 #include "target/warp.h"
 
 typedef struct List {
@@ -176,6 +177,19 @@ list_warps(const Options *options, Report *report)
 	(void)options;
 }
 
+static void
+list_forms(const Options *options, Report *report)
+{
+	Table *table = report_table(report, "forms", "name:form|by|stage:expression");
+	for (int i = 0; i < vendor_count(); i++) {
+		const VendorRow *row = vendor_at(i);
+		if (row->stage)
+			table_row(table, "%s|%s|%s", row->name, row->library ? row->library : "our kernels",
+			          row->stage);
+	}
+	(void)options;
+}
+
 static const List lists[] = {
 	{"ops", "operators; with a name, its row and expression", list_ops, show_op},
 	{"passes", "what -O, --passes and --disable choose from", list_passes, NULL},
@@ -184,6 +198,8 @@ static const List lists[] = {
 	{"scalars", "operations of expressions", list_scalars, NULL},
 	{"reductions", "how the terms of a reduction combine", list_reductions, NULL},
 	{"dtypes", "element types", list_dtypes, NULL},
+	{"forms", "what stages are matched with: calls of libraries, forms of our kernels", list_forms,
+     NULL},
 	{"warps", "operations that the threads of a GPU do together", list_warps, NULL},
 };
 
