@@ -92,12 +92,12 @@ print_call(Buf *buf, const VendorMatch *match)
 	print_sorted(buf, taps, ntap);
 }
 
-/* The calls of a candidate. */
+/* The calls of a candidate's program. */
 static const char *
-form_of(VendorForms *forms, const Candidate *candidate, const bool *constant)
+form_of(VendorForms *forms, const Program *candidate, const bool *constant)
 {
 	Buf buf = {.arena = arena};
-	const Program *program = program_import(ctx, candidate->program, NULL);
+	const Program *program = program_import(ctx, candidate, NULL);
 	for (int s = 0; s < program->nstage; s++) {
 		const VendorMatch *match =
 			einnet_is_open(program, s, constant) ? einnet_match(forms, arena, program, s) : NULL;
@@ -127,7 +127,7 @@ find(VendorForms *forms, const SearchResult *result, const bool *constant, const
 {
 	for (int i = 0; i < result->list.count; i++)
 		if (result->list.data[i].cost.kernels <= kernels &&
-		    strcmp(form_of(forms, &result->list.data[i], constant), form) == 0)
+		    strcmp(form_of(forms, result->list.data[i].program, constant), form) == 0)
 			return &result->list.data[i];
 	return NULL;
 }
@@ -136,7 +136,7 @@ static void
 print_forms(VendorForms *forms, const SearchResult *result, const bool *constant)
 {
 	for (int i = 0; i < result->list.count; i++)
-		printf("%s and %d kernels: %s\n", form_of(forms, &result->list.data[i], constant),
+		printf("%s and %d kernels: %s\n", form_of(forms, result->list.data[i].program, constant),
 		       result->list.data[i].cost.kernels,
 		       derivation_text(arena, &result->list.data[i].way));
 }
@@ -493,20 +493,69 @@ END_TEST
 
 /* ---- sizes of EinNet's study ----------------------------------------------------------------- */
 
+/* When a candidate was met: by then so many states were explored, and so many programs derived. */
+typedef struct Meeting {
+	const Program *program;
+	double seconds;
+	int states, derivations;
+} Meeting;
+
+typedef struct Study {
+	double start;
+	int derivations;
+	VEC(Meeting) met;
+} Study;
+
+/* Looks at no form: that is no part of the search. */
+static void
+note_visit(void *arg, const Visit *visit)
+{
+	Study *study = arg;
+	study->derivations += visit->step != NULL;
+	if (visit->fate == FATE_candidate)
+		vec_push(arena, &study->met,
+		         ((Meeting){visit->program, now_seconds() - study->start, visit->state + 1,
+		                    study->derivations}));
+}
+
+/* The search as it goes, and when it first met the form, if it did. */
+static bool
+study_search(const char *name, const Program *program, const char *form, SearchOptions options)
+{
+	VendorForms *forms = vendor_forms_new(arena);
+	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
+	Study study = {.start = now_seconds()};
+	options.target = &target;
+	options.visit = note_visit;
+	options.arg = &study;
+	SearchResult result = einnet_search(arena, ctx, program, &options);
+	double seconds = now_seconds() - study.start;
+	printf("%-12s %7d states %7d met %7d too dear %5d candidates %6.0f/s %7.2f s  ", name,
+	       result.states, result.met, result.dear, result.list.count,
+	       (double)result.derivations / seconds, seconds);
+	const Candidate *found = find(forms, &result, options.constant, form, 9);
+	printf("%s\n", found ? derivation_text(arena, &found->way) : "not found");
+	const Meeting *m = study.met.data;
+	while (found && strcmp(form_of(forms, m->program, options.constant), form) != 0)
+		m++;
+	if (found)
+		printf("%-12s first met after %.2f s, %d states, %d derivations\n", "", m->seconds,
+		       m->states, m->derivations);
+	return found != NULL;
+}
+
+/* As the compiler searches; where that leaves the form out as too dear, also without a bound. */
 static void
 study(const char *name, const char *text, bool known, const char *form, int depth)
 {
-	VendorForms *forms = vendor_forms_new(arena);
 	const Program *program = program_parse(ctx, name, text);
 	bool constant[] = {false, known};
-	double start = now_seconds();
-	SearchResult result = search(program, constant, depth, false);
-	double seconds = now_seconds() - start;
-	const Candidate *found = find(forms, &result, constant, form, 9);
-	printf("%-12s %7d states %7d met %7d too dear %5d candidates %6.0f/s %7.2f s  %s\n", name,
-	       result.states, result.met, result.dear, result.list.count,
-	       (double)result.derivations / seconds, seconds,
-	       found ? derivation_text(arena, &found->way) : "not found");
+	SearchOptions options = {.constant = constant, .depth = depth};
+	bool is_found = study_search(name, program, form, options);
+	options.keeps_dear = true;
+	options.states = 1000;
+	if (!is_found)
+		study_search("  unbounded", program, form, options);
 }
 
 static int
