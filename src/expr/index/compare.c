@@ -94,7 +94,8 @@ compare_multiples(ExprCtx *ctx, const Expr *e)
 {
 	Poly p;
 	const Expr *sides[2];
-	if (!poly_gap(e->arg[1], e->arg[0], 0, &p))
+	bool is_single = e->arg[0]->op == EX_iter && e->arg[1]->op == EX_const;
+	if (is_single || !poly_gap(e->arg[1], e->arg[0], 0, &p))
 		return e;
 	int64_t g = common_divisor(&p);
 	if (g < 2)

@@ -57,6 +57,8 @@ bool is_index_compare(const Expr *e); /* the simplest of them */
 /* What can be said of a condition. */
 typedef enum Certainty { UNDECIDED, CERTAIN, IMPOSSIBLE } Certainty;
 Certainty facts_decide(Facts *facts, const Expr *e);
+/* The same where a fact is e itself, or its opposite. */
+Certainty facts_say(const Facts *facts, const Expr *e);
 
 /* Whether p >= 0 at every point. */
 bool prove_nonneg(Facts *facts, const Poly *p);

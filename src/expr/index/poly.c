@@ -86,7 +86,9 @@ compare_terms(const Term *a, const Term *b)
 	if (a->natom != b->natom)
 		return b->natom - a->natom;
 	for (int i = 0; i < a->natom; i++) {
-		int order = expr_compare(a->atom[i], b->atom[i]);
+		const Expr *x = a->atom[i], *y = b->atom[i];
+		bool are_iters = x->op == EX_iter && y->op == EX_iter; /* mostly */
+		int order = are_iters ? compare_numbers(x->iter, y->iter) : expr_compare(x, y);
 		if (order)
 			return order;
 	}

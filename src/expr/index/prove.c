@@ -514,15 +514,42 @@ facts_disprove(Facts *facts, const Expr *condition)
 	return decide(facts, condition, false);
 }
 
-/* Both questions about one difference; most orders of indices in guards are neither. */
+Certainty
+facts_say(const Facts *facts, const Expr *e)
+{
+	return is_known(facts, e, true) ? CERTAIN : is_known(facts, e, false) ? IMPOSSIBLE : UNDECIDED;
+}
+
+/* -p - by */
+static bool
+negate(const Poly *p, int64_t by, Poly *out)
+{
+	out->count = 0;
+	return poly_add_scaled(out, p, -1) && poly_add_term(out, &(Term){.coef = -by});
+}
+
+/* Whether p, which is lost, is 0 everywhere, or nowhere. */
+static Certainty
+decide_zero(Facts *facts, Poly *p)
+{
+	Poly other;
+	if (prove_nonneg(facts, p) && negate(p, 0, &other) && prove_nonneg(facts, &other))
+		return CERTAIN;
+	bool is_never = (negate(p, 1, &other) && prove_nonneg(facts, &other)) ||
+	                (poly_add_term(p, &(Term){.coef = -1}) && prove_nonneg(facts, p));
+	return is_never ? IMPOSSIBLE : UNDECIDED;
+}
+
+/* All questions about one difference; most comparisons of indices are undecided. */
 Certainty
 facts_decide(Facts *facts, const Expr *e)
 {
-	bool is_order = e->op >= EX_lt && e->op <= EX_ge, is_below = e->op == EX_lt || e->op == EX_le;
-	const Expr *a = is_order ? e->arg[!is_below] : NULL, *b = is_order ? e->arg[is_below] : NULL;
+	bool is_index = e->op >= EX_lt && e->op <= EX_eq && is_tame(e->arg[0]) && is_tame(e->arg[1]);
+	bool is_below = e->op == EX_lt || e->op == EX_le;
+	const Expr *a = is_index ? e->arg[!is_below] : NULL, *b = is_index ? e->arg[is_below] : NULL;
 	bool is_strict = e->op == EX_lt || e->op == EX_gt;
 	Poly p, negative;
-	if (!is_order || !is_tame(a) || !is_tame(b))
+	if (!is_index)
 		return facts_prove(facts, e) ? CERTAIN : facts_disprove(facts, e) ? IMPOSSIBLE : UNDECIDED;
 	if (is_known(facts, e, true) || (is_strict && is_declared_below(facts, a, b)))
 		return CERTAIN;
@@ -530,10 +557,9 @@ facts_decide(Facts *facts, const Expr *e)
 		return IMPOSSIBLE;
 	if (!find_gap(facts, a, b, -is_strict, &p))
 		return UNDECIDED;
+	if (e->op == EX_eq)
+		return decide_zero(facts, &p);
 	if (prove_nonneg(facts, &p))
 		return CERTAIN;
-	negative.count = 0;
-	if (!poly_add_scaled(&negative, &p, -1) || !poly_add_term(&negative, &(Term){.coef = -1}))
-		return UNDECIDED;
-	return prove_nonneg(facts, &negative) ? IMPOSSIBLE : UNDECIDED;
+	return negate(&p, 1, &negative) && prove_nonneg(facts, &negative) ? IMPOSSIBLE : UNDECIDED;
 }

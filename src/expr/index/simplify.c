@@ -55,7 +55,8 @@ certain(Simplifier *s, const Expr *e)
 {
 	if (e->op == EX_const)
 		return e;
-	Certainty certainty = facts_decide(s->facts, e);
+	bool is_junction = e->op == EX_and || e->op == EX_or; /* its operands have been asked */
+	Certainty certainty = is_junction ? facts_say(s->facts, e) : facts_decide(s->facts, e);
 	return certainty == UNDECIDED ? index_compare(s->facts, e)
 	                              : expr_bool(s->ctx, certainty == CERTAIN);
 }

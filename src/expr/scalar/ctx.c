@@ -241,9 +241,14 @@ const Expr *
 expr_iter(ExprCtx *ctx, int position)
 {
 	must(position >= 0);
+	if (position < CTX_SMALL && ctx->iters[position])
+		return ctx->iters[position];
 	Expr head = {.op = EX_iter, .type = DT_I64};
 	head.iter = position;
-	return expr_intern(ctx, &head, NULL);
+	const Expr *e = expr_intern(ctx, &head, NULL);
+	if (position < CTX_SMALL)
+		ctx->iters[position] = e;
+	return e;
 }
 
 const Expr *

@@ -35,13 +35,14 @@ void memo_set(Memo *memo, const Expr *key, uint64_t value);
 const Expr *memo_find_expr(const Memo *memo, const Expr *key); /* NULL when absent */
 void memo_set_expr(Memo *memo, const Expr *key, const Expr *value);
 
-/* What a walk takes as a whole: nothing, what has no read in it, sums in normal form. */
-typedef enum WalkEnds { WALK_TO_LEAVES, WALK_TO_READS, WALK_TO_SUMS } WalkEnds;
+/* What a walk takes as a whole: nothing, what has no read in it, sums in normal form; or it leaves
+ * out what has no read, but for the root. */
+typedef enum WalkEnds { WALK_TO_LEAVES, WALK_TO_READS, WALK_TO_SUMS, WALK_READS } WalkEnds;
 
 static inline int
 walk_argc(const Expr *e, WalkEnds ends)
 {
-	bool is_end = ends == WALK_TO_READS ? !e->has_read : ends == WALK_TO_SUMS && e->is_sum;
+	bool is_end = ends == WALK_TO_SUMS ? e->is_sum : ends != WALK_TO_LEAVES && !e->has_read;
 	return is_end ? 0 : e->argc;
 }
 
@@ -53,6 +54,11 @@ int64_t memo_number(const Memo *memo, const Expr *node);
 /* What such a walk makes of e: of each node by what it has made of the operands. */
 typedef const Expr *(*WalkFold)(ExprCtx *to, const Expr *e, const Expr *const *args, void *arg);
 const Expr *walk_fold(ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg);
+/* The same on a memo that holds what walks before have made, of nodes of the same ctx. */
+const Expr *walk_fold_on(Memo *memo, ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold,
+                         void *arg);
+/* expr_import() so: the map says the same of what has been imported. */
+const Expr *walk_import(Memo *memo, ExprCtx *to, const Expr *e, const Map *map);
 /* expr_rewrite() of the nodes of such a walk. */
 const Expr *walk_rewrite(ExprCtx *ctx, const Expr *e, WalkEnds ends, ExprRewrite replace,
                          void *arg);
@@ -73,6 +79,7 @@ struct ExprCtx {
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
 	const Expr *small[CTX_SMALL]; /* i64 constants from 0 on */
+	const Expr *iters[CTX_SMALL]; /* iterators */
 	Memo *memos;
 	Arena *scratch;          /* see ctx_scratch() */
 	VEC(const Expr *) zeros; /* differences of dims assumed equal */

@@ -34,7 +34,12 @@ scalar_eval(ExprOp op, DType type, const Scalar *args, DType arg_type)
 	BlockFn fn = block_op(op, op == EX_select ? type : arg_type);
 	must(row && fn);
 	Cell in[3], out;
-	Operand operands[3];
+	Operand operands[3] = {{&args[0], 0}, {&args[1], 0}};
+	if (arg_type == DT_I64 && (type == DT_I64 || type == DT_BOOL) && row->arity == 2) {
+		Scalar value = {.u64 = 0}; /* as lanes have them */
+		fn(1, &value, operands);
+		return value;
+	}
 	for (int i = 0; i < row->arity; i++) {
 		block_put(op == EX_select && i > 0 ? type
 		          : op == EX_select        ? DT_BOOL

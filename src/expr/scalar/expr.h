@@ -219,6 +219,8 @@ typedef struct ExprWalk {
 	struct Memo *memo;
 } ExprWalk;
 ExprWalk expr_walk(const Expr *e);
+/* Of these the ones that have a read, and e: few. */
+ExprWalk expr_walk_reads(const Expr *e);
 bool expr_step(ExprWalk *walk);
 /* Append what nodes another expression has more, before the first step. */
 void expr_walk_add(ExprWalk *walk, const Expr *e);

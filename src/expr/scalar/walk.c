@@ -132,7 +132,9 @@ walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 		uint64_t *top = &memo->stack.data[memo->stack.count - 3];
 		const Expr *node = (const Expr *)(uintptr_t)top[0];
 		if (top[1] < (uint64_t)node->argc) {
-			enter_node(memo, node->arg[top[1]++], ends);
+			const Expr *next = node->arg[top[1]++];
+			if (next->has_read || ends != WALK_READS)
+				enter_node(memo, next, ends);
 			continue;
 		}
 		bool has_moved = top[2] >= (uint64_t)memo->slot_count || memo->slots[top[2]].key != node;
@@ -168,6 +170,14 @@ expr_walk(const Expr *e)
 {
 	ExprWalk walk = {0};
 	expr_walk_add(&walk, e);
+	return walk;
+}
+
+ExprWalk
+expr_walk_reads(const Expr *e)
+{
+	ExprWalk walk = {.e = e, .memo = memo_take(e->ctx)};
+	walk_nodes(walk.memo, e, WALK_READS);
 	return walk;
 }
 
@@ -213,7 +223,7 @@ expr_reads(const Expr *e, const Tensor *tensor)
 		return false;
 	Memo *memo = memo_take(e->ctx);
 	bool is_read = false;
-	walk_nodes(memo, e, WALK_TO_READS);
+	walk_nodes(memo, e, WALK_READS);
 	for (int i = 0; i < memo->nodes.count; i++)
 		is_read |= memo->nodes.data[i]->op == EX_read && memo->nodes.data[i]->tensor == tensor;
 	memo_give(e->ctx, memo);
@@ -234,21 +244,29 @@ expr_cost(const Expr *e)
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
 const Expr *
-walk_fold(ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg)
+walk_fold_on(Memo *memo, ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg)
 {
-	Memo *memo = memo_take(e->ctx);
-	const Expr *result = NULL;
 	walk_nodes(memo, e, ends);
-	for (int i = 0; i < memo->nodes.count; i++) {
+	for (int i = memo->numbers.count; i < memo->nodes.count; i++) {
 		const Expr *node = memo->nodes.data[i];
 		const Expr *local[8];
 		int argc = walk_argc(node, ends);
 		const Expr **args = argc <= 8 ? local : NEW_N(to->arena, const Expr *, argc);
 		for (int k = 0; k < argc; k++)
 			args[k] = (const Expr *)(uintptr_t)memo_number(memo, node->arg[k]);
-		result = fold(to, node, argc > 0 ? args : node->arg, arg);
-		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)result);
+		const Expr *made = fold(to, node, argc > 0 ? args : node->arg, arg);
+		vec_push(memo->arena, &memo->numbers, (int64_t)(uintptr_t)made);
 	}
+	return (const Expr *)(uintptr_t)memo_number(memo, e);
+}
+
+const Expr *
+walk_fold(ExprCtx *to, const Expr *e, WalkEnds ends, WalkFold fold, void *arg)
+{
+	if (walk_argc(e, ends) == 0)
+		return fold(to, e, e->arg, arg);
+	Memo *memo = memo_take(e->ctx);
+	const Expr *result = walk_fold_on(memo, to, e, ends, fold, arg);
 	memo_give(e->ctx, memo);
 	return result;
 }
@@ -330,6 +348,8 @@ find_mapped(const Map *map, const void *old)
 static const Expr *
 import_leaf(ExprCtx *to, const Expr *e, const Map *map)
 {
+	if (e->op == EX_iter)
+		return expr_iter(to, e->iter);
 	Expr head = {.op = e->op, .type = e->type, .flags = e->flags};
 	head.value = e->value;
 	if (e->op == EX_var)
@@ -351,6 +371,12 @@ import_node(ExprCtx *to, const Expr *e, const Expr *const *args, void *map)
 	if (e->op == EX_read)
 		head.tensor = find_mapped(map, e->tensor);
 	return expr_intern(to, &head, args);
+}
+
+const Expr *
+walk_import(Memo *memo, ExprCtx *to, const Expr *e, const Map *map)
+{
+	return walk_fold_on(memo, to, e, WALK_TO_LEAVES, import_node, (void *)(uintptr_t)map);
 }
 
 const Expr *

@@ -68,13 +68,24 @@ facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
 	return facts;
 }
 
+static bool
+has_same_ranges(const Iter *a, const Iter *b, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (a[i].lo != b[i].lo || a[i].hi != b[i].hi)
+			return false;
+	return true;
+}
+
 bool
 stage_same_loops(const Stage *a, const Stage *b)
 {
-	if (a->nloop != b->nloop)
-		return false;
-	for (int i = 0; i < a->nloop; i++)
-		if (a->iters[i].lo != b->iters[i].lo || a->iters[i].hi != b->iters[i].hi)
-			return false;
-	return true;
+	return a->nloop == b->nloop && has_same_ranges(a->iters, b->iters, a->nloop);
+}
+
+bool
+stage_same_iters(const Stage *a, const Stage *b)
+{
+	return a->nloop == b->nloop && a->nreduce == b->nreduce &&
+	       has_same_ranges(a->iters, b->iters, a->nloop + a->nreduce);
 }

@@ -114,6 +114,16 @@ copy_known(Canon *c, const Stage *known)
 	return copy;
 }
 
+/* Whether it is known by its text and the tensors with labels alone. */
+static bool
+is_told(const Hasher *hasher, const Stage *stage)
+{
+	bool reads = stage->kind == STAGE_scatter;
+	for (int i = 0; i < stage->nbody; i++)
+		reads |= stage->body[i]->has_read;
+	return hasher->ntensor > 0 || !reads;
+}
+
 /* One that reads fewer tensors in canonical form is not noted: others would not stand where its
  * labels say. */
 static void
@@ -123,16 +133,17 @@ canon_stage_in(Canon *c, const Stage *stage)
 	Hasher *hasher = &c->hasher;
 	Written written = {{0, 0}, {0, 0}, {0, 0}};
 	hasher_label(hasher, &copy);
-	int count = c->table ? hasher->ntensor : 0;
-	if (count > 0)
+	int count = hasher->ntensor;
+	bool is_noted = c->table && is_told(hasher, &copy);
+	if (is_noted)
 		written.text = hash_written(hasher, &copy);
-	const Stage *known = count > 0 ? stage_table_find(c->table, written.text, &written.form) : NULL;
+	const Stage *known = is_noted ? stage_table_find(c->table, written.text, &written.form) : NULL;
 	Stage *canon = known ? copy_known(c, known) : canon_stage(hasher, &copy);
 	if (!known)
 		written.form = hash_form(hasher, canon);
 	written.hash = hash_with_reads(hasher, written.form);
 	set_fingerprints(canon, written.hash);
-	if (!known && count > 0 && hasher->ntensor == count)
+	if (!known && is_noted && hasher->ntensor == count)
 		stage_table_note(c->table, &written);
 	note_canonical(c, stage, canon);
 }

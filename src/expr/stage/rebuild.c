@@ -23,6 +23,7 @@ typedef struct Rebuild {
 	bool is_rewritten;
 	bool all;
 	bool is_same;   /* in another ctx: fingerprints stay */
+	Memo *imported; /* scalars; of an import */
 	ArenaMark mark; /* of the scratch memory, where `tensors` and lists are; released at the end */
 } Rebuild;
 
@@ -338,7 +339,7 @@ program_bind(const Program *program, const Binding *binding)
 static const Expr *
 import_scalar(Rebuild *rebuild, const Expr *e)
 {
-	return expr_import(rebuild->to, e, &rebuild->tensors);
+	return walk_import(rebuild->imported, rebuild->to, e, &rebuild->tensors);
 }
 
 Program *
@@ -347,12 +348,15 @@ program_import(ExprCtx *to, const Program *program, const Map *known)
 	const ExprCtx *from = program->ctx;
 	Rebuild rebuild = open_rebuild(to, import_scalar, import_scalar);
 	rebuild.all = rebuild.is_same = true;
+	rebuild.imported = memo_take(program->ctx);
 	if (known)
 		copy_map(&rebuild.tensors, known);
 	for (int i = 0; i < from->zeros.count; i++)
 		dim_assume_equal(to, import_scalar(&rebuild, from->zeros.data[i]), expr_i64(to, 0));
 	Tensor **inputs = map_inputs(&rebuild, program);
-	return rebuild_program(&rebuild, program, program->ninput, inputs);
+	Program *copy = rebuild_program(&rebuild, program, program->ninput, inputs);
+	memo_give(program->ctx, rebuild.imported);
+	return copy;
 }
 
 static const Expr *
@@ -382,9 +386,12 @@ stage_import(ExprCtx *to, const Stage *stage, const Map *tensors)
 {
 	Rebuild rebuild = open_rebuild(to, import_scalar, import_scalar);
 	Stage parts;
+	ExprCtx *from = stage->body[0]->ctx;
+	rebuild.imported = memo_take(from);
 	copy_map(&rebuild.tensors, tensors);
 	map_parts(&rebuild, stage, &parts);
 	Stage *copy = new_stage(&rebuild, stage, &parts);
+	memo_give(from, rebuild.imported);
 	arena_release(rebuild.tensors.arena, rebuild.mark);
 	return copy;
 }

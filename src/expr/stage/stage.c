@@ -25,9 +25,9 @@ stage_visit_reads(const Stage *stage, void (*visit)(const Tensor *tensor, void *
 {
 	Memo *memo = memo_take(stage->body[0]->ctx);
 	for (int b = 0; b < stage->nbody; b++)
-		walk_nodes(memo, stage->body[b], WALK_TO_READS);
+		walk_nodes(memo, stage->body[b], WALK_READS);
 	for (int d = 0; stage->kind == STAGE_scatter && d < stage->results[0]->rank; d++)
-		walk_nodes(memo, stage->target[d], WALK_TO_READS);
+		walk_nodes(memo, stage->target[d], WALK_READS);
 	for (int i = 0; i < memo->nodes.count; i++)
 		if (memo->nodes.data[i]->op == EX_read)
 			visit(memo->nodes.data[i]->tensor, arg);

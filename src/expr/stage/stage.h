@@ -165,6 +165,8 @@ Program *program_bind(const Program *program, const Binding *binding);
 
 /* Whether their loops are as many and have the same ranges. */
 bool stage_same_loops(const Stage *a, const Stage *b);
+/* The same of all their iterators. */
+bool stage_same_iters(const Stage *a, const Stage *b);
 /* The boxes of its iterators, not the guard. */
 Facts *facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage);
 

@@ -38,7 +38,9 @@ lift_from_product(ExprCtx *ctx, const Expr *e, const Expr **guard)
 static const Expr *
 lift_from_term(ExprCtx *ctx, const Stage *stage, const Expr *e, const Expr **guard)
 {
-	const Expr *identity = reduce_identity(ctx, stage->reduce, 0, stage->acc);
+	const Expr *identity = NULL;
+	if (e->op == EX_select)
+		identity = reduce_identity(ctx, stage->reduce, 0, stage->acc);
 	while (e->op == EX_select && e->arg[2] == identity && is_guard(e->arg[0])) {
 		*guard = expr_both(ctx, *guard, e->arg[0]);
 		e = e->arg[1];

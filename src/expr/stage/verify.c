@@ -163,7 +163,7 @@ check_scalar(Checker *c, const Expr *root)
 	vec_push(memo->arena, &memo->nodes, root);
 	while (memo->nodes.count > 0) {
 		const Expr *e = memo->nodes.data[--memo->nodes.count];
-		if (memo_find(memo, e, &seen))
+		if ((c->reads_only && !e->has_read) || memo_find(memo, e, &seen))
 			continue;
 		memo_set(memo, e, 1);
 		check_node(c, e);
@@ -341,9 +341,56 @@ close_scan(Checker *c, const Scan *scan)
 		map_set_ptr(&c->known, scan->prev[k], NULL);
 }
 
+/* What a sum of iterators can be over the stage's box of numbers. */
+static Range
+box_interval(const Stage *stage, const Expr *e, int depth)
+{
+	enum { DEPTH = 6 };
+	int64_t lo, hi;
+	if (e->op == EX_const && e->type == DT_I64)
+		return (Range){e->value.i64, e->value.i64};
+	if (e->op == EX_iter && expr_as_i64(stage->iters[e->iter].lo, &lo) &&
+	    expr_as_i64(stage->iters[e->iter].hi, &hi) && hi > lo)
+		return (Range){lo, hi - 1};
+	if (depth == DEPTH || (e->op != EX_add && e->op != EX_sub && e->op != EX_mul))
+		return range_all;
+	Range a = box_interval(stage, e->arg[0], depth + 1);
+	Range b = box_interval(stage, e->arg[1], depth + 1);
+	return e->op == EX_mul   ? range_mul(a, b)
+	       : e->op == EX_add ? range_add(a, b)
+	                         : range_add(a, range_scale(b, -1));
+}
+
+static bool
+is_in_box(const Stage *stage, const Expr *read)
+{
+	const Tensor *tensor = read->tensor;
+	bool is_inside = read->argc == tensor->rank;
+	for (int d = 0; d < read->argc && is_inside; d++) {
+		int64_t lo = 0, hi;
+		Range range = box_interval(stage, read->arg[d], 0);
+		is_inside = expr_as_i64(tensor->hi[d], &hi) && range.hi < hi &&
+		            (!tensor->lo || expr_as_i64(tensor->lo[d], &lo)) && range.lo >= lo;
+	}
+	return is_inside;
+}
+
+/* Whether the numbers of the box say so, whatever else is known: of most stages they do. */
+static bool
+reads_are_in_box(const Stage *stage)
+{
+	bool all = true;
+	for (int i = 0; i < stage->nbody; i++)
+		for (ExprWalk walk = expr_walk_reads(stage->body[i]); expr_step(&walk);)
+			all = all && (walk.e->op != EX_read || is_in_box(stage, walk.e));
+	return all;
+}
+
 bool
 stage_reads_are_certain(ExprCtx *ctx, const Stage *stage)
 {
+	if (reads_are_in_box(stage))
+		return true;
 	Program program = {.ctx = ctx};
 	Arena *scratch = ctx_scratch(ctx);
 	ArenaMark mark = arena_mark(scratch);
