@@ -118,32 +118,37 @@ close_boxes(Cut *cut)
 
 /* ---- tightening ------------------------------------------------------------------------------ */
 
-/* Where the value is `*otherwise` unless the condition holds; NULL when nothing says so. */
+/* Where the value is value_otherwise() unless the condition holds; NULL when nothing says so. */
 static const Expr *
-value_condition(ExprCtx *ctx, const Stage *stage, const Expr **otherwise)
+value_condition(const Stage *stage)
 {
 	const Expr *body = stage->body[0];
-	if (stage->kind == STAGE_reduce && reduce_info(stage->reduce)->states == 1) {
-		const Expr *identity = reduce_identity(ctx, stage->reduce, 0, stage->acc);
-		*otherwise = expr_cast(ctx, stage->results[0]->type, identity);
+	if (stage->kind == STAGE_reduce && reduce_info(stage->reduce)->states == 1)
 		return stage->guard;
-	}
-	if (stage->kind != STAGE_map || body->op != EX_select || body->arg[2]->op != EX_const)
-		return NULL;
-	*otherwise = body->arg[2];
-	return body->arg[0];
+	bool is_choice =
+		stage->kind == STAGE_map && body->op == EX_select && body->arg[2]->op == EX_const;
+	return is_choice ? body->arg[0] : NULL;
+}
+
+static const Expr *
+value_otherwise(ExprCtx *ctx, const Stage *stage)
+{
+	if (stage->kind == STAGE_map)
+		return stage->body[0]->arg[2];
+	const Expr *identity = reduce_identity(ctx, stage->reduce, 0, stage->acc);
+	return expr_cast(ctx, stage->results[0]->type, identity);
 }
 
 Program *
 derive_tighten(const Program *program, const Stage *stage, Reason *why)
 {
 	ExprCtx *ctx = program->ctx;
-	const Expr *otherwise, *at[MAX_ITERS];
+	const Expr *at[MAX_ITERS];
 	Cut cut = {.ctx = ctx, .nloop = stage->nloop, .total = stage->nloop + stage->nreduce};
 	const char *obstacle = derive_obstacle(stage, false);
 	if (obstacle)
 		return derive_refuse(why, obstacle);
-	const Expr *condition = value_condition(ctx, stage, &otherwise);
+	const Expr *condition = value_condition(stage);
 	if (!condition || cut.total > MAX_ITERS - 2)
 		return derive_refuse(why, "no condition says where the value is the identity");
 	for (int i = 0; i < cut.total; i++)
@@ -158,7 +163,8 @@ derive_tighten(const Program *program, const Stage *stage, Reason *why)
 	stage_tidy(ctx, small);
 	stage_identity(ctx, stage->nloop, at);
 	const Expr *inside = derive_in_box(ctx, stage->nloop, at, cut.iters);
-	const Expr *body = expr_select(ctx, inside, expr_read(ctx, small->results[0], at), otherwise);
+	const Expr *body = expr_select(ctx, inside, expr_read(ctx, small->results[0], at),
+	                               value_otherwise(ctx, stage));
 	Stage *copy =
 		derive_stage(ctx, stage, STAGE_map, stage->nloop, 0, stage->iters, &body, NULL, &type);
 	stage_tidy(ctx, copy);

@@ -65,11 +65,58 @@ derive_is_output(const Program *program, const Stage *stage)
 	return false;
 }
 
+static bool
+has_same_box(const Tensor *a, const Tensor *b)
+{
+	bool is_same = a->rank == b->rank && !a->lo == !b->lo;
+	for (int d = 0; d < a->rank && is_same; d++)
+		is_same = a->hi[d] == b->hi[d] && (!a->lo || a->lo[d] == b->lo[d]);
+	return is_same;
+}
+
+/* Whether b is a with reads of other tensors, of the same boxes; of so many nodes at most. */
+static bool
+reads_as(const Expr *a, const Expr *b, int *budget)
+{
+	if (a == b)
+		return true;
+	bool is_same = a->op == b->op && a->type == b->type && a->flags == b->flags &&
+	               a->argc == b->argc && a->argc > 0 && --*budget > 0 &&
+	               (a->op != EX_read || has_same_box(a->tensor, b->tensor));
+	for (int i = 0; i < a->argc && is_same; i++)
+		is_same = reads_as(a->arg[i], b->arg[i], budget);
+	return is_same;
+}
+
+/* Whether a stage has the same reads, so that they are in range here as they were there. */
+static bool
+is_proven(const Program *before, const Stage *stage)
+{
+	enum { NODES = 100 };
+	bool is_found = false;
+	for (int s = 0; s < before->nstage && !is_found; s++) {
+		const Stage *old = before->stages[s];
+		is_found = stage->kind != STAGE_scatter && old->kind == stage->kind &&
+		           old->guard == stage->guard && old->nbody == stage->nbody &&
+		           stage_same_iters(old, stage);
+		for (int k = 0; k < stage->nbody && is_found; k++)
+			is_found = reads_as(old->body[k], stage->body[k], &(int){NODES});
+	}
+	return is_found;
+}
+
 Program *
 derive_certain(const Program *before, Program *after, const char **why)
 {
+	return derive_certain_beside(before, NULL, after, why);
+}
+
+Program *
+derive_certain_beside(const Program *before, const Stage *certain, Program *after, const char **why)
+{
 	for (int i = 0; i < after->nstage; i++)
-		if (!program_has_stage(before, after->stages[i]) &&
+		if (after->stages[i] != certain && !program_has_stage(before, after->stages[i]) &&
+		    !is_proven(before, after->stages[i]) &&
 		    !stage_reads_are_certain(after->ctx, after->stages[i]))
 			return derive_refuse(why, "a read would not certainly be in range");
 	return after;

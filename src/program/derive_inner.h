@@ -21,6 +21,9 @@ Program *derive_inline(const Program *program, const Stage *stage);
  * operation that is right keeps them there, but what says so of symbolic boxes may be more than a
  * proof finds. */
 Program *derive_certain(const Program *before, Program *after, const char **why);
+/* Where that was asked of one of them already. */
+Program *derive_certain_beside(const Program *before, const Stage *certain, Program *after,
+                               const char **why);
 
 bool derive_is_output(const Program *program, const Stage *stage);
 

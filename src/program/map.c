@@ -14,17 +14,29 @@
 
 enum { MAX_ITERS = 64 };
 
+/* One of the old iterators, in the box that it had. */
+static bool
+is_old_loop(const Expr *e, const Iter *box, const Iter *old, int count)
+{
+	return e->op == EX_iter && e->iter < count && box->lo == old[e->iter].lo &&
+	       box->hi == old[e->iter].hi;
+}
+
+/* `old`: the iterators that are mapped. */
 static const char *
-find_fault(Facts *facts, const Bijection *map)
+find_fault(Facts *facts, const Bijection *map, const Iter *old)
 {
 	ExprCtx *ctx = facts->ctx;
 	for (int i = 0; i < map->nold; i++) {
 		const Expr *back = expr_substitute(ctx, map->inverse[i], map->nnew, map->forward);
-		const Expr *same = expr_eq(ctx, back, expr_iter(ctx, i)); /* an extent of 1 is its lo */
-		if (expr_simplify(facts, back) != expr_iter(ctx, i) && !facts_prove(facts, same))
+		if (back == expr_iter(ctx, i) || expr_simplify(facts, back) == expr_iter(ctx, i))
+			continue;
+		if (!facts_prove(facts, expr_eq(ctx, back, expr_iter(ctx, i)))) /* of extent 1 */
 			return "the inverse does not certainly undo the map";
 	}
 	for (int j = 0; j < map->nnew; j++) {
+		if (is_old_loop(map->forward[j], &map->iters[j], old, map->nold))
+			continue;
 		const Expr *at = expr_simplify(facts, map->forward[j]);
 		if (!facts_prove(facts, expr_le(ctx, map->iters[j].lo, at)) ||
 		    !facts_prove(facts, expr_lt(ctx, at, map->iters[j].hi)))
@@ -41,7 +53,7 @@ check_bijection(ExprCtx *ctx, const Stage *stage, const Bijection *map, int base
 	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
 	for (int i = 0; i < map->nold; i++)
 		facts_iter(facts, i, stage->iters[base + i].lo, stage->iters[base + i].hi);
-	const char *fault = find_fault(facts, map);
+	const char *fault = find_fault(facts, map, stage->iters + base);
 	facts_close(facts);
 	return fault;
 }
@@ -62,9 +74,10 @@ guard_image(ExprCtx *ctx, Stage *stage, int count, const Expr *const *old, const
 	}
 }
 
-/* The stage over the new loops; old loops are scalars over them. */
+/* The stage over the new loops; old loops are scalars over them. *is_certain: all its reads are in
+ * range; else not asked of what comes out. */
 static Stage *
-map_loops(ExprCtx *ctx, const Stage *stage, const Bijection *map)
+map_loops(ExprCtx *ctx, const Stage *stage, const Bijection *map, bool *is_certain)
 {
 	Iter iters[MAX_ITERS];
 	const Expr *old[MAX_ITERS], *body[REDUCE_MAX_STATES], *guard = stage->guard;
@@ -86,7 +99,8 @@ map_loops(ExprCtx *ctx, const Stage *stage, const Bijection *map)
 	Stage *mapped =
 		derive_stage(ctx, stage, stage->kind, map->nnew, stage->nreduce, iters, body, guard, types);
 	stage_tidy(ctx, mapped);
-	if (stage_reads_are_certain(ctx, mapped))
+	*is_certain = stage_reads_are_certain(ctx, mapped);
+	if (*is_certain)
 		return mapped;
 	guard_image(ctx, mapped, stage->nloop, old, stage->iters);
 	stage_tidy(ctx, mapped);
@@ -118,7 +132,9 @@ derive_substitute(const Program *program, const Stage *stage, const Bijection *m
 	obstacle = check_bijection(ctx, stage, map, 0);
 	if (obstacle)
 		return derive_refuse(why, obstacle);
-	Stage *mapped = map_loops(ctx, stage, map);
+	bool is_certain;
+	Stage *mapped = map_loops(ctx, stage, map, &is_certain);
+	const Stage *certain = is_certain ? mapped : NULL;
 	Map copies = {.arena = expr_ctx_arena(ctx)};
 	const Stage *copy[REDUCE_MAX_STATES];
 	for (int k = 0; k < stage->nresult; k++) {
@@ -128,7 +144,7 @@ derive_substitute(const Program *program, const Stage *stage, const Bijection *m
 	Program *derived = program_substitute(program, &copies);
 	for (int k = 0; k < stage->nresult; k++)
 		derived = derive_inline(derived, copy[k]); /* stays where it is an output */
-	return derive_certain(program, derived, why);
+	return derive_certain_beside(program, certain, derived, why);
 }
 
 Program *

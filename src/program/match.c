@@ -31,12 +31,13 @@ typedef struct Solver {
 	const Stage *main;
 	const RowForm *form;
 	const Expr *reads[VENDOR_OPERANDS];
-	Facts *facts;         /* of the stage's box */
-	bool is_border;       /* what its guard omits, the borders of the reads do */
-	Map names;            /* of the row's texts, to what they are here */
-	int bound[ROW_ITERS]; /* iterators of the row to the stage's; -1: absent, of extent 1 */
-	unsigned taken;       /* iterators of the stage, as bits */
-	bool in_order;        /* only tensors whose dims lie in the order of the row */
+	Facts *facts;              /* of the stage's box */
+	bool is_border;            /* what its guard omits, the borders of the reads do */
+	Map names;                 /* of the row's texts, to what they are here */
+	int bound[ROW_ITERS];      /* iterators of the row to the stage's; -1: absent, of extent 1 */
+	unsigned taken;            /* iterators of the stage, as bits */
+	unsigned alike[ROW_ITERS]; /* those that move what an iterator of the row moves */
+	bool in_order;             /* only tensors whose dims lie in the order of the row */
 	VendorMatch *match;
 } Solver;
 
@@ -188,8 +189,7 @@ place_operand(Solver *s, int k, VendorOperand *operand)
 		operand->dims[i] = d;
 		operand->extents[i] = d < 0 ? dim_const(s->ctx, 1) : extent_read(s, item, read, d);
 		used |= d < 0 ? 0 : 1u << d;
-		name(s, arena_printf(s->arena, "%s_%s", row->name, s->form->iters[item->first]),
-		     operand->extents[i]);
+		name(s, item->extent, operand->extents[i]);
 	}
 	return used + 1 == 1u << read->argc;
 }
@@ -402,24 +402,21 @@ solve(Solver *s, Arena *arena)
 	return match_epilogue(s, arena);
 }
 
-/* Iterator j of the stage moves what iterator i of the row moves. */
-static bool
-moves_alike(const Solver *s, int i, int j)
+/* Which iterators of the stage move what each of the row moves. */
+static void
+list_alike(Solver *s)
 {
-	bool is_one_step = dim_is(s->main->iters[j].hi, 1);
-	for (int k = 0; k < s->form->noperand; k++) {
-		bool may = false, must = false;
-		for (int d = 0; d < s->form->operands[k].rank; d++) {
-			const RowItem *item = &s->form->operands[k].items[d];
-			bool has = item->iters >> i & 1;
-			may |= has;
-			must |= has && !item->may_stand && (item->iter >= 0 || item->is_linear);
-		}
-		bool moves = expr_uses_iter(s->reads[k], j);
-		if ((moves && !may) || (must && !moves && !is_one_step))
-			return false;
+	unsigned still = 0; /* of one step */
+	for (int j = 0; j < s->main->nloop + s->main->nreduce; j++)
+		still |= (unsigned)dim_is(s->main->iters[j].hi, 1) << j;
+	for (int i = 0; i < s->form->niter; i++)
+		s->alike[i] = ~0u;
+	for (int i = 0, n = s->form->niter; i < n * s->form->noperand; i++) {
+		const RowTensor *row = &s->form->operands[i / n];
+		unsigned moving = (unsigned)s->reads[i / n]->iters;
+		s->alike[i % n] &= row->moved >> i % n & 1 ? ~0u : ~moving;
+		s->alike[i % n] &= row->needed >> i % n & 1 ? moving | still : ~0u;
 	}
-	return true;
 }
 
 /* Bind iterator i of the row and those behind it, each to one of its kind: the first way that
@@ -436,7 +433,7 @@ bind_iters(Solver *s, Arena *arena, int i)
 		if (s->taken >> j & 1)
 			continue;
 		left++;
-		if (!moves_alike(s, i, j) || (is_loop && s->in_order && left > 1))
+		if (!(s->alike[i] >> j & 1) || (is_loop && s->in_order && left > 1))
 			continue;
 		s->bound[i] = j;
 		s->taken |= 1u << j;
@@ -486,6 +483,7 @@ match_row(Solver *s, Arena *arena, int number)
 			s->reads[0] = swap ? second : first;
 			s->reads[1] = swap ? first : second;
 			s->taken = 0;
+			list_alike(s);
 			if (bind_iters(s, arena, 0))
 				return true;
 		}
@@ -523,12 +521,15 @@ begin(Solver *s, const Program *program)
 static bool
 match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
 {
-	const Program *given = match->program, *joined = program_collapse_dims(arena, given, fixed);
+	const Program *given = match->program, *joined = NULL;
 	for (int i = 0; i < 2 * vendor_count(); i++) {
 		int number = i % vendor_count();
 		if (!is_asked(s, target, number))
 			continue;
-		match->program = vendor_at(number)->storage & STORAGE_joined ? joined : given;
+		bool joins = vendor_at(number)->storage & STORAGE_joined;
+		if (joins && !joined)
+			joined = program_collapse_dims(arena, given, fixed);
+		match->program = joins ? joined : given;
 		s->in_order = i < vendor_count();
 		if (!begin(s, match->program))
 			return false;

@@ -131,7 +131,7 @@ read_copy(const Program *program, const Stage *stage, const Expr *read, const St
 	                 guard_where_read(program, stage, guard), &type);
 	stage_tidy(ctx, wider);
 	if (stage_reads_are_certain(ctx, wider))
-		return derive_certain(program, derive_replace(program, stage, wider), why);
+		return derive_certain_beside(program, wider, derive_replace(program, stage, wider), why);
 	stage_tidy(ctx, reader);
 	return derive_certain(program, derive_replace(program, stage, reader), why);
 }

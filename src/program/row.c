@@ -121,8 +121,15 @@ read_tensor(Arena *arena, const RowForm *form, const char **at, RowTensor *tenso
 	tensor->name = arena_strndup(arena, open - 1, 1);
 	tensor->rank = row_list(arena, inside(arena, at, '[', ']'), form->copies, items);
 	must(tensor->rank <= ROW_DIMS);
-	for (int d = 0; d < tensor->rank; d++)
-		read_item(arena, form, items[d], &tensor->items[d]);
+	for (int d = 0; d < tensor->rank; d++) {
+		RowItem *item = &tensor->items[d];
+		read_item(arena, form, items[d], item);
+		if (item->first >= 0)
+			item->extent = arena_printf(arena, "%s_%s", tensor->name, form->iters[item->first]);
+		tensor->moved |= item->iters;
+		if (!item->may_stand && (item->iter >= 0 || item->is_linear))
+			tensor->needed |= item->iters;
+	}
 }
 
 void

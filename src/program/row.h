@@ -21,12 +21,15 @@ typedef struct RowItem {
 	unsigned iters;                /* all of them, as bits */
 	const char *factor[ROW_ITERS]; /* of each: a number to solve; NULL: none stands there */
 	const char *offset;            /* taken off: a number to solve, or NULL */
+	const char *extent;            /* what the row's texts call how much there is: X_c */
 } RowItem;
 
 typedef struct RowTensor {
 	const char *name;
 	int rank;
 	RowItem items[ROW_DIMS];
+	unsigned moved;  /* iterators of some item, as bits */
+	unsigned needed; /* those that move it, if they move at all */
 } RowTensor;
 
 typedef struct RowForm {

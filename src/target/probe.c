@@ -73,6 +73,59 @@ value_at(Sample *sample, const Expr *e)
 	return scalar_eval((ExprOp)e->op, (DType)e->type, args, (DType)e->arg[0]->type);
 }
 
+/* A comparison of sums of iterators with constant factors, as most terms are: what is right less
+ * what is left. */
+typedef struct Line {
+	ExprOp op;
+	int count; /* of iterators; -1: it is no such comparison */
+	int iter[8];
+	int64_t factor[8], rest;
+} Line;
+
+static void
+read_line(const Sample *sample, const Expr *e, Line *line)
+{
+	const Dim *factor[MAX_ITERS];
+	const Expr *rest;
+	*line = (Line){.op = (ExprOp)e->op, .count = -1};
+	if (sample->count >= MAX_ITERS || !expr_is_compare(e) || e->arg[0]->type != DT_I64 ||
+	    !expr_affine(e->ctx, expr_sub(e->ctx, e->arg[1], e->arg[0]), sample->count, factor,
+	                 &rest) ||
+	    !expr_as_i64(rest, &line->rest))
+		return;
+	int count = 0;
+	for (int i = 0; i < sample->count; i++) {
+		if (expr_is_zero(factor[i]))
+			continue;
+		if (count == (int)countof(line->iter) || !dim_is_const(factor[i], &line->factor[count]))
+			return;
+		line->iter[count++] = i;
+	}
+	line->count = count;
+}
+
+static bool
+line_holds(const Sample *sample, const Line *line)
+{
+	int64_t gap = line->rest;
+	for (int i = 0; i < line->count; i++)
+		gap += line->factor[i] * sample->point[line->iter[i]];
+	switch (line->op) {
+	case EX_lt:
+		return gap > 0;
+	case EX_le:
+		return gap >= 0;
+	case EX_gt:
+		return gap < 0;
+	case EX_ge:
+		return gap <= 0;
+	case EX_eq:
+		return gap == 0;
+	default:
+		return gap != 0;
+	}
+}
+
 /* What stands beyond the last place is one term. */
 static void
 list_terms(Sample *sample, const Expr *guard)
@@ -103,6 +156,9 @@ share_of_terms(Sample *sample, const Expr *const *terms, int nterm, uint64_t ite
 {
 	int64_t points = 1, count = 0;
 	uint64_t state = 1;
+	Line lines[MAX_TERMS];
+	for (int t = 0; t < nterm; t++)
+		read_line(sample, terms[t], &lines[t]);
 	for (int i = 0; i < sample->count; i++)
 		points = probe_times(points, iters >> i & 1 ? sample->extent[i] : 1);
 	bool is_drawn = points > POINTS;
@@ -111,7 +167,8 @@ share_of_terms(Sample *sample, const Expr *const *terms, int nterm, uint64_t ite
 		bool holds = true;
 		move_to(sample, iters, k, is_drawn ? &state : NULL);
 		for (int t = 0; t < nterm && holds; t++)
-			holds = value_at(sample, terms[t]).i64 != 0;
+			holds = lines[t].count >= 0 ? line_holds(sample, &lines[t])
+			                            : value_at(sample, terms[t]).i64 != 0;
 		count += holds;
 	}
 	return (double)(is_drawn && count == 0 ? 1 : count) / (double)points;
