@@ -294,71 +294,97 @@ einnet_match(VendorForms *forms, Arena *arena, const Program *program, int stage
 	has_windows |= read_product(product, 1, &p) && p.is_window;
 	VendorRows rows = has_windows ? ROWS_of_windows : ROWS_of_matrices;
 	const Program *part = program_part(arena, program, stage, stage + 1);
+	const Program *squeezed, *joined;
 	if (vendor_match_row(forms, arena, part, rows, match))
 		return match;
-	part = program_squeeze_dims(arena, part, NULL);
-	if (vendor_match_row(forms, arena, part, rows, match) ||
-	    vendor_match_row(forms, arena, program_collapse_dims(arena, part, NULL), rows, match))
+	squeezed = program_squeeze_dims(arena, part, NULL);
+	if (squeezed != part && vendor_match_row(forms, arena, squeezed, rows, match))
 		return match;
-	return NULL;
+	joined = program_collapse_dims(arena, squeezed, NULL);
+	return joined != squeezed && vendor_match_row(forms, arena, joined, rows, match) ? match : NULL;
 }
 
 Calls *
-einnet_calls_new(Arena *arena)
+einnet_calls_new(Arena *arena, const Target *target)
 {
 	Calls *calls = NEW(arena, Calls);
-	*calls = (Calls){.arena = arena, .forms = vendor_forms_new(arena)};
+	*calls = (Calls){.arena = arena, .target = target, .forms = vendor_forms_new(arena)};
 	return calls;
 }
 
-bool
-einnet_is_call(Calls *calls, Arena *arena, const Program *program, int stage)
+static Call *
+new_call(const Calls *calls, const VendorMatch *match)
+{
+	Call *call = NEW(calls->arena, Call);
+	if (match) {
+		*call = (Call){match->row, match->nchoice, match->result.rank, {0}};
+		for (int d = 0; d < call->rank; d++)
+			call->extents[d] = probe_dim(calls->target, match->result.extents[d]);
+	}
+	return call;
+}
+
+const Call *
+einnet_call(Calls *calls, Arena *arena, const Program *program, int stage)
 {
 	Hash128 text;
 	if (!hash_text(program->ctx, program->stages[stage], &text))
-		return false; /* no product: it reads nothing, or much */
+		return NULL; /* no product: it reads nothing, or much */
 	void **known = hash_set_value(calls->arena, &calls->matched, text);
-	if (!*known) {
-		bool matches = einnet_match(calls->forms, arena, program, stage) != NULL;
-		*known = arena_memdup(calls->arena, &matches, sizeof matches);
-	}
-	return *(const bool *)*known;
+	if (!*known)
+		*known = new_call(calls, einnet_match(calls->forms, arena, program, stage));
+	const Call *call = *known;
+	return call->row ? call : NULL;
 }
 
-/* The last stages found to follow from constants: what two reads lead to is walked once. */
-typedef struct Walked {
-	const Stage *stages[64];
-	unsigned count;
-} Walked;
+/* Whether what is read follows from constants. */
+typedef struct Following {
+	const Program *program;
+	const bool *constant; /* inputs; NULL: none */
+	const Stage *known[64];
+	unsigned count;  /* of the last stages found to: what two reads lead to is walked once */
+	bool is_certain; /* so far */
+} Following;
 
 static bool
-follows(const Program *program, const Tensor *tensor, const bool *constant, Walked *walked)
+is_constant_input(const Following *f, const Tensor *tensor)
 {
+	for (int i = 0; f->constant && i < f->program->ninput; i++)
+		if (f->program->inputs[i] == tensor)
+			return f->constant[i];
+	return false;
+}
+
+static void
+follow(const Tensor *tensor, void *arg)
+{
+	Following *f = arg;
 	const Stage *stage = tensor->stage;
+	if (!f->is_certain)
+		return;
 	if (!stage) {
-		for (int i = 0; i < program->ninput; i++)
-			if (program->inputs[i] == tensor)
-				return constant && constant[i];
-		return false;
+		f->is_certain = is_constant_input(f, tensor);
+		return;
 	}
-	for (unsigned i = 0; i < walked->count && i < countof(walked->stages); i++)
-		if (walked->stages[i] == stage)
-			return true;
-	bool is_known = !stage->scan;
-	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
-		if (walk.e->op == EX_read)
-			is_known = is_known && follows(program, walk.e->tensor, constant, walked);
-	if (is_known)
-		walked->stages[walked->count++ % countof(walked->stages)] = stage;
-	return is_known;
+	for (unsigned i = 0; i < f->count && i < countof(f->known); i++)
+		if (f->known[i] == stage)
+			return;
+	f->is_certain = !stage->scan;
+	stage_visit_reads(stage, follow, f);
+	if (f->is_certain)
+		f->known[f->count++ % countof(f->known)] = stage;
 }
 
 bool
 einnet_is_constant(const Program *program, const Tensor *tensor, const bool *constant)
 {
-	Walked walked;
-	walked.count = 0;
-	return follows(program, tensor, constant, &walked);
+	Following f;
+	f.program = program;
+	f.constant = constant;
+	f.count = 0;
+	f.is_certain = true;
+	follow(tensor, &f);
+	return f.is_certain;
 }
 
 bool
@@ -367,10 +393,11 @@ einnet_is_open(const Program *program, int stage, const bool *constant)
 	const Stage *product = program->stages[stage];
 	if (!stage_is_product(product) || einnet_is_constant(program, product->results[0], constant))
 		return false;
-	for (ExprWalk walk = expr_walk(product->body[0]); expr_step(&walk);)
-		if (walk.e->op == EX_read && einnet_is_constant(program, walk.e->tensor, NULL))
-			return false;
-	return true;
+	bool has_table = false;
+	for (ExprWalk walk = expr_walk_reads(product->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			has_table = has_table || einnet_is_constant(program, walk.e->tensor, NULL);
+	return !has_table;
 }
 
 /* The program with these factors stored anew, where a row matches it then. */
@@ -382,7 +409,7 @@ fit_operands(Calls *calls, Arena *arena, const Program *program, int stage, cons
 		program = store_operand(program, &stage, p->w->tensor, false);
 	if (program && stores_x)
 		program = store_operand(program, &stage, p->x->tensor, true);
-	return program && einnet_is_call(calls, arena, program, stage) ? program : NULL;
+	return program && einnet_call(calls, arena, program, stage) ? program : NULL;
 }
 
 /* The forms of a product. */

@@ -24,28 +24,26 @@ count_of(const Target *target, const Dim *dim)
 /* Channels of a convolution come in blocks of a vector's lanes, whether it has them or not; where
  * they fill not one, libraries have lanes of something else. */
 static double
-share_of_channels(const Target *target, const VendorOperand *result)
+share_of_channels(const Target *target, double channels)
 {
 	double lanes = target->device->vector_bytes / 4.0;
-	double channels = count_of(target, result->extents[1]);
 	return lanes > 0 && channels > lanes ? channels / (ceil(channels / lanes) * lanes) : 1;
 }
 
 /* Of a call's peak, what a matrix of so many rows and columns comes to: less than a register tile
  * or two of either leave it idle. */
 static double
-share_of_shape(const Target *target, const VendorMatch *match)
+share_of_shape(const Target *target, const Call *call)
 {
 	static const double ROWS = 8, COLUMNS = 24;
-	const VendorOperand *result = &match->result;
-	if (result->rank < 2)
+	if (call->rank < 2)
 		return 1;
-	if (strcmp(match->row->name, "conv") == 0)
-		return share_of_channels(target, result);
-	if (strcmp(match->row->name, "matmul") != 0)
+	if (strcmp(call->row->name, "conv") == 0)
+		return share_of_channels(target, (double)call->extents[1]);
+	if (strcmp(call->row->name, "matmul") != 0)
 		return 1;
-	double rows = count_of(target, result->extents[result->rank - 2]);
-	double columns = count_of(target, result->extents[result->rank - 1]);
+	double rows = (double)call->extents[call->rank - 2];
+	double columns = (double)call->extents[call->rank - 1];
 	return rows / (rows + ROWS) * columns / (columns + COLUMNS);
 }
 
@@ -64,20 +62,21 @@ points_of(const Target *target, const Stage *stage)
 /* ---- one part ---- */
 
 static Cost
-cost_of_part(Calls *calls, Arena *arena, const Program *part, const Target *target)
+cost_of_part(Calls *calls, Arena *arena, const Program *part)
 {
 	Cost cost = {0};
-	const VendorMatch *match =
-		stage_is_product(part->stages[0]) ? einnet_match(calls->forms, arena, part, 0) : NULL;
-	bool is_call = match && match->row->library;
+	const Target *target = calls->target;
+	const Call *call =
+		stage_is_product(part->stages[0]) ? einnet_call(calls, arena, part, 0) : NULL;
+	bool is_call = call && call->row->library;
 	double compute = 0;
 	for (int s = 0; s < part->nstage; s++) {
 		const Stage *stage = part->stages[s];
 		double share = stage->guard ? probe_share(target, stage) : 1;
 		double flops = share * points_of(target, stage) * stage_point_work(stage);
 		bool is_library = is_call && s == 0;
-		double share_done = is_library && match->nchoice > 1 ? OTHER_ALGORITHM : 1;
-		share_done /= is_library ? share_of_shape(target, match) : 1;
+		double share_done = is_library && call->nchoice > 1 ? OTHER_ALGORITHM : 1;
+		share_done /= is_library ? share_of_shape(target, call) : 1;
 		cost.flops += flops;
 		compute += device_work_seconds(target->device, is_library ? WORK_library : WORK_loops,
 		                               flops * share_done);
@@ -135,14 +134,14 @@ hash_part(const Program *part, Hash128 *hash)
 }
 
 static Cost
-known_cost(Calls *calls, Arena *arena, const Program *part, const Target *target)
+known_cost(Calls *calls, Arena *arena, const Program *part)
 {
 	Hash128 hash;
 	if (!hash_part(part, &hash))
-		return cost_of_part(calls, arena, part, target);
+		return cost_of_part(calls, arena, part);
 	void **known = hash_set_value(calls->arena, &calls->costs, hash);
 	if (!*known) {
-		Cost cost = cost_of_part(calls, arena, part, target);
+		Cost cost = cost_of_part(calls, arena, part);
 		*known = arena_memdup(calls->arena, &cost, sizeof cost);
 	}
 	return *(const Cost *)*known;
@@ -159,11 +158,11 @@ is_known(const Program *program, const Program *part, const bool *constant)
 
 static void
 add_part(Calls *calls, Arena *arena, const Program *program, const Program *part,
-         const bool *constant, const Target *target, Cost *total)
+         const bool *constant, Cost *total)
 {
 	if (is_known(program, part, constant))
 		return;
-	Cost cost = known_cost(calls, arena, part, target);
+	Cost cost = known_cost(calls, arena, part);
 	total->seconds += cost.seconds;
 	total->flops += cost.flops;
 	total->bytes += cost.bytes;
@@ -174,7 +173,7 @@ add_part(Calls *calls, Arena *arena, const Program *program, const Program *part
 /* Stages from `first` on, up to a call, as kernels. Gives where they end. */
 static int
 add_kernels(Calls *calls, Arena *arena, const Program *program, int first, const bool *constant,
-            const Target *target, Cost *total)
+            Cost *total)
 {
 	ProgramVec parts = {0};
 	int last = first;
@@ -182,24 +181,23 @@ add_kernels(Calls *calls, Arena *arena, const Program *program, int first, const
 		last++;
 	while (last < program->nstage && !einnet_is_open(program, last, constant));
 	const Program *between = program_part(arena, program, first, last);
-	program_cut(arena, program_inline_stages(arena, between), target, &parts);
+	program_cut(arena, program_inline_stages(arena, between), calls->target, &parts);
 	for (int p = 0; p < parts.count; p++)
-		add_part(calls, arena, program, parts.data[p], constant, target, total);
+		add_part(calls, arena, program, parts.data[p], constant, total);
 	return last;
 }
 
 Cost
-einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant,
-            const Target *target)
+einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant)
 {
 	Cost total = {0};
 	for (int s = 0; s < program->nstage;) {
-		if (einnet_is_open(program, s, constant) && einnet_is_call(calls, arena, program, s)) {
+		if (einnet_is_open(program, s, constant) && einnet_call(calls, arena, program, s)) {
 			const Program *part = program_part(arena, program, s, s + 1);
-			add_part(calls, arena, program, part, constant, target, &total);
+			add_part(calls, arena, program, part, constant, &total);
 			s++;
 		} else {
-			s = add_kernels(calls, arena, program, s, constant, target, &total);
+			s = add_kernels(calls, arena, program, s, constant, &total);
 		}
 	}
 	return total;

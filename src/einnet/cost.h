@@ -11,9 +11,9 @@ typedef struct Cost {
 	int calls, kernels;
 } Cost;
 
-/* What follows from constant inputs alone (`constant[k]` of input k; NULL: none) costs nothing. */
-Cost einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant,
-                 const Target *target);
+/* On the calls' target. What follows from constant inputs alone (`constant[k]` of input k; NULL:
+ * none) costs nothing. */
+Cost einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant);
 
 /* At least so many seconds, whatever becomes of it: operations of its products at the device's
  * peak, and their results where others read them. */

@@ -207,7 +207,7 @@ derivation_parts(const Derivation *way)
 static const Program *
 converge_to(Arena *arena, const Program *program, const bool *constant, int number, Reason *why)
 {
-	Calls *calls = einnet_calls_new(arena);
+	Calls *calls = einnet_calls_new(arena, NULL);
 	for (int s = 0; s < program->nstage; s++) {
 		const Program *found[CONVERGED_MAX];
 		if (!einnet_is_open(program, s, constant))

@@ -30,7 +30,7 @@ stage_read_at(const Stage *stage, int number)
 {
 	const Expr *found = NULL;
 	int count = 0;
-	for (ExprWalk walk = expr_walk(stage->body[0]); expr_step(&walk);)
+	for (ExprWalk walk = expr_walk_reads(stage->body[0]); expr_step(&walk);)
 		if (walk.e->op == EX_read && count++ == number)
 			found = walk.e;
 	return found;
@@ -97,13 +97,15 @@ rule_each_window(const Lister *l, void (*visit)(const Lister *, int read, int di
 {
 	int number = 0;
 	Linear linear;
-	for (ExprWalk walk = expr_walk(l->stage->body[0]); expr_step(&walk);) {
+	for (ExprWalk walk = expr_walk_reads(l->stage->body[0]); expr_step(&walk);) {
 		if (walk.e->op != EX_read)
 			continue;
-		for (int d = 0; d < walk.e->argc; d++)
-			if (walk.e->arg[d]->op != EX_iter && rule_linear(l->stage, walk.e->arg[d], &linear) &&
-			    linear.count > 1)
+		for (int d = 0; d < walk.e->argc; d++) {
+			uint64_t iters = walk.e->arg[d]->iters;
+			bool has_several = iters & (iters - 1);
+			if (has_several && rule_linear(l->stage, walk.e->arg[d], &linear) && linear.count > 1)
 				visit(l, number, d, &linear);
+		}
 		number++;
 	}
 }
@@ -303,10 +305,19 @@ apply_split_terms(const Program *program, const Stage *stage, const int64_t *arg
 	return derive_substitute_sum(next, stage, &map, why);
 }
 
+static bool
+fixes_remainder(const Expr *guard)
+{
+	if (guard && guard->op == EX_and)
+		return fixes_remainder(guard->arg[0]) || fixes_remainder(guard->arg[1]);
+	return guard && guard->op == EX_eq && guard->arg[0]->op == EX_floormod;
+}
+
 static void
 list_residue(const Lister *l)
 {
-	for (int k = 0; l->stage->kind == STAGE_reduce && l->stage->guard && k < l->stage->nreduce; k++)
+	bool is_asked = l->stage->kind == STAGE_reduce && fixes_remainder(l->stage->guard);
+	for (int k = 0; is_asked && k < l->stage->nreduce; k++)
 		rule_add(l, l->stage->nloop + k, 0, 0);
 }
 

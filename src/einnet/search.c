@@ -43,8 +43,7 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 		return;
 	program = program_intern(search->table, program);
 	Candidate candidate = {.program = program};
-	candidate.cost = einnet_cost(search->calls, search->work, program, search->options->constant,
-	                             search->options->target);
+	candidate.cost = einnet_cost(search->calls, search->work, program, search->options->constant);
 	RuleStep *steps = NEW_N(search->arena, RuleStep, state->depth + 1);
 	for (int at = number, left = state->depth; left > 0; at = search->states.data[at].parent)
 		steps[--left] = search->states.data[at].step;
@@ -218,7 +217,7 @@ einnet_search(Arena *arena, ExprCtx *ctx, const Program *program, const SearchOp
 	Search search = {.arena = arena,
 	                 .work = arena_new_in(arena, "einnet_search"),
 	                 .table = stage_table_new(ctx),
-	                 .calls = einnet_calls_new(arena),
+	                 .calls = einnet_calls_new(arena, options->target),
 	                 .options = options,
 	                 .best = 1e300};
 	run(&search, program);

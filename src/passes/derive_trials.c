@@ -338,7 +338,7 @@ derive_measure(PassContext *context, Question *question, const Program *given)
 	given = program_import(expr_ctx_new(arena), at_probe(context, given), NULL);
 	Tried tried = {.count = 1, .programs = {given}, .ways = {AS_GIVEN}};
 	tried.costs[0] =
-		einnet_cost(einnet_calls_new(arena), arena, given, question->constant, context->target);
+		einnet_cost(einnet_calls_new(arena, context->target), arena, given, question->constant);
 	select_candidates(context, question, &result, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)

@@ -67,7 +67,7 @@ static void
 check_cost(const Candidate *candidate, const bool *constant, const Target *target)
 {
 	Cost seen = candidate->cost;
-	Cost wanted = einnet_cost(einnet_calls_new(arena), arena, candidate->program, constant, target);
+	Cost wanted = einnet_cost(einnet_calls_new(arena, target), arena, candidate->program, constant);
 	ck_assert_msg(seen.seconds == wanted.seconds && seen.flops == wanted.flops &&
 	                  seen.bytes == wanted.bytes && seen.calls == wanted.calls &&
 	                  seen.kernels == wanted.kernels,
