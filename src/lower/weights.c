@@ -4,6 +4,11 @@
  *     Y[o,p] = sum(c, r) X[c,p+r] * W[c,o,r]          few positions p, many channels o
  *     => lanes along i:  Y[16*b + i, p] = sum(c, r) X[c,p+r] * W'[c,b,r,i]
  *
+ * Of a transposed convolution each phase of the result takes its own taps, which are stored together:
+ *
+ *     Y[p] = sum(c, r where (p-r) % 2 == 0) X[c,(p-r)/2] * W'[c,b,r,i]
+ *     => W''[b,r%2,c,r/2,i]
+ *
  * Only for one sum of products with constant weights, when no loop reads the other operand
  * contiguously over a vector's length, or when values beside them are stored in blocks of channels.
  * The weights are rearranged once, when compiling.
@@ -238,6 +243,71 @@ store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool ha
 	return true;
 }
 
+/* What the sum's iterator at this index is divided by where the guard asks for a remainder, if that
+ * divides the extent; else 1. */
+static int64_t
+phases_at(const Stage *main, const Expr *index, int64_t extent)
+{
+	int64_t factor = 1;
+	if (index->op != EX_iter || index->iter < main->nloop || !main->guard)
+		return 1;
+	for (ExprWalk walk = expr_walk(main->guard); expr_step(&walk);)
+		if (walk.e->op == EX_floormod && expr_uses_iter(walk.e->arg[0], index->iter) &&
+		    (!expr_as_i64(walk.e->arg[1], &factor) || factor < 1))
+			factor = 1;
+	return extent % factor == 0 ? factor : 1;
+}
+
+/* The elements of `data` in the order of program_phase_input(). */
+static Array *
+in_phases(Arena *arena, const Array *data, const int64_t *factors)
+{
+	int64_t dims[ARRAY_MAX_RANK], at[ARRAY_MAX_RANK] = {0};
+	int rank = 0;
+	dims[rank++] = data->dims[0];
+	for (int d = 1; d < data->rank; d++)
+		if (factors[d] > 1)
+			dims[rank++] = factors[d];
+	for (int d = 1; d < data->rank; d++)
+		dims[rank++] = data->dims[d] / factors[d];
+	Array *out = array_new(arena, data->type, rank, dims);
+	size_t size = (size_t)dtype_bits(data->type) / 8;
+	for (int64_t from = 0; from < array_count(data); from++) {
+		int64_t to = at[0];
+		for (int d = 1; d < data->rank; d++)
+			to = to * factors[d] + at[d] % factors[d];
+		for (int d = 1; d < data->rank; d++)
+			to = to * (data->dims[d] / factors[d]) + at[d] / factors[d];
+		memcpy((char *)out->data + (size_t)to * size, (char *)data->data + (size_t)from * size,
+		       size);
+		for (int d = data->rank - 1; d >= 0 && ++at[d] == data->dims[d]; d--)
+			at[d] = 0;
+	}
+	return out;
+}
+
+/* Blocked weights of a transposed convolution by phases. */
+static const Program *
+store_phases(Lowering *low, const Program *p, int weight, int64_t block, MBuffer **args)
+{
+	const Array *data = args[weight]->data;
+	const Stage *main = p->stages[0];
+	const Expr *read = NULL;
+	int64_t factors[ARRAY_MAX_RANK] = {1};
+	int rank = data->rank;
+	for (ExprWalk walk = expr_walk(main->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read && walk.e->tensor == p->inputs[weight])
+			read = walk.e;
+	for (int d = 1; d < data->rank; d++) {
+		factors[d] = phases_at(main, read->arg[d], data->dims[d]);
+		rank += factors[d] > 1;
+	}
+	if (rank == data->rank || rank > ARRAY_MAX_RANK)
+		return p;
+	args[weight] = new_weight(low, args[weight], in_phases(low->arena, data, factors), block);
+	return program_phase_input(low->arena, p, weight, factors);
+}
+
 const Program *
 lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 {
@@ -260,5 +330,6 @@ lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 	if (weighted_lanes(&sum, lanes) != lanes || has_long_row(low, p->stages[0], sum.x, lanes))
 		return part;
 	args[sum.weight] = blocked_weight(low, args[sum.weight], sum.w->tensor, sum.dim, lanes);
-	return program_block_input(low->arena, p, sum.weight, sum.dim, lanes);
+	p = program_block_input(low->arena, p, sum.weight, sum.dim, lanes);
+	return store_phases(low, p, sum.weight, lanes, args);
 }

@@ -35,6 +35,11 @@ Program *program_apply_layouts(Arena *arena, const Program *program, const char 
 Program *program_block_input(Arena *arena, const Program *program, int input, int dim,
                              int64_t block);
 
+/* The program with an input stored by phases: dim d, of which factors[d] > 1 is a divisor, as
+ * remainder and quotient, all remainders behind the first dim, which has none. */
+Program *program_phase_input(Arena *arena, const Program *program, int input,
+                             const int64_t *factors);
+
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
  * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
  * the same row-major storage. */
