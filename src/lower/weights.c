@@ -4,7 +4,7 @@
  *     Y[o,p] = sum(c, r) X[c,p+r] * W[c,o,r]          few positions p, many channels o
  *     => lanes along i:  Y[16*b + i, p] = sum(c, r) X[c,p+r] * W'[c,b,r,i]
  *
- * Of a transposed convolution each phase of the result takes its own taps, which are stored together:
+ * Of a transposed convolution each phase of the result takes its own taps, stored together:
  *
  *     Y[p] = sum(c, r where (p-r) % 2 == 0) X[c,(p-r)/2] * W'[c,b,r,i]
  *     => W''[b,r%2,c,r/2,i]
