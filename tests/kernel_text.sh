@@ -41,7 +41,7 @@ check strided 250 'kernel strided(X: f32[1000,2], Y: out f32[1000]) {
 	for i in 1000 @vector
 		Y[i] = min(X[i, 0], X[i, 1])
 }'
-check softmax 385 'kernel softmax(N, X: f32[N], Y: out f32[N]) {
+check softmax 430 'kernel softmax(N, X: f32[N], Y: out f32[N]) {
 	m: f32 @reg = -inf
 	for i in N @vector
 		m max= X[i]
