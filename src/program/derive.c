@@ -74,7 +74,8 @@ has_same_box(const Tensor *a, const Tensor *b)
 	return is_same;
 }
 
-/* Whether b is a with reads of other tensors, of the same boxes; of so many nodes at most. */
+/* Whether b is a with reads of other tensors, of the same boxes; of so many nodes at most. Indices,
+ * and conditions of choices, are the same: what others hold says nothing of these. */
 static bool
 reads_as(const Expr *a, const Expr *b, int *budget)
 {
@@ -84,7 +85,9 @@ reads_as(const Expr *a, const Expr *b, int *budget)
 	               a->argc == b->argc && a->argc > 0 && --*budget > 0 &&
 	               (a->op != EX_read || has_same_box(a->tensor, b->tensor));
 	for (int i = 0; i < a->argc && is_same; i++)
-		is_same = reads_as(a->arg[i], b->arg[i], budget);
+		is_same = a->op == EX_read || (a->op == EX_select && i == 0)
+		              ? a->arg[i] == b->arg[i]
+		              : reads_as(a->arg[i], b->arg[i], budget);
 	return is_same;
 }
 
