@@ -424,8 +424,6 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 /* ---- reductions: a fixed tree of halves --------------------------------------------------------
  * */
 
-#define TW_LOW_4(v) __builtin_shufflevector(v, v, 0, 1)
-#define TW_HIGH_4(v) __builtin_shufflevector(v, v, 2, 3)
 #define TW_LOW_8(v) __builtin_shufflevector(v, v, 0, 1, 2, 3)
 #define TW_HIGH_8(v) __builtin_shufflevector(v, v, 4, 5, 6, 7)
 #define TW_LOW_16(v) __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -442,7 +440,18 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 		tw_##name##x##H x = TW_LOW_##L(v), y = TW_HIGH_##L(v); \
 		return tw_##op##_lanes_##name##x##H(joins); \
 	}
-#define TW_TREE_4 TW_TREE
+/* As scalars: two lanes of 32 bits are no vector that each CPU can multiply. */
+#define TW_TREE_4(op, name, T, L, H, join, joins) \
+	TW_FN T tw_##op##_lanes_##name##x4(tw_##name##x4 v) \
+	{ \
+		tw_##name##x2 halves; \
+		TW_EACH(2) \
+		{ \
+			T x = v[i], y = v[i + 2]; \
+			halves[i] = join; \
+		} \
+		return tw_##op##_lanes_##name##x2(halves); \
+	}
 #define TW_TREE_8 TW_TREE
 #define TW_TREE_16 TW_TREE
 #define TW_TREES(name, T, L, H, least, most) \
