@@ -298,7 +298,7 @@ write_model(Question *d, const Program *program)
 static void
 show_counts(Report *report, const SearchResult *result, double seconds)
 {
-	report_number(report, "states", "programs explored", result->states, "%.0f");
+	report_number(report, "states", "programs kept", result->states, "%.0f");
 	report_number(report, "met", "met before", result->met, "%.0f");
 	report_number(report, "dear", "too dear", result->dear, "%.0f");
 	report_number(report, "derivations", "derivations", (double)result->derivations, "%.0f");

@@ -11,6 +11,7 @@
 typedef struct State {
 	const Program *program;
 	int parent, depth;
+	double bound; /* seconds */
 	RuleStep step;
 } State;
 
@@ -58,8 +59,10 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 /* The state as it is, where a library takes it so or it is what was given, and what it converges
  * to. */
 static void
-converge(Search *search, int number, const Program *program)
+converge(Search *search, int number, const Program *kept)
 {
+	ArenaMark mark = arena_mark(search->work);
+	const Program *program = program_import(expr_ctx_beside(search->work, kept->ctx), kept, NULL);
 	int total = 0;
 	if (number == 0)
 		add_candidate(search, number, program, -1);
@@ -73,10 +76,24 @@ converge(Search *search, int number, const Program *program)
 			add_candidate(search, number, forms[k], total + k);
 		total += count;
 	}
+	arena_release(search->work, mark);
 }
 
 /* ---- exploring ------------------------------------------------------------------------------- */
 
+static bool
+is_too_dear(const Search *search, double bound)
+{
+	return !search->options->keeps_dear && bound > search->best;
+}
+
+static int
+most_states(const SearchOptions *options)
+{
+	return options->states ? options->states : DERIVE_STATES;
+}
+
+/* What a state converges to is seen when it is met: the sooner others are too dear. */
 static void
 visit(Search *search, const Program *program, int parent, const RuleStep *step)
 {
@@ -88,19 +105,24 @@ visit(Search *search, const Program *program, int parent, const RuleStep *step)
 		return;
 	}
 	note.seconds = einnet_bound(program, search->options->constant, search->options->target);
-	if (!search->options->keeps_dear && note.seconds > search->best) {
+	if (is_too_dear(search, note.seconds)) {
 		search->result.dear++;
 		note.fate = FATE_too_dear;
 		tell(search, &note);
 		return;
 	}
-	State state = {program_intern(search->table, program), parent, depth, {0}};
+	if (search->states.count == most_states(search->options)) {
+		search->result.is_cut = true;
+		return;
+	}
+	State state = {program_intern(search->table, program), parent, depth, note.seconds, {0}};
 	if (step)
 		state.step = *step;
 	note.state = search->states.count;
 	note.fate = FATE_kept;
 	vec_push(search->arena, &search->states, state);
 	tell(search, &note);
+	converge(search, note.state, state.program);
 }
 
 /* A product whose sum is already split in two is split no further. */
@@ -155,7 +177,7 @@ explore(Search *search, int number, const Program *program)
 		for (int rule = 0; rule < RULE_COUNT && is_open[s]; rule++)
 			if (rule_info((RuleCode)rule)->kind == RULE_exploring && !(disabled >> rule & 1))
 				rule_list(&steps, (RuleCode)rule, program, s);
-	for (int i = 0; i < steps.list.count; i++) {
+	for (int i = 0; i < steps.list.count && !search->result.is_cut; i++) {
 		const RuleStep *step = &steps.list.data[i];
 		if (!is_worth(search, program, step))
 			continue;
@@ -167,18 +189,6 @@ explore(Search *search, int number, const Program *program)
 		else
 			search->result.refused++;
 	}
-}
-
-/* State i is not to be explored any more. */
-static bool
-is_over(Search *search, int i)
-{
-	const SearchOptions *o = search->options;
-	int limit = o->states ? o->states : DERIVE_STATES, known = search->states.count;
-	search->result.is_cut = i >= limit;
-	if (o->progress)
-		o->progress(o->arg, i, known < limit ? known : limit);
-	return search->result.is_cut;
 }
 
 static int
@@ -198,14 +208,15 @@ run(Search *search, const Program *program)
 	const SearchOptions *o = search->options;
 	int depth = o->depth ? o->depth : DERIVE_DEPTH;
 	visit(search, program_canon_in(search->table, program), -1, NULL);
-	for (int i = 0; i < search->states.count && !is_over(search, i); i++) {
-		ArenaMark mark = arena_mark(search->work);
+	for (int i = 0; i < search->states.count && !search->result.is_cut; i++) {
 		const State state = search->states.data[i];
+		if (o->progress)
+			o->progress(o->arg, i, search->states.count);
+		if (state.depth == depth || is_too_dear(search, state.bound))
+			continue;
+		ArenaMark mark = arena_mark(search->work);
 		ExprCtx *ctx = expr_ctx_beside(search->work, state.program->ctx);
-		const Program *work = program_import(ctx, state.program, NULL);
-		converge(search, i, work);
-		if (state.depth < depth)
-			explore(search, i, work);
+		explore(search, i, program_import(ctx, state.program, NULL));
 		arena_release(search->work, mark);
 	}
 	search->result.states = search->states.count;

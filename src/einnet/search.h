@@ -1,8 +1,8 @@
 /* Searching for equal programs that cost less: breadth first over interned programs, each met once.
  *
- * A state is a program of which the rules explore the products. From each it converges towards the
- * calls of libraries; what comes out are candidates, and the program that was given is one. States
- * whose lower bound exceeds what the best candidate costs are not explored. Equal questions have
+ * A state is a program of which the rules explore the products. When it is met it converges towards
+ * the calls of libraries; what comes out are candidates, and the program that was given is one.
+ * States whose lower bound exceeds what the best candidate costs are not explored. Equal questions have
  * equal answers: nothing depends on time.
  */
 #ifndef EINNET_SEARCH_H
@@ -32,11 +32,11 @@ typedef struct Visit {
 
 typedef struct SearchOptions {
 	const Target *target;
-	const bool *constant;                             /* of inputs; NULL: none is */
-	int depth, states;                                /* limits; 0: the defaults */
-	uint32_t disabled;                                /* bits of rules */
-	bool keeps_dear;                                  /* explore whatever it costs */
-	bool merges;                                      /* what brings products together first */
+	const bool *constant; /* of inputs; NULL: none is */
+	int depth, states;    /* steps to a state, and states kept; 0: the defaults */
+	uint32_t disabled;    /* bits of rules */
+	bool keeps_dear;      /* explore whatever it costs */
+	bool merges;          /* what brings products together first */
 	void (*visit)(void *arg, const Visit *visit);     /* NULL, or called for each */
 	void (*progress)(void *arg, int done, int total); /* NULL, or states explored, of those known */
 	void *arg;
