@@ -2,8 +2,8 @@
  *
  * A state is a program of which the rules explore the products. When it is met it converges towards
  * the calls of libraries; what comes out are candidates, and the program that was given is one.
- * States whose lower bound exceeds what the best candidate costs are not explored. Equal questions have
- * equal answers: nothing depends on time.
+ * States whose lower bound exceeds what the best candidate costs are not explored. Equal questions
+ * have equal answers: nothing depends on time.
  */
 #ifndef EINNET_SEARCH_H
 #define EINNET_SEARCH_H
