@@ -159,7 +159,7 @@ answer_rows(const Explained *e, Reasons *reasons, const Region *region)
 		Question question;
 		for (int i = 0; i < node->nregion; i++)
 			answer_rows(e, reasons, node->regions[i]);
-		const Siblings *group = merged_with(e, node);
+		const NodeGroup *group = merged_with(e, node);
 		const char *why = group ? NULL : derive_question(e->context, e->graph, node, &question);
 		if (why)
 			count_reason(e->arena, &reasons->counts, why);
@@ -290,7 +290,7 @@ show_measured(Page *page, const Answer *answer)
 
 /* "X is %x, W is %w (known)" */
 static const char *
-inputs_text(const Explained *e, const Node *node, const Siblings *group, const Question *question)
+inputs_text(const Explained *e, const Node *node, const NodeGroup *group, const Question *question)
 {
 	Buf buf = {.arena = e->arena};
 	Value **own = NEW_N(e->arena, Value *, node->ninput + 1);
@@ -312,7 +312,7 @@ show_meaning(Page *page, const Node *node)
 }
 
 static void
-show_answer(Page *page, const Node *node, const Siblings *group, const Question *question)
+show_answer(Page *page, const Node *node, const NodeGroup *group, const Question *question)
 {
 	const Explained *e = page->e;
 	const char *why = NULL;
@@ -383,7 +383,7 @@ explain_node(const Explained *e, const Options *options)
 	if (options->json)
 		page.steps =
 			report_table(page.facts, "derivation", "step|rule|law|numerics|arguments|program");
-	const Siblings *group = node ? merged_with(e, node) : NULL;
+	const NodeGroup *group = node ? merged_with(e, node) : NULL;
 	const char *why = group  ? NULL
 	                  : node ? derive_question(e->context, e->graph, node, &question)
 	                         : "a pass before DeriveExpressions computed it or joined it to others";

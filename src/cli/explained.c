@@ -137,7 +137,7 @@ explained_read(const Options *options)
 	read_choices(&e);
 	run_passes_before(&e);
 	e.asked = derive_ask(e.context, e.graph);
-	derive_ask_groups(e.context, &e.asked);
+	derive_ask_groups(e.context, e.graph, &e.asked);
 	return e;
 }
 
@@ -201,11 +201,11 @@ answer_of(const Explained *e, const char *key)
 	return answer;
 }
 
-const Siblings *
+const NodeGroup *
 merged_with(const Explained *e, const Node *node)
 {
 	for (int i = 0; i < e->asked.askers.count; i++) {
-		const Siblings *group = e->asked.askers.data[i].siblings;
+		const NodeGroup *group = e->asked.askers.data[i].group;
 		if (e->asked.askers.data[i].node != node || !group || !group->question)
 			continue;
 		const char *chosen = answer_of(e, group->question->key).chosen;

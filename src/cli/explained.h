@@ -44,6 +44,6 @@ typedef struct Answer {
 Answer answer_of(const Explained *e, const char *key);
 
 /* The nodes with which this one became one product; NULL: with none. */
-const Siblings *merged_with(const Explained *e, const Node *node);
+const NodeGroup *merged_with(const Explained *e, const Node *node);
 
 #endif

@@ -97,7 +97,7 @@ static void
 list_rules(const Options *options, Report *report)
 {
 	static const char *const kinds[] = {
-		[RULE_exploring] = "explores", [RULE_converging] = "converges"};
+		[RULE_exploring] = "explores", [RULE_joining] = "joins", [RULE_converging] = "converges"};
 	Table *table = report_table(report, "rules", "name:rule|kind|numerics|args:arguments|doc:");
 	for (int k = 0; k < RULE_COUNT; k++) {
 		const RuleInfo *rule = rule_info((RuleCode)k);

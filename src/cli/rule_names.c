@@ -14,7 +14,7 @@ bit_of(const Loc *loc, const char *name)
 	if (rule_bit(name))
 		return rule_bit(name);
 	for (int k = 0; k < RULE_COUNT; k++)
-		if (rule_info((RuleCode)k)->kind == RULE_exploring)
+		if (rule_explores((RuleCode)k))
 			names[count++] = rule_info((RuleCode)k)->name;
 	if (rule_find(name) != RULE_COUNT)
 		fail_as(FAIL_USAGE, loc,

@@ -12,6 +12,10 @@
 /* To begin a step: the executor's walk, a call into a library. */
 static const double STEP_SECONDS = 1e-6;
 
+/* Products of weights alone are computed when compiling, by the interpreter: of more operations
+ * that takes seconds, for each candidate. */
+static const double KNOWN_MOST = 4e9;
+
 /* Of the operations, where a call has another algorithm beside the direct one. */
 static const double OTHER_ALGORITHM = 0.6;
 
@@ -209,12 +213,15 @@ einnet_bound(const Program *program, const bool *constant, const Target *target)
 	double seconds = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		const Stage *stage = program->stages[s];
+		double flops = stage_is_product(stage) ? 2 * points_of(target, stage) : 0;
+		if (flops > KNOWN_MOST && einnet_is_constant(program, stage->results[0], constant))
+			return INFINITY;
 		if (!einnet_is_open(program, s, constant))
 			continue;
 		bool is_output = false;
 		for (int i = 0; i < program->noutput; i++)
 			is_output |= program->outputs[i] == stage->results[0];
-		double flops = stage->guard ? 0 : 2 * points_of(target, stage);
+		flops = stage->guard ? 0 : flops;
 		double bytes = is_output ? 0 : 2 * bytes_of(target, stage->results[0]);
 		double traffic = device_traffic_seconds(target->device, bytes);
 		seconds += fmax(flops / (target->device->gflops * 1e9), traffic);

@@ -16,7 +16,8 @@ typedef struct Cost {
 Cost einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant);
 
 /* At least so many seconds, whatever becomes of it: operations of its products at the device's
- * peak, and their results where others read them. */
+ * peak, and their results where others read them. INFINITY: its products of known values are too
+ * many to be computed when compiling. */
 double einnet_bound(const Program *program, const bool *constant, const Target *target);
 
 #endif

@@ -9,29 +9,11 @@
 
 /* ---- converging by itself -------------------------------------------------------------------- */
 
-/* The only stage that reads it; NULL: there are several, or it is an output. */
-static const Stage *
-only_reader(const Program *program, const Stage *stage)
-{
-	const Stage *found = NULL;
-	for (int i = 0; i < program->noutput; i++)
-		if (program->outputs[i] == stage->results[0])
-			return NULL;
-	for (int k = 0; k < program->nstage; k++) {
-		if (!stage_reads(program->stages[k], stage->results[0]))
-			continue;
-		if (found)
-			return NULL;
-		found = program->stages[k];
-	}
-	return found;
-}
-
 /* A map that one map reads; a sum that is copied into another layout. */
 static bool
 is_between_maps(const Program *program, int s)
 {
-	const Stage *stage = program->stages[s], *reader = only_reader(program, stage);
+	const Stage *stage = program->stages[s], *reader = derive_only_reader(program, stage);
 	if (!reader || reader->kind != STAGE_map || stage->scan)
 		return false;
 	return stage->kind == STAGE_map ||
@@ -170,8 +152,8 @@ settle_orders(const Program *program, const bool *constant)
 		const Stage *stage = program->stages[s];
 		int order[64];
 		Bijection map;
-		if (stage->kind != STAGE_reduce || stage->nloop >= 64 || !only_reader(program, stage) ||
-		    einnet_is_open(program, s, constant) ||
+		if (stage->kind != STAGE_reduce || stage->nloop >= 64 ||
+		    !derive_only_reader(program, stage) || einnet_is_open(program, s, constant) ||
 		    einnet_is_constant(program, stage->results[0], constant) ||
 		    !order_as_read(stage, order) || !derive_permute(program->ctx, stage, order, &map))
 			continue;

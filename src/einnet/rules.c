@@ -404,6 +404,24 @@ apply_merge_products(const Program *program, const Stage *stage, const int64_t *
 	return derive_merge_products(program, stage, arg[0] < 0 ? -1 : shared[arg[0]], why);
 }
 
+/* Of factors that are read, or made where they are multiplied. */
+static void
+list_associate(const Lister *l)
+{
+	const Expr *body = l->stage->body[0];
+	for (int f = 0; f < 2 && body->op == EX_mul && l->stage->kind == STAGE_reduce; f++)
+		for (ExprWalk walk = expr_walk_reads(body->arg[f]); expr_step(&walk);)
+			for (int kept = 0; kept < 2; kept++)
+				if (walk.e->op == EX_read && walk.e->tensor->stage)
+					rule_add(l, f, kept, 0);
+}
+
+static Program *
+apply_associate(const Program *program, const Stage *stage, const int64_t *arg, Reason *why)
+{
+	return derive_associate(program, stage, (int)arg[0], (int)arg[1], why);
+}
+
 /* ---- boxes, merging -------------------------------------------------------------------------- */
 
 static void
@@ -468,7 +486,19 @@ uint32_t
 rule_bit(const char *name)
 {
 	RuleCode rule = rule_find(name);
-	return rule != RULE_COUNT && infos[rule].kind == RULE_exploring ? 1u << rule : 0;
+	return rule != RULE_COUNT && rule_explores(rule) ? 1u << rule : 0;
+}
+
+bool
+rule_explores(RuleCode rule)
+{
+	return infos[rule].kind != RULE_converging;
+}
+
+bool
+rule_joins(RuleCode rule)
+{
+	return infos[rule].kind == RULE_joining;
 }
 
 void

@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "program/derive.h"
 
-typedef enum RuleKind { RULE_exploring, RULE_converging } RuleKind;
+typedef enum RuleKind { RULE_exploring, RULE_joining, RULE_converging } RuleKind;
 
 enum { RULE_ARGS = 4 };
 
@@ -40,6 +40,10 @@ const RuleInfo *rule_info(RuleCode rule);
 RuleCode rule_find(const char *name);
 /* Its bit among those that a search may be without; 0: no rule that explores has this name. */
 uint32_t rule_bit(const char *name);
+
+/* Whether it takes a step of depth, and whether that brings products together. */
+bool rule_explores(RuleCode rule);
+bool rule_joins(RuleCode rule);
 
 /* Append the steps of a rule that are worth trying on stage `stage`: some are refused yet. */
 void rule_list(RuleSteps *steps, RuleCode rule, const Program *program, int stage);

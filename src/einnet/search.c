@@ -144,6 +144,8 @@ is_worth(const Search *search, const Program *program, const RuleStep *step)
 	const Stage *stage = program->stages[step->stage];
 	if (step->rule == RULE_split_sum)
 		return !is_summed_again(program, stage);
+	if (step->rule == RULE_associate)
+		return !einnet_is_constant(program, stage->results[0], search->options->constant);
 	if (step->rule != RULE_position && step->rule != RULE_split_operand &&
 	    step->rule != RULE_unfold && step->rule != RULE_bilinear)
 		return true;
@@ -151,18 +153,22 @@ is_worth(const Search *search, const Program *program, const RuleStep *step)
 	return !einnet_is_constant(program, factor, search->options->constant);
 }
 
-/* Products are merged in a plain form: what makes more than that of each of them alone multiplies
- * the ways, and is as good behind the merging. */
+/* Products are joined in a plain form: what makes more than that of each of them alone multiplies
+ * the ways, and is as good behind the joining. In which order they are computed is asked of those
+ * that were given, not of the sums that other rules make. */
 static uint32_t
 disabled_in(const Search *search, int number)
 {
-	const uint32_t plain =
-		1u << RULE_split_sum | 1u << RULE_position | 1u << RULE_unfold | 1u << RULE_merge_products;
-	bool is_merged = !search->options->merges;
-	for (int at = number; at >= 0 && !is_merged; at = search->states.data[at].parent)
-		is_merged = search->states.data[at].parent >= 0 &&
-		            search->states.data[at].step.rule == RULE_merge_products;
-	return search->options->disabled | (is_merged ? 0 : ~plain);
+	const uint32_t plain = 1u << RULE_split_sum | 1u << RULE_position | 1u << RULE_unfold |
+	                       1u << RULE_merge_products | 1u << RULE_associate;
+	const State *states = search->states.data;
+	bool is_joined = !search->options->merges, is_given = true;
+	for (int at = number; states[at].parent >= 0; at = states[at].parent) {
+		is_joined |= rule_joins(states[at].step.rule);
+		is_given &= states[at].step.rule == RULE_associate;
+	}
+	return search->options->disabled | (is_joined ? 0 : ~plain) |
+	       (is_given ? 0 : 1u << RULE_associate);
 }
 
 static void
@@ -174,8 +180,9 @@ explore(Search *search, int number, const Program *program)
 	for (int s = 0; s < program->nstage; s++)
 		is_open[s] = einnet_is_open(program, s, search->options->constant);
 	for (int s = 0; s < program->nstage; s++)
-		for (int rule = 0; rule < RULE_COUNT && is_open[s]; rule++)
-			if (rule_info((RuleCode)rule)->kind == RULE_exploring && !(disabled >> rule & 1))
+		for (int rule = 0; rule < RULE_COUNT; rule++)
+			if (rule_explores((RuleCode)rule) && !(disabled >> rule & 1) &&
+			    (is_open[s] || rule == RULE_associate))
 				rule_list(&steps, (RuleCode)rule, program, s);
 	for (int i = 0; i < steps.list.count && !search->result.is_cut; i++) {
 		const RuleStep *step = &steps.list.data[i];

@@ -3,6 +3,8 @@
 
 #include "einnet/rules.h"
 #include "graph/meaning.h"
+#include "passes/derive_chains.h"
+#include "passes/derive_siblings.h"
 
 typedef struct Asking {
 	PassContext *context;
@@ -57,19 +59,19 @@ ask_region(Asking *asking, Region *region)
 }
 
 static bool
-can_merge(Arena *arena, const Program *program)
+has_step(Arena *arena, RuleCode rule, const Program *program)
 {
 	RuleSteps steps = {.arena = arena};
 	for (int s = 0; s < program->nstage; s++)
-		rule_list(&steps, RULE_merge_products, program, s);
+		rule_list(&steps, rule, program, s);
 	return steps.list.count > 0;
 }
 
 static void
-ask_group(Asking *asking, Siblings *group)
+ask_group(Asking *asking, NodeGroup *group)
 {
 	Arena *arena = asking->context->arena;
-	const Program *programs[SIBLINGS_MOST];
+	const Program *programs[GROUP_MOST];
 	Buf names = {.arena = arena};
 	for (int m = 0; m < group->count; m++) {
 		const Node *node = group->members[m]->node;
@@ -78,8 +80,8 @@ ask_group(Asking *asking, Siblings *group)
 		           node->loc.node ? node->loc.node : node->outputs[0]->name);
 	}
 	group->names = buf_text(&names);
-	const Program *program = siblings_joined(group, programs);
-	if (!can_merge(arena, program))
+	const Program *program = node_group_program(group, programs);
+	if (!has_step(arena, RULE_merge_products, program) && !has_step(arena, RULE_associate, program))
 		return;
 	Question asked = derive_question_of(asking->context, program, group->constant, group->names);
 	group->question = shared_question(asking, &asked);
@@ -94,11 +96,13 @@ derive_ask(PassContext *context, const Graph *graph)
 }
 
 void
-derive_ask_groups(PassContext *context, Asked *asked)
+derive_ask_groups(PassContext *context, const Graph *graph, Asked *asked)
 {
-	Asking asking = {context, NULL, asked};
-	int64_t most = pass_config_int(context, "DeriveExpressions.together", SIBLINGS_MOST);
-	most = most < 1 ? 1 : most > SIBLINGS_MOST ? SIBLINGS_MOST : most;
+	Asking asking = {context, graph, asked};
+	int64_t most = pass_config_int(context, "DeriveExpressions.together", PRODUCTS_MOST);
+	most = most < 1 ? 1 : most > PRODUCTS_MOST ? PRODUCTS_MOST : most;
+	if (most > 1)
+		derive_chains(context, graph, &asked->askers, &asked->groups);
 	derive_siblings(context->arena, &asked->askers, (int)most, &asked->groups);
 	for (int g = 0; g < asked->groups.count; g++)
 		ask_group(&asking, asked->groups.data[g]);

@@ -4,10 +4,11 @@
  * =>  %t = Expression(%x, %w')     T[n,h,w,rsf] = sum(c) X[n,h,w,c] * W'[rsf,c]    a library's call
  *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]        a kernel
  *
- * Alone only products that windows move over have something to gain; of products that do not need
- * one another it is asked, too, whether they are better as one (derive_siblings.c). Equal questions
- * (the same program, the same inputs known) are asked once, those of the most work first while
- * there is time. What follows from weights alone is computed here.
+ * Alone only products that windows move over have something to gain. Of products that do not need
+ * one another it is asked, too, whether they are better as one (derive_siblings.c), and of chains
+ * whether another order is better (derive_chains.c). Equal questions (the same program, the same
+ * inputs known) are asked once, those of the most work first while there is time. What follows from
+ * weights alone is computed here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void
 note_alone(const Deriver *deriver)
 {
 	for (int g = 0; g < deriver->asked.groups.count; g++) {
-		const Siblings *group = deriver->asked.groups.data[g];
+		const NodeGroup *group = deriver->asked.groups.data[g];
 		if (!group->question || group->question->alone)
 			continue;
 		Buf alone = {.arena = deriver->context->arena};
@@ -96,18 +97,18 @@ derived_by(const Deriver *deriver, const Question *question, const char *way)
 static const Program *
 apart(const Deriver *deriver, const Question *question)
 {
-	const Program *programs[SIBLINGS_MOST];
+	const Program *programs[GROUP_MOST];
 	int g = 0;
 	while (deriver->asked.groups.data[g]->question != question)
 		g++;
-	const Siblings *group = deriver->asked.groups.data[g];
+	const NodeGroup *group = deriver->asked.groups.data[g];
 	for (int m = 0; m < group->count; m++) {
 		const Asker *asker = group->members[m];
 		const char *way = way_of(asker->question);
 		programs[m] =
 			strcmp(way, AS_GIVEN) == 0 ? asker->program : derived_by(deriver, asker->question, way);
 	}
-	return siblings_joined(group, programs);
+	return node_group_program(group, programs);
 }
 
 /* Each is given as much time as the longest so far took, so the last ends in time, too. */
@@ -156,10 +157,10 @@ answer_from(Deriver *deriver, int first)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* Puts what was found for the question in the place of the nodes that `place` names. `inputs`: what
- * was derived before may stand there now. */
+/* Puts what was found for the question in the place of the nodes that `place` names: its results
+ * are those of nodes `first` on. `inputs`: what was derived before may stand there now. */
 static bool
-derive(Deriver *deriver, const Question *question, const char *name, const Place *place,
+derive(Deriver *deriver, const Question *question, const char *name, const Place *place, int first,
        Value **inputs)
 {
 	PassContext *context = deriver->context;
@@ -169,11 +170,11 @@ derive(Deriver *deriver, const Question *question, const char *name, const Place
 		         question->reason ? question->reason : "no candidate is clearly faster");
 		return false;
 	}
-	Value *results[SIBLINGS_MOST];
+	Value *results[GROUP_MOST];
 	bool is_done = derived_nodes(deriver->graph, place, derived_by(deriver, question, way), inputs,
 	                             question->constant, results, &trouble);
-	for (int i = 0; i < place->norigin && is_done; i++)
-		value_replace_uses(place->origins[i]->outputs[0], results[i]);
+	for (int i = first; i < place->norigin && is_done; i++)
+		value_replace_uses(place->origins[i]->outputs[0], results[i - first]);
 	pass_log(context, way, name, trouble ? NULL : "Expression", trouble);
 	deriver->changed |= is_done;
 	return is_done;
@@ -186,20 +187,21 @@ derive_node(Deriver *deriver, const Asker *asker)
 	Place place = {node->parent, node, &node->loc, 1, &asker->node};
 	Value **inputs = NEW_N(deriver->graph->arena, Value *, node->ninput + 1);
 	node_meaning_inputs(node, inputs);
-	derive(deriver, asker->question, node->loc.node, &place, inputs);
+	derive(deriver, asker->question, node->loc.node, &place, 0, inputs);
 }
 
-/* All stand where the first one stood: before what others read, perhaps. */
+/* All stand where the first that has a result stood: before what others read, perhaps. */
 static void
-derive_group(Deriver *deriver, Siblings *group)
+derive_group(Deriver *deriver, NodeGroup *group)
 {
-	Node *nodes[SIBLINGS_MOST];
+	Node *nodes[GROUP_MOST];
 	Value **inputs = NEW_N(deriver->graph->arena, Value *, group->ninput + 1);
-	siblings_inputs(deriver->graph->arena, group, inputs);
+	node_group_inputs(deriver->graph->arena, group, inputs);
 	for (int m = 0; m < group->count; m++)
 		nodes[m] = group->members[m]->node;
-	Place place = {nodes[0]->parent, nodes[0], &nodes[0]->loc, group->count, nodes};
-	if (!derive(deriver, group->question, group->names, &place, inputs))
+	const Node *node = nodes[group->first];
+	Place place = {node->parent, nodes[group->first], &node->loc, group->count, nodes};
+	if (!derive(deriver, group->question, group->names, &place, group->first, inputs))
 		return;
 	deriver->is_mixed = true;
 	for (int m = 0; m < group->count; m++)
@@ -218,7 +220,7 @@ pass_DeriveExpressions(Graph *graph, PassContext *context)
 	                   .begun = now_seconds()};
 	answer_from(&deriver, 0);
 	int alone = deriver.asked.questions.count;
-	derive_ask_groups(context, &deriver.asked);
+	derive_ask_groups(context, graph, &deriver.asked);
 	note_alone(&deriver);
 	answer_from(&deriver, alone);
 	for (int g = 0; g < deriver.asked.groups.count; g++)

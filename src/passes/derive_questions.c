@@ -2,7 +2,7 @@
  * they are worth a search. */
 #include "passes/derive_questions.h"
 
-#include "einnet/rules.h"
+#include "einnet/converge.h"
 #include "expr/stage/canon.h"
 #include "graph/meaning.h"
 #include "program/forms.h"
@@ -27,21 +27,27 @@ moves_in_windows(const Stage *stage)
 	return false;
 }
 
-/* Operations of products: of all, and of those in windows. */
 static double
-work_of(const Target *target, const Program *program, double *in_windows)
+work_of(const Target *target, const Program *program, const bool *constant, double *in_windows)
 {
 	double flops = 0;
 	*in_windows = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		const Stage *stage = program->stages[s];
-		double one = 2 * (double)probe_dim(target, stage_points(program->ctx, stage));
-		if (!stage_is_product(stage))
+		if (!stage_is_product(stage) || einnet_is_constant(program, stage->results[0], constant))
 			continue;
+		double one = 2 * (double)probe_dim(target, stage_points(program->ctx, stage));
 		flops += one;
 		*in_windows += moves_in_windows(stage) ? one : 0;
 	}
 	return flops;
+}
+
+double
+derive_work(const Target *target, const Program *program, const bool *constant)
+{
+	double in_windows;
+	return work_of(target, program, constant, &in_windows);
 }
 
 static const char *
@@ -56,9 +62,8 @@ key_of(Arena *arena, const Program *program, const bool *constant)
 	return buf_text(&buf);
 }
 
-/* Which inputs of the meaning are known. */
-static const bool *
-known_inputs(Arena *arena, const Node *node)
+const bool *
+derive_known_inputs(Arena *arena, const Node *node)
 {
 	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
 	int count = node_meaning_inputs(node, inputs);
@@ -72,12 +77,11 @@ Question
 derive_question_of(PassContext *context, const Program *program, const bool *constant,
                    const char *node)
 {
-	double in_windows;
 	const char *key = key_of(context->arena, program, constant);
 	return (Question){.key = key,
 	                  .program = program,
 	                  .constant = constant,
-	                  .work = work_of(context->target, program, &in_windows),
+	                  .work = derive_work(context->target, program, constant),
 	                  .node = node,
 	                  .choice = {.key = key, .candidates = ""}};
 }
@@ -95,9 +99,10 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 		return "the operator has no expression of its own";
 	const Program *program = node_meaning(graph, node);
 	double in_windows;
-	if (work_of(context->target, program, &in_windows) >= LEAST_FLOPS)
-		*question = derive_question_of(context, program_inline_stages(arena, program),
-		                               known_inputs(arena, node), node->loc.node);
+	const bool *constant = derive_known_inputs(arena, node);
+	if (work_of(context->target, program, constant, &in_windows) >= LEAST_FLOPS)
+		*question = derive_question_of(context, program_inline_stages(arena, program), constant,
+		                               node->loc.node);
 	if (in_windows == 0)
 		return "it is no sum of products that a window moves over";
 	if (in_windows < LEAST_FLOPS)

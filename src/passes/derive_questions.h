@@ -29,6 +29,12 @@ typedef struct Question {
 const char *derive_question(PassContext *context, const Graph *graph, const Node *node,
                             Question *question);
 
+/* Operations of the program's products, at the probe sizes; without those of known values. */
+double derive_work(const struct Target *target, const Program *program, const bool *constant);
+
+/* Which inputs of the node's meaning are known. */
+const bool *derive_known_inputs(Arena *arena, const Node *node);
+
 /* What is asked about a program of several nodes, `node`. */
 Question derive_question_of(PassContext *context, const Program *program, const bool *constant,
                             const char *node);

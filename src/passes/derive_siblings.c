@@ -1,8 +1,8 @@
-/* derive_siblings: which nodes are asked about together, and the program of all.
+/* derive_siblings: which products that do not need one another are asked about together.
  *
- * Only products that do not need one another can be merged (merge_products.c), so of a linear part
- * of a model its siblings are asked about. Levels make that cheap to see, and safe: replacing nodes
- * of one level by nodes that need all their inputs makes no cycle, however many groups there are.
+ * Only such can be merged (merge_products.c). Levels make that cheap to see, and safe: replacing
+ * nodes of one level by nodes that need all their inputs makes no cycle, however many groups there
+ * are. Chains make none, either: what one needs, its last node needed already.
  */
 #include "passes/derive_siblings.h"
 
@@ -79,7 +79,7 @@ static bool
 is_sibling(const Asker *a, const Asker *b, const Value *shared)
 {
 	ExprCtx *ctx = a->program->ctx;
-	if (b->siblings || a->node->parent != b->node->parent || a->level != b->level)
+	if (b->group || a->node->parent != b->node->parent || a->level != b->level)
 		return false;
 	const Stage *x = product_of(a), *y = product_of(b);
 	if (!x || !y)
@@ -90,109 +90,37 @@ is_sibling(const Asker *a, const Asker *b, const Value *shared)
 	return of_a && of_b && points_moving(a, of_a) == points_moving(b, of_b);
 }
 
-static void
-add_inputs(Arena *arena, Siblings *group, const Asker *asker)
-{
-	int count = asker->program->ninput, total = group->ninput;
-	Value **inputs = NEW_N(arena, Value *, total + count + 1);
-	bool *constant = NEW_N(arena, bool, total + count + 1);
-	for (int i = 0; i < total; i++) {
-		inputs[i] = group->inputs[i];
-		constant[i] = group->constant[i];
-	}
-	for (int i = 0; i < count; i++) {
-		bool is_new = true;
-		for (int k = 0; k < total && is_new; k++)
-			is_new = inputs[k] != asker->inputs[i];
-		if (!is_new)
-			continue;
-		inputs[total] = asker->inputs[i];
-		constant[total++] = asker->constant[i];
-	}
-	group->inputs = inputs;
-	group->constant = constant;
-	group->ninput = total;
-}
-
 /* Asker `first` and those behind it that go with it; false: there are none. */
 static bool
 add_siblings(Arena *arena, const Askers *askers, int first, const Value *shared, int most,
-             SiblingsVec *groups)
+             NodeGroups *groups)
 {
 	Asker *asker = &askers->data[first];
-	Siblings *group = NEW(arena, Siblings);
+	NodeGroup *group = NEW(arena, NodeGroup);
 	group->members[group->count++] = asker;
 	for (int k = first + 1; k < askers->count && group->count < most; k++)
 		if (is_sibling(asker, &askers->data[k], shared))
 			group->members[group->count++] = &askers->data[k];
 	if (group->count < 2)
 		return false;
-	for (int m = 0; m < group->count; m++) {
-		group->members[m]->siblings = group;
-		add_inputs(arena, group, group->members[m]);
-	}
+	for (int m = 0; m < group->count; m++)
+		group->members[m]->group = group;
+	node_group_add_inputs(arena, group);
 	vec_push(arena, groups, group);
 	return true;
 }
 
 /* Factors that are shared first: then there is less to move. */
 void
-derive_siblings(Arena *arena, const Askers *askers, int most, SiblingsVec *groups)
+derive_siblings(Arena *arena, const Askers *askers, int most, NodeGroups *groups)
 {
-	most = most > SIBLINGS_MOST ? SIBLINGS_MOST : most;
 	for (int n = 0; n < askers->count; n++) {
 		const Asker *asker = &askers->data[n];
-		bool is_found = asker->siblings != NULL;
+		bool is_found = asker->group != NULL;
 		for (int i = 0; i < asker->program->ninput && !is_found; i++)
 			is_found = add_siblings(arena, askers, n, asker->inputs[i], most, groups);
 	}
 	for (int n = 0; n < askers->count; n++)
-		if (!askers->data[n].siblings)
+		if (!askers->data[n].group)
 			add_siblings(arena, askers, n, NULL, most, groups);
-}
-
-/* ---- joining --------------------------------------------------------------------------------- */
-
-static int
-input_number(const Siblings *group, const Value *value)
-{
-	int k = 0;
-	while (group->inputs[k] != value)
-		k++;
-	return k;
-}
-
-const Program *
-siblings_joined(const Siblings *group, const Program *const *programs)
-{
-	ExprCtx *ctx = programs[0]->ctx;
-	Arena *arena = expr_ctx_arena(ctx);
-	Tensor **inputs = NEW_N(arena, Tensor *, group->ninput + 1);
-	const Tensor *outputs[SIBLINGS_MOST];
-	for (int m = 0; m < group->count; m++) {
-		const Program *program = programs[m];
-		Map given = {.arena = arena};
-		for (int i = 0; i < program->ninput; i++) {
-			const Tensor *own = program->inputs[i];
-			int k = input_number(group, group->members[m]->inputs[i]);
-			const char *name = arena_printf(arena, "%c%d", group->constant[k] ? 'w' : 'x', k);
-			if (!inputs[k])
-				inputs[k] = tensor_new(ctx, name, own->type, own->rank, own->hi);
-			map_set_ptr(&given, own, inputs[k]);
-		}
-		outputs[m] = program_substitute(program, &given)->outputs[0];
-	}
-	return program_new(ctx, "together", group->ninput, inputs, group->count, outputs);
-}
-
-void
-siblings_inputs(Arena *arena, const Siblings *group, Value **inputs)
-{
-	for (int m = 0; m < group->count; m++) {
-		const Asker *asker = group->members[m];
-		Value **present = NEW_N(arena, Value *, asker->node->ninput + 1);
-		node_meaning_inputs(asker->node, present);
-		for (int i = 0; i < asker->program->ninput; i++)
-			inputs[input_number(group, asker->inputs[i])] = present[i];
-	}
 }

@@ -218,7 +218,7 @@ is_asked(const Question *question, const Derivation *way)
 {
 	bool is_merged = !question->alone;
 	for (int i = 0; i < way->nstep; i++)
-		is_merged |= way->steps[i].rule == RULE_merge_products;
+		is_merged |= rule_joins(way->steps[i].rule);
 	return is_merged && (way->nstep > 0 || way->converged >= 0);
 }
 

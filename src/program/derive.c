@@ -31,6 +31,15 @@ derive_obstacle(const Stage *stage, bool any_results)
 	return is_indirect ? "the stage reads indirectly" : NULL;
 }
 
+bool
+derive_is_product(const Stage *stage)
+{
+	const Expr *body = stage->body[0];
+	return !derive_obstacle(stage, false) && stage->kind == STAGE_reduce &&
+	       stage->reduce == REDUCE_sum && body->op == EX_mul && body->arg[0]->op == EX_read &&
+	       body->arg[1]->op == EX_read && body->arg[0] != body->arg[1];
+}
+
 Program *
 derive_replace(const Program *program, const Stage *old, const Stage *replacement)
 {
@@ -281,6 +290,14 @@ find_uses(const Program *program, const Stage *producer)
 			uses.is_whole |= stage->scan->init[k] && stage->scan->init[k]->stage == producer;
 	}
 	return uses;
+}
+
+const Stage *
+derive_only_reader(const Program *program, const Stage *stage)
+{
+	Uses uses = find_uses(program, stage);
+	bool is_only = uses.readers == 1 && !uses.is_whole && !derive_is_output(program, stage);
+	return is_only ? uses.reader : NULL;
 }
 
 /* How often the product e reads the stage as a factor; -1 where it reads it otherwise. */

@@ -8,6 +8,10 @@
 
 #include "expr/stage/stage.h"
 
+/* The only stage that reads it; NULL: there are several, or none, or it is an output, or somewhere
+ * an initial value. */
+const Stage *derive_only_reader(const Program *program, const Stage *stage);
+
 /* Why an operation did not apply; static text or in the ctx's arena. May be NULL. */
 typedef const char *Reason;
 
@@ -85,6 +89,11 @@ Program *derive_relax(const Program *program, const Stage *stage, int iter, cons
  * readers read a part. Factor `common` (0 or 1) is theirs, and the others stand beside each other;
  * -1: they share nothing but boxes and guards, and are stacked. At most 16 (merge_products.c). */
 Program *derive_merge_products(const Program *program, const Stage *stage, int common, Reason *why);
+
+/* A product whose factor `factor` comes from another product, which nothing else reads, the other
+ * way round: (W * V) * X for W * (V * X), where X is factor `kept` of the other (associate.c). */
+Program *derive_associate(const Program *program, const Stage *stage, int factor, int kept,
+                          Reason *why);
 
 /* Where the guard has (a + c*r) % s == 0 with r at `iter`, run over every s-th value of r alone. */
 Program *derive_residue(const Program *program, const Stage *stage, int iter, Reason *why);

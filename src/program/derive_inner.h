@@ -11,6 +11,9 @@ Program *derive_refuse(const char **why, const char *reason);
  * number), no indirect read; otherwise why not. */
 const char *derive_obstacle(const Stage *stage, bool any_results);
 
+/* A sum of the product of two reads, which are not alike, and of nothing else. */
+bool derive_is_product(const Stage *stage);
+
 /* The program with `old` computed by `replacement`, whose results have the same boxes. */
 Program *derive_replace(const Program *program, const Stage *old, const Stage *replacement);
 

@@ -41,13 +41,9 @@ typedef struct Merger {
 /* ---- what can be merged ---------------------------------------------------------------------- */
 
 static bool
-is_plain_product(const Stage *stage)
+is_merged_product(const Stage *stage)
 {
-	const Expr *body = stage->body[0];
-	return !derive_obstacle(stage, false) && stage->kind == STAGE_reduce &&
-	       stage->reduce == REDUCE_sum && stage->nloop + stage->nreduce < MAX_ITERS &&
-	       body->op == EX_mul && body->arg[0]->op == EX_read && body->arg[1]->op == EX_read &&
-	       body->arg[0] != body->arg[1];
+	return derive_is_product(stage) && stage->nloop + stage->nreduce < MAX_ITERS;
 }
 
 static bool
@@ -368,14 +364,14 @@ Program *
 derive_merge_products(const Program *program, const Stage *stage, int common, Reason *why)
 {
 	Merger m = {.ctx = program->ctx, .program = program, .is_stack = common < 0};
-	if (common > 1 || !is_plain_product(stage) || !add_part(&m, stage, common == 1))
+	if (common > 1 || !is_merged_product(stage) || !add_part(&m, stage, common == 1))
 		return derive_refuse(why, "the stage is no plain sum of products");
 	int s = 0;
 	while (s < program->nstage && program->stages[s] != stage)
 		s++;
 	for (s++; s < program->nstage && m.count < MAX_MERGED; s++) {
 		const Stage *other = program->stages[s];
-		if (is_plain_product(other) && !add_part(&m, other, 0))
+		if (is_merged_product(other) && !add_part(&m, other, 0))
 			add_part(&m, other, 1);
 	}
 	if (m.count < 2)

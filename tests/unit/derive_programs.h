@@ -107,18 +107,25 @@ backward(void)
 	                    h.in, c, f, h.taps, c, f, h.out, q, c, h.taps, guard, index);
 }
 
-/* A product of a product, with symbols; the first may be read where it is not defined. */
+/* A product of a product, with symbols; the first may be read where it is not defined, and what
+ * stands between them scale it and add to it. */
 static const char *
 products(void)
 {
 	static const char *const reads[] = {"T[n, m]", "(T[n, m-1] else 0)", "(T[n+1, m] else 0)"};
 	static const char *const terms[] = {"", " where k <= n", " where m <= n+k"};
 	static const char *const guards[] = {"", " where m <= n+j", " where (n+m+j)%3 == 0, m <= n"};
+	static const char *const between[] = {"T[n, m]", "T[n, m] + D[n, m]", "T[n, m]*2 + D[0, m]",
+	                                      "D[n, m] * (D[n, 0] + T[n, m])"};
+	bool is_direct = pick(2);
+	const char *read = is_direct ? reads[pick(3)] : "U[n, m]";
+	const char *way =
+		is_direct ? "" : arena_printf(arena, " U[n:N, m:M]: f32 = %s\n", between[pick(4)]);
 	return arena_printf(arena,
-	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,2,L]) -> Y {\n"
-	                    " T[n:N, m:M]: f32 = sum(k:K%s) X[n, k] * W[k, m]\n"
+	                    "expr f(X: f32[N,K], W: f32[K,M], V: f32[M,2,L], D: f32[N,M]) -> Y {\n"
+	                    " T[n:N, m:M]: f32 = sum(k:K%s) X[n, k] * W[k, m]\n%s"
 	                    " Y[n:N, l:L]: f32 = sum(m:M, j:2%s) %s * V[m, j, l]\n}\n",
-	                    terms[pick(3)], guards[pick(3)], reads[pick(3)]);
+	                    terms[pick(3)], way, guards[pick(3)], read);
 }
 
 static const char *

@@ -1,0 +1,147 @@
+/* DeriveExpressions over texts of models; times are made up: one way is the fastest. */
+#ifndef DERIVE_RIG_H
+#define DERIVE_RIG_H
+
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "einnet/rules.h"
+#include "eval/eval.h"
+#include "graph/infer.h"
+#include "passes/manager.h"
+
+static const char *model;  /* set by each test */
+static int fastest;        /* of the programs that are timed */
+static int fastest_merged; /* of those of several nodes */
+static int timed, merged;  /* questions, and those about several nodes */
+static int stages;         /* of the program that the last was to be faster than */
+static int64_t rows[8];    /* of each */
+static const char *answer; /* to every question; NULL: what was remembered */
+static const char *depth;  /* of the search */
+static const char *most;   /* nodes of a question */
+static Arena *kept;        /* of what is remembered */
+static Map memory;
+
+static void
+time_programs(void *self, int count, const Program *const *programs, const bool *constant,
+              double *seconds, double *relayouts)
+{
+	(void)self;
+	int products = 0;
+	for (int s = 0; s < programs[0]->nstage; s++)
+		products += stage_is_product(programs[0]->stages[s]);
+	bool is_merged = products > 1;
+	const Tensor *x = programs[0]->inputs[0];
+	ck_assert_int_gt(count, 1);
+	ck_assert(!constant[0]);
+	ck_assert(dim_is_const(x->hi[x->rank / 2], &rows[timed++ % 8]));
+	merged += is_merged;
+	stages = programs[0]->nstage;
+	for (int i = 0; i < count; i++)
+		seconds[i] = i == (is_merged ? fastest_merged : fastest) ? 1e-3 : 2e-3;
+	for (int i = 0; i < count; i++)
+		relayouts[i] = 0;
+}
+
+static const char *
+recall(void *self, Arena *arena, const char *question)
+{
+	(void)self, (void)arena;
+	return answer ? answer : map_find(&memory, question);
+}
+
+static void
+remember(void *self, const char *question, const char *what)
+{
+	(void)self;
+	map_set(&memory, arena_strdup(kept, question), arena_strdup(kept, what));
+}
+
+static const Oracle oracle = {.time = time_programs, .recall = recall, .remember = remember};
+
+typedef struct Outcome {
+	Arena *arena;
+	PassContext context;
+	const Graph *graph;
+} Outcome;
+
+/* The one symbol is 128. */
+static const Binding *
+probe_of(Arena *arena, const Graph *graph)
+{
+	int id = graph->symbols.data[0].symbol->id;
+	int64_t *value = NEW_N(arena, int64_t, id + 1);
+	bool *is_bound = NEW_N(arena, bool, id + 1);
+	Binding *binding = NEW(arena, Binding);
+	value[id] = 128;
+	is_bound[id] = true;
+	*binding = (Binding){.count = id + 1, .value = value, .is_bound = is_bound};
+	return binding;
+}
+
+/* The pass over the text, with so many seconds for its questions ("" always enough, however slow
+ * the machine) and a record (chosen NULL: none). */
+static Outcome
+derive(const char *seconds, const char *key, const char *chosen)
+{
+	Outcome outcome = {.arena = arena_new("test")};
+	Target *target = NEW(outcome.arena, Target);
+	*target = (Target){.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
+	outcome.context = (PassContext){.arena = outcome.arena,
+	                                .run = run_passes,
+	                                .level = 3,
+	                                .target = target,
+	                                .verify = true,
+	                                .config = {.arena = outcome.arena},
+	                                .recorded = {.arena = outcome.arena}};
+	map_set(&outcome.context.config, "DeriveExpressions.depth", arena_strdup(outcome.arena, depth));
+	map_set(&outcome.context.config, "DeriveExpressions.budget", arena_strdup(outcome.arena, "60"));
+	map_set(&outcome.context.config, "DeriveExpressions.together",
+	        arena_strdup(outcome.arena, most));
+	map_set(&outcome.context.config, "DeriveExpressions.seconds",
+	        arena_strdup(outcome.arena, *seconds ? seconds : "1000000"));
+	if (chosen)
+		map_set(&outcome.context.recorded, key, arena_strdup(outcome.arena, chosen));
+	vec_push(outcome.arena, &outcome.context.only, "DeriveExpressions");
+	Graph *graph = graph_parse(outcome.arena, "text", model);
+	graph_infer(graph);
+	if (graph->symbols.count)
+		target->probe = probe_of(outcome.arena, graph);
+	timed = merged = 0;
+	run_graph_passes(graph, &outcome.context);
+	outcome.graph = graph;
+	return outcome;
+}
+
+static void
+set_up(void)
+{
+	kept = arena_new("kept");
+	memory = (Map){.arena = kept};
+	answer = NULL;
+	depth = "2";
+	most = "1";
+	fastest = fastest_merged = 1;
+	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* warnings are wanted */
+}
+
+static void
+tear_down(void)
+{
+	arena_free(kept);
+}
+
+static int
+count_derived(const Outcome *outcome)
+{
+	int count = 0;
+	for (int i = 0; i < outcome->context.log.count; i++)
+		count += outcome->context.log.data[i].made &&
+		         strcmp(outcome->context.log.data[i].made, "Expression") == 0;
+	return count;
+}
+
+#endif
