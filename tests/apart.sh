@@ -3,13 +3,7 @@
 # backend, where a copy that is missing from a plan ends the run. The same kernels and choices as on
 # the CPU give the same bits, step by step and from the second run on, which is recorded and replayed.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 "$tw" list devices | grep -q '^test:[^ ]* *\(native\|runs\)' || { echo "no device runs here"; exit 77; }
 
@@ -40,5 +34,4 @@ if [ -n "$ONNX_TESTDATA" ]; then
 	cases=$(tail -n 1 "$tmp/cases")
 	[ "${cases%% *}" -ge 900 ] && pass || lose "of 900 backend cases and more: $cases"
 fi
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -3,10 +3,8 @@
 # is there, else Debian's libonnx-testdata (opset 17), which runs anywhere. On the way, the texts of
 # all graphs, meanings and kernels must read back as themselves (--verify=texts).
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
-tw=${TILEWRIGHT:-build/tilewright}
+. tests/common
 archive=$(ls ../shared/data/onnx-backend-*.tar.xz 2>/dev/null | tail -n 1)
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 if [ -n "$archive" ] && tar -C "$tmp" -xf "$archive" 2>/dev/null; then
 	echo "backend cases of $(basename "$archive")"
 	cases=$tmp
@@ -28,7 +26,6 @@ fi
 
 # at_least LEAST NUMBER WHAT: of the last run. Skips are decided from tables, so a table that loses rows
 # would fail nothing.
-failed=0
 at_least() {
 	[ "${2:-0}" -ge "$1" ] && return
 	echo "FAIL backend: $2 $3, expected $1 or more"

@@ -1,13 +1,7 @@
 #!/bin/sh
 # Files that are wrong: one clear sentence, the right exit code, no crash, nothing half-written.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
-tw=${TILEWRIGHT:-build/tilewright}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 # refused WHAT CODES COMMAND...: the exit code is one of CODES, with one line on standard error.
 refused() {
@@ -37,7 +31,7 @@ graph small(%x: f32[N,3,8,8]) -> %y {
 }
 TEXT
 model=$tmp/model.onnx
-"$tw" optimize -q -O0 "$tmp/model.txt" "$model" || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+"$tw" optimize -q -O0 "$tmp/model.txt" "$model" || { failed=1; finish; exit; }
 size=$(wc -c <"$model")
 
 # 200 places to cut, from a seed; the loop runs in this shell, for the counts.
@@ -120,5 +114,4 @@ rc=$?
 [ $rc = 4 ] && grep -q "$(cat "$tmp/err")" "$tmp/checked" && pass ||
 	lose "check of a deep extent: exit code $rc: $(cat "$tmp/checked")"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

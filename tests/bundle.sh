@@ -2,14 +2,9 @@
 # Bundles from the command line: round trips of inputs and outputs, comparisons, damage, wrong shapes,
 # a full disk. Small models written as text.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
-tw=${TILEWRIGHT:-build/tilewright} amend=${BUILD:-build}/test/amend
+. tests/common
+amend=${BUILD:-build}/test/amend
 [ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 # expect CODE WHAT COMMAND...: the exit code, and for a failure one sentence.
 expect() {
@@ -37,11 +32,10 @@ graph small(%x: f32[N,3,8,8], %i: i64[N,2]) -> %y, %z {
 }
 TEXT
 cd "$tmp" || exit 1
-case $tw in /*) ;; *) tw=$OLDPWD/$tw ;; esac
 case $amend in /*) ;; *) amend=$OLDPWD/$amend ;; esac
 
 expect 0 "compile" "$tw" compile -q model.txt -o m.twb
-[ -e m.twb ] || { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+[ -e m.twb ] || { failed=1; finish; exit; }
 expect 0 "check of a whole bundle" "$tw" check m.twb
 expect 0 "inspect" "$tw" inspect m.twb --json
 "$tw" compile -q "$tmp/model.txt" -o kept.twb --keep kept && touch choices.none
@@ -214,5 +208,4 @@ rc=$?
 [ $rc = 6 ] && [ "$(cat err)" = "m.twb: cannot make a file for the kernels: File too large" ] && pass ||
 	lose "no room for kernels: exit code $rc: $(cat err)"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

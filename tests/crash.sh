@@ -3,16 +3,8 @@
 # bug, exit code 5. Neither it nor being killed leaves files: by SIGKILL, which nobody can answer,
 # since nothing has a name before it is complete.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright}
-case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
+. tests/common
 nm "$tw" 2>/dev/null | grep -q __asan_init && { echo "signals are AddressSanitizer's here"; exit 77; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
-
 cd "$tmp" || exit 1
 mkdir temporary
 export TMPDIR="$tmp/temporary" XDG_CACHE_HOME="$tmp/cache"
@@ -82,5 +74,4 @@ wait $pid && pass || lose "compile: $(cat err)"
 names=$(tr ' ' '\n' <seen | sort -u | tr '\n' ' ')
 case $names in "beside/m.txt " | "beside/m.twb beside/m.txt ") pass ;; *) lose "there was $names" ;; esac
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -1,14 +1,8 @@
 #!/bin/sh
 # usage: tests/derive.sh    the rules that derive may use, and what it says of bad input
 # shellcheck disable=SC2015  # pass cannot fail
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 # refuses CODE TEXT COMMAND...    it ends with this code and this one line, in half a minute
 refuses() {
@@ -105,5 +99,4 @@ timeout 30 "$tw" derive squares.e --constant X >out && grep -q "as given" out &&
 timeout 30 "$tw" derive 'expr f(X: f32[9000000000002,8], W: f32[4,8,3]) -> Y {
 	Y[p:9000000000000, f:4]: f32 = sum(c:8, r:3) X[p+r, c] * W[f, c, r] }' --depth 2 >out && pass || lose "huge extents: $(cat out)"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -5,14 +5,8 @@
 # told of in one line and not used; other options are other questions; a record comes first; two
 # processes may write at once; a terminal shows how far it is.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 cat >m.txt <<'END'
 graph g(%x: f32[1,64,7,7], %u: f32[1,128,28,28]) -> %y, %z {
@@ -101,5 +95,4 @@ if command -v script >/dev/null; then
 		lose "no progress: $(cat -v typescript)"
 fi
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

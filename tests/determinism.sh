@@ -5,12 +5,7 @@
 # by another path, with other temporary files, threads, language and environment, and an empty cache,
 # so the C compiler runs twice. Models: one of the zoo's (-a: all but the two large ones), and the
 # graphs of the golden tests that compile: every fifth (-a: all).
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}") zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/determinism-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
-
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 # compile_here LEVEL FILE OPTION...    in $tmp, into first.twb
 compile_here() {
@@ -50,7 +45,7 @@ twice() {
 	fi
 	compile_elsewhere "$level" "$@" 2>"$tmp/err" || { lose "compile $name -O$level: $(cat "$tmp/err")"; return; }
 	if cmp -s "$tmp/first.twb" "$tmp/another/second.twb"; then
-		passed=$((passed + 1))
+		pass
 	else
 		lose "two bundles of $name at -O$level: $(parts)"
 	fi
@@ -91,11 +86,10 @@ for t in tests/graph/*.t tests/passes/*.t; do
 	awk '/^-- /{p=($2=="in");next} p' "$t" >"$tmp/g.txt"
 	grep -q '^graph ' "$tmp/g.txt" || continue
 	if ! compile_here 0 g.txt 2>/dev/null; then # a test of what is refused, or of one pass alone
-		skipped=$((skipped + 1))
+		skip 1
 		continue
 	fi
 	twice "$t" 2 g.txt
 	twice "$t" 3 g.txt
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -1,13 +1,12 @@
 #!/bin/sh
 # The example is built against the installed library alone, as C and as C++, static and shared, and
 # runs a bundle with its own buffers.
+. tests/common
 # A library built with sanitizers is not what is installed.
 case $BUILD in */asan) exit 77 ;; esac
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 [ -f docs/tilewright.1 ] || { echo "no man page to install"; exit 1; }
 make --no-print-directory install PREFIX="$tmp/usr" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
-"$ZOO" squeezenet -o "$tmp/m.onnx" && "$TILEWRIGHT" compile -q "$tmp/m.onnx" -o "$tmp/m.twb" || exit 1
+"$zoo" squeezenet -o "$tmp/m.onnx" && "$tw" compile -q "$tmp/m.onnx" -o "$tmp/m.twb" || exit 1
 set -e
 cp examples/run.c "$tmp" # away from our headers
 cd "$tmp"

@@ -4,14 +4,8 @@
 # Choices are written by hand here, so that nothing is measured: a derivation, originals with all the
 # reasons there are, records that cannot be used. The steps are those that derive replays.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 # says TEXT COMMAND...    the command ends well, and its output has the text
 says() {
@@ -169,5 +163,4 @@ refuses 2 "m.txt is no bundle: expected one model, or a bundle and its model" "$
 refuses 2 "there is no node in m.txt called 'cnov'; did you mean 'conv'?; try: tilewright explain m.twb" \
 	"$tw" explain m.twb --node cnov
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -6,10 +6,9 @@
 # where expressions stand beside what they were derived from. .ci/run asks for 200.
 # Graphs FIRST, FIRST+1 … of a seed are the same at any time, so that a long run can be taken up
 # where it stopped. JOBS: processes at a time (2).
+. tests/common
 graphs=${BUILD:-build}/test/graphs
 [ -x "$graphs" ] || { echo "there is no $graphs"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 # Kernels that are used once must not push others out of the cache.
 export XDG_CACHE_HOME="$tmp"
 {

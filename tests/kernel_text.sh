@@ -3,13 +3,8 @@
 # target and by each C compiler that is here. Of the zoo, no kernel's C has more than two and a half
 # lines for each line of its loops, and 25, and no sum that a loop has been left by stands there twice.
 # shellcheck disable=SC2015,SC2016  # pass cannot fail; programs of awk
-tw=${TILEWRIGHT:-build/tilewright}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL kernel_text $*"; }
+. tests/common
+about="kernel_text "
 
 # check NAME LINES KERNEL: the file has at most so many lines, and no function that nobody calls
 check() {
@@ -109,5 +104,4 @@ for model in squeezenet mobilenetv2 bert-tiny dcgan; do
 	once "$model"
 done
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

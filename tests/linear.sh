@@ -5,13 +5,12 @@
 # two passes, 2.2 times as many at most for twice as much of each kind. What is quadratic takes four
 # times. With -a programs of up to 100,000 nodes, else of an eighth of that; a condition in one piece
 # has the 10,000 operations that a text may.
+. tests/common
 BUILD=${BUILD:-build}
 valgrind --tool=none "$BUILD/tilewright" --version >/dev/null 2>&1 ||
 	{ echo "skipped: no valgrind, or none for this build"; exit 77; }
 part=8
 [ "$1" = -a ] && part=1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 
 program() { # KIND COUNT
 	awk -v kind="$1" -v count="$2" 'BEGIN {
@@ -45,7 +44,6 @@ counted() { # KIND COUNT
 	awk '$1 == "summary:" { print $2 }' "$tmp/out"
 }
 
-failed=0
 while read -r kind count; do
 	count=$((count / part))
 	once=$(counted "$kind" "$count") && twice=$(counted "$kind" $((2 * count))) || exit 1

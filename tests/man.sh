@@ -1,19 +1,15 @@
 #!/bin/sh
 # The man page names every verb, option and list that the program has, and nothing else.
-tw=${TILEWRIGHT:-build/tilewright}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
+. tests/common
 
 # check WHAT: the two lists are equal
 check() {
 	sort -u "$tmp/$1.program" >"$tmp/program"
 	sort -u "$tmp/$1.page" >"$tmp/page"
 	if [ -s "$tmp/program" ] && cmp -s "$tmp/program" "$tmp/page"; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL $1 of the program (-) and of docs/tilewright.1 (+):"
+		lose "$1 of the program (-) and of docs/tilewright.1 (+):"
 		diff -u "$tmp/program" "$tmp/page" | grep '^[-+][^-+]'
 	fi
 }
@@ -42,5 +38,4 @@ check lists
 section EXIT | grep -o '^[0-9] ' >"$tmp/codes.page"
 check codes
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

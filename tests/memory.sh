@@ -6,16 +6,11 @@
 # library cannot allocate is done without, which is no failure: the bundle must be the one that is
 # made without the limit, too.
 # shellcheck disable=SC3045 # ulimit -d: dash and bash have it
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
+. tests/common
 nm "$tw" 2>/dev/null | grep -q __asan_init && { echo "memory is AddressSanitizer's here"; exit 77; }
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/memory-XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
 
 # An empty cache: what it holds would spare running the C compiler.
 export XDG_CACHE_HOME="$tmp/cache"
-
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
 
 [ $# -gt 0 ] || set -- resnet50 vgg11
 for model; do
@@ -35,9 +30,8 @@ for model; do
 		elif ! cmp -s "$tmp/free.twb" "$tmp/tight.twb"; then
 			lose "$model at -O$level is compiled otherwise in $limit KiB"
 		else
-			passed=$((passed + 1))
+			pass
 		fi
 	done
 done
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

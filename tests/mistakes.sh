@@ -10,6 +10,8 @@
 # has, are mistakes of the table, and fail. Models are compiled without DeriveExpressions: which calls
 # there are would depend on times. Models: graphs beside the table, and programs of the zoo.
 # Rows with `units` are found when one of these tests fails.
+. tests/common
+about="mistakes: "
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 here=$build/mistakes
@@ -126,17 +128,10 @@ work() {
 # shellcheck disable=SC2086  # several files
 names=$(sed -n 's/^row //p' $rows)
 if [ $# = 0 ]; then
-	passed=0 failed=0
 	for row in $names; do
-		if why=$(fits "$row"); then
-			passed=$((passed + 1))
-		else
-			echo "FAIL mistakes: $row: $why"
-			failed=$((failed + 1))
-		fi
+		if why=$(fits "$row"); then pass; else lose "$row: $why"; fi
 	done
-	echo "$passed passed, $failed failed, 0 skipped"
-	[ $failed = 0 ]
+	finish
 	exit
 fi
 
@@ -155,10 +150,10 @@ for name in $(for row in $names; do value "$row" models | tr ' ' '\n'; done | so
 	*) "$build/zoo" "$name" -o "$here/models/$name.onnx" || exit 1 ;;
 	esac
 	"$build/tilewright" compile -q "$(model "$name")" -o "$here/right.twb" >"$here/right" 2>&1 || {
-		echo "FAIL mistakes: $name without any: $(tail -n 1 "$here/right")"
+		lose "$name without any: $(tail -n 1 "$here/right")"
 		exit 1
 	}
-	! grep -q "is wrong" "$here/right" || { echo "FAIL mistakes: $name without any"; cat "$here/right"; exit 1; }
+	! grep -q "is wrong" "$here/right" || { lose "$name without any"; cat "$here/right"; exit 1; }
 done
 
 number=0
@@ -169,7 +164,7 @@ while [ $number -lt "$jobs" ]; do
 done
 wait
 
-found=0 failed=0 all=0
+found=0 all=0
 for row in $names; do
 	said=$(cat "$here/said/$row")
 	why=$(value "$row" missed)
@@ -178,16 +173,14 @@ for row in $names; do
 	case $said in
 	found*)
 		found=$((found + 1))
+		pass
 		[ -z "$why" ] || echo "     and the table says that it is not: $why" ;;
 	missed*)
-		[ -n "$why" ] || { echo "FAIL mistakes: $row is not found"; failed=$((failed + 1)); } ;;
-	*)
-		echo "FAIL mistakes: $row says nothing about proving"
-		failed=$((failed + 1)) ;;
+		if [ -n "$why" ]; then pass; else lose "$row is not found"; fi ;;
+	*) lose "$row says nothing about proving" ;;
 	esac
 done
 echo "$found found of $all"
-[ $((100 * found)) -ge $((least * all)) ] || { echo "FAIL mistakes: less than $least %"; failed=$((failed + 1)); }
+[ $((100 * found)) -ge $((least * all)) ] || lose "less than $least %"
 rm -rf "$here"/tree*
-echo "$((all - failed)) passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -8,20 +8,18 @@
 #
 # Without -a only models that take seconds. tests/model/main.c says how a .ref is made.
 # shellcheck disable=SC2012  # our own file names
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo} model=${BUILD:-build}/test/model
+. tests/common
+about="model "
+model=${BUILD:-build}/test/model
 [ -x "$model" ] || { echo "there is no $model"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
 FAST="bert-tiny longformer-tiny fsrcnn dcgan squeezenet mobilenetv2 resnet18 light_squeezenet light_shufflenet"
 SOME=3
 case $BUILD in */asan) FAST="bert-tiny" ;; esac # sanitizers make the compiler slow
 
-lose() { failed=$((failed + 1)); echo "FAIL model $*"; }
 # check SIGN A B WHAT: A SIGN B holds, and both are numbers
 check() {
 	if awk -v a="$2" -v b="$3" "BEGIN { exit !(a ~ /^[0-9]/ && a $1 b) }"; then
-		passed=$((passed + 1))
+		pass
 	else
 		lose "$4: $2, expected $1 $3; $(tail -n 1 "$tmp/err")"
 	fi
@@ -113,12 +111,11 @@ for name; do
 	make_model "$name" "$tmp/m.onnx" 2>"$tmp/err"
 	case $? in
 	0) ;;
-	77) skipped=$((skipped + 1)); echo "skipped model $name: no ONNX test data"; continue ;;
+	77) skip 1; echo "skipped model $name: no ONNX test data"; continue ;;
 	*) lose "$name: $(cat "$tmp/err")"; continue ;;
 	esac
 	compare_levels "$name"
 	perturb_weights "$name"
 	echo "$name: errors$worst; a perturbed weight moves it by $least or more, of $count"
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

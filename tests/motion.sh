@@ -3,19 +3,15 @@
 #
 # LICM.weigh=0 compares the two codes of each kernel; the choice is recorded, can be taken from a
 # record, and given otherwise.
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0
 
 # holds WORDS COMMAND...
 holds() {
 	words=$1
 	shift
-	if "$@" >out 2>&1; then passed=$((passed + 1)); else
-		failed=$((failed + 1))
-		echo "FAIL $words: $(cat out)"
+	if "$@" >out 2>&1; then pass; else
+		lose "$words: $(cat out)"
 	fi
 }
 
@@ -58,5 +54,4 @@ text none
 holds "all moved is what the passes make" cmp moved.c plain.c
 holds "none moved is what the others make" cmp still.c none.c
 holds "these differ" sh -c '! cmp -s moved.c still.c'
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

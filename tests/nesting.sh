@@ -2,15 +2,7 @@
 # Graphs inside graphs: as deep as the importer lets them be they compile and run; deeper ones are
 # refused with a sentence.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright}
-case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
-
+. tests/common
 cd "$tmp" || exit 1
 nested() {
 	awk -v n="$1" 'BEGIN {
@@ -34,5 +26,4 @@ for depth in 60 100000; do
 		lose "$depth nested graphs: exit code $rc: $(head -n 3 err)"
 done
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -5,7 +5,7 @@
 # Debian's libonnx-dev where that is installed (make deps), or another that ONNX_PROTO names. (Their
 # IR_VERSION is an alias of the newest version.)
 cd "$(dirname "$0")/.." || exit 1
-tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+. tests/common
 
 # "message.inner name number", one line for each field and enum value; a oneof is no level.
 facts() {

@@ -4,18 +4,15 @@
 # Takes a small model of each kind. $ONNX_LIGHT may name a folder of the light models, whose weights
 # are then made too.
 cd "$(dirname "$0")/.." || exit 1
-zoo=${ZOO:-build/zoo}
+. tests/common
 [ -x "$zoo" ] || { echo "there is no $zoo"; exit 1; }
-tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
 check() { # check WHAT COMMAND...: one test
 	what=$1
 	shift
 	if "$@" >"$tmp/out" 2>&1; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL zoo: $what"
+		lose "zoo: $what"
 		cat "$tmp/out"
 	fi
 }
@@ -49,5 +46,4 @@ check "a full disk" refuses 6 "cannot write" "$zoo" bert-tiny -o /dev/full
 for file in "${ONNX_LIGHT:-none}"/*.onnx; do
 	[ -f "$file" ] && check "$file gets weights" "$zoo" reweight "$file" -o "$tmp/weights.onnx"
 done
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

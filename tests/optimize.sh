@@ -2,13 +2,7 @@
 # optimize, model by model: what is written reads back, is stable (optimising it again changes
 # nothing), and, where ONNX Runtime is found (ORT_LIBRARY, or build/ort as `make bench` leaves it),
 # loads there and gives the same outputs.
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 ort=
 ls build/ort/onnxruntime/capi/libonnxruntime.so* >/dev/null 2>&1 && ort=1
@@ -38,7 +32,7 @@ for model in resnet18 mobilenetv2 squeezenet dcgan bert-tiny; do
 			if cmp -s "$tmp/a" "$tmp/b"; then pass; else
 				lose "$model $batch -O$level: optimising twice is not optimising once"; fi
 		done
-		if [ -z "$ort" ]; then skipped=$((skipped + 1)); continue; fi
+		if [ -z "$ort" ]; then skip 1; continue; fi
 		d=$(difference "$in" "$tmp/out3.onnx")
 		if awk -v d="$d" 'BEGIN { exit !(d != "none" && d <= 1e-5) }'; then pass; else
 			lose "$model $batch: outputs differ by $d after optimize; $(cat "$tmp/err")"; fi
@@ -60,5 +54,4 @@ for line in "^# after FoldConstant$" "^# after SimplifyInference (unchanged)$" "
 	"^FoldConstant: evaluate: /embeddings/Gather -> " "^FoldConstant  *[0-9.]* ms  *[0-9]* -> [0-9]* nodes"; do
 	if grep -q "$line" "$tmp/err"; then pass; else lose "no line $line with the instruments on"; fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

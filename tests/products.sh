@@ -3,21 +3,17 @@
 #
 # At -O3 a search makes products of sums over windows where that is measured to be faster; at -O2
 # what the library has no kernel for stays loops.
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0 skipped=0
 
 # steps EXPECTED FILE: what steps the model has, of a library and our own
 steps() {
 	"$tw" compile -q -O2 --prove=none "$2" -o m.twb
 	seen=$("$tw" inspect m.twb | sed -n 's/^ *[0-9]  kernel .*/kernel/p; s/^ *[0-9]  vendor  *|* *\([a-z]*\) .*/\1/p' | xargs)
 	if [ "$seen" = "$1" ]; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL $2: expected $1, saw $seen"
+		lose "$2: expected $1, saw $seen"
 	fi
 }
 
@@ -25,14 +21,13 @@ steps() {
 derived() {
 	"$tw" compile -q -O3 --prove=none --log "$1" -o m.twb 2>log
 	if grep -q '^DeriveExpressions: .* -> Expression' log; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL $1: nothing was derived"
+		lose "$1: nothing was derived"
 	fi
 }
 
-"$tw" --version | grep -q oneDNN || { echo "0 passed, 0 failed, 1 skipped"; exit 0; }
+"$tw" --version | grep -q oneDNN || { skip 1; finish; exit; }
 
 # An image with one channel: 25 taps of 56 channels would be 280 MB.
 cat >plain.g <<'END'
@@ -133,17 +128,16 @@ END
 grep -s winograd kept/choices.jsonl >with.jsonl
 for way in apart whole; do
 	if [ ! -s with.jsonl ] || grep -q post= with.jsonl; then
-		skipped=$((skipped + 1))
+		skip 1
 		continue
 	fi
 	sed "/\"apart conv/s/\"chosen\": \"[a-z]*\"/\"chosen\": \"$way\"/" kept/choices.jsonl >"$way.jsonl"
 	"$tw" compile -q silu.g -o m.twb --choices "$way.jsonl" || failed=$((failed + 1))
 	seen=$("$tw" inspect m.twb | grep -c '^ *[0-9]  kernel ')
 	if [ "$seen" = "$([ $way = apart ] && echo 1 || echo 0)" ]; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL silu.g $way: $seen kernels"
+		lose "silu.g $way: $seen kernels"
 	fi
 done
 
@@ -168,13 +162,11 @@ if grep -q '"apart conv' kept/choices.jsonl; then
 	sed '/"apart conv/s/"chosen": "[a-z]*"/"chosen": "apart"/' kept/choices.jsonl >late.jsonl
 	"$tw" compile -q late.g -o m.twb --choices late.jsonl 2>err || failed=$((failed + 1))
 	if [ ! -s err ]; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL late.g: $(cat err)"
+		lose "late.g: $(cat err)"
 	fi
 else
-	skipped=$((skipped + 1))
+	skip 1
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -3,16 +3,8 @@
 # it is and the time left, on one line that is gone at the end, of a failure too; nothing of it where
 # standard error is no terminal, or with -q.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright}
-case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
+. tests/common
 command -v script >/dev/null || { echo "script (util-linux) is missing"; exit 77; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
-
 cd "$tmp" || exit 1
 # Thirty kernels that differ, in five parts; a compiler that takes longer for each next one.
 i=0
@@ -71,5 +63,4 @@ CC=cc "$tw" compile -O0 m.txt -o m.twb >out 2>err && pass || lose "compile: $(ca
 script -qec "CC=cc $tw compile -O0 m.txt -o m.twb 2>err" typescript </dev/null >/dev/null 2>&1
 [ ! -s err ] && pass || lose "progress in a file: $(cat -v err)"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

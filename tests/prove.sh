@@ -3,17 +3,12 @@
 # with plans that are well-formed and wrong, and denials: choices that were found wrong are not made.
 # tests/mistakes.sh tries whether mistakes of the compiler are found.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright} amend=${BUILD:-build}/test/amend
+. tests/common
+about="proving: "
+amend=${BUILD:-build}/test/amend
 [ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
 case $amend in /*) ;; *) amend=$PWD/$amend ;; esac
 cd "$tmp" || exit 1
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL proving: $*"; }
 
 # proves FILE PATTERN [OPTION ...]: what compile says behind "proved: "; the bundle proves, too.
 proves() {
@@ -271,5 +266,4 @@ if [ "$vendor" ]; then
 	denied plan.g layout y "5 vendor" "1 kernel, 3 vendor"
 	"$tw" inspect after.twb | grep -q 'f32\[2,16,9,11\]  *relu' && pass || lose "deny layout: %y is blocked"
 fi
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -3,10 +3,9 @@
 #
 # Compiled, interpreted and (where it is installed) ONNX Runtime must agree: tests/random/main.c.
 # .ci/run asks for 200 of each.
+. tests/common
 random=${BUILD:-build}/test/random
 [ -x "$random" ] || { echo "there is no $random"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
 
 cat >"$tmp/one" <<'SCRIPT'
 "$1" "$4" "$2" "$3" >"$5/$4" 2>"$5/$4.err"

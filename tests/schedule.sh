@@ -1,11 +1,7 @@
 #!/bin/sh
 # All of the lesson in docs/schedules.md: its files are written as it says, its commands run. Each bundle
 # is proved, and at small sizes the interpreter compares the loops before and behind the script.
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-tw=${TILEWRIGHT:-build/tilewright}
-case $tw in /*) ;; *) tw=$PWD/$tw ;; esac
-passed=0 failed=0
+. tests/common
 
 tests/lesson docs/schedules.md "$tmp"
 cd "$tmp" || exit 1
@@ -13,10 +9,9 @@ cd "$tmp" || exit 1
 # One command of the lesson, and what its output must hold.
 try() {
 	if sh -c "$1" >out 2>&1 && grep -q "$2" out; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL schedule: $1"
+		lose "schedule: $1"
 		cat out
 	fi
 }
@@ -38,5 +33,4 @@ while read -r command; do
 	try "$tw ${command#build/tilewright }" '^kernel \|^k0_'
 done <print
 [ $passed -ge 13 ] || failed=$((failed + 1))
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

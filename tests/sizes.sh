@@ -1,10 +1,7 @@
 #!/bin/sh
 # usage: tests/sizes.sh    which sizes a model is compiled for where --shape says none
-tw=$(realpath "${TILEWRIGHT:-build/tilewright}")
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+. tests/common
 cd "$tmp" || exit 1
-passed=0 failed=0
 
 # sizes EXPECTED GRAPH OPTION...    of a graph, without its first words
 sizes() {
@@ -15,10 +12,9 @@ sizes() {
 	seen=$(unzip -p g.twb sizes.json 2>/dev/null)
 	rm -f g.twb
 	if [ "$seen" = "$expected" ]; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL expected $expected, saw $seen $(cat err)"
+		lose "expected $expected, saw $seen $(cat err)"
 	fi
 }
 
@@ -78,8 +74,8 @@ accept() {
 
 compare() {
 	case $text in
-	*"$expected"*) passed=$((passed + 1)) ;;
-	*) failed=$((failed + 1)); echo "FAIL $*: expected '$expected', saw '$text'" ;;
+	*"$expected"*) pass ;;
+	*) lose "$*: expected '$expected', saw '$text'" ;;
 	esac
 }
 "$tw" compile -q -O0 g.g -o r.twb --shape N=1..16:4 --shape W=32..64
@@ -150,11 +146,9 @@ for rows in 1 300; do
 		/"ms":/ { gsub(/[^0-9.e+-]/, "", $2); ms = $2 }
 		/"gflops":/ { gsub(/[^0-9.e+-]/, "", $2); seen += ms * $2 * 1e6 }
 		END { exit !(seen > 0.999 * want && seen < 1.001 * want) }'; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		echo "FAIL operations of $rows rows"
+		lose "operations of $rows rows"
 	fi
 done
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -4,13 +4,10 @@
 # attention, whose means of values are smaller than those, and in BERT: its LayerNorms are made of
 # single operators, behind which models/weights.c expects the variance of what was normalised, up to
 # 3, where it is one.
-zoo=${ZOO:-build/zoo} model=${BUILD:-build}/test/model
+. tests/common
+about="spread "
+model=${BUILD:-build}/test/model
 [ -x "$model" ] || { echo "there is no $model"; exit 1; }
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-lose() { failed=$((failed + 1)); echo "FAIL spread $*"; }
 
 # check NAME PRODUCTS LEAST: so many products, each with a deviation from LEAST to 3
 check() {
@@ -19,7 +16,7 @@ check() {
 	seen=$(awk -v least="$3" '
 		{ n++; if (!($1 >= least && $1 <= 3)) print $2 " has deviation " $1 }
 		END { print n + 0 " products" }' "$tmp/spread")
-	if [ "$seen" = "$2 products" ]; then passed=$((passed + 1)); else lose "$1: $seen"; fi
+	if [ "$seen" = "$2 products" ]; then pass; else lose "$1: $seen"; fi
 }
 
 check resnet18 21 0.3
@@ -33,5 +30,4 @@ check gcn 121 0.3
 check longformer-tiny 5 0.2
 check bert-tiny 13 0.2
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+finish

@@ -3,13 +3,7 @@
 # AVX-512 hidden from the vendor library, a bundle for another processor, an AVX-512 bundle refused by
 # a machine (qemu) that has none.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 "$zoo" squeezenet -o "$tmp/m.onnx" || exit 1
 for t in v3 v4; do
@@ -53,7 +47,7 @@ aarch64) other=cpu:x86-64-v3 triple=x86_64-linux-gnu machine=62 ;;
 esac
 printf 'graph g(%%x: f32[N,300]) -> %%y {\n  %%y = Exp(%%x)\n}\n' >"$tmp/small.txt"
 for cc in cc clang; do
-	command -v $cc >/dev/null || { skipped=$((skipped + 1)); continue; }
+	command -v $cc >/dev/null || { skip 1; continue; }
 	CC=$cc "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" --target $other 2>"$tmp/err"
 	rc=$?
 	[ $rc = 6 ] && [ "$(cat "$tmp/err")" = "the C compiler '$cc' cannot make code for $other   [hint: \
@@ -70,7 +64,7 @@ if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
 	[ $rc = 6 ] && grep -q "tilewright compile" "$tmp/err" && pass ||
 		lose "a bundle for $other here: exit code $rc: $(cat "$tmp/err")"
 else
-	skipped=$((skipped + 2))
+	skip 2
 fi
 
 sanitized=
@@ -82,7 +76,6 @@ if [ -z "$sanitized" ] && command -v qemu-x86_64 >/dev/null; then
 	grep -q 'needs AVX-512 (cpu:x86-64-v4); this machine has x86-64-v3: run `tilewright compile' \
 		"$tmp/err" && pass || lose "a v4 bundle on Haswell says: $(grep -v warning "$tmp/err")"
 else
-	skipped=$((skipped + 2))
+	skip 2
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

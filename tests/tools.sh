@@ -1,16 +1,14 @@
 #!/bin/sh
 # The project's own tools: the golden runner and lint must see what is wrong, and only that.
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
+. tests/common
 
 # check NAME EXPECTED ACTUAL
 check() {
 	if [ "$2" = "$3" ]; then
-		passed=$((passed + 1))
+		pass
 	else
-		failed=$((failed + 1))
-		printf 'FAIL %s\nexpected: %s\nsaw: %s\n' "$1" "$2" "$3"
+		lose "$1"
+		printf 'expected: %s\nsaw: %s\n' "$2" "$3"
 	fi
 }
 
@@ -137,10 +135,9 @@ debug() {
 	printf 'source tools/gdb.py\nset confirm off\ntbreak %s\nrun\n' "$function" >"$tmp/commands"
 	printf 'debug %s\n' "$@" >>"$tmp/commands"
 	# shellcheck disable=SC2086  # words
-	gdb -batch -x "$tmp/commands" --args "${TILEWRIGHT:-build/tilewright}" print $words "$tmp/g.txt" 2>&1 |
+	gdb -batch -x "$tmp/commands" --args "$tw" print $words "$tmp/g.txt" 2>&1 |
 		sed '1,/^Temporary breakpoint 1, /d; /^[0-9]*\t/d'
 }
-skipped=0
 if command -v gdb >/dev/null && gdb -batch -ex 'python print(1)' >/dev/null 2>&1; then
 	check "a graph, a node, a value, an extent for the debugger" \
 		'graph g(%x: f32[N,8]) -> %y {
@@ -167,7 +164,7 @@ for i0 in N*8 @vector
 	check "what the debugger cannot print" 'debug: expected one of Graph, Node, Value, Type, Expr, Stage, Program, Stmt, Kernel, saw Buf *' \
 		"$(debug -O0 graph_print buf | sed 1d)"
 else
-	skipped=4
+	skip 4
 	echo "no gdb with Python here: what the debugger prints is not tested"
 fi
 
@@ -242,5 +239,4 @@ src/passes/names.c:4: there is no once()
 src/passes/names.c:4: there is no not()' \
 	"$(find . -type f | awk -f "$tools/names.awk" - src/passes/names.c src/base/words.c)"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -4,13 +4,8 @@
 #
 # It is hidden by files of its names that are no libraries, found first.
 # shellcheck disable=SC2015  # pass cannot fail
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL without oneDNN: $*"; }
+. tests/common
+about="without oneDNN: "
 
 "$tw" --version | grep -q '^backends: cpu, oneDNN [0-9.]*$' || { echo "no oneDNN to hide"; exit 77; }
 
@@ -33,5 +28,4 @@ without "$tw" run --self-test "$tmp/with.twb" >"$tmp/said"
 grep -qx "note: $reason: fallback kernels are used" "$tmp/said" && pass || lose "run says: $(cat "$tmp/said")"
 grep -q '^self-test: 1 output agrees' "$tmp/said" && pass || lose "self-test: $(cat "$tmp/said")"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -3,13 +3,7 @@
 # 3, 5 and 16 threads, every emitted object imports nothing, all texts on the way read back, each
 # bundle passes its own self-test. With ONNX Runtime at hand, its outputs.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
-tw=${TILEWRIGHT:-build/tilewright} zoo=${ZOO:-build/zoo}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0 skipped=0
-
-pass() { passed=$((passed + 1)); }
-lose() { failed=$((failed + 1)); echo "FAIL $*"; }
+. tests/common
 
 ort=
 ls build/ort/onnxruntime/capi/libonnxruntime.so* >/dev/null 2>&1 && ort=1
@@ -40,12 +34,11 @@ for model; do
 			diff -r "$tmp/out1" "$tmp/out$threads" >/dev/null && pass ||
 				lose "$model, batch $batch: other bits at $threads threads"
 		done
-		if [ -z "$ort" ]; then skipped=$((skipped + 1)); continue; fi
+		if [ -z "$ort" ]; then skip 1; continue; fi
 		d=$("$tw" bench --json --rounds 1 --shape batch=$batch "$tmp/m.twb" "$tmp/m.onnx/ort" 2>"$tmp/err" |
 			awk '/"difference":/ { gsub(/[",]/, ""); d = $2 } END { print d == "" ? "none" : d }')
 		awk -v d="$d" 'BEGIN { exit !(d != "none" && d <= 1e-4) }' && pass ||
 			lose "$model, batch $batch: outputs differ by $d from ONNX Runtime's; $(cat "$tmp/err")"
 	done
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish
