@@ -69,6 +69,14 @@ is_even(const Assigner *a, const Value *value)
 	return channels_of(value, &channels) && channels % a->block == 0;
 }
 
+/* Whether these are an image's: so few that they stay plain, as blocks would be mostly padding. */
+static bool
+are_few(const Assigner *a, const Dim *channels)
+{
+	int64_t count;
+	return dim_is_const(channels, &count) && count < a->block / 2;
+}
+
 /* ---- how a group reads ---- */
 
 /* 0 at each iteration: of groups of one channel, that channel. */
@@ -169,14 +177,6 @@ value_of(const NodeInfo *info, const Program *p, const Tensor *tensor)
 	return NULL;
 }
 
-/* Images of few channels stay plain. */
-static bool
-is_image(const Assigner *a, const Tensor *tensor)
-{
-	int64_t channels;
-	return dim_is_const(tensor->hi[1], &channels) && channels < a->block / 2;
-}
-
 /* Whether the library has a real implementation between values as they are stored: not for groups
  * of channels that are no whole blocks, say, or for weights that it cannot pack, as they are given
  * at run time, or for a convolution whose result is an image. */
@@ -188,13 +188,13 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 	int narg = 0;
 	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
 	const Value *value = weights ? value_of(info, p, weights) : NULL;
-	args[narg++] = argument(a, source, !is_image(a, source));
+	args[narg++] = argument(a, source, !are_few(a, source->hi[1]));
 	if (weights) {
 		args[narg++] = argument(a, weights, false);
 		args[narg - 1].is_weight = value && value_fixed(value);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
-	args[narg++] = argument(a, m->result.tensor, !is_image(a, m->result.tensor));
+	args[narg++] = argument(a, m->result.tensor, !are_few(a, m->result.tensor->hi[1]));
 	VendorCall query = {m->row->name, narg, args, m->nattr, m->attrs};
 	return oracle->measure(oracle->self, &query, NULL, NULL);
 }
@@ -221,7 +221,7 @@ examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program 
 		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->operands[1].tensor;
 		int64_t channels;
 		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
-			info->wants_source = channels >= a->block / 2;
+			info->wants_source = !are_few(a, p->inputs[i]->hi[1]);
 		if (is_source)
 			info->takes[i] = info->wants_source;
 	}
@@ -331,7 +331,7 @@ static bool
 may_be_blocked(const Assigner *a, const NodeInfo *info, const Value *value)
 {
 	int64_t channels;
-	return channels_of(value, &channels) && channels >= a->block / 2 &&
+	return channels_of(value, &channels) && !are_few(a, value->type.dims[1]) &&
 	       (info->role != ROLE_KEEPER || inputs_are_blocked(info, value)) &&
 	       !pass_denied(a->context, "layout", value->name);
 }
