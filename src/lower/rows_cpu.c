@@ -39,13 +39,8 @@ rows_of(Coster *c, const Group *group, int lane, int k, bool must_share)
 int
 rows_choose(Coster *c, const Group *group, int lane, int *row)
 {
-	const Stage *stage = group->program->stages[0];
-	if (stage->kind != STAGE_reduce || stage->scan || reduce_info(stage->reduce)->states != 1 ||
-	    reduce_info(stage->reduce)->freedom == REDUCE_ordered)
+	if (!program_reduction(group->program))
 		return 0;
-	for (int s = 1; s < group->program->nstage; s++)
-		if (group->program->stages[s]->kind != STAGE_map)
-			return 0;
 	for (int turn = 0; turn < 2; turn++)
 		for (*row = group->nshared - 1; *row >= 0; --*row) {
 			int rows = rows_of(c, group, lane, *row, turn == 0);

@@ -56,16 +56,12 @@ typedef struct Choice {
 	int *vector_iter;
 } Choice;
 
-/* Reductions across lanes need one state and no order. */
 static bool
 may_vectorise(const Stage *stage, int iter)
 {
 	if (stage->kind == STAGE_scatter || stage->scan)
 		return false;
-	if (iter < stage->nloop)
-		return true;
-	const ReduceInfo *info = reduce_info(stage->reduce);
-	return info->states == 1 && info->freedom != REDUCE_ordered;
+	return iter < stage->nloop || reduce_in_parts(stage->reduce);
 }
 
 static bool

@@ -17,20 +17,6 @@ enum {
 	LONG_WORK = 256 << 10, /* terms below which a second kernel costs more than it brings */
 };
 
-/* The one reduction of the program if it comes first and its terms may be combined in any order. */
-static const Stage *
-the_reduction(const Program *program)
-{
-	const Stage *stage = program->stages[0];
-	for (int s = 1; s < program->nstage; s++)
-		if (program->stages[s]->kind != STAGE_map)
-			return NULL;
-	if (stage->kind != STAGE_reduce || stage->scan)
-		return NULL;
-	const ReduceInfo *info = reduce_info(stage->reduce);
-	return info->states == 1 && info->freedom != REDUCE_ordered ? stage : NULL;
-}
-
 /* Iterator k of the sum as two: chunks of `size`, and the positions within one. */
 static void
 split_iterator(ExprCtx *ctx, const Stage *stage, int k, int64_t size, Bijection *out)
@@ -99,7 +85,7 @@ split_reduction(Arena *arena, const Program *program, const Target *target)
 {
 	Group group;
 	const char *reason;
-	const Stage *stage = the_reduction(program);
+	const Stage *stage = program_reduction(program);
 	if (!stage || !group_analyse(arena, program, target, &group, &reason))
 		return NULL;
 	if (probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)

@@ -56,17 +56,14 @@ extent_of(const Iter *iter)
 	return is_known ? hi : 0;
 }
 
-/* Terms of a reduction over a small box with one state, behind which stages are maps; else 0. */
+/* Terms of a reduction over a small box, behind which stages are maps; else 0. */
 static int64_t
 window_terms(const Program *p)
 {
-	const Stage *stage = p->stages[0];
+	const Stage *stage = program_reduction(p);
 	int64_t terms = 1;
-	if (stage->kind != STAGE_reduce || reduce_info(stage->reduce)->states != 1)
+	if (!stage)
 		return 0;
-	for (int s = 1; s < p->nstage; s++)
-		if (p->stages[s]->kind != STAGE_map)
-			return 0;
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
 		int64_t extent = extent_of(&stage->iters[i]);
 		terms = extent > MAX_WINDOW ? 0 : terms * extent;

@@ -323,6 +323,18 @@ part_of(const Readers *readers, int first, int last)
 	                   outputs.data);
 }
 
+const Stage *
+program_reduction(const Program *program)
+{
+	const Stage *first = program->stages[0];
+	if (first->kind != STAGE_reduce || first->scan || !reduce_in_parts(first->reduce))
+		return NULL;
+	for (int s = 1; s < program->nstage; s++)
+		if (program->stages[s]->kind != STAGE_map)
+			return NULL;
+	return first;
+}
+
 Program *
 program_part(Arena *arena, const Program *program, int first, int last)
 {

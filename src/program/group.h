@@ -36,6 +36,10 @@ bool group_analyse(Arena *arena, const Program *program, const Target *target, G
  * cache, and its shared loops occupy the cores. FuseOps asks this before it joins nodes. */
 bool group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason);
 
+/* The reduction that a program is, with maps behind it, and whose terms may be reduced in parts;
+ * NULL: it is something else. */
+const Stage *program_reduction(const Program *program);
+
 /* The program cut into programs that each are one kernel, in order. Tensors that cross a cut are
  * outputs of one part and inputs of later ones, by the same Tensor pointer. */
 typedef VEC(Program *) ProgramVec;

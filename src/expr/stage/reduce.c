@@ -20,6 +20,12 @@ reduce_info(ReduceOp op)
 	return &rows[op];
 }
 
+bool
+reduce_in_parts(ReduceOp op)
+{
+	return rows[op].states == 1 && rows[op].freedom != REDUCE_ordered;
+}
+
 ExprOp
 reduce_fold(int op)
 {

@@ -29,6 +29,10 @@ const ReduceInfo *reduce_info(ReduceOp op);
 /* The scalar operation that joins two terms; EX_COUNT where `op` has none, or is no reduction. */
 ExprOp reduce_fold(int op);
 
+/* Whether terms may be reduced in parts, lanes or pieces, that are then reduced as terms are: one
+ * state and no order. */
+bool reduce_in_parts(ReduceOp op);
+
 /* The accumulator type a sum or product of `type` uses by default. */
 DType reduce_accumulator(ReduceOp op, DType type);
 
