@@ -506,6 +506,30 @@ START_TEST(relaxed_loops_are_not_read)
 }
 END_TEST
 
+/* The copy of what the last stage reads looks like the first, whose reads are in range, but for a
+ * tensor in an index, or in the condition of another index: without the last stage's conditions,
+ * B[i] may be anything. */
+START_TEST(another_index_is_not_certain)
+{
+	static const char *const texts[] = {
+		"expr f(A: i32[5], B: i32[5], K: u8[8], X: f32[8,256]) -> Y, Z {\n"
+		"Y[i:5]: f32 = 0 <= i64(A[i]) && i64(A[i]) < 8 ? X[A[i], K[A[i]]] : 0\n"
+		"Z[i:5]: f32 = 0 <= i64(A[i]) && i64(A[i]) < 8 && 0 <= i64(B[i]) && i64(B[i]) < 8\n"
+		"    ? X[A[i], K[B[i]]] : 0 }",
+		"expr f(A: i32[5], B: i32[5], K: u8[9], X: f32[8,9,256]) -> Y {\n"
+		"Y[i:5]: f32 = 0 <= i64(A[i]) && i64(A[i]) < 8 && 0 <= i64(B[i]) && i64(B[i]) < 9\n"
+		"    ? X[A[i], A[i], K[B[i]]] : 0 }"};
+	open_ctx();
+	Program *p = program_parse(ctx, "index.e", texts[_i]);
+	program_check(p);
+	Reason why = NULL;
+	const Stage *last = p->stages[p->nstage - 1];
+	ck_assert_ptr_null(derive_extract(p, last, read_of(last, p->inputs[3]), &why));
+	ck_assert_str_eq(why, "a read would not certainly be in range");
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(what_does_not_apply_says_why)
 {
 	open_ctx();
@@ -548,6 +572,7 @@ main(void)
 	tcase_add_test(t, merged_sums_have_both_guards);
 	tcase_add_test(t, an_output_keeps_its_guard);
 	tcase_add_test(t, relaxed_loops_are_not_read);
+	tcase_add_loop_test(t, another_index_is_not_certain, 0, 2);
 	tcase_add_test(t, what_does_not_apply_says_why);
 	return unit_run(t);
 }
