@@ -258,26 +258,39 @@ phases_at(const Stage *main, const Expr *index, int64_t extent)
 	return extent % factor == 0 ? factor : 1;
 }
 
-/* The elements of `data` in the order of program_phase_input(). */
-static Array *
-in_phases(Arena *arena, const Array *data, const int64_t *factors)
+/* The dims of a tensor by phases: dim d, of which factors[d] > 1 is a divisor, as remainder and
+ * quotient, all remainders behind the first dim, which has none. */
+static int
+phase_dims(ExprCtx *ctx, const Tensor *tensor, const int64_t *factors, NewDim *dims)
 {
-	int64_t dims[ARRAY_MAX_RANK], at[ARRAY_MAX_RANK] = {0};
+	const Dim *zero = dim_const(ctx, 0);
 	int rank = 0;
-	dims[rank++] = data->dims[0];
-	for (int d = 1; d < data->rank; d++)
+	dims[rank++] = (NewDim){.dim = 0, .lo = zero, .hi = tensor->hi[0]};
+	for (int d = 1; d < tensor->rank; d++)
 		if (factors[d] > 1)
-			dims[rank++] = factors[d];
-	for (int d = 1; d < data->rank; d++)
-		dims[rank++] = data->dims[d] / factors[d];
-	Array *out = array_new(arena, data->type, rank, dims);
+			dims[rank++] = (NewDim){d, factors[d], true, zero, dim_const(ctx, factors[d])};
+	for (int d = 1; d < tensor->rank; d++) {
+		const Dim *count = dim_floordiv(ctx, tensor->hi[d], dim_const(ctx, factors[d]));
+		dims[rank++] = (NewDim){d, factors[d] > 1 ? factors[d] : 0, false, zero, count};
+	}
+	return rank;
+}
+
+/* The elements of `data` where a tensor of these dims has them. */
+static Array *
+in_dims(Arena *arena, const Array *data, int rank, const NewDim *dims)
+{
+	int64_t extents[ARRAY_MAX_RANK], at[ARRAY_MAX_RANK] = {0};
+	for (int k = 0; k < rank; k++)
+		must(dim_is_const(dims[k].hi, &extents[k]));
+	Array *out = array_new(arena, data->type, rank, extents);
 	size_t size = (size_t)dtype_bits(data->type) / 8;
 	for (int64_t from = 0; from < array_count(data); from++) {
-		int64_t to = at[0];
-		for (int d = 1; d < data->rank; d++)
-			to = to * factors[d] + at[d] % factors[d];
-		for (int d = 1; d < data->rank; d++)
-			to = to * (data->dims[d] / factors[d]) + at[d] / factors[d];
+		int64_t to = 0;
+		for (int k = 0; k < rank; k++) {
+			int64_t i = at[dims[k].dim], block = dims[k].block;
+			to = to * extents[k] + (block == 0 ? i : dims[k].is_remainder ? i % block : i / block);
+		}
 		memcpy((char *)out->data + (size_t)to * size, (char *)data->data + (size_t)from * size,
 		       size);
 		for (int d = data->rank - 1; d >= 0 && ++at[d] == data->dims[d]; d--)
@@ -294,18 +307,17 @@ store_phases(Lowering *low, const Program *p, int weight, int64_t block, MBuffer
 	const Stage *main = p->stages[0];
 	const Expr *read = NULL;
 	int64_t factors[ARRAY_MAX_RANK] = {1};
-	int rank = data->rank;
+	NewDim dims[2 * ARRAY_MAX_RANK];
 	for (ExprWalk walk = expr_walk(main->body[0]); expr_step(&walk);)
 		if (walk.e->op == EX_read && walk.e->tensor == p->inputs[weight])
 			read = walk.e;
-	for (int d = 1; d < data->rank; d++) {
+	for (int d = 1; d < data->rank; d++)
 		factors[d] = phases_at(main, read->arg[d], data->dims[d]);
-		rank += factors[d] > 1;
-	}
+	int rank = phase_dims(p->ctx, p->inputs[weight], factors, dims);
 	if (rank == data->rank || rank > ARRAY_MAX_RANK)
 		return p;
-	args[weight] = new_weight(low, args[weight], in_phases(low->arena, data, factors), block);
-	return program_phase_input(low->arena, p, weight, factors);
+	args[weight] = new_weight(low, args[weight], in_dims(low->arena, data, rank, dims), block);
+	return program_store_input(low->arena, p, weight, rank, dims);
 }
 
 const Program *

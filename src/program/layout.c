@@ -330,40 +330,30 @@ program_block_input(Arena *arena, const Program *program, int input, int dim, in
 	return apply_splits(&b);
 }
 
-/* ---- phases ---- */
+/* ---- an input in given dims ---- */
 
-typedef struct Phases {
-	ExprCtx *ctx;
+typedef struct Stored {
 	const Tensor *tensor;
-	const int64_t *factors;
-} Phases;
+	int rank;
+	const NewDim *dims;
+} Stored;
 
 static int
-phase_tensor(void *self, const Tensor *tensor, NewDim *dims)
+stored_tensor(void *self, const Tensor *tensor, NewDim *dims)
 {
-	const Phases *p = self;
-	const Dim *zero = dim_const(p->ctx, 0);
-	int n = 0;
-	if (tensor != p->tensor)
+	const Stored *stored = self;
+	if (tensor != stored->tensor)
 		return -1;
-	dims[n++] = (NewDim){.dim = 0, .lo = zero, .hi = tensor->hi[0]};
-	for (int d = 1; d < tensor->rank; d++)
-		if (p->factors[d] > 1)
-			dims[n++] = (NewDim){d, p->factors[d], true, zero, dim_const(p->ctx, p->factors[d])};
-	for (int d = 1; d < tensor->rank; d++) {
-		int64_t block = p->factors[d] > 1 ? p->factors[d] : 0;
-		const Dim *count = dim_const(p->ctx, p->factors[d]);
-		dims[n++] = (NewDim){d, block, false, zero, dim_floordiv(p->ctx, tensor->hi[d], count)};
-	}
-	return n;
+	memcpy(dims, stored->dims, (size_t)stored->rank * sizeof *dims);
+	return stored->rank;
 }
 
 Program *
-program_phase_input(Arena *arena, const Program *program, int input, const int64_t *factors)
+program_store_input(Arena *arena, const Program *program, int input, int rank, const NewDim *dims)
 {
-	Phases phases = {program->ctx, program->inputs[input], factors};
+	Stored stored = {program->inputs[input], rank, dims};
 	return program_reindex(
-		&(Reindex){arena, program, phase_tensor, NULL, &phases, .is_simplified = true});
+		&(Reindex){arena, program, stored_tensor, NULL, &stored, .is_simplified = true});
 }
 
 /* ---- indices that take an iterator apart ---- */

@@ -11,6 +11,7 @@
 #define PROGRAM_LAYOUT_H
 
 #include "program/group.h"
+#include "program/reindex.h"
 
 /* The block of a layout; 0 for NULL and for unblocked ones. */
 int64_t layout_block(const char *layout);
@@ -35,10 +36,9 @@ Program *program_apply_layouts(Arena *arena, const Program *program, const char 
 Program *program_block_input(Arena *arena, const Program *program, int input, int dim,
                              int64_t block);
 
-/* The program with an input stored by phases: dim d, of which factors[d] > 1 is a divisor, as
- * remainder and quotient, all remainders behind the first dim, which has none. */
-Program *program_phase_input(Arena *arena, const Program *program, int input,
-                             const int64_t *factors);
+/* The program with an input stored in these dims, of those that it has: twice as many at most. */
+Program *program_store_input(Arena *arena, const Program *program, int input, int rank,
+                             const NewDim *dims);
 
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
  * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of
