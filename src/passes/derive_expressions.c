@@ -22,7 +22,7 @@
 #include "passes/passes.h"
 
 /* For all questions of a model. */
-enum { SECONDS = 60 };
+enum { SECONDS = 90 };
 
 typedef struct Deriver {
 	Graph *graph;
