@@ -69,6 +69,9 @@ replay(Comparison *c)
 	c->trouble = "it takes too much memory";
 	if (!(elements_of(target, program) <= GROWTH * elements_of(target, given)))
 		return NULL;
+	c->trouble = "it computes too much of weights alone";
+	if (isinf(einnet_bound(program, c->question->constant, target)))
+		return NULL;
 	c->trouble = NULL;
 	return program;
 }

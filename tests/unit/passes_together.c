@@ -260,6 +260,32 @@ START_TEST(other_ways_are_no_chains)
 }
 END_TEST
 
+/* Of weights an order may take more than a compiler should: a record that asks for it is left. */
+START_TEST(weights_are_multiplied_within_limits)
+{
+	model = "graph g(%x: f32[64,1024]) -> %y {\n"
+			"%u: f32[1024,2048] = weight 0\n"
+			"%v: f32[2048,2048] = weight 1\n"
+			"%w: f32[2048,32] = weight 2\n"
+			"%r = MatMul(%x, %u)\n"
+			"%s = MatMul(%r, %v)\n"
+			"%y = MatMul(%s, %w) }\n";
+	static const char *const ways[] = {"associate 1 0 0; converge 0",
+	                                   "associate 2 0 0; converge 0"};
+	most = "4";
+	fastest_merged = 0;
+	Outcome given = derive("", NULL, NULL);
+	ck_assert_int_eq(given.context.choices.count, 1);
+	const char *key = given.context.choices.data[0].key;
+	for (int i = 0; i < 2; i++) {
+		Outcome outcome = derive("0", key, ways[i]);
+		ck_assert_int_eq(count_derived(&outcome), i);
+		arena_free(outcome.arena);
+	}
+	arena_free(given.arena);
+}
+END_TEST
+
 /* What is merged has to be faster than what the nodes alone become, and is asked anew where that is
  * another. */
 START_TEST(alone_comes_first)
@@ -294,6 +320,7 @@ main(void)
 	TCase *tcase = tcase_create("together");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, products_are_joined, 0, (int)countof(together));
+	tcase_add_test(tcase, weights_are_multiplied_within_limits);
 	tcase_add_test(tcase, slower_together_stay_apart);
 	tcase_add_test(tcase, products_of_products_stay_apart);
 	tcase_add_loop_test(tcase, other_ways_are_no_chains, 0, (int)countof(cut));
