@@ -270,8 +270,8 @@ START_TEST(weights_are_multiplied_within_limits)
 			"%r = MatMul(%x, %u)\n"
 			"%s = MatMul(%r, %v)\n"
 			"%y = MatMul(%s, %w) }\n";
-	static const char *const ways[] = {"associate 1 0 0; converge 0",
-	                                   "associate 2 0 0; converge 0"};
+	static const char *const ways[] = {"associate 1 1 1; converge 0",
+	                                   "associate 2 1 1; converge 0"};
 	most = "4";
 	fastest_merged = 0;
 	Outcome given = derive("", NULL, NULL);
