@@ -263,15 +263,15 @@ END_TEST
 /* Of weights an order may take more than a compiler should: a record that asks for it is left. */
 START_TEST(weights_are_multiplied_within_limits)
 {
-	model = "graph g(%x: f32[64,1024]) -> %y {\n"
-			"%u: f32[1024,2048] = weight 0\n"
-			"%v: f32[2048,2048] = weight 1\n"
-			"%w: f32[2048,32] = weight 2\n"
+	model = "graph g(%x: f32[64,16]) -> %y {\n"
+			"%u: f32[16,2048] = weight 0\n"
+			"%v: f32[2048,1024] = weight 1\n"
+			"%w: f32[1024,2048] = weight 2\n"
 			"%r = MatMul(%x, %u)\n"
 			"%s = MatMul(%r, %v)\n"
 			"%y = MatMul(%s, %w) }\n";
-	static const char *const ways[] = {"associate 1 1 1; converge 0",
-	                                   "associate 2 1 1; converge 0"};
+	static const char *const ways[] = {"associate 2 1 1; converge 0",
+	                                   "associate 1 1 0; converge 0"};
 	most = "4";
 	fastest_merged = 0;
 	Outcome given = derive("", NULL, NULL);
