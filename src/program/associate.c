@@ -135,7 +135,7 @@ join(Pair *pair, int kept)
 	int own = reader->nloop + reader->nreduce, count = made->nloop + made->nreduce;
 	const Expr *map[MAX_ITERS];
 	pair->total = own + made->nreduce;
-	if (pair->total > MAX_ITERS)
+	if (pair->total > MAX_ITERS || count > MAX_ITERS)
 		return false;
 	for (int i = 0; i < own; i++)
 		pair->iters[i] = reader->iters[i];
@@ -235,6 +235,13 @@ turned(Pair *pair)
 	                    &type);
 }
 
+static bool
+is_all_of(const Stage *stage, DType type)
+{
+	return stage->acc == type && stage->results[0]->type == type &&
+	       (DType)stage->body[0]->type == type;
+}
+
 Program *
 derive_associate(const Program *program, const Stage *stage, int factor, int kept, Reason *why)
 {
@@ -247,8 +254,7 @@ derive_associate(const Program *program, const Stage *stage, int factor, int kep
 		.ctx = program->ctx, .program = program, .reader = stage, .other = body->arg[!factor]};
 	if (!follow(&pair, body->arg[factor]))
 		return derive_refuse(why, "no product that nothing else reads makes the factor");
-	if (pair.made->acc != stage->acc || pair.made->results[0]->type != stage->acc ||
-	    stage->results[0]->type != stage->acc)
+	if (!is_all_of(stage, stage->acc) || !is_all_of(pair.made, stage->acc))
 		return derive_refuse(why, "the value is rounded before it is summed again");
 	if (!join(&pair, kept))
 		return derive_refuse(why, "the other order sums nothing before, or all");
