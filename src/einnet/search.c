@@ -56,15 +56,16 @@ add_candidate(Search *search, int number, const Program *program, int converged)
 	                      candidate.cost.seconds, program});
 }
 
-/* The state as it is, where a library takes it so or it is what was given, and what it converges
- * to. */
+/* The state as it is, where it is what was given or products in another order, and what it
+ * converges to. */
 static void
 converge(Search *search, int number, const Program *kept)
 {
 	ArenaMark mark = arena_mark(search->work);
 	const Program *program = program_import(expr_ctx_beside(search->work, kept->ctx), kept, NULL);
 	int total = 0;
-	if (number == 0)
+	const State *state = &search->states.data[number];
+	if (state->depth == 0 || state->step.rule == RULE_associate)
 		add_candidate(search, number, program, -1);
 	for (int s = 0; s < program->nstage; s++) {
 		const Program *forms[CONVERGED_MAX];
