@@ -43,7 +43,7 @@ typedef struct Answer {
 
 Answer answer_of(const Explained *e, const char *key);
 
-/* The nodes with which this one became one product; NULL: with none. */
+/* The nodes with which this one became one product, or others in another order; NULL: with none. */
 const NodeGroup *merged_with(const Explained *e, const Node *node);
 
 #endif

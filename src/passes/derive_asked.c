@@ -59,11 +59,11 @@ ask_region(Asking *asking, Region *region)
 }
 
 static bool
-has_step(Arena *arena, RuleCode rule, const Program *program)
+can_merge(Arena *arena, const Program *program)
 {
 	RuleSteps steps = {.arena = arena};
 	for (int s = 0; s < program->nstage; s++)
-		rule_list(&steps, rule, program, s);
+		rule_list(&steps, RULE_merge_products, program, s);
 	return steps.list.count > 0;
 }
 
@@ -81,7 +81,8 @@ ask_group(Asking *asking, NodeGroup *group)
 	}
 	group->names = buf_text(&names);
 	const Program *program = node_group_program(group, programs);
-	if (!has_step(arena, RULE_merge_products, program) && !has_step(arena, RULE_associate, program))
+	bool is_chain = group->first > 0; /* worth it, or it would not be one */
+	if (!is_chain && !can_merge(arena, program))
 		return;
 	Question asked = derive_question_of(asking->context, program, group->constant, group->names);
 	group->question = shared_question(asking, &asked);
@@ -102,7 +103,7 @@ derive_ask_groups(PassContext *context, const Graph *graph, Asked *asked)
 	int64_t most = pass_config_int(context, "DeriveExpressions.together", PRODUCTS_MOST);
 	most = most < 1 ? 1 : most > PRODUCTS_MOST ? PRODUCTS_MOST : most;
 	if (most > 1)
-		derive_chains(context, graph, &asked->askers, &asked->groups);
+		derive_chains(context, graph, &asked->askers, (int)most, &asked->groups);
 	derive_siblings(context->arena, &asked->askers, (int)most, &asked->groups);
 	for (int g = 0; g < asked->groups.count; g++)
 		ask_group(&asking, asked->groups.data[g]);

@@ -21,7 +21,7 @@ typedef struct Chains {
 	const Graph *graph;
 	const Askers *askers;
 	NodeGroup *group; /* members from the last to the first */
-	int products;
+	int most, products;
 } Chains;
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ follow_back(Chains *chains, const Value *value)
 	    group->count == GROUP_MOST)
 		return false;
 	Asker *product = asker_of(chains, node), *member = product ? product : between(chains, node);
-	if (!member || member->group || (product && chains->products == PRODUCTS_MOST))
+	if (!member || member->group || (product && chains->products == chains->most))
 		return false;
 	int count = group->count;
 	group->members[group->count++] = member;
@@ -169,9 +169,10 @@ find_chain(Chains *chains, Asker *last, NodeGroups *groups)
 }
 
 void
-derive_chains(PassContext *context, const Graph *graph, const Askers *askers, NodeGroups *groups)
+derive_chains(PassContext *context, const Graph *graph, const Askers *askers, int most,
+              NodeGroups *groups)
 {
-	Chains chains = {context, graph, askers, NULL, 0};
+	Chains chains = {.context = context, .graph = graph, .askers = askers, .most = most};
 	for (int i = askers->count - 1; i >= 0; i--)
 		if (!askers->data[i].group)
 			find_chain(&chains, &askers->data[i], groups);

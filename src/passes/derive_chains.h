@@ -9,8 +9,8 @@
 
 #include "passes/derive_group.h"
 
-/* Adds the chains that end in askers that are in no group yet. */
-void derive_chains(PassContext *context, const Graph *graph, const Askers *askers,
+/* Adds the chains, of at most `most` products, that end in askers that are in no group yet. */
+void derive_chains(PassContext *context, const Graph *graph, const Askers *askers, int most,
                    NodeGroups *groups);
 
 #endif

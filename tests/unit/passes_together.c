@@ -12,9 +12,9 @@ evaluate(Arena *arena, const Graph *graph, const Array **outputs)
 		int64_t dims[4];
 		for (int d = 0; d < type->rank; d++)
 			dims[d] = dim_is_const(type->dims[d], &dims[d]) ? dims[d] : 128;
-		Array *array = array_new(arena, DT_F32, type->rank, dims);
+		Array *array = array_new(arena, type->dtype, type->rank, dims);
 		for (int64_t k = 0; k < array_count(array); k++)
-			dtype_store_f64(DT_F32, array->data, k, (double)((k * 37 + i) % 23 - 11) / 8);
+			dtype_store_f64(array->type, array->data, k, (double)((k * 37 + i) % 23 - 11) / 8);
 		inputs[i] = array;
 	}
 	eval_graph(arena, graph, inputs, outputs);
@@ -33,8 +33,8 @@ check_results(const Outcome *outcome)
 		ck_assert_str_eq(outcome->graph->body->results[i]->name, given->body->results[i]->name);
 		ck_assert_int_eq(array_count(seen[i]), array_count(wanted[i]));
 		for (int64_t k = 0; k < array_count(seen[i]); k++) {
-			double x = dtype_load_f64(DT_F32, wanted[i]->data, k);
-			double y = dtype_load_f64(DT_F32, seen[i]->data, k);
+			double x = dtype_load_f64(wanted[i]->type, wanted[i]->data, k);
+			double y = dtype_load_f64(seen[i]->type, seen[i]->data, k);
 			ck_assert_msg(fabs(x - y) <= 1e-4 * (1 + fabs(x)), "result %d: %g, not %g", i, y, x);
 		}
 	}
@@ -104,6 +104,11 @@ static const char attention[] =
 	"%b = Div(%a, %s) \"scale\"\n"
 	"%y = MatMul(%b, %v) \"qkv\" }\n";
 
+/* Linear attention of a type that no call of the library has. */
+static const char doubles[] = "graph g(%q: f64[128,16], %k: f64[16,512], %v: f64[512,16]) -> %y {\n"
+							  "%a = MatMul(%q, %k) \"qk\"\n"
+							  "%y = MatMul(%a, %v) \"qkv\" }\n";
+
 /* Wide in the middle, where what is added is of no use, either. */
 static const char dense[] = "graph g(%x: f32[128,64]) -> %y {\n"
 							"%u: f32[64,512] = weight 0\n"
@@ -155,6 +160,7 @@ static const Together together[] = {
 	{open, "MatMul", "2", 0, 1, 1, "a with b", "merge_products"},
 	{uneven, "Conv", "2", 1, 1, 1, "a with c", "merge_products"},
 	{attention, "MatMul", "2", 0, 1, 1, "qk with scale with qkv", "associate"},
+	{doubles, "MatMul", "2", 0, 1, 1, "qk with qkv", "associate"},
 	{dense, "MatMul", "3", 0, 1, 1, "one with bias with two with three", "associate"},
 	{squeeze, "Conv", "2", 0, 1, 1, "wide with back", "associate"},
 };
