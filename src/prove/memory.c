@@ -77,6 +77,17 @@ held_bytes(const Held *held)
 	return bytes;
 }
 
+static void
+copy_row(unsigned char *to, const unsigned char *from, int64_t count, int64_t step, size_t size)
+{
+	if (size == sizeof(float))
+		for (int64_t i = 0; i < count; i++)
+			memcpy(to + (size_t)i * sizeof(float), from + i * step, sizeof(float));
+	else
+		for (int64_t i = 0; i < count; i++)
+			memcpy(to + (size_t)i * size, from + i * step, size);
+}
+
 const void *
 held_dense(Arena *arena, const Held *held)
 {
@@ -86,15 +97,12 @@ held_dense(Arena *arena, const Held *held)
 	int64_t count = dims_count(held->rank, held->dims);
 	unsigned char *out = arena_alloc_aligned(arena, held_bytes(held) + 1, 64);
 	int last = held->rank - 1;
-	int64_t row = last >= 0 ? held->dims[last] : 1;
-	int64_t step = last >= 0 && held->block_dim != last ? held->strides[last] : 0;
-	for (int64_t i = 0; i < count; i += row) {
-		int64_t first = held_offset(held, i);
-		for (int64_t k = 0; k < row; k++) {
-			int64_t from = step || row == 1 ? first + k * step : held_offset(held, i + k);
-			memcpy(out + (size_t)(i + k) * size, held->data + from * (int64_t)size, size);
-		}
-	}
+	bool is_strided = last >= 0 && held->block_dim != last;
+	int64_t row = is_strided ? held->dims[last] : 1;
+	int64_t step = is_strided ? held->strides[last] * (int64_t)size : 0;
+	for (int64_t i = 0; i < count; i += row)
+		copy_row(out + (size_t)i * size, held->data + held_offset(held, i) * (int64_t)size, row, step,
+		         size);
 	return out;
 }
 
@@ -160,6 +168,17 @@ held_poison(const Held *held)
 			memory_poison(held->data + held_offset(held, i) * (int64_t)size, size);
 }
 
+static bool
+is_poison(const unsigned char *element, size_t size)
+{
+	if (size < sizeof PATTERN)
+		return memcmp(element, PATTERN, 2) == 0;
+	for (size_t i = 0; i < size; i += sizeof PATTERN)
+		if (memcmp(element + i, PATTERN, sizeof PATTERN) != 0)
+			return false;
+	return true;
+}
+
 int64_t
 held_unwritten(Arena *arena, const Held *held)
 {
@@ -169,10 +188,8 @@ held_unwritten(Arena *arena, const Held *held)
 	    (size == 2 && !dtype_is_float(held->type)))
 		return 0;
 	const unsigned char *data = own_bytes(arena, held, &bytes);
-	unsigned char element[16];
-	memory_poison(element, sizeof element);
 	for (size_t i = 0; i + size <= bytes; i += size)
-		count += size == 1 ? data[i] > 1 : memcmp(data + i, element, size) == 0;
+		count += size == 1 ? data[i] > 1 : is_poison(data + i, size);
 	return count;
 }
 
@@ -187,9 +204,10 @@ held_padding(const Held *held)
 	int64_t used = held->dims[held->block_dim] % held->block, inner = held->block;
 	for (int d = held->block_dim + 1; d < held->rank; d++)
 		inner *= held->dims[d];
-	int64_t blocks = held_stored(held, held->block_dim), all = stored_count(held);
-	for (int64_t i = 0; i < all; i++)
-		if (i / inner % blocks == blocks - 1 && i % held->block >= used)
-			count += memcmp(held->data + (size_t)i * size, zero, size) != 0;
+	int64_t stride = held_stored(held, held->block_dim) * inner, all = stored_count(held);
+	for (int64_t last = stride - inner; last < all; last += stride)
+		for (int64_t block = last; block < last + inner; block += held->block)
+			for (int64_t i = block + used; i < block + held->block; i++)
+				count += memcmp(held->data + (size_t)i * size, zero, size) != 0;
 	return count;
 }
