@@ -88,21 +88,30 @@ copy_row(unsigned char *to, const unsigned char *from, int64_t count, int64_t st
 			memcpy(to + (size_t)i * size, from + i * step, size);
 }
 
+/* Copy the elements from this flat index on. */
+static void
+copy_elements(const Held *held, int64_t first, int64_t count, unsigned char *to)
+{
+	size_t size = element_bytes(held->type);
+	int last = held->rank - 1;
+	bool is_strided = last >= 0 && held->block_dim != last;
+	int64_t row = is_strided ? held->dims[last] : 1;
+	int64_t step = is_strided ? held->strides[last] * (int64_t)size : 0;
+	for (int64_t i = first, end = first + count; i < end;) {
+		int64_t part = row - i % row < end - i ? row - i % row : end - i;
+		copy_row(to, held->data + held_offset(held, i) * (int64_t)size, part, step, size);
+		to += (size_t)part * size;
+		i += part;
+	}
+}
+
 const void *
 held_dense(Arena *arena, const Held *held)
 {
 	if (held->is_dense)
 		return held->data;
-	size_t size = element_bytes(held->type);
-	int64_t count = dims_count(held->rank, held->dims);
 	unsigned char *out = arena_alloc_aligned(arena, held_bytes(held) + 1, 64);
-	int last = held->rank - 1;
-	bool is_strided = last >= 0 && held->block_dim != last;
-	int64_t row = is_strided ? held->dims[last] : 1;
-	int64_t step = is_strided ? held->strides[last] * (int64_t)size : 0;
-	for (int64_t i = 0; i < count; i += row)
-		copy_row(out + (size_t)i * size, held->data + held_offset(held, i) * (int64_t)size, row, step,
-		         size);
+	copy_elements(held, 0, dims_count(held->rank, held->dims), out);
 	return out;
 }
 
@@ -122,23 +131,53 @@ has_own_blocks(const Held *held)
 	return held->block_dim >= 0 && !held->is_view;
 }
 
-/* The bytes that are the value's alone. */
-static const unsigned char *
-own_bytes(Arena *arena, const Held *held, size_t *bytes)
+/* What is the value's alone: at once where it lies so, otherwise in copied pieces. */
+typedef struct Pieces {
+	const Held *held;
+	int64_t at, count; /* elements */
+	_Alignas(16) unsigned char copy[1 << 14];
+} Pieces;
+
+static void
+pieces_begin(Pieces *pieces, const Held *held)
 {
-	*bytes = held_bytes(held);
-	if (!has_own_blocks(held))
-		return held_dense(arena, held);
-	*bytes = element_bytes(held->type) * (size_t)stored_count(held);
-	return held->data;
+	pieces->held = held;
+	pieces->at = 0;
+	pieces->count = dims_count(held->rank, held->dims);
+}
+
+/* NULL behind the last. */
+static const unsigned char *
+pieces_next(Pieces *pieces, size_t *bytes)
+{
+	const Held *held = pieces->held;
+	size_t size = element_bytes(held->type);
+	int64_t first = pieces->at, count = pieces->count - first;
+	if (count <= 0)
+		return NULL;
+	if (has_own_blocks(held) || held->is_dense) {
+		pieces->at = pieces->count;
+		*bytes = has_own_blocks(held) ? (size_t)stored_count(held) * size : held_bytes(held);
+		return held->data;
+	}
+	int64_t most = (int64_t)(sizeof pieces->copy / size);
+	count = count < most ? count : most;
+	copy_elements(held, first, count, pieces->copy);
+	pieces->at += count;
+	*bytes = (size_t)count * size;
+	return pieces->copy;
 }
 
 Hash128
-held_hash(Arena *arena, const Held *held)
+held_hash(const Held *held)
 {
+	Hash128 hash = {0};
+	Pieces pieces;
 	size_t bytes;
-	const unsigned char *data = own_bytes(arena, held, &bytes);
-	return hash128(data, bytes);
+	pieces_begin(&pieces, held);
+	for (const unsigned char *data; (data = pieces_next(&pieces, &bytes));)
+		hash = hash128_combine(hash, hash128(data, bytes));
+	return hash;
 }
 
 /* ---- memory that nobody wrote ---- */
@@ -180,16 +219,18 @@ is_poison(const unsigned char *element, size_t size)
 }
 
 int64_t
-held_unwritten(Arena *arena, const Held *held)
+held_unwritten(const Held *held)
 {
 	size_t bytes, size = element_bytes(held->type);
 	int64_t count = 0;
 	if ((size < 2 && held->type != DT_BOOL) || held->type == DT_STRING ||
 	    (size == 2 && !dtype_is_float(held->type)))
 		return 0;
-	const unsigned char *data = own_bytes(arena, held, &bytes);
-	for (size_t i = 0; i + size <= bytes; i += size)
-		count += size == 1 ? data[i] > 1 : is_poison(data + i, size);
+	Pieces pieces;
+	pieces_begin(&pieces, held);
+	for (const unsigned char *data; (data = pieces_next(&pieces, &bytes));)
+		for (size_t i = 0; i < bytes; i += size)
+			count += size == 1 ? data[i] > 1 : is_poison(data + i, size);
 	return count;
 }
 

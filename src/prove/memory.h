@@ -32,7 +32,7 @@ int64_t held_offset(const Held *held, int64_t index);
 const void *held_dense(Arena *arena, const Held *held);
 
 /* Of all elements, and of the padding of incomplete blocks where that is the value's own. */
-Hash128 held_hash(Arena *arena, const Held *held);
+Hash128 held_hash(const Held *held);
 
 /* Memory before anyone writes it: a signalling NaN in every float type, no number people use in the
  * integers, and neither false nor true. */
@@ -40,7 +40,7 @@ void memory_poison(void *data, size_t bytes);
 /* The value's own elements, padding included where that is. */
 void held_poison(const Held *held);
 /* Elements that are still as memory_poison() left them. 0 for types too short to tell. */
-int64_t held_unwritten(Arena *arena, const Held *held);
+int64_t held_unwritten(const Held *held);
 /* Elements of its own padding that are not 0, as they must be in blocked storage. */
 int64_t held_padding(const Held *held);
 

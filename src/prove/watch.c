@@ -232,7 +232,7 @@ static const char *
 judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held, Proof *proof)
 {
 	const char *text = expected ? expect_judge(p->scratch, expected, held, proof) : NULL;
-	int64_t unwritten = claim->done > 0 ? held_unwritten(p->scratch, held) : 0;
+	int64_t unwritten = claim->done > 0 ? held_unwritten(held) : 0;
 	int64_t padding = claim->done > 0 ? held_padding(held) : 0;
 	if (unwritten > 0)
 		return arena_printf(p->scratch, "%lld of %lld elements were never written",
@@ -266,7 +266,7 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		add_finding(p, state->facts, claim, text);
 	else if (expected && expected->count == 0 && !is_always_empty(&claim->value->type))
 		add_gap(p, "it has no elements here", claim->value);
-	state->hash[claim->buffer] = held_hash(p->scratch, &held);
+	state->hash[claim->buffer] = held_hash(&held);
 	state->is_hashed[claim->buffer] = true;
 }
 
@@ -323,7 +323,7 @@ verify_buffer(Prover *p, FrameState *state, int buffer, int step)
 	Held held;
 	if (buffer < 0 || !held_of(state->frame, buffer, &held))
 		return;
-	Hash128 now = held_hash(p->scratch, &held);
+	Hash128 now = held_hash(&held);
 	if (hash128_equal(now, state->hash[buffer]))
 		return;
 	state->hash[buffer] = now;
