@@ -399,7 +399,7 @@ apply_merge_products(const Program *program, const Stage *stage, const int64_t *
 	int shared[2];
 	bool is_alike;
 	int count = shared_factors(program, stage, shared, &is_alike);
-	if (arg[0] >= count)
+	if (arg[0] < -1 || arg[0] >= count)
 		return rule_refuse(why, "no other product has such a factor");
 	return derive_merge_products(program, stage, arg[0] < 0 ? -1 : shared[arg[0]], why);
 }

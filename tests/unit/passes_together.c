@@ -320,6 +320,43 @@ START_TEST(alone_comes_first)
 }
 END_TEST
 
+/* What a cache says of several nodes at once, and does not hold. */
+static const char *const hostile[] = {
+	"merge_products\nmeasured\n",
+	"merge_products 0 7\nmeasured\n",
+	"merge_products 0 -2\nmeasured\n",
+	"merge_products 9 0\nmeasured\n",
+	"merge_products 0 0; merge_products 0 0; merge_products 0 0; converge 0\nmeasured\n",
+	"associate\nmeasured\n",
+	"associate 1\nmeasured\n",
+	"associate 0 0 0\nmeasured\n",
+	"associate 1 7 0\nmeasured\n",
+	"associate 1 0 7\nmeasured\n",
+	"associate 1 -1 -1\nmeasured\n",
+	"associate -9223372036854775808 0 0\nmeasured\n",
+	"associate 1 0 0; associate 1 0 0; associate 1 0 0; converge 5\nmeasured\n",
+	"converge -1\nmeasured\n",
+	"position 0 0 0 99\nmeasured\n",
+};
+
+START_TEST(hostile_answers_join_nothing)
+{
+	static const char *const models[] = {projections, attention};
+	int count = (int)countof(hostile);
+	model = models[_i / count];
+	most = "4";
+	answer = hostile[_i % count];
+	Outcome outcome = derive("0", NULL, NULL);
+	const PassChoice *choices = outcome.context.choices.data;
+	for (int i = 0; i < outcome.context.choices.count; i++)
+		ck_assert_msg(strcmp(choices[i].chosen, "as given") == 0, "'%s' is believed", answer);
+	ck_assert_int_gt(outcome.context.choices.count, 0);
+	ck_assert_int_eq(count_derived(&outcome), 0);
+	check_results(&outcome);
+	arena_free(outcome.arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -331,5 +368,6 @@ main(void)
 	tcase_add_test(tcase, products_of_products_stay_apart);
 	tcase_add_loop_test(tcase, other_ways_are_no_chains, 0, (int)countof(cut));
 	tcase_add_test(tcase, alone_comes_first);
+	tcase_add_loop_test(tcase, hostile_answers_join_nothing, 0, 2 * (int)countof(hostile));
 	return unit_run(tcase);
 }
