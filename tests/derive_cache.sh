@@ -46,6 +46,8 @@ make cold && [ ! -s cold.err ] || lose "compile: $(cat cold.err)"
 make warm && [ ! -s warm.err ] || lose "again: $(cat warm.err)"
 cmp -s cold.derive warm.derive && pass || lose "other choices: $(diff cold.derive warm.derive)"
 [ "$(compilers)" -le 2 ] && pass || lose "measured again: $(compilers) compilers"
+grep -q " us (" cold.jsonl && cmp -s cold.jsonl warm.jsonl && pass ||
+	lose "the library's calls are measured again: $(diff cold.jsonl warm.jsonl)"
 
 # What is not kept is not known: other options, and every file damaged in one of several ways.
 make other --config DeriveExpressions.seconds=0 --disable=Vectorize

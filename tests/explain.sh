@@ -110,6 +110,9 @@ record conv "as given" "as given 10.0 us, converge 4 9.8 us"
 says "9.8 us by the fastest other: not clearly faster" "$tw" explain m.txt --choices choices --node conv
 record conv "as given" "as given 10.0 us, converge 4 5.0 us"
 says "something else, and was refused" "$tw" explain m.txt --choices choices --node conv
+record conv "as given" "as given 10.0 us, converge 4 5.0 us, the model as a whole is not faster with it"
+says "10.0 us as given, and 5.0 us by the fastest other, but the model as a whole is not faster with it" \
+	"$tw" explain m.txt --choices choices --node conv
 record conv "as given" "as given, nothing else promises to be faster"
 says "the search found nothing that promises to be faster" "$tw" explain m.txt --choices choices --node conv
 record conv "as given" "as given not measured, converge 4 5.0 us"

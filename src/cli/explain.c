@@ -14,6 +14,7 @@
 #include "expr/stage/canon.h"
 #include "graph/meaning.h"
 #include "passes/derive_trials.h"
+#include "passes/derive_whole.h"
 #include "passes/derived_nodes.h"
 
 /* ---- sentences ------------------------------------------------------------------------------- */
@@ -41,6 +42,10 @@ why_as_given(Arena *arena, const Answer *answer)
 	double given = answer->given, least = answer->least;
 	if (answer->note && strcmp(answer->note, "no time left") == 0)
 		return "no time was left to search for it (--config DeriveExpressions.seconds=N)";
+	if (answer->note && strcmp(answer->note, NOT_AS_A_WHOLE) == 0)
+		return arena_printf(
+			arena, "%.1f us as given, and %.1f us by the fastest other, but " NOT_AS_A_WHOLE, given,
+			least);
 	if (answer->note)
 		return "the search found nothing that promises to be faster";
 	if (answer->measured.count == 0)

@@ -3,6 +3,7 @@
 #include "cli/oracle.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -25,6 +26,7 @@ typedef struct Answers {
 	Map names;         /* of implementations, one copy each */
 	const Device *device;
 	Cache *cache;            /* opened at the first question, with what it goes by: */
+	const char *machine;     /* all but the call that decides about its time */
 	const char *surrounding; /* all but the question that decides about an answer */
 } Answers;
 
@@ -48,20 +50,6 @@ is_available(void *self, const char *library)
 	return answers->vendor != NULL;
 }
 
-static bool
-measure(void *self, const VendorCall *call, double *seconds, const char **impl)
-{
-	Answers *answers = self;
-	if (!is_available(self, "onednn"))
-		return false;
-	char name[VENDOR_IMPL_SIZE], error[256];
-	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds, name, error, sizeof error))
-		return false;
-	if (impl)
-		*impl = map_intern(&answers->names, name, strlen(name));
-	return true;
-}
-
 static void
 time_programs(void *self, int count, const Program *const *programs, const bool *constant,
               double *seconds, double *relayouts)
@@ -69,6 +57,16 @@ time_programs(void *self, int count, const Program *const *programs, const bool 
 	Answers *answers = self;
 	trial_seconds(answers->options, answers->arena, answers->device->name, count, programs,
 	              constant, seconds, relayouts);
+}
+
+static bool
+time_pass(void *self, const Graph *graph, const Binding *sizes, const char *pass,
+          const Map *choices, double without[2], double with[2])
+{
+	Answers *answers = self;
+	const TrialModel model = {graph, sizes, pass, choices};
+	return trial_pass(answers->options, answers->arena, answers->device->name, &model, without,
+	                  with);
 }
 
 /* ---- answers of earlier compilations --------------------------------------------------------- */
@@ -93,6 +91,13 @@ put_words(Buf *buf, const char *title, const StrVec *words)
 		buf_printf(buf, "%s %s\n", title, words->data[i]);
 }
 
+static Hash128
+key_of(const char *surrounding, const char *question)
+{
+	return hash128_combine(hash128(surrounding, strlen(surrounding)),
+	                       hash128(question, strlen(question)));
+}
+
 static void
 find_surrounding(void *arg)
 {
@@ -101,9 +106,11 @@ find_surrounding(void *arg)
 	const Options *o = answers->options;
 	Buf buf = {.arena = answers->arena};
 	bool is_used = is_available(answers, "onednn");
-	buf_printf(&buf, "answers 1, tilewright %s, %s, %d cores, %s\n%s\n%s\n", tw_version_text(),
+	buf_printf(&buf, "answers 1, tilewright %s, %s, %d cores, %s\n%s\n", tw_version_text(),
 	           answers->device->name, pool_cores(), is_used ? vendor_name(answers->vendor) : "",
-	           processor(answers->arena), codegen_compiler(answers->arena));
+	           processor(answers->arena));
+	answers->machine = arena_strdup(answers->arena, buf_text(&buf));
+	buf_printf(&buf, "%s\n", codegen_compiler(answers->arena));
 	buf_printf(&buf, "level %lld\nthreads %lld\nfold %lld\n", (long long)o->level,
 	           (long long)o->threads, (long long)o->fold_limit);
 	put_words(&buf, "passes", &o->passes);
@@ -125,23 +132,22 @@ open_cache(Answers *answers)
 	return answers->surrounding || try_run(find_surrounding, answers, &failure);
 }
 
-static Hash128
-key_of(const Answers *answers, const char *question)
+/* NULL: nothing is known; "": what nobody answers. */
+static const char *
+find_answer(const Answers *answers, Arena *arena, const char *surrounding, const char *question)
 {
-	return hash128_combine(hash128(answers->surrounding, strlen(answers->surrounding)),
-	                       hash128(question, strlen(question)));
+	Bytes found;
+	if (!cache_find(answers->cache, arena, key_of(surrounding, question), &found))
+		return NULL;
+	return found.size <= ANSWER_MOST ? arena_strndup(arena, (const char *)found.data, found.size)
+	                                 : "";
 }
 
 static const char *
 recall(void *self, Arena *arena, const char *question)
 {
 	Answers *answers = self;
-	Bytes found;
-	if (!open_cache(answers) ||
-	    !cache_find(answers->cache, arena, key_of(answers, question), &found))
-		return NULL;
-	return found.size <= ANSWER_MOST ? arena_strndup(arena, (const char *)found.data, found.size)
-	                                 : "";
+	return open_cache(answers) ? find_answer(answers, arena, answers->surrounding, question) : NULL;
 }
 
 static void
@@ -150,7 +156,90 @@ remember(void *self, const char *question, const char *answer)
 	Answers *answers = self;
 	size_t size = strlen(answer);
 	if (size <= ANSWER_MOST && open_cache(answers))
-		cache_store(answers->cache, key_of(answers, question), answer, size);
+		cache_store(answers->cache, key_of(answers->surrounding, question), answer, size);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void
+put_numbers(Buf *buf, char before, int count, const int64_t *numbers)
+{
+	for (int i = 0; numbers && i < count; i++)
+		buf_printf(buf, "%c%lld", i ? 'x' : before, (long long)numbers[i]);
+}
+
+/* All that decides about the time of a call. */
+static const char *
+call_text(Arena *arena, const VendorCall *call)
+{
+	Buf buf = {.arena = arena};
+	buf_printf(&buf, "call %s", call->row);
+	for (int i = 0; i < call->narg; i++) {
+		const VendorArg *arg = &call->args[i];
+		buf_printf(&buf, "\n%s%s %s", arg->is_weight ? "weight " : "",
+		           arg->type == DT_NONE ? "none" : dtype_name(arg->type),
+		           arg->layout ? arg->layout : "");
+		put_numbers(&buf, ' ', arg->type == DT_NONE ? 0 : arg->rank, arg->dims);
+		put_numbers(&buf, '/', arg->type == DT_NONE ? 0 : arg->rank, arg->strides);
+	}
+	for (int i = 0; i < call->nattr; i++) {
+		const StepAttr *attr = &call->attrs[i];
+		buf_printf(&buf, "\n%s=%s", attr->name, attr->string ? attr->string : "");
+		put_numbers(&buf, ' ', attr->count, attr->ints);
+		for (int k = 0; attr->floats && k < attr->count; k++)
+			buf_printf(&buf, " %a", (double)attr->floats[k]);
+	}
+	return buf_text(&buf);
+}
+
+/* "8.1e-05 jit:avx512_core": anything else is not used. */
+static bool
+parse_timed(const char *text, double *seconds, char name[VENDOR_IMPL_SIZE])
+{
+	char *end;
+	*seconds = strtod(text, &end);
+	size_t length = strlen(end);
+	if (end == text || *end != ' ' || !(*seconds > 0 && *seconds < 1e6) || length < 2 ||
+	    length > VENDOR_IMPL_SIZE)
+		return false;
+	for (const char *c = end; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return false;
+	memcpy(name, end + 1, length);
+	return true;
+}
+
+/* A call's time is the machine's alone, whatever the options: the compilations of one search, and
+ * later ones, measure it once. */
+static bool
+measure_once(Answers *answers, const VendorCall *call, double *seconds, char name[VENDOR_IMPL_SIZE])
+{
+	char error[256];
+	bool is_kept = seconds && open_cache(answers);
+	const char *question = call_text(answers->arena, call), *known = NULL;
+	if (is_kept)
+		known = find_answer(answers, answers->arena, answers->machine, question);
+	if (known && parse_timed(known, seconds, name))
+		return true;
+	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds, name, error, sizeof error))
+		return false;
+	if (is_kept) {
+		const char *text = arena_printf(answers->arena, "%.9g %s", *seconds, name);
+		cache_store(answers->cache, key_of(answers->machine, question), text, strlen(text));
+	}
+	return true;
+}
+
+static bool
+measure(void *self, const VendorCall *call, double *seconds, const char **impl)
+{
+	Answers *answers = self;
+	char name[VENDOR_IMPL_SIZE];
+	if (!is_available(self, "onednn") || !measure_once(answers, call, seconds, name))
+		return false;
+	if (impl)
+		*impl = map_intern(&answers->names, name, strlen(name));
+	return true;
 }
 
 const Oracle *
@@ -165,6 +254,7 @@ oracle_new(const Options *options, Arena *arena, const Device *device)
 	                   .available = is_available,
 	                   .measure = measure,
 	                   .time = time_programs,
+	                   .time_pass = time_pass,
 	                   .recall = recall,
 	                   .remember = remember};
 	return device_runs_here(device) ? oracle : NULL;

@@ -1,18 +1,27 @@
-/* trial_seconds: programs as models of their own, compiled in a temporary folder, run in turns. */
+/* trial_seconds: programs as models of their own, compiled in a temporary folder, run in turns; and
+ * trial_pass: a model with and without a pass, in the same way. */
 #include "cli/trial.h"
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/compile.h"
 #include "cli/session.h"
 #include "graph/infer.h"
 #include "passes/derived_nodes.h"
+#include "runtime/json.h"
 
-enum { ROUNDS = 4, LEAST_ROUNDS = 2 };
+enum { ROUNDS = 4 };
 
 /* Long runs are not repeated as often: of a second each, noise is the smaller part. */
-static const double ENOUGH = 1.5; /* seconds of all rounds */
+typedef struct Patience {
+	int least;     /* rounds */
+	double enough; /* seconds of all rounds */
+} Patience;
+
+static const Patience of_programs = {2, 1.5}, of_models = {1, 8};
 
 /* What so far is so much slower than the best takes no further turns; and no second run, if the
  * first, in fresh memory, is slower than that again. */
@@ -22,7 +31,8 @@ static const double NEVER = 1e30; /* seconds of what has not run */
 
 typedef struct Trial {
 	Options options;
-	Arena *arena; /* of one program's compiling, or of one turn */
+	Arena *arena;       /* of one program's compiling, or of one turn */
+	const Graph *graph; /* NULL: of `program` */
 	const Program *program;
 	const bool *constant;
 	const char *bundle;
@@ -115,7 +125,8 @@ static void
 compile_trial(void *arg)
 {
 	Trial *trial = arg;
-	Graph *graph = trial_graph(trial->arena, trial->program, trial->constant);
+	const Graph *graph =
+		trial->graph ? trial->graph : trial_graph(trial->arena, trial->program, trial->constant);
 	if (!graph)
 		return;
 	compile_given(&trial->options, trial->arena, graph, trial->bundle);
@@ -166,13 +177,14 @@ has_a_turn(const Trial *trial, const double best[2])
 /* One after another in each round, so that a noise of the machine falls on all; one is open at a
  * time, because together they may not fit in memory. */
 static void
-take_turns(int count, Trial *trials)
+take_turns(int count, Trial *trials, Patience patience)
 {
 	double best[2] = {NEVER, NEVER}, start = now_seconds();
 	for (int turn = 0; turn < ROUNDS * count * 2; turn++) {
 		int round = turn / (count * 2), threads = 1 - turn % 2;
 		Trial *trial = &trials[turn / 2 % count];
-		if (round >= LEAST_ROUNDS && turn % (count * 2) == 0 && now_seconds() - start > ENOUGH)
+		if (round >= patience.least && turn % (count * 2) == 0 &&
+		    now_seconds() - start > patience.enough)
 			return;
 		if (!has_a_turn(trial, best))
 			continue;
@@ -199,7 +211,6 @@ trial_options(const Options *given, Arena *arena, const char *target)
 	vec_push(arena, &options.target, target);
 	for (int i = 0; i < given->disable.count; i++)
 		vec_push(arena, &options.disable, given->disable.data[i]);
-	vec_push(arena, &options.disable, "DeriveExpressions");
 	return options;
 }
 
@@ -218,12 +229,70 @@ trial_seconds(const Options *options, Arena *arena, const char *target, int coun
 		                    .constant = constant,
 		                    .bundle = arena_printf(kept, "%s/trial%d.twb", folder, i)};
 		trials[i].options.arena = passing;
+		vec_push(kept, &trials[i].options.disable, "DeriveExpressions");
 		attempt(&trials[i], compile_trial);
 	}
-	take_turns(count, trials);
+	take_turns(count, trials, of_programs);
 	for (int i = 0; i < count; i++) {
 		seconds[i] = seconds_of(&trials[i]);
 		relayouts[i] = (trials[i].moved[0] + trials[i].moved[1]) / 2;
 	}
 	arena_reset(kept);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* As a choices.jsonl: what is recorded is not asked. */
+static const char *
+write_choices(Arena *arena, const char *folder, const Map *choices)
+{
+	Buf buf = {.arena = arena};
+	const char *path = arena_printf(arena, "%s/choices.jsonl", folder);
+	for (int i = 0; i < choices->count; i++)
+		json_put(&buf, "{'key': %s, 'chosen': %s, 'candidates': ''}\n", choices->entries[i].name,
+		         (const char *)choices->entries[i].value);
+	file_write(arena, path, buf_text(&buf), buf.size);
+	return path;
+}
+
+static void
+take_sizes(Arena *arena, Options *options, const TrialModel *model)
+{
+	const Graph *graph = model->graph;
+	for (int i = 0; model->sizes && i < graph->symbols.count; i++) {
+		const Symbol *symbol = graph->symbols.data[i].symbol;
+		if (symbol->id < model->sizes->count && model->sizes->is_bound[symbol->id])
+			vec_push(arena, &options->shape,
+			         arena_printf(arena, "%s=%lld", symbol->name,
+			                      (long long)model->sizes->value[symbol->id]));
+	}
+}
+
+bool
+trial_pass(const Options *options, Arena *arena, const char *target, const TrialModel *model,
+           double without[2], double with[2])
+{
+	Arena *kept = arena_new_in(arena, "trials"), *passing = arena_new_in(arena, "trial");
+	const char *folder = file_temporary_folder(kept);
+	Trial trials[2];
+	for (int i = 0; i < 2; i++) {
+		trials[i] = (Trial){.options = trial_options(options, kept, target),
+		                    .arena = passing,
+		                    .graph = model->graph,
+		                    .bundle = arena_printf(kept, "%s/trial%d.twb", folder, i)};
+		trials[i].options.arena = passing;
+		take_sizes(kept, &trials[i].options, model);
+	}
+	vec_push(kept, &trials[0].options.disable, model->pass);
+	trials[1].options.choices = write_choices(kept, folder, model->choices);
+	for (int i = 0; i < 2; i++)
+		attempt(&trials[i], compile_trial);
+	take_turns(2, trials, of_models);
+	for (int t = 0; t < 2; t++) {
+		without[t] = trials[0].least[t];
+		with[t] = trials[1].least[t];
+	}
+	bool is_done = trials[0].least[0] > 0 && trials[1].least[0] > 0;
+	arena_reset(kept);
+	return is_done;
 }

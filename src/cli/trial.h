@@ -1,4 +1,5 @@
-/* What programs take, by compiling and running them: Oracle.time (target/target.h). */
+/* What programs and models take, by compiling and running them: Oracle.time and Oracle.time_pass
+ * (target/target.h). */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -14,5 +15,16 @@ Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
 void trial_seconds(const Options *options, Arena *arena, const char *target, int count,
                    const Program *const *programs, const bool *constant, double *seconds,
                    double *relayouts);
+
+typedef struct TrialModel {
+	const Graph *graph;
+	const Binding *sizes; /* of its symbols; NULL: it has none */
+	const char *pass;
+	const Map *choices; /* key -> chosen, of that pass */
+} TrialModel;
+
+/* Oracle.time_pass. */
+bool trial_pass(const Options *options, Arena *arena, const char *target, const TrialModel *model,
+                double without[2], double with[2]);
 
 #endif

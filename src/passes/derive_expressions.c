@@ -6,7 +6,8 @@
  *
  * Alone only products that windows move over have something to gain. Of products that do not need
  * one another it is asked, too, whether they are better as one (derive_siblings.c), and of chains
- * whether another order is better (derive_chains.c). Equal questions (the same program, the same
+ * whether another order is better (derive_chains.c); and in the end, of the model, whether it is
+ * faster with all that (derive_whole.c). Equal questions (the same program, the same
  * inputs known) are asked once, those of the most work first while there is time. What follows from
  * weights alone is computed here.
  */
@@ -18,11 +19,12 @@
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/derive_asked.h"
+#include "passes/derive_whole.h"
 #include "passes/derived_nodes.h"
 #include "passes/passes.h"
 
 /* For all questions of a model. */
-enum { SECONDS = 90 };
+enum { SECONDS = 80 };
 
 typedef struct Deriver {
 	Graph *graph;
@@ -142,13 +144,20 @@ answer_from(Deriver *deriver, int first)
 	Question **open = NEW_N(context->arena, Question *, total + 1);
 	for (int i = first; i < total; i++) {
 		Question *question = deriver->asked.questions.data[i];
-		if (!is_recorded(context, question) && !derive_recall(context, question))
+		question->is_recorded = is_recorded(context, question);
+		if (!question->is_recorded && !derive_recall(context, question))
 			open[count++] = question;
 	}
 	qsort(open, (size_t)count, sizeof *open, compare_work);
 	if (deriver->target->oracle && deriver->target->oracle->time)
 		measure_open(deriver, count, open);
-	for (int i = first; i < total; i++) {
+}
+
+static void
+note_choices(const Deriver *deriver)
+{
+	PassContext *context = deriver->context;
+	for (int i = 0; i < deriver->asked.questions.count; i++) {
 		const PassChoice *choice = &deriver->asked.questions.data[i]->choice;
 		if (choice->chosen && !pass_choice_find(context, choice->key))
 			vec_push(context->arena, &context->choices, *choice);
@@ -223,6 +232,8 @@ pass_DeriveExpressions(Graph *graph, PassContext *context)
 	derive_ask_groups(context, graph, &deriver.asked);
 	note_alone(&deriver);
 	answer_from(&deriver, alone);
+	derive_judge(context, graph, &deriver.asked);
+	note_choices(&deriver);
 	for (int g = 0; g < deriver.asked.groups.count; g++)
 		if (deriver.asked.groups.data[g]->question)
 			derive_group(&deriver, deriver.asked.groups.data[g]);

@@ -6,7 +6,10 @@
 #define TARGET_TARGET_H
 
 #include "base/call.h"
+#include "base/map.h"
 #include "expr/stage/stage.h"
+
+struct Graph;
 
 typedef struct Device {
 	const char *name; /* "cpu:x86-64-v3" */
@@ -62,6 +65,11 @@ typedef struct Oracle {
 	 * between storages take. */
 	void (*time)(void *self, int count, const Program *const *programs, const bool *constant,
 	             double *seconds, double *relayouts);
+	/* What a model takes in which the pass of this name finds nothing to do, and where it does what
+	 * these choices say (key -> chosen): seconds with one thread and as runs have by default, in
+	 * turns. False: one of the two cannot be compiled, or does not run. */
+	bool (*time_pass)(void *self, const struct Graph *graph, const Binding *sizes, const char *pass,
+	                  const Map *choices, double without[2], double with[2]);
 	/* What was found out by measuring in an earlier compilation, with all that decides about it as
 	 * it is now: machine, libraries, compilers, options. NULL: nothing; else a text that anyone may
 	 * have written. */

@@ -13,16 +13,19 @@
 #include "graph/infer.h"
 #include "passes/manager.h"
 
-static const char *model;  /* set by each test */
-static int fastest;        /* of the programs that are timed */
-static int fastest_merged; /* of those of several nodes */
-static int timed, merged;  /* questions, and those about several nodes */
-static int stages;         /* of the program that the last was to be faster than */
-static int64_t rows[8];    /* of each */
-static const char *answer; /* to every question; NULL: what was remembered */
-static const char *depth;  /* of the search */
-static const char *most;   /* nodes of a question */
-static Arena *kept;        /* of what is remembered */
+static const char *model;          /* set by each test */
+static int fastest;                /* of the programs that are timed */
+static int fastest_merged;         /* of those of several nodes */
+static int timed, merged;          /* questions, and those about several nodes */
+static int stages;                 /* of the program that the last was to be faster than */
+static int64_t rows[8];            /* of each */
+static double with[2], without[2]; /* of whole models; 0: they cannot be measured */
+static int judged;                 /* whole models */
+static Map judged_by;              /* what was chosen then */
+static const char *answer;         /* to every question; NULL: what was remembered */
+static const char *depth;          /* of the search */
+static const char *most;           /* nodes of a question */
+static Arena *kept;                /* of what is remembered */
 static Map memory;
 
 static void
@@ -46,6 +49,24 @@ time_programs(void *self, int count, const Program *const *programs, const bool 
 		relayouts[i] = 0;
 }
 
+static bool
+time_pass(void *self, const Graph *graph, const Binding *sizes, const char *pass,
+          const Map *choices, double seconds_without[2], double seconds_with[2])
+{
+	(void)self, (void)sizes;
+	for (const Node *node = graph->body->first; node; node = node->next)
+		ck_assert_str_ne(node->op->name, "Expression"); /* it is as it was given */
+	ck_assert_str_eq(pass, "DeriveExpressions");
+	judged++;
+	judged_by = (Map){.arena = kept};
+	for (int i = 0; i < choices->count; i++)
+		map_set(&judged_by, arena_strdup(kept, choices->entries[i].name),
+		        arena_strdup(kept, choices->entries[i].value));
+	memcpy(seconds_without, without, sizeof without);
+	memcpy(seconds_with, with, sizeof with);
+	return with[0] > 0;
+}
+
 static const char *
 recall(void *self, Arena *arena, const char *question)
 {
@@ -60,7 +81,8 @@ remember(void *self, const char *question, const char *what)
 	map_set(&memory, arena_strdup(kept, question), arena_strdup(kept, what));
 }
 
-static const Oracle oracle = {.time = time_programs, .recall = recall, .remember = remember};
+static const Oracle oracle = {
+	.time = time_programs, .time_pass = time_pass, .recall = recall, .remember = remember};
 
 typedef struct Outcome {
 	Arena *arena;
@@ -110,7 +132,7 @@ derive(const char *seconds, const char *key, const char *chosen)
 	graph_infer(graph);
 	if (graph->symbols.count)
 		target->probe = probe_of(outcome.arena, graph);
-	timed = merged = 0;
+	timed = merged = judged = 0;
 	run_graph_passes(graph, &outcome.context);
 	outcome.graph = graph;
 	return outcome;
@@ -122,6 +144,8 @@ set_up(void)
 	kept = arena_new("kept");
 	memory = (Map){.arena = kept};
 	answer = NULL;
+	with[0] = with[1] = 0;
+	without[0] = without[1] = 1;
 	depth = "2";
 	most = "1";
 	fastest = fastest_merged = 1;

@@ -163,6 +163,62 @@ START_TEST(no_derivation_is_endless)
 }
 END_TEST
 
+typedef struct Whole {
+	double with[2]; /* for 1 s without, with one thread and with all; 0: it cannot be measured */
+	int derived;
+} Whole;
+
+static const Whole wholes[] = {
+	{{0.9, 0.9}, 3}, {{1.1, 1.1}, 0},  {{1, 1}, 0},    {{0.7, 1.1}, 0},
+	{{1.1, 0.7}, 0}, {{0.7, 1.02}, 3}, {{1.02, 1}, 0}, {{0, 0}, 3},
+};
+
+/* What is faster alone stays only where the model is; that is asked once, and not of a record. */
+START_TEST(the_model_is_faster)
+{
+	const Whole *w = &wholes[_i];
+	bool is_measured = w->with[0] > 0;
+	memcpy(with, w->with, sizeof with);
+	Outcome first = derive("", NULL, NULL);
+	ck_assert_int_eq(judged, 1);
+	ck_assert_int_eq(count_derived(&first), w->derived);
+	ck_assert_int_eq(memory.count, 2 + is_measured);
+	ck_assert_int_eq(judged_by.count, 2);
+	for (int i = 0; i < 2; i++) {
+		const PassChoice *choice = &first.context.choices.data[i];
+		const char *tried = map_find(&judged_by, choice->key);
+		ck_assert_str_ne(tried, "as given");
+		ck_assert_str_eq(choice->chosen, w->derived ? tried : "as given");
+		ck_assert(strstr(choice->candidates, tried));
+	}
+	ck_assert_int_eq(count_choices(&first, "as a whole"), w->derived ? 0 : 2);
+	with[0] = with[1] = w->derived ? 2 : 0.5;
+	Outcome second = derive("0", NULL, NULL);
+	ck_assert_int_eq(judged, 0);
+	ck_assert_int_eq(count_derived(&second), w->derived);
+	Outcome third = derive("", NULL, NULL);
+	ck_assert_int_eq(judged, !is_measured);
+	ck_assert_int_eq(count_derived(&third), is_measured ? w->derived : 0);
+	arena_free(third.arena);
+	arena_free(second.arena);
+	arena_free(first.arena);
+}
+END_TEST
+
+/* Other answers make another model. */
+START_TEST(other_choices_are_another_model)
+{
+	with[0] = with[1] = 0.9;
+	Outcome first = derive("", NULL, NULL);
+	with[0] = with[1] = 1.1;
+	Outcome second = derive("", first.context.choices.data[0].key, "as given");
+	ck_assert_int_eq(judged, 1);
+	ck_assert_int_eq(count_derived(&second), 0);
+	arena_free(second.arena);
+	arena_free(first.arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -175,5 +231,7 @@ main(void)
 	tcase_add_test(tcase, without_time_nothing_is_measured);
 	tcase_add_loop_test(tcase, hostile_answers_are_not_believed, 0, (int)countof(hostile));
 	tcase_add_test(tcase, no_derivation_is_endless);
+	tcase_add_loop_test(tcase, the_model_is_faster, 0, (int)countof(wholes));
+	tcase_add_test(tcase, other_choices_are_another_model);
 	return unit_run(tcase);
 }
