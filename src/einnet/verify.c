@@ -14,7 +14,7 @@ static const double OPERATIONS = 1e10;
 
 /* Behind so many operations no further points are taken: what of a few points needs all of an inner
  * tensor takes as long each time. */
-static const double ENOUGH = 2e8;
+static const double ENOUGH = 1e8;
 
 /* Small numbers, none of them zero: a term that is left out, or that is there twice, shows. */
 static PointInput *
