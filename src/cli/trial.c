@@ -13,15 +13,15 @@
 #include "passes/derived_nodes.h"
 #include "runtime/json.h"
 
-enum { ROUNDS = 4 };
-
-/* Long runs are not repeated as often: of a second each, noise is the smaller part. */
+/* Long runs are not repeated as often: of a second each, noise is the smaller part. A model is one
+ * question, and has the time of many. */
 typedef struct Patience {
-	int least;     /* rounds */
-	double enough; /* seconds of all rounds */
+	int least, most; /* rounds */
+	int fair;        /* rounds in which nothing is hopeless yet: one run may be disturbed */
+	double enough;   /* seconds of all rounds, behind the least */
 } Patience;
 
-static const Patience of_programs = {2, 1.5}, of_models = {1, 8};
+static const Patience of_programs = {2, 4, 0, 1.5}, of_models = {1, 30, 3, 8};
 
 /* What so far is so much slower than the best takes no further turns; and no second run, if the
  * first, in fresh memory, is slower than that again. */
@@ -180,13 +180,13 @@ static void
 take_turns(int count, Trial *trials, Patience patience)
 {
 	double best[2] = {NEVER, NEVER}, start = now_seconds();
-	for (int turn = 0; turn < ROUNDS * count * 2; turn++) {
+	for (int turn = 0; turn < patience.most * count * 2; turn++) {
 		int round = turn / (count * 2), threads = 1 - turn % 2;
 		Trial *trial = &trials[turn / 2 % count];
 		if (round >= patience.least && turn % (count * 2) == 0 &&
 		    now_seconds() - start > patience.enough)
 			return;
-		if (!has_a_turn(trial, best))
+		if (trial->least[0] == 0 || (round >= patience.fair && !has_a_turn(trial, best)))
 			continue;
 		double *least = &best[threads == 0];
 		trial->threads = threads;

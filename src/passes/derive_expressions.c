@@ -24,7 +24,7 @@
 #include "passes/passes.h"
 
 /* For all questions of a model. */
-enum { SECONDS = 80 };
+enum { SECONDS = 75 };
 
 typedef struct Deriver {
 	Graph *graph;
