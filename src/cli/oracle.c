@@ -106,7 +106,7 @@ find_surrounding(void *arg)
 	const Options *o = answers->options;
 	Buf buf = {.arena = answers->arena};
 	bool is_used = is_available(answers, "onednn");
-	buf_printf(&buf, "answers 1, tilewright %s, %s, %d cores, %s\n%s\n", tw_version_text(),
+	buf_printf(&buf, "answers 2, tilewright %s, %s, %d cores, %s\n%s\n", tw_version_text(),
 	           answers->device->name, pool_cores(), is_used ? vendor_name(answers->vendor) : "",
 	           processor(answers->arena));
 	answers->machine = arena_strdup(answers->arena, buf_text(&buf));

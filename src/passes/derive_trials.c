@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "einnet/generalize.h"
 #include "einnet/search.h"
 #include "einnet/verify.h"
 
@@ -208,6 +209,7 @@ remember(PassContext *context, const Question *question)
 
 /* The original, and after it what is tried. */
 typedef struct Tried {
+	Arena *arena;
 	int count;
 	const Program *programs[TRIED + 1];
 	const char *ways[TRIED + 1];
@@ -244,6 +246,45 @@ promises(const Question *question, const Tried *tried, const Candidate *candidat
 	return is_new;
 }
 
+static bool
+is_tried(const Tried *tried, const char *way)
+{
+	bool is_there = false;
+	for (int k = 0; k < tried->count; k++)
+		is_there |= strcmp(tried->ways[k], way) == 0;
+	return is_there;
+}
+
+/* Where symbols have values: proofs about these take no time, and the same laws hold for all. */
+static const Program *
+at_probe(const PassContext *context, const Program *program)
+{
+	const Binding *probe = context->target->probe;
+	return probe ? program_bind(program, probe) : program;
+}
+
+/* Where there are symbols, what is tried is the way that the program with symbols has, at their
+ * values; NULL: it has none. */
+static const char *
+way_of(PassContext *context, const Question *question, Arena *arena, const Candidate *candidate,
+       const Program **program)
+{
+	Derivation way = candidate->way;
+	Reason why = NULL;
+	*program = candidate->program;
+	if (context->target->probe) {
+		const Program *given = program_import(expr_ctx_new(arena), question->program, NULL);
+		*program = derivation_generalize(arena, context->target, given, question->constant,
+		                                 &candidate->way, &way, &why);
+	}
+	if (!*program) {
+		pass_log(context, derivation_text(arena, &candidate->way), question->node, NULL, why);
+		return NULL;
+	}
+	*program = at_probe(context, *program);
+	return derivation_text(context->arena, &way);
+}
+
 static void
 select_candidates(PassContext *context, const Question *question, const SearchResult *result,
                   Tried *tried)
@@ -252,8 +293,12 @@ select_candidates(PassContext *context, const Question *question, const SearchRe
 		const Candidate *candidate = &result->list.data[i];
 		if (!is_asked(question, &candidate->way) || !promises(question, tried, candidate))
 			continue;
-		tried->programs[tried->count] = candidate->program;
-		tried->ways[tried->count] = derivation_text(context->arena, &candidate->way);
+		const Program *program;
+		const char *way = way_of(context, question, tried->arena, candidate, &program);
+		if (!way || is_tried(tried, way))
+			continue;
+		tried->programs[tried->count] = program;
+		tried->ways[tried->count] = way;
 		tried->costs[tried->count++] = candidate->cost;
 	}
 }
@@ -314,14 +359,6 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 	return buf_text(&buf);
 }
 
-/* Where symbols have values: proofs about these take no time, and the same laws hold for all. */
-static const Program *
-at_probe(const PassContext *context, const Program *program)
-{
-	const Binding *probe = context->target->probe;
-	return probe ? program_bind(program, probe) : program;
-}
-
 void
 derive_measure(PassContext *context, Question *question, const Program *given)
 {
@@ -339,7 +376,7 @@ derive_measure(PassContext *context, Question *question, const Program *given)
 	SearchResult result =
 		einnet_search(arena, expr_ctx_new(arena), at_probe(context, question->program), &options);
 	given = program_import(expr_ctx_new(arena), at_probe(context, given), NULL);
-	Tried tried = {.count = 1, .programs = {given}, .ways = {AS_GIVEN}};
+	Tried tried = {.arena = arena, .count = 1, .programs = {given}, .ways = {AS_GIVEN}};
 	tried.costs[0] =
 		einnet_cost(einnet_calls_new(arena, context->target), arena, given, question->constant);
 	select_candidates(context, question, &result, &tried);

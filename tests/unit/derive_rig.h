@@ -25,6 +25,7 @@ static Map judged_by;              /* what was chosen then */
 static const char *answer;         /* to every question; NULL: what was remembered */
 static const char *depth;          /* of the search */
 static const char *most;           /* nodes of a question */
+static int64_t symbol;             /* its value at the probe sizes */
 static Arena *kept;                /* of what is remembered */
 static Map memory;
 
@@ -90,7 +91,7 @@ typedef struct Outcome {
 	const Graph *graph;
 } Outcome;
 
-/* The one symbol is 128. */
+/* The one symbol is so large. */
 static const Binding *
 probe_of(Arena *arena, const Graph *graph)
 {
@@ -98,7 +99,7 @@ probe_of(Arena *arena, const Graph *graph)
 	int64_t *value = NEW_N(arena, int64_t, id + 1);
 	bool *is_bound = NEW_N(arena, bool, id + 1);
 	Binding *binding = NEW(arena, Binding);
-	value[id] = 128;
+	value[id] = symbol;
 	is_bound[id] = true;
 	*binding = (Binding){.count = id + 1, .value = value, .is_bound = is_bound};
 	return binding;
@@ -148,6 +149,7 @@ set_up(void)
 	without[0] = without[1] = 1;
 	depth = "2";
 	most = "1";
+	symbol = 128;
 	fastest = fastest_merged = 1;
 	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* warnings are wanted */
 }

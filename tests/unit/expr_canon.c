@@ -233,6 +233,25 @@ START_TEST(equal_computations_are_one_tensor)
 }
 END_TEST
 
+/* Boxes that begin at 0, said or not. */
+START_TEST(numbers_for_symbols_are_as_written)
+{
+	static const char open[] = "expr f(X: f32[9,4], Z: f32[4,9]) -> Y {\n"
+							   " T[i:M..9, j:4]: f32 = X[i, j] + 1\n"
+							   " Y[i:M..9]: f32 = sum(j:4) T[i, j] * Z[j, i] }";
+	static const char at_zero[] = "expr f(X: f32[9,4], Z: f32[4,9]) -> Y {\n"
+								  " T[i:9, j:4]: f32 = X[i, j] + 1\n"
+								  " Y[i:9]: f32 = sum(j:4) T[i, j] * Z[j, i] }";
+	arena = arena_new("test");
+	const Program *program = program_parse(expr_ctx_new(arena), "test.e", open);
+	int64_t value = 0;
+	bool is_bound = true;
+	const Program *bound = program_bind(program, &(Binding){1, &value, &is_bound});
+	ck_assert(hash128_equal(program_fingerprint(bound), fingerprint(at_zero)));
+	arena_free(arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -243,5 +262,6 @@ main(void)
 	tcase_add_test(t, equal_stages_are_one);
 	tcase_add_test(t, equal_computations_are_one_tensor);
 	tcase_add_test(t, stages_with_equal_inputs_are_equal);
+	tcase_add_test(t, numbers_for_symbols_are_as_written);
 	return unit_run(t);
 }

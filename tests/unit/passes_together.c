@@ -208,6 +208,26 @@ START_TEST(products_are_joined)
 }
 END_TEST
 
+static const int64_t lengths[] = {128, 160, 257, 512, 777, 1000};
+
+/* What a step is called depends on sizes; that there is one does not. */
+START_TEST(any_length_finds_the_other_order)
+{
+	model = "graph g(%q: f32[2,N,16], %k: f32[2,16,N], %v: f32[2,N,16]) -> %y {\n"
+			"%a = MatMul(%q, %k) \"qk\"\n"
+			"%y = MatMul(%a, %v) \"qkv\" }\n";
+	symbol = lengths[_i];
+	depth = "1";
+	most = "4";
+	fastest = 0;
+	Outcome outcome = derive("", NULL, NULL);
+	ck_assert_int_eq(count_derived(&outcome), 1);
+	ck_assert_ptr_nonnull(strstr(joined_choice(&outcome, "associate")->chosen, "associate"));
+	check_results(&outcome);
+	arena_free(outcome.arena);
+}
+END_TEST
+
 /* What a record makes of products that are not faster, or not to be merged, is what they were. */
 START_TEST(slower_together_stay_apart)
 {
@@ -362,6 +382,7 @@ main(void)
 {
 	TCase *tcase = tcase_create("together");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_loop_test(tcase, any_length_finds_the_other_order, 0, (int)countof(lengths));
 	tcase_add_loop_test(tcase, products_are_joined, 0, (int)countof(together));
 	tcase_add_test(tcase, weights_are_multiplied_within_limits);
 	tcase_add_test(tcase, slower_together_stay_apart);

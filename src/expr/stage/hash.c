@@ -378,7 +378,8 @@ hash_box(const Tensor *tensor, int place)
 	uint64_t head[] = {UINT64_C(1) << 47, (uint64_t)place, tensor->type, (uint64_t)tensor->rank};
 	Hash128 hash = hash128(head, sizeof head);
 	for (int i = 0; i < tensor->rank; i++) {
-		uint64_t lo = tensor->lo ? tensor->lo[i]->hash : 0;
+		bool begins_at_0 = !tensor->lo || expr_is_zero(tensor->lo[i]);
+		uint64_t lo = begins_at_0 ? 0 : tensor->lo[i]->hash;
 		hash = hash128_combine(hash, (Hash128){lo, tensor->hi[i]->hash});
 	}
 	return hash;
