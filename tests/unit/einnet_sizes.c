@@ -45,7 +45,7 @@ static const Open open_programs[] = {
      " Y[b:B, m:20, w:7]: f32 = sum(k:K where 0 <= m+2*w-6, m+2*w-6 < 20)"
      " X[b, m, k] * V[b, m+2*w-6, k]\n}\n",
      false, 95, 0},
-	/* whose sides are open, too: less is proven there, and tiles are others; dilated; with a stride */
+	/* whose sides are open, too: less is proven there, and tiles are others; dilated */
 	{"expr f(X: f32[N,5,H,W], K: f32[4,5,3,3]) -> Y {\n"
      " Y[n:N, f:4, p:H, q:W]: f32 = sum(c:5, r:3, s:3 where 0 <= p+r-1, p+r-1 < H, 0 <= q+s-1,"
      " q+s-1 < W) X[n, c, p+r-1, q+s-1] * K[f, c, r, s]\n}\n",
