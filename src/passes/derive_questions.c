@@ -62,6 +62,15 @@ key_of(Arena *arena, const Program *program, const bool *constant)
 	return buf_text(&buf);
 }
 
+void
+derive_put_sizes(Buf *buf, const Target *target)
+{
+	const Binding *sizes = target->probe;
+	for (int i = 0; sizes && i < sizes->count; i++)
+		if (sizes->is_bound[i])
+			buf_printf(buf, "symbol %d: %lld\n", i, (long long)sizes->value[i]);
+}
+
 const bool *
 derive_known_inputs(Arena *arena, const Node *node)
 {

@@ -33,6 +33,9 @@ const char *derive_question(PassContext *context, const Graph *graph, const Node
 /* Operations of the program's products, at the probe sizes; without those of known values. */
 double derive_work(const struct Target *target, const Program *program, const bool *constant);
 
+/* What symbols are where an answer is measured: it is part of what is asked. */
+void derive_put_sizes(Buf *buf, const struct Target *target);
+
 /* Which inputs of the node's meaning are known. */
 const bool *derive_known_inputs(Arena *arena, const Node *node);
 

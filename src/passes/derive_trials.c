@@ -149,6 +149,7 @@ full_question(PassContext *context, const Question *question)
 	           config_of(context, "DeriveExpressions.depth", DEPTH),
 	           config_of(context, "DeriveExpressions.budget", STATES), TRIED,
 	           question->alone ? PROMISING_MERGED : PROMISING, CLEARLY_FASTER);
+	derive_put_sizes(&buf, context->target);
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		const RuleInfo *info = rule_info((RuleCode)rule);
 		if (!(left_out >> rule & 1))
@@ -278,7 +279,8 @@ way_of(PassContext *context, const Question *question, Arena *arena, const Candi
 		                                 &candidate->way, &way, &why);
 	}
 	if (!*program) {
-		pass_log(context, derivation_text(arena, &candidate->way), question->node, NULL, why);
+		pass_log(context, derivation_text(context->arena, &candidate->way), question->node, NULL,
+		         why);
 		return NULL;
 	}
 	*program = at_probe(context, *program);

@@ -29,14 +29,11 @@ static const char *
 question_of(PassContext *context, const Graph *graph, const Asked *asked)
 {
 	Buf buf = {.arena = context->arena}, text = {.arena = context->arena};
-	const Binding *sizes = context->target->probe;
 	graph_print(&text, graph);
 	Hash128 hash = hash128(buf_text(&text), text.size);
 	buf_printf(&buf, "a model with and without what is derived %016llx%016llx\n",
 	           (unsigned long long)hash.high, (unsigned long long)hash.low);
-	for (int i = 0; sizes && i < sizes->count; i++)
-		if (sizes->is_bound[i])
-			buf_printf(&buf, "%d: %lld\n", i, (long long)sizes->value[i]);
+	derive_put_sizes(&buf, context->target);
 	for (int i = 0; i < asked->questions.count; i++)
 		if (is_derived(asked->questions.data[i]))
 			buf_printf(&buf, "%s: %s\n", asked->questions.data[i]->key,

@@ -97,11 +97,16 @@ with_dims(Emitter *e, Value *value, const Tensor *tensor)
 	if (same_dims(tensor, value->type.rank, value->type.dims))
 		return value;
 	int64_t shape[ARRAY_MAX_RANK], rank = tensor->rank;
+	int open = 0; /* what is left for -1 */
 	for (int d = 0; d < tensor->rank; d++)
 		if (!dim_is_const(tensor->hi[d], &shape[d])) {
-			e->trouble = "a dim of a call is only known when it runs";
-			return value;
+			shape[d] = -1;
+			open++;
 		}
+	if (open > 1) {
+		e->trouble = "several dims of a call are only known when it runs";
+		return value;
+	}
 	Array *dims = array_new(graph->arena, DT_I64, 1, &rank);
 	memcpy(dims->data, shape, (size_t)rank * sizeof *shape);
 	if (value->constant) {
@@ -115,6 +120,8 @@ with_dims(Emitter *e, Value *value, const Tensor *tensor)
 	                      1, (const char *const[]){""});
 	add_origins(e, node);
 	node_infer(graph, node);
+	if (!same_dims(tensor, node->outputs[0]->type.rank, node->outputs[0]->type.dims))
+		e->trouble = "a dim of a call is only known when it runs";
 	return node->outputs[0];
 }
 

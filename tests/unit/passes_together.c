@@ -208,14 +208,18 @@ START_TEST(products_are_joined)
 }
 END_TEST
 
+/* Linear attention over texts of any length. */
+static const char open_attention[] =
+	"graph g(%q: f32[2,N,16], %k: f32[2,16,N], %v: f32[2,N,16]) -> %y {\n"
+	"%a = MatMul(%q, %k) \"qk\"\n"
+	"%y = MatMul(%a, %v) \"qkv\" }\n";
+
 static const int64_t lengths[] = {128, 160, 257, 512, 777, 1000};
 
 /* What a step is called depends on sizes; that there is one does not. */
 START_TEST(any_length_finds_the_other_order)
 {
-	model = "graph g(%q: f32[2,N,16], %k: f32[2,16,N], %v: f32[2,N,16]) -> %y {\n"
-			"%a = MatMul(%q, %k) \"qk\"\n"
-			"%y = MatMul(%a, %v) \"qkv\" }\n";
+	model = open_attention;
 	symbol = lengths[_i];
 	depth = "1";
 	most = "4";
@@ -225,6 +229,49 @@ START_TEST(any_length_finds_the_other_order)
 	ck_assert_ptr_nonnull(strstr(joined_choice(&outcome, "associate")->chosen, "associate"));
 	check_results(&outcome);
 	arena_free(outcome.arena);
+}
+END_TEST
+
+/* One image or more, of operators whose forms join images with positions. */
+static const char *const open_images[] = {
+	"graph g(%x: f32[N,8,10,10]) -> %y {\n"
+	"%w: f32[8,1,9,9] = weight 0\n"
+	"%y = ConvTranspose(%x, %w) {strides=[4,4], pads=[4,4,4,4], output_padding=[3,3]} \"up\" }\n",
+	"graph g(%x: f32[N,16,12,12]) -> %y {\n"
+	"%w: f32[16,16,3,3] = weight 0\n"
+	"%y = Conv(%x, %w) {pads=[2,2,2,2], dilations=[2,2]} \"dilated\" }\n",
+};
+
+/* What is found for some number of images becomes nodes for any. */
+START_TEST(forms_are_nodes_with_symbols)
+{
+	model = open_images[_i];
+	symbol = 5;
+	depth = "3";
+	Outcome outcome = derive("", NULL, NULL);
+	ck_assert_int_eq(count_derived(&outcome), 1);
+	check_results(&outcome);
+	arena_free(outcome.arena);
+}
+END_TEST
+
+/* What was measured at one length is no answer for another. */
+START_TEST(other_sizes_are_another_question)
+{
+	model = open_attention;
+	depth = "1";
+	most = "4";
+	symbol = 200;
+	Outcome first = derive("", NULL, NULL);
+	ck_assert_int_gt(timed, 0);
+	Outcome again = derive("", NULL, NULL);
+	ck_assert_int_eq(timed, 0);
+	symbol = 300;
+	Outcome other = derive("", NULL, NULL);
+	ck_assert_int_gt(timed, 0);
+	arena_free(other.arena);
+	arena_free(again.arena);
+	arena_free(first.arena);
 }
 END_TEST
 
@@ -383,6 +430,8 @@ main(void)
 	TCase *tcase = tcase_create("together");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, any_length_finds_the_other_order, 0, (int)countof(lengths));
+	tcase_add_test(tcase, other_sizes_are_another_question);
+	tcase_add_loop_test(tcase, forms_are_nodes_with_symbols, 0, 2);
 	tcase_add_loop_test(tcase, products_are_joined, 0, (int)countof(together));
 	tcase_add_test(tcase, weights_are_multiplied_within_limits);
 	tcase_add_test(tcase, slower_together_stay_apart);
