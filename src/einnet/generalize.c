@@ -33,13 +33,25 @@ likeness(const Generalizing *g, const Program *program)
 	return is_alike ? ALIKE : OTHER;
 }
 
-/* The steps of the part's rule; of forms, none. */
+/* The steps of the part's rule, and each with one number of what was found: which tiles are worth
+ * it, say, is asked of sizes. Of forms, none. */
 static RuleSteps
 names_of(const Generalizing *g, int part)
 {
 	RuleSteps names = {.arena = g->arena};
-	for (int s = 0; part < g->way.nstep && s < g->program->nstage; s++)
-		rule_list(&names, g->steps[part].rule, g->program, s);
+	if (part == g->way.nstep)
+		return names;
+	const RuleStep found = g->steps[part];
+	for (int s = 0; s < g->program->nstage; s++)
+		rule_list(&names, found.rule, g->program, s);
+	for (int i = 0, listed = names.list.count; i < listed; i++)
+		for (int k = 0; k < RULE_ARGS; k++) {
+			RuleStep step = names.list.data[i];
+			if (step.arg[k] == found.arg[k])
+				continue;
+			step.arg[k] = found.arg[k];
+			vec_push(g->arena, &names.list, step);
+		}
 	return names;
 }
 

@@ -53,12 +53,12 @@ static const Open open_programs[] = {
 	{"expr f(X: f32[N,C,H,6], K: f32[4,C,3,2]) -> Y {\n"
      " Y[n:N, f:4, p:H, q:6]: f32 = sum(c:C, r:3, s:2 where 0 <= p+2*r-2, p+2*r-2 < H, q+s < 6)"
      " X[n, c, p+2*r-2, q+s] * K[f, c, r, s]\n}\n",
-     true, 75, 20},
+     true, 60, 30},
 	/* a transposed one */
 	{"expr f(X: f32[N,3,H], K: f32[3,4,4]) -> Y {\n"
      " Y[n:N, f:4, p:2*H]: f32 = sum(c:3, r:4 where (p+1-r)%2 == 0, 0 <= (p+1-r)/2,"
      " (p+1-r)/2 < H) X[n, c, (p+1-r)/2] * K[c, f, r]\n}\n",
-     true, 70, 30},
+     true, 65, 35},
 	/* a band */
 	{"expr f(X: f32[B,M,K], V: f32[B,M,K]) -> Y {\n"
      " Y[b:B, m:M, w:7]: f32 = sum(k:K where 0 <= m+2*w-6, m+2*w-6 < M)"
