@@ -12,6 +12,7 @@
 #include "expr/interp/interp.h"
 #include "graph/expression.h"
 #include "graph/infer.h"
+#include "graph/meaning.h"
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -89,6 +90,65 @@ same_dims(const Tensor *a, int rank, const Dim *const *dims)
 	return same;
 }
 
+/* The program with those inputs behind its own, which tell its symbols and are not read. */
+static Node *
+told_expression(Emitter *e, const Program *program, Value *const *own)
+{
+	int most = program->ninput + e->program->ninput, count = program->ninput;
+	Value **inputs = NEW_N(e->graph->arena, Value *, most + 1);
+	Tensor **tensors = NEW_N(e->graph->arena, Tensor *, most + 1);
+	for (int i = 0; i < count; i++) {
+		inputs[i] = own[i];
+		tensors[i] = program->inputs[i];
+	}
+	for (int i = 0; i < e->program->ninput; i++)
+		if (!e->constant[i]) {
+			const Type *type = &e->inputs[i]->type;
+			inputs[count] = e->inputs[i];
+			tensors[count++] =
+				tensor_new(program->ctx, e->inputs[i]->name, type->dtype, type->rank, type->dims);
+		}
+	program = program_new(program->ctx, program->name, count, tensors, program->noutput,
+	                      program->outputs);
+	return node_new_expression(e->place->region, e->place->before, e->place->loc, program, inputs,
+	                           &e->trouble);
+}
+
+static Node *
+expression(Emitter *e, const Program *program, Value *const *inputs)
+{
+	const char *untold;
+	Node *node = node_new_expression(e->place->region, e->place->before, e->place->loc, program,
+	                                 inputs, &untold);
+	node = node ? node : told_expression(e, program, inputs);
+	if (node)
+		add_origins(e, node);
+	return node;
+}
+
+/* A Reshape whose shape no operand can say, as several dims are only known when it runs: what it
+ * means. */
+static Value *
+with_open_dims(Emitter *e, Value *value, const Tensor *tensor)
+{
+	Graph *graph = e->graph;
+	const Type *from = &value->type, to = type_tensor(tensor->type, tensor->rank, tensor->hi);
+	const Node reshape = {.op = op_find(graph->ops, "", "Reshape")};
+	Tensor *x = tensor_new(graph->ctx, value->name, from->dtype, from->rank, from->dims);
+	const Tensor *y = NULL;
+	build_Reshape(&(Build){.ctx = graph->ctx,
+	                       .graph = graph,
+	                       .node = &reshape,
+	                       .nin = 1,
+	                       .nout = 1,
+	                       .in = &x,
+	                       .out_types = (const Type *[]){&to},
+	                       .out = &y});
+	const Program *program = program_new(graph->ctx, tensor->name, 1, &x, 1, &y);
+	Node *node = expression(e, program, &value);
+	return node ? node->outputs[0] : value;
+}
+
 /* The value under the dims of the tensor, which has as many elements. */
 static Value *
 with_dims(Emitter *e, Value *value, const Tensor *tensor)
@@ -103,10 +163,8 @@ with_dims(Emitter *e, Value *value, const Tensor *tensor)
 			shape[d] = -1;
 			open++;
 		}
-	if (open > 1) {
-		e->trouble = "several dims of a call are only known when it runs";
-		return value;
-	}
+	if (open > 1)
+		return with_open_dims(e, value, tensor);
 	Array *dims = array_new(graph->arena, DT_I64, 1, &rank);
 	memcpy(dims->data, shape, (size_t)rank * sizeof *shape);
 	if (value->constant) {
@@ -135,12 +193,9 @@ emit_part(Emitter *e, const Program *part, const Program *form)
 		inputs[i] = with_dims(e, map_find_ptr(&e->values, part->inputs[i]), form->inputs[i]);
 	if (e->trouble)
 		return;
-	Node *node = node_new_expression(e->place->region, e->place->before, e->place->loc, form,
-	                                 inputs, &e->trouble);
-	if (!node)
-		return;
-	add_origins(e, node);
-	map_set_ptr(&e->values, part->outputs[0], with_dims(e, node->outputs[0], part->outputs[0]));
+	Node *node = expression(e, form, inputs);
+	if (node)
+		map_set_ptr(&e->values, part->outputs[0], with_dims(e, node->outputs[0], part->outputs[0]));
 }
 
 static void
