@@ -1,7 +1,7 @@
 /* A way that was found where symbols have values, as a way of the program with symbols.
  *
- * Steps name stages, iterators and factors of canonical programs, whose order depends on sizes: what
- * is called 0 where N is 512 may be called 1 where it is N.
+ * Steps name stages, iterators and factors of canonical programs, whose order depends on sizes:
+ * what is called 0 where N is 512 may be called 1 where it is N.
  */
 #ifndef EINNET_GENERALIZE_H
 #define EINNET_GENERALIZE_H
