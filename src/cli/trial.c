@@ -166,12 +166,12 @@ seconds_of(const Trial *trial)
 }
 
 static bool
-has_a_turn(const Trial *trial, const double best[2])
+is_hopeless(const Trial *trial, const double best[2])
 {
 	bool is_done = trial->least[1] < NEVER;
 	double seconds = trial->least[0] + (is_done ? trial->least[1] : 0);
 	double least = best[0] + (is_done ? best[1] : 0);
-	return trial->least[0] > 0 && (trial->least[0] == NEVER || seconds <= HOPELESS * least);
+	return trial->least[0] < NEVER && seconds > HOPELESS * least;
 }
 
 /* One after another in each round, so that a noise of the machine falls on all; one is open at a
@@ -186,7 +186,7 @@ take_turns(int count, Trial *trials, Patience patience)
 		if (round >= patience.least && turn % (count * 2) == 0 &&
 		    now_seconds() - start > patience.enough)
 			return;
-		if (trial->least[0] == 0 || (round >= patience.fair && !has_a_turn(trial, best)))
+		if (trial->least[0] == 0 || (round >= patience.fair && is_hopeless(trial, best)))
 			continue;
 		double *least = &best[threads == 0];
 		trial->threads = threads;
