@@ -213,23 +213,43 @@ emit_stage(Emitter *e, int s)
 	emit_part(e, part.program, part.match && !is_joined ? part.match->program : part.program);
 }
 
+/* Values begin at 0, and what a stage makes begins where its loops do. */
+static const Program *
+from_zero(const Program *program)
+{
+	for (int s = 0; s < program->nstage; s++)
+		for (int i = 0; i < program->stages[s]->nloop; i++) {
+			const Stage *stage = program->stages[s];
+			const Expr *lo = stage->iters[i].lo, *index;
+			Bijection map;
+			if (expr_is_zero(lo))
+				continue;
+			index = expr_sub(program->ctx, expr_iter(program->ctx, i), lo);
+			const Program *next = derive_position(program->ctx, stage, index, i, &map)
+			                          ? derive_substitute(program, stage, &map, NULL)
+			                          : NULL;
+			program = next ? next : program;
+		}
+	return program;
+}
+
 bool
 derived_nodes(Graph *graph, const Place *place, const Program *program, Value *const *inputs,
               const bool *constant, Value **results, const char **why)
 {
 	Emitter e = {.graph = graph,
 	             .place = place,
-	             .program = program,
+	             .program = from_zero(program),
 	             .inputs = inputs,
 	             .constant = constant,
 	             .forms = vendor_forms_new(graph->arena),
 	             .values = {.arena = graph->arena}};
 	for (int i = 0; i < program->ninput; i++)
-		map_set_ptr(&e.values, program->inputs[i], inputs[i]);
-	for (int s = 0; s < program->nstage && !e.trouble; s++)
+		map_set_ptr(&e.values, e.program->inputs[i], inputs[i]);
+	for (int s = 0; s < e.program->nstage && !e.trouble; s++)
 		emit_stage(&e, s);
 	for (int i = 0; i < program->noutput && !e.trouble; i++)
-		results[i] = map_find_ptr(&e.values, program->outputs[i]);
+		results[i] = map_find_ptr(&e.values, e.program->outputs[i]);
 	*why = e.trouble;
 	return !e.trouble;
 }
