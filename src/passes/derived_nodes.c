@@ -217,19 +217,13 @@ emit_stage(Emitter *e, int s)
 static const Program *
 from_zero(const Program *program)
 {
-	for (int s = 0; s < program->nstage; s++)
-		for (int i = 0; i < program->stages[s]->nloop; i++) {
-			const Stage *stage = program->stages[s];
-			const Expr *lo = stage->iters[i].lo, *index;
-			Bijection map;
-			if (expr_is_zero(lo))
-				continue;
-			index = expr_sub(program->ctx, expr_iter(program->ctx, i), lo);
-			const Program *next = derive_position(program->ctx, stage, index, i, &map)
-			                          ? derive_substitute(program, stage, &map, NULL)
-			                          : NULL;
-			program = next ? next : program;
-		}
+	for (int s = 0; s < program->nstage; s++) {
+		Bijection map;
+		const Program *next = NULL;
+		if (derive_from_zero(program->ctx, program->stages[s], &map))
+			next = derive_substitute(program, program->stages[s], &map, NULL);
+		program = next ? next : program;
+	}
 	return program;
 }
 

@@ -41,6 +41,8 @@ bool derive_permute(ExprCtx *ctx, const Stage *stage, const int *order, Bijectio
 const Expr *derive_dividend(ExprCtx *ctx, const Expr *index, int64_t *divisor);
 /* hi-1+lo - i in the place of loop i. */
 bool derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out);
+/* i - lo in the place of each loop; false: all begin at 0. */
+bool derive_from_zero(ExprCtx *ctx, const Stage *stage, Bijection *out);
 /* The loop by what an index is, (±loop + rest)/s: i = index in its place and, where s > 1, the
  * remainder before it, without terms of the sum's iterators. */
 bool derive_position(ExprCtx *ctx, const Stage *stage, const Expr *index, int loop, Bijection *out);

@@ -320,6 +320,23 @@ derive_reverse(ExprCtx *ctx, const Stage *stage, int i, Bijection *out)
 	return true;
 }
 
+bool
+derive_from_zero(ExprCtx *ctx, const Stage *stage, Bijection *out)
+{
+	Parts *parts = identity_parts(ctx, stage);
+	bool is_moved = false;
+	for (int i = 0; i < stage->nloop; i++) {
+		const Iter *iter = &stage->iters[i];
+		is_moved |= !expr_is_zero(iter->lo);
+		parts->forward[i] = expr_sub(ctx, expr_iter(ctx, i), iter->lo);
+		parts->inverse[i] = expr_add(ctx, expr_iter(ctx, i), iter->lo);
+		parts->iters[i].lo = dim_const(ctx, 0);
+		parts->iters[i].hi = dim_sub(ctx, iter->hi, iter->lo);
+	}
+	fill_bijection(out, parts, stage->nloop, stage->nloop);
+	return is_moved;
+}
+
 /* One of the sum's iterators. */
 static bool
 is_term(const Stage *stage, int i)
