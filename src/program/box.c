@@ -6,6 +6,8 @@
  * Readers of a cut stage test the new box; in a sum the test becomes a guard (expr/stage/tidy.c).
  */
 
+#include <string.h>
+
 #include "expr/index/facts.h"
 #include "expr/stage/build.h"
 #include "program/derive.h"
@@ -19,27 +21,22 @@ typedef struct Cut {
 	ExprCtx *ctx;
 	Iter iters[MAX_ITERS]; /* the box, loops being cut */
 	int nloop, total;
-	bool is_cut;
 } Cut;
 
+/* A bound that may lie outside of the box, for some sizes, is none: the box would have to be the
+ * larger of two, whose loops bound each other again, and so on without an end. */
 static void
-raise_lo(Cut *cut, int i, const Dim *lo)
+raise_lo(const Cut *cut, Iter *iter, const Dim *lo)
 {
-	Iter *iter = &cut->iters[i];
-	if (dim_proves_le(cut->ctx, lo, iter->lo))
-		return;
-	iter->lo = dim_proves_le(cut->ctx, iter->lo, lo) ? lo : dim_max(cut->ctx, iter->lo, lo);
-	cut->is_cut = true;
+	if (dim_proves_le(cut->ctx, iter->lo, lo))
+		iter->lo = lo;
 }
 
 static void
-lower_hi(Cut *cut, int i, const Dim *hi)
+lower_hi(const Cut *cut, Iter *iter, const Dim *hi)
 {
-	Iter *iter = &cut->iters[i];
-	if (dim_proves_le(cut->ctx, iter->hi, hi))
-		return;
-	iter->hi = dim_proves_le(cut->ctx, hi, iter->hi) ? hi : dim_min(cut->ctx, iter->hi, hi);
-	cut->is_cut = true;
+	if (dim_proves_le(cut->ctx, hi, iter->hi))
+		iter->hi = hi;
 }
 
 /* coef*x + (what the others can be at most) >= 0 bounds x; division is by floor. */
@@ -63,9 +60,9 @@ cut_by_bound(Cut *cut, const Dim *const *coef, const Dim *rest)
 			continue;
 		const Dim *bound = dim_floordiv(ctx, most, dim_const(ctx, c > 0 ? c : -c));
 		if (c > 0)
-			raise_lo(cut, i, dim_sub(ctx, dim_const(ctx, 0), bound));
+			raise_lo(cut, &cut->iters[i], dim_sub(ctx, dim_const(ctx, 0), bound));
 		else
-			lower_hi(cut, i, dim_add_i64(ctx, bound, 1));
+			lower_hi(cut, &cut->iters[i], dim_add_i64(ctx, bound, 1));
 	}
 }
 
@@ -154,9 +151,9 @@ derive_tighten(const Program *program, const Stage *stage, Reason *why)
 	for (int i = 0; i < cut.total; i++)
 		cut.iters[i] = stage->iters[i];
 	cut_by_condition(&cut, condition);
-	if (!cut.is_cut)
-		return derive_refuse(why, "the condition does not bound a loop");
 	close_boxes(&cut);
+	if (memcmp(cut.iters, stage->iters, (size_t)cut.total * sizeof *cut.iters) == 0)
+		return derive_refuse(why, "the condition does not bound a loop");
 	DType type = stage->results[0]->type;
 	Stage *small = derive_stage(ctx, stage, stage->kind, stage->nloop, stage->nreduce, cut.iters,
 	                            stage->body, stage->guard, &type);

@@ -356,6 +356,21 @@ START_TEST(a_bias_is_not_tightened_away)
 }
 END_TEST
 
+/* Two loops whose bounds follow from each other's, over a length that may be 0: a bound is taken
+ * where it is certainly one, or the box would be cut again and again. */
+START_TEST(tightening_takes_certain_bounds_only)
+{
+	open_ctx();
+	Program *p = program_parse(ctx, "certain.e",
+	                           "expr f(X: f32[H]) -> Y {\n"
+	                           "T[i:2, j:H+1]: f32 = sum(k:1 where 0 <= i+j-1, 0 <= H-i-j) "
+	                           "X[i+j-1+k*0]\n"
+	                           "Y[i:2, j:H+1]: f32 = T[i, j] + 1 }");
+	ck_assert_ptr_null(derive_tighten(p, p->stages[0], NULL));
+	arena_free(arena);
+}
+END_TEST
+
 /* Bounds by coefficients other than 1 round the right way, also below zero. */
 START_TEST(tightening_rounds_by_floor)
 {
@@ -566,6 +581,7 @@ main(void)
 	tcase_add_test(t, maps_merge_into_readers);
 	tcase_add_test(t, a_bias_is_not_tightened_away);
 	tcase_add_test(t, tightening_rounds_by_floor);
+	tcase_add_test(t, tightening_takes_certain_bounds_only);
 	tcase_add_test(t, a_kernel_grows_and_splits);
 	tcase_add_test(t, a_factor_is_stored_once);
 	tcase_add_test(t, positions_of_a_loop_that_runs_down);
