@@ -175,6 +175,12 @@ eval_fused(Eval *eval, const Node *node)
 	eval_once(eval, node, node->regions[0]);
 }
 
+static void
+eval_enter(Eval *eval, const Node *node)
+{
+	eval_set_cell(eval, node->outputs[0], eval_copy(eval, node->inputs[0]));
+}
+
 /* ---- Loop ------------------------------------------------------------------------------------ */
 
 static void
@@ -334,7 +340,11 @@ eval_control(Eval *eval, const Node *node)
 	static const struct {
 		const char *name;
 		void (*run)(Eval *eval, const Node *node);
-	} rows[] = {{"If", eval_if}, {"Loop", eval_loop}, {"Scan", eval_scan}, {"fused", eval_fused}};
+	} rows[] = {{"If", eval_if},
+	            {"Loop", eval_loop},
+	            {"Scan", eval_scan},
+	            {"fused", eval_fused},
+	            {"Enter", eval_enter}};
 	for (size_t i = 0; i < countof(rows); i++)
 		if (strcmp(rows[i].name, node->op->name) == 0) {
 			rows[i].run(eval, node);

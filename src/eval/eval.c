@@ -87,14 +87,10 @@ eval_scalar(const Eval *eval, const Expr *e, Scalar *out)
 	return true;
 }
 
-/* Set a symbol, and those computed from it; their definitions stand behind it. */
+/* Symbols computed from those that are known; their definitions stand behind these. */
 static void
-set_symbol(Eval *eval, const Symbol *symbol, int64_t value)
+follow_symbols(Eval *eval)
 {
-	if (symbol->id >= eval->nsymbol)
-		return; /* not of this graph's table */
-	eval->symbol_value[symbol->id] = value;
-	eval->symbol_known[symbol->id] = true;
 	for (int i = 0; i < eval->graph->symbols.count; i++) {
 		const SymbolDef *def = &eval->graph->symbols.data[i];
 		Scalar result;
@@ -103,6 +99,17 @@ set_symbol(Eval *eval, const Symbol *symbol, int64_t value)
 		eval->symbol_value[def->symbol->id] = result.i64;
 		eval->symbol_known[def->symbol->id] = true;
 	}
+}
+
+/* Set a symbol, and those computed from it. */
+static void
+set_symbol(Eval *eval, const Symbol *symbol, int64_t value)
+{
+	if (symbol->id >= eval->nsymbol)
+		return; /* not of this graph's table */
+	eval->symbol_value[symbol->id] = value;
+	eval->symbol_known[symbol->id] = true;
+	follow_symbols(eval);
 }
 
 void
@@ -440,15 +447,31 @@ drop_dead(Eval *eval, const Map *last, const Node *node)
 
 /* Dims that met in a broadcast were taken to be equal: now they are numbers. */
 static void
-check_assumptions(const Eval *eval)
+check_assumptions(const Eval *eval, const Region *region)
 {
 	Binding binding = eval_binding(eval);
 	for (int i = 0; i < eval->graph->assumptions.count; i++) {
 		const Assumption *a = &eval->graph->assumptions.data[i];
 		int64_t left, right;
-		if (dim_eval(a->a, &binding, &left) && dim_eval(a->b, &binding, &right) && left != right)
-			fail(&a->loc, "%s differ: %lld and %lld", a->what, (long long)left, (long long)right);
+		if (a->region == region && dim_eval(a->a, &binding, &left) &&
+		    dim_eval(a->b, &binding, &right) && left != right)
+			fail(NULL, "%s%s must be equal, and are %lld and %lld",
+			     assumption_place(eval->arena, a), a->what, (long long)left, (long long)right);
 	}
+}
+
+/* What a region decided when it ran before is not known yet; copies of outer symbols are. */
+static void
+enter_region(Eval *eval, const Region *region)
+{
+	bool is_again = region->owner && region->owner->op->code != OP_fused;
+	for (int i = 0; is_again && i < eval->graph->symbols.count; i++) {
+		const SymbolDef *def = &eval->graph->symbols.data[i];
+		if (symbol_home(def) == region && (!def->value || def->value->def))
+			eval->symbol_known[def->symbol->id] = false;
+	}
+	follow_symbols(eval);
+	check_assumptions(eval, region);
 }
 
 void
@@ -462,14 +485,12 @@ eval_region(Eval *eval, const Region *region)
 			note_last_uses(last, node);
 		map_set_ptr(&eval->last, region, last);
 	}
-	if (region == eval->graph->body)
-		check_assumptions(eval);
+	enter_region(eval, region);
 	for (const Node *node = region->first; node; node = node->next) {
 		eval_node(eval, node);
 		drop_dead(eval, last, node);
 	}
-	if (region == eval->graph->body)
-		check_assumptions(eval); /* of what data decided, too */
+	check_assumptions(eval, region); /* of what data decided, too */
 }
 
 void

@@ -7,7 +7,7 @@
 typedef struct Cloner {
 	const Graph *from;
 	Graph *to;
-	Map values; /* old Value to new */
+	Map values; /* old Value, and old Region, to new */
 	Map dims;   /* old Dim to new */
 	Map empty;  /* dims hold no tensors and no variables */
 } Cloner;
@@ -114,6 +114,7 @@ static void clone_nodes(Cloner *clone, const Region *from, Region *to);
 static void
 clone_region(Cloner *clone, const Region *from, Region *to)
 {
+	map_set_ptr(&clone->values, from, to);
 	for (int i = 0; i < from->nparam; i++) {
 		const Value *old = from->params[i];
 		copy_value(clone, old, region_param(to, old->name, NULL));
@@ -193,6 +194,7 @@ clone_definitions(Cloner *clone)
 		def.symbol = symbol_get(to->ctx, old->symbol->name);
 		def.value = clone_use(clone, old->value);
 		def.expr = old->expr ? clone_expr(clone, old->expr) : NULL;
+		def.region = old->region ? map_find_ptr(&clone->values, old->region) : NULL;
 		symbol_def_add(to, &def);
 	}
 	for (int i = 0; i < from->assumptions.count; i++) {
@@ -201,7 +203,8 @@ clone_definitions(Cloner *clone)
 		                   clone_dim(clone, old->b),
 		                   {clone_text(clone, old->loc.file), old->loc.line,
 		                    clone_text(clone, old->loc.node), clone_text(clone, old->loc.op)},
-		                   clone_text(clone, old->what)};
+		                   clone_text(clone, old->what),
+		                   map_find_ptr(&clone->values, old->region)};
 		vec_push(to->arena, &to->assumptions, copy);
 		dim_assume_equal(to->ctx, copy.a, copy.b);
 	}

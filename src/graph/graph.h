@@ -140,13 +140,16 @@ typedef struct SymbolDef {
 	Value *value;
 	int index;
 	const Expr *expr;
+	Region *region; /* SYMBOL_EXPR: bound on each entry of it */
 } SymbolDef;
 
-/* Two dims assumed equal because they met in a broadcast or an equality: checked when bound. */
+/* Two dims assumed equal because they met in a broadcast or an equality: checked when the region is
+ * entered that holds the node. */
 typedef struct Assumption {
 	const Dim *a, *b;
 	Loc loc;
 	const char *what; /* "dim 0 of inputs a and b" */
+	Region *region;   /* the graph's body, or of an If, a Loop or a Scan */
 } Assumption;
 
 typedef struct OpsetImport {
@@ -225,6 +228,14 @@ void graph_sort(Graph *graph);
 Graph *graph_clone(Arena *arena, const Graph *graph);
 /* The definition of a symbol, or NULL. */
 const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
+/* The region that binds a symbol; the innermost one that binds a symbol of a scalar (the body where
+ * it has none). */
+Region *symbol_home(const SymbolDef *def);
+Region *symbols_home(const Graph *graph, const Expr *e);
+/* The region that is entered where a node runs: around its group, if it stands in one. */
+Region *region_entered(const Node *node);
+/* Who assumes it: node "add" (Add) in then_branch of node "if". */
+const char *assumption_place(Arena *arena, const Assumption *assumption);
 /* Nodes of all regions; a group is one. */
 int graph_node_count(const Graph *graph);
 

@@ -174,12 +174,14 @@ static void
 assume_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 {
 	Graph *graph = infer->graph;
+	Region *region = region_entered(infer->node);
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *old = &graph->assumptions.data[i];
-		if ((old->a == a && old->b == b) || (old->a == b && old->b == a))
+		bool is_same = (old->a == a && old->b == b) || (old->a == b && old->b == a);
+		if (is_same && region_encloses(old->region, region))
 			return;
 	}
-	Assumption assumption = {a, b, infer->node->loc, arena_strdup(graph->arena, what)};
+	Assumption assumption = {a, b, infer->node->loc, arena_strdup(graph->arena, what), region};
 	vec_push(graph->arena, &graph->assumptions, assumption);
 	dim_assume_equal(graph->ctx, a, b); /* the node's own meaning relies on it already */
 }
@@ -253,7 +255,7 @@ define_symbol(Graph *graph, const char *prefix, SymbolDef def, bool is_index)
 const Dim *
 infer_element(Infer *infer, int index, int element)
 {
-	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
+	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};
 	return define_symbol(infer->graph, "E", def, false);
 }
 
@@ -279,7 +281,7 @@ const Dim *
 infer_index_value(Infer *infer, int index, int element)
 {
 	const Dim *known = known_element(infer, index, element);
-	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL};
+	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};
 	return known ? known : define_symbol(infer->graph, "E", def, true);
 }
 
@@ -287,7 +289,7 @@ const Dim *
 graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition)
 {
 	const Dim *dim = dim_from_expr(graph->ctx, definition);
-	SymbolDef def = {NULL, SYMBOL_EXPR, NULL, 0, definition};
+	SymbolDef def = {NULL, SYMBOL_EXPR, NULL, 0, definition, NULL};
 	return dim ? dim : define_symbol(graph, prefix, def, false);
 }
 
@@ -307,8 +309,8 @@ infer_output_dim(Infer *infer, int output, int axis)
 const Dim *
 infer_value_dim(Infer *infer, Value *value, int axis)
 {
-	return define_symbol(infer->graph, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL},
-	                     false);
+	SymbolDef def = {NULL, SYMBOL_DIM, value, axis, NULL, NULL};
+	return define_symbol(infer->graph, "D", def, false);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */
@@ -489,34 +491,38 @@ node_infer(Graph *graph, Node *node)
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
+/* What a region assumes may still be about symbols from outside (enter.c): until it is not, it is
+ * no fact for what follows. */
 void
 region_infer(Graph *graph, Region *region)
 {
+	int facts = dim_assumed(graph->ctx);
 	for (Node *node = region->first; node; node = node->next)
 		node_infer(graph, node);
+	if (region->owner && region->owner->op->code != OP_fused)
+		dim_forget(graph->ctx, facts);
 }
 
-/* Whether a value still belongs to the graph. */
+/* Whether what defines a symbol still belongs to the graph. */
 static bool
-is_alive(const Value *value)
+is_alive(const SymbolDef *def)
 {
-	if (value->def && !value->def->parent)
+	if (def->value && def->value->def && !def->value->def->parent)
 		return false;
-	for (const Region *region = value->region; region->owner; region = region->parent)
+	for (const Region *region = symbol_home(def); region->owner; region = region->parent)
 		if (!region->owner->parent)
 			return false;
 	return true;
 }
 
-/* Definitions of symbols by values that are gone go too. */
+/* Definitions of symbols by values and in regions that are gone go too. */
 static void
 prune_symbols(Graph *graph)
 {
 	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
 	bool is_any = false;
 	for (int i = 0; i < graph->symbols.count; i++) {
-		const Value *value = graph->symbols.data[i].value;
-		is_gone[i] = value && !is_alive(value);
+		is_gone[i] = !is_alive(&graph->symbols.data[i]);
 		is_any |= is_gone[i];
 	}
 	if (is_any)
@@ -526,9 +532,12 @@ prune_symbols(Graph *graph)
 void
 graph_infer(Graph *graph)
 {
-	do {
+	do { /* each round removes a symbol, or gives a region one of its own */
 		graph->assumptions.count = 0;
+		dim_forget(graph->ctx, 0);
 		region_infer(graph, graph->body);
-	} while (graph_unify_symbols(graph)); /* each round removes a symbol */
+	} while (graph_unify_symbols(graph) || graph_enter_regions(graph));
+	for (int i = 0; i < graph->assumptions.count; i++)
+		dim_assume_equal(graph->ctx, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
 	prune_symbols(graph);
 }

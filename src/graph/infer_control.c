@@ -14,22 +14,14 @@
 static bool
 is_defined_inside(const Graph *graph, const Region *region, const Expr *e)
 {
-	bool is_inside = false;
-	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
-		bool is_symbol = walk.e->op == EX_symbol;
-		const SymbolDef *def = is_symbol ? symbol_def_find(graph, walk.e->symbol) : NULL;
-		if (def && def->expr)
-			is_inside |= is_defined_inside(graph, region, def->expr);
-		else if (def)
-			is_inside |= region_encloses(region, def->value->region);
-	}
-	return is_inside;
+	return region_encloses(region, symbols_home(graph, e));
 }
 
 /* A dim of a region's result as seen from outside. */
 static const Dim *
-outside_dim(Infer *infer, const Region *region, const Dim *dim, int output, int axis)
+outside_dim(Infer *infer, Region *region, const Dim *dim, int output, int axis)
 {
+	dim = region_leave_dim(region, dim);
 	if (is_defined_inside(infer->graph, region, dim))
 		return infer_output_dim(infer, output, axis);
 	return dim;
@@ -61,7 +53,7 @@ merge_types(Infer *infer, int output, const Type *a, const Type *b)
 
 /* The type of a region's result for the node's output, perhaps with a leading dim. */
 static Type
-outside_type(Infer *infer, const Region *region, const Type *type, int output, const Dim *lead)
+outside_type(Infer *infer, Region *region, const Type *type, int output, const Dim *lead)
 {
 	if (type->kind != TYPE_TENSOR || type->rank < 0)
 		return *type;
@@ -82,9 +74,11 @@ pass_known(Infer *infer, Region *region, int output)
 	if (!known)
 		return;
 	const Dim **values = NEW_N(infer->graph->arena, const Dim *, known->count);
-	for (int i = 0; i < known->count; i++)
-		if (known->value[i] && !is_defined_inside(infer->graph, region, known->value[i]))
-			values[i] = known->value[i];
+	for (int i = 0; i < known->count; i++) {
+		const Dim *value = region_leave_dim(region, known->value[i]);
+		if (value && !is_defined_inside(infer->graph, region, value))
+			values[i] = value;
+	}
 	infer_set_known(infer, output, known->count, values);
 }
 
@@ -163,8 +157,10 @@ static void
 infer_states(Infer *infer, Region *body, int first_param, int first_result, int count)
 {
 	bool has_changed = true;
+	int assumed = infer->graph->assumptions.count;
 	while (has_changed) {
 		has_changed = false;
+		infer->graph->assumptions.count = assumed; /* of states that were too narrow */
 		region_infer(infer->graph, body);
 		for (int i = 0; i < count; i++)
 			has_changed |= widen_param(infer, body->params[first_param + i],
@@ -212,7 +208,7 @@ infer_Loop(Infer *infer)
 	body->params[1]->type = type_tensor(DT_BOOL, 0, NULL);
 	for (int i = 0; i < states; i++)
 		if (infer_input(infer, 2 + i))
-			body->params[2 + i]->type = *infer_input(infer, 2 + i);
+			body->params[2 + i]->type = region_enter_type(body, infer_input(infer, 2 + i));
 	infer_states(infer, body, 2, 1, states);
 	for (int i = 0; i < node->noutput; i++) {
 		if (!infer_wants(infer, i))
@@ -250,14 +246,15 @@ set_slice(Infer *infer, Value *param, int index, int input, const Dim **trips)
 	for (int i = 0, to = 0; i < x->rank; i++)
 		if (i != axis)
 			dims[to++] = x->dims[i];
-	param->type = type_tensor(x->dtype, x->rank - 1, dims);
+	Type slice = type_tensor(x->dtype, x->rank - 1, dims);
+	param->type = region_enter_type(param->region, &slice);
 	*trips = *trips ? infer_equal(infer, *trips, x->dims[axis], "lengths of the scan inputs")
 	                : x->dims[axis];
 }
 
 /* A result of each step, stacked along its scan axis. */
 static void
-set_stacked(Infer *infer, const Region *body, int index, int output, const Dim *trips)
+set_stacked(Infer *infer, Region *body, int index, int output, const Dim *trips)
 {
 	const Type *inner = &body->results[output]->type;
 	int axis = (int)scan_axis(infer, "scan_output_axes", index, inner->rank + 1);
@@ -285,7 +282,7 @@ infer_Scan(Infer *infer)
 		infer_fail(infer, "the body has %d parameters and %d results for %d inputs and %d outputs",
 		           body->nparam, body->nresult, node->ninput, node->noutput);
 	for (int i = 0; i < states; i++)
-		body->params[i]->type = *infer_input(infer, i);
+		body->params[i]->type = region_enter_type(body, infer_input(infer, i));
 	for (int i = 0; i < scans; i++)
 		set_slice(infer, body->params[states + i], i, states + i, &trips);
 	infer_states(infer, body, 0, 0, states);

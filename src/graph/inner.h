@@ -18,6 +18,12 @@ const Symbol *dim_as_symbol(const Dim *dim);
 void symbols_remove(Graph *graph, const bool *is_gone);
 /* Make one of symbols that were assumed equal; whether there were any. Inference must run again. */
 bool graph_unify_symbols(Graph *graph);
+/* Give regions symbols of their own where they assume something of symbols from outside; whether
+ * there were any. Inference must run again. */
+bool graph_enter_regions(Graph *graph);
+/* A type from outside as a region sees it; a dim of the region as it is seen from outside. */
+Type region_enter_type(Region *region, const Type *type);
+const Dim *region_leave_dim(Region *region, const Dim *dim);
 /* Make the symbols that are whole dims of a new input, and not defined yet, defined by it. */
 void symbols_from_input(Graph *graph, Value *value);
 

@@ -234,6 +234,15 @@ region_set_results(Region *region, int count, Value *const *results)
 		region_set_result(region, i, results[i]);
 }
 
+Region *
+region_entered(const Node *node)
+{
+	Region *region = node->parent;
+	while (region->owner && region->owner->op->code == OP_fused)
+		region = region->parent;
+	return region;
+}
+
 bool
 region_encloses(const Region *region, const Region *inner)
 {

@@ -185,7 +185,7 @@ skip_line(Parser *parser)
 }
 
 static void
-parse_symbol(Parser *parser)
+parse_symbol(Parser *parser, Region *region)
 {
 	const char *name = scan_name(parser->scan, "symbol");
 	const Symbol *symbol = symbol_get(parser->graph->ctx, name);
@@ -196,7 +196,7 @@ parse_symbol(Parser *parser)
 	}
 	if (!scan_accept(parser->scan, "="))
 		return;
-	vec_push(parser->arena, &parser->pending, (Pending){symbol, parser->scan->position});
+	vec_push(parser->arena, &parser->pending, (Pending){symbol, region, parser->scan->position});
 	skip_line(parser);
 }
 
@@ -248,17 +248,18 @@ resolve_symbol(Parser *parser, const Pending *pending)
 	} else {
 		TextScope scope = {.symbols = SYMBOLS_KNOWN};
 		def.source = SYMBOL_EXPR;
+		def.region = pending->region->parent ? pending->region : NULL;
 		def.expr = expr_parse_in(parser->graph->ctx, scan, &scope, DT_I64);
 	}
 	symbol_def_add(parser->graph, &def);
 }
 
 static void
-parse_assumption(Parser *parser)
+parse_assumption(Parser *parser, Region *region)
 {
 	ExprCtx *ctx = parser->graph->ctx;
 	TextScope scope = {.symbols = SYMBOLS_NEW};
-	Assumption assumption = {.loc = scan_loc(parser->scan)};
+	Assumption assumption = {.loc = scan_loc(parser->scan), .region = region};
 	const Expr *equal = expr_parse_in(ctx, parser->scan, &scope, DT_BOOL);
 	if (equal->op == EX_eq) {
 		assumption.a = dim_from_expr(ctx, equal->arg[0]);
@@ -278,13 +279,13 @@ parse_lines(Parser *parser, Region *region)
 {
 	for (;;) {
 		const Token *next = scan_peek_at(parser->scan, 1);
-		bool is_word = !region->parent && next->kind != TOK_PUNCT;
+		bool is_word = next->kind != TOK_PUNCT;
 		if (scan_at(parser->scan, "}") || scan_at(parser->scan, "yield"))
 			return;
 		if (is_word && scan_accept(parser->scan, "symbol"))
-			parse_symbol(parser);
-		else if (!region->parent && scan_accept(parser->scan, "assume"))
-			parse_assumption(parser);
+			parse_symbol(parser, region);
+		else if (is_word && scan_accept(parser->scan, "assume"))
+			parse_assumption(parser, region);
 		else
 			parse_definition(parser, region);
 	}

@@ -8,6 +8,7 @@
 /* A definition of a symbol, resolved when all values are known. */
 typedef struct Pending {
 	const Symbol *symbol;
+	Region *region; /* whose line it is */
 	int position; /* of the token behind = */
 } Pending;
 

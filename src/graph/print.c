@@ -269,6 +269,67 @@ value_print(Buf *buf, const Value *value)
 	print_declared(buf, value);
 }
 
+/* ---- symbols and assumptions ----------------------------------------------------------------- */
+
+/* A symbol that an input's dim defines, in the default range, says all by standing there. */
+static void
+print_symbol(Buf *buf, const Graph *graph, const SymbolDef *def, int indent)
+{
+	const Symbol *symbol = def->symbol;
+	bool has_range = symbol->lo != 0 || symbol->hi != INT32_MAX;
+	bool is_input =
+		def->source == SYMBOL_DIM && !def->value->def && def->value->region == graph->body;
+	if (is_input && !has_range)
+		return;
+	print_indent(buf, indent);
+	buf_printf(buf, "symbol %s", symbol->name);
+	if (has_range)
+		buf_printf(buf, " in %lld..%lld", (long long)symbol->lo, (long long)symbol->hi);
+	if (!is_input && def->source == SYMBOL_DIM) {
+		buf_puts(buf, " = dim(");
+		print_name(buf, def->value);
+		buf_printf(buf, ", %d)", def->index);
+	} else if (def->source == SYMBOL_ELEMENT) {
+		buf_puts(buf, " = ");
+		print_name(buf, def->value);
+		buf_printf(buf, "[%d]", def->index);
+	} else if (def->source == SYMBOL_EXPR) {
+		buf_puts(buf, " = ");
+		expr_print(buf, def->expr);
+	}
+	buf_puts(buf, "\n");
+}
+
+static void
+print_assumption(Buf *buf, const Assumption *assumption, int indent)
+{
+	print_indent(buf, indent);
+	buf_puts(buf, "assume ");
+	dim_print(buf, assumption->a);
+	buf_puts(buf, " == ");
+	dim_print(buf, assumption->b);
+	buf_puts(buf, "  ");
+	buf_quote(buf, assumption->what ? assumption->what : "");
+	buf_puts(buf, "\n");
+}
+
+/* What a region binds and checks on each entry; symbols that values define stand in the body. */
+static void
+print_bound(Buf *buf, const Region *region, int indent)
+{
+	const Graph *graph = region->graph;
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if ((def->value ? graph->body : def->region) == region)
+			print_symbol(buf, graph, def, indent);
+	}
+	for (int i = 0; i < graph->assumptions.count; i++)
+		if (graph->assumptions.data[i].region == region)
+			print_assumption(buf, &graph->assumptions.data[i], indent);
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
 /* Where the = of a region's lines stands. */
 static int
 left_width(Arena *arena, const Region *region, int indent)
@@ -288,52 +349,14 @@ left_width(Arena *arena, const Region *region, int indent)
 static void
 print_region(Buf *buf, const Region *region, int indent)
 {
+	if (region->parent)
+		print_bound(buf, region, indent);
 	int column = left_width(buf->arena, region, indent);
 	for (const Node *node = region->first; node; node = node->next)
 		print_node(buf, node, indent, column);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */
-
-/* A symbol that an input's dim defines, in the default range, says all by standing there. */
-static void
-print_symbol(Buf *buf, const Graph *graph, const SymbolDef *def)
-{
-	const Symbol *symbol = def->symbol;
-	bool has_range = symbol->lo != 0 || symbol->hi != INT32_MAX;
-	bool is_input =
-		def->source == SYMBOL_DIM && !def->value->def && def->value->region == graph->body;
-	if (is_input && !has_range)
-		return;
-	buf_printf(buf, "  symbol %s", symbol->name);
-	if (has_range)
-		buf_printf(buf, " in %lld..%lld", (long long)symbol->lo, (long long)symbol->hi);
-	if (!is_input && def->source == SYMBOL_DIM) {
-		buf_puts(buf, " = dim(");
-		print_name(buf, def->value);
-		buf_printf(buf, ", %d)", def->index);
-	} else if (def->source == SYMBOL_ELEMENT) {
-		buf_puts(buf, " = ");
-		print_name(buf, def->value);
-		buf_printf(buf, "[%d]", def->index);
-	} else if (def->source == SYMBOL_EXPR) {
-		buf_puts(buf, " = ");
-		expr_print(buf, def->expr);
-	}
-	buf_puts(buf, "\n");
-}
-
-static void
-print_assumption(Buf *buf, const Assumption *assumption)
-{
-	buf_puts(buf, "  assume ");
-	dim_print(buf, assumption->a);
-	buf_puts(buf, " == ");
-	dim_print(buf, assumption->b);
-	buf_puts(buf, "  ");
-	buf_quote(buf, assumption->what ? assumption->what : "");
-	buf_puts(buf, "\n");
-}
 
 static void
 print_constants(Buf *buf, const Graph *graph)
@@ -378,10 +401,7 @@ graph_print(Buf *buf, const Graph *graph)
 	buf_puts(buf, graph->body->nresult ? ") -> " : ")");
 	print_names(buf, graph->body->nresult, graph->body->results);
 	buf_puts(buf, " {\n");
-	for (int i = 0; i < graph->symbols.count; i++)
-		print_symbol(buf, graph, &graph->symbols.data[i]);
-	for (int i = 0; i < graph->assumptions.count; i++)
-		print_assumption(buf, &graph->assumptions.data[i]);
+	print_bound(buf, graph->body, 2);
 	print_constants(buf, graph);
 	print_region(buf, graph->body, 2);
 	buf_puts(buf, "}\n");

@@ -19,11 +19,38 @@ symbol_def_find(const Graph *graph, const Symbol *symbol)
 	return index ? &graph->symbols.data[index - 1] : NULL;
 }
 
+static int
+depth_of(const Region *region)
+{
+	return region->parent ? 1 + depth_of(region->parent) : 0;
+}
+
+Region *
+symbol_home(const SymbolDef *def)
+{
+	return def->value ? def->value->region : def->region;
+}
+
+Region *
+symbols_home(const Graph *graph, const Expr *e)
+{
+	Region *home = graph->body;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
+		bool is_symbol = walk.e->op == EX_symbol;
+		const SymbolDef *def = is_symbol ? symbol_def_find(graph, walk.e->symbol) : NULL;
+		if (def && depth_of(symbol_home(def)) > depth_of(home))
+			home = symbol_home(def);
+	}
+	return home;
+}
+
 void
 symbol_def_add(Graph *graph, const SymbolDef *def)
 {
 	must(!symbol_def_find(graph, def->symbol));
 	vec_push(graph->arena, &graph->symbols, *def);
+	if (def->expr && !def->region)
+		graph->symbols.data[graph->symbols.count - 1].region = symbols_home(graph, def->expr);
 	map_set_ptr(graph->symbol_map, def->symbol, (void *)(intptr_t)graph->symbols.count);
 }
 
@@ -49,7 +76,7 @@ symbols_from_input(Graph *graph, Value *value)
 	for (int i = 0; i < value->type.rank && value->type.kind == TYPE_TENSOR; i++) {
 		const Symbol *symbol = dim_as_symbol(value->type.dims[i]);
 		if (symbol && !symbol_def_find(graph, symbol))
-			symbol_def_add(graph, &(SymbolDef){symbol, SYMBOL_DIM, value, i, NULL});
+			symbol_def_add(graph, &(SymbolDef){symbol, SYMBOL_DIM, value, i, NULL, NULL});
 	}
 }
 

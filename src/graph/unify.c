@@ -109,8 +109,11 @@ bool
 graph_unify_symbols(Graph *graph)
 {
 	Unifier unify = {graph, {.arena = graph->arena}, {.arena = graph->arena}};
-	for (int i = 0; i < graph->assumptions.count; i++)
-		unify_pair(&unify, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *assumption = &graph->assumptions.data[i];
+		if (assumption->region == graph->body)
+			unify_pair(&unify, assumption->a, assumption->b);
+	}
 	if (unify.replaced.count == 0)
 		return false;
 	replace_inputs(&unify);

@@ -49,12 +49,14 @@ lower_buffer(Lowering *low, Value *value)
 	if (value->type.kind != TYPE_TENSOR)
 		fail_unsupported(value->def ? &value->def->loc : NULL,
 		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
+	bool is_entered =
+		value->region == low->region && value->def && value->def->op->code == OP_Enter;
 	if (value_fixed(value)) {
 		buffer = value_buffer(low, value, MB_WEIGHT);
 		buffer->data = value->constant;
-	} else if (low->parent && value->region != low->region) {
+	} else if (low->parent && (is_entered || value->region != low->region)) {
 		buffer = value_buffer(low, value, MB_CAPTURE);
-		buffer->base = lower_buffer(low->parent, value);
+		buffer->base = lower_buffer(low->parent, is_entered ? value->def->inputs[0] : value);
 	} else {
 		buffer = value_buffer(low, value, MB_TEMP);
 		buffer->layout = value->layout;
@@ -141,6 +143,8 @@ lower_control(Lowering *low, const Node *node)
 		OpCode code;
 		MStepKind kind;
 	} kinds[] = {{OP_If, MS_IF}, {OP_Loop, MS_LOOP}, {OP_Scan, MS_SCAN}};
+	if (node->op->code == OP_Enter)
+		return; /* a capture with other dims: lower_buffer() */
 	for (size_t i = 0; i < countof(kinds); i++) {
 		if (node->op->code != kinds[i].code)
 			continue;
@@ -329,15 +333,14 @@ drop_unread(Module *module, Arena *arena)
 		module->buffers.data[i]->index = i;
 }
 
-/* Symbols of the graph whose source is a value of this region (or, for the body, anything else). */
+/* Symbols of the graph that this region binds. */
 static void
 lower_symbols(Lowering *low, const Region *region)
 {
 	Graph *graph = low->graph;
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
-		bool is_here = def->value ? def->value->region == region : !region->parent;
-		if (!is_here)
+		if (symbol_home(def) != region)
 			continue;
 		MSymbol symbol = {.symbol = def->symbol, .index = def->index, .expr = def->expr};
 		symbol.source = def->source == SYMBOL_DIM       ? MSYM_DIM
@@ -349,46 +352,15 @@ lower_symbols(Lowering *low, const Region *region)
 	}
 }
 
-static int
-depth_of(const Region *region)
-{
-	return region->parent ? 1 + depth_of(region->parent) : 0;
-}
-
-/* The innermost region whose symbols both sides of an assumption speak of. */
-static const Region *
-home_of(const Graph *graph, const Assumption *a)
-{
-	const Region *home = graph->body;
-	ExprWalk walk = expr_walk(a->a);
-	for (expr_walk_add(&walk, a->b); expr_step(&walk);)
-		for (int i = 0; walk.e->op == EX_symbol && i < graph->symbols.count; i++) {
-			const SymbolDef *def = &graph->symbols.data[i];
-			if (def->symbol == walk.e->symbol && def->value &&
-			    depth_of(def->value->region) > depth_of(home))
-				home = def->value->region;
-		}
-	return home;
-}
-
-/* "node "add" (Add): dim 0 of the inputs" */
-static const char *
-assumption_text(Lowering *low, const Assumption *a)
-{
-	if (!a->loc.node && !a->loc.op)
-		return a->what;
-	const char *node = a->loc.node ? arena_printf(low->arena, "node \"%s\" ", a->loc.node) : "";
-	return arena_printf(low->arena, "%s(%s): %s", node, a->loc.op ? a->loc.op : "", a->what);
-}
-
-/* An assumption is checked by the innermost region whose symbols it speaks of. */
+/* An assumption is checked where the region is entered that made it. */
 static void
 lower_assumptions(Lowering *low, const Region *region)
 {
 	for (int i = 0; i < low->graph->assumptions.count; i++) {
 		const Assumption *a = &low->graph->assumptions.data[i];
-		MAssumption out = {a->a, a->b, assumption_text(low, a)};
-		if (home_of(low->graph, a) == region)
+		const char *place = assumption_place(low->arena, a);
+		MAssumption out = {a->a, a->b, arena_printf(low->arena, "%s%s", place, a->what)};
+		if (a->region == region)
 			vec_push(low->arena, &low->module->assumptions, out);
 	}
 }

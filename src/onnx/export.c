@@ -182,6 +182,9 @@ out_nodes(Export *out, Wire *wire, const Region *region)
 			continue;
 		if (strcmp(node->op->name, "fused") == 0 && node->nregion == 1)
 			out_fused(out, wire, node);
+		else if (node->op->code == OP_Enter)
+			map_set_ptr(&out->renamed, node->outputs[0],
+			            (void *)(uintptr_t)use_name(out, node->inputs[0]));
 		else if (strcmp(node->op->domain, "tilewright") == 0)
 			fail_unsupported(&node->loc, "a private operator, which ONNX has no word for");
 		else
@@ -234,7 +237,9 @@ is_own_result(const Region *region, int index, bool is_body)
 	for (int i = 0; i < index && !is_body; i++)
 		if (region->results[i] == value)
 			return false;
-	return is_body || (value->region == region && (value->def || !value->constant));
+	bool is_entered = value->def && value->def->op->code == OP_Enter;
+	return is_body ||
+	       (value->region == region && !is_entered && (value->def || !value->constant));
 }
 
 static void

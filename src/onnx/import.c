@@ -340,6 +340,7 @@ import_region(Import *import, Region *region, const Scope *outer, const Onnx__Gr
               const Loc *loc)
 {
 	import_enter(import, loc);
+	int facts = dim_assumed(import->graph->ctx);
 	Scope scope = {.outer = outer, .meanings = {.arena = import->arena}};
 	for (size_t i = 0; i < proto->n_input; i++) {
 		const char *name = text_of(proto->input[i]->name);
@@ -350,5 +351,6 @@ import_region(Import *import, Region *region, const Scope *outer, const Onnx__Gr
 	import_initializers(import, &scope, proto);
 	import_nodes(import, region, &scope, proto->n_node, proto->node);
 	import_results(import, region, &scope, proto, loc);
+	dim_forget(import->graph->ctx, facts); /* as region_infer() */
 	import->region_depth--;
 }

@@ -182,6 +182,7 @@ step_behind(const Planner *planner, MBuffer *buffer)
 static void
 plan_symbol(Planner *planner, const MSymbol *def)
 {
+	int outer = planner->parent ? planner->parent->symbols.count : 0;
 	PlanSymbol symbol = {.name = def->symbol->name,
 	                     .lo = def->symbol->lo,
 	                     .hi = def->symbol->hi,
@@ -190,7 +191,8 @@ plan_symbol(Planner *planner, const MSymbol *def)
 		for (ExprWalk walk = expr_walk(def->expr); expr_step(&walk);) {
 			bool is_symbol = walk.e->op == EX_symbol;
 			int number = is_symbol ? symbol_number(planner, walk.e->symbol) : 0;
-			if (is_symbol && planner->symbols.data[number].step > symbol.step)
+			bool is_own = number >= outer; /* others are bound on entry */
+			if (is_symbol && is_own && planner->symbols.data[number].step > symbol.step)
 				symbol.step = planner->symbols.data[number].step;
 		}
 		symbol.source = PS_DIM;

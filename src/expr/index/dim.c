@@ -241,6 +241,22 @@ dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b)
 	ctx->dim_facts = NULL; /* made again with this fact */
 }
 
+int
+dim_assumed(const ExprCtx *ctx)
+{
+	return ctx->zeros.count;
+}
+
+void
+dim_forget(ExprCtx *ctx, int count)
+{
+	if (ctx->zeros.count == count)
+		return;
+	must(count < ctx->zeros.count);
+	ctx->zeros.count = count;
+	ctx->dim_facts = NULL;
+}
+
 void
 dim_print(Buf *buf, const Dim *dim)
 {

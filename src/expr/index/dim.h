@@ -46,6 +46,9 @@ bool dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b);
 /* From now on every proof of this ctx may use a == b: inference has met the two in an equality and
  * has recorded that binding checks it. */
 void dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b);
+/* How many of these there are; and back to so many. */
+int dim_assumed(const ExprCtx *ctx);
+void dim_forget(ExprCtx *ctx, int count);
 
 /* Values of symbols, by Symbol.id; a symbol not bound is absent. */
 typedef struct Binding {
