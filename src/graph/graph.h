@@ -281,7 +281,8 @@ void graph_check(const Graph *graph);
 Type type_tensor(DType dtype, int rank, const Dim *const *dims);
 Type type_of_array(ExprCtx *ctx, const Array *array);
 bool type_equal(const Type *a, const Type *b);
-bool type_is_static(const Type *type);          /* every dim a constant */
+bool type_is_static(const Type *type); /* every dim a constant */
+bool type_takes(const Type *type, const Array *array); /* so far as the type says its dims */
 const Array *value_fixed(const Value *value);   /* what it always is; NULL: computed, or given */
 const Array *value_default(const Value *value); /* of an input of a known size; NULL: none */
 const Dim *type_count(ExprCtx *ctx, const Type *type);

@@ -102,6 +102,10 @@ infer_If(Infer *infer)
 	                    node_region(infer->node, "else_branch")};
 	for (int i = 0; i < 2; i++) {
 		region_infer(infer->graph, sides[i]);
+		if (sides[i]->nparam > 0)
+			infer_fail(infer,
+			           "%s has formal inputs, expected none: it uses the values around the node",
+			           sides[i]->name);
 		if (sides[i]->nresult != node->noutput)
 			infer_fail(infer, "region %s gives %d results, expected %d", sides[i]->name,
 			           sides[i]->nresult, node->noutput);

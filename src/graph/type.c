@@ -50,6 +50,20 @@ type_is_static(const Type *type)
 	return true;
 }
 
+bool
+type_takes(const Type *type, const Array *array)
+{
+	bool fits = type->kind == TYPE_TENSOR && type->dtype == array->type &&
+	            (type->rank < 0 || type->rank == array->rank);
+	for (int i = 0; fits && i < type->rank; i++) {
+		int64_t extent;
+		fits = !dim_is_const(type->dims[i], &extent) || extent == array->dims[i];
+		for (int k = 0; k < i; k++)
+			fits &= type->dims[k] != type->dims[i] || array->dims[k] == array->dims[i];
+	}
+	return fits;
+}
+
 void
 type_dims(const Type *type, const Dim **dims)
 {

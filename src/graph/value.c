@@ -58,7 +58,9 @@ value_fixed(const Value *value)
 const Array *
 value_default(const Value *value)
 {
-	return value->is_default && type_is_static(&value->type) ? value->constant : NULL;
+	bool fits = value->is_default && type_is_static(&value->type) &&
+	            type_takes(&value->type, value->constant);
+	return fits ? value->constant : NULL;
 }
 
 /* Graph outputs are known by their names to the outside: the name moves with the role. */

@@ -39,6 +39,10 @@ branch_inline(Draft *draft, Scope *scope)
 		draft_fail(draft, "graph '%s' gives %zu results, expected %d", text_of(side->name),
 		           side->n_output, draft->outputs.count);
 	Scope inner = {.outer = scope, .meanings = {.arena = import->arena}};
+	if (side->n_input > 0)
+		draft_fail(draft,
+		           "graph '%s' has formal inputs, expected none: it uses the values around the node",
+		           text_of(side->name));
 	import_enter(import, &draft->loc);
 	import_initializers(import, &inner, side);
 	import_nodes(import, draft->region, &inner, side->n_node, side->node);

@@ -31,6 +31,7 @@ functions_index(Import *import)
 		const char *key =
 			function_key(import->arena, function->domain, function->name, function->overload);
 		Loc loc = {.file = import->file};
+		opsets_check(import, function->n_opset_import, function->opset_import);
 		if (map_find(&import->functions, key))
 			fail(&loc, "function %s of domain '%s' is defined twice", text_of(function->name),
 			     text_of(function->domain));

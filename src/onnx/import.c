@@ -51,6 +51,22 @@ import_name(const Import *import, const char *name)
 	return output ? output : arena_printf(import->arena, "%s/%s", import->call->name, name);
 }
 
+/* The same opset twice, as some exporters write it, is valid. */
+void
+opsets_check(const Import *import, size_t count, Onnx__OperatorSetIdProto *const *opsets)
+{
+	Map seen = {.arena = import->arena};
+	Loc loc = {.file = import->file};
+	for (size_t i = 0; i < count; i++) {
+		const char *domain = domain_normal(opsets[i]->domain);
+		const Onnx__OperatorSetIdProto *old = map_find(&seen, domain);
+		if (old && old->version != opsets[i]->version)
+			fail(&loc, "opsets %lld and %lld of domain '%s' are imported, expected one",
+			     (long long)old->version, (long long)opsets[i]->version, domain);
+		map_set(&seen, domain, opsets[i]);
+	}
+}
+
 int64_t
 import_version(const Import *import, const char *domain)
 {
@@ -279,9 +295,14 @@ define_constant(Import *import, Scope *scope, const char *name, const Array *dat
 	}
 	if (input->value->def || input->value->constant)
 		fail(loc, "value '%s' is defined twice", name);
-	if (input->value->type.dtype != data->type)
-		fail(loc, "input '%s' is of type %s, its initializer of %s", name,
-		     dtype_name(input->value->type.dtype), dtype_name(data->type));
+	if (!type_takes(&input->value->type, data)) {
+		Buf said = {.arena = import->arena}, is = {.arena = import->arena};
+		Type type = type_of_array(import->graph->ctx, data);
+		type_print(&said, &input->value->type);
+		type_print(&is, &type);
+		fail(loc, "input '%s' is declared as %s, and its default (the initializer) is %s", name,
+		     buf_text(&said), buf_text(&is));
+	}
 	input->value->constant = data;
 	input->value->is_default = true;
 	input->value->weight = input->value->result;

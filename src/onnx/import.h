@@ -187,6 +187,8 @@ void import_region(Import *import, Region *region, const Scope *outer,
                    const Onnx__GraphProto *proto, const Loc *loc);
 /* The version of a domain where we are: in the model, or in the function being inlined. */
 int64_t import_version(const Import *import, const char *domain);
+/* Fails where two versions of one domain are imported. */
+void opsets_check(const Import *import, size_t count, Onnx__OperatorSetIdProto *const *opsets);
 const char *domain_normal(const char *domain); /* "" for ai.onnx and NULL */
 
 /* Topological order of nodes, the given one where it is right; fails naming a node of a cycle. */

@@ -19,12 +19,15 @@ import_header(Import *import)
 	graph->ir_version = model->ir_version;
 	graph->producer = model->producer_name;
 	graph->doc = model->doc_string;
+	opsets_check(import, model->n_opset_import, model->opset_import);
 	for (size_t i = 0; i < model->n_opset_import; i++) {
 		OpsetImport opset = {domain_normal(model->opset_import[i]->domain),
 		                     model->opset_import[i]->version};
+		bool is_again = false;
 		for (int k = 0; k < graph->opsets.count; k++)
-			if (strcmp(graph->opsets.data[k].domain, opset.domain) == 0)
-				fail(&loc, "two opsets of domain '%s' are imported", opset.domain);
+			is_again |= strcmp(graph->opsets.data[k].domain, opset.domain) == 0;
+		if (is_again)
+			continue;
 		if (!*opset.domain && (opset.version > ONNX_DIALECT || opset.version < 1))
 			fail_unsupported(&loc, "opset %lld; supported are 1 to %d", (long long)opset.version,
 			                 ONNX_DIALECT);
@@ -45,9 +48,7 @@ fix_input(Import *import, Scope *scope, const char *name, const Type *type, cons
 		const OnnxFixed *fixed = &import->options->fixed[i];
 		if (strcmp(fixed->input, name) != 0)
 			continue;
-		bool fits = type->kind == TYPE_TENSOR && type->dtype == fixed->value->type &&
-		            (type->rank < 0 || type->rank == fixed->value->rank);
-		if (!fits)
+		if (!type_takes(type, fixed->value))
 			fail_as(FAIL_USAGE, loc, "the value to fix it to is of another type");
 		scope_define(import, scope, name, graph_constant(import->graph, name, fixed->value), loc);
 		return true;

@@ -67,6 +67,26 @@ START_TEST(regions_capture_and_may_repeat_names)
 }
 END_TEST
 
+/* A branch with an input of its own, of an If that is decided when running, or when reading. */
+START_TEST(a_branch_takes_nothing)
+{
+	for (int is_decided = 0; is_decided < 2; is_decided++) {
+		Maker m = small();
+		Wire then = new_branch("Relu", "p"), other = new_branch("Neg", "x");
+		make_value_in(&then, arena, INPUT, "p", DT_F32, 2, (int64_t[]){2, 3});
+		if (is_decided)
+			make_initializer(&m, "c", DT_BOOL, 0, NULL, "\1", 1);
+		else
+			make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
+		put_if(&m, &then, &other);
+		Failure failure;
+		ck_assert(!try_bytes(arena, make_model(&m, 8, 17), &failure));
+		ck_assert_msg(strstr(failure.text, "has formal inputs, expected none"), "%s", failure.text);
+		ck_assert_int_eq(failure.kind, FAIL_INVALID);
+	}
+}
+END_TEST
+
 /* y = If(c) {MatMul(x, x), of no sense for f32[2,3]} else {Relu(x)} */
 static void
 put_choice(Maker *m)
@@ -110,6 +130,7 @@ main(void)
 	TCase *t = tcase_create("onnx_branch");
 	tcase_add_checked_fixture(t, begin, end);
 	tcase_add_test(t, regions_capture_and_may_repeat_names);
+	tcase_add_test(t, a_branch_takes_nothing);
 	tcase_add_test(t, a_decided_if_is_its_side);
 	return unit_run(t);
 }
