@@ -216,18 +216,33 @@ infer_Transpose(Infer *infer)
 
 /* ---- growing --------------------------------------------------------------------------------- */
 
-/* A dim and an element of Expand's shape: a 1 on either side gives way. */
+/* a where it is not 1, else b. */
+static const Dim *
+unless_one(Infer *infer, const Dim *a, const Dim *b)
+{
+	ExprCtx *ctx = infer->ctx;
+	return infer_symbol(infer, "X", expr_select(ctx, expr_eq(ctx, a, expr_i64(ctx, 1)), b, a));
+}
+
+/* A dim and an element of Expand's shape: a 1 on either side gives way. Which one is 1 may only be
+ * known at run time: unlike two dims that meet in a broadcast, the shape is data. */
 static const Dim *
 expand_dim(Infer *infer, const Dim *dim, int element)
 {
+	static const char what[] = "the input's dim and the shape's";
 	const Dim *known = infer_known(infer, 1) ? infer_known(infer, 1)->value[element] : NULL;
 	int64_t number;
-	if (known)
-		return infer_broadcast_dim(infer, dim, known, "the input's dim and the shape's");
-	if (dim_is_const(dim, &number) && number != 1)
+	bool is_number = dim_is_const(dim, &number);
+	if (!known && is_number && number != 1)
 		return dim; /* the element can only be 1 or the same */
-	return infer_broadcast_dim(infer, dim, infer_element(infer, 1, element),
-	                           "the input's dim and the shape's");
+	const Dim *wanted = known ? known : infer_element(infer, 1, element);
+	bool is_wanted_number = dim_is_const(wanted, &number);
+	if (dim == wanted || dim_is(dim, 1) || dim_is(wanted, 1) || (is_number && is_wanted_number))
+		return infer_broadcast_dim(infer, dim, wanted, what);
+	const Dim *wide = is_wanted_number ? wanted : unless_one(infer, dim, wanted);
+	const Dim *other = is_wanted_number ? dim : wanted;
+	infer_equal(infer, unless_one(infer, other, wide), wide, what);
+	return wide;
 }
 
 void

@@ -31,8 +31,11 @@ build_Expand(Build *b)
 	const Tensor *x = b->in[0];
 	const Expr *index[MAX_RANK];
 	int shift = b->out_types[0]->rank - x->rank;
-	for (int i = 0; i < x->rank; i++)
+	for (int i = 0; i < x->rank; i++) {
 		index[i] = dim_is(x->hi[i], 1) ? expr_i64(b->ctx, 0) : stage_iter(y, shift + i);
+		if (x->hi[i] != b->out_types[0]->dims[shift + i])
+			index[i] = index_mod(b->ctx, index[i], x->hi[i]); /* 1, or the same, at run time */
+	}
 	b->out[0] = stage_map(y, x->type, read_checked(y, b->ctx, b->out_types[0], x, index));
 }
 
