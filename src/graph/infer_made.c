@@ -63,31 +63,45 @@ whole_number(Infer *infer, const Expr *e)
 	return infer_symbol(infer, "R", expr_cast(ctx, DT_I64, expr_floor(ctx, rounded)));
 }
 
-/* The length of a range of floats: bounds are numbers, or all of them whole. */
+/* max(ceil((limit - start) / delta), 0) of float scalars, in f64 as ONNX Runtime computes it. */
+static const Dim *
+float_length(Infer *infer, const Expr *const *bound)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Expr *start = expr_cast(ctx, DT_F64, bound[0]), *zero = expr_number(ctx, DT_F64, 0);
+	const Expr *limit = expr_cast(ctx, DT_F64, bound[1]), *by = expr_cast(ctx, DT_F64, bound[2]);
+	const Expr *span = expr_sub(ctx, limit, start);
+	if (by == zero)
+		infer_fail(infer, "delta is 0");
+	const Expr *count = expr_max(ctx, expr_ceil(ctx, expr_div(ctx, span, by)), zero);
+	int64_t number;
+	if (expr_is_const(count) && !(expr_const_f64(count) < 0x1p53))
+		infer_fail(infer, "the range has no end");
+	const Expr *length = expr_cast(ctx, DT_I64, count);
+	return expr_as_i64(length, &number) ? dim_const(ctx, number)
+	                                    : infer_symbol(infer, "R", length);
+}
+
+/* Where all bounds are whole the length is made of dims. What data decides has been computed by
+ * other nodes, when the model was read (upgrade.c). */
 static const Dim *
 float_range(Infer *infer)
 {
 	const Expr *bound[3];
 	const Dim *whole[3];
-	bool is_number = true, is_whole = true;
+	bool is_whole = true;
+	int64_t by;
 	for (int i = 0; i < 3; i++) {
 		const Known *known = infer_known(infer, i);
 		bound[i] = known && known->count == 1 ? known->value[0] : NULL;
-		is_number &= bound[i] && expr_is_const(bound[i]);
-		whole[i] = bound[i] ? whole_number(infer, bound[i]) : NULL;
+		if (!bound[i])
+			infer_wait(infer, i, 0);
+		whole[i] = whole_number(infer, bound[i]);
 		is_whole &= whole[i] != NULL;
 	}
-	int64_t by;
 	if (is_whole && dim_is_const(whole[2], &by))
 		return range_length(infer, whole[0], whole[1], by);
-	if (!is_number)
-		fail_unsupported(&infer->node->loc,
-		                 "the bounds of a float range are only known at run time");
-	double span = (expr_const_f64(bound[1]) - expr_const_f64(bound[0])) / expr_const_f64(bound[2]);
-	if (!(span < 0x1p53))
-		infer_fail(infer, "the range has no end");
-	int64_t count = span > 0 ? (int64_t)span : 0;
-	return dim_const(infer->ctx, count + ((double)count < span));
+	return float_length(infer, bound);
 }
 
 void

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/infer.h"
 #include "onnx/import.h"
 
 /* ---- attributes that became inputs ---- */
@@ -310,6 +311,59 @@ grid_sample_modes(Draft *draft)
 		draft_set_string(draft, "mode", "cubic");
 }
 
+static Value *
+cast_to(Draft *draft, Value *value, DType type)
+{
+	Attr to = {.name = "to", .kind = ATTR_INT, .i = type};
+	return value->type.dtype == type ? value : draft_emit(draft, "Cast", 1, &value, 1, &to);
+}
+
+/* Whether data decides what an input is; then the symbol of it is 32 bits wide. */
+static bool
+is_data(const Draft *draft, int index)
+{
+	const Known *known = value_known(draft->import->graph, draft_input(draft, index));
+	return !known || known->count != 1 || !known->value[0];
+}
+
+/* A range of floats, or with a step, or between bounds, that data decides: numbers from 0 on, scaled.
+ *
+ *     n = max(i64(ceil((f64(limit) - f64(start)) / f64(delta))), 0);  start + Range(0, n, 1) * delta
+ */
+static void
+range_of_data(Draft *draft)
+{
+	DType type = draft_dtype(draft, 0);
+	bool is_float = type != DT_NONE && dtype_is_float(type);
+	if (type == DT_NONE || !draft_input(draft, 1) || !draft_input(draft, 2) ||
+	    draft->import->graph->is_open)
+		return;
+	bool is_start = is_data(draft, 0), is_limit = is_data(draft, 1), is_step = is_data(draft, 2);
+	if (!(is_step || (is_start && is_limit) || (is_float && (is_start || is_limit))))
+		return;
+	DType work = dtype_bits(type) < 32 && is_float ? DT_F32 : type;
+	DType wide = is_float ? DT_F64 : DT_I64;
+	Value *span[] = {cast_to(draft, draft_input(draft, 1), wide),
+	                 cast_to(draft, draft_input(draft, 0), wide)};
+	Value *ratio[] = {draft_emit(draft, "Sub", 2, span, 0, NULL), draft_input(draft, 2)};
+	for (int i = 0; i < 2; i++)
+		ratio[i] = cast_to(draft, ratio[i], DT_F64);
+	Value *count = draft_emit(draft, "Div", 2, ratio, 0, NULL);
+	count = cast_to(draft, draft_emit(draft, "Ceil", 1, &count, 0, NULL), DT_I64);
+	Value *zero = draft_number(draft, "zero", DT_I64, 0), *one = draft_number(draft, "one", DT_I64, 1);
+	Value *above[] = {count, zero};
+	Value *range[] = {zero, draft_emit(draft, "Max", 2, above, 0, NULL), one};
+	Value *scaled[] = {cast_to(draft, draft_emit(draft, "Range", 3, range, 0, NULL), work),
+	                   cast_to(draft, draft_input(draft, 2), work)};
+	Value *sum[] = {cast_to(draft, draft_input(draft, 0), work),
+	                draft_emit(draft, "Mul", 2, scaled, 0, NULL)};
+	attrs_remove(&draft->attrs, "stash_type");
+	draft->inputs.count = 1;
+	draft_set_input(draft, 0, draft_emit(draft, "Add", 2, sum, 0, NULL));
+	draft->op = "Cast";
+	draft_set_int(draft, "to", type);
+}
+
 static void
 scan_of_opset_8(Draft *draft)
 {
@@ -359,6 +413,7 @@ static const UpgradeRow ROWS[] = {
 	{20, "GridSample", grid_sample_modes, NULL},
 	{21, "GroupNormalization", group_norm_channels, NULL},
 	{ONNX_DIALECT + 1, "Scatter", scatter_elements, NULL},
+	{ONNX_DIALECT + 1, "Range", range_of_data, NULL},
 };
 
 void

@@ -617,6 +617,36 @@ START_TEST(types_on_the_models_word_have_no_meaning)
 }
 END_TEST
 
+/* Bounds that are inputs: of floats, and of integers with a step that is one; a limit alone is a
+ * symbol. */
+START_TEST(ranges_of_data_are_counted_by_nodes)
+{
+	const struct {
+		DType type;
+		const char *inputs, *last;
+	} rows[] = {{DT_F32, "a b c", "Cast"},
+	            {DT_F16, "a b c", "Cast"},
+	            {DT_I64, "one b c", "Cast"},
+	            {DT_I64, "a b one", "Cast"},
+	            {DT_I64, "one b one", "Range"}};
+	for (size_t i = 0; i < countof(rows); i++) {
+		Maker m = maker(arena);
+		int64_t one = 1;
+		make_value(&m, INPUT, "a", rows[i].type, 0, NULL);
+		make_value(&m, INPUT, "b", rows[i].type, 0, NULL);
+		make_value(&m, INPUT, "c", rows[i].type, 0, NULL);
+		make_initializer(&m, "one", DT_I64, 0, NULL, &one, sizeof one);
+		make_value(&m, OUTPUT, "y", rows[i].type, 1, (int64_t[]){-1});
+		make_node(&m, "Range", rows[i].inputs, "y", NULL);
+		Graph *graph = must_read(make_model(&m, 8, 17));
+		const Value *y = graph->body->results[0];
+		ck_assert_str_eq(y->def->op->name, rows[i].last);
+		ck_assert_int_eq(y->type.rank, 1);
+		ck_assert_int_eq(y->type.dtype, rows[i].type);
+	}
+}
+END_TEST
+
 START_TEST(inputs_can_be_fixed)
 {
 	Maker m = maker(arena);
@@ -655,6 +685,7 @@ main(void)
 	tcase_add_test(t, all_obstacles_are_listed);
 	tcase_add_test(t, unknown_operators_are_named_together);
 	tcase_add_test(t, types_on_the_models_word_have_no_meaning);
+	tcase_add_test(t, ranges_of_data_are_counted_by_nodes);
 	tcase_add_test(t, inputs_can_be_fixed);
 	return unit_run(t);
 }
