@@ -96,8 +96,8 @@ float_range(Infer *infer)
 		bound[i] = known && known->count == 1 ? known->value[0] : NULL;
 		if (!bound[i])
 			infer_wait(infer, i, 0);
-		whole[i] = whole_number(infer, bound[i]);
-		is_whole &= whole[i] != NULL;
+		whole[i] = is_whole ? whole_number(infer, bound[i]) : NULL;
+		is_whole = whole[i] != NULL;
 	}
 	if (is_whole && dim_is_const(whole[2], &by))
 		return range_length(infer, whole[0], whole[1], by);

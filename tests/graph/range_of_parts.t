@@ -13,13 +13,12 @@ graph g(%x: f32[N,4]) -> %y {
 }
 -- out
 graph g(%x: f32[N,4]) -> %y {
-  symbol R1 = i64(floor(f32(N) * 1))
-  symbol R2 = i64(max(ceil((f64(f32(N)) - 0.5) / 1), 0))
+  symbol R1 = i64(max(ceil((f64(f32(N)) - 0.5) / 1), 0))
   %half: f32  = {0.5}
   %one: f32   = {1}
   %first: i64 = {0}
   %s: i64[2]  = Shape(%x)
   %n: i64     = Gather(%s, %first)
   %f: f32     = Cast(%n) {to=1}
-  %y: f32[R2] = Range(%half, %f, %one)
+  %y: f32[R1] = Range(%half, %f, %one)
 }
