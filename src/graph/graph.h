@@ -152,6 +152,13 @@ typedef struct Assumption {
 	Region *region;   /* the graph's body, or of an If, a Loop or a Scan */
 } Assumption;
 
+/* A dim of an input that became another's, or a number, because a node takes them for equal
+ * (unify.c): nothing else in the graph says so any more. */
+typedef struct Unified {
+	int input, axis;
+	const char *why; /* node "add" (Add): dim 0 of the inputs */
+} Unified;
+
 typedef struct OpsetImport {
 	const char *domain; /* "" = ai.onnx */
 	int64_t version;
@@ -170,6 +177,7 @@ struct Graph {
 	VEC(Value *) constants; /* initializers, in order; Value.weight is the index */
 	VEC(SymbolDef) symbols;
 	VEC(Assumption) assumptions;
+	VEC(Unified) unified;
 	VEC(OpsetImport) opsets; /* the model's own, for export */
 	VEC(StringPair) metadata;
 	int64_t ir_version;

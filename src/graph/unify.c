@@ -3,8 +3,8 @@
  *     add(%x: f32[N,4], %y: f32[M,4])    assumes N == M    =>    %y: f32[N,4]
  *
  * Only symbols that dims of graph inputs define are replaced, by an earlier one of these or by a
- * number; binding then checks the second input against the first. Everything else that is assumed
- * equal stays an assumption.
+ * number; binding then checks the second input against the first, and says which node asked for it
+ * (Graph.unified). Everything else that is assumed equal stays an assumption.
  */
 #include "graph/inner.h"
 
@@ -12,6 +12,7 @@ typedef struct Unifier {
 	Graph *graph;
 	Map replaced; /* Symbol to Dim */
 	Map kept;     /* Symbol to itself: it stands for another one already */
+	Map why;      /* Symbol replaced, to who asked for it */
 } Unifier;
 
 /* The place of a symbol's definition among those by inputs, or -1. */
@@ -40,8 +41,9 @@ may_be(const Dim *symbol, int64_t number)
 }
 
 static void
-unify_pair(Unifier *unify, const Dim *a, const Dim *b)
+unify_pair(Unifier *unify, const Assumption *assumption)
 {
+	const Dim *a = assumption->a, *b = assumption->b;
 	int ia = input_symbol(unify->graph, a), ib = input_symbol(unify->graph, b);
 	int64_t number;
 	if (!is_free(unify, a) || !is_free(unify, b))
@@ -59,7 +61,10 @@ unify_pair(Unifier *unify, const Dim *a, const Dim *b)
 	}
 	if (!gone || map_find_ptr(&unify->kept, gone->symbol))
 		return;
+	Arena *arena = unify->graph->arena;
+	const char *place = assumption_place(arena, assumption);
 	map_set_ptr(&unify->replaced, gone->symbol, (void *)(uintptr_t)kept);
+	map_set_ptr(&unify->why, gone->symbol, arena_printf(arena, "%s%s", place, assumption->what));
 	if (dim_as_symbol(kept))
 		map_set_ptr(&unify->kept, kept->symbol, unify);
 }
@@ -80,6 +85,23 @@ replace_dim(Unifier *unify, const Dim *dim)
 	return dim_from_expr(ctx, expr_rewrite(ctx, dim, replace_symbol, unify));
 }
 
+/* Who asked for what a dim of an input has become: the last one counts. */
+static void
+note_why(Unifier *unify, int input, int axis, const Dim *old)
+{
+	Graph *graph = unify->graph;
+	Unified unified = {input, axis, NULL};
+	for (ExprWalk walk = expr_walk(old); expr_step(&walk);)
+		if (walk.e->op == EX_symbol && map_find_ptr(&unify->why, walk.e->symbol))
+			unified.why = map_find_ptr(&unify->why, walk.e->symbol);
+	for (int i = 0; i < graph->unified.count; i++)
+		if (graph->unified.data[i].input == input && graph->unified.data[i].axis == axis) {
+			graph->unified.data[i] = unified;
+			return;
+		}
+	vec_push(graph->arena, &graph->unified, unified);
+}
+
 static void
 replace_inputs(Unifier *unify)
 {
@@ -89,8 +111,11 @@ replace_inputs(Unifier *unify)
 		if (type->kind != TYPE_TENSOR || type->rank < 1)
 			continue;
 		const Dim **dims = NEW_N(unify->graph->arena, const Dim *, type->rank);
-		for (int d = 0; d < type->rank; d++)
+		for (int d = 0; d < type->rank; d++) {
 			dims[d] = replace_dim(unify, type->dims[d]);
+			if (dims[d] != type->dims[d])
+				note_why(unify, i, d, type->dims[d]);
+		}
 		type->dims = dims;
 	}
 }
@@ -108,11 +133,12 @@ is_stale(const Unifier *unify, const SymbolDef *def)
 bool
 graph_unify_symbols(Graph *graph)
 {
-	Unifier unify = {graph, {.arena = graph->arena}, {.arena = graph->arena}};
+	Arena *arena = graph->arena;
+	Unifier unify = {graph, {.arena = arena}, {.arena = arena}, {.arena = arena}};
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *assumption = &graph->assumptions.data[i];
 		if (assumption->region == graph->body)
-			unify_pair(&unify, assumption->a, assumption->b);
+			unify_pair(&unify, assumption);
 	}
 	if (unify.replaced.count == 0)
 		return false;

@@ -333,6 +333,17 @@ source_text(const Plan *plan, int dim, char *text, size_t size)
 	return text;
 }
 
+/* " (node "add" (Add): dim 0 of the inputs)", or "". */
+static const char *
+wish_text(const Plan *plan, int input, int axis, char *text, size_t size)
+{
+	text[0] = 0;
+	for (int i = 0; i < plan->nwish; i++)
+		if (plan->wishes[i].input == input && plan->wishes[i].axis == axis)
+			snprintf(text, size, " (%s)", plan->wishes[i].what);
+	return text;
+}
+
 /* Every dim of an input must be what the plan computes for it. */
 static TwCode
 check_input_dims(Frame *frame, const Array *inputs)
@@ -343,13 +354,12 @@ check_input_dims(Frame *frame, const Array *inputs)
 			int64_t value = frame->dims[wanted->dims[d]];
 			if (value == inputs[i].dims[d] || value == PLAN_UNBOUND)
 				continue;
-			char shape[256], source[100];
+			char shape[256], source[100], wish[300];
 			return exec_fail(
-				frame->exec, TW_SHAPE,
-				"input '%.60s' has shape %s, and its dim %d "
-				"must be %lld%s",
+				frame->exec, TW_SHAPE, "input '%.60s' has shape %s, and its dim %d must be %lld%s%s",
 				wanted->name, shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d,
-				(long long)value, source_text(frame->plan, wanted->dims[d], source, sizeof source));
+				(long long)value, source_text(frame->plan, wanted->dims[d], source, sizeof source),
+				wish_text(frame->plan, i, d, wish, sizeof wish));
 		}
 	}
 	return TW_OK;
