@@ -1,0 +1,235 @@
+#!/bin/sh
+# Branches and loops whose dims agree where they run and differ where they do not, and results whose
+# size is only known when run: one bundle is right at all sizes, and says what is wrong at others.
+# shellcheck disable=SC2015  # pass cannot fail
+. tests/common
+cd "$tmp" || exit 1
+
+# graph NAME, its text on standard input: compiled at two levels.
+graph() {
+	about="$1: "
+	cat >g.g
+	for level in 0 3; do
+		"$tw" compile -q -O$level g.g -o $level.twb 2>err || lose "-O$level: $(cat err)"
+	done
+}
+
+# is EXPECTED NAME=NUMBERS ...: %y, of both bundles and under the eyes of the interpreter
+is() {
+	expected=$1
+	shift
+	for level in 0 3; do
+		# shellcheck disable=SC2046  # several inputs
+		"$tw" run -q --prove --runs 1 $level.twb $(printf -- '--input %s ' "$@") --expect "y=$expected" 2>err &&
+			pass || lose "-O$level, $*: expected $expected: $(cat err)"
+	done
+}
+
+# refused TEXT NAME=NUMBERS ...
+refused() {
+	text=$1
+	shift
+	for level in 0 3; do
+		# shellcheck disable=SC2046  # several inputs
+		"$tw" run -q --runs 1 $level.twb $(printf -- '--input %s ' "$@") 2>err
+		rc=$?
+		[ $rc = 2 ] && grep -qF "$text" err && pass || lose "-O$level, $*: exit code $rc: $(cat err)"
+	done
+}
+
+graph "a sum in one branch" <<'TEXT'
+graph g(%c: i64, %a: f32[N], %b: f32[M]) -> %y {
+  %d = Cast(%c) {to=9}
+  %y = If(%d)  "if" then_branch {
+    %t = Add(%a, %b)  "add"
+    yield %t
+  } else_branch {
+    %e = Concat(%a, %b) {axis=0}  "concat"
+    yield %e
+  }
+}
+TEXT
+is 11.0,22,33 c=1 a=1.0,2,3 b=10.0,20,30
+is 1.0,2,3,10,20 c=0 a=1.0,2,3 b=10.0,20
+is 11.0,22 c=1 a=1.0,2 b=10.0,20
+refused 'node "add" (Add) in then_branch of node "if" (If): dim 0 of the inputs must be equal, and are 3 and 2' \
+	c=1 a=1.0,2,3 b=10.0,20
+is 11.0,22,33 c=1 a=1.0,2,3 b=10.0,20,30
+
+graph "what the graph wants anyway" <<'TEXT'
+graph g(%a: f32[N], %b: f32[M]) -> %y { %y = Add(%a, %b)  "add" }
+TEXT
+is 11.0,22 a=1.0,2 b=10.0,20
+refused "as dim 0 of input 'a' (node \"add\" (Add): dim 0 of the inputs)" a=1.0,2 b=1.0,2,3
+
+graph "an assumption in a branch of a branch, of a sum of dims" <<'TEXT'
+graph g(%c: i64, %d: i64, %a: f32[N], %b: f32[M], %z: f32[K]) -> %y {
+  %e = Cast(%c) {to=9}
+  %f = Cast(%d) {to=9}
+  %y = If(%e)  "outer" then_branch {
+    %both = Concat(%a, %b) {axis=0}
+    %t = If(%f)  "inner" then_branch {
+      %s = Add(%both, %z)  "add"
+      yield %s
+    } else_branch {
+      %r = Mul(%a, %b)  "mul"
+      yield %r
+    }
+    yield %t
+  } else_branch {
+    yield %z
+  }
+}
+TEXT
+is 1.0,2,3,4 c=0 d=1 a=1.0,2 b=1.0,2,3 z=1.0,2,3,4
+is 2.0,4,4,6,8 c=1 d=1 a=1.0,2 b=1.0,2,3 z=1.0,2,3,4,5
+is 10.0,40 c=1 d=0 a=1.0,2 b=10.0,20 z=1.0,2,3
+refused '(Mul) in else_branch of node "inner" (If) in then_branch of node "outer" (If): dim 0' \
+	c=1 d=0 a=1.0,2 b=1.0,2,3 z=1.0,2,3,4,5
+
+graph "a loop that adds what it captures" <<'TEXT'
+graph g(%n: i64, %a: f32[N], %b: f32[M]) -> %y {
+  %y = Loop(%n, _, %a)  "loop" body(%i, %c, %s) {
+    %t = Add(%s, %b)  "add"
+    yield %c, %t
+  }
+}
+TEXT
+is 31.0,62 n=3 a=1.0,2 b=10.0,20
+is 1.0,2 n=0 a=1.0,2 b=10.0,20,30
+refused '(Add) in body of node "loop" (Loop): dim 0 of the inputs must be equal, and are 2 and 3' \
+	n=1 a=1.0,2 b=10.0,20,30
+
+graph "a state that grows until it fits" <<'TEXT'
+graph g(%n: i64, %a: f32[N], %b: f32[M]) -> %y {
+  %size = Shape(%b)
+  %y = Loop(%n, _, %a)  "loop" body(%i, %c, %s) {
+    %now = Shape(%s)
+    %same = Equal(%now, %size)
+    %fits = Squeeze(%same)
+    %t = If(%fits)  "if" then_branch {
+      %u = Add(%s, %b)  "add"
+      yield %u
+    } else_branch {
+      %v = Concat(%s, %a) {axis=0}
+      yield %v
+    }
+    yield %c, %t
+  }
+}
+TEXT
+is 21.0,42,61,82 n=3 a=1.0,2 b=10.0,20,30,40
+is 1.0,2,1,2,1,2,1,2 n=3 a=1.0,2 b=10.0,20,30
+
+graph "a scan whose state is as wide as what it captures" <<'TEXT'
+graph g(%a: f32[N], %x: f32[T], %b: f32[M]) -> %y {
+  %y, %all = Scan(%a, %x) {num_scan_inputs=1}  "scan" body(%s, %u) {
+    %t = Mul(%s, %b)  "mul"
+    %v = Add(%t, %u)
+    yield %v, %v
+  }
+}
+TEXT
+is 8.0,13 a=1.0,2 x=1.0,2 b=2.0,3
+is 5.0,7,9 a=1.0,2,3 x=1.0,1 b=1.0,1,1
+refused '(Mul) in body of node "scan" (Scan): dim 0' a=1.0,2 x=1.0,2 b=1.0,2,3
+
+graph "a shape from outside, a range inside" <<'TEXT'
+graph g(%c: i64, %a: f32[N], %b: f32[M]) -> %y {
+  %d = Cast(%c) {to=9}
+  %shape = Shape(%b)
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %y = If(%d)  "if" then_branch {
+    %m = Squeeze(%shape)
+    %r = Range(%zero, %m, %one)
+    %f = Cast(%r) {to=1}
+    %t = Mul(%f, %a)  "mul"
+    yield %t
+  } else_branch {
+    %e = Expand(%a, %shape)  "expand"
+    yield %e
+  }
+}
+TEXT
+is 0.0,20,60 c=1 a=10.0,20,30 b=1.0,1,1
+is 10.0,20,30 c=0 a=10.0,20,30 b=1.0,1,1
+refused '(Mul) in then_branch of node "if" (If)' c=1 a=10.0,20 b=1.0,1,1
+refused '(Expand) in else_branch of node "if" (If)' c=0 a=10.0,20 b=1.0,1,1
+
+# The decoder of a language model, with the keys of what came before, or without.
+graph "a decoder of two branches" <<'TEXT'
+graph g(%c: i64, %past: f32[P], %x: f32[S], %mask: f32[T]) -> %y, %keys {
+  %d = Cast(%c) {to=9}
+  %y, %keys = If(%d)  "if" then_branch {
+    %k = Concat(%past, %x) {axis=0}
+    %t = Mul(%k, %mask)  "masked"
+    yield %t, %k
+  } else_branch {
+    %u = Mul(%x, %mask)  "first"
+    yield %u, %x
+  }
+}
+TEXT
+is 1.0,0,3,0 c=0 past=7.0,8 x=1.0,2,3,4 mask=1.0,0,1,0
+is 7.0,8,0,2,3 c=1 past=7.0,8 x=1.0,2,3 mask=1.0,1,0,1,1
+refused '(Mul) in then_branch of node "if" (If)' c=1 past=7.0,8 x=1.0,2,3 mask=1.0,1,0
+
+# Expand: either side may be 1.
+graph "ones that show when run" <<'TEXT'
+graph g(%n: i64, %a: f32[N], %b: f32[M]) -> %y {
+  %zero: i64[1] = {0}
+  %axis: i64[1] = {0}
+  %end = Unsqueeze(%n, %axis)
+  %part = Slice(%b, %zero, %end)
+  %shape = Shape(%part)
+  %y = Expand(%a, %shape)  "expand"
+}
+TEXT
+is 1.0,2,3 n=1 a=1.0,2,3 b=1.0,1,1
+is 1.0,2,3 n=3 a=1.0,2,3 b=1.0,1,1
+refused '(Expand): the input' n=2 a=1.0,2,3 b=1.0,1,1
+
+graph "a range of floats between dims" <<'TEXT'
+graph g(%a: f32[N]) -> %y {
+  %half: f32 = {0.5}
+  %step: f32 = {0.75}
+  %shape = Shape(%a)
+  %n = Squeeze(%shape)
+  %f = Cast(%n) {to=1}
+  %y = Range(%half, %f, %step)
+}
+TEXT
+is 0.5,1.25 a=1.0,1
+is 0.5,1.25,2,2.75,3.5,4.25 a=1.0,1,1,1,1
+
+# Regions of the wrong form are refused when read.
+wrong() {
+	about="$1: "
+	cat >g.g
+	"$tw" compile -q g.g -o wrong.twb 2>err
+	rc=$?
+	[ $rc = 3 ] && grep -q "$2" err && pass || lose "exit code $rc: $(cat err)"
+}
+wrong "a branch with a parameter" "then_branch has formal inputs, expected none" <<'TEXT'
+graph g(%c: bool, %x: f32[2]) -> %y {
+  %y = If(%c) then_branch(%p: f32[2]) { yield %p } else_branch { yield %x }
+}
+TEXT
+wrong "branches of two and of one result" "gives 2 results, expected 1" <<'TEXT'
+graph g(%c: bool, %x: f32[2]) -> %y {
+  %y = If(%c) then_branch { yield %x, %x } else_branch { yield %x }
+}
+TEXT
+wrong "a loop with a parameter too many" "the body has 4 parameters" <<'TEXT'
+graph g(%n: i64, %x: f32[2]) -> %y {
+  %y = Loop(%n, _, %x) body(%i, %c, %s, %p) { yield %c, %s }
+}
+TEXT
+wrong "a scan without its state" "the body has 1 parameters" <<'TEXT'
+graph g(%n: f32[2], %x: f32[2]) -> %y {
+  %y = Scan(%n, %x) {num_scan_inputs=1} body(%u) { yield %u }
+}
+TEXT
+
+finish
