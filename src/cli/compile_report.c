@@ -31,6 +31,7 @@ verb_compile(const Options *options)
 	report_text(report, "self_test", NULL, c.finished.self_test);
 	report_text(report, "chosen_for", NULL, c.sizes);
 	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
+	report_json(report, "proof", proof_json(arena, &c.finished.proof));
 	if (c.slow)
 		report_text(report, "slow", NULL, c.slow);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");

@@ -173,11 +173,17 @@ self_test_text(Arena *arena, const char *path, const Bundle *bundle)
 	return entry ? selftest_summary(arena, selftest_read(arena, path, entry->data)) : "none";
 }
 
-static const char *
-proved_text(Arena *arena, const char *path, const Bundle *bundle)
+static void
+report_proof(Report *report, Arena *arena, const char *path, const Bundle *bundle)
 {
 	const ZipEntry *entry = zip_find(&bundle->zip, PROOF_ENTRY);
-	return entry ? proof_read(arena, path, entry->data) : "not proved: made by an older version";
+	if (!entry) {
+		report_text(report, "proved", "proved", "not proved: made by an older version");
+		return;
+	}
+	report_text(report, "proved", "proved", proof_read(arena, path, entry->data));
+	report_json(report, "proof",
+	            arena_strndup(arena, (const char *)entry->data.data, entry->data.size));
 }
 
 int
@@ -200,7 +206,7 @@ verb_inspect(const Options *options)
 	report_text(report, "producer", "producer", manifest->producer);
 	report_text(report, "pipeline", "pipeline", manifest->pipeline);
 	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
-	report_text(report, "proved", "proved", proved_text(arena, path, bundle));
+	report_proof(report, arena, path, bundle);
 	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));
 	report_signature(report, arena, bundle);
 	report_targets(report, arena, bundle);

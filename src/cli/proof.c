@@ -285,15 +285,10 @@ const char *
 proof_json(Arena *arena, const ProofResult *result)
 {
 	Buf json = {.arena = arena};
-	const Proof *proof = result->proof;
-	json_put(&json, "{'target': %s, 'summary': %s", result->target, proof_text(arena, result));
-	json_put(&json, ", 'values': %lld, 'points': %lld, 'undecided': %lld, 'gaps': [",
-	         (long long)(proof ? proof->values : 0), (long long)(proof ? proof->points : 0),
-	         (long long)(proof ? proof->undecided : 0));
-	for (int i = 0; proof && i < proof->gaps.count; i++)
-		json_put(&json, i ? ", {'reason': %s, 'count': %lld}" : "{'reason': %s, 'count': %lld}",
-		         proof->gaps.data[i].reason, (long long)proof->gaps.data[i].count);
-	buf_puts(&json, "]}\n");
+	json_put(&json, "{'target': %s, 'summary': %s, ", result->target, proof_text(arena, result));
+	json_put(&json, "'runs': %d, 'left_out': %s, ", result->runs, result->left_out);
+	proof_put(&json, result->proof);
+	buf_puts(&json, "}\n");
 	return buf_text(&json);
 }
 

@@ -43,8 +43,7 @@ bool proof_deny(Arena *arena, const ProofResult *result, Map *denied);
 /* One line: "212 values at 13568 points; not proved: …". */
 const char *proof_text(Arena *arena, const ProofResult *result);
 
-/* The part of the bundle: {"target": …, "summary": …, "values": …, "points": …, "gaps": […]}; and
- * what it says, in a line. */
+/* The part of the bundle, an object (docs/json.md: the proof); and what it says, in a line. */
 #define PROOF_ENTRY "proof.json"
 const char *proof_json(Arena *arena, const ProofResult *result);
 const char *proof_read(Arena *arena, const char *path, Bytes text);

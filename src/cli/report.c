@@ -30,7 +30,8 @@ struct Table {
 typedef struct Fact {
 	const char *key, *label;
 	Cell cell;
-	Table *table; /* or NULL */
+	Table *table;     /* or NULL */
+	const char *json; /* or NULL */
 } Fact;
 
 struct Report {
@@ -70,6 +71,12 @@ report_number(Report *report, const char *key, const char *label, double value, 
 	Arena *arena = report->options->arena;
 	Fact fact = {.key = key, .label = label, .cell = number_cell(arena, value, format)};
 	vec_push(arena, &report->facts, fact);
+}
+
+void
+report_json(Report *report, const char *key, const char *text)
+{
+	vec_push(report->options->arena, &report->facts, (Fact){.key = key, .json = text});
 }
 
 /* ---- tables ---- */
@@ -198,7 +205,9 @@ print_json(Report *report)
 	cJSON_AddStringToObject(object, "verb", report->options->verb->name);
 	for (int i = 0; i < report->facts.count; i++) {
 		Fact *fact = &report->facts.data[i];
-		cJSON *value = fact->table ? table_json(fact->table) : cell_json(&fact->cell);
+		cJSON *value = fact->json    ? cJSON_Parse(fact->json)
+		               : fact->table ? table_json(fact->table)
+		                             : cell_json(&fact->cell);
 		cJSON_AddItemToObject(object, fact->key, value);
 	}
 	char *text = cJSON_Print(object);

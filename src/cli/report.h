@@ -26,6 +26,8 @@ Report *report_new(const Options *options);
 void report_text(Report *report, const char *key, const char *label, const char *value);
 void report_number(Report *report, const char *key, const char *label, double value,
                    const char *format);
+/* A member that is JSON already: an object or an array. People do not see it. */
+void report_json(Report *report, const char *key, const char *text);
 
 /* Columns are "KEY" or "KEY:LABEL", with > in front where cells stand at the right. */
 Table *report_table(Report *report, const char *key, const char *columns);

@@ -289,14 +289,57 @@ interpret_control(Job *job)
 	}
 }
 
+/* ---- host operators ---- */
+
+/* The results live as long as the expectations: their texts, and of other types the shape. */
+static const Array *
+keep_whole(Arena *arena, const Array *array)
+{
+	if (array->type != DT_STRING) {
+		Array *shape = arena_memdup(arena, array, sizeof *shape);
+		shape->dims = arena_memdup(arena, array->dims, (size_t)array->rank * sizeof *array->dims);
+		shape->data = NULL;
+		return shape;
+	}
+	Array *texts = array_new(arena, DT_STRING, array->rank, array->dims);
+	for (int64_t i = 0; i < array_count(array); i++)
+		((const char **)texts->data)[i] = arena_strdup(arena, ((const char **)array->data)[i]);
+	return texts;
+}
+
+/* What the operator's function makes of the same operands: the plan gave it others, or kept its
+ * results badly, where that differs. */
+static void
+call_host(Job *job)
+{
+	const Node *node = job->node->node;
+	Eval *eval = eval_new(job->scratch, job->graph, EVAL_exact);
+	eval_keep_all(eval);
+	for (int i = 0; i < node->ninput; i++)
+		give_value(job, eval, node->inputs[i]);
+	eval_nodes(eval, 1, &node);
+	job->expected->whole = NEW_N(job->arena, const Array *, node->noutput + 1);
+	for (int i = 0; i < node->noutput; i++) {
+		const Value *value = node->outputs[i];
+		const Array *made = value ? eval_array(eval, value) : NULL;
+		if (!made || !facts_claim(job->facts, value))
+			continue;
+		job->expected->whole[i] = keep_whole(job->arena, made);
+		if (made->type != DT_STRING)
+			job->expected->outputs[i] = expect_array(job->arena, made, job->seed);
+	}
+}
+
 static void
 evaluate(void *arg)
 {
 	Job *job = arg;
 	if (job->node->program)
 		evaluate_points(job);
-	else
+	else if (job->node->node->nregion > 0)
 		interpret_control(job);
+	else
+		call_host(job);
 }
 
 Expected *
@@ -331,18 +374,15 @@ put_index(Buf *buf, int rank, const int64_t *dims, int64_t flat)
 }
 
 const char *
-expect_judge(Arena *arena, const PointSet *expected, const Held *held, Proof *proof)
+expect_judge(Arena *arena, const PointSet *expected, const Held *held, Agreement *out)
 {
 	PointInput seen = {held->type, held->rank, held->dims, held->strides, held->data};
 	if (held->block_dim >= 0 || held->is_dense) {
 		seen.data = held_dense(arena, held);
 		seen.strides = NULL;
 	}
-	Agreement a = points_compare(expected, &seen, 1);
+	Agreement a = *out = points_compare(expected, &seen, 1);
 	Buf buf = {.arena = arena};
-	proof->values += a.points > 0;
-	proof->points += a.points;
-	proof->undecided += a.undecided;
 	if (a.wrong > 0) {
 		buf_puts(&buf, "element ");
 		put_index(&buf, held->rank, held->dims, a.first_wrong);
@@ -357,4 +397,23 @@ expect_judge(Arena *arena, const PointSet *expected, const Held *held, Proof *pr
 	           "off as roundings take them",
 	           (long long)a.points, a.spread);
 	return buf_text(&buf);
+}
+
+const char *
+expect_whole(Arena *arena, const Array *expected, const Held *held)
+{
+	bool is_shape = expected->rank == held->rank;
+	for (int d = 0; is_shape && d < held->rank; d++)
+		is_shape = expected->dims[d] == held->dims[d];
+	if (!is_shape)
+		return arena_printf(arena, "its shape is not that which the operator's function gives it");
+	if (expected->type != DT_STRING)
+		return NULL;
+	const char *const *seen = (const char *const *)held_dense(arena, held);
+	const char *const *meant = expected->data;
+	for (int64_t i = 0; i < array_count(expected); i++)
+		if (strcmp(seen[i] ? seen[i] : "", meant[i] ? meant[i] : "") != 0)
+			return arena_printf(arena, "text %lld is '%.40s', and '%.40s' is meant", (long long)i,
+			                    seen[i] ? seen[i] : "", meant[i] ? meant[i] : "");
+	return NULL;
 }

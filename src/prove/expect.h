@@ -19,6 +19,7 @@ PointSet *points_choose(Arena *arena, uint64_t seed, int rank, const int64_t *di
 typedef struct Expected {
 	const char *reason; /* why not; NULL: they are there */
 	PointSet **outputs;
+	const Array **whole; /* of a host operator: its results, for shapes and texts; else NULL */
 } Expected;
 
 /* Values for the symbols that a frame has bound, by the graph's numbers. */
@@ -31,7 +32,9 @@ Expected *expect_node(Arena *arena, const Graph *graph, const PlanFacts *facts,
 /* The elements of a constant or of another buffer as expectations: exactly these. */
 PointSet *expect_array(Arena *arena, const Array *array, uint64_t seed);
 
-/* NULL, or a sentence that says where and how `held` differs. */
-const char *expect_judge(Arena *arena, const PointSet *expected, const Held *held, Proof *proof);
+/* NULL, or a sentence that says where and how `held` differs; and in numbers. */
+const char *expect_judge(Arena *arena, const PointSet *expected, const Held *held, Agreement *out);
+/* The same with all of what a host operator makes: of another shape, or another text. */
+const char *expect_whole(Arena *arena, const Array *expected, const Held *held);
 
 #endif

@@ -124,15 +124,18 @@ find_symbols(const PlanFacts *facts, NodeFacts *node)
 	}
 }
 
-/* A control node needs what its regions capture, too. */
+/* A node without a meaning: its operands, and what the regions of a control node capture. */
 static void
-find_captures(PlanFacts *facts, NodeFacts *node)
+find_operands(PlanFacts *facts, NodeFacts *node)
 {
 	for (int i = 0; i < node->node->ninput; i++) {
 		const Value *value = node->node->inputs[i];
 		const Claim *claim = value ? facts_claim(facts, value) : NULL;
 		if (claim && claim->done > node->ready)
 			node->ready = claim->done;
+		bool is_there = !value || value_fixed(value) || (claim && claim->done != NEVER);
+		if (!is_there && node->node->nregion == 0)
+			node->reason = "an input has no storage of its own";
 	}
 	for (int r = 0; r < node->node->nregion; r++)
 		for (int i = 0; i < node->node->regions[r]->captures.count; i++) {
@@ -140,14 +143,6 @@ find_captures(PlanFacts *facts, NodeFacts *node)
 			if (claim && claim->done > node->ready)
 				node->ready = claim->done;
 		}
-}
-
-static const char *
-no_meaning(Arena *arena, const Node *node)
-{
-	if (node_effect(node) == EFFECT_random)
-		return arena_printf(arena, "random operator %s", node->op->name);
-	return arena_printf(arena, "host operator %s", node->op->name);
 }
 
 typedef struct NodeList {
@@ -197,15 +192,14 @@ static NodeFacts
 facts_of_node(Arena *arena, const Graph *graph, PlanFacts *facts, const Node *node)
 {
 	NodeFacts out = {.node = node};
-	bool is_random = node_effect(node) == EFFECT_random;
-	if (node_has_meaning(node) && !is_random) {
+	if (node_effect(node) == EFFECT_random) {
+		out.reason = arena_printf(arena, "random operator %s", node->op->name);
+	} else if (node_has_meaning(node)) {
 		find_meaning(arena, graph, facts, &out);
 		find_inputs(arena, facts, &out);
 		find_symbols(facts, &out);
-	} else if (node->nregion > 0 && !is_random) {
-		find_captures(facts, &out);
 	} else {
-		out.reason = no_meaning(arena, node);
+		find_operands(facts, &out);
 	}
 	return out;
 }

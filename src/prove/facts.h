@@ -14,7 +14,7 @@ enum { NEVER = -1 };
 /* A node of which some result has storage. */
 typedef struct NodeFacts {
 	const Node *node;
-	const Program *program; /* its meaning; NULL: see reason */
+	const Program *program; /* its meaning; NULL: a control or host operator, or see reason */
 	Value **inputs;         /* of the program */
 	const char *reason;     /* why its results are not proved; NULL: they are */
 	int ready;              /* from this boundary on all its inputs are there */

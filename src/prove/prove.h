@@ -22,6 +22,7 @@
 #ifndef PROVE_PROVE_H
 #define PROVE_PROVE_H
 
+#include "base/buf.h"
 #include "graph/graph.h"
 #include "runtime/plan/plan.h"
 #include "runtime/tilewright.h"
@@ -38,18 +39,27 @@ typedef struct ProofFinding {
 	const char *text; /* a sentence without the names */
 } ProofFinding;
 
-/* Values that were not proved, by reason. */
-typedef struct ProofGap {
-	const char *reason;
-	int64_t count;
-	const char *first; /* the name of one */
-} ProofGap;
+/* What became of a value, the least first. */
+typedef enum ProofState {
+	PROOF_NOT,       /* not compared: see reason */
+	PROOF_HOST,      /* made by a host operator: what the operator's function gives once more */
+	PROOF_UNDECIDED, /* compared, but at each point two results are as right */
+	PROOF_DONE,      /* compared */
+} ProofState;
+
+/* A value that has storage, and the best that was seen of it in all runs. */
+typedef struct ProofValue {
+	const Value *value;
+	ProofState state;
+	const char *reason; /* PROOF_NOT */
+} ProofValue;
 
 typedef struct Proof {
-	int64_t values, points, undecided; /* compared */
-	int64_t tried;                     /* of the values, by fallback kernels too */
-	VEC(ProofFinding) findings;        /* at most PROOF_FINDINGS */
-	VEC(ProofGap) gaps;
+	int64_t points, undecided;  /* compared */
+	int64_t tried;              /* results of fallback kernels, compared too */
+	VEC(ProofFinding) findings; /* at most PROOF_FINDINGS */
+	VEC(ProofValue) values;
+	Map index; /* Value to its place in values + 1 */
 } Proof;
 
 enum { PROOF_FINDINGS = 16 };
@@ -64,8 +74,17 @@ void prover_watch(Prover *prover, TwSession *session);
 /* What has been seen in all runs so far. */
 const Proof *prover_proof(const Prover *prover);
 
-/* "212 values at 13568 points; not proved: 3 (host operator NonZero: %idx …)". */
+/* Take note of what was seen of a value; the best stays. */
+void proof_note(Arena *arena, Proof *proof, const Value *value, ProofState state,
+                const char *reason);
+
+int64_t proof_count(const Proof *proof, ProofState state);
+
+/* "212 values at 13568 points, 3 on the host; not proved: 2 (it has no elements here: %x, %y)". */
 const char *proof_summary(Arena *arena, const Proof *proof);
+
+/* The members of an object that say the same (docs/json.md); NULL: nothing was run. */
+void proof_put(Buf *json, const Proof *proof);
 
 /* "value %y (step conv1, node …): element [0,3] is 0.5, expected 0.25 within 1e-6". */
 const char *finding_text(Arena *arena, const ProofFinding *finding);

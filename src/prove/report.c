@@ -1,23 +1,104 @@
 /* What was proved, and what not, in sentences. */
-#include "base/buf.h"
+#include <string.h>
+
 #include "prove/prove.h"
+#include "runtime/json.h"
+
+void
+proof_note(Arena *arena, Proof *proof, const Value *value, ProofState state, const char *reason)
+{
+	uintptr_t known = (uintptr_t)map_find_ptr(&proof->index, value);
+	if (!known) {
+		vec_push(arena, &proof->values, (ProofValue){value, PROOF_NOT, NULL});
+		known = (uintptr_t)proof->values.count;
+		map_set_ptr(&proof->index, value, (void *)known);
+	}
+	ProofValue *seen = &proof->values.data[known - 1];
+	if (state < seen->state)
+		return;
+	seen->state = state;
+	seen->reason = reason ? arena_strdup(arena, reason) : NULL;
+}
+
+int64_t
+proof_count(const Proof *proof, ProofState state)
+{
+	int64_t count = 0;
+	for (int i = 0; i < proof->values.count; i++)
+		count += proof->values.data[i].state == state;
+	return count;
+}
+
+/* "2 (it has no elements here: %x, %y)" for the reason of value `first`, if it is the first that
+ * has it; of many the names of some. */
+static void
+put_reason(Buf *buf, const Proof *proof, int first, bool *has_any)
+{
+	enum { NAMES = 4 };
+	const ProofValue *values = proof->values.data;
+	int count = 0;
+	for (int i = 0; i < proof->values.count; i++) {
+		if (values[i].state != PROOF_NOT || strcmp(values[i].reason, values[first].reason) != 0)
+			continue;
+		if (i < first)
+			return;
+		count++;
+	}
+	buf_printf(buf, "%s%d (%s:", *has_any ? ", " : "; not proved: ", count, values[first].reason);
+	*has_any = true;
+	for (int i = first, named = 0; i < proof->values.count && named < NAMES; i++)
+		if (values[i].state == PROOF_NOT && strcmp(values[i].reason, values[first].reason) == 0)
+			buf_printf(buf, "%s%%%s", named++ ? ", " : " ", values[i].value->name);
+	buf_puts(buf, count > NAMES ? ", …)" : ")");
+}
 
 const char *
 proof_summary(Arena *arena, const Proof *proof)
 {
 	Buf buf = {.arena = arena};
-	buf_printf(&buf, "%lld values at %lld points", (long long)proof->values,
+	int64_t undecided = proof_count(proof, PROOF_UNDECIDED), host = proof_count(proof, PROOF_HOST);
+	bool has_any = false;
+	int64_t done = proof_count(proof, PROOF_DONE);
+	buf_printf(&buf, "%lld value%s at %lld points", (long long)done, done == 1 ? "" : "s",
 	           (long long)proof->points);
 	if (proof->tried)
-		buf_printf(&buf, ", %lld of them by fallback kernels too", (long long)proof->tried);
+		buf_printf(&buf, ", %lld results of fallback kernels too", (long long)proof->tried);
+	if (host)
+		buf_printf(&buf, "; %lld of host operators, which their functions gave again",
+		           (long long)host);
 	if (proof->undecided)
-		buf_printf(&buf, " (%lld undecided)", (long long)proof->undecided);
-	for (int i = 0; i < proof->gaps.count; i++) {
-		const ProofGap *gap = &proof->gaps.data[i];
-		buf_printf(&buf, "%s%lld (%s: %%%s)", i ? ", " : "; not proved: ", (long long)gap->count,
-		           gap->reason, gap->first);
-	}
+		buf_printf(&buf,
+		           "; undecided: %lld points and all points of %lld values (a comparison or a "
+		           "rounding there is closer than errors of roundings: either result is right)",
+		           (long long)proof->undecided, (long long)undecided);
+	for (int i = 0; i < proof->values.count; i++)
+		if (proof->values.data[i].state == PROOF_NOT)
+			put_reason(&buf, proof, i, &has_any);
 	return buf_text(&buf);
+}
+
+void
+proof_put(Buf *json, const Proof *proof)
+{
+	static const Proof none;
+	const Proof *p = proof ? proof : &none;
+	json_put(json, "'values': %lld, 'proved': %lld, 'undecided': %lld, ",
+	         (long long)p->values.count, (long long)proof_count(p, PROOF_DONE),
+	         (long long)proof_count(p, PROOF_UNDECIDED));
+	json_put(json, "'host': %lld, 'not': %lld, ", (long long)proof_count(p, PROOF_HOST),
+	         (long long)proof_count(p, PROOF_NOT));
+	json_put(json, "'points': %lld, 'undecided_points': %lld, 'not_proved': [",
+	         (long long)p->points, (long long)p->undecided);
+	const char *between = "";
+	for (int i = 0; i < p->values.count; i++) {
+		const ProofValue *value = &p->values.data[i];
+		if (value->state != PROOF_NOT)
+			continue;
+		buf_puts(json, between);
+		json_put(json, "{'value': %s, 'reason': %s}", value->value->name, value->reason);
+		between = ", ";
+	}
+	buf_puts(json, "]");
 }
 
 const char *

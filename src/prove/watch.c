@@ -69,12 +69,7 @@ add_finding(Prover *p, const PlanFacts *facts, const Claim *claim, const char *t
 static void
 add_gap(Prover *p, const char *reason, const Value *value)
 {
-	for (int i = 0; i < p->proof.gaps.count; i++)
-		if (strcmp(p->proof.gaps.data[i].reason, reason) == 0) {
-			p->proof.gaps.data[i].count++;
-			return;
-		}
-	vec_push(p->arena, &p->proof.gaps, (ProofGap){arena_strdup(p->arena, reason), 1, value->name});
+	proof_note(p->arena, &p->proof, value, PROOF_NOT, reason);
 }
 
 /* ---- frames ---- */
@@ -211,16 +206,30 @@ expected_given(Prover *p, FrameState *state, const Claim *claim)
 	return expect_array(p->scratch, &whole, p->seed);
 }
 
+/* Why nothing is expected of what a node makes; NULL: something is. */
+static const char *
+gap_of(const FrameState *state, const Claim *claim)
+{
+	const Expected *expected = state->expected[claim->node];
+	const char *reason = state->facts->nodes.data[claim->node].reason;
+	int result = claim->value->result;
+	if (!reason && expected)
+		reason = expected->reason;
+	if (reason)
+		return reason;
+	if (!expected)
+		return "its inputs are not whole before it is read";
+	bool is_made = expected->outputs[result] || (expected->whole && expected->whole[result]);
+	return is_made ? NULL : "nothing says what it should be";
+}
+
 static const PointSet *
 expected_of(Prover *p, FrameState *state, const Claim *claim)
 {
 	if (claim->node < 0)
 		return expected_given(p, state, claim);
 	const Expected *expected = state->expected[claim->node];
-	const NodeFacts *node = &state->facts->nodes.data[claim->node];
-	const char *reason = node->reason ? node->reason : expected ? expected->reason : NULL;
-	if (!reason && !expected)
-		reason = "its inputs are not whole before it is read";
+	const char *reason = gap_of(state, claim);
 	if (!reason)
 		return expected->outputs[claim->value->result];
 	add_gap(p, reason, claim->value);
@@ -229,9 +238,9 @@ expected_of(Prover *p, FrameState *state, const Claim *claim)
 
 /* What is wrong with a value as it lies there; NULL: nothing. `expected` may be NULL. */
 static const char *
-judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held, Proof *proof)
+judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held, Agreement *seen)
 {
-	const char *text = expected ? expect_judge(p->scratch, expected, held, proof) : NULL;
+	const char *text = expected ? expect_judge(p->scratch, expected, held, seen) : NULL;
 	int64_t unwritten = claim->done > 0 ? held_unwritten(held) : 0;
 	int64_t padding = claim->done > 0 ? held_padding(held) : 0;
 	if (unwritten > 0)
@@ -243,6 +252,14 @@ judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held,
 	return text;
 }
 
+/* All of what a host operator made, NULL where another made it. */
+static const Array *
+whole_of(const FrameState *state, const Claim *claim)
+{
+	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
+	return expected && expected->whole ? expected->whole[claim->value->result] : NULL;
+}
+
 static bool
 is_always_empty(const Type *type)
 {
@@ -252,20 +269,42 @@ is_always_empty(const Type *type)
 	return false;
 }
 
+/* What comparing it has shown. */
+static void
+note_agreement(Prover *p, const Claim *claim, const Agreement *seen, bool is_host)
+{
+	p->proof.points += seen->points;
+	p->proof.undecided += seen->undecided;
+	ProofState state = is_host                           ? PROOF_HOST
+	                   : seen->points == 0               ? PROOF_NOT
+	                   : seen->undecided == seen->points ? PROOF_UNDECIDED
+	                                                     : PROOF_DONE;
+	const char *reason = state == PROOF_NOT ? "it has no elements here" : NULL;
+	if (state != PROOF_NOT || !is_always_empty(&claim->value->type))
+		proof_note(p->arena, &p->proof, claim->value, state, reason);
+}
+
 static void
 settle_claim(Prover *p, FrameState *state, const Claim *claim)
 {
 	Held held;
-	if (claim->value->type.dtype == DT_STRING || !held_of(state->frame, claim->buffer, &held)) {
-		add_gap(p, "it has no memory, or holds texts", claim->value);
+	bool is_text = claim->value->type.dtype == DT_STRING;
+	if (!held_of(state->frame, claim->buffer, &held) || (is_text && !held.is_dense)) {
+		add_gap(p, is_text ? "texts that are a part of others" : "it has no memory", claim->value);
 		return;
 	}
 	const PointSet *expected = expected_of(p, state, claim);
-	const char *text = judge(p, claim, expected, &held, &p->proof);
+	const Array *whole = whole_of(state, claim);
+	const char *text = whole ? expect_whole(p->scratch, whole, &held) : NULL;
+	Agreement seen = {.points = is_text && whole ? array_count(whole) : 0};
+	if (!text && !is_text)
+		text = judge(p, claim, expected, &held, &seen);
 	if (text)
 		add_finding(p, state->facts, claim, text);
-	else if (expected && expected->count == 0 && !is_always_empty(&claim->value->type))
-		add_gap(p, "it has no elements here", claim->value);
+	else if (expected || whole)
+		note_agreement(p, claim, &seen, whole != NULL);
+	if (is_text)
+		return;
 	state->hash[claim->buffer] = held_hash(&held);
 	state->is_hashed[claim->buffer] = true;
 }
@@ -285,11 +324,11 @@ try_claim(Prover *p, FrameState *state, const Claim *claim)
 {
 	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
 	Held held;
-	Proof seen = {0};
+	Agreement seen = {0};
 	if (!expected || expected->reason || !held_of(state->frame, claim->buffer, &held))
 		return;
 	const char *text = judge(p, claim, expected->outputs[claim->value->result], &held, &seen);
-	p->proof.tried += seen.values;
+	p->proof.tried += seen.points > 0;
 	if (text)
 		add_finding(p, state->facts, claim,
 		            arena_printf(p->scratch, "by the fallback kernel, %s", text));
@@ -442,17 +481,36 @@ prover_new(Arena *arena, const Graph *graph, uint64_t seed)
 	              .graph = graph,
 	              .seed = seed,
 	              .frames = {.arena = arena},
-	              .facts = {.arena = arena}};
+	              .facts = {.arena = arena},
+	              .proof.index = {.arena = arena}};
 	p->scratch = arena_new("prove");
 	arena_defer(arena, free_scratch, p->scratch);
 	return p;
 }
 
+/* Each value that a step makes, in branches and loops too: so that none goes unmentioned. */
+static void
+note_all(Prover *p, const Plan *plan)
+{
+	for (int i = 0; i < plan->nbuffer; i++) {
+		const PlanBuffer *buffer = &plan->buffers[i];
+		const Value *value = buffer->is_value ? graph_find_value(p->graph, buffer->name) : NULL;
+		if (value && value->def && !is_always_empty(&value->type) &&
+		    !map_find_ptr(&p->proof.index, value))
+			add_gap(p, "no run came to it", value);
+	}
+	for (int s = 0; s < plan->nstep; s++)
+		for (int k = 0; k < plan->steps[s].nbody; k++)
+			note_all(p, plan->steps[s].bodies[k]);
+}
+
 void
 prover_watch(Prover *prover, TwSession *session)
 {
-	if (prover)
+	if (prover) {
 		prover->frames = (Map){.arena = prover->arena};
+		note_all(prover, session->exec.main->plan);
+	}
 	session->exec.watch = prover ? watch : NULL;
 	session->exec.watch_context = prover;
 }
