@@ -38,6 +38,7 @@ typedef struct Compilation {
 	Graph *model;          /* as read */
 	const Graph *compiled; /* for the first target, behind its passes */
 	const Binding *asked;  /* --shape's sizes of that */
+	Demands demands;       /* on sizes, that its checks showed */
 	PassContext *context;  /* of that */
 	Buf choices;
 	Progress progress;
@@ -63,7 +64,9 @@ compile_target(Compilation *c, int index)
 	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	PassContext *context = pipeline_new(&c->options, c->arena, 3);
-	context->target = target_new(&c->options, c->arena, target_name(&c->options, index), graph);
+	Demands demands = demands_learn(c->arena, graph);
+	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &demands);
+	context->target = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
 	context->progress = progress_show;
 	context->progress_arg = &c->progress;
 	for (int i = 0; i < c->denied.count; i++)
@@ -72,6 +75,7 @@ compile_target(Compilation *c, int index)
 		c->model = graph_clone(c->arena, graph);
 		c->compiled = graph;
 		c->asked = sizes_asked(&c->options, c->arena, graph);
+		c->demands = demands;
 		c->context = context;
 	}
 	bool is_open = motion_hold(context);
@@ -102,7 +106,7 @@ write_bundle(Compilation *c)
 	for (int i = 0; i < count; i++)
 		targets[i] = compile_target(c, i);
 	const Binding *sizes = c->context->target->probe;
-	c->result.sizes = sizes_text(c->arena, c->compiled, sizes);
+	c->result.sizes = sizes_text(c->arena, c->compiled, sizes, &c->demands);
 	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, c->model, sizes)),
 	                      text_part(SIZES_ENTRY, c->result.sizes)};
 	BundleInput input = {
@@ -133,10 +137,10 @@ compile_proved(Compilation *c)
 	const ProofResult *proof = &c->result.finished.proof;
 	for (int attempt = 1;; attempt++) {
 		write_bundle(c);
-		c->result.finished =
-			finish_bundle(&c->options, c->arena,
-		                  &(Finish){c->draft, c->result.path, model_name(c->arena, c->path),
-		                            c->model, c->compiled, c->asked, &c->result.written});
+		c->result.finished = finish_bundle(
+			&c->options, c->arena,
+			&(Finish){c->draft, c->result.path, model_name(c->arena, c->path), c->model,
+		              c->compiled, c->asked, &c->demands, &c->result.written});
 		if (!proof_failed(proof))
 			break;
 		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);

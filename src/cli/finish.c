@@ -183,7 +183,8 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 		changes[count++] =
 			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
-	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->asked};
+	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->asked,
+	                finish->demands};
 	Finished finished = {.proof = proof_run(options, arena, &run)};
 	if (proof_failed(&finished.proof))
 		return finished;
@@ -192,7 +193,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
 	const Binding *sizes = finished.proof.sizes;
 	if (!sizes)
-		sizes = sizes_least(arena, finish->compiled, finish->asked);
+		sizes = sizes_least(arena, finish->compiled, finish->demands, finish->asked);
 	job.test = selftest_new(arena, finish->compiled, sizes, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);

@@ -12,6 +12,7 @@ typedef struct Finish {
 	Graph *model;          /* as read: what the interpreter computes for the self-test */
 	const Graph *compiled; /* behind all passes */
 	const Binding *asked;  /* sizes: --shape's */
+	const Demands *demands;
 	const BundleReport *written;
 } Finish;
 

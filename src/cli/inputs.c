@@ -23,6 +23,7 @@ typedef struct Search {
 	const Tensor *tensor;
 	Program *program;
 	int64_t extent; /* found so far; INT64_MAX: none */
+	const Dim *dim; /* the same */
 } Search;
 
 static void
@@ -47,8 +48,10 @@ search_stage(Search *search, const Stage *stage)
 	int64_t extent;
 	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
 		if (walk.e->op == EX_at && is_element(walk.e->arg[0], search->tensor) &&
-		    dim_eval(walk.e->arg[1], search->probe, &extent) && extent < search->extent)
+		    dim_eval(walk.e->arg[1], search->probe, &extent) && extent < search->extent) {
 			search->extent = extent;
+			search->dim = walk.e->arg[1];
+		}
 }
 
 static void search_value(Search *search, const Value *value, int depth);
@@ -97,7 +100,7 @@ input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
 		Search search = {.arena = arena, .graph = graph, .probe = probe, .extent = INT64_MAX};
 		search_value(&search, input, 0);
 		if (search.extent != INT64_MAX)
-			vec_push(arena, &ranges, (InputRange){input->name, search.extent});
+			vec_push(arena, &ranges, (InputRange){input->name, search.extent, search.dim});
 	}
 	return ranges;
 }
@@ -123,8 +126,9 @@ input_ranges_parse(Arena *arena, const char *text, size_t size)
 	cJSON *json = cJSON_ParseWithLength(text, size);
 	for (const cJSON *item = json ? json->child : NULL; item; item = item->next)
 		if (cJSON_IsNumber(item) && item->string)
-			vec_push(arena, &ranges,
-			         (InputRange){arena_strdup(arena, item->string), (int64_t)item->valuedouble});
+			vec_push(
+				arena, &ranges,
+				(InputRange){arena_strdup(arena, item->string), (int64_t)item->valuedouble, NULL});
 	cJSON_Delete(json);
 	return ranges;
 }

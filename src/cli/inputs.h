@@ -18,6 +18,7 @@
 typedef struct InputRange {
 	const char *name;
 	int64_t extent;
+	const Dim *dim; /* the same at any sizes; NULL: not known */
 } InputRange;
 
 typedef VEC(InputRange) InputRanges;

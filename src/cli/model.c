@@ -211,7 +211,7 @@ target_name(const Options *options, int index)
 }
 
 Target *
-target_new(const Options *options, Arena *arena, const char *name, const Graph *graph)
+target_at(const Options *options, Arena *arena, const char *name, const Binding *probe)
 {
 	const Device *device = device_of(name);
 	Target *target = NEW(arena, Target);
@@ -219,9 +219,16 @@ target_new(const Options *options, Arena *arena, const char *name, const Graph *
 		.device = device,
 		.oracle = options->no_vendor ? NULL : oracle_new(options, arena, device),
 		.threads = options->threads ? (int)options->threads : 1,
-		.probe = sizes_typical(options, arena, graph),
+		.probe = probe,
 	};
 	return target;
+}
+
+Target *
+target_new(const Options *options, Arena *arena, const char *name, const Graph *graph)
+{
+	Demands learnt = demands_learn(arena, graph);
+	return target_at(options, arena, name, sizes_typical(options, arena, graph, &learnt));
 }
 
 /* Every script that is given must have found its kernel. */

@@ -43,6 +43,8 @@ const char *target_name(const Options *options, int index);
 /* The target of a --target word for this graph: its device, the oracle that
  * answers for the libraries, the sizes to choose at. */
 Target *target_new(const Options *options, Arena *arena, const char *name, const Graph *graph);
+/* The same where sizes were chosen already. */
+Target *target_at(const Options *options, Arena *arena, const char *name, const Binding *probe);
 
 /* What --log and --timings ask for, on standard error. */
 void pipeline_report(const Options *options, const PassContext *context);

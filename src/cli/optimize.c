@@ -25,7 +25,7 @@ verb_optimize(const Options *options)
 	const char *in = options->args.data[0], *out = options->args.data[1];
 	Graph *graph = model_read_open(options, arena, in);
 	PassContext *context = pipeline_new(options, arena, 3);
-	Target target = {.threads = 1, .probe = sizes_typical(options, arena, graph)};
+	Target target = {.threads = 1, .probe = sizes_typical(options, arena, graph, NULL)};
 	context->target = &target;
 	disable_private(arena, context);
 	GraphCounts before = graph_counts(arena, graph);

@@ -45,7 +45,7 @@ candidate(Arena *arena, const ProofRun *run, int index)
 	for (int i = 0; i < count && i < asked->count; i++)
 		is_asked[i] = asked->is_bound[i];
 	const Binding wanted = {count, value, is_asked};
-	return sizes_near(arena, run->compiled, &wanted, &wanted);
+	return sizes_near(arena, run->compiled, run->demands, &wanted, &wanted);
 }
 
 static bool

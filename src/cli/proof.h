@@ -3,6 +3,7 @@
 #ifndef CLI_PROOF_H
 #define CLI_PROOF_H
 
+#include "cli/demands.h"
 #include "cli/selftest.h"
 #include "prove/prove.h"
 
@@ -11,6 +12,7 @@ typedef struct ProofRun {
 	const char *trouble;   /* and why */
 	const Graph *compiled; /* behind all passes, as it was lowered */
 	const Binding *asked;  /* sizes that must be kept */
+	const Demands *demands;
 } ProofRun;
 
 typedef struct ProofResult {

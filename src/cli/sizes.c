@@ -191,8 +191,9 @@ typedef struct Search {
 	const Graph *graph;
 	Eval *eval; /* gives the symbols that follow from others */
 	const Binding *fixed;
-	const Assumption *assumption;
-	VEC(const Symbol *) symbols; /* free ones of the assumption */
+	Demands demands; /* the model's assumptions, and what was learnt */
+	const Demand *demand;
+	VEC(const Symbol *) symbols; /* free ones of the demand */
 } Search;
 
 static bool
@@ -209,12 +210,10 @@ size_of(const Search *search, const Symbol *symbol)
 }
 
 static bool
-holds(const Search *search, const Assumption *assumption)
+holds(const Search *search, const Demand *demand)
 {
-	int64_t a, b;
 	Binding now = eval_binding(search->eval);
-	bool is_known = dim_eval(assumption->a, &now, &a) && dim_eval(assumption->b, &now, &b);
-	return !is_known || a == b;
+	return demand_holds(demand, &now);
 }
 
 static void
@@ -226,9 +225,8 @@ add_symbol(Search *search, const Symbol *symbol)
 	vec_push(search->graph->arena, &search->symbols, symbol);
 }
 
-/* Whether it is a dim of an input: others follow from those, or from data. */
-static bool
-is_input(const SymbolDef *def)
+bool
+symbol_is_input(const SymbolDef *def)
 {
 	return def->source == SYMBOL_DIM && !def->value->def && !def->value->region->parent;
 }
@@ -244,7 +242,7 @@ collect(Search *search, const Expr *e)
 			continue;
 		if (def->source == SYMBOL_EXPR)
 			collect(search, def->expr);
-		else if (is_input(def))
+		else if (symbol_is_input(def))
 			add_symbol(search, symbol);
 	}
 }
@@ -282,53 +280,59 @@ mend_symbol(const Search *search, int index, bool together)
 			continue;
 		give(search, index, together, before, size);
 		before = size;
-		if (holds(search, search->assumption))
+		if (holds(search, search->demand))
 			return true;
 	}
 	give(search, index, together, before, start);
 	return false;
 }
 
-/* Other sizes for the symbols of a broken assumption, so that it holds: for all that are equal (the
+/* Other sizes for the symbols of a broken demand, so that it holds: for all that are equal (the
  * sides of an image), or for one. */
 static bool
-mend(Search *search, const Assumption *assumption)
+mend(Search *search, const Demand *demand)
 {
-	search->assumption = assumption;
+	search->demand = demand;
 	search->symbols.count = 0;
-	collect(search, assumption->a);
-	collect(search, assumption->b);
+	collect(search, demand->a);
+	collect(search, demand->b);
 	for (int i = 0; i < search->symbols.count; i++)
 		if (mend_symbol(search, i, true) || mend_symbol(search, i, false))
 			return true;
 	return false;
 }
 
-/* As far as one assumption at a time can give it. */
+/* As far as one demand at a time can give it. */
 static void
 mend_all(Search *search)
 {
 	enum { ROUNDS = 4 };
-	const Graph *graph = search->graph;
 	bool is_better = true;
 	for (int round = 0; round < ROUNDS && is_better; round++) {
 		is_better = false;
-		for (int i = 0; i < graph->assumptions.count; i++)
-			if (!holds(search, &graph->assumptions.data[i]))
-				is_better |= mend(search, &graph->assumptions.data[i]);
+		for (int i = 0; i < search->demands.count; i++)
+			if (!holds(search, &search->demands.data[i]))
+				is_better |= mend(search, &search->demands.data[i]);
 	}
 }
 
 /* Start with these sizes of inputs, and within the symbols' ranges. */
 static Search
-search_from(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
+search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
+            const Binding *fixed)
 {
-	Search search = {graph, eval_new(arena, graph, EVAL_exact), fixed, NULL, {0}};
+	Search search = {.graph = graph, .eval = eval_new(arena, graph, EVAL_exact), .fixed = fixed};
+	for (int i = 0; learnt && i < learnt->count; i++)
+		vec_push(arena, &search.demands, learnt->data[i]);
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *a = &graph->assumptions.data[i];
+		vec_push(arena, &search.demands, (Demand){a->a, a->b, true, a->loc});
+	}
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
 		const Symbol *symbol = def->symbol;
 		bool is_known = is_fixed(&search, symbol);
-		if (!is_input(def) && !is_known)
+		if (!symbol_is_input(def) && !is_known)
 			continue;
 		const Binding *from = is_known ? fixed : wanted;
 		int64_t size = from->value[symbol->id];
@@ -402,7 +406,8 @@ grow(Search *search, Arena *arena, int64_t length)
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
 		const Symbol *symbol = def->symbol;
-		int64_t size = is_input(def) && !is_fixed(search, symbol) ? size_of(search, symbol) : 0;
+		int64_t size =
+			symbol_is_input(def) && !is_fixed(search, symbol) ? size_of(search, symbol) : 0;
 		int64_t least = size == length ? ENOUGH : 1;
 		while (size > 0 && 2 * size <= LONGEST && 2 * size <= symbol->hi &&
 		       wants_more(search, &extents, symbol, least)) {
@@ -412,23 +417,55 @@ grow(Search *search, Arena *arena, int64_t length)
 	}
 }
 
-const Binding *
-sizes_near(Arena *arena, const Graph *graph, const Binding *wanted, const Binding *fixed)
+/* What must be at most one size is that size: a mask is as long as what it masks. */
+static void
+tighten(const Search *search)
 {
-	Search search = search_from(arena, graph, wanted, fixed);
+	for (int i = 0; i < search->demands.count; i++) {
+		const Demand *demand = &search->demands.data[i];
+		const Symbol *symbol = demand->b->op == EX_symbol ? demand->b->symbol : NULL;
+		const SymbolDef *def = symbol ? symbol_def_find(search->graph, symbol) : NULL;
+		Binding now = eval_binding(search->eval);
+		int64_t least, size;
+		if (demand->is_equal || !def || !symbol_is_input(def) || is_fixed(search, symbol) ||
+		    !dim_eval(demand->a, &now, &least) || least < 1)
+			continue;
+		size = size_of(search, symbol);
+		eval_give_symbol(search->eval, symbol, least);
+		for (int k = 0; k < search->demands.count; k++)
+			if (!holds(search, &search->demands.data[k]))
+				eval_give_symbol(search->eval, symbol, size);
+	}
+}
+
+const Binding *
+sizes_near(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
+           const Binding *fixed)
+{
+	Search search = search_from(arena, graph, learnt, wanted, fixed);
 	mend_all(&search);
 	grow(&search, arena, 0);
 	mend_all(&search);
+	tighten(&search);
 	return result_of(arena, &search);
 }
 
 const Binding *
-sizes_least(Arena *arena, const Graph *graph, const Binding *fixed)
+sizes_least(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *fixed)
 {
 	Table ones = table_new(arena, graph);
 	for (int i = 0; i < ones.count; i++)
 		ones.value[i] = 1;
-	return sizes_near(arena, graph, table_binding(arena, &ones), fixed);
+	return sizes_near(arena, graph, learnt, table_binding(arena, &ones), fixed);
+}
+
+const Binding *
+sizes_apart(Arena *arena, const Graph *graph, const Demands *learnt)
+{
+	Table apart = table_new(arena, graph);
+	for (int i = 0; i < apart.count; i++)
+		apart.value[i] = 2 + i;
+	return sizes_near(arena, graph, learnt, table_binding(arena, &apart), NULL);
 }
 
 /* ---- typical sizes ---- */
@@ -530,16 +567,17 @@ guess_data(const Search *search)
 }
 
 const Binding *
-sizes_typical(const Options *options, Arena *arena, const Graph *graph)
+sizes_typical(const Options *options, Arena *arena, const Graph *graph, const Demands *learnt)
 {
 	Table fixed = asked(options, arena, graph), wanted = table_new(arena, graph);
 	for (int turn = 0; turn < 3; turn++)
 		guess(graph, &wanted, turn);
-	Search search =
-		search_from(arena, graph, table_binding(arena, &wanted), table_binding(arena, &fixed));
+	Search search = search_from(arena, graph, learnt, table_binding(arena, &wanted),
+	                            table_binding(arena, &fixed));
 	mend_all(&search);
 	grow(&search, arena, LENGTH);
 	mend_all(&search);
+	tighten(&search);
 	guess_data(&search);
 	return result_of(arena, &search);
 }
@@ -547,18 +585,24 @@ sizes_typical(const Options *options, Arena *arena, const Graph *graph)
 /* ---- in bundles ---- */
 
 const char *
-sizes_text(Arena *arena, const Graph *graph, const Binding *sizes)
+sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands *learnt)
 {
 	Buf buf = {.arena = arena};
 	int count = 0;
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
-		if (!is_input(def))
+		if (!symbol_is_input(def))
 			continue;
 		json_put(&buf, count++ ? ", %s: %lld" : "{%s: %lld", def->symbol->name,
 		         (long long)sizes->value[def->symbol->id]);
 	}
-	buf_puts(&buf, count ? "}\n" : "{}\n");
+	buf_puts(&buf, count ? "" : "{");
+	for (int i = 0; i < learnt->count; i++) {
+		json_put(&buf, i ? ", " : ", 'demands': [");
+		json_put(&buf, "{'relation': %s, 'node': %s}", demand_text(arena, &learnt->data[i]),
+		         learnt->data[i].loc.node);
+	}
+	buf_puts(&buf, learnt->count ? "]}\n" : "}\n");
 	return buf_text(&buf);
 }
 

@@ -11,7 +11,7 @@
 #define CLI_SIZES_H
 
 #include "cli/cli.h"
-#include "graph/graph.h"
+#include "cli/demands.h"
 
 /* The graph with the ranges that --shape gives to symbols (N=1..16:4): what is compiled holds only
  * there, and binding another size is refused. `graph` itself must not be used any more. */
@@ -23,20 +23,31 @@ bool size_asked(const Options *options, Arena *arena, const char *symbol, int64_
 /* By Symbol.id, for the symbols that the graph has now. Both fail (FAIL_USAGE) when --shape names
  * neither a symbol nor an input. */
 const Binding *sizes_asked(const Options *options, Arena *arena, const Graph *graph);
-const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *graph);
+const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *graph,
+                             const Demands *learnt);
 
-/* Sizes for all symbols that the model's assumptions allow, as near to `wanted` as one symbol at a
- * time, or equal ones together, can come; those that `fixed` binds stay. */
-const Binding *sizes_near(Arena *arena, const Graph *graph, const Binding *wanted,
-                          const Binding *fixed);
+/* Sizes for all symbols that the model's assumptions and `learnt` (NULL: nothing) allow, as near to
+ * `wanted` as one symbol at a time, or equal ones together, can come; those that `fixed` binds
+ * stay. */
+const Binding *sizes_near(Arena *arena, const Graph *graph, const Demands *learnt,
+                          const Binding *wanted, const Binding *fixed);
+
+/* Small ones that differ, so that what depends on one symbol does not look as if it did on
+ * another. */
+const Binding *sizes_apart(Arena *arena, const Graph *graph, const Demands *learnt);
+
+/* Whether it is a dim of an input: others follow from those, or from data. */
+bool symbol_is_input(const SymbolDef *def);
 
 /* The same from 1 on: the least that it runs at. */
-const Binding *sizes_least(Arena *arena, const Graph *graph, const Binding *fixed);
+const Binding *sizes_least(Arena *arena, const Graph *graph, const Demands *learnt,
+                           const Binding *fixed);
 
 /* The entry of a bundle that says what was typical: {"N": 1, "H": 224}; and one size of it, or
  * `other` where it says none. `text` may be empty. */
 #define SIZES_ENTRY "sizes.json"
-const char *sizes_text(Arena *arena, const Graph *graph, const Binding *sizes);
+const char *sizes_text(Arena *arena, const Graph *graph, const Binding *sizes,
+                       const Demands *learnt);
 int64_t sizes_find(const char *text, size_t size, const char *symbol, int64_t other);
 
 /* "8x3x224x224" as numbers; fails (FAIL_USAGE) on anything else. */

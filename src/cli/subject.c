@@ -99,7 +99,8 @@ bind_ort(Subject *subject, Arena *arena)
 	}
 	if (options->rounds > 0) { /* else all inputs are given */
 		const Graph *graph = model_read(options, arena, subject->file);
-		const Binding *probe = sizes_typical(options, arena, graph);
+		Demands learnt = demands_learn(arena, graph);
+		const Binding *probe = sizes_typical(options, arena, graph, &learnt);
 		InputRanges ranges = input_ranges(arena, graph, probe);
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];

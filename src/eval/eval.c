@@ -44,6 +44,15 @@ eval_new(Arena *arena, const Graph *graph, EvalMode mode)
 }
 
 void
+eval_clear(Eval *eval)
+{
+	release_cells(eval);
+	for (int i = 0; i < eval->cells.count; i++)
+		*(Cell *)eval->cells.entries[i].value = (Cell){NULL};
+	memset(eval->symbol_known, 0, (size_t)eval->nsymbol * sizeof *eval->symbol_known);
+}
+
+void
 eval_keep_all(Eval *eval)
 {
 	eval->keeps_all = true;
@@ -332,11 +341,11 @@ fail_at_node(const Node *node, const Failure *failure)
 	fail_as(failure->kind, &node->loc, "%s", failure->text);
 }
 
-static const Program *
-program_of(Eval *eval, const Node *node)
+const Program *
+eval_program(Eval *eval, const Node *node)
 {
 	Program *program = map_find_ptr(&eval->programs, node);
-	if (!program) {
+	if (!program && node_has_meaning(node)) {
 		program = node_meaning(eval->graph, node);
 		map_set_ptr(&eval->programs, node, program);
 	}
@@ -349,7 +358,7 @@ eval_meaning(Eval *eval, const Node *node)
 	Arena *memory = arena_new("results");
 	MeaningJob job = {.eval = eval, .memory = memory};
 	Failure failure;
-	job.program = program_of(eval, node);
+	job.program = eval_program(eval, node);
 	job.inputs = NEW_N(memory, Value *, node->ninput + 1);
 	job.arrays = NEW_N(memory, Array *, node->noutput + 1);
 	job.bounds = NEW_N(memory, BoundArray *, node->noutput + 1);

@@ -27,6 +27,12 @@ typedef enum EvalMode {
 /* Lives in `arena`, with all results. */
 Eval *eval_new(Arena *arena, const Graph *graph, EvalMode mode);
 
+/* Forget all values and symbols: for other inputs, at other sizes. What was read of the graph stays. */
+void eval_clear(Eval *eval);
+
+/* The meaning of a node as it is evaluated; NULL: it has none. Fails as node_meaning(). */
+const Program *eval_program(Eval *eval, const Node *node);
+
 /* Values stay available although nothing uses them any more. */
 void eval_keep_all(Eval *eval);
 /* Reductions above so many operations are sampled in bound mode (program_eval_bound). */

@@ -1,0 +1,33 @@
+/* Demands: what a model's own checks ask of its sizes, where no type says it.
+ *
+ *     past + seq <= 64        the positions of a sequence and its past lie within a table
+ *     past + seq <= total     a mask has an element for each of them
+ *
+ * Types say which dims are equal (Graph.assumptions). What an index may be says only the check that
+ * fails when it is outside: so the integers that become indices are computed at a few small sizes,
+ * and how far the largest stays from its end is written as a sum over the symbols.
+ */
+#ifndef CLI_DEMANDS_H
+#define CLI_DEMANDS_H
+
+#include "graph/graph.h"
+
+typedef struct Demand {
+	const Dim *a, *b;
+	bool is_equal; /* a == b; else a <= b */
+	Loc loc;       /* of the node that checks it */
+} Demand;
+
+typedef VEC(Demand) Demands;
+
+/* What checks show besides the model's assumptions, about the symbols of `graph`. Never fails: what
+ * cannot be computed is not known. */
+Demands demands_learn(Arena *arena, const Graph *graph);
+
+/* Whether it holds; also where a size is not known. */
+bool demand_holds(const Demand *demand, const Binding *sizes);
+
+/* "past + seq <= total". */
+const char *demand_text(Arena *arena, const Demand *demand);
+
+#endif
