@@ -57,6 +57,15 @@ compile_graph(Arena *arena, Graph *graph, PassContext *context)
 	return module;
 }
 
+/* --shape is taken at its word; what the model says to it is said now, not when it is run. */
+static void
+warn_of_sizes(const Compilation *c, const Graph *graph, const Binding *sizes)
+{
+	const char *broken = sizes_broken(c->arena, graph, &c->demands, sizes);
+	if (broken && c->options.shape.count)
+		warn(&(Loc){.file = c->path}, "at the sizes of --shape the model fails: %s", broken);
+}
+
 static BundleTarget
 compile_target(Compilation *c, int index)
 {
@@ -76,6 +85,8 @@ compile_target(Compilation *c, int index)
 		c->compiled = graph;
 		c->asked = sizes_asked(&c->options, c->arena, graph);
 		c->demands = demands;
+		if (c->denied.count == 0)
+			warn_of_sizes(c, graph, sizes);
 		c->context = context;
 	}
 	bool is_open = motion_hold(context);
@@ -90,10 +101,16 @@ compile_target(Compilation *c, int index)
 	return target;
 }
 
+static Bytes
+bytes_of(const char *text)
+{
+	return (Bytes){(const unsigned char *)text, strlen(text)};
+}
+
 static BundlePart
 text_part(const char *entry, const char *text)
 {
-	return (BundlePart){entry, {(const unsigned char *)text, strlen(text)}};
+	return (BundlePart){entry, bytes_of(text)};
 }
 
 /* Compile for all targets and write, without the choices that are denied. */
@@ -106,9 +123,11 @@ write_bundle(Compilation *c)
 	for (int i = 0; i < count; i++)
 		targets[i] = compile_target(c, i);
 	const Binding *sizes = c->context->target->probe;
-	c->result.sizes = sizes_text(c->arena, c->compiled, sizes, &c->demands);
+	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->demands);
+	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));
+	c->result.sizes_entry = entry;
 	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, c->model, sizes)),
-	                      text_part(SIZES_ENTRY, c->result.sizes)};
+	                      text_part(SIZES_ENTRY, entry)};
 	BundleInput input = {
 		.producer = arena_printf(c->arena, "tilewright %s", tw_version_text()),
 		.model_name = model_name(c->arena, c->path),
@@ -161,6 +180,7 @@ compile(Compilation *c)
 		c->bytes = file_map(arena, c->path);
 	c->draft = file_draft(arena, c->result.path);
 	compile_proved(c);
+	proof_require(&c->options, c->arena, c->path, &c->result.finished.proof);
 	file_publish(arena, c->draft, c->result.path);
 	c->result.trouble = oracle_trouble(c->context->target->oracle);
 	progress_end(&c->progress);

@@ -4,6 +4,7 @@
 
 #include "cli/finish.h"
 #include "cli/model.h"
+#include "cli/sizes.h"
 #include "codegen/common/bundle.h"
 
 /* From a graph as read to kernels and steps: graph passes, lowering, loop passes. */
@@ -15,9 +16,10 @@ typedef struct Compiled {
 	int nodes_before, nodes_after;
 	BundleReport written;
 	Finished finished;
-	const char *sizes;   /* {"N": 1}: what symbols there are, and the sizes that it was made for */
-	const char *trouble; /* why no vendor library was used; NULL: nothing is wrong */
-	const char *slow;    /* slow.h, of the first target */
+	SizesEntry sizes;        /* what it was made for, and what the model demands of others, … */
+	const char *sizes_entry; /* … and as in the bundle */
+	const char *trouble;     /* why no vendor library was used; NULL: nothing is wrong */
+	const char *slow;        /* slow.h, of the first target */
 	double seconds;
 } Compiled;
 

@@ -29,7 +29,7 @@ verb_compile(const Options *options)
 	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
 	report_number(report, "file_bytes", NULL, (double)c.finished.bytes, "%.0f");
 	report_text(report, "self_test", NULL, c.finished.self_test);
-	report_text(report, "chosen_for", NULL, c.sizes);
+	report_json(report, "chosen_for", c.sizes_entry);
 	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
 	report_json(report, "proof", proof_json(arena, &c.finished.proof));
 	if (c.slow)
@@ -40,9 +40,10 @@ verb_compile(const Options *options)
 	           size_text(arena, (double)c.finished.bytes),
 	           size_text(arena, (double)c.written.weight_bytes),
 	           size_text(arena, (double)c.written.code_bytes), c.seconds);
-	if (strcmp(c.sizes, "{}\n") != 0)
-		report_say(options, "chosen for: %.*s (--shape says others)\n", (int)strcspn(c.sizes, "\n"),
-		           c.sizes);
+	if (*c.sizes.chosen)
+		report_say(options, "chosen for: %s (--shape says others)\n", c.sizes.chosen);
+	if (*c.sizes.demands)
+		report_say(options, "the model demands: %s\n", c.sizes.demands);
 	report_say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
 	report_say(options, "self-test: %s\n", c.finished.self_test);
 	if (c.slow)

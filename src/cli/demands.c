@@ -1,380 +1,215 @@
-/* demands_learn: what indices may be, from what they are at a few sizes.
+/* demands_learn: rooms (rooms.h) at a few sizes, as sums over symbols.
  *
- *     %pos = Range(past, past + seq)   %e = Gather(%table, %pos)     64 rows
+ *     past 2, seq 3:  59 left of 64 rows      past 3: 58      seq 4: 58
+ *     64 - past - seq  >=  0                  another size: as that says
  *
- *     past 2, seq 3:  room 64 - 1 - 4 = 59       past 3: 58       seq 4: 58
- *     room = 64 - past - seq  >=  0              all one more: 57, as that says
- *
- * The *room* of a check is what is left of its bound: negative where it fails. Nodes from which no
- * index comes are not evaluated, nor those that are dear: their checks say nothing here, and the
- * sizes show when the bundle runs.
+ * Symbols may move one by one, or those of batches together: a mask that is laid out in rows again
+ * (batch*total / batch2) says something only where both batches are the same.
  */
 #include "cli/demands.h"
 
-#include <string.h>
-
-#include "cli/inputs.h"
+#include "cli/rooms.h"
 #include "cli/sizes.h"
-#include "eval/eval.h"
 #include "expr/scalar/ctx.h"
-#include "graph/meaning.h"
 
 enum {
-	ROUNDS = 4,    /* what one demand hides another may ask: a node behind a check that fails */
-	SYMBOLS = 16,  /* a model with more is not asked */
-	ANYWHERE = -1, /* of an index of the operand: all elements along this dim */
+	ROUNDS = 4,   /* what one demand hides another may ask: a node behind a check that fails */
+	SYMBOLS = 64, /* a model with more is not asked */
+	BENT = 8,     /* symbols of which products are looked for */
 };
 
-/* Work of one node at small sizes, and of all nodes in all rounds. */
-static const double NODE_WORK = 1e6, ALL_WORK = 2e8;
-
-/* An index that a node checks, an element of its operand; or two dims that must be equal, of which
- * data says one. */
-typedef struct Check {
-	const Node *node;
-	const Value *index;            /* NULL: an assumption */
-	int64_t place[ARRAY_MAX_RANK]; /* which elements of it */
-	const Dim *a, *b;              /* of an assumption; else `b` is the bound */
-	bool wraps;                    /* negative indices count from the end */
-	Loc loc;
-} Check;
-
-typedef struct Room {
-	bool is_known;
-	int64_t left; /* of an assumption: a - b, which must be 0 */
-} Room;
+/* What moves: a symbol, or some together, which have the same size. */
+typedef struct Axis {
+	const Symbol *symbol; /* the first of it */
+	int count;
+} Axis;
 
 typedef struct Learner {
 	Arena *arena, *scratch; /* `scratch` goes at the end */
 	const Graph *graph;
-	Eval *eval;
-	InputRanges ranges;
-	VEC(const Node *) nodes; /* that are evaluated, in order */
-	VEC(Check) checks;
-	VEC(const Symbol *) symbols; /* free ones: dims of inputs */
-	Map needed;                  /* Value: an index comes from it */
-	const Node *node;            /* at work */
-	const Program *program;
-	double work;
+	Rooms *rooms;
+	VEC(Axis) axes;
+	int *axis_of; /* by Symbol.id; -1: does not move */
+	const Binding *sizes;
+	bool *is_said; /* per check: whether it was a sum already */
 	Demands found;
 } Learner;
 
-/* ---- what is checked ---- */
+/* ---- sizes ---- */
 
-static void
-make_program(void *arg)
-{
-	Learner *l = arg;
-	l->program = node_meaning(l->graph, l->node);
-}
-
-static const Program *
-program_of(Learner *l, const Node *node)
-{
-	Failure failure;
-	l->node = node;
-	return node_has_meaning(node) && try_run(make_program, l, &failure) ? l->program : NULL;
-}
-
+/* Whether the symbol is the first dim of an input that has more: a batch. */
 static bool
-is_index_type(const Value *value)
+is_batch(const Graph *graph, const Symbol *symbol)
 {
-	return value && value->type.kind == TYPE_TENSOR && !value_fixed(value) &&
-	       dtype_is_integer(value->type.dtype) && value->type.rank >= 0;
+	for (int i = 0; i < graph->body->nparam; i++) {
+		const Type *type = &graph->body->params[i]->type;
+		if (type->rank > 1 && type->dims[0]->op == EX_symbol && type->dims[0]->symbol == symbol)
+			return true;
+	}
+	return false;
 }
 
 static void
-add_check(Learner *l, const Node *node, Value *const *inputs, const Expr *at)
+make_axes(Learner *l, bool joins_batches)
 {
-	const Expr *read = at->arg[0];
-	Check check = {.node = node, .b = at->arg[1], .wraps = at->flags & AT_WRAP, .loc = node->loc};
-	while (read->op == EX_cast)
-		read = read->arg[0];
-	if (!(at->flags & AT_CHECK) || read->op != EX_read || read->argc > ARRAY_MAX_RANK)
-		return;
-	for (int k = 0; k < l->program->ninput; k++)
-		if (l->program->inputs[k] == read->tensor)
-			check.index = inputs[k];
-	for (int d = 0; d < read->argc; d++)
-		check.place[d] = read->arg[d]->op == EX_const ? read->arg[d]->value.i64 : ANYWHERE;
-	if (check.index && is_index_type(check.index))
-		vec_push(l->scratch, &l->checks, check);
-}
-
-static void
-find_checks(Learner *l, const Node *node)
-{
-	bool has_index = false;
-	for (int i = 0; i < node->ninput; i++)
-		has_index = has_index || is_index_type(node->inputs[i]);
-	const Program *program = has_index && node->nregion == 0 ? program_of(l, node) : NULL;
-	Value **inputs = NEW_N(l->scratch, Value *, node->ninput + 1);
-	if (!program || node_meaning_inputs(node, inputs) != program->ninput)
-		return;
-	for (int s = 0; s < program->nstage; s++)
-		for (ExprWalk walk = stage_walk(program->stages[s]); expr_step(&walk);)
-			if (walk.e->op == EX_at)
-				add_check(l, node, inputs, walk.e);
-}
-
-/* All nodes in order; those of a branch, which has no parameters, stand where it is chosen: what it
- * captures is there by then. */
-static void
-list_nodes(Learner *l, const Region *region)
-{
-	for (const Node *node = region->first; node; node = node->next) {
-		for (int r = 0; r < node->nregion; r++)
-			if (node->regions[r]->nparam == 0 && node->op->meaning == MEANING_CONTROL)
-				list_nodes(l, node->regions[r]);
-		vec_push(l->scratch, &l->nodes, node);
+	int batch = -1;
+	l->axes.count = 0;
+	for (int i = 0; i < l->rooms->symbols.count; i++) {
+		const Symbol *symbol = l->rooms->symbols.data[i];
+		bool is_joined = joins_batches && is_batch(l->graph, symbol);
+		int axis = is_joined && batch >= 0 ? batch : l->axes.count;
+		if (axis == l->axes.count)
+			vec_push(l->scratch, &l->axes, (Axis){symbol, 0});
+		l->axes.data[axis].count++;
+		l->axis_of[symbol->id] = axis;
+		batch = is_joined ? axis : batch;
 	}
 }
 
-/* An assumption of which data says a side: what inputs' dims say is known without. */
-static bool
-is_late(const Graph *graph, const Dim *dim)
+/* Small sizes that differ, so that what depends on one symbol does not look as if it did on
+ * another. */
+static const Binding *
+apart(Learner *l)
 {
-	bool is_found = false;
-	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);) {
-		const Symbol *symbol = walk.e->op == EX_symbol ? walk.e->symbol : NULL;
-		const SymbolDef *def = symbol ? symbol_def_find(graph, symbol) : NULL;
-		is_found = is_found || (def && def->source != SYMBOL_EXPR && !symbol_is_input(def));
-	}
-	return is_found;
+	int count = l->graph->ctx->symbol_list.count;
+	Binding wanted = {count, NEW_N(l->scratch, int64_t, count + 1),
+	                  NEW_N(l->scratch, bool, count + 1)};
+	for (int i = 0; i < count; i++)
+		((int64_t *)(uintptr_t)wanted.value)[i] = 2 + l->axis_of[i];
+	return sizes_near(l->scratch, l->graph, &l->found, &wanted, NULL);
 }
 
-static void
-need(Learner *l, const Value *value)
+/* The rooms at the sizes with each axis so many steps further. */
+static const Room *
+observe(Learner *l, const int64_t *steps)
 {
-	if (value)
-		map_set_ptr(&l->needed, value, (void *)(uintptr_t)value);
+	Binding more = *l->sizes;
+	int64_t *value = arena_memdup(l->scratch, more.value, (size_t)more.count * sizeof *value);
+	for (int i = 0; i < more.count; i++)
+		value[i] += l->axis_of[i] < 0 ? 0 : steps[l->axis_of[i]];
+	more.value = value;
+	return rooms_at(l->rooms, &more);
 }
 
-/* Values from which late symbols of assumptions come. */
-static void
-need_symbols(Learner *l, const Dim *dim)
+/* With two of them a step further; -1: none. */
+static const Room *
+observe_two(Learner *l, int first, int second)
 {
-	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);) {
-		const SymbolDef *def =
-			walk.e->op == EX_symbol ? symbol_def_find(l->graph, walk.e->symbol) : NULL;
-		if (def && def->source != SYMBOL_EXPR)
-			need(l, def->value);
-	}
-}
-
-/* Keep the nodes from which something needed comes. */
-static void
-keep_needed(Learner *l)
-{
-	int kept = l->nodes.count;
-	for (int i = l->nodes.count - 1; i >= 0; i--) {
-		const Node *node = l->nodes.data[i];
-		bool is_needed = false;
-		for (int o = 0; o < node->noutput; o++)
-			is_needed =
-				is_needed || (node->outputs[o] && map_find_ptr(&l->needed, node->outputs[o]));
-		if (!is_needed || node->nregion > 0 || node_effect(node) != EFFECT_pure)
-			continue;
-		for (int k = 0; k < node->ninput; k++)
-			need(l, node->inputs[k]);
-		l->nodes.data[--kept] = node;
-	}
-	memmove(l->nodes.data, l->nodes.data + kept,
-	        (size_t)(l->nodes.count - kept) * sizeof *l->nodes.data);
-	l->nodes.count -= kept;
-}
-
-static void
-prepare(Learner *l)
-{
-	const Graph *graph = l->graph;
-	list_nodes(l, graph->body);
-	for (int i = 0; i < l->nodes.count; i++)
-		find_checks(l, l->nodes.data[i]);
-	for (int i = 0; i < graph->assumptions.count; i++) {
-		const Assumption *a = &graph->assumptions.data[i];
-		if (is_late(graph, a->a) || is_late(graph, a->b))
-			vec_push(l->scratch, &l->checks, (Check){.a = a->a, .b = a->b, .loc = a->loc});
-	}
-	for (int i = 0; i < l->checks.count; i++) {
-		const Check *check = &l->checks.data[i];
-		need(l, check->index);
-		need_symbols(l, check->b);
-		if (check->a)
-			need_symbols(l, check->a);
-	}
-	keep_needed(l);
-	for (int i = 0; i < graph->symbols.count; i++)
-		if (symbol_is_input(&graph->symbols.data[i]))
-			vec_push(l->scratch, &l->symbols, graph->symbols.data[i].symbol);
-	l->ranges = input_ranges(l->scratch, graph, sizes_least(l->scratch, graph, NULL, NULL));
-}
-
-/* ---- what there is at some sizes ---- */
-
-static double
-work_of(const Program *program, const Binding *sizes)
-{
-	double work = 0;
-	for (int s = 0; s < program->nstage; s++) {
-		const Stage *stage = program->stages[s];
-		double points = 1;
-		int64_t extent;
-		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
-			points *= dim_eval(stage->iters[i].hi, sizes, &extent) ? (double)extent : 1;
-		work += points;
-	}
-	return work;
-}
-
-static void
-eval_one(void *arg)
-{
-	Learner *l = arg;
-	eval_nodes(l->eval, 1, &l->node);
-}
-
-/* Where operands are missing, or it is dear, the node's results stay unknown. */
-static void
-evaluate(Learner *l, const Node *node)
-{
-	Failure failure;
-	Binding sizes = eval_binding(l->eval);
-	for (int i = 0; i < node->ninput; i++)
-		if (node->inputs[i] && !eval_array(l->eval, node->inputs[i]))
-			return;
-	double work = node_has_meaning(node) ? work_of(eval_program(l->eval, node), &sizes) : 1;
-	l->work += work;
-	l->node = node;
-	if (work <= NODE_WORK && l->work <= ALL_WORK)
-		try_run(eval_one, l, &failure);
-}
-
-/* Integers as large as they may be, so that indices are; 1 where nothing says it. */
-static void
-give_input(Learner *l, Arena *memory, const Value *input)
-{
-	Binding sizes = eval_binding(l->eval);
-	Array *array = input_make_for(memory, 1, NULL, input, &sizes);
-	int64_t extent = 2;
-	for (int i = 0; i < l->ranges.count; i++)
-		if (strcmp(l->ranges.data[i].name, input->name) == 0)
-			dim_eval(l->ranges.data[i].dim, &sizes, &extent);
-	for (int64_t i = 0; dtype_is_integer(array->type) && i < array_count(array); i++)
-		dtype_store_i64(array->type, array->data, i, extent > 0 ? extent - 1 : 0);
-	eval_give(l->eval, input, array);
-}
-
-typedef struct Observation {
-	Learner *learner;
-	Arena *memory;
-	const Binding *sizes;
-	Room *rooms; /* one for each check */
-} Observation;
-
-static bool
-is_at(const int64_t *index, const int64_t *place, int rank)
-{
-	for (int d = 0; d < rank; d++)
-		if (place[d] != ANYWHERE && place[d] != index[d])
-			return false;
-	return true;
-}
-
-/* What the elements of an index leave of its bound, at either end. */
-static Room
-room_of_index(const Check *check, const Array *array, int64_t bound)
-{
-	Room room = {false, INT64_MAX};
-	int64_t index[ARRAY_MAX_RANK] = {0};
-	for (int64_t i = 0, count = array_count(array); i < count; i++) {
-		int64_t value = dtype_load_i64(array->type, array->data, i);
-		int64_t below = value + (check->wraps ? bound : 0), above = bound - 1 - value;
-		if (is_at(index, check->place, array->rank)) {
-			room.is_known = true;
-			room.left = above < room.left ? above : room.left;
-			room.left = below < room.left ? below : room.left;
-		}
-		for (int d = array->rank - 1; d >= 0 && ++index[d] == array->dims[d]; d--)
-			index[d] = 0;
-	}
-	return room;
-}
-
-static Room
-room_of(const Learner *l, const Check *check)
-{
-	Binding sizes = eval_binding(l->eval);
-	int64_t a, b;
-	if (!dim_eval(check->b, &sizes, &b))
-		return (Room){false, 0};
-	if (check->a)
-		return dim_eval(check->a, &sizes, &a) ? (Room){true, a - b} : (Room){false, 0};
-	const Array *array = eval_array(l->eval, check->index);
-	return array ? room_of_index(check, array, b) : (Room){false, 0};
-}
-
-static void
-observe_under(void *arg)
-{
-	Observation *o = arg;
-	Learner *l = o->learner;
-	for (int i = 0; i < l->symbols.count; i++)
-		eval_give_symbol(l->eval, l->symbols.data[i], o->sizes->value[l->symbols.data[i]->id]);
-	for (int i = 0; i < l->graph->body->nparam; i++) {
-		const Value *input = l->graph->body->params[i];
-		if (map_find_ptr(&l->needed, input) && !value_fixed(input))
-			give_input(l, o->memory, input);
-	}
-	for (int i = 0; i < l->nodes.count; i++)
-		evaluate(l, l->nodes.data[i]);
-	for (int i = 0; i < l->checks.count; i++)
-		o->rooms[i] = room_of(l, &l->checks.data[i]);
-}
-
-/* The rooms at these sizes. */
-static Room *
-observe(Learner *l, const Binding *sizes)
-{
-	Failure failure;
-	Observation o = {l, arena_new("sizes"), sizes, NEW_N(l->scratch, Room, l->checks.count + 1)};
-	eval_clear(l->eval);
-	try_run(observe_under, &o, &failure); /* where it fails all are unknown */
-	eval_clear(l->eval);
-	arena_free(o.memory);
-	return o.rooms;
+	int64_t *steps = NEW_N(l->scratch, int64_t, l->axes.count + 1);
+	for (int i = 0; i < l->axes.count; i++)
+		steps[i] = (i == first) + (i == second);
+	return observe(l, steps);
 }
 
 /* ---- sums over symbols ---- */
 
-/* The sizes with one symbol, or with all (-1), a step further. */
-static const Binding *
-one_more(Learner *l, const Binding *sizes, int index)
+/* A room as a sum, by differences from its value at `sizes`:
+ *
+ *     room(sizes + d) = constant + sum slope[i]*d[i] + sum bend[i,k]*d[i]*d[k]
+ *
+ * where of a symbol with itself d*(d-1)/2 stands. Bends are of few symbols: an index into several
+ * dims at once has some (batch*total + position). */
+typedef struct Sum {
+	int64_t constant, *slope, *bend; /* bend: [count,count], i <= k */
+	bool is_known;
+} Sum;
+
+static int64_t
+size_at(const Learner *l, int axis)
 {
-	Binding *more = arena_memdup(l->scratch, sizes, sizeof *sizes);
-	int64_t *value = arena_memdup(l->scratch, sizes->value, (size_t)sizes->count * sizeof *value);
-	for (int i = 0; i < l->symbols.count; i++)
-		if (i == index || index < 0)
-			value[l->symbols.data[i]->id]++;
-	more->value = value;
-	return more;
+	return l->sizes->value[l->axes.data[axis].symbol->id];
 }
 
-/* a <= b, or a == b, where b - a is what is left: each term stands where it is positive. */
+/* Uneven steps, in which no two terms cancel; two of them, since one may fit by chance. */
+enum { TRIALS = 2 };
+
+static int64_t
+uneven(int trial, int axis)
+{
+	static const int primes[] = {3, 5, 2, 7, 11, 13};
+	return trial == 0 ? 1 + axis % 3 : primes[(axis + 1) % (int)countof(primes)];
+}
+
+static void
+observe_uneven(Learner *l, const Room *seen[TRIALS])
+{
+	int64_t *steps = NEW_N(l->scratch, int64_t, l->axes.count + 1);
+	for (int t = 0; t < TRIALS; t++) {
+		for (int i = 0; i < l->axes.count; i++)
+			steps[i] = uneven(t, i);
+		seen[t] = observe(l, steps);
+	}
+}
+
+static bool
+is_as_observed(const Learner *l, const Sum *sum, int check, const Room *const seen[TRIALS])
+{
+	int count = l->axes.count;
+	for (int t = 0; t < TRIALS; t++) {
+		int64_t room = sum->constant;
+		for (int i = 0; i < count; i++) {
+			int64_t d = uneven(t, i);
+			room += sum->slope[i] * d + sum->bend[i * count + i] * d * (d - 1) / 2;
+			for (int k = i + 1; k < count; k++)
+				room += sum->bend[i * count + k] * d * uneven(t, k);
+		}
+		if (!seen[t][check].is_known || room != seen[t][check].left)
+			return false;
+	}
+	return sum->is_known;
+}
+
+/* The same sum with symbols instead of steps: constant + slope[i]*x[i] + bend[i,k]*x[i]*x[k]. */
+static bool
+expand(const Learner *l, Sum *sum)
+{
+	int count = l->axes.count;
+	for (int i = 0; i < count; i++)
+		sum->constant -= sum->slope[i] * size_at(l, i);
+	for (int i = 0; i < count; i++) {
+		int64_t x = size_at(l, i), *square = &sum->bend[i * count + i];
+		if (*square % 2 != 0)
+			return false;
+		*square /= 2;
+		sum->slope[i] -= *square * (2 * x + 1);
+		sum->constant += *square * x * (x + 1);
+		for (int k = i + 1; k < count; k++) {
+			int64_t bend = sum->bend[i * count + k], y = size_at(l, k);
+			sum->slope[i] -= bend * y;
+			sum->slope[k] -= bend * x;
+			sum->constant += bend * x * y;
+		}
+	}
+	return true;
+}
+
+/* Add a term to the side of the demand on which it is positive. */
+static void
+add_term(ExprCtx *ctx, Demand *demand, int64_t factor, const Dim *of)
+{
+	const Dim **side = factor < 0 ? &demand->a : &demand->b;
+	if (factor)
+		*side = dim_add(ctx, *side, dim_mul_i64(ctx, of, factor < 0 ? -factor : factor));
+}
+
+/* a <= b, or a == b, where b - a is what is left. */
 static Demand
-demand_of(Learner *l, const Check *check, const int64_t *slope, int64_t constant)
+demand_of(const Learner *l, const Check *check, const Sum *sum)
 {
 	ExprCtx *ctx = l->graph->ctx;
-	const Dim *sides[2] = {dim_const(ctx, constant < 0 ? -constant : 0),
-	                       dim_const(ctx, constant > 0 ? constant : 0)};
-	for (int i = 0; i < l->symbols.count; i++) {
-		const Dim *symbol = dim_symbol(ctx, l->symbols.data[i]->name);
-		int64_t factor = slope[i] < 0 ? -slope[i] : slope[i];
-		const Dim **side = &sides[slope[i] > 0];
-		if (factor)
-			*side = dim_add(ctx, *side, dim_mul_i64(ctx, symbol, factor));
+	int count = l->axes.count;
+	const Dim *none = dim_const(ctx, 0);
+	Demand demand = {none, none, check->a != NULL, check->loc};
+	for (int i = 0; i < count; i++) {
+		const Dim *x = dim_symbol(ctx, l->axes.data[i].symbol->name);
+		add_term(ctx, &demand, sum->slope[i], x);
+		for (int k = i; k < count; k++)
+			if (sum->bend[i * count + k])
+				add_term(ctx, &demand, sum->bend[i * count + k],
+				         dim_mul(ctx, x, dim_symbol(ctx, l->axes.data[k].symbol->name)));
 	}
-	return (Demand){sides[0], sides[1], check->a != NULL, check->loc};
+	add_term(ctx, &demand, sum->constant, dim_const(ctx, 1));
+	return demand;
 }
 
 static bool
@@ -386,46 +221,115 @@ is_new(const Demands *found, const Demand *demand)
 	return true;
 }
 
-/* Whether all sizes that symbols can have satisfy it: 0 of a symbol is its least. */
+/* Whether it says nothing of sizes, or nothing that some would not satisfy: what is left never
+ * shrinks, and is there at the least sizes. */
 static bool
-is_always(const Learner *l, const Check *check, const int64_t *slope, int64_t constant)
+is_idle(const Learner *l, const Check *check, const Sum *sum)
 {
-	int64_t least = constant;
-	for (int i = 0; i < l->symbols.count; i++) {
-		if (slope[i] < 0)
-			return false;
-		least += slope[i] * l->symbols.data[i]->lo;
+	int count = l->axes.count;
+	bool is_flat = true;
+	int64_t least = sum->constant;
+	for (int i = 0; i < count; i++) {
+		int64_t lo = l->axes.data[i].symbol->lo;
+		least += sum->slope[i] * lo;
+		is_flat = is_flat && sum->slope[i] == 0;
+		for (int k = i; k < count; k++) {
+			is_flat = is_flat && sum->bend[i * count + k] == 0;
+			least += sum->bend[i * count + k] * lo * l->axes.data[k].symbol->lo;
+		}
+		for (int k = 0; k < count * count && !check->a; k++)
+			least = sum->slope[i] < 0 || sum->bend[k] < 0 ? -1 : least;
 	}
-	return !check->a && least >= 0;
+	return is_flat || (!check->a && least >= 0);
 }
 
-/* Rooms at `sizes`, at one more of each symbol, and of all: a sum, where they fit one. */
+static Sum *
+slopes(Learner *l)
+{
+	int count = l->axes.count, nchecks = l->rooms->checks.count;
+	Sum *sums = NEW_N(l->scratch, Sum, nchecks + 1);
+	const Room *here = observe_two(l, -1, -1);
+	for (int c = 0; c < nchecks; c++)
+		sums[c] = (Sum){here[c].left, NEW_N(l->scratch, int64_t, count + 1),
+		                NEW_N(l->scratch, int64_t, count * count + 1), here[c].is_known};
+	for (int i = 0; i < count; i++) {
+		const Room *more = observe_two(l, i, -1);
+		for (int c = 0; c < nchecks; c++) {
+			sums[c].slope[i] = more[c].left - here[c].left;
+			sums[c].is_known = sums[c].is_known && more[c].is_known;
+		}
+	}
+	return sums;
+}
+
+/* Second differences along the axes on which a check depends that is no plain sum. */
+static void
+bends(Learner *l, Sum *sums, const Room *const seen[TRIALS])
+{
+	int count = l->axes.count, nbent = 0, bent[BENT];
+	for (int i = 0; i < count; i++) {
+		bool is_bent = false;
+		for (int c = 0; c < l->rooms->checks.count; c++)
+			is_bent = is_bent || (sums[c].is_known && sums[c].slope[i] &&
+			                      !is_as_observed(l, &sums[c], c, seen));
+		if (is_bent && nbent < BENT)
+			bent[nbent++] = i;
+	}
+	for (int i = 0; i < nbent; i++)
+		for (int k = i; k < nbent; k++) {
+			const Room *both = observe_two(l, bent[i], bent[k]);
+			for (int c = 0; c < l->rooms->checks.count; c++) {
+				const int64_t *slope = sums[c].slope;
+				if (both[c].is_known)
+					sums[c].bend[bent[i] * count + bent[k]] =
+						both[c].left - sums[c].constant - slope[bent[i]] - slope[bent[k]];
+			}
+		}
+}
+
 static bool
-fit(Learner *l, const Binding *sizes)
+add_demand(Learner *l, Demand demand)
+{
+	if (!is_new(&l->found, &demand))
+		return false;
+	vec_push(l->arena, &l->found, demand);
+	return true;
+}
+
+/* Sizes that moved together must be the same. */
+static void
+add_joined(Learner *l, const Loc *loc)
+{
+	for (int i = 0; i < l->rooms->symbols.count; i++) {
+		const Symbol *symbol = l->rooms->symbols.data[i];
+		const Symbol *first = l->axes.data[l->axis_of[symbol->id]].symbol;
+		if (symbol != first)
+			add_demand(l, (Demand){dim_symbol(l->graph->ctx, first->name),
+			                       dim_symbol(l->graph->ctx, symbol->name), true, *loc});
+	}
+}
+
+/* What the rooms around some sizes are as sums, where they are; whether one was not known before. */
+static bool
+fit(Learner *l, bool joins_batches)
 {
 	bool has_new = false;
-	Room *here = observe(l, sizes), *all = observe(l, one_more(l, sizes, -1));
-	Room **more = NEW_N(l->scratch, Room *, l->symbols.count + 1);
-	for (int i = 0; i < l->symbols.count; i++)
-		more[i] = observe(l, one_more(l, sizes, i));
-	for (int c = 0; c < l->checks.count; c++) {
-		int64_t slope[SYMBOLS], constant = here[c].left, sum = constant;
-		bool is_known = here[c].is_known && all[c].is_known, is_flat = true;
-		for (int i = 0; i < l->symbols.count; i++) {
-			is_known = is_known && more[i][c].is_known;
-			slope[i] = more[i][c].left - here[c].left;
-			constant -= slope[i] * sizes->value[l->symbols.data[i]->id];
-			sum += slope[i];
-			is_flat = is_flat && slope[i] == 0;
-		}
-		if (!is_known || sum != all[c].left || is_flat ||
-		    is_always(l, &l->checks.data[c], slope, constant))
+	const Room *seen[TRIALS];
+	make_axes(l, joins_batches);
+	l->sizes = apart(l);
+	Sum *sums = slopes(l);
+	observe_uneven(l, seen);
+	bends(l, sums, seen);
+	for (int c = 0; c < l->rooms->checks.count; c++) {
+		const Check *check = &l->rooms->checks.data[c];
+		if (l->is_said[c] || !is_as_observed(l, &sums[c], c, seen) || !expand(l, &sums[c]))
 			continue;
-		Demand demand = demand_of(l, &l->checks.data[c], slope, constant);
-		if (is_new(&l->found, &demand)) {
-			vec_push(l->arena, &l->found, demand);
-			has_new = true;
-		}
+		l->is_said[c] = true;
+		if (is_idle(l, check, &sums[c]))
+			continue;
+		if (joins_batches)
+			add_joined(l, &check->loc);
+		has_new |= add_demand(l, demand_of(l, check, &sums[c]));
 	}
 	return has_new;
 }
@@ -436,14 +340,17 @@ static void
 learn(void *arg)
 {
 	Learner *l = arg;
-	prepare(l);
-	if (l->symbols.count == 0 || l->symbols.count > SYMBOLS || l->checks.count == 0)
+	l->rooms = rooms_new(l->scratch, l->graph);
+	int nsymbol = l->rooms->symbols.count, nchecks = l->rooms->checks.count;
+	if (nsymbol == 0 || nsymbol > SYMBOLS || nchecks == 0)
 		return;
-	l->eval = eval_new(l->scratch, l->graph, EVAL_exact);
-	bool is_better = true;
-	for (int round = 0; round < ROUNDS && is_better; round++) {
-		is_better = fit(l, sizes_apart(l->scratch, l->graph, &l->found));
-	}
+	l->is_said = NEW_N(l->scratch, bool, nchecks + 1);
+	l->axis_of = NEW_N(l->scratch, int, l->graph->ctx->symbol_list.count + 1);
+	for (int i = 0; i < l->graph->ctx->symbol_list.count; i++)
+		l->axis_of[i] = -1;
+	for (int round = 0; round < ROUNDS; round++)
+		if (!fit(l, false) && !fit(l, true))
+			return;
 }
 
 Demands
@@ -451,8 +358,7 @@ demands_learn(Arena *arena, const Graph *graph)
 {
 	Failure failure;
 	Learner l = {.arena = arena, .scratch = arena_new("demands"), .graph = graph};
-	l.needed.arena = l.scratch;
-	try_run(learn, &l, &failure);
+	try_run(learn, &l, &failure); /* where that fails, what was learnt is known all the same */
 	arena_free(l.scratch);
 	return l.found;
 }

@@ -126,7 +126,7 @@ run_bundle(void *arg)
 	Job *job = arg;
 	SelfTest *test = job->test;
 	Session *session = session_of(job);
-	selftest_bind(test, session);
+	selftest_bind(test, session->arena, session);
 	session_run(session);
 	Array *arrays = NEW_N(job->arena, Array, session->noutput + 1);
 	for (int i = 0; i < session->noutput; i++)
@@ -183,8 +183,12 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 		changes[count++] =
 			(BundleChange){packed_entry(arena, device), &job.store, arena_strdup(arena, device)};
 	}
-	ProofRun run = {is_open ? job.session : NULL, failure.text, finish->compiled, finish->asked,
-	                finish->demands};
+	ProofRun run = {is_open ? job.session : NULL,
+	                failure.text,
+	                finish->compiled,
+	                finish->asked,
+	                finish->demands,
+	                finish->written->weight_bytes};
 	Finished finished = {.proof = proof_run(options, arena, &run)};
 	if (proof_failed(&finished.proof))
 		return finished;

@@ -12,6 +12,7 @@
 #include "cli/proof.h"
 #include "cli/report.h"
 #include "cli/selftest.h"
+#include "cli/sizes.h"
 
 static const char *
 tensor_text(Arena *arena, const ManifestTensor *tensor)
@@ -174,6 +175,21 @@ self_test_text(Arena *arena, const char *path, const Bundle *bundle)
 }
 
 static void
+report_sizes(Report *report, Arena *arena, const char *path, const Bundle *bundle)
+{
+	const ZipEntry *entry = zip_find(&bundle->zip, SIZES_ENTRY);
+	if (!entry)
+		return;
+	SizesEntry sizes = sizes_read(arena, path, entry->data);
+	if (*sizes.chosen)
+		report_text(report, "chosen_for", "chosen for", sizes.chosen);
+	if (*sizes.demands)
+		report_text(report, "demands", "demands", sizes.demands);
+	report_json(report, "sizes",
+	            arena_strndup(arena, (const char *)entry->data.data, entry->data.size));
+}
+
+static void
 report_proof(Report *report, Arena *arena, const char *path, const Bundle *bundle)
 {
 	const ZipEntry *entry = zip_find(&bundle->zip, PROOF_ENTRY);
@@ -206,6 +222,7 @@ verb_inspect(const Options *options)
 	report_text(report, "producer", "producer", manifest->producer);
 	report_text(report, "pipeline", "pipeline", manifest->pipeline);
 	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
+	report_sizes(report, arena, path, bundle);
 	report_proof(report, arena, path, bundle);
 	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));
 	report_signature(report, arena, bundle);

@@ -65,6 +65,7 @@ typedef struct Job {
 	const ProofRun *run;
 	Prover *prover;
 	const Binding *sizes;
+	size_t room; /* that a run may take; 0: what it needs */
 } Job;
 
 static void
@@ -75,20 +76,40 @@ run_once(void *arg)
 	if (test->left_out)
 		fail_unsupported(NULL, "%s", test->left_out);
 	prover_watch(job->prover, job->run->session->session);
-	selftest_bind(test, job->run->session);
+	if (job->room && selftest_bytes(test) > job->room / 2)
+		fail_environment(NULL, "its inputs take more than %zu MB at these sizes", job->room >> 21);
+	selftest_bind(test, job->scratch, job->run->session);
 	session_run(job->run->session);
+}
+
+/* The first run takes what the model needs, others no more than a few times that, or than what a
+ * compilation may take: sizes are tried that nobody would run. */
+static size_t
+room_of(const ProofRun *run, size_t taken)
+{
+	enum { ALWAYS = 200 << 20, TIMES = 4 };
+	size_t room = ALWAYS + 2 * (size_t)run->weight_bytes;
+	return TIMES * taken > room ? TIMES * taken : room;
 }
 
 /* One candidate; false when the bundle does not run at these sizes. */
 static bool
 try_sizes(Job *job, ProofResult *result, Failure *failure)
 {
+	Memory *memory = &job->run->session->session->exec.memory;
 	job->scratch = arena_new("proof");
+	memory->limit = job->room;
 	bool is_done = try_run(run_once, job, failure);
+	memory->limit = 0;
 	prover_watch(NULL, job->run->session->session);
 	arena_free(job->scratch);
-	if (is_done && result->runs++ == 0)
+	bool is_first = is_done && result->runs++ == 0;
+	if (is_first)
 		result->sizes = job->sizes;
+	if (is_first || job->room == 0)
+		job->room = room_of(job->run, is_done ? memory->now : 0);
+	if (!is_done && !result->left_out)
+		result->left_out = arena_strdup(job->arena, failure->text);
 	if (!is_done && failure->kind == FAIL_BUG)
 		result->broken = arena_strdup(job->arena, failure->text);
 	return is_done;
@@ -122,8 +143,8 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 	}
 	if (result.runs > 0)
 		result.proof = prover_proof(job.prover);
-	if (result.runs < wanted && !result.broken)
-		result.left_out = arena_strdup(arena, failure.text);
+	if (result.runs >= wanted || result.broken)
+		result.left_out = NULL;
 	return result;
 }
 
@@ -211,6 +232,23 @@ proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_n
 	     next);
 	if (!is_new && level == 0)
 		fail_as(FAIL_BUG, &loc, "no bundle that could be proved");
+}
+
+void
+proof_require(const Options *options, Arena *arena, const char *model, const ProofResult *result)
+{
+	Loc loc = {.file = model};
+	bool is_required = options->prove && strcmp(options->prove, "require") == 0;
+	bool is_left_out = options->prove && strcmp(options->prove, "none") == 0;
+	if (!result->proof && !is_left_out && !is_required)
+		warn(&loc,
+		     "the bundle is not proved, since it could not be run here: %s; --shape may say sizes "
+		     "at which the model runs, --prove=require refuses to write such a bundle",
+		     result->left_out);
+	if (!is_required || (result->proof && proof_count(result->proof, PROOF_NOT) == 0))
+		return;
+	fail_unsupported(&loc, "--prove=require: nothing was written, because not all is proved: %s",
+	                 proof_text(arena, result));
 }
 
 /* ---- denials ---- */

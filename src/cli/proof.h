@@ -13,6 +13,7 @@ typedef struct ProofRun {
 	const Graph *compiled; /* behind all passes, as it was lowered */
 	const Binding *asked;  /* sizes that must be kept */
 	const Demands *demands;
+	int64_t weight_bytes;
 } ProofRun;
 
 typedef struct ProofResult {
@@ -36,6 +37,11 @@ bool proof_failed(const ProofResult *result);
 /* Warn of what was found, and say what is done about it: another compilation at this -O where there
  * are new denials, else at -O0. Fails (FAIL_BUG) when that was it. */
 void proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_new, int level);
+
+/* Warn where nothing was proved, unless that was asked for; with --prove=require fail
+ * (FAIL_UNSUPPORTED) there, and where a value was not. */
+void proof_require(const Options *options, Arena *arena, const char *model,
+                   const ProofResult *result);
 
 /* Add to `denied` (PassContext.recorded) a denial for each finding: of the vendor call, the view,
  * the fusion, the blocked storage, the schedule, whichever comes first and was not denied yet.

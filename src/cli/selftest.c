@@ -43,21 +43,20 @@ input_of(Arena *arena, const Value *value, const Binding *probe)
 	return (TestInput){arena_strdup(arena, value->name), type->dtype, type->rank, dims};
 }
 
-/* Whether the inputs are small enough to be made up here. */
-static bool
-is_within_limit(const SelfTest *test)
+size_t
+selftest_bytes(const SelfTest *test)
 {
 	size_t total = 0, bytes;
 	for (int i = 0; i < test->ninput; i++) {
 		int64_t count = 1;
 		for (int d = 0; d < test->inputs[i].rank; d++)
 			if (__builtin_mul_overflow(count, test->inputs[i].dims[d], &count))
-				return false;
-		if (!dtype_bytes(test->inputs[i].type, count, &bytes) || bytes > MADE_UP_LIMIT)
-			return false;
-		total += bytes;
+				return SIZE_MAX;
+		if (!dtype_bytes(test->inputs[i].type, count, &bytes) ||
+		    __builtin_add_overflow(total, bytes, &total))
+			return SIZE_MAX;
 	}
-	return total <= MADE_UP_LIMIT;
+	return total;
 }
 
 SelfTest *
@@ -78,7 +77,7 @@ selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t see
 		}
 		test->inputs[i] = input_of(arena, body->params[i], probe);
 	}
-	if (!test->left_out && !is_within_limit(test))
+	if (!test->left_out && selftest_bytes(test) > MADE_UP_LIMIT)
 		test->left_out = arena_printf(arena, "its inputs take more than %zu MB at these sizes",
 		                              MADE_UP_LIMIT >> 20);
 	return test;
@@ -101,7 +100,7 @@ selftest_inputs(const SelfTest *test, Arena *arena, const InputRanges *ranges)
 }
 
 void
-selftest_bind(const SelfTest *test, Session *session)
+selftest_bind(const SelfTest *test, Arena *arena, Session *session)
 {
 	Loc loc = {.file = session->name};
 	for (int i = 0; i < session->ninput; i++) {
@@ -114,7 +113,7 @@ selftest_bind(const SelfTest *test, Session *session)
 				input = &test->inputs[k];
 		if (!input || input->type != (DType)info->type || input->rank != info->rank)
 			fail(&loc, "the self-test has no data for input %s", info->name);
-		session->inputs[i] = make_input(test, session->arena, &session->ranges, input);
+		session->inputs[i] = make_input(test, arena, &session->ranges, input);
 	}
 	session_bind(session);
 }
@@ -475,7 +474,7 @@ selftest_run(const Options *options, const char *path, const char *name)
 		fail_unsupported(NULL, "%s holds no self-test: compile the model again", name);
 	if (test->left_out)
 		fail_unsupported(NULL, "%s holds no self-test: %s", name, test->left_out);
-	selftest_bind(test, session);
+	selftest_bind(test, session->arena, session);
 	session_run(session);
 	return report_outputs(options, session, test);
 }

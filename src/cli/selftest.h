@@ -49,6 +49,9 @@ typedef struct SelfTest {
 /* Inputs for a graph as read, at the probe's sizes and 1 elsewhere; no outputs yet. */
 SelfTest *selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t seed);
 
+/* Bytes of all inputs; SIZE_MAX: too many to count. */
+size_t selftest_bytes(const SelfTest *test);
+
 /* Leave it out where the outputs cannot be compared element by element. */
 void selftest_judge(SelfTest *test, Arena *arena, const Plan *plan);
 
@@ -59,8 +62,8 @@ void selftest_sample(SelfTest *test, Arena *arena, const Plan *plan, const Array
 /* The inputs, made in `arena`. */
 const Array **selftest_inputs(const SelfTest *test, Arena *arena, const InputRanges *ranges);
 
-/* Bind the inputs. Fails when the bundle has others. */
-void selftest_bind(const SelfTest *test, Session *session);
+/* Bind the inputs, which are made in `arena`. Fails when the bundle has others. */
+void selftest_bind(const SelfTest *test, Arena *arena, Session *session);
 
 const char *selftest_text(Arena *arena, const SelfTest *test);
 SelfTest *selftest_read(Arena *arena, const char *path, Bytes text);

@@ -1,13 +1,11 @@
 /* What --shape asks for, what is typical, and what a model allows. */
 #include "cli/sizes.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/eval.h"
 #include "expr/scalar/ctx.h"
-#include "runtime/json.h"
 
 /* ---- --shape ---- */
 
@@ -417,6 +415,24 @@ grow(Search *search, Arena *arena, int64_t length)
 	}
 }
 
+const char *
+sizes_broken(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *sizes)
+{
+	Search search = search_from(arena, graph, learnt, sizes, sizes);
+	Binding now = eval_binding(search.eval);
+	for (int i = 0; i < search.demands.count; i++) {
+		const Demand *demand = &search.demands.data[i];
+		int64_t a, b;
+		if (demand_holds(demand, &now) || !dim_eval(demand->a, &now, &a) ||
+		    !dim_eval(demand->b, &now, &b))
+			continue;
+		return arena_printf(arena, "%s does not hold, they are %lld and %lld (node %s)",
+		                    demand_text(arena, demand), (long long)a, (long long)b,
+		                    demand->loc.node ? demand->loc.node : "without a name");
+	}
+	return NULL;
+}
+
 /* What must be at most one size is that size: a mask is as long as what it masks. */
 static void
 tighten(const Search *search)
@@ -457,15 +473,6 @@ sizes_least(Arena *arena, const Graph *graph, const Demands *learnt, const Bindi
 	for (int i = 0; i < ones.count; i++)
 		ones.value[i] = 1;
 	return sizes_near(arena, graph, learnt, table_binding(arena, &ones), fixed);
-}
-
-const Binding *
-sizes_apart(Arena *arena, const Graph *graph, const Demands *learnt)
-{
-	Table apart = table_new(arena, graph);
-	for (int i = 0; i < apart.count; i++)
-		apart.value[i] = 2 + i;
-	return sizes_near(arena, graph, learnt, table_binding(arena, &apart), NULL);
 }
 
 /* ---- typical sizes ---- */
@@ -580,40 +587,4 @@ sizes_typical(const Options *options, Arena *arena, const Graph *graph, const De
 	tighten(&search);
 	guess_data(&search);
 	return result_of(arena, &search);
-}
-
-/* ---- in bundles ---- */
-
-const char *
-sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands *learnt)
-{
-	Buf buf = {.arena = arena};
-	int count = 0;
-	for (int i = 0; i < graph->symbols.count; i++) {
-		const SymbolDef *def = &graph->symbols.data[i];
-		if (!symbol_is_input(def))
-			continue;
-		json_put(&buf, count++ ? ", %s: %lld" : "{%s: %lld", def->symbol->name,
-		         (long long)sizes->value[def->symbol->id]);
-	}
-	buf_puts(&buf, count ? "" : "{");
-	for (int i = 0; i < learnt->count; i++) {
-		json_put(&buf, i ? ", " : ", 'demands': [");
-		json_put(&buf, "{'relation': %s, 'node': %s}", demand_text(arena, &learnt->data[i]),
-		         learnt->data[i].loc.node);
-	}
-	buf_puts(&buf, learnt->count ? "]}\n" : "}\n");
-	return buf_text(&buf);
-}
-
-int64_t
-sizes_find(const char *text, size_t size, const char *symbol, int64_t other)
-{
-	cJSON *json = cJSON_ParseWithLength(text, size);
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, symbol);
-	int64_t found = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
-	                    ? (int64_t)item->valuedouble
-	                    : other;
-	cJSON_Delete(json);
-	return found;
 }

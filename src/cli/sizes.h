@@ -11,6 +11,8 @@
 #define CLI_SIZES_H
 
 #include "cli/cli.h"
+#include "base/file.h"
+#include "cli/cli.h"
 #include "cli/demands.h"
 
 /* The graph with the ranges that --shape gives to symbols (N=1..16:4): what is compiled holds only
@@ -32,9 +34,10 @@ const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *
 const Binding *sizes_near(Arena *arena, const Graph *graph, const Demands *learnt,
                           const Binding *wanted, const Binding *fixed);
 
-/* Small ones that differ, so that what depends on one symbol does not look as if it did on
- * another. */
-const Binding *sizes_apart(Arena *arena, const Graph *graph, const Demands *learnt);
+/* What the model says to these sizes, and which node does: "P+S <= 64 does not hold: 128 and 64 (node
+ * positions)"; NULL: nothing against them. */
+const char *sizes_broken(Arena *arena, const Graph *graph, const Demands *learnt,
+                         const Binding *sizes);
 
 /* Whether it is a dim of an input: others follow from those, or from data. */
 bool symbol_is_input(const SymbolDef *def);
@@ -43,12 +46,19 @@ bool symbol_is_input(const SymbolDef *def);
 const Binding *sizes_least(Arena *arena, const Graph *graph, const Demands *learnt,
                            const Binding *fixed);
 
-/* The entry of a bundle that says what was typical: {"N": 1, "H": 224}; and one size of it, or
- * `other` where it says none. `text` may be empty. */
+/* The entry of a bundle that says what was typical, and what the model demands (docs/sizes.md):
+ * {"N": 1, "H": 224, "demands": [{"relation": "H <= 256", "node": "table"}]}; one size of it, or
+ * `other` where it says none (`text` may be empty); and all of it, for people. */
 #define SIZES_ENTRY "sizes.json"
 const char *sizes_text(Arena *arena, const Graph *graph, const Binding *sizes,
                        const Demands *learnt);
 int64_t sizes_find(const char *text, size_t size, const char *symbol, int64_t other);
+
+typedef struct SizesEntry {
+	const char *chosen;  /* "N=1, H=224"; "": there are no symbols */
+	const char *demands; /* "H <= 256 (node table)"; "": none are known */
+} SizesEntry;
+SizesEntry sizes_read(Arena *arena, const char *path, Bytes text);
 
 /* "8x3x224x224" as numbers; fails (FAIL_USAGE) on anything else. */
 int dims_of(const char *option, const char *text, int64_t dims[ARRAY_MAX_RANK]);

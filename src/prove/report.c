@@ -66,11 +66,14 @@ proof_summary(Arena *arena, const Proof *proof)
 	if (host)
 		buf_printf(&buf, "; %lld of host operators, which their functions gave again",
 		           (long long)host);
+	if (undecided)
+		buf_printf(&buf, "; %lld undecided", (long long)undecided);
 	if (proof->undecided)
-		buf_printf(&buf,
-		           "; undecided: %lld points and all points of %lld values (a comparison or a "
-		           "rounding there is closer than errors of roundings: either result is right)",
-		           (long long)proof->undecided, (long long)undecided);
+		buf_printf(
+			&buf,
+			"; %lld points are undecided: so close to a jump, of a comparison or a rounding, "
+			"that either result is right",
+			(long long)proof->undecided);
 	for (int i = 0; i < proof->values.count; i++)
 		if (proof->values.data[i].state == PROOF_NOT)
 			put_reason(&buf, proof, i, &has_any);

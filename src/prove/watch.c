@@ -28,6 +28,7 @@ typedef struct FrameState {
 
 struct Prover {
 	Arena *arena;
+	Arena *run;     /* of one run: frames, and what is expected */
 	Arena *scratch; /* of one boundary */
 	const Graph *graph;
 	uint64_t seed;
@@ -114,15 +115,15 @@ state_of(Prover *p, const Frame *frame)
 	FrameState *state = map_find_ptr(&p->frames, frame);
 	if (state)
 		return state;
-	state = NEW(p->arena, FrameState);
+	state = NEW(p->run, FrameState);
 	state->frame = frame;
 	state->entry = -1;
 	state->facts = facts_of(p, frame);
 	if (state->facts) {
-		state->expected = NEW_N(p->arena, Expected *, state->facts->nodes.count + 1);
-		state->hash = NEW_N(p->arena, Hash128, frame->plan->nbuffer + 1);
-		state->is_hashed = NEW_N(p->arena, bool, frame->plan->nbuffer + 1);
-		state->is_poisoned = NEW_N(p->arena, bool, frame->plan->nbuffer + 1);
+		state->expected = NEW_N(p->run, Expected *, state->facts->nodes.count + 1);
+		state->hash = NEW_N(p->run, Hash128, frame->plan->nbuffer + 1);
+		state->is_hashed = NEW_N(p->run, bool, frame->plan->nbuffer + 1);
+		state->is_poisoned = NEW_N(p->run, bool, frame->plan->nbuffer + 1);
 	}
 	map_set_ptr(&p->frames, frame, state);
 	return state;
@@ -182,7 +183,7 @@ evaluate(Prover *p, FrameState *state, int boundary)
 	for (int n = 0; n < state->facts->nodes.count; n++) {
 		const NodeFacts *node = &state->facts->nodes.data[n];
 		if (node->ready == boundary)
-			state->expected[n] = expect_node(p->arena, p->graph, state->facts, node, state->frame,
+			state->expected[n] = expect_node(p->run, p->graph, state->facts, node, state->frame,
 			                                 p->seed + (uint64_t)n);
 	}
 }
@@ -437,7 +438,7 @@ look(void *arg)
 	look_round(p, state, b->index + b->has_tried);
 	if (b->has_tried) {
 		try_fallback(p, state, b->index);
-		margins_note(p->arena, &state->margins, b->frame, b->index);
+		margins_note(p->run, &state->margins, b->frame, b->index);
 		return;
 	}
 	evaluate(p, state, b->index);
@@ -449,7 +450,7 @@ look(void *arg)
 	}
 	verify(p, state, b->index);
 	b->code = poison(state, b->frame, b->index);
-	margins_note(p->arena, &state->margins, b->frame, b->index);
+	margins_note(p->run, &state->margins, b->frame, b->index);
 }
 
 static TwCode
@@ -480,11 +481,12 @@ prover_new(Arena *arena, const Graph *graph, uint64_t seed)
 	*p = (Prover){.arena = arena,
 	              .graph = graph,
 	              .seed = seed,
-	              .frames = {.arena = arena},
 	              .facts = {.arena = arena},
 	              .proof.index = {.arena = arena}};
 	p->scratch = arena_new("prove");
+	p->run = arena_new("proved run");
 	arena_defer(arena, free_scratch, p->scratch);
+	arena_defer(arena, free_scratch, p->run);
 	return p;
 }
 
@@ -508,7 +510,8 @@ void
 prover_watch(Prover *prover, TwSession *session)
 {
 	if (prover) {
-		prover->frames = (Map){.arena = prover->arena};
+		arena_reset(prover->run);
+		prover->frames = (Map){.arena = prover->run};
 		note_all(prover, session->exec.main->plan);
 	}
 	session->exec.watch = prover ? watch : NULL;

@@ -1,0 +1,77 @@
+/* sizes.json, a bundle's part: what it was made for, and what the model demands of other sizes. */
+#include "cli/sizes.h"
+
+#include <cjson/cJSON.h>
+
+#include "cli/parts.h"
+#include "runtime/json.h"
+
+const char *
+sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands *learnt)
+{
+	Buf buf = {.arena = arena};
+	const char *before = "{";
+	for (int i = 0; i < graph->symbols.count; i++) {
+		const SymbolDef *def = &graph->symbols.data[i];
+		if (!symbol_is_input(def))
+			continue;
+		buf_puts(&buf, before);
+		json_put(&buf, "%s: %lld", def->symbol->name, (long long)sizes->value[def->symbol->id]);
+		before = ", ";
+	}
+	for (int i = 0; i < learnt->count; i++) {
+		json_put(&buf, i ? ", " : ", 'demands': [");
+		json_put(&buf, "{'relation': %s, 'node': %s}", demand_text(arena, &learnt->data[i]),
+		         learnt->data[i].loc.node);
+	}
+	buf_puts(&buf, *before == '{' ? "{}\n" : learnt->count ? "]}\n" : "}\n");
+	return buf_text(&buf);
+}
+
+int64_t
+sizes_find(const char *text, size_t size, const char *symbol, int64_t other)
+{
+	cJSON *json = cJSON_ParseWithLength(text, size);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, symbol);
+	int64_t found = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
+	                    ? (int64_t)item->valuedouble
+	                    : other;
+	cJSON_Delete(json);
+	return found;
+}
+
+/* "past+seq <= 64 (node positions), past+seq <= total (…)". */
+static const char *
+demands_text(Arena *arena, JsonReader *r, const cJSON *json)
+{
+	enum { MOST = 1 << 16 };
+	Buf buf = {.arena = arena};
+	int count;
+	const cJSON *item = json_array_or_none(r, json, "demands", MOST, &count);
+	for (; item && !r->failed; item = item->next)
+		buf_printf(&buf, "%s%s (node %s)", buf.size ? ", " : "", json_text(r, item, "relation"),
+		           json_text(r, item, "node"));
+	return buf_text(&buf);
+}
+
+SizesEntry
+sizes_read(Arena *arena, const char *path, Bytes text)
+{
+	enum { LONGEST = 1 << 22 };
+	char error[512];
+	Loc loc = {.file = path};
+	Pile pile = {0};
+	JsonReader r = {&pile, "the sizes", error, sizeof error, false};
+	Buf chosen = {.arena = arena};
+	cJSON *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
+	for (const cJSON *item = json ? json->child : NULL; item; item = item->next)
+		if (cJSON_IsNumber(item))
+			buf_printf(&chosen, "%s%s=%.0f", chosen.size ? ", " : "", item->string,
+			           item->valuedouble);
+	SizesEntry entry = {buf_text(&chosen), json ? demands_text(arena, &r, json) : ""};
+	cJSON_Delete(json);
+	pile_free(&pile);
+	if (r.failed)
+		bundle_refuse(&loc, error);
+	return entry;
+}
