@@ -6,6 +6,16 @@
 
 Everything lies under build/models-real/MODEL/FORM. A model is exported once; a result is kept for
 as long as neither the model nor the compiler changes.
+
+columns of the table:
+  verdict      refused: when checked or compiled, in a sentence; refused when run: what check and
+               compile took; internal: exit code 5 or 6
+  error        largest difference from ONNX Runtime at all sizes, relative to the largest element;
+  optimised    the same of the model that optimize wrote; allowed: up to which it is right
+  proved       values: proved/undecided/on the host/not at all (docs/bundle.md), or unproved: the
+               bundle was written and says itself that nothing was run. Below the table stands by
+               name what is not proved
+  check s, compile s, MB    seconds of CPU, children too, and the larger one's largest memory
 """
 
 import argparse
@@ -26,7 +36,7 @@ sys.path.insert(0, str(HERE))
 from compare import BAD, Case, measure  # noqa: E402
 from export import done  # noqa: E402
 from models import all_models  # noqa: E402
-from table import failed, summary, table  # noqa: E402
+from table import failed, not_proved, summary, table  # noqa: E402
 
 
 def arguments():
@@ -160,7 +170,7 @@ def main():
     if args.json:
         print(json.dumps({"rows": rows, "summary": summary(rows).splitlines()}, indent=1))
     else:
-        print(table(rows))
+        print("\n".join([table(rows), *not_proved(rows)]))
         print(summary(rows))
     return 1 if failed(rows) else 0
 

@@ -1,4 +1,5 @@
-"""Compile one exported model, run it at its sizes, optimise it, and compare all with ONNX Runtime.
+"""Check and compile one exported model, run the one bundle at all its sizes, optimise it, and
+compare all with ONNX Runtime.
 
 What decides is ONNX Runtime with its defaults. Where we differ, it is asked again with its
 optimiser off, and then PyTorch: who agrees with one of these is right, and the row says with whom.
@@ -7,13 +8,17 @@ Where none agrees and ONNX Runtime is as far from itself, there is no reference.
 
 import hashlib
 import json
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from dataclasses import dataclass
 from pathlib import Path
 
-from export import EXPORTED, REFUSED, sizes_of
+from export import EXPORTED, REFUSED
 
 # Largest difference allowed, relative to the largest element of an output. A rounding of 16 bits or
 # of 8 may fall the other way wherever sums are ordered differently.
@@ -24,14 +29,16 @@ VERDICTS = (
     "right",
     "wrong",
     "refused",
+    "refused when run",
     "crashed",
     "internal",
     "invalid model",
     "no reference",
     "not exported",
 )
-BAD = ("wrong", "crashed", "internal")
+BAD = ("wrong", "refused when run", "crashed", "internal")
 TIMEOUT = 600
+UNPROVED = "unproved"
 ADVICE = "this is a bug in Tilewright; a way round it may be -O0"  # behind what went wrong
 
 
@@ -51,23 +58,50 @@ def last_line(text):
     return lines[-1] if lines else ""
 
 
-def tilewright(tool, verb, *words):
+@dataclass
+class Cost:
+    """Of a command with all that it starts: seconds of CPU, and the largest memory of one process."""
+
+    seconds: float = 0.0
+    megabytes: float = 0.0
+
+
+def spawn(command):
+    """Run a command: its exit code (None: it took too long), what it printed, and what it cost."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
+        late = threading.Event()
+        timer = threading.Timer(TIMEOUT, lambda: (late.set(), os.killpg(child.pid, signal.SIGKILL)))
+        timer.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        timer.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    code = None if late.is_set() else child.returncode
+    cost = Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return code, *texts, cost
+
+
+def tilewright(tool, verb, *words, cost=None):
     """Run a verb; its exit code decides between refused, a bug of ours and a crash."""
-    command = [str(tool), verb, "-q", *map(str, words)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT, errors="replace"
-        )
-    except subprocess.TimeoutExpired:
+    code, out, err, spent = spawn([str(tool), verb, "-q", *map(str, words)])
+    if cost:
+        cost.seconds, cost.megabytes = spent.seconds, spent.megabytes
+    if code is None:
         raise Stop("crashed", f"{verb}: longer than {TIMEOUT} s")
-    if done.returncode == 0:
-        return done.stdout
-    said = f"{verb}: {last_line(done.stderr.replace(ADVICE, ''))}"
-    if done.returncode < 0:
-        raise Stop("crashed", f"{said} (signal {-done.returncode})")
-    if done.returncode in (3, 4) or verb == "run" and done.returncode == 2:
+    if code == 0:
+        return out
+    said = f"{verb}: {last_line(err.replace(ADVICE, '')) or last_line(out)}"
+    if code < 0:
+        raise Stop("crashed", f"{said} (signal {-code})")
+    if verb == "run" and code in (2, 3, 4):
+        raise Stop("refused when run", said)
+    if code in (3, 4):
         raise Stop("refused", said)
-    raise Stop("internal", f"{said} (exit code {done.returncode})")
+    raise Stop("internal", f"{said} (exit code {code})")
 
 
 def reference(path, folders, optimised):
@@ -134,6 +168,14 @@ def in_order_of(expected, seen):
     return [a[order] for a in seen]
 
 
+def account(proof):
+    """What is proved of a bundle, for the table: by numbers, and by name what is not."""
+    if not proof["runs"]:
+        return {"proved": UNPROVED, "not_proved": [{"value": "all", "reason": proof["left_out"]}]}
+    counts = [proof[key] for key in ("proved", "undecided", "host", "not")]
+    return {"proved": "/".join(map(str, counts)), "not_proved": proof["not_proved"]}
+
+
 def invalid(path):
     """What the standard's own checker says against a model; None if it takes it."""
     import onnx
@@ -152,8 +194,9 @@ class Case:
         self.model, self.form, self.tool, self.tool_hash = model, form, tool, tool_hash
         self.folder = root / model.name / form
         self.onnx = self.folder / EXPORTED
-        self.inputs = [root / model.name / f"inputs_{s}" for s in range(sizes_of(form))]
-        self.torch = [root / model.name / f"outputs_{s}" for s in range(sizes_of(form))]
+        sizes = range(model.runs(form))
+        self.inputs = [root / model.name / f"inputs_{s}" for s in sizes]
+        self.torch = [root / model.name / f"outputs_{s}" for s in sizes]
         self.row = {"case": f"{model.name}/{form}", "tolerance": tolerance_of(form), "note": ""}
 
     def key(self):
@@ -178,7 +221,7 @@ class Case:
             self.compare()
             self.row.setdefault("verdict", "right")
         except Stop as stop:
-            excuse = invalid(self.onnx) if stop.verdict == "refused" else None
+            excuse = invalid(self.onnx) if stop.verdict.startswith("refused") else None
             verdict = "invalid model" if excuse else stop.verdict
             note = f"{stop.note}; onnx.checker: {excuse}" if excuse else stop.note
             self.row.update(verdict=verdict, note=note)
@@ -189,13 +232,24 @@ class Case:
     def compare(self):
         names, expected, excuse = reference(self.onnx, self.inputs, True)
         if not expected and len(self.inputs) > 1:
-            names, expected, excuse = self.first_size_alone(excuse)
+            names, expected, excuse = self.sizes_that_run(excuse)
         with tempfile.TemporaryDirectory(prefix="models-real-") as folder:
             bundle = self.folder / "model.twb"
-            tilewright(self.tool, "compile", self.onnx, "-o", bundle)
+            self.compile(bundle)
             seen = self.run_bundle(bundle, names, Path(folder))
             self.judge("error", seen, expected, excuse)
             self.compare_optimised(Path(folder), names, expected, excuse)
+
+    def compile(self, bundle):
+        """What checking and compiling cost, and what is proved of the bundle."""
+        cost = Cost()
+        for verb, words in (("check", []), ("compile", ["--json", "-o", bundle])):
+            try:
+                said = tilewright(self.tool, verb, self.onnx, *words, cost=cost)
+            finally:
+                self.row[f"{verb}_s"] = cost.seconds
+                self.row["mb"] = max(self.row.get("mb", 0), cost.megabytes)
+        self.row.update(account(json.loads(said)["proof"]))
 
     def apart(self, seen, expected):
         """The largest difference at any size."""
@@ -203,14 +257,16 @@ class Case:
             seen = [in_order_of(b, a) for a, b in zip(seen, expected)]
         return max(difference(a, b) for a, b in zip(seen, expected))
 
-    def first_size_alone(self, excuse):
+    def sizes_that_run(self, excuse):
         """A traced loop over a sequence runs at the length it was traced with, and no other."""
-        found = reference(self.onnx, self.inputs[:1], True)
-        if not found[1]:
+        found = [reference(self.onnx, [inputs], True) for inputs in self.inputs]
+        good = [i for i, (_, results, _) in enumerate(found) if results]
+        if not good:
             return None, None, excuse
-        self.inputs, self.torch = self.inputs[:1], self.torch[:1]
-        self.note("ONNX Runtime runs the first size only")
-        return found
+        self.note(f"ONNX Runtime runs {len(good)} of {len(found)} sizes")
+        self.inputs = [self.inputs[i] for i in good]
+        self.torch = [self.torch[i] for i in good]
+        return found[good[0]][0], [found[i][1][0] for i in good], None
 
     def run_bundle(self, bundle, names, folder):
         """Our results, in the order of `names`, or of the signature without."""
@@ -292,8 +348,6 @@ class Case:
 
 def measure(case, library):
     """ONNX Runtime's median time over ours, in turns, and ours in ms: at all threads and at one."""
-    import os
-
     words = [f"--input={p.stem}=@{p}" for p in case.used(case.inputs[0])]
     ratios = {}
     for column, threads in (("ratio", 0), ("ratio_1", 1)):

@@ -6,6 +6,7 @@ tried again.
 """
 
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -15,10 +16,6 @@ from pathlib import Path
 EXPORTED, REFUSED = "model.onnx", "refused.txt"
 SECONDS = 900  # for one model
 DERIVED = {"int8", "qdq", "external"}
-
-
-def sizes_of(form):
-    return 1 if form.endswith("static") else 2
 
 
 def done(folder):
@@ -64,7 +61,7 @@ def save_inputs(model, root):
     import torch
 
     all_inputs = []
-    for size in range(2):
+    for size in range(model.runs("")):
         folder = root / f"inputs_{size}"
         folder.mkdir(parents=True, exist_ok=True)
         tensors = []
@@ -102,24 +99,45 @@ def make_form(model, module, inputs, folder, form):
         outside(folder.parent / "script-dynamic" / EXPORTED, path)
     else:
         exporter, dims = form.split("-")
-        run_exporter(model, module, inputs[0], path, exporter == "dynamo", dims == "dynamic")
+        how = (exporter == "dynamo", dims == "dynamic")
+        if model.parts:
+            export_merged(model, module, inputs, path, *how)
+        else:
+            run_exporter(model, module, inputs[0], path, *how)
+
+
+def export_merged(model, module, inputs, path, *how):
+    """Both parts as files of their own, for a look at them, and merged."""
+    from merge import merge_decoders
+
+    names, files = [i.name for i in model.inputs], []
+    for part, size in model.parts(module):
+        given = dict(zip(names, inputs[size]))
+        files.append(path.with_name(f"part_{part.name}.onnx"))
+        chosen = tuple(given[i.name] for i in part.inputs)
+        run_exporter(part, part.make(), chosen, files[-1], *how)
+    merge_decoders(*files, path)
+
+
+def axes_of(tensors):
+    return {t.name: {a: d for a, d in enumerate(t.dims) if isinstance(d, str)} for t in tensors}
 
 
 def run_exporter(model, module, inputs, path, is_dynamo, is_dynamic, **settings):
     import torch
 
-    names = [i.name for i in model.inputs]
-    axes = {
-        i.name: {a: d for a, d in enumerate(i.dims) if isinstance(d, str)} for i in model.inputs
-    }
-    settings["input_names"] = names
+    settings["input_names"] = [i.name for i in model.inputs]
+    if model.outputs:
+        settings["output_names"] = [o.name for o in model.outputs]
     if model.opset:
         settings["opset_version"] = model.opset
-    if is_dynamic:
-        if is_dynamo:
-            settings["dynamic_shapes"] = tuple(axes.values())
-        else:
-            settings["dynamic_axes"] = axes
+    if is_dynamic and is_dynamo:  # it takes identifiers only
+        settings["dynamic_shapes"] = tuple(
+            {a: re.sub(r"\W+", "_", d) for a, d in axes.items()}
+            for axes in axes_of(model.inputs).values()
+        )
+    elif is_dynamic:
+        settings["dynamic_axes"] = axes_of(model.inputs + model.outputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, inputs, str(path), dynamo=is_dynamo, **settings)
@@ -167,7 +185,7 @@ def quantize(model, folder, form):
         def __init__(self):
             self.left = [
                 {i.name: i.array(model.name, size, model.all_sizes()) for i in model.inputs}
-                for size in range(2)
+                for size in range(model.runs(form))
             ]
 
         def get_next(self):

@@ -34,7 +34,14 @@ PAIR = dict(
 
 def first(results):
     """The result that a user of the model looks at."""
-    for name in ("logits", "last_hidden_state", "image_embeds", "pred_masks", "predicted_depth"):
+    for name in (
+        "logits",
+        "last_hidden_state",
+        "audio_values",
+        "image_embeds",
+        "pred_masks",
+        "predicted_depth",
+    ):
         if getattr(results, name, None) is not None:
             return getattr(results, name)
     return results[0]
@@ -78,6 +85,7 @@ IMAGE = [Input("pixel_values", ("batch", 3, 32, 32))]
 SPEECH = [Input("input_values", ("batch", "time"))]
 MELS = [Input("input_features", ("batch", 16, 60))]
 TEXTS = tokens(mask=False) + [Input("decoder_input_ids", ("batch", "target"), "indices", 99)]
+LONG = dict(SMALL, max_position_embeddings=66, pad_token_id=1)
 SEEN = dict(SMALL, image_size=32, patch_size=8)
 
 
@@ -379,5 +387,50 @@ ROWS = [
             ffn_dim=48,
         ),
         [Input("past_values", ("batch", 32, 3))],
+    ),
+    transformer(
+        "longformer",
+        "LongformerModel",
+        "LongformerConfig",
+        dict(LONG, num_hidden_layers=12, attention_window=[8] * 12, onnx_export=True),
+        tokens() + [Input("global_attention_mask", ("batch", "sequence"), "mask")],
+        sizes={"sequence": (24, 40)},
+    ),
+    transformer(
+        "led",
+        "LEDModel",
+        "LEDConfig",
+        dict(
+            PAIR,
+            encoder_layers=12,
+            decoder_layers=12,
+            attention_window=[8] * 12,
+            max_encoder_position_embeddings=64,
+            max_decoder_position_embeddings=64,
+        ),
+        tokens() + [TEXTS[1]],
+        sizes={"sequence": (24, 40)},
+    ),
+    transformer(
+        "dinov3",
+        "DINOv3ViTModel",
+        "DINOv3ViTConfig",
+        dict(SEEN, num_register_tokens=2),
+        [Input("pixel_values", ("batch", 3, "height", "width"))],
+        sizes={"height": (32, 48), "width": (40, 56)},
+    ),
+    transformer(
+        "encodec",
+        "EncodecModel",
+        "EncodecConfig",
+        dict(hidden_size=16, num_filters=4, codebook_size=32, codebook_dim=16),
+        [Input("input_values", ("batch", 1, "time"))],
+    ),
+    transformer(
+        "yolos",
+        "YolosForObjectDetection",
+        "YolosConfig",
+        dict(SEEN, image_size=[32, 32], num_detection_tokens=5, num_labels=4),
+        [Input("pixel_values", ("batch", 3, 32, 32))],
     ),
 ]

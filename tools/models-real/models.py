@@ -1,9 +1,10 @@
 """What a row of the model lists says, and the inputs that a row needs.
 
 A row names a model, makes it (random weights), and says what its inputs are: a kind of data and
-dims, which are numbers or names. A name is a symbol of the exported model; the row says which two
-sizes it runs at, and static exports take the first. Sizes are above 1 and differ from one another,
-so that no exporter takes a symbol for a constant or two of them for the same.
+dims, which are numbers or names. A name is a symbol of the exported model; the row says which
+sizes it runs at, two or more, and static exports take the first. The first sizes are above 1 and
+differ from one another, so that no exporter takes a symbol for a constant or two of them for the
+same.
 """
 
 import zlib
@@ -26,15 +27,20 @@ FORMS = ("dynamo-dynamic", "dynamo-static", "script-dynamic", "script-static")
 EXTRA_FORMS = ("half", "bfloat16", "int8", "qdq", "external", "inputs")
 
 
+def value_of(dim, size, sizes):
+    """What a name stands for, or a sum of names."""
+    return sum(sizes[part][size] for part in dim.split(" + "))
+
+
 @dataclass
 class Input:
     name: str
     dims: tuple
-    kind: str = "normal"  # normal, image, mask, indices, permutation
+    kind: str = "normal"  # normal, image, mask, indices, permutation, positions, flag
     limit: int = 0  # of indices: how many there are
 
     def shape(self, size, sizes):
-        return tuple(sizes.get(d, (d, d))[size] if isinstance(d, str) else d for d in self.dims)
+        return tuple(value_of(d, size, sizes) if isinstance(d, str) else d for d in self.dims)
 
     def array(self, model, size, sizes):
         import numpy as np
@@ -46,6 +52,11 @@ class Input:
         if self.kind == "mask":  # the last ones of a row are padding, never the first
             lengths = random.integers(max(1, shape[-1] // 2), shape[-1] + 1, shape[:-1] + (1,))
             return (np.arange(shape[-1]) < lengths).astype(np.int64)
+        if self.kind == "positions":  # those behind the past
+            start = sizes["past"][size]
+            return np.broadcast_to(np.arange(start, start + shape[-1]), shape).astype(np.int64)
+        if self.kind == "flag":  # whether there is a past
+            return np.array([bool(sizes["branch"][size])])
         if self.kind == "indices":
             return random.integers(0, self.limit, shape).astype(np.int64)
         if self.kind == "permutation":  # of the last dim: indices of which none comes twice
@@ -63,6 +74,12 @@ class Model:
     sizes: dict = field(default_factory=dict)
     opset: int | None = None
     is_set: bool = False  # rows of the results belong together, and come in any order of ties
+    outputs: list = field(default_factory=list)  # names and dims; none: the exporter names them
+    parts: Callable | None = None  # of a merged decoder: module to pairs of a Model and a size
+
+    def runs(self, form):
+        """At how many sizes the form runs."""
+        return 1 if form.endswith("static") else max([2, *map(len, self.sizes.values())])
 
     def all_sizes(self):
         return {**SIZES, **self.sizes}
@@ -113,9 +130,10 @@ def flat(output):
 
 
 def all_models():
+    import decoders
     import language
     import odd
     import vision
     import written
 
-    return language.ROWS + written.ROWS + odd.ROWS + vision.ROWS
+    return language.ROWS + decoders.ROWS + written.ROWS + odd.ROWS + vision.ROWS

@@ -2,7 +2,7 @@
 
 import math
 
-from compare import BAD, VERDICTS
+from compare import BAD, UNPROVED, VERDICTS
 
 COLUMNS = (
     ("case", "case", "{}"),
@@ -10,6 +10,10 @@ COLUMNS = (
     ("error", "error", "{:.1e}"),
     ("optimised", "optimised", "{:.1e}"),
     ("tolerance", "allowed", "{:.0e}"),
+    ("proved", "proved", "{}"),
+    ("check_s", "check s", "{:.1f}"),
+    ("compile_s", "compile s", "{:.1f}"),
+    ("mb", "MB", "{:.0f}"),
     ("ms", "ms", "{:.2f}"),
     ("ratio", "ORT/ours", "{:.2f}"),
     ("ratio_1", "1 thread", "{:.2f}"),
@@ -27,6 +31,38 @@ def table(rows):
     widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
     widths[-1] = 0
     return "\n".join("  ".join(t.ljust(w) for t, w in zip(line, widths)).rstrip() for line in lines)
+
+
+def not_proved(rows):
+    """A line for each model of which something is not proved, with the values' names."""
+    lines = []
+    for row in rows:
+        names = {}
+        for one in row.get("not_proved", []):
+            names.setdefault(one["reason"], []).append(one["value"])
+        if names:
+            texts = [f"{', '.join(values)} ({reason})" for reason, values in names.items()]
+            lines.append(f"{row['case']}: not proved: {'; '.join(texts)}")
+    return lines
+
+
+def proofs(rows):
+    """How many bundles are proved, and their values as in the column."""
+    made = [r for r in rows if r.get("proved")]
+    if not made:
+        return []
+    ran = [r for r in made if r["proved"] != UNPROVED]
+    sums = [sum(n) for n in zip(*(map(int, r["proved"].split("/")) for r in ran))] or [0] * 4
+    whole = sum(not r["not_proved"] for r in ran)
+    costly = max(made, key=lambda r: r["compile_s"])
+    return [
+        f"of {len(made)} bundles {whole} are proved, {len(ran) - whole} but for some values, "
+        f"{len(made) - len(ran)} unproved; values: {sums[0]} proved, {sums[1]} undecided, "
+        f"{sums[2]} on the host, {sums[3]} not",
+        f"seconds of CPU: {sum(r['check_s'] for r in made):.0f} to check, "
+        f"{sum(r['compile_s'] for r in made):.0f} to compile, at most {costly['compile_s']:.1f} "
+        f"({costly['case']}); at most {max(r['mb'] for r in made):.0f} MB",
+    ]
 
 
 def mean(values):
@@ -54,14 +90,15 @@ def summary(rows):
     names = {r["case"].split("/")[0] for r in rows if r["verdict"] != "not exported"}
     text = (
         f"{counts['right']} right, {counts['wrong']} wrong, {counts['refused']} refused, "
-        f"{counts['crashed']} crashed, {counts['internal']} internal errors"
+        f"{counts['refused when run']} refused when run, {counts['crashed']} crashed, "
+        f"{counts['internal']} internal errors"
     )
     lines = [
         f"{len(names)} models in {len(rows) - counts['not exported']} exports; "
         f"{counts['not exported']} not exported, {counts['no reference']} without a reference, "
         f"{counts['invalid model']} invalid"
     ]
-    return "\n".join([*lines, *speeds(rows), text])
+    return "\n".join([*lines, *speeds(rows), *proofs(rows), text])
 
 
 def failed(rows):

@@ -144,6 +144,148 @@ def yolo_head():
     return module(call, ["x"], stem=nn.Conv2d(3, 16, 8, stride=8), head=nn.Conv2d(16, 27, 1))
 
 
+@written("yolo", image(), extra=("half",))
+def yolo():
+    """Stages that split and join again, pools of pools, two scales, boxes by sums over bins."""
+    import torch
+    from torch import nn
+
+    def conv(i, o, k=1, s=1):
+        return nn.Sequential(
+            nn.Conv2d(i, o, k, s, k // 2, bias=False), nn.BatchNorm2d(o), nn.SiLU()
+        )
+
+    class Split(nn.Module):
+        def __init__(self, i, o, n, add=True):
+            super().__init__()
+            self.enter, self.leave, self.add = conv(i, o), conv(o // 2 * (n + 2), o), add
+            pairs = [
+                nn.Sequential(conv(o // 2, o // 2, 3), conv(o // 2, o // 2, 3)) for _ in range(n)
+            ]
+            self.pairs = nn.ModuleList(pairs)
+
+        def forward(self, x):
+            parts = list(self.enter(x).chunk(2, 1))
+            for pair in self.pairs:
+                parts.append(pair(parts[-1]) + (parts[-1] if self.add else 0))
+            return self.leave(torch.cat(parts, 1))
+
+    class Pools(nn.Module):
+        def __init__(self, c):
+            super().__init__()
+            self.enter, self.leave = conv(c, c // 2), conv(c * 2, c)
+            self.pool = nn.MaxPool2d(5, 1, 2)
+
+        def forward(self, x):
+            parts = [self.enter(x)]
+            for _ in range(3):
+                parts.append(self.pool(parts[-1]))
+            return self.leave(torch.cat(parts, 1))
+
+    bins, classes = 8, 6
+
+    def boxes(self, x, head, step):
+        n, _, h, w = x.shape
+        y = head(x).flatten(2)
+        sides = y[:, : 4 * bins].view(n, 4, bins, h * w).softmax(2)
+        sides = (sides * torch.arange(bins).view(1, 1, bins, 1)).sum(2)
+        gy, gx = torch.meshgrid(torch.arange(h) + 0.5, torch.arange(w) + 0.5, indexing="ij")
+        middle = torch.stack([gx, gy]).view(2, h * w)
+        corners = torch.cat([middle - sides[:, :2], middle + sides[:, 2:]], 1) * step
+        return torch.cat([corners, y[:, 4 * bins :].sigmoid()], 1)
+
+    def call(self, x):
+        a = self.a(x)
+        b = self.b(a)
+        up = self.join(torch.cat([self.up(b), a], 1))
+        down = self.last(torch.cat([self.down(up), b], 1))
+        found = boxes(self, up, self.small, 8), boxes(self, down, self.large, 16)
+        return torch.cat(found, 2).transpose(1, 2)
+
+    return module(
+        call,
+        ["x"],
+        a=nn.Sequential(conv(3, 8, 3, 2), conv(8, 16, 3, 2), Split(16, 16, 1), conv(16, 32, 3, 2)),
+        b=nn.Sequential(Split(32, 32, 2), conv(32, 64, 3, 2), Split(64, 64, 1), Pools(64)),
+        up=nn.Upsample(scale_factor=2),
+        join=Split(96, 32, 1, False),
+        down=conv(32, 32, 3, 2),
+        last=Split(96, 64, 1, False),
+        small=nn.Conv2d(32, 4 * bins + classes, 1),
+        large=nn.Conv2d(64, 4 * bins + classes, 1),
+    )
+
+
+@written("vae", image(), height=(32, 48), width=(40, 24))
+def vae():
+    """The autoencoder of a diffusion model: GroupNorm, attention over the image, open sides."""
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, i, o):
+            super().__init__()
+            self.first = nn.Sequential(nn.GroupNorm(4, i), nn.SiLU(), nn.Conv2d(i, o, 3, padding=1))
+            self.second = nn.Sequential(
+                nn.GroupNorm(4, o), nn.SiLU(), nn.Conv2d(o, o, 3, padding=1)
+            )
+            self.beside = nn.Conv2d(i, o, 1) if i != o else nn.Identity()
+
+        def forward(self, x):
+            return self.beside(x) + self.second(self.first(x))
+
+    class Attention(nn.Module):
+        def __init__(self, c):
+            super().__init__()
+            self.norm, self.qkv, self.out = nn.GroupNorm(4, c), nn.Linear(c, 3 * c), nn.Linear(c, c)
+
+        def forward(self, x):
+            n, c, h, w = x.shape
+            q, k, v = self.qkv(self.norm(x).view(n, c, h * w).transpose(1, 2)).chunk(3, -1)
+            y = self.out(F.scaled_dot_product_attention(q, k, v))
+            return x + y.transpose(1, 2).reshape(n, c, h, w)
+
+    class Down(nn.Module):
+        def __init__(self, c):
+            super().__init__()
+            self.conv = nn.Conv2d(c, c, 3, 2)
+
+        def forward(self, x):
+            return self.conv(F.pad(x, (0, 1, 0, 1)))
+
+    class Up(nn.Module):
+        def __init__(self, c):
+            super().__init__()
+            self.conv = nn.Conv2d(c, c, 3, padding=1)
+
+        def forward(self, x):
+            return self.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))
+
+    def call(self, x):
+        mean, spread = self.enter(x).chunk(2, 1)
+        z = mean + torch.exp(0.5 * spread.clamp(-30, 20))
+        return self.leave(z), mean
+
+    def middle(c):
+        return [Block(c, c), Attention(c), Block(c, c)]
+
+    last = [nn.GroupNorm(4, 32), nn.SiLU(), nn.Conv2d(32, 8, 3, padding=1)]
+    shallow = [nn.GroupNorm(4, 16), nn.SiLU(), nn.Conv2d(16, 3, 3, padding=1)]
+    return module(
+        call,
+        ["x"],
+        enter=nn.Sequential(
+            nn.Conv2d(3, 16, 3, padding=1),
+            *(Block(16, 16), Down(16), Block(16, 32), Down(32), *middle(32), *last),
+        ),
+        leave=nn.Sequential(
+            nn.Conv2d(4, 32, 3, padding=1),
+            *(*middle(32), Block(32, 32), Up(32), Block(32, 16), Up(16), Block(16, 16), *shallow),
+        ),
+    )
+
+
 @written("tcn", SEQUENCE, extra=("half",), **SHORT)
 def tcn():
     from torch import nn
