@@ -8,8 +8,14 @@
 #include "program/forms.h"
 #include "target/target.h"
 
-/* Products below are not worth a search: a few microseconds. */
-static const double LEAST_FLOPS = 1e6;
+/* Operations of products that are not worth a search if they are fewer: a few microseconds. */
+enum { LEAST_FLOPS = 1000000 };
+
+static double
+least_flops(const PassContext *context)
+{
+	return (double)pass_config_int(context, "DeriveExpressions.least", LEAST_FLOPS);
+}
 
 /* An index that two iterators of more than one step move. */
 static bool
@@ -107,14 +113,15 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 	if (node->nregion || !node_has_meaning(node))
 		return "the operator has no expression of its own";
 	const Program *program = node_meaning(graph, node);
-	double in_windows;
+	double in_windows, least = least_flops(context);
 	const bool *constant = derive_known_inputs(arena, node);
-	if (work_of(context->target, program, constant, &in_windows) >= LEAST_FLOPS)
+	if (work_of(context->target, program, constant, &in_windows) >= least)
 		*question = derive_question_of(context, program_inline_stages(arena, program), constant,
 		                               node->loc.node);
 	if (in_windows == 0)
 		return "it is no sum of products that a window moves over";
-	if (in_windows < LEAST_FLOPS)
-		return "its products are too few to be worth a search: under 10^6 operations";
+	if (in_windows < least)
+		return arena_printf(
+			arena, "its products are too few to be worth a search: under %.0f operations", least);
 	return NULL;
 }

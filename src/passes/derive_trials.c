@@ -22,11 +22,11 @@ enum { MERGING = 1 };
 
 /* What is estimated to take more of the original's time is not tried: the device's row does not
  * tell such programs apart. */
-static const double PROMISING = 0.85;
+enum { PROMISING = 85 }; /* percent */
 
 /* Merged, operations stay as many and steps get fewer, and the parts that are counted as kernels
  * are often read where they lie: what is to gain is less than the row can tell. */
-static const double PROMISING_MERGED = 1.25;
+enum { PROMISING_MERGED = 125 };
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
@@ -118,6 +118,13 @@ config_of(const PassContext *context, const char *key, int fallback)
 	return value < 0 ? fallback : value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
+static double
+promising_share(const PassContext *context, const Question *question)
+{
+	int percent = question->alone ? PROMISING_MERGED : PROMISING;
+	return config_of(context, "DeriveExpressions.promising", percent) / 100.0;
+}
+
 /* The bits of all rules but those of DeriveExpressions.rules=A,B. */
 static uint32_t
 rules_left_out(const PassContext *context)
@@ -148,7 +155,7 @@ full_question(PassContext *context, const Question *question)
 	           question->alone ? " alone " : "", question->alone ? question->alone : "",
 	           config_of(context, "DeriveExpressions.depth", DEPTH),
 	           config_of(context, "DeriveExpressions.budget", STATES), TRIED,
-	           question->alone ? PROMISING_MERGED : PROMISING, CLEARLY_FASTER);
+	           promising_share(context, question), CLEARLY_FASTER);
 	derive_put_sizes(&buf, context->target);
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
 		const RuleInfo *info = rule_info((RuleCode)rule);
@@ -238,9 +245,8 @@ is_alike(const Cost *a, const Cost *b)
 }
 
 static bool
-promises(const Question *question, const Tried *tried, const Candidate *candidate)
+promises(double share, const Tried *tried, const Candidate *candidate)
 {
-	double share = question->alone ? PROMISING_MERGED : PROMISING;
 	bool is_new = candidate->cost.seconds <= share * tried->costs[0].seconds;
 	for (int k = 1; k < tried->count; k++)
 		is_new = is_new && !is_alike(&tried->costs[k], &candidate->cost);
@@ -291,9 +297,10 @@ static void
 select_candidates(PassContext *context, const Question *question, const SearchResult *result,
                   Tried *tried)
 {
+	double share = promising_share(context, question);
 	for (int i = 0; i < result->list.count && tried->count <= TRIED; i++) {
 		const Candidate *candidate = &result->list.data[i];
-		if (!is_asked(question, &candidate->way) || !promises(question, tried, candidate))
+		if (!is_asked(question, &candidate->way) || !promises(share, tried, candidate))
 			continue;
 		const Program *program;
 		const char *way = way_of(context, question, tried->arena, candidate, &program);

@@ -293,7 +293,7 @@ static int64_t
 count_reason(Tallies *tallies, const char *text, int64_t count)
 {
 	for (int i = 0; i < GRAPH_REASONS; i++) {
-		Reason *reason = &tallies->reasons[i];
+		ReasonCount *reason = &tallies->reasons[i];
 		if (!reason->count)
 			snprintf(reason->text, sizeof reason->text, "%s", text);
 		if (strcmp(reason->text, text) == 0) {

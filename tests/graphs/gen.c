@@ -108,6 +108,12 @@ gen_fixed(const Value *value, int axis)
 	return dim_is_const(value->type.dims[axis], &dim) ? dim : -1;
 }
 
+int64_t
+gen_elements(const Gen *g)
+{
+	return g->is_large ? LARGE_ELEMENTS : GRAPH_ELEMENTS;
+}
+
 bool
 gen_is_fixed(const Value *value)
 {
@@ -200,7 +206,7 @@ gen_input_of(Gen *g, DType type, int rank, const Dim *const *dims)
 	for (int i = 0; i < rank; i++)
 		if (!dim_eval(dims[i], &binding, &extents[i]))
 			gen_give_up();
-	if (dims_count(rank, extents) > GRAPH_ELEMENTS)
+	if (dims_count(rank, extents) > gen_elements(g))
 		gen_give_up();
 	const char *name = graph_fresh_name(g->graph, "x");
 	const Dim *const *kept = arena_memdup(g->arena, dims, (size_t)rank * sizeof *dims);
@@ -235,7 +241,7 @@ gen_input(Gen *g, DType type, int rank, const int64_t *given)
 		extents[i] = graph_symbol_value(g->seed, 0, SYMBOLS[which]);
 		dims[i] = dim_symbol(g->graph->ctx, SYMBOLS[which]);
 	}
-	for (int i = 0; i < rank && dims_count(rank, extents) > GRAPH_ELEMENTS; i++)
+	for (int i = 0; i < rank && dims_count(rank, extents) > gen_elements(g); i++)
 		if (extents[i] > 3 && given[i] < 0) {
 			extents[i] = 3;
 			dims[i] = dim_const(g->graph->ctx, 3);
@@ -289,7 +295,7 @@ gen_weight(Gen *g, DType type, int rank, const int64_t *dims)
 	Trial *t = &g->dice;
 	int64_t count = dims_count(rank, dims);
 	bool is_integer = dtype_is_integer(type) || type == DT_BOOL;
-	if (count > GRAPH_ELEMENTS)
+	if (count > gen_elements(g))
 		gen_give_up();
 	if (dtype_class(type) == DC_X)
 		return gen_input(g, type, rank, dims);
@@ -347,7 +353,7 @@ gen_indices(Gen *g, DType type, int rank, const int64_t *dims, int64_t extent)
 {
 	Trial *t = &g->dice;
 	int64_t count = dims_count(rank, dims);
-	if (extent < 1 || count > GRAPH_ELEMENTS)
+	if (extent < 1 || count > gen_elements(g))
 		gen_give_up();
 	if (count <= TEXT_INLINE_MAX && chance(t, 50)) {
 		bool has_negative = chance(t, 40);
@@ -397,11 +403,11 @@ evaluate(void *arg)
 
 /* Numbers that errors stay small beside, and not too many. */
 static bool
-is_sound(const Array *a)
+is_sound(const Gen *g, const Array *a)
 {
 	double most = a->type == DT_F16 ? 200 : 5000;
 	int64_t count = array_count(a);
-	if (count > GRAPH_ELEMENTS || a->rank > GRAPH_RANK)
+	if (count > gen_elements(g) || a->rank > GRAPH_RANK)
 		return false;
 	for (int64_t i = 0; i < count && dtype_is_float(a->type); i++)
 		if (!(fabs(dtype_load_f64(a->type, a->data, i)) <= most))
@@ -495,7 +501,7 @@ gen_settle(Gen *g, Node *node)
 	}
 	check_assumptions(g, assumed);
 	for (int i = before; i < g->pool.count; i++)
-		if (!is_sound(g->pool.data[i].data))
+		if (!is_sound(g, g->pool.data[i].data))
 			gen_give_up();
 	count_uses(g, node);
 }

@@ -56,7 +56,13 @@ const char *rows_check(void);
 
 /* ---- making a graph (gen.c) ------------------------------------------------------------------ */
 
-enum { GRAPH_RANK = 6, GRAPH_ELEMENTS = 6000, GRAPH_RUNS = 2, GRAPH_TEXT = 1 << 16 };
+enum {
+	GRAPH_RANK = 6,
+	GRAPH_ELEMENTS = 6000,
+	LARGE_ELEMENTS = 40000,
+	GRAPH_RUNS = 2,
+	GRAPH_TEXT = 1 << 16
+};
 
 /* A value that nodes to come may use, with its data at the first binding. */
 typedef struct Entry {
@@ -76,6 +82,7 @@ struct Gen {
 	int depth;       /* of regions */
 	char *note;      /* GRAPH_TEXT bytes: the graph so far, should the process die; or NULL */
 	bool is_over;    /* a node showed a fault: nothing may come behind it */
+	bool is_large;   /* values of up to LARGE_ELEMENTS elements */
 };
 
 /* A fitting value: one of the pool or a new one. Types are a set of bits, 1 << DT_…. */
@@ -108,12 +115,15 @@ void gen_settle(Gen *g, Node *node); /* of gen_open(), when its regions are ther
 void gen_nodes(Gen *g, int count);
 /* Make a node by this row; false when it came to nothing. */
 bool gen_try(Gen *g, const Row *row);
+/* A graph to derive from (make_derived.c); `number` chooses the kind. */
+void gen_derived(Gen *g, int number);
 _Noreturn void gen_give_up(void); /* this operator, here */
 
 DType gen_dtype(const Value *value);
 int gen_rank(const Value *value);
 const Array *gen_data(const Gen *g, const Value *value);
 int64_t gen_dim(const Gen *g, const Value *value, int axis); /* at the first binding */
+int64_t gen_elements(const Gen *g);                          /* the most of one value */
 int64_t gen_fixed(const Value *value, int axis);             /* -1: symbolic */
 bool gen_is_fixed(const Value *value);
 int64_t gen_size(Gen *g);                     /* 1, 2, 3, 5, 7, 13, … */

@@ -222,7 +222,7 @@ graph_source(Arena *arena, Graph *graph)
 }
 
 const char *
-graph_make(Arena *arena, uint64_t seed, int number, char *note)
+graph_make(Arena *arena, uint64_t seed, int number, bool is_derived, char *note)
 {
 	Gen *g = NEW(arena, Gen);
 	Trial *t = &g->dice;
@@ -235,12 +235,16 @@ graph_make(Arena *arena, uint64_t seed, int number, char *note)
 	t->is_symbolic = chance(t, 45);
 	int count = (int)roll(t, 2, 12);
 	int theme = (int)roll(t, 0, 99);
-	if (theme < 46)
+	if (is_derived) {
+		gen_derived(g, number);
+		count = node_count(g) + (int)roll(t, 0, 3);
+	} else if (theme < 46) {
 		theme_row(g, number);
-	else if (theme < 92)
+	} else if (theme < 92) {
 		theme_pair(g, number);
-	else
+	} else {
 		theme_type(g, number);
+	}
 	gen_nodes(g, count);
 	if (!g->region->first)
 		return NULL;

@@ -7,13 +7,16 @@
 #ifndef GRAPHS_GRAPHS_H
 #define GRAPHS_GRAPHS_H
 
+#include "base/pass.h"
 #include "cli/cli.h"
 #include "gen.h"
+#include "target/target.h"
 
 /* ---- texts (graph.c) ----------------------------------------------------------------------- */
 
-/* The text of a graph, from its own seed; its number chooses the theme. */
-const char *graph_make(Arena *arena, uint64_t seed, int number, char *note);
+/* The text of a graph, from its own seed; its number chooses the theme. is_derived: made so that
+ * derivation applies (make_derived.c). */
+const char *graph_make(Arena *arena, uint64_t seed, int number, bool is_derived, char *note);
 
 /* The value of a symbol in run `run` (0: the one the graph was made at). */
 int64_t graph_symbol_value(uint64_t seed, int run, const char *name);
@@ -56,7 +59,9 @@ enum { GRAPH_BATCH = 48, GRAPH_REASON = 300 };
 typedef struct Sample {
 	uint64_t seed; /* of this graph */
 	int number;
-	unsigned ways; /* bits: which to go; 0 = as the number says */
+	unsigned ways;   /* bits: which to go; 0 = as the number says */
+	bool derives;    /* derived forms are taken, whatever they cost (derive.c) */
+	bool is_derived; /* one was */
 	Verdict verdict;
 	Way way; /* at which it stands, or stopped */
 	char reason[GRAPH_REASON];
@@ -73,16 +78,17 @@ typedef struct Coverage {
 } Coverage;
 
 /* Sentences, without their numbers and names. */
-typedef struct Reason {
+typedef struct ReasonCount {
 	char text[200];
 	int64_t count;
-} Reason;
+} ReasonCount;
 
 enum { GRAPH_REASONS = 100 };
 
 typedef struct Tallies {
-	int64_t cases, failed, verdicts[VERDICT_COUNT];
-	Reason reasons[GRAPH_REASONS];
+	int64_t cases, failed, derived; /* derived: of the cases, those that compiled a derived form */
+	int64_t verdicts[VERDICT_COUNT];
+	ReasonCount reasons[GRAPH_REASONS];
 	int64_t runs[WAY_COUNT], points, undecided, unbound, ort_refused;
 	double worst[WAY_COUNT];
 	Coverage coverage;
@@ -93,6 +99,11 @@ typedef struct Shared {
 	Sample cases[GRAPH_BATCH];
 	Tallies tallies;
 } Shared;
+
+/* Let DeriveExpressions take one of its candidates by chance, not the fastest (derive.c). */
+void derive_by_chance(Arena *arena, uint64_t seed, PassContext *context, Target *target);
+/* Whether it has. */
+bool has_derived(const PassContext *context);
 
 /* Run the open cases of a batch, in this process. */
 /* `model`: a file to hand ONNX Runtime models in, or NULL. */

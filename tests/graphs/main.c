@@ -1,6 +1,9 @@
-/* usage: graphs [-j LANES] COUNT [SEED [FIRST]]     make and run graphs FIRST.. of a seed
+/* usage: graphs [-d] [-j LANES] COUNT [SEED [FIRST]]     make and run graphs FIRST.. of a seed
  *        graphs -f FILE...               run texts of graphs; "# seed N" there says with what data
- *        graphs -p SEED NUMBER           print a graph
+ *        graphs [-d] -p SEED NUMBER      print a graph
+ *
+ * -d: graphs made so that derivation applies; of each, forms are taken that were derived, chosen by
+ * chance. In a file "# derive" says so.
  *
  * A worker process runs a batch; when it dies, the case it was at has failed, and another worker
  * goes on with the others. A case that fails is made small and printed, with the seed of its data.
@@ -32,10 +35,13 @@ typedef struct Run {
 	uint64_t seed;
 	int errors;              /* file of what workers say on standard error */
 	bool has_ort, is_strict; /* is_strict: what is refused has failed */
+	bool derives;
 	char model[64];
 	int lanes; /* processes that run batches, each with workers and memory of its own */
 	Shared *shares[MAX_LANES];
 } Run;
+
+static const char NO_END[] = "it does not end";
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
@@ -65,7 +71,11 @@ read_last_words(const Run *run, Sample *c, int status)
 	ssize_t size = pread(run->errors, text, sizeof text - 1, 0);
 	text[size > 0 ? size : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
-	if (WIFSIGNALED(status))
+	bool is_late =
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM);
+	if (is_late)
+		snprintf(c->reason, sizeof c->reason, "%s", NO_END);
+	else if (WIFSIGNALED(status))
 		snprintf(c->reason, sizeof c->reason, "signal %d  %.250s", WTERMSIG(status), text);
 	else
 		snprintf(c->reason, sizeof c->reason, "exit code %d  %.250s", WEXITSTATUS(status), text);
@@ -159,7 +169,7 @@ fails_alike(void *arg, const char *text)
 	Sample *c = malloc(sizeof *c);
 	if (!c)
 		exit(FAIL_ENVIRONMENT);
-	*c = (Sample){.seed = l->like.seed, .number = l->like.number};
+	*c = (Sample){.seed = l->like.seed, .number = l->like.number, .derives = l->like.derives};
 	snprintf(c->text, sizeof c->text, "%s", text);
 	c->ways = l->like.way >= WAY_O0 ? 1u << l->like.way : 1u << WAY_O0;
 	if (l->like.way == WAY_export)
@@ -179,6 +189,12 @@ fails_alike(void *arg, const char *text)
 	return is_alike;
 }
 
+static const char *
+derive_mark(const Sample *c)
+{
+	return c->derives ? "# derive\n" : "";
+}
+
 static void
 show_failure(Run *run, const Sample *c)
 {
@@ -187,6 +203,10 @@ show_failure(Run *run, const Sample *c)
 	int64_t times = tallies_reason(&run->shared->tallies, "failed", c->reason);
 	if (times == 0 || times > MAX_SHRUNK)
 		return;
+	if (c->verdict == VERDICT_crash && strcmp(c->reason, NO_END) == 0) { /* so would be every try */
+		printf("# seed %llu\n%s%s", (unsigned long long)c->seed, derive_mark(c), c->text);
+		return;
+	}
 	Likeness *likeness = malloc(sizeof *likeness);
 	if (!likeness)
 		exit(FAIL_ENVIRONMENT);
@@ -195,8 +215,8 @@ show_failure(Run *run, const Sample *c)
 	Tallies before = run->shared->tallies;
 	const char *text = graph_shrink(arena, c->text, c->seed, fails_alike, likeness);
 	run->shared->tallies = before;
-	printf("# seed %llu\n%s%s: %s\n", (unsigned long long)c->seed, text, WAY_NAMES[c->way],
-	       likeness->like.reason);
+	printf("# seed %llu\n%s%s%s: %s\n", (unsigned long long)c->seed, derive_mark(c), text,
+	       WAY_NAMES[c->way], likeness->like.reason);
 	arena_free(arena);
 	free(likeness);
 }
@@ -211,6 +231,7 @@ take_verdict(Run *run, Sample *c)
 	}
 	tallies->verdicts[c->verdict]++;
 	tallies->cases++;
+	tallies->derived += c->is_derived;
 	if (c->verdict == VERDICT_refused)
 		tallies_reason(tallies, "refused", c->reason);
 	if (c->verdict == VERDICT_unmade)
@@ -245,6 +266,8 @@ run_cases(Run *run, int first, int count)
 		c->number = first + i;
 		c->seed = run->seed * 1000003 + (uint64_t)c->number;
 		c->ways = 0;
+		c->derives = run->derives;
+		c->is_derived = false;
 		c->verdict = VERDICT_open;
 		c->text[0] = 0;
 	}
@@ -254,8 +277,16 @@ run_cases(Run *run, int first, int count)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* So many graphs that each operator must have come. */
-enum { ENOUGH_FOR_ALL = 2000 };
+/* So many graphs that each operator must have come; that half of them must have been derived. */
+enum { ENOUGH_FOR_ALL = 2000, ENOUGH_FOR_HALF = 20 };
+
+/* In percent; of no graphs all. */
+static double
+share_derived(const Tallies *s)
+{
+	int64_t compiled = s->cases - s->verdicts[VERDICT_refused] - s->verdicts[VERDICT_unmade];
+	return compiled ? 100.0 * (double)s->derived / (double)compiled : 100;
+}
 
 static int
 report(const Run *run, const Tallies *s)
@@ -263,7 +294,9 @@ report(const Run *run, const Tallies *s)
 	int64_t failed = s->failed;
 	for (int i = 0; i < GRAPH_REASONS && s->reasons[i].count; i++)
 		printf("%6lld  %s\n", (long long)s->reasons[i].count, s->reasons[i].text);
-	int missing = coverage_print(&s->coverage, op_table_new(run->arena), s->cases);
+	int missing = 0;
+	if (!run->derives)
+		missing = coverage_print(&s->coverage, op_table_new(run->arena), s->cases);
 	printf("%lld graphs: %lld right, %lld refused, %lld not made; %.3g points, %.2g%% undecided;",
 	       (long long)s->cases, (long long)s->verdicts[VERDICT_right],
 	       (long long)s->verdicts[VERDICT_refused], (long long)s->verdicts[VERDICT_unmade],
@@ -272,6 +305,11 @@ report(const Run *run, const Tallies *s)
 		printf(" %lld %s (%.2g)", (long long)s->runs[way], WAY_NAMES[way], s->worst[way]);
 	printf("; %lld not taken by ONNX Runtime, %lld at one binding only\n",
 	       (long long)s->ort_refused, (long long)s->unbound);
+	if (run->derives)
+		printf("%lld graphs hold something derived, %.0f %% of those that compile\n",
+		       (long long)s->derived, share_derived(s));
+	if (run->derives && s->cases >= ENOUGH_FOR_HALF && share_derived(s) <= 50)
+		failed++, printf("FAIL graphs: at most half of them hold something derived\n");
 	if (missing && s->cases >= ENOUGH_FOR_ALL)
 		failed++, printf("FAIL graphs: %d operators never came\n", missing);
 	printf("%lld passed, %lld failed, %d skipped\n", (long long)(s->cases - s->failed),
@@ -375,6 +413,7 @@ read_sample(Run *run, Sample *c, const char *path)
 	const char *seed = strstr(text, "# seed ");
 	*c = (Sample){.seed = seed ? strtoull(seed + strlen("# seed "), NULL, 10) : 1};
 	c->ways = ~0u;
+	c->derives = strstr(text, "# derive") != NULL;
 	if (strlen(text) >= GRAPH_TEXT)
 		fail(NULL, "%s is longer than a graph may be here", path);
 	strcpy(c->text, text);
@@ -407,7 +446,8 @@ run_files(void *arg)
 static void
 print_graph(const Run *run, uint64_t seed, int number)
 {
-	const char *text = graph_make(run->arena, seed * 1000003 + (uint64_t)number, number, NULL);
+	const char *text =
+		graph_make(run->arena, seed * 1000003 + (uint64_t)number, number, run->derives, NULL);
 	fputs(text ? text : "nothing came of it\n", stdout);
 }
 
@@ -416,6 +456,11 @@ main(int argc, char **argv)
 {
 	Run run = {.arena = arena_new("graphs"), .seed = 1, .lanes = 1};
 	const char *missing = rows_check();
+	if (argc > 2 && strcmp(argv[1], "-d") == 0) {
+		run.derives = true;
+		argv++;
+		argc--;
+	}
 	if (argc > 3 && strcmp(argv[1], "-j") == 0) {
 		run.lanes = atoi(argv[2]);
 		argv += 2;
@@ -424,7 +469,7 @@ main(int argc, char **argv)
 	if (missing || argc < 2 || run.lanes < 1 || run.lanes > MAX_LANES) {
 		fprintf(stderr,
 		        missing ? "tests/graphs/operators.def has no row for %s\n"
-		                : "usage: graphs [-j LANES] COUNT [SEED [FIRST]]\n",
+		                : "usage: graphs [-d] [-j LANES] COUNT [SEED [FIRST]]\n",
 		        missing);
 		return FAIL_USAGE;
 	}

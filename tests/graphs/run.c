@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cli/case_exec.h"
@@ -19,7 +20,7 @@
 #include "graph/infer.h"
 #include "onnx/onnx.h"
 
-enum { SECONDS = 60, ORT_OPSET = 24, ORT_IR = 11 };
+enum { SECONDS = 20, CLOCK_SECONDS = 600, ORT_OPSET = 24, ORT_IR = 11 };
 
 const char *const WAY_NAMES[] = {"making", "reading", "interpreted", "-O0",    "-O1",
                                  "-O2",    "-O3",     "fallback",    "export", "ONNX Runtime"};
@@ -173,7 +174,7 @@ make_text(void *arg)
 {
 	Job *job = arg;
 	Sample *c = job->c;
-	const char *text = graph_make(job->arena, c->seed, c->number, c->text);
+	const char *text = graph_make(job->arena, c->seed, c->number, c->derives, c->text);
 	if (!text || strlen(text) >= GRAPH_TEXT)
 		fail(NULL, "nothing came of it");
 	snprintf(c->text, sizeof c->text, "%s", text);
@@ -223,8 +224,12 @@ lower(void *arg)
 	options.no_vendor = way != WAY_O3 || job->c->seed % 4 == 0;
 	Graph *graph = graph_clone(job->arena, job->graph);
 	PassContext *context = pipeline_new(&options, job->arena, way - WAY_O0);
-	context->target = target_new(&options, job->arena, job->device->name, graph);
+	Target *target = target_new(&options, job->arena, job->device->name, graph);
+	context->target = target;
+	if (job->c->derives && way > WAY_O0)
+		derive_by_chance(job->arena, job->c->seed, context, target);
 	const Module *module = compile_graph(job->arena, graph, context);
+	job->c->is_derived |= has_derived(context);
 	job->weights[way].arena = job->arena;
 	job->plans[way] = plan_of_module(job->arena, module, &job->weights[way], job->kernels);
 }
@@ -253,7 +258,8 @@ execute(void *arg)
 	const Plan *plan = job->plans[made];
 	CaseExec *exec =
 		case_exec_new(job->arena, plan, &job->weights[made], job->device, job->code, is_fallback);
-	double share = made >= WAY_O2 ? FOLDING_UNITS * graph_float_unit(job->graph) : 0;
+	bool folds = made >= WAY_O2 || (made > WAY_O0 && job->c->derives);
+	double share = folds ? FOLDING_UNITS * graph_float_unit(job->graph) : 0;
 	for (job->run = 0; job->run < job->nrun; job->run++) {
 		case_exec_run(exec, job->inputs[job->run]);
 		for (int i = 0; i < plan->noutput; i++) {
@@ -349,6 +355,16 @@ verdict_of(const Job *job, FailKind kind)
 	return kind == FAIL_ENVIRONMENT ? VERDICT_bug : VERDICT_wrong;
 }
 
+/* So many seconds of the processor, which a busy machine does not shorten; by the clock as many as
+ * nothing takes that ends. */
+static void
+set_alarm(int seconds)
+{
+	struct itimerval processor = {.it_value.tv_sec = seconds};
+	setitimer(ITIMER_PROF, &processor, NULL);
+	alarm(seconds ? CLOCK_SECONDS : 0);
+}
+
 /* Whether the case goes on. */
 static bool
 phase(Job *job, Way way, void (*act)(void *arg))
@@ -357,9 +373,9 @@ phase(Job *job, Way way, void (*act)(void *arg))
 	Sample *c = job->c;
 	c->way = way;
 	job->shared->current = (int)(c - job->shared->cases);
-	alarm(SECONDS);
+	set_alarm(SECONDS);
 	bool is_done = try_run(act, job, &failure);
-	alarm(0);
+	set_alarm(0);
 	job->shared->current = -1;
 	if (!is_done) {
 		c->verdict = verdict_of(job, failure.kind);
@@ -379,14 +395,14 @@ expect_all(Job *job)
 		return false;
 	job->run = 1;
 	job->nrun = 1;
-	alarm(SECONDS);
+	set_alarm(SECONDS);
 	job->shared->current = (int)(job->c - job->shared->cases);
 	if (try_run(expect, job, &failure))
 		job->nrun = GRAPH_RUNS;
 	else
 		job->shared->tallies.unbound++;
 	job->run = 0;
-	alarm(0);
+	set_alarm(0);
 	return phase(job, WAY_exact, interpret);
 }
 
