@@ -346,10 +346,6 @@ check_stmt(Checker *check, const Stmt *stmt)
 	case STMT_ALLOC:
 		check_alloc(check, stmt);
 		break;
-	case STMT_CHECK:
-		check_scalar(check, stmt, stmt->condition, DT_BOOL, "a check");
-		check_scalar(check, stmt, stmt->value, DT_I64, "a check's value");
-		break;
 	case STMT_SYNC:
 		check_sync(check, stmt);
 		break;

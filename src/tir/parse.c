@@ -9,7 +9,6 @@
  *             | "if" "(" scalar ")" block [ "else" block ]
  *             | "let" name "=" scalar
  *             | name ":" type "@" scope [ "(" lanes ")" ] [ "=" scalar ]
- *             | "check" integer "(" scalar ")" "value" scalar
  *             | "sync"
  *             | name "[" scalar … "]" ( "=" | "+=" | "*=" | "max=" | "min=" ) ( scalar | warp_op )
  *             | warp_op
@@ -268,17 +267,6 @@ parse_let(Parser *parser)
 }
 
 static Stmt *
-parse_check(Parser *parser)
-{
-	int code = (int)scan_integer(&parser->scan, "code");
-	scan_expect(&parser->scan, "(", "after the code");
-	const Expr *condition = parse_scalar(parser, DT_BOOL);
-	scan_expect(&parser->scan, ")", "after the condition");
-	scan_expect(&parser->scan, "value", "after the condition");
-	return stmt_check(parser->kernel, condition, code, parse_scalar(parser, DT_I64));
-}
-
-static Stmt *
 parse_alloc(Parser *parser, const char *name)
 {
 	Buffer *buffer = parse_buffer(parser, name, false);
@@ -380,7 +368,7 @@ parse_stmt(Parser *parser)
 	static const struct {
 		const char *word;
 		Stmt *(*parse)(Parser *parser);
-	} words[] = {{"for", parse_for}, {"if", parse_if}, {"let", parse_let}, {"check", parse_check}};
+	} words[] = {{"for", parse_for}, {"if", parse_if}, {"let", parse_let}};
 	Loc loc = scan_loc(&parser->scan);
 	Stmt *stmt = NULL;
 	for (size_t i = 0; i < countof(words) && !stmt; i++)

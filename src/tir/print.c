@@ -277,13 +277,6 @@ print_stmt(Buf *buf, const Stmt *stmt, int depth)
 	case STMT_ALLOC:
 		print_alloc(buf, stmt);
 		break;
-	case STMT_CHECK:
-		buf_printf(buf, "check %d (", stmt->code);
-		print_scalar(buf, stmt->condition, DT_BOOL);
-		buf_puts(buf, ") value ");
-		print_scalar(buf, stmt->value, DT_I64);
-		buf_putc(buf, '\n');
-		break;
 	case STMT_SYNC:
 		buf_puts(buf, "sync\n");
 		break;

@@ -103,8 +103,6 @@ simplify_stmt(Simplifier *simplifier, Stmt *stmt)
 		return simplify_for(simplifier, stmt);
 	stmt->value = simple(simplifier, stmt->value);
 	stmt->condition = simple(simplifier, stmt->condition);
-	if (stmt->kind == STMT_CHECK && facts_prove(simplifier->facts, stmt->condition))
-		return NULL;
 	if (stmt->kind == STMT_LET)
 		facts_let(simplifier->facts, stmt);
 	if (stmt->index)

@@ -119,16 +119,6 @@ stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial)
 }
 
 Stmt *
-stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value)
-{
-	Stmt *stmt = stmt_new(kernel, STMT_CHECK);
-	stmt->condition = condition;
-	stmt->code = code;
-	stmt->value = value;
-	return stmt;
-}
-
-Stmt *
 stmt_sync(Kernel *kernel)
 {
 	return stmt_new(kernel, STMT_SYNC);

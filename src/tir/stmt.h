@@ -55,7 +55,6 @@ typedef enum StmtKind {
 	STMT_IF,      /* if (condition) body else other */
 	STMT_LET,     /* var = value, visible in the statements behind it in this list */
 	STMT_ALLOC,   /* buffer @scope, visible in the statements behind it; value: initial, or NULL */
-	STMT_CHECK,   /* if (!condition) report {code, value, index} once and go on */
 	STMT_SYNC,    /* barrier of the threads of a block */
 	STMT_WARP_OP, /* buffer[index] = warp_op(args), or op=; or warp_op(args): warp.def */
 } StmtKind;
@@ -112,12 +111,11 @@ struct Stmt {
 	Bind bind;                /* FOR */
 	int lanes, lane_bytes;    /* FOR @vector: one vector of so many lanes (Vectorize); 0: not yet */
 	Stmt *body, *other;       /* FOR: body; IF: body, other */
-	const Expr *condition;    /* IF, CHECK */
+	const Expr *condition;    /* IF */
 	const Buffer *buffer;     /* STORE, ALLOC; WARP_OP with a result */
 	const Expr *const *index; /* STORE; WARP_OP with a result: its first element */
-	const Expr *value;        /* STORE, LET, ALLOC, CHECK: the offending value */
+	const Expr *value;        /* STORE, LET, ALLOC */
 	int op;                   /* STORE, WARP_OP */
-	int code;                 /* CHECK: TW_CHECK_… of runtime/abi.h */
 	const WarpOp *warp_op;    /* WARP_OP */
 	const Expr *const *args;  /* WARP_OP: numbers, and places as reads of their first element */
 };
@@ -154,7 +152,6 @@ Stmt *stmt_store(Kernel *kernel, const Buffer *buffer, const Expr *const *index,
 Stmt *stmt_if(Kernel *kernel, const Expr *condition, Stmt *body, Stmt *other);
 Stmt *stmt_let(Kernel *kernel, const Var *var, const Expr *value);
 Stmt *stmt_alloc(Kernel *kernel, const Buffer *buffer, const Expr *initial);
-Stmt *stmt_check(Kernel *kernel, const Expr *condition, int code, const Expr *value);
 Stmt *stmt_sync(Kernel *kernel);
 /* With a result: buffer and index of its first element, and op; else NULL, NULL, STORE_SET. */
 Stmt *stmt_warp_op(Kernel *kernel, const WarpOp *warp_op, const Buffer *buffer,

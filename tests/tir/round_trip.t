@@ -9,7 +9,6 @@ kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] st
     u: i32[N] @scratch
     w: f32[3] @reg(4) = 0
     let k = at(I[i], 0..7, wrap, check)
-    check 1 (k < 7) value k
     if (X[k] > 0) { Y[i] = X[k] } else { Y[i] min= -X[k] }
     Z[i] = f16(X[k])
     for j in 2
@@ -27,7 +26,6 @@ kernel every(N in 1..64, I: i64[N], X: f32[7] strides(2), Z: out alias f16[N] st
     u: i32[N] @scratch
     w: f32[3] @reg(4) = 0
     let k = at(I[i], 0..7, wrap, check)
-    check 1 (k < 7) value k
     if (X[k] > 0) {
       Y[i] = X[k]
     }

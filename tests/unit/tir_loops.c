@@ -21,7 +21,6 @@ static const char MIXED[] =
 	"  u: i32[N] @scratch\n"
 	"  for i in 1..N @parallel {\n"
 	"    let k = at(I[i], 0..7, wrap, check)\n"
-	"    check 1 (k < 7) value k\n"
 	"    if (X[k] > 0) {\n"
 	"      Y[i] = X[k]\n"
 	"      Y[i] *= 2\n"

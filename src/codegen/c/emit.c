@@ -76,23 +76,6 @@ emit_let(Emit *em, const Stmt *stmt)
 }
 
 static void
-emit_check(Emit *em, const Stmt *stmt)
-{
-	const Expr *limit = NULL; /* what the value is compared with */
-	for (ExprWalk walk = expr_walk(stmt->condition); expr_step(&walk);)
-		if (walk.e->op == EX_lt && walk.e->arg[0] == stmt->value)
-			limit = walk.e->arg[1];
-	begin_statement(em, 3, (const Expr *[]){stmt->condition, stmt->value, limit});
-	bool is_lane_wise = emit_varies(em, stmt->condition) || emit_varies(em, stmt->value);
-	int mark = is_lane_wise ? enter_lanes(em) : 0;
-	emit_line(em, "if (!%s)", emit_scalar(em, stmt->condition));
-	emit_line(em, "\ttw_report(%s, %d, %s, %s);", em->dialect->reporter, stmt->code,
-	          emit_scalar(em, stmt->value), limit ? emit_scalar(em, limit) : "0");
-	if (is_lane_wise)
-		leave_lanes(em, mark);
-}
-
-static void
 emit_stmt(Emit *em, const Stmt *stmt)
 {
 	switch (stmt->kind) {
@@ -110,9 +93,6 @@ emit_stmt(Emit *em, const Stmt *stmt)
 		break;
 	case STMT_ALLOC:
 		emit_alloc(em, stmt);
-		break;
-	case STMT_CHECK:
-		emit_check(em, stmt);
 		break;
 	case STMT_SYNC:
 	case STMT_WARP_OP:

@@ -376,7 +376,6 @@ licm_stmt(Licm *m, Stmt *stmt)
 	case STMT_ALLOC:
 		stmt->value = licm_scalar(m, stmt->value);
 		break;
-	case STMT_CHECK: /* it says what failed by what stands in it */
 	case STMT_SYNC:
 		break;
 	}

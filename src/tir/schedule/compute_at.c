@@ -69,7 +69,7 @@ find_producer(const Scheduling *s, Stmt *alloc)
 static bool
 may_report(const Stmt *stmt)
 {
-	bool is_found = stmt->kind == STMT_CHECK;
+	bool is_found = false;
 	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
 	for (size_t i = 0; i < countof(fields); i++)
 		for (ExprWalk walk = expr_walk(fields[i]); expr_step(&walk);)
