@@ -41,17 +41,17 @@ cmp -s only left && ! cmp -s only all && grep -q "position" only && ! grep -q "u
 "$tw" derive conv.e --constant W --depth 2 --derivation left --rules some --without position >/dev/null
 grep -q "split_sum" left && ! grep -q "position" left && pass || lose "--rules with --without"
 printf 'split_sum\nsplt_sum\n' >wrong
-refuses 2 "wrong:2: there is no rule 'splt_sum'; did you mean 'split_sum'?; try: tilewright list rules" \
+refuses 2 "wrong:2: there is no rule 'splt_sum'; did you mean 'split_sum'? (tilewright list rules shows all)" \
 	"$tw" derive conv.e --rules wrong
 echo 'tighten' >wrong
-refuses 2 "wrong:1: 'tighten' is taken wherever it applies; only rules that explore can be chosen: tilewright list rules" \
+refuses 2 "wrong:1: rule 'tighten' is applied wherever it can be; only rules that explore can be chosen (tilewright list rules shows them)" \
 	"$tw" derive conv.e --rules wrong
 echo '# nothing' >wrong
 refuses 2 "wrong: no rule is named: expected one on each line" "$tw" derive conv.e --rules wrong
 refuses 6 "cannot open none: No such file or directory" "$tw" derive conv.e --rules none
-refuses 2 "there is no rule 'unfolds'; did you mean 'unfold'?; try: tilewright list rules" \
+refuses 2 "there is no rule 'unfolds'; did you mean 'unfold'? (tilewright list rules shows all)" \
 	"$tw" derive conv.e --without unfolds
-refuses 2 "--config DeriveExpressions.rules: no rule that explores is called 'merge'; try: tilewright list rules" \
+refuses 2 "rule 'merge' is applied wherever it can be; only rules that explore can be chosen (tilewright list rules shows them)" \
 	sh -c "echo 'graph g(%x: f32[1,32,28,28], %w: f32[32,32,3,3]) -> %y { %y = Conv(%x, %w) }' >m.txt &&
 		'$tw' compile -q m.txt --config DeriveExpressions.rules=split_sum,merge"
 
@@ -61,16 +61,16 @@ mkdir folder
 refuses 3 "empty: the file holds no graph: is it an ONNX model?" "$tw" derive empty
 refuses 6 "cannot open folder: it is a folder" "$tw" derive folder
 refuses 2 "relu.txt: no node is a sum of products; --node names another" "$tw" derive relu.txt
-refuses 2 "there is no node in relu.txt called 'rely'; did you mean 'relu'?; try: tilewright print relu.txt" \
+refuses 2 "relu.txt: there is no node 'rely'; did you mean 'relu'? (tilewright print relu.txt shows all)" \
 	"$tw" derive relu.txt --node rely
 refuses 4 'relu.txt:3: node "choice" (If): the operator has no expression to derive from' \
 	"$tw" derive relu.txt --node choice
 "$tw" derive relu.txt --node inner | grep -q -- "-x\[" && pass || lose "a node of a branch"
-refuses 2 "--node: conv.e is an expression and has no nodes" "$tw" derive conv.e --node x
-refuses 2 "--constant is for expressions; of a model known inputs are its constants (--fix)" \
+refuses 2 "--node is for a model or a bundle: conv.e is an expression" "$tw" derive conv.e --node x
+refuses 2 "--constant is for an expression: relu.txt is a model; its constants are known (--fix makes more)" \
 	"$tw" derive relu.txt --node relu --constant x
-refuses 2 "there is no input 'w'; did you mean 'X'?; try: tilewright derive --help" "$tw" derive conv.e --constant w
-refuses 2 "--depth: expected a number from 0 to 2147483647, saw -1" "$tw" derive conv.e --depth -1
+refuses 2 "there is no input 'w'; did you mean 'X'? (there are: X, W)" "$tw" derive conv.e --constant w
+refuses 2 "--depth: -1 is negative; expected 0 or more" "$tw" derive conv.e --depth -1
 refuses 2 "--budget: expected a number from 0 to 2147483647, saw 4294967296" "$tw" derive conv.e --budget 4294967296
 "$tw" derive conv.e --depth 1 --budget 0 >out && grep -q "split_sum" out && pass || lose "--budget 0 is the default"
 

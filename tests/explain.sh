@@ -163,7 +163,7 @@ refuses 2 "far/n.txt is not the model that far/m.twb was compiled from (n.txt): 
 	"$tw" explain far/m.twb far/n.txt
 refuses 2 "--choices: m.twb is a bundle and has its own" "$tw" explain m.twb --choices choices
 refuses 2 "m.txt is no bundle: expected one model, or a bundle and its model" "$tw" explain m.txt m.txt
-refuses 2 "there is no node in m.txt called 'cnov'; did you mean 'conv'?; try: tilewright explain m.twb" \
+refuses 2 "m.txt: there is no node 'cnov'; did you mean 'conv'? (tilewright explain m.twb shows all)" \
 	"$tw" explain m.twb --node cnov
 
 finish

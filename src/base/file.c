@@ -167,6 +167,20 @@ file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+bool
+file_is_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool
+file_same(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 void
 file_make_folder(const char *path)
 {

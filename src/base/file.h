@@ -44,6 +44,8 @@ const char *file_draft(Arena *arena, const char *path);
 void file_publish(Arena *arena, const char *draft, const char *path);
 
 bool file_exists(const char *path);
+bool file_is_folder(const char *path);
+bool file_same(const char *a, const char *b);            /* both are there, and are one file */
 void file_make_folder(const char *path);                 /* with parents */
 const char *file_folder(Arena *arena, const char *path); /* "." when there is none */
 const char *file_base(const char *path);

@@ -9,7 +9,7 @@
 int64_t
 pass_config_int(const PassContext *context, const char *key, int64_t fallback)
 {
-	const char *text = map_find(&context->config, key);
+	const char *text = pass_config_text(context, key, NULL);
 	if (!text)
 		return fallback;
 	char *end;
@@ -22,7 +22,9 @@ pass_config_int(const PassContext *context, const char *key, int64_t fallback)
 const char *
 pass_config_text(const PassContext *context, const char *key, const char *fallback)
 {
-	const char *text = map_find(&context->config, key);
+	char *text = map_find(&context->config, key);
+	if (text && context->taken)
+		map_set_ptr(context->taken, text, text);
 	return text ? text : fallback;
 }
 

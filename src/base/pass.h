@@ -56,6 +56,7 @@ struct PassContext {
 	StrVec required, disabled;
 	StrVec only; /* --passes: run exactly these, in this order */
 	Map config;  /* "pass.key" -> text; typed access below */
+	Map *taken;  /* text of config -> itself, once a pass has read it; may be NULL */
 	const struct Target *target;
 	VEC(PassEvent) log;
 	VEC(PassTiming) timings;

@@ -190,6 +190,16 @@ report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 	}
 }
 
+/* Options of compiling are for the models among the subjects. */
+static void
+refuse_without_model(const Options *options, int count, Subject **subjects)
+{
+	for (int i = 0; i < count; i++)
+		if (!subjects[i]->is_ort && strcmp(subjects[i]->bundle, subjects[i]->file) != 0)
+			return;
+	options_refuse(options, OF_BUNDLE, "no subject is a model that is compiled here");
+}
+
 int
 verb_bench(const Options *options)
 {
@@ -205,6 +215,7 @@ verb_bench(const Options *options)
 		subject_open(subjects[i], arena);
 		subject_run(subjects[i]); /* warm */
 	}
+	refuse_without_model(options, count, subjects);
 	StrVec inputs = write_inputs(arena, subjects[0]);
 	for (int i = 0; i < count; i++) {
 		progress_show(&progress, "opening in fresh processes", i, count);

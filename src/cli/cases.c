@@ -10,7 +10,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "cli/obstacles.h"
@@ -20,13 +19,6 @@
 #include "onnx/onnx.h"
 
 /* ---- finding ---- */
-
-static bool
-is_folder(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 static bool
 has_suffix(const char *text, const char *suffix)
@@ -40,7 +32,7 @@ add_case(Arena *arena, CaseVec *cases, const char *folder, const char *glob)
 {
 	Case c = {.name = file_base(folder), .folder = folder};
 	c.model = arena_printf(arena, "%s/model.onnx", folder);
-	while (is_folder(arena_printf(arena, "%s/test_data_set_%d", folder, c.nset)))
+	while (file_is_folder(arena_printf(arena, "%s/test_data_set_%d", folder, c.nset)))
 		c.nset++;
 	if (!glob || fnmatch(glob, c.name, 0) == 0)
 		vec_push(arena, cases, c);
@@ -74,7 +66,7 @@ find_in(Arena *arena, CaseVec *cases, const char *folder, const char *glob)
 		free(entries[i]);
 		if (name[0] == '.')
 			continue;
-		if (is_folder(path))
+		if (file_is_folder(path))
 			find_in(arena, cases, path, glob);
 		else if (has_suffix(name, ".onnx"))
 			add_light(arena, cases, folder, name, glob);

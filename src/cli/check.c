@@ -58,6 +58,7 @@ try_target(void *arg)
 	PassContext *context = pipeline_new(options, arena, 3);
 	context->target = target_new(options, arena, target_name(options, trial->target), graph);
 	const Module *module = compile_graph(arena, graph, context);
+	pipeline_report(options, context);
 	bundle_rehearse(arena, context->target, module);
 }
 
@@ -73,6 +74,8 @@ check_targets(const Options *options, const Graph *model, Table *table, int *cod
 		Failure failure;
 		if (try_run(try_target, &trial, &failure))
 			continue;
+		if (failure.kind == FAIL_USAGE)
+			fail_again(&failure);
 		add_row(table, code, failure.kind, arena_strdup(options->arena, failure.text));
 		bug_advice(advice, sizeof advice, failure.pass);
 		if (failure.kind == FAIL_BUG)
@@ -88,6 +91,7 @@ check_model(const Options *options, const char *path)
 	Report *report = report_new(options);
 	Table *table = report_table(report, "obstacles", "kind|text:obstacle");
 	const Failure *list;
+	pipeline_new(options, options->arena, 3); /* what is wrong with options is no obstacle */
 	int count = onnx_obstacles(options->arena, path, NULL, &list), code = 0;
 	for (int i = 0; i < count; i++)
 		add_row(table, &code, list[i].kind, list[i].text);
@@ -109,6 +113,11 @@ check_model(const Options *options, const char *path)
 static int
 check_bundle(const Options *options, const char *path, Bytes bytes)
 {
+	options_refuse(
+		options, 0,
+		arena_printf(options->arena,
+	                 "%s is a bundle, of which every byte is compared with its hash, and no more",
+	                 path));
 	const Bundle *bundle = bundle_get(options->arena, path, bytes, BUNDLE_VERIFY_ALL);
 	for (int i = 0; i < bundle->manifest->ntarget; i++)
 		bundle_plan(options->arena, bundle, i);

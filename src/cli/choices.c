@@ -33,6 +33,25 @@ choices_read(Arena *arena, const char *path, const char *member, Map *values)
 	choices_parse(arena, path, file_text(arena, path), member, values);
 }
 
+int
+choices_taken(const PassContext *context)
+{
+	int taken = 0;
+	for (int i = 0; i < context->recorded.count; i++)
+		taken += pass_choice_find(context, context->recorded.entries[i].name) != NULL;
+	return taken;
+}
+
+void
+choices_check(const Options *options, const char *model, int count, int taken)
+{
+	if (count > 0 && taken == 0)
+		fail_as(FAIL_USAGE, NULL,
+		        "--choices %s: none of its %d choices concerns %s: they were made for another "
+		        "model, with other options or on another machine",
+		        options->choices, count, model);
+}
+
 void
 choices_write(Buf *buf, const Options *options, const PassContext *context)
 {

@@ -16,4 +16,9 @@ void choices_parse(Arena *arena, const char *path, const char *text, const char 
  * made. */
 void choices_write(Buf *buf, const Options *options, const PassContext *context);
 
+/* How many of the recorded choices a compilation asked for; and fail (FAIL_USAGE) when a model took
+ * none of the `count` in the file of --choices. */
+int choices_taken(const PassContext *context);
+void choices_check(const Options *options, const char *model, int count, int taken);
+
 #endif

@@ -7,7 +7,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "base/fail.h"
+#include "base/unknown.h"
 #include "base/vec.h"
 
 typedef struct Verb Verb;
@@ -30,12 +30,28 @@ enum {
 	COMPILE = 16384,
 	DERIVE = 32768,
 	EXPLAIN = 65536,
+	FIX = 131072,
+	MAKE = 262144,
+	WATCH = 524288,
+	CHOICES = 1048576,
+};
+
+/* What a verb was given to work on, in the column `of` of options.def. */
+enum {
+	OF_MODEL = 1, /* an ONNX file, or the text of a graph */
+	OF_BUNDLE = 2,
+	OF_EXPR = 4, /* the text of an expression */
+	OF_LOOPS = 8,
+	OF_NET = OF_MODEL | OF_BUNDLE,
+	OF_SOURCE = OF_MODEL | OF_EXPR | OF_LOOPS,
+	OF_ANY = ~0,
 };
 
 #define FIELD_flag bool
 #define FIELD_text const char *
 #define FIELD_word const char *
 #define FIELD_count int64_t
+#define FIELD_real double
 #define FIELD_list StrVec
 #define FIELD_many StrVec
 
@@ -43,7 +59,9 @@ typedef struct Options {
 	Arena *arena; /* lives as long as the command */
 	const Verb *verb;
 	StrVec args; /* what is not an option */
-#define OPTION(field, kind, short_, name, groups, argument, fallback, doc) FIELD_##kind field;
+#define OPTION(field, kind, short_, name, groups, of, argument, fallback, doc) \
+	FIELD_##kind field; \
+	bool gives_##field; /* whether the command line has it */
 #include "cli/options.def"
 #undef OPTION
 } Options;
@@ -66,13 +84,13 @@ const Verb *verb_at(int index);          /* NULL behind the last */
 /* Read the arguments behind the verb. Fails (FAIL_USAGE) on what the verb does not have. */
 void options_read(Options *options, int argc, char **argv);
 
-/* Fail (FAIL_USAGE): nothing of this kind has the name; the nearest that one has is told, and the
- * words behind `tilewright` that show them all. */
-_Noreturn void fail_unknown(const char *what, const char *wrong, int count,
-                            const char *const *names, const char *verb);
-/* The same of a word in a file; `loc` may be NULL. */
-_Noreturn void fail_unknown_at(const Loc *loc, const char *what, const char *wrong, int count,
-                               const char *const *names, const char *verb);
+/* Fail (FAIL_USAGE) where an option is given that does nothing for these subjects (OF_…; 0: no
+ * option does): "--log is for a model or an expression: m.twb is a bundle". `why` is what stands
+ * behind the colon. */
+void options_refuse(const Options *options, unsigned subjects, const char *why);
+
+/* Fail (FAIL_USAGE) where this file is one of the arguments. */
+void refuse_over_input(const Options *options, const char *output);
 
 void print_help(void);
 void print_verb_help(const Verb *verb);
@@ -85,6 +103,5 @@ Setting setting_of(Arena *arena, const char *option, const char *text);
 
 /* A number of an option; fails (FAIL_USAGE) on anything else. */
 int64_t number_of(const char *option, const char *text);
-double real_of(const char *option, const char *text, double fallback); /* text NULL: fallback */
 
 #endif

@@ -35,6 +35,7 @@ typedef struct Compilation {
 	const Graph *given;    /* the model where it is no file */
 	const char *draft;     /* where the bundle is made, until it is proved */
 	Map denied;            /* choices that proving found wrong */
+	int taken;             /* of the choices of --choices */
 	Graph *model;          /* as read */
 	const Graph *compiled; /* for the first target, behind its passes */
 	const Binding *asked;  /* --shape's sizes of that */
@@ -98,6 +99,7 @@ compile_target(Compilation *c, int index)
 	target.graph = buf_text(&text);
 	pipeline_report(&c->options, context);
 	choices_write(&c->choices, &c->options, context);
+	c->taken += choices_taken(context);
 	return target;
 }
 
@@ -122,6 +124,8 @@ write_bundle(Compilation *c)
 	c->choices = (Buf){.arena = c->arena};
 	for (int i = 0; i < count; i++)
 		targets[i] = compile_target(c, i);
+	if (c->options.choices && !c->given)
+		choices_check(&c->options, c->path, c->context->recorded.count - c->denied.count, c->taken);
 	const Binding *sizes = c->context->target->probe;
 	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->demands);
 	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));

@@ -8,7 +8,10 @@ int
 verb_compile(const Options *options)
 {
 	Arena *arena = options->arena;
-	Compiled c = compile_file(options, arena, options->args.data[0], options->output);
+	const char *model = options->args.data[0];
+	const char *output = options->output ? options->output : bundle_name(arena, model);
+	refuse_over_input(options, output);
+	Compiled c = compile_file(options, arena, model, output);
 	Report *report = report_new(options);
 	Table *table = report_table(report, "sizes", "what:|>before|>after");
 	const struct {

@@ -54,7 +54,7 @@ node_asked(const Question *d, const Graph *graph)
 	StrVec names = {0};
 	node_names(d->arena, graph, &names);
 	if (!node)
-		fail_no_node(d->arena, graph->file, name, &names,
+		fail_unknown(&(Loc){.file = graph->file}, "node", name, names.count, names.data,
 		             arena_printf(d->arena, "print %s", graph->file));
 	if (!node_has_meaning(node))
 		fail_unsupported(&node->loc, "the operator has no expression to derive from");
@@ -83,9 +83,9 @@ node_of_most_work(const Question *d, const Graph *graph)
 static void
 read_node(Question *d, const char *path)
 {
-	if (d->options->constant.count)
-		fail_as(FAIL_USAGE, NULL,
-		        "--constant is for expressions; of a model known inputs are its constants (--fix)");
+	options_refuse(
+		d->options, OF_MODEL,
+		arena_printf(d->arena, "%s is a model; its constants are known (--fix makes more)", path));
 	Graph *graph = model_read(d->options, d->arena, path);
 	graph_infer(graph);
 	d->target = target_new(d->options, d->arena, target_name(d->options, 0), graph);
@@ -108,14 +108,13 @@ input_named(const Question *d, const char *name)
 		if (strcmp(names[i], name) == 0)
 			return i;
 	}
-	fail_unknown("input", name, d->program->ninput, names, "derive --help");
+	fail_unknown(NULL, "input", name, d->program->ninput, names, NULL);
 }
 
 static void
 read_text(Question *d, const char *path, const char *text)
 {
-	if (d->options->node)
-		fail_as(FAIL_USAGE, NULL, "--node: %s is an expression and has no nodes", path);
+	options_refuse(d->options, OF_EXPR, arena_printf(d->arena, "%s is an expression", path));
 	d->program = text_program(d->arena, path, text);
 	Target *target = NEW(d->arena, Target);
 	*target = (Target){.device = device_of(target_name(d->options, 0)), .threads = 1};

@@ -368,7 +368,7 @@ find_node(const Explained *e, const char *name)
 	for (int i = 0; i < e->names.count; i++)
 		is_known |= strcmp(e->names.data[i], name) == 0;
 	if (!node && !is_known)
-		fail_no_node(e->arena, e->path, name, &e->names,
+		fail_unknown(&(Loc){.file = e->path}, "node", name, e->names.count, e->names.data,
 		             arena_printf(e->arena, "explain %s", e->options.args.data[0]));
 	return node;
 }

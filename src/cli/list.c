@@ -78,6 +78,17 @@ show_op(const Options *options, Report *report, const char *name)
 	return false;
 }
 
+static _Noreturn void
+unknown_operator(const Options *options, const char *name)
+{
+	const char *names[OP_COUNT];
+	int count = 0;
+	const OpTable *ops = op_table_new(options->arena);
+	for (int code = 1; code < OP_COUNT; code++)
+		names[count++] = op_row(ops, (OpCode)code)->name;
+	fail_unknown(NULL, "operator", name, count, names, "list ops");
+}
+
 static void
 list_passes(const Options *options, Report *report)
 {
@@ -91,6 +102,17 @@ list_passes(const Options *options, Report *report)
 		          (double)pass->level, ports[pass->portability], numerics[pass->numerics],
 		          pass->doc);
 	(void)options;
+}
+
+static void
+list_settings(const Options *options, Report *report)
+{
+	Table *table = report_table(report, "settings", "name:--config|value|doc:");
+	const PassSetting *setting;
+	for (int i = 0; (setting = pass_setting_at(i)); i++)
+		table_row(table, "%s|%s|%s",
+		          arena_printf(options->arena, "%s.%s", setting->pass, setting->key),
+		          setting->value, setting->doc);
 }
 
 static void
@@ -193,6 +215,7 @@ list_forms(const Options *options, Report *report)
 static const List lists[] = {
 	{"ops", "operators; with a name, its row and expression", list_ops, show_op},
 	{"passes", "what -O, --passes and --disable choose from", list_passes, NULL},
+	{"settings", "what --config says to a pass", list_settings, NULL},
 	{"rules", "laws of derivation, for derive and DeriveExpressions", list_rules, NULL},
 	{"devices", "machines; --target accepts those that are CPUs", list_devices, NULL},
 	{"scalars", "operations of expressions", list_scalars, NULL},
@@ -212,7 +235,7 @@ find_list(const char *name)
 		if (strcmp(lists[i].name, name) == 0)
 			return &lists[i];
 	}
-	fail_unknown("list", name, countof(lists), names, "list");
+	fail_unknown(NULL, "list", name, countof(lists), names, "list");
 }
 
 int
@@ -232,7 +255,7 @@ verb_list(const Options *options)
 	else if (!list->row)
 		fail_as(FAIL_USAGE, NULL, "list %s takes no name", list->name);
 	else if (!list->row(options, report, options->args.data[1]))
-		fail_as(FAIL_USAGE, NULL, "%s has no row '%s'", list->name, options->args.data[1]);
+		unknown_operator(options, options->args.data[1]);
 	report_print(report);
 	return 0;
 }

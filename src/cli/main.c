@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/crash.h"
+#include "cli/model.h"
 #include "cli/progress.h"
 #include "codegen/cuda/cuda.h"
 #include "runtime/tilewright.h"
@@ -25,7 +26,7 @@ unknown_verb(const char *name)
 	int count = 0;
 	for (const Verb *verb; count < (int)countof(names) && (verb = verb_at(count)); count++)
 		names[count] = verb->name;
-	fail_unknown("verb", name, count, names, "--help");
+	fail_unknown(NULL, "verb", name, count, names, "--help");
 }
 
 /* Vendor libraries are loaded, not linked: what there is can only be seen by trying. */
@@ -63,10 +64,12 @@ run_command(void *arg)
 	options_read(&options, command->argc - 2, command->argv + 2);
 	if (options.args.count)
 		work_begin(&(Loc){.file = options.args.data[0]}, NULL);
-	if (options.help)
+	if (options.help) {
 		print_verb_help(options.verb);
-	else
-		command->code = options.verb->run(&options);
+		return;
+	}
+	options_check(&options);
+	command->code = options.verb->run(&options);
 }
 
 int

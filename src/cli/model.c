@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/choices.h"
 #include "cli/npy.h"
@@ -70,6 +71,11 @@ read_model(const OnnxReadOptions *read, Arena *arena, const char *path, Bytes by
 		return strcmp(path, "-") == 0 ? onnx_read_bytes(arena, path, bytes, read)
 		                              : onnx_read(arena, path, read);
 	case FILE_GRAPH:
+		if (read->nfixed)
+			fail_as(FAIL_USAGE, NULL,
+			        "--fix has no effect: %s is the text of a graph; write the "
+			        "constant into it",
+			        path);
 		return text_graph(arena, path, arena_strndup(arena, (const char *)bytes.data, bytes.size));
 	case FILE_BUNDLE:
 		fail_as(FAIL_USAGE, NULL, "%s is a bundle, expected a model", path);
@@ -138,13 +144,15 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.disabled = options->disable,
 		.only = options->passes,
 		.config = {.arena = arena},
+		.taken = NEW(arena, Map),
 		.recorded = {.arena = arena},
 		.dump_after = options->dump_after,
 		.dump = dump,
 		.verify_arg = (void *)(uintptr_t)options,
 	};
-	if (context->level > 3)
-		fail_as(FAIL_USAGE, NULL, "-O%d: levels are 0 to 3", context->level);
+	context->taken->arena = arena;
+	if (options->level > 3)
+		fail_as(FAIL_USAGE, NULL, "-O%lld: levels are 0 to 3", (long long)options->level);
 	if (options->fold_limit >= 0)
 		map_set(&context->config, "FoldConstant.limit",
 		        arena_printf(arena, "%lld", (long long)options->fold_limit));
@@ -182,20 +190,39 @@ pipeline_text(Arena *arena, const PassContext *context)
 	return buf_text(&buf);
 }
 
+static const Device *
+known_device(const char *name)
+{
+	enum { DEVICES = 64 };
+	const char *names[DEVICES] = {"cpu:native"};
+	int count = 1;
+	const Device *device = device_find(name);
+	for (int i = 0; i < device_count() && count < DEVICES; i++)
+		names[count++] = device_at(i)->name;
+	if (!device)
+		fail_unknown(NULL, "device", name, count, names, "list devices");
+	return device;
+}
+
 const Device *
 device_of(const char *name)
 {
-	const Device *device = device_find(name);
-	if (device && device->march)
-		return device;
-	char names[512] = "cpu:native";
-	for (int i = 0; i < device_count(); i++)
-		if (device_at(i)->march)
-			snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
-			         device_at(i)->name);
-	if (device)
-		fail_unsupported(NULL, "no code is made for %s; devices: %s", name, names);
-	fail_as(FAIL_USAGE, NULL, "--target: there is no device '%s'; devices: %s", name, names);
+	const Device *device = known_device(name);
+	if (!device->march)
+		fail_unsupported(NULL,
+		                 "--target: no code is made for %s, only for CPUs, as cpu:native "
+		                 "(tilewright list devices shows all)",
+		                 name);
+	return device;
+}
+
+void
+options_check(const Options *options)
+{
+	for (int i = 0; i < options->target.count; i++)
+		known_device(options->target.data[i]);
+	if (options->data_set && !file_is_folder(options->data_set))
+		fail_environment(NULL, "--data-set: there is no folder %s", options->data_set);
 }
 
 int
@@ -231,29 +258,44 @@ target_new(const Options *options, Arena *arena, const char *name, const Graph *
 	return target_at(options, arena, name, sizes_typical(options, arena, graph, &learnt));
 }
 
-/* Every script that is given must have found its kernel. */
+/* What is said of a kernel or a tensor must have found it. */
 static void
-check_schedules(const PassContext *context)
+check_named(const PassContext *context)
 {
-	static const char prefix[] = "ApplySchedule.";
 	for (int i = 0; i < context->config.count; i++) {
-		const char *key = context->config.entries[i].name;
-		bool is_used = strncmp(key, prefix, sizeof prefix - 1) != 0;
-		for (int k = 0; k < context->log.count && !is_used; k++)
-			is_used = strcmp(context->log.data[k].rule, "given") == 0 &&
-			          strcmp(context->log.data[k].nodes, key + sizeof prefix - 1) == 0;
-		if (!is_used)
+		const MapEntry *entry = &context->config.entries[i];
+		const PassSetting *setting = pass_setting_find(entry->name);
+		const char *name = strchr(entry->name, '.') + 1;
+		if (!pass_setting_is_named(setting) || map_find_ptr(context->taken, entry->value))
+			continue;
+		if (strcmp(setting->key, "KERNEL") == 0)
 			fail_as(FAIL_USAGE, NULL,
 			        "--schedule: no kernel is called '%s'; `tilewright print --schedule` with the "
 			        "same options shows them all",
-			        key + sizeof prefix - 1);
+			        name);
+		fail_as(FAIL_USAGE, NULL, "--config %s: %s met no tensor '%s' whose %s is open",
+		        entry->name, setting->pass, name,
+		        strcmp(setting->value, "NUMBER") == 0 ? "value" : "storage");
 	}
+}
+
+/* A pass whose result shall be shown must have run. */
+static void
+check_dumped(const PassContext *context)
+{
+	const char *pass = context->dump_after;
+	for (int i = 0; i < context->timings.count; i++)
+		if (pass && strcasecmp(context->timings.data[i].pass, pass) == 0)
+			return;
+	if (pass && strcmp(pass, "all") != 0)
+		warn(NULL, "--dump-after %s shows nothing, because that pass was not run", pass);
 }
 
 void
 pipeline_report(const Options *options, const PassContext *context)
 {
-	check_schedules(context);
+	check_named(context);
+	check_dumped(context);
 	for (int i = 0; options->log && i < context->log.count; i++) {
 		const PassEvent *event = &context->log.data[i];
 		fprintf(stderr, "%s: %s: %s%s%s%s\n", event->pass, event->rule, event->nodes,

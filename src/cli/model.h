@@ -30,7 +30,10 @@ Graph *model_read_bytes(const Options *options, Arena *arena, const char *path, 
  * standard error. */
 PassContext *pipeline_new(const Options *options, Arena *arena, int level);
 
-/* The device of a --target word. Fails (FAIL_USAGE) listing the names. */
+/* Fails on what a verb would look up only later, or not at all: devices, a data set's folder. */
+void options_check(const Options *options);
+
+/* The device of a --target word, for which code can be made. Fails otherwise. */
 const Device *device_of(const char *name);
 
 /* The pipeline in a word, as the manifest records it: "O3,-FuseOps". */

@@ -62,11 +62,3 @@ node_names(Arena *arena, const Graph *graph, StrVec *names)
 {
 	names_in(arena, graph->body, names);
 }
-
-void
-fail_no_node(Arena *arena, const char *path, const char *name, const StrVec *names,
-             const char *verb)
-{
-	fail_unknown(arena_printf(arena, "node in %s called", path), name, names->count, names->data,
-	             verb);
-}

@@ -13,8 +13,4 @@ const char *node_called(const Node *node);
 /* Append all names that node_named() finds. */
 void node_names(Arena *arena, const Graph *graph, StrVec *names);
 
-/* Fail (FAIL_USAGE): none of the names is this one. `path` is the model's, `verb` shows all. */
-_Noreturn void fail_no_node(Arena *arena, const char *path, const char *name, const StrVec *names,
-                            const char *verb);
-
 #endif

@@ -9,10 +9,26 @@
 #include "cli/sizes.h"
 #include "onnx/onnx.h"
 
+/* Passes that a user asks for must leave what can be written. */
+static void
+refuse_private(const StrVec *names)
+{
+	for (int i = 0; i < names->count; i++) {
+		const PassInfo *pass = pass_find(names->data[i]);
+		if (pass->ir != IR_graph || pass->portability != PORT_standard)
+			fail_as(FAIL_USAGE, NULL,
+			        "optimize cannot run %s, which does not leave standard ONNX operators; "
+			        "`tilewright list passes` shows what each pass leaves",
+			        pass->name);
+	}
+}
+
 static void
 disable_private(Arena *arena, PassContext *context)
 {
 	const PassInfo *pass;
+	refuse_private(&context->required);
+	refuse_private(&context->only);
 	for (int i = 0; (pass = pass_at(i)); i++)
 		if (pass->ir == IR_graph && pass->portability != PORT_standard)
 			vec_push(arena, &context->disabled, pass->name);
@@ -23,6 +39,7 @@ verb_optimize(const Options *options)
 {
 	Arena *arena = options->arena;
 	const char *in = options->args.data[0], *out = options->args.data[1];
+	refuse_over_input(options, out);
 	Graph *graph = model_read_open(options, arena, in);
 	PassContext *context = pipeline_new(options, arena, 3);
 	Target target = {.threads = 1, .probe = sizes_typical(options, arena, graph, NULL)};

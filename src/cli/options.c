@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/file.h"
 #include "cli/cli.h"
 
 typedef enum OptionKind {
@@ -17,6 +19,7 @@ typedef enum OptionKind {
 	KIND_text,
 	KIND_word,
 	KIND_count,
+	KIND_real,
 	KIND_list,
 	KIND_many
 } OptionKind;
@@ -25,19 +28,21 @@ typedef struct OptionInfo {
 	const char *name, *argument, *doc;
 	char letter;
 	OptionKind kind;
-	unsigned groups;
-	size_t offset; /* of the field in Options */
+	unsigned groups, of;
+	size_t offset, given; /* of the field in Options, and of what says that it was given */
 	int64_t fallback;
 } OptionInfo;
 
-#define OPTION(field_, kind_, short_, name_, groups_, argument_, fallback_, doc_) \
+#define OPTION(field_, kind_, short_, name_, groups_, of_, argument_, fallback_, doc_) \
 	{.name = name_, \
 	 .argument = argument_, \
 	 .doc = doc_, \
 	 .letter = short_, \
 	 .kind = KIND_##kind_, \
 	 .groups = groups_, \
+	 .of = of_, \
 	 .offset = offsetof(Options, field_), \
+	 .given = offsetof(Options, gives_##field_), \
 	 .fallback = fallback_},
 static const OptionInfo infos[] = {
 #include "cli/options.def"
@@ -73,66 +78,6 @@ verb_find(const char *name)
 	return NULL;
 }
 
-/* ---- near misses ---- */
-
-enum { NAME_LIMIT = 40 };
-
-/* Insertions, deletions and replacements that turn one name into the other. */
-static int
-distance(const char *a, const char *b)
-{
-	int row[NAME_LIMIT + 1], length = (int)strlen(b);
-	if (length > NAME_LIMIT)
-		return NAME_LIMIT;
-	for (int j = 0; j <= length; j++)
-		row[j] = j;
-	for (int i = 1; *a; a++, i++) {
-		int corner = row[0];
-		row[0] = i;
-		for (int j = 1; j <= length; j++) {
-			int least = corner + (*a != b[j - 1]);
-			corner = row[j];
-			if (row[j] + 1 < least)
-				least = row[j] + 1;
-			if (row[j - 1] + 1 < least)
-				least = row[j - 1] + 1;
-			row[j] = least;
-		}
-	}
-	return row[length];
-}
-
-static const char *
-near_name(const char *wrong, int count, const char *const *names)
-{
-	const char *best = NULL;
-	int least = 1 + (int)strlen(wrong) / 3;
-	for (int i = 0; i < count; i++) {
-		int d = distance(wrong, names[i]);
-		if (d <= least && (!best || d < least)) {
-			best = names[i];
-			least = d;
-		}
-	}
-	return best;
-}
-
-void
-fail_unknown_at(const Loc *loc, const char *what, const char *wrong, int count,
-                const char *const *names, const char *verb)
-{
-	const char *near = near_name(wrong, count, names);
-	fail_as(FAIL_USAGE, loc, "there is no %s '%s'%s%s%s; try: tilewright %s", what, wrong,
-	        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", verb);
-}
-
-void
-fail_unknown(const char *what, const char *wrong, int count, const char *const *names,
-             const char *verb)
-{
-	fail_unknown_at(NULL, what, wrong, count, names, verb);
-}
-
 /* ---- values ---- */
 
 int64_t
@@ -146,15 +91,13 @@ number_of(const char *option, const char *text)
 	return value;
 }
 
-double
-real_of(const char *option, const char *text, double fallback)
+static double
+real_of(const char *option, const char *text)
 {
-	if (!text)
-		return fallback;
 	char *end;
 	double value = strtod(text, &end);
 	if (end == text || *end || !(value >= 0))
-		fail_as(FAIL_USAGE, NULL, "%s: expected a number of at least 0, saw '%s'", option, text);
+		fail_as(FAIL_USAGE, NULL, "--%s: expected a number of at least 0, saw '%s'", option, text);
 	return value;
 }
 
@@ -178,29 +121,19 @@ add_list(Arena *arena, StrVec *list, const char *text)
 	}
 }
 
-/* A value must be one of the words of the argument, "steps|none". */
-static void
-check_word(const OptionInfo *info, const char *value)
-{
-	size_t length = strlen(value);
-	for (const char *word = info->argument; word; word = strchr(word, '|')) {
-		word += *word == '|';
-		if (strncmp(word, value, length) == 0 && (word[length] == '|' || !word[length]))
-			return;
-	}
-	fail_as(FAIL_USAGE, NULL, "--%s: expected %s, saw '%s'", info->name, info->argument, value);
-}
-
 static void
 store(Options *options, const OptionInfo *info, const char *value)
 {
 	void *field = (char *)options + info->offset;
+	*(bool *)((char *)options + info->given) = true;
 	switch (info->kind) {
 	case KIND_flag:
 		*(bool *)field = true;
 		return;
 	case KIND_word:
-		check_word(info, value);
+		if (!word_among(value, info->argument))
+			fail_as(FAIL_USAGE, NULL, "--%s: expected %s, saw '%s'", info->name, info->argument,
+			        value);
 		*(const char **)field = value;
 		return;
 	case KIND_text:
@@ -208,6 +141,12 @@ store(Options *options, const OptionInfo *info, const char *value)
 		return;
 	case KIND_count:
 		*(int64_t *)field = number_of(arena_printf(options->arena, "--%s", info->name), value);
+		if (*(int64_t *)field < 0)
+			fail_as(FAIL_USAGE, NULL, "--%s: %s is negative; expected 0 or more", info->name,
+			        value);
+		return;
+	case KIND_real:
+		*(double *)field = real_of(info->name, value);
 		return;
 	case KIND_list:
 		add_list(options->arena, field, value);
@@ -248,8 +187,8 @@ unknown_option(const Options *options, const char *text, size_t length)
 		if (infos[i].groups & options->verb->groups)
 			names[count++] = infos[i].name;
 	const char *name = arena_strndup(options->arena, text, length);
-	const char *near = near_name(name + strspn(name, "-"), count, names);
-	fail_as(FAIL_USAGE, NULL, "%s has no option %s%s%s%s; try: tilewright %s --help",
+	const char *near = name_near(name + strspn(name, "-"), count, names);
+	fail_as(FAIL_USAGE, NULL, "%s has no option %s%s%s%s (tilewright %s --help shows all)",
 	        options->verb->name, name, near ? "; did you mean --" : "", near ? near : "",
 	        near ? "?" : "", options->verb->name);
 }
@@ -280,6 +219,22 @@ read_option(Options *options, int argc, char **argv, int at)
 	return at + 1;
 }
 
+/* Which argument is missing, or one too many. */
+static void
+check_arguments(const Verb *verb, const StrVec *args)
+{
+	const char *missing = verb->args;
+	for (int i = 0; i < args->count && *missing; i++)
+		missing += strcspn(missing, " ") + 1;
+	if (args->count < verb->least)
+		fail_as(FAIL_USAGE, NULL, "%s: %.*s is missing; usage: tilewright %s [options] %s",
+		        verb->name, (int)strcspn(missing, " "), missing, verb->name, verb->args);
+	if (verb->most >= 0 && args->count > verb->most)
+		fail_as(FAIL_USAGE, NULL,
+		        "%s: '%s' is one argument too many; usage: tilewright %s [options] %s", verb->name,
+		        args->data[verb->most], verb->name, verb->args);
+}
+
 void
 options_read(Options *options, int argc, char **argv)
 {
@@ -295,11 +250,47 @@ options_read(Options *options, int argc, char **argv)
 		else
 			at = read_option(options, argc, argv, at);
 	}
-	const Verb *verb = options->verb;
-	int count = options->args.count;
-	if (!options->help && (count < verb->least || (verb->most >= 0 && count > verb->most)))
-		fail_as(FAIL_USAGE, NULL, "usage: tilewright %s [options] %s; try: tilewright %s --help",
-		        verb->name, verb->args, verb->name);
+	if (!options->help)
+		check_arguments(options->verb, &options->args);
+}
+
+/* "a model or an expression": what an option is for. */
+static const char *
+subjects_text(Arena *arena, unsigned of)
+{
+	static const struct {
+		unsigned of;
+		const char *words;
+	} all[] = {{OF_MODEL, "a model"},
+	           {OF_BUNDLE, "a bundle"},
+	           {OF_EXPR, "an expression"},
+	           {OF_LOOPS, "a kernel's loops"}};
+	Buf buf = {.arena = arena};
+	for (size_t i = 0; i < countof(all); i++)
+		if (of & all[i].of)
+			buf_printf(&buf, "%s%s", buf.size ? " or " : "", all[i].words);
+	return buf_text(&buf);
+}
+
+void
+options_refuse(const Options *options, unsigned subjects, const char *why)
+{
+	for (size_t i = 0; i < countof(infos); i++) {
+		const OptionInfo *info = &infos[i];
+		if (*(const bool *)((const char *)options + info->given) && info->groups != ALL &&
+		    !(info->of & subjects))
+			fail_as(FAIL_USAGE, NULL, "--%s is for %s: %s", info->name,
+			        subjects ? subjects_text(options->arena, info->of) : "models alone", why);
+	}
+}
+
+void
+refuse_over_input(const Options *options, const char *output)
+{
+	for (int i = 0; i < options->args.count; i++)
+		if (options->args.data[i] != output && file_same(options->args.data[i], output))
+			fail_as(FAIL_USAGE, NULL, "%s would be written over the input %s; give another name",
+			        output, options->args.data[i]);
 }
 
 /* ---- help ---- */

@@ -9,6 +9,7 @@
 
 #include "cli/compile.h"
 #include "cli/report.h"
+#include "cli/sizes.h"
 #include "codegen/cuda/cuda.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
@@ -18,11 +19,24 @@
 static FileKind
 kind_of_option(const char *word)
 {
-	static const char *const names[] = {"graph", "expr", "loops"};
-	for (int i = 0; i < (int)countof(names); i++)
-		if (strcmp(word, names[i]) == 0)
-			return (FileKind)i;
-	fail_as(FAIL_USAGE, NULL, "--ir: expected graph, expr or loops, saw '%s'", word);
+	return strcmp(word, "graph") == 0 ? FILE_GRAPH : *word == 'e' ? FILE_EXPR : FILE_LOOPS;
+}
+
+/* Options that say nothing of what the file holds. */
+static void
+refuse_options(const Options *options, const char *path, FileKind kind)
+{
+	static const struct {
+		unsigned of;
+		const char *words;
+	} subjects[] = {[FILE_GRAPH] = {OF_MODEL, "the text of a graph"},
+	                [FILE_EXPR] = {OF_EXPR, "the text of an expression"},
+	                [FILE_LOOPS] = {OF_LOOPS, "the text of a kernel's loops"},
+	                [FILE_ONNX] = {OF_MODEL, "an ONNX model"},
+	                [FILE_BUNDLE] = {OF_ANY, "a bundle"}};
+	options_refuse(options, subjects[kind].of,
+	               arena_printf(options->arena, "%s is %s",
+	                            strcmp(path, "-") == 0 ? "the input" : path, subjects[kind].words));
 }
 
 /* ---- expressions and loops ---- */
@@ -218,7 +232,14 @@ print_graph(const Options *options, Buf *out, Graph *graph)
 	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
 	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
 	graph_check(graph);
+	if (options->shape.count) { /* names that the model does not have are refused */
+		Graph *inferred = graph_clone(options->arena, graph);
+		graph_infer(inferred);
+		sizes_asked(options, options->arena, inferred);
+	}
 	if (has_passes && !is_lowered) {
+		if (passes_need_target(context, IR_graph))
+			context->target = target_new(options, options->arena, target_name(options, 0), graph);
 		run_graph_passes(graph, context);
 		graph_check(graph);
 	}
@@ -240,8 +261,7 @@ verb_print(const Options *options)
 	Bytes bytes = file_map(arena, path);
 	FileKind kind = options->ir ? kind_of_option(options->ir) : file_kind(path, bytes);
 	Buf out = {.arena = arena};
-	if ((options->cuda || options->cubin) && kind != FILE_LOOPS)
-		fail_as(FAIL_USAGE, NULL, "--cuda and --cubin print the text of a kernel's loops");
+	refuse_options(options, path, kind);
 	const char *text = arena_strndup(arena, (const char *)bytes.data, bytes.size);
 	if (kind == FILE_EXPR)
 		print_program(options, &out, path, text);

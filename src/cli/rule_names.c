@@ -5,25 +5,6 @@
 
 #include "base/file.h"
 
-/* The bit of an exploring rule; the others are taken wherever they apply. */
-static uint32_t
-bit_of(const Loc *loc, const char *name)
-{
-	const char *names[RULE_COUNT];
-	int count = 0;
-	if (rule_bit(name))
-		return rule_bit(name);
-	for (int k = 0; k < RULE_COUNT; k++)
-		if (rule_explores((RuleCode)k))
-			names[count++] = rule_info((RuleCode)k)->name;
-	if (rule_find(name) != RULE_COUNT)
-		fail_as(FAIL_USAGE, loc,
-		        "'%s' is taken wherever it applies; only rules that explore can be chosen: "
-		        "tilewright list rules",
-		        name);
-	fail_unknown_at(loc, "rule", name, count, names, "list rules");
-}
-
 static uint32_t
 rules_of_file(Arena *arena, const char *path)
 {
@@ -37,7 +18,7 @@ rules_of_file(Arena *arena, const char *path)
 		while (end > from && strchr(" \t\r", end[-1]))
 			end--;
 		if (end > from)
-			bits |= bit_of(&loc, arena_strndup(arena, from, (size_t)(end - from)));
+			bits |= rule_bit(&loc, arena_strndup(arena, from, (size_t)(end - from)));
 		text += length + (text[length] == '\n');
 	}
 	if (!bits)
@@ -50,6 +31,6 @@ rules_left_out(const Options *options)
 {
 	uint32_t bits = options->rules ? ~rules_of_file(options->arena, options->rules) : 0;
 	for (int i = 0; i < options->without.count; i++)
-		bits |= bit_of(NULL, options->without.data[i]);
+		bits |= rule_bit(NULL, options->without.data[i]);
 	return bits;
 }

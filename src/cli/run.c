@@ -121,8 +121,8 @@ compare_output(const Options *options, Session *session, int index, const Array 
 	Array seen = session_output(session, index);
 	Comparison exact = compare_arrays(arena, expected, &seen, 0, 0);
 	double largest = exact.largest > 1 ? exact.largest : 1;
-	double rtol = real_of("--rtol", options->rtol, 1e-3);
-	double atol = real_of("--atol", options->atol, 1e-7 * largest);
+	double rtol = options->gives_rtol ? options->rtol : 1e-3;
+	double atol = options->gives_atol ? options->atol : 1e-7 * largest;
 	Comparison c = compare_arrays(arena, expected, &seen, rtol, atol);
 	const char *name = tw_output(session->bundle, index)->name;
 	if (!c.reason && c.wrong == 0) {
@@ -181,7 +181,9 @@ verb_run(const Options *options)
 	Arena *arena = options->arena;
 	Report *report = report_new(options);
 	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
-	const char *name = options->args.data[0], *path = bundle_of(options, arena, name);
+	const char *name = options->args.data[0];
+	refuse_compiling(options, arena, name);
+	const char *path = bundle_of(options, arena, name);
 	if (options->self_test)
 		return selftest_run(options, path, name);
 	Times times = {0};

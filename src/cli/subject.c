@@ -12,14 +12,31 @@
 
 /* ---- bundles ---- */
 
+static bool
+is_compiled(Arena *arena, const char *path)
+{
+	return file_kind(path, file_map(arena, path)) == FILE_BUNDLE;
+}
+
 const char *
 bundle_of(const Options *options, Arena *arena, const char *path)
 {
-	if (file_kind(path, file_map(arena, path)) == FILE_BUNDLE)
+	if (is_compiled(arena, path))
 		return path;
 	const char *output = arena_printf(arena, "%s/model.twb", file_temporary_folder(arena));
 	compile_file(options, arena, path, output);
 	return output;
+}
+
+void
+refuse_compiling(const Options *options, Arena *arena, const char *path)
+{
+	if (is_compiled(arena, path))
+		options_refuse(options, OF_BUNDLE,
+		               arena_printf(arena,
+		                            "%s is a bundle, which is compiled already; compile its "
+		                            "model with this option",
+		                            path));
 }
 
 /* Lists grow in place: a copy of the options needs its own. */
@@ -76,6 +93,10 @@ subject_new(const Options *options, Arena *arena, const char *text)
 	char *at = strrchr(file, '@');
 	if (at) {
 		*at = 0;
+		if (subject->is_ort || is_compiled(arena, file))
+			fail_as(FAIL_USAGE, NULL, "%s: '@%s' says how to compile a model, and %s", text, at + 1,
+			        subject->is_ort ? "ONNX Runtime does not ask"
+			                        : arena_printf(arena, "%s is compiled already", file));
 		subject_pipeline(&subject->options, arena, at + 1);
 	}
 	subject->file = file;

@@ -30,6 +30,9 @@ typedef struct Subject {
  * that goes with the arena. */
 const char *bundle_of(const Options *options, Arena *arena, const char *path);
 
+/* Fail (FAIL_USAGE) where the file is a bundle and an option of compiling is given. */
+void refuse_compiling(const Options *options, Arena *arena, const char *path);
+
 /* A pipeline in a word, as a subject and the manifest of a bundle have it (pipeline_text()). */
 void subject_pipeline(Options *options, Arena *arena, const char *text);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cases.h"
+#include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 
@@ -239,6 +240,7 @@ verb_test_onnx(const Options *options)
 	Arena *arena = options->arena;
 	Run *run = NEW(arena, Run);
 	*run = (Run){.options = options, .arena = arena, .progress = progress_begin(options)};
+	pipeline_new(options, arena, 3); /* wrong options fail once, not in every case */
 	run->cases = cases_find(arena, options->args.data[0], options->only);
 	if (run->cases.count == 0)
 		fail_as(FAIL_USAGE, NULL, "%s holds no cases%s%s", options->args.data[0],

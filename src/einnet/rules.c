@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unknown.h"
 #include "expr/index/simplify.h"
 
 enum { MAX_TERMS = 11 };
@@ -483,10 +484,34 @@ rule_find(const char *name)
 }
 
 uint32_t
-rule_bit(const char *name)
+rule_bit(const Loc *loc, const char *name)
 {
+	const char *names[RULE_COUNT];
+	int count = 0;
 	RuleCode rule = rule_find(name);
-	return rule != RULE_COUNT && rule_explores(rule) ? 1u << rule : 0;
+	if (rule != RULE_COUNT && rule_explores(rule))
+		return 1u << rule;
+	if (rule != RULE_COUNT)
+		fail_as(FAIL_USAGE, loc,
+		        "rule '%s' is applied wherever it can be; only rules that explore can be chosen "
+		        "(tilewright list rules shows them)",
+		        name);
+	for (int k = 0; k < RULE_COUNT; k++)
+		if (rule_explores((RuleCode)k))
+			names[count++] = infos[k].name;
+	fail_unknown(loc, "rule", name, count, names, "list rules");
+}
+
+uint32_t
+rule_bits(Arena *arena, const char *names)
+{
+	uint32_t bits = 0;
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		bits |= rule_bit(NULL, arena_strndup(arena, names, length));
+		names += length + (names[length] == ',');
+	}
+	return bits;
 }
 
 bool

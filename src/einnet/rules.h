@@ -38,8 +38,11 @@ typedef struct RuleInfo {
 const RuleInfo *rule_info(RuleCode rule);
 /* RULE_COUNT: there is none of this name. */
 RuleCode rule_find(const char *name);
-/* Its bit among those that a search may be without; 0: no rule that explores has this name. */
-uint32_t rule_bit(const char *name);
+/* Its bit among those that a search may be without. Fails (FAIL_USAGE) where no rule that explores
+ * has this name; `loc` may be NULL. */
+uint32_t rule_bit(const Loc *loc, const char *name);
+/* Of a list as "split_sum,unfold". */
+uint32_t rule_bits(Arena *arena, const char *names);
 
 /* Whether it takes a step of depth, and whether that brings products together. */
 bool rule_explores(RuleCode rule);

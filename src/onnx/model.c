@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/unknown.h"
 #include "onnx/import.h"
 
 static void
@@ -49,11 +50,28 @@ fix_input(Import *import, Scope *scope, const char *name, const Type *type, cons
 		if (strcmp(fixed->input, name) != 0)
 			continue;
 		if (!type_takes(type, fixed->value))
-			fail_as(FAIL_USAGE, loc, "the value to fix it to is of another type");
+			fail_as(FAIL_USAGE, loc, "the model says %s of rank %d, --fix gives %s of rank %d",
+			        type->kind == TYPE_TENSOR ? dtype_name(type->dtype) : "no tensor", type->rank,
+			        dtype_name(fixed->value->type), fixed->value->rank);
 		scope_define(import, scope, name, graph_constant(import->graph, name, fixed->value), loc);
 		return true;
 	}
 	return false;
+}
+
+/* What is fixed must have been an input; `scope` has those alone. */
+static void
+check_fixed(const Import *import, const Scope *scope)
+{
+	const OnnxReadOptions *options = import->options;
+	const Region *body = import->graph->body;
+	const char **names = NEW_N(import->arena, const char *, body->nparam + 1);
+	for (int i = 0; i < body->nparam; i++)
+		names[i] = body->params[i]->name;
+	for (int i = 0; options && i < options->nfixed; i++)
+		if (!map_find(&scope->meanings, options->fixed[i].input))
+			fail_unknown(&(Loc){.file = import->file}, "input", options->fixed[i].input,
+			             body->nparam, names, NULL);
 }
 
 static void
@@ -78,6 +96,7 @@ import_inputs(Import *import, Scope *scope, const Onnx__GraphProto *proto)
 		if (!fix_input(import, scope, name, &type, &loc))
 			scope_define(import, scope, name, graph_input(import->graph, name, &type), &loc);
 	}
+	check_fixed(import, scope);
 }
 
 /* Outputs are known by their names; a value inside that has taken one gives it back. */

@@ -220,8 +220,6 @@ derive_group(Deriver *deriver, NodeGroup *group)
 bool
 pass_DeriveExpressions(Graph *graph, PassContext *context)
 {
-	if (!context->target)
-		return false;
 	Deriver deriver = {.graph = graph,
 	                   .context = context,
 	                   .target = context->target,

@@ -130,19 +130,7 @@ static uint32_t
 rules_left_out(const PassContext *context)
 {
 	const char *names = pass_config_text(context, "DeriveExpressions.rules", NULL);
-	uint32_t bits = 0;
-	for (const char *at = names; at && *at;) {
-		size_t length = strcspn(at, ",");
-		const char *name = arena_strndup(context->arena, at, length);
-		if (!rule_bit(name))
-			fail_as(FAIL_USAGE, NULL,
-			        "--config DeriveExpressions.rules: no rule that explores is called '%s'; try: "
-			        "tilewright list rules",
-			        name);
-		bits |= rule_bit(name);
-		at += length + (at[length] == ',');
-	}
-	return names ? ~bits : 0;
+	return names ? ~rule_bits(context->arena, names) : 0;
 }
 
 /* The question with all of this pass and of the rules that decides about its answer. */

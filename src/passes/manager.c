@@ -13,16 +13,19 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/unknown.h"
+#include "einnet/rules.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "passes/passes.h"
+#include "target/target.h"
 
 #define SUBJECT_graph Graph
 #define SUBJECT_program ProgramUnit
 #define SUBJECT_part ProgramUnit
 #define SUBJECT_nest ProgramUnit
 #define SUBJECT_loop Kernel
-#define PASS(ir, name, level, portability, numerics, doc) \
+#define PASS(ir, name, level, portability, numerics, needs, doc) \
 	static bool run_##name(void *subject, PassContext *context) \
 	{ \
 		return pass_##name((SUBJECT_##ir *)subject, context); \
@@ -30,18 +33,25 @@
 #include "passes/passes.def"
 #undef PASS
 
-#define PASS(ir_, name_, level_, portability_, numerics_, doc_) \
+#define PASS(ir_, name_, level_, portability_, numerics_, needs_, doc_) \
 	{.name = #name_, \
 	 .ir = IR_##ir_, \
 	 .level = level_, \
 	 .portability = PORT_##portability_, \
 	 .numerics = NUM_##numerics_, \
+	 .needs = NEEDS_##needs_, \
 	 .doc = doc_, \
 	 .run = run_##name_},
 static const PassInfo passes[] = {
 #include "passes/passes.def"
 };
 #undef PASS
+
+#define SETTING(pass, key, value, doc) {#pass, key, value, doc},
+static const PassSetting settings[] = {
+#include "passes/settings.def"
+};
+#undef SETTING
 
 const PassInfo *
 pass_at(int index)
@@ -79,51 +89,82 @@ pass_enabled(const PassContext *context, const PassInfo *pass)
 	return pass->level <= context->level && pass->numerics != NUM_approximate;
 }
 
-/* Names that share most letters with a wrong one, for the message. */
-static const char *
-near_names(Arena *arena, const char *wrong)
+bool
+passes_need_target(const PassContext *context, PassIr ir)
 {
-	Buf buf = {.arena = arena};
 	for (size_t i = 0; i < countof(passes); i++)
-		if (tolower(passes[i].name[0]) == tolower(wrong[0]))
-			buf_printf(&buf, "%s%s", buf.size ? ", " : "", passes[i].name);
-	if (buf.size)
-		return buf_text(&buf);
+		if (passes[i].ir == ir && passes[i].needs == NEEDS_target &&
+		    pass_enabled(context, &passes[i]))
+			return true;
+	return false;
+}
+
+/* ---- what a user says ---- */
+
+static void
+check_names(const StrVec *list)
+{
+	const char *names[countof(passes)];
 	for (size_t i = 0; i < countof(passes); i++)
-		buf_printf(&buf, "%s%s", buf.size ? ", " : "", passes[i].name);
-	return buf_text(&buf);
+		names[i] = passes[i].name;
+	for (int i = 0; i < list->count; i++)
+		if (!pass_find(list->data[i]))
+			fail_unknown(NULL, "pass", list->data[i], countof(passes), names, "list passes");
+}
+
+const PassSetting *
+pass_setting_at(int index)
+{
+	return index >= 0 && index < (int)countof(settings) ? &settings[index] : NULL;
+}
+
+bool
+pass_setting_is_named(const PassSetting *setting)
+{
+	return isupper((unsigned char)setting->key[0]);
+}
+
+const PassSetting *
+pass_setting_find(const char *key)
+{
+	const char *dot = strchr(key, '.');
+	size_t length = dot ? (size_t)(dot - key) : 0;
+	for (size_t i = 0; dot && i < countof(settings); i++)
+		if (strlen(settings[i].pass) == length && strncmp(settings[i].pass, key, length) == 0 &&
+		    (pass_setting_is_named(&settings[i]) || strcmp(settings[i].key, dot + 1) == 0))
+			return &settings[i];
+	return NULL;
 }
 
 static void
-check_name(const PassContext *context, const char *name)
+check_setting(const PassContext *context, const char *key, const char *text)
 {
-	if (!pass_find(name))
-		fail_as(FAIL_USAGE, NULL, "no pass is called '%s'; near it: %s", name,
-		        near_names(context->arena, name));
-}
-
-static void
-check_names(const PassContext *context, const StrVec *names)
-{
-	for (int i = 0; i < names->count; i++)
-		check_name(context, names->data[i]);
+	const char *names[countof(settings)];
+	const PassSetting *setting = pass_setting_find(key);
+	for (size_t i = 0; i < countof(settings); i++)
+		names[i] = arena_printf(context->arena, "%s.%s", settings[i].pass, settings[i].key);
+	if (!setting)
+		fail_unknown(NULL, "setting", key, countof(settings), names, "list settings");
+	if (strcmp(setting->value, "N") == 0)
+		pass_config_int(context, key, 0);
+	if (strcmp(setting->value, "RULE,…") == 0)
+		rule_bits(context->arena, text);
+	if (strchr(setting->value, '|') && !word_among(text, setting->value))
+		fail_as(FAIL_USAGE, NULL, "--config %s: expected %s, saw '%s'", key, setting->value, text);
 }
 
 void
 pass_context_check(const PassContext *context)
 {
-	check_names(context, &context->required);
-	check_names(context, &context->disabled);
-	check_names(context, &context->only);
+	StrVec dumped = {0};
 	if (context->dump_after && strcmp(context->dump_after, "all") != 0)
-		check_name(context, context->dump_after);
-	for (int i = 0; i < context->config.count; i++) {
-		const char *key = context->config.entries[i].name, *dot = strchr(key, '.');
-		const char *pass = dot ? arena_strndup(context->arena, key, (size_t)(dot - key)) : key;
-		if (!dot || !pass_find(pass))
-			fail_as(FAIL_USAGE, NULL, "--config %s: expected PASS.key=value; passes near it: %s",
-			        key, near_names(context->arena, key));
-	}
+		vec_push(context->arena, &dumped, context->dump_after);
+	check_names(&context->required);
+	check_names(&context->disabled);
+	check_names(&context->only);
+	check_names(&dumped);
+	for (int i = 0; i < context->config.count; i++)
+		check_setting(context, context->config.entries[i].name, context->config.entries[i].value);
 }
 
 static bool
@@ -330,6 +371,8 @@ run_row(PassContext *context, void *subject, const PassInfo *pass)
 	bool is_plain = pass->ir == IR_loop && ((const Kernel *)subject)->is_plain;
 	if (!pass_enabled(context, pass) || (pass->level > 0 && is_plain)) /* loops as they come */
 		return;
+	if (pass->needs == NEEDS_target && !(context->target && context->target->device))
+		fail_as(FAIL_BUG, NULL, "pass %s was run without the target that it needs", pass->name);
 	if (pass->ir == IR_graph && context->progress)
 		context->progress(context->progress_arg, pass->name, (int)(pass - passes),
 		                  (int)countof(passes));

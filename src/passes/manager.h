@@ -25,22 +25,43 @@ typedef enum Numerics {
 	NUM_approximate,   /* only with a flag */
 } Numerics;
 
+typedef enum PassNeeds {
+	NEEDS_nothing,
+	NEEDS_target, /* the machine to compile for */
+} PassNeeds;
+
 typedef struct PassInfo {
 	const char *name; /* "FoldConstant" */
 	PassIr ir;
 	int level; /* smallest -O at which it runs */
 	Portability portability;
 	Numerics numerics;
+	PassNeeds needs;
 	const char *doc; /* one sentence */
 	bool (*run)(void *subject, PassContext *context);
 } PassInfo;
 
+/* A row of settings.def. */
+typedef struct PassSetting {
+	const char *pass, *key, *value, *doc;
+} PassSetting;
+
+const PassSetting *pass_setting_at(int index); /* NULL behind the last */
+/* Whether the key is a name of the program, as a tensor's. */
+bool pass_setting_is_named(const PassSetting *setting);
+/* Of "PASS.key"; NULL: no pass has it. */
+const PassSetting *pass_setting_find(const char *key);
+
 const PassInfo *pass_find(const char *name);
 const PassInfo *pass_at(int index); /* NULL behind the last */
 
-/* Check names in required, disabled, only and config: fails (FAIL_USAGE) listing near names. */
+/* Check names in required, disabled, only and config, and values of the last: fails (FAIL_USAGE)
+ * with the nearest name. */
 void pass_context_check(const PassContext *context);
 bool pass_enabled(const PassContext *context, const PassInfo *pass);
+/* Whether a pass that would run on this kind of IR needs a target, which the context must have by
+ * then. */
+bool passes_need_target(const PassContext *context, PassIr ir);
 /* The one loop: every enabled row of this kind over a Graph, ProgramUnit or Kernel. */
 void run_passes(PassContext *context, PassIr ir, void *subject);
 void run_graph_passes(Graph *graph, PassContext *context);        /* and infer it before */

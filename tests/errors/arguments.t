@@ -2,6 +2,6 @@
 -- args
 optimize in.onnx
 -- err
-usage: tilewright optimize [options] IN.onnx OUT.onnx; try: tilewright optimize --help
+optimize: OUT.onnx is missing; usage: tilewright optimize [options] IN.onnx OUT.onnx
 -- exit
 2

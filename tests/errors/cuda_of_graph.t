@@ -6,6 +6,6 @@ graph g(%x: f32[4]) -> %y {
   %y = Relu(%x)
 }
 -- err
---cuda and --cubin print the text of a kernel's loops
+--cuda is for a kernel's loops: the input is the text of a graph
 -- exit
 2

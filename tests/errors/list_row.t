@@ -2,6 +2,6 @@
 -- args
 list ops Conv4D
 -- err
-ops has no row 'Conv4D'
+there is no operator 'Conv4D'; did you mean 'Conv'? (tilewright list ops shows all)
 -- exit
 2

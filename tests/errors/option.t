@@ -2,6 +2,6 @@
 -- args
 print --pases=InferShapes model.onnx
 -- err
-print has no option --pases; did you mean --passes?; try: tilewright print --help
+print has no option --pases; did you mean --passes? (tilewright print --help shows all)
 -- exit
 2

@@ -6,6 +6,6 @@ graph g(%x: f32[2]) -> %y {
   %y: f32[2] = Relu(%x)
 }
 -- err
-no pass is called 'FuseOpts'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
+there is no pass 'FuseOpts'; did you mean 'FuseOps'? (tilewright list passes shows all)
 -- exit
 2

@@ -2,6 +2,6 @@
 -- args
 compil model.onnx
 -- err
-there is no verb 'compil'; did you mean 'compile'?; try: tilewright --help
+there is no verb 'compil'; did you mean 'compile'? (tilewright --help shows all)
 -- exit
 2

@@ -6,6 +6,6 @@ graph g(%x: f32[4]) -> %y {
   %y = Relu(%x)
 }
 -- err
-no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
+there is no pass 'FoldSomething' (tilewright list passes shows all)
 -- exit
 2

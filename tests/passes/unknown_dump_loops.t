@@ -7,6 +7,6 @@ kernel k(X: f32[4], Y: out f32[4]) {
     Y[i] = X[i]
 }
 -- err
-no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
+there is no pass 'FoldSomething' (tilewright list passes shows all)
 -- exit
 2

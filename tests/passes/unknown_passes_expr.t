@@ -6,6 +6,6 @@ expr f(X: f32[4]) -> Y {
   Y[n:4]: f32 = X[n]
 }
 -- err
-no pass is called 'FoldSomething'; near it: FoldConstant, FoldBias, FuseOps, FoldNumbers, Flatten
+there is no pass 'FoldSomething' (tilewright list passes shows all)
 -- exit
 2
