@@ -75,7 +75,7 @@ graph huge(%x: f32[1099511627776,1099511627776]) -> %y {
   %y = Relu(%x)  "huge"
 }
 TEXT
-obstacles 4 2 'node "draw" (Bernoulli): the operator has no host function' <<'TEXT'
+obstacles 4 2 'node "draw" (Bernoulli): nothing computes this operator yet' <<'TEXT'
 graph functions(%x: f32[4], %s: string[2]) -> %y, %z {
   %y     = Bernoulli(%x)    "draw"
   %z, %n = StringSplit(%s)  "split"

@@ -69,8 +69,8 @@ says "no time was left to search for it" "$tw" explain m.twb --node inner
 for node in up conv inner; do
 	"$tw" explain m.twb | grep -q "^$node .*as given" && pass || lose "$node is not in the table"
 done
-says "3  it is no sum of products that a window moves over" "$tw" explain m.twb
-says "asks nothing  the operator has no expression of its own" "$tw" explain m.twb --node choice
+says "3  it is no convolution-like sum: products that a moving window adds up" "$tw" explain m.twb
+says "not searched  its operator is no expression: control flow, or computed by a host function" "$tw" explain m.twb --node choice
 says "joined        norm, to this node, by a pass before" "$tw" explain m.twb --node norm
 says "operator      none is left" "$tw" explain m.twb --node w
 
@@ -122,7 +122,7 @@ says "the recorded 'split_sum 9 9' does not apply" "$tw" explain m.txt --choices
 record conv "magic" ""
 says "the recorded 'magic' is no derivation" "$tw" explain m.txt --choices choices --node conv
 echo '{"key": "deny derive z", "chosen": "wrong", "candidates": ""}' >>choices
-says "asks nothing  proving the bundle found it wrong when it was derived" \
+says "not searched  proving the bundle found it wrong when it was derived" \
 	"$tw" explain m.txt --choices choices --node conv
 
 # Two that became one: both say so, and the steps are those of both.

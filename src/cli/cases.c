@@ -1,7 +1,6 @@
 /* Finding cases, and deciding from tables what is skipped.
  *
- * Skipped: what the importer has no row for (operators, types), nodes of host operators without a
- * function, inputs and outputs that are not tensors, values whose rank nothing decides, data
+ * Skipped: what the importer has no row for (operators, types), nodes that nothing computes yet, inputs and outputs that are not tensors, values whose rank nothing decides, data
  * that holds bf16 as u16. Everything else must pass.
  */
 #include "cli/cases.h"
@@ -15,7 +14,6 @@
 #include "cli/obstacles.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "host/host.h"
 #include "onnx/onnx.h"
 
 /* ---- finding ---- */

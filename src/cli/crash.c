@@ -29,11 +29,11 @@ static const struct {
 	int number;
 	const char *words;
 } BUGS[] = {
-	{SIGSEGV, "stopped at an address that is none (SIGSEGV)"},
-	{SIGFPE, "a division that has no result (SIGFPE)"},
-	{SIGILL, "an instruction that is none (SIGILL)"},
-	{SIGABRT, "a library gave up (SIGABRT)"},
-	{SIGBUS, "memory that cannot be read (SIGBUS)"},
+	{SIGSEGV, "crashed: invalid memory access (SIGSEGV)"},
+	{SIGFPE, "crashed: division by zero or without a result (SIGFPE)"},
+	{SIGILL, "crashed: invalid instruction (SIGILL)"},
+	{SIGABRT, "crashed: a library or an assertion gave up (SIGABRT)"},
+	{SIGBUS, "crashed: memory or a mapped file cannot be read (SIGBUS)"},
 };
 
 static const int KILLS[] = {SIGINT, SIGTERM, SIGHUP};

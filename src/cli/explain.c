@@ -182,7 +182,7 @@ explain_all(const Explained *e, Report *report)
 		report_table(report, "nodes",
 	                 "node|op:operator|became|>us|>given_us:as given|>gain|steps:steps, or why");
 	answer_rows(e, &reasons, e->graph->body);
-	Table *others = report_table(report, "others", ">nodes:nodes|why:that ask nothing, since");
+	Table *others = report_table(report, "others", ">nodes:nodes|why:not searched, because");
 	for (int i = 0; i < reasons.counts.count; i++)
 		table_row(others, "%.0f|%s", (double)*(int *)reasons.counts.entries[i].value,
 		          reasons.counts.entries[i].name);
@@ -393,7 +393,7 @@ explain_node(const Explained *e, const Options *options)
 	                  : node ? derive_question(e->context, e->graph, node, &question)
 	                         : "a pass before DeriveExpressions computed it or joined it to others";
 	if (why) {
-		report_text(page.facts, "why", "asks nothing", why);
+		report_text(page.facts, "why", "not searched", why);
 		if (!options->json)
 			report_print(page.facts);
 		if (node)

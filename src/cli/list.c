@@ -10,7 +10,6 @@
 #include "graph/meaning.h"
 #include "graph/op.h"
 #include "graph/text.h"
-#include "host/host.h"
 #include "passes/manager.h"
 #include "target/target.h"
 #include "target/vendor.h"
@@ -27,10 +26,10 @@ meaning_word(const OpInfo *op)
 {
 	static const char *const words[] = {
 		[MEANING_FORMULA] = "formula", [MEANING_BUILD] = "builder", [MEANING_HOST] = "host",
-		[MEANING_CONTROL] = "control", [MEANING_NODES] = "nodes",   [MEANING_UNKNOWN] = "none",
+		[MEANING_CONTROL] = "control", [MEANING_NODES] = "nodes",   [MEANING_MISSING] = "none yet",
+		[MEANING_UNKNOWN] = "none",
 	};
-	bool is_missing = op->meaning == MEANING_HOST && !host_find(op->name);
-	return is_missing ? "none yet" : words[op->meaning];
+	return words[op->meaning];
 }
 
 static void

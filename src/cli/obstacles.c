@@ -2,7 +2,6 @@
 #include "cli/obstacles.h"
 
 #include "graph/meaning.h"
-#include "host/host.h"
 #include "runtime/plan/plan.h"
 
 bool
@@ -45,17 +44,18 @@ meaning_obstacle(Arena *arena, const Node *node)
 			                    node->inputs[i]->name);
 	if (node_has_meaning(node))
 		return NULL;
-	return node->op->effect == EFFECT_random ? "the operator draws at random"
-	                                         : "no meaning for these types of operands";
+	return node->op->effect == EFFECT_random
+	           ? "the operator draws at random, which nothing computes yet"
+	           : "the operator is not computed for operands of these types";
 }
 
 static const char *
 node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 {
-	if (node->op->meaning == MEANING_HOST && !host_find(node->op->name))
-		return "the operator has no host function";
+	if (node->op->meaning == MEANING_MISSING)
+		return "nothing computes this operator yet (tilewright list ops shows which are computed)";
 	if (node->op->meaning == MEANING_UNKNOWN)
-		return "the operator is not known";
+		return "this operator is not known (tilewright list ops shows those that are)";
 	bool is_expressible =
 		node->op->meaning == MEANING_FORMULA || node->op->meaning == MEANING_BUILD;
 	const char *text = is_expressible ? meaning_obstacle(arena, node) : NULL;

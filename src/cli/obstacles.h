@@ -9,7 +9,7 @@
 typedef struct Obstacle {
 	const Node *node; /* NULL: an input or output of the graph */
 	FailKind kind;    /* FAIL_UNSUPPORTED, or FAIL_INVALID: no machine could */
-	const char *text; /* "the operator has no host function" */
+	const char *text; /* "nothing computes this operator yet" */
 } Obstacle;
 
 typedef VEC(Obstacle) ObstacleVec;

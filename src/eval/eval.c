@@ -404,7 +404,10 @@ eval_node(Eval *eval, const Node *node)
 	else if (node->op->meaning == MEANING_HOST)
 		eval_host(eval, node);
 	else
-		fail_unsupported(&node->loc, "no meaning for these types of operands");
+		fail_unsupported(&node->loc,
+		                 node->op->meaning == MEANING_MISSING
+		                     ? "nothing computes this operator yet"
+		                     : "the operator is not computed for operands of these types");
 	check_extents(eval, node);
 }
 

@@ -62,8 +62,8 @@ void eval_graph(Arena *arena, const Graph *graph, const Array *const *inputs,
 void eval_graph_bound(Arena *arena, const Graph *graph, const Array *const *inputs,
                       const BoundArray **outputs, double sample);
 
-/* Start-up test: every function of host.def has a HOST row in ops.def. The name of one that has
- * none, or NULL. */
+/* Start-up test: the functions of host.def and the HOST rows of ops.def are the same. The name of
+ * one that is missing in the other table, or NULL. */
 const char *eval_check_host_rows(const OpTable *table);
 
 #endif

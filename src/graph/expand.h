@@ -13,6 +13,7 @@ Graph *node_expanded(Arena *arena, const Node *node, const Array *like);
 
 #define FORMULA(text)
 #define HOST
+#define MISSING
 #define CONTROL
 #define BUILD(name, examples)
 #define NODES(name) void expand_##name(Node *);
@@ -23,6 +24,7 @@ Graph *node_expanded(Arena *arena, const Node *node, const Array *like);
 #undef BUILD
 #undef CONTROL
 #undef HOST
+#undef MISSING
 #undef FORMULA
 
 #endif

@@ -24,6 +24,7 @@ struct Build {
 
 #define FORMULA(text)
 #define HOST
+#define MISSING
 #define CONTROL
 #define NODES(name)
 #define BUILD(name, examples) void build_##name(Build *);
@@ -34,6 +35,7 @@ struct Build {
 #undef NODES
 #undef CONTROL
 #undef HOST
+#undef MISSING
 #undef FORMULA
 
 /* Element `element` of integer input `index` as a dim: known, or the symbol that infer made for it

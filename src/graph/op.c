@@ -38,6 +38,7 @@ typedef struct RowText {
 #define BUILD(function, lines) \
 	.meaning = MEANING_BUILD, .build = build_##function, .examples = lines
 #define HOST .meaning = MEANING_HOST
+#define MISSING .meaning = MEANING_MISSING
 #define CONTROL .meaning = MEANING_CONTROL
 #define NODES(function) .meaning = MEANING_NODES, .expand = expand_##function
 #define OP(n, d, s, in, out, at, inf, mean, eff, text) \
@@ -61,6 +62,7 @@ static const RowText ROWS[OP_COUNT] = {
 #undef NODES
 #undef CONTROL
 #undef HOST
+#undef MISSING
 #undef BUILD
 #undef FORMULA
 
@@ -362,6 +364,9 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 		break;
 	case MEANING_NODES:
 		buf_puts(buf, "  stands for other nodes, which ExpandOperators puts in its place\n");
+		break;
+	case MEANING_MISSING:
+		buf_puts(buf, "  computed by nothing yet\n");
 		break;
 	case MEANING_UNKNOWN: /* of no row */
 		break;

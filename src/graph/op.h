@@ -12,6 +12,7 @@
  *            absent optional inputs by `lo = lowest(T)` behind the name in the formula
  *            BUILD(Conv, "…")      build_Conv() in src/graph/ops/, examples
  *            HOST                  no expression can say it: host.def has the function
+ *            MISSING               nothing computes it yet
  *            CONTROL               its regions are its meaning (If, Loop, Scan)
  *   effect   pure, random, stateful: no pass folds, merges or duplicates the last two
  */
@@ -40,6 +41,7 @@ typedef enum MeaningKind {
 	MEANING_HOST,
 	MEANING_CONTROL,
 	MEANING_NODES,
+	MEANING_MISSING, /* its types and dims are known, and nothing computes it yet */
 	MEANING_UNKNOWN, /* no row has it: only passed through, from ONNX to ONNX */
 } MeaningKind;
 

@@ -185,9 +185,10 @@ static void
 lower_meaning(Lowering *low, const Node *node)
 {
 	if (!node_has_meaning(node))
-		fail_unsupported(&node->loc, node->op->effect == EFFECT_random
-		                                 ? "the operator draws at random"
-		                                 : "no meaning for these types of operands");
+		fail_unsupported(&node->loc,
+		                 node->op->effect == EFFECT_random
+		                     ? "the operator draws at random, which nothing computes yet"
+		                     : "the operator is not computed for operands of these types");
 	Value **values = NEW_N(low->arena, Value *, node->ninput + 1);
 	const Program *program = program_of(low, node, values);
 	MBuffer **inputs = NEW_N(low->arena, MBuffer *, program->ninput + 1);

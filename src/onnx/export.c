@@ -455,9 +455,16 @@ write_model(void *arg)
 		opset = options->opset;
 	Export out = begin_export(job->graph, job->arena, opset);
 	Loc loc = {.file = job->path};
-	if (out.opset > own_opset(job->graph))
-		warn(&loc, "written for opset %" PRId64 ": opset %" PRId64 " cannot say all of its nodes",
-		     out.opset, own_opset(job->graph));
+	if (out.opset > opset)
+		warn(&loc,
+		     "written for opset %" PRId64 ", because opset %" PRId64
+		     " has no form for some of its nodes",
+		     out.opset, opset);
+	if (options && options->opset > 0 && options->opset < own_opset(job->graph))
+		warn(&loc,
+		     "opset %" PRId64 " was asked for, and the model's own, %" PRId64
+		     ", is written: nodes are not put into older forms",
+		     options->opset, own_opset(job->graph));
 	uint64_t limit = options && options->external_above ? options->external_above : EXTERNAL_ABOVE;
 	DataFile file = {0};
 	if (weight_bytes(job->graph) > limit) {

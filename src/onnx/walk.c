@@ -78,7 +78,9 @@ walk_fail(const Walk *walk, const Frame *frame, size_t at, const char *format, .
 	Buf path = {.arena = walk->arena};
 	print_path(&path, frame);
 	Loc loc = {.file = walk->file};
-	fail(&loc, "byte %zu%s%s: %s", at, path.size ? ", in " : "", buf_text(&path), message);
+	if (path.size == 0)
+		fail(&loc, "this is no ONNX file (byte %zu: %s)", at, message);
+	fail(&loc, "byte %zu, in %s: %s", at, buf_text(&path), message);
 }
 
 static uint64_t
@@ -88,7 +90,8 @@ take_varint(Walk *walk, size_t end, const Frame *frame)
 	size_t start = walk->at;
 	for (int i = 0; i < VARINT_MAX; i++) {
 		if (walk->at == end)
-			walk_fail(walk, frame, start, "the message ends inside a number");
+			walk_fail(walk, frame, start,
+			          "the file is cut off or damaged: it ends inside a number");
 		unsigned char byte = walk->bytes.data[walk->at++];
 		value |= (uint64_t)(byte & 0x7f) << (7 * i);
 		if (!(byte & 0x80))
@@ -103,7 +106,8 @@ take_length(Walk *walk, size_t end, const Frame *frame)
 	size_t start = walk->at;
 	uint64_t length = take_varint(walk, end, frame);
 	if (length > end - walk->at)
-		walk_fail(walk, frame, start, "a field of %llu bytes where %zu remain",
+		walk_fail(walk, frame, start, "%s: of %llu bytes %zu are there",
+		          end == walk->bytes.size ? "the file is cut off" : "the file is damaged",
 		          (unsigned long long)length, end - walk->at);
 	return (size_t)length;
 }
@@ -130,10 +134,10 @@ skip_payload(Walk *walk, unsigned wire, size_t end, const Frame *frame)
 	else if (wire == WIRE_64 || wire == WIRE_32)
 		size = wire == WIRE_64 ? 8 : 4;
 	else
-		walk_fail(walk, frame, start, "wire type %u, which ONNX does not use", wire);
+		walk_fail(walk, frame, start, "a field of wire type %u, which ONNX does not use", wire);
 	if (size > end - walk->at)
-		walk_fail(walk, frame, start, "a field of %zu bytes where %zu remain", size,
-		          end - walk->at);
+		walk_fail(walk, frame, start, "the file is cut off or damaged: of %zu bytes %zu are there",
+		          size, end - walk->at);
 	walk->at += size;
 }
 
@@ -239,7 +243,9 @@ walk_field(Walk *walk, const ProtobufCMessageDescriptor *type, unsigned wire, si
 	bool is_packed =
 		wire == WIRE_BYTES && own != WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED;
 	if (wire != (unsigned)own && !is_packed)
-		walk_fail(walk, frame, start, "wire type %u where %d is expected", wire, (int)own);
+		walk_fail(walk, frame, start,
+		          "a field of wire type %u, expected %d: the file is damaged, or no ONNX file",
+		          wire, (int)own);
 	charge(walk, frame, MEMBER_COST);
 	size_t key_end = walk->at;
 	if (wire != WIRE_BYTES) {
@@ -276,7 +282,7 @@ check_once(const Walk *walk, const ProtobufCFieldDescriptor *field, uint64_t *se
 		return;
 	uint64_t bit = is_choice ? (uint64_t)1 << FIELDS_MAX : (uint64_t)1 << slot;
 	if (*seen & bit)
-		walk_fail(walk, frame, walk->at, "given twice");
+		walk_fail(walk, frame, walk->at, "the field is given twice, expected once");
 	*seen |= bit;
 }
 
@@ -292,7 +298,8 @@ walk_fields(Walk *walk, const ProtobufCMessageDescriptor *type, size_t end, cons
 		uint64_t key = take_varint(walk, end, frame);
 		unsigned wire = key & 7;
 		if (key >> 3 == 0 || key >> 32 != 0)
-			walk_fail(walk, frame, start, "a field number of %llu", (unsigned long long)(key >> 3));
+			walk_fail(walk, frame, start, "a field of number %llu, which ONNX does not have",
+			          (unsigned long long)(key >> 3));
 		const ProtobufCFieldDescriptor *field =
 			protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
 		if (!field) {

@@ -111,7 +111,7 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 	if (pass_denied(context, "derive", node->outputs[0]->name))
 		return "proving the bundle found it wrong when it was derived";
 	if (node->nregion || !node_has_meaning(node))
-		return "the operator has no expression of its own";
+		return "its operator is no expression: control flow, or computed by a host function";
 	const Program *program = node_meaning(graph, node);
 	double in_windows, least = least_flops(context);
 	const bool *constant = derive_known_inputs(arena, node);
@@ -119,7 +119,7 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 		*question = derive_question_of(context, program_inline_stages(arena, program), constant,
 		                               node->loc.node);
 	if (in_windows == 0)
-		return "it is no sum of products that a window moves over";
+		return "it is no convolution-like sum: products that a moving window adds up";
 	if (in_windows < least)
 		return arena_printf(
 			arena, "its products are too few to be worth a search: under %.0f operations", least);

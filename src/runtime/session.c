@@ -12,11 +12,14 @@ static TwCode
 set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
 {
 	Exec *exec = &session->exec;
-	if (!o->allocate != !o->release || (o->arena && (uintptr_t)o->arena % MEMORY_ALIGN) ||
-	    o->threads < 0)
+	if (!o->allocate != !o->release)
 		return handle_fail(error, TW_USAGE,
-		                   "allocate and release come together, an arena is 64-byte "
-		                   "aligned, and threads are not negative");
+		                   "only one of allocate and release is given, expected both or none");
+	if (o->arena && (uintptr_t)o->arena % MEMORY_ALIGN)
+		return handle_fail(error, TW_USAGE,
+		                   "the arena's address is no multiple of %d, as it must be", MEMORY_ALIGN);
+	if (o->threads < 0)
+		return handle_fail(error, TW_USAGE, "threads: %d is negative", o->threads);
 	exec->memory = (Memory){.allocate = o->allocate,
 	                        .release = o->release,
 	                        .context = o->memory_context,

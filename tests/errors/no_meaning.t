@@ -6,4 +6,4 @@ graph g(%a: string[2], %b: string[2]) -> %y {
   %y = Equal(%a, %b)  "same"
 }
 -- err
--:2: node "same" (Equal): no meaning for these types of operands
+-:2: node "same" (Equal): the operator is not computed for operands of these types

@@ -6,4 +6,4 @@ graph g(%x: f32[4], %ratio: f32, %train: bool) -> %y {
   %y = Dropout(%x, %ratio, %train)  "drop"
 }
 -- err
--:2: node "drop" (Dropout): the operator draws at random
+-:2: node "drop" (Dropout): the operator draws at random, which nothing computes yet

@@ -94,15 +94,18 @@ END_TEST
 START_TEST(wrong_bytes_are_refused_with_their_place)
 {
 	REFUSE("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "a number of more than 10 bytes");
-	REFUSE("\x08\x80", "the message ends inside a number");
-	REFUSE("\x12\x05pp", "byte 1, in producer_name: a field of 5 bytes where 2 remain");
-	REFUSE("\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7fpp", "remain");
-	REFUSE("\x10\x05", "in producer_name: wire type 0 where 2 is expected");
-	REFUSE("\x0b", "wire type 3");
-	REFUSE("\xa3\x06", "wire type 3, which ONNX does not use");
-	REFUSE("\x02\x00", "a field number of 0");
+	REFUSE("\x08\x80", "in ir_version: the file is cut off or damaged: it ends inside");
+	REFUSE("\x12\x05pp", "byte 1, in producer_name: the file is cut off: of 5 bytes 2 are there");
+	REFUSE("\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7fpp", "the file is cut off");
+	REFUSE("\x3a\x02\x12\x05",
+	       "byte 3, in graph.name: the file is cut off: of 5 bytes 0 are there");
+	REFUSE("\x3a\x02\x12\x05ppppp", "byte 3, in graph.name: the file is damaged: of 5 bytes 0");
+	REFUSE("\x10\x05", "in producer_name: a field of wire type 0, expected 2");
+	REFUSE("\x0b", "byte 0, in ir_version: a field of wire type 3");
+	REFUSE("\xa3\x06", "this is no ONNX file (byte 2: a field of wire type 3, which ONNX");
+	REFUSE("\x02\x00", "a field of number 0");
 	REFUSE("\x12\x02p\x00", "a zero byte in a text");
-	REFUSE("\x3a\x00\x3a\x00", "in graph: given twice");
+	REFUSE("\x3a\x00\x3a\x00", "in graph: the field is given twice");
 	REFUSE("\x3a\x07\x2a\x05\x22\x03zzz", "graph.initializer[0].float_data[0]: 3 bytes are no");
 	/* a dimension that is a number and a name */
 	REFUSE("\x3a\x11\x5a\x0f\x12\x0d\x0a\x0b\x12\x09\x0a\x07\x08\x01\x12\x01N\x08\x02",
