@@ -101,3 +101,11 @@ type_print(Buf *buf, const Type *type)
 	if (type->rank > 0)
 		buf_puts(buf, "]");
 }
+
+const char *
+type_text(Arena *arena, const Type *type)
+{
+	Buf buf = {.arena = arena};
+	type_print(&buf, type);
+	return buf_text(&buf);
+}

@@ -296,12 +296,9 @@ define_constant(Import *import, Scope *scope, const char *name, const Array *dat
 	if (input->value->def || input->value->constant)
 		fail(loc, "value '%s' is defined twice", name);
 	if (!type_takes(&input->value->type, data)) {
-		Buf said = {.arena = import->arena}, is = {.arena = import->arena};
 		Type type = type_of_array(import->graph->ctx, data);
-		type_print(&said, &input->value->type);
-		type_print(&is, &type);
 		fail(loc, "input '%s' is declared as %s, and its default (the initializer) is %s", name,
-		     buf_text(&said), buf_text(&is));
+		     type_text(import->arena, &input->value->type), type_text(import->arena, &type));
 	}
 	input->value->constant = data;
 	input->value->is_default = true;

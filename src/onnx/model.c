@@ -49,10 +49,11 @@ fix_input(Import *import, Scope *scope, const char *name, const Type *type, cons
 		const OnnxFixed *fixed = &import->options->fixed[i];
 		if (strcmp(fixed->input, name) != 0)
 			continue;
-		if (!type_takes(type, fixed->value))
-			fail_as(FAIL_USAGE, loc, "the model says %s of rank %d, --fix gives %s of rank %d",
-			        type->kind == TYPE_TENSOR ? dtype_name(type->dtype) : "no tensor", type->rank,
-			        dtype_name(fixed->value->type), fixed->value->rank);
+		if (!type_takes(type, fixed->value)) {
+			Type given = type_of_array(import->graph->ctx, fixed->value);
+			fail_as(FAIL_USAGE, loc, "the model says %s, --fix gives %s",
+			        type_text(import->arena, type), type_text(import->arena, &given));
+		}
 		scope_define(import, scope, name, graph_constant(import->graph, name, fixed->value), loc);
 		return true;
 	}
