@@ -156,6 +156,15 @@ compare_all(const Options *options, Session *session)
 	return agrees;
 }
 
+/* Outputs to files, and compared with what was expected: the exit code. */
+static int
+give_results(const Options *options, Session *session)
+{
+	if (options->result_dir)
+		write_outputs(options, session);
+	return compare_all(options, session) ? 0 : FAIL_COMPARISON;
+}
+
 /* run --prove */
 static int
 run_proved(const Options *options, Session *session)
@@ -172,7 +181,7 @@ run_proved(const Options *options, Session *session)
 	for (int i = 0; i < proof->findings.count; i++)
 		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));
 	report_print(report);
-	return proof->findings.count ? FAIL_COMPARISON : 0;
+	return proof->findings.count ? FAIL_COMPARISON : give_results(options, session);
 }
 
 int
@@ -206,7 +215,5 @@ verb_run(const Options *options)
 	if (options->trace)
 		profile_trace(profile, arena, options->trace);
 	report_print(report);
-	if (options->result_dir)
-		write_outputs(options, session);
-	return compare_all(options, session) ? 0 : FAIL_COMPARISON;
+	return give_results(options, session);
 }
