@@ -145,6 +145,7 @@ static bool
 is_as_observed(const Learner *l, const Sum *sum, int check, const Room *const seen[TRIALS])
 {
 	int count = l->axes.count;
+	bool is_seen = false;
 	for (int t = 0; t < TRIALS; t++) {
 		int64_t room = sum->constant;
 		for (int i = 0; i < count; i++) {
@@ -153,10 +154,11 @@ is_as_observed(const Learner *l, const Sum *sum, int check, const Room *const se
 			for (int k = i + 1; k < count; k++)
 				room += sum->bend[i * count + k] * d * uneven(t, k);
 		}
-		if (!seen[t][check].is_known || room != seen[t][check].left)
+		if (seen[t][check].is_known && room != seen[t][check].left)
 			return false;
+		is_seen = is_seen || seen[t][check].is_known;
 	}
-	return sum->is_known;
+	return sum->is_known && is_seen;
 }
 
 /* The same sum with symbols instead of steps: constant + slope[i]*x[i] + bend[i,k]*x[i]*x[k]. */
@@ -376,8 +378,10 @@ const char *
 demand_text(Arena *arena, const Demand *demand)
 {
 	Buf buf = {.arena = arena};
-	dim_print(&buf, demand->a);
-	buf_puts(&buf, demand->is_equal ? " == " : " <= ");
-	dim_print(&buf, demand->b);
+	int64_t number;
+	bool turns = !demand->is_equal && dim_is_const(demand->a, &number);
+	dim_print(&buf, turns ? demand->b : demand->a);
+	buf_puts(&buf, demand->is_equal ? " == " : turns ? " >= " : " <= ");
+	dim_print(&buf, turns ? demand->a : demand->b);
 	return buf_text(&buf);
 }

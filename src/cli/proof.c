@@ -76,8 +76,8 @@ run_once(void *arg)
 	if (test->left_out)
 		fail_unsupported(NULL, "%s", test->left_out);
 	prover_watch(job->prover, job->run->session->session);
-	if (job->room && selftest_bytes(test) > job->room / 2)
-		fail_environment(NULL, "its inputs take more than %zu MB at these sizes", job->room >> 21);
+	if (job->room && selftest_bytes(test) > job->room / 4)
+		fail_environment(NULL, "its inputs take more than %zu MB at these sizes", job->room >> 22);
 	selftest_bind(test, job->scratch, job->run->session);
 	session_run(job->run->session);
 }
@@ -87,8 +87,8 @@ run_once(void *arg)
 static size_t
 room_of(const ProofRun *run, size_t taken)
 {
-	enum { ALWAYS = 200 << 20, TIMES = 4 };
-	size_t room = ALWAYS + 2 * (size_t)run->weight_bytes;
+	enum { ALWAYS = 96 << 20, TIMES = 4 };
+	size_t room = ALWAYS + (size_t)run->weight_bytes;
 	return TIMES * taken > room ? TIMES * taken : room;
 }
 
@@ -141,8 +141,7 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 		if (prover_proof(job.prover)->findings.count > 0)
 			break;
 	}
-	if (result.runs > 0)
-		result.proof = prover_proof(job.prover);
+	result.proof = prover_proof(job.prover);
 	if (result.runs >= wanted || result.broken)
 		result.left_out = NULL;
 	return result;
@@ -240,12 +239,12 @@ proof_require(const Options *options, Arena *arena, const char *model, const Pro
 	Loc loc = {.file = model};
 	bool is_required = options->prove && strcmp(options->prove, "require") == 0;
 	bool is_left_out = options->prove && strcmp(options->prove, "none") == 0;
-	if (!result->proof && !is_left_out && !is_required)
+	if (result->runs == 0 && !is_left_out && !is_required)
 		warn(&loc,
 		     "the bundle is not proved, since it could not be run here: %s; --shape may say sizes "
 		     "at which the model runs, --prove=require refuses to write such a bundle",
 		     result->left_out);
-	if (!is_required || (result->proof && proof_count(result->proof, PROOF_NOT) == 0))
+	if (!is_required || (result->runs > 0 && proof_count(result->proof, PROOF_NOT) == 0))
 		return;
 	fail_unsupported(&loc, "--prove=require: nothing was written, because not all is proved: %s",
 	                 proof_text(arena, result));
@@ -310,7 +309,7 @@ proof_deny(Arena *arena, const ProofResult *result, Map *denied)
 const char *
 proof_text(Arena *arena, const ProofResult *result)
 {
-	if (!result->proof)
+	if (result->runs == 0)
 		return arena_printf(arena, "not here (%s)",
 		                    result->left_out ? result->left_out : result->broken);
 	const char *text = proof_summary(arena, result->proof);

@@ -17,7 +17,7 @@ typedef struct ProofRun {
 } ProofRun;
 
 typedef struct ProofResult {
-	const Proof *proof;   /* NULL: see left_out */
+	const Proof *proof;   /* NULL: nothing was tried, see left_out */
 	const char *left_out; /* why nothing was run, or only once; NULL: all was done */
 	const char *broken;   /* the bundle's own library says that the plan is wrong; or NULL */
 	const Binding *sizes; /* of the first run: what the model runs at; NULL: none */

@@ -245,17 +245,6 @@ collect(Search *search, const Expr *e)
 	}
 }
 
-/* Give `value` to symbol `index` and, if `together`, to those that are as large. */
-static void
-give(const Search *search, int index, bool together, int64_t before, int64_t value)
-{
-	for (int i = 0; i < search->symbols.count; i++) {
-		const Symbol *symbol = search->symbols.data[i];
-		if (i == index || (together && size_of(search, symbol) == before))
-			eval_give_symbol(search->eval, symbol, value);
-	}
-}
-
 /* The next size to try from `start`: upwards to LARGEST, then downwards; -1: there is none. */
 static int64_t
 next_size(int64_t start, int64_t size)
@@ -268,20 +257,26 @@ next_size(int64_t start, int64_t size)
 	return size > 1 ? size - 1 : -1;
 }
 
+/* Move symbol `index` and, if `together`, those that are as large now. */
 static bool
 mend_symbol(const Search *search, int index, bool together)
 {
 	const Symbol *symbol = search->symbols.data[index];
-	int64_t start = size_of(search, symbol), before = start;
+	int64_t start = size_of(search, symbol);
+	VEC(const Symbol *) moved = {0};
+	for (int i = 0; i < search->symbols.count; i++)
+		if (i == index || (together && size_of(search, search->symbols.data[i]) == start))
+			vec_push(search->graph->arena, &moved, search->symbols.data[i]);
 	for (int64_t size = start; size > 0; size = next_size(start, size)) {
 		if (size < symbol->lo || size > symbol->hi)
 			continue;
-		give(search, index, together, before, size);
-		before = size;
+		for (int i = 0; i < moved.count; i++)
+			eval_give_symbol(search->eval, moved.data[i], size);
 		if (holds(search, search->demand))
 			return true;
 	}
-	give(search, index, together, before, start);
+	for (int i = 0; i < moved.count; i++)
+		eval_give_symbol(search->eval, moved.data[i], start);
 	return false;
 }
 

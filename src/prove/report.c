@@ -69,11 +69,10 @@ proof_summary(Arena *arena, const Proof *proof)
 	if (undecided)
 		buf_printf(&buf, "; %lld undecided", (long long)undecided);
 	if (proof->undecided)
-		buf_printf(
-			&buf,
-			"; %lld points are undecided: so close to a jump, of a comparison or a rounding, "
-			"that either result is right",
-			(long long)proof->undecided);
+		buf_printf(&buf,
+		           "; %lld point%s undecided: so close to a jump, of a comparison or a rounding, "
+		           "that either result is right",
+		           (long long)proof->undecided, proof->undecided == 1 ? " is" : "s are");
 	for (int i = 0; i < proof->values.count; i++)
 		if (proof->values.data[i].state == PROOF_NOT)
 			put_reason(&buf, proof, i, &has_any);
