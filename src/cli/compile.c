@@ -62,7 +62,7 @@ compile_graph(Arena *arena, Graph *graph, PassContext *context)
 static void
 warn_of_sizes(const Compilation *c, const Graph *graph, const Binding *sizes)
 {
-	const char *broken = sizes_broken(c->arena, graph, &c->demands, sizes);
+	const char *broken = demands_broken(c->arena, graph, &c->demands, sizes);
 	if (broken && c->options.shape.count)
 		warn(&(Loc){.file = c->path}, "at the sizes of --shape the model fails: %s", broken);
 }

@@ -201,7 +201,7 @@ demand_of(const Learner *l, const Check *check, const Sum *sum)
 	ExprCtx *ctx = l->graph->ctx;
 	int count = l->axes.count;
 	const Dim *none = dim_const(ctx, 0);
-	Demand demand = {none, none, check->a != NULL, check->loc};
+	Demand demand = {none, none, check->a != NULL, check->in_branch, check->loc};
 	for (int i = 0; i < count; i++) {
 		const Dim *x = dim_symbol(ctx, l->axes.data[i].symbol->name);
 		add_term(ctx, &demand, sum->slope[i], x);
@@ -300,14 +300,15 @@ add_demand(Learner *l, Demand demand)
 
 /* Sizes that moved together must be the same. */
 static void
-add_joined(Learner *l, const Loc *loc)
+add_joined(Learner *l, const Check *check)
 {
 	for (int i = 0; i < l->rooms->symbols.count; i++) {
 		const Symbol *symbol = l->rooms->symbols.data[i];
 		const Symbol *first = l->axes.data[l->axis_of[symbol->id]].symbol;
 		if (symbol != first)
 			add_demand(l, (Demand){dim_symbol(l->graph->ctx, first->name),
-			                       dim_symbol(l->graph->ctx, symbol->name), true, *loc});
+			                       dim_symbol(l->graph->ctx, symbol->name), true, check->in_branch,
+			                       check->loc});
 	}
 }
 
@@ -330,7 +331,7 @@ fit(Learner *l, bool joins_batches)
 		if (is_idle(l, check, &sums[c]))
 			continue;
 		if (joins_batches)
-			add_joined(l, &check->loc);
+			add_joined(l, check);
 		has_new |= add_demand(l, demand_of(l, check, &sums[c]));
 	}
 	return has_new;
@@ -384,4 +385,29 @@ demand_text(Arena *arena, const Demand *demand)
 	buf_puts(&buf, demand->is_equal ? " == " : turns ? " >= " : " <= ");
 	dim_print(&buf, turns ? demand->a : demand->b);
 	return buf_text(&buf);
+}
+
+static const char *
+broken_text(Arena *arena, const Demand *demand, const Binding *sizes)
+{
+	int64_t a, b;
+	if (demand->in_branch || demand_holds(demand, sizes) || !dim_eval(demand->a, sizes, &a) ||
+	    !dim_eval(demand->b, sizes, &b))
+		return NULL;
+	return arena_printf(arena, "%s does not hold, they are %lld and %lld (node %s)",
+	                    demand_text(arena, demand), (long long)a, (long long)b,
+	                    demand->loc.node ? demand->loc.node : "without a name");
+}
+
+const char *
+demands_broken(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *sizes)
+{
+	const char *text = NULL;
+	for (int i = 0; i < graph->assumptions.count && !text; i++) {
+		const Assumption *a = &graph->assumptions.data[i];
+		text = broken_text(arena, &(Demand){a->a, a->b, true, false, a->loc}, sizes);
+	}
+	for (int i = 0; i < learnt->count && !text; i++)
+		text = broken_text(arena, &learnt->data[i], sizes);
+	return text;
 }

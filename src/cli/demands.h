@@ -14,8 +14,9 @@
 
 typedef struct Demand {
 	const Dim *a, *b;
-	bool is_equal; /* a == b; else a <= b */
-	Loc loc;       /* of the node that checks it */
+	bool is_equal;  /* a == b; else a <= b */
+	bool in_branch; /* only where the choice is taken that its node belongs to */
+	Loc loc;        /* of the node that checks it */
 } Demand;
 
 typedef VEC(Demand) Demands;
@@ -29,5 +30,10 @@ bool demand_holds(const Demand *demand, const Binding *sizes);
 
 /* "past + seq <= total". */
 const char *demand_text(Arena *arena, const Demand *demand);
+
+/* What the model says to these sizes, and which node does: "past + seq <= 64 does not hold, they are
+ * 128 and 64 (node positions)"; NULL: nothing against them. Demands of branches may not be made. */
+const char *demands_broken(Arena *arena, const Graph *graph, const Demands *learnt,
+                           const Binding *sizes);
 
 #endif

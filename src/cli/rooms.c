@@ -45,7 +45,10 @@ static void
 add_check(Rooms *rooms, const Node *node, Value *const *inputs, const Expr *at)
 {
 	const Expr *read = at->arg[0];
-	Check check = {.b = at->arg[1], .wraps = at->flags & AT_WRAP, .loc = node->loc};
+	Check check = {.b = at->arg[1],
+	               .wraps = at->flags & AT_WRAP,
+	               .loc = node->loc,
+	               .in_branch = node->parent->parent != NULL};
 	while (read->op == EX_cast)
 		read = read->arg[0];
 	if (!(at->flags & AT_CHECK) || read->op != EX_read || read->argc > ARRAY_MAX_RANK)

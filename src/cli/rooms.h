@@ -19,6 +19,7 @@ typedef struct Check {
 	int64_t place[ARRAY_MAX_RANK]; /* which elements of it */
 	const Dim *a, *b;              /* dims; of an index `b` alone, its bound */
 	bool wraps;                    /* negative indices count from the end */
+	bool in_branch;                /* of a choice: it may not be taken */
 	Loc loc;                       /* of the node */
 } Check;
 

@@ -280,8 +280,32 @@ mend_symbol(const Search *search, int index, bool together)
 	return false;
 }
 
+/* Cut all off at the same size. */
+static bool
+mend_all_down(const Search *search)
+{
+	int count = search->symbols.count;
+	int64_t *start = NEW_N(search->graph->arena, int64_t, count + 1), most = 0;
+	for (int i = 0; i < count; i++) {
+		start[i] = size_of(search, search->symbols.data[i]);
+		most = start[i] > most ? start[i] : most;
+	}
+	for (int64_t size = most; size > 0; size--) {
+		for (int i = 0; i < count; i++) {
+			const Symbol *symbol = search->symbols.data[i];
+			int64_t least = symbol->lo > size ? symbol->lo : size;
+			eval_give_symbol(search->eval, symbol, start[i] < least ? start[i] : least);
+		}
+		if (holds(search, search->demand))
+			return true;
+	}
+	for (int i = 0; i < count; i++)
+		eval_give_symbol(search->eval, search->symbols.data[i], start[i]);
+	return false;
+}
+
 /* Other sizes for the symbols of a broken demand, so that it holds: for all that are equal (the
- * sides of an image), or for one. */
+ * sides of an image), for one, or for all that may not be as large. */
 static bool
 mend(Search *search, const Demand *demand)
 {
@@ -292,7 +316,7 @@ mend(Search *search, const Demand *demand)
 	for (int i = 0; i < search->symbols.count; i++)
 		if (mend_symbol(search, i, true) || mend_symbol(search, i, false))
 			return true;
-	return false;
+	return !demand->is_equal && mend_all_down(search);
 }
 
 /* As far as one demand at a time can give it. */
@@ -319,7 +343,7 @@ search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Bindi
 		vec_push(arena, &search.demands, learnt->data[i]);
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *a = &graph->assumptions.data[i];
-		vec_push(arena, &search.demands, (Demand){a->a, a->b, true, a->loc});
+		vec_push(arena, &search.demands, (Demand){a->a, a->b, true, false, a->loc});
 	}
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
@@ -408,24 +432,6 @@ grow(Search *search, Arena *arena, int64_t length)
 			eval_give_symbol(search->eval, symbol, size);
 		}
 	}
-}
-
-const char *
-sizes_broken(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *sizes)
-{
-	Search search = search_from(arena, graph, learnt, sizes, sizes);
-	Binding now = eval_binding(search.eval);
-	for (int i = 0; i < search.demands.count; i++) {
-		const Demand *demand = &search.demands.data[i];
-		int64_t a, b;
-		if (demand_holds(demand, &now) || !dim_eval(demand->a, &now, &a) ||
-		    !dim_eval(demand->b, &now, &b))
-			continue;
-		return arena_printf(arena, "%s does not hold, they are %lld and %lld (node %s)",
-		                    demand_text(arena, demand), (long long)a, (long long)b,
-		                    demand->loc.node ? demand->loc.node : "without a name");
-	}
-	return NULL;
 }
 
 /* What must be at most one size is that size: a mask is as long as what it masks. */

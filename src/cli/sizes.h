@@ -34,11 +34,6 @@ const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *
 const Binding *sizes_near(Arena *arena, const Graph *graph, const Demands *learnt,
                           const Binding *wanted, const Binding *fixed);
 
-/* What the model says to these sizes, and which node does: "P+S <= 64 does not hold: 128 and 64 (node
- * positions)"; NULL: nothing against them. */
-const char *sizes_broken(Arena *arena, const Graph *graph, const Demands *learnt,
-                         const Binding *sizes);
-
 /* Whether it is a dim of an input: others follow from those, or from data. */
 bool symbol_is_input(const SymbolDef *def);
 

@@ -21,8 +21,9 @@ sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands
 	}
 	for (int i = 0; i < learnt->count; i++) {
 		json_put(&buf, i ? ", " : ", 'demands': [");
-		json_put(&buf, "{'relation': %s, 'node': %s}", demand_text(arena, &learnt->data[i]),
-		         learnt->data[i].loc.node);
+		const Demand *demand = &learnt->data[i];
+		json_put(&buf, "{'relation': %s, 'node': %s, 'branch': %d}", demand_text(arena, demand),
+		         demand->loc.node, demand->in_branch);
 	}
 	buf_puts(&buf, *before == '{' ? "{}\n" : learnt->count ? "]}\n" : "}\n");
 	return buf_text(&buf);
@@ -49,8 +50,9 @@ demands_text(Arena *arena, JsonReader *r, const cJSON *json)
 	int count;
 	const cJSON *item = json_array_or_none(r, json, "demands", MOST, &count);
 	for (; item && !r->failed; item = item->next)
-		buf_printf(&buf, "%s%s (node %s)", buf.size ? ", " : "", json_text(r, item, "relation"),
-		           json_text(r, item, "node"));
+		buf_printf(&buf, "%s%s (node %s%s)", buf.size ? ", " : "", json_text(r, item, "relation"),
+		           json_text(r, item, "node"),
+		           json_int_or(r, item, "branch", 0, 1, 0) ? ", where its branch is taken" : "");
 	return buf_text(&buf);
 }
 

@@ -265,6 +265,7 @@ interpret_control(Job *job)
 	const PlanStep *step = facts_step_of(job->facts, node);
 	if (!step || work_of(step) * trips_of(job, step) > CONTROL_OPERATIONS) {
 		job->expected->reason = "a loop or branch too long to be interpreted: its body is proved";
+		job->expected->is_long = true;
 		return;
 	}
 	Binding binding = expect_binding(job->scratch, job->graph, job->frame);

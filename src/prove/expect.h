@@ -18,6 +18,7 @@ PointSet *points_choose(Arena *arena, uint64_t seed, int rank, const int64_t *di
 /* What a node's results should be: one set per output, NULL where nobody asks. */
 typedef struct Expected {
 	const char *reason; /* why not; NULL: they are there */
+	bool is_long;       /* that: a loop or a branch would take too long */
 	PointSet **outputs;
 	const Array **whole; /* of a host operator: its results, for shapes and texts; else NULL */
 } Expected;

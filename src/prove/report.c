@@ -67,7 +67,7 @@ proof_summary(Arena *arena, const Proof *proof)
 		buf_printf(&buf, "; %lld of host operators, which their functions gave again",
 		           (long long)host);
 	if (undecided)
-		buf_printf(&buf, "; %lld undecided", (long long)undecided);
+		buf_printf(&buf, "; %lld undecided at all points", (long long)undecided);
 	if (proof->undecided)
 		buf_printf(&buf,
 		           "; %lld point%s undecided: so close to a jump, of a comparison or a rounding, "

@@ -285,6 +285,62 @@ note_agreement(Prover *p, const Claim *claim, const Agreement *seen, bool is_hos
 		proof_note(p->arena, &p->proof, claim->value, state, reason);
 }
 
+/* The frame of the branch that an If has taken; NULL: the step is none, or it was not seen. */
+static FrameState *
+taken_branch(Prover *p, const FrameState *state, const PlanStep *step)
+{
+	Held condition;
+	if (!step || step->kind != PT_IF || !held_of(state->frame, step->args[0], &condition))
+		return NULL;
+	const Plan *taken = step->bodies[*condition.data ? 0 : 1];
+	for (int i = 0; i < p->frames.count; i++) {
+		FrameState *inner = p->frames.entries[i].value;
+		if (inner->frame->outer == state->frame && inner->frame->plan == taken && inner->facts)
+			return inner;
+	}
+	return NULL;
+}
+
+static bool
+is_same(Arena *arena, const Held *a, const Held *b)
+{
+	size_t bytes = 0;
+	bool is_shape = a->type == b->type && a->rank == b->rank;
+	for (int d = 0; is_shape && d < a->rank; d++)
+		is_shape = a->dims[d] == b->dims[d];
+	return is_shape && dtype_bytes(a->type, dims_count(a->rank, a->dims), &bytes) &&
+	       (!bytes || memcmp(held_dense(arena, a), held_dense(arena, b), bytes) == 0);
+}
+
+/* What a branch too long to be interpreted gives is what its body made last, bit by bit, and that
+ * was proved as far as it was. False where it is not known what that is. */
+static bool
+settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held)
+{
+	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
+	if (!expected || !expected->is_long)
+		return false;
+	const Node *node = state->facts->nodes.data[claim->node].node;
+	const PlanStep *step = facts_step_of(state->facts, node);
+	FrameState *inner = taken_branch(p, state, step);
+	Held made;
+	for (int k = 0; inner && k < step->noutput; k++) {
+		int from = inner->frame->plan->outputs[k], claimed = inner->facts->claim_of[from];
+		if (step->args[step->narg - step->noutput + k] != claim->buffer || claimed < 0 ||
+		    !held_of(inner->frame, from, &made))
+			continue;
+		const Value *value = inner->facts->claims.data[claimed].value;
+		uintptr_t known = (uintptr_t)map_find_ptr(&p->proof.index, value);
+		if (!is_same(p->scratch, held, &made))
+			add_finding(p, state->facts, claim, "is not what the branch that was taken made");
+		else if (known)
+			proof_note(p->arena, &p->proof, claim->value, p->proof.values.data[known - 1].state,
+			           p->proof.values.data[known - 1].reason);
+		return known;
+	}
+	return false;
+}
+
 static void
 settle_claim(Prover *p, FrameState *state, const Claim *claim)
 {
@@ -292,6 +348,11 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 	bool is_text = claim->value->type.dtype == DT_STRING;
 	if (!held_of(state->frame, claim->buffer, &held) || (is_text && !held.is_dense)) {
 		add_gap(p, is_text ? "texts that are a part of others" : "it has no memory", claim->value);
+		return;
+	}
+	if (!is_text && settle_branch(p, state, claim, &held)) {
+		state->hash[claim->buffer] = held_hash(&held);
+		state->is_hashed[claim->buffer] = true;
 		return;
 	}
 	const PointSet *expected = expected_of(p, state, claim);
