@@ -3,6 +3,9 @@
  * Programs: some points of each output, in double with error bounds on both sides, at the sizes of
  * the target (3 for other symbols). Loops: all that a kernel writes, as kernels compute; sums may
  * be in another order, and are compared by the size of the result.
+ *
+ * What reports an index from data is run again on integers of which many are no indices: loops
+ * report the same ones as before, programs some where they reported some.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +15,9 @@
 #include "expr/interp/points.h"
 #include "expr/scalar/ctx.h"
 #include "program/layout.h"
+#include "tir/rewrite.h"
 
-enum { POINTS = 48, OTHER_SIZE = 3 };
+enum { POINTS = 48, OTHER_SIZE = 3, FAR = 1 << 24 };
 
 static const double OPERATIONS = 1e8, ITERATIONS = 3e6, BYTES = 256e6;
 
@@ -44,10 +48,19 @@ dims_at(Arena *arena, const Tensor *tensor, const Binding *sizes)
 	return dims;
 }
 
+/* Of integers from data two of three are far from any index where it is wild. */
 static Array *
-made_up(Arena *arena, const Tensor *tensor, const int64_t *dims)
+made_up(Arena *arena, const Tensor *tensor, const int64_t *dims, bool is_wild)
 {
-	return input_make(arena, 1, &(InputRanges){0}, tensor->name, tensor->type, tensor->rank, dims);
+	Array *array =
+		input_make(arena, 1, &(InputRanges){0}, tensor->name, tensor->type, tensor->rank, dims);
+	bool is_index = array->type == DT_I32 || array->type == DT_I64;
+	for (int64_t i = 0; is_wild && is_index && i < array_count(array); i++) {
+		double far = i % 3 == 0 ? 0 : i % 3 == 1 ? FAR : -FAR;
+		double value = dtype_load_f64(array->type, array->data, i) + far;
+		dtype_store_f64(array->type, array->data, i, value);
+	}
+	return array;
 }
 
 /* ---- programs ---- */
@@ -156,6 +169,34 @@ typedef struct UnitJob {
 } UnitJob;
 
 static void
+try_side(void *side)
+{
+	evaluate_side(side);
+}
+
+/* Whether the side reports an index outside; another failure is one here. */
+static bool
+reports(Side *side)
+{
+	Failure failure;
+	if (try_run(try_side, side, &failure))
+		return false;
+	if (failure.kind != FAIL_INVALID)
+		fail_again(&failure);
+	return true;
+}
+
+static bool
+has_checks(const Program *p)
+{
+	bool is_found = false;
+	for (int i = 0; i < p->nstage; i++)
+		for (ExprWalk walk = stage_walk(p->stages[i]); expr_step(&walk);)
+			is_found |= walk.e->has_check;
+	return is_found;
+}
+
+static void
 compare_units(void *arg)
 {
 	const UnitJob *job = arg;
@@ -168,20 +209,24 @@ compare_units(void *arg)
 	                 {arena, job->after, &sizes, NULL, inputs, NULL, false}};
 	if (job->after->is_stored && !job->before->is_stored)
 		sides[1].layouts = unit_layouts(job->after, job->context);
-	for (int k = 0; k < p->ninput; k++)
-		inputs[k] = known && known[k]
-		                ? known[k]
-		                : made_up(arena, p->inputs[k], dims_at(arena, p->inputs[k], &sizes));
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < 2; s++)
 		choose_points(&sides[s], &sides[0]);
-		evaluate_side(&sides[s]);
-		if (!sides[s].is_done)
-			return;
+	for (int is_wild = has_checks(p); is_wild >= 0; is_wild--) {
+		for (int k = 0; k < p->ninput; k++)
+			inputs[k] = known && known[k] ? known[k]
+			                              : made_up(arena, p->inputs[k],
+			                                        dims_at(arena, p->inputs[k], &sizes), is_wild);
+		bool is_reported = reports(&sides[0]);
+		if (reports(&sides[1]) != is_reported)
+			fail_as(FAIL_BUG, NULL, "%s changed %s: indices outside are %s", job->context->running,
+			        job->before->name, is_reported ? "no longer reported" : "reported now");
+		if (is_reported)
+			continue;
+		for (int k = 0; k < p->noutput && sides[0].is_done && sides[1].is_done; k++)
+			if (p->outputs[k])
+				compare_points(job->context->running, job->before, p->outputs[k],
+				               sides[0].points[k], sides[1].points[k]);
 	}
-	for (int k = 0; k < p->noutput; k++)
-		if (p->outputs[k])
-			compare_points(job->context->running, job->before, p->outputs[k], sides[0].points[k],
-			               sides[1].points[k]);
 }
 
 /* What cannot be evaluated at these sizes is left out; a difference is a bug. */
@@ -205,9 +250,8 @@ verify_unit(PassContext *context, const ProgramUnit *before, const ProgramUnit *
 /* ---- loops ---- */
 
 typedef struct Trial {
-	const Kernel *kernel;
-	Binding sizes;
 	Array **args;
+	OutsideIndices reports;
 } Trial;
 
 /* Iterations of all loops; inf where an extent is not known before. */
@@ -228,14 +272,14 @@ iterations(const Stmt *list, const Binding *sizes)
 }
 
 static Trial
-trial_of(Arena *arena, const Kernel *kernel)
+run_trial(Arena *arena, const Kernel *kernel, const Binding *sizes, bool is_wild)
 {
-	Trial trial = {kernel, sizes_of(arena, kernel->ctx),
-	               NEW_N(arena, Array *, kernel->buffers.count + 1)};
+	Trial trial = {NEW_N(arena, Array *, kernel->buffers.count + 1), {.arena = arena}};
 	for (int i = 0; i < kernel->buffers.count; i++) {
 		const Tensor *tensor = &kernel->buffers.data[i]->tensor;
-		trial.args[i] = made_up(arena, tensor, dims_at(arena, tensor, &trial.sizes));
+		trial.args[i] = made_up(arena, tensor, dims_at(arena, tensor, sizes), is_wild);
 	}
+	kernel_eval_reporting(kernel, sizes, trial.args, &trial.reports);
 	return trial;
 }
 
@@ -277,16 +321,26 @@ static void
 compare_kernels(void *arg)
 {
 	const KernelJob *job = arg;
-	const Kernel *after = job->after;
-	Trial a = trial_of(job->arena, job->before), b = trial_of(job->arena, after);
-	if (iterations(job->before->body, &a.sizes) > ITERATIONS)
+	const Kernel *before = job->before, *after = job->after;
+	const char *pass = job->context->running;
+	Binding sizes = sizes_of(job->arena, before->ctx);
+	if (iterations(before->body, &sizes) > ITERATIONS)
 		return;
-	kernel_eval(a.kernel, &a.sizes, a.args);
-	kernel_eval(b.kernel, &b.sizes, b.args);
-	for (int i = 0; i < after->buffers.count; i++)
-		if (after->buffers.data[i]->is_output)
-			compare_arrays(job->context->running, after, a.args[i], b.args[i],
-			               after->buffers.data[i]->tensor.name);
+	bool has_checks = false;
+	for (StmtWalk walk = stmt_walk(job->arena, before->body); stmt_step(&walk);)
+		has_checks |= stmt_reports(walk.stmt);
+	for (int is_wild = 0; is_wild <= has_checks; is_wild++) {
+		Trial a = run_trial(job->arena, before, &sizes, is_wild);
+		Trial b = run_trial(job->arena, after, &sizes, is_wild);
+		if (!reports_equal(&a.reports, &b.reports))
+			fail_as(FAIL_BUG, &after->loc,
+			        "%s changed what kernel %s reports: %d indices outside, expected %d", pass,
+			        after->name, b.reports.list.count, a.reports.list.count);
+		for (int i = 0; i < after->buffers.count; i++)
+			if (after->buffers.data[i]->is_output)
+				compare_arrays(pass, after, a.args[i], b.args[i],
+				               after->buffers.data[i]->tensor.name);
+	}
 }
 
 void

@@ -3,7 +3,8 @@
  *     Y[n:1,c:C,p:P] = max(X[0,c,p] + B[c,0], 0.0)      =>   Y[c:C,p:P] = max(X[c,p] + B[c], 0.0)
  *
  * The storage is the same; loops of one iteration would only hide from the analyses which dims move
- * together. Symbolic extents stay, whatever they are bound to.
+ * together. Symbolic extents stay, whatever they are bound to, and so do the dims of tensors of
+ * which an index is checked: the index goes with its dim, and nothing would be reported.
  */
 #include "program/forms.h"
 #include "program/reindex.h"
@@ -47,6 +48,40 @@ squeeze_stage(void *self, const Stage *stage, NewStage *to)
 	to->nreduce = count - nloop;
 }
 
+static void
+fix(Squeezer *s, const Tensor *tensor)
+{
+	map_set_ptr(&s->fixed, tensor, (void *)(uintptr_t)tensor);
+}
+
+static bool
+checks(int rank, const Expr *const *index)
+{
+	bool is_found = false;
+	for (int d = 0; d < rank; d++)
+		is_found |= index[d]->has_check;
+	return is_found;
+}
+
+/* Tensors of which the stage checks an index keep their dims, and a scatter's result has those of
+ * what it starts from. */
+static void
+fix_checked(Squeezer *s, const Stage *stage)
+{
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
+		if (walk.e->op == EX_read && checks(walk.e->argc, walk.e->arg))
+			fix(s, walk.e->tensor);
+	if (stage->kind != STAGE_scatter)
+		return;
+	const Tensor *result = stage->results[0];
+	bool is_fixed = checks(result->rank, stage->target) || map_find_ptr(&s->fixed, result) ||
+	                map_find_ptr(&s->fixed, stage->init);
+	if (is_fixed) {
+		fix(s, result);
+		fix(s, stage->init);
+	}
+}
+
 Program *
 program_squeeze_dims(Arena *arena, const Program *p, const bool *fixed)
 {
@@ -54,11 +89,16 @@ program_squeeze_dims(Arena *arena, const Program *p, const bool *fixed)
 	for (int k = 0; fixed && k < p->ninput + p->noutput; k++) {
 		const Tensor *t = k < p->ninput ? p->inputs[k] : p->outputs[k - p->ninput];
 		if (t && fixed[k])
-			map_set_ptr(&s.fixed, t, (void *)(uintptr_t)t);
+			fix(&s, t);
 	}
 	for (int i = 0; i < p->nstage; i++)
 		if (p->stages[i]->scan)
 			return (Program *)(uintptr_t)p;
+	for (int count = -1; count != s.fixed.count;) { /* scatters behind each other */
+		count = s.fixed.count;
+		for (int i = 0; i < p->nstage; i++)
+			fix_checked(&s, p->stages[i]);
+	}
 	return program_reindex(&(Reindex){arena, p, squeeze_tensor, squeeze_stage, &s, false});
 }
 

@@ -29,6 +29,8 @@ const Expr *expr_replace_var(const Expr *e, const Var *var, const Expr *value);
 const Expr *expr_replace_vars(const Expr *e, const Map *values);
 /* The number of an element among those of the buffer. */
 const Expr *flat_index(ExprCtx *ctx, const Buffer *buffer, const Expr *const *index);
+/* Whether running the statement itself, not what it holds, may report an index outside. */
+bool stmt_reports(const Stmt *stmt);
 /* A let's variable lies where its value does. */
 void facts_let(Facts *facts, const Stmt *let);
 bool expr_uses_var(const Expr *e, const Var *var);

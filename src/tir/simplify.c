@@ -32,8 +32,9 @@ simplify_if(Simplifier *simplifier, Stmt *stmt)
 {
 	Facts *facts = simplifier->facts;
 	stmt->condition = simple(simplifier, stmt->condition);
-	bool is_true = facts_prove(facts, stmt->condition);
-	bool is_false = !is_true && facts_disprove(facts, stmt->condition);
+	bool reports = stmt_reports(stmt);
+	bool is_true = !reports && facts_prove(facts, stmt->condition);
+	bool is_false = !reports && !is_true && facts_disprove(facts, stmt->condition);
 	int mark = facts_mark(facts);
 	if (!is_false) {
 		facts_assume(facts, stmt->condition);
@@ -52,7 +53,7 @@ simplify_if(Simplifier *simplifier, Stmt *stmt)
 		stmt->body = stmt->other;
 		stmt->other = NULL;
 	}
-	return stmt->body ? stmt : NULL;
+	return stmt->body || reports ? stmt : NULL;
 }
 
 /* Whether the loop runs exactly once; a vector is kept, as what it stores may be vectors. */
@@ -71,7 +72,8 @@ simplify_for(Simplifier *simplifier, Stmt *stmt)
 	ExprCtx *ctx = simplifier->kernel->ctx;
 	stmt->lo = simple(simplifier, stmt->lo);
 	stmt->hi = simple(simplifier, stmt->hi);
-	if (facts_prove(facts, expr_le(ctx, stmt->hi, stmt->lo)))
+	bool reports = stmt_reports(stmt);
+	if (!reports && facts_prove(facts, expr_le(ctx, stmt->hi, stmt->lo)))
 		return NULL;
 	if (runs_once(simplifier, stmt)) {
 		stmt_substitute(simplifier->kernel, stmt->body, stmt->var, stmt->lo);
@@ -81,7 +83,7 @@ simplify_for(Simplifier *simplifier, Stmt *stmt)
 	facts_var(facts, stmt->var, stmt->lo, stmt->hi);
 	stmt->body = simplify_list(simplifier, stmt->body);
 	facts_release(facts, mark);
-	return stmt->body ? stmt : NULL;
+	return stmt->body || reports ? stmt : NULL;
 }
 
 void

@@ -241,6 +241,20 @@ stmt_rewrite_exprs(Kernel *kernel, Stmt *list, ExprRewrite replace, void *arg)
 		rewrite_stmt(kernel, walk.stmt, replace, arg);
 }
 
+bool
+stmt_reports(const Stmt *stmt)
+{
+	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
+	bool is_found = false;
+	for (size_t i = 0; i < countof(fields); i++)
+		is_found |= fields[i] && fields[i]->has_check;
+	for (int d = 0; stmt->index && d < stmt->buffer->tensor.rank; d++)
+		is_found |= stmt->index[d]->has_check;
+	for (int i = 0; stmt->args && i < stmt->warp_op->nargs; i++)
+		is_found |= stmt->args[i]->has_check;
+	return is_found;
+}
+
 typedef struct Redirecting {
 	Kernel *kernel;
 	Redirect *redirect;

@@ -185,6 +185,22 @@ void kernel_check_device(const Kernel *kernel, const Device *device);
  * barrier that some threads do not reach, and a race between threads, blocks or iterations. */
 void kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers);
 
+/* The indices outside that a kernel reported: each with its range once, in ascending order. */
+typedef struct OutsideIndex {
+	int64_t index, extent;
+} OutsideIndex;
+typedef struct OutsideIndices {
+	Arena *arena;
+	VEC(OutsideIndex) list;
+} OutsideIndices;
+
+/* The same, but an index outside is noted, and it goes on with one inside, as code does. Which are
+ * reported is what every loop transformation keeps, whatever the data; which one comes first is
+ * not, since workers race for that. */
+void kernel_eval_reporting(const Kernel *kernel, const Binding *binding, Array *const *buffers,
+                           OutsideIndices *reports);
+bool reports_equal(const OutsideIndices *a, const OutsideIndices *b);
+
 /* The statements of a list and those inside, each before what it holds:
  *
  *     for (StmtWalk walk = stmt_walk(arena, list); stmt_step(&walk);)

@@ -87,15 +87,22 @@ make_arrays(const Kernel *kernel, Array **arrays)
 	}
 }
 
-/* Evaluate with N = BATCH on fixed data; gives the last argument's elements. */
+/* Evaluate with N = BATCH on fixed data; gives the last argument's elements, and the indices outside
+ * that were reported, if anyone asks. */
 static inline Array *
-evaluated(const Kernel *kernel)
+evaluated_reporting(const Kernel *kernel, OutsideIndices *reports)
 {
 	Binding binding = batch_binding();
 	Array *arrays[MAX_BUFFERS] = {NULL};
 	make_arrays(kernel, arrays);
-	kernel_eval(kernel, &binding, arrays);
+	kernel_eval_reporting(kernel, &binding, arrays, reports);
 	return arrays[kernel->buffers.count - 1];
+}
+
+static inline Array *
+evaluated(const Kernel *kernel)
+{
+	return evaluated_reporting(kernel, NULL);
 }
 
 /* The text with another word in place of each of this one. */

@@ -1,6 +1,7 @@
 /* Moving scalars between loops keeps every bit: random loop programs, and those of the golden
  * tests, evaluated by the interpreter before and after each pass and all of them. An index out of
- * range fails there, so no read may leave its guard.
+ * range fails there, so no read may leave its guard. Where data are indices out of range, the same
+ * ones are reported before and after.
  *
  * MOTION_PROGRAMS says how many; .ci/run asks for 10,000.
  */
@@ -85,6 +86,15 @@ make_index(Making *m)
 	return most;
 }
 
+/* An index from data, below 64 where the data are. */
+static void
+make_indirect(Making *m, bool is_checked)
+{
+	say(m, "at(I[");
+	make_index(m);
+	say(m, "], 0..64, wrap%s)", is_checked ? ", check" : "");
+}
+
 static void
 make_test(Making *m, int depth)
 {
@@ -104,6 +114,9 @@ make_test(Making *m, int depth)
 		say(m, "A[");
 		make_index(m);
 		say(m, "] < 0.5");
+	} else if (kind == 2 && pick(m, 4) == 0) {
+		make_indirect(m, true);
+		say(m, " %s 30", compare[pick(m, 6)]);
 	} else if (kind == 1 && m->count > 0) {
 		int v = (int)pick(m, (unsigned)m->count);
 		say(m, "%s %s %d", m->var[v].name, compare[pick(m, 6)], (int)pick(m, 4));
@@ -148,9 +161,9 @@ make_number(Making *m, int depth)
 	} else if (kind == 3) {
 		make_guarded(m);
 	} else if (kind == 4) {
-		say(m, "A[at(I[");
-		make_index(m);
-		say(m, "], 0..64, wrap%s)]", pick(m, 2) ? ", check" : "");
+		say(m, "A[");
+		make_indirect(m, pick(m, 2));
+		say(m, "]");
 	} else if (kind == 5) {
 		say(m, "(");
 		make_test(m, 1);
@@ -223,6 +236,35 @@ make_bold_store(Making *m)
 		say(m, "Y[%sN] += max(E[%s], 1.0)\n", m->own, text);
 	}
 	m->depth--;
+	indent(m);
+	say(m, "}\n");
+}
+
+/* A loop that does nothing but under a condition, which may be the same for all its iterations; in
+ * front of it, or within, an index is reported whether it holds or not. */
+static void
+make_reporting_loop(Making *m)
+{
+	bool is_within = pick(m, 3) == 0;
+	indent(m);
+	say(m, "for z%d in %d {\n", m->names, (int)pick(m, 4));
+	indent(m);
+	say(m, "  let k%d = ", m->names);
+	if (is_within)
+		say(m, "i64(0)\n");
+	else
+		make_indirect(m, true);
+	say(m, "\n");
+	indent(m);
+	say(m, "  if (");
+	if (is_within) {
+		make_indirect(m, true);
+		say(m, " > 5 && ");
+	}
+	make_test(m, 1);
+	say(m, ")\n");
+	indent(m);
+	say(m, "    Y[%sN] += A[k%d]\n", m->own, m->names++);
 	indent(m);
 	say(m, "}\n");
 }
@@ -305,7 +347,11 @@ make_let(Making *m)
 	char name[8];
 	snprintf(name, sizeof name, "x%d", m->names);
 	say(m, "let %s = ", name);
-	int most = make_index(m);
+	int most = 63;
+	if (pick(m, 4))
+		most = make_index(m);
+	else
+		make_indirect(m, true);
 	add_var(m, "x", most);
 	say(m, "\n");
 }
@@ -326,6 +372,8 @@ make_list(Making *m, int depth)
 			make_let(m);
 		else if (kind == 2)
 			make_bold_store(m);
+		else if (kind == 1 && m->lane < 0)
+			make_reporting_loop(m);
 		else
 			make_store(m);
 	}
@@ -369,14 +417,16 @@ make_program(Arena *arena, uint64_t seed)
 typedef struct Results {
 	int count;
 	Array *arrays[MAX_BUFFERS];
+	OutsideIndices reports;
 } Results;
 
+/* From data that are indices, or from any; then what is outside is reported. */
 static Results
-evaluate(Arena *arena, const Kernel *kernel)
+evaluate(Arena *arena, const Kernel *kernel, bool is_wild)
 {
 	int64_t numbers[16], dims[8];
 	bool bound[16];
-	Results results = {.count = kernel->buffers.count};
+	Results results = {.count = kernel->buffers.count, .reports.arena = arena};
 	uint64_t seed = 5;
 	for (int i = 0; i < 16; i++) {
 		numbers[i] = SYMBOL;
@@ -390,10 +440,11 @@ evaluate(Arena *arena, const Kernel *kernel)
 		Array *array = results.arrays[i] = array_new(arena, tensor->type, tensor->rank, dims);
 		for (int64_t k = 0; k < array_count(array); k++)
 			dtype_store_f64(tensor->type, array->data, k,
-			                tensor->type == DT_I64 ? random_below(&seed, 64)
-			                                       : random_below(&seed, 1000) / 77.0 - 6);
+			                tensor->type != DT_I64 ? random_below(&seed, 1000) / 77.0 - 6
+			                : is_wild              ? random_below(&seed, 200) - 100.0
+			                                       : random_below(&seed, 64));
 	}
-	kernel_eval(kernel, &binding, results.arrays);
+	kernel_eval_reporting(kernel, &binding, results.arrays, is_wild ? &results.reports : NULL);
 	return results;
 }
 
@@ -419,6 +470,7 @@ typedef struct Job {
 } Job;
 
 static int changes[countof(passes)]; /* how often each has done something */
+static int reported;
 
 static void
 check_program(void *arg)
@@ -427,7 +479,10 @@ check_program(void *arg)
 	Arena *arena = job->arena;
 	Kernel *kernel = kernel_parse(arena, expr_ctx_new(arena), "program", job->text);
 	kernel_check(kernel);
-	Results expected = evaluate(arena, kernel);
+	Results expected[2];
+	for (int is_wild = 0; is_wild < 2; is_wild++)
+		expected[is_wild] = evaluate(arena, kernel, is_wild);
+	reported += expected[1].reports.list.count;
 	PassContext context = {.arena = arena, .config.arena = arena};
 	if (job->small)
 		map_set(&context.config, "LICM.small", (void *)"4");
@@ -436,10 +491,15 @@ check_program(void *arg)
 			changes[k] += passes[k](kernel, &context);
 	const char *after = text_of(arena, kernel);
 	kernel_check(kernel);
-	Results results = evaluate(arena, kernel);
-	for (int i = 0; i < results.count; i++)
-		ck_assert_msg(array_same_bytes(results.arrays[i], expected.arrays[i]),
-		              "passes %x:\n%.1500s\nhas become\n%.1500s", job->chosen, job->text, after);
+	for (int is_wild = 0; is_wild < 2; is_wild++) {
+		Results results = evaluate(arena, kernel, is_wild);
+		bool is_same = reports_equal(&results.reports, &expected[is_wild].reports);
+		for (int i = 0; i < results.count; i++)
+			is_same = is_same && array_same_bytes(results.arrays[i], expected[is_wild].arrays[i]);
+		ck_assert_msg(is_same, "passes %x, %d and %d reports:\n%.1500s\nhas become\n%.1500s",
+		              job->chosen, expected[is_wild].reports.list.count, results.reports.list.count,
+		              job->text, after);
+	}
 }
 
 static void
@@ -465,6 +525,7 @@ START_TEST(test_random)
 	}
 	for (size_t k = 0; k < countof(passes); k++)
 		ck_assert_int_gt(changes[k], 0);
+	ck_assert_int_gt(reported, 0);
 }
 END_TEST
 

@@ -3,6 +3,8 @@
  * Operands first, each distinct node once. The arms of a lazy operation are simplified under its
  * condition; that needs a memo of its own, because the same node may simplify further there, so
  * only conditions about indices open such a scope, and no more than a fixed number of them.
+ *
+ * A form that loses a check of an index is none, whatever is known of the value: 0*at(…) stays.
  */
 
 #include "expr/index/facts.h"
@@ -53,7 +55,7 @@ simplify_under(Simplifier *s, const Expr *condition, bool holds, const Expr *e)
 static const Expr *
 certain(Simplifier *s, const Expr *e)
 {
-	if (e->op == EX_const)
+	if (e->op == EX_const || e->has_check)
 		return e;
 	bool is_junction = e->op == EX_and || e->op == EX_or; /* its operands have been asked */
 	Certainty certainty = is_junction ? facts_say(s->facts, e) : facts_decide(s->facts, e);
@@ -70,7 +72,7 @@ simplify_junction(Simplifier *s, const Expr *e)
 	const Expr *b = simplify_under(s, a, is_and, e->arg[1]);
 	if (a->op == EX_const || b->op == EX_const || a == b)
 		return a == b ? a : expr_op(s->ctx, e->op, (const Expr *[]){a, b});
-	if (is_index_condition(b) && !b->has_read) {
+	if (is_index_condition(b) && !b->has_read && !a->has_check) {
 		int mark = facts_mark(s->facts);
 		facts_assume(s->facts, is_and ? b : expr_not(s->ctx, b));
 		bool is_implied = is_and ? facts_prove(s->facts, a) : facts_disprove(s->facts, a);
@@ -89,7 +91,7 @@ simplify_select(Simplifier *s, const Expr *e)
 		return simplify(s, e->arg[condition->value.u64 ? 1 : 2]);
 	const Expr *a = simplify_under(s, condition, true, e->arg[1]);
 	const Expr *b = simplify_under(s, condition, false, e->arg[2]);
-	return a == b ? a : expr_select(s->ctx, condition, a, b);
+	return a == b && !condition->has_check ? a : expr_select(s->ctx, condition, a, b);
 }
 
 static const Expr *
@@ -146,9 +148,11 @@ simplify_plain(Simplifier *s, const Expr *e)
 		args[i] = simplify(s, e->arg[i]);
 	if (e->op == EX_not)
 		return simplify_not(s, args[0]);
-	if (e->type == DT_I64 && e->op != EX_read)
-		return simplify_index(s, e, args);
 	const Expr *rebuilt = expr_with_args(s->ctx, e, args);
+	if (e->type == DT_I64 && e->op != EX_read) {
+		const Expr *index = simplify_index(s, e, args);
+		return expr_keeps_checks(rebuilt, index) ? index : rebuilt;
+	}
 	return e->type == DT_BOOL && e->op != EX_read ? certain(s, rebuilt) : rebuilt;
 }
 

@@ -141,11 +141,13 @@ derive_fields(Expr *e)
 {
 	e->has_read = e->op == EX_read;
 	e->has_var = e->op == EX_var;
+	e->has_check = e->op == EX_at && (e->flags & AT_CHECK);
 	if (e->op == EX_iter)
 		e->iters = UINT64_C(1) << (e->iter < 63 ? e->iter : 63);
 	for (int i = 0; i < e->argc; i++) {
 		e->has_read |= e->arg[i]->has_read;
 		e->has_var |= e->arg[i]->has_var;
+		e->has_check |= e->arg[i]->has_check;
 		e->iters |= e->arg[i]->iters;
 	}
 }

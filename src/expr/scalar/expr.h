@@ -52,12 +52,13 @@ enum { AT_WRAP = 1, AT_CHECK = 2 };
 enum { CAST_NOSAT = 1, CAST_ROUND_DOWN = 2, CAST_ROUND_NEAREST = 4 };
 
 struct Expr {
-	uint8_t op;           /* ExprOp */
-	uint8_t type;         /* DType of the result */
-	uint8_t flags;        /* AT_…, CAST_… */
-	uint8_t has_read : 1; /* some EX_read below (or is one): derived, for quick tests */
-	uint8_t has_var : 1;  /* the same of EX_var */
-	uint8_t is_sum : 1;   /* known to be an index sum over leaves in normal form (index/poly.h) */
+	uint8_t op;            /* ExprOp */
+	uint8_t type;          /* DType of the result */
+	uint8_t flags;         /* AT_…, CAST_… */
+	uint8_t has_read : 1;  /* some EX_read below (or is one): derived, for quick tests */
+	uint8_t has_var : 1;   /* the same of EX_var */
+	uint8_t has_check : 1; /* the same of EX_at with AT_CHECK: evaluating it may report an index */
+	uint8_t is_sum : 1;    /* known to be an index sum over leaves in normal form (index/poly.h) */
 	int argc;
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
 	ExprCtx *ctx;   /* owner */
@@ -227,6 +228,8 @@ void expr_walk_add(ExprWalk *walk, const Expr *e);
 bool expr_uses_iter(const Expr *e, int position);
 bool expr_reads(const Expr *e, const Tensor *tensor);
 const Expr *expr_without_casts(const Expr *e); /* what the casts around it are applied to */
+/* Whether each check in `from` stands in `to`, too: a form without it reports less. */
+bool expr_keeps_checks(const Expr *from, const Expr *to);
 
 /* Copy into another ctx; tensors, symbols and variables are mapped by name through `map` (PtrMap
  * from old tensor/var to new), symbols by name. */

@@ -203,6 +203,25 @@ expr_without_casts(const Expr *e)
 	return e;
 }
 
+static bool
+holds(const Expr *e, const Expr *node)
+{
+	bool is_found = false;
+	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
+		is_found |= walk.e == node;
+	return is_found;
+}
+
+bool
+expr_keeps_checks(const Expr *from, const Expr *to)
+{
+	bool keeps = true;
+	for (ExprWalk walk = expr_walk(from->has_check && to != from ? from : NULL); expr_step(&walk);)
+		if (walk.e->op == EX_at && (walk.e->flags & AT_CHECK))
+			keeps = keeps && to->has_check && holds(to, walk.e);
+	return keeps;
+}
+
 bool
 expr_uses_iter(const Expr *e, int position)
 {

@@ -226,6 +226,26 @@ compile_list(Machine *m, const Stmt *list)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static void
+report(const Machine *m, int64_t index, int64_t extent)
+{
+	OutsideIndices *reports = m->reports;
+	if (!reports)
+		machine_fail(m, FAIL_INVALID, "index %lld is outside 0..%lld", (long long)index,
+		             (long long)extent);
+	int at = 0, count = reports->list.count;
+	OutsideIndex *list = reports->list.data, new = {index, extent};
+	while (at < count &&
+	       (list[at].index < index || (list[at].index == index && list[at].extent < extent)))
+		at++;
+	if (at < count && list[at].index == index && list[at].extent == extent)
+		return;
+	vec_push(reports->arena, &reports->list, new);
+	list = reports->list.data;
+	memmove(list + at + 1, list + at, (size_t)(count - at) * sizeof *list);
+	list[at] = new;
+}
+
 static int64_t
 checked_index(const Machine *m, int64_t index, int64_t extent, int flags)
 {
@@ -233,8 +253,7 @@ checked_index(const Machine *m, int64_t index, int64_t extent, int flags)
 	if (wrapped >= 0 && wrapped < extent)
 		return wrapped;
 	if (flags & AT_CHECK)
-		machine_fail(m, FAIL_INVALID, "index %lld is outside 0..%lld", (long long)index,
-		             (long long)extent);
+		report(m, index, extent);
 	return wrapped < 0 || extent == 0 ? 0 : extent - 1;
 }
 

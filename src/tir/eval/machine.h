@@ -87,10 +87,11 @@ typedef struct Machine {
 	const Kernel *kernel;
 	Arena *arena;
 	const Binding *binding;
-	Map storages;      /* Tensor to Storage */
-	Map vars;          /* Var to slot + 1 */
-	VEC(Scalar) slots; /* as each thread finds them */
-	VEC(Known) known;  /* nodes computed so far in the program being compiled: a stack of scopes */
+	OutsideIndices *reports; /* of indices outside; NULL: they fail */
+	Map storages;            /* Tensor to Storage */
+	Map vars;                /* Var to slot + 1 */
+	VEC(Scalar) slots;       /* as each thread finds them */
+	VEC(Known) known; /* nodes computed so far in the program being compiled: a stack of scopes */
 
 	int64_t extent[AXES], block[THREAD_AXIS];
 	int count; /* threads of a block */

@@ -13,6 +13,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void
 machine_fail(const Machine *m, FailKind kind, const char *format, ...)
@@ -246,10 +247,11 @@ run_grid(Machine *m, const Code *body)
 }
 
 void
-kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
+kernel_eval_reporting(const Kernel *kernel, const Binding *binding, Array *const *buffers,
+                      OutsideIndices *reports)
 {
 	Arena *arena = arena_new_in(kernel->arena, "interpreting a kernel");
-	Machine m = {.kernel = kernel, .arena = arena, .binding = binding};
+	Machine m = {.kernel = kernel, .arena = arena, .binding = binding, .reports = reports};
 	m.storages.arena = m.vars.arena = arena;
 	new_slot(&m); /* slot 0: of statements without a condition */
 	find_extents(&m);
@@ -258,4 +260,18 @@ kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
 	make_threads(&m);
 	run_grid(&m, body);
 	arena_reset(arena);
+}
+
+void
+kernel_eval(const Kernel *kernel, const Binding *binding, Array *const *buffers)
+{
+	kernel_eval_reporting(kernel, binding, buffers, NULL);
+}
+
+bool
+reports_equal(const OutsideIndices *a, const OutsideIndices *b)
+{
+	size_t size = (size_t)a->list.count * sizeof *a->list.data;
+	return a->list.count == b->list.count &&
+	       (size == 0 || memcmp(a->list.data, b->list.data, size) == 0);
 }

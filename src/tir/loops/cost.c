@@ -83,13 +83,11 @@ trait_of(Traits *traits, const Expr *e)
 	trait = NEW(traits->arena, Trait);
 	trait->cost = traits->by_halide ? halide_cost(e) : own_cost(e);
 	trait->is_unsafe = e->op == EX_read || (is_division(e) && !expr_is_const(e->arg[1]));
-	trait->has_effect =
-		(e->op == EX_at && (e->flags & AT_CHECK)) || (e->op == EX_read && traits->by_halide);
+	trait->has_effect = e->has_check || (e->has_read && traits->by_halide);
 	for (int i = 0; i < e->argc; i++) {
 		const Trait *its = trait_of(traits, e->arg[i]);
 		trait->cost += its->cost;
 		trait->is_unsafe |= its->is_unsafe;
-		trait->has_effect |= its->has_effect;
 	}
 	trait->cost = trait->cost < COST_MOST ? trait->cost : COST_MOST;
 	map_set_ptr(&traits->known, e, trait);

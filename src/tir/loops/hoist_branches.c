@@ -8,12 +8,13 @@
  *                                                   acc += …
  *
  * So whole loops are left out, where moving the condition as a value would only ask it sooner. It
- * goes on to the loops around. Conjuncts that read stay, and so do those behind them; loops bound
- * to workers, blocks or threads nest perfectly and are left by nothing. An else costs a second
- * loop over its own part, and is taken along where the whole condition leaves.
+ * goes on to the loops around. Conjuncts that read stay, and so do those behind them, and those
+ * behind what reports an index; loops bound to workers, blocks or threads nest perfectly and are
+ * left by nothing. An else costs a second loop over its own part, and is taken along where the
+ * whole condition leaves.
  *
  * needs    Normalize, whose conjuncts stand in the order in which they change
- * keeps    values
+ * keeps    values, reports
  * setting  HoistBranches.whole=1: a condition leaves as a whole or not at all, to compare with
  */
 #include "tir/loops/loops.h"
@@ -44,19 +45,21 @@ split_condition(Hoisting *h, const Expr *e, Parts *parts)
 		split_condition(h, e->arg[1], parts);
 		return;
 	}
-	parts->is_stopped |= trait_of(&h->traits, e)->is_unsafe || trait_of(&h->traits, e)->has_effect;
+	parts->is_stopped |= trait_of(&h->traits, e)->is_unsafe || e->has_check;
 	if (!parts->is_stopped && ranks_of(&h->ranks, e) < h->ranks.depth)
 		parts->outside = expr_both(ctx, parts->outside, e);
 	else
 		parts->inside = expr_both(ctx, parts->inside, e);
 }
 
+/* The if that is all that a loop does; lets without it may go with it where they report nothing. */
 static Stmt *
-behind_lets(Stmt *list)
+only_test(const Stmt *loop)
 {
-	while (list && list->kind == STMT_LET)
+	Stmt *list = loop_is_bound(loop) || stmt_reports(loop) ? NULL : loop->body;
+	while (list && list->kind == STMT_LET && !stmt_reports(list))
 		list = list->next;
-	return list;
+	return list && list->kind == STMT_IF && !list->next ? list : NULL;
 }
 
 /* The loop, or the if around it. */
@@ -64,8 +67,8 @@ static Stmt *
 hoist(Hoisting *h, Stmt *loop)
 {
 	Parts parts = {0};
-	Stmt *test = loop_is_bound(loop) ? NULL : behind_lets(loop->body);
-	if (!test || test->kind != STMT_IF || test->next)
+	Stmt *test = only_test(loop);
+	if (!test)
 		return loop;
 	split_condition(h, test->condition, &parts);
 	bool is_parted = parts.inside && (test->other || h->is_whole);

@@ -13,8 +13,8 @@
  * stand alone on a side: it is made in lanes as narrow as those of the loop, once.
  *
  * Operands of && || min max and the like are ordered by rank, too, and those of one rank joined
- * first. What may not run where it did not (reads, divisions by what varies) keeps its place among
- * those of && and ||. Selects with an arm in common become one, and so do ifs with one condition.
+ * first. What may not run where it did not (reads, divisions by what varies, checks) keeps its
+ * place among those of && and ||. Selects with an arm in common become one, and so do ifs with one condition.
  * Sums of floats are left alone: their order is their result.
  *
  * needs    flat kernels
@@ -274,7 +274,7 @@ sort_operands(Normalizer *n, bool is_lazy, Operands *list)
 	int barriers = 0;
 	for (int i = 0; i < list->count; i++) {
 		const Expr *e = list->data[i];
-		bool is_barrier = is_lazy && trait_of(&n->traits, e)->is_unsafe;
+		bool is_barrier = is_lazy && (trait_of(&n->traits, e)->is_unsafe || e->has_check);
 		barriers += is_barrier;
 		sorted[i] = (Ranked){e, barriers, is_barrier ? 0 : ranks_of(&n->ranks, e), i};
 		barriers += is_barrier;
@@ -322,7 +322,7 @@ collapse_select(Normalizer *n, const Expr *e)
 	ExprCtx *ctx = n->ctx;
 	while (e->op == EX_select) {
 		const Expr *c = e->arg[0], *yes = e->arg[1], *no = e->arg[2], *both, *other;
-		if (yes == no && !trait_of(&n->traits, c)->has_effect)
+		if (yes == no && !c->has_check)
 			return yes;
 		if (yes->op == EX_select && (yes->arg[2] == no || yes->arg[1] == no)) {
 			bool is_other = yes->arg[2] == no;
@@ -371,6 +371,8 @@ normalize(Normalizer *n, const Expr *e)
 	if (!e || e->argc == 0)
 		return e;
 	const Expr *result = order_chain(n, expr_rewrite(n->ctx, e, normalize_node, n));
+	if (!expr_keeps_checks(e, result)) /* equal ones have met in a sum */
+		return e;
 	n->changed |= result != e;
 	return result;
 }

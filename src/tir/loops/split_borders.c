@@ -198,13 +198,13 @@ static void
 distribute(Borders *borders, const Stmt *loop, const Expr *e, Bounds *bounds)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
-	if (e->op == EX_and && !e->has_read) {
+	if (e->op == EX_and && !e->has_read && !e->has_check) {
 		distribute(borders, loop, e->arg[0], bounds);
 		distribute(borders, loop, e->arg[1], bounds);
 		return;
 	}
 	const Expr *gap = not_negative(ctx, e);
-	if (e->has_read || lanes_differ(&borders->lanes, e))
+	if (e->has_read || e->has_check || lanes_differ(&borders->lanes, e))
 		bounds->kept = expr_both(ctx, bounds->kept, e);
 	else if (!expr_uses_var(e, loop->var))
 		bounds->outer = expr_both(ctx, bounds->outer, e);
@@ -245,12 +245,23 @@ bound_loop(Borders *borders, Stmt *loop)
 
 /* ---- the inside of an image ------------------------------------------------------------------ */
 
+/* A test may part the threads of a block, and a barrier is one place that all of them reach. */
+static bool
+holds_barrier(const Borders *borders, Stmt *list)
+{
+	bool is_found = false;
+	for (StmtWalk walk = stmt_walk(borders->arena, list); stmt_step(&walk);)
+		is_found |= walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_WARP_OP;
+	return is_found;
+}
+
 /* if (nothing is narrowed) { a copy of the loop } else { the loop }. */
 static void
 split_inside(Borders *borders, Stmt *loop)
 {
 	ExprCtx *ctx = borders->kernel->ctx;
-	if (borders->gaps.count == 0 || borders->gaps.count > MAX_TESTS)
+	if (borders->gaps.count == 0 || borders->gaps.count > MAX_TESTS ||
+	    holds_barrier(borders, loop->body))
 		return;
 	const Expr *test = NULL;
 	for (int i = 0; i < borders->gaps.count; i++)

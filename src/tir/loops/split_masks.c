@@ -31,7 +31,7 @@ typedef struct Masks {
 static void
 split_condition(const Masks *masks, const Expr *e, const Expr **same, const Expr **different)
 {
-	if (e->op == EX_and && !e->has_read) {
+	if (e->op == EX_and && !e->has_read && !e->has_check) {
 		split_condition(masks, e->arg[0], same, different);
 		split_condition(masks, e->arg[1], same, different);
 		return;

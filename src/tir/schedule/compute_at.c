@@ -65,18 +65,6 @@ find_producer(const Scheduling *s, Stmt *alloc)
 	return found;
 }
 
-/* Whether it may report an index that is out of range: it would be another one, or none. */
-static bool
-may_report(const Stmt *stmt)
-{
-	bool is_found = false;
-	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
-	for (size_t i = 0; i < countof(fields); i++)
-		for (ExprWalk walk = expr_walk(fields[i]); expr_step(&walk);)
-			is_found |= walk.e->op == EX_at && (walk.e->flags & AT_CHECK);
-	return is_found;
-}
-
 /* Refuses unless the producer, moved behind what stands in `rest`, does what it did. */
 static void
 check_movable(const Scheduling *s, const AccessVec *made, const AccessVec *rest,
@@ -167,7 +155,7 @@ primitive_compute_at(Scheduling *s)
 	check_movable(s, &in_made, &in_rest, tensor);
 	bool has_checks = false;
 	for (StmtWalk walk = stmt_walk(s->kernel->arena, made); stmt_step(&walk);)
-		has_checks |= may_report(walk.stmt);
+		has_checks |= stmt_reports(walk.stmt); /* another index, or none */
 	if (has_checks)
 		refuse_step(s, "what computes %s checks indices", name);
 	int reads = count_accesses(&in_loop, tensor, false);

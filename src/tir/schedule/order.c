@@ -157,6 +157,8 @@ primitive_unswitch(Scheduling *s)
 		refuse_step(s, "the condition depends on it");
 	if (test->condition->has_read)
 		refuse_step(s, "the condition reads memory");
+	if (stmt_reports(test) || stmt_reports(loop))
+		refuse_step(s, "the condition or the loop's bounds check indices");
 	const Expr *condition = test->condition;
 	Stmt *next = loop->next;
 	*test = (Stmt){.kind = STMT_FOR,
