@@ -143,19 +143,21 @@ $(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test: all $(BUILD)/bench-licm $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
-	@BUILD=$(BUILD) tools/test $(UNIT)
+	@BUILD=$(BUILD) tools/test $(filter-out $(WITHOUT:%=$(BUILD)/test/%),$(UNIT))
 
 unit: $(UNIT)
 	@BUILD=$(BUILD) tools/test -u $(UNIT)
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+# WITHOUT: what it runs is compiled by the C compiler, not instrumented (so tests/common, plain_only).
 # Without intercept_tls_get_addr=0, LeakSanitizer of gcc 12 takes a thread-local block of a loaded
 # library (oneDNN's) that lies 16 bytes into a page for one of glibc 2.19, follows a pointer that is
 # none, and dies of it.
 asan:
 	@ASAN_OPTIONS=intercept_tls_get_addr=0 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test
+	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" \
+	        WITHOUT=codegen_cuda_ops test
 
 # Races, with gcc's ThreadSanitizer: the runtime's own tests, and models at several numbers of threads,
 # whose programs end with an error where it says something. Kernels themselves are not watched.

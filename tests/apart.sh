@@ -1,14 +1,19 @@
 #!/bin/sh
-# A device with memory of its own: every model of the zoo, and the ONNX backend cases, on the test
-# backend, where a copy that is missing from a plan ends the run. The same kernels and choices as on
+# usage: tests/apart.sh [-a | MODEL...]
+#
+# A device with memory of its own: models of the zoo, and the ONNX backend cases, on the test backend, where a copy that is missing from a plan ends the run. The same kernels and choices as on
 # the CPU give the same bits, step by step and from the second run on, which is recorded and replayed.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 
 "$tw" list devices | grep -q '^test:[^ ]* *\(native\|runs\)' || { echo "no device runs here"; exit 77; }
 
+# -a: all models but those that take longest.
 # shellcheck disable=SC2046  # names without blanks
-[ $# -gt 0 ] || set -- $("$zoo" list | awk '$1 !~ "^(bert-base|gcn|longformer)$" { print $1 }')
+case $1 in
+-a) set -- $("$zoo" list | awk '$1 !~ "^(gcn|longformer)$" { print $1 }') ;;
+"") set -- squeezenet dcgan bert-tiny longformer-tiny ;;
+esac
 for model; do
 	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	: >"$tmp/none" # a model for which nothing was chosen has no choices
@@ -28,6 +33,7 @@ for model; do
 done
 
 # Loops, branches, host operators, texts: the cases have them all.
+case $BUILD in */asan) ONNX_TESTDATA= ;; esac # tests/backend.sh has been through them
 if [ -n "$ONNX_TESTDATA" ]; then
 	"$tw" test-onnx -q --target test:native "$ONNX_TESTDATA" >"$tmp/cases" 2>&1 && pass ||
 		lose "backend cases: $(grep '^FAIL' "$tmp/cases")"

@@ -6,6 +6,7 @@
 # processes may write at once; a terminal shows how far it is.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
+plain_only choices
 cd "$tmp" || exit 1
 
 cat >m.txt <<'END'

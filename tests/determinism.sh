@@ -6,6 +6,7 @@
 # so the C compiler runs twice. Models: one of the zoo's (-a: all but the two large ones), and the
 # graphs of the golden tests that compile: every fifth (-a: all).
 . tests/common
+plain_only bytes
 
 # compile_here LEVEL FILE OPTION...    in $tmp, into first.twb
 compile_here() {

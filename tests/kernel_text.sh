@@ -4,6 +4,7 @@
 # lines for each line of its loops, and 25, and no sum that a loop has been left by stands there twice.
 # shellcheck disable=SC2015,SC2016  # pass cannot fail; programs of awk
 . tests/common
+plain_only texts
 about="kernel_text "
 
 # check NAME LINES KERNEL: the file has at most so many lines, and no function that nobody calls

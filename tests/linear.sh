@@ -6,6 +6,7 @@
 # times. With -a programs of up to 100,000 nodes, else of an eighth of that; a condition in one piece
 # has the 10,000 operations that a text may.
 . tests/common
+plain_only counts
 BUILD=${BUILD:-build}
 valgrind --tool=none "$BUILD/tilewright" --version >/dev/null 2>&1 ||
 	{ echo "skipped: no valgrind, or none for this build"; exit 77; }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The man page names every verb, option and list that the program has, and nothing else.
 . tests/common
+plain_only texts
 
 # check WHAT: the two lists are equal
 check() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: tests/memory.sh [MODEL...]    peak memory of compiling, at most 2 x the model + 200 MB
+# usage: tests/memory.sh [-a | MODEL...]    peak memory of compiling, at most 2 x the model + 200 MB
 #
 # Each process, the compiler's and the C compiler's, gets no more private memory than that (ulimit -d
 # counts what is writable and no file's, touched or not), so the answer depends on no timing. What the
@@ -12,7 +12,10 @@ nm "$tw" 2>/dev/null | grep -q __asan_init && { echo "memory is AddressSanitizer
 # An empty cache: what it holds would spare running the C compiler.
 export XDG_CACHE_HOME="$tmp/cache"
 
-[ $# -gt 0 ] || set -- resnet50 vgg11
+case $1 in
+-a) set -- resnet50 vgg11 ;;
+"") set -- mobilenetv2 ;;
+esac
 for model; do
 	"$zoo" "$model" -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	bytes=$(wc -c <"$tmp/m.onnx")

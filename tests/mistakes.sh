@@ -11,6 +11,7 @@
 # there are would depend on times. Models: graphs beside the table, and programs of the zoo.
 # Rows with `units` are found when one of these tests fails.
 . tests/common
+plain_only texts
 about="mistakes: "
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}

@@ -4,7 +4,7 @@
 # Each model is compiled at -O0, -O1 and -O3 and run at the shapes of tests/model/NAME.ref, all from
 # one bundle. Outputs must be within 1e-4 of the largest element of what ONNX Runtime gave, and of
 # each other. That the test is not blind: with any weight tensor made half as large again (three of
-# them the whole way, with -a each one at -O0), the output must be away by more than 2e-4.
+# them at -O1, with -a each one at -O0), the output must be away by more than 2e-4.
 #
 # Without -a only models that take seconds. tests/model/main.c says how a .ref is made.
 # shellcheck disable=SC2012  # our own file names
@@ -12,7 +12,7 @@
 about="model "
 model=${BUILD:-build}/test/model
 [ -x "$model" ] || { echo "there is no $model"; exit 1; }
-FAST="bert-tiny longformer-tiny fsrcnn dcgan squeezenet mobilenetv2 resnet18 light_squeezenet light_shufflenet"
+FAST="bert-tiny longformer-tiny fsrcnn dcgan squeezenet light_shufflenet"
 SOME=3
 case $BUILD in */asan) FAST="bert-tiny" ;; esac # sanitizers make the compiler slow
 
@@ -87,7 +87,7 @@ perturb_weights() { # perturb_weights NAME
 	k=$((step > 1 ? step / 2 : 0)) least=inf
 	while [ $k -lt "$count" ]; do
 		weight=$("$model" perturb "$tmp/m.onnx" $k "$tmp/p.onnx" 2>"$tmp/err")
-		compile_and_run 3 "$tmp/p.onnx" "$tmp/perturbed" "$shape"
+		compile_and_run 1 "$tmp/p.onnx" "$tmp/perturbed" "$shape"
 		move=$("$model" compare "$ref" "$shape" "$tmp/perturbed.$shape" 2>"$tmp/err")
 		check '>' "$move" 2e-4 "$1 with weight $k ($weight) perturbed"
 		least=$(awk -v a="$least" -v b="$move" 'BEGIN { print (a == "inf" || b < a) ? b : a }')

@@ -4,6 +4,7 @@
 # LICM.weigh=0 compares the two codes of each kernel; the choice is recorded, can be taken from a
 # record, and given otherwise.
 . tests/common
+plain_only choices
 cd "$tmp" || exit 1
 
 # holds WORDS COMMAND...

@@ -4,6 +4,7 @@
 # At -O3 a search makes products of sums over windows where that is measured to be faster; at -O2
 # what the library has no kernel for stays loops.
 . tests/common
+plain_only choices
 cd "$tmp" || exit 1
 
 # steps EXPECTED FILE: what steps the model has, of a library and our own

@@ -2,6 +2,7 @@
 # All of the lesson in docs/schedules.md: its files are written as it says, its commands run. Each bundle
 # is proved, and at small sizes the interpreter compares the loops before and behind the script.
 . tests/common
+plain_only texts
 
 tests/lesson docs/schedules.md "$tmp"
 cd "$tmp" || exit 1

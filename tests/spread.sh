@@ -5,6 +5,7 @@
 # single operators, behind which models/weights.c expects the variance of what was normalised, up to
 # 3, where it is one.
 . tests/common
+plain_only numbers
 about="spread "
 model=${BUILD:-build}/test/model
 [ -x "$model" ] || { echo "there is no $model"; exit 1; }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The project's own tools: the golden runner and lint must see what is wrong, and only that.
 . tests/common
+plain_only tools
 
 # check NAME EXPECTED ACTUAL
 check() {
@@ -238,5 +239,47 @@ src/passes/names.c:2: there is no src/gone
 src/passes/names.c:4: there is no once()
 src/passes/names.c:4: there is no not()' \
 	"$(find . -type f | awk -f "$tools/names.awk" - src/passes/names.c src/base/words.c)"
+
+# The runner of all tests: what fails is counted, shown and its exit code.
+runner() { # NAME SUMMARY OPTION...: entries on standard input
+	name=$1 summary=$2
+	shift 2
+	sh "$tools/test" "$@" >"$tmp/said" 2>&1
+	code=$?
+	check "$name" "$summary" "exit code $code: $(tail -n 1 "$tmp/said")"
+}
+runner "commands that pass" "exit code 0: 4 passed, 0 failed, 1 skipped" -c <<'END'
+# a comment
+true
+
+exit 77
+echo 3 passed, 0 failed, 0 skipped
+END
+runner "a command that fails" "exit code 1: 1 passed, 1 failed, 0 skipped" -c <<'END'
+echo bad; exit 3
+true
+END
+check "what fails is shown" "FAIL echo bad; exit 3
+bad" "$(head -n 2 "$tmp/said")"
+runner "a command that says that it failed" "exit code 1: 2 passed, 1 failed, 0 skipped" -c <<'END'
+echo 2 passed, 1 failed, 0 skipped
+END
+runner "a command that fails behind what it says" "exit code 1: 2 passed, 1 failed, 0 skipped" -c <<'END'
+echo 2 passed, 0 failed, 0 skipped; exit 1
+END
+runner "a command that dies" "exit code 1: 0 passed, 1 failed, 0 skipped" -c <<'END'
+kill -9 $$
+END
+for unit in "echo 100%: Checks: 2, Failures: 0, Errors: 0" "echo 50%: Checks: 2, Failures: 1, Errors: 0; exit 1" \
+	"echo 100%: Checks: 2, Failures: 0, Errors: 0; exit 1" "kill -9 \$\$"; do
+	n=$((n + 1))
+	printf '#!/bin/sh\n%s\n' "$unit" >"$tmp/unit$n"
+	chmod +x "$tmp/unit$n"
+done
+runner "a unit test that passes" "exit code 0: 2 passed, 0 failed, 0 skipped" -u "$tmp/unit1" </dev/null
+runner "a unit test that fails" "exit code 1: 3 passed, 1 failed, 0 skipped" -u "$tmp/unit1" "$tmp/unit2" </dev/null
+runner "a unit test that leaks" "exit code 1: 1 passed, 1 failed, 0 skipped" -u "$tmp/unit3" </dev/null
+runner "a unit test that dies" "exit code 1: 0 passed, 1 failed, 0 skipped" -u "$tmp/unit4" </dev/null
+runner "a unit test that is not there" "exit code 1: 0 passed, 1 failed, 0 skipped" -u "$tmp/none" </dev/null
 
 finish
