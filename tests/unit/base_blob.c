@@ -71,6 +71,16 @@ count_files(const char *folder)
 	return count - 2; /* . and .. */
 }
 
+/* Check notes each assertion in a file: one for all bytes. */
+static bool
+holds_only(const unsigned char *bytes, size_t size, unsigned char value)
+{
+	bool is_so = true;
+	for (size_t k = 0; k < size; k++)
+		is_so = is_so && bytes[k] == value;
+	return is_so;
+}
+
 static void
 check_spill(const char *folder)
 {
@@ -80,13 +90,11 @@ check_spill(const char *folder)
 		blocks[i] = spill_alloc((void *)(uintptr_t)folder, sizes[i], 64);
 		ck_assert_ptr_nonnull(blocks[i]);
 		ck_assert_uint_eq((uintptr_t)blocks[i] % 64, 0);
-		for (size_t k = 0; k < sizes[i]; k++)
-			ck_assert(blocks[i][k] == 0);
+		ck_assert(holds_only(blocks[i], sizes[i], 0));
 		memset(blocks[i], (int)i + 1, sizes[i]);
 	}
 	for (size_t i = 0; i < countof(sizes); i++) {
-		for (size_t k = 0; k < sizes[i]; k++)
-			ck_assert(blocks[i][k] == i + 1);
+		ck_assert(holds_only(blocks[i], sizes[i], (unsigned char)(i + 1)));
 		spill_release(NULL, blocks[i], sizes[i]);
 	}
 	spill_release(NULL, NULL, 1 << 20);
