@@ -66,10 +66,11 @@ class Cost:
     megabytes: float = 0.0
 
 
-def spawn(command):
+def spawn(command, cache=None):
     """Run a command: its exit code (None: it took too long), what it printed, and what it cost."""
+    world = {**os.environ, "XDG_CACHE_HOME": str(cache)} if cache else None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
+        child = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True, env=world)
         late = threading.Event()
         timer = threading.Timer(TIMEOUT, lambda: (late.set(), os.killpg(child.pid, signal.SIGKILL)))
         timer.start()
@@ -85,9 +86,9 @@ def spawn(command):
     return code, *texts, cost
 
 
-def tilewright(tool, verb, *words, cost=None):
+def tilewright(tool, verb, *words, cost=None, cache=None):
     """Run a verb; its exit code decides between refused, a bug of ours and a crash."""
-    code, out, err, spent = spawn([str(tool), verb, "-q", *map(str, words)])
+    code, out, err, spent = spawn([str(tool), verb, "-q", *map(str, words)], cache)
     if cost:
         cost.seconds, cost.megabytes = spent.seconds, spent.megabytes
     if code is None:
@@ -235,17 +236,17 @@ class Case:
             names, expected, excuse = self.sizes_that_run(excuse)
         with tempfile.TemporaryDirectory(prefix="models-real-") as folder:
             bundle = self.folder / "model.twb"
-            self.compile(bundle)
+            self.compile(bundle, Path(folder) / "cache")
             seen = self.run_bundle(bundle, names, Path(folder))
             self.judge("error", seen, expected, excuse)
             self.compare_optimised(Path(folder), names, expected, excuse)
 
-    def compile(self, bundle):
-        """What checking and compiling cost, and what is proved of the bundle."""
+    def compile(self, bundle, cache):
+        """What checking and compiling cost with nothing kept from before, and what is proved."""
         cost = Cost()
         for verb, words in (("check", []), ("compile", ["--json", "-o", bundle])):
             try:
-                said = tilewright(self.tool, verb, self.onnx, *words, cost=cost)
+                said = tilewright(self.tool, verb, self.onnx, *words, cost=cost, cache=cache)
             finally:
                 self.row[f"{verb}_s"] = cost.seconds
                 self.row["mb"] = max(self.row.get("mb", 0), cost.megabytes)

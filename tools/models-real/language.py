@@ -392,8 +392,8 @@ ROWS = [
         "longformer",
         "LongformerModel",
         "LongformerConfig",
-        dict(LONG, num_hidden_layers=12, attention_window=[8] * 12, onnx_export=True),
-        tokens() + [Input("global_attention_mask", ("batch", "sequence"), "mask")],
+        dict(LONG, num_hidden_layers=12, attention_window=[8] * 12),
+        tokens(),
         sizes={"sequence": (24, 40)},
     ),
     transformer(
