@@ -2,6 +2,7 @@
 # Every verb, at every level, with every option that the program says it has: none ends by a signal
 # or as a bug of ours, and what nobody knows is refused in a sentence. Verbs, options, the form of
 # their arguments, passes and settings are read from the program, so that new ones are tried, too.
+# shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 cd "$tmp" || exit 1
 mkdir cases empty
@@ -70,6 +71,15 @@ refused() {
 	fi
 }
 
+# says SENTENCE ARGUMENTS: it is refused so.
+says() {
+	sentence=$1
+	shift
+	refused "$@"
+	grep -qF -- "$sentence" err && pass && return
+	lose "$*: not '$sentence': $(cat err)"
+}
+
 # What nobody knows, in the form of an argument.
 wrong() {
 	case $1 in
@@ -133,14 +143,19 @@ while read -r setting form; do
 	esac
 done <all_settings
 
+# Times and sizes for people.
+"$tw" run m.twb >out && grep -q "^median run  *[1-9][0-9.]* us$" out && pass || lose "run says $(cat out)"
+"$tw" bench --rounds 3 --json m.twb m.twb >out && grep -q '"verdict":.*"[a-z ]*",$' out &&
+	grep -q '"lower_quartile_ms":' out && grep -q '"noise":' out && pass || lose "bench says $(cat out)"
+printf 'graph g(%%x: f32[2]) -> %%y { %%y = Relu(%%x) }\n' >other.txt
+says "the subjects have different inputs" bench m.twb other.txt
+"$tw" compile --json m.onnx -o sized.twb >out
+awk -v size="$(wc -c <sized.twb)" '
+	/_bytes/ { gsub(/[",]/, ""); bytes[$1] = $2 }
+	END { exit !(bytes["code_bytes:"] > 0 && bytes["file_bytes:"] == size) }' out && pass ||
+	lose "file_bytes are not the file's: $(cat out)"
+
 # What was understood and did nothing.
-says() {
-	sentence=$1
-	shift
-	refused "$@"
-	grep -qF -- "$sentence" err && pass && return
-	lose "$*: not '$sentence': $(cat err)"
-}
 says "--fold-limit is for a model: m.twb is a bundle, which is compiled already" run m.twb --fold-limit 1
 says "--shape is for models alone: m.twb is a bundle" check m.twb --shape N=1
 says "'@O1' says how to compile a model, and m.twb is compiled already" bench m.twb@O1

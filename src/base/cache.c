@@ -51,6 +51,12 @@ cache_open(Arena *arena, const char *folder, uint64_t limit_bytes)
 	return cache;
 }
 
+const char *
+cache_folder(const Cache *cache)
+{
+	return cache->folder;
+}
+
 static const char *
 entry_path(const Cache *cache, Arena *arena, Hash128 key)
 {

@@ -18,6 +18,7 @@ typedef struct Cache Cache;
 
 /* folder NULL = the default place. Never fails; a cache that cannot be used always misses. */
 Cache *cache_open(Arena *arena, const char *folder, uint64_t limit_bytes);
+const char *cache_folder(const Cache *cache); /* NULL: there is none */
 bool cache_find(Cache *cache, Arena *arena, Hash128 key, Bytes *found);
 void cache_store(Cache *cache, Hash128 key, const void *data, size_t size);
 

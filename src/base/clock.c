@@ -20,10 +20,26 @@ order_doubles(const void *a, const void *b)
 }
 
 double
-median_of(int count, double *values)
+quantile_of(int count, double *values, double share)
 {
 	if (count == 0)
 		return 0;
 	qsort(values, (size_t)count, sizeof *values, order_doubles);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	double place = share * (count - 1);
+	int below = (int)place, above = below + 1 < count ? below + 1 : below;
+	return values[below] + (place - below) * (values[above] - values[below]);
+}
+
+double
+median_of(int count, double *values)
+{
+	return quantile_of(count, values, 0.5);
+}
+
+Timing
+timing_of(int count, double *seconds)
+{
+	double median = median_of(count, seconds);
+	double between = quantile_of(count, seconds, 0.75) - quantile_of(count, seconds, 0.25);
+	return (Timing){median, median > 0 ? between / median : 0};
 }

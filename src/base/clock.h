@@ -5,7 +5,19 @@
 /* A clock that only goes forward. */
 double now_seconds(void);
 
-/* Of several measurements, which are sorted; 0 of none. */
+/* Of several measurements, which are sorted; 0 of none. The quantile of 0.25 is the lower quartile;
+ * between two measurements it is interpolated. */
 double median_of(int count, double *values);
+double quantile_of(int count, double *values, double share);
+
+/* A time by repeated runs. */
+typedef struct Timing {
+	double seconds; /* the median */
+	double spread;  /* from quartile to quartile, as a share of the median */
+} Timing;
+Timing timing_of(int count, double *seconds);
+
+/* From this spread on, something else than what is measured decides about a time. */
+#define TIMING_NOISY 0.1
 
 #endif

@@ -37,7 +37,7 @@ word_among(const char *text, const char *words)
 	size_t length = strlen(text);
 	for (const char *word = words; word; word = strchr(word, '|')) {
 		word += *word == '|';
-		if (strncmp(word, text, length) == 0 && (word[length] == '|' || !word[length]))
+		if (strcspn(word, "|") == length && strncmp(word, text, length) == 0)
 			return true;
 	}
 	return false;

@@ -242,7 +242,7 @@ zip_add(ZipWriter *zip, const char *name, const void *data, size_t size)
 	zip_add_blob(zip, name, &(Blob){size, 1, &whole});
 }
 
-void
+uint64_t
 zip_commit(ZipWriter *zip)
 {
 	unsigned char record[HEADER_LONGEST];
@@ -256,6 +256,7 @@ zip_commit(ZipWriter *zip)
 	put_end(&sink, (uint64_t)zip->entries.count, start, file_position(zip->file) - start);
 	file_put(zip->file, record, sink.size);
 	file_commit(zip->file);
+	return file_position(zip->file);
 }
 
 /* The directory's place, as the end of the file states it. */

@@ -21,7 +21,7 @@ typedef struct ZipWriter ZipWriter;
 ZipWriter *zip_create(Arena *arena, const char *path); /* fails as file_create() does */
 void zip_add(ZipWriter *zip, const char *name, const void *data, size_t size);
 void zip_add_blob(ZipWriter *zip, const char *name, const Blob *blob);
-void zip_commit(ZipWriter *zip); /* directory, then the rename */
+uint64_t zip_commit(ZipWriter *zip); /* directory, then the rename; the bytes of the file */
 
 typedef struct ZipEntry {
 	const char *name; /* not terminated in the file: copied */

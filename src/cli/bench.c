@@ -81,8 +81,49 @@ output_of(Arena *arena, char **argv)
 		size += (size_t)got;
 	close(ends[0]);
 	if (error || waitpid(child, &status, 0) < 0 || status != 0)
-		fail_environment(NULL, "the process that measures opening failed");
+		fail_environment(NULL, "a process that measures opening failed, as said above");
 	return text;
+}
+
+/* "x: f32[1,3,224,224], …": what a subject is given; the rest holds its default. */
+static const char *
+inputs_text(Arena *arena, const Subject *subject)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < subject->ninput; i++)
+		if (subject->inputs[i])
+			buf_printf(&buf, "%s%s: %s", buf.size ? ", " : "", subject->names[i],
+			           array_type_text(arena, subject->inputs[i]));
+	return buf.size ? buf_text(&buf) : "none";
+}
+
+static bool
+has_input(const Subject *subject, const char *name, const Array *array)
+{
+	for (int i = 0; i < subject->ninput; i++)
+		if (subject->inputs[i] && strcmp(subject->names[i], name) == 0)
+			return !shape_difference(subject->options.arena, array, subject->inputs[i]);
+	return false;
+}
+
+static bool
+has_inputs_of(const Subject *subject, const Subject *other)
+{
+	for (int i = 0; i < other->ninput; i++)
+		if (other->inputs[i] && !has_input(subject, other->names[i], other->inputs[i]))
+			return false;
+	return true;
+}
+
+/* Every subject gets the inputs of the first. */
+static void
+check_inputs(Arena *arena, const Subject *first, const Subject *subject)
+{
+	if (!has_inputs_of(first, subject) || !has_inputs_of(subject, first))
+		fail_as(FAIL_USAGE, NULL,
+		        "the subjects have different inputs, and only equal ones can be compared: %s has "
+		        "%s, and %s has %s",
+		        first->text, inputs_text(arena, first), subject->text, inputs_text(arena, subject));
 }
 
 static double
@@ -144,6 +185,7 @@ static void
 take_turn(Subject *subject, Arena *arena)
 {
 	double spent = 0;
+	int first = subject->seconds.count;
 	while (spent < 0.1) {
 		double start = now_seconds();
 		subject_run(subject);
@@ -151,6 +193,9 @@ take_turn(Subject *subject, Arena *arena)
 		vec_push(arena, &subject->seconds, seconds);
 		spent += seconds;
 	}
+	int count = subject->seconds.count - first;
+	double *turn = arena_memdup(arena, subject->seconds.data + first, (size_t)count * sizeof *turn);
+	vec_push(arena, &subject->turns, median_of(count, turn));
 }
 
 /* The largest difference to the first subject's outputs, relative to the largest element. */
@@ -171,22 +216,63 @@ difference(Arena *arena, Subject *a, Subject *b)
 	return worst;
 }
 
+/* What the rounds say of a subject beside the first. In one round both see the same weather, so the
+ * ratios of rounds are compared: what the middle half of them agrees on is a difference. */
+static const char *
+verdict(Arena *arena, const Subject *first, const Subject *subject)
+{
+	enum { ROUNDS_LEAST = 3 };
+	static const double PLACEMENT = 0.02; /* one bundle opened twice: by where its memory lies */
+	int count = subject->turns.count;
+	double *ratios = NEW_N(arena, double, count + 1);
+	for (int i = 0; i < count; i++)
+		ratios[i] = subject->turns.data[i] / first->turns.data[i];
+	if (subject == first)
+		return "";
+	if (count < ROUNDS_LEAST)
+		return "too few rounds to say";
+	return quantile_of(count, ratios, 0.25) > 1 + PLACEMENT   ? "slower"
+	       : quantile_of(count, ratios, 0.75) < 1 - PLACEMENT ? "faster"
+	                                                          : "not distinguishable";
+}
+
 static void
 report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 {
 	Table *table = report_table(report, "subjects",
-	                            "subject|>median_ms:median ms|>least_ms:fastest|>ratio|"
-	                            ">open_and_first_ms:open + first ms|>peak_mb:peak MB|"
+	                            "subject|>median_ms:median|>lower_quartile_ms:lower quartile|"
+	                            ">upper_quartile_ms:upper quartile|>least_ms:fastest|"
+	                            ">ratio|verdict:|"
+	                            ">open_and_first_ms:open + first|>peak_mb:peak MB|"
 	                            ">difference|>runs");
 	double base = 0;
 	for (int i = 0; i < count; i++) {
 		Subject *s = subjects[i];
-		double ms = median_of(s->seconds.count, s->seconds.data) * 1e3;
+		int n = s->seconds.count;
+		double *seconds = s->seconds.data, ms = median_of(n, seconds) * 1e3;
 		base = i == 0 ? ms : base;
-		table_row(table, "%s|%.3f|%.3f|%.3f|%.2f|%.0f|%.1e|%.0f", s->text, ms,
-		          s->seconds.data[0] * 1e3, ms / base, s->fresh_seconds * 1e3,
-		          s->fresh_bytes * 1e-6, difference(arena, subjects[0], s),
-		          (double)s->seconds.count);
+		table_row(table, "%s|%.3f ms|%.3f ms|%.3f ms|%.3f ms|%.3f|%s|%.2f ms|%.0f|%.1e|%.0f",
+		          s->text, ms, quantile_of(n, seconds, 0.25) * 1e3,
+		          quantile_of(n, seconds, 0.75) * 1e3, seconds[0] * 1e3, ms / base,
+		          verdict(arena, subjects[0], s), s->fresh_seconds * 1e3, s->fresh_bytes * 1e-6,
+		          difference(arena, subjects[0], s), (double)n);
+	}
+}
+
+/* The largest spread of one subject's turns, and what subjects differ by at most. */
+static void
+measure_noise(Arena *arena, int count, Subject **subjects, double *noise, double *apart)
+{
+	double first = 0;
+	*noise = 0;
+	*apart = count > 1 ? 0 : TIMING_NOISY;
+	for (int i = 0; i < count; i++) {
+		const Subject *s = subjects[i];
+		size_t size = (size_t)s->turns.count * sizeof *s->turns.data;
+		Timing timing = timing_of(s->turns.count, arena_memdup(arena, s->turns.data, size));
+		first = i == 0 ? timing.seconds : first;
+		*noise = fmax(*noise, timing.spread);
+		*apart = fmax(*apart, fabs(timing.seconds / first - 1));
 	}
 }
 
@@ -213,6 +299,7 @@ verb_bench(const Options *options)
 		progress_show(&progress, "opening subjects", i, count);
 		subjects[i] = subject_new(options, arena, options->args.data[i]);
 		subject_open(subjects[i], arena);
+		check_inputs(arena, subjects[0], subjects[i]);
 		subject_run(subjects[i]); /* warm */
 	}
 	refuse_without_model(options, count, subjects);
@@ -230,9 +317,15 @@ verb_bench(const Options *options)
 	Report *report = report_new(options);
 	report_number(report, "threads", NULL, (double)subjects[0]->options.threads, "%.0f");
 	report_subjects(report, arena, count, subjects);
+	double noise, apart;
+	measure_noise(arena, count, subjects, &noise, &apart);
+	report_number(report, "noise", NULL, noise, "%.3f");
 	report_print(report);
 	report_say(options, "times on %lld thread%s; ratio and difference are to the first subject\n",
 	           (long long)subjects[0]->options.threads,
 	           subjects[0]->options.threads == 1 ? "" : "s");
+	if (noise > apart)
+		report_say(options, "turns of one subject differ by %.1f %%, %s: is the machine busy?\n",
+		           noise * 100, count > 1 ? "which is more than the subjects do" : "which is much");
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* Finding cases, and deciding from tables what is skipped.
  *
- * Skipped: what the importer has no row for (operators, types), nodes that nothing computes yet, inputs and outputs that are not tensors, values whose rank nothing decides, data
- * that holds bf16 as u16. Everything else must pass.
+ * Skipped: what the importer has no row for (operators, types), nodes that nothing computes yet,
+ * inputs and outputs that are not tensors, values whose rank nothing decides, data that holds bf16
+ * as u16. Everything else must pass.
  */
 #include "cli/cases.h"
 

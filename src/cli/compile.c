@@ -79,6 +79,7 @@ compile_target(Compilation *c, int index)
 	context->target = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
 	context->progress = progress_show;
 	context->progress_arg = &c->progress;
+	oracle_watch(context->target->oracle, &c->progress);
 	for (int i = 0; i < c->denied.count; i++)
 		map_set(&context->recorded, c->denied.entries[i].name, c->denied.entries[i].value);
 	if (index == 0) {
@@ -187,6 +188,7 @@ compile(Compilation *c)
 	proof_require(&c->options, c->arena, c->path, &c->result.finished.proof);
 	file_publish(arena, c->draft, c->result.path);
 	c->result.trouble = oracle_trouble(c->context->target->oracle);
+	c->result.noise = oracle_noise(c->context->target->oracle);
 	progress_end(&c->progress);
 	if (c->options.keep)
 		bundle_keep(arena, c->result.path, c->options.keep);

@@ -29,6 +29,7 @@ verb_compile(const Options *options)
 		          (double)rows[i].after);
 	report_text(report, "output", NULL, c.path);
 	report_number(report, "weight_bytes", NULL, (double)c.written.weight_bytes, "%.0f");
+	report_number(report, "packed_bytes", NULL, (double)c.finished.packed_bytes, "%.0f");
 	report_number(report, "code_bytes", NULL, (double)c.written.code_bytes, "%.0f");
 	report_number(report, "file_bytes", NULL, (double)c.finished.bytes, "%.0f");
 	report_text(report, "self_test", NULL, c.finished.self_test);
@@ -37,12 +38,14 @@ verb_compile(const Options *options)
 	report_json(report, "proof", proof_json(arena, &c.finished.proof));
 	if (c.slow)
 		report_text(report, "slow", NULL, c.slow);
+	if (c.noise)
+		report_text(report, "noise", NULL, c.noise);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
-	report_say(options, "wrote %s: %s, of which weights %s and code %s, in %.1f s\n", c.path,
-	           size_text(arena, (double)c.finished.bytes),
-	           size_text(arena, (double)c.written.weight_bytes),
-	           size_text(arena, (double)c.written.code_bytes), c.seconds);
+	const BundleSizes sizes = {(double)c.finished.bytes, (double)c.written.weight_bytes,
+	                           (double)c.finished.packed_bytes, (double)c.written.code_bytes};
+	report_say(options, "wrote %s in %.1f s, %s\n", c.path, c.seconds,
+	           bundle_sizes_text(arena, &sizes));
 	if (*c.sizes.chosen)
 		report_say(options, "chosen for: %s (--shape says others)\n", c.sizes.chosen);
 	if (*c.sizes.demands)
@@ -51,6 +54,8 @@ verb_compile(const Options *options)
 	report_say(options, "self-test: %s\n", c.finished.self_test);
 	if (c.slow)
 		report_say(options, "slow: %s\n", c.slow);
+	if (c.noise)
+		report_say(options, "measured: %s\n", c.noise);
 	if (c.trouble)
 		report_say(options, "no vendor calls: %s\n", c.trouble);
 	report_say(options, "next: tilewright run %s --profile\n", c.path);

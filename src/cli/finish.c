@@ -189,7 +189,8 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	                finish->asked,
 	                finish->demands,
 	                finish->written->weight_bytes};
-	Finished finished = {.proof = proof_run(options, arena, &run)};
+	Finished finished = {.proof = proof_run(options, arena, &run),
+	                     .packed_bytes = count ? job.store.size : 0};
 	if (proof_failed(&finished.proof))
 		return finished;
 	const char *text = proof_json(arena, &finished.proof);

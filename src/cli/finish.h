@@ -19,7 +19,8 @@ typedef struct Finish {
 typedef struct Finished {
 	ProofResult proof;     /* of the target that runs here */
 	const char *self_test; /* in words */
-	int64_t bytes;         /* of all parts */
+	int64_t bytes;         /* of the file */
+	int64_t packed_bytes;  /* of that, weights as the vendor library wants them */
 } Finished;
 
 /* Prove the bundle: where that fails nothing more is done. Else add the proof, the self-test

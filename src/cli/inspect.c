@@ -202,6 +202,26 @@ report_proof(Report *report, Arena *arena, const char *path, const Bundle *bundl
 	            arena_strndup(arena, (const char *)entry->data.data, entry->data.size));
 }
 
+static double
+part_bytes(const Manifest *manifest, const char *entry)
+{
+	for (int i = 0; i < manifest->npart; i++)
+		if (strcmp(manifest->parts[i].entry, entry) == 0)
+			return (double)manifest->parts[i].size;
+	return 0;
+}
+
+static BundleSizes
+sizes_of(size_t all, const Manifest *manifest)
+{
+	BundleSizes sizes = {.all = (double)all, .weights = part_bytes(manifest, manifest->weights)};
+	for (int i = 0; i < manifest->ntarget; i++) {
+		sizes.packed += part_bytes(manifest, manifest->targets[i].packed);
+		sizes.code += part_bytes(manifest, manifest->targets[i].kernels);
+	}
+	return sizes;
+}
+
 int
 verb_inspect(const Options *options)
 {
@@ -221,7 +241,8 @@ verb_inspect(const Options *options)
 	            sha256_hex(arena, bytes.data, bytes.size));
 	report_text(report, "producer", "producer", manifest->producer);
 	report_text(report, "pipeline", "pipeline", manifest->pipeline);
-	report_text(report, "size", "size", size_text(arena, (double)bytes.size));
+	const BundleSizes sizes = sizes_of(bytes.size, manifest);
+	report_text(report, "size", "size", bundle_sizes_text(arena, &sizes));
 	report_sizes(report, arena, path, bundle);
 	report_proof(report, arena, path, bundle);
 	report_text(report, "self_test", "self-test", self_test_text(arena, path, bundle));

@@ -28,6 +28,8 @@ typedef struct Answers {
 	Cache *cache;            /* opened at the first question, with what it goes by: */
 	const char *machine;     /* all but the call that decides about its time */
 	const char *surrounding; /* all but the question that decides about an answer */
+	int measured, noisy;     /* measurements, and those whose repeated runs differ too much */
+	Progress *progress;      /* NULL: nobody looks on */
 } Answers;
 
 static void
@@ -51,12 +53,19 @@ is_available(void *self, const char *library)
 }
 
 static void
+note_measured(Answers *answers, bool is_noisy)
+{
+	answers->measured++;
+	answers->noisy += is_noisy;
+}
+
+static void
 time_programs(void *self, int count, const Program *const *programs, const bool *constant,
               double *seconds, double *relayouts)
 {
 	Answers *answers = self;
-	trial_seconds(answers->options, answers->arena, answers->device->name, count, programs,
-	              constant, seconds, relayouts);
+	note_measured(answers, trial_seconds(answers->options, answers->arena, answers->device->name,
+	                                     count, programs, constant, seconds, relayouts));
 }
 
 static bool
@@ -64,9 +73,12 @@ time_pass(void *self, const Graph *graph, const Binding *sizes, const char *pass
           const Map *choices, double without[2], double with[2])
 {
 	Answers *answers = self;
-	const TrialModel model = {graph, sizes, pass, choices};
-	return trial_pass(answers->options, answers->arena, answers->device->name, &model, without,
-	                  with);
+	bool is_noisy = false;
+	const TrialModel model = {graph, sizes, pass, choices, answers->progress};
+	bool is_done = trial_pass(answers->options, answers->arena, answers->device->name, &model,
+	                          without, with, &is_noisy);
+	note_measured(answers, is_noisy);
+	return is_done;
 }
 
 /* ---- answers of earlier compilations --------------------------------------------------------- */
@@ -221,8 +233,14 @@ measure_once(Answers *answers, const VendorCall *call, double *seconds, char nam
 		known = find_answer(answers, answers->arena, answers->machine, question);
 	if (known && parse_timed(known, seconds, name))
 		return true;
-	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds, name, error, sizeof error))
+	Timing time;
+	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds ? &time : NULL, name, error,
+	                  sizeof error))
 		return false;
+	if (!seconds)
+		return true;
+	*seconds = time.seconds;
+	note_measured(answers, time.spread >= TIMING_NOISY);
 	if (is_kept) {
 		const char *text = arena_printf(answers->arena, "%.9g %s", *seconds, name);
 		cache_store(answers->cache, key_of(answers->machine, question), text, strlen(text));
@@ -265,4 +283,27 @@ oracle_trouble(const Oracle *oracle)
 {
 	const Answers *answers = oracle ? oracle->self : NULL;
 	return answers && answers->trouble[0] ? answers->trouble : NULL;
+}
+
+void
+oracle_watch(const Oracle *oracle, Progress *progress)
+{
+	if (oracle)
+		((Answers *)oracle->self)->progress = progress;
+}
+
+const char *
+oracle_noise(const Oracle *oracle)
+{
+	enum { LEAST = 3, SHARE = 4 }; /* so many, and one measurement in so many */
+	const Answers *answers = oracle ? oracle->self : NULL;
+	if (!answers || answers->noisy < LEAST || answers->noisy * SHARE < answers->measured)
+		return NULL;
+	const char *folder = answers->cache ? cache_folder(answers->cache) : NULL;
+	return arena_printf(answers->arena,
+	                    "repeated runs differed by more than %.0f %% in %d of %d measurements: the "
+	                    "machine is busy, and what was chosen may not be the best (%s%s%scompile "
+	                    "again when it is idle)",
+	                    TIMING_NOISY * 100, answers->noisy, answers->measured,
+	                    folder ? "remove " : "", folder ? folder : "", folder ? ", then " : "");
 }

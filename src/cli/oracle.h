@@ -3,6 +3,7 @@
 #define CLI_ORACLE_H
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "target/target.h"
 
 /* The vendor libraries of this machine, opened at the first question and closed with the arena.
@@ -12,5 +13,11 @@ const Oracle *oracle_new(const Options *options, Arena *arena, const Device *dev
 /* Why a vendor library that was asked for cannot be used, in words; NULL: nothing is wrong. Lives
  * as long as the oracle. */
 const char *oracle_trouble(const Oracle *oracle);
+
+/* Whom to show how far long measurements are; the oracle may be NULL. */
+void oracle_watch(const Oracle *oracle, Progress *progress);
+
+/* What to know about this compilation's measurements, one sentence; NULL: they were steady. */
+const char *oracle_noise(const Oracle *oracle);
 
 #endif

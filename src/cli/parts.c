@@ -146,7 +146,6 @@ bundle_amend(Arena *arena, const char *from, const char *to, int count, const Bu
 	const char *manifest = changed_manifest(arena, bundle->manifest, &parts, count, changes);
 	ZipWriter *zip = zip_create(arena, to);
 	zip_add(zip, "manifest.json", manifest, strlen(manifest));
-	int64_t bytes = 0;
 	for (int i = 0; i < parts.count; i++) {
 		const char *entry = parts.data[i].entry;
 		const BundleChange *change = find_change(count, changes, entry);
@@ -156,8 +155,6 @@ bundle_amend(Arena *arena, const char *from, const char *to, int count, const Bu
 			Bytes same = zip_find(&bundle->zip, entry)->data;
 			zip_add(zip, entry, same.data, same.size);
 		}
-		bytes += (int64_t)parts.data[i].size;
 	}
-	zip_commit(zip);
-	return bytes;
+	return (int64_t)zip_commit(zip);
 }

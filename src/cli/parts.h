@@ -31,7 +31,7 @@ typedef struct BundleChange {
 } BundleChange;
 
 /* Write bundle `from` as `to` (which may be the same) with these changes, sizes and hashes in the
- * manifest as they then are. Gives the bytes of all parts. */
+ * manifest as they then are. Gives the bytes of the file. */
 int64_t bundle_amend(Arena *arena, const char *from, const char *to, int count,
                      const BundleChange *changes);
 

@@ -92,7 +92,7 @@ static void
 step_row(Table *table, const StepTimes *step, double runs, double all)
 {
 	double ms = step->total / runs * 1e3;
-	table_row(table, "%.3f|%.1f|%.1f|%.1f|%s|%s|%s", ms, all > 0 ? 100 * step->total / all : 0,
+	table_row(table, "%.3f ms|%.1f|%.1f|%.1f|%s|%s|%s", ms, all > 0 ? 100 * step->total / all : 0,
 	          ms > 0 ? step->flops / ms * 1e-6 : 0, ms > 0 ? step->bytes / ms * 1e-6 : 0,
 	          step->kind, step->name, step->impl);
 }
@@ -109,8 +109,9 @@ profile_report(Profile *profile, Report *report)
 		all += order[i]->depth == 0 ? order[i]->total : 0;
 	}
 	qsort(order, (size_t)count, sizeof *order, slower_first);
-	Table *table = report_table(
-		report, "profile", ">ms|>percent:%|>gflops:GFLOP/s|>bandwidth:GB/s|kind|name:step|impl:by");
+	Table *table =
+		report_table(report, "profile",
+	                 ">ms:time|>percent:%|>gflops:GFLOP/s|>bandwidth:GB/s|kind|name:step|impl:by");
 	for (int i = 0; i < count; i++)
 		step_row(table, order[i], runs, all);
 	report_number(report, "profile_ms", "all steps", all / runs * 1e3, "%.3f ms");

@@ -51,6 +51,10 @@ static Cell
 number_cell(Arena *arena, double value, const char *format)
 {
 	char text[64];
+	size_t length = strlen(format);
+	bool is_ms = length > 3 && strcmp(format + length - 3, " ms") == 0;
+	if (is_ms && value > 0 && value < 0.1)
+		return (Cell){arena_printf(arena, "%.3g us", value * 1e3), value, true};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(text, sizeof text, format, value);
@@ -260,6 +264,28 @@ size_text(Arena *arena, double bytes)
 	for (; bytes >= 1000 && unit + 1 < (int)countof(units); unit++)
 		bytes /= 1000;
 	return arena_printf(arena, "%.*f %s", unit && bytes < 9.95 ? 1 : 0, bytes, units[unit]);
+}
+
+const char *
+bundle_sizes_text(Arena *arena, const BundleSizes *sizes)
+{
+	const struct {
+		const char *what;
+		double bytes;
+	} parts[] = {
+		{"weights", sizes->weights},
+		{"weights packed for the library", sizes->packed},
+		{"code", sizes->code},
+		{"the rest (plan, sources, samples)",
+	     sizes->all - sizes->weights - sizes->packed - sizes->code},
+	};
+	Buf buf = {.arena = arena};
+	buf_printf(&buf, "%s:", size_text(arena, sizes->all));
+	for (size_t i = 0; i < countof(parts); i++)
+		if (parts[i].bytes > 0)
+			buf_printf(&buf, "%s %s %s", buf.data[buf.size - 1] == ':' ? "" : ",", parts[i].what,
+			           size_text(arena, parts[i].bytes));
+	return buf_text(&buf);
 }
 
 /* ---- graphs ---- */

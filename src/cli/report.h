@@ -7,7 +7,8 @@
  *     report_print(report);
  *
  * With --json each fact and each table is a member of one object, numbers in full; otherwise facts
- * are lines and tables have aligned columns; with --quiet nothing is printed.
+ * are lines and tables have aligned columns; with --quiet nothing is printed. A number of the form
+ * "%.2f ms" is told in microseconds where it is under a tenth of a millisecond; not in JSON.
  */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
@@ -43,6 +44,14 @@ void report_say(const Options *options, const char *format, ...)
 
 /* 512, "1.5 KB", "47 MB": decimal. */
 const char *size_text(Arena *arena, double bytes);
+
+/* What a bundle consists of, in bytes; the parts are of all, and what is left is not named. */
+typedef struct BundleSizes {
+	double all, weights, packed, code;
+} BundleSizes;
+
+/* "129 MB: weights 47 MB, weights packed for the library 82 MB, code 50 KB, the rest 0.3 MB". */
+const char *bundle_sizes_text(Arena *arena, const BundleSizes *sizes);
 
 /* What a graph consists of, for tables before and after. */
 typedef struct GraphCounts {

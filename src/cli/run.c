@@ -64,7 +64,7 @@ report_times(Report *report, const Session *session, const Times *times)
 	report_number(report, "runs", "runs", times->runs, "%.0f");
 	report_number(report, "temporary_bytes", NULL, (double)tw_arena_bytes(session->session),
 	              "%.0f");
-	report_number(report, "session_mb", "memory of the session", (double)most / 1e6, "%.1f MB");
+	report_number(report, "session_mb", "memory of the session", (double)most / 1e6, "%.3g MB");
 }
 
 /* ---- outputs ---- */

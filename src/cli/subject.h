@@ -23,6 +23,7 @@ typedef struct Subject {
 	const char *const *names;
 	Array *const *inputs;
 	VEC(double) seconds;               /* one per run */
+	VEC(double) turns;                 /* the median of each turn's */
 	double fresh_seconds, fresh_bytes; /* open and first run, in a process of its own */
 } Subject;
 

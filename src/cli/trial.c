@@ -27,6 +27,8 @@ static const Patience of_programs = {2, 4, 0, 1.5}, of_models = {1, 30, 3, 8};
  * first, in fresh memory, is slower than that again. */
 static const double HOPELESS = 1.3;
 
+enum { TURNS_MOST = 32 };
+
 static const double NEVER = 1e30; /* seconds of what has not run */
 
 typedef struct Trial {
@@ -41,6 +43,8 @@ typedef struct Trial {
 	double moved[2]; /* of that, in relayouts */
 	double moved_now;
 	double best; /* the least of all at so many threads */
+	int nturn[2];
+	double turns[2][TURNS_MOST]; /* the least of each turn */
 } Trial;
 
 /* Small numbers: denormals would be slow, and zeros say nothing. */
@@ -117,8 +121,15 @@ run_often(Trial *trial, Session *session)
 	if (first > BUDGET && first > HOPELESS * HOPELESS * trial->best)
 		return;
 	*least = known;
-	for (int runs = 0; runs < 1 || (spent < BUDGET && runs < 100); runs++)
-		spent += run_once(trial, session, least);
+	double turn = NEVER;
+	for (int runs = 0; runs < 1 || (spent < BUDGET && runs < 100); runs++) {
+		double seconds = run_once(trial, session, least);
+		turn = seconds < turn ? seconds : turn;
+		spent += seconds;
+	}
+	int which = trial->threads == 0;
+	if (trial->nturn[which] < TURNS_MOST)
+		trial->turns[which][trial->nturn[which]++] = turn;
 }
 
 static void
@@ -174,15 +185,47 @@ is_hopeless(const Trial *trial, const double best[2])
 	return trial->least[0] < NEVER && seconds > HOPELESS * least;
 }
 
+/* Repeated turns of the fastest differ by more than it and the next do. */
+static bool
+is_noisy(int count, Trial *trials)
+{
+	Trial *best = NULL;
+	double next = NEVER;
+	for (int i = 0; i < count; i++)
+		if (trials[i].least[0] > 0 && (!best || seconds_of(&trials[i]) < seconds_of(best)))
+			best = &trials[i];
+	for (int i = 0; best && i < count; i++)
+		if (trials[i].least[0] > 0 && &trials[i] != best && seconds_of(&trials[i]) < next)
+			next = seconds_of(&trials[i]);
+	for (int t = 0; best && t < 2; t++) {
+		double spread = timing_of(best->nturn[t], best->turns[t]).spread;
+		if (spread >= TIMING_NOISY && spread > next / seconds_of(best) - 1)
+			return true;
+	}
+	return false;
+}
+
+/* In hundredths: by turns, or by time, whichever ends first. */
+static void
+show_turns(Progress *progress, const char *what, int turn, int all, double share)
+{
+	double done = (double)turn / all;
+	done = done > share ? done : share;
+	if (progress)
+		progress_show(progress, what, done < 1 ? (int)(100 * done) : 100, 100);
+}
+
 /* One after another in each round, so that a noise of the machine falls on all; one is open at a
  * time, because together they may not fit in memory. */
 static void
-take_turns(int count, Trial *trials, Patience patience)
+take_turns(int count, Trial *trials, Patience patience, Progress *progress)
 {
 	double best[2] = {NEVER, NEVER}, start = now_seconds();
 	for (int turn = 0; turn < patience.most * count * 2; turn++) {
 		int round = turn / (count * 2), threads = 1 - turn % 2;
 		Trial *trial = &trials[turn / 2 % count];
+		show_turns(progress, "deriving: the whole model, running", turn, patience.most * count * 2,
+		           (now_seconds() - start) / patience.enough);
 		if (round >= patience.least && turn % (count * 2) == 0 &&
 		    now_seconds() - start > patience.enough)
 			return;
@@ -214,7 +257,7 @@ trial_options(const Options *given, Arena *arena, const char *target)
 	return options;
 }
 
-void
+bool
 trial_seconds(const Options *options, Arena *arena, const char *target, int count,
               const Program *const *programs, const bool *constant, double *seconds,
               double *relayouts)
@@ -232,12 +275,14 @@ trial_seconds(const Options *options, Arena *arena, const char *target, int coun
 		vec_push(kept, &trials[i].options.disable, "DeriveExpressions");
 		attempt(&trials[i], compile_trial);
 	}
-	take_turns(count, trials, of_programs);
+	take_turns(count, trials, of_programs, NULL);
+	bool noisy = is_noisy(count, trials);
 	for (int i = 0; i < count; i++) {
 		seconds[i] = seconds_of(&trials[i]);
 		relayouts[i] = (trials[i].moved[0] + trials[i].moved[1]) / 2;
 	}
 	arena_reset(kept);
+	return noisy;
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -270,7 +315,7 @@ take_sizes(Arena *arena, Options *options, const TrialModel *model)
 
 bool
 trial_pass(const Options *options, Arena *arena, const char *target, const TrialModel *model,
-           double without[2], double with[2])
+           double without[2], double with[2], bool *noisy)
 {
 	Arena *kept = arena_new_in(arena, "trials"), *passing = arena_new_in(arena, "trial");
 	const char *folder = file_temporary_folder(kept);
@@ -285,9 +330,13 @@ trial_pass(const Options *options, Arena *arena, const char *target, const Trial
 	}
 	vec_push(kept, &trials[0].options.disable, model->pass);
 	trials[1].options.choices = write_choices(kept, folder, model->choices);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		if (model->progress)
+			progress_show(model->progress, "deriving: the whole model, compiling", i, 2);
 		attempt(&trials[i], compile_trial);
-	take_turns(2, trials, of_models);
+	}
+	take_turns(2, trials, of_models, model->progress);
+	*noisy = is_noisy(2, trials);
 	for (int t = 0; t < 2; t++) {
 		without[t] = trials[0].least[t];
 		with[t] = trials[1].least[t];

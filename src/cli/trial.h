@@ -4,6 +4,7 @@
 #define CLI_TRIAL_H
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "graph/graph.h"
 #include "expr/stage/stage.h"
 
@@ -11,8 +12,9 @@
  * NULL where it has symbols or cannot be. */
 Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
 
-/* Seconds of each, and of its relayouts; `target` is this machine, `arena` keeps nothing of it. */
-void trial_seconds(const Options *options, Arena *arena, const char *target, int count,
+/* Seconds of each, and of its relayouts; `target` is this machine, `arena` keeps nothing of it.
+ * Whether repeated turns of the fastest differ by more than it and the next do. */
+bool trial_seconds(const Options *options, Arena *arena, const char *target, int count,
                    const Program *const *programs, const bool *constant, double *seconds,
                    double *relayouts);
 
@@ -21,10 +23,11 @@ typedef struct TrialModel {
 	const Binding *sizes; /* of its symbols; NULL: it has none */
 	const char *pass;
 	const Map *choices; /* key -> chosen, of that pass */
+	Progress *progress; /* NULL: nobody looks on */
 } TrialModel;
 
 /* Oracle.time_pass. */
 bool trial_pass(const Options *options, Arena *arena, const char *target, const TrialModel *model,
-                double without[2], double with[2]);
+                double without[2], double with[2], bool *noisy);
 
 #endif

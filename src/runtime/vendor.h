@@ -49,6 +49,7 @@
 
 #include "base/blob.h"
 #include "base/call.h"
+#include "base/clock.h"
 #include "runtime/memory.h"
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
@@ -90,10 +91,10 @@ bool vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *
 
 /* For choosing when compiling: the implementation's name and the seconds to choose by: the median
  * of all pieces run one after another, times the root of the largest share of them that one of
- * `threads` threads gets (seconds NULL: not measured). Weights are packed as in a run; data is made
+ * `threads` threads gets (time NULL: not measured). Weights are packed as in a run; data is made
  * up where it is not given. False with a sentence when it is not implemented. Whether the library
  * took Winograd shows in `impl`. */
-bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, double *seconds,
+bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 
 #endif

@@ -37,9 +37,9 @@ START_TEST(measuring)
 	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
 	const VendorCall desc = {"conv", 4, args, 1, attrs};
-	double seconds = 0;
-	ck_assert_msg(dnnl_measure(vendor, &desc, 1, &seconds, impl, error, sizeof error), "%s", error);
-	ck_assert(seconds > 1e-6 && seconds < 1);
+	Timing time = {0};
+	ck_assert_msg(dnnl_measure(vendor, &desc, 1, &time, impl, error, sizeof error), "%s", error);
+	ck_assert(time.seconds > 1e-6 && time.seconds < 1 && time.spread >= 0);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
 	VendorArg made_up[4];
 	memcpy(made_up, args, sizeof args);
@@ -48,7 +48,7 @@ START_TEST(measuring)
 	const VendorCall again = {"conv", 4, made_up, 1, attrs};
 	char same[VENDOR_IMPL_SIZE];
 	for (int i = 0; i < 3; i++)
-		ck_assert(dnnl_measure(vendor, &again, 1, i ? &seconds : NULL, same, error, sizeof error));
+		ck_assert(dnnl_measure(vendor, &again, 1, i ? &time : NULL, same, error, sizeof error));
 	ck_assert_str_eq(impl, same);
 	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
 	made_up[3].dims = y;

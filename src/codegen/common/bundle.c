@@ -256,7 +256,6 @@ bundle_write(Arena *arena, const char *path, const BundleInput *input)
 	for (int i = 0; i < writer.parts.count; i++) {
 		const Part *part = &writer.parts.data[i];
 		zip_add_blob(zip, part->entry, &part->data);
-		report.file_bytes += (int64_t)part->data.size;
 	}
 	zip_commit(zip);
 	count_steps(writer.plans[0], &report);

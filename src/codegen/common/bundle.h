@@ -50,7 +50,7 @@ typedef struct BundleInput {
 
 typedef struct BundleReport {
 	int kernels, vendor, host, copies; /* steps of the first target, nested ones included */
-	int64_t weight_bytes, code_bytes, file_bytes;
+	int64_t weight_bytes, code_bytes;
 } BundleReport;
 
 /* Everything of bundle_write() that needs neither a C compiler nor a file, for one target: fails as

@@ -50,7 +50,7 @@ run_all(PreparedCall *call, void *const *buffers, void *scratch, char *error, si
 
 static bool
 time_call(PreparedCall *call, void *const *buffers, void *scratch, unsigned char *flush,
-          double *seconds, char *error, size_t size)
+          Timing *time, char *error, size_t size)
 {
 	double times[RUNS_MOST], total = 0;
 	int runs = 0;
@@ -64,7 +64,7 @@ time_call(PreparedCall *call, void *const *buffers, void *scratch, unsigned char
 		times[runs] = now_seconds() - start;
 		total += times[runs++];
 	}
-	*seconds = median_of(runs, times);
+	*time = timing_of(runs, times);
 	return true;
 }
 
@@ -146,29 +146,29 @@ is_real_whole(Vendor *vendor, const VendorCall *desc, char *error, size_t size)
 }
 
 static bool
-try_call(Vendor *vendor, const VendorCall *desc, int threads, Trial *trial, double *seconds,
+try_call(Vendor *vendor, const VendorCall *desc, int threads, Trial *trial, Timing *time,
          char *impl, char *error, size_t size)
 {
-	PreparedCall *call = vendor_call_make(vendor, desc, !seconds, error, size);
+	PreparedCall *call = vendor_call_make(vendor, desc, !time, error, size);
 	if (!call)
 		return false;
 	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
 	bool is_done = is_as_asked(desc, call, error, size) &&
 	               (vendor_call_pieces(call) == 1 || is_real_whole(vendor, desc, error, size));
-	if (is_done && seconds) {
+	if (is_done && time) {
 		is_done = block_reserve(&trial->memory, &trial->scratch, vendor_call_scratch(call));
 		if (!is_done)
 			snprintf(error, size, "out of memory");
 		is_done = is_done && time_call(call, trial->buffers, trial->scratch.data, trial->flush.data,
-		                               seconds, error, size);
-		*seconds *= share_of_time(vendor_call_pieces(call), threads);
+		                               time, error, size);
+		time->seconds *= share_of_time(vendor_call_pieces(call), threads);
 	}
 	vendor_call_free(call);
 	return is_done;
 }
 
 bool
-dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, double *seconds,
+dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
              char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
 {
 	Trial trial = {.buffers = {NULL}};
@@ -176,10 +176,10 @@ dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, double *second
 	made.args = trial.args;
 	if (desc->narg > VENDOR_MAX_ARGS || desc->narg < 0)
 		return refuse_with(error, error_size, "too many arguments");
-	bool is_done = make_data(&trial, desc, seconds != NULL);
+	bool is_done = make_data(&trial, desc, time != NULL);
 	if (!is_done)
 		snprintf(error, error_size, "out of memory");
-	is_done = is_done && try_call(vendor, &made, threads, &trial, seconds, impl, error, error_size);
+	is_done = is_done && try_call(vendor, &made, threads, &trial, time, impl, error, error_size);
 	for (int i = 0; i < VENDOR_MAX_ARGS; i++) {
 		packed_forget(vendor, trial.blocks[i].data, trial.blocks[i].capacity);
 		block_free(&trial.blocks[i]);
