@@ -239,7 +239,7 @@ collect(Search *search, const Expr *e)
 		if (!def || is_fixed(search, symbol))
 			continue;
 		if (def->source == SYMBOL_EXPR)
-			collect(search, def->expr);
+			expr_walk_add(&walk, def->expr);
 		else if (symbol_is_input(def))
 			add_symbol(search, symbol);
 	}

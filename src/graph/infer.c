@@ -12,7 +12,10 @@
 #include "base/scan.h"
 #include "graph/inner.h"
 
-enum { INPUTS_SHOWN = 4 }; /* of a node, in messages */
+enum {
+	INPUTS_SHOWN = 4, /* of a node, in messages */
+	SHORT_DIM = 56,   /* nodes; a plan nests no deeper than 32 */
+};
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -127,7 +130,7 @@ infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dim
 		int64_t extent;
 		if (dim_is_const(dims[i], &extent) && extent < 0)
 			infer_fail(infer, "dim %d of the result would be %lld", i, (long long)extent);
-		copy[i] = dims[i];
+		copy[i] = graph_short_dim(infer->graph, dims[i]);
 	}
 	Type type = type_tensor(dtype, rank, copy);
 	infer_set_type(infer, output, &type);
@@ -240,13 +243,12 @@ find_symbol(const Graph *graph, SymbolSource source, const Value *value, int ind
 }
 
 static const Dim *
-define_symbol(Graph *graph, const char *prefix, SymbolDef def, bool is_index)
+define_symbol(Graph *graph, const char *prefix, SymbolDef def, int64_t lo, int64_t hi)
 {
 	def.symbol = find_symbol(graph, def.source, def.value, def.index, def.expr);
 	if (!def.symbol) {
 		def.symbol = symbol_fresh(graph->ctx, prefix);
-		if (is_index)
-			symbol_set_range(def.symbol, INT32_MIN, INT32_MAX);
+		symbol_set_range(def.symbol, lo, hi);
 		symbol_def_add(graph, &def);
 	}
 	return expr_symbol(graph->ctx, def.symbol);
@@ -256,7 +258,7 @@ const Dim *
 infer_element(Infer *infer, int index, int element)
 {
 	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};
-	return define_symbol(infer->graph, "E", def, false);
+	return define_symbol(infer->graph, "E", def, 0, INT32_MAX);
 }
 
 static const Dim *
@@ -282,7 +284,7 @@ infer_index_value(Infer *infer, int index, int element)
 {
 	const Dim *known = known_element(infer, index, element);
 	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};
-	return known ? known : define_symbol(infer->graph, "E", def, true);
+	return known ? known : define_symbol(infer->graph, "E", def, INT32_MIN, INT32_MAX);
 }
 
 const Dim *
@@ -290,7 +292,22 @@ graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition)
 {
 	const Dim *dim = dim_from_expr(graph->ctx, definition);
 	SymbolDef def = {NULL, SYMBOL_EXPR, NULL, 0, definition, NULL};
-	return dim ? dim : define_symbol(graph, prefix, def, false);
+	return dim ? dim : define_symbol(graph, prefix, def, 0, INT32_MAX);
+}
+
+/* Arithmetic on long dims takes longer at each node, and what a node uses twice would stand twice in
+ * all that follows. Sums of many dims stay: each of their terms stands by itself. */
+const Dim *
+graph_short_dim(Graph *graph, const Dim *dim)
+{
+	int64_t lo, hi;
+	if (!dim || dim->size <= SHORT_DIM || dim->is_sum)
+		return dim;
+	if (dim->type != DT_I64)
+		return NULL;
+	dim_range(dim, &lo, &hi);
+	return define_symbol(graph, "S", (SymbolDef){NULL, SYMBOL_EXPR, NULL, 0, dim, NULL},
+	                     lo == INT64_MIN ? lo + 1 : lo, hi);
 }
 
 const Dim *
@@ -309,8 +326,8 @@ infer_output_dim(Infer *infer, int output, int axis)
 const Dim *
 infer_value_dim(Infer *infer, Value *value, int axis)
 {
-	SymbolDef def = {NULL, SYMBOL_DIM, value, axis, NULL, NULL};
-	return define_symbol(infer->graph, "D", def, false);
+	return define_symbol(infer->graph, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL, NULL}, 0,
+	                     INT32_MAX);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */

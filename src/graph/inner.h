@@ -32,6 +32,9 @@ void region_infer(Graph *graph, Region *region);
 const Dim *infer_value_dim(Infer *infer, Value *value, int axis);
 /* infer_symbol() without a node at hand. */
 const Dim *graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition);
+/* What is known of an extent or element, so that it does not grow with the model: a symbol that
+ * stands for a long dim, NULL for what is long and no dim, else itself. */
+const Dim *graph_short_dim(Graph *graph, const Dim *dim);
 /* Give the outputs of a node with a meaning their known integers, by running it on dims. */
 void node_find_known(Graph *graph, Node *node);
 

@@ -16,14 +16,18 @@
 #include "graph/inner.h"
 #include "graph/meaning.h"
 
-enum { MAX_TERMS = 4096, MAX_DEPTH = 64, MAX_FLOATS = 4 };
+enum {
+	MAX_STEPS = 1 << 16, /* scalars evaluated for one output; more and the rest is not known */
+	MAX_DEPTH = 64,
+	MAX_FLOATS = 4,
+};
 
 typedef struct Run {
 	Graph *graph;
 	ExprCtx *ctx;
 	const Program *program;
 	Value **inputs; /* of the program */
-	int terms;      /* still allowed */
+	int steps;      /* still allowed */
 	int depth;
 } Run;
 
@@ -281,6 +285,8 @@ run_op(Run *run, const Point *point, const Expr *e)
 static const Dim *
 run_expr(Run *run, const Point *point, const Expr *e)
 {
+	if (--run->steps < 0)
+		return NULL;
 	switch ((ExprOp)e->op) {
 	case EX_const:
 		return is_known_type((DType)e->type)
@@ -335,8 +341,6 @@ run_reduce(Run *run, const Stage *stage, int64_t *at)
 	ExprOp join = reduce_fold(stage->reduce);
 	while (!is_empty) {
 		int64_t is_kept = 1;
-		if (--run->terms < 0)
-			return NULL;
 		if (stage->guard && !run_index(run, &point, stage->guard, &is_kept))
 			return NULL;
 		const Dim *term = is_kept ? run_expr(run, &point, stage->body[0]) : NULL;
@@ -399,7 +403,7 @@ run_input(Run *run, const Tensor *tensor, const int64_t *index)
 static const Dim *
 run_tensor(Run *run, const Tensor *tensor, const int64_t *index)
 {
-	if (known_most(tensor->type) < 0 || --run->terms < 0 || run->depth >= MAX_DEPTH)
+	if (known_most(tensor->type) < 0 || run->depth >= MAX_DEPTH)
 		return NULL;
 	run->depth++;
 	const Dim *result =
@@ -445,7 +449,7 @@ find_output(Run *run, Value *value, const Tensor *tensor)
 	const Dim **dims = NEW_N(run->graph->arena, const Dim *, count);
 	bool is_any = count == 0;
 	for (int64_t i = 0; i < count; i++, next_element(index, value->type.rank, extents)) {
-		dims[i] = run_tensor(run, tensor, index);
+		dims[i] = graph_short_dim(run->graph, run_tensor(run, tensor, index));
 		is_any |= dims[i] != NULL;
 		if (!dims[i] && !is_any && i >= 8)
 			return; /* nothing known so far: not worth the rest */
@@ -471,7 +475,7 @@ find_outputs(void *arg)
 	Value **inputs = NEW_N(job->graph->arena, Value *, node->ninput);
 	node_meaning_inputs(node, inputs);
 	for (int i = 0; i < node->noutput; i++) {
-		Run run = {job->graph, job->graph->ctx, program, inputs, MAX_TERMS, 0};
+		Run run = {job->graph, job->graph->ctx, program, inputs, MAX_STEPS, 0};
 		if (node->outputs[i] && program->outputs[i])
 			find_output(&run, node->outputs[i], program->outputs[i]);
 	}

@@ -104,11 +104,14 @@ build_formula(Build *build)
 	build->out[0] = stage_map(stage, type->dtype, body);
 }
 
-/* The same dim, or one that was assumed to be equal. */
+/* The same dim, the one that is named so, or one that was assumed to be equal. */
 static bool
-is_same_extent(const Dim *a, const Dim *b)
+is_same_extent(const Graph *graph, const Dim *extent, const Dim *dim)
 {
-	return a == b || (dim_proves_le(a->ctx, a, b) && dim_proves_le(a->ctx, b, a));
+	const Symbol *symbol = dim_as_symbol(dim);
+	const SymbolDef *def = symbol ? symbol_def_find(graph, symbol) : NULL;
+	return extent == dim || (def && def->expr == extent) ||
+	       (dim_proves_le(dim->ctx, extent, dim) && dim_proves_le(dim->ctx, dim, extent));
 }
 
 static void
@@ -116,7 +119,7 @@ check_output(const Node *node, const Type *type, const Tensor *tensor, int index
 {
 	bool is_same = tensor && tensor->type == type->dtype && tensor->rank == type->rank;
 	for (int i = 0; is_same && i < type->rank; i++)
-		is_same = is_same_extent(tensor->hi[i], type->dims[i]);
+		is_same = is_same_extent(node->parent->graph, tensor->hi[i], type->dims[i]);
 	if (!is_same)
 		fail_as(FAIL_BUG, &node->loc, "infer and meaning disagree about output %d", index);
 }

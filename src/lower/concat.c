@@ -117,12 +117,11 @@ is_known_later(const Graph *graph, const MBuffer *known, const Dim *dim)
 	for (ExprWalk walk = expr_walk(dim); expr_step(&walk);) {
 		if (walk.e->op != EX_symbol || is_size_of(known, walk.e))
 			continue;
-		for (int i = 0; i < graph->symbols.count; i++) {
-			const SymbolDef *def = &graph->symbols.data[i];
-			if (def->symbol == walk.e->symbol)
-				is_later |=
-					def->expr ? is_known_later(graph, known, def->expr) : def->value->def != NULL;
-		}
+		const SymbolDef *def = symbol_def_find(graph, walk.e->symbol);
+		if (def && def->expr)
+			expr_walk_add(&walk, def->expr);
+		else if (def)
+			is_later |= def->value->def != NULL;
 	}
 	return is_later;
 }

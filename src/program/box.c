@@ -90,7 +90,7 @@ cut_by_condition(Cut *cut, const Expr *e)
 		cut_by_condition(cut, b);
 		return;
 	}
-	if (e->op < EX_lt || e->op > EX_ne || !is_tame(a) || !is_tame(b))
+	if (e->op < EX_lt || e->op > EX_ne || !a->is_tame || !b->is_tame)
 		return;
 	if (e->op == EX_lt)
 		cut_by_le(cut, a, b, -1);

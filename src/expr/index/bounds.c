@@ -218,7 +218,7 @@ compute_interval(Facts *facts, const Expr *e)
 	Range range = operation_interval(facts, e);
 	if (e->op == EX_floordiv || e->op == EX_floormod)
 		range = bound_interval(facts, e, range); /* a guard may say more of it than its operands */
-	if (e->type == DT_I64 && is_tame(e))
+	if (e->type == DT_I64 && e->is_tame)
 		return range;
 	return is_within(range, all) && range.lo != INT64_MIN && range.hi != INT64_MAX ? range : all;
 }
@@ -259,7 +259,7 @@ facts_range(Facts *facts, const Expr *e, int64_t *lo, int64_t *hi)
 {
 	Poly p;
 	Range range = facts_interval(facts, e);
-	if (is_tame(e) && poly_of(e, &p)) { /* like terms joined: often narrower */
+	if (e->is_tame && poly_of(e, &p)) { /* like terms joined: often narrower */
 		Range joined = poly_interval(facts, &p);
 		range.lo = joined.lo > range.lo ? joined.lo : range.lo;
 		range.hi = joined.hi < range.hi ? joined.hi : range.hi;
@@ -267,49 +267,6 @@ facts_range(Facts *facts, const Expr *e, int64_t *lo, int64_t *hi)
 	*lo = range.lo;
 	*hi = range.hi;
 	return !is_infinite(range.lo) && !is_infinite(range.hi);
-}
-
-static bool
-is_tame_node(const Expr *e)
-{
-	switch (e->op) {
-	case EX_const:
-	case EX_iter:
-	case EX_symbol:
-	case EX_var:
-	case EX_at:
-	case EX_add:
-	case EX_sub:
-	case EX_neg:
-	case EX_mul:
-	case EX_floordiv:
-	case EX_floormod:
-	case EX_shr:
-	case EX_min:
-	case EX_max:
-	case EX_select:
-		return true;
-	case EX_cast: /* widening keeps the value */
-		return dtype_is_integer(e->arg[0]->type) && dtype_bits(e->arg[0]->type) < 64;
-	default:
-		return false;
-	}
-}
-
-/* Follows operands only through arithmetic: below `at` and casts anything may stand. */
-bool
-is_tame(const Expr *e)
-{
-	if (e->type != DT_I64 || !is_tame_node(e))
-		return false;
-	if (!e->has_read || e->op == EX_at || e->op == EX_cast)
-		return true;
-	if (e->argc == 0)
-		return true;
-	for (int i = e->op == EX_select; i < e->argc; i++)
-		if (!is_tame(e->arg[i]))
-			return false;
-	return true;
 }
 
 /* ---- adding facts ---------------------------------------------------------------------------- */
@@ -363,7 +320,7 @@ add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 {
 	Poly p;
 	int64_t constant;
-	if (!is_tame(a) || !is_tame(b) || !poly_gap(a, b, extra, &p) || poly_is_const(&p, &constant))
+	if (!a->is_tame || !b->is_tame || !poly_gap(a, b, extra, &p) || poly_is_const(&p, &constant))
 		return;
 	if (p.count == 2 && constant < 0)
 		add_positive_factors(facts, &p.term[0]);
@@ -459,8 +416,8 @@ facts_var(Facts *facts, const Var *var, const Expr *lo, const Expr *hi)
 bool
 is_index_compare(const Expr *e)
 {
-	return expr_is_compare(e) && e->arg[0]->type == DT_I64 && is_tame(e->arg[0]) &&
-	       is_tame(e->arg[1]);
+	return expr_is_compare(e) && e->arg[0]->type == DT_I64 && e->arg[0]->is_tame &&
+	       e->arg[1]->is_tame;
 }
 
 static void

@@ -115,7 +115,7 @@ index_compare(Facts *facts, const Expr *e)
 {
 	bool is_strict = e->op == EX_lt || e->op == EX_gt, is_below = e->op == EX_lt || e->op == EX_le;
 	Poly p;
-	if (!is_index_compare(e) || !is_tame(e->arg[0]) || !is_tame(e->arg[1]))
+	if (!is_index_compare(e) || !e->arg[0]->is_tame || !e->arg[1]->is_tame)
 		return e;
 	if (e->op == EX_eq || e->op == EX_ne)
 		return compare_multiples(facts->ctx, e);

@@ -228,6 +228,12 @@ dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b)
 }
 
 void
+dim_range(const Dim *dim, int64_t *lo, int64_t *hi)
+{
+	facts_range(dim_facts(dim->ctx), dim, lo, hi);
+}
+
+void
 dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b)
 {
 	Poly p;

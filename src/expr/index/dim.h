@@ -42,6 +42,8 @@ bool dim_is(const Dim *dim, int64_t value);
 /* Whether a <= b (a < b) for every value of the symbols in their ranges; false = not proven. */
 bool dim_proves_le(ExprCtx *ctx, const Dim *a, const Dim *b);
 bool dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b);
+/* What it can be, as far as is known: INT64_MIN and INT64_MAX where there is no bound. */
+void dim_range(const Dim *dim, int64_t *lo, int64_t *hi);
 
 /* From now on every proof of this ctx may use a == b: inference has met the two in an equality and
  * has recorded that binding checks it. */

@@ -48,8 +48,6 @@ Range range_scale(Range a, int64_t by);
 Range facts_interval(Facts *facts, const Expr *e);
 Range poly_interval(Facts *facts, const Poly *p);
 
-/* Whether arithmetic on e is taken not to overflow: indices and dims are, data is not. */
-bool is_tame(const Expr *e);
 /* Whether e says something about indices: assuming it may help to prove. */
 bool is_index_condition(const Expr *e);
 bool is_index_compare(const Expr *e); /* the simplest of them */

@@ -115,7 +115,7 @@ merge_quotients(Facts *facts, const Poly *rest, const Expr *b)
 	const Term *t = &rest->term[0];
 	int64_t constant = poly_constant(rest);
 	if (rest->count != 1 + (constant != 0) || t->natom != 1 || t->coef != 1 ||
-	    t->atom[0]->op != EX_floordiv || !is_tame(t->atom[0]))
+	    t->atom[0]->op != EX_floordiv || !t->atom[0]->is_tame)
 		return NULL;
 	const Expr *inner = t->atom[0]->arg[1];
 	Poly p, q;
@@ -136,7 +136,7 @@ divide_remainder(Facts *facts, const Poly *rest, const Expr *b)
 	if (rest->count != 1 || rest->term[0].natom != 1 || rest->term[0].coef != 1)
 		return NULL;
 	const Expr *mod = rest->term[0].atom[0];
-	if (mod->op != EX_floormod || !is_tame(mod) || !poly_of(b, &divisor) ||
+	if (mod->op != EX_floormod || !mod->is_tame || !poly_of(b, &divisor) ||
 	    !poly_of(mod->arg[1], &inner) || divisor.count != 1 || inner.count != 1 ||
 	    !term_div(&q, &inner.term[0], &divisor.term[0]) || q.coef <= 0 ||
 	    !is_positive_poly(facts, &divisor) || !is_positive_poly(facts, &inner))
@@ -159,7 +159,7 @@ divide_minmax(Facts *facts, const Poly *rest, const Expr *b)
 	if (rest->count != 1 + (constant != 0) || t->natom != 1 || t->coef != 1)
 		return NULL;
 	const Expr *atom = t->atom[0];
-	if ((atom->op != EX_max && atom->op != EX_min) || !is_tame(atom) ||
+	if ((atom->op != EX_max && atom->op != EX_min) || !atom->is_tame ||
 	    !(expr_as_i64(atom->arg[0], &number) || expr_as_i64(atom->arg[1], &number)) ||
 	    !poly_of(b, &divisor) || !is_positive_poly(facts, &divisor))
 		return NULL;
@@ -244,7 +244,7 @@ quotient_of_rest(Facts *facts, const Poly *p, const Expr *b, const Poly *divisor
 static bool
 may_divide(Facts *facts, const Expr *a, const Expr *b, const Poly *divisor)
 {
-	if (!is_tame(a) || !is_tame(b))
+	if (!a->is_tame || !b->is_tame)
 		return false;
 	return facts->divisors_nonzero || is_positive_poly(facts, divisor);
 }
@@ -343,7 +343,7 @@ join_pair(Facts *facts, Poly *p, int at, const Expr *mod)
 {
 	Term t = p->term[at], factor = {.coef = 1, .natom = 1, .atom = {mod}}, outer, wanted;
 	Poly b, value;
-	if (!is_tame(mod) || !poly_of(mod->arg[1], &b) || b.count != 1 ||
+	if (!mod->is_tame || !poly_of(mod->arg[1], &b) || b.count != 1 ||
 	    !term_div(&outer, &t, &factor) || !term_mul(&wanted, &outer, &b.term[0]))
 		return false;
 	for (int i = 0; i < p->count; i++) {
@@ -393,7 +393,7 @@ index_minmax(Facts *facts, ExprOp op, const Expr *a, const Expr *b)
 	ExprCtx *ctx = facts->ctx;
 	if (a == b)
 		return a;
-	if (is_tame(a) && is_tame(b)) {
+	if (a->is_tame && b->is_tame) {
 		bool is_min = op == EX_min;
 		if (facts_prove(facts, expr_le(ctx, a, b)))
 			return is_min ? a : b;

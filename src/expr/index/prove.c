@@ -497,7 +497,7 @@ decide(Facts *facts, const Expr *e, bool wanted)
 	if (!wanted && dtype_is_float(e->arg[0]->type))
 		return false; /* NaN: the opposite of < is not >= */
 	ExprOp op = wanted ? (ExprOp)e->op : scalar_opposite(e->op);
-	if (is_tame(e->arg[0]) && is_tame(e->arg[1]))
+	if (e->arg[0]->is_tame && e->arg[1]->is_tame)
 		return prove_compare(facts, op, e->arg[0], e->arg[1]);
 	return compare_intervals(facts, op, e->arg[0], e->arg[1]);
 }
@@ -544,7 +544,7 @@ decide_zero(Facts *facts, Poly *p)
 Certainty
 facts_decide(Facts *facts, const Expr *e)
 {
-	bool is_index = e->op >= EX_lt && e->op <= EX_eq && is_tame(e->arg[0]) && is_tame(e->arg[1]);
+	bool is_index = e->op >= EX_lt && e->op <= EX_eq && e->arg[0]->is_tame && e->arg[1]->is_tame;
 	bool is_below = e->op == EX_lt || e->op == EX_le;
 	const Expr *a = is_index ? e->arg[!is_below] : NULL, *b = is_index ? e->arg[is_below] : NULL;
 	bool is_strict = e->op == EX_lt || e->op == EX_gt;

@@ -133,7 +133,7 @@ simplify_at(Simplifier *s, const Expr *e)
 	ExprCtx *ctx = s->ctx;
 	const Expr *index = simplify(s, e->arg[0]), *extent = simplify(s, e->arg[1]);
 	const Expr *wide = expr_cast(ctx, DT_I64, index);
-	if (is_tame(wide) && facts_prove(s->facts, expr_le(ctx, expr_i64(ctx, 0), wide)) &&
+	if (wide->is_tame && facts_prove(s->facts, expr_le(ctx, expr_i64(ctx, 0), wide)) &&
 	    facts_prove(s->facts, expr_lt(ctx, wide, extent)))
 		return wide;
 	return expr_at(ctx, index, extent, e->flags);

@@ -135,6 +135,46 @@ grow_table(ExprCtx *ctx)
 	ctx->slot_count = slot_count;
 }
 
+static bool
+is_tame_operation(const Expr *e)
+{
+	switch (e->op) {
+	case EX_const:
+	case EX_iter:
+	case EX_symbol:
+	case EX_var:
+	case EX_at:
+	case EX_add:
+	case EX_sub:
+	case EX_neg:
+	case EX_mul:
+	case EX_floordiv:
+	case EX_floormod:
+	case EX_shr:
+	case EX_min:
+	case EX_max:
+	case EX_select:
+		return e->type == DT_I64;
+	case EX_cast: /* widening keeps the value */
+		return e->type == DT_I64 && dtype_is_integer(e->arg[0]->type) &&
+		       dtype_bits(e->arg[0]->type) < 64;
+	default:
+		return false;
+	}
+}
+
+/* Below `at` and casts, and where nothing is read, anything may stand. */
+static bool
+is_tame_node(const Expr *e)
+{
+	bool is_tame = is_tame_operation(e);
+	if (!e->has_read || e->op == EX_at || e->op == EX_cast)
+		return is_tame;
+	for (int i = e->op == EX_select; i < e->argc; i++)
+		is_tame &= e->arg[i]->is_tame;
+	return is_tame;
+}
+
 /* Fill in what follows from the operands. */
 static void
 derive_fields(Expr *e)
@@ -142,6 +182,7 @@ derive_fields(Expr *e)
 	e->has_read = e->op == EX_read;
 	e->has_var = e->op == EX_var;
 	e->has_check = e->op == EX_at && (e->flags & AT_CHECK);
+	e->size = 1;
 	if (e->op == EX_iter)
 		e->iters = UINT64_C(1) << (e->iter < 63 ? e->iter : 63);
 	for (int i = 0; i < e->argc; i++) {
@@ -149,7 +190,10 @@ derive_fields(Expr *e)
 		e->has_var |= e->arg[i]->has_var;
 		e->has_check |= e->arg[i]->has_check;
 		e->iters |= e->arg[i]->iters;
+		if (__builtin_add_overflow(e->size, e->arg[i]->size, &e->size))
+			e->size = UINT32_MAX;
 	}
+	e->is_tame = is_tame_node(e);
 }
 
 const Expr *

@@ -59,8 +59,10 @@ struct Expr {
 	uint8_t has_var : 1;   /* the same of EX_var */
 	uint8_t has_check : 1; /* the same of EX_at with AT_CHECK: evaluating it may report an index */
 	uint8_t is_sum : 1;    /* known to be an index sum over leaves in normal form (index/poly.h) */
+	uint8_t is_tame : 1;   /* arithmetic of indices, taken not to overflow: data is not (derived) */
 	int argc;
 	uint32_t id;    /* order of creation within the ctx: operands have smaller ones */
+	uint32_t size;  /* derived: nodes of its text, shared ones as often as they stand there */
 	ExprCtx *ctx;   /* owner */
 	uint64_t iters; /* derived: bit i = uses iterator i, bit 63 = uses one from 63 on */
 	uint64_t hash;  /* derived: of the structure, the same in any ctx; reads by Tensor.id */
@@ -223,7 +225,7 @@ ExprWalk expr_walk(const Expr *e);
 /* Of these the ones that have a read, and e: few. */
 ExprWalk expr_walk_reads(const Expr *e);
 bool expr_step(ExprWalk *walk);
-/* Append what nodes another expression has more, before the first step. */
+/* Append what nodes another expression has more, also while walking: a symbol's definition, say. */
 void expr_walk_add(ExprWalk *walk, const Expr *e);
 bool expr_uses_iter(const Expr *e, int position);
 bool expr_reads(const Expr *e, const Tensor *tensor);

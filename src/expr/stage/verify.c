@@ -68,7 +68,7 @@ static bool
 is_within_numbers(Facts *facts, const Expr *at, const Dim *lo, const Dim *hi)
 {
 	int64_t first, end;
-	if (!expr_as_i64(lo, &first) || !expr_as_i64(hi, &end) || !is_tame(at))
+	if (!expr_as_i64(lo, &first) || !expr_as_i64(hi, &end) || !at->is_tame)
 		return false;
 	Range range = facts_interval(facts, at);
 	return range.lo >= first && range.hi < end;
