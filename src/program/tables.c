@@ -28,6 +28,7 @@ typedef struct Tables {
 	const Stage *stage;
 	int64_t points;  /* of the stage, at the sizes chosen for */
 	Map replacement; /* Expr to the read of its table */
+	Map asked;       /* Expr: neither it nor what is in it still has to be looked at */
 } Tables;
 
 static int
@@ -47,7 +48,7 @@ is_arithmetic(const Expr *e)
 	bool has_float = false, is_free = true;
 	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
 		has_float |= walk.e->type != DT_BOOL && dtype_is_float((DType)walk.e->type);
-		is_free &= walk.e->op != EX_read && walk.e->op != EX_at;
+		is_free &= walk.e->op != EX_at;
 	}
 	return has_float && is_free;
 }
@@ -70,14 +71,28 @@ elements_of(const Tables *tables, const Expr *e)
 	return elements;
 }
 
+/* Whether a table of e is small enough, and it reads nothing: asked first, because it needs no walk. */
+static bool
+may_be_table(const Tables *tables, const Expr *e)
+{
+	if (e->has_read || !e->iters)
+		return false;
+	int64_t elements = elements_of(tables, e);
+	return elements <= MOST_ELEMENTS && tables->points / TABLE_USES >= elements;
+}
+
+/* Whether computing e is worth a table; what is in it costs no more. */
+static bool
+is_costly(const Tables *tables, const Expr *e)
+{
+	int cost = expr_cost(e);
+	return cost >= LEAST_COST && probe_times(tables->points, cost) >= LEAST_WORK;
+}
+
 static bool
 wants_table(const Tables *tables, const Expr *e)
 {
-	if (expr_cost(e) < LEAST_COST || count_iters(tables, e) == 0 || !is_arithmetic(e))
-		return false;
-	int64_t elements = elements_of(tables, e);
-	return elements <= MOST_ELEMENTS && tables->points / TABLE_USES >= elements &&
-	       probe_times(tables->points, expr_cost(e)) >= LEAST_WORK;
+	return may_be_table(tables, e) && is_costly(tables, e) && is_arithmetic(e);
 }
 
 /* An operand over fewer loops that costs nearly as much. */
@@ -116,11 +131,16 @@ make_table(Tables *tables, const Expr *e)
 static void
 find_tables(Tables *tables, const Expr *e)
 {
-	if (map_find_ptr(&tables->replacement, e))
+	if (e->argc == 0 || map_find_ptr(&tables->asked, e))
 		return;
-	if (wants_table(tables, e)) {
+	map_set_ptr(&tables->asked, e, tables);
+	bool may_be = may_be_table(tables, e);
+	if (may_be && !is_costly(tables, e))
+		return;
+	if (may_be && is_arithmetic(e)) {
 		e = narrowed(tables, e);
-		map_set_ptr(&tables->replacement, e, (void *)(uintptr_t)make_table(tables, e));
+		if (!map_find_ptr(&tables->replacement, e))
+			map_set_ptr(&tables->replacement, e, (void *)(uintptr_t)make_table(tables, e));
 		return;
 	}
 	for (int i = 0; i < e->argc; i++)
@@ -155,27 +175,29 @@ with_tables(Tables *tables)
 	return clone;
 }
 
-/* The program with tables for its first stage that wants some; itself: none does. */
-static const Program *
-lift_first(Arena *arena, const Program *program, const Target *target)
+/* The stage with tables; NULL: it wants none. */
+static const Stage *
+lifted_stage(Arena *arena, const Program *program, const Target *target, const Stage *stage)
 {
-	for (int s = 0; s < program->nstage; s++) {
-		const Stage *stage = program->stages[s];
-		Tables tables = {.arena = arena, .ctx = program->ctx, .target = target, .stage = stage};
-		tables.replacement.arena = arena;
-		tables.points = probe_dim(target, stage_points(program->ctx, stage));
-		const Stage *lifted = with_tables(&tables);
-		if (lifted)
-			return derive_replace(program, stage, lifted);
-	}
-	return program;
+	Tables tables = {.arena = arena, .ctx = program->ctx, .target = target, .stage = stage};
+	tables.replacement.arena = tables.asked.arena = arena;
+	tables.points = probe_dim(target, stage_points(program->ctx, stage));
+	return with_tables(&tables);
 }
 
 const Program *
 program_lift_tables(Arena *arena, const Program *program, const Target *target)
 {
-	const Program *lifted = lift_first(arena, program, target);
-	return lifted == program ? program : program_lift_tables(arena, lifted, target);
+	for (int s = 0, asked = 0; asked < program->nstage; asked++, s++) {
+		s = s < program->nstage ? s : 0;
+		const Stage *stage = program->stages[s];
+		const Stage *lifted = lifted_stage(arena, program, target, stage);
+		if (lifted) { /* stages may stand in another order now */
+			program = derive_replace(program, stage, lifted);
+			asked = -1;
+		}
+	}
+	return program;
 }
 
 bool
