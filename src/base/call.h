@@ -1,4 +1,5 @@
-/* What a step asks of code that is not generated: its attributes, and a call of a vendor library.
+/* What a step asks of code that is not generated: its attributes, and a call of a vendor library;
+ * and what a model asks of its inputs.
  *
  * One record from the matcher to the library: the compiler asks with it, the plan keeps the row and
  * the attributes, and the runtime asks with it again. runtime/vendor.h has the words of each row.
@@ -45,5 +46,12 @@ typedef struct VendorCall {
 	int nattr;
 	const StepAttr *attrs;
 } VendorCall;
+
+/* Who wants a dim of an input to be another's, or a number, which is all that the input's type says:
+ * 'node "add" (Add): dim 0 of the inputs'. For messages. */
+typedef struct InputWish {
+	int input, axis;
+	const char *what;
+} InputWish;
 
 #endif

@@ -224,10 +224,10 @@ clone_header(Cloner *clone)
 		opset.domain = clone_text(clone, opset.domain);
 		vec_push(to->arena, &to->opsets, opset);
 	}
-	for (int i = 0; i < from->unified.count; i++) {
-		Unified unified = from->unified.data[i];
-		unified.why = clone_text(clone, unified.why);
-		vec_push(to->arena, &to->unified, unified);
+	for (int i = 0; i < from->wishes.count; i++) {
+		InputWish wish = from->wishes.data[i];
+		wish.what = clone_text(clone, wish.what);
+		vec_push(to->arena, &to->wishes, wish);
 	}
 	for (int i = 0; i < from->metadata.count; i++) {
 		StringPair pair = {clone_text(clone, from->metadata.data[i].key),

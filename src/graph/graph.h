@@ -152,13 +152,6 @@ typedef struct Assumption {
 	Region *region;   /* the graph's body, or of an If, a Loop or a Scan */
 } Assumption;
 
-/* A dim of an input that became another's, or a number, because a node takes them for equal
- * (unify.c): nothing else in the graph says so any more. */
-typedef struct Unified {
-	int input, axis;
-	const char *why; /* node "add" (Add): dim 0 of the inputs */
-} Unified;
-
 typedef struct OpsetImport {
 	const char *domain; /* "" = ai.onnx */
 	int64_t version;
@@ -177,7 +170,7 @@ struct Graph {
 	VEC(Value *) constants; /* initializers, in order; Value.weight is the index */
 	VEC(SymbolDef) symbols;
 	VEC(Assumption) assumptions;
-	VEC(Unified) unified;
+	VEC(InputWish) wishes;   /* assumptions that unify.c has made part of the inputs' types */
 	VEC(OpsetImport) opsets; /* the model's own, for export */
 	VEC(StringPair) metadata;
 	int64_t ir_version;
@@ -290,7 +283,7 @@ void graph_check(const Graph *graph);
 Type type_tensor(DType dtype, int rank, const Dim *const *dims);
 Type type_of_array(ExprCtx *ctx, const Array *array);
 bool type_equal(const Type *a, const Type *b);
-bool type_is_static(const Type *type); /* every dim a constant */
+bool type_is_static(const Type *type);                 /* every dim a constant */
 bool type_takes(const Type *type, const Array *array); /* so far as the type says its dims */
 const Array *value_fixed(const Value *value);   /* what it always is; NULL: computed, or given */
 const Array *value_default(const Value *value); /* of an input of a known size; NULL: none */

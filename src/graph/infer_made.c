@@ -78,8 +78,7 @@ float_length(Infer *infer, const Expr *const *bound)
 	if (expr_is_const(count) && !(expr_const_f64(count) < 0x1p53))
 		infer_fail(infer, "the range has no end");
 	const Expr *length = expr_cast(ctx, DT_I64, count);
-	return expr_as_i64(length, &number) ? dim_const(ctx, number)
-	                                    : infer_symbol(infer, "R", length);
+	return expr_as_i64(length, &number) ? dim_const(ctx, number) : infer_symbol(infer, "R", length);
 }
 
 /* Where all bounds are whole the length is made of dims. What data decides has been computed by

@@ -9,7 +9,7 @@
 typedef struct Pending {
 	const Symbol *symbol;
 	Region *region; /* whose line it is */
-	int position; /* of the token behind = */
+	int position;   /* of the token behind = */
 } Pending;
 
 /* A list of captures as written, compared with the real one at the end. */

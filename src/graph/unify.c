@@ -4,7 +4,7 @@
  *
  * Only symbols that dims of graph inputs define are replaced, by an earlier one of these or by a
  * number; binding then checks the second input against the first, and says which node asked for it
- * (Graph.unified). Everything else that is assumed equal stays an assumption.
+ * (Graph.wishes). Everything else that is assumed equal stays an assumption.
  */
 #include "graph/inner.h"
 
@@ -90,16 +90,16 @@ static void
 note_why(Unifier *unify, int input, int axis, const Dim *old)
 {
 	Graph *graph = unify->graph;
-	Unified unified = {input, axis, NULL};
+	InputWish wish = {input, axis, NULL};
 	for (ExprWalk walk = expr_walk(old); expr_step(&walk);)
 		if (walk.e->op == EX_symbol && map_find_ptr(&unify->why, walk.e->symbol))
-			unified.why = map_find_ptr(&unify->why, walk.e->symbol);
-	for (int i = 0; i < graph->unified.count; i++)
-		if (graph->unified.data[i].input == input && graph->unified.data[i].axis == axis) {
-			graph->unified.data[i] = unified;
+			wish.what = map_find_ptr(&unify->why, walk.e->symbol);
+	for (int i = 0; i < graph->wishes.count; i++)
+		if (graph->wishes.data[i].input == input && graph->wishes.data[i].axis == axis) {
+			graph->wishes.data[i] = wish;
 			return;
 		}
-	vec_push(graph->arena, &graph->unified, unified);
+	vec_push(graph->arena, &graph->wishes, wish);
 }
 
 static void

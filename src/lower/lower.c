@@ -364,11 +364,8 @@ lower_assumptions(Lowering *low, const Region *region)
 		if (a->region == region)
 			vec_push(low->arena, &low->module->assumptions, out);
 	}
-	for (int i = 0; i < low->graph->unified.count && !region->parent; i++) {
-		const Unified *unified = &low->graph->unified.data[i];
-		MWish wish = {unified->input, unified->axis, unified->why};
-		vec_push(low->arena, &low->module->wishes, wish);
-	}
+	for (int i = 0; i < low->graph->wishes.count && !region->parent; i++)
+		vec_push(low->arena, &low->module->wishes, low->graph->wishes.data[i]);
 }
 
 static void

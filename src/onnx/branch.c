@@ -40,9 +40,10 @@ branch_inline(Draft *draft, Scope *scope)
 		           side->n_output, draft->outputs.count);
 	Scope inner = {.outer = scope, .meanings = {.arena = import->arena}};
 	if (side->n_input > 0)
-		draft_fail(draft,
-		           "graph '%s' has formal inputs, expected none: it uses the values around the node",
-		           text_of(side->name));
+		draft_fail(
+			draft,
+			"graph '%s' has formal inputs, expected none: it uses the values around the node",
+			text_of(side->name));
 	import_enter(import, &draft->loc);
 	import_initializers(import, &inner, side);
 	import_nodes(import, draft->region, &inner, side->n_node, side->node);

@@ -238,8 +238,7 @@ is_own_result(const Region *region, int index, bool is_body)
 		if (region->results[i] == value)
 			return false;
 	bool is_entered = value->def && value->def->op->code == OP_Enter;
-	return is_body ||
-	       (value->region == region && !is_entered && (value->def || !value->constant));
+	return is_body || (value->region == region && !is_entered && (value->def || !value->constant));
 }
 
 static void

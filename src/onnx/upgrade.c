@@ -350,7 +350,8 @@ range_of_data(Draft *draft)
 		ratio[i] = cast_to(draft, ratio[i], DT_F64);
 	Value *count = draft_emit(draft, "Div", 2, ratio, 0, NULL);
 	count = cast_to(draft, draft_emit(draft, "Ceil", 1, &count, 0, NULL), DT_I64);
-	Value *zero = draft_number(draft, "zero", DT_I64, 0), *one = draft_number(draft, "one", DT_I64, 1);
+	Value *zero = draft_number(draft, "zero", DT_I64, 0);
+	Value *one = draft_number(draft, "one", DT_I64, 1);
 	Value *above[] = {count, zero};
 	Value *range[] = {zero, draft_emit(draft, "Max", 2, above, 0, NULL), one};
 	Value *scaled[] = {cast_to(draft, draft_emit(draft, "Range", 3, range, 0, NULL), work),

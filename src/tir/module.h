@@ -84,12 +84,6 @@ typedef struct MAssumption {
 	const char *what;
 } MAssumption;
 
-/* Who wants a dim of an input to be what its buffer says. */
-typedef struct MWish {
-	int input, axis;
-	const char *what;
-} MWish;
-
 struct Module {
 	Arena *arena;
 	ExprCtx *ctx;
@@ -102,7 +96,7 @@ struct Module {
 	VEC(MBuffer *) outputs;
 	VEC(MSymbol) symbols;
 	VEC(MAssumption) assumptions;
-	VEC(MWish) wishes;
+	VEC(InputWish) wishes; /* where it is no nested one */
 };
 
 /* The buffer that holds the storage of a buffer: through views to their base. */

@@ -542,18 +542,6 @@ plan_assumptions(Planner *planner)
 	return list;
 }
 
-static PlanWish *
-plan_wishes(Planner *planner)
-{
-	const Module *module = planner->module;
-	PlanWish *list = NEW_N(planner->arena, PlanWish, module->wishes.count + 1);
-	for (int i = 0; i < module->wishes.count; i++) {
-		const MWish *wish = &module->wishes.data[i];
-		list[i] = (PlanWish){wish->input, wish->axis, wish->what};
-	}
-	return list;
-}
-
 static Plan *
 make_plan(Planner *planner)
 {
@@ -574,7 +562,7 @@ make_plan(Planner *planner)
 		plan_step(planner, module->steps.data[i], &steps[i]);
 	plan->assumptions = plan_assumptions(planner);
 	plan->nassumption = module->assumptions.count;
-	plan->wishes = plan_wishes(planner);
+	plan->wishes = module->wishes.data;
 	plan->nwish = module->wishes.count;
 	plan->ndim = planner->dims.count;
 	plan->dims = planner->dims.data;

@@ -356,9 +356,10 @@ check_input_dims(Frame *frame, const Array *inputs)
 				continue;
 			char shape[256], source[100], wish[300];
 			return exec_fail(
-				frame->exec, TW_SHAPE, "input '%.60s' has shape %s, and its dim %d must be %lld%s%s",
-				wanted->name, shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d,
-				(long long)value, source_text(frame->plan, wanted->dims[d], source, sizeof source),
+				frame->exec, TW_SHAPE,
+				"input '%.60s' has shape %s, and its dim %d must be %lld%s%s", wanted->name,
+				shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d, (long long)value,
+				source_text(frame->plan, wanted->dims[d], source, sizeof source),
 				wish_text(frame->plan, i, d, wish, sizeof wish));
 		}
 	}

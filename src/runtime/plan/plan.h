@@ -167,12 +167,6 @@ typedef struct PlanAssumption {
 	const char *what; /* "dim 1 of input a and dim 0 of input b" */
 } PlanAssumption;
 
-/* Why a dim of input `input` must be what its buffer says, for messages. */
-typedef struct PlanWish {
-	int input, axis;
-	const char *what; /* "node "add" (Add): dim 0 of the inputs" */
-} PlanWish;
-
 struct Plan {
 	int nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, nwish, ncapture;
 	const PlanSymbol *symbols;
@@ -181,7 +175,7 @@ struct Plan {
 	const PlanStep *steps;
 	const int *inputs, *outputs; /* buffers */
 	const PlanAssumption *assumptions;
-	const PlanWish *wishes;
+	const InputWish *wishes;
 	bool is_apart;      /* the device's memory is not the host's; nested plans as the one around */
 	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
 	                       index; their values are taken from there on entry */

@@ -394,12 +394,12 @@ read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
 			(PlanAssumption){get_index(r, item, "a", 0, plan->ndim),
 		                     get_index(r, item, "b", 0, plan->ndim), json_text(r, item, "what")};
 	item = json_array_or_none(r, json, "wishes", TABLE_LIMIT, &plan->nwish);
-	PlanWish *wishes = json_alloc(r, (size_t)plan->nwish, sizeof *wishes);
+	InputWish *wishes = json_alloc(r, (size_t)plan->nwish, sizeof *wishes);
 	plan->wishes = wishes;
 	for (int i = 0; item && !r->failed; item = item->next, i++)
-		wishes[i] = (PlanWish){get_index(r, item, "input", 0, plan->ninput),
-		                       get_index(r, item, "axis", 0, PLAN_MAX_RANK),
-		                       json_text(r, item, "what")};
+		wishes[i] =
+			(InputWish){get_index(r, item, "input", 0, plan->ninput),
+		                get_index(r, item, "axis", 0, PLAN_MAX_RANK), json_text(r, item, "what")};
 	plan->ncapture = (int)json_int_or(r, json, "captures", 0, TABLE_LIMIT, 0);
 	check_ports(r, plan, PB_INPUT, plan->ninput, plan->inputs);
 	check_ports(r, plan, PB_OUTPUT, plan->noutput, plan->outputs);

@@ -188,9 +188,10 @@ put_plan(Buf *json, const Plan *plan)
 	}
 	json_put(json, "]");
 	for (int i = 0; i < plan->nwish; i++) {
-		const PlanWish *wish = &plan->wishes[i];
+		const InputWish *wish = &plan->wishes[i];
 		json_put(json, i ? ", " : ", 'wishes': [");
-		json_put(json, "{'input': %d, 'axis': %d, 'what': %s}", wish->input, wish->axis, wish->what);
+		json_put(json, "{'input': %d, 'axis': %d, 'what': %s}", wish->input, wish->axis,
+		         wish->what);
 	}
 	json_put(json, plan->nwish ? "], 'captures': %d" : ", 'captures': %d", plan->ncapture);
 	json_put(json, plan->is_apart && !plan->parent ? ", 'apart': 1}" : "}");

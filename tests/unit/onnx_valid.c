@@ -1,0 +1,129 @@
+/* What is valid and what is not: defaults of inputs, opsets imported twice, ranges of data. */
+#include "unit.h"
+
+#include "onnx_fixture.h"
+
+/* A model that is read; `text` stands in the failure of one that is not. */
+static Graph *
+read_model(Bytes bytes, const char *text)
+{
+	Failure failure;
+	Graph *graph = try_bytes(arena, bytes, &failure);
+	if (!text) {
+		ck_assert_msg(graph != NULL, "%s", failure.text);
+		return graph;
+	}
+	ck_assert_msg(graph == NULL, "read, where '%s' was expected", text);
+	ck_assert_msg(strstr(failure.text, text) != NULL, "'%s' is not in '%s'", text, failure.text);
+	ck_assert_int_eq(failure.kind, FAIL_INVALID);
+	return NULL;
+}
+
+/* x: f32[2,3] and y: f32[2,3], with more to come. */
+static Maker
+small(void)
+{
+	Maker m = maker(arena);
+	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
+	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
+	return m;
+}
+
+/* Declared dims of [2,3], [N,N] (with a default of [2,3]), and another type. */
+START_TEST(defaults_fit_their_inputs)
+{
+	const struct {
+		DType type;
+		int rank;
+		int64_t dims[3];
+		const char *text;
+	} rows[] = {
+		{DT_F32, 2, {2, 3}, NULL},
+		{DT_F32, 2, {-2, 3}, NULL},
+		{DT_F32, 2, {2, 4}, "input 'w' is declared as f32[2,4], and its default"},
+		{DT_F32, 2, {-2, -2}, "input 'w' is declared as f32[N,N]"},
+		{DT_F32, 3, {1, 2, 3}, "input 'w' is declared as f32[1,2,3]"},
+		{DT_F64, 2, {2, 3}, "input 'w' is declared as f64[2,3]"},
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		Maker m = small();
+		float w[6] = {1, 2, 3};
+		make_value(&m, INPUT, "w", rows[i].type, rows[i].rank, rows[i].dims);
+		make_initializer(&m, "w", DT_F32, 2, (int64_t[]){2, 3}, w, sizeof w);
+		make_node(&m, "Relu", "x", "y", NULL);
+		read_model(make_model(&m, 8, 17), rows[i].text);
+	}
+}
+END_TEST
+
+/* Beside "" 17 another import of the model, or of a function. */
+START_TEST(an_opset_is_imported_once_or_twice_the_same)
+{
+	const struct {
+		const char *domain;
+		int64_t version;
+		const char *text;
+	} rows[] = {
+		{"", 17, NULL},
+		{"ai.onnx", 17, NULL},
+		{"ai.onnx.ml", 3, NULL},
+		{"", 16, "opsets 17 and 16 of domain '' are imported"},
+		{"ai.onnx", 18, "opsets 17 and 18 of domain '' are imported"},
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		for (int in_function = 0; in_function < 2; in_function++) {
+			Maker m = small();
+			Wire function = {.arena = arena};
+			make_node(&m, "Relu", "x", "y", NULL);
+			wire_text(&function, 1, "f");
+			wire_text(&function, 10, "mine");
+			put_opset(&function, 9, "", 17);
+			put_opset(in_function ? &function : &m.functions, in_function ? 9 : 8, rows[i].domain,
+			          rows[i].version);
+			wire_message(&m.functions, 25, &function);
+			Graph *graph = read_model(make_model(&m, 8, 17), rows[i].text);
+			ck_assert(!graph || graph->opsets.count <= 2);
+		}
+}
+END_TEST
+
+/* Bounds that are inputs: of floats, and of integers with a step that is one; a limit alone is a
+ * symbol. */
+START_TEST(ranges_of_data_are_counted_by_nodes)
+{
+	const struct {
+		DType type;
+		const char *inputs, *last;
+	} rows[] = {{DT_F32, "a b c", "Cast"},
+	            {DT_F16, "a b c", "Cast"},
+	            {DT_I64, "one b c", "Cast"},
+	            {DT_I64, "a b one", "Cast"},
+	            {DT_I64, "one b one", "Range"}};
+	for (size_t i = 0; i < countof(rows); i++) {
+		Maker m = maker(arena);
+		int64_t one = 1;
+		make_value(&m, INPUT, "a", rows[i].type, 0, NULL);
+		make_value(&m, INPUT, "b", rows[i].type, 0, NULL);
+		make_value(&m, INPUT, "c", rows[i].type, 0, NULL);
+		make_initializer(&m, "one", DT_I64, 0, NULL, &one, sizeof one);
+		make_value(&m, OUTPUT, "y", rows[i].type, 1, (int64_t[]){-1});
+		make_node(&m, "Range", rows[i].inputs, "y", NULL);
+		Graph *graph = read_model(make_model(&m, 8, 17), NULL);
+		const Value *y = graph->body->results[0];
+		ck_assert_str_eq(y->def->op->name, rows[i].last);
+		ck_assert_int_eq(y->type.rank, 1);
+		ck_assert_int_eq(y->type.dtype, rows[i].type);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *t = tcase_create("onnx_valid");
+	tcase_add_checked_fixture(t, begin, end);
+	tcase_add_test(t, defaults_fit_their_inputs);
+	tcase_add_test(t, an_opset_is_imported_once_or_twice_the_same);
+	tcase_add_test(t, ranges_of_data_are_counted_by_nodes);
+	return unit_run(t);
+}
