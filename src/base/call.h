@@ -47,8 +47,8 @@ typedef struct VendorCall {
 	const StepAttr *attrs;
 } VendorCall;
 
-/* Who wants a dim of an input to be another's, or a number, which is all that the input's type says:
- * 'node "add" (Add): dim 0 of the inputs'. For messages. */
+/* Who wants a dim of an input to be another's, or a number, which is all that the input's type
+ * says: 'node "add" (Add): dim 0 of the inputs'. For messages. */
 typedef struct InputWish {
 	int input, axis;
 	const char *what;

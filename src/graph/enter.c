@@ -147,7 +147,7 @@ enter_value(Region *region, Value *value)
 	return true;
 }
 
-/* Give a region its own copy of a symbol from outside; false: it has one, and speaks of no other. */
+/* Give a region its own copy of a symbol from outside; false: it speaks of no other already. */
 static bool
 own_symbol(Region *region, const Expr *symbol)
 {

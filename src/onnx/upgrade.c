@@ -326,9 +326,11 @@ is_data(const Draft *draft, int index)
 	return !known || known->count != 1 || !known->value[0];
 }
 
-/* A range of floats, or with a step, or between bounds, that data decides: numbers from 0 on, scaled.
+/* A range of floats, or with a step, or between bounds, that data decides: numbers from 0 on,
+ * scaled.
  *
- *     n = max(i64(ceil((f64(limit) - f64(start)) / f64(delta))), 0);  start + Range(0, n, 1) * delta
+ *     n = max(i64(ceil((f64(limit) - f64(start)) / f64(delta))), 0)
+ *     start + Range(0, n, 1) * delta
  */
 static void
 range_of_data(Draft *draft)
