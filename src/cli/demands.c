@@ -380,7 +380,8 @@ demand_text(Arena *arena, const Demand *demand)
 {
 	Buf buf = {.arena = arena};
 	int64_t number;
-	bool turns = !demand->is_equal && dim_is_const(demand->a, &number);
+	bool turns = demand->is_equal ? demand->a->op == EX_symbol && demand->b->op != EX_symbol
+	                              : dim_is_const(demand->a, &number);
 	dim_print(&buf, turns ? demand->b : demand->a);
 	buf_puts(&buf, demand->is_equal ? " == " : turns ? " >= " : " <= ");
 	dim_print(&buf, turns ? demand->a : demand->b);
@@ -403,11 +404,11 @@ const char *
 demands_broken(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *sizes)
 {
 	const char *text = NULL;
+	for (int i = 0; i < learnt->count && !text; i++)
+		text = broken_text(arena, &learnt->data[i], sizes);
 	for (int i = 0; i < graph->assumptions.count && !text; i++) {
 		const Assumption *a = &graph->assumptions.data[i];
 		text = broken_text(arena, &(Demand){a->a, a->b, true, false, a->loc}, sizes);
 	}
-	for (int i = 0; i < learnt->count && !text; i++)
-		text = broken_text(arena, &learnt->data[i], sizes);
 	return text;
 }
