@@ -4,6 +4,7 @@
 # Each model runs at few sizes, and no type says at which: an index must lie within a table, within a mask,
 # within rows of several dims, or a length that data says must be another's. Sizes are found, so that all is
 # proved; what was learnt is said; and where there are none, that is said and can be refused.
+# shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 about="past: "
 cd "$tmp" || exit 1
@@ -135,6 +136,29 @@ graph late(%x: f32[S], %past: f32[P], %mask: f32[T]) -> %y {
 }
 END
 demands late.g 'P+S == T'
+
+# What an input holds may be asked for, too: a mask that is counted, and a length that must be that.
+cat >ones.g <<'END'
+graph ones(%x: f32[B,T], %mask: i64[T]) -> %y {
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %n: i64 = ReduceSum(%mask) {keepdims=0}
+  %keys = Range(%zero, %n, %one)
+  %f = Cast(%keys) {to=1}
+  %y = Add(%x, %f)  "sum"
+}
+END
+demands ones.g
+[ "$(unzip -p m.twb inputs.json)" = '{"mask": [1, 2]}' ] && "$tw" run -q --self-test m.twb && pass ||
+	lose "a mask of ones: $(unzip -p m.twb inputs.json)"
+
+# An index into an axis of any length: small sizes have small indices, in proofs and self-tests.
+cat >last.g <<'END'
+graph last(%x: f32[B,S,4], %i: i64[K]) -> %y { %y = Gather(%x, %i) {axis=1}  "last" }
+END
+demands last.g
+unzip -p m.twb selftest.json | tr -d '\n' | grep -q '"name": "i", "type": "i64", "dims": \[1\], "low": 0, "end": 1}' &&
+	"$tw" run -q --self-test m.twb && pass || lose "an index into an axis: $(unzip -p m.twb selftest.json)"
 
 # A branch for the first step and one for those behind it: what each demands is its own.
 cat >merged.g <<'END'

@@ -39,7 +39,8 @@ typedef struct Compilation {
 	Graph *model;          /* as read */
 	const Graph *compiled; /* for the first target, behind its passes */
 	const Binding *asked;  /* --shape's sizes of that */
-	Demands demands;       /* on sizes, that its checks showed */
+	Demands demands;       /* on sizes, that its checks showed, … */
+	InputRanges ranges;    /* … and ranges of its inputs */
 	PassContext *context;  /* of that */
 	Buf choices;
 	Progress progress;
@@ -74,7 +75,8 @@ compile_target(Compilation *c, int index)
 	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	PassContext *context = pipeline_new(&c->options, c->arena, 3);
-	Demands demands = demands_learn(c->arena, graph);
+	InputRanges values = {0};
+	Demands demands = demands_learn(c->arena, graph, &values);
 	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &demands);
 	context->target = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
 	context->progress = progress_show;
@@ -87,6 +89,8 @@ compile_target(Compilation *c, int index)
 		c->compiled = graph;
 		c->asked = sizes_asked(&c->options, c->arena, graph);
 		c->demands = demands;
+		c->ranges = input_ranges(c->arena, graph, sizes);
+		input_ranges_add(c->arena, &c->ranges, &values);
 		if (c->denied.count == 0)
 			warn_of_sizes(c, graph, sizes);
 		c->context = context;
@@ -131,7 +135,7 @@ write_bundle(Compilation *c)
 	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->demands);
 	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));
 	c->result.sizes_entry = entry;
-	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, c->model, sizes)),
+	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, &c->ranges)),
 	                      text_part(SIZES_ENTRY, entry)};
 	BundleInput input = {
 		.producer = arena_printf(c->arena, "tilewright %s", tw_version_text()),
@@ -164,7 +168,7 @@ compile_proved(Compilation *c)
 		c->result.finished = finish_bundle(
 			&c->options, c->arena,
 			&(Finish){c->draft, c->result.path, model_name(c->arena, c->path), c->model,
-		              c->compiled, c->asked, &c->demands, &c->result.written});
+		              c->compiled, c->asked, &c->demands, &c->ranges, &c->result.written});
 		if (!proof_failed(proof))
 			break;
 		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);

@@ -33,6 +33,7 @@ typedef struct Learner {
 	const Binding *sizes;
 	bool *is_said; /* per check: whether it was a sum already */
 	Demands found;
+	InputRanges *values; /* NULL: nobody asks */
 } Learner;
 
 /* ---- sizes ---- */
@@ -337,6 +338,55 @@ fit(Learner *l, bool joins_batches)
 	return has_new;
 }
 
+/* ---- integers ---- */
+
+/* Checks that fail, or are not come to, with these integers. */
+static int
+failing(Learner *l, const InputRanges *made_up)
+{
+	int count = 0;
+	l->rooms->made_up = made_up;
+	const Room *rooms = observe_two(l, -1, -1);
+	l->rooms->made_up = NULL;
+	for (int c = 0; c < l->rooms->checks.count; c++) {
+		bool is_dims = l->rooms->checks.data[c].a != NULL;
+		count += !rooms[c].is_known || (is_dims ? rooms[c].left != 0 : rooms[c].left < 0);
+	}
+	return count;
+}
+
+/* An input whose integers make checks fail as they are made up holds the largest, or 0, if fewer do
+ * then: a mask that is counted, and must be 1 everywhere. */
+static void
+learn_values(Learner *l)
+{
+	make_axes(l, false);
+	l->sizes = apart(l);
+	InputRanges best = input_ranges(l->scratch, l->graph, l->sizes);
+	int least = failing(l, &best);
+	const Region *body = l->graph->body;
+	for (int i = 0; i < body->nparam && least > 0; i++) {
+		const Value *input = body->params[i];
+		InputRange range = {input->name, 2, NULL, 0};
+		bool is_integer = input->type.kind == TYPE_TENSOR && dtype_is_integer(input->type.dtype);
+		input_range_at(&best, input->name, l->sizes, &range);
+		for (int at = 0; is_integer && at < 2; at++) {
+			int64_t only = at == 0 ? range.extent - 1 : 0;
+			InputRange one = {input->name, only + 1, NULL, only};
+			InputRanges tried = {0}, more = {.count = 1, .data = &one};
+			input_ranges_add(l->scratch, &tried, &best);
+			input_ranges_add(l->scratch, &tried, &more);
+			int count = failing(l, &tried);
+			if (count >= least)
+				continue;
+			least = count;
+			best = tried;
+			vec_push(l->arena, l->values, one);
+			break;
+		}
+	}
+}
+
 /* ---- all ---- */
 
 static void
@@ -345,22 +395,24 @@ learn(void *arg)
 	Learner *l = arg;
 	l->rooms = rooms_new(l->scratch, l->graph);
 	int nsymbol = l->rooms->symbols.count, nchecks = l->rooms->checks.count;
-	if (nsymbol == 0 || nsymbol > SYMBOLS || nchecks == 0)
+	if (nsymbol > SYMBOLS || nchecks == 0)
 		return;
 	l->is_said = NEW_N(l->scratch, bool, nchecks + 1);
 	l->axis_of = NEW_N(l->scratch, int, l->graph->ctx->symbol_list.count + 1);
 	for (int i = 0; i < l->graph->ctx->symbol_list.count; i++)
 		l->axis_of[i] = -1;
-	for (int round = 0; round < ROUNDS; round++)
-		if (!fit(l, false) && !fit(l, true))
-			return;
+	bool is_better = nsymbol > 0;
+	for (int round = 0; round < ROUNDS && is_better; round++)
+		is_better = fit(l, false) || fit(l, true);
+	if (l->values)
+		learn_values(l);
 }
 
 Demands
-demands_learn(Arena *arena, const Graph *graph)
+demands_learn(Arena *arena, const Graph *graph, InputRanges *values)
 {
 	Failure failure;
-	Learner l = {.arena = arena, .scratch = arena_new("demands"), .graph = graph};
+	Learner l = {.arena = arena, .scratch = arena_new("demands"), .graph = graph, .values = values};
 	try_run(learn, &l, &failure); /* where that fails, what was learnt is known all the same */
 	arena_free(l.scratch);
 	return l.found;

@@ -10,7 +10,7 @@
 #ifndef CLI_DEMANDS_H
 #define CLI_DEMANDS_H
 
-#include "graph/graph.h"
+#include "cli/inputs.h"
 
 typedef struct Demand {
 	const Dim *a, *b;
@@ -21,9 +21,10 @@ typedef struct Demand {
 
 typedef VEC(Demand) Demands;
 
-/* What checks show besides the model's assumptions, about the symbols of `graph`. Never fails: what
- * cannot be computed is not known. */
-Demands demands_learn(Arena *arena, const Graph *graph);
+/* What checks show besides the model's assumptions, about the symbols of `graph`; and, where `values`
+ * is not NULL, which integers its inputs must hold where other made-up ones would make a check
+ * fail. Never fails: what cannot be computed is not known. */
+Demands demands_learn(Arena *arena, const Graph *graph, InputRanges *values);
 
 /* Whether it holds; also where a size is not known. */
 bool demand_holds(const Demand *demand, const Binding *sizes);

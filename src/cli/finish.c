@@ -188,6 +188,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	                finish->compiled,
 	                finish->asked,
 	                finish->demands,
+	                finish->ranges,
 	                finish->written->weight_bytes};
 	Finished finished = {.proof = proof_run(options, arena, &run),
 	                     .packed_bytes = count ? job.store.size : 0};
@@ -199,7 +200,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	const Binding *sizes = finished.proof.sizes;
 	if (!sizes)
 		sizes = sizes_least(arena, finish->compiled, finish->demands, finish->asked);
-	job.test = selftest_new(arena, finish->compiled, sizes, options->seed);
+	job.test = selftest_new(arena, finish->compiled, sizes, finish->ranges, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));

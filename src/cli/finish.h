@@ -13,6 +13,7 @@ typedef struct Finish {
 	const Graph *compiled; /* behind all passes */
 	const Binding *asked;  /* sizes: --shape's */
 	const Demands *demands;
+	const InputRanges *ranges; /* of integers, at any sizes */
 	const BundleReport *written;
 } Finish;
 

@@ -100,23 +100,48 @@ input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
 		Search search = {.arena = arena, .graph = graph, .probe = probe, .extent = INT64_MAX};
 		search_value(&search, input, 0);
 		if (search.extent != INT64_MAX)
-			vec_push(arena, &ranges, (InputRange){input->name, search.extent, search.dim});
+			vec_push(arena, &ranges, (InputRange){input->name, search.extent, search.dim, 0});
 	}
 	return ranges;
 }
 
-const char *
-input_ranges_text(Arena *arena, const Graph *graph, const Binding *probe)
+void
+input_ranges_add(Arena *arena, InputRanges *ranges, const InputRanges *more)
 {
-	InputRanges ranges = input_ranges(arena, graph, probe);
-	Buf buf = {.arena = arena};
-	for (int i = 0; i < ranges.count; i++) {
-		buf_puts(&buf, i ? ", " : "{");
-		buf_quote(&buf, ranges.data[i].name);
-		buf_printf(&buf, ": %lld", (long long)ranges.data[i].extent);
+	for (int i = 0; i < more->count; i++) {
+		int at = 0;
+		while (at < ranges->count && strcmp(ranges->data[at].name, more->data[i].name) != 0)
+			at++;
+		if (at == ranges->count)
+			vec_push(arena, ranges, more->data[i]);
+		else
+			ranges->data[at] = more->data[i];
 	}
-	buf_puts(&buf, ranges.count ? "}\n" : "{}\n");
+}
+
+const char *
+input_ranges_text(Arena *arena, const InputRanges *ranges)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < ranges->count; i++) {
+		const InputRange *range = &ranges->data[i];
+		buf_puts(&buf, i ? ", " : "{");
+		buf_quote(&buf, range->name);
+		if (range->low)
+			buf_printf(&buf, ": [%lld, %lld]", (long long)range->low, (long long)range->extent);
+		else
+			buf_printf(&buf, ": %lld", (long long)range->extent);
+	}
+	buf_puts(&buf, ranges->count ? "}\n" : "{}\n");
 	return buf_text(&buf);
+}
+
+static int64_t
+whole_number(const cJSON *item)
+{
+	const double most = 9e15; /* all below are exact */
+	bool is_number = cJSON_IsNumber(item) && item->valuedouble > -most && item->valuedouble < most;
+	return is_number ? (int64_t)item->valuedouble : 0;
 }
 
 InputRanges
@@ -124,13 +149,32 @@ input_ranges_parse(Arena *arena, const char *text, size_t size)
 {
 	InputRanges ranges = {0};
 	cJSON *json = cJSON_ParseWithLength(text, size);
-	for (const cJSON *item = json ? json->child : NULL; item; item = item->next)
-		if (cJSON_IsNumber(item) && item->string)
-			vec_push(
-				arena, &ranges,
-				(InputRange){arena_strdup(arena, item->string), (int64_t)item->valuedouble, NULL});
+	for (const cJSON *item = json ? json->child : NULL; item; item = item->next) {
+		bool is_pair = cJSON_IsArray(item) && cJSON_GetArraySize(item) == 2;
+		InputRange range = {.low = is_pair ? whole_number(item->child) : 0};
+		range.extent = whole_number(is_pair ? item->child->next : item);
+		range.name = item->string ? arena_strdup(arena, item->string) : "";
+		if (range.extent > range.low)
+			vec_push(arena, &ranges, range);
+	}
 	cJSON_Delete(json);
 	return ranges;
+}
+
+bool
+input_range_at(const InputRanges *ranges, const char *name, const Binding *sizes, InputRange *range)
+{
+	for (int i = 0; ranges && i < ranges->count; i++) {
+		if (strcmp(ranges->data[i].name, name) != 0)
+			continue;
+		*range = ranges->data[i];
+		if (range->dim && sizes)
+			dim_eval(range->dim, sizes, &range->extent);
+		range->dim = NULL;
+		range->extent = range->extent > range->low ? range->extent : range->low + 1;
+		return true;
+	}
+	return false;
 }
 
 /* ---- making ---- */
@@ -145,22 +189,16 @@ next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-static int64_t
-range_of(const InputRanges *ranges, const char *name)
-{
-	for (int i = 0; ranges && i < ranges->count; i++)
-		if (strcmp(ranges->data[i].name, name) == 0)
-			return ranges->data[i].extent;
-	return 0;
-}
-
+/* Below `range`'s extent; without one 0 and 1, or most of 8-bit numbers. */
 static void
-fill_integers(Array *array, int64_t count, int64_t extent, uint64_t *state)
+fill_integers(Array *array, int64_t count, const InputRange *range, uint64_t *state)
 {
-	int64_t low = 0, span = extent > 0 ? extent : 2;
-	if (extent <= 0 && array->type == DT_I8)
+	int64_t low = 0, span = 2;
+	if (range)
+		low = range->low, span = range->extent - range->low;
+	else if (array->type == DT_I8)
 		low = -64, span = 128;
-	else if (extent <= 0 && array->type == DT_U8)
+	else if (array->type == DT_U8)
 		span = 256;
 	for (int64_t i = 0; i < count; i++)
 		dtype_store_i64(array->type, array->data, i,
@@ -184,13 +222,15 @@ input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const char *n
 	Array *array = array_new(arena, type, rank, dims);
 	int64_t count = array_count(array);
 	uint64_t state = hash_mix(seed, hash64(name, strlen(name)));
+	InputRange range;
+	bool has_range = input_range_at(ranges, name, NULL, &range);
 	if (type == DT_STRING)
 		for (int64_t i = 0; i < count; i++)
 			((const char **)array->data)[i] = strings[next_random(&state) % countof(strings)];
 	else if (dtype_class(type) == DC_X)
 		fail_unsupported(NULL, "input %s: no data can be made up for %s", name, dtype_name(type));
 	else if (dtype_is_integer(type) || type == DT_BOOL)
-		fill_integers(array, count, range_of(ranges, name), &state);
+		fill_integers(array, count, has_range ? &range : NULL, &state);
 	else
 		fill_floats(array, count, &state);
 	return array;

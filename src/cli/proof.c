@@ -72,7 +72,8 @@ static void
 run_once(void *arg)
 {
 	Job *job = arg;
-	SelfTest *test = selftest_new(job->scratch, job->run->compiled, job->sizes, job->options->seed);
+	SelfTest *test = selftest_new(job->scratch, job->run->compiled, job->sizes, job->run->ranges,
+	                              job->options->seed);
 	if (test->left_out)
 		fail_unsupported(NULL, "%s", test->left_out);
 	prover_watch(job->prover, job->run->session->session);

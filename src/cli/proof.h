@@ -13,6 +13,7 @@ typedef struct ProofRun {
 	const Graph *compiled; /* behind all passes, as it was lowered */
 	const Binding *asked;  /* sizes that must be kept */
 	const Demands *demands;
+	const InputRanges *ranges; /* of integers, at any sizes */
 	int64_t weight_bytes;
 } ProofRun;
 

@@ -216,13 +216,12 @@ static void
 give_input(Rooms *rooms, Arena *memory, const Value *input)
 {
 	Binding sizes = eval_binding(rooms->eval);
-	Array *array = input_make_for(memory, 1, NULL, input, &sizes);
-	int64_t extent = 2;
-	for (int i = 0; i < rooms->ranges.count; i++)
-		if (strcmp(rooms->ranges.data[i].name, input->name) == 0)
-			dim_eval(rooms->ranges.data[i].dim, &sizes, &extent);
-	for (int64_t i = 0; dtype_is_integer(array->type) && i < array_count(array); i++)
-		dtype_store_i64(array->type, array->data, i, extent > 0 ? extent - 1 : 0);
+	Array *array = input_make_for(memory, 1, rooms->made_up, input, &sizes);
+	InputRange range = {.extent = 2};
+	input_range_at(&rooms->ranges, input->name, &sizes, &range);
+	for (int64_t i = 0; !rooms->made_up && dtype_is_integer(array->type) && i < array_count(array);
+	     i++)
+		dtype_store_i64(array->type, array->data, i, range.extent - 1);
 	eval_give(rooms->eval, input, array);
 }
 

@@ -34,6 +34,9 @@ typedef struct Rooms {
 	VEC(Check) checks;
 	VEC(const Symbol *) symbols; /* free ones: dims of inputs */
 
+	/* Integers as they are made up in these ranges; NULL: as large as they may be. */
+	const InputRanges *made_up;
+
 	/* rooms.c's own */
 	Eval *eval;
 	InputRanges ranges;
@@ -47,7 +50,7 @@ typedef struct Rooms {
 /* Fails as node_meaning(). */
 Rooms *rooms_new(Arena *arena, const Graph *graph);
 
-/* One for each check, with integers that are as large as inputs may be. Never fails: what cannot be
+/* One for each check. Never fails: what cannot be
  * computed is not known. */
 const Room *rooms_at(Rooms *rooms, const Binding *sizes);
 

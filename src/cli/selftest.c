@@ -33,14 +33,17 @@ has_random(const Region *region)
 }
 
 static TestInput
-input_of(Arena *arena, const Value *value, const Binding *probe)
+input_of(Arena *arena, const Value *value, const Binding *probe, const InputRanges *ranges)
 {
 	const Type *type = &value->type;
 	int64_t *dims = NEW_N(arena, int64_t, type->rank + 1);
 	for (int d = 0; d < type->rank; d++)
 		if (!dim_eval(type->dims[d], probe, &dims[d]))
 			dims[d] = 1;
-	return (TestInput){arena_strdup(arena, value->name), type->dtype, type->rank, dims};
+	InputRange range = {0};
+	input_range_at(ranges, value->name, probe, &range);
+	return (TestInput){
+		arena_strdup(arena, value->name), type->dtype, type->rank, dims, range.low, range.extent};
 }
 
 size_t
@@ -60,7 +63,8 @@ selftest_bytes(const SelfTest *test)
 }
 
 SelfTest *
-selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t seed)
+selftest_new(Arena *arena, const Graph *graph, const Binding *probe, const InputRanges *ranges,
+             int64_t seed)
 {
 	SelfTest *test = NEW(arena, SelfTest);
 	const Region *body = graph->body;
@@ -75,7 +79,7 @@ selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t see
 				arena_printf(arena, "no data is made up for input %s", body->params[i]->name);
 			return test;
 		}
-		test->inputs[i] = input_of(arena, body->params[i], probe);
+		test->inputs[i] = input_of(arena, body->params[i], probe, ranges);
 	}
 	if (!test->left_out && selftest_bytes(test) > MADE_UP_LIMIT)
 		test->left_out = arena_printf(arena, "its inputs take more than %zu MB at these sizes",
@@ -86,8 +90,10 @@ selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t see
 static Array *
 make_input(const SelfTest *test, Arena *arena, const InputRanges *ranges, const TestInput *input)
 {
-	return input_make(arena, (uint64_t)test->seed, ranges, input->name, input->type, input->rank,
-	                  input->dims);
+	InputRange own = {input->name, input->end, NULL, input->low};
+	const InputRanges only = {.count = 1, .data = &own};
+	return input_make(arena, (uint64_t)test->seed, input->end > input->low ? &only : ranges,
+	                  input->name, input->type, input->rank, input->dims);
 }
 
 const Array **
@@ -271,6 +277,9 @@ selftest_text(Arena *arena, const SelfTest *test)
 		for (int i = 0; i < test->ninput; i++) {
 			const TestInput *input = &test->inputs[i];
 			put_tensor(&json, i == 0, input->name, input->type, input->rank, input->dims);
+			if (input->end > input->low)
+				json_put(&json, ", 'low': %lld, 'end': %lld", (long long)input->low,
+				         (long long)input->end);
 			buf_putc(&json, '}');
 		}
 		json_put(&json, "],\n 'outputs': [");
@@ -298,6 +307,8 @@ read_tensor(JsonReader *r, const cJSON *object)
 	TestInput tensor = {.name = json_text(r, object, "name")};
 	tensor.type = dtype_find(json_text(r, object, "type"));
 	tensor.dims = read_ints(r, object, "dims", PLAN_MAX_RANK, &tensor.rank);
+	tensor.low = json_int_or(r, object, "low", INT32_MIN, INT32_MAX, 0);
+	tensor.end = json_int_or(r, object, "end", INT32_MIN, INT32_MAX, 0);
 	if (!r->failed && (tensor.type == DT_NONE || dims_count(tensor.rank, tensor.dims) < 0))
 		json_fail(r, "'%.60s' has a wrong type or shape", tensor.name);
 	return tensor;

@@ -4,7 +4,8 @@
  * travels as the part selftest.json:
  *
  *     {"oracle": "the interpreter", "seed": 1,
- *      "inputs": [{"name": "x", "type": "f32", "dims": [1, 3, 224, 224]}],
+ *      "inputs": [{"name": "x", "type": "f32", "dims": [1, 3, 224, 224]},
+ *                 {"name": "ids", "type": "i64", "dims": [1, 5], "low": 0, "end": 99}],
  *      "outputs": [{"name": "y", "type": "f32", "dims": [1, 1000], "tolerance": 0.0034,
  *                   "at": [14, 55], "values": [0.25, -1.5]}]}
  *     {"left_out": "output y is of type string"}
@@ -25,6 +26,7 @@ typedef struct TestInput {
 	DType type;
 	int rank;
 	const int64_t *dims;
+	int64_t low, end; /* integers: low <= value < end; both 0: the bundle's range of the input */
 } TestInput;
 
 typedef struct TestOutput {
@@ -47,7 +49,8 @@ typedef struct SelfTest {
 } SelfTest;
 
 /* Inputs for a graph as read, at the probe's sizes and 1 elsewhere; no outputs yet. */
-SelfTest *selftest_new(Arena *arena, const Graph *graph, const Binding *probe, int64_t seed);
+SelfTest *selftest_new(Arena *arena, const Graph *graph, const Binding *probe,
+                       const InputRanges *ranges, int64_t seed);
 
 /* Bytes of all inputs; SIZE_MAX: too many to count. */
 size_t selftest_bytes(const SelfTest *test);

@@ -120,9 +120,11 @@ bind_ort(Subject *subject, Arena *arena)
 	}
 	if (options->rounds > 0) { /* else all inputs are given */
 		const Graph *graph = model_read(options, arena, subject->file);
-		Demands learnt = demands_learn(arena, graph);
+		InputRanges values = {0};
+		Demands learnt = demands_learn(arena, graph, &values);
 		const Binding *probe = sizes_typical(options, arena, graph, &learnt);
 		InputRanges ranges = input_ranges(arena, graph, probe);
+		input_ranges_add(arena, &ranges, &values);
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];
 			Array *array = input_given(options, arena, i, input->name);

@@ -26,7 +26,7 @@ test_of(const char *text)
 	Graph *graph = graph_parse(arena, "g", text);
 	graph_infer(graph);
 	const Binding probe = {0};
-	return selftest_new(arena, graph, &probe, 7);
+	return selftest_new(arena, graph, &probe, NULL, 7);
 }
 
 START_TEST(random_and_texts_are_left_out)
