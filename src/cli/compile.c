@@ -59,15 +59,6 @@ compile_graph(Arena *arena, Graph *graph, PassContext *context)
 	return module;
 }
 
-/* --shape is taken at its word; what the model says to it is said now, not when it is run. */
-static void
-warn_of_sizes(const Compilation *c, const Graph *graph, const Binding *sizes)
-{
-	const char *broken = demands_broken(c->arena, graph, &c->demands, sizes);
-	if (broken && c->options.shape.count)
-		warn(&(Loc){.file = c->path}, "at the sizes of --shape the model fails: %s", broken);
-}
-
 static BundleTarget
 compile_target(Compilation *c, int index)
 {
@@ -91,8 +82,8 @@ compile_target(Compilation *c, int index)
 		c->demands = demands;
 		c->ranges = input_ranges(c->arena, graph, sizes);
 		input_ranges_add(c->arena, &c->ranges, &values);
-		if (c->denied.count == 0)
-			warn_of_sizes(c, graph, sizes);
+		if (c->options.shape.count)
+			c->result.broken = demands_broken(c->arena, graph, &c->demands, sizes);
 		c->context = context;
 	}
 	bool is_open = motion_hold(context);

@@ -12,6 +12,9 @@ verb_compile(const Options *options)
 	const char *output = options->output ? options->output : bundle_name(arena, model);
 	refuse_over_input(options, output);
 	Compiled c = compile_file(options, arena, model, output);
+	if (c.broken)
+		warn(&(Loc){.file = model}, "at the sizes of --shape the model fails: %s", c.broken);
+	proof_warn_unproved(options, model, &c.finished.proof);
 	Report *report = report_new(options);
 	Table *table = report_table(report, "sizes", "what:|>before|>after");
 	const struct {

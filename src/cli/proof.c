@@ -234,21 +234,30 @@ proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_n
 		fail_as(FAIL_BUG, &loc, "no bundle that could be proved");
 }
 
+static bool
+is_asked(const Options *options, const char *word)
+{
+	return options->prove && strcmp(options->prove, word) == 0;
+}
+
 void
 proof_require(const Options *options, Arena *arena, const char *model, const ProofResult *result)
 {
-	Loc loc = {.file = model};
-	bool is_required = options->prove && strcmp(options->prove, "require") == 0;
-	bool is_left_out = options->prove && strcmp(options->prove, "none") == 0;
-	if (result->runs == 0 && !is_left_out && !is_required)
-		warn(&loc,
+	bool is_whole = result->runs > 0 && proof_count(result->proof, PROOF_NOT) == 0;
+	if (is_asked(options, "require") && !is_whole)
+		fail_unsupported(&(Loc){.file = model},
+		                 "--prove=require: nothing was written, because not all is proved: %s",
+		                 proof_text(arena, result));
+}
+
+void
+proof_warn_unproved(const Options *options, const char *model, const ProofResult *result)
+{
+	if (result->runs == 0 && !is_asked(options, "none"))
+		warn(&(Loc){.file = model},
 		     "the bundle is not proved, since it could not be run here: %s; --shape may say sizes "
 		     "at which the model runs, --prove=require refuses to write such a bundle",
 		     result->left_out);
-	if (!is_required || (result->runs > 0 && proof_count(result->proof, PROOF_NOT) == 0))
-		return;
-	fail_unsupported(&loc, "--prove=require: nothing was written, because not all is proved: %s",
-	                 proof_text(arena, result));
 }
 
 /* ---- denials ---- */

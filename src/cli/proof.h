@@ -39,10 +39,12 @@ bool proof_failed(const ProofResult *result);
  * are new denials, else at -O0. Fails (FAIL_BUG) when that was it. */
 void proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_new, int level);
 
-/* Warn where nothing was proved, unless that was asked for; with --prove=require fail
- * (FAIL_UNSUPPORTED) there, and where a value was not. */
+/* With --prove=require fail (FAIL_UNSUPPORTED) where nothing was run, or a value not proved. */
 void proof_require(const Options *options, Arena *arena, const char *model,
                    const ProofResult *result);
+
+/* A sentence of its own where nothing was run, unless that was asked for. */
+void proof_warn_unproved(const Options *options, const char *model, const ProofResult *result);
 
 /* Add to `denied` (PassContext.recorded) a denial for each finding: of the vendor call, the view,
  * the fusion, the blocked storage, the schedule, whichever comes first and was not denied yet.
