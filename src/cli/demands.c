@@ -313,7 +313,7 @@ add_joined(Learner *l, const Check *check)
 	}
 }
 
-/* What the rooms around some sizes are as sums, where they are; whether one was not known before. */
+/* What the rooms around some sizes are as sums, where they are; whether one is new. */
 static bool
 fit(Learner *l, bool joins_batches)
 {

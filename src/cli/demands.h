@@ -21,8 +21,8 @@ typedef struct Demand {
 
 typedef VEC(Demand) Demands;
 
-/* What checks show besides the model's assumptions, about the symbols of `graph`; and, where `values`
- * is not NULL, which integers its inputs must hold where other made-up ones would make a check
+/* What checks show besides the model's assumptions, about the symbols of `graph`; and, where
+ * `values` is not NULL, which integers its inputs must hold where other made-up ones would make a check
  * fail. Never fails: what cannot be computed is not known. */
 Demands demands_learn(Arena *arena, const Graph *graph, InputRanges *values);
 
@@ -32,8 +32,8 @@ bool demand_holds(const Demand *demand, const Binding *sizes);
 /* "past + seq <= total". */
 const char *demand_text(Arena *arena, const Demand *demand);
 
-/* What the model says to these sizes, and which node does: "past + seq <= 64 does not hold, they are
- * 128 and 64 (node positions)"; NULL: nothing against them. Demands of branches may not be made. */
+/* What the model says to these sizes, and which node does: "past + seq <= 64 does not hold, they
+ * are 128 and 64 (node positions)"; NULL: nothing against them. Demands of branches may not be made. */
 const char *demands_broken(Arena *arena, const Graph *graph, const Demands *learnt,
                            const Binding *sizes);
 

@@ -27,7 +27,7 @@ typedef enum EvalMode {
 /* Lives in `arena`, with all results. */
 Eval *eval_new(Arena *arena, const Graph *graph, EvalMode mode);
 
-/* Forget all values and symbols: for other inputs, at other sizes. What was read of the graph stays. */
+/* Forget all values and symbols: for other inputs, at other sizes. Meanings stay. */
 void eval_clear(Eval *eval);
 
 /* The meaning of a node as it is evaluated; NULL: it has none. Fails as node_meaning(). */
