@@ -22,8 +22,8 @@ typedef struct Demand {
 typedef VEC(Demand) Demands;
 
 /* What checks show besides the model's assumptions, about the symbols of `graph`; and, where
- * `values` is not NULL, which integers its inputs must hold where other made-up ones would make a check
- * fail. Never fails: what cannot be computed is not known. */
+ * `values` is not NULL, which integers its inputs must hold where other made-up ones would make a
+ * check fail. Never fails: what cannot be computed is not known. */
 Demands demands_learn(Arena *arena, const Graph *graph, InputRanges *values);
 
 /* Whether it holds; also where a size is not known. */
@@ -33,7 +33,8 @@ bool demand_holds(const Demand *demand, const Binding *sizes);
 const char *demand_text(Arena *arena, const Demand *demand);
 
 /* What the model says to these sizes, and which node does: "past + seq <= 64 does not hold, they
- * are 128 and 64 (node positions)"; NULL: nothing against them. Demands of branches may not be made. */
+ * are 128 and 64 (node positions)"; NULL: nothing against them. Branches are passed over: they may
+ * not be taken. */
 const char *demands_broken(Arena *arena, const Graph *graph, const Demands *learnt,
                            const Binding *sizes);
 
