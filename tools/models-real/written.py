@@ -242,9 +242,9 @@ def vae():
 
         def forward(self, x):
             n, c, h, w = x.shape
-            q, k, v = self.qkv(self.norm(x).view(n, c, h * w).transpose(1, 2)).chunk(3, -1)
-            y = self.out(F.scaled_dot_product_attention(q, k, v))
-            return x + y.transpose(1, 2).reshape(n, c, h, w)
+            places = self.norm(x).view(n, 1, c, h * w).transpose(2, 3)
+            y = self.out(F.scaled_dot_product_attention(*self.qkv(places).chunk(3, -1)))
+            return x + y.transpose(2, 3).reshape(n, c, h, w)
 
     class Down(nn.Module):
         def __init__(self, c):
