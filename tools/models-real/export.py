@@ -116,7 +116,7 @@ def export_merged(model, module, inputs, path, *how):
         files.append(path.with_name(f"part_{part.name}.onnx"))
         chosen = tuple(given[i.name] for i in part.inputs)
         run_exporter(part, part.make(), chosen, files[-1], *how)
-    merge_decoders(*files, path)
+    merge_decoders(*files, {i.name: i.dims for i in model.inputs}, path)
 
 
 def axes_of(tensors):

@@ -11,14 +11,15 @@ import hashlib
 INDICES = (6, 7)  # INT32, INT64
 
 
-def merge_decoders(first, later, target):
-    """The files `first` (without past) and `later` (with past) as the file `target`."""
+def merge_decoders(first, later, dims, target):
+    """The files `first` (without past) and `later` (with past) as the file `target`; `dims` are
+    those of its inputs, by name."""
     import onnx
     from onnx import helper
 
     models = [onnx.load(first), onnx.load(later)]
     unify_outputs(models[0].graph, models[1].graph)
-    inputs = all_inputs(models)
+    inputs = all_inputs(models, dims)
     shared = share_weights(models)
     branches = [
         helper.make_graph(
@@ -89,20 +90,13 @@ def empty(name, kind, shape):
     return helper.make_node("Constant", [], [name], name=f"empty_{name}", value=value)
 
 
-def all_inputs(models):
-    """Each input once. One that the parts give other dims (a mask: of what is new, of all) has
-    symbols of its own where they differ."""
+def all_inputs(models, dims):
+    """Each input once, with the dims that the merged model declares: a mask is as long as what is
+    new in one branch, as all in the other, and a past that is not looked at has any length."""
     from onnx import helper
 
-    found = {}
-    for model in models:
-        for value in model.graph.input:
-            shape = shape_of(value)
-            pairs = zip(shape, shape_of(found.get(value.name, value)))
-            shape = [a if a == b else f"{value.name}_dim_{i}" for i, (a, b) in enumerate(pairs)]
-            kind = value.type.tensor_type.elem_type
-            found[value.name] = helper.make_tensor_value_info(value.name, kind, shape)
-    return list(found.values())
+    kinds = {v.name: v.type.tensor_type.elem_type for m in models for v in m.graph.input}
+    return [helper.make_tensor_value_info(n, kinds[n], dims[n]) for n in dims if n in kinds]
 
 
 def share_weights(models):
