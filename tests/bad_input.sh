@@ -93,6 +93,14 @@ mkdir "$tmp/full"
 [ "$(wc -l <"$tmp/pipe")" = 2 ] && [ "$(tail -n 1 "$tmp/pipe")" = 6 ] && pass ||
 	lose "a full disk: $(cat "$tmp/pipe")"
 [ -z "$(ls -A "$tmp/full")" ] && pass || lose "a full disk leaves $(ls -A "$tmp/full")"
+# Kernels are compiled elsewhere, and the bundle finds no room: its name is told.
+"$tw" compile -q -O0 "$tmp/model.txt" -o "$tmp/small.twb" && rm -f "$tmp/small.twb"
+(
+	ulimit -f 16
+	"$tw" compile -q -O0 "$tmp/model.txt" -o "$tmp/full/out.twb" 2>"$tmp/err"
+	[ $? = 6 ]
+) && grep -qF "cannot write $tmp/full/out.twb: File too large" "$tmp/err" && pass ||
+	lose "a bundle on a full disk: $(cat "$tmp/err")"
 mkdir "$tmp/shut" && chmod 555 "$tmp/shut"
 [ "$(id -u)" = 0 ] || refused "a folder that cannot be written" "6" \
 	"$tw" optimize -q "$tmp/model.txt" "$tmp/shut/out.onnx"

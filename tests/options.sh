@@ -121,7 +121,7 @@ while read -r verb; do
 			esac
 			case $form in
 			[a-z]*\|*) for word in $(echo "$form" | tr '|' ' '); do run "$@" "--$option=$word"; done ;;
-			N | BYTES) refused "$@" "--$option=-1" ;;
+			N | BYTES | SEED) refused "$@" "--$option=-1" ;;
 			esac
 		done <options
 	done <lines
@@ -154,6 +154,10 @@ awk -v size="$(wc -c <sized.twb)" '
 	/_bytes/ { gsub(/[",]/, ""); bytes[$1] = $2 }
 	END { exit !(bytes["code_bytes:"] > 0 && bytes["file_bytes:"] == size) }' out && pass ||
 	lose "file_bytes are not the file's: $(cat out)"
+
+"$tw" run -q --threads 99999 m.twb 2>err && pass || lose "--threads 99999"
+"$tw" run --threads 99999 m.twb 2>err >/dev/null && grep -q "^note: 99999 threads are asked for, and" err &&
+	pass || lose "--threads 99999 says $(cat err)"
 
 # What was understood and did nothing.
 says "--fold-limit is for a model: m.twb is a bundle, which is compiled already" run m.twb --fold-limit 1

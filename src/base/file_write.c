@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "base/file.h"
 #include "base/litter.h"
 
-enum { NAMES_TRIED = 100 };
+enum { NAMES_TRIED = 100, DRAFTS_NAMED = 64 };
 
 struct FileWriter {
 	Arena *arena;
@@ -32,15 +33,28 @@ struct FileWriter {
 	unsigned char buffer[1 << 16];
 };
 
-_Noreturn static void
-fail_write(const char *path, int reason)
-{
-	fail_environment(NULL, "cannot write %s: %s", path, strerror(reason));
-}
-
 /* ---- files without names ---- */
 
 static const char DESCRIPTORS[] = "/proc/self/fd/";
+
+/* What drafts will be called, by their descriptors: messages name that. */
+static const char *_Atomic draft_names[DRAFTS_NAMED];
+
+static void
+name_draft(int fd, const char *path)
+{
+	if (fd < DRAFTS_NAMED)
+		atomic_store(&draft_names[fd], path);
+}
+
+_Noreturn static void
+fail_write(const char *path, int reason)
+{
+	size_t prefix = sizeof DESCRIPTORS - 1;
+	int fd = strncmp(path, DESCRIPTORS, prefix) == 0 ? atoi(path + prefix) : DRAFTS_NAMED;
+	const char *name = fd < DRAFTS_NAMED ? atomic_load(&draft_names[fd]) : NULL;
+	fail_environment(NULL, "cannot write %s: %s", name ? name : path, strerror(reason));
+}
 
 static const char *
 descriptor_path(Arena *arena, int fd)
@@ -256,6 +270,7 @@ file_write(Arena *arena, const char *path, const void *data, size_t size)
 static void
 close_draft(void *handle)
 {
+	name_draft((int)(intptr_t)handle, NULL);
 	close((int)(intptr_t)handle);
 }
 
@@ -284,6 +299,7 @@ file_draft(Arena *arena, const char *path)
 	int fd = open_unnamed(arena, file_folder(arena, place));
 	if (fd >= 0) {
 		arena_defer(arena, close_draft, (void *)(intptr_t)fd);
+		name_draft(fd, arena_strdup(arena, path));
 		return descriptor_path(arena, fd);
 	}
 	fd = make_beside(arena, place, NULL, &draft);

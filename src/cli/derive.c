@@ -141,16 +141,6 @@ read_subject(Question *d)
 	d->program = program_inline_stages(d->arena, d->program);
 }
 
-/* A limit, 0 for the default. */
-static int
-limit_of(const char *option, int64_t value)
-{
-	if (value < 0 || value > INT32_MAX)
-		fail_as(FAIL_USAGE, NULL, "%s: expected a number from 0 to %d, saw %lld", option, INT32_MAX,
-		        (long long)value);
-	return (int)value;
-}
-
 /* Before there is anything to write, so that a long search does not end in nothing. */
 static void
 open_files(Question *d)
@@ -314,8 +304,8 @@ search(Question *d)
 	d->progress = progress_begin(o);
 	SearchOptions options = {.target = d->target,
 	                         .constant = d->constant,
-	                         .depth = limit_of("--depth", o->depth),
-	                         .states = limit_of("--budget", o->budget),
+	                         .depth = (int)o->depth,
+	                         .states = (int)o->budget,
 	                         .disabled = rules_left_out(o),
 	                         .keeps_dear = o->everything,
 	                         .visit = o->derivation || o->dot ? record : NULL,

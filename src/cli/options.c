@@ -121,6 +121,21 @@ add_list(Arena *arena, StrVec *list, const char *text)
 	}
 }
 
+/* From 0 to what an int holds; bytes and seeds may be more. */
+static int64_t
+count_of(const OptionInfo *info, const char *text)
+{
+	char option[64];
+	snprintf(option, sizeof option, "--%s", info->name);
+	int64_t value = number_of(option, text);
+	if (value < 0)
+		fail_as(FAIL_USAGE, NULL, "%s: %s is negative; expected 0 or more", option, text);
+	if (value > INT32_MAX && strcmp(info->argument, "N") == 0)
+		fail_as(FAIL_USAGE, NULL, "%s: expected a number from 0 to %d, saw %s", option, INT32_MAX,
+		        text);
+	return value;
+}
+
 static void
 store(Options *options, const OptionInfo *info, const char *value)
 {
@@ -140,10 +155,7 @@ store(Options *options, const OptionInfo *info, const char *value)
 		*(const char **)field = value;
 		return;
 	case KIND_count:
-		*(int64_t *)field = number_of(arena_printf(options->arena, "--%s", info->name), value);
-		if (*(int64_t *)field < 0)
-			fail_as(FAIL_USAGE, NULL, "--%s: %s is negative; expected 0 or more", info->name,
-			        value);
+		*(int64_t *)field = count_of(info, value);
 		return;
 	case KIND_real:
 		*(double *)field = real_of(info->name, value);

@@ -6,7 +6,24 @@
 #include "runtime/pool.h"
 #include "runtime/handle.h"
 
-enum { SPIN_DEFAULT_US = 50 };
+enum { SPIN_DEFAULT_US = 50, THREADS_PER_CORE = 4 };
+
+/* Threads take memory each, and many more than there are cores gain nothing: some more are allowed,
+ * as cores may be added to the process later. The caller's own threads are not counted. */
+static int
+threads_of(const TwSession *session, const TwSessionOptions *o)
+{
+	int cores = pool_cores(), most = THREADS_PER_CORE * cores;
+	if (o->threads == 0)
+		return cores;
+	if (o->parallel_for || o->threads <= most)
+		return o->threads < POOL_MOST ? o->threads : POOL_MOST;
+	most = most < POOL_MOST ? most : POOL_MOST;
+	exec_log(session->exec.model,
+	         "%d threads are asked for, and this process may use %d core%s: it runs on %d threads",
+	         o->threads, cores, cores == 1 ? "" : "s", most);
+	return most;
+}
 
 static TwCode
 set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
@@ -24,9 +41,8 @@ set_options(TwSession *session, const TwSessionOptions *o, TwError *error)
 	                        .release = o->release,
 	                        .context = o->memory_context,
 	                        .limit = o->memory_limit};
-	int threads = o->threads == 0 ? pool_cores() : o->threads;
 	exec->workers = (Workers){
-		.threads = threads > POOL_MOST ? POOL_MOST : threads,
+		.threads = threads_of(session, o),
 		.spin_us = o->spin_us == 0  ? SPIN_DEFAULT_US
 	               : o->spin_us < 0 ? 0
 	                                : o->spin_us,

@@ -171,7 +171,8 @@ typedef void TwParallelFor(void *context, int count, void (*task)(void *arg, int
 
 typedef struct TwSessionOptions {
 	size_t size;
-	int threads; /* 0: the cores this process may use; 1: none is started */
+	int threads; /* 0: the cores this process may use; 1: none is started; more than four for each
+	                core are as many as that, and the log says so */
 	int spin_us; /* how long idle threads look for work behind a run before they sleep; within one
 	                2000 at least. 0: 50, -1: not at all, in neither */
 	TwParallelFor *parallel_for; /* the caller's threads instead of ours; used `threads` wide */
