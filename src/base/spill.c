@@ -1,5 +1,7 @@
-/* Spilled blocks: a mapping each, of a file or, where there can be none, of nothing. Small blocks
- * come from malloc(), so that the size alone says how a block is given back. */
+/* Spilled blocks. A large block is an mmap() of its own: of a file without a name in the folder, so
+ * that its pages can be written out; or, where no such file can be made, of anonymous memory. Small
+ * blocks come from malloc(). The size alone decides which it is, so that a block can be given back
+ * without a note of how it was made. */
 #include "base/spill.h"
 
 #include <fcntl.h>

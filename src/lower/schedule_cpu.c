@@ -1,12 +1,15 @@
 /* schedule_cpu: choose lanes, tiles and parallel pieces for a group by estimated cost, and write
  * what was chosen as a script.
  *
- *     y[n] = sum(k) X[k,n]          split n 512 -> piece, lane       a tile of accumulators in
- *     z[n] = exp(y[n])              bind piece @parallel             memory takes each step of k:
- *                                   bind lane @vector                memory is read in runs of a
- *                                   fission lane y @stack -> lane_1  tile, not one vector at a
- *                                   fission lane acc @stack -> lane_2   time, each from another
- *                                   reorder k, lane                  page
+ *     y[n] = sum(k) X[k,n]          split n 512 -> piece, lane
+ *     z[n] = exp(y[n])              bind piece @parallel
+ *                                   bind lane @vector
+ *                                   fission lane y @stack -> lane_1
+ *                                   fission lane acc @stack -> lane_2
+ *                                   reorder k, lane
+ *
+ * Here the 512 accumulators of a piece lie in memory, and each step of k adds to all of them: X is
+ * read in runs of 512 elements, not one vector at a time, each from another page.
  */
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * =>  %t = Expression(%x, %w')     T[n,h,w,rsf] = sum(c) X[n,h,w,c] * W'[rsf,c]    a library's call
  *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]        a kernel
  *
- * Alone only products that windows move over have something to gain. Of products that do not need
- * one another it is asked, too, whether they are better as one (derive_siblings.c), and of chains
- * whether another order is better (derive_chains.c); and in the end, of the model, whether it is
- * faster with all that (derive_whole.c). Equal questions (the same program, the same
+ * A single node is searched only if it is convolution-like and heavy (derive_questions.c). Products
+ * that do not depend on one another are also searched together, as one product
+ * (derive_siblings.c), and chains of products in another order (derive_chains.c). In the end the
+ * whole model is run with and without all this, and the faster one stays (derive_whole.c). Equal questions (the same program, the same
  * inputs known) are asked once, those of the most work first while there is time. What follows from
  * weights alone is computed here.
  */

@@ -1,5 +1,6 @@
-/* Alone only products that windows move over have something to gain, and all of them only where
- * they are worth a search. */
+/* Which nodes are searched. A single node is, if it is convolution-like (a sum of products under a
+ * moving window: another form of it may be a matrix product) and has at least LEAST_FLOPS of work.
+ * Plain matrix products are searched only in groups (derive_siblings.c, derive_chains.c). */
 #include "passes/derive_questions.h"
 
 #include "einnet/converge.h"

@@ -66,7 +66,7 @@ find_iter(const RowForm *form, const char *name, size_t length)
 	return -1;
 }
 
-/* A number before `*` belongs to the iterator behind it, one behind `-` is taken off. */
+/* A number before `*` belongs to the iterator behind it, one behind `-` is an offset that is subtracted. */
 static void
 note_number(Arena *arena, const RowForm *form, const char *at, size_t length, RowItem *item)
 {

@@ -15,12 +15,12 @@ enum { ROW_ITERS = 12, ROW_DIMS = 8, ROW_LIST = 16 };
 typedef struct RowItem {
 	const char *text;              /* an expression in iterators and numbers */
 	bool may_lack, may_stand;      /* n? ~b */
-	bool is_linear;                /* has factors, or something is taken off */
+	bool is_linear;                /* has factors, or an offset is subtracted */
 	int iter;                      /* it is this iterator alone; else -1 */
 	int first;                     /* the iterator that is named first */
 	unsigned iters;                /* all of them, as bits */
 	const char *factor[ROW_ITERS]; /* of each: a number to solve; NULL: none stands there */
-	const char *offset;            /* taken off: a number to solve, or NULL */
+	const char *offset;            /* subtracted: a number to solve, or NULL */
 	const char *extent;            /* what the row's texts call how much there is: X_c */
 } RowItem;
 

@@ -1,4 +1,5 @@
-/* Program units: taking another form, and what a text does not say. */
+/* Program units: replacing the program of a unit, and the settings that stand for what a program
+ * read from a text cannot express (values of inputs, layouts, dims that must stay). */
 #include "program/unit.h"
 
 #include <stdlib.h>

@@ -6,10 +6,11 @@
  * and a copy step wherever a value goes from one to the other. An address in PLACE_DEVICE is only
  * ever computed with here, never followed.
  *
- * A Stream is one session's work on the device, done in the order it was given. All that is given
- * may still be under way when the function returns, with three exceptions that spare the executor
- * thinking of time: a launch and a call have read their tables of arguments, a copy from the host
- * has read its source, and wait() returns when what it waits for is done.
+ * A Stream is one session's work on the device, done in the order it was given. Work may still be
+ * under way when the function that gave it returns. Three guarantees make further synchronisation
+ * by the executor unnecessary: when a launch or a call returns, its tables of arguments have been
+ * read; when a copy from the host returns, its source has been read; and wait() returns only when
+ * the work before the mark is done.
  *
  *              CPU (runtime/cpu)         CUDA would use
  *     load     dlopen of a memory file   cuModuleLoadData of the cubin, cuModuleGetFunction each

@@ -42,9 +42,9 @@ bool device_runs_here(const Device *device);
 int device_count(void);
 const Device *device_at(int index);
 
-/* Seconds of one core for moving so many bytes that a step leaves to the next, in cache if that
- * holds them; and for so many operations: loops of ours come to a part of the peak, a library comes
- * nearer. */
+/* Estimates for one core. Traffic: the time to hand these bytes from one step to the next, at the
+ * speed of the cache if they fit into it, else of memory. Work: the time of so many floating-point
+ * operations; our loops reach a smaller part of the machine's peak than a library does. */
 typedef enum WorkKind { WORK_loops, WORK_library } WorkKind;
 double device_traffic_seconds(const Device *device, double bytes);
 double device_work_seconds(const Device *device, WorkKind kind, double flops);

@@ -53,13 +53,13 @@ typedef struct Slot {
 	size_t bound_bytes;
 } Slot;
 
-/* Who looks on while a plan runs: called before each step, with its symbols bound, and once behind
- * the last (step == plan->nstep); of nested plans too. Before a vendor call its fallback kernel
- * runs, if it has one; then it is called again, has_tried. What it gives ends the run unless
- * TW_OK. */
+/* An observer of a run, as the prover is: called before each step, with the symbols of the step
+ * bound, and once behind the last step (step == plan->nstep); in nested plans too. A vendor step
+ * that has a fallback kernel runs that first, and the observer is called again before the vendor's
+ * call, with has_tried set. Any code but TW_OK ends the run. */
 typedef TwCode FrameWatch(void *context, Frame *frame, int step, bool has_tried);
 
-/* Bytes behind the temporaries while somebody looks on, who may want to see that they stay. */
+/* Bytes behind the temporaries while a run is observed: the prover checks that nothing writes them. */
 enum { WATCH_ROOM = 256 };
 
 enum { VENDOR_CALLS = 4 };
@@ -160,8 +160,9 @@ struct Exec {
 	const volatile int *cancel;
 	TwProfile *profile;
 	void *profile_context;
-	FrameWatch *watch; /* NULL: nobody; with one, what is not taken runs first: an If's other
-	                      branch, a vendor step's fallback kernel */
+	FrameWatch *watch; /* NULL: none. While watched, also what would not be taken runs, before what
+	                      is, so that it is checked: the other branch of an If, the fallback
+	                      kernel of a vendor step */
 	void *watch_context;
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
