@@ -63,7 +63,7 @@ refuses 6 "cannot open folder: it is a folder" "$tw" derive folder
 refuses 2 "relu.txt: no node is a sum of products; --node names another" "$tw" derive relu.txt
 refuses 2 "relu.txt: there is no node 'rely'; did you mean 'relu'? (tilewright print relu.txt shows all)" \
 	"$tw" derive relu.txt --node rely
-refuses 4 'relu.txt:3: node "choice" (If): the operator has no expression to derive from' \
+refuses 4 'relu.txt:3: node "choice" (If): only operators that are expressions can be derived from' \
 	"$tw" derive relu.txt --node choice
 "$tw" derive relu.txt --node inner | grep -q -- "-x\[" && pass || lose "a node of a branch"
 refuses 2 "--node is for a model or a bundle: conv.e is an expression" "$tw" derive conv.e --node x
@@ -75,8 +75,8 @@ refuses 2 "--budget: expected a number from 0 to 2147483647, saw 4294967296" "$t
 "$tw" derive conv.e --depth 1 --budget 0 >out && grep -q "split_sum" out && pass || lose "--budget 0 is the default"
 
 # Replays that do not apply say why; files that cannot be written are known before the search.
-refuses 2 "--replay: 'foo' is no derivation" "$tw" derive conv.e --replay foo
-refuses 2 "--replay: 'converge 99999999999' is no derivation" "$tw" derive conv.e --replay 'converge 99999999999'
+refuses 2 "--replay: expected steps as derive prints them, saw 'foo'" "$tw" derive conv.e --replay foo
+refuses 2 "--replay: expected steps as derive prints them, saw 'converge 99999999999'" "$tw" derive conv.e --replay 'converge 99999999999'
 refuses 2 "--replay: 'split_sum 9 9' does not apply there: the program has no such stage" \
 	"$tw" derive conv.e --replay 'split_sum 9 9'
 refuses 2 "--replay: 'converge 77' does not apply there: the products converge to fewer forms" \

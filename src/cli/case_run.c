@@ -66,7 +66,7 @@ input_of_param(const CaseModel *model, const char *param)
 	for (int i = 0; i < model->ninput; i++)
 		if (strcmp(model->names[i], param) == 0)
 			return i;
-	fail_as(FAIL_BUG, NULL, "input %s has come from nowhere", param);
+	fail_as(FAIL_BUG, NULL, "the case has no data for input %s", param);
 }
 
 /* Compare one output; on a difference the case has failed. */

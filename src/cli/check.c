@@ -106,7 +106,7 @@ check_model(const Options *options, const char *path)
 	if (count)
 		report_say(options, "%d obstacle%s\n", count, count == 1 ? "" : "s");
 	else
-		report_say(options, "%s: nothing is in the way; next: tilewright compile %s\n", path, path);
+		report_say(options, "%s can be compiled; next: tilewright compile %s\n", path, path);
 	return code;
 }
 
@@ -126,8 +126,8 @@ check_bundle(const Options *options, const char *path, Bytes bytes)
 	report_number(report, "parts", NULL, bundle->manifest->npart, "%.0f");
 	report_number(report, "targets", NULL, bundle->manifest->ntarget, "%.0f");
 	report_print(report);
-	report_say(options, "%s: whole; %d parts, %d targets\n", path, bundle->manifest->npart,
-	           bundle->manifest->ntarget);
+	report_say(options, "%s is whole: %d parts, %d target%s\n", path, bundle->manifest->npart,
+	           bundle->manifest->ntarget, bundle->manifest->ntarget == 1 ? "" : "s");
 	return 0;
 }
 

@@ -57,7 +57,7 @@ node_asked(const Question *d, const Graph *graph)
 		fail_unknown(&(Loc){.file = graph->file}, "node", name, names.count, names.data,
 		             arena_printf(d->arena, "print %s", graph->file));
 	if (!node_has_meaning(node))
-		fail_unsupported(&node->loc, "the operator has no expression to derive from");
+		fail_unsupported(&node->loc, "only operators that are expressions can be derived from");
 	return node;
 }
 
@@ -279,7 +279,8 @@ write_model(Question *d, const Program *program)
 	Graph *graph = trial_graph(d->arena, program, d->constant);
 	Buf text = {.arena = d->arena};
 	if (!graph)
-		fail_unsupported(NULL, "-o: a program with symbols is no model of its own");
+		fail_unsupported(
+			NULL, "-o: the program has symbols, and only one without can be written as a model");
 	graph_print(&text, graph);
 	write_file(d->model, &text);
 }
@@ -354,7 +355,8 @@ replay(Question *d)
 	Derivation way;
 	Reason why = NULL;
 	if (!derivation_parse(arena, d->options->replay, &way))
-		fail_as(FAIL_USAGE, NULL, "--replay: '%s' is no derivation", d->options->replay);
+		fail_as(FAIL_USAGE, NULL, "--replay: expected steps as derive prints them, saw '%s'",
+		        d->options->replay);
 	open_files(d);
 	Report *report = report_new(d->options);
 	Table *steps = report_table(report, "steps", "step|program");

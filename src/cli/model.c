@@ -33,6 +33,13 @@ first_word(Bytes bytes, size_t *length)
 	return word;
 }
 
+bool
+is_named_onnx(const char *path)
+{
+	size_t suffix = strlen(".onnx"), size = strlen(path);
+	return size > suffix && strcmp(path + size - suffix, ".onnx") == 0;
+}
+
 FileKind
 file_kind(const char *path, Bytes bytes)
 {
@@ -40,10 +47,10 @@ file_kind(const char *path, Bytes bytes)
 		const char *word;
 		FileKind kind;
 	} words[] = {{"graph", FILE_GRAPH}, {"expr", FILE_EXPR}, {"kernel", FILE_LOOPS}};
-	size_t length, suffix = strlen(".onnx"), size = strlen(path);
+	size_t length;
 	if (bytes.size >= 4 && memcmp(bytes.data, "PK\3\4", 4) == 0)
 		return FILE_BUNDLE;
-	if (size > suffix && strcmp(path + size - suffix, ".onnx") == 0)
+	if (is_named_onnx(path))
 		return FILE_ONNX;
 	const char *word = first_word(bytes, &length);
 	for (size_t i = 0; i < countof(words); i++)

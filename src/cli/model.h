@@ -11,6 +11,7 @@
 /* What a file holds, found out from its first word. */
 typedef enum FileKind { FILE_GRAPH, FILE_EXPR, FILE_LOOPS, FILE_ONNX, FILE_BUNDLE } FileKind;
 FileKind file_kind(const char *path, Bytes bytes);
+bool is_named_onnx(const char *path);
 
 /* Read ONNX or the text of a graph; --fix is applied. The graph lives in `arena`. */
 Graph *model_read(const Options *options, Arena *arena, const char *path);

@@ -224,7 +224,8 @@ read_option(Options *options, int argc, char **argv, int at)
 		fail_as(FAIL_USAGE, NULL, "%s takes no value", argv[at]);
 	if (info->kind != KIND_flag && !value) {
 		if (at + 1 >= argc)
-			fail_as(FAIL_USAGE, NULL, "%s: expected %s behind it", text, info->argument);
+			fail_as(FAIL_USAGE, NULL, "%s: its value is missing; expected %s %s", text, text,
+			        info->argument);
 		value = argv[++at];
 	}
 	store(options, info, value);

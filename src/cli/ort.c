@@ -110,8 +110,9 @@ load(Arena *arena)
 	if (!library)
 		library = dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		fail_environment(NULL, "ONNX Runtime is not here; `make bench` puts it into build/ort, or "
-		                       "set ORT_LIBRARY to its libonnxruntime.so");
+		fail_environment(NULL,
+		                 "ONNX Runtime was not found; `make bench` puts it into build/ort, or "
+		                 "set ORT_LIBRARY to its libonnxruntime.so");
 	(void)arena; /* it starts threads: never unloaded */
 	return library;
 }

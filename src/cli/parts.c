@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "cli/model.h"
 
 static void
 close_bundle(void *bundle)
@@ -24,7 +25,16 @@ const Bundle *
 bundle_get(Arena *arena, const char *path, Bytes bytes, BundleVerify verify)
 {
 	char error[512];
+	FileKind kind = file_kind(path, bytes);
 	Bundle *bundle = NEW(arena, Bundle);
+	if (kind != FILE_BUNDLE && kind != FILE_ONNX)
+		fail_as(FAIL_USAGE, NULL, "%s is a text, expected a bundle; try: tilewright print %s", path,
+		        path);
+	if (kind == FILE_ONNX && is_named_onnx(path))
+		fail_as(FAIL_USAGE, NULL,
+		        "%s is an ONNX model, expected a bundle; try: tilewright check %s, or compile or "
+		        "print",
+		        path, path);
 	if (!bundle_open(bundle, bytes, verify, error, sizeof error))
 		bundle_refuse(&(Loc){.file = path}, error);
 	arena_defer(arena, close_bundle, bundle);

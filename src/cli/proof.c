@@ -231,7 +231,9 @@ proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_n
 	     "lines; %s",
 	     next);
 	if (!is_new && level == 0)
-		fail_as(FAIL_BUG, &loc, "no bundle that could be proved");
+		fail_as(FAIL_BUG, &loc,
+		        "also without any optimisation, what was compiled computes something else than the "
+		        "model");
 }
 
 static bool

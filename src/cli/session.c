@@ -119,28 +119,34 @@ make_input(Session *session, const Options *options, const TwTensorInfo *info)
 	                  (DType)info->type, info->rank, dims);
 }
 
-/* The symbols of the inputs, each once: "N, T"; `name` is set to NULL when it is one. */
+/* "x: f32[N,3], w: f32[3]" */
 static const char *
-symbol_names(const Session *session, const char **name)
+inputs_text(const Session *session)
 {
-	VEC(const char *) seen = {0};
-	Buf names = {.arena = session->arena};
+	Buf buf = {.arena = session->arena};
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
-		for (int d = 0; d < info->rank; d++) {
-			const char *symbol = info->dims[d].symbol;
-			bool is_new = symbol != NULL;
-			for (int k = 0; k < seen.count && is_new; k++)
-				is_new = strcmp(seen.data[k], symbol) != 0;
-			if (!is_new)
-				continue;
-			vec_push(session->arena, &seen, symbol);
-			buf_printf(&names, "%s%s", names.size ? ", " : "", symbol);
-			if (*name && strcmp(*name, symbol) == 0)
-				*name = NULL;
-		}
+		buf_printf(&buf, "%s%s: %s[", i ? ", " : "", info->name, tw_type_name(info->type));
+		for (int d = 0; d < info->rank; d++)
+			if (info->dims[d].symbol)
+				buf_printf(&buf, "%s%s", d ? "," : "", info->dims[d].symbol);
+			else
+				buf_printf(&buf, "%s%lld", d ? "," : "", (long long)info->dims[d].value);
+		buf_putc(&buf, ']');
 	}
-	return names.size ? buf_text(&names) : "none";
+	return buf.size ? buf_text(&buf) : "none";
+}
+
+static bool
+has_symbol(const Session *session, const char *name)
+{
+	for (int i = 0; i < session->ninput; i++) {
+		const TwTensorInfo *info = tw_input(session->bundle, i);
+		for (int d = 0; d < info->rank; d++)
+			if (info->dims[d].symbol && strcmp(info->dims[d].symbol, name) == 0)
+				return true;
+	}
+	return false;
 }
 
 static void
@@ -148,12 +154,10 @@ check_shapes(const Session *session, const Options *options)
 {
 	for (int i = 0; i < options->shape.count; i++) {
 		const char *name = setting_of(session->arena, "shape", options->shape.data[i]).name;
-		if (tw_find_input(session->bundle, name) >= 0)
-			continue;
-		const char *names = symbol_names(session, &name);
-		if (name)
-			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
-			        name, names);
+		if (tw_find_input(session->bundle, name) < 0 && !has_symbol(session, name))
+			fail_as(FAIL_USAGE, NULL,
+			        "--shape: '%s' is neither an input nor a dim of one; inputs of %s: %s", name,
+			        session->name, inputs_text(session));
 	}
 }
 
@@ -165,11 +169,8 @@ check_names(const Session *session, const Options *options)
 		Setting setting = setting_of(session->arena, "input", options->input.data[i]);
 		if (tw_find_input(session->bundle, setting.name) >= 0)
 			continue;
-		Buf names = {.arena = session->arena};
-		for (int k = 0; k < session->ninput; k++)
-			buf_printf(&names, "%s%s", k ? ", " : "", tw_input(session->bundle, k)->name);
 		fail_as(FAIL_USAGE, NULL, "--input: %s has no input '%s'; its inputs: %s", session->name,
-		        setting.name, buf_text(&names));
+		        setting.name, inputs_text(session));
 	}
 }
 

@@ -128,6 +128,19 @@ symbol_names(Arena *arena, const Graph *graph)
 	return buf.size ? buf_text(&buf) : "none";
 }
 
+/* "x: f32[N,3], w: f32[3]" */
+static const char *
+input_types(Arena *arena, const Graph *graph)
+{
+	Buf buf = {.arena = arena};
+	for (int i = 0; i < graph->body->nparam; i++) {
+		const Value *input = graph->body->params[i];
+		buf_printf(&buf, "%s%s: ", i ? ", " : "", input->name);
+		type_print(&buf, &input->type);
+	}
+	return buf.size ? buf_text(&buf) : "none";
+}
+
 /* The symbol of this name among those that the model defines. */
 static const Symbol *
 symbol_named(const Graph *graph, const char *name)
@@ -154,8 +167,9 @@ asked(const Options *options, Arena *arena, const Graph *graph)
 		else if (input && !input->def && !input->constant)
 			ask_input(&table, input, setting.value);
 		else
-			fail_as(FAIL_USAGE, NULL, "--shape: '%s' is neither an input nor a symbol; symbols: %s",
-			        setting.name, symbol_names(arena, graph));
+			fail_as(FAIL_USAGE, NULL,
+			        "--shape: '%s' is neither an input nor a symbol; inputs: %s; symbols: %s",
+			        setting.name, input_types(arena, graph), symbol_names(arena, graph));
 	}
 	return table;
 }

@@ -71,8 +71,10 @@ infer_length(Infer *infer, int index)
 	if (count < 0 && type->rank == 1 && !dim_is_const(type->dims[0], &count))
 		count = -1;
 	if (count < 0 || type->rank > 1)
-		fail_unsupported(&infer->node->loc, "the length of input %s is only known at run time",
-		                 op_input(infer->node->op, index)->name);
+		fail_unsupported(
+			&infer->node->loc,
+			"the length of input %s is only known at run time; --fix makes it a constant",
+			op_input(infer->node->op, index)->name);
 	if (count > ARRAY_MAX_RANK)
 		infer_fail(infer, "input %s has %lld elements, expected at most %d",
 		           op_input(infer->node->op, index)->name, (long long)count, ARRAY_MAX_RANK);
@@ -85,7 +87,8 @@ infer_wait(Infer *infer, int index, int element)
 {
 	if (dtype_is_integer(infer_input(infer, index)->dtype))
 		infer_index_value(infer, index, element);
-	fail_unsupported(&infer->node->loc, "input %s is only known at run time",
+	fail_unsupported(&infer->node->loc,
+	                 "input %s is only known at run time; --fix makes it a constant",
 	                 op_input(infer->node->op, index)->name);
 }
 

@@ -197,7 +197,8 @@ reduce_axes(const Node *node, const Known *axes, int rank)
 	for (int i = 0; i < count; i++) {
 		int64_t axis = 0;
 		if (!axes->value[i] || !dim_is_const(axes->value[i], &axis))
-			fail_unsupported(&node->loc, "input axes is only known at run time");
+			fail_unsupported(&node->loc,
+			                 "input axes is only known at run time; --fix makes it a constant");
 		if (axis < -rank || axis >= rank)
 			fail(&node->loc, "axis %lld is outside -%d..%d", (long long)axis, rank, rank - 1);
 		reduced |= AXIS(axis < 0 ? axis + rank : axis);

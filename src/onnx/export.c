@@ -186,7 +186,8 @@ out_nodes(Export *out, Wire *wire, const Region *region)
 			map_set_ptr(&out->renamed, node->outputs[0],
 			            (void *)(uintptr_t)use_name(out, node->inputs[0]));
 		else if (strcmp(node->op->domain, "tilewright") == 0)
-			fail_unsupported(&node->loc, "a private operator, which ONNX has no word for");
+			fail_unsupported(&node->loc,
+			                 "this operator is Tilewright's own and cannot be written as ONNX");
 		else
 			out_plain(out, wire, node);
 	}

@@ -219,7 +219,7 @@ import_node(void *arg)
 	};
 	work_begin(&draft.loc, NULL); /* until the next node, or the end */
 	if (!*draft.op)
-		draft_fail(&draft, "a node without an operator");
+		draft_fail(&draft, "the node names no operator");
 	const Onnx__FunctionProto *function = function_find(import, proto);
 	if (function) {
 		function_inline(import, job->region, job->scope, function, proto, &draft.loc);

@@ -199,8 +199,8 @@ tensor_import(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 		fail(loc, "tensor \"%s\": its elements are given in more than one field",
 		     tensor_name(proto));
 	if (other)
-		fail(loc, "tensor \"%s\": elements of %s stand in %s", tensor_name(proto),
-		     dtype_name(array->type), other);
+		fail(loc, "tensor \"%s\": elements of type %s are given in %s, which is for other types",
+		     tensor_name(proto), dtype_name(array->type), other);
 	size_t size = 0;
 	if (is_external && dtype_bytes(array->type, count, &size))
 		take_raw(import, array, count, external_bytes(import, proto, size, loc), tensor_name(proto),

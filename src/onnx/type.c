@@ -110,11 +110,11 @@ import_type(Import *import, const Onnx__TypeProto *proto, bool keep_names, int d
 		return import_container(import, TYPE_OPTIONAL, proto->optional_type->elem_type, keep_names,
 		                        depth, loc);
 	case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
-		fail_unsupported(loc, "a value of type map");
+		fail_unsupported(loc, "values of type map are not supported");
 	case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
-		fail_unsupported(loc, "a value of type sparse tensor");
+		fail_unsupported(loc, "values of type sparse tensor are not supported");
 	case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
-		fail_unsupported(loc, "a value of opaque type");
+		fail_unsupported(loc, "values of opaque type are not supported");
 	default:
 		return (Type){.kind = TYPE_UNKNOWN, .rank = -1};
 	}

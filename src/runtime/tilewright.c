@@ -163,7 +163,7 @@ load_code(TwBundle *b, TwError *error)
 	const Backend *backend = backend_find(target->device);
 	Bytes image;
 	if (!backend)
-		return handle_fail(error, TW_UNSUPPORTED, "this library has nothing that runs %.60s",
+		return handle_fail(error, TW_UNSUPPORTED, "this library cannot run kernels for %.60s",
 		                   target->device);
 	b->model.backend = backend;
 	if (!bundle_kernels(&b->bundle, b->target, &image, text, sizeof text))

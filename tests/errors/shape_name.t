@@ -6,6 +6,6 @@ graph g(%x: f32[N,2]) -> %y {
   %y: f32[N,2] = Relu(%x)
 }
 -- err
---shape: 'M' is neither an input nor a symbol; symbols: N
+--shape: 'M' is neither an input nor a symbol; inputs: x: f32[N,2]; symbols: N
 -- exit
 2

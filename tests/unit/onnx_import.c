@@ -148,7 +148,7 @@ START_TEST(wrong_tensors)
 	tensor_fails(&both, "its elements are given in more than one field");
 	Wire other = make_tensor(arena, "w", DT_I64, 1, &three, NULL, 0);
 	wire_floats(&other, 4, 3, (float[]){1, 2, 3});
-	tensor_fails(&other, "elements of i64 stand in float_data");
+	tensor_fails(&other, "elements of type i64 are given in float_data");
 	Wire few = make_tensor(arena, "w", DT_I64, 1, &three, NULL, 0);
 	wire_ints(&few, 7, 2, (int64_t[]){1, 2});
 	tensor_fails(&few, "2 entries of int64_data for 3 elements of i64");

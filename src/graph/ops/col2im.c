@@ -70,7 +70,9 @@ build_Col2Im(Build *b)
 	for (int d = 0; d < count; d++) {
 		const Dim *block = build_dim(b, 2, d);
 		if (!block)
-			build_fail(b, "element %d of block_shape is only known at run time", d);
+			build_fail(
+				b, "element %d of block_shape is only known at run time; --fix makes it a constant",
+				d);
 		taps[d] = stage_over(y, "r", dim_const(ctx, 0), block);
 	}
 	index[0] = stage_iter(y, 0);

@@ -7,7 +7,7 @@ scan_axis(const Build *b, int rank)
 	const Dim *axis = build_dim(b, 1, 0);
 	int64_t number;
 	if (!axis || !dim_is_const(axis, &number))
-		build_fail(b, "the axis is only known at run time");
+		build_fail(b, "the axis is only known at run time; --fix makes it a constant");
 	return (int)(number < 0 ? number + rank : number);
 }
 

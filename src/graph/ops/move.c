@@ -114,7 +114,8 @@ build_Split(Build *b)
 		}
 		const Dim *length = is_given ? build_dim(b, 1, k) : equal;
 		if (!length)
-			build_fail(b, "element %d of split is only known at run time", k);
+			build_fail(
+				b, "element %d of split is only known at run time; --fix makes it a constant", k);
 		from = dim_add(ctx, from, length);
 	}
 }
@@ -126,7 +127,8 @@ known_number(const Build *b, int input, int i)
 	const Dim *dim = build_dim(b, input, i);
 	int64_t number;
 	if (!dim || !dim_is_const(dim, &number))
-		build_fail(b, "input %s is only known at run time", op_input(b->node->op, input)->name);
+		build_fail(b, "input %s is only known at run time; --fix makes it a constant",
+		           op_input(b->node->op, input)->name);
 	return number;
 }
 
@@ -146,7 +148,7 @@ vector_length(const Build *b, int input)
 	int64_t count = 1;
 	const Type *type = b->in_types[input];
 	if (type->rank == 1 && !dim_is_const(type->dims[0], &count))
-		build_fail(b, "the length of input %s is only known at run time",
+		build_fail(b, "the length of input %s is only known at run time; --fix makes it a constant",
 		           op_input(b->node->op, input)->name);
 	return (int)count;
 }

@@ -13,7 +13,7 @@ static Axes
 node_axes(const Build *b)
 {
 	if (b->in[1] && !b->known[1] && !dim_is(b->in[1]->hi[0], 0))
-		build_fail(b, "input axes is only known at run time");
+		build_fail(b, "input axes is only known at run time; --fix makes it a constant");
 	return reduce_axes(b->node, b->known[1], b->in[0]->rank);
 }
 

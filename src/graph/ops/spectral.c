@@ -162,7 +162,7 @@ build_DFT(Build *b)
 	const Dim *given = build_dim(b, 2, 0);
 	int64_t axis = -2;
 	if (b->in[2] && (!given || !dim_is_const(given, &axis)))
-		build_fail(b, "the axis is only known at run time");
+		build_fail(b, "the axis is only known at run time; --fix makes it a constant");
 	axis += axis < 0 ? x->rank : 0;
 	Transform t = transform_of(ctx, b->node, (int)axis, x->hi[axis], build_dim(b, 1, 0));
 	StageBuilder *sum = stage_open(ctx, "sum", type->rank, type->dims);

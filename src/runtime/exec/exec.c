@@ -75,7 +75,8 @@ exec_report(Exec *exec, const BackendReport *report)
 	if (report->status.code == TW_CHECK_INDEX)
 		return exec_fail(exec, TW_DATA, "node \"%.200s\": index %lld is outside 0..%lld", node,
 		                 value, limit - 1);
-	return exec_fail(exec, TW_DATA, "node \"%.200s\": check %d found %lld against %lld", node,
+	return exec_fail(exec, TW_DATA,
+	                 "node \"%.200s\": check %d failed: the value is %lld, the limit %lld", node,
 	                 (int)report->status.code, value, limit);
 }
 
