@@ -7,9 +7,9 @@
  * A single node is searched only if it is convolution-like and heavy (derive_questions.c). Products
  * that do not depend on one another are also searched together, as one product
  * (derive_siblings.c), and chains of products in another order (derive_chains.c). In the end the
- * whole model is run with and without all this, and the faster one stays (derive_whole.c). Equal questions (the same program, the same
- * inputs known) are asked once, those of the most work first while there is time. What follows from
- * weights alone is computed here.
+ * whole model is run with and without all this, and the faster one stays (derive_whole.c). Equal
+ * questions (the same program, the same inputs known) are asked once, those of the most work first
+ * while there is time. What follows from weights alone is computed here.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -66,7 +66,8 @@ find_iter(const RowForm *form, const char *name, size_t length)
 	return -1;
 }
 
-/* A number before `*` belongs to the iterator behind it, one behind `-` is an offset that is subtracted. */
+/* A number before `*` belongs to the iterator behind it, one behind `-` is an offset that is
+ * subtracted. */
 static void
 note_number(Arena *arena, const RowForm *form, const char *at, size_t length, RowItem *item)
 {

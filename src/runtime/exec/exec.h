@@ -59,7 +59,8 @@ typedef struct Slot {
  * call, with has_tried set. Any code but TW_OK ends the run. */
 typedef TwCode FrameWatch(void *context, Frame *frame, int step, bool has_tried);
 
-/* Bytes behind the temporaries while a run is observed: the prover checks that nothing writes them. */
+/* Bytes behind the temporaries while a run is observed: the prover checks that nothing writes
+ * there. */
 enum { WATCH_ROOM = 256 };
 
 enum { VENDOR_CALLS = 4 };
