@@ -237,8 +237,10 @@ static void
 check_arguments(const Verb *verb, const StrVec *args)
 {
 	const char *missing = verb->args;
-	for (int i = 0; i < args->count && *missing; i++)
-		missing += strcspn(missing, " ") + 1;
+	for (int i = 0; i < args->count && *missing; i++) {
+		missing += strcspn(missing, " ");
+		missing += *missing == ' ';
+	}
 	if (args->count < verb->least)
 		fail_as(FAIL_USAGE, NULL, "%s: %.*s is missing; usage: tilewright %s [options] %s",
 		        verb->name, (int)strcspn(missing, " "), missing, verb->name, verb->args);
