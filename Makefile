@@ -29,7 +29,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 # A function of ours is the one that is called: nothing replaces it, and gcc may inline it.
 DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fno-semantic-interposition \
             -Isrc -I$(BUILD)/gen
-RUNTIME_LIBS := -Wl,--as-needed -lcjson -ldl -lm -lpthread
+RUNTIME_LIBS := -Wl,--as-needed -ldl -lm -lpthread
 LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
 SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))

@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/compare.h"
@@ -127,10 +126,10 @@ check_inputs(Arena *arena, const Subject *first, const Subject *subject)
 }
 
 static double
-member(const cJSON *json, const char *name)
+member(const Json *json, const char *name)
 {
-	const cJSON *item = cJSON_GetObjectItem(json, name);
-	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+	const Json *item = json_member(json, name);
+	return json_is(item, JSON_NUMBER) ? item->number : NAN;
 }
 
 static void
@@ -152,10 +151,11 @@ measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrV
 	                         : arena_strdup(arena, subject->bundle));
 	vec_push(arena, &argv, NULL);
 	for (int i = 0; i < FRESH_RUNS; i++) {
-		cJSON *json = cJSON_Parse(output_of(arena, argv.data));
+		const char *text = output_of(arena, argv.data);
+		Json *json = json_read(text, strlen(text));
 		seconds[i] = member(json, "open_and_first_ms") * 1e-3;
 		subject->fresh_bytes = member(json, "peak_bytes");
-		cJSON_Delete(json);
+		json_free(json);
 	}
 	subject->fresh_seconds = median_of(FRESH_RUNS, seconds);
 }

@@ -1,7 +1,6 @@
 /* Choices as lines of JSON. */
 #include "cli/choices.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -13,14 +12,13 @@ choices_parse(Arena *arena, const char *path, const char *text, const char *memb
 	Loc loc = {.file = path};
 	for (loc.line = 1; *text; loc.line++) {
 		size_t length = strcspn(text, "\n");
-		cJSON *json = cJSON_ParseWithLength(text, length);
-		const cJSON *key = cJSON_GetObjectItem(json, "key");
-		const cJSON *value = cJSON_GetObjectItem(json, member);
-		bool is_whole = cJSON_IsString(key) && cJSON_IsString(value);
+		Json *json = json_read(text, length);
+		const Json *key = json_member(json, "key");
+		const Json *value = json_member(json, member);
+		bool is_whole = json_is(key, JSON_TEXT) && json_is(value, JSON_TEXT);
 		if (is_whole)
-			map_set(values, arena_strdup(arena, key->valuestring),
-			        arena_strdup(arena, value->valuestring));
-		cJSON_Delete(json);
+			map_set(values, arena_strdup(arena, key->text), arena_strdup(arena, value->text));
+		json_free(json);
 		if (!is_whole && length)
 			fail(&loc, "expected {\"key\": …, \"%s\": …}", member);
 		text += length + (text[length] == '\n');

@@ -5,10 +5,10 @@
  */
 #include "cli/inputs.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/npy.h"
 #include "graph/meaning.h"
 
@@ -137,27 +137,28 @@ input_ranges_text(Arena *arena, const InputRanges *ranges)
 }
 
 static int64_t
-whole_number(const cJSON *item)
+whole_number(const Json *item)
 {
 	const double most = 9e15; /* all below are exact */
-	bool is_number = cJSON_IsNumber(item) && item->valuedouble > -most && item->valuedouble < most;
-	return is_number ? (int64_t)item->valuedouble : 0;
+	bool is_number = json_is(item, JSON_NUMBER) && item->number > -most && item->number < most;
+	return is_number ? (int64_t)item->number : 0;
 }
 
 InputRanges
 input_ranges_parse(Arena *arena, const char *text, size_t size)
 {
 	InputRanges ranges = {0};
-	cJSON *json = cJSON_ParseWithLength(text, size);
-	for (const cJSON *item = json ? json->child : NULL; item; item = item->next) {
-		bool is_pair = cJSON_IsArray(item) && cJSON_GetArraySize(item) == 2;
+	Json *json = json_read(text, size);
+	const Json *item = json_is(json, JSON_OBJECT) ? json->child : NULL;
+	for (; item; item = item->next) {
+		bool is_pair = json_is(item, JSON_ARRAY) && item->child && item->child->next;
 		InputRange range = {.low = is_pair ? whole_number(item->child) : 0};
 		range.extent = whole_number(is_pair ? item->child->next : item);
-		range.name = item->string ? arena_strdup(arena, item->string) : "";
+		range.name = arena_strdup(arena, item->name);
 		if (range.extent > range.low)
 			vec_push(arena, &ranges, range);
 	}
-	cJSON_Delete(json);
+	json_free(json);
 	return ranges;
 }
 

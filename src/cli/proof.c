@@ -349,10 +349,10 @@ proof_read(Arena *arena, const char *path, Bytes text)
 	Loc loc = {.file = path};
 	Pile pile = {0};
 	JsonReader r = {&pile, "the proof", error, sizeof error, false};
-	cJSON *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
+	Json *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
 	const char *target = arena_strdup(arena, json_text_or(&r, json, "target", ""));
 	const char *summary = arena_strdup(arena, json_text_or(&r, json, "summary", ""));
-	cJSON_Delete(json);
+	json_free(json);
 	pile_free(&pile);
 	if (r.failed)
 		bundle_refuse(&loc, error);

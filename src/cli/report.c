@@ -1,7 +1,6 @@
 /* Tables, facts, JSON. */
 #include "cli/report.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "passes/manager.h"
+#include "runtime/json.h"
 
 typedef struct Cell {
 	const char *text; /* as printed */
@@ -179,47 +179,52 @@ table_print(const Table *table)
 
 /* ---- JSON ---- */
 
-static cJSON *
-cell_json(const Cell *cell)
+static void
+put_cell(Buf *json, const Cell *cell)
 {
-	if (cell->is_number)
-		return isfinite(cell->number) ? cJSON_CreateNumber(cell->number) : cJSON_CreateNull();
-	return cell->text ? cJSON_CreateString(cell->text) : cJSON_CreateNull();
+	if (cell->is_number ? !isfinite(cell->number) : !cell->text)
+		buf_puts(json, "null");
+	else if (cell->is_number && fabs(cell->number) < 0x1p53 && trunc(cell->number) == cell->number)
+		json_put(json, "%lld", (long long)cell->number);
+	else if (cell->is_number)
+		json_put(json, "%g", cell->number);
+	else
+		json_put(json, "%s", cell->text);
 }
 
-static cJSON *
-table_json(const Table *table)
+static void
+put_table(Buf *json, const Table *table)
 {
-	cJSON *list = cJSON_CreateArray();
 	int columns = table->columns.count, rows = table->cells.count / columns;
+	buf_putc(json, '[');
 	for (int r = 0; r < rows; r++) {
-		cJSON *row = cJSON_CreateObject();
-		for (int c = 0; c < columns; c++)
-			cJSON_AddItemToObject(row, table->columns.data[c].key,
-			                      cell_json(&table->cells.data[r * columns + c]));
-		cJSON_AddItemToArray(list, row);
+		buf_puts(json, r ? ", {" : "{");
+		for (int c = 0; c < columns; c++) {
+			json_put(json, c ? ",\n\t\t\t%s:\t" : "\n\t\t\t%s:\t", table->columns.data[c].key);
+			put_cell(json, &table->cells.data[r * columns + c]);
+		}
+		buf_puts(json, "\n\t\t}");
 	}
-	return list;
+	buf_putc(json, ']');
 }
 
 static void
 print_json(Report *report)
 {
-	cJSON *object = cJSON_CreateObject();
-	cJSON_AddStringToObject(object, "verb", report->options->verb->name);
+	Buf json = {.arena = report->options->arena};
+	json_put(&json, "{\n\t'verb':\t%s", report->options->verb->name);
 	for (int i = 0; i < report->facts.count; i++) {
-		Fact *fact = &report->facts.data[i];
-		cJSON *value = fact->json    ? cJSON_Parse(fact->json)
-		               : fact->table ? table_json(fact->table)
-		                             : cell_json(&fact->cell);
-		cJSON_AddItemToObject(object, fact->key, value);
+		const Fact *fact = &report->facts.data[i];
+		json_put(&json, ",\n\t%s:\t", fact->key);
+		if (fact->json)
+			buf_puts(&json, fact->json);
+		else if (fact->table)
+			put_table(&json, fact->table);
+		else
+			put_cell(&json, &fact->cell);
 	}
-	char *text = cJSON_Print(object);
-	cJSON_Delete(object);
-	if (!text)
-		fail_environment(NULL, "out of memory");
-	puts(text);
-	cJSON_free(text);
+	buf_puts(&json, "\n}");
+	puts(buf_text(&json));
 }
 
 void

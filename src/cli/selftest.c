@@ -292,9 +292,9 @@ selftest_text(Arena *arena, const SelfTest *test)
 }
 
 static const int64_t *
-read_ints(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+read_ints(JsonReader *r, const Json *object, const char *name, int most, int *count)
 {
-	const cJSON *item = json_array(r, object, name, most, count);
+	const Json *item = json_array(r, object, name, most, count);
 	int64_t *values = json_alloc(r, (size_t)*count, sizeof *values);
 	for (int i = 0; item && !r->failed; item = item->next)
 		values[i++] = json_item_int(r, item, name, INT64_MIN, INT64_MAX);
@@ -302,7 +302,7 @@ read_ints(JsonReader *r, const cJSON *object, const char *name, int most, int *c
 }
 
 static TestInput
-read_tensor(JsonReader *r, const cJSON *object)
+read_tensor(JsonReader *r, const Json *object)
 {
 	TestInput tensor = {.name = json_text(r, object, "name")};
 	tensor.type = dtype_find(json_text(r, object, "type"));
@@ -315,14 +315,14 @@ read_tensor(JsonReader *r, const cJSON *object)
 }
 
 static TestOutput
-read_output(JsonReader *r, Arena *arena, const cJSON *object)
+read_output(JsonReader *r, Arena *arena, const Json *object)
 {
 	int count, nvalue;
 	TestInput tensor = read_tensor(r, object);
 	TestOutput output = {tensor.name, tensor.type, tensor.rank, tensor.dims, 0, NULL, NULL};
 	output.tolerance = json_number_or(r, object, "tolerance", 0);
 	output.at = read_ints(r, object, "at", SAMPLES_LIMIT, &count);
-	const cJSON *item = json_array(r, object, "values", SAMPLES_LIMIT, &nvalue);
+	const Json *item = json_array(r, object, "values", SAMPLES_LIMIT, &nvalue);
 	if (!r->failed && count != nvalue)
 		json_fail(r, "'%.60s' has %d places and %d values", output.name, count, nvalue);
 	for (int i = 0; i < count && !r->failed; i++)
@@ -342,11 +342,11 @@ read_output(JsonReader *r, Arena *arena, const cJSON *object)
 }
 
 static void
-read_sample(JsonReader *r, Arena *arena, const cJSON *json, SelfTest *test)
+read_sample(JsonReader *r, Arena *arena, const Json *json, SelfTest *test)
 {
 	test->oracle = json_text(r, json, "oracle");
 	test->seed = json_int(r, json, "seed", INT64_MIN, INT64_MAX);
-	const cJSON *item = json_array(r, json, "inputs", LIST_LIMIT, &test->ninput);
+	const Json *item = json_array(r, json, "inputs", LIST_LIMIT, &test->ninput);
 	test->inputs = json_alloc(r, (size_t)test->ninput, sizeof *test->inputs);
 	for (int i = 0; item && !r->failed; item = item->next)
 		test->inputs[i++] = read_tensor(r, item);
@@ -371,13 +371,13 @@ selftest_read(Arena *arena, const char *path, Bytes text)
 	SelfTest *test = NEW(arena, SelfTest);
 	arena_defer(arena, free_pile, pile);
 	JsonReader r = {pile, "the self-test", error, sizeof error, false};
-	cJSON *json = json_parse(&r, (const char *)text.data, text.size, TEXT_LIMIT);
+	Json *json = json_parse(&r, (const char *)text.data, text.size, TEXT_LIMIT);
 	const char *left_out = json_text_or(&r, json, "left_out", "");
 	if (!r.failed && *left_out)
 		test->left_out = left_out;
 	else if (!r.failed)
 		read_sample(&r, arena, json, test);
-	cJSON_Delete(json);
+	json_free(json);
 	if (r.failed)
 		bundle_refuse(&loc, error);
 	return test;

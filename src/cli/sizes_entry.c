@@ -1,8 +1,6 @@
 /* sizes.json, a bundle's part: what it was made for, and what the model demands of other sizes. */
 #include "cli/sizes.h"
 
-#include <cjson/cJSON.h>
-
 #include "cli/parts.h"
 #include "runtime/json.h"
 
@@ -32,23 +30,23 @@ sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands
 int64_t
 sizes_find(const char *text, size_t size, const char *symbol, int64_t other)
 {
-	cJSON *json = cJSON_ParseWithLength(text, size);
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, symbol);
-	int64_t found = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= INT32_MAX
-	                    ? (int64_t)item->valuedouble
+	Json *json = json_read(text, size);
+	const Json *item = json_member(json, symbol);
+	int64_t found = json_is(item, JSON_NUMBER) && item->number >= 0 && item->number <= INT32_MAX
+	                    ? (int64_t)item->number
 	                    : other;
-	cJSON_Delete(json);
+	json_free(json);
 	return found;
 }
 
 /* "past+seq <= 64 (node positions), past+seq <= total (…)". */
 static const char *
-demands_text(Arena *arena, JsonReader *r, const cJSON *json)
+demands_text(Arena *arena, JsonReader *r, const Json *json)
 {
 	enum { MOST = 1 << 16 };
 	Buf buf = {.arena = arena};
 	int count;
-	const cJSON *item = json_array_or_none(r, json, "demands", MOST, &count);
+	const Json *item = json_array_or_none(r, json, "demands", MOST, &count);
 	for (; item && !r->failed; item = item->next)
 		buf_printf(&buf, "%s%s (node %s%s)", buf.size ? ", " : "", json_text(r, item, "relation"),
 		           json_text(r, item, "node"),
@@ -65,13 +63,12 @@ sizes_read(Arena *arena, const char *path, Bytes text)
 	Pile pile = {0};
 	JsonReader r = {&pile, "the sizes", error, sizeof error, false};
 	Buf chosen = {.arena = arena};
-	cJSON *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
-	for (const cJSON *item = json ? json->child : NULL; item; item = item->next)
-		if (cJSON_IsNumber(item))
-			buf_printf(&chosen, "%s%s=%.0f", chosen.size ? ", " : "", item->string,
-			           item->valuedouble);
+	Json *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
+	for (const Json *item = json ? json->child : NULL; item; item = item->next)
+		if (json_is(item, JSON_NUMBER))
+			buf_printf(&chosen, "%s%s=%.0f", chosen.size ? ", " : "", item->name, item->number);
 	SizesEntry entry = {buf_text(&chosen), json ? demands_text(arena, &r, json) : ""};
-	cJSON_Delete(json);
+	json_free(json);
 	pile_free(&pile);
 	if (r.failed)
 		bundle_refuse(&loc, error);

@@ -1,4 +1,4 @@
-/* Reading JSON strictly, on top of cJSON (which bounds nesting and never trusts a length). */
+/* Reading JSON strictly, member by member of a tree that base/json.h reads. */
 #include "runtime/json.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ fail_memory(JsonReader *r)
 	snprintf(r->error, r->error_size, "out of memory while reading %s", r->what);
 }
 
-cJSON *
+Json *
 json_parse(JsonReader *r, const char *text, size_t size, size_t limit)
 {
 	if (size > limit) {
@@ -40,10 +40,10 @@ json_parse(JsonReader *r, const char *text, size_t size, size_t limit)
 		return NULL;
 	}
 	errno = 0;
-	cJSON *root = cJSON_ParseWithLength(text, size);
-	if (!root && errno == ENOMEM) /* from malloc(): cJSON itself does not say */
+	Json *root = json_read(text, size);
+	if (!root && errno == ENOMEM)
 		fail_memory(r);
-	else if (!cJSON_IsObject(root))
+	else if (!json_is(root, JSON_OBJECT))
 		json_fail(r, "it is not a JSON object");
 	return root;
 }
@@ -57,34 +57,34 @@ json_alloc(JsonReader *r, size_t count, size_t size)
 	return memory;
 }
 
-static const cJSON *
-member(JsonReader *r, const cJSON *object, const char *name)
+static const Json *
+member(JsonReader *r, const Json *object, const char *name)
 {
-	return r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(object, name);
+	return r->failed ? NULL : json_member(object, name);
 }
 
-const cJSON *
-json_object(JsonReader *r, const cJSON *object, const char *name)
+const Json *
+json_object(JsonReader *r, const Json *object, const char *name)
 {
-	const cJSON *item = member(r, object, name);
-	if (cJSON_IsObject(item))
+	const Json *item = member(r, object, name);
+	if (json_is(item, JSON_OBJECT))
 		return item;
 	json_fail(r, "%s is missing or not an object", name);
 	return NULL;
 }
 
-const cJSON *
-json_array_or_none(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+const Json *
+json_array_or_none(JsonReader *r, const Json *object, const char *name, int most, int *count)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	*count = 0;
 	if (!item)
 		return NULL;
-	if (!cJSON_IsArray(item)) {
+	if (!json_is(item, JSON_ARRAY)) {
 		json_fail(r, "%s is not an array", name);
 		return NULL;
 	}
-	for (const cJSON *at = item->child; at; at = at->next)
+	for (const Json *at = item->child; at; at = at->next)
 		if (++*count > most) {
 			json_fail(r, "%s has more than %d elements", name, most);
 			*count = 0;
@@ -93,8 +93,8 @@ json_array_or_none(JsonReader *r, const cJSON *object, const char *name, int mos
 	return item->child;
 }
 
-const cJSON *
-json_array(JsonReader *r, const cJSON *object, const char *name, int most, int *count)
+const Json *
+json_array(JsonReader *r, const Json *object, const char *name, int most, int *count)
 {
 	if (!r->failed && !member(r, object, name))
 		json_fail(r, "%s is missing", name);
@@ -103,25 +103,25 @@ json_array(JsonReader *r, const cJSON *object, const char *name, int most, int *
 
 /* A number without fraction, or a text of digits; false when it is neither. */
 static bool
-item_integer(const cJSON *item, int64_t *value)
+item_integer(const Json *item, int64_t *value)
 {
-	if (cJSON_IsNumber(item)) {
-		double number = item->valuedouble;
+	if (json_is(item, JSON_NUMBER)) {
+		double number = item->number;
 		if (!(number >= -EXACT && number <= EXACT) || number != floor(number))
 			return false;
 		*value = (int64_t)number;
 		return true;
 	}
-	if (!cJSON_IsString(item) || !item->valuestring[0])
+	if (!json_is(item, JSON_TEXT) || !item->text[0])
 		return false;
 	char *end;
 	errno = 0;
-	*value = strtoll(item->valuestring, &end, 10);
+	*value = strtoll(item->text, &end, 10);
 	return errno == 0 && *end == 0;
 }
 
 int64_t
-json_item_int(JsonReader *r, const cJSON *item, const char *name, int64_t lo, int64_t hi)
+json_item_int(JsonReader *r, const Json *item, const char *name, int64_t lo, int64_t hi)
 {
 	int64_t value = 0;
 	if (r->failed)
@@ -139,28 +139,28 @@ json_item_int(JsonReader *r, const cJSON *item, const char *name, int64_t lo, in
 }
 
 int64_t
-json_int_or(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi,
+json_int_or(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi,
             int64_t otherwise)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	return item ? json_item_int(r, item, name, lo, hi) : otherwise;
 }
 
 int64_t
-json_int(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi)
+json_int(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	if (!item)
 		json_fail(r, "%s is missing", name);
 	return json_item_int(r, item, name, lo, hi);
 }
 
 double
-json_item_number(JsonReader *r, const cJSON *item, const char *name)
+json_item_number(JsonReader *r, const Json *item, const char *name)
 {
-	if (cJSON_IsNumber(item))
-		return item->valuedouble;
-	const char *text = cJSON_IsString(item) ? item->valuestring : "";
+	if (json_is(item, JSON_NUMBER))
+		return item->number;
+	const char *text = json_is(item, JSON_TEXT) ? item->text : "";
 	if (strcmp(text, "inf") == 0)
 		return INFINITY;
 	if (strcmp(text, "-inf") == 0)
@@ -171,45 +171,44 @@ json_item_number(JsonReader *r, const cJSON *item, const char *name)
 }
 
 double
-json_number_or(JsonReader *r, const cJSON *object, const char *name, double otherwise)
+json_number_or(JsonReader *r, const Json *object, const char *name, double otherwise)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	return item ? json_item_number(r, item, name) : otherwise;
 }
 
 const char *
-json_item_text(JsonReader *r, const cJSON *item, const char *name)
+json_item_text(JsonReader *r, const Json *item, const char *name)
 {
-	if (!r->failed && !cJSON_IsString(item))
+	if (!r->failed && !json_is(item, JSON_TEXT))
 		json_fail(r, "%s is not a text", name);
 	if (r->failed)
 		return "";
-	size_t size = strlen(item->valuestring) + 1;
+	size_t size = strlen(item->text) + 1;
 	char *copy = json_alloc(r, size, 1);
-	return copy ? memcpy(copy, item->valuestring, size) : "";
+	return copy ? memcpy(copy, item->text, size) : "";
 }
 
 const char *
-json_text_or(JsonReader *r, const cJSON *object, const char *name, const char *otherwise)
+json_text_or(JsonReader *r, const Json *object, const char *name, const char *otherwise)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	return item ? json_item_text(r, item, name) : otherwise;
 }
 
 const char *
-json_text(JsonReader *r, const cJSON *object, const char *name)
+json_text(JsonReader *r, const Json *object, const char *name)
 {
-	const cJSON *item = member(r, object, name);
+	const Json *item = member(r, object, name);
 	if (!item)
 		json_fail(r, "%s is missing", name);
 	return json_item_text(r, item, name);
 }
 
 const int *
-json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo, int hi,
-          int *count)
+json_ints(JsonReader *r, const Json *object, const char *name, int most, int lo, int hi, int *count)
 {
-	const cJSON *item = json_array_or_none(r, object, name, most, count);
+	const Json *item = json_array_or_none(r, object, name, most, count);
 	int *values = *count ? json_alloc(r, (size_t)*count, sizeof *values) : NULL;
 	if (!values) {
 		*count = 0;

@@ -16,9 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/buf.h"
+#include "base/json.h"
 #include "runtime/pile.h"
 
 typedef struct JsonReader {
@@ -30,36 +29,36 @@ typedef struct JsonReader {
 } JsonReader;
 
 /* Parse a text of at most `limit` bytes; NULL (failed) when it is not one JSON object. The caller
- * calls cJSON_Delete(). */
-cJSON *json_parse(JsonReader *r, const char *text, size_t size, size_t limit);
+ * calls json_free(). */
+Json *json_parse(JsonReader *r, const char *text, size_t size, size_t limit);
 
 void json_fail(JsonReader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory in the pile: never NULL unless failed. */
 void *json_alloc(JsonReader *r, size_t count, size_t size);
 
-const cJSON *json_object(JsonReader *r, const cJSON *object, const char *name);
+const Json *json_object(JsonReader *r, const Json *object, const char *name);
 
 /* A member that is an array: its first element and its length (at most `most`). */
-const cJSON *json_array(JsonReader *r, const cJSON *object, const char *name, int most, int *count);
-const cJSON *json_array_or_none(JsonReader *r, const cJSON *object, const char *name, int most,
-                                int *count);
+const Json *json_array(JsonReader *r, const Json *object, const char *name, int most, int *count);
+const Json *json_array_or_none(JsonReader *r, const Json *object, const char *name, int most,
+                               int *count);
 
-int64_t json_int(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi);
-int64_t json_int_or(JsonReader *r, const cJSON *object, const char *name, int64_t lo, int64_t hi,
+int64_t json_int(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi);
+int64_t json_int_or(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi,
                     int64_t otherwise);
-double json_number_or(JsonReader *r, const cJSON *object, const char *name, double otherwise);
-const char *json_text(JsonReader *r, const cJSON *object, const char *name);
-const char *json_text_or(JsonReader *r, const cJSON *object, const char *name,
+double json_number_or(JsonReader *r, const Json *object, const char *name, double otherwise);
+const char *json_text(JsonReader *r, const Json *object, const char *name);
+const char *json_text_or(JsonReader *r, const Json *object, const char *name,
                          const char *otherwise);
 
 /* The same for an item itself; `name` only for the sentence. */
-int64_t json_item_int(JsonReader *r, const cJSON *item, const char *name, int64_t lo, int64_t hi);
-double json_item_number(JsonReader *r, const cJSON *item, const char *name);
-const char *json_item_text(JsonReader *r, const cJSON *item, const char *name);
+int64_t json_item_int(JsonReader *r, const Json *item, const char *name, int64_t lo, int64_t hi);
+double json_item_number(JsonReader *r, const Json *item, const char *name);
+const char *json_item_text(JsonReader *r, const Json *item, const char *name);
 
 /* An array of ints as a member. */
-const int *json_ints(JsonReader *r, const cJSON *object, const char *name, int most, int lo, int hi,
+const int *json_ints(JsonReader *r, const Json *object, const char *name, int most, int lo, int hi,
                      int *count);
 
 /* Writing, as printf: %d and %lld are integers and %g a double as the reader takes them, %s a text

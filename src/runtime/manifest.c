@@ -100,16 +100,16 @@ typedef struct ManifestBlock {
 } ManifestBlock;
 
 static const ManifestTensor *
-read_tensors(JsonReader *r, const cJSON *json, const char *name, int *count)
+read_tensors(JsonReader *r, const Json *json, const char *name, int *count)
 {
-	const cJSON *item = json_array(r, json, name, LIST_LIMIT, count);
+	const Json *item = json_array(r, json, name, LIST_LIMIT, count);
 	ManifestTensor *tensors = json_alloc(r, (size_t)*count, sizeof *tensors);
 	for (int i = 0; item && !r->failed; item = item->next, i++) {
 		tensors[i].name = json_text(r, item, "name");
 		tensors[i].type = dtype_find(json_text(r, item, "type"));
 		if (!r->failed && tensors[i].type == DT_NONE)
 			json_fail(r, "the type of '%.60s' is not known", tensors[i].name);
-		const cJSON *dim = json_array(r, item, "dims", PLAN_MAX_RANK, &tensors[i].rank);
+		const Json *dim = json_array(r, item, "dims", PLAN_MAX_RANK, &tensors[i].rank);
 		const char **dims = json_alloc(r, (size_t)tensors[i].rank, sizeof *dims);
 		for (int d = 0; dim && !r->failed; dim = dim->next)
 			dims[d++] = json_item_text(r, dim, "dims");
@@ -119,9 +119,9 @@ read_tensors(JsonReader *r, const cJSON *json, const char *name, int *count)
 }
 
 static void
-read_signature(JsonReader *r, const cJSON *json, Manifest *manifest)
+read_signature(JsonReader *r, const Json *json, Manifest *manifest)
 {
-	const cJSON *item = json_array(r, json, "symbols", LIST_LIMIT, &manifest->nsymbol);
+	const Json *item = json_array(r, json, "symbols", LIST_LIMIT, &manifest->nsymbol);
 	ManifestSymbol *symbols = json_alloc(r, (size_t)manifest->nsymbol, sizeof *symbols);
 	for (int i = 0; item && !r->failed; item = item->next)
 		symbols[i++] = (ManifestSymbol){json_text(r, item, "name"),
@@ -133,9 +133,9 @@ read_signature(JsonReader *r, const cJSON *json, Manifest *manifest)
 }
 
 static void
-read_targets(JsonReader *r, const cJSON *json, Manifest *manifest)
+read_targets(JsonReader *r, const Json *json, Manifest *manifest)
 {
-	const cJSON *item = json_array(r, json, "targets", LIST_LIMIT, &manifest->ntarget);
+	const Json *item = json_array(r, json, "targets", LIST_LIMIT, &manifest->ntarget);
 	ManifestTarget *targets = json_alloc(r, (size_t)manifest->ntarget, sizeof *targets);
 	for (int i = 0; item && !r->failed; item = item->next)
 		targets[i++] = (ManifestTarget){
@@ -147,9 +147,9 @@ read_targets(JsonReader *r, const cJSON *json, Manifest *manifest)
 }
 
 static void
-read_parts(JsonReader *r, const cJSON *json, Manifest *manifest)
+read_parts(JsonReader *r, const Json *json, Manifest *manifest)
 {
-	const cJSON *item = json_array(r, json, "parts", LIST_LIMIT, &manifest->npart);
+	const Json *item = json_array(r, json, "parts", LIST_LIMIT, &manifest->npart);
 	ManifestPart *parts = json_alloc(r, (size_t)manifest->npart, sizeof *parts);
 	for (int i = 0; item && !r->failed; item = item->next, i++) {
 		parts[i].entry = json_text(r, item, "entry");
@@ -162,7 +162,7 @@ read_parts(JsonReader *r, const cJSON *json, Manifest *manifest)
 
 /* Format first: a manifest of a newer major version may look different from there on. */
 static bool
-read_format(JsonReader *r, const cJSON *json, Manifest *manifest)
+read_format(JsonReader *r, const Json *json, Manifest *manifest)
 {
 	int count;
 	const int *format = json_ints(r, json, "format", 2, 0, 1 << 20, &count);
@@ -183,16 +183,16 @@ read_format(JsonReader *r, const cJSON *json, Manifest *manifest)
 }
 
 static void
-read_manifest(JsonReader *r, const cJSON *json, Manifest *manifest)
+read_manifest(JsonReader *r, const Json *json, Manifest *manifest)
 {
 	if (!read_format(r, json, manifest))
 		return;
 	manifest->producer = json_text(r, json, "producer");
-	const cJSON *model = json_object(r, json, "model");
+	const Json *model = json_object(r, json, "model");
 	manifest->model_name = json_text_or(r, model, "name", "");
 	manifest->model_sha256 = json_text_or(r, model, "sha256", "");
 	manifest->pipeline = json_text_or(r, json, "pipeline", "");
-	const cJSON *signature = json_object(r, json, "signature");
+	const Json *signature = json_object(r, json, "signature");
 	read_signature(r, signature, manifest);
 	read_targets(r, json, manifest);
 	manifest->weights = json_text_or(r, json, "weights", "");
@@ -207,10 +207,10 @@ manifest_read(const char *json, size_t size, Manifest **manifest, char *error, s
 	if (!block)
 		return refuse_with(error, error_size, "out of memory while reading the manifest");
 	JsonReader r = {&block->pile, "the bundle's manifest", error, error_size, false};
-	cJSON *root = json_parse(&r, json, size, MANIFEST_LIMIT);
+	Json *root = json_parse(&r, json, size, MANIFEST_LIMIT);
 	if (!r.failed)
 		read_manifest(&r, root, &block->manifest);
-	cJSON_Delete(root);
+	json_free(root);
 	if (r.failed) {
 		manifest_free(&block->manifest);
 		return false;

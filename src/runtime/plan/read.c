@@ -57,7 +57,7 @@ find_word(JsonReader *r, const char *what, const char *word, const char *const *
 
 /* An index into a table of `count`, as member `name`; -1 allowed when `lo` is. */
 static int
-get_index(JsonReader *r, const cJSON *item, const char *name, int lo, int count)
+get_index(JsonReader *r, const Json *item, const char *name, int lo, int count)
 {
 	return (int)json_int(r, item, name, lo, count - 1);
 }
@@ -97,7 +97,7 @@ dim_is_sound(const PlanDim *dim)
 }
 
 static PlanDim
-read_dim(JsonReader *r, const Plan *plan, const cJSON *item)
+read_dim(JsonReader *r, const Plan *plan, const Json *item)
 {
 	char *text = (char *)json_item_text(r, item, "dim"), *rest = NULL;
 	int count = 0;
@@ -118,9 +118,9 @@ read_dim(JsonReader *r, const Plan *plan, const cJSON *item)
 }
 
 static void
-read_symbols(JsonReader *r, Plan *plan, const cJSON *json)
+read_symbols(JsonReader *r, Plan *plan, const Json *json)
 {
-	const cJSON *item = json_array(r, json, "symbols", TABLE_LIMIT, &plan->nsymbol);
+	const Json *item = json_array(r, json, "symbols", TABLE_LIMIT, &plan->nsymbol);
 	PlanSymbol *symbols = json_alloc(r, (size_t)plan->nsymbol, sizeof *symbols);
 	plan->symbols = symbols;
 	if (plan->parent && plan->nsymbol < plan->parent->nsymbol)
@@ -140,9 +140,9 @@ read_symbols(JsonReader *r, Plan *plan, const cJSON *json)
 }
 
 static void
-read_dims(JsonReader *r, Plan *plan, const cJSON *json)
+read_dims(JsonReader *r, Plan *plan, const Json *json)
 {
-	const cJSON *item = json_array(r, json, "dims", TABLE_LIMIT, &plan->ndim);
+	const Json *item = json_array(r, json, "dims", TABLE_LIMIT, &plan->ndim);
 	PlanDim *dims = json_alloc(r, (size_t)plan->ndim, sizeof *dims);
 	plan->dims = dims;
 	for (int i = 0; item && !r->failed; item = item->next)
@@ -151,7 +151,7 @@ read_dims(JsonReader *r, Plan *plan, const cJSON *json)
 
 /* The members that only some kinds of buffer have. */
 static void
-read_kind(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
+read_kind(JsonReader *r, const Plan *plan, const Json *item, PlanBuffer *b)
 {
 	int parents = plan->parent ? plan->parent->nbuffer : 0;
 	switch (b->kind) {
@@ -186,7 +186,7 @@ read_kind(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 }
 
 static void
-read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
+read_buffer(JsonReader *r, const Plan *plan, const Json *item, PlanBuffer *b)
 {
 	int nstride;
 	const char *layout;
@@ -219,9 +219,9 @@ read_buffer(JsonReader *r, const Plan *plan, const cJSON *item, PlanBuffer *b)
 }
 
 static void
-read_buffers(JsonReader *r, Plan *plan, const cJSON *json)
+read_buffers(JsonReader *r, Plan *plan, const Json *json)
 {
-	const cJSON *item = json_array(r, json, "buffers", TABLE_LIMIT, &plan->nbuffer);
+	const Json *item = json_array(r, json, "buffers", TABLE_LIMIT, &plan->nbuffer);
 	PlanBuffer *buffers = json_alloc(r, (size_t)plan->nbuffer, sizeof *buffers);
 	plan->buffers = buffers;
 	for (int i = 0; item && !r->failed; item = item->next)
@@ -240,12 +240,12 @@ read_buffers(JsonReader *r, Plan *plan, const cJSON *json)
 }
 
 static void
-read_attr(JsonReader *r, const cJSON *item, StepAttr *attr)
+read_attr(JsonReader *r, const Json *item, StepAttr *attr)
 {
 	attr->name = json_text(r, item, "name");
-	const cJSON *value = NULL;
+	const Json *value = NULL;
 	for (int kind = 0; kind < PLAN_ATTRS; kind++)
-		if ((value = cJSON_GetObjectItemCaseSensitive(item, plan_attr_words[kind]))) {
+		if ((value = json_member(item, plan_attr_words[kind]))) {
 			attr->kind = kind;
 			break;
 		}
@@ -257,7 +257,7 @@ read_attr(JsonReader *r, const cJSON *item, StepAttr *attr)
 		attr->string = json_item_text(r, value, attr->name);
 		return;
 	}
-	const cJSON *at = json_array(r, item, plan_attr_words[attr->kind], ATTR_LIMIT, &attr->count);
+	const Json *at = json_array(r, item, plan_attr_words[attr->kind], ATTR_LIMIT, &attr->count);
 	int64_t *ints = json_alloc(r, (size_t)attr->count, sizeof *ints);
 	float *floats = json_alloc(r, (size_t)attr->count, sizeof *floats);
 	for (int i = 0; at && !r->failed; at = at->next, i++) {
@@ -270,12 +270,12 @@ read_attr(JsonReader *r, const cJSON *item, StepAttr *attr)
 	attr->floats = attr->kind == SA_FLOATS ? floats : NULL;
 }
 
-static void read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting);
+static void read_plan(JsonReader *r, Plan *plan, const Json *json, int nesting);
 
 static void
-read_bodies(JsonReader *r, const Plan *plan, const cJSON *json, PlanStep *step, int nesting)
+read_bodies(JsonReader *r, const Plan *plan, const Json *json, PlanStep *step, int nesting)
 {
-	const cJSON *item = json_array_or_none(r, json, "bodies", 2, &step->nbody);
+	const Json *item = json_array_or_none(r, json, "bodies", 2, &step->nbody);
 	int wanted = step->kind == PT_IF ? 2 : step->kind == PT_LOOP || step->kind == PT_SCAN;
 	if (!r->failed && step->nbody != wanted)
 		json_fail(r, "step '%.60s' has %d nested plans instead of %d", step->name, step->nbody,
@@ -292,14 +292,14 @@ read_bodies(JsonReader *r, const Plan *plan, const cJSON *json, PlanStep *step, 
 }
 
 static void
-read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, int nesting)
+read_step(JsonReader *r, const Plan *plan, const Json *item, PlanStep *step, int nesting)
 {
 	step->kind = (PlanStepKind)find_word(r, "step kind", json_text(r, item, "kind"),
 	                                     plan_step_words, PLAN_STEPS);
 	step->name = json_text(r, item, "name");
 	step->origins = json_text_or(r, item, "origins", "");
 	step->row = json_text_or(r, item, "row", "");
-	bool has_kernel = step->kind == PT_KERNEL || cJSON_HasObjectItem(item, "kernel");
+	bool has_kernel = step->kind == PT_KERNEL || json_member(item, "kernel");
 	step->kernel = has_kernel ? get_index(r, item, "kernel", 0, TABLE_LIMIT) : -1;
 	step->extent_dim = has_kernel ? get_index(r, item, "extent", 0, plan->ndim) : -1;
 	step->scratch_dim = (int)json_int_or(r, item, "scratch", -1, plan->ndim - 1, -1);
@@ -310,7 +310,7 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 		json_ints(r, item, "symbols", TABLE_LIMIT, 0, plan->nsymbol - 1, &step->nsymbol);
 	step->args = json_ints(r, item, "args", ARGS_LIMIT, -1, plan->nbuffer - 1, &step->narg);
 	step->noutput = (int)json_int(r, item, "outputs", 0, step->narg);
-	const cJSON *at = json_array_or_none(r, item, "attrs", ARGS_LIMIT, &step->nattr);
+	const Json *at = json_array_or_none(r, item, "attrs", ARGS_LIMIT, &step->nattr);
 	StepAttr *attrs = json_alloc(r, (size_t)step->nattr, sizeof *attrs);
 	step->attrs = attrs;
 	for (int i = 0; at && !r->failed; at = at->next)
@@ -324,9 +324,9 @@ read_step(JsonReader *r, const Plan *plan, const cJSON *item, PlanStep *step, in
 }
 
 static void
-read_steps(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
+read_steps(JsonReader *r, Plan *plan, const Json *json, int nesting)
 {
-	const cJSON *item = json_array(r, json, "steps", TABLE_LIMIT, &plan->nstep);
+	const Json *item = json_array(r, json, "steps", TABLE_LIMIT, &plan->nstep);
 	PlanStep *steps = json_alloc(r, (size_t)plan->nstep, sizeof *steps);
 	plan->steps = steps;
 	for (int i = 0; item && !r->failed; item = item->next)
@@ -371,7 +371,7 @@ check_symbols(JsonReader *r, const Plan *plan)
 }
 
 static void
-read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
+read_plan(JsonReader *r, Plan *plan, const Json *json, int nesting)
 {
 	if (nesting > PLAN_MAX_NESTING) {
 		json_fail(r, "plans are nested more than %d deep", PLAN_MAX_NESTING);
@@ -386,7 +386,7 @@ read_plan(JsonReader *r, Plan *plan, const cJSON *json, int nesting)
 	plan->inputs = json_ints(r, json, "inputs", TABLE_LIMIT, 0, plan->nbuffer - 1, &plan->ninput);
 	plan->outputs =
 		json_ints(r, json, "outputs", TABLE_LIMIT, 0, plan->nbuffer - 1, &plan->noutput);
-	const cJSON *item = json_array(r, json, "assumptions", TABLE_LIMIT, &plan->nassumption);
+	const Json *item = json_array(r, json, "assumptions", TABLE_LIMIT, &plan->nassumption);
 	PlanAssumption *assumptions = json_alloc(r, (size_t)plan->nassumption, sizeof *assumptions);
 	plan->assumptions = assumptions;
 	for (int i = 0; item && !r->failed; item = item->next, i++)
@@ -414,10 +414,10 @@ plan_read(const char *json, size_t size, Plan **plan, char *error, size_t error_
 	if (!block)
 		return refuse_with(error, error_size, "out of memory while reading the plan");
 	JsonReader r = {&block->pile, "the plan", error, error_size, false};
-	cJSON *root = json_parse(&r, json, size, TEXT_LIMIT);
+	Json *root = json_parse(&r, json, size, TEXT_LIMIT);
 	if (!r.failed)
 		read_plan(&r, &block->plan, root, 0);
-	cJSON_Delete(root);
+	json_free(root);
 	if (r.failed) {
 		plan_free(&block->plan);
 		return false;
