@@ -13,7 +13,7 @@
  * the work before the mark is done.
  *
  *              CPU (runtime/cpu)         CUDA would use
- *     load     dlopen of a memory file   cuModuleLoadData of the cubin, cuModuleGetFunction each
+ *     load     the object into memory    cuModuleLoadData of the cubin, cuModuleGetFunction each
  *     hold     in place                  cuMemAlloc, cuMemcpyHtoD: weights, once per bundle
  *     open     a table of workers        cuStreamCreate; cuMemAllocAsync behind stream->memory
  *     reserve  scratch of each worker    one cuMemAlloc as the vendor library's workspace

@@ -7,8 +7,8 @@
 typedef struct CpuCode {
 	BackendCode head;
 	TwKernel *const *table;
-	void *library; /* dlopen handle; NULL: functions of somebody else's */
-	int file;      /* what the library was loaded from; -1: none */
+	void *memory; /* where the object lies; NULL: functions of somebody else's */
+	size_t size;
 } CpuCode;
 
 /* Functions of the record, for backends that run CPU kernels (load.c, launch.c). */

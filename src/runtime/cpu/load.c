@@ -1,12 +1,13 @@
 /* Kernels of a bundle as code of this process.
  *
- * They become code through a memory file that the dynamic linker opens by its /proc path. The
- * descriptor stays open as long as the library: the linker knows libraries by path, and a number
- * used again would give the old one.
+ * The object is freestanding: it imports nothing and exports one symbol. So its segments are copied
+ * into memory, moved there by the few kinds of relocation that such an object has, and made
+ * readable or executable as they say. No file is made, /proc and /tmp are not asked for, and a
+ * program without a dynamic linker runs kernels, too. Nothing of the object is trusted to lie
+ * within it; what its code does is bounded by nothing.
  */
-#include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,97 +16,191 @@
 
 #include "runtime/cpu/cpu.h"
 
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U /* Linux 6.3: asks for what was the default before */
+#if defined(__aarch64__)
+enum { MACHINE = EM_AARCH64, MOVE_BASE = R_AARCH64_RELATIVE };
+#else
+enum { MACHINE = EM_X86_64, MOVE_BASE = R_X86_64_RELATIVE };
 #endif
 
+typedef struct Object {
+	Bytes image;
+	const Elf64_Ehdr *head;
+	const Elf64_Phdr *segments;
+	const Elf64_Shdr *sections;
+	unsigned char *memory;
+	size_t size;
+} Object;
+
 static bool
-write_all(int file, Bytes bytes)
+is_within(uint64_t from, uint64_t size, uint64_t whole)
 {
-	while (bytes.size > 0) {
-		ssize_t written = write(file, bytes.data, bytes.size);
-		if (written < 0 && errno == EINTR)
+	return from <= whole && size <= whole - from;
+}
+
+/* A table of the file; NULL where it lies not in it, or at an odd place. */
+static const void *
+table_at(const Object *o, uint64_t from, uint64_t count, size_t size)
+{
+	bool is_there = count <= o->image.size / size && is_within(from, count * size, o->image.size);
+	const unsigned char *at = is_there ? o->image.data + from : NULL;
+	return at && (uintptr_t)at % _Alignof(uint64_t) == 0 ? at : NULL;
+}
+
+/* The head, and how much memory the segments take. */
+static bool
+read_head(Object *o)
+{
+	o->head = table_at(o, 0, 1, sizeof *o->head);
+	if (!o->head || memcmp(o->head->e_ident, ELFMAG "\2\1\1", 7) != 0 ||
+	    o->head->e_type != ET_DYN || o->head->e_machine != MACHINE ||
+	    o->head->e_phentsize != sizeof *o->segments || o->head->e_shentsize != sizeof *o->sections)
+		return false;
+	o->segments = table_at(o, o->head->e_phoff, o->head->e_phnum, sizeof *o->segments);
+	o->sections = table_at(o, o->head->e_shoff, o->head->e_shnum, sizeof *o->sections);
+	if (!o->segments || !o->sections)
+		return false;
+	for (int i = 0; i < o->head->e_phnum; i++) {
+		const Elf64_Phdr *s = &o->segments[i];
+		if (s->p_type != PT_LOAD)
 			continue;
-		if (written <= 0)
+		if (!is_within(s->p_offset, s->p_filesz, o->image.size) || s->p_filesz > s->p_memsz ||
+		    !is_within(s->p_vaddr, s->p_memsz, SIZE_MAX / 4))
 			return false;
-		bytes.data += written;
-		bytes.size -= (size_t)written;
+		size_t end = s->p_vaddr + s->p_memsz;
+		o->size = end > o->size ? end : o->size;
+	}
+	return o->size > 0;
+}
+
+static bool
+add_base(const Object *o, uint64_t at, uint64_t value)
+{
+	value += (uint64_t)(uintptr_t)o->memory;
+	if (!is_within(at, sizeof value, o->size))
+		return false;
+	memcpy(o->memory + at, &value, sizeof value);
+	return true;
+}
+
+static bool
+relocate(const Object *o)
+{
+	for (int i = 0; i < o->head->e_shnum; i++) {
+		const Elf64_Shdr *section = &o->sections[i];
+		bool is_other = section->sh_type == SHT_REL || section->sh_type == SHT_INIT_ARRAY;
+		if (!(section->sh_flags & SHF_ALLOC) || (section->sh_type != SHT_RELA && !is_other))
+			continue;
+		uint64_t count = section->sh_size / sizeof(Elf64_Rela);
+		const Elf64_Rela *list = table_at(o, section->sh_offset, count, sizeof *list);
+		for (uint64_t k = 0; list && k < count; k++)
+			if (ELF64_R_TYPE(list[k].r_info) != MOVE_BASE ||
+			    !add_base(o, list[k].r_offset, (uint64_t)list[k].r_addend))
+				return false;
+		if (!list || is_other)
+			return false;
 	}
 	return true;
 }
 
-/* A memory file; where the system has none or does not let it run, a file without a name. */
-static int
-make_file(void)
+/* The table of kernels, by the name of its symbol; NULL: there is none. */
+static const TwKernels *
+find_kernels(const Object *o)
 {
-	int file = memfd_create("tilewright-kernels", MFD_CLOEXEC | MFD_EXEC);
-	if (file < 0)
-		file = memfd_create("tilewright-kernels", MFD_CLOEXEC);
-	if (file < 0)
-		file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0700);
-	return file;
+	static const char name[] = "tw_kernels_v1";
+	for (int i = 0; i < o->head->e_shnum; i++) {
+		const Elf64_Shdr *section = &o->sections[i];
+		if (section->sh_type != SHT_DYNSYM || section->sh_link >= o->head->e_shnum)
+			continue;
+		const Elf64_Shdr *names = &o->sections[section->sh_link];
+		uint64_t count = section->sh_size / sizeof(Elf64_Sym);
+		const Elf64_Sym *list = table_at(o, section->sh_offset, count, sizeof *list);
+		bool has_names = is_within(names->sh_offset, names->sh_size, o->image.size);
+		for (uint64_t k = 0; list && has_names && k < count; k++)
+			if (list[k].st_shndx != SHN_UNDEF &&
+			    is_within(list[k].st_name, sizeof name, names->sh_size) &&
+			    memcmp(o->image.data + names->sh_offset + list[k].st_name, name, sizeof name) ==
+			        0 &&
+			    is_within(list[k].st_value, sizeof(TwKernels), o->size) &&
+			    list[k].st_value % _Alignof(TwKernels) == 0)
+				return (const TwKernels *)(const void *)(o->memory + list[k].st_value);
+	}
+	return NULL;
 }
 
+/* Each segment as it asks to be, up to whole pages. */
 static bool
-take_table(CpuCode *code, char *error, size_t size)
+protect(const Object *o)
 {
-	const TwKernels *kernels = dlsym(code->library, "tw_kernels_v1");
-	if (!kernels)
-		return refuse_with(error, size, "the bundle's kernels do not export tw_kernels_v1");
-	if (kernels->abi != TW_KERNEL_ABI)
-		return refuse_with(error, size,
-		                   "the bundle's kernels have ABI %u and this library has %u: "
-		                   "compile the model again",
-		                   kernels->abi, TW_KERNEL_ABI);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	for (int i = 0; i < o->head->e_phnum; i++) {
+		const Elf64_Phdr *s = &o->segments[i];
+		if (s->p_type != PT_LOAD || s->p_memsz == 0)
+			continue;
+		size_t from = s->p_vaddr / page * page;
+		int how = (s->p_flags & PF_R ? PROT_READ : 0) | (s->p_flags & PF_W ? PROT_WRITE : 0) |
+		          (s->p_flags & PF_X ? PROT_EXEC : 0);
+		if (mprotect(o->memory + from, s->p_vaddr + s->p_memsz - from, how))
+			return false;
+	}
+	__builtin___clear_cache((char *)o->memory, (char *)o->memory + o->size);
+	return true;
+}
+
+static TwCode
+load(CpuCode *code, Object *o, const char *name, char *error, size_t size)
+{
+	if (!read_head(o)) {
+		refuse_with(error, size, "the bundle's kernels %.80s are no object for this machine", name);
+		return TW_DAMAGED;
+	}
+	void *memory = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED) {
+		refuse_with(error, size, "no memory for the kernels: %s", strerror(errno));
+		return TW_MEMORY;
+	}
+	code->memory = o->memory = memory;
+	code->size = o->size;
+	for (int i = 0; i < o->head->e_phnum; i++)
+		if (o->segments[i].p_type == PT_LOAD)
+			memcpy(o->memory + o->segments[i].p_vaddr, o->image.data + o->segments[i].p_offset,
+			       o->segments[i].p_filesz);
+	const TwKernels *kernels = relocate(o) ? find_kernels(o) : NULL;
+	if (!kernels) {
+		refuse_with(error, size, "the bundle's kernels %.80s do not export tw_kernels_v1 alone",
+		            name);
+		return TW_DAMAGED;
+	}
+	if (kernels->abi != TW_KERNEL_ABI) {
+		refuse_with(error, size,
+		            "the bundle's kernels have ABI %u and this library has %u: "
+		            "compile the model again",
+		            kernels->abi, TW_KERNEL_ABI);
+		return TW_DAMAGED;
+	}
 	code->head.count = (int)kernels->count;
 	code->table = kernels->table;
-	return true;
-}
-
-/* The kernels' bytes in a file; TW_FILE with a sentence when it cannot be made. */
-static TwCode
-fill_file(int *file, Bytes bytes, char *error, size_t size)
-{
-	*file = make_file();
-	if (*file >= 0 && write_all(*file, bytes))
+	if (protect(o))
 		return TW_OK;
-	bool is_memory = errno == ENOMEM;
-	refuse_with(error, size, "cannot make a file for the kernels: %s", strerror(errno));
-	return is_memory ? TW_MEMORY : TW_FILE;
-}
-
-static TwCode
-link_file(CpuCode *code, const char *name, char *error, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
-	errno = 0;
-	code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!code->library) {
-		bool is_memory = errno == ENOMEM;
-		refuse_with(error, size, "the kernels %.80s cannot be loaded: %s", name, dlerror());
-		return is_memory ? TW_MEMORY : TW_DAMAGED;
-	}
-	return take_table(code, error, size) ? TW_OK : TW_DAMAGED;
+	refuse_with(error, size, "this system lets no memory become code (mprotect: %s)",
+	            strerror(errno));
+	return errno == ENOMEM ? TW_MEMORY : TW_FILE;
 }
 
 TwCode
 cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error, size_t error_size)
 {
+	Object object = {.image = image};
 	CpuCode *code = calloc(1, sizeof *code);
 	*loaded = NULL;
 	if (!code) {
 		refuse_with(error, error_size, "out of memory for the kernels");
 		return TW_MEMORY;
 	}
-	TwCode result = fill_file(&code->file, image, error, error_size);
-	if (!result)
-		result = link_file(code, name, error, error_size);
-	*loaded = &code->head;
-	if (!result)
-		return TW_OK;
-	cpu_unload(*loaded);
-	*loaded = NULL;
+	TwCode result = load(code, &object, name, error, error_size);
+	if (result)
+		cpu_unload(&code->head);
+	else
+		*loaded = &code->head;
 	return result;
 }
 
@@ -113,11 +208,7 @@ void
 cpu_unload(BackendCode *loaded)
 {
 	CpuCode *code = (CpuCode *)loaded;
-	if (!code)
-		return;
-	if (code->library)
-		dlclose(code->library);
-	if (code->file >= 0)
-		close(code->file);
+	if (code && code->memory)
+		munmap(code->memory, code->size);
 	free(code);
 }
