@@ -16,6 +16,11 @@ cc -std=c11 -Wall -Wextra -D_GNU_SOURCE run.c $(pkg-config --cflags --libs tilew
 # shellcheck disable=SC2046
 cc -std=c11 -D_GNU_SOURCE run.c $(pkg-config --cflags tilewright) usr/lib/libtilewright.a \
 	$(pkg-config --static --libs-only-l tilewright | sed 's/-ltilewright//') -o static
+# Without any shared library: the vendor's calls run their fallback kernels. The linker warns of dlopen().
+# shellcheck disable=SC2046
+cc -static -std=c11 -D_GNU_SOURCE run.c $(pkg-config --cflags --static --libs tilewright) \
+	-o whole 2>/dev/null
+if readelf -l whole | grep INTERP; then exit 1; fi
 # A program's own functions may have any name that does not begin with tw_.
 if nm -g --defined-only usr/lib/libtilewright.a | awk 'NF == 3 && $3 !~ /^tw_/' | grep .; then exit 1; fi
 echo '#include <tilewright.h>
@@ -25,6 +30,14 @@ c++ -Wall -Wextra -Wpedantic -Werror v.cc $(pkg-config --cflags --libs tilewrigh
 ./shared m.twb | grep -v ' ms$' >one
 ./static m.twb | grep -v ' ms$' >two
 cmp one two
+./whole m.twb | grep -v ' ms$' | cut -c 1-40 >three
+cut -c 1-40 one | cmp - three
+# The same where there is nothing but the program and the bundle: no /proc, no /tmp.
+if mkdir root && cp whole m.twb root && chroot root /whole m.twb >four 2>/dev/null; then
+	grep -v ' ms$' four | cut -c 1-40 | cmp - three
+else
+	echo "chroot is not permitted: not tried without /proc" >&2
+fi
 grep -q '^output output: f32\[1,1000\]' one
 if ./shared run.c 2>err; then exit 1; fi
 grep -q '^run: run.c: the file is not a bundle' err

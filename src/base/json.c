@@ -64,7 +64,7 @@ read_unit(Reading *r)
 	return unit;
 }
 
-/* What stands behind \u, as UTF-8; NULL where that is no character, or 0, which would end a text. */
+/* What stands behind \u, as UTF-8; NULL where that is no character, or 0, which ends texts. */
 static char *
 put_character(Reading *r, char *to)
 {

@@ -88,7 +88,7 @@ static const Case CASES[] = {
      "kernel gather_lanes(N, I: i64[N], X: f32[5], Y: out f32[N]) {\n"
      "  for i in N @vector\n    Y[i] = X[at(I[i] % 5, 0..5, wrap, check)]\n}",
      0},
-	/* indices outside, in lanes that a test leaves alone and in others; with none the same element */
+	/* indices outside, in lanes that a test leaves alone and in others */
 	{"outside",
      "kernel outside(N, I: i64[N], X: f32[5], Y: out f32[N]) {\n"
      "  for i in N @vector {\n    let k = at(I[i] % 6, 0..5, wrap, check)\n"

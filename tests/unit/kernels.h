@@ -87,8 +87,8 @@ make_arrays(const Kernel *kernel, Array **arrays)
 	}
 }
 
-/* Evaluate with N = BATCH on fixed data; gives the last argument's elements, and the indices outside
- * that were reported, if anyone asks. */
+/* Evaluate with N = BATCH on fixed data; gives the last argument's elements, and the indices
+ * outside that were reported, if anyone asks. */
 static inline Array *
 evaluated_reporting(const Kernel *kernel, OutsideIndices *reports)
 {

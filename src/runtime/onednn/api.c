@@ -2,6 +2,7 @@
 #include "runtime/onednn/api.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,25 @@ check_version(DnnlApi *api, const DnnlVersion *version, char *error, size_t size
 	                   "thread");
 }
 
+/* Of the program itself, which comes first: does it ask for a dynamic linker? */
+static int
+look_for_linker(struct dl_phdr_info *info, size_t size, void *found)
+{
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		*(bool *)found |= info->dlpi_phdr[i].p_type == PT_INTERP;
+	return 1;
+}
+
+/* In a static program dlopen() brings a second C library, and the process ends by a signal. */
+static bool
+has_linker(void)
+{
+	bool found = false;
+	dl_iterate_phdr(look_for_linker, &found);
+	return found;
+}
+
 static void *
 open_library(void)
 {
@@ -96,6 +116,8 @@ open_library(void)
 static bool
 load_library(DnnlApi *api, char *error, size_t size)
 {
+	if (!has_linker())
+		return refuse_with(error, size, "a static program loads no libraries");
 	api->library = open_library();
 	if (!api->library)
 		return refuse_with(error, size, "oneDNN (libdnnl.so.3 or libdnnl.so.2) is not installed");

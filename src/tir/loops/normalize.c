@@ -14,7 +14,8 @@
  *
  * Operands of && || min max and the like are ordered by rank, too, and those of one rank joined
  * first. What may not run where it did not (reads, divisions by what varies, checks) keeps its
- * place among those of && and ||. Selects with an arm in common become one, and so do ifs with one condition.
+ * place among those of && and ||.
+ * Selects with an arm in common become one, and so do ifs with one condition.
  * Sums of floats are left alone: their order is their result.
  *
  * needs    flat kernels
