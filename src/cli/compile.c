@@ -69,7 +69,9 @@ compile_target(Compilation *c, int index)
 	InputRanges values = {0};
 	Demands demands = demands_learn(c->arena, graph, &values);
 	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &demands);
-	context->target = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
+	Target *chosen = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
+	chosen->is_trial = c->given != NULL;
+	context->target = chosen;
 	context->progress = progress_show;
 	context->progress_arg = &c->progress;
 	oracle_watch(context->target->oracle, &c->progress);
@@ -179,8 +181,12 @@ compile(Compilation *c)
 	if (!c->given)
 		c->bytes = file_map(arena, c->path);
 	c->draft = file_draft(arena, c->result.path);
-	compile_proved(c);
-	proof_require(&c->options, c->arena, c->path, &c->result.finished.proof);
+	if (c->given) {
+		write_bundle(c);
+	} else {
+		compile_proved(c);
+		proof_require(&c->options, c->arena, c->path, &c->result.finished.proof);
+	}
 	file_publish(arena, c->draft, c->result.path);
 	c->result.trouble = oracle_trouble(c->context->target->oracle);
 	c->result.noise = oracle_noise(c->context->target->oracle);

@@ -28,7 +28,8 @@ typedef struct Compiled {
 /* Compile the model at `path` into a bundle at `output` (NULL: in the current folder, by the
  * model's name). */
 Compiled compile_file(const Options *options, Arena *arena, const char *path, const char *output);
-/* The same for a model that is no file. */
+/* The same for a model that is no file and is only timed: without fallbacks of a library's calls,
+ * proof and self-test, which take longer than it does (target.h: is_trial). */
 Compiled compile_given(const Options *options, Arena *arena, const Graph *graph,
                        const char *output);
 

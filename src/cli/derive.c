@@ -276,7 +276,7 @@ show_program(Question *d, const char *title, const Program *program)
 static void
 write_model(Question *d, const Program *program)
 {
-	Graph *graph = trial_graph(d->arena, program, d->constant);
+	Graph *graph = trial_graph(d->arena, program, d->constant, false);
 	Buf text = {.arena = d->arena};
 	if (!graph)
 		fail_unsupported(

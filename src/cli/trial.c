@@ -47,22 +47,8 @@ typedef struct Trial {
 	double turns[2][TURNS_MOST]; /* the least of each turn */
 } Trial;
 
-/* Small numbers: denormals would be slow, and zeros say nothing. */
-static const Array *
-made_up(Arena *arena, const Type *type)
-{
-	int64_t dims[ARRAY_MAX_RANK];
-	for (int d = 0; d < type->rank; d++)
-		if (!dim_is_const(type->dims[d], &dims[d]))
-			return NULL;
-	Array *array = array_new(arena, type->dtype, type->rank, dims);
-	for (int64_t k = 0; k < array_count(array); k++)
-		dtype_store_f64(array->type, array->data, k, (double)(k * 37 % 101 - 50) / 64);
-	return array;
-}
-
 Graph *
-trial_graph(Arena *arena, const Program *program, const bool *constant)
+trial_graph(Arena *arena, const Program *program, const bool *constant, bool is_trial)
 {
 	Graph *graph = graph_new(arena, "derived", "derived");
 	program = program_import(graph->ctx, program, NULL);
@@ -71,14 +57,14 @@ trial_graph(Arena *arena, const Program *program, const bool *constant)
 		const Tensor *t = program->inputs[i];
 		Type type = type_tensor(t->type, t->rank, t->hi);
 		const char *name = graph_fresh_name(graph, t->name);
-		const Array *data = made_up(arena, &type);
+		const Array *data = derived_made_up(arena, &type);
 		if (!data)
 			return NULL;
 		inputs[i] =
 			constant[i] ? graph_constant(graph, name, data) : graph_input(graph, name, &type);
 	}
 	Loc loc = {.file = "derived", .node = "derived"};
-	Place place = {graph->body, NULL, &loc, 0, NULL};
+	Place place = {graph->body, NULL, &loc, 0, NULL, is_trial};
 	const char *why;
 	Value **results = NEW_N(arena, Value *, program->noutput + 1);
 	if (!derived_nodes(graph, &place, program, inputs, constant, results, &why))
@@ -136,8 +122,9 @@ static void
 compile_trial(void *arg)
 {
 	Trial *trial = arg;
-	const Graph *graph =
-		trial->graph ? trial->graph : trial_graph(trial->arena, trial->program, trial->constant);
+	const Graph *graph = trial->graph
+	                         ? trial->graph
+	                         : trial_graph(trial->arena, trial->program, trial->constant, true);
 	if (!graph)
 		return;
 	compile_given(&trial->options, trial->arena, graph, trial->bundle);

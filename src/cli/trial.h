@@ -9,8 +9,9 @@
 #include "expr/stage/stage.h"
 
 /* The program as a model: inputs that are not known, made-up constants, a node for each stage.
- * NULL where it has symbols or cannot be. */
-Graph *trial_graph(Arena *arena, const Program *program, const bool *constant);
+ * NULL where it has symbols or cannot be. A trial asks for its time, and values that follow from
+ * constants are made up, too. */
+Graph *trial_graph(Arena *arena, const Program *program, const bool *constant, bool is_trial);
 
 /* Seconds of each, and of its relayouts; `target` is this machine, `arena` keeps nothing of it.
  * Whether repeated turns of the fastest differ by more than it and the next do. */

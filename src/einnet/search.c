@@ -85,7 +85,9 @@ converge(Search *search, int number, const Program *kept)
 static bool
 is_too_dear(const Search *search, double bound)
 {
-	return !search->options->keeps_dear && bound > search->best;
+	double most = search->options->most;
+	return !search->options->keeps_dear &&
+	       (bound > search->best || (search->states.count > 1 && most > 0 && bound > most));
 }
 
 static int

@@ -2,7 +2,8 @@
  *
  * A state is a program of which the rules explore the products. When it is met it converges towards
  * the calls of libraries; what comes out are candidates, and the program that was given is one.
- * States whose lower bound exceeds what the best candidate costs are not explored. Equal questions
+ * States whose lower bound exceeds what the best candidate costs, or what is wanted, are not
+ * explored. Equal questions
  * have equal answers: nothing depends on time.
  */
 #ifndef EINNET_SEARCH_H
@@ -36,6 +37,7 @@ typedef struct SearchOptions {
 	int depth, states;    /* steps to a state, and states kept; 0: the defaults */
 	uint32_t disabled;    /* bits of rules */
 	bool keeps_dear;      /* explore whatever it costs */
+	double most;          /* seconds: what takes more is not wanted; 0: whatever is equal */
 	bool merges;          /* what brings products together first */
 	void (*visit)(void *arg, const Visit *visit);     /* NULL, or called for each */
 	void (*progress)(void *arg, int done, int total); /* NULL, or states explored, of those known */

@@ -10,6 +10,7 @@
 #include "lower/inner.h"
 #include "program/layout.h"
 #include "program/match.h"
+#include "target/ask.h"
 
 enum {
 	MAX_ARGS = 4 + POST_MAX,
@@ -365,13 +366,12 @@ static const char *
 ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candidates,
     Variant *best)
 {
-	const Oracle *oracle = v->low->context->target->oracle;
 	const char *chosen = NULL;
 	for (int i = 0; i < count && (is_timed || !chosen); i++) {
 		double seconds = 0;
 		const char *impl = "";
 		VendorCall query = query_of(v, &variants[i]);
-		if (!oracle->measure(oracle->self, &query, is_timed ? &seconds : NULL, &impl)) {
+		if (!ask_measure(v->low->context, &query, is_timed ? &seconds : NULL, &impl)) {
 			v->choice.has_refused |= is_algorithm(&variants[i]);
 			continue;
 		}
@@ -569,7 +569,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	if (!prepare(&v, outputs, &best))
 		return false;
 	fill_attrs(&v, &best);
-	Kernel *kernel = fallback(&v);
+	Kernel *kernel = low->context->target->is_trial ? NULL : fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
 	step->row = v.match->row->name;
 	step->kernel = kernel;

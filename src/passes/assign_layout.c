@@ -25,6 +25,7 @@
 #include "passes/passes.h"
 #include "program/layout.h"
 #include "program/match.h"
+#include "target/ask.h"
 
 typedef enum Role {
 	ROLE_OTHER,  /* plain in, plain out */
@@ -183,7 +184,6 @@ value_of(const NodeInfo *info, const Program *p, const Tensor *tensor)
 static bool
 library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const VendorMatch *m)
 {
-	const Oracle *oracle = a->context->target->oracle;
 	VendorArg args[4];
 	int narg = 0;
 	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
@@ -196,7 +196,7 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 	}
 	args[narg++] = argument(a, m->result.tensor, !are_few(a, m->result.tensor->hi[1]));
 	VendorCall query = {m->row->name, narg, args, m->nattr, m->attrs};
-	return oracle->measure(oracle->self, &query, NULL, NULL);
+	return ask_measure(a->context, &query, NULL, NULL);
 }
 
 /* Tensors in blocks of channels have their dims in order. */

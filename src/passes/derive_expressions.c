@@ -22,6 +22,7 @@
 #include "passes/derive_whole.h"
 #include "passes/derived_nodes.h"
 #include "passes/passes.h"
+#include "target/ask.h"
 
 /* For all questions of a model. */
 enum { SECONDS = 75 };
@@ -68,6 +69,8 @@ is_recorded(PassContext *context, Question *question)
 	question->choice.chosen = known ? known->chosen : map_find(&context->recorded, question->key);
 	if (!question->choice.chosen)
 		return false;
+	if (context->target->is_trial) /* who asks for the trial has compared it */
+		return true;
 	const char *trouble = derive_trouble(context, question, question->choice.chosen);
 	if (trouble)
 		question->reason =
@@ -113,6 +116,20 @@ apart(const Deriver *deriver, const Question *question)
 	return node_group_program(group, programs);
 }
 
+typedef struct Open {
+	Deriver *deriver;
+	Question *question;
+} Open;
+
+static void
+measure(void *arg)
+{
+	const Open *open = arg;
+	Question *question = open->question;
+	derive_measure(open->deriver->context, question,
+	               question->alone ? apart(open->deriver, question) : question->program);
+}
+
 /* Each is given as much time as the longest so far took, so the last ends in time, too. */
 static void
 measure_open(Deriver *deriver, int count, Question **open)
@@ -128,8 +145,8 @@ measure_open(Deriver *deriver, int count, Question **open)
 		}
 		if (context->progress)
 			context->progress(context->progress_arg, "deriving", i, count);
-		derive_measure(context, open[i],
-		               open[i]->alone ? apart(deriver, open[i]) : open[i]->program);
+		if (!ask_try(context, "search", open[i]->node, measure, &(Open){deriver, open[i]}))
+			derive_give_up(open[i]);
 		double seconds = now_seconds() - begin;
 		deriver->longest = seconds > deriver->longest ? seconds : deriver->longest;
 	}
@@ -166,6 +183,25 @@ note_choices(const Deriver *deriver)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+typedef struct Putting {
+	const Deriver *deriver;
+	const Question *question;
+	const char *way;
+	const Place *place;
+	Value **inputs, **results;
+	const char *trouble;
+	bool is_done;
+} Putting;
+
+static void
+put(void *arg)
+{
+	Putting *p = arg;
+	const Program *program = derived_by(p->deriver, p->question, p->way);
+	p->is_done = derived_nodes(p->deriver->graph, p->place, program, p->inputs,
+	                           p->question->constant, p->results, &p->trouble);
+}
+
 /* Puts what was found for the question in the place of the nodes that `place` names: its results
  * are those of nodes `first` on. `inputs`: what was derived before may stand there now. */
 static bool
@@ -173,27 +209,28 @@ derive(Deriver *deriver, const Question *question, const char *name, const Place
        Value **inputs)
 {
 	PassContext *context = deriver->context;
-	const char *way = way_of(question), *trouble;
+	const char *way = way_of(question);
 	if (strcmp(way, AS_GIVEN) == 0) {
 		pass_log(context, "search", name, NULL,
 		         question->reason ? question->reason : "no candidate is clearly faster");
 		return false;
 	}
 	Value *results[GROUP_MOST];
-	bool is_done = derived_nodes(deriver->graph, place, derived_by(deriver, question, way), inputs,
-	                             question->constant, results, &trouble);
-	for (int i = first; i < place->norigin && is_done; i++)
+	Putting p = {deriver, question, way, place, inputs, results, NULL, false};
+	if (!ask_try(context, way, name, put, &p))
+		return false;
+	for (int i = first; i < place->norigin && p.is_done; i++)
 		value_replace_uses(place->origins[i]->outputs[0], results[i - first]);
-	pass_log(context, way, name, trouble ? NULL : "Expression", trouble);
-	deriver->changed |= is_done;
-	return is_done;
+	pass_log(context, way, name, p.trouble ? NULL : "Expression", p.trouble);
+	deriver->changed |= p.is_done;
+	return p.is_done;
 }
 
 static void
 derive_node(Deriver *deriver, const Asker *asker)
 {
 	Node *node = asker->node;
-	Place place = {node->parent, node, &node->loc, 1, &asker->node};
+	Place place = {node->parent, node, &node->loc, 1, &asker->node, deriver->target->is_trial};
 	Value **inputs = NEW_N(deriver->graph->arena, Value *, node->ninput + 1);
 	node_meaning_inputs(node, inputs);
 	derive(deriver, asker->question, node->loc.node, &place, 0, inputs);
@@ -209,7 +246,8 @@ derive_group(Deriver *deriver, NodeGroup *group)
 	for (int m = 0; m < group->count; m++)
 		nodes[m] = group->members[m]->node;
 	const Node *node = nodes[group->first];
-	Place place = {node->parent, nodes[group->first], &node->loc, group->count, nodes};
+	Place place = {node->parent, nodes[group->first],      &node->loc, group->count,
+	               nodes,        deriver->target->is_trial};
 	if (!derive(deriver, group->question, group->names, &place, group->first, inputs))
 		return;
 	deriver->is_mixed = true;

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "einnet/generalize.h"
 #include "einnet/search.h"
 #include "einnet/verify.h"
+#include "target/ask.h"
 
 enum { TRIED = 5, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
 
@@ -173,12 +175,8 @@ parse_answer(Arena *arena, const char *text, PassChoice *choice)
 bool
 derive_recall(PassContext *context, Question *question)
 {
-	const Oracle *oracle = context->target->oracle;
 	PassChoice choice = question->choice;
-	if (!oracle || !oracle->recall)
-		return false;
-	const char *text =
-		oracle->recall(oracle->self, context->arena, full_question(context, question));
+	const char *text = ask_recall(context, full_question(context, question));
 	if (!text)
 		return false;
 	const char *trouble = parse_answer(context->arena, text, &choice)
@@ -194,11 +192,9 @@ derive_recall(PassContext *context, Question *question)
 static void
 remember(PassContext *context, const Question *question)
 {
-	const Oracle *oracle = context->target->oracle;
-	if (oracle->remember)
-		oracle->remember(oracle->self, full_question(context, question),
-		                 arena_printf(context->arena, "%s\n%s\n", question->choice.chosen,
-		                              question->choice.candidates));
+	ask_remember(context, full_question(context, question),
+	             arena_printf(context->arena, "%s\n%s\n", question->choice.chosen,
+	                          question->choice.candidates));
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -281,6 +277,27 @@ way_of(PassContext *context, const Question *question, Arena *arena, const Candi
 	return derivation_text(context->arena, &way);
 }
 
+typedef struct Selecting {
+	PassContext *context;
+	const Question *question;
+	const Candidate *candidate;
+	Tried *tried;
+} Selecting;
+
+static void
+add_tried(void *arg)
+{
+	const Selecting *s = arg;
+	Tried *tried = s->tried;
+	const Program *program;
+	const char *way = way_of(s->context, s->question, tried->arena, s->candidate, &program);
+	if (!way || is_tried(tried, way))
+		return;
+	tried->programs[tried->count] = program;
+	tried->ways[tried->count] = way;
+	tried->costs[tried->count++] = s->candidate->cost;
+}
+
 static void
 select_candidates(PassContext *context, const Question *question, const SearchResult *result,
                   Tried *tried)
@@ -288,15 +305,9 @@ select_candidates(PassContext *context, const Question *question, const SearchRe
 	double share = promising_share(context, question);
 	for (int i = 0; i < result->list.count && tried->count <= TRIED; i++) {
 		const Candidate *candidate = &result->list.data[i];
-		if (!is_asked(question, &candidate->way) || !promises(share, tried, candidate))
-			continue;
-		const Program *program;
-		const char *way = way_of(context, question, tried->arena, candidate, &program);
-		if (!way || is_tried(tried, way))
-			continue;
-		tried->programs[tried->count] = program;
-		tried->ways[tried->count] = way;
-		tried->costs[tried->count++] = candidate->cost;
+		if (is_asked(question, &candidate->way) && promises(share, tried, candidate))
+			ask_try(context, derivation_text(context->arena, &candidate->way), question->node,
+			        add_tried, &(Selecting){context, question, candidate, tried});
 	}
 }
 
@@ -356,11 +367,13 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 	return buf_text(&buf);
 }
 
-void
-derive_measure(PassContext *context, Question *question, const Program *given)
+/* A search that takes longer is said. */
+static const double LONG_SEARCH = 3;
+
+/* What is estimated to be no faster than what there is, whatever becomes of it, is not explored. */
+static SearchResult
+search(PassContext *context, const Question *question, const Tried *tried)
 {
-	const Oracle *oracle = context->target->oracle;
-	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
 	bool is_group = question->alone != NULL;
 	SearchOptions options = {
 		.target = context->target,
@@ -368,19 +381,45 @@ derive_measure(PassContext *context, Question *question, const Program *given)
 		.depth = config_of(context, "DeriveExpressions.depth", DEPTH) + (is_group ? MERGING : 0),
 		.states = config_of(context, "DeriveExpressions.budget", STATES),
 		.disabled = rules_left_out(context),
+		.most = promising_share(context, question) * tried->costs[0].seconds,
 		.merges = is_group,
 	};
-	SearchResult result =
-		einnet_search(arena, expr_ctx_new(arena), at_probe(context, question->program), &options);
-	given = program_import(expr_ctx_new(arena), at_probe(context, given), NULL);
-	Tried tried = {.arena = arena, .count = 1, .programs = {given}, .ways = {AS_GIVEN}};
-	tried.costs[0] =
-		einnet_cost(einnet_calls_new(arena, context->target), arena, given, question->constant);
+	double begin = now_seconds();
+	SearchResult result = einnet_search(tried->arena, expr_ctx_new(tried->arena),
+	                                    at_probe(context, question->program), &options);
+	double seconds = now_seconds() - begin;
+	if (seconds > LONG_SEARCH)
+		pass_log(context, "long search", question->node,
+		         arena_printf(context->arena, "%.1f s, %d states, %lld steps", seconds,
+		                      result.states, (long long)result.derivations),
+		         NULL);
+	return result;
+}
+
+typedef struct Measuring {
+	PassContext *context;
+	Question *question;
+	const Program *given;
+	Arena *arena;
+} Measuring;
+
+static void
+measure(void *arg)
+{
+	const Measuring *m = arg;
+	PassContext *context = m->context;
+	Question *question = m->question;
+	const Program *given =
+		program_import(expr_ctx_new(m->arena), at_probe(context, m->given), NULL);
+	Tried tried = {.arena = m->arena, .count = 1, .programs = {given}, .ways = {AS_GIVEN}};
+	tried.costs[0] = einnet_cost(einnet_calls_new(m->arena, context->target), m->arena, given,
+	                             question->constant);
+	SearchResult result = search(context, question, &tried);
 	select_candidates(context, question, &result, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
-		oracle->time(oracle->self, tried.count, tried.programs, question->constant, tried.seconds,
-		             tried.relayouts);
+		ask_time(context, tried.count, tried.programs, question->constant, tried.seconds,
+		         tried.relayouts);
 	question->choice.candidates = is_open ? measured_text(context, question, &tried)
 	                                      : AS_GIVEN ", nothing else promises to be faster";
 	int least = is_open ? least_equal(context, question, &tried) : 0;
@@ -391,5 +430,22 @@ derive_measure(PassContext *context, Question *question, const Program *given)
 	                             : "no candidate promises to be faster";
 	if (!is_open || tried.seconds[0] > 0)
 		remember(context, question);
+}
+
+void
+derive_give_up(Question *question)
+{
+	question->choice.chosen = AS_GIVEN;
+	question->choice.candidates = AS_GIVEN ", " FAILED;
+	question->reason = FAILED;
+}
+
+void
+derive_measure(PassContext *context, Question *question, const Program *given)
+{
+	Arena *arena = arena_new_in(context->arena, "DeriveExpressions");
+	Measuring measuring = {context, question, given, arena};
+	if (!ask_try(context, "search", question->node, measure, &measuring))
+		derive_give_up(question);
 	arena_reset(arena);
 }

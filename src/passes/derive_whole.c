@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "target/target.h"
+#include "target/ask.h"
 
 static const char FASTER[] = "faster\n", NOT_FASTER[] = "not faster\n";
 
@@ -12,6 +12,12 @@ is_derived(const Question *question)
 {
 	const char *chosen = question->choice.chosen;
 	return chosen && !question->reason && strcmp(chosen, AS_GIVEN) != 0;
+}
+
+static const char *
+way_of(const Question *question)
+{
+	return is_derived(question) ? question->choice.chosen : AS_GIVEN;
 }
 
 /* Something that no record says. */
@@ -54,18 +60,16 @@ is_faster(const double without[2], const double with[2])
 static const char *
 measure(PassContext *context, const Graph *graph, const Asked *asked)
 {
-	const Oracle *oracle = context->target->oracle;
 	Map choices = {.arena = context->arena};
 	double without[2], with[2];
 	for (int i = 0; i < asked->questions.count; i++) {
 		const PassChoice *choice = &asked->questions.data[i]->choice;
 		if (choice->chosen)
-			map_set(&choices, choice->key, (void *)(uintptr_t)choice->chosen);
+			map_set(&choices, choice->key, (void *)(uintptr_t)way_of(asked->questions.data[i]));
 	}
 	if (context->progress)
 		context->progress(context->progress_arg, "deriving: the whole model", 0, 1);
-	if (!oracle->time_pass(oracle->self, graph, context->target->probe, context->running, &choices,
-	                       without, with))
+	if (!ask_time_pass(context, graph, &choices, without, with))
 		return NULL;
 	pass_log(
 		context, "measure", "the model",
@@ -80,17 +84,15 @@ measure(PassContext *context, const Graph *graph, const Asked *asked)
 static const char *
 verdict(PassContext *context, const Graph *graph, const Asked *asked)
 {
-	const Oracle *oracle = context->target->oracle;
 	const char *question = question_of(context, graph, asked);
-	const char *known =
-		oracle->recall ? oracle->recall(oracle->self, context->arena, question) : NULL;
+	const char *known = ask_recall(context, question);
 	if (known && (strcmp(known, FASTER) == 0 || strcmp(known, NOT_FASTER) == 0))
 		return known;
 	if (pass_config_int(context, "DeriveExpressions.seconds", 1) <= 0)
 		return NULL;
 	const char *found = measure(context, graph, asked);
-	if (found && oracle->remember)
-		oracle->remember(oracle->self, question, found);
+	if (found)
+		ask_remember(context, question, found);
 	return found;
 }
 

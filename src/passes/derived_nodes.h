@@ -16,12 +16,17 @@ typedef struct DerivedPart {
 DerivedPart derived_part(VendorForms *forms, Arena *arena, const Program *program, int stage,
                          const bool *constant);
 
+/* Small numbers in a row: denormals would be slow, and zeros say nothing. NULL: a dim has no
+ * number. */
+const Array *derived_made_up(Arena *arena, const Type *type);
+
 typedef struct Place {
 	Region *region;
 	Node *before; /* NULL: at the end */
 	const Loc *loc;
 	int norigin;
 	Node *const *origins; /* whose origins the nodes get */
+	bool is_trial;        /* what follows from constants is made up: only time is asked */
 } Place;
 
 /* Expression nodes (and Reshapes) that compute the program's outputs from `inputs`, one for each of

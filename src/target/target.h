@@ -83,6 +83,8 @@ typedef struct Target {
 	int threads;
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
+	bool
+		is_trial; /* what is compiled is timed here and thrown away: values and fallbacks are none's */
 } Target;
 
 /* Whether calls of this vendor library can be made and measured; of NULL none can. */

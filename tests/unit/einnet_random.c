@@ -53,7 +53,7 @@ check_calls(const Candidate *candidate, const bool *constant)
 {
 	const Program *program = candidate->program;
 	VendorForms *forms = vendor_forms_new(arena);
-	Graph *graph = trial_graph(arena, program, constant);
+	Graph *graph = trial_graph(arena, program, constant, false);
 	int expected = 0, found = 0;
 	ck_assert_msg(graph || has_symbols(program), "no nodes for\n%s", text_of(program));
 	if (!graph)
