@@ -20,6 +20,7 @@ static int timed, merged;          /* questions, and those about several nodes *
 static int stages;                 /* of the program that the last was to be faster than */
 static int64_t rows[8];            /* of each */
 static double with[2], without[2]; /* of whole models; 0: they cannot be measured */
+static bool fails;                 /* whatever is asked of the oracle */
 static int judged;                 /* whole models */
 static Map judged_by;              /* what was chosen then */
 static const char *answer;         /* to every question; NULL: what was remembered */
@@ -34,6 +35,8 @@ time_programs(void *self, int count, const Program *const *programs, const bool 
               double *seconds, double *relayouts)
 {
 	(void)self;
+	if (fails)
+		fail(NULL, "a trial failed");
 	int products = 0;
 	for (int s = 0; s < programs[0]->nstage; s++)
 		products += stage_is_product(programs[0]->stages[s]);

@@ -94,6 +94,23 @@ START_TEST(a_record_comes_first)
 }
 END_TEST
 
+/* An error inside a choice refuses the choice. */
+START_TEST(an_error_leaves_what_was_given)
+{
+	fails = true;
+	Outcome outcome = derive("", NULL, NULL);
+	fails = false;
+	bool is_logged = false;
+	for (int i = 0; i < outcome.context.log.count; i++) {
+		const char *reason = outcome.context.log.data[i].reason;
+		is_logged |= reason && strstr(reason, "a trial failed");
+	}
+	ck_assert(is_logged);
+	ck_assert_int_eq(count_derived(&outcome), 0);
+	arena_free(outcome.arena);
+}
+END_TEST
+
 START_TEST(without_time_nothing_is_measured)
 {
 	Outcome outcome = derive("0", NULL, NULL);
@@ -229,6 +246,7 @@ main(void)
 	tcase_add_test(tcase, another_depth_is_another_question);
 	tcase_add_test(tcase, a_record_comes_first);
 	tcase_add_test(tcase, without_time_nothing_is_measured);
+	tcase_add_test(tcase, an_error_leaves_what_was_given);
 	tcase_add_loop_test(tcase, hostile_answers_are_not_believed, 0, (int)countof(hostile));
 	tcase_add_test(tcase, no_derivation_is_endless);
 	tcase_add_loop_test(tcase, the_model_is_faster, 0, (int)countof(wholes));
