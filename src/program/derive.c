@@ -426,6 +426,7 @@ derive_extract(const Program *program, const Stage *stage, const Expr *read, Rea
 	Stage *copy = derive_stage(ctx, &like, STAGE_map, count, 0, iters, &body, NULL, &type);
 	Facts *facts = facts_of_stage(ctx, expr_ctx_arena(ctx), copy);
 	const Expr *range = read_range(facts, read->tensor, body->arg);
+	facts_close(facts);
 	if (range) {
 		body = expr_select(ctx, range, body, expr_number(ctx, type, 0));
 		copy->body = arena_memdup(expr_ctx_arena(ctx), &body, sizeof body);

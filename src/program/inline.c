@@ -111,10 +111,12 @@ rewrite(Inliner *in, const Stage *stage, const Expr *e, bool under_guard, const 
 	const Expr *new = expr_rewrite(ctx, e, replace_read, in);
 	if (new == e)
 		return e;
-	Facts *facts = facts_of_stage(ctx, in->arena, stage);
+	Facts *facts = facts_of_stage(ctx, expr_ctx_arena(ctx), stage);
 	if (under_guard && guard)
 		facts_assume(facts, guard);
-	return expr_simplify(facts, new);
+	new = expr_simplify(facts, new);
+	facts_close(facts);
+	return new;
 }
 
 static const Tensor *

@@ -88,10 +88,12 @@ reindexed(Reindexer *r, const Stage *made, const Expr *known, const Expr *e)
 	e = e ? expr_rewrite(r->ctx, e, reindex_node, r) : NULL;
 	if (!e || !r->how->is_simplified)
 		return e;
-	Facts *facts = facts_of_stage(r->ctx, r->how->arena, made);
+	Facts *facts = facts_of_stage(r->ctx, expr_ctx_arena(r->ctx), made);
 	if (known)
 		facts_assume(facts, known);
-	return expr_simplify(facts, e);
+	e = expr_simplify(facts, e);
+	facts_close(facts);
+	return e;
 }
 
 /* ---- stages ---- */

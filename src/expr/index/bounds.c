@@ -338,25 +338,40 @@ add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 	}
 }
 
+/* Each stage of a model asks, and dims assumed equal are facts of all of them: who knows these from
+ * a question before is asked again. */
 Facts *
 facts_new(ExprCtx *ctx, Arena *arena)
 {
-	Facts *facts = NEW(arena, Facts);
+	bool is_again = ctx->closed_facts && arena == ctx->arena;
+	Facts *facts = is_again ? ctx->closed_facts : NEW(arena, Facts);
+	if (is_again)
+		ctx->closed_facts = facts->next;
 	facts->ctx = ctx;
 	facts->arena = arena;
+	facts->divisors_nonzero = false;
 	facts->ranges = memo_take(ctx);
-	for (int i = 0; i < ctx->zeros.count; i++) {
-		add_known(facts, expr_i64(ctx, 0), ctx->zeros.data[i], 0);
-		add_known(facts, ctx->zeros.data[i], expr_i64(ctx, 0), 0);
+	for (; facts->zeros < ctx->zeros.count; facts->zeros++) {
+		const Expr *zero = ctx->zeros.data[facts->zeros];
+		add_known(facts, expr_i64(ctx, 0), zero, 0);
+		add_known(facts, zero, expr_i64(ctx, 0), 0);
 	}
+	facts->known = facts->list.count;
 	return facts;
 }
 
 void
 facts_close(Facts *facts)
 {
-	memo_give(facts->ctx, facts->ranges);
+	ExprCtx *ctx = facts->ctx;
+	memo_give(ctx, facts->ranges);
 	facts->ranges = NULL;
+	if (facts->arena != ctx->arena)
+		return;
+	facts->list.count = facts->known;
+	facts->intervals.count = 0;
+	facts->next = ctx->closed_facts;
+	ctx->closed_facts = facts;
 }
 
 static void

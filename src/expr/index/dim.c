@@ -244,6 +244,8 @@ dim_assume_equal(ExprCtx *ctx, const Dim *a, const Dim *b)
 		if (ctx->zeros.data[i] == difference)
 			return;
 	vec_push(ctx->arena, &ctx->zeros, difference);
+	if (ctx->dim_facts)
+		facts_close(ctx->dim_facts);
 	ctx->dim_facts = NULL; /* made again with this fact */
 }
 

@@ -33,8 +33,10 @@ struct Facts {
 	bool divisors_nonzero; /* dims: evaluated only where they are */
 	Memo *ranges;          /* from nodes to indices of `intervals`; emptied when facts change */
 	VEC(Range) intervals;
-	int steps;  /* left to the proof at work */
-	int scopes; /* opened by the simplification at work */
+	int zeros, known; /* of the ctx's zeros so many are facts, which come first: so many */
+	Facts *next;      /* in the ctx's list of closed ones */
+	int steps;        /* left to the proof at work */
+	int scopes;       /* opened by the simplification at work */
 };
 
 /* Facts added between two marks do not hold until this is done again. */

@@ -168,6 +168,8 @@ close_stage(StageBuilder *builder, StageKind kind, int nbody, const Expr *const 
 	int niter = builder->nloop + builder->nreduce;
 	Stage *stage = NEW(arena, Stage);
 	must(builder->nmark == 0);
+	facts_close(builder->facts);
+	builder->facts = NULL;
 	stage->kind = kind;
 	stage->name = builder->name;
 	stage->nloop = builder->nloop;

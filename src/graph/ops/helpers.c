@@ -170,6 +170,7 @@ read_checked(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x,
 		                  facts_prove(facts, expr_lt(ctx, index[i], x->hi[i]));
 		safe[i] = is_certain ? index[i] : expr_at(ctx, index[i], x->hi[i], AT_CHECK);
 	}
+	facts_close(facts);
 	return stage_read(y, x, safe);
 }
 
