@@ -314,6 +314,7 @@ nonneg(Facts *facts, const Poly *p, int depth)
 		return constant >= 0;
 	if (depth <= 0 || --facts->steps < 0)
 		return false;
+	facts->ctx->work += (uint64_t)facts->list.count + 1;
 	if (poly_interval(facts, p).lo >= 0 || prove_by_facts(facts, p, depth))
 		return true;
 	if (is_decided_by_interval(facts, p))

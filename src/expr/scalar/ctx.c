@@ -28,6 +28,12 @@ expr_ctx_arena(const ExprCtx *ctx)
 	return ctx->arena;
 }
 
+uint64_t
+expr_ctx_work(const ExprCtx *ctx)
+{
+	return ctx->work;
+}
+
 Arena *
 ctx_scratch(ExprCtx *ctx)
 {

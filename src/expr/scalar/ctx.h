@@ -78,6 +78,7 @@ struct ExprCtx {
 	Map symbols; /* name to Symbol */
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
+	uint64_t work;                /* see expr_ctx_work() */
 	const Expr *small[CTX_SMALL]; /* i64 constants from 0 on */
 	const Expr *iters[CTX_SMALL]; /* iterators */
 	Memo *memos;

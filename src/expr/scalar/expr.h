@@ -110,6 +110,8 @@ ExprCtx *expr_ctx_new(Arena *arena);
 /* One for the steps of a search: its symbols are those of `kept`, which remembers all proofs. */
 ExprCtx *expr_ctx_beside(Arena *arena, ExprCtx *kept);
 Arena *expr_ctx_arena(const ExprCtx *ctx);
+/* Nodes walked and steps of proofs so far: tests see that this grows no faster than a model. */
+uint64_t expr_ctx_work(const ExprCtx *ctx);
 
 /* ---- constructors ----------------------------------------------------------------------------
  * They check operand types against scalar.def (assert: a wrong type is our bug; the parser fails

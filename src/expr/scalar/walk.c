@@ -127,6 +127,7 @@ enter_node(Memo *memo, const Expr *e, WalkEnds ends)
 void
 walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 {
+	int before = memo->nodes.count;
 	enter_node(memo, e, ends);
 	while (memo->stack.count > 0) {
 		uint64_t *top = &memo->stack.data[memo->stack.count - 3];
@@ -143,6 +144,7 @@ walk_nodes(Memo *memo, const Expr *e, WalkEnds ends)
 		vec_push(memo->arena, &memo->nodes, node);
 		memo->stack.count -= 3;
 	}
+	e->ctx->work += (uint64_t)(memo->nodes.count - before);
 }
 
 int64_t
