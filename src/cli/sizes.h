@@ -10,10 +10,20 @@
 #ifndef CLI_SIZES_H
 #define CLI_SIZES_H
 
-#include "cli/cli.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/demands.h"
+
+/* A size for each symbol that has one, by Symbol.id. */
+typedef struct SizeTable {
+	int count;
+	int64_t *value;
+	bool *is_bound;
+} SizeTable;
+
+SizeTable size_table_new(Arena *arena, const Graph *graph);
+void size_table_set(const SizeTable *table, const Symbol *symbol, int64_t value);
+const Binding *size_table_binding(Arena *arena, const SizeTable *table);
 
 /* The graph with the ranges that --shape gives to symbols (N=1..16:4): what is compiled holds only
  * there, and binding another size is refused. `graph` itself must not be used any more. */

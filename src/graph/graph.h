@@ -272,8 +272,8 @@ Graph *graph_parse(Arena *arena, const char *file, const char *text);
 Graph *graph_parse_bare(Arena *arena, const char *file, const char *text);
 void type_print(Buf *buf, const Type *type);
 const char *type_text(Arena *arena, const Type *type); /* the same */
-void node_print(Buf *buf, const Node *node);    /* for the debugger */
-void value_print(Buf *buf, const Value *value); /* for the debugger */
+void node_print(Buf *buf, const Node *node);           /* for the debugger */
+void value_print(Buf *buf, const Value *value);        /* for the debugger */
 /* Fails (FAIL_BUG) unless: order, use lists, captures, types present after inference, attributes of
  * the row, one definition per symbol. */
 void graph_check(const Graph *graph);

@@ -298,8 +298,8 @@ graph_expr_symbol(Graph *graph, const char *prefix, const Expr *definition)
 	return dim ? dim : define_symbol(graph, prefix, def, 0, INT32_MAX);
 }
 
-/* Arithmetic on long dims takes longer at each node, and what a node uses twice would stand twice in
- * all that follows. Sums of many dims stay: each of their terms stands by itself. */
+/* Arithmetic on long dims takes longer at each node, and what a node uses twice would stand twice
+ * in all that follows. Sums of many dims stay: each of their terms stands by itself. */
 const Dim *
 graph_short_dim(Graph *graph, const Dim *dim)
 {
@@ -329,8 +329,8 @@ infer_output_dim(Infer *infer, int output, int axis)
 const Dim *
 infer_value_dim(Infer *infer, Value *value, int axis)
 {
-	return define_symbol(infer->graph, "D", (SymbolDef){NULL, SYMBOL_DIM, value, axis, NULL, NULL}, 0,
-	                     INT32_MAX);
+	SymbolDef def = {NULL, SYMBOL_DIM, value, axis, NULL, NULL};
+	return define_symbol(infer->graph, "D", def, 0, INT32_MAX);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ elements_of(const Tables *tables, const Expr *e)
 	return elements;
 }
 
-/* Whether a table of e is small enough, and it reads nothing: asked first, because it needs no walk. */
+/* Whether a table of e is small enough, and it reads nothing: asked first, as it needs no walk. */
 static bool
 may_be_table(const Tables *tables, const Expr *e)
 {

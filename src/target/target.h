@@ -83,8 +83,7 @@ typedef struct Target {
 	int threads;
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
-	bool
-		is_trial; /* what is compiled is timed here and thrown away: values and fallbacks are none's */
+	bool is_trial;        /* made to be timed, then thrown away: no fallbacks, made-up constants */
 } Target;
 
 /* Whether calls of this vendor library can be made and measured; of NULL none can. */

@@ -1,6 +1,7 @@
 /* Compiling takes work that grows as the model does: nodes walked, facts looked at by proofs, and
- * bytes allocated, counted, of graphs of many kinds and of graphs twice as large. Chains, values used
- * twice at each step, shape computations, open dims; at each level, without a library or C compiler.
+ * bytes allocated, counted, of graphs of many kinds and of graphs twice as large. Chains, values
+ * used twice at each step, shape computations, open dims; at each level, without a library or C
+ * compiler.
  */
 #include "cli/compile.h"
 #include "graph/infer.h"
