@@ -50,9 +50,8 @@ draw_rules(Arena *arena, uint64_t *dice)
 {
 	Buf buf = {.arena = arena};
 	for (int rule = 0; rule < RULE_COUNT; rule++) {
-		const char *name = rule_info((RuleCode)rule)->name;
-		if (rule_bit(name) && random_next(dice) % 2)
-			buf_printf(&buf, "%s%s", buf.size ? "," : "", name);
+		if (rule_explores((RuleCode)rule) && random_next(dice) % 2)
+			buf_printf(&buf, "%s%s", buf.size ? "," : "", rule_info((RuleCode)rule)->name);
 	}
 	return buf.size ? buf_text(&buf) : NULL;
 }
