@@ -35,8 +35,8 @@ fuzz_compile(Arena *arena, Graph *graph, int level)
 	PassContext *context = pipeline_new(options, arena, level);
 	context->target = target_new(options, arena, target_name(options, 0), graph);
 	graph_check(graph);
-	input_ranges(arena, graph, context->target->probe);
-	selftest_new(arena, graph, context->target->probe, 1);
+	InputRanges ranges = input_ranges(arena, graph, context->target->probe);
+	selftest_new(arena, graph, context->target->probe, &ranges, 1);
 	const Module *module = compile_graph(arena, graph, context);
 	WeightPool weights = {.arena = arena};
 	KernelList kernels = {0};
