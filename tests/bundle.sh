@@ -208,4 +208,11 @@ rc=$?
 rc=$?
 [ $rc = 0 ] && pass || lose "no file may be made: exit code $rc: $(cat err)"
 
+# Some linkers pack relative relocations.
+CC="${CC:-cc} -Wl,-z,pack-relative-relocs" XDG_CACHE_HOME=$tmp/packed \
+	"$tw" compile -q --no-vendor --keep packed model.txt -o packed.twb >out.txt 2>err
+rc=$?
+[ $rc = 0 ] && readelf -S "$(find packed -name '*.so' | head -n 1)" | grep -q RELR && pass ||
+	lose "packed relocations: exit code $rc: $(cat err)"
+
 finish

@@ -22,6 +22,8 @@ enum { MACHINE = EM_AARCH64, MOVE_BASE = R_AARCH64_RELATIVE };
 enum { MACHINE = EM_X86_64, MOVE_BASE = R_X86_64_RELATIVE };
 #endif
 
+enum { PACKED = 19 }; /* SHT_RELR, which older headers lack */
+
 typedef struct Object {
 	Bytes image;
 	const Elf64_Ehdr *head;
@@ -82,12 +84,48 @@ add_base(const Object *o, uint64_t at, uint64_t value)
 	return true;
 }
 
+/* The base is added to the address that stands in the object already. */
+static bool
+add_base_there(const Object *o, uint64_t at)
+{
+	uint64_t value;
+	if (!is_within(at, sizeof value, o->size))
+		return false;
+	memcpy(&value, o->memory + at, sizeof value);
+	return add_base(o, at, value);
+}
+
+/* Packed relative relocations, as some systems' linkers write them by default: an even entry is a
+ * place, an odd one has a bit for each of the 63 words that follow the last place. */
+static bool
+relocate_packed(const Object *o, const Elf64_Shdr *section)
+{
+	uint64_t count = section->sh_size / sizeof(uint64_t), next = 0;
+	const uint64_t *list = table_at(o, section->sh_offset, count, sizeof *list);
+	for (uint64_t k = 0; list && k < count; k++) {
+		if (list[k] % 2 == 0) {
+			if (!add_base_there(o, list[k]))
+				return false;
+			next = list[k] + sizeof next;
+			continue;
+		}
+		for (int bit = 1; bit < 64; bit++)
+			if (list[k] >> bit & 1 && !add_base_there(o, next + (uint64_t)(bit - 1) * sizeof next))
+				return false;
+		next += 63 * sizeof next;
+	}
+	return list != NULL;
+}
+
 static bool
 relocate(const Object *o)
 {
 	for (int i = 0; i < o->head->e_shnum; i++) {
 		const Elf64_Shdr *section = &o->sections[i];
 		bool is_other = section->sh_type == SHT_REL || section->sh_type == SHT_INIT_ARRAY;
+		if (section->sh_flags & SHF_ALLOC && section->sh_type == PACKED &&
+		    !relocate_packed(o, section))
+			return false;
 		if (!(section->sh_flags & SHF_ALLOC) || (section->sh_type != SHT_RELA && !is_other))
 			continue;
 		uint64_t count = section->sh_size / sizeof(Elf64_Rela);
