@@ -25,6 +25,8 @@ static const Kind kinds[] = {
 	{"%x: f32[N,M]", "%v0 = Neg(%x)\n", "%v& = Add(%v#, %v#)\n", "%y = Neg(%v&)"},
 	{"%x: f32[N,M]", "%v0 = Neg(%x)\n", "%v& = Sin(%v#)\n", "%y = Neg(%v&)"},
 	{"%x: i64[N]", "%v0 = Neg(%x)\n", "%v& = Max(%v#, %v#)\n", "%y = Gather(%x, %v&)"},
+	{"%x: i64[8,16]", "%v0 = Neg(%x)\n", "%v& = Div(%v#, %v#)\n", "%y = Neg(%v&)"},
+	{"%x: i64[8,16]", "%v0 = Neg(%x)\n", "%v& = BitwiseAnd(%v#, %v#)\n", "%y = Neg(%v&)"},
 	{"%x: f32[8,16]", "%v0 = Neg(%x)\n", "%a# = Relu(%v#)\n%b# = Sin(%v#)\n%v& = Add(%a#, %b#)\n",
      "%y = Neg(%v&)"},
 	{"%x: f32[8,8]", "%v0 = Neg(%x)\n", "%s# = Softmax(%v#)\n%v& = Add(%s#, %v#)\n",
@@ -77,7 +79,7 @@ effort_of(const Kind *kind, int steps, int level)
 	Target *target = NEW(arena, Target);
 	target->device = device_find("cpu:x86-64-v3");
 	PassContext context = {.arena = arena, .run = run_passes, .level = level, .target = target};
-	compile_graph(arena, graph, &context);
+	bundle_rehearse(arena, target, compile_graph(arena, graph, &context));
 	Effort effort = {(double)expr_ctx_work(graph->ctx), (double)arena_used(arena)};
 	arena_free(arena);
 	return effort;

@@ -486,9 +486,9 @@ keep(Emit *em, const Expr *e, Val val)
 {
 	uintptr_t uses = (uintptr_t)map_find_ptr(&em->uses, e);
 	bool is_short = val.form == UNIFORM && e->type == DT_I64 && !e->has_read && expr_cost(e) < 2;
-	if (val.form != LANES && (uses < 2 || is_short || is_name(val.text)))
+	if (val.form != LANES && (uses < 2 || is_short))
 		return val;
-	if (val.form != LANES) {
+	if (val.form != LANES && !is_name(val.text)) {
 		const char *name = new_name(em, 't');
 		const char *type =
 			val.form == VECTOR ? c_vector(em, e->type, em->vector->lanes) : value_type(em, e);

@@ -234,15 +234,17 @@ chain_op(const Normalizer *n, const Expr *e)
 	}
 }
 
-/* The operands from left to right. */
+/* The operands from left to right; a part that stands there again is one. */
 static void
 flatten_chain(Normalizer *n, ExprOp op, const Expr *e, Operands *out)
 {
 	Operands ahead = {0};
+	Map met = {.arena = n->arena};
 	vec_push(n->arena, &ahead, e);
 	while (ahead.count > 0) {
 		e = ahead.data[--ahead.count];
-		if (e->op == op) {
+		if (e->op == op && !map_find_ptr(&met, e)) {
+			map_set_ptr(&met, e, n);
 			vec_push(n->arena, &ahead, e->arg[1]);
 			vec_push(n->arena, &ahead, e->arg[0]);
 		} else {
