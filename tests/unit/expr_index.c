@@ -163,6 +163,33 @@ START_TEST(dims_compare)
 }
 END_TEST
 
+/* Whether facts of a question, as a stage asks them, prove a <= b. */
+static bool
+facts_prove_le(const char *a, const char *b)
+{
+	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
+	bool is_proved = facts_prove(facts, expr_le(ctx, dim(a), dim(b)));
+	facts_close(facts);
+	return is_proved;
+}
+
+/* What a region assumed is no fact behind it, also for whoever takes over facts of a question. */
+START_TEST(assumptions_are_forgotten)
+{
+	open_ctx();
+	dim_assume_equal(ctx, dim("A"), dim("B"));
+	dim_assume_equal(ctx, dim("A"), dim("C"));
+	ck_assert(facts_prove_le("A", "C"));
+	Facts *open = facts_new(ctx, expr_ctx_arena(ctx));
+	dim_forget(ctx, 1);
+	dim_assume_equal(ctx, dim("D"), dim("E"));
+	facts_close(open);
+	ck_assert(facts_prove_le("A", "B") && facts_prove_le("D", "E"));
+	ck_assert(!facts_prove_le("A", "C") && !dim_proves_le(ctx, dim("A"), dim("C")));
+	close_ctx();
+}
+END_TEST
+
 static void
 multiply_extents(void *unused)
 {
@@ -504,6 +531,7 @@ main(void)
 	tcase_add_test(t, sums_may_be_long);
 	tcase_add_test(t, dims_have_values);
 	tcase_add_test(t, dims_compare);
+	tcase_add_test(t, assumptions_are_forgotten);
 	tcase_add_test(t, products_that_overflow_fail);
 	tcase_add_test(t, quotients_join);
 	tcase_add_test(t, conditions_are_decided);

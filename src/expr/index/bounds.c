@@ -350,6 +350,7 @@ facts_new(ExprCtx *ctx, Arena *arena)
 	facts->ctx = ctx;
 	facts->arena = arena;
 	facts->divisors_nonzero = false;
+	facts->forgotten = ctx->forgotten;
 	facts->ranges = memo_take(ctx);
 	for (; facts->zeros < ctx->zeros.count; facts->zeros++) {
 		const Expr *zero = ctx->zeros.data[facts->zeros];
@@ -366,7 +367,7 @@ facts_close(Facts *facts)
 	ExprCtx *ctx = facts->ctx;
 	memo_give(ctx, facts->ranges);
 	facts->ranges = NULL;
-	if (facts->arena != ctx->arena)
+	if (facts->arena != ctx->arena || facts->forgotten != ctx->forgotten)
 		return;
 	facts->list.count = facts->known;
 	facts->intervals.count = 0;

@@ -261,8 +261,12 @@ dim_forget(ExprCtx *ctx, int count)
 	if (ctx->zeros.count == count)
 		return;
 	must(count < ctx->zeros.count);
+	if (ctx->dim_facts)
+		facts_close(ctx->dim_facts);
 	ctx->zeros.count = count;
 	ctx->dim_facts = NULL;
+	ctx->closed_facts = NULL; /* they hold what is forgotten */
+	ctx->forgotten++;
 }
 
 void

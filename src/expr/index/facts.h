@@ -34,6 +34,7 @@ struct Facts {
 	Memo *ranges;          /* from nodes to indices of `intervals`; emptied when facts change */
 	VEC(Range) intervals;
 	int zeros, known; /* of the ctx's zeros so many are facts, which come first: so many */
+	int forgotten;    /* the ctx's, when these were made */
 	Facts *next;      /* in the ctx's list of closed ones */
 	int steps;        /* left to the proof at work */
 	int scopes;       /* opened by the simplification at work */

@@ -86,6 +86,7 @@ struct ExprCtx {
 	VEC(const Expr *) zeros;    /* differences of dims assumed equal */
 	struct Facts *dim_facts;    /* of symbols alone: dim.c */
 	struct Facts *closed_facts; /* to be used again: index/bounds.c */
+	int forgotten;              /* how often: facts from before are used up, and not again */
 	ExprCtx *kept;              /* whose proofs are remembered; NULL: its own */
 	Hash128 *proofs;            /* see proof_slot(); NULL: nothing was asked yet */
 };
