@@ -168,7 +168,7 @@ START_TEST(every_allocation_fails_once)
 		if (is_over)
 			break;
 	}
-	ck_assert_msg(n < MOST && refused > 50, "%d of %d allocations refused", refused, n);
+	ck_assert_msg(n < MOST && refused > 15, "%d of %d allocations refused", refused, n);
 	/* The C library keeps a text of its last error for dlerror(). */
 	long more = atomic_load(&held) - before;
 	ck_assert_msg(more <= 2, "%ld allocations are left over", more);
