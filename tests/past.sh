@@ -13,7 +13,7 @@ cd "$tmp" || exit 1
 demands() {
 	file=$1
 	shift
-	if ! "$tw" compile -O1 "$file" -o m.twb --prove=require >said 2>&1; then
+	if ! "$tw" compile -O1 --verify=each "$file" -o m.twb --prove=require >said 2>&1; then
 		lose "$file: $(cat said)"
 		return
 	fi

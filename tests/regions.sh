@@ -10,7 +10,7 @@ graph() {
 	about="$1: "
 	cat >g.g
 	for level in 0 3; do
-		"$tw" compile -q -O$level g.g -o $level.twb 2>err || lose "-O$level: $(cat err)"
+		"$tw" compile -q -O$level --verify=each g.g -o $level.twb 2>err || lose "-O$level: $(cat err)"
 	done
 }
 

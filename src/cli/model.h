@@ -59,10 +59,12 @@ Program *text_program(Arena *arena, const char *path, const char *text);
 Kernel *text_kernel(Arena *arena, const char *path, const char *text);
 
 /* Evaluate both on made-up inputs and compare: --verify=each. Loops above some millions of
- * iterations are left out, and so is what does not run at the sizes that are tried. */
+ * iterations are left out, and so is what does not run at the sizes that are tried: the log says
+ * that it is not verified, and why. */
 void verify_rewrite(PassContext *context, PassIr ir, const void *before, const void *after);
 void verify_unit(PassContext *context, const ProgramUnit *before, const ProgramUnit *after);
 void verify_kernel(PassContext *context, const Kernel *before, const Kernel *after);
+void verify_left_out(PassContext *context, const char *name, const Failure *why);
 
 /* Print, read and print again what a pass left, or a kernel; fails (FAIL_BUG) unless the texts are
  * equal: --verify=texts. verify_all_texts() does that where it was asked for, also when no pass

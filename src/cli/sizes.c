@@ -9,8 +9,10 @@
 /* ---- what a model allows ---- */
 
 typedef struct Search {
-	const Graph *graph;
-	Eval *eval; /* gives the symbols that follow from others */
+	Arena *arena;
+	const Graph *graph; /* NULL: every symbol is free */
+	Eval *eval;         /* of the graph: gives the symbols that follow from others */
+	SizeTable own;      /* without a graph */
 	const Binding *fixed;
 	Demands demands; /* the model's assumptions, and what was learnt */
 	const Demand *demand;
@@ -24,16 +26,33 @@ is_fixed(const Search *search, const Symbol *symbol)
 	return fixed && symbol->id < fixed->count && fixed->is_bound[symbol->id];
 }
 
+static Binding
+sizes_now(const Search *search)
+{
+	const SizeTable *own = &search->own;
+	return search->eval ? eval_binding(search->eval)
+	                    : (Binding){own->count, own->value, own->is_bound};
+}
+
 static int64_t
 size_of(const Search *search, const Symbol *symbol)
 {
-	return eval_binding(search->eval).value[symbol->id];
+	return sizes_now(search).value[symbol->id];
+}
+
+static void
+give(const Search *search, const Symbol *symbol, int64_t size)
+{
+	if (search->eval)
+		eval_give_symbol(search->eval, symbol, size);
+	else
+		size_table_set(&search->own, symbol, size);
 }
 
 static bool
 holds(const Search *search, const Demand *demand)
 {
-	Binding now = eval_binding(search->eval);
+	Binding now = sizes_now(search);
 	return demand_holds(demand, &now);
 }
 
@@ -43,7 +62,7 @@ add_symbol(Search *search, const Symbol *symbol)
 	for (int i = 0; i < search->symbols.count; i++)
 		if (search->symbols.data[i] == symbol)
 			return;
-	vec_push(search->graph->arena, &search->symbols, symbol);
+	vec_push(search->arena, &search->symbols, symbol);
 }
 
 bool
@@ -52,18 +71,19 @@ symbol_is_input(const SymbolDef *def)
 	return def->source == SYMBOL_DIM && !def->value->def && !def->value->region->parent;
 }
 
-/* The inputs' free symbols that an expression comes from. */
+/* The free symbols that an expression comes from: of a graph the inputs'. */
 static void
 collect(Search *search, const Expr *e)
 {
+	const Graph *graph = search->graph;
 	for (ExprWalk walk = expr_walk(e); expr_step(&walk);) {
 		const Symbol *symbol = walk.e->op == EX_symbol ? walk.e->symbol : NULL;
-		const SymbolDef *def = symbol ? symbol_def_find(search->graph, symbol) : NULL;
-		if (!def || is_fixed(search, symbol))
+		const SymbolDef *def = symbol && graph ? symbol_def_find(graph, symbol) : NULL;
+		if (!symbol || is_fixed(search, symbol))
 			continue;
-		if (def->source == SYMBOL_EXPR)
+		if (def && def->source == SYMBOL_EXPR)
 			expr_walk_add(&walk, def->expr);
-		else if (symbol_is_input(def))
+		else if (!graph || (def && symbol_is_input(def)))
 			add_symbol(search, symbol);
 	}
 }
@@ -89,17 +109,17 @@ mend_symbol(const Search *search, int index, bool together)
 	VEC(const Symbol *) moved = {0};
 	for (int i = 0; i < search->symbols.count; i++)
 		if (i == index || (together && size_of(search, search->symbols.data[i]) == start))
-			vec_push(search->graph->arena, &moved, search->symbols.data[i]);
+			vec_push(search->arena, &moved, search->symbols.data[i]);
 	for (int64_t size = start; size > 0; size = next_size(start, size)) {
 		if (size < symbol->lo || size > symbol->hi)
 			continue;
 		for (int i = 0; i < moved.count; i++)
-			eval_give_symbol(search->eval, moved.data[i], size);
+			give(search, moved.data[i], size);
 		if (holds(search, search->demand))
 			return true;
 	}
 	for (int i = 0; i < moved.count; i++)
-		eval_give_symbol(search->eval, moved.data[i], start);
+		give(search, moved.data[i], start);
 	return false;
 }
 
@@ -108,7 +128,7 @@ static bool
 mend_all_down(const Search *search)
 {
 	int count = search->symbols.count;
-	int64_t *start = NEW_N(search->graph->arena, int64_t, count + 1), most = 0;
+	int64_t *start = NEW_N(search->arena, int64_t, count + 1), most = 0;
 	for (int i = 0; i < count; i++) {
 		start[i] = size_of(search, search->symbols.data[i]);
 		most = start[i] > most ? start[i] : most;
@@ -117,13 +137,13 @@ mend_all_down(const Search *search)
 		for (int i = 0; i < count; i++) {
 			const Symbol *symbol = search->symbols.data[i];
 			int64_t least = symbol->lo > size ? symbol->lo : size;
-			eval_give_symbol(search->eval, symbol, start[i] < least ? start[i] : least);
+			give(search, symbol, start[i] < least ? start[i] : least);
 		}
 		if (holds(search, search->demand))
 			return true;
 	}
 	for (int i = 0; i < count; i++)
-		eval_give_symbol(search->eval, search->symbols.data[i], start[i]);
+		give(search, search->symbols.data[i], start[i]);
 	return false;
 }
 
@@ -156,12 +176,19 @@ mend_all(Search *search)
 	}
 }
 
+static int64_t
+within(const Symbol *symbol, int64_t size)
+{
+	return size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
+}
+
 /* Start with these sizes of inputs, and within the symbols' ranges. */
 static Search
 search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
             const Binding *fixed)
 {
-	Search search = {.graph = graph, .eval = eval_new(arena, graph, EVAL_exact), .fixed = fixed};
+	Search search = {
+		.arena = arena, .graph = graph, .eval = eval_new(arena, graph, EVAL_exact), .fixed = fixed};
 	for (int i = 0; learnt && i < learnt->count; i++)
 		vec_push(arena, &search.demands, learnt->data[i]);
 	for (int i = 0; i < graph->assumptions.count; i++) {
@@ -176,9 +203,7 @@ search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Bindi
 			continue;
 		const Binding *from = is_known ? fixed : wanted;
 		int64_t size = from->value[symbol->id];
-		if (!is_known)
-			size = size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
-		eval_give_symbol(search.eval, symbol, size);
+		give(&search, symbol, is_known ? size : within(symbol, size));
 	}
 	return search;
 }
@@ -187,6 +212,27 @@ static const Binding *
 result_of(Arena *arena, const Search *search)
 {
 	Binding found = eval_binding(search->eval);
+	return arena_memdup(arena, &found, sizeof found);
+}
+
+const Binding *
+sizes_assumed(Arena *arena, ExprCtx *ctx, int64_t size)
+{
+	int count = ctx->symbol_list.count;
+	Search search = {
+		.arena = arena,
+		.own = {count, NEW_N(arena, int64_t, count + 1), NEW_N(arena, bool, count + 1)}};
+	for (int i = 0; i < count; i++)
+		give(&search, ctx->symbol_list.data[i], within(ctx->symbol_list.data[i], size));
+	const Dim *zero = dim_const(ctx, 0);
+	for (int i = 0; i < ctx->zeros.count; i++)
+		vec_push(arena, &search.demands,
+		         (Demand){.a = ctx->zeros.data[i], .b = zero, .is_equal = true});
+	mend_all(&search);
+	for (int i = 0; i < search.demands.count; i++)
+		if (!holds(&search, &search.demands.data[i]))
+			return NULL;
+	Binding found = sizes_now(&search);
 	return arena_memdup(arena, &found, sizeof found);
 }
 

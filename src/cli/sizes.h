@@ -51,6 +51,10 @@ bool symbol_is_input(const SymbolDef *def);
 const Binding *sizes_least(Arena *arena, const Graph *graph, const Demands *learnt,
                            const Binding *fixed);
 
+/* Sizes for all symbols of a ctx, `size` or near it, at which all holds that is assumed there (of a
+ * region's symbols, too: they are its own); NULL: none were found. */
+const Binding *sizes_assumed(Arena *arena, ExprCtx *ctx, int64_t size);
+
 /* The entry of a bundle that says what was typical, and what the model demands (docs/sizes.md):
  * {"N": 1, "H": 224, "demands": [{"relation": "H <= 256", "node": "table"}]}; one size of it, or
  * `other` where it says none (`text` may be empty); and all of it, for people. */

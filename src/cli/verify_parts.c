@@ -1,7 +1,7 @@
 /* --verify=each for programs and loops.
  *
- * Programs: some points of each output, in double with error bounds on both sides, at the sizes of
- * the target (3 for other symbols). Loops: all that a kernel writes, as kernels compute; sums may
+ * Programs: some points of each output, in double with error bounds on both sides, at sizes of
+ * about 3 that keep what is assumed of them. Loops: all that a kernel writes, as kernels compute; sums may
  * be in another order, and are compared by the size of the result.
  *
  * What reports an index from data is run again on integers of which many are no indices: loops
@@ -12,6 +12,7 @@
 
 #include "cli/inputs.h"
 #include "cli/model.h"
+#include "cli/sizes.h"
 #include "expr/interp/points.h"
 #include "expr/scalar/ctx.h"
 #include "program/layout.h"
@@ -21,16 +22,26 @@ enum { POINTS = 48, OTHER_SIZE = 3, FAR = 1 << 24 };
 
 static const double OPERATIONS = 1e8, ITERATIONS = 3e6, BYTES = 256e6;
 
-/* Sizes for all symbols of a ctx: small and odd. */
+/* Small and odd sizes for all symbols, which what is assumed of them allows. */
 static Binding
-sizes_of(Arena *arena, const ExprCtx *ctx)
+sizes_of(Arena *arena, ExprCtx *ctx)
 {
-	int count = ctx->symbol_list.count;
+	const Binding *sizes = sizes_assumed(arena, ctx, OTHER_SIZE);
+	if (!sizes)
+		fail_unsupported(NULL, "no sizes were found that the model allows");
+	return *sizes;
+}
+
+/* The same for the symbols of these names in another ctx. */
+static Binding
+sizes_named(Arena *arena, const ExprCtx *to, const ExprCtx *from, const Binding *sizes)
+{
+	int count = to->symbol_list.count;
 	int64_t *value = NEW_N(arena, int64_t, count + 1);
 	bool *is_bound = NEW_N(arena, bool, count + 1);
 	for (int i = 0; i < count; i++) {
-		const Symbol *symbol = ctx->symbol_list.data[i];
-		value[i] = symbol->lo > OTHER_SIZE ? symbol->lo : OTHER_SIZE;
+		const Symbol *known = map_find(&from->symbols, to->symbol_list.data[i]->name);
+		value[i] = known ? sizes->value[known->id] : OTHER_SIZE;
 		is_bound[i] = true;
 	}
 	return (Binding){count, value, is_bound};
@@ -202,11 +213,12 @@ compare_units(void *arg)
 	const UnitJob *job = arg;
 	Arena *arena = job->arena;
 	const Program *p = job->before->program;
-	Binding sizes = sizes_of(arena, p->ctx);
+	const ExprCtx *other = job->after->program->ctx;
+	Binding sizes = sizes_of(arena, p->ctx), same = sizes_named(arena, other, p->ctx, &sizes);
 	const Array *const *known = unit_values(job->before, job->context);
 	const Array **inputs = NEW_N(arena, const Array *, p->ninput + 1);
 	Side sides[2] = {{arena, job->before, &sizes, NULL, inputs, NULL, false},
-	                 {arena, job->after, &sizes, NULL, inputs, NULL, false}};
+	                 {arena, job->after, &same, NULL, inputs, NULL, false}};
 	if (job->after->is_stored && !job->before->is_stored)
 		sides[1].layouts = unit_layouts(job->after, job->context);
 	for (int s = 0; s < 2; s++)
@@ -229,22 +241,26 @@ compare_units(void *arg)
 	}
 }
 
-/* What cannot be evaluated at these sizes is left out; a difference is a bug. */
+/* What cannot be evaluated at these sizes is left out, and logged; a difference is a bug. */
 static void
-try_comparison(void (*compare)(void *), void *job, Arena *arena)
+try_comparison(PassContext *context, const char *name, void (*compare)(void *), void *job,
+               Arena *arena)
 {
 	Failure failure;
 	bool is_done = try_run(compare, job, &failure);
 	arena_reset(arena);
 	if (!is_done && failure.kind == FAIL_BUG)
 		fail_again(&failure);
+	if (!is_done)
+		verify_left_out(context, name, &failure);
 }
 
 void
 verify_unit(PassContext *context, const ProgramUnit *before, const ProgramUnit *after)
 {
 	Arena *arena = arena_new_in(context->arena, "verify");
-	try_comparison(compare_units, &(UnitJob){context, arena, before, after}, arena);
+	try_comparison(context, before->name, compare_units, &(UnitJob){context, arena, before, after},
+	               arena);
 }
 
 /* ---- loops ---- */
@@ -323,7 +339,9 @@ compare_kernels(void *arg)
 	const KernelJob *job = arg;
 	const Kernel *before = job->before, *after = job->after;
 	const char *pass = job->context->running;
-	Binding sizes = sizes_of(job->arena, before->ctx);
+	/* `before` is a copy, in a ctx where nothing is assumed. */
+	Binding same = sizes_of(job->arena, after->ctx);
+	Binding sizes = sizes_named(job->arena, before->ctx, after->ctx, &same);
 	if (iterations(before->body, &sizes) > ITERATIONS)
 		return;
 	bool has_checks = false;
@@ -331,7 +349,7 @@ compare_kernels(void *arg)
 		has_checks |= stmt_reports(walk.stmt);
 	for (int is_wild = 0; is_wild <= has_checks; is_wild++) {
 		Trial a = run_trial(job->arena, before, &sizes, is_wild);
-		Trial b = run_trial(job->arena, after, &sizes, is_wild);
+		Trial b = run_trial(job->arena, after, &same, is_wild);
 		if (!reports_equal(&a.reports, &b.reports))
 			fail_as(FAIL_BUG, &after->loc,
 			        "%s changed what kernel %s reports: %d indices outside, expected %d", pass,
@@ -350,5 +368,6 @@ verify_kernel(PassContext *context, const Kernel *before, const Kernel *after)
 		if (after->buffers.data[i]->stride)
 			return; /* lies where only its step knows */
 	Arena *arena = arena_new_in(context->arena, "verify");
-	try_comparison(compare_kernels, &(KernelJob){context, arena, before, after}, arena);
+	try_comparison(context, before->name, compare_kernels,
+	               &(KernelJob){context, arena, before, after}, arena);
 }

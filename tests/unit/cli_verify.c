@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/model.h"
+#include "expr/scalar/ctx.h"
 #include "graph/infer.h"
 
 static const char BEFORE[] = "graph g(%x: f32[2,3]) -> %y {\n"
@@ -145,6 +146,60 @@ START_TEST(programs_and_loops)
 }
 END_TEST
 
+/* ---- sizes ---- */
+
+#define MASKED(body) \
+	"kernel k(P, S, T, X: f32[P + S], M: f32[T], Y: out f32[P + S]) {\n" \
+	"  for i in P + S @parallel\n    " body "\n}\n"
+
+typedef struct AssumedJob {
+	PassContext *context;
+	const char *after;
+	bool is_open; /* T is assumed to be P + S; else more than itself */
+} AssumedJob;
+
+static void
+verify_assumed(void *arg)
+{
+	const AssumedJob *job = arg;
+	Arena *arena = job->context->arena;
+	ExprCtx *ctx = expr_ctx_new(arena); /* only the pass's own knows what is assumed */
+	const Dim *t = expr_symbol(ctx, symbol_get(ctx, "T"));
+	const Dim *both = expr_add(ctx, expr_symbol(ctx, symbol_get(ctx, "P")),
+	                           expr_symbol(ctx, symbol_get(ctx, "S")));
+	dim_assume_equal(ctx, t, job->is_open ? both : expr_add(ctx, t, dim_const(ctx, 1)));
+	verify_rewrite(job->context, IR_loop,
+	               kernel_parse(arena, expr_ctx_new(arena), "k", MASKED("Y[i] = X[i] * M[i]")),
+	               kernel_parse(arena, ctx, "k", job->after));
+}
+
+START_TEST(sizes_keep_assumptions)
+{
+	PassContext context = {.arena = arena_new("test"), .running = "Test"};
+	AssumedJob job = {&context, MASKED("Y[i] = M[i] * X[i]"), true};
+	Failure failure;
+	ck_assert_msg(try_run(verify_assumed, &job, &failure), "%s", failure.text);
+	ck_assert_int_eq(context.log.count, 0);
+	job.after = MASKED("Y[i] = M[i] + X[i]");
+	ck_assert(!try_run(verify_assumed, &job, &failure));
+	ck_assert_msg(strstr(failure.text, "Test changed Y of kernel k") != NULL, "%s", failure.text);
+	arena_free(context.arena);
+}
+END_TEST
+
+START_TEST(without_sizes_it_is_said)
+{
+	PassContext context = {.arena = arena_new("test"), .running = "Test"};
+	AssumedJob job = {&context, MASKED("Y[i] = M[i] * X[i]"), false};
+	Failure failure;
+	ck_assert_msg(try_run(verify_assumed, &job, &failure), "%s", failure.text);
+	ck_assert_int_eq(context.log.count, 1);
+	ck_assert_str_eq(context.log.data[0].reason,
+	                 "not verified: no sizes were found that the model allows");
+	arena_free(context.arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -152,5 +207,7 @@ main(void)
 	tcase_add_test(t, equal_results_pass);
 	tcase_add_test(t, other_results_name_the_pass);
 	tcase_add_test(t, programs_and_loops);
+	tcase_add_test(t, sizes_keep_assumptions);
+	tcase_add_test(t, without_sizes_it_is_said);
 	return unit_run(t);
 }
