@@ -55,13 +55,24 @@ is_large_sum(const Node *node)
 }
 
 static bool
-has_no_elements(const Node *node)
+is_nothing(const Value *value)
 {
-	const Type *x = &node->inputs[0]->type;
-	for (int i = 0; i < x->rank; i++)
-		if (dim_is(x->dims[i], 0))
+	for (int i = 0; i < value->type.rank; i++)
+		if (dim_is(value->type.dims[i], 0))
 			return true;
 	return false;
+}
+
+static bool
+has_no_elements(const Node *node)
+{
+	return is_nothing(node->inputs[0]);
+}
+
+static bool
+leaves_nothing(const Node *node)
+{
+	return is_nothing(node->outputs[0]) && !is_nothing(node->inputs[0]);
 }
 
 /* Of sequences, which may have no steps. */
@@ -114,6 +125,15 @@ is_of_few_bits(const Node *node)
 	return is_few && dtype_is_float(node->inputs[0]->type.dtype);
 }
 
+/* Whether a short float that was computed is zero. */
+static bool
+is_bool_of_short(const Node *node)
+{
+	const Value *x = node->inputs[0];
+	bool is_short = x->type.dtype == DT_F16 || x->type.dtype == DT_BF16;
+	return is_short && x->def && node->outputs[0]->type.dtype == DT_BOOL;
+}
+
 static bool
 is_training(const Node *node)
 {
@@ -157,6 +177,9 @@ static const struct {
 	{OP_BatchNormalization, is_training, "running values are written over the old ones"},
 	{OP_Cast, is_of_few_bits, "it rounds, where the standard's reference cuts off"},
 	{OP_CastLike, is_of_few_bits, "it rounds, where the standard's reference cuts off"},
+	{OP_Cast, is_bool_of_short, "it leaves out roundings: what is 0 as a short float is true"},
+	{OP_CastLike, is_bool_of_short, "it leaves out roundings: what is 0 as a short float is true"},
+	{OP_Expand, leaves_nothing, "of one element to none it is taken for an identity"},
 	{OP_BlackmanWindow, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_HammingWindow, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_HannWindow, has_readers, "its errors decide among results that are exactly equal"},
