@@ -15,7 +15,7 @@ static const char BEFORE[] = "graph g(%x: f32[2,3]) -> %y {\n"
 
 typedef struct Rewrite {
 	Options options;
-	const char *after;
+	const char *pass, *before, *after;
 } Rewrite;
 
 static Graph *
@@ -31,8 +31,9 @@ verify(void *arg)
 {
 	Rewrite *rewrite = arg;
 	Arena *arena = rewrite->options.arena;
-	Graph *before = graph_of(arena, BEFORE), *after = graph_of(arena, rewrite->after);
-	PassContext context = {.arena = arena, .running = "Test", .verify_arg = &rewrite->options};
+	Graph *before = graph_of(arena, rewrite->before), *after = graph_of(arena, rewrite->after);
+	PassContext context = {
+		.arena = arena, .running = rewrite->pass, .verify_arg = &rewrite->options};
 	verify_texts(&context, IR_graph, before, after);
 	verify_rewrite(&context, IR_graph, before, after);
 }
@@ -40,6 +41,8 @@ verify(void *arg)
 START_TEST(equal_results_pass)
 {
 	Rewrite rewrite = {{.arena = arena_new("test"), .seed = 1},
+	                   "Test",
+	                   BEFORE,
 	                   "graph g(%x: f32[2,3]) -> %y {\n  %c: f32 = {2}\n"
 	                   "  %t = Mul(%x, %c)\n  %y = Exp(%t)\n}\n"};
 	Failure failure;
@@ -51,6 +54,8 @@ END_TEST
 START_TEST(other_results_name_the_pass)
 {
 	Rewrite rewrite = {{.arena = arena_new("test"), .seed = 1},
+	                   "Test",
+	                   BEFORE,
 	                   "graph g(%x: f32[2,3]) -> %y {\n  %c: f32 = {2.00001}\n"
 	                   "  %t = Mul(%x, %c)\n  %y = Exp(%t)\n}\n"};
 	Failure failure;
@@ -59,6 +64,33 @@ START_TEST(other_results_name_the_pass)
 	ck_assert_msg(strstr(failure.text, "Test changed output y: element 0 is") == failure.text, "%s",
 	              failure.text);
 	arena_free(rewrite.options.arena);
+}
+END_TEST
+
+static bool
+passes(const char *pass, const char *after)
+{
+	static const char before[] = "graph g(%x: f32[9]) -> %y { %y = Neg(%x) }";
+	Rewrite rewrite = {{.arena = arena_new("test"), .seed = 1}, pass, before, after};
+	Failure failure;
+	bool is_equal = try_run(verify, &rewrite, &failure);
+	ck_assert(is_equal || failure.kind == FAIL_BUG);
+	arena_free(rewrite.options.arena);
+	return is_equal;
+}
+
+/* (64 - x) - 64 rounds, where -x does not: as Winograd's forms round beside the plain sum. Rounding
+ * is all that is allowed. */
+START_TEST(passes_of_class_finite_have_roundings_of_their_own)
+{
+	static const char rounded[] = "graph g(%x: f32[9]) -> %y {\n  %c: f32 = {64}\n"
+								  "  %t = Sub(%c, %x)\n  %y = Sub(%t, %c)\n}\n";
+	static const char wrong[] = "graph g(%x: f32[9]) -> %y {\n  %c: f32 = {64}\n"
+								"  %d: f32 = {64.0001}\n"
+								"  %t = Sub(%c, %x)\n  %y = Sub(%t, %d)\n}\n";
+	ck_assert(!passes("FoldBias", rounded));
+	ck_assert(passes("DeriveExpressions", rounded));
+	ck_assert(!passes("DeriveExpressions", wrong));
 }
 END_TEST
 
@@ -206,6 +238,7 @@ main(void)
 	TCase *t = tcase_create("cli_verify");
 	tcase_add_test(t, equal_results_pass);
 	tcase_add_test(t, other_results_name_the_pass);
+	tcase_add_test(t, passes_of_class_finite_have_roundings_of_their_own);
 	tcase_add_test(t, programs_and_loops);
 	tcase_add_test(t, sizes_keep_assumptions);
 	tcase_add_test(t, without_sizes_it_is_said);

@@ -31,6 +31,35 @@ bound_from_array(Arena *arena, const Array *array)
 	return bounds;
 }
 
+static bool
+is_like(const BoundArray *a, DType type, int rank, const int64_t *dims)
+{
+	bool is_same = a->type == type && a->rank == rank;
+	for (int d = 0; is_same && d < rank; d++)
+		is_same = a->dims[d] == dims[d];
+	return is_same;
+}
+
+const BoundArray *
+bound_join(Arena *arena, const BoundArray *a, const BoundArray *b)
+{
+	if (!is_like(a, b->type, b->rank, b->dims))
+		return a;
+	BoundArray *both = arena_memdup(arena, a, sizeof *a);
+	int64_t count = dims_count(a->rank, a->dims);
+	both->sampled =
+		a->sampled < 0 || (b->sampled >= 0 && b->sampled < a->sampled) ? b->sampled : a->sampled;
+	both->bound = a->value ? NEW_N(arena, double, count + 1) : NULL;
+	both->undecided = a->value ? NULL : NEW_N(arena, uint8_t, count + 1);
+	for (int64_t i = 0; i < count; i++)
+		if (a->value)
+			both->bound[i] = (a->bound ? a->bound[i] : 0) + (b->bound ? b->bound[i] : 0);
+		else
+			both->undecided[i] =
+				(a->undecided && a->undecided[i]) || (b->undecided && b->undecided[i]);
+	return both;
+}
+
 static void
 note_wrong(Agreement *a, int64_t point, double expected, double seen, double bound)
 {
@@ -60,10 +89,7 @@ Agreement
 bound_compare(const BoundArray *expected, const Array *seen, double slack)
 {
 	Agreement a = {.first_wrong = -1};
-	bool is_shape = expected->type == seen->type && expected->rank == seen->rank;
-	for (int d = 0; is_shape && d < seen->rank; d++)
-		is_shape = expected->dims[d] == seen->dims[d];
-	if (!is_shape) { /* nothing can be right */
+	if (!is_like(expected, seen->type, seen->rank, seen->dims)) { /* nothing can be right */
 		a.points = a.wrong = 1;
 		a.first_wrong = 0;
 		return a;

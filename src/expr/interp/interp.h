@@ -41,6 +41,9 @@ void program_eval_bound(Arena *arena, const Program *program, const Binding *bin
                         const BoundArray *const *inputs, BoundArray **outputs, double sample);
 
 BoundArray *bound_from_array(Arena *arena, const Array *array); /* bounds 0 */
+/* The values of a, for a comparison with what rounds as b does: with the bounds of both. `a` itself
+ * where b has other dims. */
+const BoundArray *bound_join(Arena *arena, const BoundArray *a, const BoundArray *b);
 
 /* How an array agrees with a bounded result. A point without a finite bound is undecided (or, where
  * there was sampling, not counted). slack multiplies the bound (1 = as stated). */
