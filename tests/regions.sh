@@ -38,6 +38,14 @@ refused() {
 	done
 }
 
+# proved: the graph is proved whole, whichever branch made-up inputs take.
+proved() {
+	for level in 0 3; do
+		"$tw" compile -q -O$level --prove=require g.g -o proved.twb 2>err &&
+			pass || lose "-O$level: $(cat err)"
+	done
+}
+
 graph "a sum in one branch" <<'TEXT'
 graph g(%c: i64, %a: f32[N], %b: f32[M]) -> %y {
   %d = Cast(%c) {to=9}
@@ -175,6 +183,46 @@ TEXT
 is 1.0,0,3,0 c=0 past=7.0,8 x=1.0,2,3,4 mask=1.0,0,1,0
 is 7.0,8,0,2,3 c=1 past=7.0,8 x=1.0,2,3 mask=1.0,1,0,1,1
 refused '(Mul) in then_branch of node "if" (If)' c=1 past=7.0,8 x=1.0,2,3 mask=1.0,1,0
+proved
+
+# No sizes suit two of these branches. What takes them is turned round in the second graph.
+for turned in "" "Not"; do
+	graph "four branches of four sizes${turned:+, turned round}" <<TEXT
+graph g(%c: i64, %d: i64, %a: f32[N], %b: f32[M], %z: f32[K]) -> %y {
+  %e0 = Cast(%c) {to=9}
+  %f0 = Cast(%d) {to=9}
+  %e = ${turned:-Identity}(%e0)
+  %f = ${turned:-Identity}(%f0)
+  %twice = Concat(%a, %a) {axis=0}
+  %thrice = Concat(%twice, %a) {axis=0}
+  %y = If(%e)  "outer" then_branch {
+    %n = Neg(%b)
+    %t = If(%f)  "inner" then_branch {
+      %s = Add(%a, %n)
+      yield %s
+    } else_branch {
+      %r = Mul(%twice, %n)
+      yield %r
+    }
+    %o = Neg(%t)
+    yield %o
+  } else_branch {
+    %u = If(%f)  "other" then_branch {
+      %v = Sub(%thrice, %b)
+      yield %v
+    } else_branch {
+      %w = Sub(%twice, %z)
+      yield %w
+    }
+    yield %u
+  }
+}
+TEXT
+	proved
+done
+is 10.0,20 c=0 d=0 a=1.0,2 b=11.0,22 z=3.0,3,3
+is 0.0,1,0,1,0,1 c=1 d=0 a=1.0,2 b=1.0,1,1,1,1,1 z=0.0,0
+is 0.0,1,0,1 c=1 d=1 a=1.0,2 b=9.0,9 z=1.0,1,1,1
 
 # Expand: either side may be 1.
 graph "ones that show when run" <<'TEXT'

@@ -1,4 +1,4 @@
-/* proof_run: two bindings of the symbols, each run watched.
+/* proof_run: two bindings of the symbols, for each branch that needs its own, each run watched.
  *
  * Sizes: those of --shape, 1 for the other symbols, then odd ones, as near as the model allows.
  * Where it does not run at these (a network that halves an image five times), others are tried
@@ -28,9 +28,9 @@ size_of(int index, int64_t value)
 	return index < (int)countof(from_value) ? from_value[index] : value;
 }
 
-/* Candidate `index`; NULL: there are no more. */
+/* Candidate `index` for a run of `region` (NULL: of all); NULL: there are no more. */
 static const Binding *
-candidate(Arena *arena, const ProofRun *run, int index)
+candidate(Arena *arena, const ProofRun *run, int index, const Region *region)
 {
 	const Binding *asked = run->asked;
 	int count = run->compiled->ctx->symbol_list.count;
@@ -45,7 +45,45 @@ candidate(Arena *arena, const ProofRun *run, int index)
 	for (int i = 0; i < count && i < asked->count; i++)
 		is_asked[i] = asked->is_bound[i];
 	const Binding wanted = {count, value, is_asked};
-	return sizes_near(arena, run->compiled, run->demands, &wanted, &wanted);
+	return sizes_in(arena, run->compiled, region, run->demands, &wanted, &wanted);
+}
+
+enum { BRANCHES = 4 }; /* that have runs of their own */
+
+/* Whether something is assumed in a region inside of it, which does not run without it. */
+static bool
+holds_others(const Graph *graph, const Region *region)
+{
+	for (int i = 0; i < graph->assumptions.count; i++)
+		for (const Region *r = graph->assumptions.data[i].region->parent; r; r = r->parent)
+			if (r == region)
+				return true;
+	return false;
+}
+
+/* Regions that candidates are for: NULL, all of them, or, where branches of an If never run at the
+ * same sizes, so many that what is assumed in each was kept in one. A branch is looked at where its
+ * sizes are right, also if the other one is taken and refuses them. */
+static int
+regions_of(Arena *arena, const ProofRun *run, const Region *regions[BRANCHES])
+{
+	const Graph *graph = run->compiled;
+	const Binding *sizes[BRANCHES];
+	int count = 0;
+	regions[0] = NULL;
+	if (sizes_suit(graph, NULL, candidate(arena, run, 0, NULL)))
+		return 1;
+	for (int i = 0; i < graph->assumptions.count && count < BRANCHES; i++) {
+		const Region *region = graph->assumptions.data[i].region;
+		bool is_kept = holds_others(graph, region);
+		for (int k = 0; k < count; k++)
+			is_kept |= sizes_suit(graph, region, sizes[k]);
+		if (is_kept)
+			continue;
+		regions[count] = region;
+		sizes[count++] = candidate(arena, run, 0, region);
+	}
+	return count;
 }
 
 static bool
@@ -132,15 +170,20 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 	Job job = {.options = options, .arena = arena, .run = run};
 	job.prover = prover_new(arena, run->compiled, (uint64_t)options->seed);
 	int wanted = has_symbols(run->compiled) ? 2 : 1;
-	for (int i = 0; i < CANDIDATES && result.runs < wanted; i++) {
-		job.sizes = candidate(arena, run, i);
-		if (!job.sizes || (i > 0 && wanted == 1))
+	int most = wanted == 1 ? 1 : CANDIDATES;
+	const Region *regions[BRANCHES];
+	int nregion = regions_of(arena, run, regions);
+	bool goes_on = true;
+	for (int i = 0; i < most * nregion && goes_on; i++) {
+		int round = i / nregion;
+		if (round >= wanted && result.runs >= wanted)
 			break;
-		if (!try_sizes(&job, &result, &failure) &&
-		    (result.broken || failure.kind == FAIL_UNSUPPORTED))
+		job.sizes = candidate(arena, run, round, regions[i % nregion]);
+		if (!job.sizes)
 			break;
-		if (prover_proof(job.prover)->findings.count > 0)
-			break;
+		bool is_done = try_sizes(&job, &result, &failure);
+		goes_on = (is_done || (!result.broken && failure.kind != FAIL_UNSUPPORTED)) &&
+		          prover_proof(job.prover)->findings.count == 0;
 	}
 	result.proof = prover_proof(job.prover);
 	if (result.runs >= wanted || result.broken)

@@ -182,10 +182,22 @@ within(const Symbol *symbol, int64_t size)
 	return size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
 }
 
-/* Start with these sizes of inputs, and within the symbols' ranges. */
+/* Whether at most one of them runs: they lie in different branches of an If. */
+static bool
+are_exclusive(const Region *a, const Region *b)
+{
+	for (const Region *x = a; x && x->owner; x = x->parent)
+		for (const Region *y = b; y && y->owner; y = y->parent)
+			if (x != y && x->owner == y->owner)
+				return true;
+	return false;
+}
+
+/* Start with these sizes of inputs, and within the symbols' ranges. What branches assume that are
+ * not taken where `region` runs (NULL: nobody asks) is left out. */
 static Search
-search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
-            const Binding *fixed)
+search_from(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt,
+            const Binding *wanted, const Binding *fixed)
 {
 	Search search = {
 		.arena = arena, .graph = graph, .eval = eval_new(arena, graph, EVAL_exact), .fixed = fixed};
@@ -193,7 +205,8 @@ search_from(Arena *arena, const Graph *graph, const Demands *learnt, const Bindi
 		vec_push(arena, &search.demands, learnt->data[i]);
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *a = &graph->assumptions.data[i];
-		vec_push(arena, &search.demands, (Demand){a->a, a->b, true, false, a->loc});
+		if (!are_exclusive(a->region, region))
+			vec_push(arena, &search.demands, (Demand){a->a, a->b, true, false, a->loc});
 	}
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
@@ -325,15 +338,34 @@ tighten(const Search *search)
 }
 
 const Binding *
-sizes_near(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
-           const Binding *fixed)
+sizes_in(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt,
+         const Binding *wanted, const Binding *fixed)
 {
-	Search search = search_from(arena, graph, learnt, wanted, fixed);
+	Search search = search_from(arena, graph, region, learnt, wanted, fixed);
 	mend_all(&search);
 	grow(&search, arena, 0);
 	mend_all(&search);
 	tighten(&search);
 	return result_of(arena, &search);
+}
+
+const Binding *
+sizes_near(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
+           const Binding *fixed)
+{
+	return sizes_in(arena, graph, NULL, learnt, wanted, fixed);
+}
+
+bool
+sizes_suit(const Graph *graph, const Region *region, const Binding *sizes)
+{
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *a = &graph->assumptions.data[i];
+		if (!are_exclusive(a->region, region) &&
+		    !demand_holds(&(Demand){a->a, a->b, true, false, a->loc}, sizes))
+			return false;
+	}
+	return true;
 }
 
 const Binding *
@@ -449,7 +481,7 @@ sizes_typical(const Options *options, Arena *arena, const Graph *graph, const De
 	SizeTable wanted = size_table_new(arena, graph);
 	for (int turn = 0; turn < 3; turn++)
 		guess(graph, &wanted, turn);
-	Search search = search_from(arena, graph, learnt, size_table_binding(arena, &wanted),
+	Search search = search_from(arena, graph, NULL, learnt, size_table_binding(arena, &wanted),
 	                            sizes_asked(options, arena, graph));
 	mend_all(&search);
 	grow(&search, arena, LENGTH);

@@ -44,6 +44,12 @@ const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *
 const Binding *sizes_near(Arena *arena, const Graph *graph, const Demands *learnt,
                           const Binding *wanted, const Binding *fixed);
 
+/* The same for a run of `region` (NULL: of all), whatever is assumed where it does not run, in the
+ * other branches of an If; and whether these sizes keep what is assumed where it runs. */
+const Binding *sizes_in(Arena *arena, const Graph *graph, const Region *region,
+                        const Demands *learnt, const Binding *wanted, const Binding *fixed);
+bool sizes_suit(const Graph *graph, const Region *region, const Binding *sizes);
+
 /* Whether it is a dim of an input: others follow from those, or from data. */
 bool symbol_is_input(const SymbolDef *def);
 

@@ -1,8 +1,8 @@
 /* --verify=each for programs and loops.
  *
- * Programs: some points of each output, in double with error bounds on both sides, at sizes of
- * about 3 that keep what is assumed of them. Loops: all that a kernel writes, as kernels compute;
- * sums may be in another order, and are compared by the size of the result.
+ * Programs: some points of each output, in double with error bounds on both sides. Loops: all that
+ * a kernel writes, as kernels compute; sums may be in another order, and are compared by the size
+ * of the result. Both at sizes near 3 that keep what is assumed of them.
  *
  * What reports an index from data is run again on integers of which many are no indices: loops
  * report the same ones as before, programs some where they reported some.

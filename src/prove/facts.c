@@ -49,6 +49,15 @@ add_claim(Arena *arena, PlanFacts *facts, int buffer, const Value *value)
 		map_set_ptr(&facts->values, value, (void *)(uintptr_t)facts->claims.count);
 }
 
+/* What a region enters under a name of its own lies where that does. */
+static void
+find_entered(PlanFacts *facts, const PlanBuffer *buffer, const Value *value)
+{
+	const Node *def = buffer->kind == PB_CAPTURE ? value->def : NULL;
+	if (def && def->op->code == OP_Enter && !map_find_ptr(&facts->values, def->inputs[0]))
+		map_set_ptr(&facts->values, def->inputs[0], (void *)(uintptr_t)facts->claims.count);
+}
+
 static void
 find_claims(Arena *arena, PlanFacts *facts, const Graph *graph)
 {
@@ -56,8 +65,10 @@ find_claims(Arena *arena, PlanFacts *facts, const Graph *graph)
 		const PlanBuffer *buffer = &facts->plan->buffers[i];
 		const Value *value = buffer->is_value ? graph_find_value(graph, buffer->name) : NULL;
 		facts->claim_of[i] = -1;
-		if (value)
-			add_claim(arena, facts, i, value);
+		if (!value)
+			continue;
+		add_claim(arena, facts, i, value);
+		find_entered(facts, buffer, value);
 	}
 }
 

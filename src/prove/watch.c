@@ -551,14 +551,15 @@ prover_new(Arena *arena, const Graph *graph, uint64_t seed)
 	return p;
 }
 
-/* Each value that a step makes, in branches and loops too: so that none goes unmentioned. */
+/* Each value that a step makes, in branches and loops too: so that none goes unmentioned. What a
+ * body captures was made outside of it. */
 static void
 note_all(Prover *p, const Plan *plan)
 {
 	for (int i = 0; i < plan->nbuffer; i++) {
 		const PlanBuffer *buffer = &plan->buffers[i];
 		const Value *value = buffer->is_value ? graph_find_value(p->graph, buffer->name) : NULL;
-		if (value && value->def && !is_always_empty(&value->type) &&
+		if (value && value->def && buffer->kind != PB_CAPTURE && !is_always_empty(&value->type) &&
 		    !map_find_ptr(&p->proof.index, value))
 			add_gap(p, "no run came to it", value);
 	}
