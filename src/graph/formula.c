@@ -13,6 +13,7 @@
 
 #include "base/scan.h"
 #include "expr/index/text.h"
+#include "expr/scalar/ctx.h"
 #include "graph/ops/helpers.h"
 
 typedef struct Formula {
@@ -218,11 +219,11 @@ fold(Formula *formula, StageBuilder *stage, Map *names)
 	return expr_parse(build->ctx, &scan, names);
 }
 
-const Expr *
-formula_scalar(const Build *build, StageBuilder *stage)
+static const Expr *
+read_formula(const Build *build, StageBuilder *stage, Arena *arena)
 {
 	const OpInfo *op = build->node->op;
-	Formula formula = {.build = build, .op = op, .arena = expr_ctx_arena(build->ctx)};
+	Formula formula = {.build = build, .op = op, .arena = arena};
 	formula.where = arena_printf(formula.arena, "ops.def: %s", op->name);
 	bind_letters(&formula);
 	choose(&formula);
@@ -235,4 +236,14 @@ formula_scalar(const Build *build, StageBuilder *stage)
 			map_set(&names, op->inputs[i].name, (void *)(uintptr_t)read_operand(build, stage, i));
 	Scanner scan = {formula.arena, formula.where, formula.tokens.data, 0};
 	return expr_parse(build->ctx, &scan, &names);
+}
+
+const Expr *
+formula_scalar(const Build *build, StageBuilder *stage)
+{
+	Arena *scratch = ctx_scratch(build->ctx);
+	ArenaMark mark = arena_mark(scratch);
+	const Expr *scalar = read_formula(build, stage, scratch);
+	arena_release(scratch, mark);
+	return scalar;
 }

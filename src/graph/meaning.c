@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/scalar/ctx.h"
 #include "graph/formula.h"
 #include "graph/inner.h"
 
@@ -90,8 +91,8 @@ node_effect(const Node *node)
 typedef struct Composer {
 	const Graph *graph;
 	ExprCtx *ctx;
-	Arena *arena;
-	Map tensors; /* Value to Tensor */
+	Arena *arena; /* for the time of the call */
+	Map tensors;  /* Value to Tensor */
 } Composer;
 
 static void
@@ -250,7 +251,8 @@ node_meaning(const Graph *graph, const Node *node)
 				                 node->inputs[i]->name);
 		return NULL;
 	}
-	Arena *arena = graph->arena;
+	Arena *arena = ctx_scratch(graph->ctx);
+	ArenaMark mark = arena_mark(arena);
 	Composer composer = {graph, graph->ctx, arena, {.arena = arena}};
 	Value **values = NEW_N(arena, Value *, node->ninput);
 	int count = node_meaning_inputs(node, values);
@@ -267,7 +269,10 @@ node_meaning(const Graph *graph, const Node *node)
 	for (int i = 0; i < node->noutput; i++)
 		if (node->outputs[i])
 			outputs[i] = map_find_ptr(&composer.tensors, node->outputs[i]);
-	return program_new(graph->ctx, node->op->name, count, inputs, node->noutput, outputs);
+	Program *program =
+		program_new(graph->ctx, node->op->name, count, inputs, node->noutput, outputs);
+	arena_release(arena, mark);
+	return program;
 }
 
 static bool
@@ -283,7 +288,8 @@ Program *
 nodes_meaning(const Graph *graph, int count, const Node *const *nodes, int noutput,
               Value *const *outputs, Value **inputs)
 {
-	Arena *arena = graph->arena;
+	Arena *arena = ctx_scratch(graph->ctx);
+	ArenaMark mark = arena_mark(arena);
 	Composer composer = {graph, graph->ctx, arena, {.arena = arena}};
 	Map taken = {.arena = arena};
 	VEC(Tensor *) tensors = {0};
@@ -305,5 +311,8 @@ nodes_meaning(const Graph *graph, int count, const Node *const *nodes, int noutp
 	const Tensor **results = NEW_N(arena, const Tensor *, noutput);
 	for (int i = 0; i < noutput; i++)
 		results[i] = map_find_ptr(&composer.tensors, outputs[i]);
-	return program_new(graph->ctx, "group", tensors.count, tensors.data, noutput, results);
+	Program *program =
+		program_new(graph->ctx, "group", tensors.count, tensors.data, noutput, results);
+	arena_release(arena, mark);
+	return program;
 }

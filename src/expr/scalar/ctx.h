@@ -82,13 +82,14 @@ struct ExprCtx {
 	const Expr *small[CTX_SMALL]; /* i64 constants from 0 on */
 	const Expr *iters[CTX_SMALL]; /* iterators */
 	Memo *memos;
-	Arena *scratch;             /* see ctx_scratch() */
-	VEC(const Expr *) zeros;    /* differences of dims assumed equal */
-	struct Facts *dim_facts;    /* of symbols alone: dim.c */
-	struct Facts *closed_facts; /* to be used again: index/bounds.c */
-	int forgotten;              /* how often: facts from before are used up, and not again */
-	ExprCtx *kept;              /* whose proofs are remembered; NULL: its own */
-	Hash128 *proofs;            /* see proof_slot(); NULL: nothing was asked yet */
+	Arena *scratch;                       /* see ctx_scratch() */
+	VEC(const Expr *) zeros;              /* differences of dims assumed equal */
+	struct Facts *dim_facts;              /* of symbols alone: dim.c */
+	struct Facts *closed_facts;           /* to be used again: index/bounds.c */
+	struct StageBuilder *closed_builders; /* the same: stage/build.c */
+	int forgotten;   /* how often: facts from before are used up, and not again */
+	ExprCtx *kept;   /* whose proofs are remembered; NULL: its own */
+	Hash128 *proofs; /* see proof_slot(); NULL: nothing was asked yet */
 };
 
 /* The node equal to `head` with these operands: head carries op, type, flags, argc and leaf data in

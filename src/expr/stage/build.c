@@ -18,14 +18,19 @@ struct StageBuilder {
 	int nmark;
 	Scan *scan; /* after stage_prev() */
 	int scan_axis;
+	StageBuilder *next; /* in the ctx's list of closed ones */
 };
 
 StageBuilder *
 stage_open(ExprCtx *ctx, const char *name, int rank, const Dim *const *dims)
 {
-	StageBuilder *stage = NEW(ctx->arena, StageBuilder);
+	StageBuilder *stage = ctx->closed_builders;
 	must(rank <= MAX_ITERS);
-	stage->ctx = ctx;
+	if (stage)
+		ctx->closed_builders = stage->next;
+	else
+		stage = NEW(ctx->arena, StageBuilder);
+	*stage = (StageBuilder){.ctx = ctx};
 	stage->name = ctx_name(ctx, name);
 	stage->nloop = rank;
 	stage->facts = facts_new(ctx, ctx->arena);
@@ -178,6 +183,8 @@ close_stage(StageBuilder *builder, StageKind kind, int nbody, const Expr *const 
 	stage->nbody = nbody;
 	stage->body = arena_memdup(arena, body, (size_t)nbody * sizeof *body);
 	stage->guard = builder->guard;
+	builder->next = builder->ctx->closed_builders; /* a model has many stages */
+	builder->ctx->closed_builders = builder;
 	return stage;
 }
 
