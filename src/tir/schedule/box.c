@@ -188,6 +188,15 @@ bound_of(const Scheduling *s, Facts *facts, const Expr *extent)
 	return dim;
 }
 
+const Dim *
+bound_of_loop(const Scheduling *s, const Stmt *loop)
+{
+	Facts *facts = facts_at(s, loop);
+	const Dim *bound = bound_of(s, facts, loop_extent(s, loop));
+	facts_close(facts);
+	return bound;
+}
+
 Box
 find_box(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *tensor)
 {

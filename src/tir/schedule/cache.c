@@ -283,7 +283,7 @@ primitive_rfactor(Scheduling *s)
 	Local l = local_plan(s, facts_at(s, top), &all, tensor);
 	check_covered(&l, &all);
 	l.lane = tidy_dim(s->ctx, expr_sub(s->ctx, expr_var(s->ctx, loop->var), loop->lo));
-	l.lanes = bound_of(s, facts_at(s, loop), loop_extent(s, loop));
+	l.lanes = bound_of_loop(s, loop);
 	if (!l.lanes)
 		refuse_step(s, "there is no bound for how often it runs");
 	vec_push(s->kernel->arena, &l.parts, (Part){PART_LANE, 0, 0});

@@ -75,7 +75,7 @@ primitive_split_tail(Scheduling *s)
 	const Expr *count = tidy_dim(ctx, expr_floordiv(ctx, extent, length));
 	if (!divides(ctx, extent, s->step->number)) {
 		const Expr *lo = tidy_dim(ctx, expr_add(ctx, loop->lo, expr_mul(ctx, count, length)));
-		if (!facts_prove(facts_at(s, loop), expr_le(ctx, loop->lo, loop->hi)))
+		if (!is_certain_at(s, loop, expr_le(ctx, loop->lo, loop->hi)))
 			lo = expr_max(ctx, loop->lo, lo); /* where it does not run, nor does the rest */
 		const Var *var = new_counter(s, 2, lo, loop->hi);
 		Stmt *body = stmt_copy(s->kernel, loop->body, loop->var, expr_var(ctx, var));

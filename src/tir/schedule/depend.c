@@ -135,9 +135,18 @@ enter_facts(Facts *facts, const Stmt *list, const Stmt *inner)
 Facts *
 facts_at(const Scheduling *s, const Stmt *place)
 {
-	Facts *facts = facts_new(s->ctx, s->kernel->arena);
+	Facts *facts = facts_new(s->ctx, expr_ctx_arena(s->ctx));
 	enter_facts(facts, s->kernel->body, place);
 	return facts;
+}
+
+bool
+is_certain_at(const Scheduling *s, const Stmt *place, const Expr *condition)
+{
+	Facts *facts = facts_at(s, place);
+	bool is_certain = facts_prove(facts, condition);
+	facts_close(facts);
+	return is_certain;
 }
 
 static const Expr *

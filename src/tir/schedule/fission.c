@@ -216,8 +216,7 @@ primitive_fission(Scheduling *s)
 	if (loop->bind == BIND_PARALLEL)
 		refuse_step(s, "a @parallel loop is not cut");
 	Stmt *cut = find_cut(s, loop), *second = cut->next;
-	Fission f = {
-		.s = s, .loop = loop, .extent = bound_of(s, facts_at(s, loop), loop_extent(s, loop))};
+	Fission f = {.s = s, .loop = loop, .extent = bound_of_loop(s, loop)};
 	f.position = expr_var(s->ctx, loop->var);
 	if (!expr_is_zero(loop->lo))
 		f.position = expr_sub(s->ctx, f.position, loop->lo);

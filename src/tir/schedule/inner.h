@@ -70,9 +70,11 @@ _Noreturn void refuse_meeting(const Scheduling *s, const Access *a, const Access
 /* Whether the access touches another place in each iteration of these loops around it, outermost
  * first. */
 bool is_injective(const Scheduling *s, int count, const Stmt *const *loops, const Access *access);
-/* What holds where a statement stands: the boxes of the loops and the conditions around it. */
+/* What holds where a statement stands: the boxes of the loops and the conditions around it. Who
+ * asks often closes them: a model's dims are facts, too, and a kernel is scheduled in many steps. */
 bool enter_facts(Facts *facts, const Stmt *list, const Stmt *inner);
 Facts *facts_at(const Scheduling *s, const Stmt *place);
+bool is_certain_at(const Scheduling *s, const Stmt *place, const Expr *condition);
 
 /* ---- boxes (box.c) --------------------------------------------------------------------------- */
 
@@ -87,5 +89,7 @@ typedef struct Box {
 Box find_box(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *tensor);
 /* No less than the extent, without loops' variables; NULL when none is known. */
 const Dim *bound_of(const Scheduling *s, Facts *facts, const Expr *extent);
+/* The same of how often a loop runs. */
+const Dim *bound_of_loop(const Scheduling *s, const Stmt *loop);
 
 #endif

@@ -121,7 +121,7 @@ static bool
 is_bounded(const Scheduling *s, const Stmt *loop)
 {
 	int64_t most;
-	const Dim *bound = bound_of(s, facts_at(s, loop), loop_extent(s, loop));
+	const Dim *bound = bound_of_loop(s, loop);
 	return bound && dim_is_const(bound, &most);
 }
 

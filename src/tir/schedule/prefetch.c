@@ -169,7 +169,7 @@ primitive_prefetch(Scheduling *s)
 	if (loop == grid.inner)
 		refuse_step(s, "there is no iteration before");
 	check_met_by_all(s, &grid, loop);
-	if (!facts_prove(facts_at(s, loop), expr_lt(ctx, loop->lo, loop->hi)))
+	if (!is_certain_at(s, loop, expr_lt(ctx, loop->lo, loop->hi)))
 		refuse_step(s, "it is not certain that loop %s runs", loop->var->name);
 	Stmt *copies = cut_copies(&p);
 	for (Stmt *copy = copies; copy; copy = copy->next)
