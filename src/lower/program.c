@@ -33,7 +33,10 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 	const Expr *address = expr_i64(ctx, 0);
 	for (int d = 0; d < t->rank; d++)
 		address = expr_add(ctx, address, expr_mul(ctx, read->arg[d], stride[d]));
-	return expr_simplify(facts_of_stage(ctx, low->arena, stage), address);
+	Facts *facts = facts_of_stage(ctx, expr_ctx_arena(ctx), stage);
+	address = expr_simplify(facts, address);
+	facts_close(facts);
+	return address;
 }
 
 /* Whether every reader is a matrix product of the vendor's that reads the value as an operand. One
