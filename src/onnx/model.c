@@ -247,10 +247,12 @@ int
 onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *options, const Failure **list)
 {
 	FailureVec obstacles = {0};
-	CheckJob job = {arena, path, options, &obstacles};
+	Arena *scratch = arena_new_in(arena, "looking for obstacles"); /* the model goes again */
+	CheckJob job = {scratch, path, options, &obstacles};
 	Failure failure;
 	if (!try_run(check_model, &job, &failure))
-		vec_push(arena, &obstacles, failure);
-	*list = obstacles.data;
+		vec_push(scratch, &obstacles, failure);
+	*list = arena_memdup(arena, obstacles.data, (size_t)obstacles.count * sizeof **list);
+	arena_reset(scratch);
 	return obstacles.count;
 }
