@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "expr/scalar/ctx.h"
 #include "graph/inner.h"
 #include "graph/meaning.h"
 
@@ -446,7 +447,8 @@ find_output(Run *run, Value *value, const Tensor *tensor)
 	int64_t count = known_count(value, extents);
 	if (count < 0 || value->known)
 		return;
-	const Dim **dims = NEW_N(run->graph->arena, const Dim *, count);
+	Arena *arena = run->graph->arena;
+	const Dim **dims = NEW_N(ctx_scratch(run->ctx), const Dim *, count);
 	bool is_any = count == 0;
 	for (int64_t i = 0; i < count; i++, next_element(index, value->type.rank, extents)) {
 		dims[i] = graph_short_dim(run->graph, run_tensor(run, tensor, index));
@@ -456,8 +458,8 @@ find_output(Run *run, Value *value, const Tensor *tensor)
 	}
 	if (!is_any)
 		return;
-	Known *known = NEW(run->graph->arena, Known);
-	*known = (Known){(int)count, dims};
+	Known *known = NEW(arena, Known);
+	*known = (Known){(int)count, arena_memdup(arena, dims, (size_t)count * sizeof *dims)};
 	value->known = known;
 }
 
@@ -472,7 +474,7 @@ find_outputs(void *arg)
 	const Job *job = arg;
 	const Node *node = job->node;
 	const Program *program = node_meaning(job->graph, node);
-	Value **inputs = NEW_N(job->graph->arena, Value *, node->ninput);
+	Value **inputs = NEW_N(ctx_scratch(job->graph->ctx), Value *, node->ninput);
 	node_meaning_inputs(node, inputs);
 	for (int i = 0; i < node->noutput; i++) {
 		Run run = {job->graph, job->graph->ctx, program, inputs, MAX_STEPS, 0};
@@ -501,7 +503,10 @@ node_find_known(Graph *graph, Node *node)
 		return;
 	Job job = {graph, node};
 	Failure failure;
-	if (!try_run(find_outputs, &job, &failure) && failure.kind != FAIL_INVALID &&
-	    failure.kind != FAIL_UNSUPPORTED)
+	Arena *scratch = ctx_scratch(graph->ctx);
+	ArenaMark mark = arena_mark(scratch);
+	bool is_found = try_run(find_outputs, &job, &failure);
+	arena_release(scratch, mark);
+	if (!is_found && failure.kind != FAIL_INVALID && failure.kind != FAIL_UNSUPPORTED)
 		fail_again(&failure); /* a dim that overflows is merely not known */
 }
