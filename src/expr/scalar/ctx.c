@@ -128,7 +128,8 @@ grow_table(ExprCtx *ctx)
 	if (ctx->slot_count > UINT32_MAX / 4)
 		fail_environment(NULL, "out of memory: more than %u expressions", ctx->count);
 	uint32_t slot_count = ctx->slot_count * 2;
-	InternSlot *slots = NEW_N(ctx->arena, InternSlot, slot_count);
+	Arena *table = arena_new_in(ctx->arena, "expressions");
+	InternSlot *slots = NEW_N(table, InternSlot, slot_count);
 	for (uint32_t i = 0; i < ctx->slot_count; i++) {
 		if (!ctx->slots[i].e)
 			continue;
@@ -137,6 +138,9 @@ grow_table(ExprCtx *ctx)
 			at = (at + 1) & (slot_count - 1);
 		slots[at] = ctx->slots[i];
 	}
+	if (ctx->table)
+		arena_reset(ctx->table);
+	ctx->table = table;
 	ctx->slots = slots;
 	ctx->slot_count = slot_count;
 }

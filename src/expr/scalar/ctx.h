@@ -72,6 +72,7 @@ enum { CTX_SMALL = 64 };
 
 struct ExprCtx {
 	Arena *arena;
+	Arena *table; /* of the slots, when they have grown: goes when they grow again */
 	InternSlot *slots;
 	uint32_t slot_count, count;
 	Map names;   /* one copy of each text */
