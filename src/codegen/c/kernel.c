@@ -146,9 +146,11 @@ void
 emit_kernels(Buf *out, const Target *target, const Dialect *dialect, int count,
              Kernel *const *kernels, int *function)
 {
-	Arena *arena = out->arena;
-	Map known = {.arena = arena}; /* text of a function to its index + 1 */
+	Arena *kept = arena_new_in(out->arena, "kernels' texts");
+	Arena *arena = arena_new_in(out->arena, "a kernel's text");
+	Map known = {.arena = kept}; /* text of a function to its index + 1 */
 	for (int i = 0; i < count; i++) {
+		arena_reset(arena);
 		pass_Flatten(kernels[i], NULL); /* for texts, and passes chosen by hand */
 		pass_PlaceRegisters(kernels[i], NULL);
 		if (!kernels[i]->is_normal)
@@ -166,11 +168,13 @@ emit_kernels(Buf *out, const Target *target, const Dialect *dialect, int count,
 		function[i] = same ? (int)same - 1 : i;
 		if (same)
 			continue;
-		map_set(&known, plain, (void *)(uintptr_t)(i + 1));
+		map_set(&known, arena_strdup(kept, plain), (void *)(uintptr_t)(i + 1));
 		char *name = arena_printf(arena, "k%d_%s", i, kernels[i]->name);
 		for (char *c = name; *c; c++)
 			if (!isalnum((unsigned char)*c))
 				*c = '_';
 		dialect->function(out, i, name, kernels[i], kernel_text(&em, false));
 	}
+	arena_reset(arena);
+	arena_reset(kept);
 }
