@@ -71,7 +71,7 @@ _Noreturn void refuse_meeting(const Scheduling *s, const Access *a, const Access
  * first. */
 bool is_injective(const Scheduling *s, int count, const Stmt *const *loops, const Access *access);
 /* What holds where a statement stands: the boxes of the loops and the conditions around it. Who
- * asks often closes them: a model's dims are facts, too, and a kernel is scheduled in many steps. */
+ * asks often closes them: a model's dims are facts, too, and a kernel has many steps. */
 bool enter_facts(Facts *facts, const Stmt *list, const Stmt *inner);
 Facts *facts_at(const Scheduling *s, const Stmt *place);
 bool is_certain_at(const Scheduling *s, const Stmt *place, const Expr *condition);
