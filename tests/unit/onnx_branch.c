@@ -14,16 +14,6 @@ read_model(const Maker *m)
 	return graph;
 }
 
-/* x: f32[2,3], y: f32[2,3] */
-static Maker
-small(void)
-{
-	Maker m = maker(arena);
-	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
-	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
-	return m;
-}
-
 /* A graph t = op(inputs). */
 static Wire
 new_branch(const char *op, const char *inputs)

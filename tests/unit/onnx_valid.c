@@ -19,16 +19,6 @@ read_model(Bytes bytes, const char *text)
 	return NULL;
 }
 
-/* x: f32[2,3] and y: f32[2,3], with more to come. */
-static Maker
-small(void)
-{
-	Maker m = maker(arena);
-	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
-	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
-	return m;
-}
-
 /* Declared dims of [2,3], [N,N] (with a default of [2,3]), and another type. */
 START_TEST(defaults_fit_their_inputs)
 {
