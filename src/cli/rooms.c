@@ -140,8 +140,8 @@ keep_needed(Rooms *rooms)
 			need(rooms, node->inputs[k]);
 		rooms->nodes.data[--kept] = node;
 	}
-	memmove(rooms->nodes.data, rooms->nodes.data + kept,
-	        (size_t)(rooms->nodes.count - kept) * sizeof *rooms->nodes.data);
+	for (int i = kept; i < rooms->nodes.count; i++)
+		rooms->nodes.data[i - kept] = rooms->nodes.data[i];
 	rooms->nodes.count -= kept;
 }
 
