@@ -182,16 +182,23 @@ wrong "a view with other strides" p "/\"kind\": \"view\"/s/\"strides\": \[[0-9]*
 
 # A host operator that is called with another attribute, and with operands that changed places.
 cat >plan.g <<'TEXT'
-graph plan(%x: f32[4,4], %z: f32[4,4]) -> %h, %s {
+graph plan(%x: f32[4,4], %z: f32[4,4], %i: i64[24]) -> %h, %u, %s {
   %k: bool[4] = {1, 0, 1, 0}
   %h = Compress(%x, %k) {axis=0}  "rows"
+  %u = Unique(%i) {sorted=0}  "first met"
   %s = Sub(%x, %z)
 }
 TEXT
 rm -r kept
 "$tw" compile -q plan.g -o plan.twb --keep kept && "$tw" run -q --prove plan.twb || lose "plan.g"
 plan=$(cd kept && ls plan/*.json)
-wrong "another axis" h 's/"axis", "ints": \[0\]/"axis", "ints": [1]/'
+wrong "sorted" u 's/"sorted", "ints": \[0\]/"sorted", "ints": [1]/'
+# Along another axis the result has another shape, and what reads it would read beyond it.
+sed 's/"axis", "ints": \[0\]/"axis", "ints": [1]/' "kept/$plan" >changed
+"$amend" plan.twb wrong.twb set "$plan" changed || lose "amend"
+"$tw" run wrong.twb >said 2>&1
+[ $? = 3 ] && grep -q "dim 1 of the result 'h' is 2, and 4 was computed for it" said && pass ||
+	lose "another axis: $(cat said)"
 wrong "another operand" h "s/\"args\": \[$(index x), $(index k), /\"args\": [$(index z), $(index k), /"
 
 # A derived program with a wrong index, compiled as if it were right: with the graph of the right one, its

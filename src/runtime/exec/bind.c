@@ -470,6 +470,30 @@ forget_later(Frame *frame, int index)
 			frame->symbols[i] = PLAN_UNBOUND;
 }
 
+/* A step that tells dims of its results by giving them has made all of them as the plan says: what
+ * is read later is measured by the plan's dims. */
+static TwCode
+check_outputs(Frame *frame, int index)
+{
+	const Plan *plan = frame->plan;
+	const PlanStep *step = index > 0 ? &plan->steps[index - 1] : NULL;
+	if (!step || !plan_step_tells(plan, index - 1))
+		return TW_OK;
+	for (int i = step->narg - step->noutput; i < step->narg; i++) {
+		const PlanBuffer *buffer = step->args[i] < 0 ? NULL : &plan->buffers[step->args[i]];
+		for (int d = 0; buffer && d < buffer->rank; d++) {
+			int64_t dim = frame->dims[buffer->dims[d]];
+			int64_t given = frame->slots[step->args[i]].dims[d];
+			if (dim != PLAN_UNBOUND && dim != given)
+				return exec_fail(frame->exec, TW_DATA,
+				                 "dim %d of the result '%.60s' is %lld, and %lld was computed for "
+				                 "it",
+				                 d, buffer->name, (long long)given, (long long)dim);
+		}
+	}
+	return TW_OK;
+}
+
 TwCode
 frame_bind_late(Frame *frame, int index)
 {
@@ -489,10 +513,12 @@ frame_bind_late(Frame *frame, int index)
 			return code;
 	}
 	if (!has_changed)
-		return TW_OK;
+		return check_outputs(frame, index);
 	frame->late_version++;
 	forget_later(frame, index);
 	eval_dims(frame, true);
 	TwCode code = check_assumptions(frame);
+	if (!code)
+		code = check_outputs(frame, index);
 	return code ? code : bind_slots(frame, true);
 }

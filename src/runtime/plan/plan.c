@@ -252,6 +252,15 @@ plan_root(const Plan *plan, int buffer)
 	return buffer;
 }
 
+bool
+plan_step_tells(const Plan *plan, int step)
+{
+	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++)
+		if (plan->symbols[i].source == PS_OUTPUT && plan->symbols[i].step == step + 1)
+			return true;
+	return false;
+}
+
 int
 plan_kernels(const Plan *plan)
 {

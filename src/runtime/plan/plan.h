@@ -224,6 +224,9 @@ plan_host(const Plan *plan)
 	return plan->is_apart ? PLACE_HOST : PLACE_DEVICE;
 }
 
+/* Whether a step tells dims of its results: symbols are read from what it gave (PS_OUTPUT). */
+bool plan_step_tells(const Plan *plan, int step);
+
 /* One more than the largest kernel number, nested plans included. */
 int plan_kernels(const Plan *plan);
 
