@@ -9,6 +9,7 @@
 #ifndef BASE_CALL_H
 #define BASE_CALL_H
 
+#include "base/buf.h"
 #include "base/dtype.h"
 
 /* A named attribute: numbers, or a text. A single number is a list of one. */
@@ -27,6 +28,29 @@ const StepAttr *step_attr(int count, const StepAttr *attrs, const char *name);
 /* Number `index` of a list of integers. */
 int64_t step_attr_int(int count, const StepAttr *attrs, const char *name, int index,
                       int64_t otherwise);
+
+/* What a call does to its result behind the sum. In a plan they are one attribute, "post", which
+ * only the two functions below spell: "sum(3);relu", "clip(0,6)". The argument of those that have
+ * one stands in parentheses, counted among the step's. */
+typedef enum PostKind {
+#define POST_KIND(name, numbers, has_argument) POST_##name,
+#include "base/post.def"
+#undef POST_KIND
+	POST_KINDS
+} PostKind;
+
+enum { POST_MAX = 8, POST_NUMBERS = 2 };
+
+typedef struct StepPost {
+	PostKind kind;
+	double numbers[POST_NUMBERS];
+	int arg; /* of those that have one */
+} StepPost;
+
+bool post_has_argument(PostKind kind);
+void posts_write(Buf *buf, int count, const StepPost *posts);
+/* Gives their number; -1, with a sentence, where the text is none of theirs. */
+int posts_read(const char *text, StepPost posts[POST_MAX], char *error, size_t error_size);
 
 /* An argument at concrete dims; type DT_NONE: absent. */
 typedef struct VendorArg {

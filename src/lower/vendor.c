@@ -21,7 +21,7 @@ enum {
 typedef struct Variant {
 	const char *algorithm; /* NULL: the row has none */
 	bool by_rows;          /* also cut along rows */
-	const char *residual;  /* "add" or "sum" */
+	bool is_sum;           /* the residual is added to what the result's storage holds */
 } Variant;
 
 typedef struct VendorStep {
@@ -34,7 +34,8 @@ typedef struct VendorStep {
 	MBuffer *args[MAX_ARGS];   /* NULL: absent */
 	MBuffer *stored[MAX_ARGS]; /* the same with the dims of its tensor */
 	const Tensor *tensors[MAX_ARGS];
-	int post_arg[POST_MAX]; /* argument of each post-op's operand */
+	StepPost posts[POST_MAX]; /* the match's, with their arguments */
+	int residual;             /* of them the addition that may be a sum; -1: none */
 	VEC(StepAttr) attrs;
 	const char *slower; /* an implementation that was passed over */
 	PassChoice choice;  /* where several variants were asked for */
@@ -146,34 +147,6 @@ post_arg(VendorStep *v, const Tensor *tensor)
 	return operand_arg(v, &operand, NULL);
 }
 
-/* False when one of them cannot be seen as the row needs it. */
-static bool
-gather_args(VendorStep *v, MBuffer *output)
-{
-	const VendorMatch *m = v->match;
-	const VendorOperand *weights = &m->operands[1]; /* pools and reorders have none */
-	bool fits = add_arg(v, m->operands[0].tensor, operand_arg(v, &m->operands[0], NULL));
-	if (weights->tensor) {
-		fits &= add_arg(v, weights->tensor, operand_arg(v, weights, NULL));
-		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
-	}
-	for (int i = 0; i < m->npost; i++) {
-		v->post_arg[i] = v->narg;
-		if (m->post[i].operand)
-			fits &= add_arg(v, m->post[i].operand->tensor, post_arg(v, m->post[i].operand->tensor));
-	}
-	return add_arg(v, m->result.tensor, operand_arg(v, &m->result, output)) && fits;
-}
-
-/* ---- attributes ---- */
-
-static void
-add_text(VendorStep *v, const char *name, const char *text)
-{
-	StepAttr attr = {.name = name, .kind = SA_STRING, .count = 1, .string = text};
-	vec_push(v->low->arena, &v->attrs, attr);
-}
-
 static bool
 is_whole(const VendorStep *v, const Tensor *operand)
 {
@@ -190,28 +163,48 @@ static int
 find_residual(const VendorStep *v)
 {
 	for (int i = 0; i < v->match->npost; i++)
-		if (v->match->post[i].operand && strcmp(v->match->post[i].text, "sum(%K)") == 0 &&
-		    is_whole(v, v->match->post[i].operand->tensor))
+		if (v->posts[i].kind == POST_add && is_whole(v, v->match->post[i].operand->tensor))
 			return i;
 	return -1;
+}
+
+/* False when one of them cannot be seen as the row needs it. */
+static bool
+gather_args(VendorStep *v, MBuffer *output)
+{
+	const VendorMatch *m = v->match;
+	const VendorOperand *weights = &m->operands[1]; /* pools and reorders have none */
+	bool fits = add_arg(v, m->operands[0].tensor, operand_arg(v, &m->operands[0], NULL));
+	if (weights->tensor) {
+		fits &= add_arg(v, weights->tensor, operand_arg(v, weights, NULL));
+		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
+	}
+	for (int i = 0; i < m->npost; i++) {
+		v->posts[i] = m->post[i].post;
+		v->posts[i].arg = v->narg;
+		if (m->post[i].operand)
+			fits &= add_arg(v, m->post[i].operand->tensor, post_arg(v, m->post[i].operand->tensor));
+	}
+	v->residual = find_residual(v);
+	return add_arg(v, m->result.tensor, operand_arg(v, &m->result, output)) && fits;
+}
+
+/* ---- attributes ---- */
+
+static void
+add_text(VendorStep *v, const char *name, const char *text)
+{
+	StepAttr attr = {.name = name, .kind = SA_STRING, .count = 1, .string = text};
+	vec_push(v->low->arena, &v->attrs, attr);
 }
 
 static const char *
 post_text(VendorStep *v, const Variant *variant)
 {
 	Buf buf = {.arena = v->low->arena};
-	int residual = find_residual(v);
-	for (int i = 0; i < v->match->npost; i++) {
-		const PostOp *post = &v->match->post[i];
-		const char *text = post->text, *k = strstr(text, "%K");
-		buf_printf(&buf, "%s", i ? ";" : "");
-		if (!k)
-			buf_puts(&buf, text);
-		else if (strcmp(text, "sum(%K)") == 0)
-			buf_printf(&buf, "%s(%d)", i == residual ? variant->residual : "add", v->post_arg[i]);
-		else
-			buf_printf(&buf, "%.*s%d%s", (int)(k - text), text, v->post_arg[i], k + 2);
-	}
+	if (v->residual >= 0)
+		v->posts[v->residual].kind = variant->is_sum ? POST_sum : POST_add;
+	posts_write(&buf, v->match->npost, v->posts);
 	return buf_text(&buf);
 }
 
@@ -309,8 +302,8 @@ list_variants(const VendorStep *v, Variant variants[MAX_VARIANTS])
 	int count = 0, choices = is_measured && m->nchoice ? m->nchoice : 1;
 	for (int by_rows = 0; by_rows <= (is_measured && m->row->has_rows); by_rows++)
 		for (int c = 0; c < choices; c++)
-			for (int r = find_residual(v) >= 0 ? 1 : 0; r >= 0; r--)
-				variants[count++] = (Variant){m->choices[c], by_rows, r ? "sum" : "add"};
+			for (int r = v->residual >= 0; r >= 0; r--)
+				variants[count++] = (Variant){m->choices[c], by_rows, r};
 	return count;
 }
 
@@ -324,7 +317,8 @@ algorithm_text(Arena *arena, const Variant *variant)
 static const char *
 variant_text(Arena *arena, const Variant *variant)
 {
-	return arena_printf(arena, "%s %s", algorithm_text(arena, variant), variant->residual);
+	return arena_printf(arena, "%s %s", algorithm_text(arena, variant),
+	                    variant->is_sum ? "sum" : "add");
 }
 
 static bool

@@ -110,7 +110,7 @@ is_program_input(const Program *p, const Tensor *tensor)
 static void
 take_bias(VendorMatch *m, int channel)
 {
-	if (m->npost == 0 || !m->post[0].operand || strcmp(m->post[0].text, "sum(%K)") != 0 ||
+	if (m->npost == 0 || !m->post[0].operand || m->post[0].post.kind != POST_add ||
 	    !is_vector_over(m->program, m->post[0].operand, channel))
 		return;
 	m->bias = m->post[0].operand->tensor;
@@ -149,7 +149,8 @@ match_posts(Arena *arena, VendorMatch *m, int channel)
 {
 	const Expr *main;
 	const Expr *body = match_epilogue_of(arena, m->program, &main);
-	m->npost = body ? vendor_epilogue(m->program->ctx, arena, body, main, m->post) : -1;
+	m->npost =
+		body ? vendor_epilogue(m->program->ctx, arena, m->row->library, body, main, m->post) : -1;
 	if (m->npost < 0)
 		return false;
 	take_bias(m, channel);

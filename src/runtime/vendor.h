@@ -24,18 +24,12 @@
  *     transpose_a, transpose_b
  *                 ints: 1: the last two dims of that argument are swapped, default 0
  * row "pool"    args: src, dst
- *     kind        string: "max", "avg" (padding not counted), "avg_padded" (counted)
+ *     kind        string: "max" or "avg_padded": the mean, padding counted
  *     kernel      ints: one per spatial dim; strides, dilations, pads_lo as above
  * row "reorder" args: src, dst: the same tensor in another layout
  *
  * All rows:
- *     post        string: post-ops in order, separated by ';' (conv and matmul):
- *                   sum(K)            += argument K, whose storage dst may be (else it is copied)
- *                   add(K) mul(K) sub(K) max(K) min(K)
- *                                     with argument K, broadcasting over dims of extent 1
- *                   relu leaky_relu(a) elu(a) tanh sigmoid gelu_erf gelu_tanh swish(a) hardswish
- *                   hardsigmoid(a,b) clip(lo,hi) exp abs sqrt square linear(a,b) round mish
- *                 K counts the step's args from 0
+ *     post        string: post-ops in order (conv and matmul): base/post.def
  *     pieces      ints: 1 number: most pieces that one run is cut into; default: by shape. Cutting
  *                 never depends on the number of threads
  *     impl        string: the implementation seen when compiling: for logs only

@@ -2,7 +2,7 @@
  * first.
  *
  *     max(R + B[f], 0.0)      max(x, 0.0) with x = R + B[f]      -> relu
- *                             x + z with x = R, z = B[f]         -> sum(z)
+ *                             x + z with x = R, z = B[f]         -> add of z
  *
  * A pattern is matched by one walk of both scalars. x binds to the part that holds the main result;
  * it occurs several times in some rows and must then be the same node, which interning makes a
@@ -11,12 +11,13 @@
 #include "target/vendor.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "expr/index/text.h"
 
 #define CALL(...) {__VA_ARGS__},
-#define POST(text, pattern)
+#define POST(library, kind, numbers, pattern)
 static const VendorRow calls[] = {
 #include "target/vendor.def"
 };
@@ -24,11 +25,13 @@ static const VendorRow calls[] = {
 #undef POST
 
 typedef struct PostRow {
-	const char *text, *pattern;
+	const char *library;
+	PostKind kind;
+	const char *numbers, *pattern;
 } PostRow;
 
 #define CALL(...)
-#define POST(text, pattern) {text, pattern},
+#define POST(library, kind, numbers, pattern) {library, POST_##kind, numbers, pattern},
 static const PostRow rows[] = {
 #include "target/vendor.def"
 };
@@ -144,20 +147,16 @@ in_order(const Matcher *m)
 	return !m->bound_a || !m->bound_b || expr_const_f64(m->bound_a) <= expr_const_f64(m->bound_b);
 }
 
-static const char *
-fill_in(Arena *arena, const char *text, const Matcher *m)
+/* The numbers of a row: "a, 0". */
+static void
+fill_in(const Matcher *m, const char *text, double numbers[POST_NUMBERS])
 {
-	Buf buf = {.arena = arena};
-	for (const char *c = text; *c; c++) {
-		bool is_a = c[0] == '%' && c[1] == 'a', is_b = c[0] == '%' && c[1] == 'b';
-		if (!is_a && !is_b) {
-			buf_putc(&buf, *c);
-			continue;
-		}
-		buf_double(&buf, expr_const_f64(is_a ? m->bound_a : m->bound_b));
-		c++;
+	for (int i = 0; *text && i < POST_NUMBERS; i++) {
+		const Expr *bound = *text == 'a' ? m->bound_a : *text == 'b' ? m->bound_b : NULL;
+		numbers[i] = bound ? expr_const_f64(bound) : strtod(text, NULL);
+		text += strcspn(text, ",");
+		text += strspn(text, ", ");
 	}
-	return buf_text(&buf);
 }
 
 static const Expr *
@@ -169,7 +168,7 @@ parse_pattern(ExprCtx *ctx, Arena *arena, const char *text, const Map *names)
 }
 
 int
-vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
+vendor_epilogue(ExprCtx *ctx, Arena *arena, const char *library, const Expr *body, const Expr *main,
                 PostOp post[POST_MAX])
 {
 	Matcher blank = {.ctx = ctx, .main = main};
@@ -187,12 +186,15 @@ vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
 		Matcher m = blank;
 		for (; r < countof(rows); r++) {
 			m = blank;
+			if (strcmp(rows[r].library, library) != 0)
+				continue;
 			if (match(&m, parse_pattern(ctx, arena, rows[r].pattern, &names), body) && in_order(&m))
 				break;
 		}
 		if (r == countof(rows) || count == POST_MAX)
 			return -1;
-		found[count++] = (PostOp){fill_in(arena, rows[r].text, &m), m.bound_z};
+		found[count] = (PostOp){.post = {.kind = rows[r].kind}, .operand = m.bound_z};
+		fill_in(&m, rows[r].numbers, found[count++].post.numbers);
 		body = m.bound_x;
 	}
 	for (int i = 0; i < count; i++)

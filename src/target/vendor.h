@@ -4,7 +4,7 @@
 
 #include "target/target.h"
 
-enum { POST_MAX = 8, VENDOR_OPERANDS = 2 };
+enum { VENDOR_OPERANDS = 2 };
 
 /* How the tensors of a call may lie. */
 enum {
@@ -32,13 +32,13 @@ const VendorRow *vendor_find(const char *name); /* the first of this name */
 
 /* One post-op of an epilogue, in order of application. */
 typedef struct PostOp {
-	const char *text;    /* with numbers filled in; %K still stands for the operand */
-	const Expr *operand; /* the read that is z, or NULL */
+	StepPost post;       /* without its argument, */
+	const Expr *operand; /* which is this read, or NULL */
 } PostOp;
 
 /* Take an epilogue apart: `body` is a scalar over the read `main` (the main stage's result) and
- * other reads. Gives the post-ops from the innermost outwards; -1 when one has no row. */
-int vendor_epilogue(ExprCtx *ctx, Arena *arena, const Expr *body, const Expr *main,
-                    PostOp post[POST_MAX]);
+ * other reads. Gives the library's post-ops from the innermost outwards; -1 when one has no row. */
+int vendor_epilogue(ExprCtx *ctx, Arena *arena, const char *library, const Expr *body,
+                    const Expr *main, PostOp post[POST_MAX]);
 
 #endif

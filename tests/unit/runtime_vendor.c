@@ -123,7 +123,7 @@ post_value(const char *post, float value, float other)
 		value = value > 0 ? value : 0;
 	if (strstr(post, "clip(0,6)"))
 		value = value < 0 ? 0 : value > 6 ? 6 : value;
-	if (strstr(post, "tanh;linear(0.5)"))
+	if (strstr(post, "tanh;linear(0.5,0)"))
 		value = 0.5f * tanhf(value);
 	return value;
 }
@@ -318,7 +318,7 @@ START_TEST(matmul)
 		{4, 4, {2, 3, 17, 24}, {2, 3, 24, 33}, false, false, false, "", 6, {0}, false},
 		{4, 4, {2, 3, 17, 24}, {2, 3, 33, 24}, true, false, false, "", 0, {0}, false},
 		{2, 3, {17, 24}, {4, 24, 33}, false, false, false, "", 2, {0}, false},
-		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5)", 0, {0}, false},
+		{2, 2, {17, 24}, {24, 33}, false, false, false, "tanh;linear(0.5,0)", 0, {0}, false},
 		/* a dim of 1 has any stride, also one that makes no sense as a leading dimension */
 		{3, 2, {2, 3, 1}, {1, 4}, false, true, false, "", 0, {3, 1, 3}, false},
 		{2, 2, {1, 24}, {24, 33}, false, false, false, "", 0, {1, 1}, false},
@@ -451,10 +451,14 @@ START_TEST(refusals)
 	                          {DT_F32, 1, &m, NULL, NULL, NULL, false},
 	                          {DT_F32, 4, dims, NULL, NULL, NULL, false}};
 	static const char *const POSTS[] = {
-		"sum(9)",    "nonsense",
-		"relu(",     "add(0,1)",
-		"sum(1)",    "sum(0);sum(0)",
-		"add(1e30)", "linear(2);tanh;linear(0.5)", /* computed with 2 both times by oneDNN 2.6 */
+		"sum(9)",
+		"nonsense",
+		"relu(",
+		"add(0,1)",
+		"sum(1)",
+		"sum(0);sum(0)",
+		"add(1e30)",
+		"linear(2,0);tanh;linear(0.5,0)", /* computed with 2 both times by oneDNN 2.6 */
 	};
 	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
 		const StepAttr attrs[] = {{"post", SA_STRING, 0, NULL, NULL, POSTS[i]}};

@@ -39,7 +39,6 @@ enum {
 	DNNL_AUTO = 3,
 	DNNL_POOL_MAX = 0x1ff,
 	DNNL_POOL_AVG_PADDED = 0x2ff,
-	DNNL_POOL_AVG = 0x3ff,
 	DNNL_BINARY_ADD = 0x1fff0, /* mul, max, min, div, sub follow */
 };
 

@@ -23,7 +23,7 @@
 #include "runtime/vendor.h"
 
 enum { AXIS_IMAGE = 0, AXIS_CHANNEL = 1, AXIS_HEIGHT = 2 }; /* of rows.c */
-enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1, CALL_POSTS = 8 };
+enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1 };
 
 typedef struct Packed Packed;
 
@@ -69,7 +69,7 @@ typedef struct CallRegion {
 } CallRegion;
 
 typedef struct CallPost {
-	int kind; /* POST_… of post.c */
+	PostKind kind;
 	int algorithm;
 	float alpha, beta;
 	int operand; /* binary and sum: index into operands */
@@ -90,7 +90,7 @@ struct CallPlan {
 	int noperand, dst; /* dst: index into operands */
 	CallOperand operands[CALL_OPERANDS];
 	int npost;
-	CallPost posts[CALL_POSTS];
+	CallPost posts[POST_MAX];
 	int64_t extent[CALL_AXES], quantum[CALL_AXES]; /* cuts are at multiples of quantum */
 	int64_t chunk[CALL_AXES];
 	double work; /* operations, for cutting */

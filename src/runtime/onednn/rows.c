@@ -397,9 +397,7 @@ plan_pool(CallPlan *plan)
 	if (src.dims[1] != dst.dims[1])
 		return call_refuse(plan, "source and result have different channels");
 	plan->describe = describe_pool;
-	plan->algorithm = strcmp(kind, "max") == 0   ? DNNL_POOL_MAX
-	                  : strcmp(kind, "avg") == 0 ? DNNL_POOL_AVG
-	                                             : DNNL_POOL_AVG_PADDED;
+	plan->algorithm = strcmp(kind, "max") == 0 ? DNNL_POOL_MAX : DNNL_POOL_AVG_PADDED;
 	plan->work = 8; /* a load costs several multiply-adds */
 	for (int i = 0; i < dst.rank; i++)
 		plan->work *= (double)dst.dims[i] * (i < 2 ? 1 : (double)plan->window.kernel[i - 2]);
