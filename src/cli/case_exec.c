@@ -83,8 +83,7 @@ case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const D
 	exec->arena = arena;
 	char error[512];
 	const Backend *backend = backend_find(device->name);
-	int nkernel = code ? code->code->count : 0;
-	if (!plan_verify(plan, nkernel, (size_t)weights->size, error, sizeof error))
+	if (!plan_verify(plan, (size_t)weights->size, error, sizeof error))
 		fail_as(FAIL_BUG, NULL, "%s", error);
 	exec->model = (ExecModel){
 		.plan = plan,

@@ -6,11 +6,36 @@
 #include "base/file.h"
 #include "runtime/json.h"
 
+enum { CHOICES_FORMAT = 2 };
+
+void
+choices_begin(Buf *buf)
+{
+	if (buf->size == 0)
+		json_put(buf, "{'choices': %d}\n", CHOICES_FORMAT);
+}
+
+/* The first line of what is not empty. Choices of another format would be asked by other names. */
+static void
+check_format(const Loc *loc, const char *text)
+{
+	Json *json = json_read(text, strcspn(text, "\n"));
+	const Json *format = json_member(json, "choices");
+	double seen = json_is(format, JSON_NUMBER) ? format->number : 1;
+	json_free(json);
+	if (*text && seen != CHOICES_FORMAT)
+		fail(loc,
+		     "these choices have format %g and this version reads %d: compile without --choices, "
+		     "with --keep, and take the choices.jsonl that it writes",
+		     seen, CHOICES_FORMAT);
+}
+
 void
 choices_parse(Arena *arena, const char *path, const char *text, const char *member, Map *values)
 {
-	Loc loc = {.file = path};
-	for (loc.line = 1; *text; loc.line++) {
+	Loc loc = {.file = path, .line = 1};
+	check_format(&loc, text);
+	for (text += strcspn(text, "\n"); *text; loc.line++) {
 		size_t length = strcspn(text, "\n");
 		Json *json = json_read(text, length);
 		const Json *key = json_member(json, "key");
@@ -58,6 +83,7 @@ choices_write(Buf *buf, const Options *options, const PassContext *context)
 		choices_read(buf->arena, options->choices, "candidates", &measured);
 	for (int i = 0; i < context->choices.count; i++) {
 		const PassChoice *choice = &context->choices.data[i];
+		choices_begin(buf);
 		const char *before = map_find(&measured, choice->key);
 		json_put(buf, "{'key': %s, 'chosen': %s, 'candidates': %s}\n", choice->key, choice->chosen,
 		         before ? before : choice->candidates);

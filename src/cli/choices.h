@@ -1,5 +1,5 @@
-/* choices.jsonl: what was chosen by measuring, a line of {"key": …, "chosen": …, "candidates": …}
- * for each, so that --choices compiles the same again. */
+/* choices.jsonl: what was chosen by measuring, so that --choices compiles the same again. Behind its
+ * format, {"choices": 2}, a line of {"key": …, "chosen": …, "candidates": …} for each. */
 #ifndef CLI_CHOICES_H
 #define CLI_CHOICES_H
 
@@ -11,6 +11,9 @@
 void choices_read(Arena *arena, const char *path, const char *member, Map *values);
 void choices_parse(Arena *arena, const char *path, const char *text, const char *member,
                    Map *values);
+
+/* The format, where nothing is written yet. */
+void choices_begin(Buf *buf);
 
 /* Append what a compilation chose. One that was replayed keeps what was measured when it was
  * made. */

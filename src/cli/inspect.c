@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "cli/case_exec.h"
 #include "cli/model.h"
 #include "cli/parts.h"
@@ -117,7 +116,7 @@ report_targets(Report *report, Arena *arena, const Bundle *bundle)
 			if (counts[k])
 				buf_printf(&buf, "%s%d %s", buf.size ? ", " : "", counts[k],
 				           step_kind((PlanStepKind)k));
-		table_row(table, "%s|%s|%s|%s", target->device, cpu_supports(target->march) ? "runs" : "",
+		table_row(table, "%s|%s|%s|%s", target->device, bundle_target_runs(target) ? "runs" : "",
 		          *target->vendor ? target->vendor : "none", buf_text(&buf));
 		if (i == 0)
 			report_steps(report, arena, plan, NULL);

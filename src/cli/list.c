@@ -136,7 +136,7 @@ list_devices(const Options *options, Report *report)
 		report_table(report, "devices", "name:device|here|>gflops:GFLOP/s|>bandwidth:GB/s|doc:");
 	for (int i = 0; i < device_count(); i++) {
 		const Device *device = device_at(i);
-		bool runs = device->march && device_runs_here(device);
+		bool runs = device_runs_here(device);
 		table_row(table, "%s|%s|%.0f|%.1f|%s", device->name,
 		          device == native ? "native"
 		          : runs           ? "runs"

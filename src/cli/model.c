@@ -10,6 +10,7 @@
 #include "cli/npy.h"
 #include "cli/oracle.h"
 #include "cli/sizes.h"
+#include "codegen/common/codegen.h"
 #include "onnx/onnx.h"
 
 /* ---- files ---- */
@@ -215,7 +216,7 @@ const Device *
 device_of(const char *name)
 {
 	const Device *device = known_device(name);
-	if (!device->march)
+	if (!artefact_of(device))
 		fail_unsupported(NULL,
 		                 "--target: no code is made for %s, only for CPUs, as cpu:native "
 		                 "(tilewright list devices shows all)",

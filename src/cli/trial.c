@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "cli/choices.h"
 #include "cli/compile.h"
 #include "cli/session.h"
 #include "graph/infer.h"
@@ -280,6 +281,7 @@ write_choices(Arena *arena, const char *folder, const Map *choices)
 {
 	Buf buf = {.arena = arena};
 	const char *path = arena_printf(arena, "%s/choices.jsonl", folder);
+	choices_begin(&buf);
 	for (int i = 0; i < choices->count; i++)
 		json_put(&buf, "{'key': %s, 'chosen': %s, 'candidates': ''}\n", choices->entries[i].name,
 		         (const char *)choices->entries[i].value);

@@ -1,4 +1,4 @@
-/* The kernel ABI, version 1. This text is part of every emitted kernel file and of the runtime.
+/* The kernel ABI, version 2. This text is part of every emitted kernel file and of the runtime.
  *
  *     void k(const TwArgs *args, int64_t begin, int64_t end);
  *
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define TW_KERNEL_ABI 1u
+#define TW_KERNEL_ABI 2u
 
 /* What a failed check found; the first one of a run stays (status->code is set last). */
 enum {
@@ -25,12 +25,11 @@ typedef struct TwStatus {
 } TwStatus;
 
 typedef struct TwArgs {
-	uint32_t size;                 /* sizeof(TwArgs) of the caller */
-	uint32_t abi;                  /* TW_KERNEL_ABI */
-	void *const *buffers;          /* in the order of the kernel's arguments */
-	const int64_t *const *strides; /* per buffer: elements per dim; NULL entry: dense */
-	const int64_t *symbols;        /* values, in the order of the kernel's symbols */
-	void *scratch;                 /* this worker's, 64-byte aligned */
+	uint32_t size;          /* sizeof(TwArgs) of the caller */
+	uint32_t abi;           /* TW_KERNEL_ABI */
+	void *const *buffers;   /* in the order of the kernel's arguments */
+	const int64_t *symbols; /* values, in the order of the kernel's symbols */
+	void *scratch;          /* this worker's, 64-byte aligned */
 	TwStatus *status;
 	int32_t step; /* number reported in status */
 } TwArgs;

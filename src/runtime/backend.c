@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* The one that tests use stands last: no bundle runs there that runs elsewhere. */
 static const Backend *const BACKENDS[] = {&backend_cpu, &backend_test};
 
 const Backend *
@@ -15,4 +16,13 @@ backend_find(const char *device)
 			return BACKENDS[i];
 	}
 	return NULL;
+}
+
+int
+backend_rank(const Backend *backend)
+{
+	int rank = 0;
+	while (BACKENDS[rank] != backend)
+		rank++;
+	return rank;
 }

@@ -19,8 +19,8 @@
  *     reserve  scratch of each worker    one cuMemAlloc as the vendor library's workspace
  *     copy     copy_strided()            cuMemcpyAsync; a kernel where strides are given
  *     launch   pieces on the pool        cuLaunchKernel(grid, block, shared): parameters are the
- *                                        addresses, strides and symbols as they are then, and a
- *                                        TwStatus of the stream's in device memory
+ *                                        addresses and symbols as they are then, and a TwStatus
+ *                                        of the stream's in device memory
  *     call     pieces on the pool        cublasLtMatmul, cudnnBackendExecute on the stream
  *     fork     launches and calls wait   cuEventRecord; the next go to streams in turn
  *     join     all their pieces at once  cuStreamWaitEvent for each of these streams
@@ -82,8 +82,6 @@ typedef struct BackendLaunch {
 	int64_t shared;
 	int nbuffer, nsymbol;
 	void *const *buffers;
-	const int *ranks;              /* of the buffers */
-	const int64_t *const *strides; /* per buffer, NULL: dense */
 	const int64_t *symbols;
 } BackendLaunch;
 
@@ -98,12 +96,21 @@ typedef struct BackendCall {
 	void *const *buffers; /* in the order of the step's arguments; NULL: absent */
 } BackendCall;
 
+/* How well this machine runs code that needs something. */
+typedef struct BackendFit {
+	int value;         /* of two that it runs the larger uses more of it; below 0 it does not, and
+	                      lacks less the larger the value */
+	const char *needs; /* what the code needs, for people: "AVX2 and FMA" */
+	const char *have;  /* what there is, as it stands behind ':' in the name of a target */
+} BackendFit;
+
 /* Functions that give a bool give false with a report. */
 typedef struct Backend {
 	const char *name; /* what stands before ':' in the target's name */
 
 	/* ---- of a bundle; any thread ---- */
 
+	BackendFit (*fit)(const char *needs); /* of code that needs this (ManifestTarget) */
 	/* Kernels from a part of the bundle, `name` for sentences. */
 	TwCode (*load)(Bytes image, const char *name, BackendCode **code, char *error,
 	               size_t error_size);
@@ -146,7 +153,9 @@ typedef struct Backend {
 /* The CPU, and the CPU behind memory of its own, for tests. */
 extern const Backend backend_cpu, backend_test;
 
-/* The backend of a target's device ("cpu:x86-64-v3"); NULL: this library has none. */
+/* The backend of a target's device ("cpu:x86-64-v3"); NULL: this library has none. The better one
+ * of two kinds is the one with the smaller rank. */
 const Backend *backend_find(const char *device);
+int backend_rank(const Backend *backend);
 
 #endif

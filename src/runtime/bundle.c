@@ -117,7 +117,7 @@ bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, siz
 	    !check_signature(*plan, (*plan)->outputs, (*plan)->noutput, manifest->outputs,
 	                     manifest->noutput))
 		refuse_with(error, error_size, "the bundle's plan has another signature than its manifest");
-	else if (plan_verify(*plan, plan_kernels(*plan), bundle->weights.size, error, error_size))
+	else if (plan_verify(*plan, bundle->weights.size, error, error_size))
 		return true;
 	plan_free(*plan);
 	*plan = NULL;

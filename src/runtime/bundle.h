@@ -4,17 +4,18 @@
  *
  *     manifest.json        first; what this header describes
  *     plan/NAME.json       one per target (plan.h); NAME is the device with ':' as '-'
- *     kernels/NAME.so      one per target: a shared object that exports tw_kernels_v1 and imports
- *                          nothing; absent when the plan has no kernel
+ *     kernels/NAME.so      one per target, with the suffix of what its backend loads; for CPUs a
+ *                          shared object that exports tw_kernels_v1 and imports nothing; absent
+ *                          when the plan has no kernel
  *     weights.bin          once; tensors at multiples of 64; absent when there are none
  *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
  *                          cache that vendor_export() made and vendor_use_weights() reads
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
  *                          graph/NAME.txt, selftest.json): hashed, otherwise not looked at
  *
- * manifest.json (members in this order; unknown members are ignored, so 1.x may add some):
+ * manifest.json (members in this order; unknown members are ignored, so 2.x may add some):
  *
- *     {"format": [1, 3],
+ *     {"format": [2, 0],
  *      "producer": "tilewright 0.1.0",
  *      "model": {"name": "resnet18.onnx", "sha256": "<64 hex digits>"},
  *      "pipeline": "O3",
@@ -22,7 +23,7 @@
  *        "symbols": [{"name": "N", "lo": 0, "hi": 2147483647}],
  *        "inputs":  [{"name": "x", "type": "f32", "dims": ["N", "3", "224", "224"]}],
  *        "outputs": [{"name": "y", "type": "f32", "dims": ["N", "1000"]}]},
- *      "targets": [{"device": "cpu:x86-64-v3", "march": "x86-64-v3", "plan":
+ *      "targets": [{"device": "cpu:x86-64-v3", "needs": "x86-64-v3", "plan":
  *                   "plan/cpu-x86-64-v3.json", "kernels": "kernels/cpu-x86-64-v3.so",
  *                   "vendor": "", "packed": ""}],
  *      "weights": "weights.bin",
@@ -45,7 +46,7 @@
 #include "base/zip.h"
 #include "runtime/plan/plan.h"
 
-enum { BUNDLE_MAJOR = 1, BUNDLE_MINOR = 3, BUNDLE_HASH_SIZE = 33 };
+enum { BUNDLE_MAJOR = 2, BUNDLE_MINOR = 0, BUNDLE_HASH_SIZE = 33 };
 
 /* Where the optimised graphs lie, one per target, named as the plans are. */
 #define GRAPH_FOLDER "graph/"
@@ -64,11 +65,11 @@ typedef struct ManifestSymbol {
 
 typedef struct ManifestTarget {
 	const char *device;  /* "cpu:x86-64-v3" */
-	const char *march;   /* what the machine must have: a row of cpu.def, "x86-64-v3" */
+	const char *needs;   /* what a machine must have, as the device's backend reads it */
 	const char *plan;    /* entry */
 	const char *kernels; /* entry or "" */
 	const char *vendor;  /* libraries the plan uses, separated by blanks: "onednn" or "" */
-	const char *packed;  /* entry of weights packed for the library, "" or NULL: none (1.1) */
+	const char *packed;  /* entry of weights packed for the library, "" or NULL: none */
 } ManifestTarget;
 
 typedef struct ManifestPart {
@@ -125,6 +126,8 @@ void bundle_close(Bundle *bundle);
 /* The best target of the bundle that this machine runs, or -1 with a sentence saying what is
  * missing and what to type. `device` NULL: choose; otherwise this one or none. */
 int bundle_find_target(const Bundle *bundle, const char *device, char *error, size_t error_size);
+
+bool bundle_target_runs(const ManifestTarget *target); /* on this machine */
 
 /* The plan of a target: read, checked by plan_verify() against kernels and weights. */
 bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error,

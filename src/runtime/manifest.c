@@ -53,7 +53,7 @@ manifest_write(Buf *json, const Manifest *m)
 	for (int i = 0; i < m->ntarget; i++) {
 		const ManifestTarget *target = &m->targets[i];
 		buf_puts(json, i ? ",\n  " : "\n  ");
-		json_put(json, "{'device': %s, 'march': %s, 'plan': %s", target->device, target->march,
+		json_put(json, "{'device': %s, 'needs': %s, 'plan': %s", target->device, target->needs,
 		         target->plan);
 		json_put(json, ", 'kernels': %s, 'vendor': %s, 'packed': %s}", target->kernels,
 		         target->vendor, target->packed);
@@ -139,7 +139,7 @@ read_targets(JsonReader *r, const Json *json, Manifest *manifest)
 	ManifestTarget *targets = json_alloc(r, (size_t)manifest->ntarget, sizeof *targets);
 	for (int i = 0; item && !r->failed; item = item->next)
 		targets[i++] = (ManifestTarget){
-			json_text(r, item, "device"),        json_text(r, item, "march"),
+			json_text(r, item, "device"),        json_text(r, item, "needs"),
 			json_text(r, item, "plan"),          json_text_or(r, item, "kernels", ""),
 			json_text_or(r, item, "vendor", ""), json_text_or(r, item, "packed", ""),
 		};
@@ -174,11 +174,12 @@ read_format(JsonReader *r, const Json *json, Manifest *manifest)
 	manifest->minor = format[1];
 	if (manifest->major == BUNDLE_MAJOR)
 		return true;
+	const char *producer = json_text_or(r, json, "producer", "");
 	r->failed = true;
 	snprintf(r->error, r->error_size,
 	         "the bundle has format %d.%d and this library reads %d.x: compile the model again, or "
 	         "use the library that `%.60s` came with",
-	         manifest->major, manifest->minor, BUNDLE_MAJOR, json_text_or(r, json, "producer", ""));
+	         manifest->major, manifest->minor, BUNDLE_MAJOR, producer);
 	return false;
 }
 

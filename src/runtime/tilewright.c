@@ -160,11 +160,8 @@ load_code(TwBundle *b, TwError *error)
 {
 	char text[900];
 	const ManifestTarget *target = &b->bundle.manifest->targets[b->target];
-	const Backend *backend = backend_find(target->device);
+	const Backend *backend = backend_find(target->device); /* bundle_find_target(): there is one */
 	Bytes image;
-	if (!backend)
-		return handle_fail(error, TW_UNSUPPORTED, "this library cannot run kernels for %.60s",
-		                   target->device);
 	b->model.backend = backend;
 	if (!bundle_kernels(&b->bundle, b->target, &image, text, sizeof text))
 		return handle_fail(error, TW_DAMAGED, "%s", text);
@@ -174,9 +171,9 @@ load_code(TwBundle *b, TwError *error)
 	if (code)
 		return handle_fail(error, code, "%s", text);
 	int have = b->code ? b->code->count : 0;
-	if (plan_kernels(b->plan) > have)
+	if (b->plan->nkernel > have)
 		return handle_fail(error, TW_DAMAGED, "the bundle's plan uses %d kernels and has %d",
-		                   plan_kernels(b->plan), have);
+		                   b->plan->nkernel, have);
 	b->held = b->bundle.weights.size ? backend->hold(b->bundle.weights) : NULL;
 	if (b->bundle.weights.size && !b->held)
 		return handle_fail(error, TW_MEMORY, "out of memory for the weights");

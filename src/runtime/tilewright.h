@@ -158,7 +158,7 @@ typedef struct TwStep {
 	const char *name;    /* "conv1+relu1" */
 	const char *origins; /* original node names, joined by ", " */
 	const char *kind;    /* "kernel", "vendor", "host", "copy", "if", "loop", "scan" */
-	const char *impl;    /* vendor implementation or host row; "" otherwise */
+	const char *impl;    /* the vendor's implementation, the kernel's function or the host row */
 	double seconds;
 	double flops, bytes; /* as counted when compiling, at the probe size */
 } TwStep;

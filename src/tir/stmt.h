@@ -125,6 +125,7 @@ struct Kernel {
 	ExprCtx *ctx;
 	const char *name;
 	Loc loc;
+	const char *function;        /* what its code is called, once it is printed: "k3_conv1" */
 	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
 	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
 	const struct Script *script; /* what is to be done to the naive loops; NULL: it is done */

@@ -17,7 +17,7 @@ read_plan(void *arg)
 			fuzz_found("a plan is refused without a word");
 		return;
 	}
-	if (plan_verify(plan, plan_kernels(plan), WEIGHTS, error, sizeof error)) {
+	if (plan_verify(plan, WEIGHTS, error, sizeof error)) {
 		signature_tensors(one->arena, plan, plan->ninput, plan->inputs);
 		signature_tensors(one->arena, plan, plan->noutput, plan->outputs);
 	}

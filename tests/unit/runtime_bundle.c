@@ -30,7 +30,8 @@ static const char KERNELS_C[] = "#include <stdint.h>\n"
 								"const TwKernels tw_kernels_v1 = {TW_KERNEL_ABI, 1, table};\n";
 
 static const char PLAN[] =
-	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 1000, \"from\": \"input\", \"buffer\": 0,"
+	"{\"kernels\": [\"scale\"], \"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 1000, \"from\": "
+	"\"input\", \"buffer\": 0,"
 	" \"index\": 0}], \"dims\": [\"s0\", \"4\", \"s0 4 *\", \"s0 16 *\"], \"buffers\": ["
 	"{\"name\": \"x\", \"type\": \"f32\", \"dims\": [0, 1], \"kind\": \"input\", \"index\": 0},"
 	"{\"name\": \"w\", \"type\": \"f32\", \"dims\": [1], \"kind\": \"weight\", \"offset\": 0,"

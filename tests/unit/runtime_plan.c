@@ -9,7 +9,8 @@
 /* clang-format off */
 /* x -> t -> u -> y with a view, an attribute of each kind, and a nested plan. */
 static const char PLAN[] =
-	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": \"9223372036854775807\", \"from\": "
+	"{\"kernels\": [\"ka\", \"kb\"], "
+	"\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": \"9223372036854775807\", \"from\": "
     "\"input\","
 	" \"buffer\": 0, \"index\": 0}, {\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"dim\","
 	" \"dim\": 3}],\n"
@@ -101,8 +102,9 @@ START_TEST(round_trip)
 	ck_assert(plan_attr(step, "f")->floats[1] > 1e38);
 	ck_assert_int_eq(again->steps[2].bodies[0]->buffers[1].index, 2);
 	ck_assert_ptr_eq(again->steps[2].bodies[1]->parent, again);
-	ck_assert_int_eq(plan_kernels(again), 2);
-	ck_assert_msg(plan_verify(again, 2, 96, error, sizeof error), "%s", error);
+	ck_assert_int_eq(again->nkernel, 2);
+	ck_assert_str_eq(again->steps[2].bodies[0]->kernels[1], "kb");
+	ck_assert_msg(plan_verify(again, 96, error, sizeof error), "%s", error);
 	plan_free(plan);
 	plan_free(again);
 	arena_free(arena);
@@ -244,6 +246,8 @@ START_TEST(refused_by_reader)
 		{"\"lo\": 1", "\"lo\": \"x\""},
 		{"\"a\": 0, \"b\": 0", "\"a\": 0, \"b\": 70"},
 		{"\"kernel\": 0", "\"kernel\": -1"},
+		{"\"kernel\": 1", "\"kernel\": 2"},
+		{"\"kernels\": [\"ka\", \"kb\"]", "\"kernels\": [\"ka\", 7]"},
 		{"\"grid\": [1, 6]", "\"grid\": [1, 6, 6, 6]"},
 		{"\"block\": [0]", "\"block\": [7]"},
 		{"\"shared\": 5", "\"shared\": 7"},
@@ -267,7 +271,6 @@ START_TEST(refused_by_verifier)
 		{"\"args\": [3, 5, -1, 2]", "\"args\": [3, 5, -1, -1]"},
 		{"\"first\": 0, \"last\": 1", "\"first\": 0, \"last\": 0"},
 		{"\"first\": 1, \"last\": 3", "\"first\": 1, \"last\": 1"},
-		{"\"kernel\": 1", "\"kernel\": 2"},
 		{"\"offset\": 64", "\"offset\": 128"},
 		{"\"offset\": 64", "\"offset\": 32"},
 		{"\"base\": 1, \"at\": 4", "\"base\": 1, \"at\": 2"},
@@ -286,7 +289,7 @@ START_TEST(refused_by_verifier)
 		Plan *plan = read_text(text);
 		ck_assert_msg(plan != NULL, "%s", error);
 		error[0] = 0;
-		ck_assert_msg(!plan_verify(plan, 2, 96, error, sizeof error), "took %s", CHANGES[i][1]);
+		ck_assert_msg(!plan_verify(plan, 96, error, sizeof error), "took %s", CHANGES[i][1]);
 		ck_assert(strstr(error, "not sound") != NULL);
 		plan_free(plan);
 		free(text);
@@ -298,7 +301,8 @@ END_TEST
 /* Two steps write parts of y side by side: u and v, of which v begins at dim 2, each of s0 images
  * of 4 elements, 8 from image to image. */
 static const char PARTS[] =
-	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 9, \"from\": \"input\","
+	"{\"kernels\": [\"k\"], "
+	"\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 9, \"from\": \"input\","
 	" \"buffer\": 0, \"index\": 0}], \"dims\": [\"s0\", \"8\", \"4\", \"0\", \"1\"],"
 	" \"buffers\": ["
 	"{\"name\": \"x\", \"type\": \"f32\", \"dims\": [0, 2], \"kind\": \"input\", \"index\": 0},"
@@ -320,7 +324,7 @@ verifies(const char *text)
 {
 	Plan *plan = read_text(text);
 	ck_assert_msg(plan != NULL, "%s", error);
-	bool is_sound = plan_verify(plan, 1, 0, error, sizeof error);
+	bool is_sound = plan_verify(plan, 0, error, sizeof error);
 	plan_free(plan);
 	return is_sound;
 }
@@ -369,7 +373,7 @@ START_TEST(hostile)
 		for (int i = rand() % 4; i >= 0; i--)
 			text[(size_t)rand() % size] = "0123456789-\"[]{},:s a"[rand() % 21];
 		if (plan_read(text, size, &plan, error, sizeof error)) {
-			plan_verify(plan, 2, 96, error, sizeof error);
+			plan_verify(plan, 96, error, sizeof error);
 			plan_free(plan);
 		}
 	}

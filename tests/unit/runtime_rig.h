@@ -11,12 +11,6 @@
 
 /* ---- Kernels ---- */
 
-static inline int64_t
-step_of(const TwArgs *args, int buffer)
-{
-	return args->strides[buffer] ? args->strides[buffer][0] : 1;
-}
-
 /* y = 2 x + 1 */
 static inline void
 k_scale(const TwArgs *args, int64_t begin, int64_t end)
@@ -24,7 +18,7 @@ k_scale(const TwArgs *args, int64_t begin, int64_t end)
 	const float *x = args->buffers[0];
 	float *y = args->buffers[1];
 	for (int64_t i = begin; i < end; i++)
-		y[i * step_of(args, 1)] = 2 * x[i * step_of(args, 0)] + 1;
+		y[i] = 2 * x[i] + 1;
 }
 
 /* y = a + b */
@@ -34,7 +28,7 @@ k_add(const TwArgs *args, int64_t begin, int64_t end)
 	const float *a = args->buffers[0], *b = args->buffers[1];
 	float *y = args->buffers[2];
 	for (int64_t i = begin; i < end; i++)
-		y[i * step_of(args, 2)] = a[i * step_of(args, 0)] + b[i * step_of(args, 1)];
+		y[i] = a[i] + b[i];
 }
 
 /* y[i] = x[index[i]], checked; the symbol is the length of x. Uses its scratch. */
@@ -132,14 +126,27 @@ count_release(void *context, void *memory, size_t bytes)
 
 static const unsigned char WEIGHTS[64] = {0};
 
+/* A plan's text with the names of KERNELS. */
+static inline bool
+rig_read(const char *text, Plan **plan, char *error, size_t error_size)
+{
+	static const char names[] = "{\"kernels\": [\"k0\", \"k1\", \"k2\", \"k3\", \"k4\", \"k5\"], ";
+	size_t size = strlen(text), used = sizeof names - 1;
+	char *named = malloc(used + size);
+	memcpy(named, names, used);
+	memcpy(named + used, text + 1, size - 1);
+	bool is_read = plan_read(named, used + size - 1, plan, error, error_size);
+	free(named);
+	return is_read;
+}
+
 static inline void
 rig_open_on(Rig *rig, const Backend *backend, const char *text, int threads)
 {
 	char sentence[400];
 	*rig = (Rig){.plan = NULL};
-	ck_assert_msg(plan_read(text, strlen(text), &rig->plan, sentence, sizeof sentence), "%s",
-	              sentence);
-	ck_assert_msg(plan_verify(rig->plan, 6, sizeof WEIGHTS, sentence, sizeof sentence), "%s",
+	ck_assert_msg(rig_read(text, &rig->plan, sentence, sizeof sentence), "%s", sentence);
+	ck_assert_msg(plan_verify(rig->plan, sizeof WEIGHTS, sentence, sizeof sentence), "%s",
 	              sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
 	                         .backend = backend,

@@ -52,8 +52,8 @@ refused(int argument, int condition, const char *expected)
 	char text[6000], error[400];
 	Plan *plan;
 	plan_text(argument, condition, true, text, sizeof text);
-	ck_assert_msg(plan_read(text, strlen(text), &plan, error, sizeof error), "%s", error);
-	ck_assert(!plan_verify(plan, 6, sizeof WEIGHTS, error, sizeof error));
+	ck_assert_msg(rig_read(text, &plan, error, sizeof error), "%s", error);
+	ck_assert(!plan_verify(plan, sizeof WEIGHTS, error, sizeof error));
 	ck_assert_msg(strstr(error, expected) != NULL, "%s", error);
 	plan_free(plan);
 }
@@ -145,16 +145,13 @@ START_TEST(waits)
 	ck_assert(block_reserve(stream->memory, &in, sizeof x));
 	ck_assert(block_reserve(stream->memory, &out, sizeof y));
 	void *buffers[] = {in.data, out.data};
-	const int64_t *strides[2] = {0};
-	const int ranks[] = {1, 1};
 	BackendCopy copy = {.size = sizeof *x,
 	                    .rank = 1,
 	                    .dims = &count,
 	                    .from = PLACE_HOST,
 	                    .source = x,
 	                    .target = in.data};
-	BackendLaunch launch = {
-		.extent = 2, .nbuffer = 2, .buffers = buffers, .ranks = ranks, .strides = strides};
+	BackendLaunch launch = {.extent = 2, .nbuffer = 2, .buffers = buffers};
 	BackendCopy back = {.size = sizeof *y,
 	                    .rank = 1,
 	                    .dims = &count,

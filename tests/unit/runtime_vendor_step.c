@@ -97,8 +97,7 @@ open_step(Rig *rig, const CpuCode *kernels, const char *attr, const char *post, 
 	char text[4000], sentence[400];
 	snprintf(text, sizeof text, PLAN, attr, post);
 	*rig = (Rig){.plan = NULL};
-	ck_assert_msg(plan_read(text, strlen(text), &rig->plan, sentence, sizeof sentence), "%s",
-	              sentence);
+	ck_assert_msg(rig_read(text, &rig->plan, sentence, sizeof sentence), "%s", sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
 	                         .backend = &backend_cpu,
 	                         .code = &kernels->head,

@@ -166,13 +166,15 @@ emit_kernels(Buf *out, const Target *target, const Dialect *dialect, int count,
 		work_end(work);
 		uintptr_t same = (uintptr_t)map_find(&known, plain);
 		function[i] = same ? (int)same - 1 : i;
+		kernels[i]->function = kernels[function[i]]->function;
 		if (same)
 			continue;
 		map_set(&known, arena_strdup(kept, plain), (void *)(uintptr_t)(i + 1));
-		char *name = arena_printf(arena, "k%d_%s", i, kernels[i]->name);
+		char *name = arena_printf(out->arena, "k%d_%s", i, kernels[i]->name);
 		for (char *c = name; *c; c++)
 			if (!isalnum((unsigned char)*c))
 				*c = '_';
+		kernels[i]->function = name;
 		dialect->function(out, i, name, kernels[i], kernel_text(&em, false));
 	}
 	arena_reset(arena);

@@ -20,7 +20,7 @@ typedef struct Writer {
 	Plan **plans;        /* per target */
 	KernelList *kernels; /* per target */
 	VEC(Part) parts;
-	VEC(Part) sources; /* kernels/NAME.c: behind the weights */
+	VEC(Part) sources; /* of kernels: behind the weights */
 	ManifestTarget *targets;
 	int64_t code_bytes;
 } Writer;
@@ -60,6 +60,26 @@ list_libraries(const Module *module, Buf *list)
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 static void
+share_names(Plan *plan, int count, const char *const *names)
+{
+	plan->nkernel = count;
+	plan->kernels = names;
+	for (int i = 0; i < plan->nstep; i++)
+		for (int k = 0; k < plan->steps[i].nbody; k++)
+			share_names(plan->steps[i].bodies[k], count, names);
+}
+
+void
+plan_name_kernels(Arena *arena, Plan *plan, const KernelList *list)
+{
+	const char **names = NEW_N(arena, const char *, list->kernels.count + 1);
+	for (int i = 0; i < list->kernels.count; i++)
+		names[i] = list->kernels.data[i]->function ? list->kernels.data[i]->function
+		                                           : list->kernels.data[i]->name;
+	share_names(plan, list->kernels.count, names);
+}
+
+static void
 make_target(Writer *writer, int t)
 {
 	Arena *arena = writer->arena;
@@ -69,27 +89,30 @@ make_target(Writer *writer, int t)
 	Buf libraries = {.arena = arena};
 	list_libraries(input->targets[t].module, &libraries);
 	KernelList *list = &writer->kernels[t];
-	writer->plans[t] = plan_of_module(arena, input->targets[t].module, &writer->weights, list);
+	const Artefact *artefact = artefact_of(target->device);
+	Plan *plan = plan_of_module(arena, input->targets[t].module, &writer->weights, list);
+	const char *source = artefact->emit(arena, target, list->kernels.count, list->kernels.data);
+	plan_name_kernels(arena, plan, list);
+	writer->plans[t] = plan;
 	Buf json = {.arena = arena};
-	plan_write(&json, writer->plans[t]);
+	plan_write(&json, plan);
 	ManifestTarget *entry = &writer->targets[t];
 	*entry = (ManifestTarget){.device = target->device->name,
-	                          .march = target->device->march,
+	                          .needs = artefact->needs(target->device),
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
 	                          .vendor = buf_text(&libraries)};
 	add_text(writer, entry->plan, buf_text(&json));
 	if (list->kernels.count == 0)
 		return;
-	const char *source = codegen_c(arena, target, list->kernels.count, list->kernels.data);
 	CodegenWatch watch = {input->progress, input->progress_arg};
-	Bytes code = codegen_compile(arena, target, source, &watch);
-	entry->kernels = arena_printf(arena, "kernels/%s.so", name);
+	Bytes code = artefact->compile(arena, target, source, &watch);
+	entry->kernels = arena_printf(arena, "kernels/%s%s", name, artefact->suffix);
 	writer->code_bytes += (int64_t)code.size;
 	vec_push(arena, &writer->parts, (Part){entry->kernels, blob_of(arena, code.data, code.size)});
-	vec_push(
-		arena, &writer->sources,
-		(Part){arena_printf(arena, "kernels/%s.c", name), blob_of(arena, source, strlen(source))});
+	vec_push(arena, &writer->sources,
+	         (Part){arena_printf(arena, "kernels/%s%s", name, artefact->source_suffix),
+	                blob_of(arena, source, strlen(source))});
 }
 
 static void
@@ -215,8 +238,7 @@ check_plans(const Writer *writer)
 {
 	char error[512];
 	for (int t = 0; t < writer->input->ntarget; t++)
-		if (!plan_verify(writer->plans[t], writer->kernels[t].kernels.count,
-		                 (size_t)writer->weights.size, error, sizeof error))
+		if (!plan_verify(writer->plans[t], (size_t)writer->weights.size, error, sizeof error))
 			fail_as(FAIL_BUG, NULL, "%s", error);
 }
 
@@ -227,17 +249,16 @@ bundle_rehearse(Arena *arena, const Target *target, const Module *module)
 	WeightPool weights = {.arena = arena};
 	KernelList list = {0};
 	Buf json = {.arena = arena};
-	const Plan *plan = plan_of_module(arena, module, &weights, &list);
+	Plan *plan = plan_of_module(arena, module, &weights, &list);
+	artefact_of(target->device)->emit(arena, target, list.kernels.count, list.kernels.data);
+	plan_name_kernels(arena, plan, &list);
 	plan_write(&json, plan);
 	Plan *read = NULL;
-	bool is_sound =
-		plan_read(buf_text(&json), json.size, &read, error, sizeof error) &&
-		plan_verify(read, list.kernels.count, (size_t)weights.size, error, sizeof error);
+	bool is_sound = plan_read(buf_text(&json), json.size, &read, error, sizeof error) &&
+	                plan_verify(read, (size_t)weights.size, error, sizeof error);
 	plan_free(read);
 	if (!is_sound)
 		fail_as(FAIL_BUG, NULL, "%s", error);
-	if (list.kernels.count)
-		codegen_c(arena, target, list.kernels.count, list.kernels.data);
 }
 
 BundleReport

@@ -23,8 +23,10 @@ typedef struct KernelList {
 	VEC(Kernel *) kernels;
 } KernelList;
 
-/* The runtime's plan of a module. It lives in the arena; the pool and list grow by what it uses. */
+/* The runtime's plan of a module. It lives in the arena; the pool and list grow by what it uses.
+ * Once kernels are printed, they have names of functions: plan_name_kernels(). */
 Plan *plan_of_module(Arena *arena, const Module *module, WeightPool *weights, KernelList *kernels);
+void plan_name_kernels(Arena *arena, Plan *plan, const KernelList *list);
 
 typedef struct BundlePart {
 	const char *entry; /* "inputs.json" */

@@ -18,6 +18,20 @@ typedef struct CodegenWatch {
 	void *arg;
 } CodegenWatch;
 
+/* What is made for a kind of devices. */
+typedef struct Artefact {
+	const char *suffix, *source_suffix; /* of the entries in a bundle: ".so", ".c" */
+	/* One text of all kernels, which get their functions' names. Deterministic. */
+	const char *(*emit)(Arena *arena, const Target *target, int count, Kernel *const *kernels);
+	/* What a backend loads. The bytes live in the arena; `watch` may be NULL. */
+	Bytes (*compile)(Arena *arena, const Target *target, const char *source,
+	                 const CodegenWatch *watch);
+	const char *(*needs)(const Device *device); /* what a machine must have, as its backend reads */
+} Artefact;
+
+/* NULL: nothing is made for this device. */
+const Artefact *artefact_of(const Device *device);
+
 /* The compiler's command and what it says of its version. Fails as codegen_compile(). */
 const char *codegen_compiler(Arena *arena);
 

@@ -336,6 +336,27 @@ codegen_compile(Arena *arena, const Target *target, const char *text, const Code
 	return compile(arena, target, text, &compiler);
 }
 
+/* ---- artefacts ------------------------------------------------------------------------------- */
+
+static const char *
+march_of(const Device *device)
+{
+	return device->march;
+}
+
+const Artefact *
+artefact_of(const Device *device)
+{
+	static const Artefact object = {
+		.suffix = ".so",
+		.source_suffix = ".c",
+		.emit = codegen_c,
+		.compile = codegen_compile,
+		.needs = march_of,
+	};
+	return device->march ? &object : NULL;
+}
+
 const char *
 codegen_assembly(Arena *arena, const Target *target, const char *text)
 {

@@ -411,8 +411,7 @@ plan_lives(Planner *planner)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* ---- kernels of devices with blocks of threads ---- */
-
+/* Kernels of devices with blocks of threads. */
 typedef struct Launching {
 	const Dim *axes[2 * PLAN_AXES]; /* blocks, then threads of one */
 	const Dim *shared;
@@ -595,5 +594,7 @@ plan_of_module(Arena *arena, const Module *module, WeightPool *weights, KernelLi
 {
 	weights->by_hash.arena = weights->arena;
 	Planner planner = {.arena = arena, .module = module, .weights = weights, .kernels = kernels};
-	return make_plan(&planner);
+	Plan *plan = make_plan(&planner);
+	plan_name_kernels(arena, plan, kernels);
+	return plan;
 }

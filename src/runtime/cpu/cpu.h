@@ -11,7 +11,9 @@ typedef struct CpuCode {
 	size_t size;
 } CpuCode;
 
-/* Functions of the record, for backends that run CPU kernels (load.c, launch.c). */
+/* Functions of the record, for backends that run CPU kernels (load.c, launch.c). Code needs a row
+ * of cpu.def: "x86-64-v3". */
+BackendFit cpu_fit(const char *needs);
 TwCode cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error,
                 size_t error_size);
 void cpu_unload(BackendCode *loaded);

@@ -220,7 +220,6 @@ cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 		.args = {.size = sizeof(TwArgs),
 	             .abi = TW_KERNEL_ABI,
 	             .buffers = launch->buffers,
-	             .strides = launch->strides,
 	             .symbols = launch->symbols,
 	             .step = launch->step},
 		.extent = launch->extent,
@@ -282,6 +281,7 @@ cpu_wait(Stream *stream, uint64_t mark, BackendReport *report)
 
 const Backend backend_cpu = {
 	.name = "cpu",
+	.fit = cpu_fit,
 	.load = cpu_load,
 	.unload = cpu_unload,
 	.hold = cpu_hold,

@@ -8,12 +8,14 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "runtime/cpu/cpu.h"
 
 #if defined(__aarch64__)
@@ -222,6 +224,14 @@ load(CpuCode *code, Object *o, const char *name, char *error, size_t size)
 	refuse_with(error, size, "this system lets no memory become code (mprotect: %s)",
 	            strerror(errno));
 	return errno == ENOMEM ? TW_MEMORY : TW_FILE;
+}
+
+BackendFit
+cpu_fit(const char *needs)
+{
+	int row = cpu_row(needs);
+	int value = row < 0 ? INT_MIN : cpu_runs(row) ? row : -1 - row;
+	return (BackendFit){value, row < 0 ? needs : cpu_adds(row), cpu_march()};
 }
 
 TwCode

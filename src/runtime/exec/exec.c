@@ -167,20 +167,15 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	Pile *pile = &frame->exec->pile;
 	size_t nargs = (size_t)step->narg;
 	int *buffers = pile_alloc(pile, nargs, sizeof *buffers);
-	int *ranks = pile_alloc(pile, nargs, sizeof *ranks);
 	state->data = pile_alloc(pile, nargs, sizeof *state->data);
-	state->strides = pile_alloc(pile, nargs, sizeof *state->strides);
 	state->symbols = pile_alloc(pile, (size_t)step->nsymbol, sizeof *state->symbols);
 	state->bodies = pile_alloc(pile, (size_t)step->nbody, sizeof *state->bodies);
 	if (pile->is_out)
 		return;
 	for (int i = 0; i < step->narg; i++)
-		if (step->args[i] >= 0) {
-			ranks[state->nbuffer] = frame->plan->buffers[step->args[i]].rank;
+		if (step->args[i] >= 0)
 			buffers[state->nbuffer++] = step->args[i];
-		}
 	state->buffers = buffers;
-	state->ranks = ranks;
 	state->number = frame->exec->nnamed++;
 	frame->exec->named[state->number] = step;
 	if (step->kind == PT_VENDOR) {
@@ -474,6 +469,7 @@ report_step(const Frame *frame, int index, double seconds)
 		.kind = KINDS[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind].name,
 		.impl = call                    ? vendor_call_impl(call)
 	            : step->kind == PT_HOST ? step->row
+	            : step->kernel >= 0     ? frame->plan->kernels[step->kernel]
 	                                    : "",
 		.seconds = seconds,
 		.flops = state->flops,

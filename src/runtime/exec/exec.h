@@ -114,11 +114,9 @@ typedef struct StepState {
 	double flops, bytes;                       /* at the sizes bound now */
 	int64_t grid[PLAN_AXES], block[PLAN_AXES]; /* 1 beyond the axes that the plan has, 0: none */
 	size_t scratch;
-	int nbuffer;             /* arguments that are there */
-	const int *buffers;      /* their numbers */
-	const int *ranks;        /* and ranks */
-	void **data;             /* per argument, filled when the step runs; NULL: absent */
-	const int64_t **strides; /* per argument that is there, of a kernel */
+	int nbuffer;        /* arguments that are there */
+	const int *buffers; /* their numbers */
+	void **data;        /* per argument, filled when the step runs; NULL: absent */
 	int64_t *symbols;
 	PreparedCall *call; /* for the sizes bound now; NULL: fallback */
 	CallCache *calls;

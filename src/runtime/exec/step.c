@@ -80,8 +80,6 @@ step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 	state->scratch = (size_t)scratch;
 	for (int i = 0; i < step->nsymbol; i++)
 		state->symbols[i] = frame->symbols[step->symbols[i]];
-	for (int i = 0; i < state->nbuffer; i++)
-		state->strides[i] = frame->slots[state->buffers[i]].strides;
 	TwCode code = exec_reserve_scratch(frame->exec, state->scratch);
 	if (!code)
 		code = reserve_nothing(frame, state);
@@ -169,8 +167,6 @@ step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 		.nbuffer = state->nbuffer,
 		.nsymbol = step->nsymbol,
 		.buffers = state->data,
-		.ranks = state->ranks,
-		.strides = state->strides,
 		.symbols = state->symbols,
 	};
 	BackendReport report;

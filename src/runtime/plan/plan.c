@@ -261,22 +261,6 @@ plan_step_tells(const Plan *plan, int step)
 	return false;
 }
 
-int
-plan_kernels(const Plan *plan)
-{
-	int most = 0;
-	for (int i = 0; i < plan->nstep; i++) {
-		const PlanStep *step = &plan->steps[i];
-		if (step->kernel + 1 > most)
-			most = step->kernel + 1;
-		for (int j = 0; j < step->nbody; j++) {
-			int inner = plan_kernels(step->bodies[j]);
-			most = inner > most ? inner : most;
-		}
-	}
-	return most;
-}
-
 const StepAttr *
 plan_attr(const PlanStep *step, const char *name)
 {

@@ -140,7 +140,7 @@ typedef struct PlanStep {
 	const char *name;    /* for people: "conv1+relu1" */
 	const char *origins; /* original node names, joined by ", " */
 	const char *row;     /* vendor or host row */
-	int kernel;          /* PT_KERNEL: in the kernel table; PT_VENDOR: the fallback, -1 none */
+	int kernel;          /* PT_KERNEL: in plan->kernels; PT_VENDOR: the fallback, -1 none */
 	int extent_dim;      /* of the flat index */
 	int scratch_dim;     /* bytes per worker, -1: none */
 	int ngrid, nblock;   /* kernels for devices with such: blocks per axis, threads of one, */
@@ -168,7 +168,8 @@ typedef struct PlanAssumption {
 } PlanAssumption;
 
 struct Plan {
-	int nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, nwish, ncapture;
+	int nkernel, nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, nwish, ncapture;
+	const char *const *kernels; /* names of their functions; nested plans have those around */
 	const PlanSymbol *symbols;
 	const PlanDim *dims;
 	const PlanBuffer *buffers;
@@ -198,13 +199,11 @@ void plan_write(Buf *json, const Plan *plan);
 bool plan_read(const char *json, size_t size, Plan **plan, char *error, size_t error_size);
 void plan_free(Plan *plan);
 
-/* Replay the plan without running it: kernels within `nkernel`, weights within `weights_size`
- * bytes, every argument written before it is read, in the memory where it is read, nothing touched
- * outside its life, and, for a few
- * values of the symbols, no two buffers alive at once overlapping and every view inside its base
+/* Replay the plan without running it: weights within `weights_size` bytes, every argument written
+ * before it is read, in the memory where it is read, nothing touched outside its life, and, for a
+ * few values of the symbols, no two buffers alive at once overlapping and every view inside its base
  * (the runtime checks views again for each binding). False with a sentence. */
-bool plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error,
-                 size_t error_size);
+bool plan_verify(const Plan *plan, size_t weights_size, char *error, size_t error_size);
 
 /* Elements between neighbours along each dim of dense row-major storage. */
 void plan_strides(int rank, const int64_t *dims, int64_t *strides);
@@ -226,9 +225,6 @@ plan_host(const Plan *plan)
 
 /* Whether a step tells dims of its results: symbols are read from what it gave (PS_OUTPUT). */
 bool plan_step_tells(const Plan *plan, int step);
-
-/* One more than the largest kernel number, nested plans included. */
-int plan_kernels(const Plan *plan);
 
 /* The buffer that holds the storage of `buffer`: through views to their base. */
 int plan_root(const Plan *plan, int buffer);

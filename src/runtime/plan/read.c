@@ -140,6 +140,16 @@ read_symbols(JsonReader *r, Plan *plan, const Json *json)
 }
 
 static void
+read_kernels(JsonReader *r, Plan *plan, const Json *json)
+{
+	const Json *item = json_array_or_none(r, json, "kernels", TABLE_LIMIT, &plan->nkernel);
+	const char **names = json_alloc(r, (size_t)plan->nkernel, sizeof *names);
+	plan->kernels = names;
+	for (int i = 0; item && !r->failed; item = item->next)
+		names[i++] = json_item_text(r, item, "kernels");
+}
+
+static void
 read_dims(JsonReader *r, Plan *plan, const Json *json)
 {
 	const Json *item = json_array(r, json, "dims", TABLE_LIMIT, &plan->ndim);
@@ -300,7 +310,7 @@ read_step(JsonReader *r, const Plan *plan, const Json *item, PlanStep *step, int
 	step->origins = json_text_or(r, item, "origins", "");
 	step->row = json_text_or(r, item, "row", "");
 	bool has_kernel = step->kind == PT_KERNEL || json_member(item, "kernel");
-	step->kernel = has_kernel ? get_index(r, item, "kernel", 0, TABLE_LIMIT) : -1;
+	step->kernel = has_kernel ? get_index(r, item, "kernel", 0, plan->nkernel) : -1;
 	step->extent_dim = has_kernel ? get_index(r, item, "extent", 0, plan->ndim) : -1;
 	step->scratch_dim = (int)json_int_or(r, item, "scratch", -1, plan->ndim - 1, -1);
 	step->grid = json_ints(r, item, "grid", PLAN_AXES, 0, plan->ndim - 1, &step->ngrid);
@@ -379,6 +389,12 @@ read_plan(JsonReader *r, Plan *plan, const Json *json, int nesting)
 	}
 	plan->is_apart =
 		plan->parent ? plan->parent->is_apart : json_int_or(r, json, "apart", 0, 1, 0) != 0;
+	if (plan->parent) {
+		plan->nkernel = plan->parent->nkernel;
+		plan->kernels = plan->parent->kernels;
+	} else {
+		read_kernels(r, plan, json);
+	}
 	read_symbols(r, plan, json);
 	read_dims(r, plan, json);
 	read_buffers(r, plan, json);

@@ -17,7 +17,6 @@
 
 typedef struct Replay {
 	const Plan *plan;
-	int nkernel;
 	size_t weights_size;
 	char *error;
 	size_t error_size;
@@ -137,8 +136,7 @@ check_port(const Replay *replay, const PlanStep *step, int arg, const Plan *body
 static bool
 check_body(const Replay *replay, const PlanStep *step, const Plan *body, int own)
 {
-	const Replay inner = {body, replay->nkernel, replay->weights_size, replay->error,
-	                      replay->error_size};
+	const Replay inner = {body, replay->weights_size, replay->error, replay->error_size};
 	PlanPlace host = plan_host(body);
 	int nread = step->narg - step->noutput, goes_on = step->kind == PT_LOOP;
 	bool is_sound = true;
@@ -215,11 +213,6 @@ check_step(const Replay *replay, int index, char *written)
 {
 	const PlanStep *step = &replay->plan->steps[index];
 	int nread = step->narg - step->noutput;
-	if (step->kind == PT_KERNEL || (step->kind == PT_VENDOR && step->kernel >= 0)) {
-		if (step->kernel >= replay->nkernel)
-			return refuse(replay, "step '%.60s' uses kernel %d of %d", step->name, step->kernel,
-			              replay->nkernel);
-	}
 	if (step->kind == PT_COPY && (step->narg != 2 || step->noutput != 1))
 		return refuse(replay, "copy '%.60s' needs a source and a destination", step->name);
 	if ((step->kind == PT_COPY || step->kind == PT_VENDOR) &&
@@ -472,9 +465,9 @@ check_sizes(const Replay *replay)
 }
 
 bool
-plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error, size_t error_size)
+plan_verify(const Plan *plan, size_t weights_size, char *error, size_t error_size)
 {
-	Replay replay = {plan, nkernel, weights_size, error, error_size};
+	Replay replay = {plan, weights_size, error, error_size};
 	for (int i = 0; i < plan->ninput + plan->noutput && !plan->parent; i++) {
 		int port = i < plan->ninput ? plan->inputs[i] : plan->outputs[i - plan->ninput];
 		if (plan->buffers[port].place != plan_host(plan))
@@ -485,7 +478,7 @@ plan_verify(const Plan *plan, int nkernel, size_t weights_size, char *error, siz
 		return false;
 	for (int i = 0; i < plan->nstep; i++)
 		for (int j = 0; j < plan->steps[i].nbody; j++)
-			if (!plan_verify(plan->steps[i].bodies[j], nkernel, weights_size, error, error_size))
+			if (!plan_verify(plan->steps[i].bodies[j], weights_size, error, error_size))
 				return false;
 	return true;
 }

@@ -1,6 +1,7 @@
 /* Plans as JSON.
  *
- *     {"symbols": [{"name": "N", "lo": 0, "hi": 2147483647, "from": "input", "buffer": 0,
+ *     {"kernels": ["k0_relu1"],
+ *      "symbols": [{"name": "N", "lo": 0, "hi": 2147483647, "from": "input", "buffer": 0,
  *                   "index": 0}],
  *      "dims": ["1", "s0", "s0 64 *"],
  *      "buffers": [{"name": "x", "type": "f32", "dims": [1, 0], "kind": "input", "index": 0}, …],
@@ -160,7 +161,9 @@ put_step(Buf *json, const PlanStep *step)
 static void
 put_plan(Buf *json, const Plan *plan)
 {
-	json_put(json, "{'symbols': [");
+	for (int i = 0; i < plan->nkernel && !plan->parent; i++)
+		json_put(json, i ? ", %s" : "{'kernels': [%s", plan->kernels[i]);
+	json_put(json, plan->nkernel && !plan->parent ? "],\n 'symbols': [" : "{'symbols': [");
 	for (int i = 0; i < plan->nsymbol; i++) {
 		buf_puts(json, i ? ",\n  " : "");
 		put_symbol(json, &plan->symbols[i]);

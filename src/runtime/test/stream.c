@@ -193,29 +193,17 @@ static bool
 test_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 {
 	TestStream *test = (TestStream *)stream;
-	size_t nbuffer = (size_t)launch->nbuffer, nsymbol = (size_t)launch->nsymbol, nstride = 0;
-	for (size_t i = 0; i < nbuffer; i++)
-		nstride += launch->strides[i] ? (size_t)launch->ranks[i] : 0;
-	TestWork *work = give(test, WORK_LAUNCH,
-	                      nbuffer * (sizeof(void *) + sizeof(int64_t *)) +
-	                          (nstride + nsymbol) * sizeof(int64_t));
+	size_t nbuffer = (size_t)launch->nbuffer, nsymbol = (size_t)launch->nsymbol;
+	TestWork *work = give(test, WORK_LAUNCH, nbuffer * sizeof(void *) + nsymbol * sizeof(int64_t));
 	if (!work)
 		return refuse(report, launch->step, "out of memory for a launch");
 	void **buffers = (void **)work->room;
-	const int64_t **strides = (const int64_t **)(buffers + nbuffer);
-	int64_t *numbers = (int64_t *)(strides + nbuffer);
+	int64_t *numbers = (int64_t *)(buffers + nbuffer);
 	work->as.launch = *launch;
 	work->as.launch.buffers = buffers;
-	work->as.launch.strides = strides;
 	work->as.launch.symbols = numbers;
 	if (nsymbol)
 		memcpy(numbers, launch->symbols, nsymbol * sizeof *numbers);
-	numbers += nsymbol;
-	for (size_t i = 0; i < nbuffer; i++) {
-		strides[i] = launch->strides[i] ? numbers : NULL;
-		for (int d = 0; strides[i] && d < launch->ranks[i]; d++)
-			*numbers++ = launch->strides[i][d];
-	}
 	if (find_bytes(launch->step, launch->nbuffer, launch->buffers, buffers, report))
 		return true;
 	take_back(test, work);
@@ -394,6 +382,7 @@ test_wait(Stream *stream, uint64_t mark, BackendReport *report)
 
 const Backend backend_test = {
 	.name = "test",
+	.fit = cpu_fit,
 	.load = cpu_load,
 	.unload = cpu_unload,
 	.hold = test_hold,
