@@ -179,25 +179,23 @@ time_part(Job *job, Arena *arena, const Part *part, double *seconds)
 	}
 }
 
-/* case, operator, variant, whether its text is that of none, seconds, instructions */
+/* case, operator, variant, whether its text is that of none, seconds */
 static void
 time_job(Bench *bench, Job *job, Arena *arena)
 {
 	(void)bench;
-	double seconds[VARIANTS] = {0}, weight[VARIANTS] = {0};
+	double seconds[VARIANTS] = {0};
 	bool same[VARIANTS];
 	memset(same, true, sizeof same);
 	for (int p = 0; p < job->parts.count; p++) {
 		const Part *part = &job->parts.data[p];
 		time_part(job, arena, part, seconds);
-		for (int id = 0; id < VARIANTS; id++) {
+		for (int id = 0; id < VARIANTS; id++)
 			same[id] &= part->function[id] == part->function[VARIANT_NONE];
-			weight[id] += part->weight[id].instructions;
-		}
 	}
 	for (int id = 0; id < VARIANTS; id++)
-		printf("%d,%s,%s,%d,%.9f,%.0f\n", job->number, job->c->op, variant_names[id], same[id],
-		       seconds[id], weight[id]);
+		printf("%d,%s,%s,%d,%.9f\n", job->number, job->c->op, variant_names[id], same[id],
+		       seconds[id]);
 	fflush(stdout);
 }
 
@@ -391,19 +389,13 @@ load_kernels(Bench *bench, Arena *arena, const char *text, int count, TwKernel *
 	memcpy(functions, table->table, (size_t)count * sizeof *functions);
 }
 
-/* A part's functions; ours is the better one of still and moved, as the compiler chooses it. */
+/* A part's functions; ours is what the compiler makes. */
 static void
-take_code(Part *part, TwKernel *const *functions, const CodeWeight *weights)
+take_code(Part *part, TwKernel *const *functions)
 {
 	const Kernel *kernel = part->kernel[VARIANT_NONE];
-	for (int id = 0; id < LOWERED; id++) {
-		part->function[id] = functions[id];
-		part->weight[id] = weights[id];
-	}
-	bool stays = codegen_is_heavier(&weights[VARIANT_MOVED], &weights[VARIANT_STILL]);
-	int chosen = stays ? VARIANT_STILL : VARIANT_MOVED;
-	part->function[VARIANT_OURS] = functions[chosen];
-	part->weight[VARIANT_OURS] = weights[chosen];
+	memcpy(part->function, functions, LOWERED * sizeof *functions);
+	part->function[VARIANT_OURS] = functions[VARIANT_MOVED];
 	must(dim_is_const(kernel->extent, &part->extent));
 	if (kernel->scratch)
 		must(dim_is_const(kernel->scratch, &part->scratch));
@@ -419,14 +411,12 @@ compile_jobs(Bench *bench, Arena *arena, Job *jobs, int count)
 			for (int id = 0; id < LOWERED; id++)
 				vec_push(arena, &kernels, jobs[j].parts.data[p].kernel[id]);
 	TwKernel **functions = NEW_N(arena, TwKernel *, kernels.count + 1);
-	CodeWeight *weights = NEW_N(arena, CodeWeight, kernels.count + 1);
 	const char *text = codegen_c(arena, bench->target, kernels.count, kernels.data);
 	load_kernels(bench, arena, text, kernels.count, functions);
-	codegen_weigh(arena, bench->target, text, kernels.count, weights);
 	int next = 0;
 	for (int j = 0; j < count; j++)
 		for (int p = 0; p < jobs[j].parts.count; p++, next += LOWERED)
-			take_code(&jobs[j].parts.data[p], &functions[next], &weights[next]);
+			take_code(&jobs[j].parts.data[p], &functions[next]);
 }
 
 static void

@@ -7,9 +7,8 @@
  *     still    all our loop passes but HoistBranches and LICM; the sums' terms that a stride leaves
  *              are picked before
  *     moved    these and the two
- *     ours     what the compiler does at -O3: of each kernel still or moved, as codegen_weigh() says
- *
- * For a GPU "ours" is the lightest of all but Halide's, by the cubin (blocks.c).
+ *     ours     what the compiler does at -O3, which is moved; for a GPU the lightest of all but
+ *              Halide's, by the cubin (blocks.c)
  *
  * The schedule is fixed and untuned: the outer loops are cut among workers, all else stays as the
  * definition has it, without lanes, tiles or registers of several elements.

@@ -16,7 +16,7 @@ typedef enum VariantId {
 	VARIANT_STILL,
 	VARIANT_MOVED,
 	LOWERED,
-	VARIANT_OURS = LOWERED, /* of each kernel the better one of the two before */
+	VARIANT_OURS = LOWERED, /* on a CPU the one before, for a GPU the lightest */
 	VARIANTS
 } VariantId;
 
@@ -27,7 +27,6 @@ typedef struct Part {
 	const Program *program;
 	Kernel *kernel[LOWERED];      /* NULL: workers' scratch memory, for blocks */
 	TwKernel *function[VARIANTS]; /* of variants with one text it is one */
-	CodeWeight weight[VARIANTS];
 	CubinCount cubin[VARIANTS];
 	int64_t extent, scratch; /* pieces of work; bytes */
 } Part;

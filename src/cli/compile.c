@@ -15,7 +15,6 @@
 #include "cli/choices.h"
 #include "cli/finish.h"
 #include "cli/inputs.h"
-#include "cli/motion.h"
 #include "cli/obstacles.h"
 #include "cli/oracle.h"
 #include "cli/parts.h"
@@ -88,10 +87,7 @@ compile_target(Compilation *c, int index)
 			c->result.broken = demands_broken(c->arena, graph, &c->demands, sizes);
 		c->context = context;
 	}
-	bool is_open = motion_hold(context);
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
-	if (is_open)
-		motion_choose(c->arena, target.module, context);
 	Buf text = {.arena = c->arena};
 	graph_print(&text, graph);
 	target.graph = buf_text(&text);

@@ -41,20 +41,4 @@ const char *codegen_compiler(Arena *arena);
 Bytes codegen_compile(Arena *arena, const Target *target, const char *text,
                       const CodegenWatch *watch);
 
-/* The same as assembly: for counting, never for running. */
-const char *codegen_assembly(Arena *arena, const Target *target, const char *text);
-
-/* Machine code of one kernel, told from its assembly (weigh.c). */
-typedef struct CodeWeight {
-	double instructions; /* each counted 8 times for every loop around it */
-	int loops, depth;    /* how many loops there are, how deep they stand in each other */
-} CodeWeight;
-
-/* Of each of `count` kernels of a text of codegen_c(). */
-void codegen_weigh(Arena *arena, const Target *target, const char *text, int count,
-                   CodeWeight *weights);
-/* Whether a, another code for the same kernel, is sure to run more instructions than b: only codes
- * of the same loops can be compared without knowing how often these run. */
-bool codegen_is_heavier(const CodeWeight *a, const CodeWeight *b);
-
 #endif

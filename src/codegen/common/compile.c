@@ -52,7 +52,7 @@ typedef struct Compiler {
 	StrVec command; /* the compiler and its own arguments */
 	const char *folder;
 	const char *version;
-	bool is_gcc, is_assembly;
+	bool is_gcc;
 	const CodegenWatch *watch; /* or NULL */
 } Compiler;
 
@@ -155,11 +155,9 @@ count_parts(const char *text)
 static const char *
 part_path(const Compiler *compiler, int part)
 {
-	return arena_printf(compiler->arena, compiler->is_assembly ? "%s/part%d.s" : "%s/part%d.o",
-	                    compiler->folder, part);
+	return arena_printf(compiler->arena, "%s/part%d.o", compiler->folder, part);
 }
 
-/* What the compiler makes of a part: part0.o, or with -S part0.s. */
 static pid_t
 start_part(const Compiler *compiler, const Target *target, int part, int parts)
 {
@@ -171,7 +169,7 @@ start_part(const Compiler *compiler, const Target *target, int part, int parts)
 	vec_push(arena, &argv, arena_printf(arena, "-march=%s", target->device->march));
 	vec_push(arena, &argv, arena_printf(arena, "-DTW_PARTS=%d", parts));
 	vec_push(arena, &argv, arena_printf(arena, "-DTW_PART=%d", part));
-	vec_push(arena, &argv, compiler->is_assembly ? "-S" : "-c");
+	vec_push(arena, &argv, "-c");
 	vec_push(arena, &argv, arena_printf(arena, "%s/kernels.c", compiler->folder));
 	vec_push(arena, &argv, "-o");
 	vec_push(arena, &argv, part_path(compiler, part));
@@ -267,52 +265,11 @@ static Hash128
 cache_key(const Compiler *compiler, const Target *target, const char *text)
 {
 	const char *words[] = {text, compiler->version, target->device->march};
-	const char *kind = compiler->is_assembly ? "codegen S" : "codegen 1";
-	Hash128 key = hash_words(hash128(kind, strlen(kind)), countof(words), words);
+	Hash128 key = hash_words(hash128("codegen 1", 9), countof(words), words);
 	key = hash_words(key, countof(FLAGS), FLAGS);
 	key = hash_words(key, countof(GCC_FLAGS), GCC_FLAGS);
 	key = hash_words(key, countof(LINK_FLAGS), LINK_FLAGS);
 	return hash_words(key, (size_t)compiler->command.count, compiler->command.data);
-}
-
-/* The parts as one text. */
-static void
-join_parts(const Compiler *compiler, int parts, const char *output)
-{
-	Buf all = {.arena = compiler->arena};
-	for (int part = 0; part < parts; part++)
-		buf_puts(&all, file_text(compiler->arena, part_path(compiler, part)));
-	file_write(compiler->arena, output, all.data, all.size);
-}
-
-static Bytes
-compile(Arena *arena, const Target *target, const char *text, Compiler *compiler)
-{
-	if (!target->device->march)
-		fail_as(FAIL_BUG, NULL, "%s is not a target of the C compiler", target->device->name);
-	compiler->arena = arena_new("compiling kernels");
-	arena_defer(arena, (void (*)(void *))arena_free, compiler->arena);
-	compiler->folder = file_temporary_folder(compiler->arena);
-	find_compiler(compiler);
-	Cache *cache = cache_open(compiler->arena, NULL, CACHE_LIMIT);
-	Hash128 key = cache_key(compiler, target, text);
-	Bytes found;
-	if (!cache_find(cache, arena, key, &found)) {
-		int parts = count_parts(text);
-		const char *output = arena_printf(compiler->arena, "%s/kernels.so", compiler->folder);
-		file_write(compiler->arena, arena_printf(compiler->arena, "%s/kernels.c", compiler->folder),
-		           text, strlen(text));
-		compile_parts(compiler, target, parts);
-		if (compiler->is_assembly)
-			join_parts(compiler, parts, output);
-		else
-			link_parts(compiler, target, parts, output);
-		Bytes made = file_map(compiler->arena, output);
-		cache_store(cache, key, made.data, made.size);
-		found = (Bytes){arena_memdup(arena, made.data, made.size), made.size};
-	}
-	arena_reset(compiler->arena);
-	return found;
 }
 
 const char *
@@ -333,7 +290,28 @@ Bytes
 codegen_compile(Arena *arena, const Target *target, const char *text, const CodegenWatch *watch)
 {
 	Compiler compiler = {.watch = watch};
-	return compile(arena, target, text, &compiler);
+	if (!target->device->march)
+		fail_as(FAIL_BUG, NULL, "%s is not a target of the C compiler", target->device->name);
+	compiler.arena = arena_new("compiling kernels");
+	arena_defer(arena, (void (*)(void *))arena_free, compiler.arena);
+	compiler.folder = file_temporary_folder(compiler.arena);
+	find_compiler(&compiler);
+	Cache *cache = cache_open(compiler.arena, NULL, CACHE_LIMIT);
+	Hash128 key = cache_key(&compiler, target, text);
+	Bytes found;
+	if (!cache_find(cache, arena, key, &found)) {
+		int parts = count_parts(text);
+		const char *output = arena_printf(compiler.arena, "%s/kernels.so", compiler.folder);
+		file_write(compiler.arena, arena_printf(compiler.arena, "%s/kernels.c", compiler.folder),
+		           text, strlen(text));
+		compile_parts(&compiler, target, parts);
+		link_parts(&compiler, target, parts, output);
+		Bytes made = file_map(compiler.arena, output);
+		cache_store(cache, key, made.data, made.size);
+		found = (Bytes){arena_memdup(arena, made.data, made.size), made.size};
+	}
+	arena_reset(compiler.arena);
+	return found;
 }
 
 /* ---- artefacts ------------------------------------------------------------------------------- */
@@ -355,12 +333,4 @@ artefact_of(const Device *device)
 		.needs = march_of,
 	};
 	return device->march ? &object : NULL;
-}
-
-const char *
-codegen_assembly(Arena *arena, const Target *target, const char *text)
-{
-	Compiler compiler = {.is_assembly = true};
-	Bytes assembly = compile(arena, target, text, &compiler);
-	return arena_strndup(arena, (const char *)assembly.data, assembly.size);
 }
