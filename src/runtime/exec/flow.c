@@ -239,19 +239,21 @@ collect(Frame *body, int index, const PlanStep *step, Carried *all)
 	return code;
 }
 
-/* The dims of values that no iteration gave: as the result's are known outside, or as far as the
- * body knows, whose symbols may not be bound. */
+/* The dims of values that no iteration gave: as far as they are known outside; else 0. What an
+ * earlier run told is not known any more. */
 static void
-take_dims_of_none(const Slot *result, const Frame *body, const PlanBuffer *inner, int axis,
+take_dims_of_none(Frame *frame, const PlanStep *step, const PlanBuffer *outer, int axis,
                   Carried *all)
 {
-	all->rank = inner->rank;
-	for (int i = 0; i < inner->rank; i++) {
+	const Plan *plan = frame->plan;
+	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++)
+		if (plan->symbols[i].source == PS_OUTPUT &&
+		    plan->symbols[i].step == (int)(step - plan->steps) + 1)
+			frame->symbols[i] = PLAN_UNBOUND;
+	all->rank = outer->rank - 1;
+	for (int i = 0; i < all->rank; i++) {
 		int64_t dim = 0;
-		if (result->has_dims)
-			dim = result->dims[i + (i >= axis)];
-		else if (!plan_dim_eval(body->plan, inner->dims[i], body->symbols, &dim) || dim < 0)
-			dim = 0;
+		plan_dim_eval(plan, outer->dims[i + (i >= axis)], frame->symbols, &dim);
 		all->dims[i] = dim;
 	}
 }
@@ -276,8 +278,9 @@ give_collected(Frame *frame, const PlanStep *step, const Frame *body, Carried *a
 	int axis = gift->axis + (gift->axis < 0 ? rank : 0);
 	if (axis < 0 || axis >= rank || rank > PLAN_MAX_RANK)
 		return exec_fail(exec, TW_INTERNAL, "step '%.60s' has no axis %d", step->name, axis);
-	if (all->count == 0)
-		take_dims_of_none(&frame->slots[gift->buffer], body, inner, axis, all);
+	const PlanBuffer *outer = &frame->plan->buffers[gift->buffer];
+	if (all->count == 0 && outer->rank == rank)
+		take_dims_of_none(frame, step, outer, axis, all);
 	for (int i = rank - 1; i >= 0; i--) {
 		dims[i] = i == axis ? all->count : all->dims[i - (i > axis)];
 		strides[i] = elements;
