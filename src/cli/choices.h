@@ -1,5 +1,5 @@
-/* choices.jsonl: what was chosen by measuring, so that --choices compiles the same again. Behind its
- * format, {"choices": 2}, a line of {"key": …, "chosen": …, "candidates": …} for each. */
+/* choices.jsonl: what was chosen by measuring, so that --choices compiles the same again. Behind
+ * its format, {"choices": 2}, a line of {"key": …, "chosen": …, "candidates": …} for each. */
 #ifndef CLI_CHOICES_H
 #define CLI_CHOICES_H
 

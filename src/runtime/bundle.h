@@ -79,7 +79,7 @@ typedef struct ManifestPart {
 } ManifestPart;
 
 typedef struct Manifest {
-	int major, minor;
+	int major, minor; /* side by side */
 	const char *producer, *model_name, *model_sha256, *pipeline;
 	int nsymbol, ninput, noutput, ntarget, npart;
 	const ManifestSymbol *symbols;

@@ -1,73 +1,13 @@
-/* manifest.json: written and read here only; bundle.h shows it. */
+/* manifest.json: written and read here only, by one table (fields.h); bundle.h shows it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "runtime/bundle.h"
-#include "runtime/json.h"
+#include "runtime/fields.h"
 
 enum { MANIFEST_LIMIT = 1 << 24, LIST_LIMIT = 65536 };
-
-/* ---- Writing ---- */
-
-static void
-put_tensors(Buf *json, const char *name, int count, const ManifestTensor *tensors)
-{
-	json_put(json, ",\n  %s: [", name);
-	for (int i = 0; i < count; i++) {
-		json_put(json, i ? ",\n    " : "\n    ");
-		json_put(json, "{'name': %s, 'type': %s, 'dims': [", tensors[i].name,
-		         dtype_name(tensors[i].type));
-		for (int d = 0; d < tensors[i].rank; d++)
-			json_put(json, d ? ", %s" : "%s", tensors[i].dims[d]);
-		buf_puts(json, "]}");
-	}
-	buf_putc(json, ']');
-}
-
-static void
-put_signature(Buf *json, const Manifest *manifest)
-{
-	json_put(json, ",\n 'signature': {\n  'symbols': [");
-	for (int i = 0; i < manifest->nsymbol; i++) {
-		const ManifestSymbol *symbol = &manifest->symbols[i];
-		buf_puts(json, i ? ", " : "");
-		json_put(json, "{'name': %s, 'lo': %lld, 'hi': %lld}", symbol->name, (long long)symbol->lo,
-		         (long long)symbol->hi);
-	}
-	buf_putc(json, ']');
-	put_tensors(json, "inputs", manifest->ninput, manifest->inputs);
-	put_tensors(json, "outputs", manifest->noutput, manifest->outputs);
-	buf_putc(json, '}');
-}
-
-void
-manifest_write(Buf *json, const Manifest *m)
-{
-	json_put(json, "{'format': [%d, %d],\n 'producer': %s", m->major, m->minor, m->producer);
-	json_put(json, ",\n 'model': {'name': %s, 'sha256': %s},\n 'pipeline': %s", m->model_name,
-	         m->model_sha256, m->pipeline);
-	put_signature(json, m);
-	json_put(json, ",\n 'targets': [");
-	for (int i = 0; i < m->ntarget; i++) {
-		const ManifestTarget *target = &m->targets[i];
-		buf_puts(json, i ? ",\n  " : "\n  ");
-		json_put(json, "{'device': %s, 'needs': %s, 'plan': %s", target->device, target->needs,
-		         target->plan);
-		json_put(json, ", 'kernels': %s, 'vendor': %s, 'packed': %s}", target->kernels,
-		         target->vendor, target->packed);
-	}
-	json_put(json, "],\n 'weights': %s,\n 'parts': [", m->weights);
-	for (int i = 0; i < m->npart; i++) {
-		char hash[BUNDLE_HASH_SIZE];
-		bundle_hash_text(m->parts[i].hash, hash);
-		buf_puts(json, i ? ",\n  " : "\n  ");
-		json_put(json, "{'entry': %s, 'size': %lld, 'xxh3': %s}", m->parts[i].entry,
-		         (long long)m->parts[i].size, hash);
-	}
-	buf_puts(json, "]}\n");
-}
 
 /* ---- Hashes as texts ---- */
 
@@ -92,112 +32,135 @@ bundle_hash_parse(const char *text, Hash128 *hash)
 	return text[32] == 0;
 }
 
-/* ---- Reading ---- */
+/* ---- Members that are no plain ones ---- */
+
+static void
+write_hash(Buf *json, const void *member)
+{
+	char text[BUNDLE_HASH_SIZE];
+	bundle_hash_text(*(const Hash128 *)member, text);
+	json_put(json, "%s", text);
+}
+
+static void
+read_hash(const FieldReader *reader, const Json *item, void *member)
+{
+	if (!bundle_hash_parse(json_item_text(reader->json, item, "xxh3"), member))
+		json_fail(reader->json, "a hash is not 32 hex digits");
+}
+
+static const Record hash_record = {.size = sizeof(Hash128)};
+
+/* [major, minor] */
+static void
+write_format(Buf *json, const void *member)
+{
+	const int *format = member;
+	json_put(json, "[%d, %d]", format[0], format[1]);
+}
+
+static void
+read_format(const FieldReader *reader, const Json *item, void *member)
+{
+	int *format = member, count = 0;
+	for (const Json *at = json_is(item, JSON_ARRAY) ? item->child : NULL; at;
+	     at = at->next, count++)
+		if (count < 2)
+			format[count] = (int)json_item_int(reader->json, at, "format", 0, 1 << 20);
+	if (count != 2)
+		json_fail(reader->json, "format is not two numbers");
+}
+
+static const Record format_record = {.size = 2 * sizeof(int)};
+
+/* Format first: a manifest of another major version may look different from there on. */
+static void
+check_format(const FieldReader *reader, void *record)
+{
+	const Manifest *manifest = record;
+	JsonReader *r = reader->json;
+	if (manifest->major == BUNDLE_MAJOR)
+		return;
+	r->failed = true;
+	snprintf(r->error, r->error_size,
+	         "the bundle has format %d.%d and this library reads %d.x: compile the model again, or "
+	         "use the library that `%.60s` came with",
+	         manifest->major, manifest->minor, BUNDLE_MAJOR, manifest->producer);
+}
+
+/* ---- The table ---- */
+
+static const Field tensor_fields[] = {
+	{FIELD("name", ManifestTensor, name)},
+	{FIELD("type", ManifestTensor, type)},
+	{FIELD_LIST("dims", ManifestTensor, dims, rank), .most = PLAN_MAX_RANK},
+};
+static const Record tensor_record = {RECORD(ManifestTensor, tensor_fields)};
+
+static const Field symbol_fields[] = {
+	{FIELD("name", ManifestSymbol, name)},
+	{FIELD("lo", ManifestSymbol, lo), .lo = INT64_MIN, .hi = INT64_MAX},
+	{FIELD("hi", ManifestSymbol, hi), .lo = INT64_MIN, .hi = INT64_MAX},
+};
+static const Record symbol_record = {RECORD(ManifestSymbol, symbol_fields)};
+
+static const Field target_fields[] = {
+	{FIELD("device", ManifestTarget, device)},
+	{FIELD("needs", ManifestTarget, needs)},
+	{FIELD("plan", ManifestTarget, plan)},
+	{FIELD_OR("kernels", ManifestTarget, kernels, 0)},
+	{FIELD_OR("vendor", ManifestTarget, vendor, 0)},
+	{FIELD_OR("packed", ManifestTarget, packed, 0)},
+};
+static const Record target_record = {RECORD(ManifestTarget, target_fields)};
+
+static const Field part_fields[] = {
+	{FIELD("entry", ManifestPart, entry)},
+	{FIELD("size", ManifestPart, size), .hi = INT64_MAX},
+	{FIELD("xxh3", ManifestPart, hash), .of = &hash_record, .read = read_hash, .write = write_hash},
+};
+static const Record part_record = {RECORD(ManifestPart, part_fields)};
+
+static const Field model_fields[] = {
+	{FIELD_OR("name", Manifest, model_name, 0)},
+	{FIELD_OR("sha256", Manifest, model_sha256, 0)},
+};
+static const Record model_record = {RECORD(Manifest, model_fields)};
+
+static const Field signature_fields[] = {
+	{FIELD_LIST("symbols", Manifest, symbols, nsymbol), .most = LIST_LIMIT, .of = &symbol_record},
+	{FIELD_LIST("inputs", Manifest, inputs, ninput), .most = LIST_LIMIT, .of = &tensor_record,
+     .is_long = true},
+	{FIELD_LIST("outputs", Manifest, outputs, noutput), .most = LIST_LIMIT, .of = &tensor_record,
+     .is_long = true},
+};
+static const Record signature_record = {RECORD(Manifest, signature_fields)};
+
+static const Field manifest_fields[] = {
+	{FIELD_PART("format"), .at = offsetof(Manifest, major), .of = &format_record,
+     .read = read_format, .write = write_format},
+	{FIELD_OR("producer", Manifest, producer, 0), .check = check_format},
+	{FIELD_PART("model"), .of = &model_record},
+	{FIELD_OR("pipeline", Manifest, pipeline, 0)},
+	{FIELD_PART("signature"), .of = &signature_record, .is_long = true},
+	{FIELD_LIST("targets", Manifest, targets, ntarget), .most = LIST_LIMIT, .of = &target_record,
+     .is_long = true},
+	{FIELD_OR("weights", Manifest, weights, 0)},
+	{FIELD_LIST("parts", Manifest, parts, npart), .most = LIST_LIMIT, .of = &part_record,
+     .is_long = true},
+};
+static const Record manifest_record = {RECORD(Manifest, manifest_fields)};
 
 typedef struct ManifestBlock {
 	Pile pile;
 	Manifest manifest;
 } ManifestBlock;
 
-static const ManifestTensor *
-read_tensors(JsonReader *r, const Json *json, const char *name, int *count)
+void
+manifest_write(Buf *json, const Manifest *manifest)
 {
-	const Json *item = json_array(r, json, name, LIST_LIMIT, count);
-	ManifestTensor *tensors = json_alloc(r, (size_t)*count, sizeof *tensors);
-	for (int i = 0; item && !r->failed; item = item->next, i++) {
-		tensors[i].name = json_text(r, item, "name");
-		tensors[i].type = dtype_find(json_text(r, item, "type"));
-		if (!r->failed && tensors[i].type == DT_NONE)
-			json_fail(r, "the type of '%.60s' is not known", tensors[i].name);
-		const Json *dim = json_array(r, item, "dims", PLAN_MAX_RANK, &tensors[i].rank);
-		const char **dims = json_alloc(r, (size_t)tensors[i].rank, sizeof *dims);
-		for (int d = 0; dim && !r->failed; dim = dim->next)
-			dims[d++] = json_item_text(r, dim, "dims");
-		tensors[i].dims = dims;
-	}
-	return tensors;
-}
-
-static void
-read_signature(JsonReader *r, const Json *json, Manifest *manifest)
-{
-	const Json *item = json_array(r, json, "symbols", LIST_LIMIT, &manifest->nsymbol);
-	ManifestSymbol *symbols = json_alloc(r, (size_t)manifest->nsymbol, sizeof *symbols);
-	for (int i = 0; item && !r->failed; item = item->next)
-		symbols[i++] = (ManifestSymbol){json_text(r, item, "name"),
-		                                json_int(r, item, "lo", INT64_MIN, INT64_MAX),
-		                                json_int(r, item, "hi", INT64_MIN, INT64_MAX)};
-	manifest->symbols = symbols;
-	manifest->inputs = read_tensors(r, json, "inputs", &manifest->ninput);
-	manifest->outputs = read_tensors(r, json, "outputs", &manifest->noutput);
-}
-
-static void
-read_targets(JsonReader *r, const Json *json, Manifest *manifest)
-{
-	const Json *item = json_array(r, json, "targets", LIST_LIMIT, &manifest->ntarget);
-	ManifestTarget *targets = json_alloc(r, (size_t)manifest->ntarget, sizeof *targets);
-	for (int i = 0; item && !r->failed; item = item->next)
-		targets[i++] = (ManifestTarget){
-			json_text(r, item, "device"),        json_text(r, item, "needs"),
-			json_text(r, item, "plan"),          json_text_or(r, item, "kernels", ""),
-			json_text_or(r, item, "vendor", ""), json_text_or(r, item, "packed", ""),
-		};
-	manifest->targets = targets;
-}
-
-static void
-read_parts(JsonReader *r, const Json *json, Manifest *manifest)
-{
-	const Json *item = json_array(r, json, "parts", LIST_LIMIT, &manifest->npart);
-	ManifestPart *parts = json_alloc(r, (size_t)manifest->npart, sizeof *parts);
-	for (int i = 0; item && !r->failed; item = item->next, i++) {
-		parts[i].entry = json_text(r, item, "entry");
-		parts[i].size = (uint64_t)json_int(r, item, "size", 0, INT64_MAX);
-		if (!bundle_hash_parse(json_text(r, item, "xxh3"), &parts[i].hash))
-			json_fail(r, "the hash of '%.60s' is not 32 hex digits", parts[i].entry);
-	}
-	manifest->parts = parts;
-}
-
-/* Format first: a manifest of a newer major version may look different from there on. */
-static bool
-read_format(JsonReader *r, const Json *json, Manifest *manifest)
-{
-	int count;
-	const int *format = json_ints(r, json, "format", 2, 0, 1 << 20, &count);
-	if (!r->failed && count != 2)
-		json_fail(r, "format is not two numbers");
-	if (r->failed)
-		return false;
-	manifest->major = format[0];
-	manifest->minor = format[1];
-	if (manifest->major == BUNDLE_MAJOR)
-		return true;
-	const char *producer = json_text_or(r, json, "producer", "");
-	r->failed = true;
-	snprintf(r->error, r->error_size,
-	         "the bundle has format %d.%d and this library reads %d.x: compile the model again, or "
-	         "use the library that `%.60s` came with",
-	         manifest->major, manifest->minor, BUNDLE_MAJOR, producer);
-	return false;
-}
-
-static void
-read_manifest(JsonReader *r, const Json *json, Manifest *manifest)
-{
-	if (!read_format(r, json, manifest))
-		return;
-	manifest->producer = json_text(r, json, "producer");
-	const Json *model = json_object(r, json, "model");
-	manifest->model_name = json_text_or(r, model, "name", "");
-	manifest->model_sha256 = json_text_or(r, model, "sha256", "");
-	manifest->pipeline = json_text_or(r, json, "pipeline", "");
-	const Json *signature = json_object(r, json, "signature");
-	read_signature(r, signature, manifest);
-	read_targets(r, json, manifest);
-	manifest->weights = json_text_or(r, json, "weights", "");
-	read_parts(r, json, manifest);
+	record_write(json, &manifest_record, manifest);
+	buf_putc(json, '\n');
 }
 
 bool
@@ -210,7 +173,7 @@ manifest_read(const char *json, size_t size, Manifest **manifest, char *error, s
 	JsonReader r = {&block->pile, "the bundle's manifest", error, error_size, false};
 	Json *root = json_parse(&r, json, size, MANIFEST_LIMIT);
 	if (!r.failed)
-		read_manifest(&r, root, &block->manifest);
+		record_read(&(FieldReader){.json = &r}, &manifest_record, root, &block->manifest);
 	json_free(root);
 	if (r.failed) {
 		manifest_free(&block->manifest);

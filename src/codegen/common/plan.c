@@ -500,7 +500,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	                 .scratch_dim = -1,
 	                 .shared_dim = -1,
 	                 .points_dim = from->points ? dim_number(planner, from->points) : -1,
-	                 .points = from->point_count,
+	                 .points = from->points ? from->point_count : 1,
 	                 .narg = from->narg,
 	                 .args = args,
 	                 .noutput = from->noutput,
@@ -549,6 +549,7 @@ make_plan(Planner *planner)
 	planner->dim_numbers.arena = planner->arena;
 	plan->is_apart = module->is_apart;
 	plan->parent = planner->parent ? planner->parent->plan : NULL;
+	plan->nesting = plan->parent ? plan->parent->nesting + 1 : 0;
 	plan_symbols(planner);
 	planner->buffers = NEW_N(planner->arena, PlanBuffer, module->buffers.count + 1);
 	for (int i = 0; i < module->buffers.count; i++)
@@ -573,8 +574,6 @@ make_plan(Planner *planner)
 	plan->inputs = buffer_numbers(planner, plan->ninput, module->inputs.data);
 	plan->noutput = module->outputs.count;
 	plan->outputs = buffer_numbers(planner, plan->noutput, module->outputs.data);
-	for (int i = 0; i < plan->nbuffer; i++)
-		plan->ncapture += plan->buffers[i].kind == PB_CAPTURE;
 	return plan;
 }
 

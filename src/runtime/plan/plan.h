@@ -168,7 +168,7 @@ typedef struct PlanAssumption {
 } PlanAssumption;
 
 struct Plan {
-	int nkernel, nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, nwish, ncapture;
+	int nkernel, nsymbol, ndim, nbuffer, nstep, ninput, noutput, nassumption, nwish;
 	const char *const *kernels; /* names of their functions; nested plans have those around */
 	const PlanSymbol *symbols;
 	const PlanDim *dims;
@@ -178,6 +178,7 @@ struct Plan {
 	const PlanAssumption *assumptions;
 	const InputWish *wishes;
 	bool is_apart;      /* the device's memory is not the host's; nested plans as the one around */
+	int nesting;        /* 0: the main plan */
 	const Plan *parent; /* nested plans: `symbols` begins with all those of the plan around, by
 	                       index; their values are taken from there on entry */
 };
@@ -201,8 +202,8 @@ void plan_free(Plan *plan);
 
 /* Replay the plan without running it: weights within `weights_size` bytes, every argument written
  * before it is read, in the memory where it is read, nothing touched outside its life, and, for a
- * few values of the symbols, no two buffers alive at once overlapping and every view inside its base
- * (the runtime checks views again for each binding). False with a sentence. */
+ * few values of the symbols, no two buffers alive at once overlapping and every view inside its
+ * base (the runtime checks views again for each binding). False with a sentence. */
 bool plan_verify(const Plan *plan, size_t weights_size, char *error, size_t error_size);
 
 /* Elements between neighbours along each dim of dense row-major storage. */
