@@ -164,7 +164,7 @@ plan=$(cd kept && ls plan/*.json)
 
 # index NAME: of a buffer; dim VALUE: of an extent.
 index() { grep -o '{"name": "[^"]*", "type"' "kept/$plan" | grep -n "\"$1\"" | head -n 1 | sed 's/:.*//' | awk '{ print $1 - 1 }'; }
-dim() { sed -n 's/^ "dims": \[\(.*\)\],$/\1/p' "kept/$plan" | tr -d ' "' | tr ',' '\n' | grep -nx "$1" | sed 's/:.*//' | awk '{ print $1 - 1 }'; }
+dim() { sed -n 's/.*"dims": \[\("[^]]*\)\],$/\1/p' "kept/$plan" | tr -d ' "' | tr ',' '\n' | grep -nx "$1" | sed 's/:.*//' | awk '{ print $1 - 1 }'; }
 
 # wrong WHAT VALUE SED: run --prove finds that this value is wrong, behind a change of the plan.
 wrong() {
@@ -250,7 +250,7 @@ TEXT
 	wrong "other pads" "$result" 's/"pads_lo", "ints": \[1, 1\]/"pads_lo", "ints": [0, 1]/'
 	wrong "no relu" "$result" 's/"post", "string": "[^"]*"/"post", "string": "abs"/'
 	one=$(dim '[0-9]*' | tail -n 1) # behind the last dim
-	wrong "a fallback kernel that stops early" m "s/^\( \"dims\": .*\)\],\$/\1, \"1\"],/; \
+	wrong "a fallback kernel that stops early" m "s/\(\"dims\": \[\"[^]]*\)\],\$/\1, \"1\"],/; \
 		/\"row\": \"matmul\"/s/\"extent\": [0-9]*/\"extent\": $((one + 1))/"
 	grep -q "value %m .*: by the fallback kernel, [0-9]* of 384 elements were never written" said && pass ||
 		lose "a fallback kernel that stops early: $(cat said)"
@@ -265,8 +265,9 @@ denied() {
 	rm -rf before
 	pin "$1"
 	"$tw" compile -q "$1" -o before.twb --choices pinned --keep before || lose "compile $1"
-	echo "{\"key\": \"deny $2 $3\", \"chosen\": \"it was wrong\", \"candidates\": \"\"}" >choices
-	cat pinned >>choices
+	echo '{"choices": 2}' >choices
+	echo "{\"key\": \"deny $2 $3\", \"chosen\": \"it was wrong\", \"candidates\": \"\"}" >>choices
+	tail -n +2 pinned >>choices
 	rm -rf denied
 	"$tw" compile -q "$1" -o after.twb --choices choices --keep denied >said 2>&1 || lose "deny $2: $(cat said)"
 	! grep -q "is wrong" said && pass || lose "deny $2 $3: $(cat said)"
