@@ -164,8 +164,6 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 		return (ProofResult){.left_out = "--prove=none"};
 	if (!run->session)
 		return (ProofResult){.left_out = arena_strdup(arena, run->trouble)};
-	if (run->session->bundle->plan->is_apart)
-		return (ProofResult){.left_out = "the device's memory cannot be looked at"};
 	result.target = arena_strdup(arena, tw_target(run->session->bundle));
 	Job job = {.options = options, .arena = arena, .run = run};
 	job.prover = prover_new(arena, run->compiled, (uint64_t)options->seed);
@@ -240,7 +238,7 @@ const Proof *
 proof_session(const Options *options, Arena *arena, Session *session)
 {
 	const char *text = graph_text(arena, session->bundle);
-	if (!text || session->bundle->plan->is_apart)
+	if (!text)
 		return NULL;
 	Graph *graph = graph_parse_bare(arena, session->path, text);
 	find_weights(graph, session->bundle);

@@ -130,7 +130,7 @@ array_of(Arena *arena, const PlanFacts *facts, const Frame *frame, const Value *
 		*out = *fixed;
 	if (fixed)
 		return true;
-	if (!claim || claim->done == NEVER || !held_of(frame, claim->buffer, &held))
+	if (!claim || claim->done == NEVER || !held_of(arena, frame, claim->buffer, &held))
 		return false;
 	int64_t *dims = arena_memdup(arena, held.dims, (size_t)held.rank * sizeof *dims);
 	*out = (Array){held.type, held.rank, dims, (void *)(uintptr_t)held_dense(arena, &held)};
@@ -159,7 +159,7 @@ input_of(Job *job, const Binding *binding, int index)
 	Held *held = NEW(job->scratch, Held);
 	Array array;
 	if (!value_fixed(value) && claim && claim->done != NEVER &&
-	    held_of(job->frame, claim->buffer, held) && held->block_dim < 0) {
+	    held_of(job->scratch, job->frame, claim->buffer, held) && held->block_dim < 0) {
 		*input = (PointInput){held->type, held->rank, held->dims, held->strides, held->data};
 		return input;
 	}

@@ -15,18 +15,12 @@ static bool
 range_of(const Frame *frame, int buffer, Range *range)
 {
 	Held held;
-	size_t size = element_bytes(frame->plan->buffers[buffer].type);
-	if (size == 0 || frame->plan->buffers[buffer].type == DT_STRING ||
-	    !held_of(frame, buffer, &held) || !held.data || dims_count(held.rank, held.dims) == 0)
+	int64_t low, high;
+	DType type = frame->plan->buffers[buffer].type;
+	if (element_bytes(type) == 0 || type == DT_STRING || !held_at(frame, buffer, &held) ||
+	    !held.at || !held_span(&held, &low, &high))
 		return false;
-	int64_t low = 0, high = held.block_dim >= 0 ? held.block : 1;
-	for (int d = 0; d < held.rank; d++) {
-		int64_t span = (held_stored(&held, d) - 1) * held.strides[d];
-		low += span < 0 ? span : 0;
-		high += span > 0 ? span : 0;
-	}
-	range->low = held.data + low * (int64_t)size;
-	range->high = held.data + high * (int64_t)size;
+	*range = (Range){held.at + low, held.at + high};
 	return true;
 }
 
@@ -40,8 +34,9 @@ memory_around(const Frame *frame, int buffer, Range *range)
 		*range = (Range){slot->own.data, slot->own.data + slot->own.capacity};
 		return slot->data && slot->data == slot->own.data;
 	}
-	const unsigned char *base = frame->base[PLACE_DEVICE];
-	const Block *arena = &frame->arena[PLACE_DEVICE];
+	PlanPlace place = frame->plan->buffers[root].place;
+	const unsigned char *base = frame->base[place];
+	const Block *arena = &frame->arena[place];
 	size_t bytes = base == arena->data ? arena->capacity : frame->arena_bytes;
 	*range = (Range){base, base + bytes};
 	return frame->plan->buffers[root].kind == PB_TEMP && base;
@@ -60,23 +55,26 @@ keep_off(Range *around, const Range *own, const Range *other)
 }
 
 static void
-note(Arena *arena, Margins *margins, int buffer, const unsigned char *low,
-     const unsigned char *high)
+note(Arena *arena, Margins *margins, const Frame *frame, int buffer, const Range *range)
 {
-	if (low >= high)
+	if (range->low >= range->high)
 		return;
-	Margin margin = {.buffer = buffer, .at = low, .bytes = (size_t)(high - low)};
-	memcpy(margin.before, low, margin.bytes);
+	Margin margin = {
+		.buffer = buffer, .at = range->low, .bytes = (size_t)(range->high - range->low)};
+	PlanPlace place = frame->plan->buffers[buffer].place;
+	memcpy(margin.before, place_read(arena, frame, place, margin.at, margin.bytes), margin.bytes);
 	vec_push(arena, &margins->list, margin);
 }
 
 void
 margins_reserve(Frame *frame, int buffer)
 {
-	Slot *slot = &frame->slots[plan_root(frame->plan, buffer)];
+	int root = plan_root(frame->plan, buffer);
+	Slot *slot = &frame->slots[root];
+	PlanPlace place = frame->plan->buffers[root].place;
 	if (slot->is_own && slot->has_dims && !slot->bound &&
-	    block_reserve(&frame->exec->memory, &slot->own, slot->bytes + MARGIN))
-		memory_poison(slot->own.data, slot->own.capacity);
+	    exec_reserve(frame->exec, place, &slot->own, slot->bytes + MARGIN) == TW_OK)
+		place_poison(frame, place, slot->own.data, slot->own.capacity);
 }
 
 void
@@ -95,17 +93,19 @@ margins_note(Arena *arena, Margins *margins, const Frame *frame, int step)
 		const unsigned char *low = own.low, *high = own.high;
 		low = low - around.low > MARGIN ? low - MARGIN : around.low;
 		high = around.high - high > MARGIN ? high + MARGIN : around.high;
-		note(arena, margins, s->args[k], low, own.low);
-		note(arena, margins, s->args[k], own.high, high);
+		note(arena, margins, frame, s->args[k], &(Range){low, own.low});
+		note(arena, margins, frame, s->args[k], &(Range){own.high, high});
 	}
 }
 
 int
-margins_broken(const Margins *margins)
+margins_broken(Arena *scratch, const Margins *margins, const Frame *frame)
 {
 	for (int i = 0; i < margins->list.count; i++) {
 		const Margin *margin = &margins->list.data[i];
-		if (memcmp(margin->at, margin->before, margin->bytes) != 0)
+		PlanPlace place = frame->plan->buffers[margin->buffer].place;
+		const void *now = place_read(scratch, frame, place, margin->at, margin->bytes);
+		if (memcmp(now, margin->before, margin->bytes) != 0)
 			return margin->buffer;
 	}
 	return -1;

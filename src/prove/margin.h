@@ -14,8 +14,8 @@
 enum { MARGIN = WATCH_ROOM }; /* bytes: some vectors */
 
 typedef struct Margin {
-	int buffer; /* around this */
-	const unsigned char *at;
+	int buffer;              /* around this */
+	const unsigned char *at; /* in the place of that */
 	size_t bytes;
 	unsigned char before[MARGIN];
 } Margin;
@@ -32,6 +32,6 @@ void margins_reserve(Frame *frame, int buffer);
 void margins_note(Arena *arena, Margins *margins, const Frame *frame, int step);
 
 /* The buffer around which something was written, or -1. */
-int margins_broken(const Margins *margins);
+int margins_broken(Arena *scratch, const Margins *margins, const Frame *frame);
 
 #endif

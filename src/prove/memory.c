@@ -30,14 +30,14 @@ held_stored(const Held *held, int d)
 }
 
 bool
-held_of(const Frame *frame, int buffer, Held *held)
+held_at(const Frame *frame, int buffer, Held *held)
 {
 	const PlanBuffer *described = &frame->plan->buffers[buffer];
 	const Slot *slot = &frame->slots[buffer];
 	*held = (Held){.type = described->type, .rank = described->rank, .dims = slot->dims};
-	held->data = slot_data(frame, buffer);
+	held->at = slot_data(frame, buffer);
 	held->is_view = described->kind == PB_VIEW;
-	if (!slot->has_dims || (!held->data && slot->bytes))
+	if (!slot->has_dims || (!held->at && slot->bytes))
 		return false;
 	read_layout(held, described->layout);
 	int64_t step = held->block_dim >= 0 ? held->block : 1;
@@ -47,6 +47,75 @@ held_of(const Frame *frame, int buffer, Held *held)
 		held->is_dense = held->is_dense && (held->strides[d] == step || held->dims[d] == 1);
 		step *= held_stored(held, d);
 	}
+	return true;
+}
+
+bool
+held_span(const Held *held, int64_t *low, int64_t *high)
+{
+	int64_t size = (int64_t)element_bytes(held->type);
+	size_t packed = 0;
+	*low = *high = 0;
+	if (dims_count(held->rank, held->dims) == 0)
+		return false;
+	if (size == 0 && dtype_bytes(held->type, dims_count(held->rank, held->dims), &packed))
+		*high = (int64_t)packed;
+	if (size == 0)
+		return *high > 0;
+	*high = held->block_dim >= 0 ? held->block : 1;
+	for (int d = 0; d < held->rank; d++) {
+		int64_t span = (held_stored(held, d) - 1) * held->strides[d];
+		*low += span < 0 ? span : 0;
+		*high += span > 0 ? span : 0;
+	}
+	*low *= size;
+	*high *= size;
+	return true;
+}
+
+/* ---- the device's memory ---- */
+
+static bool
+is_the_hosts(const Frame *frame, PlanPlace place)
+{
+	return place == plan_host(frame->plan);
+}
+
+static void
+copy_bytes(const Frame *frame, size_t bytes, PlanPlace from, const void *source, PlanPlace to,
+           void *target)
+{
+	Exec *exec = frame->exec;
+	TwCode code = exec_copy_bytes(exec, bytes, from, source, to, target);
+	if (!code)
+		code = exec_await(exec);
+	if (code)
+		fail(NULL, "the device's memory cannot be looked at: %s",
+		     exec->error ? exec->error->text : "a copy fails");
+}
+
+const unsigned char *
+place_read(Arena *arena, const Frame *frame, PlanPlace place, const unsigned char *at, size_t bytes)
+{
+	if (is_the_hosts(frame, place))
+		return at;
+	unsigned char *copy = arena_alloc_aligned(arena, bytes + 1, 64);
+	copy_bytes(frame, bytes, place, at, PLACE_HOST, copy);
+	return copy;
+}
+
+bool
+held_of(Arena *arena, const Frame *frame, int buffer, Held *held)
+{
+	int64_t low, high;
+	PlanPlace place = frame->plan->buffers[buffer].place;
+	if (!held_at(frame, buffer, held))
+		return false;
+	held->data = held->at;
+	if (!is_the_hosts(frame, place) && held_span(held, &low, &high))
+		held->data = (unsigned char *)(uintptr_t)place_read(arena, frame, place, held->at + low,
+		                                                    (size_t)(high - low)) -
+		             low;
 	return true;
 }
 
@@ -205,6 +274,31 @@ held_poison(const Held *held)
 	else
 		for (int64_t i = 0; i < count; i++)
 			memory_poison(held->data + held_offset(held, i) * (int64_t)size, size);
+}
+
+void
+place_poison(const Frame *frame, PlanPlace place, unsigned char *at, size_t bytes)
+{
+	unsigned char pattern[1 << 14];
+	if (is_the_hosts(frame, place)) {
+		memory_poison(at, bytes);
+		return;
+	}
+	memory_poison(pattern, sizeof pattern);
+	for (size_t done = 0, part; done < bytes; done += part) {
+		part = bytes - done < sizeof pattern ? bytes - done : sizeof pattern;
+		copy_bytes(frame, part, PLACE_HOST, pattern, place, at + done);
+	}
+}
+
+void
+held_spoil(const Frame *frame, PlanPlace place, const Held *held)
+{
+	int64_t low, high;
+	held_poison(held);
+	if (!is_the_hosts(frame, place) && held_span(held, &low, &high))
+		copy_bytes(frame, (size_t)(high - low), PLACE_HOST, held->data + low, place,
+		           held->at + low);
 }
 
 static bool

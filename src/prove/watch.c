@@ -138,9 +138,10 @@ enter_frame(FrameState *state)
 	if (!state->is_on)
 		return;
 	state->margins.list.count = 0;
-	if (state->frame->arena[PLACE_DEVICE].data) /* nothing lies in it yet */
-		memory_poison(state->frame->arena[PLACE_DEVICE].data,
-		              state->frame->arena[PLACE_DEVICE].capacity);
+	for (PlanPlace place = 0; place < PLAN_PLACES; place++) /* nothing lies in them yet */
+		if (state->frame->arena[place].data)
+			place_poison(state->frame, place, state->frame->arena[place].data,
+			             state->frame->arena[place].capacity);
 	memset(state->is_hashed, 0, count);
 	memset(state->is_poisoned, 0, count);
 }
@@ -165,7 +166,7 @@ claim_behind(const PlanFacts *facts, int buffer, int step)
 static void
 look_round(Prover *p, FrameState *state, int boundary)
 {
-	int buffer = margins_broken(&state->margins);
+	int buffer = margins_broken(p->scratch, &state->margins, state->frame);
 	if (buffer < 0)
 		return;
 	const char *step = state->frame->plan->steps[boundary - 1].name;
@@ -200,7 +201,7 @@ expected_given(Prover *p, FrameState *state, const Claim *claim)
 	Held held;
 	if (value_fixed(claim->value))
 		return expect_array(p->scratch, value_fixed(claim->value), p->seed);
-	if (first == claim || !held_of(state->frame, first->buffer, &held))
+	if (first == claim || !held_of(p->scratch, state->frame, first->buffer, &held))
 		return NULL;
 	Array whole = {held.type, held.rank, held.dims, NULL};
 	whole.data = (void *)(uintptr_t)held_dense(p->scratch, &held);
@@ -290,7 +291,8 @@ static FrameState *
 taken_branch(Prover *p, const FrameState *state, const PlanStep *step)
 {
 	Held condition;
-	if (!step || step->kind != PT_IF || !held_of(state->frame, step->args[0], &condition))
+	if (!step || step->kind != PT_IF ||
+	    !held_of(p->scratch, state->frame, step->args[0], &condition))
 		return NULL;
 	const Plan *taken = step->bodies[*condition.data ? 0 : 1];
 	for (int i = 0; i < p->frames.count; i++) {
@@ -327,7 +329,7 @@ settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held
 	for (int k = 0; inner && k < step->noutput; k++) {
 		int from = inner->frame->plan->outputs[k], claimed = inner->facts->claim_of[from];
 		if (step->args[step->narg - step->noutput + k] != claim->buffer || claimed < 0 ||
-		    !held_of(inner->frame, from, &made))
+		    !held_of(p->scratch, inner->frame, from, &made))
 			continue;
 		const Value *value = inner->facts->claims.data[claimed].value;
 		uintptr_t known = (uintptr_t)map_find_ptr(&p->proof.index, value);
@@ -346,7 +348,7 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 {
 	Held held;
 	bool is_text = claim->value->type.dtype == DT_STRING;
-	if (!held_of(state->frame, claim->buffer, &held) || (is_text && !held.is_dense)) {
+	if (!held_of(p->scratch, state->frame, claim->buffer, &held) || (is_text && !held.is_dense)) {
 		add_gap(p, is_text ? "texts that are a part of others" : "it has no memory", claim->value);
 		return;
 	}
@@ -387,7 +389,7 @@ try_claim(Prover *p, FrameState *state, const Claim *claim)
 	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
 	Held held;
 	Agreement seen = {0};
-	if (!expected || expected->reason || !held_of(state->frame, claim->buffer, &held))
+	if (!expected || expected->reason || !held_of(p->scratch, state->frame, claim->buffer, &held))
 		return;
 	const char *text = judge(p, claim, expected->outputs[claim->value->result], &held, &seen);
 	p->proof.tried += seen.points > 0;
@@ -408,8 +410,8 @@ try_fallback(Prover *p, FrameState *state, int index)
 			try_claim(p, state, claim);
 	}
 	for (int k = step->narg - step->noutput; k < step->narg; k++)
-		if (step->args[k] >= 0 && held_of(state->frame, step->args[k], &held))
-			held_poison(&held);
+		if (step->args[k] >= 0 && held_of(p->scratch, state->frame, step->args[k], &held))
+			held_spoil(state->frame, state->frame->plan->buffers[step->args[k]].place, &held);
 }
 
 /* ---- verify ---- */
@@ -422,7 +424,7 @@ verify_buffer(Prover *p, FrameState *state, int buffer, int step)
 	while (buffer >= 0 && !state->is_hashed[buffer])
 		buffer = buffers[buffer].kind == PB_VIEW ? buffers[buffer].of : -1;
 	Held held;
-	if (buffer < 0 || !held_of(state->frame, buffer, &held))
+	if (buffer < 0 || !held_of(p->scratch, state->frame, buffer, &held))
 		return;
 	Hash128 now = held_hash(&held);
 	if (hash128_equal(now, state->hash[buffer]))
@@ -470,7 +472,7 @@ poison(FrameState *state, Frame *frame, int index)
 			return code;
 		size_t bytes = frame->size[root] > 0 ? (size_t)frame->size[root] : slot->bytes;
 		if (slot->data && bytes)
-			memory_poison(slot->data, bytes);
+			place_poison(frame, buffer->place, slot->data, bytes);
 		state->is_poisoned[root] = true;
 	}
 	return TW_OK;

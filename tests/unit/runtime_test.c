@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/test/space.h"
 #include "runtime_rig.h"
 
 enum { COUNT = 300 };
@@ -384,6 +385,22 @@ START_TEST(no_waiting_while_recording)
 }
 END_TEST
 
+/* Blocks of whole pages lie side by side: where one ends, another begins. */
+START_TEST(side_by_side)
+{
+	enum { BLOCKS = 64, PAGE = 4096 };
+	void *blocks[BLOCKS];
+	for (int i = 0; i < BLOCKS; i++) {
+		blocks[i] = space_alloc(PAGE);
+		memset(space_bytes(blocks[i]), i, PAGE);
+	}
+	for (int i = 0; i < BLOCKS; i++)
+		ck_assert_int_eq(*(const unsigned char *)space_bytes(blocks[i]), i);
+	for (int i = 0; i < BLOCKS; i++)
+		space_release(blocks[i]);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -398,5 +415,6 @@ main(void)
 	tcase_add_test(t, replay_reports);
 	tcase_add_test(t, cancel_needs_steps);
 	tcase_add_test(t, no_waiting_while_recording);
+	tcase_add_test(t, side_by_side);
 	return unit_run(t);
 }

@@ -294,10 +294,8 @@ static TwCode
 place_temporaries(Frame *frame)
 {
 	TwCode code = size_temporaries(frame);
-	if (!code)
-		code = place_temporaries_in(frame, PLACE_DEVICE);
-	if (!code && frame->plan->is_apart)
-		code = place_temporaries_in(frame, PLACE_HOST);
+	for (PlanPlace place = PLACE_DEVICE; place <= plan_host(frame->plan) && !code; place++)
+		code = place_temporaries_in(frame, place);
 	return code;
 }
 

@@ -44,7 +44,7 @@ space_alloc(size_t bytes)
 	SpaceBlock *block = calloc(1, sizeof *block);
 	if (!block)
 		return NULL;
-	block->size = bytes + (bytes == 0);
+	block->size = bytes + 1; /* the address behind a block is in no other one */
 	block->address = map(block->size, PROT_NONE);
 	block->bytes = map(block->size, PROT_READ | PROT_WRITE);
 	if (!block->address || !block->bytes) {
@@ -82,7 +82,7 @@ space_bytes(const void *address)
 	pthread_mutex_lock(&space.lock);
 	for (const SpaceBlock *block = space.blocks; block && !bytes; block = block->next) {
 		uintptr_t first = (uintptr_t)block->address;
-		if (wanted >= first && wanted - first <= block->size)
+		if (wanted >= first && wanted - first < block->size)
 			bytes = block->bytes + (wanted - first);
 	}
 	pthread_mutex_unlock(&space.lock);
