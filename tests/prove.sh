@@ -92,6 +92,23 @@ graph late(%x: f32[5], %y: f32[7]) -> %o {
   %o = Neg(%c)                    "all"
 }
 TEXT
+# Of a value only the batch is asked, before its length is known.
+cat >early.g <<'TEXT'
+graph early(%x: f32[B,9], %n: i64[1]) -> %y, %z {
+  %from: i64[1] = {0}
+  %axis: i64[1] = {1}
+  %two: i64[1] = {2}
+  %m = Add(%n, %two)                     "end"
+  %a = Slice(%x, %from, %m, %axis)
+  %e = Exp(%a)                           "late"
+  %s = Shape(%e)
+  %b = Slice(%s, %from, %axis)
+  %t = Concat(%b, %two) {axis=0}
+  %k = ConstantOfShape(%t)               "early"
+  %y = Neg(%k)
+  %z = ReduceSum(%e) {keepdims=0}
+}
+TEXT
 # What an initializer that is an input, too, holds unless it is given; a branch captures it.
 cat >default.g <<'TEXT'
 graph default(%x: f32[3], %w: f32[3] = {1, 2, 4}, %c: bool = {1}) -> %y {
@@ -126,6 +143,7 @@ grep -q "^proved: [0-9]* values* at [0-9]* points" said && pass || lose "halves:
 [ $? = 2 ] && grep -q "divided by an extent of 0" said && pass || lose "a side of 1: $(cat said)"
 proves half.g '[0-9]* values* at [0-9]* points'
 proves narrow.g '[0-9]* values* at [0-9]* points.*'
+proves early.g '4 values at [0-9]* points'
 proves late.g '4 values at [0-9]* points; 2 of host operators, .*' -O0
 for level in -O0 -O3; do
 	proves default.g '3 values at [0-9]* points' $level

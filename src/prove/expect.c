@@ -149,6 +149,7 @@ typedef struct Job {
 	Expected *expected;
 } Job;
 
+/* NULL: it is not read, and its size not known yet. */
 static const PointInput *
 input_of(Job *job, const Binding *binding, int index)
 {
@@ -169,7 +170,8 @@ input_of(Job *job, const Binding *binding, int index)
 	}
 	int64_t *dims = NEW_N(job->scratch, int64_t, tensor->rank + 1);
 	for (int d = 0; d < tensor->rank; d++)
-		dim_eval(tensor->hi[d], binding, &dims[d]);
+		if (!dim_eval(tensor->hi[d], binding, &dims[d]))
+			return NULL;
 	*input = (PointInput){.type = tensor->type, .rank = tensor->rank, .dims = dims};
 	return input;
 }

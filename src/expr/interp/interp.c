@@ -107,7 +107,7 @@ stores_bind(Stores *stores, const Program *program, const Binding *given,
 		if (tensor->rank != ranks[k])
 			fail(NULL, "input %s of %s has rank %d, expected %d", tensor->name, program->name,
 			     ranks[k], tensor->rank);
-		for (int d = 0; d < tensor->rank; d++)
+		for (int d = 0; d < tensor->rank && dims[k]; d++)
 			if (tensor->hi[d]->op == EX_symbol)
 				set_symbol(stores, tensor->hi[d]->symbol, dims[k][d], tensor);
 	}

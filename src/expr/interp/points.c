@@ -36,6 +36,8 @@ open_input(Walk *w, int k)
 {
 	const Tensor *tensor = w->program->inputs[k];
 	const PointInput *input = w->inputs[k];
+	if (!input)
+		return;
 	if (input->type != tensor->type)
 		fail(NULL, "input %s of %s is %s, expected %s", tensor->name, w->program->name,
 		     dtype_name(input->type), dtype_name(tensor->type));
@@ -60,8 +62,8 @@ open_inputs(Walk *w)
 	const int64_t **dims = NEW_N(w->scratch, const int64_t *, count + 1);
 	int *ranks = NEW_N(w->scratch, int, count + 1);
 	for (int k = 0; k < count; k++) {
-		dims[k] = w->inputs[k]->dims;
-		ranks[k] = w->inputs[k]->rank;
+		dims[k] = w->inputs[k] ? w->inputs[k]->dims : NULL;
+		ranks[k] = w->inputs[k] ? w->inputs[k]->rank : w->program->inputs[k]->rank;
 	}
 	stores_bind(&w->stores, w->program, w->binding, dims, ranks);
 	for (int k = 0; k < count; k++)
