@@ -186,6 +186,50 @@ graph merged(%ids: i64[B,S], %past: f32[B,P,8], %later: bool) -> %y {
 END
 demands merged.g 'P+S <= 64' 'S <= 64'
 
+# Branches that never run at the same sizes: those of one are chosen, and inputs that take it. What decides may
+# be an input, what is computed from one, or the sizes themselves.
+exclusive() {
+	cat >"$1.g" <<END
+graph $1(%x: f32[B,S,8], %past: f32[B,P,8], %mask: f32[B,T], %later: bool[1]) -> %y {
+  %wpe: f32[64,8] = weight 0
+  %s: i64[1] = Shape(%x) {start=1, end=2}
+  %p: i64[1] = Shape(%past) {start=1, end=2}
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %last: i64[1] = {-1}
+  %first: i64[1] = {0}
+  %s0: i64 = Squeeze(%s, %first)
+  %p0: i64 = Squeeze(%p, %first)
+  %t0: i64 = Add(%s0, %p0)
+  %column = Unsqueeze(%mask, %last)
+$2
+  %y = If(%c)  "if" then_branch {
+    %all = Concat(%past, %x) {axis=1}
+    %masked = Mul(%all, %column)  "later"
+    %behind = Range(%zero, %t0, %one)
+    %e = Gather(%wpe, %behind) {axis=0}  "far"
+    %r = Add(%masked, %e)
+    yield %r
+  } else_branch {
+    %masked2 = Mul(%x, %column)  "first"
+    %begin = Range(%zero, %s0, %one)
+    %f = Gather(%wpe, %begin) {axis=0}  "near"
+    %q = Add(%masked2, %f)
+    yield %q
+  }
+}
+END
+	for level in 1 3; do
+		"$tw" compile -O$level "$1.g" -o m.twb --prove=require >said 2>&1 && "$tw" run -q m.twb 2>said &&
+			"$tw" run -q m.twb --seed 5 2>said && "$tw" bench --rounds 1 m.twb >said 2>&1 &&
+			pass || lose "$1.g -O$level: $(cat said)"
+	done
+}
+exclusive given '  %c = Identity(%later)'
+exclusive turned '  %c = Not(%later)'
+exclusive sized '  %few: i64 = {0}
+  %c = Greater(%p0, %few)'
+
 # No sizes: said in a sentence of its own, with the node; refused where a proof is required.
 cat >never.g <<'END'
 graph never(%x: f32[B,S,8], %past: f32[B,P,8]) -> %y {

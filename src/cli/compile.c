@@ -38,8 +38,8 @@ typedef struct Compilation {
 	Graph *model;          /* as read */
 	const Graph *compiled; /* for the first target, behind its passes */
 	const Binding *asked;  /* --shape's sizes of that */
-	Demands demands;       /* on sizes, that its checks showed, … */
-	InputRanges ranges;    /* … and ranges of its inputs */
+	Learnt learnt;         /* what it runs with */
+	InputRanges ranges;    /* of its inputs */
 	PassContext *context;  /* of that */
 	Buf choices;
 	Progress progress;
@@ -65,9 +65,9 @@ compile_target(Compilation *c, int index)
 	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	PassContext *context = pipeline_new(&c->options, c->arena, 3);
-	InputRanges values = {0};
-	Demands demands = demands_learn(c->arena, graph, &values);
-	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &demands);
+	const Binding *asked = sizes_asked(&c->options, c->arena, graph);
+	Learnt learnt = demands_learn(c->arena, graph, asked);
+	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &learnt);
 	Target *chosen = target_at(&c->options, c->arena, target_name(&c->options, index), sizes);
 	chosen->is_trial = c->given != NULL;
 	context->target = chosen;
@@ -79,12 +79,11 @@ compile_target(Compilation *c, int index)
 	if (index == 0) {
 		c->model = graph_clone(c->arena, graph);
 		c->compiled = graph;
-		c->asked = sizes_asked(&c->options, c->arena, graph);
-		c->demands = demands;
-		c->ranges = input_ranges(c->arena, graph, sizes);
-		input_ranges_add(c->arena, &c->ranges, &values);
+		c->asked = asked;
+		c->learnt = learnt;
+		c->ranges = input_ranges(c->arena, graph, sizes, &learnt.runs[0].values);
 		if (c->options.shape.count)
-			c->result.broken = demands_broken(c->arena, graph, &c->demands, sizes);
+			c->result.broken = demands_broken(c->arena, graph, &c->learnt.demands, sizes);
 		c->context = context;
 	}
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
@@ -121,7 +120,7 @@ write_bundle(Compilation *c)
 	if (c->options.choices && !c->given)
 		choices_check(&c->options, c->path, c->context->recorded.count - c->denied.count, c->taken);
 	const Binding *sizes = c->context->target->probe;
-	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->demands);
+	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->learnt.demands);
 	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));
 	c->result.sizes_entry = entry;
 	BundlePart parts[] = {text_part(INPUTS_ENTRY, input_ranges_text(c->arena, &c->ranges)),
@@ -157,7 +156,7 @@ compile_proved(Compilation *c)
 		c->result.finished = finish_bundle(
 			&c->options, c->arena,
 			&(Finish){c->draft, c->result.path, model_name(c->arena, c->path), c->model,
-		              c->compiled, c->asked, &c->demands, &c->ranges, &c->result.written});
+		              c->compiled, c->asked, &c->learnt, &c->ranges, &c->result.written});
 		if (!proof_failed(proof))
 			break;
 		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);

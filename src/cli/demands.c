@@ -8,6 +8,8 @@
  */
 #include "cli/demands.h"
 
+#include <limits.h>
+
 #include "cli/rooms.h"
 #include "cli/sizes.h"
 #include "expr/scalar/ctx.h"
@@ -31,9 +33,10 @@ typedef struct Learner {
 	VEC(Axis) axes;
 	int *axis_of; /* by Symbol.id; -1: does not move */
 	const Binding *sizes;
-	bool *is_said; /* per check: whether it was a sum already */
-	Demands found;
-	InputRanges *values; /* NULL: nobody asks */
+	bool *is_said; /* per check: whether it was a sum already, or can be none */
+	const Binding *fixed;
+	const Region *region; /* that shall run */
+	Learnt found;
 } Learner;
 
 /* ---- sizes ---- */
@@ -77,7 +80,7 @@ apart(Learner *l)
 	                  NEW_N(l->scratch, bool, count + 1)};
 	for (int i = 0; i < count; i++)
 		((int64_t *)(uintptr_t)wanted.value)[i] = 2 + l->axis_of[i];
-	return sizes_near(l->scratch, l->graph, &l->found, &wanted, NULL);
+	return sizes_in(l->scratch, l->graph, l->region, &l->found.demands, &wanted, l->fixed);
 }
 
 /* The rooms at the sizes with each axis so many steps further. */
@@ -202,7 +205,7 @@ demand_of(const Learner *l, const Check *check, const Sum *sum)
 	ExprCtx *ctx = l->graph->ctx;
 	int count = l->axes.count;
 	const Dim *none = dim_const(ctx, 0);
-	Demand demand = {none, none, check->a != NULL, check->in_branch, check->loc};
+	Demand demand = {none, none, check->a != NULL, check->region, check->loc};
 	for (int i = 0; i < count; i++) {
 		const Dim *x = dim_symbol(ctx, l->axes.data[i].symbol->name);
 		add_term(ctx, &demand, sum->slope[i], x);
@@ -293,9 +296,9 @@ bends(Learner *l, Sum *sums, const Room *const seen[TRIALS])
 static bool
 add_demand(Learner *l, Demand demand)
 {
-	if (!is_new(&l->found, &demand))
+	if (!is_new(&l->found.demands, &demand))
 		return false;
-	vec_push(l->arena, &l->found, demand);
+	vec_push(l->arena, &l->found.demands, demand);
 	return true;
 }
 
@@ -308,7 +311,7 @@ add_joined(Learner *l, const Check *check)
 		const Symbol *first = l->axes.data[l->axis_of[symbol->id]].symbol;
 		if (symbol != first)
 			add_demand(l, (Demand){dim_symbol(l->graph->ctx, first->name),
-			                       dim_symbol(l->graph->ctx, symbol->name), true, check->in_branch,
+			                       dim_symbol(l->graph->ctx, symbol->name), true, check->region,
 			                       check->loc});
 	}
 }
@@ -338,9 +341,22 @@ fit(Learner *l, bool joins_batches)
 	return has_new;
 }
 
-/* ---- integers ---- */
+/* ---- what inputs hold ---- */
 
-/* Checks that fail, or are not come to, with these integers. */
+/* Whether a check is come to where the learner's region runs; of what takes a branch whether the
+ * region lies in that. */
+static bool
+matters(const Learner *l, const Check *check)
+{
+	if (!check->is_choice)
+		return !regions_are_exclusive(check->region, l->region);
+	const Region *r = l->region;
+	while (r && r != check->region)
+		r = r->parent;
+	return r != NULL;
+}
+
+/* Checks that fail, or are not come to, with these values. */
 static int
 failing(Learner *l, const InputRanges *made_up)
 {
@@ -349,41 +365,77 @@ failing(Learner *l, const InputRanges *made_up)
 	const Room *rooms = observe_two(l, -1, -1);
 	l->rooms->made_up = NULL;
 	for (int c = 0; c < l->rooms->checks.count; c++) {
-		bool is_dims = l->rooms->checks.data[c].a != NULL;
-		count += !rooms[c].is_known || (is_dims ? rooms[c].left != 0 : rooms[c].left < 0);
+		const Check *check = &l->rooms->checks.data[c];
+		bool holds = rooms[c].is_known && (check->a ? rooms[c].left == 0 : rooms[c].left >= 0);
+		count += matters(l, check) && !holds;
 	}
 	return count;
 }
 
-/* An input whose integers make checks fail as they are made up holds the largest, or 0, if fewer do
- * then: a mask that is counted, and must be 1 everywhere. */
-static void
-learn_values(Learner *l)
+/* Checks that fail where an input holds nothing but this. */
+static int
+failing_with(Learner *l, const InputRanges *ranges, const InputRange *one, InputRanges *tried)
 {
-	make_axes(l, false);
-	l->sizes = apart(l);
-	InputRanges best = input_ranges(l->scratch, l->graph, l->sizes);
+	const InputRanges more = {.count = 1, .data = (InputRange *)(uintptr_t)one};
+	*tried = (InputRanges){0};
+	input_ranges_add(l->scratch, tried, ranges);
+	input_ranges_add(l->scratch, tried, &more);
+	return failing(l, tried);
+}
+
+/* An input whose values make checks fail as they are made up holds the largest, or 0, if fewer do
+ * then: a mask that is counted, and must be 1 everywhere. So does what takes the branch that shall
+ * run, however it is made up. Returns how many fail. */
+static int
+mend_values(Learner *l, InputRanges *found)
+{
+	InputRanges best = input_ranges(l->scratch, l->graph, l->sizes, NULL);
 	int least = failing(l, &best);
+	bool is_taken = region_branch(l->region) != NULL;
 	const Region *body = l->graph->body;
-	for (int i = 0; i < body->nparam && least > 0; i++) {
+	for (int i = 0; i < body->nparam && (least > 0 || is_taken); i++) {
 		const Value *input = body->params[i];
 		InputRange range = {input->name, 2, NULL, 0};
-		bool is_integer = input->type.kind == TYPE_TENSOR && dtype_is_integer(input->type.dtype);
+		DType type = input->type.kind == TYPE_TENSOR ? input->type.dtype : DT_NONE;
+		if (!dtype_is_integer(type) && type != DT_BOOL)
+			continue;
 		input_range_at(&best, input->name, l->sizes, &range);
-		for (int at = 0; is_integer && at < 2; at++) {
-			int64_t only = at == 0 ? range.extent - 1 : 0;
-			InputRange one = {input->name, only + 1, NULL, only};
-			InputRanges tried = {0}, more = {.count = 1, .data = &one};
-			input_ranges_add(l->scratch, &tried, &best);
-			input_ranges_add(l->scratch, &tried, &more);
-			int count = failing(l, &tried);
-			if (count >= least)
-				continue;
-			least = count;
-			best = tried;
-			vec_push(l->arena, l->values, one);
-			break;
-		}
+		InputRanges with_most, with_zero;
+		InputRange most = {input->name, range.extent, NULL, range.extent - 1};
+		InputRange zero = {input->name, 1, NULL, 0};
+		int by_most = failing_with(l, &best, &most, &with_most);
+		int by_zero = failing_with(l, &best, &zero, &with_zero);
+		bool is_zero = by_zero < by_most;
+		int failed = is_zero ? by_zero : by_most;
+		if (failed > least || (failed == least && !(is_taken && by_zero != by_most)))
+			continue;
+		least = failed;
+		best = is_zero ? with_zero : with_most;
+		vec_push(l->arena, found, is_zero ? zero : most);
+	}
+	return least;
+}
+
+/* A run for each region that needs sizes of its own. */
+static void
+find_runs(Learner *l)
+{
+	const Region *regions[MOST_RUNS];
+	int least = INT_MAX;
+	Learnt *found = &l->found;
+	make_axes(l, false);
+	int count = sizes_regions(l->scratch, l->graph, &found->demands, l->fixed, regions);
+	for (int i = 0; i < count; i++) {
+		InputRanges values = {0};
+		l->region = regions[i];
+		l->sizes = apart(l);
+		int failed = mend_values(l, &values);
+		int at = failed < least ? 0 : i;
+		found->runs[i] = found->runs[at];
+		found->runs[at].region = l->region;
+		found->runs[at].values = values;
+		found->nrun++;
+		least = failed < least ? failed : least;
 	}
 }
 
@@ -398,24 +450,58 @@ learn(void *arg)
 	if (nsymbol > SYMBOLS || nchecks == 0)
 		return;
 	l->is_said = NEW_N(l->scratch, bool, nchecks + 1);
+	for (int c = 0; c < nchecks; c++)
+		l->is_said[c] = l->rooms->checks.data[c].is_choice;
 	l->axis_of = NEW_N(l->scratch, int, l->graph->ctx->symbol_list.count + 1);
 	for (int i = 0; i < l->graph->ctx->symbol_list.count; i++)
 		l->axis_of[i] = -1;
 	bool is_better = nsymbol > 0;
 	for (int round = 0; round < ROUNDS && is_better; round++)
 		is_better = fit(l, false) || fit(l, true);
-	if (l->values)
-		learn_values(l);
+	find_runs(l);
 }
 
-Demands
-demands_learn(Arena *arena, const Graph *graph, InputRanges *values)
+Learnt
+demands_learn(Arena *arena, const Graph *graph, const Binding *fixed)
 {
 	Failure failure;
-	Learner l = {.arena = arena, .scratch = arena_new("demands"), .graph = graph, .values = values};
+	Learner l = {.arena = arena, .scratch = arena_new("demands"), .graph = graph, .fixed = fixed};
 	try_run(learn, &l, &failure); /* where that fails, what was learnt is known all the same */
 	arena_free(l.scratch);
 	return l.found;
+}
+
+const Region *
+region_branch(const Region *region)
+{
+	while (region && !(region->owner && region->owner->nregion > 1))
+		region = region->parent;
+	return region;
+}
+
+bool
+regions_are_exclusive(const Region *a, const Region *b)
+{
+	for (const Region *x = a; x && x->owner; x = x->parent)
+		for (const Region *y = b; y && y->owner; y = y->parent)
+			if (x != y && x->owner == y->owner)
+				return true;
+	return false;
+}
+
+Demands
+demands_in(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt)
+{
+	Demands all = {0};
+	for (int i = 0; learnt && i < learnt->count; i++)
+		if (!regions_are_exclusive(learnt->data[i].region, region))
+			vec_push(arena, &all, learnt->data[i]);
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *a = &graph->assumptions.data[i];
+		if (!regions_are_exclusive(a->region, region))
+			vec_push(arena, &all, (Demand){a->a, a->b, true, a->region, a->loc});
+	}
+	return all;
 }
 
 bool
@@ -444,8 +530,8 @@ static const char *
 broken_text(Arena *arena, const Demand *demand, const Binding *sizes)
 {
 	int64_t a, b;
-	if (demand->in_branch || demand_holds(demand, sizes) || !dim_eval(demand->a, sizes, &a) ||
-	    !dim_eval(demand->b, sizes, &b))
+	if (region_branch(demand->region) || demand_holds(demand, sizes) ||
+	    !dim_eval(demand->a, sizes, &a) || !dim_eval(demand->b, sizes, &b))
 		return NULL;
 	return arena_printf(arena, "%s does not hold, they are %lld and %lld (node %s)",
 	                    demand_text(arena, demand), (long long)a, (long long)b,
@@ -456,11 +542,8 @@ const char *
 demands_broken(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *sizes)
 {
 	const char *text = NULL;
-	for (int i = 0; i < learnt->count && !text; i++)
-		text = broken_text(arena, &learnt->data[i], sizes);
-	for (int i = 0; i < graph->assumptions.count && !text; i++) {
-		const Assumption *a = &graph->assumptions.data[i];
-		text = broken_text(arena, &(Demand){a->a, a->b, true, false, a->loc}, sizes);
-	}
+	Demands all = demands_in(arena, graph, NULL, learnt);
+	for (int i = 0; i < all.count && !text; i++)
+		text = broken_text(arena, &all.data[i], sizes);
 	return text;
 }

@@ -14,17 +14,37 @@
 
 typedef struct Demand {
 	const Dim *a, *b;
-	bool is_equal;  /* a == b; else a <= b */
-	bool in_branch; /* only where the choice is taken that its node belongs to */
-	Loc loc;        /* of the node that checks it */
+	bool is_equal;        /* a == b; else a <= b */
+	const Region *region; /* where it is asked: one of a choice may not run */
+	Loc loc;              /* of the node that checks it */
 } Demand;
 
 typedef VEC(Demand) Demands;
 
-/* What checks show besides the model's assumptions, about the symbols of `graph`; and, where
- * `values` is not NULL, which integers its inputs must hold where other made-up ones would make a
- * check fail. Never fails: what cannot be computed is not known. */
-Demands demands_learn(Arena *arena, const Graph *graph, InputRanges *values);
+enum { MOST_RUNS = 4 };
+
+/* What a model lets itself be run with. Branches of an If may never run at the same sizes: then a
+ * run is for one of them. */
+typedef struct Learnt {
+	Demands demands; /* that checks show besides the graph's assumptions */
+	int nrun;        /* 0: nothing was learnt, and runs[0] says nothing */
+	struct {
+		const Region *region; /* NULL: all of the model */
+		InputRanges values;   /* that inputs must hold so that this runs and no check fails */
+	} runs[MOST_RUNS]; /* the one with the fewest checks that fail all the same is the first */
+} Learnt;
+
+/* Sizes that `fixed` binds (NULL: none) stay. Never fails: what cannot be computed is not known. */
+Learnt demands_learn(Arena *arena, const Graph *graph, const Binding *fixed);
+
+/* Those and the graph's own assumptions; all but what is asked where `region` (NULL: nobody asks)
+ * does not run: in the other branches of an If. */
+Demands demands_in(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt);
+
+/* The branch of an If that the region is, or lies in; NULL: it runs whenever the model does. */
+const Region *region_branch(const Region *region);
+/* Whether at most one of two runs: they lie in different branches of an If. */
+bool regions_are_exclusive(const Region *a, const Region *b);
 
 /* Whether it holds; also where a size is not known. */
 bool demand_holds(const Demand *demand, const Binding *sizes);

@@ -187,7 +187,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	                failure.text,
 	                finish->compiled,
 	                finish->asked,
-	                finish->demands,
+	                finish->learnt,
 	                finish->ranges,
 	                finish->written->weight_bytes};
 	Finished finished = {.proof = proof_run(options, arena, &run),
@@ -199,7 +199,7 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL};
 	const Binding *sizes = finished.proof.sizes;
 	if (!sizes)
-		sizes = sizes_least(arena, finish->compiled, finish->demands, finish->asked);
+		sizes = sizes_least(arena, finish->compiled, finish->learnt, finish->asked);
 	job.test = selftest_new(arena, finish->compiled, sizes, finish->ranges, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);

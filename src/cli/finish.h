@@ -12,7 +12,7 @@ typedef struct Finish {
 	Graph *model;          /* as read: what the interpreter computes for the self-test */
 	const Graph *compiled; /* behind all passes */
 	const Binding *asked;  /* sizes: --shape's */
-	const Demands *demands;
+	const Learnt *learnt;
 	const InputRanges *ranges; /* of integers, at any sizes */
 	const BundleReport *written;
 } Finish;

@@ -90,7 +90,7 @@ search_value(Search *search, const Value *value, int depth)
 }
 
 InputRanges
-input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
+input_ranges(Arena *arena, const Graph *graph, const Binding *probe, const InputRanges *known)
 {
 	InputRanges ranges = {0};
 	for (int i = 0; i < graph->body->nparam; i++) {
@@ -102,6 +102,8 @@ input_ranges(Arena *arena, const Graph *graph, const Binding *probe)
 		if (search.extent != INT64_MAX)
 			vec_push(arena, &ranges, (InputRange){input->name, search.extent, search.dim, 0});
 	}
+	if (known)
+		input_ranges_add(arena, &ranges, known);
 	return ranges;
 }
 

@@ -262,7 +262,7 @@ target_at(const Options *options, Arena *arena, const char *name, const Binding 
 Target *
 target_new(const Options *options, Arena *arena, const char *name, const Graph *graph)
 {
-	Demands learnt = demands_learn(arena, graph, NULL);
+	Learnt learnt = demands_learn(arena, graph, sizes_asked(options, arena, graph));
 	return target_at(options, arena, name, sizes_typical(options, arena, graph, &learnt));
 }
 

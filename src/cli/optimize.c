@@ -42,7 +42,8 @@ verb_optimize(const Options *options)
 	refuse_over_input(options, out);
 	Graph *graph = model_read_open(options, arena, in);
 	PassContext *context = pipeline_new(options, arena, 3);
-	Target target = {.threads = 1, .probe = sizes_typical(options, arena, graph, NULL)};
+	Target target = {.threads = 1,
+	                 .probe = sizes_typical(options, arena, graph, &(Learnt){.nrun = 0})};
 	context->target = &target;
 	disable_private(arena, context);
 	GraphCounts before = graph_counts(arena, graph);

@@ -1,4 +1,4 @@
-/* proof_run: two bindings of the symbols, for each branch that needs its own, each run watched.
+/* proof_run: two bindings of the symbols for each of the model's runs (demands.h), all watched.
  *
  * Sizes: those of --shape, 1 for the other symbols, then odd ones, as near as the model allows.
  * Where it does not run at these (a network that halves an image five times), others are tried
@@ -28,62 +28,19 @@ size_of(int index, int64_t value)
 	return index < (int)countof(from_value) ? from_value[index] : value;
 }
 
-/* Candidate `index` for a run of `region` (NULL: of all); NULL: there are no more. */
+/* Candidate `index`; NULL: there are no more. What --shape gave is bound. */
 static const Binding *
-candidate(Arena *arena, const ProofRun *run, int index, const Region *region)
+candidate(Arena *arena, const ProofRun *run, int index)
 {
 	const Binding *asked = run->asked;
-	int count = run->compiled->ctx->symbol_list.count;
-	int64_t *value = NEW_N(arena, int64_t, count + 1);
-	for (int i = 0; i < count; i++) {
-		bool is_asked = i < asked->count && asked->is_bound[i];
-		value[i] = size_of(index, is_asked ? asked->value[i] : 0);
-		if (value[i] < 0)
+	SizeTable table = size_table_new(arena, run->compiled);
+	for (int i = 0; i < table.count; i++) {
+		table.is_bound[i] = i < asked->count && asked->is_bound[i];
+		table.value[i] = size_of(index, table.is_bound[i] ? asked->value[i] : 0);
+		if (table.value[i] < 0)
 			return NULL;
 	}
-	bool *is_asked = NEW_N(arena, bool, count + 1);
-	for (int i = 0; i < count && i < asked->count; i++)
-		is_asked[i] = asked->is_bound[i];
-	const Binding wanted = {count, value, is_asked};
-	return sizes_in(arena, run->compiled, region, run->demands, &wanted, &wanted);
-}
-
-enum { BRANCHES = 4 }; /* that have runs of their own */
-
-/* Whether something is assumed in a region inside of it, which does not run without it. */
-static bool
-holds_others(const Graph *graph, const Region *region)
-{
-	for (int i = 0; i < graph->assumptions.count; i++)
-		for (const Region *r = graph->assumptions.data[i].region->parent; r; r = r->parent)
-			if (r == region)
-				return true;
-	return false;
-}
-
-/* Regions that candidates are for: NULL, all of them, or, where branches of an If never run at the
- * same sizes, so many that what is assumed in each was kept in one. A branch is looked at where its
- * sizes are right, also if the other one is taken and refuses them. */
-static int
-regions_of(Arena *arena, const ProofRun *run, const Region *regions[BRANCHES])
-{
-	const Graph *graph = run->compiled;
-	const Binding *sizes[BRANCHES];
-	int count = 0;
-	regions[0] = NULL;
-	if (sizes_suit(graph, NULL, candidate(arena, run, 0, NULL)))
-		return 1;
-	for (int i = 0; i < graph->assumptions.count && count < BRANCHES; i++) {
-		const Region *region = graph->assumptions.data[i].region;
-		bool is_kept = holds_others(graph, region);
-		for (int k = 0; k < count; k++)
-			is_kept |= sizes_suit(graph, region, sizes[k]);
-		if (is_kept)
-			continue;
-		regions[count] = region;
-		sizes[count++] = candidate(arena, run, 0, region);
-	}
-	return count;
+	return size_table_binding(arena, &table);
 }
 
 static bool
@@ -103,6 +60,7 @@ typedef struct Job {
 	const ProofRun *run;
 	Prover *prover;
 	const Binding *sizes;
+	InputRanges ranges;
 	size_t room; /* that a run may take; 0: what it needs */
 } Job;
 
@@ -110,7 +68,7 @@ static void
 run_once(void *arg)
 {
 	Job *job = arg;
-	SelfTest *test = selftest_new(job->scratch, job->run->compiled, job->sizes, job->run->ranges,
+	SelfTest *test = selftest_new(job->scratch, job->run->compiled, job->sizes, &job->ranges,
 	                              job->options->seed);
 	if (test->left_out)
 		fail_unsupported(NULL, "%s", test->left_out);
@@ -169,16 +127,21 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 	job.prover = prover_new(arena, run->compiled, (uint64_t)options->seed);
 	int wanted = has_symbols(run->compiled) ? 2 : 1;
 	int most = wanted == 1 ? 1 : CANDIDATES;
-	const Region *regions[BRANCHES];
-	int nregion = regions_of(arena, run, regions);
+	const Learnt *learnt = run->learnt;
+	int nrun = learnt->nrun ? learnt->nrun : 1;
 	bool goes_on = true;
-	for (int i = 0; i < most * nregion && goes_on; i++) {
-		int round = i / nregion;
+	for (int i = 0; i < most * nrun && goes_on; i++) {
+		int round = i / nrun;
 		if (round >= wanted && result.runs >= wanted)
 			break;
-		job.sizes = candidate(arena, run, round, regions[i % nregion]);
-		if (!job.sizes)
+		const Binding *sizes = candidate(arena, run, round);
+		if (!sizes)
 			break;
+		job.sizes = sizes_in(arena, run->compiled, learnt->runs[i % nrun].region, &learnt->demands,
+		                     sizes, sizes);
+		job.ranges = (InputRanges){0};
+		input_ranges_add(arena, &job.ranges, run->ranges);
+		input_ranges_add(arena, &job.ranges, &learnt->runs[i % nrun].values);
 		bool is_done = try_sizes(&job, &result, &failure);
 		goes_on = (is_done || (!result.broken && failure.kind != FAIL_UNSUPPORTED)) &&
 		          prover_proof(job.prover)->findings.count == 0;

@@ -12,7 +12,7 @@ typedef struct ProofRun {
 	const char *trouble;   /* and why */
 	const Graph *compiled; /* behind all passes, as it was lowered */
 	const Binding *asked;  /* sizes that must be kept */
-	const Demands *demands;
+	const Learnt *learnt;
 	const InputRanges *ranges; /* of integers, at any sizes */
 	int64_t weight_bytes;
 } ProofRun;

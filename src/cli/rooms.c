@@ -45,10 +45,8 @@ static void
 add_check(Rooms *rooms, const Node *node, Value *const *inputs, const Expr *at)
 {
 	const Expr *read = at->arg[0];
-	Check check = {.b = at->arg[1],
-	               .wraps = at->flags & AT_WRAP,
-	               .loc = node->loc,
-	               .in_branch = node->parent->parent != NULL};
+	Check check = {
+		.b = at->arg[1], .wraps = at->flags & AT_WRAP, .loc = node->loc, .region = node->parent};
 	while (read->op == EX_cast)
 		read = read->arg[0];
 	if (!(at->flags & AT_CHECK) || read->op != EX_read || read->argc > ARRAY_MAX_RANK)
@@ -145,6 +143,24 @@ keep_needed(Rooms *rooms)
 	rooms->nodes.count -= kept;
 }
 
+/* What takes the branches that a region lies in. */
+static void
+add_choices(Rooms *rooms, const Region *region)
+{
+	while ((region = region_branch(region))) {
+		for (int i = 0; i < rooms->checks.count; i++)
+			if (rooms->checks.data[i].is_choice && rooms->checks.data[i].region == region)
+				return;
+		vec_push(rooms->arena, &rooms->checks,
+		         (Check){.index = region->owner->inputs[0],
+		                 .b = dim_const(rooms->graph->ctx, 1),
+		                 .is_choice = true,
+		                 .region = region,
+		                 .loc = region->owner->loc});
+		region = region->parent;
+	}
+}
+
 static void
 prepare(Rooms *rooms)
 {
@@ -155,8 +171,13 @@ prepare(Rooms *rooms)
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *a = &graph->assumptions.data[i];
 		if (is_late(graph, a->a) || is_late(graph, a->b))
-			vec_push(rooms->arena, &rooms->checks, (Check){.a = a->a, .b = a->b, .loc = a->loc});
+			vec_push(rooms->arena, &rooms->checks,
+			         (Check){.a = a->a, .b = a->b, .region = a->region, .loc = a->loc});
 	}
+	for (int i = 0, count = rooms->checks.count; i < count; i++)
+		add_choices(rooms, rooms->checks.data[i].region);
+	for (int i = 0; i < graph->assumptions.count; i++)
+		add_choices(rooms, graph->assumptions.data[i].region);
 	for (int i = 0; i < rooms->checks.count; i++) {
 		const Check *check = &rooms->checks.data[i];
 		need(rooms, check->index);
@@ -168,7 +189,9 @@ prepare(Rooms *rooms)
 	for (int i = 0; i < graph->symbols.count; i++)
 		if (symbol_is_input(&graph->symbols.data[i]))
 			vec_push(rooms->arena, &rooms->symbols, graph->symbols.data[i].symbol);
-	rooms->ranges = input_ranges(rooms->arena, graph, sizes_least(rooms->arena, graph, NULL, NULL));
+	const Learnt nothing = {.nrun = 0};
+	const Binding *least = sizes_least(rooms->arena, graph, &nothing, NULL);
+	rooms->ranges = input_ranges(rooms->arena, graph, least, NULL);
 }
 
 /* ---- what there is at some sizes ---- */
@@ -271,7 +294,10 @@ room_of(const Rooms *rooms, const Check *check)
 	if (check->a)
 		return dim_eval(check->a, &sizes, &a) ? (Room){true, a - b} : (Room){false, 0};
 	const Array *array = eval_array(rooms->eval, check->index);
-	return array ? room_of_index(check, array, b) : (Room){false, 0};
+	if (!array || !check->is_choice || array_count(array) != 1)
+		return array ? room_of_index(check, array, b) : (Room){false, 0};
+	bool is_then = strcmp(check->region->name, "then_branch") == 0;
+	return (Room){true, (dtype_load_i64(array->type, array->data, 0) != 0) == is_then ? 0 : -1};
 }
 
 static void

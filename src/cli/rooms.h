@@ -19,7 +19,8 @@ typedef struct Check {
 	int64_t place[ARRAY_MAX_RANK]; /* which elements of it */
 	const Dim *a, *b;              /* dims; of an index `b` alone, its bound */
 	bool wraps;                    /* negative indices count from the end */
-	bool in_branch;                /* of a choice: it may not be taken */
+	bool is_choice;                /* `index` takes `region`, a branch; left: 0, or -1 */
+	const Region *region;          /* of the node */
 	Loc loc;                       /* of the node */
 } Check;
 

@@ -1,6 +1,7 @@
 /* Sizes that are typical, and what a model allows of them. */
 #include "cli/sizes.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "eval/eval.h"
@@ -16,6 +17,7 @@ typedef struct Search {
 	const Binding *fixed;
 	Demands demands; /* the model's assumptions, and what was learnt */
 	const Demand *demand;
+	int most;                    /* demands that may be broken once this one holds */
 	VEC(const Symbol *) symbols; /* free ones of the demand */
 } Search;
 
@@ -54,6 +56,23 @@ holds(const Search *search, const Demand *demand)
 {
 	Binding now = sizes_now(search);
 	return demand_holds(demand, &now);
+}
+
+/* Demands that do not hold, counted until there are more than `most`. */
+static int
+count_broken(const Search *search, int most)
+{
+	int broken = 0;
+	for (int i = 0; i < search->demands.count && broken <= most; i++)
+		broken += !holds(search, &search->demands.data[i]);
+	return broken;
+}
+
+/* Whether the demand holds, and no more than `most` others do not. */
+static bool
+is_mended(const Search *search)
+{
+	return holds(search, search->demand) && count_broken(search, search->most) <= search->most;
 }
 
 static void
@@ -100,50 +119,32 @@ next_size(int64_t start, int64_t size)
 	return size > 1 ? size - 1 : -1;
 }
 
-/* Move symbol `index` and, if `together`, those that are as large now. */
-static bool
-mend_symbol(const Search *search, int index, bool together)
+static int64_t
+within(const Symbol *symbol, int64_t size)
 {
-	const Symbol *symbol = search->symbols.data[index];
-	int64_t start = size_of(search, symbol);
-	VEC(const Symbol *) moved = {0};
-	for (int i = 0; i < search->symbols.count; i++)
-		if (i == index || (together && size_of(search, search->symbols.data[i]) == start))
-			vec_push(search->arena, &moved, search->symbols.data[i]);
-	for (int64_t size = start; size > 0; size = next_size(start, size)) {
-		if (size < symbol->lo || size > symbol->hi)
-			continue;
-		for (int i = 0; i < moved.count; i++)
-			give(search, moved.data[i], size);
-		if (holds(search, search->demand))
-			return true;
-	}
-	for (int i = 0; i < moved.count; i++)
-		give(search, moved.data[i], start);
-	return false;
+	return size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
 }
 
-/* Cut all off at the same size. */
+/* Other sizes for the demand's symbols that are `start` now, or only for `one` of them; or, where
+ * `cuts`, all that are larger cut off at the same size. */
 static bool
-mend_all_down(const Search *search)
+mend_symbols(const Search *search, int64_t start, const Symbol *one, bool cuts)
 {
 	int count = search->symbols.count;
-	int64_t *start = NEW_N(search->arena, int64_t, count + 1), most = 0;
-	for (int i = 0; i < count; i++) {
-		start[i] = size_of(search, search->symbols.data[i]);
-		most = start[i] > most ? start[i] : most;
-	}
-	for (int64_t size = most; size > 0; size--) {
+	int64_t *before = NEW_N(search->arena, int64_t, count + 1);
+	for (int i = 0; i < count; i++)
+		before[i] = size_of(search, search->symbols.data[i]);
+	for (int64_t size = start; size > 0; size = cuts ? size - 1 : next_size(start, size)) {
 		for (int i = 0; i < count; i++) {
 			const Symbol *symbol = search->symbols.data[i];
-			int64_t least = symbol->lo > size ? symbol->lo : size;
-			give(search, symbol, start[i] < least ? start[i] : least);
+			bool moves = cuts ? before[i] > size : one ? symbol == one : before[i] == start;
+			give(search, symbol, moves ? within(symbol, size) : before[i]);
 		}
-		if (holds(search, search->demand))
+		if (is_mended(search))
 			return true;
 	}
 	for (int i = 0; i < count; i++)
-		give(search, search->symbols.data[i], start[i]);
+		give(search, search->symbols.data[i], before[i]);
 	return false;
 }
 
@@ -152,17 +153,23 @@ mend_all_down(const Search *search)
 static bool
 mend(Search *search, const Demand *demand)
 {
+	int64_t most = 0;
 	search->demand = demand;
 	search->symbols.count = 0;
 	collect(search, demand->a);
 	collect(search, demand->b);
-	for (int i = 0; i < search->symbols.count; i++)
-		if (mend_symbol(search, i, true) || mend_symbol(search, i, false))
+	for (int i = 0; i < search->symbols.count; i++) {
+		const Symbol *symbol = search->symbols.data[i];
+		int64_t size = size_of(search, symbol);
+		most = size > most ? size : most;
+		if (mend_symbols(search, size, NULL, false) || mend_symbols(search, size, symbol, false))
 			return true;
-	return !demand->is_equal && mend_all_down(search);
+	}
+	return !demand->is_equal && mend_symbols(search, most, NULL, true);
 }
 
-/* As far as one demand at a time can give it. */
+/* As far as one demand at a time can give it: by sizes at which fewer are broken, where there are
+ * some, else whatever they break. */
 static void
 mend_all(Search *search)
 {
@@ -170,44 +177,26 @@ mend_all(Search *search)
 	bool is_better = true;
 	for (int round = 0; round < ROUNDS && is_better; round++) {
 		is_better = false;
-		for (int i = 0; i < search->demands.count; i++)
-			if (!holds(search, &search->demands.data[i]))
-				is_better |= mend(search, &search->demands.data[i]);
+		for (int i = 0; i < search->demands.count; i++) {
+			const Demand *demand = &search->demands.data[i];
+			if (holds(search, demand))
+				continue;
+			search->most = count_broken(search, INT_MAX - 1) - 1;
+			bool is_done = mend(search, demand);
+			search->most = search->demands.count;
+			is_better |= is_done || mend(search, demand);
+		}
 	}
 }
 
-static int64_t
-within(const Symbol *symbol, int64_t size)
-{
-	return size < symbol->lo ? symbol->lo : size > symbol->hi ? symbol->hi : size;
-}
-
-/* Whether at most one of them runs: they lie in different branches of an If. */
-static bool
-are_exclusive(const Region *a, const Region *b)
-{
-	for (const Region *x = a; x && x->owner; x = x->parent)
-		for (const Region *y = b; y && y->owner; y = y->parent)
-			if (x != y && x->owner == y->owner)
-				return true;
-	return false;
-}
-
-/* Start with these sizes of inputs, and within the symbols' ranges. What branches assume that are
- * not taken where `region` runs (NULL: nobody asks) is left out. */
+/* Start with these sizes of inputs, and within the symbols' ranges. */
 static Search
 search_from(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt,
             const Binding *wanted, const Binding *fixed)
 {
 	Search search = {
 		.arena = arena, .graph = graph, .eval = eval_new(arena, graph, EVAL_exact), .fixed = fixed};
-	for (int i = 0; learnt && i < learnt->count; i++)
-		vec_push(arena, &search.demands, learnt->data[i]);
-	for (int i = 0; i < graph->assumptions.count; i++) {
-		const Assumption *a = &graph->assumptions.data[i];
-		if (!are_exclusive(a->region, region))
-			vec_push(arena, &search.demands, (Demand){a->a, a->b, true, false, a->loc});
-	}
+	search.demands = demands_in(arena, graph, region, learnt);
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
 		const Symbol *symbol = def->symbol;
@@ -242,9 +231,8 @@ sizes_assumed(Arena *arena, ExprCtx *ctx, int64_t size)
 		vec_push(arena, &search.demands,
 		         (Demand){.a = ctx->zeros.data[i], .b = zero, .is_equal = true});
 	mend_all(&search);
-	for (int i = 0; i < search.demands.count; i++)
-		if (!holds(&search, &search.demands.data[i]))
-			return NULL;
+	if (count_broken(&search, 0))
+		return NULL;
 	Binding found = sizes_now(&search);
 	return arena_memdup(arena, &found, sizeof found);
 }
@@ -330,10 +318,9 @@ tighten(const Search *search)
 		    !dim_eval(demand->a, &now, &least) || least < 1)
 			continue;
 		size = size_of(search, symbol);
-		eval_give_symbol(search->eval, symbol, least);
-		for (int k = 0; k < search->demands.count; k++)
-			if (!holds(search, &search->demands.data[k]))
-				eval_give_symbol(search->eval, symbol, size);
+		give(search, symbol, least);
+		if (count_broken(search, 0))
+			give(search, symbol, size);
 	}
 }
 
@@ -349,32 +336,66 @@ sizes_in(Arena *arena, const Graph *graph, const Region *region, const Demands *
 	return result_of(arena, &search);
 }
 
-const Binding *
-sizes_near(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *wanted,
-           const Binding *fixed)
+/* Whether the model allows a run of the region at these sizes. */
+static bool
+sizes_suit(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt,
+           const Binding *sizes)
 {
-	return sizes_in(arena, graph, NULL, learnt, wanted, fixed);
-}
-
-bool
-sizes_suit(const Graph *graph, const Region *region, const Binding *sizes)
-{
-	for (int i = 0; i < graph->assumptions.count; i++) {
-		const Assumption *a = &graph->assumptions.data[i];
-		if (!are_exclusive(a->region, region) &&
-		    !demand_holds(&(Demand){a->a, a->b, true, false, a->loc}, sizes))
+	Demands all = demands_in(arena, graph, region, learnt);
+	for (int i = 0; i < all.count; i++)
+		if (!demand_holds(&all.data[i], sizes))
 			return false;
-	}
 	return true;
 }
 
-const Binding *
-sizes_least(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *fixed)
+/* Whether something is asked in a region inside of it, which does not run without it. */
+static bool
+holds_others(const Demands *demands, const Region *region)
+{
+	for (int i = 0; i < demands->count; i++)
+		for (const Region *r = demands->data[i].region->parent; r; r = r->parent)
+			if (r == region)
+				return true;
+	return false;
+}
+
+static const Binding *
+least_in(Arena *arena, const Graph *graph, const Region *region, const Demands *learnt,
+         const Binding *fixed)
 {
 	SizeTable ones = size_table_new(arena, graph);
 	for (int i = 0; i < ones.count; i++)
 		ones.value[i] = 1;
-	return sizes_near(arena, graph, learnt, size_table_binding(arena, &ones), fixed);
+	return sizes_in(arena, graph, region, learnt, size_table_binding(arena, &ones), fixed);
+}
+
+const Binding *
+sizes_least(Arena *arena, const Graph *graph, const Learnt *learnt, const Binding *fixed)
+{
+	return least_in(arena, graph, learnt->runs[0].region, &learnt->demands, fixed);
+}
+
+int
+sizes_regions(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *fixed,
+              const Region *regions[MOST_RUNS])
+{
+	const Binding *sizes[MOST_RUNS];
+	Demands all = demands_in(arena, graph, NULL, learnt);
+	int count = 0;
+	regions[0] = NULL;
+	if (sizes_suit(arena, graph, NULL, learnt, least_in(arena, graph, NULL, learnt, fixed)))
+		return 1;
+	for (int i = 0; i < all.count && count < MOST_RUNS; i++) {
+		const Region *region = all.data[i].region;
+		bool is_kept = holds_others(&all, region);
+		for (int k = 0; k < count; k++)
+			is_kept |= regions[k] == region || sizes_suit(arena, graph, region, learnt, sizes[k]);
+		if (is_kept)
+			continue;
+		regions[count] = region;
+		sizes[count++] = least_in(arena, graph, region, learnt, fixed);
+	}
+	return count;
 }
 
 /* ---- typical sizes ---- */
@@ -463,10 +484,12 @@ guess_data(const Search *search)
 	enum { ROUNDS = 4 };
 	const Graph *graph = search->graph;
 	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i < graph->assumptions.count; i++) {
-			const Assumption *assumption = &graph->assumptions.data[i];
-			follow(search, assumption->a, assumption->b);
-			follow(search, assumption->b, assumption->a);
+		for (int i = 0; i < search->demands.count; i++) {
+			const Demand *demand = &search->demands.data[i];
+			if (!demand->is_equal)
+				continue;
+			follow(search, demand->a, demand->b);
+			follow(search, demand->b, demand->a);
 		}
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
@@ -476,13 +499,14 @@ guess_data(const Search *search)
 }
 
 const Binding *
-sizes_typical(const Options *options, Arena *arena, const Graph *graph, const Demands *learnt)
+sizes_typical(const Options *options, Arena *arena, const Graph *graph, const Learnt *learnt)
 {
 	SizeTable wanted = size_table_new(arena, graph);
 	for (int turn = 0; turn < 3; turn++)
 		guess(graph, &wanted, turn);
-	Search search = search_from(arena, graph, NULL, learnt, size_table_binding(arena, &wanted),
-	                            sizes_asked(options, arena, graph));
+	Search search =
+		search_from(arena, graph, learnt->runs[0].region, &learnt->demands,
+	                size_table_binding(arena, &wanted), sizes_asked(options, arena, graph));
 	mend_all(&search);
 	grow(&search, arena, LENGTH);
 	mend_all(&search);

@@ -36,25 +36,24 @@ bool size_asked(const Options *options, Arena *arena, const char *symbol, int64_
  * neither a symbol nor an input. */
 const Binding *sizes_asked(const Options *options, Arena *arena, const Graph *graph);
 const Binding *sizes_typical(const Options *options, Arena *arena, const Graph *graph,
-                             const Demands *learnt);
+                             const Learnt *learnt);
 
-/* Sizes for all symbols that the model's assumptions and `learnt` (NULL: nothing) allow, as near to
+/* Sizes for all symbols that the model allows (demands_in()) for a run of `region`, as near to
  * `wanted` as one symbol at a time, or equal ones together, can come; those that `fixed` binds
- * stay. */
-const Binding *sizes_near(Arena *arena, const Graph *graph, const Demands *learnt,
-                          const Binding *wanted, const Binding *fixed);
-
-/* The same for a run of `region` (NULL: of all), whatever is assumed where it does not run, in the
- * other branches of an If; and whether these sizes keep what is assumed where it runs. */
+ * (NULL: none) stay. */
 const Binding *sizes_in(Arena *arena, const Graph *graph, const Region *region,
                         const Demands *learnt, const Binding *wanted, const Binding *fixed);
-bool sizes_suit(const Graph *graph, const Region *region, const Binding *sizes);
+
+/* Regions that need sizes of their own: NULL alone, all of the model, or, where branches of an If
+ * never run at the same sizes, so many that each is allowed to run at the least of one. */
+int sizes_regions(Arena *arena, const Graph *graph, const Demands *learnt, const Binding *fixed,
+                  const Region *regions[MOST_RUNS]);
 
 /* Whether it is a dim of an input: others follow from those, or from data. */
 bool symbol_is_input(const SymbolDef *def);
 
-/* The same from 1 on: the least that it runs at. */
-const Binding *sizes_least(Arena *arena, const Graph *graph, const Demands *learnt,
+/* From 1 on, for the first of the runs: the least that it runs at. */
+const Binding *sizes_least(Arena *arena, const Graph *graph, const Learnt *learnt,
                            const Binding *fixed);
 
 /* Sizes for all symbols of a ctx, `size` or near it, at which all holds that is assumed there (of a

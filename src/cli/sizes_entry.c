@@ -21,7 +21,7 @@ sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands
 		json_put(&buf, i ? ", " : ", 'demands': [");
 		const Demand *demand = &learnt->data[i];
 		json_put(&buf, "{'relation': %s, 'node': %s, 'branch': %d}", demand_text(arena, demand),
-		         demand->loc.node, demand->in_branch);
+		         demand->loc.node, region_branch(demand->region) != NULL);
 	}
 	buf_puts(&buf, *before == '{' ? "{}\n" : learnt->count ? "]}\n" : "}\n");
 	return buf_text(&buf);

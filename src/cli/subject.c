@@ -120,11 +120,9 @@ bind_ort(Subject *subject, Arena *arena)
 	}
 	if (options->rounds > 0) { /* else all inputs are given */
 		const Graph *graph = model_read(options, arena, subject->file);
-		InputRanges values = {0};
-		Demands learnt = demands_learn(arena, graph, &values);
+		Learnt learnt = demands_learn(arena, graph, sizes_asked(options, arena, graph));
 		const Binding *probe = sizes_typical(options, arena, graph, &learnt);
-		InputRanges ranges = input_ranges(arena, graph, probe);
-		input_ranges_add(arena, &ranges, &values);
+		InputRanges ranges = input_ranges(arena, graph, probe, &learnt.runs[0].values);
 		for (int i = 0; i < graph->body->nparam; i++) {
 			const Value *input = graph->body->params[i];
 			Array *array = input_given(options, arena, i, input->name);

@@ -25,14 +25,12 @@ static void
 make_inputs(GraphJob *job)
 {
 	const Graph *graph = job->before;
-	InputRanges asked = {0};
-	Demands demands = {0};
+	const Binding *asked = sizes_asked(job->options, job->arena, graph);
+	Learnt learnt = {0};
 	if (job->learns)
-		demands = demands_learn(job->arena, graph, &asked);
-	const Binding *sizes =
-		sizes_least(job->arena, graph, &demands, sizes_asked(job->options, job->arena, graph));
-	InputRanges ranges = input_ranges(job->arena, graph, sizes);
-	input_ranges_add(job->arena, &ranges, &asked);
+		learnt = demands_learn(job->arena, graph, asked);
+	const Binding *sizes = sizes_least(job->arena, graph, &learnt, asked);
+	InputRanges ranges = input_ranges(job->arena, graph, sizes, &learnt.runs[0].values);
 	job->inputs = NEW_N(job->arena, const Array *, graph->body->nparam + 1);
 	for (int i = 0; i < graph->body->nparam; i++) {
 		const Value *input = graph->body->params[i];

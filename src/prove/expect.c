@@ -243,13 +243,40 @@ trips_of(Job *job, const PlanStep *step)
 	return most;
 }
 
+/* What sizes say of a value is stored nowhere; NULL: they do not say all of it. */
+static const Array *
+array_of_sizes(Job *job, const Value *value, const Binding *sizes)
+{
+	const Type *type = &value->type;
+	int64_t dims[ARRAY_MAX_RANK], element;
+	int count = value->known && dtype_is_integer(type->dtype) ? value->known->count : -1;
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_eval(type->dims[d], sizes, &dims[d]))
+			return NULL;
+	if (count < 0 || dims_count(type->rank, dims) != count)
+		return NULL;
+	Array *array = array_new(job->scratch, type->dtype, type->rank, dims);
+	for (int i = 0; i < count; i++) {
+		if (!value->known->value[i] || !dim_eval(value->known->value[i], sizes, &element))
+			return NULL;
+		dtype_store_i64(type->dtype, array->data, i, element);
+	}
+	return array;
+}
+
 static void
-give_value(Job *job, Eval *eval, const Value *value)
+give_value(Job *job, Eval *eval, const Value *value, const Binding *sizes)
 {
 	Array array;
-	if (value && !value_fixed(value) &&
-	    array_of(job->scratch, job->facts, job->frame, value, &array))
-		eval_give(eval, value, arena_memdup(job->scratch, &array, sizeof array));
+	const Array *given = NULL;
+	if (!value || value_fixed(value))
+		return;
+	if (array_of(job->scratch, job->facts, job->frame, value, &array))
+		given = arena_memdup(job->scratch, &array, sizeof array);
+	else
+		given = array_of_sizes(job, value, sizes);
+	if (given)
+		eval_give(eval, value, given);
 }
 
 static void
@@ -279,10 +306,10 @@ interpret_control(Job *job)
 			eval_give_symbol(eval, symbol, binding.value[symbol->id]);
 	}
 	for (int i = 0; i < node->ninput; i++)
-		give_value(job, eval, node->inputs[i]);
+		give_value(job, eval, node->inputs[i], &binding);
 	for (int r = 0; r < node->nregion; r++)
 		for (int i = 0; i < node->regions[r]->captures.count; i++)
-			give_value(job, eval, node->regions[r]->captures.data[i]);
+			give_value(job, eval, node->regions[r]->captures.data[i], &binding);
 	eval_nodes(eval, 1, &node);
 	for (int i = 0; i < node->noutput; i++) {
 		const Value *value = node->outputs[i];
@@ -316,10 +343,11 @@ static void
 call_host(Job *job)
 {
 	const Node *node = job->node->node;
+	Binding binding = expect_binding(job->scratch, job->graph, job->frame);
 	Eval *eval = eval_new(job->scratch, job->graph, EVAL_exact);
 	eval_keep_all(eval);
 	for (int i = 0; i < node->ninput; i++)
-		give_value(job, eval, node->inputs[i]);
+		give_value(job, eval, node->inputs[i], &binding);
 	eval_nodes(eval, 1, &node);
 	job->expected->whole = NEW_N(job->arena, const Array *, node->noutput + 1);
 	for (int i = 0; i < node->noutput; i++) {

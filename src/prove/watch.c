@@ -314,16 +314,13 @@ is_same(Arena *arena, const Held *a, const Held *b)
 	       (!bytes || memcmp(held_dense(arena, a), held_dense(arena, b), bytes) == 0);
 }
 
-/* What a branch too long to be interpreted gives is what its body made last, bit by bit, and that
- * was proved as far as it was. False where it is not known what that is. */
+/* What a branch gives is what its body made last, bit by bit, and that was proved as far as it was.
+ * False where it is not known what that is. */
 static bool
 settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held)
 {
-	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
-	if (!expected || !expected->is_long)
-		return false;
-	const Node *node = state->facts->nodes.data[claim->node].node;
-	const PlanStep *step = facts_step_of(state->facts, node);
+	const Node *node = claim->node < 0 ? NULL : state->facts->nodes.data[claim->node].node;
+	const PlanStep *step = node ? facts_step_of(state->facts, node) : NULL;
 	FrameState *inner = taken_branch(p, state, step);
 	Held made;
 	for (int k = 0; inner && k < step->noutput; k++) {
@@ -352,7 +349,9 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		add_gap(p, is_text ? "texts that are a part of others" : "it has no memory", claim->value);
 		return;
 	}
-	if (!is_text && settle_branch(p, state, claim, &held)) {
+	const Expected *of_node = claim->node < 0 ? NULL : state->expected[claim->node];
+	bool is_long = of_node && of_node->is_long; /* to be interpreted */
+	if (!is_text && is_long && settle_branch(p, state, claim, &held)) {
 		state->hash[claim->buffer] = held_hash(&held);
 		state->is_hashed[claim->buffer] = true;
 		return;
@@ -369,6 +368,8 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		note_agreement(p, claim, &seen, whole != NULL);
 	if (is_text)
 		return;
+	if (seen.points > 0 && seen.undecided == seen.points) /* by the sum of all its bounds */
+		settle_branch(p, state, claim, &held);
 	state->hash[claim->buffer] = held_hash(&held);
 	state->is_hashed[claim->buffer] = true;
 }
