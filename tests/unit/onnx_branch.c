@@ -37,7 +37,7 @@ put_if(Maker *m, const Wire *then, const Wire *other)
 /* One side captures an input, the other a node that the file has behind the If. */
 START_TEST(regions_capture_and_may_repeat_names)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
 	Wire then = new_branch("Relu", "x"), other = new_branch("Neg", "a");
 	put_if(&m, &then, &other);
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(a_branch_takes_nothing)
 {
 	for (int is_decided = 0; is_decided < 2; is_decided++) {
-		Maker m = small();
+		Maker m = make_small(arena);
 		Wire then = new_branch("Relu", "p"), other = new_branch("Neg", "x");
 		make_value_in(&then, arena, INPUT, "p", DT_F32, 2, (int64_t[]){2, 3});
 		if (is_decided)
@@ -89,7 +89,7 @@ START_TEST(a_decided_if_is_its_side)
 {
 	int64_t six = 6;
 	bool no = false;
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_initializer(&m, "six", DT_I64, 0, NULL, &six, sizeof six);
 	make_node(&m, "Size", "x", "size", NULL);
 	make_node(&m, "Greater", "size six", "c", NULL);
@@ -99,12 +99,12 @@ START_TEST(a_decided_if_is_its_side)
 	ck_assert_str_eq(graph->body->last->op->name, "Relu");
 	ck_assert_ptr_eq(graph->body->results[0], graph->body->last->outputs[0]);
 
-	m = small(); /* a constant decides, too */
+	m = make_small(arena); /* a constant decides, too */
 	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
 	put_choice(&m);
 	ck_assert_str_eq(read_model(&m)->body->last->op->name, "Relu");
 
-	m = small(); /* a default does not: the caller may say otherwise */
+	m = make_small(arena); /* a default does not: the caller may say otherwise */
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
 	make_initializer(&m, "c", DT_BOOL, 0, NULL, &no, 1);
 	put_choice(&m);

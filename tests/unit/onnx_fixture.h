@@ -28,14 +28,4 @@ end(void)
 	arena_free(arena);
 }
 
-/* A model with x: f32[2,3] and y: f32[2,3], and more to come. */
-static inline Maker
-small(void)
-{
-	Maker m = maker(arena);
-	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
-	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
-	return m;
-}
-
 #endif

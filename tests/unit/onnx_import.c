@@ -46,20 +46,10 @@ must_fail(Bytes bytes, FailKind kind, const char *text)
 	ck_assert_msg(strncmp(failure.text, "test.onnx: ", 11) == 0, "no place: %s", failure.text);
 }
 
-/* x: f32[2,3] -> Relu -> y, with more to come. */
-static Maker
-small(void)
-{
-	Maker m = maker(arena);
-	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
-	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
-	return m;
-}
-
 static const Array *
 read_tensor(const Wire *tensor)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	wire_message(&m.graph, 5, tensor);
 	Graph *graph = must_read(make_model(&m, 8, 17));
@@ -69,7 +59,7 @@ read_tensor(const Wire *tensor)
 static void
 tensor_fails(const Wire *tensor, const char *text)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	wire_message(&m.graph, 5, tensor);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, text);
@@ -179,7 +169,7 @@ make_sparse(int64_t count, const int64_t *indices, const float *values)
 
 START_TEST(sparse_initializers_are_written_out)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	Wire sparse = make_sparse(2, (int64_t[]){1, 5}, (float[]){7, 8});
 	wire_message(&m.graph, 15, &sparse);
 	make_node(&m, "Add", "x w", "y", NULL);
@@ -187,11 +177,11 @@ START_TEST(sparse_initializers_are_written_out)
 	const float *data = graph_find_value(graph, "w")->constant->data;
 	float expected[] = {0, 7, 0, 0, 0, 8};
 	ck_assert_mem_eq(data, expected, sizeof expected);
-	Maker wrong = small();
+	Maker wrong = make_small(arena);
 	sparse = make_sparse(2, (int64_t[]){1, 6}, (float[]){7, 8});
 	wire_message(&wrong.graph, 15, &sparse);
 	must_fail(make_model(&wrong, 8, 17), FAIL_INVALID, "index 6 outside its 6 elements");
-	wrong = small();
+	wrong = make_small(arena);
 	sparse = make_sparse(2, (int64_t[]){5, 5}, (float[]){7, 8});
 	wire_message(&wrong.graph, 15, &sparse);
 	must_fail(make_model(&wrong, 8, 17), FAIL_INVALID, "do not rise");
@@ -201,7 +191,7 @@ END_TEST
 START_TEST(initializers_that_are_inputs)
 {
 	for (int ir = 3; ir <= 4; ir++) {
-		Maker m = small();
+		Maker m = make_small(arena);
 		float w[6] = {1, 2, 3};
 		make_value(&m, INPUT, "w", DT_F32, 2, (int64_t[]){2, 3});
 		make_initializer(&m, "w", DT_F32, 2, (int64_t[]){2, 3}, w, sizeof w);
@@ -235,7 +225,7 @@ END_TEST
 
 START_TEST(absent_inputs_and_outputs)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_i64s(&m, "hi", 0, NULL);
 	float six = 6;
 	make_initializer(&m, "six", DT_F32, 0, NULL, &six, 4);
@@ -252,7 +242,7 @@ END_TEST
 
 START_TEST(constants_of_all_forms)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	Wire attrs[3] = {{.arena = arena}, {.arena = arena}, {.arena = arena}};
 	put_float(&attrs[0], "value_float", 2.5f);
 	put_ints(&attrs[1], "value_ints", 2, (int64_t[]){4, 5});
@@ -272,7 +262,7 @@ END_TEST
 
 START_TEST(nodes_out_of_order_are_put_in_order)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_node(&m, "Neg", "b", "y", NULL);
 	make_node(&m, "Abs", "a", "b", NULL);
 	make_node(&m, "Relu", "x", "a", NULL);
@@ -284,57 +274,57 @@ END_TEST
 
 START_TEST(wrong_graphs)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	make_node(&m, "Relu", "a", "b", NULL);
 	make_node(&m, "Relu", "b", "a", NULL);
 	make_node(&m, "Add", "x a", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "the node is part of a cycle");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Relu", "nobody", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID,
 	          "node \"y\" (Relu): input 'nobody' is not defined");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	make_node(&m, "Abs", "x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "value 'y' is defined twice");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Relu", "x", "z", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "output 'y' of graph '' is not computed");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Frobnicate", "x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_UNSUPPORTED,
 	          "node \"y\" (Frobnicate): operator Frobnicate is not supported in any");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "fused", "x", "y", NULL); /* a row, which no model may name */
 	must_fail(make_model(&m, 8, 17), FAIL_UNSUPPORTED, "operator fused is not supported in any");
-	m = small();
+	m = make_small(arena);
 	Wire attrs = {.arena = arena};
 	put_int(&attrs, "speed", 3);
 	make_node(&m, "Relu", "x", "y", &attrs);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "(Relu): unknown attribute 'speed'");
-	m = small();
+	m = make_small(arena);
 	attrs = (Wire){.arena = arena};
 	put_float(&attrs, "axis", 1);
 	make_node(&m, "Softmax", "x", "y", &attrs);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "attribute axis is of kind float, expected int");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Add", "x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "input 1 (b) is missing");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Relu", "x x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "2 inputs, at most 1 are expected");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Concat", "x x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "attribute axis is missing");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Conv", "x x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "node \"y\" (Conv): ");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "MatMul", "x x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "node \"y\" (MatMul): ");
 	must_fail(make_model(&(Maker){arena, {.arena = arena}, {.arena = arena}}, 8, 17), FAIL_INVALID,
 	          "the graph has no outputs");
-	m = small();
+	m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	must_fail(make_model(&m, 8, 29), FAIL_UNSUPPORTED, "opset 29; supported are 1 to 28");
 }
@@ -395,7 +385,7 @@ call_function(Maker *m, const char *input, const char *output, const char *name,
 
 START_TEST(functions_are_inlined)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	call_function(&m, "x", "h", "first", 0.25f);
 	call_function(&m, "h", "y", "second", 0.75f);
 	add_function(&m, "LeakyRelu");
@@ -411,7 +401,7 @@ START_TEST(functions_are_inlined)
 	ck_assert_str_eq(graph->body->last->outputs[0]->name, "y");
 	ck_assert_str_eq(graph->body->last->origins.data[0], "second");
 	graph_check(graph);
-	m = small();
+	m = make_small(arena);
 	call_function(&m, "x", "y", "loop", 1);
 	add_function(&m, "f");
 	must_fail(make_model(&m, 9, 17), FAIL_INVALID, "function f calls itself");
@@ -422,7 +412,7 @@ END_TEST
 static const char *
 external_model(const char *folder, const char *location, const char *offset, const char *length)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	Wire tensor = make_tensor(arena, "w", DT_F32, 2, (int64_t[]){2, 3}, NULL, 0);
 	const char *pairs[][2] = {{"location", location}, {"offset", offset}, {"length", length}};
 	for (int i = 0; i < 3; i++) {
@@ -485,7 +475,7 @@ END_TEST
 
 START_TEST(all_obstacles_are_listed)
 {
-	Maker m = small();
+	Maker m = make_small(arena);
 	Wire attrs = {.arena = arena};
 	put_int(&attrs, "speed", 3);
 	make_node(&m, "Frobnicate", "x", "a", NULL);

@@ -249,4 +249,14 @@ try_path(Arena *arena, const char *path, Failure *failure)
 	return try_run(read_job, &job, failure) ? job.graph : NULL;
 }
 
+/* A model with x: f32[2,3] and y: f32[2,3], and more to come. */
+static inline Maker
+make_small(Arena *arena)
+{
+	Maker m = maker(arena);
+	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
+	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
+	return m;
+}
+
 #endif
