@@ -367,6 +367,16 @@ range_of_data(Draft *draft)
 	draft_set_int(draft, "to", type);
 }
 
+/* A depth is an integer, also where a float holds it: data says it only as one. */
+static void
+one_hot_depth(Draft *draft)
+{
+	DType type = draft_dtype(draft, 1);
+	if (type != DT_NONE && dtype_is_float(type) && is_data(draft, 1) &&
+	    !draft->import->graph->is_open)
+		draft_set_input(draft, 1, cast_to(draft, draft_input(draft, 1), DT_I64));
+}
+
 static void
 scan_of_opset_8(Draft *draft)
 {
@@ -417,6 +427,7 @@ static const UpgradeRow ROWS[] = {
 	{21, "GroupNormalization", group_norm_channels, NULL},
 	{ONNX_DIALECT + 1, "Scatter", scatter_elements, NULL},
 	{ONNX_DIALECT + 1, "Range", range_of_data, NULL},
+	{ONNX_DIALECT + 1, "OneHot", one_hot_depth, NULL},
 };
 
 void

@@ -1,6 +1,7 @@
 /* What is valid and what is not: defaults of inputs, opsets imported twice, ranges of data. */
 #include "unit.h"
 
+#include "eval/eval.h"
 #include "onnx_fixture.h"
 
 /* A model that is read; `text` stands in the failure of one that is not. */
@@ -36,7 +37,7 @@ START_TEST(defaults_fit_their_inputs)
 		{DT_F64, 2, {2, 3}, "input 'w' is declared as f64[2,3]"},
 	};
 	for (size_t i = 0; i < countof(rows); i++) {
-		Maker m = small();
+		Maker m = make_small(arena);
 		float w[6] = {1, 2, 3};
 		make_value(&m, INPUT, "w", rows[i].type, rows[i].rank, rows[i].dims);
 		make_initializer(&m, "w", DT_F32, 2, (int64_t[]){2, 3}, w, sizeof w);
@@ -62,7 +63,7 @@ START_TEST(an_opset_is_imported_once_or_twice_the_same)
 	};
 	for (size_t i = 0; i < countof(rows); i++)
 		for (int in_function = 0; in_function < 2; in_function++) {
-			Maker m = small();
+			Maker m = make_small(arena);
 			Wire function = {.arena = arena};
 			make_node(&m, "Relu", "x", "y", NULL);
 			wire_text(&function, 1, "f");
@@ -107,6 +108,33 @@ START_TEST(ranges_of_data_are_counted_by_nodes)
 }
 END_TEST
 
+/* A depth that a float input holds is cast to the integer that it is; one that is known needs none. */
+START_TEST(a_depth_of_floats_is_an_integer)
+{
+	for (int is_known = 0; is_known < 2; is_known++) {
+		Maker m = maker(arena);
+		float three = 3, values[] = {5, 7};
+		make_value(&m, INPUT, "x", DT_I64, 1, (int64_t[]){2});
+		make_value(&m, INPUT, "depth", DT_F32, 0, NULL);
+		make_initializer(&m, "three", DT_F32, 0, NULL, &three, sizeof three);
+		make_initializer(&m, "values", DT_F32, 1, (int64_t[]){2}, values, sizeof values);
+		make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, -1});
+		make_node(&m, "OneHot", is_known ? "x three values" : "x depth values", "y", NULL);
+		Graph *graph = read_model(make_model(&m, 8, 17), NULL);
+		const Array *inputs[] = {array_new(arena, DT_I64, 1, (int64_t[]){2}),
+		                         array_new(arena, DT_F32, 0, NULL)};
+		const Array *y;
+		((int64_t *)inputs[0]->data)[1] = 2;
+		*(float *)inputs[1]->data = 3;
+		eval_graph(arena, graph, inputs, &y);
+		ck_assert_int_eq(graph->body->results[0]->def->inputs[1]->type.dtype,
+		                 is_known ? DT_F32 : DT_I64);
+		ck_assert_int_eq(y->dims[1], 3);
+		ck_assert(memcmp(y->data, (float[]){7, 5, 5, 5, 5, 7}, 6 * sizeof(float)) == 0);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -115,5 +143,6 @@ main(void)
 	tcase_add_test(t, defaults_fit_their_inputs);
 	tcase_add_test(t, an_opset_is_imported_once_or_twice_the_same);
 	tcase_add_test(t, ranges_of_data_are_counted_by_nodes);
+	tcase_add_test(t, a_depth_of_floats_is_an_integer);
 	return unit_run(t);
 }
