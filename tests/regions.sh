@@ -224,6 +224,35 @@ is 10.0,20 c=0 d=0 a=1.0,2 b=11.0,22 z=3.0,3,3
 is 0.0,1,0,1,0,1 c=1 d=0 a=1.0,2 b=1.0,1,1,1,1,1 z=0.0,0
 is 0.0,1,0,1 c=1 d=1 a=1.0,2 b=9.0,9 z=1.0,1,1,1
 
+# Branches of two ranks: sizes decide, which a range can say before; torch's exporter writes such a squeeze.
+cat >ranks.g <<'TEXT'
+graph ranks(%x: f32[N,C,2]) -> %y {
+  %one: i64 = {1}
+  %axes: i64[1] = {1}
+  %first: i64[1] = {0}
+  %s = Shape(%x) {start=1, end=2}
+  %d = Squeeze(%s, %first)
+  %c = Equal(%d, %one)
+  %y = If(%c)  "if" then_branch {
+    %a = Squeeze(%x, %axes)
+    yield %a
+  } else_branch {
+    %b = Identity(%x)
+    yield %b
+  }
+}
+TEXT
+"$tw" optimize ranks.g ranks.onnx >said 2>&1 || lose "two ranks as ONNX: $(cat said)"
+for model in ranks.g ranks.onnx; do
+	"$tw" compile $model -o ranks.twb >said 2>&1
+	[ $? = 4 ] && grep -q 'node "if" (If): its branches give %y of ranks [23] and [23], and %c takes one' said && pass ||
+		lose "$model: $(cat said)"
+	for range in 1..1 2..8; do
+		"$tw" compile -O1 $model --shape C=$range -o ranks.twb >said 2>&1 && "$tw" run -q ranks.twb 2>said && pass ||
+			lose "$model, C=$range: $(cat said)"
+	done
+done
+
 # Expand: either side may be 1.
 graph "ones that show when run" <<'TEXT'
 graph g(%n: i64, %a: f32[N], %b: f32[M]) -> %y {

@@ -49,6 +49,24 @@ meaning_obstacle(Arena *arena, const Node *node)
 	           : "the operator is not computed for operands of these types";
 }
 
+/* Branches that give different ranks, of which one is taken only when run. */
+static const char *
+choice_obstacle(Arena *arena, const Node *node)
+{
+	for (int k = 0; node->nregion == 2 && k < node->noutput; k++) {
+		const Type *a = &node->regions[0]->results[k]->type,
+				   *b = &node->regions[1]->results[k]->type;
+		if (node->outputs[k] && value_is_unknown(node->outputs[k]) && a->rank >= 0 &&
+		    b->rank >= 0 && a->rank != b->rank)
+			return arena_printf(
+				arena,
+				"its branches give %%%s of ranks %d and %d, and %%%s takes one when run; "
+				"a range of sizes (--shape) or a constant (--fix) can decide it before",
+				node->outputs[k]->name, a->rank, b->rank, node->inputs[0]->name);
+	}
+	return NULL;
+}
+
 static const char *
 node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 {
@@ -58,7 +76,8 @@ node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 		return "this operator is not known (tilewright list ops shows those that are)";
 	bool is_expressible =
 		node->op->meaning == MEANING_FORMULA || node->op->meaning == MEANING_BUILD;
-	const char *text = is_expressible ? meaning_obstacle(arena, node) : NULL;
+	const char *text =
+		is_expressible ? meaning_obstacle(arena, node) : choice_obstacle(arena, node);
 	for (int k = 0; is_compiled && !text && k < node->noutput; k++)
 		if (node->outputs[k] && (node->outputs[k]->type.kind == TYPE_SEQUENCE ||
 		                         node->outputs[k]->type.kind == TYPE_OPTIONAL))
@@ -116,8 +135,8 @@ graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled)
 {
 	Search search = {arena, is_compiled, 0, {0}};
 	search_signature(&search, "input", graph->body->nparam, graph->body->params);
-	search_signature(&search, "output", graph->body->nresult, graph->body->results);
 	search_region(&search, graph->body);
+	search_signature(&search, "output", graph->body->nresult, graph->body->results);
 	return search.list;
 }
 
