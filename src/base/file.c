@@ -36,7 +36,7 @@ fail_file(const Loc *loc, const char *path, const char *act, int fd)
 	int reason = errno;
 	if (fd >= 0)
 		close(fd);
-	fail_environment(loc, "cannot %s %s: %s", act, path, strerror(reason));
+	fail_environment(loc, "cannot %s %s: %s", act, file_shown(path), strerror(reason));
 }
 
 /* Read a pipe or a terminal to its end. Takes the descriptor. */

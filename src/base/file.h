@@ -32,6 +32,8 @@ typedef struct FileWriter FileWriter;
 /* Begin a file; nothing appears at `path` before file_commit(). A writer not committed when the
  * arena goes is discarded. All three fail with FAIL_ENVIRONMENT (no space, no permission). */
 FileWriter *file_create(Arena *arena, const char *path);
+/* What messages call a file: a draft, which has no name yet, as it will be called. */
+const char *file_shown(const char *path);
 void file_put(FileWriter *writer, const void *data, size_t size);
 uint64_t file_position(const FileWriter *writer);
 void file_commit(FileWriter *writer);

@@ -47,13 +47,19 @@ name_draft(int fd, const char *path)
 		atomic_store(&draft_names[fd], path);
 }
 
-_Noreturn static void
-fail_write(const char *path, int reason)
+const char *
+file_shown(const char *path)
 {
 	size_t prefix = sizeof DESCRIPTORS - 1;
 	int fd = strncmp(path, DESCRIPTORS, prefix) == 0 ? atoi(path + prefix) : DRAFTS_NAMED;
 	const char *name = fd < DRAFTS_NAMED ? atomic_load(&draft_names[fd]) : NULL;
-	fail_environment(NULL, "cannot write %s: %s", name ? name : path, strerror(reason));
+	return name ? name : path;
+}
+
+_Noreturn static void
+fail_write(const char *path, int reason)
+{
+	fail_environment(NULL, "cannot write %s: %s", file_shown(path), strerror(reason));
 }
 
 static const char *

@@ -1,4 +1,5 @@
-/* Signals that end the process: a sentence, no litter, exit code 5.
+/* Signals that end the process: a sentence, no litter, exit code 5; or 6 where memory is used up,
+ * which some libraries do not survive.
  *
  * The handler runs on a stack of its own, since the end of the stack is one of the reasons. It
  * trusts nothing: it allocates nothing, calls only what may be called in a handler, and when the
@@ -90,6 +91,15 @@ add_advice(Line *line, const Work *work)
 	add(line, "-O0\n");
 }
 
+/* Whether not even this much can be had any more. */
+static bool
+is_memory_gone(void)
+{
+	enum { LITTLE = 8 << 20 };
+	return mmap(NULL, LITTLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	       MAP_FAILED;
+}
+
 static void
 die_of_bug(int number)
 {
@@ -101,13 +111,18 @@ die_of_bug(int number)
 		work = work_now();
 		add_place(&line, &work);
 	}
-	for (size_t i = 0; i < countof(BUGS); i++)
+	bool is_gone = is_memory_gone();
+	for (size_t i = 0; i < countof(BUGS) && !is_gone; i++)
 		if (BUGS[i].number == number)
 			add(&line, BUGS[i].words);
-	add_advice(&line, &work);
+	if (is_gone)
+		add(&line, "out of memory, which a library did not survive\n");
+	else
+		add_advice(&line, &work);
+	FailKind kind = is_gone ? FAIL_ENVIRONMENT : FAIL_BUG;
 	if (write(STDERR_FILENO, line.text, line.used) < 0)
-		_exit(FAIL_BUG);
-	_exit(FAIL_BUG);
+		_exit(kind);
+	_exit(kind);
 }
 
 static void
