@@ -42,7 +42,7 @@ CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
-PROGRAMS := random model amend graphs
+PROGRAMS := random model amend graphs cases
 HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
 RACES   := $(patsubst %,$(BUILD)/test/runtime_%,bundle exec flow vendor_step)
@@ -133,6 +133,7 @@ $(BUILD)/test/$(1): $(call object,$(wildcard tests/$(1)/*.c)) $(BUILD)/libcore.a
 endef
 $(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
 $(BUILD)/test/graphs: $(BUILD)/obj/tests/random/trial.o
+$(BUILD)/test/random $(BUILD)/test/graphs $(BUILD)/test/model: $(BUILD)/obj/tests/cases/exec.o
 
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))

@@ -45,7 +45,7 @@ done
 # Loops, branches, host operators, texts: the cases have them all.
 case $BUILD in */asan) ONNX_TESTDATA= ;; esac # tests/backend.sh has been through them
 if [ -n "$ONNX_TESTDATA" ]; then
-	"$tw" test-onnx -q --target test:native "$ONNX_TESTDATA" >"$tmp/cases" 2>&1 && pass ||
+	"${BUILD:-build}/test/cases" compiled -q --target test:native "$ONNX_TESTDATA" >"$tmp/cases" 2>&1 && pass ||
 		lose "backend cases: $(grep '^FAIL' "$tmp/cases")"
 	cases=$(tail -n 1 "$tmp/cases")
 	[ "${cases%% *}" -ge 900 ] && pass || lose "of 900 backend cases and more: $cases"

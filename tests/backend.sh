@@ -4,6 +4,7 @@
 # all graphs, meanings and kernels must read back as themselves (--verify=texts).
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 . tests/common
+program=${BUILD:-build}/test/cases
 archive=$(ls ../shared/data/onnx-backend-*.tar.xz 2>/dev/null | tail -n 1)
 if [ -n "$archive" ] && tar -C "$tmp" -xf "$archive" 2>/dev/null; then
 	echo "backend cases of $(basename "$archive")"
@@ -32,13 +33,13 @@ at_least() {
 	echo "0 passed, 1 failed, 0 skipped"
 	failed=1
 }
-"$tw" test-onnx --verify=texts "$cases" >"$tmp/out" || failed=1
+"$program" compiled --verify=texts "$cases" >"$tmp/out" || failed=1
 cat "$tmp/out"
 at_least 900 "$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")" "pass compiled"
 at_least 600 "$(awk '/ emitted, / { print $1 + $3 }' "$tmp/out")" "are emitted or vendor's"
 
 # And interpreted, but for whole models (light), which take a minute.
-"$tw" test-onnx --via=interpreter --only 'test_*' "$cases" >"$tmp/out" || failed=1
+"$program" interpreted --only 'test_*' "$cases" >"$tmp/out" || failed=1
 cat "$tmp/out"
 at_least 900 "$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")" "pass interpreted"
 exit $failed

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/case_exec.h"
 #include "cli/model.h"
 #include "cli/parts.h"
 #include "cli/proof.h"
@@ -100,6 +99,16 @@ report_steps(Report *report, Arena *arena, const Plan *plan, const char *origin)
 {
 	plan_rows(report_table(report, "steps", ">index:step|kind|beside|row|result|name"), arena, plan,
 	          origin, "");
+}
+
+void
+plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1])
+{
+	for (int i = 0; i < plan->nstep; i++) {
+		counts[plan->steps[i].kind]++;
+		for (int k = 0; k < plan->steps[i].nbody; k++)
+			plan_count_kinds(plan->steps[i].bodies[k], counts);
+	}
 }
 
 static void

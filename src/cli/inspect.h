@@ -9,4 +9,7 @@
  * from the model's node of this name. */
 void report_steps(Report *report, Arena *arena, const Plan *plan, const char *origin);
 
+/* Add to `counts` how many steps of each kind a plan and the plans in it have. */
+void plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1]);
+
 #endif

@@ -1,9 +1,13 @@
-/* tilewright test-onnx: the ONNX backend cases, a few processes at once.
+/* tilewright test-onnx: the ONNX backend cases under a folder, a few at once.
  *
- * Workers are children that report through pipes, line by line: "begin N", "done N RESULT DETAIL".
- * One that dies takes only the case it had begun with it: the rest is handed to a new one.
+ *     node/test_relu/model.onnx, test_data_set_0/input_0.pb, output_0.pb …
+ *
+ * A case is what `tilewright run --data-set` says of each of its sets, in a process of its own, with
+ * --fix if it has to be: it passes where all agree, is skipped where something is not supported, and
+ * has failed otherwise, also where the process died.
  */
-#include <poll.h>
+#include <dirent.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,244 +15,218 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cases.h"
+#include "base/file.h"
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "onnx/tensor_file.h"
 
-enum { CASE_SECONDS = 600 /* the machine may be busy */, LINE_SIZE = 4096, MAX_JOBS = 64 };
+enum { CASE_SECONDS = 600 /* the machine may be busy */ };
 
-typedef struct Worker {
+typedef struct Case {
+	const char *folder, *name;
 	pid_t pid;
-	int pipe;
-	int begun;      /* case it is at; -1: none */
-	VEC(int) cases; /* indices it was given */
-	char line[LINE_SIZE];
-	size_t used;
-} Worker;
+	FILE *said;         /* what its process writes to standard error */
+	const char *result; /* "passed", "skipped", "failed"; NULL: not run yet */
+	const char *detail; /* what the process said last, or NULL */
+} Case;
 
 typedef struct Run {
 	const Options *options;
 	Arena *arena;
-	CaseVec cases;
-	int done;
-	Worker workers[MAX_JOBS];
+	VEC(Case) cases;
+	int passed, skipped, failed;
 	Progress progress;
 } Run;
 
-/* ---- in the child ---- */
-
-typedef struct Child {
-	const Case *cases;
-	FILE *out;
-} Child;
-
 static void
-tell_begin(void *arg, const Case *c)
+find_cases(Run *run, const char *folder)
 {
-	const Child *child = arg;
-	alarm(CASE_SECONDS);
-	fprintf(child->out, "begin %d\n", (int)(c - child->cases));
-	fflush(child->out);
+	struct dirent **entries;
+	const char *glob = run->options->only, *name = file_base(folder);
+	bool is_case = file_exists(arena_printf(run->arena, "%s/model.onnx", folder));
+	if (is_case && (!glob || fnmatch(glob, name, 0) == 0))
+		vec_push(run->arena, &run->cases, ((Case){.folder = folder, .name = name}));
+	int count = is_case ? 0 : scandir(folder, &entries, NULL, alphasort);
+	if (count < 0)
+		fail_environment(NULL, "cannot read folder %s", folder);
+	for (int i = 0; i < count; i++) {
+		const char *path = arena_printf(run->arena, "%s/%s", folder, entries[i]->d_name);
+		if (entries[i]->d_name[0] != '.' && file_is_folder(path))
+			find_cases(run, path);
+		free(entries[i]);
+	}
+	if (!is_case)
+		free(entries);
 }
 
+/* ---- in a case's process ---- */
+
+typedef struct Set {
+	Options options; /* of `run` */
+	int code;
+} Set;
+
 static void
-tell_done(void *arg, Case *c)
+run_set(void *arg)
 {
-	const Child *child = arg;
-	char detail[LINE_SIZE / 2];
-	snprintf(detail, sizeof detail, "%s", c->detail ? c->detail : "");
-	for (char *at = detail; *at; at++)
-		if (*at == '\n')
-			*at = ' ';
-	fprintf(child->out, "done %d %d %s\n", (int)(c - child->cases), (int)c->result, detail);
-	fflush(child->out);
+	Set *set = arg;
+	options_check(&set->options);
+	set->code = set->options.verb->run(&set->options);
+}
+
+/* The same with inputs by name, those of rank 0 and 1, which may decide shapes, made constants. */
+static void
+run_set_fixed(void *arg)
+{
+	Set *set = arg;
+	Options *options = &set->options;
+	Arena *arena = options->arena;
+	for (int i = 0;; i++) {
+		const char *path = arena_printf(arena, "%s/input_%d.pb", options->data_set, i);
+		if (!file_exists(path))
+			break;
+		Data data = data_read(arena, path, TYPE_TENSOR);
+		vec_push(arena, data.tensor->rank <= 1 ? &options->fix : &options->input,
+		         arena_printf(arena, "%s=@%s", data.name, path));
+	}
+	run_set(set);
+}
+
+/* The exit code of one set; what went wrong is said. */
+static int
+run_either_way(const Set *set)
+{
+	Set as_it_is = *set, with_fixed = *set;
+	Failure failure, second;
+	if (try_run(run_set, &as_it_is, &failure))
+		return as_it_is.code;
+	if (failure.kind == FAIL_UNSUPPORTED) {
+		if (try_run(run_set_fixed, &with_fixed, &second))
+			return with_fixed.code;
+		if (second.kind == FAIL_BUG)
+			failure = second;
+	}
+	fprintf(stderr, "%s\n", failure.text);
+	return (int)failure.kind;
 }
 
 static _Noreturn void
-be_worker(const Run *run, const Worker *worker, int pipe)
+be_case(const Run *run, const Case *c)
 {
-	Child child = {run->cases.data, fdopen(pipe, "w")};
-	Case **cases = NEW_N(run->arena, Case *, worker->cases.count + 1);
-	for (int i = 0; i < worker->cases.count; i++)
-		cases[i] = &run->cases.data[worker->cases.data[i]];
-	cases_run(run->options, worker->cases.count, cases, tell_begin, tell_done, &child);
-	fclose(child.out);
-	_exit(0);
+	Arena *arena = arena_new("case");
+	Set set = {.options = *run->options};
+	int code = 0;
+	alarm(CASE_SECONDS);
+	dup2(fileno(c->said), STDERR_FILENO);
+	set.options.arena = arena;
+	set.options.verb = verb_find("run");
+	set.options.quiet = true;
+	set.options.runs = 1;
+	set.options.args = (StrVec){0};
+	vec_push(arena, &set.options.args, arena_printf(arena, "%s/model.onnx", c->folder));
+	for (int i = 0; code == 0; i++) {
+		set.options.data_set = arena_printf(arena, "%s/test_data_set_%d", c->folder, i);
+		if (i > 0 && !file_is_folder(set.options.data_set))
+			break;
+		code = run_either_way(&set);
+	}
+	arena_free(arena);
+	_exit(code);
 }
 
-/* ---- in the parent ---- */
+/* ---- in the one that waits ---- */
 
 static void
-start_worker(Run *run, Worker *worker)
+start_case(const Run *run, Case *c)
 {
-	int ends[2];
-	fflush(stdout);
-	if (pipe(ends) != 0)
-		fail_environment(NULL, "cannot make a pipe");
-	worker->pid = fork();
-	if (worker->pid < 0)
+	fflush(NULL);
+	c->said = tmpfile();
+	c->pid = c->said ? fork() : -1;
+	if (c->pid < 0)
 		fail_environment(NULL, "cannot start a process");
-	if (worker->pid == 0) {
-		close(ends[0]);
-		be_worker(run, worker, ends[1]);
-	}
-	close(ends[1]);
-	worker->pipe = ends[0];
-	worker->begun = -1;
-	worker->used = 0;
+	if (c->pid == 0)
+		be_case(run, c);
 }
 
-static void
-finish_case(Run *run, int index, CaseResult result, const char *detail)
+/* The last line that a process said, without the path that it begins with. */
+static const char *
+last_words(const Run *run, const Case *c)
 {
-	Case *c = &run->cases.data[index];
-	c->result = result;
-	c->detail = *detail ? arena_strdup(run->arena, detail) : NULL;
-	run->done++;
-	progress_show(&run->progress, "cases", run->done, run->cases.count);
-	if (result == CASE_FAILED && !run->options->json)
-		printf("FAIL %s: %s\n", c->name, detail);
+	char line[1024], last[sizeof line] = "";
+	rewind(c->said);
+	while (fgets(line, sizeof line, c->said))
+		memcpy(last, line, sizeof last);
+	last[strcspn(last, "\n")] = 0;
+	const char *model = arena_printf(run->arena, "%s/model.onnx: ", c->folder);
+	size_t length = strlen(model);
+	return arena_strdup(run->arena, last + (strncmp(last, model, length) == 0 ? length : 0));
 }
 
 static void
-take_line(Run *run, Worker *worker, const char *line)
+finish_case(Run *run, Case *c, int status)
 {
-	int index, result, at = 0;
-	if (sscanf(line, "begin %d", &index) == 1) {
-		worker->begun = index;
-	} else if (sscanf(line, "done %d %d %n", &index, &result, &at) == 2 && at > 0) {
-		finish_case(run, index, (CaseResult)result, line + at);
-		worker->begun = -1;
-	}
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : FAIL_BUG;
+	c->detail = code != 0 ? last_words(run, c) : NULL;
+	if (WIFSIGNALED(status))
+		c->detail = WTERMSIG(status) == SIGALRM ? "it takes too long" : strsignal(WTERMSIG(status));
+	fclose(c->said);
+	c->result = code == 0 ? "passed" : code == FAIL_UNSUPPORTED ? "skipped" : "failed";
+	*(code == 0 ? &run->passed : code == FAIL_UNSUPPORTED ? &run->skipped : &run->failed) += 1;
+	progress_show(&run->progress, "cases", run->passed + run->skipped + run->failed,
+	              run->cases.count);
+	if (*c->result == 'f' && !run->options->json)
+		printf("FAIL %s: %s\n", c->name, c->detail);
 }
 
-/* What is left of a dead worker's cases goes to a new one. */
 static void
-bury_worker(Run *run, Worker *worker)
+wait_for_one(Run *run)
 {
 	int status;
-	close(worker->pipe);
-	worker->pipe = -1;
-	waitpid(worker->pid, &status, 0);
-	bool died = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-	if (died && worker->begun >= 0)
-		finish_case(run, worker->begun, CASE_FAILED,
-		            WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "it takes too long"
-		            : WIFSIGNALED(status)
-		                ? arena_printf(run->arena, "crashed: %s", strsignal(WTERMSIG(status)))
-		                : "its process ended");
-	else if (died)
-		fail_as(FAIL_BUG, NULL, "a process of test-onnx ended between two cases");
-	int left = 0;
-	for (int i = 0; i < worker->cases.count; i++)
-		if (run->cases.data[worker->cases.data[i]].result == CASE_OPEN)
-			worker->cases.data[left++] = worker->cases.data[i];
-	worker->cases.count = left;
-	if (left)
-		start_worker(run, worker);
-}
-
-static void
-read_worker(Run *run, Worker *worker)
-{
-	ssize_t got =
-		read(worker->pipe, worker->line + worker->used, sizeof worker->line - 1 - worker->used);
-	if (got <= 0) {
-		bury_worker(run, worker);
-		return;
-	}
-	worker->used += (size_t)got;
-	worker->line[worker->used] = 0;
-	for (char *end; (end = strchr(worker->line, '\n'));) {
-		*end = 0;
-		take_line(run, worker, worker->line);
-		worker->used -= (size_t)(end + 1 - worker->line);
-		memmove(worker->line, end + 1, worker->used + 1);
-	}
-}
-
-static void
-run_all(Run *run, int jobs)
-{
+	pid_t pid = wait(&status);
 	for (int i = 0; i < run->cases.count; i++)
-		vec_push(run->arena, &run->workers[i % jobs].cases, i);
-	for (int w = 0; w < jobs; w++) {
-		run->workers[w].pipe = -1;
-		if (run->workers[w].cases.count)
-			start_worker(run, &run->workers[w]);
-	}
-	while (run->done < run->cases.count) {
-		struct pollfd polls[MAX_JOBS];
-		for (int w = 0; w < jobs; w++)
-			polls[w] = (struct pollfd){.fd = run->workers[w].pipe, .events = POLLIN};
-		if (poll(polls, (nfds_t)jobs, -1) < 0)
-			continue;
-		for (int w = 0; w < jobs; w++)
-			if (polls[w].revents)
-				read_worker(run, &run->workers[w]);
-	}
-	for (int w = 0; w < jobs; w++)
-		if (run->workers[w].pipe >= 0) {
-			close(run->workers[w].pipe);
-			waitpid(run->workers[w].pid, NULL, 0);
-		}
-}
-
-/* ---- the report ---- */
-
-static void
-print_skips(const Run *run)
-{
-	for (int i = 0; i < run->cases.count; i++)
-		if (run->cases.data[i].result == CASE_SKIPPED)
-			printf("skipped %s: %s\n", run->cases.data[i].name, run->cases.data[i].detail);
+		if (run->cases.data[i].pid == pid)
+			finish_case(run, &run->cases.data[i], status);
 }
 
 static int
 report_run(const Run *run)
 {
-	static const char *const words[] = {"open",   "emitted",     "vendor",  "host",
-	                                    "folded", "interpreted", "skipped", "failed"};
-	int counts[CASE_FAILED + 1] = {0}, passed = 0;
 	Report *report = report_new(run->options);
 	Table *table = report_table(report, "cases", "name:case|result|detail:");
 	for (int i = 0; i < run->cases.count; i++) {
 		const Case *c = &run->cases.data[i];
-		counts[c->result]++;
-		table_row(table, "%s|%s|%s", c->name, words[c->result], c->detail);
+		table_row(table, "%s|%s|%s", c->name, c->result, c->detail);
+		if (run->options->list_skips && !run->options->json && *c->result == 's')
+			printf("skipped %s: %s\n", c->name, c->detail);
 	}
-	for (int r = CASE_EMITTED; r <= CASE_INTERPRETED; r++)
-		passed += counts[r];
-	report_number(report, "passed", NULL, passed, "%.0f");
-	report_number(report, "failed", NULL, counts[CASE_FAILED], "%.0f");
-	report_number(report, "skipped", NULL, counts[CASE_SKIPPED], "%.0f");
+	report_number(report, "passed", NULL, run->passed, "%.0f");
+	report_number(report, "failed", NULL, run->failed, "%.0f");
+	report_number(report, "skipped", NULL, run->skipped, "%.0f");
 	if (run->options->json)
 		report_print(report);
-	report_say(run->options, "%d emitted, %d vendor, %d host, %d folded, %d interpreted\n",
-	           counts[CASE_EMITTED], counts[CASE_VENDOR], counts[CASE_HOST], counts[CASE_FOLDED],
-	           counts[CASE_INTERPRETED]);
-	if (!run->options->json)
-		printf("%d passed, %d failed, %d skipped\n", passed, counts[CASE_FAILED],
-		       counts[CASE_SKIPPED]);
-	return counts[CASE_FAILED] ? FAIL_COMPARISON : 0;
+	else
+		printf("%d passed, %d failed, %d skipped\n", run->passed, run->failed, run->skipped);
+	return run->failed ? FAIL_COMPARISON : 0;
 }
 
 int
 verb_test_onnx(const Options *options)
 {
-	Arena *arena = options->arena;
-	Run *run = NEW(arena, Run);
-	*run = (Run){.options = options, .arena = arena, .progress = progress_begin(options)};
-	pipeline_new(options, arena, 3); /* wrong options fail once, not in every case */
-	run->cases = cases_find(arena, options->args.data[0], options->only);
-	if (run->cases.count == 0)
+	Run run = {options, options->arena, .progress = progress_begin(options)};
+	pipeline_new(options, options->arena, 3); /* wrong options fail once, not in every case */
+	find_cases(&run, options->args.data[0]);
+	if (run.cases.count == 0)
 		fail_as(FAIL_USAGE, NULL, "%s holds no cases%s%s", options->args.data[0],
 		        options->only ? " named " : "", options->only ? options->only : "");
-	int jobs = options->jobs < 1 ? 1 : options->jobs > MAX_JOBS ? MAX_JOBS : (int)options->jobs;
-	run_all(run, jobs);
-	progress_end(&run->progress);
-	if (options->list_skips)
-		print_skips(run);
-	return report_run(run);
+	int jobs = options->jobs < 1 ? 1 : (int)options->jobs;
+	for (int i = 0; i < run.cases.count; i++) {
+		if (i >= jobs)
+			wait_for_one(&run);
+		start_case(&run, &run.cases.data[i]);
+	}
+	for (int left = jobs < run.cases.count ? jobs : run.cases.count; left > 0; left--)
+		wait_for_one(&run);
+	progress_end(&run.progress);
+	return report_run(&run);
 }

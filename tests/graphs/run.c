@@ -4,6 +4,7 @@
  * A batch shares one call of the C compiler. The process that runs it may die at any case: what is
  * under way stands in memory shared with the process that watches.
  */
+#include "../cases/exec.h"
 #include "graphs.h"
 
 #include <math.h>
@@ -12,7 +13,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/case_exec.h"
 #include "cli/compile.h"
 #include "cli/inputs.h"
 #include "cli/ort.h"

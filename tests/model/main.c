@@ -32,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/case_exec.h"
+#include "../cases/exec.h"
 #include "cli/compile.h"
 #include "cli/inputs.h"
 #include "cli/npy.h"

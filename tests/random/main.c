@@ -7,8 +7,9 @@
  * case, with its graph; with FOLDER its model and data are left there (model.onnx, NAME.npy), for
  * other programs.
  *
- * Cases are compiled in batches that share a call of the C compiler, as test-onnx does.
+ * Cases are compiled in batches that share a call of the C compiler, as tests/cases does.
  */
+#include "../cases/exec.h"
 #include "random.h"
 
 #include <math.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/case_exec.h"
 #include "cli/compile.h"
 #include "cli/npy.h"
 #include "cli/ort.h"

@@ -5,11 +5,11 @@
  * case begins anew in each phase, so that a crash or a failure is laid at its own door.
  * ONNX's tolerances: rtol 1e-3, atol 1e-7, two steps of bf16; integers, bools and texts equal.
  */
+#include "cases.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
-#include "cli/case_exec.h"
-#include "cli/cases.h"
 #include "cli/compare.h"
 #include "cli/compile.h"
 #include "eval/eval.h"
@@ -281,10 +281,10 @@ run_compiled(const Options *options, int count, Case **cases, CaseBegin *begin, 
 }
 
 void
-cases_run(const Options *options, int count, Case **cases, CaseBegin *begin, CaseDone *done,
-          void *arg)
+cases_run(const Options *options, bool is_compiled, int count, Case **cases, CaseBegin *begin,
+          CaseDone *done, void *arg)
 {
-	if (options->via && strcmp(options->via, "interpreter") == 0) {
+	if (!is_compiled) {
 		interpret_all(options, count, cases, begin, done, arg);
 		return;
 	}

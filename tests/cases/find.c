@@ -4,7 +4,7 @@
  * inputs and outputs that are not tensors, values whose rank nothing decides, data that holds bf16
  * as u16. Everything else must pass.
  */
-#include "cli/cases.h"
+#include "cases.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

@@ -1,9 +1,9 @@
 /* The executor without a bundle: a plan, a kernel table shared by many plans, weights. */
-#ifndef CLI_CASE_EXEC_H
-#define CLI_CASE_EXEC_H
+#ifndef CASES_EXEC_H
+#define CASES_EXEC_H
 
-#include "cli/cases.h"
 #include "codegen/common/bundle.h"
+#include "runtime/plan/plan.h"
 
 typedef struct CaseCode CaseCode;
 typedef struct CaseExec CaseExec;
@@ -19,8 +19,17 @@ CaseExec *case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weight
 void case_exec_run(CaseExec *exec, const Array *const *inputs);
 Array case_exec_output(CaseExec *exec, int index);
 
-/* Add to `counts` how many steps of each kind a plan and the plans in it have. */
-void plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1]);
+typedef enum CaseResult {
+	CASE_OPEN, /* not run yet */
+	CASE_EMITTED,
+	CASE_VENDOR,
+	CASE_HOST,
+	CASE_FOLDED,
+	CASE_INTERPRETED,
+	CASE_SKIPPED,
+	CASE_FAILED,
+} CaseResult;
+
 /* How a plan does its work: the least of host, vendor, emitted, folded that it needs. */
 CaseResult case_kind(const Plan *plan);
 

@@ -1,9 +1,9 @@
 /* Plans run as sessions do (runtime/tilewright.c), on memory that never was a file. */
-#include "cli/case_exec.h"
+#include "exec.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect.h"
 #include "runtime/exec/exec.h"
 
 struct CaseCode {
@@ -128,16 +128,6 @@ case_exec_output(CaseExec *exec, int index)
 	const PlanBuffer *info = &exec->model.plan->buffers[buffer];
 	const Slot *slot = &exec->exec.main->slots[buffer];
 	return (Array){info->type, info->rank, slot->dims, slot->data};
-}
-
-void
-plan_count_kinds(const Plan *plan, int counts[PT_SCAN + 1])
-{
-	for (int i = 0; i < plan->nstep; i++) {
-		counts[plan->steps[i].kind]++;
-		for (int k = 0; k < plan->steps[i].nbody; k++)
-			plan_count_kinds(plan->steps[i].bodies[k], counts);
-	}
 }
 
 CaseResult

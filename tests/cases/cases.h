@@ -3,23 +3,14 @@
  *     node/test_relu/model.onnx, test_data_set_0/input_0.pb, output_0.pb …
  *     light/light_resnet50.onnx, light_resnet50_output_0.pb     input: arange(n)/n
  */
-#ifndef CLI_CASES_H
-#define CLI_CASES_H
+#ifndef CASES_CASES_H
+#define CASES_CASES_H
+
+#include "exec.h"
 
 #include "cli/cli.h"
 #include "graph/graph.h"
 #include "onnx/tensor_file.h"
-
-typedef enum CaseResult {
-	CASE_OPEN, /* not run yet */
-	CASE_EMITTED,
-	CASE_VENDOR,
-	CASE_HOST,
-	CASE_FOLDED,
-	CASE_INTERPRETED,
-	CASE_SKIPPED,
-	CASE_FAILED,
-} CaseResult;
 
 typedef struct Case {
 	const char *name;  /* "test_relu" */
@@ -55,14 +46,14 @@ Data case_input(Arena *arena, const Case *c, const CaseModel *model, int set, in
 bool case_output(Arena *arena, const Case *c, const CaseModel *model, int set, int index,
                  Data *data);
 
-/* ---- running (case_run.c) ---- */
+/* ---- running (run.c) ---- */
 
 typedef void CaseDone(void *arg, Case *c);
 /* Called before each case is touched, so that a crash can be laid at its door. */
 typedef void CaseBegin(void *arg, const Case *c);
 
-/* Run cases in this process, a batch per call of the C compiler. */
-void cases_run(const Options *options, int count, Case **cases, CaseBegin *begin, CaseDone *done,
-               void *arg);
+/* Run cases in this process: compiled, a batch per call of the C compiler, or interpreted. */
+void cases_run(const Options *options, bool is_compiled, int count, Case **cases, CaseBegin *begin,
+               CaseDone *done, void *arg);
 
 #endif
