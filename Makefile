@@ -121,6 +121,7 @@ $(BUILD)/bench-%: $(BUILD)/obj/bench/%.o $(BUILD)/libcore.a
 
 # Tests
 
+$(BUILD)/test/codegen_cuda: $(BUILD)/obj/bench/licm/sass.o
 $(BUILD)/test/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $$($(PKG_CONFIG) --libs check) $(LIBS) -o $@

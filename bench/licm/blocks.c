@@ -91,16 +91,18 @@ count_cubins(Arena *arena, const Target *target, Part *part)
 		while (strcmp(text[first], text[id]) != 0)
 			first++;
 		const char *name = arena_printf(arena, "k%d_%s", first, part->kernel[id]->name);
-		cubin_count(arena, cubin, name, &part->cubin[id]);
+		part->cubin[id] = cubin_kernel(arena, cubin, name);
+		sass_count(arena, &part->cubin[id], &part->sass[id]);
 	}
 	int least = VARIANT_NONE;
 	for (int id = VARIANT_PAPER; id < LOWERED; id++)
-		least = part->cubin[id].weighted < part->cubin[least].weighted ? id : least;
+		least = part->sass[id].weighted < part->sass[least].weighted ? id : least;
 	part->cubin[VARIANT_OURS] = part->cubin[least];
+	part->sass[VARIANT_OURS] = part->sass[least];
 }
 
 static long long
-weight_of_accesses(const CubinCount *count)
+weight_of_accesses(const SassCount *count)
 {
 	int64_t sum = 0;
 	for (int i = 0; i < SASS_CODES; i++) {
@@ -122,10 +124,11 @@ cubin_job(Bench *bench, Job *job, Arena *arena)
 			continue;
 		count_cubins(arena, bench->target, part);
 		for (int id = 0; id < VARIANTS; id++) {
-			const CubinCount *c = &part->cubin[id];
+			const SassCount *c = &part->sass[id];
 			printf("%d,%s,%s,%lld,%lld,%lld,%lld,%lld\n", job->number, job->c->op,
 			       variant_names[id], (long long)c->weighted, (long long)c->instructions,
-			       (long long)c->registers, (long long)c->branches, weight_of_accesses(c));
+			       (long long)part->cubin[id].registers, (long long)c->branches,
+			       weight_of_accesses(c));
 		}
 	}
 	fflush(stdout);

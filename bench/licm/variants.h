@@ -4,8 +4,8 @@
 
 #include "cases.h"
 #include "codegen/common/codegen.h"
-#include "codegen/cuda/cuda.h"
 #include "runtime/abi.h"
+#include "sass.h"
 #include "target/target.h"
 #include "tir/stmt.h"
 
@@ -27,7 +27,8 @@ typedef struct Part {
 	const Program *program;
 	Kernel *kernel[LOWERED];      /* NULL: workers' scratch memory, for blocks */
 	TwKernel *function[VARIANTS]; /* of variants with one text it is one */
-	CubinCount cubin[VARIANTS];
+	CubinKernel cubin[VARIANTS];  /* for a GPU, and its instructions */
+	SassCount sass[VARIANTS];
 	int64_t extent, scratch; /* pieces of work; bytes */
 } Part;
 

@@ -4,7 +4,6 @@
  * can be tried alone.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/compile.h"
@@ -88,38 +87,7 @@ gpu_of(const Options *options)
 	fail_as(FAIL_USAGE, NULL, "--cuda and --cubin need a GPU, such as --target cuda:h100");
 }
 
-/* How often an operation of the machine is there. */
-typedef struct Operation {
-	int code;
-	int64_t count, weight;
-} Operation;
-
-static int
-heavier_first(const void *a, const void *b)
-{
-	const Operation *x = a, *y = b;
-	return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
-	                              : x->code - y->code;
-}
-
-static void
-print_operations(Buf *out, const CubinCount *count)
-{
-	Operation operations[SASS_CODES];
-	for (int code = 0; code < SASS_CODES; code++)
-		operations[code] = (Operation){code, count->count[code], count->weight[code]};
-	qsort(operations, SASS_CODES, sizeof *operations, heavier_first);
-	for (int i = 0; i < SASS_CODES && operations[i].count; i++) {
-		const Operation *one = &operations[i];
-		const char *name = sass_name(one->code);
-		if (!name)
-			name = arena_printf(out->arena, "0x%03x", (unsigned)one->code);
-		buf_printf(out, "  %-12s %6lld %8lld\n", name, (long long)one->count,
-		           (long long)one->weight);
-	}
-}
-
-/* What the machine code of each function consists of. */
+/* What the machine code of each function takes. */
 static void
 print_cubin(Buf *out, const char *cuda, int capability)
 {
@@ -127,17 +95,10 @@ print_cubin(Buf *out, const char *cuda, int capability)
 	Bytes cubin = cuda_compile(arena, cuda, capability);
 	StrVec kernels = cubin_kernels(arena, cubin);
 	for (int i = 0; i < kernels.count; i++) {
-		CubinCount count;
-		cubin_count(arena, cubin, kernels.data[i], &count);
+		CubinKernel kernel = cubin_kernel(arena, cubin, kernels.data[i]);
 		buf_printf(out, "%s for sm_%d: %lld registers, %lld bytes local, %lld shared\n",
-		           kernels.data[i], capability, (long long)count.registers,
-		           (long long)count.local_bytes, (long long)count.shared_bytes);
-		buf_printf(out,
-		           "%lld instructions, %lld with loops ten times each; %lld loops, %lld branches, "
-		           "%lld predicated\n",
-		           (long long)count.instructions, (long long)count.weighted, (long long)count.loops,
-		           (long long)count.branches, (long long)count.predicated);
-		print_operations(out, &count);
+		           kernels.data[i], capability, (long long)kernel.registers,
+		           (long long)kernel.local_bytes, (long long)kernel.shared_bytes);
 	}
 }
 

@@ -8,12 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/cuda/cuda.h"
+#include "../../bench/licm/sass.h"
 #include "cuda_kernels.h"
 #include "thread_pairs.h"
 #include "thread_scripts.h"
 #include "thread_steps.h"
 #include "unit.h"
+
+/* A kernel as machine code, and its instructions. */
+typedef struct Code {
+	CubinKernel kernel;
+	SassCount sass;
+} Code;
 
 enum { PROGRAMS = 500, AT_ONCE = 50, FLIPS = 20000 };
 
@@ -92,28 +98,36 @@ END_TEST
 /* ---- counts ---------------------------------------------------------------------------------- */
 
 static int64_t
-count_of(const CubinCount *count, const char *name)
+count_of(const Code *code, const char *name)
 {
 	int64_t all = 0;
 	for (int i = 0; i < SASS_CODES; i++)
 		if (sass_name(i) && strcmp(sass_name(i), name) == 0)
-			all += count->count[i];
+			all += code->sass.count[i];
 	return all;
 }
 
+static Code
+code_of(Bytes cubin, const char *name)
+{
+	Code code = {.kernel = cubin_kernel(arena, cubin, name)};
+	sass_count(arena, &code.kernel, &code.sass);
+	return code;
+}
+
 static Bytes
-compile_kernel(const char *text, int capability, CubinCount *count)
+compile_kernel(const char *text, int capability, Code *code)
 {
 	Kernel *kernel = read_kernel(text);
 	Bytes cubin = cuda_compile(arena, cuda_text(1, &kernel, capability), capability);
-	cubin_count(arena, cubin, "k0_k", count);
+	*code = code_of(cubin, "k0_k");
 	return cubin;
 }
 
 START_TEST(test_counts)
 {
 	int capability = capabilities[_i];
-	CubinCount count;
+	Code code;
 	compile_kernel("kernel k(A: f32[32,24], B: f32[24], Y: out f32[32]) {\n"
 	               "  for t in 32 @thread.x {\n"
 	               "    acc: f32 @reg = 0.0\n"
@@ -122,14 +136,14 @@ START_TEST(test_counts)
 	               "    Y[t] = acc[]\n"
 	               "  }\n"
 	               "}\n",
-	               capability, &count);
-	ck_assert_int_eq(count_of(&count, "FFMA"), 24);
-	ck_assert_int_eq(count_of(&count, "LDG"), 48);
-	ck_assert_int_eq(count_of(&count, "STG"), 1);
-	ck_assert_int_eq(count_of(&count, "EXIT"), 1);
-	ck_assert(count.registers > 8 && count.registers <= 255);
-	ck_assert(count.loops == 0 && count.branches == 0 && count.local_bytes == 0);
-	ck_assert_int_eq(count.weighted, count.instructions);
+	               capability, &code);
+	ck_assert_int_eq(count_of(&code, "FFMA"), 24);
+	ck_assert_int_eq(count_of(&code, "LDG"), 48);
+	ck_assert_int_eq(count_of(&code, "STG"), 1);
+	ck_assert_int_eq(count_of(&code, "EXIT"), 1);
+	ck_assert(code.kernel.registers > 8 && code.kernel.registers <= 255);
+	ck_assert(code.sass.loops == 0 && code.sass.branches == 0 && code.kernel.local_bytes == 0);
+	ck_assert_int_eq(code.sass.weighted, code.sass.instructions);
 }
 END_TEST
 
@@ -139,75 +153,75 @@ START_TEST(test_lesson)
 	ThreadScript scripts[MAX_LESSONS];
 	int lessons = lesson_scripts(scripts), capability = capabilities[_i];
 	for (int i = 0; i < lessons; i++) {
-		CubinCount count;
+		Code code;
 		Kernel *kernel = scheduled(&scripts[i]);
 		Bytes cubin = cuda_compile(arena, cuda_text(1, &kernel, capability), capability);
-		cubin_count(arena, cubin, arena_printf(arena, "k0_%s", kernel->name), &count);
-		ck_assert_int_eq(count.local_bytes, 0);
+		code = code_of(cubin, arena_printf(arena, "k0_%s", kernel->name));
+		ck_assert_int_eq(code.kernel.local_bytes, 0);
 		if (strstr(scripts[i].steps, "tensorize"))
-			ck_assert_int_ge(count_of(&count, "HMMA"), 32);
+			ck_assert_int_ge(count_of(&code, "HMMA"), 32);
 		if (strstr(scripts[i].steps, "prefetch"))
-			ck_assert_int_ge(count_of(&count, "LDGSTS"), 8);
+			ck_assert_int_ge(count_of(&code, "LDGSTS"), 8);
 		else
-			ck_assert_int_ge(count_of(&count, "SHFL"), 10);
+			ck_assert_int_ge(count_of(&code, "SHFL"), 10);
 	}
 }
 END_TEST
 
 START_TEST(test_accesses)
 {
-	CubinCount count;
+	Code code;
 	compile_kernel("kernel k(X: f32[64,8], Y: out f32[64,8]) {\n"
 	               "  for t in 64 @thread.x {\n"
 	               "    for v in 8 @vector\n"
 	               "      Y[t, v] = X[t, v] + 1.0\n"
 	               "  }\n"
 	               "}\n",
-	               capabilities[_i], &count);
-	ck_assert_int_eq(count_of(&count, "LDG"), 2);
-	ck_assert_int_eq(count_of(&count, "STG"), 2);
-	ck_assert_int_eq(count_of(&count, "FADD"), 8);
+	               capabilities[_i], &code);
+	ck_assert_int_eq(count_of(&code, "LDG"), 2);
+	ck_assert_int_eq(count_of(&code, "STG"), 2);
+	ck_assert_int_eq(count_of(&code, "FADD"), 8);
 }
 END_TEST
 
 /* Conversions of f16 and bf16 are instructions. */
 START_TEST(test_halves)
 {
-	CubinCount count;
+	Code code;
 	compile_kernel("kernel k(X: f16[64,8], Y: out bf16[64,8]) {\n"
 	               "  for t in 64 @thread.x {\n"
 	               "    for v in 8 @vector\n"
 	               "      Y[t, v] = bf16(X[t, v] * 3.0)\n"
 	               "  }\n"
 	               "}\n",
-	               capabilities[_i], &count);
-	ck_assert_int_eq(count_of(&count, "LDG"), 1);
-	ck_assert_int_eq(count_of(&count, "STG"), 1);
-	ck_assert_int_lt(count.instructions, 80);
+	               capabilities[_i], &code);
+	ck_assert_int_eq(count_of(&code, "LDG"), 1);
+	ck_assert_int_eq(count_of(&code, "STG"), 1);
+	ck_assert_int_lt(code.sass.instructions, 80);
 }
 END_TEST
 
 START_TEST(test_shared)
 {
-	CubinCount count;
-	compile_kernel(pairs[0].threads, capabilities[_i], &count);
-	ck_assert_int_eq(count.shared_bytes, 1024);
-	ck_assert_int_ge(count_of(&count, "BAR"), 2);
-	ck_assert_int_ge(count_of(&count, "LDS"), 2);
-	compile_kernel(pairs[6].threads, capabilities[_i], &count);
-	ck_assert_int_ge(count_of(&count, "HMMA"), 1);
-	ck_assert_int_ge(count_of(&count, "LDSM"), 2);
-	compile_kernel(pairs[1].threads, capabilities[_i], &count);
-	ck_assert_int_ge(count_of(&count, "SHFL"), 5);
-	compile_kernel(pairs[4].threads, capabilities[_i], &count);
-	ck_assert_int_ge(count_of(&count, "LDGSTS"), 2);
+	Code code;
+	compile_kernel(pairs[0].threads, capabilities[_i], &code);
+	ck_assert_int_eq(code.kernel.shared_bytes, 1024);
+	ck_assert_int_ge(count_of(&code, "BAR"), 2);
+	ck_assert_int_ge(count_of(&code, "LDS"), 2);
+	compile_kernel(pairs[6].threads, capabilities[_i], &code);
+	ck_assert_int_ge(count_of(&code, "HMMA"), 1);
+	ck_assert_int_ge(count_of(&code, "LDSM"), 2);
+	compile_kernel(pairs[1].threads, capabilities[_i], &code);
+	ck_assert_int_ge(count_of(&code, "SHFL"), 5);
+	compile_kernel(pairs[4].threads, capabilities[_i], &code);
+	ck_assert_int_ge(count_of(&code, "LDGSTS"), 2);
 }
 END_TEST
 
 /* A loop in a loop, of counts that nobody knows: the one FFMA weighs 100. */
 START_TEST(test_loops)
 {
-	CubinCount count;
+	Code code;
 	Bytes cubin = cuda_compile(
 		arena,
 		"extern \"C\" __global__ void k(const float *X, float *Y, int n, int m)\n{\n"
@@ -215,23 +229,23 @@ START_TEST(test_loops)
 		"\t\tfor (int j = 0; j < m; j++)\n"
 		"\t\t\ta = __fmaf_rn(a, 3.0f, X[i * m + j]);\n\tY[threadIdx.x] = a;\n}\n",
 		capabilities[_i]);
-	cubin_count(arena, cubin, "k", &count);
-	ck_assert_int_eq(count.loops, 2);
+	code = code_of(cubin, "k");
+	ck_assert_int_eq(code.sass.loops, 2);
 	for (int i = 0; i < SASS_CODES; i++) {
-		if (!sass_name(i) || !count.count[i])
+		if (!sass_name(i) || !code.sass.count[i])
 			continue;
 		bool is_inner = strcmp(sass_name(i), "FFMA") == 0;
-		ck_assert_int_le(count.weight[i], 100 * count.count[i]);
-		ck_assert(!is_inner || (count.count[i] == 1 && count.weight[i] == 100));
+		ck_assert_int_le(code.sass.weight[i], 100 * code.sass.count[i]);
+		ck_assert(!is_inner || (code.sass.count[i] == 1 && code.sass.weight[i] == 100));
 	}
-	ck_assert_int_eq(count_of(&count, "FFMA"), 1);
+	ck_assert_int_eq(count_of(&code, "FFMA"), 1);
 }
 END_TEST
 
 /* More than registers hold, and elements that are known when it runs. */
 START_TEST(test_spills)
 {
-	CubinCount count;
+	Code code;
 	compile_kernel("kernel k(X: f32[64,200], I: i64[64], Y: out f32[64]) {\n"
 	               "  for t in 64 @thread.x {\n"
 	               "    s: f32[200] @stack\n"
@@ -240,10 +254,10 @@ START_TEST(test_spills)
 	               "    Y[t] = s[at(I[t], 0..200)]\n"
 	               "  }\n"
 	               "}\n",
-	               capabilities[_i], &count);
-	ck_assert_int_ge(count.local_bytes, 800);
-	ck_assert_int_ge(count_of(&count, "STL"), 50);
-	ck_assert_int_ge(count_of(&count, "LDL"), 1);
+	               capabilities[_i], &code);
+	ck_assert_int_ge(code.kernel.local_bytes, 800);
+	ck_assert_int_ge(count_of(&code, "STL"), 50);
+	ck_assert_int_ge(count_of(&code, "LDL"), 1);
 }
 END_TEST
 
@@ -251,7 +265,7 @@ END_TEST
 
 typedef struct Damaged {
 	Bytes cubin;
-	CubinCount count;
+	Code code;
 } Damaged;
 
 static void
@@ -259,7 +273,7 @@ read_damaged(void *arg)
 {
 	Damaged *damaged = arg;
 	cubin_kernels(arena, damaged->cubin);
-	cubin_count(arena, damaged->cubin, "k0_k", &damaged->count);
+	damaged->code = code_of(damaged->cubin, "k0_k");
 }
 
 /* The bytes have a block of their own, so that sanitizers see where it ends. */
@@ -280,10 +294,10 @@ is_read(const unsigned char *bytes, size_t size)
 
 START_TEST(test_damage)
 {
-	CubinCount count;
+	Code code;
 	uint64_t state = 1;
 	int refused = 0;
-	Bytes cubin = compile_kernel(pairs[0].threads, 90, &count);
+	Bytes cubin = compile_kernel(pairs[0].threads, 90, &code);
 	ck_assert(is_read(cubin.data, cubin.size));
 	for (size_t size = 0; size < cubin.size; size++)
 		ck_assert_msg(!is_read(cubin.data, size), "the first %d bytes are read", (int)size);

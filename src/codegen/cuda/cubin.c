@@ -1,11 +1,6 @@
-/* What stands in a cubin: an ELF file of 64 bits in which .text.NAME is a kernel's code, 16 bytes
- * an instruction. There is no published description; what is read here was compared with what ptxas
- * says of its work (-v) for sm_80 and sm_90.
- *
- *     bits 0-8      the operation; 9-11: where its operands are
- *     bits 12-15    the predicate: register (7: none), negated
- *     BRA           its target, in words of 4 bytes from the next instruction: bits 34-81, and from
- *                   sm_90 on these are all but the low 8 bits, which are bits 16-23
+/* What stands in a cubin: an ELF file of 64 bits in which .text.NAME is a kernel's code. There is no
+ * published description; what is read here was compared with what ptxas says of its work (-v) for
+ * sm_80 and sm_90.
  *
  * Sizes and numbers of a file are believed only after they were compared with where it ends.
  */
@@ -19,15 +14,11 @@ enum {
 	SYMBOL_SIZE = 24,
 	CUDA_MACHINE = 190,
 	NO_BITS = 8,
-	INSTRUCTION = 16,
-	MAX_DEPTH = 8,
 	RESERVED_SHARED = 1024, /* of each block, by sm_90's driver */
 };
 
 /* Entries of .nv.info with a symbol and a number. */
 enum { INFO_VALUE = 4, INFO_FRAME = 0x11, INFO_REGISTERS = 0x2f };
-
-enum { NOP = 0x118, BRANCH = 0x147, BRANCH_INDEXED = 0x149, CALL = 0x144 };
 
 typedef struct Section {
 	const char *name;
@@ -145,7 +136,7 @@ symbol_name(const Cubin *cubin, uint64_t index)
 }
 
 static void
-read_info(const Cubin *cubin, const char *kernel, CubinCount *count)
+read_info(const Cubin *cubin, const char *kernel, CubinKernel *found)
 {
 	const Section *info = find_section(cubin, ".nv.info", "");
 	if (!info || info->type == NO_BITS)
@@ -157,111 +148,29 @@ read_info(const Cubin *cubin, const char *kernel, CubinCount *count)
 		               (what == INFO_REGISTERS || what == INFO_FRAME) &&
 		               strcmp(symbol_name(cubin, number_at(info->data, at + 4, 4)), kernel) == 0;
 		if (is_ours && what == INFO_REGISTERS)
-			count->registers = (int64_t)number_at(info->data, at + 8, 4);
+			found->registers = (int64_t)number_at(info->data, at + 8, 4);
 		else if (is_ours)
-			count->local_bytes = (int64_t)number_at(info->data, at + 8, 4);
+			found->local_bytes = (int64_t)number_at(info->data, at + 8, 4);
 		at += 4 + size;
 	}
 	const Section *shared = find_section(cubin, ".nv.shared.", kernel);
 	const Section *reserved = find_section(cubin, ".nv.shared.reserved.0", "");
 	uint64_t bytes = shared ? shared->data.size : 0, own = reserved ? RESERVED_SHARED : 0;
-	count->shared_bytes = bytes > own && bytes - own < INT32_MAX ? (int64_t)(bytes - own) : 0;
-}
-
-/* ---- instructions ---------------------------------------------------------------------------- */
-
-/* The instruction that a branch goes to; -1: none of these. */
-static int64_t
-branch_target(const Cubin *cubin, Bytes code, int64_t from, int64_t instructions)
-{
-	uint64_t low = number_at(code, (uint64_t)from * INSTRUCTION, 8);
-	uint64_t high = number_at(code, (uint64_t)from * INSTRUCTION + 8, 8);
-	uint64_t words = (low >> 34 | high << 30) & 0xffffffffffff; /* 48 bits, with a sign */
-	if (words >> 47)
-		words |= 0xffff000000000000;
-	if (cubin->capability >= 90)
-		words = words << 8 | (low >> 16 & 0xff);
-	int64_t target = from + 1 + (int64_t)words / (INSTRUCTION / 4);
-	return (int64_t)words % (INSTRUCTION / 4) == 0 && target >= 0 && target < instructions ? target
-	                                                                                       : -1;
-}
-
-static int
-operation(Bytes code, int64_t at)
-{
-	return (int)(number_at(code, (uint64_t)at * INSTRUCTION, 2) & (SASS_CODES - 1));
-}
-
-/* The padding: a branch to itself, and nothing behind it. */
-static int64_t
-without_padding(const Cubin *cubin, Bytes code, int64_t instructions)
-{
-	int64_t end = instructions;
-	while (end > 0 && operation(code, end - 1) == NOP)
-		end--;
-	if (end > 0 && operation(code, end - 1) == BRANCH &&
-	    branch_target(cubin, code, end - 1, instructions) == end - 1)
-		end--;
-	return end;
-}
-
-/* How many more loops begin (end) at each instruction: a loop is where branches go back to, up to
- * the last that does. */
-static int64_t
-find_loops(Arena *arena, const Cubin *cubin, Bytes code, int64_t instructions, int64_t *change)
-{
-	int64_t loops = 0, *last = NEW_N(arena, int64_t, instructions + 1);
-	for (int64_t i = 0; i < instructions; i++) {
-		int64_t target =
-			operation(code, i) == BRANCH ? branch_target(cubin, code, i, instructions) : -1;
-		if (target >= 0 && target <= i)
-			last[target] = i + 1;
-	}
-	for (int64_t i = 0; i < instructions; i++)
-		if (last[i]) {
-			loops++;
-			change[i]++;
-			change[last[i]]--;
-		}
-	return loops;
-}
-
-static void
-count_code(Arena *arena, const Cubin *cubin, Bytes code, CubinCount *count)
-{
-	int64_t all = (int64_t)(code.size / INSTRUCTION), end = without_padding(cubin, code, all);
-	int64_t depth = 0, *change = NEW_N(arena, int64_t, end + 2);
-	count->instructions = end;
-	count->loops = find_loops(arena, cubin, code, end, change);
-	for (int64_t i = 0; i < end; i++) {
-		int64_t weight = 1;
-		depth += change[i];
-		for (int64_t k = 0; k < depth && k < MAX_DEPTH; k++)
-			weight *= 10;
-		int code_of = operation(code, i);
-		unsigned head = (unsigned)number_at(code, (uint64_t)i * INSTRUCTION, 2);
-		count->count[code_of]++;
-		count->weight[code_of] += weight;
-		count->weighted += weight;
-		count->predicated += head >> 12 != 7;
-		count->branches += code_of == BRANCH || code_of == BRANCH_INDEXED || code_of == CALL;
-	}
+	found->shared_bytes = bytes > own && bytes - own < INT32_MAX ? (int64_t)(bytes - own) : 0;
 }
 
 /* ---- what others ask ------------------------------------------------------------------------- */
 
-void
-cubin_count(Arena *arena, Bytes bytes, const char *kernel, CubinCount *count)
+CubinKernel
+cubin_kernel(Arena *arena, Bytes bytes, const char *kernel)
 {
-	Arena *own = arena_new_in(arena, "reading a cubin");
-	Cubin cubin = open_cubin(own, bytes);
+	Cubin cubin = open_cubin(arena, bytes);
 	const Section *code = find_section(&cubin, ".text.", kernel);
 	if (!code || code->type == NO_BITS)
 		fail(NULL, "a cubin has no kernel %s", kernel);
-	memset(count, 0, sizeof *count);
-	read_info(&cubin, kernel, count);
-	count_code(own, &cubin, code->data, count);
-	arena_reset(own);
+	CubinKernel found = {.capability = cubin.capability, .code = code->data};
+	read_info(&cubin, kernel, &found);
+	return found;
 }
 
 StrVec
@@ -273,15 +182,4 @@ cubin_kernels(Arena *arena, Bytes bytes)
 		if (strncmp(cubin.sections[i].name, ".text.", 6) == 0)
 			vec_push(arena, &names, arena_strdup(arena, cubin.sections[i].name + 6));
 	return names;
-}
-
-const char *
-sass_name(int code)
-{
-#define SASS(number, name) [number] = #name,
-	static const char *const names[SASS_CODES] = {
-#include "codegen/cuda/sass.def"
-	};
-#undef SASS
-	return names[code];
 }

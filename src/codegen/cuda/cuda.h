@@ -24,22 +24,17 @@ Bytes cuda_compile(Arena *arena, const char *text, int capability);
 /* What compiles, "NVRTC 13.0", or false, and why there is nothing. */
 bool cuda_compiler(char *text, size_t size);
 
-enum { SASS_CODES = 512 };
+/* A kernel as machine code. */
+typedef struct CubinKernel {
+	int capability;
+	int64_t registers, local_bytes; /* of a thread */
+	int64_t shared_bytes;           /* of a block, but for what a launch adds */
+	Bytes code;                     /* in the cubin's bytes */
+} CubinKernel;
 
-/* A kernel as machine code. Instructions of the padding behind its end do not count. `weighted`
- * counts one ten times for each loop around it, which a branch backwards closes. */
-typedef struct CubinCount {
-	int64_t instructions, weighted;
-	int64_t predicated, branches, loops;
-	int64_t registers, local_bytes;                /* of a thread */
-	int64_t shared_bytes;                          /* of a block, but for what a launch adds */
-	int64_t count[SASS_CODES], weight[SASS_CODES]; /* by operation: sass.def */
-} CubinCount;
-
-/* Count a kernel by the name of its function. Fails (FAIL_INVALID) where the bytes are no cubin of
- * sm_70 or later, or have no such kernel. */
-void cubin_count(Arena *arena, Bytes bytes, const char *kernel, CubinCount *count);
+/* A kernel by the name of its function. Fails (FAIL_INVALID) where the bytes are no cubin of sm_70
+ * or later, or have no such kernel. */
+CubinKernel cubin_kernel(Arena *arena, Bytes bytes, const char *kernel);
 StrVec cubin_kernels(Arena *arena, Bytes bytes); /* names, in the order of the file */
-const char *sass_name(int code);                 /* NULL: in no row */
 
 #endif
