@@ -12,27 +12,7 @@
 #include "program/unit.h"
 #include "expr/stage/build.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int64_t
-layout_block(const char *layout)
-{
-	if (!layout)
-		return 0;
-	while (*layout && (*layout < '0' || *layout > '9'))
-		layout++;
-	return *layout ? strtoll(layout, NULL, 10) : 0;
-}
-
-int
-layout_dim(const char *layout)
-{
-	int letters = 0;
-	while (layout[letters] && (layout[letters] < '0' || layout[letters] > '9'))
-		letters++;
-	return letters - 1;
-}
 
 const char *
 layout_blocked(Arena *arena, int rank, int64_t block)

@@ -10,14 +10,9 @@
 #ifndef PROGRAM_LAYOUT_H
 #define PROGRAM_LAYOUT_H
 
+#include "base/layout.h"
 #include "program/group.h"
 #include "program/reindex.h"
-
-/* The block of a layout; 0 for NULL and for unblocked ones. */
-int64_t layout_block(const char *layout);
-
-/* The dim that a blocked layout blocks: as many letters stand before it. */
-int layout_dim(const char *layout);
 
 /* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
 const char *layout_blocked(Arena *arena, int rank, int64_t block);

@@ -1,25 +1,14 @@
 /* Reading values through strides and blocks; the pattern of memory that nobody wrote. */
 #include "prove/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/layout.h"
 
 /* 0x7fb1 twice: f16, bf16 and f32 read a NaN. */
 static const unsigned char PATTERN[4] = {0xb1, 0x7f, 0xb1, 0x7f};
 
 /* ---- places ---- */
-
-static void
-read_layout(Held *held, const char *layout)
-{
-	held->block_dim = -1;
-	for (int i = 0; layout && layout[i]; i++)
-		if (layout[i] >= '0' && layout[i] <= '9') {
-			held->block_dim = i - 1;
-			held->block = strtoll(layout + i, NULL, 10);
-			return;
-		}
-}
 
 int64_t
 held_stored(const Held *held, int d)
@@ -39,7 +28,8 @@ held_at(const Frame *frame, int buffer, Held *held)
 	held->is_view = described->kind == PB_VIEW;
 	if (!slot->has_dims || (!held->at && slot->bytes))
 		return false;
-	read_layout(held, described->layout);
+	held->block_dim = layout_dim(described->layout);
+	held->block = layout_block(described->layout);
 	int64_t step = held->block_dim >= 0 ? held->block : 1;
 	held->is_dense = held->block_dim < 0;
 	for (int d = held->rank - 1; d >= 0; d--) {

@@ -5,6 +5,7 @@
  * touches lives as long as the steps beside it run.
  */
 #include "codegen/common/bundle.h"
+#include "base/layout.h"
 #include "expr/index/text.h"
 
 #include <stdio.h>
@@ -257,13 +258,10 @@ stored_count(Planner *planner, const MBuffer *buffer)
 {
 	ExprCtx *ctx = planner->module->ctx;
 	const Dim *count = dim_const(ctx, 1);
-	int64_t block = 0;
-	for (const char *c = buffer->layout; c && *c; c++)
-		if (*c >= '0' && *c <= '9')
-			block = block * 10 + (*c - '0');
+	int64_t block = layout_block(buffer->layout);
 	for (int d = 0; d < buffer->rank; d++) {
 		const Dim *dim = buffer->dims[d];
-		if (block > 1 && d == 1)
+		if (d == layout_dim(buffer->layout))
 			dim = dim_mul_i64(ctx, dim_ceildiv(ctx, dim, dim_const(ctx, block)), block);
 		count = dim_mul(ctx, count, dim);
 	}

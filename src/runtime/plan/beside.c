@@ -1,7 +1,5 @@
 /* Whether two buffers of one storage share no element: pieces of a concatenation. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/layout.h"
 #include "runtime/plan/plan.h"
 
 /* A view at a sample. Dim 1 of a blocked layout counts blocks. */
@@ -14,8 +12,8 @@ typedef struct Part {
 static bool
 read_part(const Plan *plan, const PlanBuffer *view, const int64_t *symbols, Part *part)
 {
-	const char *digits = view->layout ? view->layout + strcspn(view->layout, "0123456789") : "";
-	*part = (Part){.rank = view->rank, .unit = *digits ? strtol(digits, NULL, 10) : 1};
+	bool is_blocked = layout_dim(view->layout) >= 0;
+	*part = (Part){.rank = view->rank, .unit = is_blocked ? layout_block(view->layout) : 1};
 	if (view->kind != PB_VIEW || part->unit < 1 || (part->unit > 1 && !view->strides) ||
 	    !plan_dim_eval(plan, view->offset_dim, symbols, &part->offset))
 		return false;
