@@ -72,7 +72,7 @@ role_of(const Product *p, int loop, int first_sum, bool in_x, bool in_w)
 static bool
 read_product(const Stage *stage, int swap, Product *p)
 {
-	const Expr *body = expr_without_casts(stage->body[0]);
+	const Expr *body = stage_summed_product(stage);
 	p->stage = stage;
 	p->x = expr_without_casts(body->arg[swap]);
 	p->w = expr_without_casts(body->arg[1 - swap]);

@@ -16,13 +16,11 @@ enum { MAX_TERMS = 11 };
 bool
 stage_is_product(const Stage *stage)
 {
-	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || stage->nresult != 1 ||
-	    stage->scan || stage->nloop + stage->nreduce > RULE_ITERS)
+	const Expr *product = stage_summed_product(stage);
+	if (!product || stage->nresult != 1 || stage->scan ||
+	    stage->nloop + stage->nreduce > RULE_ITERS)
 		return false;
-	const Expr *body = expr_without_casts(stage->body[0]);
-	if (body->op != EX_mul)
-		return false;
-	const Expr *a = expr_without_casts(body->arg[0]), *b = expr_without_casts(body->arg[1]);
+	const Expr *a = expr_without_casts(product->arg[0]), *b = expr_without_casts(product->arg[1]);
 	return a->op == EX_read && b->op == EX_read && a != b;
 }
 

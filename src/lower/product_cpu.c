@@ -79,8 +79,7 @@ static bool
 is_sum_of_products(const Group *group)
 {
 	const Stage *stage = group->program->stages[0];
-	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || stage->nbody != 1 ||
-	    expr_without_casts(stage->body[0])->op != EX_mul)
+	if (!stage_summed_product(stage))
 		return false;
 	for (int s = 0; s < group->program->nstage; s++)
 		if (group->program->stages[s]->nloop != group->nshared ||
@@ -138,7 +137,7 @@ find_loop(Product *p, int end, const Expr *moving, const Expr *still)
 static bool
 find_factors(Product *p, int k, bool is_cut)
 {
-	const Expr *body = expr_without_casts(p->stage->body[0]);
+	const Expr *body = stage_summed_product(p->stage);
 	p->w = expr_without_casts(body->arg[k]);
 	p->x = expr_without_casts(body->arg[1 - k]);
 	if (p->w->op != EX_read || p->x->op != EX_read || !find_lane(p, is_cut))

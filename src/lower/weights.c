@@ -36,10 +36,8 @@ static bool
 find_factors(const Program *p, const bool *is_constant, Weighted *sum)
 {
 	const Stage *main = p->nstage > 0 ? p->stages[0] : NULL;
-	if (!main || main->kind != STAGE_reduce || main->reduce != REDUCE_sum || main->nbody != 1)
-		return false;
-	const Expr *body = expr_without_casts(main->body[0]);
-	if (body->op != EX_mul)
+	const Expr *body = main ? stage_summed_product(main) : NULL;
+	if (!body)
 		return false;
 	for (int k = 0; k < 2; k++) {
 		sum->w = expr_without_casts(body->arg[k]);

@@ -46,18 +46,10 @@ typedef struct Fuser {
 /* ---- what a program is ---- */
 
 static bool
-is_product_of_reads(const Expr *e)
-{
-	while (e->op == EX_cast)
-		e = e->arg[0];
-	return e->op == EX_mul && e->arg[0]->has_read && e->arg[1]->has_read;
-}
-
-static bool
 is_heavy(const Stage *stage)
 {
-	return stage->kind == STAGE_reduce && stage->reduce == REDUCE_sum && stage->nbody == 1 &&
-	       is_product_of_reads(stage->body[0]);
+	const Expr *product = stage_summed_product(stage);
+	return product && product->arg[0]->has_read && product->arg[1]->has_read;
 }
 
 static int

@@ -246,9 +246,8 @@ Program *
 derive_associate(const Program *program, const Stage *stage, int factor, int kept, Reason *why)
 {
 	const Expr *body = stage->body[0];
-	if (derive_obstacle(stage, false) || stage->kind != STAGE_reduce ||
-	    stage->reduce != REDUCE_sum || body->op != EX_mul || factor < 0 || factor > 1 || kept < 0 ||
-	    kept > 1)
+	if (derive_obstacle(stage, false) || stage_summed_product(stage) != body || factor < 0 ||
+	    factor > 1 || kept < 0 || kept > 1)
 		return derive_refuse(why, "the stage is no plain sum of products");
 	Pair pair = {
 		.ctx = program->ctx, .program = program, .reader = stage, .other = body->arg[!factor]};

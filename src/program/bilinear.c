@@ -169,8 +169,8 @@ recognise(Bilinear *b)
 	const Stage *stage = b->stage;
 	const Expr *body = stage->body[0];
 	int total = stage->nloop + stage->nreduce;
-	if (stage->kind != STAGE_reduce || stage->reduce != REDUCE_sum || body->op != EX_mul ||
-	    stage->acc != DT_F32 || stage->results[0]->type != DT_F32 || total > MAX_ITERS - 2)
+	if (stage_summed_product(stage) != body || stage->acc != DT_F32 ||
+	    stage->results[0]->type != DT_F32 || total > MAX_ITERS - 2)
 		return "the stage is no sum of products of f32";
 	if (body->arg[0] != b->x && body->arg[1] != b->x)
 		return "the stage has no such factor";

@@ -35,9 +35,9 @@ bool
 derive_is_product(const Stage *stage)
 {
 	const Expr *body = stage->body[0];
-	return !derive_obstacle(stage, false) && stage->kind == STAGE_reduce &&
-	       stage->reduce == REDUCE_sum && body->op == EX_mul && body->arg[0]->op == EX_read &&
-	       body->arg[1]->op == EX_read && body->arg[0] != body->arg[1];
+	return !derive_obstacle(stage, false) && stage_summed_product(stage) == body &&
+	       body->arg[0]->op == EX_read && body->arg[1]->op == EX_read &&
+	       body->arg[0] != body->arg[1];
 }
 
 Program *

@@ -59,6 +59,14 @@ stage_is_pointwise(const Stage *stage)
 	return is_pointwise;
 }
 
+const Expr *
+stage_summed_product(const Stage *stage)
+{
+	bool is_sum = stage->kind == STAGE_reduce && stage->reduce == REDUCE_sum && stage->nbody == 1;
+	const Expr *body = is_sum ? expr_without_casts(stage->body[0]) : NULL;
+	return body && body->op == EX_mul ? body : NULL;
+}
+
 Facts *
 facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage)
 {

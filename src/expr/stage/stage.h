@@ -117,6 +117,8 @@ void program_check(const Program *program);
 const Dim *stage_points(ExprCtx *ctx, const Stage *stage);
 /* Every element of the body is computed from reads at exactly the loop position or broadcasts. */
 bool stage_is_pointwise(const Stage *stage);
+/* The product that the stage sums and of which it is nothing else, but for casts; NULL: no such. */
+const Expr *stage_summed_product(const Stage *stage);
 bool program_has_stage(const Program *program, const Stage *stage);
 /* Operations of one point: each of any kind one, and one for each term of a reduction. Where floats
  * are computed, integers are positions. */
