@@ -252,7 +252,7 @@ target_at(const Options *options, Arena *arena, const char *name, const Binding 
 	Target *target = NEW(arena, Target);
 	*target = (Target){
 		.device = device,
-		.oracle = options->no_vendor ? NULL : oracle_new(options, arena, device),
+		.oracle = oracle_new(options, arena, device),
 		.threads = options->threads ? (int)options->threads : 1,
 		.probe = probe,
 	};

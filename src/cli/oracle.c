@@ -44,7 +44,7 @@ static bool
 is_available(void *self, const char *library)
 {
 	Answers *answers = self;
-	if (strcmp(library, "onednn") != 0)
+	if (answers->options->no_vendor || strcmp(library, "onednn") != 0)
 		return false;
 	if (!answers->is_tried)
 		answers->vendor = vendor_open(answers->trouble, sizeof answers->trouble);

@@ -59,7 +59,7 @@ slow_steps(Arena *arena, const PassContext *context, const Module *module)
 	Slow slow = {.arena = arena};
 	Buf text = {.arena = arena};
 	int shown = 0;
-	if (!context->target->oracle)
+	if (!vendor_calls(context->target))
 		return NULL;
 	count_steps(&slow, module);
 	if (slow.steps.count)

@@ -39,12 +39,14 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 	return address;
 }
 
-/* Whether every reader is a matrix product of the vendor's that reads the value as an operand. One
- * of the last two dims must be contiguous. */
+/* Whether every reader is a matrix product that reads the value as an operand: the library's call
+ * takes strides, and so does our own product, with a library or without. One of the last two dims
+ * must be contiguous. */
 static bool
 readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *const *strides)
 {
-	if (!vendor_calls(low->context->target) || rank < 2 || value->uses.count == 0 ||
+	const Target *target = vendor_calls(low->context->target) ? low->context->target : NULL;
+	if (rank < 2 || value->uses.count == 0 ||
 	    (!dim_is(strides[rank - 1], 1) && !dim_is(strides[rank - 2], 1)))
 		return false;
 	for (int i = 0; i < value->uses.count; i++) {
@@ -64,7 +66,7 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 		if (input < 0)
 			return false;
 		fixed[input] = true;
-		if (!vendor_match(low->arena, p, low->context->target, fixed, &match) ||
+		if (!vendor_match(low->arena, p, target, fixed, &match) ||
 		    !(match.row->storage & STORAGE_strides))
 			return false;
 		const Tensor *operand = match.program->inputs[input];

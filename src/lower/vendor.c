@@ -536,8 +536,7 @@ prepare(VendorStep *v, MBuffer *const *outputs, Variant *best)
 	if (is_seen && choose(v, best))
 		return true;
 	low->module->buffers.count = before; /* the views are not needed */
-	if (low->context->target->oracle)
-		log_refusal(v, is_seen);
+	log_refusal(v, is_seen);
 	return false;
 }
 
