@@ -2,9 +2,9 @@
  *
  *     node/test_relu/model.onnx, test_data_set_0/input_0.pb, output_0.pb …
  *
- * A case is what `tilewright run --data-set` says of each of its sets, in a process of its own, with
- * --fix if it has to be: it passes where all agree, is skipped where something is not supported, and
- * has failed otherwise, also where the process died.
+ * A case is what `tilewright run --data-set` says of each of its sets, in a process of its own,
+ * with --fix if it has to be: it passes where all agree, is skipped where something is not
+ * supported, and has failed otherwise, also where the process died.
  */
 #include <dirent.h>
 #include <fnmatch.h>

@@ -5,6 +5,10 @@
  *
  * Two derivations do it: an iterator of the sum is split in two, then the sum is. The number of
  * chunks comes from the shapes, never from the threads, so results do not depend on these.
+ *
+ * needs    shapes
+ * keeps    values but those of sums, which are joined in another order
+ * breaks   one kernel a part: there may be two
  */
 #include "base/work.h"
 #include "expr/stage/build.h"

@@ -13,8 +13,9 @@
  * blocks: their channels run in lanes (lower/product_cpu.h), where whole blocks fill them.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  *
- * needs   fused groups; a CPU
- * keeps   shapes, meanings: types are logical
+ * needs    fused groups; a CPU
+ * keeps    shapes, meanings: types are logical
+ * breaks   plain storage: behind it dims are not where a tensor of the model has them
  */
 #include <string.h>
 

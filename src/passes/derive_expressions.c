@@ -10,6 +10,10 @@
  * whole model is run with and without all this, and the faster one stays (derive_whole.c). Equal
  * questions (the same program, the same inputs known) are asked once, those of the most work first
  * while there is time. What follows from weights alone is computed here.
+ *
+ * needs    shapes, topological order; a target
+ * keeps    shapes; values within the bound of what is replaced, if they are finite
+ * breaks   operators: behind it stand expressions, which only we run
  */
 #include <stdlib.h>
 #include <string.h>

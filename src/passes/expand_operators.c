@@ -5,6 +5,10 @@
  *
  * For rows whose meaning is other nodes (NODES in ops.def). Not for optimize: a runtime that has
  * the operator runs it better than a loop.
+ *
+ * needs    shapes, topological order
+ * keeps    shapes, order, values
+ * breaks   nothing
  */
 #include "graph/expand.h"
 #include "passes/passes.h"

@@ -12,8 +12,9 @@
  * before it. A call has one result: where libraries are called, a heavy group ends with the node
  * whose result others need as well, and what would stand behind that begins another group.
  *
- * needs   shapes, topological order
- * keeps   shapes, order
+ * needs    shapes, topological order
+ * keeps    shapes, order
+ * breaks   operators: behind it many stand within groups
  * not     nodes without a meaning, with random or stateful effect, or across regions
  */
 #include <string.h>

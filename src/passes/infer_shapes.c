@@ -2,6 +2,10 @@
  *
  * The rules are the operators' own (graph/infer.h); this pass only asks for all of them again, so
  * that what a rewrite made known reaches the nodes behind it.
+ *
+ * needs    topological order
+ * keeps    order, values
+ * breaks   nothing
  */
 #include "graph/infer.h"
 #include "passes/passes.h"

@@ -11,8 +11,9 @@
  * (or of a vendor's call) with what reads it. So the question goes along to the last value of the
  * same dims, as long as each has one reader that passes them on.
  *
- * needs   shapes, topological order
- * keeps   shapes, values
+ * needs    shapes, topological order
+ * keeps    shapes, values
+ * breaks   nothing
  */
 #include <string.h>
 

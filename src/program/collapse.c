@@ -6,6 +6,10 @@
  * Optimistic fixed point: every adjacent pair of dims of every tensor, and every adjacent pair of
  * loops (or of reductions) of every stage, may be merged until some access contradicts it. What is
  * left is consistent, so one rewrite applies all of it.
+ *
+ * needs    nothing
+ * keeps    values, storage
+ * breaks   dims: behind it nobody knows which one was which of the model
  */
 #include "program/forms.h"
 #include "program/reindex.h"

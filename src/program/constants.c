@@ -7,6 +7,10 @@
  * So they cost no load, patterns with numbers match, and some powers and quotients become what they
  * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits). Of f32
  * and f64, whose pow is known to some units in the last place, also x to the 3, 4, -1 and 1/2.
+ *
+ * needs    constants of the inputs that have one
+ * keeps    values; powers and quotients as exact as they were
+ * breaks   inputs: what became a number is read no more
  */
 #include <math.h>
 

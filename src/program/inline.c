@@ -6,6 +6,10 @@
  * A map stage is substituted where each of its elements is read once per point of its only reader,
  * or where it costs no more than a load. Bodies are substituted in
  * topological order, so chains collapse in one walk.
+ *
+ * needs    nothing
+ * keeps    values
+ * breaks   stages: what is computed where it is read has none
  */
 #include <string.h>
 

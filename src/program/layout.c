@@ -6,6 +6,10 @@
  * An iterator is split when it stands alone at the blocked dim of a tensor it reads or makes; so
  * are the dims of intermediates it makes or reads, and the iterators of other stages at those.
  * Elsewhere the old iterator is 16*o + i, which is contiguous along i all the same.
+ *
+ * needs    the dims of the model: nothing merged, none dropped
+ * keeps    values
+ * breaks   dims: behind it they are those of the storage, or parts of them
  */
 #include "program/layout.h"
 #include "program/reindex.h"

@@ -5,6 +5,10 @@
  *
  * One derivation (derive_residue) wherever it applies: fewer terms to test, indices that move with
  * their loops in a line, and no other order of the terms.
+ *
+ * needs    nothing
+ * keeps    the order of the terms, so the bits of every result
+ * breaks   nothing
  */
 #include "program/derive.h"
 #include "program/forms.h"

@@ -5,6 +5,10 @@
  * The storage is the same; loops of one iteration would only hide from the analyses which dims move
  * together. Symbolic extents stay, whatever they are bound to, and so do the dims of tensors of
  * which an index is checked: the index goes with its dim, and nothing would be reported.
+ *
+ * needs    nothing
+ * keeps    values, storage
+ * breaks   ranks
  */
 #include "program/forms.h"
 #include "program/reindex.h"

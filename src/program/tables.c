@@ -7,6 +7,10 @@
  * Positions of Resize, sines of an encoding, windows of a transform: floating-point arithmetic on
  * iterators alone, the same again in every channel. Arithmetic on integers alone stays: the passes
  * on dims and loops take it apart.
+ *
+ * needs    nothing
+ * keeps    values
+ * breaks   nothing
  */
 #include "expr/stage/build.h"
 #include "program/derive_inner.h"

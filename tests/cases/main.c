@@ -1,8 +1,8 @@
 /* usage: cases compiled|interpreted [OPTIONS] DIR
  *
  * The ONNX backend cases under a folder, with the options of `tilewright test-onnx`, and more of
- * them: whole models (light), and what is told is how each was run. Batches of cases share a call of
- * the C compiler, a few processes at once.
+ * them: whole models (light), and what is told is how each was run. Batches of cases share a call
+ * of the C compiler, a few processes at once.
  *
  * Workers are children that report through pipes, line by line: "begin N", "done N RESULT DETAIL".
  * One that dies takes only the case it had begun with it: the rest is handed to a new one.

@@ -1,6 +1,6 @@
-/* What stands in a cubin: an ELF file of 64 bits in which .text.NAME is a kernel's code. There is no
- * published description; what is read here was compared with what ptxas says of its work (-v) for
- * sm_80 and sm_90.
+/* What stands in a cubin: an ELF file of 64 bits in which .text.NAME is a kernel's code. There is
+ * no published description; what is read here was compared with what ptxas says of its work (-v)
+ * for sm_80 and sm_90.
  *
  * Sizes and numbers of a file are believed only after they were compared with where it ends.
  */

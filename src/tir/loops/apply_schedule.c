@@ -6,6 +6,7 @@
  *
  * needs    names that differ
  * keeps    the meaning; sums may be taken in another order
+ * breaks   loops as the meaning has them: names alone say which is which
  * setting  ApplySchedule.KERNEL=FILE: the script of that file instead
  */
 #include "base/file.h"

@@ -15,6 +15,7 @@
  *
  * needs    Normalize, whose conjuncts stand in the order in which they change
  * keeps    values, reports
+ * breaks   nests without anything between their loops, but for those that are bound
  * setting  HoistBranches.whole=1: a condition leaves as a whole or not at all, to compare with
  */
 #include "tir/loops/loops.h"

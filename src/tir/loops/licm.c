@@ -26,6 +26,7 @@
  *
  * needs    Normalize
  * keeps    values, the order in which places are written
+ * breaks   scalars that stand where they are used
  * settings LICM.least, LICM.small; to compare with, LICM.registers=0: nothing goes back, and
  *          LICM.costs=halide: what Halide's pass takes out
  */

@@ -10,7 +10,9 @@
  * the other one from it on. There the loop is cut: within the parts bounds are simpler, often
  * constants, so that lanes need no tail.
  *
+ * needs    nothing
  * keeps    the order of the iterations
+ * breaks   nothing
  * not for  loops that are cut among workers, or long bodies, which are copied
  */
 #include "expr/index/poly.h"

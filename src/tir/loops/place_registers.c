@@ -16,6 +16,7 @@
  *
  * needs    flat kernels, loops unrolled: that is what makes indices constants
  * keeps    values, statements
+ * breaks   registers with dims
  */
 #include "expr/index/poly.h"
 #include "tir/loops/loops.h"

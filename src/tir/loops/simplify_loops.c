@@ -1,4 +1,9 @@
-/* SimplifyLoops: fold index arithmetic and conditions under what is known where they stand. */
+/* SimplifyLoops: fold index arithmetic and conditions under what is known where they stand.
+ *
+ * needs    nothing
+ * keeps    the order of what is left, values
+ * breaks   nothing
+ */
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 

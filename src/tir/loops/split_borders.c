@@ -17,7 +17,9 @@
  * finds straight code, and lanes of its own; else the row's border is a bound. Without a row, a sum
  * of a few taps has such a copy for itself.
  *
+ * needs    nothing
  * keeps    the order of the terms, so the bits of every result
+ * breaks   nothing
  * not for  conditions that read memory or differ between lanes: they stay where they are
  */
 #include "tir/loops/loops.h"

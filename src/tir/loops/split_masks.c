@@ -13,6 +13,7 @@
  *
  * needs    to come before Unroll: most of these tests are known once taps are numbers
  * keeps    values
+ * breaks   nothing
  * leaves   conditions with an else branch, those that are no such comparisons, long bodies
  */
 #include "expr/index/poly.h"

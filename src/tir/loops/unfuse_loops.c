@@ -6,7 +6,9 @@
  * The divisors by which it is taken apart cut it where each divides the next and the last one the
  * extent. Each new loop counts one digit; simplifying sees what a quotient of their sum is.
  *
+ * needs    nothing
  * keeps    the order of the iterations
+ * breaks   nothing
  * not for  loops that are cut among workers or run in lanes
  */
 #include "tir/loops/loops.h"

@@ -3,7 +3,9 @@
  *     for c in 2 @unroll                      acc[0] += X[4*i]
  *       acc[c] += X[4*i+c]          =>        acc[1] += X[4*i+1]
  *
+ * needs    nothing
  * keeps    values, and their order
+ * breaks   loops that are marked: there are none behind it
  * leaves   loops of more than MAX_COPIES iterations, or whose bounds are not known, as plain ones
  */
 #include "tir/loops/loops.h"

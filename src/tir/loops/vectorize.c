@@ -23,6 +23,7 @@
  *
  * needs    flat kernels: that X[v*16+i] is in range is not to be proven again
  * keeps    values but those of sums, which are joined in another order
+ * breaks   @vector loops without a width: there are none behind it
  * leaves   as plain loops what has no vector form: other buffers than registers made inside, or
  *          registers of which each lane takes another element; loops inside that run more often in
  *          one lane than in another; one place stored to by all lanes
