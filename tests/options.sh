@@ -173,7 +173,8 @@ ln m.onnx same.onnx
 says "same.onnx would be written over the input m.onnx" optimize m.onnx same.onnx
 mv m.twb other.twb && cp m.onnx m.twb
 says "m.twb would be written over the input m.twb" compile m.twb
-printf '%s\n' '{"choices": 2}' '{"key": "conv 1x64x56x56", "chosen": "winograd", "candidates": ""}' >choices
+printf '%s\n' '{"choices": 2}' \
+	'{"key": "onednn.conv 1x64x56x56", "chosen": "winograd", "candidates": ""}' >choices
 says "none of its 1 choices concerns m.onnx" compile m.onnx --choices choices
 says "OUT.onnx is missing" optimize m.onnx
 says "'c' is one argument too many" optimize a b c

@@ -1,8 +1,8 @@
 /* What a step asks of code that is not generated: its attributes, and a call of a vendor library;
  * and what a model asks of its inputs.
  *
- * One record from the matcher to the library: the compiler asks with it, the plan keeps the row and
- * the attributes, and the runtime asks with it again. runtime/vendor.h has the words of each row.
+ * One record from the matcher to the library: the compiler asks with it, the plan keeps library,
+ * row and attributes, and the runtime asks with it again. The library has a folder with the words.
  *
  *     conv (1x3x8x8, 4x3x3x3 a weight, _, 1x4x8x8@nc16hw) strides=1,1 post=relu
  */
@@ -64,7 +64,7 @@ typedef struct VendorArg {
 } VendorArg;
 
 typedef struct VendorCall {
-	const char *row; /* "conv", "matmul", "pool", "reorder" */
+	const char *library, *row; /* "cudnn", "conv" */
 	int narg;
 	const VendorArg *args; /* the last one is written */
 	int nattr;

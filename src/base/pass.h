@@ -33,7 +33,7 @@ typedef struct PassEvent {
 
 /* A choice made by measuring: goes into the bundle, and is taken from there with --choices. */
 typedef struct PassChoice {
-	const char *key;        /* the question: "conv 1x64x56x56@nc16hw …" */
+	const char *key;        /* the question: "cudnn.conv 1x64x56x56@nc16hw …" */
 	const char *chosen;     /* "winograd sum" */
 	const char *candidates; /* "direct add 812.0 us, winograd sum 455.1 us" */
 	double seconds;         /* of what was chosen; 0: not measured */

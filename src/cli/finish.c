@@ -53,10 +53,8 @@ session_of(Job *job)
 	                             .memory_context = folder};
 	job->session =
 		session_open(job->arena, job->finish->path, job->finish->name, job->options, &settings);
-	Vendor *vendor = job->session->bundle->vendor;
 	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
-	if (vendor)
-		vendor_use_memory(vendor, &spilled);
+	vendors_use_memory(&job->session->bundle->model.vendors, &spilled);
 	return job->session;
 }
 
@@ -67,8 +65,7 @@ make_store(void *arg)
 	Job *job = arg;
 	Session *session = session_of(job);
 	session_inputs(session, job->options);
-	Vendor *vendor = session->bundle->vendor;
-	void *store = vendor ? vendor_export(vendor, &job->store) : NULL;
+	void *store = vendors_export(&session->bundle->model.vendors, &job->store);
 	if (store)
 		arena_defer(job->arena, free, store);
 }

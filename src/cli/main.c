@@ -34,14 +34,17 @@ static void
 print_version(void)
 {
 	char error[256], compiler[256];
-	Vendor *vendor = vendor_open(error, sizeof error);
+	Vendors vendors = {.is_tried = {false}};
 	cuda_compiler(compiler, sizeof compiler);
 	printf("tilewright %s\nkernels for GPUs: %s\n", tw_version_text(), compiler);
-	if (vendor)
-		printf("backends: cpu, %s\n", vendor_name(vendor));
-	else
-		printf("backends: cpu; %s\n", error);
-	vendor_close(vendor);
+	printf("backends: cpu");
+	for (int i = 0; vendor_libraries[i]; i++) {
+		const Vendor *vendor =
+			vendors_open(&vendors, vendor_libraries[i]->name, error, sizeof error);
+		printf("%s %s", vendor ? "," : ";", vendor ? vendor->version : error);
+	}
+	printf("\n");
+	vendors_close(&vendors);
 }
 
 static void

@@ -1,4 +1,4 @@
-/* Questions of the compiler in the words of runtime/vendor.h, answered by oneDNN itself; programs,
+/* Questions of the compiler about calls, answered by their libraries; programs,
  * by running them; and what was found out so, kept on disk from one compilation to the next. */
 #include "cli/oracle.h"
 
@@ -20,9 +20,8 @@ enum { ANSWER_MOST = 16384 };
 typedef struct Answers {
 	Arena *arena;
 	const Options *options;
-	Vendor *vendor;
-	bool is_tried;
-	char trouble[256]; /* why `vendor` is NULL */
+	Vendors vendors;
+	char trouble[256]; /* why one of them cannot be used; "": they can */
 	Map names;         /* of implementations, one copy each */
 	const Device *device;
 	Cache *cache;            /* opened at the first question, with what it goes by: */
@@ -35,21 +34,22 @@ typedef struct Answers {
 static void
 release(void *handle)
 {
-	Answers *answers = handle;
-	if (answers->vendor)
-		vendor_close(answers->vendor);
+	vendors_close(&((Answers *)handle)->vendors);
+}
+
+/* NULL: it cannot be used, or none is to be. */
+static Vendor *
+vendor_of(Answers *answers, const char *library)
+{
+	return answers->options->no_vendor ? NULL
+	                                   : vendors_open(&answers->vendors, library, answers->trouble,
+	                                                  sizeof answers->trouble);
 }
 
 static bool
 is_available(void *self, const char *library)
 {
-	Answers *answers = self;
-	if (answers->options->no_vendor || strcmp(library, "onednn") != 0)
-		return false;
-	if (!answers->is_tried)
-		answers->vendor = vendor_open(answers->trouble, sizeof answers->trouble);
-	answers->is_tried = true;
-	return answers->vendor != NULL;
+	return vendor_of(self, library) != NULL;
 }
 
 static void
@@ -117,9 +117,12 @@ find_surrounding(void *arg)
 	Answers *answers = arg;
 	const Options *o = answers->options;
 	Buf buf = {.arena = answers->arena};
-	bool is_used = is_available(answers, "onednn");
+	char versions[128];
+	for (int i = 0; vendor_libraries[i]; i++)
+		vendor_of(answers, vendor_libraries[i]->name);
 	buf_printf(&buf, "answers 2, tilewright %s, %s, %d cores, %s\n%s\n", tw_version_text(),
-	           answers->device->name, pool_cores(), is_used ? vendor_name(answers->vendor) : "",
+	           answers->device->name, pool_cores(),
+	           vendors_text(&answers->vendors, versions, sizeof versions),
 	           processor(answers->arena));
 	answers->machine = arena_strdup(answers->arena, buf_text(&buf));
 	buf_printf(&buf, "%s\n", codegen_compiler(answers->arena));
@@ -185,7 +188,7 @@ static const char *
 call_text(Arena *arena, const VendorCall *call)
 {
 	Buf buf = {.arena = arena};
-	buf_printf(&buf, "call %s", call->row);
+	buf_printf(&buf, "call %s.%s", call->library, call->row);
 	for (int i = 0; i < call->narg; i++) {
 		const VendorArg *arg = &call->args[i];
 		buf_printf(&buf, "\n%s%s %s", arg->is_weight ? "weight " : "",
@@ -224,21 +227,19 @@ parse_timed(const char *text, double *seconds, char name[VENDOR_IMPL_SIZE])
 /* A call's time is the machine's alone, whatever the options: the compilations of one search, and
  * later ones, measure it once. */
 static bool
-measure_once(Answers *answers, const VendorCall *call, double *seconds, char name[VENDOR_IMPL_SIZE])
+measure_once(Answers *answers, Vendor *vendor, const VendorCall *call, double *seconds,
+             char name[VENDOR_IMPL_SIZE])
 {
 	char error[256];
-	bool is_kept = seconds && open_cache(answers);
+	bool is_kept = open_cache(answers);
 	const char *question = call_text(answers->arena, call), *known = NULL;
 	if (is_kept)
 		known = find_answer(answers, answers->arena, answers->machine, question);
 	if (known && parse_timed(known, seconds, name))
 		return true;
 	Timing time;
-	if (!dnnl_measure(answers->vendor, call, pool_cores(), seconds ? &time : NULL, name, error,
-	                  sizeof error))
+	if (!vendor->library->measure(vendor, call, pool_cores(), &time, name, error, sizeof error))
 		return false;
-	if (!seconds)
-		return true;
 	*seconds = time.seconds;
 	note_measured(answers, time.spread >= TIMING_NOISY);
 	if (is_kept) {
@@ -253,7 +254,21 @@ measure(void *self, const VendorCall *call, double *seconds, const char **impl)
 {
 	Answers *answers = self;
 	char name[VENDOR_IMPL_SIZE];
-	if (!is_available(self, "onednn") || !measure_once(answers, call, seconds, name))
+	Vendor *vendor = vendor_of(answers, call->library);
+	if (!vendor || !measure_once(answers, vendor, call, seconds, name))
+		return false;
+	if (impl)
+		*impl = map_intern(&answers->names, name, strlen(name));
+	return true;
+}
+
+static bool
+accept(void *self, const VendorCall *call, const char **impl)
+{
+	Answers *answers = self;
+	char name[VENDOR_IMPL_SIZE], error[256];
+	Vendor *vendor = vendor_of(answers, call->library);
+	if (!vendor || !vendor->library->accept(vendor, call, name, error, sizeof error))
 		return false;
 	if (impl)
 		*impl = map_intern(&answers->names, name, strlen(name));
@@ -270,6 +285,7 @@ oracle_new(const Options *options, Arena *arena, const Device *device)
 	Oracle *oracle = NEW(arena, Oracle);
 	*oracle = (Oracle){.self = answers,
 	                   .available = is_available,
+	                   .accept = accept,
 	                   .measure = measure,
 	                   .time = time_programs,
 	                   .time_pass = time_pass,

@@ -254,7 +254,7 @@ static const char *
 query_text(VendorStep *v, const VendorCall *query)
 {
 	Buf buf = {.arena = v->low->arena};
-	buf_printf(&buf, "%s", query->row);
+	buf_printf(&buf, "%s.%s", query->library, query->row);
 	for (int i = 0; i < query->narg; i++) {
 		const VendorArg *arg = &query->args[i];
 		buf_putc(&buf, ' ');
@@ -288,7 +288,8 @@ query_of(VendorStep *v, const Variant *variant)
 	fill_attrs(v, variant);
 	const StepAttr *attrs =
 		arena_memdup(v->low->arena, v->attrs.data, (size_t)v->attrs.count * sizeof *v->attrs.data);
-	return (VendorCall){v->match->row->name, v->narg, args, v->attrs.count, attrs};
+	return (VendorCall){
+		v->match->row->library, v->match->row->name, v->narg, args, v->attrs.count, attrs};
 }
 
 /* The first is taken where nothing is measured: a sum in place costs a copy at most, while some of
@@ -365,7 +366,8 @@ ask(VendorStep *v, int count, const Variant *variants, bool is_timed, Buf *candi
 		double seconds = 0;
 		const char *impl = "";
 		VendorCall query = query_of(v, &variants[i]);
-		if (!ask_measure(v->low->context, &query, is_timed ? &seconds : NULL, &impl)) {
+		if (!(is_timed ? ask_measure(v->low->context, &query, &seconds, &impl)
+		               : ask_accept(v->low->context, &query, &impl))) {
 			v->choice.has_refused |= is_algorithm(&variants[i]);
 			continue;
 		}
@@ -564,6 +566,7 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	fill_attrs(&v, &best);
 	Kernel *kernel = low->context->target->is_trial ? NULL : fallback(&v);
 	MStep *step = lower_step(low, MS_VENDOR, node, v.narg - 1, v.args, 1, &v.args[v.narg - 1]);
+	step->library = v.match->row->library;
 	step->row = v.match->row->name;
 	step->kernel = kernel;
 	for (int i = 0; i < v.attrs.count; i++)

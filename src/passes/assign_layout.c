@@ -196,8 +196,8 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
 	args[narg++] = argument(a, m->result.tensor, !are_few(a, m->result.tensor->hi[1]));
-	VendorCall query = {m->row->name, narg, args, m->nattr, m->attrs};
-	return ask_measure(a->context, &query, NULL, NULL);
+	VendorCall query = {m->row->library, m->row->name, narg, args, m->nattr, m->attrs};
+	return ask_accept(a->context, &query, NULL);
 }
 
 /* Tensors in blocks of channels have their dims in order. */

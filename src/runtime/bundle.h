@@ -9,7 +9,7 @@
  *                          when the plan has no kernel
  *     weights.bin          once; tensors at multiples of 64; absent when there are none
  *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
- *                          cache that vendor_export() made and vendor_use_weights() reads
+ *                          cache that vendors_export() made and vendors_use_weights() reads
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
  *                          graph/NAME.txt, selftest.json): hashed, otherwise not looked at
  *

@@ -18,7 +18,7 @@ struct TwBundle {
 	Plan *plan;
 	BackendCode *code; /* NULL: the plan has no kernels */
 	void *held;        /* weights, as the backend reads them */
-	Vendor *vendor;
+	char vendors[128]; /* versions of the libraries that the model uses */
 	ExecModel model;
 	Arena *texts; /* of the signature */
 	TwTensorInfo *inputs, *outputs;

@@ -110,7 +110,7 @@ describe(void *arg)
 static void
 free_bundle(TwBundle *bundle)
 {
-	vendor_close(bundle->vendor);
+	vendors_close(&bundle->model.vendors);
 	if (bundle->model.backend) {
 		bundle->model.backend->drop(bundle->held);
 		bundle->model.backend->unload(bundle->code);
@@ -130,26 +130,13 @@ tw_close(TwBundle *bundle)
 		free_bundle(bundle);
 }
 
-static bool
-plan_uses_vendor(const Plan *plan)
-{
-	for (int i = 0; i < plan->nstep; i++) {
-		if (plan->steps[i].kind == PT_VENDOR)
-			return true;
-		for (int j = 0; j < plan->steps[i].nbody; j++)
-			if (plan_uses_vendor(plan->steps[i].bodies[j]))
-				return true;
-	}
-	return false;
-}
-
-/* Tell the library what the bundle has packed for it. The plain weights then wait in the file: they
- * were read to be hashed, and need not stay in memory. */
+/* Tell the libraries what the bundle has packed for them. The plain weights then wait in the file:
+ * they were read to be hashed, and need not stay in memory. */
 static void
 use_packed(TwBundle *b)
 {
 	Bytes weights = b->bundle.weights, store = bundle_packed(&b->bundle, b->target);
-	vendor_use_weights(b->vendor, weights, bundle_weights_hash(&b->bundle), store);
+	vendors_use_weights(&b->model.vendors, weights, bundle_weights_hash(&b->bundle), store);
 	if (store.size && b->is_file)
 		madvise((void *)(uintptr_t)weights.data, weights.size, MADV_DONTNEED);
 }
@@ -180,7 +167,7 @@ load_code(TwBundle *b, TwError *error)
 	return TW_OK;
 }
 
-/* Plan, kernels and vendor library of the chosen target. */
+/* Plan, kernels and vendor libraries of the chosen target. */
 static TwCode
 load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 {
@@ -203,14 +190,10 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 	                       .held = b->held,
 	                       .log = options->log,
 	                       .log_context = options->log_context};
-	if (!options->no_vendor && plan_uses_vendor(b->plan)) {
-		b->vendor = vendor_open(text, sizeof text);
-		b->model.vendor = b->vendor;
-		if (!b->vendor)
-			exec_log(&b->model, "%s: fallback kernels are used", text);
-		else
-			use_packed(b);
-	}
+	if (!options->no_vendor)
+		model_open_vendors(&b->model);
+	if (*vendors_text(&b->model.vendors, b->vendors, sizeof b->vendors))
+		use_packed(b);
 	return TW_OK;
 }
 
@@ -411,5 +394,5 @@ tw_producer(const TwBundle *bundle)
 const char *
 tw_vendor(const TwBundle *bundle)
 {
-	return bundle && bundle->vendor ? vendor_name(bundle->vendor) : "";
+	return bundle ? bundle->vendors : "";
 }

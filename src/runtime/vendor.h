@@ -1,42 +1,26 @@
-/* Vendor steps on the CPU: what a plan may ask of oneDNN, in words of the plan.
+/* Vendor libraries: who runs the PT_VENDOR steps of a plan.
  *
- * The compiler writes PT_VENDOR steps by these texts; runtime/onednn is the only code that knows
- * the library. A step has a `row`, arguments and attributes (base/call.h). The arguments' types,
- * dims, strides and layouts are those of their buffers. A layout is NULL (row-major, strides
- * allowed), "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels
- * ("nc16hw", "nc8w", "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b").
- * Strides of a blocked buffer are those between blocks.
+ * A library is a record, filled in by the one folder that knows it (runtime/onednn), and a line of
+ * the table in libraries.c. A step names its library and a row of it; the name is looked up in that
+ * table and nowhere else. What a row computes says target/vendor.def, and the library's folder in
+ * which words it is told.
  *
- * row "conv"    args: src [N,C,spatial…], weights [M,C/g,kernel…], bias [M] or -1, what post-ops
- *               name …, dst [N,M,spatial…]
- *     group       ints: 1 number, default 1
- *     strides, dilations, pads_lo
- *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0. What the
- *                 last window of the result needs behind the source is padding, too
- *     algorithm   string: "direct" (default), "winograd", "auto"
- *     rows        ints: 1: cut along rows as well, each piece with a copy of those that its windows
- *                 reach, default 0
+ * A call has the step's arguments and attributes (base/call.h). The arguments are the operands, a
+ * bias or -1 where the row can have one, what post-ops name, and the result; their types, dims,
+ * strides and layouts are those of their buffers. A layout is NULL (row-major, strides allowed),
+ * "nhwc"-like (n, c and spatial letters in order of memory), blocked by channels ("nc16hw", "nc8w",
+ * "nc16dhw"; padded channels are zero), or a tag of the library ("aBcd16b"). Strides of a blocked
+ * buffer are those between blocks. All rows know these attributes:
+ *
+ *     post        string: post-ops in order: base/post.def
  *     fallback_weights
- *                 ints: 1 number b: the fallback kernel reads the weights, which are constant, in
- *                 blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the last
- * row "matmul"  args: a […,M,K], b […,K,N], bias [N] or -1, what post-ops name …, dst […,M,N];
- *               leading dims broadcast as ONNX MatMul does
- *     transpose_a, transpose_b
- *                 ints: 1: the last two dims of that argument are swapped, default 0
- * row "pool"    args: src, dst
- *     kind        string: "max" or "avg_padded": the mean, padding counted
- *     kernel      ints: one per spatial dim; strides, dilations, pads_lo as above
- * row "reorder" args: src, dst: the same tensor in another layout
+ *                 ints: 1 number b: the fallback kernel reads argument 1, weights, which are
+ *                 constant, in blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the
+ *                 last
  *
- * All rows:
- *     post        string: post-ops in order (conv and matmul): base/post.def
- *     pieces      ints: 1 number: most pieces that one run is cut into; default: by shape. Cutting
- *                 never depends on the number of threads
- *     impl        string: the implementation seen when compiling: for logs only
- *
- * A weight (bias, b of matmul) that is a PB_WEIGHT buffer is packed once per bundle. A call for
- * which the library has only a reference implementation is refused; the step's fallback kernel
- * runs then.
+ * What a library does not run as the step says (it has only a reference implementation for it, say)
+ * it refuses; the step's fallback kernel runs then, which takes the step's arguments in order,
+ * absent ones left out.
  */
 #ifndef RUNTIME_VENDOR_H
 #define RUNTIME_VENDOR_H
@@ -48,47 +32,96 @@
 
 enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
 
-/* The fallback kernel of a step takes the step's arguments in order, absent ones left out. */
+typedef struct VendorLibrary VendorLibrary;
 
-/* The library with its engine, primitives and packed weights; shared by the sessions of a bundle
- * (its functions lock). NULL with a sentence when it cannot be loaded or used. */
-typedef struct Vendor Vendor;
-Vendor *vendor_open(char *error, size_t error_size);
-void vendor_close(Vendor *vendor);
-const char *vendor_name(const Vendor *vendor); /* "oneDNN 2.6.3" */
+/* A library that was opened, shared by the sessions of a bundle; it adds what it needs behind this.
+ * Its functions lock. */
+typedef struct Vendor {
+	const VendorLibrary *library;
+	char version[64]; /* "oneDNN 2.6.3" */
+} Vendor;
 
-/* Before any call: where the bundle's weights lie and what their hash is, and a store of packed
- * forms that came with them (empty: none; one that is not a store is not used). Both outlive it. */
-void vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+/* A call at concrete dims, for one session; a library adds what it needs behind this. */
+typedef struct PreparedCall {
+	const VendorLibrary *library;
+	int pieces;     /* that can run at once; by the shape alone, never by the number of threads */
+	size_t scratch; /* bytes for each of those that run at once, 64-byte aligned */
+	char impl[VENDOR_IMPL_SIZE]; /* "jit:avx512_core" */
+} PreparedCall;
 
-/* Before any call: where packed forms lie from now on, as in Memory (runtime/memory.h). */
-void vendor_use_memory(Vendor *vendor, const Memory *memory);
+/* A weight in a form that a library made of it, under a key of all that decides its bytes: the
+ * library and its version, the machine's instructions, the weights, the layout. */
+typedef struct PackedForm {
+	Hash128 key;
+	Bytes data;
+} PackedForm;
 
+/* Functions that give a bool or a pointer give false or NULL with a sentence. */
+struct VendorLibrary {
+	const char *name; /* in vendor.def and in plans */
+
+	Vendor *(*open)(char *error, size_t error_size);
+	void (*close)(Vendor *vendor);
+
+	/* ---- when compiling: weights need no bytes (VendorArg.is_weight) ---- */
+
+	/* Whether there is a real implementation, which `impl` names. */
+	bool (*accept)(Vendor *vendor, const VendorCall *call, char impl[VENDOR_IMPL_SIZE], char *error,
+	               size_t error_size);
+	/* Also the time to choose by, half-way between one thread and so many. */
+	bool (*measure)(Vendor *vendor, const VendorCall *call, int threads, Timing *time,
+	                char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
+
+	/* ---- when running ---- */
+
+	PreparedCall *(*prepare)(Vendor *vendor, const VendorCall *call, char *error,
+	                         size_t error_size);
+	void (*drop)(PreparedCall *call); /* NULL is accepted */
+	/* One of these two, the other is NULL. Run a piece in this thread, which is one of several, or
+	 * enqueue the call as the next work of a stream of the device's. `buffers` in the order of the
+	 * arguments. */
+	bool (*run)(PreparedCall *call, int piece, void *const *buffers, void *scratch, char *error,
+	            size_t error_size);
+	bool (*enqueue)(PreparedCall *call, void *stream, void *const *buffers, void *scratch,
+	                char *error, size_t error_size);
+
+	/* ---- packed forms; NULL, all three: it makes none ---- */
+
+	/* Before any call: where the bundle's weights lie, what their hash is, and a store (packed.h)
+	 * of forms that came with them, of other libraries, too. They outlive the library. */
+	void (*use_weights)(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+	/* Before any call: where forms lie from now on. */
+	void (*use_memory)(Vendor *vendor, const Memory *memory);
+	/* The forms packed so far that have keys, which stay while the library is open. Gives their
+	 * number; `forms` may be NULL. */
+	size_t (*packed)(const Vendor *vendor, PackedForm *forms);
+};
+
+/* The libraries that this program knows, then NULL (libraries.c). */
+extern const VendorLibrary *const vendor_libraries[];
+
+enum { VENDORS_MOST = 8 };
+
+/* Those that are open, each at its place in the table. */
+typedef struct Vendors {
+	Vendor *open[VENDORS_MOST];
+	bool is_tried[VENDORS_MOST];
+} Vendors;
+
+/* The library of this name, opened once; NULL when it is not known or cannot be opened, with a
+ * sentence the first time. */
+Vendor *vendors_open(Vendors *vendors, const char *name, char *error, size_t error_size);
+/* What vendors_open() gave. */
+Vendor *vendors_find(const Vendors *vendors, const char *name);
+void vendors_close(Vendors *vendors);
+/* The versions, with commas between; returns `text`. */
+const char *vendors_text(const Vendors *vendors, char *text, size_t size);
+
+/* As the record's functions, for all that are open. */
+void vendors_use_weights(const Vendors *vendors, Bytes weights, Hash128 hash, Bytes store);
+void vendors_use_memory(const Vendors *vendors, const Memory *memory);
 /* All forms packed so far, as a store for the bundle. Its pieces are the forms themselves, so the
- * library stays open while it is used; free() the result then. NULL: none, or no memory. */
-void *vendor_export(Vendor *vendor, Blob *store);
-
-/* A call at concrete dims, for one session: primitives found or made, weights packed. NULL with a
- * sentence when the library has no implementation but a reference one. */
-typedef struct PreparedCall PreparedCall;
-PreparedCall *vendor_call_new(Vendor *vendor, const VendorCall *desc, char *error,
-                              size_t error_size);
-void vendor_call_free(PreparedCall *call);
-const char *vendor_call_impl(const PreparedCall *call); /* "jit:avx512_core" */
-int vendor_call_pieces(const PreparedCall *call);
-size_t vendor_call_scratch(const PreparedCall *call); /* bytes per worker, 64-byte aligned */
-
-/* Run one piece in this thread, single-threaded. `buffers` in the order of args. False with a
- * sentence when the library reports an error. Different pieces may run at once. */
-bool vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch,
-                     char *error, size_t error_size);
-
-/* For choosing when compiling: the implementation's name and the seconds to choose by: the median
- * of all pieces run one after another, times the root of the largest share of them that one of
- * `threads` threads gets (time NULL: not measured). Weights are packed as in a run; data is made
- * up where it is not given. False with a sentence when it is not implemented. Whether the library
- * took Winograd shows in `impl`. */
-bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
-                  char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
+ * libraries stay open while it is used; free() the result then. NULL: none, or no memory. */
+void *vendors_export(const Vendors *vendors, Blob *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* ask_measure … ask_remember: each question as a step that may fail. */
+/* ask_accept … ask_remember: each question as a step that may fail. */
 #include "target/ask.h"
 
 typedef struct Ask {
@@ -38,6 +38,20 @@ oracle_of(const PassContext *context)
 	static const Oracle nothing = {0};
 	const Target *target = context->target;
 	return target && target->oracle ? target->oracle : &nothing;
+}
+
+static void
+accept(void *arg)
+{
+	Ask *ask = arg;
+	ask->is_yes = ask->oracle->accept(ask->oracle->self, ask->call, ask->impl);
+}
+
+bool
+ask_accept(PassContext *context, const VendorCall *call, const char **impl)
+{
+	Ask ask = {.context = context, .oracle = oracle_of(context), .call = call, .impl = impl};
+	return ask.oracle->accept && answered(&ask, "accept", call->row, accept);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "target/target.h"
 
 /* Of the context's target; they are those of target.h's Oracle. */
+bool ask_accept(PassContext *context, const VendorCall *call, const char **impl);
 bool ask_measure(PassContext *context, const VendorCall *call, double *seconds, const char **impl);
 /* False: nothing was measured. */
 bool ask_time(PassContext *context, int count, const Program *const *programs, const bool *constant,

@@ -54,9 +54,11 @@ typedef struct Oracle {
 	void *self;
 	/* Whether this vendor library can be used at all. */
 	bool (*available)(void *self, const char *library);
-	/* Whether the library runs the call, at the probe sizes, with a real implementation (never
-	 * `ref`), named in *impl (may be NULL; lives as long as the oracle). With seconds: the time
-	 * to choose by, half-way between one thread and as many as runs have by default. */
+	/* Whether the call's library runs it, at the probe sizes, with a real implementation (never a
+	 * reference), named in *impl (may be NULL; lives as long as the oracle). */
+	bool (*accept)(void *self, const VendorCall *call, const char **impl);
+	/* The same with the time to choose by, half-way between one thread and as many as runs have by
+	 * default. */
 	bool (*measure)(void *self, const VendorCall *call, double *seconds, const char **impl);
 	/* What programs that can replace one another take as models of their own, compiled for this
 	 * machine with all passes but those that derive: seconds, half-way as above, measured in turns

@@ -55,11 +55,12 @@ typedef struct MStep {
 	const char *name;    /* "conv1+relu1" */
 	const char *origins; /* original node names joined by ", " */
 	Loc loc;
-	const void *source; /* the same for steps of one node; NULL: of none */
-	const char *row;    /* vendor.def or host.def row */
-	Kernel *kernel;     /* MS_KERNEL; MS_VENDOR: the fallback */
-	int narg, noutput;  /* the last noutput args are written */
-	MBuffer **args;     /* NULL: absent. For kernels: in the order of kernel->buffers */
+	const void *source;  /* the same for steps of one node; NULL: of none */
+	const char *library; /* MS_VENDOR: whose row it is */
+	const char *row;     /* vendor.def or host.def row */
+	Kernel *kernel;      /* MS_KERNEL; MS_VENDOR: the fallback */
+	int narg, noutput;   /* the last noutput args are written */
+	MBuffer **args;      /* NULL: absent. For kernels: in the order of kernel->buffers */
 	VEC(StepAttr) attrs;
 	int nbody;
 	Module **bodies;

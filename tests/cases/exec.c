@@ -59,8 +59,7 @@ close_exec(void *handle)
 	CaseExec *exec = handle;
 	if (exec->exec.main)
 		exec_close(&exec->exec);
-	if (exec->model.vendor)
-		vendor_close(exec->model.vendor);
+	vendors_close(&exec->model.vendors);
 	exec->model.backend->drop(exec->held);
 }
 
@@ -96,8 +95,8 @@ case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const D
 	if (!exec->held)
 		fail_environment(NULL, "out of memory for the weights");
 	exec->model.held = exec->held;
-	if (case_kind(plan) == CASE_VENDOR && !no_vendor)
-		exec->model.vendor = vendor_open(error, sizeof error);
+	if (!no_vendor)
+		model_open_vendors(&exec->model);
 	exec->exec = (Exec){.model = &exec->model, .error = &exec->error, .workers = {.threads = 1}};
 	check(exec, exec_open(&exec->exec));
 	return exec;

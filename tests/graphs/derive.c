@@ -32,6 +32,14 @@ ask_measure(void *self, const VendorCall *call, double *seconds, const char **im
 	return asked && asked->measure && asked->measure(asked->self, call, seconds, impl);
 }
 
+static bool
+ask_accept(void *self, const VendorCall *call, const char **impl)
+{
+	const Chooser *chooser = self;
+	const Oracle *asked = chooser->asked;
+	return asked && asked->accept && asked->accept(asked->self, call, impl);
+}
+
 static void
 make_up_times(void *self, int count, const Program *const *programs, const bool *constant,
               double *seconds, double *relayouts)
@@ -61,8 +69,11 @@ derive_by_chance(Arena *arena, uint64_t seed, PassContext *context, Target *targ
 {
 	Chooser *chooser = NEW(arena, Chooser);
 	*chooser = (Chooser){.asked = target->oracle, .dice = seed};
-	chooser->oracle = (Oracle){
-		.self = chooser, .available = ask_available, .measure = ask_measure, .time = make_up_times};
+	chooser->oracle = (Oracle){.self = chooser,
+	                           .available = ask_available,
+	                           .accept = ask_accept,
+	                           .measure = ask_measure,
+	                           .time = make_up_times};
 	random_next(&chooser->dice);
 	target->oracle = &chooser->oracle;
 	vec_push(arena, &context->required, "DeriveExpressions");

@@ -279,15 +279,36 @@ measure(void *self, const VendorCall *query, double *seconds, const char **impl)
 	for (int i = 0; i < query->narg; i++)
 		if (query->args[i].layout)
 			return false;
-	const char *post = "";
-	for (int i = 0; i < query->nattr; i++)
-		if (strcmp(query->attrs[i].name, "post") == 0)
-			post = query->attrs[i].string;
+	const StepAttr *post = step_attr(query->nattr, query->attrs, "post");
 	if (seconds)
-		*seconds = strstr(post, self) ? 1 : 2;
+		*seconds = post && strstr(post->string, self) ? 1 : 2;
 	if (impl)
 		*impl = "by definition";
 	return true;
+}
+
+static bool
+accept(void *self, const VendorCall *query, const char **impl)
+{
+	return measure(self, query, NULL, impl);
+}
+
+static Oracle
+oracle_of(char *self)
+{
+	return (Oracle){self, is_available, accept, .measure = measure};
+}
+
+static PassContext
+context_of(Arena *arena, const Target *target, int level)
+{
+	return (PassContext){.arena = arena,
+	                     .run = run_passes,
+	                     .level = level,
+	                     .target = target,
+	                     .verify = true,
+	                     .config = {.arena = arena},
+	                     .recorded = {.arena = arena}};
 }
 
 static void
@@ -305,13 +326,7 @@ check_graph_with(const Oracle *oracle, const char *text, const char *device, int
 	int noutput = graph->body->nresult;
 	run_graph(arena, graph, inputs, expected);
 	Target target = {.device = device_find(device), .oracle = oracle, .threads = 1};
-	PassContext context = {.arena = arena,
-	                       .run = run_passes,
-	                       .level = level,
-	                       .target = &target,
-	                       .verify = true,
-	                       .config = {.arena = arena},
-	                       .recorded = {.arena = arena}};
+	PassContext context = context_of(arena, &target, level);
 	run_graph_passes(graph, &context);
 	const Module *module = lower_graph(arena, graph, &context);
 	run_loop_passes(module, &context);
@@ -324,12 +339,10 @@ check_graph_with(const Oracle *oracle, const char *text, const char *device, int
 static void
 check_graph(const char *text, const char *device, int level, int64_t symbol)
 {
-	static char sum[] = "sum(", add[] = "add(";
-	for (int way = 0; way < 3; way++) {
-		const Oracle oracle = {
-			.self = way == 1 ? sum : add, .available = is_available, .measure = measure};
-		check_graph_with(way ? &oracle : NULL, text, device, level, symbol);
-	}
+	const Oracle sum = oracle_of((char[]){"sum("}), add = oracle_of((char[]){"add("});
+	const Oracle *const ways[] = {NULL, &sum, &add};
+	for (size_t i = 0; i < countof(ways); i++)
+		check_graph_with(ways[i], text, device, level, symbol);
 }
 
 static const char *const graphs[] = {
@@ -513,26 +526,18 @@ START_TEST(unmeasured_residuals_are_sums)
 	static const char text[] =
 		"graph g(%x: f32[1,4,6,6], %z: f32[1,4,6,6]) -> %y { %w: f32[4,4,1,1] = weight 0\n"
 		"%c = Conv(%x, %w) \"c\"\n %a = Add(%c, %z) \"a\"\n %y = Relu(%a) \"y\" }";
-	static char add[] = "add(";
-	const Oracle oracle = {.self = add, .available = is_available, .measure = measure};
+	const Oracle oracle = oracle_of((char[]){"add("});
 	Arena *arena = arena_new("test");
 	Graph *graph = graph_parse(arena, "test", text);
 	Target target = {.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
-	PassContext context = {.arena = arena,
-	                       .run = run_passes,
-	                       .level = 2,
-	                       .target = &target,
-	                       .config = {.arena = arena},
-	                       .recorded = {.arena = arena}};
+	PassContext context = context_of(arena, &target, 2);
 	graph_infer(graph);
 	run_graph_passes(graph, &context);
 	Module *module = lower_graph(arena, graph, &context);
 	ck_assert_int_eq(module->steps.count, 1);
 	const MStep *step = module->steps.data[0];
 	ck_assert_str_eq(step->row, "conv");
-	const StepAttr *post = &step->attrs.data[step->attrs.count - 1];
-	ck_assert_str_eq(post->name, "post");
-	ck_assert_str_eq(post->string, "sum(3);relu");
+	ck_assert_str_eq(step_attr(step->attrs.count, step->attrs.data, "post")->string, "sum(3);relu");
 	arena_free(arena);
 }
 END_TEST
@@ -542,11 +547,7 @@ START_TEST(blocked_concatenations_are_written_in_place)
 	Arena *arena = arena_new("test");
 	Graph *graph = graph_parse(arena, "test", blocked_concats);
 	Target target = {.device = device_find("cpu:x86-64-v4"), .threads = 1};
-	PassContext context = {.arena = arena,
-	                       .run = run_passes,
-	                       .target = &target,
-	                       .config = {.arena = arena},
-	                       .recorded = {.arena = arena}};
+	PassContext context = context_of(arena, &target, 0);
 	graph_infer(graph);
 	Module *module = lower_graph(arena, graph, &context);
 	ck_assert_int_eq(module->steps.count, 4); /* Relu, Neg, Abs, Tanh */

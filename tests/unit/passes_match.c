@@ -14,7 +14,7 @@
 #include "expr/interp/interp.h"
 #include "program/match.h"
 #include "random_number.h"
-#include "runtime/vendor.h"
+#include "runtime/onednn/call.h"
 
 enum { MAX_ITERS = 8, MAX_READS = 2, PROGRAMS = 3000, BY_LIBRARY = 10 };
 
@@ -485,21 +485,21 @@ ask_library(Trial *t, const VendorMatch *m, int narg, Array *const *args, Array 
 			}
 	given[narg - 1] = library_arg(t, &m->result, args[narg - 1]);
 	buffers[narg - 1] = y->data;
-	VendorCall call = {m->row->name, narg, given, m->nattr, m->attrs};
-	PreparedCall *prepared = vendor_call_new(library, &call, error, sizeof error);
+	VendorCall call = {m->row->library, m->row->name, narg, given, m->nattr, m->attrs};
+	PreparedCall *prepared = vendor_onednn.prepare(library, &call, error, sizeof error);
 	if (!prepared)
 		return;
-	void *scratch = arena_alloc_aligned(t->arena, vendor_call_scratch(prepared) + 64, 64);
-	for (int piece = 0; piece < vendor_call_pieces(prepared); piece++)
-		ck_assert_msg(vendor_call_run(prepared, piece, buffers, scratch, error, sizeof error), "%s",
-		              error);
+	void *scratch = arena_alloc_aligned(t->arena, prepared->scratch + 64, 64);
+	for (int piece = 0; piece < prepared->pieces; piece++)
+		ck_assert_msg(vendor_onednn.run(prepared, piece, buffers, scratch, error, sizeof error),
+		              "%s", error);
 	for (int64_t i = 0; i < array_count(y); i++) {
 		double a = dtype_load_f64(DT_F32, expected->data, i);
 		double b = dtype_load_f64(DT_F32, y->data, i);
 		ck_assert_msg(fabs(a - b) <= 1e-5 * fmax(1, fabs(a)), "%s: %s gives %g instead of %g",
-		              t->text, vendor_call_impl(prepared), b, a);
+		              t->text, prepared->impl, b, a);
 	}
-	vendor_call_free(prepared);
+	vendor_onednn.drop(prepared);
 	library_runs++;
 }
 
@@ -554,7 +554,7 @@ START_TEST(matches_are_sound)
 	                                                        make_band};
 	char error[256];
 	int matches[countof(makers)] = {0};
-	library = vendor_open(error, sizeof error);
+	library = vendor_onednn.open(error, sizeof error);
 	for (int i = _i * PROGRAMS; i < (_i + 1) * PROGRAMS; i++) {
 		Arena *arena = arena_new("text");
 		Made made = {.dice = (uint64_t)i, .channel = 0};
@@ -570,7 +570,8 @@ START_TEST(matches_are_sound)
 		       PROGRAMS, matches[0], matches[1], matches[2], matches[3], library_runs);
 	for (size_t maker = 0; maker < countof(makers); maker++)
 		ck_assert_int_gt(matches[maker], PROGRAMS / 30);
-	vendor_close(library);
+	if (library)
+		vendor_onednn.close(library);
 	library = NULL;
 }
 END_TEST

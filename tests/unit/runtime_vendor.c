@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/vendor.h"
+#include "runtime/onednn/call.h"
 #include "unit.h"
 
 #if defined(__has_include)
@@ -26,7 +26,7 @@ static void
 set_up(void)
 {
 	char error[300];
-	vendor = vendor_open(error, sizeof error);
+	vendor = vendor_onednn.open(error, sizeof error);
 	if (!vendor)
 		printf("skipped: %s\n", error);
 }
@@ -34,7 +34,8 @@ set_up(void)
 static void
 tear_down(void)
 {
-	vendor_close(vendor);
+	if (vendor)
+		vendor_onednn.close(vendor);
 }
 
 /* Reproducible numbers in -1..1. */
@@ -88,22 +89,22 @@ static bool
 run(const VendorCall *desc, void *const *buffers, int *pieces)
 {
 	char error[300] = "";
-	PreparedCall *call = vendor_call_new(vendor, desc, error, sizeof error);
+	PreparedCall *call = vendor_onednn.prepare(vendor, desc, error, sizeof error);
 	if (!call) {
 		printf("%s: %s\n", desc->row, error);
 		return false;
 	}
-	ck_assert_ptr_null(strstr(vendor_call_impl(call), "ref"));
+	ck_assert_ptr_null(strstr(call->impl, "ref"));
 	void *scratch = NULL;
-	ck_assert_int_eq(posix_memalign(&scratch, 64, vendor_call_scratch(call) + 64), 0);
+	ck_assert_int_eq(posix_memalign(&scratch, 64, call->scratch + 64), 0);
 	for (int again = 0; again < 2; again++)
-		for (int i = 0; i < vendor_call_pieces(call); i++)
-			ck_assert_msg(vendor_call_run(call, i, buffers, scratch, error, sizeof error), "%s",
+		for (int i = 0; i < call->pieces; i++)
+			ck_assert_msg(vendor_onednn.run(call, i, buffers, scratch, error, sizeof error), "%s",
 			              error);
 	if (pieces)
-		*pieces = vendor_call_pieces(call);
+		*pieces = call->pieces;
 	free(scratch);
-	vendor_call_free(call);
+	vendor_onednn.drop(call);
 	return true;
 }
 
@@ -189,7 +190,7 @@ check_conv(const ConvCase *t, bool must_exist)
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
 	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
-	VendorCall desc = {"conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
+	VendorCall desc = {"onednn", "conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
 	int pieces = 0;
 	bool exists = run(&desc, buffers, &pieces);
 	ck_assert(exists || !must_exist);
@@ -286,7 +287,7 @@ check_matmul(const MatmulCase *t)
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
 		buffers[3] = y;
-	VendorCall desc = {"matmul", has_other ? 5 : 4, args, t->pieces ? 4 : 3, attrs};
+	VendorCall desc = {"onednn", "matmul", has_other ? 5 : 4, args, t->pieces ? 4 : 3, attrs};
 	ck_assert(run(&desc, buffers, NULL));
 	for (int64_t g = 0; g < batch; g++)
 		for (int64_t i = 0; i < m; i++)
@@ -359,7 +360,7 @@ START_TEST(pool_and_reorder)
 	int64_t three = 3;
 	const StepAttr cut[] = {{"pieces", SA_INTS, 1, &three, NULL, NULL}};
 	const VendorArg first[] = {plain, block};
-	VendorCall desc = {"reorder", 2, first, 1, cut};
+	VendorCall desc = {"onednn", "reorder", 2, first, 1, cut};
 	ck_assert(run(&desc, (void *[]){x, xb}, NULL));
 	ck_assert_mem_eq(xb, want, 2 * 48 * 81 * sizeof *xb);
 	const StepAttr attrs[] = {{"kernel", SA_INTS, 2, kernel, NULL, NULL},
@@ -367,10 +368,10 @@ START_TEST(pool_and_reorder)
 	                          {"pads_lo", SA_INTS, 2, pads, NULL, NULL},
 	                          {"kind", SA_STRING, 0, NULL, NULL, "max"}};
 	const VendorArg second[] = {block, small};
-	desc = (VendorCall){"pool", 2, second, 4, attrs};
+	desc = (VendorCall){"onednn", "pool", 2, second, 4, attrs};
 	ck_assert(run(&desc, (void *[]){xb, yb}, NULL));
 	const VendorArg third[] = {small, small_plain};
-	desc = (VendorCall){"reorder", 2, third, 0, NULL};
+	desc = (VendorCall){"onednn", "reorder", 2, third, 0, NULL};
 	ck_assert(run(&desc, (void *[]){yb, y}, NULL));
 	for (int64_t c = 0; c < 80; c++)
 		for (int64_t p = 0; p < 5; p++)
@@ -400,7 +401,7 @@ START_TEST(view_in_place)
 	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
 	                          {DT_F32, 1, &m, NULL, NULL, b, false},
 	                          {DT_F32, 4, out, strides, "nc16hw", NULL, false}};
-	VendorCall desc = {"conv", 4, args, 0, NULL};
+	VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
 	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
 	for (int64_t n = 0; n < 2; n++)
 		for (int64_t f = 0; f < 48; f++)
@@ -462,16 +463,16 @@ START_TEST(refusals)
 	};
 	for (size_t i = 0; i < sizeof POSTS / sizeof *POSTS; i++) {
 		const StepAttr attrs[] = {{"post", SA_STRING, 0, NULL, NULL, POSTS[i]}};
-		const VendorCall desc = {"conv", 4, args, 1, attrs};
+		const VendorCall desc = {"onednn", "conv", 4, args, 1, attrs};
 		error[0] = 0;
-		ck_assert_ptr_null(vendor_call_new(vendor, &desc, error, sizeof error));
+		ck_assert_ptr_null(vendor_onednn.prepare(vendor, &desc, error, sizeof error));
 		ck_assert(error[0]);
 	}
-	const VendorCall unknown = {"softmax", 4, args, 0, NULL};
-	ck_assert_ptr_null(vendor_call_new(vendor, &unknown, error, sizeof error));
+	const VendorCall unknown = {"onednn", "softmax", 4, args, 0, NULL};
+	ck_assert_ptr_null(vendor_onednn.prepare(vendor, &unknown, error, sizeof error));
 	const VendorArg odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false}, args[3]};
-	const VendorCall layout = {"reorder", 2, odd, 0, NULL};
-	ck_assert_ptr_null(vendor_call_new(vendor, &layout, error, sizeof error));
+	const VendorCall layout = {"onednn", "reorder", 2, odd, 0, NULL};
+	ck_assert_ptr_null(vendor_onednn.prepare(vendor, &layout, error, sizeof error));
 }
 END_TEST
 
@@ -497,15 +498,16 @@ START_TEST(store)
 	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
 	                          {DT_F32, 1, &m, NULL, NULL, b, false},
 	                          {DT_F32, 4, out, NULL, "nc16hw", NULL, false}};
-	const VendorCall desc = {"conv", 4, args, 0, NULL};
+	const VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
 	void *buffers[] = {xb, w, b, first};
-	vendor_use_weights(vendor, weights, (Hash128){1, 2}, (Bytes){NULL, 0});
+	const Vendors first_one = {.open = {vendor}};
+	vendors_use_weights(&first_one, weights, (Hash128){1, 2}, (Bytes){NULL, 0});
 	ck_assert(run(&desc, buffers, NULL));
 	Blob blob;
-	void *pieces = vendor_export(vendor, &blob);
+	void *pieces = vendors_export(&first_one, &blob);
 	bool has_store = pieces != NULL; /* the first versions 3 have none */
 	size_t size = has_store ? blob.size : 0;
-	ck_assert(has_store || strncmp(vendor_name(vendor), "oneDNN 3", 8) == 0);
+	ck_assert(has_store || strncmp(vendor->version, "oneDNN 3", 8) == 0);
 	buffers[3] = y;
 	for (int round = 0; has_store && round < 6; round++) {
 		unsigned char *copy;
@@ -523,13 +525,14 @@ START_TEST(store)
 			memset(copy + 8, 0xff, 8);
 		if (round == 5)
 			copy[64 + 16 + 7]++; /* an offset far away */
-		Vendor *other = vendor_open(error, sizeof error), *mine = vendor;
-		vendor_use_weights(other, weights, (Hash128){1, 2}, (Bytes){copy, size});
+		Vendor *other = vendor_onednn.open(error, sizeof error), *mine = vendor;
+		const Vendors other_one = {.open = {other}};
+		vendors_use_weights(&other_one, weights, (Hash128){1, 2}, (Bytes){copy, size});
 		vendor = other;
 		ck_assert(run(&desc, buffers, NULL));
 		ck_assert(same_bytes(first, y, sizeof y) == (round != 1));
 		vendor = mine;
-		vendor_close(other);
+		vendor_onednn.close(other);
 		free(copy);
 	}
 	free(x), free(xb), free(w), free(b), free(pieces);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/vendor.h"
+#include "runtime/onednn/call.h"
 #include "unit.h"
 
 static Vendor *vendor;
@@ -13,7 +13,7 @@ static void
 set_up(void)
 {
 	char error[300];
-	vendor = vendor_open(error, sizeof error);
+	vendor = vendor_onednn.open(error, sizeof error);
 	if (!vendor)
 		printf("skipped: %s\n", error);
 }
@@ -21,7 +21,8 @@ set_up(void)
 static void
 tear_down(void)
 {
-	vendor_close(vendor);
+	if (vendor)
+		vendor_onednn.close(vendor);
 }
 
 START_TEST(measuring)
@@ -36,27 +37,29 @@ START_TEST(measuring)
 	                          {DT_F32, 1, &m, NULL, NULL, weights, false},
 	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
-	const VendorCall desc = {"conv", 4, args, 1, attrs};
+	const VendorCall desc = {"onednn", "conv", 4, args, 1, attrs};
 	Timing time = {0};
-	ck_assert_msg(dnnl_measure(vendor, &desc, 1, &time, impl, error, sizeof error), "%s", error);
+	ck_assert_msg(vendor_onednn.measure(vendor, &desc, 1, &time, impl, error, sizeof error), "%s",
+	              error);
 	ck_assert(time.seconds > 1e-6 && time.seconds < 1 && time.spread >= 0);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
 	VendorArg made_up[4];
 	memcpy(made_up, args, sizeof args);
 	made_up[1].constant = NULL;
 	made_up[1].is_weight = true;
-	const VendorCall again = {"conv", 4, made_up, 1, attrs};
+	const VendorCall again = {"onednn", "conv", 4, made_up, 1, attrs};
 	char same[VENDOR_IMPL_SIZE];
-	for (int i = 0; i < 3; i++)
-		ck_assert(dnnl_measure(vendor, &again, 1, i ? &time : NULL, same, error, sizeof error));
+	ck_assert(vendor_onednn.accept(vendor, &again, same, error, sizeof error));
+	for (int i = 0; i < 2; i++)
+		ck_assert(vendor_onednn.measure(vendor, &again, 1, &time, same, error, sizeof error));
 	ck_assert_str_eq(impl, same);
 	int64_t two[2] = {2, 2}, y[4] = {1, 64, 14, 14}; /* which no version has Winograd for */
 	made_up[3].dims = y;
 	const StepAttr strided[] = {attrs[0],
 	                            {"strides", SA_INTS, 2, two, NULL, NULL},
 	                            {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
-	const VendorCall none = {"conv", 4, made_up, 3, strided};
-	ck_assert(!dnnl_measure(vendor, &none, 1, NULL, impl, error, sizeof error));
+	const VendorCall none = {"onednn", "conv", 4, made_up, 3, strided};
+	ck_assert(!vendor_onednn.accept(vendor, &none, impl, error, sizeof error));
 	ck_assert_msg(strstr(error, "winograd") != NULL, "%s", error);
 	free(weights);
 }
@@ -74,8 +77,8 @@ has_winograd(int64_t height, int64_t width)
 	                           {DT_F32, 4, x, NULL, "nc16hw", NULL, false}};
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL},
 	                          {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
-	const VendorCall desc = {"conv", 4, args, 2, attrs};
-	return dnnl_measure(vendor, &desc, 1, NULL, impl, error, sizeof error);
+	const VendorCall desc = {"onednn", "conv", 4, args, 2, attrs};
+	return vendor_onednn.accept(vendor, &desc, impl, error, sizeof error);
 }
 
 /* The algorithm was chosen at a typical size: of few tiles it is not used. */
@@ -99,11 +102,11 @@ START_TEST(few_rows)
 	                           {DT_F32, 2, b, NULL, NULL, NULL, true},
 	                           {DT_NONE, 0, NULL, NULL, NULL, NULL, false},
 	                           {DT_F32, 2, y, NULL, NULL, NULL, false}};
-	const VendorCall desc = {"matmul", 4, args, 0, NULL};
+	const VendorCall desc = {"onednn", "matmul", 4, args, 0, NULL};
 	if (!vendor)
 		return;
 	for (a[0] = y[0] = 2; a[0] <= 32; a[0] = y[0] = a[0] * 16) {
-		ck_assert_msg(dnnl_measure(vendor, &desc, 1, NULL, impl, error, sizeof error), "%s", error);
+		ck_assert_msg(vendor_onednn.accept(vendor, &desc, impl, error, sizeof error), "%s", error);
 		bool is_image = strstr(impl, "1x1") != NULL;
 		ck_assert_msg(is_image == (a[0] == 2) || !strstr(impl, "avx512"), "%s", impl);
 	}

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/onednn/call.h"
 #include "runtime_rig.h"
 
 enum { INNER = 96, COLUMNS = 640 };
@@ -52,7 +53,7 @@ static const char PLAN[] =
 	BUFFER("b", "f32", "[2]", "\"kind\": \"weight\", \"offset\": 245760, \"bytes\": 2560") ","
 	BUFFER("y", "f32", "[0, 2]", "\"kind\": \"output\", \"index\": 0")
 	"], \"steps\": [{\"kind\": \"vendor\", \"name\": \"mm\", \"origins\": \"mm\","
-	" \"row\": \"matmul\","
+	" \"library\": \"onednn\", \"row\": \"matmul\","
 	" \"kernel\": 0, \"extent\": 3, \"args\": [0, 1, 2, 3], \"outputs\": 1, \"attrs\": [%s"
 	"{\"name\": \"post\", \"string\": \"%s\"}, {\"name\": \"pieces\", \"ints\": [5]}],"
 	" \"flops\": 1e9}], \"inputs\": [0], \"outputs\": [3], " NOTHING "}";
@@ -73,7 +74,7 @@ static void
 set_up(void)
 {
 	char error[300];
-	vendor = vendor_open(error, sizeof error);
+	vendor = vendor_onednn.open(error, sizeof error);
 	if (!vendor)
 		printf("skipped: %s\n", error);
 	ck_assert_int_eq(posix_memalign((void **)&weights, 64, (INNER + 1) * COLUMNS * sizeof(float)),
@@ -86,7 +87,8 @@ set_up(void)
 static void
 tear_down(void)
 {
-	vendor_close(vendor);
+	if (vendor)
+		vendor_onednn.close(vendor);
 	free(weights);
 }
 
@@ -103,7 +105,7 @@ open_step(Rig *rig, const CpuCode *kernels, const char *attr, const char *post, 
 	                         .code = &kernels->head,
 	                         .weights = (const unsigned char *)weights,
 	                         .held = (const unsigned char *)weights,
-	                         .vendor = with_vendor ? vendor : NULL,
+	                         .vendors = {.open = {with_vendor ? vendor : NULL}},
 	                         .log = note};
 	rig->exec = (Exec){.model = &rig->model, .workers = {.threads = threads}, .error = &rig->error};
 	rig->exec.memory =
@@ -222,6 +224,43 @@ START_TEST(fallback_weights)
 }
 END_TEST
 
+/* A plan may say anything: a name that is none of the program's libraries is looked up, and nothing
+ * is opened by it. */
+START_TEST(unknown_library)
+{
+	static const char *const names[] = {"../../evil.so", "/lib/libm.so.6", "cudnn", "onednn ", ""};
+	static float want[2 * COLUMNS], y[2 * COLUMNS];
+	for (size_t i = 0; i < countof(names); i++)
+		for (int kernel = 0; kernel >= -1; kernel--) {
+			Rig rig, plain;
+			open_product(&plain, "relu", 1, false);
+			run_product(&plain, 2, want);
+			rig_close(&plain);
+			open_step(&rig, &PRODUCTS, "", "relu", 1, false);
+			PlanStep *step = (PlanStep *)(uintptr_t)rig.plan->steps;
+			step->library = names[i];
+			step->kernel = kernel;
+			said[0] = 0;
+			model_open_vendors(&rig.model);
+			ck_assert_msg(strstr(said, "knows no vendor library '"), "%s", said);
+			for (int k = 0; k < VENDORS_MOST; k++)
+				ck_assert_ptr_null(rig.model.vendors.open[k]);
+			if (kernel >= 0) {
+				run_product(&rig, 2, y);
+				ck_assert_mem_eq(y, want, sizeof y);
+			} else {
+				float x[INNER] = {0};
+				int64_t dims[2] = {1, INNER};
+				TwCode code = rig_run(&rig, &(Array){DT_F32, 2, dims, x}, y, COLUMNS * sizeof *y);
+				ck_assert_int_eq(code, TW_DEVICE);
+				ck_assert_msg(strstr(rig.error.text, "needs the vendor library "), "%s",
+				              rig.error.text);
+			}
+			rig_close(&rig);
+		}
+}
+END_TEST
+
 #ifndef __SANITIZE_THREAD__
 START_TEST(fork_with_vendor)
 {
@@ -253,6 +292,7 @@ main(void)
 	tcase_add_test(t, sizes_and_threads);
 	tcase_add_test(t, fallback);
 	tcase_add_test(t, fallback_weights);
+	tcase_add_test(t, unknown_library);
 #ifndef __SANITIZE_THREAD__
 	tcase_add_test(t, fork_with_vendor);
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/bundle.h"
-#include "target/vendor.h"
 
 typedef struct Part {
 	const char *entry;
@@ -43,17 +42,25 @@ file_name(Arena *arena, const char *device)
 	return name;
 }
 
-/* The libraries that a module calls, separated by blanks. */
+static bool
+has_word(const StrVec *words, const char *word)
+{
+	for (int i = 0; i < words->count; i++)
+		if (strcmp(words->data[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The libraries that a module calls. */
 static void
-list_libraries(const Module *module, Buf *list)
+list_libraries(Arena *arena, const Module *module, StrVec *list)
 {
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
-		const VendorRow *row = step->kind == MS_VENDOR ? vendor_find(step->row) : NULL;
-		if (row && !strstr(buf_text(list), row->library))
-			buf_printf(list, "%s%s", list->size ? " " : "", row->library);
+		if (step->kind == MS_VENDOR && !has_word(list, step->library))
+			vec_push(arena, list, step->library);
 		for (int k = 0; k < step->nbody; k++)
-			list_libraries(step->bodies[k], list);
+			list_libraries(arena, step->bodies[k], list);
 	}
 }
 
@@ -86,8 +93,11 @@ make_target(Writer *writer, int t)
 	const BundleInput *input = writer->input;
 	const Target *target = input->targets[t].target;
 	const char *name = file_name(arena, target->device->name);
-	Buf libraries = {.arena = arena};
-	list_libraries(input->targets[t].module, &libraries);
+	StrVec libraries = {0};
+	list_libraries(arena, input->targets[t].module, &libraries);
+	Buf vendors = {.arena = arena};
+	for (int i = 0; i < libraries.count; i++)
+		buf_printf(&vendors, "%s%s", i ? " " : "", libraries.data[i]);
 	KernelList *list = &writer->kernels[t];
 	const Artefact *artefact = artefact_of(target->device);
 	Plan *plan = plan_of_module(arena, input->targets[t].module, &writer->weights, list);
@@ -101,7 +111,7 @@ make_target(Writer *writer, int t)
 	                          .needs = artefact->needs(target->device),
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
-	                          .vendor = buf_text(&libraries)};
+	                          .vendor = buf_text(&vendors)};
 	add_text(writer, entry->plan, buf_text(&json));
 	if (list->kernels.count == 0)
 		return;

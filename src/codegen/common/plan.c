@@ -8,7 +8,6 @@
 #include "base/layout.h"
 #include "expr/index/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { WEIGHT_ALIGN = 64 };
@@ -236,16 +235,15 @@ plan_symbols(Planner *planner)
 static int64_t
 pool_weight(WeightPool *pool, const Array *data, size_t bytes)
 {
-	char key[48];
 	Hash128 hash = hash128(data->data, bytes);
-	snprintf(key, sizeof key, "%016llx%016llx", (unsigned long long)hash.high,
-	         (unsigned long long)hash.low);
+	const char *key = arena_printf(pool->arena, "%016llx%016llx", (unsigned long long)hash.high,
+	                               (unsigned long long)hash.low);
 	uintptr_t known = (uintptr_t)map_find(&pool->by_hash, key);
 	if (known && pool->pieces.data[known - 1].bytes == bytes)
 		return pool->pieces.data[known - 1].offset;
 	int64_t offset = pool->size;
 	vec_push(pool->arena, &pool->pieces, (__typeof__(*pool->pieces.data)){data, bytes, offset});
-	map_set(&pool->by_hash, arena_strdup(pool->arena, key), (void *)(uintptr_t)pool->pieces.count);
+	map_set(&pool->by_hash, key, (void *)(uintptr_t)pool->pieces.count);
 	pool->size += ((int64_t)bytes + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
 	return offset;
 }
@@ -409,7 +407,7 @@ plan_lives(Planner *planner)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Kernels of devices with blocks of threads. */
+/* Of kernels for devices with blocks of threads. */
 typedef struct Launching {
 	const Dim *axes[2 * PLAN_AXES]; /* blocks, then threads of one */
 	const Dim *shared;
@@ -492,6 +490,7 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 	*to = (PlanStep){.kind = kinds[from->kind],
 	                 .name = from->name ? from->name : "",
 	                 .origins = from->origins,
+	                 .library = from->library,
 	                 .row = from->row,
 	                 .kernel = -1,
 	                 .extent_dim = -1,

@@ -126,8 +126,9 @@ run_kernel(const Job *job, int64_t piece, void *scratch, BackendReport *report)
 static void
 run_call(const Job *job, int64_t piece, void *scratch, BackendReport *report)
 {
-	if (vendor_call_run(job->call.call, (int)piece, job->call.buffers, scratch, report->text,
-	                    sizeof report->text))
+	PreparedCall *call = job->call.call;
+	if (call->library->run(call, (int)piece, job->call.buffers, scratch, report->text,
+	                       sizeof report->text))
 		return;
 	report->code = TW_DEVICE;
 	report->step = job->call.step;
@@ -231,7 +232,7 @@ cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 bool
 cpu_call(Stream *stream, const BackendCall *call, BackendReport *report)
 {
-	Job job = {.pieces = vendor_call_pieces(call->call), .call = *call};
+	Job job = {.pieces = call->call->pieces, .call = *call};
 	return give((CpuStream *)stream, &job, call->work, report);
 }
 

@@ -180,6 +180,8 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	frame->exec->named[state->number] = step;
 	if (step->kind == PT_VENDOR) {
 		state->calls = pile_alloc(pile, 1, sizeof *state->calls);
+		if (state->calls)
+			state->calls->vendor = vendors_find(&frame->exec->model->vendors, step->library);
 	} else if (step->kind != PT_KERNEL) {
 		state->arrays = pile_alloc(pile, 2 * nargs, sizeof *state->arrays);
 		state->dense = pile_alloc(pile, nargs, sizeof *state->dense);
@@ -467,7 +469,7 @@ report_step(const Frame *frame, int index, double seconds)
 		.name = step->name,
 		.origins = step->origins,
 		.kind = KINDS[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind].name,
-		.impl = call                    ? vendor_call_impl(call)
+		.impl = call                    ? call->impl
 	            : step->kind == PT_HOST ? step->row
 	            : step->kernel >= 0     ? frame->plan->kernels[step->kernel]
 	                                    : "",

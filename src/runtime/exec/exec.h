@@ -32,7 +32,7 @@ typedef struct ExecModel {
 	const BackendCode *code;      /* NULL: the plan has no kernels */
 	const unsigned char *weights; /* in the host's memory, */
 	const unsigned char *held;    /* and where kernels read them */
-	Vendor *vendor;               /* NULL: fallback kernels */
+	Vendors vendors;              /* those of the plan; without its library a step falls back */
 	TwLog *log;                   /* NULL: nobody listens */
 	void *log_context;
 } ExecModel;
@@ -73,6 +73,7 @@ typedef struct CallEntry {
 
 /* Vendor calls by the dims of their arguments, most recent first. */
 typedef struct CallCache {
+	Vendor *vendor; /* the step's; NULL: it runs its fallback kernel */
 	CallEntry entries[VENDOR_CALLS];
 	int count;
 	size_t key_bytes;
@@ -248,6 +249,8 @@ TwCode step_run_vendor(Frame *frame, const PlanStep *step, StepState *state);   
 TwCode step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state);   /* vendor.c */
 /* Make state->held where the fallback kernel wants it. (fallback.c) */
 TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
+/* Open the libraries that the plan names; one that cannot be opened is logged. */
+void model_open_vendors(ExecModel *model);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
 TwCode frame_make_calls(Frame *frame);
 bool step_has_sizes(const Frame *frame, const PlanStep *step); /* step.c */

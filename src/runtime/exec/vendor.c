@@ -10,13 +10,43 @@
 
 #include "runtime/exec/exec.h"
 
+/* ---- Libraries ---- */
+
+static void
+open_vendors(ExecModel *model, const Plan *plan)
+{
+	char text[300];
+	for (int i = 0; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		for (int k = 0; k < step->nbody; k++)
+			open_vendors(model, step->bodies[k]);
+		text[0] = 0;
+		if (step->kind == PT_VENDOR &&
+		    !vendors_open(&model->vendors, step->library, text, sizeof text) && text[0])
+			exec_log(model, "%s: fallback kernels are used", text);
+	}
+}
+
+void
+model_open_vendors(ExecModel *model)
+{
+	open_vendors(model, model->plan);
+}
+
 /* ---- Calls by sizes ---- */
+
+static void
+drop_call(PreparedCall *call)
+{
+	if (call)
+		call->library->drop(call);
+}
 
 void
 call_cache_free(Exec *exec, CallCache *cache)
 {
 	for (int i = 0; i < cache->count; i++) {
-		vendor_call_free(cache->entries[i].call);
+		drop_call(cache->entries[i].call);
 		memory_release(&exec->memory, cache->entries[i].key, cache->key_bytes);
 	}
 	cache->count = 0;
@@ -49,15 +79,18 @@ fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
 
 /* ---- Binding ---- */
 
-static PreparedCall *
-make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
+/* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
+static void
+fill_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 {
 	VendorArg tensors[VENDOR_MAX_ARGS] = {{0}};
-	if (step->narg > VENDOR_MAX_ARGS) {
-		snprintf(error, error_size, "it has more than %d arguments", VENDOR_MAX_ARGS);
-		return NULL;
-	}
-	for (int i = 0; i < step->narg; i++) {
+	CallEntry *entry = &cache->entries[0];
+	cache->refusal[0] = 0;
+	cache->is_said = false;
+	if (step->narg > VENDOR_MAX_ARGS)
+		snprintf(cache->refusal, sizeof cache->refusal, "it has more than %d arguments",
+		         VENDOR_MAX_ARGS);
+	for (int i = 0; i < step->narg && !cache->refusal[0]; i++) {
 		if (step->args[i] < 0)
 			continue;
 		const PlanBuffer *buffer = &frame->plan->buffers[step->args[i]];
@@ -69,8 +102,12 @@ make_call(Frame *frame, const PlanStep *step, char *error, size_t error_size)
 		                         .layout = buffer->layout,
 		                         .constant = slot_constant(frame, step->args[i])};
 	}
-	const VendorCall desc = {step->row, step->narg, tensors, step->nattr, step->attrs};
-	return vendor_call_new(frame->exec->model->vendor, &desc, error, error_size);
+	const VendorCall desc = {step->library, step->row,   step->narg,
+	                         tensors,       step->nattr, step->attrs};
+	if (!cache->refusal[0])
+		entry->call = cache->vendor->library->prepare(cache->vendor, &desc, cache->refusal,
+		                                              sizeof cache->refusal);
+	entry->is_refused = !entry->call;
 }
 
 /* Whether the first entry is new: neither made nor refused. */
@@ -109,19 +146,9 @@ find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 	}
 	memmove(&cache->entries[1], cache->entries, (size_t)found * sizeof first);
 	cache->entries[0] = first;
-	vendor_call_free(gone.call);
+	drop_call(gone.call);
 	memory_release(&exec->memory, gone.key, bytes);
 	return TW_OK;
-}
-
-/* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
-static void
-fill_entry(Frame *frame, const PlanStep *step, CallCache *cache)
-{
-	cache->refusal[0] = 0;
-	cache->is_said = false;
-	cache->entries[0].call = make_call(frame, step, cache->refusal, sizeof cache->refusal);
-	cache->entries[0].is_refused = !cache->entries[0].call;
 }
 
 /* Use the first entry. */
@@ -132,7 +159,7 @@ take_entry(Frame *frame, const PlanStep *step, StepState *state)
 	CallCache *cache = state->calls;
 	state->call = cache->entries[0].call;
 	if (state->call)
-		return exec_reserve_scratch(exec, vendor_call_scratch(state->call));
+		return exec_reserve_scratch(exec, state->call->scratch);
 	if (step->kernel < 0)
 		return exec_fail(exec, TW_DEVICE, "step '%.60s' cannot run: %s", step->name,
 		                 cache->refusal);
@@ -147,13 +174,12 @@ TwCode
 step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state)
 {
 	state->call = NULL;
-	if (!frame->exec->model->vendor) {
+	if (!state->calls->vendor) {
 		if (step->kernel >= 0)
 			return TW_OK;
 		return exec_fail(frame->exec, TW_DEVICE,
-		                 "step '%.60s' needs a vendor library, which could "
-		                 "not be loaded",
-		                 step->name);
+		                 "step '%.60s' needs the vendor library %.40s, which is not loaded",
+		                 step->name, step->library);
 	}
 	TwCode code = find_entry(frame, step, state->calls);
 	if (!code && is_pending(state->calls))
@@ -186,9 +212,10 @@ frame_make_calls(Frame *frame)
 {
 	TwCode code = TW_OK;
 	int pending = 0;
-	for (int i = 0; i < frame->plan->nstep && !code && frame->exec->model->vendor; i++) {
+	for (int i = 0; i < frame->plan->nstep && !code; i++) {
 		const PlanStep *step = &frame->plan->steps[i];
-		if (step->kind != PT_VENDOR || !step_has_sizes(frame, step))
+		if (step->kind != PT_VENDOR || !frame->steps[i].calls->vendor ||
+		    !step_has_sizes(frame, step))
 			continue;
 		code = find_entry(frame, step, frame->steps[i].calls);
 		pending += !code && is_pending(frame->steps[i].calls);

@@ -2,7 +2,7 @@
  *
  * A call is cut into boxes by its shape alone (call.h). Boxes of one size share a primitive;
  * each box has its own memory objects, so that boxes run at once. Everything is made in
- * vendor_call_new(); running sets addresses and executes. Weights are packed once per library,
+ * call_make(); running sets addresses and executes. Weights are packed once per library,
  * weight and layout, under the lock; they stay until the bundle is closed.
  */
 #include <pthread.h>
@@ -39,51 +39,44 @@ typedef struct Piece {
 	void *scratch, *last_scratch;
 } Piece;
 
-struct PreparedCall {
-	Vendor *vendor;
+typedef struct DnnlCall {
+	PreparedCall head;
+	Dnnl *dnnl;
 	CallPlan plan; /* .desc is not valid after making */
 	int nshape, npiece;
 	Shape *shapes;
 	Piece *pieces;
-	size_t scratch;
-	char impl[VENDOR_IMPL_SIZE];
-};
+} DnnlCall;
 
 /* ---- The library ---- */
 
-Vendor *
-vendor_open(char *error, size_t error_size)
+static Vendor *
+open_library(char *error, size_t error_size)
 {
-	Vendor *vendor = calloc(1, sizeof *vendor);
-	if (!vendor) {
+	Dnnl *dnnl = calloc(1, sizeof *dnnl);
+	if (!dnnl) {
 		snprintf(error, error_size, "out of memory");
 		return NULL;
 	}
-	if (!dnnl_load(&vendor->api, error, error_size)) {
-		free(vendor);
+	if (!dnnl_load(&dnnl->api, error, error_size)) {
+		free(dnnl);
 		return NULL;
 	}
-	pthread_mutex_init(&vendor->lock, NULL);
-	snprintf(vendor->name, sizeof vendor->name, "oneDNN %d.%d.%d", vendor->api.major,
-	         vendor->api.minor, vendor->api.patch);
-	return vendor;
+	pthread_mutex_init(&dnnl->lock, NULL);
+	dnnl->head.library = &vendor_onednn;
+	snprintf(dnnl->head.version, sizeof dnnl->head.version, "oneDNN %d.%d.%d", dnnl->api.major,
+	         dnnl->api.minor, dnnl->api.patch);
+	return &dnnl->head;
 }
 
-void
-vendor_close(Vendor *vendor)
+static void
+close_library(Vendor *vendor)
 {
-	if (!vendor)
-		return;
-	packed_free(vendor);
-	dnnl_unload(&vendor->api);
-	pthread_mutex_destroy(&vendor->lock);
-	free(vendor);
-}
-
-const char *
-vendor_name(const Vendor *vendor)
-{
-	return vendor->name;
+	Dnnl *dnnl = (Dnnl *)vendor;
+	packed_free(dnnl);
+	dnnl_unload(&dnnl->api);
+	pthread_mutex_destroy(&dnnl->lock);
+	free(dnnl);
 }
 
 /* ---- Shapes ---- */
@@ -97,7 +90,7 @@ needs_copy(const Shape *shape, const CallOperand *operand, int index)
 
 /* Descriptors of all operands for a box; weights that are packed are left to the library. */
 static bool
-make_mds(PreparedCall *call, Shape *shape, const CallBox *box)
+make_mds(DnnlCall *call, Shape *shape, const CallBox *box)
 {
 	const CallPlan *plan = &call->plan;
 	for (int i = 0; i < plan->noperand; i++) {
@@ -126,13 +119,13 @@ make_mds(PreparedCall *call, Shape *shape, const CallBox *box)
 
 /* Take over what the chosen implementation wants; refuse reference implementations. */
 static bool
-take_choice(PreparedCall *call, Shape *shape, const void *desc)
+take_choice(DnnlCall *call, Shape *shape, const void *desc)
 {
 	enum { QUERY_IMPL = 8 };
 	CallPlan *plan = &call->plan;
 	const char *impl = "";
 	plan->api->primitive_desc_query(desc, QUERY_IMPL, 0, (void *)&impl);
-	snprintf(call->impl, sizeof call->impl, "%s", impl);
+	snprintf(call->head.impl, sizeof call->head.impl, "%s", impl);
 	if (strncmp(impl, "ref", 3) == 0 || strncmp(impl, "simple:any", 10) == 0)
 		return call_refuse(plan, "the library has only the reference implementation %s", impl);
 	for (int i = 0; i < plan->noperand; i++) {
@@ -154,7 +147,7 @@ take_choice(PreparedCall *call, Shape *shape, const void *desc)
 
 /* Copies lie behind what the library needs; of what a sum adds, in the result's. */
 static void
-place_copies(PreparedCall *call, Shape *shape)
+place_copies(DnnlCall *call, Shape *shape)
 {
 	const CallPlan *plan = &call->plan;
 	size_t at = (shape->scratch + COPY_ALIGN) / COPY_ALIGN * COPY_ALIGN;
@@ -164,11 +157,11 @@ place_copies(PreparedCall *call, Shape *shape)
 			at += plan->api->memory_desc_get_size(shape->mds[i]);
 			at = (at + COPY_ALIGN - 1) / COPY_ALIGN * COPY_ALIGN;
 		}
-	call->scratch = at > call->scratch ? at : call->scratch;
+	call->head.scratch = at > call->head.scratch ? at : call->head.scratch;
 }
 
 static bool
-make_shape(PreparedCall *call, const CallBox *box, Shape *shape)
+make_shape(DnnlCall *call, const CallBox *box, Shape *shape)
 {
 	CallPlan *plan = &call->plan;
 	void *desc = NULL;
@@ -193,7 +186,7 @@ make_shape(PreparedCall *call, const CallBox *box, Shape *shape)
 }
 
 static bool
-is_shape_of(const PreparedCall *call, const Shape *shape, const CallBox *box)
+is_shape_of(const DnnlCall *call, const Shape *shape, const CallBox *box)
 {
 	DnnlWindow window;
 	call_window(&call->plan, box, &window);
@@ -204,7 +197,7 @@ is_shape_of(const PreparedCall *call, const Shape *shape, const CallBox *box)
 
 /* The shape of this box, made when it is new; -1 with a sentence. */
 static int
-find_shape(PreparedCall *call, const CallBox *box)
+find_shape(DnnlCall *call, const CallBox *box)
 {
 	for (int i = 0; i < call->nshape; i++)
 		if (is_shape_of(call, &call->shapes[i], box))
@@ -222,7 +215,7 @@ find_shape(PreparedCall *call, const CallBox *box)
 /* ---- Pieces ---- */
 
 static bool
-make_operand(PreparedCall *call, Piece *piece, int index, const CallBox *box)
+make_operand(DnnlCall *call, Piece *piece, int index, const CallBox *box)
 {
 	CallPlan *plan = &call->plan;
 	const CallOperand *operand = &plan->operands[index];
@@ -234,9 +227,9 @@ make_operand(PreparedCall *call, Piece *piece, int index, const CallBox *box)
 	if (operand->code == 0)
 		return true;
 	if (operand->is_packed && !plan->is_question) {
-		at->fixed = vendor_pack(call->vendor, &operand->tensor,
-		                        (const unsigned char *)operand->constant + at->offset, region.size,
-		                        shape->mds[index]);
+		at->fixed = packed_get(call->dnnl, &operand->tensor,
+		                       (const unsigned char *)operand->constant + at->offset, region.size,
+		                       shape->mds[index]);
 		if (!at->fixed)
 			return call_refuse(plan, "weights could not be packed");
 	}
@@ -247,7 +240,7 @@ make_operand(PreparedCall *call, Piece *piece, int index, const CallBox *box)
 }
 
 static bool
-make_piece(PreparedCall *call, Piece *piece, CallBox *box)
+make_piece(DnnlCall *call, Piece *piece, CallBox *box)
 {
 	CallPlan *plan = &call->plan;
 	for (int i = 0; i < CALL_AXES; i++) {
@@ -267,7 +260,7 @@ make_piece(PreparedCall *call, Piece *piece, CallBox *box)
 }
 
 static bool
-make_pieces(PreparedCall *call)
+make_pieces(DnnlCall *call)
 {
 	CallPlan *plan = &call->plan;
 	CallBox box = {.begin = {0}};
@@ -290,13 +283,13 @@ make_pieces(PreparedCall *call)
 bool
 call_has_slabs(const PreparedCall *call)
 {
-	const CallPlan *plan = &call->plan;
+	const CallPlan *plan = &((const DnnlCall *)call)->plan;
 	return plan->operands[0].is_window && plan->operands[plan->dst].is_slab &&
 	       plan->chunk[AXIS_HEIGHT] < plan->extent[AXIS_HEIGHT];
 }
 
 static void
-free_pieces(PreparedCall *call)
+free_pieces(DnnlCall *call)
 {
 	const DnnlApi *api = call->plan.api;
 	for (int i = 0; i < call->npiece; i++) {
@@ -318,13 +311,13 @@ free_pieces(PreparedCall *call)
 	call->pieces = NULL;
 	call->shapes = NULL;
 	call->npiece = call->nshape = 0;
-	call->scratch = 0;
+	call->head.scratch = 0;
 }
 
 /* Rows that the library computes only whole (few of them, or an algorithm that wants many) stay
  * so. */
 static bool
-make_attempt(PreparedCall *call)
+make_attempt(DnnlCall *call)
 {
 	CallPlan *plan = &call->plan;
 	if (!call_plan_row(plan))
@@ -332,7 +325,7 @@ make_attempt(PreparedCall *call)
 	if (make_pieces(call))
 		return true;
 	free_pieces(call);
-	if (!call_has_slabs(call))
+	if (!call_has_slabs(&call->head))
 		return false;
 	plan->quantum[AXIS_HEIGHT] = plan->extent[AXIS_HEIGHT];
 	return make_pieces(call);
@@ -340,7 +333,7 @@ make_attempt(PreparedCall *call)
 
 /* A product goes as an image, or as what it is. */
 static bool
-make_call(PreparedCall *call)
+make_call(DnnlCall *call)
 {
 	const CallPlan fresh = call->plan;
 	bool is_made;
@@ -353,62 +346,45 @@ make_call(PreparedCall *call)
 }
 
 PreparedCall *
-vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question, char *error,
-                 size_t error_size)
+call_make(Dnnl *dnnl, const VendorCall *desc, bool is_question, char *error, size_t error_size)
 {
-	PreparedCall *call = calloc(1, sizeof *call);
+	DnnlCall *call = calloc(1, sizeof *call);
 	if (!call) {
 		snprintf(error, error_size, "out of memory");
 		return NULL;
 	}
-	call->vendor = vendor;
-	call->plan = (CallPlan){.api = &vendor->api,
+	call->head.library = &vendor_onednn;
+	call->dnnl = dnnl;
+	call->plan = (CallPlan){.api = &dnnl->api,
 	                        .desc = desc,
 	                        .is_question = is_question,
 	                        .error = error,
 	                        .error_size = error_size};
-	int before = dnnl_enter(&vendor->api);
+	int before = dnnl_enter(&dnnl->api);
 	bool is_made = make_call(call);
-	dnnl_leave(&vendor->api, before);
+	dnnl_leave(&dnnl->api, before);
 	call->plan.desc = NULL;
 	call->plan.error = NULL;
+	call->head.pieces = call->npiece;
 	if (is_made)
-		return call;
-	vendor_call_free(call);
+		return &call->head;
+	call_drop(&call->head);
 	return NULL;
 }
 
-PreparedCall *
-vendor_call_new(Vendor *vendor, const VendorCall *desc, char *error, size_t error_size)
+static PreparedCall *
+prepare(Vendor *vendor, const VendorCall *desc, char *error, size_t error_size)
 {
-	return vendor_call_make(vendor, desc, false, error, error_size);
+	return call_make((Dnnl *)vendor, desc, false, error, error_size);
 }
 
 void
-vendor_call_free(PreparedCall *call)
+call_drop(PreparedCall *call)
 {
 	if (!call)
 		return;
-	free_pieces(call);
+	free_pieces((DnnlCall *)call);
 	free(call);
-}
-
-const char *
-vendor_call_impl(const PreparedCall *call)
-{
-	return call->impl;
-}
-
-int
-vendor_call_pieces(const PreparedCall *call)
-{
-	return call->npiece;
-}
-
-size_t
-vendor_call_scratch(const PreparedCall *call)
-{
-	return call->scratch;
 }
 
 /* ---- Running ---- */
@@ -425,8 +401,7 @@ point(const DnnlApi *api, void *memory, void **last, void *data)
 
 /* A sum adds to what the result holds: bring it there unless it lies there already. */
 static void
-bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *buffers,
-          void *scratch)
+bring_sum(const DnnlCall *call, const Piece *piece, int index, void *const *buffers, void *scratch)
 {
 	const CallOperand *dst = &call->plan.operands[call->plan.dst];
 	const unsigned char *from = (const unsigned char *)buffers[call->plan.operands[index].arg] +
@@ -443,7 +418,7 @@ bring_sum(const PreparedCall *call, const Piece *piece, int index, void *const *
 
 /* Where the library finds or leaves the operand: its copy, or the argument. */
 static void *
-bring_operand(const PreparedCall *call, const Piece *piece, int index, void *const *buffers,
+bring_operand(const DnnlCall *call, const Piece *piece, int index, void *const *buffers,
               void *scratch)
 {
 	const CallOperand *operand = &call->plan.operands[index];
@@ -458,7 +433,7 @@ bring_operand(const PreparedCall *call, const Piece *piece, int index, void *con
 }
 
 static void
-take_result(const PreparedCall *call, const Piece *piece, void *const *buffers, void *scratch)
+take_result(const DnnlCall *call, const Piece *piece, void *const *buffers, void *scratch)
 {
 	int index = call->plan.dst;
 	const CallOperand *dst = &call->plan.operands[index];
@@ -470,7 +445,7 @@ take_result(const PreparedCall *call, const Piece *piece, void *const *buffers, 
 }
 
 static bool
-run_piece(PreparedCall *call, Piece *piece, void *const *buffers, void *scratch)
+run_piece(DnnlCall *call, Piece *piece, void *const *buffers, void *scratch)
 {
 	const DnnlApi *api = call->plan.api;
 	DnnlArg args[CALL_OPERANDS + 1];
@@ -499,13 +474,28 @@ run_piece(PreparedCall *call, Piece *piece, void *const *buffers, void *scratch)
 }
 
 bool
-vendor_call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch, char *error,
-                size_t error_size)
+call_run(PreparedCall *prepared, int piece, void *const *buffers, void *scratch, char *error,
+         size_t error_size)
 {
+	DnnlCall *call = (DnnlCall *)prepared;
 	int before = dnnl_enter(call->plan.api);
 	bool is_done = run_piece(call, &call->pieces[piece], buffers, scratch);
 	dnnl_leave(call->plan.api, before);
 	if (!is_done)
-		snprintf(error, error_size, "%s failed in %s", call->vendor->name, call->impl);
+		snprintf(error, error_size, "%s failed in %s", call->dnnl->head.version, call->head.impl);
 	return is_done;
 }
+
+const VendorLibrary vendor_onednn = {
+	.name = "onednn",
+	.open = open_library,
+	.close = close_library,
+	.accept = dnnl_accept,
+	.measure = dnnl_measure,
+	.prepare = prepare,
+	.drop = call_drop,
+	.run = call_run,
+	.use_weights = dnnl_use_weights,
+	.use_memory = dnnl_use_memory,
+	.packed = dnnl_packed,
+};

@@ -27,16 +27,16 @@ enum { CALL_AXES = 3, CALL_OPERANDS = VENDOR_MAX_ARGS + 1 };
 
 typedef struct Packed Packed;
 
-struct Vendor {
+typedef struct Dnnl {
+	Vendor head;
 	DnnlApi api;
-	char name[64];
 	pthread_mutex_t lock; /* of what follows */
 	Packed *packed;
 	/* Set once, before sessions: what packed forms in a bundle's store belong to. */
 	Bytes weights, store;
 	Hash128 weights_hash;
 	Memory memory; /* how packed forms are allocated: copied, so that each counts alone */
-};
+} Dnnl;
 
 /* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */
 typedef struct CallTensor {
@@ -102,9 +102,22 @@ struct CallPlan {
 	size_t error_size;
 };
 
-/* vendor_call_new(), or only the question whether there is such a call. */
-PreparedCall *vendor_call_make(Vendor *vendor, const VendorCall *desc, bool is_question,
-                               char *error, size_t error_size);
+extern const VendorLibrary vendor_onednn;
+/* Its functions that stand apart: measure.c, pack.c. */
+bool dnnl_accept(Vendor *vendor, const VendorCall *desc, char impl[VENDOR_IMPL_SIZE], char *error,
+                 size_t error_size);
+bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
+                  char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
+void dnnl_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+void dnnl_use_memory(Vendor *vendor, const Memory *memory);
+size_t dnnl_packed(const Vendor *vendor, PackedForm *forms);
+
+/* The record's prepare(), or only the question whether there is such a call. */
+PreparedCall *call_make(Dnnl *dnnl, const VendorCall *desc, bool is_question, char *error,
+                        size_t error_size);
+void call_drop(PreparedCall *call);
+bool call_run(PreparedCall *call, int piece, void *const *buffers, void *scratch, char *error,
+              size_t error_size);
 
 /* Whether its pieces are slabs of rows. */
 bool call_has_slabs(const PreparedCall *call);
@@ -153,11 +166,11 @@ void call_copy_out(const CallTensor *tensor, const int64_t *size, const void *fr
 void call_copy_same(const CallTensor *tensor, const int64_t *size, const void *from, void *to);
 
 /* A region of a weight in the layout `md` (pack.c): found or made. NULL: no memory. */
-const void *vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source,
-                        const int64_t *size, const DnnlMd *md);
-void packed_free(Vendor *vendor);
+const void *packed_get(Dnnl *dnnl, const CallTensor *tensor, const void *source,
+                       const int64_t *size, const DnnlMd *md);
+void packed_free(Dnnl *dnnl);
 /* Drop what was packed from these bytes, which go; nobody uses it any more. */
-void packed_forget(Vendor *vendor, const void *data, size_t bytes);
+void packed_forget(Dnnl *dnnl, const void *data, size_t bytes);
 
 int64_t call_attr_int(const CallPlan *plan, const char *name, int index, int64_t otherwise);
 const char *call_attr_text(const CallPlan *plan, const char *name, const char *otherwise);

@@ -42,8 +42,8 @@ argument_bytes(const VendorArg *tensor)
 static bool
 run_all(PreparedCall *call, void *const *buffers, void *scratch, char *error, size_t size)
 {
-	for (int i = 0; i < vendor_call_pieces(call); i++)
-		if (!vendor_call_run(call, i, buffers, scratch, error, size))
+	for (int i = 0; i < call->pieces; i++)
+		if (!call_run(call, i, buffers, scratch, error, size))
 			return false;
 	return true;
 }
@@ -106,7 +106,7 @@ static bool
 is_as_asked(const VendorCall *desc, const PreparedCall *call, char *error, size_t size)
 {
 	const CallPlan plan = {.desc = desc};
-	const char *name = call_attr_text(&plan, "algorithm", ""), *impl = vendor_call_impl(call);
+	const char *name = call_attr_text(&plan, "algorithm", ""), *impl = call->impl;
 	if (strcmp(name, "winograd") == 0 && !strstr(impl, "wino"))
 		return refuse_with(error, size, "oneDNN runs %s where winograd was asked for", impl);
 	if (call_attr_int(&plan, "rows", 0, 0) && !call_has_slabs(call))
@@ -127,7 +127,7 @@ share_of_time(int pieces, int threads)
 /* Whether the library also has it whole: at other sizes there may be nothing to cut. For a sum with
  * a mask for all heads it has only a reference then, while each head alone is a plain product. */
 static bool
-is_real_whole(Vendor *vendor, const VendorCall *desc, char *error, size_t size)
+is_real_whole(Dnnl *dnnl, const VendorCall *desc, char *error, size_t size)
 {
 	const int64_t one = 1;
 	StepAttr *attrs = calloc((size_t)desc->nattr + 1, sizeof *attrs);
@@ -139,31 +139,31 @@ is_real_whole(Vendor *vendor, const VendorCall *desc, char *error, size_t size)
 	attrs[desc->nattr] = (StepAttr){.name = "pieces", .count = 1, .ints = &one};
 	whole.attrs = attrs;
 	whole.nattr++;
-	PreparedCall *call = vendor_call_make(vendor, &whole, true, error, size);
-	vendor_call_free(call);
+	PreparedCall *call = call_make(dnnl, &whole, true, error, size);
+	call_drop(call);
 	free(attrs);
 	return call != NULL;
 }
 
 static bool
-try_call(Vendor *vendor, const VendorCall *desc, int threads, Trial *trial, Timing *time,
-         char *impl, char *error, size_t size)
+try_call(Dnnl *dnnl, const VendorCall *desc, int threads, Trial *trial, Timing *time, char *impl,
+         char *error, size_t size)
 {
-	PreparedCall *call = vendor_call_make(vendor, desc, !time, error, size);
+	PreparedCall *call = call_make(dnnl, desc, !time, error, size);
 	if (!call)
 		return false;
-	snprintf(impl, VENDOR_IMPL_SIZE, "%s", vendor_call_impl(call));
+	snprintf(impl, VENDOR_IMPL_SIZE, "%s", call->impl);
 	bool is_done = is_as_asked(desc, call, error, size) &&
-	               (vendor_call_pieces(call) == 1 || is_real_whole(vendor, desc, error, size));
+	               (call->pieces == 1 || is_real_whole(dnnl, desc, error, size));
 	if (is_done && time) {
-		is_done = block_reserve(&trial->memory, &trial->scratch, vendor_call_scratch(call));
+		is_done = block_reserve(&trial->memory, &trial->scratch, call->scratch);
 		if (!is_done)
 			snprintf(error, size, "out of memory");
 		is_done = is_done && time_call(call, trial->buffers, trial->scratch.data, trial->flush.data,
 		                               time, error, size);
-		time->seconds *= share_of_time(vendor_call_pieces(call), threads);
+		time->seconds *= share_of_time(call->pieces, threads);
 	}
-	vendor_call_free(call);
+	call_drop(call);
 	return is_done;
 }
 
@@ -171,6 +171,7 @@ bool
 dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
              char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
 {
+	Dnnl *dnnl = (Dnnl *)vendor;
 	Trial trial = {.buffers = {NULL}};
 	VendorCall made = *desc;
 	made.args = trial.args;
@@ -179,12 +180,19 @@ dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
 	bool is_done = make_data(&trial, desc, time != NULL);
 	if (!is_done)
 		snprintf(error, error_size, "out of memory");
-	is_done = is_done && try_call(vendor, &made, threads, &trial, time, impl, error, error_size);
+	is_done = is_done && try_call(dnnl, &made, threads, &trial, time, impl, error, error_size);
 	for (int i = 0; i < VENDOR_MAX_ARGS; i++) {
-		packed_forget(vendor, trial.blocks[i].data, trial.blocks[i].capacity);
+		packed_forget(dnnl, trial.blocks[i].data, trial.blocks[i].capacity);
 		block_free(&trial.blocks[i]);
 	}
 	block_free(&trial.scratch);
 	block_free(&trial.flush);
 	return is_done;
+}
+
+bool
+dnnl_accept(Vendor *vendor, const VendorCall *desc, char impl[VENDOR_IMPL_SIZE], char *error,
+            size_t error_size)
+{
+	return dnnl_measure(vendor, desc, 1, NULL, impl, error, error_size);
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/onednn/call.h"
+#include "runtime/packed.h"
 
 /* A weight in the layout that some primitive wants. */
 struct Packed {
@@ -25,53 +26,39 @@ struct Packed {
 	Block block;
 };
 
-/* A store: this head, `count` entries, then data at multiples of 64. */
-typedef struct StoreHead {
-	char magic[8];
-	uint64_t count;
-	char reserved[48];
-} StoreHead;
-
-typedef struct StoreEntry {
-	Hash128 key;
-	uint64_t offset, bytes;
-} StoreEntry;
-
-static const char MAGIC[8] = "TWPACK1";
-
 static void
-pack_free(Vendor *vendor, Packed *packed)
+pack_free(Dnnl *dnnl, Packed *packed)
 {
-	dnnl_md_free(&vendor->api, packed->md);
+	dnnl_md_free(&dnnl->api, packed->md);
 	block_free(&packed->block);
 	free(packed);
 }
 
 void
-packed_free(Vendor *vendor)
+packed_free(Dnnl *dnnl)
 {
-	while (vendor->packed) {
-		Packed *packed = vendor->packed;
-		vendor->packed = packed->next;
-		pack_free(vendor, packed);
+	while (dnnl->packed) {
+		Packed *packed = dnnl->packed;
+		dnnl->packed = packed->next;
+		pack_free(dnnl, packed);
 	}
 }
 
 void
-packed_forget(Vendor *vendor, const void *data, size_t bytes)
+packed_forget(Dnnl *dnnl, const void *data, size_t bytes)
 {
 	uintptr_t begin = (uintptr_t)data;
-	pthread_mutex_lock(&vendor->lock);
-	for (Packed **at = &vendor->packed; *at;) {
+	pthread_mutex_lock(&dnnl->lock);
+	for (Packed **at = &dnnl->packed; *at;) {
 		Packed *packed = *at;
 		if ((uintptr_t)packed->source - begin < bytes) {
 			*at = packed->next;
-			pack_free(vendor, packed);
+			pack_free(dnnl, packed);
 		} else {
 			at = &packed->next;
 		}
 	}
-	pthread_mutex_unlock(&vendor->lock);
+	pthread_mutex_unlock(&dnnl->lock);
 }
 
 static bool
@@ -110,7 +97,7 @@ reorder_now(const DnnlApi *api, const DnnlMd *from, const void *source, const Dn
 	return is_done;
 }
 
-/* ---- Stores ---- */
+/* ---- Keys ---- */
 
 typedef struct PackKey {
 	char name[64]; /* the library and its version */
@@ -123,18 +110,18 @@ typedef struct PackKey {
  * bundle's, descriptors that cannot be read (of the first versions 3), or padding, which the
  * library may clear and a store is read-only. */
 static bool
-pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+pack_key(const Dnnl *dnnl, const CallTensor *tensor, const void *source, const int64_t *size,
          const DnnlMd *md, Hash128 *key)
 {
-	uintptr_t offset = (uintptr_t)source - (uintptr_t)vendor->weights.data;
+	uintptr_t offset = (uintptr_t)source - (uintptr_t)dnnl->weights.data;
 	PackKey whole;
 	memset(&whole, 0, sizeof whole);
-	if (vendor->weights.size == 0 || offset >= vendor->weights.size ||
-	    !dnnl_md_key(&vendor->api, md, &whole.md))
+	if (dnnl->weights.size == 0 || offset >= dnnl->weights.size ||
+	    !dnnl_md_key(&dnnl->api, md, &whole.md))
 		return false;
-	memcpy(whole.name, vendor->name, sizeof whole.name);
-	whole.weights = vendor->weights_hash;
-	whole.isa = vendor->api.get_effective_cpu_isa();
+	memcpy(whole.name, dnnl->head.version, sizeof whole.name);
+	whole.weights = dnnl->weights_hash;
+	whole.isa = dnnl->api.get_effective_cpu_isa();
 	whole.offset = (int64_t)offset;
 	whole.rank = tensor->rank;
 	memcpy(whole.size, size, (size_t)tensor->rank * sizeof *size);
@@ -143,116 +130,52 @@ pack_key(const Vendor *vendor, const CallTensor *tensor, const void *source, con
 	return true;
 }
 
-/* The bytes that the store has under this key; NULL: none of this size. */
-static const void *
-find_stored(const Vendor *vendor, Hash128 key, size_t bytes)
+void
+dnnl_use_memory(Vendor *vendor, const Memory *memory)
 {
-	const StoreHead *head = (const void *)vendor->store.data;
-	const StoreEntry *entries = (const void *)(vendor->store.data + sizeof *head);
-	for (uint64_t i = 0; head && i < head->count; i++)
-		if (hash128_equal(entries[i].key, key) && entries[i].bytes == bytes)
-			return vendor->store.data + entries[i].offset;
-	return NULL;
+	((Dnnl *)vendor)->memory = *memory;
 }
 
 void
-vendor_use_memory(Vendor *vendor, const Memory *memory)
+dnnl_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
 {
-	vendor->memory = *memory;
+	Dnnl *dnnl = (Dnnl *)vendor;
+	dnnl->weights = weights;
+	dnnl->weights_hash = hash;
+	dnnl->store = store;
 }
 
-void
-vendor_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
+size_t
+dnnl_packed(const Vendor *vendor, PackedForm *forms)
 {
-	const StoreHead *head = (const void *)store.data;
-	vendor->weights = weights;
-	vendor->weights_hash = hash;
-	if (store.size < sizeof *head || memcmp(head->magic, MAGIC, sizeof MAGIC) != 0 ||
-	    head->count > (store.size - sizeof *head) / sizeof(StoreEntry))
-		return;
-	const StoreEntry *entries = (const void *)(store.data + sizeof *head);
-	for (uint64_t i = 0; i < head->count; i++)
-		if (entries[i].offset % MEMORY_ALIGN || entries[i].offset > store.size ||
-		    entries[i].bytes > store.size - entries[i].offset)
-			return;
-	vendor->store = store;
-}
-
-static int
-by_key(const void *a, const void *b)
-{
-	Hash128 x = (*(const Packed *const *)a)->key, y = (*(const Packed *const *)b)->key;
-	if (x.high != y.high)
-		return x.high < y.high ? -1 : 1;
-	return x.low < y.low ? -1 : x.low > y.low;
-}
-
-/* The forms that have keys, in the order of their keys: workers pack in any order, and equal
- * choices must give equal bytes. The list is malloc'd. */
-static const Packed **
-list_packed(const Vendor *vendor, size_t *count)
-{
-	*count = 0;
-	for (const Packed *packed = vendor->packed; packed; packed = packed->next)
-		*count += packed->has_key;
-	const Packed **list = *count ? malloc(*count * sizeof *list) : NULL;
-	size_t at = 0;
-	for (const Packed *packed = vendor->packed; list && packed; packed = packed->next)
-		if (packed->has_key)
-			list[at++] = packed;
-	if (list)
-		qsort(list, *count, sizeof *list, by_key);
-	return list;
-}
-
-static size_t
-aligned(size_t size)
-{
-	return (size + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
-}
-
-void *
-vendor_export(Vendor *vendor, Blob *store)
-{
-	size_t count;
-	const Packed **list = list_packed(vendor, &count);
-	size_t table = sizeof(StoreHead) + count * sizeof(StoreEntry);
-	uint64_t at = aligned(table);
-	BlobPiece *pieces = list ? calloc(1, (count + 1) * sizeof *pieces + table) : NULL;
-	if (pieces) {
-		StoreHead *head = (void *)(pieces + count + 1);
-		StoreEntry *entry = (void *)(head + 1);
-		memcpy(head->magic, MAGIC, sizeof MAGIC);
-		head->count = count;
-		pieces[0] = (BlobPiece){0, {(void *)head, table}};
-		for (size_t i = 0; i < count; i++) {
-			entry[i] = (StoreEntry){list[i]->key, at, list[i]->bytes};
-			pieces[i + 1] = (BlobPiece){at, {list[i]->data, list[i]->bytes}};
-			at += aligned(list[i]->bytes);
-		}
-		*store = (Blob){at, (int64_t)count + 1, pieces};
+	size_t count = 0;
+	for (const Packed *packed = ((const Dnnl *)vendor)->packed; packed; packed = packed->next) {
+		if (!packed->has_key)
+			continue;
+		if (forms)
+			forms[count] = (PackedForm){packed->key, {packed->data, packed->bytes}};
+		count++;
 	}
-	free(list);
-	return pieces;
+	return count;
 }
 
 /* ---- Packing ---- */
 
 /* Fill a new form: from the store, or by the library. */
 static bool
-fill_packed(Vendor *vendor, Packed *packed, const CallTensor *tensor, const void *source,
+fill_packed(Dnnl *dnnl, Packed *packed, const CallTensor *tensor, const void *source,
             const int64_t *size, const DnnlMd *md)
 {
-	const DnnlApi *api = &vendor->api;
-	packed->memory = vendor->memory;
+	const DnnlApi *api = &dnnl->api;
+	packed->memory = dnnl->memory;
 	packed->source = source;
 	packed->rank = tensor->rank;
 	memcpy(packed->size, size, (size_t)tensor->rank * sizeof *size);
 	memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
 	packed->bytes = api->memory_desc_get_size(md);
 	packed->md = dnnl_md_copy(api, md);
-	packed->has_key = pack_key(vendor, tensor, source, size, md, &packed->key);
-	packed->data = packed->has_key ? find_stored(vendor, packed->key, packed->bytes) : NULL;
+	packed->has_key = pack_key(dnnl, tensor, source, size, md, &packed->key);
+	packed->data = packed->has_key ? packed_find(dnnl->store, packed->key, packed->bytes) : NULL;
 	if (packed->data || !packed->md)
 		return packed->md;
 	DnnlMd *plain = call_region_md(api, tensor, size);
@@ -264,26 +187,26 @@ fill_packed(Vendor *vendor, Packed *packed, const CallTensor *tensor, const void
 }
 
 static Packed *
-pack_new(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+pack_new(Dnnl *dnnl, const CallTensor *tensor, const void *source, const int64_t *size,
          const DnnlMd *md)
 {
 	Packed *packed = calloc(1, sizeof *packed);
 	if (!packed)
 		return NULL;
-	if (fill_packed(vendor, packed, tensor, source, size, md))
+	if (fill_packed(dnnl, packed, tensor, source, size, md))
 		return packed;
-	pack_free(vendor, packed);
+	pack_free(dnnl, packed);
 	return NULL;
 }
 
 /* The packed form that fits, or NULL. Under the lock. */
 static Packed *
-find_packed(const Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
+find_packed(const Dnnl *dnnl, const CallTensor *tensor, const void *source, const int64_t *size,
             const DnnlMd *md)
 {
-	Packed *packed = vendor->packed;
+	Packed *packed = dnnl->packed;
 	while (packed &&
-	       !is_packed_form(&vendor->api, packed, source, tensor->rank, size, tensor->strides, md))
+	       !is_packed_form(&dnnl->api, packed, source, tensor->rank, size, tensor->strides, md))
 		packed = packed->next;
 	return packed;
 }
@@ -291,26 +214,26 @@ find_packed(const Vendor *vendor, const CallTensor *tensor, const void *source, 
 /* Packing is done without the lock, so that several workers pack at once; when two made the same
  * form, the second goes. */
 const void *
-vendor_pack(Vendor *vendor, const CallTensor *tensor, const void *source, const int64_t *size,
-            const DnnlMd *md)
+packed_get(Dnnl *dnnl, const CallTensor *tensor, const void *source, const int64_t *size,
+           const DnnlMd *md)
 {
-	pthread_mutex_lock(&vendor->lock);
-	Packed *found = find_packed(vendor, tensor, source, size, md);
-	pthread_mutex_unlock(&vendor->lock);
+	pthread_mutex_lock(&dnnl->lock);
+	Packed *found = find_packed(dnnl, tensor, source, size, md);
+	pthread_mutex_unlock(&dnnl->lock);
 	if (found)
 		return found->data;
-	Packed *made = pack_new(vendor, tensor, source, size, md);
+	Packed *made = pack_new(dnnl, tensor, source, size, md);
 	if (!made)
 		return NULL;
-	pthread_mutex_lock(&vendor->lock);
-	found = find_packed(vendor, tensor, source, size, md);
+	pthread_mutex_lock(&dnnl->lock);
+	found = find_packed(dnnl, tensor, source, size, md);
 	if (!found) {
-		made->next = vendor->packed;
-		vendor->packed = made;
+		made->next = dnnl->packed;
+		dnnl->packed = made;
 	}
-	pthread_mutex_unlock(&vendor->lock);
+	pthread_mutex_unlock(&dnnl->lock);
 	if (!found)
 		return made->data;
-	pack_free(vendor, made);
+	pack_free(dnnl, made);
 	return found->data;
 }

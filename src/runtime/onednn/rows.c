@@ -1,4 +1,28 @@
-/* The rows conv, pool and reorder: operands over images and channels. */
+/* The rows conv, pool and reorder: operands over images and channels. What plans say to oneDNN,
+ * beside what all libraries know (runtime/vendor.h):
+ *
+ * row "conv"    args: src [N,C,spatial…], weights [M,C/g,kernel…], bias [M] or -1, what post-ops
+ *               name …, dst [N,M,spatial…]
+ *     group       ints: 1 number, default 1
+ *     strides, dilations, pads_lo
+ *                 ints: one per spatial dim; defaults 1, 1 (ONNX's count: 1 is dense), 0. What the
+ *                 last window of the result needs behind the source is padding, too
+ *     algorithm   string: "direct" (default), "winograd", "auto"
+ *     rows        ints: 1: cut along rows as well, each piece with a copy of those that its windows
+ *                 reach, default 0
+ * row "matmul"  args: a […,M,K], b […,K,N], bias [N] or -1, what post-ops name …, dst […,M,N];
+ *               leading dims broadcast as ONNX MatMul does
+ *     transpose_a, transpose_b
+ *                 ints: 1: the last two dims of that argument are swapped, default 0
+ * row "pool"    args: src, dst
+ *     kind        string: "max" or "avg_padded": the mean, padding counted
+ *     kernel      ints: one per spatial dim; strides, dilations, pads_lo as above
+ * row "reorder" args: src, dst: the same tensor in another layout
+ * all rows
+ *     pieces      ints: 1 number: most pieces that one run is cut into; default: by shape
+ *
+ * A weight (b of matmul) that is constant is packed once per bundle.
+ */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

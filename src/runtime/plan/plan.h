@@ -139,6 +139,7 @@ typedef struct PlanStep {
 	PlanStepKind kind;
 	const char *name;    /* for people: "conv1+relu1" */
 	const char *origins; /* original node names, joined by ", " */
+	const char *library; /* PT_VENDOR: whose row it is */
 	const char *row;     /* vendor or host row */
 	int kernel;          /* PT_KERNEL: in plan->kernels; PT_VENDOR: the fallback, -1 none */
 	int extent_dim;      /* of the flat index */

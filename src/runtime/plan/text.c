@@ -285,6 +285,7 @@ static const Field step_fields[] = {
 	{FIELD("kind", PlanStep, kind), FIELD_WORDS(step_words)},
 	{FIELD("name", PlanStep, name)},
 	{FIELD_OR("origins", PlanStep, origins, 0)},
+	{FIELD("library", PlanStep, library), .when = FIELD_WHEN(PT_VENDOR)},
 	{FIELD_OR("row", PlanStep, row, 0)},
 	{FIELD_OR("kernel", PlanStep, kernel, -1), BELOW(nkernel)},
 	{FIELD_OR("extent", PlanStep, extent_dim, -1), BELOW(ndim)},
@@ -306,7 +307,8 @@ static const Field step_fields[] = {
 	{FIELD_OR("flops", PlanStep, flops, 0)},
 	{FIELD_OR("bytes", PlanStep, bytes, 0), .check = check_step},
 };
-static const Record step_record = {RECORD(PlanStep, step_fields)};
+static const Record step_record = {RECORD(PlanStep, step_fields),
+                                   .kind_at = offsetof(PlanStep, kind)};
 
 /* ---- plans ---- */
 

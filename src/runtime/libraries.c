@@ -1,0 +1,7 @@
+/* The vendor libraries of this program, each filled in by its folder: a name in a plan is one of
+ * these or none. A program that is linked with another table knows others. */
+#include "runtime/vendor.h"
+
+extern const VendorLibrary vendor_onednn;
+
+const VendorLibrary *const vendor_libraries[] = {&vendor_onednn, NULL};
