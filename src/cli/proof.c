@@ -12,8 +12,8 @@
 
 #include "expr/scalar/ctx.h"
 #include "graph/infer.h"
+#include "runtime/fields.h"
 #include "runtime/handle.h"
-#include "runtime/json.h"
 
 /* ---- sizes ---- */
 
@@ -345,6 +345,16 @@ proof_json(Arena *arena, const ProofResult *result)
 	return buf_text(&json);
 }
 
+typedef struct ProofEntry {
+	const char *target, *summary;
+} ProofEntry;
+
+static const Field entry_fields[] = {
+	{FIELD_OR("target", ProofEntry, target, 0)},
+	{FIELD_OR("summary", ProofEntry, summary, 0)},
+};
+static const Record entry_record = {RECORD(ProofEntry, entry_fields)};
+
 const char *
 proof_read(Arena *arena, const char *path, Bytes text)
 {
@@ -354,11 +364,15 @@ proof_read(Arena *arena, const char *path, Bytes text)
 	Pile pile = {0};
 	JsonReader r = {&pile, "the proof", error, sizeof error, false};
 	Json *json = json_parse(&r, (const char *)text.data, text.size, LONGEST);
-	const char *target = arena_strdup(arena, json_text_or(&r, json, "target", ""));
-	const char *summary = arena_strdup(arena, json_text_or(&r, json, "summary", ""));
+	ProofEntry entry = {"", ""};
+	if (!r.failed)
+		record_read(&(FieldReader){.json = &r}, &entry_record, json, &entry);
+	const char *summary = *entry.target
+	                          ? arena_printf(arena, "%s, on %s", entry.summary, entry.target)
+	                          : arena_strdup(arena, entry.summary);
 	json_free(json);
 	pile_free(&pile);
 	if (r.failed)
 		bundle_refuse(&loc, error);
-	return *target ? arena_printf(arena, "%s, on %s", summary, target) : summary;
+	return summary;
 }

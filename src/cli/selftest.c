@@ -8,7 +8,7 @@
 #include "cli/compare.h"
 #include "cli/parts.h"
 #include "cli/report.h"
-#include "runtime/json.h"
+#include "runtime/fields.h"
 #include "runtime/handle.h"
 
 /* Elements of each output; and what a reader accepts. */
@@ -216,14 +216,18 @@ selftest_sample(SelfTest *test, Arena *arena, const Plan *plan, const Array *arr
 		const Array *whole = &arrays[i];
 		int64_t total = array_count(whole), count = total < SAMPLES ? total : SAMPLES;
 		const int64_t *at = places(arena, total, count);
+		const Array *values = gather(arena, whole, count, at);
 		test->outputs[i] = (TestOutput){
 			.name = arena_strdup(arena, plan->buffers[plan->outputs[i]].name),
 			.type = whole->type,
 			.rank = whole->rank,
 			.dims = arena_memdup(arena, whole->dims, (size_t)whole->rank * sizeof *whole->dims),
 			.tolerance = tolerance_of(whole, narrow),
+			.count = (int)count,
 			.at = at,
-			.value = gather(arena, whole, count, at),
+			.is_exact = is_exact(whole->type),
+			.whole = values->data,
+			.real = values->data,
 		};
 	}
 }
@@ -231,129 +235,78 @@ selftest_sample(SelfTest *test, Arena *arena, const Plan *plan, const Array *arr
 /* ---- as text ---- */
 
 static void
-put_ints(Buf *json, const char *name, int64_t count, const int64_t *values)
+check_type(const FieldReader *reader, void *record)
 {
-	json_put(json, ", %s: [", name);
-	for (int64_t i = 0; i < count; i++)
-		json_put(json, i ? ", %lld" : "%lld", (long long)values[i]);
-	buf_putc(json, ']');
+	const TestInput *input = record;
+	if (dims_count(input->rank, input->dims) < 0)
+		json_fail(reader->json, "'%.60s' has a wrong shape", input->name);
+}
+
+/* The type says which of the two lists of values there is. */
+static void
+choose_values(const FieldReader *reader, void *record)
+{
+	TestOutput *output = record;
+	if (dims_count(output->rank, output->dims) < 0)
+		json_fail(reader->json, "'%.60s' has a wrong shape", output->name);
+	output->is_exact = is_exact(output->type);
 }
 
 static void
-put_tensor(Buf *json, bool is_first, const char *name, DType type, int rank, const int64_t *dims)
+check_values(const FieldReader *reader, void *record)
 {
-	buf_puts(json, is_first ? "\n  " : ",\n  ");
-	json_put(json, "{'name': %s, 'type': %s", name, dtype_name(type));
-	put_ints(json, "dims", rank, dims);
+	TestOutput *output = record;
+	for (int i = 0; i < output->count; i++)
+		if (output->at[i] < 0 || output->at[i] >= dims_count(output->rank, output->dims))
+			json_fail(reader->json, "'%.60s' has no element %lld", output->name,
+			          (long long)output->at[i]);
 }
 
-static void
-put_output(Buf *json, bool is_first, const TestOutput *output)
-{
-	const Array *value = output->value;
-	put_tensor(json, is_first, output->name, output->type, output->rank, output->dims);
-	json_put(json, ", 'tolerance': %g", output->tolerance);
-	put_ints(json, "at", value->dims[0], output->at);
-	if (value->type == DT_I64) {
-		put_ints(json, "values", value->dims[0], value->data);
-	} else {
-		json_put(json, ", 'values': [");
-		for (int64_t i = 0; i < value->dims[0]; i++)
-			json_put(json, i ? ", %g" : "%g", ((const double *)value->data)[i]);
-		buf_putc(json, ']');
-	}
-	buf_putc(json, '}');
-}
+static const Field input_fields[] = {
+	{FIELD("name", TestInput, name)},
+	{FIELD("type", TestInput, type)},
+	{FIELD_LIST("dims", TestInput, dims, rank), .most = PLAN_MAX_RANK, .hi = INT64_MAX,
+     .check = check_type},
+	{FIELD_OR("low", TestInput, low, 0), .lo = INT32_MIN, .hi = INT32_MAX},
+	{FIELD_OR("end", TestInput, end, 0), .lo = INT32_MIN, .hi = INT32_MAX},
+};
+static const Record input_record = {RECORD(TestInput, input_fields)};
+
+static const Field output_fields[] = {
+	{FIELD("name", TestOutput, name)},
+	{FIELD("type", TestOutput, type)},
+	{FIELD_LIST("dims", TestOutput, dims, rank), .most = PLAN_MAX_RANK, .hi = INT64_MAX,
+     .check = choose_values},
+	{FIELD_OR("tolerance", TestOutput, tolerance, 0)},
+	{FIELD_LIST("at", TestOutput, at, count), .most = SAMPLES_LIMIT, .hi = INT64_MAX},
+	{FIELD_LIST("values", TestOutput, whole, count), .has_count = true, .most = SAMPLES_LIMIT,
+     .lo = INT64_MIN, .hi = INT64_MAX, .when = FIELD_WHEN(true)},
+	{FIELD_LIST("values", TestOutput, real, count), .has_count = true, .most = SAMPLES_LIMIT,
+     .when = FIELD_WHEN(false), .check = check_values},
+};
+static const Record output_record = {RECORD(TestOutput, output_fields),
+                                     .kind_at = offsetof(TestOutput, is_exact)};
+
+static const Field sample_fields[] = {
+	{FIELD("oracle", SelfTest, oracle)},
+	{FIELD("seed", SelfTest, seed), .lo = INT64_MIN, .hi = INT64_MAX},
+	{FIELD_LIST("inputs", SelfTest, inputs, ninput), .most = LIST_LIMIT, .of = &input_record,
+     .is_long = true},
+	{FIELD_LIST("outputs", SelfTest, outputs, noutput), .most = LIST_LIMIT, .of = &output_record,
+     .is_long = true},
+};
+static const Record sample_record = {RECORD(SelfTest, sample_fields)};
+
+static const Field left_out_fields[] = {{FIELD_OR("left_out", SelfTest, left_out, 1)}};
+static const Record left_out_record = {RECORD(SelfTest, left_out_fields)};
 
 const char *
 selftest_text(Arena *arena, const SelfTest *test)
 {
 	Buf json = {.arena = arena};
-	if (test->left_out) {
-		json_put(&json, "{'left_out': %s", test->left_out);
-	} else {
-		json_put(&json, "{'oracle': %s, 'seed': %lld,\n 'inputs': [", test->oracle,
-		         (long long)test->seed);
-		for (int i = 0; i < test->ninput; i++) {
-			const TestInput *input = &test->inputs[i];
-			put_tensor(&json, i == 0, input->name, input->type, input->rank, input->dims);
-			if (input->end > input->low)
-				json_put(&json, ", 'low': %lld, 'end': %lld", (long long)input->low,
-				         (long long)input->end);
-			buf_putc(&json, '}');
-		}
-		json_put(&json, "],\n 'outputs': [");
-		for (int i = 0; i < test->noutput; i++)
-			put_output(&json, i == 0, &test->outputs[i]);
-		buf_putc(&json, ']');
-	}
-	buf_puts(&json, "}\n");
+	record_write(&json, test->left_out ? &left_out_record : &sample_record, test);
+	buf_putc(&json, '\n');
 	return buf_text(&json);
-}
-
-static const int64_t *
-read_ints(JsonReader *r, const Json *object, const char *name, int most, int *count)
-{
-	const Json *item = json_array(r, object, name, most, count);
-	int64_t *values = json_alloc(r, (size_t)*count, sizeof *values);
-	for (int i = 0; item && !r->failed; item = item->next)
-		values[i++] = json_item_int(r, item, name, INT64_MIN, INT64_MAX);
-	return values;
-}
-
-static TestInput
-read_tensor(JsonReader *r, const Json *object)
-{
-	TestInput tensor = {.name = json_text(r, object, "name")};
-	tensor.type = dtype_find(json_text(r, object, "type"));
-	tensor.dims = read_ints(r, object, "dims", PLAN_MAX_RANK, &tensor.rank);
-	tensor.low = json_int_or(r, object, "low", INT32_MIN, INT32_MAX, 0);
-	tensor.end = json_int_or(r, object, "end", INT32_MIN, INT32_MAX, 0);
-	if (!r->failed && (tensor.type == DT_NONE || dims_count(tensor.rank, tensor.dims) < 0))
-		json_fail(r, "'%.60s' has a wrong type or shape", tensor.name);
-	return tensor;
-}
-
-static TestOutput
-read_output(JsonReader *r, Arena *arena, const Json *object)
-{
-	int count, nvalue;
-	TestInput tensor = read_tensor(r, object);
-	TestOutput output = {tensor.name, tensor.type, tensor.rank, tensor.dims, 0, NULL, NULL};
-	output.tolerance = json_number_or(r, object, "tolerance", 0);
-	output.at = read_ints(r, object, "at", SAMPLES_LIMIT, &count);
-	const Json *item = json_array(r, object, "values", SAMPLES_LIMIT, &nvalue);
-	if (!r->failed && count != nvalue)
-		json_fail(r, "'%.60s' has %d places and %d values", output.name, count, nvalue);
-	for (int i = 0; i < count && !r->failed; i++)
-		if (output.at[i] < 0 || output.at[i] >= dims_count(output.rank, output.dims))
-			json_fail(r, "'%.60s' has no element %lld", output.name, (long long)output.at[i]);
-	if (r->failed)
-		return output;
-	int64_t length = count;
-	Array *value = array_new(arena, is_exact(output.type) ? DT_I64 : DT_F64, 1, &length);
-	for (int i = 0; item && !r->failed; item = item->next, i++)
-		if (value->type == DT_I64)
-			((int64_t *)value->data)[i] = json_item_int(r, item, "value", INT64_MIN, INT64_MAX);
-		else
-			((double *)value->data)[i] = json_item_number(r, item, "value");
-	output.value = value;
-	return output;
-}
-
-static void
-read_sample(JsonReader *r, Arena *arena, const Json *json, SelfTest *test)
-{
-	test->oracle = json_text(r, json, "oracle");
-	test->seed = json_int(r, json, "seed", INT64_MIN, INT64_MAX);
-	const Json *item = json_array(r, json, "inputs", LIST_LIMIT, &test->ninput);
-	test->inputs = json_alloc(r, (size_t)test->ninput, sizeof *test->inputs);
-	for (int i = 0; item && !r->failed; item = item->next)
-		test->inputs[i++] = read_tensor(r, item);
-	item = json_array(r, json, "outputs", LIST_LIMIT, &test->noutput);
-	test->outputs = json_alloc(r, (size_t)test->noutput, sizeof *test->outputs);
-	for (int i = 0; item && !r->failed; item = item->next)
-		test->outputs[i++] = read_output(r, arena, item);
 }
 
 static void
@@ -372,11 +325,11 @@ selftest_read(Arena *arena, const char *path, Bytes text)
 	arena_defer(arena, free_pile, pile);
 	JsonReader r = {pile, "the self-test", error, sizeof error, false};
 	Json *json = json_parse(&r, (const char *)text.data, text.size, TEXT_LIMIT);
-	const char *left_out = json_text_or(&r, json, "left_out", "");
-	if (!r.failed && *left_out)
-		test->left_out = left_out;
-	else if (!r.failed)
-		read_sample(&r, arena, json, test);
+	FieldReader reader = {.json = &r};
+	if (!r.failed)
+		record_read(&reader, &left_out_record, json, test);
+	if (!r.failed && !test->left_out)
+		record_read(&reader, &sample_record, json, test);
 	json_free(json);
 	if (r.failed)
 		bundle_refuse(&loc, error);
@@ -390,13 +343,21 @@ selftest_summary(Arena *arena, const SelfTest *test)
 		return arena_printf(arena, "left out: %s", test->left_out);
 	int64_t count = 0;
 	for (int i = 0; i < test->noutput; i++)
-		count += test->outputs[i].value->dims[0];
+		count += test->outputs[i].count;
 	return arena_printf(arena, "%lld element%s of %d output%s, by %s", (long long)count,
 	                    count == 1 ? "" : "s", test->noutput, test->noutput == 1 ? "" : "s",
 	                    test->oracle);
 }
 
 /* ---- running ---- */
+
+static Array *
+values_of(Arena *arena, const TestOutput *output)
+{
+	int64_t count = output->count;
+	return output->is_exact ? array_from(arena, DT_I64, 1, &count, output->whole)
+	                        : array_from(arena, DT_F64, 1, &count, output->real);
+}
 
 /* "element [0,3] is 0.5, expected 0.25, within 0.001; 7 of 32 are wrong, …" */
 static const char *
@@ -415,7 +376,7 @@ difference_text(Arena *arena, const TestOutput *output, const Comparison *c, con
 	           "] is %.9g, expected %.9g within %.3g; %lld of %lld samples are wrong, the "
 	           "largest error is %.3g",
 	           dtype_load_f64(seen->type, seen->data, c->first),
-	           dtype_load_f64(output->value->type, output->value->data, c->first),
+	           output->is_exact ? (double)output->whole[c->first] : output->real[c->first],
 	           output->tolerance, (long long)c->wrong, (long long)c->count, c->worst);
 	return buf_text(&buf);
 }
@@ -434,8 +395,8 @@ check_output(Session *session, const TestOutput *output, Comparison *c)
 		c->reason = shape_difference(arena, &expected, &whole);
 	}
 	if (!c->reason) {
-		seen = gather(arena, &whole, output->value->dims[0], output->at);
-		*c = compare_arrays(arena, output->value, seen, 0, output->tolerance);
+		seen = gather(arena, &whole, output->count, output->at);
+		*c = compare_arrays(arena, values_of(arena, output), seen, 0, output->tolerance);
 	}
 	if (!c->reason && c->wrong == 0)
 		return true;
@@ -459,7 +420,7 @@ report_outputs(const Options *options, Session *session, const SelfTest *test)
 		wrong += !check_output(session, &test->outputs[i], &c);
 		worst = fmax(worst, c.worst);
 		table_row(table, "%s|%.0f|%.0f|%.3g|%.3g", test->outputs[i].name,
-		          (double)test->outputs[i].value->dims[0], (double)c.wrong, c.worst,
+		          (double)test->outputs[i].count, (double)c.wrong, c.worst,
 		          test->outputs[i].tolerance);
 	}
 	report_print(report);

@@ -5,13 +5,13 @@
  *
  *     {"oracle": "the interpreter", "seed": 1,
  *      "inputs": [{"name": "x", "type": "f32", "dims": [1, 3, 224, 224]},
- *                 {"name": "ids", "type": "i64", "dims": [1, 5], "low": 0, "end": 99}],
+ *                 {"name": "ids", "type": "i64", "dims": [1, 5], "low": 1, "end": 99}],
  *      "outputs": [{"name": "y", "type": "f32", "dims": [1, 1000], "tolerance": 0.0034,
  *                   "at": [14, 55], "values": [0.25, -1.5]}]}
  *     {"left_out": "output y is of type string"}
  *
- * "at" are flat positions; an element agrees when it is no further from its value than the
- * tolerance.
+ * A 0 of "low", "end" and "tolerance" is left out. "at" are flat positions; an element agrees when
+ * it is no further from its value than the tolerance.
  */
 #ifndef CLI_SELFTEST_H
 #define CLI_SELFTEST_H
@@ -34,9 +34,12 @@ typedef struct TestOutput {
 	DType type;
 	int rank;
 	const int64_t *dims;
-	double tolerance;   /* 0: exactly */
-	const int64_t *at;  /* flat positions */
-	const Array *value; /* one for each position, as i64 or f64 */
+	double tolerance; /* 0: exactly */
+	int count;
+	const int64_t *at;    /* flat positions */
+	int is_exact;         /* a value for each: in `whole`, else */
+	const int64_t *whole; /* … */
+	const double *real;
 } TestOutput;
 
 typedef struct SelfTest {

@@ -2,7 +2,7 @@
 #include "cli/sizes.h"
 
 #include "cli/parts.h"
-#include "runtime/json.h"
+#include "runtime/fields.h"
 
 const char *
 sizes_text(Arena *arena, const Graph *graph, const Binding *sizes, const Demands *learnt)
@@ -39,18 +39,40 @@ sizes_find(const char *text, size_t size, const char *symbol, int64_t other)
 	return found;
 }
 
+/* What stands of a demand in the part. */
+typedef struct DemandEntry {
+	const char *relation, *node;
+	bool in_branch;
+} DemandEntry;
+
+typedef struct DemandEntries {
+	int count;
+	const DemandEntry *list;
+} DemandEntries;
+
+static const Field demand_fields[] = {
+	{FIELD("relation", DemandEntry, relation)},
+	{FIELD("node", DemandEntry, node)},
+	{FIELD_OR("branch", DemandEntry, in_branch, 0)},
+};
+static const Record demand_record = {RECORD(DemandEntry, demand_fields)};
+static const Field demands_fields[] = {
+	{FIELD_LIST_OR_NONE("demands", DemandEntries, list, count), .most = 1 << 16,
+     .of = &demand_record},
+};
+static const Record demands_record = {RECORD(DemandEntries, demands_fields)};
+
 /* "past+seq <= 64 (node positions), past+seq <= total (…)". */
 static const char *
 demands_text(Arena *arena, JsonReader *r, const Json *json)
 {
-	enum { MOST = 1 << 16 };
 	Buf buf = {.arena = arena};
-	int count;
-	const Json *item = json_array_or_none(r, json, "demands", MOST, &count);
-	for (; item && !r->failed; item = item->next)
-		buf_printf(&buf, "%s%s (node %s%s)", buf.size ? ", " : "", json_text(r, item, "relation"),
-		           json_text(r, item, "node"),
-		           json_int_or(r, item, "branch", 0, 1, 0) ? ", where its branch is taken" : "");
+	DemandEntries demands = {0};
+	record_read(&(FieldReader){.json = r}, &demands_record, json, &demands);
+	for (int i = 0; i < demands.count && !r->failed; i++)
+		buf_printf(&buf, "%s%s (node %s%s)", buf.size ? ", " : "", demands.list[i].relation,
+		           demands.list[i].node,
+		           demands.list[i].in_branch ? ", where its branch is taken" : "");
 	return buf_text(&buf);
 }
 

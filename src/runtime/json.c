@@ -1,4 +1,4 @@
-/* Reading JSON strictly, member by member of a tree that base/json.h reads. */
+/* Reading JSON strictly, from a tree that base/json.h reads; writing it. */
 #include "runtime/json.h"
 
 #include <errno.h>
@@ -57,50 +57,6 @@ json_alloc(JsonReader *r, size_t count, size_t size)
 	return memory;
 }
 
-static const Json *
-member(JsonReader *r, const Json *object, const char *name)
-{
-	return r->failed ? NULL : json_member(object, name);
-}
-
-const Json *
-json_object(JsonReader *r, const Json *object, const char *name)
-{
-	const Json *item = member(r, object, name);
-	if (json_is(item, JSON_OBJECT))
-		return item;
-	json_fail(r, "%s is missing or not an object", name);
-	return NULL;
-}
-
-const Json *
-json_array_or_none(JsonReader *r, const Json *object, const char *name, int most, int *count)
-{
-	const Json *item = member(r, object, name);
-	*count = 0;
-	if (!item)
-		return NULL;
-	if (!json_is(item, JSON_ARRAY)) {
-		json_fail(r, "%s is not an array", name);
-		return NULL;
-	}
-	for (const Json *at = item->child; at; at = at->next)
-		if (++*count > most) {
-			json_fail(r, "%s has more than %d elements", name, most);
-			*count = 0;
-			return NULL;
-		}
-	return item->child;
-}
-
-const Json *
-json_array(JsonReader *r, const Json *object, const char *name, int most, int *count)
-{
-	if (!r->failed && !member(r, object, name))
-		json_fail(r, "%s is missing", name);
-	return json_array_or_none(r, object, name, most, count);
-}
-
 /* A number without fraction, or a text of digits; false when it is neither. */
 static bool
 item_integer(const Json *item, int64_t *value)
@@ -138,23 +94,6 @@ json_item_int(JsonReader *r, const Json *item, const char *name, int64_t lo, int
 	return value;
 }
 
-int64_t
-json_int_or(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi,
-            int64_t otherwise)
-{
-	const Json *item = member(r, object, name);
-	return item ? json_item_int(r, item, name, lo, hi) : otherwise;
-}
-
-int64_t
-json_int(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi)
-{
-	const Json *item = member(r, object, name);
-	if (!item)
-		json_fail(r, "%s is missing", name);
-	return json_item_int(r, item, name, lo, hi);
-}
-
 double
 json_item_number(JsonReader *r, const Json *item, const char *name)
 {
@@ -170,13 +109,6 @@ json_item_number(JsonReader *r, const Json *item, const char *name)
 	return NAN;
 }
 
-double
-json_number_or(JsonReader *r, const Json *object, const char *name, double otherwise)
-{
-	const Json *item = member(r, object, name);
-	return item ? json_item_number(r, item, name) : otherwise;
-}
-
 const char *
 json_item_text(JsonReader *r, const Json *item, const char *name)
 {
@@ -187,36 +119,6 @@ json_item_text(JsonReader *r, const Json *item, const char *name)
 	size_t size = strlen(item->text) + 1;
 	char *copy = json_alloc(r, size, 1);
 	return copy ? memcpy(copy, item->text, size) : "";
-}
-
-const char *
-json_text_or(JsonReader *r, const Json *object, const char *name, const char *otherwise)
-{
-	const Json *item = member(r, object, name);
-	return item ? json_item_text(r, item, name) : otherwise;
-}
-
-const char *
-json_text(JsonReader *r, const Json *object, const char *name)
-{
-	const Json *item = member(r, object, name);
-	if (!item)
-		json_fail(r, "%s is missing", name);
-	return json_item_text(r, item, name);
-}
-
-const int *
-json_ints(JsonReader *r, const Json *object, const char *name, int most, int lo, int hi, int *count)
-{
-	const Json *item = json_array_or_none(r, object, name, most, count);
-	int *values = *count ? json_alloc(r, (size_t)*count, sizeof *values) : NULL;
-	if (!values) {
-		*count = 0;
-		return NULL;
-	}
-	for (int i = 0; item; item = item->next)
-		values[i++] = (int)json_item_int(r, item, name, lo, hi);
-	return values;
 }
 
 static void

@@ -1,13 +1,7 @@
-/* Reading JSON that nobody vouches for.
+/* Reading JSON that nobody vouches for: what records (fields.h) are read with.
  *
- * A JsonReader walks a parsed text member by member. The first thing that is wrong makes it failed,
- * with a sentence that names the member; from then on every question has a harmless answer (0, "",
- * an empty array), so that readers check once at the end:
- *
- *     int64_t lo = json_int(&r, item, "lo", INT64_MIN, INT64_MAX);
- *     const char *name = json_text(&r, item, "name");
- *     if (r.failed) return false;
- *
+ * The first thing that is wrong makes a JsonReader failed, with a sentence that names the member;
+ * from then on every question has a harmless answer (0, ""), so that readers check once at the end.
  * Integers beyond 2^53 are written as texts, since JSON numbers are doubles here.
  */
 #ifndef RUNTIME_JSON_H
@@ -37,29 +31,10 @@ void json_fail(JsonReader *r, const char *format, ...) __attribute__((format(pri
 /* Memory in the pile: never NULL unless failed. */
 void *json_alloc(JsonReader *r, size_t count, size_t size);
 
-const Json *json_object(JsonReader *r, const Json *object, const char *name);
-
-/* A member that is an array: its first element and its length (at most `most`). */
-const Json *json_array(JsonReader *r, const Json *object, const char *name, int most, int *count);
-const Json *json_array_or_none(JsonReader *r, const Json *object, const char *name, int most,
-                               int *count);
-
-int64_t json_int(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi);
-int64_t json_int_or(JsonReader *r, const Json *object, const char *name, int64_t lo, int64_t hi,
-                    int64_t otherwise);
-double json_number_or(JsonReader *r, const Json *object, const char *name, double otherwise);
-const char *json_text(JsonReader *r, const Json *object, const char *name);
-const char *json_text_or(JsonReader *r, const Json *object, const char *name,
-                         const char *otherwise);
-
-/* The same for an item itself; `name` only for the sentence. */
+/* An item; `name` only for the sentence. */
 int64_t json_item_int(JsonReader *r, const Json *item, const char *name, int64_t lo, int64_t hi);
 double json_item_number(JsonReader *r, const Json *item, const char *name);
 const char *json_item_text(JsonReader *r, const Json *item, const char *name);
-
-/* An array of ints as a member. */
-const int *json_ints(JsonReader *r, const Json *object, const char *name, int most, int lo, int hi,
-                     int *count);
 
 /* Writing, as printf: %d and %lld are integers and %g a double as the reader takes them, %s a text
  * in quotes (NULL: an empty one), and ' stands for ". */

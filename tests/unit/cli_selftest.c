@@ -45,12 +45,12 @@ START_TEST(text_reads_back)
 {
 	SelfTest *test = test_of("graph g(%x: f32[N,3]) -> %y {\n  %y = Exp(%x)\n}\n");
 	ck_assert_ptr_null(test->left_out);
-	int64_t two = 2, dims[2] = {1, 3}, at[2] = {0, 2};
+	int64_t dims[2] = {1, 3}, at[2] = {0, 2};
 	double values[2] = {0.1, -1.0 / 0.0};
 	int64_t counts[2] = {INT64_MIN, (INT64_C(1) << 53) + 1};
 	TestOutput outputs[2] = {
-		{"y", DT_F32, 2, dims, 0.25, at, array_from(arena, DT_F64, 1, &two, values)},
-		{"n", DT_I64, 2, dims, 0, at, array_from(arena, DT_I64, 1, &two, counts)},
+		{"y", DT_F32, 2, dims, 0.25, 2, at, false, NULL, values},
+		{"n", DT_I64, 2, dims, 0, 2, at, true, counts, NULL},
 	};
 	test->oracle = "the interpreter";
 	test->noutput = 2;
@@ -62,7 +62,7 @@ START_TEST(text_reads_back)
 	ck_assert_str_eq(selftest_summary(arena, read), "4 elements of 2 outputs, by the interpreter");
 	ck_assert_int_eq(read->seed, 7);
 	ck_assert_int_eq(read->inputs[0].dims[0], 1);
-	ck_assert(array_same_bytes(read->outputs[1].value, outputs[1].value));
+	ck_assert_mem_eq(read->outputs[1].whole, counts, sizeof counts);
 }
 END_TEST
 
@@ -86,10 +86,10 @@ START_TEST(wrong_texts_are_refused)
 		{"{}", "oracle"},
 		{"{\"oracle\": 1}", "oracle"},
 		{OUTPUT("3", "3", "1"), "'y' has no element 3"},
-		{OUTPUT("3", "-1", "1"), "'y' has no element -1"},
-		{OUTPUT("3", "0, 1", "1"), "'y' has 2 places and 1 values"},
-		{OUTPUT("3", "0", "{}"), "value is not a number"},
-		{OUTPUT("-3", "", ""), "'y' has a wrong type or shape"},
+		{OUTPUT("3", "-1", "1"), "at is -1"},
+		{OUTPUT("3", "0, 1", "1"), "values is not a list of 2 elements"},
+		{OUTPUT("3", "0", "{}"), "values is not a number"},
+		{OUTPUT("-3", "", ""), "dims is -3"},
 		{OUTPUT("4611686018427387904, 4", "0", "1"), ""},
 	};
 	char good[] = OUTPUT("3", "2", "1");
