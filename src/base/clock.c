@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 double
@@ -10,6 +11,25 @@ now_seconds(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double
+seconds_in(struct timeval t)
+{
+	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+double
+used_seconds(void)
+{
+	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+	double seconds = 0;
+	for (int i = 0; i < 2; i++) {
+		struct rusage usage;
+		if (getrusage(whose[i], &usage) == 0)
+			seconds += seconds_in(usage.ru_utime) + seconds_in(usage.ru_stime);
+	}
+	return seconds;
 }
 
 static int

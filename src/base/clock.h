@@ -5,6 +5,10 @@
 /* A clock that only goes forward. */
 double now_seconds(void);
 
+/* Of processors, this process's and those of its children that have ended: other work on the
+ * machine does not count. */
+double used_seconds(void);
+
 /* Of several measurements, which are sorted; 0 of none. The quantile of 0.25 is the lower quartile;
  * between two measurements it is interpolated. */
 double median_of(int count, double *values);

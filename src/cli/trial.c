@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "cli/choices.h"
 #include "cli/compile.h"
 #include "cli/session.h"
@@ -146,6 +147,9 @@ take_turn(void *arg)
 	run_often(trial, session);
 }
 
+/* A turn of so many seconds is ended, and what took it is out. */
+static const double TURN_MOST = 30;
+
 /* One that fails is out; nothing of it stays in memory. */
 static void
 attempt(Trial *trial, void (*step)(void *))
@@ -154,6 +158,21 @@ attempt(Trial *trial, void (*step)(void *))
 	if (!try_run(step, trial, &failure))
 		trial->least[0] = 0;
 	arena_reset(trial->arena);
+}
+
+static void
+turn_aside(void *arg)
+{
+	attempt(arg, take_turn);
+}
+
+/* A kernel cannot be interrupted: a turn is taken in a process of its own. */
+static void
+take_limited(Trial *trial)
+{
+	const char *why;
+	if (!run_limited(TURN_MOST, turn_aside, trial, trial, sizeof *trial, &why))
+		trial->least[0] = 0;
 }
 
 /* Half-way between the two; what is hopeless with one thread has run with no more. */
@@ -222,7 +241,7 @@ take_turns(int count, Trial *trials, Patience patience, Progress *progress)
 		double *least = &best[threads == 0];
 		trial->threads = threads;
 		trial->best = *least;
-		attempt(trial, take_turn);
+		take_limited(trial);
 		if (trial->least[0] > 0 && trial->least[threads == 0] < *least)
 			*least = trial->least[threads == 0];
 	}

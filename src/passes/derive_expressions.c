@@ -28,7 +28,7 @@
 #include "passes/passes.h"
 #include "target/ask.h"
 
-/* For all questions of a model. */
+/* Of processors, for all questions of a model. */
 enum { SECONDS = 75 };
 
 typedef struct Deriver {
@@ -141,7 +141,7 @@ measure_open(Deriver *deriver, int count, Question **open)
 	PassContext *context = deriver->context;
 	double limit = (double)pass_config_int(context, "DeriveExpressions.seconds", SECONDS);
 	for (int i = 0; i < count; i++) {
-		double begin = now_seconds();
+		double begin = used_seconds();
 		if (limit <= 0 || begin - deriver->begun + deriver->longest > limit) {
 			open[i]->choice.chosen = AS_GIVEN;
 			open[i]->choice.candidates = open[i]->reason = "no time left";
@@ -151,7 +151,7 @@ measure_open(Deriver *deriver, int count, Question **open)
 			context->progress(context->progress_arg, "deriving", i, count);
 		if (!ask_try(context, "search", open[i]->node, measure, &(Open){deriver, open[i]}))
 			derive_give_up(open[i]);
-		double seconds = now_seconds() - begin;
+		double seconds = used_seconds() - begin;
 		deriver->longest = seconds > deriver->longest ? seconds : deriver->longest;
 	}
 }
@@ -266,7 +266,7 @@ pass_DeriveExpressions(Graph *graph, PassContext *context)
 	                   .context = context,
 	                   .target = context->target,
 	                   .asked = derive_ask(context, graph),
-	                   .begun = now_seconds()};
+	                   .begun = used_seconds()};
 	answer_from(&deriver, 0);
 	int alone = deriver.asked.questions.count;
 	derive_ask_groups(context, graph, &deriver.asked);

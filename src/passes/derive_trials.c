@@ -367,7 +367,7 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 	return buf_text(&buf);
 }
 
-/* A search that takes longer is said. */
+/* A search that takes longer, in seconds of a processor, is said. */
 static const double LONG_SEARCH = 3;
 
 /* What is estimated to be no faster than what there is, whatever becomes of it, is not explored. */
@@ -384,10 +384,10 @@ search(PassContext *context, const Question *question, const Tried *tried)
 		.most = promising_share(context, question) * tried->costs[0].seconds,
 		.merges = is_group,
 	};
-	double begin = now_seconds();
+	double begin = used_seconds();
 	SearchResult result = einnet_search(tried->arena, expr_ctx_new(tried->arena),
 	                                    at_probe(context, question->program), &options);
-	double seconds = now_seconds() - begin;
+	double seconds = used_seconds() - begin;
 	if (seconds > LONG_SEARCH)
 		pass_log(context, "long search", question->node,
 		         arena_printf(context->arena, "%.1f s, %d states, %lld steps", seconds,

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/limit.h"
 #include "runtime/memory.h"
 #include "runtime/onednn/call.h"
 
@@ -19,6 +20,12 @@ enum {
 };
 
 static const double ENOUGH_SECONDS = 0.03;
+
+/* A first run of so many is not repeated: what is not yet in a cache is the smaller part of it. */
+static const double LONG_SECONDS = 1;
+
+/* A call cannot be interrupted: a process of its own is ended when it takes longer. */
+static const double MOST_SECONDS = 10;
 
 /* Bytes from the first to the last element of an argument. */
 static size_t
@@ -48,24 +55,41 @@ run_all(PreparedCall *call, void *const *buffers, void *scratch, char *error, si
 	return true;
 }
 
+typedef struct Timed {
+	PreparedCall *call;
+	void *const *buffers;
+	void *scratch;
+	unsigned char *flush;
+	Timing time;
+	bool is_done;
+	char error[256];
+} Timed;
+
 static bool
-time_call(PreparedCall *call, void *const *buffers, void *scratch, unsigned char *flush,
-          Timing *time, char *error, size_t size)
+time_run(Timed *timed, double *seconds)
 {
+	double start = now_seconds();
+	bool is_done =
+		run_all(timed->call, timed->buffers, timed->scratch, timed->error, sizeof timed->error);
+	*seconds = now_seconds() - start;
+	return is_done;
+}
+
+static void
+time_call(void *arg)
+{
+	Timed *timed = arg;
 	double times[RUNS_MOST], total = 0;
-	int runs = 0;
-	if (!run_all(call, buffers, scratch, error, size))
-		return false;
-	while (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS)) {
-		memset(flush, runs, FLUSH_BYTES);
-		double start = now_seconds();
-		if (!run_all(call, buffers, scratch, error, size))
-			return false;
-		times[runs] = now_seconds() - start;
+	timed->is_done = time_run(timed, &times[0]);
+	bool is_long = times[0] > LONG_SECONDS; /* else the first is not one of them */
+	int runs = is_long;
+	while (timed->is_done && !is_long &&
+	       (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS))) {
+		memset(timed->flush, runs, FLUSH_BYTES);
+		timed->is_done = time_run(timed, &times[runs]);
 		total += times[runs++];
 	}
-	*time = timing_of(runs, times);
-	return true;
+	timed->time = timing_of(runs, times);
 }
 
 /* What a measurement holds. */
@@ -146,6 +170,20 @@ is_real_whole(Dnnl *dnnl, const VendorCall *desc, char *error, size_t size)
 }
 
 static bool
+time_limited(PreparedCall *call, Trial *trial, Timing *time, char *error, size_t size)
+{
+	Timed timed = {.call = call,
+	               .buffers = trial->buffers,
+	               .scratch = trial->scratch.data,
+	               .flush = trial->flush.data};
+	const char *why;
+	if (!run_limited(MOST_SECONDS, time_call, &timed, &timed, sizeof timed, &why))
+		return refuse_with(error, size, "timing %s: %s", call->impl, why);
+	*time = timed.time;
+	return timed.is_done || refuse_with(error, size, "%s", timed.error);
+}
+
+static bool
 try_call(Dnnl *dnnl, const VendorCall *desc, int threads, Trial *trial, Timing *time, char *impl,
          char *error, size_t size)
 {
@@ -159,9 +197,9 @@ try_call(Dnnl *dnnl, const VendorCall *desc, int threads, Trial *trial, Timing *
 		is_done = block_reserve(&trial->memory, &trial->scratch, call->scratch);
 		if (!is_done)
 			snprintf(error, size, "out of memory");
-		is_done = is_done && time_call(call, trial->buffers, trial->scratch.data, trial->flush.data,
-		                               time, error, size);
-		time->seconds *= share_of_time(call->pieces, threads);
+		is_done = is_done && time_limited(call, trial, time, error, size);
+		if (is_done)
+			time->seconds *= share_of_time(call->pieces, threads);
 	}
 	call_drop(call);
 	return is_done;
