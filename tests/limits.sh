@@ -28,7 +28,8 @@ export TMPDIR="$tmp/temporary"
 # whole WHAT RC: m.twb is what it was, or another bundle that is whole; by the exit code. A process that cannot
 # even be loaded (127) has done nothing.
 whole() {
-	left=$(ls temporary; ls | grep -v -x -e m.g -e m.twb -e temporary -e small -e cache -e said)
+	left=$(ls temporary; find . ! -name . -prune ! -name m.g ! -name m.twb ! -name temporary ! -name small \
+		! -name cache ! -name said)
 	case $2 in
 	0) "$tw" check m.twb >/dev/null 2>&1 || { lose "$1: no bundle, but exit code 0"; return; } ;;
 	6 | 127) [ "$(cat m.twb)" = before ] && [ -s said ] || { lose "$1: exit code $2, $(ls -l m.twb): $(cat said)"; return; } ;;

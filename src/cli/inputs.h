@@ -26,8 +26,8 @@ typedef struct InputRange {
 
 typedef VEC(InputRange) InputRanges;
 
-/* The ranges of a graph's inputs, as far as its expressions tell, extents at the probe sizes, unless
- * `known` (NULL: nothing) says others. */
+/* The ranges of a graph's inputs, as far as its expressions tell, extents at the probe sizes,
+ * unless `known` (NULL: nothing) says others. */
 InputRanges input_ranges(Arena *arena, const Graph *graph, const Binding *probe,
                          const InputRanges *known);
 /* The range of one input at these sizes; false: none is known. */

@@ -19,7 +19,7 @@
  * question, and has the time of many. */
 typedef struct Patience {
 	int least, most; /* rounds */
-	int fair;        /* rounds in which nothing is hopeless yet: one run may be disturbed */
+	int fair;        /* rounds in which nothing is hopeless or decided yet: one may be disturbed */
 	double enough;   /* seconds of all rounds, behind the least */
 } Patience;
 
@@ -212,6 +212,25 @@ is_noisy(int count, Trial *trials)
 	return false;
 }
 
+/* What is fastest so far has a median turn below any turn of all others, with each number of
+ * threads: more rounds would say the same. */
+static bool
+is_decided(int count, Trial *trials, const double best[2])
+{
+	int fastest = -1;
+	for (int i = 0; i < count; i++)
+		if (trials[i].least[0] > 0 && trials[i].least[0] <= best[0] &&
+		    trials[i].least[1] <= best[1])
+			fastest = i;
+	for (int t = 0; fastest >= 0 && t < 2; t++) {
+		double median = timing_of(trials[fastest].nturn[t], trials[fastest].turns[t]).seconds;
+		for (int i = 0; i < count; i++)
+			if (i != fastest && trials[i].least[0] > 0 && trials[i].least[t] <= median)
+				return false;
+	}
+	return fastest >= 0;
+}
+
 /* In hundredths: by turns, or by time, whichever ends first. */
 static void
 show_turns(Progress *progress, const char *what, int turn, int all, double share)
@@ -233,8 +252,10 @@ take_turns(int count, Trial *trials, Patience patience, Progress *progress)
 		Trial *trial = &trials[turn / 2 % count];
 		show_turns(progress, "deriving: the whole model, running", turn, patience.most * count * 2,
 		           (now_seconds() - start) / patience.enough);
-		if (round >= patience.least && turn % (count * 2) == 0 &&
-		    now_seconds() - start > patience.enough)
+		bool is_new = turn % (count * 2) == 0;
+		if (is_new && round >= patience.least && now_seconds() - start > patience.enough)
+			return;
+		if (is_new && patience.fair > 0 && round > patience.fair && is_decided(count, trials, best))
 			return;
 		if (trial->least[0] == 0 || (round >= patience.fair && is_hopeless(trial, best)))
 			continue;

@@ -108,7 +108,7 @@ START_TEST(ranges_of_data_are_counted_by_nodes)
 }
 END_TEST
 
-/* A depth that a float input holds is cast to the integer that it is; one that is known needs none. */
+/* A depth that a float input holds is cast to the integer that it is; a known one needs none. */
 START_TEST(a_depth_of_floats_is_an_integer)
 {
 	for (int is_known = 0; is_known < 2; is_known++) {

@@ -12,8 +12,8 @@
 #include "expr/interp/interp.h"
 
 /* An input where it lies: elements of its own type, packed types packed, with strides in elements;
- * NULL: dense, row-major. data is element 0, also where a stride is negative. What no stage reads may
- * be NULL: its size need not be known. */
+ * NULL: dense, row-major. data is element 0, also where a stride is negative. What no stage reads
+ * may be NULL: its size need not be known. */
 typedef struct PointInput {
 	DType type;
 	int rank;
