@@ -92,6 +92,11 @@ void options_refuse(const Options *options, unsigned subjects, const char *why);
 /* Fail (FAIL_USAGE) where this file is one of the arguments. */
 void refuse_over_input(const Options *options, const char *output);
 
+/* From now on SIGSEGV, an abort() and their like, the end of the stack included, say where the
+ * compiler was at work and that it is our bug, remove files that are not complete, and end with
+ * exit code 5. To be killed removes these files, too. (crash.c) */
+void crash_watch(void);
+
 void print_help(void);
 void print_verb_help(const Verb *verb);
 

@@ -6,7 +6,7 @@
  * record of the work under way is itself what cannot be read, the second signal says less. Under
  * AddressSanitizer signals are left to it, which says more.
  */
-#include "cli/crash.h"
+#include "cli/cli.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "cli/nodes.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "cli/rule_names.h"
 #include "cli/trial.h"
+#include "einnet/rules.h"
 #include "einnet/search.h"
 #include "expr/stage/canon.h"
 #include "graph/infer.h"
@@ -32,6 +32,41 @@ typedef struct Question {
 	Progress progress;
 	VEC(Visit) visits;
 } Question;
+
+/* ---- rules by name --------------------------------------------------------------------------- */
+
+/* --rules FILE: a name on each line; what stands behind a # is for people. */
+static uint32_t
+rules_of_file(Arena *arena, const char *path)
+{
+	uint32_t bits = 0;
+	Loc loc = {.file = path};
+	const char *text = file_text(arena, path);
+	for (loc.line = 1; *text; loc.line++) {
+		size_t length = strcspn(text, "\n"), named = strcspn(text, "#\n");
+		const char *from = text + strspn(text, " \t\r");
+		const char *end = text + named;
+		while (end > from && strchr(" \t\r", end[-1]))
+			end--;
+		if (end > from)
+			bits |= rule_bit(&loc, arena_strndup(arena, from, (size_t)(end - from)));
+		text += length + (text[length] == '\n');
+	}
+	if (!bits)
+		fail_as(FAIL_USAGE, &(Loc){.file = path}, "no rule is named: expected one on each line");
+	return bits;
+}
+
+/* --without and --rules: the rules that a search leaves out. Fails on a name that no exploring rule
+ * has, of a file with the line. */
+static uint32_t
+rules_left_out(const Options *options)
+{
+	uint32_t bits = options->rules ? ~rules_of_file(options->arena, options->rules) : 0;
+	for (int i = 0; i < options->without.count; i++)
+		bits |= rule_bit(NULL, options->without.data[i]);
+	return bits;
+}
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 

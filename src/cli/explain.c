@@ -13,8 +13,8 @@
 #include "einnet/derivation.h"
 #include "expr/stage/canon.h"
 #include "graph/meaning.h"
+#include "passes/derive_groups.h"
 #include "passes/derive_trials.h"
-#include "passes/derive_whole.h"
 #include "passes/derived_nodes.h"
 
 /* ---- sentences ------------------------------------------------------------------------------- */

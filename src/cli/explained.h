@@ -7,7 +7,7 @@
 #define CLI_EXPLAINED_H
 
 #include "cli/model.h"
-#include "passes/derive_asked.h"
+#include "passes/derive_groups.h"
 #include "runtime/bundle.h"
 
 typedef struct Explained {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/crash.h"
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "codegen/cuda/cuda.h"

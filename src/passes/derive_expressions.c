@@ -5,11 +5,11 @@
  *     %y = Expression(%t)          Y[n,f,p,q]   = sum(r,s where ...) T[...]        a kernel
  *
  * A single node is searched only if it is convolution-like and heavy (derive_questions.c). Products
- * that do not depend on one another are also searched together, as one product
- * (derive_siblings.c), and chains of products in another order (derive_chains.c). In the end the
- * whole model is run with and without all this, and the faster one stays (derive_whole.c). Equal
- * questions (the same program, the same inputs known) are asked once, those of the most work first
- * while there is time. What follows from weights alone is computed here.
+ * that do not depend on one another are also searched together, as one product, and chains of
+ * products in another order (derive_groups.c). In the end the whole model is run with and without
+ * all this, and the faster one stays (derive_whole.c). Equal questions (the same program, the same
+ * inputs known) are asked once, those of the most work first while there is time. What follows from
+ * weights alone is computed here.
  *
  * needs    shapes, topological order; a target
  * keeps    shapes; values within the bound of what is replaced, if they are finite
@@ -22,8 +22,7 @@
 #include "einnet/derivation.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
-#include "passes/derive_asked.h"
-#include "passes/derive_whole.h"
+#include "passes/derive_groups.h"
 #include "passes/derived_nodes.h"
 #include "passes/passes.h"
 #include "target/ask.h"

@@ -1,6 +1,6 @@
 /* Which nodes are searched. A single node is, if it is convolution-like (a sum of products under a
  * moving window: another form of it may be a matrix product) and has at least LEAST_FLOPS of work.
- * Plain matrix products are searched only in groups (derive_siblings.c, derive_chains.c). */
+ * Plain matrix products are searched only in groups (derive_groups.c). */
 #include "passes/derive_questions.h"
 
 #include "einnet/converge.h"
