@@ -96,7 +96,7 @@ make_inputs(Job *job)
 {
 	const Region *body = job->graph->body;
 	Binding binding = binding_of(job);
-	InputRanges ranges = input_ranges(job->arena, job->graph, &binding);
+	InputRanges ranges = input_ranges(job->arena, job->graph, &binding, NULL);
 	const Array **inputs = NEW_N(job->arena, const Array *, body->nparam + 1);
 	for (int i = 0; i < body->nparam; i++) {
 		const Value *param = body->params[i];

@@ -153,7 +153,7 @@ make_inputs(const Options *options, const Graph *graph)
 	Arena *arena = options->arena;
 	const Region *body = graph->body;
 	const Binding *sizes = sizes_asked(options, arena, graph);
-	InputRanges ranges = input_ranges(arena, graph, sizes);
+	InputRanges ranges = input_ranges(arena, graph, sizes, NULL);
 	Array **inputs = NEW_N(arena, Array *, body->nparam + 1);
 	for (int i = 0; i < body->nparam; i++)
 		inputs[i] = input_make_for(arena, SEED, &ranges, body->params[i], sizes);

@@ -37,7 +37,7 @@ fuzz_compile(Arena *arena, Graph *graph, int level)
 	target->oracle = NULL; /* nothing is measured */
 	context->target = target;
 	graph_check(graph);
-	InputRanges ranges = input_ranges(arena, graph, context->target->probe);
+	InputRanges ranges = input_ranges(arena, graph, context->target->probe, NULL);
 	selftest_new(arena, graph, context->target->probe, &ranges, 1);
 	const Module *module = compile_graph(arena, graph, context);
 	WeightPool weights = {.arena = arena};
