@@ -136,6 +136,11 @@ $(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
 $(BUILD)/test/graphs: $(BUILD)/obj/tests/random/trial.o
 $(BUILD)/test/random $(BUILD)/test/graphs $(BUILD)/test/model: $(BUILD)/obj/tests/cases/exec.o
 
+# The compiler with a second vendor library: its tables are linked in the place of ours.
+$(BUILD)/test/library: $(call object,$(wildcard tests/library/*.c)) $(MAIN) $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))
 $(call object,$(wildcard tests/fuzz/*.c tests/fuzz/*/*.c)): CPPFLAGS += -Itests/fuzz/shared
@@ -144,7 +149,7 @@ $(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test: all $(BUILD)/bench-licm $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
+test: all $(BUILD)/bench-licm $(BUILD)/test/library $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
 	@BUILD=$(BUILD) tools/test $(filter-out $(WITHOUT:%=$(BUILD)/test/%),$(UNIT))
 
 unit: $(UNIT)

@@ -46,7 +46,7 @@ reason_of(const PassContext *context, const MStep *step)
 {
 	for (int i = context->log.count - 1; i >= 0; i--) {
 		const PassEvent *event = &context->log.data[i];
-		if (event->nodes && step->loc.node && vendor_find(event->rule) &&
+		if (event->nodes && step->loc.node && vendor_has(event->rule) &&
 		    strcmp(event->nodes, step->loc.node) == 0)
 			return event->reason;
 	}

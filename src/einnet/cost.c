@@ -42,9 +42,9 @@ share_of_shape(const Target *target, const Call *call)
 	static const double ROWS = 8, COLUMNS = 24;
 	if (call->rank < 2)
 		return 1;
-	if (strcmp(call->row->name, "conv") == 0)
+	if (call->row->fill == FILL_lanes)
 		return share_of_channels(target, (double)call->extents[1]);
-	if (strcmp(call->row->name, "matmul") != 0)
+	if (call->row->fill != FILL_tiles)
 		return 1;
 	double rows = (double)call->extents[call->rank - 2];
 	double columns = (double)call->extents[call->rank - 1];

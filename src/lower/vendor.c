@@ -480,6 +480,16 @@ whole(const Tensor *tensor)
 	return operand;
 }
 
+/* The row of a library that copies between storages; NULL: none can be called. */
+static const VendorRow *
+copying_row(const Target *target)
+{
+	for (int i = 0; i < vendor_count(); i++)
+		if (vendor_at(i)->is_copy && target_calls(target, vendor_at(i)->library))
+			return vendor_at(i);
+	return NULL;
+}
+
 /* One tensor in two storages: Relayout. */
 static bool
 match_reorder(Lowering *low, const Program *program, MBuffer *const *inputs,
@@ -490,14 +500,14 @@ match_reorder(Lowering *low, const Program *program, MBuffer *const *inputs,
 	    program->ninput != 1 || stage->body[0]->tensor != program->inputs[0] ||
 	    (inputs[0]->layout != NULL) == (outputs[0]->layout != NULL))
 		return false;
-	*match = (VendorMatch){.row = vendor_find("reorder"), .program = program};
+	*match = (VendorMatch){.row = copying_row(low->context->target), .program = program};
 	match->operands[0] = whole(program->inputs[0]);
 	match->result = whole(program->outputs[0]);
 	const Tensor *source = program->inputs[0];
 	for (int d = 0; d < source->rank; d++)
 		if (source->rank != stage->nloop || source->hi[d] != stage->iters[d].hi)
 			return false;
-	return stage_is_pointwise(stage) && target_calls(low->context->target, match->row->library);
+	return stage_is_pointwise(stage) && match->row;
 }
 
 static void

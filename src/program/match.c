@@ -365,9 +365,9 @@ match_epilogue(Solver *s, Arena *arena)
 	}
 	const Expr *body = match_epilogue_of(s->arena, m->program, &main);
 	if (number_of(s, "TAPS", &taps))
-		name(s, "TAPS", expr_number(s->ctx, DT_F32, (double)taps));
+		name(s, "TAPS", expr_number(s->ctx, m->row->result, (double)taps));
 	name(s, "x", main);
-	return body && body == value_of(s, m->row->epilogue, DT_F32);
+	return body && body == value_of(s, m->row->epilogue, m->row->result);
 }
 
 /* ---- the search ---- */
@@ -484,7 +484,7 @@ match_row(Solver *s, Arena *arena, int number)
 			s->reads[1] = swap ? first : second;
 			s->taken = 0;
 			list_alike(s);
-			if (bind_iters(s, arena, 0))
+			if (match_has_types(s->match->program, s->reads, row) && bind_iters(s, arena, 0))
 				return true;
 		}
 		s->reads[0] = first;
@@ -546,7 +546,6 @@ match_main(Solver asked, Arena *arena, const Program *program, const Target *tar
 {
 	const Expr *reads[VENDOR_OPERANDS];
 	if (program->nstage == 0 || program->noutput != 1 || !program->outputs[0] ||
-	    program->outputs[0]->type != DT_F32 ||
 	    !match_main_reads(program, program->stages[0], reads))
 		return false;
 	Arena *scratch = arena_new_in(arena, "vendor_match");

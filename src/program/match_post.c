@@ -119,17 +119,16 @@ take_bias(VendorMatch *m, int channel)
 }
 
 bool
-match_is_operand(const Program *p, const Tensor *tensor)
+match_is_operand(const Program *p, const Tensor *tensor, DType type)
 {
-	return is_program_input(p, tensor) && tensor->type == DT_F32;
+	return is_program_input(p, tensor) && tensor->type == type;
 }
 
 bool
 match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_OPERANDS])
 {
 	if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 ||
-	    stage->results[0]->type != DT_F32 || stage->acc != DT_F32 ||
-	    stage->nloop + stage->nreduce > 31)
+	    stage->body[0]->type != stage->acc || stage->nloop + stage->nreduce > 31)
 		return false;
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++)
 		if (!dim_is(stage->iters[i].lo, 0))
@@ -137,11 +136,25 @@ match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_
 	const Expr *body = stage->body[0];
 	reads[0] = body->op == EX_mul ? body->arg[0] : body;
 	reads[1] = body->op == EX_mul ? body->arg[1] : NULL;
-	for (int k = 0; k < VENDOR_OPERANDS; k++)
-		if (reads[k] && (reads[k]->op != EX_read || !match_is_operand(p, reads[k]->tensor) ||
-		                 reads[k]->argc > ROW_DIMS))
+	for (int k = 0; k < VENDOR_OPERANDS && reads[k]; k++) {
+		if (reads[k]->op == EX_cast)
+			reads[k] = reads[k]->arg[0];
+		if (reads[k]->op != EX_read || !is_program_input(p, reads[k]->tensor) ||
+		    reads[k]->argc > ROW_DIMS)
 			return false;
+	}
 	return true;
+}
+
+bool
+match_has_types(const Program *p, const Expr *const reads[VENDOR_OPERANDS], const VendorRow *row)
+{
+	const Stage *stage = p->stages[0];
+	for (int k = 0; k < VENDOR_OPERANDS && reads[k]; k++)
+		if (reads[k]->type != row->operands[k])
+			return false;
+	return stage->acc == row->sum && stage->results[0]->type == row->result &&
+	       p->outputs[0]->type == row->result;
 }
 
 bool
@@ -158,8 +171,8 @@ match_posts(Arena *arena, VendorMatch *m, int channel)
 	for (int i = 0; i < m->npost; i++) {
 		const Expr *read = m->post[i].operand;
 		if (read && (read->argc > rank || !is_broadcast_read(m->program, read, rank) ||
-		             !match_is_operand(m->program, read->tensor)))
+		             !match_is_operand(m->program, read->tensor, m->row->result)))
 			return false;
 	}
-	return !m->bias || match_is_operand(m->program, m->bias);
+	return !m->bias || match_is_operand(m->program, m->bias, m->row->result);
 }

@@ -1,5 +1,5 @@
 /* The vendor libraries of this program, each filled in by its folder: a name in a plan is one of
- * these or none. A program that is linked with another table knows others. */
+ * these or none. A program that is linked with another table knows others (tests/library). */
 #include "runtime/vendor.h"
 
 extern const VendorLibrary vendor_onednn;

@@ -16,14 +16,6 @@
 
 #include "expr/index/text.h"
 
-#define CALL(...) {__VA_ARGS__},
-#define POST(library, kind, numbers, pattern)
-static const VendorRow calls[] = {
-#include "target/vendor.def"
-};
-#undef CALL
-#undef POST
-
 typedef struct PostRow {
 	const char *library;
 	PostKind kind;
@@ -41,29 +33,29 @@ static const PostRow rows[] = {
 int
 vendor_count(void)
 {
-	return countof(calls);
+	return vendor_row_count;
 }
 
 const VendorRow *
 vendor_at(int index)
 {
-	return &calls[index];
+	return &vendor_rows[index];
 }
 
-const VendorRow *
-vendor_find(const char *name)
+bool
+vendor_has(const char *name)
 {
 	int i = 0;
-	while (i < vendor_count() && strcmp(calls[i].name, name) != 0)
+	while (i < vendor_row_count && strcmp(vendor_rows[i].name, name) != 0)
 		i++;
-	return i < vendor_count() ? &calls[i] : NULL;
+	return i < vendor_row_count;
 }
 
 bool
 vendor_calls(const Target *target)
 {
 	for (int i = 0; i < vendor_count(); i++)
-		if (target_calls(target, calls[i].library))
+		if (target_calls(target, vendor_rows[i].library))
 			return true;
 	return false;
 }

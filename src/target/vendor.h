@@ -14,6 +14,13 @@ enum {
 	STORAGE_joined = 8,  /* best with dims joined that are always used together */
 };
 
+/* Which dims of a result keep a library's vectors busy, for costs that nobody measures. */
+typedef enum VendorFill {
+	FILL_any,
+	FILL_lanes, /* dim 1 is cut into lanes */
+	FILL_tiles, /* the last two are cut into register tiles */
+} VendorFill;
+
 /* A row: the fields are explained in vendor.def. */
 typedef struct VendorRow {
 	const char *library, *name; /* library NULL: no call, but a kernel of ours */
@@ -21,14 +28,19 @@ typedef struct VendorRow {
 	const char *stage, *numbers, *limits, *told;
 	const char *kind, *bias, *epilogue, *choices, *slow;
 	const char *swapped[VENDOR_OPERANDS];
+	DType operands[VENDOR_OPERANDS], sum, result;
 	unsigned storage;
-	bool has_rows;
+	VendorFill fill;
+	bool has_rows, is_copy;
 } VendorRow;
+
+extern const VendorRow vendor_rows[];
+extern const int vendor_row_count;
 
 int vendor_count(void);
 const VendorRow *vendor_at(int index);
-bool vendor_calls(const Target *target);        /* calls of some library can be made */
-const VendorRow *vendor_find(const char *name); /* the first of this name */
+bool vendor_calls(const Target *target); /* calls of some library can be made */
+bool vendor_has(const char *name);       /* some library has a row of this name */
 
 /* One post-op of an epilogue, in order of application. */
 typedef struct PostOp {
