@@ -23,6 +23,12 @@ typedef struct VendorOperand {
 	const Dim *extents[VENDOR_DIMS];
 } VendorOperand;
 
+/* One post-op of an epilogue, in order of application. */
+typedef struct PostOp {
+	StepPost post;       /* without its argument, */
+	const Expr *operand; /* which is this read, or NULL */
+} PostOp;
+
 typedef struct VendorMatch {
 	const VendorRow *row;
 	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue */

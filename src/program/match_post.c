@@ -1,9 +1,14 @@
 /* What follows a main stage: map stages over its box, as one scalar, as a bias and post-ops. */
 #include "program/match_inner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "expr/index/text.h"
+#include "program/form.h"
 #include "program/row.h"
+
+enum { MAX_PARTS = 32, EPILOGUE_SIZE = 512 };
 
 static bool
 same_extent(ExprCtx *ctx, const Dim *a, const Dim *b)
@@ -146,6 +151,142 @@ match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_
 	return true;
 }
 
+/* ---- an epilogue as post-ops ----
+ *
+ * All that is computed of the main result passes through some nodes of the epilogue, where it may
+ * be cut. Between two of them lies one post-op if its scalar, with x for the lower one, is the
+ * meaning of a row. As few as possible are taken.
+ *
+ *     max(R + B[f], 0.0)      cuts R, R + B[f], max(...)      x + z: add, max(x, 0.0): relu
+ */
+
+/* A row's pattern, read. */
+typedef struct Meaning {
+	const PostRow *row;
+	const Form *form;
+} Meaning;
+
+typedef struct Epilogue {
+	ExprCtx *ctx;
+	Arena *arena;
+	const Expr *x;
+	FormLeaves leaves;
+	int nmeaning, ncut;
+	Meaning *meanings;
+	const Expr *cuts[MAX_PARTS]; /* from the main result to the whole */
+} Epilogue;
+
+static void
+read_meanings(Epilogue *e, const char *library)
+{
+	Map names = {.arena = e->arena};
+	const char *const leaves[] = {"x", "a", "b", "z"};
+	const Expr **slots[] = {&e->x, &e->leaves.unknown[0], &e->leaves.unknown[1], &e->leaves.any};
+	for (size_t i = 0; i < countof(leaves); i++) {
+		*slots[i] = expr_var(e->ctx, var_new(e->ctx, leaves[i], DT_F32, NULL, NULL));
+		map_set(&names, leaves[i], (void *)(uintptr_t)*slots[i]);
+	}
+	int count = 0;
+	while (vendor_post_at(count))
+		count++;
+	e->meanings = NEW_N(e->arena, Meaning, count + 1);
+	for (int i = 0; i < count; i++) {
+		const PostRow *row = vendor_post_at(i);
+		if (strcmp(row->library, library) != 0)
+			continue;
+		Scanner scan;
+		scan_open(&scan, e->arena, "vendor.def", row->pattern);
+		const Form *form = form_of(e->arena, &e->leaves, expr_parse(e->ctx, &scan, &names));
+		must(form);
+		e->meanings[e->nmeaning++] = (Meaning){row, form};
+	}
+}
+
+/* False where there are too many. */
+static bool
+find_cuts(Epilogue *e, const Expr *body, const Expr *main)
+{
+	if (body->size > EPILOGUE_SIZE)
+		return false;
+	for (ExprWalk walk = expr_walk(body); expr_step(&walk);) {
+		if (walk.e->type != DT_F32 || !expr_reads(walk.e, main->tensor) ||
+		    expr_reads(expr_replace(e->ctx, body, walk.e, e->x), main->tensor))
+			continue;
+		if (e->ncut < MAX_PARTS)
+			e->cuts[e->ncut] = walk.e;
+		e->ncut++;
+	}
+	return 0 < e->ncut && e->ncut <= MAX_PARTS;
+}
+
+/* Bounds the wrong way round are taken in one order by a pattern, in another by a library. */
+static bool
+in_order(const Solved *s)
+{
+	return !s->is_known[0] || !s->is_known[1] || s->value[0] <= s->value[1];
+}
+
+/* The numbers of a row: "a, 0". */
+static void
+fill_in(const Solved *s, const char *text, double numbers[POST_NUMBERS])
+{
+	for (int i = 0; *text && i < POST_NUMBERS; i++) {
+		numbers[i] = *text == 'a' ? s->value[0] : *text == 'b' ? s->value[1] : strtod(text, NULL);
+		text += strcspn(text, ",");
+		text += strspn(text, ", ");
+	}
+}
+
+/* The part between two cuts as one post-op. */
+static bool
+is_post(const Epilogue *e, int from, int to, PostOp *post)
+{
+	const Expr *part = expr_replace(e->ctx, e->cuts[to], e->cuts[from], e->x);
+	const Form *form = form_of(e->arena, &e->leaves, part);
+	Solved solved;
+	for (int i = 0; form && i < e->nmeaning; i++)
+		if (form_solve(&e->leaves, e->meanings[i].form, form, &solved) && in_order(&solved)) {
+			const PostRow *row = e->meanings[i].row;
+			*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any};
+			fill_in(&solved, row->numbers, post->post.numbers);
+			return true;
+		}
+	return false;
+}
+
+/* The fewest post-ops, from the innermost outwards; -1 when there is no way. */
+static int
+fewest_posts(const Epilogue *e, PostOp post[POST_MAX])
+{
+	int count[MAX_PARTS] = {0}, from[MAX_PARTS] = {0};
+	PostOp last[MAX_PARTS] = {{.operand = NULL}}, found;
+	for (int to = 1; to < e->ncut; to++) {
+		count[to] = POST_MAX + 1;
+		for (int k = to - 1; k >= 0; k--)
+			if (count[k] + 1 < count[to] && is_post(e, k, to, &found)) {
+				count[to] = count[k] + 1;
+				from[to] = k;
+				last[to] = found;
+			}
+	}
+	int at = e->ncut - 1, total = count[at];
+	for (int i = total; 0 < i && total <= POST_MAX; at = from[at])
+		post[--i] = last[at];
+	return total <= POST_MAX ? total : -1;
+}
+
+static int
+posts_of(Arena *owner, VendorMatch *m, const Expr *body, const Expr *main)
+{
+	if (body == main)
+		return 0;
+	Epilogue e = {.ctx = m->program->ctx, .arena = arena_new_in(owner, "epilogue")};
+	read_meanings(&e, m->row->library);
+	int count = find_cuts(&e, body, main) ? fewest_posts(&e, m->post) : -1;
+	arena_reset(e.arena);
+	return count;
+}
+
 bool
 match_has_types(const Program *p, const Expr *const reads[VENDOR_OPERANDS], const VendorRow *row)
 {
@@ -162,8 +303,7 @@ match_posts(Arena *arena, VendorMatch *m, int channel)
 {
 	const Expr *main;
 	const Expr *body = match_epilogue_of(arena, m->program, &main);
-	m->npost =
-		body ? vendor_epilogue(m->program->ctx, arena, m->row->library, body, main, m->post) : -1;
+	m->npost = body ? posts_of(arena, m, body, main) : -1;
 	if (m->npost < 0)
 		return false;
 	take_bias(m, channel);

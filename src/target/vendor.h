@@ -42,15 +42,12 @@ const VendorRow *vendor_at(int index);
 bool vendor_calls(const Target *target); /* calls of some library can be made */
 bool vendor_has(const char *name);       /* some library has a row of this name */
 
-/* One post-op of an epilogue, in order of application. */
-typedef struct PostOp {
-	StepPost post;       /* without its argument, */
-	const Expr *operand; /* which is this read, or NULL */
-} PostOp;
+typedef struct PostRow {
+	const char *library;
+	PostKind kind;
+	const char *numbers, *pattern;
+} PostRow;
 
-/* Take an epilogue apart: `body` is a scalar over the read `main` (the main stage's result) and
- * other reads. Gives the library's post-ops from the innermost outwards; -1 when one has no row. */
-int vendor_epilogue(ExprCtx *ctx, Arena *arena, const char *library, const Expr *body,
-                    const Expr *main, PostOp post[POST_MAX]);
+const PostRow *vendor_post_at(int index); /* NULL behind the last */
 
 #endif
