@@ -34,12 +34,6 @@ static const PostInfo infos[] = {
 #undef POST_KIND
 };
 
-bool
-post_has_argument(PostKind kind)
-{
-	return infos[kind].has_argument;
-}
-
 void
 posts_write(Buf *buf, int count, const StepPost *posts)
 {

@@ -47,7 +47,6 @@ typedef struct StepPost {
 	int arg; /* of those that have one */
 } StepPost;
 
-bool post_has_argument(PostKind kind);
 void posts_write(Buf *buf, int count, const StepPost *posts);
 /* Gives their number; -1, with a sentence, where the text is none of theirs. */
 int posts_read(const char *text, StepPost posts[POST_MAX], char *error, size_t error_size);

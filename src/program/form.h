@@ -8,8 +8,9 @@
  *     max(0.0, min(6.0, x + 3.0)) / 6.0          0.5 + 0.16666667*min(max(x, -3), 3)
  *
  * What is equal by its form is equal in exact arithmetic wherever both are finite, so a match is
- * reassociating, never exact. Laws that lose a value are not used: nothing is cancelled (x - x, x/x)
- * and no condition is turned round when an arm is a number, for what it gives a NaN would change.
+ * reassociating, never exact. Laws that lose a value are not used: nothing is cancelled (x - x,
+ * x/x) and no condition is turned round when an arm is a number, for what it gives a NaN would
+ * change.
  */
 #ifndef PROGRAM_FORM_H
 #define PROGRAM_FORM_H
@@ -37,7 +38,8 @@ typedef struct Solved {
 } Solved;
 
 /* Whether `form` is the meaning for some numbers. Numbers match within 1e-6 of their size, since
- * exporters write few digits; 0 matches 0 alone. Each occurrence of an unknown must give the same. */
+ * exporters write few digits; 0 matches 0 alone. Each occurrence of an unknown must give the same
+ * number. */
 bool form_solve(const FormLeaves *leaves, const Form *meaning, const Form *form, Solved *solved);
 
 #endif
