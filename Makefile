@@ -42,7 +42,7 @@ CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
-PROGRAMS := random model amend graphs cases
+PROGRAMS := random model amend graphs cases toy
 HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
 RACES   := $(patsubst %,$(BUILD)/test/runtime_%,bundle exec flow vendor_step)

@@ -8,6 +8,7 @@
 #include "einnet/converge.h"
 #include "expr/stage/hash.h"
 #include "program/forms.h"
+#include "target/maker.h"
 
 /* To begin a step: the executor's walk, a call into a library. */
 static const double STEP_SECONDS = 1e-6;
@@ -30,7 +31,7 @@ count_of(const Target *target, const Dim *dim)
 static double
 share_of_channels(const Target *target, double channels)
 {
-	double lanes = target->device->vector_bytes / 4.0;
+	double lanes = (double)target_lanes(target, DT_F32);
 	return lanes > 0 && channels > lanes ? channels / (ceil(channels / lanes) * lanes) : 1;
 }
 

@@ -11,7 +11,8 @@
  * each piece begins at a block; pieces of more than one image have the result's stride from image
  * to image. Their producers must know that stride, so these are placed before anything is lowered.
  */
-#include "lower/inner.h"
+#include "lower/node.h"
+#include "lower/program.h"
 #include "program/layout.h"
 
 enum { MAX_PIECES = 64 };

@@ -12,7 +12,8 @@
 
 #include "lower/group.h"
 #include "lower/lower.h"
-#include "lower/schedule_cpu.h"
+#include "lower/nest.h"
+#include "target/maker.h"
 #include "tir/text.h"
 
 /* ---- places: where a tensor lives ---- */
@@ -50,7 +51,7 @@ shared_at(const Emit *emit, int s, int position)
 static Scope
 scope_of(Emit *emit, int64_t bytes)
 {
-	if (bytes > STACK_BYTES - emit->stack_bytes)
+	if (bytes > maker_of(emit->target)->local_bytes - emit->stack_bytes)
 		return SCOPE_SCRATCH;
 	emit->stack_bytes += bytes;
 	return SCOPE_STACK;
@@ -329,6 +330,7 @@ lower_group(Arena *arena, const Program *program, const Dim *const *const *strid
 {
 	Emit emit = {.arena = arena, .target = target, .places = {.arena = arena}};
 	const char *reason;
+	const Maker *maker = maker_of(target);
 	Kernel *kernel = emit.kernel = kernel_new(arena, program->ctx, name, loc);
 	kernel->ancestry = ancestry;
 	kernel->is_plain = target->is_plain;
@@ -336,7 +338,7 @@ lower_group(Arena *arena, const Program *program, const Dim *const *const *strid
 	if (program->stages[0]->scan || program->stages[0]->kind == STAGE_scatter) {
 		bool is_scan = program->stages[0]->scan;
 		finish(kernel, is_scan ? emit_scan(&emit, program) : emit_scatter(&emit, program));
-		kernel->script = schedule_outer(arena, emit.parallel.count, emit.parallel.data);
+		kernel->script = maker->script_outer(arena, emit.parallel.count, emit.parallel.data);
 		return kernel;
 	}
 	if (!group_analyse(arena, program, target, &emit.group, &reason))
@@ -345,6 +347,6 @@ lower_group(Arena *arena, const Program *program, const Dim *const *const *strid
 	Nest nest = {.stages = NEW_N(arena, NestStage, program->nstage)};
 	nest.names = finish(kernel, emit_group(&emit, nest.stages));
 	nest.shared = emit.shared;
-	kernel->script = schedule_cpu(arena, &emit.group, target, &nest);
+	kernel->script = maker->script(arena, &emit.group, target, &nest);
 	return kernel;
 }

@@ -5,99 +5,12 @@
  * operators it held does not matter here. Steps nobody reads are dropped at the end, so shape
  * computations that inference already answered leave nothing behind.
  */
-#include "lower/inner.h"
+#include "lower/lower.h"
 
-#include <string.h>
-
-/* A temporary of a step. */
-static MBuffer *
-new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
-{
-	MBuffer *buffer = NEW(low->arena, MBuffer);
-	*buffer = (MBuffer){.name = name,
-	                    .type = type->dtype,
-	                    .rank = type->rank,
-	                    .dims = type->dims,
-	                    .kind = kind,
-	                    .index = low->module->buffers.count};
-	vec_push(low->arena, &low->module->buffers, buffer);
-	return buffer;
-}
-
-/* Where a value lives. */
-static MBuffer *
-value_buffer(Lowering *low, const Value *value, MBufferKind kind)
-{
-	MBuffer *buffer = new_buffer(low, value->name, &value->type, kind);
-	buffer->is_value = true;
-	return buffer;
-}
-
-MBuffer *
-lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *const *dims)
-{
-	Type t = type_tensor(type, rank, dims);
-	return new_buffer(low, name, &t, MB_TEMP);
-}
-
-MBuffer *
-lower_buffer(Lowering *low, Value *value)
-{
-	MBuffer *buffer = map_find_ptr(&low->buffers, value);
-	if (buffer)
-		return buffer;
-	if (value->type.kind != TYPE_TENSOR)
-		fail_unsupported(value->def ? &value->def->loc : NULL,
-		                 "value %%%s: sequences and optionals cannot be compiled yet", value->name);
-	bool is_entered =
-		value->region == low->region && value->def && value->def->op->code == OP_Enter;
-	if (value_fixed(value)) {
-		buffer = value_buffer(low, value, MB_WEIGHT);
-		buffer->data = value->constant;
-	} else if (low->parent && (is_entered || value->region != low->region)) {
-		buffer = value_buffer(low, value, MB_CAPTURE);
-		buffer->base = lower_buffer(low->parent, is_entered ? value->def->inputs[0] : value);
-	} else {
-		buffer = value_buffer(low, value, MB_TEMP);
-		buffer->layout = value->layout;
-	}
-	map_set_ptr(&low->buffers, value, buffer);
-	return buffer;
-}
-
-/* ---- steps ---- */
-
-static const char *
-joined_origins(Arena *arena, const Node *node)
-{
-	Buf buf = {.arena = arena};
-	for (int i = 0; i < node->origins.count; i++)
-		buf_printf(&buf, "%s%s", i ? ", " : "", node->origins.data[i]);
-	if (!buf.size && node->loc.node)
-		buf_puts(&buf, node->loc.node);
-	return buf_text(&buf);
-}
-
-MStep *
-lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer **inputs,
-           int noutput, MBuffer **outputs)
-{
-	MStep *step = NEW(low->arena, MStep);
-	step->kind = kind;
-	step->loc = node->loc;
-	step->source = node;
-	step->name = node->loc.node ? node->loc.node : node->op->name;
-	step->origins = joined_origins(low->arena, node);
-	step->narg = ninput + noutput;
-	step->noutput = noutput;
-	step->args = NEW_N(low->arena, MBuffer *, step->narg + 1);
-	for (int i = 0; i < ninput; i++)
-		step->args[i] = inputs[i];
-	for (int i = 0; i < noutput; i++)
-		step->args[ninput + i] = outputs[i];
-	vec_push(low->arena, &low->module->steps, step);
-	return step;
-}
+#include "lower/node.h"
+#include "lower/program.h"
+#include "lower/vendor.h"
+#include "program/forms.h"
 
 static void
 copy_attrs(Lowering *low, const Node *node, MStep *step)
@@ -252,7 +165,7 @@ is_listed(const Module *module, const MBuffer *buffer)
 /* A result is a buffer of its own that a step writes: inputs, weights, views and repeated results
  * are copied. */
 static void
-lower_result(Lowering *low, const Region *region, Value *value)
+lower_result(Lowering *low, Value *value)
 {
 	MBuffer *buffer = lower_buffer(low, value);
 	if (buffer->kind == MB_TEMP && !is_listed(low->module, buffer)) {
@@ -260,12 +173,11 @@ lower_result(Lowering *low, const Region *region, Value *value)
 		vec_push(low->arena, &low->module->outputs, buffer);
 		return;
 	}
-	MBuffer *copy = value_buffer(low, value, MB_OUTPUT);
+	MBuffer *copy = lower_value(low, value, MB_OUTPUT);
 	MStep *step = NEW(low->arena, MStep);
 	*step = (MStep){.kind = MS_COPY, .name = value->name, .origins = "", .narg = 2, .noutput = 1};
 	if (value->def)
 		step->loc = value->def->loc;
-	(void)region;
 	step->args = NEW_N(low->arena, MBuffer *, 2);
 	step->args[0] = buffer;
 	step->args[1] = copy;
@@ -374,7 +286,7 @@ lower_body(Lowering *low, Region *region)
 	low->region = region;
 	for (int i = 0; i < region->nparam; i++) {
 		Value *param = region->params[i];
-		MBuffer *buffer = value_buffer(low, param, MB_INPUT);
+		MBuffer *buffer = lower_value(low, param, MB_INPUT);
 		buffer->data = value_default(param);
 		map_set_ptr(&low->buffers, param, buffer);
 		vec_push(low->arena, &low->module->inputs, buffer);
@@ -383,7 +295,7 @@ lower_body(Lowering *low, Region *region)
 	for (const Node *node = region->first; node; node = node->next)
 		lower_node(low, node);
 	for (int i = 0; i < region->nresult; i++)
-		lower_result(low, region, region->results[i]);
+		lower_result(low, region->results[i]);
 	lower_symbols(low, region);
 	lower_assumptions(low, region);
 }
@@ -432,6 +344,6 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	drop_unread(low.module, arena);
 	if (context->target && context->target->device->is_apart)
 		lower_places(arena, low.module);
-	lower_side_by_side(arena, low.module);
+	lower_side_by_side(arena, low.module, context->target);
 	return low.module;
 }

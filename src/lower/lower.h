@@ -21,6 +21,6 @@ Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *cons
 
 /* Puts steps that do not depend on one another next to one another, and marks them, where one of
  * them alone has not work for all cores; in nested modules, too. (side_by_side.c) */
-void lower_side_by_side(Arena *arena, Module *module);
+void lower_side_by_side(Arena *arena, Module *module, const Target *target);
 
 #endif

@@ -14,7 +14,7 @@
  * and the twin is copied anew before it is read when the home has been written since. Views of a
  * home have views of the twin, so strides stay as kernels were compiled for them.
  */
-#include "lower/inner.h"
+#include "lower/program.h"
 
 #include <string.h>
 

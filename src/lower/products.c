@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "lower/inner.h"
+#include "lower/program.h"
+#include "lower/vendor.h"
+#include "program/group.h"
 #include "target/vendor.h"
 
 /* ---- the two parts ---- */

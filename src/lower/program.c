@@ -1,24 +1,14 @@
 /* lower_view, lower_program: from a node's program to views and kernels. */
 #include <string.h>
 
-#include "lower/inner.h"
+#include "lower/node.h"
+#include "lower/program.h"
+#include "lower/weights.h"
+#include "program/group.h"
 #include "program/layout.h"
 #include "program/match.h"
 
 /* ---- views ---- */
-
-bool
-lower_is_strided(Lowering *low, const MBuffer *buffer)
-{
-	if (buffer->kind != MB_VIEW)
-		return false;
-	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
-	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, dense);
-	for (int d = 0; d < buffer->rank; d++)
-		if (buffer->strides[d] != dense[d] && !dim_is(buffer->dims[d], 1))
-			return true;
-	return false;
-}
 
 /* The flat position in the buffer that the stage's one read reads, over the stage's iterators. */
 static const Expr *
@@ -214,43 +204,6 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 			        layouts[i]);
 	return lower_group(low->arena, unit.program, strides, unit.name, &node->loc,
 	                   ancestry(low, node), &target);
-}
-
-/* At the sizes chosen for, and how they grow: as those of the heaviest stage. */
-static void
-count_flops(Lowering *low, MStep *step, const Program *part)
-{
-	double most = -1;
-	for (int s = 0; s < part->nstage; s++) {
-		const Dim *points = stage_points(part->ctx, part->stages[s]);
-		double count = (double)probe_dim(low->context->target, points);
-		double share = probe_share(low->context->target, part->stages[s]);
-		double flops = count * share * stage_point_work(part->stages[s]);
-		step->flops += flops;
-		if (flops > most && count > 0) {
-			most = flops;
-			step->points = points;
-			step->point_count = count;
-		}
-	}
-}
-
-static double
-bytes_of(Lowering *low, const MBuffer *buffer)
-{
-	double bytes = dtype_bits(buffer->type) / 8.0;
-	for (int d = 0; d < buffer->rank; d++)
-		bytes *= (double)probe_dim(low->context->target, buffer->dims[d]);
-	return bytes;
-}
-
-void
-lower_count_work(Lowering *low, MStep *step, const Program *program)
-{
-	count_flops(low, step, program);
-	for (int i = 0; i < step->narg; i++)
-		if (step->args[i])
-			step->bytes += bytes_of(low, step->args[i]);
 }
 
 static void

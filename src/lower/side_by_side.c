@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/work.h"
-#include "lower/inner.h"
+#include "lower/lower.h"
 #include "program/layout.h"
+#include "target/maker.h"
 
 enum {
 	LOOK_AHEAD = 32, /* steps: more would keep results alive for long */
@@ -47,6 +47,7 @@ typedef struct Numbers {
 typedef struct Segment {
 	Arena *arena;
 	Module *module;
+	const Maker *maker;
 	int begin, count;
 	MStep **steps;
 	Map accesses;     /* root -> Accesses */
@@ -193,33 +194,30 @@ find_dependences(Segment *segment)
 
 /* ---- waves ---- */
 
-static int
-pieces_of(const MStep *step)
-{
-	return work_pieces(work_of(step->flops, step->bytes));
-}
-
 /* The wave that begins with step `first`, appended to the module: gives how many steps it has. */
 static int
 place_wave(Segment *segment, int first, int placed)
 {
+	const Maker *maker = segment->maker;
+	const MStep *step = segment->steps[first];
 	int wave[MOST_BESIDE] = {first}, count = 1;
-	int pieces = pieces_of(segment->steps[first]);
+	int pieces = maker->pieces_of_work(step->flops, step->bytes);
 	for (int i = first + 1; i < segment->count && i < first + LOOK_AHEAD; i++) {
-		int more = pieces_of(segment->steps[i]);
-		if (pieces >= WORK_PIECES || count == MOST_BESIDE)
+		step = segment->steps[i];
+		int more = maker->pieces_of_work(step->flops, step->bytes);
+		if (pieces >= maker->most_pieces || count == MOST_BESIDE)
 			break;
-		if (segment->is_placed[i] || segment->waits[i] || more >= WORK_PIECES)
+		if (segment->is_placed[i] || segment->waits[i] || more >= maker->most_pieces)
 			continue;
 		pieces += more;
 		wave[count++] = i;
 	}
 	for (int i = 0; i < count; i++) {
 		const Numbers *waiting = &segment->waiting[wave[i]];
-		MStep *step = segment->steps[wave[i]];
-		step->is_beside = i > 0;
+		MStep *placed_step = segment->steps[wave[i]];
+		placed_step->is_beside = i > 0;
 		segment->is_placed[wave[i]] = true;
-		segment->module->steps.data[segment->begin + placed + i] = step;
+		segment->module->steps.data[segment->begin + placed + i] = placed_step;
 		for (int k = 0; k < waiting->list.count; k++)
 			segment->waits[waiting->list.data[k]]--;
 	}
@@ -227,10 +225,11 @@ place_wave(Segment *segment, int first, int placed)
 }
 
 static void
-order_segment(Arena *arena, Module *module, int begin, int end)
+order_segment(Arena *arena, Module *module, const Maker *maker, int begin, int end)
 {
 	Segment segment = {.arena = arena,
 	                   .module = module,
+	                   .maker = maker,
 	                   .begin = begin,
 	                   .count = end - begin,
 	                   .accesses = {.arena = arena}};
@@ -264,18 +263,18 @@ decides_size(const Module *module, const MStep *step)
 }
 
 void
-lower_side_by_side(Arena *arena, Module *module)
+lower_side_by_side(Arena *arena, Module *module, const Target *target)
 {
 	int begin = 0;
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
 		bool may_move = step->kind == MS_KERNEL || step->kind == MS_VENDOR;
 		if (!may_move || decides_size(module, step)) {
-			order_segment(arena, module, begin, i + may_move);
+			order_segment(arena, module, maker_of(target), begin, i + may_move);
 			begin = i + 1;
 		}
 		for (int k = 0; k < step->nbody; k++)
-			lower_side_by_side(arena, step->bodies[k]);
+			lower_side_by_side(arena, step->bodies[k], target);
 	}
-	order_segment(arena, module, begin, module->steps.count);
+	order_segment(arena, module, maker_of(target), begin, module->steps.count);
 }

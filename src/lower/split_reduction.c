@@ -4,22 +4,25 @@
  *                                   y = sum(b:16) part[b]                            kernel 2
  *
  * Two derivations do it: an iterator of the sum is split in two, then the sum is. The number of
- * chunks comes from the shapes, never from the threads, so results do not depend on these.
+ * chunks comes from the shapes, never from the threads, so results do not depend on these. How
+ * many pieces there would be is not asked but counted, in the loops of a kernel that is made for
+ * that and thrown away: nothing else knows what the script of a device's maker binds.
  *
  * needs    shapes
  * keeps    values but those of sums, which are joined in another order
  * breaks   one kernel a part: there may be two
  */
-#include "base/work.h"
 #include "expr/stage/build.h"
-#include "lower/inner.h"
-#include "lower/schedule_cpu.h"
+#include "lower/lower.h"
 #include "program/derive.h"
+#include "program/forms.h"
+#include "program/group.h"
+#include "program/layout.h"
+#include "target/maker.h"
+#include "tir/schedule/schedule.h"
 
-enum {
-	ENOUGH_PIECES = 8,     /* parallel pieces: with these a second kernel brings too little */
-	LONG_WORK = 256 << 10, /* terms below which a second kernel costs more than it brings */
-};
+/* Terms below which a second kernel costs more than it brings. */
+enum { LONG_WORK = 256 << 10 };
 
 /* Iterator k of the sum as two: chunks of `size`, and the positions within one. */
 static void
@@ -83,21 +86,38 @@ chunked(const Program *program, const Stage *stage, const Target *target, int64_
 	return derive_split_sum(program, stage, outer, NULL);
 }
 
+/* Parallel pieces of the kernel that the program would be: counted in its loops, as whoever makes
+ * the script wants them. */
+static int64_t
+pieces_of(Arena *arena, const Program *program, const Target *target)
+{
+	const Loc none = {0};
+	program = program_split_dims(arena, program_squeeze_dims(arena, program, NULL));
+	program = program_collapse_dims(arena, program_pick_terms(program), NULL);
+	const Dim *const **dense =
+		NEW_N(arena, const Dim *const *, program->ninput + program->noutput + 1);
+	Kernel *kernel = lower_group(arena, program, dense, "", &none, "", target);
+	script_apply(kernel, kernel->script);
+	kernel_finish(kernel);
+	return probe_dim(target, kernel->extent);
+}
+
 /* NULL: nothing to gain. */
 static const Program *
 split_reduction(Arena *arena, const Program *program, const Target *target)
 {
-	Group group;
-	const char *reason;
 	const Stage *stage = program_reduction(program);
-	if (!stage || !group_analyse(arena, program, target, &group, &reason))
+	const Maker *maker = maker_of(target);
+	if (!stage || probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)
 		return NULL;
-	if (probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)
+	int64_t pieces = pieces_of(arena, program, target);
+	if (pieces >= maker->enough_pieces || pieces < 1)
 		return NULL;
-	int64_t pieces = schedule_cpu_pieces(arena, &group, target);
-	if (pieces >= ENOUGH_PIECES || pieces < 1)
-		return NULL;
-	return chunked(program, stage, target, (WORK_PIECES + pieces - 1) / pieces);
+	const Program *split =
+		chunked(program, stage, target, (maker->most_pieces + pieces - 1) / pieces);
+	/* A register tile may take the chunks for its rows, so that there are no more pieces. */
+	return split && pieces_of(arena, program_part(arena, split, 0, 1), target) > pieces ? split
+	                                                                                    : NULL;
 }
 
 bool

@@ -7,7 +7,8 @@
  */
 #include <string.h>
 
-#include "lower/inner.h"
+#include "lower/program.h"
+#include "lower/vendor.h"
 #include "program/layout.h"
 #include "program/match.h"
 #include "target/ask.h"

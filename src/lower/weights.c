@@ -15,13 +15,14 @@
  */
 #include <string.h>
 
-#include "lower/inner.h"
 #include "lower/weights.h"
+#include "program/forms.h"
 #include "program/layout.h"
+#include "target/maker.h"
 
 /* A result whose channels do not lie side by side is turned behind its tile, which costs as much
- * as so many terms of the sum gain: with channels in whole vectors or in halves. */
-enum { LONG_SUM = 64, HALF_SUM = 32 };
+ * as so many terms of the sum gain. */
+enum { LONG_SUM = 64 };
 
 static int
 input_number(const Program *p, const Tensor *tensor)
@@ -120,28 +121,6 @@ weighted_has_rows(const Program *p)
 	return main->nloop > 0 && dim_is_const(main->iters[main->nloop - 1].hi, &positions);
 }
 
-int64_t
-half_lanes(int64_t vector)
-{
-	enum { FEWEST = 8 };
-	return vector / 2 >= FEWEST ? vector / 2 : 0;
-}
-
-int64_t
-weighted_lanes(const Weighted *sum, int64_t vector)
-{
-	int64_t channels;
-	for (int d = 0; d < sum->w->argc; d++)
-		if (!dim_is_const(sum->w->tensor->hi[d], &channels))
-			return 0;
-	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
-	for (int64_t lanes = vector; lanes == vector || lanes == half_lanes(vector); lanes /= 2)
-		if (channels % lanes == 0 && (lanes == vector || sum->terms >= HALF_SUM) &&
-		    (sum->share == INT64_MAX || sum->share == 1 || sum->share % lanes == 0))
-			return lanes;
-	return 0;
-}
-
 /* Whether some loop of a vector's length reads x contiguously: then it is the better lane. */
 static bool
 has_long_row(Lowering *low, const Stage *main, const Expr *x, int64_t lanes)
@@ -209,12 +188,6 @@ blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int d
 	return new_weight(low, weight, panels_of(low->arena, &same, dim, block), block);
 }
 
-static int64_t
-vector_of(const Lowering *low, const Weighted *sum)
-{
-	return low->context->target->device->vector_bytes * 8 / dtype_bits(sum->w->tensor->type);
-}
-
 /* Weights by output channel first get a layout, in blocks of it, and ApplyLayouts does the rest: as
  * values in blocks of channels need them, or where plain rows are short or sums long. */
 static bool
@@ -224,7 +197,9 @@ store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool ha
 	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
 	const Stage *main = part->stages[0];
 	const MBuffer *weight = args[sum->weight];
-	int64_t lanes = weighted_lanes(sum, vector_of(low, sum)),
+	const Maker *maker = maker_of(low->context->target);
+	int64_t vector = target_lanes(low->context->target, sum->w->tensor->type);
+	int64_t lanes = maker->weight_lanes(sum, vector),
 			block = layout_block(args[part->ninput]->layout);
 	if (lanes == 0 || part->noutput != 1 || sum->dim != 0 || (block > 0 && block != lanes) ||
 	    (block == 0 && sum->share == 1) || weight->rank < 3 || weight->rank > 5 ||
@@ -336,8 +311,9 @@ lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 	const Program *p = program_split_dims(low->arena, program_squeeze_dims(low->arena, part, NULL));
 	if (!weighted_sum(p, is_constant, &sum) || sum.share != INT64_MAX)
 		return part;
-	int64_t lanes = vector_of(low, &sum);
-	if (weighted_lanes(&sum, lanes) != lanes || has_long_row(low, p->stages[0], sum.x, lanes))
+	int64_t lanes = target_lanes(low->context->target, sum.w->tensor->type);
+	if (maker_of(low->context->target)->weight_lanes(&sum, lanes) != lanes ||
+	    has_long_row(low, p->stages[0], sum.x, lanes))
 		return part;
 	args[sum.weight] = blocked_weight(low, args[sum.weight], sum.w->tensor, sum.dim, lanes);
 	p = program_block_input(low->arena, p, sum.weight, sum.dim, lanes);

@@ -4,7 +4,7 @@
 #ifndef LOWER_WEIGHTS_H
 #define LOWER_WEIGHTS_H
 
-#include "expr/stage/stage.h"
+#include "lower/steps.h"
 
 typedef struct Weighted {
 	const Expr *x, *w; /* reads: the sum is of their products */
@@ -22,11 +22,8 @@ bool weighted_sum(const Program *p, const bool *is_constant, Weighted *sum);
 /* Whether its last loop, which counts positions, has a known number of them: tiles need one. */
 bool weighted_has_rows(const Program *p);
 
-/* Half of a vector's lanes, where that still is a vector worth using; else 0. */
-int64_t half_lanes(int64_t vector);
-
-/* How many channels can run in lanes, of a vector of so many: all, or half of them, where the sum
- * is worth it; else 0. They share x, or have one each. */
-int64_t weighted_lanes(const Weighted *sum, int64_t vector);
+/* Rearranges constant weights where channels should run in lanes: replaces the argument and
+ * gives the program that reads it, or `part` itself. */
+const Program *lower_block_weights(Lowering *low, const Program *part, MBuffer **args);
 
 #endif

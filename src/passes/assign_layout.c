@@ -10,10 +10,10 @@
  * (element-wise, concatenation at multiples of the block) keep it; groups that read it at a plain
  * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout, other
  * sums of products too. Without a library our own products with constant weights are what makes
- * blocks: their channels run in lanes (lower/product_cpu.h), where whole blocks fill them.
+ * blocks: their channels run in lanes (lower/cpu/product.c), where whole blocks fill them.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  *
- * needs    fused groups; a CPU
+ * needs    fused groups; it runs for devices of vectors (passes.def)
  * keeps    shapes, meanings: types are logical
  * breaks   plain storage: behind it dims are not where a tensor of the model has them
  */
@@ -27,6 +27,7 @@
 #include "program/layout.h"
 #include "program/match.h"
 #include "target/ask.h"
+#include "target/maker.h"
 
 typedef enum Role {
 	ROLE_OTHER,  /* plain in, plain out */
@@ -241,7 +242,7 @@ own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
 	bool is_own = !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
 	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1 &&
 	              weighted_has_rows(p);
-	return is_own ? weighted_lanes(&sum, a->block) : 0;
+	return is_own ? maker_of(a->context->target)->weight_lanes(&sum, a->block) : 0;
 }
 
 static void
@@ -483,14 +484,11 @@ assign_region(Assigner *a, Region *region)
 bool
 pass_AssignLayout(Graph *graph, PassContext *context)
 {
-	const Target *target = context->target;
-	if (target->device->gpu)
-		return false;
 	Arena *arena = arena_new_in(graph->arena, "AssignLayout");
 	Assigner a = {.graph = graph,
 	              .context = context,
 	              .arena = arena,
-	              .block = target->device->vector_bytes / 4,
+	              .block = target_lanes(context->target, DT_F32),
 	              .info = {.arena = arena},
 	              .plain = {.arena = arena},
 	              .blocked = {.arena = arena}};

@@ -5,12 +5,13 @@
  *     %r = Relu(%b)
  *
  * Each node in order asks to join the group of one of its producers. Whether it may is decided on
- * the composed expression, never on operator names: the stages must share loops (group.h),
- * intermediates must stay in cache, and nothing may be computed twice unless it is free. A group
- * holds at most one heavy stage (a sum of products: convolution, matrix product), and behind it
- * only stages that read its result in place, so that a vendor call can absorb them; nothing is put
- * before it. A call has one result: where libraries are called, a heavy group ends with the node
- * whose result others need as well, and what would stand behind that begins another group.
+ * the composed expression, never on operator names: the stages must share loops (group.h), the
+ * device's maker must take them for one kernel, and nothing may be computed twice unless it is
+ * free. A group holds at most one heavy stage (a sum of products: convolution, matrix product), and
+ * behind it only stages that read its result in place, so that a vendor call can absorb them;
+ * nothing is put before it. A call has one result: where libraries are called, a heavy group ends
+ * with the node whose result others need as well, and what would stand behind that begins another
+ * group.
  *
  * needs    shapes, topological order
  * keeps    shapes, order

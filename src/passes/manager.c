@@ -18,14 +18,14 @@
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "passes/passes.h"
-#include "target/target.h"
+#include "target/maker.h"
 
 #define SUBJECT_graph Graph
 #define SUBJECT_program ProgramUnit
 #define SUBJECT_part ProgramUnit
 #define SUBJECT_nest ProgramUnit
 #define SUBJECT_loop Kernel
-#define PASS(ir, name, level, portability, numerics, needs, doc) \
+#define PASS(ir, name, level, portability, numerics, needs, devices, doc) \
 	static bool run_##name(void *subject, PassContext *context) \
 	{ \
 		return pass_##name((SUBJECT_##ir *)subject, context); \
@@ -33,13 +33,14 @@
 #include "passes/passes.def"
 #undef PASS
 
-#define PASS(ir_, name_, level_, portability_, numerics_, needs_, doc_) \
+#define PASS(ir_, name_, level_, portability_, numerics_, needs_, devices_, doc_) \
 	{.name = #name_, \
 	 .ir = IR_##ir_, \
 	 .level = level_, \
 	 .portability = PORT_##portability_, \
 	 .numerics = NUM_##numerics_, \
 	 .needs = NEEDS_##needs_, \
+	 .devices = DEVICES_##devices_, \
 	 .doc = doc_, \
 	 .run = run_##name_},
 static const PassInfo passes[] = {
@@ -369,7 +370,9 @@ static void
 run_row(PassContext *context, void *subject, const PassInfo *pass)
 {
 	bool is_plain = pass->ir == IR_loop && ((const Kernel *)subject)->is_plain;
-	if (!pass_enabled(context, pass) || (pass->level > 0 && is_plain)) /* loops as they come */
+	bool is_for_device = (maker_of(context->target)->passes & pass->devices) == pass->devices;
+	if (!pass_enabled(context, pass) || !is_for_device ||
+	    (pass->level > 0 && is_plain)) /* loops as they come */
 		return;
 	if (pass->needs == NEEDS_target && !(context->target && context->target->device))
 		fail_as(FAIL_BUG, NULL, "pass %s was run without the target that it needs", pass->name);

@@ -10,6 +10,7 @@
 
 #include "base/pass.h"
 #include "graph/graph.h"
+#include "target/maker.h"
 #include "tir/module.h"
 
 typedef enum Portability {
@@ -37,7 +38,8 @@ typedef struct PassInfo {
 	Portability portability;
 	Numerics numerics;
 	PassNeeds needs;
-	const char *doc; /* one sentence */
+	PassDevices devices; /* for which it runs */
+	const char *doc;     /* one sentence */
 	bool (*run)(void *subject, PassContext *context);
 } PassInfo;
 

@@ -12,7 +12,7 @@
 #define DECLARE_part(name)
 #define DECLARE_nest(name)
 #define DECLARE_loop(name)
-#define PASS(ir, name, level, portability, numerics, needs, doc) DECLARE_##ir(name)
+#define PASS(ir, name, level, portability, numerics, needs, devices, doc) DECLARE_##ir(name)
 #include "passes/passes.def"
 #undef PASS
 #undef DECLARE_graph

@@ -4,15 +4,9 @@
  * every reader, stands exactly at the reader's own copy of k, over the same range. Then one loop k
  * around all the stages computes just what is needed, and nothing twice.
  */
-#include <string.h>
-
 #include "program/group.h"
 
-enum {
-	MAX_LOCAL_BYTES = 256 * 1024, /* intermediates per point must stay in the L2 cache */
-	MIN_POINTS = 8,               /* fewer shared points than this leave cores idle … */
-	SMALL_WORK = 1 << 16,         /* … unless the whole is this small */
-};
+#include "target/maker.h"
 
 enum { UNSEEN = -2, ABSENT = -1 };
 
@@ -168,78 +162,12 @@ group_analyse(Arena *arena, const Program *program, const Target *target, Group 
 	return true;
 }
 
-static bool
-is_made_by(const Program *program, const Tensor *tensor)
-{
-	for (int s = 0; s < program->nstage; s++)
-		if (program->stages[s] == tensor->stage)
-			return true;
-	return false;
-}
-
-/* An intermediate read at anything but an iterator or a number is read through a window or a map:
- * then its consumer wants it stored, in a layout of its own. */
-static bool
-reads_through_window(const Program *program)
-{
-	bool found = false;
-	for (int s = 1; s < program->nstage; s++)
-		for (ExprWalk walk = stage_walk(program->stages[s]); expr_step(&walk);) {
-			const Expr *e = walk.e;
-			if (e->op != EX_read || !e->tensor->stage || !is_made_by(program, e->tensor))
-				continue;
-			for (int d = 0; d < e->argc; d++)
-				found |= e->arg[d]->op != EX_iter && !expr_is_const(e->arg[d]);
-		}
-	return found;
-}
-
-/* A stage that reads nothing and has few elements: within the loops of what reads it it would be
- * made again and again, or keep them from being cut where it ends. */
-static bool
-has_table(const Program *program, const Target *target)
-{
-	const Stage *root = program->stages[program->nstage - 1];
-	int64_t uses = probe_dim(target, stage_points(program->ctx, root)) / TABLE_USES;
-	for (int s = 0; s < program->nstage - 1; s++) {
-		const Stage *stage = program->stages[s];
-		bool reads = stage->kind != STAGE_map;
-		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
-			reads |= walk.e->op == EX_read;
-		if (!reads && probe_dim(target, stage_points(program->ctx, stage)) <= uses)
-			return true;
-	}
-	return false;
-}
-
 bool
 group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason)
 {
 	Group group;
-	if (!group_analyse(arena, program, target, &group, reason))
-		return false;
-	if (program->nstage == 1)
-		return true;
-	if (reads_through_window(program)) {
-		*reason = "an intermediate result is read through a window";
-		return false;
-	}
-	if (has_table(program, target)) {
-		*reason = "a table is made once";
-		return false;
-	}
-	if (group.local_bytes > MAX_LOCAL_BYTES) {
-		*reason = "its intermediate results do not fit in cache";
-		return false;
-	}
-	double work = 0;
-	for (int s = 0; s < program->nstage; s++)
-		work += (double)probe_dim(target, stage_points(program->ctx, program->stages[s]));
-	if (group.points < MIN_POINTS && work > SMALL_WORK) {
-		*reason = "too few shared iterations to occupy the cores";
-		return false;
-	}
-	return true;
+	return group_analyse(arena, program, target, &group, reason) &&
+	       (program->nstage == 1 || maker_of(target)->may_join(&group, target, reason));
 }
 
 /* ---- cutting ---- */

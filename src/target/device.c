@@ -1,5 +1,5 @@
 /* The rows of devices.def, and which of them this machine is. */
-#include "target/target.h"
+#include "target/maker.h"
 
 #include <string.h>
 
@@ -7,8 +7,19 @@
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
-#define ROW(prefix, is_apart, suffix, name, march, vector, registers, fma, f16, bf16, l1, l2, l3, \
-            gflops, bandwidth, doc) \
+/* A test's program has rows of its own beside these (tests/toy). */
+#ifndef DEVICE_ROWS
+#define DEVICE_ROWS "target/devices.def"
+#endif
+
+#define CPU(name, maker, ...) extern const Maker maker_##maker;
+#define GPU CPU
+#include DEVICE_ROWS
+#undef CPU
+#undef GPU
+
+#define ROW(prefix, is_apart, suffix, name, maker, march, vector, registers, fma, f16, bf16, l1, \
+            l2, l3, gflops, bandwidth, doc) \
 	{prefix name, \
 	 doc suffix, \
 	 march, \
@@ -23,12 +34,13 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 	 (int64_t)l3 * KIB, \
 	 gflops, \
 	 bandwidth, \
-	 NULL},
+	 NULL, \
+	 &maker_##maker},
 #define CPU(...) \
 	ROW("cpu:", false, "", __VA_ARGS__) \
 	ROW("test:", true, ", behind memory of its own: for tests", __VA_ARGS__)
-#define GPU(name, cc, units, regs, threads, blocks, threads_block, smem, smem_block, l2, dram, \
-            shared, f32, tf32, f16, f64, doc) \
+#define GPU(name, maker, cc, units, regs, threads, blocks, threads_block, smem, smem_block, l2, \
+            dram, shared, f32, tf32, f16, f64, doc) \
 	{name, \
 	 doc, \
 	 NULL, \
@@ -44,9 +56,10 @@ enum { KIB = 1024, MIB = 1024 * 1024 };
 	 f32, \
 	 dram, \
 	 &(const GpuInfo){cc, units, regs, threads, blocks, threads_block, (int64_t)smem * KIB, \
-	                  (int64_t)smem_block * KIB, shared, tf32, f16, f64}},
+	                  (int64_t)smem_block * KIB, shared, tf32, f16, f64}, \
+	 &maker_##maker},
 static const Device rows[] = {
-#include "target/devices.def"
+#include DEVICE_ROWS
 };
 #undef ROW
 #undef CPU
@@ -97,6 +110,18 @@ bool
 device_runs_here(const Device *device)
 {
 	return device->march && cpu_supports(device->march);
+}
+
+const Maker *
+maker_of(const Target *target)
+{
+	return (target && target->device ? target->device : rows)->maker;
+}
+
+int64_t
+target_lanes(const Target *target, DType type)
+{
+	return maker_of(target)->lanes(target->device, type);
 }
 
 bool

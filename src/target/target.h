@@ -23,6 +23,7 @@ typedef struct Device {
 	double gflops;             /* f32 per core at nominal clock; of a GPU: of all units */
 	double bandwidth;          /* GB/s per core from DRAM; of a GPU: of all units */
 	const struct GpuInfo *gpu; /* NULL: a CPU */
+	const struct Maker *maker; /* how kernels are made for it; see maker.h */
 } Device;
 
 /* What only GPUs have; see devices.def. Sizes in bytes, rates in GB/s and GFLOP/s. */

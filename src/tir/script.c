@@ -17,6 +17,67 @@ primitive_info(Primitive primitive)
 	return &primitives[primitive];
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+ScriptWriter
+script_writer(Arena *arena, Map names)
+{
+	return (ScriptWriter){arena, NEW(arena, Script), names};
+}
+
+const char *
+script_name(ScriptWriter *w, const char *base)
+{
+	const char *name = base;
+	for (int i = 1; map_find(&w->names, name); i++)
+		name = arena_printf(w->arena, "%s_%d", base, i);
+	map_set(&w->names, name, w);
+	return name;
+}
+
+ScriptStep *
+script_step(ScriptWriter *w, Primitive primitive, const char *loop)
+{
+	ScriptStep step = {.primitive = primitive};
+	vec_push(w->arena, &step.loops, loop);
+	vec_push(w->arena, &w->script->steps, step);
+	return &w->script->steps.data[w->script->steps.count - 1];
+}
+
+void
+script_split(ScriptWriter *w, const char *loop, int64_t size, const char *outer, const char *inner)
+{
+	ScriptStep *step = script_step(w, PRIM_split, loop);
+	step->number = size;
+	vec_push(w->arena, &step->made, outer);
+	vec_push(w->arena, &step->made, inner);
+}
+
+void
+script_reorder(ScriptWriter *w, int count, const char *const *loops)
+{
+	ScriptStep *step = count > 1 ? script_step(w, PRIM_reorder, loops[0]) : NULL;
+	for (int i = 1; i < count; i++)
+		vec_push(w->arena, &step->loops, loops[i]);
+}
+
+void
+script_bind(ScriptWriter *w, const char *loop, Bind bind)
+{
+	script_step(w, PRIM_bind, loop)->bind = bind;
+}
+
+void
+script_fission(ScriptWriter *w, const char *loop, int count, const Buffer *const *buffers,
+               Scope scope, const char *made)
+{
+	ScriptStep *step = script_step(w, PRIM_fission, loop);
+	for (int i = 0; i < count; i++)
+		vec_push(w->arena, &step->buffers, buffers[i]->tensor.name);
+	step->scope = scope;
+	vec_push(w->arena, &step->made, made);
+}
+
 /* ---- printing -------------------------------------------------------------------------------- */
 
 static void

@@ -7,7 +7,7 @@
  *       bind qi @vector
  *     }
  *
- * Data, made by schedules (lower/schedule_cpu.h) and read from texts; src/tir/schedule applies it.
+ * Data, made by a device's maker (target/maker.h) and read from texts; src/tir/schedule applies it.
  * Loops and buffers go by their names, which differ in a kernel. One primitive stands in a line;
  * primitives.def says which there are and what stands behind each.
  */
@@ -45,6 +45,25 @@ typedef struct Script {
 } Script;
 
 const PrimitiveInfo *primitive_info(Primitive primitive);
+
+/* Whoever makes a script adds steps at its end. */
+typedef struct ScriptWriter {
+	Arena *arena;
+	Script *script;
+	Map names; /* taken */
+} ScriptWriter;
+
+ScriptWriter script_writer(Arena *arena, Map names);
+/* `base`, or with a number behind it, so that nothing else is called that. */
+const char *script_name(ScriptWriter *w, const char *base);
+/* A step that works on this loop; what else it has, the caller adds before the next. */
+ScriptStep *script_step(ScriptWriter *w, Primitive primitive, const char *loop);
+void script_split(ScriptWriter *w, const char *loop, int64_t size, const char *outer,
+                  const char *inner);
+void script_reorder(ScriptWriter *w, int count, const char *const *loops); /* 0 or 1: nothing */
+void script_bind(ScriptWriter *w, const char *loop, Bind bind);
+void script_fission(ScriptWriter *w, const char *loop, int count, const Buffer *const *buffers,
+                    Scope scope, const char *made);
 
 /* One line each. Reading goes on to the end or a "}", which is left. */
 void script_print(Buf *buf, const Script *script, const char *indent);

@@ -1,5 +1,5 @@
-/* The estimated cost of a stage with one of its loops in vector lanes (cost_cpu.h). */
-#include "lower/cost_cpu.h"
+/* The estimated cost of a stage with one of its loops in vector lanes (cpu.h). */
+#include "lower/cpu/cpu.h"
 
 #include <math.h>
 

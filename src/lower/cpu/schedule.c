@@ -11,14 +11,8 @@
  * Here the 512 accumulators of a piece lie in memory, and each step of k adds to all of them: X is
  * read in runs of 512 elements, not one vector at a time, each from another page.
  */
-#include <string.h>
-
 #include "base/work.h"
-#include "lower/cost_cpu.h"
-#include "lower/product_cpu.h"
-#include "lower/rows_cpu.h"
-#include "lower/schedule_cpu.h"
-#include "lower/window_cpu.h"
+#include "lower/cpu/cpu.h"
 
 enum {
 	CHUNK = 4096,           /* iterations per parallel piece when only the vector loop is long */
@@ -211,8 +205,7 @@ choose_tile(Coster *c, const Group *group, Choice *choice)
 {
 	if (choice->vector_shared < 0)
 		return;
-	int bits = dtype_bits(group->root->results[0]->type);
-	int64_t lanes = c->target->device->vector_bytes * 8 / (bits < 8 ? 8 : bits);
+	int64_t lanes = target_lanes(c->target, group->root->results[0]->type);
 	if (choice->is_tiled) {
 		choice->tile = tile_lanes(group, choice, lanes);
 		return;
@@ -278,19 +271,6 @@ choose(Arena *arena, const Group *group, const Target *target)
 	return choice;
 }
 
-int64_t
-schedule_cpu_pieces(Arena *arena, const Group *group, const Target *target)
-{
-	const Choice choice = choose(arena, group, target);
-	int64_t pieces = group->points, tile = choice.tile;
-	if (choice.vector_shared < 0)
-		return pieces;
-	const Iter *lane = &group->root->iters[group->shared[choice.vector_shared]];
-	int64_t length = probe_dim(target, lane->hi);
-	pieces /= length > 0 ? length : 1;
-	return tile > 0 ? probe_times(pieces, length / tile + (length % tile != 0)) : pieces;
-}
-
 /* ---- the script ------------------------------------------------------------------------------ */
 
 typedef struct Writer {
@@ -298,24 +278,13 @@ typedef struct Writer {
 	const Group *group;
 	const Choice *choice;
 	const Nest *nest;
-	Map names; /* taken */
-	Buf text;
+	ScriptWriter script;
 } Writer;
 
 static const char *
 name_of(const Expr *var)
 {
 	return var->var->name;
-}
-
-static const char *
-new_name(Writer *w, const char *base)
-{
-	const char *name = base;
-	for (int i = 1; map_find(&w->names, name); i++)
-		name = arena_printf(w->arena, "%s_%d", base, i);
-	map_set(&w->names, name, w);
-	return name;
 }
 
 /* Put loops that stand as in `before` into the order of `after`, if that is another. */
@@ -327,9 +296,7 @@ write_reorder(Writer *w, const StrVec *before, const StrVec *after)
 		first++;
 	while (first <= last && before->data[last] == after->data[last])
 		last--;
-	for (int i = first; i <= last; i++)
-		buf_printf(&w->text, "%s%s", i == first ? "reorder " : ", ", after->data[i]);
-	buf_puts(&w->text, first <= last ? "\n" : "");
+	script_reorder(&w->script, last - first + 1, after->data + first);
 }
 
 /* Iterators first..last-1 of stage s that are not shared, but `without`: their loops. */
@@ -366,7 +333,7 @@ write_own_lanes(Writer *w, int s, int lane)
 	add_loops(w, s, first, last, lane, &after);
 	vec_push(w->arena, &after, name);
 	write_reorder(w, &before, &after);
-	buf_printf(&w->text, "bind %s @vector\n", name);
+	script_bind(&w->script, name, BIND_VECTOR);
 }
 
 /* A shared loop, or the two it is cut into. */
@@ -392,8 +359,8 @@ write_cut(Writer *w, int k)
 	}
 	if (size == 0)
 		return (Cut){NULL, name};
-	Cut cut = {new_name(w, outer), new_name(w, inner)};
-	buf_printf(&w->text, "split %s %lld -> %s, %s\n", name, (long long)size, cut.outer, cut.inner);
+	Cut cut = {script_name(&w->script, outer), script_name(&w->script, inner)};
+	script_split(&w->script, name, size, cut.outer, cut.inner);
 	return cut;
 }
 
@@ -433,19 +400,8 @@ write_shared(Writer *w, const char **lane, const char **rows)
 	add_loop(w, &after, *rows);
 	write_reorder(w, &before, &after);
 	for (int i = 0; i < parallel; i++)
-		buf_printf(&w->text, "bind %s @parallel\n", after.data[i]);
+		script_bind(&w->script, after.data[i], BIND_PARALLEL);
 	*lane = lanes.inner;
-}
-
-/* Cut a loop behind the last store to these buffers. */
-static void
-write_fission(Writer *w, const char *loop, int count, const Buffer *const *buffers,
-              const char *scope, const char *second)
-{
-	buf_printf(&w->text, "fission %s ", loop);
-	for (int i = 0; i < count; i++)
-		buf_printf(&w->text, "%s%s", i ? ", " : "", buffers[i]->tensor.name);
-	buf_printf(&w->text, " @%s -> %s\n", scope, second);
 }
 
 /* Stages in turn over a tile, each with its own loops outside the lanes, and the loops of its sum
@@ -457,8 +413,9 @@ write_turns(Writer *w, const char *lane)
 	const char **lanes = NEW_N(w->arena, const char *, p->nstage);
 	lanes[0] = lane;
 	for (int s = 0; s + 1 < p->nstage; s++) {
-		lanes[s + 1] = new_name(w, "lane");
-		write_fission(w, lanes[s], 1, &w->nest->stages[s].last, "stack", lanes[s + 1]);
+		lanes[s + 1] = script_name(&w->script, "lane");
+		script_fission(&w->script, lanes[s], 1, &w->nest->stages[s].last, SCOPE_STACK,
+		               lanes[s + 1]);
 	}
 	for (int s = 0; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
@@ -466,7 +423,8 @@ write_turns(Writer *w, const char *lane)
 		if (!w->choice->is_streamed[s])
 			continue;
 		const NestStage *nest = &w->nest->stages[s];
-		write_fission(w, lanes[s], nest->nacc, nest->acc, "stack", new_name(w, "lane"));
+		script_fission(&w->script, lanes[s], nest->nacc, nest->acc, SCOPE_STACK,
+		               script_name(&w->script, "lane"));
 		write_inside(w, lanes[s], s, stage->nloop, stage->nloop + stage->nreduce);
 	}
 }
@@ -480,11 +438,13 @@ write_windows(Writer *w, const char *rows)
 	for (int i = stage->nloop; i < stage->nloop + stage->nreduce; i++) {
 		const char *name = name_of(nest->iters[i]);
 		if (i == w->choice->counter) {
-			const char *row = new_name(w, arena_printf(w->arena, "%s_row", name));
-			buf_printf(&w->text, "skew %s, %s -> %s\n", name, rows, row);
+			const char *row = script_name(&w->script, arena_printf(w->arena, "%s_row", name));
+			ScriptStep *step = script_step(&w->script, PRIM_skew, name);
+			vec_push(w->arena, &step->loops, rows);
+			vec_push(w->arena, &step->made, row);
 			name = row;
 		}
-		buf_printf(&w->text, "bind %s @unroll\n", name);
+		script_bind(&w->script, name, BIND_UNROLL);
 	}
 }
 
@@ -493,21 +453,14 @@ static void
 write_rows(Writer *w, const char *rows)
 {
 	const Stage *stage = w->group->program->stages[0];
-	buf_printf(&w->text, "bind %s @unroll\n", rows);
-	write_fission(w, rows, 1, w->nest->stages[0].acc, "reg", new_name(w, rows));
+	script_bind(&w->script, rows, BIND_UNROLL);
+	script_fission(&w->script, rows, 1, w->nest->stages[0].acc, SCOPE_REG,
+	               script_name(&w->script, rows));
 	write_inside(w, rows, 0, stage->nloop, stage->nloop + stage->nreduce);
 	if (w->choice->counter >= 0)
 		write_windows(w, rows);
 	else if (stage->guard)
-		buf_printf(&w->text, "unswitch %s\n", rows);
-}
-
-static const Script *
-read_script(Arena *arena, Buf *text)
-{
-	Scanner scan;
-	scan_open(&scan, arena, NULL, buf_text(text));
-	return script_parse(arena, &scan);
+		script_step(&w->script, PRIM_unswitch, rows);
 }
 
 const Script *
@@ -522,11 +475,10 @@ schedule_cpu(Arena *arena, const Group *group, const Target *target, const Nest 
 	            .group = group,
 	            .choice = &choice,
 	            .nest = nest,
-	            .names = nest->names,
-	            .text = {.arena = arena}};
+	            .script = script_writer(arena, nest->names)};
 	write_shared(&w, &lane, &rows);
 	if (lane)
-		buf_printf(&w.text, "bind %s @vector\n", lane);
+		script_bind(&w.script, lane, BIND_VECTOR);
 	for (int s = 0; s < group->program->nstage && !lane; s++)
 		if (choice.vector_iter[s] >= 0)
 			write_own_lanes(&w, s, choice.vector_iter[s]);
@@ -534,14 +486,5 @@ schedule_cpu(Arena *arena, const Group *group, const Target *target, const Nest 
 		write_turns(&w, lane);
 	if (rows)
 		write_rows(&w, rows);
-	return read_script(arena, &w.text);
-}
-
-const Script *
-schedule_outer(Arena *arena, int count, const Var *const *loops)
-{
-	Buf text = {.arena = arena};
-	for (int i = count - 1; i >= 0; i--)
-		buf_printf(&text, "bind %s @parallel\n", loops[i]->name);
-	return read_script(arena, &text);
+	return w.script.script;
 }

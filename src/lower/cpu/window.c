@@ -1,6 +1,6 @@
-/* Whether windows of neighbouring rows share what they read (window_cpu.h). */
+/* Whether windows of neighbouring rows share what they read (cpu.h). */
 #include "base/work.h"
-#include "lower/window_cpu.h"
+#include "lower/cpu/cpu.h"
 
 enum {
 	MAX_TERMS = 100,

@@ -13,10 +13,7 @@
  * images side by side. A depthwise convolution has its channels in lanes of both factors; then a
  * vector of W serves a row, too.
  */
-#include "lower/product_cpu.h"
-
-#include "lower/cost_cpu.h"
-#include "lower/weights.h"
+#include "lower/cpu/cpu.h"
 
 enum {
 	MAX_UNROLLED = 16, /* steps of a window as straight code */
@@ -109,8 +106,7 @@ is_near(Product *p)
 static bool
 find_lane(Product *p, bool is_cut)
 {
-	const Device *device = p->coster.target->device;
-	p->lanes = device->vector_bytes * 8 / dtype_bits(p->w->tensor->type);
+	p->lanes = target_lanes(p->coster.target, p->w->tensor->type);
 	p->is_cut = is_cut;
 	for (p->lane = p->group->nshared - 1; p->lane >= 0; p->lane--) {
 		int64_t extent = extent_of(p, p->lane);
@@ -276,46 +272,17 @@ is_by_channels(Product *p)
 typedef struct Writer {
 	const Product *p;
 	const Nest *nest;
-	Map names; /* taken */
-	Buf text;
+	ScriptWriter script;
 } Writer;
-
-static const char *
-new_name(Writer *w, const char *base)
-{
-	const char *name = base;
-	for (int i = 1; map_find(&w->names, name); i++)
-		name = arena_printf(w->names.arena, "%s_%d", base, i);
-	map_set(&w->names, name, w);
-	return name;
-}
 
 /* Loop k in pieces of so many: their loop, and in *inner the loop of a piece. */
 static const char *
 write_split(Writer *w, int k, int64_t size, const char *outer, const char **inner)
 {
-	outer = new_name(w, outer);
-	*inner = new_name(w, *inner);
-	buf_printf(&w->text, "split %s %lld -> %s, %s\n", w->nest->shared[k]->var->name,
-	           (long long)size, outer, *inner);
+	outer = script_name(&w->script, outer);
+	*inner = script_name(&w->script, *inner);
+	script_split(&w->script, w->nest->shared[k]->var->name, size, outer, *inner);
 	return outer;
-}
-
-/* Their order; one loop has none. */
-static void
-write_list(Writer *w, const StrVec *loops)
-{
-	if (loops->count < 2)
-		return;
-	for (int i = 0; i < loops->count; i++)
-		buf_printf(&w->text, "%s%s", i ? ", " : "reorder ", loops->data[i]);
-	buf_puts(&w->text, "\n");
-}
-
-static void
-write_bind(Writer *w, const char *loop, const char *how)
-{
-	buf_printf(&w->text, "bind %s @%s\n", loop, how);
 }
 
 /* The shared loops, where they are cut the two of each; NULL: there is none. */
@@ -347,7 +314,7 @@ static void
 add_loop(const Writer *w, StrVec *loops, const char *loop)
 {
 	if (loop)
-		vec_push(w->names.arena, loops, loop);
+		vec_push(w->script.arena, loops, loop);
 }
 
 /* Parallel loops outside, the lanes, the tile. Loops with a shorter last piece are cut where that
@@ -370,9 +337,9 @@ write_shared(Writer *w, const Loops *l, bool by_channels)
 	add_loop(w, &loops, l->lane);
 	add_loop(w, &loops, l->block);
 	add_loop(w, &loops, l->row);
-	write_list(w, &loops);
+	script_reorder(&w->script, loops.count, loops.data);
 	for (int i = 0; i < parallel; i++)
-		write_bind(w, loops.data[i], "parallel");
+		script_bind(&w->script, loops.data[i], BIND_PARALLEL);
 }
 
 /* Behind a tile, its results are turned, so that runs of a row are stored. */
@@ -380,20 +347,22 @@ static void
 write_turned(Writer *w, const Loops *l)
 {
 	const NestStage *last = &w->nest->stages[w->p->group->program->nstage - 1];
-	const char *turned = new_name(w, "turned");
-	buf_printf(&w->text, "cache_write %s at %s @stack -> %s\n", last->last->tensor.name, l->tile,
-	           turned);
-	write_bind(w, arena_printf(w->names.arena, "%s_%d", turned, l->block ? 2 : 1), "vector");
+	const char *turned = script_name(&w->script, "turned");
+	ScriptStep *step = script_step(&w->script, PRIM_cache_write, l->tile);
+	step->scope = SCOPE_STACK;
+	vec_push(w->script.arena, &step->buffers, last->last->tensor.name);
+	vec_push(w->script.arena, &step->made, turned);
+	script_bind(&w->script, arena_printf(w->script.arena, "%s_%d", turned, l->block ? 2 : 1),
+	            BIND_VECTOR);
 }
 
 /* Behind the sums of a loop of the tile comes another one for what is done with them. */
 static void
 write_fission(Writer *w, const char *loop)
 {
-	const char *behind = new_name(w, loop);
-	buf_printf(&w->text, "fission %s %s @reg -> %s\n", loop, w->nest->stages[0].acc[0]->tensor.name,
-	           behind);
-	write_bind(w, behind, "unroll");
+	const char *behind = script_name(&w->script, loop);
+	script_fission(&w->script, loop, 1, w->nest->stages[0].acc, SCOPE_REG, behind);
+	script_bind(&w->script, behind, BIND_UNROLL);
 }
 
 static void
@@ -406,17 +375,17 @@ write_sum(Writer *w, const Loops *l)
 	if (l->block)
 		write_fission(w, l->block);
 	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
-		vec_push(w->names.arena, &loops, nest->iters[i]->var->name);
+		vec_push(w->script.arena, &loops, nest->iters[i]->var->name);
 	if (l->block)
-		vec_push(w->names.arena, &loops, l->block);
-	vec_push(w->names.arena, &loops, l->row);
-	write_list(w, &loops);
+		vec_push(w->script.arena, &loops, l->block);
+	vec_push(w->script.arena, &loops, l->row);
+	script_reorder(&w->script, loops.count, loops.data);
 	for (int i = p->stage->nloop; i < p->stage->nloop + p->stage->nreduce; i++)
 		if (p->is_unrolled[i])
-			write_bind(w, nest->iters[i]->var->name, "unroll");
+			script_bind(&w->script, nest->iters[i]->var->name, BIND_UNROLL);
 	if (l->block)
-		write_bind(w, l->block, "unroll");
-	write_bind(w, l->row, "unroll");
+		script_bind(&w->script, l->block, BIND_UNROLL);
+	script_bind(&w->script, l->row, BIND_UNROLL);
 }
 
 const Script *
@@ -425,16 +394,14 @@ product_script(Arena *arena, const Group *group, const Target *target, const Nes
 	Product p = {.coster = {.arena = arena, .program = group->program, .target = target},
 	             .group = group,
 	             .stage = group->program->stages[0]};
-	Writer w = {.p = &p, .nest = nest, .names = nest->names, .text = {.arena = arena}};
+	Writer w = {.p = &p, .nest = nest, .script = script_writer(arena, nest->names)};
 	if (!recognise(&p))
 		return NULL;
 	const Loops loops = write_splits(&w);
 	write_shared(&w, &loops, is_by_channels(&p));
 	if (p.is_turned)
 		write_turned(&w, &loops);
-	write_bind(&w, loops.lane, "vector");
+	script_bind(&w.script, loops.lane, BIND_VECTOR);
 	write_sum(&w, &loops);
-	Scanner scan;
-	scan_open(&scan, arena, NULL, buf_text(&w.text));
-	return script_parse(arena, &scan);
+	return w.script.script;
 }

@@ -1,5 +1,5 @@
-/* Rows of a register tile (rows_cpu.h). */
-#include "lower/rows_cpu.h"
+/* Rows of a register tile (cpu.h). */
+#include "lower/cpu/cpu.h"
 
 /* Of the vector registers, the accumulators of a tile: the factors are beside them, and what the C
  * compiler keeps at hand. */

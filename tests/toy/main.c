@@ -1,0 +1,2 @@
+/* The compiler, for the devices of the test. */
+#include "../../src/cli/main.c"
