@@ -5,13 +5,19 @@
 #include "base/call.h"
 #include "unit.h"
 
+#define POST_KIND(name, numbers, has_argument) has_argument,
+static const bool has_argument[] = {
+#include "base/post.def"
+};
+#undef POST_KIND
+
 START_TEST(written_and_read)
 {
 	Arena *arena = arena_new("posts");
 	char error[100];
 	for (int kind = 0; kind < POST_KINDS; kind++) {
 		StepPost posts[2] = {{kind, {0}, -1}, {POST_clip, {-1, 0.1}, -1}}, read[POST_MAX];
-		if (post_has_argument(posts[0].kind))
+		if (has_argument[kind])
 			posts[0].arg = 3;
 		Buf text = {.arena = arena}, again = {.arena = arena};
 		posts_write(&text, 2, posts);
