@@ -6,7 +6,7 @@
 #include "onnx_fixture.h"
 
 static Graph *
-read_model(const Maker *m)
+read_model(const ModelMaker *m)
 {
 	Failure failure;
 	Graph *graph = try_bytes(arena, make_model(m, 8, 17), &failure);
@@ -26,7 +26,7 @@ new_branch(const char *op, const char *inputs)
 
 /* y = If(c) {*then} else {*other} */
 static void
-put_if(Maker *m, const Wire *then, const Wire *other)
+put_if(ModelMaker *m, const Wire *then, const Wire *other)
 {
 	Wire attrs = {.arena = arena};
 	put_graph(&attrs, "then_branch", then);
@@ -37,7 +37,7 @@ put_if(Maker *m, const Wire *then, const Wire *other)
 /* One side captures an input, the other a node that the file has behind the If. */
 START_TEST(regions_capture_and_may_repeat_names)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
 	Wire then = new_branch("Relu", "x"), other = new_branch("Neg", "a");
 	put_if(&m, &then, &other);
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(a_branch_takes_nothing)
 {
 	for (int is_decided = 0; is_decided < 2; is_decided++) {
-		Maker m = make_small(arena);
+		ModelMaker m = make_small(arena);
 		Wire then = new_branch("Relu", "p"), other = new_branch("Neg", "x");
 		make_value_in(&then, arena, INPUT, "p", DT_F32, 2, (int64_t[]){2, 3});
 		if (is_decided)
@@ -79,7 +79,7 @@ END_TEST
 
 /* y = If(c) {MatMul(x, x), of no sense for f32[2,3]} else {Relu(x)} */
 static void
-put_choice(Maker *m)
+put_choice(ModelMaker *m)
 {
 	Wire then = new_branch("MatMul", "x x"), other = new_branch("Relu", "x");
 	put_if(m, &then, &other);
@@ -89,7 +89,7 @@ START_TEST(a_decided_if_is_its_side)
 {
 	int64_t six = 6;
 	bool no = false;
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_initializer(&m, "six", DT_I64, 0, NULL, &six, sizeof six);
 	make_node(&m, "Size", "x", "size", NULL);
 	make_node(&m, "Greater", "size six", "c", NULL);

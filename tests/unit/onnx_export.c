@@ -46,7 +46,7 @@ read_proto(const char *path)
 static Bytes
 dense_model(int64_t ir_version)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	Wire attrs = {.arena = arena}, name = {.arena = arena}, dim = {.arena = arena};
 	Wire shape = {.arena = arena}, tensor = {.arena = arena}, type = {.arena = arena};
 	float *w = array_new(arena, DT_F32, 2, (int64_t[]){4, 600})->data;
@@ -170,7 +170,7 @@ END_TEST
 /* y = If(c) {z} else {constant}: results of branches must be made by nodes of theirs. */
 START_TEST(results_of_branches_are_made_there)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	float one = 1;
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
 	make_value(&m, INPUT, "z", DT_F32, 0, NULL);

@@ -61,7 +61,7 @@ put_node(Wire *wire, int field, const char *op, const char *inputs, const char *
 }
 
 static void
-put_function(Maker *m, Wire *function, int64_t opset)
+put_function(ModelMaker *m, Wire *function, int64_t opset)
 {
 	put_opset(function, 9, "", opset);
 	put_opset(function, 9, "local", 1);
@@ -70,7 +70,7 @@ put_function(Maker *m, Wire *function, int64_t opset)
 
 /* leak(X) {slope = 0.5} => Y = LeakyRelu(X) {alpha = @slope} */
 static void
-put_leak(Maker *m)
+put_leak(ModelMaker *m)
 {
 	Wire leak = new_function("leak", "X", ""), attrs = {.arena = arena};
 	put_default(&leak, "slope", 0.5f);
@@ -81,10 +81,10 @@ put_leak(Maker *m)
 
 /* ---- models: x: f32[2] = {-4, 8}, c: bool; y ---- */
 
-static Maker
+static ModelMaker
 new_model(void)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 1, (int64_t[]){2});
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
 	make_value(&m, OUTPUT, "y", DT_F32, 1, (int64_t[]){2});
@@ -93,7 +93,7 @@ new_model(void)
 
 /* A call in the model, with an attribute unless it is NULL. */
 static void
-call(Maker *m, const char *function, const char *inputs, const char *output, const char *attr,
+call(ModelMaker *m, const char *function, const char *inputs, const char *output, const char *attr,
      float value)
 {
 	Wire attrs = {.arena = arena};
@@ -103,7 +103,7 @@ call(Maker *m, const char *function, const char *inputs, const char *output, con
 }
 
 static void
-expect(const Maker *m, bool c, float first, float second)
+expect(const ModelMaker *m, bool c, float first, float second)
 {
 	Failure failure;
 	Graph *graph = try_bytes(arena, make_model(m, 9, 17), &failure);
@@ -120,7 +120,7 @@ expect(const Maker *m, bool c, float first, float second)
 }
 
 static void
-expect_failure(const Maker *m, const char *text)
+expect_failure(const ModelMaker *m, const char *text)
 {
 	Failure failure;
 	ck_assert_ptr_null(try_bytes(arena, make_model(m, 9, 17), &failure));
@@ -129,7 +129,7 @@ expect_failure(const Maker *m, const char *text)
 
 START_TEST(defaults_stand_in_for_attributes)
 {
-	Maker m = new_model();
+	ModelMaker m = new_model();
 	put_leak(&m);
 	call(&m, "leak", "x", "y", "slope", 0.25f);
 	expect(&m, true, -1, 8);
@@ -142,7 +142,7 @@ END_TEST
 
 /* twice(X) {a} => Y = -leak(-leak(X) {slope = @a}); model: y = twice(twice(x) {a}) {a'} */
 static void
-put_twice(Maker *m)
+put_twice(ModelMaker *m)
 {
 	Wire twice = new_function("twice", "X", "a"), attrs = {.arena = arena};
 	put_reference(&attrs, "slope", "a");
@@ -155,7 +155,7 @@ put_twice(Maker *m)
 
 START_TEST(calls_of_calls)
 {
-	Maker m = new_model();
+	ModelMaker m = new_model();
 	put_twice(&m);
 	put_leak(&m);
 	call(&m, "twice", "x", "h", "a", 0.25f); /* -4 -> -1 -> 1 -> 1 -> -1; 8 -> 8 -> -8 -> -4 -> 4 */
@@ -171,7 +171,7 @@ END_TEST
 
 /* pick(X, C) {a} {b = 2} => Y = If(C) {LeakyRelu(X) {alpha = @a}} else {leak(X) {slope = @b}} */
 static void
-put_pick(Maker *m)
+put_pick(ModelMaker *m)
 {
 	Wire pick = new_function("pick", "X C", "a"), attrs = {.arena = arena};
 	Wire references[2] = {{.arena = arena}, {.arena = arena}};
@@ -191,7 +191,7 @@ put_pick(Maker *m)
 
 START_TEST(references_reach_into_nested_graphs)
 {
-	Maker m = new_model();
+	ModelMaker m = new_model();
 	put_leak(&m);
 	put_pick(&m);
 	call(&m, "pick", "x c", "y", "a", 0.25f);
@@ -209,7 +209,7 @@ END_TEST
 
 /* inner(X, L, H) => Y = Clip(X, L, H); bound(X, L, H) => Y = inner(X, L, H) */
 static void
-put_bound(Maker *m)
+put_bound(ModelMaker *m)
 {
 	Wire inner = new_function("inner", "X L H", ""), bound = new_function("bound", "X L H", "");
 	put_node(&inner, NODE_OF_FUNCTION, "Clip", "X L H", "Y", NULL);
@@ -231,12 +231,12 @@ START_TEST(inputs_may_be_missing)
 		{"x low _", -1, 8},    {"x", -4, 8},        {"x _ _", -4, 8},
 	};
 	for (size_t i = 0; i < countof(cases); i++) {
-		Maker m = new_model();
+		ModelMaker m = new_model();
 		put_bound(&m);
 		call(&m, "bound", cases[i].inputs, "y", NULL, 0);
 		expect(&m, true, cases[i].first, cases[i].second);
 	}
-	Maker m = new_model();
+	ModelMaker m = new_model();
 	put_bound(&m);
 	call(&m, "bound", "_ low high", "y", NULL, 0);
 	expect_failure(&m, "input 0 (");
@@ -250,7 +250,7 @@ END_TEST
 /* A function of opset 6 in a model of 17: its nodes have their old forms. */
 START_TEST(functions_have_opsets_of_their_own)
 {
-	Maker m = new_model();
+	ModelMaker m = new_model();
 	Wire old = new_function("old", "X", ""), attrs = {.arena = arena};
 	put_float(&attrs, "min", -1);
 	put_float(&attrs, "max", 5);

@@ -14,7 +14,7 @@
 static Bytes
 rich_model(Arena *arena)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	float w[36] = {1, 2, 3};
 	make_value(&m, INPUT, "x", DT_F32, 4, (int64_t[]){-2, 1, 8, 8});
 	make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
@@ -123,7 +123,7 @@ static void
 refuse_dims(int rank, const int64_t *dims, const char *op, const char *inputs, const char *text)
 {
 	Arena *arena = arena_new("test");
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, rank, dims);
 	make_value(&m, OUTPUT, "y", DT_F32, -1, NULL);
 	make_node(&m, op, inputs, "y", NULL);
@@ -147,7 +147,7 @@ END_TEST
 START_TEST(functions_that_multiply)
 {
 	Arena *arena = arena_new("test");
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 1, (int64_t[]){2});
 	make_value(&m, OUTPUT, "y", DT_F32, 1, (int64_t[]){2});
 	for (int level = 0; level < 9; level++) {

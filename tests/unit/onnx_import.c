@@ -49,7 +49,7 @@ must_fail(Bytes bytes, FailKind kind, const char *text)
 static const Array *
 read_tensor(const Wire *tensor)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	wire_message(&m.graph, 5, tensor);
 	Graph *graph = must_read(make_model(&m, 8, 17));
@@ -59,7 +59,7 @@ read_tensor(const Wire *tensor)
 static void
 tensor_fails(const Wire *tensor, const char *text)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	wire_message(&m.graph, 5, tensor);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, text);
@@ -169,7 +169,7 @@ make_sparse(int64_t count, const int64_t *indices, const float *values)
 
 START_TEST(sparse_initializers_are_written_out)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	Wire sparse = make_sparse(2, (int64_t[]){1, 5}, (float[]){7, 8});
 	wire_message(&m.graph, 15, &sparse);
 	make_node(&m, "Add", "x w", "y", NULL);
@@ -177,7 +177,7 @@ START_TEST(sparse_initializers_are_written_out)
 	const float *data = graph_find_value(graph, "w")->constant->data;
 	float expected[] = {0, 7, 0, 0, 0, 8};
 	ck_assert_mem_eq(data, expected, sizeof expected);
-	Maker wrong = make_small(arena);
+	ModelMaker wrong = make_small(arena);
 	sparse = make_sparse(2, (int64_t[]){1, 6}, (float[]){7, 8});
 	wire_message(&wrong.graph, 15, &sparse);
 	must_fail(make_model(&wrong, 8, 17), FAIL_INVALID, "index 6 outside its 6 elements");
@@ -191,7 +191,7 @@ END_TEST
 START_TEST(initializers_that_are_inputs)
 {
 	for (int ir = 3; ir <= 4; ir++) {
-		Maker m = make_small(arena);
+		ModelMaker m = make_small(arena);
 		float w[6] = {1, 2, 3};
 		make_value(&m, INPUT, "w", DT_F32, 2, (int64_t[]){2, 3});
 		make_initializer(&m, "w", DT_F32, 2, (int64_t[]){2, 3}, w, sizeof w);
@@ -207,7 +207,7 @@ END_TEST
 
 START_TEST(dims_are_numbers_names_or_unknown)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 3, (int64_t[]){-2, 3, -1});
 	make_value(&m, INPUT, "z", DT_F32, 3, (int64_t[]){-2, 3, -1});
 	make_value(&m, OUTPUT, "y", DT_F32, 3, (int64_t[]){-2, 3, -1});
@@ -225,7 +225,7 @@ END_TEST
 
 START_TEST(absent_inputs_and_outputs)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_i64s(&m, "hi", 0, NULL);
 	float six = 6;
 	make_initializer(&m, "six", DT_F32, 0, NULL, &six, 4);
@@ -242,7 +242,7 @@ END_TEST
 
 START_TEST(constants_of_all_forms)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	Wire attrs[3] = {{.arena = arena}, {.arena = arena}, {.arena = arena}};
 	put_float(&attrs[0], "value_float", 2.5f);
 	put_ints(&attrs[1], "value_ints", 2, (int64_t[]){4, 5});
@@ -262,7 +262,7 @@ END_TEST
 
 START_TEST(nodes_out_of_order_are_put_in_order)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_node(&m, "Neg", "b", "y", NULL);
 	make_node(&m, "Abs", "a", "b", NULL);
 	make_node(&m, "Relu", "x", "a", NULL);
@@ -274,7 +274,7 @@ END_TEST
 
 START_TEST(wrong_graphs)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	make_node(&m, "Relu", "a", "b", NULL);
 	make_node(&m, "Relu", "b", "a", NULL);
 	make_node(&m, "Add", "x a", "y", NULL);
@@ -322,8 +322,8 @@ START_TEST(wrong_graphs)
 	m = make_small(arena);
 	make_node(&m, "MatMul", "x x", "y", NULL);
 	must_fail(make_model(&m, 8, 17), FAIL_INVALID, "node \"y\" (MatMul): ");
-	must_fail(make_model(&(Maker){arena, {.arena = arena}, {.arena = arena}}, 8, 17), FAIL_INVALID,
-	          "the graph has no outputs");
+	must_fail(make_model(&(ModelMaker){arena, {.arena = arena}, {.arena = arena}}, 8, 17),
+	          FAIL_INVALID, "the graph has no outputs");
 	m = make_small(arena);
 	make_node(&m, "Relu", "x", "y", NULL);
 	must_fail(make_model(&m, 8, 29), FAIL_UNSUPPORTED, "opset 29; supported are 1 to 28");
@@ -340,7 +340,7 @@ END_TEST
 
 /* function f(X) {alpha, beta = 0.5} => (Y): Y = Elu(LeakyRelu(X)), in domain "local". */
 static void
-add_function(Maker *m, const char *inner)
+add_function(ModelMaker *m, const char *inner)
 {
 	Wire function = {.arena = arena}, attr = {.arena = arena};
 	wire_text(&function, 1, "f");
@@ -374,7 +374,7 @@ add_function(Maker *m, const char *inner)
 }
 
 static void
-call_function(Maker *m, const char *input, const char *output, const char *name, float alpha)
+call_function(ModelMaker *m, const char *input, const char *output, const char *name, float alpha)
 {
 	Wire more = {.arena = arena};
 	wire_text(&more, 3, name);
@@ -385,7 +385,7 @@ call_function(Maker *m, const char *input, const char *output, const char *name,
 
 START_TEST(functions_are_inlined)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	call_function(&m, "x", "h", "first", 0.25f);
 	call_function(&m, "h", "y", "second", 0.75f);
 	add_function(&m, "LeakyRelu");
@@ -412,7 +412,7 @@ END_TEST
 static const char *
 external_model(const char *folder, const char *location, const char *offset, const char *length)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	Wire tensor = make_tensor(arena, "w", DT_F32, 2, (int64_t[]){2, 3}, NULL, 0);
 	const char *pairs[][2] = {{"location", location}, {"offset", offset}, {"length", length}};
 	for (int i = 0; i < 3; i++) {
@@ -475,7 +475,7 @@ END_TEST
 
 START_TEST(all_obstacles_are_listed)
 {
-	Maker m = make_small(arena);
+	ModelMaker m = make_small(arena);
 	Wire attrs = {.arena = arena};
 	put_int(&attrs, "speed", 3);
 	make_node(&m, "Frobnicate", "x", "a", NULL);
@@ -504,7 +504,7 @@ END_TEST
 /* Operators without a row: named all at once, with what to do; none helps by another opset. */
 START_TEST(unknown_operators_are_named_together)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	Failure failure;
 	float x = 1;
 	make_initializer(&m, "x", DT_F32, 0, NULL, &x, sizeof x);
@@ -528,7 +528,7 @@ END_TEST
  * inference would have refused is not built. */
 START_TEST(types_on_the_models_word_have_no_meaning)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	Failure failure;
 	make_value(&m, INPUT, "x", DT_F32, 3, (int64_t[]){1, 5, 5});
 	make_value(&m, INPUT, "block", DT_I64, 1, (int64_t[]){2});
@@ -544,7 +544,7 @@ END_TEST
 
 START_TEST(inputs_can_be_fixed)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
 	make_value(&m, INPUT, "shape", DT_I64, 1, (int64_t[]){2});
 	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){-1, -1});

@@ -1,6 +1,6 @@
 /* Small models for unit tests, written with the exporter's wire format.
  *
- *     Maker m = maker(arena);
+ *     ModelMaker m = maker(arena);
  *     make_value(&m, 11, "x", DT_F32, 2, (int64_t[]){2, 3});
  *     make_node(&m, "Relu", "x", "y", NULL);
  *     make_value(&m, 12, "y", DT_F32, 2, (int64_t[]){2, 3});
@@ -15,17 +15,17 @@
 #include "onnx/onnx.h"
 #include "onnx/wire.h"
 
-typedef struct Maker {
+typedef struct ModelMaker {
 	Arena *arena;
 	Wire graph, functions; /* GraphProto; fields of ModelProto that follow it */
-} Maker;
+} ModelMaker;
 
 enum { INPUT = 11, OUTPUT = 12, UNNAMED = -1 };
 
-static inline Maker
+static inline ModelMaker
 maker(Arena *arena)
 {
-	return (Maker){arena, {.arena = arena}, {.arena = arena}};
+	return (ModelMaker){arena, {.arena = arena}, {.arena = arena}};
 }
 
 /* The message's bytes with everything spliced in. */
@@ -75,7 +75,7 @@ make_value_in(Wire *graph, Arena *arena, int field, const char *name, DType type
 }
 
 static inline void
-make_value(Maker *m, int field, const char *name, DType type, int rank, const int64_t *dims)
+make_value(ModelMaker *m, int field, const char *name, DType type, int rank, const int64_t *dims)
 {
 	make_value_in(&m->graph, m->arena, field, name, type, rank, dims);
 }
@@ -94,7 +94,7 @@ make_tensor(Arena *arena, const char *name, DType type, int rank, const int64_t 
 }
 
 static inline void
-make_initializer(Maker *m, const char *name, DType type, int rank, const int64_t *dims,
+make_initializer(ModelMaker *m, const char *name, DType type, int rank, const int64_t *dims,
                  const void *data, size_t size)
 {
 	Wire tensor = make_tensor(m->arena, name, type, rank, dims, data, size);
@@ -102,7 +102,7 @@ make_initializer(Maker *m, const char *name, DType type, int rank, const int64_t
 }
 
 static inline void
-make_i64s(Maker *m, const char *name, int64_t count, const int64_t *values)
+make_i64s(ModelMaker *m, const char *name, int64_t count, const int64_t *values)
 {
 	make_initializer(m, name, DT_I64, 1, &count, values, (size_t)count * 8);
 }
@@ -136,7 +136,7 @@ make_node_wire(Arena *arena, const char *op, const char *inputs, const char *out
 
 /* `attrs` holds AttributeProtos as fields 5 (put_int() and the like), or other node fields. */
 static inline void
-make_node(Maker *m, const char *op, const char *inputs, const char *outputs, const Wire *attrs)
+make_node(ModelMaker *m, const char *op, const char *inputs, const char *outputs, const Wire *attrs)
 {
 	Wire node = make_node_wire(m->arena, op, inputs, outputs, attrs);
 	wire_message(&m->graph, 1, &node);
@@ -203,7 +203,7 @@ put_opset(Wire *wire, int field, const char *domain, int64_t version)
 }
 
 static inline Bytes
-make_model(const Maker *m, int64_t ir_version, int64_t opset)
+make_model(const ModelMaker *m, int64_t ir_version, int64_t opset)
 {
 	Wire model = {.arena = m->arena};
 	wire_int(&model, 1, ir_version);
@@ -250,10 +250,10 @@ try_path(Arena *arena, const char *path, Failure *failure)
 }
 
 /* A model with x: f32[2,3] and y: f32[2,3], and more to come. */
-static inline Maker
+static inline ModelMaker
 make_small(Arena *arena)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
 	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){2, 3});
 	return m;

@@ -279,7 +279,7 @@ parse_attrs(const char *text)
 static Bytes
 case_model(const Case *c)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	Buf in = {.arena = arena}, out = {.arena = arena};
 	StrVec inputs = words_of(c->inputs), outputs = words_of(c->outputs);
 	for (int i = 0; i < inputs.count; i++) {

@@ -11,7 +11,7 @@
 static Bytes
 model(int64_t opset)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	Wire body = {.arena = arena}, attrs = {.arena = arena};
 	Wire node = make_node_wire(arena, "Add", "relu relu", "inner", NULL);
 	wire_message(&body, 1, &node);

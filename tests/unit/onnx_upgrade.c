@@ -51,10 +51,10 @@ typedef struct Case {
 	const char *expected; /* in the dialect */
 } Case;
 
-static Maker
+static ModelMaker
 case_model(const Case *c)
 {
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	make_value(&m, INPUT, "x", DT_F32, 4, (int64_t[]){2, 3, 4, 4});
 	make_value(&m, INPUT, "c", DT_F32, 1, (int64_t[]){3});
 	make_value(&m, OUTPUT, "y", DT_NONE, -1, NULL);
@@ -217,7 +217,7 @@ static const Case CASES[] = {
 
 START_TEST(nodes_become_those_of_the_dialect)
 {
-	Maker m = case_model(&CASES[_i]);
+	ModelMaker m = case_model(&CASES[_i]);
 	Failure failure;
 	Graph *graph = try_bytes(arena, make_model(&m, 8, CASES[_i].opset), &failure);
 	ck_assert_msg(graph != NULL, "%s", failure.text);
@@ -238,7 +238,7 @@ node_called(const Onnx__ModelProto *model, const char *op)
 START_TEST(and_are_written_back)
 {
 	const Case *c = &CASES[_i];
-	Maker m = case_model(c);
+	ModelMaker m = case_model(c);
 	Bytes bytes = make_model(&m, 8, c->opset);
 	const char *path = arena_printf(arena, "%s/m.onnx", folder);
 	Graph *graph = onnx_read_bytes(arena, "test.onnx", bytes, NULL);
@@ -267,7 +267,7 @@ END_TEST
 START_TEST(scale_of_a_group_becomes_that_of_its_channels)
 {
 	Case c = {"GroupNormalization", "x g g", NULL, 18, groups, NULL};
-	Maker m = case_model(&c);
+	ModelMaker m = case_model(&c);
 	Graph *graph = onnx_read_bytes(arena, "test.onnx", make_model(&m, 8, 18), NULL);
 	const Node *norm = graph->body->last;
 	ck_assert_str_eq(norm->op->name, "GroupNormalization");
@@ -281,7 +281,7 @@ END_TEST
 START_TEST(what_an_opset_cannot_say_raises_it)
 {
 	Case c = {"Relu", "x", NULL, 17, NULL, NULL};
-	Maker m = case_model(&c);
+	ModelMaker m = case_model(&c);
 	Graph *graph = onnx_read_bytes(arena, "test.onnx", make_model(&m, 8, 17), NULL);
 	Node *relu = graph->body->first;
 	const char *name = "";

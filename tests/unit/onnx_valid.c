@@ -37,7 +37,7 @@ START_TEST(defaults_fit_their_inputs)
 		{DT_F64, 2, {2, 3}, "input 'w' is declared as f64[2,3]"},
 	};
 	for (size_t i = 0; i < countof(rows); i++) {
-		Maker m = make_small(arena);
+		ModelMaker m = make_small(arena);
 		float w[6] = {1, 2, 3};
 		make_value(&m, INPUT, "w", rows[i].type, rows[i].rank, rows[i].dims);
 		make_initializer(&m, "w", DT_F32, 2, (int64_t[]){2, 3}, w, sizeof w);
@@ -63,7 +63,7 @@ START_TEST(an_opset_is_imported_once_or_twice_the_same)
 	};
 	for (size_t i = 0; i < countof(rows); i++)
 		for (int in_function = 0; in_function < 2; in_function++) {
-			Maker m = make_small(arena);
+			ModelMaker m = make_small(arena);
 			Wire function = {.arena = arena};
 			make_node(&m, "Relu", "x", "y", NULL);
 			wire_text(&function, 1, "f");
@@ -91,7 +91,7 @@ START_TEST(ranges_of_data_are_counted_by_nodes)
 	            {DT_I64, "a b one", "Cast"},
 	            {DT_I64, "one b one", "Range"}};
 	for (size_t i = 0; i < countof(rows); i++) {
-		Maker m = maker(arena);
+		ModelMaker m = maker(arena);
 		int64_t one = 1;
 		make_value(&m, INPUT, "a", rows[i].type, 0, NULL);
 		make_value(&m, INPUT, "b", rows[i].type, 0, NULL);
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(a_depth_of_floats_is_an_integer)
 {
 	for (int is_known = 0; is_known < 2; is_known++) {
-		Maker m = maker(arena);
+		ModelMaker m = maker(arena);
 		float three = 3, values[] = {5, 7};
 		make_value(&m, INPUT, "x", DT_I64, 1, (int64_t[]){2});
 		make_value(&m, INPUT, "depth", DT_F32, 0, NULL);

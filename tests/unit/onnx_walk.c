@@ -39,7 +39,7 @@ refuse(const void *data, size_t size, const char *text)
 START_TEST(raw_data_stays_in_the_file)
 {
 	Arena *arena = arena_new("test");
-	Maker m = maker(arena);
+	ModelMaker m = maker(arena);
 	size_t size = 1 << 20;
 	char *data = arena_alloc(arena, size);
 	for (size_t i = 0; i < size; i++)
