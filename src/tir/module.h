@@ -1,6 +1,6 @@
 /* Module: a lowered graph. Kernels, buffers, steps: what becomes a bundle's plan, still in Exprs.
  *
- * Lowering (src/passes/lower*.c) makes a Module from a Graph; the loop passes transform its
+ * Lowering (src/lower) makes a Module from a Graph; the loop passes transform its
  * kernels; codegen/common/bundle.c prints kernels and turns the rest into a runtime Plan.
  */
 #ifndef TIR_MODULE_H
