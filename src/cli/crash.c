@@ -48,9 +48,8 @@ typedef struct Line {
 static void
 add(Line *line, const char *words)
 {
-	for (size_t i = 0; i < SHOWN && words[i] && line->used < sizeof line->text; i++)
-		line->text[line->used++] =
-			(unsigned char)words[i] < ' ' && words[i] != '\n' ? '?' : words[i];
+	for (int left = SHOWN; left > 0 && *words && line->used < sizeof line->text; left--, words++)
+		line->text[line->used++] = (unsigned char)*words < ' ' && *words != '\n' ? '?' : *words;
 }
 
 static void

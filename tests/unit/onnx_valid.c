@@ -130,7 +130,8 @@ START_TEST(a_depth_of_floats_is_an_integer)
 		ck_assert_int_eq(graph->body->results[0]->def->inputs[1]->type.dtype,
 		                 is_known ? DT_F32 : DT_I64);
 		ck_assert_int_eq(y->dims[1], 3);
-		ck_assert(memcmp(y->data, (float[]){7, 5, 5, 5, 5, 7}, 6 * sizeof(float)) == 0);
+		for (int i = 0; i < 6; i++)
+			ck_assert(((float *)y->data)[i] == (i == 0 || i == 5 ? 7 : 5));
 	}
 }
 END_TEST
