@@ -387,7 +387,8 @@ slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step)
 	if (array->type != described->type || array->rank != described->rank)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' gave %s of rank %d for '%.60s'",
 		                 step->name, dtype_name(array->type), array->rank, described->name);
-	if (slot->is_late && plan_step_tells(frame->plan, (int)(step - frame->plan->steps))) {
+	if (slot->is_late && described->kind != PB_VIEW &&
+	    plan_step_tells(frame->plan, (int)(step - frame->plan->steps))) {
 		if (array->rank)
 			memcpy(slot->dims, array->dims, (size_t)array->rank * sizeof *slot->dims);
 		slot->has_dims = slot_measure(described, slot->dims, &slot->bytes);

@@ -246,9 +246,8 @@ take_dims_of_none(Frame *frame, const PlanStep *step, const PlanBuffer *outer, i
                   Carried *all)
 {
 	const Plan *plan = frame->plan;
-	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++)
-		if (plan->symbols[i].source == PS_OUTPUT &&
-		    plan->symbols[i].step == (int)(step - plan->steps) + 1)
+	for (int i = 0; i < plan->nsymbol; i++)
+		if (plan_step_tells_symbol(plan, (int)(step - plan->steps), i))
 			frame->symbols[i] = PLAN_UNBOUND;
 	all->rank = outer->rank - 1;
 	for (int i = 0; i < all->rank; i++) {

@@ -253,10 +253,18 @@ plan_root(const Plan *plan, int buffer)
 }
 
 bool
+plan_step_tells_symbol(const Plan *plan, int step, int symbol)
+{
+	const PlanSymbol *s = &plan->symbols[symbol];
+	bool is_own = !plan->parent || symbol >= plan->parent->nsymbol;
+	return is_own && s->source == PS_OUTPUT && s->step == step + 1;
+}
+
+bool
 plan_step_tells(const Plan *plan, int step)
 {
-	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++)
-		if (plan->symbols[i].source == PS_OUTPUT && plan->symbols[i].step == step + 1)
+	for (int i = 0; i < plan->nsymbol; i++)
+		if (plan_step_tells_symbol(plan, step, i))
 			return true;
 	return false;
 }

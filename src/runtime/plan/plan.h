@@ -225,8 +225,10 @@ plan_host(const Plan *plan)
 	return plan->is_apart ? PLACE_HOST : PLACE_DEVICE;
 }
 
-/* Whether a step tells dims of its results: symbols are read from what it gave (PS_OUTPUT). */
+/* Whether a step tells dims of its results: symbols are read from what it gave (PS_OUTPUT); and
+ * whether this symbol is one of them. */
 bool plan_step_tells(const Plan *plan, int step);
+bool plan_step_tells_symbol(const Plan *plan, int step, int symbol);
 
 /* The buffer that holds the storage of `buffer`: through views to their base. */
 int plan_root(const Plan *plan, int buffer);
