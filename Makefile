@@ -32,26 +32,28 @@ DIALECT  := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fno-semantic-interpo
 RUNTIME_LIBS := -Wl,--as-needed -ldl -lm -lpthread
 LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
-SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/%,$(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/% src/runtime/cuda/%, \
+    $(wildcard src/*/*.c src/*/*/*.c))
 PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/*/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
-           $(if $(PRELUDE),$(BUILD)/gen/prelude.c)
+           $(if $(PRELUDE),$(BUILD)/gen/prelude.c) $(BUILD)/gen/fibers.c $(BUILD)/gen/page.c
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 MAIN    := $(call object,$(wildcard src/cli/main.c))
 CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
 RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
+CUDA    := $(call object,$(wildcard src/runtime/cuda/*.c) src/base/library.c src/runtime/memory.c)
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))
-PROGRAMS := random model amend graphs cases toy
+PROGRAMS := random model amend graphs cases toy cuda
 HARNESSES := $(notdir $(basename $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(HARNESSES:%=$(BUILD)/fuzz/%)
 RACES   := $(patsubst %,$(BUILD)/test/runtime_%,bundle exec flow vendor_step)
 LIBRARY := $(BUILD)/libtilewright
 
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
-           $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so)
+           $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so $(LIBRARY)_cuda.so)
 
-.PHONY: all help demo deps test unit asan tsan threads lint format accept bench bench-licm bench-einnet install clean fuzz dead \
+.PHONY: all help demo deps test tests-built unit asan tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -59,7 +61,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm bench-einnet install clean fuzz dead models-real"
+	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -99,6 +101,11 @@ $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map
 	    -Wl,--version-script=tools/libtilewright.map $(RUNTIME) $(RUNTIME_LIBS) -o $@
 	ln -sf $(@F) $@.0
 
+# What runs bundles on GPUs: loaded by the library or a program beside it, when a bundle is for one.
+$(LIBRARY)_cuda.so: $(CUDA) tools/libtilewright.map
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) \
+	    -Wl,--version-script=tools/libtilewright.map $(CUDA) $(RUNTIME_LIBS) -o $@
+
 # Generated sources: ONNX's messages, and the texts that kernels begin with
 
 $(BUILD)/gen/ready: $(GEN_C)
@@ -113,9 +120,25 @@ $(BUILD)/gen/prelude.c: tools/prelude $(PRELUDE)
 	@mkdir -p $(@D)
 	tools/prelude '$(CC)' $(PRELUDE) >$@ || { rm -f $@; false; }
 
-$(BUILD)/obj/bench/peak.o: CFLAGS += -O3 -ffp-contract=fast
+# A header as a table of its lines, with what it includes of the project
+FIBERS := src/codegen/cuda/simulation/fibers.hpp src/target/warp.def
+$(BUILD)/gen/fibers.c: tools/lines $(FIBERS)
+	@mkdir -p $(@D)
+	tools/lines simulation_fibers $(FIBERS) >$@ || { rm -f $@; false; }
+
+# The style and the script of report's page, which is several files
+PAGE := src/cli/page/page.css $(patsubst %,src/cli/page/%.js,data graph node tables tabs)
+$(BUILD)/gen/page.c: tools/lines $(PAGE)
+	@mkdir -p $(@D)
+	@cat $(filter %.js,$^) >$(@D)/page.js
+	@{ tools/lines page_style $(filter %.css,$^) && tools/lines page_script $(@D)/page.js; } >$@ || { rm -f $@; false; }
+
+$(BUILD)/obj/src/cli/measure/peak.o: override CFLAGS += -O3 -ffp-contract=fast -fno-sanitize=all
 $(BUILD)/bench-licm: $(call object,$(wildcard bench/licm/*.c)) $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+$(BUILD)/obj/bench/forms.o: CFLAGS += -O2 -fopenmp -mavx512f
+$(BUILD)/bench-forms: LIBS += -ldnnl -fopenmp
+$(BUILD)/bench-gpu: $(BUILD)/obj/src/runtime/cuda/cudart.o
 $(BUILD)/bench-%: $(BUILD)/obj/bench/%.o $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -133,13 +156,27 @@ $(BUILD)/test/$(1): $(call object,$(wildcard tests/$(1)/*.c)) $(BUILD)/libcore.a
 	$$(SAY)$$(CC) $$(CFLAGS) $$(LDFLAGS) $$^ $$(LIBS) -o $$@
 endef
 $(foreach program,$(PROGRAMS),$(eval $(call test_program,$(program))))
-$(BUILD)/test/graphs: $(BUILD)/obj/tests/random/trial.o
+$(BUILD)/test/graphs: $(patsubst %,$(BUILD)/obj/tests/random/%.o,trial trees machines)
 $(BUILD)/test/random $(BUILD)/test/graphs $(BUILD)/test/model: $(BUILD)/obj/tests/cases/exec.o
 
 # The compiler with a second vendor library: its tables are linked in the place of ours.
 $(BUILD)/test/library: $(call object,$(wildcard tests/library/*.c)) $(MAIN) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# What stands for CUDA's runtime where there is no GPU (tests/cuda.sh).
+STANDIN := $(BUILD)/test/standin/libcudart.so.13
+$(STANDIN): $(call object,$(wildcard tests/standin/*.c) src/runtime/test/space.c)
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -ldl -lpthread -o $@
+
+# And for cuDNN and cuBLASLt, whose calls that is told of.
+STANDIN_CUDNN := $(BUILD)/test/standin/libcudnn.so.9
+STANDIN_CUBLASLT := $(BUILD)/test/standin/libcublasLt.so.13
+$(STANDIN_CUDNN): $(call object,$(wildcard tests/standin_cudnn/*.c) src/base/half.c) $(STANDIN)
+$(STANDIN_CUBLASLT): $(call object,$(wildcard tests/standin_cublaslt/*.c) src/base/half.c) $(STANDIN)
+$(STANDIN_CUDNN) $(STANDIN_CUBLASLT):
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -lm -o $@
 
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))
@@ -149,14 +186,17 @@ $(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test: all $(BUILD)/bench-licm $(BUILD)/test/library $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
+# all that tests need, and no more
+tests-built: all $(BUILD)/bench-licm $(BUILD)/bench-gpu $(BUILD)/test/library $(STANDIN) $(STANDIN_CUDNN) $(STANDIN_CUBLASLT) $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
+test: tests-built
 	@BUILD=$(BUILD) tools/test $(filter-out $(WITHOUT:%=$(BUILD)/test/%),$(UNIT))
 
 unit: $(UNIT)
 	@BUILD=$(BUILD) tools/test -u $(UNIT)
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
-# WITHOUT: what it runs is compiled by the C compiler, not instrumented (so tests/common, plain_only).
+# WITHOUT: what it runs is compiled by the C compiler, not instrumented (so tests/common, plain_only),
+# or asks cuDNN, which keeps 70 KB of each engine that it looks at.
 # Without intercept_tls_get_addr=0, LeakSanitizer of gcc 12 takes a thread-local block of a loaded
 # library (oneDNN's) that lies 16 bytes into a page for one of glibc 2.19, follows a pointer that is
 # none, and dies of it.
@@ -164,7 +204,7 @@ asan:
 	@ASAN_OPTIONS=intercept_tls_get_addr=0 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" \
-	        WITHOUT=codegen_cuda_ops test
+	        WITHOUT='codegen_cuda_ops runtime_cudnn runtime_cudnn_graph' test
 
 # Races, with gcc's ThreadSanitizer: the runtime's own tests, and models at several numbers of threads,
 # whose programs end with an error where it says something. Kernels themselves are not watched.
@@ -210,8 +250,26 @@ bench: all $(BUILD)/bench-interpreter $(BUILD)/bench-peak $(BUILD)/bench-pool
 bench-licm: $(BUILD)/bench-licm
 	@BUILD=$(BUILD) bench/licm/run $(CASES)
 
+# IDS="C0 M1": of these operators alone; IDS=-r: how good first choices are
+bench-roller: all $(BUILD)/bench-forms $(BUILD)/bench-products
+	@BUILD=$(BUILD) bench/roller $(IDS)
+
+# On a machine with a GPU; gpu-pack: what such a machine needs where nothing can be built
+GPU_CHECK := all $(BUILD)/bench-gpu $(BUILD)/test/cases
+gpu-check: $(GPU_CHECK)
+	@BUILD=$(BUILD) bench/gpu/check
+
+gpu-pack: $(GPU_CHECK)
+	@BUILD=$(BUILD) bench/gpu/check pack $(BUILD)/gpu-check.tar.xz
+
 bench-einnet: all
 	@BUILD=$(BUILD) bench/einnet $(MODELS)
+
+# What optimize leaves of exported models, beside onnxsim and onnxslim, which PYTHON must have: those
+# that `make models-real` left, or MODELS="FOLDER …"
+bench-graph: all
+	@TILEWRIGHT=$(BUILD)/tilewright $(PYTHON) bench/graph.py --work $(BUILD)/bench-graph \
+	    $(or $(MODELS),$(BUILD)/models-real)
 
 # Models as PyTorch exports them today, against ONNX Runtime: a development tool, the only thing here
 # that needs Python. PYTHON names one that has tools/models-real/requirements.txt; else one is made.
@@ -266,6 +324,7 @@ install: all
 	install $(LIBRARY).so $(DESTDIR)$(PREFIX)/lib/libtilewright.so.$(VERSION)
 	ln -sf libtilewright.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtilewright.so.0
 	ln -sf libtilewright.so.0 $(DESTDIR)$(PREFIX)/lib/libtilewright.so
+	install $(LIBRARY)_cuda.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 src/runtime/tilewright.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 docs/tilewright.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/tilewright.pc.in \
@@ -274,4 +333,4 @@ install: all
 clean:
 	rm -rf $(filter-out $(BUILD)/deps,$(wildcard $(BUILD)/*))
 
--include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO)) $(wildcard $(BUILD)/obj/tests/*/*.d $(BUILD)/obj/tests/*/*/*.d $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
+-include $(patsubst %.o,%.d,$(CORE) $(MAIN) $(ZOO) $(CUDA)) $(wildcard $(BUILD)/obj/tests/*/*.d $(BUILD)/obj/tests/*/*/*.d $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "../tests/unit/derive_steps.h"
-#include "base/hash_set.h"
+#include "base/map.h"
 #include "expr/stage/intern.h"
 
 enum { RUNS = 3 };

@@ -79,7 +79,7 @@ run_once(const Program *program, const Array *const *inputs, const BoundArray *c
 	BoundArray *bound;
 	double start = now();
 	if (bounds)
-		program_eval_bound(arena, program, NULL, bounds, &bound, 0);
+		program_eval_bound(arena, program, NULL, bounds, &bound, (BoundWay){0});
 	else
 		program_eval(arena, program, NULL, inputs, &out);
 	double seconds = now() - start;

@@ -215,4 +215,29 @@ rc=$?
 [ $rc = 0 ] && readelf -S "$(find packed -name '*.so' | head -n 1)" | grep -q RELR && pass ||
 	lose "packed relocations: exit code $rc: $(cat err)"
 
+# Weights that only the library reads are stored once, as it packed them; without it they come back.
+cat >once.txt <<'TEXT'
+graph once(%x: f32[64,1024]) -> %y {
+  %w: f32[1024,1024] = weight 0
+  %v: f32[1024,1024] = weight 1
+  %a = MatMul(%x, %w)
+  %b = Relu(%a)
+  %y = MatMul(%b, %v)
+}
+TEXT
+expect 0 "compile products" "$tw" compile -q once.txt -o once.twb --tune none
+if "$tw" inspect once.twb --json | grep -q '"packed/' && ! "$tw" inspect once.twb | grep -q 'oneDNN 3'; then
+	[ "$(wc -c <once.twb)" -lt $((9 << 20)) ] && pass ||
+		lose "8 MB of weights make a bundle of $(wc -c <once.twb) bytes"
+	expect 0 "self-test of packed weights" "$tw" run -q --self-test once.twb
+	expect 0 "self-test of fallback kernels" "$tw" run -q --self-test --no-vendor once.twb
+	expect 0 "packed weights and a part of them" "$tw" run -q --prove once.twb
+	"$amend" once.twb unpacked.twb drop "packed/$(unzip -l once.twb | sed -n 's/.*packed\///p')" ||
+		lose "amend"
+	expect 3 "packed weights that are gone" "$tw" run -q unpacked.twb
+	grep -q 'stored only there: compile the model again' err && pass || lose "gone: $(cat err)"
+else
+	skip 6
+fi
+
 finish

@@ -28,12 +28,15 @@ chmod +x counted
 export CC="$tmp/counted" XDG_CACHE_HOME="$tmp/cache"
 
 # make BUNDLE OPTION...    its derivations in BUNDLE.derive, all choices in BUNDLE.jsonl
+#
+# Without --tune: a race of kernels that was disturbed is run again (docs/choices.md).
 make() {
 	bundle=$1
 	shift
 	: >count
-	"$tw" compile -q m.txt -o "$bundle.twb" --prove none --config DeriveExpressions.depth=2 \
-		--config DeriveExpressions.budget=30 "$@" 2>"$bundle.err" || return
+	"$tw" compile -q m.txt -o "$bundle.twb" --prove none --tune none \
+		--config DeriveExpressions.depth=2 --config DeriveExpressions.budget=30 \
+		"$@" 2>"$bundle.err" || return
 	unzip -p "$bundle.twb" choices.jsonl >"$bundle.jsonl"
 	grep '"derive ' "$bundle.jsonl" >"$bundle.derive"
 }
@@ -103,8 +106,7 @@ make after --config DeriveExpressions.seconds=0 && ! grep -q "no time left" afte
 # On a terminal it is shown.
 if command -v script >/dev/null; then
 	rm -rf cache
-	script -qec "$tw compile m.txt -o t.twb --prove none --config DeriveExpressions.depth=2 \
-		--config DeriveExpressions.budget=30" typescript </dev/null >/dev/null 2>&1
+	script -qec "$tw compile m.txt -o t.twb --prove none --config DeriveExpressions.depth=2 --config DeriveExpressions.budget=30" typescript </dev/null >/dev/null 2>&1
 	grep -q "deriving 0/2" typescript && grep -q "deriving 1/2" typescript && pass ||
 		lose "no progress: $(cat -v typescript)"
 fi

@@ -1,9 +1,10 @@
 #!/bin/sh
-# usage: tests/explain.sh    what explain says of a bundle is what is in it, and what was recorded
+# usage: tests/explain.sh [-a]    what explain says of a bundle is what is in it, and what was recorded
 #
 # Choices are written by hand here, so that nothing is measured: a derivation, originals with all the
 # reasons there are, records that cannot be used. The steps are those that derive replays.
 # shellcheck disable=SC2015  # pass cannot fail
+all=$1
 . tests/common
 cd "$tmp" || exit 1
 
@@ -93,13 +94,13 @@ steps() { sed -n "/^step /,\$p" explained | grep -c " $1 .* up$"; }
 [ "$(count "a call: matmul")" = "$(steps "vendor .* matmul ")" ] && [ "$(count "a kernel")" = "$(steps kernel)" ] &&
 	[ "$(steps kernel)" -gt 0 ] && pass || lose "parts and steps differ: $(cat explained)"
 says "computed from weights when compiling" cat explained
-[ "$("$tw" explain m.twb --json --node up | grep -c '"rule":	"')" = 3 ] && pass || lose "--json: $("$tw" explain m.twb --json --node up)"
+[ "$("$tw" explain m.twb --json --node up | grep -c '"law":	')" = 5 ] && pass || lose "--json: $("$tw" explain m.twb --json --node up)"
 "$tw" explain m.twb | grep -q "^up .* 1 call (matmul), 1 kernel, 1 known *100.0 *200.0 *2.00  split_sum 0 3; position" && pass ||
 	lose "the table: $("$tw" explain m.twb)"
 
 # The same by the choices alone, by the name of an output, and behind -O2 as if there were none.
 "$tw" explain m.txt --choices choices --node y | sed '/^step /,$d' >alone
-sed '/^step /,$d' explained | cmp -s - alone && pass || lose "not the same without the bundle: $(diff explained alone)"
+sed '/^became /d; /^node .*why not$/,$d' explained | cmp -s - alone && pass || lose "not the same without the bundle: $(diff explained alone)"
 says "no search was asked for: the pipeline is without DeriveExpressions" \
 	"$tw" explain m.txt -O2 --choices choices --node up
 
@@ -165,5 +166,52 @@ refuses 2 "--choices: m.twb is a bundle and has its own" "$tw" explain m.twb --c
 refuses 2 "m.txt is no bundle: expected one model, or a bundle and its model" "$tw" explain m.txt m.txt
 refuses 2 "m.txt: there is no node 'cnov'; did you mean 'conv'? (tilewright explain m.twb shows all)" \
 	"$tw" explain m.twb --node cnov
+
+# What became of each node: by our kernels alone the answers are the same on all machines.
+"$tw" compile -q m.txt -o m.twb -O2 --no-vendor --prove none || lose "compile m.txt"
+"$tw" explain m.twb | sed -n 's/  *$//; /^node .*became$/,$p' | sed '/^node .*steps, or why/,$d' >fates
+cat >wanted <<'END2'
+node    operator            became
+w       ConstantOfShape     FoldConstant, evaluate: w_1
+v       ConstantOfShape     FoldConstant, evaluate: v_2
+up      ConvTranspose       step 0: kernel
+conv    Conv                step 1: kernel
+relu    Relu                step 1: kernel
+thin    Conv                step 2: kernel
+norm    BatchNormalization  step 2: kernel
+choice  If                  step 3: if
+inner   Conv                step 3.0: kernel
+neg     Neg                 step 3.0: kernel
+END2
+diff -u wanted fates >difference && pass || lose "what became of nodes: $(cat difference)"
+says "together  one step computes both" "$tw" explain m.twb --fusion thin,norm
+says "together  no step does both" "$tw" explain m.twb --fusion up,conv
+says "from        thin, norm" "$tw" explain m.twb --step 2
+says "SimplifyInference  fold into producer  thin" "$tw" explain m.twb --node norm
+refuses 2 "--step: the plan has steps 0 to 3, saw 5" "$tw" explain m.twb --step 5
+refuses 2 "--fusion: expected two nodes, as --fusion conv1,relu1" "$tw" explain m.twb --fusion conv
+refuses 2 "--fusion and --step are about a bundle: expected FILE.twb" "$tw" explain m.txt --step 0
+
+# How fast a step is, by the machine's row and by a run.
+says "at least us" "$tw" explain m.twb --step 2
+says "at least us" "$tw" explain m.twb --node thin
+says "% of memory  bound by" "$tw" explain m.twb --node thin --profile --runs 2
+[ "$("$tw" explain m.twb --profile --runs 2 --json | grep -c '"gflops"')" = 6 ] && pass ||
+	lose "--profile: $("$tw" explain m.twb --profile --runs 2)"
+refuses 2 "--profile runs a bundle: expected FILE.twb" "$tw" explain m.txt --profile
+
+# Nobody is forgotten.
+models="bert-tiny squeezenet longformer-tiny"
+[ "$all" != -a ] || models="$models gcn mobilenetv2 resnet18 dcgan infogan fsrcnn csrnet"
+for model in $models; do
+	"$zoo" "$model" -o zoo.onnx
+	for level in 0 2 3; do
+		"$tw" compile -q -O$level zoo.onnx -o zoo.twb --prove none --tune none --no-prepack \
+			--config DeriveExpressions.seconds=0
+		"$tw" explain zoo.twb >out
+		! grep "nothing says" out >unknown && grep -q "steps* 0[:,]" out && pass ||
+			lose "$model, -O$level: $(head -n 3 unknown)"
+	done
+done
 
 finish

@@ -101,6 +101,16 @@ once() {
 	if grep -q 'const tw_i64 h' "$tmp/all.c" && [ -z "$wrong" ]; then pass; else lose "$1: $wrong"; fi
 }
 
+# Of exp, one place holds the operations, and many call them: gcc's time grows with its text.
+for places in 1 8; do
+	for i in $(seq 0 $((places - 1))); do echo "		Y[i, $i] = exp(X[i, $i])"; done >"$tmp/stores"
+	{ printf 'kernel k(X: f32[99,8], Y: out f32[99,8]) {\n\tfor i in 99 {\n' && cat "$tmp/stores" &&
+		printf '\t}\n}\n'; } |
+		"$tw" print --ir=loops --passes=Flatten,Normalize --c --target cpu:x86-64-v4 - >"$tmp/k.c"
+	want=TW_FN && [ $places = 8 ] && want=TW_SLOW
+	grep -q "^#define TW_MATH $want$" "$tmp/k.c" && pass || lose "exp in $places places is no $want"
+done
+
 for model in squeezenet mobilenetv2 bert-tiny dcgan; do
 	ratio $model
 	once "$model"

@@ -2,6 +2,8 @@
 # usage: tests/mistakes.sh            do the rows of tests/mistakes/table still fit the source and compile?
 #        tests/mistakes.sh -a         try all of the table: some minutes
 #        tests/mistakes.sh -l         try all of the laws of derivation: a quarter of an hour
+#        tests/mistakes.sh -r         try all of the rules of graphs: a quarter of an hour
+#        tests/mistakes.sh -b         let bisect look for those of tests/mistakes/bisect in whole models
 #        tests/mistakes.sh NAME ...   try these
 #
 # Whether proving finds mistakes of the compiler: each row of the table puts one into a copy of the
@@ -9,14 +11,15 @@
 # that what it compiled is wrong. Rows that something else refuses, or whose text the source no longer
 # has, are mistakes of the table, and fail. Models are compiled without DeriveExpressions: which calls
 # there are would depend on times. Models: graphs beside the table, and programs of the zoo.
-# Rows with `units` are found when one of these tests fails.
+# Rows with `units` are found when one of these tests fails, those with `texts` when a golden test of one
+# of these passes does.
 . tests/common
 plain_only texts
 about="mistakes: "
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
-here=$build/mistakes
-rows="tests/mistakes/table tests/mistakes/derivation"
+here=$build/mistakes$1  # -a and -b may run side by side
+rows="tests/mistakes/table tests/mistakes/derivation tests/mistakes/rules tests/mistakes/bisect"
 least=90 # percent
 
 rm -rf "$here"
@@ -69,15 +72,29 @@ model() {
 	esac
 }
 
+# bisect ROW TREE: whether it finds the mistake in a whole model, and a model that is small enough
+bisect() {
+	begun=$(date +%s)
+	# shellcheck disable=SC2046  # several options
+	timeout 300 "$2/build/tilewright" bisect --disable DeriveExpressions $(value "$1" options) \
+		"$(model "$(value "$1" models)")" -o "$2/smallest.onnx" >"$says.out" 2>&1
+	blamed=$(sed -n 's/^to blame  *//p' "$says.out") nodes=$(sed -n 's/^nodes of it  *//p' "$says.out")
+	text="$blamed; ${nodes:-no} nodes; $(($(date +%s) - begun)) s"
+	case $blamed in
+	*"$(value "$1" blame)"*) [ "${nodes:-0}" -gt "$(value "$1" nodes)" ] || echo "found $text" >"$says" ;;
+	esac
+	grep -q found "$says" || echo "missed $text $(tail -n 1 "$says.out")" >"$says"
+}
+
 # try ROW TREE: one line "found|missed|refused TEXT" in said/ROW.
 try() {
 	says=$here/said/$1
 	changed "$1" "$2" >"$says.new" ||
 		{ echo "refused its text is not in the source, or more than once" >"$says"; return; }
 	cat "$says.new" >"$2/$(value "$1" file)"
-	units=$(value "$1" units)
+	units=$(value "$1" units) texts=$(value "$1" texts)
 	# shellcheck disable=SC2046,SC2086  # several targets
-	make -s -C "$2" BUILD=build $([ -n "$units" ] || echo build/tilewright) \
+	make -s -C "$2" BUILD=build $([ -n "$units" ] && [ -z "$texts" ] || echo build/tilewright) \
 		$(printf 'build/test/%s\n' $units | grep '[a-z]$') >"$says.make" 2>&1 ||
 		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
 	echo missed >"$says"
@@ -90,9 +107,14 @@ try() {
 		echo "found $name, $(($(date +%s) - begun)) s: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 5-6)" >"$says"
 		return
 	done
+	for name in $texts; do
+		TILEWRIGHT=$2/build/tilewright sh tests/run tests/passes/"$name"*.t >"$says.out" 2>&1 ||
+			{ echo "found $name, $(($(date +%s) - begun)) s: $(grep -m 1 FAIL "$says.out")" >"$says"; return; }
+	done
+	[ -z "$(value "$1" blame)" ] || { bisect "$1" "$2"; return; }
 	for name in $(value "$1" models); do
 		# shellcheck disable=SC2046  # several options
-		timeout 120 "$2/build/tilewright" compile -q --disable DeriveExpressions $(value "$1" options) \
+		timeout 120 "$2/build/tilewright" compile -q --tune none --disable DeriveExpressions $(value "$1" options) \
 			"$(model "$name")" -o "$2/out.twb" >"$says.out" 2>&1
 		rc=$?
 		if grep -q "what was compiled is wrong" "$says.out"; then
@@ -139,6 +161,8 @@ fi
 case $1 in
 -a) names=$(sed -n 's/^row //p' tests/mistakes/table) ; shift ;;
 -l) names=$(sed -n 's/^row //p' tests/mistakes/derivation) ; shift ;;
+-r) names=$(sed -n 's/^row //p' tests/mistakes/rules) ; shift ;;
+-b) names=$(sed -n 's/^row //p' tests/mistakes/bisect) ; shift ;;
 esac
 "$build/tilewright" --version | grep -q 'oneDNN [0-9]' || { echo "no oneDNN to call wrongly"; exit 77; }
 copy_tree "$here/tree"
@@ -150,7 +174,7 @@ for name in $(for row in $names; do value "$row" models | tr ' ' '\n'; done | so
 	*.g) ;;
 	*) "$build/zoo" "$name" -o "$here/models/$name.onnx" || exit 1 ;;
 	esac
-	"$build/tilewright" compile -q "$(model "$name")" -o "$here/right.twb" >"$here/right" 2>&1 || {
+	"$build/tilewright" compile -q --tune none "$(model "$name")" -o "$here/right.twb" >"$here/right" 2>&1 || {
 		lose "$name without any: $(tail -n 1 "$here/right")"
 		exit 1
 	}

@@ -32,12 +32,16 @@ mkdir -p cases/case/test_data_set_0 && cp m.onnx cases/case/model.onnx
 # The arguments that a verb is tried with, one line each.
 subjects() {
 	case $1 in
-	optimize) echo m.onnx out.onnx ;;
+	optimize) echo m.onnx -o out.onnx ;;
 	compile) echo m.onnx -o out.twb ;;
+	tune) echo m.onnx ;;
 	run | bench) printf '%s\n' m.twb m.onnx ;;
+	compare) echo m.onnx m.twb --rounds 0 ;;
+	bisect) echo m.onnx -o out.onnx ;;
 	check) printf '%s\n' m.twb m.onnx ;;
 	derive) printf '%s\n' m.e m.onnx ;;
 	explain) printf '%s\n' "m.twb m.onnx" m.onnx ;;
+	report) echo m.twb m.onnx ;;
 	inspect) echo m.twb ;;
 	print) printf '%s\n' m.onnx m.e m.l ;;
 	list) printf '%s\n' "" passes ;;
@@ -90,7 +94,7 @@ wrong() {
 }
 
 "$tw" --help | sed -n '/^verbs/,/^$/s/^  \([a-z-]*\) .*/\1/p' >verbs
-"$tw" list passes | sed '1d; s/ .*//' >all_passes
+"$tw" list passes | sed '1d; /^alias /d; s/ .*//' >all_passes
 "$tw" list settings | sed '1d; s/  */ /; s/ \([^ ]*\) .*/ \1/' >all_settings
 for list in verbs all_passes all_settings; do [ -s $list ] || lose "no $list are found"; done
 
@@ -147,6 +151,8 @@ done <all_settings
 "$tw" run m.twb >out && grep -q "^median run  *[1-9][0-9.]* us$" out && pass || lose "run says $(cat out)"
 "$tw" bench --rounds 3 --json m.twb m.twb >out && grep -q '"verdict":.*"[a-z ]*",$' out &&
 	grep -q '"lower_quartile_ms":' out && grep -q '"noise":' out && pass || lose "bench says $(cat out)"
+printf 'graph g(%%x: bf16[2]) -> %%y { %%y = Relu(%%x) }\n' >short.txt
+"$tw" bench --rounds 1 short.txt short.txt >out 2>&1 && pass || lose "bench of bf16 says $(cat out)"
 printf 'graph g(%%x: f32[2]) -> %%y { %%y = Relu(%%x) }\n' >other.txt
 says "the subjects have different inputs" bench m.twb other.txt
 "$tw" compile --json m.onnx -o sized.twb >out
@@ -167,7 +173,7 @@ says "--passes is for a model or an expression or a kernel's loops: no subject i
 says "m.onnx: there is no input 'nonsense' (there are: x, w)" compile m.onnx --fix nonsense=1
 says "there is no setting 'LICM.typo'" compile m.onnx --config LICM.typo=1
 says "optimize cannot run FuseOps" optimize --passes FuseOps m.onnx out.onnx
-says "optimize has no option --shape" optimize --shape N=2 m.onnx out.onnx
+says "inspect has no option --shape" inspect --shape N=2 m.twb
 says "m.onnx would be written over the input m.onnx" compile m.onnx -o m.onnx
 ln m.onnx same.onnx
 says "same.onnx would be written over the input m.onnx" optimize m.onnx same.onnx
@@ -176,6 +182,7 @@ says "m.twb would be written over the input m.twb" compile m.twb
 printf '%s\n' '{"choices": 2}' \
 	'{"key": "onednn.conv 1x64x56x56", "chosen": "winograd", "candidates": ""}' >choices
 says "none of its 1 choices concerns m.onnx" compile m.onnx --choices choices
-says "OUT.onnx is missing" optimize m.onnx
+says "expected OUT.onnx or -o OUT.onnx, saw neither" optimize m.onnx
+says "expected OUT.onnx or -o OUT.onnx, saw both" optimize m.onnx a.onnx -o b.onnx
 says "'c' is one argument too many" optimize a b c
 finish

@@ -66,6 +66,21 @@ graph positions(%ids: i64[B,S], %past: f32[B,2,P,4], %mask: i64[B,T]) -> %y, %pr
 END
 demands positions.g 'P+S <= 64'
 
+# A loop that was traced: each step's check hides the next one's, of which there are ten.
+{
+	echo 'graph traced(%x0: f32[B,S]) -> %x10 {'
+	for t in 0 1 2 3 4 5 6 7 8 9; do
+		echo "  %c$t: i64[1] = {$t}"
+		echo "  %n$t = Shape(%x$t) {start=1, end=2}"
+		echo "  %z$t = Sub(%n$t, %n$t)"
+		echo "  %i$t = Add(%z$t, %c$t)"
+		echo "  %g$t = Gather(%x$t, %i$t) {axis=1}  \"step$t\""
+		echo "  %x$((t + 1)) = Add(%x$t, %g$t)"
+	done
+	echo '}'
+} >traced.g
+demands traced.g 'S >= 1' 'S >= 2' 'S >= 3' 'S >= 4' 'S >= 5' 'S >= 6' 'S >= 7' 'S >= 8' 'S >= 9' 'S >= 10'
+
 # gathered NAME BODY: the mask's elements for past and sequence, %total of them, selected by BODY.
 gathered() {
 	cat >"$1.g" <<END
@@ -119,6 +134,91 @@ gathered counted '  %axis: i64 = {1}
   %u = ReduceMax(%v, %last) {keepdims=0}
   %w = Cast(%u) {to=7}'
 demands counted.g 'T <= 63' 'P+S <= T'
+
+# Whole windows of a length: they, or the rest, or as many as hold it all lie within something else; windows of
+# windows; of a batch, too. No few sizes that lie together show that (at 2, 3 and 4 there is one window of 4, or
+# none), and what they show instead contradicts itself.
+windows() {
+	cat >"$1.g" <<END
+graph $1(%x: f32[B,S], %mask: i64[M,T]) -> %y {
+  %s: i64[1] = Shape(%x) {start=1, end=2}
+  %b: i64[1] = Shape(%x) {start=0, end=1}
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %two: i64[1] = {2}
+  %three: i64[1] = {3}
+  %four: i64[1] = {4}
+  %seven: i64[1] = {7}
+  %eight: i64[1] = {8}
+  %first: i64[1] = {0}
+  %last: i64[1] = {-1}
+$2
+  %n0: i64 = Squeeze(%n, %first)
+  %keys = Range(%zero, %n0, %one)
+  %line = Reshape(%mask, %last)
+  %w = Gather(%line, %keys) {axis=0}  "windows"
+  %f = Cast(%w) {to=1}
+  %sum = ReduceSum(%f) {keepdims=0}
+  %y = Add(%x, %sum)
+}
+END
+	shift 2
+	demands "$@"
+}
+windows down '  %q = Div(%s, %four)
+  %n = Mul(%q, %four)' down.g 'S/4*4 <= M*T'
+windows up '  %a = Add(%s, %seven)
+  %q = Div(%a, %eight)
+  %n = Mul(%q, %eight)' up.g '(S+7)/8*8 <= M*T'
+windows rest '  %m = Mod(%s, %eight)
+  %l = Sub(%eight, %m)
+  %p = Mod(%l, %eight)
+  %n = Add(%s, %p)' rest.g '(S+7)/8*8 <= M*T'
+windows nested '  %q = Div(%s, %four)
+  %h = Div(%q, %two)
+  %k = Mul(%h, %three)
+  %l = Mul(%k, %seven)
+  %n = Add(%q, %l)' nested.g 'S/4+S/8*21 <= M*T'
+windows rows '  %q = Div(%s, %four)
+  %k = Mul(%q, %four)
+  %n = Mul(%k, %b)' rows.g 'B*(S/4)*4 <= M*T'
+
+# A length that must be one of whole windows, which only data says.
+cat >whole.g <<'END'
+graph whole(%x: f32[B,S]) -> %y {
+  %s: i64[1] = Shape(%x) {start=1, end=2}
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %eight: i64[1] = {8}
+  %q = Div(%s, %eight)
+  %n = Mul(%q, %eight)
+  %ones = Expand(%one, %n)
+  %c: i64 = ReduceSum(%ones) {keepdims=0}
+  %keys = Range(%zero, %c, %one)
+  %f = Cast(%keys) {to=1}
+  %y = Add(%x, %f)  "sum"
+}
+END
+demands whole.g 'S/8*8 == S'
+
+# What grows up to some size and not further is no sum, however much small sizes look like one.
+cat >grows.g <<'END'
+graph grows(%x: f32[S], %mask: f32[T]) -> %y {
+  %s: i64[1] = Shape(%x)
+  %one: i64[1] = {1}
+  %zero: i64 = {0}
+  %step: i64 = {1}
+  %first: i64[1] = {0}
+  %most: i64[1] = {20}
+  %n = Min(%s, %most)
+  %n0: i64 = Squeeze(%n, %first)
+  %keys = Range(%zero, %n0, %step)
+  %g = Gather(%mask, %keys) {axis=0}  "mask"
+  %sum = ReduceSum(%g) {keepdims=0}
+  %y = Add(%x, %sum)
+}
+END
+demands grows.g
 
 # A length that only data says: it is counted, and must be that of the mask.
 cat >late.g <<'END'

@@ -124,7 +124,7 @@ graph g(%x: f32[1,64,40,52]) -> %y {
   %y = Conv(%s, %v) {pads=[1,1,1,1]}
 }
 END
-"$tw" compile -q --prove=none silu.g -o m.twb --keep kept
+"$tw" compile -q --tune none --prove=none silu.g -o m.twb --keep kept
 # Calls that it has Winograd for: none in some versions, and perhaps with SiLU in others.
 grep -s winograd kept/choices.jsonl >with.jsonl
 for way in apart whole; do
@@ -132,7 +132,7 @@ for way in apart whole; do
 		skip 1
 		continue
 	fi
-	sed "/\"apart conv/s/\"chosen\": \"[a-z]*\"/\"chosen\": \"$way\"/" kept/choices.jsonl >"$way.jsonl"
+	sed "/\"apart onednn.conv/s/\"chosen\": \"[a-z]*\"/\"chosen\": \"$way\"/" kept/choices.jsonl >"$way.jsonl"
 	"$tw" compile -q silu.g -o m.twb --choices "$way.jsonl" || failed=$((failed + 1))
 	seen=$("$tw" inspect m.twb | grep -c '^ *[0-9]  kernel ')
 	if [ "$seen" = "$([ $way = apart ] && echo 1 || echo 0)" ]; then
@@ -158,9 +158,9 @@ graph g(%x: f32[1,32,14,14], %z: f32[1,32,14,14]) -> %y {
   %y = Conv(%s, %u) {pads=[1,1,1,1]}
 }
 END
-"$tw" compile -q --prove=none late.g -o m.twb --keep kept
-if grep -q '"apart conv' kept/choices.jsonl; then
-	sed '/"apart conv/s/"chosen": "[a-z]*"/"chosen": "apart"/' kept/choices.jsonl >late.jsonl
+"$tw" compile -q --tune none --prove=none late.g -o m.twb --keep kept
+if grep -q '"apart onednn.conv' kept/choices.jsonl; then
+	sed '/"apart onednn.conv/s/"chosen": "[a-z]*"/"chosen": "apart"/' kept/choices.jsonl >late.jsonl
 	"$tw" compile -q late.g -o m.twb --choices late.jsonl 2>err || failed=$((failed + 1))
 	if [ ! -s err ]; then
 		pass
@@ -169,5 +169,36 @@ if grep -q '"apart conv' kept/choices.jsonl; then
 	fi
 else
 	skip 1
+fi
+# Products of bf16, by the library where it has them: rounded before the bias, as the model says.
+cat >bf16.g <<'END'
+graph g(%a: bf16[40,96], %q: bf16[2,4,32,16], %k: bf16[2,4,32,16]) -> %y, %s {
+  %v: bf16[96,64] = weight 2
+  %b: bf16[64] = weight 3
+  %m = MatMul(%a, %v)
+  %y = Add(%m, %b)
+  %t = Transpose(%k) {perm=[0,1,3,2]}
+  %s = MatMul(%q, %t)
+}
+END
+if "$tw" compile -q --tune none --prove=require bf16.g -o m.twb 2>err; then
+	pass
+else
+	lose "bf16.g: $(cat err)"
+fi
+
+# Products of bytes: without VNNI the library adds pairs in 16 bits, which saturate, so they are ours.
+cat >bytes.g <<'END'
+graph g(%a: u8[64,64]) -> %p {
+  %b: i8[64,64] = weight 0
+  %p = MatMulInteger(%a, %b)  "bytes"
+}
+END
+ONEDNN_MAX_CPU_ISA=AVX512_CORE steps "kernel" bytes.g
+ONEDNN_MAX_CPU_ISA=AVX512_CORE "$tw" compile -O2 --log --prove=none bytes.g -o m.twb >log 2>&1
+if grep -q 'bytes not applied: products of bytes are exact with AVX-512 VNNI only' log; then
+	pass
+else
+	lose "bytes.g: it is not said why the library has no product of bytes"
 fi
 finish

@@ -242,7 +242,7 @@ done
 # that belongs to it, where the sum alone and a kernel behind it may be as fast.
 pin() {
 	rm -rf measured
-	"$tw" compile -q --prove=none "$1" -o measured.twb --keep measured || lose "compile $1"
+	"$tw" compile -q --prove=none --tune none "$1" -o measured.twb --keep measured || lose "compile $1"
 	sed 's/"chosen": "apart"/"chosen": "whole"/' measured/choices.jsonl >pinned 2>/dev/null
 }
 

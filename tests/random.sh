@@ -2,7 +2,7 @@
 # usage: tests/random.sh [COUNT [SEED]]     random cases of the awkward operators, 20 of each
 #
 # Compiled, interpreted and (where it is installed) ONNX Runtime must agree: tests/random/main.c.
-# .ci/run asks for 200 of each.
+# .ci/run asks for 200 of each. DEVICE: another one than this machine's CPU, as test:sm_90.
 . tests/common
 random=${BUILD:-build}/test/random
 [ -x "$random" ] || { echo "there is no $random"; exit 1; }

@@ -281,6 +281,19 @@ TEXT
 is 0.5,1.25 a=1.0,1
 is 0.5,1.25,2,2.75,3.5,4.25 a=1.0,1,1,1,1
 
+# Where bags of embeddings begin: each is as long as a row.
+graph "a range whose step is a dim" <<'TEXT'
+graph g(%a: f32[B], %b: f32[T]) -> %y {
+  %zero: i64 = {0}
+  %bags = Size(%a)
+  %step = Size(%b)
+  %all = Mul(%bags, %step)
+  %y = Range(%zero, %all, %step)
+}
+TEXT
+is 0,3,6,9 a=1.0,1,1,1 b=1.0,1,1
+is 0,2 a=1.0,1 b=1.0,1
+
 # Regions of the wrong form are refused when read.
 wrong() {
 	about="$1: "

@@ -43,6 +43,9 @@ sizes '{"N": 1, "L": 8192}' '(%x: f32[N,1,L], %w: f32[1,1,8]) -> %z {
   %z = Conv(%b, %w) {strides=[8]}
 }'
 
+# A window that is given fits into what it moves over.
+sizes '{"H": 3, "W": 7}' '(%x: f32[1,1,5,9], %w: f32[1,1,H,W]) -> %y { %y = Conv(%x, %w) }'
+
 # What the model demands: 64 patches of 32 by 32; no more than 100 positions; a range.
 sizes '{"N": 1, "H": 256, "W": 256}' '(%x: f32[N,3,H,W], %w: f32[8,3,32,32], %p: f32[1,64,8]) -> %y {
   %c = Conv(%x, %w) {strides=[32,32]}
@@ -58,6 +61,26 @@ sizes '{"N": 1, "S": 100}' '(%x: f32[N,S], %p: f32[1,100]) -> %y {
   %q = Slice(%p, %b, %e, %one)
   %y = Add(%x, %q)
 }'
+
+# Indices lie within the axis they select from, of an operator that stands for nodes as well.
+printf 'graph g%s\n' '(%x: f32[1,2,5,6], %r: f32[64,4], %b: i64[64]) -> %y {
+  %y = RoiAlign(%x, %r, %b) {output_height=2}
+}' >r.g
+if "$tw" compile -q -O0 --prove=require r.g -o r.twb 2>err; then
+	pass
+else
+	lose "indices of nodes: $(cat err)"
+fi
+
+# Places where a cache is written begin so that all of what is new has room.
+printf 'graph g%s\n' '(%x: f32[N,2,S,3], %u: f32[N,2,T,3], %i: i64[N]) -> %y {
+  %y = TensorScatter(%x, %u, %i)
+}' >c.g
+if "$tw" compile -q -O0 --prove=require --shape N=9 --shape S=3 --shape T=3 c.g -o c.twb 2>err; then
+	pass
+else
+	lose "places in a cache: $(cat err)"
+fi
 
 # A range, with and without its size; no other size is taken at run time, and a wrong one is not
 # taken at all.
@@ -83,6 +106,29 @@ expected='N is 17 (from x), outside 1..16' refuse "$tw" run r.twb --shape N=17
 expected='expected a range as 1..16' refuse "$tw" compile g.g --shape N=16..1
 expected='a size from 0' refuse "$tw" compile g.g --shape N=-3
 expected='20 is not in its range' refuse "$tw" compile g.g --shape N=1..16:20
+
+# Branches of different ranks: check asks at these sizes, as compile does.
+cat >ranks.g <<'END'
+graph g(%x: f32[N,S,4]) -> %y {
+  %one: i64 = {1}
+  %ax: i64[1] = {1}
+  %s = Shape(%x)
+  %d = Gather(%s, %one)
+  %c = Equal(%d, %one)
+  %z = If(%c) else_branch uses %x {
+    %b = Identity(%x)
+    yield %b
+  } then_branch uses %x, %ax {
+    %a = Squeeze(%x, %ax)
+    yield %a
+  }
+  %y = Relu(%z)
+}
+END
+"$tw" optimize -q -O0 ranks.g ranks.onnx
+expected='of ranks 3 and 2' refuse "$tw" check ranks.onnx
+expected='ranks.onnx can be compiled' accept "$tw" check ranks.onnx --shape S=2..9
+expected='ranks.onnx can be compiled' accept "$tw" check ranks.onnx --shape S=1..1
 
 # A symbol that passes remove is one of the model all the same.
 cat >dead.g <<'END'
@@ -131,7 +177,7 @@ graph g(%a: f64[512,512], %b: f64[512,512], %c: f32[512,512], %d: f32[512,512], 
 }
 END
 	expected='slow: heavy (50 % of the work): no library call does this
-next' accept "$tw" compile --prove=none slow.g -o slow.twb
+next' accept "$tw" compile --tune none --prove=none slow.g -o slow.twb
 fi
 
 # What a step computes is what it computes at the sizes of the run: 2*512*512 operations for each row.
@@ -140,7 +186,7 @@ graph g(%a: f32[N,512], %b: f32[512,512]) -> %y {
   %y = MatMul(%a, %b)
 }
 END
-"$tw" compile -q --prove=none open.g -o open.twb
+"$tw" compile -q --tune none --prove=none open.g -o open.twb
 for rows in 1 300; do
 	if "$tw" run --json --profile --runs 3 --shape "a=${rows}x512" open.twb | awk -v want=$((rows * 512 * 512 * 2)) '
 		/"ms":/ { gsub(/[^0-9.e+-]/, "", $2); ms = $2 }

@@ -9,6 +9,7 @@ function say(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
 function keep(kind, text) {
 	if (text ~ /NAME/)
 		return
+	sub(/^(\.\.\/)+/, "", text) # pages in a folder of docs/ point upwards
 	count++
 	kinds[count] = kind
 	texts[count] = text

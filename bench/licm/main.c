@@ -1,4 +1,4 @@
-/* make bench-licm: what the loop passes are worth on the cases of cases.csv (docs/measurements.md).
+/* make bench-licm: what the loop passes are worth on the cases of cases.csv (docs/licm.md).
  *
  * usage: build/bench-licm time  CASES.csv [OP|NUMBER ...]    seconds of each case in each variant, as CSV
  *        build/bench-licm count CASES.csv [OP|NUMBER ...]    the same runs under callgrind, which counts
@@ -507,7 +507,7 @@ main(int argc, char **argv)
 		return FAIL_USAGE;
 	}
 	const char *device = mode->is_gpu ? "cuda:h100" : "cpu:x86-64-v3";
-	const Target target = {.device = device_find(device), .threads = 1};
+	const Target target = {.device = device_find(device)};
 	Call call = {argc, argv, {mode, arena_new("bench"), &target, 0}};
 	Failure failure;
 	if (!try_run(run, &call, &failure)) {

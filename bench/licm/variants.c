@@ -86,14 +86,14 @@ picked(Arena *arena, const Target *target, const Program *program)
 	return unit.program;
 }
 
-static Kernel *
+Kernel *
 lower_variant(Arena *arena, const Target *target, const Program *program, VariantId id)
 {
 	static const Loc loc = {.file = "bench"};
 	const Dim *const **strides =
 		NEW_N(arena, const Dim *const *, program->ninput + program->noutput + 1);
 	program = id >= VARIANT_STILL ? picked(arena, target, program) : program;
-	Kernel *kernel = lower_group(arena, program, strides, "k", &loc, variant_names[id], target);
+	Kernel *kernel = lower_group(arena, program, strides, "k", &loc, variant_names[id], target, 0);
 	if (target->device->gpu && kernel->scratch)
 		return NULL;
 	kernel->script = fixed_schedule(arena, kernel, target->device->gpu);

@@ -36,6 +36,7 @@ typedef VEC(Part) Parts;
 
 /* Lower the program in all variants, for workers or, of a GPU, for blocks of threads. */
 Parts lower_variants(Arena *arena, const Target *target, const Program *program);
+Kernel *lower_variant(Arena *arena, const Target *target, const Program *program, VariantId id);
 
 /* A naive kernel's @parallel loops become blocks and threads. (blocks.c) */
 void bind_blocks(Kernel *kernel);

@@ -15,7 +15,6 @@
 
 #include "base/fail.h"
 #include "base/poison.h"
-#include "base/spill.h"
 
 enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
 

@@ -54,7 +54,7 @@ char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(
 void *arena_memdup(Arena *arena, const void *data, size_t size);
 
 /* Large allocations from now on lie in files without names in this folder, whose pages the system
- * can write out (base/spill.h); NULL: no longer. Not under AddressSanitizer, which does not look
+ * can write out (spill_alloc()); NULL: no longer. Not under AddressSanitizer, which does not look
  * there for pointers. */
 void arena_spill(Arena *arena, const char *folder);
 const char *arena_folder(const Arena *arena); /* that folder, or NULL */
@@ -69,5 +69,18 @@ size_t arena_used(const Arena *arena);
 #define NEW_N(arena, T, n) ((T *)arena_alloc_n((arena), (size_t)(n), sizeof(T)))
 
 #define countof(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Memory that may leave memory: large blocks in files without names.
+ *
+ * A compiler holds weights that it looks at seldom. In a file's pages the system can write them out
+ * when memory is short, where there is no swap too. The file vanishes with the block, also when the
+ * process is killed.
+ */
+
+/* `folder` is the path of the folder whose disk takes the pages (a context pointer, as allocators
+ * have one). Zeroed, aligned to `alignment`, at most a page's. Small blocks, and all where such
+ * files cannot be made or the disk has no room, are memory as any other. NULL when that is out. */
+void *spill_alloc(void *folder, size_t size, size_t alignment);
+void spill_release(void *folder, void *memory, size_t size); /* NULL is accepted */
 
 #endif

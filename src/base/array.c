@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/half.h"
 
 int64_t
 dims_count(int rank, const int64_t *dims)
@@ -142,4 +143,15 @@ blocking_copy(const Blocking *b, const void *in, void *out)
 			for (int64_t i = 0; i < b->inner; i++, from += b->size, to += step)
 				memcpy(to, from, b->size);
 		}
+}
+
+Array *
+array_in_f32(Arena *arena, const Array *half)
+{
+	Array *out = array_new(arena, DT_F32, half->rank, half->dims);
+	const uint16_t *from = half->data;
+	float *to = out->data;
+	for (int64_t i = 0; i < array_count(half); i++)
+		to[i] = half->type == DT_F16 ? f16_to_f32(from[i]) : bf16_to_f32(from[i]);
+	return out;
 }

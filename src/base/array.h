@@ -38,7 +38,8 @@ Blocking blocking_of(const Array *array, int dim, int64_t block); /* elements of
 int64_t blocking_count(const Blocking *blocking);                 /* elements of out */
 void blocking_copy(const Blocking *blocking, const void *in, void *out);
 
-size_t array_bytes(const Array *array); /* of a valid array */
+Array *array_in_f32(Arena *arena, const Array *half); /* of f16 or bf16 */
+size_t array_bytes(const Array *array);               /* of a valid array */
 bool array_same_bytes(const Array *a, const Array *b);
 
 #endif

@@ -2,7 +2,6 @@
 #include "base/buf.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -44,19 +43,26 @@ buf_putc(Buf *buf, char c)
 }
 
 void
+buf_vprintf(Buf *buf, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length < 0)
+		return;
+	reserve(buf, (size_t)length);
+	vsnprintf(buf->data + buf->size, (size_t)length + 1, format, args);
+	buf->size += (size_t)length;
+}
+
+void
 buf_printf(Buf *buf, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	int length = vsnprintf(NULL, 0, format, args);
+	buf_vprintf(buf, format, args);
 	va_end(args);
-	if (length < 0)
-		return;
-	reserve(buf, (size_t)length);
-	va_start(args, format);
-	vsnprintf(buf->data + buf->size, (size_t)length + 1, format, args);
-	va_end(args);
-	buf->size += (size_t)length;
 }
 
 const char *

@@ -2,6 +2,8 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <stdarg.h>
+
 #include "base/arena.h"
 
 typedef struct Buf {
@@ -10,6 +12,7 @@ typedef struct Buf {
 	size_t size, capacity;
 } Buf;
 
+void buf_vprintf(Buf *buf, const char *format, va_list args);
 void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_puts(Buf *buf, const char *text);
 void buf_putc(Buf *buf, char c);

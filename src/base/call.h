@@ -60,6 +60,7 @@ typedef struct VendorArg {
 	const char *layout;     /* NULL: row-major */
 	const void *constant;   /* a weight's bytes, which never change while the library is open */
 	bool is_weight;         /* in a question: a weight whose bytes do not matter */
+	int64_t offset;         /* bytes of its address beyond a multiple of 64 */
 } VendorArg;
 
 typedef struct VendorCall {

@@ -5,12 +5,24 @@
 #include <sys/resource.h>
 #include <time.h>
 
+static double
+seconds_by(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 double
 now_seconds(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return seconds_by(CLOCK_MONOTONIC);
+}
+
+double
+thread_seconds(void)
+{
+	return seconds_by(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static double

@@ -9,6 +9,9 @@ double now_seconds(void);
  * machine does not count. */
 double used_seconds(void);
 
+/* Of a processor, this thread's alone: what it computes takes as long on a busy machine. */
+double thread_seconds(void);
+
 /* Of several measurements, which are sorted; 0 of none. The quantile of 0.25 is the lower quartile;
  * between two measurements it is interpolated. */
 double median_of(int count, double *values);

@@ -2,6 +2,9 @@
 #include "base/cpu.h"
 
 #include <string.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -38,6 +41,15 @@ has_v4(void)
 	       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
 	       __builtin_cpu_supports("avx512vl");
 }
+
+static bool
+has_dot(void)
+{
+	enum { BF16 = 5 };
+	unsigned a, b, c, d;
+	return has_v4() && __builtin_cpu_supports("avx512vnni") &&
+	       __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> BF16 & 1);
+}
 #else
 #if defined(__aarch64__)
 enum { X86 = 0, ARM = 1 };
@@ -62,7 +74,24 @@ has_v4(void)
 {
 	return false;
 }
+
+static bool
+has_dot(void)
+{
+	return false;
+}
 #endif
+
+static bool
+has_arm_dot(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+	enum { ASIMDDP = 20 };
+	return getauxval(AT_HWCAP) >> ASIMDDP & 1;
+#else
+	return false;
+#endif
+}
 
 static bool
 has_nothing(void)

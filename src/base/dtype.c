@@ -29,6 +29,20 @@ dtype_find(const char *name)
 }
 
 bool
+dtype_is_among(DType type, const char *list)
+{
+	const char *name = dtype_name(type);
+	size_t length = strlen(name);
+	while (*list) {
+		size_t each = strcspn(list, "|");
+		if (each == length && strncmp(list, name, length) == 0)
+			return true;
+		list += each + (list[each] == '|');
+	}
+	return false;
+}
+
+bool
 dtype_bytes(DType type, int64_t count, size_t *bytes)
 {
 	int bits = dtype_bits(type);

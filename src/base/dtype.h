@@ -24,8 +24,9 @@ typedef struct DTypeInfo {
 
 extern const DTypeInfo dtype_table[DT_COUNT];
 
-const char *dtype_name(DType type); /* "f32" */
-DType dtype_find(const char *name); /* DT_NONE when there is none of this name */
+const char *dtype_name(DType type);                /* "f32" */
+DType dtype_find(const char *name);                /* DT_NONE when there is none of this name */
+bool dtype_is_among(DType type, const char *list); /* of names: "u8|i8" */
 
 static inline DTypeClass
 dtype_class(DType type)
@@ -38,6 +39,20 @@ static inline int
 dtype_bits(DType type)
 {
 	return (unsigned)type < DT_COUNT ? dtype_table[type].bits : 0;
+}
+
+/* An integer of 8 bits. */
+static inline bool
+dtype_is_byte(DType type)
+{
+	return type == DT_I8 || type == DT_U8;
+}
+
+/* f16 bf16: stored so, computed through f32 */
+static inline bool
+dtype_is_short_float(DType type)
+{
+	return type == DT_F16 || type == DT_BF16;
 }
 
 /* f64 f32 f16 bf16 */
@@ -58,6 +73,20 @@ static inline bool
 dtype_is_signed(DType type)
 {
 	return dtype_class(type) == DC_I || dtype_class(type) == DC_F;
+}
+
+/* Storage of 2 or 4 bits that are whole numbers. */
+static inline bool
+dtype_is_code_integer(DType type)
+{
+	return type == DT_I4 || type == DT_U4 || type == DT_I2 || type == DT_U2;
+}
+
+/* Whole numbers of at most 8 bits: what quantised numbers are stored as. */
+static inline bool
+dtype_is_code(DType type)
+{
+	return dtype_is_byte(type) || dtype_is_code_integer(type);
 }
 
 /* F, I, U or B */
@@ -85,5 +114,17 @@ double dtype_load_f64(DType type, const void *data, int64_t index);
 int64_t dtype_load_i64(DType type, const void *data, int64_t index);
 void dtype_store_f64(DType type, void *data, int64_t index, double value); /* rounds, saturates */
 void dtype_store_i64(DType type, void *data, int64_t index, int64_t value);
+
+/* Names of blocked storage: letters stand for dims, in order, and a number behind one is its block.
+ *
+ *     "nc16hw":  element [n,c,h,w] lies at [n, c/16, h, w, c%16]
+ *     "o16ihw":  element [o,i,h,w] lies at [o/16, i, h, w, o%16]
+ */
+
+/* The block of a layout; 0 for NULL and for unblocked ones. */
+int64_t layout_block(const char *layout);
+
+/* The dim that is blocked; -1 where none is. */
+int layout_dim(const char *layout);
 
 #endif

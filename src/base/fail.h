@@ -89,4 +89,26 @@ bool refuse_with(char *error, size_t size, const char *format, ...)
 /* Say it on standard error and go on. */
 void warn(const Loc *loc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A step that may take too long, or that nothing can interrupt. */
+
+/* Does the step in a copy of this process and brings back the `size` bytes at `result` as it left
+ * them; of all else it did nothing is seen here. False, with a sentence: it took longer than so
+ * many seconds and was ended, or it died. It must not fail() out of itself. */
+bool run_limited(double seconds, void (*step)(void *), void *arg, void *result, size_t size,
+                 const char **why);
+
+/* Names that nothing has: the sentence that refuses them, with the nearest name that there is. */
+
+/* Whether a text is one of the words of a list as "steps|none". */
+bool word_among(const char *text, const char *words);
+
+/* The name that a slip of the finger makes `wrong` of; NULL: none is near. */
+const char *name_near(const char *wrong, int count, const char *const *names);
+
+/* Fail (FAIL_USAGE): "there is no pass 'FuseOp'; did you mean 'FuseOps'? (tilewright list passes
+ * shows all)". `command`: what shows all names, behind `tilewright`; NULL: the names themselves
+ * are told. `loc` may be NULL. */
+_Noreturn void fail_unknown(const Loc *loc, const char *what, const char *wrong, int count,
+                            const char *const *names, const char *command);
+
 #endif

@@ -4,7 +4,7 @@
  * leaves nothing: file_commit() gives it one. A draft is such a file that never has a name of its
  * own; its path is its descriptor's, and writing it anew puts another file behind the descriptor.
  * Where a file system knows no such files, or there is no /proc to link them by, both have names
- * beside their place, which base/litter.h lists.
+ * beside their place, which base/litter.c lists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/litter.h"
 
 enum { NAMES_TRIED = 100, DRAFTS_NAMED = 64 };
 

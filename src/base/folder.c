@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/litter.h"
 
 #define PREFIX "tilewright-folder-"
 

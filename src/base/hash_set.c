@@ -1,5 +1,5 @@
 /* HashSet: twice as large where three quarters are taken; old tables stay with the arena. */
-#include "base/hash_set.h"
+#include "base/map.h"
 
 static bool
 is_free(const HashSlot *slot)

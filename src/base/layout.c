@@ -1,4 +1,4 @@
-#include "base/layout.h"
+#include "base/dtype.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* run_limited: a forked child, a pipe for its result, and a clock. A thread would share this
  * process's memory and locks, and could not be ended while it computes. */
-#include "base/limit.h"
+#include "base/fail.h"
 
 #include <errno.h>
 #include <poll.h>

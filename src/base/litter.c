@@ -1,7 +1,7 @@
 /* A table of paths. An entry is taken by one atomic exchange and is complete before it shows, so
  * that a handler sees whole paths only, whichever thread it interrupts.
  */
-#include "base/litter.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -69,8 +69,8 @@ is_wanted(const MapEntry *entry, const Wanted *wanted)
 	if (entry->hash != wanted->hash)
 		return false;
 	if (!wanted->name)
-		return !entry->name && entry->key == wanted->key;
-	return entry->name && strncmp(entry->name, wanted->name, wanted->length) == 0 &&
+		return entry->key == wanted->key;
+	return strncmp(entry->name, wanted->name, wanted->length) == 0 &&
 	       entry->name[wanted->length] == 0;
 }
 
@@ -101,7 +101,7 @@ grow(Map *map)
 {
 	if (map->capacity > INT_MAX / 8)
 		fail_environment(NULL, "out of memory: a map of more than %d entries", map->capacity);
-	int capacity = map->capacity ? map->capacity * 2 : 8;
+	int capacity = map->capacity ? map->capacity * 2 : 4;
 	MapEntry *entries = NEW_N(map->arena, MapEntry, capacity);
 	if (map->count)
 		memcpy(entries, map->entries, (size_t)map->count * sizeof *entries);
@@ -126,7 +126,9 @@ add_entry(Map *map, const Wanted *wanted, const char *name, void *value)
 	if (map->count == map->capacity)
 		grow(map);
 	*find_slot(map, wanted) = map->count + 1;
-	map->entries[map->count++] = (MapEntry){name, wanted->key, value, wanted->hash};
+	map->entries[map->count++] = (MapEntry){{name}, value, wanted->hash};
+	if (!name)
+		map->entries[map->count - 1].key = wanted->key;
 }
 
 void *
@@ -146,6 +148,12 @@ map_set(Map *map, const char *name, void *value)
 		entry->value = value;
 	else
 		add_entry(map, &wanted, name, value);
+}
+
+void
+map_count(Map *map, const char *name)
+{
+	map_set(map, name, (void *)((uintptr_t)map_find(map, name) + 1));
 }
 
 void *

@@ -28,13 +28,37 @@ pass_config_text(const PassContext *context, const char *key, const char *fallba
 	return text ? text : fallback;
 }
 
-void
-pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
-         const char *reason)
+static PassEvent *
+add_event(PassContext *context, const char *rule, const char *nodes, const char *made,
+          const char *reason)
 {
 	PassEvent event = {
 		.pass = context->running, .rule = rule, .nodes = nodes, .made = made, .reason = reason};
 	vec_push(context->arena, &context->log, event);
+	return &context->log.data[context->log.count - 1];
+}
+
+void
+pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
+         const char *reason)
+{
+	PassEvent *event = add_event(context, rule, nodes, made, reason);
+	if (context->is_optional && !reason)
+		event->rewrite = ++context->rewrites;
+}
+
+void
+pass_note(PassContext *context, const char *rule, const char *nodes, const char *made,
+          const char *reason)
+{
+	add_event(context, rule, nodes, made, reason)->is_note = true;
+}
+
+bool
+pass_may_rewrite(const PassContext *context)
+{
+	return !context->is_optional || context->first_out == 0 ||
+	       context->rewrites + 1 < context->first_out;
 }
 
 const PassChoice *

@@ -29,6 +29,8 @@ typedef struct PassEvent {
 	const char *nodes;  /* names matched */
 	const char *made;   /* names made; NULL when not applied */
 	const char *reason; /* why not applied; NULL when applied */
+	int rewrite;  /* its number among those that could be left out, from 1 on; 0: it is none */
+	bool is_note; /* what was seen on the way: another compilation may see something else */
 } PassEvent;
 
 /* A choice made by measuring: goes into the bundle, and is taken from there with --choices. */
@@ -50,9 +52,12 @@ typedef struct PassTiming {
 typedef struct PassContext PassContext;
 struct PassContext {
 	Arena *arena;
-	void (*run)(PassContext *context, PassIr ir, void *subject); /* run_passes() of the manager */
-	const char *running; /* the pass at work; set by the manager */
-	int level;           /* -O */
+	bool (*run)(PassContext *context, PassIr ir, void *subject); /* run_passes() of the manager */
+	const char *running; /* the pass at work, and whether it may be left out; set by the manager */
+	bool is_optional;
+	int rewrites;  /* made by such passes, */
+	int first_out; /* of which this one and those behind it are left out; 0: none is */
+	int level;     /* -O */
 	StrVec required, disabled;
 	StrVec only; /* --passes: run exactly these, in this order */
 	Map config;  /* "pass.key" -> text; typed access below */
@@ -61,11 +66,15 @@ struct PassContext {
 	VEC(PassEvent) log;
 	VEC(PassTiming) timings;
 	VEC(PassChoice) choices;
-	Map recorded;           /* key -> chosen, of an earlier compilation */
-	const char *dump_after; /* pass name or "all" */
+	Map recorded;              /* key -> chosen, of an earlier compilation */
+	const PassContext *before; /* of the same model, whose derivations stand; or NULL */
+	Map *folded;               /* what follows from its weights, kept for the next; or NULL */
+	const char *dump_after;    /* pass name or "all" */
 	/* subject: NULL for the model; text: NULL where nothing changed */
-	void (*dump)(const char *pass, const char *subject, const char *text);
-	bool verify; /* run the checker after each pass */
+	void (*dump)(PassContext *context, const char *pass, const char *subject, const char *text);
+	const char *dump_to; /* a folder, where each text that changed becomes a file; NULL: stderr */
+	int dumped;          /* files */
+	bool verify;         /* run the checker after each pass */
 	/* --verify=each: called after each pass that changed something, with a copy of what it got and
 	 * what it left, of the kind `ir`; fails when they differ. */
 	void (*verify_each)(PassContext *context, PassIr ir, const void *before, const void *after);
@@ -78,8 +87,16 @@ struct PassContext {
 int64_t pass_config_int(const PassContext *context, const char *key, int64_t fallback);
 const char *pass_config_text(const PassContext *context, const char *key, const char *fallback);
 
+/* A rewrite that was made (no reason), or was not. */
 void pass_log(PassContext *context, const char *rule, const char *nodes, const char *made,
               const char *reason);
+/* Something to know for who looks on, which depends on times or on what was asked before. */
+void pass_note(PassContext *context, const char *rule, const char *nodes, const char *made,
+               const char *reason);
+
+/* Whether one more rewrite may be made: asked before each. False where --rewrites leaves it out;
+ * then nothing may change. */
+bool pass_may_rewrite(const PassContext *context);
 
 /* The choice of this key that was made in this compilation; NULL: none yet. */
 const PassChoice *pass_choice_find(const PassContext *context, const char *key);

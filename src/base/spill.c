@@ -2,7 +2,7 @@
  * that its pages can be written out; or, where no such file can be made, of anonymous memory. Small
  * blocks come from malloc(). The size alone decides which it is, so that a block can be given back
  * without a note of how it was made. */
-#include "base/spill.h"
+#include "base/arena.h"
 
 #include <fcntl.h>
 #include <limits.h>

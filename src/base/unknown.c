@@ -1,5 +1,5 @@
 /* The nearest name is the one that takes the fewest insertions, deletions and replacements. */
-#include "base/unknown.h"
+#include "base/fail.h"
 
 #include <stdio.h>
 #include <string.h>

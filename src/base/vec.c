@@ -12,12 +12,21 @@ vec_reserve(Arena *arena, void **data, int count, int *capacity, size_t size)
 		return;
 	if (*capacity > INT_MAX / 2)
 		fail_environment(NULL, "out of memory: an array of more than %d elements", *capacity);
-	int room = *capacity ? *capacity * 2 : 8;
+	int room = *capacity ? *capacity * 2 : 4;
 	void *grown = arena_alloc_n(arena, (size_t)room, size);
 	if (count)
 		__builtin_memcpy(grown, *data, (size_t)count * size);
 	*data = grown;
 	*capacity = room;
+}
+
+StrVec
+strings_copy(Arena *arena, const StrVec *list)
+{
+	StrVec copy = {0};
+	for (int i = 0; i < list->count; i++)
+		vec_push(arena, &copy, list->data[i]);
+	return copy;
 }
 
 enum { UNSEEN, OPEN, DONE };

@@ -28,6 +28,9 @@ void vec_reserve(Arena *arena, void **data, int count, int *capacity, size_t siz
 typedef VEC(int) IntVec;
 typedef VEC(const char *) StrVec;
 
+/* Lists grow in place: a copy of what holds one needs its own. */
+StrVec strings_copy(Arena *arena, const StrVec *list);
+
 /* An order of 0..count-1 that has each behind those it needs, and is the given one where nothing
  * forces another: depth first, by an explicit stack since chains may be long. Gives -1, or one that
  * needs itself. */

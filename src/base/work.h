@@ -12,8 +12,8 @@ enum {
 	WORK_PIECES = 16,
 	/* A core does as many operations while it moves a byte from or to memory. */
 	WORK_PER_BYTE = 10,
-	/* Operations in a piece: some 30 us of a core. Measured (docs/measurements.md, "Threads"):
-	 * finer pieces gain no more, and each costs some 0.5 us. */
+	/* Operations in a piece: some 30 us of a core. Measured (docs/measurements/2026-11-22.md,
+	 * "Threads"): finer pieces gain no more, and each costs some 0.5 us. */
 	WORK_PIECE = 2000000,
 };
 

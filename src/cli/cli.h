@@ -1,13 +1,19 @@
 /* The command line: what its files share.
  *
- * One file per verb; a row in verbs.def; options in options.def, one set for all verbs. A verb
+ *     verbs/    a file per verb; each has a row in verbs.def
+ *     compile/  from a model to a bundle that is proved
+ *     measure/  running and timing: sessions, inputs, the Oracle's answers
+ *     report/   tables, JSON, progress
+ *     page/     a bundle as a page of HTML
+ *
+ * Options stand in options.def, one set for all verbs. A verb
  * returns its exit code (0, or FAIL_COMPARISON); everything else that can go wrong is a fail().
  * Standard output carries results, standard error the rest.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "base/unknown.h"
+#include "base/fail.h"
 #include "base/vec.h"
 
 typedef struct Verb Verb;
@@ -34,6 +40,9 @@ enum {
 	MAKE = 262144,
 	WATCH = 524288,
 	CHOICES = 1048576,
+	TUNE = 2097152,
+	COMPARE = 4194304,
+	BISECT = 8388608,
 };
 
 /* What a verb was given to work on, in the column `of` of options.def. */

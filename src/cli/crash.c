@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/litter.h"
+#include "base/file.h"
 
 enum { STACK_BYTES = 64 << 10, SHOWN = 256 };
 

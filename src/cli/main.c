@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/model.h"
-#include "cli/progress.h"
+#include "cli/compile/model.h"
+#include "cli/report/progress.h"
 #include "codegen/cuda/cuda.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"

@@ -2,7 +2,7 @@
 #ifndef EINNET_CONVERGE_H
 #define EINNET_CONVERGE_H
 
-#include "base/hash_set.h"
+#include "base/map.h"
 #include "einnet/rules.h"
 #include "program/match.h"
 
@@ -46,5 +46,23 @@ bool einnet_is_constant(const Program *program, const Tensor *tensor, const bool
 /* Whether stage `stage` is a product to derive from: of two factors that come from inputs, not both
  * of known ones. Sums with a table of numbers, as bilinear algorithms have them, are none. */
 bool einnet_is_open(const Program *program, int stage, const bool *constant);
+
+/* What a program takes, by the device's row: the calls of a library, kernels of ours, and what they
+ * leave to one another in memory. */
+
+typedef struct Cost {
+	double seconds;      /* of one core */
+	double flops, bytes; /* at the probe sizes; bytes that steps read and write */
+	int calls, kernels;
+} Cost;
+
+/* On the calls' target. What follows from constant inputs alone (`constant[k]` of input k; NULL:
+ * none) costs nothing. */
+Cost einnet_cost(Calls *calls, Arena *arena, const Program *program, const bool *constant);
+
+/* At least so many seconds, whatever becomes of it: operations of its products at the device's
+ * peak, and their results where others read them. INFINITY: its products of known values are too
+ * many to be computed when compiling. */
+double einnet_bound(const Program *program, const bool *constant, const Target *target);
 
 #endif

@@ -1,6 +1,5 @@
 /* Costs of programs: each part that is one kernel or one call moves its operands and results and
  * computes; the larger of both counts, and a step to begin it. */
-#include "einnet/cost.h"
 
 #include <math.h>
 #include <string.h>
@@ -219,11 +218,8 @@ einnet_bound(const Program *program, const bool *constant, const Target *target)
 			return INFINITY;
 		if (!einnet_is_open(program, s, constant))
 			continue;
-		bool is_output = false;
-		for (int i = 0; i < program->noutput; i++)
-			is_output |= program->outputs[i] == stage->results[0];
 		flops = stage->guard ? 0 : flops;
-		double bytes = is_output ? 0 : 2 * bytes_of(target, stage->results[0]);
+		double bytes = program_gives(program, stage) ? 0 : 2 * bytes_of(target, stage->results[0]);
 		double traffic = device_traffic_seconds(target->device, bytes);
 		seconds += fmax(flops / (target->device->gflops * 1e9), traffic);
 	}

@@ -199,7 +199,7 @@ converge_to(Arena *arena, const Program *program, const bool *constant, int numb
 			return program_canon(found[number]);
 		number -= count;
 	}
-	return rule_refuse(why, "the products converge to fewer forms");
+	return derive_refuse(why, "the products converge to fewer forms");
 }
 
 const Program *

@@ -6,6 +6,7 @@
 #define EINNET_DERIVATION_H
 
 #include "einnet/converge.h"
+#include "expr/stage/stage.h"
 
 typedef struct Derivation {
 	int nstep; /* exploring steps */
@@ -36,5 +37,26 @@ const Program *derivation_replay(Arena *arena, const Program *program, const boo
 const char *derivation_text(Arena *arena, const Derivation *way);
 const char *derivation_part_text(Arena *arena, const Derivation *way, int part);
 bool derivation_parse(Arena *arena, const char *text, Derivation *way);
+
+/* Whether a derived program computes what the one it was derived from does. */
+
+/* NULL where both agree at points of their outputs (corners, borders, anywhere else) on made-up
+ * inputs, else a sentence that says where they do not. Symbols have the values of `binding`. */
+const char *einnet_difference(Arena *arena, const Program *given, const Program *derived,
+                              const Binding *binding);
+
+/* A way that was found where symbols have values, as a way of the program with symbols.
+ *
+ * Steps name stages, iterators and factors of canonical programs, whose order depends on sizes:
+ * what is called 0 where N is 512 may be called 1 where it is N.
+ */
+
+/* The way from `program` whose programs are, at the target's sizes, those of `found`, or cost the
+ * same: each step is sought among all that its rule has there. Where none does, the step as it is
+ * named, if it applies: what follows is an equal program all the same. Gives the program behind it;
+ * NULL, with the reason, where a step does not apply. */
+const Program *derivation_generalize(Arena *arena, const Target *target, const Program *program,
+                                     const bool *constant, const Derivation *found, Derivation *way,
+                                     Reason *why);
 
 #endif

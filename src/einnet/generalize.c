@@ -1,5 +1,5 @@
-/* derivation_generalize: see generalize.h. */
-#include "einnet/generalize.h"
+/* derivation_generalize: see derivation.h. */
+#include "einnet/derivation.h"
 
 #include "expr/stage/canon.h"
 #include "target/target.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/unknown.h"
+#include "base/fail.h"
 #include "expr/index/simplify.h"
 
 enum { MAX_TERMS = 11 };
@@ -36,14 +36,6 @@ stage_read_at(const Stage *stage, int number)
 }
 
 /* ---- what rules share ------------------------------------------------------------------------ */
-
-Program *
-rule_refuse(Reason *why, const char *reason)
-{
-	if (why)
-		*why = reason;
-	return NULL;
-}
 
 bool
 rule_extent(const Stage *stage, int i, int64_t *extent)
@@ -169,7 +161,7 @@ apply_position(const Program *program, const Stage *stage, const int64_t *arg, R
 	Bijection map;
 	if (!read || arg[1] < 0 || arg[1] >= read->argc ||
 	    !derive_position(program->ctx, stage, read->arg[arg[1]], (int)arg[2], &map))
-		return rule_refuse(why, "the index is no sum of loops with this one once");
+		return derive_refuse(why, "the index is no sum of loops with this one once");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -194,7 +186,7 @@ apply_reverse(const Program *program, const Stage *stage, const int64_t *arg, Re
 {
 	Bijection map;
 	if (!derive_reverse(program->ctx, stage, (int)arg[0], &map))
-		return rule_refuse(why, "the stage has no such loop");
+		return derive_refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -229,7 +221,7 @@ apply_split_loop(const Program *program, const Stage *stage, const int64_t *arg,
 {
 	Bijection map;
 	if (!derive_split(program->ctx, stage, (int)arg[0], arg[1], &map))
-		return rule_refuse(why, "the stage has no such loop");
+		return derive_refuse(why, "the stage has no such loop");
 	return derive_substitute(program, stage, &map, why);
 }
 
@@ -297,7 +289,7 @@ apply_split_terms(const Program *program, const Stage *stage, const int64_t *arg
 	int iter = (int)arg[0];
 	if (stage->kind != STAGE_reduce || iter < stage->nloop ||
 	    iter >= stage->nloop + stage->nreduce || arg[1] < 2)
-		return rule_refuse(why, "the stage has no such iterator of a sum");
+		return derive_refuse(why, "the stage has no such iterator of a sum");
 	const Program *next = relaxed(program, &stage, iter, arg[1], why);
 	if (!next || !derive_split_terms(program->ctx, stage, iter, arg[1], &map))
 		return NULL;
@@ -349,7 +341,7 @@ apply_reverse_terms(const Program *program, const Stage *stage, const int64_t *a
 {
 	Bijection map;
 	if (!derive_reverse_terms(program->ctx, stage, (int)arg[0], &map))
-		return rule_refuse(why, "the stage has no such iterator of a sum");
+		return derive_refuse(why, "the stage has no such iterator of a sum");
 	return derive_substitute_sum(program, stage, &map, why);
 }
 
@@ -399,7 +391,7 @@ apply_merge_products(const Program *program, const Stage *stage, const int64_t *
 	bool is_alike;
 	int count = shared_factors(program, stage, shared, &is_alike);
 	if (arg[0] < -1 || arg[0] >= count)
-		return rule_refuse(why, "no other product has such a factor");
+		return derive_refuse(why, "no other product has such a factor");
 	return derive_merge_products(program, stage, arg[0] < 0 ? -1 : shared[arg[0]], why);
 }
 
@@ -536,7 +528,7 @@ Program *
 rule_apply(const Program *program, const RuleStep *step, Reason *why)
 {
 	if (step->stage < 0 || step->stage >= program->nstage)
-		return rule_refuse(why, "the program has no such stage");
+		return derive_refuse(why, "the program has no such stage");
 	return actions[step->rule].apply(program, program->stages[step->stage], step->arg, why);
 }
 

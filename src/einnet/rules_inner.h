@@ -21,8 +21,6 @@ typedef struct Lister {
 	uint64_t *found;
 } Lister;
 
-/* NULL, with the reason. */
-Program *rule_refuse(Reason *why, const char *reason);
 /* The extent of iterator i, where it is a number and begins at 0. */
 bool rule_extent(const Stage *stage, int i, int64_t *extent);
 bool rule_linear(const Stage *stage, const Expr *index, Linear *out);

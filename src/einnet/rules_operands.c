@@ -26,7 +26,7 @@ apply_split_operand(const Program *program, const Stage *stage, const int64_t *a
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
 	if (!read)
-		return rule_refuse(why, "the stage has no such read");
+		return derive_refuse(why, "the stage has no such read");
 	return derive_split_operand(program, stage, read, (int)arg[1], arg[2], why);
 }
 
@@ -49,7 +49,7 @@ apply_unfold(const Program *program, const Stage *stage, const int64_t *arg, Rea
 {
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
 	if (!read)
-		return rule_refuse(why, "the stage has no such read");
+		return derive_refuse(why, "the stage has no such read");
 	return derive_unfold(program, stage, read, why);
 }
 
@@ -174,7 +174,7 @@ apply_bilinear(const Program *program, const Stage *stage, const int64_t *arg, R
 	const Expr *read = stage_read_at(stage, (int)arg[0]);
 	int loop, tap, dim = (int)arg[1];
 	if (!read || !find_window(stage, read, dim, &loop, &tap))
-		return rule_refuse(why, "the stage has no such window");
+		return derive_refuse(why, "the stage has no such window");
 	if (arg[3])
 		program = store_last(program, &stage, &read, &dim, why);
 	return program ? derive_bilinear(program, stage, read, dim, loop, tap, arg[2], why) : NULL;

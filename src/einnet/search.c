@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash_set.h"
+#include "base/map.h"
 #include "einnet/converge.h"
 #include "expr/stage/intern.h"
 

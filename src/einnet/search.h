@@ -9,7 +9,7 @@
 #ifndef EINNET_SEARCH_H
 #define EINNET_SEARCH_H
 
-#include "einnet/cost.h"
+#include "einnet/converge.h"
 #include "einnet/derivation.h"
 
 enum { DERIVE_DEPTH = 7, DERIVE_STATES = 100000 };

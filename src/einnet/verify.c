@@ -1,5 +1,5 @@
 /* einnet_difference: both programs at points, by the interpreter. */
-#include "einnet/verify.h"
+#include "einnet/derivation.h"
 
 #include <math.h>
 

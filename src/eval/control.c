@@ -323,7 +323,7 @@ eval_expanded(Eval *eval, const Node *node)
 	Graph *graph = node_expanded(memory, node, like);
 	Eval *inner = eval_new(memory, graph, eval->mode);
 	for (int i = 0, k = 0; i < node->ninput; i++)
-		if (node->inputs[i]) {
+		if (node->inputs[i] && !value_fixed(node->inputs[i])) {
 			const Cell *cell = eval_cell(eval, node->inputs[i]);
 			eval_set_cell(inner, graph->body->params[k++], (Cell){cell->array, cell->bounds, NULL});
 		}

@@ -58,12 +58,6 @@ eval_keep_all(Eval *eval)
 	eval->keeps_all = true;
 }
 
-void
-eval_set_sample(Eval *eval, double sample)
-{
-	eval->sample = sample;
-}
-
 Binding
 eval_binding(const Eval *eval)
 {
@@ -327,7 +321,7 @@ run_program(void *arg)
 	}
 	if (eval->mode == EVAL_bound)
 		program_eval_bound(job->memory, job->program, &binding, (const BoundArray *const *)given,
-		                   job->bounds, eval->sample);
+		                   job->bounds, eval->way);
 	else
 		program_eval(job->memory, job->program, &binding, (const Array *const *)given, job->arrays);
 }
@@ -535,10 +529,10 @@ eval_graph(Arena *arena, const Graph *graph, const Array *const *inputs, const A
 
 void
 eval_graph_bound(Arena *arena, const Graph *graph, const Array *const *inputs,
-                 const BoundArray **outputs, double sample)
+                 const BoundArray **outputs, BoundWay way)
 {
 	Eval *eval = eval_new(arena, graph, EVAL_bound);
-	eval_set_sample(eval, sample);
+	eval->way = way;
 	run_graph(eval, inputs);
 	for (int i = 0; i < graph->body->nresult; i++)
 		outputs[i] = eval_cell(eval, graph->body->results[i])->bounds;

@@ -35,8 +35,6 @@ const Program *eval_program(Eval *eval, const Node *node);
 
 /* Values stay available although nothing uses them any more. */
 void eval_keep_all(Eval *eval);
-/* Reductions above so many operations are sampled in bound mode (program_eval_bound). */
-void eval_set_sample(Eval *eval, double sample);
 
 /* Give a value: an input, or what enters a part of the graph. The data is not copied. */
 void eval_give(Eval *eval, const Value *value, const Array *array);
@@ -60,7 +58,7 @@ const BoundArray *eval_bounds(Eval *eval, const Value *value);
 void eval_graph(Arena *arena, const Graph *graph, const Array *const *inputs,
                 const Array **outputs);
 void eval_graph_bound(Arena *arena, const Graph *graph, const Array *const *inputs,
-                      const BoundArray **outputs, double sample);
+                      const BoundArray **outputs, BoundWay way);
 
 /* Start-up test: the functions of host.def and the HOST rows of ops.def are the same. The name of
  * one that is missing in the other table, or NULL. */

@@ -16,7 +16,7 @@ struct Eval {
 	const Graph *graph;
 	EvalMode mode;
 	bool keeps_all;
-	double sample;
+	BoundWay way;
 	Map cells;    /* Value to Cell */
 	Map programs; /* Node to Program: regions of loops run again and again */
 	Map last;     /* Region to Map from Value to the Node that uses it last */

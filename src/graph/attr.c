@@ -32,6 +32,12 @@ node_add_attr(Node *node, const Attr *attr)
 	own->name = spec->name;
 }
 
+void
+node_set_int(Node *node, const char *name, int64_t number)
+{
+	node_add_attr(node, &(Attr){.name = name, .kind = ATTR_INT, .i = number});
+}
+
 const Attr *
 attr_find(const Node *node, const char *name)
 {

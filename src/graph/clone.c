@@ -1,4 +1,5 @@
-/* A deep copy of a graph with its own ctx and arena. Constants' data are shared. */
+/* A deep copy of a graph, or of a part, with its own ctx and arena. Constants' data and notes are
+ * shared. */
 #include <string.h>
 
 #include "expr/scalar/ctx.h"
@@ -7,9 +8,10 @@
 typedef struct Cloner {
 	const Graph *from;
 	Graph *to;
-	Map values; /* old Value, and old Region, to new */
-	Map dims;   /* old Dim to new */
-	Map empty;  /* dims hold no tensors and no variables */
+	Map values;            /* old Value, and old Region, to new */
+	Map dims;              /* old Dim to new */
+	Map empty;             /* dims hold no tensors and no variables */
+	const GraphPart *part; /* NULL: all of it */
 } Cloner;
 
 static const Expr *
@@ -60,27 +62,50 @@ clone_text(Cloner *clone, const char *text)
 	return text ? arena_strdup(clone->to->arena, text) : NULL;
 }
 
+/* Nearly all nodes come from the graph's own file. */
+static Loc
+clone_loc(Cloner *clone, const Loc *loc)
+{
+	const char *file = clone->to->file;
+	bool is_own = file && loc->file && strcmp(file, loc->file) == 0;
+	return (Loc){is_own ? file : clone_text(clone, loc->file), loc->line,
+	             clone_text(clone, loc->node), clone_text(clone, loc->op)};
+}
+
 static void
 copy_value(Cloner *clone, const Value *old, Value *new)
 {
+	map_set_ptr(&clone->values, old, new);
 	new->type = clone_type(clone, &old->type);
 	new->constant = old->constant;
 	new->is_default = old->is_default;
 	new->layout = clone_text(clone, old->layout);
 	new->weight = old->weight;
+	new->is_made_up = old->is_made_up;
+	new->is_listed = old->is_listed;
+	new->notes = old->notes;
 	if (old->known) {
 		Known *known = NEW(clone->to->arena, Known);
 		known->count = old->known->count;
 		known->value = clone_dims(clone, known->count, old->known->value);
 		new->known = known;
 	}
-	map_set_ptr(&clone->values, old, new);
 }
 
 static Value *
 clone_use(Cloner *clone, const Value *value)
 {
-	return value ? map_find_ptr(&clone->values, value) : NULL;
+	Value *copy = value ? map_find_ptr(&clone->values, value) : NULL;
+	if (!value || copy || !clone->part)
+		return copy;
+	if (value->constant && !value->is_default) {
+		copy = graph_constant(clone->to, value->name, value->constant);
+		copy_value(clone, value, copy);
+		return copy;
+	}
+	copy = clone->part->outside(clone->part->arg, clone->to, value);
+	map_set_ptr(&clone->values, value, copy);
+	return copy;
 }
 
 static Attr
@@ -115,6 +140,7 @@ static void
 clone_region(Cloner *clone, const Region *from, Region *to)
 {
 	map_set_ptr(&clone->values, from, to);
+	to->notes = from->notes;
 	for (int i = 0; i < from->nparam; i++) {
 		const Value *old = from->params[i];
 		copy_value(clone, old, region_param(to, old->name, NULL));
@@ -141,13 +167,13 @@ clone_node(Cloner *clone, const Node *old, Region *to)
 	const char **outputs = NEW_N(arena, const char *, old->noutput);
 	for (int i = 0; i < old->noutput; i++)
 		outputs[i] = old->outputs[i] ? old->outputs[i]->name : NULL;
-	Loc loc = {clone_text(clone, old->loc.file), old->loc.line, clone_text(clone, old->loc.node),
-	           NULL};
+	Loc loc = clone_loc(clone, &old->loc);
 	const OpInfo *op = old->op; /* one of no row lives in the old graph, as its texts do */
 	if (op->meaning != MEANING_UNKNOWN)
 		op = op_row(clone->to->ops, op->code);
 	Node *node = node_new_row(to, NULL, op, &loc, old->ninput, inputs, old->noutput, outputs);
 	node->is_waiting = old->is_waiting;
+	node->notes = old->notes;
 	for (int i = 0; i < old->noutput; i++)
 		if (old->outputs[i])
 			copy_value(clone, old->outputs[i], node->outputs[i]);
@@ -167,8 +193,11 @@ clone_node(Cloner *clone, const Node *old, Region *to)
 static void
 clone_nodes(Cloner *clone, const Region *from, Region *to)
 {
+	int place = 0;
+	bool is_part = clone->part && !from->owner;
 	for (const Node *node = from->first; node; node = node->next)
-		clone_node(clone, node, to);
+		if (!is_part || clone->part->kept[place++])
+			clone_node(clone, node, to);
 }
 
 /* Symbols first, in their order of creation, so that they keep their ids, and with their ranges,
@@ -199,11 +228,8 @@ clone_definitions(Cloner *clone)
 	}
 	for (int i = 0; i < from->assumptions.count; i++) {
 		const Assumption *old = &from->assumptions.data[i];
-		Assumption copy = {clone_dim(clone, old->a),
-		                   clone_dim(clone, old->b),
-		                   {clone_text(clone, old->loc.file), old->loc.line,
-		                    clone_text(clone, old->loc.node), clone_text(clone, old->loc.op)},
-		                   clone_text(clone, old->what),
+		Assumption copy = {clone_dim(clone, old->a), clone_dim(clone, old->b),
+		                   clone_loc(clone, &old->loc), clone_text(clone, old->what),
 		                   map_find_ptr(&clone->values, old->region)};
 		vec_push(to->arena, &to->assumptions, copy);
 		dim_assume_equal(to->ctx, copy.a, copy.b);
@@ -217,13 +243,18 @@ clone_header(Cloner *clone)
 	Graph *to = clone->to;
 	to->ir_version = from->ir_version;
 	to->is_open = from->is_open;
+	to->model_version = from->model_version;
 	to->producer = clone_text(clone, from->producer);
+	to->producer_version = clone_text(clone, from->producer_version);
+	to->domain = clone_text(clone, from->domain);
 	to->doc = clone_text(clone, from->doc);
 	for (int i = 0; i < from->opsets.count; i++) {
 		OpsetImport opset = from->opsets.data[i];
 		opset.domain = clone_text(clone, opset.domain);
 		vec_push(to->arena, &to->opsets, opset);
 	}
+	for (int i = 0; i < from->data_files.count; i++)
+		vec_push(to->arena, &to->data_files, clone_text(clone, from->data_files.data[i]));
 	for (int i = 0; i < from->wishes.count; i++) {
 		InputWish wish = from->wishes.data[i];
 		wish.what = clone_text(clone, wish.what);
@@ -236,20 +267,71 @@ clone_header(Cloner *clone)
 	}
 }
 
+static Cloner
+cloner_new(const Graph *from, Graph *to, const GraphPart *part)
+{
+	Arena *arena = to->arena;
+	Cloner clone = {from, to, {.arena = arena}, {.arena = arena}, {.arena = arena}, part};
+	clone_header(&clone);
+	clone_symbols(&clone);
+	for (int i = 0; !part && i < from->constants.count; i++) { /* a part takes what it reads */
+		const Value *old = from->constants.data[i];
+		copy_value(&clone, old, graph_constant(to, old->name, old->constant));
+	}
+	return clone;
+}
+
 Graph *
 graph_clone(Arena *arena, const Graph *graph)
 {
 	Graph *to = graph_new(arena, graph->name, graph->file);
-	Cloner clone = {graph, to, {.arena = arena}, {.arena = arena}, {.arena = arena}};
-	clone_header(&clone);
-	clone_symbols(&clone);
-	for (int i = 0; i < graph->constants.count; i++) {
-		const Value *old = graph->constants.data[i];
-		copy_value(&clone, old, graph_constant(to, old->name, old->constant));
-	}
+	Cloner clone = cloner_new(graph, to, NULL);
 	clone_region(&clone, graph->body, to->body);
 	clone_results(&clone, graph->body, to->body);
 	clone_definitions(&clone);
+	to->next_name = graph->next_name;
+	region_update_captures(to->body);
+	return to;
+}
+
+/* Whether the part itself reads it. */
+static bool
+is_read_inside(const GraphPart *part, const Map *place, const Value *value)
+{
+	for (int i = 0; i < value->uses.count; i++) {
+		const Node *user = value->uses.data[i].node;
+		while (user && user->parent->owner)
+			user = user->parent->owner;
+		if (user && part->kept[(intptr_t)map_find_ptr(place, user) - 1])
+			return true;
+	}
+	return false;
+}
+
+/* Of a part: what nobody inside reads. */
+static void
+part_results(Cloner *clone)
+{
+	VEC(Value *) results = {0};
+	Map place = {.arena = clone->to->arena};
+	intptr_t count = 0;
+	for (const Node *node = clone->from->body->first; node; node = node->next)
+		map_set_ptr(&place, node, (void *)++count);
+	count = 0;
+	for (const Node *node = clone->from->body->first; node; node = node->next)
+		for (int i = clone->part->kept[count++] ? 0 : node->noutput; i < node->noutput; i++)
+			if (node->outputs[i] && !is_read_inside(clone->part, &place, node->outputs[i]))
+				vec_push(clone->to->arena, &results, clone_use(clone, node->outputs[i]));
+	graph_set_outputs(clone->to, results.count, results.data);
+}
+
+Graph *
+graph_part(Arena *arena, const Graph *graph, const GraphPart *part)
+{
+	Graph *to = graph_new(arena, graph->name, graph->file);
+	Cloner clone = cloner_new(graph, to, part);
+	clone_nodes(&clone, graph->body, to->body);
+	part_results(&clone);
 	to->next_name = graph->next_name;
 	region_update_captures(to->body);
 	return to;

@@ -95,15 +95,6 @@ infer_Enter(Infer *infer)
 
 /* ---- making copies --------------------------------------------------------------------------- */
 
-static bool
-has_symbol(const Expr *e, const Expr *symbol)
-{
-	bool is_found = false;
-	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
-		is_found |= walk.e == symbol;
-	return is_found;
-}
-
 /* Whether a value's dims or known integers hold the symbol, or its elements define it. */
 static bool
 speaks_of(const Graph *graph, const Value *value, const Expr *symbol)
@@ -111,9 +102,9 @@ speaks_of(const Graph *graph, const Value *value, const Expr *symbol)
 	const Type *type = &value->type;
 	bool is_found = symbol_def_find(graph, symbol->symbol)->value == value;
 	for (int i = 0; type->kind == TYPE_TENSOR && i < type->rank; i++)
-		is_found |= has_symbol(type->dims[i], symbol);
+		is_found |= expr_holds(type->dims[i], symbol);
 	for (int i = 0; value->known && i < value->known->count; i++)
-		is_found |= has_symbol(value->known->value[i], symbol);
+		is_found |= expr_holds(value->known->value[i], symbol);
 	return is_found;
 }
 

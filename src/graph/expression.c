@@ -9,7 +9,6 @@
  * The remaining dims are then equalities, checked or assumed as those of any operator. Texts come
  * from files that people may have written: nothing in them is our bug.
  */
-#include "graph/expression.h"
 
 #include <string.h>
 
@@ -109,7 +108,8 @@ find_symbol(Expression *expression, bool is_simple)
 	return false;
 }
 
-static void
+/* NULL, or the first that is not found. */
+static const Symbol *
 find_symbols(Expression *expression)
 {
 	const ExprCtx *ctx = expression->program->ctx;
@@ -117,8 +117,16 @@ find_symbols(Expression *expression)
 		continue;
 	for (int i = 0; i < ctx->symbol_list.count; i++)
 		if (!is_found(expression, ctx->symbol_list.data[i]))
-			fail(NULL, "no dim of an input tells what symbol %s is",
-			     ctx->symbol_list.data[i]->name);
+			return ctx->symbol_list.data[i];
+	return NULL;
+}
+
+const Symbol *
+expression_untold(Arena *arena, const Program *program)
+{
+	Expression expression = {.arena = arena,
+	                         .program = program_import(expr_ctx_new(arena), program, NULL)};
+	return find_symbols(&expression);
 }
 
 static void
@@ -166,7 +174,9 @@ read_text(void *arg)
 	expression->program = program_parse(ctx, "expr", expression->text);
 	program_check(expression->program);
 	check_program(expression->program);
-	find_symbols(expression);
+	const Symbol *untold = find_symbols(expression);
+	if (untold)
+		fail(NULL, "no dim of an input tells what symbol %s is", untold->name);
 }
 
 /* The node's Expression; texts that were read once are remembered by the graph. */

@@ -6,9 +6,8 @@
  * This file works on tokens: it takes the alternative that holds, puts types in the place of
  * letters, and keeps either the input or its default; the scalar parser does the rest.
  */
-#include "graph/formula.h"
+#include "graph/meaning.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/scan.h"
@@ -17,11 +16,16 @@
 #include "graph/ops/helpers.h"
 
 typedef struct Formula {
-	const Build *build;
+	ExprCtx *ctx;
 	const OpInfo *op;
 	Arena *arena;
 	const char *where;
+	int nin;
+	const Expr *const *in; /* operands; NULL where absent */
 	DType letters[26];
+	DType type;        /* that numbers have: the first operand's */
+	Map names;         /* attributes that are numbers, to Expr */
+	Map words;         /* those that are texts */
 	VEC(Token) tokens; /* of the alternative taken */
 } Formula;
 
@@ -34,32 +38,25 @@ is_punct(const Token *token, const char *text)
 static void
 bind_letters(Formula *formula)
 {
-	const Build *build = formula->build;
-	for (int i = 0; i < build->nin; i++) {
+	for (int i = 0; i < formula->nin; i++) {
 		const ParamSpec *spec = op_input(formula->op, i);
-		if (build->in_types[i] && spec->letter)
-			formula->letters[spec->letter - 'A'] = build->in_types[i]->dtype;
+		if (formula->in[i] && spec->letter)
+			formula->letters[spec->letter - 'A'] = formula->in[i]->type;
 	}
-}
-
-/* The type that literals and attributes have: the first letter's. */
-static DType
-main_type(const Formula *formula)
-{
 	char letter = formula->op->inputs[0].letter;
-	return letter ? formula->letters[letter - 'A'] : formula->build->in_types[0]->dtype;
+	formula->type = letter ? formula->letters[letter - 'A'] : (DType)formula->in[0]->type;
 }
 
-/* Whether `name = value:` holds for the node's attribute. */
+/* Whether `name = value:` holds for the attribute. */
 static bool
 attr_holds(const Formula *formula, const Token *name, const Token *value)
 {
-	const Node *node = formula->build->node;
 	if (value->kind == TOK_STRING) {
-		const char *text = attr_string(node, name->text);
+		const char *text = map_find(&formula->words, name->text);
 		return text && !strcmp(text, value->text);
 	}
-	return attr_int(node, name->text) == value->integer;
+	const Expr *number = map_find(&formula->names, name->text);
+	return number && expr_is_const(number) && expr_const_f64(number) == value->number;
 }
 
 /* The condition at `token`, if there is one: its length in tokens, and whether it holds. */
@@ -70,7 +67,7 @@ condition(const Formula *formula, const Token *token, bool *holds)
 	if (token[0].kind != TOK_NAME || token[1].kind == TOK_END)
 		return 0;
 	if (is_punct(&token[1], ":")) {
-		*holds = op_type_set(token[0].text) >> main_type(formula) & 1;
+		*holds = op_type_set(token[0].text) >> formula->type & 1;
 		return 2;
 	}
 	if (!is_punct(&token[1], "=") || token[2].kind == TOK_END || !is_punct(&token[3], ":"))
@@ -91,7 +88,7 @@ has_input(const Formula *formula, const char *name)
 {
 	for (int i = 0; i < formula->op->ninput; i++)
 		if (!strcmp(formula->op->inputs[i].name, name))
-			return formula->build->in[i] != NULL;
+			return i < formula->nin && formula->in[i];
 	return -1;
 }
 
@@ -159,55 +156,46 @@ choose(Formula *formula)
 		while (token->kind != TOK_END && !is_else(token))
 			token++;
 		if (token->kind == TOK_END)
-			build_fail(formula->build, "no alternative of the formula applies");
+			fail_unsupported(&(Loc){.file = formula->where},
+			                 "no alternative of the formula applies");
 		token++;
 	}
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const Expr *
-attr_scalar(Formula *formula, const Attr *attr)
+static void
+name(Formula *formula, const char *text, const Expr *e)
 {
-	DType type = main_type(formula);
-	double value = attr->kind == ATTR_INT ? (double)attr->i : (double)attr->f;
-	if (!dtype_is_float(type))
-		value = trunc(value);
-	return expr_number(formula->build->ctx, type, value);
+	map_set(&formula->names, text, (void *)(uintptr_t)e);
 }
 
 static void
-name_attrs(Formula *formula, Map *names)
+name_attr(Formula *formula, const Attr *attr)
 {
-	for (int i = 0; i < formula->op->nattr; i++) {
-		const Attr *attr = attr_find(formula->build->node, formula->op->attrs[i].name);
-		if (attr && (attr->kind == ATTR_INT || attr->kind == ATTR_FLOAT))
-			map_set(names, attr->name, (void *)(uintptr_t)attr_scalar(formula, attr));
-	}
-	const Expr *count = expr_number(formula->build->ctx, main_type(formula), formula->build->nin);
-	map_set(names, "count", (void *)(uintptr_t)count);
-}
-
-static const Expr *
-read_operand(const Build *build, StageBuilder *stage, int i)
-{
-	return read_broadcast(stage, build->ctx, build->out_types[0], build->in[i]);
+	if (attr->kind == ATTR_STRING)
+		map_set(&formula->words, attr->name, (void *)(uintptr_t)attr->s);
+	if (attr->kind != ATTR_INT && attr->kind != ATTR_FLOAT)
+		return;
+	/* A float is one, too, where operands are integers. */
+	bool is_real = attr->kind == ATTR_FLOAT && !dtype_is_float(formula->type);
+	double value = attr->kind == ATTR_INT ? (double)attr->i : (double)attr->f;
+	name(formula, attr->name, expr_number(formula->ctx, is_real ? DT_F64 : formula->type, value));
 }
 
 /* A variadic row: `step` for each further input, then what stands behind the semicolon. */
 static const Expr *
-fold(Formula *formula, StageBuilder *stage, Map *names)
+fold(Formula *formula)
 {
-	const Build *build = formula->build;
 	const char *so_far = formula->op->outputs[0].name, *next = formula->op->inputs[0].name;
 	Scanner scan = {formula->arena, formula->where, formula->tokens.data, 0};
-	const Expr *value = read_operand(build, stage, 0);
+	const Expr *value = formula->in[0];
 	int end = 0;
-	for (int i = 1; i < build->nin; i++) {
-		map_set(names, so_far, (void *)(uintptr_t)value);
-		map_set(names, next, (void *)(uintptr_t)read_operand(build, stage, i));
+	for (int i = 1; i < formula->nin; i++) {
+		name(formula, so_far, value);
+		name(formula, next, formula->in[i]);
 		scan.position = 0;
-		value = expr_parse(build->ctx, &scan, names);
+		value = expr_parse(formula->ctx, &scan, &formula->names);
 		end = scan.position;
 	}
 	while (scan.tokens[end].kind != TOK_END && !is_punct(&scan.tokens[end], ";"))
@@ -215,27 +203,51 @@ fold(Formula *formula, StageBuilder *stage, Map *names)
 	if (scan.tokens[end].kind == TOK_END)
 		return value;
 	scan.position = end + 1;
-	map_set(names, so_far, (void *)(uintptr_t)value);
-	return expr_parse(build->ctx, &scan, names);
+	name(formula, so_far, value);
+	return expr_parse(formula->ctx, &scan, &formula->names);
 }
+
+static const Expr *
+make_scalar(Formula *formula)
+{
+	choose(formula);
+	name(formula, "count", expr_number(formula->ctx, formula->type, formula->nin));
+	if (formula->op->inputs[formula->op->ninput - 1].variadic)
+		return fold(formula);
+	for (int i = 0; i < formula->nin; i++)
+		if (formula->in[i])
+			name(formula, formula->op->inputs[i].name, formula->in[i]);
+	Scanner scan = {formula->arena, formula->where, formula->tokens.data, 0};
+	return expr_parse(formula->ctx, &scan, &formula->names);
+}
+
+static Formula
+formula_of(ExprCtx *ctx, const OpInfo *op, Arena *arena, int nin, const Expr *const *in)
+{
+	Formula formula = {.ctx = ctx, .op = op, .arena = arena, .nin = nin, .in = in};
+	formula.where = arena_printf(arena, "ops.def: %s", op->name);
+	formula.names.arena = formula.words.arena = arena;
+	bind_letters(&formula);
+	return formula;
+}
+
+/* ---- of a node ------------------------------------------------------------------------------- */
 
 static const Expr *
 read_formula(const Build *build, StageBuilder *stage, Arena *arena)
 {
 	const OpInfo *op = build->node->op;
-	Formula formula = {.build = build, .op = op, .arena = arena};
-	formula.where = arena_printf(formula.arena, "ops.def: %s", op->name);
-	bind_letters(&formula);
-	choose(&formula);
-	Map names = {.arena = formula.arena};
-	name_attrs(&formula, &names);
-	if (op->inputs[op->ninput - 1].variadic)
-		return fold(&formula, stage, &names);
+	const Expr **in = NEW_N(arena, const Expr *, build->nin + 1);
 	for (int i = 0; i < build->nin; i++)
 		if (build->in[i])
-			map_set(&names, op->inputs[i].name, (void *)(uintptr_t)read_operand(build, stage, i));
-	Scanner scan = {formula.arena, formula.where, formula.tokens.data, 0};
-	return expr_parse(build->ctx, &scan, &names);
+			in[i] = read_broadcast(stage, build->ctx, build->out_types[0], build->in[i]);
+	Formula formula = formula_of(build->ctx, op, arena, build->nin, in);
+	for (int i = 0; i < op->nattr; i++) {
+		const Attr *attr = attr_find(build->node, op->attrs[i].name);
+		if (attr)
+			name_attr(&formula, attr);
+	}
+	return make_scalar(&formula);
 }
 
 const Expr *
@@ -246,4 +258,57 @@ formula_scalar(const Build *build, StageBuilder *stage)
 	const Expr *scalar = read_formula(build, stage, scratch);
 	arena_release(scratch, mark);
 	return scalar;
+}
+
+/* ---- of a text: Gelu(x, approximate = tanh) -------------------------------------------------- */
+
+/* The attributes behind the operands, then the parenthesis. */
+static void
+read_attrs(Formula *formula, Scanner *scan, const TextScope *scope)
+{
+	while (!scan_accept(scan, ")")) {
+		const char *word = scan_name(scan, "attribute");
+		const AttrSpec *spec = op_attr(formula->op, word);
+		if (!spec)
+			scan_fail(scan, "%s has no attribute '%s'", formula->op->name, word);
+		scan_expect(scan, "=", "after an attribute");
+		if (spec->kind == ATTR_STRING)
+			map_set(&formula->words, word, (void *)(uintptr_t)scan_name(scan, "word"));
+		else
+			name(formula, word, expr_parse_in(formula->ctx, scan, scope, formula->type));
+		if (!scan_at(scan, ")"))
+			scan_expect(scan, ",", "between attributes");
+	}
+}
+
+static const Expr *
+call_operator(const void *self, ExprCtx *ctx, Scanner *scan, const TextScope *scope,
+              const char *called)
+{
+	enum { OPERANDS = 4 };
+	const OpInfo *op = op_find(self, "", called);
+	const Expr *in[OPERANDS];
+	int count = 0;
+	if (!op || op->meaning != MEANING_FORMULA)
+		return NULL;
+	do {
+		const Token *next = scan_peek(scan);
+		if (count == OPERANDS || (next->kind == TOK_NAME && is_punct(&next[1], "=")))
+			break;
+		in[count++] = expr_parse_in(ctx, scan, scope, DT_NONE);
+	} while (scan_accept(scan, ","));
+	if (count == 0 || !op_input(op, count - 1))
+		scan_fail(scan, "%s does not take %d operands", called, count);
+	Formula formula = formula_of(ctx, op, scan->arena, count, in);
+	for (int i = 0; i < op->nattr; i++)
+		if (op->attrs[i].fallback)
+			name_attr(&formula, op->attrs[i].fallback);
+	read_attrs(&formula, scan, scope);
+	return make_scalar(&formula);
+}
+
+TextOperators
+formula_operators(const OpTable *table)
+{
+	return (TextOperators){table, call_operator};
 }

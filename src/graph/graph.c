@@ -137,3 +137,12 @@ graph_node_count(const Graph *graph)
 {
 	return region_nodes(graph->body);
 }
+
+int64_t
+graph_opset(const Graph *graph)
+{
+	for (int i = 0; i < graph->opsets.count; i++)
+		if (!*graph->opsets.data[i].domain)
+			return graph->opsets.data[i].version;
+	return INT64_MAX;
+}

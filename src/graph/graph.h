@@ -54,6 +54,17 @@ typedef struct Use {
 	int index;
 } Use;
 
+typedef struct StringPair {
+	const char *key, *value;
+} StringPair;
+
+/* What a model says of a thing to its readers, and no runtime asks for: it is kept, and written
+ * again with what the thing has become. */
+typedef struct Notes {
+	const char *doc; /* or NULL */
+	VEC(StringPair) pairs;
+} Notes;
+
 struct Value {
 	const char *name; /* unique in the graph; printed as %name */
 	Type type;
@@ -66,6 +77,9 @@ struct Value {
 	const Known *known;    /* or NULL */
 	const char *layout;    /* storage, "nc16hw"; NULL: plain */
 	int weight;            /* number in texts, for constants */
+	bool is_made_up;       /* its name: neither the model has it nor who made the node */
+	bool is_listed;        /* the model says its type by its name (value_info) */
+	const Notes *notes;    /* or NULL */
 };
 
 typedef enum AttrKind {
@@ -106,8 +120,9 @@ struct Node {
 	int nattr;
 	Attr *attrs;
 	int nregion;
-	Region **regions; /* If: then, else; Loop, Scan: body; fused: the original nodes */
-	StrVec origins;   /* names of the model's nodes it came from */
+	Region **regions;   /* If: then, else; Loop, Scan: body; fused: the original nodes */
+	StrVec origins;     /* names of the model's nodes it came from */
+	const Notes *notes; /* or NULL */
 	Region *parent;
 	Node *prev, *next;
 	int mark;        /* scratch of walks inside this folder */
@@ -119,6 +134,7 @@ struct Region {
 	Region *parent; /* NULL: the graph's body */
 	Node *owner;    /* NULL: the graph's body */
 	const char *name;
+	const Notes *notes; /* or NULL */
 	int nparam, nresult;
 	Value **params;
 	Value **results;
@@ -157,10 +173,6 @@ typedef struct OpsetImport {
 	int64_t version;
 } OpsetImport;
 
-typedef struct StringPair {
-	const char *key, *value;
-} StringPair;
-
 struct Graph {
 	Arena *arena;
 	ExprCtx *ctx;
@@ -173,11 +185,12 @@ struct Graph {
 	VEC(InputWish) wishes;   /* assumptions that unify.c has made part of the inputs' types */
 	VEC(OpsetImport) opsets; /* the model's own, for export */
 	VEC(StringPair) metadata;
-	int64_t ir_version;
+	StrVec data_files; /* beside the model, with weights that stand in it */
+	int64_t ir_version, model_version;
 	bool is_open; /* for ONNX only: types that cannot be inferred stay unknown, operators too */
-	const char *producer, *doc;
-	int next_name;    /* for fresh names */
-	Map *names;       /* name to Value */
+	const char *producer, *producer_version, *domain, *doc; /* NULL or "": none */
+	int next_name;                                          /* for fresh names */
+	Map *names;                                             /* name to Value */
 	Map *symbol_map;  /* Symbol to its SymbolDef's index + 1 */
 	Map *expressions; /* text of an Expression to what was read (expression.c) */
 };
@@ -199,24 +212,36 @@ Node *node_new(Region *region, Node *before, const char *op, const Loc *loc, int
 Node *node_new_row(Region *region, Node *before, const OpInfo *op, const Loc *loc, int ninput,
                    Value *const *inputs, int noutput, const char *const *output_names);
 void node_add_attr(Node *node, const Attr *attr); /* replaces one of the same name */
+void node_set_int(Node *node, const char *name, int64_t number);
 void node_set_input(Node *node, int index, Value *value);
+/* As people call it: by the model's name, or its first output's where it has none. */
+const char *node_called(const Node *node);
 void node_remove(Node *node); /* its outputs must be unused */
 void node_move(Node *node, Region *region, Node *before);
 Region *region_new(Node *owner, const char *name);
+/* The node behind one in a region and all inside: its own regions' nodes come before the next. NULL
+ * is before the first and behind the last. */
+Node *region_step(const Region *region, const Node *node);
 Region *node_region(const Node *node, const char *name); /* fails where there is none */
 Value *region_param(Region *region, const char *name, const Type *type);
 void region_set_results(Region *region, int count, Value *const *results);
 void region_set_result(Region *region, int index, Value *value);
 void region_update_captures(Region *region); /* and of all regions inside and around */
 
-/* Every use of `old` becomes a use of `new`, symbols too; graph outputs keep their names. */
+/* Every use of `old` becomes a use of `new`, symbols too; graph outputs keep their names, and a new
+ * value whose name is made up takes that of the old one. */
 void value_replace_uses(Value *old, Value *new);
 /* What an element or a dim of the old value was, that of the new one is: definitions of symbols. */
 void symbols_move(Graph *graph, const Value *old, Value *new);
 /* Forget symbols that no type, known integer or assumption speaks of; whether there were any. */
 bool symbols_prune(Graph *graph);
+/* Of ai.onnx, the model's own; a text's is the newest. */
+int64_t graph_opset(const Graph *graph);
+/* The graph at these sizes of symbols: they are numbers in all types. */
+void graph_bind(Graph *graph, const Binding *sizes);
 void value_swap_names(Value *a, Value *b); /* a name that must move with a role */
 bool value_is_graph_output(const Value *value);
+/* Its names, and its notes where the node has none. */
 void node_add_origins(Node *node, const Node *from);
 /* Whether a value of `region` is visible inside `inner` (same region or around it). */
 /* The value of this name anywhere in the graph, or NULL. */
@@ -225,10 +250,20 @@ bool region_encloses(const Region *region, const Region *inner);
 
 /* Restore topological order in every region; fails naming a node of a cycle. */
 void graph_sort(Graph *graph);
-/* A deep copy with its own ctx and arena (constants' data shared). */
+/* A deep copy with its own ctx and arena (constants' data and notes shared). */
 Graph *graph_clone(Arena *arena, const Graph *graph);
+/* Some nodes of the body as a graph of their own: what none of them reads are its results; types
+ * are those of the whole until graph_infer(). */
+typedef struct GraphPart {
+	const bool *kept; /* by a node's place in the body */
+	/* The value that stands for one of outside: an input, a constant. */
+	Value *(*outside)(void *arg, Graph *part, const Value *value);
+	void *arg;
+} GraphPart;
+Graph *graph_part(Arena *arena, const Graph *graph, const GraphPart *part);
 /* The definition of a symbol, or NULL. */
 const SymbolDef *symbol_def_find(const Graph *graph, const Symbol *symbol);
+bool symbol_reads(const Graph *graph, const Value *value); /* one is read from it */
 /* The region that binds a symbol; the innermost one that binds a symbol of a scalar (the body where
  * it has none). */
 Region *symbol_home(const SymbolDef *def);
@@ -270,9 +305,15 @@ void graph_print(Buf *buf, const Graph *graph);
 Graph *graph_parse(Arena *arena, const char *file, const char *text);
 /* The same where the data of numbered weights lies elsewhere: their arrays have data NULL. */
 Graph *graph_parse_bare(Arena *arena, const char *file, const char *text);
+/* Constants, and then the defaults of inputs, are weight 0, 1, … in the graph's text. */
+void graph_number_weights(Graph *graph);
+/* Make the graph what its text says, numbered so and changed since by somebody: weights are found
+ * by number. Fails as graph_parse(), and leaves the graph as it was. */
+void graph_replace(Graph *graph, const char *file, const char *text);
 void type_print(Buf *buf, const Type *type);
 const char *type_text(Arena *arena, const Type *type); /* the same */
-void node_print(Buf *buf, const Node *node);           /* for the debugger */
+void attr_print(Buf *buf, const Attr *attr);           /* axis=1 */
+void node_print(Buf *buf, const Node *node);           /* for the debugger, and of results */
 void value_print(Buf *buf, const Value *value);        /* for the debugger */
 /* Fails (FAIL_BUG) unless: order, use lists, captures, types present after inference, attributes of
  * the row, one definition per symbol. */
@@ -285,7 +326,8 @@ Type type_of_array(ExprCtx *ctx, const Array *array);
 bool type_equal(const Type *a, const Type *b);
 bool type_is_static(const Type *type);                 /* every dim a constant */
 bool type_takes(const Type *type, const Array *array); /* so far as the type says its dims */
-const Array *value_fixed(const Value *value);   /* what it always is; NULL: computed, or given */
+const Array *value_fixed(const Value *value); /* what it always is; NULL: computed, or given */
+Array *value_known_array(Arena *arena, const Value *value); /* Value.known; NULL: not all numbers */
 const Array *value_default(const Value *value); /* of an input of a known size; NULL: none */
 const Dim *type_count(ExprCtx *ctx, const Type *type);
 

@@ -121,6 +121,22 @@ infer_set_type(Infer *infer, int output, const Type *type)
 	value->type = *type;
 }
 
+const Dim *
+infer_assumed(const Infer *infer, const Dim *dim)
+{
+	const Graph *graph = infer->graph;
+	int64_t number;
+	if (dim_is_const(dim, &number))
+		return dim;
+	for (int i = 0; i < graph->assumptions.count; i++) {
+		const Assumption *known = &graph->assumptions.data[i];
+		if (known->a == dim && dim_is_const(known->b, &number) &&
+		    region_encloses(known->region, infer->node->parent))
+			return known->b;
+	}
+	return dim;
+}
+
 void
 infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dims)
 {
@@ -133,7 +149,7 @@ infer_set(Infer *infer, int output, DType dtype, int rank, const Dim *const *dim
 		int64_t extent;
 		if (dim_is_const(dims[i], &extent) && extent < 0)
 			infer_fail(infer, "dim %d of the result would be %lld", i, (long long)extent);
-		copy[i] = graph_short_dim(infer->graph, dims[i]);
+		copy[i] = graph_short_dim(infer->graph, infer_assumed(infer, dims[i]));
 	}
 	Type type = type_tensor(dtype, rank, copy);
 	infer_set_type(infer, output, &type);
@@ -220,16 +236,6 @@ infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 	assume_equal(infer, a, b, what);
 	int64_t number;
 	return dim_is_const(b, &number) ? b : a;
-}
-
-const Dim *
-infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what)
-{
-	if (dim_is(a, 1))
-		return b;
-	if (dim_is(b, 1))
-		return a;
-	return infer_equal(infer, a, b, what);
 }
 
 static const Symbol *
@@ -364,6 +370,8 @@ check_input(Infer *infer, int index)
 	const Type *type = &value->type;
 	if (type->kind == TYPE_UNKNOWN)
 		infer_fail(infer, "the type of input %s (%%%s) is not known", spec->name, value->name);
+	if (spec->vector && type->kind == TYPE_TENSOR && type->rank >= 0)
+		infer_rank(infer, index, 1);
 	if (type->kind == TYPE_TENSOR && type->dtype == DT_NONE)
 		return;
 	if (!(spec->types & type_bit(type)))
@@ -507,6 +515,21 @@ node_infer(Graph *graph, Node *node)
 	node->is_waiting = true;
 	if (failure.kind != FAIL_UNSUPPORTED)
 		fail_again(&failure);
+}
+
+bool
+node_try_infer(Node *node)
+{
+	Graph *graph = node->parent->graph;
+	Failure refused;
+	InferJob job = {graph, node};
+	int assumptions = graph->assumptions.count, facts = dim_assumed(graph->ctx);
+	bool fits = try_run(infer_strictly, &job, &refused) && graph->assumptions.count == assumptions;
+	if (!fits) {
+		graph->assumptions.count = assumptions;
+		dim_forget(graph->ctx, facts);
+	}
+	return fits;
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */

@@ -22,6 +22,9 @@ struct Infer {
 /* Infer every node in order, regions included. Fails with the node's place on a contradiction. */
 void graph_infer(Graph *graph);
 void node_infer(Graph *graph, Node *node);
+/* The same of a node that is tried. False: it does not take its inputs, or only if dims are equal
+ * that may differ; the graph knows no more than before. */
+bool node_try_infer(Node *node);
 
 /* The known elements of a value; those of a small constant are made on demand. NULL: none. */
 const Known *value_known(Graph *graph, Value *value);
@@ -42,6 +45,10 @@ void infer_set_known(Infer *infer, int output, int count, const Dim *const *valu
 /* The common dim of two that must be equal: records an assumption when not provably so; fails when
  * provably different. `what` names them in the message. */
 const Dim *infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what);
+/* The number that a dim is assumed to be where the node stands, or the dim itself. infer_set() puts
+ * it into types, by which operators see that a dim of 1 broadcasts. (For symbols of inputs unify.c
+ * does so.) */
+const Dim *infer_assumed(const Infer *infer, const Dim *dim);
 /* ONNX broadcast of two dims: a literal 1 broadcasts, otherwise infer_equal(). */
 const Dim *infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what);
 /* A fresh symbol read from element `element` of integer tensor input `index` at run time. */

@@ -89,6 +89,44 @@ infer_float_attr(const Infer *infer, const char *name)
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
+/* Whether `a` broadcasts to `b` by what is assumed of it alone, while meanings see that it is 1 by
+ * its type. */
+static bool
+is_late_one(const Infer *infer, const Dim *a, const Dim *b)
+{
+	const Dim *one = dim_const(infer->ctx, 1);
+	if (a == b || !dim_proves_lt(infer->ctx, one, b))
+		return false;
+	return infer_assumed(infer, a) == one ||
+	       (dim_proves_le(infer->ctx, a, one) && dim_proves_le(infer->ctx, one, a));
+}
+
+const Dim *
+infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	if (dim_is(a, 1))
+		return b;
+	if (dim_is(b, 1))
+		return a;
+	if (is_late_one(infer, a, b) || is_late_one(infer, b, a))
+		fail_unsupported(&infer->node->loc, "%s: that one of them is 1 is only known at run time",
+		                 what);
+	return infer_equal(infer, a, b, what);
+}
+
+/* `b` where `a` is 1, or 0 as b is then: a window's end that is cut off, min(1, sequence). */
+static const Dim *
+broadcast_along(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	if (a == b || dim_is(a, 1) || dim_is(b, 1))
+		return infer_broadcast_dim(infer, a, b, what);
+	if (dim_stands(infer->ctx, a, b))
+		return infer_equal(infer, b, dim_mul(infer->ctx, a, b), what);
+	if (dim_stands(infer->ctx, b, a))
+		return infer_equal(infer, a, dim_mul(infer->ctx, a, b), what);
+	return infer_broadcast_dim(infer, a, b, what);
+}
+
 /* The broadcast shape of the inputs from `first` to `last`, both included. */
 static int
 broadcast(Infer *infer, int first, int last, const Dim **dims)
@@ -105,7 +143,7 @@ broadcast(Infer *infer, int first, int last, const Dim **dims)
 			int at = rank - type->rank + d;
 			char what[64];
 			snprintf(what, sizeof what, "dim %d of the inputs", at);
-			dims[at] = infer_broadcast_dim(infer, dims[at], type->dims[d], what);
+			dims[at] = broadcast_along(infer, dims[at], type->dims[d], what);
 		}
 	}
 	return rank;

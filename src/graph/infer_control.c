@@ -51,10 +51,19 @@ merge_types(Infer *infer, int output, const Type *a, const Type *b)
 	return type_tensor(a->dtype, a->rank, dims);
 }
 
+/* In an open graph a region's result may be of no known type; then so is what the node gives. */
+static void
+wait_for_type(const Infer *infer, const Type *result)
+{
+	if (result->kind == TYPE_UNKNOWN)
+		fail_unsupported(&infer->node->loc, "the type of a result of its region is not known");
+}
+
 /* The type of a region's result for the node's output, perhaps with a leading dim. */
 static Type
 outside_type(Infer *infer, Region *region, const Type *type, int output, const Dim *lead)
 {
+	wait_for_type(infer, type);
 	if (type->kind != TYPE_TENSOR || type->rank < 0)
 		return *type;
 	int shift = lead != NULL;
@@ -133,6 +142,7 @@ widen_param(Infer *infer, Value *param, const Type *back)
 	Type *type = &param->type;
 	if (type->kind == TYPE_OPTIONAL)
 		return false; /* holds what comes back, and nothing at first */
+	wait_for_type(infer, back);
 	if (type->kind != back->kind || (type->kind == TYPE_TENSOR && type->dtype != back->dtype))
 		infer_fail(infer, "state %%%s changes its type from one iteration to the next",
 		           param->name);

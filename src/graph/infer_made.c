@@ -10,37 +10,21 @@ infer_EyeLike(Infer *infer)
 	infer_as_first(infer, 0, infer_type_attr(infer, "dtype", infer_input(infer, 0)->dtype));
 }
 
-void
-infer_OneHot(Infer *infer)
-{
-	const Type *x = infer_input(infer, 0);
-	const Dim *dims[ARRAY_MAX_RANK];
-	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank + 1), from = 0;
-	infer_single(infer, 1);
-	infer_vector(infer, 2, dim_const(infer->ctx, 2));
-	const Array *depth = infer_constant(infer, 1);
-	const Dim *extent;
-	if (depth && dtype_is_float(depth->type) && array_count(depth) == 1)
-		extent = dim_const(infer->ctx, dtype_load_i64(depth->type, depth->data, 0));
-	else if (dtype_is_float(infer_input(infer, 1)->dtype))
-		fail_unsupported(&infer->node->loc, "depth is a float only known at run time");
-	else
-		extent = infer_dim_value(infer, 1, 0);
-	for (int i = 0; i <= x->rank && i < ARRAY_MAX_RANK; i++)
-		dims[i] = i == axis ? extent : x->dims[from++];
-	infer_set(infer, 0, infer_dtype(infer, 0), x->rank + 1, dims);
-}
-
-/* max(ceil((limit - start) / by), 0) */
+/* max(ceil((limit - start) / by), 0). A step that is no number must be a size, and is taken as 1
+ * where that comes to 0, which is no step. */
 static const Dim *
-range_length(Infer *infer, const Dim *start, const Dim *limit, int64_t by)
+range_length(Infer *infer, const Dim *start, const Dim *limit, const Dim *by)
 {
 	ExprCtx *ctx = infer->ctx;
-	if (by == 0)
-		infer_fail(infer, "delta is 0");
-	const Dim *span = by > 0 ? dim_sub(ctx, limit, start) : dim_sub(ctx, start, limit);
-	const Dim *count = dim_ceildiv(ctx, span, dim_const(ctx, by > 0 ? by : -by));
 	const Dim *none = dim_const(ctx, 0);
+	bool falls = dim_proves_lt(ctx, by, none);
+	if (dim_is(by, 0))
+		infer_fail(infer, "delta is 0");
+	if (!falls && !dim_proves_le(ctx, none, by))
+		infer_wait(infer, 2, 0);
+	const Dim *span = falls ? dim_sub(ctx, start, limit) : dim_sub(ctx, limit, start);
+	const Dim *step = dim_max(ctx, falls ? dim_sub(ctx, none, by) : by, dim_const(ctx, 1));
+	const Dim *count = dim_ceildiv(ctx, span, step);
 	return dim_proves_le(ctx, none, count) ? count : dim_max(ctx, count, none);
 }
 
@@ -61,6 +45,38 @@ whole_number(Infer *infer, const Expr *e)
 		return e->arg[0];
 	const Expr *rounded = expr_mul(ctx, e, expr_number(ctx, DT_F32, 1));
 	return infer_symbol(infer, "R", expr_cast(ctx, DT_I64, expr_floor(ctx, rounded)));
+}
+
+/* A float that says how many; what data decides has been converted when the model was read
+ * (upgrade.c). */
+static const Dim *
+float_depth(Infer *infer)
+{
+	const Known *known = infer_known(infer, 1);
+	const Expr *depth = known && known->count == 1 ? known->value[0] : NULL;
+	int64_t number;
+	if (!depth)
+		infer_wait(infer, 1, 0);
+	const Dim *whole = whole_number(infer, depth);
+	const Expr *count = expr_cast(infer->ctx, DT_I64, depth);
+	return whole                         ? whole
+	       : expr_as_i64(count, &number) ? dim_const(infer->ctx, number)
+	                                     : infer_symbol(infer, "D", count);
+}
+
+void
+infer_OneHot(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0);
+	const Dim *dims[ARRAY_MAX_RANK];
+	int axis = infer_axis(infer, attr_int(infer->node, "axis"), x->rank + 1), from = 0;
+	infer_single(infer, 1);
+	infer_vector(infer, 2, dim_const(infer->ctx, 2));
+	bool is_float = dtype_is_float(infer_input(infer, 1)->dtype);
+	const Dim *extent = is_float ? float_depth(infer) : infer_dim_value(infer, 1, 0);
+	for (int i = 0; i <= x->rank && i < ARRAY_MAX_RANK; i++)
+		dims[i] = i == axis ? extent : x->dims[from++];
+	infer_set(infer, 0, infer_dtype(infer, 0), x->rank + 1, dims);
 }
 
 /* max(ceil((limit - start) / delta), 0) of float scalars, in f64 as ONNX Runtime computes it. */
@@ -89,7 +105,6 @@ float_range(Infer *infer)
 	const Expr *bound[3];
 	const Dim *whole[3];
 	bool is_whole = true;
-	int64_t by;
 	for (int i = 0; i < 3; i++) {
 		const Known *known = infer_known(infer, i);
 		bound[i] = known && known->count == 1 ? known->value[0] : NULL;
@@ -98,8 +113,8 @@ float_range(Infer *infer)
 		whole[i] = is_whole ? whole_number(infer, bound[i]) : NULL;
 		is_whole = whole[i] != NULL;
 	}
-	if (is_whole && dim_is_const(whole[2], &by))
-		return range_length(infer, whole[0], whole[1], by);
+	if (is_whole && expr_is_const(whole[2]))
+		return range_length(infer, whole[0], whole[1], whole[2]);
 	return float_length(infer, bound);
 }
 
@@ -114,10 +129,9 @@ infer_Range(Infer *infer)
 	} else {
 		const Dim *start = infer_index_value(infer, 0, 0), *limit = infer_index_value(infer, 1, 0);
 		const Known *delta = infer_known(infer, 2);
-		int64_t by;
-		if (!delta || !delta->value[0] || !dim_is_const(delta->value[0], &by))
+		if (!delta || !delta->value[0])
 			infer_wait(infer, 2, 0);
-		count = range_length(infer, start, limit, by);
+		count = range_length(infer, start, limit, delta->value[0]);
 	}
 	infer_set(infer, 0, infer_dtype(infer, 0), 1, &count);
 }

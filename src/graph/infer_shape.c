@@ -400,14 +400,14 @@ greatest(ExprCtx *ctx, const Dim *a, const Dim *b)
 	return dim_proves_le(ctx, a, b) ? b : dim_proves_le(ctx, b, a) ? a : dim_max(ctx, a, b);
 }
 
-/* Indices beyond 32 bits say "to the end". */
+/* Indices from 2^31 - 1 on say "to the end". */
 static const Dim *
-within_32_bits(ExprCtx *ctx, const Dim *s)
+within_32_bits(ExprCtx *ctx, const Dim *s, const Dim *extent)
 {
 	int64_t number;
 	if (!dim_is_const(s, &number))
 		return s;
-	return dim_const(ctx, number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : number);
+	return number >= INT32_MAX ? extent : number < INT32_MIN ? dim_const(ctx, INT32_MIN) : s;
 }
 
 /* An index clamped only on the side where the length does not do it: a start past the end makes the
@@ -418,12 +418,12 @@ slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int
 {
 	const Dim *zero = dim_const(ctx, 0), *span;
 	bool is_front;
-	*start = from_behind(ctx, within_32_bits(ctx, from), extent, &is_front);
+	*start = from_behind(ctx, within_32_bits(ctx, from, extent), extent, &is_front);
 	if (by > 0 && !is_front)
 		*start = greatest(ctx, *start, zero);
 	if (by < 0)
 		*start = least(ctx, *start, dim_add_i64(ctx, extent, -1));
-	const Dim *end = from_behind(ctx, within_32_bits(ctx, to), extent, &is_front);
+	const Dim *end = from_behind(ctx, within_32_bits(ctx, to, extent), extent, &is_front);
 	if (by > 0) {
 		span = dim_sub(ctx, least(ctx, end, extent), *start);
 	} else {
@@ -433,16 +433,39 @@ slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int
 	*length = greatest(ctx, dim_ceildiv(ctx, span, dim_const(ctx, by)), zero);
 }
 
+/* How many axes are cut: as many as starts, or axes, are known to be. Where data makes both longer
+ * or shorter, one: so exporters write down where something begins, starts = offsets[i:i+1]. */
+int
+slice_count(const Type *starts, const Type *axes)
+{
+	int64_t count = 1;
+	if (!dim_is_const(starts->dims[0], &count) && axes)
+		dim_is_const(axes->dims[0], &count);
+	return count < 0 || count > ARRAY_MAX_RANK ? ARRAY_MAX_RANK + 1 : (int)count;
+}
+
+/* A list of bounds has as many elements; where data decides that, it is assumed. */
+static void
+check_bounds(Infer *infer, int index, int count)
+{
+	int64_t number = 1;
+	if (!dim_is_const(infer_input(infer, index)->dims[0], &number))
+		infer_vector(infer, index, dim_const(infer->ctx, count));
+	else if (number != count)
+		infer_fail(infer, "starts, ends, axes and steps differ in length");
+}
+
 void
 infer_Slice(Infer *infer)
 {
 	const Type *x = infer_input(infer, 0);
 	const Dim *dims[ARRAY_MAX_RANK], *start;
-	int count = infer_length(infer, 1), naxes, nsteps;
+	int naxes, nsteps, count = slice_count(infer_input(infer, 1), infer_input(infer, 3));
 	const int64_t *axes = infer_numbers(infer, 3, &naxes);
 	const int64_t *steps = infer_numbers(infer, 4, &nsteps);
-	if (infer_length(infer, 2) != count || (naxes >= 0 && naxes != count) ||
-	    (nsteps >= 0 && nsteps != count) || count > x->rank)
+	check_bounds(infer, 1, count);
+	check_bounds(infer, 2, count);
+	if ((naxes >= 0 && naxes != count) || (nsteps >= 0 && nsteps != count) || count > x->rank)
 		infer_fail(infer, "starts, ends, axes and steps differ in length");
 	type_dims(x, dims);
 	for (int i = 0; i < count; i++) {

@@ -52,6 +52,7 @@ void infer_reduced(Infer *infer, Axes axes);
 /* Which axes of a Reduce node are reduced; `axes` is what is known of its second input. */
 Axes reduce_axes(const Node *node, const Known *axes, int rank);
 /* Slice's first index and number of elements along an axis. */
+int slice_count(const Type *starts, const Type *axes);
 void slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int64_t by,
                  const Dim **start, const Dim **length);
 /* The axes that Shape shows. */

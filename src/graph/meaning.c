@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "expr/scalar/ctx.h"
-#include "graph/formula.h"
 #include "graph/inner.h"
 
 const Dim *
@@ -76,6 +75,32 @@ node_has_meaning(const Node *node)
 		if (node->outputs[i] && !value_has_meaning(node->outputs[i]))
 			return false;
 	return true;
+}
+
+bool
+node_is_function(const Node *node)
+{
+	bool is = node && node->nregion == 0 && node->noutput > 0 && node->outputs[0] &&
+	          node->outputs[0]->type.kind == TYPE_TENSOR && node_effect(node) == EFFECT_pure &&
+	          node_has_meaning(node) && !node->is_waiting;
+	for (int i = 1; is && i < node->noutput; i++)
+		is = !node->outputs[i];
+	return is;
+}
+
+void
+node_drop(Node *node)
+{
+	int count = node->ninput;
+	Value **inputs =
+		arena_memdup(node->parent->graph->arena, node->inputs, (size_t)count * sizeof *inputs);
+	node_remove(node);
+	for (int i = 0; i < count; i++) {
+		Node *before = inputs[i] ? inputs[i]->def : NULL;
+		if (before && inputs[i]->uses.count == 0 && before->parent && node_is_function(before) &&
+		    !symbol_reads(before->parent->graph, inputs[i]))
+			node_drop(before);
+	}
 }
 
 Effect

@@ -89,6 +89,14 @@ node_new_row(Region *region, Node *before, const OpInfo *op, const Loc *loc, int
 	return node;
 }
 
+const char *
+node_called(const Node *node)
+{
+	if (node->loc.node && *node->loc.node)
+		return node->loc.node;
+	return node->noutput > 0 && node->outputs[0] ? node->outputs[0]->name : node->op->name;
+}
+
 void
 node_want_output(Node *node, int index)
 {
@@ -174,6 +182,8 @@ node_add_origins(Node *node, const Node *from)
 		add_origin(node, from->loc.node);
 	for (int i = 0; i < from->origins.count; i++)
 		add_origin(node, from->origins.data[i]);
+	if (!node->notes)
+		node->notes = from->notes;
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -191,6 +201,29 @@ region_new(Node *owner, const char *name)
 	owner->regions = arena_grow(graph->arena, owner->regions, size, size + sizeof(Region *));
 	owner->regions[owner->nregion++] = region;
 	return region;
+}
+
+Node *
+region_step(const Region *region, const Node *node)
+{
+	if (!node)
+		return region->first;
+	for (int i = 0; i < node->nregion; i++)
+		if (node->regions[i]->first)
+			return node->regions[i]->first;
+	while (!node->next) {
+		const Region *done = node->parent;
+		if (done == region)
+			return NULL;
+		node = done->owner;
+		int i = 0;
+		while (node->regions[i] != done)
+			i++;
+		for (i++; i < node->nregion; i++)
+			if (node->regions[i]->first)
+				return node->regions[i]->first;
+	}
+	return node->next;
 }
 
 Region *

@@ -41,6 +41,7 @@ typedef struct RowText {
 #define MISSING .meaning = MEANING_MISSING
 #define CONTROL .meaning = MEANING_CONTROL
 #define NODES(function) .meaning = MEANING_NODES, .expand = expand_##function
+#define BODY(lines) .meaning = MEANING_NODES, .expand = expand_body, .formula = lines
 #define OP(n, d, s, in, out, at, inf, mean, eff, text) \
 	[OP_##n] = {.name = #n, \
 	            .domain = d, \
@@ -59,6 +60,7 @@ static const RowText ROWS[OP_COUNT] = {
 };
 
 #undef OP
+#undef BODY
 #undef NODES
 #undef CONTROL
 #undef HOST
@@ -143,7 +145,12 @@ parse_params(Arena *arena, const char *where, const char *text, uint64_t letters
 		ParamSpec param = {.name = scan_name(&scan, "parameter")};
 		scan_expect(&scan, ":", "after a parameter");
 		parse_param_type(&scan, &param, letters);
+		param.vector = scan_accept(&scan, "[");
+		param.takes_scalar = param.vector && scan_accept(&scan, "?");
+		if (param.vector)
+			scan_expect(&scan, "]", "after [");
 		param.optional = scan_accept(&scan, "?");
+		param.is_zero = scan_accept(&scan, "=") && scan_integer(&scan, "what absence means") == 0;
 		param.variadic = scan_accept(&scan, "*");
 		vec_push(arena, &params, param);
 		if (!scan_accept(&scan, ","))
@@ -259,10 +266,12 @@ parse_row(OpTable *table, OpCode code)
 	const RowText *text = &ROWS[code];
 	const char *where = arena_printf(table->arena, "ops.def: %s", text->name);
 	OpInfo *op = &table->rows[code];
+	const char *colon = strchr(text->domain, ':');
+	size_t length = colon ? (size_t)(colon - text->domain) : strlen(text->domain);
 	*op = (OpInfo){
 		.code = code,
-		.name = text->name,
-		.domain = text->domain,
+		.name = colon ? colon + 1 : text->name,
+		.domain = arena_strndup(table->arena, text->domain, length),
 		.since = text->since,
 		.infer = text->infer,
 		.meaning = text->meaning,
@@ -340,6 +349,15 @@ op_output(const OpInfo *op, int index)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
+static void
+print_lines(Buf *buf, const char *text)
+{
+	for (const char *end; *text; text = *end ? end + 1 : end) {
+		end = text + strcspn(text, "\n");
+		buf_printf(buf, "    %.*s\n", (int)(end - text), text);
+	}
+}
+
 void
 op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 {
@@ -364,6 +382,8 @@ op_print(Buf *buf, const OpTable *table, const OpInfo *op)
 		break;
 	case MEANING_NODES:
 		buf_puts(buf, "  stands for other nodes, which ExpandOperators puts in its place\n");
+		if (op->formula)
+			print_lines(buf, op->formula);
 		break;
 	case MEANING_MISSING:
 		buf_puts(buf, "  computed by nothing yet\n");

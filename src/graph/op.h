@@ -4,7 +4,8 @@
  *
  *   inputs   "x:T(float), w:T, b:T?"  name:type, ? optional, * variadic (last only). Types: a
  *            letter bound per node, with its set in parentheses; or a set: num float int i64
- *            i32|i64 bool string any seq optional
+ *            i32|i64 bool string any seq optional; [] behind it: a vector, [?]: in models a
+ *            scalar, too
  *   outputs  "y:T, indices:i64?"; a set name gives the type where it is single
  *   attrs    "strides:ints, group:int=1, mode:string='linear cubic', axis:int!"  ! = required;
  *            of several words the first is the default, and no others are allowed
@@ -60,6 +61,9 @@ typedef struct ParamSpec {
 	char letter;    /* type variable, or 0 */
 	uint64_t types; /* bit set of DType accepted (1 << DT_…) */
 	bool optional, variadic;
+	bool vector;       /* of rank 1 */
+	bool takes_scalar; /* in models: import makes a vector of it */
+	bool is_zero;      /* where it is absent: zeros */
 } ParamSpec;
 
 typedef struct AttrSpec {
@@ -80,7 +84,7 @@ struct OpInfo {
 	const AttrSpec *attrs;
 	void (*infer)(Infer *infer);
 	MeaningKind meaning;
-	const char *formula;
+	const char *formula;  /* of one element, or lines of nodes (BODY) */
 	const char *examples; /* NULL: a formula, or nothing to show */
 	void (*build)(Build *build);
 	void (*expand)(Node *node);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "expr/index/text.h"
+#include "expr/scalar/ctx.h"
 #include "graph/parser.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -76,14 +77,18 @@ parse_left(Parser *parser, Left *left)
 	scan_expect(parser->scan, "=", "after what a line defines");
 }
 
-/* The string behind a node is its name in the model; `from` lists those it was made from. */
+/* The string behind a node is its name in the model; `from` lists those it was made from, of which
+ * it is the only one where there is no such list. */
 static void
 parse_origins(Parser *parser, Node *node)
 {
 	if (scan_peek(parser->scan)->kind == TOK_STRING)
 		node->loc.node = scan_next(parser->scan)->text;
-	if (!scan_accept(parser->scan, "from"))
+	if (!scan_accept(parser->scan, "from")) {
+		if (node->loc.node && node->loc.node[0])
+			vec_push(parser->arena, &node->origins, node->loc.node);
 		return;
+	}
 	do
 		vec_push(parser->arena, &node->origins, scan_string(parser->scan, "name of a node"));
 	while (scan_accept(parser->scan, ","));
@@ -278,13 +283,11 @@ static void
 parse_lines(Parser *parser, Region *region)
 {
 	for (;;) {
-		const Token *next = scan_peek_at(parser->scan, 1);
-		bool is_word = next->kind != TOK_PUNCT;
 		if (scan_at(parser->scan, "}") || scan_at(parser->scan, "yield"))
 			return;
-		if (is_word && scan_accept(parser->scan, "symbol"))
+		if (scan_accept(parser->scan, "symbol"))
 			parse_symbol(parser, region);
-		else if (is_word && scan_accept(parser->scan, "assume"))
+		else if (scan_accept(parser->scan, "assume"))
 			parse_assumption(parser, region);
 		else
 			parse_definition(parser, region);
@@ -383,15 +386,42 @@ skip_outputs(Parser *parser)
 	return position;
 }
 
+/* Symbols have the ids that they have in the other graph: they are made in the same order. */
+static void
+take_symbols(const Graph *from, Graph *to)
+{
+	for (int i = 0; i < from->ctx->symbol_list.count; i++) {
+		const Symbol *symbol = from->ctx->symbol_list.data[i];
+		symbol_set_range(symbol_get(to->ctx, symbol->name), symbol->lo, symbol->hi);
+	}
+}
+
+static void
+check_ranges(const Graph *from, const Graph *to)
+{
+	for (int i = 0; i < from->ctx->symbol_list.count; i++) {
+		const Symbol *symbol = from->ctx->symbol_list.data[i];
+		const Symbol *now = symbol_get(to->ctx, symbol->name);
+		if (now->lo != symbol->lo || now->hi != symbol->hi)
+			fail(&(Loc){.file = to->file}, "symbol %s has another range", symbol->name);
+	}
+}
+
+/* `given`: the graph whose text somebody has changed; or NULL. */
 static Graph *
-parse(Arena *arena, const char *file, const char *text, bool is_bare)
+parse(Arena *arena, const char *file, const char *text, bool is_bare, const Graph *given)
 {
 	Scanner scan;
 	scan_open(&scan, arena, file, text);
 	scan_expect(&scan, "graph", "at the beginning");
 	Graph *graph = graph_new(arena, parse_graph_name(&scan), file);
 	Parser parser = {.graph = graph, .arena = arena, .scan = &scan, .is_bare = is_bare};
+	parser.given = given;
+	if (given)
+		take_symbols(given, graph);
 	read_ranges(&parser);
+	if (given)
+		check_ranges(given, graph);
 	if (!scan_at(&scan, "("))
 		scan_fail(parser.scan, "expected '(' after the graph's name");
 	parse_params(&parser, graph->body);
@@ -416,11 +446,17 @@ parse(Arena *arena, const char *file, const char *text, bool is_bare)
 Graph *
 graph_parse(Arena *arena, const char *file, const char *text)
 {
-	return parse(arena, file, text, false);
+	return parse(arena, file, text, false, NULL);
 }
 
 Graph *
 graph_parse_bare(Arena *arena, const char *file, const char *text)
 {
-	return parse(arena, file, text, true);
+	return parse(arena, file, text, true, NULL);
+}
+
+Graph *
+graph_parse_changed(const Graph *given, const char *file, const char *text)
+{
+	return parse(given->arena, file, text, false, given);
 }

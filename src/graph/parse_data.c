@@ -142,6 +142,19 @@ bare_array(Arena *arena, DType dtype, int rank, const int64_t *dims)
 	return array;
 }
 
+/* The weight of this number in the graph whose text it was. */
+static const Array *
+given_weight(Parser *parser, const Type *type, int number)
+{
+	const Value *value = graph_weight(parser->given, number);
+	if (!value)
+		scan_fail(parser->scan, "the graph has no weight %d", number);
+	if (!type_takes(type, value->constant))
+		scan_fail(parser->scan, "weight %d is %s, not %s", number,
+		          type_text(parser->arena, &value->type), type_text(parser->arena, type));
+	return value->constant;
+}
+
 /* Elements, or the number of a weight (else -1). */
 static const Array *
 parse_value(Parser *parser, const Type *type, int *number)
@@ -153,6 +166,8 @@ parse_value(Parser *parser, const Type *type, int *number)
 	*number = (int)scan_integer(parser->scan, "weight's number");
 	if (type->dtype == DT_STRING || dtype_class(type->dtype) == DC_NONE)
 		scan_fail(parser->scan, "a weight of this type must be written out");
+	if (parser->given)
+		return given_weight(parser, type, *number);
 	if (parser->is_bare)
 		return bare_array(parser->arena, type->dtype, type->rank, dims);
 	return array_seeded(parser->arena, type->dtype, type->rank, dims, (uint64_t)*number);

@@ -100,20 +100,34 @@ print_elements(Buf *buf, const Array *array)
 	buf_puts(buf, "}");
 }
 
+/* Numbers that some operator's meaning reads, as the scales of Resize: a text without weights is to
+ * say what it means. */
 static bool
-is_inline(const Array *array)
+is_parameter(const Value *value)
 {
+	for (int i = 0; i < value->uses.count; i++) {
+		const Use *use = &value->uses.data[i];
+		if (use->node && op_input(use->node->op, use->index)->vector)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_inline(const Value *value)
+{
+	const Array *array = value->constant;
 	if (array->type == DT_STRING)
 		return true;
 	bool is_integer = dtype_is_integer(array->type) || array->type == DT_BOOL;
-	int most = is_integer ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS;
+	int most = is_integer || is_parameter(value) ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS;
 	return dtype_class(array->type) != DC_X && array_count(array) <= most;
 }
 
 static void
 print_constant(Buf *buf, const Value *value)
 {
-	if (is_inline(value->constant))
+	if (is_inline(value))
 		print_elements(buf, value->constant);
 	else
 		buf_printf(buf, "weight %d", value->weight);
@@ -147,8 +161,8 @@ print_list(Buf *buf, const Attr *attr)
 	buf_puts(buf, "]");
 }
 
-static void
-print_attr(Buf *buf, const Attr *attr)
+void
+attr_print(Buf *buf, const Attr *attr)
 {
 	buf_printf(buf, "%s=", attr->name);
 	switch (attr->kind) {
@@ -225,13 +239,17 @@ print_left(Buf *buf, const Node *node)
 	}
 }
 
+/* Its name, and what it was made from where that is not the node of this name alone. */
 static void
 print_origins(Buf *buf, const Node *node)
 {
-	if (node->loc.node && node->loc.node[0]) {
+	bool is_named = node->loc.node && node->loc.node[0];
+	if (is_named) {
 		buf_puts(buf, "  ");
 		buf_quote(buf, node->loc.node);
 	}
+	if (is_named && node->origins.count == 1 && strcmp(node->origins.data[0], node->loc.node) == 0)
+		return;
 	for (int i = 0; i < node->origins.count; i++) {
 		buf_puts(buf, i ? ", " : " from ");
 		buf_quote(buf, node->origins.data[i]);
@@ -249,7 +267,7 @@ print_node(Buf *buf, const Node *node, int indent, int column)
 	buf_puts(buf, ")");
 	for (int i = 0; i < node->nattr; i++) {
 		buf_puts(buf, i ? ", " : " {");
-		print_attr(buf, &node->attrs[i]);
+		attr_print(buf, &node->attrs[i]);
 	}
 	buf_puts(buf, node->nattr ? "}" : "");
 	print_origins(buf, node);

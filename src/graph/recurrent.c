@@ -20,111 +20,50 @@ enum { MAX_GATES = 4, MAX_STATES = 2 };
 
 /* ---- making nodes ---------------------------------------------------------------------------- */
 
-/* Where nodes go: before `before`, or at the end of a body that is inferred later as a whole. */
-typedef struct Maker {
-	Region *region;
-	Node *before;
-	const Node *node; /* what they stand for */
-} Maker;
-
-static Node *
-make_node(const Maker *m, const char *op, int ninput, Value *const *inputs, int noutput)
-{
-	const char *names[MAX_GATES] = {"", "", "", ""};
-	Node *made = node_new(m->region, m->before, op, &m->node->loc, ninput, inputs, noutput, names);
-	node_add_origins(made, m->node);
-	return made;
-}
-
-static void
-set_int(Node *node, const char *name, int64_t number)
-{
-	node_add_attr(node, &(Attr){.name = name, .kind = ATTR_INT, .i = number});
-}
-
-static Value *
-result_of(const Maker *m, Node *made)
-{
-	if (m->before)
-		node_infer(m->region->graph, made);
-	return made->outputs[0];
-}
-
-static Value *
-unary(const Maker *m, const char *op, Value *x)
-{
-	return result_of(m, make_node(m, op, 1, &x, 1));
-}
-
-static Value *
-binary(const Maker *m, const char *op, Value *a, Value *b)
-{
-	return result_of(m, make_node(m, op, 2, (Value *[]){a, b}, 1));
-}
-
 /* a + b, where b may be absent. */
 static Value *
-plus(const Maker *m, Value *a, Value *b)
+plus(const Expander *m, Value *a, Value *b)
 {
-	return b ? binary(m, "Add", a, b) : a;
-}
-
-/* An i64 constant: a scalar where rank is 0. */
-static Value *
-integer(const Maker *m, int rank, int64_t number)
-{
-	Graph *graph = m->region->graph;
-	Array *array = array_new(graph->arena, DT_I64, rank, (const int64_t[]){1});
-	dtype_store_i64(DT_I64, array->data, 0, number);
-	return graph_constant(graph, graph_fresh_name(graph, "step"), array);
-}
-
-static Value *
-number(const Maker *m, DType type, double value)
-{
-	Graph *graph = m->region->graph;
-	Array *array = array_new(graph->arena, type, 0, NULL);
-	dtype_store_f64(type, array->data, 0, value);
-	return graph_constant(graph, graph_fresh_name(graph, "step"), array);
+	return b ? expander_binary(m, "Add", a, b) : a;
 }
 
 /* Slice `index` of the first axis, without that axis. */
 static Value *
-pick(const Maker *m, Value *x, int index)
+pick(const Expander *m, Value *x, int index)
 {
-	return x ? binary(m, "Gather", x, integer(m, 0, index)) : NULL;
+	return x ? expander_binary(m, "Gather", x, expander_integer(m, 0, index)) : NULL;
 }
 
 static Value *
-transpose(const Maker *m, Value *x, int rank, const int64_t *order)
+transpose(const Expander *m, Value *x, int rank, const int64_t *order)
 {
-	Node *made = make_node(m, "Transpose", 1, &x, 1);
+	Node *made = expander_node(m, "Transpose", 1, &x, 1);
 	int64_t *kept = NEW_N(m->region->graph->arena, int64_t, rank);
 	memcpy(kept, order, (size_t)rank * sizeof *kept);
 	node_add_attr(made, &(Attr){.name = "perm", .kind = ATTR_INTS, .count = rank, .ints = kept});
-	return result_of(m, made);
+	return expander_result(m, made);
 }
 
 /* Equal parts of the last axis. */
 static void
-split(const Maker *m, Value *x, int count, Value **parts)
+split(const Expander *m, Value *x, int count, Value **parts)
 {
-	Node *made = make_node(m, "Split", 1, &x, count);
-	set_int(made, "axis", -1);
-	set_int(made, "num_outputs", count);
-	result_of(m, made);
+	Node *made = expander_node(m, "Split", 1, &x, count);
+	node_set_int(made, "axis", -1);
+	node_set_int(made, "num_outputs", count);
+	expander_result(m, made);
 	memcpy(parts, made->outputs, (size_t)count * sizeof *parts);
 }
 
 /* ---- the activations ------------------------------------------------------------------------- */
 
 static Value *
-activate(const Maker *m, const char *name, Value *x)
+activate(const Expander *m, const char *name, Value *x)
 {
 	static const char *const known[] = {"Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"};
 	for (size_t i = 0; i < countof(known); i++)
 		if (strcmp(known[i], name) == 0)
-			return unary(m, name, x);
+			return expander_unary(m, name, x);
 	fail_unsupported(&m->node->loc, "activation %s is not supported", name);
 }
 
@@ -146,67 +85,69 @@ typedef struct States {
 
 /* What the state gives to the gates. */
 static Value *
-recurrent_part(const Maker *m, const Direction *d, Value *h)
+recurrent_part(const Expander *m, const Direction *d, Value *h)
 {
-	return plus(m, binary(m, "MatMul", h, d->r), d->bias);
+	return plus(m, expander_binary(m, "MatMul", h, d->r), d->bias);
 }
 
 static Value *
-with_peephole(const Maker *m, Value *gate, Value *weight, Value *c)
+with_peephole(const Expander *m, Value *gate, Value *weight, Value *c)
 {
-	return weight ? binary(m, "Add", gate, binary(m, "Mul", weight, c)) : gate;
+	return weight ? expander_binary(m, "Add", gate, expander_binary(m, "Mul", weight, c)) : gate;
 }
 
 static States
-step_LSTM(const Maker *m, const Direction *d, Value *g, States s)
+step_LSTM(const Expander *m, const Direction *d, Value *g, States s)
 {
 	Value *gate[4]; /* i o f c */
-	split(m, binary(m, "Add", g, recurrent_part(m, d, s.h)), 4, gate);
+	split(m, expander_binary(m, "Add", g, recurrent_part(m, d, s.h)), 4, gate);
 	Value *i = activate(m, d->names[0], with_peephole(m, gate[0], d->peephole[0], s.c));
 	Value *f = activate(m, d->names[0], with_peephole(m, gate[2], d->peephole[2], s.c));
-	Value *fresh = binary(m, "Mul", i, activate(m, d->names[1], gate[3]));
-	Value *c = binary(m, "Add", binary(m, "Mul", f, s.c), fresh);
+	Value *fresh = expander_binary(m, "Mul", i, activate(m, d->names[1], gate[3]));
+	Value *c = expander_binary(m, "Add", expander_binary(m, "Mul", f, s.c), fresh);
 	Value *o = activate(m, d->names[0], with_peephole(m, gate[1], d->peephole[1], c));
-	return (States){binary(m, "Mul", o, activate(m, d->names[2], c)), c};
+	return (States){expander_binary(m, "Mul", o, activate(m, d->names[2], c)), c};
 }
 
 /* The recurrent product of the hidden gate is reset before it is taken, or after. */
 static Value *
-hidden_GRU(const Maker *m, const Direction *d, Value *h, Value *reset, Value *after)
+hidden_GRU(const Expander *m, const Direction *d, Value *h, Value *reset, Value *after)
 {
 	if (attr_int(m->node, "linear_before_reset"))
-		return binary(m, "Mul", reset, after);
+		return expander_binary(m, "Mul", reset, after);
 	Value *gate[3];
-	split(m, recurrent_part(m, d, binary(m, "Mul", reset, h)), 3, gate);
+	split(m, recurrent_part(m, d, expander_binary(m, "Mul", reset, h)), 3, gate);
 	return gate[2];
 }
 
 static States
-step_GRU(const Maker *m, const Direction *d, Value *g, States s)
+step_GRU(const Expander *m, const Direction *d, Value *g, States s)
 {
 	Value *in[3], *back[3]; /* z r h */
 	split(m, g, 3, in);
 	split(m, recurrent_part(m, d, s.h), 3, back);
-	Value *z = activate(m, d->names[0], binary(m, "Add", in[0], back[0]));
-	Value *r = activate(m, d->names[0], binary(m, "Add", in[1], back[1]));
-	Value *hidden = binary(m, "Add", in[2], hidden_GRU(m, d, s.h, r, back[2]));
+	Value *z = activate(m, d->names[0], expander_binary(m, "Add", in[0], back[0]));
+	Value *r = activate(m, d->names[0], expander_binary(m, "Add", in[1], back[1]));
+	Value *hidden = expander_binary(m, "Add", in[2], hidden_GRU(m, d, s.h, r, back[2]));
 	Value *fresh = activate(m, d->names[1], hidden);
-	Value *new =
-		binary(m, "Mul", binary(m, "Sub", number(m, m->node->inputs[X]->type.dtype, 1), z), fresh);
-	return (States){binary(m, "Add", new, binary(m, "Mul", z, s.h)), NULL};
+	Value *new = expander_binary(
+		m, "Mul",
+		expander_binary(m, "Sub", expander_number(m, m->node->inputs[X]->type.dtype, 1), z), fresh);
+	return (States){expander_binary(m, "Add", new, expander_binary(m, "Mul", z, s.h)), NULL};
 }
 
 static States
-step_RNN(const Maker *m, const Direction *d, Value *g, States s)
+step_RNN(const Expander *m, const Direction *d, Value *g, States s)
 {
-	return (States){activate(m, d->names[0], binary(m, "Add", g, recurrent_part(m, d, s.h))), NULL};
+	return (States){
+		activate(m, d->names[0], expander_binary(m, "Add", g, recurrent_part(m, d, s.h))), NULL};
 }
 
 static const struct Cell {
 	const char *name;
 	int gates, states, activations;
 	const char *defaults[3];
-	States (*step)(const Maker *m, const Direction *d, Value *g, States s);
+	States (*step)(const Expander *m, const Direction *d, Value *g, States s);
 } CELLS[] = {
 	{"LSTM", 4, 2, 3, {"Sigmoid", "Tanh", "Tanh"}, step_LSTM},
 	{"GRU", 3, 1, 2, {"Sigmoid", "Tanh", NULL}, step_GRU},
@@ -280,57 +221,53 @@ infer_recurrent(Infer *infer)
 
 /* ---- a direction as nodes -------------------------------------------------------------------- */
 
-static Value *
-input_of(const Node *node, int index)
-{
-	return index < node->ninput ? node->inputs[index] : NULL;
-}
-
 /* State `input` at the first step: as given, or zeros [N,H]. */
 static Value *
-first_state(const Maker *m, const Direction *d, int input)
+first_state(const Expander *m, const Direction *d, int input)
 {
-	Value *given = input_of(m->node, input);
+	Value *given = expander_input(m->node, input);
 	if (given) {
 		bool is_batch_first = attr_int(m->node, "layout") != 0;
 		return pick(m, is_batch_first ? transpose(m, given, 3, (int64_t[]){1, 0, 2}) : given,
 		            d->number);
 	}
-	Value *batch = binary(m, "Gather", unary(m, "Shape", d->x), integer(m, 1, 1));
-	Value *width = binary(m, "Gather", unary(m, "Shape", d->r), integer(m, 1, 0));
-	Node *shape = make_node(m, "Concat", 2, (Value *[]){batch, width}, 1);
-	set_int(shape, "axis", 0);
-	Node *zeros = make_node(m, "ConstantOfShape", 1, (Value *[]){result_of(m, shape)}, 1);
+	Value *batch =
+		expander_binary(m, "Gather", expander_unary(m, "Shape", d->x), expander_integer(m, 1, 1));
+	Value *width =
+		expander_binary(m, "Gather", expander_unary(m, "Shape", d->r), expander_integer(m, 1, 0));
+	Node *shape = expander_node(m, "Concat", 2, (Value *[]){batch, width}, 1);
+	node_set_int(shape, "axis", 0);
+	Node *zeros = expander_node(m, "ConstantOfShape", 1, (Value *[]){expander_result(m, shape)}, 1);
 	Graph *graph = m->region->graph;
 	Array *zero = array_new(graph->arena, m->node->inputs[X]->type.dtype, 1, (const int64_t[]){1});
 	memset(zero->data, 0, array_bytes(zero));
 	node_add_attr(zeros, &(Attr){.name = "value", .kind = ATTR_TENSOR, .tensor = zero});
-	return result_of(m, zeros);
+	return expander_result(m, zeros);
 }
 
 static void
-read_weights(const Maker *m, Direction *d, Value **w, Value **bias)
+read_weights(const Expander *m, Direction *d, Value **w, Value **bias)
 {
 	const Node *node = m->node;
 	static const int64_t turned[] = {1, 0};
 	*w = transpose(m, pick(m, node->inputs[W], d->number), 2, turned);
 	d->r = transpose(m, pick(m, node->inputs[R], d->number), 2, turned);
-	if (input_of(node, B)) {
+	if (expander_input(node, B)) {
 		Value *halves[2];
 		split(m, pick(m, node->inputs[B], d->number), 2, halves);
 		*bias = halves[0];
 		d->bias = halves[1];
 	}
-	if (input_of(node, PEEPHOLES))
+	if (expander_input(node, PEEPHOLES))
 		split(m, pick(m, node->inputs[PEEPHOLES], d->number), 3, d->peephole);
 }
 
 /* The body of the Scan: states, the gates of a step, and its number where there are lengths. */
 static void
-make_body(const Maker *outer, Node *scan, const Direction *d, const struct Cell *cell)
+make_body(const Expander *outer, Node *scan, const Direction *d, const struct Cell *cell)
 {
 	Region *body = region_new(scan, "body");
-	Maker m = {body, NULL, outer->node};
+	Expander m = {body, NULL, outer->node};
 	States old = {.h = region_param(body, "h", NULL)};
 	if (cell->states > 1)
 		old.c = region_param(body, "c", NULL);
@@ -340,13 +277,16 @@ make_body(const Maker *outer, Node *scan, const Direction *d, const struct Cell 
 	if (d->lengths) {
 		Value *at = region_param(body, "t", NULL);
 		Value *is_inside =
-			binary(&m, "Unsqueeze", binary(&m, "Less", at, d->lengths), integer(&m, 1, 1));
-		Value *zero = number(&m, outer->node->inputs[X]->type.dtype, 0);
-		y = result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.h, zero}, 1));
-		new.h = result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.h, old.h}, 1));
+			expander_binary(&m, "Unsqueeze", expander_binary(&m, "Less", at, d->lengths),
+		                    expander_integer(&m, 1, 1));
+		Value *zero = expander_number(&m, outer->node->inputs[X]->type.dtype, 0);
+		y = expander_result(&m,
+		                    expander_node(&m, "Where", 3, (Value *[]){is_inside, new.h, zero}, 1));
+		new.h = expander_result(
+			&m, expander_node(&m, "Where", 3, (Value *[]){is_inside, new.h, old.h}, 1));
 		if (new.c)
-			new.c =
-				result_of(&m, make_node(&m, "Where", 3, (Value *[]){is_inside, new.c, old.c}, 1));
+			new.c = expander_result(
+				&m, expander_node(&m, "Where", 3, (Value *[]){is_inside, new.c, old.c}, 1));
 	}
 	Value *results[] = {new.h, new.c ? new.c : y, y};
 	region_set_results(body, cell->states + 1, results);
@@ -363,7 +303,7 @@ set_directions(Node *scan, const char *name, int count, bool is_reversed)
 
 /* Results of one direction: Y [T,N,H], then the last states [N,H]. */
 static void
-make_direction(const Maker *m, Direction *d, Value **results)
+make_direction(const Expander *m, Direction *d, Value **results)
 {
 	const struct Cell *cell = cell_of(m->node);
 	Value *w, *bias = NULL, *inputs[4];
@@ -371,19 +311,20 @@ make_direction(const Maker *m, Direction *d, Value **results)
 	read_weights(m, d, &w, &bias);
 	for (int i = 0; i < cell->states; i++)
 		inputs[count++] = first_state(m, d, STATE + i);
-	inputs[count++] = plus(m, binary(m, "MatMul", d->x, w), bias);
+	inputs[count++] = plus(m, expander_binary(m, "MatMul", d->x, w), bias);
 	if (d->lengths) {
-		Value *time = binary(m, "Gather", unary(m, "Shape", d->x), integer(m, 0, 0));
-		Value *bounds[] = {integer(m, 0, 0), time, integer(m, 0, 1)};
-		inputs[count++] = result_of(m, make_node(m, "Range", 3, bounds, 1));
+		Value *time = expander_binary(m, "Gather", expander_unary(m, "Shape", d->x),
+		                              expander_integer(m, 0, 0));
+		Value *bounds[] = {expander_integer(m, 0, 0), time, expander_integer(m, 0, 1)};
+		inputs[count++] = expander_result(m, expander_node(m, "Range", 3, bounds, 1));
 	}
-	Node *scan = make_node(m, "Scan", count, inputs, cell->states + 1);
-	set_int(scan, "num_scan_inputs", count - cell->states);
+	Node *scan = expander_node(m, "Scan", count, inputs, cell->states + 1);
+	node_set_int(scan, "num_scan_inputs", count - cell->states);
 	set_directions(scan, "scan_input_directions", count - cell->states, d->is_reversed);
 	set_directions(scan, "scan_output_directions", 1, d->is_reversed);
 	make_body(m, scan, d, cell);
 	region_update_captures(scan->regions[0]);
-	result_of(m, scan);
+	expander_result(m, scan);
 	results[Y] = scan->outputs[cell->states];
 	for (int i = 0; i < cell->states; i++)
 		results[Y_STATE + i] = scan->outputs[i];
@@ -416,17 +357,17 @@ check_attributes(const Node *node)
 
 /* The results of all directions as output `output` of the node. */
 static Value *
-join(const Maker *m, int count, Value *const *parts, int output)
+join(const Expander *m, int count, Value *const *parts, int output)
 {
 	int axis = output == Y ? 1 : 0;
 	Value *joined[2];
 	for (int i = 0; i < count; i++)
-		joined[i] = binary(m, "Unsqueeze", parts[i], integer(m, 1, axis));
+		joined[i] = expander_binary(m, "Unsqueeze", parts[i], expander_integer(m, 1, axis));
 	Value *y = joined[0];
 	if (count > 1) {
-		Node *concat = make_node(m, "Concat", count, joined, 1);
-		set_int(concat, "axis", axis);
-		y = result_of(m, concat);
+		Node *concat = expander_node(m, "Concat", count, joined, 1);
+		node_set_int(concat, "axis", axis);
+		y = expander_result(m, concat);
 	}
 	if (attr_int(m->node, "layout") == 0)
 		return y;
@@ -437,17 +378,17 @@ join(const Maker *m, int count, Value *const *parts, int output)
 void
 expand_recurrent(Node *node)
 {
-	Maker m = {node->parent, node, node};
+	Expander m = {node->parent, node, node};
 	int count = direction_count(node);
 	Value *results[2][OUTPUTS] = {{NULL}}, *x = node->inputs[X];
 	check_attributes(node);
 	if (attr_int(node, "layout"))
 		x = transpose(&m, x, 3, (int64_t[]){1, 0, 2});
-	Value *lengths = input_of(node, LENGTHS);
+	Value *lengths = expander_input(node, LENGTHS);
 	if (lengths) {
-		Node *cast = make_node(&m, "Cast", 1, &lengths, 1);
-		set_int(cast, "to", DT_I64);
-		lengths = result_of(&m, cast);
+		Node *cast = expander_node(&m, "Cast", 1, &lengths, 1);
+		node_set_int(cast, "to", DT_I64);
+		lengths = expander_result(&m, cast);
 	}
 	for (int i = 0; i < count; i++) {
 		bool is_reversed = i == 1 || attr_string(node, "direction")[0] == 'r';

@@ -80,6 +80,15 @@ symbols_from_input(Graph *graph, Value *value)
 	}
 }
 
+bool
+symbol_reads(const Graph *graph, const Value *value)
+{
+	for (int i = 0; i < graph->symbols.count; i++)
+		if (graph->symbols.data[i].value == value)
+			return true;
+	return false;
+}
+
 void
 symbols_move(Graph *graph, const Value *old, Value *new)
 {
@@ -154,6 +163,39 @@ note_definitions(Used *used)
 			if (used->is_used[i])
 				note_symbols(used, used->graph->symbols.data[i].expr);
 	} while (used->is_new);
+}
+
+/* What no row infers has its dims from here. */
+static void
+bind_value(Value *value, const Binding *sizes)
+{
+	Graph *graph = value->region->graph;
+	Type *type = &value->type;
+	const Dim **dims = NEW_N(graph->arena, const Dim *, type->rank < 0 ? 0 : type->rank);
+	for (int d = 0; d < type->rank; d++)
+		dims[d] = dim_bind(graph->ctx, type->dims[d], sizes);
+	type->dims = dims;
+}
+
+static void
+bind_region(const Region *region, const Binding *sizes)
+{
+	for (int i = 0; i < region->nparam; i++)
+		bind_value(region->params[i], sizes);
+	for (const Node *node = region->first; node; node = node->next) {
+		for (int i = 0; i < node->noutput; i++)
+			if (node->outputs[i])
+				bind_value(node->outputs[i], sizes);
+		for (int i = 0; i < node->nregion; i++)
+			bind_region(node->regions[i], sizes);
+	}
+}
+
+void
+graph_bind(Graph *graph, const Binding *sizes)
+{
+	bind_region(graph->body, sizes);
+	graph_infer(graph);
 }
 
 bool

@@ -12,6 +12,7 @@ value_new(Region *region, const char *name)
 	                  ? arena_strdup(graph->arena, name)
 	                  : graph_fresh_name(graph, name && name[0] ? name : "v");
 	map_set(graph->names, value->name, value);
+	value->is_made_up = !name || !name[0];
 	value->region = region;
 	value->type.rank = -1;
 	return value;
@@ -63,14 +64,21 @@ value_default(const Value *value)
 	return fits ? value->constant : NULL;
 }
 
-/* Graph outputs are known by their names to the outside: the name moves with the role. */
+/* Graph outputs are known by their names to the outside: the name moves with the role, and what the
+ * model says of the name. */
 void
 value_swap_names(Value *a, Value *b)
 {
 	Map *names = a->region->graph->names;
-	const char *name = a->name;
+	Value old = *a;
 	a->name = b->name;
-	b->name = name;
+	a->is_made_up = b->is_made_up;
+	a->is_listed = b->is_listed;
+	a->notes = b->notes;
+	b->name = old.name;
+	b->is_made_up = old.is_made_up;
+	b->is_listed = old.is_listed;
+	b->notes = old.notes;
 	map_set(names, a->name, a);
 	map_set(names, b->name, b);
 }
@@ -101,7 +109,11 @@ value_replace_uses(Value *old, Value *new)
 {
 	if (old == new)
 		return;
-	Value *output = value_is_graph_output(old) ? as_output(old, new) : new;
+	Value *output = new;
+	if (value_is_graph_output(old))
+		output = as_output(old, new);
+	else if (new->is_made_up && !old->is_made_up)
+		value_swap_names(old, new);
 	symbols_move(old->region->graph, old, new);
 	while (old->uses.count > 0) {
 		Use use = old->uses.data[0];
@@ -110,4 +122,24 @@ value_replace_uses(Value *old, Value *new)
 		else
 			region_set_result(use.region, use.index, use.region->parent ? new : output);
 	}
+}
+
+Array *
+value_known_array(Arena *arena, const Value *value)
+{
+	const Known *known = value->known;
+	const Type *type = &value->type;
+	if (!known || type->kind != TYPE_TENSOR || type->rank < 0 || !dtype_is_integer(type->dtype))
+		return NULL;
+	int64_t extents[ARRAY_MAX_RANK], number;
+	for (int d = 0; d < type->rank; d++)
+		if (!dim_is_const(type->dims[d], &extents[d]))
+			return NULL;
+	Array *array = array_new(arena, type->dtype, type->rank, extents);
+	for (int i = 0; i < known->count; i++) {
+		if (!known->value[i] || !dim_is_const(known->value[i], &number))
+			return NULL;
+		dtype_store_i64(array->type, array->data, i, number);
+	}
+	return array;
 }

@@ -144,7 +144,7 @@ may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece
 {
 	int64_t first;
 	if (!value->def || value->region != low->region || uses_outside_groups(value) != 1 ||
-	    piece->kind != MB_TEMP || piece->is_data_sized || piece->type != out->type ||
+	    piece->kind != PB_TEMP || piece->is_data_sized || piece->type != out->type ||
 	    is_sized_later(low, out, piece))
 		return false;
 	if (layout_block(piece->layout) != block)
@@ -155,7 +155,7 @@ may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece
 static const Dim *const *
 strides_of(Lowering *low, const MBuffer *buffer)
 {
-	if (buffer->kind == MB_VIEW)
+	if (buffer->kind == PB_VIEW)
 		return buffer->strides;
 	const Dim **strides = NEW_N(low->arena, const Dim *, buffer->rank + 1);
 	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, strides);
@@ -180,17 +180,17 @@ make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
 	ExprCtx *ctx = low->graph->ctx;
 	const Dim *image = strides_of(low, out)[0];
 	piece->strides = strides_of(low, piece);
-	piece->kind = MB_VIEW;
+	piece->kind = PB_VIEW;
 	piece->base = piece;
 	piece->of = out;
 	piece->offset = dim_const(ctx, 0);
 	for (int i = 0; i < low->module->buffers.count; i++) {
 		MBuffer *view = low->module->buffers.data[i];
-		if (view->kind != MB_VIEW || view->base != piece)
+		if (view->kind != PB_VIEW || view->base != piece)
 			continue;
-		view->base = out->kind == MB_VIEW ? out->base : out;
+		view->base = out->kind == PB_VIEW ? out->base : out;
 		view->offset = dim_add(ctx, view->offset, offset);
-		if (out->kind == MB_VIEW)
+		if (out->kind == PB_VIEW)
 			view->offset = dim_add(ctx, view->offset, out->offset);
 		if (piece->layout)
 			stride_images(low, view, image);
@@ -219,7 +219,7 @@ place_pieces(Lowering *low, const Node *node, const Program *program, Value *con
 			    may_write_in_place(low, values[i], lower_buffer(low, values[i]), out,
 			                       pieces.begin[p], block))
 				buffers[p] = lower_buffer(low, values[i]);
-		if (!buffers[p])
+		if (!buffers[p] || !lower_may_begin(low, dim_mul(ctx, pieces.begin[p], stride), out->type))
 			return false;
 	}
 	for (int p = 0; stride && p < pieces.count; p++)

@@ -12,7 +12,6 @@
 
 #include "lower/group.h"
 #include "lower/lower.h"
-#include "lower/nest.h"
 #include "target/maker.h"
 #include "tir/text.h"
 
@@ -47,11 +46,14 @@ shared_at(const Emit *emit, int s, int position)
 	return -1;
 }
 
-/* Where an array of so many bytes lives: on the stack while there is room. */
-static Scope
-scope_of(Emit *emit, int64_t bytes)
+Scope
+emit_array_scope(Emit *emit, DType type, int rank, const Dim *const *dims)
 {
-	if (bytes > maker_of(emit->target)->local_bytes - emit->stack_bytes)
+	int64_t bytes = dtype_bits(type) / 8, extent, room = maker_of(emit->target)->local_bytes;
+	for (int d = 0; d < rank; d++)
+		if (!dim_is_const(dims[d], &extent) || __builtin_mul_overflow(bytes, extent, &bytes))
+			return SCOPE_SCRATCH;
+	if (bytes > room - emit->stack_bytes)
 		return SCOPE_SCRATCH;
 	emit->stack_bytes += bytes;
 	return SCOPE_STACK;
@@ -66,8 +68,6 @@ place_locally(Emit *emit, int s, const Tensor *tensor)
 	const Dim **dims = NEW_N(emit->arena, const Dim *, tensor->rank + 2);
 	int *source = NEW_N(emit->arena, int, tensor->rank + 2);
 	int rank = 0;
-	int64_t bytes = dtype_bits(tensor->type) / 8, extent;
-	bool is_const = true;
 	for (int d = 0; d < tensor->rank; d++) {
 		if (shared_at(emit, s, d) >= 0)
 			continue;
@@ -75,13 +75,7 @@ place_locally(Emit *emit, int s, const Tensor *tensor)
 		source[rank] = d;
 		dims[rank++] = dim_sub(ctx, tensor->hi[d], lo);
 	}
-	for (int d = 0; d < rank; d++) {
-		bool known = dim_is_const(dims[d], &extent);
-		is_const = is_const && known && bytes <= STACK_BYTES;
-		if (is_const)
-			bytes *= extent;
-	}
-	Scope scope = rank == 0 ? SCOPE_REG : scope_of(emit, is_const ? bytes : INT64_MAX);
+	Scope scope = rank == 0 ? SCOPE_REG : emit_array_scope(emit, tensor->type, rank, dims);
 	place->local = kernel_local(emit->kernel, tensor->name, tensor->type, rank, dims, scope);
 	place->rank = rank;
 	place->source = source;
@@ -326,7 +320,8 @@ finish(Kernel *kernel, Stmt *body)
 
 Kernel *
 lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
-            const char *name, const Loc *loc, const char *ancestry, const Target *target)
+            const char *name, const Loc *loc, const char *ancestry, const Target *target,
+            int candidate)
 {
 	Emit emit = {.arena = arena, .target = target, .places = {.arena = arena}};
 	const char *reason;
@@ -339,14 +334,15 @@ lower_group(Arena *arena, const Program *program, const Dim *const *const *strid
 		bool is_scan = program->stages[0]->scan;
 		finish(kernel, is_scan ? emit_scan(&emit, program) : emit_scatter(&emit, program));
 		kernel->script = maker->script_outer(arena, emit.parallel.count, emit.parallel.data);
-		return kernel;
+		return candidate == 0 ? kernel : NULL;
 	}
 	if (!group_analyse(arena, program, target, &emit.group, &reason))
 		fail_as(FAIL_BUG, loc, "cannot stand in one kernel: %s", reason);
 	make_locals(&emit, program);
-	Nest nest = {.stages = NEW_N(arena, NestStage, program->nstage)};
+	Nest nest = {.stages = NEW_N(arena, NestStage, program->nstage),
+	             .arguments = kernel->buffers.data};
 	nest.names = finish(kernel, emit_group(&emit, nest.stages));
 	nest.shared = emit.shared;
-	kernel->script = maker->script(arena, &emit.group, target, &nest);
-	return kernel;
+	kernel->script = maker->script(arena, &emit.group, target, &nest, candidate);
+	return kernel->script ? kernel : NULL;
 }

@@ -30,6 +30,9 @@ typedef struct Emit {
 /* A scalar of the current stage over loop variables and buffers. */
 const Expr *lower_scalar(Emit *emit, const Expr *e);
 
+/* Where an array of the kernel's own lives: on the stack while there is room. */
+Scope emit_array_scope(Emit *emit, DType type, int rank, const Dim *const *dims);
+
 /* The place of a tensor; made empty when first asked for. */
 Place *emit_place(Emit *emit, const Tensor *tensor);
 /* Stores of one result of the current stage at its current iterators. */
@@ -45,5 +48,23 @@ Stmt *emit_scatter(Emit *emit, const Program *program);
 
 /* A recurrence: the scan's iterator is a serial loop around its step stages. */
 Stmt *emit_scan(Emit *emit, const Program *program);
+
+/* The naive loops of a group, for whoever writes a script for them. */
+
+/* What the naive loops of one stage are called. */
+typedef struct NestStage {
+	const Expr *const *iters; /* per iterator its variable; shared ones are the group's */
+	int nacc;                 /* accumulators of a reduction, and … */
+	const Buffer *const *acc; /* … these */
+	const Buffer *last;       /* the buffer that the stage stores to last */
+} NestStage;
+
+/* The group's shared loops around the stages in order. */
+typedef struct Nest {
+	Map names;                 /* all that are taken */
+	const Expr *const *shared; /* per shared iterator its variable */
+	Buffer *const *arguments;  /* of the program's inputs, then of its outputs */
+	NestStage *stages;
+} Nest;
 
 #endif

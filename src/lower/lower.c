@@ -10,16 +10,18 @@
 #include "lower/node.h"
 #include "lower/program.h"
 #include "lower/vendor.h"
+#include "lower/weights.h"
 #include "program/forms.h"
 
 static void
 copy_attrs(Lowering *low, const Node *node, MStep *step)
 {
+	StepAttr *made = NEW_N(low->arena, StepAttr, node->op->nattr + 1);
+	step->plan.attrs = made;
 	for (int i = 0; i < node->op->nattr; i++) {
 		const Attr *attr = attr_find(node, node->op->attrs[i].name);
-		StepAttr made;
-		if (attr && attr_for_step(attr, &made))
-			vec_push(low->arena, &step->attrs, made);
+		if (attr && attr_for_step(attr, &made[step->plan.nattr]))
+			step->plan.nattr++;
 	}
 }
 
@@ -37,8 +39,8 @@ lower_host(Lowering *low, const Node *node)
 {
 	MBuffer **inputs = buffers_of(low, node->ninput, node->inputs);
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
-	MStep *step = lower_step(low, MS_HOST, node, node->ninput, inputs, node->noutput, outputs);
-	step->row = node->op->name;
+	MStep *step = lower_step(low, PT_HOST, node, node->ninput, inputs, node->noutput, outputs);
+	step->plan.row = node->op->name;
 	for (int i = 0; i < node->noutput; i++)
 		if (outputs[i] && !type_is_static(&node->outputs[i]->type))
 			outputs[i]->is_data_sized = true;
@@ -54,8 +56,8 @@ lower_control(Lowering *low, const Node *node)
 {
 	static const struct {
 		OpCode code;
-		MStepKind kind;
-	} kinds[] = {{OP_If, MS_IF}, {OP_Loop, MS_LOOP}, {OP_Scan, MS_SCAN}};
+		PlanStepKind kind;
+	} kinds[] = {{OP_If, PT_IF}, {OP_Loop, PT_LOOP}, {OP_Scan, PT_SCAN}};
 	if (node->op->code == OP_Enter)
 		return; /* a capture with other dims: lower_buffer() */
 	for (size_t i = 0; i < countof(kinds); i++) {
@@ -69,7 +71,7 @@ lower_control(Lowering *low, const Node *node)
 		MStep *step =
 			lower_step(low, kinds[i].kind, node, node->ninput, inputs, node->noutput, outputs);
 		copy_attrs(low, node, step);
-		step->nbody = node->nregion;
+		step->plan.nbody = node->nregion;
 		step->bodies = NEW_N(low->arena, Module *, node->nregion + 1);
 		for (int k = 0; k < node->nregion; k++)
 			step->bodies[k] = lower_region(low, node_body(node, k));
@@ -112,6 +114,8 @@ lower_meaning(Lowering *low, const Node *node)
 		return;
 	MBuffer **outputs = buffers_of(low, node->noutput, node->outputs);
 	low->is_plain = node_is_denied(low->context, node, "schedule");
+	if (!low->is_plain)
+		program = lower_take_codes(low, program, &inputs);
 	if (!node_is_denied(low->context, node, "vendor") &&
 	    (lower_faster_apart(low, node, program, inputs, outputs) ||
 	     lower_vendor(low, node, program, inputs, outputs) ||
@@ -168,19 +172,15 @@ static void
 lower_result(Lowering *low, Value *value)
 {
 	MBuffer *buffer = lower_buffer(low, value);
-	if (buffer->kind == MB_TEMP && !is_listed(low->module, buffer)) {
-		buffer->kind = MB_OUTPUT;
+	if (buffer->kind == PB_TEMP && !is_listed(low->module, buffer)) {
+		buffer->kind = PB_OUTPUT;
 		vec_push(low->arena, &low->module->outputs, buffer);
 		return;
 	}
-	MBuffer *copy = lower_value(low, value, MB_OUTPUT);
-	MStep *step = NEW(low->arena, MStep);
-	*step = (MStep){.kind = MS_COPY, .name = value->name, .origins = "", .narg = 2, .noutput = 1};
+	MBuffer *copy = lower_value(low, value, PB_OUTPUT);
+	MStep *step = mstep_new(low->arena, PT_COPY, value->name, 1, &buffer, 1, &copy);
 	if (value->def)
 		step->loc = value->def->loc;
-	step->args = NEW_N(low->arena, MBuffer *, 2);
-	step->args[0] = buffer;
-	step->args[1] = copy;
 	copy->is_data_sized = buffer->is_data_sized;
 	vec_push(low->arena, &low->module->steps, step);
 	vec_push(low->arena, &low->module->outputs, copy);
@@ -189,7 +189,7 @@ lower_result(Lowering *low, Value *value)
 static void
 keep(bool *live, const MBuffer *buffer)
 {
-	for (; buffer && !live[buffer->index]; buffer = buffer->kind == MB_VIEW ? buffer->base : NULL)
+	for (; buffer && !live[buffer->index]; buffer = buffer->kind == PB_VIEW ? buffer->base : NULL)
 		live[buffer->index] = true;
 }
 
@@ -198,7 +198,7 @@ keep_captures(bool *live, const Module *outer, const Module *inner)
 {
 	for (int i = 0; i < inner->buffers.count; i++) {
 		const MBuffer *buffer = inner->buffers.data[i];
-		if (buffer->kind == MB_CAPTURE && buffer->base->index < outer->buffers.count &&
+		if (buffer->kind == PB_CAPTURE && buffer->base->index < outer->buffers.count &&
 		    outer->buffers.data[buffer->base->index] == buffer->base)
 			keep(live, buffer->base);
 	}
@@ -208,7 +208,7 @@ keep_captures(bool *live, const Module *outer, const Module *inner)
 static bool
 is_read(const bool *live, const MBuffer *buffer)
 {
-	return live[buffer->index] || (buffer->kind == MB_VIEW && live[buffer->base->index]);
+	return live[buffer->index] || (buffer->kind == PB_VIEW && live[buffer->base->index]);
 }
 
 /* Drop steps whose results nobody reads, from the end. */
@@ -223,11 +223,11 @@ drop_unread(Module *module, Arena *arena)
 		keep(live, module->symbols.data[i].buffer);
 	for (int s = module->steps.count - 1; s >= 0; s--) {
 		MStep *step = module->steps.data[s];
-		for (int i = step->narg - step->noutput; i < step->narg; i++)
+		for (int i = step->plan.narg - step->plan.noutput; i < step->plan.narg; i++)
 			wanted[s] |= step->args[i] && is_read(live, step->args[i]);
-		for (int i = 0; wanted[s] && i < step->narg; i++)
+		for (int i = 0; wanted[s] && i < step->plan.narg; i++)
 			keep(live, step->args[i]);
-		for (int i = 0; wanted[s] && i < step->nbody; i++)
+		for (int i = 0; wanted[s] && i < step->plan.nbody; i++)
 			keep_captures(live, module, step->bodies[i]);
 	}
 	int count = 0;
@@ -238,7 +238,7 @@ drop_unread(Module *module, Arena *arena)
 	count = 0;
 	for (int i = 0; i < module->buffers.count; i++) {
 		MBuffer *buffer = module->buffers.data[i];
-		if (live[i] || buffer->kind == MB_INPUT)
+		if (live[i] || buffer->kind == PB_INPUT)
 			module->buffers.data[count++] = buffer;
 	}
 	module->buffers.count = count;
@@ -286,7 +286,7 @@ lower_body(Lowering *low, Region *region)
 	low->region = region;
 	for (int i = 0; i < region->nparam; i++) {
 		Value *param = region->params[i];
-		MBuffer *buffer = lower_value(low, param, MB_INPUT);
+		MBuffer *buffer = lower_value(low, param, PB_INPUT);
 		buffer->data = value_default(param);
 		map_set_ptr(&low->buffers, param, buffer);
 		vec_push(low->arena, &low->module->inputs, buffer);
@@ -320,6 +320,7 @@ lower_region(Lowering *parent, Region *region)
 	                .parent = parent,
 	                .buffers = {.arena = parent->arena},
 	                .placed = {.arena = parent->arena},
+	                .forms = parent->forms,
 	                .next_kernel = parent->next_kernel};
 	low.module = new_module(&low, region->name, parent->module);
 	lower_body(&low, region);
@@ -331,9 +332,11 @@ lower_region(Lowering *parent, Region *region)
 Module *
 lower_graph(Arena *arena, Graph *graph, PassContext *context)
 {
+	TextOperators operators = formula_operators(graph->ops);
 	Lowering low = {.arena = arena,
 	                .graph = graph,
 	                .context = context,
+	                .forms = vendor_forms_new(arena, &operators),
 	                .buffers = {.arena = arena},
 	                .placed = {.arena = arena},
 	                .nodes = graph_node_count(graph)};

@@ -15,9 +15,26 @@ Module *lower_graph(Arena *arena, Graph *graph, PassContext *context);
 bool pass_SplitReduction(ProgramUnit *unit, PassContext *context);
 
 /* One kernel for a group: loops, schedule for the target's device. Arguments: the program's inputs,
- * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense. */
+ * then its outputs, none NULL. strides[k] of argument k: elements per dim, NULL entry dense.
+ * `candidate` as in target/maker.h; NULL: there are no so many. */
 Kernel *lower_group(Arena *arena, const Program *program, const Dim *const *const *strides,
-                    const char *name, const Loc *loc, const char *ancestry, const Target *target);
+                    const char *name, const Loc *loc, const char *ancestry, const Target *target,
+                    int candidate);
+
+/* What a kernel was made of, so that it can be made with another script. */
+typedef struct KernelSource {
+	const char *key; /* what decides about its time, at the probe sizes: "tile 01ab…" */
+	const Program *program;
+	const Dim *const *const *strides;
+	bool is_plain, is_finite; /* as of a Target */
+} KernelSource;
+
+/* The kernel of what is given, with the candidate that the recorded choices say ("tile 01ab…" ->
+ * "3 …"): what was measured for one kernel holds for all that have its key. (candidate.c) */
+Kernel *lower_source(Arena *arena, const KernelSource *given, const char *name, const Loc *loc,
+                     const char *ancestry, PassContext *context);
+/* The same kernel with this candidate, its loops as they come; NULL: there are no so many. */
+Kernel *lower_candidate(Arena *arena, const Kernel *kernel, const Target *target, int candidate);
 
 /* Puts steps that do not depend on one another next to one another, and marks them, where one of
  * them alone has not work for all cores; in nested modules, too. (side_by_side.c) */

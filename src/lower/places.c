@@ -32,7 +32,7 @@ typedef struct Places {
 	Module *module;
 	int count;   /* buffers before any twin */
 	Twin *twins; /* by index of the buffer */
-	VEC(MStep *) steps;
+	MStepVec steps;
 } Places;
 
 /* ---- where things are ---- */
@@ -47,8 +47,8 @@ is_host_port(const MBuffer *buffer)
 static bool
 is_copy_between(const MStep *step)
 {
-	return step->kind == MS_COPY && step->args[0]->kind != MB_VIEW &&
-	       step->args[1]->kind != MB_VIEW;
+	return step->plan.kind == PT_COPY && step->args[0]->kind != PB_VIEW &&
+	       step->args[1]->kind != PB_VIEW;
 }
 
 /* The side on which a step touches its argument. */
@@ -56,19 +56,19 @@ static bool
 is_host_arg(const MStep *step, int arg)
 {
 	MBuffer *buffer = step->args[arg];
-	switch (step->kind) {
-	case MS_KERNEL:
-	case MS_VENDOR:
+	switch (step->plan.kind) {
+	case PT_KERNEL:
+	case PT_VENDOR:
 		return false;
-	case MS_HOST:
+	case PT_HOST:
 		return true;
-	case MS_COPY: /* whole buffers go across as they are; others are copied where they come from */
+	case PT_COPY: /* whole buffers go across as they are; others are copied where they come from */
 		return mbuffer_root(is_copy_between(step) ? buffer : step->args[0])->is_host;
-	case MS_IF:
+	case PT_IF:
 		return arg == 0 || is_host_port(buffer);
-	case MS_LOOP:
+	case PT_LOOP:
 		return arg < 2 || is_host_port(buffer);
-	case MS_SCAN:
+	case PT_SCAN:
 		break;
 	}
 	return is_host_port(buffer);
@@ -80,9 +80,9 @@ find_home(Places *p, const MStep *step, int arg)
 {
 	MBuffer *root = mbuffer_root(step->args[arg]);
 	Twin *twin = &p->twins[root->index];
-	if (root->kind != MB_TEMP)
+	if (root->kind != PB_TEMP)
 		return;
-	bool is_host = is_host_arg(step, step->kind == MS_COPY ? 0 : arg);
+	bool is_host = is_host_arg(step, step->plan.kind == PT_COPY ? 0 : arg);
 	root->is_host = is_host && (!twin->has_home || root->is_host);
 	twin->has_home = true;
 }
@@ -92,13 +92,13 @@ static void
 find_homes(Places *p, const MStep *around)
 {
 	Module *module = p->module;
-	int own = around && around->kind == MS_LOOP ? 2 : 0;
+	int own = around && around->plan.kind == PT_LOOP ? 2 : 0;
 	for (int i = 0; i < p->count; i++) {
 		MBuffer *buffer = module->buffers.data[i];
 		buffer->is_host = is_host_port(buffer);
-		if (buffer->kind == MB_CAPTURE)
+		if (buffer->kind == PB_CAPTURE)
 			buffer->is_host = mbuffer_root(buffer->base)->is_host;
-		p->twins[i].is_written = buffer->kind != MB_TEMP && buffer->kind != MB_OUTPUT;
+		p->twins[i].is_written = buffer->kind != PB_TEMP && buffer->kind != PB_OUTPUT;
 		p->twins[i].last = -1;
 	}
 	for (int i = 0; i < module->inputs.count; i++)
@@ -107,7 +107,7 @@ find_homes(Places *p, const MStep *around)
 		module->outputs.data[i]->is_host |= !around || (own && i == 0);
 	for (int s = 0; s < module->steps.count; s++) {
 		const MStep *step = module->steps.data[s];
-		for (int i = step->narg - step->noutput; i < step->narg; i++)
+		for (int i = step->plan.narg - step->plan.noutput; i < step->plan.narg; i++)
 			if (step->args[i]) {
 				find_home(p, step, i);
 				p->twins[mbuffer_root(step->args[i])->index].last = s;
@@ -120,14 +120,9 @@ find_homes(Places *p, const MStep *around)
 static void
 push_copy(Places *p, MBuffer *from, MBuffer *to)
 {
-	MStep *step = NEW(p->arena, MStep);
-	*step = (MStep){.kind = MS_COPY, .origins = "", .narg = 2, .noutput = 1};
-	step->name =
+	const char *name =
 		arena_printf(p->arena, "%s to the %s", from->name, to->is_host ? "host" : "device");
-	step->args = NEW_N(p->arena, MBuffer *, 2);
-	step->args[0] = from;
-	step->args[1] = to;
-	vec_push(p->arena, &p->steps, step);
+	vec_push(p->arena, &p->steps, mstep_new(p->arena, PT_COPY, name, 1, &from, 1, &to));
 }
 
 /* A buffer as it is on the other side. */
@@ -143,15 +138,15 @@ twin_of(Places *p, MBuffer *buffer)
 	made->is_value = false;
 	made->is_host = !buffer->is_host;
 	vec_push(p->arena, &p->module->buffers, made);
-	if (buffer->kind == MB_VIEW) {
+	if (buffer->kind == PB_VIEW) {
 		made->base = twin_of(p, buffer->base);
 		made->of = NULL;
 		return made;
 	}
-	twin->is_fresh = buffer->kind == MB_WEIGHT;
-	if (buffer->kind == MB_WEIGHT) /* the model's bytes are on both sides */
+	twin->is_fresh = buffer->kind == PB_WEIGHT;
+	if (buffer->kind == PB_WEIGHT) /* the model's bytes are on both sides */
 		return made;
-	made->kind = MB_TEMP;
+	made->kind = PB_TEMP;
 	made->data = NULL;
 	made->base = NULL;
 	return made;
@@ -199,16 +194,16 @@ place_sizes(const Places *p, const MBuffer *home, MBuffer *written)
 static void
 place_step(Places *p, MStep *step)
 {
-	int first = step->narg - step->noutput;
-	MBuffer **homes = arena_memdup(p->arena, step->args, (size_t)step->narg * sizeof *homes);
-	bool *is_host = NEW_N(p->arena, bool, step->narg + 1);
-	for (int i = 0; i < step->narg; i++)
+	int first = step->plan.narg - step->plan.noutput;
+	MBuffer **homes = arena_memdup(p->arena, step->args, (size_t)step->plan.narg * sizeof *homes);
+	bool *is_host = NEW_N(p->arena, bool, step->plan.narg + 1);
+	for (int i = 0; i < step->plan.narg; i++)
 		is_host[i] = homes[i] && is_host_arg(step, i);
-	for (int i = 0; i < step->narg; i++)
+	for (int i = 0; i < step->plan.narg; i++)
 		if (homes[i])
 			step->args[i] = buffer_on(p, homes[i], is_host[i]);
 	vec_push(p->arena, &p->steps, step);
-	for (int i = first; i < step->narg; i++) {
+	for (int i = first; i < step->plan.narg; i++) {
 		if (!homes[i])
 			continue;
 		MBuffer *root = mbuffer_root(homes[i]);
@@ -232,7 +227,7 @@ place_module(Arena *arena, Module *module, const MStep *around)
 	place_elements(&p, -1);
 	for (int s = 0; s < module->steps.count; s++) {
 		MStep *step = module->steps.data[s];
-		for (int i = 0; i < step->nbody; i++)
+		for (int i = 0; i < step->plan.nbody; i++)
 			place_module(arena, step->bodies[i], step);
 		place_step(&p, step);
 		place_elements(&p, s);

@@ -9,6 +9,7 @@
 #include "lower/program.h"
 #include "lower/vendor.h"
 #include "program/group.h"
+#include "target/maker.h"
 #include "target/vendor.h"
 
 /* ---- the two parts ---- */
@@ -20,43 +21,6 @@ result_buffer(Lowering *low, const Tensor *tensor, const MBuffer *output)
 	MBuffer *result = lower_temp(low, tensor->name, tensor->type, tensor->rank, tensor->hi);
 	result->layout = output->layout;
 	return result;
-}
-
-static int64_t
-points_of(Lowering *low, const Stage *stage)
-{
-	return probe_dim(low->context->target, stage_points(low->graph->ctx, stage));
-}
-
-/* Whether elements of the operands are used more than a few times each. A matrix times a vector
- * waits for memory, and loops do that as well: 0.01 ms for 960 x 240; a library that takes 240 x 1
- * for a matrix 0.29. */
-static bool
-is_reused(Lowering *low, const Stage *product)
-{
-	static const double LEAST = 4;
-	double read = 0;
-	for (ExprWalk walk = expr_walk(product->body[0]); expr_step(&walk);)
-		if (walk.e->op == EX_read)
-			read += probe_elements(low->context->target, walk.e->tensor);
-	return (double)points_of(low, product) >= LEAST * read;
-}
-
-/* Whether a call for the sum takes less time than loops of ours, by the device's row: a library
- * comes nearer to the peak, but its result is written and read again. */
-static bool
-saves_time(Lowering *low, const Stage *product)
-{
-	const Device *device = low->context->target->device;
-	double bytes = 4;
-	for (int i = 0; i < product->nloop; i++)
-		bytes *= (double)probe_dim(low->context->target, product->iters[i].hi);
-	double traffic = 2 * device_traffic_seconds(device, bytes);
-	double flops = 2 * (double)points_of(low, product);
-	double share = probe_share(low->context->target, product);
-	double direct = device_work_seconds(device, WORK_loops, share * flops);
-	double call = device_work_seconds(device, WORK_library, flops);
-	return is_reused(low, product) && call + traffic < direct;
 }
 
 /* The buffers of a part's inputs. */
@@ -85,22 +49,6 @@ lower_both(Lowering *low, const Node *node, const Program *program, const Progra
 
 /* ---- measured ---- */
 
-/* Seconds of the kernel for what stands behind the sum: it reads and writes the result, mostly in
- * cache, and computes as fast as plain loops do. */
-static double
-seconds_behind(Lowering *low, const Program *program)
-{
-	const Device *device = low->context->target->device;
-	double operations = 0, bytes = 0;
-	for (int s = 1; s < program->nstage; s++) {
-		double points = (double)points_of(low, program->stages[s]);
-		operations += points * expr_cost(program->stages[s]->body[0]);
-		bytes += points * 8;
-	}
-	return device_work_seconds(device, WORK_loops, operations) +
-	       device_traffic_seconds(device, bytes);
-}
-
 /* What is chosen for the sum alone; NULL: there is no such call. */
 static const PassChoice *
 choice_alone(Lowering *low, const Node *node, const Program *program, Map *buffers,
@@ -122,6 +70,7 @@ is_faster_apart(Lowering *low, const Node *node, const Program *program, const P
                 Map *buffers, MBuffer *const *outputs)
 {
 	PassContext *context = low->context;
+	const Target *target = context->target;
 	PassChoice choice = {.key = arena_printf(context->arena, "apart %s", whole->key),
 	                     .candidates = ""};
 	choice.chosen = map_find(&context->recorded, choice.key);
@@ -129,8 +78,9 @@ is_faster_apart(Lowering *low, const Node *node, const Program *program, const P
 		return false;
 	const PassChoice *alone = choice_alone(low, node, program, buffers, outputs[0]);
 	if (!choice.chosen) {
-		double apart =
-			alone && alone->seconds > 0 ? alone->seconds + seconds_behind(low, program) : INFINITY;
+		double apart = alone && alone->seconds > 0
+		                   ? alone->seconds + maker_of(target)->seconds(target, program, 1)
+		                   : INFINITY;
 		choice.chosen = apart < whole->seconds ? "apart" : "whole";
 		choice.candidates = arena_printf(context->arena, "whole %.1f us, apart %.1f us",
 		                                 whole->seconds * 1e6, apart * 1e6);
@@ -165,7 +115,7 @@ lower_products(Lowering *low, const Node *node, const Program *program, MBuffer 
 {
 	if (low->context->level < 2 || program->nstage < 2 || program->stages[0]->nreduce == 0 ||
 	    program->noutput != 1 || !outputs[0] || !vendor_calls(low->context->target) ||
-	    !saves_time(low, program->stages[0]))
+	    !maker_of(low->context->target)->call_pays(low->context->target, program))
 		return false;
 	int before = low->module->buffers.count;
 	Map buffers = {.arena = low->arena};

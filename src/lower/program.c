@@ -6,7 +6,9 @@
 #include "lower/weights.h"
 #include "program/group.h"
 #include "program/layout.h"
-#include "program/match.h"
+#include "target/maker.h"
+
+enum { FINITE = 3 }; /* the -O from which on terms of zeros may be added */
 
 /* ---- views ---- */
 
@@ -18,7 +20,7 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 	const Tensor *t = read->tensor;
 	const Dim **stride = NEW_N(low->arena, const Dim *, t->rank + 1);
 	layout_strides(ctx, NULL, t->rank, t->hi, stride);
-	for (int d = 0; base->kind == MB_VIEW && d < t->rank; d++)
+	for (int d = 0; base->kind == PB_VIEW && d < t->rank; d++)
 		stride[d] = base->strides[d];
 	const Expr *address = expr_i64(ctx, 0);
 	for (int d = 0; d < t->rank; d++)
@@ -52,18 +54,27 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 		for (int k = 0; k < p->ninput; k++)
 			if (values[k] == value)
 				input = k;
-		VendorMatch match;
 		if (input < 0)
 			return false;
 		fixed[input] = true;
-		if (!vendor_match(low->arena, p, target, fixed, &match) ||
-		    !(match.row->storage & STORAGE_strides))
+		VendorFound found = vendor_match(low->forms, low->arena, p, target, fixed);
+		const VendorMatch *match = found.match;
+		if (found.count == 0 || !(match->row->storage & STORAGE_strides))
 			return false;
-		const Tensor *operand = match.program->inputs[input];
-		if (operand != match.operands[0].tensor && operand != match.operands[1].tensor)
+		const Tensor *operand = match->program->inputs[input];
+		if (operand != match->operands[0].tensor && operand != match->operands[1].tensor)
 			return false;
 	}
 	return true;
+}
+
+bool
+lower_may_begin(const Lowering *low, const Dim *offset, DType type)
+{
+	int bits = dtype_bits(type), align = maker_of(low->context->target)->align * 8;
+	const Dim *rest = dim_floormod(low->graph->ctx, offset,
+	                               dim_const(low->graph->ctx, align > bits ? align / bits : 1));
+	return dim_is(rest, 0);
 }
 
 bool
@@ -96,14 +107,15 @@ lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *con
 		return false; /* a copy kernel is cheaper than strided readers */
 	const Dim *offset = dim_from_expr(ctx, rest);
 	bool is_packed = dtype_bits(result->type) < 8; /* a view begins with a byte, as all do */
-	if (!offset || (is_packed && (!is_dense || !dim_is(offset, 0))))
+	if (!offset || !lower_may_begin(low, offset, result->type) ||
+	    (is_packed && (!is_dense || !dim_is(offset, 0))))
 		return false;
 	MBuffer *view = lower_buffer(low, node->outputs[0]);
 	MBuffer *base = inputs[source];
-	view->kind = MB_VIEW;
-	view->base = base->kind == MB_VIEW ? base->base : base;
+	view->kind = PB_VIEW;
+	view->base = base->kind == PB_VIEW ? base->base : base;
 	view->of = base;
-	view->offset = base->kind == MB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
+	view->offset = base->kind == PB_VIEW ? dim_add(ctx, base->offset, offset) : offset;
 	view->strides = is_dense ? dense : coefficient;
 	view->is_data_sized = base->is_data_sized;
 	return true;
@@ -202,8 +214,12 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 		if (layouts[i] && !unit.is_stored)
 			fail_as(FAIL_USAGE, &node->loc, "a tensor is stored as %s: ApplyLayouts must run",
 			        layouts[i]);
-	return lower_group(low->arena, unit.program, strides, unit.name, &node->loc,
-	                   ancestry(low, node), &target);
+	KernelSource source = {.program = unit.program,
+	                       .strides = strides,
+	                       .is_plain = low->is_plain,
+	                       .is_finite = low->context->level >= FINITE};
+	return lower_source(low->arena, &source, unit.name, &node->loc, ancestry(low, node),
+	                    low->context);
 }
 
 static void
@@ -218,9 +234,9 @@ lower_one(Lowering *low, const Node *node, const Program *part, const Map *buffe
 	const Stage *first = part->stages[0];
 	if (first->kind == STAGE_scatter) { /* the kernel updates a copy of the initial tensor */
 		MBuffer *from = map_find_ptr(buffers, first->init);
-		lower_step(low, MS_COPY, node, 1, &from, 1, outputs);
+		lower_step(low, PT_COPY, node, 1, &from, 1, outputs);
 	}
-	MStep *step = lower_step(low, MS_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
+	MStep *step = lower_step(low, PT_KERNEL, node, part->ninput, inputs, part->noutput, outputs);
 	const Program *stored = low->is_plain ? part : lower_block_weights(low, part, step->args);
 	step->kernel = lower_kernel(low, node, stored, step->args);
 	lower_count_work(low, step, part);
@@ -239,14 +255,35 @@ lower_part(Lowering *low, const Node *node, const Program *part, Map *buffers)
 	lower_one(low, node, part, buffers);
 }
 
+/* Whether a reduction that is no product runs over channels that lie in blocks: chunks of them
+ * would be cut out of blocks. */
+static bool
+reduces_blocks(const Program *part, const Map *buffers)
+{
+	const Stage *stage = part->stages[0];
+	if (stage->nreduce == 0 || stage_summed_product(stage))
+		return false;
+	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);) {
+		const MBuffer *buffer =
+			walk.e->op == EX_read ? map_find_ptr(buffers, walk.e->tensor) : NULL;
+		for (int i = stage->nloop; buffer && buffer->layout && i < stage->nloop + stage->nreduce;
+		     i++)
+			if (expr_uses_iter(walk.e->arg[layout_dim(buffer->layout)], i))
+				return true;
+	}
+	return false;
+}
+
 /* The same as two kernels where a long reduction would leave cores idle. */
 static bool
 lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffers)
 {
-	ProgramUnit unit = {.arena = low->arena,
-	                    .name = node->loc.node,
-	                    .target = low->context->target,
-	                    .program = part};
+	Target target = *low->context->target;
+	if (reduces_blocks(part, buffers))
+		return false;
+	target.is_finite = low->context->level >= FINITE;
+	ProgramUnit unit = {
+		.arena = low->arena, .name = node->loc.node, .target = &target, .program = part};
 	if (!low->is_plain)
 		low->context->run(low->context, IR_part, &unit);
 	const Program *split = unit.program;
@@ -276,7 +313,7 @@ lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *
 		if (map_find_ptr(&buffers, t)) { /* an input, or a result wanted twice */
 			MBuffer *from = map_find_ptr(&buffers, t);
 			if (!t->stage)
-				lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+				lower_step(low, PT_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
 		} else
 			map_set_ptr(&buffers, t, outputs[i]);
 	}
@@ -288,6 +325,6 @@ lower_program(Lowering *low, const Node *node, const Program *program, MBuffer *
 		const Tensor *t = program->outputs[i];
 		MBuffer *from = t ? map_find_ptr(&buffers, t) : NULL;
 		if (from && outputs[i] && from != outputs[i] && t->stage)
-			lower_step(low, MS_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
+			lower_step(low, PT_COPY, node, 1, &from, 1, (MBuffer **)&outputs[i]);
 	}
 }

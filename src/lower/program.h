@@ -9,6 +9,9 @@
  * strided views where every reader is a vendor call that takes strides. */
 bool lower_view(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs);
 
+/* Whether kernels of the target take an argument that begins so many elements into a buffer. */
+bool lower_may_begin(const Lowering *low, const Dim *offset, DType type);
+
 /* When a node only puts tensors one behind the other, make its inputs views of its output: their
  * producers write in place. For blocked storage before any node is lowered; else when its turn
  * comes. True when done. (concat.c) */

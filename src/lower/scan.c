@@ -10,6 +10,7 @@
  * and the state is a register. Otherwise the states are arrays and all loops stand inside.
  */
 #include "lower/group.h"
+#include "target/maker.h"
 
 static void
 new_iters(Emit *emit, const Stage *stage)
@@ -133,6 +134,15 @@ pointwise_scan(Emit *emit, const Stage *stage)
 	return body;
 }
 
+static Buffer *
+state_array(Emit *emit, const Tensor *tensor, int rank, const Dim *const *dims)
+{
+	Scope scope = maker_of(emit->target)->lacks_scratch
+	                  ? emit_array_scope(emit, tensor->type, rank, dims)
+	                  : SCOPE_SCRATCH;
+	return kernel_local(emit->kernel, tensor->name, tensor->type, rank, dims, scope);
+}
+
 /* An array for each state, and for each step result that is no output of its own: without the
  * scan's axis in both cases. */
 static Stmt *
@@ -145,8 +155,7 @@ state_arrays(Emit *emit, const Scan *scan)
 		int *source = NEW_N(emit->arena, int, prev->rank + 1);
 		for (int d = 0; d < prev->rank; d++)
 			source[d] = d;
-		place->local =
-			kernel_local(emit->kernel, prev->name, prev->type, prev->rank, prev->hi, SCOPE_SCRATCH);
+		place->local = state_array(emit, prev, prev->rank, prev->hi);
 		place->rank = prev->rank;
 		place->source = source;
 		list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
@@ -164,8 +173,7 @@ state_arrays(Emit *emit, const Scan *scan)
 					source[place->rank] = d;
 					dims[place->rank++] = result->hi[d];
 				}
-			place->local = kernel_local(emit->kernel, result->name, result->type, place->rank, dims,
-			                            SCOPE_SCRATCH);
+			place->local = state_array(emit, result, place->rank, dims);
 			place->source = source;
 			list = stmt_append(list, stmt_alloc(emit->kernel, place->local, NULL));
 		}

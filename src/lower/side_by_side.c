@@ -113,7 +113,7 @@ add_access(Segment *segment, Access access)
 {
 	MBuffer *root = mbuffer_root(access.buffer);
 	Accesses *known = map_find_ptr(&segment->accesses, root);
-	if (root->kind == MB_WEIGHT)
+	if (root->kind == PB_WEIGHT)
 		return;
 	if (!known) {
 		known = NEW(segment->arena, Accesses);
@@ -146,7 +146,7 @@ is_made_by(const Segment *segment, int begin, int end, MBuffer *buffer)
 {
 	for (int i = begin; i < end; i++) {
 		const MStep *step = segment->steps[i];
-		for (int k = step->narg - step->noutput; k < step->narg; k++)
+		for (int k = step->plan.narg - step->plan.noutput; k < step->plan.narg; k++)
 			if (step->args[k] && mbuffer_root(step->args[k]) == mbuffer_root(buffer))
 				return true;
 	}
@@ -157,8 +157,8 @@ is_made_by(const Segment *segment, int begin, int end, MBuffer *buffer)
 static bool
 reads_inputs(const Segment *segment, int begin, int end, const MStep *step)
 {
-	for (int k = 0; k < step->narg - step->noutput; k++)
-		if (step->args[k] && mbuffer_root(step->args[k])->kind != MB_WEIGHT &&
+	for (int k = 0; k < step->plan.narg - step->plan.noutput; k++)
+		if (step->args[k] && mbuffer_root(step->args[k])->kind != PB_WEIGHT &&
 		    !is_made_by(segment, begin, end, step->args[k]))
 			return true;
 	return false;
@@ -172,7 +172,7 @@ wait_for_inputs(Segment *segment, int begin, int end, int i)
 		return;
 	for (int later = i + 1; later < end; later++) {
 		const MStep *step = segment->steps[later];
-		for (int k = 0; k < step->narg - step->noutput; k++)
+		for (int k = 0; k < step->plan.narg - step->plan.noutput; k++)
 			if (step->args[k] && !is_made_by(segment, begin, end, step->args[k]))
 				add_access(segment, (Access){i, step->args[k], false});
 	}
@@ -185,9 +185,10 @@ find_dependences(Segment *segment)
 		const MStep *step = segment->steps[i];
 		if (i == end)
 			begin = i, end = node_end(segment, i);
-		for (int k = 0; k < step->narg; k++)
+		for (int k = 0; k < step->plan.narg; k++)
 			if (step->args[k])
-				add_access(segment, (Access){i, step->args[k], k >= step->narg - step->noutput});
+				add_access(segment,
+				           (Access){i, step->args[k], k >= step->plan.narg - step->plan.noutput});
 		wait_for_inputs(segment, begin, end, i);
 	}
 }
@@ -201,10 +202,10 @@ place_wave(Segment *segment, int first, int placed)
 	const Maker *maker = segment->maker;
 	const MStep *step = segment->steps[first];
 	int wave[MOST_BESIDE] = {first}, count = 1;
-	int pieces = maker->pieces_of_work(step->flops, step->bytes);
+	int pieces = maker->pieces_of_work(step->plan.flops, step->plan.bytes);
 	for (int i = first + 1; i < segment->count && i < first + LOOK_AHEAD; i++) {
 		step = segment->steps[i];
-		int more = maker->pieces_of_work(step->flops, step->bytes);
+		int more = maker->pieces_of_work(step->plan.flops, step->plan.bytes);
 		if (pieces >= maker->most_pieces || count == MOST_BESIDE)
 			break;
 		if (segment->is_placed[i] || segment->waits[i] || more >= maker->most_pieces)
@@ -215,7 +216,7 @@ place_wave(Segment *segment, int first, int placed)
 	for (int i = 0; i < count; i++) {
 		const Numbers *waiting = &segment->waiting[wave[i]];
 		MStep *placed_step = segment->steps[wave[i]];
-		placed_step->is_beside = i > 0;
+		placed_step->plan.is_beside = i > 0;
 		segment->is_placed[wave[i]] = true;
 		segment->module->steps.data[segment->begin + placed + i] = placed_step;
 		for (int k = 0; k < waiting->list.count; k++)
@@ -254,7 +255,7 @@ decides_size(const Module *module, const MStep *step)
 {
 	for (int i = 0; i < module->symbols.count; i++) {
 		const MSymbol *symbol = &module->symbols.data[i];
-		for (int k = step->narg - step->noutput; k < step->narg; k++)
+		for (int k = step->plan.narg - step->plan.noutput; k < step->plan.narg; k++)
 			if (symbol->source == MSYM_ELEMENT && step->args[k] &&
 			    mbuffer_root(step->args[k]) == mbuffer_root(symbol->buffer))
 				return true;
@@ -268,12 +269,12 @@ lower_side_by_side(Arena *arena, Module *module, const Target *target)
 	int begin = 0;
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
-		bool may_move = step->kind == MS_KERNEL || step->kind == MS_VENDOR;
+		bool may_move = step->plan.kind == PT_KERNEL || step->plan.kind == PT_VENDOR;
 		if (!may_move || decides_size(module, step)) {
 			order_segment(arena, module, maker_of(target), begin, i + may_move);
 			begin = i + 1;
 		}
-		for (int k = 0; k < step->nbody; k++)
+		for (int k = 0; k < step->plan.nbody; k++)
 			lower_side_by_side(arena, step->bodies[k], target);
 	}
 	order_segment(arena, module, maker_of(target), begin, module->steps.count);

@@ -4,9 +4,9 @@
  *                                   y = sum(b:16) part[b]                            kernel 2
  *
  * Two derivations do it: an iterator of the sum is split in two, then the sum is. The number of
- * chunks comes from the shapes, never from the threads, so results do not depend on these. How
- * many pieces there would be is not asked but counted, in the loops of a kernel that is made for
- * that and thrown away: nothing else knows what the script of a device's maker binds.
+ * chunks comes from the shapes, never from the threads, so results do not depend on these. A kernel
+ * is made for that and thrown away: its script says how many parts would be best (Script.parts), or
+ * nothing; then the pieces are counted in its loops, and there are as many parts as they lack.
  *
  * needs    shapes
  * keeps    values but those of sums, which are joined in another order
@@ -19,10 +19,19 @@
 #include "program/group.h"
 #include "program/layout.h"
 #include "target/maker.h"
-#include "tir/schedule/schedule.h"
+#include "tir/script.h"
 
 /* Terms below which a second kernel costs more than it brings. */
 enum { LONG_WORK = 256 << 10 };
+
+/* Terms of a chunk of a product, where a symbol says how many there are and nobody wishes for
+ * parts: since the last one may be shorter, chunks are no products of matrices any more, and take
+ * several times as long. */
+enum { LEAST_CHUNK = 256 };
+
+/* Terms of a chunk: with fewer it does not pay to write its sum and read it again, however many
+ * threads there are. */
+enum { SHORT_CHUNK = 64 };
 
 /* Iterator k of the sum as two: chunks of `size`, and the positions within one. */
 static void
@@ -59,9 +68,11 @@ chunk_length(int64_t extent, int64_t chunks)
 	return (extent + chunks - 1) / chunks;
 }
 
-/* Put `chunks` pieces of the reduction outside: whole outer iterators, and a part of the next. */
+/* Put `chunks` pieces of the reduction outside: whole outer iterators, and a part of the next.
+ * Where a symbol says how long that is, a part of a product has `least` terms. */
 static const Program *
-chunked(const Program *program, const Stage *stage, const Target *target, int64_t chunks)
+chunked(const Program *program, const Stage *stage, const Target *target, int64_t chunks,
+        int64_t least)
 {
 	unsigned outer = 0;
 	for (int k = 0; k < stage->nreduce && chunks > 1; k++) {
@@ -75,7 +86,10 @@ chunked(const Program *program, const Stage *stage, const Target *target, int64_
 			continue;
 		}
 		Bijection map;
-		split_iterator(program->ctx, stage, k, chunk_length(extent, chunks), &map);
+		int64_t length = chunk_length(extent, chunks), fixed;
+		if (length < least && stage_summed_product(stage) && !dim_is_const(iter->hi, &fixed))
+			return NULL;
+		split_iterator(program->ctx, stage, k, length, &map);
 		program = derive_substitute_sum(program, stage, &map, NULL);
 		if (!program)
 			return NULL;
@@ -86,20 +100,43 @@ chunked(const Program *program, const Stage *stage, const Target *target, int64_
 	return derive_split_sum(program, stage, outer, NULL);
 }
 
-/* Parallel pieces of the kernel that the program would be: counted in its loops, as whoever makes
- * the script wants them. */
-static int64_t
-pieces_of(Arena *arena, const Program *program, const Target *target)
+/* The kernel that the program would be, its loops as whoever makes the script wants them. */
+static const Kernel *
+kernel_of(Arena *arena, const Program *program, const Target *target)
 {
 	const Loc none = {0};
 	program = program_split_dims(arena, program_squeeze_dims(arena, program, NULL));
 	program = program_collapse_dims(arena, program_pick_terms(program), NULL);
 	const Dim *const **dense =
 		NEW_N(arena, const Dim *const *, program->ninput + program->noutput + 1);
-	Kernel *kernel = lower_group(arena, program, dense, "", &none, "", target);
+	Kernel *kernel = lower_group(arena, program, dense, "", &none, "", target, 0);
 	script_apply(kernel, kernel->script);
-	kernel_finish(kernel);
-	return probe_dim(target, kernel->extent);
+	return kernel;
+}
+
+/* Its parallel pieces. */
+static int64_t
+pieces_of(const Kernel *kernel, const Target *target)
+{
+	int64_t pieces = 1;
+	for (const Stmt *loop = kernel->body; loop && loop->kind == STMT_FOR; loop = loop->body) {
+		if (loop->bind != BIND_PARALLEL && loop->bind < BIND_BLOCK_X)
+			break;
+		pieces = probe_times(
+			pieces, probe_dim(target, dim_from_expr(kernel->ctx,
+		                                            expr_sub(kernel->ctx, loop->hi, loop->lo))));
+	}
+	return pieces;
+}
+
+/* As many parts as give the device enough pieces; fewer than 2: they would be too short. */
+static int64_t
+enough_parts(const Stage *stage, const Target *target, int64_t pieces)
+{
+	int64_t chunks = (maker_of(target)->most_pieces + pieces - 1) / pieces, terms = 1;
+	for (int k = 0; k < stage->nreduce; k++)
+		terms = probe_times(terms, probe_dim(target, stage->iters[stage->nloop + k].hi));
+	return terms / SHORT_CHUNK < chunks ? terms / SHORT_CHUNK : chunks;
 }
 
 /* NULL: nothing to gain. */
@@ -107,17 +144,22 @@ static const Program *
 split_reduction(Arena *arena, const Program *program, const Target *target)
 {
 	const Stage *stage = program_reduction(program);
-	const Maker *maker = maker_of(target);
 	if (!stage || probe_dim(target, stage_points(program->ctx, stage)) < LONG_WORK)
 		return NULL;
-	int64_t pieces = pieces_of(arena, program, target);
-	if (pieces >= maker->enough_pieces || pieces < 1)
+	const Kernel *kernel = kernel_of(arena, program, target);
+	int64_t pieces = pieces_of(kernel, target), parts = kernel->script->parts;
+	if (pieces < 1 || (parts == 0 && pieces >= maker_of(target)->enough_pieces))
 		return NULL;
+	bool is_wished = parts > 0;
+	parts = is_wished ? parts : enough_parts(stage, target, pieces);
 	const Program *split =
-		chunked(program, stage, target, (maker->most_pieces + pieces - 1) / pieces);
+		parts > 1 ? chunked(program, stage, target, parts, is_wished ? 1 : LEAST_CHUNK) : NULL;
+	if (!split)
+		return NULL;
 	/* A register tile may take the chunks for its rows, so that there are no more pieces. */
-	return split && pieces_of(arena, program_part(arena, split, 0, 1), target) > pieces ? split
-	                                                                                    : NULL;
+	kernel = kernel_of(arena, program_part(arena, split, 0, 1), target);
+	bool is_gain = is_wished ? kernel->script->parts > 0 : pieces_of(kernel, target) > pieces;
+	return is_gain ? split : NULL;
 }
 
 bool

@@ -5,7 +5,7 @@
 
 /* A temporary of a step. */
 static MBuffer *
-new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
+new_buffer(Lowering *low, const char *name, const Type *type, PlanBufferKind kind)
 {
 	MBuffer *buffer = NEW(low->arena, MBuffer);
 	*buffer = (MBuffer){.name = name,
@@ -19,7 +19,7 @@ new_buffer(Lowering *low, const char *name, const Type *type, MBufferKind kind)
 }
 
 MBuffer *
-lower_value(Lowering *low, const Value *value, MBufferKind kind)
+lower_value(Lowering *low, const Value *value, PlanBufferKind kind)
 {
 	MBuffer *buffer = new_buffer(low, value->name, &value->type, kind);
 	buffer->is_value = true;
@@ -30,7 +30,7 @@ MBuffer *
 lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *const *dims)
 {
 	Type t = type_tensor(type, rank, dims);
-	return new_buffer(low, name, &t, MB_TEMP);
+	return new_buffer(low, name, &t, PB_TEMP);
 }
 
 MBuffer *
@@ -45,13 +45,13 @@ lower_buffer(Lowering *low, Value *value)
 	bool is_entered =
 		value->region == low->region && value->def && value->def->op->code == OP_Enter;
 	if (value_fixed(value)) {
-		buffer = lower_value(low, value, MB_WEIGHT);
+		buffer = lower_value(low, value, PB_WEIGHT);
 		buffer->data = value->constant;
 	} else if (low->parent && (is_entered || value->region != low->region)) {
-		buffer = lower_value(low, value, MB_CAPTURE);
+		buffer = lower_value(low, value, PB_CAPTURE);
 		buffer->base = lower_buffer(low->parent, is_entered ? value->def->inputs[0] : value);
 	} else {
-		buffer = lower_value(low, value, MB_TEMP);
+		buffer = lower_value(low, value, PB_TEMP);
 		buffer->layout = value->layout;
 	}
 	map_set_ptr(&low->buffers, value, buffer);
@@ -72,22 +72,14 @@ joined_origins(Arena *arena, const Node *node)
 }
 
 MStep *
-lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer **inputs,
+lower_step(Lowering *low, PlanStepKind kind, const Node *node, int ninput, MBuffer **inputs,
            int noutput, MBuffer **outputs)
 {
-	MStep *step = NEW(low->arena, MStep);
-	step->kind = kind;
+	MStep *step = mstep_new(low->arena, kind, node->loc.node ? node->loc.node : node->op->name,
+	                        ninput, inputs, noutput, outputs);
 	step->loc = node->loc;
 	step->source = node;
-	step->name = node->loc.node ? node->loc.node : node->op->name;
-	step->origins = joined_origins(low->arena, node);
-	step->narg = ninput + noutput;
-	step->noutput = noutput;
-	step->args = NEW_N(low->arena, MBuffer *, step->narg + 1);
-	for (int i = 0; i < ninput; i++)
-		step->args[i] = inputs[i];
-	for (int i = 0; i < noutput; i++)
-		step->args[ninput + i] = outputs[i];
+	step->plan.origins = joined_origins(low->arena, node);
 	vec_push(low->arena, &low->module->steps, step);
 	return step;
 }
@@ -95,7 +87,7 @@ lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer 
 bool
 lower_is_strided(Lowering *low, const MBuffer *buffer)
 {
-	if (buffer->kind != MB_VIEW)
+	if (buffer->kind != PB_VIEW)
 		return false;
 	const Dim **dense = NEW_N(low->arena, const Dim *, buffer->rank + 1);
 	layout_strides(low->graph->ctx, buffer->layout, buffer->rank, buffer->dims, dense);
@@ -117,11 +109,11 @@ count_flops(Lowering *low, MStep *step, const Program *part)
 		double count = (double)probe_dim(low->context->target, points);
 		double share = probe_share(low->context->target, part->stages[s]);
 		double flops = count * share * stage_point_work(part->stages[s]);
-		step->flops += flops;
+		step->plan.flops += flops;
 		if (flops > most && count > 0) {
 			most = flops;
 			step->points = points;
-			step->point_count = count;
+			step->plan.points = count;
 		}
 	}
 }
@@ -135,11 +127,25 @@ bytes_of(Lowering *low, const MBuffer *buffer)
 	return bytes;
 }
 
+/* What computes its products, by the names of the peaks in devices.def. */
+static const char *
+units_of(const Program *program)
+{
+	const Expr *product = NULL;
+	for (int s = 0; s < program->nstage && !product; s++)
+		product = stage_summed_product(program->stages[s]);
+	if (!product)
+		return "";
+	DType type = (DType)expr_without_casts(product->arg[0])->type;
+	return dtype_is_byte(type) ? "s8" : dtype_is_float(type) ? dtype_name(type) : "";
+}
+
 void
 lower_count_work(Lowering *low, MStep *step, const Program *program)
 {
+	step->plan.units = units_of(program);
 	count_flops(low, step, program);
-	for (int i = 0; i < step->narg; i++)
+	for (int i = 0; i < step->plan.narg; i++)
 		if (step->args[i])
-			step->bytes += bytes_of(low, step->args[i]);
+			step->plan.bytes += bytes_of(low, step->args[i]);
 }

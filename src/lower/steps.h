@@ -9,6 +9,7 @@
 
 #include "graph/meaning.h"
 #include "lower/lower.h"
+#include "program/match.h"
 
 typedef struct Lowering {
 	Arena *arena;
@@ -17,8 +18,9 @@ typedef struct Lowering {
 	Module *module;
 	struct Lowering *parent; /* of a nested region */
 	const Region *region;
-	Map buffers; /* Value -> MBuffer */
-	Map placed;  /* Node -> itself: concatenations whose inputs write in place */
+	Map buffers;        /* Value -> MBuffer */
+	Map placed;         /* Node -> itself: concatenations whose inputs write in place */
+	VendorForms *forms; /* of vendor.def, read */
 	int next_kernel;
 	int lowered, nodes; /* of the whole graph: counted where parent is NULL */
 	bool is_plain;      /* the node's loops stay as they come */
@@ -28,13 +30,13 @@ typedef struct Lowering {
 MBuffer *lower_buffer(Lowering *low, Value *value);
 
 /* A new buffer where a value lives, whether it has one or not. */
-MBuffer *lower_value(Lowering *low, const Value *value, MBufferKind kind);
+MBuffer *lower_value(Lowering *low, const Value *value, PlanBufferKind kind);
 
 /* A new temporary. */
 MBuffer *lower_temp(Lowering *low, const char *name, DType type, int rank, const Dim *const *dims);
 
 /* A new step, appended: names and origins from the node. args are the inputs, then the outputs. */
-MStep *lower_step(Lowering *low, MStepKind kind, const Node *node, int ninput, MBuffer **inputs,
+MStep *lower_step(Lowering *low, PlanStepKind kind, const Node *node, int ninput, MBuffer **inputs,
                   int noutput, MBuffer **outputs);
 
 /* A view that is not dense row-major. */

@@ -20,10 +20,6 @@
 #include "program/layout.h"
 #include "target/maker.h"
 
-/* A result whose channels do not lie side by side is turned behind its tile, which costs as much
- * as so many terms of the sum gain. */
-enum { LONG_SUM = 64 };
-
 static int
 input_number(const Program *p, const Tensor *tensor)
 {
@@ -45,6 +41,9 @@ find_factors(const Program *p, const bool *is_constant, Weighted *sum)
 		sum->x = expr_without_casts(body->arg[1 - k]);
 		if (sum->w->op != EX_read || sum->x->op != EX_read || sum->w->tensor == sum->x->tensor)
 			return false;
+		sum->type = (DType)body->type;
+		sum->is_widened = dtype_is_short_float(sum->w->tensor->type) && body->type == DT_F32 &&
+		                  body->arg[k]->op == EX_cast && body->arg[k]->arg[0] == sum->w;
 		sum->weight = input_number(p, sum->w->tensor);
 		if (sum->weight >= 0 && is_constant[sum->weight])
 			return true;
@@ -91,14 +90,45 @@ terms_of(const Stage *main)
 	return terms;
 }
 
+/* The longest loop that reads x contiguously; 0: there is none. */
+static int64_t
+row_of(const Program *p, const Target *target, const Expr *x)
+{
+	const Stage *main = p->stages[0];
+	const Expr *last = x->argc > 0 ? x->arg[x->argc - 1] : NULL, *rest;
+	const Dim **coefficient =
+		NEW_N(expr_ctx_arena(p->ctx), const Dim *, main->nloop + main->nreduce + 1);
+	int64_t row = 0;
+	if (!last || !expr_affine(p->ctx, last, main->nloop + main->nreduce, coefficient, &rest))
+		return 0;
+	for (int i = 0; i < main->nloop; i++) {
+		int64_t extent = probe_dim(target, main->iters[i].hi);
+		row = dim_is(coefficient[i], 1) && extent > row ? extent : row;
+	}
+	return row;
+}
+
+static bool
+is_matrix(const Stage *main, const Expr *x)
+{
+	bool has_window = main->nreduce != 1 || main->guard;
+	for (int d = 0; d < x->argc; d++)
+		has_window |= x->arg[d]->op != EX_iter;
+	return !has_window;
+}
+
 bool
-weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
+weighted_sum(const Program *p, const Target *target, const bool *is_constant, Weighted *sum)
 {
 	if (!find_factors(p, is_constant, sum))
 		return false;
 	const Stage *main = p->stages[0];
 	sum->share = 0;
 	sum->terms = terms_of(main);
+	sum->row = row_of(p, target, sum->x);
+	sum->is_matrix = is_matrix(main, sum->x);
+	int64_t positions;
+	sum->has_rows = main->nloop > 0 && dim_is_const(main->iters[main->nloop - 1].hi, &positions);
 	for (int d = 0; d < sum->w->argc; d++) {
 		const Expr *index = sum->w->arg[d];
 		if (index->op != EX_iter || index->iter >= main->nloop)
@@ -111,31 +141,6 @@ weighted_sum(const Program *p, const bool *is_constant, Weighted *sum)
 		sum->share = share;
 	}
 	return sum->share > 0;
-}
-
-bool
-weighted_has_rows(const Program *p)
-{
-	const Stage *main = p->stages[0];
-	int64_t positions;
-	return main->nloop > 0 && dim_is_const(main->iters[main->nloop - 1].hi, &positions);
-}
-
-/* Whether some loop of a vector's length reads x contiguously: then it is the better lane. */
-static bool
-has_long_row(Lowering *low, const Stage *main, const Expr *x, int64_t lanes)
-{
-	const Expr *last = x->argc > 0 ? x->arg[x->argc - 1] : NULL;
-	ExprCtx *ctx = low->graph->ctx;
-	const Dim **coefficient = NEW_N(low->arena, const Dim *, main->nloop + main->nreduce + 1);
-	const Expr *rest;
-	if (!last || !expr_affine(ctx, last, main->nloop + main->nreduce, coefficient, &rest))
-		return false;
-	for (int i = 0; i < main->nloop; i++)
-		if (dim_is(coefficient[i], 1) &&
-		    probe_dim(low->context->target, main->iters[i].hi) >= lanes)
-			return true;
-	return false;
 }
 
 /* The elements of `data` in panels, one for each block of dim d: [d/block, the other dims, block].
@@ -166,15 +171,22 @@ panels_of(Arena *arena, const Array *data, int dim, int64_t block)
 	return out;
 }
 
+MBuffer *
+lower_weight(Lowering *low, const MBuffer *weight, const char *word, Array *data)
+{
+	Type type = type_of_array(low->graph->ctx, data);
+	const char *name = arena_printf(low->arena, "%s.%s", weight->name, word);
+	MBuffer *buffer = lower_temp(low, name, type.dtype, type.rank, type.dims);
+	buffer->kind = PB_WEIGHT;
+	buffer->data = data;
+	return buffer;
+}
+
 static MBuffer *
 new_weight(Lowering *low, const MBuffer *weight, Array *data, int64_t block)
 {
-	Type type = type_of_array(low->graph->ctx, data);
-	const char *name = arena_printf(low->arena, "%s.blocks%lld", weight->name, (long long)block);
-	MBuffer *buffer = lower_temp(low, name, type.dtype, type.rank, type.dims);
-	buffer->kind = MB_WEIGHT;
-	buffer->data = data;
-	return buffer;
+	return lower_weight(low, weight, arena_printf(low->arena, "blocks%lld", (long long)block),
+	                    data);
 }
 
 static MBuffer *
@@ -189,29 +201,28 @@ blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int d
 }
 
 /* Weights by output channel first get a layout, in blocks of it, and ApplyLayouts does the rest: as
- * values in blocks of channels need them, or where plain rows are short or sums long. */
+ * values in blocks of channels need them, or where plain rows are short or sums long. Beside
+ * numbers of 8 bits, which have one block of all channels, they have one, too. */
 static bool
 store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool has_layout,
                 MBuffer **args)
 {
-	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
-	const Stage *main = part->stages[0];
 	const MBuffer *weight = args[sum->weight];
 	const Maker *maker = maker_of(low->context->target);
-	int64_t vector = target_lanes(low->context->target, sum->w->tensor->type);
-	int64_t lanes = maker->weight_lanes(sum, vector),
-			block = layout_block(args[part->ninput]->layout);
+	int64_t vector = target_lanes(low->context->target, sum->type);
+	int64_t block = layout_block(args[part->ninput]->layout);
+	int64_t lanes = block > vector ? block : maker->weight_lanes(sum, vector);
+	const char *layout = layout_of_weights(low->arena, weight->rank, lanes);
 	if (lanes == 0 || part->noutput != 1 || sum->dim != 0 || (block > 0 && block != lanes) ||
-	    (block == 0 && sum->share == 1) || weight->rank < 3 || weight->rank > 5 ||
-	    sum->w->argc != weight->rank)
+	    (block == 0 && sum->share == 1) || !layout || sum->w->argc != weight->rank ||
+	    weight->data->dims[0] % lanes != 0)
 		return false;
-	if (!has_layout && has_long_row(low, main, sum->x, lanes) &&
-	    !(sum->terms >= LONG_SUM && weighted_has_rows(part)))
+	if (!has_layout && !maker->weights_pay(sum, lanes, true))
 		return false;
 	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
 	made->rank = weight->rank;
 	made->dims = weight->dims;
-	made->layout = arena_printf(low->arena, "o%lld%s", (long long)lanes, rest[weight->rank]);
+	made->layout = layout;
 	args[sum->weight] = made;
 	return true;
 }
@@ -293,6 +304,58 @@ store_phases(Lowering *low, const Program *p, int weight, int64_t block, MBuffer
 	return program_store_input(low->arena, p, weight, rank, dims);
 }
 
+/* How often a sum's weight is used: for each position. */
+static double
+uses_of(const Program *p, const Target *target, const Weighted *sum)
+{
+	const Stage *main = p->stages[0];
+	double uses = 1;
+	for (int i = 0; i < main->nloop; i++) {
+		bool moves = false;
+		for (int d = 0; d < sum->w->argc; d++)
+			moves |= expr_uses_iter(sum->w->arg[d], i);
+		uses *= moves ? 1 : (double)probe_dim(target, main->iters[i].hi);
+	}
+	return uses;
+}
+
+/* Weights of f16 and bf16 that serve often are stored as the f32 that they are computed as: turned
+ * once, when compiling. Those that serve once are waited for: half of the bytes, half of it. Where
+ * kernels do not run in vector registers, products may have units for factors as they are. */
+static const Program *
+widen_weight(Lowering *low, const Program *p, const bool *is_constant, MBuffer **args)
+{
+	enum { FEWEST_USES = 8 };
+	const Target *target = low->context->target;
+	Weighted sum;
+	int reads = 0;
+	if (!(maker_of(target)->passes & DEVICES_vectors) || p->stages[0]->scan ||
+	    !weighted_sum(p, target, is_constant, &sum) || !sum.is_widened ||
+	    uses_of(p, target, &sum) < FEWEST_USES)
+		return p;
+	for (int s = 0; s < p->nstage; s++)
+		reads += stage_reads(p->stages[s], p->inputs[sum.weight]);
+	MBuffer *weight = args[sum.weight];
+	if (reads != 1)
+		return p;
+	args[sum.weight] = lower_weight(low, weight, "f32", array_in_f32(low->arena, weight->data));
+	return program_widen_input(low->arena, p, sum.weight);
+}
+
+/* Whether a sum is a product of two matrices that is better as it is: its columns, all positions of
+ * an image, lie side by side, and so does its result. */
+static bool
+is_plain_product(const Lowering *low, const Program *part, const bool *is_constant)
+{
+	const Target *target = low->context->target;
+	Weighted sum;
+	const Program *p = program_squeeze_dims(low->arena, part, NULL);
+	p = program_collapse_dims(low->arena, p, NULL);
+	return weighted_sum(p, target, is_constant, &sum) && sum.is_matrix &&
+	       dtype_is_float(sum.type) &&
+	       !maker_of(target)->weights_pay(&sum, target_lanes(target, sum.type), true);
+}
+
 const Program *
 lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 {
@@ -300,20 +363,26 @@ lower_block_weights(Lowering *low, const Program *part, MBuffer **args)
 	bool has_layout = false, has_strides = false;
 	bool *is_constant = NEW_N(low->arena, bool, part->ninput + 1);
 	for (int i = 0; i < part->ninput; i++)
-		is_constant[i] = args[i]->kind == MB_WEIGHT && !args[i]->layout;
+		is_constant[i] = args[i]->kind == PB_WEIGHT && !args[i]->layout;
 	for (int i = 0; i < part->ninput + part->noutput; i++) {
 		has_layout |= args[i]->layout != NULL;
 		has_strides |= !args[i]->layout && lower_is_strided(low, args[i]);
 	}
-	if (part->stages[0]->scan || !weighted_sum(part, is_constant, &sum) ||
+	const Target *target = low->context->target;
+	const Maker *maker = maker_of(target);
+	part = widen_weight(low, part, is_constant, args);
+	if (part->stages[0]->scan || !weighted_sum(part, target, is_constant, &sum) ||
+	    (!has_layout && !has_strides && is_plain_product(low, part, is_constant)) ||
 	    store_in_layout(low, part, &sum, has_layout, args) || has_layout || has_strides)
 		return part;
 	const Program *p = program_split_dims(low->arena, program_squeeze_dims(low->arena, part, NULL));
-	if (!weighted_sum(p, is_constant, &sum) || sum.share != INT64_MAX)
+	const Program *quads = lower_take_quads(low, p, is_constant, args);
+	part = quads == p ? part : quads;
+	p = quads;
+	if (!weighted_sum(p, target, is_constant, &sum) || sum.share != INT64_MAX)
 		return part;
-	int64_t lanes = target_lanes(low->context->target, sum.w->tensor->type);
-	if (maker_of(low->context->target)->weight_lanes(&sum, lanes) != lanes ||
-	    has_long_row(low, p->stages[0], sum.x, lanes))
+	int64_t lanes = target_lanes(target, sum.type);
+	if (maker->weight_lanes(&sum, lanes) != lanes || !maker->weights_pay(&sum, lanes, false))
 		return part;
 	args[sum.weight] = blocked_weight(low, args[sum.weight], sum.w->tensor, sum.dim, lanes);
 	p = program_block_input(low->arena, p, sum.weight, sum.dim, lanes);

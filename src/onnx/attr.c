@@ -45,13 +45,13 @@ copy_text(Import *import, const char *name, ProtobufCBinaryData text, const Loc 
 {
 	if (text.len && memchr(text.data, 0, text.len))
 		fail_unsupported(loc, "attribute %s: a zero byte in a text", name);
-	return arena_strndup(import->arena, text.len ? (const char *)text.data : "", text.len);
+	return arena_strndup(import->kept, text.len ? (const char *)text.data : "", text.len);
 }
 
 static void
 import_strings(Import *import, const Onnx__AttributeProto *proto, Attr *attr, const Loc *loc)
 {
-	const char **texts = NEW_N(import->arena, const char *, proto->n_strings + 1);
+	const char **texts = NEW_N(import->kept, const char *, proto->n_strings + 1);
 	for (size_t i = 0; i < proto->n_strings; i++)
 		texts[i] = copy_text(import, attr->name, proto->strings[i], loc);
 	attr->kind = ATTR_STRINGS;

@@ -48,9 +48,9 @@ branch_inline(Draft *draft, Scope *scope)
 	import_initializers(import, &inner, side);
 	import_nodes(import, draft->region, &inner, side->n_node, side->node);
 	for (int i = 0; i < draft->outputs.count; i++) {
-		Value *result = import_result(&inner, side, (size_t)i, &draft->loc);
+		const Meaning *result = import_result(&inner, side, (size_t)i, &draft->loc);
 		if (*draft->outputs.data[i])
-			scope_define(import, scope, draft->outputs.data[i], result, &draft->loc);
+			scope_share(import, scope, draft->outputs.data[i], result, &draft->loc);
 	}
 	import->region_depth--;
 	return true;

@@ -128,13 +128,13 @@ draft_constant(Draft *draft, const char *base, const Array *data)
 Value *
 draft_ints_constant(Draft *draft, const char *base, int64_t count, const int64_t *values)
 {
-	return draft_constant(draft, base, array_vector_i64(draft->import->arena, count, values));
+	return draft_constant(draft, base, array_vector_i64(draft->import->kept, count, values));
 }
 
 Value *
 draft_number(Draft *draft, const char *base, DType type, double value)
 {
-	Array *array = array_new(draft->import->arena, type, 0, NULL);
+	Array *array = array_new(draft->import->kept, type, 0, NULL);
 	dtype_store_f64(type, array->data, 0, value);
 	return draft_constant(draft, base, array);
 }
@@ -226,6 +226,20 @@ check_inputs(const Draft *draft, const OpInfo *op)
 		draft_fail(draft, "%d outputs, at most %d are expected", draft->outputs.count, op->noutput);
 }
 
+/* Vectors of one element for the scalars that models give in their place. */
+static void
+make_vectors(Draft *draft, const OpInfo *op)
+{
+	static const int64_t axis;
+	for (int i = 0; i < draft->inputs.count; i++) {
+		const ParamSpec *param = op_input(op, i);
+		if (!param || !param->takes_scalar || draft_rank(draft, i) != 0)
+			continue;
+		Value *inputs[] = {draft_input(draft, i), draft_ints_constant(draft, "axes", 1, &axis)};
+		draft_set_input(draft, i, draft_emit(draft, "Unsqueeze", 2, inputs, 0, NULL));
+	}
+}
+
 static const DraftGraph *
 find_graph(const Draft *draft, const char *name)
 {
@@ -258,6 +272,15 @@ check_attrs(const Draft *draft, const OpInfo *op)
 		if (op->attrs[i].required && !attrs_find(&draft->attrs, name) && !find_graph(draft, name))
 			draft_fail(draft, "attribute %s is missing", name);
 	}
+}
+
+/* Whether an output without a name may be cut off; of Split, If, Loop and Scan the number of
+ * outputs says something. */
+static bool
+is_left_out(const Draft *draft, const OpInfo *op, int index)
+{
+	const ParamSpec *param = op_output(op, index);
+	return !*draft->outputs.data[index] && param && !param->variadic;
 }
 
 /* Whether a node of draft->after takes over the name of an output. */
@@ -337,9 +360,10 @@ draft_finish(Draft *draft, Scope *scope)
 		op = unknown_row(draft);
 	while (op->code && draft->inputs.count > 0 && !draft->inputs.data[draft->inputs.count - 1])
 		draft->inputs.count--;
-	while (op->code && draft->outputs.count > 0 && !*draft->outputs.data[draft->outputs.count - 1])
+	while (op->code && draft->outputs.count > 0 && is_left_out(draft, op, draft->outputs.count - 1))
 		draft->outputs.count--;
 	check_inputs(draft, op);
+	make_vectors(draft, op);
 	check_attrs(draft, op);
 	Node *node = node_new_row(draft->region, NULL, op, &draft->loc, draft->inputs.count,
 	                          draft->inputs.data, draft->outputs.count, output_names(draft));

@@ -18,19 +18,27 @@ enum { EXTERNAL_LEAST = 1024, EXTERNAL_ALIGN = 4096, IR_LEAST = 4, IR_METADATA =
 /* ---- names ---- */
 
 static const char *
-out_name(const Export *out, const Value *value)
-{
-	const char *name = map_find_ptr(&out->renamed, value);
-	return name ? name : value->name;
-}
-
-static const char *
 made_name(Export *out, const char *base)
 {
 	const char *name = base;
 	for (int i = 1; graph_find_value(out->graph, name) || map_find(&out->made, name); i++)
 		name = arena_printf(out->arena, "%s_%d", base, i);
 	map_set(&out->made, name, out);
+	return name;
+}
+
+/* What has a made-up name is called by its node: that says more, and stays the same when the file
+ * is optimised again. */
+static const char *
+out_name(Export *out, const Value *value)
+{
+	const char *name = map_find_ptr(&out->renamed, value);
+	if (name || !value->is_made_up || !value->def)
+		return name ? name : value->name;
+	const char *node = value->def->loc.node;
+	node = node && *node ? node : value->def->op->name;
+	name = made_name(out, arena_printf(out->arena, "%s.out", node));
+	map_set_ptr(&out->renamed, value, (void *)(uintptr_t)name);
 	return name;
 }
 
@@ -53,6 +61,26 @@ use_name(Export *out, const Value *value)
 	const char *name = out_name(out, value);
 	map_set(&out->used, name, out);
 	return name;
+}
+
+/* ---- notes ---- */
+
+static void
+out_pair(const Export *out, Wire *wire, int field, const char *key, const char *value)
+{
+	Wire pair = {.arena = out->arena};
+	wire_text(&pair, 1, key);
+	wire_text(&pair, 2, value);
+	wire_message(wire, field, &pair);
+}
+
+/* The numbers of the fields differ from message to message. */
+static void
+out_notes(const Export *out, Wire *wire, const Notes *notes, int doc, int pairs)
+{
+	wire_text(wire, doc, notes ? notes->doc : NULL);
+	for (int i = 0; notes && i < notes->pairs.count; i++)
+		out_pair(out, wire, pairs, notes->pairs.data[i].key, notes->pairs.data[i].value);
 }
 
 /* ---- nodes ---- */
@@ -90,23 +118,19 @@ origins_text(const Export *out, const Node *node, const char *own)
 	return buf_text(&text);
 }
 
+/* A node's notes, and where it came from: before IR 10 that stands behind its documentation. */
 static void
-out_pair(const Export *out, Wire *wire, int field, const char *key, const char *value)
+out_node_notes(const Export *out, Wire *wire, const Notes *noted, const char *origins)
 {
-	Wire pair = {.arena = out->arena};
-	wire_text(&pair, 1, key);
-	wire_text(&pair, 2, value);
-	wire_message(wire, field, &pair);
-}
-
-static void
-out_origins(const Export *out, Wire *wire, const Node *node, const char *own)
-{
-	const char *text = origins_text(out, node, own);
-	if (text && out->ir_version >= IR_METADATA)
-		out_pair(out, wire, 9, KEY_ORIGINS, text);
-	else if (text)
-		wire_text(wire, 6, arena_printf(out->arena, KEY_ORIGINS "\n%s", text));
+	Notes notes = noted ? *noted : (Notes){.doc = NULL};
+	const char *doc = notes.doc ? notes.doc : "";
+	bool has_metadata = out->ir_version >= IR_METADATA;
+	if (origins && !has_metadata)
+		notes.doc =
+			arena_printf(out->arena, "%s%s" KEY_ORIGINS "\n%s", doc, *doc ? "\n" : "", origins);
+	out_notes(out, wire, &notes, 6, 9);
+	if (origins && has_metadata)
+		out_pair(out, wire, 9, KEY_ORIGINS, origins);
 }
 
 /* What an operator that we do not know means in another opset, nobody knows. */
@@ -118,6 +142,21 @@ check_unknown(const Export *out, const Node *node)
 		                 "the operator is not known: it stays in opset %d, and opset %" PRId64
 		                 " is needed for others",
 		                 node->op->since, out->opset);
+}
+
+/* A version that the model itself imports stays; where it says none, nodes need the newest. */
+static void
+import_domain(Export *out, const char *domain, int64_t version)
+{
+	for (int i = 0; i < out->opsets.count; i++) {
+		OpsetImport *opset = &out->opsets.data[i];
+		if (strcmp(opset->domain, domain) != 0)
+			continue;
+		if (i >= out->graph->opsets.count && opset->version < version)
+			opset->version = version;
+		return;
+	}
+	vec_push(out->arena, &out->opsets, ((OpsetImport){domain, version}));
 }
 
 static void
@@ -151,7 +190,9 @@ out_plain(Export *out, Wire *graph, const Node *node)
 		wire_int(&attr, 20, 5); /* AttributeProto.GRAPH */
 		wire_message(&wire, 5, &attr);
 	}
-	out_origins(out, &wire, node, name);
+	out_node_notes(out, &wire, node->notes, origins_text(out, node, name));
+	if (*result.domain)
+		import_domain(out, result.domain, node->op->since);
 	wire_text(&wire, 7, result.domain);
 	wire_message(graph, 1, &wire);
 }
@@ -204,8 +245,9 @@ note_type(Export *out, const Type *type)
 }
 
 static void
-out_value(Export *out, Wire *wire, int field, const char *name, const Type *type)
+out_value(Export *out, Wire *wire, int field, const char *name, const Value *value)
 {
+	const Type *type = &value->type;
 	Wire info = {.arena = out->arena}, inner = {.arena = out->arena};
 	wire_text(&info, 1, name);
 	bool is_known =
@@ -215,17 +257,22 @@ out_value(Export *out, Wire *wire, int field, const char *name, const Type *type
 		out_type(out, &inner, type);
 		wire_message(&info, 2, &inner);
 	}
+	out_notes(out, &info, value->notes, 3, 4);
 	wire_message(wire, field, &info);
 }
 
+/* It is a part of the node that makes the value, so far as origins say. */
 static void
-out_identity(Export *out, Wire *wire, const char *from, const char *to)
+out_identity(Export *out, Wire *wire, const char *from, const char *to, const Node *maker)
 {
 	Wire node = {.arena = out->arena};
 	wire_text(&node, 1, from);
 	wire_text(&node, 2, to);
-	wire_text(&node, 3, node_name(out, to));
+	const char *name = node_name(out, to);
+	wire_text(&node, 3, name);
 	wire_text(&node, 4, "Identity");
+	if (maker)
+		out_node_notes(out, &node, NULL, origins_text(out, maker, name));
 	wire_message(wire, 1, &node);
 }
 
@@ -250,22 +297,46 @@ out_results(Export *out, Wire *wire, const Region *region, bool is_body)
 		const char *name = use_name(out, region->results[i]);
 		if (!is_own_result(region, i, is_body)) {
 			const char *own = made_name(out, arena_printf(out->arena, "%s.result", name));
-			out_identity(out, wire, name, own);
+			out_identity(out, wire, name, own, region->results[i]->def);
 			name = own;
 		}
 		vec_push(out->arena, &names, name);
 	}
 	for (int i = 0; i < region->nresult; i++)
-		out_value(out, wire, 12, names.data[i], &region->results[i]->type);
+		out_value(out, wire, 12, names.data[i], region->results[i]);
+}
+
+static bool
+is_result(const Region *region, const Value *value)
+{
+	for (int i = 0; i < value->uses.count; i++)
+		if (value->uses.data[i].region == region)
+			return true;
+	return false;
+}
+
+/* The types of inner values that the model says by name, as they are now. */
+static void
+out_listed(Export *out, Wire *wire, const Region *region)
+{
+	for (const Node *node = region->first; node; node = node->next)
+		for (int i = 0; i < node->noutput; i++) {
+			const Value *value = node->outputs[i];
+			if (value && value->is_listed && !map_find_ptr(&out->skipped, node) &&
+			    !is_result(region, value))
+				out_value(out, wire, 13, out_name(out, value), value);
+		}
 }
 
 static void
 out_region(Export *out, Wire *wire, const Region *region, bool is_body)
 {
 	wire_text(wire, 2, region->name);
+	out_notes(out, wire, region->notes, 10, 16);
 	out_nodes(out, wire, region);
+	out_listed(out, wire, region);
 	for (int i = 0; i < region->nparam; i++)
-		out_value(out, wire, 11, region->params[i]->name, &region->params[i]->type);
+		out_value(out, wire, 11, region->params[i]->name, region->params[i]);
 	out_results(out, wire, region, is_body);
 }
 
@@ -304,7 +375,8 @@ out_external(const Export *out, Wire *wire, const DataFile *file, const char *na
 }
 
 static void
-out_constant(Export *out, Wire *graph, const DataFile *file, const char *name, const Array *data)
+out_constant(Export *out, Wire *graph, const DataFile *file, const char *name, const Array *data,
+             const Notes *notes)
 {
 	Wire wire = {.arena = out->arena};
 	Type type = {.kind = TYPE_TENSOR, .dtype = data->type};
@@ -313,6 +385,7 @@ out_constant(Export *out, Wire *graph, const DataFile *file, const char *name, c
 		out_external(out, &wire, file, name, data);
 	else
 		out_tensor(&wire, name, data);
+	out_notes(out, &wire, notes, 12, 16);
 	wire_message(graph, 5, &wire);
 }
 
@@ -324,22 +397,22 @@ out_constants(Export *out, Wire *graph, const DataFile *file)
 	for (int i = 0; i < from->body->nparam; i++)
 		if (from->body->params[i]->constant)
 			out_constant(out, graph, file, from->body->params[i]->name,
-			             from->body->params[i]->constant);
+			             from->body->params[i]->constant, NULL);
 	for (int i = 0; i < from->constants.count; i++) {
 		const Value *value = from->constants.data[i];
 		if (map_find(&out->used, value->name))
-			out_constant(out, graph, file, value->name, value->constant);
+			out_constant(out, graph, file, value->name, value->constant, value->notes);
 	}
 	for (int i = 0; i < out->arrays.count; i++)
-		out_constant(out, graph, file, out->array_names.data[i], out->arrays.data[i]);
+		out_constant(out, graph, file, out->array_names.data[i], out->arrays.data[i], NULL);
 }
 
 static void
 out_opsets(const Export *out, Wire *model)
 {
 	bool has_default = false;
-	for (int i = 0; i < out->graph->opsets.count; i++) {
-		OpsetImport opset = out->graph->opsets.data[i];
+	for (int i = 0; i < out->opsets.count; i++) {
+		OpsetImport opset = out->opsets.data[i];
 		bool is_default = !*opset.domain;
 		has_default |= is_default;
 		Wire wire = {.arena = out->arena};
@@ -357,7 +430,7 @@ out_opsets(const Export *out, Wire *model)
 static Export
 begin(const Graph *graph, Arena *arena, int64_t opset)
 {
-	return (Export){
+	Export out = {
 		.arena = arena,
 		.graph = graph,
 		.opset = opset,
@@ -368,6 +441,9 @@ begin(const Graph *graph, Arena *arena, int64_t opset)
 		.node_names = {.arena = arena},
 		.used = {.arena = arena},
 	};
+	for (int i = 0; i < graph->opsets.count; i++)
+		import_domain(&out, graph->opsets.data[i].domain, graph->opsets.data[i].version);
+	return out;
 }
 
 /* An export at the least opset from `opset` on that can say every node. A first run finds it, and
@@ -415,12 +491,18 @@ out_model(Export *out, Wire *model, const DataFile *file)
 	out_region(out, &graph, out->graph->body, true);
 	out_constants(out, &graph, file);
 	wire_int(model, 1, out->ir_version);
-	wire_text(model, 2, "tilewright");
-	wire_text(model, 6, out->graph->doc);
+	const Graph *from = out->graph;
+	bool is_named = from->producer && *from->producer;
+	wire_text(model, 2, is_named ? from->producer : "tilewright");
+	wire_text(model, 3, from->producer_version);
+	wire_text(model, 4, from->domain);
+	if (from->model_version)
+		wire_int(model, 5, from->model_version);
+	wire_text(model, 6, from->doc);
 	wire_message(model, 7, &graph);
 	out_opsets(out, model);
-	for (int i = 0; i < out->graph->metadata.count; i++) {
-		StringPair pair = out->graph->metadata.data[i];
+	for (int i = 0; i < from->metadata.count; i++) {
+		StringPair pair = from->metadata.data[i];
 		if (strncmp(pair.key, KEY_DIM, strlen(KEY_DIM)) != 0)
 			out_pair(out, model, 14, pair.key, pair.value);
 	}
@@ -444,6 +526,26 @@ standard_graph(Arena *arena, const Graph *graph)
 	return copy;
 }
 
+/* Beside the model where that is asked for, or they are too large for it. */
+static DataFile
+data_file(const WriteJob *job)
+{
+	const OnnxWriteOptions *options = job->options;
+	const char *name = options ? options->weights : NULL, *path = job->path;
+	uint64_t limit = options && options->external_above ? options->external_above : EXTERNAL_ABOVE;
+	if (!name && weight_bytes(job->graph) <= limit)
+		return (DataFile){0};
+	path = name ? arena_printf(job->arena, "%s/%s", file_folder(job->arena, path), name)
+	            : arena_printf(job->arena, "%s.data", path);
+	for (int i = 0; i < job->graph->data_files.count; i++)
+		if (file_same(job->graph->data_files.data[i], path))
+			fail_as(FAIL_USAGE, NULL,
+			        "%s would be written over weights of the model that is read; give another "
+			        "name (--weights)",
+			        path);
+	return (DataFile){file_create(job->arena, path), file_base(path)};
+}
+
 static void
 write_model(void *arg)
 {
@@ -465,12 +567,7 @@ write_model(void *arg)
 		     "opset %" PRId64 " was asked for, and the model's own, %" PRId64
 		     ", is written: nodes are not put into older forms",
 		     options->opset, own_opset(job->graph));
-	uint64_t limit = options && options->external_above ? options->external_above : EXTERNAL_ABOVE;
-	DataFile file = {0};
-	if (weight_bytes(job->graph) > limit) {
-		const char *path = arena_printf(job->arena, "%s.data", job->path);
-		file = (DataFile){file_create(job->arena, path), file_base(path)};
-	}
+	DataFile file = data_file(job);
 	Wire model = {.arena = job->arena};
 	out_model(&out, &model, &file);
 	if (file.writer)

@@ -24,6 +24,7 @@ typedef struct Export {
 	Map used;                  /* names that some node or output uses */
 	VEC(const Array *) arrays; /* constants made up here, for array_names */
 	StrVec array_names;
+	VEC(OpsetImport) opsets; /* those of the model, and of domains that nodes bring */
 } Export;
 
 typedef struct OutNode {

@@ -56,9 +56,11 @@ map_location(Import *import, const char *location, const Loc *loc)
 {
 	Bytes *known = map_find(&import->files, location);
 	if (!known) {
-		Bytes bytes = file_map_beneath(import->arena, import->folder, location, loc);
+		Bytes bytes = file_map_beneath(import->kept, import->folder, location, loc);
 		known = arena_memdup(import->arena, &bytes, sizeof bytes);
 		map_set(&import->files, location, known);
+		vec_push(import->arena, &import->graph->data_files,
+		         arena_printf(import->arena, "%s/%s", import->folder, location));
 	}
 	return *known;
 }

@@ -92,7 +92,8 @@ bind_inputs(Import *import, const Call *call, Scope *body, const Scope *scope,
 		const Meaning *meaning = *name ? scope_find(scope, name) : NULL;
 		if (*name && !meaning)
 			fail(loc, "input '%s' is not defined", name);
-		scope_define(import, body, call->function->input[i], meaning ? meaning->value : NULL, loc);
+		const Meaning absent = {0};
+		scope_share(import, body, call->function->input[i], meaning ? meaning : &absent, loc);
 	}
 }
 
@@ -126,9 +127,9 @@ function_inline(Import *import, Region *region, Scope *scope, const Onnx__Functi
 		if (!*node->output[i])
 			continue;
 		const Meaning *meaning = scope_find(&body, function->output[i]);
-		if (!meaning || !meaning->value)
+		if (!meaning || (!meaning->value && !meaning->sequence))
 			fail(loc, "function %s does not compute its output '%s'", text_of(function->name),
 			     function->output[i]);
-		scope_define(import, scope, node->output[i], meaning->value, loc);
+		scope_share(import, scope, node->output[i], meaning, loc);
 	}
 }

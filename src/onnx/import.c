@@ -33,13 +33,18 @@ scope_find(const Scope *scope, const char *name)
 }
 
 void
-scope_define(Import *import, Scope *scope, const char *name, Value *value, const Loc *loc)
+scope_share(Import *import, Scope *scope, const char *name, const Meaning *meaning, const Loc *loc)
 {
 	if (map_find(&scope->meanings, name))
 		fail(loc, "value '%s' is defined twice", name);
-	Meaning *meaning = NEW(import->arena, Meaning);
-	meaning->value = value;
-	map_set(&scope->meanings, name, meaning);
+	map_set(&scope->meanings, name, arena_memdup(import->arena, meaning, sizeof *meaning));
+}
+
+void
+scope_define(Import *import, Scope *scope, const char *name, Value *value, const Loc *loc)
+{
+	const Meaning meaning = {.value = value};
+	scope_share(import, scope, name, &meaning, loc);
 }
 
 const char *
@@ -79,6 +84,8 @@ import_version(const Import *import, const char *domain)
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(domain_normal(opsets[i]->domain), domain) == 0)
 			return opsets[i]->version;
+	if (strcmp(domain, "com.microsoft") == 0)
+		return 1;                        /* its only version, which ONNX Runtime takes unsaid */
 	return *domain || count > 0 ? 0 : 1; /* files of IR 1 and 2 have no such list */
 }
 
@@ -93,6 +100,7 @@ take_operands(Draft *draft, const Onnx__NodeProto *node, const Scope *scope)
 		if (*node->input[i] && !meaning)
 			draft_fail(draft, "input '%s' is not defined", node->input[i]);
 		vec_push(arena, &draft->inputs, meaning ? meaning->value : NULL);
+		draft->has_sequence |= meaning && meaning->sequence;
 	}
 	for (size_t i = 0; i < node->n_output; i++)
 		vec_push(arena, &draft->outputs, node->output[i]);
@@ -129,7 +137,7 @@ take_attrs(Draft *draft, const Onnx__NodeProto *node)
 static const Array *
 constant_data(const Draft *draft)
 {
-	Arena *arena = draft->import->arena;
+	Arena *arena = draft->import->kept;
 	if (draft->attrs.count != 1)
 		draft_fail(draft, "%d attributes, exactly one is expected", draft->attrs.count);
 	const Attr *attr = &draft->attrs.data[0];
@@ -164,25 +172,13 @@ import_constant(const Draft *draft, Scope *scope)
 	scope_define(draft->import, scope, name, value, &draft->loc);
 }
 
-/* The names that an earlier export noted, in place of the node's own. */
-static void
-read_origins(Import *import, Node *node, const Onnx__NodeProto *proto)
+const char *
+node_name(const Onnx__NodeProto *node)
 {
-	const char *text = NULL;
-	for (size_t i = 0; i < proto->n_metadata_props; i++)
-		if (strcmp(text_of(proto->metadata_props[i]->key), KEY_ORIGINS) == 0)
-			text = text_of(proto->metadata_props[i]->value);
-	size_t length = strlen(KEY_ORIGINS "\n");
-	if (proto->doc_string && strncmp(proto->doc_string, KEY_ORIGINS "\n", length) == 0)
-		text = proto->doc_string + length;
-	if (!text)
-		return;
-	node->origins.count = 0;
-	while (*text) {
-		size_t line = strcspn(text, "\n");
-		vec_push(import->arena, &node->origins, arena_strndup(import->arena, text, line));
-		text += line + (text[line] == '\n');
-	}
+	const char *name = text_of(node->name);
+	for (size_t i = 0; i < node->n_output && !*name; i++)
+		name = node->output[i];
+	return name;
 }
 
 typedef struct NodeJob {
@@ -195,9 +191,7 @@ typedef struct NodeJob {
 static Loc
 node_loc(const Import *import, const Onnx__NodeProto *node)
 {
-	const char *name = text_of(node->name);
-	for (size_t i = 0; i < node->n_output && !*name; i++)
-		name = node->output[i];
+	const char *name = node_name(node);
 	if (import->call)
 		name = arena_printf(import->arena, "%s/%s", import->call->name, name);
 	return (Loc){.file = import->file, .node = name, .op = text_of(node->op_type)};
@@ -235,11 +229,11 @@ import_node(void *arg)
 		return;
 	}
 	draft_upgrade(&draft);
-	if (branch_inline(&draft, job->scope))
+	if (branch_inline(&draft, job->scope) || sequence_import(&draft, job->scope, proto))
 		return;
 	draft_finish(&draft, job->scope);
 	if (job->region->last)
-		read_origins(import, job->region->last, proto);
+		notes_of_node(import, job->region->last, proto);
 }
 
 /* Note a failure once, and go on with outputs of unknown type. */
@@ -333,14 +327,14 @@ import_enter(Import *import, const Loc *loc)
 		fail_unsupported(loc, "graphs nested deeper than %d", IMPORT_MAX_REGIONS);
 }
 
-Value *
+const Meaning *
 import_result(const Scope *scope, const Onnx__GraphProto *proto, size_t index, const Loc *loc)
 {
 	const char *name = text_of(proto->output[index]->name);
 	const Meaning *meaning = scope_find(scope, name);
-	if (!meaning || !meaning->value)
+	if (!meaning || (!meaning->value && !meaning->sequence))
 		fail(loc, "output '%s' of graph '%s' is not computed", name, text_of(proto->name));
-	return meaning->value;
+	return meaning;
 }
 
 void
@@ -348,8 +342,12 @@ import_results(Import *import, Region *region, const Scope *scope, const Onnx__G
                const Loc *loc)
 {
 	Value **results = NEW_N(import->arena, Value *, proto->n_output + 1);
-	for (size_t i = 0; i < proto->n_output; i++)
-		results[i] = import_result(scope, proto, i, loc);
+	for (size_t i = 0; i < proto->n_output; i++) {
+		results[i] = import_result(scope, proto, i, loc)->value;
+		if (!results[i])
+			fail_unsupported(loc, "output '%s' of graph '%s' is a sequence",
+			                 text_of(proto->output[i]->name), text_of(proto->name));
+	}
 	region_set_results(region, (int)proto->n_output, results);
 }
 
@@ -369,6 +367,7 @@ import_region(Import *import, Region *region, const Scope *outer, const Onnx__Gr
 	import_initializers(import, &scope, proto);
 	import_nodes(import, region, &scope, proto->n_node, proto->node);
 	import_results(import, region, &scope, proto, loc);
+	notes_of_graph(import, region, &scope, proto);
 	dim_forget(import->graph->ctx, facts); /* as region_infer() */
 	import->region_depth--;
 }

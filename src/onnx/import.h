@@ -10,10 +10,13 @@
 #include "onnx/onnx.h"
 #include "onnx/walk.h"
 
-/* What a name means: the value, or NULL for an optional input of a function that its call left out.
- */
+typedef struct Sequence Sequence; /* sequence.c */
+
+/* What a name means: a value, a sequence of some, or neither: an optional input of a function that
+ * its call left out. */
 typedef struct Meaning {
 	Value *value;
+	const Sequence *sequence;
 } Meaning;
 
 /* Names visible in a graph or a function body, and those around it. */
@@ -36,7 +39,8 @@ typedef struct Call {
 typedef VEC(Failure) FailureVec;
 
 typedef struct Import {
-	Arena *arena;
+	Arena *arena; /* the graph as it is imported, and what that takes */
+	Arena *kept;  /* what a copy of it shares: the message, elements, rows of unknown operators */
 	Graph *graph;
 	const char *file;
 	const char *folder;             /* NULL: no external data */
@@ -64,6 +68,17 @@ text_of(const char *text)
 {
 	return text ? text : "";
 }
+
+/* ---- notes (notes.c) ---- */
+
+/* NULL: there are none. */
+const Notes *notes_import(const Import *import, const char *doc, size_t count,
+                          Onnx__StringStringEntryProto *const *pairs);
+/* Those of a node, without the names that an earlier export noted: these are its origins. */
+void notes_of_node(const Import *import, Node *node, const Onnx__NodeProto *proto);
+/* Those of a graph and of the values that its scope has. */
+void notes_of_graph(const Import *import, Region *region, const Scope *scope,
+                    const Onnx__GraphProto *proto);
 
 /* ---- tensors (tensor.c, external.c) ---- */
 
@@ -118,7 +133,8 @@ struct Draft {
 	const char *origin; /* the model's node, where that is not loc.node */
 	const char *op, *domain;
 	int64_t version;     /* of the domain */
-	VEC(Value *) inputs; /* NULL: absent */
+	VEC(Value *) inputs; /* NULL: absent, or a sequence */
+	bool has_sequence;   /* among the inputs */
 	StrVec outputs;      /* "": absent */
 	AttrVec attrs;
 	VEC(DraftGraph) graphs;
@@ -166,20 +182,28 @@ _Noreturn void unknown_fail(const Draft *draft);
 /* The same of a model that is read to be written: a row of its own for this node. */
 const OpInfo *unknown_row(const Draft *draft);
 
-/* ---- graphs and functions (import.c, order.c, function.c, branch.c) ---- */
+/* ---- graphs and functions (import.c, order.c, function.c, branch.c,
+ * sequence.c) ---- */
 
 const Meaning *scope_find(const Scope *scope, const char *name); /* outwards; or NULL */
 void scope_define(Import *import, Scope *scope, const char *name, Value *value, const Loc *loc);
+/* The same meaning by this name. */
+void scope_share(Import *import, Scope *scope, const char *name, const Meaning *meaning,
+                 const Loc *loc);
 /* The name in the graph of a new value of that name in the model: inside a call, "call/name". */
 const char *import_name(const Import *import, const char *name);
 
+/* What a node is called: by its first output where it has no name. */
+const char *node_name(const Onnx__NodeProto *node);
+/* The names of nodes it was made from, as an earlier export noted them; none: it noted nothing. */
+StrVec node_noted_origins(Arena *arena, const Onnx__NodeProto *proto);
 void import_nodes(Import *import, Region *region, Scope *scope, size_t count,
                   Onnx__NodeProto *const *nodes);
 void import_initializers(Import *import, Scope *scope, const Onnx__GraphProto *proto);
 /* One level deeper in nested graphs; leaving is region_depth--. */
 void import_enter(Import *import, const Loc *loc);
-Value *import_result(const Scope *scope, const Onnx__GraphProto *proto, size_t index,
-                     const Loc *loc);
+const Meaning *import_result(const Scope *scope, const Onnx__GraphProto *proto, size_t index,
+                             const Loc *loc);
 void import_results(Import *import, Region *region, const Scope *scope,
                     const Onnx__GraphProto *proto, const Loc *loc);
 /* The body of a region: inputs, initializers, nodes, outputs. */
@@ -204,5 +228,7 @@ void function_inline(Import *import, Region *region, Scope *scope,
 
 /* In place of an If that is decided already, its side; false: it is none. */
 bool branch_inline(Draft *draft, Scope *scope);
+/* Tensors in place of a sequence; false: the draft is still a node, of tensors. */
+bool sequence_import(Draft *draft, Scope *scope, const Onnx__NodeProto *node);
 
 #endif

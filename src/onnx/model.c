@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/unknown.h"
+#include "base/fail.h"
 #include "onnx/import.h"
 
 static void
@@ -19,6 +19,9 @@ import_header(Import *import)
 		     (long long)model->ir_version, ONNX_IR);
 	graph->ir_version = model->ir_version;
 	graph->producer = model->producer_name;
+	graph->producer_version = model->producer_version;
+	graph->domain = model->domain;
+	graph->model_version = model->model_version;
 	graph->doc = model->doc_string;
 	opsets_check(import, model->n_opset_import, model->opset_import);
 	for (size_t i = 0; i < model->n_opset_import; i++) {
@@ -163,9 +166,16 @@ index_types(Import *import, const Onnx__GraphProto *proto)
 		map_set(&import->value_info, text_of(proto->value_info[i]->name), proto->value_info[i]);
 }
 
+/* The file's path stands in `import`, as who asked says it. */
 static void
-import_model(Import *import)
+import_model(Import *import, Bytes bytes)
 {
+	Arena *kept = import->kept;
+	import->file = arena_strdup(kept, import->file);
+	import->folder = import->options ? import->options->external_folder : NULL;
+	import->bytes = bytes;
+	import->files.arena = kept;
+	import->model = onnx_unpack(kept, import->file, &onnx__model_proto__descriptor, bytes);
 	const Onnx__GraphProto *proto = import->model->graph;
 	Loc loc = {.file = import->file};
 	if (!proto)
@@ -181,26 +191,21 @@ import_model(Import *import)
 	import_initializers(import, &scope, proto);
 	import_nodes(import, import->graph->body, &scope, proto->n_node, proto->node);
 	import_outputs(import, &scope, proto);
+	notes_of_graph(import, import->graph->body, &scope, proto);
 	region_update_captures(import->graph->body);
 }
 
-static void
-begin_import(Import *import, Arena *arena, const char *file, Bytes bytes)
-{
-	import->arena = arena;
-	import->file = arena_strdup(arena, file);
-	import->bytes = bytes;
-	import->files.arena = arena;
-	import->model = onnx_unpack(arena, import->file, &onnx__model_proto__descriptor, bytes);
-}
-
+/* Inferring types builds the meaning of most nodes, which takes more memory than the graph: that is
+ * copied, and the rest goes. */
 Graph *
 onnx_read_bytes(Arena *arena, const char *name, Bytes bytes, const OnnxReadOptions *options)
 {
-	Import import = {.options = options, .folder = options ? options->external_folder : NULL};
-	begin_import(&import, arena, name, bytes);
-	import_model(&import);
-	return import.graph;
+	Arena *work = arena_new_in(arena, "import");
+	Import import = {.arena = work, .kept = arena, .options = options, .file = name};
+	import_model(&import, bytes);
+	Graph *graph = graph_clone(arena, import.graph);
+	arena_reset(work);
+	return graph;
 }
 
 /* The options with the model's own folder where none is given. */
@@ -222,25 +227,11 @@ onnx_read(Arena *arena, const char *path, const OnnxReadOptions *options)
 
 /* ---- all obstacles ---- */
 
-typedef struct CheckJob {
-	Arena *arena;
-	const char *path;
-	const OnnxReadOptions *options;
-	FailureVec *obstacles;
-} CheckJob;
-
 static void
 check_model(void *arg)
 {
-	CheckJob *job = arg;
-	OnnxReadOptions full = with_folder(job->arena, job->path, job->options);
-	Import import = {
-		.options = &full,
-		.folder = full.external_folder,
-		.obstacles = job->obstacles,
-	};
-	begin_import(&import, job->arena, job->path, file_map(job->arena, job->path));
-	import_model(&import);
+	Import *import = arg;
+	import_model(import, file_map(import->arena, import->file));
 }
 
 int
@@ -248,9 +239,11 @@ onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *options, c
 {
 	FailureVec obstacles = {0};
 	Arena *scratch = arena_new_in(arena, "looking for obstacles"); /* the model goes again */
-	CheckJob job = {scratch, path, options, &obstacles};
+	OnnxReadOptions full = with_folder(scratch, path, options);
+	Import import = {
+		.arena = scratch, .kept = scratch, .options = &full, .file = path, .obstacles = &obstacles};
 	Failure failure;
-	if (!try_run(check_model, &job, &failure))
+	if (!try_run(check_model, &import, &failure))
 		vec_push(scratch, &obstacles, failure);
 	*list = arena_memdup(arena, obstacles.data, (size_t)obstacles.count * sizeof **list);
 	arena_reset(scratch);

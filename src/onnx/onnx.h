@@ -46,12 +46,14 @@ int onnx_obstacles(Arena *arena, const char *path, const OnnxReadOptions *option
 
 typedef struct OnnxWriteOptions {
 	uint64_t external_above; /* bytes of weights from which they go beside the model; 0: 1.9 GB */
-	int64_t opset; /* at least this one; 0: the model's own, or the next that can say it */
+	int64_t opset;       /* at least this one; 0: the model's own, or the next that can say it */
+	const char *weights; /* the file beside the model that all weights go into; NULL: see above */
 } OnnxWriteOptions;
 
 /* Write the graph as a model: names of inputs, outputs and symbols kept, equal bytes for equal
  * graphs. `fused` nodes are written as what they were made from. `options` may be NULL. External
- * data, if needed, goes to PATH.data, which is complete before PATH appears. */
+ * data, if needed, goes to PATH.data, which is complete before PATH appears. Weights of the graph
+ * itself are never written over. */
 void onnx_write(const Graph *graph, const char *path, const OnnxWriteOptions *options);
 
 #endif

@@ -69,7 +69,7 @@ import_shape(Import *import, const Onnx__TensorProto *proto, const Loc *loc, int
 		                 proto->n_dims, ARRAY_MAX_RANK);
 	if (proto->segment)
 		fail_unsupported(loc, "tensor \"%s\": stored in segments", tensor_name(proto));
-	Array *array = NEW(import->arena, Array);
+	Array *array = NEW(import->kept, Array);
 	array->type = (DType)type;
 	array->rank = (int)proto->n_dims;
 	array->dims = proto->dims;
@@ -114,24 +114,24 @@ take_raw(Import *import, Array *array, int64_t count, Bytes raw, const char *nam
 		align /= 2; /* a complex number is two */
 	array->data = (void *)(uintptr_t)raw.data;
 	if (align > 1 && (uintptr_t)raw.data % align != 0) {
-		array->data = arena_alloc_aligned(import->arena, size, 64);
+		array->data = arena_alloc_aligned(import->kept, size, 64);
 		if (size)
 			memcpy(array->data, raw.data, size);
 	}
 	if (array->type == DT_BOOL)
-		array->data = clean_bools(import->arena, array->data, size);
+		array->data = clean_bools(import->kept, array->data, size);
 }
 
 static const char *const *
 take_strings(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 {
-	const char **texts = NEW_N(import->arena, const char *, proto->n_string_data + 1);
+	const char **texts = NEW_N(import->kept, const char *, proto->n_string_data + 1);
 	for (size_t i = 0; i < proto->n_string_data; i++) {
 		ProtobufCBinaryData text = proto->string_data[i];
 		if (text.len && memchr(text.data, 0, text.len))
 			fail_unsupported(loc, "tensor \"%s\": a zero byte in string %zu", tensor_name(proto),
 			                 i);
-		texts[i] = arena_strndup(import->arena, text.len ? (const char *)text.data : "", text.len);
+		texts[i] = arena_strndup(import->kept, text.len ? (const char *)text.data : "", text.len);
 	}
 	return texts;
 }
@@ -142,7 +142,7 @@ static void
 narrow(Import *import, Array *array, const FieldData *field, size_t size)
 {
 	size_t width = size / (field->count ? field->count : 1);
-	unsigned char *bytes = arena_alloc_aligned(import->arena, size, 64);
+	unsigned char *bytes = arena_alloc_aligned(import->kept, size, 64);
 	array->data = bytes;
 	for (size_t i = 0; i < field->count; i++) {
 		const unsigned char *entry = (const unsigned char *)field->data + i * field->size;
@@ -211,7 +211,7 @@ tensor_import(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 	else
 		take_typed(import, array, count, proto, fields, loc);
 	if (!array->data)
-		array->data = arena_alloc(import->arena, 1); /* no elements; never NULL for readers */
+		array->data = arena_alloc(import->kept, 1); /* no elements; never NULL for readers */
 	return array;
 }
 
@@ -271,7 +271,7 @@ sparse_import(Import *import, const Onnx__SparseTensorProto *proto, const Loc *l
 	import->dense_bytes += size;
 	if (size > DENSE_LIMIT || import->dense_bytes > DENSE_LIMIT)
 		fail_unsupported(loc, "sparse tensors of more than %d bytes when written out", DENSE_LIMIT);
-	Array *dense = array_new(import->arena, values->type, shape.rank, shape.dims);
+	Array *dense = array_new(import->kept, values->type, shape.rank, shape.dims);
 	check_indices(dense, values, indices, loc);
 	int64_t last = -1;
 	for (int64_t i = 0; i < values->dims[0]; i++) {

@@ -61,7 +61,7 @@ read_optional(DataFile *file, const Onnx__OptionalProto *proto)
 Data
 data_read(Arena *arena, const char *path, TypeKind kind)
 {
-	DataFile file = {.import = {.arena = arena, .file = arena_strdup(arena, path)}};
+	DataFile file = {.import = {.arena = arena, .kept = arena, .file = arena_strdup(arena, path)}};
 	file.loc.file = file.import.file;
 	file.import.bytes = file_map(arena, path);
 	const ProtobufCMessageDescriptor *type =

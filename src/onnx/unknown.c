@@ -65,6 +65,16 @@ look_at_nodes(Search *search, size_t count, Onnx__NodeProto *const *nodes)
 	}
 }
 
+/* What exporters write unless they are told otherwise. */
+static const char *
+way_out(const Draft *draft)
+{
+	if (strcmp(draft->domain, "ai.onnx.ml") == 0 && strcmp(draft->op, "ZipMap") == 0)
+		return "; it only names columns: export without it (skl2onnx: options={id(model): "
+			   "{'zipmap': False}}; onnxmltools: zipmap=False)";
+	return "; `tilewright list ops` shows those that are";
+}
+
 _Noreturn void
 unknown_fail(const Draft *draft)
 {
@@ -76,13 +86,10 @@ unknown_fail(const Draft *draft)
 	for (size_t i = 0; !import->obstacles && i < model->n_functions; i++)
 		look_at_nodes(&search, model->functions[i]->n_node, model->functions[i]->node);
 	bool is_single = search.count < 2;
-	draft_unsupported(draft,
-	                  "operator%s %s %s not supported in any opset; `tilewright list ops` shows "
-	                  "those that are",
-	                  is_single ? "" : "s",
+	draft_unsupported(draft, "operator%s %s %s not supported in any opset%s", is_single ? "" : "s",
 	                  is_single ? full_name(import->arena, draft->domain, draft->op)
 	                            : buf_text(&search.text),
-	                  is_single ? "is" : "are");
+	                  is_single ? "is" : "are", way_out(draft));
 }
 
 /* The domain's version must be said when writing; a function may have brought it along. */
@@ -107,7 +114,7 @@ keep_version(const Draft *draft)
 const OpInfo *
 unknown_row(const Draft *draft)
 {
-	Arena *arena = draft->import->arena;
+	Arena *arena = draft->import->kept;
 	int count = 0;
 	AttrSpec *attrs = NEW_N(arena, AttrSpec, draft->attrs.count + draft->graphs.count + 1);
 	for (int i = 0; i < draft->attrs.count; i++)

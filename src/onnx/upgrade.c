@@ -68,7 +68,7 @@ dft_to_input(Draft *draft)
 {
 	int64_t axis = draft_int(draft, "axis", 1);
 	draft_set_input(draft, 2,
-	                draft_constant(draft, "axis", array_scalar_i64(draft->import->arena, axis)));
+	                draft_constant(draft, "axis", array_scalar_i64(draft->import->kept, axis)));
 	attrs_remove(&draft->attrs, "axis");
 }
 
@@ -213,7 +213,7 @@ upsample_to_resize(Draft *draft)
 	const Attr *scales = attrs_find(&draft->attrs, "scales");
 	if (scales && scales->kind == ATTR_FLOATS) {
 		const Array *data =
-			array_from(draft->import->arena, DT_F32, 1, &scales->count, scales->floats);
+			array_from(draft->import->kept, DT_F32, 1, &scales->count, scales->floats);
 		draft_set_input(draft, 1, draft_constant(draft, "scales", data));
 		attrs_remove(&draft->attrs, "scales");
 	}

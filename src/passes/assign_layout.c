@@ -9,9 +9,11 @@
  * Vendor convolutions and pools work on blocked storage; groups that read it in place
  * (element-wise, concatenation at multiples of the block) keep it; groups that read it at a plain
  * channel iterator (global pooling) take it and give plain. Everything else gets a Relayout, other
- * sums of products too. Without a library our own products with constant weights are what makes
- * blocks: their channels run in lanes (lower/cpu/product.c), where whole blocks fill them.
+ * sums of products too. Where no library is asked our own products with constant weights make
+ * blocks, too: their channels run in lanes (lower/cpu/product.c), where whole blocks fill them.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
+ * Numbers of 8 bits and bf16 have one block of all channels, which then lie side by side: libraries
+ * have their kernels for those.
  *
  * needs    fused groups; it runs for devices of vectors (passes.def)
  * keeps    shapes, meanings: types are logical
@@ -42,8 +44,10 @@ typedef struct NodeInfo {
 	bool *takes; /* per distinct input value: may be blocked */
 	Value **values;
 	int nvalue;
+	bool may_call;     /* a library is asked for it */
 	bool gives_blocks; /* vendor: gives blocked storage only (plain results have no real kernel) */
 	bool wants_source; /* vendor: the source should be blocked (not an image of few channels) */
+	bool is_whole;     /* vendor: it reads such numbers, and gives all channels in one block */
 } NodeInfo;
 
 typedef struct Assigner {
@@ -51,33 +55,57 @@ typedef struct Assigner {
 	PassContext *context;
 	Arena *arena;
 	int64_t block;
+	VendorForms *forms;
 	Map info;    /* Node -> NodeInfo */
 	Map plain;   /* blocked Value -> its plain copy */
 	Map blocked; /* plain Value -> its blocked copy */
 	bool changed;
 } Assigner;
 
+/* All channels are one block. */
+static bool
+lies_whole(DType type)
+{
+	return dtype_is_byte(type) || type == DT_BF16;
+}
+
 static bool
 channels_of(const Value *value, int64_t *channels)
 {
-	return value->type.kind == TYPE_TENSOR && value->type.dtype == DT_F32 &&
-	       value->type.rank >= 3 && value->type.rank <= 5 &&
-	       dim_is_const(value->type.dims[1], channels);
+	DType type = value->type.dtype;
+	return value->type.kind == TYPE_TENSOR &&
+	       (type == DT_F32 || type == DT_I32 || lies_whole(type)) && value->type.rank >= 3 &&
+	       value->type.rank <= 5 && dim_is_const(value->type.dims[1], channels);
+}
+
+/* Channels of a block. */
+static int64_t
+block_of(const Assigner *a, bool is_whole, const Dim *channels)
+{
+	int64_t count;
+	return !is_whole ? a->block : dim_is_const(channels, &count) && count > 0 ? count : 1;
+}
+
+static const char *
+blocked(const Assigner *a, int rank, bool is_whole, const Dim *channels)
+{
+	return layout_blocked(a->graph->arena, rank, block_of(a, is_whole, channels));
 }
 
 static bool
 is_even(const Assigner *a, const Value *value)
 {
 	int64_t channels;
-	return channels_of(value, &channels) && channels % a->block == 0;
+	return channels_of(value, &channels) &&
+	       channels % block_of(a, lies_whole(value->type.dtype), value->type.dims[1]) == 0;
 }
 
 /* Whether these are an image's: so few that they stay plain, as blocks would be mostly padding. */
 static bool
-are_few(const Assigner *a, const Dim *channels)
+are_few(const Assigner *a, bool is_whole, const Dim *channels)
 {
 	int64_t count;
-	return dim_is_const(channels, &count) && count < a->block / 2;
+	return dim_is_const(channels, &count) && count < block_of(a, is_whole, channels) / 2;
 }
 
 /* ---- how a group reads ---- */
@@ -92,11 +120,12 @@ is_nothing(const Stage *stage, const Expr *e)
 
 /* An iterator, or one less a multiple of the block. */
 static bool
-is_plain_channel(const Assigner *a, const Stage *stage, const Expr *index)
+is_plain_channel(const Assigner *a, const Stage *stage, const Tensor *tensor, const Expr *index)
 {
 	int64_t offset;
 	bool shifted = (index->op == EX_sub || index->op == EX_add) && index->arg[0]->op == EX_iter &&
-	               ((expr_as_i64(index->arg[1], &offset) && offset % a->block == 0) ||
+	               ((!lies_whole(tensor->type) && expr_as_i64(index->arg[1], &offset) &&
+	                 offset % a->block == 0) ||
 	                is_nothing(stage, index->arg[1]));
 	return index->op == EX_iter || shifted;
 }
@@ -111,7 +140,7 @@ reads_channel_plainly(const Assigner *a, const Program *p, const Tensor *tensor)
 			return false;
 		for (ExprWalk walk = stage_walk(stage); expr_step(&walk);)
 			if (walk.e->op == EX_read && walk.e->tensor == tensor)
-				is_plain &= is_plain_channel(a, stage, walk.e->arg[1]);
+				is_plain &= is_plain_channel(a, stage, tensor, walk.e->arg[1]);
 	}
 	return is_plain;
 }
@@ -157,17 +186,22 @@ is_one_box(const Program *p)
 	return true;
 }
 
+/* Without a layout: plain. */
 static VendorArg
-argument(const Assigner *a, const Tensor *tensor, bool is_blocked)
+argument(const Assigner *a, const Tensor *tensor, const char *layout)
 {
 	int64_t *dims = NEW_N(a->arena, int64_t, tensor->rank + 1);
 	for (int d = 0; d < tensor->rank; d++)
 		dims[d] = probe_dim(a->context->target, tensor->hi[d]);
-	return (VendorArg){.type = tensor->type,
-	                   .rank = tensor->rank,
-	                   .dims = dims,
-	                   .layout =
-	                       is_blocked ? layout_blocked(a->arena, tensor->rank, a->block) : NULL};
+	return (VendorArg){.type = tensor->type, .rank = tensor->rank, .dims = dims, .layout = layout};
+}
+
+/* As the source or result of a call. */
+static VendorArg
+image(const Assigner *a, const Tensor *tensor, bool is_whole)
+{
+	bool is_plain = are_few(a, is_whole, tensor->hi[1]);
+	return argument(a, tensor, is_plain ? NULL : blocked(a, tensor->rank, is_whole, tensor->hi[1]));
 }
 
 /* What a tensor of the node's program reads. */
@@ -190,13 +224,14 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 	int narg = 0;
 	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
 	const Value *value = weights ? value_of(info, p, weights) : NULL;
-	args[narg++] = argument(a, source, !are_few(a, source->hi[1]));
+	bool is_whole = lies_whole(source->type);
+	args[narg++] = image(a, source, is_whole);
 	if (weights) {
-		args[narg++] = argument(a, weights, false);
+		args[narg++] = argument(a, weights, NULL);
 		args[narg - 1].is_weight = value && value_fixed(value);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
-	args[narg++] = argument(a, m->result.tensor, !are_few(a, m->result.tensor->hi[1]));
+	args[narg++] = image(a, m->result.tensor, is_whole);
 	VendorCall query = {m->row->library, m->row->name, narg, args, m->nattr, m->attrs};
 	return ask_accept(a->context, &query, NULL);
 }
@@ -210,28 +245,31 @@ takes_blocks(const VendorMatch *m)
 	       vendor_operand_is_whole(&m->result);
 }
 
+/* Of a part of p, what the kernel behind the call reads element by element lies as its result. */
 static void
-examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p)
+examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p, bool is_part)
 {
 	info->role = ROLE_VENDOR;
 	info->gives_blocks = m->row->storage & STORAGE_blocks;
+	info->is_whole = lies_whole(m->operands[0].tensor->type);
 	for (int i = 0; i < p->ninput; i++) {
 		bool is_source = p->inputs[i] == m->operands[0].tensor;
-		bool is_operand = false;
+		bool is_operand =
+			is_part && is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
 		for (int k = 0; k < m->npost; k++)
 			is_operand |= m->post[k].operand && m->post[k].operand->tensor == p->inputs[i];
 		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->operands[1].tensor;
 		int64_t channels;
 		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
-			info->wants_source = !are_few(a, p->inputs[i]->hi[1]);
+			info->wants_source = !are_few(a, info->is_whole, p->inputs[i]->hi[1]);
 		if (is_source)
 			info->takes[i] = info->wants_source;
 	}
 }
 
-/* Without a library: of a sum of products with constant weights, how many output channels run in
- * lanes, a block or half of one; 0: it is none. It reads single elements of its source, however
- * that lies. */
+/* Of a sum of products with constant weights that no library is asked for, how many output channels
+ * run in lanes, a block or half of one; 0: it is none. It reads single elements of its source,
+ * however that lies. */
 static int64_t
 own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
 {
@@ -239,9 +277,9 @@ own_lanes(const Assigner *a, const NodeInfo *info, const Program *p)
 	bool *is_constant = NEW_N(a->arena, bool, p->ninput + 1);
 	for (int i = 0; i < p->ninput; i++)
 		is_constant[i] = value_fixed(info->values[i]);
-	bool is_own = !vendor_calls(a->context->target) && weighted_sum(p, is_constant, &sum) &&
+	bool is_own = !info->may_call && weighted_sum(p, a->context->target, is_constant, &sum) &&
 	              sum.channel == 1 && sum.dim == 0 && sum.w->argc >= 3 && sum.share > 1 &&
-	              weighted_has_rows(p);
+	              sum.has_rows;
 	return is_own ? maker_of(a->context->target)->weight_lanes(&sum, a->block) : 0;
 }
 
@@ -265,6 +303,28 @@ examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 	info->role = !gives ? ROLE_READER : own > 0 ? ROLE_OWN : ROLE_KEEPER;
 }
 
+/* Whether the library has a call for this part of p, or for all of it. */
+static bool
+is_vendor(Assigner *a, NodeInfo *info, const Program *p, const Program *part)
+{
+	VendorFound found = vendor_match(a->forms, a->graph->arena, part, a->context->target, NULL);
+	for (const VendorMatch *m = found.match; m < found.match + found.count; m++)
+		if (takes_blocks(m) && library_runs(a, info, p, m)) {
+			examine_vendor(a, info, m, p, part != p);
+			return true;
+		}
+	return false;
+}
+
+/* A sum of products of bytes with something behind it: in blocks the library has the sum alone
+ * where it does not absorb the rest (lower/products.c). In planes it has no kernel for bytes. */
+static bool
+sums_bytes(const Program *p)
+{
+	const Expr *product = p->nstage > 1 ? stage_summed_product(p->stages[0]) : NULL;
+	return product && dtype_is_byte((DType)expr_without_casts(product->arg[0])->type);
+}
+
 static void
 examine(Assigner *a, const Node *node)
 {
@@ -276,14 +336,14 @@ examine(Assigner *a, const Node *node)
 		return;
 	Program *p = node_program(a->graph->arena, a->graph, node, info->values);
 	info->nvalue = node_meaning_inputs(node, info->values);
-	VendorMatch match;
-	if (p->nstage == 0)
+	info->may_call =
+		vendor_calls(a->context->target) && !node_is_denied(a->context, node, "vendor");
+	if (p->nstage == 0 || (info->may_call && is_vendor(a, info, p, p)))
 		return;
-	if (vendor_match(a->graph->arena, p, a->context->target, NULL, &match) &&
-	    takes_blocks(&match) && library_runs(a, info, p, &match))
-		examine_vendor(a, info, &match, p);
-	else
-		examine_plain(a, info, p, node);
+	if (info->may_call && sums_bytes(p) &&
+	    is_vendor(a, info, p, program_part(a->graph->arena, p, 0, 1)))
+		return;
+	examine_plain(a, info, p, node);
 }
 
 /* ---- which values are blocked ---- */
@@ -313,29 +373,37 @@ somebody_takes(const Assigner *a, const Value *value)
 	return false;
 }
 
-/* Every big input of a keeper is blocked already (nodes are visited in order). */
-static bool
-inputs_are_blocked(const NodeInfo *info, const Value *output)
+/* How every big input of a keeper is blocked already (nodes are visited in order); NULL: one is
+ * not, or they differ. */
+static const char *
+layout_of_inputs(const NodeInfo *info, const Value *output)
 {
-	bool any = false;
+	const char *layout = NULL;
 	for (int i = 0; i < info->nvalue; i++) {
 		const Value *value = info->values[i];
 		if (value->constant || value->type.rank != output->type.rank)
 			continue;
-		if (!value->layout)
-			return false;
-		any = true;
+		if (!value->layout || (layout && strcmp(layout, value->layout) != 0))
+			return NULL;
+		layout = value->layout;
 	}
-	return any;
+	return layout;
 }
 
-static bool
-may_be_blocked(const Assigner *a, const NodeInfo *info, const Value *value)
+/* How this result would be blocked; NULL: it stays plain. Bytes lie as whoever reads them wants
+ * them, however wide numbers that they are made of do. */
+static const char *
+layout_of_result(const Assigner *a, const NodeInfo *info, const Value *value)
 {
 	int64_t channels;
-	return channels_of(value, &channels) && !are_few(a, value->type.dims[1]) &&
-	       (info->role != ROLE_KEEPER || inputs_are_blocked(info, value)) &&
-	       !pass_denied(a->context, "layout", value->name);
+	if (!channels_of(value, &channels) || are_few(a, info->is_whole, value->type.dims[1]) ||
+	    pass_denied(a->context, "layout", value->name))
+		return NULL;
+	const char *kept = info->role == ROLE_KEEPER ? layout_of_inputs(info, value) : NULL;
+	bool is_whole = info->is_whole || lies_whole(value->type.dtype);
+	if (info->role == ROLE_KEEPER && (!kept || !is_whole))
+		return kept;
+	return blocked(a, value->type.rank, is_whole, value->type.dims[1]);
 }
 
 /* All outputs of a node or none: they may come from one kernel, over one box. */
@@ -347,7 +415,7 @@ assign_outputs(Assigner *a, Node *node)
 	if (info->role == ROLE_OTHER || info->role == ROLE_READER)
 		return;
 	for (int i = 0; i < node->noutput; i++) {
-		if (node->outputs[i] && !may_be_blocked(a, info, node->outputs[i]))
+		if (node->outputs[i] && !layout_of_result(a, info, node->outputs[i]))
 			return;
 		is_wanted |= node->outputs[i] && somebody_takes(a, node->outputs[i]);
 	}
@@ -355,7 +423,7 @@ assign_outputs(Assigner *a, Node *node)
 		Value *value = node->outputs[i];
 		if (!value)
 			continue;
-		value->layout = layout_blocked(a->graph->arena, value->type.rank, a->block);
+		value->layout = layout_of_result(a, info, value);
 		a->changed = true;
 	}
 }
@@ -391,8 +459,9 @@ other_storage(Assigner *a, Region *region, Value *value)
 	Value *copy = map_find_ptr(copies, value);
 	if (copy)
 		return copy;
+	const Type *type = &value->type;
 	const char *layout =
-		value->layout ? NULL : layout_blocked(a->graph->arena, value->type.rank, a->block);
+		value->layout ? NULL : blocked(a, type->rank, lies_whole(type->dtype), type->dims[1]);
 	copy = relayout(a, region, value, layout, place_behind(region, value));
 	map_set_ptr(copies, value, copy);
 	return copy;
@@ -485,8 +554,10 @@ bool
 pass_AssignLayout(Graph *graph, PassContext *context)
 {
 	Arena *arena = arena_new_in(graph->arena, "AssignLayout");
+	TextOperators operators = formula_operators(graph->ops);
 	Assigner a = {.graph = graph,
 	              .context = context,
+	              .forms = vendor_forms_new(graph->arena, &operators),
 	              .arena = arena,
 	              .block = target_lanes(context->target, DT_F32),
 	              .info = {.arena = arena},

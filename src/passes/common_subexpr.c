@@ -2,8 +2,14 @@
  *
  * Value numbering in order: a node equals an earlier one when operator, attributes (defaults filled
  * in), inputs with their holes, and asked-for outputs agree, and the earlier one is visible where
- * the later one stands (same region or around it). Constants are equal by type, dims and bytes.
- * Random and stateful nodes are never merged; nodes with regions are left alone.
+ * the later one stands (same region or around it). Integers that are known before running, as parts
+ * of shapes are, are equal by what is known, whatever computes them:
+ *
+ *     %s = Concat(%n, {2, 8})              {N, 2, 8}
+ *     %t = Where(Equal(%s, -1), 1, %s)     {N, 2, 8}    =>   %s
+ *
+ * Constants are equal by type, dims and bytes. Random and stateful nodes are never merged; nodes
+ * with regions are left alone.
  *
  * needs    shapes, topological order
  * keeps    shapes, order, values
@@ -11,6 +17,7 @@
  */
 #include <string.h>
 
+#include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/passes.h"
 
@@ -18,8 +25,8 @@ typedef struct Numbering {
 	Arena *arena;
 	Graph *graph;
 	PassContext *context;
-	Map nodes; /* text of the node's key -> NodeList */
-	bool changed;
+	Map nodes;                /* text of the node's key -> NodeList */
+	bool changed, has_joined; /* has_joined: dims of what was merged have symbols of their own */
 } Numbering;
 
 typedef VEC(Node *) NodeList;
@@ -69,15 +76,37 @@ key_of(Numbering *n, const Node *node)
 	return buf_text(&key);
 }
 
+/* Of a single output whose integers are all known; NULL: it is none. */
+static const char *
+key_of_known(Numbering *n, const Node *node)
+{
+	const Value *y = node->noutput == 1 ? node->outputs[0] : NULL;
+	if (!y || !y->known || !dtype_is_integer(y->type.dtype))
+		return NULL;
+	Buf key = {.arena = n->arena};
+	buf_printf(&key, "%d:", (int)y->type.dtype);
+	for (int d = 0; d < y->type.rank; d++)
+		buf_printf(&key, "%p,", (const void *)y->type.dims[d]);
+	for (int i = 0; i < y->known->count; i++) {
+		if (!y->known->value[i])
+			return NULL;
+		buf_printf(&key, ":%p", (const void *)y->known->value[i]);
+	}
+	return buf_text(&key);
+}
+
 /* What data decides has a symbol of its own in each of two equal results: values computed from the
  * one have dims that are the other's. */
 static void
-join_dims(const Value *value, const Value *earlier)
+join_dims(Numbering *n, const Value *value, const Value *earlier)
 {
 	const Type *type = &value->type;
-	for (int d = 0; type->kind == TYPE_TENSOR && d < type->rank; d++)
-		if (type->dims[d] != earlier->type.dims[d])
-			dim_assume_equal(type->dims[d]->ctx, type->dims[d], earlier->type.dims[d]);
+	for (int d = 0; type->kind == TYPE_TENSOR && d < type->rank; d++) {
+		if (type->dims[d] == earlier->type.dims[d])
+			continue;
+		dim_assume_equal(type->dims[d]->ctx, type->dims[d], earlier->type.dims[d]);
+		n->has_joined = true;
+	}
 }
 
 static void
@@ -86,7 +115,7 @@ merge(Numbering *n, Node *node, Node *earlier)
 	for (int i = 0; i < node->noutput; i++) {
 		if (!node->outputs[i])
 			continue;
-		join_dims(node->outputs[i], earlier->outputs[i]);
+		join_dims(n, node->outputs[i], earlier->outputs[i]);
 		value_replace_uses(node->outputs[i], earlier->outputs[i]);
 	}
 	pass_log(n->context, "merge", node->loc.node, earlier->loc.node, NULL);
@@ -104,6 +133,24 @@ is_graph_result(const Node *node)
 	return false;
 }
 
+/* The node of that key that is seen from the region; else NULL, and `node` is the next one's. */
+static Node *
+earlier_of(Numbering *n, const char *key, Node *node)
+{
+	NodeList *list = key ? map_find(&n->nodes, key) : NULL;
+	if (!key)
+		return NULL;
+	if (!list) {
+		list = NEW(n->arena, NodeList);
+		map_set(&n->nodes, key, list);
+	}
+	for (int i = 0; i < list->count; i++)
+		if (region_encloses(list->data[i]->parent, node->parent))
+			return list->data[i];
+	vec_push(n->arena, list, node);
+	return NULL;
+}
+
 static void
 number_region(Numbering *n, Region *region)
 {
@@ -111,22 +158,13 @@ number_region(Numbering *n, Region *region)
 		next = node->next;
 		for (int i = 0; i < node->nregion; i++)
 			number_region(n, node->regions[i]);
-		if (node_effect(node) != EFFECT_pure || node->nregion > 0 || is_graph_result(node))
+		if (node_effect(node) != EFFECT_pure || node->nregion > 0 || !pass_may_rewrite(n->context))
 			continue;
-		const char *key = key_of(n, node);
-		NodeList *list = map_find(&n->nodes, key);
-		if (!list) {
-			list = NEW(n->arena, NodeList);
-			map_set(&n->nodes, key, list);
-		}
-		Node *earlier = NULL;
-		for (int i = 0; i < list->count && !earlier; i++)
-			if (region_encloses(list->data[i]->parent, region))
-				earlier = list->data[i];
-		if (earlier)
+		Node *earlier = earlier_of(n, key_of(n, node), node);
+		if (!earlier)
+			earlier = earlier_of(n, key_of_known(n, node), node);
+		if (earlier && !is_graph_result(node)) /* which keeps its name */
 			merge(n, node, earlier);
-		else
-			vec_push(n->arena, list, node);
 	}
 }
 
@@ -165,6 +203,8 @@ pass_EliminateCommonSubexpr(Graph *graph, PassContext *context)
 	merge_constants(&n);
 	number_region(&n, graph->body);
 	region_update_captures(graph->body);
+	if (n.has_joined)
+		graph_infer(graph); /* a plan knows nothing of what is assumed: views are of equal dims */
 	arena_reset(arena);
 	return n.changed;
 }

@@ -68,7 +68,13 @@ note_alone(const Deriver *deriver)
 static bool
 is_recorded(PassContext *context, Question *question)
 {
-	const PassChoice *known = pass_choice_find(context, question->key);
+	const PassContext *before = context->before;
+	const PassChoice *known = before ? pass_choice_find(before, question->key) : NULL;
+	if (known) {
+		question->choice = *known;
+		return true;
+	}
+	known = pass_choice_find(context, question->key);
 	question->choice.chosen = known ? known->chosen : map_find(&context->recorded, question->key);
 	if (!question->choice.chosen)
 		return false;
@@ -213,9 +219,12 @@ derive(Deriver *deriver, const Question *question, const char *name, const Place
 {
 	PassContext *context = deriver->context;
 	const char *way = way_of(question);
+	if (!pass_may_rewrite(context))
+		return false;
 	if (strcmp(way, AS_GIVEN) == 0) {
-		pass_log(context, "search", name, NULL,
-		         question->reason ? question->reason : "no candidate is clearly faster");
+		pass_log(context, "search", name, NULL, "no candidate is clearly faster");
+		if (question->reason)
+			pass_note(context, "search", name, NULL, question->reason);
 		return false;
 	}
 	Value *results[GROUP_MOST];
@@ -233,7 +242,13 @@ static void
 derive_node(Deriver *deriver, const Asker *asker)
 {
 	Node *node = asker->node;
-	Place place = {node->parent, node, &node->loc, 1, &asker->node, deriver->target->is_trial};
+	Place place = {node->parent,
+	               node,
+	               &node->loc,
+	               1,
+	               &asker->node,
+	               deriver->target->is_trial,
+	               deriver->context->folded};
 	Value **inputs = NEW_N(deriver->graph->arena, Value *, node->ninput + 1);
 	node_meaning_inputs(node, inputs);
 	derive(deriver, asker->question, node->loc.node, &place, 0, inputs);
@@ -249,8 +264,13 @@ derive_group(Deriver *deriver, NodeGroup *group)
 	for (int m = 0; m < group->count; m++)
 		nodes[m] = group->members[m]->node;
 	const Node *node = nodes[group->first];
-	Place place = {node->parent, nodes[group->first],      &node->loc, group->count,
-	               nodes,        deriver->target->is_trial};
+	Place place = {node->parent,
+	               nodes[group->first],
+	               &node->loc,
+	               group->count,
+	               nodes,
+	               deriver->target->is_trial,
+	               deriver->context->folded};
 	if (!derive(deriver, group->question, group->names, &place, group->first, inputs))
 		return;
 	deriver->is_mixed = true;

@@ -1,13 +1,23 @@
-/* Nodes that are asked about, and groups of them: siblings, then chains. */
+/* Nodes that are asked about, and groups of them: siblings, then chains. Each question and each
+ * group is set up as a step of its own: an error there leaves it out. */
 #include "passes/derive_groups.h"
 
 #include <math.h>
 
-#include "einnet/cost.h"
+#include "einnet/converge.h"
 #include "einnet/rules.h"
 #include "expr/stage/canon.h"
 #include "graph/meaning.h"
 #include "program/forms.h"
+#include "target/ask.h"
+
+static const char *
+name_of(const Node *node)
+{
+	return node->loc.node                          ? node->loc.node
+	       : node->noutput > 0 && node->outputs[0] ? node->outputs[0]->name
+	                                               : node->op->name;
+}
 
 /* ---- a group as one program ------------------------------------------------------------------ */
 
@@ -232,6 +242,8 @@ typedef struct Chains {
 	PassContext *context;
 	const Graph *graph;
 	const Askers *askers;
+	NodeGroups *groups;
+	Asker *last;
 	NodeGroup *group; /* members from the last to the first */
 	int most, products;
 } Chains;
@@ -355,14 +367,15 @@ turn_round(NodeGroup *group)
 }
 
 static void
-find_chain(Chains *chains, Asker *last, NodeGroups *groups)
+find_chain(void *arg)
 {
+	Chains *chains = arg;
 	Arena *arena = chains->context->arena;
 	const Program *programs[GROUP_MOST];
 	NodeGroup *group = chains->group = NEW(arena, NodeGroup);
-	group->members[group->count++] = last;
+	group->members[group->count++] = chains->last;
 	chains->products = 1;
-	if (!lengthen(chains, last))
+	if (!lengthen(chains, chains->last))
 		return;
 	turn_round(group);
 	group->first = group->count - 1;
@@ -373,17 +386,20 @@ find_chain(Chains *chains, Asker *last, NodeGroups *groups)
 		return;
 	for (int m = 0; m < group->count; m++)
 		group->members[m]->group = group;
-	vec_push(arena, groups, group);
+	vec_push(arena, chains->groups, group);
 }
 
 void
 derive_chains(PassContext *context, const Graph *graph, const Askers *askers, int most,
               NodeGroups *groups)
 {
-	Chains chains = {.context = context, .graph = graph, .askers = askers, .most = most};
-	for (int i = askers->count - 1; i >= 0; i--)
-		if (!askers->data[i].group)
-			find_chain(&chains, &askers->data[i], groups);
+	Chains chains = {
+		.context = context, .graph = graph, .askers = askers, .groups = groups, .most = most};
+	for (int i = askers->count - 1; i >= 0; i--) {
+		chains.last = &askers->data[i];
+		if (!chains.last->group)
+			ask_try(context, "chain", name_of(chains.last->node), find_chain, &chains);
+	}
 }
 
 /* ---- all of a graph -------------------------------------------------------------------------- */
@@ -392,6 +408,10 @@ typedef struct Asking {
 	PassContext *context;
 	const Graph *graph;
 	Asked *asked;
+	int most;         /* products of a group */
+	Node *node;       /* asked about now */
+	int level;        /* of it */
+	NodeGroup *group; /* asked about now */
 } Asking;
 
 /* The one that equal ones share. */
@@ -411,21 +431,22 @@ shared_question(Asking *asking, Question *asked)
 	return question;
 }
 
-/* False: the node computes no product that is worth it. */
-static bool
-ask(Asking *asking, Node *node, int level)
+/* Where the node computes a product that is worth it, its level counts itself. */
+static void
+ask(void *arg)
 {
+	Asking *asking = arg;
+	Node *node = asking->node;
 	Arena *arena = asking->context->arena;
 	Question asked;
 	const char *why = derive_question(asking->context, asking->graph, node, &asked);
 	if (!asked.program)
-		return false;
+		return;
 	Value **inputs = NEW_N(arena, Value *, node->ninput + 1);
 	node_meaning_inputs(node, inputs);
-	Asker asker = {node, asked.program, inputs, asked.constant, level, NULL, NULL};
+	Asker asker = {node, asked.program, inputs, asked.constant, asking->level++, NULL, NULL};
 	asker.question = why ? NULL : shared_question(asking, &asked);
 	vec_push(arena, &asking->asked->askers, asker);
-	return true;
 }
 
 static void
@@ -434,9 +455,10 @@ ask_region(Asking *asking, Region *region)
 	for (Node *node = region->first; node; node = node->next) {
 		for (int i = 0; i < node->nregion; i++)
 			ask_region(asking, node->regions[i]);
-		int level = derive_level(&asking->asked->levels, node);
-		level += ask(asking, node, level);
-		map_set_ptr(&asking->asked->levels, node, (void *)(intptr_t)level);
+		asking->node = node;
+		asking->level = derive_level(&asking->asked->levels, node);
+		ask_try(asking->context, "ask", name_of(node), ask, asking);
+		map_set_ptr(&asking->asked->levels, node, (void *)(intptr_t)asking->level);
 	}
 }
 
@@ -450,18 +472,14 @@ can_merge(Arena *arena, const Program *program)
 }
 
 static void
-ask_group(Asking *asking, NodeGroup *group)
+ask_group(void *arg)
 {
+	Asking *asking = arg;
+	NodeGroup *group = asking->group;
 	Arena *arena = asking->context->arena;
 	const Program *programs[GROUP_MOST];
-	Buf names = {.arena = arena};
-	for (int m = 0; m < group->count; m++) {
-		const Node *node = group->members[m]->node;
+	for (int m = 0; m < group->count; m++)
 		programs[m] = group->members[m]->program;
-		buf_printf(&names, "%s%s", m ? " with " : "",
-		           node->loc.node ? node->loc.node : node->outputs[0]->name);
-	}
-	group->names = buf_text(&names);
 	const Program *program = node_group_program(group, programs);
 	bool is_chain = group->first > 0; /* worth it, or it would not be one */
 	if (!is_chain && !can_merge(arena, program))
@@ -474,19 +492,39 @@ Asked
 derive_ask(PassContext *context, const Graph *graph)
 {
 	Asked asked = {.by_key = {.arena = context->arena}, .levels = {.arena = context->arena}};
-	ask_region(&(Asking){context, graph, &asked}, graph->body);
+	ask_region(&(Asking){.context = context, .graph = graph, .asked = &asked}, graph->body);
 	return asked;
+}
+
+static void
+add_all_siblings(void *arg)
+{
+	const Asking *asking = arg;
+	derive_siblings(asking->context->arena, &asking->asked->askers, asking->most,
+	                &asking->asked->groups);
+}
+
+static const char *
+names_of(Arena *arena, const NodeGroup *group)
+{
+	Buf names = {.arena = arena};
+	for (int m = 0; m < group->count; m++)
+		buf_printf(&names, "%s%s", m ? " with " : "", name_of(group->members[m]->node));
+	return buf_text(&names);
 }
 
 void
 derive_ask_groups(PassContext *context, const Graph *graph, Asked *asked)
 {
-	Asking asking = {context, graph, asked};
 	int64_t most = pass_config_int(context, "DeriveExpressions.together", PRODUCTS_MOST);
 	most = most < 1 ? 1 : most > PRODUCTS_MOST ? PRODUCTS_MOST : most;
+	Asking asking = {.context = context, .graph = graph, .asked = asked, .most = (int)most};
 	if (most > 1)
-		derive_chains(context, graph, &asked->askers, (int)most, &asked->groups);
-	derive_siblings(context->arena, &asked->askers, (int)most, &asked->groups);
-	for (int g = 0; g < asked->groups.count; g++)
-		ask_group(&asking, asked->groups.data[g]);
+		derive_chains(context, graph, &asked->askers, asking.most, &asked->groups);
+	ask_try(context, "siblings", "products of one level", add_all_siblings, &asking);
+	for (int g = 0; g < asked->groups.count; g++) {
+		NodeGroup *group = asking.group = asked->groups.data[g];
+		group->names = names_of(context->arena, group);
+		ask_try(context, "ask", group->names, ask_group, &asking);
+	}
 }

@@ -116,7 +116,11 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 	const Program *program = node_meaning(graph, node);
 	double in_windows, least = least_flops(context);
 	const bool *constant = derive_known_inputs(arena, node);
-	if (work_of(context->target, program, constant, &in_windows) >= least)
+	bool is_heavy = work_of(context->target, program, constant, &in_windows) >= least;
+	const Symbol *untold = is_heavy ? expression_untold(arena, program) : NULL;
+	if (untold)
+		return arena_printf(arena, "no dim of its inputs tells what symbol %s is", untold->name);
+	if (is_heavy)
 		*question = derive_question_of(context, program_inline_stages(arena, program), constant,
 		                               node->loc.node);
 	if (in_windows == 0)

@@ -21,7 +21,7 @@ typedef struct Question {
 	const char *node;  /* the first that asks, for the log */
 	const char *alone; /* of a group: what was chosen for each of its nodes; NULL: it is one node */
 	PassChoice choice; /* `chosen` NULL: not answered yet */
-	bool is_recorded;  /* the choice is one of --choices */
+	bool is_recorded;  /* the choice is one of --choices, or of the compilation before */
 	const char *reason; /* of what was chosen, for the log; NULL: it was the fastest */
 } Question;
 

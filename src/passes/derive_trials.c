@@ -12,12 +12,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "einnet/generalize.h"
 #include "einnet/search.h"
-#include "einnet/verify.h"
+#include "einnet/derivation.h"
 #include "target/ask.h"
 
-enum { TRIED = 5, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
+enum { TRIED = 4, DEPTH = 4, STATES = 1000, MOST_STEPS = 16 };
 
 /* Of a group, merging is one step more. */
 enum { MERGING = 1 };
@@ -199,10 +198,10 @@ remember(PassContext *context, const Question *question)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The original, and after it what is tried. */
+/* The original, and after it what is tried: the first of each kind, then others. */
 typedef struct Tried {
 	Arena *arena;
-	int count;
+	int count, kinds;
 	const Program *programs[TRIED + 1];
 	const char *ways[TRIED + 1];
 	Cost costs[TRIED + 1];
@@ -269,8 +268,8 @@ way_of(PassContext *context, const Question *question, Arena *arena, const Candi
 		                                 &candidate->way, &way, &why);
 	}
 	if (!*program) {
-		pass_log(context, derivation_text(context->arena, &candidate->way), question->node, NULL,
-		         why);
+		pass_note(context, derivation_text(context->arena, &candidate->way), question->node, NULL,
+		          why);
 		return NULL;
 	}
 	*program = at_probe(context, *program);
@@ -284,6 +283,38 @@ typedef struct Selecting {
 	Tried *tried;
 } Selecting;
 
+/* By the same rules, at whatever places: "bilinear 0 0 2 5 1; converge 4" and "bilinear 5 0 3 6 0;
+ * converge 0". */
+static bool
+is_kind(const char *a, const char *b)
+{
+	static const char places[] = " 0123456789";
+	for (;; a++, b++) {
+		a += strspn(a, places);
+		b += strspn(b, places);
+		if (*a != *b || !*a)
+			return *a == *b;
+	}
+}
+
+/* The first of the same kind; 0: there is none. */
+static int
+first_alike(const Tried *tried, const char *way)
+{
+	for (int k = 1; k <= tried->kinds; k++)
+		if (is_kind(tried->ways[k], way))
+			return k;
+	return 0;
+}
+
+static void
+put_tried(Tried *tried, int at, const Program *program, const char *way, Cost cost)
+{
+	tried->programs[at] = program;
+	tried->ways[at] = way;
+	tried->costs[at] = cost;
+}
+
 static void
 add_tried(void *arg)
 {
@@ -293,9 +324,13 @@ add_tried(void *arg)
 	const char *way = way_of(s->context, s->question, tried->arena, s->candidate, &program);
 	if (!way || is_tried(tried, way))
 		return;
-	tried->programs[tried->count] = program;
-	tried->ways[tried->count] = way;
-	tried->costs[tried->count++] = s->candidate->cost;
+	int at = tried->count++;
+	if (!first_alike(tried, way)) {
+		int first = ++tried->kinds;
+		put_tried(tried, at, tried->programs[first], tried->ways[first], tried->costs[first]);
+		at = first;
+	}
+	put_tried(tried, at, program, way, s->candidate->cost);
 }
 
 static void
@@ -318,6 +353,42 @@ seconds_in_chain(const Tried *tried, int i)
 {
 	double relayouts = tried->relayouts[0];
 	return i == 0 ? tried->seconds[0] - relayouts : tried->seconds[i] + relayouts / 2;
+}
+
+/* Of one kind, what is estimated to be alike takes alike: others are not asked where the first is
+ * so much slower than the original. */
+static const double NEAR = 1.2;
+
+static void
+drop_hopeless(Tried *tried)
+{
+	int count = tried->kinds + 1;
+	for (int i = count; i < tried->count; i++)
+		if (tried->seconds[first_alike(tried, tried->ways[i])] < NEAR * tried->seconds[0])
+			put_tried(tried, count++, tried->programs[i], tried->ways[i], tried->costs[i]);
+	tried->count = count;
+}
+
+/* The first of each kind beside the original, then the others beside it. */
+static void
+ask_times(PassContext *context, const Question *question, Tried *tried)
+{
+	double seconds[TRIED + 1], relayouts[TRIED + 1];
+	const Program *programs[TRIED + 1] = {tried->programs[0]};
+	ask_time(context, tried->kinds + 1, tried->programs, question->constant, tried->seconds,
+	         tried->relayouts);
+	drop_hopeless(tried);
+	int first = tried->kinds, count = tried->count - first;
+	if (count <= 1)
+		return;
+	for (int i = 1; i < count; i++)
+		programs[i] = tried->programs[first + i];
+	ask_time(context, count, programs, question->constant, seconds, relayouts);
+	double scale = seconds[0] > 0 ? tried->seconds[0] / seconds[0] : 0;
+	for (int i = 1; i < count; i++) {
+		tried->seconds[first + i] = scale * seconds[i];
+		tried->relayouts[first + i] = scale * relayouts[i];
+	}
 }
 
 /* The fastest; the original where none is clearly faster, or it cannot be measured itself. */
@@ -346,7 +417,7 @@ least_equal(PassContext *context, const Question *question, Tried *tried)
 		const char *trouble = difference(&comparison);
 		if (!trouble)
 			return least;
-		pass_log(context, tried->ways[least], question->node, NULL, trouble);
+		pass_note(context, tried->ways[least], question->node, NULL, trouble);
 	}
 	return 0;
 }
@@ -361,14 +432,14 @@ measured_text(PassContext *context, const Question *question, const Tried *tried
 			buf_printf(&buf, "%.1f us", seconds_in_chain(tried, i) * 1e6);
 		} else {
 			buf_puts(&buf, "not measured");
-			pass_log(context, tried->ways[i], question->node, NULL, "it cannot be measured");
+			pass_note(context, tried->ways[i], question->node, NULL, "it cannot be measured");
 		}
 	}
 	return buf_text(&buf);
 }
 
-/* A search that takes longer, in seconds of a processor, is said. */
-static const double LONG_SEARCH = 3;
+/* A search that takes longer, in milliseconds of a processor, is said. */
+enum { LONG_SEARCH = 3000 };
 
 /* What is estimated to be no faster than what there is, whatever becomes of it, is not explored. */
 static SearchResult
@@ -388,11 +459,11 @@ search(PassContext *context, const Question *question, const Tried *tried)
 	SearchResult result = einnet_search(tried->arena, expr_ctx_new(tried->arena),
 	                                    at_probe(context, question->program), &options);
 	double seconds = used_seconds() - begin;
-	if (seconds > LONG_SEARCH)
-		pass_log(context, "long search", question->node,
-		         arena_printf(context->arena, "%.1f s, %d states, %lld steps", seconds,
-		                      result.states, (long long)result.derivations),
-		         NULL);
+	if (1000 * seconds > config_of(context, "DeriveExpressions.long", LONG_SEARCH))
+		pass_note(context, "long search", question->node,
+		          arena_printf(context->arena, "%.1f s, %d states, %lld steps", seconds,
+		                       result.states, (long long)result.derivations),
+		          NULL);
 	return result;
 }
 
@@ -418,8 +489,7 @@ measure(void *arg)
 	select_candidates(context, question, &result, &tried);
 	bool is_open = tried.count > 1;
 	if (is_open)
-		ask_time(context, tried.count, tried.programs, question->constant, tried.seconds,
-		         tried.relayouts);
+		ask_times(context, question, &tried);
 	question->choice.candidates = is_open ? measured_text(context, question, &tried)
 	                                      : AS_GIVEN ", nothing else promises to be faster";
 	int least = is_open ? least_equal(context, question, &tried) : 0;

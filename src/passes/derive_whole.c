@@ -75,7 +75,7 @@ measure(PassContext *context, const Graph *graph, const Asked *asked)
 		context->progress(context->progress_arg, "deriving: the whole model", 0, 1);
 	if (!ask_time_pass(context, graph, &choices, without, with))
 		return NULL;
-	pass_log(
+	pass_note(
 		context, "measure", "the model",
 		arena_printf(context->arena,
 	                 "%.1f us and %.1f us with one thread and with all, %.1f and %.1f as given",

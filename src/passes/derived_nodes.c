@@ -10,7 +10,7 @@
 
 #include "einnet/converge.h"
 #include "expr/interp/interp.h"
-#include "graph/expression.h"
+#include "expr/stage/canon.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 
@@ -92,7 +92,18 @@ add_constant(Emitter *e, const Tensor *tensor, const Array *data)
 	return value;
 }
 
-/* What the stage makes follows from weights: its values. */
+/* All that decides about what follows from weights. */
+static const char *
+folded_key(Arena *arena, const Program *program, int count, const Array *const *arrays)
+{
+	Hash128 key = program_fingerprint(program);
+	for (int i = 0; i < count; i++)
+		key = hash128_combine(key, hash128(arrays[i]->data, array_bytes(arrays[i])));
+	return arena_printf(arena, "%016llx%016llx", (unsigned long long)key.high,
+	                    (unsigned long long)key.low);
+}
+
+/* What the stage makes follows from weights: its values, which several bundles of a model share. */
 static void
 evaluate_stage(Emitter *e, const Stage *stage)
 {
@@ -113,8 +124,13 @@ evaluate_stage(Emitter *e, const Stage *stage)
 			arrays[used++] = e->inputs[i]->constant;
 		}
 	const Program *alone = program_new(e->program->ctx, tensor->name, used, tensors, 1, &tensor);
-	Array *out = NULL;
-	program_eval(arena, alone, NULL, arrays, &out);
+	Map *folded = e->place->folded;
+	const char *key = folded ? folded_key(folded->arena, alone, used, arrays) : NULL;
+	Array *out = key ? map_find(folded, key) : NULL;
+	if (!out)
+		program_eval(key ? folded->arena : arena, alone, NULL, arrays, &out);
+	if (key)
+		map_set(folded, key, out);
 	add_constant(e, tensor, out);
 }
 
@@ -273,7 +289,7 @@ derived_nodes(Graph *graph, const Place *place, const Program *program, Value *c
 	             .program = from_zero(program),
 	             .inputs = inputs,
 	             .constant = constant,
-	             .forms = vendor_forms_new(graph->arena),
+	             .forms = vendor_forms_new(graph->arena, NULL),
 	             .values = {.arena = graph->arena}};
 	for (int i = 0; i < program->ninput; i++)
 		map_set_ptr(&e.values, e.program->inputs[i], inputs[i]);

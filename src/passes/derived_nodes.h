@@ -27,6 +27,7 @@ typedef struct Place {
 	int norigin;
 	Node *const *origins; /* whose origins the nodes get */
 	bool is_trial;        /* what follows from constants is made up: only time is asked */
+	Map *folded;          /* else it is kept here; or NULL */
 } Place;
 
 /* Expression nodes (and Reshapes) that compute the program's outputs from `inputs`, one for each of

@@ -178,13 +178,6 @@ with_input(Graph *graph, Node *node, int index, Value *value)
 	return made;
 }
 
-static void
-infer_made(void *arg)
-{
-	Node *made = arg;
-	node_infer(made->parent->graph, made);
-}
-
 /* NULL: no input of the node is a bias. */
 static Node *
 with_bias(Graph *graph, Node *node, const Shift *shift)
@@ -199,8 +192,7 @@ with_bias(Graph *graph, Node *node, const Shift *shift)
 			continue;
 		Value *bias = graph_constant(graph, graph_fresh_name(graph, "bias"), data);
 		Node *made = with_input(graph, node, i, bias);
-		Failure refused; /* the operator takes no bias of this length */
-		if (try_run(infer_made, made, &refused) &&
+		if (node_try_infer(made) && /* else it takes no bias of this length */
 		    type_equal(&made->outputs[0]->type, &shift->x->type) &&
 		    adds_bias(graph, made, bias, shift->channel))
 			return made;
@@ -213,7 +205,7 @@ static bool
 fold_node(Graph *graph, PassContext *context, Node *node)
 {
 	Shift shift;
-	if (!shift_of(graph, node, &shift))
+	if (!pass_may_rewrite(context) || !shift_of(graph, node, &shift))
 		return false;
 	Node *producer = shift.x->def;
 	if (!producer || producer->parent != node->parent || shift.x->uses.count != 1 ||

@@ -7,7 +7,11 @@
  * the interpreter computes it exactly as a kernel would. Random and stateful nodes stay,
  * initializers the caller may override are not constants, and results above the limit
  * (--fold-limit, config FoldConstant.limit in bytes) are left alone with a line in the log, unless
- * they are no larger than what they replace.
+ * they are no larger than what they replace. Where a machine is given, what they are made of may
+ * stay for others: a table that is also needed transposed is transposed here, not at each run. A
+ * file that optimize writes would grow by it. Weights of 4 bits, and of 8 with a scale for each
+ * block, stay as they are where only products read them: these wait for memory, and unpack them on
+ * the way (lower/codes.c; config FoldConstant.unpack=1 folds them).
  *
  * needs    shapes, topological order
  * keeps    shapes, order, values
@@ -26,6 +30,8 @@ typedef struct Folder {
 	Graph *graph;
 	PassContext *context;
 	int64_t limit;
+	bool unpacks; /* weights of few bits that products would unpack */
+	bool has_machine;
 	bool changed;
 	/* one evaluation, for try_run() */
 	const Program *program;
@@ -48,27 +54,6 @@ bytes_of_type(const Type *type)
 			return INT64_MAX;
 	size_t bytes;
 	return dtype_bytes(type->dtype, count, &bytes) ? (int64_t)bytes : INT64_MAX;
-}
-
-/* The integers inference knows, as an array; NULL unless all of them are numbers. */
-static Array *
-array_of_known(Arena *arena, const Value *value)
-{
-	const Known *known = value->known;
-	const Type *type = &value->type;
-	if (!known || type->kind != TYPE_TENSOR || type->rank < 0 || !dtype_is_integer(type->dtype))
-		return NULL;
-	int64_t extents[ARRAY_MAX_RANK], number;
-	for (int d = 0; d < type->rank; d++)
-		if (!dim_is_const(type->dims[d], &extents[d]))
-			return NULL;
-	Array *array = array_new(arena, type->dtype, type->rank, extents);
-	for (int i = 0; i < known->count; i++) {
-		if (!known->value[i] || !dim_is_const(known->value[i], &number))
-			return NULL;
-		dtype_store_i64(array->type, array->data, i, number);
-	}
-	return array;
 }
 
 static void
@@ -98,7 +83,8 @@ inputs_are_constant(const Node *node)
 	return true;
 }
 
-/* Whether the result may be stored: small, or no larger than the constants it replaces. */
+/* Whether the result may be stored: small, or no larger than the constants it replaces, or, for a
+ * machine, is made of. */
 static bool
 is_within_limit(const Folder *folder, const Node *node)
 {
@@ -112,7 +98,7 @@ is_within_limit(const Folder *folder, const Node *node)
 		made += bytes;
 	}
 	for (int i = 0; i < node->ninput; i++)
-		if (node->inputs[i] && node->inputs[i]->uses.count == 1)
+		if (node->inputs[i] && (folder->has_machine || node->inputs[i]->uses.count == 1))
 			replaced += bytes_of_type(&node->inputs[i]->type);
 	if (made <= folder->limit || made <= replaced)
 		return true;
@@ -122,11 +108,49 @@ is_within_limit(const Folder *folder, const Node *node)
 	return false;
 }
 
+/* Whether the user is a product that unpacks its weights of so many bits on this machine. */
+static bool
+unpacks(const Folder *folder, const Use *use, int bits)
+{
+	const Node *user = use->node;
+	bool is_product = user && (user->op->code == OP_MatMul || user->op->code == OP_Gemm);
+	if (!is_product || use->index != 1 || user->inputs[1]->type.rank != 2)
+		return false;
+	const Target *target = folder->context->target;
+	const Type *w = &user->inputs[1]->type;
+	bool is_turned = user->op->code == OP_Gemm && attr_int(user, "transB");
+	int64_t terms, columns;
+	return dim_is_const(w->dims[is_turned], &terms) &&
+	       dim_is_const(w->dims[!is_turned], &columns) &&
+	       target_unpacks(target, bits, columns, terms);
+}
+
+/* Weights of few bits that nothing but such products reads. Where no machine is given (optimize),
+ * all quantised numbers stay: the file would grow, and a runtime that computes with integers would
+ * find floats. */
+static bool
+stays_quantised(const Folder *folder, const Node *node)
+{
+	if (folder->unpacks || node->op->code != OP_DequantizeLinear)
+		return false;
+	if (!folder->has_machine)
+		return true;
+	if (node->outputs[0]->type.dtype != DT_F32)
+		return false;
+	const Value *y = node->outputs[0];
+	int bits = dtype_bits(node->inputs[0]->type.dtype);
+	bool is_unpacked =
+		y->uses.count > 0 && (bits == 4 || (bits == 8 && attr_int(node, "block_size")));
+	for (int i = 0; i < y->uses.count && is_unpacked; i++)
+		is_unpacked = unpacks(folder, &y->uses.data[i], bits);
+	return is_unpacked;
+}
+
 static void
 fold_by_value(Folder *folder, const Node *node)
 {
 	if (node->op->effect != EFFECT_pure || !node_has_meaning(node) || !inputs_are_constant(node) ||
-	    !is_within_limit(folder, node))
+	    stays_quantised(folder, node) || !is_within_limit(folder, node))
 		return;
 	Arena *arena = folder->graph->arena;
 	Value **values = NEW_N(arena, Value *, node->ninput + 1);
@@ -158,7 +182,7 @@ fold_node(Folder *folder, Node *node)
 		Value *value = node->outputs[i];
 		if (!value || value->uses.count == 0)
 			continue;
-		Array *known = array_of_known(folder->graph->arena, value);
+		Array *known = value_known_array(folder->graph->arena, value);
 		if (known)
 			replace_output(folder, node, i, known);
 		else
@@ -176,16 +200,20 @@ fold_region(Folder *folder, Region *region)
 			node_infer(folder->graph, node);
 		for (int i = 0; i < node->nregion; i++)
 			fold_region(folder, node->regions[i]);
-		fold_node(folder, node);
+		if (pass_may_rewrite(folder->context))
+			fold_node(folder, node);
 	}
 }
 
 bool
 pass_FoldConstant(Graph *graph, PassContext *context)
 {
+	const Target *target = context->target;
 	Folder folder = {.graph = graph,
 	                 .context = context,
-	                 .limit = pass_config_int(context, "FoldConstant.limit", DEFAULT_LIMIT)};
+	                 .limit = pass_config_int(context, "FoldConstant.limit", DEFAULT_LIMIT),
+	                 .unpacks = pass_config_int(context, "FoldConstant.unpack", 0) != 0,
+	                 .has_machine = target && target->device};
 	fold_region(&folder, graph->body);
 	if (folder.changed)
 		graph_infer(graph); /* assumptions and symbols are of what is left */

@@ -20,9 +20,11 @@
  */
 #include <string.h>
 
+#include "graph/infer.h"
 #include "graph/meaning.h"
 #include "lower/node.h"
 #include "passes/passes.h"
+#include "program/forms.h"
 #include "program/group.h"
 #include "target/vendor.h"
 
@@ -186,7 +188,7 @@ collect_outputs(const Fuser *f, const Cluster *cluster, const Node *joining, Val
 }
 
 /* The composed program of a cluster with one more node, inlined as lowering will do. */
-static Program *
+static const Program *
 compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 {
 	int count = cluster->nodes.count, noperand = 0;
@@ -201,17 +203,47 @@ compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 	collect_outputs(f, cluster, joining, &outputs);
 	Value **inputs = NEW_N(f->arena, Value *, noperand + 1);
 	Program *program = nodes_meaning(f->graph, count, nodes, outputs.count, outputs.data, inputs);
-	return program_with_values(f->graph->arena, program, inputs);
+	bool *is_constant = NEW_N(f->arena, bool, program->ninput + 1);
+	for (int i = 0; i < program->ninput; i++)
+		is_constant[i] = value_fixed(inputs[i]) != NULL;
+	return program_inline_codes(program_with_values(f->graph->arena, program, inputs), is_constant);
+}
+
+/* Element by element it makes wider numbers of such of 8 bits, or fewer, or of bf16: who reads its
+ * result makes that as cheaply, from fewer bytes. */
+static bool
+widens(const Node *node)
+{
+	if (node->ninput < 1 || node->noutput != 1 || !node->inputs[0] || !may_fuse(node))
+		return false;
+	const Type *x = &node->inputs[0]->type, *y = &node->outputs[0]->type;
+	bool is_short = dtype_is_code(x->dtype) || x->dtype == DT_BF16;
+	return x->kind == TYPE_TENSOR && y->kind == TYPE_TENSOR && is_short &&
+	       dtype_bits(y->dtype) > (dtype_is_code(x->dtype) ? 8 : 16) &&
+	       (node->op->code == OP_DequantizeLinear || node->op->code == OP_Cast);
+}
+
+/* Its group stores what it reads anyway, or could have a library store it. */
+static bool
+widens_stored(const Fuser *f, const Cluster *cluster, const Node *node)
+{
+	const Value *x = widens(node) ? node->inputs[0] : NULL;
+	return x && x->def && cluster_of(f, x->def) == cluster &&
+	       (cluster->has_heavy || is_used_outside(f, cluster, node, x));
 }
 
 static const char *
 refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program *own)
 {
 	const char *reason = NULL;
+	if (!pass_may_rewrite(f->context))
+		return "left out";
 	if (!cluster->is_open || cluster->nodes.count >= MAX_NODES)
 		return "the producer's group is closed";
 	if (count_heavy(own) > 0)
 		return "nothing is computed inside the loops of a sum of products";
+	if (widens_stored(f, cluster, node))
+		return "it would store wider numbers";
 	if (would_cycle(f, cluster, node))
 		return "another operand depends on the group";
 	const Program *joined = compose(f, cluster, node);
@@ -236,7 +268,7 @@ decides_symbol(const Fuser *f, const Node *node)
 	return false;
 }
 
-static void
+static Cluster *
 start_cluster(Fuser *f, const Node *node, const Program *program)
 {
 	Cluster *cluster = NEW(f->arena, Cluster);
@@ -249,6 +281,35 @@ start_cluster(Fuser *f, const Node *node, const Program *program)
 	                        : group_is_good(f->arena, program, f->context->target, &reason));
 	map_set_ptr(&f->cluster_of, node, cluster);
 	vec_push(f->arena, &f->clusters, cluster);
+	return cluster;
+}
+
+/* What alone makes an operand wider comes into the group that reads it, before its last node. */
+static void
+take_widened(Fuser *f, Cluster *cluster, const Node *node)
+{
+	for (int i = 0; i < node->ninput; i++) {
+		const Node *def = node->inputs[i] ? node->inputs[i]->def : NULL;
+		Cluster *other = def && def->parent == f->region ? cluster_of(f, def) : NULL;
+		const char *reason;
+		if (!other || other == cluster || other->nodes.count != 1 || !widens(def) ||
+		    is_used_outside(f, cluster, node, def->outputs[0]))
+			continue;
+		Cluster joined = {.nodes = {.count = 0}};
+		for (int k = 0; k + 1 < cluster->nodes.count; k++)
+			vec_push(f->arena, &joined.nodes, cluster->nodes.data[k]);
+		vec_push(f->arena, &joined.nodes, def);
+		vec_push(f->arena, &joined.nodes, node);
+		const Program *program = compose(f, &joined, NULL);
+		bool is_good = cluster->has_heavy
+		                   ? is_heavy_with_epilogue(program)
+		                   : group_is_good(f->arena, program, f->context->target, &reason);
+		if (!is_good)
+			continue;
+		cluster->nodes = joined.nodes;
+		other->nodes.count = 0;
+		map_set_ptr(&f->cluster_of, def, cluster);
+	}
 }
 
 static void
@@ -270,9 +331,10 @@ place_node(Fuser *f, const Node *node)
 		vec_push(f->arena, &cluster->nodes, node);
 		map_set_ptr(&f->cluster_of, node, cluster);
 		cluster->is_open = !decides_symbol(f, node);
+		take_widened(f, cluster, node);
 		return;
 	}
-	start_cluster(f, node, own);
+	take_widened(f, start_cluster(f, node, own), node);
 }
 
 /* ---- making the nodes ---- */
@@ -372,6 +434,32 @@ place_nodes(Fuser *f, const Region *region)
 			place_node(f, node);
 }
 
+/* Each reader of a wider copy gets one of its own, so that it can make it itself. */
+static bool
+split_widened(Region *region, Node *node)
+{
+	if (!widens(node) || value_is_graph_output(node->outputs[0]))
+		return false;
+	Value *y = node->outputs[0];
+	const Node *first = y->uses.count ? y->uses.data[0].node : NULL;
+	bool changed = false;
+	for (int i = y->uses.count - 1; i > 0; i--) {
+		Use use = y->uses.data[i];
+		const char *name = "";
+		if (!use.node || use.node == first || use.node->parent != region)
+			continue;
+		Node *copy = node_new_row(region, node->next, node->op, &node->loc, node->ninput,
+		                          node->inputs, 1, &name);
+		for (int k = 0; k < node->nattr; k++)
+			node_add_attr(copy, &node->attrs[k]);
+		node_add_origins(copy, node);
+		node_infer(region->graph, copy);
+		node_set_input(use.node, use.index, copy->outputs[0]);
+		changed = true;
+	}
+	return changed;
+}
+
 static bool
 fuse_region(Fuser *f, Region *region)
 {
@@ -380,6 +468,8 @@ fuse_region(Fuser *f, Region *region)
 		for (int i = 0; i < node->nregion; i++)
 			changed |= fuse_region(f, node->regions[i]);
 	f->region = region;
+	for (Node *node = region->first; node; node = node->next)
+		changed |= split_widened(region, node);
 	do
 		place_nodes(f, region);
 	while (!have_one_result(f));

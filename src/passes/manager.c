@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/unknown.h"
+#include "base/fail.h"
 #include "einnet/rules.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -48,6 +48,12 @@ static const PassInfo passes[] = {
 };
 #undef PASS
 
+#define ALIAS(name, passes, doc) {#name, passes, doc},
+static const PassAlias aliases[] = {
+#include "passes/aliases.def"
+};
+#undef ALIAS
+
 #define SETTING(pass, key, value, doc) {#pass, key, value, doc},
 static const PassSetting settings[] = {
 #include "passes/settings.def"
@@ -60,9 +66,17 @@ pass_at(int index)
 	return index >= 0 && index < (int)countof(passes) ? &passes[index] : NULL;
 }
 
+bool
+pass_is_program(const char *name)
+{
+	static const char prefix[] = "exec:";
+	return strncasecmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)];
+}
+
 const PassInfo *
 pass_find(const char *name)
 {
+	name = pass_is_program(name) ? "Exec" : name;
 	for (size_t i = 0; i < countof(passes); i++)
 		if (strcasecmp(passes[i].name, name) == 0)
 			return &passes[i];
@@ -105,12 +119,55 @@ passes_need_target(const PassContext *context, PassIr ir)
 static void
 check_names(const StrVec *list)
 {
-	const char *names[countof(passes)];
-	for (size_t i = 0; i < countof(passes); i++)
-		names[i] = passes[i].name;
+	enum { COUNT = countof(passes) + countof(aliases) };
+	const char *names[COUNT];
+	for (size_t i = 0; i < COUNT; i++)
+		names[i] = i < countof(passes) ? passes[i].name : aliases[i - countof(passes)].name;
 	for (int i = 0; i < list->count; i++)
 		if (!pass_find(list->data[i]))
-			fail_unknown(NULL, "pass", list->data[i], countof(passes), names, "list passes");
+			fail_unknown(NULL, "pass", list->data[i], COUNT, names, "list passes");
+}
+
+const PassAlias *
+pass_alias_at(int index)
+{
+	return index >= 0 && index < (int)countof(aliases) ? &aliases[index] : NULL;
+}
+
+static const PassAlias *
+alias_find(const char *name)
+{
+	for (size_t i = 0; i < countof(aliases); i++)
+		if (strcasecmp(aliases[i].name, name) == 0)
+			return &aliases[i];
+	return NULL;
+}
+
+static StrVec
+without_aliases(Arena *arena, const StrVec *list)
+{
+	StrVec all = {0};
+	for (int i = 0; i < list->count; i++) {
+		const PassAlias *alias = alias_find(list->data[i]);
+		const char *at = alias ? alias->passes : list->data[i];
+		for (size_t length; *at; at += length + (at[length] != 0)) {
+			length = strcspn(at, ",");
+			vec_push(arena, &all, arena_strndup(arena, at, length));
+		}
+	}
+	return all;
+}
+
+/* Where nothing is left of what is to run alone, types are inferred, and no more. */
+void
+pass_context_expand(PassContext *context)
+{
+	bool is_only = context->only.count > 0;
+	context->required = without_aliases(context->arena, &context->required);
+	context->disabled = without_aliases(context->arena, &context->disabled);
+	context->only = without_aliases(context->arena, &context->only);
+	if (is_only && context->only.count == 0)
+		vec_push(context->arena, &context->only, "InferShapes");
 }
 
 const PassSetting *
@@ -154,6 +211,15 @@ check_setting(const PassContext *context, const char *key, const char *text)
 		fail_as(FAIL_USAGE, NULL, "--config %s: expected %s, saw '%s'", key, setting->value, text);
 }
 
+static void
+refuse_no_program(const StrVec *list)
+{
+	for (int i = 0; i < list->count; i++)
+		if (strcasecmp(list->data[i], "Exec") == 0)
+			fail_as(FAIL_USAGE, NULL, "%s: expected exec:PROGRAM, a path or a name in $PATH",
+			        list->data[i]);
+}
+
 void
 pass_context_check(const PassContext *context)
 {
@@ -164,6 +230,8 @@ pass_context_check(const PassContext *context)
 	check_names(&context->disabled);
 	check_names(&context->only);
 	check_names(&dumped);
+	refuse_no_program(&context->required);
+	refuse_no_program(&context->only);
 	for (int i = 0; i < context->config.count; i++)
 		check_setting(context, context->config.entries[i].name, context->config.entries[i].value);
 }
@@ -321,25 +389,41 @@ add_timing(PassContext *context, const PassTiming *timing)
 }
 
 static void
-dump(const PassContext *context, const PassInfo *pass, const void *subject, bool changed)
+dump(PassContext *context, const PassInfo *pass, const void *subject, bool changed)
 {
 	Buf buf = {.arena = context->arena};
 	if (changed)
 		subject_print(&buf, pass->ir, subject);
-	context->dump(pass->name, subject_name(pass->ir, subject), changed ? buf_text(&buf) : NULL);
+	context->dump(context, pass->name, subject_name(pass->ir, subject),
+	              changed ? buf_text(&buf) : NULL);
+}
+
+/* Whether it changed anything. What a pass that can be left out changes without a word is one
+ * rewrite. */
+static bool
+run_logged(void *subject, PassContext *context, const PassInfo *pass)
+{
+	int rewrites = context->rewrites;
+	bool is_changed = pass_may_rewrite(context) && pass->run(subject, context);
+	const char *name = subject_name(pass->ir, subject);
+	if (is_changed && context->is_optional && context->rewrites == rewrites)
+		pass_log(context, pass_ir_name(pass->ir), name ? name : "the model", "", NULL);
+	return is_changed;
 }
 
 static bool
 run_pass(void *subject, PassContext *context, const PassInfo *pass)
 {
 	const char *outer = context->running;
+	bool is_outer_optional = context->is_optional;
 	PassTiming timing = {.pass = pass->name, .nodes_before = subject_size(pass->ir, subject)};
 	Arena *kept = context->verify_each ? arena_new_in(context->arena, "verify") : NULL;
 	const void *before = kept ? subject_keep(kept, pass->ir, subject) : NULL;
 	double start = now_seconds();
 
 	context->running = pass->name;
-	timing.changed = pass->run(subject, context);
+	context->is_optional = pass->level > 0;
+	timing.changed = run_logged(subject, context, pass);
 	timing.seconds = now_seconds() - start;
 	timing.nodes_after = subject_size(pass->ir, subject);
 	add_timing(context, &timing);
@@ -352,69 +436,109 @@ run_pass(void *subject, PassContext *context, const PassInfo *pass)
 	if (kept)
 		arena_reset(kept);
 	context->running = outer;
+	context->is_optional = is_outer_optional;
 	return timing.changed;
 }
 
 /* A graph's signature stays as it is. */
-static void
+static bool
 run_graph_pass(Graph *graph, PassContext *context, const PassInfo *pass)
 {
 	Signature signature = signature_of(context->arena, graph);
 	Work work = work_begin(&(Loc){.file = graph->file}, pass->name);
-	run_pass(graph, context, pass);
+	bool changed = run_pass(graph, context, pass);
 	check_signature(graph, context, pass, &signature);
 	work_end(work);
+	return changed;
 }
 
-static void
-run_row(PassContext *context, void *subject, const PassInfo *pass)
+/* `name`: of the row, or of a program. */
+static bool
+run_row(PassContext *context, void *subject, const PassInfo *row, const char *name)
 {
+	PassInfo named = *row, *pass = &named;
+	named.name = name;
 	bool is_plain = pass->ir == IR_loop && ((const Kernel *)subject)->is_plain;
 	bool is_for_device = (maker_of(context->target)->passes & pass->devices) == pass->devices;
 	if (!pass_enabled(context, pass) || !is_for_device ||
 	    (pass->level > 0 && is_plain)) /* loops as they come */
-		return;
+		return false;
 	if (pass->needs == NEEDS_target && !(context->target && context->target->device))
 		fail_as(FAIL_BUG, NULL, "pass %s was run without the target that it needs", pass->name);
 	if (pass->ir == IR_graph && context->progress)
-		context->progress(context->progress_arg, pass->name, (int)(pass - passes),
+		context->progress(context->progress_arg, pass->name, (int)(row - passes),
 		                  (int)countof(passes));
-	if (pass->ir == IR_graph)
-		run_graph_pass(subject, context, pass);
-	else
-		run_pass(subject, context, pass);
+	return pass->ir == IR_graph ? run_graph_pass(subject, context, pass)
+	                            : run_pass(subject, context, pass);
 }
 
-void
+/* Those of --passes run in the order given, and no others; of --require programs come first. A
+ * graph that is only made to be timed is ours. */
+bool
 run_passes(PassContext *context, PassIr ir, void *subject)
 {
-	for (int i = 0; i < context->only.count; i++) { /* exactly these, in the order given */
-		const PassInfo *pass = pass_find(context->only.data[i]);
-		if (pass && pass->ir == ir)
-			run_row(context, subject, pass);
+	bool changed = false, is_only = context->only.count > 0;
+	bool is_trial = context->target && context->target->is_trial;
+	const StrVec *named = is_only ? &context->only : &context->required;
+	for (int i = 0; i < named->count; i++) {
+		const char *name = named->data[i];
+		const PassInfo *pass = pass_find(name);
+		bool is_program = pass_is_program(name);
+		if (pass && pass->ir == ir && (is_program ? !is_trial : is_only))
+			changed |= run_row(context, subject, pass, is_program ? name : pass->name);
 	}
-	for (size_t i = 0; i < countof(passes) && context->only.count == 0; i++)
+	for (size_t i = 0; i < countof(passes) && !is_only; i++)
 		if (passes[i].ir == ir)
-			run_row(context, subject, &passes[i]);
+			changed |= run_row(context, subject, &passes[i], passes[i].name);
+	return changed;
 }
 
-void
+bool
 run_graph_passes(Graph *graph, PassContext *context)
 {
 	graph_infer(graph); /* what every pass needs */
-	run_passes(context, IR_graph, graph);
+	return run_passes(context, IR_graph, graph);
+}
+
+static const char *
+text_of(Arena *arena, const Graph *graph)
+{
+	Buf text = {.arena = arena};
+	graph_print(&text, graph);
+	return buf_text(&text);
+}
+
+/* A pass may say that it changed something that the next one takes back, so texts are compared. */
+void
+run_graph_passes_to_rest(Graph *graph, PassContext *context)
+{
+	enum { ROUNDS = 16 };
+	Arena *arena = arena_new_in(context->arena, "rounds");
+	const char *before = "", *now = "";
+	int round = 0;
+	while (round < ROUNDS && run_graph_passes(graph, context)) {
+		round++;
+		now = text_of(arena, graph);
+		if (strcmp(before, now) == 0)
+			break;
+		before = now;
+	}
+	if (round == ROUNDS)
+		warn(&(Loc){.file = graph->file},
+		     "passes still change the model after %d rounds: two of them undo what the other does "
+		     "(--log shows which)",
+		     ROUNDS);
+	arena_reset(arena);
 }
 
 void
 run_loop_passes(const Module *module, PassContext *context)
 {
-	for (int i = 0; i < module->steps.count; i++) {
-		const MStep *step = module->steps.data[i];
-		Work work = work_begin(&step->loc, "loop passes");
-		if (step->kernel)
-			run_passes(context, IR_loop, step->kernel);
+	MStepVec steps = module_steps(context->arena, module);
+	for (int i = 0; i < steps.count; i++) {
+		Work work = work_begin(&steps.data[i]->loc, "loop passes");
+		if (steps.data[i]->kernel)
+			run_passes(context, IR_loop, steps.data[i]->kernel);
 		work_end(work);
-		for (int k = 0; k < step->nbody; k++)
-			run_loop_passes(step->bodies[k], context);
 	}
 }

@@ -43,6 +43,13 @@ typedef struct PassInfo {
 	bool (*run)(void *subject, PassContext *context);
 } PassInfo;
 
+/* A row of aliases.def. */
+typedef struct PassAlias {
+	const char *name, *passes, *doc;
+} PassAlias;
+
+const PassAlias *pass_alias_at(int index); /* NULL behind the last */
+
 /* A row of settings.def. */
 typedef struct PassSetting {
 	const char *pass, *key, *value, *doc;
@@ -55,8 +62,11 @@ bool pass_setting_is_named(const PassSetting *setting);
 const PassSetting *pass_setting_find(const char *key);
 
 const PassInfo *pass_find(const char *name);
-const PassInfo *pass_at(int index); /* NULL behind the last */
+bool pass_is_program(const char *name); /* "exec:./mypass" of the row Exec */
+const PassInfo *pass_at(int index);     /* NULL behind the last */
 
+/* Put passes in the place of aliases in required, disabled and only. */
+void pass_context_expand(PassContext *context);
 /* Check names in required, disabled, only and config, and values of the last: fails (FAIL_USAGE)
  * with the nearest name. */
 void pass_context_check(const PassContext *context);
@@ -64,9 +74,12 @@ bool pass_enabled(const PassContext *context, const PassInfo *pass);
 /* Whether a pass that would run on this kind of IR needs a target, which the context must have by
  * then. */
 bool passes_need_target(const PassContext *context, PassIr ir);
-/* The one loop: every enabled row of this kind over a Graph, ProgramUnit or Kernel. */
-void run_passes(PassContext *context, PassIr ir, void *subject);
-void run_graph_passes(Graph *graph, PassContext *context);        /* and infer it before */
+/* The one loop: every enabled row of this kind over a Graph, ProgramUnit or Kernel; whether one of
+ * them changed anything. */
+bool run_passes(PassContext *context, PassIr ir, void *subject);
+bool run_graph_passes(Graph *graph, PassContext *context); /* and infer it before */
+/* Again and again until nothing changes: what a pass leaves may be something for one before it. */
+void run_graph_passes_to_rest(Graph *graph, PassContext *context);
 void run_loop_passes(const Module *module, PassContext *context); /* all its kernels */
 const char *pass_ir_name(PassIr ir);
 

@@ -13,7 +13,8 @@
  *
  * Only the scale moves; the shift stays behind as an Add, which FoldBias makes a bias (moving it
  * before a padded convolution would be wrong). Scales and shifts one after the other are one first.
- * A node without such a producer becomes Mul and Add when it was dearer than that. Sums are
+ * A node without such a producer becomes Mul and Add when it was dearer than that; behind a sum of
+ * integers Add and Mul, since libraries add a bias before they scale such sums. Sums are
  * re-associated: -O2.
  *
  * needs    shapes, topological order
@@ -26,6 +27,7 @@
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/passes.h"
+#include "passes/quantised.h"
 #include "program/forms.h"
 
 enum { NO_DIM = -1, MAX_CHAIN = 16 };
@@ -530,11 +532,16 @@ write_linear(Simplifier *s, const Linear *l, Node *const *chain, int count)
 {
 	Value *y = l->x;
 	int rank = y->type.rank;
+	const Array *shift = l->shift, *before = NULL;
 	s->channel = l->channel;
+	if (l->scale && !is_all(shift, 0) && quantised_is_sum(l->x))
+		before = quantised_shift(s->graph->arena, shift, l->scale);
+	if (before)
+		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, before, rank, "shift"));
 	if (l->scale)
 		y = apply_constant(s, chain[0], "Mul", y, channel_constant(s, l->scale, rank, "scale"));
-	if (!is_all(l->shift, 0))
-		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, l->shift, rank, "shift"));
+	if (!before && !is_all(shift, 0))
+		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, shift, rank, "shift"));
 	replace(chain[0], y);
 	for (int i = 1; i < count; i++)
 		node_remove(chain[i]);
@@ -545,7 +552,7 @@ simplify_node(Simplifier *s, Node *node)
 {
 	Linear l;
 	Node *chain[MAX_CHAIN];
-	int count = gather_chain(s, node, chain, &l);
+	int count = pass_may_rewrite(s->context) ? gather_chain(s, node, chain, &l) : 0;
 	if (count == 0)
 		return false;
 	s->channel = l.channel;
@@ -556,6 +563,8 @@ simplify_node(Simplifier *s, Node *node)
 	int left = (l.scale != NULL) + !is_all(l.shift, 0);
 	if (!folded && left >= count && (count > 1 || l.is_simple))
 		return false; /* already as simple */
+	if (!folded && left > count && !(s->context->target && s->context->target->device))
+		return false; /* others (optimize) have a kernel for one, and none for both */
 	for (int i = 1; i < count; i++) {
 		node_add_origins(node, chain[i]);
 		if (folded)

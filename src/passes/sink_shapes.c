@@ -96,7 +96,7 @@ sink_shape(const Sink *sink, Node *node, PassContext *context)
 	int last = first_use(sink, node->outputs[0]);
 	while ((next = passed_on(sink, value, last)))
 		value = next;
-	if (value == node->inputs[0])
+	if (value == node->inputs[0] || !pass_may_rewrite(context))
 		return false;
 	pass_log(context, "sink", node->loc.node, value->def->loc.node, NULL);
 	node_set_input(node, 0, value);

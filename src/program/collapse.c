@@ -246,7 +246,7 @@ program_collapse_dims(Arena *arena, const Program *program, const bool *fixed)
 		if (program->stages[s]->scan)
 			return (Program *)(uintptr_t)program;
 	find_pairs(&c, fixed);
-	return program_reindex(&(Reindex){arena, program, merge_tensor, merge_stage, &c, false});
+	return program_reindex(&(Reindex){arena, program, merge_tensor, merge_stage, .self = &c});
 }
 
 bool

@@ -14,7 +14,7 @@
  */
 #include <math.h>
 
-#include "expr/stage/rewrite.h"
+#include "expr/stage/stage.h"
 #include "program/forms.h"
 #include "program/unit.h"
 

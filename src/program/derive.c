@@ -65,15 +65,6 @@ derive_inline(const Program *program, const Stage *stage)
 	return program_rewrite_tidy(program, inline_read, (void *)(uintptr_t)stage);
 }
 
-bool
-derive_is_output(const Program *program, const Stage *stage)
-{
-	for (int i = 0; i < program->noutput; i++)
-		if (program->outputs[i] && program->outputs[i]->stage == stage)
-			return true;
-	return false;
-}
-
 static bool
 has_same_box(const Tensor *a, const Tensor *b)
 {
@@ -83,20 +74,20 @@ has_same_box(const Tensor *a, const Tensor *b)
 	return is_same;
 }
 
-/* Whether b is a with reads of other tensors, of the same boxes; of so many nodes at most. Indices,
- * and conditions of choices, are the same: what others hold says nothing of these. */
+/* Whether b is a with reads of other tensors, of the same boxes. Indices, and conditions of
+ * choices, are the same: what others hold says nothing of these. */
 static bool
-reads_as(const Expr *a, const Expr *b, int *budget)
+reads_as(const Expr *a, const Expr *b)
 {
 	if (a == b)
 		return true;
 	bool is_same = a->op == b->op && a->type == b->type && a->flags == b->flags &&
-	               a->argc == b->argc && a->argc > 0 && --*budget > 0 &&
+	               a->argc == b->argc && a->argc > 0 && budget_take(a->ctx) &&
 	               (a->op != EX_read || has_same_box(a->tensor, b->tensor));
 	for (int i = 0; i < a->argc && is_same; i++)
 		is_same = a->op == EX_read || (a->op == EX_select && i == 0)
 		              ? a->arg[i] == b->arg[i]
-		              : reads_as(a->arg[i], b->arg[i], budget);
+		              : reads_as(a->arg[i], b->arg[i]);
 	return is_same;
 }
 
@@ -104,15 +95,17 @@ reads_as(const Expr *a, const Expr *b, int *budget)
 static bool
 is_proven(const Program *before, const Stage *stage)
 {
-	enum { NODES = 100 };
 	bool is_found = false;
 	for (int s = 0; s < before->nstage && !is_found; s++) {
 		const Stage *old = before->stages[s];
 		is_found = stage->kind != STAGE_scatter && old->kind == stage->kind &&
 		           old->guard == stage->guard && old->nbody == stage->nbody &&
 		           stage_same_iters(old, stage);
-		for (int k = 0; k < stage->nbody && is_found; k++)
-			is_found = reads_as(old->body[k], stage->body[k], &(int){NODES});
+		for (int k = 0; k < stage->nbody && is_found; k++) {
+			int outside = budget_begin(old->body[k]->ctx, BUDGET_reads);
+			is_found = reads_as(old->body[k], stage->body[k]);
+			budget_end(old->body[k]->ctx, outside);
+		}
 	}
 	return is_found;
 }
@@ -296,7 +289,7 @@ const Stage *
 derive_only_reader(const Program *program, const Stage *stage)
 {
 	Uses uses = find_uses(program, stage);
-	bool is_only = uses.readers == 1 && !uses.is_whole && !derive_is_output(program, stage);
+	bool is_only = uses.readers == 1 && !uses.is_whole && !program_gives(program, stage);
 	return is_only ? uses.reader : NULL;
 }
 
@@ -382,7 +375,7 @@ derive_merge(const Program *program, const Stage *producer, Reason *why)
 	const char *obstacle = derive_obstacle(producer, false);
 	if (obstacle)
 		return derive_refuse(why, obstacle);
-	if (derive_is_output(program, producer))
+	if (program_gives(program, producer))
 		return derive_refuse(why, "the stage is an output");
 	if (uses.is_whole)
 		return derive_refuse(why, "the stage is somewhere an initial value");

@@ -8,9 +8,15 @@
 
 #include "expr/stage/stage.h"
 
+/* NULL, with the reason. */
+Program *derive_refuse(const char **why, const char *reason);
+
 /* The only stage that reads it; NULL: there are several, or none, or it is an output, or somewhere
  * an initial value. */
 const Stage *derive_only_reader(const Program *program, const Stage *stage);
+
+/* The program with every read of stage's results replaced by its body; it is a map. */
+Program *derive_inline(const Program *program, const Stage *stage);
 
 /* Why an operation did not apply; static text or in the ctx's arena. May be NULL. */
 typedef const char *Reason;

@@ -2,10 +2,7 @@
 #ifndef PROGRAM_DERIVE_INNER_H
 #define PROGRAM_DERIVE_INNER_H
 
-#include "expr/stage/rewrite.h"
-
-/* NULL, with the reason. */
-Program *derive_refuse(const char **why, const char *reason);
+#include "expr/stage/stage.h"
 
 /* Whether the stage may be rewritten at all: no scatter, no member of a scan, one result (or any
  * number), no indirect read; otherwise why not. */
@@ -17,9 +14,6 @@ bool derive_is_product(const Stage *stage);
 /* The program with `old` computed by `replacement`, whose results have the same boxes. */
 Program *derive_replace(const Program *program, const Stage *old, const Stage *replacement);
 
-/* The program with every read of stage's results replaced by its body; it is a map. */
-Program *derive_inline(const Program *program, const Stage *stage);
-
 /* `after` if all reads of its new stages are proven in range, else NULL, with the reason. An
  * operation that is right keeps them there, but what says so of symbolic boxes may be more than a
  * proof finds. */
@@ -27,8 +21,6 @@ Program *derive_certain(const Program *before, Program *after, const char **why)
 /* Where that was asked of one of them already. */
 Program *derive_certain_beside(const Program *before, const Stage *certain, Program *after,
                                const char **why);
-
-bool derive_is_output(const Program *program, const Stage *stage);
 
 /* A new stage of this kind and these loops and reduction iterators; bodies and guard as given. Its
  * results (one per type) have the loops' box. */

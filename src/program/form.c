@@ -251,8 +251,9 @@ scale(const Former *f, const Form *a, double number)
 static const Form *
 atom_form(const Former *f, Atom atom, int power)
 {
-	/* Any read may stand for `any`: all have one hash. */
-	bool is_any = atom.leaf && (atom.leaf->op == EX_read || atom.leaf == f->leaves->any);
+	/* Where there is an `any`, each read may stand for it: all have one hash. */
+	const Expr *any = f->leaves->any;
+	bool is_any = any && atom.leaf && (atom.leaf->op == EX_read || atom.leaf == any);
 	atom.hash = mix(7, is_any ? EX_read : atom.op);
 	if (atom.leaf && !is_any)
 		atom.hash = mix(atom.hash, atom.leaf->id);
@@ -336,6 +337,8 @@ power(const Former *f, const Form *a, const Form *b)
 		return a;
 	if (n == -1)
 		return reciprocal(f, a);
+	if (n == -0.5)
+		return reciprocal(f, square_root(f, a));
 	if (n == 2)
 		return multiply(f, a, a);
 	if (n == 3)
@@ -473,6 +476,8 @@ form(const Former *f, const Expr *e)
 		return leaf_form(f, e);
 	if (e->op == EX_select) {
 		const Expr *c = e->arg[0];
+		if (c->op == EX_eq && c->arg[1]->op == EX_const && isinf(expr_const_f64(c->arg[1])))
+			return form(f, e->arg[2]); /* a power of 1/2: finite ones count */
 		return expr_is_compare(c) ? choose(f, c, form(f, c->arg[0]), form(f, c->arg[1]),
 		                                   form(f, e->arg[1]), form(f, e->arg[2]))
 		                          : NULL;
@@ -514,17 +519,23 @@ form_of(Arena *arena, const FormLeaves *leaves, const Expr *e)
 
 /* ---- solving ---- */
 
-static const double TOLERANCE = 1e-6;
-
-static bool
-same_number(double a, double b)
+bool
+form_same_number(double a, double b)
 {
+	static const double TOLERANCE = 1e-6;
 	return fabs(a - b) <= TOLERANCE * fabs(a);
+}
+
+double
+form_times(const Form *meaning, const Form *form)
+{
+	double was = leading(meaning), is = leading(form);
+	return was == 0 || is == 0 || form_same_number(was, is) ? 1 : is / was;
 }
 
 /* The number of a term gives its unknown, unless that is known: then it is compared. */
 static bool
-solve_number(const Term *meaning, const Term *term, Solved *solved)
+solve_number(const FormLeaves *leaves, const Term *meaning, const Term *term, Solved *solved)
 {
 	double rest = term->number / meaning->number;
 	int open = -1;
@@ -538,7 +549,7 @@ solve_number(const Term *meaning, const Term *term, Solved *solved)
 			open = i;
 	}
 	if (open < 0)
-		return same_number(1, rest);
+		return form_same_number(1, rest) || fabs(1 - rest) <= leaves->within;
 	solved->is_known[open] = true;
 	solved->value[open] = meaning->unknown[open] == 1 ? rest : 1 / rest;
 	return isfinite(solved->value[open]);
@@ -554,12 +565,10 @@ solve_atom(const FormLeaves *leaves, const Atom *m, const Atom *atom, Solved *so
 		solved->any = atom->leaf;
 		return is_free;
 	}
-	if (m->op != atom->op || m->leaf != atom->leaf || m->count != atom->count)
-		return false;
-	for (int i = 0; i < m->count; i++)
-		if (!solve_form(leaves, m->args[i], atom->args[i], solved))
-			return false;
-	return true;
+	bool is_same = m->op == atom->op && m->leaf == atom->leaf && m->count == atom->count;
+	for (int i = 0; is_same && i < m->count; i++)
+		is_same = solve_form(leaves, m->args[i], atom->args[i], solved);
+	return is_same;
 }
 
 static bool
@@ -568,12 +577,12 @@ solve_form(const FormLeaves *leaves, const Form *m, const Form *form, Solved *so
 	/* An unknown limit may be 0, a form without terms. */
 	static const Term zero;
 	if (m->count == 1 && m->terms[0].count == 0 && form->count == 0)
-		return solve_number(&m->terms[0], &zero, solved);
+		return solve_number(leaves, &m->terms[0], &zero, solved);
 	if (m->count != form->count)
 		return false;
 	for (int i = 0; i < m->count; i++) {
 		const Term *a = &m->terms[i], *b = &form->terms[i];
-		if (a->hash != b->hash || a->count != b->count || !solve_number(a, b, solved))
+		if (a->hash != b->hash || a->count != b->count || !solve_number(leaves, a, b, solved))
 			return false;
 		for (int k = 0; k < a->count; k++)
 			if (a->factors[k].power != b->factors[k].power ||

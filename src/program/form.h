@@ -25,6 +25,7 @@ typedef struct Form Form;
  * tensor; all other variables and reads stand for themselves. */
 typedef struct FormLeaves {
 	const Expr *unknown[FORM_UNKNOWNS], *any;
+	double within; /* so much of their size may numbers be off; 0: as form_same_number() says */
 } FormLeaves;
 
 /* NULL where there is none: of another type, longer than FORM_SIZE nodes, or with terms that cancel
@@ -37,9 +38,15 @@ typedef struct Solved {
 	const Expr *any;
 } Solved;
 
-/* Whether `form` is the meaning for some numbers. Numbers match within 1e-6 of their size, since
- * exporters write few digits; 0 matches 0 alone. Each occurrence of an unknown must give the same
- * number. */
+/* Within 1e-6 of their size, since exporters write few digits; 0 is 0 alone. */
+bool form_same_number(double a, double b);
+
+/* How often the first term of the meaning is that of `form`, but for what stands in them; 1 where
+ * one has no term but a number, or a number to be solved. */
+double form_times(const Form *meaning, const Form *form);
+
+/* Whether `form` is the meaning for some numbers, and has the same others. Each occurrence of an
+ * unknown must give the same number. */
 bool form_solve(const FormLeaves *leaves, const Form *meaning, const Form *form, Solved *solved);
 
 #endif

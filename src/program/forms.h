@@ -11,7 +11,12 @@
  * Outputs stay stages. */
 Program *program_inline_stages(Arena *arena, const Program *program);
 
-/* The same whatever it costs: every map stage that is no output goes. For analysis, not to run. */
+/* f32 made of constants that are numbers of few bits is computed by the sum of products that reads
+ * it, which so reads fewer bytes. is_constant[i] of input i. */
+const Program *program_inline_codes(const Program *program, const bool *is_constant);
+
+/* program_inline_stages() whatever it costs: every map stage that is no output goes. For analysis,
+ * not to run. */
 Program *program_flatten(Arena *arena, const Program *program);
 
 /* What depends on few of a stage's loops, and costs more than a load, becomes a stage of its own:

@@ -251,6 +251,15 @@ part_of(const Readers *readers, int first, int last)
 	                   outputs.data);
 }
 
+bool
+group_shares(const Group *group, int s, int loop)
+{
+	for (int k = 0; k < group->nshared; k++)
+		if (group->map[s][k] == loop)
+			return true;
+	return false;
+}
+
 const Stage *
 program_reduction(const Program *program)
 {

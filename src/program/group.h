@@ -32,6 +32,9 @@ typedef struct Group {
 bool group_analyse(Arena *arena, const Program *program, const Target *target, Group *group,
                    const char **reason);
 
+/* Whether this loop of stage s is one of the shared ones. */
+bool group_shares(const Group *group, int s, int loop);
+
 /* Whether one kernel for the whole program is a good idea: it can be, its intermediates stay in
  * cache, and its shared loops occupy the cores. FuseOps asks this before it joins nodes. */
 bool group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason);

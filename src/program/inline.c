@@ -53,15 +53,6 @@ count_reads(Inliner *in, const Stage *stage)
 	}
 }
 
-static bool
-is_output(const Program *program, const Tensor *tensor)
-{
-	for (int i = 0; i < program->noutput; i++)
-		if (program->outputs[i] == tensor)
-			return true;
-	return false;
-}
-
 /* Read by one stage, at one index that moves with every iterator of the reader, over no more
  * points than the stage has: then no element is computed twice. */
 static bool
@@ -86,7 +77,7 @@ is_read_once(const Inliner *in, const Stage *stage, const Reads *reads)
 static bool
 wants_inline(const Inliner *in, const Stage *stage)
 {
-	if (stage->kind != STAGE_map || stage->scan || is_output(in->program, stage->results[0]))
+	if (stage->kind != STAGE_map || stage->scan || program_gives(in->program, stage))
 		return false;
 	const Reads *reads = map_find_ptr(&in->reads, stage->results[0]);
 	if (!reads)

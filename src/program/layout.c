@@ -27,6 +27,15 @@ layout_blocked(Arena *arena, int rank, int64_t block)
 	return arena_printf(arena, "nc%lld%s", (long long)block, spatial[rank]);
 }
 
+const char *
+layout_of_weights(Arena *arena, int rank, int64_t block)
+{
+	static const char *const rest[] = {[3] = "iw", [4] = "ihw", [5] = "idhw"};
+	if (rank < 3 || rank > 5)
+		return NULL;
+	return arena_printf(arena, "o%lld%s", (long long)block, rest[rank]);
+}
+
 void
 layout_strides(ExprCtx *ctx, const char *layout, int rank, const Dim *const *dims,
                const Dim **strides)
@@ -88,16 +97,28 @@ start(Arena *arena, const Program *program)
 	                 .stages = {.arena = arena}};
 }
 
+/* The stage that makes a tensor; NULL: it is given, perhaps by a part of the program that is a
+ * kernel of its own. */
+static const Stage *
+maker_in(const Program *p, const Tensor *tensor)
+{
+	bool is_given = false;
+	for (int k = 0; k < p->ninput; k++)
+		is_given |= p->inputs[k] == tensor;
+	return is_given ? NULL : tensor->stage;
+}
+
 /* A tensor of the program is split so, and with it the stage that makes it, whatever that was split
  * by before, and its other results: those of one stage are stored alike, as its loops run. */
 static void
 split_results(Blocker *b, const Tensor *tensor, Split split)
 {
-	if (tensor->stage)
-		*split_of(&b->stages, tensor->stage) = split;
+	const Stage *maker = maker_in(b->program, tensor);
+	if (maker)
+		*split_of(&b->stages, maker) = split;
 	*split_of(&b->tensors, tensor) = split;
-	for (int r = 0; tensor->stage && r < tensor->stage->nresult; r++)
-		*split_of(&b->tensors, tensor->stage->results[r]) = split;
+	for (int r = 0; maker && r < maker->nresult; r++)
+		*split_of(&b->tensors, maker->results[r]) = split;
 }
 
 static bool
@@ -125,10 +146,8 @@ must_stay_whole(const Blocker *b, const Stage *stage, int iter, int64_t block)
 static bool
 is_intermediate(const Program *p, const Tensor *tensor)
 {
-	bool is_output = false;
-	for (int k = 0; k < p->noutput; k++)
-		is_output |= p->outputs[k] && p->outputs[k]->stage == tensor->stage;
-	return tensor->stage && !is_output;
+	const Stage *maker = maker_in(p, tensor);
+	return maker && !program_gives(p, maker);
 }
 
 /* An intermediate is stored as the loop that reads it runs: then the stage that makes it runs so
@@ -338,6 +357,31 @@ program_store_input(Arena *arena, const Program *program, int input, int rank, c
 	Stored stored = {program->inputs[input], rank, dims};
 	return program_reindex(
 		&(Reindex){arena, program, stored_tensor, NULL, &stored, .is_simplified = true});
+}
+
+static int
+same_dims(void *self, const Tensor *tensor, NewDim *dims)
+{
+	(void)self;
+	(void)tensor;
+	(void)dims;
+	return -1;
+}
+
+static DType
+wide_type(void *self, const Tensor *input)
+{
+	return input == self ? DT_F32 : input->type;
+}
+
+Program *
+program_widen_input(Arena *arena, const Program *program, int input)
+{
+	return program_reindex(&(Reindex){.arena = arena,
+	                                  .program = program,
+	                                  .tensor = same_dims,
+	                                  .type = wide_type,
+	                                  .self = program->inputs[input]});
 }
 
 /* ---- indices that take an iterator apart ---- */

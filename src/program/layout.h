@@ -10,12 +10,15 @@
 #ifndef PROGRAM_LAYOUT_H
 #define PROGRAM_LAYOUT_H
 
-#include "base/layout.h"
+#include "base/dtype.h"
 #include "program/group.h"
 #include "program/reindex.h"
 
 /* "nc16hw" for rank 4 and block 16; NULL when the rank has no such layout (3 to 5 have). */
 const char *layout_blocked(Arena *arena, int rank, int64_t block);
+
+/* The same of weights, by output channel: "o16ihw". */
+const char *layout_of_weights(Arena *arena, int rank, int64_t block);
 
 /* Elements between neighbours along each logical dim of dense storage; along the channels of a
  * blocked layout: between blocks. */
@@ -34,6 +37,9 @@ Program *program_block_input(Arena *arena, const Program *program, int input, in
 /* The program with an input stored in these dims, of those that it has: twice as many at most. */
 Program *program_store_input(Arena *arena, const Program *program, int input, int rank,
                              const NewDim *dims);
+
+/* The program with an input of f16 or bf16, all of whose reads are cast to f32, stored as f32. */
+Program *program_widen_input(Arena *arena, const Program *program, int input);
 
 /* Loops that indices take apart by a constant (a Reshape that splits a dim) become two, so that no
  * division is left: Y[m:768] = X[m/64, m%64]  =>  Y[o:12,i:64] = X[o,i]. Outputs get split dims of

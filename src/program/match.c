@@ -14,12 +14,13 @@
 #include "expr/index/text.h"
 #include "program/forms.h"
 #include "program/match_inner.h"
-#include "program/row.h"
 
-enum { MAX_ROWS = 16, MAX_COPIES = 8 };
+enum { MAX_ROWS = 32, MAX_COPIES = 8 };
 
 struct VendorForms {
 	Arena *arena;
+	TextOperators operators;
+	const PostForms *posts;                    /* of the ctx that was asked about last */
 	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
 };
 
@@ -39,6 +40,7 @@ typedef struct Solver {
 	unsigned alike[ROW_ITERS]; /* those that move what an iterator of the row moves */
 	bool in_order;             /* only tensors whose dims lie in the order of the row */
 	VendorMatch *match;
+	VendorFound *found; /* of a search for all rows */
 } Solver;
 
 /* ---- texts of the row ---- */
@@ -266,13 +268,6 @@ guard_is_the_border(Solver *s)
 
 /* ---- what the call is told ---- */
 
-static void
-add_attr(VendorMatch *m, StepAttr attr)
-{
-	must(m->nattr < VENDOR_ATTRS);
-	m->attrs[m->nattr++] = attr;
-}
-
 /* The lists of numbers; false when one is not known. */
 static bool
 tell(Solver *s, Arena *arena)
@@ -284,60 +279,14 @@ tell(Solver *s, Arena *arena)
 		for (int i = 0; i < count; i++)
 			if (!number_of(s, items[i], &numbers[i]))
 				return false;
-		add_attr(s->match,
-		         (StepAttr){.name = arena_strdup(arena, word), .count = count, .ints = numbers});
+		match_add_attr(
+			s->match,
+			(StepAttr){.name = arena_strdup(arena, word), .count = count, .ints = numbers});
 	}
 	return true;
 }
 
-/* Last two dims exchanged: where the row has a word for that, the operand lies as it is. */
-static void
-tell_swapped(VendorMatch *m, int k)
-{
-	static const int64_t one = 1;
-	VendorOperand *operand = &m->operands[k];
-	int last = operand->rank - 1, d = operand->tensor->rank - 1;
-	const char *word = m->row->swapped[k];
-	if (!word || operand->dims[last] != d - 1 || operand->dims[last - 1] != d)
-		return;
-	const Dim *extent = operand->extents[last];
-	operand->extents[last] = operand->extents[last - 1];
-	operand->extents[last - 1] = extent;
-	operand->dims[last - 1] = d - 1;
-	operand->dims[last] = d;
-	add_attr(m, (StepAttr){.name = word, .count = 1, .ints = &one});
-}
-
-/* The dims ascend, and only what may stand still is missing. */
-static bool
-is_in_order(const Solver *s, int k)
-{
-	const VendorOperand *operand = &s->match->operands[k];
-	int last = -1;
-	for (int i = 0; i < operand->rank; i++) {
-		int d = operand->dims[i];
-		if (d < 0 ? !s->form->operands[k].items[i].may_stand : d < last)
-			return false;
-		last = d < 0 ? last : d;
-	}
-	return true;
-}
-
-/* Dims in front that broadcasting brings back. */
-static void
-drop_leading(const Solver *s, int k)
-{
-	VendorOperand *operand = &s->match->operands[k];
-	int count = 0;
-	while (operand->dims[count] < 0 && s->form->operands[k].items[count].may_stand)
-		count++;
-	operand->rank -= count;
-	memmove(operand->dims, operand->dims + count, (size_t)operand->rank * sizeof *operand->dims);
-	memmove(operand->extents, operand->extents + count,
-	        (size_t)operand->rank * sizeof *operand->extents);
-}
-
-/* Algorithms whose limits hold, and what of the library is slower here. */
+/* Algorithms whose limits hold, and which implementation works in passes. */
 static void
 choose_from(Solver *s, Arena *arena)
 {
@@ -346,9 +295,42 @@ choose_from(Solver *s, Arena *arena)
 	while (row_entry(s->arena, &text, &word, &limits))
 		if (holds(s, limits))
 			m->choices[m->nchoice++] = arena_strdup(arena, word);
-	text = m->row->slow;
-	if (row_entry(s->arena, &text, &word, &limits) && holds(s, limits))
-		m->slow = arena_strdup(arena, word);
+	const char *items[ROW_LIST];
+	text = m->row->passes;
+	if (row_entry(s->arena, &text, &word, &limits) &&
+	    row_list(s->arena, limits, s->form->copies, items) == 2 &&
+	    number_of(s, items[0], &m->serves) && number_of(s, items[1], &m->window))
+		m->passes = arena_strdup(arena, word);
+}
+
+/* Forms of post-ops for this program. */
+static const PostForms *
+posts_of(Solver *s)
+{
+	VendorForms *forms = s->forms;
+	if (!forms->posts || forms->posts->ctx != s->ctx)
+		forms->posts = match_read_posts(forms->arena, s->ctx, &forms->operators);
+	return forms->posts;
+}
+
+static bool
+match_absorbed(Solver *s, Arena *arena)
+{
+	VendorMatch *m = s->match;
+	const Expr *main, *body = match_epilogue_of(s->arena, m->program, &main);
+	int channel = 0;
+	while (strcmp(s->form->iters[channel], m->row->bias) != 0)
+		channel++;
+	if (body == main)
+		return true;
+	const char *stop = "stages of other loops";
+	if (body && s->forms->operators.call)
+		stop = match_posts(arena, posts_of(s), m, body, main, s->bound[channel]);
+	if (stop && s->found && !s->found->stop) {
+		s->found->stopped = m->row;
+		s->found->stop = stop;
+	}
+	return !stop;
 }
 
 static bool
@@ -357,17 +339,13 @@ match_epilogue(Solver *s, Arena *arena)
 	VendorMatch *m = s->match;
 	const Expr *main;
 	int64_t taps;
-	if (m->row->bias) {
-		int channel = 0;
-		while (strcmp(s->form->iters[channel], m->row->bias) != 0)
-			channel++;
-		return match_posts(arena, m, s->bound[channel]);
-	}
+	if (m->row->bias)
+		return match_absorbed(s, arena);
 	const Expr *body = match_epilogue_of(s->arena, m->program, &main);
 	if (number_of(s, "TAPS", &taps))
-		name(s, "TAPS", expr_number(s->ctx, m->row->result, (double)taps));
+		name(s, "TAPS", expr_number(s->ctx, m->result.tensor->type, (double)taps));
 	name(s, "x", main);
-	return body && body == value_of(s, m->row->epilogue, m->row->result);
+	return body && body == value_of(s, m->row->epilogue, m->result.tensor->type);
 }
 
 /* ---- the search ---- */
@@ -390,14 +368,14 @@ solve(Solver *s, Arena *arena)
 	    !holds(s, s->form->row->limits) || !tell(s, arena))
 		return false;
 	for (int k = 0; k < s->form->noperand; k++) {
-		tell_swapped(m, k);
-		if (s->in_order && !is_in_order(s, k))
+		match_tell_swapped(m, k);
+		if (s->in_order && !match_is_in_order(m, s->form, k))
 			return false;
-		drop_leading(s, k);
+		match_drop_leading(m, s->form, k);
 	}
 	if (m->row->kind)
-		add_attr(m,
-		         (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->row->kind});
+		match_add_attr(
+			m, (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->row->kind});
 	choose_from(s, arena);
 	return match_epilogue(s, arena);
 }
@@ -458,7 +436,7 @@ has_room(const RowForm *form, const Stage *main)
 }
 
 static const RowForm *
-form_of(VendorForms *forms, int row, int copies)
+row_form(VendorForms *forms, int row, int copies)
 {
 	const RowForm **slot = &forms->form[row][copies];
 	must(row < MAX_ROWS && copies < MAX_COPIES);
@@ -476,7 +454,7 @@ match_row(Solver *s, Arena *arena, int number)
 	const Expr *first = s->reads[0], *second = s->reads[1];
 	const VendorRow *row = vendor_at(number);
 	for (int copies = row->least; copies <= row->most; copies++) {
-		const RowForm *form = s->form = form_of(s->forms, number, copies);
+		const RowForm *form = s->form = row_form(s->forms, number, copies);
 		if (!has_room(form, s->main) || (form->noperand > 1) != (second != NULL))
 			continue;
 		for (int swap = 0; swap < form->noperand; swap++) {
@@ -499,7 +477,7 @@ is_asked(Solver *s, const Target *target, int number)
 	const VendorRow *row = vendor_at(number);
 	if (!row->stage || (target && !target_calls(target, row->library)))
 		return false;
-	bool has_windows = form_of(s->forms, number, row->least)->has_windows;
+	bool has_windows = row_form(s->forms, number, row->least)->has_windows;
 	return s->rows == ROWS_all || (s->rows == ROWS_of_windows) == has_windows;
 }
 
@@ -517,14 +495,24 @@ begin(Solver *s, const Program *program)
 	return true;
 }
 
-/* A row that fits; tensors in the order of the row come before any others. */
+static bool
+is_found(const VendorFound *found, const VendorRow *row)
+{
+	bool is = false;
+	for (int i = 0; i < found->count; i++)
+		is |= found->match[i].row == row;
+	return is;
+}
+
+/* The first row that fits, or with `found` all; tensors in the order of the row come before any
+ * others. */
 static bool
 match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, VendorMatch *match)
 {
 	const Program *given = match->program, *joined = NULL;
 	for (int i = 0; i < 2 * vendor_count(); i++) {
 		int number = i % vendor_count();
-		if (!is_asked(s, target, number))
+		if (!is_asked(s, target, number) || (s->found && is_found(s->found, vendor_at(number))))
 			continue;
 		bool joins = vendor_at(number)->storage & STORAGE_joined;
 		if (joins && !joined)
@@ -533,8 +521,11 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		s->in_order = i < vendor_count();
 		if (!begin(s, match->program))
 			return false;
-		if (s->is_border && match_row(s, arena, number))
+		if (!s->is_border || !match_row(s, arena, number))
+			continue;
+		if (!s->found)
 			return true;
+		s->found->match[s->found->count++] = *match;
 	}
 	return false;
 }
@@ -559,22 +550,24 @@ match_main(Solver asked, Arena *arena, const Program *program, const Target *tar
 	return is_match;
 }
 
-bool
-vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
-             VendorMatch *match)
+VendorFound
+vendor_match(VendorForms *forms, Arena *arena, const Program *program, const Target *target,
+             const bool *fixed)
 {
-	Arena *scratch = arena_new_in(arena, "vendor_match forms");
-	Solver asked = {.forms = vendor_forms_new(scratch)};
-	bool is_match = match_main(asked, arena, program, target, fixed, match);
-	arena_reset(scratch);
-	return is_match;
+	VendorMatch match, all[MAX_ROWS];
+	VendorFound found = {.match = all};
+	match_main((Solver){.forms = forms, .found = &found}, arena, program, target, fixed, &match);
+	found.match = arena_memdup(arena, all, (size_t)found.count * sizeof *all);
+	return found;
 }
 
 VendorForms *
-vendor_forms_new(Arena *arena)
+vendor_forms_new(Arena *arena, const TextOperators *operators)
 {
 	VendorForms *forms = NEW(arena, VendorForms);
 	forms->arena = arena;
+	if (operators)
+		forms->operators = *operators;
 	return forms;
 }
 
@@ -583,13 +576,4 @@ vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, Vendo
                  VendorMatch *match)
 {
 	return match_main((Solver){.forms = forms, .rows = rows}, arena, program, NULL, NULL, match);
-}
-
-bool
-vendor_operand_is_whole(const VendorOperand *operand)
-{
-	for (int i = 0; i < operand->rank; i++)
-		if (operand->dims[i] != i || operand->extents[i] != operand->tensor->hi[i])
-			return false;
-	return operand->rank == operand->tensor->rank;
 }

@@ -9,6 +9,7 @@
 #ifndef PROGRAM_MATCH_H
 #define PROGRAM_MATCH_H
 
+#include "expr/index/text.h"
 #include "program/group.h"
 #include "target/vendor.h"
 
@@ -40,22 +41,33 @@ typedef struct VendorMatch {
 	StepAttr attrs[VENDOR_ATTRS]; /* without algorithm and post-ops */
 	int nchoice;
 	const char *choices[VENDOR_CHOICES]; /* algorithms */
-	const char *slow;                    /* NULL, or see vendor.def */
+	const char *passes;                  /* of an implementation's name, or NULL: see vendor.def */
+	int64_t serves, window;
 } VendorMatch;
 
-/* True with the match filled in; false when no row fits of a library that can be called (`target`
- * NULL: of any). Programs are matched as they come from program_inline_stages(), for some rows
- * after program_collapse_dims() with `fixed` (inputs keep their positions): match->program says
- * which. */
-bool vendor_match(Arena *arena, const Program *program, const Target *target, const bool *fixed,
-                  VendorMatch *match);
-
-/* The same for many questions: the texts of rows are read once, and rows are asked for alone whose
- * operands are read through windows, or those whose are not; rows without a library, too. Forms
- * live in their arena. */
-typedef enum VendorRows { ROWS_all, ROWS_of_windows, ROWS_of_matrices } VendorRows;
+/* The texts of rows, read once; they live in their arena. `operators` say what is meant where a
+ * post-op names one. NULL: no post-ops are looked for, so that a program of one stage may match. */
 typedef struct VendorForms VendorForms;
-VendorForms *vendor_forms_new(Arena *arena);
+VendorForms *vendor_forms_new(Arena *arena, const TextOperators *operators);
+
+/* The rows that fit of libraries that can be called (`target` NULL: of any). */
+typedef struct VendorFound {
+	int count;
+	VendorMatch *match; /* a row each; those first for which tensors lie in the order of the row */
+	/* Of a main stage that a row has: what follows that the row's library does not take, as a text
+	 * over the result so far, x. NULL: no row got that far. */
+	const VendorRow *stopped;
+	const char *stop;
+} VendorFound;
+
+/* Programs are matched as they come from program_inline_stages(), for some rows after
+ * program_collapse_dims() with `fixed` (inputs keep their positions): match->program says which. */
+VendorFound vendor_match(VendorForms *forms, Arena *arena, const Program *program,
+                         const Target *target, const bool *fixed);
+
+/* The first that fits: of those whose operands are read through windows, or those whose are not;
+ * rows without a library, too. */
+typedef enum VendorRows { ROWS_all, ROWS_of_windows, ROWS_of_matrices } VendorRows;
 bool vendor_match_row(VendorForms *forms, Arena *arena, const Program *program, VendorRows rows,
                       VendorMatch *match);
 

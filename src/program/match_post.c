@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/index/text.h"
-#include "program/form.h"
-#include "program/row.h"
-
-enum { MAX_PARTS = 32, EPILOGUE_SIZE = 512 };
+enum { MAX_PARTS = 32, EPILOGUE_SIZE = 512, SHOWN = 80 };
 
 static bool
 same_extent(ExprCtx *ctx, const Dim *a, const Dim *b)
@@ -160,46 +156,43 @@ match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_
  *     max(R + B[f], 0.0)      cuts R, R + B[f], max(...)      x + z: add, max(x, 0.0): relu
  */
 
-/* A row's pattern, read. */
-typedef struct Meaning {
-	const PostRow *row;
-	const Form *form;
-} Meaning;
-
 typedef struct Epilogue {
-	ExprCtx *ctx;
+	const PostForms *forms;
+	const char *library;
+	bool is_exact; /* behind a sum of integers, which has no bound for a function to be off by */
+	double within; /* so much of their size may constants be off, see FormLeaves */
 	Arena *arena;
-	const Expr *x;
-	FormLeaves leaves;
-	int nmeaning, ncut;
-	Meaning *meanings;
+	int ncut;
 	const Expr *cuts[MAX_PARTS]; /* from the main result to the whole */
+	int count[MAX_PARTS];        /* post-ops up to each; more than POST_MAX: there is no way */
 } Epilogue;
 
-static void
-read_meanings(Epilogue *e, const char *library)
+const PostForms *
+match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators)
 {
-	Map names = {.arena = e->arena};
+	PostForms *forms = NEW(arena, PostForms);
+	Map names = {.arena = arena};
 	const char *const leaves[] = {"x", "a", "b", "z"};
-	const Expr **slots[] = {&e->x, &e->leaves.unknown[0], &e->leaves.unknown[1], &e->leaves.any};
+	const Expr **slots[] = {&forms->x, &forms->leaves.unknown[0], &forms->leaves.unknown[1],
+	                        &forms->leaves.any};
+	forms->ctx = ctx;
 	for (size_t i = 0; i < countof(leaves); i++) {
-		*slots[i] = expr_var(e->ctx, var_new(e->ctx, leaves[i], DT_F32, NULL, NULL));
+		*slots[i] = expr_var(ctx, var_new(ctx, leaves[i], DT_F32, NULL, NULL));
 		map_set(&names, leaves[i], (void *)(uintptr_t)*slots[i]);
 	}
-	int count = 0;
-	while (vendor_post_at(count))
-		count++;
-	e->meanings = NEW_N(e->arena, Meaning, count + 1);
-	for (int i = 0; i < count; i++) {
-		const PostRow *row = vendor_post_at(i);
-		if (strcmp(row->library, library) != 0)
-			continue;
+	TextScope scope = {.names = &names, .operators = operators};
+	while (vendor_post_at(forms->count))
+		forms->count++;
+	forms->rows = NEW_N(arena, const PostRow *, forms->count);
+	forms->forms = NEW_N(arena, const Form *, forms->count);
+	for (int i = 0; i < forms->count; i++) {
 		Scanner scan;
-		scan_open(&scan, e->arena, "vendor.def", row->pattern);
-		const Form *form = form_of(e->arena, &e->leaves, expr_parse(e->ctx, &scan, &names));
-		must(form);
-		e->meanings[e->nmeaning++] = (Meaning){row, form};
+		forms->rows[i] = vendor_post_at(i);
+		scan_open(&scan, arena, "vendor.def", forms->rows[i]->pattern);
+		forms->forms[i] = form_of(arena, &forms->leaves, expr_parse_in(ctx, &scan, &scope, DT_F32));
+		must(forms->forms[i]);
 	}
+	return forms;
 }
 
 /* False where there are too many. */
@@ -210,7 +203,7 @@ find_cuts(Epilogue *e, const Expr *body, const Expr *main)
 		return false;
 	for (ExprWalk walk = expr_walk(body); expr_step(&walk);) {
 		if (walk.e->type != DT_F32 || !expr_reads(walk.e, main->tensor) ||
-		    expr_reads(expr_replace(e->ctx, body, walk.e, e->x), main->tensor))
+		    expr_reads(expr_replace(e->forms->ctx, body, walk.e, e->forms->x), main->tensor))
 			continue;
 		if (e->ncut < MAX_PARTS)
 			e->cuts[e->ncut] = walk.e;
@@ -237,54 +230,121 @@ fill_in(const Solved *s, const char *text, double numbers[POST_NUMBERS])
 	}
 }
 
+/* What is computed between two cuts. */
+static const Expr *
+part_of(const Epilogue *e, int from, int to)
+{
+	return expr_replace(e->forms->ctx, e->cuts[to], e->cuts[from], e->forms->x);
+}
+
 /* The part between two cuts as one post-op. */
 static bool
 is_post(const Epilogue *e, int from, int to, PostOp *post)
 {
-	const Expr *part = expr_replace(e->ctx, e->cuts[to], e->cuts[from], e->x);
-	const Form *form = form_of(e->arena, &e->leaves, part);
+	const PostForms *forms = e->forms;
+	FormLeaves leaves = forms->leaves;
+	leaves.within = e->within;
+	const Form *form = form_of(e->arena, &forms->leaves, part_of(e, from, to));
 	Solved solved;
-	for (int i = 0; form && i < e->nmeaning; i++)
-		if (form_solve(&e->leaves, e->meanings[i].form, form, &solved) && in_order(&solved)) {
-			const PostRow *row = e->meanings[i].row;
-			*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any};
-			fill_in(&solved, row->numbers, post->post.numbers);
-			return true;
-		}
+	for (int i = 0; form && i < forms->count; i++) {
+		const PostRow *row = forms->rows[i];
+		if (strcmp(row->library, e->library) != 0 || (e->is_exact && row->error == POST_near) ||
+		    !form_solve(&leaves, forms->forms[i], form, &solved) || !in_order(&solved))
+			continue;
+		*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any};
+		fill_in(&solved, row->numbers, post->post.numbers);
+		return true;
+	}
 	return false;
 }
 
 /* The fewest post-ops, from the innermost outwards; -1 when there is no way. */
 static int
-fewest_posts(const Epilogue *e, PostOp post[POST_MAX])
+fewest_posts(Epilogue *e, PostOp post[POST_MAX])
 {
-	int count[MAX_PARTS] = {0}, from[MAX_PARTS] = {0};
+	int from[MAX_PARTS] = {0};
 	PostOp last[MAX_PARTS] = {{.operand = NULL}}, found;
 	for (int to = 1; to < e->ncut; to++) {
-		count[to] = POST_MAX + 1;
+		e->count[to] = POST_MAX + 1;
 		for (int k = to - 1; k >= 0; k--)
-			if (count[k] + 1 < count[to] && is_post(e, k, to, &found)) {
-				count[to] = count[k] + 1;
+			if (e->count[k] + 1 < e->count[to] && is_post(e, k, to, &found)) {
+				e->count[to] = e->count[k] + 1;
 				from[to] = k;
 				last[to] = found;
 			}
 	}
-	int at = e->ncut - 1, total = count[at];
+	int at = e->ncut - 1, total = e->count[at];
 	for (int i = total; 0 < i && total <= POST_MAX; at = from[at])
 		post[--i] = last[at];
 	return total <= POST_MAX ? total : -1;
 }
 
-static int
-posts_of(Arena *owner, VendorMatch *m, const Expr *body, const Expr *main)
+static const char *
+shown(Arena *arena, const Expr *e)
 {
-	if (body == main)
-		return 0;
-	Epilogue e = {.ctx = m->program->ctx, .arena = arena_new_in(owner, "epilogue")};
-	read_meanings(&e, m->row->library);
-	int count = find_cuts(&e, body, main) ? fewest_posts(&e, m->post) : -1;
+	Buf text = {.arena = arena};
+	expr_print(&text, e);
+	return text.size <= SHOWN ? buf_text(&text)
+	                          : arena_printf(arena, "%.*s ...", (int)SHOWN, buf_text(&text));
+}
+
+/* What stands behind the last place that post-ops lead to. */
+static const char *
+first_refused(Arena *arena, const Epilogue *e)
+{
+	int reached = e->ncut - 1;
+	while (e->count[reached] > POST_MAX)
+		reached--;
+	return shown(arena, part_of(e, reached, reached + 1));
+}
+
+/* Post-ops begin at the sum itself, or where it is cast to f32, in which they compute. */
+static bool
+is_result(const Expr *first, const Expr *main)
+{
+	const Expr *read = main->type == DT_F32 ? first : first->op == EX_cast ? first->arg[0] : NULL;
+	return read && read->op == EX_read && read->tensor == main->tensor;
+}
+
+/* What post-ops compute of a body: f32 that is stored as it is, or rounded to a number of 8 bits,
+ * half to even, as libraries do when they store one. NULL: it is neither. */
+static const Expr *
+without_store(const Expr *body)
+{
+	if (body->type == DT_F32)
+		return body;
+	if (body->op != EX_cast || !dtype_is_byte((DType)body->type))
+		return NULL;
+	const Expr *stored = body->arg[0];
+	bool is_moved = stored->op == EX_add && expr_is_const(stored->arg[1]);
+	const Expr *rounded = is_moved ? stored->arg[0] : stored;
+	return rounded->op == EX_round && rounded->type == DT_F32 ? is_moved ? stored : rounded->arg[0]
+	                                                          : NULL;
+}
+
+/* Two constants in a product, each of which is rounded to this type. */
+static double
+rounding_of(DType type)
+{
+	return type == DT_F16 ? 0x1p-10 : type == DT_BF16 ? 0x1p-7 : 0;
+}
+
+/* NULL, or what no row takes. */
+static const char *
+find_posts(Arena *owner, const PostForms *forms, VendorMatch *m, const Expr *body, const Expr *main)
+{
+	const char *stop = NULL;
+	const Expr *computed = without_store(body);
+	Epilogue e = {.forms = forms, .library = m->row->library};
+	e.is_exact = main->type == DT_I32;
+	e.within = m->row->rounds_once ? rounding_of(m->program->outputs[0]->type) : 0;
+	e.arena = arena_new_in(owner, "epilogue");
+	bool has_cuts = computed && find_cuts(&e, computed, main) && is_result(e.cuts[0], main);
+	m->npost = has_cuts ? fewest_posts(&e, m->post) : -1;
+	if (m->npost < 0)
+		stop = has_cuts ? first_refused(owner, &e) : shown(owner, body);
 	arena_reset(e.arena);
-	return count;
+	return stop;
 }
 
 bool
@@ -292,27 +352,81 @@ match_has_types(const Program *p, const Expr *const reads[VENDOR_OPERANDS], cons
 {
 	const Stage *stage = p->stages[0];
 	for (int k = 0; k < VENDOR_OPERANDS && reads[k]; k++)
-		if (reads[k]->type != row->operands[k])
+		if (!dtype_is_among((DType)reads[k]->type, row->operands[k]))
 			return false;
-	return stage->acc == row->sum && stage->results[0]->type == row->result &&
-	       p->outputs[0]->type == row->result;
+	DType made = stage->results[0]->type, result = p->outputs[0]->type;
+	bool may_be_cast = row->bias && made == stage->acc; /* match_posts() asks for it */
+	return dtype_is_among(stage->acc, row->sum) && (made == result || may_be_cast) &&
+	       dtype_is_among(result, row->result);
 }
 
-bool
-match_posts(Arena *arena, VendorMatch *m, int channel)
+/* ---- roundings that a row leaves out ---- */
+
+/* What is f32 in the place of the result's 16 bits; tensors have stand-ins. Roundings to other
+ * types stay, and no post-op has them. */
+typedef struct Widened {
+	DType type;
+	Map stand_ins, originals;
+} Widened;
+
+static const Expr *
+widen(ExprCtx *ctx, const Expr *e, void *arg)
 {
-	const Expr *main;
-	const Expr *body = match_epilogue_of(arena, m->program, &main);
-	m->npost = body ? posts_of(arena, m, body, main) : -1;
-	if (m->npost < 0)
-		return false;
+	Widened *w = arg;
+	if (e->type != w->type)
+		return e;
+	if (e->op != EX_read)
+		return expr_cast(ctx, DT_F32, e->op == EX_cast ? e->arg[0] : e);
+	const Tensor *from = e->tensor, *to = map_find_ptr(&w->stand_ins, from);
+	if (!to) {
+		to = tensor_new(ctx, from->name, DT_F32, from->rank, from->hi);
+		map_set_ptr(&w->stand_ins, from, (void *)(uintptr_t)to);
+		map_set_ptr(&w->originals, to, (void *)(uintptr_t)from);
+	}
+	return expr_read(ctx, to, e->arg);
+}
+
+/* Operands that are read again, not their stand-ins. */
+static void
+restore_operands(const Widened *w, ExprCtx *ctx, VendorMatch *m)
+{
+	for (int i = 0; i < m->npost; i++) {
+		const Expr *read = m->post[i].operand;
+		const Tensor *from = read ? map_find_ptr(&w->originals, read->tensor) : NULL;
+		if (from)
+			m->post[i].operand = expr_read(ctx, from, read->arg);
+	}
+}
+
+/* f32, or what the result is where a row computes in f32 what it stores in 16 bits. */
+static bool
+may_be_operand(const VendorMatch *m, const Tensor *tensor)
+{
+	DType result = m->program->outputs[0]->type;
+	return match_is_operand(m->program, tensor, DT_F32) ||
+	       (m->row->rounds_once && match_is_operand(m->program, tensor, result));
+}
+
+const char *
+match_posts(Arena *arena, const PostForms *forms, VendorMatch *m, const Expr *body,
+            const Expr *main, int channel)
+{
+	Widened w = {m->program->outputs[0]->type, {.arena = arena}, {.arena = arena}};
+	if (m->row->rounds_once && dtype_is_short_float(w.type)) {
+		body = expr_rewrite(forms->ctx, body, widen, &w);
+		main = expr_rewrite(forms->ctx, main, widen, &w);
+	}
+	const char *stop = find_posts(arena, forms, m, body, main);
+	if (stop)
+		return stop;
+	restore_operands(&w, forms->ctx, m);
 	take_bias(m, channel);
 	int rank = m->program->stages[0]->nloop;
 	for (int i = 0; i < m->npost; i++) {
 		const Expr *read = m->post[i].operand;
 		if (read && (read->argc > rank || !is_broadcast_read(m->program, read, rank) ||
-		             !match_is_operand(m->program, read->tensor, m->row->result)))
-			return false;
+		             !may_be_operand(m, read->tensor)))
+			return shown(arena, read);
 	}
-	return !m->bias || match_is_operand(m->program, m->bias, m->row->result);
+	return m->bias && !may_be_operand(m, m->bias) ? m->bias->name : NULL;
 }

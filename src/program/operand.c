@@ -10,7 +10,7 @@
  *     sum(r) T[p,r] * W[r]
  */
 #include "expr/index/facts.h"
-#include "expr/stage/rewrite.h"
+#include "expr/stage/stage.h"
 #include "program/derive.h"
 #include "program/derive_inner.h"
 

@@ -140,6 +140,8 @@ reindex_stage(Reindexer *r, const Stage *stage)
 	const Expr **body = NEW_N(r->how->arena, const Expr *, stage->nbody);
 	for (int k = 0; k < stage->nbody; k++) {
 		body[k] = reindexed(r, made, is_sum ? made->guard : to.inside, stage->body[k]);
+		if (r->how->body)
+			body[k] = r->how->body(r->how->self, stage, body[k]);
 		if (to.inside && stage->kind == STAGE_map)
 			body[k] =
 				expr_select(ctx, to.inside, body[k], expr_number(ctx, (DType)body[k]->type, 0));
@@ -158,8 +160,12 @@ program_reindex(const Reindex *how)
 	Reindexer r = {.how = how, .ctx = p->ctx, .images = {.arena = how->arena}};
 	Tensor **inputs = NEW_N(how->arena, Tensor *, p->ninput + 1);
 	const Tensor **outputs = NEW_N(how->arena, const Tensor *, p->noutput + 1);
-	for (int k = 0; k < p->ninput; k++)
-		set_image(&r, p->inputs[k], inputs[k] = tensor_copy(p->ctx, p->inputs[k]));
+	for (int k = 0; k < p->ninput; k++) {
+		inputs[k] = tensor_copy(p->ctx, p->inputs[k]);
+		inputs[k]->type = how->type ? how->type(how->self, p->inputs[k]) : inputs[k]->type;
+		r.is_changed |= inputs[k]->type != p->inputs[k]->type;
+		set_image(&r, p->inputs[k], inputs[k]);
+	}
 	for (int s = 0; s < p->nstage; s++) {
 		if (p->stages[s]->scan)
 			fail_as(FAIL_BUG, &p->stages[s]->loc, "stage %s of a scan cannot be reindexed",

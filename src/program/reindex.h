@@ -39,6 +39,10 @@ typedef struct Reindex {
 	void (*stage)(void *self, const Stage *stage, NewStage *to);
 	void *self;
 	bool is_simplified; /* indices over the new iterators have something to cancel */
+	/* What an input is stored as; NULL: each stays what it is. */
+	DType (*type)(void *self, const Tensor *input);
+	/* What becomes of a body that reads such inputs, over the new ones; NULL: nothing. */
+	const Expr *(*body)(void *self, const Stage *stage, const Expr *body);
 } Reindex;
 
 /* The program over the new ones, or itself where nothing is new. An element outside the old box is

@@ -3,8 +3,10 @@
  *     Y[n:1,c:C,p:P] = max(X[0,c,p] + B[c,0], 0.0)      =>   Y[c:C,p:P] = max(X[c,p] + B[c], 0.0)
  *
  * The storage is the same; loops of one iteration would only hide from the analyses which dims move
- * together. Symbolic extents stay, whatever they are bound to, and so do the dims of tensors of
- * which an index is checked: the index goes with its dim, and nothing would be reported.
+ * together, and so would what is left of them: p + 0 becomes p.
+ *
+ * Symbolic extents stay, whatever they are bound to, and so do the dims of tensors of which an
+ * index is checked: the index goes with its dim, and nothing would be reported.
  *
  * needs    nothing
  * keeps    values, storage
@@ -103,7 +105,8 @@ program_squeeze_dims(Arena *arena, const Program *p, const bool *fixed)
 		for (int i = 0; i < p->nstage; i++)
 			fix_checked(&s, p->stages[i]);
 	}
-	return program_reindex(&(Reindex){arena, p, squeeze_tensor, squeeze_stage, &s, false});
+	return program_reindex(
+		&(Reindex){arena, p, squeeze_tensor, squeeze_stage, .self = &s, .is_simplified = true});
 }
 
 bool

@@ -127,10 +127,7 @@ derive_position(ExprCtx *ctx, const Stage *stage, const Expr *index, int loop, B
 		sum = expr_add(ctx, expr_mul(ctx, stride, sum), expr_iter(ctx, loop));
 	}
 	/* sign*loop = sum - rest, where rest is over the other loops */
-	const Expr *rest = expr_substitute(ctx, at.rest, n, inverse);
-	Facts *facts = facts_new(ctx, arena);
-	rest = expr_simplify(facts, rest);
-	facts_close(facts);
+	const Expr *rest = expr_simplify_alone(ctx, expr_substitute(ctx, at.rest, n, inverse));
 	inverse[loop] = at.sign > 0 ? expr_sub(ctx, sum, rest) : expr_sub(ctx, rest, sum);
 	*out = (Bijection){n, count, forward, inverse, iters};
 	return true;

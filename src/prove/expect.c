@@ -39,6 +39,18 @@ place_of(uint64_t seed, int number, int rank, const int64_t *dims)
 	return at;
 }
 
+/* In order, none twice; how many there are. */
+static int64_t
+sort_apart(int64_t at[POINTS])
+{
+	int64_t count = 0;
+	qsort(at, POINTS, sizeof *at, order_positions);
+	for (int i = 0; i < POINTS; i++)
+		if (count == 0 || at[count - 1] != at[i])
+			at[count++] = at[i];
+	return count;
+}
+
 PointSet *
 points_choose(Arena *arena, uint64_t seed, int rank, const int64_t *dims)
 {
@@ -53,10 +65,21 @@ points_choose(Arena *arena, uint64_t seed, int rank, const int64_t *dims)
 	}
 	for (int i = 0; i < POINTS; i++)
 		at[i] = place_of(seed, i, rank, dims);
-	qsort(at, POINTS, sizeof *at, order_positions);
-	for (int i = 0; i < POINTS; i++)
-		if (set->count == 0 || at[set->count - 1] != at[i])
-			at[set->count++] = at[i];
+	set->count = sort_apart(at);
+	return set;
+}
+
+PointSet *
+points_of(Arena *arena, uint64_t seed, int64_t count, const int64_t *elements)
+{
+	PointSet *set = NEW(arena, PointSet);
+	int64_t *at = NEW_N(arena, int64_t, POINTS);
+	for (int i = 0; i < POINTS; i++) {
+		uint64_t any = hash_mix(seed, (uint64_t)i) % (uint64_t)count;
+		at[i] = elements[i == 0 ? 0 : i == 1 ? count - 1 : (int64_t)any];
+	}
+	set->at = at;
+	set->count = sort_apart(at);
 	return set;
 }
 
@@ -146,6 +169,7 @@ typedef struct Job {
 	const NodeFacts *node;
 	const Frame *frame;
 	uint64_t seed;
+	PointSet *const *points; /* per result, NULL: to be chosen */
 	Expected *expected;
 } Job;
 
@@ -187,7 +211,9 @@ ask(Job *job, const Binding *binding, int output)
 	for (int d = 0; d < tensor->rank; d++)
 		if (!dim_eval(tensor->hi[d], binding, &dims[d]))
 			fail(NULL, "a size is not known before it runs");
-	job->expected->outputs[output] = points_choose(job->arena, job->seed, tensor->rank, dims);
+	PointSet *given = job->points ? job->points[output] : NULL;
+	job->expected->outputs[output] =
+		given ? given : points_choose(job->arena, job->seed, tensor->rank, dims);
 }
 
 static void
@@ -375,11 +401,11 @@ evaluate(void *arg)
 
 Expected *
 expect_node(Arena *arena, const Graph *graph, const PlanFacts *facts, const NodeFacts *node,
-            const Frame *frame, uint64_t seed)
+            const Frame *frame, uint64_t seed, PointSet *const *points)
 {
 	Failure failure;
 	Expected *expected = NEW(arena, Expected);
-	Job job = {arena, arena_new("points"), graph, facts, node, frame, seed, expected};
+	Job job = {arena, arena_new("points"), graph, facts, node, frame, seed, points, expected};
 	expected->outputs = NEW_N(arena, PointSet *, node->node->noutput + 1);
 	expected->reason = node->reason;
 	if (!node->reason && !try_run(evaluate, &job, &failure))

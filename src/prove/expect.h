@@ -14,6 +14,8 @@
 
 /* Points of a value of these dims: corners, borders, then anywhere; sorted, without repetition. */
 PointSet *points_choose(Arena *arena, uint64_t seed, int rank, const int64_t *dims);
+/* As many of the elements that are listed, in order: the first, the last, then any. */
+PointSet *points_of(Arena *arena, uint64_t seed, int64_t count, const int64_t *elements);
 
 /* What a node's results should be: one set per output, NULL where nobody asks. */
 typedef struct Expected {
@@ -26,9 +28,11 @@ typedef struct Expected {
 /* Values for the symbols that a frame has bound, by the graph's numbers. */
 Binding expect_binding(Arena *arena, const Graph *graph, const Frame *frame);
 
-/* Evaluate a node now, from what the frame's buffers hold. Never fails: says a reason. */
+/* Evaluate a node now, from what the frame's buffers hold: at these points of its results, NULL: at
+ * chosen ones. Never fails: says a reason. */
 Expected *expect_node(Arena *arena, const Graph *graph, const PlanFacts *facts,
-                      const NodeFacts *node, const Frame *frame, uint64_t seed);
+                      const NodeFacts *node, const Frame *frame, uint64_t seed,
+                      PointSet *const *points);
 
 /* The elements of a constant or of another buffer as expectations: exactly these. */
 PointSet *expect_array(Arena *arena, const Array *array, uint64_t seed);

@@ -38,11 +38,29 @@ find_writers(PlanFacts *facts)
 	}
 }
 
+/* Who made it. What crosses from one memory to the other was made where it came from. */
+static void
+find_maker(const PlanFacts *facts, Claim *claim)
+{
+	const Plan *plan = facts->plan;
+	claim->made = claim->buffer;
+	claim->step = claim->done > 0 ? claim->done - 1 : NEVER;
+	const PlanStep *step = claim->step >= 0 ? &plan->steps[claim->step] : NULL;
+	if (!step || step->kind != PT_COPY || step->args[1] != claim->buffer)
+		return;
+	int from = step->args[0];
+	bool crosses = plan->buffers[from].place != plan->buffers[claim->buffer].place;
+	if (crosses && facts->done[from] > 0 && facts->done[from] <= claim->step) {
+		claim->made = from;
+		claim->step = facts->done[from] - 1;
+	}
+}
+
 static void
 add_claim(Arena *arena, PlanFacts *facts, int buffer, const Value *value)
 {
 	Claim claim = {.buffer = buffer, .value = value, .node = -1, .done = facts->done[buffer]};
-	claim.step = claim.done > 0 ? claim.done - 1 : NEVER;
+	find_maker(facts, &claim);
 	facts->claim_of[buffer] = facts->claims.count;
 	vec_push(arena, &facts->claims, claim);
 	if (!map_find_ptr(&facts->values, value))

@@ -27,7 +27,8 @@ typedef struct Claim {
 	const Value *value;
 	int node; /* index into nodes; -1: an input, a constant, a parameter of the region */
 	int done; /* from this boundary on it is whole */
-	int step; /* that wrote it last, NEVER for a view */
+	int step; /* that made it: wrote it last, NEVER for a view */
+	int made; /* the buffer that the step wrote: this one, or its twin in the device's memory */
 } Claim;
 
 typedef struct PlanFacts {

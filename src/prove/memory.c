@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/layout.h"
+#include "base/dtype.h"
 
 /* 0x7fb1 twice: f16, bf16 and f32 read a NaN. */
 static const unsigned char PATTERN[4] = {0xb1, 0x7f, 0xb1, 0x7f};
@@ -227,6 +227,17 @@ pieces_next(Pieces *pieces, size_t *bytes)
 	return pieces->copy;
 }
 
+bool
+held_equal(Arena *arena, const Held *a, const Held *b)
+{
+	size_t bytes = 0;
+	bool is_shape = a->type == b->type && a->rank == b->rank;
+	for (int d = 0; is_shape && d < a->rank; d++)
+		is_shape = a->dims[d] == b->dims[d];
+	return is_shape && dtype_bytes(a->type, dims_count(a->rank, a->dims), &bytes) &&
+	       (!bytes || memcmp(held_dense(arena, a), held_dense(arena, b), bytes) == 0);
+}
+
 Hash128
 held_hash(const Held *held)
 {
@@ -282,13 +293,19 @@ place_poison(const Frame *frame, PlanPlace place, unsigned char *at, size_t byte
 }
 
 void
-held_spoil(const Frame *frame, PlanPlace place, const Held *held)
+held_write(const Frame *frame, PlanPlace place, const Held *held)
 {
 	int64_t low, high;
-	held_poison(held);
 	if (!is_the_hosts(frame, place) && held_span(held, &low, &high))
 		copy_bytes(frame, (size_t)(high - low), PLACE_HOST, held->data + low, place,
 		           held->at + low);
+}
+
+void
+held_spoil(const Frame *frame, PlanPlace place, const Held *held)
+{
+	held_poison(held);
+	held_write(frame, place, held);
 }
 
 static bool
@@ -300,6 +317,13 @@ is_poison(const unsigned char *element, size_t size)
 		if (memcmp(element + i, PATTERN, sizeof PATTERN) != 0)
 			return false;
 	return true;
+}
+
+bool
+held_is_unwritten(const Held *held, int64_t index)
+{
+	size_t size = element_bytes(held->type);
+	return is_poison(held->data + held_offset(held, index) * (int64_t)size, size);
 }
 
 int64_t

@@ -43,6 +43,9 @@ int64_t held_offset(const Held *held, int64_t index);
 /* All elements one behind the other: the storage itself, or a copy in `arena`. */
 const void *held_dense(Arena *arena, const Held *held);
 
+/* Whether two have one type and shape, and the same bits. */
+bool held_equal(Arena *arena, const Held *a, const Held *b);
+
 /* Of all elements, and of the padding of incomplete blocks where that is the value's own. */
 Hash128 held_hash(const Held *held);
 
@@ -52,10 +55,13 @@ void memory_poison(void *data, size_t bytes);
 void place_poison(const Frame *frame, PlanPlace place, unsigned char *at, size_t bytes);
 /* The value's own elements, padding included where that is. */
 void held_poison(const Held *held);
-/* The same where it lies, from what held_of() read. */
+/* What was read by held_of(), and changed, goes back to where it lies. */
+void held_write(const Frame *frame, PlanPlace place, const Held *held);
+/* Poison where it lies, from what held_of() read. */
 void held_spoil(const Frame *frame, PlanPlace place, const Held *held);
 /* Elements that are still as memory_poison() left them. 0 for types too short to tell. */
 int64_t held_unwritten(const Held *held);
+bool held_is_unwritten(const Held *held, int64_t index); /* of floats of 16 bits or more */
 /* Elements of its own padding that are not 0, as they must be in blocked storage. */
 int64_t held_padding(const Held *held);
 

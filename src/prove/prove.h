@@ -54,11 +54,18 @@ typedef struct ProofValue {
 	const char *reason; /* PROOF_NOT */
 } ProofValue;
 
+/* A kernel of which some blocks were run. */
+typedef struct ProofSample {
+	const char *step;
+	int64_t blocks, of;
+} ProofSample;
+
 typedef struct Proof {
 	int64_t points, undecided;  /* compared */
 	int64_t tried;              /* results of fallback kernels, compared too */
 	VEC(ProofFinding) findings; /* at most PROOF_FINDINGS */
 	VEC(ProofValue) values;
+	VEC(ProofSample) samples;
 	Map index; /* Value to its place in values + 1 */
 } Proof;
 
@@ -68,8 +75,28 @@ enum { PROOF_FINDINGS = 16 };
  * points. Everything lives in `arena`. */
 Prover *prover_new(Arena *arena, const Graph *graph, uint64_t seed);
 
+/* Of kernels of at least so many operations, on a device that takes long for them, some blocks are
+ * run, and points of what these write are compared. */
+void prover_sample(Prover *prover, double operations);
+
 /* Watch the runs of a session of such a plan from now on; NULL: no more. */
 void prover_watch(Prover *prover, TwSession *session);
+
+/* A value that a step of the plan itself has made, not one of a branch or a loop, as it lies in
+ * memory when it is whole. */
+typedef struct ProofSeen {
+	const Value *value;
+	const char *step;  /* name */
+	const char *kind;  /* of the step: "kernel" */
+	Array array;       /* row-major, valid during the call */
+	const char *wrong; /* as of a finding; NULL: nothing */
+	int64_t points;    /* compared; 0: none */
+	double worst;      /* of these: the largest error, as a share of what roundings may make */
+} ProofSeen;
+typedef void ProofObserver(void *context, const ProofSeen *seen);
+
+/* Show every such value to `observer`, but texts. */
+void prover_show(Prover *prover, ProofObserver *observer, void *context);
 
 /* What has been seen in all runs so far. */
 const Proof *prover_proof(const Prover *prover);
@@ -78,6 +105,13 @@ const Proof *prover_proof(const Prover *prover);
 void proof_note(Arena *arena, Proof *proof, const Value *value, ProofState state,
                 const char *reason);
 
+/* Note each value that a step makes, in branches and loops too, as not seen yet: so that none goes
+ * unmentioned. What a body captures was made outside of it. */
+void proof_note_all(Arena *arena, Proof *proof, const Graph *graph, const Plan *plan);
+
+/* Whether one of its dims is 0 at any sizes. */
+bool value_is_always_empty(const Value *value);
+
 int64_t proof_count(const Proof *proof, ProofState state);
 
 /* "212 values at 13568 points, 3 on the host; not proved: 2 (it has no elements here: %x, %y)". */
@@ -85,6 +119,9 @@ const char *proof_summary(Arena *arena, const Proof *proof);
 
 /* The members of an object that say the same (docs/json.md); NULL: nothing was run. */
 void proof_put(Buf *json, const Proof *proof);
+
+/* What a kind of step is called: "kernel", "vendor call". */
+const char *proof_kind_text(PlanStepKind kind);
 
 /* "value %y (step conv1, node …): element [0,3] is 0.5, expected 0.25 within 1e-6". */
 const char *finding_text(Arena *arena, const ProofFinding *finding);

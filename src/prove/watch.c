@@ -13,6 +13,7 @@
 
 #include "prove/expect.h"
 #include "prove/margin.h"
+#include "prove/sample.h"
 #include "runtime/handle.h"
 
 typedef struct FrameState {
@@ -32,9 +33,12 @@ struct Prover {
 	Arena *scratch; /* of one boundary */
 	const Graph *graph;
 	uint64_t seed;
-	Map frames; /* Frame -> FrameState */
-	Map facts;  /* Plan -> PlanFacts */
+	double least_sampled; /* operations of a kernel of which some blocks are run; 0: none is */
+	Map frames;           /* Frame -> FrameState */
+	Map facts;            /* Plan -> PlanFacts */
 	Proof proof;
+	ProofObserver *observer; /* NULL: nobody looks on */
+	void *observer_context;
 };
 
 /* ---- findings and gaps ---- */
@@ -60,7 +64,7 @@ add_finding(Prover *p, const PlanFacts *facts, const Claim *claim, const char *t
 		.value = claim->value,
 		.kind = step ? step->kind : PT_COPY,
 		.is_view = !step,
-		.is_blocked = is_blocked(facts, claim->buffer, claim->step),
+		.is_blocked = is_blocked(facts, claim->made, claim->step),
 		.step = step ? step->name : "a view",
 		.text = arena_strdup(p->arena, text),
 	};
@@ -185,7 +189,7 @@ evaluate(Prover *p, FrameState *state, int boundary)
 		const NodeFacts *node = &state->facts->nodes.data[n];
 		if (node->ready == boundary)
 			state->expected[n] = expect_node(p->run, p->graph, state->facts, node, state->frame,
-			                                 p->seed + (uint64_t)n);
+			                                 p->seed + (uint64_t)n, NULL);
 	}
 }
 
@@ -262,15 +266,6 @@ whole_of(const FrameState *state, const Claim *claim)
 	return expected && expected->whole ? expected->whole[claim->value->result] : NULL;
 }
 
-static bool
-is_always_empty(const Type *type)
-{
-	for (int d = 0; d < type->rank; d++)
-		if (dim_is(type->dims[d], 0))
-			return true;
-	return false;
-}
-
 /* What comparing it has shown. */
 static void
 note_agreement(Prover *p, const Claim *claim, const Agreement *seen, bool is_host)
@@ -282,7 +277,7 @@ note_agreement(Prover *p, const Claim *claim, const Agreement *seen, bool is_hos
 	                   : seen->undecided == seen->points ? PROOF_UNDECIDED
 	                                                     : PROOF_DONE;
 	const char *reason = state == PROOF_NOT ? "it has no elements here" : NULL;
-	if (state != PROOF_NOT || !is_always_empty(&claim->value->type))
+	if (state != PROOF_NOT || !value_is_always_empty(claim->value))
 		proof_note(p->arena, &p->proof, claim->value, state, reason);
 }
 
@@ -303,17 +298,6 @@ taken_branch(Prover *p, const FrameState *state, const PlanStep *step)
 	return NULL;
 }
 
-static bool
-is_same(Arena *arena, const Held *a, const Held *b)
-{
-	size_t bytes = 0;
-	bool is_shape = a->type == b->type && a->rank == b->rank;
-	for (int d = 0; is_shape && d < a->rank; d++)
-		is_shape = a->dims[d] == b->dims[d];
-	return is_shape && dtype_bytes(a->type, dims_count(a->rank, a->dims), &bytes) &&
-	       (!bytes || memcmp(held_dense(arena, a), held_dense(arena, b), bytes) == 0);
-}
-
 /* What a branch gives is what its body made last, bit by bit, and that was proved as far as it was.
  * False where it is not known what that is. */
 static bool
@@ -330,7 +314,7 @@ settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held
 			continue;
 		const Value *value = inner->facts->claims.data[claimed].value;
 		uintptr_t known = (uintptr_t)map_find_ptr(&p->proof.index, value);
-		if (!is_same(p->scratch, held, &made))
+		if (!held_equal(p->scratch, held, &made))
 			add_finding(p, state->facts, claim, "is not what the branch that was taken made");
 		else if (known)
 			proof_note(p->arena, &p->proof, claim->value, p->proof.values.data[known - 1].state,
@@ -338,6 +322,26 @@ settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held
 		return known;
 	}
 	return false;
+}
+
+static void
+show(Prover *p, const FrameState *state, const Claim *claim, const Held *held, const char *wrong,
+     const Agreement *agreement)
+{
+	if (!p->observer || state->frame->outer || !claim->value->def)
+		return;
+	const PlanStep *step = claim->step >= 0 ? &state->facts->plan->steps[claim->step] : NULL;
+	ProofSeen seen = {
+		.value = claim->value,
+		.step = step ? step->name : "",
+		.kind = step ? proof_kind_text(step->kind) : "view",
+		.array = {held->type, held->rank, held->dims, NULL},
+		.wrong = wrong,
+		.points = agreement->points,
+		.worst = agreement->worst,
+	};
+	seen.array.data = (void *)(uintptr_t)held_dense(p->scratch, held);
+	p->observer(p->observer_context, &seen);
 }
 
 static void
@@ -354,6 +358,7 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 	if (!is_text && is_long && settle_branch(p, state, claim, &held)) {
 		state->hash[claim->buffer] = held_hash(&held);
 		state->is_hashed[claim->buffer] = true;
+		show(p, state, claim, &held, NULL, &(Agreement){.points = 0});
 		return;
 	}
 	const PointSet *expected = expected_of(p, state, claim);
@@ -368,6 +373,7 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 		note_agreement(p, claim, &seen, whole != NULL);
 	if (is_text)
 		return;
+	show(p, state, claim, &held, text, &seen);
 	if (seen.points > 0 && seen.undecided == seen.points) /* by the sum of all its bounds */
 		settle_branch(p, state, claim, &held);
 	state->hash[claim->buffer] = held_hash(&held);
@@ -390,7 +396,7 @@ try_claim(Prover *p, FrameState *state, const Claim *claim)
 	const Expected *expected = claim->node < 0 ? NULL : state->expected[claim->node];
 	Held held;
 	Agreement seen = {0};
-	if (!expected || expected->reason || !held_of(p->scratch, state->frame, claim->buffer, &held))
+	if (!expected || expected->reason || !held_of(p->scratch, state->frame, claim->made, &held))
 		return;
 	const char *text = judge(p, claim, expected->outputs[claim->value->result], &held, &seen);
 	p->proof.tried += seen.points > 0;
@@ -407,7 +413,7 @@ try_fallback(Prover *p, FrameState *state, int index)
 	Held held;
 	for (int i = 0; i < state->facts->claims.count; i++) {
 		const Claim *claim = &state->facts->claims.data[i];
-		if (claim->step == index && claim->done == index + 1)
+		if (claim->step == index && state->facts->done[claim->made] == index + 1)
 			try_claim(p, state, claim);
 	}
 	for (int k = step->narg - step->noutput; k < step->narg; k++)
@@ -501,7 +507,11 @@ look(void *arg)
 		return;
 	look_round(p, state, b->index + b->has_tried);
 	if (b->has_tried) {
-		try_fallback(p, state, b->index);
+		if (b->frame->plan->steps[b->index].kind == PT_KERNEL)
+			sample_fill(p->run, p->scratch, p->graph, state->facts, b->frame, b->index, p->seed,
+			            state->expected);
+		else
+			try_fallback(p, state, b->index);
 		margins_note(p->run, &state->margins, b->frame, b->index);
 		return;
 	}
@@ -514,6 +524,9 @@ look(void *arg)
 	}
 	verify(p, state, b->index);
 	b->code = poison(state, b->frame, b->index);
+	if (p->least_sampled > 0)
+		sample_blocks(p->arena, &p->proof, state->facts, b->frame, b->index, p->least_sampled,
+		              p->seed);
 	margins_note(p->run, &state->margins, b->frame, b->index);
 }
 
@@ -554,21 +567,10 @@ prover_new(Arena *arena, const Graph *graph, uint64_t seed)
 	return p;
 }
 
-/* Each value that a step makes, in branches and loops too: so that none goes unmentioned. What a
- * body captures was made outside of it. */
-static void
-note_all(Prover *p, const Plan *plan)
+void
+prover_sample(Prover *prover, double operations)
 {
-	for (int i = 0; i < plan->nbuffer; i++) {
-		const PlanBuffer *buffer = &plan->buffers[i];
-		const Value *value = buffer->is_value ? graph_find_value(p->graph, buffer->name) : NULL;
-		if (value && value->def && buffer->kind != PB_CAPTURE && !is_always_empty(&value->type) &&
-		    !map_find_ptr(&p->proof.index, value))
-			add_gap(p, "no run came to it", value);
-	}
-	for (int s = 0; s < plan->nstep; s++)
-		for (int k = 0; k < plan->steps[s].nbody; k++)
-			note_all(p, plan->steps[s].bodies[k]);
+	prover->least_sampled = operations;
 }
 
 void
@@ -577,10 +579,17 @@ prover_watch(Prover *prover, TwSession *session)
 	if (prover) {
 		arena_reset(prover->run);
 		prover->frames = (Map){.arena = prover->run};
-		note_all(prover, session->exec.main->plan);
+		proof_note_all(prover->arena, &prover->proof, prover->graph, session->exec.main->plan);
 	}
 	session->exec.watch = prover ? watch : NULL;
 	session->exec.watch_context = prover;
+}
+
+void
+prover_show(Prover *prover, ProofObserver *observer, void *context)
+{
+	prover->observer = observer;
+	prover->observer_context = context;
 }
 
 const Proof *

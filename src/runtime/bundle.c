@@ -117,7 +117,8 @@ bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error, siz
 	    !check_signature(*plan, (*plan)->outputs, (*plan)->noutput, manifest->outputs,
 	                     manifest->noutput))
 		refuse_with(error, error_size, "the bundle's plan has another signature than its manifest");
-	else if (plan_verify(*plan, bundle->weights.size, error, error_size))
+	else if (plan_verify(*plan, bundle->weights.size + bundle->manifest->only_packed, error,
+	                     error_size))
 		return true;
 	plan_free(*plan);
 	*plan = NULL;
@@ -129,16 +130,6 @@ bundle_packed(const Bundle *bundle, int target)
 {
 	const ZipEntry *entry = zip_find(&bundle->zip, bundle->manifest->targets[target].packed);
 	return entry ? entry->data : (Bytes){NULL, 0};
-}
-
-Hash128
-bundle_weights_hash(const Bundle *bundle)
-{
-	const Manifest *manifest = bundle->manifest;
-	for (int i = 0; i < manifest->npart; i++)
-		if (strcmp(manifest->parts[i].entry, manifest->weights) == 0)
-			return manifest->parts[i].hash;
-	return (Hash128){0, 0};
 }
 
 /* ---- Texts of dims ---- */

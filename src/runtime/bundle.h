@@ -9,13 +9,15 @@
  *                          when the plan has no kernel
  *     weights.bin          once; tensors at multiples of 64; absent when there are none
  *     packed/NAME.bin      optional, per target: weights in the layouts of the vendor library, a
- *                          cache that vendors_export() made and vendors_use_weights() reads
+ *                          cache that packed_write() made and vendors_use_weights() reads; with
+ *                          "only_packed", also the only place of weights whose offset in the plan
+ *                          lies behind weights.bin (weights.h)
  *     ...                  whatever else the manifest lists (kernel sources, choices.jsonl,
  *                          graph/NAME.txt, selftest.json): hashed, otherwise not looked at
  *
  * manifest.json (members in this order; unknown members are ignored, so 2.x may add some):
  *
- *     {"format": [2, 0],
+ *     {"format": [2, 1],
  *      "producer": "tilewright 0.1.0",
  *      "model": {"name": "resnet18.onnx", "sha256": "<64 hex digits>"},
  *      "pipeline": "O3",
@@ -26,7 +28,7 @@
  *      "targets": [{"device": "cpu:x86-64-v3", "needs": "x86-64-v3", "plan":
  *                   "plan/cpu-x86-64-v3.json", "kernels": "kernels/cpu-x86-64-v3.so",
  *                   "vendor": "", "packed": ""}],
- *      "weights": "weights.bin",
+ *      "weights": "weights.bin", "only_packed": 0,
  *      "parts": [{"entry": "plan/cpu-x86-64-v3.json", "size": 1234, "xxh3": "<32 hex digits>"}]}
  *
  * `parts` lists every entry but the manifest, once, in the file's order; xxh3 is XXH3-128 as
@@ -46,10 +48,12 @@
 #include "base/zip.h"
 #include "runtime/plan/plan.h"
 
-enum { BUNDLE_MAJOR = 2, BUNDLE_MINOR = 0, BUNDLE_HASH_SIZE = 33 };
+enum { BUNDLE_MAJOR = 2, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
 
 /* Where the optimised graphs lie, one per target, named as the plans are. */
 #define GRAPH_FOLDER "graph/"
+/* What a model of time says of a target's kernels: for people. */
+#define MODELLED_FOLDER "modelled/"
 
 typedef struct ManifestTensor {
 	const char *name;
@@ -86,6 +90,7 @@ typedef struct Manifest {
 	const ManifestTensor *inputs, *outputs;
 	const ManifestTarget *targets;
 	const char *weights; /* entry or "" */
+	int64_t only_packed; /* bytes of weights that are not there, but in `packed` (2.1) */
 	const ManifestPart *parts;
 } Manifest;
 
@@ -133,9 +138,8 @@ bool bundle_target_runs(const ManifestTarget *target); /* on this machine */
 bool bundle_read_plan(const Bundle *bundle, int target, Plan **plan, char *error,
                       size_t error_size);
 
-/* The packed weights of a target, or nothing; and the hash of the weights. */
+/* The packed weights of a target, or nothing. */
 Bytes bundle_packed(const Bundle *bundle, int target);
-Hash128 bundle_weights_hash(const Bundle *bundle);
 
 /* What a backend loads as the kernels of a target: nothing when the plan has none. */
 bool bundle_kernels(const Bundle *bundle, int target, Bytes *image, char *error, size_t error_size);

@@ -105,7 +105,7 @@ read_list(const FieldReader *reader, const Field *f, const Json *item, char *rec
 	JsonReader *r = reader->json;
 	int *count = (int *)(void *)(record + f->count_at), seen = 0;
 	size_t size = size_of(f);
-	for (const Json *at = item->child; at; at = at->next)
+	for (const Json *at = json_is(item, JSON_ARRAY) ? item->child : NULL; at; at = at->next)
 		seen++;
 	if (!json_is(item, JSON_ARRAY) || seen > f->most || (f->has_count && seen != *count)) {
 		json_fail(r, "%s is not a list of %s%d elements", f->name, f->has_count ? "" : "at most ",

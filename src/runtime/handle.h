@@ -17,7 +17,8 @@ struct TwBundle {
 	int target;
 	Plan *plan;
 	BackendCode *code; /* NULL: the plan has no kernels */
-	void *held;        /* weights, as the backend reads them */
+	Weights weights;
+	void *held;        /* the plain ones, as the backend reads them */
 	char vendors[128]; /* versions of the libraries that the model uses */
 	ExecModel model;
 	Arena *texts; /* of the signature */

@@ -2,6 +2,7 @@
  * these or none. A program that is linked with another table knows others (tests/library). */
 #include "runtime/vendor.h"
 
-extern const VendorLibrary vendor_onednn;
+extern const VendorLibrary vendor_onednn, vendor_cublaslt, vendor_cudnn;
 
-const VendorLibrary *const vendor_libraries[] = {&vendor_onednn, NULL};
+const VendorLibrary *const vendor_libraries[] = {&vendor_onednn, &vendor_cublaslt, &vendor_cudnn,
+                                                 NULL};

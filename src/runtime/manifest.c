@@ -146,6 +146,7 @@ static const Field manifest_fields[] = {
 	{FIELD_LIST("targets", Manifest, targets, ntarget), .most = LIST_LIMIT, .of = &target_record,
      .is_long = true},
 	{FIELD_OR("weights", Manifest, weights, 0)},
+	{FIELD_OR("only_packed", Manifest, only_packed, 0), .hi = INT64_MAX / 2},
 	{FIELD_LIST("parts", Manifest, parts, npart), .most = LIST_LIMIT, .of = &part_record,
      .is_long = true},
 };

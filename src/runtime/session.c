@@ -84,7 +84,7 @@ bind_defaults(TwSession *session, TwError *error)
 				return handle_fail(error, TW_DAMAGED, "input '%.60s' has a default of no size",
 				                   input->name);
 		if (input->bytes >= 0)
-			code = tw_bind_input(session, i, session->bundle->model.weights + input->offset,
+			code = tw_bind_input(session, i, weights_at(&session->bundle->weights, input->offset),
 			                     (size_t)input->bytes, input->rank, dims, error);
 	}
 	return code;
@@ -233,11 +233,10 @@ check_outputs(const TwSession *session, TwError *error)
 	return TW_OK;
 }
 
-TwCode
-tw_run(TwSession *session, TwError *error)
+/* All that is bound is where the run finds it. */
+static TwCode
+begin_run(TwSession *session, bool is_async, TwError *error)
 {
-	if (!session)
-		return handle_missing(error, "tw_run()", "session");
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
 	TwCode code = session->is_prepared ? TW_OK : tw_prepare(session, error);
@@ -246,18 +245,75 @@ tw_run(TwSession *session, TwError *error)
 	if (code)
 		return code;
 	exec->error = error;
+	exec->is_async = is_async;
 	session->has_run = false;
 	for (int i = 0; i < plan->noutput; i++) {
 		Slot *slot = &exec->main->slots[plan->outputs[i]];
 		slot->bound = session->output_data[i];
 		slot->bound_bytes = session->output_bytes[i];
 	}
-	code = exec_run(exec);
-	workers_rest(&exec->workers);
+	return loans_check(exec, is_async);
+}
+
+static TwCode
+end_run(TwSession *session, TwCode code, TwError *error)
+{
+	session->has_run = !code;
+	return code ? code : handle_success(error);
+}
+
+TwCode
+tw_run(TwSession *session, TwError *error)
+{
+	if (!session)
+		return handle_missing(error, "tw_run()", "session");
+	TwCode code = begin_run(session, false, error);
 	if (code)
 		return code;
-	session->has_run = true;
-	return handle_success(error);
+	code = exec_run(&session->exec);
+	workers_rest(&session->exec.workers);
+	return end_run(session, code, error);
+}
+
+/* Behind what failed, too, the caller's stream waits: some of the run may have been given. */
+static TwCode
+run_between(Exec *exec, void *stream)
+{
+	const Backend *backend = exec->model->backend;
+	BackendReport report;
+	if (!backend->meet(exec->stream, stream, false, &report))
+		return exec_report(exec, &report);
+	TwCode code = exec_run(exec);
+	if (!backend->meet(exec->stream, stream, true, &report) && !code)
+		code = exec_report(exec, &report);
+	return code;
+}
+
+TwCode
+tw_run_async(TwSession *session, void *stream, TwError *error)
+{
+	if (!session)
+		return handle_missing(error, "tw_run_async()", "session");
+	const Backend *backend = session->bundle->model.backend;
+	if (!backend->meet)
+		return handle_fail(error, TW_UNSUPPORTED,
+		                   "tw_run_async() is for GPUs, and this runs on %.60s",
+		                   tw_target(session->bundle));
+	if (!session->exec.capture.is_possible)
+		return handle_fail(error, TW_UNSUPPORTED,
+		                   "the host takes part in each run of this model: tw_run() waits for it");
+	TwCode code = begin_run(session, true, error);
+	return code ? code : end_run(session, run_between(&session->exec, stream), error);
+}
+
+TwCode
+tw_wait(TwSession *session, TwError *error)
+{
+	if (!session)
+		return handle_missing(error, "tw_wait()", "session");
+	session->exec.error = error;
+	TwCode code = exec_finish(&session->exec);
+	return code ? code : handle_success(error);
 }
 
 TwCode

@@ -39,11 +39,18 @@ refuse_target(const ManifestTarget *target, char *error, size_t error_size)
 {
 	const Backend *backend = backend_find(target->device);
 	BackendFit fit = fit_of(target);
+	const char *library = backend_library(target->device);
 	if (!backend)
 		snprintf(error, error_size,
-		         "this library cannot run kernels for %.60s: run `tilewright compile MODEL "
+		         "this library cannot run kernels for %.60s%s%s%s: run `tilewright compile MODEL "
 		         "--target cpu:native`",
-		         target->device);
+		         target->device, library ? ", since " : "", library ? library : "",
+		         library ? " is not beside it" : "");
+	else if (fit.lack)
+		snprintf(error, error_size,
+		         "the bundle needs %.60s (%.60s), and %.300s; or run `tilewright compile MODEL "
+		         "--target cpu:native`",
+		         fit.needs, target->device, fit.lack);
 	else
 		snprintf(error, error_size,
 		         "the bundle needs %.60s (%.60s); this machine has %s: run `tilewright compile "

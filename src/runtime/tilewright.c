@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,16 +42,10 @@ _Static_assert((int)TW_I2 == (int)DT_I2 && (int)TW_BF16 == (int)DT_BF16 &&
 TwCode
 handle_fail(TwError *error, TwCode code, const char *format, ...)
 {
-	if (!error)
-		return code;
 	va_list args;
 	va_start(args, format);
-	error->code = code;
-	vsnprintf(error->text, sizeof error->text, format, args);
+	error_say(error, code, format, args);
 	va_end(args);
-	for (char *c = error->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	return code;
 }
 
@@ -110,7 +103,8 @@ describe(void *arg)
 static void
 free_bundle(TwBundle *bundle)
 {
-	vendors_close(&bundle->model.vendors);
+	model_close_vendors(&bundle->model);
+	weights_close(&bundle->weights);
 	if (bundle->model.backend) {
 		bundle->model.backend->drop(bundle->held);
 		bundle->model.backend->unload(bundle->code);
@@ -135,10 +129,35 @@ tw_close(TwBundle *bundle)
 static void
 use_packed(TwBundle *b)
 {
-	Bytes weights = b->bundle.weights, store = bundle_packed(&b->bundle, b->target);
-	vendors_use_weights(&b->model.vendors, weights, bundle_weights_hash(&b->bundle), store);
-	if (store.size && b->is_file)
-		madvise((void *)(uintptr_t)weights.data, weights.size, MADV_DONTNEED);
+	Bytes plain = b->weights.plain;
+	vendors_use_weights(&b->model.vendors, &b->weights);
+	if (b->weights.store.size && b->is_file)
+		madvise((void *)(uintptr_t)plain.data, plain.size, MADV_DONTNEED);
+}
+
+/* Plain and packed ones, and as the backend takes the plain ones. A backend with memory of its own
+ * copies them, and would miss the others. */
+static TwCode
+load_weights(TwBundle *b, TwError *error)
+{
+	char text[300];
+	Bytes plain = b->bundle.weights;
+	uint64_t only_packed = b->bundle.manifest->only_packed;
+	if (!weights_open(&b->weights, plain, (size_t)only_packed, bundle_packed(&b->bundle, b->target),
+	                  text, sizeof text))
+		return handle_fail(error, refused_code(TW_DAMAGED), "%s", text);
+	const Backend *backend = b->model.backend;
+	BackendReport report;
+	b->held = plain.size ? backend->hold(plain) : NULL;
+	if (plain.size && !b->held && backend->trouble && backend->trouble(&report))
+		return handle_fail(error, report.code, "the weights: %s", report.text);
+	if (plain.size && !b->held)
+		return handle_fail(error, TW_MEMORY, "out of memory for the weights");
+	if (only_packed && b->held != plain.data)
+		return handle_fail(error, TW_DAMAGED,
+		                   "weights are stored only as a library packed them, which this "
+		                   "device cannot read");
+	return TW_OK;
 }
 
 /* Kernels and weights, as the target's backend takes them. */
@@ -154,17 +173,14 @@ load_code(TwBundle *b, TwError *error)
 		return handle_fail(error, TW_DAMAGED, "%s", text);
 	TwCode code = TW_OK;
 	if (image.size)
-		code = backend->load(image, target->kernels, &b->code, text, sizeof text);
+		code = backend->load(image, target->kernels, b->plan, &b->code, text, sizeof text);
 	if (code)
 		return handle_fail(error, code, "%s", text);
 	int have = b->code ? b->code->count : 0;
 	if (b->plan->nkernel > have)
 		return handle_fail(error, TW_DAMAGED, "the bundle's plan uses %d kernels and has %d",
 		                   b->plan->nkernel, have);
-	b->held = b->bundle.weights.size ? backend->hold(b->bundle.weights) : NULL;
-	if (b->bundle.weights.size && !b->held)
-		return handle_fail(error, TW_MEMORY, "out of memory for the weights");
-	return TW_OK;
+	return load_weights(b, error);
 }
 
 /* Plan, kernels and vendor libraries of the chosen target. */
@@ -186,9 +202,10 @@ load_target(TwBundle *b, const TwOpenOptions *options, TwError *error)
 	b->model = (ExecModel){.plan = b->plan,
 	                       .backend = b->model.backend,
 	                       .code = b->code,
-	                       .weights = b->bundle.weights.data,
+	                       .weights = &b->weights,
 	                       .held = b->held,
 	                       .log = options->log,
+	                       .says_calls = options->log_calls,
 	                       .log_context = options->log_context};
 	if (!options->no_vendor)
 		model_open_vendors(&b->model);

@@ -107,6 +107,8 @@ typedef struct TwOpenOptions {
 	int no_vendor;      /* 1: never load a vendor library, run the fallback kernels */
 	TwLog *log;         /* called from the opening thread and from sessions' threads */
 	void *log_context;
+	int log_calls; /* 1: the log also has how a vendor library does each call, and how long it took
+	                  to prepare */
 } TwOpenOptions;
 
 /* Open a bundle. tw_open_memory() reads `data` in place when it is 64-byte aligned and copies it
@@ -161,6 +163,7 @@ typedef struct TwStep {
 	const char *impl;    /* the vendor's implementation, the kernel's function or the host row */
 	double seconds;
 	double flops, bytes; /* as counted when compiling, at the probe size */
+	const char *units;   /* of the machine, for products: "s8", "bf16", "f32", "f64"; "": none */
 } TwStep;
 
 typedef void TwProfile(void *context, const TwStep *step);
@@ -230,6 +233,23 @@ void tw_memory(const TwSession *session, size_t *now, size_t *most);
 /* Run on what is bound. After the first run with the same dims nothing is allocated (outputs and
  * values whose size depends on data excepted, whose memory only grows). */
 TwCode tw_run(TwSession *session, TwError *error);
+
+/* ---- GPUs ----
+ *
+ * Inputs and outputs may be bound to the GPU's memory, which is used in place, or to pinned memory
+ * (cudaMalloc(), cudaHostAlloc()). tw_run() is as ever: it waits. */
+
+/* Give a run and do not wait for it. It begins when what `stream`, a cudaStream_t of the caller's,
+ * has been given is done (NULL: CUDA's default stream), and what that stream is given afterwards
+ * begins when the run is done. All inputs and outputs are bound, to memory that the GPU reaches
+ * (else TW_USAGE); TW_UNSUPPORTED on CPUs, and where the host takes part: nodes that it computes,
+ * sizes that depend on data. The first two runs with the same sizes and memory may wait, for
+ * earlier ones. */
+TwCode tw_run_async(TwSession *session, void *stream, TwError *error);
+
+/* Wait for all that tw_run_async() gave, and say what went wrong in it: an index out of range, an
+ * error of the device's. tw_run() and a later tw_run_async() that waits say it, too. */
+TwCode tw_wait(TwSession *session, TwError *error);
 
 #ifdef __cplusplus
 }

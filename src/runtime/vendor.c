@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "runtime/packed.h"
 
 /* Its place in the table; -1: this program does not know it. */
 static int
@@ -39,6 +38,20 @@ vendors_open(Vendors *vendors, const char *name, char *error, size_t error_size)
 	return vendors->open[place];
 }
 
+Vendor *
+vendors_open_to_run(Vendors *vendors, const char *name, bool is_enqueued, char *error,
+                    size_t error_size)
+{
+	int place = place_of(name);
+	const VendorLibrary *library = place < 0 ? NULL : vendor_libraries[place];
+	bool is_made = library && (is_enqueued ? library->enqueue != NULL : library->run != NULL);
+	if (library && !is_made && !vendors->is_tried[place]) {
+		refuse_with(error, error_size, "calls of %s are not made on this device", name);
+		vendors->is_tried[place] = true;
+	}
+	return vendors_open(vendors, name, error, error_size);
+}
+
 void
 vendors_close(Vendors *vendors)
 {
@@ -61,12 +74,11 @@ vendors_text(const Vendors *vendors, char *text, size_t size)
 }
 
 void
-vendors_use_weights(const Vendors *vendors, Bytes weights, Hash128 hash, Bytes store)
+vendors_use_weights(const Vendors *vendors, Weights *weights)
 {
 	for (int i = 0; i < VENDORS_MOST; i++)
 		if (vendors->open[i] && vendors->open[i]->library->use_weights)
-			vendors->open[i]->library->use_weights(vendors->open[i], weights, hash,
-			                                       packed_store(store));
+			vendors->open[i]->library->use_weights(vendors->open[i], weights);
 }
 
 void
@@ -89,14 +101,12 @@ list_forms(const Vendors *vendors, PackedForm *forms)
 	return count;
 }
 
-void *
-vendors_export(const Vendors *vendors, Blob *store)
+PackedForm *
+vendors_packed(const Vendors *vendors, size_t *count)
 {
-	size_t count = list_forms(vendors, NULL);
-	PackedForm *forms = count ? calloc(count, sizeof *forms) : NULL;
+	*count = list_forms(vendors, NULL);
+	PackedForm *forms = *count ? calloc(*count, sizeof *forms) : NULL;
 	if (forms)
 		list_forms(vendors, forms);
-	void *written = forms ? packed_write(count, forms, store) : NULL;
-	free(forms);
-	return written;
+	return forms;
 }

@@ -13,6 +13,8 @@
  * buffer are those between blocks. All rows know these attributes:
  *
  *     post        string: post-ops in order: base/post.def
+ *     impl        string: the implementation that accept() named when compiling, for libraries of
+ *                 devices
  *     fallback_weights
  *                 ints: 1 number b: the fallback kernel reads argument 1, weights, which are
  *                 constant, in blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the
@@ -29,8 +31,9 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "runtime/memory.h"
+#include "runtime/weights.h"
 
-enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 64 };
+enum { VENDOR_MAX_RANK = 8, VENDOR_MAX_ARGS = 12, VENDOR_IMPL_SIZE = 128 };
 
 typedef struct VendorLibrary VendorLibrary;
 
@@ -46,15 +49,47 @@ typedef struct PreparedCall {
 	const VendorLibrary *library;
 	int pieces;     /* that can run at once; by the shape alone, never by the number of threads */
 	size_t scratch; /* bytes for each of those that run at once, 64-byte aligned */
+	double seconds; /* that it took to make; 0: not measured, or it was there */
 	char impl[VENDOR_IMPL_SIZE]; /* "jit:avx512_core" */
 } PreparedCall;
 
-/* A weight in a form that a library made of it, under a key of all that decides its bytes: the
- * library and its version, the machine's instructions, the weights, the layout. */
+enum { VENDOR_MOST_DIMS = 12 };
+
+/* Part of a weight: elements of `element` bytes, from `offset` in the weights on, so many along
+ * each dim, `strides` elements apart. */
+typedef struct PackedPart {
+	int64_t offset, element, rank, size[VENDOR_MOST_DIMS], strides[VENDOR_MOST_DIMS];
+} PackedPart;
+
+/* Where a packed form has the elements of its part: dims in blocks, the innermost block last.
+ *
+ *     OIhw4i16o4i: block 4, 16, 4, dim 1, 0, 1; an index of dim 1 goes into i/16, i/4%4 and i%4
+ *
+ * Numbers in elements from the form's beginning. Rank 0: the form can't be read back. */
+typedef struct PackedLayout {
+	int64_t rank, begin, strides[VENDOR_MOST_DIMS];
+	int64_t nblock, block[VENDOR_MOST_DIMS], dim[VENDOR_MOST_DIMS];
+} PackedLayout;
+
+/* A weight, or part of one, in a form that a library made of it, under a key of what decides its
+ * layout: the library and its version, the machine's instructions, the descriptor. Of PackedPart
+ * and PackedLayout every byte counts: fields that are not used are 0. */
 typedef struct PackedForm {
 	Hash128 key;
+	PackedPart part;
+	PackedLayout layout;
 	Bytes data;
 } PackedForm;
+
+/* A device that need not be here, as its data sheet has it. */
+typedef struct VendorDevice {
+	const char *name;
+	int capability;                                       /* 90 */
+	int units, registers, threads, blocks, threads_block; /* as GPUs' in target/devices.def */
+	int64_t shared_block, l2, memory;                     /* bytes */
+	int64_t clock, memory_clock;                          /* kHz */
+	int driver;                                           /* CUDA's version that it knows: 13000 */
+} VendorDevice;
 
 /* Functions that give a bool or a pointer give false or NULL with a sentence. */
 struct VendorLibrary {
@@ -65,14 +100,19 @@ struct VendorLibrary {
 
 	/* ---- when compiling: weights need no bytes (VendorArg.is_weight) ---- */
 
+	/* Before any call: the GPU that they are for. NULL: the library's calls run on the host. */
+	bool (*use_device)(Vendor *vendor, const VendorDevice *device, char *error, size_t error_size);
+
 	/* Whether there is a real implementation, which `impl` names. */
 	bool (*accept)(Vendor *vendor, const VendorCall *call, char impl[VENDOR_IMPL_SIZE], char *error,
 	               size_t error_size);
-	/* Also the time to choose by, half-way between one thread and so many. */
+	/* Also the time to choose by, half-way between one thread and so many. It comes with the
+	 * seconds of the fastest that it is compared with, or 0: what is clearly slower is timed by
+	 * fewer runs. NULL: it has nothing here to measure on. */
 	bool (*measure)(Vendor *vendor, const VendorCall *call, int threads, Timing *time,
 	                char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 
-	/* ---- when running ---- */
+	/* ---- when running, on this thread's device where there are several ---- */
 
 	PreparedCall *(*prepare)(Vendor *vendor, const VendorCall *call, char *error,
 	                         size_t error_size);
@@ -87,9 +127,9 @@ struct VendorLibrary {
 
 	/* ---- packed forms; NULL, all three: it makes none ---- */
 
-	/* Before any call: where the bundle's weights lie, what their hash is, and a store (packed.h)
-	 * of forms that came with them, of other libraries, too. They outlive the library. */
-	void (*use_weights)(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+	/* Before any call: the bundle's weights, with a store of forms (packed_find()), of other
+	 * libraries, too. They outlive the library. */
+	void (*use_weights)(Vendor *vendor, Weights *weights);
 	/* Before any call: where forms lie from now on. */
 	void (*use_memory)(Vendor *vendor, const Memory *memory);
 	/* The forms packed so far that have keys, which stay while the library is open. Gives their
@@ -111,6 +151,10 @@ typedef struct Vendors {
 /* The library of this name, opened once; NULL when it is not known or cannot be opened, with a
  * sentence the first time. */
 Vendor *vendors_open(Vendors *vendors, const char *name, char *error, size_t error_size);
+/* The same for calls that will run: of a library whose calls run elsewhere NULL, without loading
+ * it. */
+Vendor *vendors_open_to_run(Vendors *vendors, const char *name, bool is_enqueued, char *error,
+                            size_t error_size);
 /* What vendors_open() gave. */
 Vendor *vendors_find(const Vendors *vendors, const char *name);
 void vendors_close(Vendors *vendors);
@@ -118,10 +162,28 @@ void vendors_close(Vendors *vendors);
 const char *vendors_text(const Vendors *vendors, char *text, size_t size);
 
 /* As the record's functions, for all that are open. */
-void vendors_use_weights(const Vendors *vendors, Bytes weights, Hash128 hash, Bytes store);
+void vendors_use_weights(const Vendors *vendors, Weights *weights);
 void vendors_use_memory(const Vendors *vendors, const Memory *memory);
-/* All forms packed so far, as a store for the bundle. Its pieces are the forms themselves, so the
- * libraries stay open while it is used; free() the result then. NULL: none, or no memory. */
-void *vendors_export(const Vendors *vendors, Blob *store);
+/* All forms packed so far, which stay while the libraries are open; free() the result then. NULL:
+ * none, or no memory. */
+PackedForm *vendors_packed(const Vendors *vendors, size_t *count);
+
+/* A store of packed forms, which a bundle may bring (runtime/bundle.h, packed/NAME.bin): a cache. A
+ * form whose key is not there is packed from the plain weights. But weights behind the plain ones
+ * are nowhere else (runtime/weights.h). */
+
+/* The bytes as a store; empty where they are none. */
+Bytes packed_store(Bytes bytes);
+/* The form of a part under this key and of this size in a store; NULL: there is none. */
+const void *packed_find(Bytes store, Hash128 key, const PackedPart *part, size_t bytes);
+/* A store of these forms, which are sorted; free() the result then. Its pieces are the forms
+ * themselves. NULL: no memory. */
+void *packed_write(size_t count, PackedForm *forms, Blob *store);
+/* Put a form's elements where its part has them in weights of which `to` are the bytes from `begin`
+ * on. False: it can't be read back, or reaches beyond them. */
+bool packed_read(const PackedForm *form, int64_t begin, void *to, size_t bytes);
+/* The same of all forms whose part lies behind `begin`; how many bytes they can hold. */
+bool packed_restore(Bytes store, int64_t begin, void *to, size_t bytes);
+size_t packed_bytes_behind(Bytes store, size_t begin);
 
 #endif

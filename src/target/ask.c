@@ -22,7 +22,7 @@ ask_try(PassContext *context, const char *rule, const char *nodes, void (*step)(
 	Failure failure;
 	if (try_run(step, arg, &failure))
 		return true;
-	pass_log(context, rule, nodes, NULL, arena_strdup(context->arena, failure.text));
+	pass_note(context, rule, nodes, NULL, arena_strdup(context->arena, failure.text));
 	return false;
 }
 

@@ -1,4 +1,6 @@
 /* What work takes, by the device's row: proportions, to compare ways of doing one thing. */
+#include <string.h>
+
 #include "target/target.h"
 
 double
@@ -14,4 +16,21 @@ device_work_seconds(const Device *device, WorkKind kind, double flops)
 {
 	static const double share[] = {[WORK_loops] = 0.25, [WORK_library] = 0.6};
 	return flops / (device->gflops * 1e9 * share[kind]);
+}
+
+double
+device_peak(const Device *device, const char *units)
+{
+	const struct {
+		const char *units;
+		double peak;
+	} rows[] = {{"f32", device->gflops},
+	            {"f64", device->peak.f64},
+	            {"f16", device->peak.f16},
+	            {"bf16", device->peak.bf16},
+	            {"s8", device->peak.s8}};
+	for (size_t i = 0; i < countof(rows); i++)
+		if (!strcmp(units, rows[i].units))
+			return rows[i].peak;
+	return 0;
 }

@@ -3,9 +3,9 @@
 #include "target/vendor.h"
 
 #define CALL(...) {__VA_ARGS__},
-#define POST(library, kind, numbers, pattern)
+#define POST(library, kind, error, numbers, pattern)
 #define TYPES(first, second, in_sum, of_result) \
-	.operands = {DT_##first, DT_##second}, .sum = DT_##in_sum, .result = DT_##of_result
+	.operands = {first, second}, .sum = in_sum, .result = of_result
 
 const VendorRow vendor_rows[] = {
 #include "target/vendor.def"

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define CALL(...)
-#define POST(library, kind, numbers, pattern) {library, POST_##kind, numbers, pattern},
+#define POST(library, kind, error, numbers, pattern) \
+	{library, POST_##kind, POST_##error, numbers, pattern},
 static const PostRow posts[] = {
 #include "target/vendor.def"
 };

@@ -26,12 +26,12 @@ typedef struct VendorRow {
 	const char *library, *name; /* library NULL: no call, but a kernel of ours */
 	int least, most;
 	const char *stage, *numbers, *limits, *told;
-	const char *kind, *bias, *epilogue, *choices, *slow;
+	const char *kind, *bias, *epilogue, *choices, *passes;
 	const char *swapped[VENDOR_OPERANDS];
-	DType operands[VENDOR_OPERANDS], sum, result;
+	const char *operands[VENDOR_OPERANDS], *sum, *result; /* lists of types: "u8|i8" */
 	unsigned storage;
 	VendorFill fill;
-	bool has_rows, is_copy;
+	bool has_rows, is_copy, rounds_once;
 } VendorRow;
 
 extern const VendorRow vendor_rows[];
@@ -42,9 +42,12 @@ const VendorRow *vendor_at(int index);
 bool vendor_calls(const Target *target); /* calls of some library can be made */
 bool vendor_has(const char *name);       /* some library has a row of this name */
 
+typedef enum PostError { POST_exact, POST_near } PostError;
+
 typedef struct PostRow {
 	const char *library;
 	PostKind kind;
+	PostError error;
 	const char *numbers, *pattern;
 } PostRow;
 

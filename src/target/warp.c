@@ -26,12 +26,14 @@
 #define LOAD(...)
 #define MMA(...)
 #define COPY(...)
+#define HINT(...)
 #include "target/warp.def"
 #undef FRAGMENT
 #undef SHUFFLE
 #undef LOAD
 #undef MMA
 #undef COPY
+#undef HINT
 
 enum {
 	COPY_async = WARP_COPY,
@@ -42,13 +44,15 @@ enum {
 
 #define FRAGMENT(...)
 #define SHUFFLE(id, name, cc, lane, doc) \
-	{name, WARP_SHUFFLE, cc, 2, shuffle_##id, DT_NONE, 0, NULL, NULL, NULL, doc},
+	{name, WARP_SHUFFLE, cc, 2, shuffle_##id, {DT_NONE}, DT_NONE, 0, NULL, NULL, NULL, doc},
 #define LOAD(id, name, cc, fragment, doc) \
-	{name, WARP_LOAD, cc, 1, NULL, DT_NONE, 0, &fragment, NULL, NULL, doc},
-#define MMA(id, name, cc, type, fraction, d, a, b, doc) \
-	{name, WARP_MMA, cc, 2, NULL, type, fraction, &d, &a, &b, doc},
+	{name, WARP_LOAD, cc, 1, NULL, {DT_NONE}, DT_NONE, 0, &fragment, NULL, NULL, doc},
+#define MMA(id, name, cc, left, right, sum, fraction, d, a, b, doc) \
+	{name, WARP_MMA, cc, 2, NULL, {left, right}, sum, fraction, &d, &a, &b, doc},
 #define COPY(id, name, cc, operands, doc) \
-	{name, (WarpOpKind)COPY_##id, cc, operands, NULL, DT_NONE, 0, NULL, NULL, NULL, doc},
+	{name, (WarpOpKind)COPY_##id, cc, operands, NULL, {DT_NONE}, DT_NONE, 0, NULL, NULL, NULL, doc},
+#define HINT(id, name, doc) \
+	{name, WARP_HINT, 0, 1, NULL, {DT_NONE}, DT_NONE, 0, NULL, NULL, NULL, doc},
 static const WarpOp rows[] = {
 #include "target/warp.def"
 };
@@ -57,6 +61,7 @@ static const WarpOp rows[] = {
 #undef LOAD
 #undef MMA
 #undef COPY
+#undef HINT
 
 int
 warp_op_count(void)
@@ -82,14 +87,15 @@ warp_op_find(const char *name)
 bool
 warp_op_takes_place(const WarpOp *op, int arg)
 {
-	return op->kind == WARP_LOAD || op->kind == WARP_MMA || (op->kind == WARP_COPY && arg == 0);
+	return op->kind == WARP_LOAD || op->kind == WARP_MMA || op->kind == WARP_HINT ||
+	       (op->kind == WARP_COPY && arg == 0);
 }
 
 DType
 warp_op_operand_type(const WarpOp *op, int arg, DType result)
 {
 	if (op->kind == WARP_MMA)
-		return op->type;
+		return op->types[arg];
 	if (op->kind == WARP_COPY && arg == 2)
 		return DT_BOOL;
 	bool is_value = op->kind == WARP_SHUFFLE && arg == 0;

@@ -21,6 +21,7 @@ typedef enum WarpOpKind {
 	WARP_COPY,
 	WARP_COMMIT,
 	WARP_WAIT,
+	WARP_HINT,
 } WarpOpKind;
 
 /* A row: the fields are explained in warp.def. */
@@ -29,7 +30,7 @@ typedef struct WarpOp {
 	WarpOpKind kind;
 	int capability, nargs;
 	int (*lane)(int lane, int by); /* SHUFFLE */
-	DType type;                    /* MMA: of the factors */
+	DType types[2], sum;           /* MMA: of the factors, of the result */
 	int fraction;                  /* MMA */
 	const Fragment *d, *a, *b;     /* MMA; LOAD: d */
 	const char *doc;
@@ -39,7 +40,7 @@ int warp_op_count(void);
 const WarpOp *warp_op_at(int index);
 const WarpOp *warp_op_find(const char *name); /* NULL: none */
 /* Whether operand `arg` is a place in memory rather than a number; its type, where that of the
- * result is known. Whether there is a result. */
+ * result is known, DT_NONE: any. Whether there is a result. */
 bool warp_op_takes_place(const WarpOp *op, int arg);
 DType warp_op_operand_type(const WarpOp *op, int arg, DType result);
 bool warp_op_has_result(const WarpOp *op);

@@ -7,6 +7,7 @@
  * kernel_eval().
  */
 #include "target/target.h"
+#include "runtime/plan/plan.h"
 #include "tir/check.h"
 #include "tir/text.h"
 
@@ -199,7 +200,7 @@ check_result(Checker *check, const Stmt *stmt)
 	bool is_product = op->kind == WARP_MMA;
 	if (is_product ? stmt->op != REDUCE_sum : stmt->op != STORE_SET && op->kind != WARP_SHUFFLE)
 		check_fails(check, stmt, "%s is %s", op->name, is_product ? "added" : "not combined");
-	if (is_product ? tensor->type != DT_F32
+	if (is_product ? tensor->type != op->sum
 	               : op->kind == WARP_LOAD && dtype_bits(tensor->type) != 16)
 		check_fails(check, stmt, "%s has another type than %s", op->name, tensor->name);
 	if (op->kind != WARP_SHUFFLE)
@@ -235,6 +236,12 @@ check_warp_op(Checker *check, const Stmt *stmt)
 {
 	const WarpOp *op = stmt->warp_op;
 	int64_t threads = count_threads(check->extent), bytes;
+	if (op->kind == WARP_HINT) {
+		const Expr *place = stmt->args[0];
+		for (int d = 0; d < place->argc; d++)
+			check_scalar(check, stmt, place->arg[d], place->arg[d]->type, "an index");
+		return;
+	}
 	check_among_threads(check, stmt, op->name);
 	if (warp_op_is_of_warp(op) && threads % WARP_LANES != 0)
 		check_fails(check, stmt, "%s works in warps of %d, and there are %lld threads", op->name,
@@ -293,22 +300,45 @@ expect_fits(const Kernel *kernel, const Device *device, int64_t taken, int64_t l
 		                 (long long)taken, what, device->name, (long long)limit);
 }
 
-void
-kernel_check_device(const Kernel *kernel, const Device *device)
+static Demand
+demand_of(Arena *arena, const Kernel *kernel, const Device *device)
 {
-	Arena *arena = arena_new_in(kernel->arena, "checking a kernel");
 	Demand demand = {0};
 	if (!device->gpu)
 		fail_unsupported(&kernel->loc, "kernel %s: %s has no blocks of threads", kernel->name,
 		                 device->name);
 	for (StmtWalk walk = stmt_walk(arena, kernel->body); stmt_step(&walk);)
 		add_demand(kernel, device, walk.stmt, &demand);
-	int64_t threads = count_threads(demand.extent);
-	expect_fits(kernel, device, threads, device->gpu->threads_block, "threads in a block");
-	expect_fits(kernel, device, demand.shared, device->gpu->shared_bytes_block,
+	return demand;
+}
+
+void
+kernel_check_launch(const Kernel *kernel, const Device *device)
+{
+	Arena *arena = arena_new_in(kernel->arena, "checking a launch");
+	Demand demand = demand_of(arena, kernel, device);
+	expect_fits(kernel, device, count_threads(demand.extent), device->threads,
+	            "threads in a block");
+	for (int axis = 1; axis < GRID_AXES; axis++) {
+		int64_t blocks = 0;
+		if (demand.extent[axis])
+			dim_is_const(demand.extent[axis], &blocks);
+		expect_fits(kernel, device, blocks, PLAN_GRID_MOST,
+		            axis == 1 ? "blocks along y" : "blocks along z");
+	}
+	expect_fits(kernel, device, demand.shared, device->levels[1].bytes,
 	            "bytes of shared memory in a block");
+	arena_reset(arena);
+}
+
+void
+kernel_check_device(const Kernel *kernel, const Device *device)
+{
+	kernel_check_launch(kernel, device);
+	Arena *arena = arena_new_in(kernel->arena, "checking a kernel");
+	Demand demand = demand_of(arena, kernel, device);
 	expect_fits(kernel, device, demand.registers, device->registers, "registers in a thread");
-	expect_fits(kernel, device, demand.registers * threads, device->gpu->registers,
-	            "registers in a block");
+	expect_fits(kernel, device, demand.registers * count_threads(demand.extent),
+	            device->gpu->registers, "registers in a block");
 	arena_reset(arena);
 }

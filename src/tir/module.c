@@ -4,16 +4,6 @@
 #include "tir/module.h"
 #include "expr/index/text.h"
 
-static const char *const BUFFER_KINDS[] = {
-	[MB_INPUT] = "input", [MB_OUTPUT] = "output", [MB_WEIGHT] = "weight",
-	[MB_TEMP] = "temp",   [MB_VIEW] = "view",     [MB_CAPTURE] = "capture",
-};
-
-static const char *const STEP_KINDS[] = {
-	[MS_KERNEL] = "kernel", [MS_VENDOR] = "vendor", [MS_HOST] = "host", [MS_COPY] = "copy",
-	[MS_IF] = "if",         [MS_LOOP] = "loop",     [MS_SCAN] = "scan",
-};
-
 static void
 print_dims(Buf *buf, int count, const Dim *const *dims)
 {
@@ -31,7 +21,7 @@ print_buffer(Buf *buf, const MBuffer *buffer)
 	print_dims(buf, buffer->rank, buffer->dims);
 	if (buffer->layout)
 		buf_printf(buf, " @%s", buffer->layout);
-	buf_printf(buf, " = %s", BUFFER_KINDS[buffer->kind]);
+	buf_printf(buf, " = %s", plan_buffer_words[buffer->kind]);
 	if (buffer->base) {
 		buf_printf(buf, " of %%%s", buffer->base->name);
 		if (buffer->offset) {
@@ -50,12 +40,12 @@ print_buffer(Buf *buf, const MBuffer *buffer)
 static void
 print_step(Buf *buf, const MStep *step)
 {
-	buf_printf(buf, "  %s", STEP_KINDS[step->kind]);
-	if (step->row)
-		buf_printf(buf, " %s", step->row);
+	buf_printf(buf, "  %s", plan_step_words[step->plan.kind]);
+	if (step->plan.row)
+		buf_printf(buf, " %s", step->plan.row);
 	buf_puts(buf, "(");
-	for (int i = 0; i < step->narg; i++) {
-		bool is_output = i >= step->narg - step->noutput;
+	for (int i = 0; i < step->plan.narg; i++) {
+		bool is_output = i >= step->plan.narg - step->plan.noutput;
 		buf_puts(buf, i ? ", " : "");
 		buf_puts(buf, is_output ? "out " : "");
 		if (step->args[i])
@@ -64,7 +54,7 @@ print_step(Buf *buf, const MStep *step)
 			buf_putc(buf, '_');
 	}
 	buf_puts(buf, ")  ");
-	buf_quote(buf, step->name ? step->name : "");
+	buf_quote(buf, step->plan.name ? step->plan.name : "");
 	buf_putc(buf, '\n');
 	if (step->kernel)
 		kernel_print(buf, step->kernel);
@@ -82,10 +72,53 @@ print_symbol(Buf *buf, const MSymbol *symbol)
 	buf_putc(buf, '\n');
 }
 
+MStep *
+mstep_new(Arena *arena, PlanStepKind kind, const char *name, int ninput, MBuffer *const *inputs,
+          int noutput, MBuffer *const *outputs)
+{
+	MStep *step = NEW(arena, MStep);
+	*step = (MStep){.plan = {.kind = kind,
+	                         .name = name,
+	                         .origins = "",
+	                         .kernel = -1,
+	                         .extent_dim = -1,
+	                         .scratch_dim = -1,
+	                         .shared_dim = -1,
+	                         .points_dim = -1,
+	                         .points = 1,
+	                         .narg = ninput + noutput,
+	                         .noutput = noutput},
+	                .args = NEW_N(arena, MBuffer *, ninput + noutput + 1)};
+	for (int i = 0; i < ninput; i++)
+		step->args[i] = inputs[i];
+	for (int i = 0; i < noutput; i++)
+		step->args[ninput + i] = outputs[i];
+	return step;
+}
+
+static void
+add_steps(Arena *arena, const Module *module, MStepVec *steps)
+{
+	for (int i = 0; i < module->steps.count; i++) {
+		MStep *step = module->steps.data[i];
+		vec_push(arena, steps, step);
+		for (int k = 0; k < step->plan.nbody; k++)
+			add_steps(arena, step->bodies[k], steps);
+	}
+}
+
+MStepVec
+module_steps(Arena *arena, const Module *module)
+{
+	MStepVec steps = {0};
+	add_steps(arena, module, &steps);
+	return steps;
+}
+
 MBuffer *
 mbuffer_root(MBuffer *buffer)
 {
-	while (buffer->kind == MB_VIEW && buffer->base)
+	while (buffer->kind == PB_VIEW && buffer->base)
 		buffer = buffer->base;
 	return buffer;
 }
@@ -108,6 +141,6 @@ module_print(Buf *buf, const Module *module)
 		print_step(buf, module->steps.data[i]);
 	buf_puts(buf, "}\n");
 	for (int i = 0; i < module->steps.count; i++)
-		for (int k = 0; k < module->steps.data[i]->nbody; k++)
+		for (int k = 0; k < module->steps.data[i]->plan.nbody; k++)
 			module_print(buf, module->steps.data[i]->bodies[k]);
 }

@@ -6,20 +6,11 @@
 #ifndef TIR_MODULE_H
 #define TIR_MODULE_H
 
-#include "base/call.h"
+#include "runtime/plan/plan.h"
 #include "tir/stmt.h"
 
 typedef struct Module Module;
 typedef struct MBuffer MBuffer;
-
-typedef enum MBufferKind {
-	MB_INPUT,
-	MB_OUTPUT,
-	MB_WEIGHT,
-	MB_TEMP,
-	MB_VIEW,    /* of base: offset + strides; no step copies it */
-	MB_CAPTURE, /* of the module around */
-} MBufferKind;
 
 /* A value that has storage. Shapes are logical; `layout` says how the elements lie. */
 struct MBuffer {
@@ -27,7 +18,7 @@ struct MBuffer {
 	DType type;
 	int rank;
 	const Dim *const *dims;
-	MBufferKind kind;
+	PlanBufferKind kind;       /* what is for the pool is PB_TEMP here, and is_data_sized */
 	int index;                 /* position in its module's list */
 	const char *layout;        /* NULL: plain */
 	const Array *data;         /* weights; inputs: what holds where nothing is given, or NULL */
@@ -40,35 +31,18 @@ struct MBuffer {
 	bool is_host;              /* of a module that is apart: lies in the host's memory */
 };
 
-typedef enum MStepKind {
-	MS_KERNEL,
-	MS_VENDOR,
-	MS_HOST,
-	MS_COPY,
-	MS_IF,
-	MS_LOOP,
-	MS_SCAN,
-} MStepKind;
-
 typedef struct MStep {
-	MStepKind kind;
-	const char *name;    /* "conv1+relu1" */
-	const char *origins; /* original node names joined by ", " */
+	PlanStep plan; /* as the plan has it, but for what follows and for its dims */
 	Loc loc;
-	const void *source;  /* the same for steps of one node; NULL: of none */
-	const char *library; /* MS_VENDOR: whose row it is */
-	const char *row;     /* vendor.def or host.def row */
-	Kernel *kernel;      /* MS_KERNEL; MS_VENDOR: the fallback */
-	int narg, noutput;   /* the last noutput args are written */
-	MBuffer **args;      /* NULL: absent. For kernels: in the order of kernel->buffers */
-	VEC(StepAttr) attrs;
-	int nbody;
+	const void *source;   /* the same for steps of one node; NULL: of none */
+	const char *question; /* of a vendor's: all that decides about its time, at the probe sizes */
+	Kernel *kernel;       /* of a vendor's: the fallback */
+	MBuffer **args;       /* NULL: absent. For kernels: in the order of kernel->buffers */
 	Module **bodies;
-	double flops, bytes; /* at the probe size */
-	const Dim *points;   /* of its heaviest stage: with them flops grow; NULL: not said */
-	double point_count;  /* of them, there */
-	bool is_beside;      /* may run at the same time as the steps before it (PlanStep) */
+	const Dim *points; /* of its heaviest stage: with them flops grow; NULL: not said */
 } MStep;
+
+typedef VEC(MStep *) MStepVec;
 
 /* Where a symbol is bound: as graph.h's SymbolDef, in terms of buffers. */
 typedef struct MSymbol {
@@ -90,15 +64,22 @@ struct Module {
 	ExprCtx *ctx;
 	const char *name;
 	Module *parent;
-	bool is_apart; /* kernels work in another memory than host steps; MS_COPY goes between them */
+	bool is_apart; /* kernels work in another memory than host steps; PT_COPY goes between them */
 	VEC(MBuffer *) buffers;
-	VEC(MStep *) steps;
+	MStepVec steps;
 	VEC(MBuffer *) inputs;
 	VEC(MBuffer *) outputs;
 	VEC(MSymbol) symbols;
 	VEC(MAssumption) assumptions;
 	VEC(InputWish) wishes; /* where it is no nested one */
 };
+
+/* A step in no list yet. */
+MStep *mstep_new(Arena *arena, PlanStepKind kind, const char *name, int ninput,
+                 MBuffer *const *inputs, int noutput, MBuffer *const *outputs);
+
+/* The steps of a module, each before those of its bodies. */
+MStepVec module_steps(Arena *arena, const Module *module);
 
 /* The buffer that holds the storage of a buffer: through views to their base. */
 MBuffer *mbuffer_root(MBuffer *buffer);

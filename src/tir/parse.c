@@ -400,7 +400,8 @@ kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *text)
 	Kernel *kernel = kernel_new(arena, ctx, scan_name(&parser.scan, "kernel's name"), &loc);
 	parser.kernel = kernel;
 	parser.vars.arena = parser.tensors.arena = arena;
-	parser.scope = (TextScope){&parser.vars, &parser.tensors, NULL, SYMBOLS_NEW};
+	parser.scope =
+		(TextScope){.names = &parser.vars, .tensors = &parser.tensors, .symbols = SYMBOLS_NEW};
 	scan_expect(&parser.scan, "(", "after the kernel's name");
 	if (!scan_at(&parser.scan, ")"))
 		do

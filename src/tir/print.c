@@ -11,8 +11,9 @@
 
 static const char *const BIND_NAMES[BIND_COUNT] = {
 	[BIND_PARALLEL] = "parallel", [BIND_VECTOR] = "vector",     [BIND_UNROLL] = "unroll",
-	[BIND_BLOCK_X] = "block.x",   [BIND_BLOCK_Y] = "block.y",   [BIND_BLOCK_Z] = "block.z",
-	[BIND_THREAD_X] = "thread.x", [BIND_THREAD_Y] = "thread.y", [BIND_THREAD_Z] = "thread.z",
+	[BIND_TURN] = "turn",         [BIND_BLOCK_X] = "block.x",   [BIND_BLOCK_Y] = "block.y",
+	[BIND_BLOCK_Z] = "block.z",   [BIND_THREAD_X] = "thread.x", [BIND_THREAD_Y] = "thread.y",
+	[BIND_THREAD_Z] = "thread.z",
 };
 
 static const char *const SCOPE_NAMES[] = {

@@ -39,7 +39,8 @@ ScriptStep *
 script_step(ScriptWriter *w, Primitive primitive, const char *loop)
 {
 	ScriptStep step = {.primitive = primitive};
-	vec_push(w->arena, &step.loops, loop);
+	if (loop)
+		vec_push(w->arena, &step.loops, loop);
 	vec_push(w->arena, &w->script->steps, step);
 	return &w->script->steps.data[w->script->steps.count - 1];
 }
@@ -91,8 +92,10 @@ static void
 print_step(Buf *buf, const ScriptStep *step)
 {
 	int loop = 0, made = 0;
+	const char *form = primitives[step->primitive].form;
+	int listed = step->loops.count - (strchr(form, 'a') != NULL); /* in a list */
 	buf_puts(buf, primitives[step->primitive].name);
-	for (const char *form = primitives[step->primitive].form; *form; form++)
+	for (; *form; form++)
 		switch (*form) {
 		case 'l':
 			buf_printf(buf, " %s", step->loops.data[loop++]);
@@ -102,7 +105,7 @@ print_step(Buf *buf, const ScriptStep *step)
 			break;
 		case 'k':
 		case '*':
-			while (loop < step->loops.count)
+			while (loop < listed)
 				buf_printf(buf, ", %s", step->loops.data[loop++]);
 			break;
 		case 't':

@@ -42,6 +42,9 @@ typedef struct ScriptStep {
 
 typedef struct Script {
 	VEC(ScriptStep) steps;
+	/* Into which the kernel's sum should be cut, each of them another iteration of its loops; 1: it
+	 * is best as it is; 0: whoever made the script did not think of it. */
+	int64_t parts;
 } Script;
 
 const PrimitiveInfo *primitive_info(Primitive primitive);
@@ -68,5 +71,13 @@ void script_fission(ScriptWriter *w, const char *loop, int count, const Buffer *
 /* One line each. Reading goes on to the end or a "}", which is left. */
 void script_print(Buf *buf, const Script *script, const char *indent);
 Script *script_parse(Arena *arena, Scanner *scan);
+
+/* Schedules: scripts of primitives (tir/script.h) applied to loops. The meaning stays; each
+ * primitive checks its own conditions and refuses what it cannot do: with the line of a user's
+ * script, as our bug for a script of ours.
+ */
+
+/* Names of variables and buffers must differ (kernel_name_apart()). */
+void script_apply(Kernel *kernel, const Script *script);
 
 #endif

@@ -136,6 +136,7 @@ tir_simplify(Kernel *kernel)
 	Simplifier simplifier = {kernel, facts_new(kernel->ctx, arena)};
 	kernel->body = simplify_list(&simplifier, kernel->body);
 	kernel->is_normal = false;
+	facts_close(simplifier.facts);
 	arena_reset(arena);
 	kernel_finish(kernel);
 }

@@ -139,6 +139,13 @@ stmt_warp_op(Kernel *kernel, const WarpOp *warp_op, const Buffer *buffer, const 
 	return stmt;
 }
 
+bool
+stmt_is_barrier(const Stmt *stmt)
+{
+	return stmt->kind == STMT_SYNC ||
+	       (stmt->kind == STMT_WARP_OP && stmt->warp_op->kind != WARP_HINT);
+}
+
 int
 stmt_width(const Stmt *stmt, int operand)
 {

@@ -64,6 +64,7 @@ typedef enum Bind {
 	BIND_PARALLEL, /* outermost, perfectly nested: cut among workers as one flat index */
 	BIND_VECTOR,   /* all iterations in lockstep; no dependence between them except reductions */
 	BIND_UNROLL,
+	BIND_TURN, /* a copy of vectors that lie across rows: by rows (loops/turn_loops.c) */
 	BIND_BLOCK_X,
 	BIND_BLOCK_Y,
 	BIND_BLOCK_Z,
@@ -129,6 +130,7 @@ struct Kernel {
 	const char *ancestry;        /* "conv1 + relu1; schedule: …": printed in the emitted text */
 	bool is_plain;               /* its loops stay as they come: no pass above -O0 */
 	const struct Script *script; /* what is to be done to the naive loops; NULL: it is done */
+	const struct KernelSource *source; /* what it was made of (lower/lower.h); NULL: not said */
 	bool is_flat;                /* buffers are rows of elements, but for registers (Flatten) */
 	bool is_normal;              /* operands stand in the order of Normalize; simplifying ends it */
 	VEC(const Symbol *) symbols; /* parameters, in order */
@@ -157,6 +159,8 @@ Stmt *stmt_sync(Kernel *kernel);
 /* With a result: buffer and index of its first element, and op; else NULL, NULL, STORE_SET. */
 Stmt *stmt_warp_op(Kernel *kernel, const WarpOp *warp_op, const Buffer *buffer,
                    const Expr *const *index, int op, const Expr *const *args);
+/* Whether threads, or their copies, meet there: nothing moves across it. */
+bool stmt_is_barrier(const Stmt *stmt);
 /* How many elements side by side an operand names, -1 being the result; 0: it names none. */
 int stmt_width(const Stmt *stmt, int operand);
 Stmt *stmt_append(Stmt *list, Stmt *tail); /* either may be NULL; gives the head; walks the list */
@@ -176,8 +180,10 @@ Kernel *kernel_parse(Arena *arena, ExprCtx *ctx, const char *file, const char *t
  * @vector bodies have no forbidden dependence, register buffers have constant extents, outputs are
  * written. */
 void kernel_check(const Kernel *kernel);
-/* Fails (FAIL_UNSUPPORTED) unless a block of the kernel fits the GPU: threads, shared memory,
- * registers, and its operations exist there. */
+/* Fails (FAIL_UNSUPPORTED) unless a launch of the kernel is possible on the GPU: blocks along y and
+ * z, threads and shared memory of one, and its operations exist there. */
+void kernel_check_launch(const Kernel *kernel, const Device *device);
+/* The same, and its arrays @reg fit into registers. */
 void kernel_check_device(const Kernel *kernel, const Device *device);
 
 /* Evaluate a kernel as it stands, over the whole flat range (or begin..end): the oracle of every

@@ -1,9 +1,10 @@
 /* Plans run as sessions do (runtime/tilewright.c), on memory that never was a file. */
 #include "exec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/inspect.h"
+#include "cli/verbs/inspect.h"
 #include "runtime/exec/exec.h"
 
 struct CaseCode {
@@ -15,6 +16,7 @@ struct CaseExec {
 	Arena *arena;
 	Exec exec;
 	ExecModel model;
+	Weights weights;
 	void *held; /* weights, as the backend reads them */
 	TwError error;
 };
@@ -26,24 +28,61 @@ close_code(void *handle)
 	code->backend->unload(code->code);
 }
 
-const CaseCode *
-case_code_load(Arena *arena, const Device *device, Bytes object)
+/* $BACKEND: another one, that runs the same objects ("cuda:" on what stands for CUDA's runtime). */
+static const Backend *
+backend_of(const Device *device)
+{
+	const char *name = getenv("BACKEND");
+	const Backend *backend = backend_find(name ? name : device->name);
+	if (!backend)
+		fail_environment(NULL, "there is no backend for %s", name ? name : device->name);
+	return backend;
+}
+
+static const CaseCode *
+load_named(Arena *arena, const Device *device, Bytes object, const Plan *names)
 {
 	CaseCode *code = NEW(arena, CaseCode);
 	char error[512];
-	code->backend = backend_find(device->name);
-	if (code->backend->load(object, "of the cases", &code->code, error, sizeof error) != TW_OK)
+	code->backend = backend_of(device);
+	if (code->backend->load(object, "of the cases", names, &code->code, error, sizeof error) !=
+	    TW_OK)
 		fail_environment(NULL, "%s", error);
 	arena_defer(arena, close_code, code);
 	return code;
 }
 
 const CaseCode *
+case_code_load(Arena *arena, const Device *device, Bytes object)
+{
+	return load_named(arena, device, object, NULL);
+}
+
+/* A text in which no kernel begins is one unit (codegen_units): the kernels of random cases do not
+ * come again, and to start a compiler for each costs more than to compile them. */
+static const char *
+as_one_unit(Arena *arena, const char *text)
+{
+	static const char begin[] = "\nTW_BODY\n";
+	char *whole = arena_strdup(arena, text);
+	for (char *at = whole; (at = strstr(at, begin)); at += strlen(begin))
+		at[strlen(begin) - 1] = ' ';
+	return whole;
+}
+
+const CaseCode *
 case_code_compile(Arena *arena, const Device *device, const KernelList *kernels)
 {
 	const Target target = {.device = device};
-	const char *text = codegen_c(arena, &target, kernels->kernels.count, kernels->kernels.data);
-	return case_code_load(arena, device, codegen_compile(arena, &target, text, NULL));
+	const Artefact *artefact = artefact_of(device);
+	const char *text =
+		artefact->emit(arena, &target, kernels->kernels.count, kernels->kernels.data);
+	const char **names = NEW_N(arena, const char *, kernels->kernels.count + 1);
+	for (int i = 0; i < kernels->kernels.count; i++)
+		names[i] = kernels->kernels.data[i]->function;
+	const Plan plan = {.nkernel = kernels->kernels.count, .kernels = names};
+	return load_named(arena, device,
+	                  artefact->compile(arena, &target, as_one_unit(arena, text), NULL), &plan);
 }
 
 static void
@@ -81,17 +120,18 @@ case_exec_new(Arena *arena, const Plan *plan, const WeightPool *weights, const D
 	CaseExec *exec = NEW(arena, CaseExec);
 	exec->arena = arena;
 	char error[512];
-	const Backend *backend = backend_find(device->name);
+	const Backend *backend = backend_of(device);
 	if (!plan_verify(plan, (size_t)weights->size, error, sizeof error))
 		fail_as(FAIL_BUG, NULL, "%s", error);
 	exec->model = (ExecModel){
 		.plan = plan,
 		.backend = backend,
 		.code = code ? code->code : NULL,
-		.weights = weights_blob(arena, weights),
+		.weights = &exec->weights,
 	};
+	exec->weights.plain = (Bytes){weights_blob(arena, weights), (size_t)weights->size};
 	arena_defer(arena, close_exec, exec);
-	exec->held = backend->hold((Bytes){exec->model.weights, (size_t)weights->size});
+	exec->held = backend->hold(exec->weights.plain);
 	if (!exec->held)
 		fail_environment(NULL, "out of memory for the weights");
 	exec->model.held = exec->held;

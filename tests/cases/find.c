@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/obstacles.h"
+#include "cli/compile/obstacles.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "onnx/onnx.h"
@@ -304,6 +304,24 @@ skip_data(Arena *arena, const Case *c, const CaseModel *model)
 	return reason;
 }
 
+static void
+infer(void *arg)
+{
+	graph_infer(arg);
+}
+
+/* Why inference refuses the model, where that is no fault: reading leaves such a node for later. */
+static const char *
+skip_inference(Arena *arena, const CaseModel *model)
+{
+	Failure failure;
+	if (try_run(infer, model->graph, &failure))
+		return NULL;
+	if (failure.kind != FAIL_UNSUPPORTED)
+		fail_again(&failure);
+	return arena_strdup(arena, failure.text);
+}
+
 bool
 case_read(Arena *arena, const Case *c, bool is_compiled, CaseModel *model, const char **reason)
 {
@@ -327,7 +345,9 @@ case_read(Arena *arena, const Case *c, bool is_compiled, CaseModel *model, const
 	fix_inputs(arena, c, model);
 	ObstacleVec obstacles = graph_obstacles(arena, model->graph, is_compiled);
 	const Obstacle *first = obstacles.count ? &obstacles.data[0] : NULL;
-	*reason = !first        ? skip_data(arena, c, model)
+	const char *refused = first ? NULL : skip_inference(arena, model);
+	*reason = refused       ? refused
+	          : !first      ? skip_data(arena, c, model)
 	          : first->node ? arena_printf(arena, "%s: %s", first->node->op->name, first->text)
 	                        : first->text;
 	return *reason == NULL;

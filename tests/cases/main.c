@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/model.h"
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/compile/model.h"
+#include "cli/report/progress.h"
+#include "cli/report/report.h"
 
 enum { CASE_SECONDS = 600 /* the machine may be busy */, LINE_SIZE = 4096, MAX_JOBS = 64 };
 

@@ -10,8 +10,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "cli/compare.h"
-#include "cli/compile.h"
+#include "cli/measure/compare.h"
+#include "cli/compile/compile.h"
 #include "eval/eval.h"
 
 enum { BATCH = 50 };
@@ -170,7 +170,8 @@ text_of_kernels(const CaseJob *job, int first)
 {
 	const Target target = {.device = job->device};
 	KernelList *list = job->kernels;
-	return codegen_c(job->arena, &target, list->kernels.count - first, list->kernels.data + first);
+	return artefact_of(job->device)
+	    ->emit(job->arena, &target, list->kernels.count - first, list->kernels.data + first);
 }
 
 static void

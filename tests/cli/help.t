@@ -2,6 +2,6 @@
 -- args
 optimize --help
 -- has
-usage: tilewright optimize [options] IN.onnx OUT.onnx
-  tilewright optimize resnet18.onnx fast.onnx
+usage: tilewright optimize [options] IN.onnx [OUT.onnx]
+  tilewright optimize resnet18.onnx -o fast.onnx
   -O, --level N

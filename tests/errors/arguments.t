@@ -2,6 +2,6 @@
 -- args
 optimize in.onnx
 -- err
-optimize: OUT.onnx is missing; usage: tilewright optimize [options] IN.onnx OUT.onnx
+optimize writes one file: expected OUT.onnx or -o OUT.onnx, saw neither
 -- exit
 2

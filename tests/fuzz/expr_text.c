@@ -1,5 +1,5 @@
 /* The text of expressions: what reads and checks, prints as a text that reads back as itself. */
-#include "cli/model.h"
+#include "cli/compile/model.h"
 #include "fuzz.h"
 
 static const char *

@@ -88,13 +88,16 @@ derive_by_chance(Arena *arena, uint64_t seed, PassContext *context, Target *targ
 }
 
 bool
-has_derived(const PassContext *context)
+theme_is_held(const PassContext *context, Theme theme)
 {
+	const char *pass = theme == THEME_derived ? "DeriveExpressions" : "FakeQuantizationToInteger";
 	bool is_there = false;
 	for (int i = 0; i < context->log.count; i++) {
 		const PassEvent *event = &context->log.data[i];
-		is_there |= event->made && strcmp(event->pass, "DeriveExpressions") == 0 &&
-		            strcmp(event->made, "Expression") == 0;
+		bool is_made = theme == THEME_derived
+		                   ? event->made && strcmp(event->made, "Expression") == 0
+		                   : !event->reason;
+		is_there |= is_made && strcmp(event->pass, pass) == 0;
 	}
-	return is_there;
+	return theme != THEME_any && is_there;
 }

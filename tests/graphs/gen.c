@@ -297,14 +297,19 @@ gen_weight(Gen *g, DType type, int rank, const int64_t *dims)
 	bool is_integer = dtype_is_integer(type) || type == DT_BOOL;
 	if (count > gen_elements(g))
 		gen_give_up();
-	if (dtype_class(type) == DC_X)
+	if (dtype_class(type) == DC_X && !dtype_is_code_integer(type))
 		return gen_input(g, type, rank, dims);
-	if (count > (is_integer ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS)) {
+	if (dtype_is_code_integer(type) ||
+	    count > (is_integer ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS)) {
 		int number = g->graph->constants.count;
-		return gen_constant(g, array_seeded(g->arena, type, rank, dims, (uint64_t)number));
+		Value *seeded = gen_constant(g, array_seeded(g->arena, type, rank, dims, (uint64_t)number));
+		graph_settle_weight(seeded);
+		return seeded;
 	}
 	Array *data = array_new(g->arena, type, rank, dims);
 	int64_t least = dtype_is_signed(type) ? -4 : 0, most = type == DT_BOOL ? 1 : 9;
+	if (graph_is_byte(type))
+		graph_ends(type, &least, &most);
 	for (int64_t i = 0; i < count; i++)
 		if (is_integer)
 			dtype_store_i64(type, data->data, i, roll(t, least, most));
@@ -317,6 +322,15 @@ Value *
 gen_weight_or_input(Gen *g, DType type, int rank, const int64_t *dims)
 {
 	return chance(&g->dice, 65) ? gen_weight(g, type, rank, dims) : gen_input(g, type, rank, dims);
+}
+
+Value *
+gen_scale_weight(Gen *g, DType type, int64_t count)
+{
+	Array *data = array_seeded(g->arena, type, 1, &count, (uint64_t)g->graph->constants.count);
+	Value *value = graph_constant(g->graph, graph_fresh_name(g->graph, GRAPH_SCALE), data);
+	graph_settle_weight(value);
+	return value;
 }
 
 Value *
@@ -405,7 +419,7 @@ evaluate(void *arg)
 static bool
 is_sound(const Gen *g, const Array *a)
 {
-	double most = a->type == DT_F16 ? 200 : 5000;
+	double most = a->type == DT_F16 ? 200 : g->most;
 	int64_t count = array_count(a);
 	if (count > gen_elements(g) || a->rank > GRAPH_RANK)
 		return false;

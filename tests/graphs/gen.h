@@ -83,6 +83,7 @@ struct Gen {
 	char *note;      /* GRAPH_TEXT bytes: the graph so far, should the process die; or NULL */
 	bool is_over;    /* a node showed a fault: nothing may come behind it */
 	bool is_large;   /* values of up to LARGE_ELEMENTS elements */
+	double most;     /* size of floats: errors stay small beside them */
 };
 
 /* A fitting value: one of the pool or a new one. Types are a set of bits, 1 << DT_…. */
@@ -99,6 +100,8 @@ Value *gen_like_but(Gen *g, const Value *x, DType type, int axis); /* … withou
 Value *gen_constant(Gen *g, const Array *data);
 Value *gen_weight(Gen *g, DType type, int rank, const int64_t *dims);
 Value *gen_weight_or_input(Gen *g, DType type, int rank, const int64_t *dims);
+/* A weight whose numbers are positive (graph_settle), for scales. */
+Value *gen_scale_weight(Gen *g, DType type, int64_t count);
 /* Small positive numbers, computed from a weight. */
 Value *gen_scales(Gen *g, DType type, int rank, const int64_t *dims);
 Value *gen_ints(Gen *g, DType type, int count, const int64_t *values);
@@ -115,8 +118,10 @@ void gen_settle(Gen *g, Node *node); /* of gen_open(), when its regions are ther
 void gen_nodes(Gen *g, int count);
 /* Make a node by this row; false when it came to nothing. */
 bool gen_try(Gen *g, const Row *row);
-/* A graph to derive from (make_derived.c); `number` chooses the kind. */
+/* A graph to derive from (make_derived.c), one of quantised and short numbers (make_quantised.c);
+ * `number` chooses the kind. */
 void gen_derived(Gen *g, int number);
+void gen_quantised(Gen *g, int number);
 _Noreturn void gen_give_up(void); /* this operator, here */
 
 DType gen_dtype(const Value *value);
@@ -134,6 +139,25 @@ Value *gen_bring(Gen *g, Value *x, Domain domain);
 Value *gen_cast(Gen *g, Value *x, DType type);
 /* Of another rank, by Unsqueeze, Reshape or a reduction. */
 Value *gen_rerank(Gen *g, Value *x, int least, int most);
+
+/* ---- themes (theme.c) ------------------------------------------------------------------------ */
+
+/* A window that fits into the spatial axes of x, as attributes of the next node. */
+typedef struct Window {
+	int rank;
+	int64_t kernel[3], stride[3], dilation[3], pads[6];
+	const char *auto_pad; /* in the place of pads */
+} Window;
+
+typedef Value *ThemeMaker(Gen *g);
+
+void gen_theme(Gen *g, ThemeMaker *make, bool is_large);
+int64_t gen_channels(Gen *g);
+Value *gen_image(Gen *g, DType type, int axes);
+Value *gen_rows(Gen *g, DType type, int64_t least, int64_t most, int64_t columns);
+/* The sides stay as they are where that can be, so that what comes next has something to read. */
+Window gen_window(Gen *g, const Value *x, bool is_strided);
+void gen_window_attrs(Gen *g, const Window *w);
 
 #define TYPES(name) op_type_set(#name)
 #define BIT(type) ((uint64_t)1 << (type))

@@ -1,9 +1,11 @@
 /* The plan of a random graph, and its text. */
 #include "graphs.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "eval/eval.h"
+#include "graph/text.h"
 #include "onnx/onnx.h"
 
 enum { OPSET = 24, IR_VERSION = 11, TRIES = 8, PAIR_TRIES = 60 };
@@ -221,8 +223,59 @@ graph_source(Arena *arena, Graph *graph)
 	return buf_text(&text);
 }
 
+bool
+graph_is_byte(DType type)
+{
+	return dtype_is_code_integer(type) || (dtype_is_integer(type) && dtype_bits(type) <= 8);
+}
+
+void
+graph_ends(DType type, int64_t *least, int64_t *most)
+{
+	bool is_signed = dtype_is_signed(type) || type == DT_I4 || type == DT_I2;
+	*most = ((int64_t)1 << (dtype_bits(type) - is_signed)) - 1;
+	*least = is_signed ? -*most - 1 : 0;
+}
+
+static void
+settle_element(Array *array, int64_t at, uint64_t seed, bool is_byte)
+{
+	int64_t least, most;
+	if (!is_byte) {
+		double scale = fabs(dtype_load_f64(array->type, array->data, at)) / 16 + 1.0 / 64;
+		dtype_store_f64(array->type, array->data, at, scale);
+		return;
+	}
+	graph_ends(array->type, &least, &most);
+	int64_t number = (int64_t)(hash_mix(seed, (uint64_t)at) >> 40) % (most - least + 1);
+	dtype_store_i64(array->type, array->data, at, least + number);
+}
+
+void
+graph_settle_weight(Value *value)
+{
+	Array *array = (Array *)(uintptr_t)value->constant;
+	int64_t count = array_count(array);
+	bool is_byte = graph_is_byte(array->type), is_small = dtype_is_code_integer(array->type);
+	bool is_scale = dtype_is_float(array->type) && strncmp(value->name, GRAPH_SCALE, 5) == 0;
+	int64_t inline_most = is_small ? 0 : is_byte ? TEXT_INLINE_MAX : TEXT_INLINE_FLOATS;
+	if (count <= inline_most || (!is_byte && !is_scale))
+		return;
+	for (int64_t i = 0; i < count; i++)
+		settle_element(array, i, (uint64_t)value->weight, is_byte);
+}
+
+Graph *
+graph_read(Arena *arena, const char *text)
+{
+	Graph *graph = graph_parse(arena, "random", text);
+	for (int i = 0; i < graph->constants.count; i++)
+		graph_settle_weight(graph->constants.data[i]);
+	return graph;
+}
+
 const char *
-graph_make(Arena *arena, uint64_t seed, int number, bool is_derived, char *note)
+graph_make(Arena *arena, uint64_t seed, int number, Theme theme, char *note)
 {
 	Gen *g = NEW(arena, Gen);
 	Trial *t = &g->dice;
@@ -232,15 +285,16 @@ graph_make(Arena *arena, uint64_t seed, int number, bool is_derived, char *note)
 	g->graph = t->graph = graph_new(arena, "random", "random");
 	g->region = g->graph->body;
 	g->note = note;
+	g->most = theme == THEME_quantised ? 1e8 : 5000; /* sums of bytes, before they are scaled */
 	t->is_symbolic = chance(t, 45);
 	int count = (int)roll(t, 2, 12);
-	int theme = (int)roll(t, 0, 99);
-	if (is_derived) {
-		gen_derived(g, number);
+	int what = (int)roll(t, 0, 99);
+	if (theme != THEME_any) {
+		(theme == THEME_derived ? gen_derived : gen_quantised)(g, number);
 		count = node_count(g) + (int)roll(t, 0, 3);
-	} else if (theme < 46) {
+	} else if (what < 46) {
 		theme_row(g, number);
-	} else if (theme < 92) {
+	} else if (what < 92) {
 		theme_pair(g, number);
 	} else {
 		theme_type(g, number);

@@ -14,9 +14,26 @@
 
 /* ---- texts (graph.c) ----------------------------------------------------------------------- */
 
-/* The text of a graph, from its own seed; its number chooses the theme. is_derived: made so that
- * derivation applies (make_derived.c). */
-const char *graph_make(Arena *arena, uint64_t seed, int number, bool is_derived, char *note);
+typedef enum Theme {
+	THEME_any,
+	THEME_derived,   /* made so that derivation applies; derived forms are taken (derive.c) */
+	THEME_quantised, /* quantised and short numbers */
+} Theme;
+
+/* The text of a graph, from its own seed; its number chooses what it is made around. */
+const char *graph_make(Arena *arena, uint64_t seed, int number, Theme theme, char *note);
+
+/* A graph of a text, whose weights by number are as graph_settle_weight() makes them. */
+Graph *graph_read(Arena *arena, const char *text);
+
+/* Names of weights that are scales begin with this. */
+#define GRAPH_SCALE "scale"
+/* A weight by number has bits for integers, and floats around 0: bytes take all their values, and
+ * scales are positive, here. */
+void graph_settle_weight(Value *value);
+/* An integer of 8 bits or fewer; the least and the largest of a type. */
+bool graph_is_byte(DType type);
+void graph_ends(DType type, int64_t *least, int64_t *most);
 
 /* The value of a symbol in run `run` (0: the one the graph was made at). */
 int64_t graph_symbol_value(uint64_t seed, int run, const char *name);
@@ -59,9 +76,9 @@ enum { GRAPH_BATCH = 48, GRAPH_REASON = 300 };
 typedef struct Sample {
 	uint64_t seed; /* of this graph */
 	int number;
-	unsigned ways;   /* bits: which to go; 0 = as the number says */
-	bool derives;    /* derived forms are taken, whatever they cost (derive.c) */
-	bool is_derived; /* one was */
+	unsigned ways; /* bits: which to go; 0 = as the number says */
+	Theme theme;
+	bool is_held; /* what the theme is about came (theme_is_held) */
 	Verdict verdict;
 	Way way; /* at which it stands, or stopped */
 	char reason[GRAPH_REASON];
@@ -86,7 +103,7 @@ typedef struct ReasonCount {
 enum { GRAPH_REASONS = 100 };
 
 typedef struct Tallies {
-	int64_t cases, failed, derived; /* derived: of the cases, those that compiled a derived form */
+	int64_t cases, failed, held; /* held: of the cases, those with what the theme is about */
 	int64_t verdicts[VERDICT_COUNT];
 	ReasonCount reasons[GRAPH_REASONS];
 	int64_t runs[WAY_COUNT], points, undecided, unbound, ort_refused;
@@ -102,8 +119,8 @@ typedef struct Shared {
 
 /* Let DeriveExpressions take one of its candidates by chance, not the fastest (derive.c). */
 void derive_by_chance(Arena *arena, uint64_t seed, PassContext *context, Target *target);
-/* Whether it has. */
-bool has_derived(const PassContext *context);
+/* Whether the pass that a theme is about made something. */
+bool theme_is_held(const PassContext *context, Theme theme);
 
 /* Run the open cases of a batch, in this process. */
 /* `model`: a file to hand ONNX Runtime models in, or NULL. */

@@ -1,9 +1,9 @@
-/* usage: graphs [-d] [-j LANES] COUNT [SEED [FIRST]]     make and run graphs FIRST.. of a seed
+/* usage: graphs [-d|-q] [-j LANES] COUNT [SEED [FIRST]]  make and run graphs FIRST.. of a seed
  *        graphs -f FILE...               run texts of graphs; "# seed N" there says with what data
- *        graphs [-d] -p SEED NUMBER      print a graph
+ *        graphs [-d|-q] -p SEED NUMBER   print a graph
  *
  * -d: graphs made so that derivation applies; of each, forms are taken that were derived, chosen by
- * chance. In a file "# derive" says so.
+ * chance. In a file "# derive" says so. -q: graphs of quantised numbers and of f16 and bf16.
  *
  * A worker process runs a batch; when it dies, the case it was at has failed, and another worker
  * goes on with the others. A case that fails is made small and printed, with the seed of its data.
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/ort.h"
+#include "cli/measure/executor.h"
 #include "graph/infer.h"
 #include "onnx/onnx.h"
 
@@ -35,11 +35,23 @@ typedef struct Run {
 	uint64_t seed;
 	int errors;              /* file of what workers say on standard error */
 	bool has_ort, is_strict; /* is_strict: what is refused has failed */
-	bool derives;
+	Theme theme;
 	char model[64];
 	int lanes; /* processes that run batches, each with workers and memory of its own */
 	Shared *shares[MAX_LANES];
 } Run;
+
+/* What graphs of a theme must hold, and more than how many in a hundred of those that compile. */
+typedef struct ThemeInfo {
+	const char *option, *held;
+	int percent;
+} ThemeInfo;
+
+static const ThemeInfo THEMES[] = {
+	[THEME_any] = {NULL, NULL, 0},
+	[THEME_derived] = {"-d", "something derived", 50},
+	[THEME_quantised] = {"-q", "sums made of integers", 25},
+};
 
 static const char NO_END[] = "it does not end";
 
@@ -169,7 +181,7 @@ fails_alike(void *arg, const char *text)
 	Sample *c = malloc(sizeof *c);
 	if (!c)
 		exit(FAIL_ENVIRONMENT);
-	*c = (Sample){.seed = l->like.seed, .number = l->like.number, .derives = l->like.derives};
+	*c = (Sample){.seed = l->like.seed, .number = l->like.number, .theme = l->like.theme};
 	snprintf(c->text, sizeof c->text, "%s", text);
 	c->ways = l->like.way >= WAY_O0 ? 1u << l->like.way : 1u << WAY_O0;
 	if (l->like.way == WAY_export)
@@ -192,7 +204,7 @@ fails_alike(void *arg, const char *text)
 static const char *
 derive_mark(const Sample *c)
 {
-	return c->derives ? "# derive\n" : "";
+	return c->theme == THEME_derived ? "# derive\n" : "";
 }
 
 static void
@@ -231,7 +243,7 @@ take_verdict(Run *run, Sample *c)
 	}
 	tallies->verdicts[c->verdict]++;
 	tallies->cases++;
-	tallies->derived += c->is_derived;
+	tallies->held += c->is_held;
 	if (c->verdict == VERDICT_refused)
 		tallies_reason(tallies, "refused", c->reason);
 	if (c->verdict == VERDICT_unmade)
@@ -266,8 +278,8 @@ run_cases(Run *run, int first, int count)
 		c->number = first + i;
 		c->seed = run->seed * 1000003 + (uint64_t)c->number;
 		c->ways = 0;
-		c->derives = run->derives;
-		c->is_derived = false;
+		c->theme = run->theme;
+		c->is_held = false;
 		c->verdict = VERDICT_open;
 		c->text[0] = 0;
 	}
@@ -277,15 +289,15 @@ run_cases(Run *run, int first, int count)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* So many graphs that each operator must have come; that half of them must have been derived. */
-enum { ENOUGH_FOR_ALL = 2000, ENOUGH_FOR_HALF = 20 };
+/* So many graphs that each operator must have come; that what the theme is about came. */
+enum { ENOUGH_FOR_ALL = 2000, ENOUGH_FOR_SHARE = 20 };
 
 /* In percent; of no graphs all. */
 static double
-share_derived(const Tallies *s)
+share_held(const Tallies *s)
 {
 	int64_t compiled = s->cases - s->verdicts[VERDICT_refused] - s->verdicts[VERDICT_unmade];
-	return compiled ? 100.0 * (double)s->derived / (double)compiled : 100;
+	return compiled ? 100.0 * (double)s->held / (double)compiled : 100;
 }
 
 static int
@@ -295,7 +307,7 @@ report(const Run *run, const Tallies *s)
 	for (int i = 0; i < GRAPH_REASONS && s->reasons[i].count; i++)
 		printf("%6lld  %s\n", (long long)s->reasons[i].count, s->reasons[i].text);
 	int missing = 0;
-	if (!run->derives)
+	if (run->theme == THEME_any)
 		missing = coverage_print(&s->coverage, op_table_new(run->arena), s->cases);
 	printf("%lld graphs: %lld right, %lld refused, %lld not made; %.3g points, %.2g%% undecided;",
 	       (long long)s->cases, (long long)s->verdicts[VERDICT_right],
@@ -305,11 +317,12 @@ report(const Run *run, const Tallies *s)
 		printf(" %lld %s (%.2g)", (long long)s->runs[way], WAY_NAMES[way], s->worst[way]);
 	printf("; %lld not taken by ONNX Runtime, %lld at one binding only\n",
 	       (long long)s->ort_refused, (long long)s->unbound);
-	if (run->derives)
-		printf("%lld graphs hold something derived, %.0f %% of those that compile\n",
-		       (long long)s->derived, share_derived(s));
-	if (run->derives && s->cases >= ENOUGH_FOR_HALF && share_derived(s) <= 50)
-		failed++, printf("FAIL graphs: at most half of them hold something derived\n");
+	const ThemeInfo *theme = &THEMES[run->theme];
+	if (theme->held)
+		printf("%lld graphs hold %s, %.0f %% of those that compile\n", (long long)s->held,
+		       theme->held, share_held(s));
+	if (theme->held && s->cases >= ENOUGH_FOR_SHARE && share_held(s) <= theme->percent)
+		failed++, printf("FAIL graphs: at most %d %% of them do\n", theme->percent);
 	if (missing && s->cases >= ENOUGH_FOR_ALL)
 		failed++, printf("FAIL graphs: %d operators never came\n", missing);
 	printf("%lld passed, %lld failed, %d skipped\n", (long long)(s->cases - s->failed),
@@ -327,7 +340,7 @@ probe_ort(void *arg)
 	graph->ir_version = 8;
 	vec_push(run->arena, &graph->opsets, (OpsetImport){"", 17});
 	onnx_write(graph, run->model, NULL);
-	ort_open(run->arena, run->model, 1);
+	executor_ort.open(run->arena, run->model, 1, true);
 }
 
 /* What a lane has of its own. */
@@ -413,7 +426,7 @@ read_sample(Run *run, Sample *c, const char *path)
 	const char *seed = strstr(text, "# seed ");
 	*c = (Sample){.seed = seed ? strtoull(seed + strlen("# seed "), NULL, 10) : 1};
 	c->ways = ~0u;
-	c->derives = strstr(text, "# derive") != NULL;
+	c->theme = strstr(text, "# derive") ? THEME_derived : THEME_any;
 	if (strlen(text) >= GRAPH_TEXT)
 		fail(NULL, "%s is longer than a graph may be here", path);
 	strcpy(c->text, text);
@@ -447,7 +460,7 @@ static void
 print_graph(const Run *run, uint64_t seed, int number)
 {
 	const char *text =
-		graph_make(run->arena, seed * 1000003 + (uint64_t)number, number, run->derives, NULL);
+		graph_make(run->arena, seed * 1000003 + (uint64_t)number, number, run->theme, NULL);
 	fputs(text ? text : "nothing came of it\n", stdout);
 }
 
@@ -456,11 +469,12 @@ main(int argc, char **argv)
 {
 	Run run = {.arena = arena_new("graphs"), .seed = 1, .lanes = 1};
 	const char *missing = rows_check();
-	if (argc > 2 && strcmp(argv[1], "-d") == 0) {
-		run.derives = true;
-		argv++;
-		argc--;
-	}
+	for (size_t i = 1; i < countof(THEMES); i++)
+		if (argc > 2 && strcmp(argv[1], THEMES[i].option) == 0) {
+			run.theme = (Theme)i;
+			argv++;
+			argc--;
+		}
 	if (argc > 3 && strcmp(argv[1], "-j") == 0) {
 		run.lanes = atoi(argv[2]);
 		argv += 2;
@@ -469,7 +483,7 @@ main(int argc, char **argv)
 	if (missing || argc < 2 || run.lanes < 1 || run.lanes > MAX_LANES) {
 		fprintf(stderr,
 		        missing ? "tests/graphs/operators.def has no row for %s\n"
-		                : "usage: graphs [-d] [-j LANES] COUNT [SEED [FIRST]]\n",
+		                : "usage: graphs [-d|-q] [-j LANES] COUNT [SEED [FIRST]]\n",
 		        missing);
 		return FAIL_USAGE;
 	}

@@ -8,65 +8,6 @@
  */
 #include "gen.h"
 
-enum { TRIES = 20 };
-
-typedef struct Window {
-	int rank;
-	int64_t kernel[3], stride[3], dilation[3], pads[6];
-} Window;
-
-static int64_t
-any_channels(Gen *g)
-{
-	return g->is_large ? PICK(&g->dice, 8, 16, 24, 32) : PICK(&g->dice, 1, 2, 3, 4, 6, 8);
-}
-
-/* ---- windows --------------------------------------------------------------------------------- */
-
-static Value *
-any_image(Gen *g, int axes)
-{
-	static const int64_t small[] = {9, 7, 4}, large[] = {200, 18, 7};
-	Trial *t = &g->dice;
-	const Dim *dims[5];
-	int64_t most = g->is_large ? large[axes - 1] : small[axes - 1];
-	dims[0] = gen_extent(g, "N", 60, PICK(t, 1, 1, 2));
-	dims[1] = dim_const(g->graph->ctx, any_channels(g));
-	bool is_open = chance(t, 60);
-	for (int i = 0; i < axes; i++)
-		dims[2 + i] = gen_extent(g, "S", is_open ? 80 : 0, roll(t, (most + 1) / 2, most));
-	return gen_input_of(g, DT_F32, 2 + axes, dims);
-}
-
-/* The sides stay as they are where that can be, so that what comes next has something to read. */
-static Window
-any_window(Gen *g, const Value *x, bool is_strided)
-{
-	Trial *t = &g->dice;
-	Window w = {.rank = gen_rank(x) - 2};
-	bool is_same = chance(t, 60);
-	for (int i = 0; i < w.rank; i++) {
-		int64_t extent = gen_dim(g, x, 2 + i);
-		w.kernel[i] = PICK(t, 1, 2, 3, 3, 3, 4, 5);
-		w.stride[i] = is_strided ? PICK(t, 1, 2, 2, 3) : 1;
-		w.dilation[i] = PICK(t, 1, 1, 1, 2, 3);
-		int64_t reach = (w.kernel[i] - 1) * w.dilation[i] + 1;
-		w.pads[i] = is_same ? (reach - 1) / 2 : roll(t, 0, reach - 1);
-		w.pads[i + w.rank] = is_same ? reach - 1 - w.pads[i] : roll(t, 0, reach - 1);
-		if (extent + w.pads[i] + w.pads[i + w.rank] < reach)
-			w.pads[i] = w.pads[i + w.rank] = reach;
-	}
-	return w;
-}
-
-static void
-window_attrs(Gen *g, const Window *w)
-{
-	trial_ints(&g->dice, "strides", w->rank, w->stride);
-	trial_ints(&g->dice, "dilations", w->rank, w->dilation);
-	trial_ints(&g->dice, "pads", 2 * w->rank, w->pads);
-}
-
 static Value *
 convolve(Gen *g, Value *x, const Window *w, int64_t out)
 {
@@ -81,7 +22,7 @@ convolve(Gen *g, Value *x, const Window *w, int64_t out)
 	if (has_bias)
 		inputs[2] = gen_weight(g, DT_F32, 1, &out);
 	trial_int(t, "group", group);
-	window_attrs(g, w);
+	gen_window_attrs(g, w);
 	return gen_one(g, "Conv", has_bias ? 3 : 2, inputs);
 }
 
@@ -89,18 +30,18 @@ static Value *
 a_window(Gen *g)
 {
 	Trial *t = &g->dice;
-	Value *x = any_image(g, (int)PICK(t, 1, 2, 2, 3));
-	Window w = any_window(g, x, chance(t, 30));
-	return convolve(g, x, &w, any_channels(g));
+	Value *x = gen_image(g, DT_F32, (int)PICK(t, 1, 2, 2, 3));
+	Window w = gen_window(g, x, chance(t, 30));
+	return convolve(g, x, &w, gen_channels(g));
 }
 
 static Value *
 a_transposed(Gen *g)
 {
 	Trial *t = &g->dice;
-	Value *x = any_image(g, (int)PICK(t, 1, 2, 2, 3));
-	Window w = any_window(g, x, true);
-	int64_t dims[5] = {gen_fixed(x, 1), any_channels(g)};
+	Value *x = gen_image(g, DT_F32, (int)PICK(t, 1, 2, 2, 3));
+	Window w = gen_window(g, x, true);
+	int64_t dims[5] = {gen_fixed(x, 1), gen_channels(g)};
 	for (int i = 0; i < w.rank; i++) {
 		dims[2 + i] = w.kernel[i];
 		int64_t reach = (w.kernel[i] - 1) * w.dilation[i];
@@ -109,7 +50,7 @@ a_transposed(Gen *g)
 				w.pads[i + end * w.rank] = reach / 2;
 	}
 	Value *inputs[] = {x, gen_weight_or_input(g, DT_F32, 2 + w.rank, dims)};
-	window_attrs(g, &w);
+	gen_window_attrs(g, &w);
 	return gen_one(g, "ConvTranspose", 2, inputs);
 }
 
@@ -134,7 +75,7 @@ a_block(Gen *g)
 {
 	static const char *const activations[] = {"Relu", "Sigmoid", "Tanh"};
 	Trial *t = &g->dice;
-	Value *x = any_image(g, (int)PICK(t, 1, 2, 2)), *y = x;
+	Value *x = gen_image(g, DT_F32, (int)PICK(t, 1, 2, 2)), *y = x;
 	Window w = {.rank = gen_rank(x) - 2};
 	for (int i = 0; i < w.rank; i++) {
 		w.kernel[i] = PICK(t, 1, 3, 3, 5);
@@ -142,7 +83,7 @@ a_block(Gen *g)
 		w.dilation[i] = PICK(t, 1, 1, 2);
 		w.pads[i] = w.pads[i + w.rank] = (w.kernel[i] - 1) / 2 * w.dilation[i];
 	}
-	y = convolve(g, y, &w, any_channels(g));
+	y = convolve(g, y, &w, gen_channels(g));
 	y = gen_one(g, activations[roll(t, 0, 2)], 1, &y);
 	y = convolve(g, y, &w, gen_fixed(x, 1));
 	Value *inputs[] = {y, x};
@@ -156,8 +97,8 @@ static Value *
 a_window_siblings(Gen *g)
 {
 	Trial *t = &g->dice;
-	Value *x = any_image(g, (int)PICK(t, 1, 2, 2)), *y = NULL;
-	int64_t out = any_channels(g);
+	Value *x = gen_image(g, DT_F32, (int)PICK(t, 1, 2, 2)), *y = NULL;
+	int64_t out = gen_channels(g);
 	bool is_flat = chance(t, 50);
 	for (int count = (int)roll(t, 2, 3); count > 0; count--) {
 		Window w = {.rank = gen_rank(x) - 2};
@@ -173,30 +114,16 @@ a_window_siblings(Gen *g)
 	return y;
 }
 
-static Value *
-any_rows(Gen *g, int64_t least, int64_t most, int64_t columns)
-{
-	Trial *t = &g->dice;
-	ExprCtx *ctx = g->graph->ctx;
-	int scale = g->is_large ? 4 : 1, rank = 0;
-	const Dim *dims[3];
-	if (chance(t, 40))
-		dims[rank++] = gen_extent(g, "N", 60, 2);
-	dims[rank++] = gen_extent(g, "S", 40, scale * roll(t, least, most));
-	dims[rank++] = dim_const(ctx, columns);
-	return gen_input_of(g, DT_F32, rank, dims);
-}
-
 /* Projections of one input. */
 static Value *
 a_projections(Gen *g)
 {
 	Trial *t = &g->dice;
-	int64_t dims[] = {any_channels(g), 0};
-	Value *x = any_rows(g, 3, 9, dims[0]), *y = NULL;
+	int64_t dims[] = {gen_channels(g), 0};
+	Value *x = gen_rows(g, DT_F32, 3, 9, dims[0]), *y = NULL;
 	bool is_gemm = gen_rank(x) == 2 && chance(t, 40);
 	for (int count = (int)roll(t, 2, 4); count > 0; count--) {
-		dims[1] = any_channels(g);
+		dims[1] = gen_channels(g);
 		Value *inputs[] = {x, gen_weight_or_input(g, DT_F32, 2, dims)};
 		y = gen_one(g, is_gemm ? "Gemm" : "MatMul", 2, inputs);
 		if (chance(t, 40))
@@ -223,10 +150,10 @@ static Value *
 a_weight_chain(Gen *g)
 {
 	Trial *t = &g->dice;
-	int64_t dims[] = {any_channels(g), 0};
-	Value *x = any_rows(g, 4, 9, dims[0]);
+	int64_t dims[] = {gen_channels(g), 0};
+	Value *x = gen_rows(g, DT_F32, 4, 9, dims[0]);
 	for (int count = (int)roll(t, 2, 3); count > 0; count--) {
-		dims[1] = count == 1 ? PICK(t, 1, 2, 4) : 4 * any_channels(g);
+		dims[1] = count == 1 ? PICK(t, 1, 2, 4) : 4 * gen_channels(g);
 		Value *inputs[] = {x, gen_weight(g, DT_F32, 2, dims)};
 		x = gen_one(g, "MatMul", 2, inputs);
 		if (count > 1)
@@ -254,25 +181,6 @@ a_attention_chain(Gen *g)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* A row that is no operator's. */
-typedef struct Derived {
-	Row row;
-	Value *(*make)(Gen *g);
-} Derived;
-
-static void
-make_derived(Gen *g, const Row *row)
-{
-	Value *y = ((const Derived *)row)->make(g);
-	Trial *t = &g->dice;
-	for (int more = (int)PICK(t, 0, 1, 1, 2); more > 0; more--) {
-		Value *inputs[] = {y, gen_mate(g, y, true)};
-		y = gen_one(g, chance(t, 70) ? "Add" : "Mul", 2, inputs);
-	}
-	if (chance(t, 50))
-		gen_one(g, chance(t, 50) ? "Relu" : "Tanh", 1, &y);
-}
-
 void
 gen_derived(Gen *g, int number)
 {
@@ -280,8 +188,5 @@ gen_derived(Gen *g, int number)
 		a_window,          a_transposed,  a_pooled,       a_block,
 		a_window_siblings, a_projections, a_weight_chain, a_attention_chain,
 	};
-	Derived derived = {{.op = "Derived", .make = make_derived}, makers[number % countof(makers)]};
-	g->is_large = number / (int)countof(makers) % 2;
-	for (int tries = 0; tries < TRIES && !gen_try(g, &derived.row); tries++)
-		continue;
+	gen_theme(g, makers[number % countof(makers)], number / (int)countof(makers) % 2);
 }

@@ -120,7 +120,7 @@ make_roi_align(Gen *g, const Row *row)
 		trial_string(t, "mode", "max");
 	trial_int(t, "output_height", roll(t, 1, 3));
 	trial_int(t, "output_width", roll(t, 1, 3));
-	trial_int(t, "sampling_ratio", roll(t, 1, 3));
+	trial_int(t, "sampling_ratio", roll(t, 0, 3));
 	gen_node(g, row->op, 3, inputs, 1);
 }
 
@@ -243,6 +243,28 @@ make_scatter_nd(Gen *g, const Row *row)
 	Value *inputs[] = {x, at, gen_weight_or_input(g, gen_dtype(x), count, shape)};
 	trial_string(t, "reduction", reduction);
 	gen_node(g, row->op, 3, inputs, 1);
+}
+
+void
+make_tensor_scatter(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, TYPES(num), 3, 4);
+	int rank = gen_rank(x), axis = (int)roll(t, 1, rank - 1);
+	int64_t dims[GRAPH_RANK], batch = gen_fixed(x, 0);
+	for (int d = 0; d < rank; d++)
+		if ((dims[d] = gen_fixed(x, d)) < 1)
+			gen_give_up();
+	int64_t most = dims[axis];
+	dims[axis] = roll(t, 1, most);
+	bool is_circular = chance(t, 50);
+	int64_t last = is_circular ? most - 1 : most - dims[axis];
+	Value *inputs[] = {x, gen_weight_or_input(g, gen_dtype(x), rank, dims),
+	                   gen_constant(g, trial_integers(t, DT_I64, 1, &batch, 0, last))};
+	trial_int(t, "axis", gen_axis(g, axis, rank));
+	if (is_circular)
+		trial_string(t, "mode", "circular");
+	gen_node(g, row->op, chance(t, 80) ? 3 : 2, inputs, 1);
 }
 
 void

@@ -396,7 +396,18 @@ make_dft(Gen *g, const Row *row)
 	gen_node(g, row->op, 3, inputs, 1);
 }
 
-/* ---- recurrent cells ------------------------------------------------------------------------- */
+void
+make_stft(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	int64_t length = roll(t, 1, 6), dims[] = {-1, length + roll(t, 0, 9), PICK(t, 1, 2)};
+	Value *inputs[] = {gen_input(g, DT_F32, 3, dims), gen_scalar(g, DT_I64, roll(t, 1, 4)), NULL,
+	                   gen_scalar(g, DT_I64, length)};
+	if (chance(t, 50))
+		inputs[2] = gen_input(g, DT_F32, 1, &length);
+	trial_int(t, "onesided", dims[2] == 1 && chance(t, 50));
+	gen_node(g, row->op, 4, inputs, 1);
+}
 
 /* Lengths of the sequences, some of them shorter than there are steps; or none. */
 static Value *
@@ -409,6 +420,65 @@ sequence_lengths(Gen *g, int64_t steps, int64_t batch)
 		lengths[i] = roll(&g->dice, 0, steps);
 	return gen_ints(g, DT_I32, (int)batch, lengths);
 }
+
+/* ONNX Runtime's own, of one input; its masks are of i32. */
+void
+make_microsoft_attention(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Heads h = random_heads(g);
+	int64_t width = roll(t, 1, 9), q = h.queries * h.size, v = h.queries * h.width;
+	bool has_widths = h.size != h.width;
+	const Dim *x[] = {h.batch, h.rows, dim_const(g->graph->ctx, width)};
+	const Dim *seen[] = {h.batch, h.rows, h.rows};
+	Value *inputs[6] = {gen_input_of(g, DT_F32, 3, x),
+	                    gen_weight(g, DT_F32, 2, (int64_t[]){width, 2 * q + v}),
+	                    gen_weight(g, DT_F32, 1, (int64_t[]){2 * q + v})};
+	if (chance(t, 60))
+		inputs[3] = gen_input_of(g, DT_I32, (int)roll(t, 2, 3), seen);
+	else if (chance(t, 50)) /* ONNX Runtime writes beyond its memory for any number */
+		inputs[3] = sequence_lengths(g, gen_fixed(inputs[0], 1), gen_fixed(inputs[0], 0));
+	if (has_widths)
+		trial_ints(t, "qkv_hidden_sizes", 3, (int64_t[]){q, q, v});
+	trial_int(t, "num_heads", h.queries);
+	trial_int(t, "unidirectional", chance(t, 40));
+	if (chance(t, 30))
+		trial_float(t, "scale", 0.5);
+	(void)row;
+	gen_node(g, "com.microsoft.Attention", inputs[3] ? 4 : 3, inputs, 1);
+}
+
+void
+make_multi_head(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Heads h = random_heads(g);
+	bool has_past = h.has_past && h.size == h.width, is_cross = !has_past && chance(t, 40);
+	bool is_causal = chance(t, 40);
+	h.length = is_causal ? h.rows : h.length;
+	int64_t q = h.queries * h.size, v = h.queries * h.width;
+	const Dim *total = has_past ? dim_add(g->graph->ctx, h.past, h.length) : h.length;
+	const Dim *seen[] = {h.batch, chance(t, 50) ? total : h.rows, total};
+	Value *inputs[8] = {head_input(g, &h, true, h.queries, h.rows, h.size),
+	                    head_input(g, &h, !is_cross, h.queries, h.length, h.size),
+	                    head_input(g, &h, !is_cross, h.queries, h.length, h.width)};
+	if (!is_cross && chance(t, 50))
+		inputs[3] = gen_weight(g, DT_F32, 1, (int64_t[]){2 * q + v});
+	if (chance(t, 50))
+		inputs[4] = gen_input_of(g, DT_I32, seen[1] == total ? 2 : 3, seen);
+	if (has_past) {
+		inputs[6] = head_input(g, &h, false, h.queries, h.past, h.size);
+		inputs[7] = head_input(g, &h, false, h.queries, h.past, h.width);
+	}
+	trial_int(t, "num_heads", h.queries);
+	trial_int(t, "unidirectional", is_causal);
+	if (chance(t, 30))
+		trial_float(t, "scale", 0.5);
+	(void)row;
+	gen_node(g, "com.microsoft.MultiHeadAttention", 8, inputs, has_past ? 3 : 1);
+}
+
+/* ---- recurrent cells ------------------------------------------------------------------------- */
 
 void
 make_recurrent(Gen *g, const Row *row)
@@ -439,4 +509,28 @@ make_recurrent(Gen *g, const Row *row)
 	if (row->code == OP_GRU)
 		trial_int(t, "linear_before_reset", chance(t, 50));
 	gen_node(g, row->op, is_lstm ? 8 : 6, inputs, is_lstm ? 3 : 2);
+}
+
+void
+make_linear_attention(Gen *g, const Row *row)
+{
+	static const char *const rules[] = {"linear", "gated", "delta", "gated_delta"};
+	Trial *t = &g->dice;
+	int rule = (int)roll(t, 0, 3);
+	int64_t heads = roll(t, 1, 2), group = roll(t, 1, 2), dk = roll(t, 1, 4), dv = roll(t, 1, 4);
+	DType type = (DType)PICK(t, DT_F32, DT_F32, DT_F16, DT_BF16);
+	int64_t q[] = {roll(t, 1, 2), roll(t, 1, 4), heads * group * dk},
+			k[] = {q[0], q[1], heads * dk};
+	int64_t v[] = {q[0], q[1], heads * dv}, past[] = {q[0], heads, dk, dv};
+	int64_t decay[] = {q[0], q[1], chance(t, 50) ? heads : heads * dk};
+	int64_t beta[] = {q[0], q[1], chance(t, 50) ? heads : 1};
+	Value *inputs[6] = {gen_input(g, type, 3, q), gen_input(g, type, 3, k),
+	                    gen_input(g, type, 3, v)};
+	inputs[3] = chance(t, 60) ? gen_input(g, DT_F32, 4, past) : NULL;
+	inputs[4] = rule % 2 ? gen_bring(g, gen_input(g, type, 3, decay), SMALL) : NULL;
+	inputs[5] = rule > 1 ? gen_input(g, type, 3, beta) : NULL;
+	trial_string(t, "update_rule", rules[rule]);
+	trial_int(t, "q_num_heads", heads * group);
+	trial_int(t, "kv_num_heads", heads);
+	gen_node(g, row->op, inputs[5] ? 6 : inputs[4] ? 5 : inputs[3] ? 4 : 3, inputs, 2);
 }

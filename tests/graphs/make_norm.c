@@ -115,7 +115,7 @@ make_layer_norm(Gen *g, const Row *row)
 	Trial *t = &g->dice;
 	Value *x = gen_take(g, TYPES(float), 1, 4);
 	int rank = gen_rank(x), axis = chance(t, 60) ? rank - 1 : (int)roll(t, 0, rank - 1);
-	bool is_rms = row->code == OP_RMSNormalization, has_bias = !is_rms && chance(t, 50);
+	bool is_rms = row->code != OP_LayerNormalization, has_bias = !is_rms && chance(t, 50);
 	Value *inputs[] = {x, broadcast_weight(g, x, axis),
 	                   has_bias ? broadcast_weight(g, x, axis) : NULL};
 	trial_int(t, "axis", gen_axis(g, axis, rank));

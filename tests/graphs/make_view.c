@@ -498,3 +498,14 @@ make_window(Gen *g, const Row *row)
 	trial_int(t, "periodic", chance(t, 50));
 	gen_node(g, row->op, 1, &size, 1);
 }
+
+void
+make_mel_weights(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	double rate = (double)PICK(t, 8000, 8192, 16000), lower = (double)roll(t, 0, 300);
+	Value *inputs[] = {gen_scalar(g, DT_I64, (double)roll(t, 1, 9)),
+	                   gen_scalar(g, DT_I64, (double)roll(t, 8, 40)), gen_scalar(g, DT_I64, rate),
+	                   gen_scalar(g, DT_F32, lower), gen_scalar(g, DT_F32, rate / 2)};
+	gen_node(g, row->op, 5, inputs, 1);
+}

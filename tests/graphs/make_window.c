@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-/* A window that fits into the spatial axes of x, as attributes of the next node. */
-typedef struct Window {
-	int rank;
-	int64_t kernel[3], stride[3], dilation[3], pads[6];
-	const char *auto_pad;
-} Window;
-
 static Value *
 take_image(Gen *g, uint64_t types, int least)
 {
@@ -126,6 +119,74 @@ make_conv(Gen *g, const Row *row)
 		trial_int(t, "group", group);
 	window_attrs(g, &w, chance(t, 50));
 	random_epilogue(g, gen_one(g, row->op, has_bias ? 3 : 2, inputs));
+}
+
+void
+make_deform_conv(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, BIT(DT_F32) | BIT(DT_F16), 4, 4);
+	int64_t channels = channels_of(x), group = random_group(g, channels);
+	int64_t moved = random_group(g, channels), out = group * roll(t, 1, 3), taps = 1;
+	Window w = random_window(g, x, false);
+	int64_t k[4] = {out, channels / group}, field[4] = {gen_fixed(x, 0)};
+	for (int i = 0; i < 2; i++) {
+		int64_t extent = gen_fixed(x, 2 + i), reach = (w.kernel[i] - 1) * w.dilation[i] + 1;
+		if (w.auto_pad || extent < 1 || field[0] < 1)
+			gen_give_up();
+		k[2 + i] = w.kernel[i];
+		taps *= w.kernel[i];
+		field[2 + i] = (extent + w.pads[i] + w.pads[i + 2] - reach) / w.stride[i] + 1;
+	}
+	DType type = gen_dtype(x);
+	field[1] = 2 * moved * taps;
+	Value *inputs[5] = {x, gen_weight_or_input(g, type, 4, k), gen_input(g, type, 4, field)};
+	inputs[3] = chance(t, 50) ? gen_weight_or_input(g, type, 1, &out) : NULL;
+	field[1] = moved * taps;
+	inputs[4] = gen_input(g, type, 4, field);
+	trial_int(t, "group", group);
+	trial_int(t, "offset_group", moved);
+	trial_ints(t, "strides", 2, w.stride);
+	trial_ints(t, "dilations", 2, w.dilation);
+	trial_ints(t, "pads", 4, w.pads);
+	int count = chance(t, 60) ? 5 : inputs[3] ? 4 : 3;
+	random_epilogue(g, gen_one(g, row->op, count, inputs));
+}
+
+/* Back to where MaxPool found them: each has a place of its own. */
+void
+make_max_unpool(Gen *g, const Row *row)
+{
+	static const int64_t two[] = {2, 2};
+	Trial *t = &g->dice;
+	int64_t dims[] = {roll(t, 1, 2), roll(t, 1, 3), 2 * roll(t, 1, 4), 2 * roll(t, 1, 4)};
+	Value *x = gen_input(g, (DType)PICK(t, DT_F32, DT_F32, DT_F16, DT_F64), 4, dims);
+	trial_ints(t, "kernel_shape", 2, two);
+	trial_ints(t, "strides", 2, two);
+	Value **pooled = gen_node(g, "MaxPool", 1, &x, 2), *inputs[3] = {pooled[0], pooled[1]};
+	for (int d = 2; d < 4; d++)
+		dims[d] += roll(t, 0, 2);
+	inputs[2] = gen_ints(g, DT_I64, 4, dims);
+	trial_ints(t, "kernel_shape", 2, two);
+	trial_ints(t, "strides", 2, two);
+	gen_node(g, row->op, chance(t, 50) ? 3 : 2, inputs, 1);
+}
+
+void
+make_causal_conv(Gen *g, const Row *row)
+{
+	static const char *const activations[] = {"none", "silu", "swish"};
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, BIT(DT_F32) | BIT(DT_F16) | BIT(DT_BF16), 3, 3);
+	DType type = gen_dtype(x);
+	int64_t channels = channels_of(x), taps = roll(t, 1, 4);
+	int64_t k[] = {channels, 1, taps}, past[] = {gen_fixed(x, 0), channels, taps - 1};
+	Value *inputs[4] = {x, gen_weight_or_input(g, type, 3, k)};
+	inputs[2] = chance(t, 50) ? gen_weight_or_input(g, type, 1, &channels) : NULL;
+	bool has_past = past[0] > 0 && taps > 1 && chance(t, 50);
+	inputs[3] = has_past ? gen_input(g, type, 3, past) : NULL;
+	trial_string(t, "activation", activations[roll(t, 0, 2)]);
+	gen_node(g, row->op, has_past ? 4 : inputs[2] ? 3 : 2, inputs, taps > 1 ? 2 : 1);
 }
 
 void

@@ -155,6 +155,31 @@ strides_beyond_window(const Node *node)
 }
 
 static bool
+has_third_input(const Node *node)
+{
+	return node->ninput > 2 && node->inputs[2];
+}
+
+static bool
+has_order_and_zeros(const Node *node)
+{
+	const Value *zeros = node->ninput > 4 ? node->inputs[3] : NULL;
+	return zeros && node->inputs[4] && zeros->type.dtype == DT_U8;
+}
+
+/* Past states of which one is given back and the other is not. */
+static bool
+lacks_present(const Node *node)
+{
+	int past = node->op->code == OP_MultiHeadAttention ? 6 : 3;
+	bool has_past = node->ninput > past && node->inputs[past];
+	for (int i = 1; i <= 2 && has_past; i++)
+		if (node->noutput <= i || !node->outputs[i])
+			return true;
+	return false;
+}
+
+static bool
 has_readers(const Node *node)
 {
 	for (int i = 0; i < node->outputs[0]->uses.count; i++)
@@ -169,7 +194,6 @@ static const struct {
 	const char *how;
 } ROWS[] = {
 	{OP_Scan, passes_on, "a result that is a parameter or an outer value is never written"},
-	{OP_Shrink, is_integer, "integers are shrunk in their own type"},
 	{OP_Gemm, is_empty, "no beta where there is nothing to multiply"},
 	{OP_GRU, has_lengths, "a sequence of no steps ends at 0, not at its initial state"},
 	{OP_LSTM, has_lengths, "a sequence of no steps ends at 0, not at its initial state"},
@@ -187,11 +211,20 @@ static const struct {
 	{OP_LpPool, strides_beyond_window, "padding of less than nothing, which MaxPool refuses"},
 	{OP_MatMul, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_DFT, has_readers, "its errors decide among results that are exactly equal"},
+	{OP_STFT, has_readers, "its errors decide among results that are exactly equal"},
 	{OP_DynamicQuantizeLinear, always, "a scale of 1 where all are zero"},
 	{OP_Attention, is_masked_otherwise,
      "a single query sees all keys; scores that are masked are the lowest number, not -inf"},
+	{OP_MultiHeadAttention, lacks_present, "past states are read only if they are results as well"},
+	{OP_GroupQueryAttention, lacks_present,
+     "past states are read only if they are results as well"},
 	{OP_AffineGrid, has_side_of_one, "a side of one element lies at its end, not at its begin"},
 	{OP_Resize, is_rounded_otherwise, "it rounds extents and decides ties otherwise"},
+	{OP_MaxUnpool, has_third_input, "places count in the dims of output_shape"},
+	{OP_QLinearAdd, always, "the zero point is added before it rounds: ties go the other way"},
+	{OP_QLinearMul, always, "the zero point is added before it rounds: ties go the other way"},
+	{OP_MatMulNBits, has_order_and_zeros, "zero points of bytes are taken for 8 beside g_idx"},
+	{OP_QLinearSoftmax, always, "it adds integers of a table of exponentials"},
 	{OP_QLinearMatMul, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_MatMulInteger, has_no_elements, "nothing is written where there is nothing to multiply"},
 	{OP_ReduceLogSum, is_integer, "steps between are integers"},

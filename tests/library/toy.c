@@ -1,8 +1,13 @@
 /* A second vendor library, and the table that has it, in the place of src/runtime/libraries.c. It
- * has one call, a product of bytes summed in i32, whose pieces are rows of the result. */
+ * multiplies matrices, bytes summed in i32 or floats, whose pieces are rows of the result. It says
+ * that it is fast; each row takes $TOY_SLOW microseconds more than it would, so that a test has a
+ * library that loses: "2000" in all calls, "2000/40" in those of 40 columns. In others it
+ * then remembers the last row of bytes and its result, so that it wins where rows come again. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fail.h"
 #include "runtime/vendor.h"
@@ -14,8 +19,11 @@ const VendorLibrary *const vendor_libraries[] = {&vendor_onednn, &toy, NULL};
 
 typedef struct ToyCall {
 	PreparedCall head;
+	bool is_float, is_cast; /* is_cast: the sum of bytes is stored as a float */
 	int64_t terms, columns;
 	int64_t a[2], b[2], y[2]; /* strides */
+	bool is_slow;
+	uint8_t **kept; /* per row what it was, then its results; NULL: none are kept */
 } ToyCall;
 
 static Vendor *
@@ -48,18 +56,30 @@ take_strides(const VendorArg *arg, int64_t strides[2])
 static bool
 fill(ToyCall *call, const VendorCall *desc, char *error, size_t error_size)
 {
-	static const DType types[] = {DT_U8, DT_I8, DT_NONE, DT_I32};
-	bool fits = strcmp(desc->row, "matmul") == 0 && desc->narg == 4;
+	static const DType types[3][4] = {{DT_U8, DT_U8, DT_NONE, DT_I32},
+	                                  {DT_F32, DT_F32, DT_NONE, DT_F32},
+	                                  {DT_U8, DT_U8, DT_NONE, DT_F32}};
+	bool is_float = strcmp(desc->row, "floats") == 0;
+	bool is_cast = strcmp(desc->row, "scaled") == 0;
+	bool fits = (is_float || is_cast || strcmp(desc->row, "matmul") == 0) && desc->narg == 4;
 	for (int i = 0; fits && i < 4; i++)
-		fits = desc->args[i].type == types[i] &&
+		fits = desc->args[i].type == types[is_cast ? 2 : is_float][i] &&
 		       (i == 2 || (desc->args[i].rank == 2 && !desc->args[i].layout));
 	if (!fits)
-		return refuse_with(error, error_size, "toy multiplies matrices of u8 and i8");
-	*call = (ToyCall){.terms = desc->args[0].dims[1], .columns = desc->args[1].dims[1]};
+		return refuse_with(error, error_size, "toy multiplies matrices of u8, or of f32");
+	*call = (ToyCall){.is_float = is_float,
+	                  .is_cast = is_cast,
+	                  .terms = desc->args[0].dims[1],
+	                  .columns = desc->args[1].dims[1]};
 	take_strides(&desc->args[0], call->a);
 	take_strides(&desc->args[1], call->b);
 	take_strides(&desc->args[3], call->y);
-	call->head = (PreparedCall){&toy, (int)desc->args[0].dims[0], 0, "bytes"};
+	const char *slow = getenv("TOY_SLOW"), *which = slow ? strchr(slow, '/') : NULL;
+	call->is_slow = slow && (!which || atoll(which + 1) == call->columns);
+	call->head =
+		(PreparedCall){.library = &toy, .pieces = (int)desc->args[0].dims[0], .impl = "bytes"};
+	if (is_float)
+		strcpy(call->head.impl, "floats");
 	return true;
 }
 
@@ -80,7 +100,7 @@ measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
         char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
 {
 	(void)threads;
-	*time = (Timing){1e-6, 0};
+	*time = (Timing){1e-9, 0};
 	return accept(vendor, desc, impl, error, error_size);
 }
 
@@ -89,16 +109,69 @@ prepare(Vendor *vendor, const VendorCall *desc, char *error, size_t error_size)
 {
 	ToyCall *call = calloc(1, sizeof *call);
 	(void)vendor;
-	if (call && fill(call, desc, error, error_size))
-		return &call->head;
-	free(call);
-	return NULL;
+	if (!call || !fill(call, desc, error, error_size)) {
+		free(call);
+		return NULL;
+	}
+	if (getenv("TOY_SLOW") && !call->is_slow && strcmp(desc->row, "matmul") == 0 &&
+	    call->a[1] == 1 && call->y[1] == 1)
+		call->kept = calloc((size_t)call->head.pieces, sizeof *call->kept);
+	return &call->head;
 }
 
 static void
-drop(PreparedCall *call)
+drop(PreparedCall *prepared)
 {
+	ToyCall *call = (ToyCall *)prepared;
+	for (int i = 0; call->kept && i < call->head.pieces; i++)
+		free(call->kept[i]);
+	free(call->kept);
 	free(call);
+}
+
+static void
+be_slow(const ToyCall *call)
+{
+	const char *slow = getenv("TOY_SLOW");
+	const struct timespec time = {0, slow ? atol(slow) * 1000 : 0};
+	if (slow && call->is_slow)
+		nanosleep(&time, NULL);
+}
+
+/* Weights stay, so the row decides. */
+static bool
+recall(const ToyCall *call, int row, const uint8_t *a, int32_t *y)
+{
+	const uint8_t *kept = call->kept ? call->kept[row] : NULL;
+	bool is_same = kept && memcmp(kept, a, (size_t)call->terms) == 0;
+	if (is_same)
+		memcpy(y, kept + call->terms, (size_t)call->columns * sizeof *y);
+	return is_same;
+}
+
+static void
+remember(const ToyCall *call, int row, const uint8_t *a, const int32_t *y)
+{
+	if (!call->kept)
+		return;
+	size_t terms = (size_t)call->terms, results = (size_t)call->columns * sizeof *y;
+	if (!call->kept[row])
+		call->kept[row] = malloc(terms + results);
+	if (!call->kept[row])
+		return;
+	memcpy(call->kept[row], a, terms);
+	memcpy(call->kept[row] + terms, y, results);
+}
+
+static void
+run_floats(const ToyCall *call, const float *a, const float *b, float *y)
+{
+	for (int64_t n = 0; n < call->columns; n++) {
+		float sum = 0;
+		for (int64_t k = 0; k < call->terms; k++)
+			sum += a[k * call->a[1]] * b[k * call->b[0] + n * call->b[1]];
+		y[n * call->y[1]] = sum;
+	}
 }
 
 static bool
@@ -107,15 +180,27 @@ run(PreparedCall *prepared, int row, void *const *buffers, void *scratch, char *
 {
 	const ToyCall *call = (const ToyCall *)prepared;
 	const uint8_t *a = (const uint8_t *)buffers[0] + row * call->a[0];
-	const int8_t *b = buffers[1];
+	const uint8_t *b = buffers[1];
 	int32_t *y = (int32_t *)buffers[3] + row * call->y[0];
 	(void)scratch, (void)error, (void)error_size;
+	be_slow(call);
+	if (call->is_float) {
+		run_floats(call, (const float *)buffers[0] + row * call->a[0], buffers[1],
+		           (float *)buffers[3] + row * call->y[0]);
+		return true;
+	}
+	if (recall(call, row, a, y))
+		return true;
 	for (int64_t n = 0; n < call->columns; n++) {
 		int32_t sum = 0;
 		for (int64_t k = 0; k < call->terms; k++)
 			sum += a[k * call->a[1]] * b[k * call->b[0] + n * call->b[1]];
-		y[n * call->y[1]] = sum;
+		if (call->is_cast)
+			((float *)buffers[3] + row * call->y[0])[n * call->y[1]] = (float)sum;
+		else
+			y[n * call->y[1]] = sum;
 	}
+	remember(call, row, a, y);
 	return true;
 }
 

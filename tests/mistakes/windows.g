@@ -22,8 +22,9 @@ graph windows(%x: f32[2,16,19,21], %s: f32[2,24,10,19]) -> %y, %d, %m, %t, %k, %
   %w8: f32[32,24,3,3] = weight 8
   %w9: f32[16,48,3,3] = weight 9
   %c7 = Conv(%c3, %w7) {pads=[1,1,1,1]}  "left"
+  %l7 = LeakyRelu(%c7) {alpha=0.3}  "left, leaky"
   %c8 = Conv(%c3, %w8) {pads=[1,1,1,1]}  "right"
-  %k7 = Concat(%c7, %c8) {axis=1}  "pair"
+  %k7 = Concat(%l7, %c8) {axis=1}  "pair"
   %k = Conv(%k7, %w9) {pads=[1,1,1,1]}  "of the pair"
   %g = Conv(%k7, %w9) {strides=[1,2], pads=[1,1,1,1]}  "of the pair, too"
   %t = ConvTranspose(%c4, %w6) {strides=[2,2], pads=[1,1,1,1]}  "transposed"

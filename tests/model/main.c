@@ -2,7 +2,8 @@
  * samples and statistics, and what tests/model.sh needs to compare with them.
  *
  *     model reference MODEL.onnx N=1 N=3 > NAME.ref
- *             by ONNX Runtime (cli/ort.h); only this needs it. "-" is a model without symbols
+ *             by ONNX Runtime (cli/measure/ort.c); only this needs it. "-" is a model without
+ *             symbols
  *     model batches NAME.ref
  *             the shapes in it
  *     model compare NAME.ref N=3 FOLDER...
@@ -33,11 +34,11 @@
 #include <string.h>
 
 #include "../cases/exec.h"
-#include "cli/compile.h"
-#include "cli/inputs.h"
-#include "cli/npy.h"
-#include "cli/ort.h"
-#include "cli/sizes.h"
+#include "cli/compile/compile.h"
+#include "cli/measure/inputs.h"
+#include "cli/measure/npy.h"
+#include "cli/measure/executor.h"
+#include "cli/compile/sizes.h"
 #include "onnx/onnx.h"
 
 enum { SAMPLES = 64, SEED = 1 };
@@ -169,12 +170,12 @@ reference_at(Arena *arena, const char *path, const char *shape)
 	const char **names = NEW_N(arena, const char *, body->nparam + 1);
 	for (int i = 0; i < body->nparam; i++)
 		names[i] = body->params[i]->name;
-	Ort *ort = ort_open(arena, path, 1);
-	ort_bind(ort, body->nparam, names, make_inputs(&options, graph));
-	ort_run(ort);
+	void *ort = executor_ort.open(arena, path, 1, true);
+	executor_ort.bind(ort, body->nparam, names, make_inputs(&options, graph));
+	executor_ort.run(ort);
 	printf("shape %s\n", shape);
-	for (int i = 0; i < ort_output_count(ort); i++)
-		print_output(ort_output_name(ort, i), ort_output(ort, i));
+	for (int i = 0; i < executor_ort.output_count(ort); i++)
+		print_output(executor_ort.output_name(ort, i), executor_ort.output(ort, i));
 }
 
 static void

@@ -30,11 +30,11 @@ kernel mm(A: f32[64,64], B: f32[64,64], Y: out f32[64,64]) {
     for bn in 4 @block.x
       for tm in 16 @thread.y
         for tn in 16 @thread.x {
-          sb: f32[64,16] @shared
+          sb: f32[64,20] @shared
           for sb_1 in 4 @vector
             sb[tm*4+tn/4, sb_1+tn%4*4] = B[tm*4+tn/4, bn*16+sb_1+tn%4*4]
           sync
-          sa: f32[2,16,32] @shared
+          sa: f32[2,16,36] @shared
           acc: f32 @reg = 0
           if (tm < 8)
             sa[0, tm*2+tn/8, tn%8*4] = cp.async(A[bm*16+tm*2+tn/8, tn%8*4], 16)

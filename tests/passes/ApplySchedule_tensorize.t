@@ -28,7 +28,7 @@ schedule {
 kernel mm(A: f16[16,64], B: f16[64,16], Y: out f32[16,16]) {
   for wn in 2 @thread.y
     for lane in 32 @thread.x {
-      sa: f16[16,16] @shared
+      sa: f16[16,24] @shared
       acc: f32[4] @reg = 0
       for ko in 4 {
         if (wn < 1)

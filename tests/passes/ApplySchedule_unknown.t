@@ -10,4 +10,4 @@ schedule {
   vectorise i
 }
 -- err
--:6: 'vectorise' is no primitive of schedules; these are: split, split_tail, fuse, reorder, bind, unroll, fission, unswitch, skew, cache_read, pack, cache_write, rfactor, tensorize, load_matrix, prefetch, compute_at
+-:6: 'vectorise' is no primitive of schedules; these are: split, split_tail, split_whole, fuse, reorder, bind, unroll, fission, unswitch, skew, cache_read, reindex, pack, precompute, cache_write, rfactor, lanes, tensorize, load_matrix, prefetch, fetch, compute_at, spread

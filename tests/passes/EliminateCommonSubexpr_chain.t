@@ -15,7 +15,7 @@ graph g(%x: f32[4]) -> %y {
 graph g(%x: f32[4]) -> %y {
   %one: f32 = {1}
   %uno: f32 = {1}
-  %a: f32[4] = Relu(%x)  "a" from "b"
-  %c: f32[4] = Add(%a, %one)  "c" from "d"
+  %a: f32[4] = Relu(%x)  "a" from "a", "b"
+  %c: f32[4] = Add(%a, %one)  "c" from "c", "d"
   %y: f32[4] = Add(%c, %c)  "y"
 }

@@ -27,7 +27,7 @@ graph g(%x: f32[4,4], %c: bool) -> %y, %z, %l, %m {
 }
 -- out
 graph g(%x: f32[4,4], %c: bool) -> %y, %z, %l, %m {
-  %a: f32[4,4] = Exp(%x)  "around" from "inside"
+  %a: f32[4,4] = Exp(%x)  "around" from "around", "inside"
   %y: f32[4,4] = If(%c)  "if" then_branch uses %a {
     %n: f32[4,4] = Neg(%a)  "one"
     yield %n
@@ -42,7 +42,7 @@ graph g(%x: f32[4,4], %c: bool) -> %y, %z, %l, %m {
     %q: f32[4,4] = Abs(%a)  "four"
     yield %q
   }
-  %j: f32[4,4] = LeakyRelu(%x)  "default" from "said"
+  %j: f32[4,4] = LeakyRelu(%x)  "default" from "default", "said"
   %l: f32[4,4] = Neg(%j)  "l"
   %m: f32[4,4] = Abs(%j)  "m"
 }

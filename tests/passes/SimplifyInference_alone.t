@@ -1,6 +1,6 @@
-# Where no producer can take the scale, a normalisation becomes a product and a sum.
+# Where no producer can take the scale, a normalisation becomes a product and a sum, on a machine.
 -- args
-print --passes=SimplifyInference
+print --passes=SimplifyInference,WidenHalves --target=cpu:x86-64-v4
 -- in
 graph g(%x: f32[N,2,4]) -> %y {
   %s: f32[2] = {2, 4}
@@ -19,6 +19,6 @@ graph g(%x: f32[N,2,4]) -> %y {
   %scale: f32[2,1] = {2, 2}
   %shift: f32[2,1] = {-2, -1}
   %r: f32[N,2,4]   = Relu(%x)  "relu"
-  %v_1: f32[N,2,4] = Mul(%r, %scale)  "norm" from "norm"
-  %y: f32[N,2,4]   = Add(%v_1, %shift)  "norm" from "norm"
+  %v_1: f32[N,2,4] = Mul(%r, %scale)  "norm"
+  %y: f32[N,2,4]   = Add(%v_1, %shift)  "norm"
 }

@@ -15,6 +15,6 @@ graph g(%x: f32[N,3,8,8]) -> %y {
 graph g(%x: f32[N,3,8,8]) -> %y {
   %w_1: f32[4,3,3,3] = weight 0
   %shift: f32[4,1,1] = weight 1
-  %c: f32[N,4,8,8] = Conv(%x, %w_1) {pads=[1,1,1,1]}  "conv" from "bn"
-  %y: f32[N,4,8,8] = Add(%c, %shift)  "bn" from "bn"
+  %c: f32[N,4,8,8] = Conv(%x, %w_1) {pads=[1,1,1,1]}  "conv" from "conv", "bn"
+  %y: f32[N,4,8,8] = Add(%c, %shift)  "bn"
 }

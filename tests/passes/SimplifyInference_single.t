@@ -40,15 +40,15 @@ graph g(%x: f32[1,3,8,8]) -> %y, %u, %v, %k, %l {
   %w_1_3: f32[4,3,3,3] = weight 4
   %shift_8: f32[4,1,1] = weight 5
   %scale_11: f32[1]    = {2}
-  %c: f32[1,4,8,8]    = Conv(%x, %w_1_3) {pads=[1,1,1,1]}  "conv" from "bn", "scale"
-  %y: f32[1,4,8,8]    = Add(%c, %shift_8)  "shift" from "bn"
-  %r: f32[1,3,8,8]    = Relu(%x)  "relu"
-  %a: f32[1,3,8,8]    = Add(%r, %two)  "a"
-  %u: f32[1,3,8,8]    = Mul(%a, %two)  "u"
-  %v: f32[1,4,8,8]    = Add(%y, %two)  "v"
-  %v_12: f32[1,3,8,8] = Mul(%r, %scale_11)  "f" from "d"
-  %k: f32[1,3,8,8]    = Neg(%v_12)  "k"
-  %o: f32[1,3,8,8]    = Add(%x, %row)  "o"
-  %z: f32[1,3,1,8]    = ReduceSum(%o, %i)  "z"
-  %l: f32[1,3,4,8]    = Add(%z, %wide)  "l"
+  %c: f32[1,4,8,8] = Conv(%x, %w_1_3) {pads=[1,1,1,1]}  "conv" from "conv", "bn", "scale"
+  %y: f32[1,4,8,8] = Add(%c, %shift_8)  "shift" from "shift", "less", "scale", "bn"
+  %r: f32[1,3,8,8] = Relu(%x)  "relu"
+  %a: f32[1,3,8,8] = Add(%r, %two)  "a"
+  %u: f32[1,3,8,8] = Mul(%a, %two)  "u"
+  %v: f32[1,4,8,8] = Add(%y, %two)  "v"
+  %f: f32[1,3,8,8] = Mul(%r, %scale_11)  "f" from "f", "e", "d"
+  %k: f32[1,3,8,8] = Neg(%f)  "k"
+  %o: f32[1,3,8,8] = Add(%x, %row)  "o"
+  %z: f32[1,3,1,8] = ReduceSum(%o, %i)  "z"
+  %l: f32[1,3,4,8] = Add(%z, %wide)  "l"
 }

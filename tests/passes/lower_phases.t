@@ -19,7 +19,7 @@ kernel k0_y(x: f32[4,3,3], w: f32[2,2,2,4,2,2,8], conv: out f32[2,8,3,2,3,2]) "y
 schedule {
   split q 3 -> tile, u
   split f 2 -> blocks, v
-  reorder p, b_1, b_2, blocks, tile, b, v, u
+  reorder p, b_1, b_2, blocks, tile, b, u, v
   bind p @parallel
   bind b_1 @parallel
   bind b_2 @parallel
@@ -28,12 +28,12 @@ schedule {
   cache_write conv at tile @stack -> turned
   bind turned_2 @vector
   bind b @vector
-  fission u acc @reg -> u_1
-  bind u_1 @unroll
   fission v acc @reg -> v_1
   bind v_1 @unroll
-  reorder c, r, s, v, u
+  fission u acc @reg -> u_1
+  bind u_1 @unroll
+  reorder c, r, s, u, v
   bind s @unroll
-  bind v @unroll
   bind u @unroll
+  bind v @unroll
 }

@@ -41,7 +41,7 @@ kernel k1_d(x: f32[2,14,14,16], w: f32[2,3,3,16], conv: out f32[2,14,14,16]) "d"
     acc: f32 @reg = 0
     for r in 3, s in 3
       if (0 <= p+r-1 && p+r-1 < 14 && 0 <= q+s-1 && q+s-1 < 14)
-        acc[] += x[f, p+r-1, q+s-1, b+0] * w[f, r, s, b]
+        acc[] += x[f, p+r-1, q+s-1, b] * w[f, r, s, b]
     conv[f, p, q, b] = acc[]
   }
 }
@@ -69,15 +69,19 @@ kernel k2_y(vd: f32[2,196,16], vu: f32[3,32,8], y: out f32[3,8,196]) "e + y" {
   }
 }
 schedule {
-  split i2 14 -> tile, u
-  reorder i1, tile, b, u
-  bind i1 @parallel
+  split i2 7 -> tile, u
+  split i1 3 -> blocks, v
+  reorder blocks, tile, b, u, v
+  bind blocks @parallel
   bind tile @parallel
   cache_write y at tile @stack -> turned
-  bind turned_1 @vector
+  bind turned_2 @vector
   bind b @vector
+  fission v acc @reg -> v_1
+  bind v_1 @unroll
   fission u acc @reg -> u_1
   bind u_1 @unroll
-  reorder c, b_1, u
+  reorder c, b_1, u, v
   bind u @unroll
+  bind v @unroll
 }

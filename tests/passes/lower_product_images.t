@@ -19,7 +19,7 @@ kernel k0_y(x: f32[16,8,3,3], w: f32[4,8,3,3,16], conv: out f32[16,4,16,3,3]) "y
 schedule {
   split n 8 -> tile, u
   split f 2 -> blocks, v
-  reorder p, q, blocks, tile, b, v, u
+  reorder p, q, blocks, tile, b, u, v
   bind p @parallel
   bind q @parallel
   bind blocks @parallel
@@ -27,11 +27,11 @@ schedule {
   cache_write conv at tile @stack -> turned
   bind turned_2 @vector
   bind b @vector
-  fission u acc @reg -> u_1
-  bind u_1 @unroll
   fission v acc @reg -> v_1
   bind v_1 @unroll
-  reorder c, r, s, v, u
-  bind v @unroll
+  fission u acc @reg -> u_1
+  bind u_1 @unroll
+  reorder c, r, s, u, v
   bind u @unroll
+  bind v @unroll
 }

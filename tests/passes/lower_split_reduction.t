@@ -16,13 +16,13 @@ module g(%x) -> %y {
 kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
   for k in 16 @parallel {
     acc: f32 @reg = 0
+    f_0: f32[16] @reg(16) = 0
+    f_1: f32[16] @reg(16) = 0
+    f_2: f32[16] @reg(16) = 0
+    f_3: f32[16] @reg(16) = 0
     let h0 = k*63
     let h1 = k*63063
-    for k_1 in 63 {
-      f_0: f32[16] @reg(16) = 0
-      f_1: f32[16] @reg(16) = 0
-      f_2: f32[16] @reg(16) = 0
-      f_3: f32[16] @reg(16) = 0
+    for k_1 in 63
       if (h0+k_1 < 997) {
         let h2 = h1+k_1*1001
         for v in 15 {
@@ -44,9 +44,8 @@ kernel k0_sum(x: f32[997997], sum: out f32[16]) flat "sum" {
         for k_2_5 in 9 @vector(i32x16)
           f_0[k_2_5] += x[h2+992+k_2_5]
       }
-      for k_2_6 in 16 @vector(i32x16)
-        acc[] += f_0[k_2_6] + f_1[k_2_6] + f_2[k_2_6] + f_3[k_2_6]
-    }
+    for k_2_6 in 16 @vector(i32x16)
+      acc[] += f_0[k_2_6] + f_1[k_2_6] + f_2[k_2_6] + f_3[k_2_6]
     sum[k] = acc[]
   }
 }

@@ -1,4 +1,4 @@
-# A transpose goes through memory in blocks: a piece of lanes, and a block of lines under it.
+# A transpose goes through memory in tiles, which registers turn; those at the end are short.
 -- args
 print -O2 --lower --no-vendor --target cpu:x86-64-v4
 -- in
@@ -11,29 +11,42 @@ module g(%x) -> %y {
   kernel(%x, out %y)  "t"
 kernel k0_t(N, data: f32[N*39000], transposed: out f32[N*39000]) flat "t" {
   for i0 in N @parallel
-    for piece in 5 @parallel
-      for block in 3 @parallel {
-        let h0 = min(4, 18-piece*4)
-        let h1 = i0*39000+piece*64+block*19200
-        let h4 = i0*39000+piece*8320+block*64
-        let h7 = 0 < min(64, 300-piece*64)%16
-        let h8 = min(64, 300-piece*64)%16
-        let h9 = i0*39000+(h0*16+piece*64)+block*19200
-        let h11 = i0*39000+(h0*2080+piece*8320)+block*64
-        for line in min(64, 130-block*64) {
-          let h2 = h1+line*300
-          let h5 = h4+line
-          for v in h0 {
-            let h3 = h2+v*16
-            let h6 = h5+v*2080
+    for piece in 19 @parallel
+      for block in 9 @parallel {
+        let h0 = i0*39000+piece*2080+block*16
+        for data_line_1 in 16 {
+          let h1 = h0+data_line_1*130
+          for data_line_2 in 2
+            fetch.near(data[h1+min(15, data_line_2*16)+16])
+        }
+        let h2 = i0*39000+piece*16+block*4800
+        for transposed_line_1 in 16 {
+          let h3 = h2+transposed_line_1*300
+          for transposed_line_2 in 2
+            fetch.near(transposed[h3+min(15, transposed_line_2*16)+4800])
+        }
+        turned: f32[256] @stack
+        if (16 <= min(16, 300-piece*16)) {
+          for turned_1 in min(16, 130-block*16) @turn
+            for turned_2 in 16 @vector(i32x16)
+              turned[turned_1*16+turned_2] = data[i0*39000+piece*2080+block*16+turned_1+turned_2*130]
+          for line in min(16, 130-block*16) {
+            let h4 = h2+line*300
+            let h5 = line*16
             for lane in 16 @vector(i32x16)
-              transposed[h3+lane] = data[h6+lane*130]
+              transposed[h4+lane] = turned[h5+lane]
           }
-          if (h7) {
-            let h10 = h9+line*300
-            let h12 = h11+line
-            for lane_1 in h8 @vector(i32x16)
-              transposed[h10+lane_1] = data[h12+lane_1*130]
+        }
+        else {
+          for turned_1_1 in min(16, 130-block*16) @turn
+            for turned_2_1 in min(16, 300-piece*16) @vector(i32x16)
+              turned[turned_1_1*16+turned_2_1] = data[i0*39000+piece*2080+block*16+turned_1_1+turned_2_1*130]
+          let h6 = min(16, 300-piece*16)
+          for line_1 in min(16, 130-block*16) {
+            let h7 = h2+line_1*300
+            let h8 = line_1*16
+            for lane_1 in h6 @vector(i32x16)
+              transposed[h7+lane_1] = turned[h8+lane_1]
           }
         }
       }

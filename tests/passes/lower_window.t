@@ -12,7 +12,7 @@ kernel k0_c(x: f32[8,28,28], w: f32[8,3,3], conv: out f32[8,28,28]) "c" {
     acc: f32 @reg = 0
     for r in 3, s in 3
       if (0 <= p+r-1 && p+r-1 < 28 && 0 <= q+s-1 && q+s-1 < 28)
-        acc[] += x[f+0, p+r-1, q+s-1] * w[f, r, s]
+        acc[] += x[f, p+r-1, q+s-1] * w[f, r, s]
     conv[f, p, q] = acc[]
   }
 }

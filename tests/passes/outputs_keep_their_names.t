@@ -20,8 +20,8 @@ graph g(%x: f32, %unused: f32[N], %through: f32[2]) -> %folded, %again, %same, %
   %again: f32[2] = {4, 8}
   %scale: f32    = {3}
   %shift: f32    = {-9}
-  %v_6: f32       = Mul(%x, %scale)  "less" from "k", "l"
-  %less: f32      = Add(%v_6, %shift)  "less" from "k", "l"
+  %v_6: f32       = Mul(%x, %scale)  "less" from "less", "k", "l"
+  %less: f32      = Add(%v_6, %shift)  "less" from "less", "k", "l"
   %folded: f32[2] = Identity(%c)  "folded"
   %same: f32[2]   = Identity(%again)  "same"
 }

@@ -3,9 +3,9 @@
  * Random cases of one operator, each run in every way there is: interpreted in double with error
  * bounds, which the others must keep to; interpreted as kernels compute; compiled to our own
  * kernels at some level; compiled for oneDNN where that matches, with it and with the fallback
- * kernels; by ONNX Runtime where it is found (cli/ort.h) and takes the model. With NUMBER only that
- * case, with its graph; with FOLDER its model and data are left there (model.onnx, NAME.npy), for
- * other programs.
+ * kernels; by ONNX Runtime where it is found (cli/measure/ort.c) and takes the model. With NUMBER
+ * only that case, with its graph; with FOLDER its model and data are left there (model.onnx,
+ * NAME.npy), for other programs.
  *
  * Cases are compiled in batches that share a call of the C compiler, as tests/cases does.
  */
@@ -18,9 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compile.h"
-#include "cli/npy.h"
-#include "cli/ort.h"
+#include "cli/compile/compile.h"
+#include "cli/measure/npy.h"
+#include "cli/measure/executor.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "graph/text.h"
@@ -159,7 +159,8 @@ interpret(void *arg)
 	int count = job->trial.graph->body->nresult;
 	const Array **seen = NEW_N(job->arena, const Array *, count + 1);
 	job->expected = NEW_N(job->arena, const BoundArray *, count + 1);
-	eval_graph_bound(job->arena, job->trial.graph, job->trial.inputs.data, job->expected, 0);
+	eval_graph_bound(job->arena, job->trial.graph, job->trial.inputs.data, job->expected,
+	                 (BoundWay){.keeps_halves = job->level >= 2});
 	eval_graph(job->arena, job->trial.graph, job->trial.inputs.data, seen);
 	for (int i = 0; i < count; i++)
 		judge(job, i, seen[i], 0);
@@ -211,12 +212,12 @@ ask_ort(void *arg)
 	for (int i = 0; i < body->nparam; i++)
 		names[i] = body->params[i]->name;
 	job->is_refused = true;
-	Ort *ort = ort_open(job->arena, job->run->model, 1);
-	ort_bind(ort, body->nparam, names, (Array *const *)job->trial.inputs.data);
-	ort_run(ort);
+	void *ort = executor_ort.open(job->arena, job->run->model, 1, true);
+	executor_ort.bind(ort, body->nparam, names, (Array *const *)job->trial.inputs.data);
+	executor_ort.run(ort);
 	job->is_refused = false;
-	for (int i = 0; i < ort_output_count(ort); i++)
-		judge(job, i, ort_output(ort, i), job->trial.ort_share);
+	for (int i = 0; i < executor_ort.output_count(ort); i++)
+		judge(job, i, executor_ort.output(ort, i), job->trial.ort_share);
 	job->run->tally.ways[WAY_ORT]++;
 }
 
@@ -373,7 +374,7 @@ probe_ort(void *arg)
 	trial_finish(&t, 1, trial_node(&t, "Relu", 1, &x, 1));
 	graph_infer(t.graph);
 	onnx_write(t.graph, run->model, NULL);
-	ort_open(t.arena, run->model, 1);
+	executor_ort.open(t.arena, run->model, 1, true);
 }
 
 static void
@@ -383,7 +384,8 @@ prepare_run(Run *run, Arena *arena)
 	Failure failure;
 	run->options = (Options){.arena = arena, .verb = verb_find("compile")};
 	options_read(&run->options, 1, arguments);
-	run->device = device_native();
+	const char *named = getenv("DEVICE");
+	run->device = named && *named ? device_find(named) : device_native();
 	run->has_ort = try_run(probe_ort, run, &failure);
 }
 

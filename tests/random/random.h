@@ -57,6 +57,18 @@ void trial_int(Trial *t, const char *name, int64_t value);
 void trial_float(Trial *t, const char *name, double value);
 void trial_string(Trial *t, const char *name, const char *value);
 void trial_ints(Trial *t, const char *name, int count, const int64_t *values);
+void trial_floats(Trial *t, const char *name, int64_t count, const float *values);
+void trial_strings(Trial *t, const char *name, int64_t count, const char *const *values);
+void trial_tensor(Trial *t, const char *name, const Array *value);
+
+/* All attributes of an operator of ai.onnx.ml, for rows of `width` features. */
+enum { TRIAL_FEATURES = 5 };
+void trial_tree_regressor(Trial *t);
+void trial_tree_classifier(Trial *t);
+void trial_tree_places(Trial *t, DType type);
+void trial_linear(Trial *t, int64_t width);
+void trial_machine(Trial *t, int64_t width);
+void trial_machine_regressor(Trial *t, int64_t width);
 
 Value **trial_node(Trial *t, const char *op, int ninput, Value *const *inputs, int noutput);
 void trial_finish(Trial *t, int count, Value *const *outputs);

@@ -48,17 +48,22 @@ resize_sizes(Trial *t, const Plan *p, bool has_axes, Value **inputs)
 	Array *scales = array_new(t->arena, DT_F32, 1, &count);
 	Array *sizes = array_new(t->arena, DT_I64, 1, &count);
 	Array *roi = array_new(t->arena, DT_F32, 1, &roi_count);
+	bool is_same = true, is_scaled = false;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t axis = has_axes ? p->axes[i] : i, to = p->dims[axis];
 		bool is_resized = axis >= 2;
 		if (is_resized)
 			to = roll(t, 1, 2 * p->dims[axis]);
 		double scale = is_resized ? PICK(t, 2, 3, 4, 5, 6, 8, 10, 12) / 4.0 : 1;
+		is_same = is_same && (int64_t)(scale * (double)p->dims[axis]) == p->dims[axis];
+		is_scaled = is_scaled || scale != 1;
 		dtype_store_f64(DT_F32, scales->data, i, scale);
 		dtype_store_i64(DT_I64, sizes->data, i, to);
 		dtype_store_f64(DT_F32, roi->data, i, is_resized ? uniform(t, -0.1, 0.4) : 0);
 		dtype_store_f64(DT_F32, roi->data, count + i, is_resized ? uniform(t, 0.5, 1.2) : 1);
 	}
+	if (p->by_scale && is_same && is_scaled)
+		t->no_ort = "it copies where the extents stay, whatever the scales";
 	inputs[1] = p->is_crop ? trial_constant(t, "roi", roi) : NULL;
 	inputs[2] = p->by_scale ? trial_constant(t, "scales", scales) : NULL;
 	inputs[3] = p->by_scale ? NULL : trial_constant(t, "sizes", sizes);

@@ -119,6 +119,26 @@ trial_ints(Trial *t, const char *name, int count, const int64_t *values)
 	add_attr(t, (Attr){.name = name, .kind = ATTR_INTS, .count = count, .ints = copy});
 }
 
+void
+trial_floats(Trial *t, const char *name, int64_t count, const float *values)
+{
+	float *copy = arena_memdup(t->arena, values, (size_t)count * sizeof *values);
+	add_attr(t, (Attr){.name = name, .kind = ATTR_FLOATS, .count = count, .floats = copy});
+}
+
+void
+trial_strings(Trial *t, const char *name, int64_t count, const char *const *values)
+{
+	const char **copy = arena_memdup(t->arena, values, (size_t)count * sizeof *values);
+	add_attr(t, (Attr){.name = name, .kind = ATTR_STRINGS, .count = count, .strings = copy});
+}
+
+void
+trial_tensor(Trial *t, const char *name, const Array *value)
+{
+	add_attr(t, (Attr){.name = name, .kind = ATTR_TENSOR, .tensor = value});
+}
+
 Value **
 trial_node(Trial *t, const char *op, int ninput, Value *const *inputs, int noutput)
 {

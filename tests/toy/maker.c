@@ -2,9 +2,10 @@
  * has of CPUs it asks their maker.
  *
  * Kernels are smaller, large arrays lie elsewhere, weights stay as they are, and a script has the
- * outermost loop in parallel and nothing else: no lanes, no tiles.
+ * outermost loop in parallel and nothing else: no lanes, no tiles. Those of CPUs are its other
+ * candidates, so that a test has a kernel that can be made faster.
  */
-#include "lower/nest.h"
+#include "lower/group.h"
 #include "program/group.h"
 #include "target/maker.h"
 #include "tir/script.h"
@@ -20,10 +21,11 @@ may_join(const Group *group, const Target *target, const char **reason)
 }
 
 static const Script *
-script(Arena *arena, const Group *group, const Target *target, const Nest *nest)
+script(Arena *arena, const Group *group, const Target *target, const Nest *nest, int candidate)
 {
 	ScriptWriter w = script_writer(arena, nest->names);
-	(void)target;
+	if (candidate > 0)
+		return maker_cpu.script(arena, group, target, nest, candidate - 1);
 	if (group->nshared > 0)
 		script_bind(&w, nest->shared[0]->var->name, BIND_PARALLEL);
 	return w.script;
@@ -55,6 +57,25 @@ weight_lanes(const struct Weighted *sum, int64_t count)
 	return 0;
 }
 
+static bool
+weights_pay(const struct Weighted *sum, int64_t count, bool in_layout)
+{
+	(void)sum, (void)count, (void)in_layout;
+	return false;
+}
+
+static bool
+call_pays(const Target *target, const Program *program)
+{
+	return maker_cpu.call_pays(target, program);
+}
+
+static double
+seconds(const Target *target, const Program *program, int first)
+{
+	return maker_cpu.seconds(target, program, first);
+}
+
 const Maker maker_toy = {
 	.group_bytes = AT_HAND,
 	.local_bytes = AT_HAND,
@@ -66,4 +87,7 @@ const Maker maker_toy = {
 	.pieces_of_work = pieces_of_work,
 	.lanes = lanes,
 	.weight_lanes = weight_lanes,
+	.weights_pay = weights_pay,
+	.call_pays = call_pays,
+	.seconds = seconds,
 };

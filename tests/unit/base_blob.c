@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/blob.h"
-#include "base/spill.h"
+#include "base/arena.h"
 #include "no_unnamed.h"
 #include "unit.h"
 

@@ -6,12 +6,43 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "no_unnamed.h"
 #include "unit.h"
+
+static size_t at_once;  /* at most so many bytes are read or written at once; 0: all */
+static int interrupted; /* every so manieth of these calls does nothing; 0: none */
+static int broken_at;   /* the number of the call from which on all fail; 0: none */
+static int calls;
+
+/* Whether the call does something; *size gets what is done of it. */
+static bool
+is_done(size_t *size)
+{
+	calls++;
+	errno = broken_at && calls >= broken_at ? EIO : EINTR;
+	*size = at_once && *size > at_once ? at_once : *size;
+	return errno != EIO && !(interrupted && calls % interrupted == 0);
+}
+
+ssize_t short_read(int fd, void *data, size_t size) __asm__("read");
+ssize_t short_write(int fd, const void *data, size_t size) __asm__("write");
+
+ssize_t
+short_read(int fd, void *data, size_t size)
+{
+	return is_done(&size) ? syscall(SYS_read, fd, data, size) : -1;
+}
+
+ssize_t
+short_write(int fd, const void *data, size_t size)
+{
+	return is_done(&size) ? syscall(SYS_write, fd, data, size) : -1;
+}
 
 static Arena *arena;
 static char folder[] = "/tmp/tw-file-XXXXXX";
@@ -268,6 +299,53 @@ START_TEST(standard_input_is_read_whole)
 END_TEST
 
 static void
+copy_through_pipe(void *arg)
+{
+	enum { SIZE = 5000 };
+	int ends[2];
+	unsigned char *text = arg;
+	for (int i = 0; i < SIZE; i++)
+		text[i] = (unsigned char)(i * 7);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(syscall(SYS_write, ends[1], text, SIZE), SIZE);
+	close(ends[1]);
+	dup2(ends[0], STDIN_FILENO);
+	Bytes bytes = file_map(arena, "-");
+	ck_assert_uint_eq(bytes.size, SIZE);
+	ck_assert_mem_eq(bytes.data, text, SIZE);
+	file_write(arena, path("copy"), bytes.data, bytes.size);
+	Bytes copy = file_map(arena, path("copy"));
+	ck_assert_uint_eq(copy.size, SIZE);
+	ck_assert_mem_eq(copy.data, text, SIZE);
+}
+
+/* Calls that do a part of what they are asked, or nothing, are repeated; one that fails is an
+ * error, never the end of the file. */
+START_TEST(short_reads_and_writes)
+{
+	Failure failure;
+	void *text = arena_alloc(arena, 5000);
+	at_once = 7;
+	interrupted = 3;
+	calls = 0;
+	broken_at = _i == 0 ? 0 : _i == 1 ? 100 : 1500;
+	bool is_whole = try_run(copy_through_pipe, text, &failure);
+	int seen = calls;
+	at_once = 0;
+	interrupted = broken_at = 0;
+	ck_assert_int_gt(seen, _i == 0 ? 1500 : 99);
+	ck_assert_int_eq(is_whole, _i == 0);
+	if (_i > 0) {
+		ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
+		ck_assert_msg(strstr(failure.text, _i == 1 ? "cannot read" : "cannot write") &&
+		                  strstr(failure.text, strerror(EIO)),
+		              "%s", failure.text);
+		ck_assert_int_eq(files_in_folder(), 0);
+	}
+}
+END_TEST
+
+static void
 map_beneath(void *arg)
 {
 	Loc loc = {.file = "m.onnx"};
@@ -357,6 +435,7 @@ main(void)
 	tcase_add_test(tcase, links_stay_and_devices_are_written_in_place);
 	tcase_add_test(tcase, failures_give_the_reason);
 	tcase_add_test(tcase, standard_input_is_read_whole);
+	tcase_add_loop_test(tcase, short_reads_and_writes, 0, 3);
 	tcase_add_test(tcase, external_data_stays_beneath);
 	tcase_add_test(tcase, parts_of_paths);
 	tcase_add_test(tcase, sha256);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/limit.h"
+#include "base/fail.h"
 #include "unit.h"
 
 enum { LARGE = 1 << 20 }; /* more than a pipe holds */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/unknown.h"
+#include "base/fail.h"
 #include "unit.h"
 
 START_TEST(quantiles_lie_between_measurements)

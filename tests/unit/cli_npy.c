@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/npy.h"
+#include "cli/measure/npy.h"
 
 static Arena *arena;
 static char path[] = "/tmp/tw-npy-XXXXXX";

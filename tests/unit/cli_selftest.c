@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/selftest.h"
+#include "cli/compile/selftest.h"
 #include "graph/infer.h"
 
 static Arena *arena;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cli/model.h"
+#include "cli/compile/model.h"
 #include "expr/scalar/ctx.h"
 #include "graph/infer.h"
 

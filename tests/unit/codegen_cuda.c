@@ -83,6 +83,13 @@ START_TEST(test_refused)
 	ck_assert(!try_run(compile_nonsense, "extern \"C\" __global__ void k() { none(); }", &failure));
 	ck_assert_int_eq(failure.kind, FAIL_ENVIRONMENT);
 	ck_assert_msg(strstr(failure.text, "identifier \"none\" is undefined"), "%s", failure.text);
+	ck_assert(
+		!try_run(compile_nonsense,
+	             "/* a1 */\nextern \"C\" __global__ void a() {}\n\n/* conv1+relu1; by hand */\n"
+	             "extern \"C\" __global__ void k() {\n\tnone();\n}\n",
+	             &failure));
+	ck_assert_msg(strstr(failure.text, " for sm_90, in conv1+relu1; by hand: error"), "%s",
+	              failure.text);
 	setenv("CUDA_HOME", "/nowhere", 1);
 	char missing[256];
 	bool is_there = cuda_compiler(missing, sizeof missing);

@@ -17,7 +17,6 @@ expect_equal(const Kernel *kernel, const Array *expected, const Array *seen, boo
 static void
 run_one(Arena *run_arena, void *library, int index, const Kernel *kernel, uint64_t *state)
 {
-	static const unsigned one[6] = {1, 1, 1, 1, 1, 1};
 	Array *expected[8], *seen[8];
 	void *places[8];
 	Binding none = {0};
@@ -31,8 +30,7 @@ run_one(Arena *run_arena, void *library, int index, const Kernel *kernel, uint64
 		seen[i] = array_from(run_arena, type, 1, &points, expected[i]->data);
 		places[i] = seen[i]->data;
 	}
-	if (!launch_on_host(library, index, one, places, NULL))
-		return;
+	launch_on_host(library, index, places, NULL);
 	kernel_eval(kernel, &none, expected);
 	for (int i = count - 2; i < count; i++)
 		expect_equal(kernel, expected[i], seen[i], i == count - 1);
@@ -51,11 +49,7 @@ run_suite(void (*add)(Suite1 *suite))
 	char compiler[256];
 	if (cuda_compiler(compiler, sizeof compiler))
 		cuda_compile(suite.arena, cuda, 90);
-	Buf text = {.arena = suite.arena};
-	buf_printf(&text, "#include \"cuda_host.hpp\"\n");
-	buf_puts(&text, cuda);
-	add_bodies(&text, count, suite.kernels.data);
-	void *library = load_on_host(suite.arena, buf_text(&text));
+	void *library = load_on_host(suite.arena, &target, count, suite.kernels.data);
 	for (int i = 0; i < count; i++)
 		run_one(suite.arena, library, i, suite.kernels.data[i], &state);
 	dlclose(library);

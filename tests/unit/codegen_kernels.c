@@ -63,6 +63,12 @@ static const Case CASES[] = {
      "  for i in N @vector {\n    Y[3*i] = X[3*i+2]\n    Y[3*i+1] = X[3*i]\n"
      "    Y[3*i+2] = -X[3*i+1]\n  }\n}",
      0},
+	{"second", /* the last of each is the last element of its buffer */
+     "kernel second(N, X: u8[2*N-1], V: i8[2*N-1], U: u16[2*N-1], S: i16[2*N-1], Y: out i32[4,N]) "
+     "{\n"
+     "  for i in N @vector {\n    Y[0, i] = i32(X[2*i])\n    Y[1, i] = i32(V[2*i])\n"
+     "    Y[2, i] = i32(U[2*i])\n    Y[3, i] = i32(S[2*i])\n  }\n}",
+     0},
 	{"reverse",
      "kernel reverse(N, X: f32[N], Y: out f32[N]) {\n"
      "  for i in N @vector\n    Y[i] = X[N - 1 - i]\n}",
@@ -70,6 +76,22 @@ static const Case CASES[] = {
 	{"transpose",
      "kernel transpose(N, X: f32[N,7], Y: out f32[7,N]) {\n"
      "  for j in 7 @parallel\n    for i in N @vector\n      Y[j, i] = X[i, j]\n}",
+     0},
+	{"turned",
+     "kernel turned(N, X: f32[N,23], Y: out f32[23,N]) {\n"
+     "  for p in (N+15)/16 @parallel\n    for b in 2 @parallel {\n      t: f32[16,16] @stack\n"
+     "      for u in min(16, 23-16*b)\n        for i in min(16, N-16*p) @vector\n"
+     "          t[u, i] = X[16*p+i, 16*b+u]\n"
+     "      for u in min(16, 23-16*b)\n        for i in min(16, N-16*p) @vector\n"
+     "          Y[16*b+u, 16*p+i] = t[u, i]\n    }\n}",
+     0},
+	{"turned_i32",
+     "kernel turned_i32(N, X: i32[N,23], Y: out i32[23,N]) {\n"
+     "  for p in (N+15)/16 @parallel\n    for b in 2 @parallel {\n      t: i32[16,16] @stack\n"
+     "      for u in min(16, 23-16*b)\n        for i in min(16, N-16*p) @vector\n"
+     "          t[u, i] = X[16*p+i, 16*b+u]\n"
+     "      for u in min(16, 23-16*b)\n        for i in min(16, N-16*p) @vector\n"
+     "          Y[16*b+u, 16*p+i] = t[u, i]\n    }\n}",
      0},
 	{"unflatten",
      "kernel unflatten(N, X: f32[N,6], Y: out f32[6*N]) {\n"
@@ -105,9 +127,24 @@ static const Case CASES[] = {
      "kernel sum(N, X: f32[3,N], Y: out f32[3]) {\n  for r in 3 @parallel {\n"
      "    s: f32 @reg = 0.0\n    for i in N @vector\n      s += X[r, i]\n    Y[r] = s\n  }\n}",
      1e-4},
+	{"sum_nest", /* one sum of several loops, one of which says where it goes */
+     "kernel sum_nest(N, X: f32[3,4,N], Y: out f32[3], Z: out f32[1]) {\n"
+     "  m: f32 @reg = -inf\n  for r in 3 {\n    for c in 4\n      for i in N @vector\n"
+     "        Y[r] += X[r, c, i]\n    for c in 4\n      for i in N @vector\n"
+     "        m max= X[r, c, i]\n  }\n  Z[0] = m\n}",
+     1e-4},
 	{"sum_i32",
      "kernel sum_i32(N, X: i8[N], Y: out i32[1]) {\n  s: i32 @reg = 0\n"
      "  for i in N @vector\n    s += i32(X[i])\n  Y[0] = s\n}",
+     0},
+	{"bytes", /* products of 16 bits: of both signs, less a zero point, in partial vectors */
+     "kernel bytes(N, X: u8[N], V: i8[N], W: i8[N], S: i16[N], Z: u8[1], Y: out i32[5,N]) {\n"
+     "  for i in N @vector {\n    a: i32[5] @reg = 0\n    for s in 3 {\n"
+     "      a[0] += i32(W[i]) * i32(X[i])\n      a[1] += i32(V[i]) * i32(W[i])\n"
+     "      a[2] += (i32(X[i]) - i32(Z[0])) * i32(W[s % N])\n"
+     "      a[3] += i32(S[i]) * i32(S[s % N])\n"
+     "      a[4] += (i32(V[i]) * 256) * i32(W[i])\n    }\n"
+     "    for r in 5 @unroll\n      Y[r, i] = a[r]\n  }\n}",
      0},
 	{"max",
      "kernel max(N, X: f32[N], Y: out f32[1]) {\n  m: f32 @reg = -inf\n"
@@ -460,7 +497,7 @@ START_TEST(test_grid_of_a_plan)
 		                       .type = tensor->type,
 		                       .rank = tensor->rank,
 		                       .dims = tensor->hi,
-		                       .kind = i ? MB_OUTPUT : MB_INPUT,
+		                       .kind = i ? PB_OUTPUT : PB_INPUT,
 		                       .index = i};
 		vec_push(arena, &module.buffers, args[i]);
 	}
@@ -468,14 +505,9 @@ START_TEST(test_grid_of_a_plan)
 	vec_push(arena, &module.outputs, args[1]);
 	vec_push(arena, &module.symbols,
 	         (MSymbol){.symbol = kernel->symbols.data[0], .source = MSYM_DIM, .buffer = args[0]});
-	MStep step = {.kind = MS_KERNEL,
-	              .name = "tiled",
-	              .origins = "",
-	              .kernel = kernel,
-	              .narg = 2,
-	              .noutput = 1,
-	              .args = args};
-	vec_push(arena, &module.steps, &step);
+	MStep *step = mstep_new(arena, PT_KERNEL, "tiled", 1, args, 1, args + 1);
+	step->kernel = kernel;
+	vec_push(arena, &module.steps, step);
 	WeightPool weights = {.arena = arena};
 	KernelList kernels = {0};
 	const Plan *plan = plan_of_module(arena, &module, &weights, &kernels);

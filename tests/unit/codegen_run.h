@@ -78,6 +78,7 @@ make_text(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		pass_PlaceRegisters(kernels[i], &context);
 		pass_Normalize(kernels[i], &context);
 		pass_HoistBranches(kernels[i], &context);
+		pass_TurnLoops(kernels[i], &context);
 		pass_LICM(kernels[i], &context);
 		kernel_check(kernels[i]);
 	}

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "einnet/converge.h"
 #include "einnet/search.h"
-#include "einnet/verify.h"
+#include "einnet/derivation.h"
 #include "einnet_texts.h"
 #include "expr/stage/canon.h"
 #include "expr/stage/hash.h"
@@ -114,7 +114,7 @@ form_of(VendorForms *forms, const Program *candidate, const bool *constant)
 static SearchResult
 search(const Program *program, const bool *constant, int depth, bool keeps_dear)
 {
-	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
+	Target target = {.device = device_find("cpu:x86-64-v3")};
 	SearchOptions options = {
 		.target = &target, .constant = constant, .depth = depth, .keeps_dear = keeps_dear};
 	return einnet_search(arena, ctx, program, &options);
@@ -177,7 +177,7 @@ typedef struct Law {
 static void
 check_law(const Law *law)
 {
-	VendorForms *forms = vendor_forms_new(arena);
+	VendorForms *forms = vendor_forms_new(arena, NULL);
 	const Program *program = program_parse(ctx, law->name, law->text);
 	program_check(program);
 	bool constant[] = {false, law->known};
@@ -522,8 +522,8 @@ note_visit(void *arg, const Visit *visit)
 static bool
 study_search(const char *name, const Program *program, const char *form, SearchOptions options)
 {
-	VendorForms *forms = vendor_forms_new(arena);
-	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
+	VendorForms *forms = vendor_forms_new(arena, NULL);
+	Target target = {.device = device_find("cpu:x86-64-v3")};
 	Study study = {.start = now_seconds()};
 	options.target = &target;
 	options.visit = note_visit;

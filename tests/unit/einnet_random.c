@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/trial.h"
+#include "cli/measure/trial.h"
 #include "derive_equal.h"
 #include "einnet/converge.h"
 #include "einnet/search.h"
-#include "einnet/verify.h"
+#include "einnet/derivation.h"
 #include "expr/stage/hash.h"
 #include "lower/node.h"
+#include "vendor_rows.h"
 
 static int count = 1500;
 static int used[RULE_COUNT], converged, called, calls;
@@ -52,7 +53,7 @@ static void
 check_calls(const Candidate *candidate, const bool *constant)
 {
 	const Program *program = candidate->program;
-	VendorForms *forms = vendor_forms_new(arena);
+	VendorForms *forms = vendor_forms_new(arena, NULL);
 	Graph *graph = trial_graph(arena, program, constant, false);
 	int expected = 0, found = 0;
 	ck_assert_msg(graph || has_symbols(program), "no nodes for\n%s", text_of(program));
@@ -65,10 +66,9 @@ check_calls(const Candidate *candidate, const bool *constant)
 	for (const Node *node = graph->body->first; node; node = node->next) {
 		VendorMatch match;
 		Value **values = NEW_N(arena, Value *, node->ninput + 1);
-		found +=
-			strcmp(node->op->name, "Expression") == 0 &&
-			vendor_match(arena, node_program(arena, graph, node, values), NULL, NULL, &match) &&
-			is_library_call(&match);
+		found += strcmp(node->op->name, "Expression") == 0 &&
+		         row_match(arena, node_program(arena, graph, node, values), &match) &&
+		         is_library_call(&match);
 	}
 	ck_assert_msg(found >= expected, "%d of %d calls\n%s", found, expected, text_of(program));
 	calls += found;
@@ -117,8 +117,7 @@ try_program(ExprCtx *kept)
 	while (program->noutput > 1) /* is asked of one node yet, which has one */
 		program = make_program(ctx);
 	Sample sample = make_sample(program);
-	Target target = {
-		.device = device_find("cpu:x86-64-v3"), .threads = 1, .probe = &sample.binding};
+	Target target = {.device = device_find("cpu:x86-64-v3"), .probe = &sample.binding};
 	bool constant[MAX_INPUTS] = {false, pick(4) != 0, true};
 	SearchOptions options = {
 		.target = &target, .constant = constant, .depth = 4, .states = 60, .keeps_dear = true};

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-#include "einnet/generalize.h"
+#include "einnet/derivation.h"
 #include "einnet/search.h"
 #include "expr/scalar/ctx.h"
 #include "expr/stage/canon.h"
@@ -111,7 +111,7 @@ try_sizes(const Open *open)
 		is_bound[i] = true;
 	}
 	Binding binding = {SYMBOLS, values, is_bound};
-	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1, .probe = &binding};
+	Target target = {.device = device_find("cpu:x86-64-v3"), .probe = &binding};
 	const Program *program = program_parse(expr_ctx_new(arena), "open.e", open->text);
 	program_check(program);
 	SearchOptions options = {

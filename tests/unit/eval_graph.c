@@ -53,12 +53,25 @@ run(Graph *graph, const Array *const *inputs, const Array **outputs)
 {
 	const BoundArray *bounds[8];
 	eval_graph(arena, graph, inputs, outputs);
-	eval_graph_bound(arena, graph, inputs, bounds, 0);
+	eval_graph_bound(arena, graph, inputs, bounds, (BoundWay){.sample = 0});
 	for (int i = 0; i < graph->body->nresult; i++) {
 		Agreement a = bound_compare(bounds[i], outputs[i], 1);
 		ck_assert_int_eq(a.wrong, 0);
 		ck_assert_int_eq(a.undecided, 0);
 	}
+}
+
+typedef struct BadRun {
+	const Graph *graph;
+	const Array *const *inputs;
+} BadRun;
+
+static void
+run_these(void *arg)
+{
+	const BadRun *bad = arg;
+	const Array *out[8];
+	eval_graph(arena, bad->graph, bad->inputs, out);
 }
 
 START_TEST(chain)
@@ -80,6 +93,27 @@ START_TEST(data_dependent_dims)
 	const Array *in[] = {floats(1, (int64_t[]){5}, (float[]){0, 3, 0, 4, 5})}, *out[1];
 	run(g, in, out);
 	expect(out[0], 3, (double[]){-3, -4, -5});
+}
+END_TEST
+
+/* One axis is cut where data says how long the lists of bounds are; other lengths fail. */
+START_TEST(bounds_as_many_as_data_says)
+{
+	Failure failure;
+	Graph *g = parse("graph g(%x: f32[N,2], %i: i64[1], %j: i64[1]) -> %y {\n"
+	                 "%o: i64[4] = {0, 1, 3, 4}\n%one: i64[1] = {1}\n%k = Add(%j, %one)\n"
+	                 "%from = Slice(%o, %i, %j)\n%to = Slice(%o, %j, %k)\n"
+	                 "%y = Slice(%x, %from, %to)\n}\n");
+	const Array *out[1], *in[] = {floats(2, (int64_t[]){4, 2}, (float[]){1, 2, 3, 4, 5, 6, 7, 8}),
+	                              array_vector_i64(arena, 1, (int64_t[]){1}),
+	                              array_vector_i64(arena, 1, (int64_t[]){2})};
+	run(g, in, out);
+	expect(out[0], 4, (double[]){3, 4, 5, 6});
+	in[1] = array_vector_i64(arena, 1, (int64_t[]){0});
+	BadRun bad = {g, in};
+	ck_assert(!try_run(run_these, &bad, &failure));
+	ck_assert_msg(strstr(failure.text, "elements of starts, and expected ones") != NULL, "%s",
+	              failure.text);
 }
 END_TEST
 
@@ -197,6 +231,7 @@ main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, chain);
 	tcase_add_test(t, data_dependent_dims);
+	tcase_add_test(t, bounds_as_many_as_data_says);
 	tcase_add_test(t, branches);
 	tcase_add_test(t, loop);
 	tcase_add_test(t, loop_ends_by_condition);

@@ -44,7 +44,8 @@ eval_bound(const char *text, const Array *a, const Array *b, double sample)
 	const BoundArray *inputs[] = {bound_from_array(arena, a),
 	                              b ? bound_from_array(arena, b) : NULL};
 	BoundArray *output;
-	program_eval_bound(arena, program_parse(ctx, "t", text), NULL, inputs, &output, sample);
+	program_eval_bound(arena, program_parse(ctx, "t", text), NULL, inputs, &output,
+	                   (BoundWay){.sample = sample});
 	return output;
 }
 
@@ -171,7 +172,7 @@ START_TEST(unknown_stays_unknown)
 		const char *text = arena_printf(
 			arena, "expr t(X: f32[1], Z: f32[1]) -> Y {\n Y[i:1]: f32 = %s\n}\n", bodies[i]);
 		program_eval_bound(arena, program_parse(ctx, "t", text), NULL,
-		                   (const BoundArray *const *)inputs, &output, 0);
+		                   (const BoundArray *const *)inputs, &output, (BoundWay){.sample = 0});
 		ck_assert_msg(output->bound[0] == INFINITY, "%s +- %g", bodies[i], output->bound[0]);
 	}
 }
@@ -216,6 +217,22 @@ START_TEST(sampling)
 }
 END_TEST
 
+/* A rounding that may be left out: the value is as it was, both are within the bound, and what may
+ * be infinite is not known. */
+START_TEST(halves_may_be_kept)
+{
+	const char *text = "expr t(X: f32[2]) -> Y {\n Y[i:2]: f32 = f32(f16(X[i])) + 1\n}\n";
+	const BoundArray *input = bound_from_array(arena, floats(2, (float[]){1.0004F, 1e6F}));
+	BoundArray *kept, *rounded;
+	const Program *program = program_parse(ctx, "t", text);
+	program_eval_bound(arena, program, NULL, &input, &kept, (BoundWay){.keeps_halves = true});
+	program_eval_bound(arena, program, NULL, &input, &rounded, (BoundWay){.keeps_halves = false});
+	ck_assert(rounded->value[0] == 2 && fabs(kept->value[0] - 2.0004) < 1e-6);
+	ck_assert(kept->bound[0] >= 1.0004 / 2048 && kept->bound[0] < 1.1 / 2048);
+	ck_assert(isinf(kept->bound[1]) && isinf(rounded->value[1]));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -230,5 +247,6 @@ main(void)
 	tcase_add_test(t, argmax_ties);
 	tcase_add_test(t, comparison);
 	tcase_add_test(t, sampling);
+	tcase_add_test(t, halves_may_be_kept);
 	return unit_run(t);
 }

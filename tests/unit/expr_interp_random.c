@@ -525,7 +525,7 @@ check_bounds(const Program *program, Maker *k, const Array *seen, int seed)
 	BoundArray *bounds;
 	for (int i = 0; i < k->ninput; i++)
 		inputs[i] = bound_from_array(k->arena, k->data[i]);
-	program_eval_bound(k->arena, program, NULL, inputs, &bounds, 0);
+	program_eval_bound(k->arena, program, NULL, inputs, &bounds, (BoundWay){.sample = 0});
 	Agreement a = bound_compare(bounds, seen, 1);
 	ck_assert_msg(a.wrong == 0, "seed %d: point %lld: %.17g, bound mode says %.17g +- %g\n%s", seed,
 	              (long long)a.first_wrong, a.seen, a.expected, a.bound, text_of(program));

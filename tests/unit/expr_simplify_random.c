@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "expr/index/text.h"
+#include "expr/scalar/ctx.h"
 #include "random_number.h"
 #include "unit.h"
 
@@ -17,6 +18,8 @@ enum { ITERS = 4, SYMBOLS = 2, ASSUMED = 3, POINTS = 8, BATCH = 20000, PER_CTX =
 static Arena *arena;
 static ExprCtx *ctx;
 static uint64_t seed;
+static int most = INT32_MAX; /* steps of a question */
+static int decided;          /* conditions */
 static const char *const symbol_names[SYMBOLS] = {"A", "B"};
 
 static int
@@ -239,9 +242,13 @@ check_one(void)
 	const Expr *after = expr_simplify(known.facts, before);
 	const Expr *again = expr_simplify(known.facts, after);
 	const Expr *light = expr_lighten(known.facts, before);
-	check_cost(&known, after, again);
+	if (most == INT32_MAX) { /* else another form may be found at each attempt */
+		check_cost(&known, after, again);
+		check_cost(&known, light, expr_lighten(known.facts, light));
+	}
 	check_cost(&known, before, light);
-	check_cost(&known, light, expr_lighten(known.facts, light));
+	if (before->type == DT_BOOL)
+		decided += facts_prove(known.facts, before) || facts_disprove(known.facts, before);
 	check_at(&known, before, after, &known.point);
 	check_at(&known, before, light, &known.point);
 	check_at(&known, after, again, &known.point);
@@ -255,17 +262,82 @@ check_one(void)
 	facts_close(known.facts);
 }
 
-START_TEST(simplified_is_equal)
+static void
+check_batch(int number)
 {
 	for (int i = 0; i < BATCH; i++) {
 		if (i % PER_CTX == 0) {
 			arena_free(arena);
 			arena = arena_new("test");
 			ctx = expr_ctx_new(arena);
+			ctx->steps_most = most;
 		}
-		seed = ((uint64_t)_i * BATCH + (uint64_t)i) * 0x9E3779B9u + 12345;
+		seed = ((uint64_t)number * BATCH + (uint64_t)i) * 0x9E3779B9u + 12345;
 		check_one();
 	}
+	arena_free(arena);
+	arena = NULL;
+}
+
+START_TEST(simplified_is_equal)
+{
+	check_batch(_i);
+}
+END_TEST
+
+/* What a question may cost decides how much is known, never what: with no step at all, what is said
+ * literally. */
+START_TEST(a_small_budget_is_undecided)
+{
+	static const int budgets[] = {0, 1, 2, 4, 8, 16, INT32_MAX};
+	int before = -1;
+	for (int i = 0; i < (int)countof(budgets); i++) {
+		most = budgets[i];
+		decided = 0;
+		check_batch(0);
+		ck_assert_msg(decided > before, "%d steps decide %d, fewer %d", most, decided, before);
+		before = decided;
+	}
+}
+END_TEST
+
+/* Of no step nothing is known that is not said literally. */
+START_TEST(no_step_knows_nothing)
+{
+	arena = arena_new("test");
+	ctx = expr_ctx_new(arena);
+	ctx->steps_most = _i ? INT32_MAX : 0;
+	Facts *facts = facts_new(ctx, arena);
+	const Expr *i = expr_iter(ctx, 0), *n = dim_symbol(ctx, "A"), *zero = expr_i64(ctx, 0);
+	facts_iter(facts, 0, zero, n);
+	const Expr *twice = expr_add(ctx, i, i), *claim = expr_le(ctx, zero, twice);
+	int64_t lo, hi;
+	facts_range(facts, twice, &lo, &hi);
+	ck_assert_int_eq(lo == 0, _i);
+	ck_assert_int_eq(facts_prove(facts, claim), _i);
+	ck_assert_int_eq(facts_disprove(facts, expr_not(ctx, claim)), _i);
+	ck_assert_int_eq(expr_simplify(facts, claim)->op == EX_const, _i);
+	ck_assert_int_eq(dim_proves_le(ctx, n, expr_add(ctx, n, expr_i64(ctx, 1))), _i);
+	ck_assert(facts_prove(facts, expr_lt(ctx, i, n)));
+	arena_free(arena);
+	arena = NULL;
+}
+END_TEST
+
+/* Each level asks twice about the one below. */
+START_TEST(shared_conditions_end)
+{
+	arena = arena_new("test");
+	ctx = expr_ctx_new(arena);
+	Facts *facts = facts_new(ctx, arena);
+	const Expr *e = expr_lt(ctx, expr_iter(ctx, 0), dim_symbol(ctx, "A"));
+	for (int k = 0; k < 60; k++) {
+		const Expr *a = expr_lt(ctx, expr_iter(ctx, 1), expr_i64(ctx, k));
+		const Expr *b = expr_lt(ctx, expr_iter(ctx, 2), expr_i64(ctx, k));
+		e = expr_or(ctx, expr_and(ctx, e, a), expr_and(ctx, e, b));
+	}
+	ck_assert(!facts_prove(facts, e) && !facts_disprove(facts, e));
+	expr_simplify(facts, e);
 	arena_free(arena);
 	arena = NULL;
 }
@@ -277,5 +349,8 @@ main(void)
 	const char *given = getenv("SIMPLIFY_EXPRESSIONS");
 	TCase *tcase = tcase_create("simplify");
 	tcase_add_loop_test(tcase, simplified_is_equal, 0, given ? atoi(given) / BATCH : 1);
+	tcase_add_test(tcase, a_small_budget_is_undecided);
+	tcase_add_loop_test(tcase, no_step_knows_nothing, 0, 2);
+	tcase_add_test(tcase, shared_conditions_end);
 	return unit_run(tcase);
 }

@@ -5,7 +5,6 @@
 
 #include "expr/interp/interp.h"
 #include "expr/stage/build.h"
-#include "graph/expression.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "random_number.h"

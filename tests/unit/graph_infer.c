@@ -186,6 +186,22 @@ START_TEST(known_floats)
 }
 END_TEST
 
+/* A depth may be a float: cut to an integer, or a symbol with a definition. */
+START_TEST(depths_are_floats)
+{
+	Graph *g = infer("graph g(%x: f32[N], %i: i64[M]) -> %y, %z, %w {\n"
+	                 "%v: f32[2] = {0, 1} %more: f32 = {3.7} %half: f32 = {0.5}\n"
+	                 "%s = Shape(%x)\n%f = Cast(%s) {to=11}\n%g = Cast(%s) {to=1}\n"
+	                 "%m = Mul(%g, %half)\n%y = OneHot(%i, %more, %v)\n"
+	                 "%z = OneHot(%i, %f, %v)\n%w = OneHot(%i, %m, %v)\n}\n");
+	ck_assert_str_eq(type_of(g, "y"), "f32[M,3]");
+	ck_assert_str_eq(type_of(g, "z"), "f32[M,N]");
+	Buf buf = {.arena = arena};
+	graph_print(&buf, g);
+	ck_assert_ptr_nonnull(strstr(buf_text(&buf), " = i64(f32(N) * 0.5)\n"));
+}
+END_TEST
+
 /* ---- symbols --------------------------------------------------------------------------------- */
 
 START_TEST(equal_symbols_become_one)
@@ -349,6 +365,25 @@ START_TEST(unknown_rank)
 }
 END_TEST
 
+/* A node that is only tried leaves no equality behind, neither to be checked nor to prove with. */
+START_TEST(trials_leave_nothing)
+{
+	Graph *g = graph_parse(arena, "t",
+	                       "graph g(%a: f32[2,64], %b: f32[N,7]) -> %y {\n"
+	                       "  %y = Relu(%b)\n}\n");
+	graph_infer(g);
+	int facts = dim_assumed(g->ctx), assumptions = g->assumptions.count;
+	const char *name = "";
+	Node *first = g->body->first;
+	Node *node = node_new(g->body, first, "MatMul", &first->loc, 2, g->body->params, 1, &name);
+	ck_assert(!node_try_infer(node));
+	ck_assert_int_eq(dim_assumed(g->ctx), facts);
+	ck_assert_int_eq(g->assumptions.count, assumptions);
+	node_infer(g, node); /* taken in earnest, it assumes that N is 64 */
+	ck_assert_int_gt(g->assumptions.count, assumptions);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -358,6 +393,7 @@ main(void)
 	tcase_add_test(t, known_values);
 	tcase_add_test(t, known_overflow);
 	tcase_add_test(t, known_floats);
+	tcase_add_test(t, depths_are_floats);
 	tcase_add_test(t, equal_symbols_become_one);
 	tcase_add_test(t, other_equalities_are_assumed);
 	tcase_add_test(t, dims_from_data);
@@ -368,5 +404,6 @@ main(void)
 	tcase_add_test(t, scans);
 	tcase_add_test(t, refusals);
 	tcase_add_test(t, unknown_rank);
+	tcase_add_test(t, trials_leave_nothing);
 	return unit_run(t);
 }

@@ -13,7 +13,7 @@
 #include "derive_programs.h"
 #include "derive_steps.h"
 #include "eval/eval.h"
-#include "graph/expression.h"
+#include "graph/meaning.h"
 #include "graph/infer.h"
 #include "graph/spell/spell.h"
 

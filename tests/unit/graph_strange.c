@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compile.h"
+#include "cli/compile/compile.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"
@@ -219,8 +219,9 @@ make_graph(Case *c)
 	                           : 1 + (int)below(c, (unsigned)op->noutput);
 	for (int i = 0; i < noutput; i++)
 		names[i] = chance(c, 8) ? NULL : "";
-	Loc loc = {.file = "strange", .node = "n", .op = op->name};
-	Node *node = node_new(c->graph->body, NULL, op->name, &loc, count, inputs, noutput, names);
+	Loc loc = {.file = "strange", .node = "n", .op = op_text(c->arena, op)};
+	Node *node =
+		node_new(c->graph->body, NULL, op_text(c->arena, op), &loc, count, inputs, noutput, names);
 	for (int i = 0; i < op->nattr; i++)
 		if (op->attrs[i].required ? chance(c, 98) : chance(c, 35)) {
 			Attr attr = some_attr(c, &op->attrs[i]);

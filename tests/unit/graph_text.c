@@ -333,6 +333,41 @@ START_TEST(verifier)
 }
 END_TEST
 
+static Value *
+as_input(void *arg, Graph *part, const Value *value)
+{
+	const Dim *dims[] = {dim_const(part->ctx, *(const int64_t *)arg)};
+	Type type = type_tensor(value->type.dtype, 1, arena_memdup(arena, dims, sizeof dims));
+	return graph_input(part, value->name, &type);
+}
+
+/* Some nodes as a model: its inputs are what they read from outside, those of regions too, at other
+ * sizes; weights come along where they are read. */
+START_TEST(parts)
+{
+	int64_t size = 2;
+	bool kept[] = {false, true, true, false};
+	Graph *graph = graph_parse(arena, "g",
+	                           "graph g(%x: f32[4], %c: bool) -> %z {\n"
+	                           "  %w: f32[1] = {3}\n"
+	                           "  %v: f32[1] = {5}\n"
+	                           "  %a = Mul(%x, %v) \"a\"\n"
+	                           "  %b = Add(%a, %w) \"b\"\n"
+	                           "  %k = Cast(%b) {to=9} \"k\"\n"
+	                           "  %z = Neg(%b) \"z\"\n"
+	                           "}\n");
+	graph_infer(graph);
+	Graph *part = graph_part(arena, graph, &(GraphPart){kept, as_input, &size});
+	graph_infer(part);
+	graph_check(part);
+	ck_assert_str_eq(text_of(part), "graph g(%a: f32[2]) -> %k {\n"
+	                                "  %w: f32[1] = {3}\n"
+	                                "  %b: f32[2]  = Add(%a, %w)  \"b\"\n"
+	                                "  %k: bool[2] = Cast(%b) {to=9}  \"k\"\n"
+	                                "}\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -346,6 +381,7 @@ main(void)
 	tcase_add_test(t, sorting);
 	tcase_add_test(t, cycles);
 	tcase_add_test(t, long_chains);
+	tcase_add_test(t, parts);
 	tcase_add_test(t, verifier);
 	return unit_run(t);
 }

@@ -8,7 +8,7 @@
 static inline void
 take_passes(Kernel *kernel)
 {
-	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
+	Target target = {.device = device_find("cpu:x86-64-v3")};
 	PassContext context = {.arena = kernel->arena, .target = &target};
 	const PassInfo *pass;
 	for (int i = 0; (pass = pass_at(i)); i++) {

@@ -87,7 +87,7 @@ pieces_of(const Program *part, PassContext *context)
 	                    .fixed = NEW_N(arena, bool, count + 1)};
 	run_passes(context, IR_nest, &unit);
 	const Dim *const **dense = NEW_N(arena, const Dim *const *, count + 1);
-	Kernel *kernel = lower_group(arena, unit.program, dense, "k", &none, "", context->target);
+	Kernel *kernel = lower_group(arena, unit.program, dense, "k", &none, "", context->target, 0);
 	pass_ApplySchedule(kernel, context);
 	kernel_finish(kernel);
 	return probe_dim(context->target, kernel->extent);
@@ -114,7 +114,7 @@ static enum Fate
 check_text(const char *text, const char *device)
 {
 	Arena *arena = arena_new("test");
-	Target target = {.device = device_find(device), .threads = 1};
+	Target target = {.device = device_find(device)};
 	PassContext context = {.arena = arena, .level = 3, .target = &target};
 	enum Fate fate = check_split(program_parse(expr_ctx_new(arena), "random.e", text), &context);
 	arena_free(arena);

@@ -41,7 +41,7 @@ START_TEST(steps_side_by_side)
 	const struct Waves *w = &waves[_i];
 	Arena *arena = arena_new("test");
 	Graph *graph = graph_parse(arena, "test", w->text);
-	Target target = {.device = device_find("cpu:x86-64-v4"), .threads = 1};
+	Target target = {.device = device_find("cpu:x86-64-v4")};
 	PassContext context = {.arena = arena,
 	                       .run = run_passes,
 	                       .target = &target,
@@ -52,7 +52,11 @@ START_TEST(steps_side_by_side)
 	const Module *module = lower_graph(arena, graph, &context);
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
-		buf_printf(&order, "%s%s", i == 0 ? "" : step->is_beside ? " | " : "; ", step->name);
+		buf_printf(&order, "%s%s",
+		           i == 0                 ? ""
+		           : step->plan.is_beside ? " | "
+		                                  : "; ",
+		           step->plan.name);
 	}
 	ck_assert_str_eq(buf_text(&order), w->waves);
 	arena_free(arena);

@@ -114,6 +114,49 @@ START_TEST(a_decided_if_is_its_side)
 }
 END_TEST
 
+/* t = ReduceSum(x, axes), of a type that follows once somebody knows how many axes there are. */
+static Wire
+new_waiting(void)
+{
+	Wire branch = {.arena = arena}, output = {.arena = arena};
+	Wire node = make_node_wire(arena, "ReduceSum", "x axes", "t", NULL);
+	wire_text(&output, 1, "t");
+	wire_message(&branch, 1, &node);
+	wire_message(&branch, 12, &output);
+	return branch;
+}
+
+typedef struct OpenJob {
+	Bytes bytes;
+	Graph *graph;
+} OpenJob;
+
+static void
+read_open(void *arg)
+{
+	OpenJob *job = arg;
+	job->graph =
+		onnx_read_bytes(arena, "test.onnx", job->bytes, &(OnnxReadOptions){.is_open = true});
+}
+
+/* An open graph believes the model where a result of a branch, of either or both, has no type. */
+START_TEST(results_without_a_type_wait)
+{
+	for (int waits = 1; waits < 4; waits++) {
+		ModelMaker m = make_small(arena);
+		make_value(&m, INPUT, "c", DT_BOOL, 0, NULL);
+		make_value(&m, INPUT, "axes", DT_I64, 1, (int64_t[]){-1});
+		Wire then = waits & 1 ? new_waiting() : new_branch("Relu", "x");
+		Wire other = waits & 2 ? new_waiting() : new_branch("Neg", "x");
+		put_if(&m, &then, &other);
+		OpenJob job = {make_model(&m, 8, 17), NULL};
+		Failure failure;
+		ck_assert_msg(try_run(read_open, &job, &failure), "%s", failure.text);
+		ck_assert_int_eq(job.graph->body->results[0]->type.rank, 2);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -122,5 +165,6 @@ main(void)
 	tcase_add_test(t, regions_capture_and_may_repeat_names);
 	tcase_add_test(t, a_branch_takes_nothing);
 	tcase_add_test(t, a_decided_if_is_its_side);
+	tcase_add_test(t, results_without_a_type_wait);
 	return unit_run(t);
 }

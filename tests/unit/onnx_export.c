@@ -167,6 +167,123 @@ START_TEST(origins_are_kept_in_both_ways)
 }
 END_TEST
 
+/* Documentation "NAME's", and a pair NAME: said, as these two fields. */
+static void
+put_notes(Wire *wire, const char *name, int doc, int pairs)
+{
+	Wire pair = {.arena = arena};
+	wire_text(&pair, 1, name);
+	wire_text(&pair, 2, "said");
+	wire_text(wire, doc, arena_printf(arena, "%s's", name));
+	wire_message(wire, pairs, &pair);
+}
+
+/* inner = Add(x, w), y = Relu(inner): whatever may have notes has some. */
+static Bytes
+noted_model(int64_t ir_version)
+{
+	ModelMaker m = maker(arena);
+	static const struct {
+		const char *name;
+		int field;
+	} values[] = {{"x", INPUT}, {"inner", 13}, {"y", OUTPUT}};
+	for (size_t i = 0; i < countof(values); i++) {
+		Wire info = {.arena = arena}, type = make_type(arena, DT_F32, 1, (int64_t[]){2});
+		wire_text(&info, 1, values[i].name);
+		wire_message(&info, 2, &type);
+		put_notes(&info, values[i].name, 3, 4);
+		wire_message(&m.graph, values[i].field, &info);
+	}
+	Wire tensor = make_tensor(arena, "w", DT_F32, 1, (int64_t[]){2}, (float[]){1, 2}, 8);
+	put_notes(&tensor, "w", 12, 16);
+	wire_message(&m.graph, 5, &tensor);
+	Wire add = {.arena = arena}, relu = {.arena = arena};
+	put_notes(&add, "add", 6, 9);
+	put_notes(&relu, "relu", 6, 9);
+	make_node(&m, "Add", "x w", "inner", &add);
+	make_node(&m, "Relu", "inner", "y", &relu);
+	put_notes(&m.graph, "graph", 10, 16);
+	wire_text(&m.functions, 2, "somebody"); /* fields of the model */
+	wire_text(&m.functions, 3, "1.2");
+	wire_text(&m.functions, 4, "org.example");
+	wire_int(&m.functions, 5, 7);
+	put_notes(&m.functions, "model", 6, 14);
+	return make_model(&m, ir_version, 17);
+}
+
+static void
+check_notes(const char *name, const char *doc, size_t count,
+            Onnx__StringStringEntryProto *const *pairs)
+{
+	ck_assert_str_eq(doc, arena_printf(arena, "%s's", name));
+	ck_assert_uint_eq(count, 1);
+	ck_assert_str_eq(pairs[0]->key, name);
+	ck_assert_str_eq(pairs[0]->value, "said");
+}
+
+#define CHECK_NOTES(name, message) \
+	check_notes(name, (message)->doc_string, (message)->n_metadata_props, (message)->metadata_props)
+
+START_TEST(notes_are_kept)
+{
+	const char *path = in_folder("m.onnx");
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", noted_model(10), NULL);
+	onnx_write(graph_clone(arena, graph), path, NULL);
+	const Onnx__ModelProto *model = read_proto(path);
+	const Onnx__GraphProto *written = model->graph;
+	ck_assert_str_eq(model->producer_name, "somebody");
+	ck_assert_str_eq(model->producer_version, "1.2");
+	ck_assert_str_eq(model->domain, "org.example");
+	ck_assert_int_eq(model->model_version, 7);
+	CHECK_NOTES("model", model);
+	CHECK_NOTES("graph", written);
+	CHECK_NOTES("x", written->input[0]);
+	CHECK_NOTES("y", written->output[0]);
+	CHECK_NOTES("w", written->initializer[0]);
+	CHECK_NOTES("add", written->node[0]);
+	CHECK_NOTES("relu", written->node[1]);
+	ck_assert_uint_eq(written->n_value_info, 1);
+	ck_assert_str_eq(written->value_info[0]->name, "inner");
+	CHECK_NOTES("inner", written->value_info[0]);
+}
+END_TEST
+
+/* A node's documentation and the origins behind it, where there is no metadata. */
+START_TEST(notes_and_origins_share_a_text)
+{
+	const char *path = in_folder("m.onnx");
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", noted_model(9), NULL);
+	node_add_origins(graph->body->last, graph->body->first);
+	onnx_write(graph, path, NULL);
+	ck_assert_str_eq(read_proto(path)->graph->node[1]->doc_string,
+	                 "relu's\ntilewright.origins\ny\ninner");
+	const Node *again = onnx_read(arena, path, NULL)->body->last;
+	ck_assert_str_eq(again->notes->doc, "relu's");
+	ck_assert_int_eq(again->origins.count, 2);
+}
+END_TEST
+
+/* What takes the place of another takes its name, and what the model says of it; else it is called
+ * by its node. */
+START_TEST(made_up_names_are_not_written)
+{
+	const char *path = in_folder("m.onnx");
+	Graph *graph = onnx_read_bytes(arena, "test.onnx", noted_model(10), NULL);
+	Node *add = graph->body->first;
+	Loc loc = {.node = "twice"};
+	Node *neg = node_new(graph->body, add, "Neg", &loc, 1, add->inputs, 1, &(const char *){""});
+	Node *other = node_new(graph->body, add, "Neg", &loc, 1, neg->outputs, 1, &(const char *){""});
+	value_replace_uses(add->outputs[0], other->outputs[0]);
+	node_remove(add);
+	graph_infer(graph);
+	onnx_write(graph, path, NULL);
+	const Onnx__GraphProto *written = read_proto(path)->graph;
+	ck_assert_str_eq(written->node[0]->output[0], "twice.out");
+	ck_assert_str_eq(written->node[1]->output[0], "inner");
+	CHECK_NOTES("inner", written->value_info[0]);
+}
+END_TEST
+
 /* y = If(c) {z} else {constant}: results of branches must be made by nodes of theirs. */
 START_TEST(results_of_branches_are_made_there)
 {
@@ -292,6 +409,9 @@ main(void)
 	tcase_add_test(t, large_weights_go_beside_the_model);
 	tcase_add_test(t, fused_nodes_are_opened);
 	tcase_add_test(t, origins_are_kept_in_both_ways);
+	tcase_add_test(t, notes_are_kept);
+	tcase_add_test(t, notes_and_origins_share_a_text);
+	tcase_add_test(t, made_up_names_are_not_written);
 	tcase_add_test(t, results_of_branches_are_made_there);
 	tcase_add_test(t, outputs_keep_their_names);
 	tcase_add_test(t, what_cannot_be_written_leaves_nothing);

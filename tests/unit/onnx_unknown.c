@@ -49,7 +49,7 @@ read_and_write(void *arg)
 	Job *job = arg;
 	PassContext context = {
 		.arena = arena, .run = run_passes, .level = 3, .config = {.arena = arena}};
-	Target target = {.device = device_find("cpu:x86-64-v3"), .threads = 1};
+	Target target = {.device = device_find("cpu:x86-64-v3")};
 	context.target = &target;
 	vec_push(arena, &context.disabled, "FuseOps");
 	vec_push(arena, &context.disabled, "AssignLayout");

@@ -226,7 +226,7 @@ START_TEST(nodes_become_those_of_the_dialect)
 END_TEST
 
 static const Onnx__NodeProto *
-node_called(const Onnx__ModelProto *model, const char *op)
+find_node(const Onnx__ModelProto *model, const char *op)
 {
 	for (size_t i = 0; i < model->graph->n_node; i++)
 		if (strcmp(model->graph->node[i]->op_type, op) == 0)
@@ -247,7 +247,7 @@ START_TEST(and_are_written_back)
 	Onnx__ModelProto *new =
 		onnx_unpack(arena, "new", &onnx__model_proto__descriptor, file_map(arena, path));
 	ck_assert_int_eq(new->opset_import[0]->version, c->opset);
-	const Onnx__NodeProto *a = node_called(old, c->op), *b = node_called(new, c->op);
+	const Onnx__NodeProto *a = find_node(old, c->op), *b = find_node(new, c->op);
 	ck_assert_ptr_nonnull(b);
 	ck_assert_uint_eq(a->n_input, b->n_input);
 	for (size_t i = 0; i < a->n_attribute; i++) {

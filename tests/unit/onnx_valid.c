@@ -1,4 +1,5 @@
-/* What is valid and what is not: defaults of inputs, opsets imported twice, ranges of data. */
+/* What is valid and what is not: defaults of inputs, opsets imported twice or not, ranges of
+ * data. */
 #include "unit.h"
 
 #include "eval/eval.h"
@@ -78,6 +79,27 @@ START_TEST(an_opset_is_imported_once_or_twice_the_same)
 }
 END_TEST
 
+/* ONNX Runtime takes nodes of its own domain that no import speaks of; of others it does not. */
+START_TEST(one_domain_need_not_be_imported)
+{
+	const struct {
+		const char *domain, *text;
+	} rows[] = {{"com.microsoft", NULL},
+	            {"ai.onnx.ml", "the model imports no opset of domain 'ai.onnx.ml'"}};
+	for (size_t i = 0; i < countof(rows); i++) {
+		ModelMaker m = maker(arena);
+		Wire attrs = {.arena = arena};
+		float scale = 0.5;
+		make_value(&m, INPUT, "x", DT_U8, 1, (int64_t[]){2});
+		make_initializer(&m, "scale", DT_F32, 0, NULL, &scale, sizeof scale);
+		make_value(&m, OUTPUT, "y", DT_U8, 1, (int64_t[]){2});
+		wire_text(&attrs, 7, rows[i].domain);
+		make_node(&m, "QLinearSigmoid", "x scale _ scale", "y", &attrs);
+		read_model(make_model(&m, 8, 17), rows[i].text);
+	}
+}
+END_TEST
+
 /* Bounds that are inputs: of floats, and of integers with a step that is one; a limit alone is a
  * symbol. */
 START_TEST(ranges_of_data_are_counted_by_nodes)
@@ -136,6 +158,47 @@ START_TEST(a_depth_of_floats_is_an_integer)
 }
 END_TEST
 
+/* A scalar where ONNX says a vector: refused, or made a vector of, where ONNX Runtime takes it. */
+START_TEST(a_scalar_is_no_vector)
+{
+	const struct {
+		const char *op, *inputs, *text;
+	} rows[] = {
+		{"ConstantOfShape", "s", "input input has rank 0, expected 1"},
+		{"Reshape", "x s", "input shape has rank 0, expected 1"},
+		{"Tile", "x s", "input repeats has rank 0, expected 1"},
+		{"Squeeze", "x s", "input axes has rank 0, expected 1"},
+		{"ReduceSum", "x s", "input axes has rank 0, expected 1"},
+		{"ReduceLogSumExp", "x s", "input axes has rank 0, expected 1"},
+		{"Slice", "x s v", "input starts has rank 0, expected 1"},
+		{"Slice", "x v s", "input ends has rank 0, expected 1"},
+		{"Slice", "x v v s", "input axes has rank 0, expected 1"},
+		{"Slice", "x v v v s", "input steps has rank 0, expected 1"},
+		{"Split", "x s", "input split has rank 0, expected 1"},
+		{"TopK", "x s", "input k has rank 0, expected 1"},
+		{"Pad", "x s", "input pads has rank 0, expected 1"},
+		{"Unsqueeze", "x s", NULL},
+		{"Expand", "x s", NULL},
+		{"Resize", "row _ _ s", NULL},
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		ModelMaker m = maker(arena);
+		int64_t one = 1;
+		bool is_topk = !strcmp(rows[i].op, "TopK");
+		make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
+		make_value(&m, INPUT, "row", DT_F32, 1, (int64_t[]){3});
+		make_initializer(&m, "s", DT_I64, 0, NULL, &one, sizeof one);
+		make_initializer(&m, "v", DT_I64, 1, (int64_t[]){1}, &one, sizeof one);
+		make_value(&m, OUTPUT, "y", DT_F32, -1, NULL);
+		make_node(&m, rows[i].op, rows[i].inputs, is_topk ? "y z" : "y", NULL);
+		Graph *graph = read_model(make_model(&m, 8, 18), rows[i].text);
+		const Node *node = graph ? graph->body->results[0]->def : NULL;
+		if (node)
+			ck_assert_int_eq(node->inputs[node->ninput - 1]->type.rank, 1);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -143,7 +206,9 @@ main(void)
 	tcase_add_checked_fixture(t, begin, end);
 	tcase_add_test(t, defaults_fit_their_inputs);
 	tcase_add_test(t, an_opset_is_imported_once_or_twice_the_same);
+	tcase_add_test(t, one_domain_need_not_be_imported);
 	tcase_add_test(t, ranges_of_data_are_counted_by_nodes);
 	tcase_add_test(t, a_depth_of_floats_is_an_integer);
+	tcase_add_test(t, a_scalar_is_no_vector);
 	return unit_run(t);
 }

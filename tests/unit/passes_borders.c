@@ -6,7 +6,7 @@
 #include "passes/passes.h"
 #include "random_number.h"
 #include "tir/rewrite.h"
-#include "tir/schedule/schedule.h"
+#include "tir/script.h"
 
 static const char *const WINDOWS[] = {
 	/* enough rows to take four at once; a wider window is not unrolled but narrowed */

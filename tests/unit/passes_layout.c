@@ -48,7 +48,7 @@ static void
 set_up(void)
 {
 	arena = arena_new("test");
-	target = (Target){.device = device_find("cpu:x86-64-v4"), .oracle = &oracle, .threads = 1};
+	target = (Target){.device = device_find("cpu:x86-64-v4"), .oracle = &oracle};
 	context = (PassContext){.arena = arena,
 	                        .run = run_passes,
 	                        .level = 3,
@@ -172,7 +172,7 @@ START_TEST(weights_that_are_inputs)
 	const Module *module = lower_graph(arena, graph, &context);
 	ck_assert_int_eq(module->steps.count, 2);
 	for (int i = 0; i < module->steps.count; i++)
-		ck_assert_str_eq(module->steps.data[i]->row, "conv");
+		ck_assert_str_eq(module->steps.data[i]->plan.row, "conv");
 }
 END_TEST
 
@@ -210,23 +210,34 @@ measure_nothing(void *self, const VendorCall *query, double *seconds, const char
 
 ACCEPT(measure_nothing)
 
-/* A call that the library refuses becomes kernels, and the log says why. */
+static bool
+measure_too_long(void *self, const VendorCall *query, double *seconds, const char **impl)
+{
+	(void)self, (void)query, (void)seconds;
+	*impl = "timing gemm: it takes too long";
+	return false;
+}
+
+ACCEPT(measure_too_long)
+
+/* A call that the library refuses, or that is ended, becomes kernels, and the log says why. */
 START_TEST(refusals_are_logged)
 {
-	static const Oracle refusing = ORACLE(measure_nothing);
-	target.oracle = &refusing;
+	static const Oracle refusing[] = {ORACLE(measure_nothing), ORACLE(measure_too_long)};
+	target.oracle = &refusing[_i];
 	Graph *graph = graph_parse(arena, "text",
 	                           "graph g(%x: f32[4,8], %w: f32[8,6]) -> %y {\n"
 	                           "%y = MatMul(%x, %w) \"m\" }");
 	run_graph_passes(graph, &context);
 	const Module *module = lower_graph(arena, graph, &context);
 	ck_assert_int_eq(module->steps.count, 1);
-	ck_assert(module->steps.data[0]->kind == MS_KERNEL);
+	ck_assert(module->steps.data[0]->plan.kind == PT_KERNEL);
 	ck_assert_int_gt(context.log.count, 0);
 	const PassEvent *event = &context.log.data[context.log.count - 1];
 	ck_assert_str_eq(event->rule, "matmul");
 	ck_assert_str_eq(event->nodes, "m");
-	ck_assert_ptr_nonnull(strstr(event->reason, "the library refuses it"));
+	ck_assert_str_eq(event->reason,
+	                 _i ? "timing gemm: it takes too long" : "the library refuses it");
 }
 END_TEST
 
@@ -238,7 +249,7 @@ count_reorders(const char *text)
 	const Module *module = lower_graph(arena, graph, &context);
 	int count = 0;
 	for (int i = 0; i < module->steps.count; i++)
-		count += module->steps.data[i]->kind == MS_VENDOR;
+		count += module->steps.data[i]->plan.kind == PT_VENDOR;
 	return count;
 }
 
@@ -258,6 +269,86 @@ START_TEST(only_relayouts_are_reorders)
 }
 END_TEST
 
+/* Bytes have all channels in one block, whatever the numbers that they are made of lie in; and a
+ * sum of bytes of which the library has the sum alone, since what is added to it is an integer. */
+START_TEST(bytes_have_one_block)
+{
+	static const char text[] =
+		"graph g(%x: f32[1,64,12,12], %s: f32, %z: u8, %t: i32[64,1,1]) -> %y {\n"
+		"%w: f32[64,64,3,3] = weight 0\n%v: i8[64,64,1,1] = weight 1\n"
+		"%c = Conv(%x, %w) \"c\"\n"
+		"%p = MaxPool(%c) {kernel_shape=[3,3]} \"p\"\n"
+		"%q = QuantizeLinear(%p, %s, %z) \"q\"\n"
+		"%i = ConvInteger(%q, %v) \"i\"\n %k = Add(%i, %t)\n %f = Cast(%k) {to=1}\n"
+		"%r = QuantizeLinear(%f, %s, %z) \"r\"\n"
+		"%j = ConvInteger(%r, %v) \"j\"\n %y = Cast(%j) {to=1} \"y\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	int relayouts = 0;
+	for (const Node *node = graph->body->first; node; node = node->next) {
+		const Value *value = node->outputs[0];
+		relayouts += node->op->code == OP_Relayout;
+		if (value->type.dtype == DT_U8)
+			ck_assert_str_eq(value->layout, "nc64hw");
+	}
+	ck_assert_int_eq(relayouts, 2); /* of x, and of the result */
+}
+END_TEST
+
+/* So has bf16, whose convolutions are calls. */
+START_TEST(bf16_has_one_block)
+{
+	static const char text[] =
+		"graph g(%x: bf16[1,64,12,12]) -> %y, %z { %w: bf16[64,64,3,3] = weight 0\n"
+		"%b: bf16[64] = weight 1\n"
+		"%c = Conv(%x, %w) \"c\"\n %r = Relu(%c) \"r\"\n"
+		"%p = MaxPool(%r) {kernel_shape=[3,3], strides=[2,2]} \"p\"\n"
+		"%y = Conv(%p, %w) \"y\"\n %d = Conv(%r, %w, %b) \"d\"\n %e = Cast(%d) {to=1}\n"
+		"%z = Relu(%e) \"z\" }";
+	Graph *graph = graph_parse(arena, "text", text);
+	run_graph_passes(graph, &context);
+	int calls = 0, blocked = 0;
+	for (const Node *node = graph->body->first; node; node = node->next)
+		if (node->outputs[0]->type.dtype == DT_BF16 && node->outputs[0]->layout) {
+			ck_assert_str_eq(node->outputs[0]->layout, "nc64hw");
+			blocked++;
+		}
+	const Module *module = lower_graph(arena, graph, &context);
+	for (int i = 0; i < module->steps.count; i++)
+		calls +=
+			module->steps.data[i]->plan.row && strcmp(module->steps.data[i]->plan.row, "conv") == 0;
+	ck_assert_int_ge(calls, 2);
+	ck_assert_int_ge(blocked, 2);
+}
+END_TEST
+
+/* Where our own kernel takes the place of a call, channels run in lanes through one block of bytes:
+ * weights have it, too, and are not gathered. */
+START_TEST(weights_of_bytes_have_one_block)
+{
+	static const Oracle refusing = ORACLE(measure_nothing);
+	static const char text[] =
+		"graph g(%x: u8[1,96,6,6]) -> %y {\n %w: i8[96,1,3,3] = weight 0\n"
+		"%b: u8[1,96,6,6] @nc96hw = Relayout(%x) \"b\"\n"
+		"%c: i32[1,96,6,6] @nc96hw = ConvInteger(%b, %w) {group=96, pads=[1,1,1,1]} \"c\"\n"
+		"%y = Relayout(%c) \"y\" }";
+	target.oracle = &refusing;
+	Graph *graph = graph_parse(arena, "text", text);
+	graph_infer(graph);
+	const Module *module = lower_graph(arena, graph, &context);
+	int count = 0;
+	for (int i = 0; i < module->steps.count; i++)
+		for (int k = 0; k < module->steps.data[i]->plan.narg; k++) {
+			const MBuffer *buffer = module->steps.data[i]->args[k];
+			if (buffer->kind != PB_WEIGHT)
+				continue;
+			ck_assert_str_eq(buffer->layout, "o96ihw");
+			count++;
+		}
+	ck_assert_int_eq(count, 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -269,7 +360,10 @@ main(void)
 	tcase_add_test(tcase, outputs_are_stored_alike);
 	tcase_add_test(tcase, weights_that_are_inputs);
 	tcase_add_test(tcase, sources_of_images_are_plain);
-	tcase_add_test(tcase, refusals_are_logged);
+	tcase_add_loop_test(tcase, refusals_are_logged, 0, 2);
 	tcase_add_test(tcase, only_relayouts_are_reorders);
+	tcase_add_test(tcase, bytes_have_one_block);
+	tcase_add_test(tcase, weights_of_bytes_have_one_block);
+	tcase_add_test(tcase, bf16_has_one_block);
 	return unit_run(tcase);
 }

@@ -532,20 +532,19 @@ try_program(const char *text, uint64_t dice)
 {
 	Trial t = {.arena = arena_new("match"), .text = text, .dice = dice};
 	Failure failure;
-	VendorMatch match;
-	bool is_match = false;
+	VendorFound found = {.count = 0};
 	if (try_run(parse, &t, &failure)) {
 		const Program *program = program_inline_stages(t.arena, t.program);
 		Array *inputs[MAX_READS], *expected;
 		for (int i = 0; i < program->ninput; i++)
 			inputs[i] = array_of(&t, program->inputs[i]);
-		is_match = vendor_match(t.arena, program, NULL, NULL, &match);
+		found = vendor_match(row_forms(t.arena), t.arena, program, NULL, NULL);
 		program_eval(t.arena, program, NULL, (const Array *const *)inputs, &expected);
-		if (is_match)
-			judge(&t, &match, inputs, expected);
+		for (int i = 0; i < found.count; i++)
+			judge(&t, &found.match[i], inputs, expected);
 	}
 	arena_free(t.arena);
-	return is_match;
+	return found.count > 0;
 }
 
 START_TEST(matches_are_sound)

@@ -4,6 +4,7 @@
 #include "program/forms.h"
 #include "program/match.h"
 #include "unit.h"
+#include "vendor_rows.h"
 
 /* A program's inputs and stages, what it is, and which of its dims the dims of the call are. */
 typedef struct Case {
@@ -136,7 +137,7 @@ match_text(Arena *arena, const char *inputs, const char *stages, VendorMatch *m)
 	const char *text = arena_printf(arena, "expr made(%s) -> Y {\n%s\n}\n", inputs, stages);
 	Program *program = program_parse(expr_ctx_new(arena), "made", text);
 	program_check(program);
-	return vendor_match(arena, program_inline_stages(arena, program), NULL, NULL, m);
+	return row_match(arena, program_inline_stages(arena, program), m);
 }
 
 START_TEST(orders)

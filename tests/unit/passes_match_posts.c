@@ -1,6 +1,7 @@
-/* Epilogues against the rows POST: what exporters write; random ones by the laws of sums, products
- * and bounds; the same with a number changed by 1 %; and any scalars at all. Whatever
- * matches must give what the interpreter gives, by the definitions in vendor_rows.h.
+/* Epilogues against the rows POST: what exporters write; operators that rows name, with attributes
+ * by chance; random ones by the laws of sums, products and bounds; the same with a number changed
+ * by 1 %; and any scalars at all. Whatever matches must give what the interpreter gives, by the
+ * definitions in vendor_rows.h.
  * MATCH_PROGRAMS says how many random ones; a few thousand without it.
  */
 #include "program/forms.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #include "expr/interp/interp.h"
+#include "graph/infer.h"
 #include "program/match.h"
 #include "random_number.h"
 
@@ -44,8 +46,8 @@ apply_posts(Arena *arena, const VendorMatch *m, double x)
 }
 
 /* S is A itself: a product with one term, by 1. */
-static bool
-match_epilogue(Arena *arena, const char *epilogue, VendorMatch *m)
+static Program *
+program_of(Arena *arena, const char *epilogue)
 {
 	const char *text = arena_printf(arena,
 	                                "expr made(A: f32[%d,1], B: f32[1,1]) -> Z {\n"
@@ -54,7 +56,14 @@ match_epilogue(Arena *arena, const char *epilogue, VendorMatch *m)
 	                                POINTS, POINTS, POINTS, epilogue);
 	Program *program = program_parse(expr_ctx_new(arena), "made", text);
 	program_check(program);
-	if (!vendor_match(arena, program_inline_stages(arena, program), NULL, NULL, m))
+	return program;
+}
+
+/* A match is judged at some points; `epilogue` is for messages. */
+static bool
+match_program(Arena *arena, const Program *program, const char *epilogue, VendorMatch *m)
+{
+	if (!row_match(arena, program_inline_stages(arena, program), m))
 		return false;
 	Array *a = array_new(arena, DT_F32, 2, (int64_t[]){POINTS, 1}), *z;
 	Array *one = array_new(arena, DT_F32, 2, (int64_t[]){1, 1});
@@ -72,6 +81,12 @@ match_epilogue(Arena *arena, const char *epilogue, VendorMatch *m)
 		              by_row, x, is);
 	}
 	return true;
+}
+
+static bool
+match_epilogue(Arena *arena, const char *epilogue, VendorMatch *m)
+{
+	return match_program(arena, program_of(arena, epilogue), epilogue, m);
 }
 
 /* ---- spellings ---- */
@@ -118,16 +133,22 @@ static const struct {
 	{"min(max(x, 2.0), 1.0)", NULL},
 };
 
-/* The letter x as the result so far. */
+/* The letter x as the result so far, which is written so. */
 static const char *
-over_result(Arena *arena, const char *epilogue)
+over(Arena *arena, const char *epilogue, const char *result)
 {
 	Buf text = {.arena = arena};
 	for (const char *c = epilogue; *c; c++) {
 		bool is_x = *c == 'x' && (c == epilogue || !strchr("ae", c[-1]));
-		buf_puts(&text, is_x ? X : (char[]){*c, 0});
+		buf_puts(&text, is_x ? result : (char[]){*c, 0});
 	}
 	return buf_text(&text);
+}
+
+static const char *
+over_result(Arena *arena, const char *epilogue)
+{
+	return over(arena, epilogue, X);
 }
 
 START_TEST(spelled)
@@ -139,6 +160,76 @@ START_TEST(spelled)
 	ck_assert_msg(is_match == (posts != NULL), "%s", spellings[_i].epilogue);
 	if (posts)
 		ck_assert_str_eq(kinds_of(arena, &m), posts);
+	arena_free(arena);
+}
+END_TEST
+
+/* ---- where an epilogue stops ---- */
+
+static const char *const stops[][2] = {
+	{"max(x, x * x)", "max(x, x * x)"},
+	{"max(0.0, cos(x)) * 2.0", "cos(x)"},
+	{"log(1.0 + exp(max(x, 0.0)))", "log(x)"},
+	{"x * 2.0 / x", "x * 2 / x"},
+};
+
+START_TEST(stopped)
+{
+	Arena *arena = arena_new("stopped");
+	const Program *program = program_of(arena, over_result(arena, stops[_i][0]));
+	VendorFound found =
+		vendor_match(row_forms(arena), arena, program_inline_stages(arena, program), NULL, NULL);
+	ck_assert_int_eq(found.count, 0);
+	ck_assert_str_eq(found.stopped->name, "matmul");
+	ck_assert_str_eq(found.stop, stops[_i][1]);
+	arena_free(arena);
+}
+END_TEST
+
+/* ---- operators ---- */
+
+/* As a node behind a product, and what it is; a number in both is one by chance. */
+static const struct {
+	const char *node, *post;
+} operators[] = {
+	{"Relu(%%s)", "relu"},
+	{"Gelu(%%s)", "gelu_erf"},
+	{"Gelu(%%s) {approximate=\"tanh\"}", "gelu_tanh"},
+	{"Swish(%%s)", "swish(1)"},
+	{"Swish(%%s) {alpha=%.13g}", "swish(%.13g)"},
+	{"HardSwish(%%s)", "hardswish"},
+	{"Sigmoid(%%s)", "sigmoid"},
+	{"Tanh(%%s)", "tanh"},
+	{"LeakyRelu(%%s)", "leaky_relu(0.009999999776482582)"},
+	{"LeakyRelu(%%s) {alpha=%.13g}", "leaky_relu(%.13g)"},
+	{"Elu(%%s)", "elu(1)"},
+	{"Elu(%%s) {alpha=%.13g}", "elu(%.13g)"},
+	{"Exp(%%s)", "exp"},
+	{"Abs(%%s)", "abs"},
+};
+
+START_TEST(named)
+{
+	Arena *arena = arena_new("named");
+	uint64_t dice = (uint64_t)_i;
+	size_t which = (size_t)_i % countof(operators);
+	float number = 0.0625f + (float)random_below(&dice, 4000) / 1024;
+	Buf text = {.arena = arena}, post = {.arena = arena};
+	buf_printf(&text,
+	           "graph g(%%a: f32[%d,1], %%b: f32[1,1]) -> %%y {\n  %%s = MatMul(%%a, %%b)\n"
+	           "  %%y = ",
+	           POINTS);
+	buf_printf(&text, operators[which].node, (double)number);
+	buf_puts(&text, "\n}\n");
+	buf_printf(&post, operators[which].post, (double)number);
+	Graph *graph = graph_parse(arena, "named", buf_text(&text));
+	graph_infer(graph);
+	const Node *nodes[] = {graph->body->first, graph->body->first->next};
+	Value *inputs[8];
+	const Program *program = nodes_meaning(graph, 2, nodes, 1, graph->body->results, inputs);
+	VendorMatch m;
+	ck_assert_msg(match_program(arena, program, buf_text(&text), &m), "%s", buf_text(&text));
+	ck_assert_str_eq(kinds_of(arena, &m), buf_text(&post));
 	arena_free(arena);
 }
 END_TEST
@@ -306,6 +397,59 @@ START_TEST(random_ones)
 }
 END_TEST
 
+/* ---- 16 bits ---- */
+
+/* What stands behind an f16 of a row that rounds once; "" is no post-op, NULL no match. */
+static const struct {
+	const char *epilogue, *posts;
+} halves[] = {
+	{"x", ""},
+	{"max(x, 0.0)", "relu"},
+	{"min(6.0, max(0.0, x))", "clip(0,6)"},
+	{"1.0 / (exp(-x) + 1.0)", "sigmoid"},
+	{"x / (1.0 + exp(-x))", "swish(1)"},
+	{"f16(tanh(f32(x)))", "tanh"},
+	{"max(f16(f32(x) / (1.0 + exp(-f32(x)))), 0.0)", "swish(1);relu"},
+	{"x < 0.0 ? x * 0.25 : x", "leaky_relu(0.25)"},
+	{"x * 0.5 * (erf(x / 1.4142135) + 1.0)", "gelu_erf"},
+	{"0.5 * x * (1.0 + tanh(0.7978846 * (x + 0.044715 * x * x * x)))", "gelu_tanh"},
+	{"0.5 * x * (1.0 + tanh(0.8 * (x + 0.044715 * x * x * x)))", NULL},
+	{"f16(bf16(x))", NULL},
+	{"f16(i32(f32(x)))", NULL},
+	{"x + x * x", NULL},
+};
+
+START_TEST(halves_round_once)
+{
+	Arena *arena = arena_new("test");
+	const char *epilogue = over(arena, halves[_i].epilogue, "f16(" X ")");
+	const char *made = arena_printf(arena,
+	                                "expr made(A: f16[%d,1], B: f16[1,1]) -> Z {\n"
+	                                "S[m:%d, n:1]: f32 = sum(k:1) f32(A[m,k]) * f32(B[k,n])\n"
+	                                "Z[m:%d, n:1]: f16 = %s\n}\n",
+	                                POINTS, POINTS, POINTS, epilogue);
+	const Program *program = program_parse(expr_ctx_new(arena), "made", made);
+	Array *a = array_new(arena, DT_F16, 2, (int64_t[]){POINTS, 1}), *z;
+	Array *one = array_new(arena, DT_F16, 2, (int64_t[]){1, 1});
+	VendorMatch m;
+	bool is_match = row_match(arena, program_inline_stages(arena, program), &m);
+	ck_assert_msg(is_match == (halves[_i].posts != NULL), "%s", halves[_i].epilogue);
+	if (is_match)
+		ck_assert_str_eq(kinds_of(arena, &m), halves[_i].posts);
+	dtype_store_f64(DT_F16, one->data, 0, 1);
+	for (int i = 0; i < POINTS; i++)
+		dtype_store_f64(DT_F16, a->data, i, -4 + 0.53 * i);
+	program_eval(arena, program, NULL, (const Array *const[]){a, one}, &z);
+	for (int i = 0; is_match && i < POINTS; i++) {
+		double is = dtype_load_f64(DT_F16, z->data, i);
+		double by_row = apply_posts(arena, &m, dtype_load_f64(DT_F16, a->data, i));
+		ck_assert_msg(fabs(is - by_row) <= 4e-3 * fmax(0.1, fabs(is)), "%s: %g, not %g",
+		              halves[_i].epilogue, by_row, is);
+	}
+	arena_free(arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -313,6 +457,9 @@ main(void)
 	const char *given = getenv("MATCH_PROGRAMS");
 	int programs = given ? atoi(given) : PROGRAMS;
 	tcase_add_loop_test(tcase, spelled, 0, countof(spellings));
+	tcase_add_loop_test(tcase, halves_round_once, 0, (int)countof(halves));
+	tcase_add_loop_test(tcase, stopped, 0, countof(stops));
+	tcase_add_loop_test(tcase, named, 0, 8 * countof(operators));
 	tcase_add_loop_test(tcase, random_ones, 0, (programs + PROGRAMS - 1) / PROGRAMS);
 	return unit_run(tcase);
 }

@@ -2,6 +2,10 @@
  * them. What comes out has the results of the model. */
 #include "derive_rig.h"
 
+#include "expr/index/text.h"
+#include "passes/derive_groups.h"
+#include "passes/derived_nodes.h"
+
 /* The results of a model whose inputs' dims are numbers, or 128. */
 static void
 evaluate(Arena *arena, const Graph *graph, const Array **outputs)
@@ -428,6 +432,75 @@ START_TEST(hostile_answers_join_nothing)
 }
 END_TEST
 
+typedef struct Spoiled {
+	const char *text;
+	bool is_node;     /* what infer says of the first node's result is wrong, or: */
+	const char *rule; /* the input of the first that asks lost its extents; what is refused then */
+	int askers, groups, questions;
+} Spoiled;
+
+static const Spoiled spoiled[] = {
+	{projections, true, "ask", 5, 2, 2},
+	{projections, false, "ask", 6, 2, 1},
+	{attention, false, "chain", 2, 0, 0},
+};
+
+/* An error in setting up a question or a group leaves that one out. */
+START_TEST(an_error_leaves_one_question_out)
+{
+	const Spoiled *s = &spoiled[_i];
+	Arena *arena = arena_new("test");
+	Target target = {.device = device_find("cpu:x86-64-v4")};
+	PassContext context = {.arena = arena, .target = &target, .config = {.arena = arena}};
+	Graph *graph = graph_parse(arena, "text", s->text);
+	graph_infer(graph);
+	if (s->is_node)
+		graph->body->first->outputs[0]->type.rank--;
+	Asked asked = derive_ask(&context, graph);
+	if (!s->is_node)
+		asked.askers.data[0].program->inputs[0]->hi = NEW_N(arena, const Dim *, 4);
+	derive_ask_groups(&context, graph, &asked);
+	ck_assert(is_refused(&context, s->rule, s->is_node ? "infer and meaning" : "dims[i]"));
+	int questions = 0;
+	for (int g = 0; g < asked.groups.count; g++)
+		questions += asked.groups.data[g]->question != NULL;
+	ck_assert_int_eq(asked.askers.count, s->askers);
+	ck_assert_int_eq(asked.groups.count, s->groups);
+	ck_assert_int_eq(questions, s->questions);
+	arena_free(arena);
+}
+END_TEST
+
+/* What follows from weights alone is known when compiling, but where its size is not. */
+static const char *const of_weights[] = {
+	"expr p(x: f32[N,8], w: f32[8]) -> y {\n"
+	"t[n:N, k:8]: f32 = w[k] + w[k]\n y[n:N, k:8]: f32 = x[n,k] * t[n,k] }",
+	"expr p(x: f32[N,8], w: f32[8]) -> y {\n"
+	"t[k:8]: f32 = w[k] + w[k]\n y[n:N, k:8]: f32 = x[n,k] * t[k] }",
+};
+
+START_TEST(weights_of_an_open_size_are_computed_later)
+{
+	model =
+		"graph g(%x: f32[N,8]) -> %y { %w: f32[8] = weight 0 %t = Add(%w, %w) %y = Mul(%x, %t) }";
+	Outcome outcome = {.arena = arena_new("test")};
+	Graph *graph = graph_parse(outcome.arena, "text", model);
+	graph_infer(graph);
+	const Program *program = program_parse(graph->ctx, "test.e", of_weights[_i]);
+	static const bool constant[2] = {false, true};
+	Node *first = graph->body->first, *last = first->next;
+	Place place = {graph->body, first, &last->loc, 1, &last, false, NULL};
+	Value *inputs[2] = {last->inputs[0], first->inputs[0]}, *results[1];
+	const char *why;
+	ck_assert(derived_nodes(graph, &place, program, inputs, constant, results, &why));
+	ck_assert_int_eq(count_nodes(graph, "Expression"), _i ? 1 : 2);
+	value_replace_uses(last->outputs[0], results[0]);
+	outcome.graph = graph;
+	check_results(&outcome);
+	arena_free(outcome.arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -442,6 +515,8 @@ main(void)
 	tcase_add_test(tcase, products_of_products_stay_apart);
 	tcase_add_loop_test(tcase, other_ways_are_no_chains, 0, (int)countof(cut));
 	tcase_add_test(tcase, alone_comes_first);
+	tcase_add_loop_test(tcase, weights_of_an_open_size_are_computed_later, 0, 2);
+	tcase_add_loop_test(tcase, an_error_leaves_one_question_out, 0, (int)countof(spoiled));
 	tcase_add_loop_test(tcase, hostile_answers_join_nothing, 0, 2 * (int)countof(hostile));
 	return unit_run(tcase);
 }

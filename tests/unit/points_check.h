@@ -120,7 +120,7 @@ check_program_points(Arena *arena, const Program *program, const Array *const *a
 	const char *text = text_of(program);
 	for (int k = 0; k < ninput; k++)
 		given[k] = bound_from_array(arena, arrays[k]);
-	program_eval_bound(arena, program, NULL, given, bounds, 0);
+	program_eval_bound(arena, program, NULL, given, bounds, (BoundWay){.sample = 0});
 	for (int apart = 0; apart < 2; apart++) {
 		for (int k = 0; k < ninput; k++)
 			inputs[k] = apart ? point_input_apart(arena, arrays[k]) : point_input(arena, arrays[k]);

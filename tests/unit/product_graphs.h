@@ -35,6 +35,12 @@ static const char *const products[] = {
 	"%c = Conv(%x, %w) {group=2} \"c\"\n %y = Relu(%c) \"y\" }",
 	"graph g(%x: f32[N,12,64]) -> %y { %w: f32[64,48] = weight 0 %b: f32[48] = weight 1\n"
 	"%m = MatMul(%x, %w) \"m\"\n %y = Add(%m, %b) \"y\" }",
+	/* factors that are copied in blocks: whole pieces, and shorter last pieces and blocks */
+	"graph g(%q: f32[2,96,40], %k: f32[2,160,40], %b: f32[160]) -> %y {\n"
+	"%t = Transpose(%k) {perm=[0,2,1]} \"t\"\n %m = MatMul(%q, %t) \"m\"\n"
+	"%y = Add(%m, %b) \"y\" }",
+	"graph g(%q: f32[104,70], %k: f32[240,70]) -> %y {\n"
+	"%t = Transpose(%k) {perm=[1,0]} \"t\"\n %y = MatMul(%q, %t) \"m\" }",
 };
 
 #endif

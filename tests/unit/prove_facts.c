@@ -10,12 +10,14 @@
 #include "passes/manager.h"
 #include "prove/facts.h"
 
-/* "x 0 given; a 1 step; s 2 view": each claim of the graph's plan, in order of its buffers. */
+/* "x 0 given; a 1 step; s 2 view; y 3 kernel across": each claim of the graph's plan, in order of
+ * its buffers. The last was made in the other memory, by a kernel. */
 static const char *
-facts_text(Arena *arena, const char *text)
+facts_text(Arena *arena, const char *device, const char *text)
 {
+	static const char *KINDS[] = {[PT_KERNEL] = "kernel", [PT_COPY] = "copy"};
 	Graph *graph = graph_parse(arena, "test", text);
-	Target target = {.device = device_find("cpu:x86-64-v4"), .threads = 1};
+	Target target = {.device = device_find(device)};
 	PassContext context = {.arena = arena,
 	                       .run = run_passes,
 	                       .target = &target,
@@ -30,10 +32,12 @@ facts_text(Arena *arena, const char *text)
 	const PlanFacts *facts = plan_facts(arena, graph, graph->body, plan);
 	for (int i = 0; i < facts->claims.count; i++) {
 		const Claim *claim = &facts->claims.data[i];
-		buf_printf(&buf, "%s%s %d %s", i ? "; " : "", claim->value->name, claim->done,
-		           claim->step >= 0   ? "step"
-		           : claim->node >= 0 ? "view"
-		                              : "given");
+		buf_printf(&buf, "%s%s %d %s%s", i ? "; " : "", claim->value->name, claim->done,
+		           claim->made != claim->buffer ? KINDS[plan->steps[claim->step].kind]
+		           : claim->step >= 0           ? "step"
+		           : claim->node >= 0           ? "view"
+		                                        : "given",
+		           claim->made != claim->buffer ? " across" : "");
 	}
 	return buf_text(&buf);
 }
@@ -42,7 +46,7 @@ static void
 expect_facts(const char *text, const char *expected)
 {
 	Arena *arena = arena_new("test");
-	ck_assert_str_eq(facts_text(arena, text), expected);
+	ck_assert_str_eq(facts_text(arena, "cpu:x86-64-v4", text), expected);
 	arena_free(arena);
 }
 
@@ -77,6 +81,18 @@ START_TEST(outputs_that_are_copied)
 }
 END_TEST
 
+/* Where the device has memory of its own, a result is whole behind the copy, but it is the step
+ * in front that made it. */
+START_TEST(results_that_cross)
+{
+	Arena *arena = arena_new("test");
+	const char *text = "graph g(%x: f32[8,6]) -> %y {\n  %a = Neg(%x)\n  %y = Softmax(%a)\n}\n";
+	ck_assert_str_eq(facts_text(arena, "test:x86-64-v4", text),
+	                 "x 0 given; a 2 step; y 4 kernel across");
+	arena_free(arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -84,5 +100,6 @@ main(void)
 	tcase_add_test(t, pieces_of_a_concatenation);
 	tcase_add_test(t, views_of_views);
 	tcase_add_test(t, outputs_that_are_copied);
+	tcase_add_test(t, results_that_cross);
 	return unit_run(t);
 }

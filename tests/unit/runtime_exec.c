@@ -466,6 +466,37 @@ START_TEST(late_symbols_together)
 END_TEST
 
 /* clang-format off */
+/* M has changed when Q ends the run: the next run must not find M's dims done. */
+static const char REFUSED[] =
+	"{\"symbols\": [{\"name\": \"M\", \"lo\": 0, \"hi\": 100, \"from\": \"element\", \"buffer\": 1,"
+	" \"index\": 1, \"step\": 0}, {\"name\": \"Q\", \"lo\": 0, \"hi\": 9, \"from\": \"element\","
+	" \"buffer\": 1, \"index\": 0, \"step\": 0}],"
+	" \"dims\": [\"1\", \"s0\", \"2\"], \"buffers\": ["
+	BUFFER("x", "f32", "[0]", "\"kind\": \"input\", \"index\": 0") ","
+	BUFFER("shape", "i64", "[2]", "\"kind\": \"input\", \"index\": 1") ","
+	BUFFER("y", "f32", "[1]", "\"kind\": \"output\", \"index\": 0")
+	"], \"steps\": [" KERNEL(3, 1, "[0, 2]") "],"
+	"\"inputs\": [0, 1], \"outputs\": [2], " NOTHING "}";
+/* clang-format on */
+
+START_TEST(late_symbols_refused)
+{
+	Rig rig;
+	rig_open(&rig, REFUSED, 1);
+	float x = 3;
+	int64_t one = 1, two = 2, shape[2] = {0, 5};
+	Array inputs[2] = {vector(&x, &one), {DT_I64, 1, &two, shape}};
+	ck_assert_int_eq(rig_run(&rig, inputs, NULL, 0), TW_OK);
+	memcpy(shape, (int64_t[]){50, 9}, sizeof shape);
+	ck_assert_int_eq(rig_run(&rig, inputs, NULL, 0), TW_DATA);
+	shape[0] = 0;
+	ck_assert_int_eq(rig_run(&rig, inputs, NULL, 0), TW_OK);
+	ck_assert_int_eq(rig.exec.main->slots[2].dims[0], 9);
+	rig_close(&rig);
+}
+END_TEST
+
+/* clang-format off */
 /* NonZero decides the size of what follows: y = the elements it found. */
 static const char HOST[] =
 	"{\"symbols\": [{\"name\": \"N\", \"lo\": 1, \"hi\": 99, \"from\": \"input\", \"buffer\": 0,"
@@ -525,6 +556,7 @@ main(void)
 	tcase_add_test(t, late_sizes);
 	tcase_add_test(t, late_storage);
 	tcase_add_test(t, late_symbols_together);
+	tcase_add_test(t, late_symbols_refused);
 	tcase_add_test(t, host_step);
 	return unit_run(t);
 }

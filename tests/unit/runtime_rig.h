@@ -125,6 +125,7 @@ count_release(void *context, void *memory, size_t bytes)
 }
 
 static const unsigned char WEIGHTS[64] = {0};
+static Weights WEIGHTS_HERE = {.plain = {WEIGHTS, sizeof WEIGHTS}};
 
 /* A plan's text with the names of KERNELS. */
 static inline bool
@@ -151,7 +152,7 @@ rig_open_on(Rig *rig, const Backend *backend, const char *text, int threads)
 	rig->model = (ExecModel){.plan = rig->plan,
 	                         .backend = backend,
 	                         .code = &KERNELS.head,
-	                         .weights = WEIGHTS,
+	                         .weights = &WEIGHTS_HERE,
 	                         .held = WEIGHTS};
 	rig->exec = (Exec){
 		.model = &rig->model, .workers = {.threads = threads, .spin_us = 20}, .error = &rig->error};

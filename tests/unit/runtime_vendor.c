@@ -184,11 +184,11 @@ check_conv(const ConvCase *t, bool must_exist)
 		{"rows", SA_INTS, 1, &rows, NULL, NULL},
 		{"pieces", SA_INTS, 1, &t->pieces, NULL, NULL},
 	};
-	VendorArg args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false},
-	                     {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                     {DT_F32, 1, &t->m, NULL, NULL, b, false},
-	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false},
-	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false}};
+	VendorArg args[5] = {{DT_F32, 4, x_dims, NULL, t->src_layout, NULL, false, 0},
+	                     {DT_F32, 4, w_dims, NULL, NULL, w, false, 0},
+	                     {DT_F32, 1, &t->m, NULL, NULL, b, false, 0},
+	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false, 0},
+	                     {DT_F32, 4, out, NULL, t->dst_layout, NULL, false, 0}};
 	void *buffers[5] = {x_in ? x_in : x, w, b, has_other ? (r_in ? r_in : r) : y, y};
 	VendorCall desc = {"onednn", "conv", has_other ? 5 : 4, args, t->pieces ? 8 : 7, attrs};
 	int pieces = 0;
@@ -278,11 +278,11 @@ check_matmul(const MatmulCase *t)
 	                          {"post", SA_STRING, 0, NULL, NULL, t->post},
 	                          {"pieces", SA_INTS, 1, &t->pieces, NULL, NULL}};
 	VendorArg args[5] = {
-		{DT_F32, t->rank_a, t->a, t->strides_a[0] ? t->strides_a : NULL, NULL, NULL, false},
-		{DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false},
-		{t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false},
-		{DT_F32, rank, out, NULL, NULL, NULL, false},
-		{DT_F32, rank, out, NULL, NULL, NULL, false}};
+		{DT_F32, t->rank_a, t->a, t->strides_a[0] ? t->strides_a : NULL, NULL, NULL, false, 0},
+		{DT_F32, t->rank_b, t->b, NULL, NULL, t->is_constant ? b : NULL, false, 0},
+		{t->has_bias ? DT_F32 : DT_NONE, 1, &n, NULL, NULL, bias, false, 0},
+		{DT_F32, rank, out, NULL, NULL, NULL, false, 0},
+		{DT_F32, rank, out, NULL, NULL, NULL, false, 0}};
 	void *buffers[5] = {a, b, bias, other, y};
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	if (!has_other)
@@ -353,10 +353,10 @@ START_TEST(pool_and_reorder)
 	float *x = numbers(product(4, in), 9), *want = blocked(x, in, 16);
 	float *xb = calloc((size_t)(2 * 48 * 81), sizeof *xb), *yb = calloc(2 * 48 * 25, sizeof *yb);
 	float *y = calloc((size_t)product(4, out), sizeof *y);
-	VendorArg plain = {DT_F32, 4, in, NULL, NULL, NULL, false};
-	VendorArg block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false};
-	VendorArg small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false};
-	VendorArg small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false};
+	VendorArg plain = {DT_F32, 4, in, NULL, NULL, NULL, false, 0};
+	VendorArg block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false, 0};
+	VendorArg small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false, 0};
+	VendorArg small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false, 0};
 	int64_t three = 3;
 	const StepAttr cut[] = {{"pieces", SA_INTS, 1, &three, NULL, NULL}};
 	const VendorArg first[] = {plain, block};
@@ -397,10 +397,10 @@ START_TEST(view_in_place)
 	int64_t strides[4] = {3 * 16 * 36, 16 * 36, 6 * 16, 16}, m = 16;
 	float *x = numbers(product(4, x_dims), 1), *w = numbers(256, 2), *b = numbers(16, 3);
 	float *xb = blocked(x, x_dims, 16), *y = calloc(2 * 48 * 36, sizeof *y);
-	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
-	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                          {DT_F32, 1, &m, NULL, NULL, b, false},
-	                          {DT_F32, 4, out, strides, "nc16hw", NULL, false}};
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false, 0},
+	                          {DT_F32, 4, w_dims, NULL, NULL, w, false, 0},
+	                          {DT_F32, 1, &m, NULL, NULL, b, false, 0},
+	                          {DT_F32, 4, out, strides, "nc16hw", NULL, false, 0}};
 	VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
 	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
 	for (int64_t n = 0; n < 2; n++)
@@ -447,10 +447,10 @@ START_TEST(refusals)
 		return;
 	char error[300] = "";
 	int64_t dims[4] = {1, 16, 4, 4}, m = 16, w[4] = {16, 16, 1, 1};
-	const VendorArg args[] = {{DT_F32, 4, dims, NULL, NULL, NULL, false},
-	                          {DT_F32, 4, w, NULL, NULL, NULL, false},
-	                          {DT_F32, 1, &m, NULL, NULL, NULL, false},
-	                          {DT_F32, 4, dims, NULL, NULL, NULL, false}};
+	const VendorArg args[] = {{DT_F32, 4, dims, NULL, NULL, NULL, false, 0},
+	                          {DT_F32, 4, w, NULL, NULL, NULL, false, 0},
+	                          {DT_F32, 1, &m, NULL, NULL, NULL, false, 0},
+	                          {DT_F32, 4, dims, NULL, NULL, NULL, false, 0}};
 	static const char *const POSTS[] = {
 		"sum(9)",
 		"nonsense",
@@ -470,7 +470,7 @@ START_TEST(refusals)
 	}
 	const VendorCall unknown = {"onednn", "softmax", 4, args, 0, NULL};
 	ck_assert_ptr_null(vendor_onednn.prepare(vendor, &unknown, error, sizeof error));
-	const VendorArg odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false}, args[3]};
+	const VendorArg odd[] = {{DT_F32, 4, dims, NULL, "nnhw", NULL, false, 0}, args[3]};
 	const VendorCall layout = {"onednn", "reorder", 2, odd, 0, NULL};
 	ck_assert_ptr_null(vendor_onednn.prepare(vendor, &layout, error, sizeof error));
 }
@@ -494,17 +494,21 @@ START_TEST(store)
 	float *x = numbers(16 * 36, 1), *xb = blocked(x, x_dims, 16), *w = numbers(32 * 144, 2);
 	float *b = numbers(32, 3), first[512], y[512];
 	Bytes weights = {(const unsigned char *)w, 32 * 144 * sizeof *w};
-	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false},
-	                          {DT_F32, 4, w_dims, NULL, NULL, w, false},
-	                          {DT_F32, 1, &m, NULL, NULL, b, false},
-	                          {DT_F32, 4, out, NULL, "nc16hw", NULL, false}};
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false, 0},
+	                          {DT_F32, 4, w_dims, NULL, NULL, w, false, 0},
+	                          {DT_F32, 1, &m, NULL, NULL, b, false, 0},
+	                          {DT_F32, 4, out, NULL, "nc16hw", NULL, false, 0}};
 	const VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
 	void *buffers[] = {xb, w, b, first};
 	const Vendors first_one = {.open = {vendor}};
-	vendors_use_weights(&first_one, weights, (Hash128){1, 2}, (Bytes){NULL, 0});
+	Weights bare, stored;
+	ck_assert(weights_open(&bare, weights, 0, (Bytes){NULL, 0}, error, sizeof error));
+	vendors_use_weights(&first_one, &bare);
 	ck_assert(run(&desc, buffers, NULL));
 	Blob blob;
-	void *pieces = vendors_export(&first_one, &blob);
+	size_t count;
+	PackedForm *forms = vendors_packed(&first_one, &count);
+	void *pieces = forms ? packed_write(count, forms, &blob) : NULL;
 	bool has_store = pieces != NULL; /* the first versions 3 have none */
 	size_t size = has_store ? blob.size : 0;
 	ck_assert(has_store || strncmp(vendor->version, "oneDNN 3", 8) == 0);
@@ -527,7 +531,8 @@ START_TEST(store)
 			copy[64 + 16 + 7]++; /* an offset far away */
 		Vendor *other = vendor_onednn.open(error, sizeof error), *mine = vendor;
 		const Vendors other_one = {.open = {other}};
-		vendors_use_weights(&other_one, weights, (Hash128){1, 2}, (Bytes){copy, size});
+		ck_assert(weights_open(&stored, weights, 0, (Bytes){copy, size}, error, sizeof error));
+		vendors_use_weights(&other_one, &stored);
 		vendor = other;
 		ck_assert(run(&desc, buffers, NULL));
 		ck_assert(same_bytes(first, y, sizeof y) == (round != 1));
@@ -535,7 +540,7 @@ START_TEST(store)
 		vendor_onednn.close(other);
 		free(copy);
 	}
-	free(x), free(xb), free(w), free(b), free(pieces);
+	free(x), free(xb), free(w), free(b), free(pieces), free(forms);
 }
 END_TEST
 

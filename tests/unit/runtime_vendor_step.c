@@ -96,14 +96,16 @@ static void
 open_step(Rig *rig, const CpuCode *kernels, const char *attr, const char *post, int threads,
           bool with_vendor)
 {
+	static Weights all;
 	char text[4000], sentence[400];
 	snprintf(text, sizeof text, PLAN, attr, post);
 	*rig = (Rig){.plan = NULL};
+	all.plain = (Bytes){(const unsigned char *)weights, (INNER + 1) * COLUMNS * sizeof(float)};
 	ck_assert_msg(rig_read(text, &rig->plan, sentence, sizeof sentence), "%s", sentence);
 	rig->model = (ExecModel){.plan = rig->plan,
 	                         .backend = &backend_cpu,
 	                         .code = &kernels->head,
-	                         .weights = (const unsigned char *)weights,
+	                         .weights = &all,
 	                         .held = (const unsigned char *)weights,
 	                         .vendors = {.open = {with_vendor ? vendor : NULL}},
 	                         .log = note};
@@ -224,11 +226,31 @@ START_TEST(fallback_weights)
 }
 END_TEST
 
+/* One that only says what it takes when compiling: it is not even loaded, and said once. */
+START_TEST(library_without_calls)
+{
+	static float want[2 * COLUMNS], y[2 * COLUMNS];
+	Rig rig, plain;
+	open_product(&plain, "relu", 1, false);
+	run_product(&plain, 2, want);
+	rig_close(&plain);
+	open_step(&rig, &PRODUCTS, "", "relu", 1, false);
+	((PlanStep *)(uintptr_t)rig.plan->steps)->library = "cudnn";
+	said[0] = 0;
+	model_open_vendors(&rig.model);
+	ck_assert_str_eq(said, "calls of cudnn are not made on this device: fallback kernels are used");
+	ck_assert_ptr_null(vendors_find(&rig.model.vendors, "cudnn"));
+	run_product(&rig, 2, y);
+	ck_assert_mem_eq(y, want, sizeof y);
+	rig_close(&rig);
+}
+END_TEST
+
 /* A plan may say anything: a name that is none of the program's libraries is looked up, and nothing
  * is opened by it. */
 START_TEST(unknown_library)
 {
-	static const char *const names[] = {"../../evil.so", "/lib/libm.so.6", "cudnn", "onednn ", ""};
+	static const char *const names[] = {"../../evil.so", "/lib/libm.so.6", "cublas", "onednn ", ""};
 	static float want[2 * COLUMNS], y[2 * COLUMNS];
 	for (size_t i = 0; i < countof(names); i++)
 		for (int kernel = 0; kernel >= -1; kernel--) {
@@ -293,6 +315,7 @@ main(void)
 	tcase_add_test(t, fallback);
 	tcase_add_test(t, fallback_weights);
 	tcase_add_test(t, unknown_library);
+	tcase_add_test(t, library_without_calls);
 #ifndef __SANITIZE_THREAD__
 	tcase_add_test(t, fork_with_vendor);
 #endif

@@ -1,12 +1,10 @@
-/* Schedules: every primitive keeps the meaning, judged by the interpreter on the same data, or
- * refuses with the reason.
- */
+/* Schedules: every primitive keeps the meaning, by the interpreter, or refuses with the reason. */
 #include <string.h>
 
 #include "target/target.h"
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
-#include "tir/schedule/schedule.h"
+#include "tir/script.h"
 
 #include "kernels.h"
 #include "random_number.h"
@@ -115,6 +113,12 @@ START_TEST(test_primitives)
 		{STAGES,
 	     "  compute_at t at i_1 @reg\n  split j 5 -> jo, ji\n  compute_at s at jo @stack\n"},
 		{SHORT, "  split_tail i 4 -> o, l, r\n"},
+		{SHORT, "  split_whole i 4 -> o, l\n"},
+		{CONV, "  split_whole q 4 -> qo, qi\n  bind qi @vector\n"},
+		{PRODUCT, "  split_whole m 4 -> mo, u\n  split_whole n 8 -> no, v\n"
+	              "  reorder mo, no, v, u\n  fission u acc @reg -> u_1\n  reorder k, u\n"
+	              "  pack A at no a4b @scratch -> Ap\n  cache_read B at no @scratch -> Bp\n"
+	              "  bind v @vector\n  bind u @unroll\n"},
 		{STAGES, "  cache_read X at j @reg -> a\n  cache_read X at i @reg -> b\n"},
 		{CONV, "  rfactor s @reg -> a\n  bind s @vector\n"},
 		{CONV, "  pack X at f a2d4c3b @stack -> Xp\n"},
@@ -286,15 +290,20 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	const char *b = loops.data[random_below(state, (unsigned)loops.count)];
 	unsigned pick = random_below(state, 3), size = 2 + 3 * pick;
 	const char *buffer = buffers[random_below(state, countof(buffers))];
-	switch (random_below(state, 18)) {
+	switch (random_below(state, 21)) {
 	case 0:
 		return arena_printf(arena, "split %s %u -> o%d, i%d", a, size, n, n);
 	case 1:
 		return arena_printf(arena, "split_tail %s %u -> o%d, i%d, t%d", a, size, n, n, n);
+	case 19:
+		return arena_printf(arena, "spread %s, %s 64 -> v%d", a, b, n);
+	case 18:
+		return arena_printf(arena, "split_whole %s %u -> o%d, i%d", a, size, n, n);
+	case 14:
+		return arena_printf(arena, "fetch %s %s %u at %s", a, buffer, 1 + pick % 2, b);
 	case 2:
 		return arena_printf(arena, "fuse %s, %s -> f%d", a, b, n);
 	case 3:
-	case 4:
 		return arena_printf(arena, "reorder %s, %s", a, b);
 	case 5:
 		return arena_printf(arena, "bind %s @%s", a, binds[pick]);
@@ -314,10 +323,11 @@ random_step(uint64_t *state, const Kernel *kernel, int n)
 	case 12:
 		return arena_printf(arena, "compute_at %s at %s @%s", buffer, a, scopes[pick]);
 	case 13:
-	case 14:
 		return arena_printf(arena, "bind %s @%s", a, axes[pick]);
 	case 15:
 		return arena_printf(arena, "cache_read %s at %s @shared -> c%d", buffer, a, n);
+	case 20:
+		return arena_printf(arena, "reindex %s %u %s at %s @shared -> c%d", a, pick, buffer, b, n);
 	case 16:
 		return arena_printf(arena, "prefetch c%u at %s", random_below(state, TRIES), a);
 	default:
@@ -376,7 +386,7 @@ through_passes(Kernel *kernel, const Expected *expected, const char *steps)
 	static bool (*const passes[])(Kernel *, PassContext *) = {
 		pass_SimplifyLoops, pass_UnfuseLoops,   pass_SplitBorders, pass_PartitionLoops,
 		pass_Flatten,       pass_Vectorize,     pass_SplitMasks,   pass_Unroll,
-		pass_Normalize,     pass_HoistBranches, pass_LICM};
+		pass_Normalize,     pass_HoistBranches, pass_TurnLoops,    pass_LICM};
 	Target target = {.device = device_find("cpu:x86-64-v3")};
 	PassContext context = {.arena = arena, .target = &target};
 	Failure failure;
@@ -412,6 +422,89 @@ START_TEST(test_random_scripts)
 		ck_assert_msg(computes(kernel, &expected), "%s%s", more, printed(kernel));
 		through_passes(kernel, &expected, more);
 	}
+}
+END_TEST
+
+/* ---- products in panels ---------------------------------------------------------------------- */
+
+enum { PANEL_CASES = 60 };
+
+/* A number up to `most`, or a symbol that is BATCH. */
+static const char *
+random_dim(uint64_t *state, const char *symbol, int most)
+{
+	int size = 1 + (int)random_below(state, (unsigned)most);
+	return random_below(state, 4) == 0 ? symbol : arena_printf(arena, "%d", size);
+}
+
+static const char *
+random_product(uint64_t *state)
+{
+	const char *m = random_dim(state, "M", 20), *n = random_dim(state, "N", 40);
+	const char *k = random_dim(state, "K", 12);
+	return arena_printf(arena,
+	                    "kernel mm(M, N, K, A: f32[%s,%s], B: f32[%s,%s], Y: out f32[%s,%s]) {\n"
+	                    "  for m in %s, n in %s {\n"
+	                    "    acc: f32 @reg = 0\n"
+	                    "    for k in %s\n"
+	                    "      acc[] += A[m, k] * B[k, n]\n"
+	                    "    Y[m, n] = acc[] + 1\n"
+	                    "  }\n"
+	                    "}\n",
+	                    m, k, k, n, m, n, m, n, k);
+}
+
+/* Sums of a piece in memory, with blocks of the sum; as src/lower/cpu/panels.c writes them. */
+static const char BLOCKS[] =
+	"  split k %d -> ko, ki\n  reorder mo, no, v, w, u, ni, mi\n"
+	"  bind mo @parallel\n  bind no @parallel\n"
+	"  fission mi acc @scratch -> mi_1\n  fission ni acc @scratch -> ni_1\n"
+	"  fission u acc @scratch -> u_1\n  fission w acc @scratch -> w_1\n"
+	"  fission v acc @scratch -> v_1\n"
+	"  reorder mi_init, ni_init, u_init, w_init, v_init\n"
+	"  reorder ko, ni, mi, v, ki, w, u\n"
+	"  reorder mi_1, u_1, ni_1, w_1, v_1\n  bind v_init @vector\n"
+	"  bind v_1 @vector\n  cache_write acc at v @reg -> r\n"
+	"  bind v @vector\n  pack B at ko b4a @scratch -> Bp\n"
+	"  bind Bp_2 @vector\n  pack A at ko %s @scratch -> Ap\n";
+
+/* The whole sum of a tile in registers. */
+static const char TILES[] = "  reorder mo, no, mi, ni, v, w, u\n  bind mo @parallel\n"
+							"  bind no @parallel\n  bind v @vector\n"
+							"  fission u acc @reg -> u_1\n  bind u_1 @unroll\n"
+							"  fission w acc @reg -> w_1\n  bind w_1 @unroll\n"
+							"  reorder k, w, u\n  pack B at no b4a @scratch -> Bp\n"
+							"  bind Bp_2 @vector\n";
+
+/* Tiles of any size for products of any size. */
+START_TEST(test_panels)
+{
+	uint64_t state = (uint64_t)_i + 1;
+	const char *text = random_product(&state);
+	int rows = 1 + (int)random_below(&state, 5), vectors = 1 + (int)random_below(&state, 3),
+		terms = 1 + (int)random_below(&state, 8);
+	const char *order = random_below(&state, 2) ? "ab" : arena_printf(arena, "a%db", rows);
+	Buf steps = {.arena = arena};
+	buf_printf(&steps, "  split_whole m %d -> mt, u\n  split mt %d -> mo, mi\n", rows,
+	           1 + (int)random_below(&state, 3));
+	buf_printf(&steps, "  split_whole n %d -> nt, nv\n  split nv 4 -> w, v\n", vectors * 4);
+	buf_printf(&steps, "  split nt %d -> no, ni\n", 1 + (int)random_below(&state, 3));
+	if (random_below(&state, 2)) {
+		buf_printf(&steps, BLOCKS, terms, order);
+	} else {
+		buf_puts(&steps, TILES);
+		if (random_below(&state, 2))
+			buf_printf(&steps, "  pack A at no %s @scratch -> Ap\n", order);
+	}
+	buf_puts(&steps, "  bind u @unroll\n  bind w @unroll\n");
+	const char *script = buf_text(&steps);
+	Expected expected = expected_of(read_kernel(text));
+	Kernel *kernel = read_kernel(arena_printf(arena, "%sschedule {\n%s}\n", text, script));
+	script_apply(kernel, kernel->script);
+	kernel->script = NULL;
+	kernel_check(kernel);
+	ck_assert_msg(computes(kernel, &expected), "%s%s", script, printed(kernel));
+	through_passes(kernel, &expected, script);
 }
 END_TEST
 
@@ -499,6 +592,7 @@ main(void)
 	TCase *tests = tcase_create("loops");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, test_primitives);
+	tcase_add_loop_test(tests, test_panels, 0, PANEL_CASES);
 	tcase_add_test(tests, test_refused_primitives);
 	tcase_add_loop_test(tests, test_random_scripts, 0, SCRIPTS);
 	tcase_add_loop_test(tests, test_random_races, 0, RACES);

@@ -19,7 +19,7 @@ same_meaning(const ThreadScript *script)
 		bool is_all = count >= some.steps.count;
 		some.steps.count = is_all ? some.steps.count : count;
 		Primitive last = some.steps.data[some.steps.count - 1].primitive;
-		if (!is_all && last != PRIM_tensorize && last != PRIM_cache_read &&
+		if (!is_all && last != PRIM_tensorize && last != PRIM_cache_read && last != PRIM_reindex &&
 		    last != PRIM_load_matrix)
 			continue;
 		script_apply(kernel, &some);
@@ -124,7 +124,8 @@ START_TEST(test_refused)
 		{OPEN, "bind i @thread.x", "how many threads there are is no number"},
 		{OPEN, "bind i @block.x", NULL},
 		{STORED, "cache_read X at j @shared -> c", "no loop is bound to threads"},
-		{STORED, "pack X at j a2 @shared -> c", "only cache_read copies to @shared memory"},
+		{STORED, "pack X at j a2 @shared -> c",
+	     "only cache_read and reindex copy to @shared memory"},
 		{STORED, "bind b @block.x\n  bind t @thread.x\n  cache_read Z at t @shared -> c",
 	     "Z is stored too"},
 		{STORED,
@@ -143,8 +144,19 @@ START_TEST(test_refused)
 	     "bind b @block.x\n  bind t @thread.x\n  cache_read X at j @shared -> c\n"
 	     "  prefetch d at j",
 	     "not only copies to these stand in front"},
-		{BITS, "bind t @thread.x\n  cache_read X at k @shared -> c\n  prefetch c at k",
-	     "c is copied by 1 bytes, not 4, 8 or 16"},
+		{STORED, "bind b @block.x\n  bind t @thread.x\n  reindex t 0 X at j @stack -> c",
+	     "it copies to @shared memory"},
+		{STORED, "bind b @block.x\n  bind t @thread.x\n  reindex t 1 X at j @shared -> c",
+	     "the columns have no loop"},
+		{STORED, "bind b @block.x\n  bind t @thread.x\n  reindex j 0 X at j @shared -> c",
+	     "loop j does not stand around the read, in loop j or as a thread"},
+		{STORED, "bind b @block.x\n  bind t @thread.x\n  reindex t 0 X at t @shared -> c",
+	     "X is read there in more than one place"},
+		{STORED, "bind b @block.x\n  bind t @thread.x\n  reindex t 0 Z at t @shared -> c",
+	     "nothing in it reads Z"},
+		{BITS, "bind t @thread.x\n  reindex k 0 X at t @shared -> c",
+	     "X is read by other loops, too"},
+		{BITS, "bind t @thread.x\n  cache_read X at k @shared -> c\n  prefetch c at k", NULL},
 		{HALVES, "tensorize m, n, k mma.m16n8k16.f16 -> lane, fa, fb", "does not hold exactly one"},
 		{ONE, "tensorize m, n, k mma.m16n8k16.f16 -> lane, fa, fb",
 	     "iterations may store to one place of Y"},

@@ -12,8 +12,31 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "graph/meaning.h"
+#include "program/match.h"
 #include "target/target.h"
 #include "unit.h"
+
+/* Rows as lowering reads them; the table of operators is made once. */
+static inline VendorForms *
+row_forms(Arena *owner)
+{
+	static const OpTable *table;
+	if (!table)
+		table = op_table_new(arena_new("operators"));
+	TextOperators operators = formula_operators(table);
+	return vendor_forms_new(owner, &operators);
+}
+
+/* The first row that fits; false: none does. */
+static inline bool
+row_match(Arena *owner, const Program *program, VendorMatch *match)
+{
+	VendorFound found = vendor_match(row_forms(owner), owner, program, NULL, NULL);
+	if (found.count)
+		*match = found.match[0];
+	return found.count > 0;
+}
 
 enum { ROW_MAX_RANK = 8, ROW_MAX_ARGS = 16 };
 

@@ -5,10 +5,12 @@
  * args->buffers[0]…); }
  *
  * Arguments are parameters of a function of their own because that is where `restrict` counts.
- * @parallel loops decode the flat range begin..end once and then count like an odometer. Each
- * function stands under `#if TW_IN(i)`, so that a file can be compiled in parts by several
- * compilers at once.
+ * @parallel loops decode the flat range begin..end once and then count like an odometer. The file
+ * compiles as it stands; units.c cuts it at TW_BODY and TW_KERNEL, so that each kernel is
+ * compiled alone.
  */
+#include <string.h>
+
 #include "codegen/c/emit.h"
 
 /* ---- the parallel range ---------------------------------------------------------------------- */
@@ -76,6 +78,8 @@ emit_loop(Emit *em, const Stmt *loop)
 		emit_parallel(em, loop);
 	else if (loop->bind == BIND_VECTOR && loop->lanes)
 		emit_vector_loop(em, loop);
+	else if (loop->bind == BIND_TURN)
+		emit_turn(em, loop);
 	else if (loop->bind >= BIND_BLOCK_X && loop->bind < BIND_COUNT)
 		fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no blocks and threads",
 		        em->kernel->name);
@@ -84,9 +88,25 @@ emit_loop(Emit *em, const Stmt *loop)
 	return true;
 }
 
-static _Noreturn void
-refuse_threads(Emit *em, const Stmt *stmt)
+static void
+emit_hint(Emit *em, const Stmt *stmt)
 {
+	const Expr *place = stmt->args[0];
+	const char *name = name_of(em, place->tensor);
+	begin_statement(em, place->argc, place->arg);
+	/* The place may lie outside of the buffer, where no pointer may point. */
+	emit_line(em, "__builtin_prefetch((const void *)((tw_i64)%s + %s * %d), 0, %d);", name,
+	          emit_scalar(em, place->arg[0]), (dtype_bits(place->tensor->type) + 7) / 8,
+	          strcmp(stmt->warp_op->name, "fetch.near") == 0 ? 3 : 2);
+}
+
+static void
+emit_threads(Emit *em, const Stmt *stmt)
+{
+	if (stmt->kind == STMT_WARP_OP && stmt->warp_op->kind == WARP_HINT) {
+		emit_hint(em, stmt);
+		return;
+	}
 	fail_as(FAIL_BUG, &em->kernel->loc, "kernel %s: a CPU has no %s", em->kernel->name,
 	        stmt->kind == STMT_SYNC      ? "barriers"
 	        : stmt->kind == STMT_WARP_OP ? stmt->warp_op->name
@@ -141,25 +161,27 @@ print_wrapper(Buf *out, int index, const char *name, const Kernel *kernel)
 static void
 print_function(Buf *out, int index, const char *name, const Kernel *kernel, const char *text)
 {
-	buf_printf(out, "\n#if TW_IN(%d)\n", index);
+	buf_putc(out, '\n');
 	print_ancestry(out, kernel);
 	buf_printf(out, "TW_BODY\n%s%s\n", name, text);
 	print_wrapper(out, index, name, kernel);
-	buf_puts(out, "#endif\n");
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* A file is compiled in parts, by several compilers at once. */
-static const char FRAME[] =
-	"#ifdef TW_PARTS\n#define TW_IN(i) ((i) % TW_PARTS == TW_PART)\n#else\n#define TW_IN(i) 1\n"
-	"#endif\n#define TW_KERNEL __attribute__((visibility(\"hidden\")))\n"
-	"#define TW_BODY static __attribute__((noinline)) void\n";
+void
+print_frame(Buf *out, const char *memory)
+{
+	buf_printf(out,
+	           "#define TW_KERNEL __attribute__((visibility(\"hidden\")))\n"
+	           "#define TW_BODY static __attribute__((noinline)) void\n#define TW_LINKAGE %s\n",
+	           memory);
+}
 
 static void
 print_table(Buf *out, int count, const int *function)
 {
-	buf_puts(out, "\n#if TW_IN(0)\n");
+	buf_putc(out, '\n');
 	for (int i = 0; i < count; i++)
 		if (function[i] == i)
 			buf_printf(out, "TW_KERNEL TwKernel tw_k%d;\n", i);
@@ -168,7 +190,7 @@ print_table(Buf *out, int count, const int *function)
 		buf_printf(out, "%s tw_k%d,", i % 8 ? "" : "\n\t", function[i]);
 	buf_printf(out,
 	           "%s};\n__attribute__((visibility(\"default\"))) const TwKernels tw_kernels_v1 = {\n"
-	           "\tTW_KERNEL_ABI, %d, tw_table\n};\n#endif\n",
+	           "\tTW_KERNEL_ABI, %d, tw_table\n};\n",
 	           count ? "\n" : "0", count);
 }
 
@@ -182,16 +204,17 @@ codegen_c(Arena *arena, const Target *target, int count, Kernel *const *kernels)
 		.head = emit_head,
 		.function = print_function,
 		.loop = emit_loop,
-		.threads = refuse_threads,
+		.threads = emit_threads,
 	};
 	int *function = NEW_N(arena, int, count + 1);
 	Buf bodies = {.arena = arena};
 	emit_kernels(&bodies, target, &dialect, count, kernels, function);
 	print_table(&bodies, count, function);
 	Buf out = {.arena = arena};
-	buf_printf(&out, "/* Kernels for %s. Compile freestanding: see README. */\n%s",
-	           target->device->name, FRAME);
-	prelude_print(&out, target, buf_text(&bodies));
+	buf_printf(&out, "/* Kernels for %s. Compile freestanding: see README. */\n",
+	           target->device->name);
+	print_frame(&out, "static");
+	prelude_print(&out, target, buf_text(&bodies), true);
 	buf_puts(&out, buf_text(&bodies));
 	return buf_text(&out);
 }

@@ -11,6 +11,7 @@
  *     narrow.c   integers of 32 bits
  *     kernel.c   names, functions
  *     prelude.c  what the kernels use of the prelude
+ *     units.c    the file, cut into texts that are compiled one by one
  *
  * A value inside a @vector loop has one of three forms. UNIFORM: one scalar for all lanes. VECTOR:
  * a C vector, a lane per iteration. LANES: a C array with an element per iteration, for types that
@@ -159,6 +160,7 @@ void learn_condition(Emit *em, const Expr *condition, bool holds); /* from here 
 
 /* ---- vector.c ---- */
 void emit_vector_loop(Emit *em, const Stmt *loop);
+void emit_turn(Emit *em, const Stmt *loop); /* @turn, with its @vector loop */
 /* Combine a value into its accumulator; false: the store is no reduction across lanes. */
 bool emit_fold(Emit *em, const Stmt *stmt);
 /* An operation on texts of operands of a type. */
@@ -166,8 +168,9 @@ const char *binary_text(Emit *em, ExprOp op, DType type, bool is_vector, const c
                         const char *b);
 
 /* ---- prelude.c ---- */
-/* The items of the prelude that the text of the kernels uses, and those that these use. */
-void prelude_print(Buf *out, const Target *target, const char *kernels);
+/* The items of the prelude that the text of the kernels uses, and those that these use; and memcpy
+ * and the like, which the compiler may call. */
+void prelude_print(Buf *out, const Target *target, const char *kernels, bool has_memory);
 
 /* ---- kernel.c ---- */
 /* The functions of kernels, flat from then on. Those of one text share one function: function[i] is
@@ -176,6 +179,10 @@ void emit_kernels(Buf *out, const Target *target, const Dialect *dialect, int co
                   Kernel *const *kernels, int *function);
 void emit_parameters(Emit *em); /* arguments and symbols, each with a comma behind */
 void print_ancestry(Buf *out, const Kernel *kernel);
+
+/* ---- dialect.c ---- */
+/* What a file begins with; `memory`: the linkage of memcpy and the like. */
+void print_frame(Buf *out, const char *memory);
 
 /* ---- emit.c ---- */
 void emit_serial_loop(Emit *em, const Stmt *loop);

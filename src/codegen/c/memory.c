@@ -127,6 +127,34 @@ may_contract(const Emit *em, const Stmt *stmt)
 	       (stmt->value->type == DT_F32 || stmt->value->type == DT_F64);
 }
 
+/* A factor that 16 bits hold, as bytes less a zero point are. */
+static bool
+is_short(Emit *em, const Expr *factor, bool *is_negative)
+{
+	int64_t least, most;
+	bool is_known = facts_range(em->facts, without_lets(em, factor), &least, &most);
+	*is_negative = least < 0;
+	return is_known && least >= INT16_MIN && most <= INT16_MAX;
+}
+
+/* old + a * b of two such factors, of which one that is not negative, or is the same for all lanes,
+ * stands first; NULL: they are none. */
+static const char *
+short_sum(Emit *em, const Expr *product, const char *old)
+{
+	bool is_negative[2];
+	if (product->op != EX_mul || product->type != DT_I32 || em->vector->lanes < 4)
+		return NULL;
+	for (int k = 0; k < 2; k++)
+		if (!is_short(em, product->arg[k], &is_negative[k]))
+			return NULL;
+	bool is_signed = is_negative[0] && is_negative[1];
+	int first = is_signed ? !emit_varies(em, product->arg[1]) : is_negative[0];
+	const char *a = emit_vector(em, product->arg[first]);
+	return emit_text(em, "tw_short%s_add_i32x%d(%s, %s, %s)", is_signed ? "ss" : "us",
+	                 em->vector->lanes, old, a, emit_vector(em, product->arg[!first]));
+}
+
 /* The new contents of a place that holds `old`. */
 const char *
 stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
@@ -142,6 +170,16 @@ stored_text(Emit *em, const Stmt *stmt, bool is_vector, const char *old)
 		const char *a = emit_vector(em, factors[0]);
 		return emit_text(em, "tw_fma_%s(%s, %s, %s)", name, a, emit_vector(em, factors[1]), old);
 	}
+	const Expr *sum = stmt->value;
+	if (is_vector && stmt->op == REDUCE_sum && scalar_is_dot(sum->op) && emit_varies(em, sum)) {
+		const char *a = emit_vector(em, sum->arg[0]), *b = emit_vector(em, sum->arg[1]);
+		return emit_text(em, "tw_%s_add_u32x%d(%s, %s, %s)", scalar_info(sum->op)->name,
+		                 em->vector->lanes, old, a, b);
+	}
+	const char *shorts =
+		is_vector && stmt->op == REDUCE_sum ? short_sum(em, stmt->value, old) : NULL;
+	if (shorts)
+		return shorts;
 	const char *value = is_vector ? emit_vector(em, stmt->value) : emit_scalar(em, stmt->value);
 	return stmt->op == STORE_SET
 	           ? value

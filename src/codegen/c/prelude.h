@@ -10,7 +10,7 @@ enum { PRELUDE_CPU = -1, PRELUDE_CUDA = -2 };
 
 typedef struct PreludeItem {
 	int x86_bytes;     /* for x86's vectors of this size, 0: not x86; or one of these */
-	const char *names; /* that it defines, with spaces between; "": as memcpy, always there */
+	const char *names; /* that it defines, with spaces between; "": as memcpy, for the compiler */
 	const short *uses; /* items before this one; -1: the end */
 	const char *text;
 } PreludeItem;

@@ -13,6 +13,7 @@ typedef enum VectorForm {
 	CALL,
 	TEST,
 	PICK,
+	SHIFT,
 } VectorForm;
 
 typedef struct OpText {
@@ -30,16 +31,10 @@ static const OpText rows[EX_COUNT] = {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static bool
-is_short_float(DType type)
-{
-	return type == DT_F16 || type == DT_BF16;
-}
-
 DType
 memory_type(DType type)
 {
-	if (is_short_float(type))
+	if (dtype_is_short_float(type))
 		return DT_U16;
 	return type == DT_BOOL || dtype_class(type) == DC_S ? DT_U8 : type;
 }
@@ -107,7 +102,7 @@ c_number(Emit *em, DType type, Scalar value)
 {
 	if (type == DT_F32 || type == DT_F64)
 		return float_number(em, type, value);
-	if (is_short_float(type))
+	if (dtype_is_short_float(type))
 		return emit_text(em, "0x%04xu", value.bits16);
 	if (dtype_class(type) == DC_U)
 		return emit_text(em, type == DT_U64 ? "%lluull" : "%lluu", (unsigned long long)value.u64);
@@ -163,13 +158,13 @@ c_cast(Emit *em, DType to, int flags, DType from, const char *x)
 		return x;
 	if (dtype_class(to) == DC_S || dtype_class(from) == DC_S)
 		return cast_storage(em, to, flags, from, x);
-	if (is_short_float(from)) {
+	if (dtype_is_short_float(from)) {
 		const char *wide = emit_text(em, "tw_f32_of_%s(%s)", dtype_name(from), x);
 		return c_cast(em, to, flags, DT_F32, wide);
 	}
 	if (to == DT_BOOL)
 		return emit_text(em, "(%s != 0)", x);
-	if (is_short_float(to)) {
+	if (dtype_is_short_float(to)) {
 		const char *via =
 			from == DT_F32 || from == DT_F64 || from == DT_U64 ? dtype_name(from) : "i64";
 		return emit_text(em, "tw_%s_of_%s(%s)", dtype_name(to), via, x);
@@ -199,24 +194,35 @@ fma_text(Emit *em, DType type, const char *a, const char *b, const char *c)
 	return emit_text(em, "%s(%s, %s, %s)", function_name(em, EX_fma, type), a, b, c);
 }
 
-/* One bit each: arithmetic without carries, as the interpreter has it. */
+/* Bits of scalars, or of all lanes of masks: arithmetic without carries, as the interpreter has it.
+ * NULL: they are no such operation. */
 static const char *
-bool_operation(Emit *em, ExprOp op, const char *const *args)
+bit_operation(Emit *em, ExprOp op, bool is_mask, const char *const *args)
 {
 	static const struct {
 		ExprOp op;
 		const char *form;
 	} forms[] = {
-		{EX_add, "(%s ^ %s)"},          {EX_sub, "(%s ^ %s)"},      {EX_bitxor, "(%s ^ %s)"},
-		{EX_ne, "(%s ^ %s)"},           {EX_mul, "(%s & %s)"},      {EX_min, "(%s & %s)"},
-		{EX_bitand, "(%s & %s)"},       {EX_floordiv, "(%s & %s)"}, {EX_quot, "(%s & %s)"},
-		{EX_max, "(%s | %s)"},          {EX_bitor, "(%s | %s)"},    {EX_pow, "(%s | !%s)"},
-		{EX_shl, "(%s & !%s)"},         {EX_shr, "(%s & !%s)"},     {EX_rem, "(0 & %s & %s)"},
-		{EX_floormod, "(0 & %s & %s)"},
+		{EX_add, "(%s ^ %s)"},    {EX_sub, "(%s ^ %s)"},     {EX_bitxor, "(%s ^ %s)"},
+		{EX_ne, "(%s ^ %s)"},     {EX_mul, "(%s & %s)"},     {EX_min, "(%s & %s)"},
+		{EX_bitand, "(%s & %s)"}, {EX_and, "(%s & %s)"},     {EX_max, "(%s | %s)"},
+		{EX_bitor, "(%s | %s)"},  {EX_or, "(%s | %s)"},      {EX_floordiv, "(%s & %s)"},
+		{EX_quot, "(%s & %s)"},   {EX_pow, "(%s | !%s)"},    {EX_shl, "(%s & !%s)"},
+		{EX_shr, "(%s & !%s)"},   {EX_rem, "(0 & %s & %s)"}, {EX_floormod, "(0 & %s & %s)"},
 	};
-	for (size_t i = 0; i < countof(forms); i++)
+	enum { OF_MASKS = 11 }; /* the first ones */
+	for (size_t i = 0; i < (is_mask ? OF_MASKS : countof(forms)); i++)
 		if (forms[i].op == op)
 			return emit_text(em, forms[i].form, args[0], args[1]);
+	return NULL;
+}
+
+static const char *
+bool_operation(Emit *em, ExprOp op, const char *const *args)
+{
+	const char *bits = bit_operation(em, op, false, args);
+	if (bits)
+		return bits;
 	if (op == EX_not || op == EX_bitnot)
 		return emit_text(em, "(!%s)", args[0]);
 	if (scalar_info(op)->arity == 1) /* neg, abs, sign */
@@ -276,7 +282,7 @@ c_operation(Emit *em, const Expr *e, const char *const *args)
 		return emit_text(em, "(%s %s %s)", args[0], infix, args[1]);
 	if (type == DT_BOOL)
 		return bool_operation(em, e->op, args);
-	if (is_short_float(type))
+	if (dtype_is_short_float(type))
 		return short_operation(em, e, args);
 	const char *bound = bound_text(em, e, args[0], false);
 	if (bound)
@@ -306,31 +312,13 @@ test_mask(Emit *em, DType type, const char *test)
 }
 
 static const char *
-mask_operation(Emit *em, const Expr *e, const char *const *args)
+mask_operation(Emit *em, ExprOp op, const char *const *args)
 {
-	switch (e->op) {
-	case EX_and:
-	case EX_mul:
-	case EX_min:
-	case EX_bitand:
-		return emit_text(em, "(%s & %s)", args[0], args[1]);
-	case EX_or:
-	case EX_max:
-	case EX_bitor:
-		return emit_text(em, "(%s | %s)", args[0], args[1]);
-	case EX_ne:
-	case EX_add:
-	case EX_sub:
-	case EX_bitxor:
-		return emit_text(em, "(%s ^ %s)", args[0], args[1]);
-	case EX_eq:
+	if (op == EX_eq)
 		return emit_text(em, "(~(%s ^ %s))", args[0], args[1]);
-	case EX_not:
-	case EX_bitnot:
+	if (op == EX_not || op == EX_bitnot)
 		return emit_text(em, "(~%s)", args[0]);
-	default:
-		return NULL;
-	}
+	return bit_operation(em, op, true, args);
 }
 
 /* Small integers live in lanes of 32 bits and are cut back after what may leave their range. */
@@ -384,6 +372,22 @@ pick_operation(Emit *em, const Expr *e, DType type, const char *const *args)
 	                 e->op == EX_min ? "<" : ">", args[1], args[0], args[1]);
 }
 
+/* C leaves open what a shift by 32 is; a count that may be is looked at lane by lane. */
+static const char *
+shift_operation(Emit *em, const Expr *e, DType type, const char *const *args)
+{
+	int64_t least, most;
+	const Expr *count = without_lets(em, e->arg[1]);
+	while (count->op == EX_cast && dtype_is_integer(count->arg[0]->type))
+		count = count->arg[0];
+	bool is_known = expr_as_i64(count, &least)
+	                    ? (most = least, true)
+	                    : count->type == DT_I64 && facts_range(em->facts, count, &least, &most);
+	if (dtype_bits(type) != 32 || !is_known || least < 0 || most >= 32)
+		return NULL;
+	return emit_text(em, "(%s %s %s)", args[0], e->op == EX_shl ? "<<" : ">>", args[1]);
+}
+
 static const char *
 short_vector(Emit *em, const Expr *e, DType type, const char *const *args)
 {
@@ -420,8 +424,8 @@ v_operation(Emit *em, const Expr *e, const char *const *args)
 	if (e->op == EX_select)
 		return v_pick(em, type, args[0], args[1], args[2]);
 	if (type == DT_BOOL)
-		return mask_operation(em, e, args);
-	if (is_short_float(type))
+		return mask_operation(em, e->op, args);
+	if (dtype_is_short_float(type))
 		return short_vector(em, e, type, args);
 	VectorForm form = dtype_is_float(type) ? row->floats : row->ints;
 	switch (form) {
@@ -435,6 +439,8 @@ v_operation(Emit *em, const Expr *e, const char *const *args)
 		return vector_call(em, e, type, args);
 	case PICK:
 		return pick_operation(em, e, type, args);
+	case SHIFT:
+		return shift_operation(em, e, type, args);
 	case NONE:
 		break;
 	}
@@ -460,13 +466,25 @@ v_round(Emit *em, DType to, const char *x)
 static const char *
 v_of_mask(Emit *em, DType to, const char *mask)
 {
-	if (is_short_float(to))
+	if (dtype_is_short_float(to))
 		return v_cast(em, to, 0, DT_F32, v_of_mask(em, DT_F32, mask));
 	if (!dtype_is_float(to))
 		return emit_text(em, "((%s)(%s & 1))", c_vector(em, to, em->vector->lanes),
 		                 natural_mask(em, mask, to));
 	return v_pick(em, to, mask, emit_vector(em, expr_number(em->ctx, to, 1)),
 	              emit_vector(em, expr_number(em->ctx, to, 0)));
+}
+
+/* f32 of lanes of f16 or bf16. What has just been rounded to these stays in its register: between
+ * two operations there is nothing to store. */
+static const char *
+widened_text(Emit *em, DType from, const char *x)
+{
+	const char *name = dtype_name(from);
+	const char *cut = emit_text(em, "tw_%s_of_f32x%d(", name, em->vector->lanes);
+	if (strncmp(x, cut, strlen(cut)) == 0)
+		return emit_text(em, "tw_round_%sx%d(%s", name, em->vector->lanes, x + strlen(cut));
+	return emit_text(em, "tw_f32_of_%sx%d(%s)", name, em->vector->lanes, x);
 }
 
 const char *
@@ -478,13 +496,11 @@ v_cast(Emit *em, DType to, int flags, DType from, const char *x)
 		return x;
 	if (from == DT_BOOL)
 		return v_of_mask(em, to, x);
-	if (is_short_float(from)) {
-		const char *wide = emit_text(em, "tw_f32_of_%sx%d(%s)", dtype_name(from), lanes, x);
-		return v_cast(em, to, flags, DT_F32, wide);
-	}
+	if (dtype_is_short_float(from))
+		return v_cast(em, to, flags, DT_F32, widened_text(em, from, x));
 	if (to == DT_BOOL)
 		return test_mask(em, from, emit_text(em, "(%s != 0)", x));
-	if (is_short_float(to))
+	if (dtype_is_short_float(to))
 		return from != DT_F32 ? NULL
 		                      : emit_text(em, "tw_%s_of_f32x%d(%s)", dtype_name(to), lanes, x);
 	const char *convert =
@@ -493,7 +509,8 @@ v_cast(Emit *em, DType to, int flags, DType from, const char *x)
 		return convert;
 	if (from == DT_F32 && dtype_bits(to) <= 32)
 		return v_round(em, to, x);
-	if (dtype_is_float(from) || from == DT_U32 || from == DT_U64)
+	bool is_unsigned = from == DT_U32 || from == DT_U64;
+	if (dtype_is_float(from) || (is_unsigned && (dtype_is_float(to) || from == DT_U64)))
 		return NULL;
 	if (dtype_is_float(to)) {
 		if (dtype_bits(from) == 64)

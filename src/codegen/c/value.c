@@ -15,19 +15,8 @@ emit_line(Emit *em, const char *format, ...)
 	for (int i = 0; i < em->depth; i++)
 		buf_putc(em->out, '\t');
 	va_start(args, format);
-	char stack[512];
-	va_list again;
-	va_copy(again, args);
-	int length = vsnprintf(stack, sizeof stack, format, args);
+	buf_vprintf(em->out, format, args);
 	va_end(args);
-	if ((size_t)length >= sizeof stack) {
-		char *long_text = arena_alloc(em->arena, (size_t)length + 1);
-		vsnprintf(long_text, (size_t)length + 1, format, again);
-		buf_puts(em->out, long_text);
-	} else {
-		buf_puts(em->out, stack);
-	}
-	va_end(again);
 	buf_putc(em->out, '\n');
 }
 

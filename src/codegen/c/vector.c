@@ -116,3 +116,28 @@ emit_vector_loop(Emit *em, const Stmt *loop)
 	em->vector = NULL;
 	facts_release(em->facts, mark);
 }
+
+/* tw_turn_x16(t + 8*16, 16, X + origin, S, 16, 16): each index where both loops begin, and how far
+ * the next vector and the next lane is from there. */
+void
+emit_turn(Emit *em, const Stmt *loop)
+{
+	const Stmt *vector = loop->body, *store = vector->body;
+	const Expr *zero = expr_i64(em->ctx, 0), *one = expr_i64(em->ctx, 1);
+	const Expr *to = expr_replace_var(store->index[0], vector->var, zero);
+	const Expr *from = expr_replace_var(store->value->arg[0], loop->var, zero);
+	const Expr *next = expr_replace_var(to, loop->var, one), *far;
+	to = expr_replace_var(to, loop->var, zero);
+	far = expr_replace_var(from, vector->var, one);
+	from = expr_replace_var(from, vector->var, zero);
+	next = expr_sub(em->ctx, next, to);
+	far = expr_sub(em->ctx, far, from);
+	const Expr *all[] = {to, next, from, far, loop->hi, vector->hi};
+	begin_statement(em, countof(all), all);
+	const char *text[countof(all)];
+	for (size_t i = 0; i < countof(all); i++)
+		text[i] = emit_scalar(em, all[i]);
+	emit_line(em, "tw_turn_x%d(%s + %s, %s, %s + %s, %s, %s, %s);", vector->lanes,
+	          name_of(em, &store->buffer->tensor), text[0], text[1],
+	          name_of(em, store->value->tensor), text[2], text[3], text[4], text[5]);
+}

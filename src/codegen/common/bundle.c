@@ -31,9 +31,8 @@ add_text(Writer *writer, const char *entry, const char *text)
 	vec_push(writer->arena, &writer->parts, part);
 }
 
-/* "cpu:x86-64-v3" as a file's name. */
-static char *
-file_name(Arena *arena, const char *device)
+const char *
+device_file_name(Arena *arena, const char *device)
 {
 	char *name = arena_strdup(arena, device);
 	for (char *c = name; *c; c++)
@@ -55,12 +54,11 @@ has_word(const StrVec *words, const char *word)
 static void
 list_libraries(Arena *arena, const Module *module, StrVec *list)
 {
-	for (int i = 0; i < module->steps.count; i++) {
-		const MStep *step = module->steps.data[i];
-		if (step->kind == MS_VENDOR && !has_word(list, step->library))
+	MStepVec steps = module_steps(arena, module);
+	for (int i = 0; i < steps.count; i++) {
+		const PlanStep *step = &steps.data[i]->plan;
+		if (step->kind == PT_VENDOR && !has_word(list, step->library))
 			vec_push(arena, list, step->library);
-		for (int k = 0; k < step->nbody; k++)
-			list_libraries(arena, step->bodies[k], list);
 	}
 }
 
@@ -92,7 +90,7 @@ make_target(Writer *writer, int t)
 	Arena *arena = writer->arena;
 	const BundleInput *input = writer->input;
 	const Target *target = input->targets[t].target;
-	const char *name = file_name(arena, target->device->name);
+	const char *name = device_file_name(arena, target->device->name);
 	StrVec libraries = {0};
 	list_libraries(arena, input->targets[t].module, &libraries);
 	Buf vendors = {.arena = arena};
@@ -108,7 +106,7 @@ make_target(Writer *writer, int t)
 	plan_write(&json, plan);
 	ManifestTarget *entry = &writer->targets[t];
 	*entry = (ManifestTarget){.device = target->device->name,
-	                          .needs = artefact->needs(target->device),
+	                          .needs = artefact->needs(arena, target->device),
 	                          .plan = arena_printf(arena, "plan/%s.json", name),
 	                          .kernels = "",
 	                          .vendor = buf_text(&vendors)};
@@ -120,6 +118,19 @@ make_target(Writer *writer, int t)
 	entry->kernels = arena_printf(arena, "kernels/%s%s", name, artefact->suffix);
 	writer->code_bytes += (int64_t)code.size;
 	vec_push(arena, &writer->parts, (Part){entry->kernels, blob_of(arena, code.data, code.size)});
+	if (artefact->later) {
+		Bytes later = artefact->later(arena, target, source);
+		vec_push(arena, &writer->parts,
+		         (Part){arena_printf(arena, "kernels/%s%s", name, artefact->later_suffix),
+		                blob_of(arena, later.data, later.size)});
+	}
+	if (artefact->modelled) {
+		const char *text =
+			artefact->modelled(arena, target, list->kernels.count, list->kernels.data, code);
+		vec_push(arena, &writer->sources,
+		         (Part){arena_printf(arena, MODELLED_FOLDER "%s.json", name),
+		                blob_of(arena, text, strlen(text))});
+	}
 	vec_push(arena, &writer->sources,
 	         (Part){arena_printf(arena, "kernels/%s%s", name, artefact->source_suffix),
 	                blob_of(arena, source, strlen(source))});
@@ -155,7 +166,7 @@ make_parts(Writer *writer)
 	for (int t = 0; t < input->ntarget; t++)
 		add_text(writer,
 		         arena_printf(arena, GRAPH_FOLDER "%s.txt",
-		                      file_name(arena, input->targets[t].target->device->name)),
+		                      device_file_name(arena, input->targets[t].target->device->name)),
 		         input->targets[t].graph);
 	for (int i = 0; i < input->npart; i++)
 		vec_push(arena, &writer->parts,

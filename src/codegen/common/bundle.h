@@ -18,6 +18,9 @@ typedef struct WeightPool {
 	int64_t size; /* of the blob */
 } WeightPool;
 
+/* "cpu:x86-64-v3" as a file's name. */
+const char *device_file_name(Arena *arena, const char *device);
+
 /* Kernels in the order of a plan's numbers, nested plans included. */
 typedef struct KernelList {
 	VEC(Kernel *) kernels;

@@ -5,7 +5,7 @@
  * touches lives as long as the steps beside it run.
  */
 #include "codegen/common/bundle.h"
-#include "base/layout.h"
+#include "base/dtype.h"
 #include "expr/index/text.h"
 
 #include <string.h>
@@ -152,7 +152,7 @@ dim_numbers(Planner *planner, int count, const Dim *const *dims)
 static int
 first_beside(const Module *module, int i)
 {
-	while (i > 0 && module->steps.data[i]->is_beside)
+	while (i > 0 && module->steps.data[i]->plan.is_beside)
 		i--;
 	return i;
 }
@@ -160,7 +160,7 @@ first_beside(const Module *module, int i)
 static int
 last_beside(const Module *module, int i)
 {
-	while (i + 1 < module->steps.count && module->steps.data[i + 1]->is_beside)
+	while (i + 1 < module->steps.count && module->steps.data[i + 1]->plan.is_beside)
 		i++;
 	return i;
 }
@@ -172,7 +172,7 @@ step_behind(const Planner *planner, MBuffer *buffer)
 	int step = 0;
 	for (int i = 0; i < planner->module->steps.count; i++) {
 		const MStep *s = planner->module->steps.data[i];
-		for (int k = s->narg - s->noutput; k < s->narg; k++)
+		for (int k = s->plan.narg - s->plan.noutput; k < s->plan.narg; k++)
 			if (s->args[k] && mbuffer_root(s->args[k]) == mbuffer_root(buffer))
 				step = last_beside(planner->module, i) + 1;
 	}
@@ -203,7 +203,7 @@ plan_symbol(Planner *planner, const MSymbol *def)
 		symbol.buffer = def->buffer->index;
 		symbol.step = step_behind(planner, def->buffer);
 		symbol.source = def->source == MSYM_ELEMENT     ? PS_ELEMENT
-		                : def->buffer->kind == MB_INPUT ? PS_INPUT
+		                : def->buffer->kind == PB_INPUT ? PS_INPUT
 		                                                : PS_OUTPUT;
 	}
 	vec_push(planner->arena, &planner->symbols, symbol);
@@ -297,7 +297,7 @@ plan_data(Planner *planner, const MBuffer *from, PlanBuffer *to)
 static const MBuffer *
 shown_by(const Module *module, const MBuffer *view)
 {
-	for (const MBuffer *of = view->of; of && of->kind == MB_VIEW; of = of->of)
+	for (const MBuffer *of = view->of; of && of->kind == PB_VIEW; of = of->of)
 		if (of->index < module->buffers.count && module->buffers.data[of->index] == of)
 			return of;
 	return view->base;
@@ -307,7 +307,6 @@ static void
 plan_view(Planner *planner, const MBuffer *from, PlanBuffer *to)
 {
 	ExprCtx *ctx = planner->module->ctx;
-	to->kind = PB_VIEW;
 	to->base = from->base->index;
 	to->of = shown_by(planner->module, from)->index;
 	planner->what = from->name;
@@ -319,45 +318,32 @@ static void
 plan_buffer(Planner *planner, MBuffer *from, PlanBuffer *to)
 {
 	const Module *module = planner->module;
-	to->name = from->name;
-	to->type = from->type;
-	to->rank = from->rank;
 	planner->what = from->name;
-	to->dims = dim_numbers(planner, from->rank, from->dims);
-	to->layout = from->layout;
-	to->is_value = from->is_value;
-	to->place = mbuffer_root(from)->is_host ? PLACE_HOST : PLACE_DEVICE;
-	to->size_dim = -1;
-	to->last = -1;
-	switch (from->kind) {
-	case MB_INPUT:
-		to->kind = PB_INPUT;
-		to->bytes = -1;
-		if (from->data)
-			plan_data(planner, from, to);
-		to->index = position_in(from, module->inputs.count, module->inputs.data);
-		break;
-	case MB_OUTPUT:
-		to->kind = PB_OUTPUT;
-		to->index = position_in(from, module->outputs.count, module->outputs.data);
-		break;
-	case MB_WEIGHT:
-		to->kind = PB_WEIGHT;
+	*to = (PlanBuffer){.name = from->name,
+	                   .type = from->type,
+	                   .rank = from->rank,
+	                   .dims = dim_numbers(planner, from->rank, from->dims),
+	                   .kind = from->kind,
+	                   .place = mbuffer_root(from)->is_host ? PLACE_HOST : PLACE_DEVICE,
+	                   .bytes = from->kind == PB_INPUT ? -1 : 0,
+	                   .size_dim = -1,
+	                   .layout = from->layout,
+	                   .is_value = from->is_value,
+	                   .last = -1};
+	if (from->data || from->kind == PB_WEIGHT)
 		plan_data(planner, from, to);
-		break;
-	case MB_VIEW:
+	if (from->kind == PB_INPUT)
+		to->index = position_in(from, module->inputs.count, module->inputs.data);
+	else if (from->kind == PB_OUTPUT)
+		to->index = position_in(from, module->outputs.count, module->outputs.data);
+	else if (from->kind == PB_VIEW)
 		plan_view(planner, from, to);
-		break;
-	case MB_CAPTURE:
-		to->kind = PB_CAPTURE;
+	else if (from->kind == PB_CAPTURE)
 		to->index = from->base->index;
-		break;
-	case MB_TEMP:
-		to->kind = from->is_data_sized ? PB_POOL : PB_TEMP;
-		if (to->kind == PB_TEMP)
-			to->size_dim = dim_number(planner, stored_bytes(planner, from));
-		break;
-	}
+	else if (from->kind == PB_TEMP && from->is_data_sized)
+		to->kind = PB_POOL;
+	else if (from->kind == PB_TEMP)
+		to->size_dim = dim_number(planner, stored_bytes(planner, from));
 }
 
 /* ---- lives ----------------------------------------------------------------------------------- */
@@ -376,7 +362,7 @@ static void
 touch_captures(Planner *planner, const Module *body, int step)
 {
 	for (int i = 0; i < body->buffers.count; i++)
-		if (body->buffers.data[i]->kind == MB_CAPTURE)
+		if (body->buffers.data[i]->kind == PB_CAPTURE)
 			touch(planner, body->buffers.data[i]->base, step);
 }
 
@@ -386,12 +372,12 @@ plan_lives(Planner *planner)
 	const Module *module = planner->module;
 	for (int i = 0; i < module->steps.count; i++) {
 		const MStep *step = module->steps.data[i];
-		for (int k = 0; k < step->narg; k++)
+		for (int k = 0; k < step->plan.narg; k++)
 			if (step->args[k]) {
 				touch(planner, step->args[k], first_beside(module, i));
 				touch(planner, step->args[k], last_beside(module, i));
 			}
-		for (int k = 0; k < step->nbody; k++)
+		for (int k = 0; k < step->plan.nbody; k++)
 			touch_captures(planner, step->bodies[k], i);
 	}
 	for (int i = 0; i < module->symbols.count; i++)
@@ -426,6 +412,8 @@ find_launch(ExprCtx *ctx, const Stmt *stmt, Launching *launching)
 		const Dim *bytes = dim_const(ctx, dtype_bits(tensor->type) / 8);
 		for (int d = 0; d < tensor->rank; d++)
 			bytes = dim_mul(ctx, bytes, tensor->hi[d]);
+		const Dim *unit = dim_const(ctx, PLAN_SHARED_ALIGN);
+		bytes = dim_mul(ctx, dim_ceildiv(ctx, bytes, unit), unit);
 		launching->shared = launching->shared ? dim_add(ctx, launching->shared, bytes) : bytes;
 	}
 }
@@ -456,6 +444,9 @@ plan_launch(Planner *planner, const Kernel *kernel, PlanStep *step)
 	step->block = axis_numbers(planner, launching.axes + PLAN_AXES, &step->nblock);
 	if (launching.shared)
 		step->shared_dim = dim_number(planner, launching.shared);
+	/* the flat index of such a kernel are its blocks */
+	step->extent_dim =
+		dim_number(planner, dim_product(planner->module->ctx, PLAN_AXES, launching.axes));
 }
 
 static void
@@ -480,37 +471,17 @@ static Plan *plan_nested(const Planner *parent, const Module *module);
 static void
 plan_step(Planner *planner, const MStep *from, PlanStep *to)
 {
-	static const PlanStepKind kinds[] = {
-		[MS_KERNEL] = PT_KERNEL, [MS_VENDOR] = PT_VENDOR, [MS_HOST] = PT_HOST, [MS_COPY] = PT_COPY,
-		[MS_IF] = PT_IF,         [MS_LOOP] = PT_LOOP,     [MS_SCAN] = PT_SCAN,
-	};
-	int *args = NEW_N(planner->arena, int, from->narg + 1);
-	for (int i = 0; i < from->narg; i++)
+	int *args = NEW_N(planner->arena, int, from->plan.narg + 1);
+	for (int i = 0; i < from->plan.narg; i++)
 		args[i] = from->args[i] ? from->args[i]->index : -1;
-	*to = (PlanStep){.kind = kinds[from->kind],
-	                 .name = from->name ? from->name : "",
-	                 .origins = from->origins,
-	                 .library = from->library,
-	                 .row = from->row,
-	                 .kernel = -1,
-	                 .extent_dim = -1,
-	                 .scratch_dim = -1,
-	                 .shared_dim = -1,
-	                 .points_dim = from->points ? dim_number(planner, from->points) : -1,
-	                 .points = from->points ? from->point_count : 1,
-	                 .narg = from->narg,
-	                 .args = args,
-	                 .noutput = from->noutput,
-	                 .nattr = from->attrs.count,
-	                 .attrs = from->attrs.data,
-	                 .nbody = from->nbody,
-	                 .is_beside = from->is_beside,
-	                 .flops = from->flops,
-	                 .bytes = from->bytes};
+	*to = from->plan;
+	to->args = args;
+	if (from->points)
+		to->points_dim = dim_number(planner, from->points);
 	if (from->kernel)
 		plan_kernel(planner, from->kernel, to);
-	Plan **bodies = NEW_N(planner->arena, Plan *, from->nbody + 1);
-	for (int i = 0; i < from->nbody; i++)
+	Plan **bodies = NEW_N(planner->arena, Plan *, from->plan.nbody + 1);
+	for (int i = 0; i < from->plan.nbody; i++)
 		bodies[i] = plan_nested(planner, from->bodies[i]);
 	to->bodies = bodies;
 }

@@ -21,6 +21,17 @@ const char *codegen_cuda(Arena *arena, const Target *target, int count, Kernel *
 /* Compile CUDA C for sm_<capability>; cached by text, capability and compiler. Fails
  * (FAIL_ENVIRONMENT) without NVRTC, and with its words. The bytes live in the arena. */
 Bytes cuda_compile(Arena *arena, const char *text, int capability);
+/* The same to PTX, which drivers of later chips compile. */
+Bytes cuda_compile_ptx(Arena *arena, const char *text, int capability);
+/* The kernels as C++ of fibers for this machine (simulation/fibers.hpp), with a table as C's have:
+ * the text of codegen_cuda() word for word, and around it what runs it. */
+const char *codegen_simulation(Arena *arena, const Target *target, int count,
+                               Kernel *const *kernels);
+/* What is known of each kernel, whose machine code this is, without a GPU: registers, what blocks
+ * do, modelled times (modelled.c). Fails (FAIL_BUG) where threads race, or read what nobody
+ * wrote. */
+const char *cuda_modelled(Arena *arena, const Target *target, int count, Kernel *const *kernels,
+                          Bytes cubin);
 /* What compiles, "NVRTC 13.0", or false, and why there is nothing. */
 bool cuda_compiler(char *text, size_t size);
 

@@ -11,8 +11,6 @@
  */
 #include "codegen/cuda/emit.h"
 
-enum { STATIC_SHARED = 48 << 10, SHARED_ALIGN = 16 };
-
 static bool
 is_thread_loop(const Stmt *stmt)
 {
@@ -46,9 +44,17 @@ shared_offset(Emit *em, const Buffer *buffer)
 		const Tensor *tensor = &stmt->buffer->tensor;
 		must(dim_is_const(dim_product(em->ctx, tensor->rank, tensor->hi), &count));
 		must(dtype_bytes(memory_type(tensor->type), count, &bytes));
-		offset += ((int64_t)bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+		offset += ((int64_t)bytes + PLAN_SHARED_ALIGN - 1) / PLAN_SHARED_ALIGN * PLAN_SHARED_ALIGN;
 	}
 	return offset;
+}
+
+int64_t
+cuda_dynamic_shared(Arena *arena, const Kernel *kernel)
+{
+	Emit em = {.arena = arena, .kernel = kernel, .ctx = kernel->ctx};
+	int64_t bytes = shared_offset(&em, NULL);
+	return bytes > PLAN_STATIC_SHARED ? bytes : 0;
 }
 
 static void
@@ -56,7 +62,7 @@ alloc_shared(Emit *em, const Stmt *alloc)
 {
 	const Tensor *tensor = &alloc->buffer->tensor;
 	const char *type = c_type(tensor->type), *name = name_of(em, tensor);
-	if (shared_offset(em, NULL) > STATIC_SHARED)
+	if (shared_offset(em, NULL) > PLAN_STATIC_SHARED)
 		emit_line(em, "%s *const %s = (%s *)(tw_shared + %lld);", type, name, type,
 		          (long long)shared_offset(em, alloc->buffer));
 	else
@@ -113,8 +119,10 @@ emit_head(Emit *em)
 {
 	for (StmtWalk walk = stmt_walk(em->arena, em->kernel->body); stmt_step(&walk);)
 		if (walk.stmt->kind == STMT_ALLOC && walk.stmt->buffer->scope == SCOPE_SCRATCH)
-			fail_unsupported(&em->kernel->loc, "kernel %s: threads of a GPU have no scratch memory",
-			                 em->kernel->name);
+			fail_unsupported(&em->kernel->loc,
+			                 "kernel %s: %s is larger than a thread of a GPU may hold, or of a "
+			                 "size that only a run knows",
+			                 em->kernel->name, walk.stmt->buffer->tensor.name);
 	buf_putc(em->out, '(');
 	emit_parameters(em);
 	buf_puts(em->out, "struct TwStatus *status, const int step)\n{\n");
@@ -131,7 +139,7 @@ print_function(Buf *out, int index, const char *name, const Kernel *kernel, cons
 	           (long long)count_threads(kernel), name, text);
 }
 
-/* Lanes are the threads: what Vectorize made vectors of are loops here. */
+/* Lanes are the threads: a loop that its text calls a vector is a loop here. */
 static void
 forget_vectors(Kernel *kernel)
 {
@@ -170,12 +178,14 @@ codegen_cuda(Arena *arena, const Target *target, int count, Kernel *const *kerne
 	};
 	int *function = NEW_N(arena, int, count + 1);
 	Buf bodies = {.arena = arena};
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		forget_vectors(kernels[i]);
+		kernel_check_launch(kernels[i], target->device);
+	}
 	emit_kernels(&bodies, target, &dialect, count, kernels, function);
 	Buf out = {.arena = arena};
 	buf_printf(&out, "/* Kernels for %s, as C++20. */\n", target->device->name);
-	prelude_print(&out, target, buf_text(&bodies));
+	prelude_print(&out, target, buf_text(&bodies), true);
 	buf_puts(&out, buf_text(&bodies));
 	return buf_text(&out);
 }

@@ -5,6 +5,8 @@
  *     vector.c    @vector loops: several elements in one access
  *     nvrtc.c     text to cubin
  *     cubin.c     what stands in a cubin
+ *     artefact.c  cubin, PTX and text in a bundle
+ *     simulation.c  the same text as an object for this machine: threads are fibers
  */
 #ifndef CODEGEN_CUDA_EMIT_H
 #define CODEGEN_CUDA_EMIT_H
@@ -14,5 +16,8 @@
 
 void emit_warp_op(Emit *em, const Stmt *stmt);
 void emit_wide_loop(Emit *em, const Stmt *loop);
+/* Bytes of shared memory that a launch says, because a function may not declare so much; 0: it
+ * declares all. */
+int64_t cuda_dynamic_shared(Arena *arena, const Kernel *kernel);
 
 #endif

@@ -3,12 +3,13 @@
  */
 #include "codegen/cuda/nvrtc.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cache.h"
+#include "base/library.h"
+#include "codegen/common/codegen.h"
 #include "codegen/cuda/cuda.h"
 
 enum { PATH_MOST = 4096, ERROR_MOST = 256 };
@@ -23,28 +24,16 @@ static const char STDINT[] = "typedef int int32_t;\ntypedef unsigned uint32_t;\n
 /* ---- the library ----------------------------------------------------------------------------- */
 
 static void *
-open_in(const char *folder)
-{
-	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-	void *library = NULL;
-	char path[PATH_MOST];
-	for (size_t i = 0; i < countof(names) && !library; i++) {
-		snprintf(path, sizeof path, "%s%s", folder, names[i]);
-		library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	}
-	return library;
-}
-
-static void *
 open_library(const char *home)
 {
+	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
 	char folder[PATH_MOST];
 	if (home) {
 		snprintf(folder, sizeof folder, "%s/lib64/", home);
-		return open_in(folder);
+		return library_open(folder, names);
 	}
-	void *library = open_in("");
-	return library ? library : open_in("/usr/local/cuda/lib64/");
+	void *library = library_open("", names);
+	return library ? library : library_open("/usr/local/cuda/lib64/", names);
 }
 
 static const char *
@@ -70,8 +59,7 @@ nvrtc_load(Nvrtc *nvrtc, char *error, size_t size)
 		return false;
 	}
 #define F(name) \
-	void *name##_symbol = dlsym(nvrtc->library, "nvrtc" #name); \
-	memcpy(&nvrtc->name, &name##_symbol, sizeof name##_symbol); \
+	library_find(nvrtc->library, "nvrtc" #name, &nvrtc->name); \
 	if (!nvrtc->name) { \
 		snprintf(error, size, "NVRTC has no function nvrtc" #name); \
 		return false; \
@@ -100,9 +88,9 @@ destroy_program(void *arg)
 		compilation->nvrtc.DestroyProgram(&compilation->program);
 }
 
-/* The compiler's own words, from the first error on. */
+/* The compiler's own words, from the first error on, and which kernel that is of. */
 static _Noreturn void
-complain(Compilation *compilation, int capability)
+complain(Compilation *compilation, const char *text, int capability)
 {
 	const Nvrtc *nvrtc = &compilation->nvrtc;
 	const char *words = "";
@@ -113,11 +101,17 @@ complain(Compilation *compilation, int capability)
 			words = log;
 	}
 	const char *error = strstr(words, "error");
-	fail_environment(NULL, "NVRTC %d.%d failed for sm_%d: %.600s", nvrtc->major, nvrtc->minor,
-	                 capability, error ? error : words);
+	const char *line = strstr(words, "kernels.cu(");
+	const char *kernel =
+		codegen_kernel_at(compilation->arena, text, line ? atoi(strchr(line, '(') + 1) : 0);
+	fail_environment(NULL, "NVRTC %d.%d failed for sm_%d%s: %.600s", nvrtc->major, nvrtc->minor,
+	                 capability, kernel, error ? error : words);
 }
 
-static Bytes
+/* What comes of it: machine code, or the text that a later chip's driver compiles. */
+typedef enum Form { FORM_CUBIN, FORM_PTX } Form;
+
+static void
 compile(Compilation *compilation, const char *text, int capability)
 {
 	const Nvrtc *nvrtc = &compilation->nvrtc;
@@ -127,21 +121,30 @@ compile(Compilation *compilation, const char *text, int capability)
 	if (nvrtc->CreateProgram(&compilation->program, text, "kernels.cu", 1, headers, names) !=
 	    NVRTC_OK)
 		fail_environment(NULL, "NVRTC makes no program: out of memory");
+	if (nvrtc->CompileProgram(compilation->program, (int)countof(options), options) != NVRTC_OK)
+		complain(compilation, text, capability);
+}
+
+static Bytes
+take(Compilation *compilation, Form form)
+{
+	const Nvrtc *nvrtc = &compilation->nvrtc;
+	NvrtcProgram *program = compilation->program;
+	bool is_ptx = form == FORM_PTX;
 	size_t size = 0;
-	if (nvrtc->CompileProgram(compilation->program, (int)countof(options), options) != NVRTC_OK ||
-	    nvrtc->GetCUBINSize(compilation->program, &size) != NVRTC_OK)
-		complain(compilation, capability);
-	char *cubin = arena_alloc(compilation->arena, size + 1);
-	if (nvrtc->GetCUBIN(compilation->program, cubin) != NVRTC_OK)
-		complain(compilation, capability);
-	return (Bytes){(unsigned char *)cubin, size};
+	char *code = NULL;
+	if ((is_ptx ? nvrtc->GetPTXSize : nvrtc->GetCUBINSize)(program, &size) == NVRTC_OK)
+		code = arena_alloc(compilation->arena, size + 1);
+	if (!code || (is_ptx ? nvrtc->GetPTX : nvrtc->GetCUBIN)(program, code) != NVRTC_OK)
+		fail_environment(NULL, "NVRTC does not give what it compiled");
+	return (Bytes){(unsigned char *)code, is_ptx ? strlen(code) : size};
 }
 
 static Hash128
-cache_key(const Nvrtc *nvrtc, const char *text, int capability)
+cache_key(const Nvrtc *nvrtc, const char *text, int capability, Form form)
 {
-	int numbers[] = {nvrtc->major, nvrtc->minor, capability};
-	Hash128 key = hash128_combine(hash128("cubin 1", 7), hash128(text, strlen(text)));
+	int numbers[] = {nvrtc->major, nvrtc->minor, capability, (int)form};
+	Hash128 key = hash128_combine(hash128("cubin 2", 7), hash128(text, strlen(text)));
 	for (size_t i = 0; i < countof(OPTIONS); i++)
 		key = hash128_combine(key, hash128(OPTIONS[i], strlen(OPTIONS[i])));
 	return hash128_combine(key, hash128(numbers, sizeof numbers));
@@ -157,24 +160,45 @@ cuda_compiler(char *text, size_t size)
 	return true;
 }
 
-Bytes
-cuda_compile(Arena *arena, const char *text, int capability)
+static Bytes
+compile_cached(Arena *arena, const char *text, int capability, Form form)
 {
 	Arena *own = arena_new_in(arena, "compiling for a GPU");
 	Compilation compilation = {.arena = own};
 	char error[ERROR_MOST];
 	if (!nvrtc_load(&compilation.nvrtc, error, sizeof error))
-		fail_environment(NULL, "%s   [hint: name the CUDA toolkit in $CUDA_HOME]", error);
+		fail_environment(
+			NULL,
+			"%s   [hint: install NVIDIA's CUDA toolkit 12 or 13 (of it NVRTC is enough, "
+			"and no GPU is needed), or name its folder in $CUDA_HOME]",
+			error);
 	Cache *cache = cache_open(own, NULL, CACHE_LIMIT);
-	Hash128 key = cache_key(&compilation.nvrtc, text, capability);
+	Hash128 key = cache_key(&compilation.nvrtc, text, capability, form);
 	Bytes found;
 	if (!cache_find(cache, arena, key, &found)) {
 		Compilation *running = arena_memdup(own, &compilation, sizeof compilation);
 		arena_defer(own, destroy_program, running);
-		Bytes made = compile(running, text, capability);
-		cache_store(cache, key, made.data, made.size);
-		found = (Bytes){arena_memdup(arena, made.data, made.size), made.size};
+		compile(running, text, capability);
+		for (Form of = FORM_CUBIN; of <= FORM_PTX; of++) { /* whoever wants one wants both */
+			Bytes made = take(running, of);
+			cache_store(cache, cache_key(&running->nvrtc, text, capability, of), made.data,
+			            made.size);
+			if (of == form)
+				found = (Bytes){arena_memdup(arena, made.data, made.size), made.size};
+		}
 	}
 	arena_reset(own);
 	return found;
+}
+
+Bytes
+cuda_compile(Arena *arena, const char *text, int capability)
+{
+	return compile_cached(arena, text, capability, FORM_CUBIN);
+}
+
+Bytes
+cuda_compile_ptx(Arena *arena, const char *text, int capability)
+{
+	return compile_cached(arena, text, capability, FORM_PTX);
 }

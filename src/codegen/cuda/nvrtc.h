@@ -23,6 +23,8 @@ typedef struct Nvrtc {
 	int (*GetProgramLog)(NvrtcProgram *program, char *log);
 	int (*GetCUBINSize)(NvrtcProgram *program, size_t *size);
 	int (*GetCUBIN)(NvrtcProgram *program, char *cubin);
+	int (*GetPTXSize)(NvrtcProgram *program, size_t *size);
+	int (*GetPTX)(NvrtcProgram *program, char *ptx);
 } Nvrtc;
 
 #define NVRTC_FUNCTIONS(F) \
@@ -33,7 +35,9 @@ typedef struct Nvrtc {
 	F(GetProgramLogSize) \
 	F(GetProgramLog) \
 	F(GetCUBINSize) \
-	F(GetCUBIN)
+	F(GetCUBIN) \
+	F(GetPTXSize) \
+	F(GetPTX)
 
 /* Looked for in $CUDA_HOME or $CUDA_PATH, if one is set; else where libraries are, and in
  * /usr/local/cuda. False: why not, as a sentence in error. */

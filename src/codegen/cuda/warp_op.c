@@ -109,6 +109,8 @@ emit_warp_op(Emit *em, const Stmt *stmt)
 	case WARP_COPY:
 		emit_copy(em, stmt);
 		break;
+	case WARP_HINT: /* of caches that follow by themselves */
+		break;
 	case WARP_COMMIT:
 		emit_line(em, "%s();", name);
 		break;

@@ -231,13 +231,18 @@ facts_interval(Facts *facts, const Expr *e)
 		return leaf_interval(facts, e);
 	if (memo_find(facts->ranges, e, &index))
 		return facts->intervals.data[index];
-	if (facts->ranges->stack.count >= INTERVAL_DEPTH) /* only counts the nesting */
-		return type_range(e->type);
-	facts->ranges->stack.count++;
-	Range range = compute_interval(facts, e);
-	facts->ranges->stack.count--;
-	memo_set(facts->ranges, e, (uint64_t)facts->intervals.count);
-	vec_push(facts->arena, &facts->intervals, range);
+	Range range = type_range(e->type);
+	int depth = facts->ranges->stack.count; /* which only counts the nesting */
+	int outside = depth > 0 ? 0 : budget_begin(facts->ctx, BUDGET_interval);
+	if (depth < INTERVAL_DEPTH && budget_take(facts->ctx)) {
+		facts->ranges->stack.count++;
+		range = compute_interval(facts, e);
+		facts->ranges->stack.count--;
+		memo_set(facts->ranges, e, (uint64_t)facts->intervals.count);
+		vec_push(facts->arena, &facts->intervals, range);
+	}
+	if (depth == 0)
+		budget_end(facts->ctx, outside);
 	return range;
 }
 
@@ -314,6 +319,35 @@ add_positive_factors(Facts *facts, const Term *t)
 			add_fact(facts, FACT_BOUND, t->atom[i], expr_i64(facts->ctx, 1), NULL);
 }
 
+static void add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra);
+
+/* A sum with quotients is no less than 0: nor are those symbols 0 with which it would be. */
+static void
+add_positive_symbols(Facts *facts, const Poly *p, const Expr *sum)
+{
+	bool has_quotient = false;
+	for (int i = 0; i < p->count; i++)
+		for (int k = 0; k < p->term[i].natom; k++)
+			has_quotient |= p->term[i].atom[k]->op == EX_floordiv;
+	for (ExprWalk walk = expr_walk(has_quotient ? sum : NULL); expr_step(&walk);) {
+		const Expr *zero = expr_i64(facts->ctx, 0), *symbol = walk.e;
+		if (symbol->op == EX_symbol && facts_interval(facts, symbol).lo == 0 &&
+		    facts_interval(facts, expr_replace(facts->ctx, sum, symbol, zero)).hi < 0)
+			add_fact(facts, FACT_BOUND, symbol, expr_i64(facts->ctx, 1), NULL);
+	}
+}
+
+/* Where a quotient is at least `least`, so is what was divided at least so many times the divisor:
+ * a loop over (N+7)/8 pieces runs where N is 1 or more. */
+static void
+add_dividend(Facts *facts, const Expr *quotient, int64_t least)
+{
+	int64_t divisor, product;
+	if (quotient->op == EX_floordiv && expr_as_i64(quotient->arg[1], &divisor) && divisor > 1 &&
+	    !__builtin_mul_overflow(least, divisor, &product))
+		add_known(facts, expr_i64(facts->ctx, product), quotient->arg[0], 0);
+}
+
 /* a <= b + extra. Where that is of a symbol or iterator and a constant it bounds it. */
 static void
 add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
@@ -330,8 +364,13 @@ add_known(Facts *facts, const Expr *a, const Expr *b, int64_t extra)
 		bool is_lower = t->coef == 1;
 		const Expr *end = expr_i64(facts->ctx, is_lower ? -constant : constant);
 		add_fact(facts, FACT_BOUND, t->atom[0], is_lower ? end : NULL, is_lower ? NULL : end);
+		if (is_lower)
+			add_dividend(facts, t->atom[0], -constant);
 	} else {
-		add_fact(facts, FACT_KNOWN, poly_build(facts->ctx, &p), NULL, NULL);
+		const Expr *sum = poly_build(facts->ctx, &p);
+		if (constant < 0)
+			add_positive_symbols(facts, &p, sum);
+		add_fact(facts, FACT_KNOWN, sum, NULL, NULL);
 		Term *first = NEW(facts->arena, Term);
 		*first = p.term[0];
 		facts->list.data[facts->list.count - 1].first = first;

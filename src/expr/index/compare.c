@@ -32,33 +32,12 @@ count_blocks(Facts *facts, const Poly *p, int64_t g, Poly *blocks)
 	return whole == whole_last && poly_add_term(blocks, &(Term){.coef = whole});
 }
 
-/* The terms of p that are added, and those that are taken away. */
-static bool
-split_signs(ExprCtx *ctx, const Poly *p, const Expr *sides[2])
-{
-	Poly added, taken;
-	poly_const(&added, 0);
-	poly_const(&taken, 0);
-	for (int k = 0; k < p->count; k++) {
-		Term t = p->term[k];
-		bool is_taken = t.coef < 0;
-		if (t.coef == INT64_MIN)
-			return false;
-		t.coef = is_taken ? -t.coef : t.coef;
-		if (!poly_add_term(is_taken ? &taken : &added, &t))
-			return false;
-	}
-	sides[0] = poly_build(ctx, &added);
-	sides[1] = poly_build(ctx, &taken);
-	return true;
-}
-
 /* p > 0 */
 static const Expr *
 positive(ExprCtx *ctx, const Poly *p)
 {
 	const Expr *sides[2];
-	return split_signs(ctx, p, sides) ? expr_lt(ctx, sides[1], sides[0]) : NULL;
+	return poly_split_signs(ctx, p, sides) ? expr_lt(ctx, sides[1], sides[0]) : NULL;
 }
 
 /* p >= 0 where what lies within a block decides nothing. */
@@ -104,7 +83,7 @@ compare_multiples(ExprCtx *ctx, const Expr *e)
 		return expr_bool(ctx, e->op == EX_ne);
 	for (int i = 0; i < p.count; i++)
 		p.term[i].coef /= g;
-	if (!split_signs(ctx, &p, sides))
+	if (!poly_split_signs(ctx, &p, sides))
 		return e;
 	bool is_left = expr_is_const(sides[0]); /* the number stands right */
 	return expr_op(ctx, (ExprOp)e->op, (const Expr *[]){sides[is_left], sides[!is_left]});

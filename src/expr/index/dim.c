@@ -227,6 +227,15 @@ dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b)
 	return facts_prove(dim_facts(ctx), expr_lt(ctx, a, b));
 }
 
+bool
+dim_stands(ExprCtx *ctx, const Dim *dim, const Dim *loop)
+{
+	int64_t number;
+	if (dim == loop || dim_is_const(dim, &number))
+		return dim_is(dim, 1);
+	return dim_proves_le(ctx, dim, dim_const(ctx, 1));
+}
+
 void
 dim_range(const Dim *dim, int64_t *lo, int64_t *hi)
 {

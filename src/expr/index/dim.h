@@ -42,6 +42,9 @@ bool dim_is(const Dim *dim, int64_t value);
 /* Whether a <= b (a < b) for every value of the symbols in their ranges; false = not proven. */
 bool dim_proves_le(ExprCtx *ctx, const Dim *a, const Dim *b);
 bool dim_proves_lt(ExprCtx *ctx, const Dim *a, const Dim *b);
+/* Whether what has this dim is read at 0 alone in a loop of that extent: it is 1, or 1 or 0 and the
+ * loop's another, which is 0 as well where this one is. */
+bool dim_stands(ExprCtx *ctx, const Dim *dim, const Dim *loop);
 /* What it can be, as far as is known: INT64_MIN and INT64_MAX where there is no bound. */
 void dim_range(const Dim *dim, int64_t *lo, int64_t *hi);
 

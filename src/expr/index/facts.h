@@ -2,6 +2,7 @@
 #ifndef EXPR_INDEX_FACTS_H
 #define EXPR_INDEX_FACTS_H
 
+#include "expr/index/budget.h"
 #include "expr/index/poly.h"
 #include "expr/index/simplify.h"
 
@@ -36,8 +37,6 @@ struct Facts {
 	int zeros, known; /* of the ctx's zeros so many are facts, which come first: so many */
 	int forgotten;    /* the ctx's, when these were made */
 	Facts *next;      /* in the ctx's list of closed ones */
-	int steps;        /* left to the proof at work */
-	int scopes;       /* opened by the simplification at work */
 };
 
 /* Facts added between two marks do not hold until this is done again. */

@@ -260,9 +260,14 @@ parse_call(Parser *p, const char *name)
 	if (op != EX_COUNT)
 		return parse_operation(p, op);
 	DType type = find_type(p, name);
-	if (type == DT_NONE)
+	if (type != DT_NONE)
+		return parse_cast(p, type);
+	const TextOperators *operators = p->scope->operators;
+	const Expr *called =
+		operators ? operators->call(operators->self, p->ctx, p->scan, p->scope, name) : NULL;
+	if (!called)
 		scan_fail(p->scan, "unknown function '%s'", name);
-	return parse_cast(p, type);
+	return operand(called);
 }
 
 /* ---- names and reads ------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Polynomials over atoms: see poly.h. */
+#include "expr/index/budget.h"
 #include "expr/index/poly.h"
 
 #include <string.h>
@@ -351,23 +352,20 @@ poly_atom(Poly *out, const Expr *e)
 	poly_term(out, &(Term){.coef = 1, .natom = 1, .atom = {e}});
 }
 
-/* `budget` bounds the visits: a sum of shared sums is a tree with many paths. */
-static bool add_scaled_expr(Poly *out, const Expr *e, int64_t scale, int *budget);
+static bool add_scaled_expr(Poly *out, const Expr *e, int64_t scale);
 
 static bool
-add_product(Poly *out, const Expr *e, int64_t scale, int *budget)
+add_product(Poly *out, const Expr *e, int64_t scale)
 {
 	int64_t value;
 	if (expr_as_i64(e->arg[1], &value) || expr_as_i64(e->arg[0], &value)) {
 		const Expr *other = e->arg[1]->op == EX_const ? e->arg[0] : e->arg[1];
-		return !__builtin_mul_overflow(scale, value, &scale) &&
-		       add_scaled_expr(out, other, scale, budget);
+		return !__builtin_mul_overflow(scale, value, &scale) && add_scaled_expr(out, other, scale);
 	}
 	Poly a, b;
 	poly_const(&a, 0);
 	poly_const(&b, 0);
-	if (!add_scaled_expr(&a, e->arg[0], scale, budget) ||
-	    !add_scaled_expr(&b, e->arg[1], 1, budget))
+	if (!add_scaled_expr(&a, e->arg[0], scale) || !add_scaled_expr(&b, e->arg[1], 1))
 		return false;
 	for (int i = 0; i < b.count; i++)
 		if (!poly_add_times(out, &a, &b.term[i]))
@@ -376,10 +374,10 @@ add_product(Poly *out, const Expr *e, int64_t scale, int *budget)
 }
 
 static bool
-add_scaled_expr(Poly *out, const Expr *e, int64_t scale, int *budget)
+add_scaled_expr(Poly *out, const Expr *e, int64_t scale)
 {
 	int64_t value;
-	if (--*budget < 0)
+	if (!budget_take(e->ctx))
 		return false;
 	if (expr_as_i64(e, &value))
 		return !__builtin_mul_overflow(scale, value, &value) &&
@@ -389,21 +387,22 @@ add_scaled_expr(Poly *out, const Expr *e, int64_t scale, int *budget)
 	if (is_negated && __builtin_sub_overflow(0, scale, &last))
 		return false;
 	if (e->op == EX_add || e->op == EX_sub)
-		return add_scaled_expr(out, e->arg[0], scale, budget) &&
-		       add_scaled_expr(out, e->arg[1], last, budget);
+		return add_scaled_expr(out, e->arg[0], scale) && add_scaled_expr(out, e->arg[1], last);
 	if (e->op == EX_neg)
-		return add_scaled_expr(out, e->arg[0], last, budget);
+		return add_scaled_expr(out, e->arg[0], last);
 	if (e->op == EX_mul)
-		return add_product(out, e, scale, budget);
+		return add_product(out, e, scale);
 	return poly_add_term(out, &(Term){.coef = scale, .natom = 1, .atom = {e}});
 }
 
 bool
 poly_of(const Expr *e, Poly *out)
 {
-	int budget = 10 * POLY_TERMS;
+	int outside = budget_begin(e->ctx, BUDGET_sum);
 	out->count = 0;
-	return e->type == DT_I64 && add_scaled_expr(out, e, 1, &budget);
+	bool is_sum = e->type == DT_I64 && add_scaled_expr(out, e, 1);
+	budget_end(e->ctx, outside);
+	return is_sum;
 }
 
 void
@@ -464,4 +463,24 @@ poly_build(ExprCtx *ctx, const Poly *poly)
 	}
 	note_sum(sum, poly);
 	return sum;
+}
+
+bool
+poly_split_signs(ExprCtx *ctx, const Poly *p, const Expr *sides[2])
+{
+	Poly added, taken;
+	poly_const(&added, 0);
+	poly_const(&taken, 0);
+	for (int k = 0; k < p->count; k++) {
+		Term t = p->term[k];
+		bool is_taken = t.coef < 0;
+		if (t.coef == INT64_MIN)
+			return false;
+		t.coef = is_taken ? -t.coef : t.coef;
+		if (!poly_add_term(is_taken ? &taken : &added, &t))
+			return false;
+	}
+	sides[0] = poly_build(ctx, &added);
+	sides[1] = poly_build(ctx, &taken);
+	return true;
 }

@@ -66,4 +66,8 @@ bool poly_split_atom(const Poly *p, const Expr *atom, Poly *coef, Poly *rest);
  * term does not divide goes to the rest. */
 bool poly_divide(const Poly *a, const Poly *b, Poly *quotient, Poly *rest);
 
+/* The terms of p that are added, and those that are taken away, positive; false: a number is too
+ * large for that. */
+bool poly_split_signs(ExprCtx *ctx, const Poly *p, const Expr *sides[2]);
+
 #endif

@@ -8,7 +8,7 @@
  */
 #include "expr/index/facts.h"
 
-enum { PROOF_STEPS = 80, PROOF_DEPTH = 14 };
+enum { PROOF_DEPTH = 14 };
 
 static bool nonneg(Facts *facts, const Poly *p, int depth);
 
@@ -312,7 +312,7 @@ nonneg(Facts *facts, const Poly *p, int depth)
 	int64_t constant;
 	if (poly_is_const(p, &constant))
 		return constant >= 0;
-	if (depth <= 0 || --facts->steps < 0)
+	if (depth <= 0 || !budget_take(facts->ctx))
 		return false;
 	facts->ctx->work += (uint64_t)facts->list.count + 1;
 	if (poly_interval(facts, p).lo >= 0 || prove_by_facts(facts, p, depth))
@@ -363,8 +363,9 @@ prove_nonneg(Facts *facts, const Poly *p)
 	/* the last bit of what a slot holds is the answer */
 	if (slot->low == question.low && (slot->high | 1) == (question.high | 1))
 		return slot->high & 1;
-	facts->steps = PROOF_STEPS;
+	int outside = budget_begin(facts->ctx, BUDGET_proof);
 	bool holds = nonneg(facts, p, PROOF_DEPTH);
+	budget_end(facts->ctx, outside);
 	*slot = (Hash128){question.low, (question.high & ~UINT64_C(1)) | holds};
 	return holds;
 }
@@ -486,9 +487,12 @@ decide(Facts *facts, const Expr *e, bool wanted)
 		return (e->value.u64 != 0) == wanted;
 	if (is_known(facts, e, wanted))
 		return true;
+	bool is_junction = e->op == EX_and || e->op == EX_or;
+	if ((is_junction || e->op == EX_not) && !budget_take(facts->ctx))
+		return false;
 	if (e->op == EX_not)
 		return decide(facts, e->arg[0], !wanted);
-	if (e->op == EX_and || e->op == EX_or) {
+	if (is_junction) {
 		bool both = (e->op == EX_and) == wanted;
 		bool first = decide(facts, e->arg[0], wanted);
 		return first == both ? decide(facts, e->arg[1], wanted) : first;
@@ -503,16 +507,25 @@ decide(Facts *facts, const Expr *e, bool wanted)
 	return compare_intervals(facts, op, e->arg[0], e->arg[1]);
 }
 
+static bool
+ask(Facts *facts, const Expr *condition, bool wanted)
+{
+	int outside = budget_begin(facts->ctx, BUDGET_condition);
+	bool holds = decide(facts, condition, wanted);
+	budget_end(facts->ctx, outside);
+	return holds;
+}
+
 bool
 facts_prove(Facts *facts, const Expr *condition)
 {
-	return decide(facts, condition, true);
+	return ask(facts, condition, true);
 }
 
 bool
 facts_disprove(Facts *facts, const Expr *condition)
 {
-	return decide(facts, condition, false);
+	return ask(facts, condition, false);
 }
 
 Certainty

@@ -9,7 +9,7 @@
 
 #include "expr/index/facts.h"
 
-enum { MAX_DEPTH = 600, MAX_SCOPES = 200, MAX_LIGHTENED = 256 };
+enum { MAX_DEPTH = 600, MAX_LIGHTENED = 256 };
 
 typedef struct Simplifier {
 	Facts *facts;
@@ -38,11 +38,10 @@ is_index_condition(const Expr *e)
 static const Expr *
 simplify_under(Simplifier *s, const Expr *condition, bool holds, const Expr *e)
 {
-	if (s->facts->scopes >= MAX_SCOPES || e->argc == 0 || !is_index_condition(condition))
+	if (e->argc == 0 || !is_index_condition(condition) || !budget_take(s->ctx))
 		return simplify(s, e);
 	Simplifier inner = {s->facts, s->ctx, memo_take(s->ctx), s->depth};
 	int mark = facts_mark(s->facts);
-	s->facts->scopes++;
 	facts_assume(s->facts, holds ? condition : expr_not(s->ctx, condition));
 	const Expr *result = simplify(&inner, e);
 	facts_release(s->facts, mark);
@@ -183,11 +182,21 @@ const Expr *
 expr_simplify(Facts *facts, const Expr *e)
 {
 	Simplifier s = {facts, facts->ctx, memo_take(facts->ctx), 0};
-	facts->scopes = 0;
+	int outside = budget_begin(s.ctx, BUDGET_simplify);
 	const Expr *result = simplify(&s, e);
+	budget_end(s.ctx, outside);
 	if (result->type == DT_BOOL && !expr_is_compare(result)) /* of these it has been asked */
 		result = certain(&s, result);
 	memo_give(facts->ctx, s.memo);
+	return result;
+}
+
+const Expr *
+expr_simplify_alone(ExprCtx *ctx, const Expr *e)
+{
+	Facts *facts = facts_new(ctx, ctx->arena);
+	const Expr *result = expr_simplify(facts, e);
+	facts_close(facts);
 	return result;
 }
 

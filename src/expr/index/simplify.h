@@ -36,6 +36,8 @@ const Expr *read_range(Facts *facts, const Tensor *tensor, const Expr *const *in
  * sums by position, exact div/mod pairs joined, redundant conditions gone. Products of sums are
  * multiplied out, so it may have more nodes: proofs find a read in its guard by this form. */
 const Expr *expr_simplify(Facts *facts, const Expr *e);
+/* The same where nothing is known of what stands in it. */
+const Expr *expr_simplify_alone(ExprCtx *ctx, const Expr *e);
 /* The same for what is to be computed: where the normal form costs more (expr_cost), the parts of
  * which that is so stay as they are. Never more than e costs; equal scalars may differ in form. */
 const Expr *expr_lighten(Facts *facts, const Expr *e);

@@ -14,7 +14,17 @@
 #include "base/scan.h"
 #include "expr/index/simplify.h"
 
-typedef struct TextScope {
+typedef struct TextScope TextScope;
+
+/* What else a text may call, by a name with a capital: operators of ONNX, which graph knows
+ * (formula_operators()). The name and the parenthesis are read; NULL: nothing is called so. */
+typedef struct TextOperators {
+	const void *self;
+	const Expr *(*call)(const void *self, ExprCtx *ctx, Scanner *scan, const TextScope *scope,
+	                    const char *name);
+} TextOperators;
+
+struct TextScope {
 	const Map *names;   /* identifiers to Exprs; may be NULL */
 	const Map *tensors; /* what can be read, by name; may be NULL */
 	Facts *facts;       /* boxes, for `X[i] else 0`; NULL: nothing is certain */
@@ -23,7 +33,8 @@ typedef struct TextScope {
 		SYMBOLS_KNOWN, /* it may be a symbol the ctx has */
 		SYMBOLS_NEW,   /* it is a symbol */
 	} symbols;
-} TextScope;
+	const TextOperators *operators; /* NULL: none */
+};
 
 /* Read one scalar and stop behind it; fails with file and line. */
 const Expr *expr_parse(ExprCtx *ctx, Scanner *scan, const Map *names);

@@ -23,16 +23,10 @@ typedef struct Format {
 static Format
 format_of(DType type)
 {
-	switch (type) {
-	case DT_F16:
-		return (Format){0x1p-11, 0x1p-25, 65504};
-	case DT_BF16:
-		return (Format){0x1p-8, 0x1p-134, 0x1.fep127};
-	case DT_F32:
-		return (Format){0x1p-24, 0x1p-150, 0x1.fffffep127};
-	default:
-		return (Format){0x1p-53, 0x1p-1074, DBL_MAX};
-	}
+	return type == DT_F16    ? (Format){0x1p-11, 0x1p-25, 65504}
+	       : type == DT_BF16 ? (Format){0x1p-8, 0x1p-134, 0x1.fep127}
+	       : type == DT_F32  ? (Format){0x1p-24, 0x1p-150, 0x1.fffffep127}
+	                         : (Format){0x1p-53, 0x1p-1074, DBL_MAX};
 }
 
 /* The value a conversion to `type` gives, as a double. */
@@ -385,12 +379,14 @@ is_undecided(Lane a, Lane b)
 	return doubt > 0 && !(fabs(a.value - b.value) > doubt);
 }
 
+/* What is compared with itself, as x != x does for NaN, is the same whatever it is. */
 static void
 bound_compare_lanes(Machine *m, const Instr *in, int n)
 {
-	for (int i = 0; i < n; i++)
-		reg_bounds(m, in->out)[i] =
-			is_undecided(reg_lane(m, in->arg[0], i), reg_lane(m, in->arg[1], i));
+	for (int i = 0; i < n; i++) {
+		Lane a = reg_lane(m, in->arg[0], i), b = reg_lane(m, in->arg[1], i);
+		reg_bounds(m, in->out)[i] = in->arg[0] == in->arg[1] ? isinf(a.bound) : is_undecided(a, b);
+	}
 }
 
 /* An operand that decides the result alone makes the other one's doubt harmless. */
@@ -465,6 +461,14 @@ bound_op(ExprOp op)
 /* ---- conversions and reads ------------------------------------------------------------------- */
 
 /* arg[1] is the operand before the first step; the result is a number of type in->to. */
+/* The bound of a value that may be rounded to the format or not; beyond it may be infinite. */
+static double
+unrounded(const Format *format, const Lane *x)
+{
+	double size = fabs(x->value) + x->bound;
+	return size <= format->most ? x->bound + size * format->unit + format->tiny : INFINITY;
+}
+
 void
 bound_cast(Machine *m, const Instr *in, int n)
 {
@@ -473,10 +477,17 @@ bound_cast(Machine *m, const Instr *in, int n)
 	bool is_float = out->type == DT_F64;
 	if (!from->bound && (!is_float || from->logical == DT_BOOL))
 		return;
-	double *bound = from->bound ? reg_bounds(m, in->out) : NULL, *y = out->own;
+	bool keeps_value = m->keeps_halves && (in->to == DT_F16 || in->to == DT_BF16);
+	double *bound = from->bound || keeps_value ? reg_bounds(m, in->out) : NULL, *y = out->own;
+	Format format = format_of((DType)in->to);
 	for (int i = 0; i < n; i++) {
 		Lane x = reg_lane(m, in->arg[1], i);
 		double value = quantise(in->to, in->flags, x.value);
+		if (keeps_value) {
+			y[i] = x.value;
+			bound[i] = unrounded(&format, &x);
+			continue;
+		}
 		if (is_float)
 			y[i] = value;
 		if (!bound)

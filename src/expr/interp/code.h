@@ -139,7 +139,7 @@ struct Instr {
 struct Machine {
 	Arena *arena;
 	const Stage *stage;
-	bool is_bound;
+	bool is_bound, keeps_halves; /* see BoundWay */
 	int niter, fixed;
 	int64_t lo[MAX_ITER], hi[MAX_ITER];
 	int64_t cur[MAX_ITER];
@@ -201,7 +201,7 @@ struct Machine {
 typedef struct Stores {
 	Arena *arena;
 	Map map; /* Tensor to Store */
-	bool is_bound;
+	bool is_bound, keeps_halves;
 	Binding binding;
 } Stores;
 

@@ -1,14 +1,8 @@
 /* Arrays as bounded results, and whether an array, or some points of it, lies within bounds. */
 #include <math.h>
 
+#include "expr/interp/code.h"
 #include "expr/interp/points.h"
-
-static bool
-is_held_as_float(DType type)
-{
-	return dtype_is_float(type) || (dtype_class(type) == DC_S && type != DT_I4 && type != DT_U4 &&
-	                                type != DT_I2 && type != DT_U2);
-}
 
 BoundArray *
 bound_from_array(Arena *arena, const Array *array)
@@ -19,7 +13,7 @@ bound_from_array(Arena *arena, const Array *array)
 	bounds->rank = array->rank;
 	bounds->dims = array->dims;
 	bounds->sampled = -1;
-	if (is_held_as_float(array->type))
+	if (held_type(true, array->type) == DT_F64)
 		bounds->value = NEW_N(arena, double, count + 1);
 	else
 		bounds->integer = NEW_N(arena, int64_t, count + 1);

@@ -573,6 +573,8 @@ compile_expr(Compiler *c, const Expr *e, int mask)
 		mask = NO_MASK;
 	for (Scope *scope = c->scope; scope; scope = scope->outer) {
 		void *known = map_find_ptr(values_of(c, scope, mask), e);
+		if (!known && mask != NO_MASK) /* what all lanes have, some have */
+			known = map_find_ptr(values_of(c, scope, NO_MASK), e);
 		if (known)
 			return (int)((intptr_t)known - 1);
 	}

@@ -9,17 +9,11 @@
 
 /* ---- tensors in memory ----------------------------------------------------------------------- */
 
-static bool
-is_storage_float(DType type)
-{
-	return dtype_class(type) == DC_S && type != DT_I4 && type != DT_U4 && type != DT_I2 &&
-	       type != DT_U2;
-}
-
 DType
 held_type(bool is_bound, DType type)
 {
-	return is_bound && (dtype_is_float(type) || is_storage_float(type)) ? DT_F64 : type;
+	bool is_code = dtype_class(type) == DC_S && !dtype_is_code_integer(type);
+	return is_bound && (dtype_is_float(type) || is_code) ? DT_F64 : type;
 }
 
 Store *
@@ -276,7 +270,7 @@ typedef struct Job {
 	const BoundArray *const *bound_inputs;
 	Array **outputs;
 	BoundArray **bound_outputs;
-	double sample;
+	BoundWay way;
 } Job;
 
 static void
@@ -365,7 +359,10 @@ eval_bound(void *arg)
 {
 	Job *job = arg;
 	const Program *program = job->program;
-	Stores stores = {.arena = job->scratch, .map = {.arena = job->scratch}, .is_bound = true};
+	Stores stores = {.arena = job->scratch,
+	                 .map = {.arena = job->scratch},
+	                 .is_bound = true,
+	                 .keeps_halves = job->way.keeps_halves};
 	const int64_t **dims = NEW_N(job->scratch, const int64_t *, program->ninput + 1);
 	int *ranks = NEW_N(job->scratch, int, program->ninput + 1);
 	for (int k = 0; k < program->ninput; k++) {
@@ -377,7 +374,7 @@ eval_bound(void *arg)
 		load_bounds(stores_input(&stores, program->inputs[k], dims[k]), job->scratch,
 		            job->bound_inputs[k]);
 	bool is_sampled = false;
-	run_stages(&stores, program, job->sample, &is_sampled);
+	run_stages(&stores, program, job->way.sample, &is_sampled);
 	for (int k = 0; k < program->noutput; k++) {
 		const Tensor *output = program->outputs[k];
 		job->bound_outputs[k] =
@@ -412,13 +409,13 @@ program_eval(Arena *arena, const Program *program, const Binding *binding,
 
 void
 program_eval_bound(Arena *arena, const Program *program, const Binding *binding,
-                   const BoundArray *const *inputs, BoundArray **outputs, double sample)
+                   const BoundArray *const *inputs, BoundArray **outputs, BoundWay way)
 {
 	Job job = {.arena = arena,
 	           .program = program,
 	           .binding = binding,
 	           .bound_inputs = inputs,
 	           .bound_outputs = outputs,
-	           .sample = sample};
+	           .way = way};
 	run_job(eval_bound, &job);
 }

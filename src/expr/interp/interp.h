@@ -34,11 +34,18 @@ typedef struct BoundArray {
 	int64_t sampled;    /* points evaluated when sampling left some out, else -1 */
 } BoundArray;
 
+/* sample: of a reduction's operations; keeps_halves: roundings to f16 and bf16 may be left out, as
+ * -O2 leaves them: the value is as it was, and the bound has the half unit that it may be off. */
+typedef struct BoundWay {
+	double sample;
+	bool keeps_halves;
+} BoundWay;
+
 /* As program_eval(), in bound mode. sample > 0: reductions above that many operations whose results
  * no other reduction reads are evaluated at sampled blocks of points only; points left out, or
  * computed from such, have bound = inf / undecided = 1, and `sampled` counts the others. */
 void program_eval_bound(Arena *arena, const Program *program, const Binding *binding,
-                        const BoundArray *const *inputs, BoundArray **outputs, double sample);
+                        const BoundArray *const *inputs, BoundArray **outputs, BoundWay way);
 
 BoundArray *bound_from_array(Arena *arena, const Array *array); /* bounds 0 */
 /* The values of a, for a comparison with what rounds as b does: with the bounds of both. `a` itself

@@ -228,6 +228,7 @@ compile_stage(Stores *stores, ExprCtx *ctx, const Stage *stage, int fixed, int64
 	m->arena = arena;
 	m->stage = stage;
 	m->is_bound = stores->is_bound;
+	m->keeps_halves = stores->keeps_halves;
 	m->guard = NO_MASK;
 	m->fixed = fixed;
 	m->is_listed = listed >= 0;

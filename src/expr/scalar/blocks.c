@@ -279,6 +279,9 @@ BINARY(bool, tw_u8, zero, 0 & a & b)
 UNARY(bool, tw_u8, not, x ^ 1)
 UNARY(bool, tw_u8, same, x)
 
+BINARY(u32, tw_i32, dotus, tw_dotus_u32(a, b))
+BINARY(u32, tw_i32, dotss, tw_dotss_u32(a, b))
+
 #define AT(T, name) [EX_##name] = T##_##name,
 #define COMPARE_ROW(T) AT(T, lt) AT(T, le) AT(T, gt) AT(T, ge) AT(T, eq) AT(T, ne) AT(T, select)
 #define FLOAT_ROW(NAME, T) \
@@ -286,10 +289,12 @@ UNARY(bool, tw_u8, same, x)
 	                   AT(T, min) AT(T, max) AT(T, pow) AT(T, fma) FLOAT_CALLS(AT_SWAP, T) \
 	                       AT(T, isnan) AT(T, isinf)},
 #define AT_SWAP(T, name) AT(T, name)
-#define INT_ROW(NAME, T) \
-	[DT_##NAME] = {COMPARE_ROW(T) INT_CALLS(AT_SWAP, T) AT(T, neg) AT(T, abs) AT(T, sign) \
-	                   AT(T, bitnot)},
+#define INT_CELLS(T) \
+	COMPARE_ROW(T) INT_CALLS(AT_SWAP, T) AT(T, neg) AT(T, abs) AT(T, sign) AT(T, bitnot)
+#define INT_ROW(NAME, T) [DT_##NAME] = {INT_CELLS(T)},
+#define WORD_ROW(NAME, T) [DT_##NAME] = {INT_CELLS(T) AT(T, dotus) AT(T, dotss)},
 
+/* clang-format off */
 static const BlockFn operations[DT_COUNT][EX_COUNT] = {
 	FLOAT_ROW(F64, f64)
 	FLOAT_ROW(F32, f32)
@@ -299,7 +304,7 @@ static const BlockFn operations[DT_COUNT][EX_COUNT] = {
 	INT_ROW(I64, i64)
 	INT_ROW(U8, u8)
 	INT_ROW(U16, u16)
-	INT_ROW(U32, u32)
+	WORD_ROW(U32, u32)
 	INT_ROW(U64, u64)
 	[DT_BOOL] = {
 		AT(u8, lt) AT(u8, le) AT(u8, gt) AT(u8, ge) AT(u8, eq) AT(u8, select)
@@ -312,6 +317,7 @@ static const BlockFn operations[DT_COUNT][EX_COUNT] = {
 		[EX_shl] = bool_less, [EX_shr] = bool_less,
 	},
 };
+/* clang-format on */
 
 DType
 block_type(DType type)

@@ -165,19 +165,13 @@ find_cast(DType to, DType from, int flags)
 	return casts[source_row(from)][to];
 }
 
-static bool
-is_small_integer(DType type)
-{
-	return type == DT_I4 || type == DT_U4 || type == DT_I2 || type == DT_U2;
-}
-
 /* The type between two that no single function converts. */
 static DType
 cast_via(DType to, DType from)
 {
 	if (dtype_class(from) == DC_S)
-		return is_small_integer(from) ? DT_I32 : DT_F32;
-	return is_small_integer(to) && !dtype_is_float(from) ? DT_I32 : DT_F32;
+		return dtype_is_code_integer(from) ? DT_I32 : DT_F32;
+	return dtype_is_code_integer(to) && !dtype_is_float(from) ? DT_I32 : DT_F32;
 }
 
 int

@@ -15,6 +15,7 @@ expr_ctx_new(Arena *arena)
 {
 	ExprCtx *ctx = NEW(arena, ExprCtx);
 	ctx->arena = arena;
+	ctx->steps_most = INT32_MAX;
 	ctx->slot_count = FIRST_SLOTS;
 	ctx->slots = NEW_N(arena, InternSlot, FIRST_SLOTS);
 	ctx->names = (Map){.arena = arena};
@@ -57,6 +58,7 @@ expr_ctx_beside(Arena *arena, ExprCtx *kept)
 {
 	ExprCtx *ctx = expr_ctx_new(arena);
 	ctx->kept = kept;
+	ctx->steps_most = kept->steps_most;
 	for (int i = 0; i < kept->symbol_list.count; i++) {
 		const Symbol *symbol = kept->symbol_list.data[i];
 		symbol_set_range(symbol_get(ctx, symbol->name), symbol->lo, symbol->hi);
@@ -209,7 +211,7 @@ derive_fields(Expr *e)
 const Expr *
 expr_intern(ExprCtx *ctx, const Expr *head, const Expr *const *args)
 {
-	if (ctx->count > ctx->slot_count / 2)
+	if (ctx->count > ctx->slot_count / 4 * 3)
 		grow_table(ctx);
 	uint64_t hash = hash_node(head, args);
 	uint32_t at = (uint32_t)hash & (ctx->slot_count - 1);

@@ -80,6 +80,7 @@ struct ExprCtx {
 	VEC(Symbol *) symbol_list;
 	int ntensor, nvar;
 	uint64_t work;                /* see expr_ctx_work() */
+	int steps_left, steps_most;   /* of the question at work, and of any: index/budget.h */
 	const Expr *small[CTX_SMALL]; /* i64 constants from 0 on */
 	const Expr *iters[CTX_SMALL]; /* iterators */
 	Memo *memos;

@@ -176,7 +176,16 @@ void symbol_set_range(const Symbol *symbol, int64_t lo, int64_t hi); /* before a
 typedef struct ScalarInfo {
 	const char *name, *text; /* text: infix spelling or NULL */
 	int precedence, arity;
-	enum { RULE_same, RULE_float, RULE_int, RULE_cmp, RULE_bool, RULE_test, RULE_select } rule;
+	enum {
+		RULE_same,
+		RULE_float,
+		RULE_int,
+		RULE_cmp,
+		RULE_bool,
+		RULE_test,
+		RULE_select,
+		RULE_words
+	} rule;
 	int cost, ulp;
 	const char *doc;
 } ScalarInfo;
@@ -189,6 +198,7 @@ DType scalar_result_type(ExprOp op, const DType *args);
 
 bool expr_is_const(const Expr *e);
 bool expr_is_compare(const Expr *e);    /* one of < <= > >= == != */
+bool scalar_is_dot(ExprOp op);          /* of the bytes of words */
 ExprOp scalar_opposite(ExprOp compare); /* which holds where this one does not, of integers */
 bool expr_as_i64(const Expr *e, int64_t *value); /* integer or bool constant */
 double expr_const_f64(const Expr *e);            /* any constant, as a double */
@@ -229,6 +239,7 @@ ExprWalk expr_walk_reads(const Expr *e);
 bool expr_step(ExprWalk *walk);
 /* Append what nodes another expression has more, also while walking: a symbol's definition, say. */
 void expr_walk_add(ExprWalk *walk, const Expr *e);
+bool expr_holds(const Expr *e, const Expr *node); /* somewhere in it, or as itself */
 bool expr_uses_iter(const Expr *e, int position);
 bool expr_reads(const Expr *e, const Tensor *tensor);
 const Expr *expr_without_casts(const Expr *e); /* what the casts around it are applied to */

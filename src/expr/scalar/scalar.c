@@ -60,6 +60,8 @@ scalar_result_type(ExprOp op, const DType *args)
 		return dtype_is_float(type) ? DT_BOOL : DT_NONE;
 	case RULE_select:
 		return type;
+	case RULE_words:
+		return type == DT_U32 ? DT_I32 : DT_NONE;
 	}
 	return DT_NONE;
 }
@@ -148,6 +150,12 @@ bool
 expr_is_compare(const Expr *e)
 {
 	return e->op >= EX_lt && e->op <= EX_ne;
+}
+
+bool
+scalar_is_dot(ExprOp op)
+{
+	return op == EX_dotus || op == EX_dotss;
 }
 
 ExprOp

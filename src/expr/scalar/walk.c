@@ -205,8 +205,8 @@ expr_without_casts(const Expr *e)
 	return e;
 }
 
-static bool
-holds(const Expr *e, const Expr *node)
+bool
+expr_holds(const Expr *e, const Expr *node)
 {
 	bool is_found = false;
 	for (ExprWalk walk = expr_walk(e); expr_step(&walk);)
@@ -220,7 +220,7 @@ expr_keeps_checks(const Expr *from, const Expr *to)
 	bool keeps = true;
 	for (ExprWalk walk = expr_walk(from->has_check && to != from ? from : NULL); expr_step(&walk);)
 		if (walk.e->op == EX_at && (walk.e->flags & AT_CHECK))
-			keeps = keeps && to->has_check && holds(to, walk.e);
+			keeps = keeps && to->has_check && expr_holds(to, walk.e);
 	return keeps;
 }
 

@@ -68,12 +68,6 @@ stage_over(StageBuilder *stage, const char *name, const Dim *lo, const Dim *hi)
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static const Expr *
-join_conditions(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return !a ? b : !b ? a : expr_and(ctx, a, b);
-}
-
 _Noreturn static void
 fail_range(const StageBuilder *stage, const Tensor *tensor, const Expr *range)
 {
@@ -126,9 +120,10 @@ stage_read_broadcast(StageBuilder *stage, const Tensor *tensor)
 	const Expr *index[MAX_ITERS];
 	int shift = stage->nloop - tensor->rank;
 	must(shift >= 0);
-	for (int i = 0; i < tensor->rank; i++)
-		index[i] =
-			dim_is(tensor->hi[i], 1) ? expr_i64(stage->ctx, 0) : expr_iter(stage->ctx, shift + i);
+	for (int i = 0; i < tensor->rank; i++) {
+		bool stands = dim_stands(stage->ctx, tensor->hi[i], stage->iters[shift + i].hi);
+		index[i] = stands ? expr_i64(stage->ctx, 0) : expr_iter(stage->ctx, shift + i);
+	}
 	return stage_read_checked(stage, tensor, index);
 }
 
@@ -145,7 +140,7 @@ void
 stage_where(StageBuilder *stage, const Expr *condition)
 {
 	must(stage->nreduce > 0 && stage->nmark == 0);
-	stage->guard = join_conditions(stage->ctx, stage->guard, condition);
+	stage->guard = expr_both(stage->ctx, stage->guard, condition);
 	facts_assume(stage->facts, condition);
 }
 

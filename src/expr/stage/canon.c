@@ -10,7 +10,7 @@
 
 #include "expr/index/facts.h"
 #include "expr/stage/hash.h"
-#include "expr/stage/rewrite.h"
+#include "expr/stage/stage.h"
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 

@@ -12,18 +12,33 @@ stage_points(ExprCtx *ctx, const Stage *stage)
 	return points;
 }
 
-int
-stage_point_work(const Stage *stage)
+/* Of integers what has the type of the result: casts to it are none, and indices have another. */
+static int
+operations_of(const Stage *stage, bool by_cost)
 {
-	bool is_float = dtype_is_float((DType)stage->body[0]->type);
+	DType type = (DType)stage->body[0]->type;
+	bool is_float = dtype_is_float(type);
 	int count = stage->kind == STAGE_reduce;
 	for (int b = 0; b < stage->nbody; b++)
 		for (ExprWalk walk = expr_walk(stage->body[b]); expr_step(&walk);) {
 			const ScalarInfo *row = scalar_info(walk.e->op);
-			bool is_value = dtype_is_float((DType)walk.e->type) || !is_float;
-			count += row && row->cost > 0 && is_value;
+			bool is_value = is_float ? dtype_is_float((DType)walk.e->type)
+			                         : walk.e->type == type && walk.e->op != EX_cast;
+			count += !row || !is_value ? 0 : by_cost ? row->cost : row->cost > 0;
 		}
 	return count;
+}
+
+int
+stage_point_work(const Stage *stage)
+{
+	return operations_of(stage, false);
+}
+
+int
+stage_point_cost(const Stage *stage)
+{
+	return operations_of(stage, true);
 }
 
 bool
@@ -31,6 +46,15 @@ program_has_stage(const Program *program, const Stage *stage)
 {
 	for (int s = 0; s < program->nstage; s++)
 		if (program->stages[s] == stage)
+			return true;
+	return false;
+}
+
+bool
+program_gives(const Program *program, const Stage *stage)
+{
+	for (int i = 0; i < program->noutput; i++)
+		if (program->outputs[i] && program->outputs[i]->stage == stage)
 			return true;
 	return false;
 }
@@ -64,7 +88,7 @@ stage_summed_product(const Stage *stage)
 {
 	bool is_sum = stage->kind == STAGE_reduce && stage->reduce == REDUCE_sum && stage->nbody == 1;
 	const Expr *body = is_sum ? expr_without_casts(stage->body[0]) : NULL;
-	return body && body->op == EX_mul ? body : NULL;
+	return body && (body->op == EX_mul || scalar_is_dot(body->op)) ? body : NULL;
 }
 
 Facts *

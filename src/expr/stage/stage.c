@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "expr/scalar/ctx.h"
-#include "expr/stage/rewrite.h"
 
 /* ---- what a stage reads ---------------------------------------------------------------------- */
 

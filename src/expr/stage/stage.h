@@ -120,9 +120,12 @@ bool stage_is_pointwise(const Stage *stage);
 /* The product that the stage sums and of which it is nothing else, but for casts; NULL: no such. */
 const Expr *stage_summed_product(const Stage *stage);
 bool program_has_stage(const Program *program, const Stage *stage);
+/* Whether a result of the stage goes out. */
+bool program_gives(const Program *program, const Stage *stage);
 /* Operations of one point: each of any kind one, and one for each term of a reduction. Where floats
  * are computed, integers are positions. */
 int stage_point_work(const Stage *stage);
+int stage_point_cost(const Stage *stage); /* the same in units of one addition */
 /* A walk over all scalars of the stage: bodies, guard, a scatter's target. */
 ExprWalk stage_walk(const Stage *stage);
 /* Every tensor the stage reads (once or more), a scatter's init included. */
@@ -171,5 +174,17 @@ bool stage_same_loops(const Stage *a, const Stage *b);
 bool stage_same_iters(const Stage *a, const Stage *b);
 /* The boxes of its iterators, not the guard. */
 Facts *facts_of_stage(ExprCtx *ctx, Arena *arena, const Stage *stage);
+
+/* What transformations of programs share. */
+
+/* As program_rewrite() of what has reads in it, and stages that change are tidied. */
+Program *program_rewrite_tidy(const Program *program, ExprRewrite rewrite, void *arg);
+
+/* Simplify the scalars under the box and guard, drop terms of the guard that the box implies, and
+ * let a sum omit terms that are zero: sum select(c, x, 0)*y becomes a sum of x*y where c. */
+void stage_tidy(ExprCtx *ctx, Stage *stage);
+
+/* Whether every read of the bodies is in range where it happens. */
+bool stage_reads_are_certain(ExprCtx *ctx, const Stage *stage);
 
 #endif

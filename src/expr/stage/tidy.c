@@ -6,7 +6,7 @@
  */
 
 #include "expr/index/facts.h"
-#include "expr/stage/rewrite.h"
+#include "expr/stage/stage.h"
 
 static bool
 is_guard(const Expr *e)

@@ -8,9 +8,7 @@
 #include <stdio.h>
 
 #include "expr/index/facts.h"
-#include "expr/stage/rewrite.h"
-
-enum { MAX_SCOPES = 4000 };
+#include "expr/stage/stage.h"
 
 typedef struct Checker {
 	const Program *program;
@@ -18,7 +16,6 @@ typedef struct Checker {
 	Map known; /* tensors that may be read */
 	const Stage *stage;
 	Facts *facts;
-	int scopes;      /* conditions opened in this stage */
 	bool reads_only; /* ask only whether reads are certain, and do not fail */
 	bool has_uncertain;
 } Checker;
@@ -132,7 +129,7 @@ static bool
 check_lazy(Checker *c, const Expr *e)
 {
 	bool is_lazy = e->op == EX_select || e->op == EX_and || e->op == EX_or;
-	if (!is_lazy || !is_index_condition(e->arg[0]) || c->scopes++ > MAX_SCOPES)
+	if (!is_lazy || !is_index_condition(e->arg[0]) || !budget_take(e->ctx))
 		return false;
 	check_under(c, e->arg[0], e->op != EX_or, e->arg[1]);
 	if (e->op == EX_select)
@@ -267,7 +264,6 @@ static void
 check_stage(Checker *c, const Stage *stage)
 {
 	c->stage = stage;
-	c->scopes = 0;
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
 		check_dim(c, stage->iters[i].lo);
 		check_dim(c, stage->iters[i].hi);
@@ -275,12 +271,14 @@ check_stage(Checker *c, const Stage *stage)
 	c->facts = facts_of_stage(c->program->ctx, c->arena, stage);
 	check_results(c);
 	check_kind(c);
+	int outside = budget_begin(c->program->ctx, BUDGET_checks);
 	if (stage->guard) {
 		check_scalar(c, stage->guard);
 		facts_assume(c->facts, stage->guard);
 	}
 	for (int i = 0; i < stage->nbody; i++)
 		check_scalar(c, stage->body[i]);
+	budget_end(c->program->ctx, outside);
 	for (int i = 0; i < stage->nresult; i++)
 		map_set_ptr(&c->known, stage->results[i], stage->results[i]);
 	facts_close(c->facts);
@@ -343,19 +341,18 @@ close_scan(Checker *c, const Scan *scan)
 
 /* What a sum of iterators can be over the stage's box of numbers. */
 static Range
-box_interval(const Stage *stage, const Expr *e, int depth)
+box_interval(const Stage *stage, const Expr *e)
 {
-	enum { DEPTH = 6 };
 	int64_t lo, hi;
 	if (e->op == EX_const && e->type == DT_I64)
 		return (Range){e->value.i64, e->value.i64};
 	if (e->op == EX_iter && expr_as_i64(stage->iters[e->iter].lo, &lo) &&
 	    expr_as_i64(stage->iters[e->iter].hi, &hi) && hi > lo)
 		return (Range){lo, hi - 1};
-	if (depth == DEPTH || (e->op != EX_add && e->op != EX_sub && e->op != EX_mul))
+	if ((e->op != EX_add && e->op != EX_sub && e->op != EX_mul) || !budget_take(e->ctx))
 		return range_all;
-	Range a = box_interval(stage, e->arg[0], depth + 1);
-	Range b = box_interval(stage, e->arg[1], depth + 1);
+	Range a = box_interval(stage, e->arg[0]);
+	Range b = box_interval(stage, e->arg[1]);
 	return e->op == EX_mul   ? range_mul(a, b)
 	       : e->op == EX_add ? range_add(a, b)
 	                         : range_add(a, range_scale(b, -1));
@@ -368,7 +365,9 @@ is_in_box(const Stage *stage, const Expr *read)
 	bool is_inside = read->argc == tensor->rank;
 	for (int d = 0; d < read->argc && is_inside; d++) {
 		int64_t lo = 0, hi;
-		Range range = box_interval(stage, read->arg[d], 0);
+		int outside = budget_begin(read->ctx, BUDGET_box);
+		Range range = box_interval(stage, read->arg[d]);
+		budget_end(read->ctx, outside);
 		is_inside = expr_as_i64(tensor->hi[d], &hi) && range.hi < hi &&
 		            (!tensor->lo || expr_as_i64(tensor->lo[d], &lo)) && range.lo >= lo;
 	}
@@ -398,8 +397,10 @@ stage_reads_are_certain(ExprCtx *ctx, const Stage *stage)
 	c.facts = facts_of_stage(ctx, scratch, stage);
 	if (stage->guard)
 		facts_assume(c.facts, stage->guard);
+	int outside = budget_begin(ctx, BUDGET_checks);
 	for (int i = 0; i < stage->nbody; i++)
 		check_scalar(&c, stage->body[i]);
+	budget_end(ctx, outside);
 	facts_close(c.facts);
 	arena_release(scratch, mark);
 	return !c.has_uncertain;

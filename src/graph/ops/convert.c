@@ -9,17 +9,11 @@ is_storage(DType type)
 	return dtype_class(type) == DC_S;
 }
 
-static bool
-is_storage_integer(DType type)
-{
-	return type == DT_U4 || type == DT_I4 || type == DT_U2 || type == DT_I2;
-}
-
 /* Storage types convert to and from one arithmetic type each. */
 static DType
 beside_storage(DType type)
 {
-	return is_storage_integer(type) ? DT_I32 : DT_F32;
+	return dtype_is_code_integer(type) ? DT_I32 : DT_F32;
 }
 
 static int

@@ -8,22 +8,8 @@
  */
 #include <string.h>
 
+#include "graph/einsum.h"
 #include "graph/ops/helpers.h"
-
-enum { MAX_OPERANDS = 16, ELLIPSIS = 256, LABELS = ELLIPSIS + MAX_RANK };
-
-/* The labels of an operand's axes: a letter, or ELLIPSIS + place counted from the last one. */
-typedef struct Term {
-	int rank;
-	int label[MAX_RANK];
-} Term;
-
-typedef struct Equation {
-	int nin;
-	Term in[MAX_OPERANDS], out;
-	int uses[LABELS]; /* how often each label stands in the operands */
-	int ndots;        /* most axes any ellipsis stands for */
-} Equation;
 
 _Noreturn static void
 fail_equation(const Node *node, const char *why)
@@ -32,7 +18,7 @@ fail_equation(const Node *node, const char *why)
 }
 
 static void
-add_label(const Node *node, Term *term, int label)
+add_label(const Node *node, EinsumTerm *term, int label)
 {
 	if (term->rank >= MAX_RANK)
 		fail_equation(node, "too many axes");
@@ -40,16 +26,16 @@ add_label(const Node *node, Term *term, int label)
 }
 
 static void
-add_dots(const Node *node, Term *term, int count)
+add_dots(const Node *node, EinsumTerm *term, int count)
 {
 	for (int i = count - 1; i >= 0; i--)
-		add_label(node, term, ELLIPSIS + i);
+		add_label(node, term, EINSUM_DOTS + i);
 }
 
 /* Letters of one term at *at, which is moved behind it; dots >= 0 says how many axes `...` has,
  * otherwise it follows from `rank`. */
 static void
-parse_term(const Node *node, const char **at, Term *term, int rank, int dots)
+parse_term(const Node *node, const char **at, EinsumTerm *term, int rank, int dots)
 {
 	int letters = 0;
 	for (const char *c = *at; *c && *c != ',' && *c != '-'; c++)
@@ -79,31 +65,31 @@ parse_term(const Node *node, const char **at, Term *term, int rank, int dots)
 /* ---- the equation ---------------------------------------------------------------------------- */
 
 static void
-implicit_output(const Node *node, Equation *eq)
+implicit_output(const Node *node, Einsum *eq)
 {
 	add_dots(node, &eq->out, eq->ndots);
-	for (int label = 0; label < ELLIPSIS; label++)
+	for (int label = 0; label < EINSUM_DOTS; label++)
 		if (eq->uses[label] == 1)
 			add_label(node, &eq->out, label);
 }
 
 static void
-count_uses(Equation *eq)
+count_uses(Einsum *eq)
 {
 	for (int k = 0; k < eq->nin; k++) {
 		for (int i = 0; i < eq->in[k].rank; i++) {
 			int label = eq->in[k].label[i];
 			eq->uses[label]++;
-			if (label >= ELLIPSIS && label - ELLIPSIS >= eq->ndots)
-				eq->ndots = label - ELLIPSIS + 1;
+			if (label >= EINSUM_DOTS && label - EINSUM_DOTS >= eq->ndots)
+				eq->ndots = label - EINSUM_DOTS + 1;
 		}
 	}
 }
 
 static void
-check_output(const Node *node, const Equation *eq)
+check_output(const Node *node, const Einsum *eq)
 {
-	bool is_seen[LABELS] = {false};
+	bool is_seen[EINSUM_LABELS] = {false};
 	for (int i = 0; i < eq->out.rank; i++) {
 		int label = eq->out.label[i];
 		if (eq->uses[label] == 0 || is_seen[label])
@@ -112,13 +98,13 @@ check_output(const Node *node, const Equation *eq)
 	}
 }
 
-static void
-parse_equation(const Node *node, int nin, const int *ranks, Equation *eq)
+void
+einsum_parse(const Node *node, int nin, const int *ranks, Einsum *eq)
 {
 	const char *at = attr_string(node, "equation");
-	*eq = (Equation){.nin = nin};
-	if (nin > MAX_OPERANDS)
-		fail_unsupported(&node->loc, "%d operands, at most %d are supported", nin, MAX_OPERANDS);
+	*eq = (Einsum){.nin = nin};
+	if (nin > EINSUM_OPERANDS)
+		fail_unsupported(&node->loc, "%d operands, at most %d are supported", nin, EINSUM_OPERANDS);
 	for (int k = 0; k < nin; k++) {
 		parse_term(node, &at, &eq->in[k], ranks[k], -1);
 		if (k < nin - 1 && *at++ != ',')
@@ -143,16 +129,16 @@ parse_equation(const Node *node, int nin, const int *ranks, Equation *eq)
 void
 infer_Einsum(Infer *infer)
 {
-	int nin = infer->node->ninput, ranks[MAX_OPERANDS] = {0};
-	const Dim *extent[LABELS] = {NULL};
+	int nin = infer->node->ninput, ranks[EINSUM_OPERANDS] = {0};
+	const Dim *extent[EINSUM_LABELS] = {NULL};
 	const Dim *dims[MAX_RANK];
-	Equation eq;
-	for (int k = 0; k < nin && k < MAX_OPERANDS; k++) {
+	Einsum eq;
+	for (int k = 0; k < nin && k < EINSUM_OPERANDS; k++) {
 		if (!infer_input(infer, k))
 			infer_fail(infer, "operand %d is missing", k);
 		ranks[k] = infer_input(infer, k)->rank;
 	}
-	parse_equation(infer->node, nin, ranks, &eq);
+	einsum_parse(infer->node, nin, ranks, &eq);
 	for (int k = 0; k < nin; k++) {
 		for (int i = 0; i < eq.in[k].rank; i++) {
 			const Dim **e = &extent[eq.in[k].label[i]], *dim = infer_input(infer, k)->dims[i];
@@ -172,7 +158,7 @@ typedef struct EinsumAxis {
 } EinsumAxis;
 
 static void
-find_extents(const Build *b, const Equation *eq, EinsumAxis *axes)
+find_extents(const Build *b, const Einsum *eq, EinsumAxis *axes)
 {
 	for (int k = 0; k < eq->nin; k++) {
 		for (int i = 0; i < eq->in[k].rank; i++) {
@@ -189,12 +175,12 @@ build_Einsum(Build *b)
 	ExprCtx *ctx = b->ctx;
 	const Type *type = b->out_types[0];
 	DType work = work_type(type->dtype);
-	int ranks[MAX_OPERANDS] = {0};
-	EinsumAxis axes[LABELS] = {{NULL, NULL}};
-	Equation eq;
-	for (int k = 0; k < b->nin && k < MAX_OPERANDS; k++)
+	int ranks[EINSUM_OPERANDS] = {0};
+	EinsumAxis axes[EINSUM_LABELS] = {{NULL, NULL}};
+	Einsum eq;
+	for (int k = 0; k < b->nin && k < EINSUM_OPERANDS; k++)
 		ranks[k] = b->in[k]->rank;
-	parse_equation(b->node, b->nin, ranks, &eq);
+	einsum_parse(b->node, b->nin, ranks, &eq);
 	find_extents(b, &eq, axes);
 	StageBuilder *y = output_open(b, 0);
 	for (int i = 0; i < eq.out.rank; i++) {
@@ -202,7 +188,7 @@ build_Einsum(Build *b)
 		axes[eq.out.label[i]].extent = type->dims[i];
 	}
 	bool is_sum = false;
-	for (int label = 0; label < LABELS; label++) {
+	for (int label = 0; label < EINSUM_LABELS; label++) {
 		if (!axes[label].extent || axes[label].at)
 			continue;
 		axes[label].at = stage_over(y, "k", dim_const(ctx, 0), axes[label].extent);

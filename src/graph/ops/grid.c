@@ -1,4 +1,5 @@
-/* GridSample: X between its elements, at positions that are data; AffineGrid: such positions.
+/* GridSample: X between its elements, at positions that are data; AffineGrid: such positions;
+ * DeformConv: a convolution of elements at such positions.
  *
  *     Y[n, c, p…] = sum over the neighbours i… of x…   w(x - i)… * X[n, c, i…]
  *     x = ((g + 1) * D - 1) / 2           or, from corner to corner, (g + 1) / 2 * (D - 1)
@@ -11,6 +12,7 @@
  */
 #include <string.h>
 
+#include "graph/expand.h"
 #include "graph/ops/helpers.h"
 
 enum { MAX_TAPS = 4 };
@@ -237,4 +239,136 @@ build_AffineGrid(Build *b)
 		sum = expr_add(ctx, sum, expr_mul(ctx, factor, x));
 	}
 	b->out[0] = stage_map(y, type->dtype, scalar_as(ctx, type->dtype, sum));
+}
+
+/* ---- DeformConv ------------------------------------------------------------------------------ */
+
+/* Each tap of a window at a place of its own, all of a window side by side, times their mask. What
+ * is outside is 0. A convolution whose windows do not overlap is the rest:
+ *
+ *     S[n, c, p*KH + r, q*KW + s] = mask[n, g*K + k, p, q] * X[n, c, y, x]      k = r*KW + s
+ *     y = p*stride - pad + r*dilation + offset[n, (g*K + k)*2, p, q], x likewise
+ *     Y = Conv(S, W, B), strides = kernel_shape
+ */
+enum { OFFSET = 2, BIAS, MASK }; /* inputs of DeformConv */
+
+static void
+infer_field(Infer *infer, int index, const Dim *channels, const Type *y)
+{
+	const Type *field = infer_input(infer, index);
+	if (!field)
+		return;
+	const char *name = op_input(infer->node->op, index)->name;
+	infer_rank(infer, index, 4);
+	const Dim *dims[] = {y->dims[0], channels, y->dims[2], y->dims[3]};
+	for (int d = 0; d < 4; d++)
+		infer_equal(infer, field->dims[d], dims[d],
+		            arena_printf(infer->graph->arena, "dim %d of %s", d, name));
+}
+
+void
+infer_DeformConv(Infer *infer)
+{
+	const Type *x = infer_input(infer, 0), *w = infer_input(infer, 1);
+	int64_t groups = attr_int(infer->node, "offset_group"), channels;
+	infer_rank(infer, 0, 4);
+	infer_convolution(infer, x, w, x->dtype);
+	infer_vector(infer, BIAS, w->dims[0]);
+	bool is_known = dim_is_const(infer_assumed(infer, x->dims[1]), &channels);
+	if (groups > 1 && !is_known)
+		fail_unsupported(&infer->node->loc,
+		                 "several offset groups of channels that only a run knows");
+	if (groups < 1 || (groups > 1 && (channels < groups || channels % groups != 0)))
+		infer_fail(infer, "offset_group %lld must divide the channels", (long long)groups);
+	const Dim *taps = dim_mul(infer->ctx, w->dims[2], w->dims[3]);
+	infer_field(infer, OFFSET, dim_mul_i64(infer->ctx, taps, 2 * groups),
+	            &infer->node->outputs[0]->type);
+	infer_field(infer, MASK, dim_mul_i64(infer->ctx, taps, groups), &infer->node->outputs[0]->type);
+}
+
+void
+expand_DeformConv(Node *node)
+{
+	Expander m = {node->parent, node, node};
+	const Type *w = &node->inputs[1]->type;
+	int64_t *kernel = NEW_N(node->parent->graph->arena, int64_t, 2);
+	for (int d = 0; d < 2; d++)
+		if (!dim_is_const(w->dims[2 + d], &kernel[d]))
+			fail_unsupported(&node->loc, "windows of a size that only a run knows");
+	const Attr size = {.name = "kernel_shape", .kind = ATTR_INTS, .count = 2, .ints = kernel};
+	Value *mask = expander_input(node, MASK), *bias = expander_input(node, BIAS);
+	Value *fields[] = {node->inputs[0], node->inputs[OFFSET], mask};
+	Node *samples = expander_node(&m, "DeformSamples", mask ? 3 : 2, fields, 1);
+	node_add_attr(samples, &size);
+	static const char *const taken[] = {"dilations", "offset_group", "pads", "strides"};
+	for (size_t i = 0; i < countof(taken); i++)
+		if (attr_find(node, taken[i]))
+			node_add_attr(samples, attr_find(node, taken[i]));
+	Value *operands[] = {expander_result(&m, samples), node->inputs[1], bias};
+	Node *conv = expander_node(&m, "Conv", bias ? 3 : 2, operands, 1);
+	node_set_int(conv, "group", attr_int(node, "group"));
+	node_add_attr(conv, &(Attr){"strides", .kind = ATTR_INTS, .count = 2, .ints = kernel});
+	node_become(node, expander_result(&m, conv));
+}
+
+void
+infer_DeformSamples(Infer *infer)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Type *x = infer_input(infer, 0), *offset = infer_input(infer, 1);
+	infer_rank(infer, 0, 4);
+	infer_rank(infer, 1, 4);
+	const Dim *dims[4] = {infer_equal(infer, x->dims[0], offset->dims[0], "batch"), x->dims[1]};
+	const Dim *fields = dim_const(ctx, attr_int(infer->node, "offset_group"));
+	for (int d = 2; d < 4; d++) {
+		const Dim *kernel = dim_const(ctx, attr_at(infer->node, "kernel_shape", 2, d - 2, 1));
+		dims[d] = dim_mul(ctx, offset->dims[d], kernel);
+		fields = dim_mul(ctx, fields, kernel);
+	}
+	infer_field(infer, 1, dim_mul_i64(ctx, fields, 2), offset);
+	infer_field(infer, 2, fields, offset);
+	infer_set(infer, 0, x->dtype, 4, dims);
+}
+
+void
+build_DeformSamples(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *x = b->in[0], *offset = b->in[1], *mask = b->in[2];
+	Grid g = {ctx, work_type2(x->type, offset->type), .is_zeros = true};
+	StageBuilder *y = output_open(b, 0);
+	Window windows[2];
+	const Dim *kernel[2], *taps = dim_const(ctx, 1);
+	for (int d = 0; d < 2; d++) {
+		kernel[d] = dim_const(ctx, attr_at(b->node, "kernel_shape", 2, d, 1));
+		taps = dim_mul(ctx, taps, kernel[d]);
+	}
+	windows_of(ctx, b->node, 2, x->hi + 2, kernel, false, windows);
+	const Dim *groups = dim_const(ctx, attr_int(b->node, "offset_group"));
+	const Expr *group = expr_i64(ctx, 0);
+	if (!dim_is(groups, 1))
+		group = index_div(ctx, stage_iter(y, 1), dim_floordiv(ctx, x->hi[1], groups));
+	const Expr *at[] = {stage_iter(y, 0), NULL, NULL, NULL}, *source[2], *tap = expr_i64(ctx, 0);
+	for (int d = 0; d < 2; d++) {
+		const Expr *r = index_mod(ctx, stage_iter(y, 2 + d), kernel[d]);
+		at[2 + d] = index_div(ctx, stage_iter(y, 2 + d), kernel[d]);
+		source[d] = window_source(ctx, &windows[d], at[2 + d], r);
+		tap = index_add(ctx, index_mul(ctx, tap, kernel[d]), r);
+	}
+	const Expr *field = index_add(ctx, index_mul(ctx, group, taps), tap), *sum = NULL;
+	Axis axes[2];
+	for (int d = 0; d < 2; d++) {
+		at[1] = index_shift(ctx, index_scale(ctx, field, 2), d);
+		const Expr *moved = scalar_as(ctx, g.work, stage_read(y, offset, at));
+		axes[d] = (Axis){.extent = x->hi[2 + d], .taps = 2};
+		place_taps(&g, &axes[d], expr_add(ctx, expr_cast(ctx, g.work, source[d]), moved));
+	}
+	for (int k = 0; k < 4; k++) {
+		const Expr *term = neighbour(&g, y, x, axes, (int[]){k % 2, k / 2});
+		sum = sum ? expr_add(ctx, sum, term) : term;
+	}
+	at[1] = field;
+	if (mask)
+		sum = expr_mul(ctx, sum, scalar_as(ctx, g.work, stage_read(y, mask, at)));
+	b->out[0] = stage_map(y, x->type, expr_cast(ctx, x->type, sum));
 }

@@ -179,10 +179,12 @@ read_broadcast(StageBuilder *y, ExprCtx *ctx, const Type *loops, const Tensor *x
 {
 	const Expr *index[MAX_RANK];
 	int shift = loops->rank - x->rank;
-	for (int i = 0; i < x->rank; i++)
-		index[i] = dim_is(x->hi[i], 1) ? expr_i64(ctx, 0)
-		                               : index_within(ctx, stage_iter(y, shift + i),
-		                                              loops->dims[shift + i], x->hi[i]);
+	for (int i = 0; i < x->rank; i++) {
+		const Dim *loop = loops->dims[shift + i];
+		index[i] = dim_stands(ctx, x->hi[i], loop)
+		               ? index_within(ctx, expr_i64(ctx, 0), dim_const(ctx, 1), x->hi[i])
+		               : index_within(ctx, stage_iter(y, shift + i), loop, x->hi[i]);
+	}
 	return stage_read(y, x, index);
 }
 

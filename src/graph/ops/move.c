@@ -161,7 +161,8 @@ build_Slice(Build *b)
 	StageBuilder *y = output_open(b, 0);
 	const Expr *index[MAX_RANK];
 	loops_of(y, x->rank, index);
-	for (int i = 0; i < vector_length(b, 1); i++) {
+	int count = slice_count(b->in_types[1], b->in[3] ? b->in_types[3] : NULL);
+	for (int i = 0; i < count; i++) {
 		int axis = known_axis(b, 3, i, x->rank);
 		int64_t by = b->in[4] ? known_number(b, 4, i) : 1;
 		const Dim *from = build_dim(b, 1, i), *to = build_dim(b, 2, i), *start, *length;

@@ -162,21 +162,43 @@ infer_DynamicQuantizeLinear(Infer *infer)
 	infer_set(infer, 2, DT_U8, 0, NULL);
 }
 
-/* The largest or smallest of all elements and 0. */
+/* The largest number, and the largest of all that are negated: first of each row, or of all
+ * channels of an image, so that both are found while a row is at hand. */
 static Tensor *
-extreme(ExprCtx *ctx, const Tensor *x, ReduceOp reduce, const char *text)
+ends_of(ExprCtx *ctx, const Tensor *x)
 {
-	Tensor *all = op_reduce(ctx, reduce, x, axes_from(0, x->rank), false, DT_F32, DT_F32);
-	return op_formula(ctx, "extreme", DT_F32, text, "x", 0, (const Tensor *[]){all});
+	const Tensor *high = x, *low = x;
+	if (x->rank > 0) {
+		Axes axes = AXIS(x->rank > 3 ? 1 : x->rank - 1);
+		high = op_reduce(ctx, REDUCE_max, x, axes, false, DT_F32, DT_F32);
+		low = op_reduce(ctx, REDUCE_min, x, axes, false, DT_F32, DT_F32);
+	}
+	StageBuilder *ends = stage_open(ctx, "ends", 1, (const Dim *[]){dim_const(ctx, 2)});
+	const Expr *index[MAX_RANK];
+	for (int d = 0; d < high->rank; d++)
+		index[d] = stage_over(ends, "r", dim_const(ctx, 0), high->hi[d]);
+	const Expr *is_high = expr_eq(ctx, stage_iter(ends, 0), expr_i64(ctx, 0));
+	const Expr *least = expr_neg(ctx, stage_read(ends, low, index));
+	const Expr *end = expr_select(ctx, is_high, stage_read(ends, high, index), least);
+	return high->rank ? stage_reduce(ends, REDUCE_max, DT_F32, end) : stage_map(ends, DT_F32, end);
+}
+
+/* One of them, and 0. */
+static Tensor *
+extreme(ExprCtx *ctx, const Tensor *ends, int which, const char *text)
+{
+	StageBuilder *y = stage_open(ctx, "extreme", 0, NULL);
+	const Expr *x = stage_read(y, ends, (const Expr *[]){expr_i64(ctx, which)});
+	return stage_map(y, DT_F32, scalar_text(ctx, text, "x", &x));
 }
 
 void
 build_DynamicQuantizeLinear(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
-	const Tensor *x = b->in[0];
-	Tensor *high = extreme(ctx, x, REDUCE_max, "max(x, 0)");
-	Tensor *low = extreme(ctx, x, REDUCE_min, "min(x, 0)");
+	const Tensor *x = b->in[0], *ends = ends_of(ctx, x);
+	Tensor *high = extreme(ctx, ends, 0, "max(x, 0)");
+	Tensor *low = extreme(ctx, ends, 1, "min(-x, 0)");
 	Tensor *scale = op_formula(ctx, "scale", DT_F32, "(hi == lo ? 1 : hi - lo) / 255", "hi lo", 0,
 	                           (const Tensor *[]){high, low});
 
@@ -188,7 +210,9 @@ build_DynamicQuantizeLinear(Build *b)
 
 	StageBuilder *y = stage_open(ctx, "y", x->rank, x->hi);
 	const Expr *ratio = expr_div(ctx, read_here(y, x), stage_read_scalar(y, scale));
-	b->out[0] = stage_map(y, DT_U8, quantised(ctx, DT_U8, ratio, stage_read_scalar(y, zero), 0));
+	if (b->out_types[0])
+		b->out[0] =
+			stage_map(y, DT_U8, quantised(ctx, DT_U8, ratio, stage_read_scalar(y, zero), 0));
 	if (b->out_types[1])
 		b->out[1] = scale;
 	if (b->out_types[2])

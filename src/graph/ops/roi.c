@@ -5,10 +5,20 @@
  * bin is a region's height (or width) over the output's. A sample further than 1 outside is 0; one
  * beyond the last element lies on it. `max` is over all products of an element and its weight, as
  * the operator has always been computed.
+ *
+ * Where sampling_ratio is 0, data says S: ceil(bin), for each region and axis. Nodes in front count
+ * them, and make tensors as long as the most of any region, over which the loops run; what is
+ * beyond a region's own count is left out:
+ *
+ *     %rows = Cast(Ceil(bin))  %most_rows = ConstantOfShape(ReduceMax(%rows))  and of columns
+ *     %y = RoiSamples(%x, %rois, %batch, %rows, %columns, %most_rows, %most_columns)
  */
 #include <string.h>
 
+#include "graph/expand.h"
 #include "graph/ops/helpers.h"
+
+enum { ROIS = 1, BATCH, COUNTS, MOST = COUNTS + 2 }; /* inputs; of both axes, rows first */
 
 void
 infer_RoiAlign(Infer *infer)
@@ -30,6 +40,12 @@ infer_RoiAlign(Infer *infer)
 	infer_set(infer, 0, x->dtype, 4, dims);
 }
 
+static bool
+is_half_pixel(const Node *node)
+{
+	return strcmp(attr_string(node, "coordinate_transformation_mode"), "half_pixel") == 0;
+}
+
 /* What all axes share, and one of them at a sample: the two elements that it lies between. */
 typedef struct Samples {
 	ExprCtx *ctx;
@@ -38,7 +54,8 @@ typedef struct Samples {
 	DType work;
 	double scale;
 	bool is_half_pixel;
-	int64_t count; /* along an axis of a bin */
+	int64_t ratio;         /* samples along an axis of a bin; 0: data says how many */
+	Tensor *const *counts; /* that data, of both axes */
 } Samples;
 
 typedef struct Axis {
@@ -62,19 +79,46 @@ corner(const Samples *s, int k)
 	                number(s, s->is_half_pixel ? 0.5 : 0));
 }
 
-/* Where sample i of output position p lies: `first` is the corner's number along the axis. */
+/* How many samples a bin of the region that the stage is at has along axis d. */
 static const Expr *
-sample_place(const Samples *s, int first, const Dim *out, const Expr *p, const Expr *i)
+sample_count(const Samples *s, int d)
+{
+	if (s->ratio > 0)
+		return expr_i64(s->ctx, s->ratio);
+	return stage_read(s->y, s->counts[d],
+	                  (const Expr *[]){stage_iter(s->y, 0), expr_i64(s->ctx, 0)});
+}
+
+/* Where sample i of output position p lies along axis d. */
+static const Expr *
+sample_place(const Samples *s, int d, const Dim *out, const Expr *p, const Expr *i)
 {
 	ExprCtx *ctx = s->ctx;
-	const Expr *start = corner(s, first), *size = expr_sub(ctx, corner(s, first + 2), start);
+	const Expr *start = corner(s, 1 - d), *size = expr_sub(ctx, corner(s, 3 - d), start);
 	if (!s->is_half_pixel)
 		size = expr_max(ctx, size, number(s, 1));
 	const Expr *bin = expr_div(ctx, size, dim_as(ctx, s->work, out));
 	const Expr *half = expr_add(ctx, expr_cast(ctx, s->work, i), number(s, 0.5));
-	const Expr *within = expr_div(ctx, expr_mul(ctx, half, bin), number(s, (double)s->count));
+	const Expr *count = expr_cast(ctx, s->work, sample_count(s, d));
+	const Expr *within = expr_div(ctx, expr_mul(ctx, half, bin), count);
 	const Expr *before = expr_mul(ctx, expr_cast(ctx, s->work, p), bin);
 	return expr_add(ctx, expr_add(ctx, start, before), within);
+}
+
+/* The mean, or 0 where a region has no samples. */
+static const Expr *
+of_samples(const Samples *s, bool is_max, const Expr *value)
+{
+	ExprCtx *ctx = s->ctx;
+	const Expr *count = expr_mul(ctx, sample_count(s, 0), sample_count(s, 1));
+	count = expr_max(ctx, count, expr_i64(ctx, 1));
+	if (!is_max)
+		return expr_div(ctx, value, expr_cast(ctx, s->work, count));
+	for (int d = 0; d < 2 && s->ratio < 1; d++) {
+		const Expr *is_any = expr_gt(ctx, sample_count(s, d), expr_i64(ctx, 0));
+		value = expr_select(ctx, is_any, value, number(s, 0));
+	}
+	return value;
 }
 
 static Axis
@@ -93,46 +137,101 @@ axis_at(const Samples *s, const Dim *extent, const Expr *place)
 	return axis;
 }
 
+/* The four elements around a sample by their weights: their sum, or the largest. */
+static const Expr *
+sample_value(const Samples *s, const Build *b, bool is_max, const Axis *rows, const Axis *columns)
+{
+	ExprCtx *ctx = s->ctx;
+	const Tensor *x = b->in[0];
+	const Expr *value = NULL;
+	const Expr *image = stage_read(s->y, b->in[BATCH], (const Expr *[]){stage_iter(s->y, 0)});
+	image = expr_at(ctx, expr_cast(ctx, DT_I64, image), x->hi[0], AT_CHECK);
+	for (int k = 0; k < 4; k++) {
+		const Expr *at[] = {image, stage_iter(s->y, 1), rows->index[k / 2], columns->index[k % 2]};
+		const Expr *weight = expr_mul(ctx, rows->weight[k / 2], columns->weight[k % 2]);
+		const Expr *term = expr_mul(ctx, weight, scalar_as(ctx, s->work, stage_read(s->y, x, at)));
+		value = !value ? term : is_max ? expr_max(ctx, value, term) : expr_add(ctx, value, term);
+	}
+	const Expr *is_inside = expr_and(ctx, rows->is_inside, columns->is_inside);
+	return expr_select(ctx, is_inside, value, number(s, 0));
+}
+
 void
-build_RoiAlign(Build *b)
+build_RoiSamples(Build *b)
 {
 	ExprCtx *ctx = b->ctx;
 	const Tensor *x = b->in[0];
+	const Type *out = b->out_types[0];
 	bool is_max = strcmp(attr_string(b->node, "mode"), "max") == 0;
-	const char *transform = attr_string(b->node, "coordinate_transformation_mode");
 	StageBuilder *y = output_open(b, 0);
 	Samples s = {ctx,
 	             y,
-	             b->in[1],
-	             work_type2(x->type, b->in[1]->type),
+	             b->in[ROIS],
+	             work_type2(x->type, b->in[ROIS]->type),
 	             (double)attr_float(b->node, "spatial_scale"),
-	             strcmp(transform, "half_pixel") == 0,
-	             attr_int(b->node, "sampling_ratio")};
-	if (s.count < 1)
-		build_fail(b, "sampling_ratio 0 lets data decide the number of samples");
-	const Expr *place[2], *value = NULL, *is_inside;
+	             is_half_pixel(b->node),
+	             attr_int(b->node, "sampling_ratio"),
+	             b->in + COUNTS};
+	Axis axes[2];
+	const Expr *is_sample = expr_bool(ctx, true);
 	for (int d = 0; d < 2; d++) {
-		const Expr *i = stage_over(y, d ? "j" : "i", dim_const(ctx, 0), dim_const(ctx, s.count));
-		place[d] = sample_place(&s, 1 - d, b->out_types[0]->dims[2 + d], stage_iter(y, 2 + d), i);
+		const Dim *most = s.ratio > 0 ? dim_const(ctx, s.ratio) : b->in[MOST + d]->hi[0];
+		const Expr *i = stage_over(y, d ? "j" : "i", dim_const(ctx, 0), most);
+		if (s.ratio < 1)
+			is_sample = expr_and(ctx, is_sample, expr_lt(ctx, i, sample_count(&s, d)));
+		const Expr *place = sample_place(&s, d, out->dims[2 + d], stage_iter(y, 2 + d), i);
+		axes[d] = axis_at(&s, x->hi[2 + d], place);
 	}
-	Axis rows = axis_at(&s, x->hi[2], place[0]), columns = axis_at(&s, x->hi[3], place[1]);
-	const Expr *image = stage_read(y, b->in[2], (const Expr *[]){stage_iter(y, 0)});
-	image = expr_at(ctx, expr_cast(ctx, DT_I64, image), x->hi[0], AT_CHECK);
-	for (int k = 0; k < 4; k++) {
-		const Expr *at[] = {image, stage_iter(y, 1), rows.index[k / 2], columns.index[k % 2]};
-		const Expr *weight = expr_mul(ctx, rows.weight[k / 2], columns.weight[k % 2]);
-		const Expr *term = expr_mul(ctx, weight, scalar_as(ctx, s.work, stage_read(y, x, at)));
-		value = !value ? term : is_max ? expr_max(ctx, value, term) : expr_add(ctx, value, term);
+	const Expr *value = sample_value(&s, b, is_max, &axes[0], &axes[1]);
+	const Expr *none = is_max ? expr_lowest(ctx, s.work) : number(&s, 0);
+	value = expr_select(ctx, is_sample, value, none);
+	const Tensor *all = stage_reduce(y, is_max ? REDUCE_max : REDUCE_sum, s.work, value);
+	s.y = output_open(b, 0);
+	value = of_samples(&s, is_max, read_here(s.y, all));
+	b->out[0] = stage_map(s.y, x->type, expr_cast(ctx, x->type, value));
+}
+
+/* ---- how many samples data says -------------------------------------------------------------- */
+
+/* Of each region along axis d, and a tensor as long as the most of them. */
+static void
+count_samples(const Expander *m, Value *const *corners, int d, Value **inputs)
+{
+	DType type = corners[0]->type.dtype;
+	double out = (double)attr_int(m->node, d ? "output_width" : "output_height");
+	Value *size = expander_binary(m, "Sub", corners[3 - d], corners[1 - d]);
+	if (!is_half_pixel(m->node))
+		size = expander_binary(m, "Max", size, expander_number(m, type, 1));
+	Value *bin = expander_binary(m, "Div", size, expander_number(m, type, out));
+	bin = expander_unary(m, "Ceil", bin);
+	inputs[COUNTS + d] = expander_cast(m, bin, DT_I64);
+	Value *of[] = {inputs[COUNTS + d], expander_integer(m, 1, 0)};
+	Node *most = expander_node(m, "ReduceMax", 2, of, 1);
+	node_set_int(most, "keepdims", 0);
+	Value *length = expander_binary(m, "Max", expander_result(m, most), expander_integer(m, 1, 0));
+	inputs[MOST + d] = expander_unary(m, "ConstantOfShape", length);
+}
+
+void
+expand_RoiAlign(Node *node)
+{
+	Expander m = {node->parent, node, node};
+	Value *inputs[MOST + 2] = {node->inputs[0], node->inputs[ROIS], node->inputs[BATCH]};
+	int count = BATCH + 1;
+	if (attr_int(node, "sampling_ratio") < 1) {
+		Value *corners[4], *rois = inputs[ROIS];
+		DType type = work_type(rois->type.dtype);
+		Value *scale = expander_number(&m, type, (double)attr_float(node, "spatial_scale"));
+		rois = expander_binary(&m, "Mul", expander_cast(&m, rois, type), scale);
+		if (is_half_pixel(node)) /* rounds as the corners do */
+			rois = expander_binary(&m, "Sub", rois, expander_number(&m, type, 0.5));
+		expander_split(&m, rois, 4, (const int64_t[]){1, 1, 1, 1}, corners);
+		for (int d = 0; d < 2; d++)
+			count_samples(&m, corners, d, inputs);
+		count = MOST + 2;
 	}
-	is_inside = expr_and(ctx, rows.is_inside, columns.is_inside);
-	value = expr_select(ctx, is_inside, value, number(&s, 0));
-	if (is_max) {
-		b->out[0] = stage_reduce(y, REDUCE_max, x->type, value);
-		return;
-	}
-	const Tensor *sum = stage_reduce(y, REDUCE_sum, s.work, value);
-	StageBuilder *mean = output_open(b, 0);
-	const Expr *samples = number(&s, (double)s.count * (double)s.count);
-	b->out[0] = stage_map(mean, x->type,
-	                      expr_cast(ctx, x->type, expr_div(ctx, read_here(mean, sum), samples)));
+	Node *made = expander_node(&m, "RoiSamples", count, inputs, 1);
+	for (int i = 0; i < node->nattr; i++)
+		node_add_attr(made, &node->attrs[i]);
+	node_become(node, expander_result(&m, made));
 }

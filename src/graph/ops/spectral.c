@@ -62,6 +62,56 @@ build_BlackmanWindow(Build *b)
 	build_window(b, 0.42, 0.5, 0.08);
 }
 
+/* ---- MelWeightMatrix ------------------------------------------------------------------------- */
+
+void
+infer_MelWeightMatrix(Infer *infer)
+{
+	ExprCtx *ctx = infer->ctx;
+	for (int i = 0; i < 5; i++)
+		infer_single(infer, i);
+	const Dim *half = dim_floordiv(ctx, infer_dim_value(infer, 1, 0), dim_const(ctx, 2));
+	const Dim *dims[] = {dim_add_i64(ctx, half, 1), infer_dim_value(infer, 0, 0)};
+	infer_set(infer, 0, (DType)attr_int(infer->node, "output_datatype"), 2, dims);
+}
+
+/* The bin of the spectrum in which edge `k` of the bands lies: edges are equally far apart in mel,
+ * 2595 log10(1 + hertz / 700), from the lowest on. Factor and base of the logarithm cancel. */
+static const Expr *
+edge_bin(const Build *b, StageBuilder *y, const Expr *k)
+{
+	ExprCtx *ctx = b->ctx;
+	const Expr *args[6] = {expr_cast(ctx, DT_F64, k)};
+	for (int i = 0; i < 5; i++)
+		args[i + 1] = scalar_as(ctx, DT_F64, read_scalar_or_vector(y, b->in[i], NULL));
+	return scalar_text(ctx,
+	                   "let low = log(1.0 + lower / 700.0);"
+	                   "let high = log(1.0 + upper / 700.0);"
+	                   "let mel = k * ((high - low) / (bands + 2.0)) + low;"
+	                   "let hertz = 700.0 * (exp(mel) - 1.0);"
+	                   "floor((length + 1.0) * hertz / rate)",
+	                   "k bands length rate lower upper", args);
+}
+
+/* Triangles that rise from one edge to the next, and fall to the third. */
+void
+build_MelWeightMatrix(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	DType type = b->out_types[0]->dtype;
+	StageBuilder *y = output_open(b, 0);
+	const Expr *band = stage_iter(y, 1);
+	const Expr *args[4] = {expr_cast(ctx, DT_F64, stage_iter(y, 0))};
+	for (int i = 0; i < 3; i++)
+		args[i + 1] = edge_bin(b, y, index_shift(ctx, band, i));
+	const Expr *weight = scalar_text(ctx,
+	                                 "j >= centre && j < high ? (high - j) / (high - centre)"
+	                                 ": j < low || j > centre ? 0.0"
+	                                 ": centre == low ? 1.0 : (j - low) / (centre - low)",
+	                                 "j low centre high", args);
+	b->out[0] = stage_map(y, type, expr_cast(ctx, type, weight));
+}
+
 /* ---- DFT ------------------------------------------------------------------------------------- */
 
 typedef struct Transform {
@@ -174,4 +224,70 @@ build_DFT(Build *b)
 	if (t.is_inverse)
 		body = expr_div(ctx, body, dim_as(ctx, DT_F64, t.length));
 	b->out[0] = stage_map(y, type->dtype, expr_cast(ctx, type->dtype, body));
+}
+
+/* ---- STFT ------------------------------------------------------------------------------------ */
+
+/* A transform of each frame of a signal, frames a step apart:
+ *
+ *     Y[n, f, k] = sum (j:L) X[n, f*step + j] * W[j] * (cos a - i sin a) */
+void
+infer_STFT(Infer *infer)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Type *x = infer_input(infer, 0), *window = infer_input(infer, 2);
+	int64_t parts = 1;
+	infer_least_rank(infer, 0, 2);
+	if (x->rank > 3 || (x->rank == 3 && !dim_is_const(x->dims[2], &parts)) || parts < 1 ||
+	    parts > 2)
+		infer_fail(infer, "the signal has no dims [batch, length, 1 or 2]");
+	bool is_half = attr_int(infer->node, "onesided") != 0;
+	if (is_half && parts != 1)
+		infer_fail(infer, "one side is enough of a real input only");
+	if (!infer_input(infer, 3) && !window)
+		infer_fail(infer, "neither a window nor the length of a frame is given");
+	infer_rank(infer, 2, 1);
+	const Dim *length = infer_input(infer, 3) ? infer_dim_value(infer, 3, 0) : window->dims[0];
+	if (window)
+		infer_equal(infer, window->dims[0], length, "the lengths of the window and of a frame");
+	const Dim *step = infer_dim_value(infer, 1, 0), *rest = dim_sub(ctx, x->dims[1], length);
+	const Dim *frames = dim_add_i64(ctx, dim_floordiv(ctx, rest, step), 1);
+	const Dim *dims[] = {x->dims[0], frames, is_half ? half_of(ctx, length) : length,
+	                     dim_const(ctx, 2)};
+	infer_set(infer, 0, x->dtype, 4, dims);
+}
+
+void
+build_STFT(Build *b)
+{
+	ExprCtx *ctx = b->ctx;
+	const Tensor *x = b->in[0], *window = b->in[2];
+	const Type *type = b->out_types[0];
+	const Dim *step = build_dim(b, 1, 0), *length = window ? window->hi[0] : build_dim(b, 3, 0);
+	if (!step || !length)
+		build_fail(b, "the step and the length of a frame are not known");
+	StageBuilder *sum = stage_open(ctx, "sum", 4, type->dims);
+	const Expr *j = stage_over(sum, "j", dim_const(ctx, 0), length);
+	const Expr *place = index_add(ctx, expr_mul(ctx, stage_iter(sum, 1), step), j);
+	const Expr *index[MAX_RANK] = {stage_iter(sum, 0), place};
+	bool is_complex = x->rank == 3 && dim_is(x->hi[2], 2);
+	const Expr *args[] = {
+		expr_cast(ctx, DT_F64, index_mod(ctx, expr_mul(ctx, j, stage_iter(sum, 2)), length)),
+		expr_number(ctx, DT_F64, TWO_PI),
+		length,
+		stage_iter(sum, 3),
+		window ? scalar_as(ctx, DT_F64, stage_read(sum, window, &j)) : expr_number(ctx, DT_F64, 1),
+		x->rank == 3 ? read_part(ctx, sum, x, index, 0)
+					 : scalar_as(ctx, DT_F64, stage_read(sum, x, index)),
+		is_complex ? read_part(ctx, sum, x, index, 1) : NULL,
+	};
+	const char *text = is_complex ? "let a = turns * turn / f64(n); let c = cos(a) * w;"
+	                                "let s = sin(a) * w;"
+	                                "part == 0 ? re * c + im * s : im * c - re * s"
+	                              : "let a = turns * turn / f64(n);"
+	                                "re * w * (part == 0 ? cos(a) : -sin(a))";
+	const Expr *term = scalar_text(ctx, text, "turns turn n part w re im", args);
+	const Tensor *total = stage_reduce_acc(sum, REDUCE_sum, DT_F64, DT_F64, term);
+	StageBuilder *y = output_open(b, 0);
+	b->out[0] = stage_map(y, type->dtype, expr_cast(ctx, type->dtype, read_here(y, total)));
 }

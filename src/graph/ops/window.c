@@ -61,7 +61,7 @@ void
 windows_of(ExprCtx *ctx, const Node *node, int count, const Dim *const *in,
            const Dim *const *kernel, bool ceil, Window *windows)
 {
-	const char *auto_pad = attr_string(node, "auto_pad");
+	const char *auto_pad = op_attr(node->op, "auto_pad") ? attr_string(node, "auto_pad") : "NOTSET";
 	bool same_upper = strcmp(auto_pad, "SAME_UPPER") == 0;
 	bool same_lower = strcmp(auto_pad, "SAME_LOWER") == 0;
 	bool valid = strcmp(auto_pad, "VALID") == 0;

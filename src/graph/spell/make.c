@@ -21,12 +21,6 @@ make(const Spell *s, const char *op, int ninput, Value *const *inputs)
 	                (const char *[]){""});
 }
 
-static void
-set_int(Node *node, const char *name, int64_t number)
-{
-	node_add_attr(node, &(Attr){.name = name, .kind = ATTR_INT, .i = number});
-}
-
 Value *
 spell_op(const Spell *s, const char *op, int ninput, Value *const *inputs)
 {
@@ -39,7 +33,7 @@ spell_cast(const Spell *s, Value *x, DType type)
 	if (x->type.dtype == type)
 		return x;
 	Node *made = make(s, "Cast", 1, &x);
-	set_int(made, "to", type);
+	node_set_int(made, "to", type);
 	return finish(s, made);
 }
 
@@ -250,7 +244,7 @@ Value *
 spell_gather(const Spell *s, Value *x, int axis, const Array *table)
 {
 	Node *made = make(s, "Gather", 2, (Value *[]){x, spell_array(s, table)});
-	set_int(made, "axis", axis);
+	node_set_int(made, "axis", axis);
 	return finish(s, made);
 }
 
@@ -287,7 +281,7 @@ spell_reduce(const Spell *s, const char *op, Value *x, Axes axes, bool keeps)
 	if (count == 0)
 		return x;
 	Node *made = make(s, op, 2, (Value *[]){x, spell_ints(s, count, list)});
-	set_int(made, "keepdims", keeps);
+	node_set_int(made, "keepdims", keeps);
 	return finish(s, made);
 }
 

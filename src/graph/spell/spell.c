@@ -243,8 +243,8 @@ spell_alone(void *arg)
 		inputs[i] = alone_input(alone, &known, node->inputs[i]);
 	for (int i = 0; i < node->noutput; i++)
 		outputs[i] = node->outputs[i] ? "" : NULL;
-	Node *copy = node_new(alone->body, NULL, node->op->name, &node->loc, node->ninput, inputs,
-	                      node->noutput, outputs);
+	Node *copy = node_new(alone->body, NULL, op_text(trial->arena, node->op), &node->loc,
+	                      node->ninput, inputs, node->noutput, outputs);
 	for (int i = 0; i < node->nattr; i++)
 		node_add_attr(copy, &node->attrs[i]);
 	node_infer(alone, copy);

@@ -91,6 +91,13 @@ half_lanes(int64_t vector)
 	return vector / 2 >= FEWEST ? vector / 2 : 0;
 }
 
+/* Whole vectors of columns, whole words of terms. */
+static bool
+unpacks(const Device *device, int bits, int64_t columns, int64_t terms)
+{
+	return columns % vector_lanes(device, DT_F32) == 0 && terms % (32 / bits) == 0;
+}
+
 static int64_t
 weight_lanes(const Weighted *sum, int64_t vector)
 {
@@ -106,7 +113,97 @@ weight_lanes(const Weighted *sum, int64_t vector)
 	return 0;
 }
 
+/* A result whose channels do not lie side by side is turned behind its tile, which costs as much
+ * as so many terms of the sum gain. */
+enum { LONG_SUM = 64 };
+
+/* Panels of columns are tiles of some vectors, and are copied for all channels: not where an eighth
+ * of a tile is empty and the copy serves less often than a result has terms. */
+static bool
+fits_panels(const Weighted *sum, int64_t lanes)
+{
+	int64_t tile = PANEL_VECTORS * lanes, channels = 0;
+	dim_is_const(sum->w->tensor->hi[sum->dim], &channels);
+	bool is_full = sum->row % tile == 0 || sum->row >= 7 * (tile - sum->row % tile);
+	return sum->row >= tile && (is_full || channels > sum->terms);
+}
+
+static bool
+weights_pay(const Weighted *sum, int64_t lanes, bool in_layout)
+{
+	if (in_layout && sum->is_matrix)
+		return !fits_panels(sum, lanes);
+	return sum->row < lanes || (in_layout && sum->terms >= LONG_SUM && sum->has_rows);
+}
+
+/* ---- what takes how long ---- */
+
+static double
+points_of(const Target *target, const Program *program, int stage)
+{
+	return (double)probe_dim(target, stage_points(program->ctx, program->stages[stage]));
+}
+
+/* Whether elements of the operands are used more than a few times each. A matrix times a vector
+ * waits for memory, and loops do that as well: 0.01 ms for 960 x 240; a library that takes 240 x 1
+ * for a matrix 0.29. */
+static bool
+is_reused(const Target *target, const Program *program)
+{
+	static const double LEAST = 4;
+	double read = 0;
+	for (ExprWalk walk = expr_walk(program->stages[0]->body[0]); expr_step(&walk);)
+		if (walk.e->op == EX_read)
+			read += probe_elements(target, walk.e->tensor);
+	return points_of(target, program, 0) >= LEAST * read;
+}
+
+/* A library comes nearer to the peak, but its result is written and read again. Of bytes it comes
+ * so much nearer that this is nothing beside it. */
+static bool
+call_pays(const Target *target, const Program *program)
+{
+	const Device *device = target->device;
+	const Stage *product = program->stages[0];
+	double bytes = 4;
+	for (int i = 0; i < product->nloop; i++)
+		bytes *= (double)probe_dim(target, product->iters[i].hi);
+	double traffic = 2 * device_traffic_seconds(device, bytes);
+	double flops = 2 * points_of(target, program, 0);
+	double share = probe_share(target, product);
+	double direct = device_work_seconds(device, WORK_loops, share * flops);
+	double call = device_work_seconds(device, WORK_library, flops);
+	const Expr *sum = stage_summed_product(product);
+	bool is_of_bytes = sum && dtype_is_byte((DType)expr_without_casts(sum->arg[0])->type);
+	return is_reused(target, program) && (is_of_bytes || call + traffic < direct);
+}
+
+/* They read and write the result, mostly in cache, and compute as fast as plain loops do. */
+static double
+seconds(const Target *target, const Program *program, int first)
+{
+	double operations = 0, bytes = 0;
+	for (int s = first; s < program->nstage; s++) {
+		double points = points_of(target, program, s);
+		operations += points * expr_cost(program->stages[s]->body[0]);
+		bytes += points * 8;
+	}
+	return device_work_seconds(target->device, WORK_loops, operations) +
+	       device_traffic_seconds(target->device, bytes);
+}
+
 /* ---- the record ---- */
+
+/* Of the first form that has so many candidates, and not fewer. */
+static const Script *
+script(Arena *arena, const Group *group, const Target *target, const Nest *nest, int candidate)
+{
+	static FormScript *const forms[] = {panels_script, product_script, map_script};
+	const Script *made = NULL;
+	for (size_t i = 0; i < countof(forms) && !made; i++)
+		made = forms[i](arena, group, target, nest, &candidate);
+	return made;
+}
 
 /* Loops of a scan or scatter: nothing but pieces. */
 static const Script *
@@ -124,12 +221,21 @@ pieces_of_work(double operations, double bytes)
 	return work_pieces(work_of(operations, bytes));
 }
 
-#define WAYS \
-	.group_bytes = GROUP_BYTES, .local_bytes = STACK_BYTES, .enough_pieces = 8, \
-	.most_pieces = WORK_PIECES, .may_join = may_join, .script = schedule_cpu, \
-	.script_outer = script_outer, .pieces_of_work = pieces_of_work, .lanes = vector_lanes, \
-	.weight_lanes = weight_lanes
-
-const Maker maker_cpu = {.passes = DEVICES_vectors, WAYS};
-/* Of what is printed for GPUs: nothing is compiled for them yet. */
-const Maker maker_gpu = {WAYS};
+const Maker maker_cpu = {
+	.passes = DEVICES_vectors,
+	.takes_quads = true,
+	.unpacks = unpacks,
+	.group_bytes = GROUP_BYTES,
+	.local_bytes = STACK_BYTES,
+	.enough_pieces = 8,
+	.most_pieces = WORK_PIECES,
+	.may_join = may_join,
+	.script = script,
+	.script_outer = script_outer,
+	.pieces_of_work = pieces_of_work,
+	.lanes = vector_lanes,
+	.weight_lanes = weight_lanes,
+	.weights_pay = weights_pay,
+	.call_pays = call_pays,
+	.seconds = seconds,
+};

@@ -14,7 +14,7 @@ typedef struct CpuCode {
 /* Functions of the record, for backends that run CPU kernels (load.c, launch.c). Code needs a row
  * of cpu.def: "x86-64-v3". */
 BackendFit cpu_fit(const char *needs);
-TwCode cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error,
+TwCode cpu_load(Bytes image, const char *name, const Plan *plan, BackendCode **loaded, char *error,
                 size_t error_size);
 void cpu_unload(BackendCode *loaded);
 Stream *cpu_open(const BackendCode *code, const Workers *workers, Memory *memory);

@@ -21,7 +21,7 @@ typedef struct Job {
 	/* a kernel: ranges of its flat index; NULL: a call */
 	TwKernel *kernel;
 	TwArgs args;
-	int64_t extent, range;
+	int64_t begin, end, range;
 	BackendCall call;
 } Job;
 
@@ -115,10 +115,10 @@ run_kernel(const Job *job, int64_t piece, void *scratch, BackendReport *report)
 {
 	TwArgs args = job->args;
 	TwStatus status = {0};
-	int64_t begin = piece * job->range;
+	int64_t begin = job->begin + piece * job->range;
 	args.status = &status;
 	args.scratch = scratch;
-	job->kernel(&args, begin, job->extent - begin < job->range ? job->extent : begin + job->range);
+	job->kernel(&args, begin, job->end - begin < job->range ? job->end : begin + job->range);
 	if (status.code)
 		*report = (BackendReport){.code = TW_DATA, .step = args.step, .status = status};
 }
@@ -139,7 +139,8 @@ run_piece(CpuStream *cpu, int64_t piece, int worker)
 {
 	const Job *job = cpu->jobs;
 	Share *share = &cpu->shares[worker];
-	BackendReport report = {.code = TW_OK};
+	BackendReport report;
+	report.code = TW_OK; /* its text stays as it is: this is done for each piece */
 	while (piece >= job->first + job->pieces)
 		job++;
 	(job->kernel ? run_kernel : run_call)(job, piece - job->first, scratch_of(cpu, worker),
@@ -174,12 +175,16 @@ run_jobs(CpuStream *cpu, BackendReport *report)
 	const Job *last = &cpu->jobs[cpu->njob - 1];
 	int64_t pieces = last->first + last->pieces;
 	int width = cpu->width = cpu->work < SMALL_STEP ? 1 : pieces < threads ? (int)pieces : threads;
-	for (int i = 0; i < width; i++) {
+	cpu->shares[0].found.code = TW_OK;
+	for (int64_t piece = 0; width == 1 && piece < pieces; piece++)
+		run_piece(cpu, piece, 0); /* nobody to share with: nothing atomic */
+	for (int i = 0; width > 1 && i < width; i++) {
 		cpu->shares[i].found.code = TW_OK;
 		cpu->shares[i].next = pieces * i / width;
 		cpu->shares[i].end = pieces * (i + 1) / width;
 	}
-	workers_run(cpu->workers, width, run_shares, cpu);
+	if (width > 1)
+		workers_run(cpu->workers, width, run_shares, cpu);
 	cpu->njob = 0;
 	cpu->work = 0;
 	for (int i = 0; i < width; i++) {
@@ -212,18 +217,22 @@ cpu_launch(Stream *stream, const BackendLaunch *launch, BackendReport *report)
 {
 	CpuStream *cpu = (CpuStream *)stream;
 	int threads = cpu->workers->threads;
+	/* blocks of threads have one memory to share, so they take turns */
+	bool has_blocks = launch->block && launch->block[0];
 	bool is_small = launch->work > 0 && launch->work < SMALL_STEP;
-	int64_t wanted = is_small || threads == 1 ? 1 : (int64_t)threads * PIECES_PER_WORKER;
-	int64_t range = (launch->extent + wanted - 1) / wanted;
+	int64_t wanted =
+		is_small || has_blocks || threads == 1 ? 1 : (int64_t)threads * PIECES_PER_WORKER;
+	int64_t extent = launch->extent, range = wanted == 1 ? extent : (extent + wanted - 1) / wanted;
 	Job job = {
-		.pieces = (launch->extent + range - 1) / range,
+		.pieces = wanted == 1 ? 1 : (extent + range - 1) / range,
 		.kernel = cpu->code->table[launch->kernel],
 		.args = {.size = sizeof(TwArgs),
 	             .abi = TW_KERNEL_ABI,
 	             .buffers = launch->buffers,
 	             .symbols = launch->symbols,
 	             .step = launch->step},
-		.extent = launch->extent,
+		.begin = launch->first,
+		.end = launch->first + extent,
 		.range = range,
 	};
 	return give(cpu, &job, launch->work, report);

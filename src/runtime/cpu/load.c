@@ -231,14 +231,16 @@ cpu_fit(const char *needs)
 {
 	int row = cpu_row(needs);
 	int value = row < 0 ? INT_MIN : cpu_runs(row) ? row : -1 - row;
-	return (BackendFit){value, row < 0 ? needs : cpu_adds(row), cpu_march()};
+	return (BackendFit){value, row < 0 ? needs : cpu_adds(row), cpu_march(), NULL};
 }
 
 TwCode
-cpu_load(Bytes image, const char *name, BackendCode **loaded, char *error, size_t error_size)
+cpu_load(Bytes image, const char *name, const Plan *plan, BackendCode **loaded, char *error,
+         size_t error_size)
 {
 	Object object = {.image = image};
 	CpuCode *code = calloc(1, sizeof *code);
+	(void)plan; /* kernels are known by their place in the table */
 	*loaded = NULL;
 	if (!code) {
 		refuse_with(error, error_size, "out of memory for the kernels");

@@ -411,9 +411,12 @@ frame_bind(Frame *frame, const Array *inputs)
 	if (code || is_bound_to(frame, inputs))
 		return code;
 	frame->is_bound = false;
-	capture_drop(frame->exec);
-	code = bind_new(frame, inputs);
+	code = capture_drop(frame->exec);
+	if (!code)
+		code = bind_new(frame, inputs);
 	frame->is_bound = !code;
+	if (!code && !frame->outer)
+		loans_bind(frame->exec);
 	return code;
 }
 
@@ -457,26 +460,15 @@ read_symbol(Frame *frame, const PlanSymbol *symbol, int64_t *value)
 	return exec_fail(frame->exec, TW_INTERNAL, "symbol %.60s cannot be read", symbol->name);
 }
 
-/* Once a symbol has changed, those that later steps decide are not known until they are read: their
- * values belong to the run before, and together they may make no sense. */
-static void
-forget_later(Frame *frame, int index)
-{
-	const Plan *plan = frame->plan;
-	for (int i = first_own_symbol(frame); i < plan->nsymbol; i++)
-		if (plan->symbols[i].source != PS_INPUT && plan->symbols[i].step > index)
-			frame->symbols[i] = PLAN_UNBOUND;
-}
-
 /* A step that tells dims of its results by giving them has made all of them as the plan says: what
  * is read later is measured by the plan's dims. */
 static TwCode
 check_outputs(Frame *frame, int index)
 {
 	const Plan *plan = frame->plan;
-	const PlanStep *step = index > 0 ? &plan->steps[index - 1] : NULL;
-	if (!step || !plan_step_tells(plan, index - 1))
+	if (index == 0 || !frame->steps[index - 1].tells)
 		return TW_OK;
+	const PlanStep *step = &plan->steps[index - 1];
 	for (int i = step->narg - step->noutput; i < step->narg; i++) {
 		const PlanBuffer *buffer = step->args[i] < 0 ? NULL : &plan->buffers[step->args[i]];
 		for (int d = 0; buffer && d < buffer->rank; d++) {
@@ -492,31 +484,38 @@ check_outputs(Frame *frame, int index)
 	return TW_OK;
 }
 
+/* Once a symbol has changed, those that later steps decide are not known until they are read: their
+ * values belong to the run before, and together they may make no sense. What is computed from
+ * symbols of which none has changed stays. */
 TwCode
 frame_bind_late(Frame *frame, int index)
 {
-	const Plan *plan = frame->plan;
+	TwCode code = TW_OK;
 	bool has_changed = false;
-	for (int i = first_own_symbol(frame); i < plan->nsymbol; i++) {
-		const PlanSymbol *symbol = &plan->symbols[i];
+	for (int k = frame->late_from[index]; k < frame->late_from[index + 1] && !code; k++) {
+		int i = frame->late[k];
+		const PlanSymbol *symbol = &frame->plan->symbols[i];
 		int64_t value;
-		if (symbol->source == PS_INPUT || symbol->step != index)
+		if (symbol->source == PS_DIM && !has_changed && frame->symbols[i] != PLAN_UNBOUND)
 			continue;
-		TwCode code = read_symbol(frame, symbol, &value);
+		code = read_symbol(frame, symbol, &value);
 		if (!code && value != frame->symbols[i]) {
 			code = set_symbol(frame, i, value);
 			has_changed = true;
 		}
-		if (code)
-			return code;
 	}
-	if (!has_changed)
-		return check_outputs(frame, index);
-	frame->late_version++;
-	forget_later(frame, index);
-	eval_dims(frame, true);
-	TwCode code = check_assumptions(frame);
+	if (!code && has_changed) {
+		frame->late_version++;
+		for (int k = frame->late_from[index + 1]; k < frame->late_from[frame->plan->nstep + 1]; k++)
+			frame->symbols[frame->late[k]] = PLAN_UNBOUND;
+		eval_dims(frame, true);
+		code = check_assumptions(frame);
+	}
 	if (!code)
 		code = check_outputs(frame, index);
-	return code ? code : bind_slots(frame, true);
+	if (!code && has_changed)
+		code = bind_slots(frame, true);
+	if (code) /* what has changed is not bound: the next run does not find it done */
+		frame->is_bound = false;
+	return code;
 }

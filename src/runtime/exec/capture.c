@@ -45,13 +45,15 @@ capture_open(Exec *exec)
 	capture->bound = pile_alloc(&exec->pile, count, sizeof *capture->bound);
 }
 
-void
+TwCode
 capture_drop(Exec *exec)
 {
+	TwCode code = exec->capture.work ? exec_finish(exec) : TW_OK; /* it may be under way */
 	if (exec->capture.work)
 		exec->model->backend->forget(exec->capture.work);
 	exec->capture.work = NULL;
 	exec->capture.runs = 0;
+	return code;
 }
 
 /* Whether memory is bound as it was in the run before; takes down how it is. */
@@ -83,7 +85,7 @@ record(Exec *exec)
 		return TW_OK;
 	capture->is_recording = true;
 	for (int i = 0; i < exec->main->plan->nstep && !code; i++)
-		code = step_run(exec->main, i);
+		code = frame_step(exec->main, i);
 	capture->is_recording = false;
 	capture->work = backend->capture(exec->stream);
 	if (code)
@@ -95,11 +97,13 @@ TwCode
 exec_run(Exec *exec)
 {
 	Capture *capture = &exec->capture;
-	if (!capture->is_possible || exec->profile || exec->cancel || exec->watch)
+	TwCode code = loans_take(exec);
+	if (!code && (!capture->is_possible || exec->profile || exec->cancel || exec->watch))
 		return frame_run(exec->main);
-	if (!is_bound_alike(exec->main, capture->bound))
-		capture_drop(exec);
-	TwCode code = capture->runs && !capture->work ? record(exec) : TW_OK;
+	if (!code && !is_bound_alike(exec->main, capture->bound))
+		code = capture_drop(exec);
+	if (!code && capture->runs && !capture->work)
+		code = record(exec);
 	if (!code && !capture->work) {
 		code = frame_run(exec->main);
 		capture->runs += !code;
@@ -108,5 +112,5 @@ exec_run(Exec *exec)
 	BackendReport report;
 	if (!code && !exec->model->backend->replay(exec->stream, capture->work, &report))
 		code = exec_report(exec, &report);
-	return code ? code : exec_finish(exec);
+	return code ? code : exec_end(exec);
 }

@@ -1,7 +1,6 @@
 /* Sessions' executors: making frames, running steps in order, moving values in and out of slots. */
 #include "runtime/exec/exec.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,25 +8,35 @@
 
 /* ---- Errors, logs ---- */
 
+void
+error_say(TwError *error, TwCode code, const char *format, va_list args)
+{
+	if (!error)
+		return;
+	error->code = code;
+	vsnprintf(error->text, sizeof error->text, format, args);
+	for (char *c = error->text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+}
+
 TwCode
 exec_fail(Exec *exec, TwCode code, const char *format, ...)
 {
-	if (!exec->error)
-		return code;
 	va_list args;
 	va_start(args, format);
-	exec->error->code = code;
-	vsnprintf(exec->error->text, sizeof exec->error->text, format, args);
+	error_say(exec->error, code, format, args);
 	va_end(args);
-	for (char *c = exec->error->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	return code;
 }
 
 TwCode
 exec_out_of_memory(Exec *exec, size_t bytes)
 {
+	const Backend *backend = exec->model->backend;
+	BackendReport report;
+	if (backend->trouble && backend->trouble(&report))
+		return exec_report(exec, &report);
 	if (exec->memory.limit && bytes > exec->memory.limit - exec->memory.now)
 		return exec_fail(exec, TW_MEMORY,
 		                 "%zu more bytes are needed; %zu of the limit of %zu "
@@ -67,6 +76,8 @@ exec_memory(Exec *exec, PlanPlace place)
 TwCode
 exec_report(Exec *exec, const BackendReport *report)
 {
+	if (report->step < 0)
+		return exec_fail(exec, report->code, "%s", report->text);
 	const PlanStep *step = exec->named[report->step];
 	const char *node = step->origins && *step->origins ? step->origins : step->name;
 	long long value = report->status.value, limit = report->status.limit;
@@ -94,6 +105,15 @@ exec_finish(Exec *exec)
 {
 	exec->mark = exec->model->backend->mark(exec->stream);
 	return exec_await(exec);
+}
+
+TwCode
+exec_end(Exec *exec)
+{
+	if (!exec->is_async)
+		return exec_finish(exec);
+	exec->mark = exec->model->backend->mark(exec->stream);
+	return TW_OK;
 }
 
 TwCode
@@ -198,13 +218,36 @@ make_slot(Frame *frame, const PlanBuffer *buffer, Slot *slot)
 {
 	Pile *pile = &frame->exec->pile;
 	slot->dims = pile_alloc(pile, (size_t)buffer->rank, sizeof *slot->dims);
+	slot->root = &frame->slots[plan_root(frame->plan, (int)(slot - frame->slots))];
 	if (buffer->kind == PB_VIEW && buffer->strides)
 		slot->strides = pile_alloc(pile, (size_t)buffer->rank, sizeof *slot->strides);
 	if (buffer->kind == PB_WEIGHT) {
 		const ExecModel *model = frame->exec->model;
 		bool is_here = buffer->place == PLACE_HOST;
-		slot->data = (unsigned char *)(is_here ? model->weights : model->held) + buffer->offset;
-		slot->constant = model->weights + buffer->offset;
+		const unsigned char *here = weights_at(model->weights, buffer->offset);
+		is_here = is_here || model->held == model->weights->plain.data;
+		slot->data = (unsigned char *)(uintptr_t)(is_here ? here : model->held + buffer->offset);
+		slot->constant = here;
+	}
+}
+
+/* Own symbols by the step before which they are read, in their order; who tells them. */
+static void
+sort_symbols(Frame *frame)
+{
+	const Plan *plan = frame->plan;
+	const PlanSymbol *symbols = plan->symbols;
+	int own = frame->outer ? frame->outer->plan->nsymbol : 0, *from = frame->late_from;
+	for (int i = own; i < plan->nsymbol; i++)
+		if (symbols[i].source != PS_INPUT)
+			from[symbols[i].step]++;
+	for (int step = 0; step <= plan->nstep; step++)
+		from[step + 1] += from[step]; /* where each step's end */
+	for (int i = plan->nsymbol - 1; i >= own; i--) {
+		if (symbols[i].source != PS_INPUT)
+			frame->late[--from[symbols[i].step]] = i;
+		if (symbols[i].source == PS_OUTPUT)
+			frame->steps[symbols[i].step - 1].tells = true;
 	}
 }
 
@@ -223,16 +266,15 @@ frame_new(Exec *exec, const Plan *plan, Frame *outer)
 	frame->symbols = pile_alloc(pile, (size_t)plan->nsymbol, sizeof *frame->symbols);
 	frame->dims = pile_alloc(pile, (size_t)plan->ndim, sizeof *frame->dims);
 	frame->dim_is_late = pile_alloc(pile, (size_t)plan->ndim, sizeof *frame->dim_is_late);
-	frame->step_has_symbols = pile_alloc(pile, nstep + 1, sizeof *frame->step_has_symbols);
+	frame->late = pile_alloc(pile, (size_t)plan->nsymbol, sizeof *frame->late);
+	frame->late_from = pile_alloc(pile, nstep + 2, sizeof *frame->late_from);
 	frame->slots = pile_alloc(pile, nbuffer, sizeof *frame->slots);
 	frame->size = pile_alloc(pile, nbuffer, sizeof *frame->size);
 	frame->offset = pile_alloc(pile, nbuffer, sizeof *frame->offset);
 	frame->steps = pile_alloc(pile, nstep, sizeof *frame->steps);
 	if (pile->is_out)
 		return frame;
-	for (int i = outer ? outer->plan->nsymbol : 0; i < plan->nsymbol; i++)
-		if (plan->symbols[i].source != PS_INPUT)
-			frame->step_has_symbols[plan->symbols[i].step] = true;
+	sort_symbols(frame);
 	for (int i = 0; i < plan->nbuffer; i++)
 		make_slot(frame, &plan->buffers[i], &frame->slots[i]);
 	for (int i = 0; i < plan->nstep; i++)
@@ -285,14 +327,19 @@ exec_open(Exec *exec)
 	exec->named = pile_alloc(&exec->pile, count_steps(model->plan), sizeof *exec->named);
 	exec->stream = model->backend->open(model->code, &exec->workers, &exec->memory);
 	capture_open(exec);
+	loans_open(exec);
 	exec->main = exec->stream ? frame_new(exec, model->plan, NULL) : NULL;
 	bool is_made = exec->stream && !exec->pile.is_out;
+	BackendReport report;
+	if (!exec->stream && model->backend->trouble && model->backend->trouble(&report))
+		return exec_report(exec, &report);
 	return is_made ? TW_OK : exec_fail(exec, TW_MEMORY, "out of memory for a session");
 }
 
 void
 exec_close(Exec *exec)
 {
+	exec->error = NULL; /* that of the last call may be gone */
 	if (exec->stream)
 		exec_finish(exec);
 	capture_drop(exec);
@@ -312,17 +359,16 @@ slot_data(const Frame *frame, int buffer)
 	if (buffer < 0)
 		return NULL;
 	const Slot *slot = &frame->slots[buffer];
-	if (frame->plan->buffers[buffer].kind != PB_VIEW)
-		return slot->data;
-	unsigned char *data = frame->slots[plan_root(frame->plan, buffer)].data;
+	unsigned char *data = slot->root->data;
 	return data ? data + slot->view_offset : NULL;
 }
 
 const void *
 slot_constant(const Frame *frame, int buffer)
 {
-	const unsigned char *constant = frame->slots[plan_root(frame->plan, buffer)].constant;
-	return constant ? constant + frame->slots[buffer].view_offset : NULL;
+	const Slot *slot = &frame->slots[buffer];
+	const unsigned char *constant = slot->root->constant;
+	return constant ? constant + slot->view_offset : NULL;
 }
 
 size_t
@@ -337,14 +383,12 @@ slot_storage(const Frame *frame, int buffer)
 TwCode
 slot_prepare(Frame *frame, int buffer)
 {
-	if (buffer < 0)
+	Slot *slot = buffer < 0 ? NULL : frame->slots[buffer].root;
+	if (!slot || !slot->is_own)
 		return TW_OK;
-	int root = plan_root(frame->plan, buffer);
-	const PlanBuffer *described = &frame->plan->buffers[root];
-	Slot *slot = &frame->slots[root];
 	Exec *exec = frame->exec;
-	if (!slot->is_own)
-		return TW_OK;
+	int root = (int)(slot - frame->slots);
+	const PlanBuffer *described = &frame->plan->buffers[root];
 	if (!slot->has_dims)
 		return exec_fail(exec, TW_INTERNAL, "the size of '%.60s' is not known when it is written",
 		                 described->name);
@@ -388,7 +432,7 @@ slot_shape(Frame *frame, int buffer, const Array *array, const PlanStep *step)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' gave %s of rank %d for '%.60s'",
 		                 step->name, dtype_name(array->type), array->rank, described->name);
 	if (slot->is_late && described->kind != PB_VIEW &&
-	    plan_step_tells(frame->plan, (int)(step - frame->plan->steps))) {
+	    frame->steps[step - frame->plan->steps].tells) {
 		if (array->rank)
 			memcpy(slot->dims, array->dims, (size_t)array->rank * sizeof *slot->dims);
 		slot->has_dims = slot_measure(described, slot->dims, &slot->bytes);
@@ -442,19 +486,10 @@ slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
 
 /* ---- Running ---- */
 
-typedef struct StepKind {
-	const char *name;
-	TwCode (*run)(Frame *frame, const PlanStep *step, StepState *state);
-} StepKind;
-
-static const StepKind KINDS[] = {
-	[PT_KERNEL] = {"kernel", step_run_kernel},
-	[PT_VENDOR] = {"vendor", step_run_vendor},
-	[PT_HOST] = {"host", step_run_host},
-	[PT_COPY] = {"copy", step_run_copy},
-	[PT_IF] = {"if", step_run_if},
-	[PT_LOOP] = {"loop", step_run_loop},
-	[PT_SCAN] = {"scan", step_run_scan},
+static TwCode (*const RUN[])(Frame *frame, const PlanStep *step, StepState *state) = {
+	[PT_KERNEL] = step_run_kernel, [PT_VENDOR] = step_run_vendor, [PT_HOST] = step_run_host,
+	[PT_COPY] = step_run_copy,     [PT_IF] = step_run_if,         [PT_LOOP] = step_run_loop,
+	[PT_SCAN] = step_run_scan,
 };
 
 static void
@@ -469,7 +504,7 @@ report_step(const Frame *frame, int index, double seconds)
 		.depth = frame->depth,
 		.name = step->name,
 		.origins = step->origins,
-		.kind = KINDS[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind].name,
+		.kind = plan_step_words[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind],
 		.impl = call                    ? call->impl
 	            : step->kind == PT_HOST ? step->row
 	            : step->kernel >= 0     ? frame->plan->kernels[step->kernel]
@@ -477,6 +512,7 @@ report_step(const Frame *frame, int index, double seconds)
 		.seconds = seconds,
 		.flops = state->flops,
 		.bytes = state->bytes,
+		.units = step->units ? step->units : "",
 	};
 	frame->exec->profile(frame->exec->profile_context, &report);
 }
@@ -505,7 +541,7 @@ step_run(Frame *frame, int index)
 	if (!code && exec->watch && state->call && step->kernel >= 0)
 		code = step_show_fallback(frame, step, state);
 	if (!code)
-		code = KINDS[step->kind].run(frame, step, state);
+		code = RUN[step->kind](frame, step, state);
 	if (!code && exec->profile)
 		code = exec_finish(exec);
 	if (!code && exec->profile)
@@ -521,8 +557,8 @@ is_beside(const Plan *plan, int index)
 }
 
 /* Where nobody looks on, steps that may run side by side are given together. */
-static TwCode
-run_beside(Frame *frame, int index)
+TwCode
+frame_step(Frame *frame, int index)
 {
 	Exec *exec = frame->exec;
 	const Plan *plan = frame->plan;
@@ -545,19 +581,18 @@ frame_run(Frame *frame)
 {
 	const Plan *plan = frame->plan;
 	for (int i = 0; i <= plan->nstep; i++) {
-		TwCode code = TW_OK;
-		if (frame->step_has_symbols[i])
-			code = exec_await(frame->exec);
-		if (!code && frame->step_has_symbols[i])
+		bool has_symbols = frame->late_from[i] < frame->late_from[i + 1];
+		TwCode code = has_symbols ? exec_await(frame->exec) : TW_OK;
+		if (!code && has_symbols)
 			code = frame_bind_late(frame, i);
 		if (!code && frame->exec->watch)
 			code = exec_finish(frame->exec);
 		if (!code && frame->exec->watch)
 			code = frame->exec->watch(frame->exec->watch_context, frame, i, false);
 		if (!code && i < plan->nstep)
-			code = run_beside(frame, i);
+			code = frame_step(frame, i);
 		if (code)
 			return code;
 	}
-	return frame->outer ? TW_OK : exec_finish(frame->exec);
+	return frame->outer ? TW_OK : exec_end(frame->exec);
 }

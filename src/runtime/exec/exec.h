@@ -13,6 +13,8 @@
 #ifndef RUNTIME_EXEC_EXEC_H
 #define RUNTIME_EXEC_EXEC_H
 
+#include <stdarg.h>
+
 #include "base/array.h"
 #include "runtime/backend.h"
 #include "runtime/memory.h"
@@ -29,20 +31,22 @@ typedef struct Frame Frame;
 typedef struct ExecModel {
 	const Plan *plan;
 	const Backend *backend;
-	const BackendCode *code;      /* NULL: the plan has no kernels */
-	const unsigned char *weights; /* in the host's memory, */
-	const unsigned char *held;    /* and where kernels read them */
-	Vendors vendors;              /* those of the plan; without its library a step falls back */
-	TwLog *log;                   /* NULL: nobody listens */
+	const BackendCode *code;   /* NULL: the plan has no kernels */
+	Weights *weights;          /* in the host's memory; NULL: the plan has none */
+	const unsigned char *held; /* and where kernels read the plain ones */
+	Vendors vendors;           /* those of the plan; without its library a step falls back */
+	TwLog *log;                /* NULL: nobody listens */
+	bool says_calls;           /* it also has how each call of a library is made */
 	void *log_context;
 } ExecModel;
 
 /* A buffer at run time. */
 typedef struct Slot {
+	struct Slot *root;   /* whose storage it is in: itself but for views */
 	unsigned char *data; /* of the storage; views: unused, see slot_data() */
 	int64_t *dims;       /* valid when has_dims */
 	int64_t *strides;    /* views with strides: valid when has_dims; else NULL */
-	int64_t view_offset; /* views: bytes from the root's data */
+	int64_t view_offset; /* views: bytes from the root's data; else 0 */
 	size_t bytes;        /* needed, when has_dims */
 	bool has_dims;
 	bool is_late;         /* dims are not known when the frame is bound */
@@ -58,6 +62,13 @@ typedef struct Slot {
  * that has a fallback kernel runs that first, and the observer is called again before the vendor's
  * call, with has_tried set. Any code but TW_OK ends the run. */
 typedef TwCode FrameWatch(void *context, Frame *frame, int step, bool has_tried);
+
+/* Which blocks of a kernel are run, by number; none: all. Set by the observer before a step, for
+ * that step; it is called again behind them, with has_tried set, before any other step. */
+typedef struct BlockSample {
+	int count;
+	const int64_t *blocks;
+} BlockSample;
 
 /* Bytes behind the temporaries while a run is observed: the prover checks that nothing writes
  * there. */
@@ -97,6 +108,13 @@ typedef struct Capture {
 	Bytes *bound;         /* the caller's memory: inputs, then outputs */
 } Capture;
 
+/* An input or output, and the buffer on the device that it is copied to or from (loan.c). */
+typedef struct Loan {
+	int port, temp;
+	bool is_input;
+	unsigned char *own; /* where the second lies otherwise; NULL: it may not be lent */
+} Loan;
+
 typedef struct HostStep HostStep; /* host.c */
 
 /* Working memory of host operators: blocks handed out from the front, kept between calls. */
@@ -109,6 +127,7 @@ typedef struct HostScratch {
 
 typedef struct StepState {
 	bool is_bound, is_late;
+	bool tells; /* dims of its results, by giving them */
 	int number; /* of the step, among all of the session */
 	int late_version;
 	int64_t extent, shared;
@@ -138,7 +157,8 @@ struct Frame {
 	bool is_bound;
 	int late_version;
 	int64_t *symbols, *dims; /* PLAN_UNBOUND where not known */
-	bool *dim_is_late, *step_has_symbols;
+	bool *dim_is_late;
+	int *late, *late_from; /* own symbols not of inputs, by step; where each step's begin */
 	Slot *slots;
 	StepState *steps;
 	int64_t *size, *offset; /* of temporaries */
@@ -164,10 +184,14 @@ struct Exec {
 	                      is, so that it is checked: the other branch of an If, the fallback
 	                      kernel of a vendor step */
 	void *watch_context;
+	BlockSample sample;   /* of the next launch: what the observer wants to be run of it */
 	unsigned char *arena; /* the caller's, for the main plan */
 	size_t arena_size;
 	Frame *main;
 	Capture capture;
+	Loan *loans;
+	int nloan;
+	bool is_async; /* the run ends when all is given, and nobody waits for it */
 	HostScratch host_scratch;
 	Block nothing; /* kernels are given its middle for arguments without elements */
 };
@@ -176,7 +200,8 @@ struct Exec {
 TwCode exec_open(Exec *exec);
 void exec_close(Exec *exec);
 
-/* Record an error: the sentence's control characters are replaced. */
+/* Record an error: the sentence's control characters are replaced. `error` may be NULL. */
+void error_say(TwError *error, TwCode code, const char *format, va_list args);
 TwCode exec_fail(Exec *exec, TwCode code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 TwCode exec_out_of_memory(Exec *exec, size_t bytes);
@@ -219,10 +244,13 @@ size_t element_bytes(DType type); /* 0: less than a byte */
 /* Run the main plan or, later, what was recorded of it. Input and bound output memory are in the
  * slots. (capture.c) */
 TwCode exec_run(Exec *exec);
-void capture_open(Exec *exec); /* whether a run can be recorded */
-void capture_drop(Exec *exec); /* what was recorded no longer holds */
+void capture_open(Exec *exec);   /* whether a run can be recorded */
+TwCode capture_drop(Exec *exec); /* what was recorded no longer holds */
 /* Run the steps. */
 TwCode frame_run(Frame *frame);
+/* Give a step, as one of those that may run side by side; and what ends a run. */
+TwCode frame_step(Frame *frame, int index);
+TwCode exec_end(Exec *exec);
 TwCode step_run(Frame *frame, int index);
 void *slot_data(const Frame *frame, int buffer);
 /* The bytes of a weight, or of a view of one, as the host reads them; NULL: it is none. */
@@ -239,6 +267,15 @@ TwCode slot_take(Frame *frame, int buffer, const Array *array, PlanPlace from,
 /* A buffer as a dense array; strided views are copied to state->dense[arg]. */
 TwCode slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array);
 
+/* ---- Memory that the caller binds (loan.c) ---- */
+
+void loans_open(Exec *exec);
+void loans_bind(Exec *exec); /* temporaries have been placed */
+/* TW_USAGE where the host or the device could not follow the address of an input or output. */
+TwCode loans_check(Exec *exec, bool is_async);
+/* For the run that begins: what lies where the caller has it. */
+TwCode loans_take(Exec *exec);
+
 /* ---- Steps ---- */
 
 TwCode step_bind(Frame *frame, int index); /* step.c; once its dims are known */
@@ -251,6 +288,7 @@ TwCode step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state);  
 TwCode step_block_weights(Frame *frame, const PlanStep *step, StepState *state);
 /* Open the libraries that the plan names; one that cannot be opened is logged. */
 void model_open_vendors(ExecModel *model);
+void model_close_vendors(ExecModel *model);
 /* Make the calls of all steps with known sizes, on several workers: packing weights takes long. */
 TwCode frame_make_calls(Frame *frame);
 bool step_has_sizes(const Frame *frame, const PlanStep *step); /* step.c */

@@ -6,18 +6,19 @@
  */
 #include "runtime/exec/exec.h"
 
-enum { BLOCK_MOST = 64 };
+enum { BLOCK_MOST = 64 }; /* but for a block of all channels */
 
 /* False where the plan asks for what cannot be. */
 static bool
 read_blocking(const Frame *frame, const PlanStep *step, const StepAttr *attr, Blocking *b)
 {
 	if (step->narg < 3 || step->args[0] < 0 || step->args[1] < 0 || attr->kind != SA_INTS ||
-	    attr->count != 1 || attr->ints[0] < 1 || attr->ints[0] > BLOCK_MOST)
+	    attr->count != 1 || attr->ints[0] < 1)
 		return false;
 	const PlanBuffer *buffer = &frame->plan->buffers[step->args[1]];
 	const Slot *slot = &frame->slots[step->args[1]];
 	if (buffer->rank < 1 || dtype_bits(buffer->type) % 8 || slot->bytes == 0 || slot->strides ||
+	    (attr->ints[0] > BLOCK_MOST && attr->ints[0] != slot->dims[0]) ||
 	    !slot_constant(frame, step->args[1]))
 		return false;
 	*b = blocking_of(&(Array){buffer->type, buffer->rank, slot->dims, NULL}, 0, attr->ints[0]);

@@ -246,9 +246,10 @@ take_dims_of_none(Frame *frame, const PlanStep *step, const PlanBuffer *outer, i
                   Carried *all)
 {
 	const Plan *plan = frame->plan;
-	for (int i = 0; i < plan->nsymbol; i++)
-		if (plan_step_tells_symbol(plan, (int)(step - plan->steps), i))
-			frame->symbols[i] = PLAN_UNBOUND;
+	const int *from = &frame->late_from[step - plan->steps + 1];
+	for (int k = from[0]; k < from[1]; k++)
+		if (plan->symbols[frame->late[k]].source == PS_OUTPUT)
+			frame->symbols[frame->late[k]] = PLAN_UNBOUND;
 	all->rank = outer->rank - 1;
 	for (int i = 0; i < all->rank; i++) {
 		int64_t dim = 0;

@@ -58,7 +58,21 @@ reserve_nothing(Frame *frame, const StepState *state)
 		size_t reach = reach_of_nothing(frame, state->buffers[i]);
 		most = reach > most ? reach : most;
 	}
+	most = (most + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN; /* the middle is aligned, too */
 	return most ? exec_reserve(frame->exec, PLACE_DEVICE, &frame->exec->nothing, 2 * most) : TW_OK;
+}
+
+/* Kernels read weights plain. */
+static TwCode
+need_weights(Frame *frame, const PlanStep *step)
+{
+	Weights *weights = frame->exec->model->weights;
+	for (int i = 0; i < step->narg; i++) {
+		const void *constant = step->args[i] < 0 ? NULL : slot_constant(frame, step->args[i]);
+		if (constant && !weights_need(weights, constant))
+			return exec_out_of_memory(frame->exec, weights->only_packed);
+	}
+	return TW_OK;
 }
 
 TwCode
@@ -77,12 +91,21 @@ step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state)
 	    !bind_axes(frame, step->nblock, step->block, state->block) || state->shared < 0)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' has a grid that cannot be",
 		                 step->name);
+	for (int i = 1; i < PLAN_AXES; i++)
+		if (state->grid[i] > PLAN_GRID_MOST)
+			return exec_fail(
+				frame->exec, TW_SHAPE,
+				"step '%.60s' has %lld blocks along axis %d of its grid at these sizes, "
+				"where %d is the most",
+				step->name, (long long)state->grid[i], i, PLAN_GRID_MOST);
 	state->scratch = (size_t)scratch;
 	for (int i = 0; i < step->nsymbol; i++)
 		state->symbols[i] = frame->symbols[step->symbols[i]];
 	TwCode code = exec_reserve_scratch(frame->exec, state->scratch);
 	if (!code)
 		code = reserve_nothing(frame, state);
+	if (!code)
+		code = need_weights(frame, step);
 	return code ? code : step_block_weights(frame, step, state);
 }
 
@@ -144,6 +167,27 @@ step_bind(Frame *frame, int index)
 
 /* ---- Kernels ---- */
 
+/* The blocks that the observer asks for, and then the observer. */
+static TwCode
+launch_sample(Frame *frame, const PlanStep *step, BackendLaunch launch)
+{
+	Exec *exec = frame->exec;
+	BlockSample sample = exec->sample;
+	BackendReport report;
+	TwCode code = TW_OK;
+	exec->sample.count = 0;
+	launch.extent = 1;
+	for (int i = 0; i < sample.count && !code; i++) {
+		launch.first = sample.blocks[i];
+		if (!exec->model->backend->launch(exec->stream, &launch, &report))
+			code = exec_report(exec, &report);
+	}
+	if (!code)
+		code = exec_finish(exec);
+	int index = (int)(step - frame->plan->steps);
+	return code ? code : exec->watch(exec->watch_context, frame, index, true);
+}
+
 TwCode
 step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 {
@@ -156,7 +200,7 @@ step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 		                     : exec->nothing.data + exec->nothing.capacity / 2;
 	if (state->held) /* then arguments 0 and 1 are both there */
 		state->data[1] = state->held;
-	const BackendLaunch launch = {
+	BackendLaunch launch = {
 		.step = state->number,
 		.kernel = step->kernel,
 		.extent = state->extent,
@@ -169,6 +213,8 @@ step_run_kernel(Frame *frame, const PlanStep *step, StepState *state)
 		.buffers = state->data,
 		.symbols = state->symbols,
 	};
+	if (exec->sample.count)
+		return launch_sample(frame, step, launch);
 	BackendReport report;
 	bool is_done = exec->model->backend->launch(exec->stream, &launch, &report);
 	return is_done ? TW_OK : exec_report(exec, &report);
@@ -190,6 +236,8 @@ step_run_copy(Frame *frame, const PlanStep *step, StepState *state)
 	if (!is_same)
 		return exec_fail(frame->exec, TW_INTERNAL, "step '%.60s' copies between different shapes",
 		                 step->name);
+	if (slot_data(frame, source) == slot_data(frame, target)) /* lent (loan.c) */
+		return TW_OK;
 	bool is_dense = is_packed || (!read->strides && !written->strides);
 	if (is_dense)
 		return exec_copy_bytes(frame->exec, read->bytes, from->place, slot_data(frame, source),

@@ -22,7 +22,9 @@ open_vendors(ExecModel *model, const Plan *plan)
 			open_vendors(model, step->bodies[k]);
 		text[0] = 0;
 		if (step->kind == PT_VENDOR &&
-		    !vendors_open(&model->vendors, step->library, text, sizeof text) && text[0])
+		    !vendors_open_to_run(&model->vendors, step->library, model->backend->enter != NULL,
+		                         text, sizeof text) &&
+		    text[0])
 			exec_log(model, "%s: fallback kernels are used", text);
 	}
 }
@@ -33,32 +35,59 @@ model_open_vendors(ExecModel *model)
 	open_vendors(model, model->plan);
 }
 
+/* What a library does between these is done on the model's device. */
+static int
+enter_device(const ExecModel *model)
+{
+	return model->backend->enter ? model->backend->enter(model->code) : -1;
+}
+
+static void
+leave_device(const ExecModel *model, int before)
+{
+	if (model->backend->enter)
+		model->backend->leave(before);
+}
+
+void
+model_close_vendors(ExecModel *model)
+{
+	if (!model->backend)
+		return;
+	int before = enter_device(model);
+	vendors_close(&model->vendors);
+	leave_device(model, before);
+}
+
 /* ---- Calls by sizes ---- */
 
 static void
-drop_call(PreparedCall *call)
+drop_call(const ExecModel *model, PreparedCall *call)
 {
-	if (call)
-		call->library->drop(call);
+	if (!call)
+		return;
+	int before = enter_device(model);
+	call->library->drop(call);
+	leave_device(model, before);
 }
 
 void
 call_cache_free(Exec *exec, CallCache *cache)
 {
 	for (int i = 0; i < cache->count; i++) {
-		drop_call(cache->entries[i].call);
+		drop_call(exec->model, cache->entries[i].call);
 		memory_release(&exec->memory, cache->entries[i].key, cache->key_bytes);
 	}
 	cache->count = 0;
 }
 
-/* What decides a call beside the plan: dims and strides of all arguments. */
+/* What decides a call beside the plan: dims and strides of all arguments, and where views begin. */
 static size_t
 key_size(const Frame *frame, const PlanStep *step)
 {
 	int length = 0;
 	for (int i = 0; i < step->narg; i++)
-		length += step->args[i] < 0 ? 0 : 2 * frame->plan->buffers[step->args[i]].rank;
+		length += step->args[i] < 0 ? 0 : 1 + 2 * frame->plan->buffers[step->args[i]].rank;
 	return (size_t)length * sizeof(int64_t);
 }
 
@@ -70,6 +99,7 @@ fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
 			continue;
 		const Slot *slot = &frame->slots[step->args[i]];
 		size_t rank = (size_t)frame->plan->buffers[step->args[i]].rank;
+		*key++ = slot->view_offset & (MEMORY_ALIGN - 1);
 		for (size_t d = 0; d < rank; d++) {
 			*key++ = slot->dims[d];
 			*key++ = slot->strides ? slot->strides[d] : -1;
@@ -78,6 +108,15 @@ fill_key(const Frame *frame, const PlanStep *step, int64_t *key)
 }
 
 /* ---- Binding ---- */
+
+static void
+say_call(const ExecModel *model, const PlanStep *step, const PreparedCall *call)
+{
+	char made[48] = "";
+	if (call->seconds > 0)
+		snprintf(made, sizeof made, ", made in %.1f ms", call->seconds * 1e3);
+	exec_log(model, "step '%.60s': %s%s", step->name, call->impl, made);
+}
 
 /* Make the pending call of a step. Touches nothing of the session but the step's own cache. */
 static void
@@ -100,14 +139,19 @@ fill_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 		                         .dims = slot->dims,
 		                         .strides = slot->strides,
 		                         .layout = buffer->layout,
+		                         .offset = slot->view_offset & (MEMORY_ALIGN - 1),
 		                         .constant = slot_constant(frame, step->args[i])};
 	}
 	const VendorCall desc = {step->library, step->row,   step->narg,
 	                         tensors,       step->nattr, step->attrs};
+	int before = enter_device(frame->exec->model);
 	if (!cache->refusal[0])
 		entry->call = cache->vendor->library->prepare(cache->vendor, &desc, cache->refusal,
 		                                              sizeof cache->refusal);
+	leave_device(frame->exec->model, before);
 	entry->is_refused = !entry->call;
+	if (entry->call && frame->exec->model->says_calls)
+		say_call(frame->exec->model, step, entry->call);
 }
 
 /* Whether the first entry is new: neither made nor refused. */
@@ -146,7 +190,7 @@ find_entry(Frame *frame, const PlanStep *step, CallCache *cache)
 	}
 	memmove(&cache->entries[1], cache->entries, (size_t)found * sizeof first);
 	cache->entries[0] = first;
-	drop_call(gone.call);
+	drop_call(exec->model, gone.call);
 	memory_release(&exec->memory, gone.key, bytes);
 	return TW_OK;
 }

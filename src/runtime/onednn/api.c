@@ -2,12 +2,12 @@
 #include "runtime/onednn/api.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/library.h"
 
 enum {
 	FORWARD_INFERENCE = 96,
@@ -33,20 +33,12 @@ typedef struct DnnlVersion {
 	unsigned cpu_runtime, gpu_runtime;
 } DnnlVersion;
 
-/* dlsym() gives an object pointer; POSIX says that it holds a function's address. */
-static void
-find_symbol(void *library, const char *name, void *function)
-{
-	void *symbol = dlsym(library, name);
-	memcpy(function, &symbol, sizeof symbol);
-}
-
 static bool
 find_functions(DnnlApi *api, char *error, size_t size)
 {
 #define F(name, result, args, versions) \
 	if ((versions) == 0 || (versions) == api->major) { \
-		find_symbol(api->library, "dnnl_" #name, &api->name); \
+		library_find(api->library, "dnnl_" #name, &api->name); \
 		if (!api->name) \
 			return refuse_with(error, size, "oneDNN %d.%d has no function dnnl_" #name, \
 			                   api->major, api->minor); \
@@ -54,11 +46,11 @@ find_functions(DnnlApi *api, char *error, size_t size)
 	DNNL_FUNCTIONS(F)
 #undef F
 	bool is_2 = api->major == 2;
-	find_symbol(api->library, "dnnl_post_ops_append_eltwise",
-	            is_2 ? (void *)&api->append_eltwise2 : (void *)&api->append_eltwise3);
-	find_symbol(api->library, "dnnl_post_ops_append_sum",
-	            is_2 ? (void *)&api->append_sum2 : (void *)&api->append_sum3);
-	find_symbol(api->library, "dnnl_memory_desc_get_blob", &api->md_get_blob);
+	library_find(api->library, "dnnl_post_ops_append_eltwise",
+	             is_2 ? (void *)&api->append_eltwise2 : (void *)&api->append_eltwise3);
+	library_find(api->library, "dnnl_post_ops_append_sum",
+	             is_2 ? (void *)&api->append_sum2 : (void *)&api->append_sum3);
+	library_find(api->library, "dnnl_memory_desc_get_blob", &api->md_get_blob);
 	return true;
 }
 
@@ -78,37 +70,16 @@ check_version(DnnlApi *api, const DnnlVersion *version, char *error, size_t size
 	                   "thread");
 }
 
-/* Of the program itself, which comes first: does it ask for a dynamic linker? */
-static int
-look_for_linker(struct dl_phdr_info *info, size_t size, void *found)
-{
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		*(bool *)found |= info->dlpi_phdr[i].p_type == PT_INTERP;
-	return 1;
-}
-
-/* In a static program dlopen() brings a second C library, and the process ends by a signal. */
-static bool
-has_linker(void)
-{
-	bool found = false;
-	dl_iterate_phdr(look_for_linker, &found);
-	return found;
-}
-
 static void *
 open_library(void)
 {
-	static const char *const NAMES[] = {"libdnnl.so.3", "libdnnl.so.2"};
-	void *library = NULL;
-	for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES && !library; i++)
-		library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
+	void *library = library_open("", names);
 	/* Debian 13 gives each minor version a name of its own. */
 	for (int minor = NEWEST_MINOR; minor > 0 && !library; minor--) {
 		char name[32];
 		snprintf(name, sizeof name, "libdnnl.so.3.%d", minor);
-		library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+		library = library_open("", (const char *const[]){name, NULL});
 	}
 	return library;
 }
@@ -116,13 +87,13 @@ open_library(void)
 static bool
 load_library(DnnlApi *api, char *error, size_t size)
 {
-	if (!has_linker())
+	if (!library_can_load())
 		return refuse_with(error, size, "a static program loads no libraries");
 	api->library = open_library();
 	if (!api->library)
 		return refuse_with(error, size, "oneDNN (libdnnl.so.3 or libdnnl.so.2) is not installed");
 	const DnnlVersion *(*version_of)(void);
-	find_symbol(api->library, "dnnl_version", &version_of);
+	library_find(api->library, "dnnl_version", &version_of);
 	if (!version_of)
 		return refuse_with(error, size, "libdnnl is not oneDNN");
 	const DnnlVersion *version = version_of();
@@ -130,8 +101,8 @@ load_library(DnnlApi *api, char *error, size_t size)
 	api->minor = version->minor;
 	api->patch = version->patch;
 	api->post_op_base = api->major == 2 ? 16384 : 32768;
-	find_symbol(api->library, "omp_get_max_threads", &api->omp_get_max_threads);
-	find_symbol(api->library, "omp_set_num_threads", &api->omp_set_num_threads);
+	library_find(api->library, "omp_get_max_threads", &api->omp_get_max_threads);
+	library_find(api->library, "omp_set_num_threads", &api->omp_set_num_threads);
 	return check_version(api, version, error, size) && find_functions(api, error, size);
 }
 
@@ -245,35 +216,58 @@ dnnl_md_copy(const DnnlApi *api, const DnnlMd *md)
 	return copy ? memcpy(copy, md, MD2_BYTES) : NULL;
 }
 
+/* How a descriptor of version 2 begins, where its data lie in blocks. */
+typedef struct Md2 {
+	int rank;
+	int64_t dims[DNNL_RANK];
+	int type;
+	int64_t padded_dims[DNNL_RANK], padded_begins[DNNL_RANK], begin;
+	int kind;
+	int64_t strides[DNNL_RANK];
+	int nblock;
+	int64_t blocks[DNNL_RANK], block_dims[DNNL_RANK];
+} Md2;
+
 static bool
-md2_key(const DnnlMd *md, Hash128 *key)
+md2_key(const DnnlMd *md, Hash128 *key, bool *is_padded)
 {
-	/* How a descriptor begins. */
-	typedef struct MdHead {
-		int rank;
-		int64_t dims[DNNL_RANK];
-		int type;
-		int64_t padded_dims[DNNL_RANK];
-	} MdHead;
-	MdHead head;
+	Md2 head;
 	memcpy(&head, md, sizeof head);
-	if (head.rank <= 0 || head.rank > DNNL_RANK ||
-	    memcmp(head.dims, head.padded_dims, (size_t)head.rank * sizeof *head.dims) != 0)
+	if (head.rank <= 0 || head.rank > DNNL_RANK)
 		return false;
+	*is_padded = memcmp(head.dims, head.padded_dims, (size_t)head.rank * sizeof *head.dims) != 0;
 	*key = hash128(md, MD2_BYTES);
 	return true;
 }
 
+void
+dnnl_md_layout(const DnnlApi *api, const DnnlMd *md, PackedLayout *layout)
+{
+	enum { BLOCKED = 2 };
+	Md2 head;
+	if (api->major != 2)
+		return;
+	memcpy(&head, md, sizeof head);
+	if (head.kind != BLOCKED || head.nblock < 0 || head.nblock > DNNL_RANK)
+		return;
+	layout->rank = head.rank;
+	layout->begin = head.begin;
+	layout->nblock = head.nblock;
+	memcpy(layout->strides, head.strides, (size_t)head.rank * sizeof *head.strides);
+	memcpy(layout->block, head.blocks, (size_t)head.nblock * sizeof *head.blocks);
+	memcpy(layout->dim, head.block_dims, (size_t)head.nblock * sizeof *head.block_dims);
+}
+
 static bool
-md3_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key)
+md3_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key, bool *is_padded)
 {
 	int rank = 0;
 	const int64_t *dims = NULL, *padded = NULL;
 	if (!api->md_get_blob || api->memory_desc_query(md, DNNL_QUERY_RANK, &rank) != DNNL_OK ||
 	    api->memory_desc_query(md, DNNL_QUERY_DIMS, &dims) != DNNL_OK ||
-	    api->memory_desc_query(md, DNNL_QUERY_PADDED_DIMS, &padded) != DNNL_OK || rank <= 0 ||
-	    memcmp(dims, padded, (size_t)rank * sizeof *dims) != 0)
+	    api->memory_desc_query(md, DNNL_QUERY_PADDED_DIMS, &padded) != DNNL_OK || rank <= 0)
 		return false;
+	*is_padded = memcmp(dims, padded, (size_t)rank * sizeof *dims) != 0;
 	size_t size = 0;
 	unsigned char blob[BLOB_MOST];
 	if (api->md_get_blob(NULL, &size, md) != DNNL_OK || size > sizeof blob ||
@@ -284,9 +278,9 @@ md3_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key)
 }
 
 bool
-dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key)
+dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key, bool *is_padded)
 {
-	return api->major == 2 ? md2_key(md, key) : md3_key(api, md, key);
+	return api->major == 2 ? md2_key(md, key, is_padded) : md3_key(api, md, key, is_padded);
 }
 
 void

@@ -17,6 +17,7 @@
 
 #include "base/dtype.h"
 #include "base/map.h"
+#include "runtime/vendor.h"
 
 enum {
 	DNNL_OK = 0,
@@ -65,6 +66,8 @@ typedef struct DnnlArg {
 	F(primitive_attr_destroy, int, (void *attr), 0) \
 	F(primitive_attr_set_scratchpad_mode, int, (void *attr, int mode), 0) \
 	F(primitive_attr_set_post_ops, int, (void *attr, const void *post_ops), 0) \
+	F(primitive_attr_set_output_scales, int, \
+	  (void *attr, int64_t count, int mask, const float *scales), 2) \
 	F(post_ops_create, int, (void **post_ops), 0) \
 	F(post_ops_destroy, int, (void *post_ops), 0) \
 	F(post_ops_append_binary, int, (void *post_ops, int algorithm, const DnnlMd *md), 0) \
@@ -159,8 +162,12 @@ int dnnl_type(DType type); /* 0: none */
 DnnlMd *dnnl_md_new(const DnnlApi *api, int rank, const int64_t *dims, DType type, int tag,
                     const int64_t *strides); /* NULL: as the tag says */
 DnnlMd *dnnl_md_copy(const DnnlApi *api, const DnnlMd *md);
-/* A hash of all that a descriptor says; false where it has padding or cannot be read. */
-bool dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key);
+/* A hash of all that a descriptor says, and whether it has padding, which the library clears
+ * whenever it is told where such data lie; false where it cannot be read. */
+bool dnnl_md_key(const DnnlApi *api, const DnnlMd *md, Hash128 *key, bool *is_padded);
+/* Where a descriptor has elements; nothing is written where that cannot be told: of
+ * version 3, and of layouts that are no blocks. */
+void dnnl_md_layout(const DnnlApi *api, const DnnlMd *md, PackedLayout *layout);
 void dnnl_md_free(const DnnlApi *api, DnnlMd *md);
 
 /* Windows of convolution and pooling, per spatial dim. Dilations as ONNX counts. */

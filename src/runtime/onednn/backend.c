@@ -16,6 +16,7 @@
 /* One size of box, with the same borders: what its pieces share. */
 typedef struct Shape {
 	int64_t size[CALL_AXES], extents[CALL_OPERANDS][DNNL_RANK];
+	int64_t first_scale;
 	DnnlWindow window;
 	void *primitive;
 	DnnlMd *mds[CALL_OPERANDS];
@@ -167,9 +168,10 @@ make_shape(DnnlCall *call, const CallBox *box, Shape *shape)
 	void *desc = NULL;
 	memcpy(shape->size, box->size, sizeof shape->size);
 	call_window(plan, box, &shape->window);
+	shape->first_scale = call_first_scale(plan, box);
 	if (!make_mds(call, shape, box))
 		return false;
-	void *attr = call_make_attr(plan, shape->mds);
+	void *attr = call_make_attr(plan, box, shape->mds);
 	if (!attr)
 		return call_refuse(plan, "the library does not know these post-ops");
 	int status = plan->describe(plan, &shape->window, &desc, shape->mds, attr);
@@ -191,6 +193,7 @@ is_shape_of(const DnnlCall *call, const Shape *shape, const CallBox *box)
 	DnnlWindow window;
 	call_window(&call->plan, box, &window);
 	return memcmp(shape->size, box->size, sizeof shape->size) == 0 &&
+	       shape->first_scale == call_first_scale(&call->plan, box) &&
 	       window.pads_lo[0] == shape->window.pads_lo[0] &&
 	       window.pads_hi[0] == shape->window.pads_hi[0];
 }

@@ -32,10 +32,8 @@ typedef struct Dnnl {
 	DnnlApi api;
 	pthread_mutex_t lock; /* of what follows */
 	Packed *packed;
-	/* Set once, before sessions: what packed forms in a bundle's store belong to. */
-	Bytes weights, store;
-	Hash128 weights_hash;
-	Memory memory; /* how packed forms are allocated: copied, so that each counts alone */
+	Weights *weights; /* set once, before sessions; NULL: none that are kept packed */
+	Memory memory;    /* how packed forms are allocated: copied, so that each counts alone */
 } Dnnl;
 
 /* An argument as memory: dims, strides in elements (dim 1: between blocks when it is blocked). */
@@ -75,6 +73,14 @@ typedef struct CallPost {
 	int operand; /* binary and sum: index into operands */
 } CallPost;
 
+/* What a sum of products of bytes is multiplied by before post-ops: once, or by channel of dst. */
+typedef struct CallScales {
+	int64_t count;      /* 0: nothing */
+	float one;          /* of a single one */
+	const float *every; /* of each channel; NULL: not known yet */
+	int dim;            /* of dst */
+} CallScales;
+
 typedef struct CallPlan CallPlan;
 
 /* Describe the operation for one shape of pieces; `mds` are its operands' descriptors, `window` is
@@ -89,6 +95,7 @@ struct CallPlan {
 	CallDescribe *describe;
 	int noperand, dst; /* dst: index into operands */
 	CallOperand operands[CALL_OPERANDS];
+	CallScales scales;
 	int npost;
 	CallPost posts[POST_MAX];
 	int64_t extent[CALL_AXES], quantum[CALL_AXES]; /* cuts are at multiples of quantum */
@@ -108,7 +115,7 @@ bool dnnl_accept(Vendor *vendor, const VendorCall *desc, char impl[VENDOR_IMPL_S
                  size_t error_size);
 bool dnnl_measure(Vendor *vendor, const VendorCall *desc, int threads, Timing *time,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
-void dnnl_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store);
+void dnnl_use_weights(Vendor *vendor, Weights *weights);
 void dnnl_use_memory(Vendor *vendor, const Memory *memory);
 size_t dnnl_packed(const Vendor *vendor, PackedForm *forms);
 
@@ -137,8 +144,10 @@ const DnnlMd *call_bias(const CallPlan *plan, DnnlMd *const *mds);
 
 /* Read the step's post-ops; binary operands are made to fit dst. */
 bool call_read_posts(CallPlan *plan);
-/* Attributes with these post-ops; NULL when the library refuses. */
-void *call_make_attr(const CallPlan *plan, DnnlMd *const *mds);
+/* Where the scales of a box begin. */
+int64_t call_first_scale(const CallPlan *plan, const CallBox *box);
+/* Attributes with these scales and post-ops; NULL when the library refuses. */
+void *call_make_attr(const CallPlan *plan, const CallBox *box, DnnlMd *const *mds);
 
 /* Fill the plan for the step's row (rows.c, matmul.c). */
 bool call_plan_row(CallPlan *plan);

@@ -4,8 +4,9 @@
  *
  * Few rows read each element of a packed B from memory for a few operations, so that memory decides
  * their time, and the library's kernels for products ask it for half of what it has: 12 GB/s on one
- * core, those for convolutions in blocks of channels 18 (docs/measurements.md, "Few rows"). A and Y
- * are copied into blocks, which is little beside B; where there is one row, they lie so.
+ * core, those for convolutions in blocks of channels 18 (docs/measurements/2026-11-23.md, "Few
+ * rows"). A and Y are copied into blocks, which is little beside B; where there is one row, they
+ * lie so.
  */
 #include <string.h>
 

@@ -223,6 +223,7 @@ add_posts(Matmul *m, int joined)
 	if (!call_read_posts(plan))
 		return false;
 	plan->operands[plan->dst] = simple;
+	plan->scales.dim = simple.tensor.rank - 1;
 	for (int i = first; i < plan->noperand; i++) {
 		CallOperand *operand = &plan->operands[i];
 		if (joined)

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/limit.h"
 #include "runtime/memory.h"
 #include "runtime/onednn/call.h"
 
@@ -19,10 +18,15 @@ enum {
 	FILL = 0x3c, /* floats of about 0.01: no overflow, no denormal numbers */
 };
 
+/* A first run of so many is not repeated: what is not yet in a cache is the smaller part of it. */
 static const double ENOUGH_SECONDS = 0.03;
 
-/* A first run of so many is not repeated: what is not yet in a cache is the smaller part of it. */
-static const double LONG_SECONDS = 1;
+/* Runs that differ by so little, by their quartiles, say the same. */
+static const double AGREED = 0.02;
+
+/* What so far is so much slower than another call does not run again; nor if the first run, in
+ * fresh memory, is slower by that again. */
+static const double HOPELESS = 1.2;
 
 /* A call cannot be interrupted: a process of its own is ended when it takes longer. */
 static const double MOST_SECONDS = 10;
@@ -55,43 +59,6 @@ run_all(PreparedCall *call, void *const *buffers, void *scratch, char *error, si
 	return true;
 }
 
-typedef struct Timed {
-	PreparedCall *call;
-	void *const *buffers;
-	void *scratch;
-	unsigned char *flush;
-	Timing time;
-	bool is_done;
-	char error[256];
-} Timed;
-
-static bool
-time_run(Timed *timed, double *seconds)
-{
-	double start = now_seconds();
-	bool is_done =
-		run_all(timed->call, timed->buffers, timed->scratch, timed->error, sizeof timed->error);
-	*seconds = now_seconds() - start;
-	return is_done;
-}
-
-static void
-time_call(void *arg)
-{
-	Timed *timed = arg;
-	double times[RUNS_MOST], total = 0;
-	timed->is_done = time_run(timed, &times[0]);
-	bool is_long = times[0] > LONG_SECONDS; /* else the first is not one of them */
-	int runs = is_long;
-	while (timed->is_done && !is_long &&
-	       (runs < RUNS_LEAST || (runs < RUNS_MOST && total < ENOUGH_SECONDS))) {
-		memset(timed->flush, runs, FLUSH_BYTES);
-		timed->is_done = time_run(timed, &times[runs]);
-		total += times[runs++];
-	}
-	timed->time = timing_of(runs, times);
-}
-
 /* What a measurement holds. */
 typedef struct Trial {
 	Memory memory;
@@ -99,6 +66,61 @@ typedef struct Trial {
 	void *buffers[VENDOR_MAX_ARGS];
 	VendorArg args[VENDOR_MAX_ARGS];
 } Trial;
+
+static void
+fill(const Block *block)
+{
+	if (block->data)
+		memset(block->data, FILL, block->capacity);
+}
+
+typedef struct Timed {
+	PreparedCall *call;
+	Trial *trial;
+	Timing time;
+	double hopeless; /* seconds from which on it takes no further run; 0: runs are not compared */
+	bool is_done;
+	char error[256];
+} Timed;
+
+static bool
+time_run(Timed *timed, double *seconds)
+{
+	Trial *trial = timed->trial;
+	double start = thread_seconds();
+	bool is_done = run_all(timed->call, trial->buffers, trial->scratch.data, timed->error,
+	                       sizeof timed->error);
+	*seconds = thread_seconds() - start;
+	return is_done;
+}
+
+/* Of the processor: one thread computes, and what else the machine does is not the call's. Memory
+ * is filled here, because a process's first store to a page that it shares takes longer. */
+static void
+time_call(void *arg)
+{
+	Timed *timed = arg;
+	Trial *trial = timed->trial;
+	double times[RUNS_MOST], total = 0;
+	for (int i = 0; i < VENDOR_MAX_ARGS; i++)
+		if (trial->args[i].constant != trial->blocks[i].data)
+			fill(&trial->blocks[i]);
+	fill(&trial->scratch);
+	timed->is_done = time_run(timed, &times[0]);
+	double hopeless = timed->hopeless > 0 ? timed->hopeless : HUGE_VAL;
+	bool is_long = times[0] > ENOUGH_SECONDS || times[0] > HOPELESS * hopeless;
+	int runs = is_long; /* else the first is not one of them */
+	bool is_enough = is_long;
+	while (timed->is_done && !is_enough) {
+		memset(trial->flush.data, runs, FLUSH_BYTES);
+		timed->is_done = time_run(timed, &times[runs]);
+		total += times[runs++];
+		is_enough = times[runs - 1] > hopeless ||
+		            (runs >= RUNS_LEAST && (runs == RUNS_MOST || total >= ENOUGH_SECONDS ||
+		                                    timing_of(runs, times).spread <= AGREED));
+	}
+	timed->time = timing_of(runs, times);
+}
 
 /* Made-up data for what has none. Where no time is asked for, nothing is read: a weight is then any
  * address. */
@@ -116,10 +138,11 @@ make_data(Trial *trial, const VendorCall *desc, bool is_timed)
 		size_t bytes = argument_bytes(arg);
 		if (!block_reserve(&trial->memory, &trial->blocks[i], bytes))
 			return false;
-		memset(trial->blocks[i].data, FILL, bytes);
 		trial->buffers[i] = trial->blocks[i].data;
-		if (is_packed)
+		if (is_packed) {
+			fill(&trial->blocks[i]);
 			arg->constant = trial->blocks[i].data;
+		}
 	}
 	return !is_timed || block_reserve(&trial->memory, &trial->flush, FLUSH_BYTES);
 }
@@ -170,16 +193,14 @@ is_real_whole(Dnnl *dnnl, const VendorCall *desc, char *error, size_t size)
 }
 
 static bool
-time_limited(PreparedCall *call, Trial *trial, Timing *time, char *error, size_t size)
+time_limited(PreparedCall *call, Trial *trial, double share, Timing *time, char *error, size_t size)
 {
-	Timed timed = {.call = call,
-	               .buffers = trial->buffers,
-	               .scratch = trial->scratch.data,
-	               .flush = trial->flush.data};
+	Timed timed = {.call = call, .trial = trial, .hopeless = HOPELESS * time->seconds / share};
 	const char *why;
 	if (!run_limited(MOST_SECONDS, time_call, &timed, &timed, sizeof timed, &why))
 		return refuse_with(error, size, "timing %s: %s", call->impl, why);
 	*time = timed.time;
+	time->seconds *= share;
 	return timed.is_done || refuse_with(error, size, "%s", timed.error);
 }
 
@@ -197,9 +218,8 @@ try_call(Dnnl *dnnl, const VendorCall *desc, int threads, Trial *trial, Timing *
 		is_done = block_reserve(&trial->memory, &trial->scratch, call->scratch);
 		if (!is_done)
 			snprintf(error, size, "out of memory");
-		is_done = is_done && time_limited(call, trial, time, error, size);
-		if (is_done)
-			time->seconds *= share_of_time(call->pieces, threads);
+		is_done = is_done && time_limited(call, trial, share_of_time(call->pieces, threads), time,
+		                                  error, size);
 	}
 	call_drop(call);
 	return is_done;

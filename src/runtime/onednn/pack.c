@@ -1,15 +1,15 @@
 /* Packed weights: once per library, weight and layout, until the bundle is closed.
  *
  * A bundle may bring forms that were packed when it was made (a "store"). They are a cache: each
- * has a key of all that decides its bytes (library, instruction set, the weights' hash, region,
- * layout), and what has no key here is packed from the plain weights.
+ * has a key of all that decides its layout (library, instruction set, descriptor) beside the part
+ * of the weights that it holds, and what has no key here is packed from the plain weights.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/memory.h"
 #include "runtime/onednn/call.h"
-#include "runtime/packed.h"
+#include "runtime/vendor.h"
 
 /* A weight in the layout that some primitive wants. */
 struct Packed {
@@ -18,8 +18,10 @@ struct Packed {
 	int64_t size[DNNL_RANK], strides[DNNL_RANK]; /* of the region of the source */
 	int rank;
 	DnnlMd *md;
-	Hash128 key; /* valid when has_key */
-	bool has_key;
+	Hash128 key; /* valid when has_key, as the next two */
+	PackedPart part;
+	PackedLayout layout;
+	bool has_key, is_padded;
 	const void *data; /* in the block or in a store */
 	size_t bytes;
 	Memory memory; /* of the block */
@@ -101,32 +103,32 @@ reorder_now(const DnnlApi *api, const DnnlMd *from, const void *source, const Dn
 
 typedef struct PackKey {
 	char name[64]; /* the library and its version */
-	Hash128 weights;
-	int64_t isa, offset, rank, size[DNNL_RANK], strides[DNNL_RANK];
+	int64_t isa;
 	Hash128 md;
 } PackKey;
 
-/* What decides the bytes of a packed form. False when it cannot be told: weights that are not the
- * bundle's, descriptors that cannot be read (of the first versions 3), or padding, which the
- * library may clear and a store is read-only. */
+/* What a packed form is of, and what decides its layout. False when it cannot be told: weights that
+ * are not the bundle's, and descriptors that cannot be read (of the first versions 3). */
 static bool
 pack_key(const Dnnl *dnnl, const CallTensor *tensor, const void *source, const int64_t *size,
-         const DnnlMd *md, Hash128 *key)
+         const DnnlMd *md, Packed *packed)
 {
-	uintptr_t offset = (uintptr_t)source - (uintptr_t)dnnl->weights.data;
+	int64_t offset = dnnl->weights ? weights_offset(dnnl->weights, source) : -1;
 	PackKey whole;
 	memset(&whole, 0, sizeof whole);
-	if (dnnl->weights.size == 0 || offset >= dnnl->weights.size ||
-	    !dnnl_md_key(&dnnl->api, md, &whole.md))
+	if (offset < 0 || !dnnl_md_key(&dnnl->api, md, &whole.md, &packed->is_padded))
 		return false;
 	memcpy(whole.name, dnnl->head.version, sizeof whole.name);
-	whole.weights = dnnl->weights_hash;
 	whole.isa = dnnl->api.get_effective_cpu_isa();
-	whole.offset = (int64_t)offset;
-	whole.rank = tensor->rank;
-	memcpy(whole.size, size, (size_t)tensor->rank * sizeof *size);
-	memcpy(whole.strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
-	*key = hash128(&whole, sizeof whole);
+	packed->key = hash128(&whole, sizeof whole);
+	PackedPart *part = &packed->part;
+	*part = (PackedPart){
+		.offset = offset, .element = dtype_bits(tensor->type) / 8, .rank = tensor->rank};
+	memcpy(part->size, size, (size_t)tensor->rank * sizeof *size);
+	memcpy(part->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
+	packed->layout = (PackedLayout){.rank = 0};
+	if (tensor->block == 1)
+		dnnl_md_layout(&dnnl->api, md, &packed->layout);
 	return true;
 }
 
@@ -137,12 +139,9 @@ dnnl_use_memory(Vendor *vendor, const Memory *memory)
 }
 
 void
-dnnl_use_weights(Vendor *vendor, Bytes weights, Hash128 hash, Bytes store)
+dnnl_use_weights(Vendor *vendor, Weights *weights)
 {
-	Dnnl *dnnl = (Dnnl *)vendor;
-	dnnl->weights = weights;
-	dnnl->weights_hash = hash;
-	dnnl->store = store;
+	((Dnnl *)vendor)->weights = weights;
 }
 
 size_t
@@ -153,13 +152,53 @@ dnnl_packed(const Vendor *vendor, PackedForm *forms)
 		if (!packed->has_key)
 			continue;
 		if (forms)
-			forms[count] = (PackedForm){packed->key, {packed->data, packed->bytes}};
+			forms[count] = (PackedForm){
+				packed->key, packed->part, packed->layout, {packed->data, packed->bytes}};
 		count++;
 	}
 	return count;
 }
 
 /* ---- Packing ---- */
+
+/* Packing, by the library. Some of its copies into forms with sums of columns, as of bytes by
+ * bytes, want the source without gaps: then it gets such a copy. */
+static bool
+pack_now(const DnnlApi *api, Memory *memory, const CallTensor *tensor, const void *source,
+         const int64_t *size, const DnnlMd *md, void *target)
+{
+	DnnlMd *plain = call_region_md(api, tensor, size);
+	bool is_done = plain && reorder_now(api, plain, source, md, target);
+	dnnl_md_free(api, plain);
+	if (is_done || call_region_is_dense(tensor, size))
+		return is_done;
+	size_t bytes = (size_t)dtype_bits(tensor->type) / 8;
+	for (int d = 0; d < tensor->rank; d++)
+		bytes *= (size_t)size[d];
+	Block copy = {.data = NULL};
+	DnnlMd *dense = call_dense_md(api, tensor, size);
+	if (dense && block_reserve(memory, &copy, bytes)) {
+		call_copy_in(tensor, size, source, copy.data);
+		is_done = reorder_now(api, dense, copy.data, md, target);
+	}
+	block_free(&copy);
+	dnnl_md_free(api, dense);
+	return is_done;
+}
+
+/* Take a form from the store: as it lies there, but for padding, which the library clears, and a
+ * store is read-only. */
+static bool
+take_packed(Packed *packed, const void *stored)
+{
+	packed->data = stored;
+	if (!packed->is_padded)
+		return true;
+	if (!block_reserve(&packed->memory, &packed->block, packed->bytes))
+		return false;
+	packed->data = memcpy(packed->block.data, stored, packed->bytes);
+	return true;
+}
 
 /* Fill a new form: from the store, or by the library. */
 static bool
@@ -174,14 +213,16 @@ fill_packed(Dnnl *dnnl, Packed *packed, const CallTensor *tensor, const void *so
 	memcpy(packed->strides, tensor->strides, (size_t)tensor->rank * sizeof *size);
 	packed->bytes = api->memory_desc_get_size(md);
 	packed->md = dnnl_md_copy(api, md);
-	packed->has_key = pack_key(dnnl, tensor, source, size, md, &packed->key);
-	packed->data = packed->has_key ? packed_find(dnnl->store, packed->key, packed->bytes) : NULL;
-	if (packed->data || !packed->md)
-		return packed->md;
-	DnnlMd *plain = call_region_md(api, tensor, size);
-	bool is_done = plain && block_reserve(&packed->memory, &packed->block, packed->bytes) &&
-	               reorder_now(api, plain, source, md, packed->block.data);
-	dnnl_md_free(api, plain);
+	packed->has_key = pack_key(dnnl, tensor, source, size, md, packed);
+	const void *stored = packed->has_key ? packed_find(dnnl->weights->store, packed->key,
+	                                                   &packed->part, packed->bytes)
+	                                     : NULL;
+	if (!packed->md || stored)
+		return packed->md && take_packed(packed, stored);
+	if (dnnl->weights && !weights_need(dnnl->weights, source))
+		return false;
+	bool is_done = block_reserve(&packed->memory, &packed->block, packed->bytes) &&
+	               pack_now(api, &packed->memory, tensor, source, size, md, packed->block.data);
 	packed->data = packed->block.data;
 	return is_done;
 }

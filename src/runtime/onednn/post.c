@@ -1,4 +1,6 @@
 /* Post-ops: from a step's to oneDNN's attributes. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/onednn/call.h"
@@ -24,6 +26,7 @@ static const struct {
 	[POST_exp] = {"eltwise_exp"},
 	[POST_abs] = {"eltwise_abs"},
 	[POST_sqrt] = {"eltwise_sqrt"},
+	[POST_round] = {"eltwise_round"},
 	[POST_add] = {.binary = DNNL_BINARY_ADD},
 	[POST_sub] = {.binary = DNNL_BINARY_ADD + 5},
 	[POST_mul] = {.binary = DNNL_BINARY_ADD + 1},
@@ -84,6 +87,104 @@ has_sum(const CallPlan *plan)
 	return false;
 }
 
+/* ---- scales ---- */
+
+/* Sums of bytes may be scaled before all post-ops, which is much faster than by one of them:
+ * version 2.6 needs 146 us for 16 channels to 96 of 112 x 112 with a bias and scales, 232 with a
+ * product for the scales, 527 with a product and a sum. The arithmetic is the same. */
+static bool
+may_scale(const CallPlan *plan)
+{
+	return plan->api->major == 2 && plan->scales.count == 0 && plan->npost == 0 &&
+	       plan->operands[1].tensor.type == DT_I8;
+}
+
+/* The dim of dst along which argument `arg`, of f32, lies; -1: it is no such vector. */
+static int
+channel_of(CallPlan *plan, int arg)
+{
+	CallTensor tensor;
+	const CallTensor *dst = &plan->operands[plan->dst].tensor;
+	int dim = plan->operands[0].is_window ? 1 : dst->rank - 1;
+	if (arg < 0 || arg >= plan->desc->narg || !call_tensor(plan, arg, &tensor) ||
+	    tensor.type != DT_F32 || !call_raise(&tensor, dst->rank))
+		return -1;
+	for (int i = 0; i < dst->rank; i++)
+		if (tensor.dims[i] != (i == dim ? dst->dims[dim] : 1))
+			return -1;
+	return tensor.strides[dim] == 1 || tensor.dims[dim] == 1 ? dim : -1;
+}
+
+/* Take the first post-op as scales where it is a constant product. */
+static bool
+take_scales(CallPlan *plan, const StepPost *given)
+{
+	if (!may_scale(plan))
+		return false;
+	if (given->kind == POST_linear && given->numbers[1] == 0) {
+		plan->scales = (CallScales){.count = 1, .one = (float)given->numbers[0]};
+		return true;
+	}
+	int dim = given->kind == POST_mul ? channel_of(plan, given->arg) : -1;
+	const VendorArg *arg = dim < 0 ? NULL : &plan->desc->args[given->arg];
+	if (!arg || (!arg->constant && !arg->is_weight))
+		return false;
+	plan->scales = (CallScales){
+		.count = plan->operands[plan->dst].tensor.dims[dim], .every = arg->constant, .dim = dim};
+	return true;
+}
+
+int64_t
+call_first_scale(const CallPlan *plan, const CallBox *box)
+{
+	const CallOperand *dst = &plan->operands[plan->dst];
+	int axis = plan->scales.count > 1 ? dst->follow[plan->scales.dim] : -1;
+	return axis < 0 ? 0 : box->begin[axis] * dst->scale[plan->scales.dim];
+}
+
+/* Of a call that is only asked for no scales are known: any are as good. */
+static int
+set_scales(const CallPlan *plan, const CallBox *box, void *attr)
+{
+	const CallScales *scales = &plan->scales;
+	const CallOperand *dst = &plan->operands[plan->dst];
+	if (scales->count == 0)
+		return DNNL_OK;
+	if (scales->count == 1)
+		return plan->api->primitive_attr_set_output_scales(
+			attr, 1, 0, scales->every ? scales->every : &scales->one);
+	int axis = dst->follow[scales->dim];
+	int64_t count = axis < 0 ? scales->count : box->size[axis] * dst->scale[scales->dim];
+	float *any = scales->every ? NULL : calloc((size_t)count, sizeof *any);
+	const float *from = any ? any : scales->every + call_first_scale(plan, box);
+	int status =
+		scales->every || any
+			? plan->api->primitive_attr_set_output_scales(attr, count, 1 << scales->dim, from)
+			: !DNNL_OK;
+	free(any);
+	return status;
+}
+
+/* Numbers are rounded to even when they are stored as bytes, with or without a number added that
+ * is even. */
+static void
+drop_rounding(CallPlan *plan)
+{
+	DType type = plan->operands[plan->dst].tensor.type;
+	const CallPost *last = plan->npost > 0 ? &plan->posts[plan->npost - 1] : NULL;
+	if (!last || (type != DT_I8 && type != DT_U8))
+		return;
+	if (last->kind == POST_round) {
+		plan->npost--;
+		return;
+	}
+	bool is_even = last->kind == POST_linear && last->alpha == 1 && fmodf(last->beta, 2) == 0;
+	if (is_even && plan->npost > 1 && last[-1].kind == POST_round) {
+		plan->posts[plan->npost - 2] = *last;
+		plan->npost--;
+	}
+}
+
 static bool
 add_post(CallPlan *plan, const StepPost *given)
 {
@@ -114,8 +215,9 @@ call_read_posts(CallPlan *plan)
 	StepPost posts[POST_MAX];
 	int count = posts_read(call_attr_text(plan, "post", ""), posts, plan->error, plan->error_size);
 	for (int i = 0; i < count; i++)
-		if (!add_post(plan, &posts[i]))
+		if (!take_scales(plan, &posts[i]) && !add_post(plan, &posts[i]))
 			return false;
+	drop_rounding(plan);
 	return count >= 0;
 }
 
@@ -130,7 +232,7 @@ append_post(const CallPlan *plan, void *ops, const CallPost *post, DnnlMd *const
 }
 
 void *
-call_make_attr(const CallPlan *plan, DnnlMd *const *mds)
+call_make_attr(const CallPlan *plan, const CallBox *box, DnnlMd *const *mds)
 {
 	enum { SCRATCHPAD_USER = 1 };
 	const DnnlApi *api = plan->api;
@@ -138,6 +240,8 @@ call_make_attr(const CallPlan *plan, DnnlMd *const *mds)
 	int status = api->primitive_attr_create(&attr);
 	if (!status)
 		status = api->primitive_attr_set_scratchpad_mode(attr, SCRATCHPAD_USER);
+	if (!status)
+		status = set_scales(plan, box, attr);
 	if (!status)
 		status = api->post_ops_create(&ops);
 	for (int i = 0; i < plan->npost && !status; i++)

@@ -95,6 +95,21 @@ read_layout(const char *layout, CallTensor *tensor)
 	return count == tensor->rank;
 }
 
+/* One block of all channels: they lie side by side behind each point, and have no blocks to the
+ * library. Its kernels for numbers of 8 bits and for bf16 want it so, and others do not. */
+static bool
+put_channels_last(const CallPlan *plan, CallTensor *tensor)
+{
+	if (tensor->block == 1 || tensor->block != tensor->dims[1] ||
+	    dtype_bits(plan->desc->args[0].type) > 16)
+		return false;
+	tensor->block = 1;
+	for (int i = 1; i + 1 < tensor->rank; i++)
+		tensor->order[i] = i + 1;
+	tensor->order[tensor->rank - 1] = 1;
+	return true;
+}
+
 static void
 dense_strides(CallTensor *tensor)
 {
@@ -126,9 +141,11 @@ call_tensor(CallPlan *plan, int arg, CallTensor *tensor)
 	}
 	if (given->layout && !read_layout(given->layout, tensor))
 		return call_refuse(plan, "layout '%.40s' is not known", given->layout);
+	bool is_last = put_channels_last(plan, tensor);
 	dense_strides(tensor);
 	for (int i = 0; i < given->rank && given->strides; i++) {
-		tensor->strides[i] = given->strides[i];
+		if (!is_last || i != 1) /* there it is the way to the next block, and there is none */
+			tensor->strides[i] = given->strides[i];
 		if (given->strides[i] <= 0 && given->dims[i] > 1)
 			return call_refuse(plan, "argument %d runs backwards", arg);
 	}
@@ -458,9 +475,22 @@ static const CallRow ROWS[] = {
 	{"reorder", plan_reorder},
 };
 
+/* Without instructions for products of bytes the library adds them in pairs of 16 bits, which
+ * saturate: not what is meant. */
+static bool
+sums_bytes_exactly(const CallPlan *plan)
+{
+	enum { AVX512_VNNI = 0x67 };
+	const VendorCall *desc = plan->desc;
+	bool is_product = desc->narg > 2 && dtype_bits(desc->args[0].type) == 8;
+	return !is_product || (plan->api->get_effective_cpu_isa() & AVX512_VNNI) == AVX512_VNNI;
+}
+
 bool
 call_plan_row(CallPlan *plan)
 {
+	if (!sums_bytes_exactly(plan))
+		return call_refuse(plan, "products of bytes are exact with AVX-512 VNNI only");
 	for (int i = 0; i < CALL_AXES; i++)
 		plan->extent[i] = plan->quantum[i] = 1;
 	for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)

@@ -1,5 +1,5 @@
 /* Whether two buffers of one storage share no element: pieces of a concatenation. */
-#include "base/layout.h"
+#include "base/dtype.h"
 #include "runtime/plan/plan.h"
 
 /* A view at a sample. Dim 1 of a blocked layout counts blocks. */

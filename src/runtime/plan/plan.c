@@ -252,23 +252,6 @@ plan_root(const Plan *plan, int buffer)
 	return buffer;
 }
 
-bool
-plan_step_tells_symbol(const Plan *plan, int step, int symbol)
-{
-	const PlanSymbol *s = &plan->symbols[symbol];
-	bool is_own = !plan->parent || symbol >= plan->parent->nsymbol;
-	return is_own && s->source == PS_OUTPUT && s->step == step + 1;
-}
-
-bool
-plan_step_tells(const Plan *plan, int step)
-{
-	for (int i = 0; i < plan->nsymbol; i++)
-		if (plan_step_tells_symbol(plan, step, i))
-			return true;
-	return false;
-}
-
 const StepAttr *
 plan_attr(const PlanStep *step, const char *name)
 {

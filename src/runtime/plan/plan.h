@@ -71,7 +71,11 @@ enum {
 	PLAN_MAX_RANK = 32,
 	PLAN_MAX_NESTING = 40,
 	PLAN_AXES = 3,
-	PLAN_MOST_BESIDE = 16
+	PLAN_GRID_MOST = 65535, /* blocks along y and z; along x no limit matters */
+	PLAN_MOST_BESIDE = 16,
+	PLAN_STATIC_SHARED = 48 << 10, /* bytes; what a block shares beyond them is one array whose size
+	                                  the launch says */
+	PLAN_SHARED_ALIGN = 16,        /* where each of its arrays begins */
 };
 
 /* The value of a symbol not bound yet. */
@@ -105,6 +109,9 @@ typedef enum PlanBufferKind {
  * host operators, symbols, conditions and trip counts are read in. They are one unless the plan
  * says is_apart; then PLACE_HOST is the second, and copy steps move values between them. */
 typedef enum PlanPlace { PLACE_DEVICE, PLACE_HOST, PLAN_PLACES } PlanPlace;
+
+/* As texts have them. */
+extern const char *const plan_buffer_words[], *const plan_step_words[];
 
 typedef struct PlanBuffer {
 	const char *name;
@@ -156,8 +163,10 @@ typedef struct PlanStep {
 	const StepAttr *attrs;
 	int nbody;
 	Plan *const *bodies;
-	bool is_beside;      /* may run at the same time as the step before it, and as all that are
+	bool is_beside; /* may run at the same time as the step before it, and as all that are
 	                        beside that one: they touch nothing that one of them writes */
+	const char
+		*units; /* of the machine that its products are for: "s8", "f32" …; "": no products */
 	double flops, bytes; /* at the sizes that the plan was made for, … */
 	double points;       /* … where it has so many points, … */
 	int points_dim;      /* … and with them flops grow; -1: not said */
@@ -224,11 +233,6 @@ plan_host(const Plan *plan)
 {
 	return plan->is_apart ? PLACE_HOST : PLACE_DEVICE;
 }
-
-/* Whether a step tells dims of its results: symbols are read from what it gave (PS_OUTPUT); and
- * whether this symbol is one of them. */
-bool plan_step_tells(const Plan *plan, int step);
-bool plan_step_tells_symbol(const Plan *plan, int step, int symbol);
 
 /* The buffer that holds the storage of `buffer`: through views to their base. */
 int plan_root(const Plan *plan, int buffer);

@@ -130,10 +130,10 @@ check_range(const FieldReader *reader, void *record)
 
 /* Of `enum PlanSource` and so on, in their order. */
 static const char *const source_words[] = {"input", "element", "dim", "output"};
-static const char *const buffer_words[] = {"input", "output", "weight", "temp",
-                                           "view",  "pool",   "capture"};
+const char *const plan_buffer_words[] = {"input", "output", "weight", "temp",
+                                         "view",  "pool",   "capture"};
 static const char *const place_words[] = {"device", "host"};
-static const char *const step_words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
+const char *const plan_step_words[] = {"kernel", "vendor", "host", "copy", "if", "loop", "scan"};
 
 enum { READ_FROM = FIELD_WHEN(PS_INPUT) | FIELD_WHEN(PS_ELEMENT) | FIELD_WHEN(PS_OUTPUT) };
 
@@ -220,7 +220,7 @@ static const Field buffer_fields[] = {
 	{FIELD_OR("name", PlanBuffer, name, 0)},
 	{FIELD("type", PlanBuffer, type)},
 	{FIELD_LIST_OR_NONE("dims", PlanBuffer, dims, rank), .most = PLAN_MAX_RANK, BELOW(ndim)},
-	{FIELD("kind", PlanBuffer, kind), FIELD_WORDS(buffer_words)},
+	{FIELD("kind", PlanBuffer, kind), FIELD_WORDS(plan_buffer_words)},
 	{FIELD_OR("place", PlanBuffer, place, 0), FIELD_WORDS(place_words)},
 	{FIELD_OR("layout", PlanBuffer, layout, 1)},
 	{FIELD_OR("value", PlanBuffer, is_value, 0)},
@@ -282,7 +282,7 @@ static void write_body(Buf *json, const void *member);
 static const Record body_record = {.size = sizeof(Plan *)};
 
 static const Field step_fields[] = {
-	{FIELD("kind", PlanStep, kind), FIELD_WORDS(step_words)},
+	{FIELD("kind", PlanStep, kind), FIELD_WORDS(plan_step_words)},
 	{FIELD("name", PlanStep, name)},
 	{FIELD_OR("origins", PlanStep, origins, 0)},
 	{FIELD("library", PlanStep, library), .when = FIELD_WHEN(PT_VENDOR)},
@@ -304,6 +304,7 @@ static const Field step_fields[] = {
 	{FIELD_OR("beside", PlanStep, is_beside, 0)},
 	{FIELD_OR("grows", PlanStep, points_dim, -1), .lo = -1, BELOW(ndim)},
 	{FIELD_OR("points", PlanStep, points, 1)},
+	{FIELD_OR("units", PlanStep, units, 0)},
 	{FIELD_OR("flops", PlanStep, flops, 0)},
 	{FIELD_OR("bytes", PlanStep, bytes, 0), .check = check_step},
 };
@@ -335,13 +336,13 @@ check_ports(JsonReader *r, const Plan *plan, PlanBufferKind kind, int count, con
 	for (int i = 0; i < count && !r->failed; i++) {
 		const PlanBuffer *buffer = &plan->buffers[ports[i]];
 		if (buffer->kind != kind || buffer->index != i || buffer->layout)
-			json_fail(r, "%s %d is buffer '%.60s', which is not that %s", buffer_words[kind], i,
-			          buffer->name, buffer_words[kind]);
+			json_fail(r, "%s %d is buffer '%.60s', which is not that %s", plan_buffer_words[kind],
+			          i, buffer->name, plan_buffer_words[kind]);
 	}
 	for (int i = 0; i < plan->nbuffer && !r->failed; i++)
 		seen += plan->buffers[i].kind == kind;
 	if (!r->failed && seen != count)
-		json_fail(r, "%d buffers are %ss, but %d are listed", seen, buffer_words[kind], count);
+		json_fail(r, "%d buffers are %ss, but %d are listed", seen, plan_buffer_words[kind], count);
 }
 
 static void

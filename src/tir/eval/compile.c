@@ -176,7 +176,7 @@ compile_index(Machine *m, Code *code, int rank, const Expr *const *index)
 static void
 compile_operands(Machine *m, Code *code, const Stmt *stmt)
 {
-	for (int i = 0; i < stmt->warp_op->nargs; i++) {
+	for (int i = 0; i < stmt->warp_op->nargs && stmt->warp_op->kind != WARP_HINT; i++) {
 		const Expr *arg = stmt->args[i];
 		if (warp_op_takes_place(stmt->warp_op, i)) {
 			Storage *storage = storage_of(m, arg->tensor);
@@ -192,6 +192,7 @@ compile_stmt(Machine *m, const Stmt *stmt)
 {
 	Code *code = NEW(m->arena, Code);
 	code->stmt = stmt;
+	code->number = ++m->ncode;
 	const Expr *fields[] = {stmt->lo, stmt->hi, stmt->condition, stmt->value};
 	m->stmt = stmt;
 	m->known.count = 0;
@@ -269,6 +270,8 @@ static Scalar
 apply(Machine *m, const Code *code, const Instruction *ins)
 {
 	const Scalar *slots = m->at;
+	if (m->watch)
+		m->watch->key = ((int64_t)code->number << 32) + (ins - code->ins.data) + 1;
 	if (ins->act == ACT_READ)
 		return read_at(m, ins->storage,
 		               locate_elements(m, (Place){ins->storage, &code->list.data[ins->arg[0]]}, 1));

@@ -9,7 +9,7 @@
 #define TIR_EVAL_MACHINE_H
 
 #include "target/warp.h"
-#include "tir/stmt.h"
+#include "tir/count.h"
 
 /* The axes are @block.x … @thread.z in the order of Bind, threads from THREAD_AXIS on. MAX_THREADS:
  * of a block; no device has more. */
@@ -36,6 +36,7 @@ typedef struct Storage {
 	unsigned char *data;  /* NULL: not made yet */
 	unsigned char *state; /* ElementState of each; NULL: all are set */
 	Touched *touched;     /* NULL: no two can meet there */
+	double watched;       /* bytes that blocks touch, while it is counted */
 } Storage;
 
 typedef struct Place {
@@ -53,6 +54,7 @@ typedef struct Instruction {
 /* A statement with its compiled scalars. */
 typedef struct Code {
 	const Stmt *stmt;
+	int number; /* from 1 on, in order */
 	struct Code *next, *body, *other;
 	VEC(Instruction) ins;
 	IntVec list;
@@ -83,8 +85,37 @@ typedef struct Thread {
 	int groups; /* committed ones; the open one has this number */
 } Thread;
 
+/* An access, of which a warp's by one instruction are counted together. */
+typedef struct Logged {
+	int64_t key;
+	const Storage *storage;
+	int64_t byte;
+	int size, warp;
+	bool is_write;
+} Logged;
+
+enum { WATCH_SECTORS = 1 << 18, WATCH_RECENT = 1 << 12 };
+
+/* What is counted while some blocks run (count.c). */
+typedef struct Watch {
+	Arena *arena;
+	bool is_short;            /* of long loops a few turns stand for all */
+	double weight;            /* how often what runs now does */
+	int64_t key;              /* the instruction that runs, by its place */
+	bool is_merging;          /* lanes of a vector: one access */
+	bool has_read, has_begun; /* since the last barrier: arguments, and copies of them */
+	VEC(Logged) log;
+	uint64_t *seen; /* sectors of this block, hashed: WATCH_SECTORS places */
+	int nseen;
+	/* What warps have read in this turn of the innermost loop, hashed, since somebody stored: they
+	 * have it in registers. */
+	uint64_t recent[WATCH_RECENT], turn;
+	KernelCounts counts;
+} Watch;
+
 typedef struct Machine {
 	const Kernel *kernel;
+	Watch *watch; /* NULL: nothing is counted, and all blocks run */
 	Arena *arena;
 	const Binding *binding;
 	OutsideIndices *reports; /* of indices outside; NULL: they fail */
@@ -94,7 +125,9 @@ typedef struct Machine {
 	VEC(Known) known; /* nodes computed so far in the program being compiled: a stack of scopes */
 
 	int64_t extent[AXES], block[THREAD_AXIS];
-	int count; /* threads of a block */
+	int ncode;
+	int count; /* threads of a block, and … */
+	int *all;  /* … their numbers */
 	Thread *threads;
 	bool is_shared; /* more than one may run at a time: accesses are watched */
 
@@ -142,6 +175,19 @@ void storages_enter_block(Machine *m); /* shared memory is new */
 /* ---- races.c: of storage that is watched ---- */
 void note_read(const Machine *m, const Storage *storage, int64_t at);
 void note_write(const Machine *m, const Storage *storage, int64_t at);
+
+/* ---- count.c: while something is counted ---- */
+typedef void RunBlock(Machine *m, const Code *body);
+void watch_access(Machine *m, const Storage *storage, int64_t at, bool is_write);
+void watch_code(Machine *m, const Code *code, int threads);
+void watch_product(Machine *m, const WarpOp *op);
+void watch_flush(Machine *m);     /* what was noted since is counted */
+void watch_turn(Watch *watch);    /* another turn of a loop, or of all threads */
+void watch_barrier(Watch *watch); /* all threads have reached one */
+void watch_grid(Machine *m, const Code *body, RunBlock *run);
+/* kernel_eval() with it. (run.c) */
+void kernel_watch(const Kernel *kernel, const Binding *binding, Array *const *buffers,
+                  Watch *watch);
 
 /* ---- warp.c ---- */
 void run_warp_op(Machine *m, const Code *code, Active active);

@@ -130,12 +130,15 @@ locate_elements(const Machine *m, Place place, int count)
 {
 	const Storage *storage = place.storage;
 	const Tensor *tensor = &storage->buffer->tensor;
+	/* whoever gives sizes may give some that do not go together */
+	bool is_given = storage->buffer->scope == SCOPE_PARAM && m->kernel->symbols.count > 0;
 	int64_t at = 0;
 	for (int d = 0; d < tensor->rank; d++) {
 		int64_t i = m->at[place.index[d]].i64, last = d == tensor->rank - 1 ? i + count - 1 : i;
 		if (i < 0 || last >= storage->dims[d])
-			machine_fail(m, FAIL_BUG, "index %lld of %s is outside 0..%lld",
-			             (long long)(i < 0 ? i : last), tensor->name, (long long)storage->dims[d]);
+			machine_fail(m, is_given ? FAIL_INVALID : FAIL_BUG,
+			             "index %lld of %s is outside 0..%lld", (long long)(i < 0 ? i : last),
+			             tensor->name, (long long)storage->dims[d]);
 		at += i * storage->strides[d];
 	}
 	if (count > 1 && (tensor->rank == 0 || storage->strides[tensor->rank - 1] != 1))
@@ -164,6 +167,8 @@ read_at(Machine *m, const Storage *storage, int64_t at)
 		fail_unready(m, storage, at, "read");
 	if (storage->touched)
 		note_read(m, storage, at);
+	if (m->watch)
+		watch_access(m, storage, at, false);
 	return element_load(storage->buffer->tensor.type, storage->data, at);
 }
 
@@ -174,6 +179,8 @@ write_at(Machine *m, Storage *storage, int64_t at, Scalar value)
 		fail_unready(m, storage, at, "written");
 	if (storage->touched)
 		note_write(m, storage, at);
+	if (m->watch)
+		watch_access(m, storage, at, true);
 	element_store(storage->buffer->tensor.type, storage->data, at, value);
 	if (storage->state)
 		storage->state[at] = ELEMENT_SET;

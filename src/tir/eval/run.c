@@ -61,19 +61,39 @@ run_bound(Machine *m, const Code *code, Active active)
 	run_list(m, code->body, active);
 }
 
+/* How many turns of a long loop stand for all while something is counted: the first ones and the
+ * last; 0: all run. */
+static int64_t
+turns_left_out(const Machine *m, const Code *code, Active active)
+{
+	enum { LONG = 8, TURNS = 3 };
+	if (!m->watch || !m->watch->is_short || active.count == 0)
+		return 0;
+	const Scalar *first = m->threads[active.threads[0]].slots;
+	int64_t lo = first[code->result[0]].i64, hi = first[code->result[1]].i64;
+	for (int i = 1; i < active.count; i++) {
+		const Scalar *slots = m->threads[active.threads[i]].slots;
+		if (slots[code->result[0]].i64 != lo || slots[code->result[1]].i64 != hi)
+			return 0;
+	}
+	return hi - lo > LONG ? hi - lo - TURNS : 0;
+}
+
+/* The turns of the loop, by those threads that have not come to its end. */
 static void
-run_for(Machine *m, const Code *code, Active active)
+run_turns(Machine *m, const Code *code, Active active)
 {
 	const Stmt *stmt = code->stmt, *inner = stmt->body;
 	bool is_innermost_parallel =
 		stmt->bind == BIND_PARALLEL && inner && inner->bind != BIND_PARALLEL;
 	const int *begun = active.threads;
 	Active going = {code->active[0], active.count};
+	int64_t left_out = turns_left_out(m, code, active);
 	for (int i = 0; i < active.count; i++) {
 		Scalar *slots = m->threads[active.threads[i]].slots;
 		slots[code->var] = slots[code->result[0]];
 	}
-	for (;;) {
+	for (int turn = 0;; turn++) {
 		int count = 0;
 		for (int i = 0; i < going.count; i++) {
 			const Scalar *slots = m->threads[begun[i]].slots;
@@ -85,10 +105,31 @@ run_for(Machine *m, const Code *code, Active active)
 		if (count == 0)
 			return;
 		m->now.unit += is_innermost_parallel;
+		if (m->watch && stmt->bind != BIND_VECTOR)
+			watch_turn(m->watch);
 		run_list(m, code->body, going);
 		for (int i = 0; i < count; i++)
-			m->threads[going.threads[i]].slots[code->var].i64++;
+			m->threads[going.threads[i]].slots[code->var].i64 += turn == 1 ? 1 + left_out : 1;
 	}
+}
+
+static void
+run_for(Machine *m, const Code *code, Active active)
+{
+	Watch *watch = m->watch;
+	if (!watch) {
+		run_turns(m, code, active);
+		return;
+	}
+	double weight = watch->weight;
+	bool was_merging = watch->is_merging;
+	int64_t left_out = turns_left_out(m, code, active);
+	watch->weight *= left_out ? (double)(left_out + 3) / 3 : 1;
+	watch->is_merging |= code->stmt->bind == BIND_VECTOR;
+	run_turns(m, code, active);
+	watch->is_merging = was_merging;
+	watch_flush(m);
+	watch->weight = weight;
 }
 
 static void
@@ -114,6 +155,9 @@ run_sync(Machine *m, Active active)
 		machine_fail(m, FAIL_BUG, "thread %d waits at a barrier that thread %d does not reach",
 		             active.threads[0], missing);
 	m->now.epoch++;
+	if (m->watch) {
+		watch_barrier(m->watch);
+	}
 }
 
 /* What one thread does at a statement without others inside. */
@@ -139,6 +183,10 @@ run_stmt(Machine *m, const Code *code, Active active)
 		enter_thread(m, active.threads[i]);
 		run_code(m, code);
 	}
+	if (m->watch) {
+		watch_code(m, code, active.count);
+		m->watch->key = (int64_t)code->number << 32;
+	}
 	if (stmt->kind == STMT_FOR && stmt->bind >= BIND_BLOCK_X)
 		run_bound(m, code, active);
 	else if (stmt->kind == STMT_FOR)
@@ -154,6 +202,8 @@ run_stmt(Machine *m, const Code *code, Active active)
 			enter_thread(m, active.threads[i]);
 			run_simple(m, code);
 		}
+	if (m->watch)
+		watch_flush(m);
 }
 
 static void
@@ -194,6 +244,8 @@ find_extents(Machine *m)
 	m->count = (int)count;
 }
 
+enum { MOST_WATCHED = 1 << 20 }; /* elements of a result whose races are looked for then */
+
 static void
 bind_arguments(Machine *m, Array *const *buffers)
 {
@@ -205,7 +257,7 @@ bind_arguments(Machine *m, Array *const *buffers)
 		must(buffers[i]->type == buffer->tensor.type);
 		storage->count = array_count(buffers[i]);
 		storage->data = buffers[i]->data;
-		if (m->is_shared && buffer->is_output)
+		if (m->is_shared && buffer->is_output && (!m->watch || storage->count <= MOST_WATCHED))
 			storage->touched = NEW_N(m->arena, Touched, storage->count + 1);
 	}
 }
@@ -220,8 +272,9 @@ make_threads(Machine *m)
 }
 
 static void
-run_block(Machine *m, const Code *body, Active all)
+run_block(Machine *m, const Code *body)
 {
+	Active all = {m->all, m->count};
 	storages_enter_block(m);
 	m->now.unit++;
 	m->now.epoch++;
@@ -233,25 +286,30 @@ run_block(Machine *m, const Code *body, Active all)
 static void
 run_grid(Machine *m, const Code *body)
 {
-	int *all = NEW_N(m->arena, int, m->count + 1);
+	m->all = NEW_N(m->arena, int, m->count + 1);
 	for (int i = 0; i < m->count; i++)
-		all[i] = i;
+		m->all[i] = i;
 	int64_t *block = m->block, extent[THREAD_AXIS];
 	for (int axis = 0; axis < THREAD_AXIS; axis++)
 		extent[axis] = m->extent[axis] < 0 ? 1 : m->extent[axis];
 	m->now = (Who){-1, 0, 0};
+	if (m->watch) {
+		watch_grid(m, body, run_block);
+		return;
+	}
 	for (block[2] = 0; block[2] < extent[2]; block[2]++)
 		for (block[1] = 0; block[1] < extent[1]; block[1]++)
 			for (block[0] = 0; block[0] < extent[0]; block[0]++)
-				run_block(m, body, (Active){all, m->count});
+				run_block(m, body);
 }
 
-void
-kernel_eval_reporting(const Kernel *kernel, const Binding *binding, Array *const *buffers,
-                      OutsideIndices *reports)
+static void
+eval(const Kernel *kernel, const Binding *binding, Array *const *buffers, OutsideIndices *reports,
+     Watch *watch)
 {
 	Arena *arena = arena_new_in(kernel->arena, "interpreting a kernel");
 	Machine m = {.kernel = kernel, .arena = arena, .binding = binding, .reports = reports};
+	m.watch = watch;
 	m.storages.arena = m.vars.arena = arena;
 	new_slot(&m); /* slot 0: of statements without a condition */
 	find_extents(&m);
@@ -259,7 +317,26 @@ kernel_eval_reporting(const Kernel *kernel, const Binding *binding, Array *const
 	const Code *body = compile_list(&m, kernel->body);
 	make_threads(&m);
 	run_grid(&m, body);
+	for (int i = 0; watch && i < kernel->buffers.count; i++) {
+		const Storage *storage = storage_of(&m, &kernel->buffers.data[i]->tensor);
+		double all = (double)storage->count * dtype_bits(storage->buffer->tensor.type) / 8;
+		watch->counts.memory += storage->watched < all ? storage->watched : all;
+	}
 	arena_reset(arena);
+}
+
+void
+kernel_eval_reporting(const Kernel *kernel, const Binding *binding, Array *const *buffers,
+                      OutsideIndices *reports)
+{
+	eval(kernel, binding, buffers, reports, NULL);
+}
+
+void
+kernel_watch(const Kernel *kernel, const Binding *binding, Array *const *buffers, Watch *watch)
+{
+	OutsideIndices outside = {.arena = watch->arena}; /* zeros are no indices of an empty dim */
+	eval(kernel, binding, buffers, &outside, watch);
 }
 
 void

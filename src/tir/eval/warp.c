@@ -47,9 +47,9 @@ round_fraction(float value, int fraction)
 }
 
 static double
-factor(const WarpOp *op, Scalar value)
+factor(const WarpOp *op, DType type, Scalar value)
 {
-	Scalar wide = scalar_cast(DT_F32, 0, op->type, value);
+	Scalar wide = scalar_cast(DT_F32, 0, type, value);
 	return round_fraction(wide.f32, op->fraction);
 }
 
@@ -62,8 +62,17 @@ gather(Machine *m, const WarpOp *op, const Fragment *fragment, Place place, cons
 		int64_t at = locate_elements(m, place, fragment->count);
 		for (int i = 0; i < fragment->count; i++)
 			matrix[fragment->row(lane, i)][fragment->col(lane, i)] =
-				factor(op, read_at(m, place.storage, at + i));
+				factor(op, place.storage->buffer->tensor.type, read_at(m, place.storage, at + i));
 	}
+}
+
+/* Whole numbers are exact up to here, and wrap. */
+static Scalar
+sum_of(const WarpOp *op, double sum)
+{
+	if (op->sum == DT_F32)
+		return (Scalar){.f32 = (float)sum};
+	return scalar_cast(op->sum, 0, DT_I64, (Scalar){.i64 = (int64_t)sum});
 }
 
 static void
@@ -72,16 +81,19 @@ run_mma(Machine *m, const Code *code, const int *threads)
 	const WarpOp *op = code->stmt->warp_op;
 	const Fragment *d = op->d;
 	double a[MAX_SIDE][MAX_SIDE], b[MAX_SIDE][MAX_SIDE];
+	if (m->watch)
+		watch_product(m, op);
 	gather(m, op, op->a, code->from[0], threads, a);
 	gather(m, op, op->b, code->from[1], threads, b);
 	for (int lane = 0; lane < WARP_LANES; lane++) {
 		enter_thread(m, threads[lane]);
 		int64_t at = locate_elements(m, code->to, d->count);
 		for (int i = 0; i < d->count; i++) {
-			double sum = (double)read_at(m, code->to.storage, at + i).f32;
+			Scalar old = read_at(m, code->to.storage, at + i);
+			double sum = op->sum == DT_F32 ? (double)old.f32 : (double)old.i64;
 			for (int k = 0; k < op->a->cols; k++)
 				sum += a[d->row(lane, i)][k] * b[k][d->col(lane, i)];
-			write_at(m, code->to.storage, at + i, (Scalar){.f32 = (float)sum});
+			write_at(m, code->to.storage, at + i, sum_of(op, sum));
 		}
 	}
 }
@@ -210,6 +222,8 @@ void
 run_warp_op(Machine *m, const Code *code, Active active)
 {
 	bool is_of_warp = warp_op_is_of_warp(code->stmt->warp_op);
+	if (code->stmt->warp_op->kind == WARP_HINT)
+		return;
 	for (int i = 0; i < active.count; i += is_of_warp ? WARP_LANES : 1) {
 		enter_thread(m, active.threads[i]);
 		if (is_of_warp) {

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "tir/loops/loops.h"
-#include "tir/schedule/schedule.h"
+#include "tir/script.h"
 #include "tir/text.h"
 
 /* A user's script for this kernel, or NULL. */

@@ -90,6 +90,7 @@ hoist(Hoisting *h, Stmt *loop)
 	while (*link != test)
 		link = &(*link)->next;
 	*link = test->body;
+	outer->body = hoist(h, loop); /* an if in the if */
 	return outer;
 }
 

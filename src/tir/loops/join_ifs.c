@@ -10,7 +10,7 @@ may_change(Arena *arena, Stmt *list, const Expr *condition)
 		return false;
 	for (StmtWalk walk = stmt_walk(arena, list); stmt_step(&walk);) {
 		const Stmt *stmt = walk.stmt;
-		changes |= stmt->kind == STMT_SYNC || stmt->kind == STMT_WARP_OP;
+		changes |= stmt_is_barrier(stmt);
 		if (!stmt->index)
 			continue;
 		for (ExprWalk reads = expr_walk(condition); expr_step(&reads);) {

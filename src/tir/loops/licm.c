@@ -283,6 +283,14 @@ is_certain(const Stmt *loop, int64_t *count)
 	return *count > 0;
 }
 
+/* Code for it needs its indices whole. */
+static bool
+is_turned(const Licm *m, const Stmt *loop)
+{
+	const Stmt *outer = m->nests.count > 0 ? m->nests.data[m->nests.count - 1]->loop : loop;
+	return loop->bind == BIND_TURN || outer->bind == BIND_TURN;
+}
+
 /* The loop, and the place where it hangs then. */
 static Stmt **
 licm_loop(Licm *m, Stmt **link, Exprs *list)
@@ -295,7 +303,7 @@ licm_loop(Licm *m, Stmt **link, Exprs *list)
 	nest->alive.arena = m->arena;
 	if (!is_certain(loop, &count))
 		m->floor = m->nests.count + 1;
-	nest->is_small = count <= m->small && !loop->lanes;
+	nest->is_small = (count <= m->small && !loop->lanes) || is_turned(m, loop);
 	ranks_enter(&m->ranks, loop);
 	vec_push(m->arena, &m->nests, nest);
 	m->bound = loop_is_bound(loop) ? m->nests.count : m->bound;

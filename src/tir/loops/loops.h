@@ -17,6 +17,7 @@ bool pass_Unroll(Kernel *kernel, PassContext *context);
 bool pass_PlaceRegisters(Kernel *kernel, PassContext *context);
 bool pass_Normalize(Kernel *kernel, PassContext *context);
 bool pass_HoistBranches(Kernel *kernel, PassContext *context);
+bool pass_TurnLoops(Kernel *kernel, PassContext *context);
 bool pass_LICM(Kernel *kernel, PassContext *context);
 
 #endif

@@ -149,8 +149,7 @@ static const Expr *
 order_poly(Normalizer *n, Poly *sum)
 {
 	int64_t constant = poly_constant(sum);
-	if (constant)
-		must(poly_add_term(sum, &(Term){.coef = -constant}));
+	sum->count -= constant != 0; /* it is the last term */
 	return build_sum(n, sum, constant);
 }
 
@@ -177,8 +176,9 @@ order_sum(Normalizer *n, const Expr *e)
 {
 	Poly sum;
 	poly_of_any(e, &sum);
-	const Expr *product = order_product(n, e, &sum);
-	return product ? product : order_poly(n, &sum);
+	const Expr *ordered = order_product(n, e, &sum);
+	ordered = ordered ? ordered : order_poly(n, &sum);
+	return expr_keeps_checks(e, ordered) ? ordered : e; /* equal ones have met, and gone */
 }
 
 /* i + n < 3 for lanes i: i < 3 - n. */
@@ -198,7 +198,8 @@ order_test(Normalizer *n, const Expr *e)
 	poly_const(&other, 0);
 	must(poly_add_scaled(&other, &rest, is_left ? -1 : 1));
 	const Expr *sides[] = {times(n->ctx, lane, &factor), order_poly(n, &other)};
-	return expr_op(n->ctx, e->op, (const Expr *[]){sides[!is_left], sides[is_left]});
+	const Expr *test = expr_op(n->ctx, e->op, (const Expr *[]){sides[!is_left], sides[is_left]});
+	return expr_keeps_checks(e, test) ? test : e;
 }
 
 /* ---- other chains ---------------------------------------------------------------------------- */
@@ -374,8 +375,6 @@ normalize(Normalizer *n, const Expr *e)
 	if (!e || e->argc == 0)
 		return e;
 	const Expr *result = order_chain(n, expr_rewrite(n->ctx, e, normalize_node, n));
-	if (!expr_keeps_checks(e, result)) /* equal ones have met in a sum */
-		return e;
 	n->changed |= result != e;
 	return result;
 }

@@ -80,7 +80,7 @@ ranks_enter(Ranks *ranks, const Stmt *loop)
 			note_write(ranks, stmt->buffer, ranks->in_lanes ? RANK_LANES : ranks->depth);
 		if (stmt->index)
 			note_write(ranks, storage_key(ranks, stmt->buffer), ranks->depth);
-		if (stmt->kind == STMT_SYNC || stmt->kind == STMT_WARP_OP) /* copies arrive */
+		if (stmt_is_barrier(stmt)) /* copies arrive */
 			note_write(ranks, &ranks->kernel->body, ranks->depth);
 	}
 }

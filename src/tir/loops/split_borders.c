@@ -42,8 +42,7 @@ typedef struct Borders {
 static const Expr *
 at_value(const Borders *borders, const Expr *e, const Var *var, const Expr *value)
 {
-	Facts *nothing = facts_new(borders->kernel->ctx, borders->arena);
-	return expr_simplify(nothing, expr_replace_var(e, var, value));
+	return expr_simplify_alone(borders->kernel->ctx, expr_replace_var(e, var, value));
 }
 
 /* What a comparison of indices says is not negative; NULL where it says something else. */
@@ -72,7 +71,7 @@ step_of(const Borders *borders, const Expr *e, const Var *var, int64_t *step)
 	ExprCtx *ctx = borders->kernel->ctx;
 	const Expr *next = expr_add(ctx, expr_var(ctx, var), expr_i64(ctx, 1));
 	next = expr_replace_var(e, var, next);
-	return expr_as_i64(expr_simplify(facts_new(ctx, borders->arena), expr_sub(ctx, next, e)), step);
+	return expr_as_i64(expr_simplify_alone(ctx, expr_sub(ctx, next, e)), step);
 }
 
 /* Whether it changes from one iteration of the row to the next. */
@@ -253,7 +252,7 @@ holds_barrier(const Borders *borders, Stmt *list)
 {
 	bool is_found = false;
 	for (StmtWalk walk = stmt_walk(borders->arena, list); stmt_step(&walk);)
-		is_found |= walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_WARP_OP;
+		is_found |= stmt_is_barrier(walk.stmt);
 	return is_found;
 }
 

@@ -84,12 +84,9 @@ cut_extent(Kernel *kernel, const Stmt *loop, const Cuts *cuts)
 	for (int i = 1; i < cuts->count; i++)
 		if (cuts->by[i] % cuts->by[i - 1] != 0)
 			return NULL;
-	Facts *facts = facts_new(ctx, kernel->arena);
 	const Expr *last = expr_i64(ctx, cuts->by[cuts->count - 1]);
-	bool is_whole = expr_is_zero(expr_simplify(facts, expr_floormod(ctx, loop->hi, last)));
-	const Expr *extent = is_whole ? expr_simplify(facts, expr_floordiv(ctx, loop->hi, last)) : NULL;
-	facts_close(facts);
-	return extent;
+	bool is_whole = expr_is_zero(expr_simplify_alone(ctx, expr_floormod(ctx, loop->hi, last)));
+	return is_whole ? expr_simplify_alone(ctx, expr_floordiv(ctx, loop->hi, last)) : NULL;
 }
 
 static bool

@@ -28,7 +28,7 @@
  *          registers of which each lane takes another element; loops inside that run more often in
  *          one lane than in another; one place stored to by all lanes
  */
-#include "target/target.h"
+#include "target/maker.h"
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 
@@ -144,9 +144,10 @@ typedef struct Vectors {
 
 /* Fewer lanes where the whole loop is short; extent 0: not known. */
 static int
-choose_lanes(const Survey *survey, int vector_bytes, int64_t extent)
+choose_lanes(const Survey *survey, const Target *target, int64_t extent)
 {
-	int lanes = vector_bytes / (survey->is_wide ? 8 : 4), least = lanes < 4 ? lanes : 4;
+	int lanes = (int)target_lanes(target, survey->is_wide ? DT_F64 : DT_F32);
+	int least = lanes < 4 ? lanes : 4;
 	while (lanes > least && extent > 0 && lanes / 2 >= extent)
 		lanes /= 2;
 	return lanes;
@@ -245,6 +246,17 @@ counted_between_borders(const Vectors *v)
 	return stmt_if(v->kernel, expr_lt(ctx, width, extent), list, one_vector(v, lo, zero, few));
 }
 
+/* At most one vector, which mostly is whole. */
+static Stmt *
+counted_vector(const Vectors *v)
+{
+	ExprCtx *ctx = v->ctx;
+	const Expr *lo = v->loop->lo, *zero = expr_i64(ctx, 0), *width = expr_i64(ctx, v->lanes);
+	const Expr *extent = expr_sub(ctx, v->loop->hi, lo);
+	Stmt *partial = one_vector(v, lo, zero, expr_max(ctx, extent, zero));
+	return stmt_if(v->kernel, expr_le(ctx, width, extent), one_vector(v, lo, zero, width), partial);
+}
+
 static Stmt *
 counted_vectors(const Vectors *v, int copies)
 {
@@ -324,33 +336,42 @@ close_fold(const Vectors *v, const Fold *fold, const Stmt *to, int copies)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static Stmt *
+/* What stands in place of a loop: its vectors, and what opens and closes its folds around them. */
+typedef struct Parts {
+	Stmt *opened, *vectors, *closed;
+} Parts;
+
+static Parts
 all_vectors(const Vectors *v, bool is_constant, int64_t lo, int64_t hi)
 {
 	const Survey *survey = v->survey;
+	int64_t least, most = INT64_MAX;
+	facts_range(facts_new(v->ctx, v->kernel->arena), expr_sub(v->ctx, v->loop->hi, v->loop->lo),
+	            &least, &most);
 	int64_t trips = (hi - lo + v->lanes - 1) / v->lanes;
 	bool is_flat =
 		is_constant && (trips <= FLAT_TRIPS || (survey->touches_regs && trips <= REG_TRIPS));
 	bool is_chain = survey->folds && !survey->holds_loop && survey->stores <= 2 && !is_flat;
 	int copies = is_chain && (!is_constant || trips >= COPIES) ? COPIES : 1;
-	Stmt *list = NULL, *closed = NULL, *vectors;
+	Parts parts = {NULL};
 	for (Fold *fold = survey->folds; fold; fold = fold->next) {
 		Stmt to = *fold->store;
-		list = stmt_append(list, open_fold(v, fold, copies));
-		closed = stmt_append(closed, close_fold(v, fold, &to, copies));
+		parts.opened = stmt_append(parts.opened, open_fold(v, fold, copies));
+		parts.closed = stmt_append(parts.closed, close_fold(v, fold, &to, copies));
 	}
 	if (is_flat)
-		vectors = flat_vectors(v, lo, hi);
+		parts.vectors = flat_vectors(v, lo, hi);
 	else if (survey->tests_lanes && copies == 1)
-		vectors = is_constant ? between_borders(v, lo, hi) : counted_between_borders(v);
+		parts.vectors = is_constant ? between_borders(v, lo, hi) : counted_between_borders(v);
+	else if (copies == 1 && most <= v->lanes)
+		parts.vectors = counted_vector(v);
 	else
-		vectors = counted_vectors(v, copies);
-	return stmt_append(stmt_append(list, vectors), closed);
+		parts.vectors = counted_vectors(v, copies);
+	return parts;
 }
 
-/* What stands in place of the loop. */
-static Stmt *
-vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
+static Parts
+vectorize(Kernel *kernel, Stmt *loop, const Target *target)
 {
 	ExprCtx *ctx = kernel->ctx;
 	Survey survey = {.kernel = kernel, .may_repeat = true, .lanes.arena = kernel->arena};
@@ -361,12 +382,12 @@ vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
 		survey_stmt(&survey, walk.stmt);
 	if (survey.is_impossible) {
 		loop->bind = BIND_SERIAL;
-		return loop;
+		return (Parts){.vectors = loop};
 	}
 	int64_t lo = 0, hi = 0;
 	bool is_constant = expr_as_i64(loop->lo, &lo) && expr_as_i64(loop->hi, &hi);
 	if (is_constant && hi <= lo)
-		return NULL;
+		return (Parts){NULL};
 	Vectors v = {
 		.kernel = kernel,
 		.ctx = ctx,
@@ -375,25 +396,69 @@ vectorize(Kernel *kernel, Stmt *loop, int vector_bytes)
 		.base = var_new(ctx, "base", DT_I64, NULL, NULL),
 		.lane = var_new(ctx, loop->var->name, DT_I64, NULL, NULL),
 		.copy = var_new(ctx, "copy", DT_I64, NULL, NULL),
-		.lanes = choose_lanes(&survey, vector_bytes, is_constant ? hi - lo : 0),
+		.lanes = choose_lanes(&survey, target, is_constant ? hi - lo : 0),
 	};
 	const Expr *i = expr_add(ctx, expr_var(ctx, v.base), expr_var(ctx, v.lane));
 	stmt_substitute(kernel, loop->body, loop->var, i);
 	return all_vectors(&v, is_constant, lo, hi);
 }
 
+static bool
+is_vector(const Stmt *stmt)
+{
+	return stmt->kind == STMT_FOR && stmt->bind == BIND_VECTOR && !stmt->lanes;
+}
+
+/* A loop around nothing but a loop in lanes, or around such a one. */
+static bool
+is_around_vector(const Stmt *stmt)
+{
+	const Stmt *body = stmt->body;
+	return stmt->kind == STMT_FOR && (stmt->bind == BIND_SERIAL || stmt->bind == BIND_UNROLL) &&
+	       body && !body->next && (is_vector(body) || is_around_vector(body));
+}
+
+static bool
+uses_var(Arena *arena, Stmt *list, const Var *var)
+{
+	bool uses = false;
+	for (StmtWalk walk = stmt_walk(arena, list); stmt_step(&walk);) {
+		const Stmt *stmt = walk.stmt;
+		for (int d = 0; stmt->kind == STMT_STORE && d < stmt->buffer->tensor.rank; d++)
+			uses |= expr_uses_any(stmt->index[d], 1, &var);
+	}
+	return uses;
+}
+
+/* Folds are opened and closed around all loops that add to the same places. */
+static Parts
+vectorize_nest(Kernel *kernel, Stmt *loop, const Target *target)
+{
+	if (is_vector(loop))
+		return vectorize(kernel, loop, target);
+	Parts parts = vectorize_nest(kernel, loop->body, target);
+	loop->body = parts.vectors;
+	if (uses_var(kernel->arena, parts.closed, loop->var)) {
+		loop->body = stmt_append(stmt_append(parts.opened, parts.vectors), parts.closed);
+		parts.opened = parts.closed = NULL;
+	}
+	parts.vectors = loop;
+	return parts;
+}
+
 static Stmt *
-vectorize_list(Kernel *kernel, Stmt *list, int vector_bytes)
+vectorize_list(Kernel *kernel, Stmt *list, const Target *target)
 {
 	StmtList made = {0};
 	for (Stmt *next, *stmt = list; stmt; stmt = next) {
 		next = stmt->next;
 		stmt->next = NULL;
-		if (stmt->kind == STMT_FOR && stmt->bind == BIND_VECTOR && !stmt->lanes) {
-			stmt = vectorize(kernel, stmt, vector_bytes);
+		if (is_vector(stmt) || is_around_vector(stmt)) {
+			Parts parts = vectorize_nest(kernel, stmt, target);
+			stmt = stmt_append(stmt_append(parts.opened, parts.vectors), parts.closed);
 		} else {
-			stmt->body = vectorize_list(kernel, stmt->body, vector_bytes);
-			stmt->other = vectorize_list(kernel, stmt->other, vector_bytes);
+			stmt->body = vectorize_list(kernel, stmt->body, target);
+			stmt->other = vectorize_list(kernel, stmt->other, target);
 		}
 		stmt_list_add(&made, stmt);
 	}
@@ -403,7 +468,7 @@ vectorize_list(Kernel *kernel, Stmt *list, int vector_bytes)
 bool
 pass_Vectorize(Kernel *kernel, PassContext *context)
 {
-	kernel->body = vectorize_list(kernel, kernel->body, context->target->device->vector_bytes);
+	kernel->body = vectorize_list(kernel, kernel->body, context->target);
 	tir_simplify(kernel);
 	return true;
 }

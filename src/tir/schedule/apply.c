@@ -15,7 +15,10 @@ refuse_step(const Scheduling *s, const char *format, ...)
 	vsnprintf(why, sizeof why, format, args);
 	va_end(args);
 	const char *primitive = primitive_info(s->step->primitive)->name;
-	const char *what = s->step->loops.count > 0 ? s->step->loops.data[0] : s->step->buffers.data[0];
+	const StrVec *named = s->step->loops.count     ? &s->step->loops
+	                      : s->step->buffers.count ? &s->step->buffers
+	                                               : &s->step->made;
+	const char *what = named->data[0];
 	fail_as(loc->file ? FAIL_INVALID : FAIL_BUG, loc->file ? loc : &s->kernel->loc,
 	        "kernel %s: %s %s: %s", s->kernel->name, primitive, what, why);
 }
@@ -120,6 +123,19 @@ check_unbound(const Scheduling *s)
 	}
 }
 
+/* Hints name places as they are now: only steps that leave these go on behind them. */
+static void
+check_without_hints(const Scheduling *s)
+{
+	Primitive primitive = s->step->primitive;
+	bool leaves_places = primitive == PRIM_split || primitive == PRIM_reorder ||
+	                     primitive == PRIM_bind || primitive == PRIM_fetch;
+	for (StmtWalk walk = stmt_walk(s->kernel->arena, s->kernel->body);
+	     !leaves_places && stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_WARP_OP && walk.stmt->warp_op->kind == WARP_HINT)
+			refuse_step(s, "lines are fetched already; it comes before that");
+}
+
 /* What steps find out about loops they find out of statements that one thread alone runs. */
 static void
 check_alone(const Scheduling *s)
@@ -127,10 +143,11 @@ check_alone(const Scheduling *s)
 	Primitive primitive = s->step->primitive;
 	bool is_shared = s->step->scope == SCOPE_SHARED;
 	check_unbound(s);
-	if (is_shared && primitive != PRIM_cache_read)
-		refuse_step(s, "only cache_read copies to @shared memory");
+	check_without_hints(s);
+	if (is_shared && primitive != PRIM_cache_read && primitive != PRIM_reindex)
+		refuse_step(s, "only cache_read and reindex copy to @shared memory");
 	bool goes_along = primitive == PRIM_tensorize || primitive == PRIM_load_matrix ||
-	                  primitive == PRIM_prefetch || (primitive == PRIM_cache_read && is_shared) ||
+	                  primitive == PRIM_prefetch || is_shared ||
 	                  (primitive == PRIM_bind && s->step->bind == BIND_UNROLL);
 	if (!goes_along && has_barriers(s, s->kernel->body))
 		refuse_step(s, "threads meet there already, and it moves no barriers");
@@ -145,7 +162,7 @@ script_apply(Kernel *kernel, const Script *script)
 #undef PRIMITIVE
 	};
 	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
-		if (walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_WARP_OP)
+		if (stmt_is_barrier(walk.stmt))
 			fail_unsupported(&walk.stmt->loc,
 			                 "kernel %s: no step moves barriers and operations of "
 			                 "threads",

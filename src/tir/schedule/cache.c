@@ -52,10 +52,31 @@ check_only_read(const Scheduling *s, const Tensor *tensor)
 			refuse_step(s, "%s is stored too", tensor->name);
 }
 
+/* f16 and bf16 that are only turned into f32 there: a copy is turned once, in whole vectors, and
+ * not at each of its uses. */
+static bool
+is_only_widened(const Scheduling *s, Stmt *list, const Tensor *tensor)
+{
+	bool is_only = dtype_is_short_float(tensor->type);
+	for (StmtWalk walk = stmt_walk(s->kernel->arena, list); is_only && stmt_step(&walk);) {
+		const Expr *root = walk.stmt->value;
+		is_only &= walk.stmt->kind != STMT_WARP_OP &&
+		           !(root && root->op == EX_read && root->tensor == tensor);
+		ExprWalk exprs = expr_walk(root);
+		for (expr_walk_add(&exprs, walk.stmt->condition); expr_step(&exprs);)
+			for (int i = 0; i < exprs.e->argc; i++)
+				is_only &= exprs.e->arg[i]->op != EX_read || exprs.e->arg[i]->tensor != tensor ||
+				           (exprs.e->op == EX_cast && exprs.e->type == DT_F32);
+	}
+	return is_only;
+}
+
 static void
 read_into(Scheduling *s, Stmt *loop, Local *l)
 {
 	check_only_read(s, l->old);
+	if (is_only_widened(s, loop->body, l->old))
+		l->type = DT_F32;
 	local_make(l, made_name(s, 0), NULL);
 	local_redirect(l, loop->body);
 	Stmt *front = stmt_append(stmt_alloc(s->kernel, l->buffer, NULL), local_move(l, MOVE_IN, 0));
@@ -64,12 +85,14 @@ read_into(Scheduling *s, Stmt *loop, Local *l)
 }
 
 static Local
-plan_at(const Scheduling *s, const Stmt *loop)
+plan_at(const Scheduling *s, const Stmt *loop, bool is_read)
 {
 	AccessVec all = {0};
 	check_place(s, loop);
 	find_accesses(s->kernel, loop->body, &all);
-	return local_plan(s, facts_at(s, loop->body), &all, named_tensor(s, &all));
+	const Tensor *tensor = named_tensor(s, &all);
+	Facts *facts = facts_at(s, loop->body);
+	return is_read ? local_plan_reads(s, facts, &all, tensor) : local_plan(s, facts, &all, tensor);
 }
 
 void
@@ -80,7 +103,7 @@ primitive_cache_read(Scheduling *s)
 		share_reads(s, loop);
 		return;
 	}
-	Local l = plan_at(s, loop);
+	Local l = plan_at(s, loop, true);
 	read_into(s, loop, &l);
 }
 
@@ -119,7 +142,7 @@ void
 primitive_pack(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0);
-	Local l = plan_at(s, loop);
+	Local l = plan_at(s, loop, true);
 	read_order(&l);
 	read_into(s, loop, &l);
 }
@@ -203,7 +226,7 @@ primitive_cache_write(Scheduling *s)
 	AccessVec all = {0};
 	find_accesses(s->kernel, loop->body, &all);
 	int op = common_op(s, &all, named_tensor(s, &all));
-	Local l = plan_at(s, loop);
+	Local l = plan_at(s, loop, false);
 	check_covered(&l, &all);
 	local_make(&l, made_name(s, 0), NULL);
 	local_redirect(&l, loop->body);

@@ -1,10 +1,16 @@
-/* split, split_tail, fuse, unroll: other loops over the same iterations in the same order.
+/* split, split_tail, split_whole, fuse, unroll: other loops over the same iterations in the same
+ * order.
  *
  *     for q in N { S }  =>  split q 64 -> qo, qi        for qo in (N+63)/64
  *                                                         for qi in min(64, N-64*qo) { S }
  *                           split_tail q 64 -> qo, qi, qt
  *                                                       for qo in N/64, qi in 64 { S }
  *                                                       for qt in N/64*64..N { S }
+ *                           split_whole q 64 -> qo, qi
+ *                                                       for qo in (N+63)/64, qi in 64 { S }
+ *
+ * where the iterations of the last line that lie behind the end do the last one again, and store
+ * nothing that is made outside: `if (64*qo+qi < N)` stands at each such store.
  */
 #include "tir/schedule/inner.h"
 #include "tir/text.h"
@@ -32,19 +38,61 @@ piece_length(const Scheduling *s)
 	return expr_i64(s->ctx, s->step->number);
 }
 
-/* Make `loop` the outer of two: `count` pieces of `extent` iterations, of at most one piece's
- * length each. */
+/* Whether the list makes the buffer. */
+static bool
+makes(const Scheduling *s, Stmt *list, const Buffer *buffer)
+{
+	for (StmtWalk walk = stmt_walk(s->kernel->arena, list); stmt_step(&walk);)
+		if (walk.stmt->kind == STMT_ALLOC && walk.stmt->buffer == buffer)
+			return true;
+	return false;
+}
+
+/* Stores of the list to what `body` does not make happen where the iteration is one of the loop's;
+ * `value` is its number. Under conditions (is_in_if) these speak of the number that is repeated,
+ * and so does what stands there. */
 static void
-cut_loop(Scheduling *s, Stmt *loop, const Expr *count, const Expr *extent)
+guard_stores(Scheduling *s, const Stmt *loop, Stmt *list, const Expr *value, bool is_in_if)
+{
+	for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+		if (stmt->kind != STMT_STORE) {
+			bool is_if =
+				is_in_if || (stmt->kind == STMT_IF && expr_uses_var(stmt->condition, loop->var));
+			guard_stores(s, loop, stmt->body, value, is_if);
+			guard_stores(s, loop, stmt->other, value, is_if);
+		} else if (!makes(s, loop->body, stmt->buffer)) {
+			Stmt *store = NEW(s->kernel->arena, Stmt), *next = stmt->next;
+			*store = *stmt;
+			store->next = NULL;
+			if (!is_in_if)
+				stmt_substitute(s->kernel, store, loop->var, value);
+			*stmt = *stmt_if(s->kernel, expr_lt(s->ctx, value, loop->hi), store, NULL);
+			stmt->next = next;
+		}
+	}
+}
+
+/* How many iterations the last piece has: as many as are left (of `extent`), or as all others. */
+typedef enum Last { LAST_SHORT, LAST_WHOLE } Last;
+
+/* Make `loop` the outer of two: `count` pieces of `extent` iterations, of at most one piece's
+ * length each. No extent: all pieces are whole. */
+static void
+cut_loop(Scheduling *s, Stmt *loop, const Expr *count, const Expr *extent, Last last)
 {
 	ExprCtx *ctx = s->ctx;
 	const Expr *zero = expr_i64(ctx, 0), *length = piece_length(s);
 	const Var *outer = new_counter(s, 0, zero, count);
 	const Expr *first = expr_mul(ctx, expr_var(ctx, outer), length);
-	if (extent)
+	bool is_padded = extent && last == LAST_WHOLE;
+	if (extent && !is_padded)
 		length = expr_min(ctx, length, expr_sub(ctx, extent, first));
 	const Var *inner = new_counter(s, 1, zero, length);
 	const Expr *value = expr_add(ctx, behind(ctx, loop->lo, first), expr_var(ctx, inner));
+	if (is_padded) {
+		guard_stores(s, loop, loop->body, value, false);
+		value = expr_min(ctx, value, expr_sub(ctx, loop->hi, expr_i64(ctx, 1)));
+	}
 	stmt_substitute(s->kernel, loop->body, loop->var, value);
 	bool is_parallel = loop->bind == BIND_PARALLEL; /* that are the pieces; lanes are of a piece */
 	Bind bind = is_parallel ? BIND_SERIAL : loop->bind;
@@ -55,15 +103,29 @@ cut_loop(Scheduling *s, Stmt *loop, const Expr *count, const Expr *extent)
 	loop->hi = count;
 }
 
-void
-primitive_split(Scheduling *s)
+static void
+split(Scheduling *s, Last last)
 {
 	ExprCtx *ctx = s->ctx;
 	Stmt *loop = named_loop(s, 0);
 	const Expr *extent = loop_extent(s, loop), *length = piece_length(s);
 	const Expr *up = expr_add(ctx, extent, expr_i64(ctx, s->step->number - 1));
 	bool is_exact = divides(ctx, extent, s->step->number);
-	cut_loop(s, loop, tidy_dim(ctx, expr_floordiv(ctx, up, length)), is_exact ? NULL : extent);
+	cut_loop(s, loop, tidy_dim(ctx, expr_floordiv(ctx, up, length)), is_exact ? NULL : extent,
+	         last);
+}
+
+void
+primitive_split(Scheduling *s)
+{
+	split(s, LAST_SHORT);
+}
+
+void
+primitive_split_whole(Scheduling *s)
+{
+	split(s, LAST_WHOLE);
+	kernel_name_apart(s->kernel);
 }
 
 void
@@ -83,7 +145,7 @@ primitive_split_tail(Scheduling *s)
 		tail->next = loop->next;
 		loop->next = tail;
 	}
-	cut_loop(s, loop, count, NULL);
+	cut_loop(s, loop, count, NULL, LAST_WHOLE);
 	kernel_name_apart(s->kernel);
 }
 

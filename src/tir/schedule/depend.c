@@ -204,6 +204,74 @@ is_proven_apart(Pair *p, const Expr *a, const Expr *b)
 	return facts_prove(p->facts, expr_lt(ctx, a, b)) || facts_prove(p->facts, expr_lt(ctx, b, a));
 }
 
+/* A part of a number, as an index that a loop made of several has: e / below % count. No count: all
+ * that is left. */
+typedef struct Digit {
+	const Expr *e;
+	const Dim *below, *count;
+} Digit;
+
+static Digit
+digit_of(ExprCtx *ctx, const Expr *e)
+{
+	Digit digit = {.below = dim_const(ctx, 1)};
+	if (e->op == EX_floormod) {
+		digit.count = dim_from_expr(ctx, e->arg[1]);
+		e = digit.count ? e->arg[0] : e;
+	}
+	for (const Dim *by; e->op == EX_floordiv && (by = dim_from_expr(ctx, e->arg[1])); e = e->arg[0])
+		digit.below = dim_mul(ctx, digit.below, by);
+	digit.e = e;
+	return digit;
+}
+
+static const Expr *
+digit_value(ExprCtx *ctx, const Digit *digit)
+{
+	const Expr *e = digit->e;
+	if (!dim_is(digit->below, 1))
+		e = expr_floordiv(ctx, e, digit->below);
+	return digit->count ? expr_floormod(ctx, e, digit->count) : e;
+}
+
+/* Make one of two that stand beside each other; false: they do not. */
+static bool
+join_digits(ExprCtx *ctx, const Digit *high, Digit *low)
+{
+	if (!low->count || high->e != low->e || high->below != dim_mul(ctx, low->below, low->count))
+		return false;
+	low->count = high->count ? dim_mul(ctx, low->count, high->count) : NULL;
+	return true;
+}
+
+/* The same of indices that say parts of one number: put together, of both accesses alike, they
+ * differ where it does. */
+static bool
+is_elsewhere_joined(Pair *p)
+{
+	ExprCtx *ctx = p->s->ctx;
+	int rank = p->a->tensor->rank;
+	Digit a[ARRAY_MAX_RANK], b[ARRAY_MAX_RANK];
+	for (int d = 0; d < rank; d++) {
+		a[d] = digit_of(ctx, p->a->index[d]);
+		b[d] = digit_of(ctx, in_other(p, p->b->index[d]));
+	}
+	for (int low = rank - 1; low >= 0; low--)
+		for (int high = 0; high < rank; high++) {
+			Digit x = a[low], y = b[low];
+			if (x.e->has_read || y.e->has_read || high == low || !join_digits(ctx, &a[high], &x) ||
+			    !join_digits(ctx, &b[high], &y))
+				continue;
+			if (is_proven_apart(p, digit_value(ctx, &x), digit_value(ctx, &y)))
+				return true;
+			a[low] = x;
+			b[low] = y;
+			a[high] = b[high] = (Digit){expr_i64(ctx, 0), dim_const(ctx, 1), NULL};
+			high = -1;
+		}
+	return false;
+}
+
 /* Each index alone, then the address made of all that name the loop. */
 static bool
 is_elsewhere(Pair *p, const Var *var)
@@ -224,7 +292,7 @@ is_elsewhere(Pair *p, const Var *var)
 		b = expr_add(ctx, expr_mul(ctx, b, tensor->hi[d]), y);
 		names++;
 	}
-	return names > 1 && is_proven_apart(p, a, b);
+	return names > 1 && (is_proven_apart(p, a, b) || is_elsewhere_joined(p));
 }
 
 static bool
@@ -244,6 +312,7 @@ is_elsewhere_after(Pair *p, int q, int step)
 	enter_around(p, p->a->around, false);
 	enter_around(p, p->b->around, true);
 	bool is_apart = is_elsewhere(p, p->nest[q]->var);
+	facts_close(p->facts);
 	arena_reset(arena);
 	return is_apart;
 }
@@ -276,14 +345,6 @@ tells(Pair *p, int q)
 	return is_elsewhere_after(p, q, 1) && is_elsewhere_after(p, q, -1);
 }
 
-bool
-are_apart(const Scheduling *s, const Stmt *loop, const Access *a, const Access *b)
-{
-	bool is_told = false;
-	return tells(&(Pair){.s = s, .count = 1, .nest = &loop, .is_told = &is_told, .a = a, .b = b},
-	             0);
-}
-
 /* One that is told helps to tell the next. */
 static void
 find_told(Pair *p)
@@ -294,6 +355,37 @@ find_told(Pair *p)
 			if (!p->is_told[q])
 				is_new |= p->is_told[q] = tells(p, q);
 	}
+}
+
+/* Loops of `around`, outermost first, up to where `other` stands in another one. */
+static void
+add_common(Pair *p, const Stmt **nest, const Around *around, const Around *other)
+{
+	if (!around)
+		return;
+	add_common(p, nest, around->outer, other);
+	for (; other; other = other->outer)
+		if (other->loop == around->loop)
+			nest[p->count++] = around->loop;
+}
+
+bool
+are_apart(const Scheduling *s, const Stmt *loop, const Access *a, const Access *b)
+{
+	int depth = 1;
+	Arena *arena = s->kernel->arena;
+	Pair p = {.s = s, .count = 1, .nest = &loop, .a = a, .b = b};
+	for (const Around *at = a->around; at; at = at->outer)
+		depth++;
+	p.is_told = NEW_N(arena, bool, depth);
+	if (tells(&p, 0))
+		return true;
+	const Stmt **nest = NEW_N(arena, const Stmt *, depth); /* loops inside may tell it */
+	nest[0] = loop;
+	p.nest = nest;
+	add_common(&p, nest, a->around, b->around);
+	find_told(&p);
+	return p.is_told[0];
 }
 
 bool

@@ -85,7 +85,7 @@ is_initial(const Stmt *stmt, const Tensor *tensor)
 static Local
 with_dim(const Fission *f, const Tensor *old)
 {
-	Local l = {.s = f->s, .old = old, .lane = f->position, .lanes = f->extent};
+	Local l = {.s = f->s, .old = old, .type = old->type, .lane = f->position, .lanes = f->extent};
 	for (int d = 0; d < old->rank; d++) {
 		l.box.lo[d] = expr_i64(f->s->ctx, 0);
 		l.box.size[d] = old->hi[d];

@@ -80,7 +80,7 @@ bool
 has_barriers(const Scheduling *s, Stmt *list)
 {
 	for (StmtWalk walk = stmt_walk(s->kernel->arena, list); stmt_step(&walk);)
-		if (walk.stmt->kind == STMT_SYNC || walk.stmt->kind == STMT_WARP_OP)
+		if (stmt_is_barrier(walk.stmt))
 			return true;
 	return false;
 }

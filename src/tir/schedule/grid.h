@@ -25,5 +25,8 @@ void check_met_by_all(const Scheduling *s, const Grid *grid, Stmt *loop);
 
 /* The local is @shared: all threads of a block fill it, at the beginning of each iteration. */
 void share_reads(Scheduling *s, Stmt *loop);
+/* Each iteration of the loop begins with a copy to a buffer that is new, and barriers around what
+ * reads it. */
+void share_copy(Scheduling *s, const Grid *grid, Stmt *loop, const Buffer *buffer, Stmt *copy);
 
 #endif

@@ -3,7 +3,7 @@
 #define TIR_SCHEDULE_INNER_H
 
 #include "tir/rewrite.h"
-#include "tir/schedule/schedule.h"
+#include "tir/script.h"
 
 /* One step under way. */
 typedef struct Scheduling {

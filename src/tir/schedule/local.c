@@ -1,6 +1,8 @@
 /* Locals that stand for boxes of buffers (local.h). */
 #include "tir/schedule/local.h"
 
+#include <string.h>
+
 #include "expr/stage/reduce.h"
 
 /* ---- room ------------------------------------------------------------------------------------ */
@@ -41,10 +43,52 @@ settle_scope(const Scheduling *s, Buffer *buffer, const Buffer *leaving)
 Local
 local_plan(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *old)
 {
-	Local l = {.s = s, .facts = facts, .old = old, .box = find_box(s, facts, all, old)};
+	Local l = {
+		.s = s, .facts = facts, .old = old, .type = old->type, .box = find_box(s, facts, all, old)};
 	for (int d = 0; d < old->rank; d++)
 		if (!dim_is(l.box.size[d], 1))
 			vec_push(s->kernel->arena, &l.parts, (Part){PART_WHOLE, d, 0});
+	return l;
+}
+
+/* i of min(i, N-1), where N is the dim's extent; else NULL. */
+static const Expr *
+without_clamp(Facts *facts, const Dim *extent, const Expr *index)
+{
+	ExprCtx *ctx = index->ctx;
+	for (int i = 0; index->op == EX_min && i < 2; i++) {
+		const Expr *behind = expr_sub(ctx, extent, index->arg[1 - i]);
+		if (expr_is_zero(expr_simplify(facts, expr_sub(ctx, behind, expr_i64(ctx, 1)))))
+			return index->arg[i];
+	}
+	return NULL;
+}
+
+/* The access without clamps, in a loop of the kernel's that may have some. */
+static Access
+unclamp(Local *l, const Access *access)
+{
+	Access plain = *access;
+	const Expr **index = NEW_N(l->s->kernel->arena, const Expr *, l->old->rank);
+	for (int d = 0; d < l->old->rank; d++) {
+		const Expr *inside = without_clamp(l->facts, l->old->hi[d], access->index[d]);
+		index[d] = inside ? inside : access->index[d];
+		l->is_clamped[d] |= inside != NULL;
+	}
+	plain.index = index;
+	return plain;
+}
+
+Local
+local_plan_reads(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *old)
+{
+	Local plan = {.s = s, .facts = facts, .old = old};
+	AccessVec plain = {0};
+	for (int i = 0; i < all->count; i++)
+		vec_push(s->kernel->arena, &plain,
+		         all->data[i].tensor == old ? unclamp(&plan, &all->data[i]) : all->data[i]);
+	Local l = local_plan(s, facts, &plain, old);
+	memcpy(l.is_clamped, plan.is_clamped, sizeof l.is_clamped);
 	return l;
 }
 
@@ -71,7 +115,9 @@ local_make(Local *l, const char *name, const Buffer *leaving)
 	const Dim **dims = NEW_N(l->s->kernel->arena, const Dim *, count);
 	for (int p = 0; p < count; p++)
 		dims[p] = part_extent(l, &l->parts.data[p], false);
-	l->buffer = kernel_local(l->s->kernel, name, l->old->type, count, dims, l->s->step->scope);
+	if (l->padding)
+		dims[count - 1] = dim_add_i64(l->s->ctx, dims[count - 1], l->padding);
+	l->buffer = kernel_local(l->s->kernel, name, l->type, count, dims, l->s->step->scope);
 	settle_scope(l->s, l->buffer, leaving);
 }
 
@@ -89,6 +135,9 @@ place_of(const Local *l, const Expr *const *index)
 		}
 		const Expr *block = expr_i64(ctx, part->block), *at = index[part->dim];
 		const Expr *lo = l->box.lo[part->dim];
+		const Expr *inside =
+			l->is_clamped[part->dim] ? without_clamp(l->facts, l->old->hi[part->dim], at) : NULL;
+		at = inside ? inside : at;
 		at = expr_is_zero(lo) ? at : expr_simplify(l->facts, expr_sub(ctx, at, lo));
 		if (part->kind == PART_BLOCKS)
 			at = expr_floordiv(ctx, at, block);
@@ -150,8 +199,9 @@ guard_nest(const Local *l, Nest *nest)
 	add_guard(ctx, nest, read_range(l->facts, l->old, nest->index));
 }
 
+/* Of a dim that goes on behind its end, the elements from there on (part of `behind`), or all. */
 static Nest
-make_nest(Local *l)
+make_nest(Local *l, int behind)
 {
 	ExprCtx *ctx = l->s->ctx;
 	Arena *arena = l->s->kernel->arena;
@@ -163,12 +213,17 @@ make_nest(Local *l)
 		nest.index[d] = l->box.lo[d];
 	for (int p = 0; p < count; p++) {
 		const Part *part = &l->parts.data[p];
-		const char *name = arena_printf(arena, "%s_%d", l->buffer->tensor.name, p);
-		const Expr *zero = expr_i64(ctx, 0), *extent = part_extent(l, part, true);
-		nest.vars[p] = var_new(ctx, name, DT_I64, zero, extent);
-		nest.place[p] = expr_var(ctx, nest.vars[p]);
-		facts_var(l->facts, nest.vars[p], zero, extent);
+		const char *name =
+			arena_printf(arena, behind < 0 ? "%s_%d" : "%s_fill_%d", l->buffer->tensor.name, p);
+		const Expr *first = expr_i64(ctx, 0), *extent = part_extent(l, part, true);
 		int64_t scale = part->kind == PART_BLOCKS ? part->block : 1;
+		if (part->kind <= PART_BLOCKS && part->dim == behind) {
+			const Expr *inside = expr_sub(ctx, l->old->hi[part->dim], l->box.lo[part->dim]);
+			first = expr_max(ctx, first, expr_floordiv(ctx, inside, expr_i64(ctx, scale)));
+		}
+		nest.vars[p] = var_new(ctx, name, DT_I64, first, extent);
+		nest.place[p] = expr_var(ctx, nest.vars[p]);
+		facts_var(l->facts, nest.vars[p], first, extent);
 		const Expr *step = expr_mul(ctx, nest.place[p], expr_i64(ctx, scale));
 		if (part->kind != PART_LANE)
 			nest.index[part->dim] = expr_add(ctx, nest.index[part->dim], step);
@@ -178,15 +233,43 @@ make_nest(Local *l)
 	return nest;
 }
 
+static Stmt *
+put_in_nest(const Local *l, const Nest *nest, Stmt *body)
+{
+	for (int p = l->parts.count - 1; p >= 0; p--)
+		body = stmt_for(l->s->kernel, nest->vars[p], nest->vars[p]->lo, nest->vars[p]->hi,
+		                BIND_SERIAL, body);
+	return body;
+}
+
+/* Where dim d goes on behind its end, what lies there is the last element. */
+static Stmt *
+fill_behind(Local *l, int d)
+{
+	ExprCtx *ctx = l->s->ctx;
+	int mark = facts_mark(l->facts);
+	Nest nest = make_nest(l, d);
+	const Expr *is_behind = expr_le(ctx, l->old->hi[d], nest.index[d]);
+	for (int k = 0; k < l->old->rank; k++)
+		if (l->is_clamped[k])
+			nest.index[k] =
+				expr_min(ctx, nest.index[k], expr_sub(ctx, l->old->hi[k], expr_i64(ctx, 1)));
+	const Expr *value = expr_cast(ctx, l->type, expr_read(ctx, l->old, nest.index));
+	Stmt *store = stmt_store(l->s->kernel, l->buffer, nest.place, STORE_SET, value);
+	facts_release(l->facts, mark);
+	return put_in_nest(l, &nest, stmt_if(l->s->kernel, is_behind, store, NULL));
+}
+
 Stmt *
 local_move(Local *l, Move move, int op)
 {
 	ExprCtx *ctx = l->s->ctx;
 	Kernel *kernel = l->s->kernel;
 	int mark = facts_mark(l->facts);
-	Nest nest = make_nest(l);
+	Nest nest = make_nest(l, -1);
 	const Buffer *to = move == MOVE_OUT ? (const Buffer *)l->old : l->buffer;
-	const Expr *value = move == MOVE_IN    ? expr_read(ctx, l->old, nest.index)
+	const Expr *value = move == MOVE_IN
+	                        ? expr_cast(ctx, l->type, expr_read(ctx, l->old, nest.index))
 	                    : move == MOVE_OUT ? expr_read(ctx, &l->buffer->tensor, nest.place)
 	                                       : reduce_identity(ctx, (ReduceOp)op, 0, l->old->type);
 	Stmt *body = stmt_store(kernel, to, move == MOVE_OUT ? nest.index : nest.place,
@@ -195,9 +278,10 @@ local_move(Local *l, Move move, int op)
 		guard_nest(l, &nest);
 	if (nest.guard)
 		body = stmt_if(kernel, nest.guard, body, NULL);
-	for (int p = l->parts.count - 1; p >= 0; p--)
-		body = stmt_for(kernel, nest.vars[p], NULL, part_extent(l, &l->parts.data[p], true),
-		                BIND_SERIAL, body);
+	body = put_in_nest(l, &nest, body);
 	facts_release(l->facts, mark);
+	for (int d = 0; d < l->old->rank; d++)
+		if (move == MOVE_IN && l->is_clamped[d])
+			body = stmt_append(body, fill_behind(l, d));
 	return body;
 }

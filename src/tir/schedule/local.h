@@ -18,10 +18,13 @@ typedef struct Local {
 	const Scheduling *s;
 	Facts *facts; /* of the place where the local is made */
 	const Tensor *old;
+	DType type; /* of its elements: the old one's, or what all reads turn these into */
 	Box box;
 	VEC(Part) parts;
-	const Expr *lane; /* PART_LANE: from 0 … */
-	const Dim *lanes; /* … to this */
+	const Expr *lane;                /* PART_LANE: from 0 … */
+	const Dim *lanes;                /* … to this */
+	int64_t padding;                 /* elements that a row of it has more: nobody uses them */
+	bool is_clamped[ARRAY_MAX_RANK]; /* the box goes on behind the end of this dim (cache.c) */
 	Buffer *buffer;
 } Local;
 
@@ -29,6 +32,9 @@ typedef enum Move { MOVE_IN, MOVE_OUT, MOVE_IDENTITY } Move;
 
 /* The local for what the accesses touch of `old`; parts are its dims, but those of one index. */
 Local local_plan(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *old);
+/* The same where nothing stores: an index min(i, N-1) that keeps `i` inside the dim is i, and what
+ * the local has behind the end is what the last index gives. */
+Local local_plan_reads(const Scheduling *s, Facts *facts, const AccessVec *all, const Tensor *old);
 /* Makes the buffer, when parts are complete. `leaving` (or NULL) is a local that it takes the place
  * of: what does not fit on the stack then lives in scratch memory. */
 void local_make(Local *l, const char *name, const Buffer *leaving);

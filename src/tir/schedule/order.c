@@ -130,6 +130,8 @@ primitive_bind(Scheduling *s)
 {
 	Stmt *loop = named_loop(s, 0);
 	Bind bind = s->step->bind;
+	if (bind == BIND_TURN)
+		refuse_step(s, "@turn is what TurnLoops finds");
 	if (bind >= BIND_BLOCK_X)
 		check_in_grid(s, loop, bind);
 	else if (bind == BIND_PARALLEL)

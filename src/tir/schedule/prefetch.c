@@ -47,64 +47,113 @@ to_half(Kernel *kernel, const Buffer *buffer, const Expr *const **index, void *a
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* The store of a copy, in its loops and conditions; NULL: it is none. */
-static Stmt *
-store_of(Stmt *stmt)
+/* What a store copies of a parameter, where `inside` holds (NULL: always; elsewhere zeros); NULL:
+ * it is no copy. */
+static const Expr *
+copied(const Stmt *store, const Expr **inside)
 {
-	while (stmt && (stmt->kind == STMT_FOR || stmt->kind == STMT_IF) && !stmt->other &&
-	       stmt->body && !stmt->body->next)
-		stmt = stmt->body;
-	bool is_copy = stmt && stmt->kind == STMT_STORE && stmt->value->op == EX_read &&
-	               ((const Buffer *)stmt->value->tensor)->scope == SCOPE_PARAM;
-	return is_copy ? stmt : NULL;
+	const Expr *value = store->value;
+	*inside = NULL;
+	if (value->op == EX_select && expr_is_zero(value->arg[2])) {
+		*inside = value->arg[0];
+		value = value->arg[1];
+	}
+	bool is_copy = store->op == STORE_SET && value->op == EX_read &&
+	               ((const Buffer *)value->tensor)->scope == SCOPE_PARAM;
+	return is_copy ? value : NULL;
 }
 
-/* The store becomes an operation; the loop of its lanes one statement. */
+/* A store, or the loop of its lanes, becomes an operation. Of other sizes than CUDA's they stay
+ * stores, a step ahead, too. */
 static void
-make_async(Prefetch *p, Stmt *copy)
+make_one_async(Prefetch *p, Stmt *at, Stmt *store)
 {
 	Kernel *kernel = p->s->kernel;
-	ExprCtx *ctx = kernel->ctx;
-	Stmt *at = copy, *store = store_of(copy), *outer = NULL;
 	int64_t width = 1;
-	for (; at != store; at = at->body)
-		if (at->kind == STMT_FOR && at->bind == BIND_VECTOR)
-			outer = at;
-	const Expr *value = store->value, *const *index = store->index;
-	if (outer && outer->body == store && expr_as_i64(outer->hi, &width)) {
-		Stmt *body = stmt_copy(kernel, store, outer->var, expr_i64(ctx, 0));
-		value = body->value;
-		index = body->index;
-	}
+	if (at != store && !expr_as_i64(at->hi, &width))
+		return;
+	if (at != store)
+		store = stmt_copy(kernel, store, at->var, expr_i64(p->s->ctx, 0));
+	const Expr *inside, *value = copied(store, &inside);
 	int64_t bytes = width * dtype_bits(value->type) / 8;
-	if (bytes != 4 && bytes != 8 && bytes != 16)
-		refuse_step(p->s, "%s is copied by %lld bytes, not 4, 8 or 16", store->buffer->tensor.name,
-		            (long long)bytes);
-	const Expr *args[] = {value, expr_i64(ctx, bytes)};
-	Stmt *to = width > 1 ? outer : store, *next = to->next;
-	*to = *stmt_warp_op(kernel, warp_op_find("cp.async"), store->buffer, index, STORE_SET, args);
-	to->next = next;
+	if ((bytes != 4 && bytes != 8 && bytes != 16) || (at != store && width > 1 && inside))
+		return;
+	const Expr *args[] = {value, expr_i64(p->s->ctx, bytes), inside};
+	Stmt *next = at->next;
+	*at = *stmt_warp_op(kernel, warp_op_find(inside ? "cp.async.zfill" : "cp.async"), store->buffer,
+	                    store->index, STORE_SET, args);
+	at->next = next;
 }
 
-/* The statements in front of the first barrier, each a copy to a named buffer; they are cut off. */
+/* Whether rows of the buffer begin at multiples of so many elements, as an operation's do. */
+static bool
+has_whole_rows(const Buffer *buffer, const Expr *width)
+{
+	int64_t row, count;
+	int last = buffer->tensor.rank - 1;
+	return last < 1 || (dim_is_const(buffer->tensor.hi[last], &row) && expr_as_i64(width, &count) &&
+	                    row % count == 0);
+}
+
+/* The stores of a list, in its loops and conditions. */
+static void
+make_async(Prefetch *p, Stmt *list)
+{
+	for (Stmt *at = list; at; at = at->next) {
+		bool is_wide = at->kind == STMT_FOR && at->bind == BIND_VECTOR &&
+		               at->body->kind == STMT_STORE && !at->body->next;
+		if (is_wide && !has_whole_rows(at->body->buffer, at->hi)) {
+			at->bind = BIND_UNROLL;
+			is_wide = false;
+		}
+		if (at->kind == STMT_STORE || is_wide)
+			make_one_async(p, at, is_wide ? at->body : at);
+		else if (at->kind == STMT_FOR || at->kind == STMT_IF) {
+			make_async(p, at->body);
+			make_async(p, at->other);
+		}
+	}
+}
+
+/* Whether all that a list stores are copies to named buffers, which are added to p->old. */
+static bool
+are_copies(Prefetch *p, const Stmt *list)
+{
+	for (const Stmt *at = list; at && at->kind != STMT_SYNC; at = at->next) {
+		const Expr *inside;
+		bool is_loop = at->kind == STMT_FOR || at->kind == STMT_IF;
+		if (is_loop && (!are_copies(p, at->body) || !are_copies(p, at->other)))
+			return false;
+		if (is_loop || at->kind == STMT_LET)
+			continue;
+		if (at->kind != STMT_STORE || at->buffer->scope != SCOPE_SHARED || !copied(at, &inside) ||
+		    !is_named_buffer(p->s, &at->buffer->tensor))
+			return false;
+		bool is_known = false;
+		for (int i = 0; i < p->old.count; i++)
+			is_known |= p->old.data[i] == at->buffer;
+		if (!is_known)
+			vec_push(p->s->kernel->arena, &p->old, at->buffer);
+	}
+	return true;
+}
+
+/* The statements in front of the first barrier, which copy to the named buffers; they are cut
+ * off. */
 static Stmt *
 cut_copies(Prefetch *p)
 {
 	const Scheduling *s = p->s;
 	Stmt *copies = p->loop->body, *last = NULL;
-	int found = 0;
+	if (!are_copies(p, copies))
+		refuse_step(s, "not only copies to these stand in front of the first barrier of loop %s",
+		            p->loop->var->name);
+	bool has_names = false; /* which others may use */
 	for (Stmt *at = copies; at && at->kind != STMT_SYNC; at = at->next) {
-		const Stmt *store = store_of(at);
-		if (!store || store->buffer->scope != SCOPE_SHARED ||
-		    !is_named_buffer(s, &store->buffer->tensor))
-			refuse_step(s,
-			            "not only copies to these stand in front of the first barrier of loop %s",
-			            p->loop->var->name);
-		vec_push(s->kernel->arena, &p->old, store->buffer);
+		has_names |= at->kind == STMT_LET;
 		last = at;
-		found++;
 	}
-	if (!last || !last->next || found != s->step->buffers.count)
+	if (!last || has_names || !last->next || p->old.count != s->step->buffers.count)
 		refuse_step(s, "loop %s does not begin with copies to these, and a barrier",
 		            p->loop->var->name);
 	p->loop->body = last->next;
@@ -172,8 +221,7 @@ primitive_prefetch(Scheduling *s)
 	if (!is_certain_at(s, loop, expr_lt(ctx, loop->lo, loop->hi)))
 		refuse_step(s, "it is not certain that loop %s runs", loop->var->name);
 	Stmt *copies = cut_copies(&p);
-	for (Stmt *copy = copies; copy; copy = copy->next)
-		make_async(&p, copy);
+	make_async(&p, copies);
 	make_halves(&p);
 	const Expr *here = expr_var(ctx, loop->var), *next = expr_add(ctx, here, expr_i64(ctx, 1));
 	Stmt *first = copies_for(&p, copies, loop->lo);

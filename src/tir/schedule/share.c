@@ -19,13 +19,14 @@
 #include "tir/schedule/grid.h"
 #include "tir/text.h"
 
-enum { WIDEST_COPY = 16 }; /* bytes */
+enum { WIDEST_COPY = 16, BANK = 4 /* bytes */, BANKS = 32 };
 
 typedef struct Sharing {
 	const Scheduling *s;
 	const Grid *grid;
 	Local *local;
 	int64_t count, width; /* elements in all, and of one copy */
+	bool is_by_columns;   /* lanes read it so */
 } Sharing;
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -49,7 +50,8 @@ is_multiple(const Sharing *sh, const Expr *e, int64_t of)
 }
 
 /* How many elements go together: they lie side by side in both, from a multiple of their number on,
- * and either all of them are used or none. */
+ * and either all of them are used or none. Rows that are read by columns lie one bank further each,
+ * so several words of a row meet in one where it has more than there are banks. */
 static int64_t
 width_of(const Sharing *sh)
 {
@@ -58,16 +60,33 @@ width_of(const Sharing *sh)
 	const Part *part = l->parts.count > 0 ? &l->parts.data[l->parts.count - 1] : NULL;
 	if (!part || part->dim != last || dtype_bits(l->old->type) < 8)
 		return 1;
-	int64_t bytes = dtype_bits(l->old->type) / 8, width = WIDEST_COPY / bytes;
+	int64_t bytes = dtype_bits(l->old->type) / 8;
+	bool is_one_wave = size_of_part(sh, part) * bytes <= BANKS * BANK;
+	int64_t width = (sh->is_by_columns && !is_one_wave ? BANK : WIDEST_COPY) / bytes;
 	const Expr *const parts_of[] = {l->box.lo[last], l->box.extent[last], l->old->hi[last]};
+	const Dim *const *stride = ((const Buffer *)l->old)->stride;
+	if (stride && !dim_is(stride[last], 1))
+		return 1;
 	for (; width > 1; width /= 2) {
 		bool fits = l->box.extent[last] == l->box.size[last];
+		for (int d = 0; stride && d < last; d++)
+			fits &= is_multiple(sh, stride[d], width);
 		for (size_t i = 0; i < countof(parts_of); i++)
 			fits &= is_multiple(sh, parts_of[i], width);
 		if (fits)
 			return width;
 	}
 	return 1;
+}
+
+/* Where a dim goes on behind its end, nobody looks at what lies there: it is a copy of what the dim
+ * has last. */
+static const Expr *
+last_start(const Sharing *sh, int p)
+{
+	ExprCtx *ctx = sh->s->ctx;
+	int64_t together = p == sh->local->parts.count - 1 ? sh->width : 1;
+	return expr_sub(ctx, sh->local->old->hi[sh->local->parts.data[p].dim], expr_i64(ctx, together));
 }
 
 /* Element number `first + lane` of the box. */
@@ -86,18 +105,17 @@ locate(const Sharing *sh, const Expr *first, const Expr *lane, const Expr **plac
 		const Expr *at = expr_floordiv(ctx, first, expr_i64(ctx, inside));
 		if (p > 0)
 			at = expr_floormod(ctx, at, expr_i64(ctx, size));
-		if (p == l->parts.count - 1)
+		const Expr *from = expr_add(ctx, index[part->dim], at);
+		if (l->is_clamped[part->dim])
+			from = expr_min(ctx, from, last_start(sh, p));
+		if (p == l->parts.count - 1) {
 			at = expr_add(ctx, at, lane);
+			from = expr_add(ctx, from, lane);
+		}
 		place[p] = expr_simplify(l->facts, at);
-		index[part->dim] = expr_simplify(l->facts, expr_add(ctx, index[part->dim], place[p]));
+		index[part->dim] = expr_simplify(l->facts, from);
 		inside *= size;
 	}
-}
-
-static const Expr *
-and_also(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return a && b ? expr_and(ctx, a, b) : a ? a : b;
 }
 
 /* What is not certain of one element: that its part of the box is used, and inside the buffer. */
@@ -110,9 +128,9 @@ guard_of(const Sharing *sh, const Expr *const *place, const Expr *const *index)
 	for (int p = 0; p < l->parts.count; p++) {
 		const Expr *is_used = expr_lt(ctx, place[p], l->box.extent[l->parts.data[p].dim]);
 		if (!facts_prove(l->facts, is_used))
-			guard = and_also(ctx, guard, is_used);
+			guard = expr_both(ctx, guard, is_used);
 	}
-	return and_also(ctx, guard, read_range(l->facts, l->old, index));
+	return expr_both(ctx, guard, read_range(l->facts, l->old, index));
 }
 
 /* for c_0 in rounds, c_1 in width @vector: c[…] = X[…] */
@@ -140,18 +158,54 @@ copy_together(Sharing *sh)
 	if (!is_whole)
 		facts_assume(l->facts, is_one);
 	const Expr *first = expr_simplify(l->facts, expr_mul(ctx, number, width));
-	facts_var(l->facts, lane, zero, width);
-	locate(sh, first, sh->width > 1 ? expr_var(ctx, lane) : zero, place, index);
+	locate(sh, first, zero, place, index);
+	const Expr *guard = guard_of(sh, place, index); /* of the first, and so of all */
+	if (sh->width > 1) {
+		facts_var(l->facts, lane, zero, width);
+		locate(sh, first, expr_var(ctx, lane), place, index);
+	}
 	Stmt *body = stmt_store(kernel, l->buffer, place, STORE_SET, expr_read(ctx, l->old, index));
-	const Expr *guard = guard_of(sh, place, index);
+	if (sh->width > 1)
+		body = stmt_for(kernel, lane, zero, width, BIND_VECTOR, body);
 	if (guard)
 		body = stmt_if(kernel, guard, body, NULL);
-	if (sh->width > 1)
-		body = stmt_for(kernel, lane, zero, width, guard ? BIND_SERIAL : BIND_VECTOR, body);
 	if (!is_whole)
 		body = stmt_if(kernel, is_one, body, NULL);
 	facts_release(l->facts, mark);
 	return stmt_for(kernel, round, zero, rounds, BIND_SERIAL, body);
+}
+
+/* Whether neighbouring lanes read down a column: another dim than the last moves with them. */
+static bool
+reads_columns(const Sharing *sh, const AccessVec *all)
+{
+	const Expr *lane = sh->grid->number[BIND_THREAD_X - BIND_BLOCK_X];
+	const Local *l = sh->local;
+	bool is_down = false;
+	for (int i = 0; lane && i < all->count; i++)
+		for (int p = 0; p < l->parts.count && all->data[i].tensor == l->old; p++) {
+			bool is_last = p == l->parts.count - 1;
+			bool moves = expr_uses_var(all->data[i].index[l->parts.data[p].dim], lane->var);
+			if (moves && is_last)
+				return false;
+			is_down |= moves;
+		}
+	return is_down;
+}
+
+/* Lanes that read by rows of a matrix would meet in the banks of shared memory where rows lie a
+ * multiple of 32 bytes apart: 16 bytes more for each, and they are apart. Where they read down a
+ * column, one bank more. */
+static int64_t
+padding_of(const Sharing *sh)
+{
+	enum { APART = 32 };
+	int64_t bytes = dtype_bits(sh->local->old->type) / 8;
+	int count = sh->local->parts.count;
+	if (count < 2 || bytes == 0 ||
+	    size_of_part(sh, &sh->local->parts.data[count - 1]) * bytes % APART != 0)
+		return 0;
+	return sh->is_by_columns ? (BANK + bytes - 1) / bytes : WIDEST_COPY / bytes;
 }
 
 /* ---- where they stand ------------------------------------------------------------------------ */
@@ -197,30 +251,37 @@ check_not_copied(const Scheduling *s, Stmt *list, const Tensor *tensor)
 }
 
 void
-share_reads(Scheduling *s, Stmt *loop)
+share_copy(Scheduling *s, const Grid *grid, Stmt *loop, const Buffer *buffer, Stmt *copy)
 {
 	Kernel *kernel = s->kernel;
+	bool is_last = loop == grid->inner; /* it ends with the block */
+	const Stmt *last = last_of(loop->body);
+	if (!waits_before(s, loop->body, &buffer->tensor))
+		copy = stmt_append(copy, stmt_sync(kernel));
+	loop->body = stmt_append(copy, loop->body);
+	if (!is_last && last->kind != STMT_SYNC)
+		stmt_append(loop->body, stmt_sync(kernel));
+	grid->inner->body = stmt_append(stmt_alloc(kernel, buffer, NULL), grid->inner->body);
+	kernel_name_apart(kernel);
+}
+
+void
+share_reads(Scheduling *s, Stmt *loop)
+{
 	Grid grid = find_grid(s);
 	AccessVec all = {0};
 	check_met_by_all(s, &grid, loop);
-	find_accesses_within(kernel, loop->body, grid.around, &all);
-	Local l = local_plan(s, facts_at(s, loop->body), &all, named_tensor(s, &all));
+	find_accesses_within(s->kernel, loop->body, grid.around, &all);
+	Local l = local_plan_reads(s, facts_at(s, loop->body), &all, named_tensor(s, &all));
 	Sharing sh = {.s = s, .grid = &grid, .local = &l, .count = 1};
 	check_only_read(s, l.old);
 	check_not_copied(s, loop->body, l.old);
 	for (int p = 0; p < l.parts.count; p++)
 		sh.count *= size_of_part(&sh, &l.parts.data[p]);
+	sh.is_by_columns = reads_columns(&sh, &all);
 	sh.width = width_of(&sh);
+	l.padding = padding_of(&sh);
 	local_make(&l, made_name(s, 0), NULL);
 	local_redirect(&l, loop->body);
-	bool is_last = loop == grid.inner; /* it ends with the block */
-	const Stmt *last = last_of(loop->body);
-	Stmt *front = copy_together(&sh);
-	if (!waits_before(s, loop->body, &l.buffer->tensor))
-		front = stmt_append(front, stmt_sync(kernel));
-	loop->body = stmt_append(front, loop->body);
-	if (!is_last && last->kind != STMT_SYNC)
-		stmt_append(loop->body, stmt_sync(kernel));
-	grid.inner->body = stmt_append(stmt_alloc(kernel, l.buffer, NULL), grid.inner->body);
-	kernel_name_apart(kernel);
+	share_copy(s, &grid, loop, l.buffer, copy_together(&sh));
 }

@@ -1,4 +1,4 @@
-/* tensorize, load_matrix: what three loops add up is a product of matrices in a warp's registers.
+/* lanes, tensorize: what three loops add up is a product of matrices in a warp's registers.
  *
  *     acc: f32[16,8] @reg = 0                   for lane in 32 @thread.x {
  *     for mi in 16, ni in 8, ki in 16             acc: f32[4] @reg = 0
@@ -10,6 +10,8 @@
  *     tensorize mi, ni, ki                        for ni_1 in 4
  *         mma.m16n8k16.f16 -> lane, fa, fb          Y[lane/4 + …, lane%4*2 + …] = acc[ni_1]
  *                                               }
+ *
+ * Lanes that are there before (lanes) may fill @shared memory with what the factors are read from.
  *
  * The two dims of the sums become those of a lane. So every nest over them does, and nothing else
  * may be stored: all 32 lanes would do it. Loads go element by element, from wherever the factors
@@ -57,11 +59,11 @@ expect_extent(const Scheduling *s, const Stmt *loop, int64_t extent)
 }
 
 static const Expr *
-factor_of(const Product *p, const Expr *e)
+factor_of(const Product *p, const Expr *e, DType type)
 {
-	const Expr *factor = e->type == p->op->type ? e : expr_without_casts(e);
-	if (factor->type != p->op->type)
-		refuse_step(p->s, "a factor is not of %s", dtype_name(p->op->type));
+	const Expr *factor = e->type == type ? e : expr_without_casts(e);
+	if (factor->type != type)
+		refuse_step(p->s, "a factor is not of %s", dtype_name(type));
 	return factor;
 }
 
@@ -69,15 +71,11 @@ static void
 find_factors(Product *p)
 {
 	const Expr *value = p->store->value;
-	if (p->store->op != REDUCE_sum || value->type != DT_F32 || value->op != EX_mul)
-		refuse_step(p->s, "what it holds is no sum of products of f32");
-	p->a = factor_of(p, value->arg[0]);
-	p->b = factor_of(p, value->arg[1]);
-	if (expr_uses_var(p->a, p->col)) {
-		const Expr *other = p->a;
-		p->a = p->b;
-		p->b = other;
-	}
+	if (p->store->op != REDUCE_sum || value->type != p->op->sum || value->op != EX_mul)
+		refuse_step(p->s, "what it holds is no sum of products of %s", dtype_name(p->op->sum));
+	bool is_turned = expr_uses_var(value->arg[0], p->col);
+	p->a = factor_of(p, value->arg[is_turned], p->op->types[0]);
+	p->b = factor_of(p, value->arg[!is_turned], p->op->types[1]);
 	if (expr_uses_var(p->a, p->col) || expr_uses_var(p->b, p->row))
 		refuse_step(p->s, "a factor depends on loops %s and %s", p->row->name, p->col->name);
 }
@@ -174,7 +172,9 @@ find_users(Product *p, Stmt *list)
 			continue;
 		}
 		bool is_store = list->kind == STMT_STORE || list->kind == STMT_WARP_OP;
-		if (is_store && list->buffer && list->buffer->scope != SCOPE_REG)
+		bool is_lanes = is_store && list->buffer && list->buffer->scope == SCOPE_SHARED &&
+		                expr_uses_var(list->index[list->buffer->tensor.rank - 1], p->lane->var);
+		if (is_store && list->buffer && list->buffer->scope != SCOPE_REG && !is_lanes)
 			refuse_step(p->s, "%s is stored by all lanes", list->buffer->tensor.name);
 		AccessVec all = {0};
 		Stmt alone = *list;
@@ -243,7 +243,7 @@ load_factor(const Product *p, int made, const Expr *value, const Var *row, const
 	ExprCtx *ctx = kernel->ctx;
 	const char *name = made_name(p->s, made);
 	const Dim *count = dim_const(ctx, fragment->count);
-	Buffer *buffer = kernel_local(kernel, name, p->op->type, 1, &count, SCOPE_REG);
+	Buffer *buffer = kernel_local(kernel, name, (DType)value->type, 1, &count, SCOPE_REG);
 	const Var *var = counter(p, arena_printf(kernel->arena, "%s_0", name), fragment->count);
 	const Expr *i = expr_var(ctx, var), *zero = expr_i64(ctx, 0);
 	value = expr_replace_var(value, row, fragment_place(p->s, fragment->row_text, p->lane, i));
@@ -296,25 +296,55 @@ make_lane_sums(Product *p)
 	alloc->buffer = p->lane_sums;
 }
 
+static const Expr *
+add_lanes(Scheduling *s, Stmt **body)
+{
+	const Var *lane = new_counter(s, 0, expr_i64(s->ctx, 0), expr_i64(s->ctx, WARP_LANES));
+	*body = stmt_for(s->kernel, lane, NULL, lane->hi, BIND_THREAD_X, *body);
+	return expr_var(s->ctx, lane);
+}
+
+void
+primitive_lanes(Scheduling *s)
+{
+	Grid grid = find_grid(s);
+	if (grid.is_bound[BIND_THREAD_X - BIND_BLOCK_X])
+		refuse_step(s, "@thread.x, which counts the lanes of a warp, is another loop's");
+	add_lanes(s, grid.inner ? &grid.inner->body : &s->kernel->body);
+}
+
+/* The lanes that are there, or new ones. */
+static Stmt **
+find_lanes(Product *p, const Grid *grid)
+{
+	Scheduling *s = p->s;
+	Stmt **body = grid->inner ? &grid->inner->body : &s->kernel->body;
+	const Expr *lane = grid->number[BIND_THREAD_X - BIND_BLOCK_X];
+	if (!lane) {
+		p->lane = add_lanes(s, body);
+		return &(*body)->body;
+	}
+	if (strcmp(lane->var->name, s->step->made.data[0]) != 0 ||
+	    grid->extent[BIND_THREAD_X - BIND_BLOCK_X] != WARP_LANES)
+		refuse_step(s, "@thread.x, which counts the lanes of a warp, is another loop's");
+	p->lane = lane;
+	return body;
+}
+
 void
 primitive_tensorize(Scheduling *s)
 {
 	Kernel *kernel = s->kernel;
 	Product p = {.s = s, .op = s->step->warp_op};
 	Grid grid = find_grid(s);
-	Stmt **body = grid.inner ? &grid.inner->body : &kernel->body;
-	if (grid.is_bound[BIND_THREAD_X - BIND_BLOCK_X])
-		refuse_step(s, "@thread.x, which counts the lanes of a warp, is another loop's");
 	if (kernel->body->kind == STMT_FOR && kernel->body->bind == BIND_PARALLEL)
 		refuse_step(s, "its threads are a CPU's");
 	find_product(&p);
-	const Var *lane = new_counter(s, 0, expr_i64(s->ctx, 0), expr_i64(s->ctx, WARP_LANES));
-	p.lane = expr_var(s->ctx, lane);
+	Stmt **body = find_lanes(&p, &grid);
 	find_users(&p, *body);
 	make_lane_sums(&p);
 	for (int i = 0; i < p.users.count; i++)
 		take_lane(&p, p.users.data[i]);
 	put_product(&p);
-	*body = stmt_for(kernel, lane, NULL, lane->hi, BIND_THREAD_X, *body);
 	kernel_name_apart(kernel);
 }

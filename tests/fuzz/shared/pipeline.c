@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compile.h"
-#include "cli/inputs.h"
-#include "cli/selftest.h"
+#include "cli/compile/compile.h"
+#include "cli/measure/inputs.h"
+#include "cli/compile/selftest.h"
 #include "fuzz.h"
 #include "onnx/onnx.h"
 #include "runtime/plan/plan.h"

@@ -13,7 +13,7 @@
 #else
 #define TW_PLAIN_LOOPS
 #endif
-#define TW_KEPT static __attribute__((used, noinline)) TW_PLAIN_LOOPS
+#define TW_KEPT TW_LINKAGE __attribute__((used, noinline)) TW_PLAIN_LOOPS
 
 TW_KEPT void *
 memcpy(void *to, const void *from, __SIZE_TYPE__ size)

@@ -235,6 +235,8 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 		TW_EACH(L) v[i] = p[i * step]; \
 		return v; \
 	} \
+	TW_GATHERM(name, T, V, M, L)
+#define TW_GATHERM(name, T, V, M, L) \
 	TW_FN V tw_gatherm_##name##x##L(const T *p, tw_i64 step, tw_##M m) \
 	{ \
 		V v = {0}; \
@@ -265,54 +267,19 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 		return v; \
 	}
 
-/* Elements of 1 or 2 bytes in lanes of 4: N is the vector as stored. */
-#define TW_NARROW(name, T, V, N, H, M, L) \
-	TW_FN V tw_load_##name##x##L(const T *p) \
-	{ \
-		TW_LOAD_NARROW_##L(T, V, N, H, L) \
-	} \
-	TW_FN void tw_store_##name##x##L(T *p, V v) \
-	{ \
-		TW_STORE_NARROW_##L(T, N, H, L) \
-	} \
-	TW_MASKED_LOOP(name, T, V, M, L) \
-	TW_STRIDED(name, T, V, M, L) \
-	TW_WIDE_LOOP(name, T, V, M, L)
-/* A few lanes of a byte are no vector of any machine; more go through 16 bits, by steps that
- * machines have. H is the vector of 16 bits. */
-#define TW_LOAD_EACH(T, V, N, H, L) \
-	V v; \
-	TW_EACH(L) v[i] = p[i]; \
-	return v;
-#define TW_STORE_EACH(T, N, H, L) TW_EACH(L) p[i] = (T)v[i];
-#define TW_LOAD_WHOLE(T, V, N, H, L) \
-	N n; \
-	__builtin_memcpy(&n, p, sizeof n); \
-	return __builtin_convertvector(__builtin_convertvector(n, H), V);
-#define TW_STORE_WHOLE(T, N, H, L) \
-	N n = __builtin_convertvector(__builtin_convertvector(v, H), N); \
-	__builtin_memcpy(p, &n, sizeof n);
-#define TW_LOAD_NARROW_2(T, V, N, H, L) TW_LOAD_EACH(T, V, N, H, L)
-#define TW_STORE_NARROW_2(T, N, H, L) TW_STORE_EACH(T, N, H, L)
-#define TW_LOAD_NARROW_4(T, V, N, H, L) TW_LOAD_EACH(T, V, N, H, L)
-#define TW_STORE_NARROW_4(T, N, H, L) TW_STORE_EACH(T, N, H, L)
-#define TW_LOAD_NARROW_8(T, V, N, H, L) TW_LOAD_WHOLE(T, V, N, H, L)
-#define TW_STORE_NARROW_8(T, N, H, L) TW_STORE_WHOLE(T, N, H, L)
-#define TW_LOAD_NARROW_16(T, V, N, H, L) TW_LOAD_WHOLE(T, V, N, H, L)
-#define TW_STORE_NARROW_16(T, N, H, L) TW_STORE_WHOLE(T, N, H, L)
-
 /* The instances for L lanes. */
 #define TW_LANES4(L) \
+	TW_ANY(i32x##L) \
 	TW_WIDE(f32, tw_f32, tw_f32x##L, i32x##L, L) \
 	TW_WIDE_EACH(f32, tw_f32, tw_f32x##L, i32x##L, L) \
 	TW_WIDE(i32, tw_i32, tw_i32x##L, i32x##L, L) \
 	TW_WIDE_EACH(i32, tw_i32, tw_i32x##L, i32x##L, L) \
 	TW_WIDE(u32, tw_u32, tw_u32x##L, i32x##L, L) \
 	TW_WIDE_EACH(u32, tw_u32, tw_u32x##L, i32x##L, L) \
-	TW_NARROW(i16, tw_i16, tw_i32x##L, tw_i16x##L, tw_i16x##L, i32x##L, L) \
-	TW_NARROW(u16, tw_u16, tw_u32x##L, tw_u16x##L, tw_u16x##L, i32x##L, L) \
-	TW_NARROW(i8, tw_i8, tw_i32x##L, tw_i8x##L, tw_i16x##L, i32x##L, L) \
-	TW_NARROW(u8, tw_u8, tw_u32x##L, tw_u8x##L, tw_u16x##L, i32x##L, L) \
+	TW_NARROW_##L(i16, tw_i16, tw_i32x##L, tw_i16x##L, tw_i16x##L, i32x##L, L) \
+	TW_NARROW_##L(u16, tw_u16, tw_u32x##L, tw_u16x##L, tw_u16x##L, i32x##L, L) \
+	TW_NARROW_##L(i8, tw_i8, tw_i32x##L, tw_i8x##L, tw_i16x##L, i32x##L, L) \
+	TW_NARROW_##L(u8, tw_u8, tw_u32x##L, tw_u8x##L, tw_u16x##L, i32x##L, L) \
 	TW_FN tw_i32x##L tw_iota_i32x##L(void) \
 	{ \
 		tw_i32x##L v; \
@@ -325,6 +292,10 @@ tw_pairs_i32x8(const void *p, tw_i32x8 m)
 		tw_u32x##L bits = (tw_u32x##L)x, even = bits + 0x7FFFu + (bits >> 16 & 1u); \
 		tw_i32x##L nan = (tw_i32x##L)(x != x); \
 		return tw_pick_u32x##L(nan, bits >> 16 | 0x40u, even >> 16); \
+	} \
+	TW_FN tw_f32x##L tw_round_bf16x##L(tw_f32x##L x) \
+	{ \
+		return tw_f32_of_bf16x##L(tw_bf16_of_f32x##L(x)); \
 	} \
 	/* truncated, saturated, NaN to 0 */ \
 	TW_FN tw_i32x##L tw_i32_of_f32x##L(tw_f32x##L x) \
@@ -464,8 +435,26 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 #define TW_TREES_INT(name, T, M, L, H) \
 	TW_TREES(name, T, L, H, tw_pick_##name##x##H((tw_##M##x##H)(x < y), x, y), \
 	         tw_pick_##name##x##H((tw_##M##x##H)(x > y), x, y))
+/* Four floats are a vector of each machine. */
+#define TW_FOLD_F32(op, join) \
+	TW_FN tw_f32 tw_##op##_lanes_f32x4(tw_f32x4 x) \
+	{ \
+		tw_f32x4 y = __builtin_shufflevector(x, x, 2, 3, 0, 1); \
+		x = join; \
+		y = __builtin_shufflevector(x, x, 1, 0, 3, 2); \
+		x = join; \
+		return x[0]; \
+	}
+#define TW_TREES_F32_2 TW_TREES_FLOAT(f32, tw_f32, 2, 1)
+#define TW_TREES_F32_4 \
+	TW_FOLD_F32(add, x + y) \
+	TW_FOLD_F32(mul, x *y) \
+	TW_FOLD_F32(min, tw_least_f32x4(x, y)) \
+	TW_FOLD_F32(max, tw_most_f32x4(x, y))
+#define TW_TREES_F32_8 TW_TREES_FLOAT(f32, tw_f32, 8, 4)
+#define TW_TREES_F32_16 TW_TREES_FLOAT(f32, tw_f32, 16, 8)
 #define TW_TREES4(L, H) \
-	TW_TREES_FLOAT(f32, tw_f32, L, H) \
+	TW_TREES_F32_##L \
 	TW_TREES_INT(i32, tw_i32, i32, L, H) \
 	TW_TREES_INT(u32, tw_u32, i32, L, H)
 #define TW_TREES8(L, H) \
@@ -507,70 +496,13 @@ TW_FN tw_f64 tw_atmost_f64(tw_f64 bound, tw_f64 x) { return bound < x ? bound : 
 #endif
 #define TW_FMA_f32x2 TW_FMA_LOOP(f32, __builtin_fmaf, tw_f32x2, 2)
 
-/* Conversions between f32 and f16: exact one way, half to even the other. */
-#define TW_F16_LOOP(L) \
-	TW_FN tw_f32x##L tw_f32_of_f16x##L(tw_u32x##L h) \
-	{ \
-		tw_f32x##L v; \
-		TW_EACH(L) v[i] = tw_f32_of_f16((tw_u16)h[i]); \
-		return v; \
-	} \
-	TW_FN tw_u32x##L tw_f16_of_f32x##L(tw_f32x##L x) \
-	{ \
-		tw_u32x##L v; \
-		TW_EACH(L) v[i] = tw_f16_of_f32(x[i]); \
-		return v; \
-	}
-#if TW_X86_BYTES == 64
-typedef short tw_v16hi __attribute__((vector_size(32)));
-typedef short tw_v8hi __attribute__((vector_size(16)));
-#ifdef __clang__
-TW_F16_LOOP(16)
-#else
-TW_FN tw_f32x16
-tw_f32_of_f16x16(tw_u32x16 h)
-{
-	tw_u16x16 n = __builtin_convertvector(h, tw_u16x16);
-	return __builtin_ia32_vcvtph2ps512_mask((tw_v16hi)n, (tw_f32x16){0}, -1, 4);
-}
-TW_FN tw_u32x16
-tw_f16_of_f32x16(tw_f32x16 x)
-{
-	tw_v16hi n = __builtin_ia32_vcvtps2ph512_mask(x, 0, (tw_v16hi){0}, -1);
-	return __builtin_convertvector((tw_u16x16)n, tw_u32x16);
-}
-#endif
-#ifdef __clang__
-TW_F16_LOOP(8)
-#else
-TW_FN tw_f32x8
-tw_f32_of_f16x8(tw_u32x8 h)
-{
-	tw_u16x8 n = __builtin_convertvector(h, tw_u16x8);
-	return __builtin_ia32_vcvtph2ps256((tw_v8hi)n);
-}
-TW_FN tw_u32x8
-tw_f16_of_f32x8(tw_f32x8 x)
-{
-	tw_v8hi n = __builtin_ia32_vcvtps2ph256(x, 0);
-	return __builtin_convertvector((tw_u16x8)n, tw_u32x8);
-}
-#endif
-#else
-TW_F16_LOOP(16)
-TW_F16_LOOP(8)
-#endif
-TW_F16_LOOP(4)
-TW_F16_LOOP(2)
-
 /* ---- the instances --------------------------------------------------------------------------- */
 
 #define TW_ALL4(L, H) \
 	TW_LANES4(L) \
-	TW_ANY(i32x##L) \
+	TW_BOUNDS_f32x##L \
 	TW_TREES4(L, H) \
-	TW_FMA_f32x##L \
-	TW_BOUNDS_f32x##L
+	TW_FMA_f32x##L
 #define TW_ALL8(L, H) \
 	TW_LANES8(L) \
 	TW_ANY(i64x##L) \

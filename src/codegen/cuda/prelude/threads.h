@@ -160,6 +160,36 @@ TW_MMA_16(f16)
 TW_MMA_16(bf16)
 #endif
 
+/* Four bytes in a register. */
+TW_FN tw_u32
+tw_quad(const tw_u8 *x)
+{
+	return x[0] | (tw_u32)x[1] << 8 | (tw_u32)x[2] << 16 | (tw_u32)x[3] << 24;
+}
+
+#define TW_MMA_8(left, right) \
+	TW_FN void tw_mma_m16n8k32_##left##_##right(tw_i32 *d, const void *a, const void *b) \
+	{ \
+		const tw_u8 *x = (const tw_u8 *)a, *y = (const tw_u8 *)b; \
+		asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." #left "." #right ".s32 " \
+		             "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+		             : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) \
+		             : "r"(tw_quad(x)), "r"(tw_quad(x + 4)), "r"(tw_quad(x + 8)), \
+		               "r"(tw_quad(x + 12)), "r"(tw_quad(y)), "r"(tw_quad(y + 4))); \
+	}
+#ifdef __CUDA_ARCH__
+TW_MMA_8(s8, s8)
+#endif
+#ifdef __CUDA_ARCH__
+TW_MMA_8(s8, u8)
+#endif
+#ifdef __CUDA_ARCH__
+TW_MMA_8(u8, s8)
+#endif
+#ifdef __CUDA_ARCH__
+TW_MMA_8(u8, u8)
+#endif
+
 #ifdef __CUDA_ARCH__
 TW_FN tw_u32
 tw_tf32(tw_f32 x)

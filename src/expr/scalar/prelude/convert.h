@@ -2,7 +2,7 @@
  * becomes 0. f16 and bf16 are held as their bits (tw_u16) and rounded once, to even, also from f64
  * and from 64-bit integers: what f32 cannot hold goes through a step that keeps a sticky last bit
  * (round to odd), which makes the second rounding exact. A GPU has an instruction for f16 and for
- * bf16 of f32.
+ * bf16 of f32, CPUs that have F16C or are Arm's one for f16.
  */
 #define TW_SATURATE(F, f, T, name, lowest, highest, below, above) \
 	TW_FN T tw_##name##_of_##f(F x) \
@@ -55,6 +55,16 @@ tw_f32_of_f16(tw_u16 h)
 	return x;
 #endif
 #endif
+#ifdef __F16C__
+	typedef short tw_halves __attribute__((vector_size(16)));
+	typedef tw_f32 tw_floats __attribute__((vector_size(16)));
+	tw_floats v = __builtin_ia32_vcvtph2ps((tw_halves){(short)h});
+	return v[0];
+#elif defined __ARM_FP16_FORMAT_IEEE
+	__fp16 x;
+	__builtin_memcpy(&x, &h, sizeof x);
+	return (tw_f32)x;
+#endif
 	tw_u32 sign = (tw_u32)(h & 0x8000) << 16, code = h & 0x7FFF;
 	/* exponent bias 15 to 127 by an exact product, right for subnormals too */
 	tw_f32 value = tw_float_f32(code << 13) * 0x1p112f;
@@ -71,6 +81,17 @@ tw_f16_of_f32(tw_f32 x)
 	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
 	return h;
 #endif
+#endif
+#ifdef __F16C__
+	typedef short tw_halves __attribute__((vector_size(16)));
+	typedef tw_f32 tw_floats __attribute__((vector_size(16)));
+	tw_halves v = __builtin_ia32_vcvtps2ph((tw_floats){x}, 0);
+	return (tw_u16)v[0];
+#elif defined __ARM_FP16_FORMAT_IEEE
+	__fp16 near = (__fp16)x;
+	tw_u16 h;
+	__builtin_memcpy(&h, &near, sizeof h);
+	return h;
 #endif
 	tw_u32 bits = tw_bits_f32(x), sign = bits >> 16 & 0x8000, size = bits & 0x7FFFFFFF;
 	/* normal: rebias, round half to even by addition; a carry moves into the exponent */

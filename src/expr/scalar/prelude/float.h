@@ -53,6 +53,12 @@ TW_N(max)(TW_F a, TW_F b)
 	return TW_SEL(a > b, a, TW_SEL(b > a, b, TW_SEL(a == b, equal, a + b)));
 }
 
+#ifdef TW_TO_WHOLE
+TW_FN TW_F TW_N(round)(TW_F x) { return TW_TO_WHOLE(x, 8); }
+TW_FN TW_F TW_N(floor)(TW_F x) { return TW_TO_WHOLE(x, 9); }
+TW_FN TW_F TW_N(ceil)(TW_F x) { return TW_TO_WHOLE(x, 10); }
+TW_FN TW_F TW_N(trunc)(TW_F x) { return TW_TO_WHOLE(x, 11); }
+#else
 /* Adding 2^52 (2^23) leaves no fraction bits: the addition itself rounds half to even. */
 TW_FN TW_F
 TW_N(round)(TW_F x)
@@ -81,6 +87,7 @@ TW_N(trunc)(TW_F x)
 {
 	return TW_N(copysign)(TW_N(floor)(TW_N(abs)(x)), x);
 }
+#endif
 
 /* One machine instruction; callers compile with -fno-math-errno, so that nothing is called. */
 TW_FN TW_F

@@ -71,3 +71,15 @@ TW_UNSIGNED(tw_u8, u8, 8)
 TW_UNSIGNED(tw_u16, u16, 16)
 TW_UNSIGNED(tw_u32, u32, 32)
 TW_UNSIGNED(tw_u64, u64, 64)
+
+/* Sums of products of the four bytes in a word, the first in the low bits. */
+#define TW_DOT(name, T) \
+	TW_FN tw_i32 tw_##name##_u32(tw_u32 a, tw_u32 b) \
+	{ \
+		tw_i32 sum = 0; \
+		for (int i = 0; i < 32; i += 8) \
+			sum += (tw_i32)(T)(a >> i) * (tw_i32)(tw_i8)(b >> i); \
+		return sum; \
+	}
+TW_DOT(dotus, tw_u8)
+TW_DOT(dotss, tw_i8)

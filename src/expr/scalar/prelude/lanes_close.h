@@ -19,5 +19,6 @@
 #undef TW_SIGN_BIT
 #undef TW_INF_BITS
 #undef TW_WHOLE
+#undef TW_TO_WHOLE
 #undef TW_WIDTH
 #undef TW_LANES

@@ -76,3 +76,13 @@ TW_N(sel)(TW_M m, TW_F a, TW_F b)
 	return (TW_F)(((TW_U)a & (TW_U)m) | ((TW_U)b & ~(TW_U)m));
 }
 #endif
+
+/* x as whole numbers, where x86 has an instruction for it: how is 8 for the nearest, the even one
+ * of two, 9 for the one below, 10 for the one above, 11 for the one nearer to zero. */
+#if defined TW_X86_BYTES && TW_WIDTH == 32 && TW_LANES == 16 && TW_X86_BYTES == 64
+#define TW_TO_WHOLE(x, how) __builtin_ia32_rndscaleps_mask(x, how, x, -1, 4)
+#elif defined TW_X86_BYTES && TW_WIDTH == 32 && TW_LANES == 8 && TW_X86_BYTES
+#define TW_TO_WHOLE(x, how) __builtin_ia32_roundps256(x, how)
+#elif defined TW_X86_BYTES && TW_WIDTH == 32 && TW_LANES == 4 && TW_X86_BYTES
+#define TW_TO_WHOLE(x, how) __builtin_ia32_roundps(x, how)
+#endif

@@ -8,6 +8,34 @@ TW_N(power_of_two)(TW_F k)
 	return TW_FLOAT(TW_BITS(k + (0x1.8p23f + 127)) << 23);
 }
 
+/* y * 2^k for k from -152 to 130, rounded once. */
+TW_FN TW_F
+TW_N(times_power_of_two)(TW_F y, TW_F k)
+{
+#if defined TW_X86_BYTES && TW_X86_BYTES == 64 && TW_LANES == 16
+#ifndef __clang__
+	return __builtin_ia32_scalefps512_mask(y, k, y, -1, 4);
+#endif
+#endif
+	/* in two steps, of which only the second can be subnormal */
+	TW_F half = (k * 0.5f + 0x1.8p23f) - 0x1.8p23f;
+	return y * TW_N(power_of_two)(half) * TW_N(power_of_two)(k - half);
+}
+
+/* x where it lies between -105 and 90, else the nearer one; NaN stays. */
+TW_FN TW_F
+TW_N(exp_range)(TW_F x)
+{
+#if defined TW_X86_BYTES && TW_X86_BYTES == 64 && TW_LANES == 16
+#ifndef __clang__
+	x = __builtin_ia32_maxps512_mask(TW_K(-105.0f), x, x, -1, 4);
+	return __builtin_ia32_minps512_mask(TW_K(90.0f), x, x, -1, 4);
+#endif
+#endif
+	x = TW_SEL(x < -105.0f, TW_K(-105.0f), x);
+	return TW_SEL(x > 90.0f, TW_K(90.0f), x);
+}
+
 /* x = k*ln2 + r, |r| <= 0.35; (e^r - 1 - r)/r^2 */
 TW_FN TW_F
 TW_N(exp_reduce)(TW_F x, TW_F *r)
@@ -26,19 +54,15 @@ TW_N(exp_tail)(TW_F r)
 	return q * r + 0.5f;
 }
 
-TW_FN TW_F
+TW_MATH TW_F
 TW_N(exp)(TW_F x)
 {
-	TW_F r, c = TW_SEL(x < -105.0f, TW_K(-105.0f), x);
-	c = TW_SEL(c > 90.0f, TW_K(90.0f), c);
-	TW_F k = TW_N(exp_reduce)(c, &r);
+	TW_F r, k = TW_N(exp_reduce)(TW_N(exp_range)(x), &r);
 	TW_F y = 1.0f + (r + r * r * TW_N(exp_tail)(r));
-	/* 2^k in two steps: subnormal results are rounded once */
-	TW_F half = (k * 0.5f + 0x1.8p23f) - 0x1.8p23f;
-	return y * TW_N(power_of_two)(half) * TW_N(power_of_two)(k - half);
+	return TW_N(times_power_of_two)(y, k);
 }
 
-TW_FN TW_F
+TW_MATH TW_F
 TW_N(log)(TW_F x)
 {
 	TW_M is_small = x < 0x1p-126f;
@@ -62,7 +86,7 @@ TW_N(log)(TW_F x)
 }
 
 /* Near 0 a polynomial, elsewhere 1 - 2/(e^(2x) + 1). */
-TW_FN TW_F
+TW_MATH TW_F
 TW_N(tanh)(TW_F x)
 {
 	TW_F size = TW_N(abs)(x), z = x * x, r;
@@ -79,7 +103,7 @@ TW_N(tanh)(TW_F x)
 }
 
 /* Below 0.9 a polynomial, elsewhere 1 - e^(-g(x)), g = -ln erfc. */
-TW_FN TW_F
+TW_MATH TW_F
 TW_N(erf)(TW_F x)
 {
 	TW_F size = TW_N(abs)(x), z = x * x, r;
@@ -106,8 +130,8 @@ TW_N(erf)(TW_F x)
 #define TW_HALF(name) TW_JOIN(name, f64, TW_HALF_X)
 #if TW_LANES == 0
 #define TW_BY_F64(name) \
-	TW_FN TW_F TW_N(name)(TW_F x) { return (tw_f32)TW_HALF(name)((tw_f64)x); }
-TW_FN TW_F
+	TW_MATH TW_F TW_N(name)(TW_F x) { return (tw_f32)TW_HALF(name)((tw_f64)x); }
+TW_MATH TW_F
 TW_N(pow)(TW_F x, TW_F y)
 {
 	return (tw_f32)tw_pow_f64((tw_f64)x, (tw_f64)y);
@@ -145,12 +169,12 @@ TW_N(narrow)(TW_D a, TW_D b)
 }
 
 #define TW_BY_F64(name) \
-	TW_FN TW_F TW_N(name)(TW_F x) \
+	TW_MATH TW_F TW_N(name)(TW_F x) \
 	{ \
 		return TW_N(narrow)(TW_HALF(name)(TW_N(widen)(x, 0)), \
 		                    TW_HALF(name)(TW_N(widen)(x, TW_LANES / 2))); \
 	}
-TW_FN TW_F
+TW_MATH TW_F
 TW_N(pow)(TW_F x, TW_F y)
 {
 	const int half = TW_LANES / 2;

@@ -14,6 +14,11 @@
 #define TW_TABLE static const
 #endif
 
+/* Of tens of operations: a kernel that calls them in many places has them as TW_SLOW. */
+#ifndef TW_MATH
+#define TW_MATH TW_FN
+#endif
+
 typedef signed char tw_i8;
 typedef unsigned char tw_u8;
 typedef short tw_i16;

@@ -1,0 +1,28 @@
+/* What keeps a graph that reads well from becoming code, from tables alone: for check (all of it),
+ * compile (the first) and test-onnx (why a case is skipped). */
+#ifndef CLI_COMPILE_OBSTACLES_H
+#define CLI_COMPILE_OBSTACLES_H
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+
+typedef struct Obstacle {
+	const Node *node; /* NULL: an input or output of the graph */
+	FailKind kind;    /* FAIL_UNSUPPORTED, or FAIL_INVALID: no machine could */
+	const char *text; /* "nothing computes this operator yet" */
+} Obstacle;
+
+typedef VEC(Obstacle) ObstacleVec;
+
+/* `is_compiled`: for the compiler; otherwise for the interpreter, which knows sequences. */
+ObstacleVec graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled);
+
+/* Fail with the first one and its place, if there is any; before passes, which may remove others,
+ * only for what no machine could hold. */
+void graph_refuse_obstacles(const Graph *graph);
+void graph_refuse_sizes(const Graph *graph);
+
+/* Whether nothing says what rank a tensor has, or what kind of value it is. */
+bool value_is_unknown(const Value *value);
+
+#endif

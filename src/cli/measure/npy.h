@@ -1,0 +1,24 @@
+/* NumPy's .npy files, and arrays as words of the command line. */
+#ifndef CLI_MEASURE_NPY_H
+#define CLI_MEASURE_NPY_H
+
+#include "base/array.h"
+#include "base/file.h"
+
+/* Read a file: little-endian, C order, versions 1 to 3. Fails with the file's name. */
+Array *npy_read(Arena *arena, const char *path);
+
+/* A .pb file (one TensorProto) or a .npy file, by its name. */
+Array *tensor_read(Arena *arena, const char *path);
+
+/* Write one. Types NumPy has no word for are written as their bytes (u1, last dim counted in
+ * bytes for sub-byte types); strings fail. */
+void npy_write(Arena *arena, const char *path, const Array *array);
+
+/* The file of a value in a folder: its name, with _ for /. */
+const char *npy_path(Arena *arena, const char *folder, const char *name);
+
+/* "@file.npy", "@tensor.pb", or numbers: 3 is a scalar i64, 1,2,3 a vector, 1.5 a scalar f32. */
+Array *array_of_text(Arena *arena, const char *option, const char *text);
+
+#endif

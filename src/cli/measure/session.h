@@ -1,0 +1,35 @@
+/* A bundle being run, with its inputs: what run, bench and test-onnx drive. Failures of the library
+ * become fail()s with their exit code. */
+#ifndef CLI_MEASURE_SESSION_H
+#define CLI_MEASURE_SESSION_H
+
+#include "base/file.h"
+#include "cli/measure/inputs.h"
+#include "runtime/tilewright.h"
+
+typedef struct Session {
+	Arena *arena;
+	const char *path; /* of the bundle */
+	const char *name; /* for messages: of the model, where the bundle was made on the way */
+	TwBundle *bundle;
+	TwSession *session;
+	int ninput, noutput;
+	Array **inputs; /* filled in by session_inputs(), or by whoever calls session_bind() */
+	InputRanges ranges;
+	Bytes sizes; /* what was typical when it was compiled (cli/compile/sizes.h) */
+} Session;
+
+/* Open a bundle file, called `name` in messages. Released with the arena. `settings` may be
+ * NULL. */
+Session *session_open(Arena *arena, const char *path, const char *name, const Options *options,
+                      const TwSessionOptions *settings);
+
+/* Make or read the inputs, at the sizes of --shape, typical ones for the other symbols, and bind
+ * them. */
+void session_inputs(Session *session, const Options *options);
+void session_bind(Session *session); /* bind session->inputs, and prepare */
+void session_run(Session *session);
+/* An output of the last run: a view of the session's memory. */
+Array session_output(Session *session, int index);
+
+#endif

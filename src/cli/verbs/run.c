@@ -1,0 +1,217 @@
+/* tilewright run: open, bind, run, say how long it took; --profile says where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/measure/compare.h"
+#include "cli/measure/subject.h"
+#include "cli/measure/npy.h"
+#include "cli/measure/profile.h"
+#include "cli/compile/proof.h"
+#include "cli/report/report.h"
+#include "cli/compile/selftest.h"
+#include "runtime/pool.h"
+
+enum { MAX_RUNS = 1000 };
+
+/* ---- times ---- */
+
+typedef struct Times {
+	double open, first, median, least;
+	int runs;
+} Times;
+
+static double
+timed_run(Session *session, Profile *profile)
+{
+	if (profile)
+		profile_begin(profile);
+	double start = now_seconds();
+	session_run(session);
+	return now_seconds() - start;
+}
+
+/* Run as often as asked, or for half a second. */
+static void
+run_often(const Options *options, Session *session, Profile *profile, Times *times)
+{
+	times->first = timed_run(session, profile);
+	int wanted = options->runs > 0 ? (int)options->runs : 0;
+	int limit = wanted ? wanted : MAX_RUNS;
+	double *seconds = NEW_N(session->arena, double, limit), spent = 0;
+	int count = 0;
+	while (count < limit && (wanted || spent < 0.5)) {
+		seconds[count] = timed_run(session, profile);
+		spent += seconds[count++];
+	}
+	times->runs = count;
+	times->median = median_of(count, seconds);
+	times->least = seconds[0]; /* median_of() has sorted them */
+}
+
+static void
+report_times(Report *report, const Session *session, const Times *times)
+{
+	size_t held, most;
+	tw_memory(session->session, &held, &most);
+	report_text(report, "target", "target", tw_target(session->bundle));
+	report_text(report, "vendor", *tw_vendor(session->bundle) ? "vendor library" : NULL,
+	            tw_vendor(session->bundle));
+	report_number(report, "open_ms", "open", times->open * 1e3, "%.2f ms");
+	report_number(report, "first_ms", "first run", times->first * 1e3, "%.2f ms");
+	report_number(report, "median_ms", "median run", times->median * 1e3, "%.3f ms");
+	report_number(report, "least_ms", "fastest run", times->least * 1e3, "%.3f ms");
+	report_number(report, "runs", "runs", times->runs, "%.0f");
+	report_number(report, "temporary_bytes", NULL, (double)tw_arena_bytes(session->session),
+	              "%.0f");
+	report_number(report, "session_mb", "memory of the session", (double)most / 1e6, "%.3g MB");
+}
+
+/* ---- outputs ---- */
+
+/* "y: f32[1,1000], 0.12 -0.5 … (largest 3.4)" */
+static const char *
+output_text(Arena *arena, const Array *output)
+{
+	enum { SHOWN = 4 };
+	Buf buf = {.arena = arena};
+	int64_t count = array_count(output);
+	buf_puts(&buf, array_type_text(arena, output));
+	if (output->type == DT_STRING || dtype_class(output->type) == DC_X)
+		return buf_text(&buf);
+	buf_puts(&buf, " ");
+	for (int64_t i = 0; i < count && i < SHOWN; i++)
+		buf_printf(&buf, " %.6g", dtype_load_f64(output->type, output->data, i));
+	buf_puts(&buf, count > SHOWN ? " …" : "");
+	return buf_text(&buf);
+}
+
+static void
+report_outputs(Report *report, Session *session)
+{
+	Table *table = report_table(report, "outputs", "name:output|value:");
+	for (int i = 0; i < session->noutput; i++) {
+		Array output = session_output(session, i);
+		table_row(table, "%s|%s", tw_output(session->bundle, i)->name,
+		          output_text(session->arena, &output));
+	}
+}
+
+static void
+write_outputs(const Options *options, Session *session)
+{
+	Arena *arena = session->arena;
+	file_make_folder(options->result_dir);
+	for (int i = 0; i < session->noutput; i++) {
+		Array output = session_output(session, i);
+		const char *name = tw_output(session->bundle, i)->name;
+		npy_write(arena, npy_path(arena, options->result_dir, name), &output);
+	}
+}
+
+/* ---- expectations ---- */
+
+static bool
+compare_output(const Options *options, Session *session, int index, const Array *expected)
+{
+	Arena *arena = session->arena;
+	Array seen = session_output(session, index);
+	Comparison exact = compare_arrays(arena, expected, &seen, 0, 0);
+	Tolerance t = tolerance_given(options, exact.largest);
+	Comparison c = compare_arrays(arena, expected, &seen, t.rtol, t.atol);
+	const char *name = tw_output(session->bundle, index)->name;
+	if (!c.reason && c.wrong == 0) {
+		report_say(options, "%s agrees with what was expected; the largest error is %.3g\n", name,
+		           c.worst);
+		return true;
+	}
+	fprintf(stderr, "output %s: %s\n", name, comparison_text(arena, &c, expected, &seen));
+	return false;
+}
+
+static bool
+compare_all(const Options *options, Session *session)
+{
+	Arena *arena = session->arena;
+	bool agrees = true;
+	for (int i = 0; i < options->expect.count; i++) {
+		Setting setting = setting_of(arena, "expect", options->expect.data[i]);
+		int index = tw_find_output(session->bundle, setting.name);
+		if (index < 0)
+			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->name,
+			        setting.name);
+		agrees &= compare_output(options, session, index,
+		                         array_of_text(arena, "--expect", setting.value));
+	}
+	for (int i = 0; options->data_set && i < session->noutput; i++) {
+		const char *path = arena_printf(arena, "%s/output_%d.pb", options->data_set, i);
+		if (file_exists(path))
+			agrees &= compare_output(options, session, i, tensor_read(arena, path));
+	}
+	return agrees;
+}
+
+/* Outputs to files, and compared with what was expected: the exit code. */
+static int
+give_results(const Options *options, Session *session)
+{
+	if (options->result_dir)
+		write_outputs(options, session);
+	return compare_all(options, session) ? 0 : FAIL_COMPARISON;
+}
+
+/* run --prove */
+static int
+run_proved(const Options *options, Session *session)
+{
+	Report *report = report_new(options);
+	const Proof *proof = proof_session(options, session->arena, session, NULL, NULL);
+	if (!proof)
+		fail_unsupported(NULL, "%s holds no graph to prove it by: compile the model again",
+		                 session->path);
+	report_text(report, "proved", "proved", proof_summary(session->arena, proof));
+	const ProofResult result = {.proof = proof, .runs = 1, .target = tw_target(session->bundle)};
+	report_json(report, "proof", proof_json(session->arena, &result));
+	Table *table = report_table(report, "findings", "finding:wrong");
+	for (int i = 0; i < proof->findings.count; i++)
+		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));
+	report_print(report);
+	return proof->findings.count ? FAIL_COMPARISON : give_results(options, session);
+}
+
+int
+verb_run(const Options *options)
+{
+	Arena *arena = options->arena;
+	Report *report = report_new(options);
+	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
+	const char *name = options->args.data[0];
+	refuse_compiling(options, arena, name);
+	const char *path = bundle_of(options, arena, name);
+	if (options->self_test)
+		return selftest_run(options, path, name);
+	Times times = {0};
+	double start = now_seconds();
+	TwSessionOptions settings = {.size = sizeof settings};
+	if (profile) {
+		settings.profile = profile_step;
+		settings.profile_context = profile;
+	}
+	Session *session = session_open(arena, path, name, options, &settings);
+	session_inputs(session, options);
+	times.open = now_seconds() - start;
+	if (options->prove_run)
+		return run_proved(options, session);
+	run_often(options, session, profile, &times);
+	report_times(report, session, &times);
+	report_outputs(report, session);
+	int threads = options->threads > 0 ? (int)options->threads : pool_cores();
+	if (options->profile)
+		profile_report(profile, report,
+		               &(Machine){device_find(tw_target(session->bundle)), threads});
+	if (options->trace)
+		profile_trace(profile, arena, options->trace);
+	report_print(report);
+	return give_results(options, session);
+}

@@ -1,0 +1,348 @@
+/* A call as a graph of cuDNN's operations: the main one, then what stands behind it, each written
+ * to a tensor that is nowhere in memory, but for the last.
+ *
+ *     conv (x, w, bias, y) post=relu  =>  1 = conv(x, w), 2 = add(1, bias), y = relu(2)
+ *
+ * Sums and what stands behind them are computed in f32, whatever the operands are, and rounded
+ * once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "runtime/cudnn/api.h"
+
+enum { F32 = 0, DIMS = 5, ALIGNMENT = 16, VIRTUAL_ID = 100, OPERATIONS = POST_MAX + 2 };
+
+/* Attributes as they stand in lists of them. */
+#define ATTR(name, type, count, elements) ((CudnnAttr){name, type, count, elements})
+#define INTS(name, count, numbers) ATTR(name, CUDNN_TYPE_INT64, count, numbers)
+#define INT(name, number) INTS(name, 1, (&(int64_t){number}))
+#define YES(name, is) ATTR(name, CUDNN_TYPE_BOOLEAN, 1, (&(bool){is}))
+#define ENUM(name, type, number) ATTR(name, type, 1, (&(int){number}))
+#define TYPE(name, number) ENUM(name, CUDNN_TYPE_DATA_TYPE, number)
+#define FLOAT(name, number) ATTR(name, CUDNN_TYPE_FLOAT, 1, (&(float){number}))
+#define PART(name, made) ATTR(name, CUDNN_TYPE_DESCRIPTOR, 1, (&(CudnnDescriptor *){made}))
+#define MAKE(pile, kind, ...) cudnn_make(pile, kind, (const CudnnAttr[]){__VA_ARGS__, {0}})
+
+typedef struct Shape {
+	int type, rank;
+	int64_t offset; /* bytes behind what is aligned */
+	int64_t dims[DIMS + 1], strides[DIMS + 1];
+} Shape;
+
+typedef struct Builder {
+	CudnnPile *pile;
+	const VendorCall *call;
+	Shape result;
+	bool is_spread; /* windows over one dim are windows over two, the first of them 1 */
+	int count;
+	CudnnDescriptor *operations[OPERATIONS];
+	CudnnDescriptor *value; /* what the operations so far give */
+} Builder;
+
+static bool
+refuse(Builder *b, const char *what)
+{
+	if (!b->pile->status)
+		snprintf(b->pile->error, b->pile->error_size, "%s", what);
+	b->pile->status = b->pile->status ? b->pile->status : -1;
+	return false;
+}
+
+/* ---- tensors ---- */
+
+static int
+type_of(DType type)
+{
+	static const struct {
+		DType ours;
+		int theirs;
+	} types[] = {{DT_F32, F32}, {DT_F16, 2}, {DT_BF16, 9}};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (types[i].ours == type)
+			return types[i].theirs;
+	return -1;
+}
+
+/* Which dim a letter of a layout like "nhwc" is: spatial ones stand behind channels, w last. */
+static int
+dim_of_letter(char letter, int rank)
+{
+	static const char spatial[] = "whd";
+	const char *found = strchr(spatial, letter);
+	return letter == 'n' ? 0 : letter == 'c' ? 1 : found ? rank - 1 - (int)(found - spatial) : -1;
+}
+
+/* Strides of what lies dense, in the order of a layout, or of its dims. */
+static bool
+fill_strides(Shape *shape, const char *layout)
+{
+	int64_t stride = 1;
+	if (layout && (int)strlen(layout) != shape->rank)
+		return false;
+	for (int i = shape->rank - 1; i >= 0; i--) {
+		int d = layout ? dim_of_letter(layout[i], shape->rank) : i;
+		if (d < 0)
+			return false;
+		shape->strides[d] = stride;
+		stride *= shape->dims[d];
+	}
+	return true;
+}
+
+/* One more dim, of 1, at this place. */
+static void
+insert_dim(Shape *shape, int at)
+{
+	size_t moved = (size_t)(shape->rank - at) * sizeof *shape->dims;
+	int64_t stride = at < shape->rank ? shape->dims[at] * shape->strides[at] : 1;
+	memmove(shape->dims + at + 1, shape->dims + at, moved);
+	memmove(shape->strides + at + 1, shape->strides + at, moved);
+	shape->dims[at] = 1;
+	shape->strides[at] = stride;
+	shape->rank++;
+}
+
+static bool
+read_shape(Builder *b, int arg, Shape *shape)
+{
+	const VendorArg *a = &b->call->args[arg];
+	*shape = (Shape){.type = type_of(a->type), .rank = a->rank, .offset = a->offset % ALIGNMENT};
+	if (shape->type < 0 || a->rank < 1 || a->rank > DIMS)
+		return refuse(b, "an argument's type or rank is none of those that cuDNN is asked for");
+	memcpy(shape->dims, a->dims, (size_t)a->rank * sizeof *a->dims);
+	if (a->strides)
+		memcpy(shape->strides, a->strides, (size_t)a->rank * sizeof *a->strides);
+	else if (!fill_strides(shape, a->layout))
+		return refuse(b, "an argument is stored in blocks");
+	return true;
+}
+
+static CudnnDescriptor *
+tensor(Builder *b, int64_t id, const Shape *s)
+{
+	bool is_virtual = id >= VIRTUAL_ID;
+	enum { ALIGN = 900, DATA_TYPE, DIMENSIONS, STRIDES, ID = 906, IS_VIRTUAL };
+	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, is_virtual ? F32 : s->type),
+	            INTS(DIMENSIONS, s->rank, s->dims), INTS(STRIDES, s->rank, s->strides), INT(ID, id),
+	            INT(ALIGN, s->offset ? s->offset & -s->offset : ALIGNMENT),
+	            YES(IS_VIRTUAL, is_virtual));
+}
+
+/* An argument of the result's rank, or a vector along one of its dims. */
+static CudnnDescriptor *
+argument(Builder *b, int arg, int along)
+{
+	Shape shape;
+	if (!read_shape(b, arg, &shape))
+		return NULL;
+	if (along >= 0) {
+		if (shape.rank != 1)
+			return refuse(b, "a bias is no vector"), NULL;
+		while (shape.rank < b->result.rank)
+			insert_dim(&shape, shape.rank <= along ? 0 : shape.rank);
+	} else if (b->is_spread) {
+		insert_dim(&shape, 2);
+	}
+	while (shape.rank < b->result.rank)
+		insert_dim(&shape, 0);
+	return tensor(b, arg + 1, &shape);
+}
+
+/* Where the next operation writes: the result, or nowhere. */
+static CudnnDescriptor *
+next_value(Builder *b, bool is_last)
+{
+	return b->value = tensor(b, is_last ? b->call->narg : VIRTUAL_ID + b->count, &b->result);
+}
+
+/* ---- what stands behind ---- */
+
+/* Modes of cuDNN's pointwise operations, and attributes that take the post-op's numbers. */
+static const struct PointwiseRow {
+	int mode; /* 0 is an addition: rows that are not here have `is_known` false */
+	bool is_known;
+	int numbers[POST_NUMBERS];
+} pointwise[POST_KINDS] = {
+	[POST_sum] = {0, true, {0}},       [POST_add] = {0, true, {0}},
+	[POST_mul] = {1, true, {0}},       [POST_relu] = {100, true, {0}},
+	[POST_clip] = {100, true, {3, 4}}, [POST_leaky_relu] = {100, true, {5}},
+	[POST_tanh] = {101, true, {0}},    [POST_sigmoid] = {102, true, {0}},
+	[POST_elu] = {103, true, {6}},     [POST_gelu_erf] = {104, true, {0}},
+	[POST_swish] = {106, true, {8}},   [POST_gelu_tanh] = {107, true, {0}},
+};
+
+/* y = mode(x) or mode(x, operand), x being the value so far. */
+static void
+add_pointwise(Builder *b, const struct PointwiseRow *row, const double *numbers,
+              CudnnDescriptor *operand, bool is_last)
+{
+	enum { MODE = 0, PRECISION, ROW = 750, X, OPERAND, Y };
+	CudnnAttr attrs[POST_NUMBERS + 3] = {ENUM(MODE, CUDNN_TYPE_POINTWISE_MODE, row->mode),
+	                                     TYPE(PRECISION, F32)};
+	for (int i = 0; i < POST_NUMBERS && row->numbers[i]; i++)
+		attrs[2 + i] = (CudnnAttr){row->numbers[i], CUDNN_TYPE_DOUBLE, 1, &numbers[i]};
+	CudnnDescriptor *how = cudnn_make(b->pile, CUDNN_POINTWISE, attrs), *x = b->value;
+	CudnnDescriptor *y = next_value(b, is_last);
+	b->operations[b->count++] =
+		operand ? MAKE(b->pile, CUDNN_POINTWISE_OPERATION, PART(ROW, how), PART(X, x), PART(Y, y),
+	                   PART(OPERAND, operand))
+				: MAKE(b->pile, CUDNN_POINTWISE_OPERATION, PART(ROW, how), PART(X, x), PART(Y, y));
+}
+
+/* A post-op, which cuDNN may not be asked for. */
+static bool
+add_post(Builder *b, const StepPost *post, bool is_last)
+{
+	const struct PointwiseRow *row = &pointwise[post->kind];
+	if (!row->is_known)
+		return refuse(b, "cuDNN is not asked for this post-op");
+	CudnnDescriptor *operand = post->arg >= 0 ? argument(b, post->arg, -1) : NULL;
+	add_pointwise(b, row, post->numbers, operand, is_last);
+	return !b->pile->status;
+}
+
+/* The bias, then the others; but a tensor that is added comes before a bias, as in what cuDNN has
+ * engines for: both are more terms of one sum. */
+static bool
+add_posts(Builder *b, int count, const StepPost *posts, bool has_bias, int channel)
+{
+	int first = has_bias && count > 0 && (posts->kind == POST_sum || posts->kind == POST_add);
+	if (first && !add_post(b, posts, false))
+		return false;
+	if (has_bias)
+		add_pointwise(b, &pointwise[POST_add], NULL, argument(b, 2, channel), count == first);
+	for (int i = first; i < count; i++)
+		if (!add_post(b, &posts[i], i == count - 1))
+			return false;
+	return !b->pile->status;
+}
+
+/* ---- main operations ---- */
+
+static int64_t
+attr_int(const Builder *b, const char *name, int index, int64_t otherwise)
+{
+	return step_attr_int(b->call->nattr, b->call->attrs, name, index, otherwise);
+}
+
+/* Numbers of a window, from those of the call; of a dim that is only here what makes no
+ * difference. Padding behind is what the last window of the result needs; what lies behind that
+ * window is no part of x. */
+static bool
+read_windows(Builder *b, Shape *x, const Shape *w, int64_t window[4][DIMS])
+{
+	int spatial = b->result.rank - 2, first = b->is_spread;
+	for (int i = 0; i < spatial; i++) {
+		bool is_ours = i >= first;
+		int64_t stride = is_ours ? attr_int(b, "strides", i - first, 1) : 1;
+		int64_t dilation = is_ours ? attr_int(b, "dilations", i - first, 1) : 1;
+		int64_t before = is_ours ? attr_int(b, "pads_lo", i - first, 0) : 0, used, windows;
+		if (__builtin_mul_overflow(b->result.dims[i + 2] - 1, stride, &windows) ||
+		    __builtin_mul_overflow(w->dims[i + 2] - 1, dilation, &used) ||
+		    __builtin_add_overflow(windows, used + 1, &used))
+			return refuse(b, "a window is too large");
+		int64_t behind = used - x->dims[i + 2] - before;
+		window[0][i] = stride;
+		window[1][i] = dilation;
+		window[2][i] = before;
+		window[3][i] = behind > 0 ? behind : 0;
+		x->dims[i + 2] += behind < 0 ? behind : 0;
+		if (x->dims[i + 2] < 1)
+			return refuse(b, "windows read padding alone");
+	}
+	return true;
+}
+
+static bool
+add_conv(Builder *b, bool is_last)
+{
+	enum { SUM = 100, MODE, DILATIONS, STRIDES, BEHIND, BEFORE, SPATIAL };
+	enum { ALPHA = 700, BETA, WINDOW, W, X, Y };
+	Shape x, w;
+	int64_t window[4][DIMS];
+	if (!read_shape(b, 0, &x) || !read_shape(b, 1, &w))
+		return false;
+	if (b->is_spread) {
+		insert_dim(&x, 2);
+		insert_dim(&w, 2);
+	}
+	int spatial = b->result.rank - 2;
+	if (x.rank != b->result.rank || w.rank != x.rank)
+		return refuse(b, "ranks differ");
+	if (!read_windows(b, &x, &w, window))
+		return false;
+	CudnnDescriptor *how =
+		MAKE(b->pile, CUDNN_CONVOLUTION, TYPE(SUM, F32), ENUM(MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1),
+	         INT(SPATIAL, spatial), INTS(STRIDES, spatial, window[0]),
+	         INTS(DILATIONS, spatial, window[1]), INTS(BEFORE, spatial, window[2]),
+	         INTS(BEHIND, spatial, window[3]));
+	b->operations[b->count] =
+		MAKE(b->pile, CUDNN_CONVOLUTION_FORWARD, PART(WINDOW, how), PART(X, tensor(b, 1, &x)),
+	         PART(W, tensor(b, 2, &w)), PART(Y, next_value(b, is_last)), FLOAT(ALPHA, 1),
+	         FLOAT(BETA, 0));
+	return b->operations[b->count++] != NULL;
+}
+
+/* The last two dims exchanged, where the call says so; at least three dims. */
+static bool
+read_matrix(Builder *b, int arg, const char *swapped, Shape *shape)
+{
+	if (!read_shape(b, arg, shape) || shape->rank < 2)
+		return false;
+	int64_t *d = shape->dims + shape->rank - 2, *s = shape->strides + shape->rank - 2;
+	if (attr_int(b, swapped, 0, 0)) {
+		int64_t dim = d[0], stride = s[0];
+		d[0] = d[1], s[0] = s[1];
+		d[1] = dim, s[1] = stride;
+	}
+	while (shape->rank < b->result.rank)
+		insert_dim(shape, 0);
+	return true;
+}
+
+static bool
+add_matmul(Builder *b, bool is_last)
+{
+	enum { SUM = 1500, A = 1520, B, C, HOW };
+	Shape x, y;
+	if (!read_matrix(b, 0, "transpose_a", &x) || !read_matrix(b, 1, "transpose_b", &y))
+		return false;
+	CudnnDescriptor *how = MAKE(b->pile, CUDNN_MATMUL, TYPE(SUM, F32));
+	b->operations[b->count] =
+		MAKE(b->pile, CUDNN_MATMUL_OPERATION, PART(HOW, how), PART(A, tensor(b, 1, &x)),
+	         PART(B, tensor(b, 2, &y)), PART(C, next_value(b, is_last)));
+	return b->operations[b->count++] != NULL;
+}
+
+/* ---- the graph ---- */
+
+CudnnDescriptor *
+cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
+{
+	enum { HANDLE = 800, PARTS };
+	Builder b = {.pile = pile, .call = call};
+	StepPost posts[POST_MAX];
+	bool is_conv = strcmp(call->row, "conv") == 0;
+	const StepAttr *post = step_attr(call->nattr, call->attrs, "post");
+	int count = post ? posts_read(post->string, posts, pile->error, pile->error_size) : 0;
+	if (count < 0 || (!is_conv && strcmp(call->row, "matmul") != 0) || call->narg < 4)
+		return refuse(&b, "cuDNN is not asked for this call"), NULL;
+	if (!read_shape(&b, call->narg - 1, &b.result))
+		return NULL;
+	b.is_spread = is_conv && b.result.rank == 3;
+	if (b.is_spread)
+		insert_dim(&b.result, 2);
+	while (b.result.rank < 3)
+		insert_dim(&b.result, 0);
+	bool has_bias = call->args[2].type != DT_NONE;
+	if (!(is_conv ? add_conv : add_matmul)(&b, count == 0 && !has_bias) ||
+	    !add_posts(&b, count, posts, has_bias, is_conv ? 1 : b.result.rank - 1))
+		return NULL;
+	const CudnnAttr parts[] = {{PARTS, CUDNN_TYPE_DESCRIPTOR, b.count, b.operations},
+	                           {HANDLE, CUDNN_TYPE_HANDLE, 1, handle ? &handle : NULL},
+	                           {0}};
+	return cudnn_make(pile, CUDNN_GRAPH, parts);
+}

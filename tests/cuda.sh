@@ -1,0 +1,251 @@
+#!/bin/sh
+# usage: tests/cuda.sh [-a | MODEL...]
+#
+# The runtime of GPUs without one: bundles for cuda:sm_90 on what stands for CUDA's runtime
+# (tests/standin), whose kernels are this machine's. Models of the zoo give the bits of the test device,
+# step by step and replayed, whatever order their streams are done in; each call fails once; and what is
+# missing is said. -a: more models.
+# shellcheck disable=SC2015  # pass cannot fail
+. tests/common
+
+c++ --version >/dev/null 2>&1 || { echo "there is no C++ compiler c++"; exit 77; }
+build=$(realpath "${BUILD:-build}")
+program=$build/test/cuda
+LD_LIBRARY_PATH=$build/test/standin:$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+XDG_CACHE_HOME=$tmp/cache
+export LD_LIBRARY_PATH XDG_CACHE_HOME
+
+# made NAME MODEL: NAME.test.twb and the same for a GPU, NAME.cuda.twb
+made() {
+	# shellcheck disable=SC2086  # no option, or one with its value
+	"$tw" compile -q "$2" --target test:sm_90 --prove none $vendor -o "$tmp/$1.test.twb" 2>"$tmp/err" &&
+		"$build/test/amend" "$tmp/$1.test.twb" "$tmp/$1.cuda.twb" target cuda:sm_90 "sm_90, driver 12.8" && return
+	lose "compile $1: $(cat "$tmp/err")"
+	return 1
+}
+
+# called LIBRARY ONE MANY: from here on its calls are made. Each of CUDA's functions fails once below ONE
+# of them; MANY are right on lent memory and by eight threads; their profile is in $tmp/out.
+called() {
+	vendor="--config FuseOps.driver=13000 --config FuseOps.library=$1"
+	for name in "$2" "$3"; do
+		made "$name" "$tmp/$name.g" && pass
+	done
+	"$program" fail "$tmp/$2.cuda.twb" "$tmp/$2.test.twb" >"$tmp/out" 2>&1 && pass ||
+		lose "$2, fail: $(cat "$tmp/out")"
+	for verb in lent threads; do
+		STANDIN_SEED=5 "$program" $verb "$tmp/$3.cuda.twb" "$tmp/$3.test.twb" >"$tmp/out" 2>&1 && pass ||
+			lose "$3, $verb: $(cat "$tmp/out")"
+	done
+	"$tw" run "$tmp/$3.cuda.twb" --shape N=2 --shape K=3 --profile >"$tmp/out" 2>"$tmp/err"
+}
+
+# Arrays that a block shares begin at multiples of 16 bytes, and are counted so.
+cat >"$tmp/rows.g" <<'EOT'
+graph g(%x: f32[N,79,81], %b: f32[81]) -> %y {
+  %a: i64[2] = {1,2}
+  %t = Add(%x, %b) "add"
+  %e = Exp(%t) "exp"
+  %s = ReduceSum(%e, %a) {keepdims=1} "sum"
+  %y = Div(%e, %s) "div"
+}
+EOT
+"$tw" compile -q "$tmp/rows.g" --target test:sm_90 --prove none --keep "$tmp/kept" -o "$tmp/rows.twb" &&
+	grep -q '"25664"' "$tmp/kept/plan/test-sm_90.json" && pass || lose "64 + 25596 shared bytes are not 25664"
+
+# A gather whose index may be wrong, rows that are summed, and what a host operator does between.
+cat >"$tmp/small.g" <<'EOT'
+graph g(%x: f32[N,20], %i: i64[K]) -> %y, %u {
+  %e = Exp(%x) "exp"
+  %g = Gather(%e, %i) "take"
+  %y = Softmax(%g) "soft"
+  %u, %a, %b, %c = Unique(%i) "unique"
+}
+EOT
+grep -v Unique "$tmp/small.g" | sed 's/ %y, %u / %y /' >"$tmp/whole.g"
+made small "$tmp/small.g" && made whole "$tmp/whole.g" || finish
+for name in small whole; do
+	"$program" index "$tmp/$name.cuda.twb" >"$tmp/out" 2>&1 && pass || lose "$name, index: $(cat "$tmp/out")"
+	for verb in fail refuse; do
+		"$program" $verb "$tmp/$name.cuda.twb" "$tmp/$name.test.twb" >"$tmp/out" 2>&1 && pass ||
+			lose "$name, $verb: $(cat "$tmp/out")"
+	done
+done
+"$program" lent "$tmp/whole.cuda.twb" "$tmp/whole.test.twb" >"$tmp/out" 2>&1 && pass ||
+	lose "memory of the caller's: $(cat "$tmp/out")"
+
+"$program" copies >"$tmp/out" 2>&1 && pass || lose "copies: $(cat "$tmp/out")"
+
+# Steps that may run side by side, which no plan for a GPU has by itself: on several streams, joined again.
+cat >"$tmp/beside.g" <<'EOT'
+graph g(%x: f32[N,20]) -> %y {
+  %m = ReduceMax(%x) "m"
+  %s = ReduceSumSquare(%x) "s"
+  %a = Softmax(%x) {axis=0} "a"
+  %t = Transpose(%x) {perm=[1,0]} "t"
+  %p = MatMul(%t, %x) "p"
+  %q = MatMul(%x, %p) "q"
+  %u = Sum(%a, %q) "u"
+  %v = Sum(%m, %s) "v"
+  %y = Mul(%u, %v) "y"
+}
+EOT
+"$tw" compile -q "$tmp/beside.g" --target test:sm_90 --prove none --keep "$tmp/kept" -o "$tmp/beside.test.twb" &&
+	awk '{ gsub(/"first": [0-9]*, "last": [0-9]*/, "\"first\": 0, \"last\": 7") }
+		/"kernel", "name": "a"/ && !seen++ || /"kernel", "name": "[pv]"/ { sub(/"outputs": 1/, "&, \"beside\": 1") } 1' \
+		"$tmp/kept/plan/test-sm_90.json" >"$tmp/plan" && [ "$(grep -c beside "$tmp/plan")" = 3 ] &&
+	"$build/test/amend" "$tmp/beside.test.twb" "$tmp/waves.twb" set plan/test-sm_90.json "$tmp/plan" &&
+	"$build/test/amend" "$tmp/waves.twb" "$tmp/beside.cuda.twb" target cuda:sm_90 sm_90 || lose "no plan with waves"
+for verb in lent fail threads; do
+	"$program" $verb "$tmp/beside.cuda.twb" "$tmp/beside.test.twb" >"$tmp/out" 2>&1 && pass ||
+		lose "side by side, $verb: $(cat "$tmp/out")"
+done
+
+STANDIN_SEED=3 "$program" threads "$tmp/small.cuda.twb" "$tmp/small.test.twb" >"$tmp/out" 2>&1 && pass ||
+	lose "eight threads: $(cat "$tmp/out")"
+
+# cuDNN's calls, on what stands for it (tests/standin_cudnn): sums of few bits, which are the same in any
+# order. Where cuDNN fails when a call is prepared the fallback kernel does it.
+cat >"$tmp/call.g" <<'EOT'
+graph g(%x: f32[N,4,5,6], %w: f32[6,2,3,3], %b: f32[6]) -> %y {
+  %c = Conv(%x, %w, %b) {group=2, pads=[1,1,1,1], strides=[2,1]} "window"
+  %y = Relu(%c) "relu"
+}
+EOT
+cat >"$tmp/calls.g" <<'EOT'
+graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f32[6,K]) -> %y, %p {
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]} "first"
+  %r = Relu(%c) "relu"
+  %d = Conv(%r, %v) "second"
+  %s = Add(%d, %r) "add"
+  %y = Relu(%s) "last"
+  %h = Cast(%x) {to=10} "short"
+  %i = Cast(%m) {to=10} "short too"
+  %p = MatMul(%h, %i) "product"
+}
+EOT
+called cudnn call calls
+[ "$(grep -c 'vendor .* engine 1, ' "$tmp/out")" = 2 ] && [ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 1 ] &&
+	[ ! -s "$tmp/err" ] && pass || lose "calls are not made: $(cat "$tmp/out" "$tmp/err")"
+"$tw" run "$tmp/calls.cuda.twb" --shape N=2 --shape K=3 --log >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c "step '.*': engine [12], [0-9]* bytes, made in [0-9.]* ms" "$tmp/err")" = 3 ] && pass ||
+	lose "--log: $(cat "$tmp/out" "$tmp/err")"
+
+# What cuDNN answered is kept: asked again, it is told of the device (three calls) and no more.
+for cache in cache none; do
+	# shellcheck disable=SC2086  # options
+	XDG_CACHE_HOME=$tmp/$cache STANDIN_FAIL=4:700 "$tw" print --lower --target test:sm_90 $vendor --log "$tmp/call.g" \
+		>"$tmp/$cache.text" 2>"$tmp/$cache.log"
+done
+grep -q 'vendor call: .*engine 1, ' "$tmp/cache.log" && ! grep -q 'vendor call' "$tmp/none.log" && pass ||
+	lose "what is kept: $(grep conv "$tmp/cache.log" "$tmp/none.log")"
+
+# Calls that are alike have one plan.
+cat >"$tmp/alike.g" <<'EOT'
+graph g(%x: f32[N,4,6,6], %w: f32[4,4,3,3], %v: f32[4,4,3,3]) -> %y {
+  %c = Conv(%x, %w) {pads=[1,1,1,1]} "first"
+  %d = Conv(%c, %v) {pads=[1,1,1,1]} "second"
+  %y = Conv(%d, %w) {pads=[1,1,1,1]} "third"
+}
+EOT
+made alike "$tmp/alike.g" && "$tw" run "$tmp/alike.cuda.twb" --shape N=2 --log >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c 'engine 1, ' "$tmp/err")" = 3 ] && [ "$(grep -c 'made in' "$tmp/err")" = 1 ] && pass ||
+	lose "three calls that are alike: $(cat "$tmp/err")"
+"$program" fail "$tmp/alike.cuda.twb" "$tmp/alike.test.twb" >"$tmp/out" 2>&1 && pass ||
+	lose "calls that are alike, fail: $(cat "$tmp/out")"
+
+# cuBLASLt's, the same way (tests/standin_cublaslt): with a bias, a tensor that is added, a factor, a
+# transposed matrix, numbers of 16 bits.
+cat >"$tmp/product.g" <<'EOT'
+graph g(%x: f32[N,3,16], %w: f32[16,8], %b: f32[8]) -> %y {
+  %p = MatMul(%x, %w) "product"
+  %s = Add(%p, %b) "bias"
+  %y = Relu(%s) "relu"
+}
+EOT
+cat >"$tmp/products.g" <<'EOT'
+graph g(%x: f32[N,5,16], %v: f32[12,16], %b: f32[12], %r: f32[N,5,12], %q: f32[N,4,3,8], %m: f32[6,K]) -> %y, %u, %h, %i {
+  %t = Transpose(%v) {perm=[1,0]} "turned"
+  %p = MatMul(%x, %t) "product"
+  %a = Add(%p, %b) "bias"
+  %s = Add(%a, %r) "residual"
+  %y = Relu(%s) "relu"
+  %half: f32 = {0.5}
+  %k = Transpose(%q) {perm=[0,1,3,2]} "keys"
+  %c = MatMul(%q, %k) "scores"
+  %u = Mul(%c, %half) "scaled"
+  %n = Transpose(%m) {perm=[1,0]} "m turned"
+  %mh = Cast(%m) {to=10} "m16"
+  %nh = Cast(%n) {to=10} "n16"
+  %h = MatMul(%mh, %nh) "f16"
+  %mb = Cast(%m) {to=16} "mb16"
+  %nb = Cast(%n) {to=16} "nb16"
+  %ib = MatMul(%mb, %nb) "bf16"
+  %i = Relu(%ib) "relu of bf16"
+}
+EOT
+called cublaslt product products
+[ "$(grep -c 'vendor .* cuBLASLt, ' "$tmp/out")" = 4 ] && pass ||
+	lose "products are not called: $(cat "$tmp/out" "$tmp/err")"
+
+# Whole, sums in another order: heads of attention lie between each other, so that a batch is several calls.
+if "$zoo" bert-tiny --symbolic -o "$tmp/m.onnx" && made bert "$tmp/m.onnx" &&
+	"$tw" run -q "$tmp/bert.test.twb" --shape batch=3 --output "$tmp/wanted" 2>"$tmp/err" &&
+	"$tw" run "$tmp/bert.cuda.twb" --shape batch=3 --profile >"$tmp/out" 2>"$tmp/err"; then
+	[ "$(grep -c 'vendor .* cuBLASLt, ' "$tmp/out")" = 12 ] && pass || lose "bert-tiny calls: $(cat "$tmp/out")"
+	"$tw" run -q "$tmp/bert.cuda.twb" --shape batch=3 --runs 3 --rtol 1e-4 --atol 1e-5 \
+		--expect last_hidden_state="@$tmp/wanted/last_hidden_state.npy" \
+		--expect pooler_output="@$tmp/wanted/pooler_output.npy" >"$tmp/out" 2>&1 && pass ||
+		lose "bert-tiny with products of cuBLASLt: $(cat "$tmp/out")"
+else
+	lose "bert-tiny: $(cat "$tmp/err")"
+fi
+vendor=
+
+# run MODEL WAY RUNS [NAME=VALUE]: its results in $tmp/WAY; the stand-in has nothing to say
+run() {
+	env ${4:+"$4"} "$tw" run -q "$tmp/$1.$2.twb" --shape batch=2 --runs "$3" --output "$tmp/$2" 2>"$tmp/err" &&
+		[ ! -s "$tmp/err" ] || lose "run $1 on $2: $(cat "$tmp/err")"
+}
+
+# The ONNX cases of nodes, where they are: plans of hosts and devices in turns, views, loops, no elements.
+cases="test_a*"
+[ "$1" = -a ] && cases="test_*"
+if [ -n "$ONNX_TESTDATA" ]; then
+	BACKEND=cuda: "$build/test/cases" compiled -q --target test:sm_90 --only "$cases" "$ONNX_TESTDATA" >"$tmp/out" 2>&1 &&
+		! grep -q stand-in "$tmp/out" && pass || lose "cases: $(grep -e '^FAIL' -e stand-in "$tmp/out")"
+	made weights "$ONNX_TESTDATA/pytorch-converted/test_Linear/model.onnx" &&
+		"$program" fail "$tmp/weights.cuda.twb" "$tmp/weights.test.twb" >"$tmp/err" 2>&1 && pass ||
+		lose "weights: $(cat "$tmp/err")"
+	passed_cases=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")
+	[ "${passed_cases:-0}" -ge 60 ] && pass || lose "of 60 cases and more: $passed_cases"
+fi
+
+case $1 in
+-a) set -- resnet18 mobilenetv2 squeezenet dcgan infogan fsrcnn csrnet bert-tiny longformer-tiny ;;
+"") set -- dcgan bert-tiny ;;
+esac
+for model; do
+	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
+	made "$model" "$tmp/m.onnx" || continue
+	run "$model" test 1
+	for seed in 0 1; do
+		run "$model" cuda 3 "STANDIN_SEED=$seed"
+		diff -r "$tmp/cuda" "$tmp/test" >/dev/null && pass || lose "$model, order $seed: other bits"
+	done
+done
+
+# says WORDS [NAME=VALUE]: running says these, and is no bug
+says() {
+	words=$1
+	shift
+	env "$@" "$tw" run "$tmp/whole.cuda.twb" --shape N=3 --shape K=2 >"$tmp/out" 2>"$tmp/err"
+	case $? in 4 | 6) ;; *) lose "with $*: $(cat "$tmp/err")" ;; esac
+	grep -qF "$words" "$tmp/err" && pass || lose "with $* it says: $(cat "$tmp/err")"
+}
+says "this machine has sm_80: run \`tilewright compile MODEL --target cuda:sm_80\`" STANDIN_SM=80
+says "needs sm_90, driver 12.8 (cuda:sm_90), and the driver of NVIDIA's is one for CUDA 12.4" STANDIN_DRIVER=12040
+says "there is no driver of NVIDIA's" STANDIN_DRIVER=0
+mkdir "$tmp/alone" && cp "$tw" "$tmp/alone/tilewright" && tw=$tmp/alone/tilewright
+says "since libtilewright_cuda.so is not beside it" LD_LIBRARY_PATH=
+finish

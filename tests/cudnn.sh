@@ -1,0 +1,98 @@
+#!/bin/sh
+# usage: tests/cudnn.sh [-a | MODEL...]
+#
+# cuDNN asked while compiling for GPUs that are not here: each convolution of the zoo is accepted for
+# A100, H100 and H200, or the log says why it is our kernel; what was accepted stands in choices.jsonl;
+# a bundle with calls is proved by its fallback kernels, which run. -a: all models.
+# shellcheck disable=SC2015,SC2046  # pass cannot fail; names without blanks
+. tests/common
+about="cuDNN: "
+plain_only "what a library is asked and what it says"
+
+"$tw" --version | grep -q 'cuDNN [0-9.]*$' || { "$tw" --version | grep -o 'cuDNN.*'; exit 77; }
+
+XDG_CACHE_HOME=$tmp/cache # of this library, and of now
+export XDG_CACHE_HOME
+
+case $1 in
+-a) set -- $("$zoo" list | awk '{ print $1 }') ;;
+"") set -- squeezenet resnet18 mobilenetv2 fsrcnn ;;
+esac
+driver="--config FuseOps.driver=13000 --config FuseOps.library=cudnn"
+taken=0 open=0 refused=0
+for model; do
+	"$zoo" "$model" -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
+	for chip in a100 h100 h200; do
+		# shellcheck disable=SC2086  # two words
+		"$tw" print --lower --target cuda:$chip $driver --log "$tmp/m.onnx" >"$tmp/text" 2>"$tmp/log" ||
+			lose "$model for $chip: $(tail -1 "$tmp/log")"
+		grep '^lowering: \(conv\|matmul\): ' "$tmp/log" >"$tmp/said"
+		# A reason: an engine, or what stands behind that cuDNN is not asked for, or a sentence of its.
+		odd=$(grep -v -e 'vendor call: .*engine [0-9]' -e 'not applied: cuDNN' \
+			-e 'not applied: epilogue stops at' -e 'not applied: an operand does not lie' "$tmp/said")
+		[ -z "$odd" ] && pass || lose "$model for $chip: $odd"
+		! grep 'not applied: cuDNN says' "$tmp/said" && pass || lose "$model for $chip: cuDNN refuses what a row has"
+		taken=$((taken + $(grep -c 'vendor call' "$tmp/said")))
+		open=$((open + $(grep -c 'at open: ' "$tmp/said")))
+		refused=$((refused + $(grep -c 'not applied' "$tmp/said")))
+	done
+done
+echo "$taken calls accepted, $open of them at open; $refused are our kernels"
+[ "$taken" -gt 0 ] && pass || lose "nothing is accepted"
+
+# Without the driver's version nobody is asked, and none of a CPU's calls is cuDNN's.
+"$zoo" squeezenet -o "$tmp/m.onnx"
+"$tw" print --lower --target cuda:h100 --log "$tmp/m.onnx" 2>&1 | grep -q 'vendor call' && lose "asked without a driver" || pass
+# shellcheck disable=SC2086  # two words
+"$tw" print -O2 --lower --target cpu:native $driver --log "$tmp/m.onnx" 2>&1 | grep -q 'engine [0-9]' &&
+	lose "a CPU's call is cuDNN's" || pass
+
+# Of halves, too, with what stands behind, and products; whole, by fallback kernels.
+cat >"$tmp/halves.g" <<'EOT'
+graph g(%x: f16[N,8,9,9], %w: f16[16,8,3,3], %h: f16[16], %r: f16[N,16,9,9], %m: bf16[4,24,32], %k: bf16[4,32,16], %f: f32[N,8,9,9], %v: f32[16,8,3,3], %b: f32[16]) -> %y, %z, %u {
+  %a = Conv(%x, %w, %h) {pads=[1,1,1,1]} "half"
+  %s = Add(%r, %a) "add"
+  %y = Relu(%s) "positive"
+  %p = MatMul(%m, %k) "product"
+  %z = Sigmoid(%p) "sigmoid"
+  %c = Conv(%f, %v, %b) {pads=[1,1,1,1]} "single"
+  %u = Relu(%c) "relu"
+}
+EOT
+# shellcheck disable=SC2086  # two words
+"$tw" print -O1 --lower --target cuda:h100 $driver --log "$tmp/halves.g" >"$tmp/said" 2>&1
+[ "$(grep -c 'not applied: below -O2 all is rounded as the model says' "$tmp/said")" = 2 ] && pass ||
+	lose "-O1 leaves roundings out: $(grep '^lowering' "$tmp/said")"
+
+# A rounding that the model asks for stays.
+cat >"$tmp/rounded.g" <<'EOT'
+graph g(%x: f32[1,8,9,9], %w: f32[16,8,3,3], %b: f32[16]) -> %y {
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]} "single"
+  %h = Cast(%c) {to=10} "half"
+  %f = Cast(%h) {to=1} "back"
+  %y = Relu(%f) "positive"
+}
+EOT
+# shellcheck disable=SC2086  # two words
+"$tw" print --lower --target cuda:h100 $driver --log "$tmp/rounded.g" 2>&1 |
+	grep -q 'conv: .*not applied: epilogue stops at f32(f16(x' && pass || lose "a rounding is left out"
+
+# shellcheck disable=SC2086  # two words
+if "$tw" compile "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --keep "$tmp/kept" -o "$tmp/h.twb" >"$tmp/said" 2>&1; then
+	[ "$(grep -c '"key": "cudnn.*engine [0-9]' "$tmp/kept/choices.jsonl")" = 3 ] && pass ||
+		lose "choices.jsonl: $(cat "$tmp/kept/choices.jsonl")"
+	grep -q 'cudnn.conv 2x8x9x9:f16 16x8x3x3:f16 16:f16 2x16x9x9:f16 .* post=sum(3);relu"' "$tmp/kept/choices.jsonl" &&
+		grep -q 'post=sigmoid.*at open: engine' "$tmp/kept/choices.jsonl" && pass ||
+		lose "what stands behind: $(cat "$tmp/kept/choices.jsonl")"
+	[ "$("$tw" inspect "$tmp/h.twb" | awk '$2 == "vendor"' | wc -l)" = 3 ] && pass || lose "not three calls"
+	grep -q 'calls of cudnn are not made on this device: fallback kernels are used' "$tmp/said" && pass ||
+		lose "nobody says that fallback kernels run"
+	grep -q '^proved: in simulation, 3 values' "$tmp/said" && pass || lose "not proved: $(grep '^prove' "$tmp/said")"
+	"$tw" compile -q "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --prove none -o "$tmp/again.twb" &&
+		"$tw" compile -q "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --prove none -o "$tmp/third.twb" &&
+		cmp -s "$tmp/again.twb" "$tmp/third.twb" && pass || lose "the same bytes twice"
+else
+	lose "compile: $(cat "$tmp/said")"
+fi
+
+finish

@@ -1,0 +1,9 @@
+# A weight for a target that is not there is refused.
+-- args
+print --passes=ExpandOperators
+-- in
+graph g(%x: f32[N,3]) -> %y {
+  %y = ai.onnx.ml.TreeEnsembleRegressor(%x) {n_targets=1, nodes_treeids=[0,0,0], nodes_nodeids=[0,1,2], nodes_featureids=[0,0,0], nodes_truenodeids=[1,0,0], nodes_falsenodeids=[2,0,0], nodes_modes=["BRANCH_LEQ","LEAF","LEAF"], nodes_values=[0.5,0,0], target_treeids=[0,0], target_nodeids=[1,2], target_ids=[0,1], target_weights=[1,2]} "m"
+}
+-- err
+-:2: node "m" (TreeEnsembleRegressor): a leaf has a weight for target 1, and there are 1

@@ -1,0 +1,9 @@
+# More targets than any machine holds are refused.
+-- args
+print --passes=ExpandOperators
+-- in
+graph g(%x: f32[N,3]) -> %y {
+  %y = ai.onnx.ml.TreeEnsembleRegressor(%x) {n_targets=9000000000000, nodes_treeids=[0,0,0], nodes_nodeids=[0,1,2], nodes_featureids=[0,0,0], nodes_truenodeids=[1,0,0], nodes_falsenodeids=[2,0,0], nodes_modes=["BRANCH_LEQ","LEAF","LEAF"], nodes_values=[0.5,0,0], target_treeids=[0,0], target_nodeids=[1,2], target_ids=[0,0], target_weights=[1,2]} "m"
+}
+-- err
+-:2: node "m" (TreeEnsembleRegressor): n_targets is 9000000000000, expected 1 to 268435456

@@ -1,0 +1,54 @@
+/* What stands for cuDNN where there is no GPU: a library of its name (libcudnn.so.9) with the
+ * functions that runtime/cudnn calls. Descriptors are lists of attributes; a plan is executed as
+ * work of a stream of the stand-in's for CUDA's runtime, by the meaning of its operations.
+ *
+ * It has three engines: the first computes by Winograd's transforms, as it says, and gives the
+ * process's end when it is executed; the second keeps what operations hand on in its workspace; the
+ * third does the same, is "compiled", and heuristics list it first. Products have only that; where
+ * it is compiled for something else, or with no handle, the process ends. What cuDNN leaves
+ * undefined is no error here but the end of the process: descriptors that are not final, or were
+ * given back before their work was done, another stream's handle, a workspace too small, memory of
+ * the host's, an address that is aligned to less than was said.
+ *
+ * Its calls are counted with CUDA's, and fail with them (standin.h).
+ */
+#ifndef STANDIN_CUDNN_H
+#define STANDIN_CUDNN_H
+
+#include "../standin/standin.h"
+#include "runtime/cudnn/api.h"
+
+#define F(name, parameters) int cudnn##name parameters;
+CUDNN_FUNCTIONS(F)
+#undef F
+size_t cudnnGetVersion(void);
+void cudnnGetLastErrorString(char *text, size_t size);
+
+/* ---- Inside ---- */
+
+/* Attribute `name` of a final descriptor, `count` elements of this type; NULL: it has none, which
+ * is_optional allows. */
+const void *attr_elements(const CudnnDescriptor *descriptor, int name, int type, int64_t *count,
+                          bool is_optional);
+const CudnnDescriptor *attr_part(const CudnnDescriptor *descriptor, int name);
+int64_t attr_int(const CudnnDescriptor *descriptor, int name);
+int attr_enum(const CudnnDescriptor *descriptor, int name, int type, int otherwise);
+double attr_double(const CudnnDescriptor *descriptor, int name, double otherwise);
+int kind_of(const CudnnDescriptor *descriptor);
+
+bool graph_is_product(const CudnnDescriptor *graph);
+/* Bytes of workspace that the operations of a graph take. */
+int64_t graph_workspace(const CudnnDescriptor *graph);
+
+/* A call: what it is told when it is given, and does when it has its turn. */
+typedef struct Call {
+	const CudnnDescriptor *plan, *graph;
+	unsigned char *workspace; /* on the device */
+	int count;
+	int64_t ids[VENDOR_MAX_ARGS];
+	void *pointers[VENDOR_MAX_ARGS];
+} Call;
+
+void call_run(void *work);
+
+#endif
