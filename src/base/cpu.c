@@ -1,10 +1,14 @@
 /* What this machine's CPU can do, by row of cpu.def. */
 #include "base/cpu.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
+
+#include "base/fail.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -100,19 +104,50 @@ has_nothing(void)
 }
 
 typedef struct CpuRow {
-	const char *march;
+	const char *name, *march;
 	int is_ours; /* this program's architecture */
 	bool (*check)(void);
 	const char *adds;
 } CpuRow;
 
 static const CpuRow ROWS[] = {
-#define CPU(march, architecture, check, adds) {march, architecture, check, adds},
+#define CPU(name, march, architecture, check, adds) {name, march, architecture, check, adds},
 #include "base/cpu.def"
 #undef CPU
 };
 
-enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
+enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS, NO_ROW = -1 };
+
+static bool
+is_here(int row)
+{
+	return ROWS[row].is_ours && ROWS[row].check();
+}
+
+static const char *
+name_of_cap(void)
+{
+	const char *name = getenv("TILEWRIGHT_CPU");
+	return name && *name ? name : NULL;
+}
+
+static int
+row_named(const char *name)
+{
+	for (int i = 0; i < ROW_COUNT; i++)
+		if (strcmp(ROWS[i].name, name) == 0)
+			return i;
+	return NO_ROW;
+}
+
+/* The last row that may run: all, up to the one that is named, or none. */
+static int
+last_row(void)
+{
+	const char *name = name_of_cap();
+	int row = name ? row_named(name) : ROW_COUNT - 1;
+	return name && row != NO_ROW && !is_here(row) ? NO_ROW : row;
+}
 
 int
 cpu_row(const char *march)
@@ -120,13 +155,13 @@ cpu_row(const char *march)
 	for (int i = 0; i < ROW_COUNT; i++)
 		if (strcmp(ROWS[i].march, march) == 0)
 			return i;
-	return -1;
+	return NO_ROW;
 }
 
 bool
 cpu_runs(int row)
 {
-	return row >= 0 && ROWS[row].is_ours && ROWS[row].check();
+	return row != NO_ROW && row <= last_row() && is_here(row);
 }
 
 bool
@@ -135,17 +170,60 @@ cpu_supports(const char *march)
 	return cpu_runs(cpu_row(march));
 }
 
+static int
+best_row(void)
+{
+	int row = ROW_COUNT - 1;
+	while (row != NO_ROW && !cpu_runs(row))
+		row--;
+	return row;
+}
+
 const char *
 cpu_march(void)
 {
-	for (int i = ROW_COUNT - 1; i >= 0; i--)
-		if (cpu_runs(i))
-			return ROWS[i].march;
-	return "unknown";
+	int row = best_row();
+	return row == NO_ROW ? "unknown" : ROWS[row].march;
+}
+
+const char *
+cpu_name(void)
+{
+	int row = best_row();
+	return row == NO_ROW ? "unknown" : ROWS[row].name;
 }
 
 const char *
 cpu_adds(int row)
 {
 	return ROWS[row].adds;
+}
+
+const char *
+cpu_cap(void)
+{
+	return name_of_cap() ? cpu_march() : NULL;
+}
+
+bool
+cpu_check_cap(char *error, size_t error_size)
+{
+	const char *name = name_of_cap();
+	if (!name || last_row() != NO_ROW)
+		return true;
+	char names[200] = "";
+	for (int i = 0; i < ROW_COUNT; i++)
+		if (is_here(i))
+			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+			         *names ? ", " : "", ROWS[i].name);
+	int row = row_named(name);
+	if (row == NO_ROW)
+		return refuse_with(error, error_size,
+		                   "TILEWRIGHT_CPU: there is no processor '%.40s'; this machine can be "
+		                   "taken for one of: %s",
+		                   name, names);
+	return refuse_with(error, error_size,
+	                   "TILEWRIGHT_CPU: this machine cannot be taken for %s, which needs %s; it "
+	                   "can for one of: %s",
+	                   name, ROWS[row].adds, names);
 }

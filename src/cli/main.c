@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "cli/cli.h"
 #include "cli/compile/model.h"
 #include "cli/report/progress.h"
@@ -63,6 +64,9 @@ run_command(void *arg)
 	Options options = {.arena = command->arena, .verb = verb_find(name)};
 	if (!options.verb)
 		unknown_verb(name);
+	char cap[400];
+	if (!cpu_check_cap(cap, sizeof cap))
+		fail_as(FAIL_USAGE, NULL, "%s", cap);
 	options_read(&options, command->argc - 2, command->argv + 2);
 	if (options.args.count)
 		work_begin(&(Loc){.file = options.args.data[0]}, NULL);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "runtime/handle.h"
 
 uint32_t
@@ -267,6 +268,8 @@ open_bytes(Bytes file, void *map, bool is_file, const TwOpenOptions *given, TwBu
 		code = handle_fail(error, TW_USAGE,
 		                   "the options of tw_open() have the wrong size, or ask "
 		                   "for what this version does not know");
+	if (!code && !cpu_check_cap(text, sizeof text))
+		code = handle_fail(error, TW_USAGE, "%s", text);
 	if (!code)
 		code = check_file_hash(file, options.sha256, error);
 	if (!code &&

@@ -20,7 +20,7 @@
 enum { AT_ONCE = 100 }; /* compiled together */
 
 static uint64_t seed = 1;
-static int wanted = 200;
+static int wanted = 60;
 
 static int
 pick(int below)

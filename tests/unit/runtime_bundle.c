@@ -381,7 +381,7 @@ START_TEST(other_machines)
 {
 	TwBundle *bundle;
 #ifdef __x86_64__
-	const char *foreign = "aarch64";
+	const char *foreign = "armv8-a";
 #else
 	const char *foreign = "x86-64-v3";
 #endif

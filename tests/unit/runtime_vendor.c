@@ -8,6 +8,7 @@
 
 #include "runtime/onednn/call.h"
 #include "unit.h"
+#include "vendor_block.h"
 
 #if defined(__has_include)
 #if __has_include(<dnnl.h>)
@@ -70,11 +71,11 @@ product(int rank, const int64_t *dims)
 	return count;
 }
 
-/* Channels in blocks of `block`, zero padded. */
+/* Channels in the library's blocks, zero padded. */
 static float *
-blocked(const float *plain, const int64_t *d, int64_t block)
+blocked(const float *plain, const int64_t *d)
 {
-	int64_t blocks = (d[1] + block - 1) / block, area = d[2] * d[3];
+	int64_t block = vendor_block(), blocks = (d[1] + block - 1) / block, area = d[2] * d[3];
 	float *data = calloc((size_t)(d[0] * blocks * block * area), sizeof *data);
 	for (int64_t n = 0; n < d[0]; n++)
 		for (int64_t c = 0; c < d[1]; c++)
@@ -168,9 +169,10 @@ check_conv(const ConvCase *t, bool must_exist)
 	float *x = numbers(product(4, x_dims), 1), *w = numbers(product(4, w_dims), 2);
 	float *b = numbers(t->m, 3), *r = numbers(product(4, out), 4);
 	float *want = conv_reference(t, x, w, b, r, out);
-	float *x_in = t->src_layout ? blocked(x, x_dims, 16) : NULL;
-	float *r_in = t->dst_layout ? blocked(r, out, 16) : NULL;
-	float *y = calloc((size_t)(product(4, out) / t->m * ((t->m + 15) / 16 * 16)), sizeof *y);
+	float *x_in = t->src_layout ? blocked(x, x_dims) : NULL;
+	float *r_in = t->dst_layout ? blocked(r, out) : NULL;
+	int64_t block = vendor_block(), padded = (t->m + block - 1) / block * block;
+	float *y = calloc((size_t)(product(4, out) / t->m * padded), sizeof *y);
 	bool has_other = strstr(t->post, "(3)") != NULL;
 	int64_t s[2] = {t->stride, t->stride}, d[2] = {t->dilation, t->dilation};
 	int64_t lo[2] = {t->pad_lo, t->pad_lo}, rows = t->by_rows;
@@ -194,8 +196,8 @@ check_conv(const ConvCase *t, bool must_exist)
 	int pieces = 0;
 	bool exists = run(&desc, buffers, &pieces);
 	ck_assert(exists || !must_exist);
-	float *want_out = t->dst_layout ? blocked(want, out, 16) : NULL;
-	int64_t count = product(4, out) / t->m * (t->dst_layout ? (t->m + 15) / 16 * 16 : t->m);
+	float *want_out = t->dst_layout ? blocked(want, out) : NULL;
+	int64_t count = product(4, out) / t->m * (t->dst_layout ? padded : t->m);
 	for (int64_t i = 0; i < count && exists; i++)
 		ck_assert_msg(fabsf(y[i] - (want_out ? want_out : want)[i]) < 2e-4f,
 		              "element %lld: %g instead of %g", (long long)i, (double)y[i],
@@ -205,41 +207,49 @@ check_conv(const ConvCase *t, bool must_exist)
 	free(x), free(w), free(b), free(r), free(want), free(x_in), free(r_in), free(y), free(want_out);
 }
 
+/* Without AVX-512 oneDNN has no Winograd, and no blocks where whole windows lie in the padding. */
+static bool
+is_known(const ConvCase *t)
+{
+	int64_t reach = (t->k - 1) * t->dilation;
+	return vendor_is_wide() || (!t->algorithm && (t->pad_lo == 0 || t->pad_lo < reach));
+}
+
 START_TEST(conv)
 {
-	static const char B16[] = "nc16hw";
-	static const ConvCase CASES[] = {
-		{1, 3, 23, 23, 64, 7, 1, 2, 1, 3, 3, NULL, B16, "relu", NULL, false, 0},
-		{2, 32, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, false, 0},
-		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", NULL, false, 2},
-		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, "aBcd16b", "relu", NULL, false, 0},
-		{3, 32, 14, 14, 128, 1, 1, 2, 1, 0, 0, B16, B16, "clip(0,6)", NULL, false, 6},
-		{1, 64, 14, 14, 64, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", false, 0},
-		{1, 64, 14, 14, 128, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", false, 2},
-		{1, 64, 17, 17, 64, 3, 64, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, false, 4},
-		{1, 24, 9, 9, 24, 3, 24, 2, 1, 1, 0, B16, B16, "", NULL, false, 0},
-		{2, 32, 9, 9, 64, 3, 2, 1, 1, 1, 1, B16, B16, "relu", NULL, false, 2},
-		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, false, 0},
-		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, false, 0},
+	const char *const B = vendor_layout(), *const LETTERS = vendor_is_wide() ? "aBcd16b" : "aBcd8b";
+	const ConvCase CASES[] = {
+		{1, 3, 23, 23, 64, 7, 1, 2, 1, 3, 3, NULL, B, "relu", NULL, false, 0},
+		{2, 32, 14, 14, 64, 3, 1, 1, 1, 1, 1, B, B, "sum(3);relu", NULL, false, 0},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B, B, "sum(3);relu", NULL, false, 2},
+		{1, 32, 14, 14, 128, 3, 1, 1, 1, 1, 1, B, LETTERS, "relu", NULL, false, 0},
+		{3, 32, 14, 14, 128, 1, 1, 2, 1, 0, 0, B, B, "clip(0,6)", NULL, false, 6},
+		{1, 64, 14, 14, 64, 3, 1, 1, 1, 1, 1, B, B, "relu", "winograd", false, 0},
+		{1, 64, 14, 14, 128, 3, 1, 1, 1, 1, 1, B, B, "sum(3);relu", "winograd", false, 2},
+		{1, 64, 17, 17, 64, 3, 64, 1, 1, 1, 1, B, B, "clip(0,6)", NULL, false, 4},
+		{1, 24, 9, 9, 24, 3, 24, 2, 1, 1, 0, B, B, "", NULL, false, 0},
+		{2, 32, 9, 9, 64, 3, 2, 1, 1, 1, 1, B, B, "relu", NULL, false, 2},
+		{1, 32, 15, 15, 32, 3, 1, 1, 2, 2, 2, B, B, "add(3);relu", NULL, false, 0},
+		{1, 16, 9, 9, 24, 3, 1, 1, 1, 1, 1, B, B, "relu", NULL, false, 0},
 		{1, 8, 9, 9, 12, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, false, 0},
 		/* plain pieces of one image: windows and borders that no blocked kernel takes */
 		{1, 64, 9, 40, 64, 32, 2, 1, 1, 16, 16, NULL, NULL, "relu", NULL, false, 2},
 		{1, 64, 20, 20, 128, 3, 1, 1, 1, 1, 1, NULL, NULL, "relu", NULL, false, 2},
 		/* slabs of rows: with borders, strides, dilation, a sum, groups, plain storage, few rows */
-		{1, 32, 22, 19, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", NULL, true, 4},
-		{1, 32, 23, 19, 64, 3, 1, 2, 1, 1, 1, B16, B16, "sum(3);relu", NULL, true, 6},
-		{2, 32, 23, 19, 48, 3, 1, 1, 2, 2, 2, B16, B16, "add(3);relu", NULL, true, 8},
-		{1, 3, 45, 45, 16, 7, 1, 2, 1, 3, 2, NULL, B16, "", NULL, true, 4},
-		{1, 40, 17, 9, 24, 1, 1, 1, 1, 0, 0, B16, B16, "sum(3)", NULL, true, 4},
-		{1, 32, 30, 12, 32, 3, 32, 1, 1, 1, 1, B16, B16, "clip(0,6)", NULL, true, 8},
-		{1, 32, 30, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "sum(3);relu", "winograd", true, 4},
-		{1, 32, 5, 30, 32, 3, 1, 1, 1, 1, 1, B16, B16, "relu", "winograd", true, 2},
-		{1, 32, 9, 9, 32, 5, 1, 1, 1, 4, 4, B16, B16, "relu", NULL, true, 9},
+		{1, 32, 22, 19, 32, 3, 1, 1, 1, 1, 1, B, B, "relu", NULL, true, 4},
+		{1, 32, 23, 19, 64, 3, 1, 2, 1, 1, 1, B, B, "sum(3);relu", NULL, true, 6},
+		{2, 32, 23, 19, 48, 3, 1, 1, 2, 2, 2, B, B, "add(3);relu", NULL, true, 8},
+		{1, 3, 45, 45, 16, 7, 1, 2, 1, 3, 2, NULL, B, "", NULL, true, 4},
+		{1, 40, 17, 9, 24, 1, 1, 1, 1, 0, 0, B, B, "sum(3)", NULL, true, 4},
+		{1, 32, 30, 12, 32, 3, 32, 1, 1, 1, 1, B, B, "clip(0,6)", NULL, true, 8},
+		{1, 32, 30, 30, 32, 3, 1, 1, 1, 1, 1, B, B, "sum(3);relu", "winograd", true, 4},
+		{1, 32, 5, 30, 32, 3, 1, 1, 1, 1, 1, B, B, "relu", "winograd", true, 2},
+		{1, 32, 9, 9, 32, 5, 1, 1, 1, 4, 4, B, B, "relu", NULL, true, 9},
 	};
 	if (!vendor)
 		return;
 	for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-		check_conv(&CASES[i], CASES[i].dst_layout != NULL || CASES[i].pieces > 1);
+		check_conv(&CASES[i], (CASES[i].dst_layout || CASES[i].pieces > 1) && is_known(&CASES[i]));
 }
 END_TEST
 
@@ -350,19 +360,22 @@ START_TEST(pool_and_reorder)
 		return;
 	int64_t in[4] = {2, 40, 9, 9}, out[4] = {2, 40, 5, 5};
 	int64_t kernel[2] = {3, 3}, strides[2] = {2, 2}, pads[2] = {1, 1};
-	float *x = numbers(product(4, in), 9), *want = blocked(x, in, 16);
-	float *xb = calloc((size_t)(2 * 48 * 81), sizeof *xb), *yb = calloc(2 * 48 * 25, sizeof *yb);
+	float *x = numbers(product(4, in), 9), *want = blocked(x, in);
+	/* three blocks of 16, or five of 8 */
+	int64_t padded = vendor_is_wide() ? 48 : 40;
+	float *xb = calloc((size_t)(2 * padded * 81), sizeof *xb);
+	float *yb = calloc((size_t)(2 * padded * 25), sizeof *yb);
 	float *y = calloc((size_t)product(4, out), sizeof *y);
 	VendorArg plain = {DT_F32, 4, in, NULL, NULL, NULL, false, 0};
-	VendorArg block = {DT_F32, 4, in, NULL, "nc16hw", NULL, false, 0};
-	VendorArg small = {DT_F32, 4, out, NULL, "nc16hw", NULL, false, 0};
+	VendorArg block = {DT_F32, 4, in, NULL, vendor_layout(), NULL, false, 0};
+	VendorArg small = {DT_F32, 4, out, NULL, vendor_layout(), NULL, false, 0};
 	VendorArg small_plain = {DT_F32, 4, out, NULL, NULL, NULL, false, 0};
 	int64_t three = 3;
 	const StepAttr cut[] = {{"pieces", SA_INTS, 1, &three, NULL, NULL}};
 	const VendorArg first[] = {plain, block};
 	VendorCall desc = {"onednn", "reorder", 2, first, 1, cut};
 	ck_assert(run(&desc, (void *[]){x, xb}, NULL));
-	ck_assert_mem_eq(xb, want, 2 * 48 * 81 * sizeof *xb);
+	ck_assert_mem_eq(xb, want, (size_t)(2 * padded * 81) * sizeof *xb);
 	const StepAttr attrs[] = {{"kernel", SA_INTS, 2, kernel, NULL, NULL},
 	                          {"strides", SA_INTS, 2, strides, NULL, NULL},
 	                          {"pads_lo", SA_INTS, 2, pads, NULL, NULL},
@@ -393,26 +406,28 @@ START_TEST(view_in_place)
 {
 	if (!vendor)
 		return;
-	int64_t x_dims[4] = {2, 16, 6, 6}, w_dims[4] = {16, 16, 1, 1}, out[4] = {2, 16, 6, 6};
-	int64_t strides[4] = {3 * 16 * 36, 16 * 36, 6 * 16, 16}, m = 16;
-	float *x = numbers(product(4, x_dims), 1), *w = numbers(256, 2), *b = numbers(16, 3);
-	float *xb = blocked(x, x_dims, 16), *y = calloc(2 * 48 * 36, sizeof *y);
-	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false, 0},
+	enum { HERE = 16, ALL = 3 * HERE, AREA = 36 };
+	int64_t x_dims[4] = {2, HERE, 6, 6}, w_dims[4] = {HERE, HERE, 1, 1}, out[4] = {2, HERE, 6, 6};
+	int64_t block = vendor_block(), m = HERE;
+	int64_t strides[4] = {ALL * AREA, block * AREA, 6 * block, block};
+	float *x = numbers(product(4, x_dims), 1), *w = numbers(HERE * HERE, 2), *b = numbers(HERE, 3);
+	float *xb = blocked(x, x_dims), *y = calloc(2 * ALL * AREA, sizeof *y);
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, vendor_layout(), NULL, false, 0},
 	                          {DT_F32, 4, w_dims, NULL, NULL, w, false, 0},
 	                          {DT_F32, 1, &m, NULL, NULL, b, false, 0},
-	                          {DT_F32, 4, out, strides, "nc16hw", NULL, false, 0}};
+	                          {DT_F32, 4, out, strides, vendor_layout(), NULL, false, 0}};
 	VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
-	ck_assert(run(&desc, (void *[]){xb, w, b, y + 16 * 36}, NULL));
+	ck_assert(run(&desc, (void *[]){xb, w, b, y + HERE * AREA}, NULL));
 	for (int64_t n = 0; n < 2; n++)
-		for (int64_t f = 0; f < 48; f++)
-			for (int64_t i = 0; i < 36; i++) {
+		for (int64_t f = 0; f < ALL; f++)
+			for (int64_t i = 0; i < AREA; i++) {
 				double sum = 0;
-				if (f >= 16 && f < 32) {
-					sum = b[f - 16];
-					for (int64_t c = 0; c < 16; c++)
-						sum += (double)x[(n * 16 + c) * 36 + i] * w[(f - 16) * 16 + c];
+				if (f >= HERE && f < 2 * HERE) {
+					sum = b[f - HERE];
+					for (int64_t c = 0; c < HERE; c++)
+						sum += (double)x[(n * HERE + c) * AREA + i] * w[(f - HERE) * HERE + c];
 				}
-				float got = y[((n * 3 + f / 16) * 36 + i) * 16 + f % 16];
+				float got = y[((n * (ALL / block) + f / block) * AREA + i) * block + f % block];
 				ck_assert(fabs((double)got - sum) < 1e-4);
 			}
 	free(x), free(w), free(b), free(xb), free(y);
@@ -435,7 +450,8 @@ START_TEST(no_thread_of_its_own)
 	if (!vendor)
 		return;
 	int before = count_threads();
-	ConvCase t = {4, 64, 56, 56, 64, 3, 1, 1, 1, 1, 1, "nc16hw", "nc16hw", "relu", NULL, false, 0};
+	ConvCase t = {4,      64,   56,    56, 64, 3, 1, 1, 1, 1, 1, vendor_layout(), vendor_layout(),
+	              "relu", NULL, false, 0};
 	check_conv(&t, true);
 	ck_assert_int_eq(count_threads(), before);
 }
@@ -491,13 +507,13 @@ START_TEST(store)
 		return;
 	char error[300];
 	int64_t x_dims[4] = {1, 16, 6, 6}, w_dims[4] = {32, 16, 3, 3}, out[4] = {1, 32, 4, 4}, m = 32;
-	float *x = numbers(16 * 36, 1), *xb = blocked(x, x_dims, 16), *w = numbers(32 * 144, 2);
+	float *x = numbers(16 * 36, 1), *xb = blocked(x, x_dims), *w = numbers(32 * 144, 2);
 	float *b = numbers(32, 3), first[512], y[512];
 	Bytes weights = {(const unsigned char *)w, 32 * 144 * sizeof *w};
-	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, "nc16hw", NULL, false, 0},
+	const VendorArg args[] = {{DT_F32, 4, x_dims, NULL, vendor_layout(), NULL, false, 0},
 	                          {DT_F32, 4, w_dims, NULL, NULL, w, false, 0},
 	                          {DT_F32, 1, &m, NULL, NULL, b, false, 0},
-	                          {DT_F32, 4, out, NULL, "nc16hw", NULL, false, 0}};
+	                          {DT_F32, 4, out, NULL, vendor_layout(), NULL, false, 0}};
 	const VendorCall desc = {"onednn", "conv", 4, args, 0, NULL};
 	void *buffers[] = {xb, w, b, first};
 	const Vendors first_one = {.open = {vendor}};

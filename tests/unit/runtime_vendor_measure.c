@@ -6,6 +6,7 @@
 
 #include "runtime/onednn/call.h"
 #include "unit.h"
+#include "vendor_block.h"
 
 static Vendor *vendor;
 
@@ -32,20 +33,20 @@ START_TEST(measuring)
 	char error[300], impl[VENDOR_IMPL_SIZE];
 	int64_t x[4] = {1, 64, 28, 28}, w[4] = {64, 64, 3, 3}, m = 64, one[2] = {1, 1};
 	float *weights = calloc(64 * 64 * 9, sizeof *weights);
-	const VendorArg args[] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false, 0},
+	const VendorArg args[] = {{DT_F32, 4, x, NULL, vendor_layout(), NULL, false, 0},
 	                          {DT_F32, 4, w, NULL, NULL, weights, false, 0},
 	                          {DT_F32, 1, &m, NULL, NULL, weights, false, 0},
-	                          {DT_F32, 4, x, NULL, "nc16hw", NULL, false, 0}};
+	                          {DT_F32, 4, x, NULL, vendor_layout(), NULL, false, 0}};
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL}};
 	const VendorCall desc = {"onednn", "conv", 4, args, 1, attrs};
 	Timing time = {0};
 	ck_assert_msg(vendor_onednn.measure(vendor, &desc, 1, &time, impl, error, sizeof error), "%s",
 	              error);
-	ck_assert(time.seconds > 1e-6 && time.seconds < 1 && time.spread >= 0);
+	ck_assert(time.seconds > 0 && time.spread >= 0);
 	ck_assert(impl[0] && !strstr(impl, "ref"));
 	Timing slower = {.seconds = time.seconds / 1e3}; /* than another: one run says that */
 	ck_assert(vendor_onednn.measure(vendor, &desc, 1, &slower, impl, error, sizeof error));
-	ck_assert(slower.seconds > 1e-6 && slower.spread == 0);
+	ck_assert(slower.seconds > 0 && slower.spread == 0);
 	VendorArg made_up[4];
 	memcpy(made_up, args, sizeof args);
 	made_up[1].constant = NULL;
@@ -74,10 +75,10 @@ has_winograd(int64_t height, int64_t width)
 {
 	int64_t x[4] = {2, 64, height, width}, w[4] = {64, 64, 3, 3}, one[2] = {1, 1};
 	char impl[VENDOR_IMPL_SIZE], error[256];
-	const VendorArg args[4] = {{DT_F32, 4, x, NULL, "nc16hw", NULL, false, 0},
+	const VendorArg args[4] = {{DT_F32, 4, x, NULL, vendor_layout(), NULL, false, 0},
 	                           {DT_F32, 4, w, NULL, NULL, NULL, true, 0},
 	                           {DT_NONE, 0, NULL, NULL, NULL, NULL, false, 0},
-	                           {DT_F32, 4, x, NULL, "nc16hw", NULL, false, 0}};
+	                           {DT_F32, 4, x, NULL, vendor_layout(), NULL, false, 0}};
 	const StepAttr attrs[] = {{"pads_lo", SA_INTS, 2, one, NULL, NULL},
 	                          {"algorithm", SA_STRING, 0, NULL, NULL, "winograd"}};
 	const VendorCall desc = {"onednn", "conv", 4, args, 2, attrs};

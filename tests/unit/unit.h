@@ -7,6 +7,7 @@
 #define UNIT_H
 
 #include <check.h>
+#include <stdlib.h>
 #undef fail
 
 /* ck_assert_msg() for each of many elements: that one writes a message to a file also where all is
@@ -16,6 +17,14 @@
 		if (!(condition)) \
 			ck_abort_msg(__VA_ARGS__); \
 	} while (0)
+
+/* How many cases to try: what the environment says under this name, else `otherwise`. */
+static inline int
+unit_count(const char *name, int otherwise)
+{
+	const char *given = getenv(name);
+	return given ? atoi(given) : otherwise;
+}
 
 /* Run the tests of one case; the exit code of main(). */
 static inline int

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cache.h"
+#include "base/cpu.h"
 #include "cli/measure/trial.h"
 #include "codegen/common/codegen.h"
 #include "runtime/pool.h"
@@ -192,9 +193,10 @@ find_machine(Answers *answers)
 		return arena_printf(answers->arena, "answers 5, tilewright %s, %s, driver %d, %s\n",
 		                    tw_version_text(), answers->target->device->name, answers->driver,
 		                    versions);
-	return arena_printf(answers->arena, "answers 3, tilewright %s, %s, %d cores, %s\n%s\n%s\n",
-	                    tw_version_text(), answers->target->device->name, pool_cores(), versions,
-	                    processor_text(answers->arena), row ? row : "");
+	return arena_printf(answers->arena,
+	                    "answers 3, tilewright %s, %s, %d cores of %s, %s\n%s\n%s\n",
+	                    tw_version_text(), answers->target->device->name, pool_cores(), cpu_march(),
+	                    versions, processor_text(answers->arena), row ? row : "");
 }
 
 static void

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/cpu.h"
 #include "base/fail.h"
 #include "base/library.h"
 
@@ -106,11 +108,35 @@ load_library(DnnlApi *api, char *error, size_t size)
 	return check_version(api, version, error, size) && find_functions(api, error, size);
 }
 
+/* oneDNN's instructions are those of the processor that this one is taken for (base/cpu.h). It can
+ * be told so only before its first primitive; a process in which it was told before is as good. */
+static bool
+cap_instructions(const DnnlApi *api, char *error, size_t size)
+{
+	/* dnnl_cpu_isa_t, of both versions */
+	static const struct {
+		const char *march;
+		int isa;
+	} rows[] = {{"x86-64", 0x1},    /* SSE4.1: the least that there is */
+	            {"x86-64-v2", 0x1}, /* the same */
+	            {"x86-64-v3", 0x7}, /* AVX2 */
+	            {"x86-64-v4", 0x27} /* AVX-512 F, BW, VL, DQ */};
+	const char *cap = cpu_cap();
+	for (size_t i = 0; cap && i < countof(rows); i++)
+		if (strcmp(rows[i].march, cap) == 0 && api->set_max_cpu_isa(rows[i].isa) != DNNL_OK &&
+		    (api->get_effective_cpu_isa() & ~rows[i].isa))
+			return refuse_with(error, size,
+			                   "oneDNN ran in this process before, and cannot be held to %s any "
+			                   "more (TILEWRIGHT_CPU)",
+			                   cap);
+	return true;
+}
+
 bool
 dnnl_load(DnnlApi *api, char *error, size_t error_size)
 {
 	*api = (DnnlApi){0};
-	if (load_library(api, error, error_size)) {
+	if (load_library(api, error, error_size) && cap_instructions(api, error, error_size)) {
 		int before = dnnl_enter(api);
 		if (api->engine_create(&api->engine, CPU_ENGINE, 0) == DNNL_OK &&
 		    api->stream_create(&api->stream, api->engine, STREAM_DEFAULT) == DNNL_OK) {

@@ -82,6 +82,7 @@ typedef struct DnnlArg {
 	F(primitive_destroy, int, (void *primitive), 0) \
 	F(primitive_execute, int, \
 	  (const void *primitive, void *stream, int count, const DnnlArg *args), 0) \
+	F(set_max_cpu_isa, int, (int isa), 0) \
 	F(get_effective_cpu_isa, int, (void), 0) \
 	F(fmt_tag2str, const char *, (int tag), 0) \
 	F(alg_kind2str, const char *, (int algorithm), 0) \
