@@ -53,7 +53,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so $(LIBRARY)_cuda.so)
 
-.PHONY: all help demo deps test tests-built unit asan tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead \
+.PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -61,7 +61,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead models-real"
+	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -191,6 +191,10 @@ tests-built: all $(BUILD)/bench-licm $(BUILD)/bench-gpu $(BUILD)/test/library $(
 test: tests-built
 	@BUILD=$(BUILD) tools/test $(filter-out $(WITHOUT:%=$(BUILD)/test/%),$(UNIT))
 
+# What .ci/run has no time for
+soak:
+	@BUILD=$(BUILD) tools/soak
+
 unit: $(UNIT)
 	@BUILD=$(BUILD) tools/test -u $(UNIT)
 
@@ -200,11 +204,17 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # Without intercept_tls_get_addr=0, LeakSanitizer of gcc 12 takes a thread-local block of a loaded
 # library (oneDNN's) that lies 16 bytes into a page for one of glibc 2.19, follows a pointer that is
 # none, and dies of it.
-asan:
+# asan-quick: a part of the scripts, which between them lead through all rooms, and no unit test that
+# only tries more of the same.
+UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph
+QUICK := backend bad_input bundle fuzz nesting past prove regions sizes
+MORE  := lower_quads passes_derive codegen_ops passes_lower gpu_groups expr_simplify_random expr_interp_random \
+         einnet_random einnet_sizes einnet_forms passes_together
+asan asan-quick:
 	@ASAN_OPTIONS=intercept_tls_get_addr=0 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
-	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" \
-	        WITHOUT='codegen_cuda_ops runtime_cudnn runtime_cudnn_graph' test
+	    $(MAKE) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fno-omit-frame-pointer $(SANITIZE)" test \
+	        $(if $(filter asan,$@),WITHOUT='$(UNINSTRUMENTED)',WITHOUT='$(UNINSTRUMENTED) $(MORE)' SCRIPTS='$(QUICK)')
 
 # Races, with gcc's ThreadSanitizer: the runtime's own tests, and models at several numbers of threads,
 # whose programs end with an error where it says something. Kernels themselves are not watched.

@@ -4,7 +4,7 @@
 # The runtime of GPUs without one: bundles for cuda:sm_90 on what stands for CUDA's runtime
 # (tests/standin), whose kernels are this machine's. Models of the zoo give the bits of the test device,
 # step by step and replayed, whatever order their streams are done in; each call fails once; and what is
-# missing is said. -a: more models.
+# missing is said. -a: more models, and all of the ONNX cases.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 
@@ -209,21 +209,23 @@ run() {
 }
 
 # The ONNX cases of nodes, where they are: plans of hosts and devices in turns, views, loops, no elements.
-cases="test_a*"
-[ "$1" = -a ] && cases="test_*"
+SAMPLE=15
+[ -z "$is_whole" ] || SAMPLE=1
 if [ -n "$ONNX_TESTDATA" ]; then
-	BACKEND=cuda: "$build/test/cases" compiled -q --target test:sm_90 --only "$cases" "$ONNX_TESTDATA" >"$tmp/out" 2>&1 &&
+	SAMPLE=$SAMPLE BACKEND=cuda: "$build/test/cases" compiled -q --target test:sm_90 --only "test_*" "$ONNX_TESTDATA" \
+		>"$tmp/out" 2>&1 &&
 		! grep -q stand-in "$tmp/out" && pass || lose "cases: $(grep -e '^FAIL' -e stand-in "$tmp/out")"
 	made weights "$ONNX_TESTDATA/pytorch-converted/test_Linear/model.onnx" &&
 		"$program" fail "$tmp/weights.cuda.twb" "$tmp/weights.test.twb" >"$tmp/err" 2>&1 && pass ||
 		lose "weights: $(cat "$tmp/err")"
 	passed_cases=$(sed -n 's/^\([0-9]*\) passed.*/\1/p' "$tmp/out")
-	[ "${passed_cases:-0}" -ge 60 ] && pass || lose "of 60 cases and more: $passed_cases"
+	[ "${passed_cases:-0}" -ge $((750 / SAMPLE)) ] && pass ||
+		lose "of $((750 / SAMPLE)) cases and more: $passed_cases"
 fi
 
 case $1 in
 -a) set -- resnet18 mobilenetv2 squeezenet dcgan infogan fsrcnn csrnet bert-tiny longformer-tiny ;;
-"") set -- dcgan bert-tiny ;;
+"") set -- bert-tiny ;;
 esac
 for model; do
 	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: tests/graphs.sh [-d|-q] [COUNT [SEED [FIRST]]]     whole random graphs, 40 of them
+# usage: tests/graphs.sh [-d|-q] [COUNT [SEED [FIRST]]]     whole random graphs, 20 of them
 #
 # Interpreted, compiled and (where it is installed) ONNX Runtime must agree: tests/graphs/main.c.
 # Before them come those of tests/graphs/found, each of which failed once, and of tests/graphs/derived,
-# where expressions stand beside what they were derived from. .ci/run asks for 200.
+# where expressions stand beside what they were derived from. `make soak` asks for 200.
 # Graphs FIRST, FIRST+1 … of a seed are the same at any time, so that a long run can be taken up
 # where it stopped. JOBS: processes at a time (2). -d: graphs made so that derivation applies, of
 # which derived forms are taken; how many of them hold one is printed, and must be more than half.
@@ -18,7 +18,7 @@ theme=
 [ "$1" = -q ] && { theme=-q; shift; }
 {
 	"$graphs" -f tests/graphs/found/*.g tests/graphs/derived/*.g
-	"$graphs" $theme -j "${JOBS:-2}" "${1:-40}" "${2:-1}" "${3:-0}"
+	"$graphs" $theme -j "${JOBS:-2}" "${1:-20}" "${2:-1}" "${3:-0}"
 } | awk '
 	/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5; n++; next }
 	{ print; fflush() }

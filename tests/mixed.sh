@@ -1,4 +1,6 @@
 #!/bin/sh
+# usage: tests/mixed.sh [-a]     -a: more models
+#
 # --precision: models computed in f16 and bf16 are within 1e-2 of f32 (of the largest element of an
 # output), by our own runs and, of f16, ONNX Runtime's where it is found (ORT_LIBRARY, or build/ort as
 # `make bench` leaves it); their weights take half the bytes; doing it twice changes nothing.
@@ -22,7 +24,9 @@ near() {
 }
 
 in=$tmp/in.onnx out=$tmp/out.onnx
-for model in resnet18 bert-tiny gpt vit; do
+models="bert-tiny gpt"
+[ -z "$is_whole" ] || models="resnet18 $models vit"
+for model in $models; do
 	opset="--opset 22" # from which on convolutions take bf16
 	case $model in
 	gpt | vit) opset= && "$tw" optimize -q -O0 tests/mixed/$model.txt "$in" ;;

@@ -1,4 +1,6 @@
 #!/bin/sh
+# usage: tests/optimize.sh [-a]     -a: more models and random graphs
+#
 # optimize, model by model: what is written reads back, is stable (optimising it again changes
 # nothing), and, where ONNX Runtime is found (ORT_LIBRARY, or build/ort as `make bench` leaves it),
 # loads there and gives the same outputs.
@@ -14,7 +16,9 @@ difference() {
 		awk '/"difference":/ { gsub(/[",]/, ""); d = $2 } END { print d == "" ? "none" : d }'
 }
 
-for model in resnet18 mobilenetv2 squeezenet dcgan bert-tiny; do
+models="squeezenet bert-tiny" most=10
+[ -z "$is_whole" ] || models="resnet18 mobilenetv2 dcgan $models" most=40
+for model in $models; do
 	for batch in "" --symbolic; do
 		in=$tmp/in.onnx
 		"$zoo" "$model" $batch -o "$in" || { lose "zoo $model"; continue; }
@@ -41,7 +45,7 @@ done
 # Random graphs, too: whatever passes leave, there is nothing more to do, and it reads back.
 graphs=${BUILD:-build}/test/graphs
 n=0
-while [ -x "$graphs" ] && [ $n -lt 40 ]; do
+while [ -x "$graphs" ] && [ $n -lt $most ]; do
 	theme=
 	[ $((n % 2)) = 0 ] || theme=-q
 	"$graphs" $theme -p 27 $n >"$tmp/g.txt"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# usage: tests/random.sh [COUNT [SEED]]     random cases of the awkward operators, 20 of each
+# usage: tests/random.sh [COUNT [SEED]]     random cases of the awkward operators, 10 of each
 #
 # Compiled, interpreted and (where it is installed) ONNX Runtime must agree: tests/random/main.c.
-# .ci/run asks for 200 of each. DEVICE: another one than this machine's CPU, as test:sm_90.
+# `make soak` asks for 200 of each. DEVICE: another one than this machine's CPU, as test:sm_90.
 . tests/common
 random=${BUILD:-build}/test/random
 [ -x "$random" ] || { echo "there is no $random"; exit 1; }
@@ -15,7 +15,7 @@ SCRIPT
 operators=$(sed -n 's/^TRIAL(\([A-Za-z]*\),.*/\1/p' tests/random/operators.def)
 for operator in $operators; do
 	echo "$operator"
-done | xargs -P "${JOBS:-2}" -I{} sh "$tmp/one" "$random" "${1:-20}" "${2:-1}" {} "$tmp"
+done | xargs -P "${JOBS:-2}" -I{} sh "$tmp/one" "$random" "${1:-10}" "${2:-1}" {} "$tmp"
 
 for operator in $operators; do
 	cat "$tmp/$operator"

@@ -10,11 +10,9 @@ tw=$(realpath "${BUILD:-build}/test/toy")
 
 "$tw" list devices | grep -q '^cpu:toy *runs' || { echo "the device of the test runs not here"; exit 77; }
 
-# Those that take seconds with an open batch, so that they are proved at two sizes; bert-tiny and
-# longformer-tiny are the graphs of the large ones. -a: all, and as much time for derivations as users
+# Those that take seconds with an open batch, so that they are proved at two sizes. -a: all, and as much time for derivations as users
 # give them.
-quick="squeezenet mobilenetv2 resnet18 dcgan infogan fsrcnn csrnet longformer-tiny bert-tiny"
-case $BUILD in */asan) quick="squeezenet dcgan bert-tiny" ;; esac
+quick="squeezenet dcgan bert-tiny"
 limit="--config DeriveExpressions.seconds=2" how=--symbolic
 # shellcheck disable=SC2046,SC2086  # names without blanks
 case $1 in

@@ -4,6 +4,8 @@
  * them: whole models (light), and what is told is how each was run. Batches of cases share a call
  * of the C compiler, a few processes at once.
  *
+ * SAMPLE=N in the environment: one of N cases, by a hash of its name, the same ones each time.
+ *
  * Workers are children that report through pipes, line by line: "begin N", "done N RESULT DETAIL".
  * One that dies takes only the case it had begun with it: the rest is handed to a new one.
  */
@@ -17,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "cli/compile/model.h"
 #include "cli/report/progress.h"
 #include "cli/report/report.h"
@@ -227,6 +230,20 @@ report_run(const Run *run)
 	return counts[CASE_FAILED] ? FAIL_COMPARISON : 0;
 }
 
+static void
+keep_sample(CaseVec *cases)
+{
+	const char *text = getenv("SAMPLE");
+	uint64_t each = text ? strtoull(text, NULL, 10) : 0;
+	int kept = 0;
+	for (int i = 0; i < cases->count; i++) {
+		const char *name = cases->data[i].name;
+		if (each == 0 || hash64(name, strlen(name)) % each == 0)
+			cases->data[kept++] = cases->data[i];
+	}
+	cases->count = kept;
+}
+
 static int
 run_cases(const Options *options, bool is_compiled)
 {
@@ -235,6 +252,7 @@ run_cases(const Options *options, bool is_compiled)
 	*run = (Run){options, is_compiled, .arena = arena, .progress = progress_begin(options)};
 	pipeline_new(options, arena, 3); /* wrong options fail once, not in every case */
 	run->cases = cases_find(arena, options->args.data[0], options->only);
+	keep_sample(&run->cases);
 	if (run->cases.count == 0)
 		fail_as(FAIL_USAGE, NULL, "%s holds no cases%s%s", options->args.data[0],
 		        options->only ? " named " : "", options->only ? options->only : "");
