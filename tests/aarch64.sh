@@ -6,8 +6,7 @@
 plain_only texts
 about="aarch64 "
 cc=aarch64-linux-gnu-gcc
-command -v $cc >/dev/null && command -v qemu-aarch64 >/dev/null ||
-	{ echo "skipped tests/aarch64.sh: no aarch64-linux-gnu-gcc or no qemu-aarch64"; exit 77; }
+want aarch64
 cat >"$tmp/m.g" <<'G'
 graph products(%x: u8[8,64], %z: i8[8,64]) -> %y, %t {
   %w: i8[64,32] = weight 0

@@ -9,7 +9,7 @@
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 
-"$tw" list devices | grep -q '^test:[^ ]* *\(native\|runs\)' || { echo "no device runs here"; exit 77; }
+want device
 
 # -a: all models but those that take longest.
 # shellcheck disable=SC2046  # names without blanks

@@ -15,8 +15,7 @@ elif [ -n "$ONNX_TESTDATA" ]; then
 	echo "backend cases of libonnx-testdata"
 	cases=$ONNX_TESTDATA
 else
-	echo "no ONNX test data: make deps"
-	exit 77
+	want cases
 fi
 # Without the cases of tests/backend.wrong. The data may be read-only: links to it.
 grep -v '^#' tests/backend.wrong | (cd "$cases" && sha256sum -c 2>/dev/null) | sed -n 's/: OK$//p' >"$tmp/wrong"

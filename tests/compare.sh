@@ -169,8 +169,7 @@ for other in ort openvino; do
 		says ', first %b of node "second" (MatMul)' right.onnx@O0 "wrong.onnx/$other" --tensors
 		says ': 1 tensor is compared, 0 differ' scalar.onnx@O0 "scalar.onnx/$other" --tensors
 	elif grep -q "was not found" err; then
-		echo "without $other"
-		skip 4
+		skip 4 "$other"
 	else
 		lose "$other: $(cat err)"
 	fi

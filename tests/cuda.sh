@@ -8,7 +8,7 @@
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 
-c++ --version >/dev/null 2>&1 || { echo "there is no C++ compiler c++"; exit 77; }
+want c++
 build=$(realpath "${BUILD:-build}")
 program=$build/test/cuda
 LD_LIBRARY_PATH=$build/test/standin:$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

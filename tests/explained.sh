@@ -6,7 +6,7 @@
 # shellcheck disable=SC2013,SC2015  # names have no spaces
 . tests/common
 plain_only texts
-[ "$(uname -m)" = x86_64 ] || { echo "its bundles are for x86-64"; exit 77; }
+want x86-64
 answers=tests/explained/answers
 
 # Columns stand two blanks apart, and rewrites have no numbers (N): a new pass would shift them.

@@ -8,8 +8,7 @@
 . tests/common
 plain_only counts
 BUILD=${BUILD:-build}
-valgrind --tool=none "$BUILD/tilewright" --version >/dev/null 2>&1 ||
-	{ echo "skipped: no valgrind, or none for this build"; exit 77; }
+want valgrind
 part=8
 [ "$1" = -a ] && part=1
 

@@ -164,7 +164,7 @@ case $1 in
 -r) names=$(sed -n 's/^row //p' tests/mistakes/rules) ; shift ;;
 -b) names=$(sed -n 's/^row //p' tests/mistakes/bisect) ; shift ;;
 esac
-"$build/tilewright" --version | grep -q 'oneDNN [0-9]' || { echo "no oneDNN to call wrongly"; exit 77; }
+want oneDNN
 copy_tree "$here/tree"
 names=${*:-$names}
 

@@ -44,7 +44,7 @@ for model in $models; do
 			lose "compile: $(cat "$tmp/err")"
 		near "$model $type, compiled" "$in@O1" "$tmp/m.twb"
 		[ $type = fp16 ] || continue
-		[ -n "$ort" ] || { skip 1; continue; }
+		[ -n "$ort" ] || { skip 1 onnxruntime; continue; }
 		near "$model $type, ONNX Runtime" "$in/ort" "$out/ort"
 	done
 done

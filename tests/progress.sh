@@ -4,7 +4,7 @@
 # standard error is no terminal, or with -q.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
-command -v script >/dev/null || { echo "script (util-linux) is missing"; exit 77; }
+want script
 cd "$tmp" || exit 1
 # Thirty kernels that differ, each compiled alone, and their table; a compiler that takes its time.
 i=0

@@ -7,13 +7,8 @@
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 about="report_browser: "
-[ "$1" = -a ] || {
-	echo "a browser is started with -a"
-	exit 77
-}
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
-	echo "there is no Chromium"
-	exit 77
+	want chromium
 }
 keep=${2:+$(mkdir -p "$2" && realpath "$2")}
 cd "$tmp" || exit 1

@@ -23,7 +23,7 @@ runs=v3
 
 # What one machine recorded, others must give too: with other kernels and other vector lengths.
 for t in v3 v4; do
-	case " $runs " in *" $t "*) ;; *) skip 3; echo "skipped what runs on x86-64-$t alone"; continue ;; esac
+	case " $runs " in *" $t "*) ;; *) skip 3 avx512; continue ;; esac
 	"$tw" run -q --self-test "$tmp/both.twb" --target cpu:x86-64-$t 2>"$tmp/err" && pass ||
 		lose "self-test of both on x86-64-$t: $(cat "$tmp/err")"
 	"$tw" run -q --self-test "$tmp/$t.twb" --no-vendor 2>"$tmp/err" && pass ||
@@ -60,8 +60,7 @@ refused() {
 refused pentium "there is no processor 'pentium'; this machine can be taken for one of: x86-64, "
 refused aarch64 "this machine cannot be taken for aarch64, which needs an AArch64 processor; "
 if TILEWRIGHT_CPU='' "$tw" list devices | grep -q '^cpu:x86-64-v4 *\(native\|runs\)'; then
-	skip 1
-	echo "skipped a higher name: this machine has AVX-512"
+	skip 1 lesser
 else
 	refused x86-64-v4 "this machine cannot be taken for x86-64-v4, which needs AVX-512; "
 fi
@@ -84,7 +83,7 @@ aarch64) other=cpu:x86-64-v3 triple=x86_64-linux-gnu machine=62 ;;
 esac
 printf 'graph g(%%x: f32[N,300]) -> %%y {\n  %%y = Exp(%%x)\n}\n' >"$tmp/small.txt"
 for cc in cc clang; do
-	command -v $cc >/dev/null || { skip 1; continue; }
+	command -v $cc >/dev/null || { skip 1 $cc; continue; }
 	CC=$cc "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" --target $other 2>"$tmp/err"
 	rc=$?
 	[ $rc = 6 ] && [ "$(cat "$tmp/err")" = "the C compiler '$cc' cannot make code for $other   [hint: \
@@ -101,18 +100,18 @@ if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
 	[ $rc = 6 ] && grep -q "tilewright compile" "$tmp/err" && pass ||
 		lose "a bundle for $other here: exit code $rc: $(cat "$tmp/err")"
 else
-	skip 2
+	skip 2 clang-lld
 fi
 
-sanitized=
-case $BUILD in */asan) sanitized=1 ;; esac # their shadow memory does not fit into qemu's
-if [ -z "$sanitized" ] && command -v qemu-x86_64 >/dev/null; then
+if ! has plain; then # the shadow memory of sanitizers does not fit into qemu's
+	skip 2 plain
+elif has qemu-x86_64; then
 	qemu-x86_64 -cpu Haswell "$tw" run -q "$tmp/v4.twb" --runs 1 >"$tmp/out.txt" 2>"$tmp/err"
 	rc=$?
 	[ $rc = 6 ] && pass || lose "a v4 bundle on Haswell: exit code $rc, expected 6"
 	grep -q 'needs AVX-512 (cpu:x86-64-v4); this machine has x86-64-v3: run `tilewright compile' \
 		"$tmp/err" && pass || lose "a v4 bundle on Haswell says: $(grep -v warning "$tmp/err")"
 else
-	skip 2
+	skip 2 qemu-x86_64
 fi
 finish

@@ -19,7 +19,7 @@ for file in tests/versions/*.twb.gz; do
 	gunzip -c "$file" >"$old"
 	if [ "${format%.*}" = "$here" ]; then
 		"$tw" check "$old" >/dev/null 2>"$tmp/err" && pass || lose "check of $format: $(cat "$tmp/err")"
-		"$tw" inspect "$old" | grep -q '^cpu:x86-64-v3  *runs' || { skip 1; continue; }
+		"$tw" inspect "$old" | grep -q '^cpu:x86-64-v3  *runs' || { skip 1 avx2; continue; }
 		"$tw" run -q --self-test "$old" 2>"$tmp/err" && pass || lose "run of $format: $(cat "$tmp/err")"
 		continue
 	fi

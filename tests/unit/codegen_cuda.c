@@ -327,7 +327,7 @@ main(void)
 {
 	char compiler[256];
 	if (!cuda_compiler(compiler, sizeof compiler)) {
-		printf("skipped: %s\n", compiler);
+		printf("skipped: for want of NVRTC: %s\n", compiler);
 		return 0;
 	}
 	TCase *tests = tcase_create("cuda");

@@ -69,7 +69,7 @@ int
 main(void)
 {
 	if (!has_host_compiler()) {
-		printf("skipped: there is no C++ compiler %s\n", host_compiler());
+		printf("skipped: for want of c++: %s\n", host_compiler());
 		return 0;
 	}
 	TCase *tests = tcase_create("operations");

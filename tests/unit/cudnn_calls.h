@@ -38,7 +38,7 @@ open_for(const VendorDevice *device)
 	error[0] = 0;
 	vendor = vendor_cudnn.open(error, sizeof error);
 	if (!vendor)
-		printf("skipped: %s\n", error);
+		printf("skipped: for want of cuDNN: %s\n", error);
 	else
 		ck_assert_msg(vendor_cudnn.use_device(vendor, device, error, sizeof error), "%s", error);
 }

@@ -79,13 +79,13 @@ START_TEST(weights_come_back)
 		right[i] = (unsigned char)(i * 7 + i / 251);
 	int kinds = vendor_has_bytes() ? 3 : 1;
 	if (kinds == 1)
-		printf("skipped: no products of bytes (AVX-512 VNNI)\n");
+		printf("skipped: for want of vnni: no products of bytes\n");
 	for (int kind = 0; kind < kinds; kind++) {
 		char error[300];
 		size_t count, size = (size_t)K * N * dtype_bits(ws[kind]) / 8;
 		Vendor *vendor = vendor_onednn.open(error, sizeof error);
 		if (!vendor) {
-			printf("skipped: %s\n", error);
+			printf("skipped: for want of oneDNN: %s\n", error);
 			break;
 		}
 		const Vendors vendors = {.open = {vendor}};

@@ -29,7 +29,7 @@ set_up(void)
 	char error[300];
 	vendor = vendor_onednn.open(error, sizeof error);
 	if (!vendor)
-		printf("skipped: %s\n", error);
+		printf("skipped: for want of oneDNN: %s\n", error);
 }
 
 static void

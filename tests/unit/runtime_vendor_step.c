@@ -76,7 +76,7 @@ set_up(void)
 	char error[300];
 	vendor = vendor_onednn.open(error, sizeof error);
 	if (!vendor)
-		printf("skipped: %s\n", error);
+		printf("skipped: for want of oneDNN: %s\n", error);
 	ck_assert_int_eq(posix_memalign((void **)&weights, 64, (INNER + 1) * COLUMNS * sizeof(float)),
 	                 0);
 	for (int i = 0; i < (INNER + 1) * COLUMNS; i++)
