@@ -1,5 +1,6 @@
 /* Files: mapped for reading; paths. Writing is file_write.c. */
 #include "base/file.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,24 +134,38 @@ open_component(int folder, const char *name, bool is_last, const char *location,
 	return fd;
 }
 
-Bytes
-file_map_beneath(Arena *arena, const char *root, const char *location, const Loc *loc)
+typedef VEC(const char *) Components;
+
+/* The components of a path below a folder, ".." taken back: no component is a link, so that what lies
+ * above a folder is what stands in front of it. */
+static Components
+find_components(Arena *arena, const char *location, const Loc *loc)
 {
+	Components names = {0};
 	if (*location == 0 || *location == '/')
 		fail(loc, "external data '%s' is not a relative path", location);
 	char *rest = arena_strdup(arena, location);
-	for (char *name = rest, *end; name; name = end ? end + 1 : NULL) {
-		end = strchr(name, '/');
-		if (strncmp(name, "..", 2) == 0 && (name[2] == '/' || name[2] == 0))
+	for (char *name; (name = strtok_r(rest, "/", &rest));) {
+		bool is_up = strcmp(name, "..") == 0;
+		if (is_up && names.count-- == 0)
 			fail(loc, "external data '%s' leaves the model's folder", location);
+		if (!is_up && strcmp(name, ".") != 0)
+			vec_push(arena, &names, name);
 	}
+	if (names.count == 0)
+		fail(loc, "external data '%s' names no file", location);
+	return names;
+}
+
+Bytes
+file_map_beneath(Arena *arena, const char *root, const char *location, const Loc *loc)
+{
+	Components names = find_components(arena, location, loc);
 	int fd = open(root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	if (fd < 0)
 		fail_file(loc, root, "open folder", -1);
-	for (char *name = strtok_r(rest, "/", &rest), *next; name; name = next) {
-		next = strtok_r(NULL, "/", &rest);
-		fd = open_component(fd, name, !next, location, loc);
-	}
+	for (int i = 0; i < names.count; i++)
+		fd = open_component(fd, names.data[i], i + 1 == names.count, location, loc);
 	struct stat status;
 	if (fstat(fd, &status) < 0)
 		fail_file(loc, location, "examine", fd);

@@ -1,5 +1,8 @@
 /* TypeProto -> Type. A dim is a number, a name (a symbol of the graph) or unknown (a fresh symbol).
  *
+ * Exporters spell an unknown dim as none, as -1, or by a text without a letter, such as "?", "-1" or
+ * "*", or as "None": two of these are two dims, where two of the same name are one.
+ *
  * Exporters write any text as a dim's name ("batch size", "floor(H/2)"); texts of ours want a word.
  * A name that is none is spelled with underscores, and the graph's metadata keeps the original for
  * export.
@@ -43,18 +46,27 @@ named_dim(Import *import, const char *name)
 	return dim_symbol(graph->ctx, word);
 }
 
+static bool
+is_name(const char *text)
+{
+	bool has_letter = false;
+	for (const char *c = text; *c; c++) /* bytes beyond ASCII belong to letters */
+		has_letter = has_letter || isalpha((unsigned char)*c) || (unsigned char)*c >= 0x80;
+	return has_letter && strcmp(text, "None") != 0;
+}
+
 static const Dim *
 import_dim(Import *import, const Onnx__TensorShapeProto__Dimension *dim, bool keep_names, int axis,
            const Loc *loc)
 {
 	ExprCtx *ctx = import->graph->ctx;
 	if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
-		if (dim->dim_value < 0)
+		if (dim->dim_value < -1)
 			fail(loc, "dim %d is %lld", axis, (long long)dim->dim_value);
-		return dim_const(ctx, dim->dim_value);
+		return dim->dim_value < 0 ? dim_fresh(ctx, "d") : dim_const(ctx, dim->dim_value);
 	}
 	bool is_named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-	if (keep_names && is_named && *dim->dim_param)
+	if (keep_names && is_named && is_name(dim->dim_param))
 		return named_dim(import, dim->dim_param);
 	return dim_fresh(ctx, "d");
 }

@@ -223,6 +223,22 @@ START_TEST(dims_are_numbers_names_or_unknown)
 }
 END_TEST
 
+START_TEST(dims_of_unknown_size_are_spelled_in_many_ways)
+{
+	static const int64_t ways[] = {UNNAMED, MINUS_ONE, -3, -4, -5, -6, -7};
+	for (size_t i = 0; i < countof(ways); i++) {
+		ModelMaker m = maker(arena);
+		make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){ways[i], ways[i]});
+		make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){ways[i], ways[i]});
+		make_node(&m, "Relu", "x", "y", NULL);
+		const Type *x = &must_read(make_model(&m, 8, 17))->body->params[0]->type;
+		bool is_one = x->dims[0] == x->dims[1], is_named = ways[i] == -7;
+		ck_assert_msg(is_one == is_named, "dims of %d are %s", (int)ways[i],
+		              is_one ? "one" : "two");
+	}
+}
+END_TEST
+
 START_TEST(absent_inputs_and_outputs)
 {
 	ModelMaker m = make_small(arena);
@@ -568,6 +584,7 @@ main(void)
 	tcase_add_test(t, sparse_initializers_are_written_out);
 	tcase_add_test(t, initializers_that_are_inputs);
 	tcase_add_test(t, dims_are_numbers_names_or_unknown);
+	tcase_add_test(t, dims_of_unknown_size_are_spelled_in_many_ways);
 	tcase_add_test(t, absent_inputs_and_outputs);
 	tcase_add_test(t, constants_of_all_forms);
 	tcase_add_test(t, nodes_out_of_order_are_put_in_order);

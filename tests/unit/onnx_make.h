@@ -20,7 +20,7 @@ typedef struct ModelMaker {
 	Wire graph, functions; /* GraphProto; fields of ModelProto that follow it */
 } ModelMaker;
 
-enum { INPUT = 11, OUTPUT = 12, UNNAMED = -1 };
+enum { INPUT = 11, OUTPUT = 12, UNNAMED = -1, MINUS_ONE = -100 };
 
 static inline ModelMaker
 maker(Arena *arena)
@@ -44,16 +44,19 @@ make_bytes(Arena *arena, const Wire *wire)
 	return (Bytes){(const unsigned char *)buf.data, buf.size};
 }
 
+/* What a dim of -1, -2 … is called. */
+static const char *const NAMES_OF_DIMS[] = {"", "N", "?", "-1", "None", "*", "é"};
+
 static inline Wire
 make_type(Arena *arena, DType type, int rank, const int64_t *dims)
 {
 	Wire tensor = {.arena = arena}, shape = {.arena = arena}, proto = {.arena = arena};
 	for (int i = 0; i < rank; i++) {
 		Wire dim = {.arena = arena};
-		if (dims[i] >= 0)
-			wire_int(&dim, 1, dims[i]);
+		if (dims[i] >= 0 || dims[i] == MINUS_ONE)
+			wire_int(&dim, 1, dims[i] == MINUS_ONE ? -1 : dims[i]);
 		else
-			wire_text(&dim, 2, dims[i] == UNNAMED ? "" : "N");
+			wire_text(&dim, 2, NAMES_OF_DIMS[-1 - dims[i]]);
 		wire_message(&shape, 1, &dim);
 	}
 	wire_int(&tensor, 1, type);
@@ -63,7 +66,8 @@ make_type(Arena *arena, DType type, int rank, const int64_t *dims)
 	return proto;
 }
 
-/* An input (11), output (12) or value_info (13); a dim of -1 is unknown, of -2 called N. */
+/* An input (11), output (12) or value_info (13); a dim of -1 is unknown, of -2 called N,
+ * and so on (NAMES_OF_DIMS); one of MINUS_ONE is the number -1. */
 static inline void
 make_value_in(Wire *graph, Arena *arena, int field, const char *name, DType type, int rank,
               const int64_t *dims)
