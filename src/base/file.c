@@ -136,8 +136,8 @@ open_component(int folder, const char *name, bool is_last, const char *location,
 
 typedef VEC(const char *) Components;
 
-/* The components of a path below a folder, ".." taken back: no component is a link, so that what lies
- * above a folder is what stands in front of it. */
+/* The components of a path below a folder, ".." taken back: no component is a link, so that what
+ * lies above a folder is what stands in front of it. */
 static Components
 find_components(Arena *arena, const char *location, const Loc *loc)
 {

@@ -23,8 +23,8 @@ Bytes file_map(Arena *arena, const char *path);
 const char *file_text(Arena *arena, const char *path);
 
 /* Map `location`, relative to folder `root`, refusing absolute paths, ".." that leads out of it,
- * symbolic links in any component (each is opened on its own, never following one) and anything that
- * is not a regular file. For external data of models. */
+ * symbolic links in any component (each is opened on its own, never following one) and anything
+ * that is not a regular file. For external data of models. */
 Bytes file_map_beneath(Arena *arena, const char *root, const char *location, const Loc *loc);
 
 typedef struct FileWriter FileWriter;

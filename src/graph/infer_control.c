@@ -252,9 +252,13 @@ static void
 set_slice(Infer *infer, Value *param, int index, int input, const Dim **trips)
 {
 	const Type *x = infer_input(infer, input);
-	if (!x || x->rank < 1)
+	if (!x || x->rank == 0)
 		infer_fail(infer, "scan input %d has no axis to scan", index);
 	check_slices(infer, x->dtype);
+	if (x->rank < 0) {
+		param->type = type_tensor(x->dtype, -1, NULL);
+		return;
+	}
 	int axis = (int)scan_axis(infer, "scan_input_axes", index, x->rank);
 	const Dim **dims = NEW_N(infer->graph->arena, const Dim *, x->rank);
 	for (int i = 0, to = 0; i < x->rank; i++)
@@ -271,13 +275,13 @@ static void
 set_stacked(Infer *infer, Region *body, int index, int output, const Dim *trips)
 {
 	const Type *inner = &body->results[output]->type;
-	int axis = (int)scan_axis(infer, "scan_output_axes", index, inner->rank + 1);
-	Type type = outside_type(infer, body, inner, output, NULL);
 	if (inner->kind != TYPE_TENSOR || inner->rank < 0) {
+		Type type = outside_type(infer, body, inner, output, NULL);
 		infer_set_type(infer, output, &type);
 		return;
 	}
 	check_slices(infer, inner->dtype);
+	int axis = (int)scan_axis(infer, "scan_output_axes", index, inner->rank + 1);
 	const Dim **dims = NEW_N(infer->graph->arena, const Dim *, inner->rank + 1);
 	for (int i = 0, from = 0; i <= inner->rank; i++)
 		dims[i] = i == axis ? trips : outside_dim(infer, body, inner->dims[from++], output, i);

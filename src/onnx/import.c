@@ -277,7 +277,17 @@ import_nodes(Import *import, Region *region, Scope *scope, size_t count,
 
 /* ---- graphs ---- */
 
-/* Define an initializer; one that is an input of the model too is that input's default. */
+static bool
+is_fixed(const Import *import, const char *name)
+{
+	for (int i = 0; import->options && i < import->options->nfixed; i++)
+		if (strcmp(import->options->fixed[i].input, name) == 0)
+			return true;
+	return false;
+}
+
+/* Define an initializer; one that is an input of the model too is that input's default, for which
+ * another value may be fixed. */
 static void
 define_constant(Import *import, Scope *scope, const char *name, const Array *data, const Loc *loc)
 {
@@ -287,6 +297,8 @@ define_constant(Import *import, Scope *scope, const char *name, const Array *dat
 		scope_define(import, scope, name, value, loc);
 		return;
 	}
+	if (input->value->constant && is_fixed(import, name))
+		return;
 	if (input->value->def || input->value->constant)
 		fail(loc, "value '%s' is defined twice", name);
 	if (!type_takes(&input->value->type, data)) {

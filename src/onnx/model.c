@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/array_words.h"
 #include "base/fail.h"
 #include "onnx/import.h"
 
@@ -52,12 +53,19 @@ fix_input(Import *import, Scope *scope, const char *name, const Type *type, cons
 		const OnnxFixed *fixed = &import->options->fixed[i];
 		if (strcmp(fixed->input, name) != 0)
 			continue;
-		if (!type_takes(type, fixed->value)) {
-			Type given = type_of_array(import->graph->ctx, fixed->value);
+		const Array *value = fixed->value;
+		if (!value)
+			value = array_of_words(import->kept, fixed->words, type->dtype, type->rank);
+		if (!value)
+			fail_as(FAIL_USAGE, loc,
+			        "the model says %s, --fix gives '%s': expected @FILE or numbers",
+			        type_text(import->arena, type), fixed->words);
+		if (!type_takes(type, value)) {
+			Type given = type_of_array(import->graph->ctx, value);
 			fail_as(FAIL_USAGE, loc, "the model says %s, --fix gives %s",
 			        type_text(import->arena, type), type_text(import->arena, &given));
 		}
-		scope_define(import, scope, name, graph_constant(import->graph, name, fixed->value), loc);
+		scope_define(import, scope, name, graph_constant(import->graph, name, value), loc);
 		return true;
 	}
 	return false;

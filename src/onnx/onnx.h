@@ -19,7 +19,8 @@ enum { ONNX_DIALECT = 28, ONNX_IR = 14 };
 /* An input that is fixed while reading: it becomes a constant, so that shapes may depend on it. */
 typedef struct OnnxFixed {
 	const char *input;
-	const Array *value;
+	const Array *value; /* NULL: words say it */
+	const char *words;  /* numbers of the model's type (base/array_words.h) */
 } OnnxFixed;
 
 typedef struct OnnxReadOptions {

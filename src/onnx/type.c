@@ -1,7 +1,7 @@
 /* TypeProto -> Type. A dim is a number, a name (a symbol of the graph) or unknown (a fresh symbol).
  *
- * Exporters spell an unknown dim as none, as -1, or by a text without a letter, such as "?", "-1" or
- * "*", or as "None": two of these are two dims, where two of the same name are one.
+ * Exporters spell an unknown dim as none, as -1, or by a text without a letter, such as "?", "-1"
+ * or "*", or as "None": two of these are two dims, where two of the same name are one.
  *
  * Exporters write any text as a dim's name ("batch size", "floor(H/2)"); texts of ours want a word.
  * A name that is none is spelled with underscores, and the graph's metadata keeps the original for

@@ -13,6 +13,16 @@
 #include "graph/expand.h"
 #include "passes/passes.h"
 
+/* What nodes are put there depends on ranks. */
+static bool
+is_typed(const Node *node)
+{
+	for (int i = 0; i < node->ninput; i++)
+		if (node->inputs[i] && node->inputs[i]->type.rank < 0)
+			return false;
+	return true;
+}
+
 static bool
 expand_region(Region *region, PassContext *context)
 {
@@ -21,7 +31,7 @@ expand_region(Region *region, PassContext *context)
 		next = node->next;
 		for (int i = 0; i < node->nregion; i++)
 			changed |= expand_region(node->regions[i], context);
-		if (node->op->meaning != MEANING_NODES)
+		if (node->op->meaning != MEANING_NODES || !is_typed(node))
 			continue;
 		pass_log(context, "expand", node->loc.node, NULL, NULL);
 		node_expand(node);

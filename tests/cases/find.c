@@ -268,7 +268,7 @@ fix_inputs(Arena *arena, const Case *c, CaseModel *model)
 		if (data.kind != TYPE_TENSOR)
 			continue;
 		model->is_fixed[i] = true;
-		fixed[options.nfixed++] = (OnnxFixed){model->names[i], data.tensor};
+		fixed[options.nfixed++] = (OnnxFixed){model->names[i], data.tensor, NULL};
 	}
 	if (options.nfixed)
 		model->graph = onnx_read(arena, c->model, &options);

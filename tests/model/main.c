@@ -229,7 +229,7 @@ read_output(Job *job, const char *folder, const char *name, Array *output)
 		if (*c == '/')
 			*c = '_';
 	const char *path = arena_printf(job->arena, "%s/%s.npy", folder, file);
-	*output = *array_of_text(job->arena, "compare", arena_printf(job->arena, "@%s", path));
+	*output = *tensor_read(job->arena, path);
 }
 
 static void

@@ -558,21 +558,6 @@ START_TEST(types_on_the_models_word_have_no_meaning)
 }
 END_TEST
 
-START_TEST(inputs_can_be_fixed)
-{
-	ModelMaker m = maker(arena);
-	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){2, 3});
-	make_value(&m, INPUT, "shape", DT_I64, 1, (int64_t[]){2});
-	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){-1, -1});
-	make_node(&m, "Reshape", "x shape", "y", NULL);
-	OnnxFixed fixed = {"shape", array_vector_i64(arena, 2, (int64_t[]){3, 2})};
-	OnnxReadOptions options = {.nfixed = 1, .fixed = &fixed};
-	Graph *graph = onnx_read_bytes(arena, "test.onnx", make_model(&m, 8, 17), &options);
-	ck_assert_int_eq(graph->body->nparam, 1);
-	ck_assert(dim_is(graph->body->results[0]->type.dims[0], 3));
-}
-END_TEST
-
 int
 main(void)
 {
@@ -595,6 +580,5 @@ main(void)
 	tcase_add_test(t, all_obstacles_are_listed);
 	tcase_add_test(t, unknown_operators_are_named_together);
 	tcase_add_test(t, types_on_the_models_word_have_no_meaning);
-	tcase_add_test(t, inputs_can_be_fixed);
 	return unit_run(t);
 }

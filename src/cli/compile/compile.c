@@ -61,9 +61,9 @@ typedef struct Compilation {
 const Module *
 compile_to_loops(Arena *arena, Graph *graph, PassContext *context)
 {
-	graph_refuse_sizes(graph);
+	const ObstacleVec before = graph_refuse_sizes(graph);
 	run_graph_passes(graph, context);
-	graph_refuse_obstacles(graph);
+	graph_refuse_obstacles(graph, &before);
 	return lower_graph(arena, graph, context);
 }
 

@@ -67,7 +67,9 @@ read_options(const Options *options, Arena *arena)
 	OnnxFixed *fixed = NEW_N(arena, OnnxFixed, options->fix.count + 1);
 	for (int i = 0; i < options->fix.count; i++) {
 		Setting setting = setting_of(arena, "fix", options->fix.data[i]);
-		fixed[i] = (OnnxFixed){setting.name, array_of_text(arena, "--fix", setting.value)};
+		bool is_file = *setting.value == '@';
+		fixed[i] = (OnnxFixed){setting.name, is_file ? tensor_read(arena, setting.value + 1) : NULL,
+		                       setting.value};
 	}
 	return (OnnxReadOptions){.nfixed = options->fix.count, .fixed = fixed};
 }

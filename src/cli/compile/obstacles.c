@@ -1,6 +1,8 @@
 /* Obstacles in the order of the graph: its inputs, its outputs, its nodes. */
 #include "cli/compile/obstacles.h"
 
+#include <string.h>
+
 #include "graph/meaning.h"
 #include "runtime/plan/plan.h"
 
@@ -33,20 +35,47 @@ size_obstacle(Arena *arena, const char *what, const Value *value)
 	           : NULL;
 }
 
-/* An expression can be made of it, as opposed to host and control nodes. */
+/* What decides between branches, and the option that decides it before: "seq == 1", where the
+ * sizes of inputs do, else a value. */
 static const char *
-meaning_obstacle(Arena *arena, const Node *node)
+decided_by(Arena *arena, const Value *condition)
 {
-	for (int i = 0; i < node->ninput; i++)
-		if (node->inputs[i] && value_is_unknown(node->inputs[i]))
-			return arena_printf(arena,
-			                    "the rank of input %s is unknown; --fix the input that decides it",
-			                    node->inputs[i]->name);
-	if (node_has_meaning(node))
-		return NULL;
-	return node->op->effect == EFFECT_random
-	           ? "the operator draws at random, which nothing computes yet"
-	           : "the operator is not computed for operands of these types";
+	static const struct {
+		OpCode code;
+		const char *sign;
+	} SIGNS[] = {{OP_Equal, "=="},
+	             {OP_Less, "<"},
+	             {OP_LessOrEqual, "<="},
+	             {OP_Greater, ">"},
+	             {OP_GreaterOrEqual, ">="}};
+	const Node *node = condition->def;
+	while (node && (node->op->code == OP_Not || node->op->code == OP_Identity))
+		node = node->inputs[0]->def;
+	for (size_t i = 0; node && i < countof(SIGNS); i++) {
+		const Known *a = node->op->code == SIGNS[i].code ? node->inputs[0]->known : NULL;
+		const Known *b = a ? node->inputs[1]->known : NULL;
+		if (!b || a->count != 1 || b->count != 1 || !a->value[0] || !b->value[0])
+			continue;
+		Buf buf = {.arena = arena};
+		dim_print(&buf, a->value[0]);
+		buf_printf(&buf, " %s ", SIGNS[i].sign);
+		dim_print(&buf, b->value[0]);
+		const char *text = buf_text(&buf);
+		int length = (int)strcspn(text, " (");
+		bool is_symbol = text[length] == ' ' && strspn(text, "0123456789-") == 0;
+		const char *name = is_symbol ? arena_strndup(arena, text, (size_t)length) : "SYMBOL";
+		return arena_printf(arena,
+		                    "%s decides when run; sizes decide it before, as a range (--shape "
+		                    "%s=2..100) or one alone (--shape %s=1..1)",
+		                    text, name, name);
+	}
+	return arena_printf(arena,
+	                    condition->def
+	                        ? "%%%s takes one when run; a constant (--fix) for the input "
+	                          "that it depends on decides it before"
+	                        : "the input %s takes one when run; --fix %s=VALUE decides it "
+	                          "before",
+	                    condition->name, condition->name);
 }
 
 /* Branches that give different ranks, of which one is taken only when run. */
@@ -58,13 +87,50 @@ choice_obstacle(Arena *arena, const Node *node)
 				   *b = &node->regions[1]->results[k]->type;
 		if (node->outputs[k] && value_is_unknown(node->outputs[k]) && a->rank >= 0 &&
 		    b->rank >= 0 && a->rank != b->rank)
-			return arena_printf(
-				arena,
-				"its branches give %%%s of ranks %d and %d, and %%%s takes one when run; "
-				"a range of sizes (--shape) or a constant (--fix) can decide it before",
-				node->outputs[k]->name, a->rank, b->rank, node->inputs[0]->name);
+			return arena_printf(arena, "its branches give %%%s of ranks %d and %d, and %s",
+			                    node->outputs[k]->name, a->rank, b->rank,
+			                    decided_by(arena, node->inputs[0]));
 	}
 	return NULL;
+}
+
+static bool
+is_expressible(const Node *node)
+{
+	return node->op->meaning == MEANING_FORMULA || node->op->meaning == MEANING_BUILD ||
+	       node->op->meaning == MEANING_NODES;
+}
+
+/* Then its own inputs are looked at, and one in front of it has the obstacle. */
+static bool
+is_waiting(const Node *node)
+{
+	for (int i = 0; is_expressible(node) && i < node->ninput; i++)
+		if (node->inputs[i] && value_is_unknown(node->inputs[i]))
+			return true;
+	return false;
+}
+
+/* An expression can be made of it, as opposed to host and control nodes. What only waits for a
+ * value that has an obstacle already has none of its own. */
+static const char *
+meaning_obstacle(Arena *arena, const Node *node)
+{
+	for (int i = 0; i < node->ninput; i++)
+		if (node->inputs[i] && value_is_unknown(node->inputs[i])) {
+			const Node *maker = node->inputs[i]->def;
+			return maker && (is_waiting(maker) || choice_obstacle(arena, maker))
+			           ? NULL
+			           : arena_printf(
+							 arena,
+							 "the rank of input %s is unknown; --fix the input that decides it",
+							 node->inputs[i]->name);
+		}
+	if (node_has_meaning(node) || node->op->meaning == MEANING_NODES)
+		return NULL;
+	return node->op->effect == EFFECT_random
+	           ? "the operator draws at random, which nothing computes yet"
+	           : "the operator is not computed for operands of these types";
 }
 
 static const char *
@@ -74,10 +140,8 @@ node_obstacle(Arena *arena, const Node *node, bool is_compiled)
 		return "nothing computes this operator yet (tilewright list ops shows which are computed)";
 	if (node->op->meaning == MEANING_UNKNOWN)
 		return "this operator is not known (tilewright list ops shows those that are)";
-	bool is_expressible =
-		node->op->meaning == MEANING_FORMULA || node->op->meaning == MEANING_BUILD;
 	const char *text =
-		is_expressible ? meaning_obstacle(arena, node) : choice_obstacle(arena, node);
+		is_expressible(node) ? meaning_obstacle(arena, node) : choice_obstacle(arena, node);
 	for (int k = 0; is_compiled && !text && k < node->noutput; k++)
 		if (node->outputs[k] && (node->outputs[k]->type.kind == TYPE_SEQUENCE ||
 		                         node->outputs[k]->type.kind == TYPE_OPTIONAL))
@@ -96,7 +160,8 @@ static void
 note(Search *search, const Node *node, FailKind kind, const char *text)
 {
 	if (text)
-		vec_push(search->arena, &search->list, (Obstacle){node, kind, text});
+		vec_push(search->arena, &search->list,
+		         (Obstacle){node, node ? node->loc.node : NULL, kind, text});
 }
 
 static void
@@ -147,19 +212,26 @@ refuse(const Graph *graph, const Obstacle *obstacle)
 	fail_as(obstacle->kind, obstacle->node ? &obstacle->node->loc : &loc, "%s", obstacle->text);
 }
 
-void
+ObstacleVec
 graph_refuse_sizes(const Graph *graph)
 {
 	ObstacleVec list = graph_obstacles(graph->arena, graph, true);
 	for (int i = 0; i < list.count; i++)
 		if (list.data[i].kind == FAIL_INVALID)
 			refuse(graph, &list.data[i]);
+	return list;
 }
 
+/* What passes have left of a node says less of why. */
 void
-graph_refuse_obstacles(const Graph *graph)
+graph_refuse_obstacles(const Graph *graph, const ObstacleVec *before)
 {
 	ObstacleVec list = graph_obstacles(graph->arena, graph, true);
-	if (list.count)
-		refuse(graph, &list.data[0]);
+	const Obstacle *first = list.count ? &list.data[0] : NULL;
+	for (int i = 0; first && first->node && i < before->count; i++)
+		if (before->data[i].name && first->node->loc.node &&
+		    strcmp(before->data[i].name, first->node->loc.node) == 0)
+			fail_as(before->data[i].kind, &first->node->loc, "%s", before->data[i].text);
+	if (first)
+		refuse(graph, first);
 }

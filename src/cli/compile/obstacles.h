@@ -8,6 +8,7 @@
 
 typedef struct Obstacle {
 	const Node *node; /* NULL: an input or output of the graph */
+	const char *name; /* of the node, which passes may remove */
 	FailKind kind;    /* FAIL_UNSUPPORTED, or FAIL_INVALID: no machine could */
 	const char *text; /* "nothing computes this operator yet" */
 } Obstacle;
@@ -17,10 +18,11 @@ typedef VEC(Obstacle) ObstacleVec;
 /* `is_compiled`: for the compiler; otherwise for the interpreter, which knows sequences. */
 ObstacleVec graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled);
 
-/* Fail with the first one and its place, if there is any; before passes, which may remove others,
- * only for what no machine could hold. */
-void graph_refuse_obstacles(const Graph *graph);
-void graph_refuse_sizes(const Graph *graph);
+/* Fail with the first one and its place, if there is any, and with what was said of that node
+ * before passes ran. Before them, since they may remove others, only for what no machine could
+ * hold; gives all that there are. */
+void graph_refuse_obstacles(const Graph *graph, const ObstacleVec *before);
+ObstacleVec graph_refuse_sizes(const Graph *graph);
 
 /* Whether nothing says what rank a tensor has, or what kind of value it is. */
 bool value_is_unknown(const Value *value);

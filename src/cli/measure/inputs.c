@@ -320,12 +320,13 @@ input_make_for(Arena *arena, uint64_t seed, const InputRanges *ranges, const Val
 }
 
 Array *
-input_given(const Options *options, Arena *arena, int index, const char *name)
+input_given(const Options *options, Arena *arena, int index, const char *name, DType type, int rank)
 {
 	for (int i = 0; i < options->input.count; i++) {
 		Setting setting = setting_of(arena, "input", options->input.data[i]);
 		if (strcmp(setting.name, name) == 0)
-			return array_of_text(arena, "--input", setting.value);
+			return array_of_text(arena, arena_printf(arena, "--input %s", name), setting.value,
+			                     type, rank);
 	}
 	if (!options->data_set)
 		return NULL;

@@ -46,7 +46,9 @@ Array *input_make(Arena *arena, uint64_t seed, const InputRanges *ranges, const 
 Array *input_make_for(Arena *arena, uint64_t seed, const InputRanges *ranges, const Value *input,
                       const Binding *sizes);
 
-/* The array that --input or --data-set gives to input `index` called `name`; NULL: none. */
-Array *input_given(const Options *options, Arena *arena, int index, const char *name);
+/* The array that --input or --data-set gives to input `index` called `name`; NULL: none. Numbers
+ * are of this type and rank (DT_NONE, -1: not known). */
+Array *input_given(const Options *options, Arena *arena, int index, const char *name, DType type,
+                   int rank);
 
 #endif

@@ -205,37 +205,14 @@ tensor_read(Arena *arena, const char *path)
 
 /* ---- words of the command line ---- */
 
-static Array *
-numbers(Arena *arena, const char *option, const char *text)
-{
-	VEC(double) reals = {0};
-	VEC(int64_t) integers = {0};
-	bool is_real = strpbrk(text, ".e") != NULL;
-	for (const char *at = text;;) {
-		char *end;
-		double real = strtod(at, &end);
-		vec_push(arena, &reals, real);
-		vec_push(arena, &integers, (int64_t)strtoll(at, NULL, 10));
-		if (end == at || (*end && *end != ','))
-			fail_as(FAIL_USAGE, NULL, "%s: expected @FILE or numbers, saw '%s'", option, text);
-		if (!*end)
-			break;
-		at = end + 1;
-	}
-	int64_t count = reals.count;
-	int rank = count > 1;
-	if (!is_real)
-		return array_from(arena, DT_I64, rank, &count, integers.data);
-	Array *array = array_new(arena, DT_F32, rank, &count);
-	for (int64_t i = 0; i < count; i++)
-		dtype_store_f64(DT_F32, array->data, i, reals.data[i]);
-	return array;
-}
-
 Array *
-array_of_text(Arena *arena, const char *option, const char *text)
+array_of_text(Arena *arena, const char *option, const char *text, DType type, int rank)
 {
-	if (*text != '@')
-		return numbers(arena, option, text);
-	return tensor_read(arena, text + 1);
+	if (*text == '@')
+		return tensor_read(arena, text + 1);
+	Array *array = array_of_words(arena, text, type, rank);
+	if (!array)
+		fail_as(FAIL_USAGE, NULL, "%s: expected @FILE or numbers%s%s, saw '%s'", option,
+		        type == DT_NONE ? "" : " of type ", type == DT_NONE ? "" : dtype_name(type), text);
+	return array;
 }

@@ -2,7 +2,7 @@
 #ifndef CLI_MEASURE_NPY_H
 #define CLI_MEASURE_NPY_H
 
-#include "base/array.h"
+#include "base/array_words.h"
 #include "base/file.h"
 
 /* Read a file: little-endian, C order, versions 1 to 3. Fails with the file's name. */
@@ -18,7 +18,8 @@ void npy_write(Arena *arena, const char *path, const Array *array);
 /* The file of a value in a folder: its name, with _ for /. */
 const char *npy_path(Arena *arena, const char *folder, const char *name);
 
-/* "@file.npy", "@tensor.pb", or numbers: 3 is a scalar i64, 1,2,3 a vector, 1.5 a scalar f32. */
-Array *array_of_text(Arena *arena, const char *option, const char *text);
+/* "@file.npy", "@tensor.pb", or numbers of this type and rank (base/array_words.h: DT_NONE and -1
+ * where these are not known). A file has what it has. */
+Array *array_of_text(Arena *arena, const char *option, const char *text, DType type, int rank);
 
 #endif

@@ -205,7 +205,8 @@ session_inputs(Session *session, const Options *options)
 	check_shapes(session, options);
 	for (int i = 0; i < session->ninput; i++) {
 		const TwTensorInfo *info = tw_input(session->bundle, i);
-		Array *array = input_given(options, session->arena, i, info->name);
+		Array *array =
+			input_given(options, session->arena, i, info->name, (DType)info->type, info->rank);
 		if (array && is_code_of(array->type, (DType)info->type))
 			array = array_from(session->arena, (DType)info->type, array->rank, array->dims,
 			                   array->data);

@@ -150,7 +150,8 @@ given_inputs(const Options *options, Arena *arena, Inputs *inputs)
 {
 	for (int i = 0; i < options->input.count; i++) {
 		Setting setting = setting_of(arena, "input", options->input.data[i]);
-		add_input(arena, inputs, setting.name, input_given(options, arena, i, setting.name));
+		add_input(arena, inputs, setting.name,
+		          input_given(options, arena, i, setting.name, DT_NONE, -1));
 	}
 }
 
@@ -165,7 +166,8 @@ made_inputs(const Subject *subject, Arena *arena, Inputs *inputs)
 	InputRanges ranges = input_ranges(arena, graph, probe, &learnt.runs[0].values);
 	for (int i = 0; i < graph->body->nparam; i++) {
 		const Value *input = graph->body->params[i];
-		Array *array = input_given(options, arena, i, input->name);
+		Array *array =
+			input_given(options, arena, i, input->name, input->type.dtype, input->type.rank);
 		if (!array && value_default(input))
 			continue;
 		if (!array)

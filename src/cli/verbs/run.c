@@ -142,7 +142,7 @@ compare_all(const Options *options, Session *session)
 			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->name,
 			        setting.name);
 		agrees &= compare_output(options, session, index,
-		                         array_of_text(arena, "--expect", setting.value));
+		                         array_of_text(arena, "--expect", setting.value, DT_NONE, -1));
 	}
 	for (int i = 0; options->data_set && i < session->noutput; i++) {
 		const char *path = arena_printf(arena, "%s/output_%d.pb", options->data_set, i);
