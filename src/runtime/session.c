@@ -165,7 +165,7 @@ tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int
 		memcpy(own, dims, (size_t)rank * sizeof *own);
 	session->inputs[index] = (Array){(DType)info->type, rank, own, (void *)(uintptr_t)data};
 	session->is_input_bound[index] = true;
-	session->is_prepared = false;
+	session->is_prepared = session->has_run = false;
 	return handle_success(error);
 }
 
@@ -189,6 +189,7 @@ tw_prepare(TwSession *session, TwError *error)
 	const Plan *plan = session->bundle->plan;
 	Frame *frame = session->exec.main;
 	session->exec.error = error;
+	session->is_prepared = false;
 	for (int i = 0; i < plan->ninput; i++)
 		if (!session->is_input_bound[i])
 			return handle_fail(error, TW_USAGE, "input '%.60s' is not bound",
@@ -233,13 +234,15 @@ check_outputs(const TwSession *session, TwError *error)
 	return TW_OK;
 }
 
-/* All that is bound is where the run finds it. */
+/* All that is bound is where the run finds it. A run that failed has unbound sizes, whether or not
+ * the caller binds something else: with the same memory, its data may be others. */
 static TwCode
 begin_run(TwSession *session, bool is_async, TwError *error)
 {
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
-	TwCode code = session->is_prepared ? TW_OK : tw_prepare(session, error);
+	bool is_ready = session->is_prepared && exec->main->is_bound;
+	TwCode code = is_ready ? TW_OK : tw_prepare(session, error);
 	if (!code)
 		code = check_outputs(session, error);
 	if (code)

@@ -513,9 +513,5 @@ frame_bind_late(Frame *frame, int index)
 	}
 	if (!code)
 		code = check_outputs(frame, index);
-	if (!code && has_changed)
-		code = bind_slots(frame, true);
-	if (code) /* what has changed is not bound: the next run does not find it done */
-		frame->is_bound = false;
-	return code;
+	return !code && has_changed ? bind_slots(frame, true) : code;
 }

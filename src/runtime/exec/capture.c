@@ -93,8 +93,8 @@ record(Exec *exec)
 	return code;
 }
 
-TwCode
-exec_run(Exec *exec)
+static TwCode
+run_or_replay(Exec *exec)
 {
 	Capture *capture = &exec->capture;
 	TwCode code = loans_take(exec);
@@ -113,4 +113,12 @@ exec_run(Exec *exec)
 	if (!code && !exec->model->backend->replay(exec->stream, capture->work, &report))
 		code = exec_report(exec, &report);
 	return code ? code : exec_end(exec);
+}
+
+TwCode
+exec_run(Exec *exec)
+{
+	TwCode code = run_or_replay(exec);
+	exec->main->is_bound = exec->main->is_bound && !code;
+	return code;
 }

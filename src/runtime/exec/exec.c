@@ -580,9 +580,10 @@ TwCode
 frame_run(Frame *frame)
 {
 	const Plan *plan = frame->plan;
-	for (int i = 0; i <= plan->nstep; i++) {
+	TwCode code = TW_OK;
+	for (int i = 0; i <= plan->nstep && !code; i++) {
 		bool has_symbols = frame->late_from[i] < frame->late_from[i + 1];
-		TwCode code = has_symbols ? exec_await(frame->exec) : TW_OK;
+		code = has_symbols ? exec_await(frame->exec) : TW_OK;
 		if (!code && has_symbols)
 			code = frame_bind_late(frame, i);
 		if (!code && frame->exec->watch)
@@ -591,8 +592,9 @@ frame_run(Frame *frame)
 			code = frame->exec->watch(frame->exec->watch_context, frame, i, false);
 		if (!code && i < plan->nstep)
 			code = frame_step(frame, i);
-		if (code)
-			return code;
 	}
-	return frame->outer ? TW_OK : exec_end(frame->exec);
+	if (!code && !frame->outer)
+		code = exec_end(frame->exec);
+	frame->is_bound = frame->is_bound && !code;
+	return code;
 }

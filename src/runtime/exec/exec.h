@@ -154,7 +154,7 @@ struct Frame {
 	const Plan *plan;
 	Frame *outer; /* NULL: the main plan */
 	int depth;
-	bool is_bound;
+	bool is_bound; /* else the next run binds all anew: what failed may have left half of it */
 	int late_version;
 	int64_t *symbols, *dims; /* PLAN_UNBOUND where not known */
 	bool *dim_is_late;
@@ -246,7 +246,7 @@ size_t element_bytes(DType type); /* 0: less than a byte */
 TwCode exec_run(Exec *exec);
 void capture_open(Exec *exec);   /* whether a run can be recorded */
 TwCode capture_drop(Exec *exec); /* what was recorded no longer holds */
-/* Run the steps. */
+/* Run the steps; the frame is bound, and stays so unless this fails. */
 TwCode frame_run(Frame *frame);
 /* Give a step, as one of those that may run side by side; and what ends a run. */
 TwCode frame_step(Frame *frame, int index);

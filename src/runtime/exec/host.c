@@ -78,6 +78,8 @@ give_output(void *context, int index, DType type, int rank, const int64_t *dims)
 	HostRun *run = context;
 	Frame *frame = run->frame;
 	HostStep *host = run->state->host;
+	if (run->code) /* an output before this one has failed: that is what went wrong */
+		return NULL;
 	int arg = run->step->narg - run->step->noutput + index, buffer = run->step->args[arg];
 	if (index < 0 || index >= run->step->noutput || buffer < 0 || rank > PLAN_MAX_RANK)
 		return NULL;
