@@ -284,6 +284,44 @@ sed 's/%x: f32\[N,C,2\])/%x: f32[N,C,2], %c: bool)/; /%c = Equal/d' ranks.g >ask
 "$tw" compile asked.onnx --fix c=false -o asked.twb >said 2>&1 && "$tw" run -q asked.twb 2>said && pass ||
 	lose "--fix c=false: $(cat said)"
 
+# Bounds of slices that a run gives: any number of 64 bits means something, as "to the end" does; the
+# same number as the size of something is refused.
+cat >slices.g <<'TEXT'
+graph g(%x: f32[N,5], %from: i64[1], %to: i64[1]) -> %y, %z {
+  %axes: i64[1] = {0}
+  %one: i64[1] = {1}
+  %back: i64[1] = {-1}
+  %y = Slice(%x, %from, %to, %axes, %one)
+  %z = Slice(%x, %to, %from, %axes, %back)
+}
+TEXT
+"$tw" compile slices.g -o slices.twb >said 2>&1 || lose "slices: $(cat said)"
+slice() { # slice FOLDER FROM TO
+	"$tw" run -q slices.twb --shape N=4 --input "from=$2" --input "to=$3" --output "$1" 2>said || lose "from $2 to $3: $(cat said)"
+}
+slice all 0 4
+slice none 4 0
+for bounds in "-9223372036854775808 9223372036854775807" "-9223372036854775807 4294967296" "-4294967296 4" "-4 2147483648"; do
+	# shellcheck disable=SC2086  # two numbers
+	slice other $bounds
+	cmp -s all/y.npy other/y.npy && pass || lose "a slice of $bounds is not all"
+done
+for bounds in "9223372036854775807 -9223372036854775808" "4294967296 -4294967296"; do
+	# shellcheck disable=SC2086  # two numbers
+	slice other $bounds
+	cmp -s none/y.npy other/y.npy && pass || lose "a slice of $bounds is not none"
+done
+cat >size.g <<'TEXT'
+graph g(%n: i64[1]) -> %y {
+  %y = ConstantOfShape(%n)
+}
+TEXT
+"$tw" compile size.g -o size.twb >said 2>&1 || lose "a size: $(cat said)"
+for number in 9223372036854775807 -9223372036854775808 4294967297; do
+	"$tw" run -q size.twb --input "n=$number" 2>said
+	[ $? = 3 ] && grep -qe "$number" said && pass || lose "a size of $number: $(cat said)"
+done
+
 # Expand: either side may be 1.
 graph "ones that show when run" <<'TEXT'
 graph g(%n: i64, %a: f32[N], %b: f32[M]) -> %y {

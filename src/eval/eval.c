@@ -144,9 +144,9 @@ bind_symbols(Eval *eval, const Value *value, const Cell *cell)
 			set_symbol(eval, def->symbol, dims[def->index]);
 		} else if (def->source == SYMBOL_ELEMENT) {
 			int64_t number = element_of(cell, def->index);
-			bool is_index = def->symbol->lo < 0;
-			number = is_index && number < def->symbol->lo ? def->symbol->lo : number;
-			number = is_index && number > def->symbol->hi ? def->symbol->hi : number;
+			bool clamps = symbol_clamps(def->symbol->lo);
+			number = clamps && number < def->symbol->lo ? def->symbol->lo : number;
+			number = clamps && number > def->symbol->hi ? def->symbol->hi : number;
 			set_symbol(eval, def->symbol, number);
 		}
 	}

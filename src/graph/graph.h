@@ -145,8 +145,8 @@ struct Region {
 /* Where a symbol gets its value: exactly one place each. */
 typedef enum SymbolSource {
 	SYMBOL_DIM,     /* axis `index` of `value`: an input, or the output of a host step */
-	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed; an
-	                   index (a symbol whose range begins below 0) is clamped to its range */
+	SYMBOL_ELEMENT, /* element `index` of integer tensor `value`, read when it is computed, and
+	                   clamped to its range if symbol_clamps() */
 	SYMBOL_EXPR,    /* an i64 scalar over other symbols and constants (Resize's floor(f32(H)*s)) */
 } SymbolSource;
 

@@ -239,13 +239,12 @@ infer_equal(Infer *infer, const Dim *a, const Dim *b, const char *what)
 }
 
 static const Symbol *
-find_symbol(const Graph *graph, SymbolSource source, const Value *value, int index,
-            const Expr *expr)
+find_symbol(const Graph *graph, const SymbolDef *like, int64_t lo)
 {
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
-		if (def->source == source && def->value == value && def->index == index &&
-		    def->expr == expr)
+		if (def->source == like->source && def->value == like->value && def->index == like->index &&
+		    def->expr == like->expr && symbol_clamps(def->symbol->lo) == symbol_clamps(lo))
 			return def->symbol;
 	}
 	return NULL;
@@ -254,7 +253,7 @@ find_symbol(const Graph *graph, SymbolSource source, const Value *value, int ind
 static const Dim *
 define_symbol(Graph *graph, const char *prefix, SymbolDef def, int64_t lo, int64_t hi)
 {
-	def.symbol = find_symbol(graph, def.source, def.value, def.index, def.expr);
+	def.symbol = find_symbol(graph, &def, lo);
 	if (!def.symbol) {
 		def.symbol = symbol_fresh(graph->ctx, prefix);
 		symbol_set_range(def.symbol, lo, hi);
@@ -290,6 +289,14 @@ infer_dim_value(Infer *infer, int index, int element)
 
 const Dim *
 infer_index_value(Infer *infer, int index, int element)
+{
+	const Dim *known = known_element(infer, index, element);
+	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};
+	return known ? known : define_symbol(infer->graph, "E", def, -INT32_MAX, INT32_MAX);
+}
+
+const Dim *
+infer_bound_value(Infer *infer, int index, int element)
 {
 	const Dim *known = known_element(infer, index, element);
 	SymbolDef def = {NULL, SYMBOL_ELEMENT, input_value(infer, index), element, NULL, NULL};

@@ -55,8 +55,10 @@ const Dim *infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const c
 const Dim *infer_element(Infer *infer, int index, int element);
 /* Element `element` of input `index` as a dim: known, or infer_element(). */
 const Dim *infer_dim_value(Infer *infer, int index, int element);
-/* The same for an index, which may be negative; clamped to 32 bits when read at run time. */
+/* The same for a number that may be negative, and for the bound of a slice, of which any number of
+ * 64 bits means something. */
 const Dim *infer_index_value(Infer *infer, int index, int element);
+const Dim *infer_bound_value(Infer *infer, int index, int element);
 /* The elements of integer vector input `index`, which must be known as numbers (axes); count = -1
  * when the input is absent. Fails (unsupported) when it is only known at run time. */
 const int64_t *infer_numbers(Infer *infer, int index, int *count);

@@ -473,8 +473,8 @@ infer_Slice(Infer *infer)
 		int64_t by = nsteps < 0 ? 1 : steps[i];
 		if (by == 0)
 			infer_fail(infer, "step %d is 0", i);
-		slice_range(infer->ctx, x->dims[axis], infer_index_value(infer, 1, i),
-		            infer_index_value(infer, 2, i), by, &start, &dims[axis]);
+		slice_range(infer->ctx, x->dims[axis], infer_bound_value(infer, 1, i),
+		            infer_bound_value(infer, 2, i), by, &start, &dims[axis]);
 	}
 	infer_set(infer, 0, infer_dtype(infer, 0), x->rank, dims);
 }

@@ -7,8 +7,8 @@
 #include "expr/scalar/ctx.h"
 #include "graph/inner.h"
 
-const Dim *
-build_dim(const Build *build, int index, int element)
+static const Dim *
+find_element(const Build *build, int index, int element, bool is_bound)
 {
 	if (!build->in_types[index])
 		return NULL;
@@ -19,10 +19,22 @@ build_dim(const Build *build, int index, int element)
 	for (int i = 0; i < graph->symbols.count; i++) {
 		const SymbolDef *def = &graph->symbols.data[i];
 		if (def->source == SYMBOL_ELEMENT && def->value == build->node->inputs[index] &&
-		    def->index == element)
+		    def->index == element && symbol_clamps(def->symbol->lo) == is_bound)
 			return expr_symbol(build->ctx, def->symbol);
 	}
 	return NULL;
+}
+
+const Dim *
+build_dim(const Build *build, int index, int element)
+{
+	return find_element(build, index, element, false);
+}
+
+const Dim *
+build_bound(const Build *build, int index, int element)
+{
+	return find_element(build, index, element, true);
 }
 
 /* ---- whether --------------------------------------------------------------------------------- */

@@ -44,6 +44,8 @@ struct Build {
 /* Element `element` of integer input `index` as a dim: known, or the symbol that infer made for it
  * with infer_element(); NULL when neither. */
 const Dim *build_dim(const Build *build, int index, int element);
+/* The same of a slice's bound: infer_bound_value(). */
+const Dim *build_bound(const Build *build, int index, int element);
 #define build_fail(build, ...) fail_unsupported(&(build)->node->loc, __VA_ARGS__)
 
 /* The program, or NULL for host and control nodes. Cached nowhere: callers keep it. Fails with the

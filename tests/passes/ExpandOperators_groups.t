@@ -11,7 +11,7 @@ graph g(%x: f32[B,S,128], %p: f32[B,2,P,16], %last: i32[B], %total: i32, %t: i64
 -- out
 graph g(%x: f32[B,S,128], %p: f32[B,2,P,16], %last: i32[B], %total: i32, %t: i64[B,S]) -> %y, %k, %v, %r {
   symbol E3 = %total[0]
-  symbol E4 in -2147483648..2147483647 = %v_25[0]
+  symbol E4 in -2147483647..2147483647 = %v_25[0]
   %cos: f32[64,8]  = weight 0
   %sin: f32[64,8]  = weight 1
   %step: i64[3]    = {64, 32, 32}

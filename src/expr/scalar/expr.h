@@ -171,6 +171,14 @@ const Symbol *symbol_get(ExprCtx *ctx, const char *name);
 const Symbol *symbol_fresh(ExprCtx *ctx, const char *prefix);
 void symbol_set_range(const Symbol *symbol, int64_t lo, int64_t hi); /* before anything used it */
 
+/* Whether a value beyond the range is taken for the nearest one in it, not refused: where it bounds
+ * a slice, which ends at a tensor's ends in any case. The least range says so. */
+static inline bool
+symbol_clamps(int64_t lo)
+{
+	return lo == INT32_MIN;
+}
+
 /* ---- properties ------------------------------------------------------------------------------ */
 
 typedef struct ScalarInfo {

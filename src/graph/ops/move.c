@@ -165,7 +165,7 @@ build_Slice(Build *b)
 	for (int i = 0; i < count; i++) {
 		int axis = known_axis(b, 3, i, x->rank);
 		int64_t by = b->in[4] ? known_number(b, 4, i) : 1;
-		const Dim *from = build_dim(b, 1, i), *to = build_dim(b, 2, i), *start, *length;
+		const Dim *from = build_bound(b, 1, i), *to = build_bound(b, 2, i), *start, *length;
 		if (!from || !to)
 			build_fail(b, "the bounds of axis %d are not known", axis);
 		slice_range(ctx, x->hi[axis], from, to, by, &start, &length);

@@ -45,6 +45,10 @@ static TwCode
 set_symbol(Frame *frame, int index, int64_t value)
 {
 	const PlanSymbol *symbol = &frame->plan->symbols[index];
+	if (symbol->lo == PLAN_CLAMPED) {
+		value = value < symbol->lo ? symbol->lo : value;
+		value = value > symbol->hi ? symbol->hi : value;
+	}
 	if (value < symbol->lo || value > symbol->hi) {
 		const char *from = symbol->source == PS_DIM ? "a computed size"
 		                                            : frame->plan->buffers[symbol->buffer].name;
@@ -499,7 +503,7 @@ frame_bind_late(Frame *frame, int index)
 		if (symbol->source == PS_DIM && !has_changed && frame->symbols[i] != PLAN_UNBOUND)
 			continue;
 		code = read_symbol(frame, symbol, &value);
-		if (!code && value != frame->symbols[i]) {
+		if (!code && (value != frame->symbols[i] || value == PLAN_UNBOUND)) {
 			code = set_symbol(frame, i, value);
 			has_changed = true;
 		}

@@ -80,6 +80,8 @@ enum {
 
 /* The value of a symbol not bound yet. */
 #define PLAN_UNBOUND INT64_MIN
+/* The least range of a symbol: it bounds a slice, for which any number means something. */
+#define PLAN_CLAMPED INT32_MIN
 
 typedef enum PlanSource {
 	PS_INPUT,   /* axis `index` of buffer `buffer` (an input): bound first */
@@ -90,7 +92,7 @@ typedef enum PlanSource {
 
 typedef struct PlanSymbol {
 	const char *name;
-	int64_t lo, hi; /* checked when bound */
+	int64_t lo, hi; /* checked when bound; lo == PLAN_CLAMPED: a value beyond is moved to them */
 	PlanSource source;
 	int buffer, index, dim, step;
 } PlanSymbol;
