@@ -92,6 +92,21 @@ refused "this is a range" --shape N=1..4 "$tmp/in.onnx"
 refused "neither an input nor a symbol" --shape M=1 "$tmp/in.onnx"
 refused "dim 2 of input x is 4, saw 5" --shape x=1x3x5 "$tmp/in.onnx"
 
+# Open sizes that meet in a broadcast stay open: one of them may be 1 for whoever runs it. What compile
+# assumes of them, it says, and so does check.
+cat >"$tmp/g.txt" <<'TEXT'
+graph g(%x: f32[N,C], %z: f32[M,C], %u: f32[N,K]) -> %y, %v {
+  %w: f32[4] = {1, 2, 3, 4}
+  %y = Add(%x, %z) "add"
+  %v = Mul(%u, %w) "scale"
+}
+TEXT
+"$tw" print -O0 "$tmp/g.txt" >"$tmp/text"
+if grep -q '%z: f32\[N,C\], %u: f32\[N,4\]' "$tmp/text"; then pass; else lose "nothing is assumed: $(cat "$tmp/text")"; fi
+"$tw" compile "$tmp/g.txt" -o "$tmp/g.twb" >"$tmp/says" 2>&1
+if grep -q '^assumed: dim 0 of z is that of x (node "add" (Add): dim 0 of the inputs); dim 1 of u is 4 (node "scale" (Mul): dim 1 of the inputs); other sizes, 1 too, are refused when run$' "$tmp/says"; then pass; else
+	lose "what is assumed: $(cat "$tmp/says")"; fi
+
 # --weights: a file of that name, never that of the model which is read; --check compares.
 "$zoo" mobilenetv2 -o "$tmp/in.onnx"
 if "$tw" optimize --check --weights w.bin "$tmp/in.onnx" "$tmp/a.onnx" >"$tmp/says" && [ -s "$tmp/w.bin" ] &&

@@ -586,7 +586,7 @@ graph_infer(Graph *graph)
 		graph->assumptions.count = 0;
 		dim_forget(graph->ctx, 0);
 		region_infer(graph, graph->body);
-	} while (graph_unify_symbols(graph) || graph_enter_regions(graph));
+	} while ((!graph->is_open && graph_unify_symbols(graph)) || graph_enter_regions(graph));
 	for (int i = 0; i < graph->assumptions.count; i++)
 		dim_assume_equal(graph->ctx, graph->assumptions.data[i].a, graph->assumptions.data[i].b);
 	prune_symbols(graph);

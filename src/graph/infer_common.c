@@ -101,6 +101,20 @@ is_late_one(const Infer *infer, const Dim *a, const Dim *b)
 	       (dim_proves_le(infer->ctx, a, one) && dim_proves_le(infer->ctx, one, a));
 }
 
+/* For a model that is written again nothing is assumed: either side may be 1. Of a number and a
+ * size that is only known when run, the number is what both become. */
+static const Dim *
+broadcast_openly(Infer *infer, const Dim *a, const Dim *b, const char *what)
+{
+	int64_t number;
+	bool is_number[] = {dim_is_const(a, &number), dim_is_const(b, &number)};
+	if (is_number[0] || is_number[1])
+		return is_number[0] && is_number[1] ? infer_equal(infer, a, b, what) : is_number[0] ? a : b;
+	ExprCtx *ctx = infer->ctx;
+	const Expr *is_one = expr_eq(ctx, a, expr_i64(ctx, 1));
+	return infer_symbol(infer, "X", expr_select(ctx, is_one, b, a));
+}
+
 const Dim *
 infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what)
 {
@@ -108,6 +122,8 @@ infer_broadcast_dim(Infer *infer, const Dim *a, const Dim *b, const char *what)
 		return b;
 	if (dim_is(b, 1))
 		return a;
+	if (infer->graph->is_open && a != b)
+		return broadcast_openly(infer, a, b, what);
 	if (is_late_one(infer, a, b) || is_late_one(infer, b, a))
 		fail_unsupported(&infer->node->loc, "%s: that one of them is 1 is only known at run time",
 		                 what);

@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 
+#include "graph/infer.h"
 #include "onnx_fixture.h"
 #include "passes/manager.h"
 #include "target/target.h"
@@ -105,6 +106,28 @@ START_TEST(unknown_operators_stay_in_their_opset)
 }
 END_TEST
 
+/* A model that is written again takes what it took: sizes that meet in a broadcast stay two. */
+START_TEST(open_graphs_assume_nothing)
+{
+	ModelMaker m = maker(arena);
+	make_value(&m, INPUT, "x", DT_F32, 2, (int64_t[]){-2, -7});
+	make_value(&m, INPUT, "z", DT_F32, 2, (int64_t[]){-7, 4});
+	make_value(&m, OUTPUT, "y", DT_F32, 2, (int64_t[]){-1, 4});
+	make_node(&m, "Add", "x z", "y", NULL);
+	for (int is_open = 0; is_open < 2; is_open++) {
+		const OnnxReadOptions options = {.is_open = is_open};
+		Graph *graph = onnx_read_bytes(arena, "test.onnx", make_model(&m, 8, 17), &options);
+		graph_infer(graph);
+		const Type *x = &graph->body->params[0]->type, *z = &graph->body->params[1]->type;
+		const Type *y = &graph->body->results[0]->type;
+		ck_assert_int_eq(x->dims[0] != z->dims[0], is_open);
+		ck_assert_int_eq(dim_is(x->dims[1], 4), !is_open);
+		ck_assert_int_eq(y->dims[0] != x->dims[0] && y->dims[0] != z->dims[0], is_open);
+		ck_assert(dim_is(y->dims[1], 4));
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -112,5 +135,6 @@ main(void)
 	tcase_add_checked_fixture(t, begin, end);
 	tcase_add_test(t, unknown_operators_pass_through);
 	tcase_add_test(t, unknown_operators_stay_in_their_opset);
+	tcase_add_test(t, open_graphs_assume_nothing);
 	return unit_run(t);
 }

@@ -193,6 +193,7 @@ write_bundle(Compilation *c)
 	const Binding *sizes = c->context->target->probe;
 	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->learnt.demands);
 	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));
+	c->result.assumed = graph_assumed_text(c->arena, c->model);
 	c->result.sizes_entry = entry;
 	const History history = history_of(c->arena, c->context);
 	BundlePart parts[] = {text_part(HISTORY_ENTRY, history_text(c->arena, &history)),

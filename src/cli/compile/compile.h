@@ -21,6 +21,7 @@ typedef struct Compiled {
 	Finished finished;
 	SizesEntry sizes;        /* what it was made for, and what the model demands of others, … */
 	const char *sizes_entry; /* … and as in the bundle */
+	const char *assumed;     /* graph_assumed_text() */
 	const char *broken;      /* what the model says to the sizes of --shape; NULL: nothing */
 	const char *trouble;     /* why no vendor library was used; NULL: nothing is wrong */
 	const char *noise;       /* what to know about measurements (oracle.h); NULL: nothing */

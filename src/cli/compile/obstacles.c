@@ -235,3 +235,38 @@ graph_refuse_obstacles(const Graph *graph, const ObstacleVec *before)
 	if (first)
 		refuse(graph, first);
 }
+
+/* The input before `index` that has this size, too; -1: none, since it is a number or a term. */
+static int
+first_with(const Graph *graph, int index, const Dim *dim, int *axis)
+{
+	for (int i = 0; i < index; i++)
+		for (*axis = 0; *axis < graph->body->params[i]->type.rank; ++*axis)
+			if (graph->body->params[i]->type.dims[*axis] == dim)
+				return i;
+	return -1;
+}
+
+const char *
+graph_assumed_text(Arena *arena, const Graph *graph)
+{
+	enum { SHOWN = 3 };
+	Buf buf = {.arena = arena};
+	int count = graph->wishes.count;
+	for (int i = 0; i < count && i < SHOWN; i++) {
+		const InputWish *wish = &graph->wishes.data[i];
+		const Value *input = graph->body->params[wish->input];
+		int axis, other = first_with(graph, wish->input, input->type.dims[wish->axis], &axis);
+		buf_printf(&buf, "%sdim %d of %s is ", i ? "; " : "", wish->axis, input->name);
+		if (other < 0)
+			dim_print(&buf, input->type.dims[wish->axis]);
+		else if (axis == wish->axis)
+			buf_printf(&buf, "that of %s", graph->body->params[other]->name);
+		else
+			buf_printf(&buf, "dim %d of %s", axis, graph->body->params[other]->name);
+		buf_printf(&buf, " (%s)", wish->what);
+	}
+	if (count > SHOWN)
+		buf_printf(&buf, "; and %d more", count - SHOWN);
+	return buf_text(&buf);
+}

@@ -24,6 +24,10 @@ ObstacleVec graph_obstacles(Arena *arena, const Graph *graph, bool is_compiled);
 void graph_refuse_obstacles(const Graph *graph, const ObstacleVec *before);
 ObstacleVec graph_refuse_sizes(const Graph *graph);
 
+/* Sizes of inputs that a node has made those of others, or numbers, though the model leaves them
+ * open: "dim 1 of b is that of a (node "add" (Add): …)"; "": there are none. */
+const char *graph_assumed_text(Arena *arena, const Graph *graph);
+
 /* Whether nothing says what rank a tensor has, or what kind of value it is. */
 bool value_is_unknown(const Value *value);
 

@@ -89,6 +89,17 @@ check_targets(const Options *options, Graph *model, Table *table, int *code)
 	return failed;
 }
 
+static void
+say_assumed(const Options *options, Report *report, Graph *graph)
+{
+	graph_infer(graph);
+	const char *assumed = graph_assumed_text(options->arena, graph);
+	if (!*assumed)
+		return;
+	report_text(report, "assumed", NULL, assumed);
+	report_say(options, "assumed: %s; other sizes, 1 too, are refused when run\n", assumed);
+}
+
 static int
 check_model(const Options *options, const char *path)
 {
@@ -107,8 +118,10 @@ check_model(const Options *options, const char *path)
 			graph_infer(graph);
 		report_number(report, "nodes", NULL, graph_node_count(graph), "%.0f");
 		count = check_nodes(graph, table, &code);
-		if (count == 0)
+		if (count == 0) {
+			say_assumed(options, report, graph);
 			count = check_targets(options, graph, table, &code);
+		}
 	}
 	report_print(report);
 	if (count)

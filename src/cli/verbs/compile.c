@@ -46,6 +46,8 @@ verb_compile(const Options *options)
 		report_text(report, "ours", NULL, c.ours);
 	if (c.noise)
 		report_text(report, "noise", NULL, c.noise);
+	if (*c.assumed)
+		report_text(report, "assumed", NULL, c.assumed);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
 	report_print(report);
 	const BundleSizes sizes = {(double)c.finished.bytes, plain_bytes,
@@ -54,6 +56,8 @@ verb_compile(const Options *options)
 	           bundle_sizes_text(arena, &sizes));
 	if (*c.sizes.chosen)
 		report_say(options, "chosen for: %s (--shape says others)\n", c.sizes.chosen);
+	if (*c.assumed)
+		report_say(options, "assumed: %s; other sizes, 1 too, are refused when run\n", c.assumed);
 	if (*c.sizes.demands)
 		report_say(options, "the model demands: %s\n", c.sizes.demands);
 	report_say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
