@@ -275,6 +275,99 @@ TEXT
 	wrong "transposed weights" m 's/"row": "matmul", \(.*\), "outputs": 1,/"row": "matmul", \1, "outputs": 1, "attrs": [{"name": "transpose_b", "ints": [1]}],/'
 fi
 
+# A loop that does not end with inputs that nobody gave: after some turns that is what is said. The
+# bundle is written, and when it is run there is no such limit.
+# endless NAME, its text on standard input
+endless() {
+	cat >"$1.g"
+	timeout 60 "$tw" compile -q "$1.g" -o endless.twb 2>said && [ -s endless.twb ] &&
+		grep -q 'the bundle is not proved, .*node "loop": no end was seen at these inputs in [0-9]* turns' said &&
+		pass || lose "$1: $(cat said)"
+	rm -f endless.twb
+}
+endless turns <<'TEXT'
+graph turns(%x: f32[N,4]) -> %y {
+  %yes: bool = {1}
+  %y = Loop(_, %yes, %x)  "loop" body(%i, %c, %v) { yield %c, %v }
+}
+TEXT
+"$tw" compile -q --prove require turns.g -o endless.twb 2>said
+code=$?
+[ $code = 4 ] && [ ! -e endless.twb ] && grep -q -- "--prove=require: .* no end was seen" said && pass ||
+	lose "required: $code, $(cat said)"
+"$tw" compile -q --prove none --verify each turns.g -o endless.twb && pass || lose "not proved, but verified"
+endless doubled <<'TEXT'
+graph doubled(%x: f32[N,1024], %m: i64) -> %y {
+  %y = Loop(%m, _, %x)  "around" body(%j, %d, %u) {
+    %w = Loop(_, %d, %u)  "loop" body(%i, %c, %v) {
+      %t = Concat(%v, %v) {axis=0}
+      yield %c, %t
+    }
+    yield %d, %w
+  }
+}
+TEXT
+endless collected <<'TEXT'
+graph collected(%x: f32[256,256]) -> %y, %z {
+  %yes: bool = {1}
+  %y, %z = Loop(_, %yes, %x)  "loop" body(%i, %c, %v) {
+    %t = MatMul(%v, %x)
+    yield %c, %t, %t
+  }
+}
+TEXT
+# In a branch that is not taken, the other is proved.
+cat >branches.g <<'TEXT'
+graph branches(%x: f32[4], %n: i64, %c: bool) -> %y {
+  %yes: bool = {1}
+  %y = Loop(%n, _, %x)  "around" body(%i, %d, %u) {
+    %r = If(%c)  "if" then_branch {
+      %a = Loop(_, %yes, %u)  "loop" body(%j, %e, %v) {
+        %t = Tanh(%v)
+        yield %e, %t
+      }
+      yield %a
+    } else_branch {
+      %s = Loop(_, %c, %u)  "ends" body(%k, %f, %w) { yield %c, %w }
+      %o = Exp(%s)
+      yield %o
+    }
+    yield %d, %r
+  }
+}
+TEXT
+timeout 60 "$tw" compile branches.g -o proved.twb >said 2>&1
+grep -q "^proved: " said && ! grep -q warning said && pass || lose "branches: $(cat said)"
+cat >count.g <<'TEXT'
+graph count(%n: i64, %x: f32[3]) -> %k, %y {
+  %one: i64 = {1}
+  %half: f32 = {0.5}
+  %zero: i64 = {0}
+  %yes: bool = {1}
+  %k, %y = Loop(_, %yes, %zero, %x)  "loop" body(%i, %c, %v, %u) {
+    %w = Add(%v, %one)
+    %z = Add(%u, %half)
+    %more = Less(%w, %n)
+    yield %more, %w, %z
+  }
+}
+TEXT
+"$tw" compile -q --prove require count.g -o count.twb &&
+	"$tw" run -q --runs 1 count.twb --input n=50000 --input x=1.0,2,3 --expect k=50000 &&
+	"$tw" run -q --runs 1 count.g --input n=50000 --input x=1.0,2,3 --expect k=50000 && pass ||
+	lose "a run of many turns"
+cat >long.g <<'TEXT'
+graph long(%x: f32[3]) -> %y {
+  %m: i64 = {20000}
+  %half: f32 = {0.5}
+  %y = Loop(%m, _, %x)  "loop" body(%i, %c, %u) {
+    %z = Mul(%u, %half)
+    yield %c, %z
+  }
+}
+TEXT
+proves long.g ".*" --prove require
+
 # Denials: "deny CHOICE VALUE" among the choices. steps CHOICES: how many steps of which kind there are.
 steps() { "$tw" inspect "$1" | sed -n '/^step  kind/,/^part/{/^ *[0-9]/p}' | awk '{ print $2 }' | sort | uniq -c | awk '{ all = all (NR == 1 ? "" : ", ") $1 " " $2 } END { print all }'; }
 

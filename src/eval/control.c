@@ -203,6 +203,35 @@ move_states(Eval *eval, int count, Value *const *to, Value *const *from)
 		eval_set_cell(eval, to[i], cells[i]);
 }
 
+static double
+elements_of(Eval *eval, int count, Value *const *values)
+{
+	double elements = 0;
+	for (int i = 0; i < count; i++) {
+		int rank;
+		const int64_t *dims = dims_of(eval_cell(eval, values[i]), &rank);
+		elements += (double)dims_count(rank, dims);
+	}
+	return elements;
+}
+
+/* What is evaluated here is evaluated on inputs that nobody gave, with which a loop may have no
+ * end, unless a count says how many turns it makes. So many, or so many elements, take the
+ * interpreter about a second. */
+static void
+count_turn(Eval *eval, const Node *node, const Region *body, int64_t limit)
+{
+	enum { MOST_TURNS = 2000, MOST_COUNTED = 20000 };
+	static const double MOST_ELEMENTS = 2e7;
+	if (limit <= MOST_COUNTED)
+		return;
+	eval->turns++;
+	eval->handed += elements_of(eval, body->nresult, body->results);
+	if (eval->turns > MOST_TURNS || eval->handed > MOST_ELEMENTS)
+		fail_unsupported(&node->loc, "no end was seen at these inputs in %lld turns",
+		                 (long long)eval->turns);
+}
+
 static void
 eval_loop(Eval *eval, const Node *node)
 {
@@ -218,6 +247,8 @@ eval_loop(Eval *eval, const Node *node)
 		give_number(eval, body->params[1], DT_BOOL, 1);
 		eval_region(eval, body);
 		goes_on = eval_number(eval, body->results[0], &node->loc) != 0;
+		if (goes_on)
+			count_turn(eval, node, body, most);
 		for (int k = 0; k < scans; k++)
 			vec_push(eval->arena, &slices[k], eval_copy(eval, body->results[1 + states + k]));
 		move_states(eval, states, body->params + 2, body->results + 1);

@@ -22,6 +22,8 @@ struct Eval {
 	Map last;     /* Region to Map from Value to the Node that uses it last */
 	Map defs;     /* Value to DefList: the symbols it defines */
 	int nsymbol;
+	int64_t turns; /* that Loops have made, */
+	double handed; /* and elements that these handed on */
 	int64_t *symbol_value;
 	bool *symbol_known;
 };

@@ -64,6 +64,7 @@ session_of(Job *job)
 	}
 	job->session = session_open(job->arena, stand_in->path ? stand_in->path : job->finish->path,
 	                            job->finish->name, &options, &settings);
+	session_expect_end(job->session);
 	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
 	vendors_use_memory(&job->session->bundle->model.vendors, &spilled);
 	return job->session;

@@ -95,10 +95,11 @@ static bool
 try_sizes(Job *job, ProofResult *result, Failure *failure)
 {
 	Memory *memory = &job->run->session->session->exec.memory;
+	size_t limit = memory->limit; /* of a model with loops */
 	job->scratch = arena_new("proof");
-	memory->limit = job->room;
+	memory->limit = job->room && (!limit || job->room < limit) ? job->room : limit;
 	bool is_done = try_run(run_once, job, failure);
-	memory->limit = 0;
+	memory->limit = limit;
 	prover_watch(NULL, job->run->session->session);
 	arena_free(job->scratch);
 	bool is_first = is_done && result->runs++ == 0;
@@ -106,7 +107,7 @@ try_sizes(Job *job, ProofResult *result, Failure *failure)
 		result->sizes = job->sizes;
 	if (is_first || job->room == 0)
 		job->room = room_of(job->run, is_done ? memory->now : 0);
-	if (!is_done && !result->left_out)
+	if (!is_done && (!result->left_out || session_saw_no_end(job->run->session)))
 		result->left_out = arena_strdup(job->arena, failure->text);
 	if (!is_done && failure->kind == FAIL_BUG)
 		result->broken = arena_strdup(job->arena, failure->text);
@@ -147,8 +148,9 @@ proof_run(const Options *options, Arena *arena, const ProofRun *run)
 		input_ranges_add(arena, &job.ranges, run->ranges);
 		input_ranges_add(arena, &job.ranges, &learnt->runs[i % nrun].values);
 		bool is_done = try_sizes(&job, &result, &failure);
-		goes_on = (is_done || (!result.broken && failure.kind != FAIL_UNSUPPORTED)) &&
-		          prover_proof(job.prover)->findings.count == 0;
+		bool is_hopeless = !is_done && (result.broken || failure.kind == FAIL_UNSUPPORTED ||
+		                                session_saw_no_end(run->session));
+		goes_on = !is_hopeless && prover_proof(job.prover)->findings.count == 0;
 	}
 	result.proof = prover_proof(job.prover);
 	if (result.runs >= wanted || result.broken)

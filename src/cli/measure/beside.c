@@ -170,6 +170,7 @@ take_turn(Race *race, int threads, int side)
 	                             .profile = note_step,
 	                             .profile_context = race};
 	Session *session = session_open(arena, race->bundle, "turn", &options, &settings);
+	session_expect_end(session);
 	session_inputs(session, &options);
 	forget(race, threads, side);
 	double start = now_seconds();

@@ -1,5 +1,5 @@
-/* The runtime library, driven as any program would: through tilewright.h alone, plus the entry with
- * the ranges of made-up inputs, which is read from the file. */
+/* The runtime library, driven as any program would: through tilewright.h, plus the entry with the
+ * ranges of made-up inputs, which is read from the file, and a bound for loops that do not end. */
 #include "cli/measure/session.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "cli/compile/model.h"
 #include "cli/compile/parts.h"
 #include "cli/compile/sizes.h"
+#include "runtime/handle.h"
 
 static _Noreturn void
 fail_code(const Session *session, const TwError *error)
@@ -87,6 +88,42 @@ session_open(Arena *arena, const char *path, const char *name, const Options *op
 	session->ranges = read_ranges(arena, path);
 	session->sizes = bundle_part(arena, path, SIZES_ENTRY);
 	return session;
+}
+
+/* ---- loops without an end ---- */
+
+/* A loop in a loop, of a hundred turns each, makes 10^4. Most bodies take microseconds, so these
+ * are well under a second, and the work is some seconds. A state that doubles holds the memory
+ * after 30 turns. */
+static const Turns MADE_UP_TURNS = {.count = 20000, .work = 2e10};
+static const size_t MADE_UP_MEMORY = (size_t)2 << 30;
+
+static bool
+has_loop(const Plan *plan)
+{
+	bool found = false;
+	for (int i = 0; i < plan->nstep && !found; i++) {
+		found = plan->steps[i].kind == PT_LOOP;
+		for (int k = 0; k < plan->steps[i].nbody && !found; k++)
+			found = has_loop(plan->steps[i].bodies[k]);
+	}
+	return found;
+}
+
+void
+session_expect_end(Session *session)
+{
+	Exec *exec = &session->session->exec;
+	if (!has_loop(session->bundle->plan))
+		return;
+	exec->most = MADE_UP_TURNS;
+	exec->memory.limit = exec->memory.now + MADE_UP_MEMORY;
+}
+
+bool
+session_saw_no_end(const Session *session)
+{
+	return session->session->exec.turns.has_no_end;
 }
 
 /* ---- inputs ---- */

@@ -24,6 +24,11 @@ typedef struct Session {
 Session *session_open(Arena *arena, const char *path, const char *name, const Options *options,
                       const TwSessionOptions *settings);
 
+/* For inputs that nobody gave: what a loop does with them may have no end. Runs fail once their
+ * loops have made so many turns, or so much work, or hold so much memory. */
+void session_expect_end(Session *session);
+bool session_saw_no_end(const Session *session); /* in the last run */
+
 /* Make or read the inputs, at the sizes of --shape, typical ones for the other symbols, and bind
  * them. */
 void session_inputs(Session *session, const Options *options);

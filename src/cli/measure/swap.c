@@ -208,6 +208,7 @@ swap_open(Arena *arena, Swap *swap, bool has_library, int threads)
 	                                   .allocate = swap->is_partial ? filled : NULL,
 	                                   .release = swap->is_partial ? release_filled : NULL};
 	Session *session = session_open(arena, swap->bundle, "tuning", &options, &settings);
+	session_expect_end(session);
 	ExecModel *model = &session->bundle->model;
 	Exec *exec = &session->session->exec;
 	if (model->backend != &backend_cpu || !session->bundle->code)

@@ -162,6 +162,7 @@ take_turn(void *arg)
 		trial->opened[which] = arena_new("trial");
 		trial->sessions[which] =
 			session_open(trial->opened[which], trial->bundle, "trial", &trial->options, &settings);
+		session_expect_end(trial->sessions[which]);
 		session_inputs(trial->sessions[which], &trial->options);
 	}
 	run_often(trial, trial->sessions[which], is_new);

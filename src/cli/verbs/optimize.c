@@ -101,6 +101,7 @@ difference(const Options *options, const char *in, const char *out)
 	Arena *arena = options->arena;
 	Subject *before = plain_subject(options, in);
 	subject_open(before, arena, NULL);
+	session_expect_end(before->session);
 	subject_run(before);
 	Options given = *options;
 	given.shape = given.fix = (StrVec){0}; /* they stand in the model */

@@ -118,6 +118,7 @@ run_or_replay(Exec *exec)
 TwCode
 exec_run(Exec *exec)
 {
+	exec->turns = (Turns){0};
 	TwCode code = run_or_replay(exec);
 	exec->main->is_bound = exec->main->is_bound && !code;
 	return code;

@@ -542,9 +542,8 @@ step_run(Frame *frame, int index)
 		code = step_show_fallback(frame, step, state);
 	if (!code)
 		code = RUN[step->kind](frame, step, state);
-	if (!code && exec->profile)
-		code = exec_finish(exec);
-	if (!code && exec->profile)
+	exec->turns.work += frame->outer ? state->flops + state->bytes : 0;
+	if (!code && exec->profile && (code = exec_finish(exec)) == TW_OK)
 		report_step(frame, index, now_seconds() - start);
 	exec->step = outer;
 	return code;

@@ -115,6 +115,14 @@ typedef struct Loan {
 	unsigned char *own; /* where the second lies otherwise; NULL: it may not be lent */
 } Loan;
 
+/* Turns of Loops that may have no end, and operations and bytes of all nested plans. */
+typedef struct Turns {
+	int64_t count;
+	double work;
+	bool has_no_end;    /* more of them were made, or more memory was asked for, than a run may; */
+	bool has_no_branch; /* or by a branch that was not taken: then no other is shown, either */
+} Turns;
+
 typedef struct HostStep HostStep; /* host.c */
 
 /* Working memory of host operators: blocks handed out from the front, kept between calls. */
@@ -178,6 +186,7 @@ struct Exec {
 	const PlanStep **named; /* steps by number */
 	int nnamed, step;       /* how many; the one that runs */
 	const volatile int *cancel;
+	Turns most, turns; /* that a run may make, no count: any; and those of this run */
 	TwProfile *profile;
 	void *profile_context;
 	FrameWatch *watch; /* NULL: none. While watched, also what would not be taken runs, before what

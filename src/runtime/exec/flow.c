@@ -104,11 +104,15 @@ take_arguments(Frame *frame, const PlanStep *step, StepState *state)
 static void
 show_branch(Frame *body)
 {
-	TwError *error = body->exec->error;
-	body->exec->error = NULL;
+	Exec *exec = body->exec;
+	TwError *error = exec->error;
+	Turns turns = exec->turns; /* the run has all of its own */
+	exec->error = NULL;
 	if (enter_body(body, NULL, 0) == TW_OK)
 		frame_run(body);
-	body->exec->error = error;
+	turns.has_no_branch = exec->turns.has_no_end || exec->turns.has_no_branch;
+	exec->error = error;
+	exec->turns = turns;
 }
 
 TwCode
@@ -122,7 +126,7 @@ step_run_if(Frame *frame, const PlanStep *step, StepState *state)
 		return code;
 	bool is_taken = array_truth(&state->arrays[0]);
 	Frame *body = state->bodies[is_taken ? 0 : 1];
-	if (frame->exec->watch)
+	if (frame->exec->watch && !frame->exec->turns.has_no_branch)
 		show_branch(state->bodies[is_taken ? 1 : 0]);
 	const int *outputs = step->args + 1;
 	code = check_counts(frame, step, body->plan, step->noutput);
@@ -168,6 +172,7 @@ carry(Frame *body, int index, Carried *carried, int parity, Array *next)
 		if (!code)
 			code = exec_copy_bytes(exec, bytes, place, value->data, place, block->data);
 	}
+	exec->turns.work += (double)bytes;
 	if (value->rank)
 		memmove(carried->dims, value->dims, (size_t)value->rank * sizeof *carried->dims);
 	*next = (Array){value->type, value->rank, carried->dims, block->data};
@@ -232,6 +237,7 @@ collect(Frame *body, int index, const PlanStep *step, Carried *all)
 	    __builtin_mul_overflow((size_t)all->count, bytes, &used) ||
 	    __builtin_add_overflow(used, bytes, &total))
 		return exec_out_of_memory(exec, bytes);
+	exec->turns.work += (double)bytes;
 	code = grow(exec, place, &all->block[0], used, total);
 	if (!code)
 		code = exec_copy_bytes(exec, bytes, place, value->data, place, all->block[0].data + used);
@@ -411,6 +417,24 @@ read_condition(const Iteration *it, bool *goes_on)
 	return code;
 }
 
+/* What a turn has come to: also whether there may be another, where somebody has said how many a
+ * run may make. A loop that makes no more of them than that by its count has an end. */
+static TwCode
+count_turn(Exec *exec, const PlanStep *step, int64_t limit, TwCode code)
+{
+	Turns *turns = &exec->turns;
+	if (!exec->most.count || limit <= exec->most.count)
+		return code;
+	turns->count++;
+	if (code ? code != TW_MEMORY || turns->has_no_end
+	         : turns->count <= exec->most.count && turns->work <= exec->most.work)
+		return code;
+	turns->has_no_end = true;
+	return exec_fail(exec, TW_CANCELLED,
+	                 "node \"%.200s\": no end was seen at these inputs in %lld turns",
+	                 *step->origins ? step->origins : step->name, (long long)turns->count);
+}
+
 TwCode
 step_run_loop(Frame *frame, const PlanStep *step, StepState *state)
 {
@@ -428,16 +452,18 @@ step_run_loop(Frame *frame, const PlanStep *step, StepState *state)
 		return code;
 	bool has_limit = step->args[0] >= 0;
 	bool goes_on = step->args[1] < 0 || array_truth(&it.values[1]);
-	int64_t limit = has_limit ? dtype_load_i64(DT_I64, it.values[0].data, 0) : 0;
+	int64_t limit = has_limit ? dtype_load_i64(DT_I64, it.values[0].data, 0) : INT64_MAX;
 	it.values[0] = (Array){DT_I64, 0, NULL, &number};
 	it.values[1] = (Array){DT_BOOL, 0, NULL, &condition};
-	for (; goes_on && (!has_limit || number < limit) && !code; number++) {
+	for (; goes_on && number < limit && !code; number++) {
 		if (exec->cancel && *exec->cancel)
 			return exec_fail(exec, TW_CANCELLED, "the run was cancelled in step '%.60s'",
 			                 step->name);
 		code = run_iteration(&it, number);
 		if (!code)
 			code = read_condition(&it, &goes_on);
+		if (code || goes_on)
+			code = count_turn(exec, step, limit, code);
 	}
 	return code ? code : give_results(&it);
 }
