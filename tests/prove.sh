@@ -275,6 +275,41 @@ TEXT
 	wrong "transposed weights" m 's/"row": "matmul", \(.*\), "outputs": 1,/"row": "matmul", \1, "outputs": 1, "attrs": [{"name": "transpose_b", "ints": [1]}],/'
 fi
 
+# What begins a loop is collected by another one: its size is known before the body is entered, by a
+# step with a number of the plan around.
+# chain STATE NODES: the state of the second loop, and what makes it
+chain() {
+	cat >chain.g <<TEXT
+graph chain(%x: f32[6]) -> %y {
+  %half: f32 = {0.5}
+  %k3: i64 = {3}
+  %k4: i64 = {4}
+  %n = Neg(%x)
+  %f, %s = Loop(%k4, _, %n)  "first" body(%i, %c, %a) {
+    %b = Mul(%a, %half)
+    %d = Abs(%b)
+    %l = Identity(%c)
+    yield %l, %b, %d
+  }
+  $2
+  %g, %y = Loop(%k3, _, $1)  "second" body(%j, %e, %p) {
+    %q = Mul(%p, %half)
+    %o = Sub(%q, %half)
+    %r = Abs(%o)
+    yield %e, %o, %r
+  }
+}
+TEXT
+	for level in 0 2; do
+		proves chain.g "[0-9]* values at [0-9]* points" --prove require -O$level
+	done
+}
+chain %s
+chain %m '%m = Neg(%s)'
+chain %m '%m = Identity(%s)'
+chain %m '%h, %t = Loop(%k3, _, %s)  "between" body(%u, %v, %w) { %z = Exp(%w) %l2 = Identity(%v) yield %l2, %z, %z }
+  %m = ReduceMean(%t)'
+
 # A loop that does not end with inputs that nobody gave: after some turns that is what is said. The
 # bundle is written, and when it is run there is no such limit.
 # endless NAME, its text on standard input

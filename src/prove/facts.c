@@ -134,17 +134,19 @@ find_inputs(Arena *arena, PlanFacts *facts, NodeFacts *node)
 	}
 }
 
-/* Sizes and numbers that are known only while the plan runs. */
+/* Sizes and numbers that are known only while the plan runs: its own ones. Those of the plan around
+ * are known when a nested plan is entered, and their steps are the other plan's. */
 static void
 find_symbols(const PlanFacts *facts, NodeFacts *node)
 {
+	int own = facts->plan->parent ? facts->plan->parent->nsymbol : 0;
 	for (int s = 0; s < node->program->nstage; s++) {
 		const Stage *stage = node->program->stages[s];
 		ExprWalk walk = stage_walk(stage);
 		for (int i = 0; i < stage->nloop + stage->nreduce; i++)
 			expr_walk_add(&walk, stage->iters[i].hi);
 		while (expr_step(&walk))
-			for (int i = 0; walk.e->op == EX_symbol && i < facts->plan->nsymbol; i++) {
+			for (int i = own; walk.e->op == EX_symbol && i < facts->plan->nsymbol; i++) {
 				const PlanSymbol *symbol = &facts->plan->symbols[i];
 				if (symbol->source != PS_INPUT && symbol->step > node->ready &&
 				    strcmp(symbol->name, walk.e->symbol->name) == 0)

@@ -146,6 +146,7 @@ enter_frame(FrameState *state)
 		if (state->frame->arena[place].data)
 			place_poison(state->frame, place, state->frame->arena[place].data,
 			             state->frame->arena[place].capacity);
+	memset(state->expected, 0, (size_t)state->facts->nodes.count * sizeof(Expected *));
 	memset(state->is_hashed, 0, count);
 	memset(state->is_poisoned, 0, count);
 }
