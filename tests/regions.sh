@@ -26,7 +26,7 @@ is() {
 	done
 }
 
-# refused TEXT NAME=NUMBERS ...
+# refused TEXT NAME=NUMBERS ...    with exit code $code, or 2
 refused() {
 	text=$1
 	shift
@@ -34,7 +34,7 @@ refused() {
 		# shellcheck disable=SC2046  # several inputs
 		"$tw" run -q --runs 1 $level.twb $(printf -- '--input %s ' "$@") 2>err
 		rc=$?
-		[ $rc = 2 ] && grep -qF "$text" err && pass || lose "-O$level, $*: exit code $rc: $(cat err)"
+		[ $rc = "${code:-2}" ] && grep -qF "$text" err && pass || lose "-O$level, $*: exit code $rc: $(cat err)"
 	done
 }
 
@@ -362,6 +362,26 @@ graph g(%a: f32[B], %b: f32[T]) -> %y {
 TEXT
 is 0,3,6,9 a=1.0,1,1,1 b=1.0,1,1
 is 0,2 a=1.0,1 b=1.0,1
+
+graph "a shape that a run gives" <<'TEXT'
+graph g(%x: f32[N], %t: i64[2]) -> %y, %z {
+  %z = Reshape(%x, %t)  "reshape"
+  %y = Shape(%z)
+}
+TEXT
+x=x=1.0,2,3,4,5,6,7,8,9,10,11,12
+is 3,4 t=3,4 $x
+is 6,2 t=6,-1 $x
+is 12,1 t=0,-1 $x
+is 2,6 t=-1,6 $x
+refused '"reshape" (Reshape): elements before and after must be equal, and are 12 and 10' t=5,2 $x
+refused 'elements before and after must be equal, and are 12 and 10' t=5,-1 $x
+refused 'elements before and after must be equal, and are 12 and 24' t=0,2 $x
+code=3
+refused 'is -5 (from a computed size), outside 0..' t=6,-5 $x
+refused 'is -12 (from a computed size), outside 0..' t=-1,-1 $x
+code=
+is 4,3 t=4,3 $x
 
 # Regions of the wrong form are refused when read.
 wrong() {

@@ -78,7 +78,8 @@ reshape_resolve(Infer *infer, const Type *x, int rank, int open, const Dim **dim
 	infer_equal(infer, total, product, "elements before and after");
 }
 
-/* Several elements are only known at run time. */
+/* Several elements are only known at run time. What is no size, and neither -1, is refused as a
+ * value of its symbol. */
 static void
 reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 {
@@ -98,9 +99,13 @@ reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 	const Dim *left = dim_floordiv(ctx, type_count(ctx, x), dim_mul_i64(ctx, product, -1));
 	for (int i = 0; i < rank; i++)
 		if (!dims[i] || dim_is(dims[i], -1)) {
-			const Expr *is_rest = expr_lt(ctx, said[i], expr_i64(ctx, 0));
+			const Expr *is_rest = expr_eq(ctx, said[i], expr_i64(ctx, -1));
 			dims[i] = infer_symbol(infer, "R", expr_select(ctx, is_rest, left, meant[i]));
 		}
+	const Dim *made = dim_const(ctx, 1);
+	for (int i = 0; i < rank; i++)
+		made = dim_mul(ctx, made, dims[i]);
+	infer_equal(infer, type_count(ctx, x), made, "elements before and after");
 }
 
 void
