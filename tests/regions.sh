@@ -383,6 +383,23 @@ refused 'is -12 (from a computed size), outside 0..' t=-1,-1 $x
 code=
 is 4,3 t=4,3 $x
 
+graph "a diagonal that lies outside" <<'TEXT'
+graph g(%x: f32[N], %k: i64) -> %y {
+  %t: i64[2] = {3, -1}
+  %f: i64[1] = {-1}
+  %m = Reshape(%x, %t)
+  %l = Trilu(%m, %k) {upper=0}  "lower"
+  %u = Trilu(%m, %k)  "upper"
+  %p = Concat(%l, %u) {axis=0}
+  %y = Reshape(%p, %f)
+}
+TEXT
+x=x=1.0,2,3,4,5,6
+is 1.0,0,3,4,5,6,1,2,0,4,0,0 k=0 $x
+is 1.0,2,3,4,5,6,0,0,0,0,0,0 k=9223372036854775807 $x
+is 1.0,2,3,4,5,6,0,0,0,0,0,0 k=9223372036854775805 $x
+is 0.0,0,0,0,0,0,1,2,3,4,5,6 k=-9223372036854775808 $x
+
 # Regions of the wrong form are refused when read.
 wrong() {
 	about="$1: "

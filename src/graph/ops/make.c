@@ -69,6 +69,15 @@ infer_Trilu(Infer *infer)
 	infer_same(infer);
 }
 
+/* Which diagonal: any that lies outside is like those just outside, so that adding an index to it
+ * does not overflow; extents are below these limits. */
+static const Expr *
+diagonal_offset(ExprCtx *ctx, const Expr *k)
+{
+	const Expr *most = expr_i64(ctx, (int64_t)1 << 31), *least = expr_i64(ctx, -((int64_t)1 << 31));
+	return expr_min(ctx, expr_max(ctx, k, least), most);
+}
+
 void
 build_Trilu(Build *b)
 {
@@ -77,7 +86,7 @@ build_Trilu(Build *b)
 	StageBuilder *y = output_open(b, 0);
 	const Expr *column = stage_iter(y, x->rank - 1), *diagonal = stage_iter(y, x->rank - 2);
 	if (b->in[1])
-		diagonal = expr_add(ctx, diagonal, stage_read_scalar(y, b->in[1]));
+		diagonal = expr_add(ctx, diagonal, diagonal_offset(ctx, stage_read_scalar(y, b->in[1])));
 	const Expr *is_kept = attr_int(b->node, "upper") ? expr_ge(ctx, column, diagonal)
 	                                                 : expr_le(ctx, column, diagonal);
 	const Expr *body = expr_select(ctx, is_kept, read_here(y, x), zero_of(ctx, x->type));
