@@ -400,6 +400,26 @@ is 1.0,2,3,4,5,6,0,0,0,0,0,0 k=9223372036854775807 $x
 is 1.0,2,3,4,5,6,0,0,0,0,0,0 k=9223372036854775805 $x
 is 0.0,0,0,0,0,0,1,2,3,4,5,6 k=-9223372036854775808 $x
 
+graph "a size that is divided by an input" <<'TEXT'
+graph g(%a: i64, %c: i64) -> %y {
+  %zero: i64 = {0}
+  %one: i64 = {1}
+  %p = Cast(%a) {to=11}
+  %q = Cast(%c) {to=11}
+  %d = Div(%p, %q)
+  %i = Cast(%d) {to=7}
+  %n = Add(%i, %one)
+  %r = Range(%zero, %n, %one)
+  %y = Mul(%r, %c)
+}
+TEXT
+proved
+is 0,2,4 a=5 c=2
+code=3
+refused "computed from 'a', 'c'), outside" a=5 c=0
+code=
+is 0,3 a=5 c=3
+
 # Regions of the wrong form are refused when read.
 wrong() {
 	about="$1: "

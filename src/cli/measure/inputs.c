@@ -1,7 +1,8 @@
 /* Made-up inputs, and those given by hand.
  *
  * Where an integer input selects elements, its meaning says so: X[at(I[i], 0..D, …)]. The search
- * follows the input through nodes that only move or convert it, and takes the least such D.
+ * follows the input through nodes that only move or convert it, and takes the least such D. What
+ * something is divided by is not 0.
  */
 #include "cli/measure/inputs.h"
 
@@ -27,6 +28,7 @@ typedef struct Search {
 	Graph *expanded; /* of a node that others stand for */
 	int64_t extent;  /* found so far; INT64_MAX: none */
 	const Dim *dim;  /* the same */
+	bool divides;
 } Search;
 
 static void
@@ -63,12 +65,19 @@ places(const Search *search, const Stage *stage, const Expr *at)
 	return NULL;
 }
 
+static bool
+is_quotient(const Expr *e)
+{
+	return e->op == EX_div || e->op == EX_floordiv || e->op == EX_floormod || e->op == EX_rem;
+}
+
 static void
 search_stage(Search *search, const Stage *stage)
 {
 	int64_t extent;
 	for (ExprWalk walk = stage_walk(stage); expr_step(&walk);) {
 		const Dim *dim = places(search, stage, walk.e);
+		search->divides |= is_quotient(walk.e) && is_element(walk.e->arg[1], search->tensor);
 		if (dim && dim_eval(dim, search->probe, &extent) && extent > 0 && extent < search->extent) {
 			search->extent = extent;
 			search->dim = dim;
@@ -112,6 +121,7 @@ search_expansion(Search *search, const Value *value)
 			search_value(&inner, inner.graph->body->params[param], 1);
 		param += node->inputs[i] && !value_fixed(node->inputs[i]);
 	}
+	search->divides |= inner.divides;
 	if (inner.extent >= search->extent)
 		return;
 	search->extent = inner.extent;
@@ -165,8 +175,11 @@ input_ranges(Arena *arena, const Graph *graph, const Binding *probe, const Input
 			continue;
 		Search search = {.arena = arena, .graph = graph, .probe = probe, .extent = INT64_MAX};
 		search_value(&search, input, 0);
-		if (search.extent != INT64_MAX)
-			vec_push(arena, &ranges, (InputRange){input->name, search.extent, search.dim, 0});
+		int64_t low = search.divides, most = search.extent;
+		if (most != INT64_MAX || low)
+			vec_push(
+				arena, &ranges,
+				(InputRange){input->name, most == INT64_MAX ? low + 2 : most, search.dim, low});
 	}
 	if (known)
 		input_ranges_add(arena, &ranges, known);

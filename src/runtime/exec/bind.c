@@ -5,6 +5,7 @@
  * symbols has changed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/exec/exec.h"
@@ -41,23 +42,63 @@ shape_text(int rank, const int64_t *dims, char *text, size_t size)
 
 /* ---- Symbols ---- */
 
+/* Mark what the marked buffers are computed from. */
+static void
+mark_behind(const Plan *plan, bool *is_behind)
+{
+	for (int s = plan->nstep - 1; s >= 0; s--) {
+		const PlanStep *step = &plan->steps[s];
+		bool makes = false;
+		for (int k = step->narg - step->noutput; k < step->narg; k++)
+			makes |= step->args[k] >= 0 && is_behind[plan_root(plan, step->args[k])];
+		for (int k = 0; makes && k < step->narg - step->noutput; k++)
+			if (step->args[k] >= 0)
+				is_behind[plan_root(plan, step->args[k])] = true;
+	}
+}
+
+/* ", computed from 'a', 'b'": the inputs behind a buffer of the main plan that is none; else "". */
+static const char *
+inputs_text(const Plan *plan, int buffer, char *text, size_t size)
+{
+	size_t used = 0;
+	int root = plan_root(plan, buffer);
+	bool is_given = plan->parent || plan->buffers[root].kind == PB_INPUT;
+	bool *is_behind = is_given ? NULL : calloc((size_t)plan->nbuffer, sizeof *is_behind);
+	text[0] = 0;
+	if (!is_behind)
+		return text;
+	is_behind[root] = true;
+	mark_behind(plan, is_behind);
+	for (int i = 0; i < plan->ninput && used < size; i++)
+		if (is_behind[plan->inputs[i]])
+			used += (size_t)snprintf(text + used, size - used, "%s'%.40s'",
+			                         used ? ", " : ", computed from ",
+			                         plan->buffers[plan->inputs[i]].name);
+	free(is_behind);
+	return text;
+}
+
 static TwCode
 set_symbol(Frame *frame, int index, int64_t value)
 {
 	const PlanSymbol *symbol = &frame->plan->symbols[index];
+	char inputs[300] = "";
+	bool is_size = symbol->source == PS_DIM;
 	if (symbol->lo == PLAN_CLAMPED) {
 		value = value < symbol->lo ? symbol->lo : value;
 		value = value > symbol->hi ? symbol->hi : value;
 	}
-	if (value < symbol->lo || value > symbol->hi) {
-		const char *from = symbol->source == PS_DIM ? "a computed size"
-		                                            : frame->plan->buffers[symbol->buffer].name;
-		return exec_fail(frame->exec, symbol->source == PS_INPUT ? TW_SHAPE : TW_DATA,
-		                 "%s is %lld (from %.60s), outside %lld..%lld", symbol->name,
-		                 (long long)value, from, (long long)symbol->lo, (long long)symbol->hi);
+	if (value >= symbol->lo && value <= symbol->hi) {
+		frame->symbols[index] = value;
+		return TW_OK;
 	}
-	frame->symbols[index] = value;
-	return TW_OK;
+	return exec_fail(frame->exec, symbol->source == PS_INPUT ? TW_SHAPE : TW_DATA,
+	                 "%s is %lld (from %.60s%s), outside %lld..%lld", symbol->name,
+	                 (long long)value,
+	                 is_size ? "a computed size" : frame->plan->buffers[symbol->buffer].name,
+	                 is_size ? "" : inputs_text(frame->plan, symbol->buffer, inputs, sizeof inputs),
+	                 (long long)symbol->lo, (long long)symbol->hi);
 }
 
 static int
@@ -503,7 +544,7 @@ frame_bind_late(Frame *frame, int index)
 		if (symbol->source == PS_DIM && !has_changed && frame->symbols[i] != PLAN_UNBOUND)
 			continue;
 		code = read_symbol(frame, symbol, &value);
-		if (!code && (value != frame->symbols[i] || value == PLAN_UNBOUND)) {
+		if (!code && (value != frame->symbols[i] || value == PLAN_UNBOUND)) { /* no size is that */
 			code = set_symbol(frame, i, value);
 			has_changed = true;
 		}
