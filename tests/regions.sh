@@ -383,6 +383,38 @@ refused 'is -12 (from a computed size), outside 0..' t=-1,-1 $x
 code=
 is 4,3 t=4,3 $x
 
+# A size of 0 in a shape stands for the input's dim, and -1 then for another size.
+graph "a size beside -1" <<'TEXT'
+graph g(%x: f32[N,2]) -> %y, %z {
+  %rest: i64[1] = {-1}
+  %n = Shape(%x) {end=1}
+  %t = Concat(%rest, %n) {axis=0}
+  %r = Reshape(%x, %t)  "behind"
+  %y = Shape(%r)
+  %z = Neg(%r)
+}
+TEXT
+for level in 0 3; do
+	"$tw" run -q --runs 1 $level.twb --shape N=3 --expect y=2,3 && pass || lose "-O$level, N=3"
+	"$tw" run -q --runs 1 $level.twb --shape N=0 2>err
+	rc=$?
+	[ $rc = 2 ] && grep -q '"behind" (Reshape): the lesser of 1 and a size beside -1' err && pass ||
+		lose "-O$level, N=0: exit code $rc: $(cat err)"
+done
+graph "the input's own dim beside -1" <<'TEXT'
+graph g(%x: f32[N,2,3]) -> %y, %z {
+  %rest: i64[1] = {-1}
+  %n = Shape(%x) {end=1}
+  %t = Concat(%n, %rest) {axis=0}
+  %r = Reshape(%x, %t)  "front"
+  %y = Shape(%r)
+  %z = Neg(%r)
+}
+TEXT
+for level in 0 3; do
+	"$tw" run -q --runs 1 $level.twb --shape N=0 --expect y=0,6 && pass || lose "-O$level, N=0"
+done
+
 graph "a diagonal that lies outside" <<'TEXT'
 graph g(%x: f32[N], %k: i64) -> %y {
   %t: i64[2] = {3, -1}

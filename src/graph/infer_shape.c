@@ -108,6 +108,22 @@ reshape_run_time(Infer *infer, const Type *x, int rank, const Dim **dims)
 	infer_equal(infer, type_count(ctx, x), made, "elements before and after");
 }
 
+/* A size that comes to 0 when it runs would stand for the input's dim, unless that is then 0, too;
+ * and -1 for something else than what is left beside that size. */
+static void
+reshape_refuse_zero(Infer *infer, const Type *x, int rank, const Dim **dims)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Dim *one = dim_const(ctx, 1);
+	for (int i = 0; i < rank && i < x->rank && !attr_int(infer->node, "allowzero"); i++) {
+		int64_t number;
+		if (dim_is_const(dims[i], &number) || dim_is(dim_floormod(ctx, x->dims[i], dims[i]), 0))
+			continue;
+		infer_equal(infer, dim_min(ctx, dims[i], one), one,
+		            "the lesser of 1 and a size beside -1, and 1,");
+	}
+}
+
 void
 infer_Reshape(Infer *infer)
 {
@@ -135,6 +151,8 @@ infer_Reshape(Infer *infer)
 			infer_fail(infer, "elements %d and %d of the shape are both -1", minus, i);
 		minus = i;
 	}
+	if (unknown == 0 && minus >= 0)
+		reshape_refuse_zero(infer, x, rank, dims);
 	if (unknown + (minus >= 0) > 1)
 		reshape_run_time(infer, x, rank, dims);
 	else
