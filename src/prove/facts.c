@@ -181,10 +181,13 @@ typedef struct NodeList {
 	int count;
 } NodeList;
 
-/* A node behind the producers of those of its inputs that have no storage, in order. */
+/* A node behind the producers of those of its inputs that have no storage, in order. Once the list
+ * is full it no longer says who has been visited, and nobody wants what else there is. */
 static void
 list_producers(const PlanFacts *facts, const Node *node, NodeList *list)
 {
+	if (list->count == PRODUCERS)
+		return;
 	for (int i = 0; i < list->count; i++)
 		if (list->nodes[i] == node)
 			return;

@@ -1,7 +1,7 @@
 /* Compiling takes work that grows as the model does: nodes walked, facts looked at by proofs, and
  * bytes allocated, counted, of graphs of many kinds and of graphs twice as large. Chains, values
- * used twice at each step, shape computations, open dims; at each level, without a library or C
- * compiler.
+ * used twice at each step, two values that need each other, shape computations, open dims; at each
+ * level, without a library or C compiler.
  */
 #include "cli/compile/compile.h"
 #include "graph/infer.h"
@@ -46,6 +46,12 @@ static const Kind kinds[] = {
      SIZED},
 	{"%x: f32[N]", LENGTH "%f0 = Cast(%v0) {to=1}\n", "%f& = Add(%f#, %f#)\n",
      "%v& = Cast(%f&) {to=7}\n" SIZED},
+	{"%x: f32[N,M]",
+     "%one: i64[1] = {1}\n%two: i64[1] = {2}\n%many: i64[1] = {50}\n"
+     "%v0 = Shape(%x) {end=1}\n%u0 = Shape(%x) {start=1}\n",
+     "%a# = Add(%v#, %u#)\n%v& = Div(%a#, %two)\n%b# = Mul(%v#, %u#)\n%e# = Mod(%b#, %many)\n"
+     "%u& = Add(%e#, %one)\n",
+     SIZED},
 };
 
 static void
