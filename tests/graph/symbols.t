@@ -14,8 +14,8 @@ graph g(%x: f32[N,4], %y: f32[N,4], %k: i64[1], %s: i64[2]) -> %v, %z, %r {
   symbol N in 1..64
   symbol E2 = %k[0]
   symbol D3 = dim(%z, 1)
-  symbol E4 in -2147483648..2147483647 = %s[0]
-  symbol E5 in -2147483648..2147483647 = %s[1]
+  symbol E4 in -2147483647..2147483647 = %s[0]
+  symbol E5 in -2147483647..2147483647 = %s[1]
   symbol R6 = E4 == -1 ? N*4/((E4 == 0 ? N : E4)*(E5 == 0 ? 4 : E5)*-1) : E4 == 0 ? N : E4
   symbol R7 = E5 == -1 ? N*4/((E4 == 0 ? N : E4)*(E5 == 0 ? 4 : E5)*-1) : E5 == 0 ? 4 : E5
   assume N*4 == R6*R7  "elements before and after"

@@ -24,8 +24,8 @@ graph g(%x: f32[N,S,6], %e: f32[N,0,3], %k: i64[2]) -> %a, %b, %c, %d {
 }
 -- out
 graph g(%x: f32[N,S,6], %e: f32[N,0,3], %k: i64[2]) -> %a, %b, %c, %d {
-  symbol E2 in -2147483648..2147483647 = %k[0]
-  symbol E3 in -2147483648..2147483647 = %k[1]
+  symbol E2 in -2147483647..2147483647 = %k[0]
+  symbol E3 in -2147483647..2147483647 = %k[1]
   symbol R4 = E2 == -1 ? N*S*6/((E2 == 0 ? N : E2)*(E3 == 0 ? S : E3)*-1) : E2 == 0 ? N : E2
   symbol R5 = E3 == -1 ? N*S*6/((E2 == 0 ? N : E2)*(E3 == 0 ? S : E3)*-1) : E3 == 0 ? S : E3
   assume N*S*6 == R4*R5  "elements before and after"
