@@ -140,7 +140,7 @@ proves open.g '[0-9]* values* at [0-9]* points'
 "$tw" compile halves.g -o halves.twb >said 2>&1
 grep -q "^proved: [0-9]* values* at [0-9]* points" said && pass || lose "halves: $(cat said)"
 "$tw" run halves.twb --shape H=1 >said 2>&1
-[ $? = 2 ] && grep -q "divided by an extent of 0" said && pass || lose "a side of 1: $(cat said)"
+[ $? = 2 ] && grep -q "a size beside -1" said && pass || lose "a side of 1: $(cat said)"
 proves half.g '[0-9]* values* at [0-9]* points'
 proves narrow.g '[0-9]* values* at [0-9]* points.*'
 proves early.g '4 values at [0-9]* points'
