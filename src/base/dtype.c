@@ -42,6 +42,15 @@ dtype_is_among(DType type, const char *list)
 	return false;
 }
 
+FloatRange
+dtype_float_range(DType type)
+{
+	return type == DT_F16    ? (FloatRange){11, 0x1p-14, 65504}
+	       : type == DT_BF16 ? (FloatRange){8, 0x1p-126, 0x1.fep127}
+	       : type == DT_F32  ? (FloatRange){24, 0x1p-126, 0x1.fffffep127}
+	                         : (FloatRange){53, 0x1p-1022, 0x1.fffffffffffffp1023};
+}
+
 bool
 dtype_bytes(DType type, int64_t count, size_t *bytes)
 {

@@ -96,6 +96,14 @@ dtype_is_arithmetic(DType type)
 	return dtype_is_float(type) || dtype_is_integer(type) || dtype_class(type) == DC_B;
 }
 
+/* What a float holds: binary digits, the least number with all of them, the largest. */
+typedef struct FloatRange {
+	int digits;
+	double least, most;
+} FloatRange;
+
+FloatRange dtype_float_range(DType type); /* of a float */
+
 /* Bytes of `count` packed elements; false when it overflows or the type has no bytes. */
 bool dtype_bytes(DType type, int64_t count, size_t *bytes);
 

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "expr/scalar/affine.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/passes.h"
@@ -114,22 +115,25 @@ shift_of(Graph *graph, const Node *node, Shift *shift)
 
 /* ---- the operator before ---- */
 
-/* The bias with the shift: [C]. NULL: what stands there is no such bias. */
+/* The bias with the shift: [C]. NULL: what stands there is no such bias, or the sum none. */
 static const Array *
 new_bias(Graph *graph, const Value *old, const Array *shift)
 {
 	int64_t count = array_count(shift);
-	if (!old)
-		return array_from(graph->arena, shift->type, 1, &count, shift->data);
-	const Array *bias = old->constant;
-	if (!bias || old->is_default || bias->type != shift->type || bias->rank != 1 ||
-	    bias->dims[0] != count)
+	const Array *bias = old ? old->constant : NULL;
+	if (old && (!bias || old->is_default || bias->type != shift->type || bias->rank != 1 ||
+	            bias->dims[0] != count))
 		return NULL;
 	Array *sum = array_new(graph->arena, shift->type, 1, &count);
-	for (int64_t i = 0; i < count; i++)
-		dtype_store_f64(sum->type, sum->data, i,
-		                dtype_load_f64(bias->type, bias->data, i) +
-		                    dtype_load_f64(shift->type, shift->data, i));
+	for (int64_t i = 0; i < count; i++) {
+		double first = bias ? dtype_load_f64(bias->type, bias->data, i) : 0;
+		double then = dtype_load_f64(shift->type, shift->data, i);
+		AffineStep steps[] = {{EX_mul, 1}, {EX_add, first}, {EX_add, then}}; /* behind products */
+		Affine joined;
+		if (!affine_join(sum->type, countof(steps), steps, &joined))
+			return NULL;
+		dtype_store_f64(sum->type, sum->data, i, joined.shift);
+	}
 	return sum;
 }
 

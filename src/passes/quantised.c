@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "expr/scalar/affine.h"
+
 bool
 quantised_are_bytes(const Value *value)
 {
@@ -68,9 +70,10 @@ quantised_shift(Arena *arena, const Array *shift, const Array *scale)
 	int64_t count = shift->dims[0] > scale->dims[0] ? shift->dims[0] : scale->dims[0];
 	Array *out = array_new(arena, shift->type, 1, &count);
 	for (int64_t i = 0; i < count; i++) {
-		if (fabs(number_of(scale, i)) < 1e-20)
+		double quotient = number_of(shift, i) / number_of(scale, i);
+		if (!affine_holds(DT_F32, quotient))
 			return NULL;
-		dtype_store_f64(out->type, out->data, i, number_of(shift, i) / number_of(scale, i));
+		dtype_store_f64(out->type, out->data, i, quotient);
 	}
 	return out;
 }

@@ -137,18 +137,8 @@ by_law(ScalarLaws *laws, const Expr *e)
 static int
 digits_of(DType type)
 {
-	switch (type) {
-	case DT_F64:
-		return 53;
-	case DT_F32:
-		return 24;
-	case DT_F16:
-		return 11;
-	case DT_BF16:
-		return 8;
-	default:
-		return dtype_bits(type) - (dtype_class(type) == DC_I);
-	}
+	bool has_sign = dtype_class(type) == DC_I;
+	return dtype_is_float(type) ? dtype_float_range(type).digits : dtype_bits(type) - has_sign;
 }
 
 /* Whether each number of the one type is one of the other, so that a cast loses nothing. */

@@ -23,132 +23,23 @@
  */
 #include <string.h>
 
-#include "expr/interp/interp.h"
+#include "expr/scalar/affine.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
+#include "passes/linear.h"
 #include "passes/passes.h"
 #include "passes/quantised.h"
 #include "program/forms.h"
 
-enum { NO_DIM = -1, MAX_CHAIN = 16 };
-
-typedef struct Affine {
-	const Expr *scale, *shift; /* NULL: 1, 0; over the stage's iterators and constant reads */
-} Affine;
+enum { MAX_CHAIN = 16 };
 
 typedef struct Simplifier {
 	Graph *graph;
 	PassContext *context;
 	Arena *arena;
 	ExprCtx *ctx;
-	const Tensor *variable; /* the operand that is not constant */
-	int channel;            /* the loop that scale and shift depend on, or NO_DIM */
+	int channel; /* the loop that scale and shift depend on, or NO_DIM */
 } Simplifier;
-
-/* ---- the affine node ---- */
-
-static bool affine_of(Simplifier *s, const Expr *e, Affine *out);
-
-static const Expr *
-plus(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return !a ? b : !b ? a : expr_add(ctx, a, b);
-}
-
-static const Expr *
-times(ExprCtx *ctx, const Expr *a, const Expr *b)
-{
-	return !a ? b : !b ? a : expr_mul(ctx, a, b);
-}
-
-static bool
-reads_variable(const Simplifier *s, const Expr *e)
-{
-	return expr_reads(e, s->variable);
-}
-
-static bool
-affine_sum(Simplifier *s, const Expr *e, Affine *out)
-{
-	Affine a;
-	bool left = reads_variable(s, e->arg[0]);
-	if (left == reads_variable(s, e->arg[1]))
-		return false;
-	const Expr *other = e->arg[left ? 1 : 0];
-	if (!affine_of(s, e->arg[left ? 0 : 1], &a))
-		return false;
-	if (e->op == EX_sub && left)
-		other = expr_neg(s->ctx, other);
-	if (e->op == EX_sub && !left) {
-		a.scale = a.scale ? expr_neg(s->ctx, a.scale) : expr_number(s->ctx, (DType)e->type, -1);
-		a.shift = a.shift ? expr_neg(s->ctx, a.shift) : NULL;
-	}
-	*out = (Affine){a.scale, plus(s->ctx, a.shift, other)};
-	return true;
-}
-
-static bool
-affine_product(Simplifier *s, const Expr *e, Affine *out)
-{
-	Affine a;
-	bool left = reads_variable(s, e->arg[0]);
-	if (left == reads_variable(s, e->arg[1]) || (e->op == EX_div && !left))
-		return false;
-	const Expr *other = e->arg[left ? 1 : 0];
-	if (!affine_of(s, e->arg[left ? 0 : 1], &a))
-		return false;
-	if (e->op == EX_div)
-		other = expr_div(s->ctx, expr_number(s->ctx, (DType)e->type, 1), other);
-	*out = (Affine){times(s->ctx, a.scale, other), a.shift ? times(s->ctx, a.shift, other) : NULL};
-	return true;
-}
-
-static bool
-affine_of(Simplifier *s, const Expr *e, Affine *out)
-{
-	switch (e->op) {
-	case EX_read:
-		*out = (Affine){NULL, NULL};
-		return e->tensor == s->variable;
-	case EX_add:
-	case EX_sub:
-		return affine_sum(s, e, out);
-	case EX_mul:
-	case EX_div:
-		return affine_product(s, e, out);
-	default:
-		return false;
-	}
-}
-
-/* The only loop the scalar depends on: false when there are several. */
-static bool
-one_iter(Simplifier *s, const Stage *stage, const Expr *e)
-{
-	for (int i = 0; e && i < stage->nloop; i++) {
-		if (!expr_uses_iter(e, i) || dim_is(stage->iters[i].hi, 1))
-			continue;
-		if (s->channel != NO_DIM && s->channel != i)
-			return false;
-		s->channel = i;
-	}
-	return true;
-}
-
-/* Every element of the variable is read in place: index d is loop d, or 0 of an extent of 1. */
-static bool
-is_read_in_place(const Expr *body, const Tensor *variable)
-{
-	bool in_place = true;
-	for (ExprWalk walk = expr_walk(body); expr_step(&walk);)
-		for (int d = 0; walk.e->op == EX_read && walk.e->tensor == variable && d < walk.e->argc;
-		     d++) {
-			const Expr *index = walk.e->arg[d];
-			bool is_loop = index->op == EX_iter && index->iter == d;
-			in_place &= is_loop || (expr_is_zero(index) && dim_is(variable->hi[d], 1));
-		}
-	return in_place;
-}
 
 /* ---- the producer ---- */
 
@@ -233,54 +124,21 @@ degree_of(Degrees *d, const Stage *stage, const Expr *e, int channel)
 
 /* ---- making constants ---- */
 
-/* The scalar over constants as an array over the channel: [C], or [1] without one. Inputs that are
- * not constant are NULL and not among the small program's inputs. */
-static Array *
-evaluate(Simplifier *s, const Program *p, const Stage *stage, const Expr *e,
-         const Array *const *inputs, double otherwise)
-{
-	DType type = stage->results[0]->type;
-	const Dim *extent = s->channel == NO_DIM ? dim_const(s->ctx, 1) : stage->iters[s->channel].hi;
-	if (!e)
-		e = expr_number(s->ctx, type, otherwise);
-	StageBuilder *builder = stage_open(s->ctx, "constant", 1, &extent);
-	const Expr **iters = NEW_N(s->arena, const Expr *, stage->nloop + 1);
-	for (int i = 0; i < stage->nloop; i++)
-		iters[i] = i == s->channel ? stage_iter(builder, 0) : expr_i64(s->ctx, 0);
-	const Tensor *result =
-		stage_map(builder, type, expr_substitute(s->ctx, e, stage->nloop, iters));
-	Tensor **tensors = NEW_N(s->arena, Tensor *, p->ninput + 1);
-	const Array **arrays = NEW_N(s->arena, const Array *, p->ninput + 1);
-	int count = 0;
-	for (int i = 0; i < p->ninput; i++)
-		if (inputs[i]) {
-			tensors[count] = p->inputs[i];
-			arrays[count++] = inputs[i];
-		}
-	Program *program = program_new(s->ctx, "constant", count, tensors, 1, &result);
-	Array *out;
-	program_eval(s->graph->arena, program, NULL, arrays, &out);
-	return out;
-}
-
-/* constant * scale along `dim`. */
+/* constant * scale along `dim`; NULL where the type does not hold a product. */
 static const Array *
 scaled(Simplifier *s, const Array *constant, const Array *scale, int dim)
 {
-	Type type = type_of_array(s->ctx, constant), by = type_of_array(s->ctx, scale);
-	Tensor *w = tensor_new(s->ctx, "w", type.dtype, type.rank, type.dims);
-	Tensor *k = tensor_new(s->ctx, "scale", by.dtype, by.rank, by.dims);
-	StageBuilder *builder = stage_open(s->ctx, "scaled", type.rank, type.dims);
-	const Expr **index = NEW_N(s->arena, const Expr *, type.rank + 1);
-	for (int d = 0; d < type.rank; d++)
-		index[d] = stage_iter(builder, d);
-	const Expr *factor = s->channel == NO_DIM ? expr_i64(s->ctx, 0) : index[dim];
-	const Expr *body =
-		expr_mul(s->ctx, stage_read(builder, w, index), stage_read(builder, k, &factor));
-	const Tensor *result = stage_map(builder, type.dtype, body);
-	Program *program = program_new(s->ctx, "scaled", 2, (Tensor *[]){w, k}, 1, &result);
-	Array *out;
-	program_eval(s->graph->arena, program, NULL, (const Array *[]){constant, scale}, &out);
+	int64_t inner = 1, count = scale->dims[0];
+	for (int d = dim + 1; d < constant->rank; d++)
+		inner *= constant->dims[d];
+	Array *out = array_new(s->graph->arena, constant->type, constant->rank, constant->dims);
+	for (int64_t i = 0; i < array_count(constant); i++) {
+		long double product = dtype_load_f64(constant->type, constant->data, i);
+		product *= dtype_load_f64(DT_F64, scale->data, i / inner % count);
+		if (!affine_holds(constant->type, product))
+			return NULL;
+		dtype_store_f64(constant->type, out->data, i, (double)product);
+	}
 	return out;
 }
 
@@ -293,18 +151,19 @@ is_all(const Array *array, double value)
 	return true;
 }
 
-/* A constant that broadcasts along the channel of a result of this rank: [C,1,1]; [] for a
- * scalar. */
+/* Numbers as a constant that broadcasts along the channel of x: [C,1,1]; [] for a scalar. */
 static Value *
-channel_constant(Simplifier *s, const Array *data, int rank, const char *name)
+channel_constant(Simplifier *s, const Array *data, const Type *x, const char *name)
 {
+	int rank = x->rank;
 	int64_t *dims = NEW_N(s->graph->arena, int64_t, rank + 1);
 	int tail = s->channel == NO_DIM ? 0 : rank - 1 - s->channel;
 	dims[0] = data->dims[0];
 	for (int d = 1; d <= tail; d++)
 		dims[d] = 1;
-	Array *shaped =
-		array_from(s->graph->arena, data->type, rank == 0 ? 0 : 1 + tail, dims, data->data);
+	Array *shaped = array_new(s->graph->arena, x->dtype, rank == 0 ? 0 : 1 + tail, dims);
+	for (int64_t i = 0; i < array_count(shaped); i++)
+		dtype_store_f64(x->dtype, shaped->data, i, dtype_load_f64(DT_F64, data->data, i));
 	return graph_constant(s->graph, graph_fresh_name(s->graph, name), shaped);
 }
 
@@ -363,13 +222,16 @@ fold_into_producer(Simplifier *s, Node *node, Node *producer, const Array *scale
 	if (s->channel == NO_DIM || !producer_takes(s, producer, &program, &dims))
 		return false;
 	Value **values = NEW_N(s->arena, Value *, producer->ninput + 1);
+	const Array **data = NEW_N(s->arena, const Array *, producer->ninput + 1);
 	int count = node_meaning_inputs(producer, values);
+	for (int i = 0; i < count; i++)
+		if (dims[i] != NO_DIM && !(data[i] = scaled(s, values[i]->constant, scale, dims[i])))
+			return false;
 	for (int i = 0; i < count; i++) {
-		if (dims[i] == NO_DIM)
+		if (!data[i])
 			continue;
-		const Array *data = scaled(s, values[i]->constant, scale, dims[i]);
 		Value *constant =
-			graph_constant(s->graph, graph_fresh_name(s->graph, values[i]->name), data);
+			graph_constant(s->graph, graph_fresh_name(s->graph, values[i]->name), data[i]);
 		for (int k = 0; k < producer->ninput; k++)
 			if (producer->inputs[k] == values[i])
 				node_set_input(producer, k, constant);
@@ -378,111 +240,7 @@ fold_into_producer(Simplifier *s, Node *node, Node *producer, const Array *scale
 	return true;
 }
 
-static Value *
-variable_operand(const Node *node)
-{
-	Value *variable = NULL;
-	for (int i = 0; i < node->ninput; i++) {
-		Value *value = node->inputs[i];
-		if (!value || (value->constant && !value->is_default))
-			continue;
-		if (variable)
-			return NULL;
-		variable = value;
-	}
-	return variable;
-}
-
-static bool
-is_one_operation(const Expr *e)
-{
-	for (int i = 0; i < e->argc; i++)
-		if (e->arg[i]->op != EX_read && !expr_is_const(e->arg[i]))
-			return false;
-	return true;
-}
-
-/* x is not broadcast: the stage runs over its dims. */
-static bool
-has_dims_of(const Stage *stage, const Type *x)
-{
-	bool same = x->rank == stage->nloop;
-	for (int d = 0; same && d < x->rank; d++)
-		same = stage->iters[d].hi == x->dims[d];
-	return same;
-}
-
-/* y = scale * x + shift; [C] along loop `channel` of the result, or [1]. */
-typedef struct Linear {
-	Value *x;
-	Array *scale, *shift; /* scale NULL: 1 */
-	int channel;
-	bool is_simple; /* no dearer than a Mul and an Add */
-} Linear;
-
-/* What only one result is made of, by an operator without state. */
-static bool
-has_one_result(const Node *node)
-{
-	for (int k = 1; k < node->noutput; k++)
-		if (node->outputs[k])
-			return false;
-	return node->noutput > 0 && node->outputs[0] && node->nregion == 0 && node_has_meaning(node) &&
-	       node_effect(node) == EFFECT_pure && dtype_is_float(node->outputs[0]->type.dtype);
-}
-
-static bool
-linear_of(Simplifier *s, Node *node, Linear *out)
-{
-	Value *x = variable_operand(node);
-	if (!x || !has_one_result(node))
-		return false;
-	const Program *program = program_flatten(s->graph->arena, node_meaning(s->graph, node));
-	if (program->nstage != 1 || program->stages[0]->kind != STAGE_map || program->stages[0]->scan)
-		return false;
-	const Stage *stage = program->stages[0];
-	Value **values = NEW_N(s->arena, Value *, node->ninput + 1);
-	const Array **inputs = NEW_N(s->arena, const Array *, node->ninput + 1);
-	int count = node_meaning_inputs(node, values);
-	s->variable = NULL;
-	for (int i = 0; i < count; i++) {
-		if (values[i] == x)
-			s->variable = program->inputs[i];
-		inputs[i] = values[i]->constant;
-	}
-	Affine affine;
-	s->channel = NO_DIM;
-	if (!s->variable || !is_read_in_place(stage->body[0], s->variable) ||
-	    !has_dims_of(stage, &x->type) || !affine_of(s, stage->body[0], &affine) ||
-	    !one_iter(s, stage, affine.scale) || !one_iter(s, stage, affine.shift))
-		return false;
-	int64_t extent;
-	if (s->channel != NO_DIM && !dim_is_const(stage->iters[s->channel].hi, &extent))
-		return false;
-	*out = (Linear){.x = x, .channel = s->channel};
-	out->scale = affine.scale ? evaluate(s, program, stage, affine.scale, inputs, 1) : NULL;
-	out->shift = evaluate(s, program, stage, affine.shift, inputs, 0);
-	out->is_simple = is_one_operation(stage->body[0]) || expr_cost(stage->body[0]) <= 2;
-	return true;
-}
-
 /* ---- one after the other ---- */
-
-/* a * b + c over `count` elements; each is [count], [1] or NULL, which is 1, 1, 0. */
-static Array *
-times_plus(Simplifier *s, int64_t count, const Array *a, const Array *b, const Array *c)
-{
-	const Array *all[] = {a, b, c};
-	Array *out = array_new(s->graph->arena, (a ? a : b ? b : c)->type, 1, &count);
-	for (int64_t i = 0; i < count; i++) {
-		double x[] = {1, 1, 0};
-		for (size_t k = 0; k < countof(all); k++)
-			if (all[k])
-				x[k] = dtype_load_f64(all[k]->type, all[k]->data, all[k]->dims[0] > 1 ? i : 0);
-		dtype_store_f64(out->type, out->data, i, x[0] * x[1] + x[2]);
-	}
-	return out;
-}
 
 /* Whether nobody else reads what makes x, so that it may change. */
 static bool
@@ -492,35 +250,18 @@ is_private(const Value *x, const Node *node)
 	       !value_is_graph_output(x);
 }
 
-/* What makes l->x goes into l; false when that is not linear along the same loop. */
-static bool
-absorb_producer(Simplifier *s, Linear *l)
-{
-	Linear inner;
-	if (!linear_of(s, l->x->def, &inner) ||
-	    (inner.channel != NO_DIM && l->channel != NO_DIM && inner.channel != l->channel))
-		return false;
-	int64_t a = l->shift->dims[0], b = inner.shift->dims[0], count = a > b ? a : b;
-	l->shift = times_plus(s, count, l->scale, inner.shift, l->shift);
-	if (l->scale || inner.scale)
-		l->scale = times_plus(s, count, l->scale, inner.scale, NULL);
-	l->channel = l->channel == NO_DIM ? inner.channel : l->channel;
-	l->x = inner.x;
-	return true;
-}
-
 /* `node` and the private nodes before it that are linear, as one: chain[0] is the node. */
 static int
 gather_chain(Simplifier *s, Node *node, Node *chain[MAX_CHAIN], Linear *l)
 {
 	int count = 0;
-	const Value *x = variable_operand(node);
-	if (!x || !is_private(x, node) || !linear_of(s, node, l))
+	const Value *x = linear_operand(node);
+	if (!x || !is_private(x, node) || !linear_of(s->arena, s->graph, node, l))
 		return 0;
 	chain[count++] = node;
 	while (count < MAX_CHAIN && is_private(l->x, chain[count - 1])) {
 		chain[count] = l->x->def;
-		if (!absorb_producer(s, l))
+		if (!linear_absorb(s->arena, s->graph, l))
 			break;
 		count++;
 	}
@@ -531,17 +272,17 @@ static void
 write_linear(Simplifier *s, const Linear *l, Node *const *chain, int count)
 {
 	Value *y = l->x;
-	int rank = y->type.rank;
+	const Type *x = &l->x->type;
 	const Array *shift = l->shift, *before = NULL;
 	s->channel = l->channel;
 	if (l->scale && !is_all(shift, 0) && quantised_is_sum(l->x))
 		before = quantised_shift(s->graph->arena, shift, l->scale);
 	if (before)
-		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, before, rank, "shift"));
+		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, before, x, "shift"));
 	if (l->scale)
-		y = apply_constant(s, chain[0], "Mul", y, channel_constant(s, l->scale, rank, "scale"));
+		y = apply_constant(s, chain[0], "Mul", y, channel_constant(s, l->scale, x, "scale"));
 	if (!before && !is_all(shift, 0))
-		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, shift, rank, "shift"));
+		y = apply_constant(s, chain[0], "Add", y, channel_constant(s, shift, x, "shift"));
 	replace(chain[0], y);
 	for (int i = 1; i < count; i++)
 		node_remove(chain[i]);

@@ -23,10 +23,9 @@ typedef struct Format {
 static Format
 format_of(DType type)
 {
-	return type == DT_F16    ? (Format){0x1p-11, 0x1p-25, 65504}
-	       : type == DT_BF16 ? (Format){0x1p-8, 0x1p-134, 0x1.fep127}
-	       : type == DT_F32  ? (Format){0x1p-24, 0x1p-150, 0x1.fffffep127}
-	                         : (Format){0x1p-53, 0x1p-1074, DBL_MAX};
+	FloatRange range = dtype_float_range(type);
+	double unit = ldexp(1, -range.digits);
+	return (Format){unit, fmax(range.least * unit, 0x1p-1074), range.most};
 }
 
 /* The value a conversion to `type` gives, as a double. */
