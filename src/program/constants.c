@@ -5,8 +5,9 @@
  *     Y[m,w] = X[at(I[m,w], 0..9)]     I[m,w] = m+2w  =>   Y[m,w] = X[m + 2*w]
  *
  * So they cost no load, patterns with numbers match, and some powers and quotients become what they
- * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k (the same bits). Of f32
- * and f64, whose pow is known to some units in the last place, also x to the 3, 4, -1 and 1/2.
+ * mean: x to the 2 is x*x (as exact as pow, and cheap), x / 2^k is x * 2^-k where the type has that
+ * (the same bits). Of f32 and f64, whose pow is known to some units in the last place, also x to
+ * the 3, 4, -1 and 1/2.
  *
  * needs    constants of the inputs that have one
  * keeps    values; powers and quotients as exact as they were
@@ -14,6 +15,7 @@
  */
 #include <math.h>
 
+#include "expr/scalar/affine.h"
 #include "expr/stage/stage.h"
 #include "program/forms.h"
 #include "program/unit.h"
@@ -39,11 +41,16 @@ constant_scalar(ExprCtx *ctx, const Array *array)
 	return expr_const(ctx, array->type, value);
 }
 
-static bool
-is_power_of_two(double value)
+/* x / 2^k as a product with the same bits; NULL: there is none. */
+static const Expr *
+quotient(ExprCtx *ctx, const Expr *x, double divisor)
 {
 	int exponent;
-	return isfinite(value) && frexp(value, &exponent) == 0.5 && exponent > -60 && exponent < 60;
+	Affine product;
+	AffineStep step = {EX_div, divisor};
+	if (fabs(frexp(divisor, &exponent)) != 0.5 || !affine_join((DType)x->type, 1, &step, &product))
+		return NULL;
+	return expr_mul(ctx, x, expr_number(ctx, (DType)x->type, product.scale));
 }
 
 /* pow's root of -0 is 0 and of -inf is inf. */
@@ -83,16 +90,12 @@ fold(ExprCtx *ctx, const Expr *e, void *arg)
 			if (p->inputs[i] == e->tensor && is_single(constants->values[i]))
 				return constant_scalar(ctx, constants->values[i]);
 	bool has_constant = e->argc == 2 && expr_is_const(e->arg[1]) && dtype_is_float((DType)e->type);
-	const Expr *as_power = NULL;
+	const Expr *made = NULL;
 	if (has_constant && e->op == EX_pow)
-		as_power = power(ctx, e->arg[0], expr_const_f64(e->arg[1]));
-	if (as_power)
-		return as_power;
-	if (has_constant && e->op == EX_div && is_power_of_two(expr_const_f64(e->arg[1]))) {
-		double inverse = 1 / expr_const_f64(e->arg[1]);
-		return expr_mul(ctx, e->arg[0], expr_number(ctx, (DType)e->type, inverse));
-	}
-	return e;
+		made = power(ctx, e->arg[0], expr_const_f64(e->arg[1]));
+	if (has_constant && e->op == EX_div)
+		made = quotient(ctx, e->arg[0], expr_const_f64(e->arg[1]));
+	return made ? made : e;
 }
 
 /* ---- tables in steady steps ------------------------------------------------------------------ */

@@ -12,7 +12,9 @@
 #include "eval/eval.h"
 #include "expr/scalar/affine.h"
 #include "graph/infer.h"
+#include "graph/meaning.h"
 #include "passes/passes.h"
+#include "program/forms.h"
 #include "random_number.h"
 #include "unit.h"
 
@@ -321,6 +323,58 @@ START_TEST(chains_mean_the_same)
 }
 END_TEST
 
+/* ---- numbers in programs ---- */
+
+static const char *
+program_text(Arena *arena, const Program *program)
+{
+	Buf text = {.arena = arena};
+	program_print(&text, program);
+	return buf_text(&text);
+}
+
+/* What FoldNumbers makes of x / c has the same bits, for powers of two and what is none. */
+static int
+fold_by(const Numbers *n, double by)
+{
+	Arena *arena = arena_new("test");
+	Chain c = {.numbers = n};
+	c.graph = graph_new(arena, "g", "numbers");
+	const Dim *dims[] = {dim_const(c.graph->ctx, ROWS), dim_const(c.graph->ctx, CHANNELS)};
+	Type type = type_tensor(n->type, 2, dims);
+	Value *x = graph_input(c.graph, "x", &type);
+	c.sizes = c.graph;
+	Value *one = constant(c.graph, n->type, 0, NULL, &by);
+	const Node *made = node(c.graph, "Div", x, one)->def;
+	const Array *inputs[2], *values[] = {NULL, one->constant};
+	make_data(&c, arena, inputs);
+	inputs[1] = one->constant;
+	const Program *before = node_meaning(c.graph, made);
+	const Program *after = program_fold_numbers(before, values);
+	Array *wanted, *seen;
+	program_eval(arena, before, NULL, inputs, &wanted);
+	program_eval(arena, after, NULL, inputs, &seen);
+	ck_assert_msg(!memcmp(wanted->data, seen->data, array_bytes(seen)), "%s by %g:\n%s",
+	              dtype_name(n->type), by, program_text(arena, after));
+	int is_product = strchr(program_text(arena, after), '*') != NULL;
+	arena_free(arena);
+	return is_product;
+}
+
+START_TEST(quotients_keep_their_bits)
+{
+	const Numbers *n = &all_numbers[_i];
+	int products = 0, exponent;
+	frexp(n->most, &exponent);
+	for (int k = -exponent - 9; k<exponent; k += exponent> 200 ? 13 : 1)
+		products += fold_by(n, ldexp(k & 2 ? 1 : -1, k));
+	fold_by(n, 3);
+	fold_by(n, n->most);
+	fold_by(n, n->least * n->unit * 2);
+	ck_assert_int_gt(products, 10);
+}
+END_TEST
+
 /* ---- the question itself ---- */
 
 static void
@@ -377,5 +431,6 @@ main(void)
 	tcase_add_test(t, chains_mean_the_same);
 	tcase_add_loop_test(t, rounding_stays, 0, (int)countof(all_numbers));
 	tcase_add_loop_test(t, ranges_are_the_types, 0, (int)countof(all_numbers));
+	tcase_add_loop_test(t, quotients_keep_their_bits, 0, (int)countof(all_numbers));
 	return unit_run(t);
 }
