@@ -1,39 +1,13 @@
 /* See form.h. Terms and factors are in the order of hashes that leave out all numbers, so a meaning
  * with unknown numbers has its terms in the order of what it is compared with. */
-#include "program/form.h"
+#include "program/form_inner.h"
 
 #include <math.h>
 
-enum { MAX_TERMS = 12, MAX_FACTORS = 6, MAX_ARGS = 3 };
+#include "expr/scalar/affine.h"
 
 /* Numbers beyond these may be infinite or 0 in f32 on the way. */
 static const double LEAST = 1e-30, MOST = 1e30;
-
-typedef struct Atom {
-	ExprOp op;        /* EX_add: a sum, which is a factor only with another power than 1 */
-	const Expr *leaf; /* of a read or variable, or what has no form */
-	int count;
-	const Form *args[MAX_ARGS];
-	uint64_t hash;
-} Atom;
-
-typedef struct Factor {
-	const Atom *atom;
-	int power;
-} Factor;
-
-typedef struct Term {
-	double number;
-	int unknown[FORM_UNKNOWNS]; /* powers of those, part of the number */
-	int count;
-	Factor factors[MAX_FACTORS];
-	uint64_t hash;
-} Term;
-
-struct Form {
-	int count;
-	Term terms[MAX_TERMS];
-};
 
 typedef struct Former {
 	Arena *arena;
@@ -121,8 +95,8 @@ is_number(const Form *form)
 	return form->count == 0 || (form->count == 1 && form->terms[0].count == 0);
 }
 
-static bool
-has_unknown(const Term *term)
+bool
+form_has_unknown(const Term *term)
 {
 	bool has = false;
 	for (int i = 0; i < FORM_UNKNOWNS; i++)
@@ -134,7 +108,17 @@ static bool
 is_known(const Form *form, double *number)
 {
 	*number = form->count ? form->terms[0].number : 0;
-	return is_number(form) && (form->count == 0 || !has_unknown(&form->terms[0]));
+	return is_number(form) && (form->count == 0 || !form_has_unknown(&form->terms[0]));
+}
+
+/* Whether a number that is added may go with what follows it: another that is added, or a factor of
+ * the sum. */
+static bool
+may_join(double summand, ExprOp op, double by)
+{
+	Affine joined;
+	const AffineStep steps[] = {{EX_add, summand}, {op, by}};
+	return affine_join(DT_F32, 2, steps, &joined);
 }
 
 /* False where it would cancel another, or there are too many. */
@@ -146,16 +130,11 @@ add_term(Form *sum, const Term *term)
 		at++;
 	for (int i = at; i < sum->count && sum->terms[i].hash == term->hash; i++)
 		if (same_term(&sum->terms[i], term)) {
+			bool is_plain = term->count == 0 && !form_has_unknown(term);
+			if (is_plain && !may_join(sum->terms[i].number, EX_add, term->number))
+				return false;
 			sum->terms[i].number += term->number;
-			if (sum->terms[i].number != 0)
-				return true;
-			bool is_plain = term->count == 0 && !has_unknown(term);
-			if (is_plain) {
-				sum->count--;
-				for (int k = i; k < sum->count; k++)
-					sum->terms[k] = sum->terms[k + 1];
-			}
-			return is_plain;
+			return sum->terms[i].number != 0;
 		}
 	if (sum->count == MAX_TERMS || !is_moderate(term->number))
 		return false;
@@ -225,12 +204,24 @@ multiply_terms(const Term *a, const Term *b, Term *product)
 	return is_moderate(product->number);
 }
 
+/* Whether a factor of the sum may be one of its terms: the number in it is not there to round. */
+static bool
+may_distribute(const Form *sum)
+{
+	bool may = true;
+	for (int i = 0; i < sum->count && sum->count > 1; i++)
+		may &= sum->terms[i].count > 0 || may_join(sum->terms[i].number, EX_mul, 1);
+	return may;
+}
+
 static const Form *
 multiply(const Former *f, const Form *a, const Form *b)
 {
 	if (!a || !b || a->count == 0 || b->count == 0) /* 0 * x is no 0 where x is infinite */
 		return NULL;
 	Form *product = new_form(f);
+	if (!may_distribute(a) || !may_distribute(b))
+		return NULL;
 	for (int i = 0; i < a->count; i++)
 		for (int k = 0; k < b->count; k++) {
 			Term term;
@@ -281,14 +272,12 @@ apply(const Former *f, ExprOp op, int count, const Form *a, const Form *b, const
 	return atom_form(f, (Atom){.op = op, .count = count, .args = {a, b, c}}, 1);
 }
 
-/* The number before the first term that is none: what forms are divided by, so that they begin with
- * 1. 0 if it is not known. */
-static double
-leading(const Form *form)
+double
+form_leading(const Form *form)
 {
 	for (int i = 0; i < form->count; i++)
 		if (form->terms[i].count > 0)
-			return has_unknown(&form->terms[i]) ? 0 : form->terms[i].number;
+			return form_has_unknown(&form->terms[i]) ? 0 : form->terms[i].number;
 	return 0;
 }
 
@@ -298,7 +287,7 @@ reciprocal(const Former *f, const Form *a)
 	if (!a || a->count == 0)
 		return NULL;
 	if (a->count > 1) {
-		double first = leading(a);
+		double first = form_leading(a);
 		const Form *sum = first != 0 ? scale(f, a, 1 / first) : NULL;
 		return sum ? scale(f, atom_form(f, (Atom){.op = EX_add, .count = 1, .args = {sum}}, -1),
 		                   1 / first)
@@ -355,7 +344,7 @@ static const Atom *
 is_bound(const Form *a)
 {
 	bool is_one = a->count == 1 && a->terms[0].count == 1 && a->terms[0].number == 1 &&
-	              !has_unknown(&a->terms[0]) && a->terms[0].factors[0].power == 1;
+	              !form_has_unknown(&a->terms[0]) && a->terms[0].factors[0].power == 1;
 	const Atom *atom = is_one ? a->terms[0].factors[0].atom : NULL;
 	bool is_limit = atom && (atom->op == EX_max || atom->op == EX_min) && is_number(atom->args[1]);
 	return is_limit ? atom : NULL;
@@ -381,7 +370,7 @@ bound_plain(const Former *f, ExprOp op, const Form *a, const Form *limit)
 static const Form *
 bound(const Former *f, ExprOp op, const Form *a, const Form *limit)
 {
-	double s = leading(a);
+	double s = form_leading(a);
 	if (s == 0)
 		return NULL;
 	Form *rest = new_form(f), *offset = new_form(f);
@@ -420,7 +409,7 @@ choose(const Former *f, const Expr *c, const Form *a, const Form *b, const Form 
 	ExprOp op = c->op;
 	bool is_swapped = op == EX_gt || op == EX_ge;
 	const Form *apart = is_swapped ? add(f, b, a, -1) : add(f, a, b, -1);
-	double first = apart ? leading(apart) : 0;
+	double first = apart ? form_leading(apart) : 0;
 	if (first == 0 || !p || !q || op == EX_eq || op == EX_ne)
 		return NULL;
 	op = op == EX_gt ? EX_lt : op == EX_ge ? EX_le : op;
@@ -444,7 +433,7 @@ choose(const Former *f, const Expr *c, const Form *a, const Form *b, const Form 
 static const Form *
 odd(const Former *f, ExprOp op, const Form *a)
 {
-	if (!a || leading(a) >= 0)
+	if (!a || form_leading(a) >= 0)
 		return apply(f, op, 1, a, NULL, NULL);
 	return scale(f, apply(f, op, 1, scale(f, a, -1), NULL, NULL), -1);
 }
@@ -515,86 +504,4 @@ const Form *
 form_of(Arena *arena, const FormLeaves *leaves, const Expr *e)
 {
 	return e->size <= FORM_SIZE ? form(&(Former){arena, leaves}, e) : NULL;
-}
-
-/* ---- solving ---- */
-
-bool
-form_same_number(double a, double b)
-{
-	static const double TOLERANCE = 1e-6;
-	return fabs(a - b) <= TOLERANCE * fabs(a);
-}
-
-double
-form_times(const Form *meaning, const Form *form)
-{
-	double was = leading(meaning), is = leading(form);
-	return was == 0 || is == 0 || form_same_number(was, is) ? 1 : is / was;
-}
-
-/* The number of a term gives its unknown, unless that is known: then it is compared. */
-static bool
-solve_number(const FormLeaves *leaves, const Term *meaning, const Term *term, Solved *solved)
-{
-	double rest = term->number / meaning->number;
-	int open = -1;
-	for (int i = 0; i < FORM_UNKNOWNS; i++) {
-		int n = meaning->unknown[i];
-		if (n != 0 && solved->is_known[i])
-			rest /= pow(solved->value[i], n);
-		else if (n != 0 && (open >= 0 || (n != 1 && n != -1)))
-			return false;
-		else if (n != 0)
-			open = i;
-	}
-	if (open < 0)
-		return form_same_number(1, rest) || fabs(1 - rest) <= leaves->within;
-	solved->is_known[open] = true;
-	solved->value[open] = meaning->unknown[open] == 1 ? rest : 1 / rest;
-	return isfinite(solved->value[open]);
-}
-
-static bool solve_form(const FormLeaves *leaves, const Form *m, const Form *form, Solved *solved);
-
-static bool
-solve_atom(const FormLeaves *leaves, const Atom *m, const Atom *atom, Solved *solved)
-{
-	if (m->leaf && m->leaf == leaves->any && atom->leaf && atom->leaf->op == EX_read) {
-		bool is_free = !solved->any || solved->any == atom->leaf;
-		solved->any = atom->leaf;
-		return is_free;
-	}
-	bool is_same = m->op == atom->op && m->leaf == atom->leaf && m->count == atom->count;
-	for (int i = 0; is_same && i < m->count; i++)
-		is_same = solve_form(leaves, m->args[i], atom->args[i], solved);
-	return is_same;
-}
-
-static bool
-solve_form(const FormLeaves *leaves, const Form *m, const Form *form, Solved *solved)
-{
-	/* An unknown limit may be 0, a form without terms. */
-	static const Term zero;
-	if (m->count == 1 && m->terms[0].count == 0 && form->count == 0)
-		return solve_number(leaves, &m->terms[0], &zero, solved);
-	if (m->count != form->count)
-		return false;
-	for (int i = 0; i < m->count; i++) {
-		const Term *a = &m->terms[i], *b = &form->terms[i];
-		if (a->hash != b->hash || a->count != b->count || !solve_number(leaves, a, b, solved))
-			return false;
-		for (int k = 0; k < a->count; k++)
-			if (a->factors[k].power != b->factors[k].power ||
-			    !solve_atom(leaves, a->factors[k].atom, b->factors[k].atom, solved))
-				return false;
-	}
-	return true;
-}
-
-bool
-form_solve(const FormLeaves *leaves, const Form *meaning, const Form *form, Solved *solved)
-{
-	*solved = (Solved){.any = NULL};
-	return solve_form(leaves, meaning, form, solved);
 }

@@ -32,6 +32,7 @@ kinds_of(Arena *arena, const VendorMatch *m)
 	return buf_text(&text);
 }
 
+/* Each rounds, as its library does. */
 static double
 apply_posts(Arena *arena, const VendorMatch *m, double x)
 {
@@ -40,7 +41,8 @@ apply_posts(Arena *arena, const VendorMatch *m, double x)
 		posts_write(&text, 1, &m->post[i].post);
 		char *name = arena_strdup(arena, buf_text(&text));
 		name[strcspn(name, "(")] = '\0';
-		x = row_post(name, x, m->post[i].post.numbers[0], m->post[i].post.numbers[1], 0);
+		const double *numbers = m->post[i].post.numbers;
+		x = (double)(float)row_post(name, x, numbers[0], numbers[1], 0);
 	}
 	return x;
 }
@@ -122,6 +124,11 @@ static const struct {
 	{"x < 0.0 ? 0.5 * exp(x) - 0.5 : x", "elu(0.5)"},
 	{"max(x, 0.0)", "relu"},
 	{"max(0.0, x - 1.0)", "linear(1,-1);relu"},
+	/* who rounds by adding what is large gets it */
+	{"(x + 12582912.0) - 12582911.0", "linear(1,12582912);linear(1,-12582911)"},
+	{"((x + 12582912.0) - 12582912.0) * 0.25",
+     "linear(1,12582912);linear(1,-12582912);linear(0.25,0)"},
+	{"(x + 12582912.0) * 0.25 - 3145728.0", "linear(1,12582912);linear(0.25,0);linear(1,-3145728)"},
 	/* near ones */
 	{"0.5 * x * (1.0 + erf(x * 0.7142))", NULL},
 	{"0.5 * x * (1.01 + erf(x * 0.70710678))", NULL},
