@@ -19,8 +19,9 @@ typedef struct Pair {
 	const Program *program;
 	const Stage *reader, *made; /* the product that reads, and what makes its factor */
 	const Expr *const *index;   /* where it is read of `made`, over the reader's iterators */
-	const Expr *other;          /* body = other * scale * made + rest */
+	const Expr *other;          /* body = other * scaled(made) + rest */
 	const Expr *scale, *rest;   /* NULL: nothing scales, nothing is added */
+	bool divides;               /* made / scale, not made * scale */
 	int nway;                   /* expressions on the way from one to the other */
 	/* of both sums as one: the reader's loops, its sum, the other's */
 	int total;
@@ -49,10 +50,11 @@ follow_read(Pair *pair, const Expr *read)
 
 /* Behind `value`, with what stands beside it on the way. */
 static bool
-follow_beside(Pair *pair, const Expr *value, const Expr *scale, const Expr *rest)
+follow_beside(Pair *pair, const Expr *value, const Expr *scale, bool divides, const Expr *rest)
 {
 	Pair before = *pair;
 	pair->scale = scale;
+	pair->divides = divides;
 	pair->rest = rest;
 	if (follow(pair, value))
 		return true;
@@ -61,9 +63,11 @@ follow_beside(Pair *pair, const Expr *value, const Expr *scale, const Expr *rest
 }
 
 static const Expr *
-times(ExprCtx *ctx, const Expr *a, const Expr *b)
+scaled(const Pair *pair, const Expr *e)
 {
-	return a && b ? expr_mul(ctx, a, b) : a ? a : b;
+	return !pair->scale    ? e
+	       : pair->divides ? expr_div(pair->ctx, e, pair->scale)
+	                       : expr_mul(pair->ctx, e, pair->scale);
 }
 
 /* The rest where `added` stands beside what is followed. */
@@ -71,35 +75,31 @@ static const Expr *
 with_added(const Pair *pair, const Expr *added)
 {
 	ExprCtx *ctx = pair->ctx;
-	added = expr_mul(ctx, pair->other, times(ctx, pair->scale, added));
+	added = expr_mul(ctx, pair->other, scaled(pair, added));
 	return pair->rest ? expr_add(ctx, pair->rest, added) : added;
 }
 
-static const Expr *
-divided(ExprCtx *ctx, const Expr *scale, const Expr *by)
-{
-	return expr_div(ctx, scale ? scale : expr_number(ctx, by->type, 1), by);
-}
-
+/* One scale is moved as it is. Two would be joined, and who knows whether their type holds what
+ * they make. */
 static bool
 follow(Pair *pair, const Expr *value)
 {
-	ExprCtx *ctx = pair->ctx;
 	const Expr *const *arg = value->arg, *scale = pair->scale, *rest = pair->rest;
+	bool divides = pair->divides;
 	if (++pair->nway > MAX_WAY)
 		return false;
 	switch (value->op) {
 	case EX_read:
 		return follow_read(pair, value);
 	case EX_mul:
-		return follow_beside(pair, arg[0], times(ctx, scale, arg[1]), rest) ||
-		       follow_beside(pair, arg[1], times(ctx, scale, arg[0]), rest);
+		return !scale && (follow_beside(pair, arg[0], arg[1], false, rest) ||
+		                  follow_beside(pair, arg[1], arg[0], false, rest));
 	case EX_div:
-		return dtype_is_float(value->type) &&
-		       follow_beside(pair, arg[0], divided(ctx, scale, arg[1]), rest);
+		return !scale && dtype_is_float(value->type) &&
+		       follow_beside(pair, arg[0], arg[1], true, rest);
 	case EX_add:
-		return follow_beside(pair, arg[0], scale, with_added(pair, arg[1])) ||
-		       follow_beside(pair, arg[1], scale, with_added(pair, arg[0]));
+		return follow_beside(pair, arg[0], scale, divides, with_added(pair, arg[1])) ||
+		       follow_beside(pair, arg[1], scale, divides, with_added(pair, arg[0]));
 	default:
 		return false;
 	}
@@ -217,7 +217,7 @@ turned(Pair *pair)
 	int own = reader->nloop + reader->nreduce;
 	uint64_t sums = (bit(own) - 1) & ~(bit(reader->nloop) - 1);
 	bool scales_result = pair->scale && !(pair->scale->iters & sums);
-	const Expr *terms = scales_result ? pair->other : times(ctx, pair->other, pair->scale);
+	const Expr *terms = scales_result ? pair->other : scaled(pair, pair->other);
 	Stage *product =
 		outer_product(pair, sum_of(pair, terms, pair->inside, pair->total, pair->inner));
 	if (!scales_result && !pair->rest)
@@ -227,7 +227,7 @@ turned(Pair *pair)
 		index[i] = expr_iter(ctx, i);
 	const Expr *body = expr_read(ctx, product->results[0], index);
 	if (scales_result)
-		body = expr_mul(ctx, body, pair->scale);
+		body = scaled(pair, body);
 	if (pair->rest)
 		body = expr_add(ctx, body, sum_of(pair, pair->rest, reader->guard, own, sums));
 	DType type = reader->results[0]->type;
