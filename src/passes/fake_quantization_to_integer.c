@@ -184,7 +184,8 @@ read_fake(Product *p)
 	OpCode code = node->op->code;
 	if ((code != OP_Conv && code != OP_MatMul && code != OP_Gemm) ||
 	    !quantised_read(node->inputs[0], &p->x) || !quantised_read(node->inputs[1], &p->w) ||
-	    !quantised_is_plain_scale(p->x.scale))
+	    !quantised_is_plain_scale(p->x.scale) ||
+	    !quantised_scales_join(p->x.scale, p->w.scale, NULL))
 		return false;
 	int rank = p->w.q->type.rank, axis = code == OP_Conv ? 0 : rank - 1;
 	if (code == OP_Gemm) {
@@ -380,7 +381,8 @@ quantiser_of(const Product *p, const Value *value)
 	              quantised_is_single(user->inputs[1]) && value_fixed(user->inputs[1]) &&
 	              user->inputs[1]->type.dtype == DT_F32 && attr_int(user, "block_size") == 0 &&
 	              quantised_are_bytes(user->outputs[0]) &&
-	              dtype_load_f64(DT_F32, value_fixed(user->inputs[1])->data, 0) > 0;
+	              dtype_load_f64(DT_F32, value_fixed(user->inputs[1])->data, 0) > 0 &&
+	              quantised_scales_join(p->x.scale, p->w.scale, user->inputs[1]);
 	return is_one ? (Node *)(uintptr_t)user : NULL;
 }
 

@@ -40,6 +40,29 @@ quantised_is_plain_scale(const Value *scale)
 }
 
 bool
+quantised_scales_join(const Value *a, const Value *b, const Value *divisor)
+{
+	const Array *arrays[] = {value_fixed(a), value_fixed(b), divisor ? value_fixed(divisor) : NULL};
+	int64_t count = 1;
+	for (size_t k = 0; k < countof(arrays); k++) {
+		if (!arrays[k] && (k < 2 || divisor))
+			return true;
+		count = arrays[k] && array_count(arrays[k]) > count ? array_count(arrays[k]) : count;
+	}
+	for (int64_t i = 0; i < count; i++) {
+		AffineStep steps[] = {{EX_mul, 1}, {EX_mul, 1}, {EX_div, 1}};
+		Affine joined;
+		for (size_t k = 0; k < countof(arrays); k++)
+			if (arrays[k])
+				steps[k].by = dtype_load_f64(arrays[k]->type, arrays[k]->data,
+				                             array_count(arrays[k]) > 1 ? i : 0);
+		if (!affine_join(DT_F32, countof(steps), steps, &joined))
+			return false;
+	}
+	return true;
+}
+
+bool
 quantised_read(const Value *value, Quantised *quantised)
 {
 	const Node *node = value ? value->def : NULL;

@@ -17,6 +17,9 @@ bool quantised_is_zero(const Value *value);
 bool quantised_is_single(const Value *value);
 /* Always the same number, so far from 0 and infinity that products with integers are normal. */
 bool quantised_is_plain_scale(const Value *scale);
+/* Whether the product of both scales, by a third that divides it (NULL: 1), is one of f32, wherever
+ * they are known. */
+bool quantised_scales_join(const Value *a, const Value *b, const Value *divisor);
 /* Of f32 that a DequantizeLinear makes of numbers of 8 bits, not in blocks; false: of others. */
 bool quantised_read(const Value *value, Quantised *quantised);
 /* Whether x is a sum of products of integers as f32. */
