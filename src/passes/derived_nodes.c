@@ -6,6 +6,8 @@
  */
 #include "passes/derived_nodes.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #include "einnet/converge.h"
@@ -103,6 +105,30 @@ folded_key(Arena *arena, const Program *program, int count, const Array *const *
 	                    (unsigned long long)key.low);
 }
 
+/* Whether each number has all digits of its type, or is 0. */
+static bool
+is_in_range(const Array *array)
+{
+	FloatRange range = dtype_float_range(array->type);
+	bool is = true;
+	for (int64_t i = 0; is && dtype_is_float(array->type) && i < array_count(array); i++) {
+		double size = fabs(dtype_load_f64(array->type, array->data, i));
+		is = size == 0 || (range.least <= size && size <= range.most);
+	}
+	return is;
+}
+
+/* Products of weights have to be numbers where the weights are: x * 1e25 * 1e25 is finite for many
+ * x, and x * inf for none. */
+static bool
+leaves_range(const Array *made, int count, const Array *const *weights)
+{
+	bool leaves = !is_in_range(made);
+	for (int i = 0; leaves && i < count; i++)
+		leaves = is_in_range(weights[i]);
+	return leaves;
+}
+
 /* What the stage makes follows from weights: its values, which several bundles of a model share. */
 static void
 evaluate_stage(Emitter *e, const Stage *stage)
@@ -131,6 +157,8 @@ evaluate_stage(Emitter *e, const Stage *stage)
 		program_eval(key ? folded->arena : arena, alone, NULL, arrays, &out);
 	if (key)
 		map_set(folded, key, out);
+	if (leaves_range(out, used, arrays))
+		e->trouble = "what follows from its weights is beyond their type";
 	add_constant(e, tensor, out);
 }
 

@@ -501,6 +501,44 @@ START_TEST(weights_of_an_open_size_are_computed_later)
 }
 END_TEST
 
+/* x * u * w, all of u and of w the same. */
+static const char *
+product_of(Arena *arena, const char *u, const char *w)
+{
+	enum { ROWS = 64, MIDDLE = 512 };
+	Buf text = {.arena = arena};
+	const char *const numbers[] = {u, w};
+	buf_puts(&text, "graph g(%x: f32[128,64]) -> %y {\n");
+	for (int k = 0; k < 2; k++) {
+		buf_printf(&text, "%%w%d: f32[%d,%d] = {", k, k ? MIDDLE : ROWS, k ? ROWS : MIDDLE);
+		for (int i = 0; i < ROWS * MIDDLE; i++)
+			buf_printf(&text, "%s%s", i ? ", " : "", numbers[k]);
+		buf_puts(&text, "}\n");
+	}
+	buf_puts(&text, "%a = MatMul(%x, %w0) \"one\"\n%y = MatMul(%a, %w1) \"two\" }\n");
+	return buf_text(&text);
+}
+
+static const struct {
+	const char *u, *w;
+	int derived;
+} weights[] = {{"0.5", "2", 1}, {"1e25", "1e25", 0}, {"1e-20", "1e-22", 0}, {"1e-20", "1e20", 1}};
+
+/* Their products are numbers, or are not made. */
+START_TEST(weights_keep_to_their_range)
+{
+	Arena *arena = arena_new("texts");
+	model = product_of(arena, weights[_i].u, weights[_i].w);
+	depth = "2";
+	most = "4";
+	fastest = 0;
+	Outcome outcome = derive("", NULL, NULL);
+	ck_assert_int_eq(count_derived(&outcome), weights[_i].derived);
+	arena_free(outcome.arena);
+	arena_free(arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -511,6 +549,7 @@ main(void)
 	tcase_add_loop_test(tcase, forms_are_nodes_with_symbols, 0, (int)countof(open_images));
 	tcase_add_loop_test(tcase, products_are_joined, 0, (int)countof(together));
 	tcase_add_test(tcase, weights_are_multiplied_within_limits);
+	tcase_add_loop_test(tcase, weights_keep_to_their_range, 0, (int)countof(weights));
 	tcase_add_test(tcase, slower_together_stay_apart);
 	tcase_add_test(tcase, products_of_products_stay_apart);
 	tcase_add_loop_test(tcase, other_ways_are_no_chains, 0, (int)countof(cut));
