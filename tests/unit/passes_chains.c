@@ -18,7 +18,7 @@
 #include "random_number.h"
 #include "unit.h"
 
-enum { CHAINS = 300, CHANNELS = 3, ROWS = 24, MAX_STEPS = 5 };
+enum { CHAINS = 300, CHANNELS = 3, ROWS = 24, MAX_STEPS = 5, MAX_SIZES = 2 * MAX_STEPS + 2 };
 
 typedef struct Numbers {
 	DType type;
@@ -144,6 +144,14 @@ node(Graph *g, const char *op, Value *a, Value *b)
 	return made->outputs[0];
 }
 
+/* No less than the least number of all digits: what is rounded below it is no unit of its size. */
+static Value *
+size_node(Chain *c, const char *op, Value *a, Value *b)
+{
+	Value *least = constant(c->sizes, DT_F64, 0, NULL, &c->numbers->least);
+	return node(c->sizes, "Add", node(c->sizes, op, a, b), least);
+}
+
 /* A scalar, a vector of one, or a number for each channel, which is dim 1 of `rank`. */
 static void
 step(Chain *c, int rank, Value *at[2])
@@ -162,7 +170,7 @@ step(Chain *c, int rank, Value *at[2])
 	constants(c, form == 0 ? 0 : form == 1 ? 1 : rank - 1, dims, numbers, by);
 	bool is_turned = is_sum && below(c, 6) == 0;
 	at[0] = node(c->graph, op, is_turned ? by[0] : at[0], is_turned ? at[0] : by[0]);
-	at[1] = node(c->sizes, is_sum ? "Add" : op, at[1], by[1]);
+	at[1] = size_node(c, is_sum ? "Add" : op, at[1], by[1]);
 	c->has_sum |= is_sum;
 }
 
@@ -177,7 +185,7 @@ product(Chain *c, const char *op, Value *at[2])
 		numbers[i] = below(c, 8) ? plain(c) - 2 : number(c);
 	constants(c, is_conv ? 4 : 2, dims, numbers, by);
 	at[0] = node(c->graph, op, at[0], by[0]);
-	at[1] = node(c->sizes, op, at[1], by[1]);
+	at[1] = size_node(c, op, at[1], by[1]);
 	c->has_product = c->has_sum = true;
 }
 
@@ -205,7 +213,7 @@ make_chain(Chain *c, Arena *arena)
 		step(c, rank, at);
 	graph_set_outputs(c->graph, 1, &at[0]);
 	graph_infer(c->graph);
-	Value *all[MAX_STEPS + 1];
+	Value *all[MAX_SIZES];
 	int made = 0;
 	for (Node *one = c->sizes->body->last; one; one = one->prev)
 		all[made++] = one->outputs[0];
@@ -295,7 +303,7 @@ one_chain(Arena *arena, uint64_t seed)
 	Chain c = {.state = seed};
 	c.numbers = &all_numbers[below(&c, countof(all_numbers))];
 	make_chain(&c, arena);
-	const Array *inputs[2], *seen, *sizes[MAX_STEPS + 1];
+	const Array *inputs[2], *seen, *sizes[MAX_SIZES];
 	const BoundArray *bound;
 	make_data(&c, arena, inputs);
 	int level = 1 + (int)below(&c, 3);
@@ -306,7 +314,9 @@ one_chain(Arena *arena, uint64_t seed)
 	run_pipeline(&c, arena, level);
 	graph_print(&now, c.graph);
 	eval_graph(arena, c.graph, inputs, &seen);
-	compare(&c, bound, sizes, seen, c.has_sum && level > 1 ? 2 * MAX_STEPS : 0, buf_text(&text));
+	/* A factor that is rounded is for a product that rounds, if not for this x. */
+	double slack = level == 1 ? 0 : c.has_sum ? 2 * MAX_STEPS : 1;
+	compare(&c, bound, sizes, seen, slack, buf_text(&text));
 	bool is_other = strcmp(buf_text(&text), buf_text(&now)) != 0;
 	arena_reset(arena);
 	return is_other;

@@ -6,7 +6,7 @@
  *     x + C - C          no: to lose digits may be its sense   x / 2^-20   of f16: no, 2^20 is none
  *
  * The answer holds for every finite x of the type: what the chain keeps finite stays finite, and
- * what is joined is off by no more units than the chain, in the size of its largest term. */
+ * what is joined rounds no more often than the chain, in units of its largest term. */
 #ifndef EXPR_SCALAR_AFFINE_H
 #define EXPR_SCALAR_AFFINE_H
 
