@@ -15,7 +15,7 @@ export TMPDIR="$tmp" FUZZ_CASE="$tmp/case"
 replay() {
 	name=$1
 	shift
-	if timeout 600 "$tests/fuzz_$name" "$@" >"$tmp/out" 2>&1; then
+	if within 300 "$tests/fuzz_$name" "$@" >"$tmp/out" 2>&1; then
 		pass
 	else
 		lose "$name"

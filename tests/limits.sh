@@ -41,7 +41,7 @@ whole() {
 for level in 1 3; do
 	for megabytes in 8 12 16 24 32 48 64 80 96 128 192; do
 		echo before >m.twb
-		(ulimit -v $((megabytes * 1024)) && exec timeout 100 "$tw" compile -q -O$level m.g -o m.twb) >said 2>&1
+		(ulimit -v $((megabytes * 1024)) && within 100 "$tw" compile -q -O$level m.g -o m.twb) >said 2>&1
 		whole "$megabytes MB at -O$level" $?
 	done
 done

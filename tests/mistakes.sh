@@ -76,7 +76,7 @@ model() {
 bisect() {
 	begun=$(date +%s)
 	# shellcheck disable=SC2046  # several options
-	timeout 300 "$2/build/tilewright" bisect --disable DeriveExpressions $(value "$1" options) \
+	within 300 "$2/build/tilewright" bisect --disable DeriveExpressions $(value "$1" options) \
 		"$(model "$(value "$1" models)")" -o "$2/smallest.onnx" >"$says.out" 2>&1
 	blamed=$(sed -n 's/^to blame  *//p' "$says.out") nodes=$(sed -n 's/^nodes of it  *//p' "$says.out")
 	text="$blamed; ${nodes:-no} nodes; $(($(date +%s) - begun)) s"
@@ -100,10 +100,10 @@ try() {
 	echo missed >"$says"
 	begun=$(date +%s)
 	for name in $units; do
-		(cd "$2" && timeout 300 "build/test/$name") >"$says.out" 2>&1
+		(cd "$2" && within 300 "build/test/$name") >"$says.out" 2>&1
 		rc=$?
 		[ $rc != 0 ] || continue
-		[ $rc != 124 ] || { echo "refused $name takes too long" >"$says"; return; }
+		[ $rc -le 128 ] || { echo "refused $name takes too long" >"$says"; return; }
 		echo "found $name, $(($(date +%s) - begun)) s: $(grep -m 1 ':[EF]:' "$says.out" | cut -d : -f 5-6)" >"$says"
 		return
 	done
@@ -114,7 +114,7 @@ try() {
 	[ -z "$(value "$1" blame)" ] || { bisect "$1" "$2"; return; }
 	for name in $(value "$1" models); do
 		# shellcheck disable=SC2046  # several options
-		timeout 120 "$2/build/tilewright" compile -q --tune none --disable DeriveExpressions $(value "$1" options) \
+		within 120 "$2/build/tilewright" compile -q --tune none --disable DeriveExpressions $(value "$1" options) \
 			"$(model "$name")" -o "$2/out.twb" >"$says.out" 2>&1
 		rc=$?
 		if grep -q "what was compiled is wrong" "$says.out"; then

@@ -52,7 +52,7 @@ subjects() {
 
 # run ARGUMENTS: $rc; a signal, a bug of ours, or a failure without a sentence is lost.
 run() {
-	timeout 300 "$tw" "$@" >out 2>err </dev/null
+	within 200 "$tw" "$@" >out 2>err </dev/null
 	rc=$?
 	if [ $rc = 5 ] || [ $rc -gt 6 ]; then
 		lose "$*: exit code $rc: $(tail -n 3 err)"

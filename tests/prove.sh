@@ -287,7 +287,7 @@ awk 'BEGIN {
 	print "%k = Max(%v80, %one)\n%l = Min(%k, %seven)\n%y = Slice(%x, %zero, %l, %one)\n}"
 }' >sizes.g
 for level in 0 1 3; do
-	timeout 60 "$tw" compile -q -O$level --prove require sizes.g -o proved.twb 2>said && pass ||
+	within 60 "$tw" compile -q -O$level --prove require sizes.g -o proved.twb 2>said && pass ||
 		lose "sizes that need each other, -O$level: $(cat said)"
 done
 
@@ -331,7 +331,7 @@ chain %m '%h, %t = Loop(%k3, _, %s)  "between" body(%u, %v, %w) { %z = Exp(%w) %
 # endless NAME, its text on standard input
 endless() {
 	cat >"$1.g"
-	timeout 60 "$tw" compile -q "$1.g" -o endless.twb 2>said && [ -s endless.twb ] &&
+	within 60 "$tw" compile -q "$1.g" -o endless.twb 2>said && [ -s endless.twb ] &&
 		grep -q 'the bundle is not proved, .*node "loop": no end was seen at these inputs in [0-9]* turns' said &&
 		pass || lose "$1: $(cat said)"
 	rm -f endless.twb
@@ -387,7 +387,7 @@ graph branches(%x: f32[4], %n: i64, %c: bool) -> %y {
   }
 }
 TEXT
-timeout 60 "$tw" compile branches.g -o proved.twb >said 2>&1
+within 60 "$tw" compile branches.g -o proved.twb >said 2>&1
 grep -q "^proved: " said && ! grep -q warning said && pass || lose "branches: $(cat said)"
 cat >count.g <<'TEXT'
 graph count(%n: i64, %x: f32[3]) -> %k, %y {
