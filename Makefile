@@ -53,7 +53,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so $(LIBRARY)_cuda.so)
 
-.PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead \
+.PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead \
         lint-tree lint-files models-real
 .SECONDARY:
 
@@ -61,7 +61,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install clean fuzz dead models-real"
+	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -327,14 +327,24 @@ demo:
 	$(BUILD)/tilewright compile $(BUILD)/resnet18.onnx -o $(BUILD)/resnet18.twb
 	$(BUILD)/tilewright run $(BUILD)/resnet18.twb --profile
 
+# install-strip: without symbols, which make most of the command's size. uninstall: what install made.
+INSTALL := install
+install-strip:
+	@$(MAKE) INSTALL='install -s' install
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tilewright lib/libtilewright.a lib/libtilewright.so \
+	    lib/libtilewright.so.0 lib/libtilewright.so.$(VERSION) lib/libtilewright_cuda.so \
+	    include/tilewright.h share/man/man1/tilewright.1 lib/pkgconfig/tilewright.pc)
+
 install: all
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man1)
-	install $(BUILD)/tilewright $(DESTDIR)$(PREFIX)/bin
+	$(INSTALL) $(BUILD)/tilewright $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBRARY).a $(DESTDIR)$(PREFIX)/lib
-	install $(LIBRARY).so $(DESTDIR)$(PREFIX)/lib/libtilewright.so.$(VERSION)
+	$(INSTALL) $(LIBRARY).so $(DESTDIR)$(PREFIX)/lib/libtilewright.so.$(VERSION)
 	ln -sf libtilewright.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtilewright.so.0
 	ln -sf libtilewright.so.0 $(DESTDIR)$(PREFIX)/lib/libtilewright.so
-	install $(LIBRARY)_cuda.so $(DESTDIR)$(PREFIX)/lib
+	$(INSTALL) $(LIBRARY)_cuda.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 src/runtime/tilewright.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 docs/tilewright.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/tilewright.pc.in \

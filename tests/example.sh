@@ -27,6 +27,13 @@ echo '#include <tilewright.h>
 int main() { return tw_version() != TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH; }' >v.cc
 # shellcheck disable=SC2046
 c++ -Wall -Wextra -Wpedantic -Werror v.cc $(pkg-config --cflags --libs tilewright) -o v && ./v
+# The program in the README is the example.
+awk '/^```$/ { is_in = 0 } is_in { print } /^```c$/ { is_in = 1 }' "$root/README.md" | diff - "$root/examples/scores.c"
+cp "$root/examples/scores.c" .
+cp m.twb resnet18.twb
+# shellcheck disable=SC2046  # flags are words
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror scores.c $(pkg-config --cflags --libs tilewright) -o scores
+./scores | grep -q '^[0-9.e-]*$'
 ./shared m.twb | grep -v ' ms$' >one
 ./static m.twb | grep -v ' ms$' >two
 cmp one two
@@ -41,3 +48,11 @@ fi
 grep -q '^output output: f32\[1,1000\]' one
 if ./shared run.c 2>err; then exit 1; fi
 grep -q '^run: run.c: the file is not a bundle' err
+
+# Without symbols it runs as well; and what was installed goes, all of it.
+cd "$root"
+make --no-print-directory install-strip PREFIX="$tmp/usr" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+[ "$(nm "$tmp/usr/bin/tilewright" 2>/dev/null | wc -l)" = 0 ]
+"$tmp/usr/bin/tilewright" run -q "$tmp/m.twb"
+make --no-print-directory uninstall PREFIX="$tmp/usr" >"$tmp/log" 2>&1
+[ -z "$(find "$tmp/usr" ! -type d)" ]

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Pages that have people write a file first: their commands run as they stand. (docs/schedules.md has
 # a test of its own, tests/schedule.sh.)
+# shellcheck disable=SC2015  # pass cannot fail
 . tests/common
 plain_only pages
 about="pages: "
@@ -20,4 +21,13 @@ for page in one_conv schedule derivation compare; do
 	cd "$root" || exit 1
 done
 [ $passed -ge 15 ] || lose "only $passed commands"
+
+# The README's tour as it stands, with a model that takes less time.
+mkdir "$tmp/tour" "$tmp/tour/build" && ln -s "$tw" "$tmp/tour/build/tilewright" && ln -s "$zoo" "$tmp/tour/build/zoo"
+sed -n '/^## A tour/,/^## /s/^    \(build.*\)/\1/p' README.md | sed 's/resnet18/squeezenet/g' >"$tmp/tour/commands"
+[ "$(wc -l <"$tmp/tour/commands")" -ge 12 ] || lose "the tour has lost its commands"
+(cd "$tmp/tour" && while read -r command; do
+	sh -c "$command" >out 2>&1 </dev/null || echo "$command: $(cat out)"
+done <commands >failed)
+[ ! -s "$tmp/tour/failed" ] && pass || lose "the tour: $(cat "$tmp/tour/failed")"
 finish
