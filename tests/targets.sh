@@ -50,6 +50,11 @@ if capped run -q "$tmp/v4.twb" --runs 1 2>"$tmp/err"; then lose "it ran AVX-512"
 		"$tmp/err" && pass || lose "a v4 bundle, taken for AVX2, says: $(cat "$tmp/err")"
 fi
 
+TILEWRIGHT_CPU=x86-64-v2 "$tw" compile -q "$tmp/m.onnx" -o "$tmp/none.twb" 2>"$tmp/err"
+rc=$?
+[ $rc = 4 ] && grep -q 'kernels are made for no processor as small as this one, x86-64-v2; ' "$tmp/err" && pass ||
+	lose "taken for x86-64-v2: exit code $rc: $(cat "$tmp/err")"
+
 # refused NAME SENTENCE: what TILEWRIGHT_CPU names is no processor that this one can be taken for.
 refused() {
 	TILEWRIGHT_CPU=$1 "$tw" compile -q "$tmp/m.onnx" -o "$tmp/none.twb" 2>"$tmp/err"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cpu.h"
 #include "cli/compile/choices.h"
 #include "cli/compile/precision.h"
 #include "cli/measure/npy.h"
@@ -240,6 +241,12 @@ known_device(const char *name)
 	const Device *device = device_find(name);
 	for (int i = 0; i < device_count() && count < DEVICES; i++)
 		names[count++] = device_at(i)->name;
+	bool is_native = strcmp(name, "cpu:native") == 0 || strcmp(name, "test:native") == 0;
+	if (!device && is_native)
+		fail_unsupported(NULL,
+		                 "kernels are made for no processor as small as this one, %s; for another: "
+		                 "--target cpu:x86-64-v3, or what else `tilewright list devices` shows",
+		                 cpu_name());
 	if (!device)
 		fail_unknown(NULL, "device", name, count, names, "list devices");
 	return device;
