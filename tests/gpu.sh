@@ -149,6 +149,8 @@ done
 
 if "$tw" compile -q "$tmp/exp.g" --target cuda:sm_90 -o "$tmp/m.twb" 2>"$tmp/err"; then
 	same_text && pass || lose "what is simulated is not what is compiled"
+	"$tw" print -O3 --cuda --target cuda:sm_90 "$tmp/exp.g" | sed -n '/^extern "C" __global__/,/^}/p' >"$tmp/b"
+	[ -s "$tmp/b" ] && cmp -s "$tmp/a" "$tmp/b" && pass || lose "what is printed is not what is compiled: $(cat "$tmp/b")"
 	for entry in cubin ptx cu; do
 		[ -s "$tmp/cuda/kernels/cuda-sm_90.$entry" ] && pass || lose "no kernels/cuda-sm_90.$entry"
 	done
@@ -161,7 +163,7 @@ if "$tw" compile -q "$tmp/exp.g" --target cuda:sm_90 -o "$tmp/m.twb" 2>"$tmp/err
 	grep -qF "its kernels cannot be simulated: the C++ compiler '/nowhere/c++' cannot be started" "$tmp/err" \
 		&& pass || lose "without a C++ compiler it says: $(cat "$tmp/err")"
 else
-	skip 9 NVRTC
+	skip 10 NVRTC
 	grep -q NVRTC "$tmp/err" || lose "compile: $(cat "$tmp/err")"
 fi
 finish

@@ -1,11 +1,11 @@
-# Graphs are not lowered for a GPU.
+# Kernels of a graph are CUDA C for a GPU only.
 -- args
-print --cuda --target=cuda:h100
+print --cuda
 -- in
 graph g(%x: f32[4]) -> %y {
   %y = Relu(%x)
 }
 -- err
---cuda is for a kernel's loops: the input is the text of a graph
+--cuda and --cubin need a GPU, such as --target cuda:h100
 -- exit
 2

@@ -137,6 +137,18 @@ print_cubin(Buf *out, const char *cuda, int capability)
 	}
 }
 
+/* As CUDA C, or what its machine code takes. */
+static void
+print_for_gpu(const Options *options, Buf *out, const Device *gpu, int count,
+              Kernel *const *kernels)
+{
+	const char *cuda = codegen_cuda(options->arena, &(Target){.device = gpu}, count, kernels);
+	if (options->cubin)
+		print_cubin(out, cuda, gpu->gpu->capability);
+	else
+		buf_puts(out, cuda);
+}
+
 static void
 print_kernel(const Options *options, Buf *out, const char *path, const char *text)
 {
@@ -154,12 +166,7 @@ print_kernel(const Options *options, Buf *out, const char *path, const char *tex
 			kernel_check_device(kernel, device);
 	}
 	if (options->cuda || options->cubin) {
-		const Device *gpu = gpu_of(options);
-		const char *cuda = codegen_cuda(arena, &(Target){.device = gpu}, 1, &kernel);
-		if (options->cubin)
-			print_cubin(out, cuda, gpu->gpu->capability);
-		else
-			buf_puts(out, cuda);
+		print_for_gpu(options, out, gpu_of(options), 1, &kernel);
 		return;
 	}
 	if (options->c) {
@@ -194,6 +201,11 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 	Target *target = target_new(options, arena, target_name(options, 0), graph);
 	native_correct(options, arena, target_name(options, 0), context->level, target);
 	context->target = target;
+	if (options->cuda || options->cubin)
+		gpu_of(options);
+	else if (options->c && target->device->gpu)
+		fail_as(FAIL_USAGE, NULL, "--c is for CPUs; the kernels of %s: --cuda",
+		        target->device->name);
 	const PassInfo *pass;
 	for (int i = 0; options->schedule && (pass = pass_at(i)); i++)
 		if (pass->ir == IR_loop) /* loops as they come from lowering */
@@ -208,7 +220,9 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 		kernel_print(out, list.kernels.data[i]);
 	if (options->schedule)
 		return;
-	if (options->c)
+	if (options->cuda || options->cubin)
+		print_for_gpu(options, out, gpu_of(options), list.kernels.count, list.kernels.data);
+	else if (options->c)
 		buf_puts(out, codegen_c(arena, context->target, list.kernels.count, list.kernels.data));
 	else
 		module_print(out, module);
@@ -229,7 +243,8 @@ print_tiles(const Options *options, Buf *out, Graph *graph, PassContext *context
 static void
 print_graph(const Options *options, Buf *out, Graph *graph)
 {
-	bool is_lowered = options->lower || options->c || options->schedule;
+	bool is_lowered =
+		options->lower || options->c || options->schedule || options->cuda || options->cubin;
 	PassContext *context = pipeline_new(options, options->arena,
 	                                    options->tiles ? 2
 	                                    : is_lowered   ? 3
