@@ -118,15 +118,28 @@ is_in_range(const Array *array)
 	return is;
 }
 
-/* Products of weights have to be numbers where the weights are: x * 1e25 * 1e25 is finite for many
- * x, and x * inf for none. */
 static bool
-leaves_range(const Array *made, int count, const Array *const *weights)
+is_read(const Program *program, const Tensor *input)
 {
-	bool leaves = !is_in_range(made);
-	for (int i = 0; leaves && i < count; i++)
-		leaves = is_in_range(weights[i]);
-	return leaves;
+	for (int s = 0; s < program->nstage; s++)
+		if (stage_reads(program->stages[s], input))
+			return true;
+	return false;
+}
+
+/* Products of weights have to be numbers where the weights are: x * 1e25 * 1e25 is finite for many
+ * x, and x * inf for none. What follows from no weight is what it is: the most of no terms is
+ * -inf. */
+static bool
+leaves_range(const Array *made, const Program *program, const Array *const *weights)
+{
+	bool follows = false, are_numbers = true;
+	for (int i = 0; i < program->ninput; i++)
+		if (is_read(program, program->inputs[i])) {
+			follows = true;
+			are_numbers &= is_in_range(weights[i]);
+		}
+	return follows && are_numbers && !is_in_range(made);
 }
 
 /* What the stage makes follows from weights: its values, which several bundles of a model share. */
@@ -157,7 +170,7 @@ evaluate_stage(Emitter *e, const Stage *stage)
 		program_eval(key ? folded->arena : arena, alone, NULL, arrays, &out);
 	if (key)
 		map_set(folded, key, out);
-	if (leaves_range(out, used, arrays))
+	if (leaves_range(out, alone, arrays))
 		e->trouble = "what follows from its weights is beyond their type";
 	add_constant(e, tensor, out);
 }
