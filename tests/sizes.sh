@@ -36,6 +36,13 @@ sizes '{"N": 1, "S": 128, "P": 128, "T": 256}' '(%x: f32[N,4,S,8], %past: f32[N,
   %y = Add(%flat, %mask)
 }'
 
+# A batch, though it stands behind a number in what a recurrent network keeps; where nothing says so, a
+# length as before.
+sizes '{"N": 1, "S": 128}' '(%x: f32[N,S], %h: f32[2,N,16]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
+sizes '{"N": 1, "S": 128}' '(%h: f32[2,N,16], %x: f32[N,S,8]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
+sizes '{"S": 128}' '(%x: f32[1,S,16]) -> %y { %y = Neg(%x) }'
+sizes '{"S": 128}' '(%x: f32[1,S,16], %m: i64[1,S]) -> %y, %z { %y = Neg(%x) %z = Neg(%m) }'
+
 # Sound: three convolutions take 512 samples at a time, and 16 frames are enough.
 sizes '{"N": 1, "L": 8192}' '(%x: f32[N,1,L], %w: f32[1,1,8]) -> %z {
   %a = Conv(%x, %w) {strides=[8]}

@@ -449,12 +449,20 @@ typical_dim(const Type *type, int d)
 	return !is_image || inner < 2 ? LENGTH : inner == 2 ? SIDE : VOLUME_SIDE;
 }
 
-/* In which turn a dim is asked: one behind the first says most of its symbol, a single one
- * least. */
+/* [layers, batch, channels]: what a recurrent network keeps between its runs. */
+static bool
+is_state_batch(const Type *type, int d)
+{
+	return type->rank == 3 && d == 1 && type->dims[0]->op != EX_symbol &&
+	       type->dims[2]->op != EX_symbol;
+}
+
+/* In which turn a dim is asked: one behind the first says most of its symbol, a single one least.
+ * One that may be the batch of a state is what the first dim of another input says. */
 static int
 turn_of(const Type *type, int d)
 {
-	return d > 0 ? 0 : type->rank > 1 ? 1 : 2;
+	return is_state_batch(type, d) ? 2 : d > 0 ? 0 : type->rank > 1 ? 1 : 3;
 }
 
 /* What inputs' dims say of their symbols, the first that says something. */
@@ -511,7 +519,7 @@ const Binding *
 sizes_typical(const Options *options, Arena *arena, const Graph *graph, const Learnt *learnt)
 {
 	SizeTable wanted = size_table_new(arena, graph);
-	for (int turn = 0; turn < 3; turn++)
+	for (int turn = 0; turn < 4; turn++)
 		guess(graph, &wanted, turn);
 	Search search =
 		search_from(arena, graph, learnt->runs[0].region, &learnt->demands,
