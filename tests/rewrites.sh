@@ -5,7 +5,7 @@
 # --rewrites N leaves out all rewrites behind the first N: whatever N is, the bundle is proved, and N
 # of them stand in its history.
 . tests/common
-step=31 models="bert-tiny squeezenet"
+step=47 models="bert-tiny squeezenet"
 [ -z "$is_whole" ] || step=1 models="$models bert-tiny+symbolic"
 
 # rewrites BUNDLE: how many its history counts
