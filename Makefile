@@ -226,10 +226,11 @@ threads: all $(RACES)
 	else BUILD=$(BUILD) tools/test -u $(RACES) && \
 	    TILEWRIGHT=$(BUILD)/tilewright ZOO=$(BUILD)/zoo tests/zoo.sh squeezenet dcgan bert-tiny; fi
 
-# What only tests reach: see tools/dead.
+# What only tests reach, and files that need each other: see tools/dead, tools/circles.
 dead:
 	@$(MAKE) BUILD=$(BUILD)/dead CFLAGS="-O0 -ffunction-sections" all
 	@LDFLAGS="$(LDFLAGS)" LIBS="$(LIBS)" tools/dead $(BUILD)/dead
+	@tools/circles $(BUILD)/dead driver cli target program passes prove
 
 accept: all
 	@TILEWRIGHT=$(BUILD)/tilewright tests/run -a $(or $(T),$$(find tests -name '*.t'))

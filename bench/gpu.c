@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "cli/measure/session.h"
+#include "driver/proof/session.h"
 #include "runtime/cuda/cudart.h"
 
 enum { MOST = 64, TURNS = 5 };

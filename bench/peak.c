@@ -1,11 +1,11 @@
-/* What one core of this machine can do (cli/measure/peak.h).
+/* What one core of this machine can do (driver/measure/peak.h).
  *
  * usage: build/bench-peak      prints GB/s of adding two large arrays, then GFLOP/s of fused
  *                              multiply-adds in registers
  */
 #include <stdio.h>
 
-#include "cli/measure/peak.h"
+#include "driver/measure/peak.h"
 #include "target/target.h"
 
 int

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/compile/compile.h"
-#include "cli/compile/model.h"
+#include "driver/compile.h"
+#include "driver/pipeline.h"
 #include "codegen/common/codegen.h"
 #include "lower/cpu/product.h"
 #include "lower/lower.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The row that "cpu:native" is (cli/measure/native.h): from -O3 on it is measured once, choices.jsonl
+# The row that "cpu:native" is (driver/measure/native.h): from -O3 on it is measured once, choices.jsonl
 # says it, and --choices takes it. A folder of answers may hold anything.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common

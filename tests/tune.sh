@@ -1,7 +1,7 @@
 #!/bin/sh
-# Our kernels beside a library's calls (cli/measure/beside.c): the library of tests/library is slow
+# Our kernels beside a library's calls (driver/measure/beside.c): the library of tests/library is slow
 # on demand, loses in the whole model, and is denied; where it is trusted, replayed or not measured,
-# it is not asked to race. And candidates of a kernel (cli/measure/tune.c): the device of tests/toy
+# it is not asked to race. And candidates of a kernel (driver/measure/tune.c): the device of tests/toy
 # has a fast one behind its own.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common

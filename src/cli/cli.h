@@ -1,20 +1,19 @@
 /* The command line: what its files share.
  *
  *     verbs/    a file per verb; each has a row in verbs.def
- *     compile/  from a model to a bundle that is proved
- *     measure/  running and timing: sessions, inputs, the Oracle's answers
- *     report/   tables, JSON, progress
+ *     measure/  subjects of bench and compare: bundles, other runtimes; their turns and profiles
+ *     report/   tables and JSON
+ *     bisect/   which choice breaks a check, and the smallest model that shows it
  *     page/     a bundle as a page of HTML
  *
- * Options stand in options.def, one set for all verbs. A verb
+ * Options stand in driver/options.def, one set for all verbs. A verb
  * returns its exit code (0, or FAIL_COMPARISON); everything else that can go wrong is a fail().
  * Standard output carries results, standard error the rest.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "base/fail.h"
-#include "base/vec.h"
+#include "driver/options.h"
 
 typedef struct Verb Verb;
 
@@ -56,25 +55,6 @@ enum {
 	OF_ANY = ~0,
 };
 
-#define FIELD_flag bool
-#define FIELD_text const char *
-#define FIELD_word const char *
-#define FIELD_count int64_t
-#define FIELD_real double
-#define FIELD_list StrVec
-#define FIELD_many StrVec
-
-typedef struct Options {
-	Arena *arena; /* lives as long as the command */
-	const Verb *verb;
-	StrVec args; /* what is not an option */
-#define OPTION(field, kind, short_, name, groups, of, argument, fallback, doc) \
-	FIELD_##kind field; \
-	bool gives_##field; /* whether the command line has it */
-#include "cli/options.def"
-#undef OPTION
-} Options;
-
 struct Verb {
 	const char *name, *args;
 	int least, most;
@@ -108,14 +88,5 @@ void crash_watch(void);
 
 void print_help(void);
 void print_verb_help(const Verb *verb);
-
-/* "name=value" cut in two; fails unless there is a '='. `option` is for the message. */
-typedef struct Setting {
-	const char *name, *value;
-} Setting;
-Setting setting_of(Arena *arena, const char *option, const char *text);
-
-/* A number of an option; fails (FAIL_USAGE) on anything else. */
-int64_t number_of(const char *option, const char *text);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/cpu.h"
 #include "cli/cli.h"
-#include "cli/compile/model.h"
-#include "cli/report/progress.h"
 #include "codegen/cuda/cuda.h"
+#include "driver/progress.h"
+#include "driver/targets.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"
 

@@ -45,51 +45,11 @@ typedef struct OptionInfo {
 	 .given = offsetof(Options, gives_##field_), \
 	 .fallback = fallback_},
 static const OptionInfo infos[] = {
-#include "cli/options.def"
+#include "driver/options.def"
 };
 #undef OPTION
 
-#define VERB(name_, text_, args_, least_, most_, groups_, doc_, more_) \
-	{.name = text_, \
-	 .args = args_, \
-	 .least = least_, \
-	 .most = most_, \
-	 .groups = (groups_) | ALL, \
-	 .run = verb_##name_, \
-	 .doc = doc_, \
-	 .more = more_},
-static const Verb verbs[] = {
-#include "cli/verbs.def"
-};
-#undef VERB
-
-const Verb *
-verb_at(int index)
-{
-	return index >= 0 && index < (int)countof(verbs) ? &verbs[index] : NULL;
-}
-
-const Verb *
-verb_find(const char *name)
-{
-	for (size_t i = 0; i < countof(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
-	return NULL;
-}
-
 /* ---- values ---- */
-
-int64_t
-number_of(const char *option, const char *text)
-{
-	char *end;
-	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	if (end == text || *end || errno)
-		fail_as(FAIL_USAGE, NULL, "%s: expected a number, saw '%s'", option, text);
-	return value;
-}
 
 static double
 real_of(const char *option, const char *text)
@@ -99,15 +59,6 @@ real_of(const char *option, const char *text)
 	if (end == text || *end || !(value >= 0))
 		fail_as(FAIL_USAGE, NULL, "--%s: expected a number of at least 0, saw '%s'", option, text);
 	return value;
-}
-
-Setting
-setting_of(Arena *arena, const char *option, const char *text)
-{
-	const char *equal = strchr(text, '=');
-	if (!equal || equal == text || !equal[1])
-		fail_as(FAIL_USAGE, NULL, "--%s: expected NAME=VALUE, saw '%s'", option, text);
-	return (Setting){arena_strndup(arena, text, (size_t)(equal - text)), equal + 1};
 }
 
 static void
@@ -309,19 +260,6 @@ refuse_over_input(const Options *options, const char *output)
 }
 
 /* ---- help ---- */
-
-void
-print_help(void)
-{
-	printf("tilewright: optimise, compile and run ONNX models\n\n"
-	       "  tilewright compile model.onnx      makes model.twb, one file that runs\n"
-	       "  tilewright run model.twb --profile\n\n"
-	       "verbs (tilewright VERB --help says more):\n");
-	for (size_t i = 0; i < countof(verbs); i++)
-		printf("  %-10s %s\n", verbs[i].name, verbs[i].doc);
-	printf("\nexit codes: 0 ok, 1 comparison failed, 2 usage, 3 invalid model, 4 unsupported,\n"
-	       "            5 a bug of ours, 6 environment (file, space, memory, compiler, device)\n");
-}
 
 void
 print_verb_help(const Verb *verb)

@@ -107,7 +107,7 @@ passes_seconds(const Target *target, const VendorMatch *m)
 
 /* Both compute the same sum, and are taken to be as good at that: what the library does besides
  * makes the difference. So much of it is beyond what the model may be wrong by; what is left is
- * measured in the model itself from -O3 on (cli/measure/beside.c). */
+ * measured in the model itself from -O3 on (driver/measure/beside.c). */
 static bool
 is_slower_than_ours(const Asking *asking, const Variant *variant, const char *impl)
 {

@@ -122,7 +122,7 @@ typedef struct Oracle {
 
 typedef struct Target {
 	const Device *device;
-	const char *row; /* that it is by measuring (cli/measure/native.h); NULL: as in devices.def */
+	const char *row;      /* as measured (driver/measure/native.h); NULL: as in devices.def */
 	const Oracle *oracle; /* NULL: no vendor libraries, nothing measured */
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
 	bool is_plain;        /* loops as they come: no lanes, no tiles */

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/zip.h"
-#include "cli/compile/parts.h"
+#include "driver/parts.h"
 #include "runtime/bundle.h"
 
 typedef struct Job {

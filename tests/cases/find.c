@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/compile/obstacles.h"
+#include "driver/obstacles.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "onnx/onnx.h"

@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "cli/compile/model.h"
-#include "cli/report/progress.h"
 #include "cli/report/report.h"
+#include "driver/pipeline.h"
+#include "driver/progress.h"
+#include "driver/targets.h"
 
 enum { CASE_SECONDS = 600 /* the machine may be busy */, LINE_SIZE = 4096, MAX_JOBS = 64 };
 

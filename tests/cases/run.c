@@ -10,8 +10,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "cli/measure/compare.h"
-#include "cli/compile/compile.h"
+#include "driver/compile.h"
+#include "driver/proof/compare.h"
 #include "eval/eval.h"
 
 enum { BATCH = 50 };

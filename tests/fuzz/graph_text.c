@@ -1,6 +1,6 @@
 /* The text of graphs: what reads and checks, prints as a text that reads back as itself. */
-#include "cli/compile/model.h"
 #include "fuzz.h"
+#include "driver/texts.h"
 
 static const char *
 print(Arena *arena, const char *text)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/history.h"
+#include "driver/history.h"
 #include "fuzz.h"
 #include "json.h"
 

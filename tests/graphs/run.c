@@ -13,9 +13,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/compile/compile.h"
-#include "cli/measure/inputs.h"
 #include "cli/measure/executor.h"
+#include "driver/compile.h"
+#include "driver/sizes/inputs.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "onnx/onnx.h"

@@ -34,11 +34,12 @@
 #include <string.h>
 
 #include "../cases/exec.h"
-#include "cli/compile/compile.h"
-#include "cli/measure/inputs.h"
-#include "cli/measure/npy.h"
+#include "cli/cli.h"
 #include "cli/measure/executor.h"
-#include "cli/compile/sizes.h"
+#include "driver/compile.h"
+#include "driver/sizes/inputs.h"
+#include "driver/sizes/npy.h"
+#include "driver/sizes/sizes.h"
 #include "onnx/onnx.h"
 
 enum { SAMPLES = 64, SEED = 1 };

@@ -10,6 +10,7 @@
  * Cases are compiled in batches that share a call of the C compiler, as tests/cases does.
  */
 #include "../cases/exec.h"
+#include "cli/cli.h"
 #include "random.h"
 
 #include <math.h>
@@ -18,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compile/compile.h"
-#include "cli/measure/npy.h"
 #include "cli/measure/executor.h"
+#include "driver/compile.h"
+#include "driver/sizes/npy.h"
 #include "eval/eval.h"
 #include "graph/infer.h"
 #include "graph/text.h"

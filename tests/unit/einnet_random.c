@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/measure/trial.h"
+#include "driver/measure/trial.h"
 #include "derive_equal.h"
 #include "einnet/converge.h"
 #include "einnet/search.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compile/compile.h"
+#include "driver/compile.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"

@@ -3,7 +3,7 @@
  * used twice at each step, two values that need each other, shape computations, open dims; at each
  * level, without a library or C compiler.
  */
-#include "cli/compile/compile.h"
+#include "driver/compile.h"
 #include "graph/infer.h"
 #include "graph/text.h"
 #include "passes/manager.h"

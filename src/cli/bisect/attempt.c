@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/compile/compile.h"
-#include "cli/compile/parts.h"
-#include "cli/compile/proof.h"
-#include "cli/measure/compare.h"
-#include "cli/measure/npy.h"
 #include "cli/measure/subject.h"
+#include "driver/compile.h"
+#include "driver/parts.h"
+#include "driver/proof/compare.h"
+#include "driver/proof/proof.h"
+#include "driver/sizes/npy.h"
 
 static const double PATIENCE = 1800; /* seconds */
 

@@ -11,7 +11,7 @@
 #define CLI_BISECT_ATTEMPT_H
 
 #include "cli/cli.h"
-#include "cli/report/history.h"
+#include "driver/history.h"
 
 enum { ALL_REWRITES = 1 << 30 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "cli/compile/model.h"
-#include "cli/compile/sizes.h"
+#include "driver/files.h"
+#include "driver/sizes/sizes.h"
 #include "graph/infer.h"
 #include "onnx/onnx.h"
 

@@ -11,7 +11,7 @@
 #define CLI_BISECT_SMALLEST_H
 
 #include "cli/bisect/attempt.h"
-#include "cli/report/progress.h"
+#include "driver/progress.h"
 
 typedef struct Smallest {
 	int nodes;        /* 0: no part is wrong alone */

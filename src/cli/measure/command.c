@@ -25,7 +25,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
-#include "cli/measure/npy.h"
+#include "driver/sizes/npy.h"
 
 typedef struct Program {
 	Arena *arena;

@@ -2,7 +2,7 @@
 #ifndef CLI_MEASURE_DISTANCE_H
 #define CLI_MEASURE_DISTANCE_H
 
-#include "cli/measure/compare.h"
+#include "driver/proof/compare.h"
 
 typedef struct Distance {
 	Comparison comparison; /* by the tolerance; or a reason, and then nothing else is filled in */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "cli/measure/session.h"
+#include "driver/proof/session.h"
 #include "runtime/json.h"
 
 typedef struct StepTimes {

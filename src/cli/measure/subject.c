@@ -1,7 +1,7 @@
 /* A subject is opened in two ways: by our library, or by another executor with the inputs that our
  * importer finds in the model. */
-#include "cli/compile/sizes.h"
 #include "cli/measure/subject.h"
+#include "driver/sizes/sizes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/compile/compile.h"
-#include "cli/measure/compare.h"
-#include "cli/measure/npy.h"
+#include "driver/compile.h"
+#include "driver/proof/compare.h"
+#include "driver/sizes/learn.h"
+#include "driver/sizes/npy.h"
 #include "runtime/pool.h"
 
 /* ---- bundles ---- */

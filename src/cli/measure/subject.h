@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/measure/executor.h"
-#include "cli/measure/session.h"
+#include "driver/proof/session.h"
 
 typedef struct Subject {
 	const char *text, *file;  /* the file is a model, a bundle, or the command */

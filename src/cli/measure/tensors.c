@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compile/proof.h"
+#include "driver/proof/proof.h"
 
 const ModelTensor *
 tensors_find(const ModelTensors *tensors, const char *name)

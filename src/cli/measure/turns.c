@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/measure/compare.h"
+#include "driver/proof/compare.h"
 
 enum { FRESH_RUNS = 3, MAX_OUTPUT = 1 << 16 };
 

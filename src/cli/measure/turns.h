@@ -3,7 +3,7 @@
 #define CLI_MEASURE_TURNS_H
 
 #include "cli/measure/subject.h"
-#include "cli/report/progress.h"
+#include "driver/progress.h"
 
 /* The subjects that are the verb's arguments: opened, given the inputs of the first, and run once.
  * Fails (FAIL_USAGE) where inputs differ, and where no subject is a model on options of

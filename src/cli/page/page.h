@@ -14,7 +14,7 @@
 #define CLI_PAGE_PAGE_H
 
 #include "base/buf.h"
-#include "cli/report/history.h"
+#include "driver/history.h"
 #include "graph/graph.h"
 #include "runtime/plan/plan.h"
 

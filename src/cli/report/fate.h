@@ -6,7 +6,7 @@
 #ifndef CLI_REPORT_FATE_H
 #define CLI_REPORT_FATE_H
 
-#include "cli/report/history.h"
+#include "driver/history.h"
 #include "graph/graph.h"
 #include "runtime/plan/plan.h"
 

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "cli/bisect/smallest.h"
-#include "cli/compile/choices.h"
-#include "cli/compile/compile.h"
-#include "cli/compile/parts.h"
 #include "cli/report/report.h"
+#include "driver/choices.h"
+#include "driver/files.h"
+#include "driver/parts.h"
 #include "runtime/json.h"
 
 typedef struct Bisect {

@@ -7,10 +7,10 @@
  */
 #include <stdio.h>
 
-#include "cli/compile/compile.h"
-#include "cli/compile/obstacles.h"
-#include "cli/compile/parts.h"
 #include "cli/report/report.h"
+#include "driver/compile.h"
+#include "driver/obstacles.h"
+#include "driver/parts.h"
 #include "graph/infer.h"
 #include "onnx/onnx.h"
 

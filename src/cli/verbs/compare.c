@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/compile/sizes.h"
 #include "cli/measure/distance.h"
-#include "cli/measure/oracle.h"
 #include "cli/report/report.h"
 #include "cli/verbs/compared.h"
+#include "driver/measure/oracle.h"
+#include "driver/sizes/sizes.h"
 #include "runtime/handle.h"
 #include "runtime/json.h"
 

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/compile/model.h"
 #include "cli/measure/distance.h"
-#include "cli/measure/npy.h"
 #include "cli/measure/tensors.h"
+#include "driver/files.h"
+#include "driver/sizes/npy.h"
 #include "runtime/json.h"
 
 /* ---- --output ---- */

@@ -1,6 +1,6 @@
 /* The verb compile, and the table it ends with. */
-#include "cli/compile/compile.h"
 #include "cli/report/report.h"
+#include "driver/compile.h"
 
 #include <string.h>
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/report/nodes.h"
+#include "cli/report/report.h"
 #include "cli/verbs/explained.h"
 #include "cli/verbs/fates.h"
 #include "cli/verbs/inspect.h"
-#include "cli/report/nodes.h"
-#include "cli/compile/parts.h"
-#include "cli/report/report.h"
+#include "driver/parts.h"
 #include "einnet/derivation.h"
 #include "expr/stage/canon.h"
 #include "graph/meaning.h"

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compile/choices.h"
-#include "cli/report/nodes.h"
-#include "cli/compile/parts.h"
-#include "cli/compile/sizes.h"
-#include "cli/measure/native.h"
 #include "cli/measure/subject.h"
+#include "cli/report/nodes.h"
+#include "driver/choices.h"
+#include "driver/compile.h"
+#include "driver/measure/native.h"
+#include "driver/parts.h"
+#include "driver/sizes/sizes.h"
 #include "graph/infer.h"
 
 static const char PASS[] = "DeriveExpressions";

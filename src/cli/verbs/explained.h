@@ -6,8 +6,8 @@
 #ifndef CLI_VERBS_EXPLAINED_H
 #define CLI_VERBS_EXPLAINED_H
 
-#include "cli/compile/model.h"
-#include "cli/report/history.h"
+#include "cli/cli.h"
+#include "driver/history.h"
 #include "passes/derive_groups.h"
 #include "runtime/bundle.h"
 

@@ -1,17 +1,17 @@
 /* tilewright inspect: what is in a bundle. Reads the file only; no code is loaded. */
-#include "cli/verbs/inspect.h"
 #include "cli/report/fate.h"
+#include "cli/verbs/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compile/model.h"
-#include "cli/compile/parts.h"
-#include "cli/compile/proof.h"
 #include "cli/report/report.h"
-#include "cli/compile/selftest.h"
-#include "cli/compile/sizes.h"
+#include "driver/files.h"
+#include "driver/parts.h"
+#include "driver/proof/proof.h"
+#include "driver/proof/selftest.h"
+#include "driver/sizes/sizes.h"
 
 static const char *
 tensor_text(Arena *arena, const ManifestTensor *tensor)

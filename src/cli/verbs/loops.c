@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "cli/compile/compile.h"
 #include "cli/page/page.h"
 #include "cli/verbs/explained.h"
 #include "codegen/common/codegen.h"
+#include "driver/compile.h"
 #include "runtime/json.h"
 #include "tir/script.h"
 

@@ -4,10 +4,11 @@
  * what else makes operators of ours is left out, so that the result runs anywhere. Operators that
  * we do not know pass through untouched.
  */
-#include "cli/compile/model.h"
 #include "cli/measure/subject.h"
 #include "cli/report/report.h"
-#include "cli/compile/sizes.h"
+#include "driver/files.h"
+#include "driver/pipeline.h"
+#include "driver/sizes/sizes.h"
 #include "graph/infer.h"
 #include "onnx/onnx.h"
 

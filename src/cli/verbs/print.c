@@ -6,14 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/compile/compile.h"
-#include "cli/measure/native.h"
-#include "cli/compile/parts.h"
 #include "cli/page/page.h"
 #include "cli/report/report.h"
-#include "cli/compile/sizes.h"
 #include "cli/verbs/tiles.h"
 #include "codegen/cuda/cuda.h"
+#include "driver/compile.h"
+#include "driver/measure/native.h"
+#include "driver/parts.h"
+#include "driver/sizes/learn.h"
+#include "driver/sizes/sizes.h"
+#include "driver/texts.h"
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "passes/manager.h"

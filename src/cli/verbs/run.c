@@ -1,16 +1,18 @@
 /* tilewright run: open, bind, run, say how long it took; --profile says where. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/measure/compare.h"
-#include "cli/measure/subject.h"
-#include "cli/measure/npy.h"
 #include "cli/measure/profile.h"
-#include "cli/compile/proof.h"
+#include "cli/measure/subject.h"
 #include "cli/report/report.h"
-#include "cli/compile/selftest.h"
+#include "driver/parts.h"
+#include "driver/proof/compare.h"
+#include "driver/proof/proof.h"
+#include "driver/proof/selftest.h"
+#include "driver/sizes/npy.h"
 #include "runtime/pool.h"
 
 enum { MAX_RUNS = 1000 };
@@ -178,6 +180,54 @@ run_proved(const Options *options, Session *session)
 		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));
 	report_print(report);
 	return proof->findings.count ? FAIL_COMPARISON : give_results(options, session);
+}
+
+/* ---- --self-test ---- */
+
+static int
+report_self_test(const Options *options, Session *session, const SelfTest *test)
+{
+	Report *report = report_new(options);
+	report_text(report, "oracle", NULL, test->oracle);
+	report_text(report, "target", NULL, tw_target(session->bundle));
+	Table *table = report_table(report, "outputs",
+	                            "name:output|>samples|>wrong|>error:largest error|>tolerance");
+	int wrong = 0;
+	double worst = 0;
+	for (int i = 0; i < test->noutput; i++) {
+		Comparison c;
+		wrong += !selftest_check(session, &test->outputs[i], &c);
+		worst = fmax(worst, c.worst);
+		table_row(table, "%s|%.0f|%.0f|%.3g|%.3g", test->outputs[i].name,
+		          (double)test->outputs[i].count, (double)c.wrong, c.worst,
+		          test->outputs[i].tolerance);
+	}
+	report_print(report);
+	if (wrong == 0)
+		report_say(options, "self-test: %d output%s agree%s (largest error %.3g) with %s\n",
+		           test->noutput, test->noutput == 1 ? "" : "s", test->noutput == 1 ? "s" : "",
+		           worst, test->oracle);
+	return wrong ? FAIL_COMPARISON : 0;
+}
+
+static int
+selftest_run(const Options *options, const char *path, const char *name)
+{
+	Arena *arena = options->arena;
+	if (options->input.count || options->data_set || options->shape.count || options->expect.count)
+		fail_as(FAIL_USAGE, NULL,
+		        "--self-test makes its own inputs and knows what to expect: "
+		        "leave out --input, --data-set, --shape and --expect");
+	Session *session = session_open(arena, path, name, options, NULL);
+	Bytes text = bundle_part(arena, path, SELFTEST_ENTRY);
+	const SelfTest *test = text.data ? selftest_read(arena, path, text) : NULL;
+	if (!test)
+		fail_unsupported(NULL, "%s holds no self-test: compile the model again", name);
+	if (test->left_out)
+		fail_unsupported(NULL, "%s holds no self-test: %s", name, test->left_out);
+	selftest_bind(test, session->arena, session);
+	session_run(session);
+	return report_self_test(options, session, test);
 }
 
 int

@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/compile/model.h"
-#include "cli/report/progress.h"
 #include "cli/report/report.h"
+#include "driver/pipeline.h"
+#include "driver/progress.h"
+#include "driver/targets.h"
 #include "onnx/tensor_file.h"
 
 enum { CASE_SECONDS = 600 /* the machine may be busy */ };
@@ -120,7 +121,6 @@ be_case(const Run *run, const Case *c)
 	alarm(CASE_SECONDS);
 	dup2(fileno(c->said), STDERR_FILENO);
 	set.options.arena = arena;
-	set.options.verb = verb_find("run");
 	set.options.quiet = true;
 	set.options.runs = 1;
 	set.options.args = (StrVec){0};

@@ -1,7 +1,7 @@
 /* The verb tune: a compilation for its answers, whose bundle nobody wants. */
 #include "base/file.h"
-#include "cli/compile/compile.h"
 #include "cli/report/report.h"
+#include "driver/compile.h"
 
 int
 verb_tune(const Options *given)

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compile/compile.h"
-#include "cli/measure/inputs.h"
-#include "cli/compile/selftest.h"
+#include "cli/cli.h"
+#include "driver/compile.h"
+#include "driver/sizes/inputs.h"
+#include "driver/proof/selftest.h"
 #include "fuzz.h"
 #include "onnx/onnx.h"
 #include "runtime/plan/plan.h"
