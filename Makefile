@@ -24,6 +24,7 @@ TOOL     := LD_LIBRARY_PATH=$(DEPS_LIB) PATH=$(DEPS)/bin:$$PATH
 PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/build/deps PKG_CONFIG_PATH=$(DEPS_LIB)/pkgconfig pkg-config
 endif
 PKG_CONFIG ?= pkg-config
+OBJCOPY    ?= objcopy
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
 # A function of ours is the one that is called: nothing replaces it, and gcc may inline it.
@@ -92,7 +93,7 @@ $(BUILD)/zoo: $(ZOO) $(BUILD)/libcore.a
 $(LIBRARY).a: $(RUNTIME)
 	@rm -f $@
 	$(SAY)$(LD) -r $^ -o $(LIBRARY).o
-	@objcopy --wildcard --keep-global-symbol='tw_*' $(LIBRARY).o
+	@$(OBJCOPY) --wildcard --keep-global-symbol='tw_*' $(LIBRARY).o
 	@$(AR) rcs $@ $(LIBRARY).o
 
 $(LIBRARY).so: $(RUNTIME) tools/libtilewright.map

@@ -92,10 +92,51 @@ for cc in cc clang; do
 	CC=$cc "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" --target $other 2>"$tmp/err"
 	rc=$?
 	[ $rc = 6 ] && [ "$(cat "$tmp/err")" = "the C compiler '$cc' cannot make code for $other   [hint: \
-name one in \$CC that can, for another processor a cross compiler such as aarch64-linux-gnu-gcc]" ] &&
+name one in \$CC, or by --cc $other=…, that can: for another processor a cross compiler such as \
+aarch64-linux-gnu-gcc]" ] &&
 		pass || lose "compile for $other with $cc: exit code $rc: $(cat "$tmp/err")"
 done
+# Each target is proved where it can run: one that is compiled wrong is found, whichever it is.
+printf 'graph g(%%x: f32[N,300]) -> %%y {\n  %%y = Mul(%%x, %%x)\n}\n' >"$tmp/square.txt"
+cat >"$tmp/wrong" <<'SH'
+#!/bin/sh
+for file; do
+	case $file in */unit*.c) sed -i 's/(t\([0-9]*\) \* t[0-9]*)/(t\1 + t\1)/' "$file" ;; esac
+done
+exec cc "$@"
+SH
+chmod +x "$tmp/wrong"
+for two in v3 v4; do
+	[ $two = v3 ] || "$tw" list devices | grep -q "^test:x86-64-$two *runs" || { skip 1 avx512; continue; }
+	two=test:x86-64-$two
+	"$tw" compile "$tmp/square.txt" -o "$tmp/two.twb" --target cpu:x86-64-v3,$two >"$tmp/said" 2>&1
+	grep -qx 'proved for cpu:x86-64-v3: 1 value at .* points' "$tmp/said" &&
+		grep -qx "proved for $two: 1 value at .* points" "$tmp/said" &&
+		"$tw" inspect "$tmp/two.twb" |
+		grep -qx "proved *cpu:x86-64-v3: 1 value at .* points; $two: 1 value at .* points" && pass ||
+		lose "proofs of two targets: $(cat "$tmp/said"; "$tw" inspect "$tmp/two.twb")"
+done
+for wrong in cpu:x86-64-v3 test:x86-64-v3; do
+	rm -f "$tmp/two.twb"
+	"$tw" compile -q "$tmp/square.txt" -o "$tmp/two.twb" --target cpu:x86-64-v3,test:x86-64-v3 \
+		--cc "$wrong=$tmp/wrong" 2>"$tmp/err"
+	rc=$?
+	[ $rc = 5 ] && [ ! -e "$tmp/two.twb" ] && pass ||
+		lose "a compiler that errs for $wrong: exit code $rc: $(cat "$tmp/err")"
+done
+for bad in cpu:aarch64=gcc cuda:sm_90=nvcc cpu:x86-64-v3; do
+	"$tw" compile -q "$tmp/square.txt" -o "$tmp/two.twb" --target cpu:x86-64-v3,cuda:sm_90 --cc $bad 2>"$tmp/err"
+	rc=$?
+	[ $rc = 2 ] && grep -q '^--cc: ' "$tmp/err" && pass || lose "--cc $bad: exit code $rc: $(cat "$tmp/err")"
+done
+
 if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
+	"$tw" compile "$tmp/small.txt" -o "$tmp/two.twb" --target cpu:x86-64-v3,$other \
+		--cc "$other=clang --target=$triple -fuse-ld=lld" >"$tmp/said" 2>&1 &&
+		grep -qx 'proved for cpu:x86-64-v3: 1 value at .* points' "$tmp/said" &&
+		grep -q "^proved for $other: not here (.*: the bundle needs " "$tmp/said" &&
+		grep -q "is not proved for $other, since it could not be run here: " "$tmp/said" && pass ||
+		lose "one command for two processors: $(cat "$tmp/said")"
 	CC="clang --target=$triple -fuse-ld=lld" "$tw" compile -q "$tmp/small.txt" -o "$tmp/other.twb" \
 		--target $other --keep "$tmp/kept" 2>"$tmp/err" &&
 		[ "$(od -An -tu2 -j 18 -N 2 "$tmp"/kept/kernels/*.so | tr -d ' ')" = $machine ] && pass ||
@@ -105,7 +146,7 @@ if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
 	[ $rc = 6 ] && grep -q "tilewright compile" "$tmp/err" && pass ||
 		lose "a bundle for $other here: exit code $rc: $(cat "$tmp/err")"
 else
-	skip 2 clang-lld
+	skip 3 clang-lld
 fi
 
 if ! has plain; then # the shadow memory of sanitizers does not fit into qemu's

@@ -52,6 +52,13 @@ run_command(void *arg)
 {
 	Command *command = arg;
 	const char *name = command->argc > 1 ? command->argv[1] : "--help";
+	if (strcmp(name, "help") == 0 && command->argc > 2) { /* help VERB */
+		const Verb *verb = verb_find(command->argv[2]);
+		if (!verb)
+			unknown_verb(command->argv[2]);
+		print_verb_help(verb);
+		return;
+	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		print_help();
 		command->code = command->argc > 1 ? 0 : FAIL_USAGE;

@@ -38,22 +38,18 @@ typedef struct Compilation {
 	Arena *arena;
 	const char *path; /* of the model */
 	Bytes bytes;
-	const Graph *given; /* the model where it is no file */
-	const char *draft;  /* where the bundle is made, until it is proved */
-	StandIn stand_in;   /* the same for the device that simulates the first target's */
-	const char *sha256; /* of its bytes */
-	Map denied;         /* choices that proving found wrong */
-	Map beaten;         /* calls that our kernels beat, and better scripts, of the first target */
-	bool is_recalled;   /* they were found so before */
-	Map *folded;        /* what follows from weights, of all its bundles */
-	int taken;          /* of the choices of --choices */
-	Graph *model;       /* as read */
-	const Graph *compiled; /* for the first target, behind its passes */
-	const Binding *asked;  /* --shape's sizes of that */
-	Learnt learnt;         /* what it runs with */
-	InputRanges ranges;    /* of its inputs */
-	PassContext *context;  /* of that */
-	const Module *module;  /* made of it */
+	const Graph *given;   /* the model where it is no file */
+	const char *draft;    /* where the bundle is made, until it is proved */
+	Made *made;           /* of each target; the first decides what is said of the model */
+	const char *sha256;   /* of its bytes */
+	Map denied;           /* choices that proving found wrong */
+	Map beaten;           /* calls that our kernels beat, and better scripts, of the first target */
+	bool is_recalled;     /* they were found so before */
+	Map *folded;          /* what follows from weights, of all its bundles */
+	int taken;            /* of the choices of --choices */
+	Graph *model;         /* as read */
+	PassContext *context; /* of the first target */
+	const Module *module; /* of that */
 	Buf choices;
 	const char *row; /* of the target that has it measured */
 	Progress *progress;
@@ -108,14 +104,18 @@ compile_target(Compilation *c, int index)
 	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
 	PassContext *context = pipeline_new(&c->options, c->arena, 3);
-	const Binding *asked = sizes_asked(&c->options, c->arena, graph);
-	Learnt learnt = demands_learn(c->arena, graph, asked);
-	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &learnt);
+	Made *made = &c->made[index];
+	made->compiled = graph;
+	made->asked = sizes_asked(&c->options, c->arena, graph);
+	made->learnt = demands_learn(c->arena, graph, made->asked);
+	const Binding *sizes = sizes_typical(&c->options, c->arena, graph, &made->learnt);
+	made->ranges = input_ranges(c->arena, graph, sizes, &made->learnt.runs[0].values);
 	Target *chosen =
 		target_at(&c->options, c->arena, target_name(&c->options, index), sizes, compile_trial);
 	native_correct(&c->options, c->arena, target_name(&c->options, index), context->level, chosen);
 	c->row = chosen->row ? chosen->row : c->row;
 	chosen->is_trial = c->given != NULL;
+	made->device = chosen->device;
 	context->target = chosen;
 	context->folded = c->folded;
 	context->progress = progress_show;
@@ -127,12 +127,8 @@ compile_target(Compilation *c, int index)
 		recall_beaten(c, context);
 		deny_all(context, &c->beaten);
 		c->model = graph_clone(c->arena, graph);
-		c->compiled = graph;
-		c->asked = asked;
-		c->learnt = learnt;
-		c->ranges = input_ranges(c->arena, graph, sizes, &learnt.runs[0].values);
 		if (c->options.shape.count)
-			c->result.broken = demands_broken(c->arena, graph, &c->learnt.demands, sizes);
+			c->result.broken = demands_broken(c->arena, graph, &made->learnt.demands, sizes);
 		c->context = context;
 	}
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
@@ -159,7 +155,8 @@ text_part(const char *entry, const char *text)
 }
 
 typedef struct Simulating {
-	Compilation *compilation;
+	Arena *arena;
+	const char *path;
 	BundleInput input;
 } Simulating;
 
@@ -167,32 +164,31 @@ static void
 write_stand_in(void *arg)
 {
 	Simulating *simulating = arg;
-	Compilation *c = simulating->compilation;
-	bundle_write(c->arena, c->stand_in.path, &simulating->input);
+	bundle_write(simulating->arena, simulating->path, &simulating->input);
 }
 
-/* What proves a bundle whose device is not here: the same module, its kernels' text compiled for
+/* What proves a target whose device is not here: the same module, its kernels' text compiled for
  * this machine. Where that cannot be, the reason is the proof's. */
-static void
-simulate(Compilation *c, const BundleInput *input)
+static StandIn
+simulate(Compilation *c, const BundleInput *input, int index)
 {
-	const char *name = input->targets[0].target->device->simulator;
+	const char *name = input->targets[index].target->device->simulator;
 	bool is_asked = !c->options.prove || strcmp(c->options.prove, "none") != 0;
-	c->stand_in = (StandIn){0};
 	if (!name || !is_asked)
-		return;
-	Target target = *input->targets[0].target;
-	BundleTarget only = input->targets[0];
+		return (StandIn){0};
+	Target target = *input->targets[index].target;
+	BundleTarget only = input->targets[index];
 	target.device = device_find(name);
 	only.target = &target;
-	Simulating simulating = {c, *input};
+	StandIn stand_in = {.path = file_draft(c->arena, c->result.path), .target = name};
+	Simulating simulating = {c->arena, stand_in.path, *input};
 	simulating.input.ntarget = 1;
 	simulating.input.targets = &only;
-	c->stand_in = (StandIn){.path = file_draft(c->arena, c->result.path), .target = name};
 	Failure failure;
 	if (!try_run(write_stand_in, &simulating, &failure))
-		c->stand_in.trouble =
+		stand_in.trouble =
 			arena_printf(c->arena, "its kernels cannot be simulated: %s", failure.text);
+	return stand_in;
 }
 
 /* Compile for all targets and write, without the choices that are denied. */
@@ -201,6 +197,7 @@ write_bundle(Compilation *c)
 {
 	int count = target_count(&c->options);
 	BundleTarget *targets = NEW_N(c->arena, BundleTarget, count);
+	c->made = NEW_N(c->arena, Made, count);
 	c->row = NULL;
 	c->choices = (Buf){.arena = c->arena};
 	for (int i = 0; i < count; i++)
@@ -208,13 +205,14 @@ write_bundle(Compilation *c)
 	if (c->options.choices && !c->given && c->options.rewrites < 0)
 		choices_check(&c->options, c->path, c->context->recorded.count - c->denied.count, c->taken);
 	const Binding *sizes = c->context->target->probe;
-	const char *entry = sizes_text(c->arena, c->compiled, sizes, &c->learnt.demands);
+	const Made *first = &c->made[0];
+	const char *entry = sizes_text(c->arena, first->compiled, sizes, &first->learnt.demands);
 	c->result.sizes = sizes_read(c->arena, c->path, bytes_of(entry));
 	c->result.assumed = graph_assumed_text(c->arena, c->model);
 	c->result.sizes_entry = entry;
 	const History history = history_of(c->arena, c->context);
 	BundlePart parts[] = {text_part(HISTORY_ENTRY, history_text(c->arena, &history)),
-	                      text_part(INPUTS_ENTRY, input_ranges_text(c->arena, &c->ranges)),
+	                      text_part(INPUTS_ENTRY, input_ranges_text(c->arena, &first->ranges)),
 	                      text_part(SIZES_ENTRY, entry)};
 	BundleInput input = {
 		.producer = arena_printf(c->arena, "tilewright %s", tw_version_text()),
@@ -231,9 +229,10 @@ write_bundle(Compilation *c)
 	};
 	c->result.slow = slow_steps(c->arena, c->context, targets[0].module);
 	c->result.nodes_before = graph_node_count(c->model);
-	c->result.nodes_after = graph_node_count(c->compiled);
+	c->result.nodes_after = graph_node_count(first->compiled);
 	c->result.written = bundle_write(c->arena, c->draft, &input);
-	simulate(c, &input);
+	for (int i = 0; i < count; i++)
+		c->made[i].stand_in = simulate(c, &input, i);
 }
 
 /* Finish what was written, and compile until the result is proved: choices that were found wrong
@@ -242,16 +241,20 @@ static void
 prove(Compilation *c)
 {
 	enum { ATTEMPTS = 4 };
-	const ProofResult *proof = &c->result.finished.proof;
 	for (int attempt = 1;; attempt++) {
-		c->result.finished = finish_bundle(
-			&c->options, c->arena,
-			&(Finish){c->draft, c->stand_in, c->result.path, model_name(c->arena, c->path),
-		              c->model, c->compiled, c->asked, &c->learnt, &c->ranges, &c->result.written});
-		if (!proof_failed(proof))
+		const Finish finish = {.path = c->draft,
+		                       .place = c->result.path,
+		                       .name = model_name(c->arena, c->path),
+		                       .model = c->model,
+		                       .count = target_count(&c->options),
+		                       .made = c->made,
+		                       .written = &c->result.written};
+		c->result.finished = finish_bundle(&c->options, c->arena, &finish);
+		const ProofResult *wrong = proofs_wrong(&c->result.finished.proofs);
+		if (!wrong)
 			break;
-		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, proof, &c->denied);
-		proof_warn(c->arena, c->path, proof, is_new, c->options.level);
+		bool is_new = attempt < ATTEMPTS && proof_deny(c->arena, wrong, &c->denied);
+		proof_warn(c->arena, c->path, wrong, is_new, c->options.level);
 		c->options.level = is_new ? c->options.level : 0;
 		write_bundle(c);
 	}
@@ -467,7 +470,7 @@ compile(Compilation *c)
 	if (!c->given) {
 		try_ours(c);
 		prove(c);
-		proof_require(&c->options, c->arena, c->path, &c->result.finished.proof);
+		proofs_require(&c->options, c->arena, c->path, &c->result.finished.proofs);
 	}
 	file_publish(arena, c->draft, c->result.path);
 	c->result.trouble = oracle_trouble(c->context->target->oracle);

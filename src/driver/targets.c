@@ -41,9 +41,36 @@ device_of(const char *name)
 	return device;
 }
 
+static bool
+is_asked_for(const Options *options, const Device *device)
+{
+	for (int i = 0; i < target_count(options); i++)
+		if (known_device(target_name(options, i)) == device)
+			return true;
+	return false;
+}
+
+/* What --cc says for the device; NULL: nothing. */
+static const char *
+compiler_of(const Options *options, Arena *arena, const Device *device)
+{
+	const char *command = NULL;
+	for (int i = 0; i < options->cc.count; i++) {
+		const Setting setting = setting_of(arena, "cc", options->cc.data[i]);
+		const Device *named = known_device(setting.name);
+		if (!is_asked_for(options, named))
+			fail_as(FAIL_USAGE, NULL, "--cc: %s is not among the devices of --target", named->name);
+		if (named->gpu)
+			fail_as(FAIL_USAGE, NULL, "--cc: kernels of %s are compiled by NVRTC", named->name);
+		command = named == device ? setting.value : command;
+	}
+	return command;
+}
+
 void
 options_check(const Options *options)
 {
+	compiler_of(options, options->arena, NULL);
 	for (int i = 0; i < options->target.count; i++)
 		known_device(options->target.data[i]);
 	if (options->data_set && !file_is_folder(options->data_set))
@@ -68,7 +95,8 @@ target_at(const Options *options, Arena *arena, const char *name, const Binding 
 {
 	const Device *device = device_of(name);
 	Target *target = NEW(arena, Target);
-	*target = (Target){.device = device, .probe = probe};
+	*target =
+		(Target){.device = device, .probe = probe, .compiler = compiler_of(options, arena, device)};
 	target->oracle = oracle_new(options, arena, target, compile);
 	return target;
 }

@@ -125,6 +125,7 @@ typedef struct Target {
 	const char *row;      /* as measured (driver/measure/native.h); NULL: as in devices.def */
 	const Oracle *oracle; /* NULL: no vendor libraries, nothing measured */
 	const Binding *probe; /* symbol values to choose at; default 1 per symbol */
+	const char *compiler; /* the command that compiles its kernels; NULL: as the environment says */
 	bool is_plain;        /* loops as they come: no lanes, no tiles */
 	bool is_finite;       /* numbers are: a term that a border leaves out may be one of zeros */
 	bool is_trial;        /* made to be timed, then thrown away: no fallbacks, made-up constants */

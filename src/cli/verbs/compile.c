@@ -14,7 +14,7 @@ verb_compile(const Options *options)
 	Compiled c = compile_file(options, arena, model, output);
 	if (c.broken)
 		warn(&(Loc){.file = model}, "at the sizes of --shape the model fails: %s", c.broken);
-	proof_warn_unproved(options, model, &c.finished.proof);
+	proofs_warn_unproved(options, model, &c.finished.proofs);
 	Report *report = report_new(options);
 	Table *table = report_table(report, "sizes", "what:|>before|>after");
 	const struct {
@@ -38,8 +38,9 @@ verb_compile(const Options *options)
 	report_number(report, "file_bytes", NULL, (double)c.finished.bytes, "%.0f");
 	report_text(report, "self_test", NULL, c.finished.self_test);
 	report_json(report, "chosen_for", c.sizes_entry);
-	report_text(report, "proved", NULL, proof_text(arena, &c.finished.proof));
-	report_json(report, "proof", proof_json(arena, &c.finished.proof));
+	const Proofs *proofs = &c.finished.proofs;
+	report_text(report, "proved", NULL, proof_text(arena, &proofs->data[0]));
+	report_json(report, "proof", proofs_json(arena, proofs));
 	if (c.slow)
 		report_text(report, "slow", NULL, c.slow);
 	if (c.ours)
@@ -60,7 +61,10 @@ verb_compile(const Options *options)
 		report_say(options, "assumed: %s; other sizes, 1 too, are refused when run\n", c.assumed);
 	if (*c.sizes.demands)
 		report_say(options, "the model demands: %s\n", c.sizes.demands);
-	report_say(options, "proved: %s\n", proof_text(arena, &c.finished.proof));
+	for (int i = 0; i < proofs->count; i++)
+		report_say(options, "proved%s%s: %s\n", proofs->count > 1 ? " for " : "",
+		           proofs->count > 1 ? proofs->data[i].device : "",
+		           proof_text(arena, &proofs->data[i]));
 	report_say(options, "self-test: %s\n", c.finished.self_test);
 	if (c.slow)
 		report_say(options, "slow: %s\n", c.slow);

@@ -173,8 +173,9 @@ run_proved(const Options *options, Session *session)
 		fail_unsupported(NULL, "%s holds no graph to prove it by: compile the model again",
 		                 session->path);
 	report_text(report, "proved", "proved", proof_summary(session->arena, proof));
-	const ProofResult result = {.proof = proof, .runs = 1, .target = tw_target(session->bundle)};
-	report_json(report, "proof", proof_json(session->arena, &result));
+	const char *target = tw_target(session->bundle);
+	ProofResult result = {.proof = proof, .runs = 1, .device = target, .target = target};
+	report_json(report, "proof", proofs_json(session->arena, &(Proofs){1, &result}));
 	Table *table = report_table(report, "findings", "finding:wrong");
 	for (int i = 0; i < proof->findings.count; i++)
 		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));

@@ -171,12 +171,13 @@ complain(const Compiler *compiler, const char *log)
 
 /* ---- the compiler ---------------------------------------------------------------------------- */
 
-/* $CC or $CXX, cut at blanks, or the usual one. */
+/* The target's own, $CC or $CXX, cut at blanks, or the usual one. */
 static void
 find_compiler(Compiler *compiler)
 {
 	const Language *language = compiler->language;
-	const char *named = getenv(language->variable);
+	const char *own = compiler->target ? compiler->target->compiler : NULL;
+	const char *named = own ? own : getenv(language->variable);
 	char *words = arena_strdup(compiler->arena, named && *named ? named : language->command);
 	char *rest = NULL;
 	for (char *word = strtok_r(words, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
@@ -262,10 +263,12 @@ complain_of_code(const Compiler *compiler, const char *log)
 	if (compiles_nothing(compiler, march) || !compiles_nothing(compiler, NULL))
 		complain(compiler, log);
 	fail_environment(NULL,
-	                 "the %s compiler '%s' cannot make code for %s   [hint: name one in $%s that "
-	                 "can, for another processor a cross compiler such as aarch64-linux-gnu-gcc]",
+	                 "the %s compiler '%s' cannot make code for %s   [hint: name one in $%s, or "
+	                 "by --cc %s=…, that can: for another processor a cross compiler such as "
+	                 "aarch64-linux-gnu-gcc]",
 	                 compiler->language->name, compiler->command.data[0],
-	                 compiler->target->device->name, compiler->language->variable);
+	                 compiler->target->device->name, compiler->language->variable,
+	                 compiler->target->device->name);
 }
 
 static void

@@ -32,9 +32,10 @@ typedef struct Job {
 	const Options *options;
 	Arena *arena;
 	const Finish *finish;
-	const Plan *plan; /* of the first target */
+	const Made *made; /* of the first target that runs here, or the first of all */
+	const Plan *plan; /* of that */
 	SelfTest *test;
-	Session *session; /* NULL: not open */
+	Session *session; /* of that; NULL: not open */
 	Blob store;       /* packed weights, which lie in the session */
 	const Bundle *bundle;
 	Once once;
@@ -45,28 +46,32 @@ typedef struct Job {
 
 /* What it packs is as large as the model, and looked at once more; what it computes may be more. */
 static Session *
-session_of(Job *job)
+open_one(const Job *job, Arena *arena, const Made *made)
 {
-	if (job->session)
-		return job->session;
 	void *folder = (void *)(uintptr_t)file_folder(job->arena, job->finish->place);
 	TwSessionOptions settings = {.size = sizeof settings,
 	                             .allocate = spill_alloc,
 	                             .release = spill_release,
 	                             .memory_context = folder};
-	const StandIn *stand_in = &job->finish->stand_in;
+	const StandIn *stand_in = &made->stand_in;
 	Options options = *job->options;
 	if (stand_in->trouble)
 		fail_environment(NULL, "%s", stand_in->trouble);
-	if (stand_in->path) {
-		options.target = (StrVec){0};
-		vec_push(job->arena, &options.target, stand_in->target);
-	}
-	job->session = session_open(job->arena, stand_in->path ? stand_in->path : job->finish->path,
-	                            job->finish->name, &options, &settings);
-	session_expect_end(job->session);
+	options.target = (StrVec){0};
+	vec_push(job->arena, &options.target, stand_in->path ? stand_in->target : made->device->name);
+	Session *session = session_open(arena, stand_in->path ? stand_in->path : job->finish->path,
+	                                job->finish->name, &options, &settings);
+	session_expect_end(session);
 	const Memory spilled = {.allocate = spill_alloc, .release = spill_release, .context = folder};
-	vendors_use_memory(&job->session->bundle->model.vendors, &spilled);
+	vendors_use_memory(&session->bundle->model.vendors, &spilled);
+	return session;
+}
+
+static Session *
+session_of(Job *job)
+{
+	if (!job->session)
+		job->session = open_one(job, job->arena, job->made);
 	return job->session;
 }
 
@@ -175,7 +180,7 @@ make_sample(Job *job)
 			failure.text);
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 static void
 open_session(void *arg)
@@ -183,46 +188,114 @@ open_session(void *arg)
 	session_of(arg);
 }
 
+/* The first that runs here itself, not by what stands in for it. */
+static const Made *
+first_here(const Finish *finish)
+{
+	for (int i = 0; i < finish->count; i++)
+		if (device_runs_here(finish->made[i].device))
+			return &finish->made[i];
+	return finish->made;
+}
+
+static ProofResult
+prove_one(Job *job, const Made *made, Session *session, const char *trouble)
+{
+	const ProofRun run = {made->device->name,
+	                      session,
+	                      trouble,
+	                      made->stand_in.path != NULL,
+	                      made->compiled,
+	                      made->asked,
+	                      &made->learnt,
+	                      &made->ranges,
+	                      job->finish->written->weight_bytes};
+	return proof_run(job->options, job->arena, &run);
+}
+
+/* A target besides job->made, in a session that is closed again. */
+typedef struct Other {
+	const Job *job;
+	const Made *made;
+	Arena *arena;
+	Session *session;
+} Other;
+
+static void
+open_other(void *arg)
+{
+	Other *other = arg;
+	other->session = open_one(other->job, other->arena, other->made);
+}
+
+static ProofResult
+prove_other(Job *job, const Made *made)
+{
+	Failure failure = {0};
+	Other other = {job, made, arena_new("target"), NULL};
+	try_run(open_other, &other, &failure);
+	ProofResult result = prove_one(job, made, other.session, failure.text);
+	arena_free(other.arena);
+	return result;
+}
+
+/* Until one is found wrong. `trouble`: why the session of job->made did not open. */
+static Proofs
+prove_all(Job *job, const char *trouble)
+{
+	const Finish *finish = job->finish;
+	Proofs proofs = {0, NEW_N(job->arena, ProofResult, finish->count)};
+	for (int i = 0; i < finish->count && !proofs_wrong(&proofs); i++) {
+		const Made *made = &finish->made[i];
+		proofs.data[i] = made == job->made ? prove_one(job, made, job->session, trouble)
+		                                   : prove_other(job, made);
+		proofs.count++;
+	}
+	return proofs;
+}
+
+/* The sizes at which a sample is taken: those of the proof, or the least. */
+static const Binding *
+sizes_of_sample(const Job *job, const Proofs *proofs)
+{
+	const Made *made = job->made;
+	const Binding *proved = proofs->data[made - job->finish->made].sizes;
+	return proved ? proved : sizes_least(job->arena, made->compiled, &made->learnt, made->asked);
+}
+
 Finished
 finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 {
 	Bytes file = file_map(arena, finish->path);
 	const Bundle *bundle = bundle_get(arena, finish->path, file, BUNDLE_VERIFY_CODE);
+	const Made *made = first_here(finish);
 	Job job = {
 		.options = options,
 		.arena = arena,
 		.finish = finish,
 		.bundle = bundle,
-		.plan = bundle_plan(arena, bundle, 0),
+		.made = made,
+		.plan = bundle_plan(arena, bundle, (int)(made - finish->made)),
 	};
-	Failure failure;
+	Failure failure = {0};
 	BundleChange changes[5];
 	int count = 0;
 	bool is_packed = finish->written->vendor && finish->written->weight_bytes >= WORTH_PACKING &&
 	                 !options->no_prepack;
 	bool is_open = try_run(open_session, &job, &failure);
+	const char *trouble = is_open ? NULL : arena_strdup(arena, failure.text);
 	if (is_packed && is_open && try_run(make_store, &job, &failure) && job.store.size)
 		count = add_packed(&job, changes);
-	ProofRun run = {is_open ? job.session : NULL,
-	                failure.text,
-	                finish->stand_in.path != NULL,
-	                finish->compiled,
-	                finish->asked,
-	                finish->learnt,
-	                finish->ranges,
-	                finish->written->weight_bytes};
-	Finished finished = {.proof = proof_run(options, arena, &run),
+	Finished finished = {.proofs = prove_all(&job, trouble),
 	                     .packed_bytes = count ? job.store.size : 0,
 	                     .only_packed_bytes = job.once.only_packed};
-	if (proof_failed(&finished.proof))
+	if (proofs_wrong(&finished.proofs))
 		return finished;
-	const char *text = proof_json(arena, &finished.proof);
+	const char *text = proofs_json(arena, &finished.proofs);
 	Blob proof = blob_of(arena, text, strlen(text));
 	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL, 0};
-	const Binding *sizes = finished.proof.sizes;
-	if (!sizes)
-		sizes = sizes_least(arena, finish->compiled, finish->learnt, finish->asked);
-	job.test = selftest_new(arena, finish->compiled, sizes, finish->ranges, options->seed);
+	job.test = selftest_new(arena, made->compiled, sizes_of_sample(&job, &finished.proofs),
+	                        &made->ranges, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));

@@ -118,12 +118,12 @@ ProofResult
 proof_run(const Options *options, Arena *arena, const ProofRun *run)
 {
 	enum { CANDIDATES = 8, SIMULATED_WHOLE = 100000000 /* operations, below */ };
-	ProofResult result = {.is_accepted = run->is_stand_in};
+	ProofResult result = {.device = run->device, .is_accepted = run->is_stand_in};
 	Failure failure = {0};
 	if (options->prove && strcmp(options->prove, "none") == 0)
-		return (ProofResult){.left_out = "--prove=none"};
+		return (ProofResult){.device = run->device, .left_out = "--prove=none"};
 	if (!run->session)
-		return (ProofResult){.left_out = arena_strdup(arena, run->trouble)};
+		return (ProofResult){.device = run->device, .left_out = arena_strdup(arena, run->trouble)};
 	result.target = arena_strdup(arena, tw_target(run->session->bundle));
 	result.is_simulated = artefact_of(device_find(result.target)) == &artefact_simulation;
 	Job job = {.options = options, .arena = arena, .run = run};
@@ -223,10 +223,15 @@ proof_session(const Options *options, Arena *arena, Session *session, ProofObser
 	return prover_proof(prover);
 }
 
-bool
-proof_failed(const ProofResult *result)
+const ProofResult *
+proofs_wrong(const Proofs *proofs)
 {
-	return result->broken || (result->proof && result->proof->findings.count > 0);
+	for (int i = 0; i < proofs->count; i++) {
+		const ProofResult *result = &proofs->data[i];
+		if (result->broken || (result->proof && result->proof->findings.count > 0))
+			return result;
+	}
+	return NULL;
 }
 
 void
@@ -257,23 +262,32 @@ is_asked(const Options *options, const char *word)
 }
 
 void
-proof_require(const Options *options, Arena *arena, const char *model, const ProofResult *result)
+proofs_require(const Options *options, Arena *arena, const char *model, const Proofs *proofs)
 {
-	bool is_whole = result->runs > 0 && proof_count(result->proof, PROOF_NOT) == 0;
-	if (is_asked(options, "require") && !is_whole)
-		fail_unsupported(&(Loc){.file = model},
-		                 "--prove=require: nothing was written, because not all is proved: %s",
-		                 proof_text(arena, result));
+	for (int i = 0; i < proofs->count && is_asked(options, "require"); i++) {
+		const ProofResult *result = &proofs->data[i];
+		if (result->runs == 0 || proof_count(result->proof, PROOF_NOT) > 0)
+			fail_unsupported(&(Loc){.file = model},
+			                 "--prove=require: nothing was written, because not all is proved for "
+			                 "%s: %s",
+			                 result->device, proof_text(arena, result));
+	}
 }
 
 void
-proof_warn_unproved(const Options *options, const char *model, const ProofResult *result)
+proofs_warn_unproved(const Options *options, const char *model, const Proofs *proofs)
 {
-	if (result->runs == 0 && !is_asked(options, "none"))
-		warn(&(Loc){.file = model},
-		     "the bundle is not proved, since it could not be run here: %s; --shape may say sizes "
-		     "at which the model runs, --prove=require refuses to write such a bundle",
-		     result->left_out);
+	static const char hint[] = "--shape may say sizes at which the model runs, ";
+	for (int i = 0; i < proofs->count && !is_asked(options, "none"); i++) {
+		const ProofResult *result = &proofs->data[i];
+		bool is_one = proofs->count == 1;
+		if (result->runs == 0)
+			warn(&(Loc){.file = model},
+			     "the bundle is not proved%s%s, since it could not be run here: %s; "
+			     "%s--prove=require refuses to write such a bundle",
+			     is_one ? "" : " for ", is_one ? "" : result->device, result->left_out,
+			     result->target ? hint : "");
+	}
 }
 
 /* ---- denials ---- */
@@ -346,34 +360,76 @@ proof_text(Arena *arena, const ProofResult *result)
 	return arena_printf(arena, "%s; at other sizes not: %s", text, result->left_out);
 }
 
+static void
+put_result(Buf *json, const ProofResult *result)
+{
+	json_put(json, "'device': %s, 'target': %s, ", result->device, result->target);
+	json_put(json, "'summary': %s, ", proof_text(json->arena, result));
+	json_put(json, "'kernels': %s, 'accepted': %s, ", result->is_simulated ? "simulated" : "run",
+	         result->is_accepted ? "yes" : "");
+	json_put(json, "'runs': %d, 'left_out': %s, ", result->runs, result->left_out);
+	proof_put(json, result->proof);
+}
+
 const char *
-proof_json(Arena *arena, const ProofResult *result)
+proofs_json(Arena *arena, const Proofs *proofs)
 {
 	Buf json = {.arena = arena};
-	json_put(&json, "{'target': %s, 'summary': %s, ", result->target, proof_text(arena, result));
-	json_put(&json, "'kernels': %s, 'accepted': %s, ", result->is_simulated ? "simulated" : "run",
-	         result->is_accepted ? "yes" : "");
-	json_put(&json, "'runs': %d, 'left_out': %s, ", result->runs, result->left_out);
-	proof_put(&json, result->proof);
+	buf_putc(&json, '{');
+	put_result(&json, &proofs->data[0]);
+	for (int i = 1; i < proofs->count; i++) {
+		buf_puts(&json, i > 1 ? ", {" : ", \"others\": [{");
+		put_result(&json, &proofs->data[i]);
+		buf_puts(&json, i + 1 < proofs->count ? "}" : "}]");
+	}
 	buf_puts(&json, "}\n");
 	return buf_text(&json);
 }
 
 typedef struct ProofEntry {
-	const char *target, *summary;
+	const char *device, *target, *summary;
 } ProofEntry;
 
-static const Field entry_fields[] = {
+/* What stands of a bundle: of its first target, and of the others. */
+typedef struct ProofEntries {
+	ProofEntry first;
+	int count;
+	const ProofEntry *others;
+} ProofEntries;
+
+static const Field other_fields[] = {
+	{FIELD_OR("device", ProofEntry, device, 0)},
 	{FIELD_OR("target", ProofEntry, target, 0)},
 	{FIELD_OR("summary", ProofEntry, summary, 0)},
 };
-static const Record entry_record = {RECORD(ProofEntry, entry_fields)};
+static const Record other_record = {RECORD(ProofEntry, other_fields)};
+static const Field entry_fields[] = {
+	{FIELD_OR("device", ProofEntries, first.device, 0)},
+	{FIELD_OR("target", ProofEntries, first.target, 0)},
+	{FIELD_OR("summary", ProofEntries, first.summary, 0)},
+	{FIELD_LIST_OR_NONE("others", ProofEntries, others, count), .most = 1 << 10,
+     .of = &other_record},
+};
+static const Record entry_record = {RECORD(ProofEntries, entry_fields)};
+
+static void
+put_entry(Buf *buf, const ProofEntry *entry, bool is_one_of_many)
+{
+	if (is_one_of_many)
+		buf_printf(buf, "%s%s: ", buf->size ? "; " : "", entry->device);
+	buf_puts(buf, entry->summary);
+	if (*entry->target && (!is_one_of_many || strcmp(entry->target, entry->device) != 0))
+		buf_printf(buf, ", on %s", entry->target);
+}
 
 const char *
 proof_read(Arena *arena, const char *path, Bytes text)
 {
-	ProofEntry entry = {"", ""};
-	bundle_part_read(arena, path, "the proof", text, &entry_record, &entry);
-	return *entry.target ? arena_printf(arena, "%s, on %s", entry.summary, entry.target)
-	                     : entry.summary;
+	Buf buf = {.arena = arena};
+	ProofEntries entries = {.first = {"", "", ""}};
+	bundle_part_read(arena, path, "the proof", text, &entry_record, &entries);
+	put_entry(&buf, &entries.first, entries.count > 0);
+	for (int i = 0; i < entries.count; i++)
+		put_entry(&buf, &entries.others[i], true);
+	return buf_text(&buf);
 }

@@ -8,6 +8,7 @@
 #include "prove/prove.h"
 
 typedef struct ProofRun {
+	const char *device;    /* for which it was made */
 	Session *session;      /* of the bundle, which is not in its place yet; NULL: it cannot run, */
 	const char *trouble;   /* and why */
 	bool is_stand_in;      /* it stands for one whose device is not here */
@@ -19,15 +20,22 @@ typedef struct ProofRun {
 } ProofRun;
 
 typedef struct ProofResult {
+	const char *device;   /* for which the plan was made */
 	const Proof *proof;   /* NULL: nothing was tried, see left_out */
 	const char *left_out; /* why nothing was run, or only once; NULL: all was done */
 	const char *broken;   /* the bundle's own library says that the plan is wrong; or NULL */
 	const Binding *sizes; /* of the first run: what the model runs at; NULL: none */
 	int runs;             /* bindings of the symbols that were run: 2 where there are symbols */
-	const char *target;
-	bool is_simulated; /* there: by the text of its kernels, not by their machine code, … */
-	bool is_accepted;  /* … which the target's compiler made all the same */
+	const char *target;   /* where that was; NULL: nowhere */
+	bool is_simulated;    /* there: by the text of its kernels, not by their machine code, … */
+	bool is_accepted;     /* … which the target's compiler made all the same */
 } ProofResult;
+
+/* Of a bundle: one for each target, in its order. */
+typedef struct Proofs {
+	int count;
+	ProofResult *data;
+} Proofs;
 
 /* Never fails because of the bundle: that is a result. */
 ProofResult proof_run(const Options *options, Arena *arena, const ProofRun *run);
@@ -38,18 +46,19 @@ ProofResult proof_run(const Options *options, Arena *arena, const ProofRun *run)
 const Proof *proof_session(const Options *options, Arena *arena, Session *session,
                            ProofObserver *observer, void *context);
 
-bool proof_failed(const ProofResult *result);
+/* The one that found something else than the model; NULL: none did. */
+const ProofResult *proofs_wrong(const Proofs *proofs);
 
 /* Warn of what was found, and say what is done about it: another compilation at this -O where there
  * are new denials, else at -O0. Fails (FAIL_BUG) when that was it. */
 void proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_new, int level);
 
-/* With --prove=require fail (FAIL_UNSUPPORTED) where nothing was run, or a value not proved. */
-void proof_require(const Options *options, Arena *arena, const char *model,
-                   const ProofResult *result);
+/* With --prove=require fail (FAIL_UNSUPPORTED) where for a target nothing was run, or a value not
+ * proved. */
+void proofs_require(const Options *options, Arena *arena, const char *model, const Proofs *proofs);
 
-/* A sentence of its own where nothing was run, unless that was asked for. */
-void proof_warn_unproved(const Options *options, const char *model, const ProofResult *result);
+/* A sentence of its own for each target for which nothing was run, unless that was asked for. */
+void proofs_warn_unproved(const Options *options, const char *model, const Proofs *proofs);
 
 /* Add to `denied` (PassContext.recorded) a denial for each finding: of the vendor call, the view,
  * the fusion, the blocked storage, the schedule, whichever comes first and was not denied yet.
@@ -61,7 +70,7 @@ const char *proof_text(Arena *arena, const ProofResult *result);
 
 /* The part of the bundle, an object (docs/json.md: the proof); and what it says, in a line. */
 #define PROOF_ENTRY "proof.json"
-const char *proof_json(Arena *arena, const ProofResult *result);
+const char *proofs_json(Arena *arena, const Proofs *proofs);
 const char *proof_read(Arena *arena, const char *path, Bytes text);
 
 #endif
