@@ -35,13 +35,13 @@ LIBS     := -lprotobuf-c $(RUNTIME_LIBS)
 
 SOURCES := $(filter-out src/expr/scalar/prelude/% src/codegen/c/prelude/% src/runtime/cuda/%, \
     $(wildcard src/*/*.c src/*/*/*.c))
-PRELUDE := src/runtime/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/*/prelude/*))
+PRELUDE := src/bundle/abi.h $(sort $(wildcard src/expr/scalar/prelude/* src/codegen/*/prelude/*))
 GEN_C   := $(patsubst proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(wildcard proto/*.proto)) \
            $(if $(PRELUDE),$(BUILD)/gen/prelude.c) $(BUILD)/gen/fibers.c $(BUILD)/gen/page.c
 object   = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 MAIN    := $(call object,$(wildcard src/cli/main.c))
 CORE    := $(filter-out $(MAIN),$(call object,$(SOURCES))) $(GEN_C:.c=.o)
-RUNTIME := $(call object,$(filter src/base/% src/host/% src/runtime/%,$(SOURCES)))
+RUNTIME := $(call object,$(filter src/base/% src/bundle/% src/host/% src/runtime/%,$(SOURCES)))
 CUDA    := $(call object,$(wildcard src/runtime/cuda/*.c) src/base/library.c src/runtime/memory.c)
 ZOO     := $(call object,$(wildcard models/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/test/%,$(wildcard tests/unit/*.c))

@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bundle/abi.h"
+#include "codegen/common/codegen.h"
 #include "driver/compile.h"
 #include "driver/pipeline.h"
-#include "codegen/common/codegen.h"
 #include "lower/cpu/product.h"
 #include "lower/lower.h"
 #include "passes/manager.h"
-#include "runtime/abi.h"
 
 enum { TILES = 16, RANDOM = 1000, MOST = 500, ROUNDS = 7, BEST = 10, AGAIN = 5 };
 

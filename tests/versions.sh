@@ -12,7 +12,7 @@
 # shellcheck disable=SC2015,SC2016  # pass cannot fail; quotes in sentences
 . tests/common
 about="versions: "
-here=$(sed -n 's/.*BUNDLE_MAJOR = \([0-9]*\).*/\1/p' src/runtime/bundle.h)
+here=$(sed -n 's/.*BUNDLE_MAJOR = \([0-9]*\).*/\1/p' src/bundle/bundle.h)
 
 for file in tests/versions/*.twb.gz; do
 	format=$(basename "$file" .twb.gz) old=$tmp/old.twb

@@ -4,7 +4,7 @@
 
 #include "cases.h"
 #include "codegen/common/codegen.h"
-#include "runtime/abi.h"
+#include "bundle/abi.h"
 #include "sass.h"
 #include "target/target.h"
 #include "tir/stmt.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "runtime/json.h"
+#include "bundle/json.h"
 
 enum { CHOICES_FORMAT = 2 };
 

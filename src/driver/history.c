@@ -5,8 +5,8 @@
 
 #include "base/fail.h"
 #include "base/map.h"
-#include "runtime/fields.h"
-#include "runtime/pile.h"
+#include "base/pile.h"
+#include "bundle/fields.h"
 
 enum { HISTORY_FORMAT = 1, HISTORY_BYTES = 1 << 20, NODES_MOST = 1 << 20 };
 

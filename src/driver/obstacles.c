@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "bundle/plan.h"
 #include "graph/meaning.h"
-#include "runtime/plan/plan.h"
 
 bool
 value_is_unknown(const Value *value)

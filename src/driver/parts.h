@@ -7,8 +7,8 @@
 
 #include "base/blob.h"
 #include "base/fail.h"
-#include "runtime/bundle.h"
-#include "runtime/fields.h"
+#include "bundle/bundle.h"
+#include "bundle/fields.h"
 
 /* Fail with what a reader of a part says; for lack of memory (errno) no file is to blame. */
 _Noreturn void bundle_refuse(const Loc *loc, const char *error);

@@ -23,8 +23,8 @@
 #define PROVE_PROVE_H
 
 #include "base/buf.h"
+#include "bundle/plan.h"
 #include "graph/graph.h"
-#include "runtime/plan/plan.h"
 #include "runtime/tilewright.h"
 
 typedef struct Prover Prover;

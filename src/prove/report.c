@@ -1,8 +1,8 @@
 /* What was proved, and what not, in sentences. */
 #include <string.h>
 
+#include "bundle/json.h"
 #include "prove/prove.h"
-#include "runtime/json.h"
 
 void
 proof_note(Arena *arena, Proof *proof, const Value *value, ProofState state, const char *reason)

@@ -35,9 +35,9 @@
 #define RUNTIME_BACKEND_H
 
 #include "base/blob.h"
-#include "runtime/abi.h"
+#include "bundle/abi.h"
+#include "bundle/plan.h"
 #include "runtime/memory.h"
-#include "runtime/plan/plan.h"
 #include "runtime/pool.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 #include "runtime/exec/exec.h"
 #include "runtime/tilewright.h"
 

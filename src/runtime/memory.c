@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle/bundle.h"
 #include "runtime/backend.h"
-#include "runtime/bundle.h"
 
 static BackendFit
 fit_of(const ManifestTarget *target)

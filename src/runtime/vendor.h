@@ -168,7 +168,7 @@ void vendors_use_memory(const Vendors *vendors, const Memory *memory);
  * none, or no memory. */
 PackedForm *vendors_packed(const Vendors *vendors, size_t *count);
 
-/* A store of packed forms, which a bundle may bring (runtime/bundle.h, packed/NAME.bin): a cache. A
+/* A store of packed forms, which a bundle may bring (bundle/bundle.h, packed/NAME.bin): a cache. A
  * form whose key is not there is packed from the plain weights. But weights behind the plain ones
  * are nowhere else (runtime/weights.h). */
 

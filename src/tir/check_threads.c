@@ -6,8 +6,8 @@
  * place: a race for certain. Races that depend on more than that are found where they happen, by
  * kernel_eval().
  */
+#include "bundle/plan.h"
 #include "target/target.h"
-#include "runtime/plan/plan.h"
 #include "tir/check.h"
 #include "tir/text.h"
 

@@ -6,7 +6,7 @@
 #ifndef TIR_MODULE_H
 #define TIR_MODULE_H
 
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 #include "tir/stmt.h"
 
 typedef struct Module Module;

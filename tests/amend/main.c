@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "base/zip.h"
+#include "bundle/bundle.h"
 #include "driver/parts.h"
-#include "runtime/bundle.h"
 
 typedef struct Job {
 	Arena *arena;

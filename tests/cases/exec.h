@@ -2,8 +2,8 @@
 #ifndef CASES_EXEC_H
 #define CASES_EXEC_H
 
+#include "bundle/plan.h"
 #include "codegen/common/bundle.h"
-#include "runtime/plan/plan.h"
 
 typedef struct CaseCode CaseCode;
 typedef struct CaseExec CaseExec;

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "json.h"
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 
 static void
 open_bundle(void *arg)

@@ -1,7 +1,7 @@
 /* Plans: what a stranger's bundle may say of its steps is followed only if the verifier agrees. */
 #include "fuzz.h"
 #include "json.h"
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 #include "runtime/handle.h"
 
 enum { WEIGHTS = 1 << 16 }; /* bytes that the bundle is said to have */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/library.h"
-#include "runtime/abi.h"
-#include "runtime/plan/plan.h"
+#include "bundle/abi.h"
+#include "bundle/plan.h"
 #include "standin.h"
 
 /* host::Kernel of fibers.hpp. */

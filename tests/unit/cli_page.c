@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "bundle/json.h"
 #include "cli/page/page.h"
 #include "cli/page/sheets.h"
-#include "runtime/json.h"
 
 static Arena *arena;
 

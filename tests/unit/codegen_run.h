@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bundle/abi.h"
 #include "codegen/common/bundle.h"
-#include "runtime/abi.h"
 #include "tir/loops/loops.h"
 
 #include <check.h> /* last: it defines fail */

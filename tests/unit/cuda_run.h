@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "bundle/abi.h"
 #include "codegen/cuda/cuda.h"
-#include "runtime/abi.h"
 
 #include <check.h>
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 #include "runtime/tilewright.h"
 #include "unit.h"
 
 static const char KERNELS_C[] = "#include <stdint.h>\n"
-								"#include \"runtime/abi.h\"\n"
+								"#include \"bundle/abi.h\"\n"
 								"static void\n"
 								"scale(const TwArgs *args, int64_t begin, int64_t end)\n"
 								"{\n"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 #include "unit.h"
 
 /* clang-format off */

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "bundle/json.h"
 #include "driver/proof/session.h"
-#include "runtime/json.h"
 
 typedef struct StepTimes {
 	const char *name, *origins, *kind, *impl, *units;

@@ -2,7 +2,7 @@
 #ifndef CLI_MEASURE_SPEED_H
 #define CLI_MEASURE_SPEED_H
 
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 #include "target/target.h"
 
 /* What steps run on. */

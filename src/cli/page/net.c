@@ -1,13 +1,13 @@
 /* Boxes of graphs; and as data of the page: nodes, values, and the sheets they are drawn on. */
 #include <string.h>
 
+#include "bundle/json.h"
 #include "cli/page/net.h"
 #include "cli/page/page.h"
 #include "cli/page/sheets.h"
 #include "cli/report/fate.h"
 #include "cli/report/nodes.h"
 #include "graph/meaning.h"
-#include "runtime/json.h"
 
 enum { TEXT_MOST = 2000 }; /* bytes of a node's text, and of a meaning's */
 

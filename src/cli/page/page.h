@@ -14,9 +14,9 @@
 #define CLI_PAGE_PAGE_H
 
 #include "base/buf.h"
+#include "bundle/plan.h"
 #include "driver/history.h"
 #include "graph/graph.h"
-#include "runtime/plan/plan.h"
 
 typedef struct Profile Profile;
 

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "bundle/json.h"
 #include "cli/measure/profile.h"
 #include "cli/page/page.h"
 #include "cli/report/report.h"
-#include "runtime/json.h"
 
 enum { SOURCE_MOST = 40000, SOURCES_MOST = 1500000 }; /* bytes of a function, and of all */
 

@@ -6,9 +6,9 @@
 #ifndef CLI_REPORT_FATE_H
 #define CLI_REPORT_FATE_H
 
+#include "bundle/plan.h"
 #include "driver/history.h"
 #include "graph/graph.h"
-#include "runtime/plan/plan.h"
 
 /* Of a node of the model as read; NULL: nothing is known of it. */
 const char *fate_of(Arena *arena, const Plan *plan, const History *history, const Graph *graph,

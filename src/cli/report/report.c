@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bundle/json.h"
 #include "passes/manager.h"
-#include "runtime/json.h"
 
 typedef struct Cell {
 	const char *text; /* as printed */

@@ -15,9 +15,9 @@
 
 #include <stdio.h>
 
+#include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "graph/graph.h"
-#include "runtime/bundle.h"
 
 typedef struct Report Report;
 typedef struct Table Table;

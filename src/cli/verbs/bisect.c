@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle/json.h"
 #include "cli/bisect/smallest.h"
 #include "cli/report/report.h"
 #include "driver/choices.h"
 #include "driver/files.h"
 #include "driver/parts.h"
-#include "runtime/json.h"
 
 typedef struct Bisect {
 	Suspect suspect;

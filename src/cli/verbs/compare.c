@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bundle/json.h"
 #include "cli/measure/distance.h"
 #include "cli/report/report.h"
 #include "cli/verbs/compared.h"
 #include "driver/measure/oracle.h"
 #include "driver/sizes/sizes.h"
 #include "runtime/handle.h"
-#include "runtime/json.h"
 
 /* ---- conditions ---- */
 

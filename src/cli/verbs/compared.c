@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bundle/json.h"
 #include "cli/measure/distance.h"
 #include "cli/measure/tensors.h"
 #include "driver/files.h"
 #include "driver/sizes/npy.h"
-#include "runtime/json.h"
 
 /* ---- --output ---- */
 

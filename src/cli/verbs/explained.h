@@ -6,10 +6,10 @@
 #ifndef CLI_VERBS_EXPLAINED_H
 #define CLI_VERBS_EXPLAINED_H
 
+#include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "driver/history.h"
 #include "passes/derive_groups.h"
-#include "runtime/bundle.h"
 
 typedef struct Explained {
 	Options options; /* with the pipeline of the bundle */

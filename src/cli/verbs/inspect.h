@@ -2,8 +2,8 @@
 #ifndef CLI_VERBS_INSPECT_H
 #define CLI_VERBS_INSPECT_H
 
+#include "bundle/bundle.h"
 #include "cli/report/report.h"
-#include "runtime/bundle.h"
 
 /* The steps of a plan, those of branches and loops under theirs; with `node` only those of this
  * node of the model. */

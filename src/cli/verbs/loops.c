@@ -4,11 +4,11 @@
  */
 #include <string.h>
 
+#include "bundle/json.h"
 #include "cli/page/page.h"
 #include "cli/verbs/explained.h"
 #include "codegen/common/codegen.h"
 #include "driver/compile.h"
-#include "runtime/json.h"
 #include "tir/script.h"
 
 enum { LOOPS_MOST = 1500000 }; /* bytes of all */

@@ -1,10 +1,10 @@
 /* What inspect says of a GPU's kernels, none of which has run: a table of the part that codegen
  * writes (codegen/cuda/modelled.c), and the sum of modelled times.
  */
+#include "bundle/fields.h"
 #include "cli/verbs/inspect.h"
 #include "codegen/common/bundle.h"
 #include "driver/parts.h"
-#include "runtime/fields.h"
 
 static const Field modelled_kernel_fields[] = {
 	{FIELD_OR("kernel", ModelledKernel, kernel, 0)},

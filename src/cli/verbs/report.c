@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bundle/json.h"
 #include "cli/measure/profile.h"
 #include "cli/page/page.h"
 #include "cli/page/sheets.h"
@@ -16,7 +17,6 @@
 #include "driver/proof/session.h"
 #include "driver/sizes/sizes.h"
 #include "graph/infer.h"
-#include "runtime/json.h"
 #include "runtime/pool.h"
 
 typedef struct Reported {

@@ -1,11 +1,11 @@
 /* Writing a bundle: all parts are made, hashed, and written behind the manifest that names them
- * (the form is runtime/bundle.h's). Weights stay where they are: each is a piece of the part.
+ * (the form is bundle/bundle.h's). Weights stay where they are: each is a piece of the part.
  */
 #include "codegen/common/bundle.h"
 
 #include <string.h>
 
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 
 typedef struct Part {
 	const char *entry;
@@ -150,7 +150,7 @@ make_weights(Writer *writer)
 	vec_push(writer->arena, &writer->parts, (Part){"weights.bin", blob});
 }
 
-/* Entries in the order that runtime/bundle.h fixes: plans, code, weights, the rest. */
+/* Entries in the order that bundle/bundle.h fixes: plans, code, weights, the rest. */
 static void
 make_parts(Writer *writer)
 {

@@ -2,8 +2,8 @@
 #ifndef CODEGEN_COMMON_BUNDLE_H
 #define CODEGEN_COMMON_BUNDLE_H
 
+#include "bundle/plan.h"
 #include "codegen/common/codegen.h"
-#include "runtime/plan/plan.h"
 
 /* Weights of all plans, each content once, at multiples of 64 bytes. Starts as {.arena = arena}. */
 typedef struct WeightPool {

@@ -16,8 +16,8 @@
  */
 #include <string.h>
 
+#include "bundle/abi.h"
 #include "codegen/cuda/emit.h"
-#include "runtime/abi.h"
 
 /* The lines of simulation/fibers.hpp, put into a table when this is built. */
 extern const char *const simulation_fibers[];

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/cache.h"
 #include "base/file.h"
+#include "bundle/json.h"
 #include "driver/measure/oracle.h"
 #include "driver/measure/peak.h"
-#include "runtime/json.h"
 
 enum { LINE = 64, WAYS_MOST = 64, CACHE_LEAST = 4096, CACHE_MOST = 1 << 28 };
 

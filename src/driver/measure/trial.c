@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "bundle/json.h"
 #include "driver/choices.h"
 #include "driver/proof/session.h"
 #include "graph/infer.h"
 #include "passes/derived_nodes.h"
-#include "runtime/json.h"
 
 /* Long runs are not repeated as often: of a second each, noise is the smaller part. A model is one
  * question, and has the time of many. */

@@ -1,5 +1,5 @@
 /* Finishing a bundle: a session is prepared as for a run, which packs all weights, and the file is
- * written again with what was found (runtime/bundle.h, packed/NAME.bin; driver/proof/selftest.h).
+ * written again with what was found (bundle/bundle.h, packed/NAME.bin; driver/proof/selftest.h).
  *
  * Of weights that only the library reads, the plain form goes (driver/proof/once.h): what finds no
  * packed form, another version of the library for example, puts them back in order.

@@ -10,10 +10,10 @@
 
 #include <string.h>
 
+#include "bundle/fields.h"
 #include "codegen/common/codegen.h"
 #include "expr/scalar/ctx.h"
 #include "graph/infer.h"
-#include "runtime/fields.h"
 #include "runtime/handle.h"
 
 /* ---- sizes ---- */

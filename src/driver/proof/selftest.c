@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bundle/fields.h"
 #include "driver/parts.h"
 #include "driver/proof/compare.h"
-#include "runtime/fields.h"
 #include "runtime/handle.h"
 
 /* Elements of each output; and what a reader accepts. */

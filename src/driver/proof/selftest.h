@@ -16,9 +16,9 @@
 #ifndef DRIVER_PROOF_SELFTEST_H
 #define DRIVER_PROOF_SELFTEST_H
 
+#include "bundle/plan.h"
 #include "driver/proof/compare.h"
 #include "driver/proof/session.h"
-#include "runtime/plan/plan.h"
 
 #define SELFTEST_ENTRY "selftest.json"
 

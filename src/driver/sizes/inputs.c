@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "bundle/json.h"
 #include "driver/sizes/npy.h"
 #include "graph/expand.h"
 #include "graph/meaning.h"
-#include "runtime/json.h"
 
 /* ---- ranges ---- */
 

@@ -16,10 +16,10 @@
 #include <stdarg.h>
 
 #include "base/array.h"
+#include "base/pile.h"
+#include "bundle/plan.h"
 #include "runtime/backend.h"
 #include "runtime/memory.h"
-#include "runtime/pile.h"
-#include "runtime/plan/plan.h"
 #include "runtime/pool.h"
 #include "runtime/tilewright.h"
 #include "runtime/vendor.h"

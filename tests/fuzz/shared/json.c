@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/vec.h"
 #include "fuzz.h"
-#include "runtime/json.h"
+#include "bundle/json.h"
 
 typedef struct Place {
 	Json **link; /* where it hangs: in an object, or in an array */

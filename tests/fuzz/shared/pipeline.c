@@ -12,7 +12,7 @@
 #include "driver/proof/selftest.h"
 #include "fuzz.h"
 #include "onnx/onnx.h"
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 static Options *
 options_new(Arena *arena, int level)

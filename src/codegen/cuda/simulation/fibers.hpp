@@ -505,7 +505,7 @@ struct Pointer {
 	}
 };
 
-/* As runtime/abi.h has it, under names of its own: kernels bring that text, too. */
+/* As bundle/abi.h has it, under names of its own: kernels bring that text, too. */
 struct SimulatedArgs {
 	uint32_t size, abi;
 	void *const *buffers;

@@ -1,5 +1,5 @@
 /* Reading JSON strictly, from a tree that base/json.h reads; writing it. */
-#include "runtime/json.h"
+#include "bundle/json.h"
 
 #include <errno.h>
 #include <math.h>

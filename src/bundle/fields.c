@@ -1,5 +1,5 @@
 /* fields: reading and writing a row of each kind; all else follows from the tables. */
-#include "runtime/fields.h"
+#include "bundle/fields.h"
 
 #include <string.h>
 

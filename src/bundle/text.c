@@ -1,4 +1,4 @@
-/* Plans as JSON: one table for reading and writing (runtime/fields.h).
+/* Plans as JSON: one table for reading and writing (bundle/fields.h).
  *
  *     {"kernels": ["k0_relu1"],
  *      "symbols": [{"name": "N", "lo": 0, "hi": 2147483647, "from": "input", "buffer": 0,
@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "runtime/fields.h"
-#include "runtime/plan/plan.h"
+#include "bundle/fields.h"
+#include "bundle/plan.h"
 
 enum {
 	TEXT_LIMIT = 1 << 28,

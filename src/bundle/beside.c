@@ -1,6 +1,6 @@
 /* Whether two buffers of one storage share no element: pieces of a concatenation. */
 #include "base/dtype.h"
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 /* A view at a sample. Dim 1 of a blocked layout counts blocks. */
 typedef struct Part {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "runtime/bundle.h"
-#include "runtime/fields.h"
+#include "bundle/bundle.h"
+#include "bundle/fields.h"
 
 enum { MANIFEST_LIMIT = 1 << 24, LIST_LIMIT = 65536 };
 

@@ -4,15 +4,15 @@
  * from then on every question has a harmless answer (0, ""), so that readers check once at the end.
  * Integers beyond 2^53 are written as texts, since JSON numbers are doubles here.
  */
-#ifndef RUNTIME_JSON_H
-#define RUNTIME_JSON_H
+#ifndef BUNDLE_JSON_H
+#define BUNDLE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "runtime/pile.h"
+#include "base/pile.h"
 
 typedef struct JsonReader {
 	Pile *pile;       /* owns the texts and arrays given out */

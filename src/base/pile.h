@@ -3,8 +3,8 @@
  * Like an arena, but running out of memory is a NULL that the caller turns into a code: nothing in
  * the runtime unwinds. Used for what is read once (plans, manifests).
  */
-#ifndef RUNTIME_PILE_H
-#define RUNTIME_PILE_H
+#ifndef BASE_PILE_H
+#define BASE_PILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,12 +13,12 @@
  * record as far as it is read. Rows are read in the order of the table, so that a check and a limit
  * may depend on the members before. A member with its default is not written.
  */
-#ifndef RUNTIME_FIELDS_H
-#define RUNTIME_FIELDS_H
+#ifndef BUNDLE_FIELDS_H
+#define BUNDLE_FIELDS_H
 
 #include <stddef.h>
 
-#include "runtime/json.h"
+#include "bundle/json.h"
 
 typedef enum FieldKind {
 	FIELD_INT,    /* int: lo..hi */

@@ -1,5 +1,5 @@
 /* Plans: evaluating dims, placing temporaries, small questions. */
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 #include <math.h>
 #include <stdlib.h>

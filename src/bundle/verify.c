@@ -8,7 +8,7 @@
  * assumptions say nothing and are passed over. The proof for the binding that is used is repeated
  * by the runtime each time sizes are bound.
  */
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -39,14 +39,14 @@
  *
  * The writer fills a Manifest and calls manifest_write(): the JSON is known here only.
  */
-#ifndef RUNTIME_BUNDLE_H
-#define RUNTIME_BUNDLE_H
+#ifndef BUNDLE_BUNDLE_H
+#define BUNDLE_BUNDLE_H
 
 #include "base/buf.h"
 #include "base/dtype.h"
 #include "base/map.h"
 #include "base/zip.h"
-#include "runtime/plan/plan.h"
+#include "bundle/plan.h"
 
 enum { BUNDLE_MAJOR = 2, BUNDLE_MINOR = 1, BUNDLE_HASH_SIZE = 33 };
 

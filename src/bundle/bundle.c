@@ -1,6 +1,6 @@
 /* Opening bundles: container, manifest, hashes; plans. Only bytes are read: kernels become code in
  * a backend's load(). */
-#include "runtime/bundle.h"
+#include "bundle/bundle.h"
 
 #include <errno.h>
 #include <stdio.h>

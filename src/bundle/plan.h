@@ -6,8 +6,8 @@
  * temporary, a life from the step that first writes to the step that last reads; offsets are
  * computed from lives and sizes by plan_place(), the same function in verifier and runtime.
  */
-#ifndef RUNTIME_PLAN_PLAN_H
-#define RUNTIME_PLAN_PLAN_H
+#ifndef BUNDLE_PLAN_H
+#define BUNDLE_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

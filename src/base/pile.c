@@ -1,5 +1,5 @@
 /* Piles: chunks in a list, handed out from the front. */
-#include "runtime/pile.h"
+#include "base/pile.h"
 
 #include <stdint.h>
 #include <stdlib.h>
