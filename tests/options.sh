@@ -38,6 +38,7 @@ subjects() {
 	run | bench) printf '%s\n' m.twb m.onnx ;;
 	compare) echo m.onnx m.twb --rounds 0 ;;
 	bisect) echo m.onnx -o out.onnx ;;
+	ablate) echo m.onnx --rounds 1 ;;
 	check) printf '%s\n' m.twb m.onnx ;;
 	derive) printf '%s\n' m.e m.onnx ;;
 	explain) printf '%s\n' "m.twb m.onnx" m.onnx ;;

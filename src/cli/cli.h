@@ -42,6 +42,7 @@ enum {
 	TUNE = 2097152,
 	COMPARE = 4194304,
 	BISECT = 8388608,
+	ABLATE = 16777216,
 };
 
 /* What a verb was given to work on, in the column `of` of options.def. */

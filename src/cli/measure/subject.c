@@ -64,6 +64,8 @@ subject_pipeline(Options *options, Arena *arena, const char *text)
 			options->level = number_of("pipeline O", word + 1);
 		else if (strncmp(word, "rewrites=", 9) == 0)
 			options->rewrites = number_of("pipeline rewrites", word + 9);
+		else if (strcmp(word, "-vendor") == 0)
+			options->no_vendor = true;
 		else if (word[0] == '-' && word[1])
 			vec_push(arena, &options->disable, word + 1);
 		else if (word[0] == '+' && word[1])

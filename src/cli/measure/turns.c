@@ -85,7 +85,7 @@ member(const Json *json, const char *name)
 }
 
 static void
-measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrVec *inputs)
+measure_fresh(Arena *arena, Subject *subject, const StrVec *inputs)
 {
 	double seconds[FRESH_RUNS];
 	VEC(char *) argv = {0};
@@ -96,7 +96,7 @@ measure_fresh(const Options *options, Arena *arena, Subject *subject, const StrV
 	         arena_printf(arena, "--threads=%lld", (long long)subject->options.threads));
 	for (int i = 0; i < inputs->count; i++)
 		vec_push(arena, &argv, arena_printf(arena, "--input=%s", inputs->data[i]));
-	if (options->no_vendor)
+	if (subject->options.no_vendor)
 		vec_push(arena, &argv, arena_strdup(arena, "--no-vendor"));
 	vec_push(arena, &argv, arena_strdup(arena, subject->bundle ? subject->bundle : subject->text));
 	vec_push(arena, &argv, NULL);
@@ -202,7 +202,7 @@ turns_take(const Options *options, int count, Subject **subjects, Progress *prog
 	StrVec inputs = subject_inputs(arena, subjects[0]);
 	for (int i = 0; i < count; i++) {
 		progress_show(progress, "opening in fresh processes", i, count);
-		measure_fresh(options, arena, subjects[i], &inputs);
+		measure_fresh(arena, subjects[i], &inputs);
 	}
 	for (int round = 0; round < options->rounds; round++) {
 		progress_show(progress, "rounds", round, (int)options->rounds);
