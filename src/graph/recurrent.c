@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN: their types, and what they mean in other nodes.
+/* LSTM, GRU, RNN and com.microsoft's DynamicQuantizeLSTM: types, and what they mean in other nodes.
  *
  *     %y = LSTM(%x, %w, %r, %b)  =>  %g = Add(MatMul(%x, %w'), %b')         all steps at once
  *                                    _, _, %y = Scan(%h, %c, %g) {
@@ -7,14 +7,16 @@
  *
  * Each direction is a Scan of its own, over the gates that the inputs give; a step adds what the
  * state gives. Beyond the length of a sequence its state stays, and its output is 0. Directions
- * are joined at the end.
+ * are joined at the end. With quantised weights a product is one of integers: x is quantised by the
+ * range of all its steps, a state by its own in each step.
  */
 #include <string.h>
 
 #include "graph/expand.h"
 #include "graph/inner.h"
 
-enum { X, W, R, B, LENGTHS, STATE, CELL, PEEPHOLES }; /* inputs; the last two are LSTM's */
+enum { X, W, R, B, LENGTHS, STATE, CELL, PEEPHOLES };      /* inputs; the last two are LSTM's */
+enum { W_SCALE = PEEPHOLES + 1, W_ZERO, R_SCALE, R_ZERO }; /* DynamicQuantizeLSTM's */
 enum { Y, Y_STATE, Y_CELL, OUTPUTS };
 enum { MAX_GATES = 4, MAX_STATES = 2 };
 
@@ -69,11 +71,17 @@ activate(const Expander *m, const char *name, Value *x)
 
 /* ---- one direction --------------------------------------------------------------------------- */
 
+/* A row of these for each term of a product; quantised ones have a scale and a zero point. */
+typedef struct Weights {
+	Value *matrix, *scale, *zero;
+} Weights;
+
 typedef struct Direction {
 	int number; /* which slice of the weights */
 	bool is_reversed;
 	const char *names[3]; /* of its activations */
-	Value *x, *r;         /* inputs by steps; recurrent weights, transposed */
+	Value *x;             /* inputs by steps */
+	Weights r;            /* of the states */
 	Value *bias;          /* of the recurrent product, or NULL */
 	Value *peephole[3];   /* of i, o and f, or NULL */
 	Value *lengths;       /* i64[N], or NULL */
@@ -83,11 +91,27 @@ typedef struct States {
 	Value *h, *c; /* c is LSTM's */
 } States;
 
+static Value *
+product(const Expander *m, Value *a, const Weights *w)
+{
+	if (!w->scale)
+		return expander_binary(m, "MatMul", a, w->matrix);
+	Node *quantised = expander_node(m, "DynamicQuantizeLinear", 1, &a, 3);
+	expander_result(m, quantised);
+	Value *const *q = quantised->outputs;
+	Node *whole =
+		expander_node(m, "MatMulInteger", 4, (Value *[]){q[0], w->matrix, q[2], w->zero}, 1);
+	Node *cast = expander_node(m, "Cast", 1, (Value *[]){expander_result(m, whole)}, 1);
+	node_set_int(cast, "to", DT_F32);
+	return expander_binary(m, "Mul", expander_result(m, cast),
+	                       expander_binary(m, "Mul", q[1], w->scale));
+}
+
 /* What the state gives to the gates. */
 static Value *
 recurrent_part(const Expander *m, const Direction *d, Value *h)
 {
-	return plus(m, expander_binary(m, "MatMul", h, d->r), d->bias);
+	return plus(m, product(m, h, &d->r), d->bias);
 }
 
 static Value *
@@ -150,6 +174,7 @@ static const struct Cell {
 	States (*step)(const Expander *m, const Direction *d, Value *g, States s);
 } CELLS[] = {
 	{"LSTM", 4, 2, 3, {"Sigmoid", "Tanh", "Tanh"}, step_LSTM},
+	{"DynamicQuantizeLSTM", 4, 2, 3, {"Sigmoid", "Tanh", "Tanh"}, step_LSTM},
 	{"GRU", 3, 1, 2, {"Sigmoid", "Tanh", NULL}, step_GRU},
 	{"RNN", 1, 1, 1, {"Tanh", NULL, NULL}, step_RNN},
 };
@@ -161,6 +186,18 @@ cell_of(const Node *node)
 		if (strcmp(CELLS[i].name, node->op->name) == 0)
 			return &CELLS[i];
 	fail_as(FAIL_BUG, &node->loc, "no recurrent cell of this name");
+}
+
+static bool
+is_quantised(const Node *node)
+{
+	return node->ninput > W_SCALE;
+}
+
+static bool
+batch_comes_first(const Node *node)
+{
+	return op_attr(node->op, "layout") && attr_int(node, "layout");
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -192,22 +229,37 @@ times(const Infer *infer, const Dim *dim, int factor)
 	return dim_mul(infer->ctx, dim, dim_const(infer->ctx, factor));
 }
 
+/* Of quantised weights: one scale, or zero point, for a direction, or one for each column. */
+static void
+check_scales(Infer *infer, const Dim *count, const Dim *gates)
+{
+	for (int i = W_SCALE; i <= R_ZERO; i++) {
+		const Type *type = infer_input(infer, i);
+		check_operand(infer, i, type && type->rank == 1 ? 1 : 2, (const Dim *[]){count, gates});
+	}
+}
+
 void
 infer_recurrent(Infer *infer)
 {
 	const Type *x = infer_input(infer, X), *r = infer_input(infer, R);
 	if (x->rank != 3 || r->rank != 3)
 		infer_fail(infer, "inputs and recurrent weights have rank 3");
-	bool is_batch_first = attr_int(infer->node, "layout") != 0;
+	bool is_batch_first = batch_comes_first(infer->node), is_turned = is_quantised(infer->node);
 	const Dim *count = dim_const(infer->ctx, direction_count(infer->node));
-	const Dim *time = x->dims[is_batch_first], *batch = x->dims[!is_batch_first], *h = r->dims[2];
+	const Dim *time = x->dims[is_batch_first], *batch = x->dims[!is_batch_first];
+	const Dim *inner = x->dims[2], *h = r->dims[is_turned ? 1 : 2];
 	if (attr_has(infer->node, "hidden_size"))
 		infer_equal(infer, h, dim_const(infer->ctx, attr_int(infer->node, "hidden_size")),
 		            "hidden_size");
 	const Dim *gates = times(infer, h, cell_of(infer->node)->gates);
 	const Dim *state[] = {is_batch_first ? batch : count, is_batch_first ? count : batch, h};
-	check_operand(infer, W, 3, (const Dim *[]){count, gates, x->dims[2]});
-	check_operand(infer, R, 3, (const Dim *[]){count, gates, h});
+	const Dim *w_dims[] = {count, is_turned ? inner : gates, is_turned ? gates : inner};
+	const Dim *r_dims[] = {count, is_turned ? h : gates, is_turned ? gates : h};
+	check_operand(infer, W, 3, w_dims);
+	check_operand(infer, R, 3, r_dims);
+	if (is_turned)
+		check_scales(infer, count, gates);
 	check_operand(infer, B, 2, (const Dim *[]){count, times(infer, gates, 2)});
 	check_operand(infer, LENGTHS, 1, &batch);
 	check_operand(infer, STATE, 3, state);
@@ -227,14 +279,14 @@ first_state(const Expander *m, const Direction *d, int input)
 {
 	Value *given = expander_input(m->node, input);
 	if (given) {
-		bool is_batch_first = attr_int(m->node, "layout") != 0;
-		return pick(m, is_batch_first ? transpose(m, given, 3, (int64_t[]){1, 0, 2}) : given,
-		            d->number);
+		return pick(
+			m, batch_comes_first(m->node) ? transpose(m, given, 3, (int64_t[]){1, 0, 2}) : given,
+			d->number);
 	}
 	Value *batch =
 		expander_binary(m, "Gather", expander_unary(m, "Shape", d->x), expander_integer(m, 1, 1));
-	Value *width =
-		expander_binary(m, "Gather", expander_unary(m, "Shape", d->r), expander_integer(m, 1, 0));
+	Value *width = expander_binary(m, "Gather", expander_unary(m, "Shape", d->r.matrix),
+	                               expander_integer(m, 1, 0));
 	Node *shape = expander_node(m, "Concat", 2, (Value *[]){batch, width}, 1);
 	node_set_int(shape, "axis", 0);
 	Node *zeros = expander_node(m, "ConstantOfShape", 1, (Value *[]){expander_result(m, shape)}, 1);
@@ -245,13 +297,23 @@ first_state(const Expander *m, const Direction *d, int input)
 	return expander_result(m, zeros);
 }
 
+/* Quantised weights stand as a product takes them. */
+static Weights
+weights_of(const Expander *m, const Direction *d, int matrix, int scale)
+{
+	Value *w = pick(m, m->node->inputs[matrix], d->number);
+	if (!is_quantised(m->node))
+		return (Weights){.matrix = transpose(m, w, 2, (const int64_t[]){1, 0})};
+	return (Weights){w, pick(m, m->node->inputs[scale], d->number),
+	                 pick(m, m->node->inputs[scale + 1], d->number)};
+}
+
 static void
-read_weights(const Expander *m, Direction *d, Value **w, Value **bias)
+read_weights(const Expander *m, Direction *d, Weights *w, Value **bias)
 {
 	const Node *node = m->node;
-	static const int64_t turned[] = {1, 0};
-	*w = transpose(m, pick(m, node->inputs[W], d->number), 2, turned);
-	d->r = transpose(m, pick(m, node->inputs[R], d->number), 2, turned);
+	*w = weights_of(m, d, W, W_SCALE);
+	d->r = weights_of(m, d, R, R_SCALE);
 	if (expander_input(node, B)) {
 		Value *halves[2];
 		split(m, pick(m, node->inputs[B], d->number), 2, halves);
@@ -306,12 +368,13 @@ static void
 make_direction(const Expander *m, Direction *d, Value **results)
 {
 	const struct Cell *cell = cell_of(m->node);
-	Value *w, *bias = NULL, *inputs[4];
+	Value *bias = NULL, *inputs[4];
+	Weights w;
 	int count = 0;
 	read_weights(m, d, &w, &bias);
 	for (int i = 0; i < cell->states; i++)
 		inputs[count++] = first_state(m, d, STATE + i);
-	inputs[count++] = plus(m, expander_binary(m, "MatMul", d->x, w), bias);
+	inputs[count++] = plus(m, product(m, d->x, &w), bias);
 	if (d->lengths) {
 		Value *time = expander_binary(m, "Gather", expander_unary(m, "Shape", d->x),
 		                              expander_integer(m, 0, 0));
@@ -369,7 +432,7 @@ join(const Expander *m, int count, Value *const *parts, int output)
 		node_set_int(concat, "axis", axis);
 		y = expander_result(m, concat);
 	}
-	if (attr_int(m->node, "layout") == 0)
+	if (!batch_comes_first(m->node))
 		return y;
 	return output == Y ? transpose(m, y, 4, (int64_t[]){2, 0, 1, 3})
 	                   : transpose(m, y, 3, (int64_t[]){1, 0, 2});
@@ -382,7 +445,7 @@ expand_recurrent(Node *node)
 	int count = direction_count(node);
 	Value *results[2][OUTPUTS] = {{NULL}}, *x = node->inputs[X];
 	check_attributes(node);
-	if (attr_int(node, "layout"))
+	if (batch_comes_first(node))
 		x = transpose(&m, x, 3, (int64_t[]){1, 0, 2});
 	Value *lengths = expander_input(node, LENGTHS);
 	if (lengths) {

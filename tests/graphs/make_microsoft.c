@@ -142,6 +142,31 @@ make_microsoft_product(Gen *g, const Row *row)
 }
 
 void
+make_dynamic_lstm(Gen *g, const Row *row)
+{
+	static const char *const ways[] = {"forward", "reverse", "bidirectional"};
+	Trial *t = &g->dice;
+	Value *x = gen_take(g, BIT(DT_F32), 3, 3);
+	const char *way = ways[roll(t, 0, 2)];
+	int64_t count = way[0] == 'b' ? 2 : 1, hidden = roll(t, 1, 5), inner = x ? gen_fixed(x, 2) : -1;
+	if (inner < 1 || inner > 70)
+		gen_give_up();
+	int64_t w[] = {count, inner, 4 * hidden}, r[] = {count, hidden, 4 * hidden};
+	int64_t b[] = {count, 8 * hidden}, scales[] = {count, 4 * hidden};
+	DType type = chance(t, 50) ? DT_I8 : DT_U8;
+	int rank = chance(t, 50) ? 1 : 2; /* one scale, or one for each column */
+	Value *inputs[12] = {x, gen_weight(g, type, 3, w), gen_weight(g, type, 3, r)};
+	inputs[3] = chance(t, 70) ? gen_weight(g, DT_F32, 2, b) : NULL;
+	for (int i = 8; i < 12; i += 2) {
+		inputs[i] = gen_weight(g, DT_F32, rank, scales);
+		inputs[i + 1] = gen_weight(g, type, rank, scales);
+	}
+	trial_string(t, "direction", way);
+	trial_int(t, "hidden_size", hidden);
+	microsoft_node(g, row, 12, inputs);
+}
+
+void
 make_few_bits(Gen *g, const Row *row)
 {
 	enum { BLOCK = 16 };
