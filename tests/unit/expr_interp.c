@@ -146,6 +146,17 @@ START_TEST(jumps_are_undecided)
 }
 END_TEST
 
+/* x * sigmoid(x) is 0 in a library where the exponential is hardly a normal number, not before. */
+START_TEST(reciprocals_vanish)
+{
+	const char *text = "expr g(X: f32[2]) -> Y {\n Y[i:2]: f32 = X[i] / (1 + exp(-X[i]))\n}\n";
+	BoundArray *y = eval_bound(text, floats(2, (float[]){-87.2f, -86}), NULL, 0);
+	Agreement a = bound_compare(y, floats(2, (float[]){0, 0}), 1);
+	ck_assert_int_eq(a.wrong, 1);
+	ck_assert_int_eq(a.first_wrong, 1);
+}
+END_TEST
+
 START_TEST(argmax_ties)
 {
 	const char *text = "expr g(X: f32[3]) -> I {\n (V: f32, I: i64) = argmax first (i:3) "
@@ -244,6 +255,7 @@ main(void)
 	tcase_add_test(t, few_points);
 	tcase_add_test(t, jumps_are_undecided);
 	tcase_add_test(t, unknown_stays_unknown);
+	tcase_add_test(t, reciprocals_vanish);
 	tcase_add_test(t, argmax_ties);
 	tcase_add_test(t, comparison);
 	tcase_add_test(t, sampling);

@@ -120,13 +120,14 @@ of_mul(const Lane *x, double y)
 	return fabs(x[0].value) * x[1].bound + fabs(x[1].value) * x[0].bound + x[0].bound * x[1].bound;
 }
 
+/* A library multiplies by the reciprocal, and makes 0 of that below twice the least normal f32. */
 static double
 of_div(const Lane *x, double y)
 {
 	if (x[0].bound == 0 && x[1].bound == 0)
 		return 0;
-	double least = fabs(x[1].value) - x[1].bound;
-	return least > 0 ? (x[0].bound + fabs(y) * x[1].bound) / least : INFINITY;
+	double least = fabs(x[1].value) - x[1].bound, lost = least > 0x1p125 ? fabs(y) : 0;
+	return least > 0 ? (x[0].bound + fabs(y) * x[1].bound) / least + lost : INFINITY;
 }
 
 static double
