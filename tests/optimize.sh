@@ -107,6 +107,20 @@ if grep -q '%z: f32\[N,C\], %u: f32\[N,4\]' "$tmp/text"; then pass; else lose "n
 if grep -q '^assumed: dim 0 of z is that of x (node "add" (Add): dim 0 of the inputs); dim 1 of u is 4 (node "scale" (Mul): dim 1 of the inputs); other sizes, 1 too, are refused when run$' "$tmp/says"; then pass; else
 	lose "what is assumed: $(cat "$tmp/says")"; fi
 
+# So do those of a product, whose meaning is asked when nodes are left out. A text would be inferred
+# with one symbol: the other one is written into the model, for c alone.
+cat >"$tmp/g.txt" <<'TEXT'
+graph g(%a: f32[N,2,3], %c: f32[N,3,2]) -> %y {
+  %t = MatMul(%a, %c)
+  %y = Relu(%t)
+}
+TEXT
+"$tw" optimize -q -O0 "$tmp/g.txt" "$tmp/in.onnx" || lose "the model of a product"
+LC_ALL=C sed -i '/^\x01c\x12[^\x01]/,/\x12\x01N/s/\x12\x01N/\x12\x01M/' "$tmp/in.onnx"
+if "$tw" optimize -q "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err" &&
+	LC_ALL=C grep -qa "$(printf '\022\001M')" "$tmp/out.onnx"; then pass; else
+	lose "a product of open dims: $(cat "$tmp/err")"; fi
+
 # --weights: a file of that name, never that of the model which is read; --check compares.
 "$zoo" mobilenetv2 -o "$tmp/in.onnx"
 if "$tw" optimize --check --weights w.bin "$tmp/in.onnx" "$tmp/a.onnx" >"$tmp/says" && [ -s "$tmp/w.bin" ] &&

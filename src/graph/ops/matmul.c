@@ -4,6 +4,8 @@
  *
  * A vector is a row on the left and a column on the right; its axis is absent from the result.
  */
+#include <string.h>
+
 #include "graph/ops/helpers.h"
 
 /* How the loops of a product stand: batch…, then m unless a is a vector, n unless b is. */
@@ -86,6 +88,18 @@ batch_index(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch, const Exp
 			dim_is(t->hi[i], 1) ? expr_i64(ctx, 0) : stage_iter(y, i + batch - (t->rank - 2));
 }
 
+/* Of two open dims the loop is one: whether the other is as large, a run tells. */
+static void
+operand_index(ExprCtx *ctx, StageBuilder *y, const Tensor *t, const Product *p, const Expr **index)
+{
+	batch_index(ctx, y, t, p->batch, index);
+	for (int i = 0; i + 2 < t->rank; i++) {
+		const Dim *loop = p->dims[i + p->batch - (t->rank - 2)];
+		if (!dim_is(t->hi[i], 1))
+			index[i] = index_within(ctx, index[i], loop, t->hi[i]);
+	}
+}
+
 const Expr *
 read_product_parameter(ExprCtx *ctx, StageBuilder *y, const Tensor *t, int batch, const Expr *m,
                        const Expr *n)
@@ -112,9 +126,10 @@ without_zero(ExprCtx *ctx, const Expr *v, const Expr *zero, DType acc)
 
 Tensor *
 op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_zero,
-               const Tensor *b_zero, DType acc, DType type)
+               const Tensor *b_zero, const Type *out, DType acc, DType type)
 {
 	Product p = product_shape(ctx, a->rank, a->hi, b->rank, b->hi);
+	memcpy(p.dims, out->dims, (size_t)p.batch * sizeof *p.dims);
 	StageBuilder *y = stage_open(ctx, "product", p.rank, p.dims);
 	const Expr *k = stage_over(y, "k", dim_const(ctx, 0), a->hi[a->rank - 1]);
 	const Expr *m = p.has_m ? stage_iter(y, p.batch) : NULL;
@@ -124,8 +139,8 @@ op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_z
 	if (n)
 		stage_name_iter(y, p.rank - 1, "n");
 	const Expr *ai[MAX_RANK], *bi[MAX_RANK];
-	batch_index(ctx, y, a, p.batch, ai);
-	batch_index(ctx, y, b, p.batch, bi);
+	operand_index(ctx, y, a, &p, ai);
+	operand_index(ctx, y, b, &p, bi);
 	if (m)
 		ai[a->rank - 2] = m;
 	ai[a->rank - 1] = k;
@@ -141,16 +156,12 @@ op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_z
 	return stage_reduce_acc(y, REDUCE_sum, type, acc, expr_mul(ctx, av, bv));
 }
 
-Tensor *
-op_matmul(ExprCtx *ctx, const Tensor *a, const Tensor *b, DType type)
-{
-	return op_matmul_zero(ctx, a, b, NULL, NULL, work_type(a->type), type);
-}
-
 void
 build_MatMul(Build *b)
 {
-	b->out[0] = op_matmul(b->ctx, b->in[0], b->in[1], b->in[0]->type);
+	DType type = b->in[0]->type;
+	b->out[0] = op_matmul_zero(b->ctx, b->in[0], b->in[1], NULL, NULL, b->out_types[0],
+	                           work_type(type), type);
 }
 
 /* ---- Gemm ------------------------------------------------------------------------------------ */

@@ -247,7 +247,8 @@ infer_MatMulInteger(Infer *infer)
 void
 build_MatMulInteger(Build *b)
 {
-	b->out[0] = op_matmul_zero(b->ctx, b->in[0], b->in[1], b->in[2], b->in[3], DT_I32, DT_I32);
+	b->out[0] = op_matmul_zero(b->ctx, b->in[0], b->in[1], b->in[2], b->in[3], b->out_types[0],
+	                           DT_I32, DT_I32);
 }
 
 /* ---- products of quantised tensors -----------------------------------------------------------
@@ -314,7 +315,7 @@ build_QLinearMatMul(Build *b)
 	const Tensor *const *in = (const Tensor *const *)b->in;
 	bool is_float = is_storage_float(in[0]->type) || is_storage_float(in[3]->type);
 	DType acc = is_float ? DT_F32 : DT_I32;
-	Tensor *sum = op_matmul_zero(ctx, in[0], in[3], in[2], in[5], acc, acc);
+	Tensor *sum = op_matmul_zero(ctx, in[0], in[3], in[2], in[5], b->out_types[0], acc, acc);
 	StageBuilder *y = stage_open(ctx, "y", sum->rank, sum->hi);
 	int columns = in[3]->rank > 1, rows = in[0]->rank > 1, batch = sum->rank - rows - columns;
 	const Expr *m = rows ? stage_iter(y, batch) : NULL;
