@@ -121,6 +121,18 @@ if "$tw" optimize -q "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err" &&
 	LC_ALL=C grep -qa "$(printf '\022\001M')" "$tmp/out.onnx"; then pass; else
 	lose "a product of open dims: $(cat "$tmp/err")"; fi
 
+# How many dims are left without axes, a run tells: nothing that follows from their number folds.
+cat >"$tmp/g.txt" <<'TEXT'
+graph g(%x: f32[N,1,4]) -> %y {
+  %s = Squeeze(%x)
+  %n = Shape(%s)
+  %y = Shape(%n)
+}
+TEXT
+"$tw" optimize -q -O0 "$tmp/g.txt" "$tmp/in.onnx" || lose "the model of Squeeze"
+"$tw" optimize -q "$tmp/in.onnx" "$tmp/out.onnx" && "$tw" print "$tmp/out.onnx" >"$tmp/text"
+if grep -q 'Squeeze(' "$tmp/text"; then pass; else lose "Squeeze without axes: $(cat "$tmp/text")"; fi
+
 # --weights: a file of that name, never that of the model which is read; --check compares.
 "$zoo" mobilenetv2 -o "$tmp/in.onnx"
 if "$tw" optimize --check --weights w.bin "$tmp/in.onnx" "$tmp/a.onnx" >"$tmp/says" && [ -s "$tmp/w.bin" ] &&

@@ -110,6 +110,15 @@ compare() {
 }
 "$tw" compile -q -O0 g.g -o r.twb --shape N=1..16:4 --shape W=32..64
 expected='N is 17 (from x), outside 1..16' refuse "$tw" run r.twb --shape N=17
+# Without axes a dim of 1 goes: what was compiled with one that stays is not run at 1, where fewer are left.
+echo 'graph g(%x: f32[N,1,4]) -> %y { %s = Relu(%x) %y = Squeeze(%s) }' >squeeze.g
+sizes '{"N": 2}' '(%x: f32[N,1,4]) -> %y { %s = Relu(%x) %y = Squeeze(%s) }'
+"$tw" compile -q squeeze.g -o s.twb || lose "compile squeeze.g"
+for n in 0 3; do
+	if "$tw" run -q --runs=1 --shape N=$n s.twb; then pass; else lose "a dim of $n stays"; fi
+done
+expected='the dim that stays without axes, and itself, or 0 for 1, must be equal, and are 1 and 0' \
+	refuse "$tw" run s.twb --shape N=1
 expected='expected a range as 1..16' refuse "$tw" compile g.g --shape N=16..1
 expected='a size from 0' refuse "$tw" compile g.g --shape N=-3
 expected='20 is not in its range' refuse "$tw" compile g.g --shape N=1..16:20

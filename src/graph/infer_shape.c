@@ -175,6 +175,24 @@ infer_Flatten(Infer *infer)
 	infer_set(infer, 0, infer_dtype(infer, 0), 2, dims);
 }
 
+/* Whether a dim stays where no axes are given: an open one does, and is not 1 then when run. A model
+ * that is written again assumes nothing: the rank is not known. */
+static bool
+stays_unnamed(Infer *infer, const Dim *dim)
+{
+	ExprCtx *ctx = infer->ctx;
+	if (dim_is(dim, 1))
+		return false;
+	if (dim_proves_lt(ctx, dim_const(ctx, 1), dim) || dim_is(dim, 0))
+		return true;
+	if (infer->graph->is_open)
+		fail_unsupported(&infer->node->loc, "whether an open dim is 1 is only known when run");
+	const Dim *two = dim_const(ctx, 2), *one = dim_const(ctx, 1);
+	infer_equal(infer, dim, dim_mul(ctx, dim, dim_min(ctx, dim_floordiv(ctx, dim, two), one)),
+	            "the dim that stays without axes, and itself, or 0 for 1,");
+	return true;
+}
+
 void
 infer_Squeeze(Infer *infer)
 {
@@ -189,7 +207,7 @@ infer_Squeeze(Infer *infer)
 		is_gone[axis] = true;
 	}
 	for (int i = 0; i < x->rank; i++)
-		if (count < 0 ? !dim_is(x->dims[i], 1) : !is_gone[i])
+		if (count < 0 ? stays_unnamed(infer, x->dims[i]) : !is_gone[i])
 			dims[rank++] = x->dims[i];
 	infer_set(infer, 0, infer_dtype(infer, 0), rank, dims);
 }
