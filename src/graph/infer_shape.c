@@ -188,8 +188,10 @@ stays_unnamed(Infer *infer, const Dim *dim)
 	if (infer->graph->is_open)
 		fail_unsupported(&infer->node->loc, "whether an open dim is 1 is only known when run");
 	const Dim *two = dim_const(ctx, 2), *one = dim_const(ctx, 1);
+	const char *what = "a dim of 1 would go, as no axes are given (--shape SYMBOL=1..1 compiles "
+					   "that): sizes";
 	infer_equal(infer, dim, dim_mul(ctx, dim, dim_min(ctx, dim_floordiv(ctx, dim, two), one)),
-	            "the dim that stays without axes, and itself, or 0 for 1,");
+	            what);
 	return true;
 }
 

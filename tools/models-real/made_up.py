@@ -26,7 +26,8 @@ def made_up(dice, dtype, dims, extent):
         return dice.uniform(-1, 1, dims).astype(dtype)
     if dtype.kind == "b":
         return dice.integers(0, 2, dims).astype(dtype)
-    return dice.integers(0, min(extent or 4, 100), dims).astype(dtype)
+    low, high = extent if isinstance(extent, list) else (0, extent or 4)
+    return dice.integers(low, min(high, low + 100), dims).astype(dtype)
 
 
 def sizes_of(bundle):
