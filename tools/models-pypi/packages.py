@@ -11,7 +11,8 @@ HERE = Path(__file__).parent
 # Wheels for one machine wherever this runs: the hashes are theirs.
 MACHINE = ["--python-version=3.11", "--platform=manylinux_2_28_x86_64"]
 MACHINE += ["--platform=manylinux_2_17_x86_64", "--platform=manylinux2014_x86_64"]
-SIGNS = {"=": "values", "<": "bounds", "~": "tones", ":": "sizes"}  # of hints
+# Of hints.
+SIGNS = {"=": "values", "<": "bounds", "~": "tones", ":": "sizes", "@": "ranges", "!": "fixed"}
 
 
 @dataclass
@@ -24,9 +25,13 @@ class Listed:
     bounds: dict = field(default_factory=dict)
     tones: dict = field(default_factory=dict)
     sizes: dict = field(default_factory=dict)
+    ranges: dict = field(default_factory=dict)
+    fixed: dict = field(default_factory=dict)
 
 
 def number(text):
+    if ".." in text:
+        return text
     return float(text) if "." in text else int(text)
 
 

@@ -7,6 +7,7 @@ of u8 and s8 saturate on some machines, and the standard's evaluator. A row says
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -19,6 +20,7 @@ QUANTISED = {"DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Mat
 QUANTISED |= {"ConvInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "QLinearConv"}
 STEPS = ("check", "compile", "run", "run_2", "prove", "optimize")
 LATE = "late"
+UNSTABLE_TRIES = 5
 REFUSED = (2, 3, 4)
 
 
@@ -53,9 +55,21 @@ def other_sizes(sizes):
 
 
 def tone(like, pitch):
-    """At 16 kHz, along the last axis: where noise is made up, a model of voices says nothing."""
+    """At 16 kHz, along the last axis, in noise: of noise alone a model of voices says nothing."""
     wave = 0.5 * np.sin(np.arange(like.shape[-1]) * (2 * np.pi * pitch / 16000))
-    return np.broadcast_to(wave, like.shape).astype(like.dtype)
+    return (wave + 0.1 * like).astype(like.dtype)
+
+
+def moved_inputs(folder, seed):
+    """A folder of the same inputs, of which floats are a little off."""
+    dice, moved = np.random.default_rng(seed), Path(f"{folder}_moved")
+    shutil.copytree(folder, moved, dirs_exist_ok=True)
+    for file in moved.rglob("*.npy"):
+        array = np.load(file)
+        if array.dtype.kind == "f":
+            noise = dice.uniform(1 - 1e-6, 1 + 1e-6, array.shape)
+            np.save(file, (array * noise).astype(array.dtype))
+    return moved
 
 
 class Model:
@@ -70,6 +84,9 @@ class Model:
         self.row["file_mb"] = sum(p.stat().st_size for p in files) / 2**20
         self.row["tolerance"] = tolerance_of(model)
         self.bundle, self.inputs, self.said = work / "model.twb", [], {}
+        self.types = {i.name: i.type.tensor_type.elem_type for i in model.graph.input}
+        self.fixed = [f"--shape={name}={sizes}" for name, sizes in listed.ranges.items()]
+        self.fixed += [f"--fix={name}={value}" for name, value in listed.fixed.items()]
 
     def step(self, column, verb, *words):
         """Run a verb: what it printed, or None, and its exit code in the row."""
@@ -84,8 +101,9 @@ class Model:
         return None
 
     def given(self, folder):
+        """The options that give a bundle these inputs: not those that it has as constants."""
         names = ((str(p.relative_to(folder))[:-4], p) for p in sorted(folder.rglob("*.npy")))
-        return [f"--input={name}=@{file}" for name, file in names]
+        return [f"--input={n}=@{file}" for n, file in names if n not in self.listed.fixed]
 
     def examine(self):
         """Fill the row."""
@@ -99,8 +117,9 @@ class Model:
             self.note(f"onnx.checker: {excuse}")
 
     def steps(self):
-        self.step("check", "check", self.onnx)
-        said = self.step("compile", "compile", "-q", "--json", self.onnx, "-o", self.bundle)
+        self.step("check", "check", *self.fixed, self.onnx)
+        words = ["-q", "--json", *self.fixed, self.onnx, "-o", self.bundle]
+        said = self.step("compile", "compile", *words)
         optimised = self.folder / "optimised.onnx"
         self.step("optimize", "optimize", "-q", self.onnx, optimised)
         if said is None:
@@ -122,11 +141,16 @@ class Model:
         hints = self.listed
         sizes = {**sizes_of(self.bundle), **hints.sizes}
         names, expected, excuses = None, [], []
-        for tried in [sizes, *(other_sizes(sizes) if sizes else [])]:
+        open_sizes = {name: n for name, n in sizes.items() if name not in hints.ranges}
+        others = [{**sizes, **other} for other in other_sizes(open_sizes)] if open_sizes else []
+        for tried in [sizes, *others]:
             folder = self.folder / f"inputs_{len(self.inputs)}"
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             inputs_of(self.bundle, signature, folder, tried, hints.values, hints.bounds)
+            for name, value in hints.fixed.items():
+                dtype = onnx.helper.tensor_dtype_to_np_dtype(self.types[name])
+                np.save(folder / f"{name}.npy", np.array(value, dtype))
             for name, pitch in hints.tones.items():
                 file = folder / f"{name}.npy"
                 if file.exists():
@@ -143,7 +167,7 @@ class Model:
         if not expected:
             raise Stop("no reference", f"ONNX Runtime: {excuses[0][:200]}")
         self.row["sizes"] = len(self.inputs)
-        if sizes and len(self.inputs) == 1:
+        if open_sizes and len(self.inputs) == 1:
             self.note("ONNX Runtime takes one size only")
         return names, expected
 
@@ -180,6 +204,23 @@ class Model:
                 self.note(words and f"{column}: {words}, whose default is {first:.1e} from us")
                 return
 
+        self.row["unstable"] = max(self.row.get("unstable", 0), self.unstable(folders, expected))
+
+    def unstable(self, folders, expected):
+        """How far ONNX Runtime's own results move, of several tries, with inputs that are 1e-6 off.
+
+        Rounded states of many steps, or scores that are compared, may have no one right value.
+        """
+        by_folder, worst = dict(zip(map(str, self.inputs), expected)), 0
+        for seed in range(UNSTABLE_TRIES):
+            moved = [moved_inputs(folder, seed) for folder in folders]
+            _, results, _ = reference(self.onnx, moved)
+            for folder, seen in zip(folders, results or []):
+                worst = max(worst, difference(seen, by_folder[str(folder)]))
+            if worst > self.row["tolerance"]:
+                break
+        return worst
+
     def judge_optimised(self, path, names, expected):
         """What ONNX Runtime makes of the rewritten model, beside what it makes of the original."""
         new_names, seen, excuse = reference(path, self.inputs)
@@ -204,8 +245,13 @@ class Model:
         if any(code in (5, 6) for code in codes.values()):
             return "internal"
         limit = self.row["tolerance"]
-        if any(self.row.get(c, 0) > limit for c in ("error", "optimised")) or codes["prove"] == 1:
+        if codes["prove"] == 1:
             return "wrong"
+        if any(self.row.get(c, 0) > limit for c in ("error", "optimised")):
+            if self.row.get("unstable", 0) <= limit:
+                return "wrong"
+            self.note(f"inputs 1e-6 off move ONNX Runtime's results by {self.row['unstable']:.1e}")
+            return "no reference"
         if codes["check"] or codes["compile"]:
             return "refused"
         return "refused when run" if any(codes.values()) else "right"
