@@ -238,6 +238,19 @@ make_microsoft_gelu(Gen *g, const Row *row)
 }
 
 void
+make_microsoft_trilu(Gen *g, const Row *row)
+{
+	Trial *t = &g->dice;
+	Value *inputs[] = {gen_take(g, BIT(DT_F32) | BIT(DT_I64) | BIT(DT_BOOL), 2, 4),
+	                   gen_scalar(g, DT_I64, (double)roll(t, -3, 3))};
+	if (!inputs[0])
+		gen_give_up();
+	(void)row;
+	trial_int(t, "upper", chance(t, 50));
+	gen_node(g, "com.microsoft.Trilu", chance(t, 60) ? 2 : 1, inputs, 1);
+}
+
+void
 make_skip_norm(Gen *g, const Row *row)
 {
 	Trial *t = &g->dice;
