@@ -297,15 +297,30 @@ first_state(const Expander *m, const Direction *d, int input)
 	return expander_result(m, zeros);
 }
 
+/* The same of a constant at once: which form a product of integers takes, its weights decide, before
+ * constants are folded. */
+static Value *
+pick_known(const Expander *m, Value *x, int index)
+{
+	const Array *whole = value_fixed(x);
+	if (!whole || whole->rank < 1 || index >= whole->dims[0])
+		return pick(m, x, index);
+	Graph *graph = m->region->graph;
+	Array *part = array_new(graph->arena, whole->type, whole->rank - 1, whole->dims + 1);
+	size_t bytes = array_bytes(part);
+	memcpy(part->data, (const char *)whole->data + (size_t)index * bytes, bytes);
+	return graph_constant(graph, graph_fresh_name(graph, x->name), part);
+}
+
 /* Quantised weights stand as a product takes them. */
 static Weights
 weights_of(const Expander *m, const Direction *d, int matrix, int scale)
 {
-	Value *w = pick(m, m->node->inputs[matrix], d->number);
+	Value *w = m->node->inputs[matrix];
 	if (!is_quantised(m->node))
-		return (Weights){.matrix = transpose(m, w, 2, (const int64_t[]){1, 0})};
-	return (Weights){w, pick(m, m->node->inputs[scale], d->number),
-	                 pick(m, m->node->inputs[scale + 1], d->number)};
+		return (Weights){.matrix = transpose(m, pick(m, w, d->number), 2, (const int64_t[]){1, 0})};
+	return (Weights){pick_known(m, w, d->number), pick_known(m, m->node->inputs[scale], d->number),
+	                 pick_known(m, m->node->inputs[scale + 1], d->number)};
 }
 
 static void
