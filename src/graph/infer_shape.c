@@ -175,8 +175,8 @@ infer_Flatten(Infer *infer)
 	infer_set(infer, 0, infer_dtype(infer, 0), 2, dims);
 }
 
-/* Whether a dim stays where no axes are given: an open one does, and is not 1 then when run. A model
- * that is written again assumes nothing: the rank is not known. */
+/* Whether a dim stays where no axes are given: an open one does, and is not 1 then when run. A
+ * model that is written again assumes nothing: the rank is not known. */
 static bool
 stays_unnamed(Infer *infer, const Dim *dim)
 {

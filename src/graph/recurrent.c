@@ -297,8 +297,8 @@ first_state(const Expander *m, const Direction *d, int input)
 	return expander_result(m, zeros);
 }
 
-/* The same of a constant at once: which form a product of integers takes, its weights decide, before
- * constants are folded. */
+/* The same of a constant at once: which form a product of integers takes, its weights decide,
+ * before constants are folded. */
 static Value *
 pick_known(const Expander *m, Value *x, int index)
 {

@@ -103,9 +103,9 @@ Tensor *op_variance(ExprCtx *ctx, const Tensor *x, const Tensor *mean, Axes axes
 Tensor *op_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
 Tensor *op_log_softmax(ExprCtx *ctx, const Tensor *x, int axis, DType type);
 
-/* Rows and columns with leading axes broadcast, as ONNX MatMul, to those of `out`: which of two open
- * dims it is, infer says. Sums are of type acc, with zero points (NULL: none) taken off: scalar, per
- * row of a, per column of b. */
+/* Rows and columns with leading axes broadcast, as ONNX MatMul, to those of `out`: which of two
+ * open dims it is, infer says. Sums are of type acc, with zero points (NULL: none) taken off:
+ * scalar, per row of a, per column of b. */
 Tensor *op_matmul_zero(ExprCtx *ctx, const Tensor *a, const Tensor *b, const Tensor *a_zero,
                        const Tensor *b_zero, const Type *out, DType acc, DType type);
 /* A quantisation parameter at row m and column n of a product (NULL: of the other operand): per
