@@ -43,7 +43,7 @@ subjects() {
 	derive) printf '%s\n' m.e m.onnx ;;
 	explain) printf '%s\n' "m.twb m.onnx" m.onnx ;;
 	report) echo m.twb m.onnx ;;
-	inspect) echo m.twb ;;
+	inspect) printf '%s\n' m.twb m.onnx ;;
 	print) printf '%s\n' m.onnx m.e m.l ;;
 	list) printf '%s\n' "" passes ;;
 	test-onnx) echo cases ;;
@@ -175,7 +175,8 @@ says "--passes is for a model or an expression or a kernel's loops: no subject i
 says "m.onnx: there is no input 'nonsense' (there are: x, w)" compile m.onnx --fix nonsense=1
 says "there is no setting 'LICM.typo'" compile m.onnx --config LICM.typo=1
 says "optimize cannot run FuseOps" optimize --passes FuseOps m.onnx out.onnx
-says "inspect has no option --shape" inspect --shape N=2 m.twb
+says "--shape is for a model: m.twb is a bundle" inspect --shape N=2 m.twb
+says "inspect has no option --threads" inspect --threads 2 m.twb
 says "m.onnx would be written over the input m.onnx" compile m.onnx -o m.onnx
 ln m.onnx same.onnx
 says "same.onnx would be written over the input m.onnx" optimize m.onnx same.onnx

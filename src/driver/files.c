@@ -105,11 +105,11 @@ model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes b
 }
 
 Graph *
-model_read_open(const Options *options, Arena *arena, const char *path)
+model_read_open(const Options *options, Arena *arena, const char *path, Bytes bytes)
 {
 	OnnxReadOptions read = read_options(options, arena);
 	read.is_open = true;
-	Graph *graph = read_model(&read, arena, path, file_map(arena, path));
+	Graph *graph = read_model(&read, arena, path, bytes);
 	precision_of_ends(options, graph);
 	return graph;
 }

@@ -15,9 +15,9 @@ bool is_named_onnx(const char *path);
 Graph *model_read(const Options *options, Arena *arena, const char *path);
 
 /* Read a model only to write it again: operators that ops.def does not have pass through. */
-Graph *model_read_open(const Options *options, Arena *arena, const char *path);
+Graph *model_read_open(const Options *options, Arena *arena, const char *path, Bytes bytes);
 
-/* The same from a file that is mapped already (standard input can be read only once). */
+/* As model_read(), from a file that is mapped already (standard input can be read only once). */
 Graph *model_read_bytes(const Options *options, Arena *arena, const char *path, Bytes bytes);
 
 /* How a model is called in bundles and messages: its file, or "stdin"; and the bundle's file where

@@ -190,6 +190,13 @@ verb_inspect(const Options *options)
 	Arena *arena = options->arena;
 	const char *path = options->args.data[0];
 	Bytes bytes = file_map(arena, path);
+	if (file_kind(path, bytes) != FILE_BUNDLE) {
+		inspect_model(options, path, bytes);
+		return 0;
+	}
+	if (options->shape.count || options->fix.count)
+		fail_as(FAIL_USAGE, NULL, "--%s is for a model: %s is a bundle",
+		        options->shape.count ? "shape" : "fix", path);
 	const Bundle *bundle = bundle_get(arena, path, bytes, BUNDLE_VERIFY_CODE);
 	const Manifest *manifest = bundle->manifest;
 	if (options->graph) {

@@ -1,4 +1,4 @@
-/* What is in a bundle, as tables. */
+/* What is in a bundle, or in a model, as tables. */
 #ifndef CLI_VERBS_INSPECT_H
 #define CLI_VERBS_INSPECT_H
 
@@ -8,6 +8,10 @@
 /* The steps of a plan, those of branches and loops under theirs; with `node` only those of this
  * node of the model. */
 void report_steps(Report *report, Arena *arena, const Plan *plan, const Node *node);
+
+/* The verb for a model: what it says of itself, its types, its weights, and multiply-adds by
+ * operator at typical sizes. */
+void inspect_model(const Options *options, const char *path, Bytes bytes);
 
 /* What a step reads and writes. */
 void report_arguments(Report *report, Arena *arena, const Plan *plan, const PlanStep *step);

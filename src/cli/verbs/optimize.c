@@ -133,7 +133,7 @@ verb_optimize(const Options *options)
 	const char *in = options->args.data[0], *out = output_of(options);
 	refuse_over_input(options, out);
 	check_weights(options, out);
-	Graph *graph = model_read_open(options, arena, in);
+	Graph *graph = model_read_open(options, arena, in, file_map(arena, in));
 	write_sizes(options, graph);
 	raise_opset(options, graph);
 	PassContext *context = pipeline_new(options, arena, 3);
