@@ -464,8 +464,13 @@ slice_range(ExprCtx *ctx, const Dim *extent, const Dim *from, const Dim *to, int
 	*start = from_behind(ctx, within_32_bits(ctx, from, extent), extent, &is_front);
 	if (by > 0 && !is_front)
 		*start = greatest(ctx, *start, zero);
-	if (by < 0)
-		*start = least(ctx, *start, dim_add_i64(ctx, extent, -1));
+	if (by < 0) {
+		/* what begins in front of the first element begins with it, unless there is none */
+		const Dim *last = dim_add_i64(ctx, extent, -1);
+		*start = least(ctx, *start, last);
+		if (!is_front)
+			*start = greatest(ctx, *start, least(ctx, zero, last));
+	}
 	const Dim *end = from_behind(ctx, within_32_bits(ctx, to, extent), extent, &is_front);
 	if (by > 0) {
 		span = dim_sub(ctx, least(ctx, end, extent), *start);

@@ -153,6 +153,21 @@ note_region(Used *used, const Region *region)
 	}
 }
 
+/* A slice reads its bounds, also where no dim speaks of them: x[n:n+1] of one element has one. */
+static void
+note_bounds(Used *used)
+{
+	for (int i = 0; i < used->graph->symbols.count; i++) {
+		const SymbolDef *def = &used->graph->symbols.data[i];
+		if (def->source != SYMBOL_ELEMENT || !symbol_clamps(def->symbol->lo))
+			continue;
+		for (int k = 0; k < def->value->uses.count; k++) {
+			const Node *reader = def->value->uses.data[k].node;
+			used->is_used[i] |= reader && reader->op->code == OP_Slice && is_asked_for(reader);
+		}
+	}
+}
+
 /* Definitions of symbols that are used speak of symbols themselves. */
 static void
 note_definitions(Used *used)
@@ -204,6 +219,7 @@ symbols_prune(Graph *graph)
 	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
 	Used used = {graph, is_gone, false};
 	note_region(&used, graph->body);
+	note_bounds(&used);
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		note_symbols(&used, graph->assumptions.data[i].a);
 		note_symbols(&used, graph->assumptions.data[i].b);
