@@ -60,6 +60,17 @@ infer_axis(const Infer *infer, int64_t axis, int rank)
 	return (int)(axis < 0 ? axis + rank : axis);
 }
 
+/* What to do about a number that only a run gives. */
+static const char *
+remedy(const Infer *infer, int index)
+{
+	const Value *value = input_value(infer, index);
+	Arena *arena = infer->graph->arena;
+	if (!value->def && value->region == infer->graph->body)
+		return arena_printf(arena, "--fix %s=NUMBERS makes it a constant", value->name);
+	return "--fix makes a constant of an input that it is computed from";
+}
+
 int
 infer_length(Infer *infer, int index)
 {
@@ -71,10 +82,8 @@ infer_length(Infer *infer, int index)
 	if (count < 0 && type->rank == 1 && !dim_is_const(type->dims[0], &count))
 		count = -1;
 	if (count < 0 || type->rank > 1)
-		fail_unsupported(
-			&infer->node->loc,
-			"the length of input %s is only known at run time; --fix makes it a constant",
-			op_input(infer->node->op, index)->name);
+		fail_unsupported(&infer->node->loc, "the length of input %s is only known at run time; %s",
+		                 op_input(infer->node->op, index)->name, remedy(infer, index));
 	if (count > ARRAY_MAX_RANK)
 		infer_fail(infer, "input %s has %lld elements, expected at most %d",
 		           op_input(infer->node->op, index)->name, (long long)count, ARRAY_MAX_RANK);
@@ -87,9 +96,8 @@ infer_wait(Infer *infer, int index, int element)
 {
 	if (dtype_is_integer(infer_input(infer, index)->dtype))
 		infer_index_value(infer, index, element);
-	fail_unsupported(&infer->node->loc,
-	                 "input %s is only known at run time; --fix makes it a constant",
-	                 op_input(infer->node->op, index)->name);
+	fail_unsupported(&infer->node->loc, "input %s is only known at run time; %s",
+	                 op_input(infer->node->op, index)->name, remedy(infer, index));
 }
 
 const int64_t *

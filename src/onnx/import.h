@@ -171,6 +171,13 @@ void draft_finish(Draft *draft, Scope *scope);
 
 /* Rewrite the draft from its version to the dialect (upgrade.c). */
 void draft_upgrade(Draft *draft);
+/* Nodes whose axes and steps are known in place of one whose data decides them (of_data.c). */
+void cumulative_of_data(Draft *draft);
+void pad_of_data(Draft *draft);
+void slice_of_data(Draft *draft);
+void squeeze_of_data(Draft *draft);
+void unsqueeze_of_data(Draft *draft);
+void reduce_of_data(Draft *draft);
 /* What the dialect calls an operator of ai.onnx, which may have had another name. */
 const char *upgrade_name(const char *op);
 

@@ -428,6 +428,15 @@ static const UpgradeRow ROWS[] = {
 	{ONNX_DIALECT + 1, "Scatter", scatter_elements, NULL},
 	{ONNX_DIALECT + 1, "Range", range_of_data, NULL},
 	{ONNX_DIALECT + 1, "OneHot", one_hot_depth, NULL},
+	{ONNX_DIALECT + 1, "CumSum CumProd", cumulative_of_data, NULL},
+	{ONNX_DIALECT + 1, "Pad", pad_of_data, NULL},
+	{ONNX_DIALECT + 1, "Slice", slice_of_data, NULL},
+	{ONNX_DIALECT + 1, "Squeeze", squeeze_of_data, NULL},
+	{ONNX_DIALECT + 1, "Unsqueeze", unsqueeze_of_data, NULL},
+	{ONNX_DIALECT + 1,
+     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+     "ReduceSum ReduceSumSquare",
+     reduce_of_data, NULL},
 };
 
 void
