@@ -128,11 +128,24 @@ search_expansion(Search *search, const Value *value)
 	search->dim = dim_const(search->graph->ctx, inner.extent);
 }
 
+/* Sizes that suit any dim: Expand gives way to a 1, and for Reshape 0 is the dim itself. */
+static void
+search_shape(Search *search, const Node *node, const Value *value)
+{
+	OpCode code = node->op->code;
+	if (node->ninput < 2 || node->inputs[1] != value || (code != OP_Expand && code != OP_Reshape))
+		return;
+	search->divides |= code == OP_Expand;
+	search->extent = code == OP_Expand ? 2 : 1;
+	search->dim = NULL;
+}
+
 static void
 search_use(Search *search, const Node *node, const Value *value, int depth)
 {
 	Failure failure;
 	search->node = node;
+	search_shape(search, node, value);
 	if (node->op->meaning == MEANING_NODES) {
 		search_expansion(search, value);
 		return;
