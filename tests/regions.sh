@@ -452,6 +452,42 @@ refused "computed from 'a', 'c'), outside" a=5 c=0
 code=
 is 0,3 a=5 c=3
 
+# What the shape says of a dim that is known otherwise is looked at, too.
+graph "a known dim that data expands" <<'TEXT'
+graph g(%x: f32[2], %s: i64[2]) -> %y {
+  %column: i64[2] = {2, 1}
+  %rest: i64[1] = {-1}
+  %c = Reshape(%x, %column)
+  %e = Expand(%c, %s)  "expand"
+  %y = Reshape(%e, %rest)
+}
+TEXT
+proved
+is 1.0,2 x=1.0,2 s=1,1
+is 1.0,1,2,2 x=1.0,2 s=2,2
+refused '"expand" (Expand): the input'"'"'s dim and the shape'"'"'s must be equal, and are 3 and 2' x=1.0,2 s=3,2
+refused '"expand" (Expand): the input'"'"'s dim and the shape'"'"'s must be equal, and are 0 and 2' x=1.0,2 s=0,1
+
+graph "one dim that data says" <<'TEXT'
+graph g(%x: f32[6], %s: i64[1]) -> %y {
+  %two: i64[1] = {2}
+  %rest: i64[1] = {-1}
+  %shape = Concat(%two, %s) {axis=0}
+  %r = Reshape(%x, %shape)  "reshape"
+  %y = Reshape(%r, %rest)
+}
+TEXT
+for said in 3 -1; do
+	is 1.0,2,3,4,5,6 x=1.0,2,3,4,5,6 s=$said
+done
+for said in 2 4 0; do
+	refused "what is left for a dim and what the shape says must be equal, and are 3 and $said" x=1.0,2,3,4,5,6 s=$said
+done
+
+code=3
+refused 'is -2 (from a computed size), outside 0..' x=1.0,2,3,4,5,6 s=-2
+code=
+
 # Regions of the wrong form are refused when read.
 wrong() {
 	about="$1: "

@@ -60,9 +60,23 @@ reshape_element(Infer *infer, const Type *x, int i, const Dim *known)
 	return x->dims[i];
 }
 
-/* All elements but one are numbers or dims: that one is what is left, whatever it says. */
+/* What a run says of the element that is left must be that, or -1, or 0 for the input's dim. */
 static void
-reshape_resolve(Infer *infer, const Type *x, int rank, int open, const Dim **dims)
+reshape_check_said(Infer *infer, const Type *x, int open, const Dim *left)
+{
+	ExprCtx *ctx = infer->ctx;
+	const Dim *said = infer_index_value(infer, 1, open);
+	const Expr *meant = said;
+	if (!attr_int(infer->node, "allowzero") && open < x->rank)
+		meant = expr_select(ctx, expr_eq(ctx, said, expr_i64(ctx, 0)), x->dims[open], said);
+	meant = expr_select(ctx, expr_eq(ctx, said, expr_i64(ctx, -1)), left, meant);
+	infer_equal(infer, left, infer_symbol(infer, "R", meant),
+	            "what is left for a dim and what the shape says");
+}
+
+/* All elements but one are numbers or dims: that one is what is left. */
+static void
+reshape_resolve(Infer *infer, const Type *x, int rank, int open, bool is_said, const Dim **dims)
 {
 	ExprCtx *ctx = infer->ctx;
 	const Dim *others = dim_const(ctx, 1), *total = type_count(ctx, x);
@@ -76,6 +90,8 @@ reshape_resolve(Infer *infer, const Type *x, int rank, int open, const Dim **dim
 		dims[open] = dim_floordiv(ctx, total, others);
 	const Dim *product = open >= 0 ? dim_mul(ctx, dims[open], others) : others;
 	infer_equal(infer, total, product, "elements before and after");
+	if (is_said)
+		reshape_check_said(infer, x, open, dims[open]);
 }
 
 /* Several elements are only known at run time. What is no size, and neither -1, is refused as a
@@ -156,7 +172,7 @@ infer_Reshape(Infer *infer)
 	if (unknown + (minus >= 0) > 1)
 		reshape_run_time(infer, x, rank, dims);
 	else
-		reshape_resolve(infer, x, rank, minus >= 0 ? minus : open, dims);
+		reshape_resolve(infer, x, rank, minus >= 0 ? minus : open, unknown > 0, dims);
 	infer_set(infer, 0, infer_dtype(infer, 0), rank, dims);
 }
 
@@ -276,8 +292,6 @@ expand_dim(Infer *infer, const Dim *dim, int element)
 	const Dim *known = infer_known(infer, 1) ? infer_known(infer, 1)->value[element] : NULL;
 	int64_t number;
 	bool is_number = dim_is_const(dim, &number);
-	if (!known && is_number && number != 1)
-		return dim; /* the element can only be 1 or the same */
 	const Dim *wanted = known ? known : infer_element(infer, 1, element);
 	bool is_wanted_number = dim_is_const(wanted, &number);
 	if (dim == wanted || dim_is(dim, 1) || dim_is(wanted, 1) || (is_number && is_wanted_number))
