@@ -190,7 +190,12 @@ softmax_flat(Draft *draft)
 	Attr from = {.name = "axis", .kind = ATTR_INT, .i = axis};
 	draft_set_input(draft, 0, draft_emit(draft, "Flatten", 1, &x, 1, &from));
 	draft_set_int(draft, "axis", 1);
-	draft_after(draft, 0, "Reshape", shape, (Attr){0});
+	/* a 0 would stand for a dim of the flat form; old versions can't write the attribute */
+	bool has_zero = false;
+	for (int i = 0; i < rank; i++)
+		has_zero |= dim_is(x->type.dims[i], 0);
+	Attr zeros = {.name = "allowzero", .kind = ATTR_INT, .i = 1};
+	draft_after(draft, 0, "Reshape", shape, has_zero ? zeros : (Attr){0});
 }
 
 const char *

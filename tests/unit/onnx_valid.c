@@ -130,6 +130,21 @@ START_TEST(ranges_of_data_are_counted_by_nodes)
 }
 END_TEST
 
+/* What an old Softmax flattens has its own dims again, also where one is 0. */
+START_TEST(a_flat_softmax_of_nothing)
+{
+	ModelMaker m = maker(arena);
+	make_value(&m, INPUT, "x", DT_F32, 4, (int64_t[]){2, 0, 3, 4});
+	make_value(&m, OUTPUT, "y", DT_F32, -1, NULL);
+	Wire attrs = {.arena = arena};
+	put_int(&attrs, "axis", 2);
+	make_node(&m, "Softmax", "x", "y", &attrs);
+	const Type *y = &read_model(make_model(&m, 8, 11), NULL)->body->results[0]->type;
+	ck_assert_int_eq(y->rank, 4);
+	ck_assert(dim_is(y->dims[0], 2) && dim_is(y->dims[1], 0) && dim_is(y->dims[2], 3));
+}
+END_TEST
+
 /* A depth that a float input holds is cast to the integer that it is; a known one needs none. */
 START_TEST(a_depth_of_floats_is_an_integer)
 {
@@ -208,6 +223,7 @@ main(void)
 	tcase_add_test(t, an_opset_is_imported_once_or_twice_the_same);
 	tcase_add_test(t, one_domain_need_not_be_imported);
 	tcase_add_test(t, ranges_of_data_are_counted_by_nodes);
+	tcase_add_test(t, a_flat_softmax_of_nothing);
 	tcase_add_test(t, a_depth_of_floats_is_an_integer);
 	tcase_add_test(t, a_scalar_is_no_vector);
 	return unit_run(t);
