@@ -55,6 +55,11 @@ rc=$?
 [ $rc = 4 ] && grep -q 'kernels are made for no processor as small as this one, x86-64-v2; ' "$tmp/err" && pass ||
 	lose "taken for x86-64-v2: exit code $rc: $(cat "$tmp/err")"
 
+TILEWRIGHT_CPU=x86-64-v2 "$tw" run -q "$tmp/v3.twb" --runs 1 2>"$tmp/err"
+rc=$?
+[ $rc = 6 ] && grep -q '(cpu:x86-64-v3), and kernels are made for no processor as small as this one, x86-64-v2$' "$tmp/err" && pass ||
+	lose "a v3 bundle, taken for x86-64-v2: exit code $rc: $(cat "$tmp/err")"
+
 # refused NAME SENTENCE: what TILEWRIGHT_CPU names is no processor that this one can be taken for.
 refused() {
 	TILEWRIGHT_CPU=$1 "$tw" compile -q "$tmp/m.onnx" -o "$tmp/none.twb" 2>"$tmp/err"

@@ -107,11 +107,13 @@ typedef struct CpuRow {
 	const char *name, *march;
 	int is_ours; /* this program's architecture */
 	bool (*check)(void);
+	int has_kernels;
 	const char *adds;
 } CpuRow;
 
 static const CpuRow ROWS[] = {
-#define CPU(name, march, architecture, check, adds) {name, march, architecture, check, adds},
+#define CPU(name, march, architecture, check, kernels, adds) \
+	{name, march, architecture, check, kernels, adds},
 #include "base/cpu.def"
 #undef CPU
 };
@@ -191,6 +193,13 @@ cpu_name(void)
 {
 	int row = best_row();
 	return row == NO_ROW ? "unknown" : ROWS[row].name;
+}
+
+bool
+cpu_has_kernels(void)
+{
+	int row = best_row();
+	return row != NO_ROW && ROWS[row].has_kernels;
 }
 
 const char *

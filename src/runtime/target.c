@@ -46,6 +46,9 @@ refuse_target(const ManifestTarget *target, char *error, size_t error_size)
 		         "--target cpu:native`",
 		         target->device, library ? ", since " : "", library ? library : "",
 		         library ? " is not beside it" : "");
+	else if (fit.lack && fit.have)
+		snprintf(error, error_size, "the bundle needs %.60s (%.60s), and %.300s, %.60s", fit.needs,
+		         target->device, fit.lack, fit.have);
 	else if (fit.lack)
 		snprintf(error, error_size,
 		         "the bundle needs %.60s (%.60s), and %.300s; or run `tilewright compile MODEL "

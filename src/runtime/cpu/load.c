@@ -231,7 +231,9 @@ cpu_fit(const char *needs)
 {
 	int row = cpu_row(needs);
 	int value = row < 0 ? INT_MIN : cpu_runs(row) ? row : -1 - row;
-	return (BackendFit){value, row < 0 ? needs : cpu_adds(row), cpu_name(), NULL};
+	const char *lack =
+		cpu_has_kernels() ? NULL : "kernels are made for no processor as small as this one";
+	return (BackendFit){value, row < 0 ? needs : cpu_adds(row), cpu_name(), lack};
 }
 
 TwCode
