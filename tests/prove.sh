@@ -450,4 +450,23 @@ if [ "$vendor" ]; then
 	denied plan.g layout y "5 vendor" "1 kernel, 3 vendor"
 	"$tw" inspect after.twb | grep -q 'f32\[2,16,9,11\]  *relu' && pass || lose "deny layout: %y is blocked"
 fi
+
+# What a C compiler makes wrong at any level is refused, and the last line says what would write it.
+cat >cc.sh <<'SCRIPT'
+#!/bin/sh
+for word; do
+	case $word in *.c) sed -i 's/1\.25/2.25/g' "$word" ;; esac
+done
+exec cc "$@"
+SCRIPT
+chmod +x cc.sh
+cat >sum.g <<'TEXT'
+graph sum(%x: f32[4]) -> %y { %c: f32 = {1.25} %y = Add(%x, %c) }
+TEXT
+CC="$tmp/cc.sh" XDG_CACHE_HOME="$tmp/own" "$tw" compile -q -O1 sum.g -o sum.twb 2>said
+rc=$?
+[ $rc = 5 ] && [ ! -e sum.twb ] && tail -n 1 said | grep -q 'a way round it is --prove none' && pass ||
+	lose "a wrong compiler: exit code $rc: $(cat said)"
+CC="$tmp/cc.sh" XDG_CACHE_HOME="$tmp/own" "$tw" compile -q -O1 --prove none sum.g -o sum.twb 2>said &&
+	pass || lose "a wrong compiler, not proved: $(cat said)"
 finish

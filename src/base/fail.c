@@ -111,9 +111,12 @@ place_of_work(const Loc *loc)
 }
 
 void
-bug_advice(char *text, size_t size, const char *pass)
+bug_advice(char *text, size_t size, const Failure *failure)
 {
-	if (pass && *pass)
+	const char *pass = failure->pass;
+	if (failure->way)
+		snprintf(text, size, "this is a bug in Tilewright; a way round it is %s", failure->way);
+	else if (*pass)
 		snprintf(text, size,
 		         "this is a bug in Tilewright, met in pass %s; a way round it may be --disable %s, "
 		         "or -O0",
@@ -131,7 +134,7 @@ failure_print(const Failure *failure)
 	fprintf(stderr, "%s\n", failure->text);
 	if (failure->kind != FAIL_BUG)
 		return;
-	bug_advice(advice, sizeof advice, failure->pass);
+	bug_advice(advice, sizeof advice, failure);
 	fprintf(stderr, "%s\n", advice);
 }
 

@@ -39,6 +39,7 @@ typedef struct Failure {
 	FailKind kind;
 	char text[2048]; /* one line, with its place in front */
 	char pass[64];   /* of a FAIL_BUG: the pass that was running; empty when none was */
+	const char *way; /* of a FAIL_BUG: the way round it, where that is not -O0; or NULL */
 } Failure;
 
 /* What this thread is at work on: the pass manager, inference, meanings, lowering and code
@@ -71,7 +72,7 @@ _Noreturn void fail_as(FailKind kind, const Loc *loc, const char *format, ...)
 _Noreturn void fail_must(const char *file, int line, const char *condition);
 
 /* The sentence to print behind a FAIL_BUG: whose mistake it is, and a way on. */
-void bug_advice(char *text, size_t size, const char *pass);
+void bug_advice(char *text, size_t size, const Failure *failure);
 /* The failure on standard error, with this advice where it is due. */
 void failure_print(const Failure *failure);
 

@@ -81,7 +81,7 @@ check_targets(const Options *options, Graph *model, Table *table, int *code)
 		if (failure.kind == FAIL_USAGE)
 			fail_again(&failure);
 		add_row(table, code, failure.kind, arena_strdup(options->arena, failure.text));
-		bug_advice(advice, sizeof advice, failure.pass);
+		bug_advice(advice, sizeof advice, &failure);
 		if (failure.kind == FAIL_BUG)
 			report_say(options, "%s\n", advice);
 		failed++;

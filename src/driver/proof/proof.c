@@ -8,6 +8,7 @@
 #include "driver/proof/proof.h"
 #include "driver/sizes/sizes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "bundle/fields.h"
@@ -249,10 +250,15 @@ proof_warn(Arena *arena, const char *model, const ProofResult *result, bool is_n
 	     "what was compiled is wrong, which is a bug in Tilewright: please report it with these "
 	     "lines; %s",
 	     next);
-	if (!is_new && level == 0)
-		fail_as(FAIL_BUG, &loc,
-		        "also without any optimisation, what was compiled computes something else than the "
-		        "model");
+	if (is_new || level != 0)
+		return;
+	Failure failure = {.kind = FAIL_BUG, .way = "--prove none, which writes it as it is"};
+	snprintf(
+		failure.text, sizeof failure.text,
+		"%s: also without any optimisation, what was compiled computes something else than the "
+		"model",
+		model);
+	fail_again(&failure);
 }
 
 static bool
