@@ -144,6 +144,17 @@ grep -q 'self-test: 2 outputs agree .* with the interpreter' out.txt && pass ||
 	lose "the self-test says: $(tail -n 1 out.txt)"
 expect 0 "the self-test of our own kernels" "$tw" run -q --self-test --no-vendor --threads 2 m.twb
 expect 2 "a self-test with a shape" "$tw" run --self-test --shape N=2 m.twb
+for more in --profile "--trace t" "--runs 2"; do
+	# shellcheck disable=SC2086  # two words
+	for how in --self-test --prove; do
+		expect 2 "$how with $more" "$tw" run $how $more m.twb
+		grep -q -e "^$how runs once" err && pass || lose "$how $more: $(cat err)"
+	done
+done
+expect 2 "a self-test with outputs" "$tw" run --self-test --output o m.twb
+expect 2 "a self-test and a proof" "$tw" run --self-test --prove m.twb
+expect 0 "a proof with outputs" "$tw" run -q --prove --output o m.twb
+[ -e o/y.npy ] && pass || lose "a proof wrote no outputs: $(ls o)"
 "$amend" m.twb weight.twb xor weights.bin 3 64 || lose "amend"
 expect 0 "check of a bundle with another weight" "$tw" check weight.twb
 expect 1 "the self-test of a bundle with another weight" "$tw" run -q --self-test weight.twb

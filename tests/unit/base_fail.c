@@ -43,7 +43,7 @@ START_TEST(a_bug_says_what_was_under_way)
 	ck_assert_ptr_nonnull(strstr(failure.text, "base_fail.c"));
 	ck_assert_ptr_nonnull(strstr(failure.text, "expected arg != NULL"));
 	ck_assert_str_eq(failure.pass, "FuseOps");
-	bug_advice(advice, sizeof advice, failure.pass);
+	bug_advice(advice, sizeof advice, &failure);
 	ck_assert_ptr_nonnull(strstr(advice, "--disable FuseOps"));
 	/* what try_run() found is there again */
 	ck_assert_ptr_null(work_now().loc.node);

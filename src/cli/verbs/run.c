@@ -231,9 +231,25 @@ selftest_run(const Options *options, const char *path, const char *name)
 	return report_self_test(options, session, test);
 }
 
+/* Both run once, to compare: no times are taken, and a self-test's results are its own. */
+static void
+refuse_measuring(const Options *options)
+{
+	const char *how = options->self_test ? "--self-test" : options->prove_run ? "--prove" : NULL;
+	if (how && (options->profile || options->trace || options->runs > 0))
+		fail_as(FAIL_USAGE, NULL,
+		        "%s runs once and takes no times: leave out --profile, --trace and --runs", how);
+	if (options->self_test && options->result_dir)
+		fail_as(FAIL_USAGE, NULL,
+		        "--self-test compares samples and keeps none: leave out --output");
+	if (options->self_test && options->prove_run)
+		fail_as(FAIL_USAGE, NULL, "--self-test and --prove are two runs: ask for one at a time");
+}
+
 int
 verb_run(const Options *options)
 {
+	refuse_measuring(options);
 	Arena *arena = options->arena;
 	Report *report = report_new(options);
 	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
