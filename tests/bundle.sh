@@ -43,6 +43,11 @@ choices=choices.none
 [ -e kept/choices.jsonl ] && choices=kept/choices.jsonl
 expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
 cmp -s kept.twb again.twb && pass || lose "recorded choices do not give the same bytes"
+echo hello >words.onnx
+expect 3 "choices that are none" "$tw" compile -q model.txt -o none.twb --choices words.onnx
+grep -q '^words.onnx:1: this is no file of choices; ' err && pass || lose "choices that are none: $(cat err)"
+expect 3 "inspect of a text that is called a model" "$tw" inspect words.onnx
+grep -q "^words.onnx: this is no ONNX file" err && pass || lose "inspect of a text: $(cat err)"
 
 # Dims that must be equal: the message names the node, or both inputs
 cat >sum.txt <<'TEXT'

@@ -156,6 +156,10 @@ graph g(%x: f32[N,8]) -> %y {
 TEXT
 "$tw" optimize -q -O0 "$tmp/g.txt" "$tmp/in.onnx" || lose "the model of --opset"
 sed -i 's/\x10\x1c$/\x10\x0d/' "$tmp/in.onnx" # ends with its opset, which is now 13
+"$tw" optimize -q --opset 99 "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err"
+rc=$?
+[ $rc = 2 ] && grep -q -e '^--opset: 99 is none that is known; expected 0 to 28$' "$tmp/err" && pass ||
+	lose "--opset 99: exit code $rc: $(cat "$tmp/err")"
 for opset in 13 20; do
 	"$tw" optimize -q --opset $opset "$tmp/in.onnx" "$tmp/out.onnx" || lose "--opset $opset"
 	n=$("$tw" print "$tmp/out.onnx" | grep -c ' = Gelu(')

@@ -24,7 +24,10 @@ check_format(const Loc *loc, const char *text)
 	Json *json = json_read(text, strcspn(text, "\n"));
 	const Json *format = json_member(json, "choices");
 	double seen = json_is(format, JSON_NUMBER) ? format->number : 1;
+	bool is_object = json_is(json, JSON_OBJECT);
 	json_free(json);
+	if (*text && !is_object)
+		fail(loc, "this is no file of choices; compile with --keep writes one, choices.jsonl");
 	if (*text && seen != CHOICES_FORMAT)
 		fail(loc,
 		     "these choices have format %g and this version reads %d: compile without --choices, "

@@ -133,6 +133,9 @@ verb_optimize(const Options *options)
 	const char *in = options->args.data[0], *out = output_of(options);
 	refuse_over_input(options, out);
 	check_weights(options, out);
+	if (options->opset > ONNX_DIALECT)
+		fail_as(FAIL_USAGE, NULL, "--opset: %lld is none that is known; expected 0 to %d",
+		        (long long)options->opset, ONNX_DIALECT);
 	Graph *graph = model_read_open(options, arena, in, file_map(arena, in));
 	write_sizes(options, graph);
 	raise_opset(options, graph);
