@@ -16,7 +16,10 @@
 #include "program/forms.h"
 #include "program/unit.h"
 
-enum { FREE_COST = 1 }; /* one add or max, a cast, an index map: as cheap as the load it replaces */
+enum {
+	FREE_COST = 1,    /* one add or max, a cast, an index map: as cheap as the load it replaces */
+	LONG_INDEX = 400, /* nodes: what costs more than the load of an element that is kept */
+};
 
 /* Who reads a tensor: how many stages, how many distinct reads, and the last of each. */
 typedef struct Reads {
@@ -74,14 +77,29 @@ is_read_once(const Inliner *in, const Stage *stage, const Reads *reads)
 	return dim_proves_le(ctx, stage_points(ctx, reader), stage_points(ctx, stage));
 }
 
+/* Reshapes and transpositions in turn have each coordinate several times in the next index: of some
+ * ten of them one index is longer than memory. */
 static bool
-wants_inline(const Inliner *in, const Stage *stage)
+has_long_index(const Expr *body)
+{
+	for (ExprWalk walk = expr_walk(body); expr_step(&walk);)
+		for (int d = 0; walk.e->op == EX_read && d < walk.e->argc; d++)
+			if (walk.e->arg[d]->size > LONG_INDEX)
+				return true;
+	return false;
+}
+
+/* With what its body is by now, where what it reads stands in it already. */
+static bool
+wants_inline(const Inliner *in, const Stage *stage, const Expr *body)
 {
 	if (stage->kind != STAGE_map || stage->scan || program_gives(in->program, stage))
 		return false;
 	const Reads *reads = map_find_ptr(&in->reads, stage->results[0]);
 	if (!reads)
 		return false; /* unread: program_new() drops it */
+	if (!in->all && has_long_index(body))
+		return false;
 	return in->all || expr_cost(stage->body[0]) <= FREE_COST || is_read_once(in, stage, reads);
 }
 
@@ -131,7 +149,7 @@ rewrite_stage(Inliner *in, const Stage *stage)
 		body[i] = rewrite(in, stage, stage->body[i], true, guard);
 		changed |= body[i] != stage->body[i];
 	}
-	if (wants_inline(in, stage)) {
+	if (wants_inline(in, stage, body[0])) {
 		map_set_ptr(&in->inlined, stage->results[0], (void *)(uintptr_t)body[0]);
 		return;
 	}
