@@ -135,6 +135,8 @@ def make_reduce(m):
         more["axes"] = axes if m.opset >= 11 else [a % x.rank for a in axes]
     if any(d.size == 0 for d in x.data):
         raise Unfit("of nothing ONNX Runtime knows no largest")
+    if kind == "Prod" and not is_tame(x):
+        raise Unfit("products that overflow in one order and not in another")
     if kind in ("Max", "Min") and has_nan(x):
         raise Unfit("NaN, which ONNX Runtime passes over")
     if (
