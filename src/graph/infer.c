@@ -65,9 +65,8 @@ static const char *
 remedy(const Infer *infer, int index)
 {
 	const Value *value = input_value(infer, index);
-	Arena *arena = infer->graph->arena;
 	if (!value->def && value->region == infer->graph->body)
-		return arena_printf(arena, "--fix %s=NUMBERS makes it a constant", value->name);
+		return arena_printf(infer->graph->arena, "--fix %s=NUMBERS fixes that", value->name);
 	return "--fix makes a constant of an input that it is computed from";
 }
 

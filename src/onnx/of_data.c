@@ -4,8 +4,8 @@
  *     Pad(x, pads, v, a)       Pad(x, those of each axis, v)
  *     Slice(x, s, e, a, by)    Gather(x, start + by * Range(0, count, 1), d) for each axis d
  *     Unsqueeze, Squeeze       Reshape to a shape that is computed
- *     ReduceSum(x, axes)       Reshape to x[a0,b0,a1,b1,…], where b is the dim to be reduced or 1 and
- *                              a the other, and ReduceSum over each b
+ *     ReduceSum(x, axes)       Reshape to x[a0,b0,a1,b1,…], where b is the dim to be reduced or 1
+ *                              and a the other, and ReduceSum over each b
  *
  * The rank of what comes out must be known: from x, and from how many axes there are. Anything else
  * stays as it is, and is refused by whoever asks for the numbers. A Gather among 0 … rank-1 counts
@@ -340,8 +340,8 @@ unsqueeze_of_data(Draft *d)
 	become_reshape(d, x, where(d, binary(d, "Greater", is_new, number(d, 0)), number(d, 1), dims));
 }
 
-/* The dims of x at the axes that `is_gone` (0 or 1) leaves, of which there are `count`: the j-th has
- * as many in front of it as sums up to there are j or less. */
+/* The dims of x at the axes that `is_gone` (0 or 1) leaves, of which there are `count`: the j-th
+ * has as many in front of it as sums up to there are j or less. */
 static Value *
 dims_left(Draft *d, Value *x, Value *is_gone, int count)
 {

@@ -102,8 +102,8 @@ typedef struct BackendFit {
 	                      lacks less the larger the value */
 	const char *needs; /* what the code needs, for people: "AVX2 and FMA" */
 	const char *have;  /* what there is, as it stands behind ':' in the name of a target; or, */
-	const char *lack;  /* where there is nothing, why: a sentence. NULL: `have` says it. Both: code can
-	                      be made for another machine only */
+	const char *lack;  /* where there is nothing, why: a sentence. NULL: `have` says it. Both: code
+	                      can be made for another machine only */
 } BackendFit;
 
 /* Who can follow an address of the caller's. */

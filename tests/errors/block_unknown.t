@@ -7,4 +7,4 @@ graph g(%x: f32[1,25,1], %b: i64[2]) -> %y {
   %y: f32[1,1,5,5] = Col2Im(%x, %image, %b)  "fold"
 }
 -- err
--:3: node "fold" (Col2Im): input block_shape is only known at run time; --fix b=NUMBERS makes it a constant
+-:3: node "fold" (Col2Im): input block_shape is only known at run time; --fix b=NUMBERS fixes that

@@ -340,8 +340,7 @@ START_TEST(refusals)
 	       "t:3: (Reshape): elements before and after: 6 and 8 differ "
 	       "(inputs x: f32[2,3], s: i64[2])");
 	refuse("graph g(%x: f32[2,3], %a: i64[1]) -> %z {\n%z = ReduceSum(%x, %a)\n}",
-	       "t:2: (ReduceSum): input axes is only known at run time; --fix a=NUMBERS makes it a "
-	       "constant");
+	       "t:2: (ReduceSum): input axes is only known at run time; --fix a=NUMBERS fixes that");
 	refuse(
 		"graph g(%x: f32[2,3]) -> %z {\n%z = Einsum(%x) {equation=\"ij->ijk\"}\n}",
 		"t:2: (Einsum): equation \"ij->ijk\": a letter of the result is unknown or stands twice");

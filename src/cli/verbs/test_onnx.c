@@ -73,7 +73,7 @@ run_set(void *arg)
 {
 	Set *set = arg;
 	options_check(&set->options);
-	set->code = set->options.verb->run(&set->options);
+	set->code = verb_run(&set->options);
 }
 
 /* The same with inputs by name, those of rank 0 and 1, which may decide shapes, made constants. */
