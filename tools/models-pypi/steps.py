@@ -129,7 +129,7 @@ class Model:
             self.note(f"unproved: {self.row['not_proved'][0]['reason']}")
         names, expected = self.make_inputs()
         seen = [self.run(i, names) for i in range(len(self.inputs))]
-        words = ["--prove", "-q", "--runs=1", *self.given(self.inputs[0])]
+        words = ["--prove", "-q", *self.given(self.inputs[0])]
         self.step("prove", "run", *words, self.bundle)
         self.judge("error", seen, expected, self.onnx)
         if self.row["optimize"] == 0:
