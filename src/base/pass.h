@@ -55,9 +55,10 @@ struct PassContext {
 	bool (*run)(PassContext *context, PassIr ir, void *subject); /* run_passes() of the manager */
 	const char *running; /* the pass at work, and whether it may be left out; set by the manager */
 	bool is_optional;
-	int rewrites;  /* made by such passes, */
-	int first_out; /* of which this one and those behind it are left out; 0: none is */
-	int level;     /* -O */
+	int rewrites;   /* made by such passes, */
+	int first_out;  /* of which this one and those behind it are left out; 0: none is */
+	int level;      /* -O */
+	bool is_strict; /* --accuracy strict: nothing that rounds more than a plain sum of the terms */
 	StrVec required, disabled;
 	StrVec only; /* --passes: run exactly these, in this order */
 	Map config;  /* "pass.key" -> text; typed access below */

@@ -281,7 +281,8 @@ static const char *
 question_of(Compilation *c, bool is_looked_long)
 {
 	Buf buf = {.arena = c->arena};
-	buf_printf(&buf, "beside 2 %s %s", is_looked_long ? "full" : "quick", c->sha256);
+	buf_printf(&buf, "beside 2 %s%s %s", is_looked_long ? "full" : "quick",
+	           c->context->is_strict ? " strict" : "", c->sha256);
 	for (int i = 0; i < c->options.shape.count; i++)
 		buf_printf(&buf, " %s", c->options.shape.data[i]);
 	return buf_text(&buf);

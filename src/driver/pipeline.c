@@ -50,6 +50,7 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.arena = arena,
 		.run = run_passes,
 		.level = options->level >= 0 ? (int)options->level : level,
+		.is_strict = options->accuracy && strcmp(options->accuracy, "strict") == 0,
 		.required = options->require,
 		.disabled = options->disable,
 		.only = options->passes,
@@ -101,6 +102,8 @@ pipeline_text(Arena *arena, const PassContext *context)
 		buf_printf(&buf, ",-%s", context->disabled.data[i]);
 	for (int i = 0; i < context->required.count; i++)
 		buf_printf(&buf, ",+%s", context->required.data[i]);
+	if (context->is_strict)
+		buf_puts(&buf, ",strict");
 	if (context->first_out)
 		buf_printf(&buf, ",rewrites=%d", context->first_out - 1);
 	for (int i = 0; i < context->only.count; i++)

@@ -48,8 +48,9 @@ static void
 list_variants(Asking *asking, VendorStep *v)
 {
 	const VendorMatch *m = v->match;
-	bool is_timed = is_measured(v->low->context);
-	int choices = is_timed && m->nchoice ? m->nchoice : 1;
+	const PassContext *context = v->low->context;
+	bool is_timed = is_measured(context);
+	int choices = is_timed && m->nchoice && !context->is_strict ? m->nchoice : 1;
 	for (int by_rows = 0; by_rows <= (is_timed && m->row->has_rows); by_rows++)
 		for (int c = 0; c < choices; c++)
 			for (int r = v->residual >= 0; r >= 0; r--)
@@ -129,6 +130,13 @@ is_algorithm(const Variant *variant)
 	return variant->algorithm && !variant->by_rows;
 }
 
+/* Than the row's first, which sums term by term. */
+static bool
+is_other_algorithm(const Variant *variant)
+{
+	return variant->algorithm && strcmp(variant->algorithm, variant->step->match->choices[0]) != 0;
+}
+
 /* Note a choice where it was made first: steps with one key are alike. */
 void
 lower_note_choice(PassContext *context, PassChoice choice)
@@ -164,7 +172,8 @@ ask(Asking *asking, bool is_timed, Buf *candidates)
 		buf_printf(candidates, candidates->size ? ", %s" : "%s", text);
 		if (is_timed)
 			buf_printf(candidates, " %.1f us", seconds * 1e6);
-		buf_printf(candidates, " (%s)", impl ? impl : "");
+		buf_printf(candidates, " (%s)%s", impl ? impl : "",
+		           is_other_algorithm(variant) ? ", which rounds more than a plain sum" : "");
 		if (!chosen || seconds < asking->choice.seconds) {
 			chosen = text;
 			asking->choice.seconds = seconds;

@@ -126,12 +126,14 @@ promising_share(const PassContext *context, const Question *question)
 	return config_of(context, "DeriveExpressions.promising", percent) / 100.0;
 }
 
-/* The bits of all rules but those of DeriveExpressions.rules=A,B. */
+/* The bits of all rules but those of DeriveExpressions.rules=A,B; and of the one that computes a
+ * sum from sums of its factors, where that is not wanted. */
 static uint32_t
 rules_left_out(const PassContext *context)
 {
 	const char *names = pass_config_text(context, "DeriveExpressions.rules", NULL);
-	return names ? ~rule_bits(context->arena, names) : 0;
+	uint32_t inexact = context->is_strict ? rule_bit(NULL, "bilinear") : 0;
+	return (names ? ~rule_bits(context->arena, names) : 0) | inexact;
 }
 
 /* The question with all of this pass and of the rules that decides about its answer. */

@@ -64,6 +64,8 @@ subject_pipeline(Options *options, Arena *arena, const char *text)
 			options->level = number_of("pipeline O", word + 1);
 		else if (strncmp(word, "rewrites=", 9) == 0)
 			options->rewrites = number_of("pipeline rewrites", word + 9);
+		else if (strcmp(word, "strict") == 0)
+			options->accuracy = word;
 		else if (strcmp(word, "-vendor") == 0)
 			options->no_vendor = true;
 		else if (word[0] == '-' && word[1])
@@ -72,7 +74,8 @@ subject_pipeline(Options *options, Arena *arena, const char *text)
 			vec_push(arena, &options->require, word + 1);
 		else
 			fail_as(FAIL_USAGE, NULL,
-			        "pipeline: expected none, O3, -PASS, +PASS or rewrites=N, saw '%s'", word);
+			        "pipeline: expected none, O3, strict, -PASS, +PASS or rewrites=N, saw '%s'",
+			        word);
 		is_only |= text[length] == ':';
 		text += length + (text[length] != 0);
 	}
