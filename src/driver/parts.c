@@ -163,6 +163,9 @@ changed_manifest(Arena *arena, const Manifest *old, const PartList *parts, int c
 			if (changes[i].packed_for && strcmp(targets[t].device, changes[i].packed_for) == 0) {
 				targets[t].packed = changes[i].entry;
 				manifest.only_packed = changes[i].only_packed;
+			} else if (changes[i].device && strcmp(targets[t].kernels, changes[i].entry) == 0) {
+				targets[t].device = changes[i].device;
+				targets[t].needs = changes[i].needs;
 			}
 	}
 	manifest.targets = targets;

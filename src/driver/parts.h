@@ -35,6 +35,8 @@ typedef struct BundleChange {
 	const Blob *data;       /* NULL: it goes */
 	const char *packed_for; /* the device whose packed weights these are; NULL: something else */
 	int64_t only_packed;    /* with these packed weights: bytes of weights that are plain no more */
+	const char *device; /* that runs these kernels instead of the target's; NULL: the same does */
+	const char *needs;  /* … and what it must have */
 } BundleChange;
 
 /* Write bundle `from` as `to` (which may be the same) with these changes, sizes and hashes in the

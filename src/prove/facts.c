@@ -296,9 +296,11 @@ facts_step_of(const PlanFacts *facts, const Node *node)
 	for (int s = 0; s < facts->plan->nstep; s++) {
 		const PlanStep *step = &facts->plan->steps[s];
 		for (int k = step->narg - step->noutput; step->nbody && k < step->narg; k++) {
-			int claim = step->args[k] < 0 ? -1 : facts->claim_of[step->args[k]];
-			if (claim >= 0 && facts->claims.data[claim].value->def == node)
-				return step;
+			for (int c = 0; c < facts->claims.count; c++) {
+				const Claim *claim = &facts->claims.data[c];
+				if (claim->made == step->args[k] && claim->value->def == node)
+					return step;
+			}
 		}
 	}
 	return NULL;

@@ -12,6 +12,7 @@
 #include "driver/proof/compare.h"
 #include "driver/proof/proof.h"
 #include "driver/proof/selftest.h"
+#include "driver/simulated.h"
 #include "driver/sizes/npy.h"
 #include "runtime/pool.h"
 
@@ -246,16 +247,31 @@ refuse_measuring(const Options *options)
 		fail_as(FAIL_USAGE, NULL, "--self-test and --prove are two runs: ask for one at a time");
 }
 
-int
-verb_run(const Options *options)
+/* The file to run; --device says that it is another one than was given, for another target. */
+static const char *
+file_to_run(const Options *given, Options *options)
 {
-	refuse_measuring(options);
+	Arena *arena = given->arena;
+	const char *name = given->args.data[0], *device;
+	*options = *given;
+	refuse_compiling(given, arena, name);
+	if (!given->device)
+		return bundle_of(given, arena, name);
+	const char *path = simulated_bundle(given, arena, name, &device);
+	options->target = (StrVec){0};
+	vec_push(arena, &options->target, device);
+	return path;
+}
+
+int
+verb_run(const Options *given)
+{
+	refuse_measuring(given);
+	Options with_target, *options = &with_target;
+	const char *name = given->args.data[0], *path = file_to_run(given, options);
 	Arena *arena = options->arena;
 	Report *report = report_new(options);
 	Profile *profile = options->profile || options->trace ? profile_new(arena) : NULL;
-	const char *name = options->args.data[0];
-	refuse_compiling(options, arena, name);
-	const char *path = bundle_of(options, arena, name);
 	if (options->self_test)
 		return selftest_run(options, path, name);
 	Times times = {0};

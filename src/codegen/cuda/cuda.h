@@ -5,6 +5,7 @@
 #define CODEGEN_CUDA_CUDA_H
 
 #include "base/file.h"
+#include "bundle/plan.h"
 #include "target/target.h"
 #include "tir/module.h"
 
@@ -27,6 +28,10 @@ Bytes cuda_compile_ptx(Arena *arena, const char *text, int capability);
  * the text of codegen_cuda() word for word, and around it what runs it. */
 const char *codegen_simulation(Arena *arena, const Target *target, int count,
                                Kernel *const *kernels);
+/* The same of a bundle, by its plan and the CUDA C that it holds, as an object for this machine.
+ * Fails (FAIL_INVALID) where they do not belong together, (FAIL_ENVIRONMENT) without a C++
+ * compiler. */
+Bytes cuda_simulate(Arena *arena, const Target *target, const Plan *plan, const char *cuda);
 /* What is known of each kernel, whose machine code this is, without a GPU: registers, what blocks
  * do, modelled times (modelled.c). Fails (FAIL_BUG) where threads race, or read what nobody
  * wrote. */

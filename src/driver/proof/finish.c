@@ -101,12 +101,14 @@ add_packed(Job *job, BundleChange *changes)
 	const char *entry =
 		arena_printf(job->arena, "packed/%s.bin", device_file_name(job->arena, device));
 	const Once *once = &job->once;
-	changes[0] =
-		(BundleChange){entry, &job->store, arena_strdup(job->arena, device), once->only_packed};
+	changes[0] = (BundleChange){.entry = entry,
+	                            .data = &job->store,
+	                            .packed_for = arena_strdup(job->arena, device),
+	                            .only_packed = once->only_packed};
 	if (once->only_packed == 0)
 		return 1;
-	changes[1] = (BundleChange){job->bundle->manifest->weights, &once->weights, NULL, 0};
-	changes[2] = (BundleChange){once->plan_entry, &once->plan, NULL, 0};
+	changes[1] = (BundleChange){.entry = job->bundle->manifest->weights, .data = &once->weights};
+	changes[2] = (BundleChange){.entry = once->plan_entry, .data = &once->plan};
 	return 3;
 }
 
@@ -293,13 +295,13 @@ finish_bundle(const Options *options, Arena *arena, const Finish *finish)
 		return finished;
 	const char *text = proofs_json(arena, &finished.proofs);
 	Blob proof = blob_of(arena, text, strlen(text));
-	changes[count++] = (BundleChange){PROOF_ENTRY, &proof, NULL, 0};
+	changes[count++] = (BundleChange){.entry = PROOF_ENTRY, .data = &proof};
 	job.test = selftest_new(arena, made->compiled, sizes_of_sample(&job, &finished.proofs),
 	                        &made->ranges, options->seed);
 	make_sample(&job);
 	text = selftest_text(arena, job.test);
 	Blob sample = blob_of(arena, text, strlen(text));
-	changes[count++] = (BundleChange){SELFTEST_ENTRY, &sample, NULL, 0};
+	changes[count++] = (BundleChange){.entry = SELFTEST_ENTRY, .data = &sample};
 	finished.bytes = bundle_amend(arena, finish->path, finish->path, count, changes);
 	finished.self_test = selftest_summary(arena, job.test);
 	return finished;
