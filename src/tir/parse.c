@@ -126,7 +126,9 @@ parse_buffer(Parser *parser, const char *name, bool is_output)
 static void
 parse_symbol(Parser *parser, const char *name)
 {
-	const Symbol *symbol = symbol_get(parser->kernel->ctx, name);
+	Kernel *kernel = parser->kernel;
+	const Symbol *symbol = symbol_get(kernel->ctx, name);
+	vec_push(kernel->arena, &kernel->symbols, symbol);
 	if (!scan_accept(&parser->scan, "in"))
 		return;
 	int64_t lo = scan_integer(&parser->scan, "lower bound");

@@ -346,16 +346,43 @@ collect_from_stmt(Kernel *kernel, const Stmt *stmt)
 	}
 }
 
+static int
+place_of_symbol(int count, const Symbol *const *symbols, const Symbol *symbol)
+{
+	int i = 0;
+	while (i < count && symbols[i] != symbol)
+		i++;
+	return i;
+}
+
+/* Those that stood in this order stay so, others come behind them. In which order they are met goes
+ * by how expressions are kept, and is another one where a kernel's text is read back. */
+static void
+keep_order(Kernel *kernel, int count, const Symbol *const *order)
+{
+	for (int i = 1; i < kernel->symbols.count; i++) {
+		const Symbol *symbol = kernel->symbols.data[i];
+		int place = place_of_symbol(count, order, symbol), k = i;
+		for (; k > 0 && place_of_symbol(count, order, kernel->symbols.data[k - 1]) > place; k--)
+			kernel->symbols.data[k] = kernel->symbols.data[k - 1];
+		kernel->symbols.data[k] = symbol;
+	}
+}
+
 void
 kernel_finish(Kernel *kernel)
 {
 	ExprCtx *ctx = kernel->ctx;
-	kernel->symbols.count = 0;
+	int count = kernel->symbols.count;
+	const Symbol **order = kernel->symbols.data;
+	kernel->symbols.data = NULL;
+	kernel->symbols.count = kernel->symbols.capacity = 0;
 	kernel->scratch = NULL;
 	for (int i = 0; i < kernel->buffers.count; i++)
 		collect_from_buffer(kernel, kernel->buffers.data[i]);
 	for (StmtWalk walk = stmt_walk(kernel->arena, kernel->body); stmt_step(&walk);)
 		collect_from_stmt(kernel, walk.stmt);
+	keep_order(kernel, count, order);
 	kernel->extent = dim_const(ctx, 1);
 	for (Stmt *loop = kernel->body; loop && loop->kind == STMT_FOR && loop->bind == BIND_PARALLEL;
 	     loop = loop->body) {
