@@ -15,7 +15,7 @@ kernel rows(N, H, X: f32[N,3,H], S: f32[3,N] strides(1, 6), I: i64[N], Y: out f3
   }
 }
 -- out
-kernel rows(H, N, X: f32[H*N*3], S: f32[N*6-3], I: i64[N], Y: out f32[H*N*3]) flat {
+kernel rows(N, H, X: f32[H*N*3], S: f32[N*6-3], I: i64[N], Y: out f32[H*N*3]) flat {
   for n in N @parallel {
     acc: f32[2,3] @reg = 0
     row: f32[H*3] @scratch
