@@ -344,16 +344,19 @@ demo:
 
 # install-strip: without symbols, which make most of the command's size. uninstall: what install made.
 INSTALL := install
+COMPLETION := share/bash-completion/completions/tilewright
+CMAKE   := lib/cmake/tilewright
 install-strip:
 	@$(MAKE) INSTALL='install -s' install
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tilewright lib/libtilewright.a lib/libtilewright.so \
 	    lib/libtilewright.so.0 lib/libtilewright.so.$(VERSION) lib/libtilewright_cuda.so \
-	    include/tilewright.h share/man/man1/tilewright.1 lib/pkgconfig/tilewright.pc)
+	    include/tilewright.h share/man/man1/tilewright.1 lib/pkgconfig/tilewright.pc \
+	    $(COMPLETION) $(CMAKE)/tilewright-config.cmake $(CMAKE)/tilewright-config-version.cmake)
 
 install: all
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man1)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man1 $(CMAKE) $(dir $(COMPLETION)))
 	$(INSTALL) $(BUILD)/tilewright $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBRARY).a $(DESTDIR)$(PREFIX)/lib
 	$(INSTALL) $(LIBRARY).so $(DESTDIR)$(PREFIX)/lib/libtilewright.so.$(VERSION)
@@ -364,6 +367,10 @@ install: all
 	install -m 644 docs/tilewright.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tools/tilewright.pc.in \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/tilewright.pc
+	install -m 644 tools/completion.bash $(DESTDIR)$(PREFIX)/$(COMPLETION)
+	install -m 644 tools/tilewright-config.cmake.in $(DESTDIR)$(PREFIX)/$(CMAKE)/tilewright-config.cmake
+	sed 's|@VERSION@|$(VERSION)|' tools/tilewright-config-version.cmake.in \
+	    >$(DESTDIR)$(PREFIX)/$(CMAKE)/tilewright-config-version.cmake
 
 clean:
 	rm -rf $(filter-out $(BUILD)/deps,$(wildcard $(BUILD)/*))

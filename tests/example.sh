@@ -34,6 +34,35 @@ cp m.twb resnet18.twb
 # shellcheck disable=SC2046  # flags are words
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror scores.c $(pkg-config --cflags --libs tilewright) -o scores
 ./scores | grep -q '^[0-9.e-]*$'
+# The same by CMake.
+if command -v cmake >/dev/null; then
+	mkdir project && cp scores.c m.twb project && cp m.twb project/resnet18.twb
+	cat >project/CMakeLists.txt <<'TEXT'
+cmake_minimum_required(VERSION 3.13)
+project(p C)
+find_package(tilewright 0.1 REQUIRED)
+foreach(kind tilewright static)
+  add_executable(by_${kind} scores.c)
+  target_link_libraries(by_${kind} tilewright::${kind})
+endforeach()
+TEXT
+	if ! { cmake -S project -B project/b -DCMAKE_PREFIX_PATH="$tmp/usr" && cmake --build project/b; } >"$tmp/log" 2>&1; then
+		cat "$tmp/log"
+		exit 1
+	fi
+	(cd project && b/by_tilewright | grep -q '^[0-9.e-]*$' && b/by_static | grep -q '^[0-9.e-]*$')
+else
+	skip 1 cmake
+fi
+# Completion says what the program does.
+completed() {
+	PATH="$tmp/usr/bin:$PATH" bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright
+		printf "%s\n" "${COMPREPLY[@]}"' "$tmp/usr/share/bash-completion/completions/tilewright" "$@"
+}
+[ "$(completed tilewright insp)" = inspect ]
+completed tilewright compile --acc | grep -qx -e --accuracy
+completed tilewright compile --target cpu:x | grep -qx cpu:x86-64-v3
+[ -z "$(completed tilewright compile m)" ]
 ./shared m.twb | grep -v ' ms$' >one
 ./static m.twb | grep -v ' ms$' >two
 cmp one two
