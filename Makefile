@@ -54,7 +54,7 @@ LIBRARY := $(BUILD)/libtilewright
 TARGETS := $(if $(MAIN),$(BUILD)/tilewright) $(if $(ZOO),$(BUILD)/zoo) \
            $(if $(wildcard src/runtime/*.c),$(LIBRARY).a $(LIBRARY).so $(LIBRARY)_cuda.so)
 
-.PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead \
+.PHONY: all help demo deps test tests-built unit asan asan-quick soak tsan threads lint format accept bench bench-licm bench-einnet bench-roller bench-graph bench-cuda gpu-check gpu-pack install install-strip uninstall clean fuzz dead \
         lint-tree lint-files models-real models-pypi
 .SECONDARY:
 
@@ -62,7 +62,7 @@ all: $(BUILD)/libcore.a $(TARGETS)
 	@echo "built $(notdir $(TARGETS)) in $(BUILD); $$($(BUILD)/tilewright --version | tail -n 1)"
 
 help:
-	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real models-pypi"
+	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph bench-cuda gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real models-pypi"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
 # Objects, archive, programs: one line each, or with V=1 the commands
@@ -276,6 +276,10 @@ gpu-pack: $(GPU_CHECK)
 
 bench-einnet: all
 	@BUILD=$(BUILD) bench/einnet $(MODELS)
+
+# What kernels for GPUs that are not here do, by a model of time: MODELS="resnet18 FILE", CHIPS="h100"
+bench-cuda: all
+	@BUILD=$(BUILD) bench/cuda $(MODELS)
 
 # What optimize leaves of exported models, beside onnxsim and onnxslim, which PYTHON must have: those
 # that `make models-real` left, or MODELS="FOLDER …"
