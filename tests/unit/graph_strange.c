@@ -16,7 +16,7 @@
 #include "passes/manager.h"
 #include "random_number.h"
 
-enum { TRIES = 12, MAX_OPERANDS = 12 };
+enum { TRIES = 12, MAX_OPERANDS = 16 };
 
 typedef struct Case {
 	const OpTable *ops;
