@@ -41,6 +41,9 @@ sizes '{"N": 1, "S": 128, "P": 128, "T": 256}' '(%x: f32[N,4,S,8], %past: f32[N,
 sizes '{"N": 1, "S": 128}' '(%x: f32[N,S], %h: f32[2,N,16]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
 sizes '{"N": 1, "S": 128}' '(%h: f32[2,N,16], %x: f32[N,S,8]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
 sizes '{"S": 128}' '(%x: f32[1,S,16]) -> %y { %y = Neg(%x) }'
+# Time first: the state says which of both is the batch.
+sizes '{"T": 128, "B": 1}' '(%x: f32[T,B,8], %h: f32[2,B,16]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
+sizes '{"B": 1, "T": 128}' '(%h: f32[2,B,16], %x: f32[T,B,8]) -> %y, %z { %y = Neg(%x) %z = Neg(%h) }'
 sizes '{"S": 128}' '(%x: f32[1,S,16], %m: i64[1,S]) -> %y, %z { %y = Neg(%x) %z = Neg(%m) }'
 
 # Sound: three convolutions take 512 samples at a time, and 16 frames are enough.

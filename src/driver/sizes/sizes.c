@@ -436,25 +436,41 @@ inner_symbols(const Type *type)
 	return count;
 }
 
-/* What dim `d` of an input says about its symbol: [batch, length, …], [batch, …, side, side, …]
- * with two of them, a volume with more; a single dim is a length. */
-static int64_t
-typical_dim(const Type *type, int d)
-{
-	bool is_image = (type->rank >= 4 || (type->rank == 3 && type->dims[0]->op != EX_symbol)) &&
-	                (dtype_is_float(type->dtype) || type->dtype == DT_U8);
-	int inner = inner_symbols(type);
-	if (d == 0 && type->rank > 1)
-		return BATCH;
-	return !is_image || inner < 2 ? LENGTH : inner == 2 ? SIDE : VOLUME_SIDE;
-}
-
 /* [layers, batch, channels]: what a recurrent network keeps between its runs. */
 static bool
 is_state_batch(const Type *type, int d)
 {
 	return type->rank == 3 && d == 1 && type->dims[0]->op != EX_symbol &&
 	       type->dims[2]->op != EX_symbol;
+}
+
+/* [length, batch, channels], by a state that has the same batch. */
+static bool
+is_time_major(const Graph *graph, const Type *type)
+{
+	bool found = false;
+	for (int i = 0; i < graph->body->nparam && !found && type->rank == 3; i++) {
+		const Type *state = &graph->body->params[i]->type;
+		found = type->dims[0]->op == EX_symbol && type->dims[1]->op == EX_symbol &&
+		        type->dims[0] != type->dims[1] && is_state_batch(state, 1) &&
+		        state->dims[1] == type->dims[1];
+	}
+	return found;
+}
+
+/* What dim `d` of an input says about its symbol: [batch, length, …], [batch, …, side, side, …]
+ * with two of them, a volume with more; a single dim is a length. */
+static int64_t
+typical_dim(const Graph *graph, const Type *type, int d)
+{
+	bool is_image = (type->rank >= 4 || (type->rank == 3 && type->dims[0]->op != EX_symbol)) &&
+	                (dtype_is_float(type->dtype) || type->dtype == DT_U8);
+	int inner = inner_symbols(type);
+	if (is_time_major(graph, type))
+		return d == 1 ? BATCH : LENGTH;
+	if (d == 0 && type->rank > 1)
+		return BATCH;
+	return !is_image || inner < 2 ? LENGTH : inner == 2 ? SIDE : VOLUME_SIDE;
 }
 
 /* In which turn a dim is asked: one behind the first says most of its symbol, a single one least.
@@ -474,7 +490,7 @@ guess(const Graph *graph, const SizeTable *wanted, int turn)
 		for (int d = 0; d < type->rank; d++) {
 			const Symbol *symbol = type->dims[d]->op == EX_symbol ? type->dims[d]->symbol : NULL;
 			if (symbol && turn_of(type, d) == turn && !wanted->is_bound[symbol->id])
-				size_table_set(wanted, symbol, typical_dim(type, d));
+				size_table_set(wanted, symbol, typical_dim(graph, type, d));
 		}
 	}
 }
