@@ -43,6 +43,10 @@ choices=choices.none
 [ -e kept/choices.jsonl ] && choices=kept/choices.jsonl
 expect 0 "compile with recorded choices" "$tw" compile -q model.txt -o again.twb --choices "$choices"
 cmp -s kept.twb again.twb && pass || lose "recorded choices do not give the same bytes"
+expect 0 "where compiling takes its time" "$tw" compile -q model.txt -o again.twb --timings
+for part in reading 'passes, measuring' 'kernels, writing' 'proof, self-test' all; do
+	grep -q "^$part  *[0-9.]* ms$" err && pass || lose "--timings does not say '$part': $(cat err)"
+done
 echo hello >words.onnx
 expect 3 "choices that are none" "$tw" compile -q model.txt -o none.twb --choices words.onnx
 grep -q '^words.onnx:1: this is no file of choices; ' err && pass || lose "choices that are none: $(cat err)"

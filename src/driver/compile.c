@@ -9,6 +9,7 @@
  */
 #include "driver/compile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -33,6 +34,15 @@
 #include "runtime/tilewright.h"
 #include "target/ask.h"
 
+/* Seconds by the clock, for --timings: where they go besides passes. */
+typedef struct Spent {
+	double reading; /* the model, its types, the sizes to choose at */
+	double passes;  /* and what they measure */
+	double kernels; /* compiling them, and writing the bundle */
+	double ours;    /* our kernels beside the library's calls */
+	double proving; /* and the self-test's sample */
+} Spent;
+
 typedef struct Compilation {
 	Options options;
 	Arena *arena;
@@ -53,6 +63,7 @@ typedef struct Compilation {
 	Buf choices;
 	const char *row; /* of the target that has it measured */
 	Progress *progress;
+	Spent *spent;
 	Compiled result;
 } Compilation;
 
@@ -100,6 +111,7 @@ static void recall_beaten(Compilation *c, PassContext *context);
 static BundleTarget
 compile_target(Compilation *c, int index)
 {
+	double start = now_seconds();
 	Graph *graph = c->given ? graph_clone(c->arena, c->given)
 	                        : model_read_bytes(&c->options, c->arena, c->path, c->bytes);
 	graph_infer(graph); /* symbols that must be equal, or numbers, are so before sizes are chosen */
@@ -131,7 +143,10 @@ compile_target(Compilation *c, int index)
 			c->result.broken = demands_broken(c->arena, graph, &made->learnt.demands, sizes);
 		c->context = context;
 	}
+	double read = now_seconds();
 	BundleTarget target = {context->target, compile_graph(c->arena, graph, context), NULL};
+	c->spent->reading += read - start;
+	c->spent->passes += now_seconds() - read;
 	c->module = index == 0 ? target.module : c->module;
 	Buf text = {.arena = c->arena};
 	graph_print(&text, graph);
@@ -230,7 +245,9 @@ write_bundle(Compilation *c)
 	c->result.slow = slow_steps(c->arena, c->context, targets[0].module);
 	c->result.nodes_before = graph_node_count(c->model);
 	c->result.nodes_after = graph_node_count(first->compiled);
+	double start = now_seconds();
 	c->result.written = bundle_write(c->arena, c->draft, &input);
+	c->spent->kernels += now_seconds() - start;
 	for (int i = 0; i < count; i++)
 		c->made[i].stand_in = simulate(c, &input, i);
 }
@@ -242,6 +259,7 @@ prove(Compilation *c)
 {
 	enum { ATTEMPTS = 4 };
 	for (int attempt = 1;; attempt++) {
+		double start = now_seconds();
 		const Finish finish = {.path = c->draft,
 		                       .place = c->result.path,
 		                       .name = model_name(c->arena, c->path),
@@ -250,6 +268,7 @@ prove(Compilation *c)
 		                       .made = c->made,
 		                       .written = &c->result.written};
 		c->result.finished = finish_bundle(&c->options, c->arena, &finish);
+		c->spent->proving += now_seconds() - start;
 		const ProofResult *wrong = proofs_wrong(&c->result.finished.proofs);
 		if (!wrong)
 			break;
@@ -446,8 +465,27 @@ static void
 try_ours(Compilation *c)
 {
 	Compilation kept = *c;
+	const Spent before = *c->spent;
+	double start = now_seconds();
 	if (tries_ours(c) && !c->is_recalled && !ask_try(c->context, "beside", NULL, compare_ours, c))
 		*c = kept;
+	*c->spent = before;
+	c->spent->ours = now_seconds() - start;
+}
+
+static void
+tell_spent(const Compilation *c)
+{
+	const struct {
+		const char *what;
+		double seconds;
+	} rows[] = {
+		{"reading", c->spent->reading},          {"passes, measuring", c->spent->passes},
+		{"kernels, writing", c->spent->kernels}, {"ours or the library's", c->spent->ours},
+		{"proof, self-test", c->spent->proving}, {"all", c->result.seconds},
+	};
+	for (size_t i = 0; i < countof(rows); i++)
+		fprintf(stderr, "%-24s %8.2f ms\n", rows[i].what, rows[i].seconds * 1e3);
 }
 
 static Compiled
@@ -460,6 +498,7 @@ compile(Compilation *c)
 	c->beaten = (Map){.arena = arena};
 	c->folded = NEW(arena, Map);
 	c->folded->arena = arena;
+	c->spent = NEW(arena, Spent);
 	c->progress = NEW(arena, Progress);
 	*c->progress = progress_begin(&c->options);
 	arena_spill(arena, file_folder(arena, c->result.path));
@@ -481,6 +520,8 @@ compile(Compilation *c)
 		bundle_keep(arena, c->result.path, c->options.keep);
 	arena_spill(arena, NULL);
 	c->result.seconds = now_seconds() - start;
+	if (c->options.timings)
+		tell_spent(c);
 	return c->result;
 }
 
