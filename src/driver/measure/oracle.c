@@ -213,6 +213,8 @@ find_surrounding(void *arg)
 	           (long long)o->threads, (long long)o->fold_limit);
 	if (o->rewrites >= 0)
 		buf_printf(&buf, "rewrites %lld\n", (long long)o->rewrites);
+	if (o->accuracy)
+		buf_printf(&buf, "accuracy %s\n", o->accuracy);
 	if (o->precision)
 		buf_printf(&buf, "precision %s\n", o->precision);
 	put_words(&buf, "keep-fp32", &o->keep_fp32);
