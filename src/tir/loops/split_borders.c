@@ -25,7 +25,7 @@
 #include "tir/loops/loops.h"
 #include "tir/rewrite.h"
 
-enum { MAX_TAPS = 32, MAX_TESTS = 4, FEW_TAPS = 2, SMALL_WINDOW = 9 };
+enum { MAX_TAPS = 32, MAX_STORES = 48, MAX_TESTS = 4, FEW_TAPS = 2, SMALL_WINDOW = 9 };
 
 typedef struct Borders {
 	Kernel *kernel;
@@ -365,6 +365,8 @@ split_list(Borders *borders, Stmt *list)
 
 /* ---- taps one by one ------------------------------------------------------------------------- */
 
+/* As long as that is not too much code. The channels that a tap meets are unrolled beside it: one
+ * row of a 3x3 window for 16 of them is 48 stores, and has masks that are constants. */
 static void
 unroll_taps(Stmt *list, bool is_in_lanes)
 {
@@ -372,7 +374,7 @@ unroll_taps(Stmt *list, bool is_in_lanes)
 		Stmt alone = *stmt;
 		alone.next = NULL;
 		int64_t taps = is_in_lanes && stmt->kind == STMT_FOR ? count_taps(&alone) : 0;
-		if (taps > 0 && taps <= MAX_TAPS && stmt->bind == BIND_SERIAL)
+		if (taps > 0 && taps <= MAX_STORES && stmt->bind == BIND_SERIAL)
 			stmt->bind = BIND_UNROLL;
 		unroll_taps(stmt->body, is_in_lanes || stmt->bind == BIND_VECTOR);
 		unroll_taps(stmt->other, is_in_lanes);
