@@ -120,10 +120,15 @@ printf 'graph g(%%x: f32[3,12]) -> %%y { %%y = Abs(%%x) }\n' >abs.g
 awk '/"max":/ { n++ } /"top1":/ { gsub(/[",]/, ""); t = $2 } END { exit !(n == 2 && t <= 1) }' said && pass || lose "rows: $(cat said)"
 
 # ---- times ----
-"$tw" compare -q --json --rounds 3 right.onnx@O1 right.onnx@O1 --fail-if-slower 100000% >said 2>err &&
+"$tw" compare -q --json --rounds 8 right.onnx@O1 right.onnx@O1 --fail-if-slower 100000% >said 2>err &&
 	grep -q '"verdict":.*"[a-z ]*",$' said && grep -q '"ratio_lower":' said && pass || lose "times: $(cat said err)"
 "$tw" compare -q --json --rounds 1 right.onnx@O1 right.onnx@O1 >said 2>err &&
 	grep -q '"verdict":.*"too few rounds to say"' said && pass || lose "one round: $(cat said err)"
+"$tw" compare --rounds 3 right.onnx right.onnx --fail-if-slower 3% >said 2>err
+[ $? = 2 ] && grep -q "fewer than 8 rounds do not tell" err && pass || lose "three rounds: $(cat err)"
+"$tw" bench -q --json --rounds 2 right.onnx@O1 right.onnx@O1 >said 2>err &&
+	tr -d ' \t\n' <said | grep -q '"turns_ms":\[\[[0-9.e-]*,[0-9.e-]*\],\[[0-9.e-]*,[0-9.e-]*\]\]' &&
+	grep -q '"cpu_ms":' said && pass || lose "turns: $(cat said err)"
 "$tw" compare --rounds 0 right.onnx right.onnx --fail-if-slower much >said 2>err
 [ $? = 2 ] && grep -q "expected a percentage as 3%, saw 'much'" err && pass || lose "much: $(cat err)"
 

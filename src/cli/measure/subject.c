@@ -206,23 +206,68 @@ bind_executor(Subject *subject, Arena *arena, const Subject *first)
 
 /* ---- either way ---- */
 
+static void
+open_executor(Subject *subject)
+{
+	int threads = (int)subject->options.threads;
+	subject->state = subject->executor->open(subject->life, subject->file, threads, true);
+}
+
+static void
+open_session(Subject *subject)
+{
+	subject->session =
+		session_open(subject->life, subject->bundle, subject->file, &subject->options, NULL);
+}
+
+/* A session's inputs and their names outlive it. */
+static void
+keep_inputs(Subject *subject, Arena *arena)
+{
+	const Session *session = subject->session;
+	int count = session->ninput;
+	Array **inputs = NEW_N(arena, Array *, count + 1);
+	const char **names = NEW_N(arena, const char *, count + 1);
+	for (int i = 0; i < count; i++) {
+		const Array *x = session->inputs[i];
+		inputs[i] = x ? array_from(arena, x->type, x->rank, x->dims, x->data) : NULL;
+		names[i] = arena_strdup(arena, tw_input(session->bundle, i)->name);
+	}
+	subject->ninput = count;
+	subject->inputs = inputs;
+	subject->names = names;
+}
+
 void
 subject_open(Subject *subject, Arena *arena, const Subject *first)
 {
-	int threads = (int)subject->options.threads;
+	subject->life = arena_new_in(arena, "a subject");
 	if (subject->executor) {
-		subject->state = subject->executor->open(arena, subject->file, threads, true);
+		open_executor(subject);
 		bind_executor(subject, arena, first);
 		return;
 	}
-	subject->session = session_open(arena, subject->bundle, subject->file, &subject->options, NULL);
+	open_session(subject);
 	session_inputs(subject->session, &subject->options);
-	subject->ninput = subject->session->ninput;
-	subject->inputs = subject->session->inputs;
-	const char **names = NEW_N(arena, const char *, subject->ninput + 1);
-	for (int i = 0; i < subject->ninput; i++)
-		names[i] = tw_input(subject->session->bundle, i)->name;
-	subject->names = names;
+	keep_inputs(subject, arena);
+}
+
+void
+subject_reopen(Subject *subject)
+{
+	const Executor *executor = subject->executor;
+	if (executor && executor->process)
+		return;
+	arena_reset(subject->life);
+	if (executor) {
+		open_executor(subject);
+		executor->bind(subject->state, subject->ninput, subject->names, subject->inputs);
+		return;
+	}
+	open_session(subject);
+	memcpy(subject->session->inputs, subject->inputs,
+	       (size_t)subject->ninput * sizeof *subject->inputs);
+	session_bind(subject->session);
 }
 
 double

@@ -20,12 +20,14 @@ typedef struct Subject {
 	const char *bundle;       /* ours */
 	Session *session;         /* ours */
 	void *state;              /* the executor's */
+	Arena *life;              /* of session and state: it ends when they are opened anew */
 	bool has_all_inputs;      /* --input gives all: a model need not be read for them */
 	int ninput;               /* once open */
 	const char *const *names;
 	Array *const *inputs;
 	VEC(double) seconds;               /* one per run */
 	VEC(double) turns;                 /* the median of each turn's */
+	double used, runs;                 /* seconds of processors of so many runs */
 	double fresh_seconds, fresh_bytes; /* open and first run, in a process of its own */
 } Subject;
 
@@ -45,6 +47,9 @@ Subject *subject_new(const Options *options, Arena *arena, const char *text);
 /* Open it and bind the inputs, which are made where --input does not give them; a command gets
  * those of `first` (NULL: all are given). */
 void subject_open(Subject *subject, Arena *arena, const Subject *first);
+/* Close it and open it with the same inputs again: its memory may lie elsewhere then. A command goes
+ * on. */
+void subject_reopen(Subject *subject);
 double subject_run(Subject *subject); /* seconds it took */
 int subject_output_count(Subject *subject);
 const char *subject_output_name(Subject *subject, int index);

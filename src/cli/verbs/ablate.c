@@ -140,7 +140,8 @@ tell(const Options *options, const Ablations *all)
 			table_row(table, "%s|%.0f|%.0f|%.1e|%s", what, rewrites, steps, difference, a->trouble);
 			continue;
 		}
-		const Ratio ratio = runs ? turns_ratio(arena, base, a->subject) : (Ratio){NAN, 0, 0, ""};
+		const Ratio ratio =
+			runs ? turns_ratio(arena, base, a->subject) : (Ratio){NAN, NAN, NAN, ""};
 		double ms =
 			runs ? median_of(a->subject->seconds.count, a->subject->seconds.data) * 1e3 : NAN;
 		table_row(table, "%s|%.0f|%.0f|%.1e|%.3f ms|%.3f|%s|%s", what, rewrites, steps, difference,

@@ -30,7 +30,8 @@ report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 	Table *table = report_table(report, "subjects",
 	                            "subject|>median_ms:median|>lower_quartile_ms:lower quartile|"
 	                            ">upper_quartile_ms:upper quartile|>least_ms:fastest|"
-	                            ">ratio|verdict:|"
+	                            ">ratio|>ratio_lower:from|>ratio_upper:to|verdict:|"
+	                            ">cpu_ms:CPU|"
 	                            ">open_and_first_ms:open + first|>peak_mb:peak MB|"
 	                            ">difference|>runs");
 	double base = 0;
@@ -39,11 +40,16 @@ report_subjects(Report *report, Arena *arena, int count, Subject **subjects)
 		int n = s->seconds.count;
 		double *seconds = s->seconds.data, ms = median_of(n, seconds) * 1e3;
 		base = i == 0 ? ms : base;
-		table_row(table, "%s|%.3f ms|%.3f ms|%.3f ms|%.3f ms|%.3f|%s|%.2f ms|%.0f|%.1e|%.0f",
+		const Ratio ratio = turns_ratio(arena, subjects[0], s);
+		bool is_here = !s->executor || !s->executor->process;
+		table_row(table,
+		          "%s|%.3f ms|%.3f ms|%.3f ms|%.3f ms|%.3f|%.3f|%.3f|%s|%.3f ms|%.2f ms|%.0f|%.1e|"
+		          "%.0f",
 		          s->text, ms, quantile_of(n, seconds, 0.25) * 1e3,
-		          quantile_of(n, seconds, 0.75) * 1e3, seconds[0] * 1e3, ms / base,
-		          turns_ratio(arena, subjects[0], s).verdict, s->fresh_seconds * 1e3,
-		          s->fresh_bytes * 1e-6, subject_difference(arena, subjects[0], s), (double)n);
+		          quantile_of(n, seconds, 0.75) * 1e3, seconds[0] * 1e3, ms / base, ratio.lower,
+		          ratio.upper, ratio.verdict, is_here ? s->used / s->runs * 1e3 : NAN,
+		          s->fresh_seconds * 1e3, s->fresh_bytes * 1e-6,
+		          subject_difference(arena, subjects[0], s), (double)n);
 	}
 }
 
@@ -52,7 +58,7 @@ verb_bench(const Options *options)
 {
 	Arena *arena = options->arena;
 	int count = options->args.count;
-	if (options->rounds <= 0)
+	if (options->rounds == 0)
 		return bench_once(options);
 	Progress progress = progress_begin(options);
 	Subject **subjects = turns_open(options, &progress);
@@ -64,6 +70,7 @@ verb_bench(const Options *options)
 	double noise, apart;
 	turns_noise(arena, count, subjects, &noise, &apart);
 	report_number(report, "noise", NULL, noise, "%.3f");
+	report_json(report, "turns_ms", turns_json(arena, count, subjects));
 	report_print(report);
 	report_say(options, "times on %lld thread%s; ratio and difference are to the first subject\n",
 	           (long long)subjects[0]->options.threads,

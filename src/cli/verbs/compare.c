@@ -208,6 +208,7 @@ report_times(Compared *c)
 	double noise, apart;
 	turns_noise(c->arena, c->count, c->subjects, &noise, &apart);
 	report_number(c->report, "noise", NULL, noise, "%.3f");
+	report_json(c->report, "turns_ms", turns_json(c->arena, c->count, c->subjects));
 }
 
 /* ---- all of it ---- */
@@ -237,6 +238,10 @@ int
 verb_compare(const Options *options)
 {
 	double slower_most = options->fail_if_slower ? share_of(options->fail_if_slower) : INFINITY;
+	if (options->fail_if_slower && options->rounds >= 0 && options->rounds < TURNS_LEAST)
+		fail_as(FAIL_USAGE, NULL,
+		        "--fail-if-slower: fewer than %d rounds do not tell; saw --rounds %lld",
+		        TURNS_LEAST, (long long)options->rounds);
 	Progress progress = progress_begin(options);
 	Compared c = {.options = options,
 	              .slower_most = slower_most,
@@ -251,7 +256,7 @@ verb_compare(const Options *options)
 		write_outputs(&c);
 	if (options->tensors || options->kernels)
 		compared_tensors(&c, &progress);
-	if (options->rounds > 0) {
+	if (options->rounds != 0) {
 		turns_take(options, c.count, c.subjects, &progress);
 		report_times(&c);
 	}
