@@ -78,6 +78,18 @@ for level in 1 2 3; do
 done
 grep -q '"tensor":.*"c"' said && lose "what a folded convolution gives has another name: $(cat said)"
 
+# ---- run: every value by its name ----
+"$tw" run -O0 --runs 1 --all-outputs values norm.onnx >said 2>err && [ "$(ls values | tr '\n' ' ')" = "c.npy n.npy y.npy z.npy " ] &&
+	grep -q "^4 values in values" said && pass || lose "all outputs: $(ls values) $(cat said err)"
+"$tw" run -O3 --runs 1 norm.onnx --expect n=@values/n.npy --expect z=@values/z.npy >said 2>err &&
+	grep -q "^n agrees" said && pass || lose "a value between: $(cat said err)"
+"$tw" run -q -O3 --runs 1 norm.onnx --expect n=@values/c.npy >said 2>err
+[ $? = 1 ] && grep -q "^n: " err && pass || lose "another value: $(cat said err)"
+"$tw" run -q -O3 --runs 1 norm.onnx --expect c=@values/c.npy >said 2>err
+[ $? = 2 ] && grep -q "no value 'c', or it is inside of a kernel" err && pass || lose "a value inside: $(cat said err)"
+"$tw" run -q --runs 1 norm.g --expect n=@values/n.npy >said 2>err
+[ $? = 2 ] && grep -q "only an ONNX file says" err && pass || lose "a text's value: $(cat said err)"
+
 # f16 that is computed and stored as f32 is still the model's value.
 cat >half.g <<'TEXT'
 graph half(%x: f16[7,33], %w: f16[33,9], %v: f16[9,4]) -> %y, %z {

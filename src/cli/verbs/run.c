@@ -8,12 +8,11 @@
 #include "cli/measure/profile.h"
 #include "cli/measure/subject.h"
 #include "cli/report/report.h"
+#include "cli/verbs/results.h"
 #include "driver/parts.h"
-#include "driver/proof/compare.h"
 #include "driver/proof/proof.h"
 #include "driver/proof/selftest.h"
 #include "driver/simulated.h"
-#include "driver/sizes/npy.h"
 #include "runtime/pool.h"
 
 enum { MAX_RUNS = 1000 };
@@ -99,69 +98,6 @@ report_outputs(Report *report, Session *session)
 		table_row(table, "%s|%s", tw_output(session->bundle, i)->name,
 		          output_text(session->arena, &output));
 	}
-}
-
-static void
-write_outputs(const Options *options, Session *session)
-{
-	Arena *arena = session->arena;
-	file_make_folder(options->result_dir);
-	for (int i = 0; i < session->noutput; i++) {
-		Array output = session_output(session, i);
-		const char *name = tw_output(session->bundle, i)->name;
-		npy_write(arena, npy_path(arena, options->result_dir, name), &output);
-	}
-}
-
-/* ---- expectations ---- */
-
-static bool
-compare_output(const Options *options, Session *session, int index, const Array *expected)
-{
-	Arena *arena = session->arena;
-	Array seen = session_output(session, index);
-	Comparison exact = compare_arrays(arena, expected, &seen, 0, 0);
-	Tolerance t = tolerance_given(options, exact.largest);
-	Comparison c = compare_arrays(arena, expected, &seen, t.rtol, t.atol);
-	const char *name = tw_output(session->bundle, index)->name;
-	if (!c.reason && c.wrong == 0) {
-		report_say(options, "%s agrees with what was expected; the largest error is %.3g\n", name,
-		           c.worst);
-		return true;
-	}
-	fprintf(stderr, "output %s: %s\n", name, comparison_text(arena, &c, expected, &seen));
-	return false;
-}
-
-static bool
-compare_all(const Options *options, Session *session)
-{
-	Arena *arena = session->arena;
-	bool agrees = true;
-	for (int i = 0; i < options->expect.count; i++) {
-		Setting setting = setting_of(arena, "expect", options->expect.data[i]);
-		int index = tw_find_output(session->bundle, setting.name);
-		if (index < 0)
-			fail_as(FAIL_USAGE, NULL, "--expect: %s has no output '%s'", session->name,
-			        setting.name);
-		agrees &= compare_output(options, session, index,
-		                         array_of_text(arena, "--expect", setting.value, DT_NONE, -1));
-	}
-	for (int i = 0; options->data_set && i < session->noutput; i++) {
-		const char *path = arena_printf(arena, "%s/output_%d.pb", options->data_set, i);
-		if (file_exists(path))
-			agrees &= compare_output(options, session, i, tensor_read(arena, path));
-	}
-	return agrees;
-}
-
-/* Outputs to files, and compared with what was expected: the exit code. */
-static int
-give_results(const Options *options, Session *session)
-{
-	if (options->result_dir)
-		write_outputs(options, session);
-	return compare_all(options, session) ? 0 : FAIL_COMPARISON;
 }
 
 /* run --prove */
