@@ -65,8 +65,8 @@ help:
 	@echo "targets: all demo deps test soak unit asan tsan lint format accept bench bench-licm bench-einnet bench-roller bench-graph bench-cuda gpu-check gpu-pack install install-strip uninstall clean fuzz dead models-real models-pypi"
 	@echo "variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CFLAGS=$(CFLAGS)"
 
-# Objects, archive, programs: one line each, or with V=1 the commands
-SAY = $(if $(V),,@echo '  $@';)
+# Objects, archive, programs: one line each, or with V=1 the commands. STEPS: how many there will be.
+SAY = $(if $(V),,@echo '  $(if $(STEPS),$(eval DONE += x)$(words $(DONE)) of $(STEPS)  )$@';)
 
 $(BUILD)/obj/%.o: %.c | $(BUILD)/gen/ready
 	@mkdir -p $(@D)
@@ -341,7 +341,7 @@ deps:
 
 demo:
 	@tools/deps --check || $(MAKE) deps
-	@$(MAKE) all
+	@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all STEPS=$$($(MAKE) -n all | grep -c "echo '  ")
 	$(BUILD)/zoo resnet18 -o $(BUILD)/resnet18.onnx
 	$(BUILD)/tilewright compile $(BUILD)/resnet18.onnx -o $(BUILD)/resnet18.twb
 	$(BUILD)/tilewright run $(BUILD)/resnet18.twb --profile

@@ -23,7 +23,7 @@ section VERBS | sed -n 's/^\.BI \([a-z-]*\) .*/\1/p' >"$tmp/verbs.page"
 check verbs
 
 while read -r verb; do
-	"$tw" "$verb" --help | sed -n '/^options:/,$p' | grep -o -- '^ *\(-[A-Za-z], \)\{0,1\}--[a-z-]*' |
+	"$tw" "$verb" --help all | sed -n '/^options:/,$p' | grep -o -- '^ *\(-[A-Za-z], \)\{0,1\}--[a-z-]*' |
 		grep -oE -- '-[A-Za-z]\b|--[a-z-]+'
 done <"$tmp/verbs.program" >"$tmp/options.program"
 section OPTIONS | sed -n 's/^\.B "\(-.*\)"/\1/p' | tr ',' '\n' |

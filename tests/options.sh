@@ -100,8 +100,9 @@ wrong() {
 for list in verbs all_passes all_settings; do [ -s $list ] || lose "no $list are found"; done
 
 while read -r verb; do
-	"$tw" "$verb" --help | sed -n '/^options:/,$s/^.*--\([a-z-]*\)\( [^ ]*\)\{0,1\}  *.*/\1\2/p' >options
+	"$tw" "$verb" --help all | sed -n '/^options:/,$s/^.*--\([a-z-]*\)\( [^ ]*\)\{0,1\}  *.*/\1\2/p' >options
 	[ "$("$tw" help "$verb")" = "$("$tw" "$verb" --help)" ] && pass || lose "help $verb is another"
+	[ "$("$tw" help "$verb" all)" = "$("$tw" "$verb" --help all)" ] && pass || lose "help $verb all is another"
 	grep -q '^help' options || lose "$verb: no options are found"
 	subjects "$verb" >lines
 	while read -r line; do

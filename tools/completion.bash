@@ -8,7 +8,7 @@ _tilewright() {
 	elif [ "$before" = --target ]; then
 		words=$("$tw" list devices 2>/dev/null | sed -n 's/^\(cpu:[^ ]*\|cuda:[^ ]*\) .*/\1/p')
 	elif [[ $cur == -* ]]; then
-		words=$("$tw" "${COMP_WORDS[1]}" --help 2>/dev/null |
+		words=$("$tw" "${COMP_WORDS[1]}" --help all 2>/dev/null |
 			sed -n '/^options:/,$s/^ *\(-[A-Za-z], \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p')
 	fi
 	[ -z "$words" ] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

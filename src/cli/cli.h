@@ -43,6 +43,7 @@ enum {
 	COMPARE = 4194304,
 	BISECT = 8388608,
 	ABLATE = 16777216,
+	DEVELOPER = 33554432, /* no verb's: options that the short help leaves out */
 };
 
 /* What a verb was given to work on, in the column `of` of options.def. */
@@ -88,6 +89,7 @@ void refuse_over_input(const Options *options, const char *output);
 void crash_watch(void);
 
 void print_help(void);
-void print_verb_help(const Verb *verb);
+/* `of`: NULL, or "all": options for developers too. Fails (FAIL_USAGE) on other words. */
+void print_verb_help(const Verb *verb, const char *of);
 
 #endif

@@ -56,7 +56,7 @@ run_command(void *arg)
 		const Verb *verb = verb_find(command->argv[2]);
 		if (!verb)
 			unknown_verb(command->argv[2]);
-		print_verb_help(verb);
+		print_verb_help(verb, command->argv[3]); /* or the NULL behind the arguments */
 		return;
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
@@ -78,7 +78,7 @@ run_command(void *arg)
 	if (options.args.count)
 		work_begin(&(Loc){.file = options.args.data[0]}, NULL);
 	if (options.help) {
-		print_verb_help(options.verb);
+		print_verb_help(options.verb, options.args.count ? options.args.data[0] : NULL);
 		return;
 	}
 	options_check(&options);

@@ -261,22 +261,48 @@ refuse_over_input(const Options *options, const char *output)
 
 /* ---- help ---- */
 
-void
-print_verb_help(const Verb *verb)
+/* Columns that a text takes: bytes of UTF-8 but for those that continue a character. */
+static int
+columns_of(const char *text)
 {
+	int count = 0;
+	for (; *text; text++)
+		count += ((unsigned char)*text & 0xC0) != 0x80;
+	return count;
+}
+
+static void
+print_option(const OptionInfo *info)
+{
+	enum { WIDTH = 29 };
+	char left[64];
+	if (info->letter)
+		snprintf(left, sizeof left, "-%c, --%s", info->letter, info->name);
+	else
+		snprintf(left, sizeof left, "    --%s", info->name);
+	if (info->argument)
+		snprintf(left + strlen(left), sizeof left - strlen(left), " %s", info->argument);
+	int columns = columns_of(left);
+	printf("  %s%*s%s\n", left, columns < WIDTH ? WIDTH - columns : 1, "", info->doc);
+}
+
+void
+print_verb_help(const Verb *verb, const char *of)
+{
+	int left_out = 0;
+	bool is_all = of && strcmp(of, "all") == 0;
+	if (of && !is_all)
+		fail_as(FAIL_USAGE, NULL, "--help: expected nothing more, or 'all', saw '%s'", of);
 	printf("usage: tilewright %s [options] %s\n\n%s.\n%s\noptions:\n", verb->name, verb->args,
 	       verb->doc, verb->more);
 	for (size_t i = 0; i < countof(infos); i++) {
-		const OptionInfo *info = &infos[i];
-		if (!(info->groups & verb->groups))
+		bool is_hidden = (infos[i].groups & DEVELOPER) && !is_all;
+		if (!(infos[i].groups & verb->groups))
 			continue;
-		char left[64];
-		if (info->letter)
-			snprintf(left, sizeof left, "-%c, --%s", info->letter, info->name);
-		else
-			snprintf(left, sizeof left, "    --%s", info->name);
-		if (info->argument)
-			snprintf(left + strlen(left), sizeof left - strlen(left), " %s", info->argument);
-		printf("  %-28s %s\n", left, info->doc);
+		left_out += is_hidden;
+		if (!is_hidden)
+			print_option(&infos[i]);
 	}
+	if (left_out)
+		printf("\n%d more for developers: tilewright %s --help all\n", left_out, verb->name);
 }
