@@ -155,6 +155,8 @@ emit_lanes(Emit *em, const Expr *e)
 	const char *array = new_name(em, 't');
 	emit_line(em, "%s %s[%d]%s;", lane_array(em, e->type), array, em->vector->lanes,
 	          em->vector->mask ? " = {0}" : "");
+	if (!em->vector->mask) /* gcc makes vectors of it, gathers too */
+		emit_line(em, "_Pragma(\"omp simd\")");
 	int mark = enter_lanes(em);
 	const char *lane = em->vector->lane, *value = emit_scalar(em, e);
 	emit_line(em, e->type == DT_BOOL ? "%s[%s] = -(%s);" : "%s[%s] = %s;", array, lane, value);
