@@ -163,6 +163,20 @@ START_TEST(dims_compare)
 }
 END_TEST
 
+/* Dims are equal only where K is 0: a box over K has no points then, and each claim holds there. */
+START_TEST(in_an_empty_box_all_is_true)
+{
+	open_ctx();
+	dim_assume_equal(ctx, dim("K"), dim("K-(K+1)/2"));
+	ck_assert(dim_proves_le(ctx, dim("K"), dim("K-(K+1)/2")));
+	Facts *facts = facts_new(ctx, expr_ctx_arena(ctx));
+	facts_iter(facts, 0, dim_const(ctx, 0), dim("K"));
+	ck_assert(facts_prove(facts, expr_lt(ctx, expr_iter(ctx, 0), dim("K-(K+1)/2"))));
+	facts_close(facts);
+	close_ctx();
+}
+END_TEST
+
 /* Whether facts of a question, as a stage asks them, prove a <= b. */
 static bool
 facts_prove_le(const char *a, const char *b)
@@ -531,6 +545,7 @@ main(void)
 	tcase_add_test(t, sums_may_be_long);
 	tcase_add_test(t, dims_have_values);
 	tcase_add_test(t, dims_compare);
+	tcase_add_test(t, in_an_empty_box_all_is_true);
 	tcase_add_test(t, assumptions_are_forgotten);
 	tcase_add_test(t, products_that_overflow_fail);
 	tcase_add_test(t, quotients_join);

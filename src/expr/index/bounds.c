@@ -246,14 +246,20 @@ facts_interval(Facts *facts, const Expr *e)
 	return range;
 }
 
+/* Where facts leave an atom no value there are no points, and 0 is as right as any other: a fact
+ * more never proves less. */
 Range
 poly_interval(Facts *facts, const Poly *p)
 {
 	Range sum = {0, 0};
 	for (int i = 0; i < p->count; i++) {
 		Range product = {p->term[i].coef, p->term[i].coef};
-		for (int k = 0; k < p->term[i].natom; k++)
-			product = range_mul(product, facts_interval(facts, p->term[i].atom[k]));
+		for (int k = 0; k < p->term[i].natom; k++) {
+			Range range = facts_interval(facts, p->term[i].atom[k]);
+			if (range.lo > range.hi)
+				return (Range){0, 0};
+			product = range_mul(product, range);
+		}
 		sum = range_add(sum, product);
 	}
 	return sum;
