@@ -100,13 +100,23 @@ chunked(const Program *program, const Stage *stage, const Target *target, int64_
 	return derive_split_sum(program, stage, outer, NULL);
 }
 
+/* The program as the passes over nests would leave it. */
+static const Program *
+nest_of(Arena *arena, const Program *p, const Target *target)
+{
+	const char *why;
+	p = group_form(arena, p, program_squeeze_dims(arena, p, NULL), target, &why);
+	p = group_form(arena, p, program_split_dims(arena, p), target, &why);
+	p = group_form(arena, p, program_pick_terms(p), target, &why);
+	return group_form(arena, p, program_collapse_dims(arena, p, NULL), target, &why);
+}
+
 /* The kernel that the program would be, its loops as whoever makes the script wants them. */
 static const Kernel *
 kernel_of(Arena *arena, const Program *program, const Target *target)
 {
 	const Loc none = {0};
-	program = program_split_dims(arena, program_squeeze_dims(arena, program, NULL));
-	program = program_collapse_dims(arena, program_pick_terms(program), NULL);
+	program = nest_of(arena, program, target);
 	const Dim *const **dense =
 		NEW_N(arena, const Dim *const *, program->ninput + program->noutput + 1);
 	Kernel *kernel = lower_group(arena, program, dense, "", &none, "", target, 0);

@@ -170,6 +170,19 @@ group_is_good(Arena *arena, const Program *program, const Target *target, const 
 	       (program->nstage == 1 || maker_of(target)->may_join(&group, target, reason));
 }
 
+/* Two results of one box may come to have boxes that differ. */
+const Program *
+group_form(Arena *arena, const Program *program, const Program *form, const Target *target,
+           const char **reason)
+{
+	const Stage *first = program->nstage ? program->stages[0] : NULL;
+	bool is_alone = !first || first->scan || first->kind == STAGE_scatter;
+	Group group;
+	bool stays =
+		!is_alone && form != program && !group_analyse(arena, form, target, &group, reason);
+	return stays ? program : form;
+}
+
 /* ---- cutting ---- */
 
 typedef struct Readers {

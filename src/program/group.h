@@ -39,6 +39,11 @@ bool group_shares(const Group *group, int s, int loop);
  * cache, and its shared loops occupy the cores. FuseOps asks this before it joins nodes. */
 bool group_is_good(Arena *arena, const Program *program, const Target *target, const char **reason);
 
+/* The form of a program that is one kernel; the program itself, and a reason, where the form's
+ * stages cannot stand in one any more. */
+const Program *group_form(Arena *arena, const Program *program, const Program *form,
+                          const Target *target, const char **reason);
+
 /* The reduction that a program is, with maps behind it, and whose terms may be reduced in parts;
  * NULL: it is something else. */
 const Stage *program_reduction(const Program *program);

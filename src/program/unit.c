@@ -38,19 +38,13 @@ unit_take(ProgramUnit *unit, const Program *form)
 	return true;
 }
 
-/* Two results of one box may come to have boxes that differ. */
 bool
 unit_take_nest(ProgramUnit *unit, const Program *form, PassContext *context)
 {
-	const Stage *first = unit->program->nstage ? unit->program->stages[0] : NULL;
-	bool is_alone = !first || first->scan || first->kind == STAGE_scatter;
-	Group group;
-	const char *reason;
-	if (!is_alone && form != unit->program &&
-	    !group_analyse(unit->arena, form, unit->target, &group, &reason)) {
+	const char *reason = NULL;
+	form = group_form(unit->arena, unit->program, form, unit->target, &reason);
+	if (reason)
 		pass_log(context, "one kernel", unit->name, NULL, reason);
-		return false;
-	}
 	return unit_take(unit, form);
 }
 
