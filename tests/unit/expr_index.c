@@ -159,6 +159,8 @@ START_TEST(dims_compare)
 	dim_assume_equal(ctx, dim("A"), dim("B"));
 	ck_assert(dim_proves_le(ctx, dim("A"), dim("B")));
 	ck_assert(dim_proves_le(ctx, dim("B"), dim("A")));
+	dim_assume_equal(ctx, dim("max(0, N-8)"), dim("0"));
+	ck_assert(dim_proves_le(ctx, dim("max(0, N-8)"), dim("0")));
 	close_ctx();
 }
 END_TEST

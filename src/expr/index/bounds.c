@@ -216,10 +216,9 @@ compute_interval(Facts *facts, const Expr *e)
 	if (!dtype_is_integer(e->type) && e->type != DT_BOOL)
 		return range_all;
 	Range range = operation_interval(facts, e);
-	if (e->op == EX_floordiv || e->op == EX_floormod)
-		range = bound_interval(facts, e, range); /* a guard may say more of it than its operands */
-	if (e->type == DT_I64 && e->is_tame)
-		return range;
+	bool is_sum = e->op == EX_add || e->op == EX_sub || e->op == EX_neg || e->op == EX_mul;
+	if (e->type == DT_I64 && e->is_tame) /* a guard may say more of an atom than its operands */
+		return is_sum ? range : bound_interval(facts, e, range);
 	return is_within(range, all) && range.lo != INT64_MIN && range.hi != INT64_MAX ? range : all;
 }
 
