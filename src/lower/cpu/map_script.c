@@ -71,16 +71,26 @@ write_inside(Writer *w, const char *inner, int s, int first, int last)
 	write_reorder(w, &before, &after);
 }
 
-/* Whether it is known which part is used: indices are sums of axes. */
 static bool
-has_box(const TileAccess *access)
+is_plain(const TileAccess *access)
 {
-	bool is_known = access->bits >= 8;
+	bool is_sum = access->bits >= 8;
 	for (int d = 0; d < access->rank; d++) {
-		is_known &= access->dims[d]->op == EX_add;
+		is_sum &= access->dims[d]->op == EX_add;
 		for (int i = 0; i < access->dims[d]->nterm; i++)
-			is_known &= access->dims[d]->terms[i].axis >= 0;
+			is_sum &= access->dims[d]->terms[i].axis >= 0;
 	}
+	return is_sum;
+}
+
+/* Whether it is known which part of the argument is used, by all stages that may stand there:
+ * indices are sums of axes. */
+static bool
+has_box(const TileTask *task, int argument)
+{
+	bool is_known = true;
+	for (int k = 0; k < task->naccess; k++)
+		is_known &= task->accesses[k].argument != argument || is_plain(&task->accesses[k]);
 	return is_known;
 }
 
@@ -91,7 +101,7 @@ add_fetched(Writer *w, int s, const TileAccess *access, StrVec *names)
 	const char *name =
 		access->argument < 0 ? NULL : w->nest->arguments[access->argument]->tensor.name;
 	bool is_used = s < 0 || access->users >> s & 1;
-	if (!name || !is_used || !has_box(access) || map_find(&w->fetched, name))
+	if (!name || !is_used || !has_box(w->task, access->argument) || map_find(&w->fetched, name))
 		return;
 	vec_push(w->arena, names, name);
 	map_set(&w->fetched, name, "");
