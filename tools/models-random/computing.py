@@ -117,6 +117,12 @@ def make_cast(m):
     m.node("Cast", [m.take()], to=TYPES[to])
 
 
+def overflows(data):
+    """Whether a product of some of these integers may not be one of their type."""
+    sizes = np.maximum(np.abs(data.astype(float)), 1)
+    return np.prod(sizes) > np.iinfo(data.dtype).max
+
+
 def make_reduce(m):
     kind = m.pick(REDUCE)
     types = FLOATS + SMALL_INTS if kind in ("Max", "Min", "Sum", "Prod") else FLOATS
@@ -137,6 +143,8 @@ def make_reduce(m):
         raise Unfit("of nothing ONNX Runtime knows no largest")
     if kind == "Prod" and not is_tame(x):
         raise Unfit("products that overflow in one order and not in another")
+    if kind == "Prod" and not is_float(x.dtype) and any(overflows(d) for d in x.data):
+        raise Unfit("products of integers that ONNX Runtime ends at the largest")
     if kind in ("Max", "Min") and has_nan(x):
         raise Unfit("NaN, which ONNX Runtime passes over")
     if (
