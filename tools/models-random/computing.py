@@ -107,6 +107,8 @@ def make_clip(m):
         bounds.pop()
         if bounds[0] is None:
             bounds.pop()
+    if (len(bounds) < 2 or None in bounds) and not is_finite(x):
+        raise Unfit("infinities without a bound, of which ONNX Runtime makes the largest")
     m.node("Clip", [x] + bounds)
 
 

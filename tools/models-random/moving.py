@@ -2,7 +2,7 @@
 
 import numpy as np
 from computing import F32, SMALL_INTS
-from values import BF16, BINDINGS, FLOATS, TYPES, Unfit, has_nan, is_finite, is_float
+from values import BF16, BINDINGS, FLOATS, TYPES, Unfit, has_nan, is_finite, is_float, is_tame
 
 from onnx import helper
 
@@ -309,9 +309,13 @@ def make_norm(m):
     if kind == 1 and x.rank > 2:
         return m.node("InstanceNormalization", [x] + weights[:2])
     if kind == 2:
+        if not all(is_tame(w) for w in weights):
+            raise Unfit("what overflows in one order and not in another")
         spread = m.constant(np.asarray(np.abs(m.dice.normal(1, 0.3, c)) + 0.1, x.dtype))
         return m.node("BatchNormalization", [x] + weights + [spread])
     if kind == 3 and x.rank == 4:
+        if not is_finite(x):
+            raise Unfit("NaN, which ONNX Runtime's sum carries on to other channels")
         return m.node("LRN", [x], size=m.pick([1, 3, 5]))
     if kind == 4:
         return m.node("LpNormalization", [x], axis=m.roll(0, x.rank - 1), p=m.roll(1, 2))
