@@ -23,7 +23,8 @@ typedef struct Formula {
 	int nin;
 	const Expr *const *in; /* operands; NULL where absent */
 	DType letters[26];
-	DType type;        /* that numbers have: the first operand's */
+	DType given;       /* the first operand's */
+	DType type;        /* that numbers have: the same, or wider */
 	Map names;         /* attributes that are numbers, to Expr */
 	Map words;         /* those that are texts */
 	VEC(Token) tokens; /* of the alternative taken */
@@ -45,6 +46,23 @@ bind_letters(Formula *formula)
 	}
 	char letter = formula->op->inputs[0].letter;
 	formula->type = letter ? formula->letters[letter - 'A'] : (DType)formula->in[0]->type;
+}
+
+/* Of 16 bits "wide: …" is computed in f32. */
+static bool
+is_wide(const OpInfo *op)
+{
+	return !strncmp(op->formula, "wide:", 5);
+}
+
+static void
+widen(Formula *formula)
+{
+	const Expr **in = NEW_N(formula->arena, const Expr *, formula->nin + 1);
+	formula->type = work_type(formula->type);
+	for (int i = 0; i < formula->nin; i++)
+		in[i] = formula->in[i] ? scalar_as(formula->ctx, formula->type, formula->in[i]) : NULL;
+	formula->in = in;
 }
 
 /* Whether `name = value:` holds for the attribute. */
@@ -145,7 +163,7 @@ choose(Formula *formula)
 			*c = '"';
 	Scanner scan;
 	scan_open(&scan, formula->arena, formula->where, text);
-	const Token *token = scan.tokens;
+	const Token *token = scan.tokens + (is_wide(formula->op) ? 2 : 0);
 	for (;;) {
 		bool holds;
 		int length = condition(formula, token, &holds);
@@ -218,7 +236,8 @@ make_scalar(Formula *formula)
 		if (formula->in[i])
 			name(formula, formula->op->inputs[i].name, formula->in[i]);
 	Scanner scan = {formula->arena, formula->where, formula->tokens.data, 0};
-	return expr_parse(formula->ctx, &scan, &formula->names);
+	const Expr *value = expr_parse(formula->ctx, &scan, &formula->names);
+	return is_wide(formula->op) ? expr_cast(formula->ctx, formula->given, value) : value;
 }
 
 static Formula
@@ -228,6 +247,9 @@ formula_of(ExprCtx *ctx, const OpInfo *op, Arena *arena, int nin, const Expr *co
 	formula.where = arena_printf(arena, "ops.def: %s", op->name);
 	formula.names.arena = formula.words.arena = arena;
 	bind_letters(&formula);
+	formula.given = formula.type;
+	if (is_wide(op))
+		widen(&formula);
 	return formula;
 }
 
