@@ -106,6 +106,11 @@ def near(seen, expected, factor=1.0):
     return same | (finite & close) | edge
 
 
+def is_right(seen, plain, wide):
+    """Each element: near to one of both; of another shape is neither."""
+    return near(seen, plain) | near(seen, wide)
+
+
 class Bad(Exception):
     def __init__(self, verdict, note):
         self.verdict, self.note = verdict, note
@@ -169,9 +174,9 @@ def wrong_nodes(m, args, level, folder):
             except Unfit:
                 continue
             for i, v in enumerate(values):
-                ok = [near(ours[v.name], o[i]) for o in opinions]
-                is_clear = near(*(o[i] for o in opinions))  # else it magnifies roundings itself
-                if not np.all(ok[0] | ok[1] | ~is_clear if ok[0].shape == ok[1].shape else ok[0]):
+                both = [o[i] for o in opinions]
+                # Of what they differ in the node magnifies roundings itself.
+                if not np.all(is_right(ours[v.name], *both) | ~near(*both)):
                     found.append(f"{node.op_type} {node.name} binding {b}")
     return found
 
@@ -184,8 +189,7 @@ def examine(m, args, level, folder):
             seen = ours[v.name]
             if seen.dtype != v.dtype:
                 raise Bad("wrong", f"{v.name} has type {seen.dtype}, not {v.dtype}")
-            ok, wide = near(seen, v.data[b]), near(seen, v.wide[b])
-            if not np.all(ok | wide if ok.shape == wide.shape else ok):
+            if not np.all(is_right(seen, v.data[b], v.wide[b])):
                 off.append((v, b, seen))
     if not off:
         return "right", ""
