@@ -49,8 +49,8 @@ misses(int rounds, double times)
 	return count;
 }
 
-/* Each look misses once in 80 times or less, so that four of them do once in 20; and the interval is
- * no wider than that needs: rounds that are sixteen times as many miss about as often. */
+/* Each look misses once in 80 times or less, so that four of them do once in 20; and the interval
+ * is no wider than that needs: rounds that are sixteen times as many miss about as often. */
 START_TEST(intervals_hold)
 {
 	static const int looks[] = {8, 16, 32, 64};

@@ -47,8 +47,8 @@ Subject *subject_new(const Options *options, Arena *arena, const char *text);
 /* Open it and bind the inputs, which are made where --input does not give them; a command gets
  * those of `first` (NULL: all are given). */
 void subject_open(Subject *subject, Arena *arena, const Subject *first);
-/* Close it and open it with the same inputs again: its memory may lie elsewhere then. A command goes
- * on. */
+/* Close it and open it with the same inputs again: its memory may lie elsewhere then. A command
+ * goes on. */
 void subject_reopen(Subject *subject);
 double subject_run(Subject *subject); /* seconds it took */
 int subject_output_count(Subject *subject);

@@ -15,7 +15,7 @@ Subject **turns_open(const Options *options, Progress *progress);
 void turns_take(const Options *options, int count, Subject **subjects, Progress *progress);
 
 /* A subject's turns beside those of the first. In one round both see the same weather, so the
- * ratios of rounds are compared. The true median of ratios lies in the interval with 95 % certainty,
+ * ratios of rounds are compared. Their true median lies in the interval with 95 % certainty,
  * however they are distributed (turns.c); of fewer than TURNS_LEAST rounds it is all that was seen.
  *
  *     faster, slower        the whole interval is below 0.98, above 1.02

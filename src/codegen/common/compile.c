@@ -40,9 +40,9 @@ static const char *const FLAGS[] = {
 	"-Wno-psabi",
 };
 /* Loops are cut, unrolled and in lanes when gcc sees them, or it is told that they may be: what it
- * does besides at -O3 takes half of its time and makes no kernel faster. No branch becomes a mask of
- * gcc's making: where a loop that holds several iterations of another reads one of two places, gcc
- * 12 reads both under the mask of the first iterations. */
+ * does besides at -O3 takes half of its time and makes no kernel faster. No branch becomes a mask
+ * of gcc's making: where a loop that holds several iterations of another reads one of two places,
+ * gcc 12 reads both under the mask of the first iterations. */
 static const char *const GCC_FLAGS[] = {
 	"-O1",
 	"-fexpensive-optimizations",
