@@ -40,7 +40,7 @@ subjects() {
 	bisect) echo m.onnx -o out.onnx ;;
 	ablate) echo m.onnx --rounds 1 ;;
 	check) printf '%s\n' m.twb m.onnx ;;
-	derive) printf '%s\n' m.e m.onnx ;;
+	derive | tiles) printf '%s\n' m.e m.onnx ;;
 	explain) printf '%s\n' "m.twb m.onnx" m.onnx ;;
 	report) echo m.twb m.onnx ;;
 	inspect) printf '%s\n' m.twb m.onnx ;;

@@ -43,7 +43,8 @@ enum {
 	COMPARE = 4194304,
 	BISECT = 8388608,
 	ABLATE = 16777216,
-	DEVELOPER = 33554432, /* no verb's: options that the short help leaves out */
+	TILES = 33554432,
+	DEVELOPER = 67108864, /* no verb's: options that the short help leaves out */
 };
 
 /* What a verb was given to work on, in the column `of` of options.def. */

@@ -151,11 +151,13 @@ share_sums(const TileTask *task, const TileProgram *program)
 	return sharers;
 }
 
-/* Bytes of a level that tiles may fill. Half of a cache: what streams through needs room, too. */
-static int64_t
-room_for_tiles(const TileTask *task, int level)
+/* Half of a cache: what streams through needs room, too. */
+int64_t
+tile_room(const TileTask *task, int level)
 {
 	const MemLevel *memory = &task->device->levels[level];
+	if (level == 0)
+		return task->device->registers - (has_threads(task) ? TILE_REGISTERS : 0);
 	return has_threads(task) ? memory->bytes
 	                         : memory->bytes / (memory->sharers ? memory->sharers : 1) / 2;
 }
@@ -167,12 +169,12 @@ fits(const TilePolicy *policy, const TileTask *task, TileProgram *program, int l
 	int64_t registers = program_registers(task, program);
 	(void)policy;
 	if (level == 0)
-		return registers + (has_threads(task) ? TILE_REGISTERS : 0) <= device->registers;
+		return registers <= tile_room(task, level);
 	if (level == 1)
 		pad_rows(task, program, level);
 	int64_t bytes = program_footprint(task, program, level);
-	if (bytes > room_for_tiles(task, level) || !has_threads(task))
-		return bytes <= room_for_tiles(task, level);
+	if (bytes > tile_room(task, level) || !has_threads(task))
+		return bytes <= tile_room(task, level);
 	program->threads =
 		probe_times(tile_count(task, program->tile[0], program->tile[1]), task->unit_threads);
 	program->sharers = share_sums(task, program);
@@ -217,7 +219,7 @@ fills_cache(const TileTask *task, const TileProgram *program, int level)
 	bool is_whole = true;
 	for (int a = 0; a < task->naxis; a++)
 		is_whole &= program->tile[level][a] >= task->extents[a];
-	return is_whole || program_footprint(task, program, level) >= room_for_tiles(task, level) / 4;
+	return is_whole || program_footprint(task, program, level) >= tile_room(task, level) / 4;
 }
 
 static bool
@@ -235,8 +237,9 @@ is_enough(const TilePolicy *policy, const TileTask *task, const TileProgram *pro
 }
 
 TilePolicy
-roller_policy(const TileTask *task, double waste, bool takes_any)
+roller_policy(const TileTask *task, int index)
 {
+	static const double WASTES[TILE_POLICIES] = {0, 0.2, 1, 1};
 	bool has_caches = !has_threads(task);
 	return (TilePolicy){.first = first_tile,
 	                    .next = next_size,
@@ -244,8 +247,8 @@ roller_policy(const TileTask *task, double waste, bool takes_any)
 	                    .fits = fits,
 	                    .is_regular = is_regular,
 	                    .is_enough = is_enough,
-	                    .waste = waste,
-	                    .takes_any = takes_any,
+	                    .waste = WASTES[index],
+	                    .takes_any = index == TILE_POLICIES - 1,
 	                    .most = 96,
 	                    .share = {has_caches ? 8 : 24, has_caches ? 4 : 0, 2, 0},
 	                    .visits = 3000};

@@ -146,16 +146,11 @@ add_found(const TileTask *task, const TilePolicy *policy, TilePrograms *all, int
 TilePrograms
 roller_tiles(const TileTask *task, int most, int *visited)
 {
-	static const double WASTES[] = {0, 0.2, 1};
 	TilePrograms all = {0};
 	int kept = 0;
 	*visited = 0;
-	for (size_t i = 0; i < countof(WASTES); i++) {
-		TilePolicy policy = roller_policy(task, WASTES[i], false);
-		add_found(task, &policy, &all, visited);
-	}
-	if (all.count == 0) {
-		TilePolicy policy = roller_policy(task, 1, true);
+	for (int i = 0; i < TILE_POLICIES && (i < TILE_POLICIES - 1 || all.count == 0); i++) {
+		TilePolicy policy = roller_policy(task, i);
 		add_found(task, &policy, &all, visited);
 	}
 	for (int i = 0; i < all.count; i++)

@@ -181,8 +181,27 @@ TilePrograms construct_tiles(const TileTask *task, const TilePolicy *policy, int
 
 /* Whether the size leaves no more of the extent than the policy may waste. */
 bool is_aligned_to_shape(int64_t extent, int64_t size, double waste);
-/* Ours. (policy.c) */
-TilePolicy roller_policy(const TileTask *task, double waste, bool takes_any);
+/* Ours. (policy.c) Tiles are constructed by each of the first three, which waste ever more, and by the
+ * last, which takes any tile, where these find none. */
+enum { TILE_POLICIES = 4 };
+TilePolicy roller_policy(const TileTask *task, int index);
+/* What tiles of a level may take of it: registers of a thread or a core, else bytes. */
+int64_t tile_room(const TileTask *task, int level);
+
+/* ---- how a tile comes about (steps.c) ---- */
+
+typedef struct TileStep {
+	int level, axis;         /* the axis that has grown; -1: the first tile of the level */
+	TileProgram program;     /* with that */
+	double score[SPAN_AXES]; /* of the axes that could grow, before one did; NAN: of the others */
+	bool is_enough;          /* the next level begins from here, or it is a program */
+} TileStep;
+
+/* From the smallest tile to the program, along the axis whose score is largest of those that are
+ * shorter than the program's; `waste` is its policy's. None where it was not constructed so: it is a
+ * smaller piece of one that was. */
+typedef VEC(TileStep) TileSteps;
+TileSteps tile_steps(const TileTask *task, const TileProgram *program, double *waste);
 
 /* ---- ranking (rank.c, model.c) ---- */
 

@@ -402,6 +402,72 @@ START_TEST(all_operators)
 }
 END_TEST
 
+/* One axis longer than the step before, or the first of the next level; and it has room. */
+static void
+check_step(const TileTask *task, const TileSteps *steps, int index)
+{
+	const TileStep *step = &steps->data[index], *last = index > 0 ? step - 1 : NULL;
+	const int64_t *tile = step->program.tile[step->level];
+	if (step->axis < 0) {
+		ck_assert_int_eq(step->level, last ? last->level + 1 : 0);
+	} else {
+		ck_assert_ptr_nonnull(last);
+		for (int a = 0; a < task->naxis; a++)
+			ck_assert(a == step->axis ? tile[a] > last->program.tile[step->level][a]
+			                          : tile[a] == last->program.tile[step->level][a]);
+		ck_assert(!isnan(step->score[step->axis]));
+	}
+	int64_t takes = step->level == 0 ? program_registers(task, &step->program)
+	                                 : program_footprint(task, &step->program, step->level);
+	ck_assert_int_le(takes, tile_room(task, step->level));
+}
+
+static int
+check_steps(const TileTask *task, int policy_index)
+{
+	int visited = 0;
+	TilePolicy policy = roller_policy(task, policy_index);
+	TilePrograms found = construct_tiles(task, &policy, &visited);
+	int checked = 0;
+	for (int i = 0; i < found.count; i++) {
+		double waste;
+		bool fits = true; /* where nothing is found that does, there may be one that does not */
+		for (int l = 0; l < task->nlevel; l++)
+			fits &= policy.fits(&policy, task, &found.data[i], l);
+		if (!fits)
+			continue;
+		checked++;
+		TileSteps steps = tile_steps(task, &found.data[i], &waste);
+		ck_assert_int_gt(steps.count, 0);
+		ck_assert(waste <= policy.waste);
+		for (int k = 0; k < steps.count; k++)
+			check_step(task, &steps, k);
+		const TileStep *last = &steps.data[steps.count - 1];
+		ck_assert_int_eq(last->level, task->nlevel - 1);
+		for (int l = 0; l < task->nlevel; l++)
+			ck_assert_mem_eq(last->program.tile[l], found.data[i].tile[l],
+			                 sizeof(int64_t) * (size_t)task->naxis);
+	}
+	return checked;
+}
+
+/* What is constructed has a way from the smallest tile, and what is wider than it may be has none. */
+START_TEST(steps_of_tiles)
+{
+	for (size_t d = 0; d < countof(DEVICES); d++) {
+		const TileTask *product = matmul_task(4096, 1000, 2048, DEVICES[d]);
+		const TileTask *window = task_of(depthwise_text(arena, 1, 64, 56, 3, 1, SAME), DEVICES[d]);
+		ck_assert_int_gt(check_steps(product, 0) + check_steps(product, 1), 0);
+		ck_assert_int_gt(check_steps(window, 1) + check_steps(window, 2), 0);
+		int visited;
+		double waste;
+		TileProgram odd = roller_tiles(product, 1, &visited).data[0];
+		odd.tile[0][0] = 3 * 1024 + 1;
+		ck_assert_int_eq(tile_steps(product, &odd, &waste).count, 0);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -422,6 +488,7 @@ main(void)
 	tcase_add_test(t, units_of_products);
 	tcase_add_test(t, refusals);
 	tcase_add_test(t, far_indices);
+	tcase_add_test(t, steps_of_tiles);
 	tcase_add_loop_test(t, all_operators, 0, 5);
 	return unit_run(t);
 }

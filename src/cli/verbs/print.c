@@ -8,7 +8,6 @@
 
 #include "cli/page/page.h"
 #include "cli/report/report.h"
-#include "cli/verbs/tiles.h"
 #include "codegen/cuda/cuda.h"
 #include "driver/compile.h"
 #include "driver/measure/native.h"
@@ -52,22 +51,11 @@ check_dot(const Options *o, FileKind kind)
 		return;
 	if (kind == FILE_EXPR || kind == FILE_LOOPS)
 		fail_as(FAIL_USAGE, NULL, "--dot draws the graph of a model, or the plan of a bundle");
-	if (o->lower || o->c || o->schedule || o->tiles || o->meaning || o->cuda || o->cubin)
+	if (o->lower || o->c || o->schedule || o->meaning || o->cuda || o->cubin)
 		fail_as(FAIL_USAGE, NULL,
-		        "--dot draws a graph: leave out --lower, --c, --schedule, --tiles, --meaning, "
-		        "--cuda and --cubin");
+		        "--dot draws a graph: leave out --lower, --c, --schedule, --meaning, --cuda "
+		        "and --cubin");
 	refuse_over_input(o, o->dot);
-}
-
-/* The device that tiles are printed for: of any kind, whether code is made for it or not. */
-static const Target *
-target_of_tiles(const Options *options, const Binding *sizes)
-{
-	const char *name = target_name(options, 0);
-	Target *target = NEW(options->arena, Target);
-	*target = (Target){.device = known_device(name), .probe = sizes};
-	native_correct(options, options->arena, name, LEVEL_MEASURED, target);
-	return target;
 }
 
 /* ---- expressions and loops ---- */
@@ -78,8 +66,6 @@ passes_of_text(const Options *options)
 {
 	bool is_asked = options->passes.count || options->level >= 0 || options->require.count;
 	PassContext *context = pipeline_new(options, options->arena, 0);
-	if (!is_asked && options->tiles)
-		return NULL;
 	const char *name = target_name(options, 0);
 	const Device *device = device_find(name);
 	bool is_gpu = device && device->gpu;
@@ -107,10 +93,7 @@ print_program(const Options *options, Buf *out, const char *path, const char *te
 		program = unit.program;
 		pipeline_report(options, context);
 	}
-	if (options->tiles)
-		print_program_tiles(out, program, target_of_tiles(options, NULL), program->name);
-	else
-		program_print(out, program);
+	program_print(out, program);
 }
 
 static const Device *
@@ -230,27 +213,12 @@ print_lowered(const Options *options, Buf *out, Graph *graph, PassContext *conte
 		module_print(out, module);
 }
 
-/* Of the groups that the passes make, without layouts and measuring by default. */
-static void
-print_tiles(const Options *options, Buf *out, Graph *graph, PassContext *context)
-{
-	Learnt learnt =
-		demands_learn(options->arena, graph, sizes_asked(options, options->arena, graph));
-	const Binding *sizes = sizes_typical(options, options->arena, graph, &learnt);
-	context->target = target_of_tiles(options, sizes);
-	run_graph_passes(graph, context);
-	print_graph_tiles(out, graph, context->target);
-}
-
 static void
 print_graph(const Options *options, Buf *out, Graph *graph)
 {
 	bool is_lowered =
 		options->lower || options->c || options->schedule || options->cuda || options->cubin;
-	PassContext *context = pipeline_new(options, options->arena,
-	                                    options->tiles ? 2
-	                                    : is_lowered   ? 3
-	                                                   : 0);
+	PassContext *context = pipeline_new(options, options->arena, is_lowered ? 3 : 0);
 	bool has_passes = options->level >= 0 || options->passes.count || options->require.count;
 	graph_check(graph);
 	if (options->shape.count) { /* names that the model does not have are refused */
@@ -258,15 +226,13 @@ print_graph(const Options *options, Buf *out, Graph *graph)
 		graph_infer(inferred);
 		sizes_asked(options, options->arena, inferred);
 	}
-	if (has_passes && !is_lowered && !options->tiles) {
+	if (has_passes && !is_lowered) {
 		if (passes_need_target(context, IR_graph))
 			context->target = target_new(options, options->arena, target_name(options, 0), graph);
 		run_graph_passes(graph, context);
 		graph_check(graph);
 	}
-	if (options->tiles)
-		print_tiles(options, out, graph, context);
-	else if (is_lowered)
+	if (is_lowered)
 		print_lowered(options, out, graph, context);
 	else if (options->dot)
 		graph_dot(out, graph);
