@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define CALL(...)
-#define POST(library, kind, error, numbers, pattern) \
-	{library, POST_##kind, POST_##error, numbers, pattern},
+#define POST(library, kind, error, loses, numbers, pattern) \
+	{library, POST_##kind, POST_##error, LOSES_##loses, numbers, pattern},
 static const PostRow posts[] = {
 #include "target/vendor.def"
 };

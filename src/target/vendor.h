@@ -21,6 +21,18 @@ typedef enum VendorFill {
 	FILL_tiles, /* the last two are cut into register tiles */
 } VendorFill;
 
+/* What a call, or a post-op, does otherwise than the row's text says. */
+enum {
+	LOSES_nothing = 0,
+	LOSES_nan = 1,      /* a NaN becomes a number, or a number a NaN */
+	LOSES_infinity = 2, /* an infinity another number, or a number that */
+	LOSES_zero = 4,     /* -0 becomes 0, or 0 that */
+	LOSES_padding = 8,  /* terms that the stage omits are products of weights and zeros: NaN, where
+	                       the weight is infinite or NaN */
+	LOSES_nan_zero = LOSES_nan | LOSES_zero,
+	LOSES_numbers = LOSES_nan | LOSES_infinity | LOSES_zero,
+};
+
 /* A row: the fields are explained in vendor.def. */
 typedef struct VendorRow {
 	const char *library, *name; /* library NULL: no call, but a kernel of ours */
@@ -29,7 +41,7 @@ typedef struct VendorRow {
 	const char *kind, *bias, *epilogue, *choices, *passes;
 	const char *swapped[VENDOR_OPERANDS];
 	const char *operands[VENDOR_OPERANDS], *sum, *result; /* lists of types: "u8|i8" */
-	unsigned storage;
+	unsigned storage, loses;
 	VendorFill fill;
 	bool has_rows, is_copy, rounds_once;
 } VendorRow;
@@ -48,6 +60,7 @@ typedef struct PostRow {
 	const char *library;
 	PostKind kind;
 	PostError error;
+	unsigned loses;
 	const char *numbers, *pattern;
 } PostRow;
 

@@ -2,7 +2,7 @@
 #include "target/vendor.h"
 
 #define CALL(...) {__VA_ARGS__},
-#define POST(library, kind, error, numbers, pattern)
+#define POST(...)
 #define TYPES(first, second, in_sum, of_result) \
 	.operands = {first, second}, .sum = in_sum, .result = of_result
 

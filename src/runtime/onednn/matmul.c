@@ -295,6 +295,16 @@ mark_slabs(const Matmul *m)
 	}
 }
 
+/* Without instructions for bf16 the library adds products in pairs: behind an odd number of terms
+ * it multiplies by a zero, and an infinity there makes a NaN. */
+static bool
+adds_a_term(const Matmul *m)
+{
+	enum { AVX512_BF16 = 0xe7 };
+	bool is_emulated = (m->plan->api->get_effective_cpu_isa() & AVX512_BF16) != AVX512_BF16;
+	return m->a.type == DT_BF16 && m->a.dims[m->a.rank - 1] % 2 == 1 && is_emulated;
+}
+
 bool
 call_plan_matmul(CallPlan *plan)
 {
@@ -315,6 +325,8 @@ call_plan_matmul(CallPlan *plan)
 		swap_last(&m.b);
 	if (!shapes_fit(&m))
 		return call_refuse(plan, "the shapes do not fit together");
+	if (adds_a_term(&m))
+		return call_refuse(plan, "an odd number of products of bf16 needs AVX-512 BF16");
 	int joined = simplify(&m), rows = m.dst.rank - 2;
 	settle_ones(&m.a);
 	settle_ones(&m.b);
