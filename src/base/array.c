@@ -1,6 +1,7 @@
 /* Tensors' data: sizes are checked here, so that users of an Array need not. */
 #include "base/array.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -89,6 +90,15 @@ same_strings(const Array *a, const Array *b)
 	const char *const *left = a->data, *const *right = b->data;
 	for (int64_t i = 0; i < array_count(a); i++)
 		if (strcmp(left[i], right[i]) != 0)
+			return false;
+	return true;
+}
+
+bool
+array_is_finite(const Array *array)
+{
+	for (int64_t i = 0; dtype_is_float(array->type) && i < array_count(array); i++)
+		if (!isfinite(dtype_load_f64(array->type, array->data, i)))
 			return false;
 	return true;
 }

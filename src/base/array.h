@@ -40,6 +40,7 @@ void blocking_copy(const Blocking *blocking, const void *in, void *out);
 
 Array *array_in_f32(Arena *arena, const Array *half); /* of f16 or bf16 */
 size_t array_bytes(const Array *array);               /* of a valid array */
+bool array_is_finite(const Array *array);             /* no NaN, no infinity */
 bool array_same_bytes(const Array *a, const Array *b);
 
 #endif

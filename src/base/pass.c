@@ -6,6 +6,14 @@
 
 #include "base/fail.h"
 
+bool
+pass_is_finite(const PassContext *context)
+{
+	enum { FINITE = 3 }; /* the -O */
+	return context->values == VALUES_finite ||
+	       (context->values == VALUES_usual && context->level >= FINITE);
+}
+
 int64_t
 pass_config_int(const PassContext *context, const char *key, int64_t fallback)
 {

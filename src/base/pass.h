@@ -49,6 +49,13 @@ typedef struct PassTiming {
 	int nodes_before, nodes_after;
 } PassTiming;
 
+/* --values: which numbers a model computes with. */
+typedef enum PassValues {
+	VALUES_usual,  /* any below -O3; from there on finite ones, and NaN where that costs nothing */
+	VALUES_finite, /* finite ones at any -O */
+	VALUES_all,    /* NaN, infinities and -0, too, at any -O */
+} PassValues;
+
 typedef struct PassContext PassContext;
 struct PassContext {
 	Arena *arena;
@@ -59,6 +66,7 @@ struct PassContext {
 	int first_out;  /* of which this one and those behind it are left out; 0: none is */
 	int level;      /* -O */
 	bool is_strict; /* --accuracy strict: nothing that rounds more than a plain sum of the terms */
+	PassValues values;
 	StrVec required, disabled;
 	StrVec only; /* --passes: run exactly these, in this order */
 	Map config;  /* "pass.key" -> text; typed access below */
@@ -83,6 +91,10 @@ struct PassContext {
 	void (*progress)(void *arg, const char *what, int done, int total);
 	void *progress_arg;
 };
+
+/* Whether zeros may be multiplied where the meaning omits terms, and NaN may become a number: class
+ * finite of passes. */
+bool pass_is_finite(const PassContext *context);
 
 /* Config of a pass with its default; fails (FAIL_USAGE) on a value of the wrong form. */
 int64_t pass_config_int(const PassContext *context, const char *key, int64_t fallback);

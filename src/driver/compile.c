@@ -302,6 +302,8 @@ question_of(Compilation *c, bool is_looked_long)
 	Buf buf = {.arena = c->arena};
 	buf_printf(&buf, "beside 2 %s%s %s", is_looked_long ? "full" : "quick",
 	           c->context->is_strict ? " strict" : "", c->sha256);
+	if (c->options.values)
+		buf_printf(&buf, " values %s", c->options.values);
 	for (int i = 0; i < c->options.shape.count; i++)
 		buf_printf(&buf, " %s", c->options.shape.data[i]);
 	return buf_text(&buf);

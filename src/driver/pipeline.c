@@ -51,6 +51,9 @@ pipeline_new(const Options *options, Arena *arena, int level)
 		.run = run_passes,
 		.level = options->level >= 0 ? (int)options->level : level,
 		.is_strict = options->accuracy && strcmp(options->accuracy, "strict") == 0,
+		.values = !options->values                      ? VALUES_usual
+	              : strcmp(options->values, "all") == 0 ? VALUES_all
+	                                                    : VALUES_finite,
 		.required = options->require,
 		.disabled = options->disable,
 		.only = options->passes,
@@ -104,6 +107,8 @@ pipeline_text(Arena *arena, const PassContext *context)
 		buf_printf(&buf, ",+%s", context->required.data[i]);
 	if (context->is_strict)
 		buf_puts(&buf, ",strict");
+	if (context->values != VALUES_usual)
+		buf_printf(&buf, ",values=%s", context->values == VALUES_all ? "all" : "finite");
 	if (context->first_out)
 		buf_printf(&buf, ",rewrites=%d", context->first_out - 1);
 	for (int i = 0; i < context->only.count; i++)

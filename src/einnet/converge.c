@@ -308,7 +308,8 @@ Calls *
 einnet_calls_new(Arena *arena, const Target *target)
 {
 	Calls *calls = NEW(arena, Calls);
-	*calls = (Calls){.arena = arena, .target = target, .forms = vendor_forms_new(arena, NULL)};
+	*calls = (Calls){
+		.arena = arena, .target = target, .forms = vendor_forms_new(arena, NULL, vendor_loses_any)};
 	return calls;
 }
 

@@ -336,7 +336,7 @@ lower_graph(Arena *arena, Graph *graph, PassContext *context)
 	Lowering low = {.arena = arena,
 	                .graph = graph,
 	                .context = context,
-	                .forms = vendor_forms_new(arena, &operators),
+	                .forms = vendor_forms_new(arena, &operators, vendor_losses(context)),
 	                .buffers = {.arena = arena},
 	                .placed = {.arena = arena},
 	                .nodes = graph_node_count(graph)};

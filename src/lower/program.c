@@ -8,8 +8,6 @@
 #include "program/layout.h"
 #include "target/maker.h"
 
-enum { FINITE = 3 }; /* the -O from which on terms of zeros may be added */
-
 /* ---- views ---- */
 
 /* The flat position in the buffer that the stage's one read reads, over the stage's iterators. */
@@ -217,7 +215,7 @@ lower_kernel(Lowering *low, const Node *node, const Program *part, MBuffer *cons
 	KernelSource source = {.program = unit.program,
 	                       .strides = strides,
 	                       .is_plain = low->is_plain,
-	                       .is_finite = low->context->level >= FINITE};
+	                       .is_finite = pass_is_finite(low->context)};
 	return lower_source(low->arena, &source, unit.name, &node->loc, ancestry(low, node),
 	                    low->context);
 }
@@ -281,7 +279,7 @@ lower_in_chunks(Lowering *low, const Node *node, const Program *part, Map *buffe
 	Target target = *low->context->target;
 	if (reduces_blocks(part, buffers))
 		return false;
-	target.is_finite = low->context->level >= FINITE;
+	target.is_finite = pass_is_finite(low->context);
 	ProgramUnit unit = {
 		.arena = low->arena, .name = node->loc.node, .target = &target, .program = part};
 	if (!low->is_plain)

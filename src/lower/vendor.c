@@ -50,7 +50,8 @@ list_variants(Asking *asking, VendorStep *v)
 	const VendorMatch *m = v->match;
 	const PassContext *context = v->low->context;
 	bool is_timed = is_measured(context);
-	int choices = is_timed && m->nchoice && !context->is_strict ? m->nchoice : 1;
+	bool may_vary = is_timed && m->nchoice && !context->is_strict && pass_is_finite(context);
+	int choices = may_vary ? m->nchoice : 1;
 	for (int by_rows = 0; by_rows <= (is_timed && m->row->has_rows); by_rows++)
 		for (int c = 0; c < choices; c++)
 			for (int r = v->residual >= 0; r >= 0; r--)
@@ -130,9 +131,8 @@ is_algorithm(const Variant *variant)
 	return variant->algorithm && !variant->by_rows;
 }
 
-/* Than the row's first, which sums term by term. */
-static bool
-is_other_algorithm(const Variant *variant)
+bool
+vendor_is_other_algorithm(const Variant *variant)
 {
 	return variant->algorithm && strcmp(variant->algorithm, variant->step->match->choices[0]) != 0;
 }
@@ -173,7 +173,8 @@ ask(Asking *asking, bool is_timed, Buf *candidates)
 		if (is_timed)
 			buf_printf(candidates, " %.1f us", seconds * 1e6);
 		buf_printf(candidates, " (%s)%s", impl ? impl : "",
-		           is_other_algorithm(variant) ? ", which rounds more than a plain sum" : "");
+		           vendor_is_other_algorithm(variant) ? ", which rounds more than a plain sum"
+		                                              : "");
 		if (!chosen || seconds < asking->choice.seconds) {
 			chosen = text;
 			asking->choice.seconds = seconds;
@@ -332,11 +333,15 @@ log_refusal(const Asking *asking, const Node *node)
 {
 	PassContext *context = asking->low->context;
 	const VendorFound *found = &asking->found;
-	const VendorRow *row = found->count ? found->match[0].row : found->stopped;
+	const VendorRow *row = found->count     ? found->match[0].row
+	                       : found->stopped ? found->stopped
+	                                        : found->lossy;
 	const char *made = NULL, *reason = NULL;
 	if (!row)
 		return;
-	if (!found->count)
+	if (row == found->lossy)
+		reason = "it loses NaN, which --values finite allows";
+	else if (!found->count)
 		reason = arena_printf(context->arena, "epilogue stops at %s", found->stop);
 	else if (asking->slower)
 		made = arena_printf(context->arena, "our kernel: faster than %s", asking->slower);
@@ -391,8 +396,12 @@ prepare(Asking *asking, const Node *node, const Program *program, MBuffer *const
 			continue;
 		*v = (VendorStep){
 			.low = low, .node = node, .match = match, .program = match->program, .inputs = inputs};
-		if (vendor_gather(v, outputs[0]))
+		if (!vendor_gather(v, outputs[0]))
+			continue;
+		if (vendor_may_pad(v))
 			list_variants(asking, v);
+		else
+			asking->refusal = "it multiplies its padding, too, by weights that may be infinite";
 	}
 	bool is_chosen = choose(asking);
 	low->module->buffers.count = before;
@@ -409,14 +418,12 @@ lower_vendor_choice(Lowering *low, const Node *node, const Program *program, MBu
 	return is_made && asking->choice.key ? &asking->choice : NULL;
 }
 
-/* Where the step runs, the library begins with what it named here. */
 static void
-add_impl(const Asking *asking, VendorStep *v)
+add_text(VendorStep *v, const char *name, const char *text)
 {
-	if (asking->impl)
-		vec_push(
-			v->low->arena, &v->attrs,
-			((StepAttr){.name = "impl", .kind = SA_STRING, .count = 1, .string = asking->impl}));
+	StepAttr attr = {.name = name, .kind = SA_STRING, .count = 1, .string = text};
+	if (text)
+		vec_push(v->low->arena, &v->attrs, attr);
 }
 
 bool
@@ -433,7 +440,8 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	v->narg = 0;
 	must(vendor_gather(v, outputs[0]));
 	VendorCall call = vendor_question(best);
-	add_impl(&asking, v);
+	add_text(v, "impl", asking.impl); /* with which the library begins where the step runs */
+	add_text(v, "loses", vendor_losses_text(best));
 	Kernel *kernel = low->context->target->is_trial ? NULL : fallback(v);
 	MStep *step = lower_step(low, PT_VENDOR, node, v->narg - 1, v->args, 1, &v->args[v->narg - 1]);
 	step->plan.library = v->match->row->library;

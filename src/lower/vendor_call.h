@@ -30,6 +30,15 @@ typedef struct Variant {
 
 /* Find the arguments. False when one of them cannot be seen as the row needs it. */
 bool vendor_gather(VendorStep *v, MBuffer *output);
+/* Than the row's first, which sums term by term. */
+bool vendor_is_other_algorithm(const Variant *variant);
+
+/* Whether it is the stage's meaning also where the call multiplies zeros instead of omitting terms:
+ * weights are known to be finite, or need not be. (vendor_losses.c) */
+bool vendor_may_pad(const VendorStep *v);
+/* What of NaN and infinities is lost: "NaN in Relu, infinities in winograd"; NULL: nothing is. */
+const char *vendor_losses_text(const Variant *variant);
+
 /* The step with this variant as a question, which lives in the lowering's arena, and as a text. */
 VendorCall vendor_question(const Variant *variant);
 const char *vendor_text(Arena *arena, const VendorCall *query);

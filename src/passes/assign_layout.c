@@ -557,7 +557,7 @@ pass_AssignLayout(Graph *graph, PassContext *context)
 	TextOperators operators = formula_operators(graph->ops);
 	Assigner a = {.graph = graph,
 	              .context = context,
-	              .forms = vendor_forms_new(graph->arena, &operators),
+	              .forms = vendor_forms_new(graph->arena, &operators, vendor_losses(context)),
 	              .arena = arena,
 	              .block = target_lanes(context->target, DT_F32),
 	              .info = {.arena = arena},

@@ -330,7 +330,7 @@ derived_nodes(Graph *graph, const Place *place, const Program *program, Value *c
 	             .program = from_zero(program),
 	             .inputs = inputs,
 	             .constant = constant,
-	             .forms = vendor_forms_new(graph->arena, NULL),
+	             .forms = vendor_forms_new(graph->arena, NULL, vendor_loses_any),
 	             .values = {.arena = graph->arena}};
 	for (int i = 0; i < program->ninput; i++)
 		map_set_ptr(&e.values, e.program->inputs[i], inputs[i]);

@@ -13,7 +13,6 @@
  * keeps    shapes, order, values
  * breaks   nothing
  */
-#include <math.h>
 
 #include "graph/infer.h"
 #include "graph/meaning.h"
@@ -108,15 +107,6 @@ padding_too(Node *node, const Value *padded, const Padding *padding)
 
 /* ---- both are the same ---- */
 
-static bool
-is_finite(const Array *array)
-{
-	for (int64_t i = 0; dtype_is_float(array->type) && i < array_count(array); i++)
-		if (!isfinite(dtype_load_f64(array->type, array->data, i)))
-			return false;
-	return true;
-}
-
 /* Whether what is read beside `padded` is finite for certain. */
 static bool
 others_are_finite(const Meaning *m, const Tensor *padded)
@@ -125,7 +115,7 @@ others_are_finite(const Meaning *m, const Tensor *padded)
 		for (int k = 0; stage_reads(m->program->stages[i], padded) && k < m->program->ninput; k++) {
 			const Array *fixed = value_fixed(m->values[k]);
 			if (stage_reads(m->program->stages[i], m->program->inputs[k]) &&
-			    !(fixed && is_finite(fixed)))
+			    !(fixed && array_is_finite(fixed)))
 				return false;
 		}
 	return true;

@@ -101,6 +101,8 @@ pass_enabled(const PassContext *context, const PassInfo *pass)
 		return list_has(&context->only, pass->name);
 	if (list_has(&context->required, pass->name))
 		return true;
+	if (pass->numerics == NUM_finite && context->values == VALUES_all)
+		return false;
 	return pass->level <= context->level && pass->numerics != NUM_approximate;
 }
 

@@ -20,6 +20,7 @@ enum { MAX_ROWS = 32, MAX_COPIES = 8 };
 struct VendorForms {
 	Arena *arena;
 	TextOperators operators;
+	VendorLosses losses;
 	const PostForms *posts;                    /* of the ctx that was asked about last */
 	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
 };
@@ -309,7 +310,8 @@ posts_of(Solver *s)
 {
 	VendorForms *forms = s->forms;
 	if (!forms->posts || forms->posts->ctx != s->ctx)
-		forms->posts = match_read_posts(forms->arena, s->ctx, &forms->operators);
+		forms->posts =
+			match_read_posts(forms->arena, s->ctx, &forms->operators, forms->losses.posts);
 	return forms->posts;
 }
 
@@ -504,6 +506,16 @@ is_found(const VendorFound *found, const VendorRow *row)
 	return is;
 }
 
+/* Whether a row that fits loses more than it may. */
+static bool
+is_lossy(Solver *s, const VendorRow *row)
+{
+	bool is = row->loses & ~LOSES_padding & ~s->forms->losses.calls;
+	if (is && s->found)
+		s->found->lossy = row;
+	return is;
+}
+
 /* The first row that fits, or with `found` all; tensors in the order of the row come before any
  * others. */
 static bool
@@ -521,7 +533,7 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		s->in_order = i < vendor_count();
 		if (!begin(s, match->program))
 			return false;
-		if (!s->is_border || !match_row(s, arena, number))
+		if (!s->is_border || !match_row(s, arena, number) || is_lossy(s, vendor_at(number)))
 			continue;
 		if (!s->found)
 			return true;
@@ -562,10 +574,11 @@ vendor_match(VendorForms *forms, Arena *arena, const Program *program, const Tar
 }
 
 VendorForms *
-vendor_forms_new(Arena *arena, const TextOperators *operators)
+vendor_forms_new(Arena *arena, const TextOperators *operators, VendorLosses losses)
 {
 	VendorForms *forms = NEW(arena, VendorForms);
 	forms->arena = arena;
+	forms->losses = losses;
 	if (operators)
 		forms->operators = *operators;
 	return forms;

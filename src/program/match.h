@@ -28,6 +28,7 @@ typedef struct VendorOperand {
 typedef struct PostOp {
 	StepPost post;       /* without its argument, */
 	const Expr *operand; /* which is this read, or NULL */
+	const PostRow *row;
 } PostOp;
 
 typedef struct VendorMatch {
@@ -46,14 +47,16 @@ typedef struct VendorMatch {
 } VendorMatch;
 
 /* The texts of rows, read once; they live in their arena. `operators` say what is meant where a
- * post-op names one. NULL: no post-ops are looked for, so that a program of one stage may match. */
+ * post-op names one. NULL: no post-ops are looked for, so that a program of one stage may match.
+ * `losses`: what rows may lose that are taken; but padding, which depends on weights. */
 typedef struct VendorForms VendorForms;
-VendorForms *vendor_forms_new(Arena *arena, const TextOperators *operators);
+VendorForms *vendor_forms_new(Arena *arena, const TextOperators *operators, VendorLosses losses);
 
 /* The rows that fit of libraries that can be called (`target` NULL: of any). */
 typedef struct VendorFound {
 	int count;
 	VendorMatch *match; /* a row each; those first for which tensors lie in the order of the row */
+	const VendorRow *lossy; /* one that fits, and loses too much; or NULL */
 	/* Of a main stage that a row has: what follows that the row's library does not take, as a text
 	 * over the result so far, x. NULL: no row got that far. */
 	const VendorRow *stopped;

@@ -16,7 +16,9 @@ typedef struct PostForms {
 	const Form **forms;
 } PostForms;
 
-const PostForms *match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators);
+/* Of rows that lose nothing but what `losses` allow. */
+const PostForms *match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators,
+                                  unsigned losses);
 
 /* Dim d of the read is the 0 of an extent of 1. */
 bool read_is_one(const Expr *read, int d);

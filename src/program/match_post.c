@@ -168,7 +168,7 @@ typedef struct Epilogue {
 } Epilogue;
 
 const PostForms *
-match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators)
+match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators, unsigned losses)
 {
 	PostForms *forms = NEW(arena, PostForms);
 	Map names = {.arena = arena};
@@ -181,16 +181,21 @@ match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators)
 		map_set(&names, leaves[i], (void *)(uintptr_t)*slots[i]);
 	}
 	TextScope scope = {.names = &names, .operators = operators};
-	while (vendor_post_at(forms->count))
-		forms->count++;
-	forms->rows = NEW_N(arena, const PostRow *, forms->count);
-	forms->forms = NEW_N(arena, const Form *, forms->count);
-	for (int i = 0; i < forms->count; i++) {
+	int count = 0;
+	while (vendor_post_at(count))
+		count++;
+	forms->rows = NEW_N(arena, const PostRow *, count);
+	forms->forms = NEW_N(arena, const Form *, count);
+	for (int i = 0; i < count; i++) {
 		Scanner scan;
-		forms->rows[i] = vendor_post_at(i);
-		scan_open(&scan, arena, "vendor.def", forms->rows[i]->pattern);
-		forms->forms[i] = form_of(arena, &forms->leaves, expr_parse_in(ctx, &scan, &scope, DT_F32));
-		must(forms->forms[i]);
+		const PostRow *row = vendor_post_at(i);
+		if (row->loses & ~losses)
+			continue;
+		scan_open(&scan, arena, "vendor.def", row->pattern);
+		const Expr *scalar = expr_parse_in(ctx, &scan, &scope, DT_F32);
+		forms->rows[forms->count] = row;
+		forms->forms[forms->count] = form_of(arena, &forms->leaves, scalar);
+		must(forms->forms[forms->count++]);
 	}
 	return forms;
 }
@@ -251,7 +256,7 @@ is_post(const Epilogue *e, int from, int to, PostOp *post)
 		if (strcmp(row->library, e->library) != 0 || (e->is_exact && row->error == POST_near) ||
 		    !form_solve(&leaves, forms->forms[i], form, &solved) || !in_order(&solved))
 			continue;
-		*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any};
+		*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any, .row = row};
 		fill_in(&solved, row->numbers, post->post.numbers);
 		return true;
 	}

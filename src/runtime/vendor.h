@@ -15,6 +15,8 @@
  *     post        string: post-ops in order: base/post.def
  *     impl        string: the implementation that accept() named when compiling, for libraries of
  *                 devices
+ *     loses       string: what of NaN and infinities is not treated as the step's node says, for
+ *                 people: "NaN in Relu"
  *     fallback_weights
  *                 ints: 1 number b: the fallback kernel reads argument 1, weights, which are
  *                 constant, in blocks of b output channels, [M/b,C/g,kernel…,b], zeros behind the

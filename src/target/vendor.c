@@ -12,6 +12,24 @@ static const PostRow posts[] = {
 #undef CALL
 #undef POST
 
+const VendorLosses vendor_loses_any = {~0u, ~0u};
+
+/* A NaN that a call loses is a fault that nobody sees any more, and our pools are as fast; post-ops
+ * pay too much. Where sums are in another order, the sign of a zero says nothing. */
+VendorLosses
+vendor_losses(const PassContext *context)
+{
+	enum { EXACT = 2 }; /* the -O below which it is */
+	static const VendorLosses nothing, order = {LOSES_zero, LOSES_zero};
+	if (context->values == VALUES_finite)
+		return vendor_loses_any;
+	if (context->values == VALUES_all || context->level < EXACT)
+		return nothing;
+	return pass_is_finite(context)
+	           ? (VendorLosses){LOSES_zero | LOSES_infinity | LOSES_padding, ~0u}
+	           : order;
+}
+
 int
 vendor_count(void)
 {

@@ -2,6 +2,7 @@
 #ifndef TARGET_VENDOR_H
 #define TARGET_VENDOR_H
 
+#include "base/pass.h"
 #include "target/target.h"
 
 enum { VENDOR_OPERANDS = 2 };
@@ -45,6 +46,14 @@ typedef struct VendorRow {
 	VendorFill fill;
 	bool has_rows, is_copy, rounds_once;
 } VendorRow;
+
+/* What calls, and post-ops behind them, may lose in a compilation. */
+typedef struct VendorLosses {
+	unsigned calls, posts;
+} VendorLosses;
+
+extern const VendorLosses vendor_loses_any; /* for who makes no calls */
+VendorLosses vendor_losses(const PassContext *context);
 
 extern const VendorRow vendor_rows[];
 extern const int vendor_row_count;

@@ -177,7 +177,7 @@ typedef struct Law {
 static void
 check_law(const Law *law)
 {
-	VendorForms *forms = vendor_forms_new(arena, NULL);
+	VendorForms *forms = vendor_forms_new(arena, NULL, vendor_loses_any);
 	const Program *program = program_parse(ctx, law->name, law->text);
 	program_check(program);
 	bool constant[] = {false, law->known};
@@ -522,7 +522,7 @@ note_visit(void *arg, const Visit *visit)
 static bool
 study_search(const char *name, const Program *program, const char *form, SearchOptions options)
 {
-	VendorForms *forms = vendor_forms_new(arena, NULL);
+	VendorForms *forms = vendor_forms_new(arena, NULL, vendor_loses_any);
 	Target target = {.device = device_find("cpu:x86-64-v3")};
 	Study study = {.start = now_seconds()};
 	options.target = &target;

@@ -53,7 +53,7 @@ static void
 check_calls(const Candidate *candidate, const bool *constant)
 {
 	const Program *program = candidate->program;
-	VendorForms *forms = vendor_forms_new(arena, NULL);
+	VendorForms *forms = vendor_forms_new(arena, NULL, vendor_loses_any);
 	Graph *graph = trial_graph(arena, program, constant, false);
 	int expected = 0, found = 0;
 	ck_assert_msg(graph || has_symbols(program), "no nodes for\n%s", text_of(program));

@@ -1,9 +1,11 @@
 /* Which calls of a library are left to our kernels where nothing is measured: those that an
- * implementation does in passes, when these take long beside the arithmetic (vendor.def).
+ * implementation does in passes, when these take long beside the arithmetic, and those that lose
+ * numbers (vendor.def).
  */
 #include "lower/lower.h"
 #include "vendor_rows.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/infer.h"
@@ -33,9 +35,9 @@ measure(void *self, const VendorCall *query, double *seconds, const char **impl)
 	return accept(self, query, impl);
 }
 
-/* Whether a call does all of it. */
-static bool
-is_call(char *implementation, const char *text)
+/* How many steps are calls, of how many. */
+static int
+count_calls(char *implementation, const char *text, PassValues values, int *steps)
 {
 	const Oracle oracle = {implementation, is_available, accept, .measure = measure};
 	Arena *arena = arena_new("test");
@@ -44,15 +46,34 @@ is_call(char *implementation, const char *text)
 	PassContext context = {.arena = arena,
 	                       .run = run_passes,
 	                       .level = 2,
+	                       .values = values,
 	                       .target = &target,
 	                       .config = {.arena = arena},
 	                       .recorded = {.arena = arena}};
 	graph_infer(graph);
 	run_graph_passes(graph, &context);
 	const Module *module = lower_graph(arena, graph, &context);
-	bool found = module->steps.count == 1 && module->steps.data[0]->plan.kind == PT_VENDOR;
+	int calls = 0;
+	*steps = module->steps.count;
+	for (int i = 0; i < *steps; i++)
+		calls += module->steps.data[i]->plan.kind == PT_VENDOR;
 	arena_free(arena);
-	return found;
+	return calls;
+}
+
+static bool
+has_call(char *implementation, const char *text, PassValues values)
+{
+	int steps;
+	return count_calls(implementation, text, values, &steps) > 0;
+}
+
+/* Whether a call does all of it. */
+static bool
+is_call(char *implementation, const char *text)
+{
+	int steps;
+	return count_calls(implementation, text, VALUES_finite, &steps) == 1 && steps == 1;
 }
 
 #define CONV(channels, side, filters, weights, attributes) \
@@ -80,10 +101,36 @@ START_TEST(passes_are_counted)
 }
 END_TEST
 
+/* Weights that a run gives may be infinite, and so may those that a model says, whose windows reach
+ * into padding. */
+static const struct {
+	const char *weights, *attributes;
+	bool is_kept;
+} pads[] = {
+	{"%w: f32[2,1,3] = weight 0", "pads=[1,1]", true},
+	{"%w: f32[2,1,3] = {1, 2, 3, 4, 5, inf}", "pads=[1,1]", false},
+	{"%w: f32[2,1,3] = {1, 2, 3, 4, 5, inf}", "pads=[0,0]", true},
+	{"%w = Neg(%v)", "pads=[0,1]", false},
+	{"%w = Neg(%v)", "pads=[0,0]", true},
+};
+
+START_TEST(padding_is_no_term)
+{
+	char text[400];
+	snprintf(
+		text, sizeof text,
+		"graph g(%%x: f32[1,1,9], %%v: f32[2,1,3]) -> %%y, %%w { %s\n%%y = Conv(%%x, %%w) {%s} }",
+		pads[_i].weights, pads[_i].attributes);
+	ck_assert_int_eq(has_call("jit:avx512_core", text, VALUES_usual), pads[_i].is_kept);
+	ck_assert(has_call("jit:avx512_core", text, VALUES_finite));
+}
+END_TEST
+
 int
 main(void)
 {
 	TCase *tcase = tcase_create("calls");
 	tcase_add_loop_test(tcase, passes_are_counted, 0, (int)countof(calls));
+	tcase_add_loop_test(tcase, padding_is_no_term, 0, (int)countof(pads));
 	return unit_run(tcase);
 }

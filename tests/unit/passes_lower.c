@@ -305,6 +305,7 @@ context_of(Arena *arena, const Target *target, int level)
 	return (PassContext){.arena = arena,
 	                     .run = run_passes,
 	                     .level = level,
+	                     .values = VALUES_finite, /* all rows, at any level */
 	                     .target = target,
 	                     .verify = true,
 	                     .config = {.arena = arena},
@@ -519,8 +520,7 @@ START_TEST(results_of_one_stage_in_two_storages)
 }
 END_TEST
 
-/* Where nothing is measured, a residual is a sum in place: the library's products may do other
- * post-ops element by element. */
+/* Where nothing is measured, a residual is a sum in place (lower/vendor.c). */
 START_TEST(unmeasured_residuals_are_sums)
 {
 	static const char text[] =

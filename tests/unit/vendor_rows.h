@@ -25,7 +25,7 @@ row_forms(Arena *owner)
 	if (!table)
 		table = op_table_new(arena_new("operators"));
 	TextOperators operators = formula_operators(table);
-	return vendor_forms_new(owner, &operators);
+	return vendor_forms_new(owner, &operators, vendor_loses_any);
 }
 
 /* The first row that fits; false: none does. */

@@ -1,6 +1,6 @@
 /* What the calls of oneDNN do with NaN, infinities and -0, against what rows of vendor.def say: the
- * stage of each by the interpreter, with such numbers at random places. What a row keeps is kept, and
- * what it loses is seen to be lost. Without the library the test says "skipped".
+ * stage of each by the interpreter, with such numbers at random places. What a row keeps is kept,
+ * and what it loses is seen to be lost. Without the library the test says "skipped".
  */
 #include <math.h>
 #include <stdio.h>

@@ -66,6 +66,8 @@ subject_pipeline(Options *options, Arena *arena, const char *text)
 			options->rewrites = number_of("pipeline rewrites", word + 9);
 		else if (strcmp(word, "strict") == 0)
 			options->accuracy = word;
+		else if (strcmp(word, "values=all") == 0 || strcmp(word, "values=finite") == 0)
+			options->values = word + strlen("values=");
 		else if (strcmp(word, "-vendor") == 0)
 			options->no_vendor = true;
 		else if (word[0] == '-' && word[1])
@@ -74,7 +76,8 @@ subject_pipeline(Options *options, Arena *arena, const char *text)
 			vec_push(arena, &options->require, word + 1);
 		else
 			fail_as(FAIL_USAGE, NULL,
-			        "pipeline: expected none, O3, strict, -PASS, +PASS or rewrites=N, saw '%s'",
+			        "pipeline: expected none, O3, strict, values=all, -PASS, +PASS or rewrites=N, "
+			        "saw '%s'",
 			        word);
 		is_only |= text[length] == ':';
 		text += length + (text[length] != 0);

@@ -47,6 +47,8 @@ verb_compile(const Options *options)
 		report_text(report, "ours", NULL, c.ours);
 	if (c.noise)
 		report_text(report, "noise", NULL, c.noise);
+	if (c.written.loses)
+		report_text(report, "loses", NULL, c.written.loses);
 	if (*c.assumed)
 		report_text(report, "assumed", NULL, c.assumed);
 	report_number(report, "seconds", NULL, c.seconds, "%.2f");
@@ -66,6 +68,9 @@ verb_compile(const Options *options)
 		           proofs->count > 1 ? proofs->data[i].device : "",
 		           proof_text(arena, &proofs->data[i]));
 	report_say(options, "self-test: %s\n", c.finished.self_test);
+	if (c.written.loses)
+		report_say(options, "values: %d library call%s %s; --values all keeps it\n",
+		           c.written.lossy, c.written.lossy == 1 ? " loses" : "s lose", c.written.loses);
 	if (c.slow)
 		report_say(options, "slow: %s\n", c.slow);
 	if (c.ours)

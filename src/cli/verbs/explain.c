@@ -100,7 +100,7 @@ parts_text(const Explained *e, const Question *question, const Program *program)
 {
 	Arena *arena = e->arena;
 	Buf calls = {.arena = arena}, text = {.arena = arena};
-	VendorForms *forms = vendor_forms_new(arena, NULL);
+	VendorForms *forms = vendor_forms_new(arena, NULL, vendor_loses_any);
 	int known = 0, kernels = 0, called = 0;
 	for (int s = 0; s < program->nstage; s++) {
 		DerivedPart part = derived_part(forms, arena, program, s, question->constant);
@@ -261,7 +261,7 @@ static void
 show_parts(Page *page, const Question *question, const Program *program)
 {
 	Arena *arena = page->e->arena;
-	VendorForms *forms = vendor_forms_new(arena, NULL);
+	VendorForms *forms = vendor_forms_new(arena, NULL, vendor_loses_any);
 	Table *table = page_table(page, "parts", "part:stage|becomes");
 	for (int s = 0; s < program->nstage; s++) {
 		DerivedPart part = derived_part(forms, arena, program, s, question->constant);

@@ -239,17 +239,35 @@ manifest_text(const Writer *writer)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* What calls lose, each way once. */
 static void
-count_steps(const Plan *plan, BundleReport *report)
+note_losses(Arena *arena, const PlanStep *step, BundleReport *report)
+{
+	const StepAttr *loses = plan_attr(step, "loses");
+	report->lossy += loses != NULL;
+	for (const char *at = loses ? loses->string : ""; *at;) {
+		size_t length = strcspn(at, ",");
+		const char *way = arena_strndup(arena, at, length);
+		if (!report->loses)
+			report->loses = way;
+		else if (!strstr(report->loses, way))
+			report->loses = arena_printf(arena, "%s, %s", report->loses, way);
+		at += length + strspn(at + length, ", ");
+	}
+}
+
+static void
+count_steps(Arena *arena, const Plan *plan, BundleReport *report)
 {
 	for (int i = 0; i < plan->nstep; i++) {
 		PlanStepKind kind = plan->steps[i].kind;
+		note_losses(arena, &plan->steps[i], report);
 		report->kernels += kind == PT_KERNEL;
 		report->vendor += kind == PT_VENDOR;
 		report->host += kind == PT_HOST;
 		report->copies += kind == PT_COPY;
 		for (int k = 0; k < plan->steps[i].nbody; k++)
-			count_steps(plan->steps[i].bodies[k], report);
+			count_steps(arena, plan->steps[i].bodies[k], report);
 	}
 }
 
@@ -300,6 +318,6 @@ bundle_write(Arena *arena, const char *path, const BundleInput *input)
 		zip_add_blob(zip, part->entry, &part->data);
 	}
 	zip_commit(zip);
-	count_steps(writer.plans[0], &report);
+	count_steps(arena, writer.plans[0], &report);
 	return report;
 }

@@ -54,7 +54,9 @@ typedef struct BundleInput {
 } BundleInput;
 
 typedef struct BundleReport {
-	int kernels, vendor, host, copies; /* steps of the first target, nested ones included */
+	int kernels, vendor, host, copies; /* steps of the first target, nested ones included, */
+	int lossy;                         /* and the calls that lose NaN or infinities, … */
+	const char *loses;                 /* … in words, or NULL: "NaN in Relu, NaN in Clip" */
 	int64_t weight_bytes, code_bytes;
 } BundleReport;
 

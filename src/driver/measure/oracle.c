@@ -215,6 +215,8 @@ find_surrounding(void *arg)
 		buf_printf(&buf, "rewrites %lld\n", (long long)o->rewrites);
 	if (o->accuracy)
 		buf_printf(&buf, "accuracy %s\n", o->accuracy);
+	if (o->values)
+		buf_printf(&buf, "values %s\n", o->values);
 	if (o->precision)
 		buf_printf(&buf, "precision %s\n", o->precision);
 	put_words(&buf, "keep-fp32", &o->keep_fp32);
