@@ -34,9 +34,10 @@ typedef struct ProofFinding {
 	const Value *value; /* of the graph */
 	PlanStepKind kind;  /* of the step that made it; a view has none: is_view */
 	bool is_view;
-	bool is_blocked;  /* its storage, or that of something its step reads, is */
-	const char *step; /* name */
-	const char *text; /* a sentence without the names */
+	bool is_blocked;   /* its storage, or that of something its step reads, is */
+	const char *step;  /* name */
+	const char *text;  /* a sentence without the names */
+	const char *loses; /* what its call is known to lose ("NaN in Relu"); NULL: it's wrong */
 } ProofFinding;
 
 /* What became of a value, the least first. */
@@ -64,6 +65,7 @@ typedef struct Proof {
 	int64_t points, undecided;  /* compared */
 	int64_t tried;              /* results of fallback kernels, compared too */
 	VEC(ProofFinding) findings; /* at most PROOF_FINDINGS */
+	VEC(ProofFinding) losses;   /* as many: NaN or infinities that a call is known to lose */
 	VEC(ProofValue) values;
 	VEC(ProofSample) samples;
 	Map index; /* Value to its place in values + 1 */

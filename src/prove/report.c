@@ -172,6 +172,10 @@ finding_text(Arena *arena, const ProofFinding *finding)
 		buf_printf(&buf, " of node \"%s\" (%s)", node->loc.node, node->op->name);
 	if (!finding->is_view)
 		buf_printf(&buf, ", made by %s %s", proof_kind_text(finding->kind), finding->step);
-	buf_printf(&buf, ": %s", finding->text);
+	if (finding->loses)
+		buf_printf(&buf, ", which loses %s: %s; --values all makes no such call", finding->loses,
+		           finding->text);
+	else
+		buf_printf(&buf, ": %s", finding->text);
 	return buf_text(&buf);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "prove/expect.h"
+#include "prove/finding.h"
 #include "prove/margin.h"
 #include "prove/sample.h"
 #include "runtime/handle.h"
@@ -43,32 +44,17 @@ struct Prover {
 
 /* ---- findings and gaps ---- */
 
-static bool
-is_blocked(const PlanFacts *facts, int buffer, int step)
-{
-	bool found = facts->plan->buffers[buffer].layout != NULL;
-	for (int k = 0; step >= 0 && k < facts->plan->steps[step].narg; k++) {
-		int arg = facts->plan->steps[step].args[k];
-		found = found || (arg >= 0 && facts->plan->buffers[arg].layout);
-	}
-	return found;
-}
-
+/* `loses`: as of a finding. */
 static void
-add_finding(Prover *p, const PlanFacts *facts, const Claim *claim, const char *text)
+add_finding(Prover *p, const PlanFacts *facts, const Claim *claim, const char *text,
+            const char *loses)
 {
-	if (p->proof.findings.count >= PROOF_FINDINGS)
-		return;
-	const PlanStep *step = claim->step >= 0 ? &facts->plan->steps[claim->step] : NULL;
-	ProofFinding finding = {
-		.value = claim->value,
-		.kind = step ? step->kind : PT_COPY,
-		.is_view = !step,
-		.is_blocked = is_blocked(facts, claim->made, claim->step),
-		.step = step ? step->name : "a view",
-		.text = arena_strdup(p->arena, text),
-	};
-	vec_push(p->arena, &p->proof.findings, finding);
+	ProofFinding finding = finding_of(facts, claim, arena_strdup(p->arena, text));
+	finding.loses = loses;
+	if (!loses && p->proof.findings.count < PROOF_FINDINGS)
+		vec_push(p->arena, &p->proof.findings, finding);
+	if (loses && p->proof.losses.count < PROOF_FINDINGS)
+		vec_push(p->arena, &p->proof.losses, finding);
 }
 
 static void
@@ -178,7 +164,7 @@ look_round(Prover *p, FrameState *state, int boundary)
 	const Claim *claim = claim_behind(state->facts, buffer, boundary - 1);
 	if (claim)
 		add_finding(p, state->facts, claim,
-		            arena_printf(p->scratch, "step %s wrote outside of its result", step));
+		            arena_printf(p->scratch, "step %s wrote outside of its result", step), NULL);
 }
 
 /* ---- evaluate ---- */
@@ -250,6 +236,8 @@ judge(Prover *p, const Claim *claim, const PointSet *expected, const Held *held,
 	const char *text = expected ? expect_judge(p->scratch, expected, held, seen) : NULL;
 	int64_t unwritten = claim->done > 0 ? held_unwritten(held) : 0;
 	int64_t padding = claim->done > 0 ? held_padding(held) : 0;
+	if (unwritten > 0 || padding > 0)
+		seen->wrong = 0; /* of what was compared; this is another fault */
 	if (unwritten > 0)
 		return arena_printf(p->scratch, "%lld of %lld elements were never written",
 		                    (long long)unwritten, (long long)dims_count(held->rank, held->dims));
@@ -316,7 +304,7 @@ settle_branch(Prover *p, FrameState *state, const Claim *claim, const Held *held
 		const Value *value = inner->facts->claims.data[claimed].value;
 		uintptr_t known = (uintptr_t)map_find_ptr(&p->proof.index, value);
 		if (!held_equal(p->scratch, held, &made))
-			add_finding(p, state->facts, claim, "is not what the branch that was taken made");
+			add_finding(p, state->facts, claim, "is not what the branch that was taken made", NULL);
 		else if (known)
 			proof_note(p->arena, &p->proof, claim->value, p->proof.values.data[known - 1].state,
 			           p->proof.values.data[known - 1].reason);
@@ -368,8 +356,12 @@ settle_claim(Prover *p, FrameState *state, const Claim *claim)
 	Agreement seen = {.points = is_text && whole ? array_count(whole) : 0};
 	if (!text && !is_text)
 		text = judge(p, claim, expected, &held, &seen);
+	const char *loses =
+		text ? finding_loss(p->scratch, state->facts, state->frame, claim, &seen) : NULL;
+	if (loses)
+		add_gap(p, arena_printf(p->scratch, "its call loses %s", loses), claim->value);
 	if (text)
-		add_finding(p, state->facts, claim, text);
+		add_finding(p, state->facts, claim, text, loses);
 	else if (expected || whole)
 		note_agreement(p, claim, &seen, whole != NULL);
 	if (is_text)
@@ -403,7 +395,7 @@ try_claim(Prover *p, FrameState *state, const Claim *claim)
 	p->proof.tried += seen.points > 0;
 	if (text)
 		add_finding(p, state->facts, claim,
-		            arena_printf(p->scratch, "by the fallback kernel, %s", text));
+		            arena_printf(p->scratch, "by the fallback kernel, %s", text), NULL);
 }
 
 /* Then the memory is what nobody wrote, for the library. */
@@ -443,7 +435,8 @@ verify_buffer(Prover *p, FrameState *state, int buffer, int step)
 	const char *reader = step < plan->nstep ? plan->steps[step].name : "";
 	add_finding(p, state->facts, claim,
 	            arena_printf(p->scratch, "was changed before %s%s read it",
-	                         step < plan->nstep ? "step " : "the caller", reader));
+	                         step < plan->nstep ? "step " : "the caller", reader),
+	            NULL);
 }
 
 static void

@@ -116,8 +116,12 @@ run_proved(const Options *options, Session *session)
 	Table *table = report_table(report, "findings", "finding:wrong");
 	for (int i = 0; i < proof->findings.count; i++)
 		table_row(table, "%s", finding_text(session->arena, &proof->findings.data[i]));
+	table = report_table(report, "losses", "loss:lost");
+	for (int i = 0; i < proof->losses.count; i++)
+		table_row(table, "%s", finding_text(session->arena, &proof->losses.data[i]));
 	report_print(report);
-	return proof->findings.count ? FAIL_COMPARISON : give_results(options, session);
+	return proof->findings.count + proof->losses.count ? FAIL_COMPARISON
+	                                                   : give_results(options, session);
 }
 
 /* ---- --self-test ---- */

@@ -57,6 +57,7 @@ bound_join(Arena *arena, const BoundArray *a, const BoundArray *b)
 static void
 note_wrong(Agreement *a, int64_t point, double expected, double seen, double bound)
 {
+	a->special += !isfinite(expected);
 	if (a->wrong++ > 0)
 		return;
 	a->first_wrong = point;

@@ -56,6 +56,7 @@ const BoundArray *bound_join(Arena *arena, const BoundArray *a, const BoundArray
  * there was sampling, not counted). slack multiplies the bound (1 = as stated). */
 typedef struct Agreement {
 	int64_t points, wrong, undecided;
+	int64_t special;              /* of the wrong ones: NaN or an infinity is expected */
 	double worst;                 /* largest |error| / bound among decided points */
 	int64_t first_wrong;          /* flat index, -1 when none */
 	double expected, seen, bound; /* at first_wrong */
