@@ -3,12 +3,12 @@
 
 #include "lower/vendor_call.h"
 
-/* Those that are known when compiling; of a question no bytes are known, and they do not matter. */
+/* Known when compiling; of a question no bytes are known, and they do not matter. */
 static bool
-weights_are_finite(const VendorStep *v)
+is_finite(const MBuffer *arg)
 {
-	const MBuffer *weights = v->args[1]->kind == PB_VIEW ? v->args[1]->base : v->args[1];
-	return weights->kind == PB_WEIGHT && (!weights->data || array_is_finite(weights->data));
+	const MBuffer *buffer = arg->kind == PB_VIEW ? arg->base : arg;
+	return buffer->kind == PB_WEIGHT && (!buffer->data || array_is_finite(buffer->data));
 }
 
 /* The stage omits terms that the call multiplies. */
@@ -16,7 +16,7 @@ static bool
 pads_infinities(const VendorStep *v)
 {
 	const Stage *main = v->match->program->stages[0];
-	return (v->match->row->loses & LOSES_padding) && main->guard && !weights_are_finite(v);
+	return (v->match->row->loses & LOSES_padding) && main->guard && !is_finite(v->args[1]);
 }
 
 bool
@@ -24,6 +24,17 @@ vendor_may_pad(const VendorStep *v)
 {
 	bool may = vendor_losses(v->low->context).calls & LOSES_padding;
 	return may || !pads_infinities(v);
+}
+
+/* Whether what post-op `post` gets can be NaN: a sum of integers is none. */
+static bool
+may_be_special(const VendorStep *v, int post)
+{
+	const VendorMatch *m = v->match;
+	bool may = dtype_is_float(m->program->stages[0]->acc) || (m->bias && !is_finite(v->args[2]));
+	for (int i = 0; i <= post; i++)
+		may |= m->post[i].operand && !is_finite(v->args[v->posts[i].arg]);
+	return may;
 }
 
 /* "NaN in Relu"; of a pattern its operator. */
@@ -48,6 +59,7 @@ vendor_losses_text(const Variant *variant)
 	if (vendor_is_other_algorithm(variant))
 		put_loss(&text, LOSES_infinity, variant->algorithm);
 	for (int i = 0; i < m->npost; i++)
-		put_loss(&text, m->post[i].row->loses, m->post[i].row->pattern);
+		if (may_be_special(v, i))
+			put_loss(&text, m->post[i].row->loses, m->post[i].row->pattern);
 	return text.size ? buf_text(&text) : NULL;
 }

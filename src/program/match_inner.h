@@ -11,12 +11,12 @@ typedef struct PostForms {
 	ExprCtx *ctx;
 	const Expr *x;
 	FormLeaves leaves;
+	unsigned losses; /* that are allowed */
 	int count;
 	const PostRow **rows;
 	const Form **forms;
 } PostForms;
 
-/* Of rows that lose nothing but what `losses` allow. */
 const PostForms *match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators,
                                   unsigned losses);
 

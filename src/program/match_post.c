@@ -159,6 +159,7 @@ match_main_reads(const Program *p, const Stage *stage, const Expr *reads[VENDOR_
 typedef struct Epilogue {
 	const PostForms *forms;
 	const char *library;
+	unsigned losses;
 	bool is_exact; /* behind a sum of integers, which has no bound for a function to be off by */
 	double within; /* so much of their size may constants be off, see FormLeaves */
 	Arena *arena;
@@ -176,26 +177,22 @@ match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators, uns
 	const Expr **slots[] = {&forms->x, &forms->leaves.unknown[0], &forms->leaves.unknown[1],
 	                        &forms->leaves.any};
 	forms->ctx = ctx;
+	forms->losses = losses;
 	for (size_t i = 0; i < countof(leaves); i++) {
 		*slots[i] = expr_var(ctx, var_new(ctx, leaves[i], DT_F32, NULL, NULL));
 		map_set(&names, leaves[i], (void *)(uintptr_t)*slots[i]);
 	}
 	TextScope scope = {.names = &names, .operators = operators};
-	int count = 0;
-	while (vendor_post_at(count))
-		count++;
-	forms->rows = NEW_N(arena, const PostRow *, count);
-	forms->forms = NEW_N(arena, const Form *, count);
-	for (int i = 0; i < count; i++) {
+	while (vendor_post_at(forms->count))
+		forms->count++;
+	forms->rows = NEW_N(arena, const PostRow *, forms->count);
+	forms->forms = NEW_N(arena, const Form *, forms->count);
+	for (int i = 0; i < forms->count; i++) {
 		Scanner scan;
-		const PostRow *row = vendor_post_at(i);
-		if (row->loses & ~losses)
-			continue;
-		scan_open(&scan, arena, "vendor.def", row->pattern);
-		const Expr *scalar = expr_parse_in(ctx, &scan, &scope, DT_F32);
-		forms->rows[forms->count] = row;
-		forms->forms[forms->count] = form_of(arena, &forms->leaves, scalar);
-		must(forms->forms[forms->count++]);
+		forms->rows[i] = vendor_post_at(i);
+		scan_open(&scan, arena, "vendor.def", forms->rows[i]->pattern);
+		forms->forms[i] = form_of(arena, &forms->leaves, expr_parse_in(ctx, &scan, &scope, DT_F32));
+		must(forms->forms[i]);
 	}
 	return forms;
 }
@@ -254,7 +251,8 @@ is_post(const Epilogue *e, int from, int to, PostOp *post)
 	for (int i = 0; form && i < forms->count; i++) {
 		const PostRow *row = forms->rows[i];
 		if (strcmp(row->library, e->library) != 0 || (e->is_exact && row->error == POST_near) ||
-		    !form_solve(&leaves, forms->forms[i], form, &solved) || !in_order(&solved))
+		    (row->loses & ~e->losses) || !form_solve(&leaves, forms->forms[i], form, &solved) ||
+		    !in_order(&solved))
 			continue;
 		*post = (PostOp){.post = {.kind = row->kind}, .operand = solved.any, .row = row};
 		fill_in(&solved, row->numbers, post->post.numbers);
@@ -295,12 +293,18 @@ shown(Arena *arena, const Expr *e)
 
 /* What stands behind the last place that post-ops lead to. */
 static const char *
-first_refused(Arena *arena, const Epilogue *e)
+first_refused(Arena *arena, Epilogue *e)
 {
+	PostOp lossy;
 	int reached = e->ncut - 1;
 	while (e->count[reached] > POST_MAX)
 		reached--;
-	return shown(arena, part_of(e, reached, reached + 1));
+	const char *text = shown(arena, part_of(e, reached, reached + 1));
+	e->losses = ~0u;
+	if (!is_post(e, reached, reached + 1, &lossy))
+		return text;
+	return arena_printf(arena, "%s, where the library loses %s", text,
+	                    lossy.row->loses & LOSES_nan ? "NaN" : "-0");
 }
 
 /* Post-ops begin at the sum itself, or where it is cast to f32, in which they compute. */
@@ -341,6 +345,7 @@ find_posts(Arena *owner, const PostForms *forms, VendorMatch *m, const Expr *bod
 	const char *stop = NULL;
 	const Expr *computed = without_store(body);
 	Epilogue e = {.forms = forms, .library = m->row->library};
+	e.losses = forms->losses;
 	e.is_exact = main->type == DT_I32;
 	e.within = m->row->rounds_once ? rounding_of(m->program->outputs[0]->type) : 0;
 	e.arena = arena_new_in(owner, "epilogue");
