@@ -3,6 +3,7 @@
 # a full disk. Small models written as text.
 # shellcheck disable=SC2015,SC2059,SC2012  # pass cannot fail; octal bytes; our own file names
 . tests/common
+spoiled="older.twb unpacked.twb"
 amend=${BUILD:-build}/test/amend
 [ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
 

@@ -4,6 +4,7 @@
 # as they cannot depend on the machine.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
+spoiled="wrong.twb"
 about="compare: "
 amend=${BUILD:-build}/test/amend
 [ -x "$amend" ] || { echo "there is no $amend"; exit 1; }

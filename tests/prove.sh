@@ -4,6 +4,7 @@
 # tests/mistakes.sh tries whether mistakes of the compiler are found.
 # shellcheck disable=SC2015  # pass cannot fail
 . tests/common
+spoiled="refused.twb wrong.twb"
 about="proving: "
 amend=${BUILD:-build}/test/amend
 [ -x "$amend" ] || { echo "there is no $amend"; exit 1; }
@@ -471,4 +472,11 @@ rc=$?
 	lose "a wrong compiler: exit code $rc: $(cat said)"
 CC="$tmp/cc.sh" XDG_CACHE_HOME="$tmp/own" "$tw" compile -q -O1 --prove none sum.g -o sum.twb 2>said &&
 	pass || lose "a wrong compiler, not proved: $(cat said)"
+
+# Cases of operators whose sizes or constants are among their inputs, each as a bundle, by its own data.
+if [ -n "$ONNX_TESTDATA" ]; then
+	"$tw" test-onnx --prove --only 'test_r[eo]*' "$ONNX_TESTDATA/node" >said 2>&1 && pass || lose "cases: $(cat said)"
+else
+	skip 1 testdata
+fi
 finish

@@ -122,7 +122,7 @@ be_case(const Run *run, const Case *c)
 	dup2(fileno(c->said), STDERR_FILENO);
 	set.options.arena = arena;
 	set.options.quiet = true;
-	set.options.runs = 1;
+	set.options.runs = !set.options.prove_run; /* which runs once */
 	set.options.args = (StrVec){0};
 	vec_push(arena, &set.options.args, arena_printf(arena, "%s/model.onnx", c->folder));
 	for (int i = 0; code == 0; i++) {
