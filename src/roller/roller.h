@@ -181,8 +181,8 @@ TilePrograms construct_tiles(const TileTask *task, const TilePolicy *policy, int
 
 /* Whether the size leaves no more of the extent than the policy may waste. */
 bool is_aligned_to_shape(int64_t extent, int64_t size, double waste);
-/* Ours. (policy.c) Tiles are constructed by each of the first three, which waste ever more, and by the
- * last, which takes any tile, where these find none. */
+/* Ours. (policy.c) Tiles are constructed by each of the first three, which waste ever more, and by
+ * the last, which takes any tile, where these find none. */
 enum { TILE_POLICIES = 4 };
 TilePolicy roller_policy(const TileTask *task, int index);
 /* What tiles of a level may take of it: registers of a thread or a core, else bytes. */
@@ -198,8 +198,8 @@ typedef struct TileStep {
 } TileStep;
 
 /* From the smallest tile to the program, along the axis whose score is largest of those that are
- * shorter than the program's; `waste` is its policy's. None where it was not constructed so: it is a
- * smaller piece of one that was. */
+ * shorter than the program's; `waste` is its policy's. None where it was not constructed so: it is
+ * a smaller piece of one that was. */
 typedef VEC(TileStep) TileSteps;
 TileSteps tile_steps(const TileTask *task, const TileProgram *program, double *waste);
 

@@ -1,4 +1,4 @@
-/* tile_steps(): a program's way through construct_tiles(), without the branches that led elsewhere. */
+/* tile_steps(): a program's way through construct_tiles(), without branches that led elsewhere. */
 #include <math.h>
 #include <string.h>
 

@@ -451,7 +451,7 @@ check_steps(const TileTask *task, int policy_index)
 	return checked;
 }
 
-/* What is constructed has a way from the smallest tile, and what is wider than it may be has none. */
+/* What is constructed has a way from the smallest tile; what is wider than it may be has none. */
 START_TEST(steps_of_tiles)
 {
 	for (size_t d = 0; d < countof(DEVICES); d++) {

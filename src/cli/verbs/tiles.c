@@ -1,5 +1,5 @@
-/* tilewright tiles: for each group of a model, or each kernel of an expression, how Roller builds the
- * tile that it ranks first on a row of devices.def, and what it ranks behind that (docs/tiles.md).
+/* tilewright tiles: for each group of a model, or each kernel of an expression, what Roller ranks
+ * first on a row of devices.def, and how the best of it is built (docs/tiles.md).
  */
 #include <math.h>
 #include <string.h>
