@@ -237,6 +237,7 @@ is_code_of(DType given, DType type)
 void
 session_inputs(Session *session, const Options *options)
 {
+	bool is_made_up = false;
 	check_names(session, options);
 	check_shapes(session, options);
 	for (int i = 0; i < session->ninput; i++) {
@@ -250,10 +251,14 @@ session_inputs(Session *session, const Options *options)
 			fail_as(FAIL_USAGE, NULL, "%s: input %s is of type %s, what is given is %s",
 			        session->name, info->name, tw_type_name(info->type),
 			        array_type_text(session->arena, array));
-		if (!array && !info->has_default)
+		if (!array && !info->has_default) {
 			array = make_input(session, options, info);
+			is_made_up = true;
+		}
 		session->inputs[i] = array;
 	}
+	if (is_made_up)
+		session_expect_end(session);
 	session_bind(session);
 }
 

@@ -30,7 +30,7 @@ void session_expect_end(Session *session);
 bool session_saw_no_end(const Session *session); /* in the last run */
 
 /* Make or read the inputs, at the sizes of --shape, typical ones for the other symbols, and bind
- * them. */
+ * them. Where some are made, an end is expected. */
 void session_inputs(Session *session, const Options *options);
 void session_bind(Session *session); /* bind session->inputs, and prepare */
 void session_run(Session *session);
