@@ -330,7 +330,7 @@ chain %m '%h, %t = Loop(%k3, _, %s)  "between" body(%u, %v, %w) { %z = Exp(%w) %
   %m = ReduceMean(%t)'
 
 # A loop that does not end with inputs that nobody gave: after some turns that is what is said. The
-# bundle is written. A run says the same where it makes inputs up, and has no limit where all are given.
+# bundle is written. A run says the same where it makes inputs up; there is no limit to given ones.
 # endless NAME, its text on standard input
 endless() {
 	cat >"$1.g"

@@ -153,6 +153,11 @@ tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int
 		                   info->name, rank, info->rank);
 	if (!dims && rank)
 		return handle_missing(error, "tw_bind_input()", "dims");
+	const Array given = {.type = (DType)info->type, .rank = rank, .dims = dims};
+	session->exec.error = error;
+	for (int d = 0; d < rank; d++) /* others are known when all inputs are */
+		if (info->dims[d].value >= 0 && dims[d] != info->dims[d].value)
+			return frame_refuse_dim(session->exec.main, index, &given, d, info->dims[d].value);
 	const PlanBuffer shape = {.type = (DType)info->type, .rank = rank};
 	if (!slot_measure(&shape, dims, &needed))
 		return handle_fail(error, TW_SHAPE, "the dims of input '%.60s' are negative or too large",

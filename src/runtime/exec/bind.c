@@ -387,6 +387,18 @@ wish_text(const Plan *plan, int input, int axis, char *text, size_t size)
 	return text;
 }
 
+TwCode
+frame_refuse_dim(Frame *frame, int input, const Array *given, int dim, int64_t value)
+{
+	const PlanBuffer *wanted = &frame->plan->buffers[frame->plan->inputs[input]];
+	char shape[256], source[100], wish[300];
+	return exec_fail(
+		frame->exec, TW_SHAPE, "input '%.60s' has shape %s, and its dim %d must be %lld%s%s",
+		wanted->name, shape_text(wanted->rank, given->dims, shape, sizeof shape), dim,
+		(long long)value, source_text(frame->plan, wanted->dims[dim], source, sizeof source),
+		wish_text(frame->plan, input, dim, wish, sizeof wish));
+}
+
 /* Every dim of an input must be what the plan computes for it. */
 static TwCode
 check_input_dims(Frame *frame, const Array *inputs)
@@ -395,15 +407,8 @@ check_input_dims(Frame *frame, const Array *inputs)
 		const PlanBuffer *wanted = &frame->plan->buffers[frame->plan->inputs[i]];
 		for (int d = 0; d < wanted->rank; d++) {
 			int64_t value = frame->dims[wanted->dims[d]];
-			if (value == inputs[i].dims[d] || value == PLAN_UNBOUND)
-				continue;
-			char shape[256], source[100], wish[300];
-			return exec_fail(
-				frame->exec, TW_SHAPE,
-				"input '%.60s' has shape %s, and its dim %d must be %lld%s%s", wanted->name,
-				shape_text(wanted->rank, inputs[i].dims, shape, sizeof shape), d, (long long)value,
-				source_text(frame->plan, wanted->dims[d], source, sizeof source),
-				wish_text(frame->plan, i, d, wish, sizeof wish));
+			if (value != inputs[i].dims[d] && value != PLAN_UNBOUND)
+				return frame_refuse_dim(frame, i, &inputs[i], d, value);
 		}
 	}
 	return TW_OK;

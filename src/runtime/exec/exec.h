@@ -244,6 +244,8 @@ TwCode exec_finish(Exec *exec); /* wait for everything */
 TwCode frame_bind(Frame *frame, const Array *inputs);
 /* Bind the symbols whose place is before step `index`. */
 TwCode frame_bind_late(Frame *frame, int index);
+/* Says that this dim of an input must be `value`: TW_SHAPE. */
+TwCode frame_refuse_dim(Frame *frame, int input, const Array *given, int dim, int64_t value);
 /* Elements and bytes of a slot whose dims are known; false when they overflow or are negative. */
 bool slot_measure(const PlanBuffer *buffer, const int64_t *dims, size_t *bytes);
 size_t element_bytes(DType type); /* 0: less than a byte */
