@@ -12,7 +12,7 @@ echo 'graph g(%x: f32[N,300]) -> %y { %y = Relu(%x) "relu" }' >m.txt
 cat >slow <<'TEXT'
 #!/bin/sh
 case $1 in --version) exec cc "$@" ;; esac
-touch started
+echo $$ >starting && mv starting started
 sleep 2
 exec cc "$@"
 TEXT
@@ -37,6 +37,15 @@ interrupted() {
 	rc=$?
 }
 
+# Whether the C compiler ended, too: it would go on writing files. Nobody may wait for it any more.
+ended_too() {
+	for _ in 1 2 3 4 5; do
+		grep -q "^State:.[^Z]" "/proc/$(cat started)/status" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 for signal in SEGV ABRT FPE ILL; do
 	interrupted $signal
 	[ $rc = 5 ] && pass || lose "$signal: exit code $rc"
@@ -44,11 +53,13 @@ for signal in SEGV ABRT FPE ILL; do
 	grep -q "this is a bug in Tilewright; a way round it may be" err && pass ||
 		lose "$signal gives no advice: $(cat err)"
 	[ -z "$(ls temporary)" ] && [ ! -e m.twb ] && pass || lose "$signal leaves $(ls . temporary)"
+	ended_too && pass || lose "$signal: the C compiler runs on"
 done
 for signal in TERM HUP; do # a shell lets no background process see SIGINT
 	interrupted $signal
 	[ $rc -gt 128 ] && pass || lose "$signal: exit code $rc"
 	[ -z "$(ls temporary)" ] && [ ! -e m.twb ] && pass || lose "$signal leaves $(ls . temporary)"
+	ended_too && pass || lose "$signal: the C compiler runs on"
 done
 
 # What SIGKILL leaves in the temporary folder goes with the next compilation, unless it is in use.

@@ -59,16 +59,20 @@ const char *file_temporary_folder(Arena *arena);
 /* SHA-256 as 64 hex digits. */
 const char *sha256_hex(Arena *arena, const void *data, size_t size);
 
-/* Files and folders that must not outlive the process: temporary ones, and outputs that are not
- * complete. Whoever makes one lists it, and takes it off when it is gone or complete; a signal
- * handler removes what is listed.
+/* What must not outlive the process: temporary files and folders, outputs that are not complete,
+ * and programs that it started, which would write more of them. Whoever makes one lists it, and
+ * takes it off when it is gone or complete; a signal handler removes what is listed.
  */
 
 /* `path` is copied; a long one, or one too many, is not listed. A folder goes with its files. */
 void litter_add(const char *path);
 void litter_remove(const char *path);
 
-/* Remove everything listed; may be called in a signal handler. */
+/* The processes of a group, by its number. */
+void litter_add_group(int group);
+void litter_remove_group(int group);
+
+/* End the groups listed, then remove the files and folders; may be called in a signal handler. */
 void litter_sweep(void);
 
 #endif

@@ -113,20 +113,38 @@ typedef struct Compiler {
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Start a command with standard output and error into the file `log`. */
+/* The environment, but for the place of temporary files: a compiler that is killed leaves its own,
+ * and the private folder goes in any case. */
+static char **
+environment(const Compiler *compiler)
+{
+	StrVec words = {0};
+	for (char **word = environ; *word; word++)
+		if (strncmp(*word, "TMPDIR=", 7) != 0)
+			vec_push(compiler->arena, &words, *word);
+	vec_push(compiler->arena, &words, arena_printf(compiler->arena, "TMPDIR=%s", compiler->folder));
+	vec_push(compiler->arena, &words, NULL);
+	return (char **)(uintptr_t)words.data;
+}
+
+/* Start a command with standard output and error into the file `log`, in a group of its own: what
+ * it starts ends with it. */
 static pid_t
 start(const Compiler *compiler, const StrVec *argv, const char *log)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	pid_t pid;
 	int mode = O_WRONLY | O_CREAT | O_TRUNC;
-	if (posix_spawn_file_actions_init(&actions) != 0)
+	if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attributes) != 0)
 		fail_environment(NULL, "out of memory");
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, mode, 0600);
 	posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-	int error =
-		posix_spawnp(&pid, argv->data[0], &actions, NULL, (char *const *)argv->data, environ);
+	int error = posix_spawnp(&pid, argv->data[0], &actions, &attributes, (char *const *)argv->data,
+	                         environment(compiler));
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	if (error)
 		fail_environment(
@@ -134,6 +152,7 @@ start(const Compiler *compiler, const StrVec *argv, const char *log)
 			"the %s compiler '%s' cannot be started: %s   [hint: install %s, or name one in $%s]",
 			compiler->language->name, compiler->command.data[0], strerror(error),
 			compiler->language->package, compiler->language->variable);
+	litter_add_group(pid);
 	return pid;
 }
 
@@ -141,11 +160,11 @@ start(const Compiler *compiler, const StrVec *argv, const char *log)
 static bool
 finish(pid_t pid)
 {
-	int status;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return false;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	int status, got;
+	while ((got = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+		continue;
+	litter_remove_group(pid);
+	return got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static void
