@@ -36,6 +36,28 @@ grep '^exec:./wrong' out | grep -qv ' 0.0e+00' && pass || lose "a wrong pass: $(
 
 "$tw" ablate -O2 --json --bench --rounds 3 m.g >out 2>err && grep -q '"without":.*"FuseOps"' out &&
 	grep -q '"median_ms":.*[0-9]' out && pass || lose "--json --bench: $(cat out err)"
+# Each call of a library alone, also of a node that a kernel of ours ends; the others stay.
+cat >c.g <<'TEXT'
+graph c(%x: f32[1,64,28,28]) -> %y {
+  %w: f32[16,64,1,1] = weight 0
+  %v: f32[64,16,1,1] = weight 1
+  %a = Conv(%x, %w) "first"
+  %b = Sigmoid(%a) "gate"
+  %c = Conv(%b, %v) "second"
+  %y = Tanh(%c) "last"
+}
+TEXT
+if has oneDNN; then
+	"$tw" ablate -O2 --calls c.g >out 2>err && pass || lose "$(cat err)"
+	row nothing ' 4 *0.0e+00 *$'
+	row vendor ' 2 *[0-9.e+-]* *$'
+	row 'conv of b' ' 3 *[0-9.e+-]* *$'
+	row 'conv of y' ' 3 *[0-9.e+-]* *$'
+else
+	skip 5 oneDNN
+fi
+"$tw" ablate -O2 --calls --no-vendor c.g >out 2>err && ! grep -q "conv of" out && pass || lose "no calls: $(cat out err)"
+
 "$tw" ablate m.twb >out 2>err
 [ $? = 2 ] && grep -q 'm.twb: it is a bundle, whose passes are done: expected its model' err && pass || lose "of a bundle: $(cat err)"
 finish

@@ -93,3 +93,30 @@ choices_write(Buf *buf, const Options *options, const PassContext *context)
 		         before ? before : choice->candidates);
 	}
 }
+
+const char *
+choices_value(const Plan *plan, int step)
+{
+	const char *node = plan->steps[step].name;
+	for (; step < plan->nstep && strcmp(plan->steps[step].name, node) == 0; step++) {
+		const PlanStep *now = &plan->steps[step];
+		for (int k = now->narg - now->noutput; k < now->narg; k++)
+			if (now->args[k] >= 0 && plan->buffers[now->args[k]].is_value)
+				return plan->buffers[now->args[k]].name;
+	}
+	return NULL;
+}
+
+void
+choices_deny(Arena *arena, const char *known, const char *kind, int count,
+             const char *const *values, const char *path)
+{
+	Buf lines = {.arena = arena};
+	for (int i = 0; i < count; i++)
+		json_put(&lines, "{'key': %s, 'chosen': %s, 'candidates': %s}\n",
+		         arena_printf(arena, "deny %s %s", kind, values[i]), "left out", "");
+	const char *text =
+		known ? arena_printf(arena, "%s%s", file_text(arena, known), count ? buf_text(&lines) : "")
+			  : choices_text(arena, NULL, &lines);
+	file_write(arena, path, text, strlen(text));
+}

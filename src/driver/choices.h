@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/pass.h"
+#include "bundle/plan.h"
 #include "driver/options.h"
 
 /* One member of each line by its key. Fails with the line where there is no such member. */
@@ -20,6 +21,15 @@ const char *choices_text(Arena *arena, const char *row, const Buf *lines);
 /* Append what a compilation chose. One that was replayed keeps what was measured when it was
  * made. */
 void choices_write(Buf *buf, const Options *options, const PassContext *context);
+
+/* By which value a step's choices are denied: the first that the step, or one behind it of the same
+ * node, leaves whole. NULL: none does. */
+const char *choices_value(const Plan *plan, int step);
+
+/* Write the file at `path`: the choices of the file `known` (NULL: none), and this kind of choice
+ * (base/pass.h) denied for each of these values. */
+void choices_deny(Arena *arena, const char *known, const char *kind, int count,
+                  const char *const *values, const char *path);
 
 /* How many of the recorded choices a compilation asked for; and fail (FAIL_USAGE) when a model took
  * none of the `count` in the file of --choices. */

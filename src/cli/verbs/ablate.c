@@ -1,5 +1,6 @@
 /* tilewright ablate: the model compiled again and again, each time without one pass that did
- * something to it, and without calls of libraries: what each of them is worth, and what it changes.
+ * something to it, without all calls of libraries, or without one: what each of them is worth, and
+ * what it changes.
  */
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/measure/turns.h"
 #include "cli/report/report.h"
+#include "driver/choices.h"
 #include "driver/compile.h"
 #include "driver/history.h"
 #include "driver/parts.h"
@@ -15,8 +17,9 @@
 static const char LIBRARY[] = "vendor";
 
 typedef struct Ablation {
-	const char *what; /* that is left out: a pass, or LIBRARY; NULL: nothing */
-	int rewrites;     /* that it makes otherwise */
+	const char *what;    /* that is left out: a pass, LIBRARY, or a call; NULL: nothing */
+	const char *choices; /* of a call: a file that denies it */
+	int rewrites;        /* that it makes otherwise */
 	const char *bundle;
 	int steps;
 	const char *trouble; /* why it cannot be left out; NULL: it can */
@@ -48,6 +51,32 @@ bundle_at(Arena *arena, const char *path)
 	return bundle_get(arena, path, file_map(arena, path), BUNDLE_VERIFY_CODE);
 }
 
+/* Each call of a library in the plan: denied among the choices that the whole model took. */
+static void
+list_calls(Ablating *a, const Bundle *bundle)
+{
+	Arena *arena = a->options.arena;
+	const char *folder = file_temporary_folder(arena), *known = a->options.choices;
+	const Bytes chosen = bundle_part(arena, a->all.data[0].bundle, "choices.jsonl");
+	const Plan *plan = bundle_plan(arena, bundle, 0);
+	if (!known && chosen.size) {
+		known = arena_printf(arena, "%s/choices.jsonl", folder);
+		file_write(arena, known, chosen.data, chosen.size);
+	}
+	for (int i = 0; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		const char *value = choices_value(plan, i);
+		if (!value || step->kind != PT_VENDOR)
+			continue;
+		Ablation call = {
+			.what = arena_printf(arena, "%s of %s", step->row, value),
+			.choices = arena_printf(arena, "%s/%d.jsonl", folder, i),
+		};
+		choices_deny(arena, known, "vendor", 1, &value, call.choices);
+		vec_push(arena, &a->all, call);
+	}
+}
+
 /* Each pass that the history has, in order, and how often it rewrote something. */
 static void
 list_passes(Ablating *a, const Bundle *bundle)
@@ -76,7 +105,9 @@ compile_one(void *arg)
 	Ablating *a = arg;
 	Ablation *now = a->now;
 	Options options = a->options;
-	if (now->what)
+	if (now->choices)
+		options.choices = now->choices;
+	else if (now->what)
 		subject_pipeline(&options, options.arena, arena_printf(options.arena, "-%s", now->what));
 	now->bundle = bundle_of(&options, options.arena, options.args.data[0]);
 	now->steps = count_steps(bundle_plan(options.arena, bundle_at(options.arena, now->bundle), 0));
@@ -165,7 +196,10 @@ verb_ablate(const Options *options)
 		        "it is a bundle, whose passes are done: expected its model");
 	vec_push(arena, &a.all, (Ablation){.what = NULL});
 	attempt(&a, &a.all.data[0], compile_one);
-	list_passes(&a, bundle_at(arena, a.all.data[0].bundle));
+	const Bundle *whole = bundle_at(arena, a.all.data[0].bundle);
+	list_passes(&a, whole);
+	if (options->calls)
+		list_calls(&a, whole);
 	for (int i = 0; i < a.all.count; i++) {
 		progress_show(&a.progress, "leaving out one at a time", i, a.all.count);
 		if (i > 0)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bundle/json.h"
 #include "cli/bisect/smallest.h"
 #include "cli/report/report.h"
 #include "driver/choices.h"
@@ -154,7 +153,7 @@ first_wrong(Bisect *b, int all)
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-/* Values that steps store, in order. */
+/* Values whose steps' choices can be denied, in order. */
 static StrVec
 stored_values(const Bisect *b, bool only_calls)
 {
@@ -163,10 +162,9 @@ stored_values(const Bisect *b, bool only_calls)
 	const Bundle *bundle = bundle_get(b->arena, path, file_map(b->arena, path), BUNDLE_VERIFY_CODE);
 	const Plan *plan = bundle_plan(b->arena, bundle, 0);
 	for (int i = 0; i < plan->nstep; i++) {
-		const PlanStep *step = &plan->steps[i];
-		for (int k = step->narg - step->noutput; k < step->narg; k++)
-			if (step->args[k] >= 0 && (!only_calls || step->kind == PT_VENDOR))
-				vec_push(b->arena, &values, plan->buffers[step->args[k]].name);
+		const char *value = choices_value(plan, i);
+		if (value && (!only_calls || plan->steps[i].kind == PT_VENDOR))
+			vec_push(b->arena, &values, value);
 	}
 	return values;
 }
@@ -175,16 +173,8 @@ stored_values(const Bisect *b, bool only_calls)
 static Suspect
 without(const Bisect *b, const char *kind, const StrVec *values, int count)
 {
-	Buf lines = {.arena = b->arena};
-	for (int i = 0; i < count; i++)
-		json_put(&lines, "{'key': %s, 'chosen': %s, 'candidates': %s}\n",
-		         arena_printf(b->arena, "deny %s %s", kind, values->data[i]), "bisect", "");
-	const char *known = b->suspect.choices;
-	const char *text = known ? arena_printf(b->arena, "%s%s", file_text(b->arena, known),
-	                                        count ? buf_text(&lines) : "")
-	                         : choices_text(b->arena, NULL, &lines);
 	const char *path = arena_printf(b->arena, "%s/denied.jsonl", b->suspect.folder);
-	file_write(b->arena, path, text, strlen(text));
+	choices_deny(b->arena, b->suspect.choices, kind, count, values->data, path);
 	return suspect_with(&b->suspect, path);
 }
 
