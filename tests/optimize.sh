@@ -104,7 +104,7 @@ TEXT
 "$tw" print -O0 "$tmp/g.txt" >"$tmp/text"
 if grep -q '%z: f32\[N,C\], %u: f32\[N,4\]' "$tmp/text"; then pass; else lose "nothing is assumed: $(cat "$tmp/text")"; fi
 "$tw" compile "$tmp/g.txt" -o "$tmp/g.twb" >"$tmp/says" 2>&1
-if grep -q '^assumed: dim 0 of z is that of x (node "add" (Add): dim 0 of the inputs); dim 1 of u is 4 (node "scale" (Mul): dim 1 of the inputs); other sizes, 1 too, are refused when run$' "$tmp/says"; then pass; else
+if grep -q '^assumed: dim 0 of z is that of x, or 1 (node "add" (Add): dim 0 of the inputs); dim 1 of u is 4, or 1 (node "scale" (Mul): dim 1 of the inputs); other sizes are refused when run$' "$tmp/says"; then pass; else
 	lose "what is assumed: $(cat "$tmp/says")"; fi
 
 # So do those of a product, whose meaning is asked when nodes are left out. A text would be inferred

@@ -72,10 +72,11 @@ typedef struct VendorCall {
 } VendorCall;
 
 /* Who wants a dim of an input to be another's, or a number, which is all that the input's type
- * says: 'node "add" (Add): dim 0 of the inputs'. For messages. */
+ * says: 'node "add" (Add): dim 0 of the inputs'. For messages, "" where others must be this one. */
 typedef struct InputWish {
 	int input, axis;
 	const char *what;
+	bool may_be_one; /* all the same: the one element is repeated, which gives what ONNX gives */
 } InputWish;
 
 #endif

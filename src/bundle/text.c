@@ -324,6 +324,7 @@ static const Field wish_fields[] = {
 	{FIELD("input", InputWish, input), BELOW(ninput)},
 	{FIELD("axis", InputWish, axis), .hi = PLAN_MAX_RANK - 1},
 	{FIELD("what", InputWish, what)},
+	{FIELD_OR("one", InputWish, may_be_one, 0)},
 };
 static const Record wish_record = {RECORD(InputWish, wish_fields)};
 

@@ -264,7 +264,9 @@ graph_assumed_text(Arena *arena, const Graph *graph)
 			buf_printf(&buf, "that of %s", graph->body->params[other]->name);
 		else
 			buf_printf(&buf, "dim %d of %s", axis, graph->body->params[other]->name);
-		buf_printf(&buf, " (%s)", wish->what);
+		buf_printf(&buf, "%s", wish->may_be_one ? ", or 1" : "");
+		if (*wish->what)
+			buf_printf(&buf, " (%s)", wish->what);
 	}
 	if (count > SHOWN)
 		buf_printf(&buf, "; and %d more", count - SHOWN);

@@ -25,7 +25,7 @@ void graph_refuse_obstacles(const Graph *graph, const ObstacleVec *before);
 ObstacleVec graph_refuse_sizes(const Graph *graph);
 
 /* Sizes of inputs that a node has made those of others, or numbers, though the model leaves them
- * open: "dim 1 of b is that of a (node "add" (Add): …)"; "": there are none. */
+ * open: "dim 1 of b is that of a, or 1 (node "add" (Add): …)"; "": there are none. */
 const char *graph_assumed_text(Arena *arena, const Graph *graph);
 
 /* Whether nothing says what rank a tensor has, or what kind of value it is. */

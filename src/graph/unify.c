@@ -4,7 +4,8 @@
  *
  * Only symbols that dims of graph inputs define are replaced, by an earlier one of these or by a
  * number; binding then checks the second input against the first, and says which node asked for it
- * (Graph.wishes). Everything else that is assumed equal stays an assumption.
+ * (Graph.wishes), and which of both may be 1 all the same (ones.c). Everything else that is assumed
+ * equal stays an assumption.
  */
 #include "graph/inner.h"
 
@@ -13,11 +14,11 @@ typedef struct Unifier {
 	Map replaced; /* Symbol to Dim */
 	Map kept;     /* Symbol to itself: it stands for another one already */
 	Map why;      /* Symbol replaced, to who asked for it */
+	Map ones;     /* Symbol that may be 1, to itself */
 } Unifier;
 
-/* The place of a symbol's definition among those by inputs, or -1. */
-static int
-input_symbol(const Graph *graph, const Dim *dim)
+int
+graph_input_symbol(const Graph *graph, const Dim *dim)
 {
 	const Symbol *symbol = dim_as_symbol(dim);
 	const SymbolDef *def = symbol ? symbol_def_find(graph, symbol) : NULL;
@@ -44,7 +45,7 @@ static void
 unify_pair(Unifier *unify, const Assumption *assumption)
 {
 	const Dim *a = assumption->a, *b = assumption->b;
-	int ia = input_symbol(unify->graph, a), ib = input_symbol(unify->graph, b);
+	int ia = graph_input_symbol(unify->graph, a), ib = graph_input_symbol(unify->graph, b);
 	int64_t number;
 	if (!is_free(unify, a) || !is_free(unify, b))
 		return; /* next time */
@@ -90,7 +91,8 @@ static void
 note_why(Unifier *unify, int input, int axis, const Dim *old)
 {
 	Graph *graph = unify->graph;
-	InputWish wish = {input, axis, NULL};
+	const Symbol *symbol = dim_as_symbol(old);
+	InputWish wish = {input, axis, "", symbol && map_find_ptr(&unify->ones, symbol)};
 	for (ExprWalk walk = expr_walk(old); expr_step(&walk);)
 		if (walk.e->op == EX_symbol && map_find_ptr(&unify->why, walk.e->symbol))
 			wish.what = map_find_ptr(&unify->why, walk.e->symbol);
@@ -100,6 +102,19 @@ note_why(Unifier *unify, int input, int axis, const Dim *old)
 			return;
 		}
 	vec_push(graph->arena, &graph->wishes, wish);
+}
+
+/* What now stands for more symbols than those that were looked at together. */
+static void
+forget_ones(Unifier *unify)
+{
+	Graph *graph = unify->graph;
+	for (int i = 0; i < graph->wishes.count; i++) {
+		InputWish *wish = &graph->wishes.data[i];
+		const Symbol *symbol =
+			dim_as_symbol(graph->body->params[wish->input]->type.dims[wish->axis]);
+		wish->may_be_one &= !symbol || !map_find_ptr(&unify->kept, symbol);
+	}
 }
 
 static void
@@ -112,8 +127,10 @@ replace_inputs(Unifier *unify)
 			continue;
 		const Dim **dims = NEW_N(unify->graph->arena, const Dim *, type->rank);
 		for (int d = 0; d < type->rank; d++) {
+			const Symbol *symbol = dim_as_symbol(type->dims[d]);
+			bool is_kept = symbol && map_find_ptr(&unify->kept, symbol);
 			dims[d] = replace_dim(unify, type->dims[d]);
-			if (dims[d] != type->dims[d])
+			if (dims[d] != type->dims[d] || (is_kept && map_find_ptr(&unify->ones, symbol)))
 				note_why(unify, i, d, type->dims[d]);
 		}
 		type->dims = dims;
@@ -134,7 +151,11 @@ bool
 graph_unify_symbols(Graph *graph)
 {
 	Arena *arena = graph->arena;
-	Unifier unify = {graph, {.arena = arena}, {.arena = arena}, {.arena = arena}};
+	Unifier unify = {.graph = graph,
+	                 .replaced = {.arena = arena},
+	                 .kept = {.arena = arena},
+	                 .why = {.arena = arena},
+	                 .ones = {.arena = arena}};
 	for (int i = 0; i < graph->assumptions.count; i++) {
 		const Assumption *assumption = &graph->assumptions.data[i];
 		if (assumption->region == graph->body)
@@ -142,6 +163,8 @@ graph_unify_symbols(Graph *graph)
 	}
 	if (unify.replaced.count == 0)
 		return false;
+	graph_find_ones(graph, &unify.ones);
+	forget_ones(&unify);
 	replace_inputs(&unify);
 	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);
 	for (int i = 0; i < graph->symbols.count; i++)

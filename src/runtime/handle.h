@@ -31,6 +31,9 @@ struct TwSession {
 	Array *inputs;
 	bool *is_input_bound, has_run, is_prepared;
 	int64_t *input_dims; /* PLAN_MAX_RANK each */
+	Array *taken;        /* what the plan gets: the inputs, or copies of them (repeat.c): */
+	int64_t *taken_dims;
+	Block *repeated;
 	void **output_data;
 	size_t *output_bytes;
 };
@@ -45,6 +48,14 @@ TwCode handle_missing(TwError *error, const char *function, const char *argument
 /* The buffers `ports` of a plan, its inputs or outputs, as tilewright.h shows them; in the arena.
  * Unwinds when memory is out. (signature.c) */
 TwTensorInfo *signature_tensors(Arena *arena, const Plan *plan, int count, const int *ports);
+
+/* Whether an input may have one element along a dim where the plan has another size. (repeat.c) */
+bool plan_may_be_one(const Plan *plan, int input, int axis);
+/* session->taken, from what is bound to all inputs; then, once the frame is bound, its memory; and
+ * before each run the elements. */
+void session_repeat_dims(TwSession *session);
+TwCode session_repeat_memory(TwSession *session);
+TwCode session_repeat(TwSession *session);
 
 /* Copy the caller's options, which may be those of an older or newer header. False when a member
  * that this library does not know is set. */

@@ -66,6 +66,9 @@ make_tables(TwSession *session)
 	session->inputs = pile_alloc(pile, ninput, sizeof *session->inputs);
 	session->is_input_bound = pile_alloc(pile, ninput, sizeof *session->is_input_bound);
 	session->input_dims = pile_alloc(pile, ninput * PLAN_MAX_RANK, sizeof *session->input_dims);
+	session->taken = pile_alloc(pile, ninput, sizeof *session->taken);
+	session->taken_dims = pile_alloc(pile, ninput * PLAN_MAX_RANK, sizeof *session->taken_dims);
+	session->repeated = pile_alloc(pile, ninput, sizeof *session->repeated);
 	session->output_data = pile_alloc(pile, noutput, sizeof *session->output_data);
 	session->output_bytes = pile_alloc(pile, noutput, sizeof *session->output_bytes);
 }
@@ -132,6 +135,8 @@ tw_session_free(TwSession *session)
 	if (!session)
 		return;
 	TwBundle *bundle = session->bundle;
+	for (int i = 0; i < bundle->plan->ninput && session->repeated; i++)
+		block_free(&session->repeated[i]);
 	exec_close(&session->exec);
 	free(session);
 	pool_release();
@@ -156,7 +161,8 @@ tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int
 	const Array given = {.type = (DType)info->type, .rank = rank, .dims = dims};
 	session->exec.error = error;
 	for (int d = 0; d < rank; d++) /* others are known when all inputs are */
-		if (info->dims[d].value >= 0 && dims[d] != info->dims[d].value)
+		if (info->dims[d].value >= 0 && dims[d] != info->dims[d].value &&
+		    (dims[d] != 1 || !plan_may_be_one(session->bundle->plan, index, d)))
 			return frame_refuse_dim(session->exec.main, index, &given, d, info->dims[d].value);
 	const PlanBuffer shape = {.type = (DType)info->type, .rank = rank};
 	if (!slot_measure(&shape, dims, &needed))
@@ -199,11 +205,14 @@ tw_prepare(TwSession *session, TwError *error)
 		if (!session->is_input_bound[i])
 			return handle_fail(error, TW_USAGE, "input '%.60s' is not bound",
 			                   session->bundle->inputs[i].name);
-	TwCode code = frame_bind(frame, session->inputs);
+	session_repeat_dims(session);
+	TwCode code = frame_bind(frame, session->taken);
+	if (!code)
+		code = session_repeat_memory(session);
 	if (code)
 		return code;
 	for (int i = 0; i < plan->ninput; i++)
-		frame->slots[plan->inputs[i]].data = session->inputs[i].data;
+		frame->slots[plan->inputs[i]].data = session->taken[i].data;
 	session->is_prepared = true;
 	return handle_success(error);
 }
@@ -225,7 +234,7 @@ check_outputs(const TwSession *session, TwError *error)
 		const void *data = session->output_data[i];
 		size_t bytes = session->output_bytes[i];
 		for (int k = 0; k < plan->ninput; k++)
-			if (overlap(data, bytes, session->inputs[k].data,
+			if (overlap(data, bytes, session->taken[k].data,
 			            session->exec.main->slots[plan->inputs[k]].bytes))
 				return handle_fail(error, TW_USAGE,
 				                   "the memory of output '%.60s' overlaps that of input '%.60s'",
@@ -255,6 +264,9 @@ begin_run(TwSession *session, bool is_async, TwError *error)
 	exec->error = error;
 	exec->is_async = is_async;
 	session->has_run = false;
+	code = session_repeat(session);
+	if (code)
+		return code;
 	for (int i = 0; i < plan->noutput; i++) {
 		Slot *slot = &exec->main->slots[plan->outputs[i]];
 		slot->bound = session->output_data[i];

@@ -97,7 +97,7 @@ say_assumed(const Options *options, Report *report, Graph *graph)
 	if (!*assumed)
 		return;
 	report_text(report, "assumed", NULL, assumed);
-	report_say(options, "assumed: %s; other sizes, 1 too, are refused when run\n", assumed);
+	report_say(options, "assumed: %s; other sizes are refused when run\n", assumed);
 }
 
 static int

@@ -60,7 +60,7 @@ verb_compile(const Options *options)
 	if (*c.sizes.chosen)
 		report_say(options, "chosen for: %s (--shape says others)\n", c.sizes.chosen);
 	if (*c.assumed)
-		report_say(options, "assumed: %s; other sizes, 1 too, are refused when run\n", c.assumed);
+		report_say(options, "assumed: %s; other sizes are refused when run\n", c.assumed);
 	if (*c.sizes.demands)
 		report_say(options, "the model demands: %s\n", c.sizes.demands);
 	for (int i = 0; i < proofs->count; i++)

@@ -382,7 +382,7 @@ wish_text(const Plan *plan, int input, int axis, char *text, size_t size)
 {
 	text[0] = 0;
 	for (int i = 0; i < plan->nwish; i++)
-		if (plan->wishes[i].input == input && plan->wishes[i].axis == axis)
+		if (plan->wishes[i].input == input && plan->wishes[i].axis == axis && *plan->wishes[i].what)
 			snprintf(text, size, " (%s)", plan->wishes[i].what);
 	return text;
 }

@@ -284,6 +284,8 @@ void loans_open(Exec *exec);
 void loans_bind(Exec *exec); /* temporaries have been placed */
 /* TW_USAGE where the host or the device could not follow the address of an input or output. */
 TwCode loans_check(Exec *exec, bool is_async);
+/* Who can follow an address of the caller's. */
+TwCode exec_reach(Exec *exec, const void *memory, BackendReach *reach);
 /* For the run that begins: what lies where the caller has it. */
 TwCode loans_take(Exec *exec);
 

@@ -115,8 +115,8 @@ host_needs(const Plan *plan, int port)
 	return false;
 }
 
-static TwCode
-find_reach(Exec *exec, const void *memory, BackendReach *reach)
+TwCode
+exec_reach(Exec *exec, const void *memory, BackendReach *reach)
 {
 	const Backend *backend = exec->model->backend;
 	BackendReport report;
@@ -132,7 +132,7 @@ check_port(Exec *exec, int port, const void *memory, bool is_async)
 	const Plan *plan = exec->model->plan;
 	const char *name = plan->buffers[port].name;
 	BackendReach reach;
-	TwCode code = find_reach(exec, memory, &reach);
+	TwCode code = exec_reach(exec, memory, &reach);
 	if (!code && reach == REACH_DEVICE && host_needs(plan, port))
 		return exec_fail(exec, TW_USAGE,
 		                 "the host itself reads or writes '%.60s', which is bound to memory of the "
@@ -170,7 +170,7 @@ find_lent(Exec *exec, const Loan *loan, unsigned char **lent)
 	unsigned char *memory = loan->is_input ? port->data : port->bound;
 	size_t size = loan->is_input ? port->bytes : port->bound_bytes;
 	BackendReach reach;
-	TwCode code = find_reach(exec, memory, &reach);
+	TwCode code = exec_reach(exec, memory, &reach);
 	bool is_fit = reach == REACH_DEVICE && !exec->watch && frame->slots[loan->temp].has_dims &&
 	              size >= slot_storage(frame, loan->temp) && (uintptr_t)memory % LOAN_ALIGN == 0;
 	*lent = is_fit ? memory : loan->own;
