@@ -46,7 +46,13 @@ gives two --input y=@column.npy --input x=@full.npy --expect z=@column_full.npy
 gives two --input x=@full.npy --input y=@full.npy --expect z=@full_full.npy
 gives two --input x=@column.npy --input y=@column.npy --expect z=@column_column.npy
 gives two --prove --input x=@column.npy --input y=@full.npy
+bytes none 2,0 ''
+gives two --input x=@column.npy --input y=@none.npy --expect z=@none.npy
 refused two 'must be 2' --input x=@wide.npy --input y=@full.npy
+# On a device with memory of its own.
+"$tw" compile -q -O2 --target test:native two.g -o apart.twb || lose "compile for test:native"
+gives apart --runs 3 --input x=@column.npy --input y=@full.npy --expect z=@column_full.npy
+gives apart --prove --input x=@full.npy --input y=@column.npy
 
 # A number, which tw_bind_input() refuses at once where it is neither.
 made number '(%x: u8[A,B]) -> %z { %w: u8[1,3] = {10, 10, 10}  %z = Add(%w, %x) }'

@@ -6,7 +6,7 @@
  * repeated before the run: where nobody looks at a value along that dim before the value meets
  * another that has the size (InputWish.may_be_one). Whether it is so the meanings say: what is read
  * along the dim is read at a plain loop, which stands nowhere else, and the node's results are
- * alike along that loop; or the node is pointwise, and another operand has the size there. Whoever
+ * alike along that loop; or the node broadcasts, and another operand has the size there. Whoever
  * asks for the size itself, adds up over it, or gives it out as a result, keeps the dim from being
  * 1: ONNX would compute something else.
  */
@@ -104,11 +104,11 @@ other_loops(Ones *ones, const Expr *e)
 
 /* A dim of one of these symbols that is no loop of reads from the operand is looked at. */
 static bool
-is_looked_at(const Ones *ones, Axes others, bool is_pointwise)
+is_looked_at(const Ones *ones, Axes others, bool broadcasts)
 {
 	const Stage *stage = ones->stage;
 	for (int i = 0; i < stage->nloop + stage->nreduce; i++) {
-		bool is_read = i < stage->nloop && ((is_pointwise ? others : 0) | ones->alike) & AXIS(i);
+		bool is_read = i < stage->nloop && ((broadcasts ? others : 0) | ones->alike) & AXIS(i);
 		if (!is_read && speaks_of_one(ones, stage->iters[i].hi))
 			return true;
 	}
@@ -116,7 +116,7 @@ is_looked_at(const Ones *ones, Axes others, bool is_pointwise)
 }
 
 static bool
-follow_stage(Ones *ones, const Stage *stage, bool is_pointwise)
+follow_stage(Ones *ones, const Stage *stage, bool broadcasts)
 {
 	Axes others = 0;
 	ones->stage = stage;
@@ -125,8 +125,8 @@ follow_stage(Ones *ones, const Stage *stage, bool is_pointwise)
 	for (int i = 0; i < stage->nbody; i++)
 		others |= other_loops(ones, stage->body[i]);
 	others |= other_loops(ones, stage->guard);
-	if (ones->is_lost || is_looked_at(ones, others, is_pointwise) ||
-	    (!is_pointwise && ones->alike & others))
+	if (ones->is_lost || is_looked_at(ones, others, broadcasts) ||
+	    (!broadcasts && ones->alike & others))
 		return false;
 	for (int i = 0; i < stage->nresult; i++)
 		set_axes(ones, stage->results[i], ones->alike & ~others);
@@ -176,9 +176,9 @@ follow_meaning(Ones *ones, const Node *node)
 		if (axes_of(ones, inputs[i]) && !is_read(program, program->inputs[i]))
 			return false;
 	}
-	bool is_pointwise = node->op->meaning == MEANING_FORMULA;
+	bool broadcasts = node->op->meaning == MEANING_FORMULA || node->op->code == OP_MatMul;
 	for (int i = 0; i < program->nstage; i++)
-		if (!follow_stage(ones, program->stages[i], is_pointwise))
+		if (!follow_stage(ones, program->stages[i], broadcasts))
 			return false;
 	for (int i = 0; i < program->noutput; i++)
 		if (node->outputs[i] && program->outputs[i])
@@ -259,7 +259,8 @@ may_be_ones(const Graph *graph, int count, const Symbol *const *symbols)
 typedef struct Class {
 	int count;
 	const Symbol *members[MEMBERS];
-	bool has_number, is_large;
+	bool has_number;
+	bool is_refused; /* it is large, or the number is 1, which need not be what others are */
 } Class;
 
 static bool
@@ -278,12 +279,13 @@ class_add(const Graph *graph, Class *class, const Dim *other)
 	const Symbol *symbol = dim_as_symbol(other);
 	bool is_input = graph_input_symbol(graph, other) >= 0;
 	class->has_number |= !is_input; /* or a size that something else tells */
+	class->is_refused |= dim_is(other, 1);
 	if (!is_input || class_has(class, symbol))
 		return false;
-	class->is_large |= class->count == MEMBERS;
-	if (!class->is_large)
+	class->is_refused |= class->count == MEMBERS;
+	if (!class->is_refused)
 		class->members[class->count++] = symbol;
-	return !class->is_large;
+	return !class->is_refused;
 }
 
 static Class
@@ -305,10 +307,12 @@ class_of(const Graph *graph, const Symbol *symbol)
 	return class;
 }
 
-/* Whether an earlier round of inference has made the symbol stand for others. */
+/* Whether the symbol does not become one with the others now, or stood for some before. */
 static bool
-is_wished(const Graph *graph, const Symbol *symbol)
+is_apart(const Graph *graph, const Map *settled, const Symbol *symbol)
 {
+	if (!map_find_ptr(settled, symbol))
+		return true;
 	for (int i = 0; i < graph->wishes.count; i++) {
 		const InputWish *wish = &graph->wishes.data[i];
 		if (dim_as_symbol(graph->body->params[wish->input]->type.dims[wish->axis]) == symbol)
@@ -335,12 +339,12 @@ may_be_all_but_one(const Graph *graph, int count, const Symbol *const *symbols)
 
 /* As many of a class as may be 1 together, in the order of the inputs: then any of them may. */
 static void
-find_ones_of(const Graph *graph, const Class *class, Map *found)
+find_ones_of(const Graph *graph, const Map *settled, const Class *class, Map *found)
 {
 	const Symbol *ones[MEMBERS];
 	int count = 0;
 	for (int i = 0; i < class->count; i++)
-		if (is_wished(graph, class->members[i]))
+		if (is_apart(graph, settled, class->members[i]))
 			return;
 	for (int i = 0; i < class->count; i++) {
 		const Symbol *symbol = class->members[i];
@@ -356,7 +360,7 @@ find_ones_of(const Graph *graph, const Class *class, Map *found)
 }
 
 void
-graph_find_ones(const Graph *graph, Map *found)
+graph_find_ones(const Graph *graph, const Map *settled, Map *found)
 {
 	Map done = {.arena = graph->arena};
 	for (int i = 0; i < graph->symbols.count; i++) {
@@ -367,7 +371,7 @@ graph_find_ones(const Graph *graph, Map *found)
 		const Class class = class_of(graph, symbol);
 		for (int k = 0; k < class.count; k++)
 			map_set_ptr(&done, class.members[k], &done);
-		if (!class.is_large && class.count + class.has_number > 1)
-			find_ones_of(graph, &class, found);
+		if (!class.is_refused && class.count + class.has_number > 1)
+			find_ones_of(graph, settled, &class, found);
 	}
 }

@@ -12,7 +12,7 @@
 typedef struct Unifier {
 	Graph *graph;
 	Map replaced; /* Symbol to Dim */
-	Map kept;     /* Symbol to itself: it stands for another one already */
+	Map settled;  /* Symbol that is replaced, or stands for another one */
 	Map why;      /* Symbol replaced, to who asked for it */
 	Map ones;     /* Symbol that may be 1, to itself */
 } Unifier;
@@ -27,11 +27,14 @@ graph_input_symbol(const Graph *graph, const Dim *dim)
 	return is_input ? (int)(def - graph->symbols.data) : -1;
 }
 
-static bool
-is_free(const Unifier *unify, const Dim *dim)
+/* What a dim has become so far. */
+static const Dim *
+resolve(const Unifier *unify, const Dim *dim)
 {
-	const Symbol *symbol = dim_as_symbol(dim);
-	return !symbol || !map_find_ptr(&unify->replaced, symbol);
+	const Dim *next = dim;
+	while (dim_as_symbol(dim) && (next = map_find_ptr(&unify->replaced, dim->symbol)))
+		dim = next;
+	return dim;
 }
 
 /* Whether a symbol may be this number. */
@@ -44,12 +47,12 @@ may_be(const Dim *symbol, int64_t number)
 static void
 unify_pair(Unifier *unify, const Assumption *assumption)
 {
-	const Dim *a = assumption->a, *b = assumption->b;
+	const Dim *a = resolve(unify, assumption->a), *b = resolve(unify, assumption->b);
 	int ia = graph_input_symbol(unify->graph, a), ib = graph_input_symbol(unify->graph, b);
 	int64_t number;
-	if (!is_free(unify, a) || !is_free(unify, b))
-		return; /* next time */
 	const Dim *gone = NULL, *kept = NULL;
+	if (a == b || (dim_is(a, 1) && a != assumption->a) || (dim_is(b, 1) && b != assumption->b))
+		return; /* what meets a 1 in a broadcast need not be 1: inference says so next time */
 	if (ia >= 0 && ib >= 0) {
 		gone = ia > ib ? a : b;
 		kept = ia > ib ? b : a;
@@ -60,14 +63,15 @@ unify_pair(Unifier *unify, const Assumption *assumption)
 		gone = b;
 		kept = a;
 	}
-	if (!gone || map_find_ptr(&unify->kept, gone->symbol))
+	if (!gone)
 		return;
 	Arena *arena = unify->graph->arena;
 	const char *place = assumption_place(arena, assumption);
 	map_set_ptr(&unify->replaced, gone->symbol, (void *)(uintptr_t)kept);
 	map_set_ptr(&unify->why, gone->symbol, arena_printf(arena, "%s%s", place, assumption->what));
+	map_set_ptr(&unify->settled, gone->symbol, unify);
 	if (dim_as_symbol(kept))
-		map_set_ptr(&unify->kept, kept->symbol, unify);
+		map_set_ptr(&unify->settled, kept->symbol, unify);
 }
 
 static const Expr *
@@ -75,8 +79,7 @@ replace_symbol(ExprCtx *ctx, const Expr *e, void *arg)
 {
 	const Unifier *unify = arg;
 	(void)ctx;
-	const Dim *kept = e->op == EX_symbol ? map_find_ptr(&unify->replaced, e->symbol) : NULL;
-	return kept ? kept : e;
+	return e->op == EX_symbol ? resolve(unify, e) : e;
 }
 
 static const Dim *
@@ -113,7 +116,7 @@ forget_ones(Unifier *unify)
 		InputWish *wish = &graph->wishes.data[i];
 		const Symbol *symbol =
 			dim_as_symbol(graph->body->params[wish->input]->type.dims[wish->axis]);
-		wish->may_be_one &= !symbol || !map_find_ptr(&unify->kept, symbol);
+		wish->may_be_one &= !symbol || !map_find_ptr(&unify->settled, symbol);
 	}
 }
 
@@ -128,9 +131,8 @@ replace_inputs(Unifier *unify)
 		const Dim **dims = NEW_N(unify->graph->arena, const Dim *, type->rank);
 		for (int d = 0; d < type->rank; d++) {
 			const Symbol *symbol = dim_as_symbol(type->dims[d]);
-			bool is_kept = symbol && map_find_ptr(&unify->kept, symbol);
 			dims[d] = replace_dim(unify, type->dims[d]);
-			if (dims[d] != type->dims[d] || (is_kept && map_find_ptr(&unify->ones, symbol)))
+			if (dims[d] != type->dims[d] || (symbol && map_find_ptr(&unify->ones, symbol)))
 				note_why(unify, i, d, type->dims[d]);
 		}
 		type->dims = dims;
@@ -153,7 +155,7 @@ graph_unify_symbols(Graph *graph)
 	Arena *arena = graph->arena;
 	Unifier unify = {.graph = graph,
 	                 .replaced = {.arena = arena},
-	                 .kept = {.arena = arena},
+	                 .settled = {.arena = arena},
 	                 .why = {.arena = arena},
 	                 .ones = {.arena = arena}};
 	for (int i = 0; i < graph->assumptions.count; i++) {
@@ -163,7 +165,7 @@ graph_unify_symbols(Graph *graph)
 	}
 	if (unify.replaced.count == 0)
 		return false;
-	graph_find_ones(graph, &unify.ones);
+	graph_find_ones(graph, &unify.settled, &unify.ones);
 	forget_ones(&unify);
 	replace_inputs(&unify);
 	bool *is_gone = NEW_N(graph->arena, bool, graph->symbols.count);

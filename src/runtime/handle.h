@@ -34,6 +34,7 @@ struct TwSession {
 	Array *taken;        /* what the plan gets: the inputs, or copies of them (repeat.c): */
 	int64_t *taken_dims;
 	Block *repeated;
+	bool is_repeating; /* any of them */
 	void **output_data;
 	size_t *output_bytes;
 };

@@ -48,6 +48,7 @@ session_repeat_dims(TwSession *session)
 {
 	const Plan *plan = session->bundle->plan;
 	memcpy(session->taken, session->inputs, (size_t)plan->ninput * sizeof *session->taken);
+	session->is_repeating = false;
 	for (int i = 0; i < plan->nwish; i++) {
 		int input = plan->wishes[i].input, axis = plan->wishes[i].axis;
 		const Array *given = &session->inputs[input];
@@ -58,6 +59,7 @@ session_repeat_dims(TwSession *session)
 			memcpy(dims, given->dims, (size_t)given->rank * sizeof *dims);
 		dims[axis] = size_met(session, input, axis);
 		session->taken[input].dims = dims;
+		session->is_repeating |= dims[axis] != 1;
 	}
 }
 
@@ -75,7 +77,7 @@ session_repeat_memory(TwSession *session)
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
 	TwCode code = TW_OK;
-	for (int i = 0; i < plan->ninput && !code; i++) {
+	for (int i = 0; i < plan->ninput && session->is_repeating && !code; i++) {
 		const Slot *slot = &exec->main->slots[plan->inputs[i]];
 		if (!is_repeated(session, i))
 			continue;
@@ -96,7 +98,7 @@ session_repeat(TwSession *session)
 	const Plan *plan = session->bundle->plan;
 	Exec *exec = &session->exec;
 	TwCode code = TW_OK;
-	for (int i = 0; i < plan->ninput && !code; i++) {
+	for (int i = 0; i < plan->ninput && session->is_repeating && !code; i++) {
 		const Array *given = &session->inputs[i], *taken = &session->taken[i];
 		int64_t strides[PLAN_MAX_RANK];
 		BackendReach reach;

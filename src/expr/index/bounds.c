@@ -69,11 +69,12 @@ floor_quotient(int64_t a, int64_t b)
 	return is_infinite(a) ? a : a / b - (a % b < 0);
 }
 
-/* For divisors that are positive; x/0 = 0 lies between as well. */
+/* For divisors that are positive; x/0 = 0 lies between as well. What is assumed may be impossible, and
+ * then a divisor is nothing at all. */
 static Range
 range_floordiv(Range a, Range b)
 {
-	if (b.lo < 1 || is_infinite(b.lo))
+	if (b.lo < 1 || is_infinite(b.lo) || b.hi < b.lo)
 		return range_all;
 	Range out = {a.lo >= 0 ? 0 : floor_quotient(a.lo, b.lo),
 	             a.hi < 0 ? -1 : floor_quotient(a.hi, b.lo)};
