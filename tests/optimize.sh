@@ -121,6 +121,14 @@ if "$tw" optimize -q "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err" &&
 	LC_ALL=C grep -qa "$(printf '\022\001M')" "$tmp/out.onnx"; then pass; else
 	lose "a product of open dims: $(cat "$tmp/err")"; fi
 
+# What both give keeps the name that the model has for it, here that of a.
+printf 'graph g(%%a: f32[N,4], %%c: f32[N,4]) -> %%y { %%y = Add(%%a, %%c) }' >"$tmp/g.txt"
+"$tw" optimize -q -O0 "$tmp/g.txt" "$tmp/in.onnx" || lose "the model of a sum"
+LC_ALL=C sed -i '/^\x01c\x12[^\x01]/,/\x12\x01N/s/\x12\x01N/\x12\x01M/' "$tmp/in.onnx"
+"$tw" optimize -q "$tmp/in.onnx" "$tmp/out.onnx" 2>"$tmp/err" || lose "a sum of open dims: $(cat "$tmp/err")"
+names=$(LC_ALL=C grep -ao "$(printf '\022\001[NM]')" "$tmp/out.onnx" | LC_ALL=C tr -dc 'NM')
+if [ "$names" = NMN ]; then pass; else lose "dims that meet are called $names"; fi
+
 # How many dims are left without axes, a run tells: nothing that follows from their number folds.
 cat >"$tmp/g.txt" <<'TEXT'
 graph g(%x: f32[N,1,4]) -> %y {

@@ -15,8 +15,8 @@
 #include "graph/inner.h"
 #include "graph/meaning.h"
 
-/* Symbols that must be equal and are tried together. */
-enum { MEMBERS = 8 };
+/* Symbols that must be equal: all sets of them are tried. */
+enum { MEMBERS = 4 };
 
 typedef struct Ones {
 	const Graph *graph;
@@ -321,23 +321,28 @@ is_apart(const Graph *graph, const Map *settled, const Symbol *symbol)
 	return false;
 }
 
-/* All of them but one, whichever that is: then that one has the size. */
+/* Whether this symbol may be 1, too, together with any of those that may. All of a class are the
+ * same size without our help. */
 static bool
-may_be_all_but_one(const Graph *graph, int count, const Symbol *const *symbols)
+may_join(const Graph *graph, const Class *class, int count, const Symbol *const *ones,
+         const Symbol *symbol)
 {
-	const Symbol *others[MEMBERS];
-	for (int left = 0; left < count; left++) {
+	if (symbol->lo > 1 || symbol->hi < 1)
+		return false;
+	for (int set = 0; set < 1 << count; set++) {
+		const Symbol *these[MEMBERS];
 		int n = 0;
 		for (int i = 0; i < count; i++)
-			if (i != left)
-				others[n++] = symbols[i];
-		if (!may_be_ones(graph, n, others))
+			if (set >> i & 1)
+				these[n++] = ones[i];
+		these[n++] = symbol;
+		if ((n < class->count || class->has_number) && !may_be_ones(graph, n, these))
 			return false;
 	}
 	return true;
 }
 
-/* As many of a class as may be 1 together, in the order of the inputs: then any of them may. */
+/* As many of a class as may be 1, in the order of the inputs. */
 static void
 find_ones_of(const Graph *graph, const Map *settled, const Class *class, Map *found)
 {
@@ -348,14 +353,10 @@ find_ones_of(const Graph *graph, const Map *settled, const Class *class, Map *fo
 			return;
 	for (int i = 0; i < class->count; i++) {
 		const Symbol *symbol = class->members[i];
-		ones[count] = symbol;
-		bool is_all = count + 1 == class->count && !class->has_number;
-		if (symbol->lo > 1 || symbol->hi < 1 ||
-		    !(is_all ? may_be_all_but_one(graph, count + 1, ones)
-		             : may_be_ones(graph, count + 1, ones)))
+		if (!may_join(graph, class, count, ones, symbol))
 			continue;
+		ones[count++] = symbol;
 		map_set_ptr(found, symbol, (void *)(uintptr_t)symbol);
-		count++;
 	}
 }
 

@@ -5,30 +5,39 @@
 
 #include "onnx.pb-c.h"
 
-/* The model's spelling of a dim: a symbol's own name, or the text of a term. */
+/* The model's spelling of a symbol where it is another than the symbol's name, or NULL. */
+static const char *
+spelling(const Graph *graph, const char *word)
+{
+	for (int i = 0; i < graph->metadata.count; i++) {
+		StringPair pair = graph->metadata.data[i];
+		if (strncmp(pair.key, KEY_DIM, strlen(KEY_DIM)) == 0 &&
+		    strcmp(pair.key + strlen(KEY_DIM), word) == 0)
+			return pair.value;
+	}
+	return NULL;
+}
+
+/* That of a dim: a symbol's own name, or the text of a term. */
 static const char *
 dim_text(const Export *out, const Dim *dim)
 {
 	Buf text = {.arena = out->arena};
 	dim_print(&text, dim);
-	const char *word = buf_text(&text);
-	for (int i = 0; i < out->graph->metadata.count; i++) {
-		StringPair pair = out->graph->metadata.data[i];
-		if (strncmp(pair.key, KEY_DIM, strlen(KEY_DIM)) == 0 &&
-		    strcmp(pair.key + strlen(KEY_DIM), word) == 0)
-			return pair.value;
-	}
-	return word;
+	const char *word = buf_text(&text), *spelt = spelling(out->graph, word);
+	return spelt ? spelt : word;
 }
 
-/* Whether a dim follows from the dims of the graph's inputs; others are known at run time only, and
- * have no name that a reader could use. */
+/* Whether a dim follows from the dims of the graph's inputs, or the model has a name for it; others
+ * are known at run time only, and have no name that a reader could use. */
 static bool
 follows_from_inputs(const Graph *graph, const Dim *dim)
 {
 	if (dim->op == EX_symbol) {
 		for (int i = 0; i < graph->symbols.count; i++) {
 			const SymbolDef *def = &graph->symbols.data[i];
+			if (def->symbol == dim->symbol && def->source == SYMBOL_EXPR)
+				return spelling(graph, dim->symbol->name) != NULL;
 			if (def->symbol == dim->symbol)
 				return def->source == SYMBOL_DIM && def->value->region == graph->body &&
 				       !def->value->def;

@@ -152,6 +152,25 @@ check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
 		warn(&loc, "the model says rank %d, its node makes rank %d", said.rank, type->rank);
 }
 
+/* A dim that several inputs decide has the name that the model gives it: for whoever reads the model
+ * when it is written again. */
+static void
+name_dims(Import *import, const Value *value, const Onnx__TypeProto *proto)
+{
+	Graph *graph = import->graph;
+	bool is_tensor = proto && proto->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+	const Onnx__TensorShapeProto *shape = is_tensor ? proto->tensor_type->shape : NULL;
+	for (int i = 0; shape && i < value->type.rank && (size_t)i < shape->n_dim; i++) {
+		const Dim *dim = value->type.dims[i];
+		const char *name = text_of(shape->dim[i]->dim_param);
+		const SymbolDef *def = dim->op == EX_symbol ? symbol_def_find(graph, dim->symbol) : NULL;
+		if (!*name || !def || def->source != SYMBOL_EXPR)
+			continue;
+		StringPair pair = {arena_printf(import->arena, KEY_DIM "%s", dim->symbol->name), name};
+		vec_push(graph->arena, &graph->metadata, pair);
+	}
+}
+
 static void
 import_outputs(Import *import, const Scope *scope, const Onnx__GraphProto *proto)
 {
@@ -163,6 +182,8 @@ import_outputs(Import *import, const Scope *scope, const Onnx__GraphProto *proto
 	for (int i = 0; i < graph->body->nresult; i++) {
 		claim_name(graph, graph->body->results[i], proto->output[i]->name);
 		check_output(import, graph->body->results[i], proto->output[i]);
+		if (graph->is_open)
+			name_dims(import, graph->body->results[i], proto->output[i]->type);
 	}
 }
 

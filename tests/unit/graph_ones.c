@@ -120,7 +120,8 @@ START_TEST(by_hand)
 }
 END_TEST
 
-/* What is assumed together may be impossible: A = 1, D = A and A + B = A leave nothing to divide by. */
+/* What is assumed together may be impossible: A = 1, D = A and A + B = A leave nothing to divide
+ * by. */
 START_TEST(impossible)
 {
 	ck_assert_str_eq(ones_of("graph g(%x: f32[A,B], %y: f32[A,D]) -> %s, %m {\n"
@@ -274,8 +275,8 @@ compare(const char *text, const char *fixed, const char *larger, int64_t given[I
 	return true;
 }
 
-/* The sizes of a run in which these inputs have one column, and those that the plan has then: 3, but
- * where all that must be equal is 1. False: one of them may not be 1. */
+/* The sizes of a run in which these inputs have one column, and those that the plan has then: 3,
+ * but where all that must be equal is 1. False: one of them may not be 1. */
 static bool
 choose_sizes(const Graph *graph, int pattern, int64_t given[INPUTS][RANK],
              int64_t taken[INPUTS][RANK])
