@@ -384,11 +384,28 @@ START_TEST(trials_leave_nothing)
 }
 END_TEST
 
+/* What must be equal becomes one at once, along a chain of three and a number as well; but what meets
+ * a 1 in a broadcast need not be 1. */
+START_TEST(chains_of_symbols)
+{
+	Graph *g = infer("graph g(%x: f32[A,B], %y: f32[A,C], %z: f32[A,D], %w: f32[1,4]) -> %r {\n"
+	                 "%p = Add(%y, %z)\n%q = Add(%x, %p)\n%r = Mul(%q, %w)\n}\n");
+	ck_assert_str_eq(type_of(g, "x"), "f32[A,4]");
+	ck_assert_str_eq(type_of(g, "z"), "f32[A,4]");
+	ck_assert_int_eq(g->wishes.count, 3);
+	g = infer("graph g(%x: f32[A,B], %y: f32[A,C]) -> %s, %r {\n"
+	          "%k: i64[1] = {1}\n%s = Squeeze(%y, %k)\n%r = Add(%x, %y)\n}\n");
+	ck_assert_str_eq(type_of(g, "x"), "f32[A,B]");
+	ck_assert_str_eq(type_of(g, "y"), "f32[A,1]");
+}
+END_TEST
+
 int
 main(void)
 {
 	TCase *t = tcase_create("infer");
 	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, chains_of_symbols);
 	tcase_add_test(t, shape_arithmetic);
 	tcase_add_test(t, known_values);
 	tcase_add_test(t, known_overflow);

@@ -131,6 +131,16 @@ START_TEST(impossible)
 }
 END_TEST
 
+/* A number of 1 that others meet: they need not be 1, nor does it have their size. */
+START_TEST(number_of_one)
+{
+	ck_assert_str_eq(ones_of("graph g(%x: f32[A,B], %y: f32[A,C], %z: f32[A,D]) -> %a, %r, %s {\n"
+	                         "%k: i64[1] = {0} %m = MatMul(%z, %x) %a = Add(%y, %x)\n"
+	                         "%s = Squeeze(%y, %k) %r = Max(%x, %z)\n}\n"),
+	                 "");
+}
+END_TEST
+
 /* ---- at random ------------------------------------------------------------------------------- */
 
 enum { INPUTS = 3, RANK = 2 };
@@ -332,6 +342,7 @@ main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, by_hand);
 	tcase_add_test(t, impossible);
+	tcase_add_test(t, number_of_one);
 	tcase_add_test(t, at_random);
 	return unit_run(t);
 }
