@@ -18,8 +18,8 @@ const Symbol *dim_as_symbol(const Dim *dim);
 void symbols_remove(Graph *graph, const bool *is_gone);
 /* The place of a symbol's definition among those by inputs, or -1. */
 int graph_input_symbol(const Graph *graph, const Dim *dim);
-/* Of symbols of inputs that become one with others, or a number (`settled`), those that may be 1 where
- * the others are not, to themselves. (ones.c) */
+/* Of symbols of inputs that become one with others, or a number (`settled`), those that may be 1
+ * where the others are not, to themselves. (ones.c) */
 void graph_find_ones(const Graph *graph, const Map *settled, Map *found);
 /* Make one of symbols that were assumed equal; whether there were any. Inference must run again. */
 bool graph_unify_symbols(Graph *graph);

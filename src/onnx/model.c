@@ -152,8 +152,8 @@ check_output(Import *import, Value *value, const Onnx__ValueInfoProto *proto)
 		warn(&loc, "the model says rank %d, its node makes rank %d", said.rank, type->rank);
 }
 
-/* A dim that several inputs decide has the name that the model gives it: for whoever reads the model
- * when it is written again. */
+/* A dim that several inputs decide has the name that the model gives it: for whoever reads the
+ * model when it is written again. */
 static void
 name_dims(Import *import, const Value *value, const Onnx__TypeProto *proto)
 {

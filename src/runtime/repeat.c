@@ -68,7 +68,7 @@ is_repeated(const TwSession *session, int input)
 {
 	const Array *given = &session->inputs[input], *taken = &session->taken[input];
 	return given->rank &&
-	       memcmp(given->dims, taken->dims, (size_t)given->rank * sizeof *given->dims);
+	       memcmp(given->dims, taken->dims, (size_t)given->rank * sizeof *given->dims) != 0;
 }
 
 TwCode

@@ -195,11 +195,11 @@ TwCode tw_session_new(TwBundle *bundle, const TwSessionOptions *options, TwSessi
                       TwError *error);
 void tw_session_free(TwSession *session); /* NULL is accepted */
 
-/* Bind memory; it is used in place, never copied, until bound anew (but an input of one element along a
- * dim of another size is, where the model broadcasts it: before each run). The data need not be there
- * before tw_run(). Inputs are dense, row-major; data 64-byte aligned is fastest, any alignment of
- * the element is accepted. Fails (TW_SHAPE) on another rank, and where a dim that is a number is
- * another one; how inputs must fit each other is looked at by tw_prepare(). */
+/* Bind memory; it is used in place, never copied, until bound anew (but for an input of one element
+ * along a dim of another size, where the model broadcasts it: before each run). The data need not
+ * be there before tw_run(). Inputs are dense, row-major; data 64-byte aligned is fastest, any
+ * alignment of the element is accepted. Fails (TW_SHAPE) on another rank, and where a dim that is a
+ * number is another one; how inputs must fit each other is looked at by tw_prepare(). */
 TwCode tw_bind_input(TwSession *session, int index, const void *data, size_t bytes, int rank,
                      const int64_t *dims, TwError *error);
 

@@ -384,8 +384,8 @@ START_TEST(trials_leave_nothing)
 }
 END_TEST
 
-/* What must be equal becomes one at once, along a chain of three and a number as well; but what meets
- * a 1 in a broadcast need not be 1. */
+/* What must be equal becomes one at once, along a chain of three and a number as well; but what
+ * meets a 1 in a broadcast need not be 1. */
 START_TEST(chains_of_symbols)
 {
 	Graph *g = infer("graph g(%x: f32[A,B], %y: f32[A,C], %z: f32[A,D], %w: f32[1,4]) -> %r {\n"

@@ -1,5 +1,5 @@
-/* Which open dims of inputs may be 1 where what they meet is not (src/graph/ones.c), and that what a
- * graph gives then is what it gives as ONNX has it: the same text with numbers for sizes. */
+/* Which open dims of inputs may be 1 where what they meet is not (src/graph/ones.c), and that what
+ * a graph gives then is what it gives as ONNX has it: the same text with numbers for sizes. */
 #include <string.h>
 
 #include "eval/eval.h"

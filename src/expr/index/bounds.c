@@ -69,8 +69,8 @@ floor_quotient(int64_t a, int64_t b)
 	return is_infinite(a) ? a : a / b - (a % b < 0);
 }
 
-/* For divisors that are positive; x/0 = 0 lies between as well. What is assumed may be impossible, and
- * then a divisor is nothing at all. */
+/* For divisors that are positive; x/0 = 0 lies between as well. What is assumed may be impossible,
+ * and then a divisor is nothing at all. */
 static Range
 range_floordiv(Range a, Range b)
 {
