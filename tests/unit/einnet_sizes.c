@@ -147,7 +147,6 @@ main(int argc, char **argv)
 	if (argc > 2)
 		state = strtoull(argv[2], NULL, 10);
 	TCase *tcase = tcase_create("sizes");
-	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, ways_are_found_again_with_symbols, 0, (int)countof(open_programs));
 	return unit_run(tcase);
 }

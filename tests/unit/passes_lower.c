@@ -589,7 +589,6 @@ int
 main(void)
 {
 	TCase *tcase = tcase_create("lowering");
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, lowering_agrees, 0, (int)countof(graphs));
 	tcase_add_loop_test(tcase, products_agree, 0, (int)countof(products));
 	tcase_add_loop_test(tcase, concatenations_agree, 0, (int)countof(concats));

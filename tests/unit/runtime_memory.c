@@ -225,7 +225,6 @@ main(void)
 #if defined __SANITIZE_ADDRESS__
 	tcase_add_test(t, not_with_a_sanitizer);
 #else
-	tcase_set_timeout(t, 300);
 	tcase_add_test(t, every_allocation_fails_once);
 	tcase_add_loop_test(t, verbs_without_memory, 0, 2);
 #endif

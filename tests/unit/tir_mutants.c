@@ -189,6 +189,5 @@ main(void)
 	TCase *tests = tcase_create("mutants");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, test_mutants);
-	tcase_set_timeout(tests, 120);
 	return unit_run(tests);
 }

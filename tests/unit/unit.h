@@ -26,11 +26,11 @@ unit_count(const char *name, int otherwise)
 	return given ? atoi(given) : otherwise;
 }
 
-/* Run the tests of one case; the exit code of main(). */
+/* Run the tests of one case, each for so many seconds at most; the exit code of main(). */
 static inline int
-unit_run(TCase *tcase)
+unit_run_for(TCase *tcase, double seconds)
 {
-	tcase_set_timeout(tcase, 600); /* the longest with sanitizers, on busy machines */
+	tcase_set_timeout(tcase, seconds);
 	Suite *suite = suite_create("unit");
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
@@ -38,6 +38,12 @@ unit_run(TCase *tcase)
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed != 0;
+}
+
+static inline int
+unit_run(TCase *tcase)
+{
+	return unit_run_for(tcase, 600); /* the longest with sanitizers, on busy machines */
 }
 
 #endif
