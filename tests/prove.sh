@@ -69,6 +69,15 @@ graph halves(%x: f32[H,6]) -> %y {
   %y = Exp(%r)  "e"
 }
 TEXT
+# A wide state for few rows: it is short enough to be interpreted.
+cat >wide.g <<'TEXT'
+graph wide(%z: f32[4096], %y: f32[3,4096]) -> %f, %s {
+  %f, %s = Scan(%z, %y) {num_scan_inputs=1}  "scan" body(%d, %r) {
+    %v = Add(%d, %r)
+    yield %v, %v
+  }
+}
+TEXT
 cat >half.g <<'TEXT'
 graph half(%x: f16[7,33], %w: f16[33,9]) -> %y { %y = MatMul(%x, %w)  "product" }
 TEXT
@@ -134,6 +143,7 @@ joined() {
 joined 91 >joined.g
 joined 140 >more.g
 proves control.g '[0-9]* values* at [0-9]* points'
+proves wide.g '[0-9]* values* at [0-9]* points'
 proves joined.g '1 value at [0-9]* points'
 "$tw" compile more.g -o more.twb >said 2>&1
 [ $? = 4 ] && grep -q 'node "joined" (Concat).*has more than 128 terms' said && pass || lose "140 pieces: $(cat said)"

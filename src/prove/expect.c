@@ -248,6 +248,21 @@ work_of(const PlanStep *step)
 	return work;
 }
 
+enum { SOME_TRIPS = 100 };
+
+/* A Scan takes a row of what it scans each time: its last input is one. */
+static double
+scan_trips(Job *job, const Node *node)
+{
+	Array rows;
+	int64_t count;
+	const int64_t *axes = attr_ints(node, "scan_input_axes", &count);
+	int64_t axis = count > 0 ? axes[count - 1] : 0;
+	if (!array_of(job->scratch, job->facts, job->frame, node->inputs[node->ninput - 1], &rows))
+		return SOME_TRIPS;
+	return (double)rows.dims[axis < 0 ? axis + rows.rank : axis];
+}
+
 /* How often a body runs at most; a loop that only its condition ends, some times. */
 static double
 trips_of(Job *job, const PlanStep *step)
@@ -257,16 +272,12 @@ trips_of(Job *job, const PlanStep *step)
 	const Value *first = node->ninput > 0 ? node->inputs[0] : NULL;
 	if (step->kind == PT_IF)
 		return 1;
+	if (step->kind == PT_SCAN)
+		return scan_trips(job, node);
 	if (step->kind == PT_LOOP && first &&
 	    array_of(job->scratch, job->facts, job->frame, first, &array) && array.type == DT_I64)
 		return (double)((const int64_t *)array.data)[0];
-	double most = 100;
-	for (int i = 0; step->kind == PT_SCAN && i < node->ninput; i++)
-		if (node->inputs[i] &&
-		    array_of(job->scratch, job->facts, job->frame, node->inputs[i], &array))
-			for (int d = 0; d < array.rank; d++)
-				most = fmax(most, (double)array.dims[d]);
-	return most;
+	return SOME_TRIPS;
 }
 
 /* What sizes say of a value is stored nowhere; NULL: they do not say all of it. */

@@ -2,9 +2,8 @@
  *
  * A barrier is dropped, an index of shared memory or of a result is one too large, a copy goes to
  * the other half, the operands of a product of matrices change places, a condition is left out, a
- * grid has a block fewer (floor where ceil is meant). A mistake is found when the kernel fails, or
- * computes something else. The kernels are those of scripts, and of each form that the maker of GPUs
- * has.
+ * grid lacks a block (floor for ceil). A mistake is found when the kernel fails, or computes
+ * something else. The kernels are those of scripts, and of each form that the maker of GPUs has.
  */
 #include <stdio.h>
 #include <string.h>
