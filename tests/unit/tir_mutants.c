@@ -47,6 +47,11 @@ is_here(Mutation *m)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* Many threads for one unit of a chip, if not for all of it. */
+static const char COLUMNS[] =
+	"expr f(X: f32[9,3,20,37], W: f32[3,3,3]) -> Y {\n"
+	" Y[n:9, c:3, p:18, q:35]: f32 = sum(r:3, s:3) X[n,c,p+r,q+s] * W[c,r,s]\n}\n";
+
 /* A group for each form (src/lower/gpu). Tiles do not divide sizes where that may be, and sums have
  * three slices: a barrier behind the last turn of two makes no difference. */
 static const char *const groups[] = {
@@ -82,13 +87,16 @@ static const char *const groups[] = {
 	" Y[b:5, c:130, n:70]: f32 = f32(X[b,c,n]) * T[c]\n}\n",
 	"expr f(X: f32[N,35], I: i32[9]) -> Y {\n"
 	" Y[n:N, i:9]: f32 = X[n, at(I[i], 0..35)] + 1\n}\n",
+	COLUMNS,
 };
 
 static Kernel *
 grouped(const char *text)
 {
 	static const Loc none = {0};
-	Target target = {.device = device_find("cuda:sm_90"), .is_finite = true};
+	Device device = *device_find("cuda:sm_90");
+	device.units = text == COLUMNS ? 1 : device.units;
+	Target target = {.device = &device, .is_finite = true};
 	PassContext context = {.arena = arena, .target = &target};
 	const Program *program = program_parse(ctx, "mutants.e", text);
 	const Dim *const **dense =

@@ -6,7 +6,8 @@
  *     rows       the threads of a block, or a warp, share what stands inside of the shared loops:
  *                sums by parts, each element by one thread (rows.c)
  *     products   a block computes a tile, whose factors lie in shared memory (product.c)
- *     tiles      windows, and what is turned: what a block reads lies in shared memory (tile.c)
+ *     columns    windows: a thread has some places, whose column lies in registers (column.c)
+ *     tiles      other windows, what is turned: what a block reads lies in shared memory (tile.c)
  *     maps       a thread computes neighbours, read and written by 16 bytes (map.c)
  *     plain      a thread computes an iteration of the shared loops, all of it (maker.c)
  */
@@ -56,8 +57,12 @@ void gpu_write_rows(GpuWriter *w);
 
 /* A tile of a product for each block (product.c); false: the group is none, or too small. */
 bool gpu_write_product(GpuWriter *w);
-/* A tile of windows, or of what is turned (tile.c); false: the group is neither. */
+/* Columns or a tile of windows, or a tile of what is turned; false: the group is neither. */
 bool gpu_write_tile(GpuWriter *w);
+/* Some places of the window that reads so for each thread (column.c); false: it gets a tile. */
+bool gpu_write_column(GpuWriter *w, const Expr *read);
+/* The coefficients of iterators in an index, NULL for none; NULL: it is no sum of them. */
+const Dim **gpu_coefficients(const Stage *stage, const Expr *index);
 
 /* How many neighbours along an iterator of the stage an access of 16 bytes holds of the widest type
  * that is read and written along it; whether all is read along it so. (map.c) */

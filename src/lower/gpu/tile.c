@@ -23,9 +23,8 @@ typedef struct Tile {
 	bool is_turned;
 } Tile;
 
-/* The coefficients of iterators in an index, NULL for none; NULL: it is no sum of them. */
-static const Dim **
-coefficients(const Stage *stage, const Expr *index)
+const Dim **
+gpu_coefficients(const Stage *stage, const Expr *index)
 {
 	int count = stage->nloop + stage->nreduce;
 	const Dim **of = NEW_N(expr_ctx_arena(index->ctx), const Dim *, count + 1);
@@ -44,7 +43,7 @@ static int
 slides_along(const Group *group, const Expr *index)
 {
 	const Stage *stage = group->program->stages[0];
-	const Dim **of = coefficients(stage, index);
+	const Dim **of = gpu_coefficients(stage, index);
 	int found = -1;
 	for (int k = 0; of && k < group->nshared; k++)
 		if (of[group->map[0][k]])
@@ -79,7 +78,7 @@ dim_of(const GpuWriter *w, const Expr *read, int k)
 	const Stage *stage = w->group->program->stages[0];
 	int found = -1;
 	for (int d = 0; d < read->argc; d++) {
-		const Dim **of = coefficients(stage, read->arg[d]);
+		const Dim **of = gpu_coefficients(stage, read->arg[d]);
 		if (!of)
 			return -1;
 		for (int i = 0; i < w->group->nshared; i++) {
@@ -162,7 +161,7 @@ fits(const GpuWriter *w, const Tile *tile)
 	const Stage *stage = w->group->program->stages[0];
 	int64_t bytes = (dtype_bits(tile->read->tensor->type) + 7) / 8, by;
 	for (int d = 0; d < tile->read->argc; d++) {
-		const Dim **of = coefficients(stage, tile->read->arg[d]);
+		const Dim **of = gpu_coefficients(stage, tile->read->arg[d]);
 		int64_t extent = 1;
 		for (int i = 0; of && i < stage->nloop + stage->nreduce; i++) {
 			int64_t count = i >= stage->nloop ? probe_dim(w->target, stage->iters[i].hi) : 1;
@@ -312,7 +311,11 @@ bool
 gpu_write_tile(GpuWriter *w)
 {
 	Tile tile;
-	if (w->target->is_plain || !find_tile(w, &tile) || !size_tile(w, &tile))
+	if (w->target->is_plain || !find_tile(w, &tile))
+		return false;
+	if (!tile.is_turned && gpu_write_column(w, tile.read))
+		return true;
+	if (!size_tile(w, &tile))
 		return false;
 	write_tile(w, &tile);
 	return true;

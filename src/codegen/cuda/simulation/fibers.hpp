@@ -97,7 +97,7 @@ namespace host {
 enum {
 	WARP = 32,
 	THREADS = 1024,
-	COPIES = 128,
+	COPIES = 1024, /* of a thread: what a block of one warp has on its way */
 	STACK = (64 << 10) + 192,
 	SAVED = 20, /* words that tw_switch() keeps on a stack, at most */
 	POISON = 0xa5
