@@ -17,6 +17,7 @@
 enum {
 	PROGRAMS = 1 << 16, /* of Roller's: all */
 	MOST_RESULTS = 64,  /* of a thread: with more, registers do not suffice */
+	OTHERS = 12,        /* registers of a thread, besides two for each result */
 	STRAIGHT_TERMS = 8, /* of a slice: as many at a time */
 	MOST_TERMS = 32,    /* of a slice: more are no better, and take room from other blocks */
 	FEW_TERMS = 16,     /* a shorter sum reads little more than it writes */
@@ -147,12 +148,13 @@ threads_of(const ProductSize *size)
 }
 
 /* Whether threads are whole warps, and one of them can hold its part of a tile. */
+/* A thread has each of its sums, and about as many factors and addresses besides, in registers. */
 static bool
-is_possible(const ProductSize *size)
+is_possible(const Target *target, const ProductSize *size)
 {
-	int64_t threads = threads_of(size);
-	return threads % WARP == 0 && threads <= 1024 &&
-	       size->thread[ROWS] * size->thread[COLUMNS] <= MOST_RESULTS;
+	int64_t threads = threads_of(size), results = size->thread[ROWS] * size->thread[COLUMNS];
+	return threads % WARP == 0 && threads <= 1024 && results <= MOST_RESULTS &&
+	       threads * (2 * results + OTHERS) <= target->device->gpu->registers;
 }
 
 /* The same tile by more threads, if these have more results than registers. */
@@ -190,7 +192,7 @@ size_sides(const GpuWriter *w, const Product *product, const TileTask *task,
 		size->thread[side] = tile_along(task, tile, 0, product->count[side], iters);
 		size->block[side] = pieces_of(block, size->thread[side]) * size->thread[side];
 	}
-	return is_possible(size);
+	return is_possible(w->target, size);
 }
 
 /* Terms of a slice: the tile's, or as many as are of use. */
