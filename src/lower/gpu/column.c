@@ -9,7 +9,7 @@
  *         acc[u] += column[u+r] * W[c, r, s]      55 reads for 7 places, not 175
  *     }
  *
- * Sums are in another order: that is for -O3. How many places a thread has divides the extent, since
+ * Sums are in another order: that is for -O3. How many places a thread has divides the extent:
  * which register is meant has to be known when compiling. Lanes have neighbours of a row; a block
  * has as many columns of one image as there are, and several images where these are small.
  */
