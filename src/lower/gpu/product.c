@@ -147,8 +147,8 @@ threads_of(const ProductSize *size)
 	return threads;
 }
 
-/* Whether threads are whole warps, and hold their parts of a tile in registers: a thread each of its
- * sums, and about as many factors and addresses besides. */
+/* Whether threads are whole warps, and hold their parts of a tile in registers: a thread each of
+ * its sums, and about as many factors and addresses besides. */
 static bool
 is_possible(const Target *target, const ProductSize *size)
 {
