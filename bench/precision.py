@@ -224,6 +224,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("models", nargs="*", default=MODELS)
     arguments = parser.parse_args()
+    os.makedirs(arguments.folder, exist_ok=True)
     print("| model | form | ours | ONNX Runtime | OpenVINO | of f32 | of ONNX Runtime | of OpenVINO |"
           " apart |\n|---|---|---|---|---|---|---|---|---|", flush=True)
     for model in arguments.models:

@@ -22,7 +22,7 @@ access_turns(const TileTask *task, const TileAccess *access, int lane)
 	       line >= 0 && line != lane && task->axes[lane].kind == AXIS_loop &&
 	       task->axes[line].kind != AXIS_loop && task->extents[line] <= SHORT &&
 	       access_dim(access, lane) >= 0 && access_dim(access, line) >= 0 &&
-	       access_stride(access, lane) == task->extents[line];
+	       access_stride(access, lane) == task->extents[line] && access_is_box(access);
 }
 
 /* What an access costs where so many neighbours along the axis are taken at once, in loads of one

@@ -122,6 +122,8 @@ int64_t access_stride(const TileAccess *access, int axis);
 int access_dim(const TileAccess *access, int axis);
 /* An intermediate with a dim that the group's stages do not share: an array, not a number each. */
 bool access_is_array(const TileTask *task, const TileAccess *access);
+/* What a tile reads of it is a box, of which it is known where it begins. */
+bool access_is_box(const TileAccess *access);
 /* Whether tiles of it are turned in registers, where neighbours along the lanes' axis do not lie
  * side by side: an argument, whose memory lies along another axis, of which a tile takes all. */
 bool access_turns(const TileTask *task, const TileAccess *access, int lane);

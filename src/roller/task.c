@@ -492,3 +492,12 @@ roller_task(Arena *arena, const Program *program, const Target *target, const ch
 	find_lanes(task, program);
 	return task;
 }
+
+bool
+access_is_box(const TileAccess *access)
+{
+	for (int d = 0; d < access->rank; d++)
+		if (access->dims[d]->is_open)
+			return false;
+	return true;
+}

@@ -81,10 +81,9 @@ may_turn(const Mapping *m, const TileAccess *access, int lane, int line)
 	int lane_dim = access_dim(access, axis_of(m, lane)),
 		line_dim = access_dim(access, axis_of(m, line));
 	bool may = access->bits == TURNED_BITS && access->argument >= 0 && lane_dim >= 0 &&
-	           line_dim >= 0 && !m->group->program->stages[access->stage]->guard &&
+	           line_dim >= 0 && access_is_box(access) &&
+	           !m->group->program->stages[access->stage]->guard &&
 	           (access->users & (access->users - 1)) == 0;
-	for (int d = 0; d < access->rank; d++)
-		may &= !access->dims[d]->is_open;
 	for (int k = 0; k < task->naccess; k++)
 		may &= &task->accesses[k] == access || task->accesses[k].tensor != access->tensor;
 	return may;
