@@ -134,7 +134,7 @@ $(BUILD)/gen/page.c: tools/lines $(PAGE)
 	@cat $(filter %.js,$^) >$(@D)/page.js
 	@{ tools/lines page_style $(filter %.css,$^) && tools/lines page_script $(@D)/page.js; } >$@ || { rm -f $@; false; }
 
-$(BUILD)/obj/src/cli/measure/peak.o: override CFLAGS += -O3 -ffp-contract=fast -fno-sanitize=all
+$(BUILD)/obj/src/driver/measure/peak.o: override CFLAGS += -O3 -ffp-contract=fast -fno-sanitize=all
 $(BUILD)/bench-licm: $(call object,$(wildcard bench/licm/*.c)) $(BUILD)/libcore.a
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 $(BUILD)/obj/bench/forms.o: CFLAGS += -O2 -fopenmp -mavx512f

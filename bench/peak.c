@@ -1,7 +1,7 @@
 /* What one core of this machine can do (driver/measure/peak.h).
  *
  * usage: build/bench-peak      prints GB/s of adding two large arrays, then GFLOP/s of fused
- *                              multiply-adds in registers
+ *                              multiply-adds in registers, and of dot products of bf16 (0: none)
  */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ int
 main(void)
 {
 	const Device *device = device_native();
-	printf("%.2f GB/s\n%.1f GFLOP/s\n", peak_bandwidth(),
-	       peak_gflops(device ? device->vector_bytes : 16));
+	printf("%.2f GB/s\n%.1f GFLOP/s\n%.1f GFLOP/s of bf16\n", peak_bandwidth(),
+	       peak_gflops(device ? device->vector_bytes : 16), peak_bf16_gflops());
 	return 0;
 }

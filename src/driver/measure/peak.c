@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 
 enum { COUNT = 16 << 20, ROUNDS = 7, SHORT_ROUNDS = 50, CHAINS = 10, STEPS = 1000000 };
 
@@ -35,21 +36,56 @@ MULTIPLY_ADD(multiply_add_64, 64, __attribute__((target("avx512f"))))
 #define multiply_add_64 multiply_add_16
 #endif
 
+#ifdef __x86_64__
+/* The same chains of dot products: each lane adds two products of bf16 to a sum of f32. */
+__attribute__((target("avx512f"))) static float
+add_dot_bf16(float start)
+{
+	typedef float Vector __attribute__((vector_size(64)));
+	Vector x[CHAINS], factors = {0};
+	for (int i = 0; i < CHAINS; i++)
+		x[i] = factors + start + 1;
+	for (int step = 0; step < STEPS; step++)
+		for (int i = 0; i < CHAINS; i++)
+			__asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(x[i]) : "v"(factors));
+	float sum = 0;
+	for (int i = 0; i < CHAINS; i++)
+		sum += x[i][0];
+	return sum;
+}
+#endif
+
+/* The best rate of rounds that do so many operations each. */
+static double
+best_gflops(float (*run)(float), double operations)
+{
+	double best = 0;
+	for (int round = 0; round < SHORT_ROUNDS; round++) {
+		double start = thread_seconds();
+		float sum = run((float)round);
+		double rate = operations / (thread_seconds() - start);
+		best = rate > best && sum > 0 ? rate : best;
+	}
+	return best * 1e-9;
+}
+
 double
 peak_gflops(int vector_bytes)
 {
 	float (*run)(float) = vector_bytes == 64   ? multiply_add_64
 	                      : vector_bytes == 32 ? multiply_add_32
 	                                           : multiply_add_16;
-	double best = 0;
-	for (int round = 0; round < SHORT_ROUNDS; round++) {
-		double start = thread_seconds();
-		float sum = run((float)round);
-		double seconds = thread_seconds() - start;
-		double rate = 2.0 * CHAINS * STEPS * (vector_bytes / 4.0) / seconds;
-		best = rate > best && sum > 0 ? rate : best;
-	}
-	return best * 1e-9;
+	return best_gflops(run, 2.0 * CHAINS * STEPS * (vector_bytes / 4.0));
+}
+
+double
+peak_bf16_gflops(void)
+{
+#ifdef __x86_64__
+	if (cpu_supports("cooperlake"))
+		return best_gflops(add_dot_bf16, 2.0 * CHAINS * STEPS * 64 / 2);
+#endif
+	return 0;
 }
 
 static void
