@@ -20,7 +20,7 @@ row_of() { # row_of OPTION...
 
 first=$(row_of)
 case $first in
-'{"device": "cpu:'*'"gflops": '*'"bandwidth": '*'"l1": '*'"l2_ways": '*) pass ;;
+'{"device": "cpu:'*'"gflops": '*'"bf16": '*'"bandwidth": '*'"l1": '*'"l2_ways": '*) pass ;;
 *) lose "choices.jsonl has no row: $first" ;;
 esac
 cp "$tmp/m.twb" "$tmp/first.twb"
@@ -36,6 +36,23 @@ printf '{"choices": 2}\n' >"$tmp/old"
 [ "$(row_of --choices "$tmp/old")" = "$first" ] && pass || lose "--choices without a row"
 "$tw" print --lower --no-vendor --choices "$tmp/mine" "$tmp/m.txt" >"$tmp/out" 2>&1 && pass ||
 	lose "print: $(cat "$tmp/out")"
+
+# Products of bf16 that are no faster than those of f32 are done in f32 (WidenHalves).
+cat >"$tmp/bf16.txt" <<'END'
+graph g(%x: bf16[8,64]) -> %y {
+  %w: bf16[64,64] = weight 0
+  %y = MatMul(%x, %w)
+}
+END
+widened() { # widened BF16: how often it widens with such a row of this machine
+	printf '{"choices": 2, "row": %s}\n' "$(echo "$first" | sed 's/"gflops": [0-9.]*, "bf16": [0-9.]*/"gflops": 176, "bf16": '"$1/")" >"$tmp/rates"
+	"$tw" compile -q --no-vendor --tune none --prove none --choices "$tmp/rates" "$tmp/bf16.txt" -o "$tmp/b.twb" &&
+		unzip -p "$tmp/b.twb" history.jsonl | grep -c '"WidenHalves"'
+}
+case $first in
+*'"bf16": 0,'*) pass ;;
+*) [ "$(widened 176)" = 1 ] && [ "$(widened 249)" = 0 ] && pass || lose "bf16 at f32's rate: $(widened 176), faster: $(widened 249)" ;;
+esac
 
 for row in '{}' '""' 'null' '{"device": "cpu:none"}' "$(echo "$first" | sed 's/"l1": [0-9]*/"l1": -1/')"; do
 	printf '{"choices": 2, "row": %s}\n' "$row" >"$tmp/hostile"

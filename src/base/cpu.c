@@ -54,6 +54,18 @@ has_dot(void)
 	return has_v4() && __builtin_cpu_supports("avx512vnni") &&
 	       __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> BF16 & 1);
 }
+
+/* The processor has the instructions, and the kernel keeps the registers of tiles (XCR0). */
+static bool
+has_tiles(void)
+{
+	enum { OSXSAVE = 27, AMX_BF16 = 22, TILES = 3 << 17 };
+	unsigned a, b, c, d, kept, high;
+	if (!has_leaf(1, OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> AMX_BF16 & 1))
+		return false;
+	__asm__("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+	return (kept & TILES) == TILES;
+}
 #else
 #if defined(__aarch64__)
 enum { X86 = 0, ARM = 1 };
@@ -81,6 +93,12 @@ has_v4(void)
 
 static bool
 has_dot(void)
+{
+	return false;
+}
+
+static bool
+has_tiles(void)
 {
 	return false;
 }
@@ -200,6 +218,12 @@ cpu_has_kernels(void)
 {
 	int row = best_row();
 	return row != NO_ROW && ROWS[row].has_kernels;
+}
+
+bool
+cpu_has_tiles(void)
+{
+	return !name_of_cap() && has_tiles();
 }
 
 const char *

@@ -18,6 +18,7 @@ bool cpu_supports(const char *march);
 const char *cpu_march(void); /* the most that this machine can run */
 const char *cpu_name(void);  /* its name: "x86-64-v3" */
 bool cpu_has_kernels(void);  /* whether kernels can be made for it */
+bool cpu_has_tiles(void);    /* AMX's products of bf16, which a library may use; not where capped */
 
 /* The -march that TILEWRIGHT_CPU caps this machine to; NULL: it is not set. */
 const char *cpu_cap(void);

@@ -1,15 +1,16 @@
-/* WidenHalves: compute f16 and bf16 as f32 where the machine has no units for them.
+/* WidenHalves: compute f16 and bf16 as f32 where the machine has no faster units for them.
  *
  *     %y: f16 = Conv(%x, %w)            %u: f32 = Cast(%x)
  *     %z: f16 = Relu(%y)         =>     %v: f32 = Conv(%u, %w')        %w' is %w in f32
  *                                       %t: f32 = Relu(%v)
  *                                       %z: f16 = Cast(%t)
  *
- * Such a machine computes them as f32 in any case. Where all nodes do, a library's calls of f32 and
- * blocks of channels serve these models, too, and numbers are converted where they come in and go
- * out. They are rounded less often than the model says: that is judged by bounds which leave these
- * roundings open (BoundWay.keeps_halves). A result that jumps where its operand is rounded has the
- * model's roundings: integers, bools and whole numbers are made of f16, as they were.
+ * Such a machine computes them as f32 in any case, or no faster. Where all nodes do, a library's
+ * calls of f32 and blocks of channels serve these models, too, and numbers are converted where they
+ * come in and go out. They are rounded less often than the model says: that is judged by bounds
+ * which leave these roundings open (BoundWay.keeps_halves). A result that jumps where its operand
+ * is rounded has the model's roundings: integers, bools and whole numbers are made of f16, as they
+ * were.
  *
  * Large constants that are used seldom, as tables that few rows are taken from and weights of a
  * product of one row, stay as they are, and so do the nodes that read them: these wait for memory.
@@ -37,15 +38,16 @@ typedef struct Widener {
 	VEC(Replaced) replaced;
 } Widener;
 
-/* Whether it is a tensor of numbers that the machine has no units for. */
+/* Whether it is a tensor of numbers that the machine has no units for, or none that are faster than
+ * those for f32: AVX-512's dot products of bf16 are not on every processor. */
 static bool
 is_half(const Widener *w, const Value *value)
 {
 	const Device *device = w->context->target->device;
 	if (!device || !value || value->type.kind != TYPE_TENSOR)
 		return false;
-	return (value->type.dtype == DT_F16 && device->peak.f16 == 0) ||
-	       (value->type.dtype == DT_BF16 && device->peak.bf16 == 0);
+	return (value->type.dtype == DT_F16 && device->peak.f16 <= device->gflops) ||
+	       (value->type.dtype == DT_BF16 && device->peak.bf16 <= device->gflops);
 }
 
 /* ---- which nodes ---- */

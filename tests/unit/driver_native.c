@@ -9,7 +9,7 @@
 #define ROW(rates, l1, ways) \
 	"{\"device\": \"cpu:x86-64-v4\", " rates ", \"l1\": " l1 ", \"l1_ways\": " ways \
 	", \"l2\": 1048576, \"l2_ways\": 16}"
-#define RATES "\"gflops\": 88, \"bandwidth\": 31.6"
+#define RATES "\"gflops\": 88, \"bf16\": 0, \"bandwidth\": 31.6"
 
 static const char *const refused[] = {
 	"",
@@ -18,12 +18,14 @@ static const char *const refused[] = {
 	"nothing",
 	ROW(RATES, "49152", "12") "x",
 	"{\"device\": \"cpu:x86-64-v3\", " RATES ", \"l1\": 49152, \"l1_ways\": 12}",
-	ROW("\"gflops\": 88", "49152", "12"),
-	ROW("\"gflops\": 0, \"bandwidth\": 31.6", "49152", "12"),
-	ROW("\"gflops\": -88, \"bandwidth\": 31.6", "49152", "12"),
-	ROW("\"gflops\": 1e300, \"bandwidth\": 31.6", "49152", "12"),
-	ROW("\"gflops\": 88, \"bandwidth\": 1e-9", "49152", "12"),
-	ROW("\"gflops\": \"88\", \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": 88, \"bf16\": 0", "49152", "12"),
+	ROW("\"gflops\": 88, \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": 88, \"bf16\": 88, \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": 0, \"bf16\": 0, \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": -88, \"bf16\": 0, \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": 1e300, \"bf16\": 0, \"bandwidth\": 31.6", "49152", "12"),
+	ROW("\"gflops\": 88, \"bf16\": 0, \"bandwidth\": 1e-9", "49152", "12"),
+	ROW("\"gflops\": \"88\", \"bf16\": 0, \"bandwidth\": 31.6", "49152", "12"),
 	ROW(RATES, "0", "12"),
 	ROW(RATES, "-49152", "12"),
 	ROW(RATES, "1e18", "12"),
@@ -51,6 +53,20 @@ START_TEST(reads_a_row)
 }
 END_TEST
 
+/* The rate of bf16 is the text's, and not that of a faster clock. */
+START_TEST(reads_the_rate_of_bf16)
+{
+	const Device *table = device_find("cpu:x86-64-v4-dot");
+	const char *text = "{\"device\": \"cpu:x86-64-v4-dot\", \"gflops\": 88, \"bf16\": 124.5, "
+					   "\"bandwidth\": 31.6, \"l1\": 49152, \"l1_ways\": 12, \"l2\": 1048576, "
+					   "\"l2_ways\": 16}";
+	Device row = *table;
+	ck_assert(native_read(text, strlen(text), &row));
+	ck_assert_double_eq(row.peak.bf16, 124.5);
+	ck_assert_double_eq(row.peak.s8 / table->peak.s8, 0.5);
+}
+END_TEST
+
 START_TEST(refuses_what_no_machine_has)
 {
 	const Device *table = device_find("cpu:x86-64-v4");
@@ -69,6 +85,7 @@ main(void)
 {
 	TCase *t = tcase_create("native");
 	tcase_add_test(t, reads_a_row);
+	tcase_add_test(t, reads_the_rate_of_bf16);
 	tcase_add_test(t, refuses_what_no_machine_has);
 	return unit_run(t);
 }

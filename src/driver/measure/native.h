@@ -1,7 +1,7 @@
 /* The row of devices.def that "cpu:native" is, as this machine has it: its nearest caches, and one
  * measurement of its arithmetic and its memory.
  *
- *     {"device": "cpu:x86-64-v4", "gflops": 176, "bandwidth": 11.2,
+ *     {"device": "cpu:x86-64-v4-dot", "gflops": 176, "bf16": 352, "bandwidth": 11.2,
  *      "l1": 49152, "l1_ways": 12, "l2": 2097152, "l2_ways": 16}
  *
  * Rates are the row's times a power of the square root of two: the same for machines that are
