@@ -58,6 +58,23 @@ else
 fi
 "$tw" ablate -O2 --calls --no-vendor c.g >out 2>err && ! grep -q "conv of" out && pass || lose "no calls: $(cat out err)"
 
+# Each derivation alone: the node stays as it is given then.
+cat >d.g <<'TEXT'
+graph d(%x: f32[1,64,7,7]) -> %y {
+  %ws: i64[4] = {64,32,4,4}
+  %w = ConstantOfShape(%ws) {value=f32[1] {0.25}} "w"
+  %u = ConvTranspose(%x, %w) {strides=[2,2], pads=[1,1,1,1]} "up"
+  %y = Relu(%u) "last"
+}
+TEXT
+way="split_sum 0 3; position 0 1 2 4; position 0 1 3 6; converge 2"
+key=$("$tw" explain d.g --node up | sed -n 's/^asked *//p')
+printf '{"choices": 2}\n{"key": "%s", "chosen": "%s", "candidates": ""}\n' "$key" "$way" >choices
+"$tw" ablate --no-vendor --derivations --choices choices d.g >out 2>err && pass || lose "$(cat err)"
+row nothing ' 2 *0.0e+00 *$'
+row "$way of up" ' 1 *[0-9.]*e-0[678] *$'
+"$tw" ablate --no-vendor --choices choices d.g >out 2>err && ! grep -q " of up" out && pass || lose "unasked: $(cat out err)"
+
 "$tw" ablate m.twb >out 2>err
 [ $? = 2 ] && grep -q 'm.twb: it is a bundle, whose passes are done: expected its model' err && pass || lose "of a bundle: $(cat err)"
 finish

@@ -122,9 +122,9 @@ record conv "split_sum 9 9" ""
 says "the recorded 'split_sum 9 9' does not apply" "$tw" explain m.txt --choices choices --node conv
 record conv "magic" ""
 says "the recorded 'magic' is no derivation" "$tw" explain m.txt --choices choices --node conv
-echo '{"key": "deny derive z", "chosen": "wrong", "candidates": ""}' >>choices
-says "not searched  proving the bundle found it wrong when it was derived" \
-	"$tw" explain m.txt --choices choices --node conv
+record up "$way" ""
+echo '{"key": "deny derive up", "chosen": "wrong", "candidates": ""}' >>choices
+says "the choices deny it" "$tw" explain m.txt --choices choices --node up
 
 # Two that became one: both say so, and the steps are those of both.
 cat >two.txt <<'END2'

@@ -115,8 +115,8 @@ bool pass_may_rewrite(const PassContext *context);
 const PassChoice *pass_choice_find(const PassContext *context, const char *key);
 
 /* Whether an earlier compilation found the value of this name (NULL: never) wrong with this choice:
- * "vendor", "view", "fusion", "layout" or "schedule". Such denials are recorded choices, "deny
- * vendor y". */
+ * "vendor", "view", "fusion", "layout" or "schedule"; or who ablates leaves it out, "derive" for
+ * nodes. Such denials are recorded choices, "deny vendor y". */
 bool pass_denied(PassContext *context, const char *choice, const char *value);
 
 #endif

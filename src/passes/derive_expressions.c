@@ -227,6 +227,10 @@ derive(Deriver *deriver, const Question *question, const char *name, const Place
 			pass_note(context, "search", name, NULL, question->reason);
 		return false;
 	}
+	if (pass_denied(context, "derive", name)) {
+		pass_log(context, way, name, NULL, DERIVATION_DENIED);
+		return false;
+	}
 	Value *results[GROUP_MOST];
 	Putting p = {deriver, question, way, place, inputs, results, NULL, false};
 	if (!ask_try(context, way, name, put, &p))

@@ -109,8 +109,6 @@ derive_question(PassContext *context, const Graph *graph, const Node *node, Ques
 	*question = (Question){0};
 	if (node->noutput != 1 || !node->outputs[0])
 		return "it has several results";
-	if (pass_denied(context, "derive", node->outputs[0]->name))
-		return "proving the bundle found it wrong when it was derived";
 	if (node->nregion || !node_has_meaning(node))
 		return "its operator is no expression: control flow, or computed by a host function";
 	const Program *program = node_meaning(graph, node);

@@ -10,6 +10,8 @@
 
 /* The program as it was given: the answer where nothing is clearly faster. */
 #define AS_GIVEN "as given"
+/* Why a node, or a group by its names, keeps its program where "deny derive NAME" is recorded. */
+#define DERIVATION_DENIED "the choices deny it"
 
 /* What equal nodes, or equal groups of them, share: the same program with the same inputs known. */
 typedef struct Question {

@@ -1,6 +1,6 @@
 /* tilewright ablate: the model compiled again and again, each time without one pass that did
- * something to it, without all calls of libraries, or without one: what each of them is worth, and
- * what it changes.
+ * something to it, without all calls of libraries, without one, or without one derivation: what
+ * each of them is worth, and what it changes.
  */
 #include <math.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 static const char LIBRARY[] = "vendor";
 
 typedef struct Ablation {
-	const char *what;    /* that is left out: a pass, LIBRARY, or a call; NULL: nothing */
-	const char *choices; /* of a call: a file that denies it */
+	const char *what; /* that is left out: a pass, LIBRARY, a call, a derivation; NULL: nothing */
+	const char *choices; /* of a call or derivation: a file that denies it */
 	int rewrites;        /* that it makes otherwise */
 	const char *bundle;
 	int steps;
@@ -51,41 +51,55 @@ bundle_at(Arena *arena, const char *path)
 	return bundle_get(arena, path, file_map(arena, path), BUNDLE_VERIFY_CODE);
 }
 
-/* Each call of a library in the plan: denied among the choices that the whole model took. */
+/* This kind of choice, denied for one name among the choices that the whole model took. */
 static void
-list_calls(Ablating *a, const Bundle *bundle)
+list_denied(Ablating *a, const char *kind, const char *name, const char *what)
 {
 	Arena *arena = a->options.arena;
 	const char *folder = file_temporary_folder(arena), *known = a->options.choices;
 	const Bytes chosen = bundle_part(arena, a->all.data[0].bundle, "choices.jsonl");
-	const Plan *plan = bundle_plan(arena, bundle, 0);
 	if (!known && chosen.size) {
 		known = arena_printf(arena, "%s/choices.jsonl", folder);
 		file_write(arena, known, chosen.data, chosen.size);
 	}
+	const char *path = arena_printf(arena, "%s/%d.jsonl", folder, a->all.count);
+	choices_deny(arena, known, kind, 1, &name, path);
+	vec_push(arena, &a->all, ((Ablation){.what = what, .choices = path}));
+}
+
+static void
+list_calls(Ablating *a, const Bundle *bundle)
+{
+	Arena *arena = a->options.arena;
+	const Plan *plan = bundle_plan(arena, bundle, 0);
 	for (int i = 0; i < plan->nstep; i++) {
 		const PlanStep *step = &plan->steps[i];
 		const char *value = choices_value(plan, i);
-		if (!value || step->kind != PT_VENDOR)
-			continue;
-		Ablation call = {
-			.what = arena_printf(arena, "%s of %s", step->row, value),
-			.choices = arena_printf(arena, "%s/%d.jsonl", folder, i),
-		};
-		choices_deny(arena, known, "vendor", 1, &value, call.choices);
-		vec_push(arena, &a->all, call);
+		if (value && step->kind == PT_VENDOR)
+			list_denied(a, "vendor", value, arena_printf(arena, "%s of %s", step->row, value));
+	}
+}
+
+static void
+list_derivations(Ablating *a, const History *history)
+{
+	for (int i = 0; i < history->lines.count; i++) {
+		const HistoryLine *line = &history->lines.data[i];
+		bool is_derived = !line->reason && strcmp(line->pass, "DeriveExpressions") == 0;
+		for (int k = 0; k < line->nodes.count && is_derived; k++)
+			list_denied(
+				a, "derive", line->nodes.data[k],
+				arena_printf(a->options.arena, "%s of %s", line->rule, line->nodes.data[k]));
 	}
 }
 
 /* Each pass that the history has, in order, and how often it rewrote something. */
 static void
-list_passes(Ablating *a, const Bundle *bundle)
+list_passes(Ablating *a, const Bundle *bundle, const History *history)
 {
 	Arena *arena = a->options.arena;
-	const ZipEntry *entry = zip_find(&bundle->zip, HISTORY_ENTRY);
-	const History history = history_read(arena, a->options.args.data[0], entry->data);
-	for (int i = 0; i < history.lines.count; i++) {
-		const HistoryLine *line = &history.lines.data[i];
+	for (int i = 0; i < history->lines.count; i++) {
+		const HistoryLine *line = &history->lines.data[i];
 		int at = 1;
 		if (line->reason || !pass_find(line->pass))
 			continue;
@@ -197,9 +211,13 @@ verb_ablate(const Options *options)
 	vec_push(arena, &a.all, (Ablation){.what = NULL});
 	attempt(&a, &a.all.data[0], compile_one);
 	const Bundle *whole = bundle_at(arena, a.all.data[0].bundle);
-	list_passes(&a, whole);
+	const History history =
+		history_read(arena, model, bundle_part(arena, a.all.data[0].bundle, HISTORY_ENTRY));
+	list_passes(&a, whole, &history);
 	if (options->calls)
 		list_calls(&a, whole);
+	if (options->derivations)
+		list_derivations(&a, &history);
 	for (int i = 0; i < a.all.count; i++) {
 		progress_show(&a.progress, "leaving out one at a time", i, a.all.count);
 		if (i > 0)

@@ -72,6 +72,8 @@ way_of(const Explained *e, const Question *question, const Answer *answer, const
 		*why = why_nothing_is_recorded(e);
 	else if (strcmp(answer->chosen, AS_GIVEN) == 0)
 		*why = why_as_given(e->arena, answer);
+	else if (pass_denied(e->context, "derive", question->node))
+		*why = DERIVATION_DENIED;
 	else if (!derivation_parse(e->arena, answer->chosen, way))
 		*why = arena_printf(e->arena, "the recorded '%s' is no derivation", answer->chosen);
 	else if (!derivation_replay(e->arena, question->program, question->constant, way))
