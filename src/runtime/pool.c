@@ -8,7 +8,8 @@
  *
  * This is the only mutable state of the library that is not inside an object of the caller: it is
  * one per process because cores are. `lock` guards starting and ending threads and sleeping;
- * `busy` is held by the session whose job is running.
+ * `busy` is held by the session whose job is running. A worker that another process stops is
+ * missed: then fewer are asked for a while (backoff.h).
  */
 #include "runtime/pool.h"
 
@@ -17,9 +18,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "runtime/backoff.h"
 
 enum {
 	JOINED_MASK = 0xFFFF,
@@ -28,6 +31,8 @@ enum {
 	SPINS_PER_LOOK = 32,
 	/* Within a run the next task comes soon, and waking a worker takes longer than most steps. */
 	RUN_SPIN_US = 2000,
+	/* Who has looked so often for the last workers to be done asks whether they run. */
+	LONG_WAIT = 4096,
 };
 
 typedef struct Pool {
@@ -44,6 +49,8 @@ typedef struct Pool {
 	void *arg;
 	_Atomic int width;
 	_Atomic double until; /* who waits looks for work so long, by now_seconds(), then sleeps */
+	atomic_bool is_inside[POOL_MOST]; /* of each thread: it works on the job */
+	Backoff backoff;                  /* of who holds `busy` */
 } Pool;
 
 static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
@@ -66,11 +73,14 @@ take_part(int worker)
 	while (state & OPEN) {
 		if (worker >= atomic_load(&pool.width))
 			break;
+		atomic_store(&pool.is_inside[worker - 1], true);
 		if (atomic_compare_exchange_weak(&pool.state, &state, state + 1)) {
 			pool.task(pool.arg, worker);
+			atomic_store(&pool.is_inside[worker - 1], false);
 			atomic_fetch_add(&pool.finished, 1);
 			break;
 		}
+		atomic_store(&pool.is_inside[worker - 1], false);
 	}
 	return state >> JOB_SHIFT;
 }
@@ -120,6 +130,8 @@ after_fork_parent(void)
 static void
 after_fork_child(void)
 {
+	for (int i = 0; i < pool.thread_count; i++)
+		atomic_store(&pool.is_inside[i], false);
 	pool.thread_count = 0;
 	pthread_cond_init(&pool.wake, NULL);
 	atomic_store(&pool.busy, false);
@@ -184,16 +196,59 @@ start_threads(int count)
 	pthread_mutex_unlock(&pool.lock);
 }
 
+/* What a thread has computed, in seconds; -1: the system does not say. */
+static double
+seconds_of(pthread_t thread)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &used))
+		return -1;
+	return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+/* A worker that somebody waits for. */
+typedef struct Late {
+	int thread; /* -1: none */
+	double seconds, since;
+} Late;
+
+static Late
+find_late(void)
+{
+	for (int i = 0; i < pool.thread_count; i++)
+		if (atomic_load(&pool.is_inside[i]))
+			return (Late){i, seconds_of(pool.threads[i]), now_seconds()};
+	return (Late){.thread = -1};
+}
+
+/* Whether it was stopped for half of this time, or more: it did not merely have more to do. */
+static bool
+was_stopped(const Late *late, double now)
+{
+	static const double SHORT = 1e-4; /* seconds that do not matter */
+	if (late->thread < 0 || late->seconds < 0 || now - late->since < SHORT)
+		return false;
+	double used = seconds_of(pool.threads[late->thread]) - late->seconds;
+	return used >= 0 && used < (now - late->since) / 2;
+}
+
 /* Close the job and wait for those who joined. */
 static void
-finish(void)
+finish(int width)
 {
 	uint64_t joined = atomic_fetch_and(&pool.state, ~(uint64_t)OPEN) & JOINED_MASK;
+	Late late = {.thread = -1};
 	for (int spins = 0; (uint64_t)atomic_load(&pool.finished) < joined; spins++) {
 		relax();
-		if (spins > 4096)
+		if (spins == LONG_WAIT)
+			late = find_late();
+		if (spins > LONG_WAIT)
 			sched_yield(); /* a worker lost its core: let it have this one */
 	}
+	double now = late.thread < 0 ? 0 : now_seconds();
+	if (was_stopped(&late, now))
+		backoff_stopped(&pool.backoff, width, now);
 }
 
 void
@@ -207,6 +262,12 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 {
 	if (width <= 1 || atomic_exchange(&pool.busy, true)) {
 		task(arg, 0);
+		return;
+	}
+	width = backoff_width(&pool.backoff, width, now_seconds());
+	if (width == 1) {
+		task(arg, 0);
+		atomic_store(&pool.busy, false);
 		return;
 	}
 	start_threads(width - 1);
@@ -223,7 +284,7 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 		pthread_mutex_unlock(&pool.lock);
 	}
 	task(arg, 0);
-	finish();
+	finish(width);
 	pool_rest(spin_us);
 	atomic_store(&pool.busy, false);
 }
