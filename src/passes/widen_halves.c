@@ -39,14 +39,17 @@ typedef struct Widener {
 } Widener;
 
 /* Whether it is a tensor of numbers that the machine has no units for, or none that are faster than
- * those for f32: AVX-512's dot products of bf16 are not on every processor. */
+ * those for f32: AVX-512's dot products of bf16 are not on every processor. What is beyond 65504 is
+ * infinite in f16, and a number in f32. */
 static bool
 is_half(const Widener *w, const Value *value)
 {
 	const Device *device = w->context->target->device;
+	bool keeps_infinities = w->context->values == VALUES_all;
 	if (!device || !value || value->type.kind != TYPE_TENSOR)
 		return false;
-	return (value->type.dtype == DT_F16 && device->peak.f16 <= device->gflops) ||
+	return (value->type.dtype == DT_F16 && device->peak.f16 <= device->gflops &&
+	        !keeps_infinities) ||
 	       (value->type.dtype == DT_BF16 && device->peak.bf16 <= device->gflops);
 }
 
