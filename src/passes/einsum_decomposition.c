@@ -10,7 +10,9 @@
  * operand and the result), columns (the right one and the result), terms (both operands). Several
  * of a kind are joined by Reshape. Where the result has batch, rows and columns in another order,
  * the node stays: our kernels store a sum in any order, and a Transpose behind them costs more
- * than one kernel does.
+ * than one kernel does. Where no machine is given, it also stays if an operand that is no constant
+ * would need a Transpose: a file that optimize writes would have more nodes, and what runs it knows
+ * Einsum as one. Measure: nodes that are no views.
  *
  * needs    shapes, topological order
  * keeps    shapes, order; values but those of sums, which are joined in another order
@@ -138,18 +140,45 @@ terms_are_equal(const Product *p)
 	return true;
 }
 
+/* An operand's letters as MatMul wants them: its batch, then first and second. */
+static Letters
+order_of(const Product *p, int side, Kind first, Kind second)
+{
+	Letters order = {0};
+	add_all(p, side, &order, BATCH);
+	add_all(p, side, &order, first);
+	add_all(p, side, &order, second);
+	return order;
+}
+
+static bool
+is_ordered(const Product *p, int side, const Letters *order)
+{
+	for (int i = 0; i < order->count; i++)
+		if (place_of(&p->eq.in[side], order->label[i]) != i)
+			return false;
+	return true;
+}
+
+/* Whether a Transpose would be left that nothing folds. */
+static bool
+leaves_transpose(const Product *p)
+{
+	const int right = !p->left;
+	const Letters a = order_of(p, p->left, ROWS, TERMS), b = order_of(p, right, TERMS, COLUMNS);
+	return (!is_ordered(p, p->left, &a) && !value_fixed(p->m.node->inputs[p->left])) ||
+	       (!is_ordered(p, right, &b) && !value_fixed(p->m.node->inputs[right]));
+}
+
 static Value *
 transposed(const Product *p, int side, const Letters *order)
 {
-	int64_t *perm = NEW_N(p->m.region->graph->arena, int64_t, order->count);
-	bool is_same = true;
-	for (int i = 0; i < order->count; i++) {
-		perm[i] = place_of(&p->eq.in[side], order->label[i]);
-		is_same &= perm[i] == i;
-	}
 	Value *x = p->m.node->inputs[side];
-	if (is_same)
+	if (is_ordered(p, side, order))
 		return x;
+	int64_t *perm = NEW_N(p->m.region->graph->arena, int64_t, order->count);
+	for (int i = 0; i < order->count; i++)
+		perm[i] = place_of(&p->eq.in[side], order->label[i]);
 	Node *made = expander_node(&p->m, "Transpose", 1, &x, 1);
 	node_add_attr(made,
 	              &(Attr){.name = "perm", .kind = ATTR_INTS, .count = order->count, .ints = perm});
@@ -191,11 +220,8 @@ static Value *
 matrices(const Product *p, int side, Kind first, Kind second)
 {
 	const Letters *a = &p->of[first], *b = &p->of[second];
-	Letters order = {0};
-	add_all(p, side, &order, BATCH);
-	int kept = order.count + (a->count == 1), count = 0;
-	add_all(p, side, &order, first);
-	add_all(p, side, &order, second);
+	const Letters order = order_of(p, side, first, second);
+	int kept = order.count - a->count - b->count + (a->count == 1), count = 0;
 	Value *x = transposed(p, side, &order);
 	if (a->count == 1 && b->count == 1)
 		return x;
@@ -256,6 +282,9 @@ decompose(PassContext *context, Node *node)
 	const int ranks[] = {node->inputs[0]->type.rank, node->inputs[1]->type.rank};
 	einsum_parse(node, 2, ranks, &p.eq);
 	bool is_product = sort_letters(&p, 0) || sort_letters(&p, 1);
+	bool has_machine = context->target && context->target->device;
+	if (is_product && !has_machine && leaves_transpose(&p))
+		return false;
 	Value *y = is_product && terms_are_equal(&p) ? product_of(&p) : NULL;
 	if (!y)
 		return false;

@@ -1,6 +1,6 @@
 # Products as exporters name them: batches, rows, columns and terms, in whatever order the operands have them.
 -- args
-print --passes=InferShapes,EinsumDecomposition --verify=each
+print --passes=InferShapes,EinsumDecomposition,WidenHalves --verify=each --target=cpu:x86-64-v4
 -- in
 graph g(%a: f32[N,4,5], %b: f32[N,5,6], %q: f32[N,S,8,16], %k: f32[N,T,8,16], %w: f32[8,16,32], %x: f32[N,S,32], %v: f32[32,8,16], %m: f32[7,5]) -> %plain, %scores, %out, %heads, %swapped, %implicit, %dots {
   %plain = Einsum(%a, %b) {equation="bij,bjk->bik"}
