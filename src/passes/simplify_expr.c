@@ -222,6 +222,16 @@ chain_of(Simplifier *s, Node *node, const Node **chain)
 	return count;
 }
 
+/* `made` where it gives what `node` does, else NULL, and it is gone. */
+static Node *
+typed(Node *made, const Node *node)
+{
+	if (!made || node_infers_as(made, &node->outputs[0]->type))
+		return made;
+	node_remove(made);
+	return NULL;
+}
+
 /* The last `count` nodes as none, or one. */
 static bool
 replace_chain(Simplifier *s, Node *node, int count, const Node *const *chain)
@@ -236,13 +246,11 @@ replace_chain(Simplifier *s, Node *node, int count, const Node *const *chain)
 		return false;
 	if (view_is_same(m.program) && take(s, "none", node, x))
 		return true;
-	Node *made = view_node(m.program, x, node);
+	Node *made = typed(view_node(m.program, x, node), node);
+	if (!made && count == 2)
+		made = typed(view_joined(x, nodes[0], node), node);
 	if (!made)
 		return false;
-	if (!node_infers_as(made, &node->outputs[0]->type)) {
-		node_remove(made);
-		return false;
-	}
 	for (int i = 0; i < count; i++)
 		node_add_origins(made, chain[i]);
 	replace(s, "one", node, made);

@@ -181,18 +181,29 @@ cut_of(ExprCtx *ctx, const Stage *stage, const Expr *read, int d, Cut *cut)
 	return true;
 }
 
+static Node *
+slice_by(const Expander *m, Value *x, int64_t numbers[4][ARRAY_MAX_RANK], int count)
+{
+	Graph *graph = m->region->graph;
+	Value *inputs[5] = {x};
+	for (int i = 0; i < 4; i++)
+		inputs[1 + i] = graph_constant(graph, graph_fresh_name(graph, "cut"),
+		                               array_vector_i64(graph->arena, count, numbers[i]));
+	return expander_node(m, "Slice", 5, inputs, 1);
+}
+
 /* NULL: the elements are no regular part of x. */
 static Node *
 slice_node(const Expander *m, const Stage *stage, const Expr *read, Value *x)
 {
-	Graph *graph = m->region->graph;
+	ExprCtx *ctx = m->region->graph->ctx;
 	int64_t numbers[4][ARRAY_MAX_RANK];
 	int count = 0;
 	if (read->argc != stage->nloop)
 		return NULL;
 	for (int d = 0; d < read->argc; d++) {
 		Cut cut;
-		if (!cut_of(graph->ctx, stage, read, d, &cut))
+		if (!cut_of(ctx, stage, read, d, &cut))
 			return NULL;
 		if (cut.start == 0 && cut.step == 1 && stage->iters[d].hi == read->tensor->hi[d])
 			continue;
@@ -201,11 +212,45 @@ slice_node(const Expander *m, const Stage *stage, const Expr *read, Value *x)
 			numbers[i][count] = row[i];
 		count++;
 	}
-	Value *inputs[5] = {x};
-	for (int i = 0; i < 4; i++)
-		inputs[1 + i] = graph_constant(graph, graph_fresh_name(graph, "cut"),
-		                               array_vector_i64(graph->arena, count, numbers[i]));
-	return expander_node(m, "Slice", 5, inputs, 1);
+	return slice_by(m, x, numbers, count);
+}
+
+/* Adds what a Slice says to the rows of starts, ends, axes, steps; false: some of it is computed,
+ * or there are more than a tensor can have dims. */
+static bool
+add_cuts(const Node *slice, int64_t numbers[4][ARRAY_MAX_RANK], int *count)
+{
+	const Array *given[4] = {NULL};
+	for (int i = 1; i < slice->ninput; i++)
+		if (slice->inputs[i] && !(given[i - 1] = value_fixed(slice->inputs[i])))
+			return false;
+	int64_t more = given[0] ? array_count(given[0]) : ARRAY_MAX_RANK;
+	if (*count + more > ARRAY_MAX_RANK)
+		return false;
+	for (int64_t k = 0; k < more; k++, (*count)++) {
+		const int64_t row[] = {0, 0, k, 1}; /* without axes: the first ones; without steps: 1 */
+		for (int i = 0; i < 4; i++) {
+			const Array *a = given[i];
+			numbers[i][*count] = a ? dtype_load_i64(a->type, a->data, k) : row[i];
+		}
+	}
+	return true;
+}
+
+Node *
+view_joined(Value *x, const Node *first, Node *last)
+{
+	const Expander m = {last->parent, last, last};
+	int64_t numbers[4][ARRAY_MAX_RANK];
+	int count = 0;
+	bool is = first->op->code == OP_Slice && last->op->code == OP_Slice &&
+	          add_cuts(first, numbers, &count) && add_cuts(last, numbers, &count);
+	for (int i = 0; i < count; i++) /* an axis has two names */
+		numbers[2][i] += numbers[2][i] < 0 ? x->type.rank : 0;
+	for (int i = 0; i < count; i++)
+		for (int k = 0; k < i; k++)
+			is &= numbers[2][i] != numbers[2][k];
+	return is ? slice_by(&m, x, numbers, count) : NULL;
 }
 
 Node *

@@ -20,4 +20,9 @@ Value *view_shape(Graph *graph, const Value *x, int rank, const Dim *const *dims
  * without types. NULL: no single one is known. */
 Node *view_node(const Program *program, Value *x, Node *node);
 
+/* Before `last`, one Slice on x that cuts what two Slices cut, one behind the other, where all that
+ * they say is numbers and no axis is cut by both. The dims may be open: each axis keeps its bounds.
+ * It has no types. NULL: they are others. */
+Node *view_joined(Value *x, const Node *first, Node *last);
+
 #endif

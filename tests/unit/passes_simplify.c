@@ -142,7 +142,8 @@ slice(Case *c, Value *x)
 	static const int64_t steps[] = {1, 1, 1, -1, -1, 2, -2};
 	int64_t axis = below(c, x->type.rank + 1), step = steps[below(c, 7)];
 	int64_t from = step < 0 ? (below(c, 2) ? INT64_MAX : -2) : below(c, 3) - 1;
-	int64_t to = step < 0 ? (below(c, 2) ? INT64_MIN : 0) : below(c, 3) ? INT64_MAX : 2;
+	int64_t to = step < 0 ? (below(c, 2) ? INT64_MIN : 0)
+	                      : (const int64_t[]){INT64_MAX, INT64_MAX, 2, -1}[below(c, 4)];
 	return node(c, "Slice", 5,
 	            (Value *[]){x, integers(c, 1, &from), integers(c, 1, &to), integers(c, 1, &axis),
 	                        integers(c, 1, &step)});
@@ -188,7 +189,7 @@ static Node *
 any_node(Case *c)
 {
 	Value *x = any(c);
-	switch (below(c, 10)) {
+	switch (below(c, 11)) {
 	case 0:
 	case 1:
 		return transpose(c, x);
@@ -204,6 +205,8 @@ any_node(Case *c)
 	case 7:
 	case 8:
 		return work(c, x);
+	case 9:
+		return slice(c, x);
 	default:
 		return whole(c, x);
 	}
