@@ -129,7 +129,8 @@ value_known_array(Arena *arena, const Value *value)
 {
 	const Known *known = value->known;
 	const Type *type = &value->type;
-	if (!known || type->kind != TYPE_TENSOR || type->rank < 0 || !dtype_is_integer(type->dtype))
+	if (!known || type->kind != TYPE_TENSOR || type->rank < 0 ||
+	    !(dtype_is_integer(type->dtype) || type->dtype == DT_BOOL))
 		return NULL;
 	int64_t extents[ARRAY_MAX_RANK], number;
 	for (int d = 0; d < type->rank; d++)
