@@ -9,7 +9,8 @@
  *
  * Inference knows the elements, whatever computes them. A run of them that are dims of one tensor
  * whose shape is asked on the way, side by side, is one Shape; numbers are constants; several runs
- * are joined by one Concat. What they replace is what nobody else reads.
+ * are joined by one Concat. What they replace is what nobody else reads. A Concat that another one
+ * alone reads becomes its parts there, whatever they are.
  *
  * measure  nodes that are no views, then those among them that are neither Shape nor Concat: only
  *          what makes that smaller is done
@@ -255,6 +256,41 @@ simplify(PassContext *context, Node *node)
 	return made;
 }
 
+static int64_t
+axis_of(const Node *concat)
+{
+	int64_t axis = attr_int(concat, "axis");
+	return axis < 0 ? axis + concat->outputs[0]->type.rank : axis;
+}
+
+/* A Concat with another's parts in the place of that, which it alone reads; NULL: there is none. */
+static Node *
+join(PassContext *context, Node *node)
+{
+	const Expander m = {node->parent, node, node};
+	for (int i = 0; node->op->code == OP_Concat && i < node->ninput; i++) {
+		Node *inner = node->inputs[i]->def;
+		if (!inner || inner->op->code != OP_Concat || inner->parent != node->parent ||
+		    node->inputs[i]->uses.count != 1 || axis_of(inner) != axis_of(node) ||
+		    !pass_may_rewrite(context))
+			continue;
+		int count = 0;
+		Value **parts = NEW_N(node->parent->graph->arena, Value *, node->ninput + inner->ninput);
+		for (int k = 0; k < node->ninput; k++)
+			for (int j = 0; j < (k == i ? inner->ninput : 1); j++)
+				parts[count++] = k == i ? inner->inputs[j] : node->inputs[k];
+		Node *made = expander_node(&m, "Concat", count, parts, 1);
+		node_set_int(made, "axis", axis_of(node));
+		if (node_infers_as(made, &node->outputs[0]->type)) {
+			node_add_origins(made, inner);
+			put_in_place(context, "join", node, made);
+			return made;
+		}
+		node_remove(made);
+	}
+	return NULL;
+}
+
 static bool
 simplify_region(PassContext *context, Region *region)
 {
@@ -262,9 +298,13 @@ simplify_region(PassContext *context, Region *region)
 	for (Node *node = region->last; node; node = node->prev) {
 		for (int i = 0; i < node->nregion; i++)
 			changed |= simplify_region(context, node->regions[i]);
-		Node *made = simplify(context, node);
-		changed |= made != NULL;
+		Node *made = simplify(context, node), *joined;
 		node = made ? made : node;
+		changed |= made != NULL;
+		while ((joined = join(context, node))) {
+			node = joined;
+			changed = true;
+		}
 	}
 	return changed;
 }

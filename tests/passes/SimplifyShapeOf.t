@@ -33,16 +33,16 @@ graph g(%x: f32[N,M,8], %y: f32[K,5,M]) -> %pair, %number, %product, %whole, %mi
   %less: i64[1]       = {-1}
   %numbers: i64[1]    = {1}
   %shape: i64[0]      = {}
-  %numbers_14: i64[1] = {8}
+  %numbers_10: i64[1] = {8}
   %pair: i64[2]   = Shape(%x) {start=0, end=2}  "two dims" from "two dims", "numbers among them"
   %v_6: i64[1]    = Shape(%x) {start=1, end=2}  "one dim"
   %number: i64    = Reshape(%v_6, %shape)  "one dim"
-  %n: i64[1]      = Shape(%x) {start=0, end=1} from "of one element", "1 where it says -1", "joined twice"
+  %n: i64[1]      = Shape(%x) {start=0, end=1} from "of one element", "1 where it says -1"
   %product: i64   = Reshape(%n, %shape)  "of one element"
   %whole: i64[3]  = Concat(%pair, %two) {axis=0}  "two dims and a number"
-  %k: i64[1]      = Shape(%y) {start=0, end=1} from "numbers among them", "joined twice"
+  %k: i64[1]      = Shape(%y) {start=0, end=1} from "numbers among them"
   %mixed: i64[3]  = Concat(%n, %k, %less) {axis=0}  "of two tensors"
-  %heads: i64[4]  = Concat(%k, %numbers_14, %pair) {axis=0}  "numbers among them"
+  %heads: i64[4]  = Concat(%k, %numbers_10, %pair) {axis=0}  "numbers among them"
   %copied: i64[2] = Concat(%n, %numbers) {axis=0}  "1 where it says -1"
   %joined: i64[3] = Concat(%k, %two, %n) {axis=0}  "joined twice"
 }
