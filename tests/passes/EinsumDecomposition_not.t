@@ -1,6 +1,6 @@
 # What stays: a result in another order, no rows, a letter twice or summed in one operand, a term that is broadcast, other types, dims that Reshape cannot say.
 -- args
-print --passes=InferShapes,EinsumDecomposition,DeadCodeElimination --verify=each
+print --passes=InferShapes,EinsumDecomposition,WidenHalves,DeadCodeElimination --verify=each --target=cpu:x86-64-v4
 -- in
 graph g(%p: f32[N,8,S,T], %v: f32[N,T,8,16], %a: f32[N,4,5], %b: f32[5,5], %c: f32[N,4,1], %i: i8[4,5], %s: f32[N,H,S,D], %t: f32[N,H,D,E], %j: f32[4,1,2], %k: f32[5,2,1]) -> %order, %rows, %twice, %alone, %one, %bytes, %open, %three, %joined {
   %order = Einsum(%p, %v) {equation="bhij,bjhd->bihd"}
