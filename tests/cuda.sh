@@ -33,7 +33,7 @@ called() {
 	done
 	"$program" fail "$tmp/$2.cuda.twb" "$tmp/$2.test.twb" >"$tmp/out" 2>&1 && pass ||
 		lose "$2, fail: $(cat "$tmp/out")"
-	for verb in lent threads; do
+	for verb in lent threads life; do
 		STANDIN_SEED=5 "$program" $verb "$tmp/$3.cuda.twb" "$tmp/$3.test.twb" >"$tmp/out" 2>&1 && pass ||
 			lose "$3, $verb: $(cat "$tmp/out")"
 	done
@@ -66,7 +66,7 @@ grep -v Unique "$tmp/small.g" | sed 's/ %y, %u / %y /' >"$tmp/whole.g"
 made small "$tmp/small.g" && made whole "$tmp/whole.g" || finish
 for name in small whole; do
 	"$program" index "$tmp/$name.cuda.twb" >"$tmp/out" 2>&1 && pass || lose "$name, index: $(cat "$tmp/out")"
-	for verb in fail refuse; do
+	for verb in fail refuse life; do
 		"$program" $verb "$tmp/$name.cuda.twb" "$tmp/$name.test.twb" >"$tmp/out" 2>&1 && pass ||
 			lose "$name, $verb: $(cat "$tmp/out")"
 	done

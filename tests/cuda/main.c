@@ -7,12 +7,12 @@
  *                                    CUDA's default stream
  *     cuda copies                      random strides; memory that is changed behind the copy
  *     cuda refuse CUDA.twb TEST.twb    tw_run_async() where the host takes part
+ *     cuda life CUDA.twb TEST.twb      opened again and again, forked, short of memory, cancelled
  *
  * TEST.twb is the same bundle for the test device, whose results are the right ones.
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,159 +20,9 @@
 #include "base/library.h"
 #include "runtime/backend.h"
 #include "runtime/memory.h"
-#include "runtime/tilewright.h"
-#include "../standin/standin.h"
+#include "cuda.h"
 
-enum { MOST = 16, RUNS = 5, THREADS = 8, SIZE = 3 };
-
-static const Standin *standin;
-static int failures;
-
-__attribute__((format(printf, 1, 2))) static void
-lose(const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	puts("");
-	failures++;
-}
-
-/* ---- A bundle with inputs ---- */
-
-typedef struct Model {
-	TwBundle *bundle;
-	TwSession *session;
-	int ninput, noutput;
-	void *inputs[MOST], *outputs[MOST];
-	size_t input_count[MOST], output_bytes[MOST];
-} Model;
-
-/* Another one for each symbol. */
-static int64_t
-extent_of(const TwDim *dim)
-{
-	return dim->value >= 0 ? dim->value : SIZE + dim->symbol[0] % 4;
-}
-
-/* Numbers that make sense as floats and as indices. */
-static void
-fill(void *data, TwType type, size_t count, int seed)
-{
-	for (size_t i = 0; i < count; i++)
-		if (type == TW_F32)
-			((float *)data)[i] = (float)((i * 7 + (size_t)seed) % 23) / 16 - 0.5f;
-		else if (type == TW_I64)
-			((int64_t *)data)[i] = (int64_t)(i + (size_t)seed) % 2;
-}
-
-/* Other numbers in the memory that is bound: what was recorded stays. */
-static void
-fill_inputs(Model *m, int seed)
-{
-	for (int i = 0; i < m->ninput; i++)
-		fill(m->inputs[i], tw_input(m->bundle, i)->type, m->input_count[i], seed);
-}
-
-static TwCode
-bind_inputs(Model *m, int seed, TwError *error)
-{
-	TwCode code = TW_OK;
-	for (int i = 0; i < m->ninput && !code; i++) {
-		const TwTensorInfo *info = tw_input(m->bundle, i);
-		int64_t dims[MOST];
-		size_t count = 1;
-		for (int d = 0; d < info->rank; d++) {
-			dims[d] = extent_of(&info->dims[d]);
-			count *= (size_t)dims[d];
-		}
-		free(m->inputs[i]);
-		m->inputs[i] = calloc(count + 1, sizeof(int64_t));
-		m->input_count[i] = count;
-		fill(m->inputs[i], info->type, count, seed);
-		code = tw_bind_input(m->session, i, m->inputs[i], count * sizeof(int64_t), info->rank, dims,
-		                     error);
-	}
-	return code;
-}
-
-/* What outputs hold after a run, kept. */
-static TwCode
-take_outputs(Model *m, TwError *error)
-{
-	for (int i = 0; i < m->noutput; i++) {
-		TwTensor tensor;
-		TwCode code = tw_get_output(m->session, i, &tensor, error);
-		if (code)
-			return code;
-		free(m->outputs[i]);
-		m->outputs[i] = malloc(tensor.bytes + 1);
-		memcpy(m->outputs[i], tensor.data, tensor.bytes);
-		m->output_bytes[i] = tensor.bytes;
-	}
-	return TW_OK;
-}
-
-static void
-close_model(Model *m)
-{
-	tw_session_free(m->session);
-	tw_close(m->bundle);
-	for (int i = 0; i < MOST; i++) {
-		free(m->inputs[i]);
-		free(m->outputs[i]);
-	}
-	*m = (Model){0};
-}
-
-static TwCode
-open_model(Model *m, const char *path, TwError *error)
-{
-	*m = (Model){0};
-	TwCode code = tw_open(path, NULL, &m->bundle, error);
-	if (!code)
-		code = tw_session_new(m->bundle, NULL, &m->session, error);
-	m->ninput = tw_input_count(m->bundle);
-	m->noutput = tw_output_count(m->bundle);
-	return code;
-}
-
-/* Runs, of which the last of three is replayed; then with other memory, and again. */
-static TwCode
-run_opened(Model *m, int seed, TwError *error)
-{
-	TwCode code = TW_OK;
-	for (int i = 0; i < RUNS && !code; i++) {
-		if (i % 3 == 0)
-			code = bind_inputs(m, seed, error);
-		if (!code)
-			fill_inputs(m, seed + i);
-		if (!code)
-			code = tw_run(m->session, error);
-		if (!code)
-			code = take_outputs(m, error);
-	}
-	return code;
-}
-
-/* From a file to the results of the last run. */
-static TwCode
-run_model(Model *m, const char *path, int seed, TwError *error)
-{
-	TwCode code = open_model(m, path, error);
-	return code ? code : run_opened(m, seed, error);
-}
-
-static bool
-has_outputs_of(const Model *a, const Model *b)
-{
-	bool is_same = a->noutput == b->noutput;
-	for (int i = 0; i < a->noutput && is_same; i++)
-		is_same = a->output_bytes[i] == b->output_bytes[i] &&
-		          memcmp(a->outputs[i], b->outputs[i], a->output_bytes[i]) == 0;
-	return is_same;
-}
+const Standin *standin;
 
 /* ---- What fails ---- */
 
@@ -245,7 +95,7 @@ work(void *arg)
 	standin->use_device(job->number % 2);
 	TwCode code = run_model(&right, job->right_path, job->number, &job->error);
 	if (!code)
-		code = open_model(&m, job->path, &job->error);
+		code = open_model(&m, job->path, NULL, &job->error);
 	standin->use_device(1 - job->number % 2); /* the session's stays the bundle's */
 	if (!code)
 		code = run_opened(&m, job->number, &job->error);
@@ -282,7 +132,7 @@ test_index(char **argv)
 {
 	Model m;
 	TwError error;
-	TwCode code = open_model(&m, argv[2], &error);
+	TwCode code = open_model(&m, argv[2], NULL, &error);
 	if (!code)
 		code = bind_inputs(&m, 0, &error);
 	for (int run = 0; run < 8 && !code; run++) {
@@ -386,7 +236,7 @@ test_lent_once(char **argv, unsigned long seed, bool has_stream)
 		cuda.StreamCreateWithFlags(&stream, CUDA_STREAM_NON_BLOCKING);
 	TwCode code = run_model(&right, argv[3], 0, &error);
 	if (!code)
-		code = open_model(&m, argv[2], &error);
+		code = open_model(&m, argv[2], NULL, &error);
 	if (!code)
 		code = bind_lent(&m, &lent, &right, &error);
 	size_t across = 0;
@@ -440,7 +290,7 @@ test_refuse(char **argv)
 	Model m = {NULL}, right = {NULL};
 	Lent lent = {.count = 0};
 	TwError error;
-	if (run_model(&right, argv[3], 0, &error) || open_model(&m, argv[2], &error) ||
+	if (run_model(&right, argv[3], 0, &error) || open_model(&m, argv[2], NULL, &error) ||
 	    bind_inputs(&m, 0, &error))
 		lose("%s", error.text);
 	expect(tw_run_async(right.session, NULL, &error), TW_UNSUPPORTED, &error, "is for GPUs");
@@ -578,7 +428,8 @@ main(int argc, char **argv)
 		int argc;
 		void (*test)(char **argv);
 	} tests[] = {{"fail", 4, test_fail}, {"threads", 4, test_threads}, {"index", 3, test_index},
-	             {"lent", 4, test_lent}, {"refuse", 4, test_refuse},   {"copies", 2, test_copies}};
+	             {"lent", 4, test_lent}, {"refuse", 4, test_refuse},   {"copies", 2, test_copies},
+	             {"life", 4, test_life}};
 	void *library = dlopen("libcudart.so.13", RTLD_NOW);
 	standin = library ? dlsym(library, "standin") : NULL;
 	if (!standin) {
@@ -591,6 +442,6 @@ main(int argc, char **argv)
 			tests[i].test(argv);
 			return failures ? 1 : 0;
 		}
-	fprintf(stderr, "usage: cuda fail|threads|lent|refuse CUDA TEST | index CUDA | copies\n");
+	fprintf(stderr, "usage: cuda fail|threads|lent|refuse|life CUDA TEST | index CUDA | copies\n");
 	return 2;
 }

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/test/space.h"
 #include "standin.h"
 
-enum { STICKY = 700, DEVICES = 2 };
+enum { STICKY = 700, FORKED = 3, DEVICES = 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Handle *handles;
@@ -16,6 +17,7 @@ static long calls, failing;
 static int failing_with;
 static bool is_failing;
 static unsigned long random_state;
+static pid_t process; /* another one has nothing of this one's devices */
 static _Thread_local int current;
 
 void
@@ -110,6 +112,8 @@ enter(void)
 {
 	pthread_mutex_lock(&lock);
 	calls++;
+	if (getpid() != process)
+		return FORKED;
 	if (random_state && !is_failing)
 		work_some();
 	is_failing = is_failing || (failing && calls == failing);
@@ -167,6 +171,7 @@ __attribute__((constructor)) static void
 begin(void)
 {
 	const char *seed = getenv("STANDIN_SEED"), *fail = getenv("STANDIN_FAIL");
+	process = getpid();
 	random_state = seed ? strtoul(seed, NULL, 10) : 1;
 	if (fail)
 		sscanf(fail, "%ld:%d", &failing, &failing_with);

@@ -5,7 +5,8 @@
  * that cannot be followed. Work that was given waits in its stream until somebody waits for it, or
  * until chance takes it (STANDIN_SEED), in any order that streams and events allow; so what is read
  * too early is 0xff. What CUDA leaves undefined is no error here but the end of the process: an
- * argument in the host's memory, a handle or memory that was given back, bytes beyond a block.
+ * argument in the host's memory, a handle or memory that was given back, bytes beyond a block. In a
+ * process behind fork() each call gives an error, as CUDA's do.
  *
  *     STANDIN_SEED=N     0: work is done when it is waited for, no sooner
  *     STANDIN_FAIL=N:E   call N gives error E, and so do all behind it where E is 700

@@ -37,11 +37,12 @@ exec_out_of_memory(Exec *exec, size_t bytes)
 	BackendReport report;
 	if (backend->trouble && backend->trouble(&report))
 		return exec_report(exec, &report);
-	if (exec->memory.limit && bytes > exec->memory.limit - exec->memory.now)
-		return exec_fail(exec, TW_MEMORY,
-		                 "%zu more bytes are needed; %zu of the limit of %zu "
-		                 "bytes are in use",
-		                 bytes, exec->memory.now, exec->memory.limit);
+	const Memory *full[] = {&exec->memory, exec->stream ? exec->stream->memory : NULL};
+	static const char said[] =
+		"%zu more bytes are needed; %zu of the limit of %zu bytes are in use";
+	for (size_t i = 0; i < 2; i++)
+		if (full[i] && full[i]->limit && bytes > full[i]->limit - full[i]->now)
+			return exec_fail(exec, TW_MEMORY, said, bytes, full[i]->now, full[i]->limit);
 	return exec_fail(exec, TW_MEMORY, "out of memory (%zu bytes asked for)", bytes);
 }
 

@@ -59,8 +59,9 @@ take_scratch(void *context, size_t bytes)
 			return memory;
 		}
 		if (scratch->used == 0) { /* nothing of this block is in use: make it large enough */
-			size_t least = (size_t)65536 << scratch->block;
-			if (!block_reserve(&exec->memory, block, rounded > least ? rounded : least))
+			size_t wanted = (size_t)65536 << scratch->block;
+			if ((wanted <= rounded || !block_reserve(&exec->memory, block, wanted)) &&
+			    !block_reserve(&exec->memory, block, rounded))
 				break;
 			continue;
 		}
