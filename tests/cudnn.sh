@@ -85,6 +85,10 @@ if "$tw" compile "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --keep 
 		grep -q 'post=sigmoid.*at open: engine' "$tmp/kept/choices.jsonl" && pass ||
 		lose "what stands behind: $(cat "$tmp/kept/choices.jsonl")"
 	[ "$("$tw" inspect "$tmp/h.twb" | awk '$2 == "vendor"' | wc -l)" = 3 ] && pass || lose "not three calls"
+	"$tw" inspect "$tmp/h.twb" >"$tmp/inspected"
+	awk '/^modelled  /{ ours = $2 } /^with calls  /{ n++; with = $3; calls = $7; kernels = $9; without = $(NF - 1) }
+		END { exit !(n == 1 && calls + 0 > 0 && with - calls - kernels < 0.002 && without == ours) }' "$tmp/inspected" &&
+		pass || lose "modelled with calls and without: $(grep -e '^modelled  ' -e '^with calls' "$tmp/inspected")"
 	grep -q 'calls of cudnn are not made on this device: fallback kernels are used' "$tmp/said" && pass ||
 		lose "nobody says that fallback kernels run"
 	grep -q '^proved: in simulation, 3 values' "$tmp/said" && pass || lose "not proved: $(grep '^prove' "$tmp/said")"

@@ -88,6 +88,8 @@ double device_traffic_seconds(const Device *device, double bytes);
 /* GFLOP/s of a core's units for products of this type ("f32" …); 0: it has none of their own. */
 double device_peak(const Device *device, const char *units);
 double device_work_seconds(const Device *device, WorkKind kind, double flops);
+/* A library's call: a launch, and the longer of work, in these units or else f32's, and traffic. */
+double device_call_seconds(const Device *device, const char *units, double flops, double bytes);
 
 /* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
 typedef struct Oracle {

@@ -35,8 +35,12 @@ typedef struct ModelledEntry {
 const ModelledEntry *modelled_read(Arena *arena, const char *path, const Bundle *bundle,
                                    int target);
 
+/* The kernel of a step, or in its place; NULL: it has none that was modelled. */
+const ModelledKernel *modelled_find(const ModelledEntry *modelled, const Plan *plan,
+                                    const PlanStep *step);
+
 /* Of a target whose kernels were modelled: each kernel's shape, registers, shared memory, work,
- * modelled time and what bounds it, and the sum. (modelled.c) */
+ * modelled time and what bounds it, and the sum, with libraries' calls and without. (modelled.c) */
 void report_modelled(Report *report, Arena *arena, const char *path, const Bundle *bundle,
                      int target);
 

@@ -1,10 +1,14 @@
 /* What inspect says of a GPU's kernels, none of which has run: a table of the part that codegen
- * writes (codegen/cuda/modelled.c), and the sum of modelled times.
+ * writes (codegen/cuda/modelled.c), and the sum of modelled times; where libraries are called, with
+ * these calls and with our kernels in their place.
  */
+#include <string.h>
+
 #include "bundle/fields.h"
 #include "cli/verbs/inspect.h"
 #include "codegen/common/bundle.h"
 #include "driver/parts.h"
+#include "target/target.h"
 
 static const Field modelled_kernel_fields[] = {
 	{FIELD_OR("kernel", ModelledKernel, kernel, 0)},
@@ -40,6 +44,55 @@ modelled_read(Arena *arena, const char *path, const Bundle *bundle, int target)
 	return modelled;
 }
 
+const ModelledKernel *
+modelled_find(const ModelledEntry *modelled, const Plan *plan, const PlanStep *step)
+{
+	for (int i = 0; i < modelled->count && step->kernel >= 0; i++)
+		if (strcmp(modelled->kernels[i].kernel, plan->kernels[step->kernel]) == 0)
+			return &modelled->kernels[i];
+	return NULL;
+}
+
+/* Seconds of a plan's steps; what is in branches and loops is counted once. */
+typedef struct Sums {
+	double kernels, calls, fallbacks; /* the last: of kernels in the calls' place */
+	int ncall;
+} Sums;
+
+static void
+add_steps(Sums *sums, const Device *device, const ModelledEntry *modelled, const Plan *plan)
+{
+	for (int i = 0; i < plan->nstep; i++) {
+		const PlanStep *step = &plan->steps[i];
+		const ModelledKernel *kernel = modelled_find(modelled, plan, step);
+		bool is_call = step->kind == PT_VENDOR;
+		*(is_call ? &sums->fallbacks : &sums->kernels) += kernel ? kernel->microseconds * 1e-6 : 0;
+		if (is_call)
+			sums->calls += device_call_seconds(device, step->units ? step->units : "", step->flops,
+			                                   step->bytes);
+		sums->ncall += is_call;
+		for (int k = 0; k < step->nbody; k++)
+			add_steps(sums, device, modelled, step->bodies[k]);
+	}
+}
+
+static void
+report_calls(Report *report, Arena *arena, const Bundle *bundle, int target,
+             const ModelledEntry *modelled)
+{
+	const Device *device = device_find(bundle->manifest->targets[target].device);
+	Sums s = {0};
+	if (device)
+		add_steps(&s, device, modelled, bundle_plan(arena, bundle, target));
+	if (s.ncall > 0)
+		report_text(report, arena_printf(arena, "modelled_calls_%d", target), "with calls",
+		            arena_printf(arena,
+		                         "%.3f ms: %d calls %.3f, kernels %.3f; without, by fallback "
+		                         "kernels, %.3f ms",
+		                         (s.calls + s.kernels) * 1e3, s.ncall, s.calls * 1e3,
+		                         s.kernels * 1e3, (s.fallbacks + s.kernels) * 1e3));
+}
+
 /* What is known of a target's kernels without a GPU: by machine code, by running some blocks in the
  * interpreter, and, of times, by a model. */
 void
@@ -63,4 +116,5 @@ report_modelled(Report *report, Arena *arena, const char *path, const Bundle *bu
 	report_text(report, arena_printf(arena, "modelled_sum_%d", target), "modelled",
 	            arena_printf(arena, "%.3f ms on %s, not run", sum / 1e3,
 	                         bundle->manifest->targets[target].device));
+	report_calls(report, arena, bundle, target, modelled);
 }

@@ -1,7 +1,6 @@
 /* Why a step takes its time. --profile runs the bundle; without it, what the machine needs at least
  * by its row, and of a GPU's kernels what was modelled when they were compiled. */
 #include <math.h>
-#include <string.h>
 
 #include "cli/measure/profile.h"
 #include "cli/report/fate.h"
@@ -18,15 +17,6 @@ typedef struct Speeds {
 	Table *table;
 } Speeds;
 
-static const ModelledKernel *
-modelled_of(const Speeds *s, const Plan *plan, const PlanStep *step)
-{
-	for (int i = 0; i < s->modelled->count && step->kernel >= 0; i++)
-		if (strcmp(s->modelled->kernels[i].kernel, plan->kernels[step->kernel]) == 0)
-			return &s->modelled->kernels[i];
-	return NULL;
-}
-
 static Speed
 speed_at(const Speeds *s, const Plan *plan, int index, double *seconds)
 {
@@ -36,7 +26,8 @@ speed_at(const Speeds *s, const Plan *plan, int index, double *seconds)
 	if (s->profile)
 		*seconds = profile_seconds(s->profile, plan->nesting, index, step->name, &times);
 	Speed speed = speed_of(&s->machine, step, *seconds, times);
-	const ModelledKernel *modelled = s->profile ? NULL : modelled_of(s, plan, step);
+	const ModelledKernel *modelled =
+		s->profile || step->kind != PT_KERNEL ? NULL : modelled_find(s->modelled, plan, step);
 	if (modelled) {
 		speed.least = modelled->microseconds * 1e-6;
 		speed.bound = modelled->bound;
