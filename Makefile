@@ -179,6 +179,13 @@ $(STANDIN_CUBLASLT): $(call object,$(wildcard tests/standin_cublaslt/*.c) src/ba
 $(STANDIN_CUDNN) $(STANDIN_CUBLASLT):
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -lm -o $@
 
+# And for a driver, by which cuDNN compiles what nothing runs.
+STANDIN_DRIVER := $(BUILD)/test/standin_driver/libcuda.so.1
+$(STANDIN_DRIVER): $(call object,tests/standin_driver/driver.c)
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -ldl -o $@
+$(BUILD)/test/runtime_cudnn_products: | $(STANDIN_DRIVER)
+
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))
 $(call object,$(wildcard tests/fuzz/*.c tests/fuzz/*/*.c)): CPPFLAGS += -Itests/fuzz/shared
@@ -207,7 +214,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # none, and dies of it.
 # asan-quick: a part of the scripts, which between them lead through all rooms, and no unit test that
 # only tries more of the same.
-UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph
+UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph runtime_cudnn_products
 QUICK := backend bad_input bundle fuzz nesting past prove regions sizes
 MORE  := lower_quads passes_derive codegen_ops passes_lower gpu_groups expr_simplify_random expr_interp_random \
          einnet_random einnet_sizes einnet_forms passes_together

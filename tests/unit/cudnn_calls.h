@@ -101,7 +101,7 @@ complete(Conv *c, int spatial, DType type, const char *layout, bool has_bias, co
 }
 
 /* Of at most so many channels in a group, and places beside a window. */
-static void
+static inline void
 draw(Conv *c, int channels, int places)
 {
 	static const DType types[] = {DT_F32, DT_F16, DT_BF16};
@@ -154,7 +154,7 @@ may_be_refused(const Conv *c)
 	       strstr(error, "padding alone");
 }
 
-static bool
+static inline bool
 accept_drawn(const Conv *c)
 {
 	bool is = accept(&c->call);

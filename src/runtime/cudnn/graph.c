@@ -35,8 +35,8 @@ typedef struct Shape {
 typedef struct Builder {
 	CudnnPile *pile;
 	const VendorCall *call;
-	Shape result;
-	bool is_spread; /* windows over one dim are windows over two, the first of them 1 */
+	Shape result, whole; /* the second: as the call has it, before its batch is one dim */
+	bool is_spread;      /* windows over one dim are windows over two, the first of them 1 */
 	int count;
 	CudnnDescriptor *operations[OPERATIONS];
 	CudnnDescriptor *value; /* what the operations so far give */
@@ -131,6 +131,49 @@ tensor(Builder *b, int64_t id, const Shape *s)
 	            YES(IS_VIRTUAL, is_virtual));
 }
 
+/* cuDNN multiplies matrices of one batch: dims before the last two become one, in all arguments. Of
+ * those that are no 1 in the result either all are there, one behind the other, or none is. */
+static bool
+join_batch(Builder *b, Shape *s)
+{
+	int row = s->rank - 2;
+	int64_t extent = 1, of_result = 1, stride = s->dims[row] * s->strides[row];
+	if (s->rank == b->result.rank)
+		return true;
+	for (int i = row - 1; i >= 0; i--) {
+		int64_t wanted = b->whole.dims[i], own = s->dims[i];
+		bool is_first = of_result == 1, is_none = own == 1 && extent == 1;
+		bool is_next =
+			own == wanted && extent == of_result && (is_first || s->strides[i] == stride * extent);
+		if (wanted == 1)
+			continue;
+		if (!is_none && !is_next)
+			return refuse(b, "a batch whose matrices lie in several runs");
+		stride = is_next && is_first ? s->strides[i] : stride;
+		extent *= own;
+		of_result *= wanted;
+	}
+	s->dims[0] = extent;
+	s->strides[0] = stride;
+	for (int i = 1; i < b->result.rank; i++) {
+		s->dims[i] = s->dims[row + i - 1];
+		s->strides[i] = s->strides[row + i - 1];
+	}
+	s->rank = b->result.rank;
+	return true;
+}
+
+static bool
+join_result(Builder *b)
+{
+	enum { RANK = 3 };
+	Shape joined = b->result;
+	b->result.rank = RANK;
+	bool is_joined = join_batch(b, &joined);
+	b->result = joined;
+	return is_joined;
+}
+
 /* An argument of the result's rank, or a vector along one of its dims. */
 static CudnnDescriptor *
 argument(Builder *b, int arg, int along)
@@ -141,14 +184,14 @@ argument(Builder *b, int arg, int along)
 	if (along >= 0) {
 		if (shape.rank != 1)
 			return refuse(b, "a bias is no vector"), NULL;
-		while (shape.rank < b->result.rank)
+		while (shape.rank < b->whole.rank)
 			insert_dim(&shape, shape.rank <= along ? 0 : shape.rank);
 	} else if (b->is_spread) {
 		insert_dim(&shape, 2);
 	}
-	while (shape.rank < b->result.rank)
+	while (shape.rank < b->whole.rank)
 		insert_dim(&shape, 0);
-	return tensor(b, arg + 1, &shape);
+	return join_batch(b, &shape) ? tensor(b, arg + 1, &shape) : NULL;
 }
 
 /* Where the next operation writes: the result, or nowhere. */
@@ -298,9 +341,9 @@ read_matrix(Builder *b, int arg, const char *swapped, Shape *shape)
 		d[0] = d[1], s[0] = s[1];
 		d[1] = dim, s[1] = stride;
 	}
-	while (shape->rank < b->result.rank)
+	while (shape->rank < b->whole.rank)
 		insert_dim(shape, 0);
-	return true;
+	return join_batch(b, shape);
 }
 
 static bool
@@ -337,9 +380,12 @@ cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
 		insert_dim(&b.result, 2);
 	while (b.result.rank < 3)
 		insert_dim(&b.result, 0);
+	b.whole = b.result;
+	if (!is_conv && !join_result(&b))
+		return NULL;
 	bool has_bias = call->args[2].type != DT_NONE;
 	if (!(is_conv ? add_conv : add_matmul)(&b, count == 0 && !has_bias) ||
-	    !add_posts(&b, count, posts, has_bias, is_conv ? 1 : b.result.rank - 1))
+	    !add_posts(&b, count, posts, has_bias, is_conv ? 1 : b.whole.rank - 1))
 		return NULL;
 	const CudnnAttr parts[] = {{PARTS, CUDNN_TYPE_DESCRIPTOR, b.count, b.operations},
 	                           {HANDLE, CUDNN_TYPE_HANDLE, 1, handle ? &handle : NULL},

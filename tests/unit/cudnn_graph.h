@@ -1,0 +1,222 @@
+/* What cuDNN was told, read back from the JSON of a plan, and evaluated by what its manual says of
+ * the operations: on `memory`, that of argument i being the tensor i + 1. */
+#ifndef UNIT_CUDNN_GRAPH_H
+#define UNIT_CUDNN_GRAPH_H
+
+#include <math.h>
+
+#include "base/json.h"
+#include "cudnn_calls.h"
+#include "runtime/cudnn/api.h"
+
+enum { NAMES = 110, RANK = 5 };
+
+/* ---- the JSON of a plan ---- */
+
+static char plan[1 << 20];
+static int (*destroy)(CudnnDescriptor *descriptor);
+
+/* Descriptors are given back once all is asked: of a plan, its JSON is kept before. */
+static int
+keep_plan(CudnnDescriptor *descriptor)
+{
+	enum { PLAN_JSON = 405 };
+	int64_t size = 0;
+	const CudnnApi *api = &((const Cudnn *)vendor)->api;
+	if (!api->BackendGetAttribute(descriptor, PLAN_JSON, CUDNN_TYPE_CHAR, sizeof plan - 1, &size,
+	                              plan))
+		plan[size] = 0;
+	return destroy(descriptor);
+}
+
+static void
+watch_plans(void)
+{
+	CudnnApi *api = &((Cudnn *)vendor)->api;
+	destroy = api->BackendDestroyDescriptor;
+	api->BackendDestroyDescriptor = keep_plan;
+}
+
+/* ---- a graph of cuDNN's ---- */
+
+typedef struct Tensor {
+	int rank;
+	int64_t dim[RANK], stride[RANK];
+	double *data;
+	bool is_own;
+} Tensor;
+
+static Tensor tensors[NAMES];
+
+static int
+numbers(const Json *object, const char *name, int64_t *to)
+{
+	int length = 0;
+	const Json *list = json_member(object, name);
+	for (const Json *item = json_is(list, JSON_ARRAY) ? list->child : NULL; item; item = item->next)
+		to[length++] = (int64_t)item->number;
+	return length;
+}
+
+static const char *
+text(const Json *object, const char *name)
+{
+	const Json *member = json_member(object, name);
+	return json_is(member, JSON_TEXT) ? member->text : "";
+}
+
+static double
+number(const Json *object, const char *name)
+{
+	const Json *member = json_member(object, name);
+	ck_assert_msg(json_is(member, JSON_NUMBER), "%s", name);
+	return member->number;
+}
+
+static Tensor *
+tensor_of(const Json *node, const char *name)
+{
+	return &tensors[atoi(text(node, name))];
+}
+
+static int64_t
+volume(const int64_t *dims, int rank)
+{
+	return rank == 0 ? 1 : dims[0] * volume(dims + 1, rank - 1);
+}
+
+/* Where element number i lies, of these dims in order; a tensor's dim of 1 stands still. */
+static double *
+element(const Tensor *t, const int64_t *dims, int64_t i)
+{
+	int64_t at = 0;
+	for (int d = t->rank - 1; d >= 0; i /= dims[d--])
+		at += t->dim[d] == 1 ? 0 : i % dims[d] * t->stride[d];
+	return &t->data[at];
+}
+
+static void
+read_tensor(const Json *json, double *const *memory)
+{
+	int id = atoi(text(json, "name"));
+	Tensor *t = &tensors[id];
+	t->rank = numbers(json, "dim", t->dim);
+	ck_assert_int_eq(numbers(json, "stride", t->stride), t->rank);
+	t->is_own = json_member(json, "isVirtual")->number != 0;
+	t->data = t->is_own ? calloc((size_t)volume(t->dim, t->rank), sizeof *t->data) : memory[id - 1];
+}
+
+/* One element of a convolution's result. */
+static double
+sum_at(const Json *node, const int64_t *at)
+{
+	const Tensor *x = tensor_of(node, "X"), *w = tensor_of(node, "W");
+	int64_t strides[RANK], dilations[RANK], pads[RANK], taps = volume(w->dim + 1, w->rank - 1);
+	int spatial = numbers(node, "stride", strides);
+	ck_assert_int_eq(numbers(node, "dilation", dilations), spatial);
+	ck_assert_int_eq(numbers(node, json_member(node, "pad") ? "pad" : "pad_lower", pads), spatial);
+	int64_t per_group = w->dim[0] / (x->dim[1] / w->dim[1]);
+	double sum = 0;
+	for (int64_t t = 0; t < taps; t++) {
+		int64_t rest = t, from_w = at[1] * w->stride[0], from_x = at[0] * x->stride[0];
+		bool is_inside = true;
+		for (int d = w->rank - 1; d >= 2; rest /= w->dim[d--]) {
+			int64_t r = rest % w->dim[d];
+			int64_t i = at[d] * strides[d - 2] + r * dilations[d - 2] - pads[d - 2];
+			is_inside &= 0 <= i && i < x->dim[d];
+			from_w += r * w->stride[d];
+			from_x += i * x->stride[d];
+		}
+		from_w += rest * w->stride[1];
+		from_x += (rest + at[1] / per_group * w->dim[1]) * x->stride[1];
+		sum += is_inside ? x->data[from_x] * w->data[from_w] : 0;
+	}
+	return sum;
+}
+
+static void
+run_convolution(const Json *node)
+{
+	const Tensor *y = tensor_of(node, "Y");
+	ck_assert_str_eq(text(node, "mode"), "CUDNN_CROSS_CORRELATION");
+	ck_assert(number(node, "alpha") == 1 && number(node, "beta") == 0);
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++) {
+		int64_t at[RANK], rest = i;
+		for (int d = y->rank - 1; d >= 0; rest /= y->dim[d--])
+			at[d] = rest % y->dim[d];
+		*element(y, y->dim, i) = sum_at(node, at);
+	}
+}
+
+/* C[b, m, n] = sum over k of A[b, m, k] and B[b, k, n]. */
+static void
+run_product(const Json *node)
+{
+	const Tensor *a = tensor_of(node, "matA"), *b = tensor_of(node, "matB");
+	const Tensor *c = tensor_of(node, "matC");
+	int row = c->rank - 2, column = c->rank - 1;
+	for (int64_t i = 0; i < volume(c->dim, c->rank); i++) {
+		int64_t rest = i, from_a = 0, from_b = 0;
+		double sum = 0;
+		for (int d = c->rank - 1; d >= 0; rest /= c->dim[d--]) {
+			int64_t at = rest % c->dim[d];
+			from_a += d == column || a->dim[d] == 1 ? 0 : at * a->stride[d];
+			from_b += d == row || b->dim[d] == 1 ? 0 : at * b->stride[d];
+		}
+		for (int64_t k = 0; k < a->dim[column]; k++)
+			sum += a->data[from_a + k * a->stride[column]] * b->data[from_b + k * b->stride[row]];
+		*element(c, c->dim, i) = sum;
+	}
+}
+
+static double
+pointwise(const Json *node, const char *mode, double x, double b)
+{
+	if (strcmp(mode, "ADD") == 0)
+		return x + b;
+	if (strcmp(mode, "MUL") == 0)
+		return x * b;
+	if (strcmp(mode, "SIGMOID_FWD") == 0)
+		return 1 / (1 + exp(-x));
+	ck_assert_str_eq(mode, "RELU_FWD");
+	ck_assert(number(node, "lowerClipSlope") == 0);
+	return fmin(fmax(x, number(node, "lowerClip")), number(node, "upperClip"));
+}
+
+static void
+run_pointwise(const Json *node)
+{
+	static const char prefix[] = "CUDNN_POINTWISE_";
+	const Tensor *x = tensor_of(node, "X"), *y = tensor_of(node, "Y"), *b = NULL;
+	const char *mode = text(node, "pointwiseMode");
+	ck_assert(strncmp(mode, prefix, strlen(prefix)) == 0);
+	if (json_member(node, "B"))
+		b = tensor_of(node, "B");
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++)
+		*element(y, y->dim, i) = pointwise(node, mode + strlen(prefix), *element(x, y->dim, i),
+		                                   b ? *element(b, y->dim, i) : 0);
+}
+
+static void
+run_plan(double *const *memory)
+{
+	Json *json = json_read(plan, strlen(plan));
+	const Json *graph = json_member(json, "operationGraph");
+	ck_assert_msg(graph != NULL, "%s", plan);
+	for (const Json *t = json_member(graph, "tensors")->child; t; t = t->next)
+		read_tensor(t, memory);
+	for (const Json *node = json_member(graph, "nodes")->child; node; node = node->next)
+		if (strstr(text(node, "operation"), "CONVOLUTION_FORWARD"))
+			run_convolution(node);
+		else if (strstr(text(node, "operation"), "MATMUL"))
+			run_product(node);
+		else
+			run_pointwise(node);
+	for (int i = 0; i < NAMES; i++)
+		if (tensors[i].is_own)
+			free(tensors[i].data);
+	memset(tensors, 0, sizeof tensors);
+	json_free(json);
+}
+
+#endif
