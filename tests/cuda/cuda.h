@@ -17,7 +17,7 @@ __attribute__((format(printf, 1, 2))) void lose(const char *format, ...);
 typedef struct Model {
 	TwBundle *bundle;
 	TwSession *session;
-	int ninput, noutput;
+	int ninput, noutput, more; /* the last: of each size that is open */
 	void *inputs[MOST], *outputs[MOST];
 	size_t input_count[MOST], output_bytes[MOST];
 } Model;

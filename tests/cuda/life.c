@@ -7,7 +7,7 @@
 
 #include "cuda.h"
 
-static const char *path;
+static const char *path, *right_path;
 static Model right;
 
 /* A session that is as good as new, and then nothing of it. */
@@ -50,6 +50,30 @@ test_reopen(void)
 		close_model(&first);
 		finish(&second, "opened again");
 	}
+}
+
+/* Two sessions of one bundle in turns, of other sizes: calls have their streams and plans each. */
+static void
+test_together(void)
+{
+	Model first, second, other;
+	TwError error;
+	open_or_lose(&first, NULL);
+	second = (Model){.bundle = first.bundle, .ninput = first.ninput, .noutput = first.noutput};
+	second.more = 1;
+	if (tw_session_new(second.bundle, NULL, &second.session, &error) ||
+	    open_model(&other, right_path, NULL, &error))
+		lose("%s", error.text);
+	other.more = 1;
+	if (run_opened(&other, 1, &error) || run_opened(&first, 2, &error) ||
+	    run_opened(&second, 1, &error))
+		lose("two sessions: %s", error.text);
+	else if (!has_outputs_of(&second, &other))
+		lose("two sessions: other results");
+	second.bundle = NULL; /* the first one's */
+	close_model(&second);
+	close_model(&other);
+	finish(&first, "beside another session");
 }
 
 /* ---- Memory ---- */
@@ -158,9 +182,11 @@ test_life(char **argv)
 {
 	TwError error;
 	path = argv[2];
-	if (run_model(&right, argv[3], 0, &error))
+	right_path = argv[3];
+	if (run_model(&right, right_path, 0, &error))
 		lose("%s", error.text);
 	test_reopen();
+	test_together();
 	test_limit();
 	test_cancel();
 	test_fork();

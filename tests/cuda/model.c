@@ -56,7 +56,7 @@ bind_inputs(Model *m, int seed, TwError *error)
 		int64_t dims[MOST];
 		size_t count = 1;
 		for (int d = 0; d < info->rank; d++) {
-			dims[d] = extent_of(&info->dims[d]);
+			dims[d] = extent_of(&info->dims[d]) + (info->dims[d].value < 0 ? m->more : 0);
 			count *= (size_t)dims[d];
 		}
 		free(m->inputs[i]);

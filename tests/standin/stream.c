@@ -350,7 +350,8 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
                   size_t height, int kind, CudaStream *stream)
 {
 	int error = begin(&stream);
-	if (!error && (kind != CUDA_COPY_BY_ADDRESS || to_pitch < width || from_pitch < width))
+	if (!error && (kind != CUDA_COPY_BY_ADDRESS || to_pitch < width || from_pitch < width ||
+	               to_pitch > INT32_MAX || from_pitch > INT32_MAX))
 		error = 12;
 	if (!error) {
 		Op *op = give(stream, OP_COPY);
