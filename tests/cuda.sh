@@ -78,6 +78,23 @@ done
 "$program" lent "$tmp/whole.cuda.twb" "$tmp/whole.test.twb" >"$tmp/out" 2>&1 && pass ||
 	lose "memory of the caller's: $(cat "$tmp/out")"
 
+# Weights that kernels read, and arrays of no elements, for which CUDA gives no address.
+cat >"$tmp/held.g" <<'EOT'
+graph g(%x: f32[N,20]) -> %y {
+  %w: f32[20,8] = weight 0
+  %y = MatMul(%x, %w) "product"
+}
+EOT
+made held "$tmp/held.g" && "$program" fail "$tmp/held.cuda.twb" "$tmp/held.test.twb" >"$tmp/out" 2>&1 && pass ||
+	lose "weights: $(cat "$tmp/out")"
+for way in test cuda; do # the first run, when nobody waits for the weights but who copied them
+	STANDIN_SEED=0 "$tw" run -q "$tmp/held.$way.twb" --shape N=2 --runs 1 --output "$tmp/held.$way" >"$tmp/out" 2>&1 ||
+		lose "weights, $way: $(cat "$tmp/out")"
+done
+cmp -s "$tmp/held.test/y.npy" "$tmp/held.cuda/y.npy" && pass || lose "weights are not there at the first run"
+"$tw" run -q "$tmp/whole.cuda.twb" --shape N=3 --shape K=0 >"$tmp/out" 2>"$tmp/err" && [ ! -s "$tmp/err" ] && pass ||
+	lose "no elements: $(cat "$tmp/out" "$tmp/err")"
+
 "$program" copies >"$tmp/out" 2>&1 && pass || lose "copies: $(cat "$tmp/out")"
 
 # Steps that may run side by side, which no plan for a GPU has by itself: on several streams, joined again.
@@ -234,9 +251,9 @@ else
 fi
 vendor=
 
-# run MODEL WAY RUNS [NAME=VALUE]: its results in $tmp/WAY; the stand-in has nothing to say
+# run MODEL WAY RUNS BATCH [NAME=VALUE]: its results in $tmp/WAY; the stand-in has nothing to say
 run() {
-	env ${4:+"$4"} "$tw" run -q "$tmp/$1.$2.twb" --shape batch=2 --runs "$3" --output "$tmp/$2" 2>"$tmp/err" &&
+	env ${5:+"$5"} "$tw" run -q "$tmp/$1.$2.twb" --shape batch="$4" --runs "$3" --output "$tmp/$2" 2>"$tmp/err" &&
 		[ ! -s "$tmp/err" ] || lose "run $1 on $2: $(cat "$tmp/err")"
 }
 
@@ -262,9 +279,9 @@ esac
 for model; do
 	"$zoo" "$model" --symbolic -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	made "$model" "$tmp/m.onnx" || continue
-	run "$model" test 1
-	for seed in 0 1; do
-		run "$model" cuda 3 "STANDIN_SEED=$seed"
+	for seed in 0 1; do # the second with another size, by the same bundle
+		run "$model" test 1 $((2 - seed))
+		run "$model" cuda 3 $((2 - seed)) "STANDIN_SEED=$seed"
 		diff -r "$tmp/cuda" "$tmp/test" >/dev/null && pass || lose "$model, order $seed: other bits"
 	done
 done

@@ -3,6 +3,7 @@
 #        tests/mistakes.sh -a         try all of the table: some minutes
 #        tests/mistakes.sh -l         try all of the laws of derivation: a quarter of an hour
 #        tests/mistakes.sh -r         try all of the rules of graphs: a quarter of an hour
+#        tests/mistakes.sh -g         try all of the runtime of GPUs: half an hour
 #        tests/mistakes.sh -b         let bisect look for those of tests/mistakes/bisect in whole models
 #        tests/mistakes.sh NAME ...   try these
 #
@@ -12,15 +13,17 @@
 # has, are mistakes of the table, and fail. Models are compiled without DeriveExpressions: which calls
 # there are would depend on times. Models: graphs beside the table, and programs of the zoo.
 # Rows with `units` are found when one of these tests fails, those with `texts` when a golden test of one
-# of these passes does.
+# of these passes does, those with `scripts` when one of tests/*.sh does.
 . tests/common
 plain_only texts
 about="mistakes: "
 build=${BUILD:-build}
 jobs=${JOBS:-$(nproc)}
 here=$build/mistakes$1  # -a and -b may run side by side
-rows="tests/mistakes/table tests/mistakes/derivation tests/mistakes/rules tests/mistakes/bisect"
+rows="tests/mistakes/table tests/mistakes/derivation tests/mistakes/rules tests/mistakes/bisect tests/mistakes/gpu"
 least=90 # percent
+programs="build/test/cuda build/test/amend build/test/cases build/test/standin/libcudart.so.13"
+programs="$programs build/test/standin/libcudnn.so.9 build/test/standin/libcublasLt.so.13" # of scripts
 
 rm -rf "$here"
 mkdir -p "$here/rows" "$here/models" "$here/said" || exit 1
@@ -86,6 +89,15 @@ bisect() {
 	grep -q found "$says" || echo "missed $text $(tail -n 1 "$says.out")" >"$says"
 }
 
+# script NAME TREE: whether tests/NAME.sh fails there.
+script() {
+	# shellcheck disable=SC2086  # several targets
+	make -s -C "$2" BUILD=build all $programs >"$says.make" 2>&1 ||
+		{ echo "refused it does not build: $(grep -m 1 error "$says.make")" >"$says"; return; }
+	(cd "$2" && STOP=1 BUILD=build TILEWRIGHT=build/tilewright ZOO=$zoo within 300 sh "tests/$1.sh") >"$says.out" 2>&1 ||
+		echo "found $1, $(($(date +%s) - begun)) s: $(grep -m 1 FAIL "$says.out" | cut -c 1-120)" >"$says"
+}
+
 # try ROW TREE: one line "found|missed|refused TEXT" in said/ROW.
 try() {
 	says=$here/said/$1
@@ -111,6 +123,10 @@ try() {
 		TILEWRIGHT=$2/build/tilewright sh tests/run tests/passes/"$name"*.t >"$says.out" 2>&1 ||
 			{ echo "found $name, $(($(date +%s) - begun)) s: $(grep -m 1 FAIL "$says.out")" >"$says"; return; }
 	done
+	for name in $(value "$1" scripts); do
+		script "$name" "$2"
+		grep -q missed "$says" || return
+	done
 	[ -z "$(value "$1" blame)" ] || { bisect "$1" "$2"; return; }
 	for name in $(value "$1" models); do
 		# shellcheck disable=SC2046  # several options
@@ -130,11 +146,12 @@ copy_tree() {
 	mkdir -p "$1/build/obj"
 	mkdir "$1/tests"
 	cp -a Makefile src tools proto "$1"
-	cp -a tests/unit "$1/tests"
+	cp -a tests/unit tests/standin_driver "$1/tests"
 	cp -a "$build/obj/src" "$1/build/obj"
 	[ ! -d "$build/obj/tests" ] || cp -a "$build/obj/tests" "$1/build/obj"
 	cp -a "$build/gen" "$build/libcore.a" "$build/tilewright" "$1/build"
 	[ ! -d build/deps ] || ln -s "$PWD/build/deps" "$1/build/deps"
+	[ -z "$scripts" ] || cp -a tests/common tests/has tests/*.sh tests/amend tests/cases tests/cuda tests/standin* "$1/tests"
 }
 
 # work NUMBER ROW ...: each row in a fresh copy.
@@ -163,10 +180,14 @@ case $1 in
 -l) names=$(sed -n 's/^row //p' tests/mistakes/derivation) ; shift ;;
 -r) names=$(sed -n 's/^row //p' tests/mistakes/rules) ; shift ;;
 -b) names=$(sed -n 's/^row //p' tests/mistakes/bisect) ; shift ;;
+-g) names=$(sed -n 's/^row //p' tests/mistakes/gpu) ; shift ;;
 esac
 want oneDNN
-copy_tree "$here/tree"
 names=${*:-$names}
+scripts=$(for row in $names; do value "$row" scripts; done | sort -u)
+copy_tree "$here/tree"
+# shellcheck disable=SC2086  # several targets
+[ -z "$scripts" ] || make -s -C "$here/tree" BUILD=build all $programs || exit 1
 
 # The compiler as it is finds nothing in any of the models.
 for name in $(for row in $names; do value "$row" models | tr ' ' '\n'; done | sort -u); do
@@ -179,6 +200,13 @@ for name in $(for row in $names; do value "$row" models | tr ' ' '\n'; done | so
 		exit 1
 	}
 	! grep -q "is wrong" "$here/right" || { lose "$name without any"; cat "$here/right"; exit 1; }
+done
+
+for name in $scripts; do # nor do these
+	says=$here/right
+	echo right >"$says"
+	script "$name" "$here/tree"
+	grep -q '^right' "$says" || { lose "without any: $(cat "$says")"; exit 1; }
 done
 
 number=0

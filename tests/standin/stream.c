@@ -77,7 +77,6 @@ is_ours(const void *address)
 }
 
 static long copied;
-
 long
 copied_bytes(void)
 {
@@ -350,8 +349,8 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
                   size_t height, int kind, CudaStream *stream)
 {
 	int error = begin(&stream);
-	if (!error && (kind != CUDA_COPY_BY_ADDRESS || to_pitch < width || from_pitch < width ||
-	               to_pitch > INT32_MAX || from_pitch > INT32_MAX))
+	bool is_wide = to_pitch >= width && from_pitch >= width && (to_pitch | from_pitch) <= INT32_MAX;
+	if (!error && (kind != CUDA_COPY_BY_ADDRESS || !is_wide))
 		error = 12;
 	if (!error) {
 		Op *op = give(stream, OP_COPY);
