@@ -2,7 +2,7 @@
 # usage: tests/cudnn.sh [-a | MODEL...]
 #
 # cuDNN asked while compiling for GPUs that are not here: each convolution of the zoo is accepted for
-# A100, H100 and H200, or the log says why it is our kernel; what was accepted stands in choices.jsonl;
+# A100, H100 and H200, of f32, f16 and bf16, or the log says why it is our kernel; what was accepted stands in choices.jsonl;
 # a bundle with calls is proved by its fallback kernels, which run. -a: all models.
 # shellcheck disable=SC2015,SC2046  # pass cannot fail; names without blanks
 . tests/common
@@ -22,14 +22,15 @@ driver="--config FuseOps.driver=13000 --config FuseOps.library=cudnn"
 taken=0 open=0 refused=0
 for model; do
 	"$zoo" "$model" -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
-	for chip in a100 h100 h200; do
-		# shellcheck disable=SC2086  # two words
+	for chip in a100 h100 h200 "h100 --precision fp16" "a100 --precision bf16"; do
+		# shellcheck disable=SC2086  # words
 		"$tw" print --lower --target cuda:$chip $driver --log "$tmp/m.onnx" >"$tmp/text" 2>"$tmp/log" ||
 			lose "$model for $chip: $(tail -1 "$tmp/log")"
 		grep '^lowering: \(conv\|matmul\): ' "$tmp/log" >"$tmp/said"
 		# A reason: an engine, or what stands behind that cuDNN is not asked for, or a sentence of its.
 		odd=$(grep -v -e 'vendor call: .*engine [0-9]' -e 'not applied: cuDNN' \
-			-e 'not applied: epilogue stops at' -e 'not applied: an operand does not lie' "$tmp/said")
+			-e 'not applied: epilogue stops at' -e 'not applied: an operand does not lie' \
+			-e 'not applied: a batch whose matrices lie in several runs' "$tmp/said")
 		[ -z "$odd" ] && pass || lose "$model for $chip: $odd"
 		! grep 'not applied: cuDNN says' "$tmp/said" && pass || lose "$model for $chip: cuDNN refuses what a row has"
 		taken=$((taken + $(grep -c 'vendor call' "$tmp/said")))
