@@ -39,7 +39,7 @@ expr Sum(x0: f32[N,H,8], x1: f32[]) -> y {
 }
 #  (Slice)
 expr Slice(data: f32[N,H,8], starts: i64[1], ends: i64[1], axes: i64[1]) -> output {
-  output[i0:N, i1:max(0, H-1), i2:8]: f32 = data[i0, 1+i1, i2]
+  output[i0:N, i1:max(0, H-1), i2:8]: f32 = data[i0, at(1+i1, 0..H, check), i2]
 }
 #  (Pad)
 expr Pad(data: f32[N,H,8], pads: i64[6]) -> output {

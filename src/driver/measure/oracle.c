@@ -192,11 +192,11 @@ find_machine(Answers *answers)
 		vendor_of(answers, vendor_libraries[i]->name);
 	vendors_text(&answers->vendors, versions, sizeof versions);
 	if (answers->driver)
-		return arena_printf(answers->arena, "answers 5, tilewright %s, %s, driver %d, %s\n",
+		return arena_printf(answers->arena, "answers 6, tilewright %s, %s, driver %d, %s\n",
 		                    tw_version_text(), answers->target->device->name, answers->driver,
 		                    versions);
 	return arena_printf(answers->arena,
-	                    "answers 3, tilewright %s, %s, %d cores of %s, %s\n%s\n%s\n",
+	                    "answers 4, tilewright %s, %s, %d cores of %s, %s\n%s\n%s\n",
 	                    tw_version_text(), answers->target->device->name, pool_cores(), cpu_march(),
 	                    versions, processor_text(answers->arena), row ? row : "");
 }

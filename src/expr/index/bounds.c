@@ -437,10 +437,7 @@ add_box(Facts *facts, const Expr *atom, const Expr *lo, const Expr *hi)
 void
 facts_iter(Facts *facts, int position, const Expr *lo, const Expr *hi)
 {
-	const Expr *e = expr_iter(facts->ctx, position);
-	add_box(facts, e, lo, hi); /* of 0 to max(0, n) it is below n: a slice of an open dim */
-	if (hi && lo && hi->op == EX_max && (hi->arg[0] == lo || hi->arg[1] == lo))
-		facts_assume(facts, expr_lt(facts->ctx, e, hi->arg[hi->arg[0] == lo]));
+	add_box(facts, expr_iter(facts->ctx, position), lo, hi);
 }
 
 /* Below min(a, b) is below a and below b (a tile's last piece). */
