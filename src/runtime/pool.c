@@ -264,13 +264,13 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 		task(arg, 0);
 		return;
 	}
+	start_threads(width - 1);
 	width = backoff_width(&pool.backoff, width, now_seconds());
 	if (width == 1) {
 		task(arg, 0);
 		atomic_store(&pool.busy, false);
 		return;
 	}
-	start_threads(width - 1);
 	pool.task = task;
 	pool.arg = arg;
 	atomic_store(&pool.width, width);
