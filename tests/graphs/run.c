@@ -296,13 +296,13 @@ allow_other(Job *job, const Graph *other)
 }
 
 /* From -O2 on roundings to 16 bits may be left out (WidenHalves). */
-static void
-allow_unrounded(Job *job)
+static const BoundArray **
+unrounded(const Job *job)
 {
 	const BoundArray **open = NEW_N(job->arena, const BoundArray *, job->graph->body->nresult + 1);
-	eval_graph_bound(job->arena, job->graph, job->inputs[job->run], open,
-	                 (BoundWay){.keeps_halves = true});
-	job->expected[job->run] = open;
+	const BoundWay way = {.keeps_halves = true};
+	eval_graph_bound(job->arena, job->graph, job->inputs[job->run], open, way);
+	return open;
 }
 
 static void
@@ -314,18 +314,16 @@ execute(void *arg)
 	const Plan *plan = job->plans[made];
 	CaseExec *exec =
 		case_exec_new(job->arena, plan, &job->weights[made], job->device, job->code, is_fallback);
-	double unit = graph_float_unit(job->graph);
-	double share = made >= WAY_O2 ? FOLDING_UNITS * unit : 0;
+	double unit = made >= WAY_O2 ? graph_float_unit(job->graph) : 0;
 	for (job->run = 0; job->run < job->nrun; job->run++) {
 		const BoundArray **expected = job->expected[job->run];
-		if (made >= WAY_O2 && unit > UNIT_F32)
-			allow_unrounded(job);
+		job->expected[job->run] = unit > UNIT_F32 ? unrounded(job) : expected;
 		if (job->other[made])
 			allow_other(job, job->other[made]);
 		case_exec_run(exec, job->inputs[job->run]);
 		for (int i = 0; i < plan->noutput; i++) {
 			Array seen = case_exec_output(exec, i);
-			judge(job, i, &seen, share);
+			judge(job, i, &seen, FOLDING_UNITS * unit);
 		}
 		job->expected[job->run] = expected;
 	}
