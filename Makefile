@@ -195,7 +195,9 @@ $(BUILD)/test/fuzz_%: $(BUILD)/obj/tests/fuzz/%.o $(call object,tests/fuzz/plain
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # all that tests need, and no more
-tests-built: all $(BUILD)/bench-licm $(BUILD)/bench-gpu $(BUILD)/test/library $(STANDIN) $(STANDIN_CUDNN) $(STANDIN_CUBLASLT) $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
+# Benchmarks are not run here, but shall be built: files that move take them along.
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench-%,$(filter-out bench/forms.c,$(wildcard bench/*.c)))
+tests-built: all $(BUILD)/bench-licm $(BENCHES) $(BUILD)/test/library $(STANDIN) $(STANDIN_CUDNN) $(STANDIN_CUBLASLT) $(UNIT) $(PROGRAMS:%=$(BUILD)/test/%) $(HARNESSES:%=$(BUILD)/test/fuzz_%)
 test: tests-built
 	@BUILD=$(BUILD) tools/test $(filter-out $(WITHOUT:%=$(BUILD)/test/%),$(UNIT))
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bundle/abi.h"
+#include "cli/cli.h"
 #include "codegen/common/codegen.h"
 #include "driver/compile.h"
 #include "driver/pipeline.h"
@@ -25,7 +26,7 @@
 #include "lower/lower.h"
 #include "passes/manager.h"
 
-enum { TILES = 16, RANDOM = 1000, MOST = 500, ROUNDS = 7, BEST = 10, AGAIN = 5 };
+enum { FIRST_TILES = 16, RANDOM = 1000, MOST = 500, ROUNDS = 7, BEST = 10, AGAIN = 5 };
 
 typedef struct Trial {
 	char name[200];
@@ -286,8 +287,8 @@ try_kernel(const Kernel *kernel, int random, PassContext *context, Sums *sums)
 	static Trial trials[MOST];
 	int count = 0;
 	Kernel *first = NULL;
-	for (int i = 0; i < TILES + random && count < MOST; i++) {
-		int number = i < TILES ? i : RANDOM + i - TILES;
+	for (int i = 0; i < FIRST_TILES + random && count < MOST; i++) {
+		int number = i < FIRST_TILES ? i : RANDOM + i - FIRST_TILES;
 		Kernel *made = lower_candidate(context->arena, kernel, context->target, number);
 		if (!made || !described[0])
 			continue;
