@@ -103,7 +103,7 @@ run_points(const Program *program, const Array *const *inputs)
 	for (int i = 0; i < POINTS; i++)
 		at[i] = i * (dims_count(rank, dims) - 1) / (POINTS - 1);
 	double start = now();
-	program_eval_points(arena, program, NULL, given, &sets, 1e9, false);
+	program_eval_points(arena, program, NULL, given, &sets, 1e9, (PointWay){0});
 	double seconds = now() - start;
 	arena_free(arena);
 	return seconds;

@@ -329,7 +329,7 @@ check_points(Bench *bench, Job *job, Arena *arena, const Part *part, int id)
 		if (sets[o]->count == 0)
 			bench_report(bench, job, id, "wrote nothing", 0);
 	}
-	PointResult result = program_eval_points(arena, p, NULL, inputs, sets, 1e9, false);
+	PointResult result = program_eval_points(arena, p, NULL, inputs, sets, 1e9, (PointWay){0});
 	if (!result.is_done)
 		bench_report(bench, job, id, result.reason, 0);
 	for (int o = 0; o < p->noutput && result.is_done; o++) {

@@ -130,9 +130,9 @@ evaluate_side(Side *side)
 	const PointInput **inputs = NEW_N(side->arena, const PointInput *, p->ninput + 1);
 	for (int k = 0; k < p->ninput; k++)
 		inputs[k] = stored_input(side, k);
-	side->is_done =
-		program_eval_points(side->arena, p, side->sizes, inputs, side->points, OPERATIONS, false)
-			.is_done;
+	side->is_done = program_eval_points(side->arena, p, side->sizes, inputs, side->points,
+	                                    OPERATIONS, (PointWay){0})
+	                    .is_done;
 }
 
 /* Points of the outputs as `plain` has them, at the places where `side` stores them. */

@@ -65,8 +65,8 @@ typedef struct Side {
 static const char *
 evaluate(Arena *arena, Side *side, const PointInput *const *inputs, const Binding *binding)
 {
-	PointResult result =
-		program_eval_points(arena, side->program, binding, inputs, side->sets, OPERATIONS, true);
+	PointResult result = program_eval_points(arena, side->program, binding, inputs, side->sets,
+	                                         OPERATIONS, (PointWay){.joins_sums = true});
 	side->operations += result.operations;
 	return result.is_done ? NULL : result.reason;
 }

@@ -372,9 +372,8 @@ find_rows(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer
 static bool
 is_too_inexact(Asking *asking, const VendorMatch *match)
 {
-	bool is = match->row->rounds_once && (match->npost > 0 || match->bias) &&
-	          dtype_is_short_float(match->result.tensor->type) &&
-	          asking->low->context->level < REROUNDS;
+	bool has_more = match->npost > 0 || match->bias || match->result.tensor->type == DT_F32;
+	bool is = match->rounds_less && has_more && asking->low->context->level < REROUNDS;
 	if (is)
 		asking->refusal = "below -O2 all is rounded as the model says";
 	return is;

@@ -223,13 +223,40 @@ widens(const Node *node)
 	       (node->op->code == OP_DequantizeLinear || node->op->code == OP_Cast);
 }
 
+static bool
+have_same_type(const Value *a, const Value *b)
+{
+	bool are = a && a->type.kind == TYPE_TENSOR && b->type.kind == TYPE_TENSOR &&
+	           a->type.dtype == b->type.dtype && a->type.rank == b->type.rank;
+	for (int d = 0; are && d < a->type.rank; d++)
+		are = a->type.dims[d] == b->type.dims[d];
+	return are;
+}
+
+/* As wide as it is stored in any case: a result of the graph, or added to another such tensor, as
+ * residuals are. A sum of bf16 is f32 before it is rounded. */
+static bool
+is_stored_wide(const Node *cast)
+{
+	const Value *wide = cast->outputs[0];
+	if (cast->op->code != OP_Cast || wide->uses.count != 1)
+		return false;
+	const Node *user = wide->uses.data[0].node;
+	if (!user)
+		return value_is_graph_output(wide);
+	const Value *other =
+		user->op->code == OP_Add ? user->inputs[1 - wide->uses.data[0].index] : NULL;
+	return other && other != wide && have_same_type(other, wide);
+}
+
 /* Its group stores what it reads anyway, or could have a library store it. */
 static bool
 widens_stored(const Fuser *f, const Cluster *cluster, const Node *node)
 {
 	const Value *x = widens(node) ? node->inputs[0] : NULL;
-	return x && x->def && cluster_of(f, x->def) == cluster &&
-	       (cluster->has_heavy || is_used_outside(f, cluster, node, x));
+	if (!x || !x->def || cluster_of(f, x->def) != cluster)
+		return false;
+	return is_used_outside(f, cluster, node, x) || (cluster->has_heavy && !is_stored_wide(node));
 }
 
 static const char *

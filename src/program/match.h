@@ -36,6 +36,7 @@ typedef struct VendorMatch {
 	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue */
 	VendorOperand operands[VENDOR_OPERANDS], result; /* the second one: weights */
 	const Tensor *bias;                              /* NULL: none */
+	DType rounds_less; /* 16 bits to which only the result is rounded; none: as the program says */
 	int npost;
 	PostOp post[POST_MAX]; /* without the bias */
 	int nattr;

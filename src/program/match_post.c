@@ -347,7 +347,7 @@ find_posts(Arena *owner, const PostForms *forms, VendorMatch *m, const Expr *bod
 	Epilogue e = {.forms = forms, .library = m->row->library};
 	e.losses = forms->losses;
 	e.is_exact = main->type == DT_I32;
-	e.within = m->row->rounds_once ? rounding_of(m->program->outputs[0]->type) : 0;
+	e.within = rounding_of(m->rounds_less);
 	e.arena = arena_new_in(owner, "epilogue");
 	bool has_cuts = computed && find_cuts(&e, computed, main) && is_result(e.cuts[0], main);
 	m->npost = has_cuts ? fewest_posts(&e, m->post) : -1;
@@ -365,15 +365,17 @@ match_has_types(const Program *p, const Expr *const reads[VENDOR_OPERANDS], cons
 		if (!dtype_is_among((DType)reads[k]->type, row->operands[k]))
 			return false;
 	DType made = stage->results[0]->type, result = p->outputs[0]->type;
-	bool may_be_cast = row->bias && made == stage->acc; /* match_posts() asks for it */
+	bool is_short = row->rounds_once && dtype_is_short_float(made);
+	/* match_posts() asks for it */
+	bool may_be_cast = row->bias && (made == stage->acc || is_short);
 	return dtype_is_among(stage->acc, row->sum) && (made == result || may_be_cast) &&
 	       dtype_is_among(result, row->result);
 }
 
 /* ---- roundings that a row leaves out ---- */
 
-/* What is f32 in the place of the result's 16 bits; tensors have stand-ins. Roundings to other
- * types stay, and no post-op has them. */
+/* What is f32 in the place of 16 bits; tensors have stand-ins. Roundings to other types stay, and
+ * no post-op has them. */
 typedef struct Widened {
 	DType type;
 	Map stand_ins, originals;
@@ -408,21 +410,29 @@ restore_operands(const Widened *w, ExprCtx *ctx, VendorMatch *m)
 	}
 }
 
-/* f32, or what the result is where a row computes in f32 what it stores in 16 bits. */
+/* f32, or of the 16 bits that a row computes in f32. */
 static bool
 may_be_operand(const VendorMatch *m, const Tensor *tensor)
 {
-	DType result = m->program->outputs[0]->type;
 	return match_is_operand(m->program, tensor, DT_F32) ||
-	       (m->row->rounds_once && match_is_operand(m->program, tensor, result));
+	       (m->rounds_less && match_is_operand(m->program, tensor, m->rounds_less));
+}
+
+/* The 16 bits of the result, or of the sum where the result is f32; none: neither has them. */
+static DType
+short_type(const VendorMatch *m, const Expr *main)
+{
+	DType result = m->program->outputs[0]->type, sum = (DType)main->type;
+	return dtype_is_short_float(result) ? result : dtype_is_short_float(sum) ? sum : DT_NONE;
 }
 
 const char *
 match_posts(Arena *arena, const PostForms *forms, VendorMatch *m, const Expr *body,
             const Expr *main, int channel)
 {
-	Widened w = {m->program->outputs[0]->type, {.arena = arena}, {.arena = arena}};
-	if (m->row->rounds_once && dtype_is_short_float(w.type)) {
+	m->rounds_less = m->row->rounds_once ? short_type(m, main) : DT_NONE;
+	Widened w = {m->rounds_less, {.arena = arena}, {.arena = arena}};
+	if (m->rounds_less) {
 		body = expr_rewrite(forms->ctx, body, widen, &w);
 		main = expr_rewrite(forms->ctx, main, widen, &w);
 	}

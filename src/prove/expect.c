@@ -226,9 +226,9 @@ evaluate_points(Job *job)
 		inputs[i] = input_of(job, &binding, i);
 	for (int i = 0; i < program->noutput; i++)
 		ask(job, &binding, i);
-	PointResult result =
-		program_eval_points(job->arena, program, &binding, inputs, job->expected->outputs,
-	                        POINT_OPERATIONS, job->node->is_vendor);
+	const PointWay way = {.joins_sums = job->node->is_vendor, .keeps_halves = job->node->is_vendor};
+	PointResult result = program_eval_points(job->arena, program, &binding, inputs,
+	                                         job->expected->outputs, POINT_OPERATIONS, way);
 	if (!result.is_done)
 		job->expected->reason = result.reason;
 }

@@ -52,7 +52,8 @@ static inline void
 check_points(Arena *arena, const Program *program, const PointInput *const *inputs, PointSet *set,
              const BoundArray *bounds, const char *what)
 {
-	PointResult result = program_eval_points(arena, program, NULL, inputs, &set, 1e12, false);
+	PointResult result =
+		program_eval_points(arena, program, NULL, inputs, &set, 1e12, (PointWay){0});
 	ck_assert_msg(result.is_done, "%s\n%s", result.reason, what);
 	ck_assert_int_eq(set->type, bounds->type);
 	for (int64_t i = 0; i < set->count; i++)
@@ -129,7 +130,8 @@ check_program_points(Arena *arena, const Program *program, const Array *const *a
 			if (sets[k])
 				choose_points(arena, sets[k], array_count(seen[k]));
 		}
-		PointResult result = program_eval_points(arena, program, NULL, inputs, sets, 1e12, false);
+		PointResult result =
+			program_eval_points(arena, program, NULL, inputs, sets, 1e12, (PointWay){0});
 		ck_assert_msg(result.is_done, "%s\n%s", result.reason, text);
 		for (int k = 0; k < noutput; k++) {
 			if (!sets[k])

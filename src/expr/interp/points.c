@@ -21,7 +21,7 @@ typedef struct Walk {
 	const PointInput *const *inputs;
 	PointSet *const *outputs;
 	double limit;
-	bool joins_sums;
+	PointWay way;
 	PointResult result;
 
 	Stores stores;
@@ -401,7 +401,7 @@ walk(void *arg)
 	w->result.is_done = walk_back(w);
 	if (!w->result.is_done)
 		return;
-	if (w->joins_sums)
+	if (w->way.joins_sums)
 		join_sums(w);
 	walk_forward(w);
 	for (int k = 0; k < w->program->noutput; k++)
@@ -415,7 +415,10 @@ run_walk(void (*fn)(void *arg), Walk *w)
 {
 	Failure failure;
 	w->scratch = arena_new("points");
-	w->stores = (Stores){.arena = w->scratch, .map = {.arena = w->scratch}, .is_bound = true};
+	w->stores = (Stores){.arena = w->scratch,
+	                     .map = {.arena = w->scratch},
+	                     .is_bound = true,
+	                     .keeps_halves = w->way.keeps_halves};
 	bool is_done = try_run(fn, w, &failure);
 	arena_free(w->scratch);
 	if (!is_done)
@@ -425,10 +428,10 @@ run_walk(void (*fn)(void *arg), Walk *w)
 PointResult
 program_eval_points(Arena *arena, const Program *program, const Binding *binding,
                     const PointInput *const *inputs, PointSet *const *outputs, double limit,
-                    bool joins_sums)
+                    PointWay way)
 {
 	Walk w = {.arena = arena,
-	          .joins_sums = joins_sums,
+	          .way = way,
 	          .program = program,
 	          .binding = binding,
 	          .inputs = inputs,

@@ -44,15 +44,21 @@ typedef struct PointResult {
 	double operations;  /* instructions times points and terms: done, or at least needed */
 } PointResult;
 
+/* What a library's kernel may do. joins_sums: it adds what is added to a sum's result (a bias, a
+ * residual) before or among its terms; it is rounded with each of them then. keeps_halves: see
+ * BoundWay. */
+typedef struct PointWay {
+	bool joins_sums, keeps_halves;
+} PointWay;
+
 /* Evaluate points of the outputs; outputs[k] is NULL where nobody asks. inputs[k] has the type and
  * bound shape of program->inputs[k] (checked); symbols are bound from these shapes and from
  * `binding` (may be NULL). Above `limit` operations, and above some millions of inner elements,
- * nothing is filled in. joins_sums: a kernel may add what is added to a sum's result (a bias, a
- * residual) before or among its terms, as vendors' do; it is rounded with each of them then.
+ * nothing is filled in.
  * Fails as program_eval() does, also on a checked index that the points need. */
 PointResult program_eval_points(Arena *arena, const Program *program, const Binding *binding,
                                 const PointInput *const *inputs, PointSet *const *outputs,
-                                double limit, bool joins_sums);
+                                double limit, PointWay way);
 
 /* The shape of output `output` (not NULL in the program): its rank, dims in the arena. */
 int program_output_dims(Arena *arena, const Program *program, const Binding *binding,
