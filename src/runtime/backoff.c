@@ -5,7 +5,10 @@
 
 static const double LEAST = 5e-3, MOST = 0.5;
 
-/* Stopped again within so many pauses: the other process is still there. */
+/* What was gained long ago does not count: seconds. */
+static const double CREDIT = 10e-3;
+
+/* Overdrawn again within so many pauses: the other process is still there. */
 enum { SOON = 8 };
 
 int
@@ -19,8 +22,19 @@ backoff_width(Backoff *backoff, int width, double now)
 }
 
 void
-backoff_stopped(Backoff *backoff, int width, double now)
+backoff_gained(Backoff *backoff, double seconds)
 {
+	double account = backoff->account + seconds;
+	backoff->account = account < CREDIT ? account : CREDIT;
+}
+
+void
+backoff_lost(Backoff *backoff, int width, double seconds, double now)
+{
+	backoff->account -= seconds;
+	if (backoff->account >= 0)
+		return;
+	backoff->account = 0;
 	bool is_soon = now - backoff->last < SOON * backoff->pause;
 	double pause = is_soon ? 2 * backoff->pause : LEAST;
 	backoff->pause = pause < MOST ? pause : MOST;

@@ -233,10 +233,11 @@ was_stopped(const Late *late, double now)
 	return used >= 0 && used < (now - late->since) / 2;
 }
 
-/* Close the job and wait for those who joined. */
+/* Close the job, begun at this time, and wait for those who joined. */
 static void
-finish(int width)
+finish(int width, double begun)
 {
+	double waits = now_seconds();
 	uint64_t joined = atomic_fetch_and(&pool.state, ~(uint64_t)OPEN) & JOINED_MASK;
 	Late late = {.thread = -1};
 	for (int spins = 0; (uint64_t)atomic_load(&pool.finished) < joined; spins++) {
@@ -246,9 +247,11 @@ finish(int width)
 		if (spins > LONG_WAIT)
 			sched_yield(); /* a worker lost its core: let it have this one */
 	}
-	double now = late.thread < 0 ? 0 : now_seconds();
+	double now = late.thread < 0 ? waits : now_seconds();
 	if (was_stopped(&late, now))
-		backoff_stopped(&pool.backoff, width, now);
+		backoff_lost(&pool.backoff, width, now - waits, now);
+	else
+		backoff_gained(&pool.backoff, (double)joined * (waits - begun));
 }
 
 void
@@ -265,7 +268,8 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 		return;
 	}
 	start_threads(width - 1);
-	width = backoff_width(&pool.backoff, width, now_seconds());
+	double begun = now_seconds();
+	width = backoff_width(&pool.backoff, width, begun);
 	if (width == 1) {
 		task(arg, 0);
 		atomic_store(&pool.busy, false);
@@ -284,7 +288,7 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 		pthread_mutex_unlock(&pool.lock);
 	}
 	task(arg, 0);
-	finish(width);
+	finish(width, begun);
 	pool_rest(spin_us);
 	atomic_store(&pool.busy, false);
 }
