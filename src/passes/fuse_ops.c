@@ -49,11 +49,13 @@ typedef struct Fuser {
 
 /* ---- what a program is ---- */
 
+/* A sum of products of two things: squares, as of a variance, are read once. */
 static bool
 is_heavy(const Stage *stage)
 {
 	const Expr *product = stage_summed_product(stage);
-	return product && product->arg[0]->has_read && product->arg[1]->has_read;
+	return product && product->arg[0]->has_read && product->arg[1]->has_read &&
+	       product->arg[0] != product->arg[1];
 }
 
 static int
