@@ -4,9 +4,9 @@
  * milliseconds. Where pieces are long that is more than it computes: two threads are then slower
  * than one. Where there are many small ones the others do what is left meanwhile, and little is
  * lost. So there is an account: what workers gained in the steps of late, less what was lost by
- * waiting for one that was stopped. Where it is overdrawn one fewer is asked for a pause. Behind the
- * pause one more is tried; where the account is overdrawn again soon, the next pause is twice as
- * long.
+ * waiting for one that was stopped. Where it is overdrawn one fewer is asked for a pause. Behind
+ * the pause one more is tried; where the account is overdrawn again soon, the next pause is twice
+ * as long.
  *
  *     workers  4 4 3 3 4 3 3 3 3 4 4 4
  *                 ^       ^              more lost than gained
