@@ -82,7 +82,7 @@ map_regular(Arena *arena, const Loc *loc, const char *path, int fd, off_t file_s
 }
 
 Bytes
-file_map(Arena *arena, const char *path)
+file_map_or_read(Arena *arena, const char *path, bool *is_mapped)
 {
 	bool is_input = strcmp(path, "-") == 0;
 	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
@@ -97,9 +97,27 @@ file_map(Arena *arena, const char *path)
 		fail_environment(NULL, "cannot open %s: it is a folder", name);
 	}
 	/* Standard input may be a regular file that is already read to the middle. */
-	if (!S_ISREG(status.st_mode) || is_input)
+	*is_mapped = S_ISREG(status.st_mode) && !is_input;
+	if (!*is_mapped)
 		return read_stream(arena, name, fd);
 	return map_regular(arena, NULL, name, fd, status.st_size);
+}
+
+Bytes
+file_map(Arena *arena, const char *path)
+{
+	bool is_mapped;
+	return file_map_or_read(arena, path, &is_mapped);
+}
+
+void
+file_forget(Bytes mapped)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)mapped.data + page - 1) / page * page;
+	uintptr_t to = ((uintptr_t)mapped.data + mapped.size) / page * page;
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
 const char *

@@ -6,6 +6,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -18,6 +19,13 @@ typedef struct Bytes {
 
 /* Map a file for reading until the arena goes. "-" reads standard input. Fails with the reason. */
 Bytes file_map(Arena *arena, const char *path);
+
+/* The same, and whether it is mapped: pipes and standard input are read. */
+Bytes file_map_or_read(Arena *arena, const char *path, bool *is_mapped);
+
+/* Of a mapped file, for instance what was copied: the pages that lie in it are no memory of this
+ * process any more. Who reads them again reads the file again. */
+void file_forget(Bytes mapped);
 
 /* The text of a file, terminated. */
 const char *file_text(Arena *arena, const char *path);

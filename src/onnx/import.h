@@ -46,6 +46,7 @@ typedef struct Import {
 	const char *folder;             /* NULL: no external data */
 	const OnnxReadOptions *options; /* or NULL */
 	Bytes bytes;
+	bool is_mapped; /* they are of a mapped file */
 	const Onnx__ModelProto *model;
 	const Call *call; /* NULL: in the model's own graph */
 	Map functions;    /* Onnx__FunctionProto by function_key() */

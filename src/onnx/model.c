@@ -226,15 +226,23 @@ import_model(Import *import, Bytes bytes)
 
 /* Inferring types builds the meaning of most nodes, which takes more memory than the graph: that is
  * copied, and the rest goes. */
-Graph *
-onnx_read_bytes(Arena *arena, const char *name, Bytes bytes, const OnnxReadOptions *options)
+static Graph *
+read_model(Arena *arena, const char *name, Bytes bytes, bool is_mapped,
+           const OnnxReadOptions *options)
 {
 	Arena *work = arena_new_in(arena, "import");
-	Import import = {.arena = work, .kept = arena, .options = options, .file = name};
+	Import import = {
+		.arena = work, .kept = arena, .options = options, .file = name, .is_mapped = is_mapped};
 	import_model(&import, bytes);
 	Graph *graph = graph_clone(arena, import.graph);
 	arena_reset(work);
 	return graph;
+}
+
+Graph *
+onnx_read_bytes(Arena *arena, const char *name, Bytes bytes, const OnnxReadOptions *options)
+{
+	return read_model(arena, name, bytes, false, options);
 }
 
 /* The options with the model's own folder where none is given. */
@@ -251,7 +259,9 @@ Graph *
 onnx_read(Arena *arena, const char *path, const OnnxReadOptions *options)
 {
 	OnnxReadOptions full = with_folder(arena, path, options);
-	return onnx_read_bytes(arena, path, file_map(arena, path), &full);
+	bool is_mapped;
+	Bytes bytes = file_map_or_read(arena, path, &is_mapped);
+	return read_model(arena, path, bytes, is_mapped, &full);
 }
 
 /* ---- all obstacles ---- */
@@ -260,7 +270,7 @@ static void
 check_model(void *arg)
 {
 	Import *import = arg;
-	import_model(import, file_map(import->arena, import->file));
+	import_model(import, file_map_or_read(import->arena, import->file, &import->is_mapped));
 }
 
 int

@@ -99,9 +99,11 @@ clean_bools(Arena *arena, void *data, size_t size)
 	return copy;
 }
 
-/* A view of packed little-endian bytes, or a copy where the type's alignment wants one. */
+/* A view of packed little-endian bytes, or a copy where the type's alignment wants one: then a file
+ * that they are mapped from is not in memory as well. */
 static void
-take_raw(Import *import, Array *array, int64_t count, Bytes raw, const char *name, const Loc *loc)
+take_raw(Import *import, Array *array, int64_t count, Bytes raw, bool is_mapped, const char *name,
+         const Loc *loc)
 {
 	size_t size;
 	if (!dtype_bytes(array->type, count, &size))
@@ -117,6 +119,8 @@ take_raw(Import *import, Array *array, int64_t count, Bytes raw, const char *nam
 		array->data = arena_alloc_aligned(import->kept, size, 64);
 		if (size)
 			memcpy(array->data, raw.data, size);
+		if (is_mapped)
+			file_forget(raw);
 	}
 	if (array->type == DT_BOOL)
 		array->data = clean_bools(import->kept, array->data, size);
@@ -203,11 +207,11 @@ tensor_import(Import *import, const Onnx__TensorProto *proto, const Loc *loc)
 		     tensor_name(proto), dtype_name(array->type), other);
 	size_t size = 0;
 	if (is_external && dtype_bytes(array->type, count, &size))
-		take_raw(import, array, count, external_bytes(import, proto, size, loc), tensor_name(proto),
-		         loc);
+		take_raw(import, array, count, external_bytes(import, proto, size, loc), true,
+		         tensor_name(proto), loc);
 	else if (proto->has_raw_data)
 		take_raw(import, array, count, onnx_raw_view(import->bytes, &proto->raw_data),
-		         tensor_name(proto), loc);
+		         import->is_mapped, tensor_name(proto), loc);
 	else
 		take_typed(import, array, count, proto, fields, loc);
 	if (!array->data)

@@ -423,6 +423,38 @@ START_TEST(sha256)
 }
 END_TEST
 
+/* Pages of files in this process's memory. */
+static long
+pages_of_files(void)
+{
+	long size, resident, shared;
+	FILE *file = fopen("/proc/self/statm", "r");
+	ck_assert(file && fscanf(file, "%ld %ld %ld", &size, &resident, &shared) == 3);
+	fclose(file);
+	return shared;
+}
+
+/* What is forgotten is no memory, and is still there for who reads it. */
+START_TEST(forgotten_pages)
+{
+	enum { SIZE = 8 << 20, AT = 12345, PART = 6 << 20 };
+	unsigned char *data = arena_alloc(arena, SIZE);
+	for (int i = 0; i < SIZE; i++)
+		data[i] = (unsigned char)(i * 7 + i / 4096);
+	file_write(arena, path("large"), data, SIZE);
+	bool is_mapped = false;
+	Bytes bytes = file_map_or_read(arena, path("large"), &is_mapped);
+	ck_assert(is_mapped && bytes.size == SIZE && memcmp(bytes.data, data, SIZE) == 0);
+	long before = pages_of_files();
+	file_forget((Bytes){bytes.data + AT, PART});
+	long given = before - pages_of_files(), all = PART / sysconf(_SC_PAGESIZE);
+	ck_assert_msg(given >= all / 2, "%ld of %ld pages", given, all);
+	ck_assert(memcmp(bytes.data, data, SIZE) == 0);
+	file_forget((Bytes){bytes.data + AT, 0});
+	file_forget((Bytes){bytes.data + AT, 100});
+}
+END_TEST
+
 int
 main(void)
 {
@@ -439,6 +471,7 @@ main(void)
 	tcase_add_test(tcase, standard_input_is_read_whole);
 	tcase_add_loop_test(tcase, short_reads_and_writes, 0, 3);
 	tcase_add_test(tcase, external_data_stays_beneath);
+	tcase_add_test(tcase, forgotten_pages);
 	tcase_add_test(tcase, parts_of_paths);
 	tcase_add_test(tcase, sha256);
 	return unit_run(tcase);
