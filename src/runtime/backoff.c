@@ -1,15 +1,15 @@
 /* Pauses that double while trying does not help. */
 #include "runtime/backoff.h"
 
-#include <stdbool.h>
-
 static const double LEAST = 5e-3, MOST = 0.5;
 
 /* What was gained long ago does not count: seconds. */
-static const double CREDIT = 10e-3;
+static const double CREDIT = 6e-3;
+
+static const double WARY = 2; /* seconds behind a stop */
 
 /* Overdrawn again within so many pauses: the other process is still there. */
-enum { SOON = 8 };
+enum { SOON = 16 };
 
 int
 backoff_width(Backoff *backoff, int width, double now)
@@ -19,6 +19,12 @@ backoff_width(Backoff *backoff, int width, double now)
 		backoff->until = now + backoff->pause;
 	}
 	return width - backoff->fewer > 1 ? width - backoff->fewer : 1;
+}
+
+bool
+backoff_is_wary(const Backoff *backoff, double now)
+{
+	return now - backoff->lost < WARY;
 }
 
 void
@@ -31,6 +37,7 @@ backoff_gained(Backoff *backoff, double seconds)
 void
 backoff_lost(Backoff *backoff, int width, double seconds, double now)
 {
+	backoff->lost = now;
 	backoff->account -= seconds;
 	if (backoff->account >= 0)
 		return;

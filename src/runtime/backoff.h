@@ -14,15 +14,22 @@
 #ifndef RUNTIME_BACKOFF_H
 #define RUNTIME_BACKOFF_H
 
+#include <stdbool.h>
+
 typedef struct Backoff {
 	int fewer;           /* workers than asked for */
 	double pause, until; /* seconds; when one more is tried, by now_seconds() */
 	double last;         /* when one fewer was asked last */
 	double account;      /* seconds gained of late, less those that were lost */
+	double lost;         /* when a worker was stopped last */
 } Backoff;
 
 /* How many of `width` take part now, at least 1. */
 int backoff_width(Backoff *backoff, int width, double now);
+
+/* Whether a worker was stopped of late: who calls them may be stopped, too, so that its time is
+ * that of its own clock of computing. */
+bool backoff_is_wary(const Backoff *backoff, double now);
 
 /* Workers computed so many seconds beside who called them. */
 void backoff_gained(Backoff *backoff, double seconds);

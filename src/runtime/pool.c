@@ -198,13 +198,17 @@ start_threads(int count)
 
 /* What a thread has computed, in seconds; -1: the system does not say. */
 static double
+seconds_by(clockid_t clock)
+{
+	struct timespec used;
+	return clock_gettime(clock, &used) ? -1 : (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+static double
 seconds_of(pthread_t thread)
 {
 	clockid_t clock;
-	struct timespec used;
-	if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &used))
-		return -1;
-	return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+	return pthread_getcpuclockid(thread, &clock) ? -1 : seconds_by(clock);
 }
 
 /* A worker that somebody waits for. */
@@ -233,9 +237,16 @@ was_stopped(const Late *late, double now)
 	return used >= 0 && used < (now - late->since) / 2;
 }
 
-/* Close the job, begun at this time, and wait for those who joined. */
+/* The caller's clock: as long as it works on a job, each worker does. */
+static double
+caller_clock(bool is_wary)
+{
+	return is_wary ? seconds_by(CLOCK_THREAD_CPUTIME_ID) : now_seconds();
+}
+
+/* Close the job, on which the caller worked so long, and wait for those who joined. */
 static void
-finish(int width, double begun)
+finish(int width, double worked)
 {
 	double waits = now_seconds();
 	uint64_t joined = atomic_fetch_and(&pool.state, ~(uint64_t)OPEN) & JOINED_MASK;
@@ -251,7 +262,7 @@ finish(int width, double begun)
 	if (was_stopped(&late, now))
 		backoff_lost(&pool.backoff, width, now - waits, now);
 	else
-		backoff_gained(&pool.backoff, (double)joined * (waits - begun));
+		backoff_gained(&pool.backoff, (double)joined * worked);
 }
 
 void
@@ -287,8 +298,10 @@ pool_run(int width, int spin_us, PoolTask *task, void *arg)
 		pthread_cond_broadcast(&pool.wake);
 		pthread_mutex_unlock(&pool.lock);
 	}
+	bool is_wary = backoff_is_wary(&pool.backoff, begun);
+	double clock = caller_clock(is_wary);
 	task(arg, 0);
-	finish(width, begun);
+	finish(width, caller_clock(is_wary) - clock);
 	pool_rest(spin_us);
 	atomic_store(&pool.busy, false);
 }
