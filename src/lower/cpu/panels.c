@@ -559,14 +559,28 @@ write_columns(Writer *w)
 		vec_push(arena, &step->made, script_name(&w->script, made[i]));
 }
 
-/* The next tile's columns are on their way while this one's serve all rows. */
 static void
-write_fetch(Writer *w)
+write_fetch_at(Writer *w, const char *buffer, const char *at)
 {
 	ScriptStep *step = script_step(&w->script, PRIM_fetch, w->ni);
-	vec_push(w->script.arena, &step->loops, w->ni);
-	vec_push(w->script.arena, &step->buffers, argument_of(w->p, w->p->w)->tensor.name);
+	vec_push(w->script.arena, &step->loops, at);
+	vec_push(w->script.arena, &step->buffers, buffer);
 	step->number = 1;
+}
+
+/* The next columns are on their way while these serve all rows; where results go to memory, the
+ * lines of the next ones as well, a tile at a time: a line is read before a part of it is stored. */
+static void
+write_fetches(Writer *w)
+{
+	const Panels *p = w->p;
+	const Target *target = p->coster.target;
+	const Tensor *result = &p->nest->arguments[p->group->program->ninput]->tensor;
+	double bytes = probe_elements(target, result) * dtype_bits(result->type) / 8;
+	if (bytes_of_columns(p) > target->device->l2 / 4)
+		write_fetch_at(w, argument_of(p, p->w)->tensor.name, w->ni);
+	if (bytes > (double)target->device->l2)
+		write_fetch_at(w, result->name, w->mi);
 }
 
 const Script *
@@ -587,7 +601,7 @@ panels_script(Arena *arena, const Group *group, const Target *target, const Nest
 		write_columns(&w);
 	if (p.copies_x)
 		write_pack(&w, p.x, p.row, p.rows, "xp");
-	if (!p.copies_w && bytes_of_columns(&p) > target->device->l2 / 4)
-		write_fetch(&w);
+	if (!p.copies_w)
+		write_fetches(&w);
 	return w.script.script;
 }
