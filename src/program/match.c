@@ -8,106 +8,9 @@
  */
 #include "program/match.h"
 
-#include <ctype.h>
 #include <string.h>
 
-#include "expr/index/text.h"
-#include "program/forms.h"
-#include "program/match_inner.h"
-
-enum { MAX_ROWS = 32, MAX_COPIES = 8 };
-
-struct VendorForms {
-	Arena *arena;
-	TextOperators operators;
-	VendorLosses losses;
-	const PostForms *posts;                    /* of the ctx that was asked about last */
-	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
-};
-
-typedef struct Solver {
-	Arena *arena; /* of the search */
-	VendorForms *forms;
-	VendorRows rows;
-	ExprCtx *ctx;
-	const Stage *main;
-	const RowForm *form;
-	const Expr *reads[VENDOR_OPERANDS];
-	Facts *facts;              /* of the stage's box */
-	bool is_border;            /* what its guard omits, the borders of the reads do */
-	Map names;                 /* of the row's texts, to what they are here */
-	int bound[ROW_ITERS];      /* iterators of the row to the stage's; -1: absent, of extent 1 */
-	unsigned taken;            /* iterators of the stage, as bits */
-	unsigned alike[ROW_ITERS]; /* those that move what an iterator of the row moves */
-	bool in_order;             /* only tensors whose dims lie in the order of the row */
-	VendorMatch *match;
-	VendorFound *found; /* of a search for all rows */
-} Solver;
-
-/* ---- texts of the row ---- */
-
-/* What an expression of the row is here. */
-static const Expr *
-value_of(Solver *s, const char *text, DType type)
-{
-	Scanner scan;
-	scan_open(&scan, s->arena, "vendor.def", text);
-	TextScope scope = {.names = &s->names};
-	return expr_parse_in(s->ctx, &scan, &scope, type);
-}
-
-static bool
-number_of(Solver *s, const char *text, int64_t *number)
-{
-	return expr_as_i64(expr_simplify(s->facts, value_of(s, text, DT_I64)), number);
-}
-
-static void
-name(Solver *s, const char *text, const Expr *value)
-{
-	map_set(&s->names, text, (void *)(uintptr_t)value);
-}
-
-static void
-name_number(Solver *s, const char *text, int64_t number)
-{
-	name(s, text, expr_i64(s->ctx, number));
-}
-
-static const Dim *
-extent_of(const Solver *s, int iter)
-{
-	return s->bound[iter] < 0 ? dim_const(s->ctx, 1) : s->main->iters[s->bound[iter]].hi;
-}
-
-static void
-name_iters(Solver *s)
-{
-	const Dim *taps = dim_const(s->ctx, 1);
-	for (int i = 0; i < s->form->niter; i++) {
-		char *capital = arena_strdup(s->arena, s->form->iters[i]);
-		*capital = (char)toupper((unsigned char)*capital);
-		name(s, capital, extent_of(s, i));
-		name(s, s->form->iters[i],
-		     s->bound[i] < 0 ? expr_i64(s->ctx, 0) : expr_iter(s->ctx, s->bound[i]));
-		if (i >= s->form->nloop)
-			taps = dim_mul(s->ctx, taps, extent_of(s, i));
-	}
-	name(s, "TAPS", taps);
-	name_number(s, "COPIES", s->form->copies);
-}
-
-/* Whether all of a list of conditions hold. */
-static bool
-holds(Solver *s, const char *limits)
-{
-	const char *items[ROW_LIST];
-	int count = row_list(s->arena, limits, s->form->copies, items);
-	for (int i = 0; i < count; i++)
-		if (!facts_prove(s->facts, value_of(s, items[i], DT_BOOL)))
-			return false;
-	return true;
-}
+#include "program/match_solver.h"
 
 /* ---- operands ---- */
 
@@ -115,9 +18,9 @@ holds(Solver *s, const char *limits)
 static bool
 take_factor(Solver *s, const RowItem *item, int i, int64_t c)
 {
-	bool is_still = c == 0 && dim_is(extent_of(s, i), 1);
+	bool is_still = c == 0 && dim_is(solver_extent(s, i), 1);
 	if (item->factor[i])
-		name_number(s, item->factor[i], is_still ? 1 : c);
+		solver_name_number(s, item->factor[i], is_still ? 1 : c);
 	return is_still || c > 0;
 }
 
@@ -140,7 +43,7 @@ solve_linear(Solver *s, const RowItem *item, const Expr *index)
 			return false;
 	}
 	if (item->offset)
-		name_number(s, item->offset, -offset);
+		solver_name_number(s, item->offset, -offset);
 	return true;
 }
 
@@ -154,14 +57,14 @@ fits(Solver *s, const RowItem *item, const Expr *index)
 	if (item->iter < 0)
 		return !item->is_linear || solve_linear(s, item, index);
 	return (index->op == EX_iter && index->iter == s->bound[item->iter]) ||
-	       (expr_is_zero(index) && (item->may_stand || dim_is(extent_of(s, item->iter), 1)));
+	       (expr_is_zero(index) && (item->may_stand || dim_is(solver_extent(s, item->iter), 1)));
 }
 
 /* The dim is not there: an extent of 1, or a broadcast. */
 static bool
 may_lack(const Solver *s, const RowItem *item)
 {
-	return item->may_stand || (item->may_lack && dim_is(extent_of(s, item->iter), 1));
+	return item->may_stand || (item->may_lack && dim_is(solver_extent(s, item->iter), 1));
 }
 
 /* How much of dim d of the operand there is: as much as an iterator alone moves over; of windows
@@ -171,7 +74,7 @@ extent_read(const Solver *s, const RowItem *item, const Expr *read, int d)
 {
 	if (item->iter < 0)
 		return read->tensor->hi[d];
-	return read->arg[d]->op == EX_iter ? extent_of(s, item->iter) : dim_const(s->ctx, 1);
+	return read->arg[d]->op == EX_iter ? solver_extent(s, item->iter) : dim_const(s->ctx, 1);
 }
 
 /* Which dim of the operand each item is, from behind, as broadcasting counts. */
@@ -192,7 +95,7 @@ place_operand(Solver *s, int k, VendorOperand *operand)
 		operand->dims[i] = d;
 		operand->extents[i] = d < 0 ? dim_const(s->ctx, 1) : extent_read(s, item, read, d);
 		used |= d < 0 ? 0 : 1u << d;
-		name(s, item->extent, operand->extents[i]);
+		solver_name(s, item->extent, operand->extents[i]);
 	}
 	return used + 1 == 1u << read->argc;
 }
@@ -204,7 +107,7 @@ place_result(Solver *s, VendorOperand *result)
 	*result = (VendorOperand){.tensor = s->match->program->outputs[0], .rank = row->rank};
 	for (int i = 0; i < row->rank; i++) {
 		result->dims[i] = s->bound[i];
-		result->extents[i] = extent_of(s, i);
+		result->extents[i] = solver_extent(s, i);
 		if (s->bound[i] < 0 && !row->items[i].may_lack)
 			return false;
 	}
@@ -237,7 +140,8 @@ reads_are_the_rows(Solver *s)
 				return false;
 			if (d < 0 || (item->may_stand && dim_is(extent, 1)))
 				continue;
-			const Expr *index = s->reads[k]->arg[d], *expected = value_of(s, item->text, DT_I64);
+			const Expr *index = s->reads[k]->arg[d],
+					   *expected = solver_value(s, item->text, DT_I64);
 			if (index != expected &&
 			    !expr_is_zero(expr_simplify(s->facts, expr_sub(s->ctx, index, expected))))
 				return false;
@@ -278,7 +182,7 @@ tell(Solver *s, Arena *arena)
 		int count = row_list(s->arena, list, s->form->copies, items);
 		int64_t *numbers = NEW_N(arena, int64_t, count + 1);
 		for (int i = 0; i < count; i++)
-			if (!number_of(s, items[i], &numbers[i]))
+			if (!solver_number(s, items[i], &numbers[i]))
 				return false;
 		match_add_attr(
 			s->match,
@@ -294,60 +198,14 @@ choose_from(Solver *s, Arena *arena)
 	VendorMatch *m = s->match;
 	const char *text = m->row->choices, *word, *limits;
 	while (row_entry(s->arena, &text, &word, &limits))
-		if (holds(s, limits))
+		if (solver_holds(s, limits))
 			m->choices[m->nchoice++] = arena_strdup(arena, word);
 	const char *items[ROW_LIST];
 	text = m->row->passes;
 	if (row_entry(s->arena, &text, &word, &limits) &&
 	    row_list(s->arena, limits, s->form->copies, items) == 2 &&
-	    number_of(s, items[0], &m->serves) && number_of(s, items[1], &m->window))
+	    solver_number(s, items[0], &m->serves) && solver_number(s, items[1], &m->window))
 		m->passes = arena_strdup(arena, word);
-}
-
-/* Forms of post-ops for this program. */
-static const PostForms *
-posts_of(Solver *s)
-{
-	VendorForms *forms = s->forms;
-	if (!forms->posts || forms->posts->ctx != s->ctx)
-		forms->posts =
-			match_read_posts(forms->arena, s->ctx, &forms->operators, forms->losses.posts);
-	return forms->posts;
-}
-
-static bool
-match_absorbed(Solver *s, Arena *arena)
-{
-	VendorMatch *m = s->match;
-	const Expr *main, *body = match_epilogue_of(s->arena, m->program, &main);
-	int channel = 0;
-	while (strcmp(s->form->iters[channel], m->row->bias) != 0)
-		channel++;
-	if (body == main)
-		return true;
-	const char *stop = "stages of other loops";
-	if (body && s->forms->operators.call)
-		stop = match_posts(arena, posts_of(s), m, body, main, s->bound[channel]);
-	if (stop && s->found && !s->found->stop) {
-		s->found->stopped = m->row;
-		s->found->stop = stop;
-	}
-	return !stop;
-}
-
-static bool
-match_epilogue(Solver *s, Arena *arena)
-{
-	VendorMatch *m = s->match;
-	const Expr *main;
-	int64_t taps;
-	if (m->row->bias)
-		return match_absorbed(s, arena);
-	const Expr *body = match_epilogue_of(s->arena, m->program, &main);
-	if (number_of(s, "TAPS", &taps))
-		name(s, "TAPS", expr_number(s->ctx, m->result.tensor->type, (double)taps));
-	name(s, "x", main);
-	return body && body == value_of(s, m->row->epilogue, m->result.tensor->type);
 }
 
 /* ---- the search ---- */
@@ -362,12 +220,12 @@ solve(Solver *s, Arena *arena)
 	for (int k = s->form->noperand - 1; k >= 0; k--)
 		if (!place_operand(s, k, &m->operands[k]))
 			return false;
-	name_iters(s);
+	solver_name_iters(s);
 	if (text)
-		name(s, arena_strndup(s->arena, text, strcspn(text, " ")),
-		     expr_simplify(s->facts, value_of(s, strchr(text, '=') + 1, DT_I64)));
+		solver_name(s, arena_strndup(s->arena, text, strcspn(text, " ")),
+		            expr_simplify(s->facts, solver_value(s, strchr(text, '=') + 1, DT_I64)));
 	if (!place_result(s, &m->result) || !iterators_are_used(s) || !reads_are_the_rows(s) ||
-	    !holds(s, s->form->row->limits) || !tell(s, arena))
+	    !solver_holds(s, s->form->row->limits) || !tell(s, arena))
 		return false;
 	for (int k = 0; k < s->form->noperand; k++) {
 		match_tell_swapped(m, k);
@@ -379,7 +237,7 @@ solve(Solver *s, Arena *arena)
 		match_add_attr(
 			m, (StepAttr){.name = "kind", .kind = SA_STRING, .count = 1, .string = m->row->kind});
 	choose_from(s, arena);
-	return match_epilogue(s, arena);
+	return solver_epilogue(s, arena);
 }
 
 /* Which iterators of the stage move what each of the row moves. */
