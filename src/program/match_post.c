@@ -365,9 +365,9 @@ match_has_types(const Program *p, const Expr *const reads[VENDOR_OPERANDS], cons
 		if (!dtype_is_among((DType)reads[k]->type, row->operands[k]))
 			return false;
 	DType made = stage->results[0]->type, result = p->outputs[0]->type;
-	bool is_short = row->rounds_once && dtype_is_short_float(made);
-	/* match_posts() asks for it */
-	bool may_be_cast = row->bias && (made == stage->acc || is_short);
+	bool is_short = row->bias && row->rounds_once && dtype_is_short_float(made);
+	/* match_posts() asks for it, and an epilogue is compared with all of its row's. */
+	bool may_be_cast = is_short || ((row->bias || row->epilogue) && made == stage->acc);
 	return dtype_is_among(stage->acc, row->sum) && (made == result || may_be_cast) &&
 	       dtype_is_among(result, row->result);
 }

@@ -5,7 +5,7 @@
 #include "program/forms.h"
 #include "program/match_inner.h"
 
-enum { MAX_ROWS = 32, MAX_COPIES = 8 };
+enum { MAX_ROWS = 48, MAX_COPIES = 8 };
 
 struct VendorForms {
 	Arena *arena;

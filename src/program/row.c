@@ -28,12 +28,22 @@ numbered(Arena *arena, const char *item, int copy)
 	return buf_text(&buf);
 }
 
+/* Up to the next comma, but for those between an operator's operands. */
+static size_t
+item_length(const char *text)
+{
+	size_t length = 0;
+	for (int depth = 0; text[length] && (depth > 0 || text[length] != ','); length++)
+		depth += (text[length] == '(') - (text[length] == ')');
+	return length;
+}
+
 int
 row_list(Arena *arena, const char *text, int copies, const char *items[ROW_LIST])
 {
 	int count = 0;
 	while (text && *text) {
-		size_t length = strcspn(text, ",");
+		size_t length = item_length(text);
 		const char *item = trimmed(arena, text, length);
 		int times = strchr(item, '#') ? copies : 1;
 		must(count + times <= ROW_LIST);

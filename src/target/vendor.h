@@ -39,7 +39,7 @@ typedef struct VendorRow {
 	const char *library, *name; /* library NULL: no call, but a kernel of ours */
 	int least, most;
 	const char *stage, *numbers, *limits, *told;
-	const char *kind, *bias, *epilogue, *choices, *passes;
+	const char *kind, *bias, *epilogue, *terms, *choices, *passes;
 	const char *swapped[VENDOR_OPERANDS];
 	const char *operands[VENDOR_OPERANDS], *sum, *result; /* lists of types: "u8|i8" */
 	unsigned storage, loses;

@@ -168,6 +168,45 @@ convolve(const Call *call, const CudnnDescriptor *operation)
 	while (step(y.rank, y.dims, at));
 }
 
+static float
+pool_window(const Tensor *x, const Window *window, int mode, const int64_t *size, const int64_t *at)
+{
+	enum { MAX = 3, MEAN_INSIDE };
+	int64_t term[DIMS] = {0}, from[DIMS] = {at[0], at[1]}, inside = 0, taps = 0;
+	float sum = 0, most = -INFINITY;
+	do {
+		bool is_inside = true;
+		for (int i = 0; i < x->rank - 2; i++) {
+			from[i + 2] = at[i + 2] * window->strides[i] + term[i] - window->before[i];
+			is_inside = is_inside && from[i + 2] >= 0 && from[i + 2] < x->dims[i + 2];
+		}
+		float value = is_inside ? load(x, from) : 0;
+		most = is_inside && !(value <= most) ? value : most;
+		sum += value;
+		inside += is_inside;
+		taps++;
+	} while (step(x->rank - 2, size, term));
+	return mode == MAX ? most : sum / (float)(mode == MEAN_INSIDE ? inside : taps);
+}
+
+static void
+pool(const Call *call, const CudnnDescriptor *operation)
+{
+	enum { X = 1710, Y, HOW = 1716, MODE = 1700, BEFORE = 1704, STRIDES, SIZE };
+	Tensor x = read_tensor(call, attr_part(operation, X));
+	Tensor y = read_tensor(call, attr_part(operation, Y));
+	const CudnnDescriptor *how = attr_part(operation, HOW);
+	Window window;
+	int64_t at[DIMS] = {0}, size[DIMS];
+	read_numbers(how, SIZE, y.rank - 2, size);
+	read_numbers(how, STRIDES, y.rank - 2, window.strides);
+	read_numbers(how, BEFORE, y.rank - 2, window.before);
+	int mode = attr_enum(how, MODE, CUDNN_TYPE_RESAMPLE_MODE, -1);
+	do
+		store(&y, at, pool_window(&x, &window, mode, size, at));
+	while (step(y.rank, y.dims, at));
+}
+
 static void
 multiply(const Call *call, const CudnnDescriptor *operation)
 {
@@ -233,7 +272,10 @@ static int
 result_of(const CudnnDescriptor *operation)
 {
 	int kind = kind_of(operation);
-	return kind == CUDNN_CONVOLUTION_FORWARD ? 705 : kind == CUDNN_MATMUL_OPERATION ? 1522 : 753;
+	return kind == CUDNN_CONVOLUTION_FORWARD ? 705
+	       : kind == CUDNN_MATMUL_OPERATION  ? 1522
+	       : kind == CUDNN_RESAMPLE_FORWARD  ? 1711
+	                                         : 753;
 }
 
 bool
@@ -264,6 +306,7 @@ call_run(void *work)
 		int kind = kind_of(all[i]);
 		(kind == CUDNN_CONVOLUTION_FORWARD ? convolve
 		 : kind == CUDNN_MATMUL_OPERATION  ? multiply
+		 : kind == CUDNN_RESAMPLE_FORWARD  ? pool
 		                                   : map)(call, all[i]);
 	}
 }

@@ -3,7 +3,9 @@
 #ifndef UNIT_CUDNN_GRAPH_H
 #define UNIT_CUDNN_GRAPH_H
 
+#include <dlfcn.h>
 #include <math.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "cudnn_calls.h"
@@ -27,6 +29,39 @@ keep_plan(CudnnDescriptor *descriptor)
 	                              plan))
 		plan[size] = 0;
 	return destroy(descriptor);
+}
+
+/* What stands for a driver, beside this program; cuDNN asks for a library of its name. */
+static inline bool
+has_driver(void)
+{
+	static const char name[] = "/standin_driver/libcuda.so.1";
+	char path[4096] = "";
+	ck_assert(readlink("/proc/self/exe", path, sizeof path - sizeof name) > 0);
+	strcpy(strrchr(path, '/'), name);
+	return dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL;
+}
+
+/* Make the plan as it is made where the bundle runs: of the engine that was named when compiling,
+ * compiled. The call has room for an attribute more. */
+static inline bool
+make_plan(VendorCall *call, StepAttr *more)
+{
+	CudnnPlan made;
+	char named[VENDOR_IMPL_SIZE];
+	plan[0] = 0;
+	if (!accept(call))
+		return false;
+	if (!strstr(impl, "at open"))
+		return plan[0] != 0;
+	memcpy(named, impl, sizeof named);
+	*more = (StepAttr){.name = "impl", .kind = SA_STRING, .count = 1, .string = named};
+	call->nattr++;
+	bool is_made = cudnn_choose((Cudnn *)vendor, call, &made, impl, error, sizeof error);
+	if (is_made)
+		cudnn_drop_plan(&made);
+	call->nattr--;
+	return is_made && plan[0] != 0;
 }
 
 static void
@@ -169,6 +204,64 @@ run_product(const Json *node)
 	}
 }
 
+/* Of fractions, which are whole here. */
+static int
+whole_numbers(const Json *object, const char *name, int64_t *to)
+{
+	int length = 0;
+	for (const Json *item = json_member(object, name)->child; item; item = item->next) {
+		ck_assert(item->child->next->number == 1);
+		to[length++] = (int64_t)item->child->number;
+	}
+	return length;
+}
+
+/* One element of a pool's result: of a window's elements that are there, and of its padding. */
+static double
+pooled_at(const Json *node, const char *mode, const int64_t *at)
+{
+	const Tensor *x = tensor_of(node, "X");
+	int64_t size[RANK], strides[RANK], before[RANK], inside = 0;
+	int spatial = whole_numbers(node, "windowDim", size);
+	ck_assert_int_eq(whole_numbers(node, "stride", strides), spatial);
+	ck_assert_int_eq(whole_numbers(node, "prePad", before), spatial);
+	double sum = 0, most = -INFINITY;
+	for (int64_t t = 0; t < volume(size, spatial); t++) {
+		int64_t rest = t, from = at[0] * x->stride[0] + at[1] * x->stride[1];
+		bool is_inside = true;
+		for (int d = spatial - 1; d >= 0; rest /= size[d--]) {
+			int64_t i = at[d + 2] * strides[d] + rest % size[d] - before[d];
+			is_inside &= 0 <= i && i < x->dim[d + 2];
+			from += i * x->stride[d + 2];
+		}
+		inside += is_inside;
+		sum += is_inside ? x->data[from] : 0;
+		most = is_inside ? fmax(most, x->data[from]) : most;
+	}
+	return strcmp(mode, "MAXPOOL") == 0                   ? most
+	       : strcmp(mode, "AVGPOOL_EXCLUDE_PADDING") == 0 ? sum / (double)inside
+	                                                      : sum / (double)volume(size, spatial);
+}
+
+static void
+run_resample(const Json *node)
+{
+	static const char prefix[] = "CUDNN_RESAMPLE_";
+	const Tensor *y = tensor_of(node, "Y");
+	const char *mode = text(node, "mode") + strlen(prefix);
+	bool is_max = strcmp(mode, "MAXPOOL") == 0;
+	ck_assert(is_max || strncmp(mode, "AVGPOOL", 7) == 0);
+	ck_assert_str_eq(text(node, "paddingMode"), is_max ? "CUDNN_NEG_INF_PAD" : "CUDNN_ZERO_PAD");
+	ck_assert_str_eq(text(node, "nanOpt"), "CUDNN_PROPAGATE_NAN");
+	ck_assert_str_eq(text(node, "compType"), "CUDNN_DATA_FLOAT");
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++) {
+		int64_t at[RANK], rest = i;
+		for (int d = y->rank - 1; d >= 0; rest /= y->dim[d--])
+			at[d] = rest % y->dim[d];
+		*element(y, y->dim, i) = pooled_at(node, mode, at);
+	}
+}
+
 static double
 pointwise(const Json *node, const char *mode, double x, double b)
 {
@@ -210,6 +303,8 @@ run_plan(double *const *memory)
 			run_convolution(node);
 		else if (strstr(text(node, "operation"), "MATMUL"))
 			run_product(node);
+		else if (strstr(text(node, "operation"), "RESAMPLE_FWD"))
+			run_resample(node);
 		else
 			run_pointwise(node);
 	for (int i = 0; i < NAMES; i++)

@@ -68,6 +68,20 @@ static const Case cases[] = {
 	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
 	 "Y[n:2, p:3, c:4]: f32 = S[n,p,c] / 2.0",
 	 "pool", "021", "", "021", "kernel=2 strides=2 dilations=1 pads_lo=0"},
+	/* of 16 bits: a maximum; a mean in f32, of padding, too, and of what is there alone */
+	{"X: bf16[2,4,6]",
+	 "Y[n:2, c:4, p:3]: bf16 = max(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]",
+	 "pool", "012", "", "012", "kernel=3 strides=2 pads_lo=1"},
+	{"X: f16[2,4,6]",
+	 "S[n:2, c:4, p:3]: f32 = sum(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) f32(X[n,c,2*p+r-1])\n"
+	 "Y[n:2, c:4, p:3]: f16 = f16(S[n,c,p] / 3.0)",
+	 "pool", "012", "", "012", "kernel=3 strides=2 pads_lo=1"},
+	{"X: f16[4,6,8]",
+	 "S[c:4, p:3, q:8]: f32 = sum(r:3, t:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6, 0 <= q+t-1, q+t-1 < 8) "
+	 "f32(X[c,2*p+r-1,q+t-1])\n"
+	 "Y[c:4, p:3, q:8]: f16 = f16(S[c,p,q] / f32((min(3, 7-2*p) - max(0, 1-2*p)) * "
+	 "(min(3, 9-q) - max(0, 1-q))))",
+	 "pool", "-012", "", "-012", "kernel=3 strides=2 pads_lo=1"},
 };
 
 static const char *const refused[][2] = {
@@ -109,6 +123,13 @@ static const char *const refused[][2] = {
 	{"X: f32[2,4,6]",
 	 "S[n:2, c:4, p:3]: f32 = sum(r:2) X[n,c,2*p+r]\n"
 	 "Y[n:2, c:4, p:3]: f32 = S[n,c,p] / 3.0"},
+	/* counted as if there were one element more; a mean that is rounded before it is one */
+	{"X: f32[2,4,6]",
+	 "S[n:2, c:4, p:3]: f32 = sum(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]\n"
+	 "Y[n:2, c:4, p:3]: f32 = S[n,c,p] / f32(min(3, 8-2*p) - max(0, 2-2*p))"},
+	{"X: f16[2,4,6]",
+	 "S[n:2, c:4, p:3]: f16 = sum(r:2) X[n,c,2*p+r]\n"
+	 "Y[n:2, c:4, p:3]: f16 = S[n,c,p] / 2.0"},
 };
 /* clang-format on */
 

@@ -4,9 +4,6 @@
  *
  *     build/test/runtime_cudnn_products COUNT SEED
  */
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include "cudnn_graph.h"
 
 typedef struct Product {
@@ -16,17 +13,6 @@ typedef struct Product {
 	const char *post;
 	VendorCall call;
 } Product;
-
-/* Beside this program; cuDNN asks for a library of its name. */
-static bool
-has_driver(void)
-{
-	static const char name[] = "/standin_driver/libcuda.so.1";
-	char path[4096] = "";
-	ck_assert(readlink("/proc/self/exe", path, sizeof path - sizeof name) > 0);
-	strcpy(strrchr(path, '/'), name);
-	return dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL;
-}
 
 static void
 set_arg(Product *p, int arg, DType type, int rank)
@@ -60,26 +46,6 @@ draw_product(Product *p)
 	p->attrs[1] = ints("transpose_b", 1, &p->turned[1]);
 	p->attrs[2] = (StepAttr){.name = "post", .kind = SA_STRING, .count = 1, .string = p->post};
 	p->call = (VendorCall){"cudnn", "matmul", last + 1, p->args, 3, p->attrs};
-}
-
-/* As it is made where the bundle runs: the engine that was named when compiling, compiled. */
-static bool
-make_plan(Product *p)
-{
-	CudnnPlan made;
-	char named[VENDOR_IMPL_SIZE];
-	plan[0] = 0;
-	if (!accept(&p->call))
-		return false;
-	if (!strstr(impl, "at open"))
-		return plan[0] != 0;
-	memcpy(named, impl, sizeof named);
-	p->attrs[3] = (StepAttr){.name = "impl", .kind = SA_STRING, .count = 1, .string = named};
-	p->call.nattr = 4;
-	if (!cudnn_choose((Cudnn *)vendor, &p->call, &made, impl, error, sizeof error))
-		return false;
-	cudnn_drop_plan(&made);
-	return plan[0] != 0;
 }
 
 static const char *
@@ -161,7 +127,8 @@ START_TEST(products_mean_the_call)
 			ck_assert(!accept(&p.call) && strstr(error, "several runs"));
 			continue;
 		}
-		ck_assert_msg(is_there && make_plan(&p), "%s: %s", product_text(&p), error);
+		ck_assert_msg(is_there && make_plan(&p.call, &p.attrs[3]), "%s: %s", product_text(&p),
+		              error);
 		for (int a = 0; a < p.call.narg; a++) {
 			int64_t size = volume(p.dims[a], p.args[a].rank);
 			memory[a] = malloc((size_t)size * sizeof **memory);

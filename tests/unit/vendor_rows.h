@@ -125,8 +125,10 @@ row_pool(const RowCall *call, const int64_t *out)
 {
 	const Array *x = call->args[0], *y = call->args[call->narg - 1];
 	const StepAttr *kernel = row_attr(call, "kernel");
-	bool is_max = strcmp(row_attr(call, "kind")->string, "max") == 0;
-	int64_t in[ROW_MAX_RANK] = {out[0], out[1]}, at[ROW_MAX_RANK], taps;
+	const char *kind = row_attr(call, "kind")->string;
+	bool is_max = strcmp(kind, "max") == 0, is_inside = strcmp(kind, "avg") == 0;
+	ck_assert(is_max || is_inside || strcmp(kind, "avg_padded") == 0);
+	int64_t in[ROW_MAX_RANK] = {out[0], out[1]}, at[ROW_MAX_RANK], taps, inside = 0;
 	taps = dims_count(x->rank - 2, kernel->ints);
 	ck_assert(y->dims[0] == x->dims[0] && y->dims[1] == x->dims[1]);
 	double value = is_max ? -3.4028235e38 : 0;
@@ -135,9 +137,10 @@ row_pool(const RowCall *call, const int64_t *out)
 		if (!row_window(call, x, out, at, in))
 			continue;
 		double element = row_element(x, x->rank, in);
-		value = is_max ? fmax(value, element) : value + element / (double)taps;
+		value = is_max ? fmax(value, element) : value + element;
+		inside++;
 	}
-	return value;
+	return is_max ? value : value / (double)(is_inside ? inside : taps);
 }
 
 static inline double

@@ -212,6 +212,14 @@ types_text(Arena *arena, const VendorRow *row)
 	return arena_printf(arena, "%s, %s, in %s, %s", in[0], in[1], row->sum, row->result);
 }
 
+/* The main stage, and what must follow it. */
+static const char *
+form_text(Arena *arena, const VendorRow *row)
+{
+	bool is_alone = !row->epilogue || strcmp(row->epilogue, "x") == 0;
+	return is_alone ? row->stage : arena_printf(arena, "%s, then %s", row->stage, row->epilogue);
+}
+
 static void
 list_forms(const Options *options, Report *report)
 {
@@ -220,7 +228,7 @@ list_forms(const Options *options, Report *report)
 		const VendorRow *row = vendor_at(i);
 		if (row->stage)
 			table_row(table, "%s|%s|%s|%s", row->name, row->library ? row->library : "our kernels",
-			          types_text(options->arena, row), row->stage);
+			          types_text(options->arena, row), form_text(options->arena, row));
 	}
 }
 

@@ -272,8 +272,8 @@ attr_int(const Builder *b, const char *name, int index, int64_t otherwise)
 }
 
 /* Numbers of a window, from those of the call; of a dim that is only here what makes no
- * difference. Padding behind is what the last window of the result needs; what lies behind that
- * window is no part of x. */
+ * difference. Padding behind is what the last window of the result needs; if a whole window more
+ * would lie behind it, what does is no part of x. */
 static bool
 read_windows(Builder *b, Shape *x, const Shape *w, int64_t window[4][DIMS])
 {
@@ -292,7 +292,7 @@ read_windows(Builder *b, Shape *x, const Shape *w, int64_t window[4][DIMS])
 		window[1][i] = dilation;
 		window[2][i] = before;
 		window[3][i] = behind > 0 ? behind : 0;
-		x->dims[i + 2] += behind < 0 ? behind : 0;
+		x->dims[i + 2] += -behind >= stride ? behind : 0;
 		if (x->dims[i + 2] < 1)
 			return refuse(b, "windows read padding alone");
 	}
@@ -329,6 +329,59 @@ add_conv(Builder *b, bool is_last)
 	return b->operations[b->count++] != NULL;
 }
 
+/* A pool's kind as the mode of cuDNN's that is meant, and what it takes padding for. */
+static const struct PoolRow {
+	const char *kind;
+	int mode, padding;
+} pools[] = {
+	{"max", 3, 1},        /* of padding, which is below all numbers */
+	{"avg_padded", 2, 0}, /* zeros, which are counted */
+	{"avg", 4, 0},        /* not counted */
+};
+
+static const struct PoolRow *
+pool_row(const Builder *b)
+{
+	const StepAttr *kind = step_attr(b->call->nattr, b->call->attrs, "kind");
+	for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
+		if (kind && kind->kind == SA_STRING && strcmp(kind->string, pools[i].kind) == 0)
+			return &pools[i];
+	return NULL;
+}
+
+/* cuDNN calls it resampling, whose windows have no dilation. A NaN in a window is its largest. */
+static bool
+add_pool(Builder *b, bool is_last)
+{
+	enum { MODE = 1700, SUM, SPATIAL, BEHIND, BEFORE, STRIDES, WINDOW, NAN_MODE, PADDING };
+	enum { X = 1710, Y, HOW = 1716, KEEP_NAN = 1 };
+	const struct PoolRow *row = pool_row(b);
+	Shape x, kernel = {.rank = b->result.rank};
+	int64_t window[4][DIMS];
+	if (!row)
+		return refuse(b, "cuDNN is not asked for this pool");
+	if (!read_shape(b, 0, &x))
+		return false;
+	if (b->is_spread)
+		insert_dim(&x, 2);
+	if (x.rank != b->result.rank)
+		return refuse(b, "ranks differ");
+	int spatial = x.rank - 2;
+	for (int i = 0; i < spatial; i++)
+		kernel.dims[i + 2] = i < b->is_spread ? 1 : attr_int(b, "kernel", i - b->is_spread, 1);
+	if (!read_windows(b, &x, &kernel, window))
+		return false;
+	CudnnDescriptor *how =
+		MAKE(b->pile, CUDNN_RESAMPLE, ENUM(MODE, CUDNN_TYPE_RESAMPLE_MODE, row->mode),
+	         TYPE(SUM, F32), ENUM(NAN_MODE, CUDNN_TYPE_NAN_PROPAGATION, KEEP_NAN),
+	         ENUM(PADDING, CUDNN_TYPE_PADDING_MODE, row->padding), INT(SPATIAL, spatial),
+	         INTS(WINDOW, spatial, kernel.dims + 2), INTS(STRIDES, spatial, window[0]),
+	         INTS(BEFORE, spatial, window[2]), INTS(BEHIND, spatial, window[3]));
+	b->operations[b->count] = MAKE(b->pile, CUDNN_RESAMPLE_FORWARD, PART(HOW, how),
+	                               PART(X, tensor(b, 1, &x)), PART(Y, next_value(b, is_last)));
+	return b->operations[b->count++] != NULL;
+}
+
 /* The last two dims exchanged, where the call says so; at least three dims. */
 static bool
 read_matrix(Builder *b, int arg, const char *swapped, Shape *shape)
@@ -362,30 +415,55 @@ add_matmul(Builder *b, bool is_last)
 
 /* ---- the graph ---- */
 
+/* Calls by name, with what computes the main operation. */
+static const struct MainRow {
+	const char *name;
+	bool (*add)(Builder *b, bool is_last);
+	bool has_windows, has_bias; /* the second: its third argument may be one */
+} mains[] = {
+	{"conv", add_conv, true, true},
+	{"matmul", add_matmul, false, true},
+	{"pool", add_pool, true, false},
+};
+
+static const struct MainRow *
+main_row(const VendorCall *call)
+{
+	for (size_t i = 0; i < sizeof mains / sizeof *mains; i++)
+		if (strcmp(call->row, mains[i].name) == 0 && call->narg >= (mains[i].has_bias ? 4 : 2))
+			return &mains[i];
+	return NULL;
+}
+
+/* The result as operations have it, of at least three dims. */
+static bool
+read_result(Builder *b, const struct MainRow *row)
+{
+	if (!read_shape(b, b->call->narg - 1, &b->result))
+		return false;
+	b->is_spread = row->has_windows && b->result.rank == 3;
+	if (b->is_spread)
+		insert_dim(&b->result, 2);
+	while (b->result.rank < 3)
+		insert_dim(&b->result, 0);
+	b->whole = b->result;
+	return row->has_windows || join_result(b);
+}
+
 CudnnDescriptor *
 cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
 {
 	enum { HANDLE = 800, PARTS };
 	Builder b = {.pile = pile, .call = call};
 	StepPost posts[POST_MAX];
-	bool is_conv = strcmp(call->row, "conv") == 0;
+	const struct MainRow *row = main_row(call);
 	const StepAttr *post = step_attr(call->nattr, call->attrs, "post");
 	int count = post ? posts_read(post->string, posts, pile->error, pile->error_size) : 0;
-	if (count < 0 || (!is_conv && strcmp(call->row, "matmul") != 0) || call->narg < 4)
+	if (count < 0 || !row)
 		return refuse(&b, "cuDNN is not asked for this call"), NULL;
-	if (!read_shape(&b, call->narg - 1, &b.result))
-		return NULL;
-	b.is_spread = is_conv && b.result.rank == 3;
-	if (b.is_spread)
-		insert_dim(&b.result, 2);
-	while (b.result.rank < 3)
-		insert_dim(&b.result, 0);
-	b.whole = b.result;
-	if (!is_conv && !join_result(&b))
-		return NULL;
-	bool has_bias = call->args[2].type != DT_NONE;
-	if (!(is_conv ? add_conv : add_matmul)(&b, count == 0 && !has_bias) ||
-	    !add_posts(&b, count, posts, has_bias, is_conv ? 1 : b.whole.rank - 1))
+	bool has_bias = row->has_bias && call->args[2].type != DT_NONE;
+	if (!read_result(&b, row) || !row->add(&b, count == 0 && !has_bias) ||
+	    !add_posts(&b, count, posts, has_bias, row->has_windows ? 1 : b.whole.rank - 1))
 		return NULL;
 	const CudnnAttr parts[] = {{PARTS, CUDNN_TYPE_DESCRIPTOR, b.count, b.operations},
 	                           {HANDLE, CUDNN_TYPE_HANDLE, 1, handle ? &handle : NULL},
