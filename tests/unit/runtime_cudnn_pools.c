@@ -175,6 +175,22 @@ START_TEST(channels_last)
 }
 END_TEST
 
+/* Of the engines that cuDNN compiles for this pool the first whose configuration is valid makes no
+ * plan; a later one does. */
+START_TEST(a_later_engine)
+{
+	Pool p = {.x = {1, 16, 4, 3}, .y = {1, 16, 2, 3}, .size = {1, 1}, .strides = {2, 1}};
+	bool is_there = has_driver();
+	open_for(&devices[1]);
+	if (!vendor)
+		return;
+	watch_plans();
+	complete_pool(&p, 2, DT_BF16, "avg_padded", "nhwc");
+	ck_assert_msg(is_there && make_plan(&p.call, &p.attrs[4]), "%s", error);
+	compare(&p);
+}
+END_TEST
+
 START_TEST(refusals_are_sentences)
 {
 	Pool p = {.x = {1, 4, 8, 8}, .y = {1, 4, 4, 4}, .size = {2, 2}, .strides = {2, 2}};
@@ -210,5 +226,6 @@ main(int argc, char **argv)
 	tcase_add_loop_test(tcase, pools_mean_the_call, 0, (int)countof(devices));
 	tcase_add_test(tcase, refusals_are_sentences);
 	tcase_add_loop_test(tcase, channels_last, 0, 2);
+	tcase_add_test(tcase, a_later_engine);
 	return unit_run(tcase);
 }

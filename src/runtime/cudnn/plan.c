@@ -240,15 +240,15 @@ try_chosen(Chooser *c, const CudnnDescriptor *graph, const char *name, int64_t i
 	end_list(c, said);
 }
 
-/* Engines that cuDNN compiles, from this one on. The answer is the first of them; a plan is made of
- * the first whose configuration is valid, which a driver is asked for. */
+/* Engines that cuDNN compiles, from this one on. The answer is the first of them; a plan is that of
+ * the first which makes one, for which a driver is asked. */
 static void
 find_compiled(Chooser *c, const CudnnDescriptor *graph, int64_t first, bool is_made)
 {
 	enum { ENGINES = 802, ENGINE = 300 };
 	int64_t count = 0, one;
 	c->cudnn->api.BackendGetAttribute(graph, ENGINES, CUDNN_TYPE_INT64, 1, &one, &count);
-	for (int64_t i = first < 0 ? 0 : first; i < count && !c->is_at_open; i++) {
+	for (int64_t i = first < 0 ? 0 : first; i < count && !c->is_at_open && !c->plan->plan; i++) {
 		char said[256] = "";
 		CudnnPile *pile = begin_list(c, said, sizeof said);
 		const CudnnDescriptor *engine = make_engine(c, pile, graph, i);
@@ -257,7 +257,7 @@ find_compiled(Chooser *c, const CudnnDescriptor *graph, int64_t first, bool is_m
 		c->may_compile = engine && is_compiled(c, engine) && is_taken(c, engine);
 		if (c->may_compile && is_made)
 			config = cudnn_make(pile, CUDNN_CONFIG, attrs);
-		c->is_at_open = c->may_compile && (!is_made || config);
+		c->is_at_open = c->may_compile && !is_made;
 		if (config)
 			try_config(c, config);
 		else if (c->is_at_open)
