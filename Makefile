@@ -216,7 +216,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # none, and dies of it.
 # asan-quick: a part of the scripts, which between them lead through all rooms, and no unit test that
 # only tries more of the same.
-UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph runtime_cudnn_products runtime_cudnn_pools
+UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph runtime_cudnn_products runtime_cudnn_pools \
+                  runtime_cudnn_transposed
 QUICK := backend bad_input bundle fuzz nesting past prove regions sizes
 MORE  := lower_quads passes_derive codegen_ops passes_lower gpu_groups expr_simplify_random expr_interp_random \
          einnet_random einnet_sizes einnet_forms passes_together

@@ -134,7 +134,7 @@ graph g(%x: f32[N,4,5,6], %w: f32[6,2,3,3], %b: f32[6]) -> %y {
 }
 EOT
 cat >"$tmp/calls.g" <<'EOT'
-graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f32[6,K]) -> %y, %p, %t, %o {
+graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f32[6,K]) -> %y, %p, %t, %o, %q {
   %c = Conv(%x, %w, %b) {pads=[1,1,1,1]} "first"
   %r = Relu(%c) "relu"
   %d = Conv(%r, %v) "second"
@@ -145,13 +145,14 @@ graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f3
   %p = MatMul(%h, %i) "product"
   %t = MaxPool(%y) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]} "largest"
   %o = AveragePool(%x) {kernel_shape=[3,2], pads=[1,0,1,1]} "mean"
+  %q = ConvTranspose(%r, %w) {strides=[2,1], pads=[1,0,0,1], output_padding=[1,0]} "transposed"
 }
 EOT
 called cudnn call calls
-[ "$(grep -c 'vendor .* engine 1, ' "$tmp/out")" = 4 ] && [ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 1 ] &&
+[ "$(grep -c 'vendor .* engine 1, ' "$tmp/out")" = 5 ] && [ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 1 ] &&
 	[ ! -s "$tmp/err" ] && pass || lose "calls are not made: $(cat "$tmp/out" "$tmp/err")"
 "$tw" run "$tmp/calls.cuda.twb" --shape N=2 --shape K=3 --log >"$tmp/out" 2>"$tmp/err"
-[ "$(grep -c "step '.*': engine [12], [0-9]* bytes, made in [0-9.]* ms" "$tmp/err")" = 5 ] && pass ||
+[ "$(grep -c "step '.*': engine [12], [0-9]* bytes, made in [0-9.]* ms" "$tmp/err")" = 6 ] && pass ||
 	lose "--log: $(cat "$tmp/out" "$tmp/err")"
 
 # What cuDNN answered is kept: asked again, it is told of the device (three calls) and no more.

@@ -19,14 +19,14 @@ case $1 in
 "") set -- squeezenet resnet18 mobilenetv2 fsrcnn ;;
 esac
 driver="--config FuseOps.driver=13000 --config FuseOps.library=cudnn"
-taken=0 open=0 refused=0 pools=0
+taken=0 open=0 refused=0 pools=0 transposed=0
 for model; do
 	"$zoo" "$model" -o "$tmp/m.onnx" || { lose "zoo $model"; continue; }
 	for chip in a100 h100 h200 "h100 --precision fp16" "a100 --precision bf16"; do
 		# shellcheck disable=SC2086  # words
 		"$tw" print --lower --target cuda:$chip $driver --log "$tmp/m.onnx" >"$tmp/text" 2>"$tmp/log" ||
 			lose "$model for $chip: $(tail -1 "$tmp/log")"
-		grep '^lowering: \(conv\|matmul\|pool\): ' "$tmp/log" >"$tmp/said"
+		grep '^lowering: \(conv\|conv_transpose\|matmul\|pool\): ' "$tmp/log" >"$tmp/said"
 		# A reason: an engine, or what stands behind that cuDNN is not asked for, or a sentence of its.
 		odd=$(grep -v -e 'vendor call: .*engine [0-9]' -e 'not applied: cuDNN' \
 			-e 'not applied: epilogue stops at' -e 'not applied: an operand does not lie' \
@@ -34,13 +34,15 @@ for model; do
 		[ -z "$odd" ] && pass || lose "$model for $chip: $odd"
 		! grep 'not applied: cuDNN says' "$tmp/said" && pass || lose "$model for $chip: cuDNN refuses what a row has"
 		taken=$((taken + $(grep -c 'vendor call' "$tmp/said")))
+		transposed=$((transposed + $(grep -c '^lowering: conv_transpose: .*vendor call' "$tmp/said")))
 		pools=$((pools + $(grep -c '^lowering: pool: .*vendor call' "$tmp/said")))
 		open=$((open + $(grep -c 'at open: ' "$tmp/said")))
 		refused=$((refused + $(grep -c 'not applied' "$tmp/said")))
 	done
 done
-echo "$taken calls accepted, $pools of them pools, $open at open; $refused are our kernels"
-[ "$taken" -gt 0 ] && [ "$pools" -gt 0 ] && pass || lose "nothing is accepted, or no pool"
+echo "$taken calls accepted, $pools of them pools, $transposed transposed convolutions, $open at open; $refused are our kernels"
+[ "$taken" -gt 0 ] && [ "$pools" -gt 0 ] && [ "$transposed" -gt 0 ] && pass ||
+	lose "nothing is accepted, or no pool, or no transposed convolution"
 
 # Without the driver's version nobody is asked, and none of a CPU's calls is cuDNN's.
 "$zoo" squeezenet -o "$tmp/m.onnx"

@@ -24,10 +24,21 @@ take_factor(Solver *s, const RowItem *item, int i, int64_t c)
 	return is_still || c > 0;
 }
 
-/* Solves the numbers of an item like s*p + d*r - l. */
+/* What of an item like (p + l)/s is divided; a division by 1 is not there. */
+static const Expr *
+solve_divisor(Solver *s, const RowItem *item, const Expr *index)
+{
+	int64_t over = 1;
+	bool is_divided = index->op == EX_floordiv && expr_as_i64(index->arg[1], &over);
+	solver_name_number(s, item->over, over);
+	return is_divided ? index->arg[0] : index;
+}
+
+/* Solves the numbers of an item like s*p + d*r - l, or (p - d*r + l)/s. */
 static bool
 solve_linear(Solver *s, const RowItem *item, const Expr *index)
 {
+	index = item->over ? solve_divisor(s, item, index) : index;
 	int count = s->main->nloop + s->main->nreduce;
 	const Dim **coefficient = NEW_N(s->arena, const Dim *, count + 1);
 	const Expr *rest;
@@ -39,11 +50,11 @@ solve_linear(Solver *s, const RowItem *item, const Expr *index)
 		if ((item->iters >> i & 1) == 0)
 			continue;
 		if ((s->bound[i] >= 0 && !dim_is_const(coefficient[s->bound[i]], &c)) ||
-		    !take_factor(s, item, i, c))
+		    !take_factor(s, item, i, item->minus >> i & 1 ? -c : c))
 			return false;
 	}
 	if (item->offset)
-		solver_name_number(s, item->offset, -offset);
+		solver_name_number(s, item->offset, item->is_added ? offset : -offset);
 	return true;
 }
 
@@ -149,12 +160,29 @@ reads_are_the_rows(Solver *s)
 	return true;
 }
 
-/* The terms that the guard omits are those with a read outside its tensor: each follows from the
- * other. Whatever the iterators are bound to. */
-static bool
-guard_is_the_border(Solver *s)
+/* That divisions in the row's indices leave no rest. */
+static const Expr *
+divisions_are_whole(const Solver *s)
 {
-	const Expr *borders = NULL;
+	const Expr *all = NULL;
+	for (int k = 0; k < s->form->noperand; k++)
+		for (int i = 0; i < s->form->operands[k].rank; i++) {
+			int d = s->match->operands[k].dims[i];
+			const Expr *index = d < 0 ? NULL : s->reads[k]->arg[d];
+			if (!s->form->operands[k].items[i].over || !index || index->op != EX_floordiv)
+				continue;
+			const Expr *rest = expr_floormod(s->ctx, index->arg[0], index->arg[1]);
+			all = expr_both(s->ctx, all, expr_eq(s->ctx, rest, expr_i64(s->ctx, 0)));
+		}
+	return all;
+}
+
+/* The terms that the guard omits are those with a read outside its tensor, and `more`: each follows
+ * from the other. Whatever the iterators are bound to. */
+static bool
+guard_is_the_border(Solver *s, const Expr *more)
+{
+	const Expr *borders = more;
 	for (int k = 0; k < VENDOR_OPERANDS && s->reads[k]; k++) {
 		const Expr *range = read_range(s->facts, s->reads[k]->tensor, s->reads[k]->arg);
 		borders = expr_both(s->ctx, borders, range);
@@ -226,6 +254,8 @@ solve(Solver *s, Arena *arena)
 		            expr_simplify(s->facts, solver_value(s, strchr(text, '=') + 1, DT_I64)));
 	if (!place_result(s, &m->result) || !iterators_are_used(s) || !reads_are_the_rows(s) ||
 	    !solver_holds(s, s->form->row->limits) || !tell(s, arena))
+		return false;
+	if (s->form->is_divided && !guard_is_the_border(s, divisions_are_whole(s)))
 		return false;
 	for (int k = 0; k < s->form->noperand; k++) {
 		match_tell_swapped(m, k);
@@ -331,14 +361,17 @@ match_row(Solver *s, Arena *arena, int number)
 	return false;
 }
 
+/* Derivation (no `found`) takes transposed convolutions apart, and looks for what they become. */
 static bool
 is_asked(Solver *s, const Target *target, int number)
 {
 	const VendorRow *row = vendor_at(number);
 	if (!row->stage || (target && !target_calls(target, row->library)))
 		return false;
-	bool has_windows = row_form(s->forms, number, row->least)->has_windows;
-	return s->rows == ROWS_all || (s->rows == ROWS_of_windows) == has_windows;
+	const RowForm *form = row_form(s->forms, number, row->least);
+	if (form->is_divided && !s->found)
+		return false;
+	return s->rows == ROWS_all || (s->rows == ROWS_of_windows) == form->has_windows;
 }
 
 /* The stage to match; what holds of it whatever the row. */
@@ -351,7 +384,7 @@ begin(Solver *s, const Program *program)
 	if (!match_main_reads(program, s->main, s->reads))
 		return false;
 	s->facts = facts_of_stage(s->ctx, s->arena, s->main);
-	s->is_border = guard_is_the_border(s);
+	s->is_border = guard_is_the_border(s, NULL);
 	return true;
 }
 
@@ -391,7 +424,9 @@ match_rows(Solver *s, Arena *arena, const Target *target, const bool *fixed, Ven
 		s->in_order = i < vendor_count();
 		if (!begin(s, match->program))
 			return false;
-		if (!s->is_border || !match_row(s, arena, number) || is_lossy(s, vendor_at(number)))
+		bool is_divided = row_form(s->forms, number, vendor_at(number)->least)->is_divided;
+		if (!(s->is_border || is_divided) || !match_row(s, arena, number) ||
+		    is_lossy(s, vendor_at(number)))
 			continue;
 		if (!s->found)
 			return true;

@@ -77,7 +77,7 @@ find_iter(const RowForm *form, const char *name, size_t length)
 }
 
 /* A number before `*` belongs to the iterator behind it, one behind `-` is an offset that is
- * subtracted. */
+ * subtracted; in brackets one behind `+` is added, and what they are divided by stands behind. */
 static void
 note_number(Arena *arena, const RowForm *form, const char *at, size_t length, RowItem *item)
 {
@@ -86,10 +86,16 @@ note_number(Arena *arena, const RowForm *form, const char *at, size_t length, Ro
 	                                  : 0;
 	int iter = find_iter(form, at + length + 1, behind);
 	const char *name = arena_strndup(arena, at, length);
-	if (iter >= 0)
+	char sign = at >= item->text + 2 ? at[-2] : ' ';
+	if (iter >= 0) {
 		item->factor[iter] = name;
-	else if (at >= item->text + 2 && at[-2] == '-')
+		item->minus |= sign == '-' ? 1u << iter : 0;
+	} else if (sign == '-' || (sign == '+' && *item->text == '(')) {
 		item->offset = name;
+		item->is_added = sign == '+';
+	} else if (sign == ')' && at[-1] == '/') {
+		item->over = name;
+	}
 	item->is_linear |= item->offset || iter >= 0;
 }
 
@@ -161,7 +167,9 @@ row_read(Arena *arena, const VendorRow *row, int copies, RowForm *form)
 	while (strchr(at, '[')) {
 		RowTensor *operand = &form->operands[form->noperand++];
 		read_tensor(arena, form, &at, operand);
-		for (int d = 0; d < operand->rank; d++)
+		for (int d = 0; d < operand->rank; d++) {
 			form->has_windows |= operand->items[d].iter < 0;
+			form->is_divided |= operand->items[d].over != NULL;
+		}
 	}
 }

@@ -20,7 +20,10 @@ typedef struct RowItem {
 	int first;                     /* the iterator that is named first */
 	unsigned iters;                /* all of them, as bits */
 	const char *factor[ROW_ITERS]; /* of each: a number to solve; NULL: none stands there */
+	unsigned minus;                /* those of them that are subtracted, as bits */
 	const char *offset;            /* subtracted: a number to solve, or NULL */
+	bool is_added;                 /* the offset is added instead */
+	const char *over;              /* all of it is divided by this number, or NULL */
 	const char *extent;            /* what the row's texts call how much there is: X_c */
 } RowItem;
 
@@ -36,6 +39,7 @@ typedef struct RowForm {
 	const VendorRow *row;
 	int copies, nloop, niter, noperand;
 	bool has_windows;             /* an index that several iterators move */
+	bool is_divided;              /* and one that is divided */
 	const char *reduce;           /* "sum", "max" */
 	const char *iters[ROW_ITERS]; /* loops, then the reduction's */
 	RowTensor result, operands[VENDOR_OPERANDS];

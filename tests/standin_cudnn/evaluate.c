@@ -168,6 +168,48 @@ convolve(const Call *call, const CudnnDescriptor *operation)
 	while (step(y.rank, y.dims, at));
 }
 
+/* What a convolution of y by w would take from here: the terms whose place is one of x. */
+static float
+sum_back(const Tensor *x, const Tensor *w, const Window *window, const int64_t *at)
+{
+	int64_t term[DIMS] = {0}, from[DIMS] = {at[0]}, weight[DIMS], sizes[DIMS];
+	float sum = 0;
+	memcpy(sizes, w->dims, sizeof sizes);
+	sizes[1] = 1;
+	do {
+		bool is_inside = true;
+		memcpy(weight, term, sizeof weight);
+		from[1] = term[0];
+		weight[1] = at[1];
+		for (int i = 2; i < x->rank; i++) {
+			int64_t place = at[i] + window->before[i - 2] - term[i] * window->dilations[i - 2];
+			from[i] = place / window->strides[i - 2];
+			is_inside = is_inside && place >= 0 && place % window->strides[i - 2] == 0 &&
+			            from[i] < x->dims[i];
+		}
+		sum += is_inside ? load(x, from) * load(w, weight) : 0;
+	} while (step(w->rank, sizes, term));
+	return sum;
+}
+
+static void
+convolve_back(const Call *call, const CudnnDescriptor *operation)
+{
+	enum { WINDOW = 708, W, Y, X, DILATIONS = 102, STRIDES, BEFORE = 105 };
+	Tensor x = read_tensor(call, attr_part(operation, X));
+	Tensor w = read_tensor(call, attr_part(operation, W));
+	Tensor y = read_tensor(call, attr_part(operation, Y));
+	const CudnnDescriptor *how = attr_part(operation, WINDOW);
+	Window window;
+	int64_t at[DIMS] = {0};
+	read_numbers(how, DILATIONS, y.rank - 2, window.dilations);
+	read_numbers(how, STRIDES, y.rank - 2, window.strides);
+	read_numbers(how, BEFORE, y.rank - 2, window.before);
+	do
+		store(&y, at, sum_back(&x, &w, &window, at));
+	while (step(y.rank, y.dims, at));
+}
+
 static float
 pool_window(const Tensor *x, const Window *window, int mode, const int64_t *size, const int64_t *at)
 {
@@ -272,10 +314,11 @@ static int
 result_of(const CudnnDescriptor *operation)
 {
 	int kind = kind_of(operation);
-	return kind == CUDNN_CONVOLUTION_FORWARD ? 705
-	       : kind == CUDNN_MATMUL_OPERATION  ? 1522
-	       : kind == CUDNN_RESAMPLE_FORWARD  ? 1711
-	                                         : 753;
+	return kind == CUDNN_CONVOLUTION_FORWARD         ? 705
+	       : kind == CUDNN_MATMUL_OPERATION          ? 1522
+	       : kind == CUDNN_RESAMPLE_FORWARD          ? 1711
+	       : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? 710
+	                                                 : 753;
 }
 
 bool
@@ -304,9 +347,10 @@ call_run(void *work)
 	attr_part(call->plan, 401); /* it is there still */
 	for (int64_t i = 0; i < count; i++) {
 		int kind = kind_of(all[i]);
-		(kind == CUDNN_CONVOLUTION_FORWARD ? convolve
-		 : kind == CUDNN_MATMUL_OPERATION  ? multiply
-		 : kind == CUDNN_RESAMPLE_FORWARD  ? pool
-		                                   : map)(call, all[i]);
+		(kind == CUDNN_CONVOLUTION_FORWARD         ? convolve
+		 : kind == CUDNN_MATMUL_OPERATION          ? multiply
+		 : kind == CUDNN_RESAMPLE_FORWARD          ? pool
+		 : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? convolve_back
+		                                           : map)(call, all[i]);
 	}
 }

@@ -183,6 +183,47 @@ run_convolution(const Json *node)
 	}
 }
 
+/* One element of what a convolution with these weights would make dY of. */
+static double
+sum_back_at(const Json *node, const int64_t *at)
+{
+	const Tensor *x = tensor_of(node, "dY"), *w = tensor_of(node, "W");
+	int64_t strides[RANK], dilations[RANK], pads[RANK];
+	int spatial = numbers(node, "stride", strides);
+	ck_assert_int_eq(numbers(node, "dilation", dilations), spatial);
+	ck_assert_int_eq(numbers(node, json_member(node, "pad") ? "pad" : "pad_lower", pads), spatial);
+	double sum = 0;
+	for (int64_t t = 0; t < w->dim[0] * volume(w->dim + 2, spatial); t++) {
+		int64_t rest = t, from_w = at[1] * w->stride[1], from_x = at[0] * x->stride[0];
+		bool is_inside = true;
+		for (int d = w->rank - 1; d >= 2; rest /= w->dim[d--]) {
+			int64_t r = rest % w->dim[d], place = at[d] + pads[d - 2] - r * dilations[d - 2];
+			int64_t i = place / strides[d - 2];
+			is_inside &= place >= 0 && place % strides[d - 2] == 0 && i < x->dim[d];
+			from_w += r * w->stride[d];
+			from_x += i * x->stride[d];
+		}
+		from_w += rest * w->stride[0];
+		from_x += rest * x->stride[1];
+		sum += is_inside ? x->data[from_x] * w->data[from_w] : 0;
+	}
+	return sum;
+}
+
+static void
+run_convolution_back(const Json *node)
+{
+	const Tensor *y = tensor_of(node, "dX");
+	ck_assert_str_eq(text(node, "mode"), "CUDNN_CROSS_CORRELATION");
+	ck_assert(number(node, "alpha") == 1 && number(node, "beta") == 0);
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++) {
+		int64_t at[RANK], rest = i;
+		for (int d = y->rank - 1; d >= 0; rest /= y->dim[d--])
+			at[d] = rest % y->dim[d];
+		*element(y, y->dim, i) = sum_back_at(node, at);
+	}
+}
+
 /* C[b, m, n] = sum over k of A[b, m, k] and B[b, k, n]. */
 static void
 run_product(const Json *node)
@@ -301,6 +342,8 @@ run_plan(double *const *memory)
 	for (const Json *node = json_member(graph, "nodes")->child; node; node = node->next)
 		if (strstr(text(node, "operation"), "CONVOLUTION_FORWARD"))
 			run_convolution(node);
+		else if (strstr(text(node, "operation"), "CONVOLUTION_BACKWARD_DATA"))
+			run_convolution_back(node);
 		else if (strstr(text(node, "operation"), "MATMUL"))
 			run_product(node);
 		else if (strstr(text(node, "operation"), "RESAMPLE_FWD"))

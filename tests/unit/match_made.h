@@ -391,4 +391,81 @@ print_made(Arena *arena, const Made *made)
 	return buf_text(&text);
 }
 
+/* ---- transposed convolutions ---- */
+
+/* (p + l - d*r), where the window of place p has its tap r; `shift` off where it is a fault. */
+typedef struct Back {
+	int x, size, stride, dilation, before, out, shift[3]; /* of the index, the rest, the border */
+	bool lacks_rest;
+} Back;
+
+static Back
+make_back(Made *made)
+{
+	Back b = {.x = between(made, 1, 5), .size = between(made, 1, 3)};
+	b.stride = between(made, 1, 3);
+	b.dilation = between(made, 1, 2);
+	int used = b.dilation * (b.size - 1) + 1, whole = (b.x - 1) * b.stride + used;
+	b.before = between(made, 0, used - 1);
+	b.out = whole - b.before - between(made, 0, used - 1);
+	b.out = b.out < 1 ? 1 : b.out;
+	for (int i = 0; i < 3; i++)
+		b.shift[i] = rarely(made);
+	b.lacks_rest = rarely(made);
+	return b;
+}
+
+/* In dim i, whose loop is p0 or p1. */
+static const char *
+back_text(Arena *arena, const Back *b, int i, int shift)
+{
+	return arena_printf(arena, "p%d + %d - %d*r%d", i, b->before + shift, b->dilation, i);
+}
+
+static void
+print_back_guard(Buf *text, const Back *b, int i)
+{
+	const char *rest = back_text(text->arena, b, i, b->shift[1]);
+	const char *border = back_text(text->arena, b, i, b->shift[2]);
+	const char *before = i ? ", " : " where ";
+	if (!b->lacks_rest && b->stride > 1)
+		buf_printf(text, "%s(%s)%%%d == 0, ", before, rest, b->stride);
+	else
+		buf_puts(text, before);
+	buf_printf(text, "0 <= (%s)/%d, (%s)/%d < %d", border, b->stride, border, b->stride, b->x);
+}
+
+/* As the operator has it, some with a fault, weights with channels in one order or the other. */
+static inline const char *
+print_transposed(Arena *arena, Made *made)
+{
+	int spatial = between(made, 1, 2), c = between(made, 1, 3), f = between(made, 1, 3);
+	bool is_turned = between(made, 0, 1);
+	Back back[2] = {make_back(made), make_back(made)};
+	Buf text = {.arena = arena};
+	buf_printf(&text, "expr made(A: f32[2,%d", c);
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ",%d", back[i].x);
+	buf_printf(&text, "], B: f32[%d,%d", is_turned ? f : c, is_turned ? c : f);
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ",%d", back[i].size);
+	buf_printf(&text, "]) -> S {\n  S[n:2, f:%d", f);
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ", p%d:%d", i, back[i].out);
+	buf_printf(&text, "]: f32 = sum(c:%d", c);
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ", r%d:%d", i, back[i].size);
+	for (int i = 0; i < spatial; i++)
+		print_back_guard(&text, &back[i], i);
+	buf_puts(&text, ") A[n, c");
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ", (%s)/%d", back_text(arena, &back[i], i, back[i].shift[0]),
+		           back[i].stride);
+	buf_puts(&text, is_turned ? "] * B[f, c" : "] * B[c, f");
+	for (int i = 0; i < spatial; i++)
+		buf_printf(&text, ", r%d", i);
+	buf_puts(&text, "]\n}\n");
+	return buf_text(&text);
+}
+
 #endif

@@ -197,7 +197,7 @@ START_TEST(matches_are_sound)
 	static void (*const makers[])(Made * made, int size) = {make_conv, make_pool, make_matmul,
 	                                                        make_band};
 	char error[256];
-	int matches[countof(makers)] = {0};
+	int matches[countof(makers)] = {0}, transposed = 0;
 	library = vendor_onednn.open(error, sizeof error);
 	for (int i = _i * PROGRAMS; i < (_i + 1) * PROGRAMS; i++) {
 		Arena *arena = arena_new("text");
@@ -207,13 +207,18 @@ START_TEST(matches_are_sound)
 		spoil(&made);
 		make_extents(&made);
 		matches[maker] += try_program(print_made(arena, &made), made.dice);
+		made.dice = (uint64_t)i;
+		if (maker == 0)
+			transposed += try_program(print_transposed(arena, &made), made.dice);
 		arena_free(arena);
 	}
 	if (getenv("MATCH_PROGRAMS"))
-		printf("%d programs; match conv %d, pool %d, matmul %d, bands %d; run by the library %d\n",
-		       PROGRAMS, matches[0], matches[1], matches[2], matches[3], library_runs);
+		printf("%d programs; match conv %d, pool %d, matmul %d, bands %d; run by the library %d; "
+		       "of a fourth as many transposed %d\n",
+		       PROGRAMS, matches[0], matches[1], matches[2], matches[3], library_runs, transposed);
 	for (size_t maker = 0; maker < countof(makers); maker++)
 		ck_assert_int_gt(matches[maker], PROGRAMS / 30);
+	ck_assert_int_gt(transposed, PROGRAMS / 30);
 	if (library)
 		vendor_onednn.close(library);
 	library = NULL;

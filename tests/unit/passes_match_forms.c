@@ -68,6 +68,15 @@ static const Case cases[] = {
 	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
 	 "Y[n:2, p:3, c:4]: f32 = S[n,p,c] / 2.0",
 	 "pool", "021", "", "021", "kernel=2 strides=2 dilations=1 pads_lo=0"},
+	/* a transposed convolution, of whose dims one has a stride */
+	{"X: f32[2,4,6,5], W: f32[4,3,3,2]",
+	 "Y[n:2, f:3, p:12, q:5]: f32 = sum(c:4, r:3, t:2 where (p+1-r)%2 == 0, 0 <= (p+1-r)/2, "
+	 "(p+1-r)/2 < 6, 0 <= q+1-t, q+1-t < 5) X[n,c,(p+1-r)/2,q+1-t] * W[c,f,r,t]",
+	 "conv_transpose", "0123", "0123", "0123", "strides=2 dilations=1 pads_lo=1"},
+	/* a window that goes backwards, weights by output channels */
+	{"X: f32[2,4,6], W: f32[5,4,3]",
+	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p-r+2] * W[f,c,r]",
+	 "conv_transpose", "012", "102", "012", "strides=1 dilations=1 pads_lo=2"},
 	/* of 16 bits: a maximum; a mean in f32, of padding, too, and of what is there alone */
 	{"X: bf16[2,4,6]",
 	 "Y[n:2, c:4, p:3]: bf16 = max(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]",
@@ -94,11 +103,9 @@ static const char *const refused[][2] = {
 	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3, t:2) X[n,c,p+r] * W[f,c,r]"},
 	{"A: f32[5,5,3], B: f32[3,7]",
 	 "Y[i:5, j:7]: f32 = sum(k:3) A[i,i,k] * B[k,j]"},
-	/* a loop that moves no operand; a window that goes backwards */
+	/* a loop that moves no operand */
 	{"A: f32[1,5,3], B: f32[3,7]",
 	 "Y[b:2, i:5, j:7]: f32 = sum(k:3) A[0,i,k] * B[k,j]"},
-	{"X: f32[2,4,6], W: f32[5,4,3]",
-	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p-r+2] * W[f,c,r]"},
 	/* bands: of every second place; read backwards; around no place of the other factor; with a
 	 * border where there is none */
 	{"A: f32[9,5], B: f32[24,5]",
@@ -123,6 +130,16 @@ static const char *const refused[][2] = {
 	{"X: f32[2,4,6]",
 	 "S[n:2, c:4, p:3]: f32 = sum(r:2) X[n,c,2*p+r]\n"
 	 "Y[n:2, c:4, p:3]: f32 = S[n,c,p] / 3.0"},
+	/* between the places of a stride, too; at places next to those; past a border */
+	{"X: f32[2,4,6], W: f32[4,3,3]",
+	 "Y[n:2, f:3, p:12]: f32 = sum(c:4, r:3 where 0 <= (p+1-r)/2, (p+1-r)/2 < 6) "
+	 "X[n,c,(p+1-r)/2] * W[c,f,r]"},
+	{"X: f32[2,4,6], W: f32[4,3,3]",
+	 "Y[n:2, f:3, p:12]: f32 = sum(c:4, r:3 where (p-r)%2 == 0, 0 <= (p+1-r)/2, (p+1-r)/2 < 6) "
+	 "X[n,c,(p+1-r)/2] * W[c,f,r]"},
+	{"X: f32[2,4,7], W: f32[4,3,3]",
+	 "Y[n:2, f:3, p:12]: f32 = sum(c:4, r:3 where (p+1-r)%2 == 0, 1 <= (p+1-r)/2) "
+	 "X[n,c,(p+1-r)/2] * W[c,f,r]"},
 	/* counted as if there were one element more; a mean that is rounded before it is one */
 	{"X: f32[2,4,6]",
 	 "S[n:2, c:4, p:3]: f32 = sum(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]\n"

@@ -121,6 +121,30 @@ row_conv(const RowCall *call, const int64_t *out)
 }
 
 static inline double
+row_conv_transpose(const RowCall *call, const int64_t *out)
+{
+	const Array *x = call->args[0], *w = call->args[1], *y = call->args[call->narg - 1];
+	int64_t in[ROW_MAX_RANK] = {out[0]}, at[ROW_MAX_RANK];
+	ck_assert(!call->args[2] && y->dims[0] == x->dims[0] && y->dims[1] == w->dims[1]);
+	ck_assert(x->dims[1] == w->dims[0]);
+	double sum = 0;
+	for (int64_t t = 0; t < dims_count(w->rank, w->dims); t++) {
+		row_unflatten(t, w->rank, w->dims, at);
+		bool is_inside = at[1] == out[1];
+		in[1] = at[0];
+		for (int d = 2; d < x->rank; d++) {
+			int64_t stride = row_int(call, "strides", d - 2, 1);
+			int64_t place = out[d] + row_int(call, "pads_lo", d - 2, 0) -
+			                at[d] * row_int(call, "dilations", d - 2, 1);
+			in[d] = place / stride;
+			is_inside = is_inside && place >= 0 && place % stride == 0 && in[d] < x->dims[d];
+		}
+		sum += is_inside ? row_element(x, x->rank, in) * row_element(w, w->rank, at) : 0;
+	}
+	return sum;
+}
+
+static inline double
 row_pool(const RowCall *call, const int64_t *out)
 {
 	const Array *x = call->args[0], *y = call->args[call->narg - 1];
@@ -240,11 +264,9 @@ row_run(const RowCall *call)
 	static const struct {
 		const char *name;
 		double (*value)(const RowCall *call, const int64_t *out);
-	} rows[] = {{"conv", row_conv},
-	            {"pool", row_pool},
-	            {"matmul", row_matmul},
-	            {"g2bmm", row_band},
-	            {"gbmm", row_band}};
+	} rows[] = {{"conv", row_conv},  {"conv_transpose", row_conv_transpose},
+	            {"pool", row_pool},  {"matmul", row_matmul},
+	            {"g2bmm", row_band}, {"gbmm", row_band}};
 	const StepAttr *post = row_attr(call, "post");
 	Array *y = call->args[call->narg - 1];
 	int64_t count = array_count(y), out[ROW_MAX_RANK];

@@ -272,20 +272,20 @@ attr_int(const Builder *b, const char *name, int index, int64_t otherwise)
 }
 
 /* Numbers of a window, from those of the call; of a dim that is only here what makes no
- * difference. Padding behind is what the last window of the result needs; if a whole window more
- * would lie behind it, what does is no part of x. */
+ * difference. Padding behind is what the last of so many windows needs; if a window more would lie
+ * behind it, what does is no part of x. */
 static bool
-read_windows(Builder *b, Shape *x, const Shape *w, int64_t window[4][DIMS])
+read_windows(Builder *b, Shape *x, const Shape *w, const Shape *windows, int64_t window[4][DIMS])
 {
 	int spatial = b->result.rank - 2, first = b->is_spread;
 	for (int i = 0; i < spatial; i++) {
 		bool is_ours = i >= first;
 		int64_t stride = is_ours ? attr_int(b, "strides", i - first, 1) : 1;
 		int64_t dilation = is_ours ? attr_int(b, "dilations", i - first, 1) : 1;
-		int64_t before = is_ours ? attr_int(b, "pads_lo", i - first, 0) : 0, used, windows;
-		if (__builtin_mul_overflow(b->result.dims[i + 2] - 1, stride, &windows) ||
+		int64_t before = is_ours ? attr_int(b, "pads_lo", i - first, 0) : 0, used, last;
+		if (__builtin_mul_overflow(windows->dims[i + 2] - 1, stride, &last) ||
 		    __builtin_mul_overflow(w->dims[i + 2] - 1, dilation, &used) ||
-		    __builtin_add_overflow(windows, used + 1, &used))
+		    __builtin_add_overflow(last, used + 1, &used))
 			return refuse(b, "a window is too large");
 		int64_t behind = used - x->dims[i + 2] - before;
 		window[0][i] = stride;
@@ -299,33 +299,60 @@ read_windows(Builder *b, Shape *x, const Shape *w, int64_t window[4][DIMS])
 	return true;
 }
 
+/* The first two arguments, of as many dims as the result. */
+static bool
+read_image_and_weights(Builder *b, Shape *x, Shape *w)
+{
+	if (!read_shape(b, 0, x) || !read_shape(b, 1, w))
+		return false;
+	if (b->is_spread) {
+		insert_dim(x, 2);
+		insert_dim(w, 2);
+	}
+	return (x->rank == b->result.rank && w->rank == x->rank) || refuse(b, "ranks differ");
+}
+
+static CudnnDescriptor *
+make_window(const Builder *b, int64_t window[4][DIMS])
+{
+	enum { SUM = 100, MODE, DILATIONS, STRIDES, BEHIND, BEFORE, SPATIAL };
+	int spatial = b->result.rank - 2;
+	return MAKE(b->pile, CUDNN_CONVOLUTION, TYPE(SUM, F32),
+	            ENUM(MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1), INT(SPATIAL, spatial),
+	            INTS(STRIDES, spatial, window[0]), INTS(DILATIONS, spatial, window[1]),
+	            INTS(BEFORE, spatial, window[2]), INTS(BEHIND, spatial, window[3]));
+}
+
 static bool
 add_conv(Builder *b, bool is_last)
 {
-	enum { SUM = 100, MODE, DILATIONS, STRIDES, BEHIND, BEFORE, SPATIAL };
 	enum { ALPHA = 700, BETA, WINDOW, W, X, Y };
 	Shape x, w;
 	int64_t window[4][DIMS];
-	if (!read_shape(b, 0, &x) || !read_shape(b, 1, &w))
+	if (!read_image_and_weights(b, &x, &w) || !read_windows(b, &x, &w, &b->result, window))
 		return false;
-	if (b->is_spread) {
-		insert_dim(&x, 2);
-		insert_dim(&w, 2);
-	}
-	int spatial = b->result.rank - 2;
-	if (x.rank != b->result.rank || w.rank != x.rank)
-		return refuse(b, "ranks differ");
-	if (!read_windows(b, &x, &w, window))
-		return false;
-	CudnnDescriptor *how =
-		MAKE(b->pile, CUDNN_CONVOLUTION, TYPE(SUM, F32), ENUM(MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1),
-	         INT(SPATIAL, spatial), INTS(STRIDES, spatial, window[0]),
-	         INTS(DILATIONS, spatial, window[1]), INTS(BEFORE, spatial, window[2]),
-	         INTS(BEHIND, spatial, window[3]));
 	b->operations[b->count] =
-		MAKE(b->pile, CUDNN_CONVOLUTION_FORWARD, PART(WINDOW, how), PART(X, tensor(b, 1, &x)),
-	         PART(W, tensor(b, 2, &w)), PART(Y, next_value(b, is_last)), FLOAT(ALPHA, 1),
-	         FLOAT(BETA, 0));
+		MAKE(b->pile, CUDNN_CONVOLUTION_FORWARD, PART(WINDOW, make_window(b, window)),
+	         PART(X, tensor(b, 1, &x)), PART(W, tensor(b, 2, &w)), PART(Y, next_value(b, is_last)),
+	         FLOAT(ALPHA, 1), FLOAT(BETA, 0));
+	return b->operations[b->count++] != NULL;
+}
+
+/* What a convolution of the result, with these weights, would make: x is as that one's result. */
+static bool
+add_conv_transpose(Builder *b, bool is_last)
+{
+	enum { ALPHA = 706, BETA, WINDOW, W, Y, X };
+	Shape x, w, y = b->result;
+	int64_t window[4][DIMS];
+	if (!read_image_and_weights(b, &x, &w) || !read_windows(b, &y, &w, &x, window))
+		return false;
+	if (memcmp(y.dims, b->result.dims, sizeof y.dims) != 0)
+		return refuse(b, "results that no window reaches");
+	b->operations[b->count] =
+		MAKE(b->pile, CUDNN_CONVOLUTION_BACKWARD_DATA, PART(WINDOW, make_window(b, window)),
+	         PART(X, tensor(b, 1, &x)), PART(W, tensor(b, 2, &w)), PART(Y, next_value(b, is_last)),
+	         FLOAT(ALPHA, 1), FLOAT(BETA, 0));
 	return b->operations[b->count++] != NULL;
 }
 
@@ -369,7 +396,7 @@ add_pool(Builder *b, bool is_last)
 	int spatial = x.rank - 2;
 	for (int i = 0; i < spatial; i++)
 		kernel.dims[i + 2] = i < b->is_spread ? 1 : attr_int(b, "kernel", i - b->is_spread, 1);
-	if (!read_windows(b, &x, &kernel, window))
+	if (!read_windows(b, &x, &kernel, &b->result, window))
 		return false;
 	CudnnDescriptor *how =
 		MAKE(b->pile, CUDNN_RESAMPLE, ENUM(MODE, CUDNN_TYPE_RESAMPLE_MODE, row->mode),
@@ -422,6 +449,7 @@ static const struct MainRow {
 	bool has_windows, has_bias; /* the second: its third argument may be one */
 } mains[] = {
 	{"conv", add_conv, true, true},
+	{"conv_transpose", add_conv_transpose, true, true},
 	{"matmul", add_matmul, false, true},
 	{"pool", add_pool, true, false},
 };
