@@ -46,6 +46,17 @@ for model; do
 	"$tw" run -q --self-test "$tmp/m.twb" 2>"$tmp/err" && pass || lose "run $model: $(cat "$tmp/err")"
 done
 
+# Windows with a stride over open sides: how many there are is a part of what is read.
+cat >"$tmp/strided.g" <<'EOT'
+graph g(%x: f32[N,3,H,W]) -> %y, %z {
+  %y = MaxPool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]} "largest"
+  %z = AveragePool(%x) {kernel_shape=[2,3], strides=[2,3]} "mean"
+}
+EOT
+"$tw" compile -q --target test:sm_90 --prove require --shape N=2 --shape H=37 --shape W=70 "$tmp/strided.g" \
+	-o "$tmp/m.twb" 2>"$tmp/err" && "$tw" run -q --self-test "$tmp/m.twb" 2>"$tmp/err" && pass ||
+	lose "windows over open sides: $(cat "$tmp/err")"
+
 # Products of halves by tensor cores, with rows and columns that tiles do not divide.
 cat >"$tmp/half.g" <<'EOT'
 graph g(%a: f16[N,100,96], %b: f16[96,70], %c: f16[70], %p: bf16[N,40,64], %q: bf16[N,64,33]) -> %y, %z {

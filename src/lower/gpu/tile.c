@@ -54,6 +54,21 @@ slides_along(const Group *group, const Expr *index)
 	return -1;
 }
 
+/* Windows that lie a stride apart, so many as are a part of an open dim, whose last block begins
+ * early: where it ends in what is read is not proved. */
+static bool
+is_open_stride(const Group *group, const Expr *index, int k)
+{
+	const Stage *stage = group->program->stages[0];
+	int loop = group->map[0][k];
+	if (dim_is(gpu_coefficients(stage, index)[loop], 1))
+		return false;
+	for (ExprWalk walk = expr_walk(stage->iters[loop].hi); expr_step(&walk);)
+		if (walk.e->op == EX_floordiv)
+			return true;
+	return false;
+}
+
 /* Windows over the last two loops, of which neighbours share most. */
 static bool
 is_window(const GpuWriter *w, const Expr *read, Tile *tile)
@@ -65,6 +80,8 @@ is_window(const GpuWriter *w, const Expr *read, Tile *tile)
 		if (read->arg[d]->has_read)
 			return false;
 		int k = slides_along(w->group, read->arg[d]);
+		if (k >= 0 && is_open_stride(w->group, read->arg[d], k))
+			return false;
 		seen |= k == last ? 1 : k == last - 1 ? 2 : k >= 0 ? 4 : 0;
 	}
 	*tile = (Tile){.read = read, .loop = {last - 1, last}, .lanes = 1};
