@@ -24,8 +24,9 @@ made() {
 	return 1
 }
 
-# called LIBRARY ONE MANY: from here on its calls are made. Each of CUDA's functions fails once below ONE
-# of them; MANY are right on lent memory and by eight threads; their profile is in $tmp/out.
+# called LIBRARY ONE MANY [WAY]: from here on its calls are made. Each of CUDA's functions fails once below
+# ONE of them; MANY give the bits of the test device, or of a first run (WAY: cuda), on lent memory and by
+# eight threads; their profile is in $tmp/out.
 called() {
 	vendor="--config FuseOps.driver=13000 --config FuseOps.library=$1"
 	for name in "$2" "$3"; do
@@ -33,11 +34,15 @@ called() {
 	done
 	"$program" fail "$tmp/$2.cuda.twb" "$tmp/$2.test.twb" >"$tmp/out" 2>&1 && pass ||
 		lose "$2, fail: $(cat "$tmp/out")"
-	for verb in lent threads life; do
-		STANDIN_SEED=5 "$program" $verb "$tmp/$3.cuda.twb" "$tmp/$3.test.twb" >"$tmp/out" 2>&1 && pass ||
+	for verb in lent threads; do
+		STANDIN_SEED=5 "$program" "$verb" "$tmp/$3.cuda.twb" "$tmp/$3.${4:-test}.twb" >"$tmp/out" 2>&1 && pass ||
 			lose "$3, $verb: $(cat "$tmp/out")"
 	done
 	"$tw" run "$tmp/$3.cuda.twb" --shape N=2 --shape K=3 --profile >"$tmp/out" 2>"$tmp/err"
+}
+lives() {
+	STANDIN_SEED=5 "$program" life "$tmp/$1.cuda.twb" "$tmp/$1.test.twb" >"$tmp/life" 2>&1 && pass ||
+		lose "$1, life: $(cat "$tmp/life")"
 }
 
 # Arrays that a block shares begin at multiples of 16 bytes, and are counted so.
@@ -149,11 +154,44 @@ graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f3
 }
 EOT
 called cudnn call calls
+lives calls
 [ "$(grep -c 'vendor .* engine 1, ' "$tmp/out")" = 5 ] && [ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 1 ] &&
 	[ ! -s "$tmp/err" ] && pass || lose "calls are not made: $(cat "$tmp/out" "$tmp/err")"
 "$tw" run "$tmp/calls.cuda.twb" --shape N=2 --shape K=3 --log >"$tmp/out" 2>"$tmp/err"
 [ "$(grep -c "step '.*': engine [12], [0-9]* bytes, made in [0-9.]* ms" "$tmp/err")" = 6 ] && pass ||
 	lose "--log: $(cat "$tmp/out" "$tmp/err")"
+
+# Attention, a program of several stages: heads that lie between each other and are read where they lie,
+# something added that is broadcast, f16 and bf16; by the CPU's results, too, at two sizes. Where the fallback
+# kernel may do it, one key counts: bits differ otherwise, since cuDNN rounds probabilities.
+cat >"$tmp/head.g" <<'EOT'
+graph g(%q: f16[N,2,5,8], %k: f16[N,2,7,8], %v: f16[N,2,7,16]) -> %y {
+  %m: f16[1,7] = {-30000,-30000,0,-30000,-30000,-30000,-30000}
+  %y = Attention(%q, %k, %v, %m) "attention"
+}
+EOT
+cat >"$tmp/heads.g" <<'EOT'
+graph g(%q: f16[N,K,2,16], %k: f16[N,7,2,16], %v: f16[N,2,7,8], %m: f16[K,7], %x: f32[1,N,9,8], %a: f32[9,9]) -> %y, %z {
+  %r = Transpose(%q) {perm=[0,2,1,3]} "queries"
+  %s = Transpose(%k) {perm=[0,2,1,3]} "keys"
+  %y = Attention(%r, %s, %v, %m) {scale=0.5} "masked"
+  %b = Cast(%x) {to=16} "short"
+  %c = Cast(%a) {to=16} "short too"
+  %o = Attention(%b, %b, %b, %c) "own"
+  %z = Cast(%o) {to=1} "single"
+}
+EOT
+called cudnn head heads cuda
+lives head
+[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 2 ] && ! grep -q 'kernel *\(queries\|keys\)' "$tmp/out" && pass ||
+	lose "attention is not called: $(cat "$tmp/out" "$tmp/err")"
+"$tw" compile -q "$tmp/heads.g" --target cpu:native --prove none -o "$tmp/heads.cpu.twb" || lose "heads for a CPU"
+for k in 1 6; do
+	"$tw" run -q "$tmp/heads.cpu.twb" --shape N=2 --shape K=$k --runs 1 --output "$tmp/wanted" 2>"$tmp/err" &&
+		"$tw" run -q "$tmp/heads.cuda.twb" --shape N=2 --shape K=$k --rtol 1e-2 --atol 2e-3 \
+			--expect y=@"$tmp/wanted/y.npy" --expect z=@"$tmp/wanted/z.npy" >"$tmp/out" 2>&1 && pass ||
+		lose "attention, K=$k: $(cat "$tmp/out" "$tmp/err")"
+done
 
 # What cuDNN answered is kept: asked again, it is told of the device (three calls) and no more.
 for cache in cache none; do
@@ -237,6 +275,7 @@ graph g(%x: f32[N,5,16], %v: f32[12,16], %b: f32[12], %r: f32[N,5,12], %q: f32[N
 }
 EOT
 called cublaslt product products
+lives products
 [ "$(grep -c 'vendor .* cuBLASLt, ' "$tmp/out")" = 4 ] && pass ||
 	lose "products are not called: $(cat "$tmp/out" "$tmp/err")"
 

@@ -68,6 +68,29 @@ EOT
 [ "$(grep -c 'not applied: below -O2 all is rounded as the model says' "$tmp/said")" = 2 ] && pass ||
 	lose "-O1 leaves roundings out: $(grep '^lowering' "$tmp/said")"
 
+# Attention, one call: accepted at open. Not where all is rounded as the model says, nor where infinities
+# count, of which masks may be.
+cat >"$tmp/attention.g" <<'EOT'
+graph g(%q: f16[N,4,32,64], %k: f16[N,4,48,64], %v: f16[N,4,48,64], %m: f16[N,1,1,48]) -> %y {
+  %y = Attention(%q, %k, %v, %m) "heads"
+}
+EOT
+# heads WORDS OPTION...: what the log says of it
+heads() {
+	words=$1
+	shift
+	# shellcheck disable=SC2086  # two words
+	"$tw" print --lower $driver --log "$@" "$tmp/attention.g" >"$tmp/said" 2>&1
+	grep -q "$words" "$tmp/said" && pass || lose "attention, $*: $(grep '^lowering' "$tmp/said")"
+}
+for chip in a100 h100 h200; do
+	heads 'attention: heads -> vendor call: plain add (at open: engine [0-9]' -O3 --target cuda:$chip
+done
+heads 'not applied: below -O2 all is rounded' -O1 --values finite --target cuda:h100
+heads 'not applied: it rounds on its way' -O3 --accuracy strict --target cuda:h100
+heads '^kernel k0_heads' -O3 --values all --target cuda:h100
+! grep -q '^  vendor' "$tmp/said" && pass || lose "attention with infinities: $(cat "$tmp/said")"
+
 # A rounding that the model asks for stays.
 cat >"$tmp/rounded.g" <<'EOT'
 graph g(%x: f32[1,8,9,9], %w: f32[16,8,3,3], %b: f32[16]) -> %y {

@@ -29,6 +29,20 @@ flat_address(Lowering *low, const Stage *stage, const Expr *read, const MBuffer 
 	return address;
 }
 
+/* Whether the match takes input `input` through strides: as an operand, and as a row's program only
+ * where its last dim is contiguous. */
+static bool
+takes_strides(const VendorMatch *match, int input, bool is_dense)
+{
+	const Tensor *operand = match->program->inputs[input];
+	int count = match->row->program ? VENDOR_INPUTS : VENDOR_OPERANDS;
+	bool is_operand = false;
+	for (int k = 0; k < count; k++)
+		is_operand |= operand == match->operands[k].tensor;
+	return (match->row->storage & STORAGE_strides) && is_operand &&
+	       (is_dense || !match->row->program);
+}
+
 /* Whether every reader is a matrix product that reads the value as an operand: the library's call
  * takes strides, and so does our own product, with a library or without. One of the last two dims
  * must be contiguous. */
@@ -56,11 +70,8 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 			return false;
 		fixed[input] = true;
 		VendorFound found = vendor_match(low->forms, low->arena, p, target, fixed);
-		const VendorMatch *match = found.match;
-		if (found.count == 0 || !(match->row->storage & STORAGE_strides))
-			return false;
-		const Tensor *operand = match->program->inputs[input];
-		if (operand != match->operands[0].tensor && operand != match->operands[1].tensor)
+		if (found.count == 0 || (!target && found.match->row->program) ||
+		    !takes_strides(found.match, input, dim_is(strides[rank - 1], 1)))
 			return false;
 	}
 	return true;

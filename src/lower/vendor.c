@@ -368,15 +368,20 @@ find_rows(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer
 	return vendor_match(low->forms, low->arena, program, low->context->target, fixed);
 }
 
-/* The call may round once where the model does more often. */
+/* The call may round once where the model does more often, and a row that is a program where the
+ * model does not. */
 static bool
 is_too_inexact(Asking *asking, const VendorMatch *match)
 {
+	bool is_whole = match->row->program != NULL;
 	bool has_more = match->npost > 0 || match->bias || match->result.tensor->type == DT_F32;
-	bool is = match->rounds_less && has_more && asking->low->context->level < REROUNDS;
+	bool is =
+		(is_whole || (match->rounds_less && has_more)) && asking->low->context->level < REROUNDS;
 	if (is)
 		asking->refusal = "below -O2 all is rounded as the model says";
-	return is;
+	if (match->row->program && asking->low->context->is_strict)
+		asking->refusal = "it rounds on its way, which --accuracy strict forbids";
+	return is || (match->row->program && asking->low->context->is_strict);
 }
 
 /* The variant of a row that the group matches and its library runs; false: there is none. Views are
@@ -450,6 +455,8 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	step->plan.nattr = v->attrs.count;
 	step->plan.attrs = v->attrs.data;
 	lower_count_work(low, step, program);
+	if (v->match->row->program) /* which multiplies its operands, whatever scales them in ours */
+		step->plan.units = dtype_name(v->match->result.tensor->type);
 	pass_log(low->context, v->match->row->name, node->loc.node,
 	         best->algorithm ? algorithm_text(low->context->arena, best)
 	         : asking.unseen ? arena_printf(low->context->arena, "vendor call: %s", asking.unseen)

@@ -136,10 +136,15 @@ vendor_gather(VendorStep *v, MBuffer *output)
 	const VendorMatch *m = v->match;
 	const VendorOperand *weights = &m->operands[1]; /* pools and reorders have none */
 	bool fits = add_arg(v, m->operands[0].tensor, operand_arg(v, &m->operands[0], NULL));
-	if (weights->tensor) {
+	if (weights->tensor)
 		fits &= add_arg(v, weights->tensor, operand_arg(v, weights, NULL));
-		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
+	for (int k = VENDOR_OPERANDS; m->row->program && k < VENDOR_INPUTS; k++) {
+		const VendorOperand *operand = &m->operands[k];
+		MBuffer *buffer = operand->tensor ? operand_arg(v, operand, NULL) : NULL;
+		fits &= add_arg(v, operand->tensor, buffer) || !operand->tensor;
 	}
+	if (weights->tensor && !m->row->program)
+		fits &= add_arg(v, m->bias, m->bias ? vector_arg(v, m->bias) : NULL) || !m->bias;
 	for (int i = 0; i < m->npost; i++) {
 		v->posts[i] = m->post[i].post;
 		v->posts[i].arg = v->narg;
@@ -235,8 +240,10 @@ vendor_text(Arena *arena, const VendorCall *query)
 	for (int i = 0; i < query->nattr; i++) {
 		const StepAttr *attr = &query->attrs[i];
 		buf_printf(&buf, " %s=", attr->name);
-		for (int k = 0; !attr->string && k < attr->count; k++)
+		for (int k = 0; attr->ints && k < attr->count; k++)
 			buf_printf(&buf, "%s%lld", k ? "," : "", (long long)attr->ints[k]);
+		for (int k = 0; attr->floats && k < attr->count; k++)
+			buf_printf(&buf, "%s%.9g", k ? "," : "", (double)attr->floats[k]);
 		if (attr->string)
 			buf_puts(&buf, attr->string);
 	}

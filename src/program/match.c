@@ -462,6 +462,7 @@ vendor_match(VendorForms *forms, Arena *arena, const Program *program, const Tar
 	VendorMatch match, all[MAX_ROWS];
 	VendorFound found = {.match = all};
 	match_main((Solver){.forms = forms, .found = &found}, arena, program, target, fixed, &match);
+	match_wholes(forms, arena, program, target, fixed, &found);
 	found.match = arena_memdup(arena, all, (size_t)found.count * sizeof *all);
 	return found;
 }

@@ -15,6 +15,9 @@
 
 enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 2 };
 
+/* Operands of a row that is a program: the last one may be missing, and may be f32. */
+enum { VENDOR_ADDED = 3, VENDOR_INPUTS };
+
 /* Dim i of the call is the first extents[i] of dim dims[i] of the tensor; -1: a dim of 1 that it
  * does not have. */
 typedef struct VendorOperand {
@@ -33,9 +36,10 @@ typedef struct PostOp {
 
 typedef struct VendorMatch {
 	const VendorRow *row;
-	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue */
-	VendorOperand operands[VENDOR_OPERANDS], result; /* the second one: weights */
-	const Tensor *bias;                              /* NULL: none */
+	const Program *program; /* whose tensors the fields below are: one main stage, one epilogue, or
+	                           a row's program */
+	VendorOperand operands[VENDOR_INPUTS], result; /* the second one: weights */
+	const Tensor *bias;                            /* NULL: none */
 	DType rounds_less; /* 16 bits to which only the result is rounded; none: as the program says */
 	int npost;
 	PostOp post[POST_MAX]; /* without the bias */

@@ -17,6 +17,17 @@ typedef struct PostForms {
 	const Form **forms;
 } PostForms;
 
+enum { MAX_ROWS = 48, MAX_COPIES = 8 };
+
+struct VendorForms {
+	Arena *arena;
+	TextOperators operators;
+	VendorLosses losses;
+	const PostForms *posts;                    /* of the ctx that was asked about last */
+	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
+	const Program *programs[MAX_ROWS][MAX_COPIES];
+};
+
 const PostForms *match_read_posts(Arena *arena, ExprCtx *ctx, const TextOperators *operators,
                                   unsigned losses);
 
@@ -46,6 +57,12 @@ const Expr *match_epilogue_of(Arena *arena, const Program *p, const Expr **main_
  * is the loop a bias runs over. NULL, or what of it no row takes. */
 const char *match_posts(Arena *arena, const PostForms *forms, VendorMatch *m, const Expr *body,
                         const Expr *main, int channel);
+
+/* ---- match_whole.c ---- */
+
+/* Adds the rows that are programs, if the program is one of them. */
+void match_wholes(VendorForms *forms, Arena *arena, const Program *program, const Target *target,
+                  const bool *fixed, VendorFound *found);
 
 /* ---- match_operand.c, of operand k ---- */
 

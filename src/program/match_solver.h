@@ -5,16 +5,6 @@
 #include "program/forms.h"
 #include "program/match_inner.h"
 
-enum { MAX_ROWS = 48, MAX_COPIES = 8 };
-
-struct VendorForms {
-	Arena *arena;
-	TextOperators operators;
-	VendorLosses losses;
-	const PostForms *posts;                    /* of the ctx that was asked about last */
-	const RowForm *form[MAX_ROWS][MAX_COPIES]; /* NULL: not read yet */
-};
-
 typedef struct Solver {
 	Arena *arena; /* of the search */
 	VendorForms *forms;

@@ -38,7 +38,7 @@ enum {
 typedef struct VendorRow {
 	const char *library, *name; /* library NULL: no call, but a kernel of ours */
 	int least, most;
-	const char *stage, *numbers, *limits, *told;
+	const char *stage, *program, *numbers, *limits, *told;
 	const char *kind, *bias, *epilogue, *terms, *choices, *passes;
 	const char *swapped[VENDOR_OPERANDS];
 	const char *operands[VENDOR_OPERANDS], *sum, *result; /* lists of types: "u8|i8" */

@@ -2,13 +2,14 @@
  * functions that runtime/cudnn calls. Descriptors are lists of attributes; a plan is executed as
  * work of a stream of the stand-in's for CUDA's runtime, by the meaning of its operations.
  *
- * It has three engines: the first computes by Winograd's transforms, as it says, and gives the
- * process's end when it is executed; the second keeps what operations hand on in its workspace; the
- * third does the same, is "compiled", and heuristics list it first. Products have only that; where
- * it is compiled for something else, or with no handle, the process ends. What cuDNN leaves
- * undefined is no error here but the end of the process: descriptors that are not final, or were
- * given back before their work was done, another stream's handle, a workspace too small, memory of
- * the host's, an address that is aligned to less than was said.
+ * It has three engines: the first computes by Winograd's transforms, as it says, and gives
+ * the process's end when it is executed; the second keeps what operations hand on in its
+ * workspace; the third does the same, is "compiled", and heuristics list it first. Products and
+ * attention have only that; where it is compiled for something else, or with no handle, the
+ * process ends. What cuDNN leaves undefined is no error here but the end of the process:
+ * descriptors that are not final, or were given back before their work was done, another
+ * stream's handle, a workspace too small, memory of the host's, an address that is aligned to
+ * less than was said.
  *
  * Its calls are counted with CUDA's, and fail with them (standin.h).
  */
@@ -44,6 +45,7 @@ int64_t graph_workspace(const CudnnDescriptor *graph);
 typedef struct Call {
 	const CudnnDescriptor *plan, *graph;
 	unsigned char *workspace; /* on the device */
+	int64_t slot;             /* bytes of it for each result that is virtual */
 	int count;
 	int64_t ids[VENDOR_MAX_ARGS];
 	void *pointers[VENDOR_MAX_ARGS];

@@ -57,11 +57,12 @@ find_pointer(const Call *call, int64_t id)
 	misuse("tensor %lld is nowhere", (long long)id);
 }
 
-/* `call` NULL: its shape alone. */
+/* A number that is given by its value lies in the host's memory. Where others lie: in slots of the
+ * workspace if they are virtual. `call` NULL: its shape alone. */
 static Tensor
 read_tensor(const Call *call, const CudnnDescriptor *described)
 {
-	enum { ALIGN = 900, TYPE, DIMENSIONS, STRIDES, ID = 906 };
+	enum { ALIGN = 900, TYPE, DIMENSIONS, STRIDES, ID = 906, BY_VALUE = 908 };
 	Tensor t = {.type = attr_enum(described, TYPE, CUDNN_TYPE_DATA_TYPE, -1)};
 	int64_t count, id = attr_int(described, ID), align = attr_int(described, ALIGN);
 	attr_elements(described, DIMENSIONS, CUDNN_TYPE_INT64, &count, false);
@@ -71,8 +72,12 @@ read_tensor(const Call *call, const CudnnDescriptor *described)
 	if (!call)
 		return t;
 	HandleKind kind;
-	unsigned char *address =
-		id >= VIRTUAL_ID ? call->workspace + (id - VIRTUAL_ID) * span(&t) : find_pointer(call, id);
+	if (attr_elements(described, BY_VALUE, CUDNN_TYPE_BOOLEAN, &count, true)) {
+		t.data = find_pointer(call, id);
+		return t;
+	}
+	unsigned char *address = id >= VIRTUAL_ID ? call->workspace + (id - VIRTUAL_ID) * call->slot
+	                                          : find_pointer(call, id);
 	t.data = memory_bytes(address, (size_t)span(&t), &kind);
 	if (!t.data || kind != IS_DEVICE_BLOCK || (uintptr_t)address % (uintptr_t)align)
 		misuse("tensor %lld is in no memory of the device's, or not aligned", (long long)id);
@@ -269,6 +274,26 @@ multiply(const Call *call, const CudnnDescriptor *operation)
 	} while (step(c.rank, c.dims, at));
 }
 
+/* Along the dims of which the result has 1. */
+static void
+reduce(const Call *call, const CudnnDescriptor *operation)
+{
+	enum { HOW = 1612, X = 1610, Y, OPERATOR = 1600, ADD = 0, LARGEST = 3 };
+	Tensor x = read_tensor(call, attr_part(operation, X));
+	Tensor y = read_tensor(call, attr_part(operation, Y));
+	int how = attr_enum(attr_part(operation, HOW), OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR, -1);
+	int64_t at[DIMS] = {0};
+	if (how != ADD && how != LARGEST)
+		misuse("a reduction of kind %d, which the stand-in does not know", how);
+	do
+		store(&y, at, how == ADD ? 0 : -INFINITY);
+	while (step(y.rank, y.dims, at));
+	do {
+		float term = load(&x, at), sum = load(&y, at);
+		store(&y, at, how == ADD ? sum + term : fmaxf(sum, term));
+	} while (step(x.rank, x.dims, at));
+}
+
 static float
 point(const CudnnDescriptor *how, float x, float operand)
 {
@@ -280,6 +305,14 @@ point(const CudnnDescriptor *how, float x, float operand)
 		return x + operand;
 	case 1:
 		return x * operand;
+	case 6:
+		return x / operand;
+	case 9:
+		return x - operand;
+	case 13:
+		return expf(x);
+	case 15:
+		return logf(x);
 	case 100:
 		return x < (float)low    ? (float)(low + attr_double(how, SLOPE, 0) * (x - low))
 		       : x > (float)high ? (float)high
@@ -316,6 +349,7 @@ result_of(const CudnnDescriptor *operation)
 	int kind = kind_of(operation);
 	return kind == CUDNN_CONVOLUTION_FORWARD         ? 705
 	       : kind == CUDNN_MATMUL_OPERATION          ? 1522
+	       : kind == CUDNN_REDUCTION_OPERATION       ? 1611
 	       : kind == CUDNN_RESAMPLE_FORWARD          ? 1711
 	       : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? 710
 	                                                 : 753;
@@ -328,27 +362,36 @@ graph_is_product(const CudnnDescriptor *graph)
 	return kind_of(operations(graph, &count)[0]) == CUDNN_MATMUL_OPERATION;
 }
 
-/* Results but the last are virtual. */
+/* Results but the last are virtual, and none is larger than the first. */
+static int64_t
+slot_of(const CudnnDescriptor *graph, int64_t *count)
+{
+	enum { ALIGNED = 64 };
+	const CudnnDescriptor *const *all = operations(graph, count);
+	Tensor result = read_tensor(NULL, attr_part(all[0], result_of(all[0])));
+	return (span(&result) + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
 int64_t
 graph_workspace(const CudnnDescriptor *graph)
 {
-	int64_t count;
-	const CudnnDescriptor *const *all = operations(graph, &count);
-	Tensor result = read_tensor(NULL, attr_part(all[0], result_of(all[0])));
-	return (count - 1) * span(&result);
+	int64_t count, slot = slot_of(graph, &count);
+	return (count - 1) * slot;
 }
 
 void
 call_run(void *work)
 {
-	const Call *call = work;
+	Call *call = work;
 	int64_t count;
+	call->slot = slot_of(call->graph, &count);
 	const CudnnDescriptor *const *all = operations(call->graph, &count);
 	attr_part(call->plan, 401); /* it is there still */
 	for (int64_t i = 0; i < count; i++) {
 		int kind = kind_of(all[i]);
 		(kind == CUDNN_CONVOLUTION_FORWARD         ? convolve
 		 : kind == CUDNN_MATMUL_OPERATION          ? multiply
+		 : kind == CUDNN_REDUCTION_OPERATION       ? reduce
 		 : kind == CUDNN_RESAMPLE_FORWARD          ? pool
 		 : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? convolve_back
 		                                           : map)(call, all[i]);

@@ -310,6 +310,14 @@ pointwise(const Json *node, const char *mode, double x, double b)
 		return x + b;
 	if (strcmp(mode, "MUL") == 0)
 		return x * b;
+	if (strcmp(mode, "SUB") == 0)
+		return x - b;
+	if (strcmp(mode, "DIV") == 0)
+		return x / b;
+	if (strcmp(mode, "EXP") == 0)
+		return exp(x);
+	if (strcmp(mode, "LOG") == 0)
+		return log(x);
 	if (strcmp(mode, "SIGMOID_FWD") == 0)
 		return 1 / (1 + exp(-x));
 	ck_assert_str_eq(mode, "RELU_FWD");
@@ -331,6 +339,21 @@ run_pointwise(const Json *node)
 		                                   b ? *element(b, y->dim, i) : 0);
 }
 
+/* Along dims of which the result has 1. */
+static void
+run_reduction(const Json *node)
+{
+	const Tensor *x = tensor_of(node, "X"), *y = tensor_of(node, "Y");
+	bool is_max = strcmp(text(node, "reductionOp"), "CUDNN_REDUCE_TENSOR_MAX") == 0;
+	ck_assert(is_max || strcmp(text(node, "reductionOp"), "CUDNN_REDUCE_TENSOR_ADD") == 0);
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++)
+		*element(y, y->dim, i) = is_max ? -INFINITY : 0;
+	for (int64_t i = 0; i < volume(x->dim, x->rank); i++) {
+		double *sum = element(y, x->dim, i), term = *element(x, x->dim, i);
+		*sum = is_max ? fmax(*sum, term) : *sum + term;
+	}
+}
+
 static void
 run_plan(double *const *memory)
 {
@@ -348,6 +371,8 @@ run_plan(double *const *memory)
 			run_product(node);
 		else if (strstr(text(node, "operation"), "RESAMPLE_FWD"))
 			run_resample(node);
+		else if (strstr(text(node, "operation"), "REDUCTION"))
+			run_reduction(node);
 		else
 			run_pointwise(node);
 	for (int i = 0; i < NAMES; i++)

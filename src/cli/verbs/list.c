@@ -226,9 +226,11 @@ list_forms(const Options *options, Report *report)
 	Table *table = report_table(report, "forms", "name:form|by|types|stage:expression");
 	for (int i = 0; i < vendor_count(); i++) {
 		const VendorRow *row = vendor_at(i);
-		if (row->stage)
+		const char *text = row->stage ? row->stage : row->program;
+		if (text)
 			table_row(table, "%s|%s|%s|%s", row->name, row->library ? row->library : "our kernels",
-			          types_text(options->arena, row), form_text(options->arena, row));
+			          types_text(options->arena, row),
+			          row->stage ? form_text(options->arena, row) : text);
 	}
 }
 

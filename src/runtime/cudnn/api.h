@@ -34,6 +34,7 @@ enum {
 	CUDNN_TYPE_NUMERICAL_NOTE = 11,
 	CUDNN_TYPE_POINTWISE_MODE = 14,
 	CUDNN_TYPE_DESCRIPTOR = 15,
+	CUDNN_TYPE_REDUCTION_OPERATOR = 18,
 	CUDNN_TYPE_BEHAVIOR_NOTE = 19,
 	CUDNN_TYPE_RESAMPLE_MODE = 21,
 	CUDNN_TYPE_PADDING_MODE = 22,
@@ -57,6 +58,8 @@ enum {
 	CUDNN_TENSOR = 17,
 	CUDNN_MATMUL = 18,
 	CUDNN_MATMUL_OPERATION = 19,
+	CUDNN_REDUCTION = 21,
+	CUDNN_REDUCTION_OPERATION = 22,
 	CUDNN_RESAMPLE = 24,
 	CUDNN_RESAMPLE_FORWARD = 25,
 	CUDNN_DEVICE = 38,
@@ -141,6 +144,9 @@ void cudnn_free(CudnnPile *pile);
 /* The call as a graph of operations; the tensor of argument i has the id i + 1. `handle` NULL: for
  * a device that is not here. */
 CudnnDescriptor *cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle);
+
+/* The number that a call gives by its value, the tensor behind its arguments; NULL: none. */
+const float *cudnn_number(const VendorCall *call);
 
 /* ---- plans ---- */
 

@@ -2,6 +2,7 @@
  * to a tensor that is nowhere in memory, but for the last.
  *
  *     conv (x, w, bias, y) post=relu  =>  1 = conv(x, w), 2 = add(1, bias), y = relu(2)
+ *     attention (q, k, v, added, y)   =>  y = softmax(scale * q k^T + added) v, in eleven
  *
  * Sums and what stands behind them are computed in f32, whatever the operands are, and rounded
  * once.
@@ -13,7 +14,7 @@
 #include "base/fail.h"
 #include "runtime/cudnn/api.h"
 
-enum { F32 = 0, DIMS = 5, ALIGNMENT = 16, VIRTUAL_ID = 100, OPERATIONS = POST_MAX + 2 };
+enum { F32 = 0, DIMS = 5, ALIGNMENT = 16, VIRTUAL_ID = 100, OPERATIONS = POST_MAX + 4 };
 
 /* Attributes as they stand in lists of them. */
 #define ATTR(name, type, count, elements) ((CudnnAttr){name, type, count, elements})
@@ -37,6 +38,7 @@ typedef struct Builder {
 	const VendorCall *call;
 	Shape result, whole; /* the second: as the call has it, before its batch is one dim */
 	bool is_spread;      /* windows over one dim are windows over two, the first of them 1 */
+	int between;         /* type of what operations hand on: F32, but for probabilities */
 	int count;
 	CudnnDescriptor *operations[OPERATIONS];
 	CudnnDescriptor *value; /* what the operations so far give */
@@ -125,8 +127,8 @@ tensor(Builder *b, int64_t id, const Shape *s)
 {
 	bool is_virtual = id >= VIRTUAL_ID;
 	enum { ALIGN = 900, DATA_TYPE, DIMENSIONS, STRIDES, ID = 906, IS_VIRTUAL };
-	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, is_virtual ? F32 : s->type),
-	            INTS(DIMENSIONS, s->rank, s->dims), INTS(STRIDES, s->rank, s->strides), INT(ID, id),
+	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, s->type), INTS(DIMENSIONS, s->rank, s->dims),
+	            INTS(STRIDES, s->rank, s->strides), INT(ID, id),
 	            INT(ALIGN, s->offset ? s->offset & -s->offset : ALIGNMENT),
 	            YES(IS_VIRTUAL, is_virtual));
 }
@@ -198,7 +200,10 @@ argument(Builder *b, int arg, int along)
 static CudnnDescriptor *
 next_value(Builder *b, bool is_last)
 {
-	return b->value = tensor(b, is_last ? b->call->narg : VIRTUAL_ID + b->count, &b->result);
+	Shape shape = b->result;
+	if (!is_last)
+		shape.type = b->between;
+	return b->value = tensor(b, is_last ? b->call->narg : VIRTUAL_ID + b->count, &shape);
 }
 
 /* ---- what stands behind ---- */
@@ -409,18 +414,33 @@ add_pool(Builder *b, bool is_last)
 	return b->operations[b->count++] != NULL;
 }
 
+/* c = a b, of matrices in the last two dims. */
+static void
+multiply(Builder *b, CudnnDescriptor *x, CudnnDescriptor *y, CudnnDescriptor *result)
+{
+	enum { SUM = 1500, A = 1520, B, C, HOW };
+	CudnnDescriptor *how = MAKE(b->pile, CUDNN_MATMUL, TYPE(SUM, F32));
+	b->operations[b->count++] = MAKE(b->pile, CUDNN_MATMUL_OPERATION, PART(HOW, how), PART(A, x),
+	                                 PART(B, y), PART(C, result));
+}
+
+static void
+swap_last(Shape *shape)
+{
+	int64_t *d = shape->dims + shape->rank - 2, *s = shape->strides + shape->rank - 2;
+	int64_t dim = d[0], stride = s[0];
+	d[0] = d[1], s[0] = s[1];
+	d[1] = dim, s[1] = stride;
+}
+
 /* The last two dims exchanged, where the call says so; at least three dims. */
 static bool
 read_matrix(Builder *b, int arg, const char *swapped, Shape *shape)
 {
 	if (!read_shape(b, arg, shape) || shape->rank < 2)
 		return false;
-	int64_t *d = shape->dims + shape->rank - 2, *s = shape->strides + shape->rank - 2;
-	if (attr_int(b, swapped, 0, 0)) {
-		int64_t dim = d[0], stride = s[0];
-		d[0] = d[1], s[0] = s[1];
-		d[1] = dim, s[1] = stride;
-	}
+	if (attr_int(b, swapped, 0, 0))
+		swap_last(shape);
 	while (shape->rank < b->whole.rank)
 		insert_dim(shape, 0);
 	return join_batch(b, shape);
@@ -429,15 +449,131 @@ read_matrix(Builder *b, int arg, const char *swapped, Shape *shape)
 static bool
 add_matmul(Builder *b, bool is_last)
 {
-	enum { SUM = 1500, A = 1520, B, C, HOW };
 	Shape x, y;
 	if (!read_matrix(b, 0, "transpose_a", &x) || !read_matrix(b, 1, "transpose_b", &y))
 		return false;
-	CudnnDescriptor *how = MAKE(b->pile, CUDNN_MATMUL, TYPE(SUM, F32));
-	b->operations[b->count] =
-		MAKE(b->pile, CUDNN_MATMUL_OPERATION, PART(HOW, how), PART(A, tensor(b, 1, &x)),
-	         PART(B, tensor(b, 2, &y)), PART(C, next_value(b, is_last)));
-	return b->operations[b->count++] != NULL;
+	multiply(b, tensor(b, 1, &x), tensor(b, 2, &y), next_value(b, is_last));
+	return !b->pile->status;
+}
+
+/* ---- attention ---- */
+
+/* Of the value so far along the last dim. */
+static CudnnDescriptor *
+reduce_rows(Builder *b, int how_many)
+{
+	enum { OPERATOR = 1600, SUM, X = 1610, Y, HOW };
+	CudnnDescriptor *how =
+		MAKE(b->pile, CUDNN_REDUCTION, ENUM(OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR, how_many),
+	         TYPE(SUM, F32));
+	CudnnDescriptor *x = b->value;
+	b->result.dims[b->result.rank - 1] = 1;
+	fill_strides(&b->result, NULL);
+	CudnnDescriptor *y = next_value(b, false);
+	b->operations[b->count++] =
+		MAKE(b->pile, CUDNN_REDUCTION_OPERATION, PART(HOW, how), PART(X, x), PART(Y, y));
+	return y;
+}
+
+/* y = mode(x, operand) in the value's shape. */
+static CudnnDescriptor *
+map(Builder *b, int mode, CudnnDescriptor *x, CudnnDescriptor *operand)
+{
+	b->value = x;
+	add_pointwise(b, &(struct PointwiseRow){mode, true, {0}}, NULL, operand, false);
+	return b->value;
+}
+
+const float *
+cudnn_number(const VendorCall *call)
+{
+	const StepAttr *scale = step_attr(call->nattr, call->attrs, "scale");
+	return scale && scale->kind == SA_FLOATS && scale->count == 1 ? scale->floats : NULL;
+}
+
+/* A number that is given with each call, as the tensor behind the result. */
+static CudnnDescriptor *
+number(Builder *b)
+{
+	enum { ALIGN = 900, DATA_TYPE, DIMENSIONS, STRIDES, ID = 906, IS_VIRTUAL, BY_VALUE };
+	static const int64_t ones[DIMS] = {1, 1, 1, 1, 1};
+	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, F32), INTS(DIMENSIONS, b->result.rank, ones),
+	            INTS(STRIDES, b->result.rank, ones), INT(ID, b->call->narg + 1),
+	            INT(ALIGN, (int64_t)sizeof(float)), YES(IS_VIRTUAL, false), YES(BY_VALUE, true));
+}
+
+/* Probabilities of scores along the last dim, of a type. cuDNN knows attention that keeps no scores
+ * by the logarithm of their sum, which is computed, and read by nobody. */
+static void
+add_softmax(Builder *b, int type)
+{
+	enum { ADD = 0, DIV = 6, SUB = 9, EXP = 13, LOG = 15, LARGEST = 3 };
+	const Shape scores = b->result;
+	CudnnDescriptor *x = b->value, *largest = reduce_rows(b, LARGEST);
+	b->result = scores;
+	CudnnDescriptor *e = map(b, EXP, map(b, SUB, x, largest), NULL), *sum = reduce_rows(b, ADD);
+	map(b, ADD, largest, map(b, LOG, sum, NULL));
+	b->result = scores;
+	b->between = type;
+	map(b, DIV, e, sum);
+	b->between = F32;
+}
+
+/* Whether rows begin at multiples of 16 bytes, as whoever loads so many at once needs it: that
+ * cuDNN's engines load fewer where they do not, nothing here would show. */
+static bool
+is_aligned(const Shape *shape)
+{
+	bool is = shape->offset == 0;
+	for (int i = 0; i < shape->rank - 1; i++)
+		is &= shape->dims[i] == 1 || shape->strides[i] * 2 % ALIGNMENT == 0;
+	return is;
+}
+
+/* An argument as batch, heads, rows, columns. */
+static bool
+read_heads(Builder *b, int arg, Shape *shape)
+{
+	enum { RANK = 4, ADDED = 3 };
+	if (!read_shape(b, arg, shape))
+		return false;
+	while (shape->rank < RANK)
+		insert_dim(shape, 0);
+	if (shape->rank != RANK)
+		return refuse(b, "attention of more dims than heads have");
+	/* cuDNN 9.19 ends the process over keys whose numbers do. */
+	if (shape->strides[RANK - 1] != 1 && shape->dims[RANK - 1] != 1)
+		return refuse(b, "numbers of a head lie apart");
+	return arg == ADDED || is_aligned(shape) ||
+	       refuse(b, "rows of a head begin between multiples of 16 bytes");
+}
+
+/* y = softmax(number * q k^T + added) v. */
+static bool
+add_attention(Builder *b)
+{
+	enum { Q, K, V, ADDED, RESULT, ADD = 0, MUL };
+	Shape q, k, v, added, y;
+	if (!read_heads(b, Q, &q) || !read_heads(b, K, &k) || !read_heads(b, V, &v) ||
+	    !read_heads(b, RESULT, &y))
+		return false;
+	b->result = (Shape){F32, y.rank, 0, {y.dims[0], y.dims[1], y.dims[2], k.dims[2]}, {0}};
+	fill_strides(&b->result, NULL);
+	swap_last(&k);
+	multiply(b, tensor(b, Q + 1, &q), tensor(b, K + 1, &k), next_value(b, false));
+	if (!cudnn_number(b->call))
+		return refuse(b, "attention without a scale");
+	map(b, MUL, b->value, number(b));
+	if (b->call->args[ADDED].type != DT_NONE) {
+		if (!read_heads(b, ADDED, &added))
+			return false;
+		map(b, ADD, b->value, tensor(b, ADDED + 1, &added));
+	}
+	add_softmax(b, v.type);
+	CudnnDescriptor *p = b->value;
+	b->result = y;
+	multiply(b, p, tensor(b, V + 1, &v), next_value(b, true));
+	return !b->pile->status;
 }
 
 /* ---- the graph ---- */
@@ -478,13 +614,24 @@ read_result(Builder *b, const struct MainRow *row)
 	return row->has_windows || join_result(b);
 }
 
+static CudnnDescriptor *
+finish(Builder *b, CudnnHandle *handle)
+{
+	enum { HANDLE = 800, PARTS };
+	const CudnnAttr parts[] = {{PARTS, CUDNN_TYPE_DESCRIPTOR, b->count, b->operations},
+	                           {HANDLE, CUDNN_TYPE_HANDLE, 1, handle ? &handle : NULL},
+	                           {0}};
+	return cudnn_make(b->pile, CUDNN_GRAPH, parts);
+}
+
 CudnnDescriptor *
 cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
 {
-	enum { HANDLE = 800, PARTS };
 	Builder b = {.pile = pile, .call = call};
 	StepPost posts[POST_MAX];
 	const struct MainRow *row = main_row(call);
+	if (strcmp(call->row, "attention") == 0 && call->narg == 5)
+		return add_attention(&b) ? finish(&b, handle) : NULL;
 	const StepAttr *post = step_attr(call->nattr, call->attrs, "post");
 	int count = post ? posts_read(post->string, posts, pile->error, pile->error_size) : 0;
 	if (count < 0 || !row)
@@ -493,8 +640,5 @@ cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
 	if (!read_result(&b, row) || !row->add(&b, count == 0 && !has_bias) ||
 	    !add_posts(&b, count, posts, has_bias, row->has_windows ? 1 : b.whole.rank - 1))
 		return NULL;
-	const CudnnAttr parts[] = {{PARTS, CUDNN_TYPE_DESCRIPTOR, b.count, b.operations},
-	                           {HANDLE, CUDNN_TYPE_HANDLE, 1, handle ? &handle : NULL},
-	                           {0}};
-	return cudnn_make(pile, CUDNN_GRAPH, parts);
+	return finish(&b, handle);
 }

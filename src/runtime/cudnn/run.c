@@ -21,6 +21,8 @@ typedef struct CudnnCall {
 	Cudnn *cudnn;
 	CudnnShared *shared;
 	int narg;
+	bool has_number;
+	float number; /* by value: the tensor behind the arguments */
 } CudnnCall;
 
 /* ---- What decides a plan ---- */
@@ -151,6 +153,9 @@ cudnn_prepare(Vendor *vendor, const VendorCall *call, char *error, size_t error_
 	made->head.scratch = (size_t)made->shared->plan.workspace;
 	made->cudnn = cudnn;
 	made->narg = call->narg;
+	const float *number = cudnn_number(call);
+	made->has_number = number != NULL;
+	made->number = number ? *number : 0;
 	return &made->head;
 }
 
@@ -171,13 +176,17 @@ static CudnnDescriptor *
 make_pack(CudnnPile *pile, const CudnnCall *call, void *const *buffers, void *workspace)
 {
 	enum { IDS = 1000, POINTERS, WORKSPACE = 1003 };
-	int64_t ids[VENDOR_MAX_ARGS], count = 0;
-	void *pointers[VENDOR_MAX_ARGS];
+	int64_t ids[VENDOR_MAX_ARGS + 1], count = 0;
+	const void *pointers[VENDOR_MAX_ARGS + 1];
 	for (int i = 0; i < call->narg; i++)
 		if (buffers[i]) {
 			ids[count] = i + 1;
 			pointers[count++] = buffers[i];
 		}
+	if (call->has_number) {
+		ids[count] = call->narg + 1;
+		pointers[count++] = &call->number;
+	}
 	const CudnnAttr attrs[] = {{IDS, CUDNN_TYPE_INT64, count, ids},
 	                           {POINTERS, CUDNN_TYPE_POINTER, count, pointers},
 	                           {WORKSPACE, CUDNN_TYPE_POINTER, 1, &workspace},

@@ -1,0 +1,159 @@
+/* Matching rows that are a program of several stages: attention as the operator has it and as nodes
+ * of 16 bits do, with dims in any order and what is added broadcast; and what only looks so. */
+#include "program/forms.h"
+#include "vendor_rows.h"
+
+/* Inputs and stages; which of their dims those of the call are, q k v added, and the scale. */
+typedef struct Case {
+	const char *inputs, *stages, *orders;
+	double scale;
+} Case;
+
+#define SOFTMAX(x) \
+	"m[b:B, h:4, i:M]: f32 = max(j:9) " x "[b,h,i,j]\n" \
+	"e[b:B, h:4, i:M, j:9]: f32 = exp(" x "[b,h,i,j] - m[b,h,i])\n" \
+	"l[b:B, h:4, i:M]: f32 = sum(j:9) e[b,h,i,j]\n" \
+	"p[b:B, h:4, i:M, j:9]: f32 = e[b,h,i,j] / l[b,h,i]\n"
+#define VALUES "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h,j,e])"
+#define SCORES "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
+#define OPERANDS "Q: f16[B,4,M,16], K: f16[B,4,9,16], V: f16[B,4,9,8]"
+#define ADDED OPERANDS ", Z: f16[B,1,1,9]"
+
+/* clang-format off */
+static const Case cases[] = {
+	/* as the operator is, each factor with the root of the scale; without a scale */
+	{OPERANDS,
+	 "s[b:B, h:4, i:M, j:9]: f32 = "
+	 "sum(d:16) f32(Q[b,h,i,d]) * 0.5 * (f32(K[b,h,j,d]) * 0.5)\n" SOFTMAX("s") VALUES,
+	 "0123 0123 0123", 0.25},
+	{OPERANDS, SCORES SOFTMAX("s") VALUES, "0123 0123 0123", 1},
+	/* divided, something added that is broadcast; of f32, of two dims less */
+	{ADDED,
+	 SCORES "x[b:B, h:4, i:M, j:9]: f32 = s[b,h,i,j] / 4.0 + f32(Z[b,0,0,j])\n" SOFTMAX("x") VALUES,
+	 "0123 0123 0123 0--1", 0.25},
+	{OPERANDS ", Z: f32[M,9]",
+	 SCORES "x[b:B, h:4, i:M, j:9]: f32 = Z[i,j] + s[b,h,i,j] * 0.5\n" SOFTMAX("x") VALUES,
+	 "0123 0123 0123 --01", 0.5},
+	/* nodes of 16 bits, each of which rounds */
+	{ADDED,
+	 "s[b:B, h:4, i:M, j:9]: f16 = sum f32 (d:16) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
+	 "t[b:B, h:4, i:M, j:9]: f16 = f16(f32(s[b,h,i,j]) * 0.5)\n"
+	 "x[b:B, h:4, i:M, j:9]: f32 = f32(f16(f32(t[b,h,i,j]) + f32(Z[b,0,0,j])))\n" SOFTMAX("x")
+	 "r[b:B, h:4, i:M, j:9]: f16 = f16(p[b,h,i,j])\n"
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) f32(r[b,h,i,j]) * f32(V[b,h,j,e])",
+	 "0123 0123 0123 0--1", 0.5},
+	/* heads between each other, keys turned, one tensor for two operands */
+	{"Q: f16[B,M,4,16], K: f16[16,4,9,B], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,i,h,d]) * f32(K[d,h,j,b])\n"
+	 SOFTMAX("s") VALUES,
+	 "0213 3120 0123", 1},
+	{"Q: f16[B,4,M,16], V: f16[B,4,9,16]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(V[b,h,j,d])\n" SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:16]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h,j,e])",
+	 "0123 0123 0123", 1},
+	/* without a batch, and a batch of 1 */
+	{"Q: f16[1,M,16], K: f16[1,9,16], V: f16[1,9,8]",
+	 "s[h:1, i:M, j:9]: f32 = sum(d:16) f32(Q[h,i,d]) * f32(K[h,j,d])\n"
+	 "m[h:1, i:M]: f32 = max(j:9) s[h,i,j]\n"
+	 "e[h:1, i:M, j:9]: f32 = exp(s[h,i,j] - m[h,i])\n"
+	 "l[h:1, i:M]: f32 = sum(j:9) e[h,i,j]\n"
+	 "Y[h:1, i:M, e:8]: f16 = sum f32 (j:9) e[h,i,j] / l[h,i] * f32(V[h,j,e])",
+	 "01 01 01", 1},
+};
+
+static const char *const refused[][2] = {
+	/* of f32; widths that cuDNN has no engine for; types that differ */
+	{"Q: f32[B,4,M,16], K: f32[B,4,9,16], V: f32[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) Q[b,h,i,d] * K[b,h,j,d]\n" SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f32 = sum(j:9) p[b,h,i,j] * V[b,h,j,e]"},
+	{"Q: f16[B,4,M,12], K: f16[B,4,9,12], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:12) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
+	 SOFTMAX("s") VALUES},
+	{"Q: f16[B,4,M,16], K: bf16[B,4,9,16], V: f16[B,4,9,8]", SCORES SOFTMAX("s") VALUES},
+	/* keys in groups of heads; every second key; the largest of something else; a sum of squares */
+	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h/2,j,d])\n"
+	 SOFTMAX("s") VALUES},
+	{"Q: f16[B,4,M,16], K: f16[B,4,18,16], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h,2*j,d])\n"
+	 SOFTMAX("s") VALUES},
+	{ADDED,
+	 SCORES "m[b:B, h:4, i:M]: f32 = max(j:9) s[b,h,i,j]\n"
+	 "e[b:B, h:4, i:M, j:9]: f32 = exp(s[b,h,i,j] + f32(Z[b,0,0,j]) - m[b,h,i])\n"
+	 "l[b:B, h:4, i:M]: f32 = sum(j:9) e[b,h,i,j]\n"
+	 "p[b:B, h:4, i:M, j:9]: f32 = e[b,h,i,j] / l[b,h,i]\n" VALUES},
+	{OPERANDS,
+	 SCORES "m[b:B, h:4, i:M]: f32 = max(j:9) s[b,h,i,j]\n"
+	 "e[b:B, h:4, i:M, j:9]: f32 = exp(s[b,h,i,j] - m[b,h,i])\n"
+	 "l[b:B, h:4, i:M]: f32 = sum(j:9) e[b,h,i,j] * e[b,h,i,j]\n"
+	 "p[b:B, h:4, i:M, j:9]: f32 = e[b,h,i,j] / l[b,h,i]\n" VALUES},
+	/* two scales; what is added depends on the values' width; probabilities from the wrong side */
+	{OPERANDS,
+	 SCORES "m[b:B, h:4, i:M]: f32 = max(j:9) s[b,h,i,j] * 0.5\n"
+	 "e[b:B, h:4, i:M, j:9]: f32 = exp(s[b,h,i,j] * 0.25 - m[b,h,i])\n"
+	 "l[b:B, h:4, i:M]: f32 = sum(j:9) e[b,h,i,j]\n"
+	 "p[b:B, h:4, i:M, j:9]: f32 = e[b,h,i,j] / l[b,h,i]\n" VALUES},
+	{ADDED,
+	 SCORES SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h,j,e]) * f32(Z[b,0,0,j])"},
+	{"Q: f16[B,4,9,16], K: f16[B,4,9,16], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:9, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
+	 "m[b:B, h:4, i:9]: f32 = max(j:9) s[b,h,j,i]\n"
+	 "e[b:B, h:4, i:9, j:9]: f32 = exp(s[b,h,i,j] - m[b,h,i])\n"
+	 "l[b:B, h:4, i:9]: f32 = sum(j:9) e[b,h,i,j]\n"
+	 "Y[b:B, h:4, i:9, e:8]: f16 = sum f32 (j:9) e[b,h,i,j] / l[b,h,i] * f32(V[b,h,j,e])"},
+};
+/* clang-format on */
+
+static bool
+match_text(Arena *arena, const char *inputs, const char *stages, VendorMatch *m)
+{
+	const char *text = arena_printf(arena, "expr made(%s) -> Y {\n%s\n}\n", inputs, stages);
+	Program *program = program_parse(expr_ctx_new(arena), "made", text);
+	program_check(program);
+	return row_match(arena, program_inline_stages(arena, program), m) && m->row->program;
+}
+
+static const char *
+orders_text(Arena *arena, const VendorMatch *m)
+{
+	Buf buf = {.arena = arena};
+	for (int k = 0; k < VENDOR_INPUTS && m->operands[k].tensor; k++) {
+		buf_puts(&buf, k ? " " : "");
+		for (int i = 0; i < m->operands[k].rank; i++)
+			buf_putc(&buf, m->operands[k].dims[i] < 0 ? '-' : (char)('0' + m->operands[k].dims[i]));
+	}
+	return buf_text(&buf);
+}
+
+START_TEST(attention_is_found)
+{
+	Arena *arena = arena_new("test");
+	const Case *c = &cases[_i];
+	VendorMatch m;
+	ck_assert_msg(match_text(arena, c->inputs, c->stages, &m), "%s", c->stages);
+	ck_assert_str_eq(orders_text(arena, &m), c->orders);
+	ck_assert(m.nattr == 1 && strcmp(m.attrs[0].name, "scale") == 0);
+	ck_assert_msg(fabs((double)m.attrs[0].floats[0] - c->scale) < 1e-6, "%g",
+	              (double)m.attrs[0].floats[0]);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(others_are_not)
+{
+	Arena *arena = arena_new("test");
+	VendorMatch m;
+	ck_assert_msg(!match_text(arena, refused[_i][0], refused[_i][1], &m), "%s", refused[_i][1]);
+	arena_free(arena);
+}
+END_TEST
+
+int
+main(void)
+{
+	TCase *tcase = tcase_create("match_whole");
+	tcase_add_loop_test(tcase, attention_is_found, 0, (int)countof(cases));
+	tcase_add_loop_test(tcase, others_are_not, 0, (int)countof(refused));
+	return unit_run(tcase);
+}
