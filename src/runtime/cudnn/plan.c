@@ -267,6 +267,16 @@ find_compiled(Chooser *c, const CudnnDescriptor *graph, int64_t first, bool is_m
 	c->may_compile = false;
 }
 
+/* The first of those that heuristics list, in their two modes. */
+static void
+try_modes(Chooser *c, const CudnnDescriptor *graph)
+{
+	enum { MODE_A = 3, MODE_FALLBACK = 2 };
+	static const int modes[] = {MODE_A, MODE_FALLBACK};
+	for (int i = 0; i < 2 && !c->plan->plan; i++)
+		try_mode(c, graph, modes[i]);
+}
+
 /* As the answer of cudnn_choose() names it. */
 static void
 try_named(Chooser *c, const CudnnDescriptor *graph, const char *name)
@@ -274,9 +284,13 @@ try_named(Chooser *c, const CudnnDescriptor *graph, const char *name)
 	static const char word[] = "engine ";
 	const char *number = strstr(name, word);
 	int64_t index = number ? strtoll(number + strlen(word), NULL, 10) : -1;
-	if (strncmp(name, AT_OPEN, strlen(AT_OPEN)) == 0)
-		find_compiled(c, graph, index, true);
-	else if (number)
+	c->may_compile = strncmp(name, AT_OPEN, strlen(AT_OPEN)) == 0;
+	if (c->may_compile) {
+		try_modes(c, graph); /* which list such engines where a driver is */
+		if (!c->plan->plan)
+			find_compiled(c, graph, index, true);
+		c->may_compile = false;
+	} else if (number)
 		try_chosen(c, graph, number, index);
 }
 
@@ -297,8 +311,6 @@ bool
 cudnn_choose(const Cudnn *cudnn, const VendorCall *call, CudnnPlan *plan,
              char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size)
 {
-	enum { MODE_A = 3, MODE_FALLBACK = 2 };
-	static const int modes[] = {MODE_A, MODE_FALLBACK};
 	char said[256] = "";
 	CudnnPlan tried = {.graph = {.api = &cudnn->api, .error = said, .error_size = sizeof said}};
 	Chooser c = {.cudnn = cudnn, .call = call, .plan = &tried, .impl = impl, .error = error};
@@ -308,8 +320,8 @@ cudnn_choose(const Cudnn *cudnn, const VendorCall *call, CudnnPlan *plan,
 	const StepAttr *named = step_attr(call->nattr, call->attrs, "impl");
 	if (graph && plan && named && named->kind == SA_STRING)
 		try_named(&c, graph, named->string);
-	for (int i = 0; graph && i < 2 && !tried.plan; i++)
-		try_mode(&c, graph, modes[i]);
+	if (graph && !tried.plan)
+		try_modes(&c, graph);
 	if (graph && !tried.plan && !plan)
 		find_compiled(&c, graph, 0, false);
 	/* Where the first engines of f32 are those of tf32, cuDNN has no other. */
