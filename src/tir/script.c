@@ -69,6 +69,15 @@ script_bind(ScriptWriter *w, const char *loop, Bind bind)
 }
 
 void
+script_fetch(ScriptWriter *w, const char *loop, const char *at, StrVec buffers, int cache)
+{
+	ScriptStep *step = script_step(w, PRIM_fetch, loop);
+	vec_push(w->arena, &step->loops, at);
+	step->buffers = buffers;
+	step->number = cache;
+}
+
+void
 script_fission(ScriptWriter *w, const char *loop, int count, const Buffer *const *buffers,
                Scope scope, const char *made)
 {

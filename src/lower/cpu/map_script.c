@@ -110,12 +110,8 @@ add_fetched(Writer *w, int s, const TileAccess *access, StrVec *names)
 static void
 write_fetch(Writer *w, const StrVec *names, int cache, const char *next, const char *place)
 {
-	if (names->count == 0)
-		return;
-	ScriptStep *step = script_step(&w->script, PRIM_fetch, next);
-	vec_push(w->arena, &step->loops, place);
-	step->buffers = *names;
-	step->number = cache;
+	if (names->count > 0)
+		script_fetch(&w->script, next, place, *names, cache);
 }
 
 /* The stage's lanes in parts, which begin by fetching one of the next row: what no stage

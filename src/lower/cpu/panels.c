@@ -559,28 +559,21 @@ write_columns(Writer *w)
 		vec_push(arena, &step->made, script_name(&w->script, made[i]));
 }
 
-static void
-write_fetch_at(Writer *w, const char *buffer, const char *at)
-{
-	ScriptStep *step = script_step(&w->script, PRIM_fetch, w->ni);
-	vec_push(w->script.arena, &step->loops, at);
-	vec_push(w->script.arena, &step->buffers, buffer);
-	step->number = 1;
-}
-
 /* The next columns are on their way while these serve all rows; where results go to memory, the
- * lines of the next ones as well, a tile at a time: a line is read before a part of it is stored. */
+ * next ones' lines as well, which are read before a part is stored. */
 static void
 write_fetches(Writer *w)
 {
 	const Panels *p = w->p;
-	const Target *target = p->coster.target;
 	const Tensor *result = &p->nest->arguments[p->group->program->ninput]->tensor;
-	double bytes = probe_elements(target, result) * dtype_bits(result->type) / 8;
-	if (bytes_of_columns(p) > target->device->l2 / 4)
-		write_fetch_at(w, argument_of(p, p->w)->tensor.name, w->ni);
-	if (bytes > (double)target->device->l2)
-		write_fetch_at(w, result->name, w->mi);
+	double bytes = probe_elements(p->coster.target, result) * dtype_bits(result->type) / 8;
+	StrVec columns = {0}, results = {0};
+	vec_push(w->script.arena, &columns, argument_of(p, p->w)->tensor.name);
+	vec_push(w->script.arena, &results, result->name);
+	if (bytes_of_columns(p) > p->coster.target->device->l2 / 4)
+		script_fetch(&w->script, w->ni, w->ni, columns, 1);
+	if (bytes > (double)p->coster.target->device->l2)
+		script_fetch(&w->script, w->ni, w->mi, results, 1);
 }
 
 const Script *
