@@ -65,7 +65,7 @@ void script_split(ScriptWriter *w, const char *loop, int64_t size, const char *o
                   const char *inner);
 void script_reorder(ScriptWriter *w, int count, const char *const *loops); /* 0 or 1: nothing */
 void script_bind(ScriptWriter *w, const char *loop, Bind bind);
-/* What the loop's next iteration uses of these buffers in the body of `at` goes to a cache, 1 or 2. */
+/* What the loop's next iteration uses of these buffers in the body of `at` goes to cache 1 or 2. */
 void script_fetch(ScriptWriter *w, const char *loop, const char *at, StrVec buffers, int cache);
 void script_fission(ScriptWriter *w, const char *loop, int count, const Buffer *const *buffers,
                     Scope scope, const char *made);
