@@ -193,6 +193,39 @@ for k in 1 6; do
 		lose "attention, K=$k: $(cat "$tmp/out" "$tmp/err")"
 done
 
+# The plan of an engine that cuDNN compiles is kept for the next process, which compiles none, for this driver
+# alone; without a folder it is made each time. Each call fails once there, too.
+plan() {
+	rm -rf "$tmp/given"
+	"$tw" run -q "$tmp/head.cuda.twb" --shape N=2 --runs 1 --output "$tmp/given" >"$tmp/out" 2>"$tmp/err" &&
+		cmp -s "$tmp/given/y.npy" "$tmp/planned.npy" && [ ! -s "$tmp/err" ]
+}
+XDG_CACHE_HOME=$tmp/plans
+"$tw" run -q "$tmp/head.test.twb" --shape N=2 --runs 1 --output "$tmp/given" && mv "$tmp/given/y.npy" "$tmp/planned.npy"
+plan && file=$(find "$XDG_CACHE_HOME" -type f) && cp "$file" "$tmp/whole" && STANDIN_COMPILES=0 plan && pass ||
+	lose "a plan is not kept: $(cat "$tmp/err") $file"
+! STANDIN_COMPILES=0 STANDIN_DRIVER=13010 plan && STANDIN_DRIVER=13010 plan &&
+	[ "$(find "$XDG_CACHE_HOME" -type f | wc -l)" = 2 ] && pass || lose "another driver's plan: $(cat "$tmp/err")"
+for none in /proc/none ""; do
+	HOME='' XDG_CACHE_HOME=$none plan && pass || lose "plans, no folder '$none': $(cat "$tmp/err")"
+done
+HOME='' XDG_CACHE_HOME='' "$program" fail "$tmp/head.cuda.twb" "$tmp/head.test.twb" >"$tmp/out" 2>&1 && pass ||
+	lose "plans, no folder, fail: $(cat "$tmp/out")"
+
+# Of a damaged one nothing is parsed, which would end the process here: it is made and kept again, and nobody
+# is told.
+at=0 wrong='' size=$(wc -c <"$tmp/whole")
+while [ $at -lt "$size" ]; do
+	{
+		head -c $at "$tmp/whole"
+		[ $((at % 2)) = 1 ] || tail -c +$((at + 2)) "$tmp/whole"
+	} >"$file"
+	plan && cmp -s "$file" "$tmp/whole" || wrong="$wrong $at"
+	[ -z "$is_whole" ] && at=$((at + size / 12 + 1)) || at=$((at + size / 120 + 1))
+done
+[ -z "$wrong" ] && pass || lose "plans damaged at these bytes of $size:$wrong: $(cat "$tmp/err")"
+XDG_CACHE_HOME=$tmp/cache
+
 # What cuDNN answered is kept: asked again, it is told of the device (three calls) and no more.
 for cache in cache none; do
 	# shellcheck disable=SC2086  # options

@@ -20,7 +20,7 @@ struct Cache {
 	Arena *arena;
 	const char *folder;   /* NULL: cannot be used */
 	uint64_t limit, used; /* bytes; `used` is counted once, at the first store */
-	bool is_counted, has_warned;
+	bool is_counted, has_warned, is_silent;
 };
 
 typedef struct Head {
@@ -55,6 +55,12 @@ const char *
 cache_folder(const Cache *cache)
 {
 	return cache->folder;
+}
+
+void
+cache_be_silent(Cache *cache)
+{
+	cache->is_silent = true;
 }
 
 static const char *
@@ -111,7 +117,7 @@ cache_find(Cache *cache, Arena *arena, Hash128 key, Bytes *found)
 		return false;
 	if (!is_right(&job, &status, key)) {
 		bool is_there = lstat(job.path, &status) == 0; /* not trimmed meanwhile */
-		if (is_there && !cache->has_warned)
+		if (is_there && !cache->has_warned && !cache->is_silent)
 			warn(NULL, "a damaged file of the cache is not used: %s", job.path);
 		cache->has_warned |= is_there;
 		return false;
@@ -209,7 +215,8 @@ cache_store(Cache *cache, Hash128 key, const void *data, size_t size)
 	job.head.size = size;
 	Failure failure;
 	if (!try_run(store_entry, &job, &failure)) {
-		warn(NULL, "the cache is not used: %s", failure.text);
+		if (!cache->is_silent)
+			warn(NULL, "the cache is not used: %s", failure.text);
 		cache->folder = NULL;
 	}
 	arena_free(scratch);

@@ -19,6 +19,8 @@ typedef struct Cache Cache;
 /* folder NULL = the default place. Never fails; a cache that cannot be used always misses. */
 Cache *cache_open(Arena *arena, const char *folder, uint64_t limit_bytes);
 const char *cache_folder(const Cache *cache); /* NULL: there is none */
+/* Nothing is told any more: in a process that is not the compiler's. */
+void cache_be_silent(Cache *cache);
 bool cache_find(Cache *cache, Arena *arena, Hash128 key, Bytes *found);
 void cache_store(Cache *cache, Hash128 key, const void *data, size_t size);
 

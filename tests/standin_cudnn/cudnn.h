@@ -11,6 +11,11 @@
  * stream's handle, a workspace too small, memory of the host's, an address that is aligned to
  * less than was said.
  *
+ * A plan's JSON is a text of its own, which another process reads back; one that it did not write
+ * ends the process, as it may in cuDNN.
+ *
+ *     STANDIN_COMPILES=0   to compile an engine ends the process
+ *
  * Its calls are counted with CUDA's, and fail with them (standin.h).
  */
 #ifndef STANDIN_CUDNN_H
@@ -27,6 +32,27 @@ void cudnnGetLastErrorString(char *text, size_t size);
 
 /* ---- Inside ---- */
 
+typedef struct Attr {
+	struct Attr *next;
+	int name, type;
+	int64_t count;
+	unsigned char bytes[];
+} Attr;
+
+struct CudnnDescriptor {
+	Handle head;
+	int kind;
+	bool is_final, is_read; /* the second: with all its parts, from a text */
+	Attr *attrs;
+};
+
+size_t attr_size(int type);
+CudnnDescriptor *descriptor_new(int kind);
+/* With parts that were read with it. */
+void descriptor_free(CudnnDescriptor *descriptor);
+int descriptor_set(CudnnDescriptor *descriptor, int name, int type, int64_t count,
+                   const void *elements);
+
 /* Attribute `name` of a final descriptor, `count` elements of this type; NULL: it has none, which
  * is_optional allows. */
 const void *attr_elements(const CudnnDescriptor *descriptor, int name, int type, int64_t *count,
@@ -36,6 +62,10 @@ int64_t attr_int(const CudnnDescriptor *descriptor, int name);
 int attr_enum(const CudnnDescriptor *descriptor, int name, int type, int otherwise);
 double attr_double(const CudnnDescriptor *descriptor, int name, double otherwise);
 int kind_of(const CudnnDescriptor *descriptor);
+
+/* A plan as a text, to be freed; the parts of a plan that is made from one. */
+char *text_of_plan(const CudnnDescriptor *plan);
+void plan_from_text(CudnnDescriptor *plan, const char *text, int64_t size);
 
 bool graph_is_product(const CudnnDescriptor *graph);
 /* Bytes of workspace that the operations of a graph take. */

@@ -7,29 +7,15 @@
 
 enum { BAD = 2000, NOT_SUPPORTED = 3000, FAILED = 5000 };
 enum { WINOGRAD, PLAIN, COMPILED, ENGINES };
-enum { CONFIG_OF_PLAN = 401, GRAPH = 1300, INDEX = 1301 };
-
-typedef struct Attr {
-	struct Attr *next;
-	int name, type;
-	int64_t count;
-	unsigned char bytes[];
-} Attr;
-
-struct CudnnDescriptor {
-	Handle head;
-	int kind;
-	bool is_final;
-	Attr *attrs;
-};
+enum { CONFIG_OF_PLAN = 401, PLAN_JSON = 405, DEVICE_JSON = 2702, GRAPH = 1300, INDEX = 1301 };
 
 struct CudnnHandle {
 	Handle head;
 	CudaStream *stream;
 };
 
-static size_t
-size_of(int type)
+size_t
+attr_size(int type)
 {
 	switch (type) {
 	case CUDNN_TYPE_HANDLE:
@@ -125,10 +111,10 @@ kind_of(const CudnnDescriptor *descriptor)
 
 /* ---- Making them ---- */
 
-static int
-set(CudnnDescriptor *descriptor, int name, int type, int64_t count, const void *elements)
+int
+descriptor_set(CudnnDescriptor *descriptor, int name, int type, int64_t count, const void *elements)
 {
-	size_t bytes = (size_t)count * size_of(type);
+	size_t bytes = (size_t)count * attr_size(type);
 	Attr *attr = count < 1 ? NULL : malloc(sizeof *attr + bytes);
 	if (!attr)
 		return BAD;
@@ -138,15 +124,36 @@ set(CudnnDescriptor *descriptor, int name, int type, int64_t count, const void *
 	return CUDNN_OK;
 }
 
+CudnnDescriptor *
+descriptor_new(int kind)
+{
+	CudnnDescriptor *made = calloc(1, sizeof *made);
+	if (made) {
+		handle_add(made, IS_DESCRIPTOR);
+		made->kind = kind;
+	}
+	return made;
+}
+
+void
+descriptor_free(CudnnDescriptor *descriptor)
+{
+	while (descriptor->attrs) {
+		Attr *attr = descriptor->attrs;
+		bool has_parts = descriptor->is_read && attr->type == CUDNN_TYPE_DESCRIPTOR;
+		for (int64_t i = 0; has_parts && i < attr->count; i++)
+			descriptor_free(((CudnnDescriptor **)attr->bytes)[i]);
+		descriptor->attrs = attr->next;
+		free(attr);
+	}
+	handle_remove(descriptor);
+}
+
 int
 cudnnBackendCreateDescriptor(int kind, CudnnDescriptor **descriptor)
 {
 	int status = begin();
-	*descriptor = status ? NULL : calloc(1, sizeof **descriptor);
-	if (*descriptor) {
-		handle_add(*descriptor, IS_DESCRIPTOR);
-		(*descriptor)->kind = kind;
-	}
+	*descriptor = status ? NULL : descriptor_new(kind);
 	leave();
 	return status;
 }
@@ -155,13 +162,7 @@ int
 cudnnBackendDestroyDescriptor(CudnnDescriptor *descriptor)
 {
 	int status = begin();
-	CudnnDescriptor *found = handle_find(descriptor, IS_DESCRIPTOR);
-	while (found->attrs) {
-		Attr *attr = found->attrs;
-		found->attrs = attr->next;
-		free(attr);
-	}
-	handle_remove(found);
+	descriptor_free(handle_find(descriptor, IS_DESCRIPTOR));
 	leave();
 	return status;
 }
@@ -172,8 +173,10 @@ cudnnBackendSetAttribute(CudnnDescriptor *descriptor, int name, int type, int64_
 {
 	int status = begin();
 	find(descriptor, false);
-	if (!status)
-		status = set(descriptor, name, type, count, elements);
+	if (!status && descriptor->kind == CUDNN_PLAN && name == PLAN_JSON)
+		plan_from_text(descriptor, elements, count);
+	else if (!status)
+		status = descriptor_set(descriptor, name, type, count, elements);
 	leave();
 	return status;
 }
@@ -201,6 +204,9 @@ check_plan(const CudnnDescriptor *plan)
 		misuse("an engine is compiled when the answer is all that is asked for");
 	if (!graph_is_product(attr_part(engine, GRAPH)))
 		misuse("an engine is compiled where another takes the graph");
+	const char *compiles = getenv("STANDIN_COMPILES");
+	if (compiles && strcmp(compiles, "0") == 0)
+		misuse("an engine is compiled whose plan was kept");
 }
 
 /* A graph of operations, each of which is final, is made for a device: the handle's, or another. */
@@ -226,7 +232,7 @@ cudnnBackendFinalize(CudnnDescriptor *descriptor)
 	if (!status && !is_sound(descriptor))
 		status = BAD;
 	descriptor->is_final = !status;
-	if (!status && descriptor->kind == CUDNN_PLAN)
+	if (!status && descriptor->kind == CUDNN_PLAN && !descriptor->is_read)
 		check_plan(descriptor);
 	if (!status && descriptor->kind == CUDNN_ENGINE && attr_int(descriptor, INDEX) >= ENGINES) {
 		descriptor->is_final = false;
@@ -248,8 +254,8 @@ list_configs(const CudnnDescriptor *heuristics, CudnnDescriptor **configs)
 	int count = graph_is_product(graph) ? 2 : 3;
 	for (int i = 0; i < count; i++) {
 		CudnnDescriptor *config = find(configs[i], false);
-		set(config, INDEX, CUDNN_TYPE_INT64, 1, &order[i]);
-		set(config, GRAPH, CUDNN_TYPE_DESCRIPTOR, 1, &graph);
+		descriptor_set(config, INDEX, CUDNN_TYPE_INT64, 1, &order[i]);
+		descriptor_set(config, GRAPH, CUDNN_TYPE_DESCRIPTOR, 1, &graph);
 		config->is_final = true;
 	}
 	return count;
@@ -279,7 +285,7 @@ answer(const CudnnDescriptor *asked, int name, void *elements)
 		return 1;
 	case ENGINE:
 		index = attr_int(engine_in(asked), INDEX);
-		set(find(*parts, false), INDEX, CUDNN_TYPE_INT64, 1, &index);
+		descriptor_set(find(*parts, false), INDEX, CUDNN_TYPE_INT64, 1, &index);
 		(*parts)->is_final = true;
 		return 1;
 	case CHOICES:
@@ -305,14 +311,31 @@ answer(const CudnnDescriptor *asked, int name, void *elements)
 	}
 }
 
+/* A plan's, or that of a handle's device. Asked for no bytes it says how many there are. */
+static int64_t
+answer_text(const CudnnDescriptor *asked, int64_t most, char *to)
+{
+	const char *driver = getenv("STANDIN_DRIVER");
+	char device[100];
+	snprintf(device, sizeof device, "{\"device\": %d, \"driver\": %s}", asked->head.device,
+	         driver ? driver : "0");
+	char *text = asked->kind == CUDNN_PLAN ? text_of_plan(asked) : strdup(device);
+	int64_t size = (int64_t)strlen(text);
+	memcpy(to ? to : device, text, to && most >= size ? (size_t)size : 0);
+	free(text);
+	return size;
+}
+
 int
 cudnnBackendGetAttribute(const CudnnDescriptor *descriptor, int name, int type, int64_t asked,
                          int64_t *count, void *elements)
 {
 	int status = begin();
-	int64_t found = status ? 0 : answer(find(descriptor, true), name, elements);
-	(void)type;
-	if (found > asked)
+	bool is_text = type == CUDNN_TYPE_CHAR && (name == PLAN_JSON || name == DEVICE_JSON);
+	int64_t found = status    ? 0
+	                : is_text ? answer_text(find(descriptor, true), asked, elements)
+	                          : answer(find(descriptor, true), name, elements);
+	if (found > asked && !(is_text && asked == 0))
 		misuse("attribute %d has %lld elements", name, (long long)found);
 	*count = found;
 	leave();

@@ -354,7 +354,7 @@ run_reduction(const Json *node)
 	}
 }
 
-static void
+static inline void
 run_plan(double *const *memory)
 {
 	Json *json = json_read(plan, strlen(plan));

@@ -57,14 +57,44 @@ cudnn_create(CudnnPile *pile, int kind)
 	return NULL;
 }
 
+/* Of an attribute's element. No address is the same in the next process. */
+static size_t
+size_of(int type)
+{
+	bool is_address = type == CUDNN_TYPE_HANDLE || type == CUDNN_TYPE_POINTER;
+	bool is_byte = type == CUDNN_TYPE_BOOLEAN || type == CUDNN_TYPE_CHAR;
+	bool is_wide = type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_DOUBLE;
+	return is_address ? 0 : is_byte ? 1 : is_wide ? sizeof(int64_t) : sizeof(int);
+}
+
+/* An attribute of the pile's last descriptor; parts are told by their places in it. */
+static void
+tell(CudnnPile *pile, int kind, const CudnnAttr *attr)
+{
+	const int64_t head[] = {pile->count, kind, attr->name, attr->type, attr->count};
+	bool has_parts = attr->type == CUDNN_TYPE_DESCRIPTOR;
+	size_t bytes = has_parts ? 0 : (size_t)attr->count * size_of(attr->type);
+	pile->told = hash128_combine(pile->told, hash128(head, sizeof head));
+	pile->told = hash128_combine(pile->told, hash128(attr->elements, bytes));
+	for (int64_t i = 0; has_parts && i < attr->count; i++) {
+		int place = 0;
+		const CudnnDescriptor *part = ((CudnnDescriptor *const *)attr->elements)[i];
+		while (place < pile->count && pile->made[place] != part)
+			place++;
+		pile->told = hash128_combine(pile->told, hash128(&place, sizeof place));
+	}
+}
+
 CudnnDescriptor *
 cudnn_make(CudnnPile *pile, int kind, const CudnnAttr *attrs)
 {
 	CudnnDescriptor *made = cudnn_create(pile, kind);
 	int status = CUDNN_OK;
-	for (; made && !status && attrs->elements; attrs++)
+	for (; made && !status && attrs->elements; attrs++) {
+		tell(pile, kind, attrs);
 		status = pile->api->BackendSetAttribute(made, attrs->name, attrs->type, attrs->count,
 		                                        attrs->elements);
+	}
 	if (made && !status)
 		status = pile->api->BackendFinalize(made);
 	if (!status)

@@ -130,7 +130,8 @@ typedef struct CudnnPile {
 	const CudnnApi *api;
 	int count;
 	CudnnDescriptor *made[64];
-	int status; /* of what went wrong; CUDNN_OK: nothing */
+	int status;   /* of what went wrong; CUDNN_OK: nothing */
+	Hash128 told; /* all that cudnn_make() set, but for handles and addresses */
 	char *error;
 	size_t error_size;
 } CudnnPile;
@@ -163,6 +164,15 @@ typedef struct CudnnPlan {
 bool cudnn_choose(const Cudnn *cudnn, const VendorCall *call, CudnnPlan *plan,
                   char impl[VENDOR_IMPL_SIZE], char *error, size_t error_size);
 void cudnn_drop_plan(CudnnPlan *plan);
+
+/* Plans kept between processes (keep.c). */
+
+/* Of a graph's plan on this device, by the engine that was named when compiling. False: it can't be
+ * said what the device is, so nothing is kept. */
+bool cudnn_key(const Cudnn *cudnn, const CudnnPile *graph, const char *named, Hash128 *key);
+/* Read it back, with its name. False: there is none, or cuDNN does not take it. */
+bool cudnn_recall(const Cudnn *cudnn, Hash128 key, CudnnPlan *plan, char impl[VENDOR_IMPL_SIZE]);
+void cudnn_keep(const Cudnn *cudnn, Hash128 key, CudnnPlan *plan, char impl[VENDOR_IMPL_SIZE]);
 
 /* ---- calls (run.c) ---- */
 

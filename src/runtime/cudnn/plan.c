@@ -7,7 +7,8 @@
  *
  * To compile one takes a driver, and a second. When only the answer is asked for no such engine is
  * tried, so that the answer is the same with a driver and without. When a plan is made the engine
- * that the call names ("impl") is the first; none is compiled but where that says so.
+ * that the call names ("impl") is the first; none is compiled but where that says so, and what was
+ * is kept for the next process (keep.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +278,23 @@ try_modes(Chooser *c, const CudnnDescriptor *graph)
 		try_mode(c, graph, modes[i]);
 }
 
+/* Where engines may be compiled: heuristics list such engines where a driver is. */
+static void
+try_compiled(Chooser *c, const CudnnDescriptor *graph, const char *name, int64_t index)
+{
+	Hash128 key;
+	bool is_kept = cudnn_key(c->cudnn, &c->plan->graph, name, &key);
+	if (is_kept && cudnn_recall(c->cudnn, key, c->plan, c->impl))
+		return;
+	c->may_compile = true;
+	try_modes(c, graph);
+	if (!c->plan->plan)
+		find_compiled(c, graph, index, true);
+	c->may_compile = false;
+	if (is_kept && c->plan->plan)
+		cudnn_keep(c->cudnn, key, c->plan, c->impl);
+}
+
 /* As the answer of cudnn_choose() names it. */
 static void
 try_named(Chooser *c, const CudnnDescriptor *graph, const char *name)
@@ -284,13 +302,9 @@ try_named(Chooser *c, const CudnnDescriptor *graph, const char *name)
 	static const char word[] = "engine ";
 	const char *number = strstr(name, word);
 	int64_t index = number ? strtoll(number + strlen(word), NULL, 10) : -1;
-	c->may_compile = strncmp(name, AT_OPEN, strlen(AT_OPEN)) == 0;
-	if (c->may_compile) {
-		try_modes(c, graph); /* which list such engines where a driver is */
-		if (!c->plan->plan)
-			find_compiled(c, graph, index, true);
-		c->may_compile = false;
-	} else if (number)
+	if (strncmp(name, AT_OPEN, strlen(AT_OPEN)) == 0)
+		try_compiled(c, graph, name, index);
+	else if (number)
 		try_chosen(c, graph, number, index);
 }
 
