@@ -184,7 +184,7 @@ STANDIN_DRIVER := $(BUILD)/test/standin_driver/libcuda.so.1
 $(STANDIN_DRIVER): $(call object,tests/standin_driver/driver.c)
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -ldl -o $@
-$(BUILD)/test/runtime_cudnn_keep $(BUILD)/test/runtime_cudnn_products $(BUILD)/test/runtime_cudnn_pools $(BUILD)/test/runtime_cudnn_attention: | $(STANDIN_DRIVER)
+$(BUILD)/test/runtime_cudnn_keep $(BUILD)/test/runtime_cudnn_products $(BUILD)/test/runtime_cudnn_pools $(BUILD)/test/runtime_cudnn_attention $(BUILD)/test/runtime_cudnn_norms: | $(STANDIN_DRIVER)
 
 # The harnesses of tests/fuzz without libFuzzer: they replay files and make mutants (tests/fuzz.sh).
 FUZZ_SHARED := $(call object,$(wildcard tests/fuzz/shared/*.c))
@@ -216,8 +216,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # none, and dies of it.
 # asan-quick: a part of the scripts, which between them lead through all rooms, and no unit test that
 # only tries more of the same.
-UNINSTRUMENTED := codegen_cuda_ops runtime_cudnn runtime_cudnn_graph runtime_cudnn_products runtime_cudnn_pools \
-                  runtime_cudnn_transposed runtime_cudnn_attention runtime_cudnn_keep
+UNINSTRUMENTED := codegen_cuda_ops $(basename $(notdir $(wildcard tests/unit/runtime_cudnn*.c)))
 QUICK := backend bad_input bundle fuzz nesting past prove regions sizes
 MORE  := lower_quads passes_derive codegen_ops passes_lower gpu_groups expr_simplify_random expr_interp_random \
          einnet_random einnet_sizes einnet_forms passes_together

@@ -148,6 +148,9 @@ awk '/"max":/ { n++ } /"top1":/ { gsub(/[",]/, ""); t = $2 } END { exit !(n == 2
 # ---- sizes that a bundle was not compiled for ----
 printf 'graph g(%%x: f32[N,4]) -> %%y { %%y = Softmax(%%x) }\n' >open.g
 "$tw" compile -q open.g -o open.twb --shape N=8 || lose "open.g"
+"$tw" compare --rounds 3 open.twb open.twb --shape N=8 --json >said 2>err &&
+	tr -d '\t' <said | grep -q '"output":"y"' && pass ||
+	lose "names of outputs once times were taken: $(cat said err)"
 "$tw" compare --rounds 0 open.twb open.twb --shape N=2 >said 2>err && grep -q "compiled for N=8 and runs at 2" err && pass ||
 	lose "other sizes: $(cat err)"
 

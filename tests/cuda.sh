@@ -150,7 +150,7 @@ graph g(%x: f32[N,4,6,6], %w: f32[8,4,3,3], %b: f32[8], %v: f32[8,8,1,1], %m: f3
   %p = MatMul(%h, %i) "product"
   %t = MaxPool(%y) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]} "largest"
   %o = AveragePool(%x) {kernel_shape=[3,2], pads=[1,0,1,1]} "mean"
-  %q = ConvTranspose(%r, %w) {strides=[2,1], pads=[1,0,0,1], output_padding=[1,0]} "transposed"
+  %q = ConvTranspose(%r, %w) {group=2, strides=[2,1], pads=[1,0,0,1], output_padding=[1,0]} "transposed"
 }
 EOT
 called cudnn call calls
@@ -160,6 +160,37 @@ lives calls
 "$tw" run "$tmp/calls.cuda.twb" --shape N=2 --shape K=3 --log >"$tmp/out" 2>"$tmp/err"
 [ "$(grep -c "step '.*': engine [12], [0-9]* bytes, made in [0-9.]* ms" "$tmp/err")" = 6 ] && pass ||
 	lose "--log: $(cat "$tmp/out" "$tmp/err")"
+
+# Channels of f16 lie last between calls, given weights, too: windows, groups, additions, pools, concatenated
+# parts that are written where they lie, transposed ones.
+cat >"$tmp/last.g" <<'EOT'
+graph g(%x: f16[N,4,5,6], %w: f16[8,2,3,3], %b: f16[8]) -> %y {
+  %c = Conv(%x, %w, %b) {group=2, pads=[1,1,1,1], strides=[2,1]} "window"
+  %y = Relu(%c) "relu"
+}
+EOT
+cat >"$tmp/lasts.g" <<'EOT'
+graph g(%x: f16[N,8,6,6], %w: f16[8,8,3,3], %b: f16[8], %v: f16[8,1,1,3], %u: f16[8,8,1,1], %t: f16[16,4,2,2], %i: f16[K]) -> %y, %z, %m, %j {
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]} "first"
+  %r = Relu(%c) "relu"
+  %p = MaxPool(%r) {kernel_shape=[2,2], strides=[2,2]} "largest"
+  %z = Conv(%p, %v) {group=8} "deep"
+  %e = Conv(%p, %w) {pads=[1,1,1,1]} "second"
+  %s = Add(%e, %p) "add"
+  %a = Relu(%s) "positive"
+  %m = GlobalAveragePool(%p) "mean"
+  %f = Conv(%p, %u) "third"
+  %l = Concat(%a, %f) {axis=1} "beside"
+  %y = ConvTranspose(%l, %t) {strides=[2,2]} "transposed"
+  %j = Neg(%i) "else"
+}
+EOT
+called cudnn last lasts
+lives lasts
+[ "$(grep -c 'vendor .* engine 1, ' "$tmp/out")" = 5 ] && [ ! -s "$tmp/err" ] && pass ||
+	lose "channels last, calls: $(cat "$tmp/out" "$tmp/err")"
+"$tw" inspect "$tmp/lasts.cuda.twb" | grep -q 'vendor *conv *f16\[N,8,3,3\] @nc8hw *positive' && pass ||
+	lose "channels do not lie last: $("$tw" inspect "$tmp/lasts.cuda.twb")"
 
 # Attention, a program of several stages: heads that lie between each other and are read where they lie,
 # something added that is broadcast, f16 and bf16; by the CPU's results, too, at two sizes. Where the fallback
@@ -191,6 +222,101 @@ for k in 1 6; do
 		"$tw" run -q "$tmp/heads.cuda.twb" --shape N=2 --shape K=$k --rtol 1e-2 --atol 2e-3 \
 			--expect y=@"$tmp/wanted/y.npy" --expect z=@"$tmp/wanted/z.npy" >"$tmp/out" 2>&1 && pass ||
 		lose "attention, K=$k: $(cat "$tmp/out" "$tmp/err")"
+done
+
+# Written out as nodes: one call, which covers their steps. These run where it is not made (each call of CUDA's
+# and cuDNN's fails once), where someone else reads what is between, and in loops whose sizes are data.
+cat >"$tmp/node.g" <<'EOT'
+graph g(%q: f16[N,2,5,8], %k: f16[N,2,8,7], %v: f16[N,2,7,16]) -> %y {
+  %m: f16[1,7] = {-30000,-30000,0,-30000,-30000,-30000,-30000}
+  %s = MatMul(%q, %k) "scores"
+  %a = Add(%s, %m) "masked"
+  %p = Softmax(%a) "soft"
+  %y = MatMul(%p, %v) "attention"
+}
+EOT
+cat >"$tmp/nodes.g" <<'EOT'
+graph g(%q: f16[N,K,2,16], %k: f16[N,7,2,16], %v: f16[N,2,7,8], %m: f32[K,7], %n: f16[N,1,1,7]) -> %y, %p, %r {
+  %half: f16 = {0.5}
+  %x = Transpose(%q) {perm=[0,2,1,3]} "queries"
+  %b = Neg(%k) "rotated"
+  %t = Transpose(%b) {perm=[0,2,3,1]} "keys"
+  %s = MatMul(%x, %t) "scores"
+  %c = Mul(%s, %half) "scaled"
+  %f = Cast(%c) {to=1} "wide"
+  %i = Add(%f, %m) "masked"
+  %j = Cast(%n) {to=1} "wide too"
+  %a = Add(%i, %j) "masked too"
+  %d = Softmax(%a) "soft"
+  %h = Cast(%d) {to=10} "short"
+  %y = MatMul(%h, %v) "attention"
+  %z = Neg(%x) "other queries"
+  %e = MatMul(%z, %t) "scores too"
+  %p = Softmax(%e) "seen"
+  %r = MatMul(%p, %v) "three steps"
+}
+EOT
+cat >"$tmp/late.g" <<'EOT'
+graph g(%b: bool[9], %x: f16[N,K]) -> %o, %y {
+  %y = Relu(%x) "relu"
+  %n = NonZero(%b) "many"
+  %i: i64[1] = {0}
+  %j = Squeeze(%n, %i) "which"
+  %l = Cast(%j) {to=10} "number"
+  %two: i64[4] = {1,1,-1,1}
+  %g = Reshape(%l, %two) "rows"
+  %w: f16[1,1,1,8] = {1,2,1,0.5,1,0,1,2}
+  %u = Mul(%g, %w) "late"
+  %ut = Transpose(%u) {perm=[0,1,3,2]} "late keys"
+  %us = MatMul(%u, %ut) "late scores"
+  %up = Softmax(%us) "late soft"
+  %o = MatMul(%up, %u) "late attention"
+}
+EOT
+called cudnn node nodes cuda
+lives node
+[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 3 ] && ! grep -q ' \(short\|keys\)$' "$tmp/out" && grep -q 'kernel .* seen' "$tmp/out" &&
+	pass || lose "attention by nodes is not one call: $(cat "$tmp/out" "$tmp/err")"
+made late "$tmp/late.g"
+for name in nodes late; do
+	"$tw" compile -q "$tmp/$name.g" --target cpu:native --prove none -o "$tmp/$name.cpu.twb" || lose "$name for a CPU"
+	for seed in 1 6; do
+		"$tw" compare "$tmp/$name.cpu.twb" "$tmp/$name.cuda.twb" "$tmp/$name.test.twb" --shape N=2 --shape K=$seed \
+			--seed $seed --rtol 1e-2 --atol 2e-3 >"$tmp/out" 2>&1 && pass || lose "$name, K=$seed: $(cat "$tmp/out")"
+	done
+done
+
+# Norms, which are called for who names the library: rows and images, with a bias and without, f32 and f16,
+# both in one. Of the first, whose bits the fallback kernel must give, factors are 0.
+cat >"$tmp/norm.g" <<'EOT'
+graph g(%x: f32[N,3,8], %b: f32[8]) -> %y {
+  %w: f32[8] = {0,0,0,0,0,0,0,0}
+  %y = LayerNormalization(%x, %w, %b) "norm"
+}
+EOT
+cat >"$tmp/norms.g" <<'EOT'
+graph g(%x: f32[N,K,24], %w: f32[24], %b: f32[24], %h: f16[N,5,16], %s: f16[16], %t: f16[K,32], %f: f32[32], %i: f32[N,3,4,8], %c: f32[3], %d: f32[3]) -> %y, %z, %u, %v, %o {
+  %y = LayerNormalization(%x, %w, %b) {epsilon=0.01} "both"
+  %z = LayerNormalization(%h, %s) "halves"
+  %q = Cast(%t) {to=1} "wide"
+  %r = RMSNormalization(%q, %f) "root"
+  %u = Cast(%r) {to=10} "short"
+  %v = InstanceNormalization(%i, %c, %d) {epsilon=0.5} "image"
+  %o = RMSNormalization(%x, %b) {epsilon=0.25} "root of f32"
+}
+EOT
+called cudnn norm norms cuda
+lives norm
+[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 5 ] && pass ||
+	lose "norms are not called: $(cat "$tmp/out" "$tmp/err")"
+"$tw" compile -q "$tmp/norms.g" --target cpu:native --prove none -o "$tmp/norms.cpu.twb" || lose "norms for a CPU"
+for k in 1 6; do
+	"$tw" run -q "$tmp/norms.cpu.twb" --shape N=2 --shape K=$k --runs 1 --output "$tmp/wanted" 2>"$tmp/err" &&
+		"$tw" run -q "$tmp/norms.cuda.twb" --shape N=2 --shape K=$k --rtol 1e-5 --atol 1e-5 \
+			--expect y=@"$tmp/wanted/y.npy" --expect v=@"$tmp/wanted/v.npy" --expect o=@"$tmp/wanted/o.npy" >"$tmp/out" 2>&1 &&
+		"$tw" run -q "$tmp/norms.cuda.twb" --shape N=2 --shape K=$k --rtol 1e-2 --atol 2e-3 \
+			--expect z=@"$tmp/wanted/z.npy" --expect u=@"$tmp/wanted/u.npy" >"$tmp/out" 2>&1 && pass ||
+		lose "norms, K=$k: $(cat "$tmp/out" "$tmp/err")"
 done
 
 # The plan of an engine that cuDNN compiles is kept for the next process, which compiles none, for this driver
@@ -278,7 +404,7 @@ made alike "$tmp/alike.g" && "$tw" run "$tmp/alike.cuda.twb" --shape N=2 --log >
 	lose "calls that are alike, fail: $(cat "$tmp/out")"
 
 # cuBLASLt's, the same way (tests/standin_cublaslt): with a bias, a tensor that is added, a factor, a
-# transposed matrix, numbers of 16 bits.
+# transposed matrix, numbers of 16 bits, and such with a result of f32.
 cat >"$tmp/product.g" <<'EOT'
 graph g(%x: f32[N,3,16], %w: f32[16,8], %b: f32[8]) -> %y {
   %p = MatMul(%x, %w) "product"
@@ -287,7 +413,7 @@ graph g(%x: f32[N,3,16], %w: f32[16,8], %b: f32[8]) -> %y {
 }
 EOT
 cat >"$tmp/products.g" <<'EOT'
-graph g(%x: f32[N,5,16], %v: f32[12,16], %b: f32[12], %r: f32[N,5,12], %q: f32[N,4,3,8], %m: f32[6,K]) -> %y, %u, %h, %i {
+graph g(%x: f32[N,5,16], %v: f32[12,16], %b: f32[12], %r: f32[N,5,12], %q: f32[N,4,3,8], %m: f32[6,K], %e: f32[K,K]) -> %y, %u, %h, %i, %j {
   %t = Transpose(%v) {perm=[1,0]} "turned"
   %p = MatMul(%x, %t) "product"
   %a = Add(%p, %b) "bias"
@@ -305,11 +431,14 @@ graph g(%x: f32[N,5,16], %v: f32[12,16], %b: f32[12], %r: f32[N,5,12], %q: f32[N
   %nb = Cast(%n) {to=16} "nb16"
   %ib = MatMul(%mb, %nb) "bf16"
   %i = Relu(%ib) "relu of bf16"
+  %g = MatMul(%nh, %mh) "f16, then f32"
+  %l = Cast(%g) {to=1} "wide"
+  %j = Add(%l, %e) "residual of f32"
 }
 EOT
 called cublaslt product products
 lives products
-[ "$(grep -c 'vendor .* cuBLASLt, ' "$tmp/out")" = 4 ] && pass ||
+[ "$(grep -c 'vendor .* cuBLASLt, ' "$tmp/out")" = 5 ] && pass ||
 	lose "products are not called: $(cat "$tmp/out" "$tmp/err")"
 
 # Whole, by both libraries, sums in another order: the CPU's results, at two sizes by one bundle. Heads of

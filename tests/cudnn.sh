@@ -68,6 +68,21 @@ EOT
 [ "$(grep -c 'not applied: below -O2 all is rounded as the model says' "$tmp/said")" = 2 ] && pass ||
 	lose "-O1 leaves roundings out: $(grep '^lowering' "$tmp/said")"
 
+# Transposed convolutions in groups, of one channel, too.
+cat >"$tmp/groups.g" <<'EOT'
+graph g(%x: f32[N,8,5,5], %w: f32[8,3,3,3], %d: f32[8,1,3,3], %h: f16[N,8,5,5], %v: f16[8,2,2,2]) -> %y, %z, %t {
+  %y = ConvTranspose(%x, %w) {group=2, strides=[2,2], pads=[1,1,1,1]} "groups"
+  %z = ConvTranspose(%x, %d) {group=8} "depthwise"
+  %t = ConvTranspose(%h, %v) {group=8, strides=[2,2]} "two filters"
+}
+EOT
+for chip in a100 h100 h200; do
+	# shellcheck disable=SC2086  # two words
+	"$tw" print -O3 --lower --target cuda:$chip $driver --log "$tmp/groups.g" >"$tmp/said" 2>&1
+	[ "$(grep -c 'lowering: conv_transpose: .*vendor call: .*(engine [0-9]' "$tmp/said")" = 3 ] && pass ||
+		lose "groups for $chip: $(grep '^lowering' "$tmp/said")"
+done
+
 # Attention, one call: accepted at open. Not where all is rounded as the model says, nor where infinities
 # count, of which masks may be.
 cat >"$tmp/attention.g" <<'EOT'
@@ -91,6 +106,38 @@ heads 'not applied: it rounds on its way' -O3 --accuracy strict --target cuda:h1
 heads '^kernel k0_heads' -O3 --values all --target cuda:h100
 ! grep -q '^  vendor' "$tmp/said" && pass || lose "attention with infinities: $(cat "$tmp/said")"
 
+# Norms, as nodes or written out: accepted at open where cuDNN is named, else ours, which the log says.
+cat >"$tmp/norms.g" <<'EOT'
+graph g(%x: f16[N,32,64], %s: f16[64], %b: f16[64], %f: f32[N,32,64], %t: f32[64], %i: f32[N,8,16,16], %c: f32[8], %u: f16[N,7], %v: f16[7]) -> %y, %z, %w, %o {
+  %ax: i64[1] = {-1}
+  %e: f32 = {0.00001}
+  %y = LayerNormalization(%x, %s, %b) "layer"
+  %q = Mul(%f, %f) "squares"
+  %m = ReduceMean(%q, %ax) "mean"
+  %a = Add(%m, %e) "above"
+  %r = Sqrt(%a) "root"
+  %d = Div(%f, %r) "quotient"
+  %z = Mul(%d, %t) "written"
+  %w = InstanceNormalization(%i, %c, %c) "instance"
+  %o = LayerNormalization(%u, %v) "odd"
+}
+EOT
+# norms WORDS NODE OPTION...: what the log says of one
+norms() {
+	words=$1 node=$2
+	shift 2
+	"$tw" print --lower --config FuseOps.driver=13000 --log "$@" "$tmp/norms.g" >"$tmp/said" 2>&1
+	grep -q "^lowering: [a-z]*_norm: $node $words" "$tmp/said" && pass || lose "norm $node, $*: $(grep '^lowering' "$tmp/said")"
+}
+for chip in a100 h100 h200; do
+	for node in layer written instance; do
+		norms '-> vendor call: plain add (at open: engine [0-9]' $node -O3 --target cuda:$chip --config FuseOps.library=cudnn
+	done
+done
+norms '-> our kernels: modelled [0-9.]* us, the call [0-9.]*$' layer -O3 --target cuda:h100
+norms 'not applied: rows of a norm begin between multiples of 16 bytes' odd -O3 --shape N=2 --target cuda:h100 --config FuseOps.library=cudnn
+norms 'not applied: below -O2 all is rounded' layer -O1 --values finite --target cuda:h100 --config FuseOps.library=cudnn
+
 # A rounding that the model asks for stays.
 cat >"$tmp/rounded.g" <<'EOT'
 graph g(%x: f32[1,8,9,9], %w: f32[16,8,3,3], %b: f32[16]) -> %y {
@@ -104,11 +151,63 @@ EOT
 "$tw" print --lower --target cuda:h100 $driver --log "$tmp/rounded.g" 2>&1 |
 	grep -q 'conv: .*not applied: epilogue stops at f32(f16(x' && pass || lose "a rounding is left out"
 
+# Channels of f16 lie last between calls, whatever stands there: relayouts at the ends alone. Of f32 there is
+# none.
+cat >"$tmp/last.g" <<'EOT'
+graph g(%x: f16[N,3,20,20]) -> %y, %m {
+  %w: f16[32,3,3,3] = weight 0
+  %v: f16[32,1,3,3] = weight 1
+  %u: f16[32,16,1,1] = weight 2
+  %t: f16[64,8,2,2] = weight 3
+  %c = Conv(%x, %w) {pads=[1,1,1,1]} "c"
+  %r = Relu(%c) "r"
+  %p = MaxPool(%r) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]} "p"
+  %d = Conv(%p, %v) {group=32, pads=[1,1,1,1]} "d"
+  %g = Conv(%d, %u) {group=2} "g"
+  %a = Add(%g, %p) "a"
+  %s = Concat(%a, %d) {axis=1} "s"
+  %y = ConvTranspose(%s, %t) {strides=[2,2]} "y"
+  %m = GlobalAveragePool(%s) "m"
+}
+EOT
+cat >"$tmp/wanted" <<'EOT'
+  %v_5: f16[N,3,20,20] @nc3hw = Relayout(%x)  "r"
+  %r: f16[N,32,20,20] @nc32hw = fused(%v_5, %w)  "r" from "c", "r" {
+    %c: f16[N,32,20,20]   = Conv(%v_5, %w) {pads=[1,1,1,1]}  "c"
+    %v_1: f16[N,32,20,20] = Relu(%c)  "r"
+    yield %v_1
+  }
+  %p: f16[N,32,10,10] @nc32hw = MaxPool(%r) {kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]}  "p"
+  %d: f16[N,32,10,10] @nc32hw = Conv(%p, %v) {group=32, pads=[1,1,1,1]}  "d"
+  %a: f16[N,32,10,10] @nc32hw = fused(%d, %u, %p)  "a" from "g", "a" {
+    %g: f16[N,32,10,10]   = Conv(%d, %u) {group=2}  "g"
+    %v_2: f16[N,32,10,10] = Add(%g, %p)  "a"
+    yield %v_2
+  }
+  %s: f16[N,64,10,10] @nc64hw, %v_7: f16[N,64,1,1] @nc64hw = fused(%a, %d)  "m" from "s", "m" {
+    %v_3: f16[N,64,10,10] = Concat(%a, %d) {axis=1}  "s"
+    %v_4: f16[N,64,1,1]   = GlobalAveragePool(%v_3)  "m"
+    yield %v_3, %v_4
+  }
+  %m: f16[N,64,1,1]           = Relayout(%v_7)  "y" from "s", "m"
+  %v_6: f16[N,8,20,20] @nc8hw = ConvTranspose(%s, %t) {strides=[2,2]}  "y"
+  %y: f16[N,8,20,20]          = Relayout(%v_6)  "y"
+}
+EOT
+last() {
+	# shellcheck disable=SC2086  # two words
+	"$tw" print -O3 --disable DeriveExpressions --target cuda:h100 $driver "$@" | grep -v '^graph\|= weight' >"$tmp/text"
+}
+last "$tmp/last.g" && cmp -s "$tmp/text" "$tmp/wanted" && pass || lose "channels last: $(diff "$tmp/wanted" "$tmp/text")"
+sed 's/f16/f32/g' "$tmp/last.g" >"$tmp/single.g"
+last "$tmp/single.g" && grep -q Conv "$tmp/text" && ! grep -q 'Relayout\|@' "$tmp/text" && pass ||
+	lose "f32 lies otherwise: $(cat "$tmp/text")"
+
 # shellcheck disable=SC2086  # two words
 if "$tw" compile "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --keep "$tmp/kept" -o "$tmp/h.twb" >"$tmp/said" 2>&1; then
 	[ "$(grep -c '"key": "cudnn.*engine [0-9]' "$tmp/kept/choices.jsonl")" = 3 ] && pass ||
 		lose "choices.jsonl: $(cat "$tmp/kept/choices.jsonl")"
-	grep -q 'cudnn.conv 2x8x9x9:f16 16x8x3x3:f16 16:f16 2x16x9x9:f16 .* post=sum(3);relu"' "$tmp/kept/choices.jsonl" &&
+	grep -q 'cudnn.conv 2x8x9x9:f16@nc8hw 16x8x3x3:f16@nc8hw 16:f16 2x16x9x9:f16@nc16hw .* post=sum(3);relu"' "$tmp/kept/choices.jsonl" &&
 		grep -q 'post=sigmoid.*at open: engine' "$tmp/kept/choices.jsonl" && pass ||
 		lose "what stands behind: $(cat "$tmp/kept/choices.jsonl")"
 	[ "$("$tw" inspect "$tmp/h.twb" | awk '$2 == "vendor"' | wc -l)" = 3 ] && pass || lose "not three calls"
@@ -118,7 +217,7 @@ if "$tw" compile "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --keep 
 		pass || lose "modelled with calls and without: $(grep -e '^modelled  ' -e '^with calls' "$tmp/inspected")"
 	grep -q 'calls of cudnn are not made on this device: fallback kernels are used' "$tmp/said" && pass ||
 		lose "nobody says that fallback kernels run"
-	grep -q '^proved: in simulation, 3 values' "$tmp/said" && pass || lose "not proved: $(grep '^prove' "$tmp/said")"
+	grep -q '^proved: in simulation, 7 values' "$tmp/said" && pass || lose "not proved: $(grep '^prove' "$tmp/said")"
 	"$tw" compile -q "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --prove none -o "$tmp/again.twb" &&
 		"$tw" compile -q "$tmp/halves.g" --target cuda:sm_90 $driver --shape N=2 --prove none -o "$tmp/third.twb" &&
 		cmp -s "$tmp/again.twb" "$tmp/third.twb" && pass || lose "the same bytes twice"

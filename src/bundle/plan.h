@@ -165,6 +165,8 @@ typedef struct PlanStep {
 	const StepAttr *attrs;
 	int nbody;
 	Plan *const *bodies;
+	int covered_by; /* a later PT_VENDOR without a kernel: where its call is made, it does this
+	                        step's work, too, which is not run then; -1: none */
 	bool is_beside; /* may run at the same time as the step before it, and as all that are
 	                        beside that one: they touch nothing that one of them writes */
 	const char

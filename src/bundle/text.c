@@ -301,6 +301,7 @@ static const Field step_fields[] = {
 	{FIELD_LIST_OR_NONE("attrs", PlanStep, attrs, nattr), .most = ARGS_LIMIT, .of = &attr_record},
 	{FIELD_LIST_OR_NONE("bodies", PlanStep, bodies, nbody), .most = 2, .of = &body_record,
      .read = read_body, .write = write_body},
+	{FIELD_OR("covered", PlanStep, covered_by, -1), .lo = -1, .hi = TABLE_LIMIT},
 	{FIELD_OR("beside", PlanStep, is_beside, 0)},
 	{FIELD_OR("grows", PlanStep, points_dim, -1), .lo = -1, BELOW(ndim)},
 	{FIELD_OR("points", PlanStep, points, 1)},

@@ -208,6 +208,65 @@ check_beside(const Replay *replay)
 	       refuse(replay, "the first step runs beside one before");
 }
 
+/* ---- calls that cover steps ---- */
+
+static bool
+reads_root(const Plan *plan, const PlanStep *step, int root)
+{
+	bool reads = false;
+	for (int i = 0; i < step->narg - step->noutput; i++)
+		reads |= step->args[i] >= 0 && plan_root(plan, step->args[i]) == root;
+	for (int k = 0; k < step->nbody; k++)
+		for (int i = 0; i < step->bodies[k]->nbuffer; i++) {
+			const PlanBuffer *buffer = &step->bodies[k]->buffers[i];
+			reads |= buffer->kind == PB_CAPTURE && plan_root(plan, buffer->index) == root;
+		}
+	return reads;
+}
+
+/* Whether anybody looks at a buffer but the steps that one call covers. */
+static bool
+is_seen(const Plan *plan, int root, int call)
+{
+	bool is = plan->buffers[root].kind != PB_TEMP && plan->buffers[root].kind != PB_POOL;
+	for (int i = 0; i < plan->nstep; i++)
+		is |= plan->steps[i].covered_by != call && reads_root(plan, &plan->steps[i], root);
+	for (int i = plan->parent ? plan->parent->nsymbol : 0; i < plan->nsymbol; i++)
+		is |= plan->symbols[i].source != PS_DIM && plan->symbols[i].buffer >= 0 &&
+		      plan->symbols[i].buffer < plan->nbuffer &&
+		      plan_root(plan, plan->symbols[i].buffer) == root;
+	return is;
+}
+
+/* A step that is not run where a call is made: what it writes is seen by others that are not run
+ * either, or is what the call writes, before anybody else is there to see it. */
+static bool
+check_covered(const Replay *replay, int index)
+{
+	const Plan *plan = replay->plan;
+	const PlanStep *step = &plan->steps[index];
+	int by = step->covered_by;
+	if (by < 0)
+		return true;
+	const PlanStep *call = by < plan->nstep ? &plan->steps[by] : NULL;
+	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
+	if (!is_work || by <= index || !call || call->kind != PT_VENDOR || call->kernel >= 0 ||
+	    call->covered_by >= 0 || call->narg < 1 || call->args[call->narg - 1] < 0)
+		return refuse(replay, "step '%.60s' cannot be covered by step %d", step->name, by);
+	int result = plan_root(plan, call->args[call->narg - 1]);
+	for (int i = step->narg - step->noutput; i < step->narg; i++) {
+		int root = step->args[i] < 0 ? -1 : plan_root(plan, step->args[i]);
+		bool is_right = root < 0 || root == result || !is_seen(plan, root, by);
+		for (int k = index + 1; root == result && k < by; k++)
+			is_right &= plan->steps[k].covered_by == by;
+		if (!is_right)
+			return refuse(replay,
+			              "step '%.60s' is covered by step %d, but others see what it writes",
+			              step->name, by);
+	}
+	return true;
+}
+
 static bool
 check_step(const Replay *replay, int index, char *written)
 {
@@ -221,7 +280,7 @@ check_step(const Replay *replay, int index, char *written)
 	if (!step->ngrid != !step->nblock || (step->shared_dim >= 0 && !step->ngrid))
 		return refuse(replay, "step '%.60s' has a grid without blocks or blocks without a grid",
 		              step->name);
-	if (!check_places(replay, step))
+	if (!check_places(replay, step) || !check_covered(replay, index))
 		return false;
 	for (int i = 0; i < nread; i++)
 		if (!check_read(replay, step->args[i], index, written))

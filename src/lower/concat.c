@@ -10,10 +10,12 @@
  * results would cost their kernels dense rows. In blocked storage (batch, then blocks of channels)
  * each piece begins at a block; pieces of more than one image have the result's stride from image
  * to image. Their producers must know that stride, so these are placed before anything is lowered.
+ * Where channels lie last, pieces have the result's strides from place to place.
  */
 #include "lower/node.h"
 #include "lower/program.h"
 #include "program/layout.h"
+#include "target/vendor.h"
 
 enum { MAX_PIECES = 64 };
 
@@ -72,12 +74,24 @@ find_pieces(ExprCtx *ctx, const Stage *stage, Pieces *pieces)
 	return add_piece(ctx, stage, pieces, e, begin, stage->iters[pieces->axis].hi);
 }
 
+/* Channels lie last, as a library wants them. */
+static bool
+lies_last(const Lowering *low, const MBuffer *buffer)
+{
+	return buffer->layout && layout_dim(buffer->layout) == 1 &&
+	       dim_is(buffer->dims[1], layout_block(buffer->layout)) &&
+	       vendor_wants_last(low->context->target, buffer->type);
+}
+
 /* Elements between neighbours along the axis, of the result's storage; NULL when pieces do not lie
  * in it as they must. */
 static const Dim *
-axis_stride(ExprCtx *ctx, const MBuffer *out, int axis, int64_t block)
+axis_stride(const Lowering *low, const MBuffer *out, int axis, int64_t block)
 {
+	ExprCtx *ctx = low->graph->ctx;
 	const Dim *stride = dim_const(ctx, 1);
+	if (lies_last(low, out))
+		return axis == 1 ? stride : NULL;
 	for (int d = 0; d < axis && !block; d++)
 		if (!dim_is(out->dims[d], 1))
 			return NULL;
@@ -147,6 +161,8 @@ may_write_in_place(const Lowering *low, const Value *value, const MBuffer *piece
 	    piece->kind != PB_TEMP || piece->is_data_sized || piece->type != out->type ||
 	    is_sized_later(low, out, piece))
 		return false;
+	if (lies_last(low, out))
+		return lies_last(low, piece);
 	if (layout_block(piece->layout) != block)
 		return false;
 	return block == 0 || (dim_is_const(begin, &first) && first % block == 0);
@@ -162,14 +178,18 @@ strides_of(Lowering *low, const MBuffer *buffer)
 	return strides;
 }
 
-/* `view` of a blocked piece goes from image to image as the result does. */
+/* `view` of a blocked piece goes from image to image as the result does, and of one whose channels
+ * lie last from place to place. */
 static void
-stride_images(Lowering *low, MBuffer *view, const Dim *image)
+stride_images(Lowering *low, MBuffer *view, const MBuffer *out)
 {
 	size_t size = (size_t)view->rank * sizeof *view->strides;
+	const Dim *const *whole = strides_of(low, out);
 	const Dim **strides = arena_memdup(low->arena, view->strides, size);
-	strides[0] = image;
-	if (!dim_is(view->dims[0], 1))
+	bool is_last = lies_last(low, view);
+	for (int d = 0; d < (is_last ? view->rank : 1); d++)
+		strides[d] = whole[d];
+	if (is_last || !dim_is(view->dims[0], 1))
 		view->strides = strides;
 }
 
@@ -178,7 +198,6 @@ static void
 make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
 {
 	ExprCtx *ctx = low->graph->ctx;
-	const Dim *image = strides_of(low, out)[0];
 	piece->strides = strides_of(low, piece);
 	piece->kind = PB_VIEW;
 	piece->base = piece;
@@ -193,7 +212,7 @@ make_view(Lowering *low, MBuffer *piece, MBuffer *out, const Dim *offset)
 		if (out->kind == PB_VIEW)
 			view->offset = dim_add(ctx, view->offset, out->offset);
 		if (piece->layout)
-			stride_images(low, view, image);
+			stride_images(low, view, out);
 	}
 }
 
@@ -211,7 +230,7 @@ place_pieces(Lowering *low, const Node *node, const Program *program, Value *con
 	if (dtype_bits(out->type) < 8)
 		return false; /* a piece may end within a byte */
 	int64_t block = layout_block(out->layout);
-	const Dim *stride = axis_stride(ctx, out, pieces.axis, block);
+	const Dim *stride = axis_stride(low, out, pieces.axis, block);
 	for (int p = 0; stride && p < pieces.count; p++) {
 		buffers[p] = NULL;
 		for (int i = 0; i < program->ninput; i++)

@@ -292,8 +292,10 @@ lower_body(Lowering *low, Region *region)
 		vec_push(low->arena, &low->module->inputs, buffer);
 	}
 	lower_place_concats(low, region);
-	for (const Node *node = region->first; node; node = node->next)
+	for (const Node *node = region->first; node; node = node->next) {
 		lower_node(low, node);
+		lower_covering(low, node);
+	}
 	for (int i = 0; i < region->nresult; i++)
 		lower_result(low, region->results[i]);
 	lower_symbols(low, region);

@@ -210,7 +210,7 @@ place_step(Places *p, MStep *step)
 		Twin *twin = &p->twins[root->index];
 		twin->is_written = true;
 		twin->is_fresh = root->is_host != is_host[i];
-		if (!twin->is_fresh)
+		if (!twin->is_fresh || step->covered_by) /* whose step writes it once more */
 			continue;
 		push_copy(p, twin->buffer, root);
 		place_sizes(p, homes[i], step->args[i]);

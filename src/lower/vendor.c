@@ -29,6 +29,7 @@ is_measured(const PassContext *context)
 /* What became of a program: of all rows that fit and all their variants one is chosen here. */
 typedef struct Asking {
 	Lowering *low;
+	bool covers; /* rows that are programs are asked for, and others are not */
 	VendorFound found;
 	VEC(Variant) variants;
 	Variant best;
@@ -244,7 +245,8 @@ block_weights(VendorStep *v, MBuffer *weights, const MBuffer *result)
 {
 	int64_t block = layout_block(result->layout);
 	const char *layout = layout_of_weights(v->low->arena, weights->rank, block);
-	if (block == 0 || !layout || weights->layout)
+	bool lies_as_called = weights->layout || (v->match->row->storage & STORAGE_last);
+	if (block == 0 || !layout || lies_as_called)
 		return weights;
 	MBuffer *blocked = NEW(v->low->arena, MBuffer);
 	*blocked = *weights;
@@ -352,9 +354,10 @@ log_refusal(const Asking *asking, const Node *node)
 	pass_log(context, row->name, node->loc.node, made, reason);
 }
 
-/* Rows that the program matches. */
+/* Rows of one kind that the program matches. */
 static VendorFound
-find_rows(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer *const *outputs)
+find_rows(Lowering *low, const Program *program, bool covers, MBuffer *const *inputs,
+          MBuffer *const *outputs)
 {
 	VendorFound found = {.count = 1, .match = NEW(low->arena, VendorMatch)};
 	bool *fixed = NEW_N(low->arena, bool, program->ninput + program->noutput + 1);
@@ -363,9 +366,15 @@ find_rows(Lowering *low, const Program *program, MBuffer *const *inputs, MBuffer
 	if (program->noutput != 1 || !outputs[0])
 		return (VendorFound){.count = 0};
 	fixed[program->ninput] = lower_is_strided(low, outputs[0]);
-	if (match_reorder(low, program, inputs, outputs, found.match))
+	if (!covers && match_reorder(low, program, inputs, outputs, found.match))
 		return found;
-	return vendor_match(low->forms, low->arena, program, low->context->target, fixed);
+	found = vendor_match(low->forms, low->arena, program, low->context->target, fixed);
+	int count = 0;
+	for (int i = 0; i < found.count; i++)
+		if ((found.match[i].row->program != NULL) == covers)
+			found.match[count++] = found.match[i];
+	found.count = count;
+	return found;
 }
 
 /* The call may round once where the model does more often, and a row that is a program where the
@@ -392,7 +401,7 @@ prepare(Asking *asking, const Node *node, const Program *program, MBuffer *const
 {
 	Lowering *low = asking->low;
 	int before = low->module->buffers.count;
-	asking->found = find_rows(low, program, inputs, outputs);
+	asking->found = find_rows(low, program, asking->covers, inputs, outputs);
 	for (int i = 0; i < asking->found.count; i++) {
 		VendorStep *v = NEW(low->arena, VendorStep);
 		const VendorMatch *match = &asking->found.match[i];
@@ -430,23 +439,20 @@ add_text(VendorStep *v, const char *name, const char *text)
 		vec_push(v->low->arena, &v->attrs, attr);
 }
 
-bool
-lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
-             MBuffer *const *outputs)
+/* The chosen call, with its fallback unless steps stand in its place. */
+static MStep *
+make_step(Asking *asking, const Node *node, const Program *program, MBuffer *const *outputs)
 {
-	Asking asking = {.low = low};
-	if (!prepare(&asking, node, program, inputs, outputs)) {
-		log_refusal(&asking, node);
-		return false;
-	}
-	const Variant *best = &asking.best;
-	VendorStep *v = best->step;
+	Lowering *low = asking->low;
+	VendorStep *v = asking->best.step;
 	v->narg = 0;
 	must(vendor_gather(v, outputs[0]));
-	VendorCall call = vendor_question(best);
-	add_text(v, "impl", asking.impl); /* with which the library begins where the step runs */
-	add_text(v, "loses", vendor_losses_text(best));
-	Kernel *kernel = low->context->target->is_trial ? NULL : fallback(v);
+	vendor_store_weights(v);
+	VendorCall call = vendor_question(&asking->best);
+	add_text(v, "impl", asking->impl); /* with which the library begins where the step runs */
+	add_text(v, "loses", vendor_losses_text(&asking->best));
+	bool has_kernel = !asking->covers && !low->context->target->is_trial;
+	Kernel *kernel = has_kernel ? fallback(v) : NULL;
 	MStep *step = lower_step(low, PT_VENDOR, node, v->narg - 1, v->args, 1, &v->args[v->narg - 1]);
 	step->plan.library = v->match->row->library;
 	step->plan.row = v->match->row->name;
@@ -457,10 +463,76 @@ lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *c
 	lower_count_work(low, step, program);
 	if (v->match->row->program) /* which multiplies its operands, whatever scales them in ours */
 		step->plan.units = dtype_name(v->match->result.tensor->type);
-	pass_log(low->context, v->match->row->name, node->loc.node,
-	         best->algorithm ? algorithm_text(low->context->arena, best)
-	         : asking.unseen ? arena_printf(low->context->arena, "vendor call: %s", asking.unseen)
-	                         : "vendor call",
+	return step;
+}
+
+static void
+log_call(const Asking *asking, const Node *node)
+{
+	PassContext *context = asking->low->context;
+	const Variant *best = &asking->best;
+	pass_log(context, best->step->match->row->name, node->loc.node,
+	         best->algorithm  ? algorithm_text(context->arena, best)
+	         : asking->unseen ? arena_printf(context->arena, "vendor call: %s", asking->unseen)
+	                          : "vendor call",
 	         NULL);
+}
+
+bool
+lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+             MBuffer *const *outputs)
+{
+	Asking asking = {.low = low};
+	if (!prepare(&asking, node, program, inputs, outputs)) {
+		log_refusal(&asking, node);
+		return false;
+	}
+	make_step(&asking, node, program, outputs);
+	log_call(&asking, node);
 	return true;
+}
+
+bool
+lower_vendor_takes(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                   MBuffer *const *outputs)
+{
+	Asking asking = {.low = low, .covers = true};
+	bool takes = prepare(&asking, node, program, inputs, outputs);
+	if (!takes && asking.found.count)
+		log_refusal(&asking, node);
+	return takes;
+}
+
+/* By more than the model of time may be wrong: a call that moves as much memory as our kernel is
+ * none. But one is made for a person who names its library, as one does to measure. */
+static bool
+is_faster(const Target *target, const MStep *call, double seconds, double than)
+{
+	static const double ERROR = 1.25;
+	const char *only = target->oracle->only;
+	return seconds * ERROR < than || (only && strcmp(only, call->plan.library) == 0);
+}
+
+MStep *
+lower_vendor_whole(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
+                   MBuffer *const *outputs, double seconds)
+{
+	Asking asking = {.low = low, .covers = true};
+	Module *module = low->module;
+	int buffers = module->buffers.count, steps = module->steps.count;
+	must(prepare(&asking, node, program, inputs, outputs));
+	MStep *step = make_step(&asking, node, program, outputs);
+	double call = device_step_seconds(low->context->target->device, WORK_library, step->plan.units,
+	                                  step->plan.flops, step->plan.bytes);
+	if (is_faster(low->context->target, step, call, seconds)) {
+		log_call(&asking, node);
+		return step;
+	}
+	module->buffers.count = buffers;
+	module->steps.count = steps;
+	pass_log(low->context, step->plan.row, node->loc.node,
+	         arena_printf(low->context->arena, "our kernels: modelled %.1f us, the call %.1f",
+	                      seconds * 1e6, call * 1e6),
+	         NULL);
+	return NULL;
 }

@@ -8,6 +8,16 @@
  * run it, and it is not slower. Steps are appended; true when done. (program/match.c) */
 bool lower_vendor(Lowering *low, const Node *node, const Program *program, MBuffer *const *inputs,
                   MBuffer *const *outputs);
+/* Whether a row is the whole program, and its library takes the call. Then a step for it, without a
+ * kernel; NULL: it is not modelled to be faster than the `seconds` of our own steps. */
+bool lower_vendor_takes(Lowering *low, const Node *node, const Program *program,
+                        MBuffer *const *inputs, MBuffer *const *outputs);
+MStep *lower_vendor_whole(Lowering *low, const Node *node, const Program *program,
+                          MBuffer *const *inputs, MBuffer *const *outputs, double seconds);
+
+/* Where it and nodes before it are a row's whole program: that call, which covers their steps
+ * (plan.h). To be asked once the node has been lowered. (covering.c) */
+void lower_covering(Lowering *low, const Node *node);
 /* What lower_vendor() chooses for it, if there was a choice; NULL: none, or no such call. */
 const PassChoice *lower_vendor_choice(Lowering *low, const Node *node, const Program *program,
                                       MBuffer *const *inputs, MBuffer *const *outputs);

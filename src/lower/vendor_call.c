@@ -1,6 +1,7 @@
 /* A call of a library: its arguments as buffers, its attributes, and both as a question. */
 #include "lower/vendor_call.h"
 
+#include "lower/weights.h"
 #include "program/layout.h"
 
 /* ---- arguments ---- */
@@ -74,6 +75,12 @@ add_arg(VendorStep *v, const Tensor *tensor, MBuffer *buffer)
 	return buffer != NULL;
 }
 
+static bool
+takes_layouts(const VendorRow *row)
+{
+	return row->is_copy || (row->storage & (STORAGE_blocked | STORAGE_last));
+}
+
 /* The tensor as the call has it; blocked buffers keep their logical dims, and have no others. */
 static MBuffer *
 operand_arg(VendorStep *v, const VendorOperand *operand, MBuffer *output)
@@ -82,9 +89,36 @@ operand_arg(VendorStep *v, const VendorOperand *operand, MBuffer *output)
 	MBuffer *buffer = buffer_of(v, tensor, output);
 	bool is_whole = vendor_operand_is_whole(operand);
 	if (buffer->layout)
-		return v->stored[v->narg] = is_whole ? buffer : NULL;
+		return v->stored[v->narg] = is_whole && takes_layouts(v->match->row) ? buffer : NULL;
 	MBuffer *base = v->stored[v->narg] = view_as(v->low, buffer, tensor->rank, tensor->hi);
 	return is_whole || !base ? base : view_in_order(v->low, base, operand);
+}
+
+/* Constant weights lie as the result does, where the row has channels last: still without bytes,
+ * which vendor_store_weights() turns once the call is chosen. */
+static MBuffer *
+weights_arg(VendorStep *v, const MBuffer *output)
+{
+	MBuffer *plain = operand_arg(v, &v->match->operands[1], NULL);
+	int64_t channels;
+	bool is_last = (v->match->row->storage & STORAGE_last) && output->layout && plain &&
+	               plain->kind == PB_WEIGHT && !plain->layout &&
+	               dim_is_const(plain->dims[1], &channels);
+	const char *layout = is_last ? layout_blocked(v->low->arena, plain->rank, channels) : NULL;
+	if (!layout)
+		return plain;
+	MBuffer *turned = NEW(v->low->arena, MBuffer);
+	*turned = *plain;
+	turned->layout = layout;
+	return v->stored[v->narg] = turned;
+}
+
+void
+vendor_store_weights(VendorStep *v)
+{
+	MBuffer *weights = v->match->operands[1].tensor ? v->args[1] : NULL;
+	if (weights && weights->kind == PB_WEIGHT && weights->layout)
+		v->args[1] = v->stored[1] = lower_weight_in_layout(v->low, weights, weights->layout);
 }
 
 /* A bias as [M], an operand of a post-op with as many dims as the result. */
@@ -137,7 +171,7 @@ vendor_gather(VendorStep *v, MBuffer *output)
 	const VendorOperand *weights = &m->operands[1]; /* pools and reorders have none */
 	bool fits = add_arg(v, m->operands[0].tensor, operand_arg(v, &m->operands[0], NULL));
 	if (weights->tensor)
-		fits &= add_arg(v, weights->tensor, operand_arg(v, weights, NULL));
+		fits &= add_arg(v, weights->tensor, weights_arg(v, output));
 	for (int k = VENDOR_OPERANDS; m->row->program && k < VENDOR_INPUTS; k++) {
 		const VendorOperand *operand = &m->operands[k];
 		MBuffer *buffer = operand->tensor ? operand_arg(v, operand, NULL) : NULL;

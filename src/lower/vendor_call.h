@@ -30,6 +30,8 @@ typedef struct Variant {
 
 /* Find the arguments. False when one of them cannot be seen as the row needs it. */
 bool vendor_gather(VendorStep *v, MBuffer *output);
+/* Of the arguments that were found, give constant weights the storage that was asked for. */
+void vendor_store_weights(VendorStep *v);
 /* Than the row's first, which sums term by term. */
 bool vendor_is_other_algorithm(const Variant *variant);
 

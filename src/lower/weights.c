@@ -189,6 +189,18 @@ new_weight(Lowering *low, const MBuffer *weight, Array *data, int64_t block)
 	                    data);
 }
 
+MBuffer *
+lower_weight_in_layout(Lowering *low, const MBuffer *weight, const char *layout)
+{
+	int64_t block = layout_block(layout);
+	MBuffer *made = new_weight(
+		low, weight, panels_of(low->arena, weight->data, layout_dim(layout), block), block);
+	made->rank = weight->rank;
+	made->dims = weight->dims;
+	made->layout = layout;
+	return made;
+}
+
 static MBuffer *
 blocked_weight(Lowering *low, const MBuffer *weight, const Tensor *tensor, int dim, int64_t block)
 {
@@ -219,11 +231,7 @@ store_in_layout(Lowering *low, const Program *part, const Weighted *sum, bool ha
 		return false;
 	if (!has_layout && !maker->weights_pay(sum, lanes, true))
 		return false;
-	MBuffer *made = new_weight(low, weight, panels_of(low->arena, weight->data, 0, lanes), lanes);
-	made->rank = weight->rank;
-	made->dims = weight->dims;
-	made->layout = layout;
-	args[sum->weight] = made;
+	args[sum->weight] = lower_weight_in_layout(low, weight, layout);
 	return true;
 }
 

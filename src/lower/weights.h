@@ -27,6 +27,9 @@ bool weighted_sum(const Program *p, const Target *target, const bool *is_constan
 /* A constant in the place of a weight: the weight's name, a word, what it holds. */
 MBuffer *lower_weight(Lowering *low, const MBuffer *weight, const char *word, Array *data);
 
+/* A plain weight in another storage: in blocks of one dim. */
+MBuffer *lower_weight_in_layout(Lowering *low, const MBuffer *weight, const char *layout);
+
 /* Sums of products of bytes as dot products of four: replaces the weight, or gives p. (quads.c) */
 const Program *lower_take_quads(Lowering *low, const Program *p, const bool *is_constant,
                                 MBuffer **args);

@@ -13,9 +13,10 @@
  * blocks, too: their channels run in lanes (lower/cpu/product.c), where whole blocks fill them.
  * Padding of a last, incomplete block is zero; only vendor steps and Relayout see such values.
  * Numbers of 8 bits and bf16 have one block of all channels, which then lie side by side: libraries
- * have their kernels for those.
+ * have their kernels for those. So have all types of which a library wants channels last, with the
+ * weights of its calls (STORAGE_last of target/vendor.h): GPUs' for f16 and bf16.
  *
- * needs    fused groups; it runs for devices of vectors (passes.def)
+ * needs    fused groups
  * keeps    shapes, meanings: types are logical
  * breaks   plain storage: behind it dims are not where a tensor of the model has them
  */
@@ -62,19 +63,26 @@ typedef struct Assigner {
 	bool changed;
 } Assigner;
 
+/* As GPUs' libraries have them: what stands between calls may then shift channels. */
+static bool
+is_wanted_last(const Assigner *a, DType type)
+{
+	return vendor_wants_last(a->context->target, type);
+}
+
 /* All channels are one block. */
 static bool
-lies_whole(DType type)
+lies_whole(const Assigner *a, DType type)
 {
-	return dtype_is_byte(type) || type == DT_BF16;
+	return dtype_is_byte(type) || type == DT_BF16 || is_wanted_last(a, type);
 }
 
 static bool
-channels_of(const Value *value, int64_t *channels)
+channels_of(const Assigner *a, const Value *value, int64_t *channels)
 {
 	DType type = value->type.dtype;
 	return value->type.kind == TYPE_TENSOR &&
-	       (type == DT_F32 || type == DT_I32 || lies_whole(type)) && value->type.rank >= 3 &&
+	       (type == DT_F32 || type == DT_I32 || lies_whole(a, type)) && value->type.rank >= 3 &&
 	       value->type.rank <= 5 && dim_is_const(value->type.dims[1], channels);
 }
 
@@ -96,8 +104,8 @@ static bool
 is_even(const Assigner *a, const Value *value)
 {
 	int64_t channels;
-	return channels_of(value, &channels) &&
-	       channels % block_of(a, lies_whole(value->type.dtype), value->type.dims[1]) == 0;
+	return channels_of(a, value, &channels) &&
+	       channels % block_of(a, lies_whole(a, value->type.dtype), value->type.dims[1]) == 0;
 }
 
 /* Whether these are an image's: so few that they stay plain, as blocks would be mostly padding. */
@@ -118,14 +126,15 @@ is_nothing(const Stage *stage, const Expr *e)
 	       dim_is(stage->iters[e->iter].hi, 1);
 }
 
-/* An iterator, or one less a multiple of the block. */
+/* An iterator, or one less a multiple of the block; of channels that lie last, any number. */
 static bool
 is_plain_channel(const Assigner *a, const Stage *stage, const Tensor *tensor, const Expr *index)
 {
 	int64_t offset;
+	bool is_last = is_wanted_last(a, tensor->type), is_whole = lies_whole(a, tensor->type);
 	bool shifted = (index->op == EX_sub || index->op == EX_add) && index->arg[0]->op == EX_iter &&
-	               ((!lies_whole(tensor->type) && expr_as_i64(index->arg[1], &offset) &&
-	                 offset % a->block == 0) ||
+	               ((expr_as_i64(index->arg[1], &offset) &&
+	                 (is_last || (!is_whole && offset % a->block == 0))) ||
 	                is_nothing(stage, index->arg[1]));
 	return index->op == EX_iter || shifted;
 }
@@ -170,17 +179,18 @@ sums_channels(const Program *p, const Tensor *tensor)
 }
 
 /* All stages run over the output's box: then blocked inputs make a blocked output for free. One may
- * reduce windows, as a pool does. */
+ * reduce windows, as a pool does. Where channels lie last places may be others. */
 static bool
-is_one_box(const Program *p)
+is_one_box(const Assigner *a, const Program *p)
 {
 	const Stage *last = p->stages[p->nstage - 1];
+	bool is_last = is_wanted_last(a, last->results[0]->type);
 	for (int s = 0; s < p->nstage; s++) {
 		const Stage *stage = p->stages[s];
 		if (stage->kind == STAGE_scatter || stage->scan || stage->nloop != last->nloop)
 			return false;
 		for (int i = 0; i < stage->nloop; i++)
-			if (stage->iters[i].hi != last->iters[i].hi)
+			if (stage->iters[i].hi != last->iters[i].hi && (i == 1 || !is_last))
 				return false;
 	}
 	return true;
@@ -214,6 +224,15 @@ value_of(const NodeInfo *info, const Program *p, const Tensor *tensor)
 	return NULL;
 }
 
+/* As the weights of a call that has channels last; others are plain. */
+static VendorArg
+weights_as(const Assigner *a, const Tensor *weights, const VendorRow *row)
+{
+	int64_t channels;
+	bool is_last = (row->storage & STORAGE_last) && dim_is_const(weights->hi[1], &channels);
+	return argument(a, weights, is_last ? blocked(a, weights->rank, true, weights->hi[1]) : NULL);
+}
+
 /* Whether the library has a real implementation between values as they are stored: not for groups
  * of channels that are no whole blocks, say, or for weights that it cannot pack, as they are given
  * at run time, or for a convolution whose result is an image. */
@@ -224,10 +243,10 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 	int narg = 0;
 	const Tensor *source = m->operands[0].tensor, *weights = m->operands[1].tensor;
 	const Value *value = weights ? value_of(info, p, weights) : NULL;
-	bool is_whole = lies_whole(source->type);
+	bool is_whole = lies_whole(a, source->type);
 	args[narg++] = image(a, source, is_whole);
 	if (weights) {
-		args[narg++] = argument(a, weights, NULL);
+		args[narg++] = weights_as(a, weights, m->row);
 		args[narg - 1].is_weight = value && value_fixed(value);
 		args[narg++] = (VendorArg){.type = DT_NONE};
 	}
@@ -240,7 +259,8 @@ library_runs(const Assigner *a, const NodeInfo *info, const Program *p, const Ve
 static bool
 takes_blocks(const VendorMatch *m)
 {
-	return (m->row->storage & STORAGE_blocked) && vendor_operand_is_whole(&m->operands[0]) &&
+	return (m->row->storage & (STORAGE_blocked | STORAGE_last)) &&
+	       vendor_operand_is_whole(&m->operands[0]) &&
 	       (!m->operands[1].tensor || vendor_operand_is_whole(&m->operands[1])) &&
 	       vendor_operand_is_whole(&m->result);
 }
@@ -250,15 +270,17 @@ static void
 examine_vendor(Assigner *a, NodeInfo *info, const VendorMatch *m, const Program *p, bool is_part)
 {
 	info->role = ROLE_VENDOR;
-	info->gives_blocks = m->row->storage & STORAGE_blocks;
-	info->is_whole = lies_whole(m->operands[0].tensor->type);
+	info->gives_blocks = m->row->storage & (STORAGE_blocks | STORAGE_last);
+	info->is_whole = lies_whole(a, m->operands[0].tensor->type);
 	for (int i = 0; i < p->ninput; i++) {
 		bool is_source = p->inputs[i] == m->operands[0].tensor;
 		bool is_operand =
 			is_part && is_even(a, info->values[i]) && reads_channel_plainly(a, p, p->inputs[i]);
 		for (int k = 0; k < m->npost; k++)
 			is_operand |= m->post[k].operand && m->post[k].operand->tensor == p->inputs[i];
-		info->takes[i] = (is_source || is_operand) && p->inputs[i] != m->operands[1].tensor;
+		bool is_weights = p->inputs[i] == m->operands[1].tensor; /* constants: vendor_call.c */
+		bool takes_weights = (m->row->storage & STORAGE_last) && !value_fixed(info->values[i]);
+		info->takes[i] = is_weights ? takes_weights : is_source || is_operand;
 		int64_t channels;
 		if (is_source && dim_is_const(p->inputs[i]->hi[1], &channels))
 			info->wants_source = !are_few(a, info->is_whole, p->inputs[i]->hi[1]);
@@ -288,13 +310,14 @@ examine_plain(Assigner *a, NodeInfo *info, const Program *p, const Node *node)
 {
 	int64_t own = own_lanes(a, info, p);
 	bool any = own > 0;
-	bool gives = is_one_box(p) && node->noutput > 0 && (own == 0 || own == a->block);
+	bool gives = is_one_box(a, p) && node->noutput > 0 && (own == 0 || own == a->block);
 	for (int i = 0; i < p->ninput; i++) {
-		info->takes[i] = is_even(a, info->values[i]) &&
-		                 (own > 0 || !sums_channels(p, p->inputs[i])) &&
-		                 reads_channel_plainly(a, p, p->inputs[i]);
+		bool even = is_even(a, info->values[i]), sums = even && sums_channels(p, p->inputs[i]);
+		/* products of ours read channels that lie last as well as rows */
+		bool is_product = own > 0 || (sums && is_wanted_last(a, p->inputs[i]->type));
+		info->takes[i] = even && (is_product || !sums) && reads_channel_plainly(a, p, p->inputs[i]);
 		any |= info->takes[i];
-		gives &= own > 0 || !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
+		gives &= is_product || !info->takes[i] || !reduces_channels(p, p->inputs[i], false);
 	}
 	if (!any)
 		return;
@@ -374,16 +397,18 @@ somebody_takes(const Assigner *a, const Value *value)
 }
 
 /* How every big input of a keeper is blocked already (nodes are visited in order); NULL: one is
- * not, or they differ. */
+ * not, or they differ, but for numbers of channels that lie last. */
 static const char *
-layout_of_inputs(const NodeInfo *info, const Value *output)
+layout_of_inputs(const Assigner *a, const NodeInfo *info, const Value *output)
 {
 	const char *layout = NULL;
+	bool may_differ = is_wanted_last(a, output->type.dtype);
 	for (int i = 0; i < info->nvalue; i++) {
 		const Value *value = info->values[i];
 		if (value->constant || value->type.rank != output->type.rank)
 			continue;
-		if (!value->layout || (layout && strcmp(layout, value->layout) != 0))
+		bool differs = layout && value->layout && strcmp(layout, value->layout) != 0;
+		if (!value->layout || (differs && !may_differ))
 			return NULL;
 		layout = value->layout;
 	}
@@ -396,13 +421,13 @@ static const char *
 layout_of_result(const Assigner *a, const NodeInfo *info, const Value *value)
 {
 	int64_t channels;
-	if (!channels_of(value, &channels) || are_few(a, info->is_whole, value->type.dims[1]) ||
+	if (!channels_of(a, value, &channels) || are_few(a, info->is_whole, value->type.dims[1]) ||
 	    pass_denied(a->context, "layout", value->name))
 		return NULL;
-	const char *kept = info->role == ROLE_KEEPER ? layout_of_inputs(info, value) : NULL;
-	bool is_whole = info->is_whole || lies_whole(value->type.dtype);
+	const char *kept = info->role == ROLE_KEEPER ? layout_of_inputs(a, info, value) : NULL;
+	bool is_whole = info->is_whole || lies_whole(a, value->type.dtype);
 	if (info->role == ROLE_KEEPER && (!kept || !is_whole))
-		return kept;
+		return kept && channels % layout_block(kept) == 0 ? kept : NULL;
 	return blocked(a, value->type.rank, is_whole, value->type.dims[1]);
 }
 
@@ -461,7 +486,7 @@ other_storage(Assigner *a, Region *region, Value *value)
 		return copy;
 	const Type *type = &value->type;
 	const char *layout =
-		value->layout ? NULL : blocked(a, type->rank, lies_whole(type->dtype), type->dims[1]);
+		value->layout ? NULL : blocked(a, type->rank, lies_whole(a, type->dtype), type->dims[1]);
 	copy = relayout(a, region, value, layout, place_behind(region, value));
 	map_set_ptr(copies, value, copy);
 	return copy;
@@ -477,7 +502,7 @@ wants_other(const Assigner *a, const Node *node, const Value *value)
 	int64_t channels;
 	bool blocked_result = node->noutput > 0 && node->outputs[0] && node->outputs[0]->layout;
 	return info->role == ROLE_VENDOR && takes(a, node, value) && !value->constant &&
-	       channels_of(value, &channels) && value->type.rank == node->outputs[0]->type.rank &&
+	       channels_of(a, value, &channels) && value->type.rank == node->outputs[0]->type.rank &&
 	       !dim_is(value->type.dims[1], 1) && (blocked_result || info->wants_source);
 }
 

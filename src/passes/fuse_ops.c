@@ -9,9 +9,10 @@
  * device's maker must take them for one kernel, and nothing may be computed twice unless it is
  * free. A group holds at most one heavy stage (a sum of products: convolution, matrix product), and
  * behind it only stages that read its result in place, so that a vendor call can absorb them;
- * nothing is put before it. A call has one result: where libraries are called, a heavy group ends
- * with the node whose result others need as well, and what would stand behind that begins another
- * group.
+ * nothing is put before it. Where calls may be of several nodes (lower/covering.c) a transpose that
+ * products alone read stays a node, and becomes a view: they take it as it lies. A call has one
+ * result: where libraries are called, a heavy group ends with the node whose result others need as
+ * well, and what would stand behind that begins another group.
  *
  * needs    shapes, topological order
  * keeps    shapes, order
@@ -261,6 +262,54 @@ widens_stored(const Fuser *f, const Cluster *cluster, const Node *node)
 	return is_used_outside(f, cluster, node, x) || (cluster->has_heavy && !is_stored_wide(node));
 }
 
+/* Dims in another order and nothing else, the innermost of which stays one of the last two. */
+static bool
+is_turned(const Program *own)
+{
+	const Stage *stage = own->nstage == 1 ? own->stages[0] : NULL;
+	const Expr *read = stage && stage->kind == STAGE_map && !stage->scan ? stage->body[0] : NULL;
+	int rank = stage ? stage->nloop : 0, moved = 0;
+	if (!read || read->op != EX_read || read->argc != rank || rank < 2)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		if (read->arg[d]->op != EX_iter)
+			return false;
+		moved += read->arg[d]->iter != d;
+	}
+	return moved > 0 && read->arg[rank - 1]->iter >= rank - 2;
+}
+
+/* Whether a node multiplies the value as it is. */
+static bool
+is_factor(const Fuser *f, const Node *user, const Value *value)
+{
+	if (!user || user->parent != f->region || !may_fuse(user))
+		return false;
+	Value **values = NEW_N(f->arena, Value *, user->ninput + 1);
+	const Program *p = node_program(f->graph->arena, f->graph, user, values);
+	const Expr *product =
+		p->nstage && is_heavy(p->stages[0]) ? stage_summed_product(p->stages[0]) : NULL;
+	bool is = false;
+	for (int i = 0; product && i < 2; i++) {
+		const Expr *factor = expr_without_casts(product->arg[i]);
+		for (int k = 0; k < p->ninput; k++)
+			is |= factor->op == EX_read && factor->tensor == p->inputs[k] && values[k] == value;
+	}
+	return is;
+}
+
+/* Calls of several nodes read operands as they are made: what products alone read, which take a
+ * matrix in either order, is not turned for them. */
+static bool
+is_turned_for_products(const Fuser *f, const Node *node, const Program *own)
+{
+	const Value *y = node->noutput == 1 ? node->outputs[0] : NULL;
+	bool is = y && y->uses.count > 0 && vendor_calls_programs(f->context->target) && is_turned(own);
+	for (int i = 0; is && i < y->uses.count; i++)
+		is = is_factor(f, y->uses.data[i].node, y);
+	return is;
+}
+
 static const char *
 refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program *own)
 {
@@ -269,6 +318,8 @@ refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program 
 		return "left out";
 	if (!cluster->is_open || cluster->nodes.count >= MAX_NODES)
 		return "the producer's group is closed";
+	if (is_turned_for_products(f, node, own))
+		return "products read it as it lies";
 	if (count_heavy(own) > 0)
 		return "nothing is computed inside the loops of a sum of products";
 	if (widens_stored(f, cluster, node))

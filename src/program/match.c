@@ -138,7 +138,8 @@ iterators_are_used(const Solver *s)
 	return s->taken + 1 == 1u << count;
 }
 
-/* Every operand is read as the row's text says with what was solved, and is there. */
+/* Every operand is read as the row's text says with what was solved, and is there. Of groups and
+ * filters it is proved, as there may be one; a window without a second place is no window. */
 static bool
 reads_are_the_rows(Solver *s)
 {
@@ -154,7 +155,8 @@ reads_are_the_rows(Solver *s)
 			const Expr *index = s->reads[k]->arg[d],
 					   *expected = solver_value(s, item->text, DT_I64);
 			if (index != expected &&
-			    !expr_is_zero(expr_simplify(s->facts, expr_sub(s->ctx, index, expected))))
+			    !expr_is_zero(expr_simplify(s->facts, expr_sub(s->ctx, index, expected))) &&
+			    (item->is_linear || !facts_prove(s->facts, expr_eq(s->ctx, index, expected))))
 				return false;
 		}
 	return true;

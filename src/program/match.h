@@ -15,8 +15,9 @@
 
 enum { VENDOR_DIMS = 8, VENDOR_ATTRS = 8, VENDOR_CHOICES = 2 };
 
-/* Operands of a row that is a program: the last one may be missing, and may be f32. */
-enum { VENDOR_ADDED = 3, VENDOR_INPUTS };
+/* Operands of a row that is a program: those that are added may be missing, may be f32, and may be
+ * broadcast along any dims. */
+enum { VENDOR_ADDED = 3, VENDOR_INPUTS = 5 };
 
 /* Dim i of the call is the first extents[i] of dim dims[i] of the tensor; -1: a dim of 1 that it
  * does not have. */

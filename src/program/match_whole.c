@@ -5,7 +5,8 @@
  *     y[h,i,e] = sum(j) exp(a*s[h,i,j]) * …       Y[h,i,e] = sum(j) exp(S[h,i,j]) * …
  *
  * Stages are paired in order and their iterators by position: that binds extents, and operands by
- * the iterators that move them. The row's program with these must then be the group's, in the
+ * the iterators that move them; those that the same iterators move (a factor and a bias) in each
+ * way that there is. The row's program with these must then be the group's, in the
  * normal form that post-ops are matched by (solve.h), which solves the number. So a mistake in
  * pairing loses a match, and never makes a wrong one. Both are compared in f32, without what is
  * rounded to 16 bits on the way, and as if nothing were infinite: rows say what they lose.
@@ -17,7 +18,15 @@
 #include "program/match_inner.h"
 #include "program/solve.h"
 
-enum { MOST_STAGES = 16 }; /* of a group that is looked at: all its maps are put into others */
+enum {
+	MOST_STAGES = 16, /* of a group that is looked at: all its maps are put into others */
+	MOST_ALIKE = 4,   /* of its operands, for one of the row's */
+};
+
+/* An operand of the group's, and which of its dims those of the row's are; -1: none. */
+typedef struct Candidate {
+	int input, dims[VENDOR_DIMS];
+} Candidate;
 
 typedef struct Whole {
 	Arena *arena;
@@ -26,9 +35,12 @@ typedef struct Whole {
 	const Program *meant, *given; /* the row's, in a ctx of its own, and the group's; both flat */
 	Map widened;                  /* Tensor of the group to what it is in `given` */
 	Map given_to, names;          /* what the row's symbols and inputs are; symbols by name */
-	int input[VENDOR_INPUTS + 1]; /* of the group, which each of the row's is; -1: not found yet */
-	int dims[VENDOR_INPUTS + 1][VENDOR_DIMS]; /* of it, which each dim of the row's is; -1: none */
-	const Dim *extents[VENDOR_INPUTS + 1][VENDOR_DIMS];
+	Candidate alike[VENDOR_INPUTS + 1][MOST_ALIKE]; /* what each of the row's inputs may be */
+	int count[VENDOR_INPUTS + 1];                   /* of these */
+	const Candidate *chosen[VENDOR_INPUTS + 1];
+	const Stage *reader[VENDOR_INPUTS + 1]; /* of the group, for the row's first reader, */
+	const Expr *read[VENDOR_INPUTS + 1];    /* which reads so */
+	FormLeaves leaves;                      /* the number */
 } Whole;
 
 /* ---- the row's program ---- */
@@ -98,7 +110,10 @@ plain_program(Whole *w, const Program *p)
 {
 	for (int i = 0; i < p->nstage; i++) {
 		const Stage *stage = p->stages[i];
-		if (stage->kind != STAGE_reduce || stage->scan || stage->nresult != 1 || stage->guard)
+		DType type = stage->results[0]->type;
+		bool is_plain = stage->kind == STAGE_reduce || stage->kind == STAGE_map;
+		if (!is_plain || (type != DT_F32 && !dtype_is_short_float(type)) || stage->scan ||
+		    stage->nresult != 1 || stage->guard)
 			return NULL;
 		Stage *wide = stage_clone(w->ctx, stage);
 		const Expr **body = NEW_N(w->arena, const Expr *, 1);
@@ -148,31 +163,35 @@ pair_dims(const Expr *meant, const Expr *given, int dims[VENDOR_DIMS])
 	return count;
 }
 
-/* The group's operand for input k of the row, which this stage reads so: what has most of its
- * dims. Others are broadcast along those that they lack. */
+/* The group's operands for input k of the row, which this stage reads so: what has most of its
+ * dims. Of what is added any, which is broadcast along those that it lacks. */
 static void
-pair_operand(Whole *w, int k, const Expr *read, const Stage *given)
+list_alike(Whole *w, int k, const Expr *read, const Stage *given)
 {
-	int best = 0, dims[VENDOR_DIMS];
+	int best = 0;
+	bool is_added = k >= VENDOR_ADDED;
+	w->read[k] = read;
+	w->reader[k] = given;
 	for (ExprWalk walk = stage_walk(given); expr_step(&walk);) {
-		int input = walk.e->op == EX_read ? find_input(w->given, walk.e->tensor) : -1;
-		int count = input < 0 ? -1 : pair_dims(read, walk.e, dims);
-		if (count <= best)
-			continue;
-		best = count;
-		w->input[k] = input;
-		memcpy(w->dims[k], dims, sizeof dims);
+		Candidate found = {walk.e->op == EX_read ? find_input(w->given, walk.e->tensor) : -1, {0}};
+		int count = found.input < 0 ? -1 : pair_dims(read, walk.e, found.dims);
+		if (count > best && !is_added)
+			w->count[k] = 0;
+		best = count > best ? count : best;
+		bool is_new = (is_added || count == best) && count > 0 && w->count[k] < MOST_ALIKE;
+		for (int i = 0; i < w->count[k]; i++)
+			is_new &= memcmp(&w->alike[k][i], &found, sizeof found) != 0;
+		if (is_new)
+			w->alike[k][w->count[k]++] = found;
 	}
-	for (int c = 0; c < read->argc; c++)
-		w->extents[k][c] =
-			w->dims[k][c] < 0 ? dim_const(w->ctx, 1) : given->iters[read->arg[c]->iter].hi;
 }
 
 static bool
 pair_stage(Whole *w, const Stage *meant, const Stage *given)
 {
-	if (meant->reduce != given->reduce || meant->nloop != given->nloop ||
-	    meant->nreduce != given->nreduce)
+	if (meant->kind != given->kind || meant->nloop != given->nloop ||
+	    meant->nreduce != given->nreduce ||
+	    (meant->kind == STAGE_reduce && meant->reduce != given->reduce))
 		return false;
 	for (int i = 0; i < meant->nloop + meant->nreduce; i++) {
 		const Symbol *symbol = meant->iters[i].hi->symbol;
@@ -182,8 +201,8 @@ pair_stage(Whole *w, const Stage *meant, const Stage *given)
 	}
 	for (ExprWalk walk = stage_walk(meant); expr_step(&walk);) {
 		int k = walk.e->op == EX_read ? find_input(w->meant, walk.e->tensor) : -1;
-		if (k >= 0 && w->input[k] < 0 && !is_number(walk.e->tensor))
-			pair_operand(w, k, walk.e, given);
+		if (k >= 0 && !w->read[k] && !is_number(walk.e->tensor))
+			list_alike(w, k, walk.e, given);
 	}
 	return true;
 }
@@ -192,12 +211,10 @@ static bool
 pair_stages(Whole *w)
 {
 	bool is = w->given->nstage == w->meant->nstage;
-	for (int k = 0; k < w->meant->ninput; k++)
-		w->input[k] = -1;
 	for (int i = 0; is && i < w->meant->nstage; i++)
 		is = pair_stage(w, w->meant->stages[i], w->given->stages[i]);
 	for (int k = 0; is && k < w->meant->ninput; k++)
-		is = w->input[k] >= 0 || is_number(w->meant->inputs[k]);
+		is = w->count[k] > 0 || is_number(w->meant->inputs[k]);
 	return is;
 }
 
@@ -212,23 +229,22 @@ read_given(ExprCtx *ctx, const Expr *e, void *arg)
 	for (int k = 0; e->op == EX_read && k < w->meant->ninput; k++) {
 		if (e->tensor != map_find_ptr(&w->given_to, w->meant->inputs[k]) || is_number(e->tensor))
 			continue;
-		const Tensor *tensor = w->given->inputs[w->input[k]];
+		const Candidate *chosen = w->chosen[k];
+		const Tensor *tensor = w->given->inputs[chosen->input];
 		for (int d = 0; d < tensor->rank; d++)
 			index[d] = expr_i64(ctx, 0);
 		for (int c = 0; c < e->argc; c++)
-			if (w->dims[k][c] >= 0)
-				index[w->dims[k][c]] = e->arg[c];
+			if (chosen->dims[c] >= 0)
+				index[chosen->dims[c]] = e->arg[c];
 		return expr_read(ctx, tensor, index);
 	}
 	return e;
 }
 
-/* Whether the row's program on these operands is the group's, for which number. */
-static bool
-means(Whole *w, Solved *solved)
+/* The row's inputs with the group's extents. */
+static void
+make_inputs(Whole *w)
 {
-	FormLeaves leaves = {.unknown = {NULL}};
-	int *place = NEW_N(w->arena, int, w->given->ninput + 1);
 	for (int k = 0; k < w->meant->ninput; k++) {
 		const Tensor *input = w->meant->inputs[k];
 		const Dim *dims[VENDOR_DIMS];
@@ -237,13 +253,20 @@ means(Whole *w, Solved *solved)
 		Tensor *here = tensor_new(w->ctx, input->name, input->type, input->rank, dims);
 		map_set_ptr(&w->given_to, input, here);
 		if (is_number(input))
-			leaves.unknown[0] = expr_read(w->ctx, here, NULL);
+			w->leaves.unknown[0] = expr_read(w->ctx, here, NULL);
 	}
+}
+
+/* Whether the row's program on the chosen operands is the group's, for which number. */
+static bool
+means(Whole *w, Solved *solved)
+{
+	int *place = NEW_N(w->arena, int, w->given->ninput + 1);
 	const Program *meant = program_apply(w->ctx, w->meant, &w->given_to);
 	meant = program_rewrite(meant, read_given, w);
 	for (int i = 0; i < w->given->ninput; i++)
 		place[i] = -1;
-	return program_solve(w->arena, &leaves, meant, w->given, place, solved);
+	return program_solve(w->arena, &w->leaves, meant, w->given, place, solved);
 }
 
 static bool
@@ -264,8 +287,8 @@ holds(Whole *w)
 
 /* ---- the match ---- */
 
-/* One type of all operands that the row's sums of products read, and of the result; what is added
- * may be f32. */
+/* One type of all operands and of the result; what is only added, or may be f32 by the row's list,
+ * may be that. */
 static bool
 has_types(const Whole *w, const Program *p)
 {
@@ -273,8 +296,9 @@ has_types(const Whole *w, const Program *p)
 	bool has = dtype_is_among(result, w->row->result);
 	for (int k = 0; k < w->meant->ninput; k++) {
 		const Tensor *input = w->meant->inputs[k];
-		DType type = is_number(input) ? result : p->inputs[w->input[k]]->type;
-		has = has && (type == result || (type == DT_F32 && k == VENDOR_ADDED));
+		DType type = is_number(input) ? result : p->inputs[w->chosen[k]->input]->type;
+		bool may_be = k >= VENDOR_ADDED || dtype_is_among(DT_F32, w->row->operands[k > 0]);
+		has = has && (type == result || (type == DT_F32 && may_be));
 	}
 	return has;
 }
@@ -288,9 +312,14 @@ fill_match(const Whole *w, Arena *arena, const Program *p, const Solved *solved,
 		if (is_number(w->meant->inputs[k]))
 			continue;
 		VendorOperand *operand = &m->operands[k];
-		*operand = (VendorOperand){p->inputs[w->input[k]], w->meant->inputs[k]->rank, {0}, {NULL}};
-		memcpy(operand->dims, w->dims[k], sizeof operand->dims);
-		memcpy(operand->extents, w->extents[k], sizeof operand->extents);
+		const Candidate *chosen = w->chosen[k];
+		*operand =
+			(VendorOperand){p->inputs[chosen->input], w->meant->inputs[k]->rank, {0}, {NULL}};
+		memcpy(operand->dims, chosen->dims, sizeof operand->dims);
+		for (int c = 0; c < operand->rank; c++)
+			operand->extents[c] = chosen->dims[c] < 0
+			                          ? dim_const(w->ctx, 1)
+			                          : w->reader[k]->iters[w->read[k]->arg[c]->iter].hi;
 	}
 	m->result = (VendorOperand){.tensor = p->outputs[0], .rank = p->outputs[0]->rank};
 	for (int d = 0; d < m->result.rank; d++) {
@@ -305,6 +334,22 @@ fill_match(const Whole *w, Arena *arena, const Program *p, const Solved *solved,
 	}
 }
 
+/* Chooses operands for the row's inputs from k on: the first way that makes the group's program. */
+static bool
+choose(Whole *w, const Program *p, int k, Solved *solved)
+{
+	if (k == w->meant->ninput)
+		return has_types(w, p) && means(w, solved);
+	if (is_number(w->meant->inputs[k]))
+		return choose(w, p, k + 1, solved);
+	for (int i = 0; i < w->count[k]; i++) {
+		w->chosen[k] = &w->alike[k][i];
+		if (choose(w, p, k + 1, solved))
+			return true;
+	}
+	return false;
+}
+
 static bool
 match_whole(Arena *arena, const VendorRow *row, const Program *meant, const Program *program,
             const bool *fixed, VendorMatch *match)
@@ -313,24 +358,45 @@ match_whole(Arena *arena, const VendorRow *row, const Program *meant, const Prog
 	Whole w = {.arena = scratch, .ctx = program->ctx, .row = row, .meant = meant};
 	Solved solved;
 	w.widened.arena = w.given_to.arena = w.names.arena = scratch;
-	const Program *squeezed = program_squeeze_dims(arena, program, fixed);
-	w.given = plain_program(&w, program_flatten(scratch, squeezed));
-	bool is =
-		w.given && pair_stages(&w) && has_types(&w, squeezed) && holds(&w) && means(&w, &solved);
+	const Program *given = program_squeeze_dims(arena, program, fixed);
+	if (row->storage & STORAGE_joined)
+		given = program_collapse_dims(arena, given, fixed);
+	w.given = plain_program(&w, program_flatten(scratch, given));
+	bool is = w.given && pair_stages(&w) && holds(&w);
 	if (is)
-		fill_match(&w, arena, squeezed, &solved, match);
+		make_inputs(&w);
+	is = is && choose(&w, given, 0, &solved);
+	if (is)
+		fill_match(&w, arena, given, &solved, match);
 	arena_reset(scratch);
 	return is;
 }
 
-/* What is not reduced at last, or but once, is none of them. */
+/* What is seen at once: the group ends as the row, and has its reductions, in order; others are of
+ * what is put away where nothing is infinite. */
+static bool
+looks_alike(const Program *given, const Program *meant)
+{
+	int found = 0;
+	if (given->outputs[0]->stage->kind != meant->outputs[0]->stage->kind)
+		return false;
+	for (int i = 0; i < meant->nstage; i++) {
+		const Stage *m = meant->stages[i];
+		while (m->kind == STAGE_reduce && found < given->nstage &&
+		       !(given->stages[found]->kind == STAGE_reduce &&
+		         given->stages[found]->reduce == m->reduce))
+			found++;
+		found += m->kind == STAGE_reduce;
+	}
+	return found <= given->nstage;
+}
+
 void
 match_wholes(VendorForms *forms, Arena *arena, const Program *program, const Target *target,
              const bool *fixed, VendorFound *found)
 {
-	const Tensor *output = program->noutput == 1 ? program->outputs[0] : NULL;
-	bool may_be = 2 < program->nstage && program->nstage <= MOST_STAGES && output &&
-	              output->stage && output->stage->kind == STAGE_reduce;
+	bool may_be =
+		program->noutput == 1 && program->outputs[0]->stage && program->nstage <= MOST_STAGES;
 	for (int i = 0; may_be && i < vendor_count(); i++) {
 		const VendorRow *row = vendor_at(i);
 		bool is_asked = row->program && (!target || target_calls(target, row->library)) &&
@@ -340,7 +406,8 @@ match_wholes(VendorForms *forms, Arena *arena, const Program *program, const Tar
 			if (!*meant)
 				*meant = read_program(forms->arena, row, copies);
 			VendorMatch *match = &found->match[found->count];
-			found->count += match_whole(arena, row, *meant, program, fixed, match);
+			found->count += looks_alike(program, *meant) &&
+			                match_whole(arena, row, *meant, program, fixed, match);
 		}
 	}
 }

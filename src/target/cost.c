@@ -36,10 +36,11 @@ device_peak(const Device *device, const char *units)
 }
 
 double
-device_call_seconds(const Device *device, const char *units, double flops, double bytes)
+device_step_seconds(const Device *device, WorkKind kind, const char *units, double flops,
+                    double bytes)
 {
 	double peak = device_peak(device, units);
-	double work = device_work_seconds(device, WORK_library, flops);
+	double work = device_work_seconds(device, kind, flops);
 	double traffic = device_traffic_seconds(device, bytes);
 	work *= peak > 0 ? device->gflops / peak : 1;
 	return (work > traffic ? work : traffic) + (device->gpu ? device->gpu->launch : 0);

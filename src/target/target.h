@@ -89,7 +89,8 @@ double device_traffic_seconds(const Device *device, double bytes);
 double device_peak(const Device *device, const char *units);
 double device_work_seconds(const Device *device, WorkKind kind, double flops);
 /* A library's call: a launch, and the longer of work, in these units or else f32's, and traffic. */
-double device_call_seconds(const Device *device, const char *units, double flops, double bytes);
+double device_step_seconds(const Device *device, WorkKind kind, const char *units, double flops,
+                           double bytes);
 
 /* What the compiler may ask of the world. Any function may be NULL: then the answer is "no". */
 typedef struct Oracle {
@@ -120,6 +121,8 @@ typedef struct Oracle {
 	 * have written. */
 	const char *(*recall)(void *self, Arena *arena, const char *question);
 	void (*remember)(void *self, const char *question, const char *answer);
+	/* Of the libraries for GPUs the one that alone a person wants to be asked, by name; or NULL. */
+	const char *only;
 } Oracle;
 
 typedef struct Target {

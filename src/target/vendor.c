@@ -58,6 +58,27 @@ vendor_has(const char *name)
 }
 
 bool
+vendor_calls_programs(const Target *target)
+{
+	bool calls = false;
+	for (int i = 0; i < vendor_row_count; i++)
+		calls |= vendor_rows[i].program && target_calls(target, vendor_rows[i].library);
+	return calls;
+}
+
+bool
+vendor_wants_last(const Target *target, DType type)
+{
+	for (int i = 0; i < vendor_row_count; i++) {
+		const VendorRow *row = &vendor_rows[i];
+		if ((row->storage & STORAGE_last) && dtype_is_among(type, row->operands[0]) &&
+		    target_calls(target, row->library))
+			return true;
+	}
+	return false;
+}
+
+bool
 vendor_calls(const Target *target)
 {
 	for (int i = 0; i < vendor_count(); i++)

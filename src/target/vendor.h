@@ -13,6 +13,7 @@ enum {
 	STORAGE_blocks = 2,  /* and the result should */
 	STORAGE_strides = 4, /* operands through strides, one of the last two dims dense: as fast */
 	STORAGE_joined = 8,  /* best with dims joined that are always used together */
+	STORAGE_last = 16,   /* channels, dim 1, last: of weights, too, and so the result should */
 };
 
 /* Which dims of a result keep a library's vectors busy, for costs that nobody measures. */
@@ -61,7 +62,11 @@ extern const int vendor_row_count;
 int vendor_count(void);
 const VendorRow *vendor_at(int index);
 bool vendor_calls(const Target *target); /* calls of some library can be made */
-bool vendor_has(const char *name);       /* some library has a row of this name */
+/* Some library whose calls can be made has a row that is a program. */
+bool vendor_calls_programs(const Target *target);
+/* Some library whose calls can be made has channels of this type last (STORAGE_last). */
+bool vendor_wants_last(const Target *target, DType type);
+bool vendor_has(const char *name); /* some library has a row of this name */
 
 typedef enum PostError { POST_exact, POST_near } PostError;
 

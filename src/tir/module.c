@@ -55,6 +55,7 @@ print_step(Buf *buf, const MStep *step)
 	}
 	buf_puts(buf, ")  ");
 	buf_quote(buf, step->plan.name ? step->plan.name : "");
+	buf_puts(buf, step->covered_by ? "  covered" : "");
 	buf_putc(buf, '\n');
 	if (step->kernel)
 		kernel_print(buf, step->kernel);
@@ -85,6 +86,7 @@ mstep_new(Arena *arena, PlanStepKind kind, const char *name, int ninput, MBuffer
 	                         .scratch_dim = -1,
 	                         .shared_dim = -1,
 	                         .points_dim = -1,
+	                         .covered_by = -1,
 	                         .points = 1,
 	                         .narg = ninput + noutput,
 	                         .noutput = noutput},

@@ -37,7 +37,8 @@ typedef struct MStep {
 	const void *source;   /* the same for steps of one node; NULL: of none */
 	const char *question; /* of a vendor's: all that decides about its time, at the probe sizes */
 	Kernel *kernel;       /* of a vendor's: the fallback */
-	MBuffer **args;       /* NULL: absent. For kernels: in the order of kernel->buffers */
+	struct MStep *covered_by; /* plan.h; NULL: none */
+	MBuffer **args;           /* NULL: absent. For kernels: in the order of kernel->buffers */
 	Module **bodies;
 	const Dim *points; /* of its heaviest stage: with them flops grow; NULL: not said */
 } MStep;

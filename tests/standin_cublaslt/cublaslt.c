@@ -241,7 +241,9 @@ read_product(LtMatmul *matmul, LtLayout *const *layouts)
 	            (b->is_transposed ? b->columns : b->rows) == terms && p.m[LT_C].rows == d->rows &&
 	            p.m[LT_C].columns == d->columns;
 	for (int i = 0; i < LT_MATRICES; i++)
-		fits = fits && p.m[i].count == d->count && p.m[i].type == d->type;
+		fits = fits && p.m[i].count == d->count;
+	fits = fits && a->type == b->type && p.m[LT_C].type == d->type &&
+	       (a->type == d->type || d->type == LT_F32);
 	if (!fits)
 		misuse("matrices do not fit each other");
 	if ((p.epilogue & LT_WITH_BIAS) ? !p.bias : p.bias != NULL)

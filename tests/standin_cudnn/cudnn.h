@@ -4,9 +4,9 @@
  *
  * It has three engines: the first computes by Winograd's transforms, as it says, and gives
  * the process's end when it is executed; the second keeps what operations hand on in its
- * workspace; the third does the same, is "compiled", and heuristics list it first. Products and
- * attention have only that; where it is compiled for something else, or with no handle, the
- * process ends. What cuDNN leaves undefined is no error here but the end of the process:
+ * workspace; the third does the same, is "compiled", and heuristics list it first. Products,
+ * attention and norms have only that; where it is compiled for something else, or with no handle,
+ * the process ends. What cuDNN leaves undefined is no error here but the end of the process:
  * descriptors that are not final, or were given back before their work was done, another
  * stream's handle, a workspace too small, memory of the host's, an address that is aligned to
  * less than was said.
@@ -67,7 +67,8 @@ int kind_of(const CudnnDescriptor *descriptor);
 char *text_of_plan(const CudnnDescriptor *plan);
 void plan_from_text(CudnnDescriptor *plan, const char *text, int64_t size);
 
-bool graph_is_product(const CudnnDescriptor *graph);
+/* Its first operation is of this kind. */
+bool graph_has(const CudnnDescriptor *graph, int first);
 /* Bytes of workspace that the operations of a graph take. */
 int64_t graph_workspace(const CudnnDescriptor *graph);
 

@@ -191,7 +191,8 @@ engine_in(const CudnnDescriptor *config)
 	return found ? attr_part(config, ENGINE) : config;
 }
 
-/* The engine that cuDNN compiles is for products alone, and compiled for a handle's device. */
+/* The engine that cuDNN compiles is for products and norms alone, and compiled for a handle's
+ * device. */
 static void
 check_plan(const CudnnDescriptor *plan)
 {
@@ -202,7 +203,8 @@ check_plan(const CudnnDescriptor *plan)
 		return;
 	if (!attr_elements(plan, HANDLE, CUDNN_TYPE_HANDLE, &count, true))
 		misuse("an engine is compiled when the answer is all that is asked for");
-	if (!graph_is_product(attr_part(engine, GRAPH)))
+	const CudnnDescriptor *graph = attr_part(engine, GRAPH);
+	if (!graph_has(graph, CUDNN_MATMUL_OPERATION) && !graph_has(graph, CUDNN_NORM_FORWARD))
 		misuse("an engine is compiled where another takes the graph");
 	const char *compiles = getenv("STANDIN_COMPILES");
 	if (compiles && strcmp(compiles, "0") == 0)
@@ -244,14 +246,16 @@ cudnnBackendFinalize(CudnnDescriptor *descriptor)
 
 /* ---- What they are asked ---- */
 
-/* What a heuristic lists. */
+/* What a heuristic lists. Nobody transforms for a norm. */
 static int64_t
 list_configs(const CudnnDescriptor *heuristics, CudnnDescriptor **configs)
 {
 	enum { GRAPH_ASKED = 201 };
 	static const int64_t order[] = {COMPILED, WINOGRAD, PLAIN};
 	const CudnnDescriptor *graph = attr_part(heuristics, GRAPH_ASKED);
-	int count = graph_is_product(graph) ? 2 : 3;
+	int count = graph_has(graph, CUDNN_NORM_FORWARD)       ? 1
+	            : graph_has(graph, CUDNN_MATMUL_OPERATION) ? 2
+	                                                       : 3;
 	for (int i = 0; i < count; i++) {
 		CudnnDescriptor *config = find(configs[i], false);
 		descriptor_set(config, INDEX, CUDNN_TYPE_INT64, 1, &order[i]);

@@ -175,17 +175,19 @@ convolve(const Call *call, const CudnnDescriptor *operation)
 
 /* What a convolution of y by w would take from here: the terms whose place is one of x. */
 static float
-sum_back(const Tensor *x, const Tensor *w, const Window *window, const int64_t *at)
+sum_back(const Tensor *x, const Tensor *w, const Tensor *y, const Window *window, const int64_t *at)
 {
+	int64_t groups = y->dims[1] / w->dims[1], first = at[1] / w->dims[1] * (w->dims[0] / groups);
 	int64_t term[DIMS] = {0}, from[DIMS] = {at[0]}, weight[DIMS], sizes[DIMS];
 	float sum = 0;
 	memcpy(sizes, w->dims, sizeof sizes);
+	sizes[0] /= groups;
 	sizes[1] = 1;
 	do {
 		bool is_inside = true;
 		memcpy(weight, term, sizeof weight);
-		from[1] = term[0];
-		weight[1] = at[1];
+		from[1] = weight[0] = first + term[0];
+		weight[1] = at[1] % w->dims[1];
 		for (int i = 2; i < x->rank; i++) {
 			int64_t place = at[i] + window->before[i - 2] - term[i] * window->dilations[i - 2];
 			from[i] = place / window->strides[i - 2];
@@ -211,7 +213,7 @@ convolve_back(const Call *call, const CudnnDescriptor *operation)
 	read_numbers(how, STRIDES, y.rank - 2, window.strides);
 	read_numbers(how, BEFORE, y.rank - 2, window.before);
 	do
-		store(&y, at, sum_back(&x, &w, &window, at));
+		store(&y, at, sum_back(&x, &w, &y, &window, at));
 	while (step(y.rank, y.dims, at));
 }
 
@@ -294,6 +296,48 @@ reduce(const Call *call, const CudnnDescriptor *operation)
 	} while (step(x.rank, x.dims, at));
 }
 
+/* Over all dims from `first` on, at an index whose others are left alone: the mean of differences
+ * from a number, or of their squares. */
+static float
+mean_of(const Tensor *x, const int64_t *at, int first, float from, bool is_squared)
+{
+	int64_t here[DIMS], count = 0;
+	float sum = 0;
+	memcpy(here, at, sizeof here);
+	memset(here + first, 0, sizeof here - (size_t)first * sizeof *here);
+	do {
+		float d = load(x, here) - from;
+		sum += is_squared ? d * d : d;
+		count++;
+	} while (step(x->rank - first, x->dims + first, here + first));
+	return sum / (float)count;
+}
+
+static void
+normalise(const Call *call, const CudnnDescriptor *operation)
+{
+	enum { MODE = 2000, PHASE, X, SCALE = 2005, BIAS, EPSILON, Y = 2013 };
+	enum { LAYER = 0, INSTANCE = 1, RMS = 4, INFERENCE = 0 };
+	int mode = attr_enum(operation, MODE, CUDNN_TYPE_NORM_MODE, -1);
+	int64_t count, at[DIMS] = {0}, zero[DIMS] = {0};
+	bool has_bias = attr_elements(operation, BIAS, CUDNN_TYPE_DESCRIPTOR, &count, true);
+	Tensor x = read_tensor(call, attr_part(operation, X));
+	Tensor y = read_tensor(call, attr_part(operation, Y));
+	Tensor scale = read_tensor(call, attr_part(operation, SCALE));
+	Tensor bias = has_bias ? read_tensor(call, attr_part(operation, BIAS)) : x;
+	Tensor epsilon = read_tensor(call, attr_part(operation, EPSILON));
+	if ((mode != LAYER && mode != INSTANCE && mode != RMS) ||
+	    attr_enum(operation, PHASE, CUDNN_TYPE_NORM_PHASE, -1) != INFERENCE)
+		misuse("a norm of mode %d, which the stand-in does not know", mode);
+	do {
+		int first = mode == INSTANCE ? 2 : 1;
+		float mean = mode == RMS ? 0 : mean_of(&x, at, first, 0, false);
+		float variance = mean_of(&x, at, first, mean, true);
+		float value = (load(&x, at) - mean) / sqrtf(variance + load(&epsilon, zero));
+		store(&y, at, value * load(&scale, at) + (has_bias ? load(&bias, at) : 0));
+	} while (step(y.rank, y.dims, at));
+}
+
 static float
 point(const CudnnDescriptor *how, float x, float operand)
 {
@@ -352,14 +396,15 @@ result_of(const CudnnDescriptor *operation)
 	       : kind == CUDNN_REDUCTION_OPERATION       ? 1611
 	       : kind == CUDNN_RESAMPLE_FORWARD          ? 1711
 	       : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? 710
+	       : kind == CUDNN_NORM_FORWARD              ? 2013
 	                                                 : 753;
 }
 
 bool
-graph_is_product(const CudnnDescriptor *graph)
+graph_has(const CudnnDescriptor *graph, int first)
 {
 	int64_t count;
-	return kind_of(operations(graph, &count)[0]) == CUDNN_MATMUL_OPERATION;
+	return kind_of(operations(graph, &count)[0]) == first;
 }
 
 /* Results but the last are virtual, and none is larger than the first. */
@@ -394,6 +439,7 @@ call_run(void *work)
 		 : kind == CUDNN_REDUCTION_OPERATION       ? reduce
 		 : kind == CUDNN_RESAMPLE_FORWARD          ? pool
 		 : kind == CUDNN_CONVOLUTION_BACKWARD_DATA ? convolve_back
+		 : kind == CUDNN_NORM_FORWARD              ? normalise
 		                                           : map)(call, all[i]);
 	}
 }

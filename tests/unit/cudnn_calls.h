@@ -62,7 +62,8 @@ accept(const VendorCall *call)
 /* With what its call points to. */
 typedef struct Conv {
 	int64_t x[5], w[5], y[5], bias[1], strides[3], dilations[3], pads[3], groups[1];
-	int64_t left[3];
+	int64_t left[3], pitch, pitched[5];
+	char layouts[3][16];
 	VendorArg args[5];
 	StepAttr attrs[5];
 	VendorCall call;
@@ -100,6 +101,28 @@ complete(Conv *c, int spatial, DType type, const char *layout, bool has_bias, co
 	c->call = (VendorCall){"cudnn", "conv", strchr(post, '3') ? 5 : 4, c->args, 5, c->attrs};
 }
 
+/* Channels last, as compilations have them: one block of all. Results may be parts of something of
+ * more channels, `pitch` of them. */
+static inline void
+store_last(Conv *c, int pitch)
+{
+	static const char *const places[] = {"w", "hw", "dhw"};
+	int rank = c->args[0].rank;
+	int64_t stride = c->pitch = pitch ? c->y[1] + pitch : 0;
+	for (int i = 0; i < 3; i++) {
+		VendorArg *arg = &c->args[i < 2 ? i : 3];
+		snprintf(c->layouts[i], sizeof c->layouts[i], "nc%d%s", (int)arg->dims[1],
+		         places[rank - 3]);
+		arg->layout = c->layouts[i];
+	}
+	for (int d = rank - 1; d >= 0; d--) {
+		c->pitched[d] = d == 1 ? c->y[1] : stride;
+		stride *= d == 1 ? 1 : c->y[d];
+	}
+	c->args[3].strides = pitch ? c->pitched : NULL;
+	c->args[4] = c->args[3];
+}
+
 /* Of at most so many channels in a group, and places beside a window. */
 static inline void
 draw(Conv *c, int channels, int places)
@@ -125,6 +148,8 @@ draw(Conv *c, int channels, int places)
 	bool has_bias = below(2);
 	complete(c, spatial, types[below(3)], below(3) ? NULL : layouts[spatial - 1], has_bias,
 	         posts[below(6)]);
+	if (below(3) == 0)
+		store_last(c, 8 * below(3));
 }
 
 /* What is drawn, where it is not taken as it should be. */

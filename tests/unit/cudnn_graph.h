@@ -120,6 +120,16 @@ volume(const int64_t *dims, int rank)
 	return rank == 0 ? 1 : dims[0] * volume(dims + 1, rank - 1);
 }
 
+/* Elements from the first to the last one. */
+static int64_t
+reach(const Tensor *t)
+{
+	int64_t last = 0;
+	for (int d = 0; d < t->rank; d++)
+		last += (t->dim[d] - 1) * t->stride[d];
+	return last + 1;
+}
+
 /* Where element number i lies, of these dims in order; a tensor's dim of 1 stands still. */
 static double *
 element(const Tensor *t, const int64_t *dims, int64_t i)
@@ -138,7 +148,7 @@ read_tensor(const Json *json, double *const *memory)
 	t->rank = numbers(json, "dim", t->dim);
 	ck_assert_int_eq(numbers(json, "stride", t->stride), t->rank);
 	t->is_own = json_member(json, "isVirtual")->number != 0;
-	t->data = t->is_own ? calloc((size_t)volume(t->dim, t->rank), sizeof *t->data) : memory[id - 1];
+	t->data = t->is_own ? calloc((size_t)reach(t), sizeof *t->data) : memory[id - 1];
 }
 
 /* One element of a convolution's result. */
@@ -192,9 +202,11 @@ sum_back_at(const Json *node, const int64_t *at)
 	int spatial = numbers(node, "stride", strides);
 	ck_assert_int_eq(numbers(node, "dilation", dilations), spatial);
 	ck_assert_int_eq(numbers(node, json_member(node, "pad") ? "pad" : "pad_lower", pads), spatial);
+	int64_t groups = tensor_of(node, "dX")->dim[1] / w->dim[1], of_group = w->dim[0] / groups;
+	int64_t first = at[1] / w->dim[1] * of_group;
 	double sum = 0;
-	for (int64_t t = 0; t < w->dim[0] * volume(w->dim + 2, spatial); t++) {
-		int64_t rest = t, from_w = at[1] * w->stride[1], from_x = at[0] * x->stride[0];
+	for (int64_t t = 0; t < of_group * volume(w->dim + 2, spatial); t++) {
+		int64_t rest = t, from_w = at[1] % w->dim[1] * w->stride[1], from_x = at[0] * x->stride[0];
 		bool is_inside = true;
 		for (int d = w->rank - 1; d >= 2; rest /= w->dim[d--]) {
 			int64_t r = rest % w->dim[d], place = at[d] + pads[d - 2] - r * dilations[d - 2];
@@ -203,8 +215,8 @@ sum_back_at(const Json *node, const int64_t *at)
 			from_w += r * w->stride[d];
 			from_x += i * x->stride[d];
 		}
-		from_w += rest * w->stride[0];
-		from_x += rest * x->stride[1];
+		from_w += (first + rest) * w->stride[0];
+		from_x += (first + rest) * x->stride[1];
 		sum += is_inside ? x->data[from_x] * w->data[from_w] : 0;
 	}
 	return sum;
@@ -354,6 +366,48 @@ run_reduction(const Json *node)
 	}
 }
 
+/* The mean of a row and of its squares, over all dims from `first` on. */
+static void
+moments_of(const Tensor *x, const int64_t *at, int first, double *mean, double *squares)
+{
+	int64_t length = volume(x->dim + first, x->rank - first), from = 0;
+	for (int d = 0; d < first; d++)
+		from += at[d] * x->stride[d];
+	*mean = *squares = 0;
+	for (int64_t i = 0; i < length; i++) {
+		int64_t rest = i, here = from;
+		for (int d = x->rank - 1; d >= first; rest /= x->dim[d--])
+			here += rest % x->dim[d] * x->stride[d];
+		*mean += x->data[here] / (double)length;
+		*squares += x->data[here] * x->data[here] / (double)length;
+	}
+}
+
+static void
+run_norm(const Json *node)
+{
+	const Tensor *x = tensor_of(node, "X"), *y = tensor_of(node, "Y");
+	const Tensor *scale = tensor_of(node, "Scale"), *epsilon = tensor_of(node, "epsilonDesc");
+	const Tensor *bias = json_member(node, "Bias") ? tensor_of(node, "Bias") : NULL;
+	const char *mode = text(node, "mode");
+	bool is_rms = strcmp(mode, "CUDNN_RMS_NORM") == 0;
+	bool is_instance = strcmp(mode, "CUDNN_INSTANCE_NORM") == 0;
+	ck_assert(is_rms || is_instance || strcmp(mode, "CUDNN_LAYER_NORM") == 0);
+	ck_assert_str_eq(text(node, "fmode"), "CUDNN_NORM_FWD_INFERENCE");
+	for (int64_t i = 0; i < volume(y->dim, y->rank); i++) {
+		int64_t at[RANK], rest = i;
+		double mean, squares;
+		for (int d = y->rank - 1; d >= 0; rest /= y->dim[d--])
+			at[d] = rest % y->dim[d];
+		moments_of(x, at, is_instance ? 2 : 1, &mean, &squares);
+		mean = is_rms ? 0 : mean;
+		*element(y, y->dim, i) = (*element(x, y->dim, i) - mean) /
+		                             sqrt(squares - mean * mean + epsilon->data[0]) *
+		                             *element(scale, y->dim, i) +
+		                         (bias ? *element(bias, y->dim, i) : 0);
+	}
+}
+
 static inline void
 run_plan(double *const *memory)
 {
@@ -373,6 +427,8 @@ run_plan(double *const *memory)
 			run_resample(node);
 		else if (strstr(text(node, "operation"), "REDUCTION"))
 			run_reduction(node);
+		else if (strstr(text(node, "operation"), "NORM_FORWARD"))
+			run_norm(node);
 		else
 			run_pointwise(node);
 	for (int i = 0; i < NAMES; i++)

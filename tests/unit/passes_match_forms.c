@@ -63,6 +63,10 @@ static const Case cases[] = {
 	{"A: f32[7,9,2], B: f32[15,2,5]",
 	 "Y[m:9, b:2, n:5]: f32 = sum(w:7) B[m+w,b,n] * A[w,m,b]",
 	 "gbmm", "210", "102", "102", "dilation=1 offset=0"},
+	/* of one filter, whose number is 0 in any group */
+	{"X: f32[2,4,6], W: f32[1,4,3]",
+	 "Y[n:2, f:1, p:4]: f32 = sum(c:4, r:3) X[n,c,p+r] * W[f,c,r]",
+	 "conv", "012", "012", "012", "group=1 strides=1 dilations=1 pads_lo=0"},
 	/* a window's mean, channels last */
 	{"X: f32[2,6,4]",
 	 "S[n:2, p:3, c:4]: f32 = sum(r:2) X[n,2*p+r,c]\n"
@@ -72,11 +76,31 @@ static const Case cases[] = {
 	{"X: f32[2,4,6,5], W: f32[4,3,3,2]",
 	 "Y[n:2, f:3, p:12, q:5]: f32 = sum(c:4, r:3, t:2 where (p+1-r)%2 == 0, 0 <= (p+1-r)/2, "
 	 "(p+1-r)/2 < 6, 0 <= q+1-t, q+1-t < 5) X[n,c,(p+1-r)/2,q+1-t] * W[c,f,r,t]",
-	 "conv_transpose", "0123", "0123", "0123", "strides=2 dilations=1 pads_lo=1"},
+	 "conv_transpose", "0123", "0123", "0123", "group=1 strides=2 dilations=1 pads_lo=1"},
+	/* in groups, by two filters each and by one; with a channel each, of which no sum is left */
+	{"X: f32[2,8,6], W: f32[8,2,3]",
+	 "Y[n:2, f:8, p:12]: f32 = sum(c:2, r:3 where (p+1-r)%2 == 0, 0 <= (p+1-r)/2, "
+	 "(p+1-r)/2 < 6) X[n,f/2*2+c,(p+1-r)/2] * W[f/2*2+c,f%2,r]",
+	 "conv_transpose", "012", "012", "012", "group=4 strides=2 dilations=1 pads_lo=1"},
+	{"X: f32[2,8,6], W: f32[8,1,3]",
+	 "Y[n:2, f:4, p:8]: f32 = sum(c:2, r:3 where 0 <= p-r, p-r < 6) X[n,2*f+c,p-r] * W[2*f+c,0,r]",
+	 "conv_transpose", "012", "012", "012", "group=4 strides=1 dilations=1 pads_lo=0"},
+	{"X: f32[2,4,6], W: f32[4,2,3]",
+	 "Y[n:2, f:8, p:12]: f32 = sum(r:3 where (p+1-r)%2 == 0, 0 <= (p+1-r)/2, (p+1-r)/2 < 6) "
+	 "X[n,f/2,(p+1-r)/2] * W[f/2,f%2,r]",
+	 "conv_transpose", "012", "012", "012", "group=4 strides=2 dilations=1 pads_lo=1"},
+	/* of one filter, of one image */
+	{"X: f32[2,4,6], W: f32[4,1,3]",
+	 "Y[n:2, f:1, p:8]: f32 = sum(c:4, r:3 where 0 <= p-r, p-r < 6) X[n,c,p-r] * W[c,f,r]",
+	 "conv_transpose", "012", "012", "012", "group=1 strides=1 dilations=1 pads_lo=0"},
+	{"X: f32[1,4,6,6], W: f32[4,1,3,3]",
+	 "Y[n:1, f:1, p:8, q:8]: f32 = "
+	 "sum(c:4, r:3, s:3 where 0 <= p-r, p-r < 6, 0 <= q-s, q-s < 6) X[n,c,p-r,q-s] * W[c,f,r,s]",
+	 "conv_transpose", "0123", "0123", "0123", "group=1 strides=1 dilations=1 pads_lo=0"},
 	/* a window that goes backwards, weights by output channels */
 	{"X: f32[2,4,6], W: f32[5,4,3]",
 	 "Y[n:2, f:5, p:4]: f32 = sum(c:4, r:3) X[n,c,p-r+2] * W[f,c,r]",
-	 "conv_transpose", "012", "102", "012", "strides=1 dilations=1 pads_lo=2"},
+	 "conv_transpose", "012", "102", "012", "group=1 strides=1 dilations=1 pads_lo=2"},
 	/* of 16 bits: a maximum; a mean in f32, of padding, too, and of what is there alone */
 	{"X: bf16[2,4,6]",
 	 "Y[n:2, c:4, p:3]: bf16 = max(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]",
@@ -140,6 +164,15 @@ static const char *const refused[][2] = {
 	{"X: f32[2,4,7], W: f32[4,3,3]",
 	 "Y[n:2, f:3, p:12]: f32 = sum(c:4, r:3 where (p+1-r)%2 == 0, 1 <= (p+1-r)/2) "
 	 "X[n,c,(p+1-r)/2] * W[c,f,r]"},
+	/* groups with the same weights; with each other's filters; channels that no group reads */
+	{"X: f32[2,8,6], W: f32[2,2,3]",
+	 "Y[n:2, f:8, p:8]: f32 = sum(c:2, r:3 where 0 <= p-r, p-r < 6) X[n,f/2*2+c,p-r] * W[c,f%2,r]"},
+	{"X: f32[2,8,6], W: f32[8,2,3]",
+	 "Y[n:2, f:8, p:8]: f32 = sum(c:2, r:3 where 0 <= p-r, p-r < 6) "
+	 "X[n,f/2*2+c,p-r] * W[f/2*2+c,1-f%2,r]"},
+	{"X: f32[2,9,6], W: f32[9,2,3]",
+	 "Y[n:2, f:8, p:8]: f32 = sum(c:2, r:3 where 0 <= p-r, p-r < 6) "
+	 "X[n,f/2*2+c,p-r] * W[f/2*2+c,f%2,r]"},
 	/* counted as if there were one element more; a mean that is rounded before it is one */
 	{"X: f32[2,4,6]",
 	 "S[n:2, c:4, p:3]: f32 = sum(r:3 where 0 <= 2*p+r-1, 2*p+r-1 < 6) X[n,c,2*p+r-1]\n"

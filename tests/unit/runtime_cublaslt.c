@@ -61,7 +61,7 @@ set_matmul(LtMatmul *made, int attribute, const void *value, size_t size)
 static int
 create_layout(LtLayout **made, int type, uint64_t rows, uint64_t columns, int64_t apart)
 {
-	ck_assert_int_eq(type, LT_F32);
+	ck_assert(type == LT_F32 || type == LT_F16 || type == LT_BF16);
 	ck_assert(apart >= (int64_t)rows);
 	*made = &layouts[nlayout++];
 	**made = (LtLayout){(int64_t)rows, (int64_t)columns, apart, 1, 0};
@@ -350,6 +350,33 @@ START_TEST(alignment)
 }
 END_TEST
 
+/* Factors of 16 bits make a result of these or of f32, with what is added of the result's type. */
+START_TEST(types)
+{
+	static const struct {
+		DType a, b, bias, y;
+		bool is_taken;
+	} rows[] = {{DT_F16, DT_F16, DT_F16, DT_F16, true},   {DT_F16, DT_F16, DT_F32, DT_F32, true},
+	            {DT_BF16, DT_BF16, DT_F32, DT_F32, true}, {DT_F16, DT_F16, DT_F16, DT_F32, false},
+	            {DT_F16, DT_BF16, DT_F32, DT_F32, false}, {DT_F32, DT_F32, DT_F32, DT_F16, false},
+	            {DT_BF16, DT_BF16, DT_F16, DT_F16, false}};
+	static const int64_t a[] = {4, 8}, b[] = {8, 16}, bias[] = {16}, y[] = {4, 16};
+	for (size_t i = 0; i < countof(rows); i++) {
+		const VendorArg args[] = {{.type = rows[i].a, .rank = 2, .dims = a},
+		                          {.type = rows[i].b, .rank = 2, .dims = b},
+		                          {.type = rows[i].bias, .rank = 1, .dims = bias},
+		                          {.type = rows[i].y, .rank = 2, .dims = y}};
+		const VendorCall call = {"cublaslt", "matmul", 4, args, 0, NULL};
+		char error[300] = "";
+		LtProduct p = {.api = &api};
+		nlayout = 0;
+		ck_assert_msg(lt_product(&(LtMaker){&p, error, sizeof error}, &call) == rows[i].is_taken,
+		              "row %zu: %s", i, error);
+		lt_product_free(&p);
+	}
+}
+END_TEST
+
 int
 main(int argc, char **argv)
 {
@@ -358,5 +385,6 @@ main(int argc, char **argv)
 	state = argc > 2 ? (uint64_t)atoi(argv[2]) : state;
 	tcase_add_test(tcase, products_mean_the_call);
 	tcase_add_test(tcase, alignment);
+	tcase_add_test(tcase, types);
 	return unit_run(tcase);
 }

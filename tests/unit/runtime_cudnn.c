@@ -65,7 +65,7 @@ START_TEST(refusals_are_sentences)
 	open_for(&devices[0]);
 	if (!vendor)
 		return;
-	complete(&c, 2, DT_F32, "nc16hw", true, "");
+	complete(&c, 2, DT_F32, "nc8hw", true, "");
 	ck_assert(!accept(&c.call) && strstr(error, "blocks"));
 	complete(&c, 2, DT_I32, NULL, true, "");
 	ck_assert(!accept(&c.call) && strstr(error, "type"));

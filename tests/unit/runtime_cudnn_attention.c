@@ -6,14 +6,14 @@
  */
 #include "cudnn_graph.h"
 
-enum { Q, K, V, ADDED, RESULT, ARGS, HEADS = 4 };
+enum { Q, K, V, ADDED, ALSO_ADDED, RESULT, ARGS, HEADS = 4 };
 
 typedef struct Attention {
 	int64_t dims[ARGS][HEADS], strides[ARGS][HEADS];
 	VendorArg args[ARGS];
 	StepAttr attrs[2];
 	float scale;
-	bool has_added;
+	int nadded;
 	VendorCall call;
 } Attention;
 
@@ -39,14 +39,16 @@ draw_attention(Attention *a)
 	DType type = types[below(2)];
 	int64_t b = 1 + below(3), h = 1 + below(3), m = 1 + below(MOST), n = 1 + below(MOST);
 	int64_t d = STEP * (1 + below(WIDTHS)), e = below(2) ? d : STEP * (1 + below(WIDTHS));
-	*a = (Attention){.scale = 0.125F * (float)(1 + below(4)), .has_added = below(2)};
+	*a = (Attention){.scale = 0.125F * (float)(1 + below(4)), .nadded = below(3)};
 	set_arg(a, Q, type, (const int64_t[]){b, h, m, d}, below(2));
 	set_arg(a, K, type, (const int64_t[]){b, h, n, d}, below(2));
 	set_arg(a, V, type, (const int64_t[]){b, h, n, e}, below(2));
-	set_arg(a, ADDED, below(2) ? type : DT_F32,
-	        (const int64_t[]){below(2) ? b : 1, below(2) ? h : 1, below(2) ? m : 1, n}, false);
+	for (int i = ADDED; i <= ALSO_ADDED; i++) {
+		set_arg(a, i, below(2) ? type : DT_F32,
+		        (const int64_t[]){below(2) ? b : 1, below(2) ? h : 1, below(2) ? m : 1, n}, false);
+		a->args[i].type = i - ADDED < a->nadded ? a->args[i].type : DT_NONE;
+	}
 	set_arg(a, RESULT, type, (const int64_t[]){b, h, m, e}, below(2));
-	a->args[ADDED].type = a->has_added ? a->args[ADDED].type : DT_NONE;
 	a->attrs[0] = (StepAttr){.name = "scale", .kind = SA_FLOATS, .count = 1, .floats = &a->scale};
 	a->call = (VendorCall){"cudnn", "attention", ARGS, a->args, 1, a->attrs};
 }
@@ -56,9 +58,9 @@ attention_text(const Attention *a)
 {
 	static char text[200];
 	const int64_t *q = a->dims[Q], *v = a->dims[V];
-	snprintf(text, sizeof text, "%s, %d x %d heads, %d to %d of %d, values of %d, added %s",
+	snprintf(text, sizeof text, "%s, %d x %d heads, %d to %d of %d, values of %d, %d added",
 	         dtype_name(a->args[Q].type), (int)q[0], (int)q[1], (int)q[2], (int)v[2], (int)q[3],
-	         (int)v[3], a->has_added ? dtype_name(a->args[ADDED].type) : "nothing");
+	         (int)v[3], a->nadded);
 	return text;
 }
 
@@ -74,12 +76,13 @@ at(const Attention *a, int arg, double *const *memory, const int64_t index[HEADS
 static double
 score(const Attention *a, double *const *memory, const int64_t y[HEADS], int64_t j)
 {
-	double sum = 0;
+	double sum = 0, added = 0;
+	for (int i = ADDED; i < ADDED + a->nadded; i++)
+		added += at(a, i, memory, (const int64_t[]){y[0], y[1], y[2], j});
 	for (int64_t d = 0; d < a->dims[Q][3]; d++)
 		sum += at(a, Q, memory, (const int64_t[]){y[0], y[1], y[2], d}) *
 		       at(a, K, memory, (const int64_t[]){y[0], y[1], j, d});
-	return sum * (double)a->scale +
-	       (a->has_added ? at(a, ADDED, memory, (const int64_t[]){y[0], y[1], y[2], j}) : 0);
+	return sum * (double)a->scale + added;
 }
 
 static double
@@ -163,7 +166,7 @@ fill_attention(Attention *a, int64_t width)
 	*a = (Attention){.scale = 1};
 	for (int k = 0; k < ARGS; k++)
 		set_arg(a, k, DT_F16, (const int64_t[]){2, 2, 16, width}, false);
-	a->args[ADDED].type = DT_NONE;
+	a->args[ADDED].type = a->args[ALSO_ADDED].type = DT_NONE;
 	a->attrs[0] = (StepAttr){.name = "scale", .kind = SA_FLOATS, .count = 1, .floats = &a->scale};
 	a->call = (VendorCall){"cudnn", "attention", ARGS, a->args, 1, a->attrs};
 }
@@ -189,13 +192,13 @@ START_TEST(numbers_lie_side_by_side)
 	for (int arg = 0; vendor && arg < ARGS; arg++) {
 		Attention a;
 		fill_attention(&a, 64);
-		a.args[ADDED].type = DT_F16;
+		a.args[ADDED].type = a.args[ALSO_ADDED].type = DT_F16;
 		a.strides[arg][3] = 16;
 		a.strides[arg][2] = 1;
 		ck_assert(!accept(&a.call) && strstr(error, "lie apart"));
 		a.strides[arg][3] = 1;
 		a.strides[arg][2] = 65;
-		ck_assert(accept(&a.call) == (arg == ADDED));
+		ck_assert(accept(&a.call) == (arg == ADDED || arg == ALSO_ADDED));
 	}
 }
 END_TEST

@@ -15,7 +15,7 @@ static int64_t turned[2];
 static int64_t dims[4][2];
 static VendorArg args[4];
 static StepAttr attrs[3];
-static const char named[] = "at open: engine 0 or a later one";
+static const char named[] = "at open: engine 0 or another";
 
 /* A product of f16, a x k by k x b. */
 static VendorCall
@@ -158,7 +158,7 @@ START_TEST(keys_tell_apart)
 	VendorCall call = product(24, 16, 40, "relu");
 	keys[n++] = key_for(&call, named);
 	ck_assert(hash128_equal(keys[0], key_for(&call, named)));
-	keys[n++] = key_for(&call, "at open: engine 1 or a later one");
+	keys[n++] = key_for(&call, "at open: engine 1 or another");
 	call = product(24, 16, 48, "relu");
 	keys[n++] = key_for(&call, named);
 	call = product(24, 16, 40, "sigmoid");

@@ -12,10 +12,12 @@ draw_transposed(Conv *c)
 	static const DType types[] = {DT_F32, DT_F16, DT_BF16};
 	int spatial = 1 + below(3), rank = spatial + 2;
 	DType type = types[below(3)];
-	*c = (Conv){.x = {1 + below(3), 1 + below(6)}, .w = {0, 1 + below(6)}};
+	int groups = below(2) ? 1 : 1 + below(5);
+	*c = (Conv){.x = {1 + below(3), groups * (1 + below(5))}, .w = {0, 1 + below(5)}};
+	c->groups[0] = groups;
 	c->w[0] = c->x[1];
 	c->y[0] = c->x[0];
-	c->y[1] = c->w[1];
+	c->y[1] = c->w[1] * groups;
 	for (int i = 0; i < spatial; i++) {
 		c->x[i + 2] = 1 + below(6);
 		c->w[i + 2] = 1 + below(4);
@@ -36,7 +38,8 @@ draw_transposed(Conv *c)
 	c->attrs[0] = ints("strides", spatial, c->strides);
 	c->attrs[1] = ints("dilations", spatial, c->dilations);
 	c->attrs[2] = ints("pads_lo", spatial, c->pads);
-	c->call = (VendorCall){"cudnn", "conv_transpose", 4, c->args, 3, c->attrs};
+	c->attrs[3] = ints("group", 1, c->groups);
+	c->call = (VendorCall){"cudnn", "conv_transpose", 4, c->args, 4, c->attrs};
 }
 
 static const char *
@@ -44,7 +47,8 @@ transposed_text(const Conv *c)
 {
 	static char text[300];
 	int rank = c->args[0].rank;
-	size_t used = (size_t)snprintf(text, sizeof text, "%s:", dtype_name(c->args[0].type));
+	size_t used = (size_t)snprintf(text, sizeof text, "%s, %d groups:", dtype_name(c->args[0].type),
+	                               (int)c->groups[0]);
 	for (int i = 0; i < rank; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, " %d,%d>%d", (int)c->x[i],
 		                         (int)c->w[i], (int)c->y[i]);
@@ -83,7 +87,7 @@ scatter(const Conv *c, const double *x, const double *w, double *y)
 			unflatten(c->w, t, tap, rank);
 			bool is_inside = tap[0] == from[1];
 			to[0] = from[0];
-			to[1] = tap[1];
+			to[1] = tap[1] + from[1] / (c->x[1] / c->groups[0]) * c->w[1];
 			for (int d = 2; d < rank; d++) {
 				to[d] = from[d] * c->strides[d - 2] + tap[d] * c->dilations[d - 2] - c->pads[d - 2];
 				is_inside &= 0 <= to[d] && to[d] < c->y[d];

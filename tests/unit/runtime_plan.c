@@ -299,6 +299,25 @@ START_TEST(refused_by_verifier)
 END_TEST
 
 /* clang-format off */
+/* A call, or in its place: t from x, y from t. */
+static const char COVERED[] =
+	"{\"kernels\": [\"k\"], \"symbols\": [], \"dims\": [\"8\", \"32\"], \"buffers\": ["
+	"{\"name\": \"x\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"input\", \"index\": 0},"
+	"{\"name\": \"t\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"temp\", \"size\": 1,"
+	" \"first\": 0, \"last\": 3},"
+	"{\"name\": \"y\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"output\", \"index\": 0},"
+	"{\"name\": \"z\", \"type\": \"f32\", \"dims\": [0], \"kind\": \"output\", \"index\": 1}],"
+	"\"steps\": ["
+	"{\"kind\": \"kernel\", \"name\": \"a\", \"kernel\": 0, \"extent\": 0, \"args\": [0, 1],"
+	" \"outputs\": 1, \"covered\": 2},"
+	"{\"kind\": \"kernel\", \"name\": \"b\", \"kernel\": 0, \"extent\": 0, \"args\": [1, 2],"
+	" \"outputs\": 1, \"covered\": 2},"
+	"{\"kind\": \"vendor\", \"name\": \"c\", \"library\": \"cudnn\", \"row\": \"conv\","
+	" \"args\": [0, 2], \"outputs\": 1},"
+	"{\"kind\": \"kernel\", \"name\": \"d\", \"kernel\": 0, \"extent\": 0, \"args\": [2, 3],"
+	" \"outputs\": 1}],"
+	"\"inputs\": [0], \"outputs\": [2, 3], \"assumptions\": [], \"captures\": 0}";
+
 /* Two steps write parts of y side by side: u and v, of which v begins at dim 2, each of s0 images
  * of 4 elements, 8 from image to image. */
 static const char PARTS[] =
@@ -329,6 +348,44 @@ verifies(const char *text)
 	plan_free(plan);
 	return is_sound;
 }
+
+/* What a call stands for may be left out: nobody else sees what those steps write. */
+START_TEST(covered)
+{
+	static const char *const SEEN[][2] = {
+		{"\"args\": [2, 3]", "\"args\": [1, 3]"}, /* t by the step behind, … */
+		{"\"args\": [1, 2], \"outputs\": 1, \"covered\": 2",
+	     "\"args\": [1, 2], \"outputs\": 1"},     /* … by the one between, */
+		{"\"args\": [0, 2]", "\"args\": [1, 2]"}, /* … by the call */
+		{"\"args\": [0, 1], \"outputs\": 1, \"covered\": 2",
+	     "\"args\": [0, 3], \"outputs\": 1, \"covered\": 2"}, /* a result of the model */
+		{"\"covered\": 2", "\"covered\": 3"},
+		{"\"covered\": 2", "\"covered\": 0"},
+		{"\"covered\": 2", "\"covered\": 99"},
+		{"\"row\": \"conv\",", "\"row\": \"conv\", \"kernel\": 0, \"extent\": 0,"},
+		{"\"row\": \"conv\",", "\"row\": \"conv\", \"covered\": 3,"},
+	};
+	ck_assert_msg(verifies(COVERED), "%s", error);
+	for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++) {
+		char *text = replace(COVERED, SEEN[i][0], SEEN[i][1]);
+		ck_assert_msg(!verifies(text), "took %s", SEEN[i][1]);
+		ck_assert_msg(strstr(error, "covered") != NULL, "%s", error);
+		free(text);
+	}
+	/* y, between the step that writes it and the call */
+	char *more = replace(COVERED, "{\"kind\": \"vendor\"",
+	                     "{\"kind\": \"kernel\", \"name\": \"e\", \"kernel\": 0, \"extent\": 0,"
+	                     " \"args\": [2, 3], \"outputs\": 1}, {\"kind\": \"vendor\"");
+	char *one = replace(more, "\"covered\": 2", "\"covered\": 3");
+	char *both = replace(one, "\"covered\": 2", "\"covered\": 3");
+	char *all = replace(both, "\"outputs\": 1}, {\"kind\": \"vendor\"",
+	                    "\"outputs\": 1, \"covered\": 3}, {\"kind\": \"vendor\"");
+	ck_assert_msg(!verifies(both), "took a step between");
+	ck_assert_msg(strstr(error, "covered") != NULL, "%s", error);
+	ck_assert_msg(!verifies(all), "took a covered step that writes a result");
+	free(more), free(one), free(both), free(all);
+}
+END_TEST
 
 START_TEST(side_by_side)
 {
@@ -397,6 +454,7 @@ main(void)
 	tcase_add_test(t, views);
 	tcase_add_test(t, refused_by_reader);
 	tcase_add_test(t, refused_by_verifier);
+	tcase_add_test(t, covered);
 	tcase_add_test(t, side_by_side);
 	tcase_add_test(t, hostile);
 	return unit_run(t);

@@ -124,13 +124,13 @@ static inline double
 row_conv_transpose(const RowCall *call, const int64_t *out)
 {
 	const Array *x = call->args[0], *w = call->args[1], *y = call->args[call->narg - 1];
-	int64_t in[ROW_MAX_RANK] = {out[0]}, at[ROW_MAX_RANK];
-	ck_assert(!call->args[2] && y->dims[0] == x->dims[0] && y->dims[1] == w->dims[1]);
-	ck_assert(x->dims[1] == w->dims[0]);
+	int64_t in[ROW_MAX_RANK] = {out[0]}, at[ROW_MAX_RANK], group = row_int(call, "group", 0, 1);
+	ck_assert(!call->args[2] && y->dims[0] == x->dims[0] && y->dims[1] == w->dims[1] * group);
+	ck_assert(x->dims[1] == w->dims[0] && x->dims[1] % group == 0);
 	double sum = 0;
 	for (int64_t t = 0; t < dims_count(w->rank, w->dims); t++) {
 		row_unflatten(t, w->rank, w->dims, at);
-		bool is_inside = at[1] == out[1];
+		bool is_inside = at[0] / (w->dims[0] / group) * w->dims[1] + at[1] == out[1];
 		in[1] = at[0];
 		for (int d = 2; d < x->rank; d++) {
 			int64_t stride = row_int(call, "strides", d - 2, 1);

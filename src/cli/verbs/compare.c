@@ -147,7 +147,8 @@ static void
 report_output(Compared *c, Table *table, Subject *subject, int index)
 {
 	Subject *base = c->subjects[0];
-	const char *name = subject_output_name(base, index);
+	/* printed when subjects have been opened anew, for times */
+	const char *name = arena_strdup(c->arena, subject_output_name(base, index));
 	int at = output_beside(base, subject, index);
 	if (at < 0) {
 		table_row(table, "%s|%s|%g|%g|%g|%g|%g|%g|%g|%g|%s", subject->text, name, NAN, NAN, NAN,

@@ -54,6 +54,15 @@ report_arguments(Report *report, Arena *arena, const Plan *plan, const PlanStep 
 	}
 }
 
+/* How a step stands to others: beside the one in front, or in place of a call. */
+static const char *
+beside_text(Arena *arena, const PlanStep *step)
+{
+	return step->covered_by >= 0 ? arena_printf(arena, "unless %d", step->covered_by)
+	       : step->is_beside     ? "|"
+	                             : "";
+}
+
 static void
 plan_rows(Table *table, Arena *arena, const Plan *plan, const Node *node, const char *prefix)
 {
@@ -61,7 +70,7 @@ plan_rows(Table *table, Arena *arena, const Plan *plan, const Node *node, const 
 		const PlanStep *step = &plan->steps[i];
 		if (!node || step_is_of(plan, step, node))
 			table_row(table, "%s|%s|%s|%s|%s|%s", arena_printf(arena, "%s%d", prefix, i),
-			          plan_step_words[step->kind], step->is_beside ? "|" : "",
+			          plan_step_words[step->kind], beside_text(arena, step),
 			          step->row ? step->row : "", result_text(arena, plan, step),
 			          step->name ? step->name : "");
 		for (int k = 0; k < step->nbody; k++)

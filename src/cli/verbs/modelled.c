@@ -55,7 +55,8 @@ modelled_find(const ModelledEntry *modelled, const Plan *plan, const PlanStep *s
 
 /* Seconds of a plan's steps; what is in branches and loops is counted once. */
 typedef struct Sums {
-	double kernels, calls, fallbacks; /* the last: of kernels in the calls' place */
+	double kernels, calls;
+	double fallbacks; /* of kernels that are not run where calls are made */
 	int ncall;
 } Sums;
 
@@ -65,11 +66,13 @@ add_steps(Sums *sums, const Device *device, const ModelledEntry *modelled, const
 	for (int i = 0; i < plan->nstep; i++) {
 		const PlanStep *step = &plan->steps[i];
 		const ModelledKernel *kernel = modelled_find(modelled, plan, step);
-		bool is_call = step->kind == PT_VENDOR;
-		*(is_call ? &sums->fallbacks : &sums->kernels) += kernel ? kernel->microseconds * 1e-6 : 0;
+		bool is_covered = step->covered_by >= 0;
+		bool is_call = step->kind == PT_VENDOR && !is_covered;
+		*(is_call || is_covered ? &sums->fallbacks : &sums->kernels) +=
+			kernel ? kernel->microseconds * 1e-6 : 0;
 		if (is_call)
-			sums->calls += device_call_seconds(device, step->units ? step->units : "", step->flops,
-			                                   step->bytes);
+			sums->calls += device_step_seconds(device, WORK_library, step->units ? step->units : "",
+			                                   step->flops, step->bytes);
 		sums->ncall += is_call;
 		for (int k = 0; k < step->nbody; k++)
 			add_steps(sums, device, modelled, step->bodies[k]);

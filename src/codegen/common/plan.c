@@ -468,6 +468,16 @@ plan_kernel(Planner *planner, Kernel *kernel, PlanStep *step)
 
 static Plan *plan_nested(const Planner *parent, const Module *module);
 
+static int
+step_number(const Module *module, const MStep *step)
+{
+	int i = 0;
+	while (i < module->steps.count && module->steps.data[i] != step)
+		i++;
+	must(i < module->steps.count);
+	return i;
+}
+
 static void
 plan_step(Planner *planner, const MStep *from, PlanStep *to)
 {
@@ -476,6 +486,8 @@ plan_step(Planner *planner, const MStep *from, PlanStep *to)
 		args[i] = from->args[i] ? from->args[i]->index : -1;
 	*to = from->plan;
 	to->args = args;
+	if (from->covered_by)
+		to->covered_by = step_number(planner->module, from->covered_by);
 	if (from->points)
 		to->points_dim = dim_number(planner, from->points);
 	if (from->kernel)

@@ -438,7 +438,10 @@ oracle_new(const Options *options, Arena *arena, const Target *target, TrialComp
 		return oracle;
 	const char *driver = configured(options, "driver");
 	answers->driver = target->device->gpu && driver ? atoi(driver) : 0;
-	*oracle = (Oracle){.self = answers, .available = is_available, .accept = accept};
+	*oracle = (Oracle){.self = answers,
+	                   .available = is_available,
+	                   .accept = accept,
+	                   .only = configured(options, "library")};
 	return answers->driver > 0 ? oracle : NULL;
 }
 

@@ -304,7 +304,7 @@ write_matrix(GpuWriter *w, const Product *product, const WarpOp *operation, bool
 	Cut columns = cut_side(w, sides[COLUMNS], size, COLUMNS);
 	const char *slice = script_name(script, "slice"), *rest = script_name(script, "inner");
 	const char *terms[] = {script_name(script, "k"), script_name(script, "ki")};
-	gpu_split(script, is_box ? PRIM_split : PRIM_split_whole, gpu_fuse_terms(w),
+	gpu_split(script, is_box ? PRIM_split : PRIM_split_whole, gpu_fuse_terms(w, product),
 	          slice_of(w, operation), slice, rest);
 	gpu_split(script, PRIM_split, rest, operation->a->cols, terms[0], terms[1]);
 	bind_grid(w, product, &others, &rows, &columns);

@@ -51,12 +51,28 @@ is_plain_read(const Expr *read)
 	return true;
 }
 
+/* Whether what a stage has besides the shared loops is of one iteration: in strided storage dims of
+ * extent 1 stay. */
+static bool
+has_shared_loops(const Group *group, int s)
+{
+	const Stage *stage = group->program->stages[s];
+	int count = group->nshared;
+	for (int i = 0; i < stage->nloop; i++) {
+		bool is_shared = false;
+		for (int k = 0; k < group->nshared; k++)
+			is_shared |= group->map[s][k] == i;
+		count += !is_shared && dim_is(stage->iters[i].hi, 1);
+	}
+	return stage->nloop == count;
+}
+
 static bool
 are_maps_behind(const Group *group)
 {
 	const Program *p = group->program;
 	for (int s = 0; s < p->nstage; s++)
-		if ((s > 0 && p->stages[s]->kind != STAGE_map) || p->stages[s]->nloop != group->nshared)
+		if ((s > 0 && p->stages[s]->kind != STAGE_map) || !has_shared_loops(group, s))
 			return false;
 	return true;
 }
@@ -364,12 +380,39 @@ is_of_block(const GpuWriter *w, const Product *product, int iter)
 	return false;
 }
 
-/* Whether what it reads lies side by side along the last term: then a slice is copied so. */
+/* Whether neighbours in the factor are those of this term. */
+static bool
+lies_along(const Expr *factor, int term)
+{
+	const Expr *index = factor->argc > 0 ? factor->arg[factor->argc - 1] : NULL;
+	return index && index->op == EX_iter && index->iter == term;
+}
+
+/* The term that moves fastest, so that slices are copied in runs: the longest along which a factor
+ * lies, as channels are where they lie last; else the last one. */
+static int
+inner_term(const GpuWriter *w, const Product *product)
+{
+	const Stage *sum = w->group->program->stages[0];
+	int inner = sum->nloop + sum->nreduce - 1;
+	int64_t longest = 1;
+	for (int i = inner; i >= sum->nloop; i--) {
+		int64_t extent = probe_dim(w->target, sum->iters[i].hi);
+		bool lies = lies_along(product->factor[0], i) || lies_along(product->factor[1], i);
+		if (!lies || extent <= longest)
+			continue;
+		inner = i;
+		longest = extent;
+	}
+	return inner;
+}
+
+/* Whether what it reads lies side by side along the inner term: then a slice is copied so. */
 static bool
 runs_along_terms(const GpuWriter *w, const Product *product, const Expr *factor)
 {
 	const Stage *sum = w->group->program->stages[0];
-	int last = sum->nloop + sum->nreduce - 1;
+	int last = inner_term(w, product);
 	const Expr *index = factor->argc > 0 ? factor->arg[factor->argc - 1] : NULL;
 	if (!index)
 		return false;
@@ -426,12 +469,18 @@ gpu_fetch_ahead(GpuWriter *w, const char *slice, const char *left, const char *r
 }
 
 const char *
-gpu_fuse_terms(GpuWriter *w)
+gpu_fuse_terms(GpuWriter *w, const Product *product)
 {
 	const Stage *sum = w->group->program->stages[0];
 	const char **names = NEW_N(w->arena, const char *, sum->nreduce);
+	const Expr *const *loops = w->nest->stages[0].iters + sum->nloop;
+	int count = 0, inner = inner_term(w, product) - sum->nloop;
 	for (int i = 0; i < sum->nreduce; i++)
-		names[i] = w->nest->stages[0].iters[sum->nloop + i]->var->name;
+		if (i != inner)
+			names[count++] = loops[i]->var->name;
+	names[count] = loops[inner]->var->name;
+	if (inner != count)
+		script_reorder(&w->script, sum->nreduce, names);
 	return gpu_fuse(&w->script, sum->nreduce, names);
 }
 
@@ -450,12 +499,13 @@ side_loops(GpuWriter *w, const Cut *cut)
  * straight code a row's factors come by 16 bytes, and loads are given before what came last is
  * used. */
 static int
-cut_slice(GpuWriter *w, const ProductSize *size, const char *slice, const char *terms[2])
+cut_slice(GpuWriter *w, const Product *product, const ProductSize *size, const char *slice,
+          const char *terms[2])
 {
 	ScriptWriter *script = &w->script;
 	Primitive how = w->target->is_finite ? PRIM_split_whole : PRIM_split;
 	terms[0] = script_name(script, "term");
-	gpu_split(script, how, gpu_fuse_terms(w), size->slice, slice, terms[0]);
+	gpu_split(script, how, gpu_fuse_terms(w, product), size->slice, slice, terms[0]);
 	if (size->slice <= STRAIGHT_TERMS)
 		return 1;
 	const char *all = terms[0];
@@ -481,7 +531,7 @@ write_product(GpuWriter *w, const Product *product, const ProductSize *size)
 		vec_push(w->arena, &behind, name);
 	}
 	const char *slice = script_name(script, "slice"), *terms[] = {NULL, NULL};
-	int nterm = cut_slice(w, size, slice, terms);
+	int nterm = cut_slice(w, product, size, slice, terms);
 	StrVec order = {0};
 	vec_push(w->arena, &order, slice);
 	for (int i = 0; i < nterm; i++)

@@ -19,7 +19,7 @@ int64_t gpu_product_most(const GpuWriter *w, const Product *product, Side side);
 
 /* The loops in the order of sides, each side as one, NULL for none; those of the sum as one. */
 void gpu_fuse_sides(GpuWriter *w, const Product *product, const char *names[SIDES]);
-const char *gpu_fuse_terms(GpuWriter *w);
+const char *gpu_fuse_terms(GpuWriter *w, const Product *product);
 /* What a factor has for the loops of its side and of the terms, in shared memory, a slice at a
  * time, its neighbours along what lies side by side. Returns the name of the buffer. */
 const char *gpu_share_slice(GpuWriter *w, const Product *product, Side which, const StrVec *side,

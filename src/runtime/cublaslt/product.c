@@ -326,6 +326,16 @@ make(const LtMaker *maker, const Problem *p)
 	return is_made;
 }
 
+/* Factors of one type, the result and what is added of that, too, or of 16 bits with a result of
+ * f32. (cuBLAS's manual has a table of them, by sums of f32.) */
+static bool
+has_types(const Problem *p)
+{
+	DType factor = p->matrices[LT_A].type, result = p->matrices[LT_D].type;
+	return type_of(factor) >= 0 && p->matrices[LT_B].type == factor &&
+	       p->matrices[LT_C].type == result && (result == factor || result == DT_F32);
+}
+
 bool
 lt_product(const LtMaker *maker, const VendorCall *call)
 {
@@ -339,9 +349,8 @@ lt_product(const LtMaker *maker, const VendorCall *call)
 		return false;
 	if (!read_matrices(&p, product))
 		return refuse(maker, "the matrices are empty, or do not fit each other");
-	for (int i = 0; i < LT_MATRICES; i++)
-		if (type_of(p.matrices[i].type) < 0 || p.matrices[i].type != p.matrices[LT_D].type)
-			return refuse(maker, "cuBLASLt is not asked for such numbers");
+	if (!has_types(&p))
+		return refuse(maker, "cuBLASLt is not asked for such numbers");
 	join_batch(&p);
 	if (!choose_batch(&p, product))
 		return refuse(maker, "a batch whose matrices lie in too many runs");

@@ -15,7 +15,7 @@ typedef struct GpuCode {
 } GpuCode;
 
 /* LANES: streams for steps that run side by side, the first for all others. MARKS: a ring; who
- * waits for a mark whose event stands for a later one by now waits for that. */
+ * waits for a mark whose event stands for another by now waits for that. */
 enum { LANES = 4, MARKS = 16 };
 
 /* What of the host's memory a recorded run reads or writes. CUDA would read it when it likes: so it

@@ -1,6 +1,6 @@
 /* Attention, operation by operation:
  *
- *     attention (q, k, v, added, y)   =>  y = softmax(scale * q k^T + added) v, in eleven
+ *     attention (q, k, v, a, b, y)   =>  y = softmax(scale * q k^T + a + b) v, in up to twelve
  */
 #include <string.h>
 
@@ -32,24 +32,6 @@ map(Builder *b, int mode, CudnnDescriptor *x, CudnnDescriptor *operand)
 	return b->value;
 }
 
-const float *
-cudnn_number(const VendorCall *call)
-{
-	const StepAttr *scale = step_attr(call->nattr, call->attrs, "scale");
-	return scale && scale->kind == SA_FLOATS && scale->count == 1 ? scale->floats : NULL;
-}
-
-/* A number that is given with each call, as the tensor behind the result. */
-static CudnnDescriptor *
-number(Builder *b)
-{
-	enum { ALIGN = 900, DATA_TYPE, DIMENSIONS, STRIDES, ID = 906, IS_VIRTUAL, BY_VALUE };
-	static const int64_t ones[DIMS] = {1, 1, 1, 1, 1};
-	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, F32), INTS(DIMENSIONS, b->result.rank, ones),
-	            INTS(STRIDES, b->result.rank, ones), INT(ID, b->call->narg + 1),
-	            INT(ALIGN, (int64_t)sizeof(float)), YES(IS_VIRTUAL, false), YES(BY_VALUE, true));
-}
-
 /* Probabilities of scores along the last dim, of a type. cuDNN knows attention that keeps no scores
  * by the logarithm of their sum, which is computed, and read by nobody. */
 static void
@@ -67,22 +49,13 @@ add_softmax(Builder *b, int type)
 	b->between = F32;
 }
 
-/* Whether rows begin at multiples of 16 bytes, as whoever loads so many at once needs it: that
- * cuDNN's engines load fewer where they do not, nothing here would show. */
-static bool
-is_aligned(const Shape *shape)
-{
-	bool is = shape->offset == 0;
-	for (int i = 0; i < shape->rank - 1; i++)
-		is &= shape->dims[i] == 1 || shape->strides[i] * 2 % ALIGNMENT == 0;
-	return is;
-}
+/* Arguments; two may be added. */
+enum { Q, K, V, ADDED, ALSO_ADDED, RESULT, RANK = 4 };
 
 /* An argument as batch, heads, rows, columns. */
 static bool
 read_heads(Builder *b, int arg, Shape *shape)
 {
-	enum { RANK = 4, ADDED = 3 };
 	if (!build_shape(b, arg, shape))
 		return false;
 	while (shape->rank < RANK)
@@ -92,15 +65,15 @@ read_heads(Builder *b, int arg, Shape *shape)
 	/* cuDNN 9.19 ends the process over keys whose numbers do. */
 	if (shape->strides[RANK - 1] != 1 && shape->dims[RANK - 1] != 1)
 		return build_refuse(b, "numbers of a head lie apart");
-	return arg == ADDED || is_aligned(shape) ||
+	return arg == ADDED || arg == ALSO_ADDED || build_is_aligned(shape) ||
 	       build_refuse(b, "rows of a head begin between multiples of 16 bytes");
 }
 
-/* y = softmax(number * q k^T + added) v. */
+/* y = softmax(number * q k^T + what is added) v. */
 bool
 build_attention(Builder *b)
 {
-	enum { Q, K, V, ADDED, RESULT, ADD = 0, MUL };
+	enum { ADD = 0, MUL };
 	Shape q, k, v, added, y;
 	if (!read_heads(b, Q, &q) || !read_heads(b, K, &k) || !read_heads(b, V, &v) ||
 	    !read_heads(b, RESULT, &y))
@@ -111,11 +84,13 @@ build_attention(Builder *b)
 	build_product(b, build_tensor(b, Q + 1, &q), build_tensor(b, K + 1, &k), build_next(b, false));
 	if (!cudnn_number(b->call))
 		return build_refuse(b, "attention without a scale");
-	map(b, MUL, b->value, number(b));
-	if (b->call->args[ADDED].type != DT_NONE) {
-		if (!read_heads(b, ADDED, &added))
+	map(b, MUL, b->value, build_number(b));
+	for (int arg = ADDED; arg < RESULT; arg++) {
+		if (b->call->args[arg].type == DT_NONE)
+			continue;
+		if (!read_heads(b, arg, &added))
 			return false;
-		map(b, ADD, b->value, build_tensor(b, ADDED + 1, &added));
+		map(b, ADD, b->value, build_tensor(b, arg + 1, &added));
 	}
 	add_softmax(b, v.type);
 	CudnnDescriptor *p = b->value;

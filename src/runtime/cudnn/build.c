@@ -37,10 +37,24 @@ dim_of_letter(char letter, int rank)
 	return letter == 'n' ? 0 : letter == 'c' ? 1 : found ? rank - 1 - (int)(found - spatial) : -1;
 }
 
+/* One block of all of a dim lies inside of the others. */
+static void
+block_strides(Shape *shape, int last)
+{
+	int64_t stride = shape->dims[last];
+	for (int d = shape->rank - 1; d >= 0; d--) {
+		shape->strides[d] = d == last ? 1 : stride;
+		stride *= d == last ? 1 : shape->dims[d];
+	}
+}
+
 bool
 build_strides(Shape *shape, const char *layout)
 {
 	int64_t stride = 1;
+	int last = layout_dim(layout);
+	if (last >= 0)
+		return block_strides(shape, last), true;
 	if (layout && (int)strlen(layout) != shape->rank)
 		return false;
 	for (int i = shape->rank - 1; i >= 0; i--) {
@@ -74,10 +88,14 @@ build_shape(Builder *b, int arg, Shape *shape)
 		return build_refuse(b,
 		                    "an argument's type or rank is none of those that cuDNN is asked for");
 	memcpy(shape->dims, a->dims, (size_t)a->rank * sizeof *a->dims);
+	int last = layout_dim(a->layout);
+	bool is_one_block = last < 0 || (last < a->rank && layout_block(a->layout) == a->dims[last]);
+	if (!is_one_block || (!a->strides && !build_strides(shape, a->layout)))
+		return build_refuse(b, "an argument is stored in blocks");
 	if (a->strides)
 		memcpy(shape->strides, a->strides, (size_t)a->rank * sizeof *a->strides);
-	else if (!build_strides(shape, a->layout))
-		return build_refuse(b, "an argument is stored in blocks");
+	if (last >= 0)
+		shape->strides[last] = 1;
 	return true;
 }
 
@@ -159,6 +177,35 @@ build_next(Builder *b, bool is_last)
 	if (!is_last)
 		shape.type = b->between;
 	return b->value = build_tensor(b, is_last ? b->call->narg : VIRTUAL_ID + b->count, &shape);
+}
+
+const float *
+cudnn_number(const VendorCall *call)
+{
+	for (int i = 0; i < call->nattr; i++)
+		if (call->attrs[i].kind == SA_FLOATS && call->attrs[i].count == 1)
+			return call->attrs[i].floats;
+	return NULL;
+}
+
+CudnnDescriptor *
+build_number(Builder *b)
+{
+	enum { ALIGN = 900, DATA_TYPE, DIMENSIONS, STRIDES, ID = 906, IS_VIRTUAL, BY_VALUE };
+	static const int64_t ones[DIMS] = {1, 1, 1, 1, 1};
+	return MAKE(b->pile, CUDNN_TENSOR, TYPE(DATA_TYPE, F32), INTS(DIMENSIONS, b->result.rank, ones),
+	            INTS(STRIDES, b->result.rank, ones), INT(ID, b->call->narg + 1),
+	            INT(ALIGN, (int64_t)sizeof(float)), YES(IS_VIRTUAL, false), YES(BY_VALUE, true));
+}
+
+bool
+build_is_aligned(const Shape *shape)
+{
+	int64_t bytes = shape->type == F32 ? 4 : 2;
+	bool is = shape->offset == 0;
+	for (int i = 0; i < shape->rank - 1; i++)
+		is &= shape->dims[i] == 1 || shape->strides[i] * bytes % ALIGNMENT == 0;
+	return is;
 }
 
 /* ---- operations ---- */

@@ -59,6 +59,11 @@ bool build_join_batch(Builder *b, Shape *s);
 bool build_join_result(Builder *b);
 /* An argument of the result's rank, or a vector along one of its dims. */
 CudnnDescriptor *build_argument(Builder *b, int arg, int along);
+/* The number that the call gives by its value: the tensor behind the result. */
+CudnnDescriptor *build_number(Builder *b);
+/* Whether rows begin at multiples of 16 bytes, as whoever loads so many at once needs it: that
+ * cuDNN's engines load fewer where they do not, nothing here would show. */
+bool build_is_aligned(const Shape *shape);
 /* Where the next operation writes: the result, or nowhere. */
 CudnnDescriptor *build_next(Builder *b, bool is_last);
 /* y = mode(x) or mode(x, operand), x being the value so far. */
@@ -71,5 +76,11 @@ void build_swap_last(Shape *shape);
 /* ---- attention.c ---- */
 
 bool build_attention(Builder *b);
+
+/* ---- norm.c ---- */
+
+bool build_layer_norm(Builder *b);
+bool build_rms_norm(Builder *b);
+bool build_instance_norm(Builder *b);
 
 #endif

@@ -238,6 +238,28 @@ static const struct MainRow {
 	{"pool", add_pool, true, false},
 };
 
+/* Calls whose graph is all of them, by name. Each has VENDOR_INPUTS operands, any of which may be
+ * missing, and the result (vendor.def, program). */
+static const struct WholeRow {
+	const char *name;
+	bool (*build)(Builder *b);
+} wholes[] = {
+	{"attention", build_attention},
+	{"layer_norm", build_layer_norm},
+	{"rms_norm", build_rms_norm},
+	{"instance_norm", build_instance_norm},
+};
+
+static const struct WholeRow *
+whole_row(const VendorCall *call)
+{
+	enum { ARGS = 6 };
+	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+		if (strcmp(call->row, wholes[i].name) == 0 && call->narg == ARGS)
+			return &wholes[i];
+	return NULL;
+}
+
 static const struct MainRow *
 main_row(const VendorCall *call)
 {
@@ -278,8 +300,9 @@ cudnn_graph(CudnnPile *pile, const VendorCall *call, CudnnHandle *handle)
 	Builder b = {.pile = pile, .call = call};
 	StepPost posts[POST_MAX];
 	const struct MainRow *row = main_row(call);
-	if (strcmp(call->row, "attention") == 0 && call->narg == 5)
-		return build_attention(&b) ? finish(&b, handle) : NULL;
+	const struct WholeRow *whole = whole_row(call);
+	if (whole)
+		return whole->build(&b) ? finish(&b, handle) : NULL;
 	const StepAttr *post = step_attr(call->nattr, call->attrs, "post");
 	int count = post ? posts_read(post->string, posts, pile->error, pile->error_size) : 0;
 	if (count < 0 || !row)

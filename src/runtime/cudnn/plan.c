@@ -3,7 +3,7 @@
  * a plan that will be executed is made with a handle.
  *
  *     engine 34, 0 bytes, 2=5 3=0     engine 34 with knob 2 at 5 and knob 3 at 0, and its workspace
- *     at open: engine 4 or a later one    cuDNN compiles it where it runs
+ *     at open: engine 4 or another    cuDNN compiles it where it runs
  *
  * To compile one takes a driver, and a second. When only the answer is asked for no such engine is
  * tried, so that the answer is the same with a driver and without. When a plan is made the engine
@@ -241,31 +241,22 @@ try_chosen(Chooser *c, const CudnnDescriptor *graph, const char *name, int64_t i
 	end_list(c, said);
 }
 
-/* Engines that cuDNN compiles, from this one on. The answer is the first of them; a plan is that of
- * the first which makes one, for which a driver is asked. */
+/* The first engine that cuDNN compiles, of which nothing more is known without a driver. */
 static void
-find_compiled(Chooser *c, const CudnnDescriptor *graph, int64_t first, bool is_made)
+find_compiled(Chooser *c, const CudnnDescriptor *graph)
 {
-	enum { ENGINES = 802, ENGINE = 300 };
+	enum { ENGINES = 802 };
 	int64_t count = 0, one;
 	c->cudnn->api.BackendGetAttribute(graph, ENGINES, CUDNN_TYPE_INT64, 1, &one, &count);
-	for (int64_t i = first < 0 ? 0 : first; i < count && !c->is_at_open && !c->plan->plan; i++) {
+	for (int64_t i = 0; i < count && !c->is_at_open; i++) {
 		char said[256] = "";
 		CudnnPile *pile = begin_list(c, said, sizeof said);
 		const CudnnDescriptor *engine = make_engine(c, pile, graph, i);
-		const CudnnAttr attrs[] = {{ENGINE, CUDNN_TYPE_DESCRIPTOR, 1, &engine}, {0}};
-		CudnnDescriptor *config = NULL;
-		c->may_compile = engine && is_compiled(c, engine) && is_taken(c, engine);
-		if (c->may_compile && is_made)
-			config = cudnn_make(pile, CUDNN_CONFIG, attrs);
-		c->is_at_open = c->may_compile && !is_made;
-		if (config)
-			try_config(c, config);
-		else if (c->is_at_open)
-			snprintf(c->impl, VENDOR_IMPL_SIZE, AT_OPEN "engine %lld or a later one", (long long)i);
+		c->is_at_open = engine && is_compiled(c, engine) && is_taken(c, engine);
+		if (c->is_at_open)
+			snprintf(c->impl, VENDOR_IMPL_SIZE, AT_OPEN "engine %lld or another", (long long)i);
 		end_list(c, said);
 	}
-	c->may_compile = false;
 }
 
 /* The first of those that heuristics list, in their two modes. */
@@ -280,7 +271,7 @@ try_modes(Chooser *c, const CudnnDescriptor *graph)
 
 /* Where engines may be compiled: heuristics list such engines where a driver is. */
 static void
-try_compiled(Chooser *c, const CudnnDescriptor *graph, const char *name, int64_t index)
+try_compiled(Chooser *c, const CudnnDescriptor *graph, const char *name)
 {
 	Hash128 key;
 	bool is_kept = cudnn_key(c->cudnn, &c->plan->graph, name, &key);
@@ -288,8 +279,6 @@ try_compiled(Chooser *c, const CudnnDescriptor *graph, const char *name, int64_t
 		return;
 	c->may_compile = true;
 	try_modes(c, graph);
-	if (!c->plan->plan)
-		find_compiled(c, graph, index, true);
 	c->may_compile = false;
 	if (is_kept && c->plan->plan)
 		cudnn_keep(c->cudnn, key, c->plan, c->impl);
@@ -303,7 +292,7 @@ try_named(Chooser *c, const CudnnDescriptor *graph, const char *name)
 	const char *number = strstr(name, word);
 	int64_t index = number ? strtoll(number + strlen(word), NULL, 10) : -1;
 	if (strncmp(name, AT_OPEN, strlen(AT_OPEN)) == 0)
-		try_compiled(c, graph, name, index);
+		try_compiled(c, graph, name);
 	else if (number)
 		try_chosen(c, graph, number, index);
 }
@@ -337,7 +326,7 @@ cudnn_choose(const Cudnn *cudnn, const VendorCall *call, CudnnPlan *plan,
 	if (graph && !tried.plan)
 		try_modes(&c, graph);
 	if (graph && !tried.plan && !plan)
-		find_compiled(&c, graph, 0, false);
+		find_compiled(&c, graph);
 	/* Where the first engines of f32 are those of tf32, cuDNN has no other. */
 	c.is_at_open = c.is_at_open && !(c.is_passed_over && call->args[0].type == DT_F32);
 	bool is_taken = tried.plan || (c.is_at_open && !plan);

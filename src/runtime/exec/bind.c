@@ -447,10 +447,11 @@ bind_new(Frame *frame, const Array *inputs)
 		code = place_temporaries(frame);
 	if (!code)
 		code = frame_make_calls(frame);
-	for (int i = 0; i < frame->plan->nstep && !code; i++) {
+	for (int i = 0; i < frame->plan->nstep; i++)
 		frame->steps[i].is_bound = frame->steps[i].is_late = false;
-		code = step_bind(frame, i);
-	}
+	for (int i = 0; i < frame->plan->nstep && !code; i++)
+		if (!frame->steps[i].is_bound && !frame->steps[i].is_late)
+			code = step_bind(frame, i);
 	return code;
 }
 

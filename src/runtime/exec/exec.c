@@ -199,6 +199,8 @@ make_step(Frame *frame, const PlanStep *step, StepState *state)
 	state->buffers = buffers;
 	state->number = frame->exec->nnamed++;
 	frame->exec->named[state->number] = step;
+	if (step->covered_by >= 0)
+		frame->steps[step->covered_by].covers = true;
 	if (step->kind == PT_VENDOR) {
 		state->calls = pile_alloc(pile, 1, sizeof *state->calls);
 		if (state->calls)
@@ -486,69 +488,6 @@ slot_array(Frame *frame, StepState *state, int arg, int buffer, Array *array)
 }
 
 /* ---- Running ---- */
-
-static TwCode (*const RUN[])(Frame *frame, const PlanStep *step, StepState *state) = {
-	[PT_KERNEL] = step_run_kernel, [PT_VENDOR] = step_run_vendor, [PT_HOST] = step_run_host,
-	[PT_COPY] = step_run_copy,     [PT_IF] = step_run_if,         [PT_LOOP] = step_run_loop,
-	[PT_SCAN] = step_run_scan,
-};
-
-static void
-report_step(const Frame *frame, int index, double seconds)
-{
-	const PlanStep *step = &frame->plan->steps[index];
-	const StepState *state = &frame->steps[index];
-	const PreparedCall *call = state->call;
-	TwStep report = {
-		.size = sizeof report,
-		.index = index,
-		.depth = frame->depth,
-		.name = step->name,
-		.origins = step->origins,
-		.kind = plan_step_words[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind],
-		.impl = call                    ? call->impl
-	            : step->kind == PT_HOST ? step->row
-	            : step->kernel >= 0     ? frame->plan->kernels[step->kernel]
-	                                    : "",
-		.seconds = seconds,
-		.flops = state->flops,
-		.bytes = state->bytes,
-		.units = step->units ? step->units : "",
-	};
-	frame->exec->profile(frame->exec->profile_context, &report);
-}
-
-TwCode
-step_run(Frame *frame, int index)
-{
-	Exec *exec = frame->exec;
-	const PlanStep *step = &frame->plan->steps[index];
-	StepState *state = &frame->steps[index];
-	if (exec->cancel && *exec->cancel)
-		return exec_fail(exec, TW_CANCELLED, "the run was cancelled before step '%.60s'",
-		                 step->name);
-	double start = exec->profile ? now_seconds() : 0;
-	TwCode code = TW_OK;
-	if (!state->is_bound || (state->is_late && state->late_version != frame->late_version))
-		code = step_bind(frame, index);
-	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
-	for (int i = step->narg - step->noutput; i < step->narg && !code; i++)
-		if (is_work)
-			code = slot_prepare(frame, step->args[i]);
-	int outer = exec->step;
-	exec->step = state->number;
-	if (!code && !is_work)
-		code = exec_await(exec);
-	if (!code && exec->watch && state->call && step->kernel >= 0)
-		code = step_show_fallback(frame, step, state);
-	if (!code)
-		code = RUN[step->kind](frame, step, state);
-	exec->turns.work += frame->outer ? state->flops + state->bytes : 0;
-	if (!code && exec->profile && (code = exec_finish(exec)) == TW_OK)
-		report_step(frame, index, now_seconds() - start);
-	exec->step = outer;
-	return code;
-}
 
 static bool
 is_beside(const Plan *plan, int index)

@@ -135,8 +135,9 @@ typedef struct HostScratch {
 
 typedef struct StepState {
 	bool is_bound, is_late;
-	bool tells; /* dims of its results, by giving them */
-	int number; /* of the step, among all of the session */
+	bool tells;  /* dims of its results, by giving them */
+	bool covers; /* a call in place of other steps, which run where it is not made */
+	int number;  /* of the step, among all of the session */
 	int late_version;
 	int64_t extent, shared;
 	double flops, bytes;                       /* at the sizes bound now */
@@ -292,6 +293,9 @@ TwCode loans_take(Exec *exec);
 /* ---- Steps ---- */
 
 TwCode step_bind(Frame *frame, int index); /* step.c; once its dims are known */
+/* Whether a call that is made for the sizes bound now does the step's work. Who looks on is shown
+ * all steps. */
+bool step_is_covered(const Frame *frame, int index);
 TwCode step_bind_kernel(Frame *frame, const PlanStep *step, StepState *state);   /* step.c */
 TwCode step_run_kernel(Frame *frame, const PlanStep *step, StepState *state);    /* step.c */
 TwCode step_show_fallback(Frame *frame, const PlanStep *step, StepState *state); /* vendor.c */

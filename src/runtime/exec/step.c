@@ -1,4 +1,4 @@
-/* Steps that are kernels and copies: sizes and arguments for the backend. */
+/* Steps: bound to sizes, then run; those that are kernels and copies. */
 #include "runtime/exec/exec.h"
 
 /* ---- Binding ---- */
@@ -140,13 +140,25 @@ count_work(const Frame *frame, const PlanStep *step, StepState *state)
 			state->bytes += (double)frame->slots[step->args[i]].bytes;
 }
 
+bool
+step_is_covered(const Frame *frame, int index)
+{
+	int by = frame->plan->steps[index].covered_by;
+	const StepState *call = by < 0 ? NULL : &frame->steps[by];
+	return call && call->is_bound && !call->is_late && call->call && !frame->exec->watch;
+}
+
 /* Steps whose dims depend on data are bound when they run. */
 TwCode
 step_bind(Frame *frame, int index)
 {
 	const PlanStep *step = &frame->plan->steps[index];
 	StepState *state = &frame->steps[index];
-	TwCode code = TW_OK;
+	int by = step->covered_by;
+	bool is_asked = by >= 0 && !frame->steps[by].is_bound && !frame->steps[by].is_late;
+	TwCode code = is_asked ? step_bind(frame, by) : TW_OK;
+	if (code || step_is_covered(frame, index))
+		return code;
 	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
 	if (is_work && !step_has_sizes(frame, step)) {
 		if (state->is_late)
@@ -246,4 +258,73 @@ step_run_copy(Frame *frame, const PlanStep *step, StepState *state)
 	return read->bytes ? exec_copy_array(frame->exec, &array, from->place, read->strides, to->place,
 	                                     slot_data(frame, target), written->strides)
 	                   : TW_OK;
+}
+
+/* ---- Any step ---- */
+
+static TwCode (*const RUN[])(Frame *frame, const PlanStep *step, StepState *state) = {
+	[PT_KERNEL] = step_run_kernel, [PT_VENDOR] = step_run_vendor, [PT_HOST] = step_run_host,
+	[PT_COPY] = step_run_copy,     [PT_IF] = step_run_if,         [PT_LOOP] = step_run_loop,
+	[PT_SCAN] = step_run_scan,
+};
+
+static void
+report_step(const Frame *frame, int index, double seconds)
+{
+	const PlanStep *step = &frame->plan->steps[index];
+	const StepState *state = &frame->steps[index];
+	const PreparedCall *call = state->call;
+	TwStep report = {
+		.size = sizeof report,
+		.index = index,
+		.depth = frame->depth,
+		.name = step->name,
+		.origins = step->origins,
+		.kind = plan_step_words[step->kind == PT_VENDOR && !call ? PT_KERNEL : step->kind],
+		.impl = call                    ? call->impl
+	            : step->kind == PT_HOST ? step->row
+	            : step->kernel >= 0     ? frame->plan->kernels[step->kernel]
+	                                    : "",
+		.seconds = seconds,
+		.flops = state->flops,
+		.bytes = state->bytes,
+		.units = step->units ? step->units : "",
+	};
+	frame->exec->profile(frame->exec->profile_context, &report);
+}
+
+TwCode
+step_run(Frame *frame, int index)
+{
+	Exec *exec = frame->exec;
+	const PlanStep *step = &frame->plan->steps[index];
+	StepState *state = &frame->steps[index];
+	if (exec->cancel && *exec->cancel)
+		return exec_fail(exec, TW_CANCELLED, "the run was cancelled before step '%.60s'",
+		                 step->name);
+	if (step_is_covered(frame, index))
+		return TW_OK;
+	double start = exec->profile ? now_seconds() : 0;
+	TwCode code = TW_OK;
+	if (!state->is_bound || (state->is_late && state->late_version != frame->late_version))
+		code = step_bind(frame, index);
+	if (!code && state->covers && !state->call)
+		return TW_OK; /* the steps in its place have run */
+	bool is_work = step->kind == PT_KERNEL || step->kind == PT_VENDOR || step->kind == PT_COPY;
+	for (int i = step->narg - step->noutput; i < step->narg && !code; i++)
+		if (is_work)
+			code = slot_prepare(frame, step->args[i]);
+	int outer = exec->step;
+	exec->step = state->number;
+	if (!code && !is_work)
+		code = exec_await(exec);
+	if (!code && exec->watch && state->call && step->kernel >= 0)
+		code = step_show_fallback(frame, step, state);
+	if (!code)
+		code = RUN[step->kind](frame, step, state);
+	exec->turns.work += frame->outer ? state->flops + state->bytes : 0;
+	if (!code && exec->profile && (code = exec_finish(exec)) == TW_OK)
+		report_step(frame, index, now_seconds() - start);
+	exec->step = outer;
+	return code;
 }

@@ -204,12 +204,12 @@ take_entry(Frame *frame, const PlanStep *step, StepState *state)
 	state->call = cache->entries[0].call;
 	if (state->call)
 		return exec_reserve_scratch(exec, state->call->scratch);
-	if (step->kernel < 0)
+	if (step->kernel < 0 && !state->covers)
 		return exec_fail(exec, TW_DEVICE, "step '%.60s' cannot run: %s", step->name,
 		                 cache->refusal);
 	if (!cache->is_said)
-		exec_log(exec->model, "step '%.60s' runs its fallback kernel: %s", step->name,
-		         cache->refusal);
+		exec_log(exec->model, "step '%.60s' runs %s: %s", step->name,
+		         state->covers ? "the steps in its place" : "its fallback kernel", cache->refusal);
 	cache->is_said = true;
 	return TW_OK;
 }
@@ -219,7 +219,7 @@ step_bind_vendor(Frame *frame, const PlanStep *step, StepState *state)
 {
 	state->call = NULL;
 	if (!state->calls->vendor) {
-		if (step->kernel >= 0)
+		if (step->kernel >= 0 || state->covers)
 			return TW_OK;
 		return exec_fail(frame->exec, TW_DEVICE,
 		                 "step '%.60s' needs the vendor library %.40s, which is not loaded",
@@ -258,7 +258,7 @@ frame_make_calls(Frame *frame)
 	int pending = 0;
 	for (int i = 0; i < frame->plan->nstep && !code; i++) {
 		const PlanStep *step = &frame->plan->steps[i];
-		if (step->kind != PT_VENDOR || !frame->steps[i].calls->vendor ||
+		if (step->kind != PT_VENDOR || !frame->steps[i].calls->vendor || step->covered_by >= 0 ||
 		    !step_has_sizes(frame, step))
 			continue;
 		code = find_entry(frame, step, frame->steps[i].calls);
