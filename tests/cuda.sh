@@ -202,7 +202,7 @@ graph g(%q: f16[N,2,5,8], %k: f16[N,2,7,8], %v: f16[N,2,7,16]) -> %y {
 }
 EOT
 cat >"$tmp/heads.g" <<'EOT'
-graph g(%q: f16[N,K,2,16], %k: f16[N,7,2,16], %v: f16[N,2,7,8], %m: f16[K,7], %x: f32[1,N,9,8], %a: f32[9,9]) -> %y, %z {
+graph g(%q: f16[N,K,2,16], %k: f16[N,7,2,16], %v: f16[N,2,7,8], %m: f16[K,7], %x: f32[1,N,9,8], %a: f32[9,9], %u: f16[N,4,K,16]) -> %y, %z, %w {
   %r = Transpose(%q) {perm=[0,2,1,3]} "queries"
   %s = Transpose(%k) {perm=[0,2,1,3]} "keys"
   %y = Attention(%r, %s, %v, %m) {scale=0.5} "masked"
@@ -210,17 +210,18 @@ graph g(%q: f16[N,K,2,16], %k: f16[N,7,2,16], %v: f16[N,2,7,8], %m: f16[K,7], %x
   %c = Cast(%a) {to=16} "short too"
   %o = Attention(%b, %b, %b, %c) "own"
   %z = Cast(%o) {to=1} "single"
+  %w = Attention(%u, %s, %v) "shared"
 }
 EOT
 called cudnn head heads cuda
 lives head
-[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 2 ] && ! grep -q 'kernel *\(queries\|keys\)' "$tmp/out" && pass ||
+[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 3 ] && ! grep -q 'kernel *\(queries\|keys\)' "$tmp/out" && pass ||
 	lose "attention is not called: $(cat "$tmp/out" "$tmp/err")"
 "$tw" compile -q "$tmp/heads.g" --target cpu:native --prove none -o "$tmp/heads.cpu.twb" || lose "heads for a CPU"
 for k in 1 6; do
 	"$tw" run -q "$tmp/heads.cpu.twb" --shape N=2 --shape K=$k --runs 1 --output "$tmp/wanted" 2>"$tmp/err" &&
 		"$tw" run -q "$tmp/heads.cuda.twb" --shape N=2 --shape K=$k --rtol 1e-2 --atol 2e-3 \
-			--expect y=@"$tmp/wanted/y.npy" --expect z=@"$tmp/wanted/z.npy" >"$tmp/out" 2>&1 && pass ||
+			--expect y=@"$tmp/wanted/y.npy" --expect z=@"$tmp/wanted/z.npy" --expect w=@"$tmp/wanted/w.npy" >"$tmp/out" 2>&1 && pass ||
 		lose "attention, K=$k: $(cat "$tmp/out" "$tmp/err")"
 done
 
@@ -278,7 +279,34 @@ lives node
 [ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 3 ] && ! grep -q ' \(short\|keys\)$' "$tmp/out" && grep -q 'kernel .* seen' "$tmp/out" &&
 	pass || lose "attention by nodes is not one call: $(cat "$tmp/out" "$tmp/err")"
 made late "$tmp/late.g"
-for name in nodes late; do
+# Heads that share keys and values, which are repeated for them: the call reads them as they came.
+cat >"$tmp/shared.g" <<'EOT'
+graph g(%q: f16[N,4,K,16], %k: f16[N,2,3,16], %past: f16[N,2,6,16], %v: f16[N,9,2,8]) -> %y, %keys {
+  %two: i64[1] = {2}
+  %times: i64[5] = {1,1,2,1,1}
+  %all: i64[4] = {0,4,-1,16}
+  %each: i64[4] = {0,4,-1,8}
+  %new = Neg(%k) "rotated"
+  %keys = Concat(%past, %new) {axis=2} "present"
+  %k1 = Unsqueeze(%keys, %two) "keys apart"
+  %k2 = Expand(%k1, %times) "keys repeated"
+  %k3 = Reshape(%k2, %all) "keys for all"
+  %kt = Transpose(%k3) {perm=[0,1,3,2]} "keys turned"
+  %u = Neg(%v) "values"
+  %w = Transpose(%u) {perm=[0,2,1,3]} "values by heads"
+  %v1 = Unsqueeze(%w, %two) "values apart"
+  %v2 = Expand(%v1, %times) "values repeated"
+  %v3 = Reshape(%v2, %each) "values for all"
+  %s = MatMul(%q, %kt) "scores"
+  %p = Softmax(%s) "soft"
+  %y = MatMul(%p, %v3) "attention"
+}
+EOT
+made shared "$tmp/shared.g"
+"$tw" run "$tmp/shared.cuda.twb" --shape N=2 --shape K=3 --profile >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c 'vendor .* engine 2, ' "$tmp/out")" = 1 ] && ! grep -q ' \(scores\|soft\|[a-z]* for all\)$' "$tmp/out" &&
+	pass || lose "shared keys are repeated: $(cat "$tmp/out" "$tmp/err")"
+for name in nodes late shared; do
 	"$tw" compile -q "$tmp/$name.g" --target cpu:native --prove none -o "$tmp/$name.cpu.twb" || lose "$name for a CPU"
 	for seed in 1 6; do
 		"$tw" compare "$tmp/$name.cpu.twb" "$tmp/$name.cuda.twb" "$tmp/$name.test.twb" --shape N=2 --shape K=$seed \

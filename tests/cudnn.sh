@@ -86,8 +86,9 @@ done
 # Attention, one call: accepted at open. Not where all is rounded as the model says, nor where infinities
 # count, of which masks may be.
 cat >"$tmp/attention.g" <<'EOT'
-graph g(%q: f16[N,4,32,64], %k: f16[N,4,48,64], %v: f16[N,4,48,64], %m: f16[N,1,1,48]) -> %y {
+graph g(%q: f16[N,4,32,64], %k: f16[N,4,48,64], %v: f16[N,4,48,64], %m: f16[N,1,1,48], %s: f16[N,2,48,64]) -> %y, %z {
   %y = Attention(%q, %k, %v, %m) "heads"
+  %z = Attention(%q, %s, %s, %m) "shared"
 }
 EOT
 # heads WORDS OPTION...: what the log says of it
@@ -100,6 +101,8 @@ heads() {
 }
 for chip in a100 h100 h200; do
 	heads 'attention: heads -> vendor call: plain add (at open: engine [0-9]' -O3 --target cuda:$chip
+	grep -q 'attention: shared -> vendor call: plain add (at open: engine [0-9]' "$tmp/said" && pass ||
+		lose "attention whose heads share keys, $chip: $(grep '^lowering' "$tmp/said")"
 done
 heads 'not applied: below -O2 all is rounded' -O1 --values finite --target cuda:h100
 heads 'not applied: it rounds on its way' -O3 --accuracy strict --target cuda:h100

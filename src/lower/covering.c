@@ -89,13 +89,24 @@ steps_seconds(const Lowering *low, const Covered *covered)
 	return seconds;
 }
 
-/* What is between the nodes lies where nothing else does. */
+static bool
+has_step(const Lowering *low, const Node *node)
+{
+	bool has = false;
+	for (int i = 0; i < low->module->steps.count; i++)
+		has |= low->module->steps.data[i]->source == node;
+	return has;
+}
+
+/* What is between the nodes lies where nothing else does, or is a view, which nothing writes. */
 static bool
 are_apart(const Lowering *low, const Covered *covered)
 {
 	for (int i = 1; i < covered->count; i++) {
-		const MBuffer *buffer = map_find_ptr(&low->buffers, covered->nodes[i]->outputs[0]);
-		if (!buffer || buffer->kind != PB_TEMP)
+		const Node *node = covered->nodes[i];
+		const MBuffer *buffer = map_find_ptr(&low->buffers, node->outputs[0]);
+		bool is_view = buffer && buffer->kind == PB_VIEW && !has_step(low, node);
+		if (!buffer || (buffer->kind != PB_TEMP && !is_view))
 			return false;
 	}
 	return true;

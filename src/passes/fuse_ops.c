@@ -9,8 +9,8 @@
  * device's maker must take them for one kernel, and nothing may be computed twice unless it is
  * free. A group holds at most one heavy stage (a sum of products: convolution, matrix product), and
  * behind it only stages that read its result in place, so that a vendor call can absorb them;
- * nothing is put before it. Where calls may be of several nodes (lower/covering.c) a transpose that
- * products alone read stays a node, and becomes a view: they take it as it lies. A call has one
+ * nothing is put before it. Where calls may be of several nodes (lower/covering.c) what is turned
+ * or repeated for products alone is not joined with what makes it (moves.h). A call has one
  * result: where libraries are called, a heavy group ends with the node whose result others need as
  * well, and what would stand behind that begins another group.
  *
@@ -24,6 +24,7 @@
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "lower/node.h"
+#include "passes/moves.h"
 #include "passes/passes.h"
 #include "program/forms.h"
 #include "program/group.h"
@@ -50,21 +51,12 @@ typedef struct Fuser {
 
 /* ---- what a program is ---- */
 
-/* A sum of products of two things: squares, as of a variance, are read once. */
-static bool
-is_heavy(const Stage *stage)
-{
-	const Expr *product = stage_summed_product(stage);
-	return product && product->arg[0]->has_read && product->arg[1]->has_read &&
-	       product->arg[0] != product->arg[1];
-}
-
 static int
 count_heavy(const Program *program)
 {
 	int count = 0;
 	for (int s = 0; s < program->nstage; s++)
-		count += is_heavy(program->stages[s]);
+		count += stage_is_heavy(program->stages[s]);
 	return count;
 }
 
@@ -72,7 +64,7 @@ count_heavy(const Program *program)
 static bool
 is_heavy_with_epilogue(const Program *program)
 {
-	if (program->nstage == 0 || !is_heavy(program->stages[0]))
+	if (program->nstage == 0 || !stage_is_heavy(program->stages[0]))
 		return false;
 	const Stage *heavy = program->stages[0];
 	for (int s = 1; s < program->nstage; s++) {
@@ -92,12 +84,6 @@ static Cluster *
 cluster_of(const Fuser *f, const Node *node)
 {
 	return map_find_ptr(&f->cluster_of, node);
-}
-
-static bool
-may_fuse(const Node *node)
-{
-	return node_has_meaning(node) && node_effect(node) == EFFECT_pure && node->nregion == 0;
 }
 
 /* Whether some node of `cluster` is reached going backwards from `from`, other than directly. */
@@ -217,7 +203,7 @@ compose(const Fuser *f, const Cluster *cluster, const Node *joining)
 static bool
 widens(const Node *node)
 {
-	if (node->ninput < 1 || node->noutput != 1 || !node->inputs[0] || !may_fuse(node))
+	if (node->ninput < 1 || node->noutput != 1 || !node->inputs[0] || !node_may_fuse(node))
 		return false;
 	const Type *x = &node->inputs[0]->type, *y = &node->outputs[0]->type;
 	bool is_short = dtype_is_code(x->dtype) || x->dtype == DT_BF16;
@@ -262,52 +248,14 @@ widens_stored(const Fuser *f, const Cluster *cluster, const Node *node)
 	return is_used_outside(f, cluster, node, x) || (cluster->has_heavy && !is_stored_wide(node));
 }
 
-/* Dims in another order and nothing else, the innermost of which stays one of the last two. */
+/* What the group has so far moves elements, too. */
 static bool
-is_turned(const Program *own)
+only_moves(const Fuser *f, const Cluster *cluster)
 {
-	const Stage *stage = own->nstage == 1 ? own->stages[0] : NULL;
-	const Expr *read = stage && stage->kind == STAGE_map && !stage->scan ? stage->body[0] : NULL;
-	int rank = stage ? stage->nloop : 0, moved = 0;
-	if (!read || read->op != EX_read || read->argc != rank || rank < 2)
-		return false;
-	for (int d = 0; d < rank; d++) {
-		if (read->arg[d]->op != EX_iter)
-			return false;
-		moved += read->arg[d]->iter != d;
-	}
-	return moved > 0 && read->arg[rank - 1]->iter >= rank - 2;
-}
-
-/* Whether a node multiplies the value as it is. */
-static bool
-is_factor(const Fuser *f, const Node *user, const Value *value)
-{
-	if (!user || user->parent != f->region || !may_fuse(user))
-		return false;
-	Value **values = NEW_N(f->arena, Value *, user->ninput + 1);
-	const Program *p = node_program(f->graph->arena, f->graph, user, values);
-	const Expr *product =
-		p->nstage && is_heavy(p->stages[0]) ? stage_summed_product(p->stages[0]) : NULL;
-	bool is = false;
-	for (int i = 0; product && i < 2; i++) {
-		const Expr *factor = expr_without_casts(product->arg[i]);
-		for (int k = 0; k < p->ninput; k++)
-			is |= factor->op == EX_read && factor->tensor == p->inputs[k] && values[k] == value;
-	}
-	return is;
-}
-
-/* Calls of several nodes read operands as they are made: what products alone read, which take a
- * matrix in either order, is not turned for them. */
-static bool
-is_turned_for_products(const Fuser *f, const Node *node, const Program *own)
-{
-	const Value *y = node->noutput == 1 ? node->outputs[0] : NULL;
-	bool is = y && y->uses.count > 0 && vendor_calls_programs(f->context->target) && is_turned(own);
-	for (int i = 0; is && i < y->uses.count; i++)
-		is = is_factor(f, y->uses.data[i].node, y);
-	return is;
+	bool only = true, repeats = false;
+	for (int i = 0; i < cluster->nodes.count && only; i++)
+		only = node_moves(f->arena, f->graph, cluster->nodes.data[i], &repeats);
+	return only;
 }
 
 static const char *
@@ -318,8 +266,12 @@ refusal(const Fuser *f, const Cluster *cluster, const Node *node, const Program 
 		return "left out";
 	if (!cluster->is_open || cluster->nodes.count >= MAX_NODES)
 		return "the producer's group is closed";
-	if (is_turned_for_products(f, node, own))
-		return "products read it as it lies";
+	if (vendor_calls_programs(f->context->target)) {
+		if (node_turns_for_products(f->arena, f->graph, node))
+			return "products read it as it lies";
+		if (node_repeats_for_products(f->arena, f->graph, node) && !only_moves(f, cluster))
+			return "products read it as it was before";
+	}
 	if (count_heavy(own) > 0)
 		return "nothing is computed inside the loops of a sum of products";
 	if (widens_stored(f, cluster, node))
@@ -510,7 +462,7 @@ place_nodes(Fuser *f, const Region *region)
 	f->clusters.count = 0;
 	f->cluster_of = (Map){.arena = f->arena};
 	for (const Node *node = region->first; node; node = node->next)
-		if (may_fuse(node))
+		if (node_may_fuse(node))
 			place_node(f, node);
 }
 

@@ -6,7 +6,8 @@
  *
  * Stages are paired in order and their iterators by position: that binds extents, and operands by
  * the iterators that move them; those that the same iterators move (a factor and a bias) in each
- * way that there is. The row's program with these must then be the group's, in the
+ * way that there is. Where the row has h/G, G is what the group divides h by. The row's program
+ * with these must then be the group's, in the
  * normal form that post-ops are matched by (solve.h), which solves the number. So a mistake in
  * pairing loses a match, and never makes a wrong one. Both are compared in f32, without what is
  * rounded to 16 bits on the way, and as if nothing were infinite: rows say what they lose.
@@ -26,6 +27,7 @@ enum {
 /* An operand of the group's, and which of its dims those of the row's are; -1: none. */
 typedef struct Candidate {
 	int input, dims[VENDOR_DIMS];
+	int64_t by[VENDOR_DIMS]; /* what an index is divided by, where the row divides it */
 } Candidate;
 
 typedef struct Whole {
@@ -38,9 +40,9 @@ typedef struct Whole {
 	Candidate alike[VENDOR_INPUTS + 1][MOST_ALIKE]; /* what each of the row's inputs may be */
 	int count[VENDOR_INPUTS + 1];                   /* of these */
 	const Candidate *chosen[VENDOR_INPUTS + 1];
-	const Stage *reader[VENDOR_INPUTS + 1]; /* of the group, for the row's first reader, */
-	const Expr *read[VENDOR_INPUTS + 1];    /* which reads so */
-	FormLeaves leaves;                      /* the number */
+	const Tensor *here[VENDOR_INPUTS + 1]; /* the row's inputs with the group's extents */
+	const Expr *read[VENDOR_INPUTS + 1];   /* how the row's first reader reads each */
+	FormLeaves leaves;                     /* the number */
 } Whole;
 
 /* ---- the row's program ---- */
@@ -140,22 +142,39 @@ find_input(const Program *p, const Tensor *tensor)
 	return i;
 }
 
-/* Which dim of a read of the group's each iterator of the row's read moves, and how many there are.
+/* The iterator of a row's index, which may be divided. */
+static const Expr *
+index_iter(const Expr *index)
+{
+	return index->op == EX_floordiv ? index->arg[0] : index;
+}
+
+/* By what the group divides an iterator that the row divides, or 1; 0: its index is another one. */
+static int64_t
+index_divisor(const Expr *meant, const Expr *given)
+{
+	int64_t by = 1;
+	if (meant->op == EX_floordiv && given->op == EX_floordiv && dim_is_const(given->arg[1], &by))
+		given = given->arg[0];
+	return given->op == EX_iter && given->iter == index_iter(meant)->iter ? by : 0;
+}
+
+/* Which dim of a read of the group's each index of the row's read moves, and how many there are.
  * -1: others move it, or it moves in another way. */
 static int
-pair_dims(const Expr *meant, const Expr *given, int dims[VENDOR_DIMS])
+pair_dims(const Expr *meant, const Expr *given, Candidate *found)
 {
 	unsigned used = 0;
 	int count = 0;
 	if (given->argc > VENDOR_DIMS)
 		return -1;
 	for (int c = 0; c < meant->argc; c++) {
-		int iter = meant->arg[c]->iter, d = given->argc - 1;
-		while (d >= 0 && !(given->arg[d]->op == EX_iter && given->arg[d]->iter == iter))
+		int d = given->argc - 1;
+		while (d >= 0 && !(found->by[c] = index_divisor(meant->arg[c], given->arg[d])))
 			d--;
-		dims[c] = d;
-		used |= dims[c] < 0 ? 0 : 1u << dims[c];
-		count += dims[c] >= 0;
+		found->dims[c] = d;
+		used |= d < 0 ? 0 : 1u << d;
+		count += d >= 0;
 	}
 	for (int d = 0; d < given->argc; d++)
 		if (!(used >> d & 1) && !read_is_one(given, d))
@@ -171,10 +190,11 @@ list_alike(Whole *w, int k, const Expr *read, const Stage *given)
 	int best = 0;
 	bool is_added = k >= VENDOR_ADDED;
 	w->read[k] = read;
-	w->reader[k] = given;
 	for (ExprWalk walk = stage_walk(given); expr_step(&walk);) {
-		Candidate found = {walk.e->op == EX_read ? find_input(w->given, walk.e->tensor) : -1, {0}};
-		int count = found.input < 0 ? -1 : pair_dims(read, walk.e, found.dims);
+		Candidate found = {.input = -1};
+		if (walk.e->op == EX_read)
+			found.input = find_input(w->given, walk.e->tensor);
+		int count = found.input < 0 ? -1 : pair_dims(read, walk.e, &found);
 		if (count > best && !is_added)
 			w->count[k] = 0;
 		best = count > best ? count : best;
@@ -186,6 +206,13 @@ list_alike(Whole *w, int k, const Expr *read, const Stage *given)
 	}
 }
 
+static void
+set_symbol(Whole *w, const Symbol *symbol, const Dim *dim)
+{
+	map_set_ptr(&w->given_to, symbol, (void *)(uintptr_t)dim);
+	map_set(&w->names, symbol->name, (void *)(uintptr_t)dim);
+}
+
 static bool
 pair_stage(Whole *w, const Stage *meant, const Stage *given)
 {
@@ -193,12 +220,8 @@ pair_stage(Whole *w, const Stage *meant, const Stage *given)
 	    meant->nreduce != given->nreduce ||
 	    (meant->kind == STAGE_reduce && meant->reduce != given->reduce))
 		return false;
-	for (int i = 0; i < meant->nloop + meant->nreduce; i++) {
-		const Symbol *symbol = meant->iters[i].hi->symbol;
-		void *extent = (void *)(uintptr_t)given->iters[i].hi;
-		map_set_ptr(&w->given_to, symbol, extent);
-		map_set(&w->names, symbol->name, extent);
-	}
+	for (int i = 0; i < meant->nloop + meant->nreduce; i++)
+		set_symbol(w, meant->iters[i].hi->symbol, given->iters[i].hi);
 	for (ExprWalk walk = stage_walk(meant); expr_step(&walk);) {
 		int k = walk.e->op == EX_read ? find_input(w->meant, walk.e->tensor) : -1;
 		if (k >= 0 && !w->read[k] && !is_number(walk.e->tensor))
@@ -235,10 +258,23 @@ read_given(ExprCtx *ctx, const Expr *e, void *arg)
 			index[d] = expr_i64(ctx, 0);
 		for (int c = 0; c < e->argc; c++)
 			if (chosen->dims[c] >= 0)
-				index[chosen->dims[c]] = e->arg[c];
+				index[chosen->dims[c]] = chosen->by[c] == 1 ? index_iter(e->arg[c]) : e->arg[c];
 		return expr_read(ctx, tensor, index);
 	}
 	return e;
+}
+
+/* What the row divides by, as the chosen operands do. */
+static void
+set_divisors(Whole *w)
+{
+	for (int k = 0; k < w->meant->ninput; k++)
+		for (int c = 0; w->read[k] && c < w->read[k]->argc; c++) {
+			const Expr *index = w->read[k]->arg[c];
+			if (index->op == EX_floordiv)
+				set_symbol(w, index->arg[1]->symbol,
+				           dim_const(w->ctx, w->chosen[k]->dims[c] < 0 ? 1 : w->chosen[k]->by[c]));
+		}
 }
 
 /* The row's inputs with the group's extents. */
@@ -249,9 +285,10 @@ make_inputs(Whole *w)
 		const Tensor *input = w->meant->inputs[k];
 		const Dim *dims[VENDOR_DIMS];
 		for (int d = 0; d < input->rank; d++)
-			dims[d] = map_find_ptr(&w->given_to, input->hi[d]->symbol);
+			dims[d] = dim_from_expr(w->ctx, expr_apply(w->ctx, input->hi[d], &w->given_to));
 		Tensor *here = tensor_new(w->ctx, input->name, input->type, input->rank, dims);
 		map_set_ptr(&w->given_to, input, here);
+		w->here[k] = here;
 		if (is_number(input))
 			w->leaves.unknown[0] = expr_read(w->ctx, here, NULL);
 	}
@@ -262,6 +299,7 @@ static bool
 means(Whole *w, Solved *solved)
 {
 	int *place = NEW_N(w->arena, int, w->given->ninput + 1);
+	make_inputs(w);
 	const Program *meant = program_apply(w->ctx, w->meant, &w->given_to);
 	meant = program_rewrite(meant, read_given, w);
 	for (int i = 0; i < w->given->ninput; i++)
@@ -317,9 +355,8 @@ fill_match(const Whole *w, Arena *arena, const Program *p, const Solved *solved,
 			(VendorOperand){p->inputs[chosen->input], w->meant->inputs[k]->rank, {0}, {NULL}};
 		memcpy(operand->dims, chosen->dims, sizeof operand->dims);
 		for (int c = 0; c < operand->rank; c++)
-			operand->extents[c] = chosen->dims[c] < 0
-			                          ? dim_const(w->ctx, 1)
-			                          : w->reader[k]->iters[w->read[k]->arg[c]->iter].hi;
+			operand->extents[c] =
+				chosen->dims[c] < 0 ? dim_const(w->ctx, 1) : w->here[k]->hi[c];
 	}
 	m->result = (VendorOperand){.tensor = p->outputs[0], .rank = p->outputs[0]->rank};
 	for (int d = 0; d < m->result.rank; d++) {
@@ -338,8 +375,10 @@ fill_match(const Whole *w, Arena *arena, const Program *p, const Solved *solved,
 static bool
 choose(Whole *w, const Program *p, int k, Solved *solved)
 {
-	if (k == w->meant->ninput)
-		return has_types(w, p) && means(w, solved);
+	if (k == w->meant->ninput) {
+		set_divisors(w);
+		return has_types(w, p) && holds(w) && means(w, solved);
+	}
 	if (is_number(w->meant->inputs[k]))
 		return choose(w, p, k + 1, solved);
 	for (int i = 0; i < w->count[k]; i++) {
@@ -362,10 +401,7 @@ match_whole(Arena *arena, const VendorRow *row, const Program *meant, const Prog
 	if (row->storage & STORAGE_joined)
 		given = program_collapse_dims(arena, given, fixed);
 	w.given = plain_program(&w, program_flatten(scratch, given));
-	bool is = w.given && pair_stages(&w) && holds(&w);
-	if (is)
-		make_inputs(&w);
-	is = is && choose(&w, given, 0, &solved);
+	bool is = w.given && pair_stages(&w) && choose(&w, given, 0, &solved);
 	if (is)
 		fill_match(&w, arena, given, &solved, match);
 	arena_reset(scratch);

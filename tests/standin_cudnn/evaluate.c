@@ -268,6 +268,8 @@ multiply(const Call *call, const CudnnDescriptor *operation)
 		float sum = 0;
 		memcpy(row, at, sizeof row);
 		memcpy(column, at, sizeof column);
+		for (int i = 0; i < c.rank - 2; i++) /* of fewer, each is that of as many */
+			column[i] /= c.dims[i] / b.dims[i];
 		for (int64_t k = 0; k < a.dims[a.rank - 1]; k++) {
 			row[c.rank - 1] = column[c.rank - 2] = k;
 			sum += load(&a, row) * load(&b, column);

@@ -11,7 +11,7 @@
 #include "cudnn_calls.h"
 #include "runtime/cudnn/api.h"
 
-enum { NAMES = 110, RANK = 5 };
+enum { NAMES = 128, RANK = 5 };
 
 /* ---- the JSON of a plan ---- */
 
@@ -109,9 +109,11 @@ number(const Json *object, const char *name)
 }
 
 static Tensor *
-tensor_of(const Json *node, const char *name)
+tensor_of(const Json *object, const char *name)
 {
-	return &tensors[atoi(text(node, name))];
+	int id = atoi(text(object, name));
+	ck_assert_msg(0 < id && id < NAMES, "a tensor '%s'", text(object, name));
+	return &tensors[id];
 }
 
 static int64_t
@@ -144,7 +146,7 @@ static void
 read_tensor(const Json *json, double *const *memory)
 {
 	int id = atoi(text(json, "name"));
-	Tensor *t = &tensors[id];
+	Tensor *t = tensor_of(json, "name");
 	t->rank = numbers(json, "dim", t->dim);
 	ck_assert_int_eq(numbers(json, "stride", t->stride), t->rank);
 	t->is_own = json_member(json, "isVirtual")->number != 0;
@@ -236,7 +238,7 @@ run_convolution_back(const Json *node)
 	}
 }
 
-/* C[b, m, n] = sum over k of A[b, m, k] and B[b, k, n]. */
+/* C[b, m, n] = sum over k of A[b, m, k] and B[b, k, n]; of fewer b each is that of as many. */
 static void
 run_product(const Json *node)
 {
@@ -249,7 +251,7 @@ run_product(const Json *node)
 		for (int d = c->rank - 1; d >= 0; rest /= c->dim[d--]) {
 			int64_t at = rest % c->dim[d];
 			from_a += d == column || a->dim[d] == 1 ? 0 : at * a->stride[d];
-			from_b += d == row || b->dim[d] == 1 ? 0 : at * b->stride[d];
+			from_b += d == row ? 0 : at / (c->dim[d] / b->dim[d]) * b->stride[d];
 		}
 		for (int64_t k = 0; k < a->dim[column]; k++)
 			sum += a->data[from_a + k * a->stride[column]] * b->data[from_b + k * b->stride[row]];

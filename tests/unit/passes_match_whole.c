@@ -70,6 +70,32 @@ static const Case cases[] = {
 	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(V[b,h,j,d])\n" SOFTMAX("s")
 	 "Y[b:B, h:4, i:M, e:16]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h,j,e])",
 	 "0123 0123 0123", 1},
+	/* two heads, or all, share one of keys and values; of one batch */
+	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,9,2,8], Z: f16[B,1,1,9]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h/2,j,d])\n"
+	 "x[b:B, h:4, i:M, j:9]: f32 = s[b,h,i,j] + f32(Z[b,0,0,j])\n" SOFTMAX("x")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,j,h/2,e])",
+	 "0123 0123 0213 0--1", 1},
+	{"Q: f16[B,4,M,16], K: f16[B,1,9,16], V: f16[B,1,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,0,j,d])\n" SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,0,j,e])",
+	 "0123 0-12 0-12", 1},
+	/* keys alone; values alone, repeated before */
+	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,4,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h/2,j,d])\n" SOFTMAX("s")
+	 VALUES,
+	 "0123 0123 0123", 1},
+	{"Q: f16[B,4,M,16], K: f16[B,4,9,16], V: f16[B,2,9,8]",
+	 "w[b:B, h:4, j:9, e:8]: f16 = V[b,h/2,j,e]\n" SCORES SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(w[b,h,j,e])",
+	 "0123 0123 0123", 1},
+	{"Q: f16[1,4,M,16], K: f16[1,2,9,16], V: f16[1,2,9,8]",
+	 "s[h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[0,h,i,d]) * f32(K[0,h/2,j,d])\n"
+	 "m[h:4, i:M]: f32 = max(j:9) s[h,i,j]\n"
+	 "e[h:4, i:M, j:9]: f32 = exp(s[h,i,j] - m[h,i])\n"
+	 "l[h:4, i:M]: f32 = sum(j:9) e[h,i,j]\n"
+	 "Y[h:4, i:M, e:8]: f16 = sum f32 (j:9) e[h,i,j] / l[h,i] * f32(V[0,h/2,j,e])",
+	 "012 012 012", 1},
 	/* without a batch, and a batch of 1 */
 	{"Q: f16[1,M,16], K: f16[1,9,16], V: f16[1,9,8]",
 	 "s[h:1, i:M, j:9]: f32 = sum(d:16) f32(Q[h,i,d]) * f32(K[h,j,d])\n"
@@ -197,10 +223,7 @@ static const char *const refused[][2] = {
 	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:12) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
 	 SOFTMAX("s") VALUES},
 	{"Q: f16[B,4,M,16], K: bf16[B,4,9,16], V: f16[B,4,9,8]", SCORES SOFTMAX("s") VALUES},
-	/* keys in groups of heads; every second key; the largest of something else; a sum of squares */
-	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,4,9,8]",
-	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h/2,j,d])\n"
-	 SOFTMAX("s") VALUES},
+	/* every second key; the largest of something else; a sum of squares */
 	{"Q: f16[B,4,M,16], K: f16[B,4,18,16], V: f16[B,4,9,8]",
 	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h,2*j,d])\n"
 	 SOFTMAX("s") VALUES},
@@ -223,6 +246,13 @@ static const char *const refused[][2] = {
 	{ADDED,
 	 SCORES SOFTMAX("s")
 	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h,j,e]) * f32(Z[b,0,0,j])"},
+	/* heads that share one lie apart, or are more for one than for another */
+	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,2,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h%2,j,d])\n" SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h%2,j,e])"},
+	{"Q: f16[B,4,M,16], K: f16[B,2,9,16], V: f16[B,2,9,8]",
+	 "s[b:B, h:4, i:M, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h/3,j,d])\n" SOFTMAX("s")
+	 "Y[b:B, h:4, i:M, e:8]: f16 = sum f32 (j:9) p[b,h,i,j] * f32(V[b,h/3,j,e])"},
 	{"Q: f16[B,4,9,16], K: f16[B,4,9,16], V: f16[B,4,9,8]",
 	 "s[b:B, h:4, i:9, j:9]: f32 = sum(d:16) f32(Q[b,h,i,d]) * f32(K[b,h,j,d])\n"
 	 "m[b:B, h:4, i:9]: f32 = max(j:9) s[b,h,j,i]\n"

@@ -37,12 +37,13 @@ draw_attention(Attention *a)
 	enum { MOST = 40, STEP = 8, WIDTHS = 4 };
 	static const DType types[] = {DT_F16, DT_BF16};
 	DType type = types[below(2)];
-	int64_t b = 1 + below(3), h = 1 + below(3), m = 1 + below(MOST), n = 1 + below(MOST);
+	int64_t b = 1 + below(3), keys = 1 + below(3), values = 1 + below(3);
+	int64_t h = keys * values * (1 + below(2)), m = 1 + below(MOST), n = 1 + below(MOST);
 	int64_t d = STEP * (1 + below(WIDTHS)), e = below(2) ? d : STEP * (1 + below(WIDTHS));
 	*a = (Attention){.scale = 0.125F * (float)(1 + below(4)), .nadded = below(3)};
 	set_arg(a, Q, type, (const int64_t[]){b, h, m, d}, below(2));
-	set_arg(a, K, type, (const int64_t[]){b, h, n, d}, below(2));
-	set_arg(a, V, type, (const int64_t[]){b, h, n, e}, below(2));
+	set_arg(a, K, type, (const int64_t[]){b, keys, n, d}, below(2));
+	set_arg(a, V, type, (const int64_t[]){b, values, n, e}, below(2));
 	for (int i = ADDED; i <= ALSO_ADDED; i++) {
 		set_arg(a, i, below(2) ? type : DT_F32,
 		        (const int64_t[]){below(2) ? b : 1, below(2) ? h : 1, below(2) ? m : 1, n}, false);
@@ -58,8 +59,8 @@ attention_text(const Attention *a)
 {
 	static char text[200];
 	const int64_t *q = a->dims[Q], *v = a->dims[V];
-	snprintf(text, sizeof text, "%s, %d x %d heads, %d to %d of %d, values of %d, %d added",
-	         dtype_name(a->args[Q].type), (int)q[0], (int)q[1], (int)q[2], (int)v[2], (int)q[3],
+	snprintf(text, sizeof text, "%s, %d x %d heads of %d, %d to %d of %d, values of %d, %d added",
+	         dtype_name(a->args[Q].type), (int)q[0], (int)q[1], (int)v[1], (int)q[2], (int)v[2], (int)q[3],
 	         (int)v[3], a->nadded);
 	return text;
 }
@@ -68,8 +69,10 @@ static double
 at(const Attention *a, int arg, double *const *memory, const int64_t index[HEADS])
 {
 	int64_t place = 0;
-	for (int i = 0; i < HEADS; i++)
-		place += a->dims[arg][i] == 1 ? 0 : index[i] * a->strides[arg][i];
+	for (int i = 0; i < HEADS; i++) {
+		int64_t shared = i == 1 ? a->dims[Q][1] / a->dims[arg][1] : 1;
+		place += a->dims[arg][i] == 1 ? 0 : index[i] / shared * a->strides[arg][i];
+	}
 	return memory[arg][place];
 }
 
