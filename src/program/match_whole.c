@@ -27,7 +27,7 @@ enum {
 /* An operand of the group's, and which of its dims those of the row's are; -1: none. */
 typedef struct Candidate {
 	int input, dims[VENDOR_DIMS];
-	int64_t by[VENDOR_DIMS]; /* what an index is divided by, where the row divides it */
+	int by[VENDOR_DIMS]; /* what an index is divided by, where the row divides it */
 } Candidate;
 
 typedef struct Whole {
@@ -150,13 +150,13 @@ index_iter(const Expr *index)
 }
 
 /* By what the group divides an iterator that the row divides, or 1; 0: its index is another one. */
-static int64_t
+static int
 index_divisor(const Expr *meant, const Expr *given)
 {
 	int64_t by = 1;
 	if (meant->op == EX_floordiv && given->op == EX_floordiv && dim_is_const(given->arg[1], &by))
 		given = given->arg[0];
-	return given->op == EX_iter && given->iter == index_iter(meant)->iter ? by : 0;
+	return given->op == EX_iter && given->iter == index_iter(meant)->iter ? (int)by : 0;
 }
 
 /* Which dim of a read of the group's each index of the row's read moves, and how many there are.
@@ -355,8 +355,7 @@ fill_match(const Whole *w, Arena *arena, const Program *p, const Solved *solved,
 			(VendorOperand){p->inputs[chosen->input], w->meant->inputs[k]->rank, {0}, {NULL}};
 		memcpy(operand->dims, chosen->dims, sizeof operand->dims);
 		for (int c = 0; c < operand->rank; c++)
-			operand->extents[c] =
-				chosen->dims[c] < 0 ? dim_const(w->ctx, 1) : w->here[k]->hi[c];
+			operand->extents[c] = chosen->dims[c] < 0 ? dim_const(w->ctx, 1) : w->here[k]->hi[c];
 	}
 	m->result = (VendorOperand){.tensor = p->outputs[0], .rank = p->outputs[0]->rank};
 	for (int d = 0; d < m->result.rank; d++) {

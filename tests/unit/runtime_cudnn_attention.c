@@ -38,7 +38,8 @@ draw_attention(Attention *a)
 	static const DType types[] = {DT_F16, DT_BF16};
 	DType type = types[below(2)];
 	int64_t b = 1 + below(3), keys = 1 + below(3), values = 1 + below(3);
-	int64_t h = keys * values * (1 + below(2)), m = 1 + below(MOST), n = 1 + below(MOST);
+	int64_t h = keys * values * (1 + below(2));
+	int64_t m = 1 + below(MOST), n = 1 + below(MOST);
 	int64_t d = STEP * (1 + below(WIDTHS)), e = below(2) ? d : STEP * (1 + below(WIDTHS));
 	*a = (Attention){.scale = 0.125F * (float)(1 + below(4)), .nadded = below(3)};
 	set_arg(a, Q, type, (const int64_t[]){b, h, m, d}, below(2));
@@ -60,8 +61,8 @@ attention_text(const Attention *a)
 	static char text[200];
 	const int64_t *q = a->dims[Q], *v = a->dims[V];
 	snprintf(text, sizeof text, "%s, %d x %d heads of %d, %d to %d of %d, values of %d, %d added",
-	         dtype_name(a->args[Q].type), (int)q[0], (int)q[1], (int)v[1], (int)q[2], (int)v[2], (int)q[3],
-	         (int)v[3], a->nadded);
+	         dtype_name(a->args[Q].type), (int)q[0], (int)q[1], (int)v[1], (int)q[2], (int)v[2],
+	         (int)q[3], (int)v[3], a->nadded);
 	return text;
 }
 
