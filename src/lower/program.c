@@ -1,6 +1,7 @@
 /* lower_view, lower_program: from a node's program to views and kernels. */
 #include <string.h>
 
+#include "lower/moves.h"
 #include "lower/node.h"
 #include "lower/program.h"
 #include "lower/weights.h"
@@ -70,6 +71,9 @@ readers_take_strides(Lowering *low, const Value *value, int rank, const Dim *con
 			return false;
 		fixed[input] = true;
 		VendorFound found = vendor_match(low->forms, low->arena, p, target, fixed);
+		if (found.count == 0 && target && vendor_calls_programs(target) &&
+		    node_multiplies(low->arena, low->graph, user, value))
+			continue; /* a product of ours, or a part of a call */
 		if (found.count == 0 || (!target && found.match->row->program) ||
 		    !takes_strides(found.match, input, dim_is(strides[rank - 1], 1)))
 			return false;

@@ -24,7 +24,7 @@
 #include "graph/infer.h"
 #include "graph/meaning.h"
 #include "lower/node.h"
-#include "passes/moves.h"
+#include "lower/moves.h"
 #include "passes/passes.h"
 #include "program/forms.h"
 #include "program/group.h"

@@ -1,4 +1,4 @@
-#include "passes/moves.h"
+#include "lower/moves.h"
 
 #include "expr/index/dim.h"
 #include "graph/infer.h"
@@ -59,24 +59,30 @@ is_turned(const Stage *stage)
 	return moved > 0 && read->arg[rank - 1]->iter >= rank - 2;
 }
 
-/* Whether a node of the region multiplies the value as it is. */
 static bool
-is_factor(Arena *arena, const Graph *graph, const Region *region, const Node *user,
-          const Value *value)
+stage_multiplies(const Stage *stage, const Tensor *tensor)
 {
-	if (!user || user->parent != region || !node_may_fuse(user))
-		return false;
-	Value **values = NEW_N(arena, Value *, user->ninput + 1);
-	const Program *p = node_program(graph->arena, graph, user, values);
-	const Expr *product =
-		p->nstage && stage_is_heavy(p->stages[0]) ? stage_summed_product(p->stages[0]) : NULL;
-	bool is = false;
+	const Expr *product = stage_is_heavy(stage) ? stage_summed_product(stage) : NULL;
 	for (int i = 0; product && i < 2; i++) {
 		const Expr *factor = expr_without_casts(product->arg[i]);
-		for (int k = 0; k < p->ninput; k++)
-			is |= factor->op == EX_read && factor->tensor == p->inputs[k] && values[k] == value;
+		if (factor->op == EX_read && factor->tensor == tensor)
+			return true;
 	}
-	return is;
+	return false;
+}
+
+bool
+node_multiplies(Arena *arena, const Graph *graph, const Node *node, const Value *value)
+{
+	if (!node || node->parent != value->region || !node_has_meaning(node))
+		return false;
+	Value **values = NEW_N(arena, Value *, node->ninput + 1);
+	const Program *p = node_program(graph->arena, graph, node, values);
+	bool multiplies = false;
+	for (int s = 0; s < p->nstage; s++)
+		for (int k = 0; k < p->ninput; k++)
+			multiplies |= values[k] == value && stage_multiplies(p->stages[s], p->inputs[k]);
+	return multiplies;
 }
 
 bool
@@ -88,7 +94,7 @@ node_turns_for_products(Arena *arena, const Graph *graph, const Node *node)
 	const Value *y = node->outputs[0];
 	bool is = y->uses.count > 0;
 	for (int i = 0; is && i < y->uses.count; i++)
-		is = is_factor(arena, graph, node->parent, y->uses.data[i].node, y);
+		is = node_multiplies(arena, graph, y->uses.data[i].node, y);
 	return is;
 }
 
@@ -101,7 +107,7 @@ leads_to_products(Arena *arena, const Graph *graph, const Node *node, int nodes,
 		return false;
 	for (int i = 0; i < y->uses.count; i++) {
 		const Node *user = y->uses.data[i].node;
-		if (is_factor(arena, graph, node->parent, user, y))
+		if (node_multiplies(arena, graph, user, y))
 			continue;
 		if (!user || user->parent != node->parent || !node_moves(arena, graph, user, repeats) ||
 		    !leads_to_products(arena, graph, user, nodes - 1, repeats))

@@ -4,8 +4,8 @@
  *     kt = Transpose(k), s = MatMul(q, kt)                       turned
  *     kr = Reshape(Expand(Unsqueeze(k))), s = MatMul(q, kr)      repeated: heads share their keys
  */
-#ifndef PASSES_MOVES_H
-#define PASSES_MOVES_H
+#ifndef LOWER_MOVES_H
+#define LOWER_MOVES_H
 
 #include "graph/graph.h"
 
@@ -19,6 +19,9 @@ bool node_may_fuse(const Node *node);
 /* Whether its result is elements of an operand and nothing else; *repeats is set where some stand
  * in it several times. */
 bool node_moves(Arena *arena, const Graph *graph, const Node *node, bool *repeats);
+
+/* Whether a sum of products is of the value as it is, in the same region. */
+bool node_multiplies(Arena *arena, const Graph *graph, const Node *node, const Value *value);
 
 /* It puts dims in another order, for products alone, which take a matrix in either order. */
 bool node_turns_for_products(Arena *arena, const Graph *graph, const Node *node);
